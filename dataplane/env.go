@@ -1,0 +1,107 @@
+package dataplane
+
+import (
+	"net/netip"
+
+	"weir/dataplane/tm"
+	"weir/packet"
+	"weir/scheme"
+	"weir/unit"
+)
+
+// Env is what a hook may see of the switch, and may ask of it, while it runs.
+// What it asks for (Send, Inject, Recirculate) happens after the packet in hand
+// is done with, in the order of asking, so no hook is ever entered twice.
+type Env struct {
+	now    unit.Time
+	id     int
+	sw     *Switch
+	random unit.Random
+}
+
+// Now is the time of this step, the same for everything in it.
+func (e *Env) Now() unit.Time { return e.now }
+
+// ID is the switch's number in the run.
+func (e *Env) ID() int { return e.id }
+
+// Ports returns how many ports the switch has.
+func (e *Env) Ports() int { return len(e.sw.ports) }
+
+// Port returns port i, to be read: queue lengths, transmitted bytes, rate.
+func (e *Env) Port(i PortID) *tm.Port { return e.sw.ports[i] }
+
+// Buffered returns the bytes that wait in all ports of the switch: its shared
+// buffer's use.
+func (e *Env) Buffered() unit.Bytes { return e.sw.buffered }
+
+// Random is the switch's own random stream.
+func (e *Env) Random() unit.Random { return e.random }
+
+// New returns a zeroed packet for the program to fill and to hand back by Send,
+// Inject or Recirculate (or Free).
+func (e *Env) New() *packet.Packet { return e.sw.pool.Get() }
+
+// Free takes back a packet that came from New or Clone and is not wanted.
+func (e *Env) Free(p *packet.Packet) { e.sw.pool.Put(p) }
+
+// Clone returns a copy of p, without its payload if headersOnly.
+func (e *Env) Clone(p *packet.Packet, headersOnly bool) *packet.Packet {
+	return e.sw.clone(p, headersOnly)
+}
+
+// Send gives p to the traffic manager for port out in the given class, with all
+// admission hooks and limits.
+func (e *Env) Send(p *packet.Packet, out PortID, class uint8) {
+	p.Meta = Metadata{In: packet.NoPort, Out: out, Class: class, Flags: p.Meta.Flags | packet.Internal}
+	e.sw.later(p, toManager)
+}
+
+// Inject gives p to the ingress, as if it had come in at no port.
+func (e *Env) Inject(p *packet.Packet) {
+	p.Meta = Metadata{In: packet.NoPort, Out: packet.NoPort, Flags: p.Meta.Flags | packet.Internal}
+	e.sw.later(p, toIngress)
+}
+
+// Recirculate sends p through the recirculation port, whose rate and queue are
+// the switch's (Config.Recirculation), to the ingress. It is dropped with
+// RecirculationFull if that port's queue is full.
+func (e *Env) Recirculate(p *packet.Packet) { e.sw.recirculate(p) }
+
+// Control sends a PFC frame out of port in, by which the neighbour there stops
+// or resumes sending packets of the class (IEEE 802.1Qbb; 64 bytes, before all
+// queues).
+func (e *Env) Control(in PortID, kind packet.Kind, class uint8) { e.sw.control(in, kind, class) }
+
+// Evict drops the packet that came last into queue q of port out and returns
+// whether there was one.
+func (e *Env) Evict(out PortID, q tm.QueueID) bool { return e.sw.evict(out, q) }
+
+// Digest tells the local control plane.
+func (e *Env) Digest(d Digest) {
+	d.At = e.now
+	e.sw.digests = append(e.sw.digests, d)
+}
+
+// A Route says by which ports a prefix is reached on shortest paths.
+type Route struct {
+	Prefix netip.Prefix
+	Ports  []PortID
+}
+
+// Site is where a program will run: what its constructor may use.
+type Site struct {
+	Switch string // name
+	ID     int
+	Ports  int
+	Book   *packet.Book
+	Routes []Route
+	// Random makes the stream of an entity of this switch, by a name unique there.
+	Random func(entity string) unit.Random
+}
+
+// Scheme is a program that an experiment can name.
+type Scheme struct {
+	scheme.Scheme
+	Build func(site *Site, v scheme.Values) (Program, error)
+}

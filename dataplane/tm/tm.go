@@ -1,0 +1,262 @@
+package tm
+
+import (
+	"weir/packet"
+	"weir/unit"
+)
+
+// QueueID numbers the queues of one port from 0. Queue 0 is the first in strict
+// priority.
+type QueueID = uint8
+
+// NoQueue is a Scheduler's answer when no queue may send.
+const NoQueue QueueID = 0xff
+
+// MaxQueues is how many queues a port can have.
+const MaxQueues = 16
+
+// A Scheduler chooses the queue that a port serves next; there is exactly one a
+// port. Next looks only at ready queues (b.Ready) and either names one, whose
+// head is then sent for certain and may be charged, or answers NoQueue together
+// with the time at which it could name one if nothing else happens (unit.Never
+// if only a new packet or a resume can help).
+type Scheduler interface {
+	Next(now unit.Time, b *Buffer) (q QueueID, again unit.Time)
+}
+
+// Limit bounds a queue. 0 means no bound. A packet that would exceed either is
+// refused; the frame on the wire does not count (DESIGN: queue length).
+type Limit struct {
+	Packets int32
+	Bytes   unit.Bytes
+}
+
+// A Queue is a first-in, first-out list of packets.
+type Queue struct {
+	head, tail *packet.Packet
+	packets    int32
+	bytes      unit.Bytes
+	Limit      Limit
+}
+
+// Packets returns how many packets wait.
+func (q *Queue) Packets() int32 { return q.packets }
+
+// Bytes returns how many bytes wait.
+func (q *Queue) Bytes() unit.Bytes { return q.bytes }
+
+// Head returns the packet that would leave next, or nil.
+func (q *Queue) Head() *packet.Packet { return q.head }
+
+// Buffer is what waits at one port: its queues, their totals, and which of them
+// may send now.
+type Buffer struct {
+	queues  []Queue
+	packets int32
+	bytes   unit.Bytes
+	waiting uint32 // bit q: queue q has packets
+	paused  uint32 // bit q: PFC pauses queue q
+	limit   Limit  // of the port as a whole
+}
+
+// NewBuffer returns a buffer of n queues (1 … MaxQueues), each with the limit
+// each, all together with the limit total.
+func NewBuffer(n int, each, total Limit) Buffer {
+	b := Buffer{queues: make([]Queue, n), limit: total}
+	for i := range b.queues {
+		b.queues[i].Limit = each
+	}
+	return b
+}
+
+// Queue returns queue q.
+func (b *Buffer) Queue(q QueueID) *Queue { return &b.queues[q] }
+
+// Queues returns how many queues the port has.
+func (b *Buffer) Queues() int { return len(b.queues) }
+
+// Packets returns how many packets wait in all queues.
+func (b *Buffer) Packets() int32 { return b.packets }
+
+// Bytes returns how many bytes wait in all queues.
+func (b *Buffer) Bytes() unit.Bytes { return b.bytes }
+
+// Limit returns the bound of the port as a whole.
+func (b *Buffer) Limit() Limit { return b.limit }
+
+// Ready returns the queues that have packets and are not paused, as a bit set.
+func (b *Buffer) Ready() uint32 { return b.waiting &^ b.paused }
+
+// Waiting returns the queues that have packets, paused or not, as a bit set.
+func (b *Buffer) Waiting() uint32 { return b.waiting }
+
+// Paused returns the queues that PFC holds, as a bit set.
+func (b *Buffer) Paused() uint32 { return b.paused }
+
+// SetPaused stops or releases the queues in the bit set.
+func (b *Buffer) SetPaused(set uint32, paused bool) {
+	if paused {
+		b.paused |= set
+	} else {
+		b.paused &^= set
+	}
+}
+
+// A Refusal says why a packet does not fit.
+type Refusal uint8
+
+// Why a packet does not fit.
+const (
+	Fits Refusal = iota
+	QueuePackets
+	QueueBytes
+	PortPackets
+	PortBytes
+)
+
+// Fits tells whether a packet of size bytes may enter queue q, or which limit
+// forbids it.
+func (b *Buffer) Fits(q QueueID, size int32) Refusal {
+	l := &b.queues[q]
+	switch {
+	case l.Limit.Packets > 0 && l.packets >= l.Limit.Packets:
+		return QueuePackets
+	case l.Limit.Bytes > 0 && l.bytes+unit.Bytes(size) > l.Limit.Bytes:
+		return QueueBytes
+	case b.limit.Packets > 0 && b.packets >= b.limit.Packets:
+		return PortPackets
+	case b.limit.Bytes > 0 && b.bytes+unit.Bytes(size) > b.limit.Bytes:
+		return PortBytes
+	}
+	return Fits
+}
+
+// Push appends p to queue q. It checks no limit.
+func (b *Buffer) Push(q QueueID, p *packet.Packet) {
+	l := &b.queues[q]
+	p.Next = nil
+	if l.tail == nil {
+		l.head = p
+	} else {
+		l.tail.Next = p
+	}
+	l.tail = p
+	l.packets++
+	l.bytes += unit.Bytes(p.Size)
+	b.packets++
+	b.bytes += unit.Bytes(p.Size)
+	b.waiting |= 1 << q
+}
+
+// Pop removes the head of queue q, or returns nil.
+func (b *Buffer) Pop(q QueueID) *packet.Packet {
+	l := &b.queues[q]
+	p := l.head
+	if p == nil {
+		return nil
+	}
+	l.head = p.Next
+	if l.head == nil {
+		l.tail = nil
+		b.waiting &^= 1 << q
+	}
+	p.Next = nil
+	l.packets--
+	l.bytes -= unit.Bytes(p.Size)
+	b.packets--
+	b.bytes -= unit.Bytes(p.Size)
+	return p
+}
+
+// PopTail removes the packet that came last into queue q, or returns nil. It
+// walks the queue: for eviction, not for the hot path.
+func (b *Buffer) PopTail(q QueueID) *packet.Packet {
+	l := &b.queues[q]
+	if l.head == l.tail {
+		return b.Pop(q)
+	}
+	before := l.head
+	for before.Next != l.tail {
+		before = before.Next
+	}
+	p := l.tail
+	before.Next = nil
+	l.tail = before
+	l.packets--
+	l.bytes -= unit.Bytes(p.Size)
+	b.packets--
+	b.bytes -= unit.Bytes(p.Size)
+	return p
+}
+
+// Port is one egress port: buffer, scheduler and counters. Switches and host
+// NICs have the same.
+type Port struct {
+	Buffer
+	scheduler Scheduler
+	rate      unit.LinkRate
+	control   Queue // link-layer control (PFC frames): before the scheduler, never paused, seen by no program
+
+	txBytes   uint64
+	txPackets uint64
+}
+
+// NewPort returns a port with the given buffer, scheduler and line rate.
+func NewPort(b Buffer, s Scheduler, rate unit.LinkRate) *Port {
+	return &Port{Buffer: b, scheduler: s, rate: rate}
+}
+
+// Rate returns the port's line rate.
+func (p *Port) Rate() unit.LinkRate { return p.rate }
+
+// TxBytes returns the bytes of all frames that ever left, the one on the wire
+// included: HPCC's txBytes.
+func (p *Port) TxBytes() uint64 { return p.txBytes }
+
+// TxPackets returns the number of frames that ever left.
+func (p *Port) TxPackets() uint64 { return p.txPackets }
+
+// Control puts a link-layer control frame before everything else.
+func (p *Port) Control(f *packet.Packet) {
+	q := &p.control
+	f.Next = nil
+	if q.tail == nil {
+		q.head = f
+	} else {
+		q.tail.Next = f
+	}
+	q.tail = f
+	q.packets++
+}
+
+// Idle tells whether nothing may leave: no control frame, no ready queue.
+func (p *Port) Idle() bool { return p.control.head == nil && p.Ready() == 0 }
+
+// Next takes the packet that leaves now from its queue. control says that it is
+// a link-layer frame, which programs must not see. If p is nil, again says when
+// to ask again (unit.Never: when something changed).
+func (p *Port) Next(now unit.Time) (f *packet.Packet, control bool, again unit.Time) {
+	if f = p.control.head; f != nil {
+		p.control.head = f.Next
+		if f.Next == nil {
+			p.control.tail = nil
+		}
+		f.Next = nil
+		p.control.packets--
+		return f, true, unit.Never
+	}
+	if p.Ready() == 0 {
+		return nil, false, unit.Never
+	}
+	q, again := p.scheduler.Next(now, &p.Buffer)
+	if q == NoQueue {
+		return nil, false, again
+	}
+	return p.Pop(q), false, unit.Never
+}
+
+// Sent counts a frame that goes onto the wire.
+func (p *Port) Sent(f *packet.Packet) {
+	p.txBytes += uint64(f.Size)
+	p.txPackets++
+}

@@ -1,0 +1,44 @@
+package packet
+
+import "net/netip"
+
+// A Book gives every network address of a run a small number, so that tables,
+// caches and registers are flat slices. It is built once and read-only then.
+// An entry has an IPv4 and an IPv6 address; either may be missing.
+type Book struct {
+	v4, v6 []netip.Addr
+	index  map[netip.Addr]Addr
+}
+
+// NewBook returns a book with nothing in it but Addr 0, the unknown address.
+func NewBook() *Book {
+	return &Book{v4: make([]netip.Addr, 1), v6: make([]netip.Addr, 1), index: map[netip.Addr]Addr{}}
+}
+
+// Add enters a host's or switch's addresses, either of which may be the zero
+// netip.Addr, and returns their number: 1, 2, … in the order of calls. An
+// address that is already there keeps its first number for look-ups.
+func (b *Book) Add(v4, v6 netip.Addr) Addr {
+	a := Addr(len(b.v4))
+	b.v4 = append(b.v4, v4)
+	b.v6 = append(b.v6, v6)
+	for _, x := range [2]netip.Addr{v4, v6} {
+		if _, taken := b.index[x]; x.IsValid() && !taken {
+			b.index[x] = a
+		}
+	}
+	return a
+}
+
+// Len returns how many numbers there are, Addr 0 included: the length of a slice
+// indexed by Addr.
+func (b *Book) Len() int { return len(b.v4) }
+
+// V4 returns a's IPv4 address, or the zero netip.Addr.
+func (b *Book) V4(a Addr) netip.Addr { return b.v4[a] }
+
+// V6 returns a's IPv6 address, or the zero netip.Addr.
+func (b *Book) V6(a Addr) netip.Addr { return b.v6[a] }
+
+// Lookup returns the number of an address, or 0.
+func (b *Book) Lookup(x netip.Addr) Addr { return b.index[x] }

@@ -1,0 +1,92 @@
+package sim
+
+import (
+	"weir/dataplane"
+	"weir/dataplane/tm"
+	"weir/packet"
+	"weir/topology"
+	"weir/transport"
+	"weir/unit"
+)
+
+// Config is one run, resolved: everything that decides its outcome.
+type Config struct {
+	Seed     uint64
+	Network  *topology.Network
+	Duration unit.Time // the run ends then at the latest
+	Warmup   unit.Time // measures begin then
+	// UntilDone ends the run when every flow with an end is finished.
+	UntilDone bool
+	Switches  []SwitchConfig // one a node of Network; ignored for hosts
+	Hosts     *packet.Book   // Addr of node i is i+1
+	Flows     []Flow
+	Sample    unit.Time // queue lengths are sampled this often from Warmup on; 0: never
+	Window    unit.Time // > 0: execution window to use instead of the shortest link delay (tests)
+	// Stopped is asked now and then; true ends the run as interrupted.
+	Stopped func() bool
+	// Progress is told the simulated time now and then.
+	Progress func(now unit.Time)
+}
+
+// SwitchConfig is what runs in one switch.
+type SwitchConfig struct {
+	Programs      func(site *dataplane.Site) ([]dataplane.Program, error)
+	Routes        []dataplane.Route
+	Queues        int                                                     // a port; 0 means 1
+	QueueLimit    tm.Limit                                                // of each queue, besides the link's buffer for the port as a whole
+	Scheduler     func(queues int, r unit.LinkRate) (tm.Scheduler, error) // nil: FIFO (one queue), strict priority (several)
+	Recirculation dataplane.Recirculation
+}
+
+// Flow is one flow: two endpoints at two hosts.
+type Flow struct {
+	Group            int // index of its traffic in the spec
+	Src, Dst         int // nodes
+	Start            unit.Time
+	Size             unit.Bytes // 0: no end
+	Sender, Receiver transport.Endpoint
+	SrcPort, DstPort uint16
+}
+
+// EndReason is why a run ended.
+type EndReason string
+
+// Why a run ends.
+const (
+	AllDone     EndReason = "all flows done"
+	TimeUp      EndReason = "time up"
+	NoProgress  EndReason = "no progress"
+	Interrupted EndReason = "interrupted"
+)
+
+// Result is what a run gives. Counters of flows and ports are differences
+// between the end and the warm-up's end, but for FCTs, which are whole.
+type Result struct {
+	End        EndReason
+	Time       unit.Time // when the run ended
+	Measured   unit.Time // length of the measured part: Time − Warmup
+	Flows      []FlowResult
+	Ports      []PortResult
+	Drops      [dataplane.Reasons]uint64 // all switches and links, measured part
+	Unfinished []int                     // flows with an end that did not reach it
+
+	Events     uint64 // of the event loop, whole run
+	PacketHops uint64 // packets that arrived over a link, whole run
+}
+
+// FlowResult is one flow's outcome.
+type FlowResult struct {
+	Sender, Receiver transport.Counters // measured part
+	FCT              unit.Time          // start to finish as the sender sees it; unit.Never if unfinished or endless
+}
+
+// PortResult is one egress port's outcome.
+type PortResult struct {
+	Node, Link, End int    // node it belongs to; index into Network.Links and which end
+	TxBytes         uint64 // measured part
+	TxPackets       uint64
+	Lost            uint64 // on the link
+	Drops           [dataplane.Reasons]uint64
+	QueuePackets    []int32 // samples of the number of waiting packets, Config.Sample apart
+	QueueBytes      []int64
+}

@@ -1,0 +1,75 @@
+package transport
+
+import (
+	"weir/packet"
+	"weir/scheme"
+	"weir/unit"
+)
+
+// An Endpoint is one half of a flow, at the sending or at the receiving host: a
+// pure state machine. The host calls it with the time and asks it afterwards
+// what it wants: NextSend and NextTimer are read after every call, because any
+// call may change them.
+type Endpoint interface {
+	// Receive takes a packet of the flow in. It returns true when it has turned p
+	// into a packet to be sent (a receiver turns data into its acknowledgement in
+	// place); otherwise the host frees p.
+	Receive(now unit.Time, p *packet.Packet) (reply bool)
+	// NextSend is the earliest time at which Emit would give a packet: a time in
+	// the past or now when it could at once, unit.Never when something has to be
+	// received first. A flow that starts later answers its start time.
+	NextSend() unit.Time
+	// Emit fills the zeroed p with the next packet of the flow. The host calls it
+	// only when NextSend is not later than now, and has set Flow and the
+	// addresses; the endpoint sets Seq, Payload, Size, ports, protocol, TOS, Kind.
+	Emit(now unit.Time, p *packet.Packet)
+	// NextTimer is when Advance wants to be called; unit.Never for none.
+	NextTimer() unit.Time
+	// Advance is called when NextTimer has come.
+	Advance(now unit.Time)
+	// Counters gives what the endpoint has counted so far; the host reads it.
+	Counters() *Counters
+}
+
+// Counters is what an endpoint counts from its start on. Measures over a part
+// of a run are differences of two copies.
+type Counters struct {
+	SentPackets     int64
+	SentBytes       unit.Bytes // payload
+	ReceivedPackets int64
+	ReceivedBytes   unit.Bytes // payload that was new to the receiver
+	Duplicates      int64      // packets with nothing new in them
+	Retransmitted   int64      // packets sent again
+
+	// One-way delay of received data packets, from the first bit at the sender's
+	// NIC to the last bit at the receiver.
+	DelaySum unit.Time
+	DelayMin unit.Time
+	DelayMax unit.Time
+	Jitter   float64 // RFC 3550 §6.4.1, smoothed |difference of transit times|, in ps
+
+	Finished unit.Time // when the flow was complete as this endpoint sees it; unit.Never until then
+}
+
+// A Flow is what a transport needs to know to make its two endpoints.
+type Flow struct {
+	ID       packet.FlowID
+	Src, Dst packet.Addr
+	SrcPort  uint16
+	DstPort  uint16
+	Version  uint8      // of IP
+	TOS      uint8      // DSCP and ECN
+	Start    unit.Time  // when the application starts
+	Stop     unit.Time  // when it ends; unit.Never: with the run
+	Size     unit.Bytes // payload to carry; 0: no end
+	Payload  int32      // largest payload of a packet
+	Framing  packet.Framing
+	Random   unit.Random // the flow's own random stream
+}
+
+// Scheme is a transport that an experiment can name.
+type Scheme struct {
+	scheme.Scheme
+	// Build makes the two endpoints of a flow.
+	Build func(f Flow, v scheme.Values) (sender, receiver Endpoint, err error)
+}

@@ -1,0 +1,86 @@
+package unit
+
+import "math/bits"
+
+// Rate is a bit rate in bit/s.
+type Rate int64
+
+// Units of Rate.
+const (
+	BitPerSecond Rate = 1
+	Kbps              = 1000 * BitPerSecond
+	Mbps              = 1000 * Kbps
+	Gbps              = 1000 * Mbps
+	Tbps              = 1000 * Gbps
+)
+
+// PacketRate is a rate in packets/s: how the papers' software prototypes limit
+// a port (BMv2's egress rate, P4-ABC §5.1: 4170 packets/s).
+type PacketRate int64
+
+// LinkRate is the rate of a link or port: in bit/s, or, for ports that imitate
+// the papers' prototypes, in packets/s. Exactly one of the two is positive.
+type LinkRate struct {
+	Bits    Rate
+	Packets PacketRate
+}
+
+// Bytes is an amount of data in bytes.
+type Bytes int64
+
+// Units of Bytes: decimal, as links and buffers are sold in this field.
+const (
+	Byte Bytes = 1
+	KB         = 1000 * Byte
+	MB         = 1000 * KB
+	GB         = 1000 * MB
+)
+
+// A Serialiser gives the time that frames need on a link, exact for every rate:
+// a frame's end is rounded up to the next picosecond, and what was rounded is
+// carried to the next frame of the same busy period, so that n frames back to
+// back take ceil(sum of their bits × 10¹² / rate) picoseconds, not a sum of
+// rounded terms. The zero value is unusable; make one with NewSerialiser.
+type Serialiser struct {
+	psPerByte int64  // > 0: the rate divides 8·10¹², no rounding anywhere
+	rate      uint64 // bit/s or packets/s
+	credit    uint64 // what was rounded up so far in this busy period: (reported − exact) × rate, in [0, rate)
+	packets   bool
+}
+
+// NewSerialiser returns a Serialiser for a rate with exactly one positive part.
+func NewSerialiser(r LinkRate) Serialiser {
+	if r.Packets > 0 {
+		return Serialiser{rate: uint64(r.Packets), packets: true}
+	}
+	s := Serialiser{rate: uint64(r.Bits)}
+	if 8_000_000_000_000%s.rate == 0 {
+		s.psPerByte = int64(8_000_000_000_000 / s.rate)
+	}
+	return s
+}
+
+// Next returns how long a frame of size bytes occupies the link.
+// continues says that it follows its predecessor without a gap.
+func (s *Serialiser) Next(size int32, continues bool) Time {
+	if s.psPerByte > 0 {
+		return Time(int64(size) * s.psPerByte)
+	}
+	if !continues {
+		s.credit = 0
+	}
+	hi, lo := uint64(0), uint64(1_000_000_000_000)
+	if !s.packets {
+		hi, lo = bits.Mul64(uint64(size), 8_000_000_000_000)
+	}
+	// ceil((work − credit) / rate)
+	lo, borrow := bits.Sub64(lo, s.credit, 0)
+	hi -= borrow
+	q, rem := bits.Div64(hi, lo, s.rate)
+	s.credit = 0
+	if rem > 0 {
+		q++
+		s.credit = s.rate - rem
+	}
+	return Time(q)
+}

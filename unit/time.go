@@ -1,0 +1,26 @@
+// Package unit has the quantities of this field: time in picoseconds, bit and
+// packet rates, bytes; strict reading, printing, and products that cannot
+// overflow.
+package unit
+
+import "math"
+
+// Time is a point in, or a length of, simulated or event time in picoseconds.
+// One byte at 400 Gb/s lasts 20 ps; the range is ±106 days.
+type Time int64
+
+// Units of Time.
+const (
+	Picosecond  Time = 1
+	Nanosecond       = 1000 * Picosecond
+	Microsecond      = 1000 * Nanosecond
+	Millisecond      = 1000 * Microsecond
+	Second           = 1000 * Millisecond
+)
+
+// Never is later than every event: what a state machine answers that does not
+// want to be woken.
+const Never Time = math.MaxInt64
+
+// Seconds returns t in seconds, for measures and plots; the nearest float64.
+func (t Time) Seconds() float64 { return float64(t) / 1e12 }
