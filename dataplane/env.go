@@ -54,19 +54,21 @@ func (e *Env) Clone(p *packet.Packet, headersOnly bool) *packet.Packet {
 // admission hooks and limits.
 func (e *Env) Send(p *packet.Packet, out PortID, class uint8) {
 	p.Meta = Metadata{In: packet.NoPort, Out: out, Class: class, Flags: p.Meta.Flags | packet.Internal}
-	e.sw.later(p, toManager)
+	e.sw.later(p, toManager, NotDropped)
 }
 
 // Inject gives p to the ingress, as if it had come in at no port.
 func (e *Env) Inject(p *packet.Packet) {
 	p.Meta = Metadata{In: packet.NoPort, Out: packet.NoPort, Flags: p.Meta.Flags | packet.Internal}
-	e.sw.later(p, toIngress)
+	e.sw.later(p, toIngress, NotDropped)
 }
 
 // Recirculate sends p through the recirculation port, whose rate and queue are
 // the switch's (Config.Recirculation), to the ingress. It is dropped with
 // RecirculationFull if that port's queue is full.
-func (e *Env) Recirculate(p *packet.Packet) { e.sw.recirculate(p) }
+func (e *Env) Recirculate(p *packet.Packet) {
+	e.sw.later(p, toRecirculation, NotDropped)
+}
 
 // Control sends a PFC frame out of port in, by which the neighbour there stops
 // or resumes sending packets of the class (IEEE 802.1Qbb; 64 bytes, before all

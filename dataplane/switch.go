@@ -1,34 +1,468 @@
 package dataplane
 
 import (
+	"fmt"
+
 	"weir/dataplane/tm"
 	"weir/packet"
 	"weir/unit"
 )
 
 // Recirculation is the port by which a program sends packets to the ingress
-// again: its rate and the packets that may wait for it.
+// again: its rate, and how many packets may wait for it or be on it. With no
+// rate, recirculation takes no time and has no limit.
 type Recirculation struct {
 	Rate  unit.LinkRate
 	Queue int
 }
 
-const (
-	toManager = iota
-	toIngress
-)
-
-// Switch is one switch.
-type Switch struct {
-	env      Env
-	pool     *packet.Pool
-	ports    []*tm.Port
-	buffered unit.Bytes
-	digests  []Digest
+// Config is what a switch is made of.
+type Config struct {
+	Name          string
+	ID            int
+	Ports         []*tm.Port
+	Programs      []Program // in order
+	Pool          *packet.Pool
+	Book          *packet.Book // for the parser; may be nil if packets never come in wire form
+	Random        unit.Random
+	Recirculation Recirculation
+	TrimClass     uint8 // class that trimmed packets move to
+	MinFrame      int32 // least Size of a trimmed packet (Framing's padding and gap)
 }
 
-func (s *Switch) clone(p *packet.Packet, headersOnly bool) *packet.Packet { return nil }
-func (s *Switch) later(p *packet.Packet, where int)                       {}
-func (s *Switch) recirculate(p *packet.Packet)                            {}
-func (s *Switch) control(in PortID, kind packet.Kind, class uint8)        {}
-func (s *Switch) evict(out PortID, q tm.QueueID) bool                     { return false }
+// Switch is one switch: parser → ingress → traffic manager → egress → deparser.
+// It is a pure state machine: the driver says what time it is and when a port
+// can send. It implements fabric.Node.
+type Switch struct {
+	env    Env
+	config Config
+	pool   *packet.Pool
+	ports  []*tm.Port
+	awake  []bool // the driver will ask this port by itself
+
+	ingressers []Ingresser
+	admitters  []Admitter
+	bookers    []Booker
+	releasers  []Releaser
+	egressers  []Egresser
+	droppers   []Dropper
+	tickers    []ticker
+	nextTick   unit.Time
+
+	buffered unit.Bytes
+	woken    []PortID
+	wokenAt  int // next in woken to be named
+	pending  []asked
+	digests  []Digest
+
+	recircSerialiser unit.Serialiser
+	recirc           []recirculating // in order of time
+	recircAt         int             // first one that is still on its way
+	recircFree       unit.Time
+
+	drops     [Reasons]uint64
+	portDrops [][Reasons]uint64
+}
+
+type ticker struct {
+	Ticker
+	at unit.Time
+}
+
+// asked is a packet for which a hook asked something.
+type asked struct {
+	p     *packet.Packet
+	where uint8
+	why   Reason
+}
+
+// Where packets that a hook asked for go.
+const (
+	toManager uint8 = iota
+	toIngress
+	toRecirculation
+	toDrop
+)
+
+type recirculating struct {
+	at unit.Time
+	p  *packet.Packet
+}
+
+// askedPerStep bounds how many packets the hooks may ask for in one step: a
+// program that injects a packet for every injected packet must not hang the run.
+const askedPerStep = 1 << 14
+
+// New makes a switch. It fails when a program has no hook at all, which is a
+// mistake in the program.
+func New(c Config) (*Switch, error) {
+	s := &Switch{
+		config: c, pool: c.Pool, ports: c.Ports,
+		awake: make([]bool, len(c.Ports)), nextTick: unit.Never,
+		portDrops: make([][Reasons]uint64, len(c.Ports)),
+		woken:     make([]PortID, 0, len(c.Ports)+1),
+	}
+	s.env = Env{id: c.ID, sw: s, random: c.Random}
+	if c.Recirculation.Rate != (unit.LinkRate{}) {
+		s.recircSerialiser = unit.NewSerialiser(c.Recirculation.Rate)
+	}
+	for _, p := range c.Programs {
+		hooks := 0
+		if h, ok := p.(Ingresser); ok {
+			s.ingressers = append(s.ingressers, h)
+			hooks++
+		}
+		if h, ok := p.(Admitter); ok {
+			s.admitters = append(s.admitters, h)
+			hooks++
+		}
+		if h, ok := p.(Booker); ok {
+			s.bookers = append(s.bookers, h)
+			hooks++
+		}
+		if h, ok := p.(Releaser); ok {
+			s.releasers = append(s.releasers, h)
+			hooks++
+		}
+		if h, ok := p.(Egresser); ok {
+			s.egressers = append(s.egressers, h)
+			hooks++
+		}
+		if h, ok := p.(Dropper); ok {
+			s.droppers = append(s.droppers, h)
+			hooks++
+		}
+		if h, ok := p.(Ticker); ok {
+			s.tickers = append(s.tickers, ticker{h, 0})
+			s.nextTick = 0
+			hooks++
+		}
+		if hooks == 0 {
+			return nil, fmt.Errorf("switch %s: program %s has no hook", c.Name, p.Name())
+		}
+	}
+	return s, nil
+}
+
+// Name returns the switch's name.
+func (s *Switch) Name() string { return s.config.Name }
+
+// Port returns port i.
+func (s *Switch) Port(i PortID) *tm.Port { return s.ports[i] }
+
+// Drops returns how many packets were dropped since the start, by reason.
+func (s *Switch) Drops() [Reasons]uint64 { return s.drops }
+
+// PortDrops returns the drops of packets that were on their way to port i.
+func (s *Switch) PortDrops(i PortID) [Reasons]uint64 { return s.portDrops[i] }
+
+// Digests returns the messages to the control plane since the last call. The
+// slice is valid until the next call into the switch.
+func (s *Switch) Digests() []Digest {
+	d := s.digests
+	s.digests = s.digests[:0]
+	return d
+}
+
+// Receive takes p, which came in at port in.
+func (s *Switch) Receive(now unit.Time, in PortID, p *packet.Packet) {
+	s.env.now = now
+	if p.Data != nil {
+		// Size is what the link has carried; the parser reads only headers.
+		if err := p.Parse(s.config.Book, p.Data); err != nil {
+			p.Meta = Metadata{In: in, Out: packet.NoPort}
+			s.drop(p, Malformed)
+			s.settle()
+			return
+		}
+	}
+	if p.Kind == packet.Pause || p.Kind == packet.Resume {
+		s.ports[in].SetPaused(1<<p.Meta.Class, p.Kind == packet.Pause)
+		s.pool.Put(p)
+		s.wake(in)
+		return
+	}
+	p.Meta = Metadata{In: in, Out: packet.NoPort, Flags: p.Meta.Flags & (packet.Trimmed | packet.Internal)}
+	s.ingress(p)
+	s.settle()
+}
+
+func (s *Switch) ingress(p *packet.Packet) {
+	m := &p.Meta
+	for _, h := range s.ingressers {
+		if v := h.Ingress(&s.env, p, m); v != Accept {
+			if v != Trim {
+				s.drop(p, Reason(v))
+				return
+			}
+			s.trim(p)
+		}
+	}
+	s.manage(p)
+}
+
+// manage is the traffic manager's way in.
+func (s *Switch) manage(p *packet.Packet) {
+	m := &p.Meta
+	if int(m.Out) >= len(s.ports) {
+		s.drop(p, NoRoute)
+		return
+	}
+	port := s.ports[m.Out]
+again:
+	m.Queue = min(m.Class, uint8(port.Queues()-1))
+	for _, h := range s.admitters {
+		if v := h.Admit(&s.env, p, m); v != Accept {
+			switch {
+			case v != Trim:
+				s.drop(p, Reason(v))
+				return
+			case m.Flags&packet.Trimmed != 0:
+				s.drop(p, TrimFailed)
+				return
+			}
+			s.trim(p)
+			goto again
+		}
+	}
+	if r := port.Fits(m.Queue, p.Size); r != tm.Fits {
+		s.drop(p, refusals[r])
+		return
+	}
+	p.Enqueued = s.env.now
+	port.Push(m.Queue, p)
+	s.buffered += unit.Bytes(p.Size)
+	for _, h := range s.bookers {
+		h.Book(&s.env, p, m)
+	}
+	s.wake(m.Out)
+}
+
+// wake names the port to the driver if it has something to send and the driver
+// would not ask by itself.
+func (s *Switch) wake(out PortID) {
+	if !s.awake[out] && !s.ports[out].Idle() {
+		s.awake[out] = true
+		s.woken = append(s.woken, out)
+	}
+}
+
+// Woken names the ports that went from nothing to something to send, one a call.
+func (s *Switch) Woken() (PortID, bool) {
+	if s.wokenAt == len(s.woken) {
+		return 0, false
+	}
+	out := s.woken[s.wokenAt]
+	if s.wokenAt++; s.wokenAt == len(s.woken) {
+		s.woken, s.wokenAt = s.woken[:0], 0
+	}
+	return out, true
+}
+
+// Dequeue gives the packet that port out sends now; see fabric.Node.
+func (s *Switch) Dequeue(now unit.Time, out PortID) (*packet.Packet, unit.Time) {
+	s.env.now = now
+	port := s.ports[out]
+	var p *packet.Packet
+	for {
+		var control bool
+		var again unit.Time
+		p, control, again = port.Next(now)
+		if p == nil {
+			// Asleep also when again is a time: a packet for another queue may be
+			// sent before that.
+			s.awake[out] = false
+			s.settle()
+			return nil, again
+		}
+		if control || s.leave(p) {
+			break
+		}
+	}
+	port.Sent(p)
+	s.awake[out] = true
+	s.settle()
+	if port.Idle() {
+		s.awake[out] = false
+		return p, unit.Never
+	}
+	return p, now
+}
+
+// leave takes p from its queue through the egress to the deparser. It returns
+// false when a hook dropped p.
+func (s *Switch) leave(p *packet.Packet) bool {
+	s.buffered -= unit.Bytes(p.Size)
+	m := &p.Meta
+	for _, h := range s.releasers {
+		if v := h.Release(&s.env, p, m); v != Accept {
+			if v != Trim {
+				s.drop(p, Reason(v))
+				return false
+			}
+			s.trim(p)
+		}
+	}
+	for _, h := range s.egressers {
+		if v := h.Egress(&s.env, p, m); v != Accept {
+			if v != Trim {
+				s.drop(p, Reason(v))
+				return false
+			}
+			s.trim(p)
+		}
+	}
+	if p.Data != nil {
+		p.Deparse()
+	}
+	return true
+}
+
+// trim cuts the payload off and moves the packet to the trim class.
+func (s *Switch) trim(p *packet.Packet) {
+	if p.Meta.Flags&packet.Trimmed != 0 {
+		return
+	}
+	p.Size = max(p.Size-p.Payload, s.config.MinFrame)
+	p.Payload = 0
+	p.Meta.Flags |= packet.Trimmed
+	p.Meta.Class = s.config.TrimClass
+}
+
+// drop counts and frees p. The packet still knows its way when the Droppers see
+// it.
+func (s *Switch) drop(p *packet.Packet, why Reason) {
+	m := &p.Meta
+	s.drops[why]++
+	if int(m.Out) < len(s.portDrops) {
+		s.portDrops[m.Out][why]++
+	}
+	for _, h := range s.droppers {
+		h.OnDrop(&s.env, p, m, why)
+	}
+	s.pool.Put(p)
+}
+
+// later notes what a hook asked for.
+func (s *Switch) later(p *packet.Packet, where uint8, why Reason) {
+	s.pending = append(s.pending, asked{p, where, why})
+}
+
+// settle does what the hooks of this step asked for, and what the hooks that
+// this calls ask for in turn.
+func (s *Switch) settle() {
+	for i := 0; i < len(s.pending); i++ {
+		a := s.pending[i]
+		if i >= askedPerStep && a.where != toDrop {
+			a.where, a.why = toDrop, RecirculationFull
+		}
+		switch a.where {
+		case toManager:
+			s.manage(a.p)
+		case toIngress:
+			s.ingress(a.p)
+		case toRecirculation:
+			s.recirculate(a.p)
+		case toDrop:
+			s.drop(a.p, a.why)
+		}
+	}
+	s.pending = s.pending[:0]
+}
+
+func (s *Switch) clone(p *packet.Packet, headersOnly bool) *packet.Packet {
+	c := s.pool.Get()
+	*c = *p
+	c.Next = nil
+	if p.Data != nil {
+		c.Data = append([]byte(nil), p.Data...)
+	}
+	if headersOnly {
+		class := c.Meta.Class
+		s.trim(c)
+		c.Meta.Class = class
+	}
+	return c
+}
+
+func (s *Switch) recirculate(p *packet.Packet) {
+	waiting := len(s.recirc) - s.recircAt
+	if s.config.Recirculation.Rate == (unit.LinkRate{}) {
+		s.back(p)
+		return
+	}
+	if waiting >= s.config.Recirculation.Queue {
+		s.drop(p, RecirculationFull)
+		return
+	}
+	start := max(s.env.now, s.recircFree)
+	s.recircFree = start + s.recircSerialiser.Next(p.Size, waiting > 0)
+	if s.recircAt > 0 && len(s.recirc) == cap(s.recirc) {
+		s.recirc = s.recirc[:copy(s.recirc, s.recirc[s.recircAt:])]
+		s.recircAt = 0
+	}
+	s.recirc = append(s.recirc, recirculating{s.recircFree, p})
+}
+
+// back puts a recirculated packet into the ingress.
+func (s *Switch) back(p *packet.Packet) {
+	p.Meta = Metadata{In: packet.NoPort, Out: packet.NoPort, Class: p.Meta.Class, Flags: p.Meta.Flags, User: p.Meta.User, Mark: p.Meta.Mark}
+	s.ingress(p)
+}
+
+func (s *Switch) control(in PortID, kind packet.Kind, class uint8) {
+	if int(in) >= len(s.ports) {
+		return
+	}
+	f := s.pool.Get()
+	f.Kind = kind
+	f.Size = 64
+	f.Meta.Class = class
+	f.Hash = uint32(class)
+	s.ports[in].Control(f)
+	s.wake(in)
+}
+
+func (s *Switch) evict(out PortID, q tm.QueueID) bool {
+	p := s.ports[out].PopTail(q)
+	if p == nil {
+		return false
+	}
+	s.buffered -= unit.Bytes(p.Size)
+	s.later(p, toDrop, Evicted)
+	return true
+}
+
+// NextTimer is when Advance wants to be called: for programs' ticks and packets
+// on the recirculation port. unit.Never when idle.
+func (s *Switch) NextTimer() unit.Time {
+	if s.recircAt < len(s.recirc) {
+		return min(s.nextTick, s.recirc[s.recircAt].at)
+	}
+	return s.nextTick
+}
+
+// Advance does what is due at now.
+func (s *Switch) Advance(now unit.Time) {
+	s.env.now = now
+	for s.recircAt < len(s.recirc) && s.recirc[s.recircAt].at <= now {
+		p := s.recirc[s.recircAt].p
+		if s.recircAt++; s.recircAt == len(s.recirc) {
+			s.recirc, s.recircAt = s.recirc[:0], 0
+		}
+		s.back(p)
+	}
+	if s.nextTick <= now {
+		s.nextTick = unit.Never
+		for i := range s.tickers {
+			t := &s.tickers[i]
+			if t.at <= now {
+				if t.at = t.Tick(&s.env); t.at <= now {
+					t.at = now + 1 // a tick is never its own successor
+				}
+			}
+			s.nextTick = min(s.nextTick, t.at)
+		}
+	}
+	s.settle()
+}

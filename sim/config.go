@@ -22,6 +22,10 @@ type Config struct {
 	Flows     []Flow
 	Sample    unit.Time // queue lengths are sampled this often from Warmup on; 0: never
 	Window    unit.Time // > 0: execution window to use instead of the shortest link delay (tests)
+	// Wire makes every packet cross every link in wire form: serialised and parsed
+	// at each hop. It gives the same result as the fast mode, only slower; it is
+	// how the codecs are proved.
+	Wire bool
 	// Stopped is asked now and then; true ends the run as interrupted.
 	Stopped func() bool
 	// Progress is told the simulated time now and then.

@@ -48,7 +48,25 @@ type Counters struct {
 	DelayMax unit.Time
 	Jitter   float64 // RFC 3550 §6.4.1, smoothed |difference of transit times|, in ps
 
+	lastDelay unit.Time
+
 	Finished unit.Time // when the flow was complete as this endpoint sees it; unit.Never until then
+}
+
+// Delay counts the one-way delay of a data packet that was received: sum,
+// minimum, maximum and RFC 3550 §6.4.1's interarrival jitter J += (|D| − J)/16.
+func (c *Counters) Delay(d unit.Time) {
+	if c.lastDelay > 0 {
+		difference := float64(d - c.lastDelay)
+		if difference < 0 {
+			difference = -difference
+		}
+		c.Jitter += (difference - c.Jitter) / 16
+	}
+	c.lastDelay = d
+	c.DelaySum += d
+	c.DelayMin = min(c.DelayMin, d)
+	c.DelayMax = max(c.DelayMax, d)
 }
 
 // A Flow is what a transport needs to know to make its two endpoints.

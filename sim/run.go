@@ -1,0 +1,443 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+
+	"weir/dataplane"
+	"weir/dataplane/tm"
+	"weir/fabric"
+	"weir/packet"
+	"weir/transport"
+	"weir/unit"
+)
+
+// Patience is how long a run with unfinished flows goes on although no endpoint
+// receives anything new: then it ends with NoProgress.
+const Patience = 10 * unit.Second
+
+// Simulation is one run, made and not yet carried out, or under way.
+type Simulation struct {
+	config   *Config
+	pool     packet.Pool
+	hosts    []*host // by node, nil for switches
+	switches []*dataplane.Switch
+	fabric   *fabric.Fabric
+	linkOf   []direction // of the fabric's links
+
+	sender, receiver []int32 // slot at its host, by flow
+	unfinished       int     // flows with an end that has not come
+	lastFinish       unit.Time
+
+	atWarmup snapshot
+	samples  [][2][]int64 // by fabric link: packets, bytes
+}
+
+// direction is one direction of a topology link.
+type direction struct {
+	link, end int // leaves Network.Links[link] at Ends[end]
+	node      int
+	port      packet.PortID
+	ofSwitch  bool
+}
+
+// snapshot is a copy of all counters.
+type snapshot struct {
+	sender, receiver []transport.Counters
+	txBytes          []uint64
+	txPackets        []uint64
+	lost             []uint64
+	drops            [][dataplane.Reasons]uint64
+	allDrops         [dataplane.Reasons]uint64
+}
+
+// Run carries one run out. The error tells what of the configuration cannot be.
+func Run(c *Config) (*Result, error) {
+	r, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	return r.Run(), nil
+}
+
+// New builds the network of a configuration. The error tells what of it cannot
+// be.
+func New(c *Config) (*Simulation, error) {
+	n := c.Network
+	switch {
+	case c.Duration <= 0:
+		return nil, errors.New("sim: the duration must be above 0")
+	case c.Warmup < 0 || c.Warmup >= c.Duration:
+		return nil, fmt.Errorf("sim: the warm-up (%v) must end before the run does (%v)", c.Warmup, c.Duration)
+	case len(c.Switches) != len(n.Nodes):
+		return nil, fmt.Errorf("sim: %d switch configurations for %d nodes", len(c.Switches), len(n.Nodes))
+	}
+	r := &Simulation{
+		config: c, hosts: make([]*host, len(n.Nodes)), switches: make([]*dataplane.Switch, len(n.Nodes)),
+		sender: make([]int32, len(c.Flows)), receiver: make([]int32, len(c.Flows)),
+	}
+	ports := make([]int, len(n.Nodes)) // how many ports a node has so far
+	var links []fabric.Link
+	for i := range n.Links {
+		l := &n.Links[i]
+		var at [2]packet.PortID
+		for e, node := range l.Ends {
+			at[e] = packet.PortID(ports[node])
+			ports[node]++
+		}
+		for e := range 2 {
+			from, to := l.Ends[e], l.Ends[1-e]
+			links = append(links, fabric.Link{
+				From: from, To: to, FromPort: at[e], ToPort: at[1-e],
+				Rate: l.Rate, Delay: l.Delay, Jitter: l.Jitter, Loss: l.Loss,
+				Random: unit.NewRandom(c.Seed, "link "+n.PortName(i, e)),
+			})
+			r.linkOf = append(r.linkOf, direction{i, e, from, at[e], n.Nodes[from].Switch})
+		}
+	}
+	nodes := make([]fabric.Node, len(n.Nodes))
+	for i, node := range n.Nodes {
+		if node.Switch {
+			sw, err := r.newSwitch(i, links)
+			if err != nil {
+				return nil, err
+			}
+			r.switches[i], nodes[i] = sw, sw
+			continue
+		}
+		if ports[i] > 1 {
+			return nil, fmt.Errorf("sim: host %s has %d links; a host has one NIC", node.Name, ports[i])
+		}
+		var rate unit.LinkRate
+		for _, l := range links {
+			if l.From == i {
+				rate = l.Rate
+			}
+		}
+		r.hosts[i] = newHost(r, rate)
+		nodes[i] = r.hosts[i]
+	}
+	if err := r.addFlows(); err != nil {
+		return nil, err
+	}
+	f, err := fabric.New(fabric.Config{Nodes: nodes, Links: links, Pool: &r.pool, Window: c.Window, Wire: r.wire()})
+	if err != nil {
+		return nil, err
+	}
+	r.fabric = f
+	return r, nil
+}
+
+func (r *Simulation) newSwitch(node int, links []fabric.Link) (*dataplane.Switch, error) {
+	c, n := r.config, r.config.Network
+	sc := &c.Switches[node]
+	queues := max(sc.Queues, 1)
+	var ports []*tm.Port
+	for i, l := range links {
+		if l.From != node {
+			continue
+		}
+		var s tm.Scheduler
+		switch {
+		case sc.Scheduler != nil:
+			var err error
+			if s, err = sc.Scheduler(queues, l.Rate); err != nil {
+				return nil, fmt.Errorf("switch %s: %w", n.Nodes[node].Name, err)
+			}
+		case queues == 1:
+			s = tm.NewFIFO()
+		default:
+			s = tm.NewStrict()
+		}
+		buffer := n.Links[r.linkOf[i].link].Buffer
+		total := tm.Limit{Packets: buffer.Packets, Bytes: buffer.Bytes}
+		ports = append(ports, tm.NewPort(tm.NewBuffer(queues, sc.QueueLimit, total), s, l.Rate))
+	}
+	name := n.Nodes[node].Name
+	site := &dataplane.Site{
+		Switch: name, ID: node, Ports: len(ports), Book: c.Hosts, Routes: sc.Routes,
+		Random: func(entity string) unit.Random { return unit.NewRandom(c.Seed, "switch "+name+" "+entity) },
+	}
+	var programs []dataplane.Program
+	if sc.Programs != nil {
+		var err error
+		if programs, err = sc.Programs(site); err != nil {
+			return nil, fmt.Errorf("switch %s: %w", name, err)
+		}
+	}
+	return dataplane.New(dataplane.Config{
+		Name: name, ID: node, Ports: ports, Programs: programs, Pool: &r.pool, Book: c.Hosts,
+		Random: unit.NewRandom(c.Seed, "switch "+name), Recirculation: sc.Recirculation,
+	})
+}
+
+func (r *Simulation) addFlows() error {
+	c := r.config
+	for i := range c.Flows {
+		f := &c.Flows[i]
+		if f.Src == f.Dst || f.Src < 0 || f.Dst < 0 || f.Src >= len(r.hosts) || f.Dst >= len(r.hosts) ||
+			r.hosts[f.Src] == nil || r.hosts[f.Dst] == nil {
+			return fmt.Errorf("sim: flow %d goes from node %d to node %d; both must be hosts, and not the same", i, f.Src, f.Dst)
+		}
+		src, dst := packet.Addr(f.Src+1), packet.Addr(f.Dst+1)
+		id := packet.FlowID(i)
+		r.sender[i] = r.hosts[f.Src].add(slot{endpoint: f.Sender, flow: id, src: src, dst: dst,
+			srcPort: f.SrcPort, dstPort: f.DstPort, finite: f.Size > 0})
+		r.receiver[i] = r.hosts[f.Dst].add(slot{endpoint: f.Receiver, flow: id, src: dst, dst: src,
+			srcPort: f.DstPort, dstPort: f.SrcPort})
+		if f.Size > 0 {
+			r.unfinished++
+		}
+	}
+	for _, h := range r.hosts {
+		if h != nil {
+			h.start()
+		}
+	}
+	return nil
+}
+
+// endpoint finds the slot that a packet is for: the receiver for data and
+// probes, else the sender; −1 if the flow has none at this host.
+func (r *Simulation) endpoint(h *host, p *packet.Packet) int32 {
+	if int(p.Flow) >= len(r.sender) {
+		return -1
+	}
+	f := &r.config.Flows[p.Flow]
+	if p.Kind == packet.Data || p.Kind == packet.Probe {
+		if r.hosts[f.Dst] == h {
+			return r.receiver[p.Flow]
+		}
+	} else if r.hosts[f.Src] == h {
+		return r.sender[p.Flow]
+	}
+	return -1
+}
+
+func (r *Simulation) finished(at unit.Time) {
+	r.unfinished--
+	r.lastFinish = max(r.lastFinish, at)
+}
+
+// received counts the packets that endpoints have taken so far: what Patience
+// watches.
+func (r *Simulation) received() int64 {
+	var n int64
+	for _, h := range r.hosts {
+		if h != nil {
+			for i := range h.slot {
+				n += h.slot[i].counters.ReceivedPackets
+			}
+		}
+	}
+	return n
+}
+
+// Run carries the run out, to its end, once. It stops the fabric at the warm-up's end and at every
+// sample, so that measures are those of a time, not of a moment of the loop.
+func (r *Simulation) Run() *Result {
+	c := r.config
+	end := c.Duration
+	reason := TimeUp
+	stopping := unit.Never // time at which the run will be cut, once that is known
+	watched, watchedAt := int64(0), unit.Time(0)
+	stop := func(done unit.Time) bool {
+		if c.Progress != nil {
+			c.Progress(done)
+		}
+		switch {
+		case c.Stopped != nil && c.Stopped():
+			reason = Interrupted
+			return true
+		case c.UntilDone && r.unfinished == 0 && stopping == unit.Never:
+			return true
+		case r.unfinished > 0 && done-watchedAt >= Patience:
+			n := r.received()
+			if n == watched {
+				reason = NoProgress
+				return true
+			}
+			watched, watchedAt = n, done
+		}
+		return false
+	}
+	if c.Warmup == 0 {
+		r.atWarmup = r.snapshot()
+	}
+	now, nextSample := unit.Time(0), c.Warmup
+	if c.Sample <= 0 {
+		nextSample = unit.Never
+	}
+	r.samples = make([][2][]int64, len(r.linkOf))
+	warm := c.Warmup == 0
+	for now < end {
+		if c.UntilDone && r.unfinished == 0 && stopping == unit.Never {
+			// Cut one window after the last flow ended: no group has run further.
+			stopping = min(end, r.lastFinish+r.fabric.Window())
+			if r.fabric.Window() == unit.Never {
+				stopping = min(end, r.lastFinish+1)
+			}
+			end, reason = max(stopping, now), AllDone
+			if now >= end {
+				break
+			}
+		}
+		until := end
+		if !warm {
+			until = min(until, c.Warmup)
+		}
+		until = min(until, nextSample)
+		if now < until {
+			r.fabric.Run(until, stop)
+		}
+		if reason == Interrupted || reason == NoProgress {
+			now = min(until, max(now, r.fabric.Next()))
+			break
+		}
+		if c.UntilDone && r.unfinished == 0 && stopping == unit.Never {
+			if at := r.fabric.Next(); at < until {
+				continue // stopped early; now decide where to cut
+			}
+		}
+		now = until
+		if !warm && now == c.Warmup {
+			r.atWarmup = r.snapshot()
+			r.restartDelays()
+			warm = true
+		}
+		if now == nextSample {
+			if now < end || now == c.Warmup {
+				r.sample()
+			}
+			nextSample += c.Sample
+		}
+		if r.fabric.Next() == unit.Never && r.unfinished > 0 {
+			reason = NoProgress
+			break
+		}
+	}
+	if !warm {
+		r.atWarmup = r.snapshot() // it ended before anything was measured
+	}
+	return r.result(reason, now)
+}
+
+// restartDelays makes minimum and maximum delay those of the measured part.
+func (r *Simulation) restartDelays() {
+	for _, h := range r.hosts {
+		if h == nil {
+			continue
+		}
+		for i := range h.slot {
+			c := h.slot[i].counters
+			c.DelayMin, c.DelayMax = unit.Never, 0
+		}
+	}
+}
+
+func (r *Simulation) sample() {
+	for i, d := range r.linkOf {
+		if d.ofSwitch {
+			p := r.switches[d.node].Port(d.port)
+			r.samples[i][0] = append(r.samples[i][0], int64(p.Packets()))
+			r.samples[i][1] = append(r.samples[i][1], int64(p.Bytes()))
+		}
+	}
+}
+
+func (r *Simulation) portOf(d direction) *tm.Port {
+	if d.ofSwitch {
+		return r.switches[d.node].Port(d.port)
+	}
+	return r.hosts[d.node].port
+}
+
+func (r *Simulation) snapshot() snapshot {
+	var s snapshot
+	for i := range r.config.Flows {
+		f := &r.config.Flows[i]
+		s.sender = append(s.sender, *f.Sender.Counters())
+		s.receiver = append(s.receiver, *f.Receiver.Counters())
+	}
+	for i, d := range r.linkOf {
+		p := r.portOf(d)
+		s.txBytes = append(s.txBytes, p.TxBytes())
+		s.txPackets = append(s.txPackets, p.TxPackets())
+		s.lost = append(s.lost, r.fabric.Link(i).Lost)
+		var drops [dataplane.Reasons]uint64
+		if d.ofSwitch {
+			drops = r.switches[d.node].PortDrops(d.port)
+		}
+		s.drops = append(s.drops, drops)
+	}
+	for _, sw := range r.switches {
+		if sw != nil {
+			add(&s.allDrops, sw.Drops())
+		}
+	}
+	for _, lost := range s.lost {
+		s.allDrops[dataplane.LinkLost] += lost
+	}
+	return s
+}
+
+func add(to *[dataplane.Reasons]uint64, n [dataplane.Reasons]uint64) {
+	for i := range to {
+		to[i] += n[i]
+	}
+}
+
+func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
+	c := r.config
+	last, first := r.snapshot(), r.atWarmup
+	out := &Result{
+		End: reason, Time: end, Measured: max(end-c.Warmup, 0),
+		Events: r.fabric.Events(), PacketHops: r.fabric.Hops(),
+	}
+	for i := range last.allDrops {
+		out.Drops[i] = last.allDrops[i] - first.allDrops[i]
+	}
+	for i := range c.Flows {
+		f := FlowResult{
+			Sender:   since(last.sender[i], first.sender[i]),
+			Receiver: since(last.receiver[i], first.receiver[i]),
+			FCT:      unit.Never,
+		}
+		if c.Flows[i].Size > 0 {
+			if done := last.sender[i].Finished; done != unit.Never {
+				f.FCT = done - c.Flows[i].Start
+			} else {
+				out.Unfinished = append(out.Unfinished, i)
+			}
+		}
+		out.Flows = append(out.Flows, f)
+	}
+	for i, d := range r.linkOf {
+		p := PortResult{
+			Node: d.node, Link: d.link, End: d.end,
+			TxBytes: last.txBytes[i] - first.txBytes[i], TxPackets: last.txPackets[i] - first.txPackets[i],
+			Lost: last.lost[i] - first.lost[i], QueueBytes: r.samples[i][1],
+		}
+		for _, n := range r.samples[i][0] {
+			p.QueuePackets = append(p.QueuePackets, int32(n))
+		}
+		for k := range p.Drops {
+			p.Drops[k] = last.drops[i][k] - first.drops[i][k]
+		}
+		out.Ports = append(out.Ports, p)
+	}
+	return out
+}
+
+// since returns the difference of two copies of one endpoint's counters.
+func since(last, first transport.Counters) transport.Counters {
+	d := last
+	d.SentPackets -= first.SentPackets
+	d.SentBytes -= first.SentBytes
+	d.ReceivedPackets -= first.ReceivedPackets
+	d.ReceivedBytes -= first.ReceivedBytes
+	d.Duplicates -= first.Duplicates
+	d.Retransmitted -= first.Retransmitted
+	d.DelaySum -= first.DelaySum
+	return d
+}
