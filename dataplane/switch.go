@@ -313,7 +313,7 @@ func (s *Switch) leave(p *packet.Packet) bool {
 		}
 	}
 	if p.Data != nil {
-		p.Deparse()
+		p.Deparse(s.config.Book)
 	}
 	return true
 }

@@ -120,6 +120,9 @@ func New(c Config) (*Fabric, error) {
 			}
 		}
 	}
+	if f.window == unit.Never { // no delay anywhere: one group, which only has to stop now and then
+		f.window = unit.Millisecond
+	}
 	in := map[[2]int]bool{}
 	for i, l := range c.Links {
 		switch {
@@ -153,7 +156,7 @@ func New(c Config) (*Fabric, error) {
 		f.after(int32(n), &f.groups[f.groupOf[n]], 0)
 	}
 	for g := range f.groups {
-		f.nextAt[g] = f.groups[g].next()
+		f.nextAt[g] = f.groups[g].heap.first()
 	}
 	return f, nil
 }
@@ -192,13 +195,6 @@ func (f *Fabric) makeGroups(links []Link) {
 		w.group = f.groupOf[w.node]
 		f.groups[w.group].wires = append(f.groups[w.group].wires, int32(i))
 	}
-}
-
-func (g *group) next() unit.Time {
-	if len(g.heap) == 0 {
-		return unit.Never
-	}
-	return g.heap[0].at
 }
 
 // Run carries out every event before until. It returns early, at the end of a
@@ -246,8 +242,8 @@ func (f *Fabric) runGroup(n int, end unit.Time) {
 		}
 	}
 	f.sink = touched
-	for len(g.heap) > 0 && g.heap[0].at < end {
-		e := g.heap.pop()
+	for g.heap.first() < end {
+		e := g.heap.take()
 		f.events++
 		f.now = e.at
 		i := int32(e.key &^ uint64(kindMask))
@@ -292,7 +288,7 @@ func (f *Fabric) runGroup(n int, end unit.Time) {
 		}
 		f.after(node, g, e.at)
 	}
-	f.nextAt[n] = g.next()
+	f.nextAt[n] = g.heap.first()
 }
 
 // after does what every call into a node may have made necessary.

@@ -28,12 +28,39 @@ func (e event) before(o event) bool {
 	return e.at < o.at || e.at == o.at && e.key < o.key
 }
 
-// heap is a 4-ary min-heap of event values.
-type heap []event
+// heap is a 4-ary min-heap of event values. Taking the first event leaves a hole
+// at the root, which the next push fills: most events schedule their successor,
+// and then one sift does for both.
+type heap struct {
+	events []event
+	hole   bool // events[0] has been taken
+}
+
+// first returns the time of the first event, unit.Never if there is none.
+func (h *heap) first() unit.Time {
+	if h.hole {
+		h.close()
+	}
+	if len(h.events) == 0 {
+		return unit.Never
+	}
+	return h.events[0].at
+}
+
+// take removes the first event. first must have been called just before.
+func (h *heap) take() event {
+	h.hole = true
+	return h.events[0]
+}
 
 func (h *heap) push(e event) {
-	*h = append(*h, e)
-	s := *h
+	if h.hole {
+		h.hole = false
+		h.sift(e)
+		return
+	}
+	h.events = append(h.events, e)
+	s := h.events
 	i := len(s) - 1
 	for i > 0 {
 		up := (i - 1) >> 2
@@ -46,37 +73,37 @@ func (h *heap) push(e event) {
 	s[i] = e
 }
 
-func (h *heap) pop() event {
-	s := *h
-	top := s[0]
-	last := s[len(s)-1]
-	s = s[:len(s)-1]
-	*h = s
-	if len(s) > 0 {
-		s.sift(last)
+// close fills the hole with the last event.
+func (h *heap) close() {
+	h.hole = false
+	n := len(h.events) - 1
+	last := h.events[n]
+	h.events = h.events[:n]
+	if n > 0 {
+		h.sift(last)
 	}
-	return top
 }
 
 // sift puts e into the hole at the root.
-func (h heap) sift(e event) {
+func (h *heap) sift(e event) {
+	s := h.events
 	i := 0
 	for {
 		child := i<<2 + 1
-		if child >= len(h) {
+		if child >= len(s) {
 			break
 		}
-		least := child
-		for c := child + 1; c < child+4 && c < len(h); c++ {
-			if h[c].before(h[least]) {
-				least = c
+		least, l := child, s[child]
+		for c := child + 1; c < min(child+4, len(s)); c++ {
+			if s[c].before(l) {
+				least, l = c, s[c]
 			}
 		}
-		if !h[least].before(e) {
+		if !l.before(e) {
 			break
 		}
-		h[i] = h[least]
+		s[i] = l
 		i = least
 	}
-	h[i] = e
+	s[i] = e
 }

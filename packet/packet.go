@@ -87,7 +87,7 @@ type Packet struct {
 	Enqueued unit.Time // when it entered the queue that it is in, or was last in
 	Ack      int64     // cumulative acknowledgement: next byte expected
 	Data     []byte
-	ext      [64]byte
+	ext      [80]byte // so that a packet is three cache lines
 }
 
 // ECN code points (RFC 3168 §5), the lower two bits of TOS.

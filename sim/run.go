@@ -274,9 +274,6 @@ func (r *Simulation) Run() *Result {
 		if c.UntilDone && r.unfinished == 0 && stopping == unit.Never {
 			// Cut one window after the last flow ended: no group has run further.
 			stopping = min(end, r.lastFinish+r.fabric.Window())
-			if r.fabric.Window() == unit.Never {
-				stopping = min(end, r.lastFinish+1)
-			}
 			end, reason = max(stopping, now), AllDone
 			if now >= end {
 				break

@@ -90,4 +90,6 @@ type Scheme struct {
 	scheme.Scheme
 	// Build makes the two endpoints of a flow.
 	Build func(f Flow, v scheme.Values) (sender, receiver Endpoint, err error)
+	// Warn says what about the parameters may surprise, "" if nothing; may be nil.
+	Warn func(v scheme.Values) string
 }

@@ -61,9 +61,10 @@ func NewSerialiser(r LinkRate) Serialiser {
 }
 
 // Next returns how long a frame of size bytes occupies the link.
+// It is at most Never/2, which stands for all that is longer.
 // continues says that it follows its predecessor without a gap.
 func (s *Serialiser) Next(size int32, continues bool) Time {
-	if s.psPerByte > 0 {
+	if s.psPerByte > 0 && size < 1<<20 {
 		return Time(int64(size) * s.psPerByte)
 	}
 	if !continues {
@@ -73,14 +74,17 @@ func (s *Serialiser) Next(size int32, continues bool) Time {
 	if !s.packets {
 		hi, lo = bits.Mul64(uint64(size), 8_000_000_000_000)
 	}
-	// ceil((work − credit) / rate)
+	// ⌈(work − credit) / rate⌉
 	lo, borrow := bits.Sub64(lo, s.credit, 0)
 	hi -= borrow
+	if hi >= s.rate { // beyond the range of Time
+		return Never / 2
+	}
 	q, rem := bits.Div64(hi, lo, s.rate)
 	s.credit = 0
 	if rem > 0 {
 		q++
 		s.credit = s.rate - rem
 	}
-	return Time(q)
+	return Time(min(q, uint64(Never/2)))
 }

@@ -1,0 +1,266 @@
+package tm
+
+import (
+	"fmt"
+	"math/bits"
+
+	"weir/scheme"
+	"weir/unit"
+)
+
+// fifo serves queue 0, the only one.
+type fifo struct{}
+
+// NewFIFO returns the scheduler of a port with one queue: first in, first out.
+func NewFIFO() Scheduler { return fifo{} }
+
+func (fifo) Next(unit.Time, *Buffer) (QueueID, unit.Time) { return 0, unit.Never }
+
+// strict serves the first ready queue.
+type strict struct{}
+
+// NewStrict returns strict priority: queue 0 before queue 1 and so on.
+func NewStrict() Scheduler { return strict{} }
+
+func (strict) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
+	return QueueID(bits.TrailingZeros32(b.Ready())), unit.Never
+}
+
+// deficit is deficit round robin (Shreedhar, Varghese, SIGCOMM'95): each time
+// that a backlogged queue's turn comes it earns its quantum, and it sends while
+// its deficit counter covers the head packet. A queue that runs empty loses what
+// it has saved; one that is paused keeps it and is passed over.
+type deficit struct {
+	quantum []int32 // bytes a turn
+	counter []int64
+	turn    int  // queue whose turn it is
+	earned  bool // it has earned its quantum for this turn
+}
+
+// NewDRR returns deficit round robin with one quantum in bytes for all queues.
+// The quantum should be at least the largest frame, so that each turn sends.
+func NewDRR(queues int, quantum int32) Scheduler {
+	weights := make([]int32, queues)
+	for i := range weights {
+		weights[i] = 1
+	}
+	return NewDWRR(weights, quantum)
+}
+
+// NewDWRR returns deficit weighted round robin: queue i earns weights[i] × quantum
+// bytes a turn, all above 0.
+func NewDWRR(weights []int32, quantum int32) Scheduler {
+	d := &deficit{quantum: make([]int32, len(weights)), counter: make([]int64, len(weights))}
+	for i, w := range weights {
+		d.quantum[i] = w * quantum
+	}
+	return d
+}
+
+func (d *deficit) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
+	return d.next(b, b.Ready()), unit.Never
+}
+
+// next serves round robin among the queues in set, which is not empty.
+func (d *deficit) next(b *Buffer, set uint32) QueueID {
+	for {
+		q := d.turn
+		if set&(1<<q) != 0 {
+			if !d.earned {
+				d.counter[q] += int64(d.quantum[q])
+				d.earned = true
+			}
+			head := int64(b.queues[q].head.Size)
+			if head <= d.counter[q] {
+				d.counter[q] -= head
+				if b.queues[q].packets == 1 { // it becomes empty
+					d.counter[q] = 0
+					d.pass()
+				}
+				return QueueID(q)
+			}
+		}
+		if b.waiting&(1<<q) == 0 {
+			d.counter[q] = 0
+		}
+		d.pass()
+	}
+}
+
+func (d *deficit) pass() {
+	if d.turn++; d.turn == len(d.counter) {
+		d.turn = 0
+	}
+	d.earned = false
+}
+
+// Share is what one queue of NewGuarantee may count on, and may use at most, as
+// shares of the port's rate.
+type Share struct {
+	Guarantee float64 // served before others while below it; 0 … 1
+	Ceiling   float64 // 0 … 1; 1 is none
+	Hard      bool    // the ceiling holds also when the port would idle
+}
+
+// guarantee serves queues below their guaranteed share first, then the rest work
+// conserving, but for queues above their ceiling. Both shares are token buckets
+// in parts of a byte: tokens grow with share × rate and are capped at burst.
+type guarantee struct {
+	share  []Share
+	rate   float64 // bytes/ps
+	burst  float64
+	tokens []float64 // of the guarantee
+	room   []float64 // of the ceiling
+	last   unit.Time
+	rest   *deficit
+	first  *deficit
+}
+
+// NewGuarantee returns a scheduler with a guaranteed share and a ceiling per
+// queue of a port with this bit rate. quantum is that of the round robin among
+// equals; burst, in bytes, is how far a queue may be ahead of its share.
+func NewGuarantee(shares []Share, rate unit.Rate, quantum int32, burst unit.Bytes) (Scheduler, error) {
+	sum := 0.0
+	for i, s := range shares {
+		if !(s.Guarantee >= 0 && s.Guarantee <= 1 && s.Ceiling > 0 && s.Ceiling <= 1 && s.Guarantee <= s.Ceiling) {
+			return nil, fmt.Errorf("queue %d: guarantee %g and ceiling %g; needed is 0 ≤ guarantee ≤ ceiling ≤ 1, ceiling > 0", i, s.Guarantee, s.Ceiling)
+		}
+		sum += s.Guarantee
+	}
+	if sum > 1+1e-9 {
+		return nil, fmt.Errorf("guarantees add up to %g; at most 1 is possible", sum)
+	}
+	if rate <= 0 {
+		return nil, fmt.Errorf("guarantees and ceilings need a port whose rate is in bit/s")
+	}
+	n := len(shares)
+	g := &guarantee{
+		share: shares, rate: float64(rate) / 8e12, burst: float64(burst),
+		tokens: make([]float64, n), room: make([]float64, n),
+		rest: NewDRR(n, quantum).(*deficit), first: NewDRR(n, quantum).(*deficit),
+	}
+	for i := range shares {
+		g.tokens[i], g.room[i] = g.burst, g.burst
+	}
+	return g, nil
+}
+
+func (g *guarantee) Next(now unit.Time, b *Buffer) (QueueID, unit.Time) {
+	earned := float64(now-g.last) * g.rate
+	g.last = now
+	ready := b.Ready()
+	var below, free, soft uint32 // below its guarantee; below its ceiling; above a soft ceiling
+	again := unit.Never
+	for i := range g.share {
+		s := &g.share[i]
+		g.tokens[i] = min(g.tokens[i]+float64(s.Guarantee*earned), g.burst)
+		g.room[i] = min(g.room[i]+float64(s.Ceiling*earned), g.burst)
+		bit := uint32(1) << i
+		if ready&bit == 0 {
+			continue
+		}
+		switch {
+		case s.Guarantee > 0 && g.tokens[i] > 0:
+			below |= bit
+		case s.Ceiling == 1 || g.room[i] > 0:
+			free |= bit
+		case !s.Hard:
+			soft |= bit
+		default:
+			wait := unit.Time((-g.room[i])/(g.rate*s.Ceiling)) + 1
+			again = min(again, now+max(wait, 1))
+		}
+	}
+	var q QueueID
+	switch {
+	case below != 0:
+		q = g.first.next(b, below)
+	case free != 0:
+		q = g.rest.next(b, free)
+	case soft != 0:
+		q = g.rest.next(b, soft)
+	default:
+		return NoQueue, again
+	}
+	size := float64(b.queues[q].head.Size)
+	g.tokens[q] = max(g.tokens[q]-size, -g.burst)
+	g.room[q] -= size
+	if !g.share[q].Hard {
+		g.room[q] = max(g.room[q], -g.burst)
+	}
+	return q, unit.Never
+}
+
+// Schemes returns the schedulers that an experiment can name.
+func Schemes() []Scheme {
+	quantum := scheme.Param{Name: "quantum", Kind: scheme.Size, Default: "1514 B", Min: "64 B", Max: "1MB",
+		Doc: "bytes that a queue earns a turn; at least the largest frame", Source: "Shreedhar, Varghese 1995: Max"}
+	return []Scheme{
+		{scheme.Scheme{Name: "drr", Doc: "deficit round robin, equal shares", Source: "Shreedhar, Varghese, SIGCOMM'95", Params: []scheme.Param{quantum}},
+			func(queues int, _ unit.LinkRate, v scheme.Values) (Scheduler, error) {
+				return NewDRR(queues, int32(v.Bytes("quantum"))), nil
+			}},
+		{scheme.Scheme{Name: "dwrr", Doc: "deficit weighted round robin", Source: "Shreedhar, Varghese, SIGCOMM'95", Params: []scheme.Param{quantum,
+			{Name: "weights", Kind: scheme.Map, Of: scheme.Int, Doc: "weight by queue, 1 where none is given", Source: "ours"}}},
+			func(queues int, _ unit.LinkRate, v scheme.Values) (Scheduler, error) {
+				weights := make([]int32, queues)
+				for i := range weights {
+					weights[i] = 1
+				}
+				for _, e := range v.Map("weights") {
+					i, err := queueOf(e.Key, queues)
+					if err != nil {
+						return nil, err
+					}
+					if w := e.Value.(int); w < 1 || w > 1000 {
+						return nil, fmt.Errorf("queue %d: weight %d; 1 … 1000 is possible", i, w)
+					}
+					weights[i] = int32(e.Value.(int))
+				}
+				return NewDWRR(weights, int32(v.Bytes("quantum"))), nil
+			}},
+		{scheme.Scheme{Name: "fifo", Doc: "first in, first out; one queue", Source: "ours"},
+			func(queues int, _ unit.LinkRate, _ scheme.Values) (Scheduler, error) {
+				if queues != 1 {
+					return nil, fmt.Errorf("fifo serves one queue, the port has %d", queues)
+				}
+				return NewFIFO(), nil
+			}},
+		{scheme.Scheme{Name: "guarantee", Doc: "guaranteed share and ceiling per queue, the rest work conserving", Source: "Feldmann et al. BS'19 §4.2", Params: []scheme.Param{quantum,
+			{Name: "guarantees", Kind: scheme.Map, Of: scheme.Share, Doc: "guaranteed share of the rate by queue, 0 where none is given", Source: "ours"},
+			{Name: "ceilings", Kind: scheme.Map, Of: scheme.Share, Doc: "largest share of the rate by queue, 100% where none is given", Source: "ours"},
+			{Name: "hard", Kind: scheme.Bool, Default: "false", Doc: "ceilings hold also when the port would idle", Source: "ours"},
+			{Name: "burst", Kind: scheme.Size, Default: "3028 B", Min: "64 B", Doc: "how far a queue may be ahead of its share", Source: "ours: two frames"}}},
+			func(queues int, rate unit.LinkRate, v scheme.Values) (Scheduler, error) {
+				shares := make([]Share, queues)
+				for i := range shares {
+					shares[i] = Share{Ceiling: 1, Hard: v.Bool("hard")}
+				}
+				for _, list := range []string{"guarantees", "ceilings"} {
+					for _, e := range v.Map(list) {
+						i, err := queueOf(e.Key, queues)
+						if err != nil {
+							return nil, err
+						}
+						if list == "ceilings" {
+							shares[i].Ceiling = e.Value.(float64)
+						} else {
+							shares[i].Guarantee = e.Value.(float64)
+						}
+					}
+				}
+				return NewGuarantee(shares, rate.Bits, int32(v.Bytes("quantum")), v.Bytes("burst"))
+			}},
+		{scheme.Scheme{Name: "strict", Doc: "strict priority, queue 0 first", Source: "ours"},
+			func(int, unit.LinkRate, scheme.Values) (Scheduler, error) { return NewStrict(), nil }},
+	}
+}
+
+// queueOf reads a queue's number.
+func queueOf(s string, queues int) (int, error) {
+	n := 0
+	if _, err := fmt.Sscanf(s, "%d", &n); err != nil || n < 0 || n >= queues || fmt.Sprint(n) != s {
+		return 0, fmt.Errorf("%q is not a queue; the port has 0 … %d", s, queues-1)
+	}
+	return n, nil
+}

@@ -1,0 +1,126 @@
+package packet
+
+import "fmt"
+
+// Kinds of extensions, from the experimental range of IPv6 option types (RFC
+// 4727 §3.5): 001 in the top bits' last place says that it may change en route,
+// 00 in the first two that whoever does not know it skips it.
+const (
+	// ExtActivity is P4-ABC's activity (§3.2): a big-endian IEEE 754 float32.
+	ExtActivity uint8 = 0x3e
+)
+
+const pad1, padN = 0, 1
+
+// Extensions are kept as RFC 8200 §4.2 options, one behind the other: type,
+// length, data. On the wire they stand in a header of their own whose length is
+// a multiple of 8: IPv6's hop-by-hop options, and over IPv4 a shim with the same
+// layout and the experimental protocol number 253 (RFC 3692).
+
+// Extension returns the data of the extension of this kind, as a view.
+func (p *Packet) Extension(kind uint8) ([]byte, bool) {
+	at, n := p.findExtension(kind)
+	if n == 0 {
+		return nil, false
+	}
+	return p.ext[at+2 : at+n], true
+}
+
+// findExtension returns where it starts and how long it is, head included.
+func (p *Packet) findExtension(kind uint8) (at, n int) {
+	for at < int(p.extLen) {
+		n = 2 + int(p.ext[at+1])
+		if p.ext[at] == kind {
+			return at, n
+		}
+		at += n
+	}
+	return at, 0
+}
+
+// SetExtension adds an extension or replaces the one of its kind. It returns
+// false, and changes nothing, if there is no room or the kind is padding.
+func (p *Packet) SetExtension(kind uint8, data []byte) bool {
+	if kind == pad1 || kind == padN {
+		return false
+	}
+	at, n := p.findExtension(kind)
+	if n == 2+len(data) {
+		copy(p.ext[at+2:], data)
+		return true
+	}
+	if int(p.extLen)-n+2+len(data) > len(p.ext)-2 {
+		return false
+	}
+	if n > 0 {
+		p.RemoveExtension(kind)
+	}
+	at = int(p.extLen)
+	p.ext[at], p.ext[at+1] = kind, uint8(len(data))
+	copy(p.ext[at+2:], data)
+	p.extLen = uint8(at + 2 + len(data))
+	return true
+}
+
+// RemoveExtension takes the extension of this kind out, if it is there.
+func (p *Packet) RemoveExtension(kind uint8) {
+	if at, n := p.findExtension(kind); n > 0 {
+		copy(p.ext[at:], p.ext[at+n:p.extLen])
+		p.extLen -= uint8(n)
+	}
+}
+
+// ExtensionBytes returns what the extensions take on the wire with header and
+// padding: a multiple of 8, 0 if there are none.
+func (p *Packet) ExtensionBytes() int32 {
+	if p.extLen == 0 {
+		return 0
+	}
+	return (int32(p.extLen) + 2 + 7) &^ 7
+}
+
+// appendExtensions appends the extensions' header; next is the protocol behind
+// it.
+func (p *Packet) appendExtensions(b []byte, next uint8) []byte {
+	n := int(p.ExtensionBytes())
+	b = append(b, next, uint8(n/8-1))
+	b = append(b, p.ext[:p.extLen]...)
+	switch pad := n - 2 - int(p.extLen); pad {
+	case 0:
+	case 1:
+		b = append(b, pad1)
+	default:
+		b = append(b, padN, uint8(pad-2))
+		b = append(b, make([]byte, pad-2)...)
+	}
+	return b
+}
+
+// parseExtensions reads an extensions' header and returns the protocol behind it
+// and the rest.
+func (p *Packet) parseExtensions(b []byte) (next uint8, rest []byte, err error) {
+	if len(b) < 8 {
+		return 0, nil, short("extension header", 8, len(b))
+	}
+	n := 8 * (int(b[1]) + 1)
+	if n > len(b) {
+		return 0, nil, short("extension header", n, len(b))
+	}
+	options := b[2:n]
+	p.extLen = 0
+	for len(options) > 0 {
+		if options[0] == pad1 {
+			options = options[1:]
+			continue
+		}
+		if len(options) < 2 || 2+int(options[1]) > len(options) {
+			return 0, nil, fmt.Errorf("extension header: option %#x leaves the header", options[0])
+		}
+		end := 2 + int(options[1])
+		if options[0] != padN && !p.SetExtension(options[0], options[2:end]) {
+			return 0, nil, fmt.Errorf("extension header: more than %d bytes of extensions", len(p.ext)-2)
+		}
+		options = options[end:]
+	}
+	return b[0], b[n:], nil
+}

@@ -1,0 +1,455 @@
+package packet
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+)
+
+// Ethernet types (IANA).
+const (
+	EtherIPv4    uint16 = 0x0800
+	EtherIPv6    uint16 = 0x86dd
+	EtherControl uint16 = 0x8808 // MAC control: PFC
+)
+
+var be = binary.BigEndian
+
+func short(what string, need, have int) error {
+	return fmt.Errorf("%s: %d bytes needed, %d are there", what, need, have)
+}
+
+// Ethernet is a view over an Ethernet II frame without FCS.
+type Ethernet []byte
+
+// ParseEthernet checks that a header is there.
+func ParseEthernet(b []byte) (Ethernet, error) {
+	if len(b) < EthernetHeader {
+		return nil, short("Ethernet header", EthernetHeader, len(b))
+	}
+	return Ethernet(b), nil
+}
+
+// Dst returns the destination MAC address.
+func (e Ethernet) Dst() [6]byte { return [6]byte(e[0:6]) }
+
+// Src returns the source MAC address.
+func (e Ethernet) Src() [6]byte { return [6]byte(e[6:12]) }
+
+// Type returns the Ethernet type.
+func (e Ethernet) Type() uint16 { return be.Uint16(e[12:]) }
+
+// Payload returns what is behind the header.
+func (e Ethernet) Payload() []byte { return e[EthernetHeader:] }
+
+// AppendEthernet appends a header to b.
+func AppendEthernet(b []byte, dst, src [6]byte, ethertype uint16) []byte {
+	b = append(b, dst[:]...)
+	b = append(b, src[:]...)
+	return be.AppendUint16(b, ethertype)
+}
+
+// Sum adds bytes to a partial Internet checksum (RFC 1071 §4.1); odd lengths are
+// padded with a zero byte, so only the last part may be odd.
+func Sum(sum uint32, b []byte) uint32 {
+	s := uint64(sum)
+	for len(b) >= 4 {
+		s += uint64(be.Uint32(b))
+		b = b[4:]
+	}
+	if len(b) >= 2 {
+		s += uint64(be.Uint16(b))
+		b = b[2:]
+	}
+	if len(b) == 1 {
+		s += uint64(b[0]) << 8
+	}
+	s = s>>32 + s&0xffffffff
+	s = s>>32 + s&0xffffffff
+	s = s>>16 + s&0xffff
+	return uint32(s>>16 + s&0xffff)
+}
+
+// Checksum is the Internet checksum of a partial sum: its ones' complement.
+func Checksum(sum uint32) uint16 {
+	for sum > 0xffff {
+		sum = sum>>16 + sum&0xffff
+	}
+	return ^uint16(sum)
+}
+
+// UpdateChecksum gives the checksum of a header in which the 16-bit word old
+// became new: HC' = ~(~HC + ~m + m') (RFC 1624 equation 3).
+func UpdateChecksum(sum, old, new uint16) uint16 {
+	return Checksum(uint32(^sum) + uint32(^old) + uint32(new))
+}
+
+// IPv4 is a view over an IPv4 packet (RFC 791): header with options, payload.
+type IPv4 []byte
+
+// ParseIPv4 checks version, header length and total length. Bytes behind the
+// total length (Ethernet's padding) are cut off.
+func ParseIPv4(b []byte) (IPv4, error) {
+	if len(b) < IPv4Header {
+		return nil, short("IPv4 header", IPv4Header, len(b))
+	}
+	header, total := int(b[0]&15)*4, int(be.Uint16(b[2:]))
+	switch {
+	case b[0]>>4 != 4:
+		return nil, fmt.Errorf("IPv4 header: version is %d", b[0]>>4)
+	case header < IPv4Header || header > len(b):
+		return nil, fmt.Errorf("IPv4 header: length %d, at least 20 and at most %d is possible", header, len(b))
+	case total < header || total > len(b):
+		return nil, fmt.Errorf("IPv4 header: total length %d, at least %d and at most %d is possible", total, header, len(b))
+	}
+	return IPv4(b[:total]), nil
+}
+
+func (h IPv4) header() int { return int(h[0]&15) * 4 }
+
+// TOS returns DSCP and ECN.
+func (h IPv4) TOS() uint8 { return h[1] }
+
+// TTL returns the time to live.
+func (h IPv4) TTL() uint8 { return h[8] }
+
+// Protocol returns the protocol of the payload.
+func (h IPv4) Protocol() uint8 { return h[9] }
+
+// Src returns the source address.
+func (h IPv4) Src() netip.Addr { return netip.AddrFrom4([4]byte(h[12:16])) }
+
+// Dst returns the destination address.
+func (h IPv4) Dst() netip.Addr { return netip.AddrFrom4([4]byte(h[16:20])) }
+
+// Options returns the options.
+func (h IPv4) Options() []byte { return h[IPv4Header:h.header()] }
+
+// Payload returns what is behind the header.
+func (h IPv4) Payload() []byte { return h[h.header():] }
+
+// Fragment tells whether this is a part of a packet other than a whole one.
+func (h IPv4) Fragment() bool { return be.Uint16(h[6:])&0x3fff != 0 }
+
+// ChecksumOK verifies the header's checksum.
+func (h IPv4) ChecksumOK() bool { return Checksum(Sum(0, h[:h.header()])) == 0 }
+
+// SetTTL changes the time to live and the checksum with it (RFC 1624).
+func (h IPv4) SetTTL(ttl uint8) { h.setWord(8, uint16(ttl)<<8|uint16(h[9])) }
+
+// SetTOS changes DSCP and ECN and the checksum with them.
+func (h IPv4) SetTOS(tos uint8) { h.setWord(0, uint16(h[0])<<8|uint16(tos)) }
+
+func (h IPv4) setWord(at int, v uint16) {
+	old := be.Uint16(h[at:])
+	if old == v {
+		return
+	}
+	be.PutUint16(h[at:], v)
+	be.PutUint16(h[10:], UpdateChecksum(be.Uint16(h[10:]), old, v))
+}
+
+// AppendIPv4 appends a header without options for a payload of so many bytes,
+// with the don't-fragment bit and a correct checksum.
+func AppendIPv4(b []byte, src, dst netip.Addr, protocol, tos, ttl uint8, payload int) ([]byte, error) {
+	if !src.Is4() || !dst.Is4() {
+		return nil, fmt.Errorf("IPv4 header: addresses %v and %v are not both IPv4", src, dst)
+	}
+	if IPv4Header+payload > 0xffff {
+		return nil, fmt.Errorf("IPv4 header: payload of %d bytes; at most 65515 are possible", payload)
+	}
+	at := len(b)
+	b = append(b, 0x45, tos)
+	b = be.AppendUint16(b, uint16(IPv4Header+payload))
+	b = append(b, 0, 0, 0x40, 0, ttl, protocol, 0, 0)
+	s, d := src.As4(), dst.As4()
+	b = append(append(b, s[:]...), d[:]...)
+	be.PutUint16(b[at+10:], Checksum(Sum(0, b[at:])))
+	return b, nil
+}
+
+// IPv6 is a view over an IPv6 packet (RFC 8200): fixed header, payload.
+type IPv6 []byte
+
+// ParseIPv6 checks version and payload length; bytes behind it are cut off.
+func ParseIPv6(b []byte) (IPv6, error) {
+	if len(b) < IPv6Header {
+		return nil, short("IPv6 header", IPv6Header, len(b))
+	}
+	if b[0]>>4 != 6 {
+		return nil, fmt.Errorf("IPv6 header: version is %d", b[0]>>4)
+	}
+	if n := IPv6Header + int(be.Uint16(b[4:])); n <= len(b) {
+		return IPv6(b[:n]), nil
+	}
+	return nil, short("IPv6 payload", int(be.Uint16(b[4:])), len(b)-IPv6Header)
+}
+
+// TOS returns the traffic class: DSCP and ECN.
+func (h IPv6) TOS() uint8 { return h[0]<<4 | h[1]>>4 }
+
+// SetTOS changes the traffic class.
+func (h IPv6) SetTOS(tos uint8) { h[0], h[1] = h[0]&0xf0|tos>>4, h[1]&0x0f|tos<<4 }
+
+// HopLimit returns the hop limit.
+func (h IPv6) HopLimit() uint8 { return h[7] }
+
+// SetHopLimit changes the hop limit.
+func (h IPv6) SetHopLimit(n uint8) { h[7] = n }
+
+// NextHeader returns the protocol of what follows the fixed header.
+func (h IPv6) NextHeader() uint8 { return h[6] }
+
+// Src returns the source address.
+func (h IPv6) Src() netip.Addr { return netip.AddrFrom16([16]byte(h[8:24])) }
+
+// Dst returns the destination address.
+func (h IPv6) Dst() netip.Addr { return netip.AddrFrom16([16]byte(h[24:40])) }
+
+// Payload returns what is behind the fixed header.
+func (h IPv6) Payload() []byte { return h[IPv6Header:] }
+
+// AppendIPv6 appends a fixed header for so many bytes behind it.
+func AppendIPv6(b []byte, src, dst netip.Addr, next, tos, hopLimit uint8, payload int) ([]byte, error) {
+	if !src.Is6() || !dst.Is6() {
+		return nil, fmt.Errorf("IPv6 header: addresses %v and %v are not both IPv6", src, dst)
+	}
+	if payload > 0xffff {
+		return nil, fmt.Errorf("IPv6 header: payload of %d bytes; at most 65535 are possible", payload)
+	}
+	b = append(b, 0x60|tos>>4, tos<<4, 0, 0)
+	b = be.AppendUint16(b, uint16(payload))
+	b = append(b, next, hopLimit)
+	s, d := src.As16(), dst.As16()
+	return append(append(b, s[:]...), d[:]...), nil
+}
+
+// pseudo is the partial checksum of the pseudo header (RFC 768, RFC 8200 §8.1).
+func pseudo(src, dst netip.Addr, protocol uint8, length int) uint32 {
+	var sum uint32
+	if src.Is4() {
+		s, d := src.As4(), dst.As4()
+		sum = Sum(Sum(0, s[:]), d[:])
+	} else {
+		s, d := src.As16(), dst.As16()
+		sum = Sum(Sum(0, s[:]), d[:])
+	}
+	return sum + uint32(protocol) + uint32(length>>16) + uint32(length&0xffff)
+}
+
+// TransportChecksum is the checksum of a TCP segment or UDP datagram whose
+// checksum field is 0.
+func TransportChecksum(src, dst netip.Addr, protocol uint8, segment []byte) uint16 {
+	return Checksum(Sum(pseudo(src, dst, protocol, len(segment)), segment))
+}
+
+// UDP is a view over a UDP datagram (RFC 768).
+type UDP []byte
+
+// ParseUDP checks header and length.
+func ParseUDP(b []byte) (UDP, error) {
+	if len(b) < UDPHeader {
+		return nil, short("UDP header", UDPHeader, len(b))
+	}
+	if n := int(be.Uint16(b[4:])); n < UDPHeader || n > len(b) {
+		return nil, fmt.Errorf("UDP header: length %d, at least 8 and at most %d is possible", n, len(b))
+	}
+	return UDP(b[:be.Uint16(b[4:])]), nil
+}
+
+// SrcPort returns the source port.
+func (u UDP) SrcPort() uint16 { return be.Uint16(u) }
+
+// DstPort returns the destination port.
+func (u UDP) DstPort() uint16 { return be.Uint16(u[2:]) }
+
+// Payload returns the data.
+func (u UDP) Payload() []byte { return u[UDPHeader:] }
+
+// ChecksumOK verifies the checksum; over IPv4, 0 means that there is none.
+func (u UDP) ChecksumOK(src, dst netip.Addr) bool {
+	if be.Uint16(u[6:]) == 0 {
+		return src.Is4()
+	}
+	return TransportChecksum(src, dst, ProtoUDP, u) == 0
+}
+
+// SealUDP writes the length and the checksum of a datagram whose ports and
+// payload are there; a checksum of 0 is sent as all ones (RFC 768).
+func SealUDP(u []byte, src, dst netip.Addr) {
+	be.PutUint16(u[4:], uint16(len(u)))
+	be.PutUint16(u[6:], 0)
+	sum := TransportChecksum(src, dst, ProtoUDP, u)
+	if sum == 0 {
+		sum = 0xffff
+	}
+	be.PutUint16(u[6:], sum)
+}
+
+// TCP is a view over a TCP segment (RFC 9293).
+type TCP []byte
+
+// TCP flags.
+const (
+	FIN uint8 = 1 << iota
+	SYN
+	RST
+	PSH
+	ACK
+	URG
+	ECE
+	CWR
+)
+
+// ParseTCP checks header and data offset.
+func ParseTCP(b []byte) (TCP, error) {
+	if len(b) < TCPHeader {
+		return nil, short("TCP header", TCPHeader, len(b))
+	}
+	if n := int(b[12]>>4) * 4; n < TCPHeader || n > len(b) {
+		return nil, fmt.Errorf("TCP header: data offset %d, at least 20 and at most %d is possible", n, len(b))
+	}
+	return TCP(b), nil
+}
+
+// SrcPort returns the source port.
+func (t TCP) SrcPort() uint16 { return be.Uint16(t) }
+
+// DstPort returns the destination port.
+func (t TCP) DstPort() uint16 { return be.Uint16(t[2:]) }
+
+// Seq returns the sequence number.
+func (t TCP) Seq() uint32 { return be.Uint32(t[4:]) }
+
+// Ack returns the acknowledgement number.
+func (t TCP) Ack() uint32 { return be.Uint32(t[8:]) }
+
+// Flags returns the eight flags.
+func (t TCP) Flags() uint8 { return t[13] }
+
+// Window returns the window field, not scaled.
+func (t TCP) Window() uint16 { return be.Uint16(t[14:]) }
+
+// Options returns the options in wire form.
+func (t TCP) Options() []byte { return t[TCPHeader : int(t[12]>>4)*4] }
+
+// Payload returns the data.
+func (t TCP) Payload() []byte { return t[int(t[12]>>4)*4:] }
+
+// ChecksumOK verifies the checksum.
+func (t TCP) ChecksumOK(src, dst netip.Addr) bool {
+	return TransportChecksum(src, dst, ProtoTCP, t) == 0
+}
+
+// SegmentHeader is a TCP header without its checksum.
+type SegmentHeader struct {
+	SrcPort, DstPort uint16
+	Seq, Ack         uint32
+	Flags            uint8
+	Window           uint16
+	Urgent           uint16
+	Options          []byte // wire form; padded with zeros to four bytes; at most 40
+}
+
+// AppendTCP appends a header; SealTCP completes the segment when its data is
+// there too.
+func AppendTCP(b []byte, h SegmentHeader) ([]byte, error) {
+	n := (len(h.Options) + 3) &^ 3
+	if n > 40 {
+		return nil, fmt.Errorf("TCP header: %d bytes of options; at most 40 are possible", len(h.Options))
+	}
+	b = be.AppendUint16(be.AppendUint16(b, h.SrcPort), h.DstPort)
+	b = be.AppendUint32(be.AppendUint32(b, h.Seq), h.Ack)
+	b = append(b, uint8((TCPHeader+n)/4)<<4, h.Flags)
+	b = be.AppendUint16(b, h.Window)
+	b = append(b, 0, 0)
+	b = be.AppendUint16(b, h.Urgent)
+	b = append(b, h.Options...)
+	return append(b, make([]byte, n-len(h.Options))...), nil
+}
+
+// SealTCP writes the checksum of a segment.
+func SealTCP(t []byte, src, dst netip.Addr) {
+	be.PutUint16(t[16:], 0)
+	be.PutUint16(t[16:], TransportChecksum(src, dst, ProtoTCP, t))
+}
+
+// TCPOptions are the options that end hosts use; nil or zero means absent.
+type TCPOptions struct {
+	MSS           uint16 // RFC 9293 §3.7.1
+	WindowScale   int8   // RFC 7323 §2: shift, 0 … 14; −1: absent
+	SACKPermitted bool   // RFC 2018 §2
+	Timestamps    bool   // RFC 7323 §3
+	TSVal, TSEcr  uint32
+	SACK          [4][2]uint32 // RFC 2018 §3: left and right edge
+	SACKBlocks    int
+}
+
+var errOption = errors.New("TCP options: an option's length is wrong")
+
+// ParseTCPOptions reads options; those it doesn't know are skipped.
+func ParseTCPOptions(b []byte) (TCPOptions, error) {
+	o := TCPOptions{WindowScale: -1}
+	for len(b) > 0 {
+		switch b[0] {
+		case 0: // end of options
+			return o, nil
+		case 1: // no-operation
+			b = b[1:]
+			continue
+		}
+		if len(b) < 2 || b[1] < 2 || int(b[1]) > len(b) {
+			return o, errOption
+		}
+		v := b[2:b[1]]
+		switch kind := b[0]; {
+		case kind == 2 && len(v) == 2:
+			o.MSS = be.Uint16(v)
+		case kind == 3 && len(v) == 1:
+			o.WindowScale = int8(min(v[0], 14)) // larger ones count as 14 (RFC 7323 §2.3)
+		case kind == 4 && len(v) == 0:
+			o.SACKPermitted = true
+		case kind == 5 && len(v) > 0 && len(v)%8 == 0 && len(v) <= 32:
+			o.SACKBlocks = len(v) / 8
+			for i := range o.SACKBlocks {
+				o.SACK[i] = [2]uint32{be.Uint32(v[8*i:]), be.Uint32(v[8*i+4:])}
+			}
+		case kind == 8 && len(v) == 8:
+			o.Timestamps, o.TSVal, o.TSEcr = true, be.Uint32(v), be.Uint32(v[4:])
+		case kind >= 2 && kind <= 5 || kind == 8:
+			return o, errOption
+		}
+		b = b[b[1]:]
+	}
+	return o, nil
+}
+
+// Append appends the options in wire form, in the order and with the padding
+// that Linux uses, to a multiple of four bytes.
+func (o TCPOptions) Append(b []byte) []byte {
+	if o.MSS > 0 {
+		b = be.AppendUint16(append(b, 2, 4), o.MSS)
+	}
+	switch {
+	case o.Timestamps && o.SACKPermitted:
+		b = append(b, 4, 2, 8, 10)
+	case o.Timestamps:
+		b = append(b, 1, 1, 8, 10)
+	case o.SACKPermitted:
+		b = append(b, 1, 1, 4, 2)
+	}
+	if o.Timestamps {
+		b = be.AppendUint32(be.AppendUint32(b, o.TSVal), o.TSEcr)
+	}
+	if o.WindowScale >= 0 {
+		b = append(b, 1, 3, 3, uint8(o.WindowScale))
+	}
+	if o.SACKBlocks > 0 {
+		b = append(b, 1, 1, 5, uint8(2+8*o.SACKBlocks))
+		for _, s := range o.SACK[:o.SACKBlocks] {
+			b = be.AppendUint32(be.AppendUint32(b, s[0]), s[1])
+		}
+	}
+	return b
+}

@@ -1,0 +1,250 @@
+package packet
+
+import (
+	"fmt"
+
+	"weir/unit"
+)
+
+const (
+	protoShim     uint8 = 253 // RFC 3692: extensions over IPv4
+	protoHopByHop uint8 = 0   // RFC 8200 §4.3
+	shimHeader          = 16  // of the transports that have no header of their own
+)
+
+// FlowHash is the hash of a flow that ECMP uses: two rounds of a multiply-xorshift
+// mix over the 5-tuple, with every input bit reaching every output bit.
+func FlowHash(src, dst Addr, srcPort, dstPort uint16, proto uint8) uint32 {
+	h := uint64(src)<<32 | uint64(dst)
+	h = (h ^ h>>32) * 0x9e3779b97f4a7c15
+	h ^= uint64(srcPort)<<24 | uint64(dstPort)<<8 | uint64(proto)
+	h = (h ^ h>>29) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>32) * 0x94d049bb133111eb
+	return uint32(h >> 32)
+}
+
+// mac is the address of a's interface: locally administered, made of the number.
+func mac(a Addr) [6]byte {
+	return [6]byte{0x02, 0x57, uint8(a >> 24), uint8(a >> 16), uint8(a >> 8), uint8(a)}
+}
+
+// Emit appends p's wire form to b: Ethernet without FCS, IPv4 or IPv6 with p's
+// extensions, then UDP, TCP, or for other protocols a header of 16 bytes (ports,
+// kind, 3 reserved bytes, low 32 bits of sequence and acknowledgement). The payload is zero, but for
+// UDP: its first 16 bytes carry Seq and Sent as far as there is room for them,
+// as the lab's sender does. Pause and Resume are PFC frames (IEEE 802.1Qbb) of
+// 60 bytes. TCP segments have no options here: p carries none.
+func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
+	start := len(b)
+	if p.Kind == Pause || p.Kind == Resume {
+		b = AppendEthernet(b, [6]byte{0x01, 0x80, 0xc2, 0, 0, 1}, mac(p.Src), EtherControl)
+		b = be.AppendUint16(b, 0x0101) // opcode of PFC
+		b = be.AppendUint16(b, 1<<p.Meta.Class)
+		for class := range uint8(8) {
+			quanta := uint16(0)
+			if p.Kind == Pause && class == p.Meta.Class {
+				quanta = 0xffff
+			}
+			b = be.AppendUint16(b, quanta)
+		}
+		return append(b, make([]byte, 60-(len(b)-start))...), nil
+	}
+	if int(p.Src) >= book.Len() || int(p.Dst) >= book.Len() {
+		return nil, fmt.Errorf("packet of flow %d: addresses %d and %d, the book has %d", p.Flow, p.Src, p.Dst, book.Len())
+	}
+	transport := shimHeader
+	switch p.Proto {
+	case ProtoUDP:
+		transport = UDPHeader
+	case ProtoTCP:
+		transport = TCPHeader
+	}
+	ext := int(p.ExtensionBytes())
+	size := ext + transport + int(p.Payload)
+	proto, etherType := p.Proto, EtherIPv4
+	var err error
+	src, dst := book.V4(p.Src), book.V4(p.Dst)
+	if p.Version == 6 {
+		src, dst = book.V6(p.Src), book.V6(p.Dst)
+		etherType = EtherIPv6
+	}
+	b = AppendEthernet(b, mac(p.Dst), mac(p.Src), etherType)
+	if p.Version == 6 {
+		if ext > 0 {
+			proto = protoHopByHop
+		}
+		b, err = AppendIPv6(b, src, dst, proto, p.TOS, p.HopLimit, size)
+	} else {
+		if ext > 0 {
+			proto = protoShim
+		}
+		b, err = AppendIPv4(b, src, dst, proto, p.TOS, p.HopLimit, size)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if ext > 0 {
+		b = p.appendExtensions(b, p.Proto)
+	}
+	segment := len(b)
+	switch p.Proto {
+	case ProtoUDP:
+		b = be.AppendUint16(be.AppendUint16(b, p.SrcPort), p.DstPort)
+		b = append(b, make([]byte, 4+int(p.Payload))...)
+		data := b[segment+UDPHeader:]
+		if len(data) >= 8 {
+			be.PutUint64(data, uint64(p.Seq))
+		}
+		if len(data) >= 16 {
+			be.PutUint64(data[8:], uint64(p.Sent))
+		}
+		SealUDP(b[segment:], src, dst)
+	case ProtoTCP:
+		flags := PSH | ACK
+		if p.Payload == 0 {
+			flags = ACK
+		}
+		b, _ = AppendTCP(b, SegmentHeader{SrcPort: p.SrcPort, DstPort: p.DstPort, Seq: uint32(p.Seq), Ack: uint32(p.Ack), Flags: flags, Window: 0xffff})
+		b = append(b, make([]byte, p.Payload)...)
+		SealTCP(b[segment:], src, dst)
+	default:
+		b = be.AppendUint16(be.AppendUint16(b, p.SrcPort), p.DstPort)
+		b = append(b, uint8(p.Kind), 0, 0, 0)
+		b = be.AppendUint32(be.AppendUint32(b, uint32(p.Seq)), uint32(p.Ack))
+		b = append(b, make([]byte, p.Payload)...)
+	}
+	return b, nil
+}
+
+// Parse fills p from a frame as a switch's parser does: all that Emit writes, and
+// the flow's hash. Size, Flow and Meta are not the frame's to tell (but a PFC
+// frame's class). Sequence numbers come as their low 32 bits for other protocols
+// than UDP. An address that the book does not have is 0. It fails on frames that
+// are neither IP nor PFC, or damaged, and then leaves p in an undefined state.
+func (p *Packet) Parse(book *Book, frame []byte) error {
+	e, err := ParseEthernet(frame)
+	if err != nil {
+		return err
+	}
+	var rest []byte
+	p.extLen = 0
+	switch e.Type() {
+	case EtherControl:
+		return p.parsePFC(e.Payload())
+	case EtherIPv4:
+		h, err := ParseIPv4(e.Payload())
+		if err != nil {
+			return err
+		}
+		if !h.ChecksumOK() {
+			return fmt.Errorf("IPv4 header: checksum is wrong")
+		}
+		if h.Fragment() {
+			return fmt.Errorf("IPv4 header: fragments are not supported")
+		}
+		p.Version, p.TOS, p.HopLimit, p.Proto = 4, h.TOS(), h.TTL(), h.Protocol()
+		p.Src, p.Dst = book.Lookup(h.Src()), book.Lookup(h.Dst())
+		rest = h.Payload()
+	case EtherIPv6:
+		h, err := ParseIPv6(e.Payload())
+		if err != nil {
+			return err
+		}
+		p.Version, p.TOS, p.HopLimit, p.Proto = 6, h.TOS(), h.HopLimit(), h.NextHeader()
+		p.Src, p.Dst = book.Lookup(h.Src()), book.Lookup(h.Dst())
+		rest = h.Payload()
+	default:
+		return fmt.Errorf("Ethernet type %#04x is neither IPv4, IPv6 nor PFC", e.Type())
+	}
+	if p.Version == 4 && p.Proto == protoShim || p.Version == 6 && p.Proto == protoHopByHop {
+		if p.Proto, rest, err = p.parseExtensions(rest); err != nil {
+			return err
+		}
+	}
+	switch p.Proto {
+	case ProtoUDP:
+		u, err := ParseUDP(rest)
+		if err != nil {
+			return err
+		}
+		p.Kind, p.SrcPort, p.DstPort = Data, u.SrcPort(), u.DstPort()
+		data := u.Payload()
+		p.Payload = int32(len(data))
+		if len(data) >= 8 {
+			p.Seq = int64(be.Uint64(data))
+		}
+		if len(data) >= 16 {
+			p.Sent = unit.Time(be.Uint64(data[8:]))
+		}
+	case ProtoTCP:
+		t, err := ParseTCP(rest)
+		if err != nil {
+			return err
+		}
+		p.SrcPort, p.DstPort = t.SrcPort(), t.DstPort()
+		p.Seq, p.Ack, p.Payload = int64(t.Seq()), int64(t.Ack()), int32(len(t.Payload()))
+		if p.Kind = Ack; p.Payload > 0 {
+			p.Kind = Data
+		}
+	default:
+		if len(rest) < shimHeader {
+			return short("transport header", shimHeader, len(rest))
+		}
+		if Kind(rest[4]) > Probe {
+			return fmt.Errorf("transport header: kind %d is not known", rest[4])
+		}
+		p.SrcPort, p.DstPort, p.Kind = be.Uint16(rest), be.Uint16(rest[2:]), Kind(rest[4])
+		p.Seq, p.Ack = int64(be.Uint32(rest[8:])), int64(be.Uint32(rest[12:]))
+		p.Payload = int32(len(rest) - shimHeader)
+	}
+	p.Hash = FlowHash(p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto)
+	return nil
+}
+
+func (p *Packet) parsePFC(b []byte) error {
+	if len(b) < 20 {
+		return short("PFC frame", 20, len(b))
+	}
+	if op := be.Uint16(b); op != 0x0101 {
+		return fmt.Errorf("MAC control frame: opcode %#04x is not PFC's 0x0101", op)
+	}
+	classes := be.Uint16(b[2:])
+	for class := range uint8(8) {
+		if classes == 1<<class {
+			p.Meta.Class = class
+			if p.Kind = Resume; be.Uint16(b[4+2*int(class):]) > 0 {
+				p.Kind = Pause
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("PFC frame: class vector %#04x; exactly one class is supported", classes)
+}
+
+// Deparse writes what a switch's programs may have changed (TOS, hop limit,
+// extensions, payload cut off) back into p.Data. The IPv4 checksum is updated
+// incrementally (RFC 1624).
+func (p *Packet) Deparse(book *Book) error {
+	b := p.Data[EthernetHeader:]
+	var old Packet
+	if be.Uint16(p.Data[12:]) == EtherIPv4 {
+		h := IPv4(b)
+		h.SetTOS(p.TOS)
+		h.SetTTL(p.HopLimit)
+	} else {
+		h := IPv6(b)
+		h.SetTOS(p.TOS)
+		h.SetHopLimit(p.HopLimit)
+	}
+	if err := old.Parse(book, p.Data); err != nil {
+		return err
+	}
+	if old.extLen == p.extLen && string(old.ext[:old.extLen]) == string(p.ext[:p.extLen]) && old.Payload == p.Payload {
+		return nil
+	}
+	data, err := p.Emit(book, nil)
+	if err == nil {
+		p.Data = data
+	}
+	return err
+}

@@ -1,0 +1,186 @@
+package topology
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"weir/unit"
+)
+
+// FormatError is what is wrong with an input file, and where.
+type FormatError struct {
+	File         string
+	Line, Column int // from 1
+	Msg          string
+}
+
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Msg)
+}
+
+// words reads a file word by word and knows where each stands.
+type words struct {
+	file         string
+	lines        *bufio.Scanner
+	rest         string
+	line, column int // of the word in hand
+	next         int // column of rest
+}
+
+func (w *words) errorf(format string, args ...any) error {
+	return &FormatError{w.file, w.line, w.column, fmt.Sprintf(format, args...)}
+}
+
+// word returns the next word; what says what it should be.
+func (w *words) word(what string) (string, error) {
+	for {
+		trimmed := strings.TrimLeft(w.rest, " \t\r")
+		w.next += len(w.rest) - len(trimmed)
+		w.rest = trimmed
+		if w.rest != "" {
+			break
+		}
+		if !w.lines.Scan() {
+			if err := w.lines.Err(); err != nil {
+				return "", w.errorf("%v", err)
+			}
+			w.column = w.next
+			return "", w.errorf("the file ends; %s is missing", what)
+		}
+		w.line++
+		w.rest, w.next = w.lines.Text(), 1
+	}
+	n := strings.IndexAny(w.rest, " \t\r")
+	if n < 0 {
+		n = len(w.rest)
+	}
+	w.column = w.next
+	word := w.rest[:n]
+	w.rest, w.next = w.rest[n:], w.next+n
+	return word, nil
+}
+
+// number reads an integer in [low, high].
+func (w *words) number(what string, low, high int) (int, error) {
+	s, err := w.word(what)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < low || n > high {
+		return 0, w.errorf("%s is %q; a number from %d to %d is allowed", what, s, low, high)
+	}
+	return n, nil
+}
+
+// end checks that nothing is left.
+func (w *words) end() error {
+	s, err := w.word("")
+	if err == nil {
+		return w.errorf("%q stands behind the last entry that the first line announces", s)
+	}
+	return nil
+}
+
+// largestNetwork bounds node and link counts, so that a wrong number in a file
+// is an error and not a request for all memory.
+const largestNetwork = 1 << 20
+
+// ReadHPCC reads a topology file of the HPCC simulator: "<nodes> <switches>
+// <links>", the switches' ids, then per link "src dst rate delay error_rate". A
+// host is named h<id>, a switch s<id>; the error rate becomes the link's loss.
+func ReadHPCC(r io.Reader, file string) (*Network, error) {
+	w := &words{file: file, lines: bufio.NewScanner(r)}
+	w.lines.Buffer(nil, 16<<20)
+	nodes, err := w.number("the number of nodes", 1, largestNetwork)
+	if err != nil {
+		return nil, err
+	}
+	switches, err := w.number("the number of switches", 0, nodes)
+	if err != nil {
+		return nil, err
+	}
+	links, err := w.number("the number of links", 0, largestNetwork)
+	if err != nil {
+		return nil, err
+	}
+	n := &Network{Nodes: make([]Node, nodes)}
+	for range switches {
+		id, err := w.number("a switch's id", 0, nodes-1)
+		if err != nil {
+			return nil, err
+		}
+		if n.Nodes[id].Switch {
+			return nil, w.errorf("switch %d is listed twice", id)
+		}
+		n.Nodes[id].Switch = true
+	}
+	for id := range n.Nodes {
+		kind := "h"
+		if n.Nodes[id].Switch {
+			kind = "s"
+		}
+		n.Nodes[id].Name = kind + strconv.Itoa(id)
+	}
+	seen := map[[2]int]bool{}
+	for range links {
+		var l Link
+		for e, what := range []string{"a link's source", "a link's destination"} {
+			if l.Ends[e], err = w.number(what, 0, nodes-1); err != nil {
+				return nil, err
+			}
+		}
+		if l.Ends[0] == l.Ends[1] {
+			return nil, w.errorf("the link joins node %d to itself", l.Ends[0])
+		}
+		pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
+		if seen[pair] {
+			return nil, w.errorf("nodes %d and %d have a link already", pair[0], pair[1])
+		}
+		seen[pair] = true
+		s, err := w.word("a link's rate")
+		if err != nil {
+			return nil, err
+		}
+		if l.Rate, err = unit.ParseLinkRate(s); err != nil {
+			return nil, w.errorf("%v", err)
+		}
+		if s, err = w.word("a link's delay"); err != nil {
+			return nil, err
+		}
+		if l.Delay, err = unit.ParseTime(s); err != nil {
+			return nil, w.errorf("%v", err)
+		}
+		if s, err = w.word("a link's error rate"); err != nil {
+			return nil, err
+		}
+		if l.Loss, err = strconv.ParseFloat(s, 64); err != nil || !(l.Loss >= 0 && l.Loss < 1) {
+			return nil, w.errorf("the error rate is %q; a number from 0 to below 1 is allowed", s)
+		}
+		n.Links = append(n.Links, l)
+	}
+	if err := w.end(); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// WriteHPCC writes a network in that format. Names are lost: nodes become their
+// numbers.
+func (n *Network) WriteHPCC(out io.Writer) error {
+	b := bufio.NewWriter(out)
+	var ids []string
+	for i, node := range n.Nodes {
+		if node.Switch {
+			ids = append(ids, strconv.Itoa(i))
+		}
+	}
+	fmt.Fprintf(b, "%d %d %d\n%s\n", len(n.Nodes), len(ids), len(n.Links), strings.Join(ids, " "))
+	for _, l := range n.Links {
+		fmt.Fprintf(b, "%d %d %v %v %s\n", l.Ends[0], l.Ends[1], l.Rate, l.Delay, strconv.FormatFloat(l.Loss, 'f', -1, 64))
+	}
+	return b.Flush()
+}

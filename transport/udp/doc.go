@@ -1,0 +1,5 @@
+// Package udp is unreliable datagram traffic, the load of P4-ABC's figures 4 and 6
+// (§6.2.1: constant bit rate, 1448 bytes of payload): constant rate with jittered
+// gaps, bursts as iperf3 sends them, Poisson arrivals, and on/off sources; and the
+// receiver that counts goodput, loss, one-way delay and jitter.
+package udp

@@ -1,0 +1,294 @@
+package unit
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"strconv"
+	"strings"
+)
+
+// scale is one word of a unit and what it is worth in the base unit.
+type scale struct {
+	word  string
+	worth int64
+}
+
+// The words of each quantity, largest first; printing takes the largest one that
+// leaves a whole number or a short decimal.
+var (
+	timeScales = []scale{
+		{"h", int64(3600 * Second)}, {"min", int64(60 * Second)}, {"s", int64(Second)}, {"ms", int64(Millisecond)},
+		{"us", int64(Microsecond)}, {"µs", int64(Microsecond)}, {"ns", int64(Nanosecond)}, {"ps", 1},
+	}
+	rateScales = []scale{
+		{"Tbps", int64(Tbps)}, {"Gbps", int64(Gbps)}, {"Mbps", int64(Mbps)}, {"kbps", int64(Kbps)}, {"bps", 1},
+	}
+	packetRateScales = []scale{{"Mpps", 1_000_000}, {"kpps", 1000}, {"pps", 1}}
+	byteScales       = []scale{
+		{"TB", 1000 * int64(GB)}, {"GB", int64(GB)}, {"MB", int64(MB)}, {"KB", int64(KB)}, {"kB", int64(KB)},
+		{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1},
+	}
+	packetScales = []scale{{"packets", 1}, {"packet", 1}}
+)
+
+// words lists the words of scales for an error message.
+func words(scales ...[]scale) string {
+	var w []string
+	for _, s := range scales {
+		for _, x := range s {
+			w = append(w, x.word)
+		}
+	}
+	return strings.Join(w, ", ")
+}
+
+// split cuts "5.25 ms" into number and word. One space between them is allowed.
+func split(s string) (number, word string) {
+	i := 0
+	for i < len(s) && (s[i] >= '0' && s[i] <= '9' || s[i] == '.') {
+		i++
+	}
+	return s[:i], strings.TrimPrefix(s[i:], " ")
+}
+
+// quantity reads a number with one of the words. The value must come out whole in
+// the base unit and fit into 63 bits.
+func quantity(s, what string, scales []scale) (int64, error) {
+	number, word := split(s)
+	if number == "" {
+		return 0, fmt.Errorf("%q is not a %s: a number with one of the units %s is needed", s, what, words(scales))
+	}
+	for _, sc := range scales {
+		if sc.word == word {
+			v, err := product(number, sc.worth)
+			if err != nil {
+				return 0, fmt.Errorf("%q: %w (%s)", s, err, scales[len(scales)-1].word)
+			}
+			return v, nil
+		}
+	}
+	if word == "" {
+		return 0, fmt.Errorf("%q has no unit; a %s has one of %s", s, what, words(scales))
+	}
+	return 0, fmt.Errorf("%q: %q is not a unit of a %s; allowed are %s", s, word, what, words(scales))
+}
+
+var (
+	errNumber   = errors.New("this is not a decimal number")
+	errFraction = errors.New("this is finer than the smallest unit")
+	errLarge    = errors.New("this is too large")
+)
+
+// product multiplies a decimal number by worth, exactly.
+func product(number string, worth int64) (int64, error) {
+	whole, fraction, dotted := strings.Cut(number, ".")
+	if whole == "" || dotted && fraction == "" || strings.Contains(fraction, ".") {
+		return 0, errNumber
+	}
+	fraction = strings.TrimRight(fraction, "0")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	if len(digits) > 19 {
+		return 0, errLarge
+	}
+	if digits == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil {
+		return 0, errLarge
+	}
+	hi, lo := bits.Mul64(n, uint64(worth))
+	for range fraction { // divide by ten for each decimal place
+		if hi == 0 && lo%10 != 0 {
+			return 0, errFraction
+		}
+		var rem uint64
+		q := hi / 10
+		lo, rem = bits.Div64(hi%10, lo, 10)
+		if hi = q; rem != 0 {
+			return 0, errFraction
+		}
+	}
+	if hi != 0 || lo > 1<<63-1 {
+		return 0, errLarge
+	}
+	return int64(lo), nil
+}
+
+// format writes v with the largest word of scales that leaves at most three
+// decimal places, so that reading it gives v again.
+func format(v int64, scales []scale) string {
+	sign, u := "", uint64(v)
+	if v < 0 {
+		sign, u = "-", -u
+	}
+	for _, sc := range scales {
+		w := uint64(sc.worth)
+		if w > 1 && (u < w || w%1000 != 0) || sc.word == "µs" || sc.word == "KB" {
+			continue
+		}
+		if w == 1 {
+			return sign + strconv.FormatUint(u, 10) + sc.word
+		}
+		if rest := u % w; rest%(w/1000) == 0 {
+			t := strconv.FormatUint(u/w, 10)
+			if rest > 0 {
+				t += strings.TrimRight(fmt.Sprintf(".%03d", rest/(w/1000)), "0")
+			}
+			return sign + t + sc.word
+		}
+	}
+	last := scales[len(scales)-1]
+	return sign + strconv.FormatUint(u, 10) + last.word
+}
+
+// ParseTime reads a time: a decimal number with one of ps, ns, us, µs, ms, s, min,
+// h. It must be a whole number of picoseconds.
+func ParseTime(s string) (Time, error) {
+	v, err := quantity(s, "time", timeScales)
+	return Time(v), err
+}
+
+// String prints t so that ParseTime gives it back, if it is not negative.
+func (t Time) String() string {
+	if t == Never {
+		return "never"
+	}
+	if t == 0 {
+		return "0s"
+	}
+	return format(int64(t), timeScales[2:])
+}
+
+// ParseRate reads a bit rate: a number with bps, kbps, Mbps, Gbps or Tbps.
+func ParseRate(s string) (Rate, error) {
+	v, err := quantity(s, "rate", rateScales)
+	return Rate(v), err
+}
+
+// String prints r so that ParseRate gives it back.
+func (r Rate) String() string { return format(int64(r), rateScales) }
+
+// ParsePacketRate reads a packet rate: a number with pps, kpps or Mpps.
+func ParsePacketRate(s string) (PacketRate, error) {
+	v, err := quantity(s, "packet rate", packetRateScales)
+	return PacketRate(v), err
+}
+
+// String prints r so that ParsePacketRate gives it back.
+func (r PacketRate) String() string { return format(int64(r), packetRateScales) }
+
+// ParseLinkRate reads a rate in bit/s or in packets/s. It must be above 0.
+func ParseLinkRate(s string) (LinkRate, error) {
+	var l LinkRate
+	if _, word := split(s); strings.HasSuffix(word, "pps") {
+		v, err := ParsePacketRate(s)
+		if err != nil {
+			return l, err
+		}
+		l.Packets = v
+	} else {
+		v, err := quantity(s, "rate", append(append([]scale{}, rateScales...), packetRateScales...))
+		if err != nil {
+			return l, err
+		}
+		l.Bits = Rate(v)
+	}
+	if l == (LinkRate{}) {
+		return l, fmt.Errorf("%q: the rate must be above 0", s)
+	}
+	return l, nil
+}
+
+// String prints l so that ParseLinkRate gives it back.
+func (l LinkRate) String() string {
+	if l.Packets > 0 {
+		return l.Packets.String()
+	}
+	return l.Bits.String()
+}
+
+// ParseBytes reads an amount of data: a number with B, kB, KB, MB, GB, TB
+// (decimal) or KiB, MiB, GiB, TiB.
+func ParseBytes(s string) (Bytes, error) {
+	v, err := quantity(s, "size", byteScales)
+	return Bytes(v), err
+}
+
+// String prints b so that ParseBytes gives it back.
+func (b Bytes) String() string { return format(int64(b), byteScales) }
+
+// ParseLength reads a queue's length: "24 packets" or an amount of data.
+func ParseLength(s string) (Length, error) {
+	number, word := split(s)
+	if word == "packets" || word == "packet" {
+		v, err := product(number, 1)
+		if err != nil || v > 1<<31-1 {
+			return Length{}, fmt.Errorf("%q: a whole number of packets below 2³¹ is needed", s)
+		}
+		return Length{Packets: int32(v)}, nil
+	}
+	v, err := quantity(s, "length", append(append([]scale{}, packetScales...), byteScales...))
+	return Length{Bytes: Bytes(v)}, err
+}
+
+// String prints l so that ParseLength gives it back.
+func (l Length) String() string {
+	switch {
+	case l.Packets == 1:
+		return "1 packet"
+	case l.Packets > 0 || l.Bytes == 0:
+		return strconv.Itoa(int(l.Packets)) + " packets"
+	}
+	return l.Bytes.String()
+}
+
+// ParseShare reads a share: "85%", "0.2 %" or a plain number such as 0.85. The
+// range is the caller's to check.
+func ParseShare(s string) (float64, error) {
+	number, word := split(s)
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || word != "" && word != "%" {
+		return 0, fmt.Errorf("%q is not a share: a number such as 85%% or 0.85 is needed", s)
+	}
+	if word == "%" {
+		v /= 100
+	}
+	return v, nil
+}
+
+// FormatShare prints a share as a percentage.
+func FormatShare(v float64) string {
+	return strconv.FormatFloat(float64(v)*100, 'g', 12, 64) + "%"
+}
+
+// TransmitTime returns how long b bytes take at rate r, rounded up to the next
+// picosecond; Never if that is beyond the range of Time. r must be above 0.
+func TransmitTime(b Bytes, r Rate) Time {
+	hi, lo := bits.Mul64(uint64(b), 8_000_000_000_000)
+	return Time(ceilDiv(hi, lo, uint64(r)))
+}
+
+// ceilDiv returns ⌈(hi·2⁶⁴+lo)/d⌉, at most Never.
+func ceilDiv(hi, lo, d uint64) int64 {
+	if hi >= d {
+		return int64(Never)
+	}
+	q, rem := bits.Div64(hi, lo, d)
+	if rem > 0 {
+		q++
+	}
+	return int64(min(q, uint64(Never)))
+}
+
+// BytesIn returns how many whole bytes rate r carries in t, rounded down; the
+// largest Bytes if there are more. t must not be negative.
+func (r Rate) BytesIn(t Time) Bytes {
+	hi, lo := bits.Mul64(uint64(r), uint64(t))
+	if hi >= 8_000_000_000_000 {
+		return 1<<63 - 1
+	}
+	q, _ := bits.Div64(hi, lo, 8_000_000_000_000)
+	return Bytes(min(q, 1<<63-1))
+}

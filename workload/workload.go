@@ -1,0 +1,141 @@
+// Package workload says which flows a run has: readers of the formats in which
+// other simulators keep flow lists.
+package workload
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"weir/unit"
+)
+
+// Flow is one flow of a list.
+type Flow struct {
+	Src, Dst int // nodes of the topology
+	Class    int // priority group
+	Port     int // destination port: the HPCC simulator has 100 for normal flows, 200 for incast
+	Size     unit.Bytes
+	Start    unit.Time
+}
+
+// FormatError is what is wrong with an input file, and where.
+type FormatError struct {
+	File         string
+	Line, Column int // from 1
+	Msg          string
+}
+
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Msg)
+}
+
+// ReadHPCCFlows reads a flow file of the HPCC simulator: the number of flows, then
+// per flow "src dst class port bytes start", the start in seconds and ascending.
+func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
+	lines := bufio.NewScanner(r)
+	line, announced := 0, -1
+	var flows []Flow
+	for lines.Scan() {
+		line++
+		fail := func(column int, format string, args ...any) error {
+			return &FormatError{file, line, column, fmt.Sprintf(format, args...)}
+		}
+		text := lines.Text()
+		fields := strings.Fields(text)
+		if len(fields) == 0 {
+			continue
+		}
+		column := func(i int) int { // of field i
+			at := 0
+			for k := 0; k <= i; k++ {
+				at += len(text[at:]) - len(strings.TrimLeft(text[at:], " \t"))
+				if k < i {
+					at += len(fields[k])
+				}
+			}
+			return at + 1
+		}
+		number := func(i int, what string, low, high int64) (int64, error) {
+			v, err := strconv.ParseInt(fields[i], 10, 64)
+			if err != nil || v < low || v > high {
+				return 0, fail(column(i), "%s is %q; a number from %d to %d is allowed", what, fields[i], low, high)
+			}
+			return v, nil
+		}
+		if announced < 0 {
+			if len(fields) != 1 {
+				return nil, fail(1, "the first line is the number of flows alone")
+			}
+			n, err := number(0, "the number of flows", 0, 1<<24)
+			if err != nil {
+				return nil, err
+			}
+			announced = int(n)
+			continue
+		}
+		switch {
+		case len(flows) == announced:
+			return nil, fail(1, "more than the %d flows that the first line announces", announced)
+		case len(fields) != 6:
+			return nil, fail(1, "%d fields; a flow has six: src dst class port bytes start", len(fields))
+		}
+		var v [5]int64
+		for i, f := range []struct {
+			what      string
+			low, high int64
+		}{{"the source", 0, 1 << 24}, {"the destination", 0, 1 << 24}, {"the class", 0, 7}, {"the port", 0, 65535}, {"the size", 1, 1 << 50}} {
+			var err error
+			if v[i], err = number(i, f.what, f.low, f.high); err != nil {
+				return nil, err
+			}
+		}
+		if v[0] == v[1] {
+			return nil, fail(column(1), "the flow goes from node %d to itself", v[0])
+		}
+		start, err := seconds(fields[5])
+		if err != nil {
+			return nil, fail(column(5), "the start is %q: %v", fields[5], err)
+		}
+		if n := len(flows); n > 0 && start < flows[n-1].Start {
+			return nil, fail(column(5), "the start is before that of the flow above; starts must ascend")
+		}
+		flows = append(flows, Flow{int(v[0]), int(v[1]), int(v[2]), int(v[3]), unit.Bytes(v[4]), start})
+	}
+	if err := lines.Err(); err != nil {
+		return nil, &FormatError{file, line + 1, 1, err.Error()}
+	}
+	if announced != len(flows) {
+		return nil, &FormatError{file, line + 1, 1, fmt.Sprintf("the file ends after %d flows; the first line announces %d", len(flows), max(announced, 0))}
+	}
+	return flows, nil
+}
+
+// seconds reads a decimal number of seconds, exactly, as picoseconds.
+func seconds(s string) (unit.Time, error) {
+	if strings.ContainsAny(s, "eE/_xX") {
+		return 0, fmt.Errorf("a decimal number of seconds is allowed")
+	}
+	r, ok := new(big.Rat).SetString(s)
+	if !ok || r.Sign() < 0 || len(s) > 40 {
+		return 0, fmt.Errorf("a decimal number of seconds is allowed")
+	}
+	r.Mul(r, new(big.Rat).SetInt64(int64(unit.Second)))
+	if !r.IsInt() || !r.Num().IsInt64() {
+		return 0, fmt.Errorf("whole picoseconds up to 106 days are allowed")
+	}
+	return unit.Time(r.Num().Int64()), nil
+}
+
+// WriteHPCCFlows writes flows in that format.
+func WriteHPCCFlows(w io.Writer, flows []Flow) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintln(b, len(flows))
+	for _, f := range flows {
+		fmt.Fprintf(b, "%d %d %d %d %d %d.%012d\n", f.Src, f.Dst, f.Class, f.Port, f.Size, f.Start/unit.Second, f.Start%unit.Second)
+	}
+	return b.Flush()
+}
