@@ -31,7 +31,7 @@ type words struct {
 }
 
 func (w *words) errorf(format string, args ...any) error {
-	return &FormatError{w.file, w.line, w.column, fmt.Sprintf(format, args...)}
+	return &FormatError{w.file, max(w.line, 1), max(w.column, 1), fmt.Sprintf(format, args...)}
 }
 
 // word returns the next word; what says what it should be.
@@ -82,6 +82,9 @@ func (w *words) end() error {
 	if err == nil {
 		return w.errorf("%q stands behind the last entry that the first line announces", s)
 	}
+	if w.lines.Err() != nil {
+		return err
+	}
 	return nil
 }
 
@@ -92,6 +95,7 @@ const largestNetwork = 1 << 20
 // ReadHPCC reads a topology file of the HPCC simulator: "<nodes> <switches>
 // <links>", the switches' ids, then per link "src dst rate delay error_rate". A
 // host is named h<id>, a switch s<id>; the error rate becomes the link's loss.
+// Errors are of type *FormatError; a network without one is valid (Validate).
 func ReadHPCC(r io.Reader, file string) (*Network, error) {
 	w := &words{file: file, lines: bufio.NewScanner(r)}
 	w.lines.Buffer(nil, 16<<20)
@@ -126,6 +130,7 @@ func ReadHPCC(r io.Reader, file string) (*Network, error) {
 		n.Nodes[id].Name = kind + strconv.Itoa(id)
 	}
 	seen := map[[2]int]bool{}
+	degree := make([]int, nodes)
 	for range links {
 		var l Link
 		for e, what := range []string{"a link's source", "a link's destination"} {
@@ -141,6 +146,12 @@ func ReadHPCC(r io.Reader, file string) (*Network, error) {
 			return nil, w.errorf("nodes %d and %d have a link already", pair[0], pair[1])
 		}
 		seen[pair] = true
+		for _, node := range l.Ends {
+			degree[node]++
+			if limit := n.mostLinks(node); degree[node] > limit {
+				return nil, w.errorf("%s has more than %d links", n.Nodes[node].Name, limit)
+			}
+		}
 		s, err := w.word("a link's rate")
 		if err != nil {
 			return nil, err
@@ -168,8 +179,8 @@ func ReadHPCC(r io.Reader, file string) (*Network, error) {
 	return n, nil
 }
 
-// WriteHPCC writes a network in that format. Names are lost: nodes become their
-// numbers.
+// WriteHPCC writes a network in that format. Names, jitter and buffers are lost:
+// nodes become their numbers, and the format has no place for the others.
 func (n *Network) WriteHPCC(out io.Writer) error {
 	b := bufio.NewWriter(out)
 	var ids []string

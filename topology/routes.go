@@ -38,68 +38,97 @@ func (n *Network) Addresses() *packet.Book {
 
 // Route says by which ports of a switch a host is reached on shortest paths.
 type Route struct {
-	Host  int // node
-	Ports []packet.PortID
+	Host  int             // node
+	Ports []packet.PortID // ascending; shared among routes, so not to be changed
 }
 
 // Routes returns, for every switch, the routes to all hosts that it can reach, by
 // number of links as the HPCC simulator counts; hosts carry nothing for others.
-// Ports are ascending. The slice is nil for hosts.
+// They are ascending by host. The slice is nil for hosts. The network must be
+// valid: as a host has one link, all hosts of a switch share the way to it.
 func (n *Network) Routes() [][]Route {
 	ports := n.Ports()
 	routes := make([][]Route, len(n.Nodes))
+	toward := make([][][]packet.PortID, len(n.Nodes)) // [last switch][switch]: the ports to take
 	distance := make([]int32, len(n.Nodes))
 	var queue []int
 	for host, node := range n.Nodes {
-		if node.Switch {
+		if node.Switch || len(ports[host]) == 0 {
 			continue
 		}
-		for i := range distance {
-			distance[i] = -1
+		up := ports[host][0]
+		last := n.Links[up.Link].Ends[1-up.End]
+		if !n.Nodes[last].Switch {
+			continue // two hosts on one cable
 		}
-		distance[host] = 0
-		queue = append(queue[:0], host)
-		for k := 0; k < len(queue); k++ {
-			at := queue[k]
-			for _, p := range ports[at] {
-				next := n.Links[p.Link].Ends[1-p.End]
-				if distance[next] < 0 && n.Nodes[next].Switch {
-					distance[next] = distance[at] + 1
-					queue = append(queue, next)
-				}
-			}
+		if toward[last] == nil {
+			toward[last], queue = n.toward(last, ports, distance, queue)
 		}
-		for _, sw := range queue[1:] {
-			r := Route{Host: host}
-			for k, p := range ports[sw] {
-				next := n.Links[p.Link].Ends[1-p.End]
-				if distance[next] == distance[sw]-1 && distance[next] >= 0 {
-					r.Ports = append(r.Ports, packet.PortID(k))
+		for sw, via := range toward[last] {
+			switch {
+			case sw == last:
+				for k, p := range ports[last] {
+					if p.Link == up.Link {
+						via = []packet.PortID{packet.PortID(k)}
+					}
 				}
+			case via == nil:
+				continue
 			}
-			routes[sw] = append(routes[sw], r)
+			routes[sw] = append(routes[sw], Route{host, via})
 		}
 	}
 	return routes
+}
+
+// toward returns, for every switch, its ports on shortest paths over switches to
+// the switch last; nil where there are none. distance and queue are memory to use.
+func (n *Network) toward(last int, ports [][]PortRef, distance []int32, queue []int) ([][]packet.PortID, []int) {
+	for i := range distance {
+		distance[i] = -1
+	}
+	distance[last] = 0
+	queue = append(queue[:0], last)
+	var all []packet.PortID
+	via := make([][]packet.PortID, len(n.Nodes))
+	for k := 0; k < len(queue); k++ {
+		at := queue[k]
+		first := len(all)
+		for i, p := range ports[at] {
+			next := n.Links[p.Link].Ends[1-p.End]
+			if distance[next] < 0 && n.Nodes[next].Switch {
+				distance[next] = distance[at] + 1
+				queue = append(queue, next)
+			}
+			if distance[next] >= 0 && distance[next] == distance[at]-1 {
+				all = append(all, packet.PortID(i))
+			}
+		}
+		if len(all) > first {
+			via[at] = all[first:len(all):len(all)]
+		}
+	}
+	return via, queue
 }
 
 // Hops returns how many links a shortest path from host a to host b has, −1 if
 // there is none.
 func (n *Network) Hops(a, b int) int {
 	ports := n.Ports()
-	distance := map[int]int{a: 0}
+	distance := make([]int, len(n.Nodes)) // plus 1; 0: not seen
+	distance[a] = 1
 	queue := []int{a}
 	for k := 0; k < len(queue); k++ {
 		at := queue[k]
 		if at == b {
-			return distance[at]
+			return distance[at] - 1
 		}
 		if at != a && !n.Nodes[at].Switch {
 			continue
 		}
 		for _, p := range ports[at] {
 			next := n.Links[p.Link].Ends[1-p.End]
-			if _, seen := distance[next]; !seen {
+			if distance[next] == 0 {
 				distance[next] = distance[at] + 1
 				queue = append(queue, next)
 			}
@@ -110,6 +139,9 @@ func (n *Network) Hops(a, b int) int {
 
 // Validate checks what every user of a network relies on.
 func (n *Network) Validate() error {
+	if len(n.Nodes) > largestNetwork {
+		return fmt.Errorf("%d nodes; at most %d are possible", len(n.Nodes), largestNetwork)
+	}
 	names := map[string]bool{}
 	for _, node := range n.Nodes {
 		if names[node.Name] {
@@ -128,16 +160,26 @@ func (n *Network) Validate() error {
 		switch {
 		case l.Ends[0] == l.Ends[1]:
 			return fmt.Errorf("link %d joins %s to itself", i, n.Nodes[l.Ends[0]].Name)
-		case (l.Rate.Bits > 0) == (l.Rate.Packets > 0):
-			return fmt.Errorf("link %d needs a rate above 0", i)
+		case (l.Rate.Bits > 0) == (l.Rate.Packets > 0) || l.Rate.Bits < 0 || l.Rate.Packets < 0:
+			return fmt.Errorf("link %d (%s) needs a rate above 0, in bit/s or in packets/s", i, n.PortName(i, 0))
 		case l.Delay < 0 || l.Jitter < 0 || !(l.Loss >= 0 && l.Loss < 1):
-			return fmt.Errorf("link %d: delay, jitter or loss is out of range", i)
+			return fmt.Errorf("link %d (%s): delay %v, jitter %v, loss %v; delay and jitter from 0, loss from 0 to below 1 are possible",
+				i, n.PortName(i, 0), l.Delay, l.Jitter, l.Loss)
 		}
 	}
 	for i, d := range degree {
-		if !n.Nodes[i].Switch && d > 1 {
-			return fmt.Errorf("host %s has %d links; a host has one NIC", n.Nodes[i].Name, d)
+		if limit := n.mostLinks(i); d > limit {
+			return fmt.Errorf("%s has %d links; at most %d are possible", n.Nodes[i].Name, d, limit)
 		}
 	}
 	return nil
+}
+
+// mostLinks returns how many links a node can have: a host has one NIC, a switch
+// as many ports as packet.PortID can number.
+func (n *Network) mostLinks(node int) int {
+	if n.Nodes[node].Switch {
+		return int(packet.NoPort)
+	}
+	return 1
 }

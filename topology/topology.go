@@ -1,5 +1,3 @@
-// Package topology describes networks: nodes, links and what they can do. It
-// reads the formats of other simulators and makes the usual shapes.
 package topology
 
 import "weir/unit"

@@ -1,14 +1,12 @@
-// Package workload says which flows a run has: readers of the formats in which
-// other simulators keep flow lists.
 package workload
 
 import (
 	"bufio"
 	"fmt"
 	"io"
-	"math/big"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"weir/unit"
 )
@@ -35,6 +33,8 @@ func (e *FormatError) Error() string {
 
 // ReadHPCCFlows reads a flow file of the HPCC simulator: the number of flows, then
 // per flow "src dst class port bytes start", the start in seconds and ascending.
+// Errors are of type *FormatError. Whether the nodes are hosts of the topology is
+// the caller's to check.
 func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 	lines := bufio.NewScanner(r)
 	line, announced := 0, -1
@@ -52,7 +52,7 @@ func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 		column := func(i int) int { // of field i
 			at := 0
 			for k := 0; k <= i; k++ {
-				at += len(text[at:]) - len(strings.TrimLeft(text[at:], " \t"))
+				at += len(text[at:]) - len(strings.TrimLeftFunc(text[at:], unicode.IsSpace))
 				if k < i {
 					at += len(fields[k])
 				}
@@ -108,29 +108,29 @@ func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 	if err := lines.Err(); err != nil {
 		return nil, &FormatError{file, line + 1, 1, err.Error()}
 	}
+	if announced < 0 {
+		return nil, &FormatError{file, line + 1, 1, "the file ends; the number of flows is missing"}
+	}
 	if announced != len(flows) {
-		return nil, &FormatError{file, line + 1, 1, fmt.Sprintf("the file ends after %d flows; the first line announces %d", len(flows), max(announced, 0))}
+		return nil, &FormatError{file, line + 1, 1, fmt.Sprintf("the file ends after %d of the %d flows that the first line announces", len(flows), announced)}
 	}
 	return flows, nil
 }
 
 // seconds reads a decimal number of seconds, exactly, as picoseconds.
 func seconds(s string) (unit.Time, error) {
-	if strings.ContainsAny(s, "eE/_xX") {
+	if strings.Trim(s, "0123456789.") != "" {
 		return 0, fmt.Errorf("a decimal number of seconds is allowed")
 	}
-	r, ok := new(big.Rat).SetString(s)
-	if !ok || r.Sign() < 0 || len(s) > 40 {
-		return 0, fmt.Errorf("a decimal number of seconds is allowed")
+	t, err := unit.ParseTime(s + "s")
+	if err != nil || t == unit.Never {
+		return 0, fmt.Errorf("seconds in whole picoseconds, up to 106 days, are allowed")
 	}
-	r.Mul(r, new(big.Rat).SetInt64(int64(unit.Second)))
-	if !r.IsInt() || !r.Num().IsInt64() {
-		return 0, fmt.Errorf("whole picoseconds up to 106 days are allowed")
-	}
-	return unit.Time(r.Num().Int64()), nil
+	return t, nil
 }
 
-// WriteHPCCFlows writes flows in that format.
+// WriteHPCCFlows writes flows in that format. They must be as ReadHPCCFlows gives
+// them.
 func WriteHPCCFlows(w io.Writer, flows []Flow) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, len(flows))

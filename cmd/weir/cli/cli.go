@@ -1,0 +1,500 @@
+// Package cli is the command line of weir. Main is exported, so that others can
+// build a weir with schemes of their own.
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"sort"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"weir/bench"
+	"weir/experiment"
+	"weir/report"
+	"weir/scheme"
+)
+
+// Exit codes.
+const (
+	Done        = 0
+	RunFailed   = 1 // a run failed or was cut short
+	WrongInput  = 2
+	ClaimFailed = 3 // with --check
+	Interrupted = 130
+)
+
+// command is the command line.
+type command struct {
+	List    listCmd    `cmd:"" help:"List experiments, schemes, measures."`
+	Show    showCmd    `cmd:"" help:"Show an experiment or a scheme with every parameter and where it comes from."`
+	Check   checkCmd   `cmd:"" help:"Validate an experiment and list its runs with an estimate."`
+	Run     runCmd     `cmd:"" help:"Run an experiment."`
+	Bench   benchCmd   `cmd:"" help:"Measure speed."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+// app is what commands work with.
+type app struct {
+	registry *experiment.Registry
+	stdout   io.Writer
+	stderr   io.Writer
+	terminal bool // stderr is one
+	args     []string
+	code     int
+}
+
+// Main runs the command line of this process and returns its exit code.
+func Main(r *experiment.Registry) int {
+	info, err := os.Stderr.Stat()
+	return Run(r, os.Args[1:], os.Stdout, os.Stderr, err == nil && info.Mode()&os.ModeCharDevice != 0)
+}
+
+// Run is Main with everything handed in.
+func Run(r *experiment.Registry, args []string, stdout, stderr io.Writer, terminal bool) (code int) {
+	var c command
+	a := &app{registry: r, stdout: stdout, stderr: stderr, terminal: terminal, args: args}
+	type exited int
+	defer func() { // kong ends the process after --help by calling Exit
+		if x := recover(); x != nil {
+			e, ok := x.(exited)
+			if !ok {
+				panic(x)
+			}
+			code = int(e)
+		}
+	}()
+	parser, err := kong.New(&c, kong.Name("weir"), kong.Writers(stdout, stderr), kong.Exit(func(n int) { panic(exited(n)) }),
+		kong.Description("Network-assisted congestion control, simulated: HPCC++, NCF, P4TE, P4-ABC and what they are compared with."),
+		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 80}))
+	if err != nil {
+		fmt.Fprintln(stderr, "weir:", err)
+		return WrongInput
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	ctx, err := parser.Parse(args)
+	if err == nil {
+		err = ctx.Run(a)
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "weir:", err)
+		var input experiment.InputErrors
+		var parse *kong.ParseError
+		if errors.As(err, &input) || errors.As(err, &parse) || errors.Is(err, errInput) {
+			return WrongInput
+		}
+		return RunFailed
+	}
+	return a.code
+}
+
+var errInput = errors.New("wrong input")
+
+type listCmd struct {
+	What string `arg:"" optional:"" enum:"experiments,schemes,measures,workloads,topologies" default:"experiments" help:"experiments, schemes, measures, workloads or topologies."`
+}
+
+func (l *listCmd) Run(a *app) error {
+	switch l.What {
+	case "experiments":
+		for _, e := range a.registry.Experiments() {
+			fmt.Fprintf(a.stdout, "%-24s %s\n", e.Name, report.Wrap(e.Title, report.Width-25, strings.Repeat(" ", 25)))
+		}
+	case "schemes":
+		for _, k := range a.schemes() {
+			fmt.Fprintf(a.stdout, "%-10s %-10s %s\n", k.kind, k.s.Name, report.Wrap(k.s.Doc, report.Width-22, strings.Repeat(" ", 22)))
+		}
+	case "measures":
+		for _, m := range experiment.Measures() {
+			fmt.Fprintf(a.stdout, "%-16s %s\n", m[0], report.Wrap(m[1], report.Width-17, strings.Repeat(" ", 17)))
+		}
+	case "workloads":
+		fmt.Fprintf(a.stdout, "%-24s %s\n%-24s %s\n", "transport: udp, rate: …", "constant rate, bursts, Poisson, on/off (weir show udp)",
+			"file: …, format: hpcc", "flow list of the HPCC simulator")
+	case "topologies":
+		fmt.Fprintf(a.stdout, "%-24s %s\n%-24s %s\n", "hosts, switches, links", "written out in the experiment",
+			"file: …, format: hpcc", "topology of the HPCC simulator")
+	}
+	return nil
+}
+
+type kindOf struct {
+	kind string
+	s    scheme.Scheme
+}
+
+// schemes lists all that can be named, sorted.
+func (a *app) schemes() []kindOf {
+	var out []kindOf
+	for _, s := range a.registry.Programs {
+		out = append(out, kindOf{"program", s.Scheme})
+	}
+	for _, s := range a.registry.Schedulers {
+		out = append(out, kindOf{"scheduler", s.Scheme})
+	}
+	for _, s := range a.registry.Transports {
+		out = append(out, kindOf{"transport", s.Scheme})
+	}
+	sort.SliceStable(out, func(i, j int) bool {
+		return out[i].kind < out[j].kind || out[i].kind == out[j].kind && out[i].s.Name < out[j].s.Name
+	})
+	return out
+}
+
+// selection is what names an experiment and changes it.
+type selection struct {
+	Name  string   `arg:"" help:"An experiment of the library (weir list) or a file."`
+	Set   []string `name:"set" sep:"none" placeholder:"KEY=VALUE" help:"Change the spec: duration=300s, traffic.client1.rate=20Mbps; a sweep key is fixed to a value."`
+	Seed  *uint64  `help:"First seed instead of the spec's."`
+	Quick bool     `help:"The spec's quick variant: every scheme and the ends of every sweep."`
+}
+
+func (s *selection) load(a *app) (*experiment.Spec, error) {
+	src, err := a.registry.Open(s.Name)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := experiment.Load(a.registry, src, experiment.Options{Set: s.Set, Seed: s.Seed, Quick: s.Quick})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range spec.Warnings {
+		fmt.Fprintln(a.stderr, "warning:", w)
+	}
+	return spec, nil
+}
+
+type showCmd struct {
+	selection
+}
+
+func (s *showCmd) Run(a *app) error {
+	for _, k := range a.schemes() {
+		if k.s.Name == s.Name {
+			a.showScheme(k)
+			return nil
+		}
+	}
+	spec, err := s.load(a)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "%s\n%s", spec.Name, spec.Title)
+	if p := spec.Paper.String(); p != "" {
+		fmt.Fprintf(a.stdout, " (%s)", p)
+	}
+	fmt.Fprintf(a.stdout, "\n%d runs\n\n", len(spec.Runs()))
+	rows := [][]string{{"parameter", "value", "source"}}
+	for _, p := range spec.Parameters() {
+		rows = append(rows, []string{p.Path, p.Value, p.Source})
+	}
+	fmt.Fprint(a.stdout, grid(rows))
+	return nil
+}
+
+func (a *app) showScheme(k kindOf) {
+	fmt.Fprintf(a.stdout, "%s %s: %s\nsource: %s\n\n", k.kind, k.s.Name, k.s.Doc, k.s.Source)
+	if len(k.s.Params) == 0 {
+		fmt.Fprintln(a.stdout, "It has no parameters.")
+		return
+	}
+	for _, p := range k.s.Params {
+		value := "default " + p.Default
+		switch {
+		case p.Required:
+			value = "required"
+		case p.Default == "":
+			value = "default: none"
+		}
+		if len(p.Words) > 0 {
+			value += "; one of " + strings.Join(p.Words, ", ")
+		}
+		if p.Min != "" {
+			value += "; at least " + p.Min
+		}
+		if p.Max != "" {
+			value += "; at most " + p.Max
+		}
+		fmt.Fprintf(a.stdout, "%s\n    %s\n    %s\n    source: %s\n", p.Name, report.Wrap(p.Doc, report.Width-4, "    "), report.Wrap(value, report.Width-4, "    "), p.Source)
+	}
+}
+
+// grid prints three columns within 80: the last ones are wrapped.
+func grid(rows [][]string) string {
+	first, second := 0, 0
+	for _, r := range rows {
+		first, second = max(first, len([]rune(r[0]))), max(second, len([]rune(r[1])))
+	}
+	first, second = min(first, 34), min(second, 20)
+	third := report.Width - first - second - 4
+	var b strings.Builder
+	for _, r := range rows {
+		cells := [][]string{fold(r[0], first), fold(r[1], second), fold(r[2], third)}
+		for i := range max(len(cells[0]), len(cells[1]), len(cells[2])) {
+			var line [3]string
+			for c := range cells {
+				if i < len(cells[c]) {
+					line[c] = cells[c][i]
+				}
+			}
+			b.WriteString(strings.TrimRight(fmt.Sprintf("%-*s  %-*s  %s", first, line[0], second, line[1], line[2]), " ") + "\n")
+		}
+	}
+	return b.String()
+}
+
+// fold breaks text after spaces, or anywhere if there are none, so that no line
+// is wider.
+func fold(s string, width int) []string {
+	var lines []string
+	for _, l := range strings.Split(report.Wrap(s, width, ""), "\n") {
+		r := []rune(l)
+		for len(r) > width {
+			lines = append(lines, string(r[:width]))
+			r = r[width:]
+		}
+		lines = append(lines, string(r))
+	}
+	return lines
+}
+
+type checkCmd struct {
+	selection
+}
+
+// hopsPerSecond is what an estimate of time assumes of one core: the order of
+// magnitude that `weir bench engine` shows.
+const hopsPerSecond = 3e6
+
+func (c *checkCmd) Run(a *app) error {
+	spec, err := c.load(a)
+	if err != nil {
+		return err
+	}
+	runs := spec.Runs()
+	rows := [][]string{{"point", "seed", "packet-hops, time (estimate)"}}
+	total := 0.0
+	for _, r := range runs {
+		hops := experiment.Estimate(r)
+		total += hops
+		rows = append(rows, []string{experiment.PointName(r.Point), fmt.Sprint(r.Seed), fmt.Sprintf("%s, %s", experiment.SI(hops), took(hops/hopsPerSecond))})
+	}
+	fmt.Fprint(a.stdout, grid(rows))
+	fmt.Fprintf(a.stdout, "\n%s is valid: %d runs, about %s packet-hops, %s on one core\n", spec.Name, len(runs), experiment.SI(total), took(total/hopsPerSecond))
+	return nil
+}
+
+func took(seconds float64) string {
+	switch {
+	case seconds < 1:
+		return "under 1 s"
+	case seconds < 120:
+		return fmt.Sprintf("%.0f s", seconds)
+	}
+	return fmt.Sprintf("%.0f min", seconds/60)
+}
+
+type runCmd struct {
+	selection
+	On    string `enum:"sim" default:"sim" help:"World to run in: sim."`
+	Jobs  int    `help:"Runs at a time; 0 means one a core."`
+	Out   string `default:"results" type:"path" help:"Folder that results go into."`
+	Fresh bool   `help:"Run also what is finished already."`
+	JSON  bool   `name:"json" help:"Print one JSON document instead of tables."`
+	Check bool   `help:"Exit with 3 if a claim fails."`
+}
+
+func (r *runCmd) Run(a *app) error {
+	spec, err := r.load(a)
+	if err != nil {
+		return err
+	}
+	if r.Jobs < 0 {
+		return fmt.Errorf("%w: --jobs is %d; 0 or more is allowed", errInput, r.Jobs)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	bar := &progressBar{out: a.stderr, on: a.terminal, start: time.Now()}
+	o, err := experiment.Execute(ctx, spec, experiment.ExecOptions{
+		Jobs: r.Jobs, Dir: r.Out, Fresh: r.Fresh, Executable: executableHash(), OnProgress: bar.show,
+	})
+	bar.clear()
+	interrupted := ctx.Err() != nil
+	stop()
+	if err != nil {
+		return err
+	}
+	path, err := report.Write(o, report.Page{Command: reproduce(spec, a.args), Version: version()})
+	if err != nil {
+		return err
+	}
+	if r.JSON {
+		a.stdout.Write(o.JSON())
+	} else {
+		a.tables(o, path)
+	}
+	a.code = exitCode(o, interrupted, r.Check)
+	if interrupted {
+		fmt.Fprintf(a.stderr, "interrupted: %d of %d runs are finished and kept; the same command goes on with the rest\n", len(o.Runs), len(spec.Runs()))
+	}
+	return nil
+}
+
+func (a *app) tables(o *experiment.Outcome, path string) {
+	fmt.Fprintf(a.stdout, "%s\n\n%s", o.Spec.Title, report.Results(report.Summarise(o.Runs)))
+	if len(o.Claims) > 0 {
+		fmt.Fprintf(a.stdout, "\n%s", report.Claims(o.Claims))
+	}
+	fmt.Fprintf(a.stdout, "\n%s%s\n", report.Ends(o), path)
+}
+
+func exitCode(o *experiment.Outcome, interrupted, check bool) int {
+	cut := len(o.Failed) > 0 || o.Missing > 0
+	for _, r := range o.Runs {
+		cut = cut || r.End.Reason == "no progress"
+	}
+	switch {
+	case interrupted:
+		return Interrupted
+	case cut:
+		return RunFailed
+	}
+	if check {
+		for _, c := range o.Claims {
+			if c.Verdict == experiment.Fails {
+				return ClaimFailed
+			}
+		}
+	}
+	return Done
+}
+
+// reproduce is the command that gives the same report: the experiment and all
+// that changes it, but not what only changes how it runs.
+func reproduce(spec *experiment.Spec, args []string) string {
+	words := []string{"weir", "run", spec.Name}
+	for i := 0; i < len(args); i++ {
+		name, _, joined := strings.Cut(args[i], "=")
+		switch name {
+		case "--set", "--seed":
+			words = append(words, quoted(args[i]))
+			if !joined && i+1 < len(args) {
+				i++
+				words = append(words, quoted(args[i]))
+			}
+		case "--quick":
+			words = append(words, args[i])
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// quoted is a word as a shell needs it.
+func quoted(s string) string {
+	if strings.ContainsAny(s, " '\"$&|;<>()[]{}*?!\\`") {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
+}
+
+// progressBar is one line on a terminal.
+type progressBar struct {
+	out   io.Writer
+	on    bool
+	start time.Time
+	last  time.Time
+	shown bool
+}
+
+func (b *progressBar) show(p experiment.Progress) {
+	if now := time.Now(); !b.on || now.Sub(b.last) < 100*time.Millisecond {
+		return
+	} else {
+		b.last = now
+	}
+	const width = 30
+	full := int(p.Share * width)
+	left := "?"
+	if p.Share > 0 {
+		seconds := b.last.Sub(b.start).Seconds() * (1 - p.Share) / p.Share
+		left = fmt.Sprintf("%.0f s left", seconds)
+	}
+	fmt.Fprintf(b.out, "\r\x1b[K[%s%s] %3.0f %%  %d of %d runs  %s", strings.Repeat("#", full), strings.Repeat(".", width-full), 100*p.Share, p.Done, p.Runs, left)
+	b.shown = true
+}
+
+func (b *progressBar) clear() {
+	if b.shown {
+		fmt.Fprint(b.out, "\r\x1b[K")
+	}
+}
+
+// executableHash is the SHA-256 of this program's file.
+func executableHash() string {
+	path, err := os.Executable()
+	if err == nil {
+		if f, err := os.Open(path); err == nil {
+			defer f.Close()
+			h := sha256.New()
+			if _, err := io.Copy(h, f); err == nil {
+				return hex.EncodeToString(h.Sum(nil))
+			}
+		}
+	}
+	return "unknown"
+}
+
+// version is the module's version or its revision.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	if v == "" || v == "(devel)" {
+		v = "development"
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			v += " " + s.Value[:min(12, len(s.Value))]
+		}
+	}
+	return v + " " + info.GoVersion
+}
+
+type versionCmd struct{}
+
+func (versionCmd) Run(a *app) error {
+	fmt.Fprintln(a.stdout, "weir", version())
+	return nil
+}
+
+type benchCmd struct {
+	What string `arg:"" enum:"engine" default:"engine" help:"engine: packet-hops per second of the event loop."`
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+func (b *benchCmd) Run(a *app) error {
+	f, err := bench.Engine(a.registry)
+	if err != nil {
+		return err
+	}
+	if b.JSON {
+		a.stdout.Write(f.JSON())
+	} else {
+		fmt.Fprint(a.stdout, f)
+	}
+	return nil
+}

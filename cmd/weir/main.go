@@ -1,0 +1,31 @@
+// Weir compares network-assisted congestion control: see the README.
+package main
+
+import (
+	"os"
+
+	"weir/bench"
+	"weir/cmd/weir/cli"
+	"weir/dataplane"
+	"weir/dataplane/ecmp"
+	"weir/dataplane/forward"
+	"weir/dataplane/inputloss"
+	"weir/dataplane/tm"
+	"weir/experiment"
+	"weir/p4abc"
+	"weir/transport"
+	"weir/transport/udp"
+	"weir/transport/window"
+)
+
+// Registry is what this binary's experiments can name.
+func Registry() *experiment.Registry {
+	return &experiment.Registry{
+		Programs:   []dataplane.Scheme{p4abc.Scheme(), ecmp.Scheme(), forward.Scheme(), inputloss.Scheme()},
+		Schedulers: tm.Schemes(),
+		Transports: []transport.Scheme{udp.Scheme(), window.Scheme()},
+		Library:    []experiment.Library{{Name: "bench", Files: bench.Experiments}, {Name: "p4abc", Files: p4abc.Experiments}},
+	}
+}
+
+func main() { os.Exit(cli.Main(Registry())) }

@@ -1,0 +1,710 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/parser"
+	"github.com/expr-lang/expr/vm"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// claim is one entry of the expect list, decoded.
+type claim struct {
+	Claim
+	where []condition
+	along string // sweep key along which neighbours are compared; "" for none
+	that  *truth
+}
+
+// condition is one key of where.
+type condition struct {
+	key  string
+	test func(Coordinate) bool
+}
+
+// truth is a boolean expression: and, or, not over comparisons. A comparison is
+// judged by the interval of its difference over the seeds.
+type truth struct {
+	op          string // "and", "or", "not", "<", "<=", ">", ">=", "==", "!="; "bool": left alone
+	parts       []*truth
+	left, right *vm.Program
+	leftText    string
+	rightText   string
+}
+
+// ternary is Kleene's third value between false and true.
+type ternary int
+
+const (
+	no ternary = iota
+	maybe
+	yes
+)
+
+var (
+	literal    = regexp.MustCompile(`(^|[^A-Za-z0-9_.])([0-9]+(?:\.[0-9]+)?)([A-Za-zµ]+|%)`)
+	comparison = regexp.MustCompile(`^\s*(<=|>=|<|>|==|!=)\s*(.+)$`)
+)
+
+// units replaces quantities in an expression by numbers in base units: "23.9Mbps",
+// "10%", "5ms". The modulo operator needs a space before it.
+func units(text string) string {
+	for {
+		changed := literal.ReplaceAllStringFunc(text, func(s string) string {
+			m := literal.FindStringSubmatch(s)
+			if v, ok := number(m[2] + m[3]); ok {
+				return m[1] + strconv.FormatFloat(v, 'f', -1, 64)
+			}
+			return s
+		})
+		if changed == text {
+			return text
+		}
+		text = changed
+	}
+}
+
+// decodeClaims reads the expect list.
+func (s *Spec) decodeClaims(d *decoder) {
+	t := s.root.get("expect")
+	if t == nil {
+		return
+	}
+	if t.kind != list {
+		d.fail(t.place, "[{id: …, says: …, that: …}]", "expect is a list")
+		return
+	}
+	seen := map[string]bool{}
+	for _, x := range t.items {
+		if !d.keys(x, "a claim's key", []string{"id", "says", "where", "along", "that"}) {
+			continue
+		}
+		c := &claim{Claim: Claim{Paper: s.Paper.String()}}
+		for _, k := range []struct {
+			name string
+			to   *string
+		}{{"id", &c.ID}, {"says", &c.Says}} {
+			if v := x.get(k.name); v != nil {
+				*k.to = d.text(v)
+			} else {
+				d.fail(x.place, k.name+": …", "the claim has no %q", k.name)
+			}
+		}
+		if seen[c.ID] {
+			d.fail(x.get("id").place, "", "the claim %q is here already", c.ID)
+		}
+		seen[c.ID] = true
+		if w := x.get("where"); w != nil {
+			s.decodeWhere(d, c, w)
+		}
+		if a := x.get("along"); a != nil {
+			c.along = d.word(a, "sweep key", sweepKeys(s.root))
+		}
+		that := x.get("that")
+		if that == nil {
+			d.fail(x.place, "that: goodput.a > goodput.b", "the claim has no \"that\"")
+			continue
+		}
+		s.decodeThat(d, c, that)
+		if len(d.errors) == 0 && !s.Quick && len(s.set) == 0 && len(s.matching(c)) == 0 {
+			d.fail(x.place, "", "no point of the sweep is meant by the claim %q", c.ID)
+		}
+		s.claims = append(s.claims, c)
+	}
+}
+
+func (s *Spec) decodeWhere(d *decoder, c *claim, w *tree) {
+	if !d.keys(w, "sweep key", sweepKeys(s.root)) {
+		return
+	}
+	for _, k := range w.keys {
+		cond := condition{key: k.name}
+		switch {
+		case k.value.kind == list:
+			allowed := map[string]bool{}
+			for _, x := range k.value.items {
+				allowed[d.text(x)] = true
+			}
+			cond.test = func(c Coordinate) bool { return allowed[c.Text] }
+		case k.value.kind == mapping:
+			d.fail(k.value.place, `a value, a list of values, or "<= 36Mbps"`, "this is a map")
+			continue
+		default:
+			text := k.value.text
+			m := comparison.FindStringSubmatch(text)
+			if m == nil {
+				s.checkValue(d, k, text)
+				cond.test = func(c Coordinate) bool { return c.Text == text }
+				break
+			}
+			bound, ok := number(strings.TrimSpace(m[2]))
+			if !ok {
+				d.fail(k.value.place, "<= 36Mbps", "%q is not a quantity", m[2])
+				continue
+			}
+			cond.test = func(c Coordinate) bool { return c.IsNum && compare(m[1], c.Value, bound) }
+		}
+		c.where = append(c.where, cond)
+	}
+}
+
+// checkValue notes a where that names a value which the sweep does not have; --set
+// and --quick may have taken it away.
+func (s *Spec) checkValue(d *decoder, k entry, text string) {
+	if s.Quick || len(s.set) > 0 {
+		return
+	}
+	var words []string
+	for _, dim := range s.Sweep {
+		if dim.Key == k.name {
+			for _, v := range dim.Values {
+				words = append(words, v.Text)
+			}
+		}
+	}
+	if !contains(words, text) {
+		d.unknown(k.value.place, "value of "+k.name, text, words)
+	}
+}
+
+func compare(op string, a, b float64) bool {
+	switch op {
+	case "<":
+		return a < b
+	case "<=":
+		return a <= b
+	case ">":
+		return a > b
+	case ">=":
+		return a >= b
+	case "==":
+		return a == b
+	}
+	return a != b
+}
+
+// environment is what an expression can name at a point: sweep keys and measures.
+func environment(point []Coordinate, measures []Measured) map[string]any {
+	env := map[string]any{}
+	for _, c := range point {
+		if c.IsNum {
+			env[c.Key] = c.Value
+		} else {
+			env[c.Key] = c.Text
+		}
+	}
+	for _, m := range measures {
+		if m.Groups == nil {
+			env[m.Name] = m.Value
+			continue
+		}
+		groups := map[string]float64{}
+		for _, g := range m.Groups {
+			groups[g.Group] = g.Value
+		}
+		env[m.Name] = groups
+	}
+	return env
+}
+
+// sample is an environment with every name that a run of this spec has; the values
+// do not matter.
+func (s *Spec) sample() map[string]any {
+	p := s.points[0]
+	env := map[string]any{}
+	for _, c := range p.at {
+		if c.IsNum {
+			env[c.Key] = 1.0
+		} else {
+			env[c.Key] = ""
+		}
+	}
+	for name, groups := range p.shape() {
+		if groups == nil {
+			env[name] = 1.0
+			continue
+		}
+		m := map[string]float64{}
+		for _, g := range groups {
+			m[g] = 1
+		}
+		env[name] = m
+	}
+	return env
+}
+
+// shape gives the names of a point's measures and of their groups.
+func (p *point) shape() map[string][]string {
+	var traffics []string
+	for _, t := range p.traffic {
+		traffics = append(traffics, t.name)
+	}
+	shape := map[string][]string{}
+	for _, m := range p.measures {
+		switch m.name {
+		case "jain":
+			shape["jain"] = nil
+		case "goodput":
+			if shape["goodput"] = nil; m.by == "traffic" {
+				shape["goodput"] = traffics
+			}
+		case "loss", "jitter", "retransmissions":
+			shape[m.name] = traffics
+		case "delay":
+			shape["delay"], shape["delay_max"] = traffics, traffics
+		case "fct":
+			shape["fct"], shape["fct_max"], shape["fct_finished"] = traffics, traffics, traffics
+		case "queue":
+			shape["queue"] = []string{"mean", "max", "p99"}
+		case "throughput", "utilisation":
+			shape[m.name] = []string{portName(p.network, m.port)}
+		case "drops":
+			shape["drops"] = []string{}
+		}
+	}
+	return shape
+}
+
+func (s *Spec) decodeThat(d *decoder, c *claim, t *tree) {
+	text := units(d.text(t))
+	node, err := parser.Parse(text)
+	if err != nil {
+		d.fail(t.place, "goodput.a > 0.5 * goodput.b", "%s", firstLine(err))
+		return
+	}
+	env := s.sample()
+	if c.along != "" {
+		env["next"] = s.sample()
+	}
+	if msg, allowed := unknownName(node.Node, env); msg != "" {
+		d.fail(t.place, allowed, "%s", msg)
+		return
+	}
+	c.that, err = build(node.Node, env)
+	if err != nil {
+		d.fail(t.place, "comparisons joined by and, or, not", "%s", firstLine(err))
+	}
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// names walks an expression for names that do not exist.
+type names struct {
+	env          map[string]any
+	msg, allowed string
+}
+
+func unknownName(n ast.Node, env map[string]any) (msg, allowed string) {
+	v := &names{env: env}
+	ast.Walk(&n, v)
+	return v.msg, v.allowed
+}
+
+func (v *names) Visit(n *ast.Node) {
+	if v.msg != "" {
+		return
+	}
+	switch x := (*n).(type) {
+	case *ast.IdentifierNode:
+		if _, ok := v.env[x.Value]; !ok {
+			v.report(x.Value, v.env)
+		}
+	case *ast.MemberNode:
+		base, name := baseOf(x, v.env)
+		if base == nil || name == "" {
+			return
+		}
+		switch m := base.(type) {
+		case map[string]float64:
+			if _, ok := m[name]; !ok && len(m) > 0 {
+				any := map[string]any{}
+				for k := range m {
+					any[k] = nil
+				}
+				v.report(name, any)
+			}
+		case map[string]any:
+			if _, ok := m[name]; !ok {
+				v.report(name, m)
+			}
+		}
+	}
+}
+
+func (v *names) report(name string, env map[string]any) {
+	words := sortedKeys(env)
+	v.msg = fmt.Sprintf("%q is neither a measure nor a sweep key", name)
+	if n := nearest(name, words); n != "" {
+		v.msg += fmt.Sprintf("; did you mean %q?", n)
+	}
+	v.allowed = strings.Join(words, ", ")
+}
+
+// baseOf returns the value of which a member node takes a member, if that is in
+// the environment, and the member's name.
+func baseOf(m *ast.MemberNode, env map[string]any) (any, string) {
+	name, ok := m.Property.(*ast.StringNode)
+	if !ok {
+		return nil, ""
+	}
+	switch x := m.Node.(type) {
+	case *ast.IdentifierNode:
+		return env[x.Value], name.Value
+	case *ast.MemberNode:
+		base, inner := baseOf(x, env)
+		if e, ok := base.(map[string]any); ok {
+			return e[inner], name.Value
+		}
+	}
+	return nil, ""
+}
+
+// build turns an expression into a truth.
+func build(n ast.Node, env map[string]any) (*truth, error) {
+	switch x := n.(type) {
+	case *ast.UnaryNode:
+		if x.Operator == "not" || x.Operator == "!" {
+			part, err := build(x.Node, env)
+			return &truth{op: "not", parts: []*truth{part}}, err
+		}
+	case *ast.BinaryNode:
+		op := map[string]string{"and": "and", "&&": "and", "or": "or", "||": "or"}[x.Operator]
+		if op != "" {
+			l, err := build(x.Left, env)
+			if err != nil {
+				return nil, err
+			}
+			r, err := build(x.Right, env)
+			return &truth{op: op, parts: []*truth{l, r}}, err
+		}
+		switch x.Operator {
+		case "<", "<=", ">", ">=", "==", "!=":
+			t := &truth{op: x.Operator, leftText: x.Left.String(), rightText: x.Right.String()}
+			var err error
+			if t.left, err = expr.Compile(t.leftText, expr.Env(env)); err != nil {
+				return nil, err
+			}
+			t.right, err = expr.Compile(t.rightText, expr.Env(env))
+			return t, err
+		}
+	}
+	t := &truth{op: "bool", leftText: n.String()}
+	var err error
+	t.left, err = expr.Compile(t.leftText, expr.Env(env), expr.AsBool())
+	return t, err
+}
+
+// verdict is the outcome of a truth at one place of the sweep.
+type verdict struct {
+	value  ternary
+	margin float64 // of the comparison that decides, relative; negative when it is false
+	text   string  // that comparison with its numbers
+}
+
+// judge evaluates t over the seeds' environments, one a seed.
+func (t *truth) judge(envs []map[string]any) verdict {
+	switch t.op {
+	case "not":
+		v := t.parts[0].judge(envs)
+		v.value, v.margin = yes-v.value, -v.margin
+		return v
+	case "and", "or":
+		a, b := t.parts[0].judge(envs), t.parts[1].judge(envs)
+		worse := b.value < a.value || b.value == a.value && b.margin < a.margin
+		if worse == (t.op == "and") {
+			return b
+		}
+		return a
+	}
+	var differences, lefts, rights []float64
+	for _, env := range envs {
+		l, err := expr.Run(t.left, env)
+		if err != nil {
+			return verdict{maybe, math.Inf(-1), t.leftText + ": " + firstLine(err)}
+		}
+		if t.op == "bool" {
+			if b, ok := l.(bool); !ok || !b {
+				return verdict{no, -1, t.leftText + " is false"}
+			}
+			continue
+		}
+		r, err := expr.Run(t.right, env)
+		if err != nil {
+			return verdict{maybe, math.Inf(-1), t.rightText + ": " + firstLine(err)}
+		}
+		x, okX := toFloat(l)
+		y, okY := toFloat(r)
+		if !okX || !okY { // words
+			if same := fmt.Sprint(l) == fmt.Sprint(r); same != (t.op == "==") || t.op != "==" && t.op != "!=" {
+				return verdict{no, -1, fmt.Sprintf("%s = %v", t.leftText, l)}
+			}
+			continue
+		}
+		lefts, rights = append(lefts, x), append(rights, y)
+		differences = append(differences, x-y)
+	}
+	if len(differences) == 0 {
+		return verdict{yes, 1, t.leftText}
+	}
+	left, _ := MeanInterval(lefts)
+	right, _ := MeanInterval(rights)
+	mean, half := MeanInterval(differences)
+	v := verdict{text: fmt.Sprintf("%s = %s %s %s", t.leftText, SI(left), t.op, SI(right))}
+	if math.IsNaN(mean) {
+		v.value, v.margin = maybe, math.Inf(-1)
+		v.text = t.leftText + " or " + t.rightText + " is not defined there"
+		return v
+	}
+	if len(differences) < 2 {
+		half = 0
+	}
+	low, high := mean-half, mean+half
+	v.value = maybe
+	switch t.op {
+	case "<", "<=":
+		v.margin = -mean
+		if compare(t.op, high, 0) {
+			v.value = yes
+		} else if !compare(t.op, low, 0) {
+			v.value = no
+		}
+	case ">", ">=":
+		v.margin = mean
+		if compare(t.op, low, 0) {
+			v.value = yes
+		} else if !compare(t.op, high, 0) {
+			v.value = no
+		}
+	default:
+		equal := low == 0 && high == 0
+		apart := low > 0 || high < 0
+		v.margin = -math.Abs(mean)
+		if t.op == "!=" {
+			equal, apart, v.margin = apart, equal, -v.margin
+		}
+		if equal {
+			v.value = yes
+		} else if apart {
+			v.value = no
+		}
+	}
+	if scale := max(math.Abs(left), math.Abs(right)); scale > 0 {
+		v.margin /= scale
+	}
+	if half > 0 {
+		v.text += fmt.Sprintf(" (difference %s ± %s)", SI(mean), SI(half))
+	}
+	return v
+}
+
+func toFloat(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true
+	case int:
+		return float64(v), true
+	}
+	return 0, false
+}
+
+// MeanInterval returns the mean of a sample and half the width of its 95 %
+// interval by Student's t; NaN for the width of a sample of one.
+func MeanInterval(x []float64) (mean, half float64) {
+	n := float64(len(x))
+	if n == 0 {
+		return math.NaN(), math.NaN()
+	}
+	for _, v := range x {
+		mean += v
+	}
+	mean /= n
+	if n < 2 {
+		return mean, math.NaN()
+	}
+	squares := 0.0
+	for _, v := range x {
+		squares += float64((v - mean) * (v - mean))
+	}
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.975)
+	return mean, t * math.Sqrt(squares/(n-1)/n)
+}
+
+// SI prints a number with three or four digits and an SI prefix.
+func SI(v float64) string {
+	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return fmt.Sprint(v)
+	}
+	a := math.Abs(v)
+	for _, p := range []struct {
+		worth  float64
+		prefix string
+	}{{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}, {1, ""}, {1e-3, " m"}, {1e-6, " µ"}, {1e-9, " n"}} {
+		if a >= p.worth*0.9995 {
+			if p.worth == 1e-3 && a >= 0.01 {
+				break
+			}
+			return strconv.FormatFloat(v/p.worth, 'g', 4, 64) + p.prefix
+		}
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+// matching returns the points that a claim means, or with along the first of each
+// pair of neighbours.
+func (s *Spec) matching(c *claim) []int {
+	var points []int
+	for i, p := range s.points {
+		if c.means(p.at) && (c.along == "" || s.neighbour(c, i) >= 0) {
+			points = append(points, i)
+		}
+	}
+	return points
+}
+
+func (c *claim) means(at []Coordinate) bool {
+	for _, w := range c.where {
+		for _, x := range at {
+			if x.Key == w.key && !w.test(x) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// neighbour returns the next point along the claim's sweep key, −1 if there is
+// none that the claim means.
+func (s *Spec) neighbour(c *claim, i int) int {
+	stride := 1
+	for k := len(s.Sweep) - 1; k >= 0; k-- {
+		n := len(s.Sweep[k].Values)
+		if s.Sweep[k].Key == c.along {
+			if i/stride%n == n-1 || !c.means(s.points[i+stride].at) {
+				return -1
+			}
+			return i + stride
+		}
+		stride *= n
+	}
+	return -1
+}
+
+// judge gives every claim its verdict over the finished runs.
+func (s *Spec) judge(runs []*Run) []Claim {
+	// by point and seed
+	at := map[string]map[uint64]*Run{}
+	for _, r := range runs {
+		name := PointName(r.Point)
+		if at[name] == nil {
+			at[name] = map[uint64]*Run{}
+		}
+		at[name][r.Seed] = r
+	}
+	var out []Claim
+	for _, c := range s.claims {
+		result := c.Claim
+		points := s.matching(c)
+		worst := verdict{value: yes, margin: math.Inf(1)}
+		missing := len(points) == 0
+		for _, i := range points {
+			var envs []map[string]any
+			here := at[PointName(s.points[i].at)]
+			for k := range s.Repeat {
+				seed := s.Seed + uint64(k)
+				r := here[seed]
+				if r == nil {
+					missing = true
+					continue
+				}
+				env := environment(r.Point, r.Measures)
+				if c.along != "" {
+					next := at[PointName(s.points[s.neighbour(c, i)].at)][seed]
+					if next == nil {
+						missing = true
+						continue
+					}
+					env["next"] = environment(next.Point, next.Measures)
+				}
+				envs = append(envs, env)
+			}
+			if len(envs) == 0 {
+				continue
+			}
+			result.N += len(envs)
+			v := c.that.judge(envs)
+			if v.value < worst.value || v.value == worst.value && v.margin < worst.margin {
+				worst = v
+				worst.text = PointName(s.points[i].at) + ": " + v.text
+			}
+		}
+		result.Measured = worst.text
+		switch {
+		case len(points) == 0:
+			result.Verdict, result.Measured = Undecided, "no point of this sweep bears on it"
+		case worst.value == no:
+			result.Verdict = Fails
+		case worst.value == maybe || missing:
+			result.Verdict = Undecided
+			if missing && worst.value != maybe {
+				result.Measured += " (runs are missing)"
+			}
+		default:
+			result.Verdict = Holds
+		}
+		out = append(out, result)
+	}
+	return out
+}
+
+// decodePlots reads the plot list.
+func (s *Spec) decodePlots(d *decoder) {
+	t := s.root.get("plot")
+	if t == nil {
+		return
+	}
+	if t.kind != list {
+		d.fail(t.place, "[{x: …, y: …, lines: […]}]", "plot is a list")
+		return
+	}
+	shape := map[string]any{}
+	for name := range s.points[0].shape() {
+		shape[name] = nil
+	}
+	measures := sortedKeys(shape)
+	keys := sweepKeys(s.root)
+	for _, x := range t.items {
+		if !d.keys(x, "plot's key", []string{"x", "y", "lines"}) {
+			continue
+		}
+		var p Plot
+		if v := x.get("x"); v != nil {
+			p.X = d.word(v, "sweep key", keys)
+		} else {
+			d.fail(x.place, "x: "+strings.Join(keys, ", "), "the plot has no x")
+		}
+		if v := x.get("y"); v != nil {
+			p.Y = d.word(v, "measure", measures)
+		} else {
+			d.fail(x.place, "y: "+strings.Join(measures, ", "), "the plot has no y")
+		}
+		if v := x.get("lines"); v != nil {
+			items := []*tree{v}
+			if v.kind == list {
+				items = v.items
+			}
+			for _, l := range items {
+				p.Lines = append(p.Lines, d.word(l, "what tells lines apart", append(append([]string{}, keys...), "traffic")))
+			}
+		}
+		s.Plots = append(s.Plots, p)
+	}
+}

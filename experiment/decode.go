@@ -1,0 +1,1132 @@
+package experiment
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+
+	"weir/dataplane"
+	"weir/dataplane/tm"
+	"weir/packet"
+	"weir/scheme"
+	"weir/sim"
+	"weir/topology"
+	"weir/transport"
+	"weir/unit"
+	"weir/workload"
+)
+
+// decoder turns trees into values and notes what is wrong.
+type decoder struct {
+	*collector
+	registry *Registry
+	source   *Source
+	warnings []string
+	routed   *topology.Network // the network that routesOf is of
+	routesOf [][]topology.Route
+}
+
+func (d *decoder) warn(format string, args ...any) {
+	w := fmt.Sprintf(format, args...)
+	if !contains(d.warnings, w) {
+		d.warnings = append(d.warnings, w)
+	}
+}
+
+// keys checks that t is a map with only these keys.
+func (d *decoder) keys(t *tree, what string, allowed []string) bool {
+	if t.kind != mapping {
+		d.fail(t.place, "a map with "+strings.Join(allowed, ", "), "this is %v", t.kind)
+		return false
+	}
+	for _, k := range t.keys {
+		if !contains(allowed, k.name) {
+			d.unknown(k.place, what, k.name, allowed)
+		}
+	}
+	return true
+}
+
+// value returns a key's value; if it is missing, the default, which it writes
+// into the tree.
+func (d *decoder) value(t *tree, key, standard, from string) *tree {
+	if v := t.get(key); v != nil {
+		return v
+	}
+	return t.fill(key, standard, from)
+}
+
+// text returns a scalar's text.
+func (d *decoder) text(t *tree) string {
+	if t.kind != scalar {
+		d.fail(t.place, "a plain value", "this is %v", t.kind)
+		return ""
+	}
+	return t.text
+}
+
+func (d *decoder) integer(t *tree, low, high int) int {
+	n, err := strconv.Atoi(d.text(t))
+	if err != nil || n < low || n > high {
+		d.fail(t.place, fmt.Sprintf("%d … %d", low, high), "%q is not a number in the range", t.text)
+		return low
+	}
+	return n
+}
+
+// read applies a unit's reader.
+func read[T any](d *decoder, t *tree, parse func(string) (T, error)) T {
+	v, err := parse(d.text(t))
+	if err != nil && t.kind == scalar {
+		d.fail(t.place, "", "%v", err)
+	}
+	return v
+}
+
+func (d *decoder) positive(t *tree) unit.Time {
+	v := read(d, t, unit.ParseTime)
+	if v <= 0 && t.kind == scalar {
+		d.fail(t.place, "a time above 0", "%q is not above 0", t.text)
+		return 1
+	}
+	return v
+}
+
+func (d *decoder) word(t *tree, what string, words []string) string {
+	w := d.text(t)
+	if t.kind == scalar && !contains(words, w) {
+		d.unknown(t.place, what, w, words)
+	}
+	return w
+}
+
+// schemeValues decodes the parameters of a scheme out of a map, but for the keys
+// in skip, which are others' business.
+func (d *decoder) schemeValues(s *scheme.Scheme, t *tree, skip []string) scheme.Values {
+	values := map[string]any{}
+	var names []string
+	for _, p := range s.Params {
+		names = append(names, p.Name)
+	}
+	for _, k := range t.keys {
+		if !contains(names, k.name) && !contains(skip, k.name) {
+			d.unknown(k.place, "parameter of "+s.Name, k.name, append(append([]string{}, names...), skip...))
+		}
+	}
+	for i := range s.Params {
+		p := &s.Params[i]
+		v := t.get(p.Name)
+		if v == nil {
+			if p.Required {
+				d.fail(t.place, p.Doc, "%s needs the parameter %q", s.Name, p.Name)
+				values[p.Name] = zero(p)
+				continue
+			}
+			if p.Kind == scheme.Map && p.Default == "" {
+				values[p.Name] = []scheme.Entry(nil)
+				continue
+			}
+			v = t.fill(p.Name, p.Default, p.Source)
+		}
+		values[p.Name] = d.param(s, p, v)
+	}
+	return scheme.NewValues(s.Name, values)
+}
+
+// zero is a parameter's value where the file has none, or a wrong one: the run is
+// not carried out then.
+func zero(p *scheme.Param) any {
+	switch p.Kind {
+	case scheme.Int, scheme.Packets:
+		return 0
+	case scheme.Float, scheme.Share:
+		return 0.0
+	case scheme.Bool:
+		return false
+	case scheme.Duration:
+		return unit.Time(0)
+	case scheme.Rate:
+		return unit.Rate(0)
+	case scheme.Size:
+		return unit.Bytes(0)
+	case scheme.Length:
+		return unit.Length{}
+	case scheme.Map:
+		return []scheme.Entry(nil)
+	}
+	return ""
+}
+
+// kinds says what a file may write for each kind.
+var kinds = map[scheme.Kind]string{
+	scheme.Int: "a whole number", scheme.Float: "a number", scheme.Bool: "true, false", scheme.Duration: "a time such as 5ms",
+	scheme.Rate: "a rate such as 10kbps", scheme.Share: "a share such as 85%", scheme.Size: "a size such as 32MB",
+	scheme.Packets: "a number of packets such as 24 packets", scheme.Length: "a length such as 24 packets or 36kB", scheme.Map: "a map", scheme.Text: "a word",
+}
+
+// param decodes one parameter and checks its bounds.
+func (d *decoder) param(s *scheme.Scheme, p *scheme.Param, t *tree) any {
+	if p.Kind == scheme.Map {
+		if t.kind != mapping {
+			d.fail(t.place, kinds[p.Kind], "%s of %s is %v", p.Name, s.Name, t.kind)
+			return zero(p)
+		}
+		one := *p
+		one.Kind = p.Of
+		var entries []scheme.Entry
+		for _, k := range t.keys {
+			entries = append(entries, scheme.Entry{Key: k.name, Value: d.param(s, &one, k.value)})
+		}
+		return entries
+	}
+	if t.kind != scalar {
+		d.fail(t.place, kinds[p.Kind], "%s of %s is %v", p.Name, s.Name, t.kind)
+		return zero(p)
+	}
+	v, err := parse(p.Kind, t.text)
+	if err != nil {
+		d.fail(t.place, kinds[p.Kind], "%s of %s: %v", p.Name, s.Name, err)
+		return zero(p)
+	}
+	if p.Kind == scheme.Text && len(p.Words) > 0 && !contains(p.Words, t.text) {
+		d.unknown(t.place, p.Name+" of "+s.Name, t.text, p.Words)
+	}
+	for _, bound := range []struct {
+		text string
+		sign float64
+		word string
+	}{{p.Min, 1, "at least"}, {p.Max, -1, "at most"}} {
+		if bound.text == "" {
+			continue
+		}
+		b, err := parse(p.Kind, bound.text)
+		if err == nil && (scale(v)-scale(b))*bound.sign < 0 {
+			d.fail(t.place, bound.word+" "+bound.text, "%s of %s is %s", p.Name, s.Name, t.text)
+			return zero(p)
+		}
+	}
+	return v
+}
+
+// parse reads a value of a kind.
+func parse(k scheme.Kind, s string) (any, error) {
+	switch k {
+	case scheme.Int:
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			return 0, fmt.Errorf("%q is not a whole number", s)
+		}
+		return n, nil
+	case scheme.Float:
+		x, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			return 0.0, fmt.Errorf("%q is not a number", s)
+		}
+		return x, nil
+	case scheme.Bool:
+		if s != "true" && s != "false" {
+			return false, fmt.Errorf("%q is neither true nor false", s)
+		}
+		return s == "true", nil
+	case scheme.Duration:
+		return unit.ParseTime(s)
+	case scheme.Rate:
+		return unit.ParseRate(s)
+	case scheme.Share:
+		return unit.ParseShare(s)
+	case scheme.Size:
+		return unit.ParseBytes(s)
+	case scheme.Packets:
+		l, err := unit.ParseLength(s)
+		if err == nil && l.Bytes > 0 {
+			err = fmt.Errorf("%q is not a number of packets", s)
+		}
+		return int(l.Packets), err
+	case scheme.Length:
+		return unit.ParseLength(s)
+	}
+	return s, nil
+}
+
+// scale orders values of one kind.
+func scale(v any) float64 {
+	switch v := v.(type) {
+	case int:
+		return float64(v)
+	case float64:
+		return v
+	case unit.Time:
+		return float64(v)
+	case unit.Rate:
+		return float64(v)
+	case unit.Bytes:
+		return float64(v)
+	case unit.Length:
+		return float64(v.Packets) + float64(v.Bytes)
+	}
+	return 0
+}
+
+// point is one combination of the sweep, decoded.
+type point struct {
+	at        []Coordinate
+	canonical string // all that decides its runs but seed and executable
+
+	duration, warmup unit.Time // duration is the measured part
+	framing          packet.Framing
+	network          *topology.Network
+	book             *packet.Book
+	switches         []sim.SwitchConfig
+	traffic          []traffic
+	flows            []plannedFlow
+	measures         []measure
+	sample           unit.Time
+	hops             float64 // estimate of packet-hops
+}
+
+// traffic is one entry of the traffic list.
+type traffic struct {
+	name      string
+	transport *transport.Scheme
+	values    scheme.Values
+	payload   int32
+	version   uint8
+	tos       uint8
+	startLow  unit.Time
+	startHigh unit.Time
+	stop      unit.Time
+}
+
+// plannedFlow is a flow whose start may still have to be drawn.
+type plannedFlow struct {
+	traffic  int
+	index    int // within its traffic
+	src, dst int
+	size     unit.Bytes
+	fixed    bool // start is given
+	start    unit.Time
+}
+
+// substitute replaces every $key.
+func (d *decoder) substitute(t *tree, at []Coordinate, used map[string]bool) {
+	for _, x := range t.items {
+		d.substitute(x, at, used)
+	}
+	for _, k := range t.keys {
+		d.substitute(k.value, at, used)
+	}
+	if t.kind != scalar || !strings.HasPrefix(t.text, "$") {
+		return
+	}
+	name := t.text[1:]
+	var names []string
+	for _, c := range at {
+		if c.Key == name {
+			t.text = c.Text
+			used[name] = true
+			return
+		}
+		names = append(names, "$"+c.Key)
+	}
+	d.unknown(t.place, "sweep key", t.text, names)
+}
+
+// decodePoint decodes combination i of the sweep.
+func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *point {
+	p := &point{}
+	root := copyTree(s.root)
+	var rest []entry
+	for _, k := range root.keys {
+		switch k.name {
+		case "title", "paper", "sweep", "quick", "repeat", "seed", "plot", "expect":
+		default:
+			rest = append(rest, k)
+		}
+	}
+	root.keys = rest
+	index := make([]int, len(s.Sweep))
+	for k := len(s.Sweep) - 1; k >= 0; k-- {
+		n := len(s.Sweep[k].Values)
+		index[k] = i % n
+		i /= n
+	}
+	for k, dim := range s.Sweep {
+		p.at = append(p.at, dim.Values[index[k]])
+		if block := dim.blocks[index[k]]; block != nil {
+			overlay(root, copyTree(block))
+		}
+	}
+	for _, k := range root.keys {
+		if !contains(topKeys, k.name) {
+			d.unknown(k.place, "key", k.name, topKeys)
+		}
+	}
+	d.substitute(root, p.at, used)
+	if len(d.errors) > 0 {
+		return p
+	}
+	p.duration = d.positive(root.get("duration"))
+	p.warmup = read(d, d.value(root, "warmup", "0s", "ours: no warm-up"), unit.ParseTime)
+	if p.duration+p.warmup < 0 {
+		d.fail(root.get("duration").place, "106 days in all", "duration and warm-up are too long")
+	}
+	framing := d.value(root, "framing", "l2", "ours: frames without FCS, what Linux counts")
+	var names []string
+	for _, f := range packet.Framings {
+		names = append(names, f.Name)
+	}
+	p.framing, _ = packet.FramingByName(d.word(framing, "framing", names))
+	d.network(root, p)
+	if len(d.errors) > 0 {
+		return p
+	}
+	d.switchConfigs(root, p)
+	d.trafficList(root, p)
+	d.measureList(root, p)
+	if len(d.errors) == 0 {
+		p.estimate()
+		var b strings.Builder
+		root.write(&b, 0)
+		p.canonical = b.String()
+		d.dryRun(root, p)
+	}
+	return p
+}
+
+// overlay puts a block of the sweep into the root; maps are merged.
+func overlay(root, block *tree) {
+	for _, k := range block.keys {
+		if old := root.get(k.name); old != nil && old.kind == mapping && k.value.kind == mapping {
+			overlay(old, k.value)
+			continue
+		}
+		root.set(k.name, k.value)
+	}
+}
+
+// dryRun builds the run's simulation once, so that what only constructors can
+// know is an error of the file and not of a run.
+func (d *decoder) dryRun(root *tree, p *point) {
+	c, err := p.config(1)
+	if err == nil {
+		_, err = sim.New(c)
+	}
+	if err != nil {
+		d.fail(root.get("topology").place, "", "this cannot be built: %v", err)
+	}
+}
+
+var linkKeys = []string{"ends", "rate", "delay", "buffer", "loss", "jitter"}
+
+func (d *decoder) network(root *tree, p *point) {
+	t := root.get("topology")
+	if t.kind == mapping && t.get("file") != nil {
+		d.networkFile(t, p)
+		return
+	}
+	if !d.keys(t, "topology's key", []string{"hosts", "switches", "links", "file", "format"}) {
+		return
+	}
+	n := &topology.Network{}
+	index := map[string]int{}
+	var names []string
+	for _, kind := range []string{"hosts", "switches"} {
+		l := t.get(kind)
+		if l == nil {
+			if kind == "hosts" {
+				d.fail(t.place, "hosts: [a, b]", "the topology has no hosts")
+			}
+			continue
+		}
+		if l.kind != list {
+			d.fail(l.place, "a list of names", "%s is %v", kind, l.kind)
+			continue
+		}
+		for _, x := range l.items {
+			name := d.text(x)
+			if _, twice := index[name]; twice {
+				d.fail(x.place, "", "the name %q is taken", name)
+				continue
+			}
+			if name == "" || strings.ContainsAny(name, " >*$,") || name == "random" {
+				d.fail(x.place, "letters, digits, - and _", "%q is not a name", name)
+				continue
+			}
+			index[name] = len(n.Nodes)
+			names = append(names, name)
+			n.Nodes = append(n.Nodes, topology.Node{Name: name, Switch: kind == "switches"})
+		}
+	}
+	links := t.get("links")
+	if links == nil || links.kind != list || len(links.items) == 0 {
+		d.fail(t.place, "links: [{ends: [a, b], rate: 100Mbps, delay: 5ms}]", "the topology has no list of links")
+		return
+	}
+	seen := map[[2]int]bool{}
+	degree := make([]int, len(n.Nodes))
+	for _, x := range links.items {
+		if !d.keys(x, "a link's key", linkKeys) {
+			continue
+		}
+		var l topology.Link
+		ends := x.get("ends")
+		if ends == nil || ends.kind != list || len(ends.items) != 2 {
+			d.fail(x.place, "ends: [a, b]", "a link has two ends")
+			continue
+		}
+		ok := true
+		for e, y := range ends.items {
+			node, found := index[d.text(y)]
+			if !found {
+				d.unknown(y.place, "node", y.text, names)
+				ok = false
+			}
+			l.Ends[e] = node
+		}
+		if !ok {
+			continue
+		}
+		if l.Ends[0] == l.Ends[1] {
+			d.fail(ends.items[1].place, "two different nodes", "the link joins %q to itself", ends.items[1].text)
+			continue
+		}
+		pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
+		if seen[pair] {
+			d.fail(ends.place, "", "%s and %s have a link already", ends.items[0].text, ends.items[1].text)
+		}
+		seen[pair] = true
+		for e, node := range l.Ends {
+			if degree[node]++; degree[node] > 1 && !n.Nodes[node].Switch {
+				d.fail(ends.items[e].place, "", "host %s has a link already; a host has one NIC", n.Nodes[node].Name)
+			}
+		}
+		if r := x.get("rate"); r == nil {
+			d.fail(x.place, "rate: 100Mbps", "the link has no rate")
+		} else {
+			l.Rate = read(d, r, unit.ParseLinkRate)
+		}
+		if r := x.get("delay"); r == nil {
+			d.fail(x.place, "delay: 5ms", "the link has no delay")
+		} else {
+			l.Delay = read(d, r, unit.ParseTime)
+		}
+		if b := x.get("buffer"); b != nil {
+			l.Buffer = d.buffer(b)
+		}
+		l.Loss = d.loss(d.value(x, "loss", "0%", "ours: no loss"))
+		l.Jitter = read(d, d.value(x, "jitter", "0s", "ours: no jitter"), unit.ParseTime)
+		n.Links = append(n.Links, l)
+	}
+	p.network, p.book = n, n.Addresses()
+}
+
+// buffer reads the limit of a port.
+func (d *decoder) buffer(t *tree) unit.Length {
+	l := read(d, t, unit.ParseLength)
+	if l.Packets < 1 && l.Bytes < 64 {
+		d.fail(t.place, "at least 1 packet, or 64 B", "a buffer of %q holds no packet", t.text)
+	}
+	return l
+}
+
+func (d *decoder) loss(t *tree) float64 {
+	v := read(d, t, unit.ParseShare)
+	if !(v >= 0 && v < 1) {
+		d.fail(t.place, "0% … below 100%", "%q is not a loss", t.text)
+		return 0
+	}
+	return v
+}
+
+// openFile reads a file that the spec names.
+func (d *decoder) openFile(t *tree) []byte {
+	data, err := d.source.open(filepath.ToSlash(d.text(t)))
+	if err != nil {
+		d.fail(t.place, "a file beside the experiment", "%q cannot be read: %v", t.text, err)
+	}
+	return data
+}
+
+func (d *decoder) networkFile(t *tree, p *point) {
+	d.keys(t, "topology's key", []string{"file", "format"})
+	file, format := t.get("file"), t.get("format")
+	if format == nil {
+		d.fail(t.place, "format: hpcc", "the topology file's format is missing")
+		return
+	}
+	d.word(format, "format", []string{"hpcc"})
+	data := d.openFile(file)
+	if len(d.errors) > 0 {
+		return
+	}
+	n, err := topology.ReadHPCC(bytes.NewReader(data), file.text)
+	if err == nil {
+		err = n.Validate()
+	}
+	if err != nil {
+		d.foreign(file, err)
+		return
+	}
+	p.network, p.book = n, n.Addresses()
+}
+
+// foreign notes an error in a file that the spec names.
+func (d *decoder) foreign(t *tree, err error) {
+	switch e := err.(type) {
+	case *topology.FormatError:
+		d.fail(place{e.File, e.Line, e.Column}, "", "%s", e.Msg)
+	case *workload.FormatError:
+		d.fail(place{e.File, e.Line, e.Column}, "", "%s", e.Msg)
+	default:
+		d.fail(t.place, "", "%s: %v", t.text, err)
+	}
+}
+
+// program is one entry of a list of programs.
+type program struct {
+	scheme *dataplane.Scheme
+	values scheme.Values
+}
+
+// named splits an entry that is a name or {name: {parameters}}.
+func (d *decoder) named(t *tree, what string) (string, *tree) {
+	if t.kind == scalar {
+		// give its parameters a place in the resolved file
+		params := &tree{place: t.place, kind: mapping}
+		name := t.text
+		*t = tree{place: t.place, kind: mapping, keys: []entry{{t.place, name, params}}, orig: t.orig, from: t.from}
+		if t.orig != nil && t.orig.kind == scalar {
+			kept := &tree{place: t.place, kind: mapping}
+			from := t.orig.from
+			*t.orig = tree{place: t.place, kind: mapping, keys: []entry{{t.place, name, kept}}, from: from}
+			params.orig = kept
+		}
+		return name, params
+	}
+	if t.kind != mapping || len(t.keys) != 1 || t.keys[0].value.kind != mapping {
+		d.fail(t.place, "name, or {name: {parameter: value}}", "this does not name a %s", what)
+		return "", nil
+	}
+	return t.keys[0].name, t.keys[0].value
+}
+
+func (d *decoder) programs(t *tree) []program {
+	if t.kind != list {
+		d.fail(t.place, "[forward, …]", "a list of programs is expected, this is %v", t.kind)
+		return nil
+	}
+	var names []string
+	for _, s := range d.registry.Programs {
+		names = append(names, s.Name)
+	}
+	sort.Strings(names)
+	var out []program
+	for _, x := range t.items {
+		where := x.place
+		if x.kind == scalar && x.text == "none" {
+			continue
+		}
+		name, params := d.named(x, "program")
+		if params == nil {
+			continue
+		}
+		found := false
+		for i := range d.registry.Programs {
+			if s := &d.registry.Programs[i]; s.Name == name {
+				out = append(out, program{s, d.schemeValues(&s.Scheme, params, nil)})
+				found = true
+			}
+		}
+		if !found {
+			d.unknown(where, "program", name, names)
+		}
+	}
+	return out
+}
+
+func (d *decoder) switchConfigs(root *tree, p *point) {
+	n := p.network
+	p.switches = make([]sim.SwitchConfig, len(n.Nodes))
+	programs := make([][]program, len(n.Nodes))
+	placeOf := root.place
+	if t := root.get("switch"); t != nil {
+		placeOf = t.place
+		list := d.programs(t)
+		for i := range n.Nodes {
+			programs[i] = list
+		}
+	}
+	patterns := root.get("switches")
+	if patterns != nil && d.keysAny(patterns) {
+		for _, k := range patterns.keys {
+			d.switchPattern(k, p, programs)
+		}
+	}
+	routes := d.routes(n)
+	for i, node := range n.Nodes {
+		if !node.Switch {
+			continue
+		}
+		if len(programs[i]) == 0 && len(d.errors) == 0 {
+			d.fail(placeOf, "switch: [forward]", "switch %s has no programs, so it forwards nothing", node.Name)
+		}
+		list := programs[i]
+		sc := &p.switches[i]
+		sc.Routes = prefixes(routes[i], p.book)
+		sc.Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+			var out []dataplane.Program
+			for _, x := range list {
+				program, err := x.scheme.Build(site, x.values)
+				if err != nil {
+					return nil, err
+				}
+				out = append(out, program)
+			}
+			return out, nil
+		}
+	}
+}
+
+// routes computes a network's routes once; the points of a sweep often share it.
+func (d *decoder) routes(n *topology.Network) [][]topology.Route {
+	if d.routed == nil || !same(d.routed, n) {
+		d.routed, d.routesOf = n, n.Routes()
+	}
+	return d.routesOf
+}
+
+// same tells whether two networks join the same nodes in the same order.
+func same(a, b *topology.Network) bool {
+	if len(a.Nodes) != len(b.Nodes) || len(a.Links) != len(b.Links) {
+		return false
+	}
+	for i := range a.Nodes {
+		if a.Nodes[i] != b.Nodes[i] {
+			return false
+		}
+	}
+	for i := range a.Links {
+		if a.Links[i].Ends != b.Links[i].Ends {
+			return false
+		}
+	}
+	return true
+}
+
+// prefixes writes routes to hosts as routes to their addresses.
+func prefixes(routes []topology.Route, book *packet.Book) []dataplane.Route {
+	var out []dataplane.Route
+	for _, r := range routes {
+		a := packet.Addr(r.Host + 1)
+		v4, _ := book.V4(a).Prefix(32)
+		v6, _ := book.V6(a).Prefix(128)
+		out = append(out, dataplane.Route{Prefix: v4, Ports: r.Ports}, dataplane.Route{Prefix: v6, Ports: r.Ports})
+	}
+	return out
+}
+
+func (d *decoder) keysAny(t *tree) bool {
+	if t.kind != mapping {
+		d.fail(t.place, `{"*": {…}}`, "this is %v, not a map", t.kind)
+		return false
+	}
+	return true
+}
+
+func (d *decoder) switchPattern(k entry, p *point, programs [][]program) {
+	t := k.value
+	if !d.keys(t, "a switch's key", []string{"programs", "buffer", "queues", "queue_limit", "scheduler", "recirculation"}) {
+		return
+	}
+	var list []program
+	if x := t.get("programs"); x != nil {
+		list = d.programs(x)
+	}
+	matched := false
+	var names []string
+	for i, node := range p.network.Nodes {
+		if !node.Switch {
+			continue
+		}
+		names = append(names, node.Name)
+		if ok, err := path.Match(k.name, node.Name); err != nil || !ok {
+			continue
+		}
+		matched = true
+		if list != nil {
+			programs[i] = list
+		}
+		sc := &p.switches[i]
+		if x := t.get("queues"); x != nil {
+			sc.Queues = d.integer(x, 1, tm.MaxQueues)
+		}
+		if x := t.get("queue_limit"); x != nil {
+			l := d.buffer(x)
+			sc.QueueLimit = tm.Limit{Packets: l.Packets, Bytes: l.Bytes}
+		}
+		if x := t.get("buffer"); x != nil {
+			l := d.buffer(x)
+			for li := range p.network.Links {
+				if e := p.network.Links[li].Ends; e[0] == i || e[1] == i {
+					p.network.Links[li].Buffer = l
+				}
+			}
+		}
+		if x := t.get("scheduler"); x != nil {
+			sc.Scheduler = d.scheduler(x, max(sc.Queues, 1))
+		}
+		if x := t.get("recirculation"); x != nil && d.keys(x, "recirculation's key", []string{"rate", "queue"}) {
+			if r := x.get("rate"); r != nil {
+				sc.Recirculation.Rate = read(d, r, unit.ParseLinkRate)
+			} else {
+				d.fail(x.place, "rate: 10Gbps", "the recirculation port has no rate")
+			}
+			sc.Recirculation.Queue = int(read(d, d.value(x, "queue", "64 packets", "ours"), unit.ParseLength).Packets)
+		}
+	}
+	if !matched {
+		d.unknown(k.place, "switch", k.name, append(names[:min(len(names), 10):min(len(names), 10)], "*"))
+	}
+}
+
+func (d *decoder) scheduler(t *tree, queues int) func(int, unit.LinkRate) (tm.Scheduler, error) {
+	where := t.place
+	name, params := d.named(t, "scheduler")
+	if params == nil {
+		return nil
+	}
+	var names []string
+	for i := range d.registry.Schedulers {
+		s := &d.registry.Schedulers[i]
+		names = append(names, s.Name)
+		if s.Name == name {
+			v := d.schemeValues(&s.Scheme, params, nil)
+			if _, err := s.Build(queues, unit.LinkRate{Bits: unit.Gbps}, v); err != nil && len(d.errors) == 0 {
+				d.fail(where, "", "%v", err)
+			}
+			return func(queues int, r unit.LinkRate) (tm.Scheduler, error) { return s.Build(queues, r, v) }
+		}
+	}
+	d.unknown(where, "scheduler", name, names)
+	return nil
+}
+
+// Keys of a traffic entry besides the transport's parameters.
+var trafficKeys = []string{"name", "from", "to", "transport", "flows", "size", "payload", "start", "stop", "tos", "ip", "file", "format", "offset"}
+
+func (d *decoder) trafficList(root *tree, p *point) {
+	t := root.get("traffic")
+	if t.kind != list || len(t.items) == 0 {
+		d.fail(t.place, "[{name: …, from: …, to: …, transport: …}]", "traffic is a list with at least one entry")
+		return
+	}
+	mtu := d.value(root, "mtu", "1448 B payload", "P4-ABC §6.2.1")
+	mtuPayload := d.payload(mtu, strings.TrimSuffix(d.text(mtu), " payload"))
+	seen := map[string]bool{}
+	for _, x := range t.items {
+		if x.kind != mapping {
+			d.fail(x.place, "{name: …, from: …, to: …, transport: …}", "a traffic is a map")
+			continue
+		}
+		d.oneTraffic(x, p, mtuPayload, seen)
+	}
+}
+
+func (d *decoder) payload(t *tree, text string) int32 {
+	b, err := unit.ParseBytes(text)
+	if err != nil || b < 1 || b > 65507 {
+		d.fail(t.place, "1 B … 65507 B", "%q is not a payload", t.text)
+		return 1
+	}
+	return int32(b)
+}
+
+func (d *decoder) oneTraffic(x *tree, p *point, mtu int32, seen map[string]bool) {
+	tr := traffic{payload: mtu, version: 4, stop: unit.Never}
+	name := x.get("name")
+	if name == nil {
+		d.fail(x.place, "name: …", "the traffic has no name")
+		return
+	}
+	tr.name = d.text(name)
+	if seen[tr.name] {
+		d.fail(name.place, "", "the name %q is taken", tr.name)
+	}
+	if !identifier(tr.name) {
+		d.fail(name.place, "a letter, then letters, digits and _", "%q is not a name; expressions use it", tr.name)
+	}
+	seen[tr.name] = true
+	tt := x.get("transport")
+	var names []string
+	for _, s := range d.registry.Transports {
+		names = append(names, s.Name)
+	}
+	sort.Strings(names)
+	if tt == nil {
+		d.fail(x.place, strings.Join(names, ", "), "the traffic has no transport")
+		return
+	}
+	where, inline := tt.place, tt.kind == scalar
+	tname, params := tt.text, x
+	if !inline {
+		if tname, params = d.named(tt, "transport"); params == nil {
+			return
+		}
+	}
+	for i := range d.registry.Transports {
+		if d.registry.Transports[i].Name == tname {
+			tr.transport = &d.registry.Transports[i]
+		}
+	}
+	if tr.transport == nil {
+		d.unknown(where, "transport", tname, names)
+		return
+	}
+	if inline {
+		tr.values = d.schemeValues(&tr.transport.Scheme, x, trafficKeys)
+	} else {
+		d.keys(x, "traffic's key", trafficKeys)
+		tr.values = d.schemeValues(&tr.transport.Scheme, params, nil)
+	}
+	if tr.transport.Warn != nil && len(d.errors) == 0 {
+		if w := tr.transport.Warn(tr.values); w != "" {
+			d.warn("%s:%d: traffic %s: %s", x.file, x.line, tr.name, w)
+		}
+	}
+	if v := x.get("payload"); v != nil {
+		tr.payload = d.payload(v, d.text(v))
+	}
+	if v := x.get("tos"); v != nil {
+		n, err := strconv.ParseUint(d.text(v), 0, 8)
+		if err != nil {
+			d.fail(v.place, "0 … 255, 0x00 … 0xff", "%q is not a TOS byte", v.text)
+		}
+		tr.tos = uint8(n)
+	}
+	if v := d.value(x, "ip", "4", "ours"); d.word(v, "IP version", []string{"4", "6"}) == "6" {
+		tr.version = 6
+	}
+	if v := x.get("stop"); v != nil {
+		tr.stop = d.positive(v)
+	}
+	if x.get("file") != nil {
+		d.flowFile(x, p, tr)
+		return
+	}
+	start := d.value(x, "start", "0s..1s", "P4-ABC is silent; spreads the phases of senders")
+	low, high, ranged := strings.Cut(d.text(start), "..")
+	var err error
+	if tr.startLow, err = unit.ParseTime(low); err == nil && ranged {
+		tr.startHigh, err = unit.ParseTime(high)
+	}
+	if !ranged {
+		tr.startHigh = tr.startLow
+	}
+	if err != nil || tr.startHigh < tr.startLow {
+		d.fail(start.place, "0.5s, or 0s..1s", "%q is not a start", start.text)
+	}
+	if tr.startHigh >= p.duration+p.warmup {
+		d.fail(start.place, "a time before the end", "the traffic may start after the run has ended (%v)", p.duration+p.warmup)
+	}
+	size := unit.Bytes(0)
+	if v := x.get("size"); v != nil {
+		if size = read(d, v, unit.ParseBytes); size < 1 {
+			d.fail(v.place, "at least 1 B", "%q is not a size", v.text)
+		}
+	}
+	flows := d.integer(d.value(x, "flows", "1", "ours"), 1, 100000)
+	from, to := d.hosts(x, "from", p), d.hosts(x, "to", p)
+	if len(d.errors) > 0 {
+		return
+	}
+	id := len(p.traffic)
+	p.traffic = append(p.traffic, tr)
+	index := 0
+	for _, a := range from {
+		for _, b := range to {
+			if a == b {
+				if len(from) == 1 && len(to) == 1 {
+					d.fail(x.get("to").place, "another host", "the traffic goes from %q to itself", p.network.Nodes[a].Name)
+				}
+				continue
+			}
+			if p.network.Hops(a, b) < 0 {
+				d.fail(x.place, "", "there is no path from %s to %s", p.network.Nodes[a].Name, p.network.Nodes[b].Name)
+				return
+			}
+			for range flows {
+				p.flows = append(p.flows, plannedFlow{traffic: id, index: index, src: a, dst: b, size: size})
+				index++
+			}
+		}
+	}
+}
+
+// identifier tells whether expressions can use a name.
+func identifier(s string) bool {
+	for i, r := range s {
+		if !(r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || i > 0 && r >= '0' && r <= '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// hosts reads a host, a list of hosts, or a pattern.
+func (d *decoder) hosts(x *tree, key string, p *point) []int {
+	t := x.get(key)
+	if t == nil {
+		d.fail(x.place, key+": host", "the traffic has no %q", key)
+		return nil
+	}
+	items := []*tree{t}
+	if t.kind == list {
+		items = t.items
+	}
+	var names []string
+	for _, n := range p.network.Nodes {
+		if !n.Switch {
+			names = append(names, n.Name)
+		}
+	}
+	var out []int
+	taken := map[int]bool{}
+	for _, y := range items {
+		pattern, found := d.text(y), false
+		for i, n := range p.network.Nodes {
+			if ok, err := path.Match(pattern, n.Name); err == nil && ok && !n.Switch {
+				found = true
+				if !taken[i] {
+					out = append(out, i)
+				}
+				taken[i] = true
+			}
+		}
+		if !found {
+			if len(names) > 20 {
+				names = append(names[:20], "…")
+			}
+			d.unknown(y.place, "host", pattern, names)
+		}
+	}
+	return out
+}
+
+func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
+	for _, k := range []string{"from", "to", "flows", "size", "start", "stop"} {
+		if v := x.get(k); v != nil {
+			d.fail(v.place, "file, format, offset", "%q stands beside a flow file, which decides it", k)
+		}
+	}
+	format := x.get("format")
+	if format == nil {
+		d.fail(x.place, "format: hpcc", "the flow file's format is missing")
+		return
+	}
+	d.word(format, "format", []string{"hpcc"})
+	offset := read(d, d.value(x, "offset", "0s", "ours: times as in the file"), unit.ParseTime)
+	data := d.openFile(x.get("file"))
+	if len(d.errors) > 0 {
+		return
+	}
+	flows, err := workload.ReadHPCCFlows(bytes.NewReader(data), x.get("file").text)
+	if err != nil {
+		d.foreign(x.get("file"), err)
+		return
+	}
+	id := len(p.traffic)
+	p.traffic = append(p.traffic, tr)
+	for i, f := range flows {
+		nodes := p.network.Nodes
+		if f.Src >= len(nodes) || f.Dst >= len(nodes) || nodes[f.Src].Switch || nodes[f.Dst].Switch {
+			d.fail(x.get("file").place, "", "flow %d goes from node %d to node %d; both must be hosts of the topology", i, f.Src, f.Dst)
+			return
+		}
+		if f.Start < offset {
+			d.fail(x.get("file").place, "an offset up to the first start", "flow %d starts at %v, before the offset %v", i, f.Start, offset)
+			return
+		}
+		p.flows = append(p.flows, plannedFlow{traffic: id, index: i, src: f.Src, dst: f.Dst, size: f.Size, fixed: true, start: f.Start - offset})
+	}
+}
+
+// firstPort is the lowest source port of generated flows (facts A4).
+const firstPort = 10000
+
+// config makes the run of this point with a seed.
+func (p *point) config(seed uint64) (*sim.Config, error) {
+	c := &sim.Config{
+		Seed: seed, Network: p.network, Duration: p.warmup + p.duration, Warmup: p.warmup,
+		Switches: p.switches, Hosts: p.book, Sample: p.sample, UntilDone: true,
+	}
+	for i, f := range p.flows {
+		tr := &p.traffic[f.traffic]
+		random := unit.NewRandom(seed, fmt.Sprintf("flow %s %d", tr.name, f.index))
+		start := f.start
+		if !f.fixed {
+			if start = tr.startLow; tr.startHigh > tr.startLow {
+				start += unit.Time(random.Int64N(int64(tr.startHigh-tr.startLow) + 1))
+			}
+		}
+		tf := transport.Flow{
+			ID: packet.FlowID(i), Src: packet.Addr(f.src + 1), Dst: packet.Addr(f.dst + 1),
+			SrcPort: uint16(firstPort + i%50000), DstPort: uint16(5000 + i/50000), Version: tr.version, TOS: tr.tos,
+			Start: start, Stop: tr.stop, Size: f.size, Payload: tr.payload, Framing: p.framing, Random: random,
+		}
+		sender, receiver, err := tr.transport.Build(tf, tr.values)
+		if err != nil {
+			return nil, fmt.Errorf("traffic %s: %w", tr.name, err)
+		}
+		if f.size == 0 {
+			c.UntilDone = false
+		}
+		c.Flows = append(c.Flows, sim.Flow{Group: f.traffic, Src: f.src, Dst: f.dst, Start: start, Size: f.size,
+			Sender: sender, Receiver: receiver, SrcPort: tf.SrcPort, DstPort: tf.DstPort})
+	}
+	return c, nil
+}
+
+// Config makes the simulator's configuration of the run, for those who run it
+// themselves.
+func (r *RunSpec) Config() (*sim.Config, error) { return r.point.config(r.Seed) }
+
+// estimate guesses the packet-hops of a run, for `weir check`: flows with a size
+// send all of it and are acknowledged, flows without one send as fast as their
+// rate parameter or the slowest link of the network lets them.
+func (p *point) estimate() {
+	slowest := 1e18
+	for _, l := range p.network.Links {
+		r := float64(l.Rate.Bits)
+		if r == 0 {
+			r = float64(l.Rate.Packets) * 12000
+		}
+		slowest = min(slowest, r)
+	}
+	seconds := (p.warmup + p.duration).Seconds()
+	known := map[[2]int]float64{}
+	for _, f := range p.flows {
+		tr := &p.traffic[f.traffic]
+		key := [2]int{f.src, f.dst}
+		if known[key] == 0 {
+			known[key] = float64(p.network.Hops(f.src, f.dst))
+		}
+		if f.size > 0 {
+			p.hops += 2 * known[key] * float64((f.size+unit.Bytes(tr.payload)-1)/unit.Bytes(tr.payload))
+			continue
+		}
+		rate := slowest
+		for _, param := range tr.transport.Params {
+			if param.Name == "rate" && param.Kind == scheme.Rate {
+				rate = float64(tr.values.Rate("rate"))
+			}
+		}
+		p.hops += known[key] * rate / 8 / float64(tr.payload) * seconds
+	}
+}
+
+// Estimate guesses how many packet-hops a run takes.
+func Estimate(r *RunSpec) float64 { return r.point.hops }

@@ -1,0 +1,233 @@
+package experiment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"weir/dataplane"
+	"weir/sim"
+	"weir/unit"
+)
+
+// Progress is how far an execution is.
+type Progress struct {
+	Runs, Done int
+	Share      float64 // of the simulated time of all runs that had to be carried out
+}
+
+// ExecOptions say how to carry out an experiment.
+type ExecOptions struct {
+	Jobs       int    // runs at a time; below 1 means one a core
+	Dir        string // results go into a folder of their own below it; "" writes nothing
+	Fresh      bool   // carry out also what is there already
+	Executable string // SHA-256 of the program, part of every run's id
+	OnProgress func(Progress)
+}
+
+// Folder is the experiment's results folder below dir.
+func (s *Spec) Folder(dir string) string {
+	return filepath.Join(dir, strings.ReplaceAll(s.Name, "/", "-")+"-"+s.Hash()[:12])
+}
+
+// Execute carries out all runs of an experiment that are not there yet, several at
+// a time, and judges its claims. Each run's file is moved into place when the run
+// is finished, so whatever ends the program, what was finished is kept. When ctx
+// ends, runs under way are given up, and the outcome has what is finished. The
+// error is about the results folder; runs that fail are in the outcome.
+func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
+	runs := s.Runs()
+	out := &Outcome{Name: s.Name, World: "sim", Spec: s}
+	if o.Dir != "" {
+		out.Dir = s.Folder(o.Dir)
+		if err := os.MkdirAll(filepath.Join(out.Dir, "runs"), 0o777); err != nil {
+			return nil, err
+		}
+		if err := writeFile(filepath.Join(out.Dir, "spec.yaml"), s.Resolved()); err != nil {
+			return nil, err
+		}
+	}
+	results := make([]*Run, len(runs))
+	failures := make([]error, len(runs))
+	var todo []int
+	for i, r := range runs {
+		if !o.Fresh && out.Dir != "" {
+			if data, err := os.ReadFile(runFile(out.Dir, r, o)); err == nil {
+				if found, err := readRun(data); err == nil && found.ID == r.ID(o.Executable) {
+					results[i] = found
+					out.Found++
+					continue
+				}
+			}
+		}
+		todo = append(todo, i)
+	}
+	jobs := o.Jobs
+	if jobs < 1 {
+		jobs = runtime.GOMAXPROCS(0)
+	}
+	progress := newProgress(len(runs), out.Found, len(todo), o.OnProgress)
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(jobs, len(todo)) {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			for {
+				k := int(next.Add(1)) - 1
+				if k >= len(todo) || ctx.Err() != nil {
+					return
+				}
+				i := todo[k]
+				results[i], failures[i] = carryOut(ctx, runs[i], o.Executable, func(share float64) { progress.at(k, share) })
+				if results[i] != nil && out.Dir != "" {
+					if err := writeFile(runFile(out.Dir, runs[i], o), indent(results[i].json(true))); err != nil {
+						failures[i] = err
+					}
+				}
+				progress.done(k)
+			}
+		}()
+	}
+	group.Wait()
+	for i, r := range runs {
+		switch {
+		case failures[i] != nil && !errors.Is(failures[i], errInterrupted):
+			out.Failed = append(out.Failed, RunError{r.ID(o.Executable), r.Point, r.Seed, failures[i]})
+		case results[i] != nil:
+			out.Runs = append(out.Runs, results[i])
+		default:
+			out.Missing++
+		}
+	}
+	out.Claims = s.judge(out.Runs)
+	if out.Dir == "" {
+		return out, nil
+	}
+	if err := writeFile(filepath.Join(out.Dir, "runs.json"), out.JSON()); err != nil {
+		return out, err
+	}
+	return out, writeFile(filepath.Join(out.Dir, "host.json"), hostFacts(o))
+}
+
+func runFile(dir string, r *RunSpec, o ExecOptions) string {
+	return filepath.Join(dir, "runs", r.ID(o.Executable)+".json")
+}
+
+// writeFile writes a file so that a reader sees the old one or the new one, never
+// a part.
+func writeFile(name string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err2 := f.Chmod(0o644); err == nil {
+		err = err2
+	}
+	if err2 := f.Close(); err == nil {
+		err = err2
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// hostFacts are all that results say of the machine.
+func hostFacts(o ExecOptions) []byte {
+	host, _ := os.Hostname()
+	data, _ := json.Marshal(map[string]any{
+		"host": host, "os": runtime.GOOS, "arch": runtime.GOARCH, "cpus": runtime.NumCPU(),
+		"go": runtime.Version(), "executable_sha256": o.Executable, "jobs": o.Jobs,
+	})
+	return indent(data)
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// carryOut runs one run. A panic in a scheme is an error of the run, not the end
+// of all.
+func carryOut(ctx context.Context, r *RunSpec, executable string, progress func(share float64)) (run *Run, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			buf := make([]byte, 4096)
+			err = fmt.Errorf("panic: %v\n%s", p, buf[:runtime.Stack(buf, false)])
+		}
+	}()
+	c, err := r.Config()
+	if err != nil {
+		return nil, err
+	}
+	c.Stopped = func() bool { return ctx.Err() != nil }
+	next := unit.Time(0)
+	c.Progress = func(now unit.Time) {
+		if now >= next {
+			progress(now.Seconds() / c.Duration.Seconds())
+			next = now + c.Duration/100
+		}
+	}
+	res, err := sim.Run(c)
+	if err != nil {
+		return nil, err
+	}
+	if res.End == sim.Interrupted {
+		return nil, errInterrupted
+	}
+	run = &Run{ID: r.ID(executable), Seed: r.Seed, Point: r.Point, End: End{string(res.End), res.Time.Seconds()}, Events: res.Events, PacketHops: res.PacketHops}
+	run.Measures, run.Series = r.point.evaluate(c, res)
+	for why := dataplane.Reason(1); why < dataplane.Reasons; why++ {
+		if res.Drops[why] > 0 {
+			run.Drops = append(run.Drops, Count{why.String(), res.Drops[why]})
+		}
+	}
+	for _, i := range res.Unfinished {
+		f := &c.Flows[i]
+		run.Unfinished = append(run.Unfinished, UnfinishedFlow{i, r.point.traffic[f.Group].name, c.Network.Nodes[f.Src].Name,
+			c.Network.Nodes[f.Dst].Name, int64(f.Size), int64(f.Receiver.Counters().ReceivedBytes)})
+	}
+	return run, nil
+}
+
+// progress adds up what the workers report.
+type progress struct {
+	mu     sync.Mutex
+	report func(Progress)
+	now    Progress
+	shares []float64
+}
+
+func newProgress(runs, found, todo int, report func(Progress)) *progress {
+	return &progress{report: report, now: Progress{Runs: runs, Done: found}, shares: make([]float64, todo)}
+}
+
+func (p *progress) at(k int, share float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shares[k] = min(share, 1)
+	sum := 0.0
+	for _, s := range p.shares {
+		sum += s
+	}
+	p.now.Share = sum / float64(len(p.shares))
+	if p.report != nil {
+		p.report(p.now)
+	}
+}
+
+func (p *progress) done(k int) {
+	p.mu.Lock()
+	p.now.Done++
+	p.mu.Unlock()
+	p.at(k, 1)
+}

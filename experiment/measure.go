@@ -1,0 +1,282 @@
+package experiment
+
+import (
+	"math"
+	"sort"
+	"strings"
+
+	"weir/dataplane"
+	"weir/sim"
+	"weir/topology"
+	"weir/transport"
+	"weir/unit"
+)
+
+// measure is one entry of the spec's measure list, decoded.
+type measure struct {
+	name string
+	port int // queue, throughput, utilisation: index into sim.Result.Ports
+	by   string
+}
+
+// Measures are the names that the measure list knows, with what they give.
+var measureNames = []string{"delay", "drops", "fct", "goodput", "jain", "jitter", "loss", "queue", "retransmissions", "throughput", "utilisation"}
+
+// Measures returns the measures that an experiment can name, with what each is.
+func Measures() [][2]string {
+	return [][2]string{
+		{"delay", "one-way delay of data packets, mean and largest, by traffic [s]"},
+		{"drops", "packets dropped in switches and on links, by reason"},
+		{"fct", "flow completion time, start to finish at the sender; mean and largest of the finished, by traffic [s]"},
+		{"goodput", "payload bits per second that were new to the receiver, by traffic or in all [bit/s]"},
+		{"jain", "Jain's index of the traffics' goodputs: (Σx)²/(n·Σx²)"},
+		{"jitter", "smoothed difference of transit times (RFC 3550 §6.4.1), by traffic [s]"},
+		{"loss", "share of the sent data packets that did not arrive within the measured part, by traffic"},
+		{"queue", "length of a port's queue without the frame on the wire, mean, largest and 99th percentile [packets]"},
+		{"retransmissions", "data packets sent again, by traffic"},
+		{"throughput", "bits of frames per second that a port has sent [bit/s]"},
+		{"utilisation", "share of the measured time in which a port's link was busy"},
+	}
+}
+
+func (d *decoder) measureList(root *tree, p *point) {
+	t := root.get("measure")
+	if t == nil {
+		t = &tree{place: root.place, kind: list, from: "default: ours", items: []*tree{{place: root.place, text: "goodput"}}}
+		root.set("measure", t)
+		if root.orig != nil && root.orig.get("measure") == nil {
+			root.orig.set("measure", copyTree(t))
+		}
+	}
+	if t.kind != list {
+		d.fail(t.place, "[goodput, {queue: {port: s1->server}}]", "measure is a list")
+		return
+	}
+	for _, x := range t.items {
+		var m measure
+		var options *tree
+		if x.kind == scalar {
+			m.name, options = x.text, &tree{place: x.place, kind: mapping}
+		} else {
+			m.name, options = d.named(x, "measure")
+		}
+		if options == nil {
+			continue
+		}
+		switch m.name {
+		case "goodput":
+			d.keys(options, "goodput's key", []string{"by"})
+			m.by = d.word(d.value(options, "by", "traffic", "ours"), "grouping", []string{"traffic", "all"})
+		case "loss", "delay", "jitter", "fct", "retransmissions":
+			d.keys(options, m.name+"'s key", []string{"by"})
+			m.by = d.word(d.value(options, "by", "traffic", "ours"), "grouping", []string{"traffic"})
+		case "jain", "drops":
+			d.keys(options, m.name+"'s key", nil)
+		case "queue", "throughput", "utilisation":
+			allowed := []string{"port"}
+			if m.name == "queue" {
+				allowed = []string{"port", "every"}
+			}
+			d.keys(options, m.name+"'s key", allowed)
+			port := options.get("port")
+			if port == nil {
+				d.fail(x.place, m.name+": {port: switch->node}", "%s needs a port", m.name)
+				continue
+			}
+			m.port = d.port(port, p, m.name == "queue")
+			if m.name == "queue" {
+				every := d.positive(d.value(options, "every", "10ms", "ours"))
+				if p.sample != 0 && p.sample != every {
+					d.fail(options.place, p.sample.String(), "all queues of an experiment are sampled equally often")
+				}
+				p.sample = every
+			}
+		default:
+			d.unknown(x.place, "measure", m.name, measureNames)
+			continue
+		}
+		p.measures = append(p.measures, m)
+	}
+}
+
+// port finds a port by its name; the index is that of sim.Result.Ports: two a
+// link, in the order of links.
+func (d *decoder) port(t *tree, p *point, ofSwitch bool) int {
+	var names []string
+	for l := range p.network.Links {
+		for e := range 2 {
+			if ofSwitch && !p.network.Nodes[p.network.Links[l].Ends[e]].Switch {
+				continue
+			}
+			name := p.network.PortName(l, e)
+			if name == t.text {
+				return 2*l + e
+			}
+			names = append(names, name)
+		}
+	}
+	if len(names) > 20 {
+		names = append(names[:20], "…")
+	}
+	d.unknown(t.place, "port", d.text(t), names)
+	return 0
+}
+
+// evaluate computes a run's measures.
+func (p *point) evaluate(c *sim.Config, res *sim.Result) (measured []Measured, series []Series) {
+	seconds := res.Measured.Seconds()
+	byTraffic := func(name, unitName string, f func(t int) float64) Measured {
+		m := Measured{Name: name, Unit: unitName}
+		for t := range p.traffic {
+			m.Groups = append(m.Groups, Grouped{p.traffic[t].name, f(t)})
+		}
+		return m
+	}
+	goodput := func(t int) float64 {
+		var b unit.Bytes
+		for i := range c.Flows {
+			if c.Flows[i].Group == t {
+				b += res.Flows[i].Receiver.ReceivedBytes
+			}
+		}
+		return float64(b) * 8 / seconds
+	}
+	// each adds up or picks over a traffic's flows
+	each := func(t int, f func(s, r *transport.Counters, fct unit.Time)) {
+		for i := range c.Flows {
+			if c.Flows[i].Group == t {
+				f(&res.Flows[i].Sender, &res.Flows[i].Receiver, res.Flows[i].FCT)
+			}
+		}
+	}
+	for _, m := range p.measures {
+		switch m.name {
+		case "goodput":
+			if m.by == "traffic" {
+				measured = append(measured, byTraffic("goodput", "bps", goodput))
+				continue
+			}
+			sum := 0.0
+			for t := range p.traffic {
+				sum += goodput(t)
+			}
+			measured = append(measured, Measured{Name: "goodput", Unit: "bps", Value: sum})
+		case "jain":
+			sum, squares := 0.0, 0.0
+			for t := range p.traffic {
+				x := goodput(t)
+				sum += x
+				squares += float64(x * x)
+			}
+			measured = append(measured, Measured{Name: "jain", Value: sum * sum / (float64(len(p.traffic)) * squares)})
+		case "loss":
+			measured = append(measured, byTraffic("loss", "", func(t int) float64 {
+				var sent, received int64
+				each(t, func(s, r *transport.Counters, _ unit.Time) {
+					sent += s.SentPackets
+					received += r.ReceivedPackets
+				})
+				return max(0, 1-float64(received)/float64(sent))
+			}))
+		case "delay":
+			measured = append(measured, byTraffic("delay", "s", func(t int) float64 {
+				var sum unit.Time
+				var n int64
+				each(t, func(_, r *transport.Counters, _ unit.Time) {
+					sum += r.DelaySum
+					n += r.ReceivedPackets - r.Duplicates
+				})
+				return sum.Seconds() / float64(n)
+			}), byTraffic("delay_max", "s", func(t int) float64 {
+				most := unit.Time(-1)
+				each(t, func(_, r *transport.Counters, _ unit.Time) { most = max(most, r.DelayMax) })
+				if most <= 0 {
+					return math.NaN()
+				}
+				return most.Seconds()
+			}))
+		case "jitter":
+			measured = append(measured, byTraffic("jitter", "s", func(t int) float64 {
+				sum, n := 0.0, 0.0
+				each(t, func(_, r *transport.Counters, _ unit.Time) {
+					sum += r.Jitter
+					n++
+				})
+				return sum / n / 1e12
+			}))
+		case "retransmissions":
+			measured = append(measured, byTraffic("retransmissions", "packets", func(t int) float64 {
+				n := 0.0
+				each(t, func(s, _ *transport.Counters, _ unit.Time) { n += float64(s.Retransmitted) })
+				return n
+			}))
+		case "fct":
+			finished := func(t int) (n, sum, most float64) {
+				each(t, func(_, _ *transport.Counters, fct unit.Time) {
+					if fct != unit.Never {
+						n++
+						sum += fct.Seconds()
+						most = max(most, fct.Seconds())
+					}
+				})
+				return
+			}
+			measured = append(measured, byTraffic("fct", "s", func(t int) float64 {
+				n, sum, _ := finished(t)
+				return sum / n
+			}), byTraffic("fct_max", "s", func(t int) float64 {
+				n, _, most := finished(t)
+				if n == 0 {
+					return math.NaN()
+				}
+				return most
+			}), byTraffic("fct_finished", "flows", func(t int) float64 {
+				n, _, _ := finished(t)
+				return n
+			}))
+		case "queue":
+			q := res.Ports[m.port].QueuePackets
+			s := Series{Name: "queue_packets", Group: portName(p.network, m.port), StartS: p.warmup.Seconds(), StepS: p.sample.Seconds()}
+			sum, most := 0.0, math.NaN()
+			sorted := make([]float64, 0, len(q))
+			for i, x := range q {
+				v := float64(x)
+				sum += v
+				if i == 0 || v > most {
+					most = v
+				}
+				s.Values = append(s.Values, v)
+				sorted = append(sorted, v)
+			}
+			sort.Float64s(sorted)
+			p99 := math.NaN()
+			if n := len(sorted); n/100 >= 10 { // at least ten samples beyond it
+				p99 = sorted[n-1-n/100]
+			}
+			measured = append(measured, Measured{Name: "queue", Unit: "packets", Groups: []Grouped{
+				{"mean", sum / float64(len(q))}, {"max", most}, {"p99", p99}}})
+			series = append(series, s)
+		case "throughput":
+			measured = append(measured, Measured{Name: "throughput", Unit: "bps", Groups: []Grouped{
+				{portName(p.network, m.port), float64(res.Ports[m.port].TxBytes) * 8 / seconds}}})
+		case "utilisation":
+			port := &res.Ports[m.port]
+			busy := math.NaN()
+			if r := p.network.Links[port.Link].Rate; r.Bits > 0 {
+				busy = float64(port.TxBytes) * 8 / seconds / float64(r.Bits)
+			} else {
+				busy = float64(port.TxPackets) / seconds / float64(r.Packets)
+			}
+			measured = append(measured, Measured{Name: "utilisation", Groups: []Grouped{{portName(p.network, m.port), busy}}})
+		case "drops":
+			x := Measured{Name: "drops", Unit: "packets", Groups: []Grouped{}}
+			for r := dataplane.Reason(1); r < dataplane.Reasons; r++ {
+				x.Groups = append(x.Groups, Grouped{strings.ReplaceAll(r.String(), " ", "_"), float64(res.Drops[r])})
+			}
+			measured = append(measured, x)
+		}
+	}
+	return measured, series
+}
+
+func portName(n *topology.Network, port int) string { return n.PortName(port/2, port%2) }

@@ -1,0 +1,365 @@
+package experiment
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// InputError is one thing that is wrong with an experiment file.
+type InputError struct {
+	File         string
+	Line, Column int    // from 1
+	Msg          string // what is wrong
+	Allowed      string // what would be right, if that can be said
+	Excerpt      string // the line of the file
+}
+
+func (e InputError) Error() string {
+	s := fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Msg)
+	if e.Allowed != "" {
+		s += "; allowed: " + e.Allowed
+	}
+	if e.Excerpt != "" {
+		s += "\n    " + e.Excerpt + "\n    " + strings.Repeat(" ", max(e.Column-1, 0)) + "^"
+	}
+	return s
+}
+
+// InputErrors are all things that were found wrong, in the order of the file.
+type InputErrors []InputError
+
+func (e InputErrors) Error() string {
+	var s []string
+	for _, x := range e {
+		s = append(s, x.Error())
+	}
+	return strings.Join(s, "\n")
+}
+
+// place is where a value stands.
+type place struct {
+	file         string
+	line, column int
+}
+
+// tree is a value of an experiment file: a scalar (text), a list or a map, with
+// its place. from says where it comes from if not from the file itself.
+type tree struct {
+	place
+	kind   treeKind
+	text   string  // of a scalar
+	quoted bool    // of a scalar
+	items  []*tree // of a list
+	keys   []entry // of a map, in the file's order
+	from   string  // "--set", "quick", or a default's source; "" for the file
+	orig   *tree   // what this one was copied from
+}
+
+type treeKind uint8
+
+const (
+	scalar treeKind = iota
+	list
+	mapping
+)
+
+func (k treeKind) String() string { return [...]string{"a value", "a list", "a map"}[k] }
+
+type entry struct {
+	place
+	name  string
+	value *tree
+}
+
+// get returns the value of a key, or nil.
+func (t *tree) get(name string) *tree {
+	if t == nil || t.kind != mapping {
+		return nil
+	}
+	for i := range t.keys {
+		if t.keys[i].name == name {
+			return t.keys[i].value
+		}
+	}
+	return nil
+}
+
+// set replaces or appends a key.
+func (t *tree) set(name string, value *tree) {
+	for i := range t.keys {
+		if t.keys[i].name == name {
+			t.keys[i].value = value
+			return
+		}
+	}
+	t.keys = append(t.keys, entry{value.place, name, value})
+}
+
+// copyTree returns a deep copy whose parts know what they were copied from.
+func copyTree(t *tree) *tree {
+	c := *t
+	c.orig = t
+	if t.orig != nil {
+		c.orig = t.orig
+	}
+	c.items, c.keys = nil, nil
+	for _, x := range t.items {
+		c.items = append(c.items, copyTree(x))
+	}
+	for _, k := range t.keys {
+		c.keys = append(c.keys, entry{k.place, k.name, copyTree(k.value)})
+	}
+	return &c
+}
+
+// fill adds a default to a map and to what the map was copied from, so that it
+// appears in the resolved file.
+func (t *tree) fill(name, text, source string) *tree {
+	v := &tree{place: t.place, text: text, from: "default: " + source}
+	t.set(name, v)
+	if t.orig != nil && t.orig.get(name) == nil {
+		t.orig.set(name, v)
+	}
+	return v
+}
+
+// collector gathers what is wrong.
+type collector struct {
+	lines  map[string][]string // of each file
+	errors InputErrors
+	seen   map[string]bool
+}
+
+// fail notes an error at a place, once.
+func (c *collector) fail(at place, allowed, format string, args ...any) {
+	e := InputError{File: at.file, Line: max(at.line, 1), Column: max(at.column, 1), Msg: fmt.Sprintf(format, args...), Allowed: allowed}
+	key := fmt.Sprint(e.File, e.Line, e.Column, e.Msg)
+	if c.seen[key] || len(c.errors) >= 20 {
+		return
+	}
+	if c.seen == nil {
+		c.seen = map[string]bool{}
+	}
+	c.seen[key] = true
+	if l := c.lines[at.file]; e.Line <= len(l) {
+		e.Excerpt = strings.TrimRight(strings.ReplaceAll(l[e.Line-1], "\t", " "), " \r")
+	}
+	c.errors = append(c.errors, e)
+}
+
+// err returns what was gathered, in the order of the file.
+func (c *collector) err() error {
+	if len(c.errors) == 0 {
+		return nil
+	}
+	sort.SliceStable(c.errors, func(i, j int) bool {
+		a, b := c.errors[i], c.errors[j]
+		return a.Line < b.Line || a.Line == b.Line && a.Column < b.Column
+	})
+	return c.errors
+}
+
+// parseTree reads YAML. It allows what experiment files need (maps, lists,
+// scalars) and nothing that hides where a value comes from: no anchors, tags or
+// second documents.
+func parseTree(c *collector, file string, data []byte) (t *tree) {
+	if c.lines == nil {
+		c.lines = map[string][]string{}
+	}
+	c.lines[file] = strings.Split(string(data), "\n")
+	defer func() { // the YAML library has panicked on garbage before; garbage is an input error
+		if r := recover(); r != nil {
+			c.fail(place{file, 1, 1}, "", "this is not YAML: %v", r)
+			t = nil
+		}
+	}()
+	f, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		at := place{file, 1, 1}
+		var tk interface{ GetToken() *token.Token }
+		if x, ok := err.(interface{ GetToken() *token.Token }); ok {
+			tk = x
+		}
+		if tk != nil && tk.GetToken() != nil && tk.GetToken().Position != nil {
+			at.line, at.column = tk.GetToken().Position.Line, tk.GetToken().Position.Column
+		}
+		msg := err.Error()
+		if m, ok := err.(interface{ GetMessage() string }); ok {
+			msg = m.GetMessage()
+		}
+		c.fail(at, "", "this is not YAML: %s", msg)
+		return nil
+	}
+	if len(f.Docs) != 1 || f.Docs[0].Body == nil {
+		c.fail(place{file, 1, 1}, "one document", "the file has %d YAML documents, or an empty one", len(f.Docs))
+		return nil
+	}
+	return c.convert(file, f.Docs[0].Body, 0)
+}
+
+func at(file string, tk *token.Token) place {
+	if tk == nil || tk.Position == nil {
+		return place{file, 1, 1}
+	}
+	return place{file, tk.Position.Line, tk.Position.Column}
+}
+
+func (c *collector) convert(file string, n ast.Node, depth int) *tree {
+	here := at(file, n.GetToken())
+	t := &tree{place: here}
+	if depth > 50 {
+		c.fail(here, "", "the file is nested too deeply")
+		return t
+	}
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		t.kind = mapping
+		for _, v := range n.Values {
+			c.convertEntry(file, t, v, depth)
+		}
+		if len(t.keys) > 0 && !n.IsFlowStyle {
+			t.place = t.keys[0].place
+		}
+	case *ast.MappingValueNode:
+		t.kind = mapping
+		c.convertEntry(file, t, n, depth)
+		if len(t.keys) > 0 {
+			t.place = t.keys[0].place
+		}
+	case *ast.SequenceNode:
+		t.kind = list
+		for _, v := range n.Values {
+			t.items = append(t.items, c.convert(file, v, depth+1))
+		}
+	case *ast.StringNode:
+		t.text = n.Value
+		tk := n.GetToken()
+		t.quoted = tk.Type == token.SingleQuoteType || tk.Type == token.DoubleQuoteType
+	case *ast.LiteralNode:
+		t.text, t.quoted = n.Value.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode, *ast.InfinityNode, *ast.NanNode:
+		t.text = n.GetToken().Value
+		if _, null := n.(*ast.NullNode); null {
+			c.fail(here, "a value, or no key at all", "a value is missing")
+		}
+	default:
+		c.fail(here, "maps, lists and plain values", "YAML's %v is not used in experiment files", n.Type())
+	}
+	return t
+}
+
+func (c *collector) convertEntry(file string, t *tree, v *ast.MappingValueNode, depth int) {
+	k := v.Key.GetToken()
+	here := at(file, k)
+	if _, ok := v.Key.(*ast.MergeKeyNode); ok || v.Value == nil {
+		c.fail(here, "maps, lists and plain values", "this key cannot be used in experiment files")
+		return
+	}
+	if t.get(k.Value) != nil {
+		c.fail(here, "", "%q is here a second time", k.Value)
+		return
+	}
+	t.keys = append(t.keys, entry{here, k.Value, c.convert(file, v.Value, depth+1)})
+}
+
+// write prints t as canonical YAML in flow style below the first levels.
+func (t *tree) write(b *strings.Builder, indent int) {
+	switch t.kind {
+	case mapping:
+		for _, k := range t.keys {
+			b.WriteString(strings.Repeat("  ", indent) + quote(k.name, false) + ":")
+			if k.value.simple() || indent >= 4 {
+				b.WriteString(" " + k.value.flow() + "\n")
+			} else {
+				b.WriteString("\n")
+				k.value.write(b, indent+1)
+			}
+		}
+	case list:
+		for _, x := range t.items {
+			b.WriteString(strings.Repeat("  ", indent) + "- " + x.flow() + "\n")
+		}
+	default:
+		b.WriteString(strings.Repeat("  ", indent) + t.flow() + "\n")
+	}
+}
+
+// simple tells whether t fits on its key's line.
+func (t *tree) simple() bool { return t.kind == scalar || len(t.flow()) < 60 }
+
+func (t *tree) flow() string {
+	var parts []string
+	switch t.kind {
+	case mapping:
+		for _, k := range t.keys {
+			parts = append(parts, quote(k.name, false)+": "+k.value.flow())
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	case list:
+		for _, x := range t.items {
+			parts = append(parts, x.flow())
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	return quote(t.text, t.quoted)
+}
+
+// quote writes a scalar so that YAML reads the same text.
+func quote(s string, force bool) string {
+	plain := s != "" && !force && !strings.ContainsAny(s, "{}[],:#&*!|>'\"%@`\\\n\t") && s == strings.TrimSpace(s) &&
+		!strings.HasPrefix(s, "-") && !strings.HasPrefix(s, "?") && !strings.HasPrefix(s, "<") && !strings.HasPrefix(s, "=") && s != "null" && s != "~"
+	if plain || !force && (strings.HasSuffix(s, "%") || strings.Contains(s, "->")) && !strings.ContainsAny(s, "{}[],:#&*!|'\"@`\\\n\t") && s == strings.TrimSpace(s) && s[0] != '%' && s[0] != '>' && s[0] != '-' && s[0] != '<' {
+		return s
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(s) + `"`
+}
+
+// nearest returns the word most like s for an error message, "" if none is.
+func nearest(s string, words []string) string {
+	best, least := "", max(2, len(s)/3)+1
+	for _, w := range words {
+		if d := distance(strings.ToLower(s), strings.ToLower(w)); d < least {
+			best, least = w, d
+		}
+	}
+	return best
+}
+
+// distance is Levenshtein's, with a swap of neighbours as one.
+func distance(a, b string) int {
+	d := make([][]int, len(a)+1)
+	for i := range d {
+		d[i] = make([]int, len(b)+1)
+		d[i][0] = i
+	}
+	for j := range d[0] {
+		d[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
+			}
+		}
+	}
+	return d[len(a)][len(b)]
+}
+
+// unknown notes that a word is none of those allowed, with the nearest one.
+func (c *collector) unknown(at place, what, word string, words []string) {
+	msg := fmt.Sprintf("%s %q is not known", what, word)
+	if n := nearest(word, words); n != "" {
+		msg += fmt.Sprintf("; did you mean %q?", n)
+	}
+	c.fail(at, strings.Join(words, ", "), "%s", msg)
+}

@@ -1,0 +1,319 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"weir/experiment"
+)
+
+// Width is that of a terminal: no line of a table is longer.
+const Width = 80
+
+// PointSummary is one point of the sweep: its runs' measures with mean and 95 %
+// interval over the seeds.
+type PointSummary struct {
+	Point  []experiment.Coordinate
+	N      int // runs
+	Values []Value
+}
+
+// Value is one number of a point: a measure, or one group of it.
+type Value struct {
+	Measure, Group, Unit string
+	Mean, Half           float64 // Half is NaN for one run
+}
+
+// Summarise joins the runs of each point, in the order of the runs.
+func Summarise(runs []*experiment.Run) []PointSummary {
+	var out []PointSummary
+	index := map[string]int{}
+	samples := map[string][][]float64{}
+	for _, r := range runs {
+		name := experiment.PointName(r.Point)
+		i, ok := index[name]
+		if !ok {
+			i = len(out)
+			index[name] = i
+			s := PointSummary{Point: r.Point}
+			for _, m := range r.Measures {
+				if m.Groups == nil {
+					s.Values = append(s.Values, Value{Measure: m.Name, Unit: m.Unit})
+				}
+				for _, g := range m.Groups {
+					s.Values = append(s.Values, Value{Measure: m.Name, Group: g.Group, Unit: m.Unit})
+				}
+			}
+			out = append(out, s)
+			samples[name] = make([][]float64, len(s.Values))
+		}
+		out[i].N++
+		k := 0
+		add := func(v float64) {
+			if k < len(samples[name]) {
+				samples[name][k] = append(samples[name][k], v)
+			}
+			k++
+		}
+		for _, m := range r.Measures {
+			if m.Groups == nil {
+				add(m.Value)
+			}
+			for _, g := range m.Groups {
+				add(g.Value)
+			}
+		}
+	}
+	for i := range out {
+		s := samples[experiment.PointName(out[i].Point)]
+		for k := range out[i].Values {
+			out[i].Values[k].Mean, out[i].Values[k].Half = experiment.MeanInterval(s[k])
+		}
+	}
+	return out
+}
+
+// Scale is the unit in which a column or axis is shown.
+type Scale struct {
+	Unit   string // as people write it: Mb/s
+	Factor float64
+}
+
+// scaleFor chooses the unit of a quantity whose largest value is most.
+func scaleFor(unit string, most float64) Scale {
+	prefixed := func(steps []Scale) Scale {
+		for _, s := range steps {
+			if most >= 1/s.Factor {
+				return s
+			}
+		}
+		return steps[len(steps)-1]
+	}
+	switch unit {
+	case "bps":
+		return prefixed([]Scale{{"Gb/s", 1e-9}, {"Mb/s", 1e-6}, {"kb/s", 1e-3}, {"b/s", 1}})
+	case "s":
+		return prefixed([]Scale{{"s", 1}, {"ms", 1e3}, {"µs", 1e6}, {"ns", 1e9}})
+	case "":
+		return Scale{"", 1}
+	}
+	return Scale{unit, 1}
+}
+
+// Digits prints a number with about four digits, a dash if it is not defined.
+func Digits(v float64) string {
+	a := math.Abs(v)
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return "–"
+	case v == 0:
+		return "0"
+	case a >= 1000:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case a >= 100:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case a >= 1:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+// column is one column of a results table.
+type column struct {
+	head  []string // lines
+	cells []string
+	left  bool
+}
+
+func (c *column) width() int {
+	w := 0
+	for _, s := range append(append([]string{}, c.head...), c.cells...) {
+		w = max(w, utf8.RuneCountInString(s))
+	}
+	return w
+}
+
+// columnsOf makes the columns of the results table: sweep keys, then values with
+// their intervals, then n.
+func columnsOf(points []PointSummary) (keys, values []column) {
+	if len(points) == 0 {
+		return nil, nil
+	}
+	for k, c := range points[0].Point {
+		col := column{head: []string{"", "", c.Key}, left: true}
+		for _, p := range points {
+			col.cells = append(col.cells, p.Point[k].Text)
+		}
+		keys = append(keys, col)
+	}
+	n := column{head: []string{"", "", "n"}}
+	for _, p := range points {
+		n.cells = append(n.cells, strconv.Itoa(p.N))
+	}
+	keys = append(keys, n)
+	for k, v := range points[0].Values {
+		most := 0.0
+		for _, p := range points {
+			if k < len(p.Values) && !math.IsNaN(p.Values[k].Mean) {
+				most = max(most, math.Abs(p.Values[k].Mean))
+			}
+		}
+		sc := scaleFor(v.Unit, most)
+		unit := sc.Unit
+		if unit != "" {
+			unit = "[" + unit + "]"
+		}
+		col := column{head: []string{strings.ReplaceAll(v.Measure, "_", " "), v.Group, unit}}
+		for _, p := range points {
+			cell := "–"
+			if k < len(p.Values) {
+				x := p.Values[k]
+				cell = Digits(x.Mean * sc.Factor)
+				if !math.IsNaN(x.Half) && !math.IsNaN(x.Mean) {
+					cell += " ± " + Digits(x.Half*sc.Factor)
+				}
+			}
+			col.cells = append(col.cells, cell)
+		}
+		values = append(values, col)
+	}
+	return keys, values
+}
+
+// Results prints the table of all points, within 80 columns: what does not fit
+// beside comes below, with the sweep's keys again.
+func Results(points []PointSummary) string {
+	keys, values := columnsOf(points)
+	var b strings.Builder
+	for len(values) > 0 || len(keys) > 0 {
+		block := append([]column{}, keys...)
+		width := 0
+		for i := range block {
+			width += block[i].width() + 2
+		}
+		for len(values) > 0 && (len(block) == len(keys) || width+values[0].width() <= Width) {
+			width += values[0].width() + 2
+			block = append(block, values[0])
+			values = values[1:]
+		}
+		for line := range 3 {
+			var row []string
+			for i := range block {
+				row = append(row, pad(block[i].head[line], block[i].width(), block[i].left))
+			}
+			if text := strings.TrimRight(strings.Join(row, "  "), " "); text != "" {
+				b.WriteString(text + "\n")
+			}
+		}
+		last := ""
+		for r := range points {
+			if p := points[r].Point; len(p) > 1 {
+				if p[0].Text != last && last != "" {
+					b.WriteString("\n")
+				}
+				last = p[0].Text
+			}
+			var row []string
+			for i := range block {
+				row = append(row, pad(block[i].cells[r], block[i].width(), block[i].left))
+			}
+			b.WriteString(strings.TrimRight(strings.Join(row, "  "), " ") + "\n")
+		}
+		if len(values) == 0 {
+			break
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func pad(s string, width int, left bool) string {
+	fill := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+	if left {
+		return s + fill
+	}
+	return fill + s
+}
+
+// Wrap breaks text into lines of at most width columns, each after the first
+// indented.
+func Wrap(text string, width int, indent string) string {
+	var lines []string
+	line := ""
+	for _, w := range strings.Fields(text) {
+		room := width
+		if len(lines) > 0 {
+			room -= utf8.RuneCountInString(indent)
+		}
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(w) > room {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += w
+	}
+	lines = append(lines, line)
+	return strings.Join(lines, "\n"+indent)
+}
+
+// Claims prints each claim with its verdict first.
+func Claims(claims []experiment.Claim) string {
+	var b strings.Builder
+	for _, c := range claims {
+		fmt.Fprintf(&b, "%-9s  %s (n = %d)\n", c.Verdict, c.ID, c.N)
+		b.WriteString("           " + Wrap(c.Says, Width-11, "           ") + "\n")
+		if c.Measured != "" {
+			b.WriteString("           " + Wrap("→ "+c.Measured, Width-11, "           ") + "\n")
+		}
+	}
+	return b.String()
+}
+
+// Ends says how the runs ended, and lists what is unfinished or failed.
+func Ends(o *experiment.Outcome) string {
+	var b strings.Builder
+	count := map[string]int{}
+	var order []string
+	for _, r := range o.Runs {
+		if count[r.End.Reason] == 0 {
+			order = append(order, r.End.Reason)
+		}
+		count[r.End.Reason]++
+	}
+	var parts []string
+	for _, r := range order {
+		parts = append(parts, fmt.Sprintf("%d %s", count[r], r))
+	}
+	fmt.Fprintf(&b, "%d runs: %s", len(o.Runs), strings.Join(parts, ", "))
+	if len(parts) == 0 {
+		b.WriteString("none finished")
+	}
+	if o.Found > 0 {
+		fmt.Fprintf(&b, " (%d of them were there already)", o.Found)
+	}
+	b.WriteString("\n")
+	listed := 0
+	for _, r := range o.Runs {
+		for _, u := range r.Unfinished {
+			if listed++; listed <= 20 {
+				fmt.Fprintf(&b, "unfinished: %s seed %d: flow %d (%s) %s → %s, %d of %d bytes\n",
+					experiment.PointName(r.Point), r.Seed, u.Flow, u.Traffic, u.Src, u.Dst, u.DoneBytes, u.SizeBytes)
+			}
+		}
+	}
+	if listed > 20 {
+		fmt.Fprintf(&b, "… and %d more unfinished flows, in runs.json\n", listed-20)
+	}
+	for _, f := range o.Failed {
+		fmt.Fprintf(&b, "failed: %s seed %d: %v\n", experiment.PointName(f.Point), f.Seed, f.Err)
+	}
+	if o.Missing > 0 {
+		fmt.Fprintf(&b, "%d runs are missing; the same command goes on with them\n", o.Missing)
+	}
+	return b.String()
+}
