@@ -30,10 +30,10 @@ func TestReadHPCCFlows(t *testing.T) {
 	}
 }
 
-// The permutation of bench/data: each of 128 hosts sends 2 MB to one other and
+// The permutation of bench/experiments: each of 128 hosts sends 2 MB to one other and
 // receives 2 MB from one.
 func TestReadBenchPermutation(t *testing.T) {
-	f, err := os.Open("../bench/data/perm128_2MB.flow")
+	f, err := os.Open("../bench/experiments/perm128_2MB.flow")
 	if err != nil {
 		t.Fatal(err)
 	}
