@@ -12,13 +12,16 @@ import (
 	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"weir/dataplane"
 )
 
 // claim is one entry of the expect list, decoded.
 type claim struct {
 	Claim
 	where []condition
-	along string // sweep key along which neighbours are compared; "" for none
+	when  *vm.Program // where as an expression over sweep keys; may be nil
+	along string      // sweep key along which neighbours are compared; "" for none
 	that  *truth
 }
 
@@ -48,18 +51,32 @@ const (
 )
 
 var (
-	literal    = regexp.MustCompile(`(^|[^A-Za-z0-9_.])([0-9]+(?:\.[0-9]+)?)([A-Za-zµ]+|%)`)
+	literal    = regexp.MustCompile(`(^|[^A-Za-z0-9_.])([0-9]+(?:\.[0-9]+)?)([A-Za-zµ]+|%)($|[^A-Za-z0-9_])`)
+	quoted     = regexp.MustCompile("'[^']*'|\"[^\"]*\"|`[^`]*`")
 	comparison = regexp.MustCompile(`^\s*(<=|>=|<|>|==|!=)\s*(.+)$`)
 )
 
 // units replaces quantities in an expression by numbers in base units: "23.9Mbps",
-// "10%", "5ms". The modulo operator needs a space before it.
+// "10%", "5ms". The modulo operator needs a space before it. Words in quotes stay.
 func units(text string) string {
+	var out strings.Builder
+	for {
+		q := quoted.FindStringIndex(text)
+		if q == nil {
+			out.WriteString(bareUnits(text))
+			return out.String()
+		}
+		out.WriteString(bareUnits(text[:q[0]]) + text[q[0]:q[1]])
+		text = text[q[1]:]
+	}
+}
+
+func bareUnits(text string) string {
 	for {
 		changed := literal.ReplaceAllStringFunc(text, func(s string) string {
 			m := literal.FindStringSubmatch(s)
 			if v, ok := number(m[2] + m[3]); ok {
-				return m[1] + strconv.FormatFloat(v, 'f', -1, 64)
+				return m[1] + strconv.FormatFloat(v, 'f', -1, 64) + m[4]
 			}
 			return s
 		})
@@ -120,6 +137,18 @@ func (s *Spec) decodeClaims(d *decoder) {
 }
 
 func (s *Spec) decodeWhere(d *decoder, c *claim, w *tree) {
+	if w.kind == scalar {
+		env := environment(s.points[0].at, nil)
+		text := units(w.text)
+		if node, err := parser.Parse(text); err != nil {
+			d.fail(w.place, `{scheme: abc}, or scheme == "abc" and n > 4`, "%s", firstLine(err))
+		} else if msg, allowed := unknownName(node.Node, env); msg != "" {
+			d.fail(w.place, allowed, "%s", msg)
+		} else if c.when, err = expr.Compile(text, expr.Env(env), expr.AsBool()); err != nil {
+			d.fail(w.place, "a comparison of sweep keys", "%s", firstLine(err))
+		}
+		return
+	}
 	if !d.keys(w, "sweep key", sweepKeys(s.root)) {
 		return
 	}
@@ -130,6 +159,7 @@ func (s *Spec) decodeWhere(d *decoder, c *claim, w *tree) {
 			allowed := map[string]bool{}
 			for _, x := range k.value.items {
 				allowed[d.text(x)] = true
+				s.checkValue(d, k.name, x)
 			}
 			cond.test = func(c Coordinate) bool { return allowed[c.Text] }
 		case k.value.kind == mapping:
@@ -139,7 +169,7 @@ func (s *Spec) decodeWhere(d *decoder, c *claim, w *tree) {
 			text := k.value.text
 			m := comparison.FindStringSubmatch(text)
 			if m == nil {
-				s.checkValue(d, k, text)
+				s.checkValue(d, k.name, k.value)
 				cond.test = func(c Coordinate) bool { return c.Text == text }
 				break
 			}
@@ -156,20 +186,20 @@ func (s *Spec) decodeWhere(d *decoder, c *claim, w *tree) {
 
 // checkValue notes a where that names a value which the sweep does not have; --set
 // and --quick may have taken it away.
-func (s *Spec) checkValue(d *decoder, k entry, text string) {
+func (s *Spec) checkValue(d *decoder, key string, t *tree) {
 	if s.Quick || len(s.set) > 0 {
 		return
 	}
 	var words []string
 	for _, dim := range s.Sweep {
-		if dim.Key == k.name {
+		if dim.Key == key {
 			for _, v := range dim.Values {
 				words = append(words, v.Text)
 			}
 		}
 	}
-	if !contains(words, text) {
-		d.unknown(k.value.place, "value of "+k.name, text, words)
+	if t.kind == scalar && !contains(words, t.text) {
+		d.unknown(t.place, "value of "+key, t.text, words)
 	}
 }
 
@@ -261,11 +291,13 @@ func (p *point) shape() map[string][]string {
 		case "fct":
 			shape["fct"], shape["fct_max"], shape["fct_finished"] = traffics, traffics, traffics
 		case "queue":
-			shape["queue"] = []string{"mean", "max", "p99"}
+			shape["queue"] = append(shape["queue"], p.queueGroups(m.port)...)
 		case "throughput", "utilisation":
-			shape[m.name] = []string{portName(p.network, m.port)}
+			shape[m.name] = append(shape[m.name], portName(p.network, m.port))
 		case "drops":
-			shape["drops"] = []string{}
+			for r := dataplane.Reason(1); r < dataplane.Reasons; r++ {
+				shape["drops"] = append(shape["drops"], dropGroup(r))
+			}
 		}
 	}
 	return shape
@@ -325,7 +357,7 @@ func (v *names) Visit(n *ast.Node) {
 		}
 		switch m := base.(type) {
 		case map[string]float64:
-			if _, ok := m[name]; !ok && len(m) > 0 {
+			if _, ok := m[name]; !ok {
 				any := map[string]any{}
 				for k := range m {
 					any[k] = nil
@@ -389,7 +421,10 @@ func build(n ast.Node, env map[string]any) (*truth, error) {
 		switch x.Operator {
 		case "<", "<=", ">", ">=", "==", "!=":
 			t := &truth{op: x.Operator, leftText: x.Left.String(), rightText: x.Right.String()}
-			var err error
+			_, err := expr.Compile(x.String(), expr.Env(env), expr.AsBool()) // do the sides compare?
+			if err != nil {
+				return nil, err
+			}
 			if t.left, err = expr.Compile(t.leftText, expr.Env(env)); err != nil {
 				return nil, err
 			}
@@ -426,14 +461,17 @@ func (t *truth) judge(envs []map[string]any) verdict {
 		return a
 	}
 	var differences, lefts, rights []float64
+	var holding, failing int // of what is not a comparison of numbers
 	for _, env := range envs {
 		l, err := expr.Run(t.left, env)
 		if err != nil {
 			return verdict{maybe, math.Inf(-1), t.leftText + ": " + firstLine(err)}
 		}
 		if t.op == "bool" {
-			if b, ok := l.(bool); !ok || !b {
-				return verdict{no, -1, t.leftText + " is false"}
+			if b, ok := l.(bool); ok && b {
+				holding++
+			} else {
+				failing++
 			}
 			continue
 		}
@@ -443,17 +481,30 @@ func (t *truth) judge(envs []map[string]any) verdict {
 		}
 		x, okX := toFloat(l)
 		y, okY := toFloat(r)
-		if !okX || !okY { // words
-			if same := fmt.Sprint(l) == fmt.Sprint(r); same != (t.op == "==") || t.op != "==" && t.op != "!=" {
-				return verdict{no, -1, fmt.Sprintf("%s = %v", t.leftText, l)}
+		if !okX || !okY { // words, of which only the same and others are known
+			a, isA := l.(string)
+			b, isB := r.(string)
+			if !isA || !isB || t.op != "==" && t.op != "!=" {
+				return verdict{maybe, math.Inf(-1), t.leftText + " and " + t.rightText + " cannot be compared there"}
+			}
+			if (a == b) == (t.op == "==") {
+				holding++
+			} else {
+				failing++
 			}
 			continue
 		}
 		lefts, rights = append(lefts, x), append(rights, y)
 		differences = append(differences, x-y)
 	}
-	if len(differences) == 0 {
-		return verdict{yes, 1, t.leftText}
+	switch {
+	case len(differences) > 0:
+	case failing == 0:
+		return verdict{yes, 1, t.text() + " is true"}
+	case holding == 0:
+		return verdict{no, -1, t.text() + " is false"}
+	default:
+		return verdict{maybe, 0, fmt.Sprintf("%s is true for %d of %d seeds", t.text(), holding, holding+failing)}
 	}
 	left, _ := MeanInterval(lefts)
 	right, _ := MeanInterval(rights)
@@ -464,7 +515,7 @@ func (t *truth) judge(envs []map[string]any) verdict {
 		v.text = t.leftText + " or " + t.rightText + " is not defined there"
 		return v
 	}
-	if len(differences) < 2 {
+	if len(differences) < 2 || math.IsInf(mean, 0) {
 		half = 0
 	}
 	low, high := mean-half, mean+half
@@ -504,6 +555,14 @@ func (t *truth) judge(envs []map[string]any) verdict {
 		v.text += fmt.Sprintf(" (difference %s ± %s)", SI(mean), SI(half))
 	}
 	return v
+}
+
+// text is the expression of a leaf.
+func (t *truth) text() string {
+	if t.op == "bool" {
+		return t.leftText
+	}
+	return t.leftText + " " + t.op + " " + t.rightText
 }
 
 func toFloat(v any) (float64, bool) {
@@ -571,6 +630,10 @@ func (s *Spec) matching(c *claim) []int {
 }
 
 func (c *claim) means(at []Coordinate) bool {
+	if c.when != nil {
+		is, err := expr.Run(c.when, environment(at, nil))
+		return err == nil && is == true
+	}
 	for _, w := range c.where {
 		for _, x := range at {
 			if x.Key == w.key && !w.test(x) {
@@ -615,6 +678,7 @@ func (s *Spec) judge(runs []*Run) []Claim {
 		points := s.matching(c)
 		worst := verdict{value: yes, margin: math.Inf(1)}
 		missing := len(points) == 0
+		used := map[*Run]bool{}
 		for _, i := range points {
 			var envs []map[string]any
 			here := at[PointName(s.points[i].at)]
@@ -633,20 +697,21 @@ func (s *Spec) judge(runs []*Run) []Claim {
 						continue
 					}
 					env["next"] = environment(next.Point, next.Measures)
+					used[next] = true
 				}
+				used[r] = true
 				envs = append(envs, env)
 			}
 			if len(envs) == 0 {
 				continue
 			}
-			result.N += len(envs)
 			v := c.that.judge(envs)
 			if v.value < worst.value || v.value == worst.value && v.margin < worst.margin {
 				worst = v
 				worst.text = PointName(s.points[i].at) + ": " + v.text
 			}
 		}
-		result.Measured = worst.text
+		result.Measured, result.N = worst.text, len(used)
 		switch {
 		case len(points) == 0:
 			result.Verdict, result.Measured = Undecided, "no point of this sweep bears on it"

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -28,6 +29,15 @@ type decoder struct {
 	warnings []string
 	routed   *topology.Network // the network that routesOf is of
 	routesOf [][]topology.Route
+	files    []string // the files that the point in hand reads, with their hashes
+	bufferAt []place  // by link of the point's network, where its buffer is given
+	limits   []limit  // of queues, of the point in hand
+}
+
+// limit is a bound of a queue in bytes, and where it is given.
+type limit struct {
+	place
+	bytes unit.Bytes
 }
 
 func (d *decoder) warn(format string, args ...any) {
@@ -71,11 +81,11 @@ func (d *decoder) text(t *tree) string {
 
 func (d *decoder) integer(t *tree, low, high int) int {
 	n, err := strconv.Atoi(d.text(t))
-	if err != nil || n < low || n > high {
+	if t.kind == scalar && (err != nil || n < low || n > high) {
 		d.fail(t.place, fmt.Sprintf("%d … %d", low, high), "%q is not a number in the range", t.text)
 		return low
 	}
-	return n
+	return max(n, low)
 }
 
 // read applies a unit's reader.
@@ -275,6 +285,8 @@ func scale(v any) float64 {
 type point struct {
 	at        []Coordinate
 	canonical string // all that decides its runs but seed and executable
+	defaults  []Parameter
+	distances map[int][]int // links to every node, by the host that they are counted from
 
 	duration, warmup unit.Time // duration is the measured part
 	framing          packet.Framing
@@ -311,22 +323,24 @@ type plannedFlow struct {
 	start    unit.Time
 }
 
-// substitute replaces every $key.
-func (d *decoder) substitute(t *tree, at []Coordinate, used map[string]bool) {
+// substitute replaces every $key. A value that stands for one is of this point
+// alone: what is read out of it is not written back into the file's tree.
+func (d *decoder) substitute(t *tree, at []Coordinate, places []place, used map[string]bool) {
 	for _, x := range t.items {
-		d.substitute(x, at, used)
+		d.substitute(x, at, places, used)
 	}
 	for _, k := range t.keys {
-		d.substitute(k.value, at, used)
+		d.substitute(k.value, at, places, used)
 	}
 	if t.kind != scalar || !strings.HasPrefix(t.text, "$") {
 		return
 	}
 	name := t.text[1:]
 	var names []string
-	for _, c := range at {
+	for i, c := range at {
 		if c.Key == name {
-			t.text = c.Text
+			d.bound[t.place] = fmt.Sprintf("$%s is %q at %s:%d:%d", name, c.Text, places[i].file, places[i].line, places[i].column)
+			t.text, t.bound, t.orig = c.Text, true, nil
 			used[name] = true
 			return
 		}
@@ -337,7 +351,8 @@ func (d *decoder) substitute(t *tree, at []Coordinate, used map[string]bool) {
 
 // decodePoint decodes combination i of the sweep.
 func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *point {
-	p := &point{}
+	p := &point{distances: map[int][]int{}}
+	d.files, d.bufferAt, d.limits, d.bound = nil, nil, nil, map[place]string{}
 	root := copyTree(s.root)
 	var rest []entry
 	for _, k := range root.keys {
@@ -354,10 +369,12 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *point {
 		index[k] = i % n
 		i /= n
 	}
+	var places []place
 	for k, dim := range s.Sweep {
 		p.at = append(p.at, dim.Values[index[k]])
+		places = append(places, dim.places[index[k]])
 		if block := dim.blocks[index[k]]; block != nil {
-			overlay(root, copyTree(block))
+			overlay(root, copyTree(block), 0)
 		}
 	}
 	for _, k := range root.keys {
@@ -365,7 +382,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *point {
 			d.unknown(k.place, "key", k.name, topKeys)
 		}
 	}
-	d.substitute(root, p.at, used)
+	d.substitute(root, p.at, places, used)
 	if len(d.errors) > 0 {
 		return p
 	}
@@ -387,21 +404,31 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *point {
 	d.switchConfigs(root, p)
 	d.trafficList(root, p)
 	d.measureList(root, p)
+	d.buffers(p)
 	if len(d.errors) == 0 {
 		p.estimate()
 		var b strings.Builder
 		root.write(&b, 0)
+		fmt.Fprintf(&b, "point %q\nfiles %q\n", PointName(p.at), d.files)
 		p.canonical = b.String()
+		for _, x := range parameters(root) {
+			if strings.HasPrefix(x.Source, "default: ") {
+				p.defaults = append(p.defaults, x)
+			}
+		}
 		d.dryRun(root, p)
 	}
+	p.distances = nil
 	return p
 }
 
-// overlay puts a block of the sweep into the root; maps are merged.
-func overlay(root, block *tree) {
+// overlay puts a block of the sweep into the root. The maps topology, switches and
+// switches.<name> are merged; what lies deeper (a scheduler and its parameters) is
+// replaced.
+func overlay(root, block *tree, depth int) {
 	for _, k := range block.keys {
-		if old := root.get(k.name); old != nil && old.kind == mapping && k.value.kind == mapping {
-			overlay(old, k.value)
+		if old := root.get(k.name); depth < 2 && old != nil && old.kind == mapping && k.value.kind == mapping {
+			overlay(old, k.value, depth+1)
 			continue
 		}
 		root.set(k.name, k.value)
@@ -514,9 +541,11 @@ func (d *decoder) network(root *tree, p *point) {
 		} else {
 			l.Delay = read(d, r, unit.ParseTime)
 		}
+		var bufferAt place
 		if b := x.get("buffer"); b != nil {
-			l.Buffer = d.buffer(b)
+			l.Buffer, bufferAt = d.buffer(b), b.place
 		}
+		d.bufferAt = append(d.bufferAt, bufferAt)
 		l.Loss = d.loss(d.value(x, "loss", "0%", "ours: no loss"))
 		l.Jitter = read(d, d.value(x, "jitter", "0s", "ours: no jitter"), unit.ParseTime)
 		n.Links = append(n.Links, l)
@@ -526,11 +555,47 @@ func (d *decoder) network(root *tree, p *point) {
 
 // buffer reads the limit of a port.
 func (d *decoder) buffer(t *tree) unit.Length {
-	l := read(d, t, unit.ParseLength)
-	if l.Packets < 1 && l.Bytes < 64 {
-		d.fail(t.place, "at least 1 packet, or 64 B", "a buffer of %q holds no packet", t.text)
+	l, err := unit.ParseLength(d.text(t))
+	switch {
+	case t.kind != scalar:
+	case err != nil:
+		d.fail(t.place, "24 packets, or 36kB", "%v", err)
+	case l.Packets < 1 && l.Bytes < 1:
+		d.fail(t.place, "at least 1 packet", "a buffer of %q holds no packet", t.text)
 	}
 	return l
+}
+
+// buffers checks that buffers and queues bounded in bytes hold the largest frame of
+// every traffic: a smaller one would drop all of it.
+func (d *decoder) buffers(p *point) {
+	if len(d.errors) > 0 {
+		return
+	}
+	largest, name := unit.Bytes(0), ""
+	for i := range p.traffic {
+		tr := &p.traffic[i]
+		headers := int32(packet.EthernetHeader + packet.IPv4Header + packet.UDPHeader)
+		if tr.version == 6 {
+			headers += packet.IPv6Header - packet.IPv4Header
+		}
+		if frame := unit.Bytes(p.framing.Frame(headers, tr.payload, true)); frame > largest {
+			largest, name = frame, tr.name
+		}
+	}
+	check := func(at place, b unit.Bytes) {
+		if b > 0 && b < largest && at.line > 0 {
+			d.fail(at, fmt.Sprintf("at least %v, or a number of packets", largest), "a buffer of %v is below a packet of traffic %s", b, name)
+		}
+	}
+	for i, l := range p.network.Links {
+		if i < len(d.bufferAt) {
+			check(d.bufferAt[i], l.Buffer.Bytes)
+		}
+	}
+	for _, l := range d.limits {
+		check(l.place, l.bytes)
+	}
 }
 
 func (d *decoder) loss(t *tree) float64 {
@@ -548,6 +613,7 @@ func (d *decoder) openFile(t *tree) []byte {
 	if err != nil {
 		d.fail(t.place, "a file beside the experiment", "%q cannot be read: %v", t.text, err)
 	}
+	d.files = append(d.files, fmt.Sprintf("%s %x", t.text, sha256.Sum256(data)))
 	return data
 }
 
@@ -571,6 +637,7 @@ func (d *decoder) networkFile(t *tree, p *point) {
 		d.foreign(file, err)
 		return
 	}
+	d.bufferAt = make([]place, len(n.Links))
 	p.network, p.book = n, n.Addresses()
 }
 
@@ -767,12 +834,14 @@ func (d *decoder) switchPattern(k entry, p *point, programs [][]program) {
 		if x := t.get("queue_limit"); x != nil {
 			l := d.buffer(x)
 			sc.QueueLimit = tm.Limit{Packets: l.Packets, Bytes: l.Bytes}
+			d.limits = append(d.limits, limit{x.place, l.Bytes})
 		}
 		if x := t.get("buffer"); x != nil {
 			l := d.buffer(x)
 			for li := range p.network.Links {
 				if e := p.network.Links[li].Ends; e[0] == i || e[1] == i {
 					p.network.Links[li].Buffer = l
+					d.bufferAt[li] = x.place
 				}
 			}
 		}
@@ -825,7 +894,11 @@ func (d *decoder) trafficList(root *tree, p *point) {
 		return
 	}
 	mtu := d.value(root, "mtu", "1448 B payload", "P4-ABC §6.2.1")
-	mtuPayload := d.payload(mtu, strings.TrimSuffix(d.text(mtu), " payload"))
+	size, ok := strings.CutSuffix(d.text(mtu), " payload")
+	if !ok && mtu.kind == scalar {
+		d.fail(mtu.place, "1448 B payload", "%q does not say that it is the payload, without headers", mtu.text)
+	}
+	mtuPayload := d.payload(mtu, size)
 	seen := map[string]bool{}
 	for _, x := range t.items {
 		if x.kind != mapping {
@@ -887,6 +960,9 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu int32, seen map[string]bool)
 		return
 	}
 	if inline {
+		if tt.bound {
+			x.orig = nil // its parameters are those of this point's transport
+		}
 		tr.values = d.schemeValues(&tr.transport.Scheme, x, trafficKeys)
 	} else {
 		d.keys(x, "traffic's key", trafficKeys)
@@ -932,6 +1008,9 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu int32, seen map[string]bool)
 	if tr.startHigh >= p.duration+p.warmup {
 		d.fail(start.place, "a time before the end", "the traffic may start after the run has ended (%v)", p.duration+p.warmup)
 	}
+	if tr.stop <= tr.startHigh {
+		d.fail(x.get("stop").place, "a time after the start "+start.text, "the traffic stops before it starts")
+	}
 	size := unit.Bytes(0)
 	if v := x.get("size"); v != nil {
 		if size = read(d, v, unit.ParseBytes); size < 1 {
@@ -954,8 +1033,12 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu int32, seen map[string]bool)
 				}
 				continue
 			}
-			if p.network.Hops(a, b) < 0 {
+			if p.hopsBetween(a, b) < 0 {
 				d.fail(x.place, "", "there is no path from %s to %s", p.network.Nodes[a].Name, p.network.Nodes[b].Name)
+				return
+			}
+			if len(p.flows)+flows > mostFlows {
+				d.fail(x.place, strconv.Itoa(mostFlows), "the experiment has too many flows")
 				return
 			}
 			for range flows {
@@ -1046,12 +1129,50 @@ func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
 			d.fail(x.get("file").place, "", "flow %d goes from node %d to node %d; both must be hosts of the topology", i, f.Src, f.Dst)
 			return
 		}
+		if p.hopsBetween(f.Src, f.Dst) < 0 {
+			d.fail(x.get("file").place, "", "flow %d: there is no path from %s to %s", i, nodes[f.Src].Name, nodes[f.Dst].Name)
+			return
+		}
 		if f.Start < offset {
 			d.fail(x.get("file").place, "an offset up to the first start", "flow %d starts at %v, before the offset %v", i, f.Start, offset)
 			return
 		}
 		p.flows = append(p.flows, plannedFlow{traffic: id, index: i, src: f.Src, dst: f.Dst, size: f.Size, fixed: true, start: f.Start - offset})
 	}
+}
+
+// mostFlows bounds what an experiment asks for, so that a slip is an error and not
+// a request for all memory.
+const mostFlows = 1 << 20
+
+// hopsBetween returns how many links a shortest path between two hosts has, −1 if
+// there is none.
+func (p *point) hopsBetween(a, b int) int {
+	from := p.distances[a]
+	if from == nil {
+		n := p.network
+		ports := n.Ports()
+		from = make([]int, len(n.Nodes))
+		for i := range from {
+			from[i] = -1
+		}
+		from[a] = 0
+		queue := []int{a}
+		for k := 0; k < len(queue); k++ {
+			at := queue[k]
+			if at != a && !n.Nodes[at].Switch {
+				continue // hosts carry nothing for others
+			}
+			for _, r := range ports[at] {
+				if next := n.Links[r.Link].Ends[1-r.End]; from[next] < 0 {
+					from[next] = from[at] + 1
+					queue = append(queue, next)
+				}
+			}
+		}
+		p.distances[a] = from
+	}
+	return from[b]
 }
 
 // firstPort is the lowest source port of generated flows (facts A4).
@@ -1107,15 +1228,11 @@ func (p *point) estimate() {
 		slowest = min(slowest, r)
 	}
 	seconds := (p.warmup + p.duration).Seconds()
-	known := map[[2]int]float64{}
 	for _, f := range p.flows {
 		tr := &p.traffic[f.traffic]
-		key := [2]int{f.src, f.dst}
-		if known[key] == 0 {
-			known[key] = float64(p.network.Hops(f.src, f.dst))
-		}
+		hops := float64(p.hopsBetween(f.src, f.dst))
 		if f.size > 0 {
-			p.hops += 2 * known[key] * float64((f.size+unit.Bytes(tr.payload)-1)/unit.Bytes(tr.payload))
+			p.hops += 2 * hops * float64((f.size+unit.Bytes(tr.payload)-1)/unit.Bytes(tr.payload))
 			continue
 		}
 		rate := slowest
@@ -1124,7 +1241,7 @@ func (p *point) estimate() {
 				rate = float64(tr.values.Rate("rate"))
 			}
 		}
-		p.hops += known[key] * rate / 8 / float64(tr.payload) * seconds
+		p.hops += hops * rate / 8 / float64(tr.payload) * seconds
 	}
 }
 

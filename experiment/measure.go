@@ -90,13 +90,41 @@ func (d *decoder) measureList(root *tree, p *point) {
 					d.fail(options.place, p.sample.String(), "all queues of an experiment are sampled equally often")
 				}
 				p.sample = every
+				if p.duration/every > mostSamples {
+					d.fail(options.place, "at least "+(p.duration/mostSamples+1).String(), "that many samples of a queue would not fit into memory")
+				}
 			}
 		default:
 			d.unknown(x.place, "measure", m.name, measureNames)
 			continue
 		}
+		for _, other := range p.measures {
+			if other.name == m.name && other.port == m.port {
+				d.fail(x.place, "", "the measure %s is here already", m.name)
+			}
+		}
 		p.measures = append(p.measures, m)
 	}
+}
+
+// mostSamples bounds what a run keeps of one queue.
+const mostSamples = 1 << 22
+
+// queueGroups are the groups of the queue measure of a port. With several ports, a
+// port's name stands before them.
+func (p *point) queueGroups(port int) []string {
+	groups, queues := []string{"mean", "max", "p99"}, 0
+	for _, m := range p.measures {
+		if m.name == "queue" {
+			queues++
+		}
+	}
+	if queues > 1 {
+		for i := range groups {
+			groups[i] = portName(p.network, port) + " " + groups[i]
+		}
+	}
+	return groups
 }
 
 // port finds a port by its name; the index is that of sim.Result.Ports: two a
@@ -148,6 +176,16 @@ func (p *point) evaluate(c *sim.Config, res *sim.Result) (measured []Measured, s
 				f(&res.Flows[i].Sender, &res.Flows[i].Receiver, res.Flows[i].FCT)
 			}
 		}
+	}
+	// join appends groups to a measure that is there already: of another port
+	join := func(m Measured) {
+		for i := range measured {
+			if measured[i].Name == m.Name {
+				measured[i].Groups = append(measured[i].Groups, m.Groups...)
+				return
+			}
+		}
+		measured = append(measured, m)
 	}
 	for _, m := range p.measures {
 		switch m.name {
@@ -253,11 +291,12 @@ func (p *point) evaluate(c *sim.Config, res *sim.Result) (measured []Measured, s
 			if n := len(sorted); n/100 >= 10 { // at least ten samples beyond it
 				p99 = sorted[n-1-n/100]
 			}
-			measured = append(measured, Measured{Name: "queue", Unit: "packets", Groups: []Grouped{
-				{"mean", sum / float64(len(q))}, {"max", most}, {"p99", p99}}})
+			groups := p.queueGroups(m.port)
+			join(Measured{Name: "queue", Unit: "packets", Groups: []Grouped{
+				{groups[0], sum / float64(len(q))}, {groups[1], most}, {groups[2], p99}}})
 			series = append(series, s)
 		case "throughput":
-			measured = append(measured, Measured{Name: "throughput", Unit: "bps", Groups: []Grouped{
+			join(Measured{Name: "throughput", Unit: "bps", Groups: []Grouped{
 				{portName(p.network, m.port), float64(res.Ports[m.port].TxBytes) * 8 / seconds}}})
 		case "utilisation":
 			port := &res.Ports[m.port]
@@ -267,16 +306,19 @@ func (p *point) evaluate(c *sim.Config, res *sim.Result) (measured []Measured, s
 			} else {
 				busy = float64(port.TxPackets) / seconds / float64(r.Packets)
 			}
-			measured = append(measured, Measured{Name: "utilisation", Groups: []Grouped{{portName(p.network, m.port), busy}}})
+			join(Measured{Name: "utilisation", Groups: []Grouped{{portName(p.network, m.port), busy}}})
 		case "drops":
 			x := Measured{Name: "drops", Unit: "packets", Groups: []Grouped{}}
 			for r := dataplane.Reason(1); r < dataplane.Reasons; r++ {
-				x.Groups = append(x.Groups, Grouped{strings.ReplaceAll(r.String(), " ", "_"), float64(res.Drops[r])})
+				x.Groups = append(x.Groups, Grouped{dropGroup(r), float64(res.Drops[r])})
 			}
 			measured = append(measured, x)
 		}
 	}
 	return measured, series
 }
+
+// dropGroup is a reason's name as expressions can write it.
+func dropGroup(r dataplane.Reason) string { return strings.ReplaceAll(r.String(), " ", "_") }
 
 func portName(n *topology.Network, port int) string { return n.PortName(port/2, port%2) }

@@ -140,8 +140,7 @@ func (o *object) add(key string, value any) {
 	} else {
 		o.b.WriteByte(',')
 	}
-	k, _ := json.Marshal(key)
-	o.b.Write(k)
+	o.encode(key)
 	o.b.WriteByte(':')
 	switch v := value.(type) {
 	case float64:
@@ -149,14 +148,19 @@ func (o *object) add(key string, value any) {
 	case json.RawMessage:
 		o.b.Write(v)
 	default:
-		var enc bytes.Buffer
-		e := json.NewEncoder(&enc)
-		e.SetEscapeHTML(false)
-		if err := e.Encode(v); err != nil {
-			panic(err) // only values of this file come here
-		}
-		o.b.Write(bytes.TrimSpace(enc.Bytes()))
+		o.encode(v)
 	}
+}
+
+// encode appends a value as JSON, with <, > and & as they are: port names have them.
+func (o *object) encode(v any) {
+	var enc bytes.Buffer
+	e := json.NewEncoder(&enc)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // only values of this file come here
+	}
+	o.b.Write(bytes.TrimSpace(enc.Bytes()))
 }
 
 func (o *object) bytes() json.RawMessage {
@@ -307,7 +311,14 @@ func (o *Outcome) JSON() []byte {
 	for _, r := range o.Runs {
 		runs = append(runs, r.json(false))
 	}
-	doc.add("runs", runs)
+	var list bytes.Buffer // not through encoding/json, which would escape again
+	for i, r := range runs {
+		if i > 0 {
+			list.WriteByte(',')
+		}
+		list.Write(r)
+	}
+	doc.add("runs", json.RawMessage("["+list.String()+"]"))
 	claims := o.Claims
 	if claims == nil {
 		claims = []Claim{}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -415,18 +416,22 @@ func sweepKeys(root *tree) []string {
 // decodeHead reads what is the same for all points.
 func (s *Spec) decodeHead(d *decoder) {
 	if t := s.root.get("title"); t != nil {
-		s.Title = t.text
+		s.Title = d.text(t)
 	} else {
 		s.Title = s.Name
 	}
 	if p := s.root.get("paper"); p != nil {
-		d.keys(p, "paper's key", []string{"name", "figure"})
+		if d.keys(p, "paper's key", []string{"name", "figure"}) {
+			for _, k := range p.keys {
+				d.text(k.value)
+			}
+		}
 		s.Paper = paperOf(s.root)
 	}
 	s.Repeat = d.integer(d.value(s.root, "repeat", "1", "ours"), 1, 10000)
 	seed := d.value(s.root, "seed", "1", "ours")
-	n, err := strconv.ParseUint(seed.text, 10, 64)
-	if err != nil {
+	n, err := strconv.ParseUint(d.text(seed), 10, 64)
+	if err != nil && seed.kind == scalar {
 		d.fail(seed.place, "0 … 18446744073709551615", "%q is not a seed", seed.text)
 	}
 	s.Seed = n
@@ -491,10 +496,10 @@ func (s *Spec) decodeSweep(d *decoder) {
 }
 
 // number reads a quantity, or a plain number, in base units: seconds, bit/s,
-// bytes, packets/s, a share.
+// bytes, packets/s, a share. Infinities and what is not a number are words.
 func number(text string) (float64, bool) {
 	if v, err := strconv.ParseFloat(text, 64); err == nil {
-		return v, true
+		return v, !math.IsInf(v, 0) && !math.IsNaN(v)
 	}
 	if v, err := unit.ParseTime(text); err == nil {
 		return v.Seconds(), true
@@ -544,6 +549,11 @@ type Parameter struct{ Path, Value, Source string }
 
 // Parameters lists all values of the resolved spec in its order.
 func (s *Spec) Parameters() []Parameter {
+	return s.bound(parameters(s.root))
+}
+
+// parameters lists the values of a tree.
+func parameters(root *tree) []Parameter {
 	var out []Parameter
 	var walk func(path string, t *tree, inherited string)
 	walk = func(path string, t *tree, inherited string) {
@@ -580,11 +590,29 @@ func (s *Spec) Parameters() []Parameter {
 			out = append(out, Parameter{path, t.text, source(t, from)})
 		}
 	}
-	for _, k := range s.root.keys {
+	for _, k := range root.keys {
 		switch k.name {
 		case "title", "paper", "quick", "plot", "expect":
 		default:
 			walk(k.name, k.value, "")
+		}
+	}
+	return out
+}
+
+// bound adds the defaults of what a $key names: they differ from point to point, so
+// the file has no one place for them.
+func (s *Spec) bound(out []Parameter) []Parameter {
+	seen := map[string]bool{}
+	for _, p := range out {
+		seen[p.Path] = true
+	}
+	for _, p := range s.points {
+		for _, x := range p.defaults {
+			if !seen[x.Path] {
+				seen[x.Path] = true
+				out = append(out, x)
+			}
 		}
 	}
 	return out

@@ -57,6 +57,7 @@ type tree struct {
 	items  []*tree // of a list
 	keys   []entry // of a map, in the file's order
 	from   string  // "--set", "quick", or a default's source; "" for the file
+	bound  bool    // text is a sweep value that stands for a $key
 	orig   *tree   // what this one was copied from
 }
 
@@ -131,6 +132,7 @@ func (t *tree) fill(name, text, source string) *tree {
 // collector gathers what is wrong.
 type collector struct {
 	lines  map[string][]string // of each file
+	bound  map[place]string    // what stands for the $key at a place, at the point in hand
 	errors InputErrors
 	seen   map[string]bool
 }
@@ -138,6 +140,9 @@ type collector struct {
 // fail notes an error at a place, once.
 func (c *collector) fail(at place, allowed, format string, args ...any) {
 	e := InputError{File: at.file, Line: max(at.line, 1), Column: max(at.column, 1), Msg: fmt.Sprintf(format, args...), Allowed: allowed}
+	if value, ok := c.bound[at]; ok {
+		e.Msg += " (" + value + ")"
+	}
 	key := fmt.Sprint(e.File, e.Line, e.Column, e.Msg)
 	if c.seen[key] || len(c.errors) >= 20 {
 		return

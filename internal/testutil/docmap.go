@@ -1,0 +1,47 @@
+// Package testutil has what the tests of several rooms share.
+package testutil
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var named = regexp.MustCompile(`\b(Test|Fuzz|Example|Benchmark)[A-Z]\w*`)
+
+// CheckDocTests checks that every test that the doc.go of the package in this
+// folder names is there, and that it names at least so many.
+func CheckDocTests(t *testing.T, atLeast int) {
+	t.Helper()
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{}
+	files, _ := filepath.Glob("*_test.go")
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
+				there[fn.Name.Name] = true
+			}
+		}
+	}
+	names := named.FindAllString(string(doc), -1)
+	for _, n := range names {
+		if !there[n] {
+			t.Errorf("doc.go names %s, which does not exist", n)
+		}
+	}
+	if len(names) < atLeast {
+		t.Errorf("doc.go names %d tests (%s), at least %d were expected", len(names), strings.Join(names, ", "), atLeast)
+	}
+}

@@ -1,0 +1,45 @@
+// Package p4abc is activity-based congestion management, ABC, as Menth, Mostafaei,
+// Merling and Häberle built it in P4 (2019): edges measure how active each user is
+// and write that into packets; queues drop the most active first; the core keeps
+// no state of users.
+//
+// # Where the paper's parts are
+//
+//	§3.1, figure 1  roles in the domain               Role, Program       TestDomain
+//	§3.2, eq. (1)   rate meter TDRM-UTEMA             Meter               TestMeterGolden, TestMeterIsUnbiased
+//	§3.2, eq. (1)   activity                          Activity            TestActivity, TestFirstPacket
+//	§3.3, eq. (2)   drop threshold                    Threshold           TestThreshold
+//	§3.3            A_avg by UTEMA, accepted only     Average             TestAverageGolden, TestAverageOfAcceptedOnly
+//	§3.4            reference rates share unequally   Aggregate           TestReferenceRates
+//	§5.1, §5.3      queue length in a register        Config.Register     TestRegister
+//	§5.2            aggregates by source address      Config.Aggregates   TestAggregates
+//	§6.1.3          parameters                        Scheme              TestDefaults
+//	§6.2.1, fig. 4  CBR against CBR                   experiments/fig4.yaml
+//
+// The claims of figure 4 are in that file; TestFigure4 runs its quick variant and
+// holds the outcome against a golden table.
+//
+// # What the paper leaves open
+//
+// The first packet. A rate needs time: T is 0 when a packet comes at the very start
+// of the measurement, the rate is 0 by definition, and the logarithm of equation
+// (1) has no value. We give such a packet activity 0. The measurement starts when
+// the meter is configured, at time 0 of a run, not when the first packet comes
+// (the reference Python of TDRM-UTEMA does so too); so a user who begins later
+// has a low rate at first.
+//
+// The order of measuring and marking: a packet counts in the rate that gives its
+// own activity.
+//
+// What Q is at a packet's arrival: the packets that wait, without the one on the
+// wire, and without the packet itself. In the prototype it is the length at the
+// last departure, plus one for each packet accepted since (option queue: register).
+//
+// Frame lengths are those that queues count (the run's framing).
+//
+// Packets without a mark in the core, and packets that a switch itself makes, do
+// not belong to the domain: they pass the AQM and do not enter A_avg.
+//
+// Figure 4's queue drops by the 24-packet buffer as well as by the AQM; which of
+// them did is in the drops by reason.
+package p4abc

@@ -1,0 +1,430 @@
+package p4abc
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"weir/dataplane"
+	"weir/dataplane/forward"
+	"weir/dataplane/tm"
+	"weir/internal/testutil"
+	"weir/packet"
+	"weir/unit"
+)
+
+func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 12) }
+
+func near(a, b, tolerance float64) bool { return math.Abs(a-b) <= tolerance }
+
+// Facts C1: unit packets each second, M = 10 s give 1.0508331944 at every arrival
+// from the first: right after an arrival R = b·dt/(1 − exp(−b·dt)) of the rate.
+func TestMeterGolden(t *testing.T) {
+	m := NewMeter(0)
+	for i := 1; i <= 200; i++ {
+		now := unit.Time(i) * unit.Second
+		m.Update(now, 1, 10*unit.Second)
+		if r := m.Rate(now, 10*unit.Second); !near(r, 1.0508331944, 1e-9) {
+			t.Fatalf("arrival %d: rate %.10f", i, r)
+		}
+	}
+	// read later, only S decays and T grows: half a second after the last arrival
+	now := 200*unit.Second + unit.Second/2
+	s, T := 0.0, 10*(1-math.Exp(-20.05))
+	for k := 1; k <= 200; k++ {
+		s += math.Exp(-(200.5 - float64(k)) / 10)
+	}
+	if r := m.Rate(now, 10*unit.Second); !near(r, s/T, 1e-9) {
+		t.Errorf("between arrivals: rate %.10f, want %.10f", r, s/T)
+	}
+}
+
+// Facts C1 (ICPE'17, table 6): TDRM-UTEMA gives 1.000 of the rate of Poisson
+// traffic, with a coefficient of variation of 0.158 for M = 20 gaps (figure 6e).
+func TestMeterIsUnbiased(t *testing.T) {
+	random := unit.NewRandom(1, "poisson")
+	m := NewMeter(0)
+	const memory = 20 * unit.Second // 20 mean gaps
+	now, sum, squares, n := unit.Time(0), 0.0, 0.0, 0.0
+	next := unit.Time(0)
+	for now < 200000*unit.Second {
+		gap := unit.Time(random.ExpFloat64() * 1e12)
+		for next < now+gap { // read at fixed times, not at arrivals
+			if next > 300*unit.Second {
+				r := m.Rate(next, memory)
+				sum, squares, n = sum+r, squares+r*r, n+1
+			}
+			next += 7 * unit.Second
+		}
+		now += gap
+		m.Update(now, 1, memory)
+	}
+	mean := sum / n
+	if cv := math.Sqrt(squares/n-mean*mean) / mean; !near(mean, 1, 0.005) || !near(cv, 0.158, 0.006) {
+		t.Errorf("mean %.4f, coefficient of variation %.4f; want 1.000 and 0.158", mean, cv)
+	}
+}
+
+// Facts C1: UTEMA with M = 4, t = 0, 1, 2, 3, X = 1, 0, 1, 0.
+func TestAverageGolden(t *testing.T) {
+	var a Average
+	if a.Value() != 0 {
+		t.Error("an average of nothing is not 0")
+	}
+	for i, want := range []float64{1, 0.437823, 0.673504, 0.437823} {
+		a.Update(unit.Time(i)*unit.Second, float64(1-i%2), 4*unit.Second)
+		if !near(a.Value(), want, 1e-6) {
+			t.Errorf("t = %d: %.6f, want %.6f", i, a.Value(), want)
+		}
+	}
+}
+
+// Equation (1).
+func TestActivity(t *testing.T) {
+	for _, c := range []struct{ rate, want float64 }{{10e3, 0}, {20e3, 1}, {5e3, -1}, {40e6, math.Log2(4000)}, {0, 0}} {
+		if got := Activity(c.rate, 10*unit.Kbps); !near(got, c.want, 1e-12) {
+			t.Errorf("A(%g b/s) = %g, want %g", c.rate, got, c.want)
+		}
+	}
+}
+
+// Equation (2) with the parameters of §6.1.3.
+func TestThreshold(t *testing.T) {
+	for _, c := range []struct{ a, avg, want float64 }{
+		{10, 10, 20},   // average activity: Q_base
+		{10.5, 10, 12}, // half a unit above
+		{11, 10, 6},    // one above: 4, but at least Q_min
+		{9, 10, 36},    // one below: beyond the buffer
+		{0, 0, 20},
+	} {
+		if got := Threshold(c.a, c.avg, 6, 20, 16); got != c.want {
+			t.Errorf("T(%g) at average %g = %g, want %g", c.a, c.avg, got, c.want)
+		}
+	}
+}
+
+// bench is a switch with two ports: what comes in leaves by port 1.
+type bench struct {
+	*dataplane.Switch
+	program *Program
+	pool    *packet.Pool
+	book    *packet.Book
+	now     unit.Time
+}
+
+func newBench(t testing.TB, c Config) *bench {
+	t.Helper()
+	b := &bench{pool: &packet.Pool{}, book: packet.NewBook()}
+	for i := range 6 {
+		b.book.Add(netip.AddrFrom4([4]byte{10, 0, byte(i / 3), byte(i + 1)}), netip.MustParseAddr(fmt.Sprintf("fd00::%d", i+1)))
+	}
+	site := &dataplane.Site{Switch: "s1", Ports: 2, Book: b.book, Routes: []dataplane.Route{{Prefix: netip.MustParsePrefix("0.0.0.0/0"), Ports: []packet.PortID{1}}}}
+	f, err := forward.New(site)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.program, err = New(site, c); err != nil {
+		t.Fatal(err)
+	}
+	port := func() *tm.Port {
+		return tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{Packets: 24}), tm.NewFIFO(), unit.LinkRate{Bits: 50 * unit.Mbps})
+	}
+	b.Switch, err = dataplane.New(dataplane.Config{Name: "s1", Ports: []*tm.Port{port(), port()}, Programs: []dataplane.Program{f, b.program}, Pool: b.pool, Book: b.book})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// send lets a packet of 1490 bytes from a source come in and tells whether it was
+// accepted.
+func (b *bench) send(src packet.Addr, ext ...func(*packet.Packet)) bool {
+	p := b.pool.Get()
+	p.Src, p.Dst, p.Size, p.Payload, p.HopLimit, p.Version = src, 6, 1490, 1448, 64, 4
+	for _, f := range ext {
+		f(p)
+	}
+	before := b.Port(1).Packets()
+	b.Receive(b.now, 0, p)
+	return b.Port(1).Packets() > before
+}
+
+func (b *bench) take() *packet.Packet {
+	p, _ := b.Dequeue(b.now, 1)
+	return p
+}
+
+func defaults() Config {
+	return Config{Role: Alone, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps, Average: 300 * unit.Millisecond,
+		QMin: unit.Length{Packets: 6}, QBase: unit.Length{Packets: 20}, Gamma: unit.Length{Packets: 16}}
+}
+
+// The first packet at the very start of the measurement has activity 0; one that
+// comes later has a rate.
+func TestFirstPacket(t *testing.T) {
+	b := newBench(t, defaults())
+	b.send(1)
+	if a := b.program.activity; a != 0 {
+		t.Errorf("first packet at time 0: activity %g, want 0", a)
+	}
+	b = newBench(t, defaults())
+	b.now = unit.Second
+	b.send(1)
+	// R = 1490·8 bits / (3 s · (1 − e^(−1/3))) = 14017 b/s
+	if want := math.Log2(11920 / (3 * (1 - math.Exp(-1.0/3))) / 10000); !near(b.program.activity, want, 1e-12) {
+		t.Errorf("first packet after 1 s: activity %g, want %g", b.program.activity, want)
+	}
+}
+
+// §3.3: A_avg is over accepted packets only; what a full buffer refuses does not
+// count either.
+func TestAverageOfAcceptedOnly(t *testing.T) {
+	b := newBench(t, defaults())
+	accepted := 0.0
+	var reference Average
+	for i := range 200 {
+		b.now = unit.Time(i) * unit.Millisecond
+		if b.send(packet.Addr(1 + i%3)) {
+			accepted++
+			reference.Update(b.now, b.program.activity, 300*unit.Millisecond)
+		}
+		if i%4 == 0 {
+			if p := b.take(); p != nil {
+				b.pool.Put(p)
+			}
+		}
+	}
+	drops := b.Drops()
+	if accepted == 200 || drops[dataplane.ActivityExceeded] == 0 {
+		t.Fatalf("%g of 200 accepted, drops %v: this tests nothing", accepted, drops)
+	}
+	if got, want := b.program.averages[1].Value(), reference.Value(); got != want {
+		t.Errorf("A_avg %g, that of the accepted packets is %g", got, want)
+	}
+	if b.program.averages[0] != (Average{}) {
+		t.Error("a port without traffic has an average")
+	}
+}
+
+// §5.1 and §5.3: the ingress sees the length that the last departure left, plus one
+// for each packet accepted since; so between departures it is right, and after a
+// departure it is the true length.
+func TestRegister(t *testing.T) {
+	c := defaults()
+	c.Register = true
+	b := newBench(t, c)
+	for i := range 5 {
+		b.now = unit.Time(i+1) * unit.Second
+		b.send(1)
+	}
+	if r := b.program.registers[1]; r != 5 {
+		t.Errorf("after 5 arrivals the register is %d", r)
+	}
+	b.pool.Put(b.take())
+	if r := b.program.registers[1]; r != 4 {
+		t.Errorf("after a departure the register is %d, 4 packets wait", r)
+	}
+	b.send(1)
+	if r := b.program.registers[1]; r != 5 {
+		t.Errorf("after another arrival the register is %d", r)
+	}
+}
+
+// §5.2: the source address is the aggregate; prefixes join sources, the longest
+// wins; the others have one each, or share one.
+func TestAggregates(t *testing.T) {
+	c := defaults()
+	c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.0/24"), 20 * unit.Kbps}, {netip.MustParsePrefix("10.0.0.2/32"), 30 * unit.Kbps}}
+	b := newBench(t, c)
+	for src := packet.Addr(1); src <= 5; src++ {
+		b.send(src)
+	}
+	of := b.program.aggregateOf
+	if of[1] != of[3] || of[2] == of[1] || of[4] == of[5] || of[4] == of[1] {
+		t.Errorf("aggregates by source: %v", of[1:6])
+	}
+	if r := b.program.reference; r[of[1]] != 20*unit.Kbps || r[of[2]] != 30*unit.Kbps || r[of[4]] != 10*unit.Kbps {
+		t.Errorf("reference rates %v", r)
+	}
+	c.Shared = true
+	b = newBench(t, c)
+	for src := packet.Addr(1); src <= 5; src++ {
+		b.send(src)
+	}
+	if of := b.program.aggregateOf; of[4] != of[5] || of[4] == of[1] {
+		t.Errorf("with a shared default: %v", of[1:6])
+	}
+	// the same source over IPv6 keeps its aggregate
+	b = newBench(t, defaults())
+	b.send(1)
+	b.send(1, func(p *packet.Packet) { p.Version = 6 })
+	if n := len(b.program.meters); n != 1 {
+		t.Errorf("%d meters for one source", n)
+	}
+}
+
+// §3.4: "Reference rates R_r specific to aggregates may be used to differentiate
+// their achievable throughput": of two sources that overload the link alike the one
+// with the higher reference rate is the less active, and the other one is dropped
+// first.
+func TestReferenceRates(t *testing.T) {
+	c := defaults()
+	c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.1/32"), 30 * unit.Kbps}, {netip.MustParsePrefix("10.0.0.2/32"), 10 * unit.Kbps}}
+	b := newBench(t, c)
+	got := [3]int{}
+	random := unit.NewRandom(1, "arrivals")
+	// one frame is served each 238.4 µs; both sources send at 60 Mb/s
+	next := [3]unit.Time{0, 0, 0}
+	serve := unit.Time(0)
+	for b.now < 30*unit.Second {
+		src := packet.Addr(1)
+		if next[2] < next[1] {
+			src = 2
+		}
+		if serve <= next[src] {
+			b.now = serve
+			if p := b.take(); p != nil {
+				if b.now > 10*unit.Second {
+					got[p.Src]++
+				}
+				b.pool.Put(p)
+			}
+			serve += 238400 * unit.Nanosecond
+			continue
+		}
+		b.now = next[src]
+		b.send(src)
+		next[src] += unit.Time(198667 * (0.5 + random.Float64()) * 1e3)
+	}
+	if share := float64(got[1]) / float64(got[1]+got[2]); share < 0.9 {
+		t.Errorf("the source with three times the reference rate gets %.0f %% (%d, %d)", 100*share, got[1], got[2])
+	}
+}
+
+// §3.1, figure 1: the edge marks, the core drops by the mark and keeps no state of
+// users, the egress node removes the mark.
+func TestDomain(t *testing.T) {
+	edge, core, exit := defaults(), defaults(), defaults()
+	edge.Role, core.Role, exit.Role = Edge, Core, Exit
+	e, c, x := newBench(t, edge), newBench(t, core), newBench(t, exit)
+	for i := range 50 {
+		now := unit.Time(i+1) * unit.Millisecond
+		e.now, c.now, x.now = now, now, now
+		e.send(1)
+		p := e.take()
+		mark, ok := p.Extension(packet.ExtActivity)
+		if !ok || len(mark) != 4 || p.Size != 1498 {
+			t.Fatalf("packet %d leaves the edge with mark %v, %d bytes", i, mark, p.Size)
+		}
+		c.Receive(now, 0, p)
+		if c.program.activity != e.program.activity {
+			t.Fatalf("the core reads activity %g, the edge wrote %g", c.program.activity, e.program.activity)
+		}
+		if p = c.take(); p == nil {
+			t.Fatal("the core dropped into an empty queue")
+		}
+		x.Receive(now, 0, p)
+		if p = x.take(); p.ExtensionBytes() != 0 || p.Size != 1490 {
+			t.Fatalf("packet %d leaves the domain with %d bytes of marks, %d in all", i, p.ExtensionBytes(), p.Size)
+		}
+		x.pool.Put(p)
+	}
+	if len(c.program.meters) != 0 || len(x.program.meters) != 0 {
+		t.Error("the core measures users")
+	}
+	// without a mark a packet is not the domain's: it passes and does not count
+	before := c.program.averages[1]
+	if !c.send(2) || c.program.averages[1] != before {
+		t.Error("a packet without a mark is treated as the domain's")
+	}
+	// more active packets are dropped first
+	mark := func(a float32) func(p *packet.Packet) {
+		return func(p *packet.Packet) {
+			v := math.Float32bits(a)
+			p.SetExtension(packet.ExtActivity, []byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)})
+		}
+	}
+	for range 12 {
+		c.send(3, mark(10))
+	}
+	if c.send(3, mark(12)) || !c.send(3, mark(10)) {
+		t.Error("of two packets at one queue the more active must be the one to drop")
+	}
+	if c.send(3, mark(float32(math.Inf(1)))) != true {
+		t.Error("a mark that is no number must not decide anything")
+	}
+}
+
+// §6.1.3's values are the defaults.
+func TestDefaults(t *testing.T) {
+	var b strings.Builder
+	for _, p := range Scheme().Params {
+		fmt.Fprintf(&b, "%s=%s ", p.Name, p.Default)
+	}
+	want := "role=alone memory=3s reference=10kbps average_memory=300ms q_min=6 packets q_base=20 packets gamma=16 packets queue=exact aggregates= others=each "
+	if b.String() != want {
+		t.Errorf("defaults\n%s, want\n%s", b.String(), want)
+	}
+}
+
+// Thresholds in bytes: an option, all three or none.
+func TestBytes(t *testing.T) {
+	c := defaults()
+	c.QMin, c.QBase, c.Gamma = unit.Length{Bytes: 9000}, unit.Length{Bytes: 30000}, unit.Length{Bytes: 24000}
+	b := newBench(t, c)
+	for range 8 {
+		b.now += unit.Millisecond
+		b.send(1)
+	}
+	if got := b.Port(1).Bytes(); got != 8*1490 {
+		t.Errorf("%d bytes wait", got)
+	}
+	c.Gamma = unit.Length{Packets: 16}
+	if _, err := New(&dataplane.Site{Book: packet.NewBook()}, c); err == nil {
+		t.Error("thresholds in bytes with a gamma in packets are taken")
+	}
+	c = defaults()
+	c.QBase, c.QMin, c.Gamma, c.Register = unit.Length{Bytes: 1}, unit.Length{Bytes: 1}, unit.Length{Bytes: 1}, true
+	if _, err := New(&dataplane.Site{Book: packet.NewBook()}, c); err == nil {
+		t.Error("the prototype's register with thresholds in bytes is taken")
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	b := newBench(t, defaults())
+	step := func() {
+		b.now += 200 * unit.Microsecond
+		b.send(1)
+		b.send(2)
+		if p := b.take(); p != nil {
+			b.pool.Put(p)
+		}
+	}
+	for range 100 {
+		step()
+	}
+	if n := testing.AllocsPerRun(1000, step); n != 0 {
+		t.Errorf("%g allocations a packet", n)
+	}
+}
+
+func BenchmarkPacket(b *testing.B) {
+	s := newBench(b, defaults())
+	b.ReportAllocs()
+	for b.Loop() {
+		s.now += 200 * unit.Microsecond
+		s.send(1)
+		if p := s.take(); p != nil {
+			s.pool.Put(p)
+		}
+	}
+}
+
+func ExampleThreshold() {
+	// §6.1.3: Q_min 6, Q_base 20, γ 16 packets; a user twice as active as the
+	// average is dropped from 6 packets on, one half as active never.
+	fmt.Println(Threshold(11, 10, 6, 20, 16), Threshold(9, 10, 6, 20, 16))
+	// Output: 6 36
+}
