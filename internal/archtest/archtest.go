@@ -3,131 +3,387 @@ package archtest
 import (
 	"fmt"
 	"go/ast"
+	"go/build"
+	"go/importer"
+	"go/parser"
 	"go/token"
+	"go/types"
+	"io"
+	"io/fs"
+	"path"
 	"sort"
 	"strconv"
 	"strings"
 )
 
-// rank orders the rooms: a room imports only rooms of a lower rank. Rooms of one
-// rank do not import each other. A room is the first element of a path.
-var rank = map[string]int{
-	"unit": 0, "packet": 1, "scheme": 1, "topology": 2, "workload": 2, "telemetry": 2,
-	"trace": 3, "cc": 4, "dataplane": 4, "transport": 5, "fabric": 5,
-	"hpcc": 5, "ncf": 5, "p4te": 5, "p4abc": 5,
-	"sim": 6, "lab": 6, "experiment": 7, "report": 8, "web": 8, "bench": 8, "cmd": 9, "internal": 9,
+// Room is one row of the table of rooms: a folder with all that is below it.
+type Room struct {
+	Name    string // folder
+	Imports string // rooms whose code it may import, separated by spaces; Above for all rows above
+	Pure    bool   // a state machine: see Check
+	Modules bool   // may import modules of others
 }
 
-// pureBelow is the rank from which on rooms may have clocks, files and goroutines;
-// sim itself is pure too.
-const pureBelow = 6
+// Above in Room.Imports stands for all rows above.
+const Above = "*"
 
-// narrow are rooms that may import only these, whatever the ranks say.
-var narrow = map[string][]string{"topology": {"unit", "packet"}, "workload": {"unit", "packet"}}
+// below is what a scheme's room may use: all that is left of it.
+const below = "unit scheme packet telemetry trace cc dataplane"
 
-// thirdParty are the rooms that may import modules of others.
-var thirdParty = map[string]bool{"lab": true, "experiment": true, "report": true, "web": true, "bench": true, "cmd": true}
-
-// forbidden are the standard library's packages that a pure room must not import.
-var forbidden = map[string]bool{
-	"time": true, "sync": true, "sync/atomic": true, "os": true, "os/signal": true, "os/exec": true, "net": true, "net/http": true, "log": true,
-	"log/slog": true, "math/rand": true, "runtime": true, "unsafe": true, "context": true, "io/ioutil": true, "syscall": true,
+// Rooms is DESIGN.md's order of rooms. A folder with Go code that is in no room
+// is an error.
+var Rooms = []Room{
+	{Name: "unit", Pure: true},
+	{Name: "scheme", Imports: "unit", Pure: true},
+	{Name: "packet", Imports: "unit", Pure: true},
+	{Name: "topology", Imports: "unit packet", Pure: true},
+	{Name: "workload", Imports: "unit packet", Pure: true},
+	{Name: "telemetry", Imports: "unit packet", Pure: true},
+	{Name: "trace", Imports: "unit packet telemetry", Pure: true},
+	{Name: "cc", Imports: "unit scheme packet telemetry trace", Pure: true},
+	{Name: "dataplane", Imports: "unit scheme packet telemetry trace", Pure: true},
+	{Name: "transport", Imports: below, Pure: true},
+	{Name: "fabric", Imports: below, Pure: true},
+	{Name: "hpcc", Imports: below, Pure: true},
+	{Name: "ncf", Imports: below, Pure: true},
+	{Name: "p4te", Imports: below, Pure: true},
+	{Name: "p4abc", Imports: below, Pure: true},
+	{Name: "sim", Imports: below + " transport fabric hpcc ncf p4te p4abc topology workload", Pure: true},
+	{Name: "lab", Imports: below + " transport fabric hpcc ncf p4te p4abc topology workload", Modules: true},
+	{Name: "experiments"}, // files of experiments only
+	{Name: "experiment", Imports: Above, Modules: true},
+	{Name: "report", Imports: Above, Modules: true},
+	{Name: "web", Imports: below + " transport fabric hpcc ncf p4te p4abc topology workload sim lab experiments experiment"},
+	{Name: "bench", Imports: Above, Modules: true},
+	{Name: "cmd", Imports: Above, Modules: true},
+	{Name: "internal/testutil", Imports: "unit packet"},
+	{Name: "internal/archtest"},
 }
 
-// randTypes are the names of math/rand/v2 that do not touch its global source.
-var randTypes = map[string]bool{"Rand": true, "PCG": true, "New": true, "NewPCG": true, "Source": true}
-
-// room returns the room of a package path below the module, "" for the module's
-// own root.
-func room(path string) string {
-	r, _, _ := strings.Cut(strings.TrimPrefix(path, "weir/"), "/")
-	return r
+// impure are packages of the standard library that bring time, other threads,
+// the machine or chance into a state machine. A name that ends in a slash stands
+// for all packages below it.
+var impure = []string{
+	"time", "sync", "sync/", "os", "os/", "net", "net/", "log", "log/", "runtime", "runtime/", "unsafe", "syscall",
+	"context", "math/rand", "crypto/rand", "hash/maphash", "plugin", "io/ioutil", "C",
 }
 
-// pure tells whether the rules of pure rooms hold for a package.
-func pure(path string) bool {
-	r := room(path)
-	return rank[r] < pureBelow && r != "internal" || r == "sim"
+// random is what a state machine may use of math/rand/v2: streams that are handed
+// in, and how one is made; not the functions that draw from the global one.
+var random = map[string]bool{"Rand": true, "PCG": true, "Source": true, "New": true, "NewPCG": true}
+
+// unordered is the comment that allows a range over a map, with the reason.
+const unordered = "//weir:unordered "
+
+// Violation is one breach of a rule.
+type Violation struct {
+	At  token.Position
+	Msg string
 }
 
-// Check returns what a file of the package violates.
-func Check(fset *token.FileSet, path string, f *ast.File) []string {
-	var out []string
-	report := func(pos token.Pos, format string, args ...any) {
-		p := fset.Position(pos)
-		out = append(out, fmt.Sprintf("%s:%d: %s", p.Filename, p.Line, fmt.Sprintf(format, args...)))
+func (v Violation) String() string { return fmt.Sprintf("%v: %s", v.At, v.Msg) }
+
+// file is one parsed source file.
+type file struct {
+	*ast.File
+	name string
+	test bool
+	used bool // by this build: its constraints hold
+}
+
+// checker goes through the sources of one module.
+type checker struct {
+	module   string
+	fset     *token.FileSet
+	rooms    []Room
+	packages map[string][]*file // by folder
+	checked  map[string]*types.Package
+	standard types.Importer
+	found    []Violation
+}
+
+// Check checks all Go sources below fsys, the root of module, against the table
+// and returns what it found in the order of the sources:
+//
+//   - a room's code imports only the rooms that its row names, and its own;
+//   - only rooms with Modules import what is neither this module's nor the
+//     standard library's, and that holds for tests too;
+//   - a pure room does not import impure packages (but unit time), uses of
+//     math/rand/v2 only streams, has no go statement, channel or select, and does
+//     not range over a map, unless a comment "//weir:unordered reason" at the
+//     statement says why its order reaches nothing.
+//
+// Tests are bound by the second rule only.
+func Check(fsys fs.FS, module string, rooms []Room) ([]Violation, error) {
+	c := &checker{
+		module: module, fset: token.NewFileSet(), rooms: rooms,
+		packages: map[string][]*file{}, checked: map[string]*types.Package{},
 	}
-	from := room(path)
-	own, known := rank[from]
-	if !known {
-		report(f.Package, "room %q is not in archtest's table", from)
-		return out
+	c.standard = importer.ForCompiler(c.fset, "source", nil)
+	if err := c.parse(fsys); err != nil {
+		return nil, err
 	}
-	for _, i := range f.Imports {
-		p, err := strconv.Unquote(i.Path.Value)
-		if err != nil {
-			continue
-		}
-		first, _, _ := strings.Cut(p, "/")
-		switch {
-		case first == "weir":
-			to := room(p)
-			r, ok := rank[to]
-			allowed := narrow[from]
-			switch {
-			case !ok:
-				report(i.Pos(), "%s imports %s, a room that is not in archtest's table", path, p)
-			case to == from:
-			case from == "internal" || to == "internal":
-				report(i.Pos(), "%s imports %s; internal rooms are for tests", path, p)
-			case r >= own:
-				report(i.Pos(), "%s imports %s, which is not to its left", path, p)
-			case allowed != nil && !contains(allowed, to):
-				report(i.Pos(), "%s imports %s; it may import %v", path, p, allowed)
+	var folders []string
+	for f := range c.packages {
+		folders = append(folders, f)
+	}
+	sort.Strings(folders)
+	for _, folder := range folders {
+		r, ok := c.room(folder)
+		for _, f := range c.packages[folder] {
+			if !ok {
+				c.fail(f.Package, "folder %q is in no room of the table", folder)
+				break
 			}
-		case strings.Contains(first, "."):
-			if !thirdParty[from] {
-				report(i.Pos(), "%s imports %s; only %v may use modules of others", path, p, keys(thirdParty))
-			}
-		case pure(path) && forbidden[p] && !(p == "time" && from == "unit"):
-			report(i.Pos(), "%s imports %s; it is a pure room", path, p)
-		}
-	}
-	if !pure(path) {
-		return out
-	}
-	ast.Inspect(f, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.GoStmt:
-			report(n.Pos(), "%s starts a goroutine; it is a pure room", path)
-		case *ast.ChanType:
-			report(n.Pos(), "%s uses a channel; it is a pure room", path)
-		case *ast.SelectStmt:
-			report(n.Pos(), "%s uses select; it is a pure room", path)
-		case *ast.SelectorExpr:
-			if x, ok := n.X.(*ast.Ident); ok && x.Name == "rand" && x.Obj == nil && !randTypes[n.Sel.Name] {
-				report(n.Pos(), "%s uses rand.%s, the global source; it is a pure room", path, n.Sel.Name)
+			c.imports(r, f)
+			if r.Pure && !f.test {
+				c.syntax(f)
 			}
 		}
-		return true
+		if ok && r.Pure {
+			if _, err := c.Import(path.Join(module, folder)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	sort.Slice(c.found, func(i, j int) bool {
+		a, b := c.found[i].At, c.found[j].At
+		if a.Filename != b.Filename {
+			return a.Filename < b.Filename
+		}
+		return a.Offset < b.Offset
 	})
-	return out
+	return c.found, nil
 }
 
-func contains(words []string, w string) bool {
-	for _, x := range words {
-		if x == w {
+// parse reads all Go files. Folders that the go command ignores are skipped.
+func (c *checker) parse(fsys fs.FS) error {
+	context := build.Default
+	context.OpenFile = func(name string) (io.ReadCloser, error) { return fsys.Open(name) }
+	return fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		base := path.Base(name)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && (base[0] == '.' || base[0] == '_' || base == "testdata" || base == "vendor"):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, ".go") || base[0] == '.' || base[0] == '_':
+			return nil
+		}
+		src, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(c.fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		folder := path.Dir(name)
+		used, err := context.MatchFile(folder, base)
+		if err != nil {
+			return err
+		}
+		c.packages[folder] = append(c.packages[folder], &file{f, name, strings.HasSuffix(name, "_test.go"), used})
+		return nil
+	})
+}
+
+// room returns the room that a folder is in.
+func (c *checker) room(folder string) (Room, bool) {
+	for _, r := range c.rooms {
+		if folder == r.Name || strings.HasPrefix(folder, r.Name+"/") {
+			return r, true
+		}
+	}
+	return Room{}, false
+}
+
+// may tells whether room r may import code of room other.
+func (c *checker) may(r, other Room) bool {
+	if r.Name == other.Name {
+		return true
+	}
+	if r.Imports != Above {
+		for _, name := range strings.Fields(r.Imports) {
+			if name == other.Name {
+				return true
+			}
+		}
+		return false
+	}
+	for _, row := range c.rooms {
+		switch row.Name {
+		case r.Name:
+			return false
+		case other.Name:
 			return true
 		}
 	}
 	return false
 }
 
-func keys(m map[string]bool) []string {
-	var out []string
-	for k := range m {
-		out = append(out, k)
+func (c *checker) fail(at token.Pos, format string, args ...any) {
+	c.found = append(c.found, Violation{c.fset.Position(at), fmt.Sprintf(format, args...)})
+}
+
+// imports checks a file's direct imports.
+func (c *checker) imports(r Room, f *file) {
+	for _, spec := range f.Imports {
+		p, _ := strconv.Unquote(spec.Path.Value)
+		first, _, _ := strings.Cut(p, "/")
+		rest, own := strings.CutPrefix(p, c.module+"/")
+		switch {
+		case own || p == c.module:
+			if f.test {
+				continue
+			}
+			if other, ok := c.room(rest); !own || !ok {
+				c.fail(spec.Pos(), "%s is in no room of the table", p)
+			} else if !c.may(r, other) {
+				c.fail(spec.Pos(), "room %s may not import room %s", r.Name, other.Name)
+			}
+		case strings.Contains(first, "."):
+			if !r.Modules {
+				c.fail(spec.Pos(), "room %s may not import %s: standard library only", r.Name, p)
+			}
+		case r.Pure && !f.test && !(r.Name == "unit" && p == "time"):
+			for _, bad := range impure {
+				if p == bad && p != "net/netip" || strings.HasSuffix(bad, "/") && strings.HasPrefix(p, bad) && p != "net/netip" {
+					c.fail(spec.Pos(), "room %s is pure and may not import %s", r.Name, p)
+					break
+				}
+			}
+			if spec.Name != nil && spec.Name.Name == "." {
+				c.fail(spec.Pos(), "room %s is pure; a dot import hides what it uses", r.Name)
+			}
+		}
 	}
-	sort.Strings(out)
-	return out
+}
+
+// syntax checks what needs no types.
+func (c *checker) syntax(f *file) {
+	ast.Inspect(f.File, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			c.fail(n.Pos(), "go statement in a pure room")
+		case *ast.ChanType:
+			c.fail(n.Pos(), "channel in a pure room")
+		case *ast.SelectStmt:
+			c.fail(n.Pos(), "select in a pure room")
+		case *ast.SendStmt:
+			c.fail(n.Pos(), "send to a channel in a pure room")
+		case *ast.UnaryExpr:
+			if n.Op == token.ARROW {
+				c.fail(n.Pos(), "receive from a channel in a pure room")
+			}
+		}
+		return true
+	})
+}
+
+// Import type-checks a package of the module from its parsed files, once, and
+// checks what needs types if its room is pure. Other packages come from the
+// standard library's sources.
+func (c *checker) Import(p string) (*types.Package, error) {
+	folder, own := strings.CutPrefix(p, c.module+"/")
+	if !own {
+		return c.standard.Import(p)
+	}
+	if pkg, ok := c.checked[p]; ok {
+		if pkg == nil {
+			return nil, fmt.Errorf("%s imports itself", p)
+		}
+		return pkg, nil
+	}
+	c.checked[p] = nil
+	var files []*ast.File
+	var sources []*file
+	for _, f := range c.packages[folder] {
+		if f.used && !f.test {
+			files, sources = append(files, f.File), append(sources, f)
+		}
+	}
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
+	// Code that does not compile, or imports what a pure room may not, is checked
+	// as far as it goes: the compiler says the rest.
+	conf := types.Config{Importer: c, Error: func(error) {}, FakeImportC: true}
+	pkg, _ := conf.Check(p, c.fset, files, info)
+	c.checked[p] = pkg
+	if r, ok := c.room(folder); ok && r.Pure {
+		for _, f := range sources {
+			c.typed(f, info)
+		}
+	}
+	return pkg, nil
+}
+
+// typed checks what needs types: order of maps, and the global random stream.
+func (c *checker) typed(f *file, info *types.Info) {
+	allowed := map[int]bool{} // lines of statements whose order does not matter
+	for _, group := range f.Comments {
+		for _, comment := range group.List {
+			reason, ok := strings.CutPrefix(comment.Text, strings.TrimSpace(unordered))
+			if !ok {
+				continue
+			}
+			if strings.TrimSpace(reason) == "" {
+				c.fail(comment.Pos(), "%s needs a reason", strings.TrimSpace(unordered))
+				continue
+			}
+			line := c.fset.Position(comment.Pos()).Line
+			allowed[line], allowed[line+1] = true, true
+		}
+	}
+	ast.Inspect(f.File, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.RangeStmt:
+			t := info.TypeOf(n.X)
+			switch {
+			case t == nil || t == types.Typ[types.Invalid]:
+				c.fail(n.Pos(), "what this ranges over has no known type")
+			case ranges(t) && !allowed[c.fset.Position(n.Pos()).Line]:
+				c.fail(n.Pos(), "range over a map in a pure room; sort it, or say why the order reaches nothing: %sreason", unordered)
+			}
+		case *ast.Ident:
+			o := info.Uses[n]
+			if o == nil || o.Pkg() == nil || o.Parent() != o.Pkg().Scope() {
+				return true
+			}
+			switch o.Pkg().Path() {
+			case "math/rand/v2":
+				if !random[o.Name()] {
+					c.fail(n.Pos(), "rand.%s in a pure room; only streams that are handed in are allowed", o.Name())
+				}
+			case "maps":
+				if name := o.Name(); (name == "All" || name == "Keys" || name == "Values") && !allowed[c.fset.Position(n.Pos()).Line] {
+					c.fail(n.Pos(), "maps.%s in a pure room; sort it, or say why the order reaches nothing: %sreason", name, unordered)
+				}
+			}
+		}
+		return true
+	})
+}
+
+// ranges tells whether a range over a value of type t follows a map's order.
+func ranges(t types.Type) bool {
+	if p, ok := t.(*types.TypeParam); ok {
+		union, _ := p.Constraint().Underlying().(*types.Interface)
+		for i := range union.NumEmbeddeds() {
+			switch e := union.EmbeddedType(i).(type) {
+			case *types.Union:
+				for k := range e.Len() {
+					if ranges(e.Term(k).Type()) {
+						return true
+					}
+				}
+			default:
+				if ranges(e) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	_, ok := t.Underlying().(*types.Map)
+	return ok
 }

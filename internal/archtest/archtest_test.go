@@ -1,177 +1,136 @@
 package archtest
 
 import (
-	"go/ast"
-	"go/importer"
-	"go/parser"
-	"go/token"
-	"go/types"
-	"io/fs"
-	"path/filepath"
-	"sort"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
-const root = "../.."
-
-// sources returns the non-test files of every package of the module, by path.
-func sources(t *testing.T, fset *token.FileSet) map[string][]*ast.File {
-	t.Helper()
-	out := map[string][]*ast.File{}
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		base := filepath.Base(name)
-		if d.IsDir() && name != root && (strings.HasPrefix(base, ".") && base != ".." || base == "testdata" || base == "results") {
-			return filepath.SkipDir
-		}
-		if d.IsDir() || !strings.HasSuffix(base, ".go") || strings.HasSuffix(base, "_test.go") {
-			return nil
-		}
-		f, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(root, filepath.Dir(name))
-		if err != nil {
-			return err
-		}
-		path := "weir/" + filepath.ToSlash(rel)
-		out[path] = append(out[path], f)
-		return nil
-	})
+// TestRooms holds this module against DESIGN.md's order of rooms.
+func TestRooms(t *testing.T) {
+	found, err := Check(os.DirFS("../.."), "weir", Rooms)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return out
-}
-
-// Imports point left, pure rooms are pure, every package says what it is.
-func TestHouse(t *testing.T) {
-	fset := token.NewFileSet()
-	packages := sources(t, fset)
-	if len(packages) < 15 {
-		t.Fatalf("only %d packages were found", len(packages))
-	}
-	for path, files := range packages {
-		documented := false
-		for _, f := range files {
-			for _, v := range Check(fset, path, f) {
-				t.Error(v)
-			}
-			documented = documented || f.Doc != nil
-		}
-		if !documented {
-			t.Errorf("%s has no package comment", path)
-		}
+	for _, v := range found {
+		t.Error(v)
 	}
 }
 
-// A range over a map has no order, so pure rooms do not have one, but where a
-// comment says why the order does not matter: //weir:unordered reason.
-func TestNoMapOrder(t *testing.T) {
-	fset := token.NewFileSet()
-	packages := sources(t, fset)
-	imports := importer.ForCompiler(fset, "source", nil)
-	checked := map[string]*types.Package{}
-	var load func(path string) (*types.Package, error)
-	load = func(path string) (*types.Package, error) {
-		if p := checked[path]; p != nil {
-			return p, nil
-		}
-		files, ours := packages[path]
-		if !ours {
-			return imports.Import(path)
-		}
-		info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
-		conf := types.Config{Importer: importerFunc(load)}
-		p, err := conf.Check(path, fset, files, info)
-		if err != nil {
-			return nil, err
-		}
-		checked[path] = p
-		if pure(path) {
-			for _, f := range files {
-				excused := excuses(fset, f)
-				ast.Inspect(f, func(n ast.Node) bool {
-					r, ok := n.(*ast.RangeStmt)
-					if !ok {
-						return true
-					}
-					if _, isMap := info.Types[r.X].Type.Underlying().(*types.Map); isMap && !excused[fset.Position(r.Pos()).Line] {
-						t.Errorf("%s: %s ranges over a map; sort the keys, or say //weir:unordered why", fset.Position(r.Pos()), path)
-					}
-					return true
-				})
-			}
-		}
-		return p, nil
-	}
-	var paths []string
-	for path := range packages {
-		if pure(path) {
-			paths = append(paths, path)
-		}
-	}
-	sort.Strings(paths)
-	for _, path := range paths {
-		if _, err := load(path); err != nil {
-			t.Fatal(err)
-		}
-	}
+// source is a fixture: one file of a pure room with what it imports and does.
+func source(imports, body string) string {
+	return "package dataplane\n" + imports + "\n" + body + "\n"
 }
 
-// excuses are the lines below which a comment stands that excuses a range.
-func excuses(fset *token.FileSet, f *ast.File) map[int]bool {
-	out := map[int]bool{}
-	for _, g := range f.Comments {
-		for _, c := range g.List {
-			if strings.HasPrefix(c.Text, "//weir:unordered ") {
-				out[fset.Position(c.Pos()).Line+1] = true
-			}
-		}
-	}
-	return out
-}
-
-type importerFunc func(string) (*types.Package, error)
-
-func (f importerFunc) Import(path string) (*types.Package, error) { return f(path) }
-
-// The rules catch what they are for.
-func TestRulesCatch(t *testing.T) {
-	for _, c := range []struct{ path, source, want string }{
-		{"weir/packet", `package packet; import "weir/sim"`, "not to its left"},
-		{"weir/p4abc", `package p4abc; import "weir/hpcc"`, "not to its left"},
-		{"weir/fabric", `package fabric; import "weir/transport"`, "not to its left"},
-		{"weir/unit", `package unit; import "weir/packet"`, "not to its left"},
-		{"weir/topology", `package topology; import "weir/scheme"`, "may import [unit packet]"},
-		{"weir/garage", `package garage`, "not in archtest's table"},
-		{"weir/unit", `package unit; import "weir/garage"`, "not in archtest's table"},
-		{"weir/p4abc", `package p4abc; import "time"`, "pure room"},
-		{"weir/sim", `package sim; import "sync"`, "pure room"},
-		{"weir/dataplane", `package dataplane; import "gonum.org/v1/plot"`, "modules of others"},
-		{"weir/dataplane/tm", `package tm; func f() { go f() }`, "goroutine"},
-		{"weir/fabric", `package fabric; var c chan int`, "channel"},
-		{"weir/fabric", `package fabric; func f() { select {} }`, "select"},
-		{"weir/unit", `package unit; import "math/rand/v2"; var x = rand.IntN(3)`, "global source"},
-		{"weir/unit", `package unit; import "math/rand"`, "pure room"},
-		{"weir/report", `package report; import "weir/internal/testutil"`, "for tests"},
+func TestCheckCatches(t *testing.T) {
+	const room = "dataplane/x.go"
+	for _, c := range []struct {
+		name, file, src string
+		want            string // part of the only violation; "" for none
+	}{
+		{"clean", room, source(`import ("fmt"; "net/netip"; "embed"; "io/fs"; "weir/unit"; "weir/dataplane/tm")`,
+			`var _, _, _ = fmt.Sprint, netip.Addr{}, unit.Y; var _ = tm.X; var _ embed.FS; var _ fs.FS`), ""},
+		{"right", room, source(`import _ "weir/sim"`, ""), "room dataplane may not import room sim"},
+		{"right in a folder below", "dataplane/ecmp/x.go", "package ecmp\nimport _ \"weir/experiment\"\n", "dataplane may not import room experiment"},
+		{"same braces", room, source(`import _ "weir/cc"`, ""), "dataplane may not import room cc"},
+		{"papers", "p4abc/x.go", "package p4abc\nimport _ \"weir/hpcc\"\n", "p4abc may not import room hpcc"},
+		{"trace from the same braces", room, source(`import _ "weir/trace"`, ""), ""},
+		{"unlisted folder", "helpers/x.go", "package helpers\n", `folder "helpers" is in no room`},
+		{"root folder", "x.go", "package weir\n", `folder "." is in no room`},
+		{"unlisted import", room, source(`import _ "weir/helpers"`, ""), "weir/helpers is in no room"},
+		{"prefix is not a room", "simulator/x.go", "package simulator\n", "in no room"},
+		{"left of experiment", "experiment/x.go", "package experiment\nimport (_ \"weir/sim\"; _ \"os\"; _ \"example.org/yaml\")\n", ""},
+		{"experiment to report", "experiment/x.go", "package experiment\nimport _ \"weir/report\"\n", "experiment may not import room report"},
+		{"cmd", "cmd/weir/x.go", "package main\nimport (_ \"weir/bench\"; _ \"weir/unit\")\n", ""},
+		{"module", room, source(`import _ "example.org/set"`, ""), "standard library only"},
+		{"module in sim", "sim/x.go", "package sim\nimport _ \"example.org/set\"\n", "standard library only"},
+		{"module in a test", "dataplane/x_test.go", source(`import _ "example.org/set"`, ""), "standard library only"},
+		{"time", room, source(`import _ "time"`, ""), "may not import time"},
+		{"time in unit", "unit/x.go", "package unit\nimport _ \"time\"\nvar X int\n", ""},
+		{"time in sim", "sim/x.go", "package sim\nimport _ \"time\"\n", "may not import time"},
+		{"sync", room, source(`import _ "sync"`, ""), "may not import sync"},
+		{"atomic", room, source(`import _ "sync/atomic"`, ""), "may not import sync/atomic"},
+		{"os", room, source(`import _ "os"`, ""), "may not import os"},
+		{"net", room, source(`import _ "net"`, ""), "may not import net"},
+		{"http", room, source(`import _ "net/http"`, ""), "may not import net/http"},
+		{"log", room, source(`import _ "log/slog"`, ""), "may not import log/slog"},
+		{"runtime", room, source(`import _ "runtime"`, ""), "may not import runtime"},
+		{"unsafe", room, source(`import _ "unsafe"`, ""), "may not import unsafe"},
+		{"rand v1", room, source(`import _ "math/rand"`, ""), "may not import math/rand"},
+		{"rand stream", room, source(`import "math/rand/v2"`, `func f() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }; func g(r *rand.Rand) int { return r.IntN(3) }`), ""},
+		{"rand global", room, source(`import "math/rand/v2"`, `func f() int { return rand.IntN(3) }`), "rand.IntN"},
+		{"rand global renamed", room, source(`import chance "math/rand/v2"`, `func f() float64 { return chance.Float64() }`), "rand.Float64"},
+		{"dot import", room, source(`import . "math"`, `var _ = Pi`), "dot import"},
+		{"go", room, source("", `func f() { go f() }`), "go statement"},
+		{"chan", room, source("", `func f(c chan int) {}`), "channel"},
+		{"select", room, source("", `func f() { select {} }`), "select"},
+		{"map", room, source("", `func f(m map[int]int) (n int) { for k := range m { n += k }; return }`), "range over a map"},
+		{"named map", room, source(`import "weir/unit"`, `func f(m unit.Table) { for range m {} }`), "range over a map"},
+		{"map behind a call", room, source("", `type t map[int]int; func (t) g() t { return nil }; func f(m t) { for range m.g() {} }`), "range over a map"},
+		{"map as a type parameter", room, source("", `func f[M ~map[int]V, V any](m M) { for range m {} }`), "range over a map"},
+		{"map in a constraint", room, source("", `type c interface { ~map[int]int }; func f[M c](m M) { for range m {} }`), "range over a map"},
+		{"maps.Keys", room, source(`import "maps"`, `func f(m map[int]int) { for range maps.Keys(m) {} }`), "maps.Keys"},
+		{"map with a reason", room, source("", "func f(m map[int]int) (n int) {\n//weir:unordered a sum\nfor k := range m { n += k }\nreturn }"), ""},
+		{"map with a reason in line", room, source("", "func f(m map[int]int) (n int) {\nfor k := range m { //weir:unordered a sum\nn += k }\nreturn }"), ""},
+		{"reason is missing", room, source("", "func f(s []int) {\n//weir:unordered\nfor range s {}\n}"), "needs a reason"},
+		{"unknown type", room, source("", `func f() { for range nothing {} }`), "no known type"},
+		{"slice", room, source("", `func f(s []int) { for range s {}; for range 3 {} }`), ""},
+		{"test of a pure room", "dataplane/x_test.go", source(`import ("sync"; "weir/sim")`, `func f(m map[int]sync.Mutex) { go sim.F(); for range m {} }`), ""},
+		{"impure room", "experiment/x.go", "package experiment\nimport \"sync\"\nfunc f(m map[int]sync.Mutex) { go f(nil); for range m {} }\n", ""},
+		{"other build", "dataplane/x_windows.go", source("", `func f() { go f() }`), "go statement"},
+		{"ignored folder", "dataplane/testdata/x.go", source(`import _ "time"`, ""), ""},
 	} {
-		fset := token.NewFileSet()
-		f, err := parser.ParseFile(fset, "x.go", c.source, 0)
-		if err != nil {
-			t.Fatal(err)
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			fsys := fstest.MapFS{
+				"unit/unit.go":       {Data: []byte("package unit\nvar Y int\ntype Table map[int]int\n")},
+				"dataplane/tm/tm.go": {Data: []byte("package tm\nvar X int\n")},
+				c.file:               {Data: []byte(c.src)},
+			}
+			found, err := Check(fsys, "weir", Rooms)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.want == "" {
+				if len(found) > 0 {
+					t.Errorf("found %v", found)
+				}
+				return
+			}
+			if len(found) != 1 || !strings.Contains(found[0].Msg, c.want) || found[0].At.Filename != c.file {
+				t.Errorf("found %v, want one with %q in %s", found, c.want, c.file)
+			}
+		})
+	}
+}
+
+// The table itself: names occur once, rows are known, and an arrow points to a row above.
+func TestTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range Rooms {
+		for _, name := range strings.Fields(r.Imports) {
+			if name != Above && !seen[name] {
+				t.Errorf("%s imports %s, which is no row above it", r.Name, name)
+			}
 		}
-		if got := strings.Join(Check(fset, c.path, f), "\n"); !strings.Contains(got, c.want) {
-			t.Errorf("%s: %s\ngives %q, want %q", c.path, c.source, got, c.want)
+		if seen[r.Name] {
+			t.Errorf("%s is here twice", r.Name)
+		}
+		seen[r.Name] = true
+		if r.Pure && r.Modules {
+			t.Errorf("%s is pure and may import modules", r.Name)
 		}
 	}
-	fset := token.NewFileSet()
-	f, _ := parser.ParseFile(fset, "x.go", `package sim; import ("weir/fabric"; "math/rand/v2"; "net/netip"); var r = rand.New(rand.NewPCG(1, 2))`, 0)
-	if got := Check(fset, "weir/sim", f); got != nil {
-		t.Errorf("a clean file: %v", got)
+}
+
+func ExampleCheck() {
+	fsys := fstest.MapFS{
+		"unit/time.go":   {Data: []byte("package unit\n")},
+		"cc/cubic/cc.go": {Data: []byte("package cubic\nimport \"time\"\nvar start = time.Now()\n")},
 	}
+	found, err := Check(fsys, "weir", Rooms)
+	fmt.Println(found, err)
+	// Output: [cc/cubic/cc.go:2:8: room cc is pure and may not import time] <nil>
 }

@@ -1,4 +1,4 @@
-// Package archtest holds the rules of the house that a compiler does not: which
-// room may import which, and what the pure rooms must not use. Its test reads the
-// sources.
+// Package archtest checks by parsing the sources that imports point left only,
+// and that what is left of the drivers is pure: no clock, goroutine, channel,
+// lock, file or global chance, and no order of a map that reaches a result.
 package archtest
