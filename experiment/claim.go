@@ -155,6 +155,8 @@ func (s *Spec) decodeWhere(d *decoder, c *claim, w *tree) {
 	for _, k := range w.keys {
 		cond := condition{key: k.name}
 		switch {
+		case !contains(sweepKeys(s.root), k.name):
+			continue
 		case k.value.kind == list:
 			allowed := map[string]bool{}
 			for _, x := range k.value.items {

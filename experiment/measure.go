@@ -42,11 +42,12 @@ func Measures() [][2]string {
 func (d *decoder) measureList(root *tree, p *point) {
 	t := root.get("measure")
 	if t == nil {
-		t = &tree{place: root.place, kind: list, from: "default: ours", items: []*tree{{place: root.place, text: "goodput"}}}
-		root.set("measure", t)
+		kept := &tree{place: root.place, kind: list, from: "default: ours", items: []*tree{{place: root.place, text: "goodput"}}}
 		if root.orig != nil && root.orig.get("measure") == nil {
-			root.orig.set("measure", copyTree(t))
+			root.orig.set("measure", kept)
 		}
+		t = copyTree(kept)
+		root.set("measure", t)
 	}
 	if t.kind != list {
 		d.fail(t.place, "[goodput, {queue: {port: s1->server}}]", "measure is a list")
@@ -55,12 +56,7 @@ func (d *decoder) measureList(root *tree, p *point) {
 	for _, x := range t.items {
 		var m measure
 		var options *tree
-		if x.kind == scalar {
-			m.name, options = x.text, &tree{place: x.place, kind: mapping}
-		} else {
-			m.name, options = d.named(x, "measure")
-		}
-		if options == nil {
+		if m.name, options = d.named(x, "measure"); options == nil {
 			continue
 		}
 		switch m.name {

@@ -200,8 +200,12 @@ func parseTree(c *collector, file string, data []byte) (t *tree) {
 		c.fail(at, "", "this is not YAML: %s", msg)
 		return nil
 	}
-	if len(f.Docs) != 1 || f.Docs[0].Body == nil {
-		c.fail(place{file, 1, 1}, "one document", "the file has %d YAML documents, or an empty one", len(f.Docs))
+	switch {
+	case len(f.Docs) > 1:
+		c.fail(place{file, 1, 1}, "one", "the file has %d YAML documents", len(f.Docs))
+		return nil
+	case len(f.Docs) == 0 || f.Docs[0].Body == nil:
+		c.fail(place{file, 1, 1}, "", "the file is empty")
 		return nil
 	}
 	return c.convert(file, f.Docs[0].Body, 0)
@@ -328,7 +332,7 @@ func quote(s string, force bool) string {
 func nearest(s string, words []string) string {
 	best, least := "", max(2, len(s)/3)+1
 	for _, w := range words {
-		if d := distance(strings.ToLower(s), strings.ToLower(w)); d < least {
+		if d := distance(strings.ToLower(s), strings.ToLower(w)); d < least && d < len(s) {
 			best, least = w, d
 		}
 	}

@@ -1,0 +1,126 @@
+package experiment
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+const claimSpec = small + smallTraffic + `switch: [forward]
+sweep: {rate: [1Mbps, 2Mbps, 4Mbps]}
+measure: [goodput, jain, {queue: {port: s->c}}]
+`
+
+// judged gives a claim its verdict over made-up runs: goodput.a of seed k at point i.
+func judged(t *testing.T, repeat, claim string, a [][]float64) Claim {
+	t.Helper()
+	text := strings.Replace(claimSpec, "repeat: 2", "repeat: "+repeat, 1) + "expect:\n  - {id: x, says: y, " + claim + "}\n"
+	s := load(t, text, Options{})
+	var runs []*Run
+	for k, r := range s.Runs() {
+		i, seed := k/s.Repeat, k%s.Repeat
+		if i >= len(a) || seed >= len(a[i]) {
+			continue
+		}
+		runs = append(runs, &Run{Seed: r.Seed, Point: r.Point, Measures: []Measured{
+			{Name: "goodput", Unit: "bps", Groups: []Grouped{{"a", a[i][seed]}, {"b", 10}}}, {Name: "jain", Value: 0.5}}})
+	}
+	return s.judge(runs)[0]
+}
+
+// TestVerdicts: the interval over seeds lies on one side of the bound, or crosses it;
+// and, or, not are Kleene's; every point must hold.
+func TestVerdicts(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		name, repeat, claim string
+		a                   [][]float64
+		want                Verdict
+		n                   int
+		measured            string // a part of it
+	}{
+		{"one seed decides", "1", "that: goodput.a < 5", [][]float64{{1}, {2}, {4}}, Holds, 3, "rate=4Mbps: goodput.a = 4 < 5"},
+		{"one seed fails", "1", "that: goodput.a < 4", [][]float64{{1}, {2}, {4}}, Fails, 3, "rate=4Mbps: goodput.a = 4 < 4"},
+		{"or equal", "1", "that: goodput.a <= 4", [][]float64{{1}, {2}, {4}}, Holds, 3, ""},
+		{"interval inside", "3", "that: goodput.a < 5", [][]float64{{1, 2, 3}, {1, 2, 3}, {2, 2, 2}}, Holds, 9, ""},
+		// t(2, 0.975) = 4.303: mean 2, sd 1, half width 4.303/√3 = 2.484
+		{"interval crosses", "3", "that: goodput.a < 4", [][]float64{{1, 2, 3}, {1, 1, 1}, {2, 2, 2}}, Undecided, 9, "rate=1Mbps: goodput.a = 2 < 4 (difference -2 ± 2.484)"},
+		{"interval outside", "3", "that: goodput.a < 4", [][]float64{{1, 2, 3}, {7, 8, 9}, {2, 2, 2}}, Fails, 9, "rate=2Mbps: goodput.a = 8 < 4"},
+		{"false and undecided is false", "3", "that: goodput.a < 4 and goodput.a > 9", [][]float64{{1, 2, 3}, {1, 2, 3}, {1, 2, 3}}, Fails, 9, ""},
+		{"true or undecided is true", "3", "that: goodput.a < 4 or goodput.a < 9", [][]float64{{1, 2, 3}, {1, 2, 3}, {1, 2, 3}}, Holds, 9, ""},
+		{"false or undecided", "3", "that: goodput.a < 4 or goodput.a > 9", [][]float64{{1, 2, 3}, {1, 2, 3}, {1, 2, 3}}, Undecided, 9, ""},
+		{"not undecided", "3", "that: not (goodput.a < 4)", [][]float64{{1, 2, 3}, {1, 2, 3}, {1, 2, 3}}, Undecided, 9, ""},
+		{"not", "1", "that: not (goodput.a < 1)", [][]float64{{1}, {2}, {4}}, Holds, 3, ""},
+		{"a chain", "1", "that: 0 < goodput.a < 3", [][]float64{{1}, {2}, {4}}, Fails, 3, "goodput.a = 4 < 3"},
+		{"differences are paired by seed", "3", "that: goodput.a + 1 > goodput.a", [][]float64{{1, 50, 900}, {1, 2, 3}, {1, 2, 3}}, Holds, 9, ""},
+		{"where value", "1", "where: {rate: 2Mbps}, that: goodput.a == 2", [][]float64{{1}, {2}, {4}}, Holds, 1, ""},
+		{"where list", "1", "where: {rate: [1Mbps, 4Mbps]}, that: goodput.a != 2", [][]float64{{1}, {2}, {4}}, Holds, 2, ""},
+		{"where comparison", "1", "where: {rate: \">= 0.002Gbps\"}, that: goodput.a >= 2", [][]float64{{1}, {2}, {4}}, Holds, 2, ""},
+		{"where expression", "1", "where: rate > 1Mbps and rate < 4Mbps, that: goodput.a == 2", [][]float64{{1}, {2}, {4}}, Holds, 1, ""},
+		{"sweep key is a number", "1", "that: goodput.a == rate / 1Mbps", [][]float64{{1}, {2}, {4}}, Holds, 3, ""},
+		{"units", "1", "that: goodput.a <= 50% * 8bps", [][]float64{{1}, {2}, {4}}, Holds, 3, ""},
+		{"along rises", "1", "along: rate, that: next.goodput.a > goodput.a and next.rate > rate", [][]float64{{1}, {2}, {4}}, Holds, 3, ""},
+		{"along does not rise", "1", "along: rate, that: next.goodput.a > goodput.a", [][]float64{{1}, {2}, {1}}, Fails, 3, "rate=2Mbps: next.goodput.a = 1 > 2"},
+		{"along is bounded by where", "1", "where: {rate: \"<= 2Mbps\"}, along: rate, that: next.goodput.a > goodput.a", [][]float64{{1}, {2}, {1}}, Holds, 2, ""},
+		{"not defined", "1", "that: goodput.a > 0", [][]float64{{1}, {nan}, {4}}, Undecided, 3, "not defined"},
+		{"division by zero is beyond every bound", "3", "that: goodput.b / goodput.a > 5", [][]float64{{1, 1, 1}, {0, 0, 0}, {1, 1, 1}}, Holds, 9, ""},
+		{"a run is missing", "1", "that: goodput.a > 0", [][]float64{{1}, {2}}, Undecided, 2, "missing"},
+		{"a missing run does not save a claim", "1", "that: goodput.a > 1", [][]float64{{1}, {2}}, Fails, 2, ""},
+		{"nothing ran", "1", "that: goodput.a > 1", nil, Undecided, 0, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := judged(t, c.repeat, c.claim, c.a)
+			if got.Verdict != c.want || got.N != c.n || !strings.Contains(got.Measured, c.measured) {
+				t.Errorf("got %s over %d runs: %s; want %s over %d: %s", got.Verdict, got.N, got.Measured, c.want, c.n, c.measured)
+			}
+		})
+	}
+}
+
+// TestClaimWithoutPoint: a quick run may leave nothing that bears on a claim.
+func TestClaimWithoutPoint(t *testing.T) {
+	text := claimSpec + "quick: {rate: [1Mbps, 4Mbps]}\nexpect:\n  - {id: x, says: y, where: {rate: 2Mbps}, that: jain > 0}\n"
+	s := load(t, text, Options{Quick: true})
+	if c := s.judge(nil)[0]; c.Verdict != Undecided || !strings.Contains(c.Measured, "no point") {
+		t.Errorf("got %+v", c)
+	}
+	wrong(t, claimSpec+"expect:\n  - {id: x, says: y, where: {rate: \"> 9Mbps\"}, that: jain > 0}\n", Options{})
+}
+
+// TestUnits: quantities in expressions become numbers in base units; words in quotes
+// and the modulo operator stay.
+func TestUnits(t *testing.T) {
+	for in, want := range map[string]string{
+		"abs(x - 23.9Mbps) <= 4Mbps": "abs(x - 23900000) <= 4000000",
+		"x<=10%":                     "x<=0.1",
+		"97% * 50Mbps * 1448 / 1490": "0.97 * 50000000 * 1448 / 1490",
+		"5ms+3ms+2us":                "0.005+0.003+0.000002",
+		"10 % 3":                     "10 % 3",
+		"10%3":                       "10%3",
+		"n2s > p99":                  "n2s > p99",
+		"cc == \"5ms\" and x > 5ms":  "cc == \"5ms\" and x > 0.005",
+		"1e9 + 24kB":                 "1e9 + 24000",
+	} {
+		if got := units(in); got != want {
+			t.Errorf("units(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestMeanInterval: Student's t for 95 %, e.g. t(2) = 4.3027, t(9) = 2.2622 (any
+// table of the distribution).
+func TestMeanInterval(t *testing.T) {
+	for _, c := range []struct {
+		x          []float64
+		mean, half float64
+	}{
+		{[]float64{1, 2, 3}, 2, 4.30265273 / math.Sqrt(3)},
+		{[]float64{0, 1, 0, 1, 0, 1, 0, 1, 0, 1}, 0.5, 2.26215716 * math.Sqrt(2.5/9/10)},
+		{[]float64{5, 5}, 5, 0},
+	} {
+		mean, half := MeanInterval(c.x)
+		if math.Abs(mean-c.mean) > 1e-9 || math.Abs(half-c.half) > 1e-7 {
+			t.Errorf("%v: %v ± %v, want %v ± %v", c.x, mean, half, c.mean, c.half)
+		}
+	}
+}

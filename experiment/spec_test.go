@@ -1,0 +1,327 @@
+package experiment
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// golden compares text with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+	}
+}
+
+// TestBadInput: every file of testdata/bad is refused, with the messages in the file
+// beside it: file, line, column, what is wrong, what is allowed.
+func TestBadInput(t *testing.T) {
+	files, _ := filepath.Glob("testdata/bad/*.yaml")
+	if len(files) < 30 {
+		t.Fatalf("%d files", len(files))
+	}
+	for _, f := range files {
+		name := filepath.Base(f)
+		t.Run(strings.TrimSuffix(name, ".yaml"), func(t *testing.T) {
+			data, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = Load(room(), file(name, string(data)), Options{})
+			e, ok := err.(InputErrors)
+			if !ok || len(e) == 0 {
+				t.Fatalf("no input error but %v", err)
+			}
+			for _, x := range e {
+				if x.Line < 1 || x.Column < 1 || x.File == "" {
+					t.Errorf("no place: %+v", x)
+				}
+			}
+			golden(t, strings.TrimSuffix(f, ".yaml")+".txt", err.Error()+"\n")
+		})
+	}
+}
+
+// TestSeveralErrors: errors come together, in the order of the file.
+func TestSeveralErrors(t *testing.T) {
+	e := wrong(t, strings.Replace(small, "rate: 100Mbps, delay: 1ms}\n    - {ends: [b", "rate: 0Mbps, delay: 1}\n    - {ends: [b", 1)+smallTraffic+"switch: [forward]\nsweep: {rate: [1Mbps]}\n", Options{})
+	if len(e) != 2 || e[0].Column >= e[1].Column {
+		t.Errorf("got %v", e)
+	}
+}
+
+// TestExpansion: the first sweep key varies slowest, seeds fastest; run k has
+// seed + k.
+func TestExpansion(t *testing.T) {
+	s := load(t, small+smallTraffic+"seed: 7\nsweep:\n  scheme: {x: {switch: [forward]}, y: {switch: [ecmp]}}\n  rate: [1Mbps, 2Mbps]\n", Options{})
+	var got []string
+	ids := map[string]bool{}
+	for _, r := range s.Runs() {
+		got = append(got, PointName(r.Point)+" "+string(rune('0'+r.Seed)))
+		ids[r.ID("x")] = true
+	}
+	want := "scheme=x rate=1Mbps 7|scheme=x rate=1Mbps 8|scheme=x rate=2Mbps 7|scheme=x rate=2Mbps 8|" +
+		"scheme=y rate=1Mbps 7|scheme=y rate=1Mbps 8|scheme=y rate=2Mbps 7|scheme=y rate=2Mbps 8"
+	if strings.Join(got, "|") != want {
+		t.Errorf("got\n%v\nwant\n%v", strings.Join(got, "|"), want)
+	}
+	if len(ids) != 8 {
+		t.Errorf("%d ids for 8 runs", len(ids))
+	}
+	if r := s.Runs()[0]; r.ID("x") == r.ID("y") {
+		t.Error("the id does not depend on the executable")
+	}
+	if c := s.Runs()[2].Point[1]; !c.IsNum || c.Value != 2e6 || c.Text != "2Mbps" {
+		t.Errorf("got %+v", c)
+	}
+}
+
+// TestSubstitution: $key stands for a plain value anywhere, also where it names a
+// scheme; each point has its own.
+func TestSubstitution(t *testing.T) {
+	s := load(t, small+`traffic: [{name: a, from: $from, to: c, transport: {udp: {rate: $rate}}, start: 0s}]
+switch: [$program]
+sweep: {program: [forward, ecmp], from: [a, b], rate: [1Mbps, 2Mbps]}
+`, Options{})
+	want := []string{"forward", "ecmp"}
+	for i, p := range s.points {
+		if !strings.Contains(p.canonical, "{"+want[i/4]+": {}}") {
+			t.Errorf("point %d: the program is not %s:\n%s", i, want[i/4], p.canonical)
+		}
+		if got := p.network.Nodes[p.flows[0].src].Name; got != []string{"a", "b"}[i/2%2] {
+			t.Errorf("point %d comes from %s", i, got)
+		}
+		if got := p.traffic[0].values.Rate("rate"); int64(got) != int64(1e6)*int64(1+i%2) {
+			t.Errorf("point %d has rate %v", i, got)
+		}
+	}
+	// the transports of a sweep have parameters of their own
+	s = load(t, small+`traffic: [{name: a, from: a, to: c, transport: $t, size: 10kB, start: 0s}]
+switch: [forward]
+sweep: {t: {udp: {traffic: [{name: a, from: a, to: c, transport: udp, rate: 1Mbps, start: 0s}]},
+            window: {traffic: [{name: a, from: a, to: c, transport: {window: {window: 4 packets}}, size: 10kB, start: 0s}]}}}
+`, Options{})
+	if a, b := s.points[0].traffic[0].transport.Name, s.points[1].traffic[0].transport.Name; a != "udp" || b != "window" {
+		t.Errorf("got %s and %s", a, b)
+	}
+	// what a $key names has defaults too, and none is silent
+	s = load(t, small+smallTraffic+"switch: [forward, $aqm]\nsweep: {rate: [1Mbps], aqm: [ecmp, abc]}\n", Options{})
+	for _, p := range s.Parameters() {
+		if strings.HasSuffix(p.Path, "abc.memory") && p.Value == "3s" && p.Source == "default: P4-ABC §6.1.3" {
+			return
+		}
+	}
+	t.Errorf("the default of abc.memory is silent: %v", s.Parameters())
+}
+
+// TestSchedulerOverride: a block replaces a scheduler, it does not mix with it.
+func TestSchedulerOverride(t *testing.T) {
+	load(t, small+smallTraffic+`switch: [forward]
+switches: {"*": {queues: 2, scheduler: strict}}
+sweep: {rate: [1Mbps], scheduler: {strict: {switches: {s: {queues: 2}}}, drr: {switches: {"*": {scheduler: drr}}}}}
+`, Options{})
+}
+
+// TestPointsAreDistinct: points whose specs are the same are still different runs.
+func TestPointsAreDistinct(t *testing.T) {
+	s := load(t, small+smallTraffic+"sweep: {rate: [1Mbps], x: {a: {switch: [forward]}, b: {switch: [forward]}}}\n", Options{})
+	if r := s.Runs(); r[0].ID("") == r[2].ID("") {
+		t.Error("two points share an id")
+	}
+}
+
+// TestInputFilesCount: a run's id depends on the contents of the files that the spec
+// names.
+func TestInputFilesCount(t *testing.T) {
+	const spec = `title: x
+duration: 1ms
+topology: {file: x.topo, format: hpcc}
+switch: [ecmp]
+framing: hpcc
+mtu: 1000 B payload
+traffic: [{name: a, file: x.flow, format: hpcc, transport: {window: {window: 8 packets}}}]
+measure: [fct]
+`
+	id := func(size string) string {
+		fs := fstest.MapFS{
+			"experiments/x.yaml": {Data: []byte(spec)},
+			"experiments/x.topo": {Data: []byte("3 1 2\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n")},
+			"experiments/x.flow": {Data: []byte("1\n0 1 3 100 " + size + " 0.0\n")},
+		}
+		r := room()
+		r.Library = []Library{{Name: "lib", Files: fs}}
+		src, err := r.Open("lib/x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Load(r, src, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Runs()[0].ID("")
+	}
+	if id("1000") == id("2000") || id("1000") != id("1000") {
+		t.Error("the id does not follow the flow file")
+	}
+}
+
+// TestResolved: the resolved spec is the same experiment, and its bytes are stable.
+func TestResolved(t *testing.T) {
+	golden(t, "testdata/resolved.yaml", string(load(t, runnable, Options{}).Resolved()))
+	for _, text := range []string{
+		small + smallTraffic + "switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\nquick: {rate: [1Mbps]}\n",
+		small + smallTraffic + "switches: {\"*\": {programs: [forward, {abc: {aggregates: {10.0.0.1: 20kbps}}}], queues: 2, scheduler: drr}}\nsweep: {rate: [1Mbps]}\nmeasure: [jain, goodput, {queue: {port: s->c}}]\nplot: [{x: rate, y: jain}]\nexpect: [{id: a, says: \"it's: #so\", that: goodput.a < 1.5 * goodput.b}]\n",
+	} {
+		s := load(t, text, Options{})
+		first := s.Resolved()
+		if !bytes.Equal(first, s.Resolved()) || !bytes.Equal(first, load(t, text, Options{}).Resolved()) {
+			t.Error("the bytes are not stable")
+		}
+		again := load(t, string(first), Options{})
+		if !bytes.Equal(first, again.Resolved()) {
+			t.Errorf("resolved again it is different:\n%s\n%s", first, again.Resolved())
+		}
+		if s.Hash() != again.Hash() || s.Runs()[0].ID("x") != again.Runs()[0].ID("x") {
+			t.Error("the resolved spec is another experiment")
+		}
+		if bytes.Contains(first, []byte("quick")) {
+			t.Error("quick stayed")
+		}
+	}
+}
+
+// TestFigure4: p4abc/fig4 of the library is valid; --quick keeps both schemes and both
+// ends; the paper's length is two --set away.
+func TestFigure4(t *testing.T) {
+	r := room()
+	src, err := r.Open("p4abc/fig4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Load(r, src, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(s.Runs()); n != 2*10*3 {
+		t.Errorf("%d runs", n)
+	}
+	quick, err := Load(r, src, Options{Quick: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(quick.Runs()); n != 2*2*1 { // both schemes and both ends
+		t.Errorf("quick has %d runs", n)
+	}
+	paper, err := Load(r, src, Options{Set: []string{"duration=300s", "repeat=10"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(paper.Runs()); n != 2*10*10 || paper.points[0].duration.String() != "300s" {
+		t.Errorf("the paper's has %d runs of %v", n, paper.points[0].duration)
+	}
+	if Estimate(paper.Runs()[0]) < 4*Estimate(s.Runs()[0]) {
+		t.Error("the estimate does not follow the duration")
+	}
+}
+
+// TestSet: --set reaches keys, sweep keys, named entries; its mistakes are errors.
+func TestSet(t *testing.T) {
+	text := small + smallTraffic + "switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\n"
+	seed := uint64(42)
+	s := load(t, text, Options{Set: []string{"rate=3Mbps", "duration=250ms", "traffic.b.rate=1Mbps"}, Seed: &seed})
+	if r := s.Runs(); len(r) != 2 || r[0].Seed != 42 || r[0].Point[0].Text != "3Mbps" {
+		t.Errorf("got %v", r)
+	}
+	if p := s.points[0]; p.duration.String() != "250ms" || p.traffic[1].values.Rate("rate").String() != "1Mbps" {
+		t.Errorf("got %v, %v", p.duration, p.traffic[1].values)
+	}
+	sources := map[string]string{}
+	for _, p := range s.Parameters() {
+		sources[p.Path] = p.Source
+	}
+	for path, want := range map[string]string{"duration": "--set", "warmup": "test.yaml:3", "traffic.b.rate": "--set",
+		"framing": "default: ours: frames without FCS, what Linux counts", "seed": "--seed", "sweep.rate": "--set"} {
+		if sources[path] != want {
+			t.Errorf("%s comes from %q, not %q", path, sources[path], want)
+		}
+	}
+	for _, set := range []string{"durration=1s", "duration", "traffic.b.rat=1Mbps", "traffic.z.rate=1Mbps", "duration=1Mbps", "rate=fast"} {
+		e := wrong(t, text, Options{Set: []string{set}})
+		if e[0].File != "--set "+set && !strings.Contains(e[0].Error(), "--set "+set) {
+			t.Errorf("%s: the error is at %s: %v", set, e[0].File, e)
+		}
+	}
+}
+
+// TestOpen: library names, paths, and the nearest name for what is neither.
+func TestOpen(t *testing.T) {
+	r := room()
+	_, err := r.Open("p4abc/fig5x")
+	if err == nil || !strings.Contains(err.Error(), `did you mean "p4abc/fig4"?`) {
+		t.Errorf("got %v", err)
+	}
+	src, err := r.Open("../p4abc/experiments/fig4.yaml")
+	if err != nil || src.Name != "fig4" {
+		t.Errorf("got %v, %v", src, err)
+	}
+	list := r.Experiments()
+	if len(list) == 0 || list[0].Name != "p4abc/fig4" || list[0].Title == "" || list[0].Paper.Name != "p4-abc" {
+		t.Errorf("got %v", list)
+	}
+}
+
+// FuzzLoad: whatever the file is, it is a spec or an input error with a place, and
+// a spec's resolved form is the same experiment.
+func FuzzLoad(f *testing.F) {
+	files, _ := filepath.Glob("testdata/bad/*.yaml")
+	for _, name := range append(files, "../p4abc/experiments/fig4.yaml") {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Add([]byte(small + smallTraffic + "switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\nquick: {rate: [1Mbps]}\n"))
+	r := room()
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 4000 {
+			return
+		}
+		s, err := Load(r, file("fuzz.yaml", string(data)), Options{})
+		if err != nil {
+			for _, e := range err.(InputErrors) {
+				if e.Line < 1 || e.Column < 1 || e.Msg == "" {
+					t.Fatalf("%+v", e)
+				}
+			}
+			return
+		}
+		if s.Resolved(); len(s.points) > 50 {
+			return
+		}
+		again, err := Load(r, file("resolved.yaml", string(s.Resolved())), Options{})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, s.Resolved())
+		}
+		if !bytes.Equal(s.Resolved(), again.Resolved()) {
+			t.Fatalf("resolved again it is different:\n%s\n%s", s.Resolved(), again.Resolved())
+		}
+	})
+}
