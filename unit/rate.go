@@ -74,6 +74,10 @@ func (s *Serialiser) Next(size int32, continues bool) Time {
 	if !s.packets {
 		hi, lo = bits.Mul64(uint64(size), 8_000_000_000_000)
 	}
+	if hi == 0 && lo <= s.credit { // it ends within the picosecond up to which its predecessor was rounded
+		s.credit -= lo
+		return 0
+	}
 	// ⌈(work − credit) / rate⌉
 	lo, borrow := bits.Sub64(lo, s.credit, 0)
 	hi -= borrow

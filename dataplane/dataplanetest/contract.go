@@ -133,7 +133,7 @@ dropped 2: queue bytes
 			p[1].Queues = 2
 			return with(Setup{Ports: p}, &classifier{})
 		}, []Arrival{
-			{At: 1 * us, Port: 1, Kind: packet.Pause, Class: 1}, {At: 2 * us, Dst: 2, Seq: 1, Payload: pay}, {At: 2 * us, Dst: 2, Seq: 2, Payload: pay},
+			{At: 1 * us, Port: 1, Kind: packet.Pause, Class: 1}, {At: 2 * us, Dst: 2, Seq: 2, Payload: pay}, {At: 2 * us, Dst: 2, Seq: 1, Payload: pay},
 			{At: 9 * us, Port: 1, Kind: packet.Resume, Class: 1},
 		}, `3us port 1 data 2, 125 B, hop limit 63
 10us port 1 data 1, 125 B, hop limit 63
