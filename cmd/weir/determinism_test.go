@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// build makes the binary once; extra are flags of go build.
+func build(t *testing.T, extra ...string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "weir")
+	args := append(append([]string{"build", "-buildvcs=false"}, extra...), "-o", name, ".")
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return name
+}
+
+// results runs an experiment in a process of its own and returns every result file
+// but host.json.
+func results(t *testing.T, binary string, env []string, args ...string) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.Command(binary, append([]string{"run", "p4abc/fig4", "--quick", "--set", "duration=3s", "--out", dir}, args...)...)
+	cmd.Env = append(os.Environ(), env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v %v: %v\n%s", env, args, err, out)
+	}
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == "host.json" {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		rel, _ := filepath.Rel(dir, name)
+		files[rel] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func same(a, b map[string]string) error {
+	for name, x := range a {
+		if y, ok := b[name]; !ok {
+			return fmt.Errorf("%s is missing", name)
+		} else if x != y {
+			return fmt.Errorf("%s differs", name)
+		}
+	}
+	if len(a) != len(b) {
+		return fmt.Errorf("%d files, %d files", len(a), len(b))
+	}
+	return nil
+}
+
+// The promise: the same executable, spec and seed give the same bytes in every
+// result file, whatever --jobs, GOMAXPROCS, GOGC and process.
+func TestSameBytes(t *testing.T) {
+	binary := build(t)
+	want := results(t, binary, nil, "--jobs", "1")
+	if len(want) < 9 { // spec, runs, four runs, report, two plots
+		t.Fatalf("only %d result files", len(want))
+	}
+	for _, c := range []struct {
+		env  []string
+		args []string
+	}{
+		{nil, []string{"--jobs", "1"}},
+		{nil, []string{"--jobs", "2"}},
+		{[]string{"GOMAXPROCS=1"}, []string{"--jobs", "2"}},
+		{[]string{"GOMAXPROCS=2"}, nil},
+		{[]string{"GOGC=1"}, nil},
+		{[]string{"GOGC=off", "GOMAXPROCS=1"}, []string{"--jobs", "4"}},
+	} {
+		if err := same(want, results(t, binary, c.env, c.args...)); err != nil {
+			t.Errorf("%v %v: %v", c.env, c.args, err)
+		}
+	}
+}
