@@ -1,0 +1,76 @@
+package bench_test
+
+import (
+	"testing"
+
+	"weir/bench"
+	"weir/dataplane"
+	"weir/dataplane/ecmp"
+	"weir/experiment"
+	"weir/sim"
+	"weir/transport"
+	"weir/transport/window"
+	"weir/unit"
+)
+
+func registry() *experiment.Registry {
+	return &experiment.Registry{
+		Programs:   []dataplane.Scheme{ecmp.Scheme()},
+		Transports: []transport.Scheme{window.Scheme()},
+		Library:    []experiment.Library{{Name: "bench", Files: bench.Experiments}},
+	}
+}
+
+func permutation(t testing.TB) *sim.Config {
+	t.Helper()
+	src, err := registry().Open("bench/engine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := experiment.Load(registry(), src, experiment.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := spec.Runs()[0].Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// The benchmark's work is what it says: 2,904,000 packet-hops, every flow complete,
+// no drop; and its outcome does not depend on the execution windows. The hash
+// changes only when the model does.
+func TestPermutation(t *testing.T) {
+	const hash = "1f36ba0385655aac"
+	for _, w := range []unit.Time{0, 10 * unit.Microsecond} {
+		c := permutation(t)
+		c.Window = w
+		r, err := sim.Run(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.PacketHops != 2_904_000 || r.End != sim.AllDone || r.Drops != [dataplane.Reasons]uint64{} {
+			t.Errorf("window %v: %d packet-hops, %s, drops %v", w, r.PacketHops, r.End, r.Drops)
+		}
+		if h := bench.FCTHash(r); h[:16] != hash {
+			t.Errorf("window %v: FCTs hash to %s, want %s", w, h[:16], hash)
+		}
+		if per := float64(r.Events) / float64(r.PacketHops); per > 1.5 {
+			t.Errorf("%.2f events a hop", per)
+		}
+	}
+}
+
+func BenchmarkEngine(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		s, err := sim.New(permutation(b))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		s.Run()
+	}
+	b.ReportMetric(2.904*float64(b.N)/b.Elapsed().Seconds(), "Mhops/s")
+}
