@@ -183,7 +183,9 @@ func (g *guarantee) Next(now unit.Time, b *Buffer) (QueueID, unit.Time) {
 		return NoQueue, again
 	}
 	size := float64(b.queues[q].head.Size)
-	g.tokens[q] = max(g.tokens[q]-size, -g.burst)
+	if below != 0 { // what is beyond the guarantee is not paid from it
+		g.tokens[q] -= size
+	}
 	g.room[q] -= size
 	if !g.share[q].Hard {
 		g.room[q] = max(g.room[q], -g.burst)

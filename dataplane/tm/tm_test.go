@@ -1,0 +1,316 @@
+package tm
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"weir/packet"
+	"weir/scheme"
+	"weir/unit"
+)
+
+func fill(b *Buffer, q QueueID, sizes ...int32) {
+	for i, s := range sizes {
+		b.Push(q, &packet.Packet{Size: s, Seq: int64(i)})
+	}
+}
+
+// order serves n packets, as fast as the scheduler allows, and writes the queues.
+func order(s Scheduler, b *Buffer, n int) string {
+	var out strings.Builder
+	for range n {
+		if b.Ready() == 0 {
+			break
+		}
+		q, again := s.Next(0, b)
+		if q == NoQueue {
+			fmt.Fprintf(&out, "-%v ", again)
+			break
+		}
+		p := b.Pop(q)
+		fmt.Fprintf(&out, "%d:%d ", q, p.Size)
+	}
+	return strings.TrimSpace(out.String())
+}
+
+func TestBuffer(t *testing.T) {
+	b := NewBuffer(3, Limit{Packets: 2, Bytes: 1000}, Limit{Packets: 4, Bytes: 1800})
+	if b.Fits(0, 1001) != QueueBytes || b.Fits(0, 1000) != Fits {
+		t.Error("limit in bytes")
+	}
+	fill(&b, 0, 100, 200)
+	if b.Fits(0, 1) != QueuePackets || b.Fits(1, 1) != Fits {
+		t.Error("limit in packets")
+	}
+	fill(&b, 1, 700, 300)
+	if b.Fits(2, 1) != PortPackets {
+		t.Error("the port's limit in packets")
+	}
+	if p := b.PopTail(1); p.Size != 300 || b.Queue(1).Head().Size != 700 {
+		t.Error("the tail is not what came last")
+	}
+	if b.Fits(2, 801) != PortBytes || b.Fits(2, 800) != Fits {
+		t.Error("the port's limit in bytes")
+	}
+	if b.Packets() != 3 || b.Bytes() != 1000 || b.Queue(0).Packets() != 2 || b.Queue(0).Bytes() != 300 || b.Ready() != 0b011 {
+		t.Errorf("%d packets, %d bytes, ready %b", b.Packets(), b.Bytes(), b.Ready())
+	}
+	b.SetPaused(0b001, true)
+	if b.Ready() != 0b010 || b.Waiting() != 0b011 || b.Paused() != 0b001 {
+		t.Error("a paused queue is ready")
+	}
+	b.SetPaused(0b001, false)
+	for _, want := range []int64{0, 1} {
+		if p := b.Pop(0); p.Seq != want {
+			t.Errorf("packet %d leaves, want %d", p.Seq, want)
+		}
+	}
+	if b.Pop(0) != nil || b.PopTail(0) != nil || b.PopTail(1) == nil || b.Packets() != 0 || b.Bytes() != 0 || b.Waiting() != 0 {
+		t.Error("an empty buffer is not empty")
+	}
+}
+
+// Link-layer control frames go first, paused or not, and count as sent.
+func TestPort(t *testing.T) {
+	p := NewPort(NewBuffer(1, Limit{}, Limit{}), NewFIFO(), unit.LinkRate{Bits: unit.Gbps})
+	if f, _, again := p.Next(0); f != nil || again != unit.Never || !p.Idle() {
+		t.Error("an empty port has something to send")
+	}
+	fill(&p.Buffer, 0, 100)
+	p.SetPaused(1, true)
+	if f, _, again := p.Next(0); f != nil || again != unit.Never || !p.Idle() {
+		t.Error("a paused port sends")
+	}
+	p.Control(&packet.Packet{Kind: packet.Pause, Size: 64})
+	p.Control(&packet.Packet{Kind: packet.Resume, Size: 64})
+	for _, want := range []packet.Kind{packet.Pause, packet.Resume} {
+		f, control, _ := p.Next(0)
+		if f == nil || !control || f.Kind != want {
+			t.Fatalf("%+v instead of %v", f, want)
+		}
+		p.Sent(f)
+	}
+	p.SetPaused(1, false)
+	f, control, _ := p.Next(0)
+	p.Sent(f)
+	if control || p.TxBytes() != 228 || p.TxPackets() != 3 || p.Rate().Bits != unit.Gbps {
+		t.Errorf("%d bytes, %d packets", p.TxBytes(), p.TxPackets())
+	}
+}
+
+func TestStrict(t *testing.T) {
+	b := NewBuffer(3, Limit{}, Limit{})
+	fill(&b, 2, 1)
+	fill(&b, 1, 2, 3)
+	fill(&b, 0, 4)
+	if got := order(NewStrict(), &b, 9); got != "0:4 1:2 1:3 2:1" {
+		t.Error(got)
+	}
+}
+
+// Shreedhar and Varghese §3, figure 2's example: quantum 500; a queue with 200, 750,
+// 20 sends only the 200 in its first turn, keeps 300, and sends the rest in its
+// second.
+func TestDRRPaper(t *testing.T) {
+	b := NewBuffer(2, Limit{}, Limit{})
+	fill(&b, 0, 200, 750, 20)
+	fill(&b, 1, 500, 500)
+	if got := order(NewDRR(2, 500), &b, 9); got != "0:200 1:500 0:750 0:20 1:500" {
+		t.Error(got)
+	}
+}
+
+// A queue that runs empty loses its credit; one that is paused keeps its turn's
+// credit but is passed over.
+func TestDRRCredit(t *testing.T) {
+	b := NewBuffer(2, Limit{}, Limit{})
+	d := NewDRR(2, 1000).(*deficit)
+	fill(&b, 0, 100)
+	fill(&b, 1, 900, 900)
+	order(d, &b, 2)
+	if d.counter[0] != 0 {
+		t.Errorf("an empty queue keeps a credit of %d bytes", d.counter[0])
+	}
+	fill(&b, 0, 1000, 1000, 1000)
+	b.SetPaused(1, true)
+	if got := order(d, &b, 1); got != "1:900" {
+		t.Error("paused queues are served:", got)
+	}
+	b.SetPaused(1, false)
+	if got := order(d, &b, 5); got != "0:1000 0:1000 0:1000" {
+		t.Error(got)
+	}
+}
+
+// backlog serves queues that always have packets of random sizes and returns the
+// bytes served of each. check is called after each packet.
+func backlog(t *testing.T, s Scheduler, queues, n int, rate unit.Rate, check func(now unit.Time, served []int64)) (served []int64, now unit.Time) {
+	t.Helper()
+	random := unit.NewRandom(5, "sizes")
+	b := NewBuffer(queues, Limit{}, Limit{})
+	served = make([]int64, queues)
+	top := func() {
+		for q := range queues {
+			for b.Queue(QueueID(q)).Packets() < 2 {
+				fill(&b, QueueID(q), int32(64+random.IntN(1451)))
+			}
+		}
+	}
+	for range n {
+		top()
+		q, again := s.Next(now, &b)
+		if q == NoQueue {
+			if again <= now || again == unit.Never {
+				t.Fatalf("at %v nothing may be sent, again at %v", now, again)
+			}
+			now = again
+			continue
+		}
+		p := b.Pop(q)
+		served[q] += int64(p.Size)
+		now += unit.TransmitTime(unit.Bytes(p.Size), rate)
+		if check != nil {
+			check(now, served)
+		}
+	}
+	return served, now
+}
+
+// Shreedhar and Varghese, theorem on fairness: two backlogged queues' services
+// differ by at most a quantum and two packets, at any time; with weights, by their
+// share.
+func TestDRRFairness(t *testing.T) {
+	backlog(t, NewDRR(4, 1514), 4, 50000, unit.Gbps, func(_ unit.Time, served []int64) {
+		for i := range served {
+			for j := range served {
+				if d := served[i] - served[j]; d > 1514+2*1514 {
+					t.Fatalf("queues %d and %d: %d bytes apart", i, j, d)
+				}
+			}
+		}
+	})
+	served, _ := backlog(t, NewDWRR([]int32{1, 2, 5}, 1514), 3, 80000, unit.Gbps, nil)
+	for q, w := range []float64{1, 2, 5} {
+		if share := float64(served[q]) / float64(served[0]+served[1]+served[2]); math.Abs(share-w/8) > 0.005 {
+			t.Errorf("weight %g of 8 gets %.4f", w, share)
+		}
+	}
+}
+
+// Guarantee and ceiling (BS'19 §4.2: control at most 5 %, mice and elephants 10 %
+// each guaranteed, the rest work conserving).
+func TestGuarantee(t *testing.T) {
+	shares := []Share{{Guarantee: 0.05, Ceiling: 0.05}, {Guarantee: 0.6, Ceiling: 1}, {Guarantee: 0.1, Ceiling: 1}}
+	s, err := NewGuarantee(shares, unit.Gbps, 1514, 3028)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, now := backlog(t, s, 3, 100000, unit.Gbps, nil)
+	total := float64(unit.Gbps.BytesIn(now))
+	for q, want := range []float64{0.05, 0.6 + 0.125, 0.1 + 0.125} { // what is not guaranteed is shared alike
+		if got := float64(served[q]) / total; math.Abs(got-want) > 0.01 {
+			t.Errorf("queue %d gets %.3f of the port, want %.3f", q, got, want)
+		}
+	}
+	if sum := float64(served[0]+served[1]+served[2]) / total; sum < 0.9999 {
+		t.Errorf("the port is used to %.4f only", sum)
+	}
+	// alone, a soft ceiling gives way, a hard one does not
+	for _, hard := range []bool{false, true} {
+		s, err := NewGuarantee([]Share{{Ceiling: 0.05, Hard: hard}}, unit.Gbps, 1514, 3028)
+		if err != nil {
+			t.Fatal(err)
+		}
+		served, now := backlog(t, s, 1, 20000, unit.Gbps, func(now unit.Time, served []int64) {
+			if limit := 0.05*float64(unit.Gbps.BytesIn(now)) + 3028 + 1514; hard && float64(served[0]) > limit {
+				t.Fatalf("at %v: %d bytes, the ceiling allows %.0f", now, served[0], limit)
+			}
+		})
+		share := float64(served[0]) / float64(unit.Gbps.BytesIn(now))
+		if hard && math.Abs(share-0.05) > 0.001 || !hard && share < 0.9999 {
+			t.Errorf("hard %v: %.4f of the port", hard, share)
+		}
+	}
+	// nobody starves: a queue without guarantee beside two with
+	s, err = NewGuarantee([]Share{{Guarantee: 0.45, Ceiling: 1}, {Guarantee: 0.45, Ceiling: 1}, {Ceiling: 1}}, unit.Gbps, 1514, 3028)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, now = backlog(t, s, 3, 50000, unit.Gbps, nil)
+	if share := float64(served[2]) / float64(unit.Gbps.BytesIn(now)); share < 0.03 {
+		t.Errorf("the queue without guarantee gets %.4f", share)
+	}
+	for _, bad := range [][]Share{{{Guarantee: -1, Ceiling: 1}}, {{Guarantee: 0.5, Ceiling: 0.4}}, {{Ceiling: 0}}, {{Guarantee: 0.6, Ceiling: 1}, {Guarantee: 0.6, Ceiling: 1}}, {{Ceiling: math.NaN()}}} {
+		if _, err := NewGuarantee(bad, unit.Gbps, 1514, 3028); err == nil {
+			t.Errorf("%+v is taken", bad)
+		}
+	}
+	if _, err := NewGuarantee([]Share{{Ceiling: 1}}, 0, 1514, 3028); err == nil {
+		t.Error("a port in packets/s is taken")
+	}
+}
+
+func TestSchemes(t *testing.T) {
+	rate := unit.LinkRate{Bits: unit.Gbps}
+	values := map[string]any{"quantum": unit.Bytes(1514), "hard": false, "burst": unit.Bytes(3028),
+		"weights": []scheme.Entry{{Key: "1", Value: 3}}, "guarantees": []scheme.Entry{{Key: "0", Value: 0.5}}, "ceilings": []scheme.Entry{{Key: "1", Value: 0.5}}}
+	for _, s := range Schemes() {
+		if _, err := s.Build(2, rate, scheme.NewValues(s.Name, values)); (err == nil) != (s.Name != "fifo") {
+			t.Errorf("%s with two queues: %v", s.Name, err)
+		}
+		if _, err := s.Build(1, rate, scheme.NewValues(s.Name, values)); (err != nil) != (s.Name == "dwrr" || s.Name == "guarantee") {
+			t.Errorf("%s with one queue and a parameter for the second: %v", s.Name, err)
+		}
+	}
+	if s := Schemes()[1]; s.Name == "dwrr" {
+		bad := map[string]any{"quantum": unit.Bytes(1514), "weights": []scheme.Entry{{Key: "0", Value: 0}}}
+		if _, err := s.Build(1, rate, scheme.NewValues("dwrr", bad)); err == nil {
+			t.Error("a weight of 0 is taken")
+		}
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	g, _ := NewGuarantee([]Share{{Guarantee: 0.1, Ceiling: 1}, {Ceiling: 1}}, unit.Gbps, 1514, 3028)
+	for name, s := range map[string]Scheduler{"drr": NewDRR(2, 1514), "strict": NewStrict(), "guarantee": g} {
+		b := NewBuffer(2, Limit{}, Limit{})
+		fill(&b, 0, 100, 100)
+		fill(&b, 1, 100, 100)
+		now := unit.Time(0)
+		if n := testing.AllocsPerRun(1000, func() {
+			now += unit.Microsecond
+			q, _ := s.Next(now, &b)
+			b.Push(q, b.Pop(q))
+		}); n != 0 {
+			t.Errorf("%s: %g allocations", name, n)
+		}
+	}
+}
+
+func BenchmarkDRR(bench *testing.B) {
+	b := NewBuffer(8, Limit{}, Limit{})
+	for q := range QueueID(8) {
+		fill(&b, q, 1514, 64, 500)
+	}
+	s := NewDRR(8, 1514)
+	for bench.Loop() {
+		q, _ := s.Next(0, &b)
+		b.Push(q, b.Pop(q))
+	}
+}
+
+func ExampleNewStrict() {
+	b := NewBuffer(2, Limit{}, Limit{})
+	b.Push(1, &packet.Packet{Size: 1500})
+	b.Push(0, &packet.Packet{Size: 64})
+	p := NewPort(b, NewStrict(), unit.LinkRate{Bits: unit.Gbps})
+	for !p.Idle() {
+		f, _, _ := p.Next(0)
+		fmt.Println(f.Size)
+	}
+	// Output:
+	// 64
+	// 1500
+}
