@@ -274,7 +274,8 @@ func Claims(claims []experiment.Claim) string {
 	return b.String()
 }
 
-// Ends says how the runs ended, and lists what is unfinished or failed.
+// Ends says how the runs ended, and lists what is unfinished or failed. It does not
+// tell which runs were there before: the same results give the same text.
 func Ends(o *experiment.Outcome) string {
 	var b strings.Builder
 	count := map[string]int{}
@@ -293,16 +294,13 @@ func Ends(o *experiment.Outcome) string {
 	if len(parts) == 0 {
 		b.WriteString("none finished")
 	}
-	if o.Found > 0 {
-		fmt.Fprintf(&b, " (%d of them were there already)", o.Found)
-	}
 	b.WriteString("\n")
 	listed := 0
 	for _, r := range o.Runs {
 		for _, u := range r.Unfinished {
 			if listed++; listed <= 20 {
-				fmt.Fprintf(&b, "unfinished: %s seed %d: flow %d (%s) %s → %s, %d of %d bytes\n",
-					experiment.PointName(r.Point), r.Seed, u.Flow, u.Traffic, u.Src, u.Dst, u.DoneBytes, u.SizeBytes)
+				b.WriteString(Wrap(fmt.Sprintf("unfinished: %s seed %d: flow %d (%s) %s → %s, %d of %d bytes",
+					experiment.PointName(r.Point), r.Seed, u.Flow, u.Traffic, u.Src, u.Dst, u.DoneBytes, u.SizeBytes), Width, "    ") + "\n")
 			}
 		}
 	}

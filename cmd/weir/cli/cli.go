@@ -205,7 +205,7 @@ func (s *showCmd) Run(a *app) error {
 }
 
 func (a *app) showScheme(k kindOf) {
-	fmt.Fprintf(a.stdout, "%s %s: %s\nsource: %s\n\n", k.kind, k.s.Name, k.s.Doc, k.s.Source)
+	fmt.Fprintf(a.stdout, "%s\nsource: %s\n\n", report.Wrap(k.kind+" "+k.s.Name+": "+k.s.Doc, report.Width, "    "), k.s.Source)
 	if len(k.s.Params) == 0 {
 		fmt.Fprintln(a.stdout, "It has no parameters.")
 		return
@@ -357,7 +357,11 @@ func (a *app) tables(o *experiment.Outcome, path string) {
 	if len(o.Claims) > 0 {
 		fmt.Fprintf(a.stdout, "\n%s", report.Claims(o.Claims))
 	}
-	fmt.Fprintf(a.stdout, "\n%s%s\n", report.Ends(o), path)
+	fmt.Fprintf(a.stdout, "\n%s", report.Ends(o))
+	if o.Found > 0 {
+		fmt.Fprintf(a.stdout, "%d of the runs were there already (--fresh runs them again)\n", o.Found)
+	}
+	fmt.Fprintln(a.stdout, path)
 }
 
 func exitCode(o *experiment.Outcome, interrupted, check bool) int {
@@ -427,7 +431,7 @@ func (b *progressBar) show(p experiment.Progress) {
 	const width = 30
 	full := int(p.Share * width)
 	left := "?"
-	if p.Share > 0 {
+	if p.Share > 0.01 {
 		seconds := b.last.Sub(b.start).Seconds() * (1 - p.Share) / p.Share
 		left = fmt.Sprintf("%.0f s left", seconds)
 	}

@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"weir/bench"
+	"weir/dataplane"
+	"weir/dataplane/ecmp"
+	"weir/dataplane/forward"
+	"weir/dataplane/tm"
+	"weir/experiment"
+	"weir/p4abc"
+	"weir/transport"
+	"weir/transport/udp"
+	"weir/transport/window"
+)
+
+func registry() *experiment.Registry {
+	return &experiment.Registry{
+		Programs:   []dataplane.Scheme{p4abc.Scheme(), ecmp.Scheme(), forward.Scheme()},
+		Schedulers: tm.Schemes(),
+		Transports: []transport.Scheme{udp.Scheme(), window.Scheme()},
+		Library:    []experiment.Library{{Name: "bench", Files: bench.Experiments}, {Name: "p4abc", Files: p4abc.Experiments}},
+	}
+}
+
+// weir runs a command line and returns what it gave.
+func weir(args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	code = Run(registry(), args, &out, &errs, false)
+	return code, out.String(), errs.String()
+}
+
+// small is a quick experiment whose claim a fails and whose claim b holds.
+const small = `title: small
+duration: 200ms
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links: [{ends: [a, s], rate: 10Mbps, delay: 1ms}, {ends: [s, b], rate: 10Mbps, delay: 1ms, buffer: 9 packets}]
+switch: [forward]
+traffic: [{name: x, from: a, to: b, transport: udp, rate: $rate, start: 0s}]
+sweep: {rate: [1Mbps, 5Mbps]}
+measure: [goodput]
+plot: [{x: rate, y: goodput}]
+expect:
+  - {id: a, says: more than is sent, that: goodput.x > 2 * rate}
+  - {id: b, says: something, that: goodput.x > 0}
+`
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "small.yaml")
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// Exit codes as the README has them.
+func TestExitCodes(t *testing.T) {
+	file, out := write(t, small), t.TempDir()
+	stuck := strings.NewReplacer("transport: udp, rate: $rate, start: 0s", "transport: window, window: $rate, size: 1MB, start: 0s",
+		"[1Mbps, 5Mbps]", "[3 packets]", "duration: 200ms", "duration: 60s", "delay: 1ms, buffer", "delay: 1ms, loss: 99.99999%, buffer",
+		"goodput.x > 2 * rate", "goodput.x > 5").Replace(small)
+	for _, c := range []struct {
+		code int
+		args string
+		err  string // in stderr
+	}{
+		{0, "run " + file + " --out " + out, ""},
+		{3, "run " + file + " --check --out " + out, ""},
+		{2, "run nosuch", "there is no such experiment"},
+		{2, "run p4abc/fig9", `did you mean "p4abc/fig4"`},
+		{2, "run " + file + " --bogus", "unknown flag --bogus"},
+		{2, "run " + file + " --on moon", "--on"},
+		{2, "run " + file + " --jobs -1", "--jobs"},
+		{2, "run " + file + " --set nothing", "key=value"},
+		{2, "run " + file + " --set durration=1s", `did you mean "duration"`},
+		{2, "frobnicate", "unexpected argument"},
+		{2, "list cheese", "must be one of"},
+		{2, "check " + write(t, strings.Replace(small, "[a, s]", "[a, a]", 1)), "small.yaml:6:"},
+		{1, "run " + write(t, stuck) + " --out " + out, ""},
+		{0, "--help", ""},
+		{0, "version", ""},
+	} {
+		code, _, errs := weir(strings.Fields(c.args)...)
+		if code != c.code || !strings.Contains(errs, c.err) {
+			t.Errorf("weir %s: exit code %d, want %d; %s", c.args, code, c.code, errs)
+		}
+	}
+}
+
+// A run leaves what the README says, prints tables to stdout and nothing to stderr
+// when that is no terminal; a second one finds the runs; --json is one document.
+func TestRun(t *testing.T) {
+	file, out := write(t, small), t.TempDir()
+	code, stdout, stderr := weir("run", file, "--out", out)
+	if code != 0 || stderr != "" || !strings.Contains(stdout, "fails      a (n = 2)") || !strings.Contains(stdout, "holds      b (n = 2)") || !strings.Contains(stdout, "2 runs: 2 time up") {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	dirs, _ := filepath.Glob(filepath.Join(out, "small-*"))
+	if len(dirs) != 1 {
+		t.Fatalf("folders %v", dirs)
+	}
+	for _, f := range []string{"spec.yaml", "runs.json", "host.json", "report.html", "plots/1-goodput-over-rate.svg"} {
+		if _, err := os.Stat(filepath.Join(dirs[0], f)); err != nil {
+			t.Error(err)
+		}
+	}
+	_, again, _ := weir("run", file, "--out", out)
+	if !strings.Contains(again, "2 of the runs were there already") {
+		t.Errorf("finished runs are not found:\n%s", again)
+	}
+	_, fresh, _ := weir("run", file, "--out", out, "--fresh")
+	if strings.Contains(fresh, "already") {
+		t.Error("--fresh finds runs")
+	}
+	code, doc, _ := weir("run", file, "--out", out, "--json")
+	var d struct {
+		Experiment, World string
+		Runs              []struct {
+			ID       string
+			Seed     int
+			Point    map[string]string
+			End      struct{ Reason string }
+			Measures map[string]map[string]float64
+		}
+		Claims []struct{ ID, Says, Measured, Verdict string }
+	}
+	if err := json.Unmarshal([]byte(doc), &d); err != nil || code != 0 {
+		t.Fatalf("%v\n%s", err, doc)
+	}
+	if d.Experiment != "small" || d.World != "sim" || len(d.Runs) != 2 || d.Runs[1].Point["rate"] != "5Mbps" || d.Runs[1].End.Reason != "time up" ||
+		d.Runs[1].Measures["goodput_bps"]["x"] < 4.7e6 || len(d.Claims) != 2 || d.Claims[0].Verdict != "fails" {
+		t.Errorf("%+v", d)
+	}
+	saved, _ := os.ReadFile(filepath.Join(dirs[0], "runs.json"))
+	if string(saved) != doc {
+		t.Error("runs.json is not what --json prints")
+	}
+	// the resolved spec is an experiment, and the same one
+	code, resolved, errs := weir("check", filepath.Join(dirs[0], "spec.yaml"))
+	if code != 0 || !strings.Contains(resolved, "is valid: 2 runs") {
+		t.Errorf("spec.yaml: %s%s", resolved, errs)
+	}
+}
+
+// Lists and shows fit a terminal, are sorted, and hide no default.
+func TestShow(t *testing.T) {
+	for _, args := range []string{"list", "list schemes", "list measures", "list workloads", "list topologies", "show p4abc/fig4", "show abc", "show udp", "show guarantee",
+		"check p4abc/fig4 --quick", "--help", "run --help", "show window"} {
+		code, out, errs := weir(strings.Fields(args)...)
+		if code != 0 || out == "" {
+			t.Errorf("weir %s: exit code %d, %s", args, code, errs)
+		}
+		for _, l := range strings.Split(out, "\n") {
+			if utf8.RuneCountInString(l) > 80 {
+				t.Errorf("weir %s: %d columns: %s", args, utf8.RuneCountInString(l), l)
+			}
+		}
+	}
+	_, out, _ := weir("list")
+	if !strings.Contains(out, "p4abc/fig4 ") || strings.Index(out, "bench/engine") > strings.Index(out, "p4abc/fig4") {
+		t.Error(out)
+	}
+	_, out, _ = weir("show", "abc")
+	for _, want := range []string{"average_memory", "default 300ms", "P4-ABC §6.1.3", "one of exact, register"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("weir show abc lacks %q:\n%s", want, out)
+		}
+	}
+	_, out, _ = weir("show", "p4abc/fig4", "--set", "duration=300s")
+	for _, want := range []string{"300s", "--set", "gap_jitter", "10%", "default: ours"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("weir show p4abc/fig4 lacks %q:\n%s", want, out)
+		}
+	}
+}
+
+// Warnings go to stderr: senders without jitter lock phase.
+func TestWarning(t *testing.T) {
+	file := write(t, strings.Replace(small, "start: 0s", "start: 0s, gap_jitter: 0%", 1))
+	code, _, errs := weir("check", file)
+	if code != 0 || !strings.Contains(errs, "phase lock") {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+}
+
+// The progress bar, on a terminal only: one line, rewritten and removed.
+func TestProgress(t *testing.T) {
+	var out, errs bytes.Buffer
+	file := write(t, strings.Replace(small, "duration: 200ms", "duration: 300s", 1))
+	if code := Run(registry(), []string{"run", file, "--out", t.TempDir()}, &out, &errs, true); code != 0 {
+		t.Fatal(errs.String())
+	}
+	bar := errs.String()
+	if !strings.Contains(bar, "of 2 runs") || strings.Contains(bar, "\n") || !strings.HasSuffix(bar, "\r\x1b[K") {
+		t.Errorf("%q", bar)
+	}
+}
+
+func TestReproduce(t *testing.T) {
+	s := &experiment.Spec{Name: "p4abc/fig4"}
+	got := reproduce(s, strings.Fields("run p4abc/fig4 --jobs 2 --set duration=3s --out x --set=a=$b --quick --seed 9 --json"))
+	if want := "weir run p4abc/fig4 --set duration=3s '--set=a=$b' --quick --seed 9"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func ExampleRun() {
+	code := Run(registry(), []string{"show", "strict"}, os.Stdout, os.Stderr, false)
+	fmt.Println("exit code", code)
+	// Output:
+	// scheduler strict: strict priority, queue 0 first
+	// source: ours
+	//
+	// It has no parameters.
+	// exit code 0
+}
