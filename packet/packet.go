@@ -99,6 +99,16 @@ const (
 	ECN    uint8 = 3 // mask
 )
 
+// TakeHop decrements the hop limit as a router does before it forwards (RFC 1812
+// §5.3.1, RFC 8200 §3). It returns false when nothing is left: the packet must be
+// dropped.
+func (p *Packet) TakeHop() bool {
+	if p.HopLimit > 0 {
+		p.HopLimit--
+	}
+	return p.HopLimit > 0
+}
+
 // A Pool gives and takes packets. It is not safe for concurrent use: each worker
 // of a driver has its own. Packets come zeroed.
 type Pool struct {

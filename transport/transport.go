@@ -31,6 +31,22 @@ type Endpoint interface {
 	Counters() *Counters
 }
 
+// Passive is the part of an Endpoint that sends nothing by itself and has no
+// timer: to be embedded by receivers that only reply or only count.
+type Passive struct{}
+
+// NextSend is never.
+func (Passive) NextSend() unit.Time { return unit.Never }
+
+// Emit is never called.
+func (Passive) Emit(unit.Time, *packet.Packet) {}
+
+// NextTimer is never.
+func (Passive) NextTimer() unit.Time { return unit.Never }
+
+// Advance is never called.
+func (Passive) Advance(unit.Time) {}
+
 // Counters is what an endpoint counts from its start on. Measures over a part
 // of a run are differences of two copies.
 type Counters struct {

@@ -64,11 +64,9 @@ func (e *Program) Name() string { return "ecmp" }
 // Ingress decrements the hop limit, drops the packet when that reaches 0, and
 // chooses among the destination's paths.
 func (e *Program) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	if p.HopLimit <= 1 {
-		p.HopLimit = 0
+	if !p.TakeHop() {
 		return dataplane.Drop(dataplane.HopLimitExceeded)
 	}
-	p.HopLimit--
 	family := 0
 	if p.Version == 6 {
 		family = 1

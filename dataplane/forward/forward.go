@@ -65,11 +65,9 @@ func (f *Program) forget() {
 // Ingress decrements the hop limit, drops the packet when that reaches 0, and
 // looks the destination up.
 func (f *Program) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	if p.HopLimit <= 1 {
-		p.HopLimit = 0
+	if !p.TakeHop() {
 		return dataplane.Drop(dataplane.HopLimitExceeded)
 	}
-	p.HopLimit--
 	if f.version != f.routes.Version() {
 		f.forget()
 	}

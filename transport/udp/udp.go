@@ -194,6 +194,7 @@ func (s *Sender) Counters() *transport.Counters { return &s.counters }
 
 // Receiver counts.
 type Receiver struct {
+	transport.Passive
 	size     unit.Bytes
 	highest  int64      // highest number received
 	seen     [16]uint64 // bit n%1024: number n, of the last 1024, was received
@@ -226,18 +227,6 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	return false
 }
-
-// NextSend is never: the receiver is silent.
-func (r *Receiver) NextSend() unit.Time { return unit.Never }
-
-// Emit is never called.
-func (r *Receiver) Emit(unit.Time, *packet.Packet) {}
-
-// NextTimer is never.
-func (r *Receiver) NextTimer() unit.Time { return unit.Never }
-
-// Advance is never called.
-func (r *Receiver) Advance(unit.Time) {}
 
 // Counters returns what was counted.
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }

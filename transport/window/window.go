@@ -144,6 +144,7 @@ func (s *Sender) Counters() *transport.Counters { return &s.counters }
 
 // Receiver is the receiving half. It takes packets in order only.
 type Receiver struct {
+	transport.Passive
 	expected int64
 	size     int64
 	nacked   int64 // expected when the last NACK was sent: one a gap
@@ -188,18 +189,6 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	p.Data = nil
 	return true
 }
-
-// NextSend is never: the receiver only replies.
-func (r *Receiver) NextSend() unit.Time { return unit.Never }
-
-// Emit is never called.
-func (r *Receiver) Emit(unit.Time, *packet.Packet) {}
-
-// NextTimer is never: every packet is acknowledged at once.
-func (r *Receiver) NextTimer() unit.Time { return unit.Never }
-
-// Advance is never called.
-func (r *Receiver) Advance(unit.Time) {}
 
 // Counters returns what was counted. Finished is when the last byte came.
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }
