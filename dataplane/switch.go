@@ -27,7 +27,7 @@ type Config struct {
 	Random        unit.Random
 	Recirculation Recirculation
 	TrimClass     uint8 // class that trimmed packets move to
-	MinFrame      int32 // least Size of a trimmed packet (Framing's padding and gap)
+	MinFrame      int32 // least Size of a trimmed packet (Framing's padding and gap); 0: none
 }
 
 // Switch is one switch: parser → ingress → traffic manager → egress → deparser.
@@ -313,7 +313,10 @@ func (s *Switch) leave(p *packet.Packet) bool {
 		}
 	}
 	if p.Data != nil {
-		p.Deparse(s.config.Book)
+		if err := p.Deparse(s.config.Book); err != nil { // a program has made what no frame can say
+			s.drop(p, Malformed)
+			return false
+		}
 	}
 	return true
 }

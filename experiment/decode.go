@@ -1183,6 +1183,7 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 	c := &sim.Config{
 		Seed: seed, Network: p.network, Duration: p.warmup + p.duration, Warmup: p.warmup,
 		Switches: p.switches, Hosts: p.book, Sample: p.sample, UntilDone: true,
+		MinFrame: p.framing.Min + p.framing.Extra,
 	}
 	for i, f := range p.flows {
 		tr := &p.traffic[f.traffic]

@@ -622,7 +622,7 @@ func source(t *tree, from string) string {
 	if from != "" {
 		return from
 	}
-	return fmt.Sprintf("%s:%d", t.file, t.line)
+	return fmt.Sprintf("%s:%d", filepath.Base(t.file), t.line) // results say nothing of the machine's folders
 }
 
 // RunSpec is one run of an experiment: a point of its sweep and a seed.

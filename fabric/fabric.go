@@ -130,7 +130,7 @@ func New(c Config) (*Fabric, error) {
 			return nil, fmt.Errorf("fabric: link %d joins nodes %d and %d, there are %d", i, l.From, l.To, len(c.Nodes))
 		case (l.Rate.Bits > 0) == (l.Rate.Packets > 0) || l.Rate.Bits < 0 || l.Rate.Packets < 0:
 			return nil, fmt.Errorf("fabric: link %d: exactly one of bit/s and packets/s must be above 0", i)
-		case l.Delay < 0 || l.Jitter < 0 || !(l.Loss >= 0 && l.Loss < 1):
+		case l.Delay < 0 || l.Jitter < 0 || l.Delay > unit.Never/4 || l.Jitter > unit.Never/4 || !(l.Loss >= 0 && l.Loss < 1):
 			return nil, fmt.Errorf("fabric: link %d: delay %d ps, jitter %d ps or loss %g out of range", i, l.Delay, l.Jitter, l.Loss)
 		case in[[2]int{l.To, int(l.ToPort)}]:
 			return nil, fmt.Errorf("fabric: two links end at port %d of node %d", l.ToPort, l.To)

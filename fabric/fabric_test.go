@@ -334,6 +334,7 @@ func TestBadLinks(t *testing.T) {
 		{[]Link{{From: 0, To: 1, Rate: bits(-5)}}, "exactly one"},
 		{[]Link{{From: 0, To: 1, Rate: bits(1), Delay: -1}}, "out of range"},
 		{[]Link{{From: 0, To: 1, Rate: bits(1), Loss: 1}}, "out of range"},
+		{[]Link{{From: 0, To: 1, Rate: bits(1), Jitter: unit.Never}}, "out of range"},
 		{[]Link{{From: 0, To: 1, Rate: bits(1)}, {From: 0, To: 1, ToPort: 1, Rate: bits(1)}}, "leave port 0"},
 		{[]Link{{From: 0, To: 1, Rate: bits(1)}, {From: 0, To: 1, FromPort: 1, Rate: bits(1)}}, "end at port 0"},
 	} {

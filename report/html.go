@@ -70,6 +70,16 @@ type Drawn struct {
 	SVG   template.HTML // made by SVG, which escapes its texts
 }
 
+// fileName keeps of a text what every file system takes.
+func fileName(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '-'
+	}, text)
+}
+
 // Write makes plots and page in the outcome's folder and returns the page's path.
 func Write(o *experiment.Outcome, p Page) (string, error) {
 	points := Summarise(o.Runs)
@@ -86,7 +96,10 @@ func Write(o *experiment.Outcome, p Page) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		name := fmt.Sprintf("%d-%s.svg", i+1, strings.ReplaceAll(Title(x), " ", "-"))
+		if svg == nil { // no run has a value of it
+			continue
+		}
+		name := fmt.Sprintf("%d-%s.svg", i+1, fileName(Title(x)))
 		if err := os.WriteFile(filepath.Join(dir, name), svg, 0o644); err != nil {
 			return "", err
 		}

@@ -203,11 +203,6 @@ func TestScales(t *testing.T) {
 			t.Errorf("%g %s is shown in %q, want %q", c.most, c.unit, got, c.want)
 		}
 	}
-	for v, want := range map[float64]string{0: "0", 12345: "12345", 123.45: "123.5", 1.234: "1.23", 0.012345: "0.0123", -5.5: "-5.50", math.Inf(1): "–"} {
-		if got := Digits(v); got != want {
-			t.Errorf("%g prints %s, want %s", v, got, want)
-		}
-	}
 }
 
 func ExampleWrap() {

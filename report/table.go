@@ -103,22 +103,46 @@ func scaleFor(unit string, most float64) Scale {
 	return Scale{unit, 1}
 }
 
-// Digits prints a number with about four digits, a dash if it is not defined.
-func Digits(v float64) string {
-	a := math.Abs(v)
+// decimalsFor is how many decimals show the largest value of a column with three
+// or four digits.
+func decimalsFor(most float64) int {
 	switch {
-	case math.IsNaN(v) || math.IsInf(v, 0):
-		return "–"
-	case v == 0:
-		return "0"
-	case a >= 1000:
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	case a >= 100:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	case a >= 1:
-		return strconv.FormatFloat(v, 'f', 2, 64)
+	case most >= 1000 || most == 0:
+		return 0
+	case most >= 100:
+		return 1
+	case most >= 1:
+		return 2
 	}
-	return strconv.FormatFloat(v, 'g', 3, 64)
+	return min(2-int(math.Floor(math.Log10(most))), 12)
+}
+
+// Cell prints a mean with its 95 % interval, both with so many decimals. A value
+// that is not defined is a dash, an exact zero is 0. A mean too small for the
+// decimals has two digits of its own; an interval too small for them is said to be
+// below.
+func Cell(mean, half float64, decimals int) string {
+	if math.IsNaN(mean) || math.IsInf(mean, 0) {
+		return "–"
+	}
+	last := math.Pow(10, -float64(decimals))
+	format, digits := byte('f'), decimals
+	if mean != 0 && math.Abs(mean) < last {
+		format, digits, last = 'g', 2, 0
+	}
+	fixed := func(v float64) string {
+		if v == 0 {
+			return "0"
+		}
+		return strconv.FormatFloat(v, format, digits, 64)
+	}
+	switch {
+	case math.IsNaN(half) || math.IsInf(half, 0):
+		return fixed(mean)
+	case half > 0 && half < last/2:
+		return fixed(mean) + " ± <" + fixed(last)
+	}
+	return fixed(mean) + " ± " + fixed(half)
 }
 
 // column is one column of a results table.
@@ -162,6 +186,7 @@ func columnsOf(points []PointSummary) (keys, values []column) {
 			}
 		}
 		sc := scaleFor(v.Unit, most)
+		decimals := decimalsFor(most * sc.Factor)
 		unit := sc.Unit
 		if unit != "" {
 			unit = "[" + unit + "]"
@@ -171,10 +196,7 @@ func columnsOf(points []PointSummary) (keys, values []column) {
 			cell := "–"
 			if k < len(p.Values) {
 				x := p.Values[k]
-				cell = Digits(x.Mean * sc.Factor)
-				if !math.IsNaN(x.Half) && !math.IsNaN(x.Mean) {
-					cell += " ± " + Digits(x.Half*sc.Factor)
-				}
+				cell = Cell(x.Mean*sc.Factor, x.Half*sc.Factor, decimals)
 			}
 			col.cells = append(col.cells, cell)
 		}

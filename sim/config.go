@@ -20,6 +20,7 @@ type Config struct {
 	Switches  []SwitchConfig // one a node of Network; ignored for hosts
 	Hosts     *packet.Book   // Addr of node i is i+1
 	Flows     []Flow
+	MinFrame  int32     // least bytes that a frame counts, by the run's framing; 0: none
 	Sample    unit.Time // queue lengths are sampled this often from Warmup on; 0: never
 	Window    unit.Time // > 0: execution window to use instead of the shortest link delay (tests)
 	// Wire makes every packet cross every link in wire form: serialised and parsed

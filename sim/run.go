@@ -12,8 +12,8 @@ import (
 	"weir/unit"
 )
 
-// Patience is how long a run with unfinished flows goes on although no endpoint
-// receives anything new: then it ends with NoProgress.
+// Patience is how long a run with unfinished flows goes on, after the last of them
+// has started, although no endpoint receives anything: then it ends with NoProgress.
 const Patience = 10 * unit.Second
 
 // Simulation is one run, made and not yet carried out, or under way.
@@ -167,7 +167,7 @@ func (r *Simulation) newSwitch(node int, links []fabric.Link) (*dataplane.Switch
 	}
 	return dataplane.New(dataplane.Config{
 		Name: name, ID: node, Ports: ports, Programs: programs, Pool: &r.pool, Book: c.Hosts,
-		Random: unit.NewRandom(c.Seed, "switch "+name), Recirculation: sc.Recirculation,
+		Random: unit.NewRandom(c.Seed, "switch "+name), Recirculation: sc.Recirculation, MinFrame: c.MinFrame,
 	})
 }
 
@@ -240,7 +240,12 @@ func (r *Simulation) Run() *Result {
 	end := c.Duration
 	reason := TimeUp
 	stopping := unit.Never // time at which the run will be cut, once that is known
-	watched, watchedAt := int64(0), unit.Time(0)
+	watched, watchedAt, lastStart := int64(0), unit.Time(0), unit.Time(0)
+	for i := range c.Flows {
+		if c.Flows[i].Size > 0 {
+			lastStart = max(lastStart, c.Flows[i].Start)
+		}
+	}
 	stop := func(done unit.Time) bool {
 		if c.Progress != nil {
 			c.Progress(done)
@@ -251,7 +256,7 @@ func (r *Simulation) Run() *Result {
 			return true
 		case c.UntilDone && r.unfinished == 0 && stopping == unit.Never:
 			return true
-		case r.unfinished > 0 && done-watchedAt >= Patience:
+		case r.unfinished > 0 && done-max(watchedAt, lastStart) >= Patience:
 			n := r.received()
 			if n == watched {
 				reason = NoProgress

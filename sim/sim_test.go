@@ -184,6 +184,18 @@ func TestEnds(t *testing.T) {
 	if r.End != NoProgress || len(r.Unfinished) != 8 || r.Time > 30*unit.Second {
 		t.Errorf("no progress: %s at %v, unfinished %v", r.End, r.Time, r.Unfinished)
 	}
+	// but not before the flows have started
+	r = finite(func(c *Config) {
+		for i := range c.Flows {
+			s, rx := window.New(transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(c.Flows[i].Src + 1), Dst: packet.Addr(c.Flows[i].Dst + 1),
+				SrcPort: c.Flows[i].SrcPort, DstPort: 7, Version: 4, Size: 5000, Payload: 1000, Framing: packet.Framings[0], Start: 25 * unit.Second}, 20, unit.Millisecond)
+			c.Flows[i].Sender, c.Flows[i].Receiver, c.Flows[i].Start, c.Flows[i].Size = s, rx, 25*unit.Second, 5000
+		}
+		c.Duration = 60 * unit.Second
+	})
+	if r.End != AllDone || len(r.Unfinished) != 0 {
+		t.Errorf("late flows: %s at %v, unfinished %v", r.End, r.Time, r.Unfinished)
+	}
 	calls := 0
 	r = finite(func(c *Config) {
 		c.Stopped = func() bool { calls++; return calls > 20 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"sort"
 	"strings"
@@ -336,7 +337,7 @@ func (r *runCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	path, err := report.Write(o, report.Page{Command: reproduce(spec, a.args), Version: version()})
+	path, err := report.Write(o, report.Page{Command: reproduce(spec, r.Name, a.args), Version: version()})
 	if err != nil {
 		return err
 	}
@@ -386,9 +387,13 @@ func exitCode(o *experiment.Outcome, interrupted, check bool) int {
 }
 
 // reproduce is the command that gives the same report: the experiment and all
-// that changes it, but not what only changes how it runs.
-func reproduce(spec *experiment.Spec, args []string) string {
-	words := []string{"weir", "run", spec.Name}
+// that changes it, but not what only changes how it runs. A file stands without
+// its folders: results say nothing of the machine.
+func reproduce(spec *experiment.Spec, name string, args []string) string {
+	if name != spec.Name { // not one of the library
+		name = filepath.Base(name)
+	}
+	words := []string{"weir", "run", quoted(name)}
 	for i := 0; i < len(args); i++ {
 		name, _, joined := strings.Cut(args[i], "=")
 		switch name {
@@ -407,10 +412,14 @@ func reproduce(spec *experiment.Spec, args []string) string {
 
 // quoted is a word as a shell needs it.
 func quoted(s string) string {
-	if strings.ContainsAny(s, " '\"$&|;<>()[]{}*?!\\`") {
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	plain := s != ""
+	for _, r := range s {
+		plain = plain && (r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("-_./=:,+%@", r))
 	}
-	return s
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // progressBar is one line on a terminal.
@@ -420,22 +429,27 @@ type progressBar struct {
 	start time.Time
 	last  time.Time
 	shown bool
+	begun bool
+	found int // runs that were there before
 }
 
 func (b *progressBar) show(p experiment.Progress) {
+	if !b.begun {
+		b.begun, b.found = true, p.Done
+	}
 	if now := time.Now(); !b.on || now.Sub(b.last) < 100*time.Millisecond {
 		return
 	} else {
 		b.last = now
 	}
-	const width = 30
+	const width = 24
 	full := int(p.Share * width)
-	left := "?"
+	left := ""
 	if p.Share > 0.01 {
-		seconds := b.last.Sub(b.start).Seconds() * (1 - p.Share) / p.Share
-		left = fmt.Sprintf("%.0f s left", seconds)
+		elapsed := b.last.Sub(b.start).Seconds()
+		left = fmt.Sprintf("  %.1f runs/s  %.0f s left", p.Share*float64(p.Runs-b.found)/elapsed, elapsed*(1-p.Share)/p.Share)
 	}
-	fmt.Fprintf(b.out, "\r\x1b[K[%s%s] %3.0f %%  %d of %d runs  %s", strings.Repeat("#", full), strings.Repeat(".", width-full), 100*p.Share, p.Done, p.Runs, left)
+	fmt.Fprintf(b.out, "\r\x1b[K[%s%s] %3.0f %%  %d of %d runs%s", strings.Repeat("#", full), strings.Repeat(".", width-full), 100*p.Share, p.Done, p.Runs, left)
 	b.shown = true
 }
 
@@ -445,7 +459,8 @@ func (b *progressBar) clear() {
 	}
 }
 
-// executableHash is the SHA-256 of this program's file.
+// executableHash is the SHA-256 of this program's file or, where that cannot be
+// read, of what it knows of its build.
 func executableHash() string {
 	path, err := os.Executable()
 	if err == nil {
@@ -457,7 +472,12 @@ func executableHash() string {
 			}
 		}
 	}
-	return "unknown"
+	build := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		build = info.String()
+	}
+	h := sha256.Sum256([]byte(build))
+	return hex.EncodeToString(h[:])
 }
 
 // version is the module's version or its revision.

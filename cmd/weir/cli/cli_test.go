@@ -146,6 +146,11 @@ func TestRun(t *testing.T) {
 	if string(saved) != doc {
 		t.Error("runs.json is not what --json prints")
 	}
+	// results do not say where the file lies
+	page, err := os.ReadFile(filepath.Join(dirs[0], "report.html"))
+	if err != nil || strings.Contains(string(page), filepath.Dir(file)) || !strings.Contains(string(page), "small.yaml:2") {
+		t.Errorf("the report names the file's folder, or not the file: %v", err)
+	}
 	// the resolved spec is an experiment, and the same one
 	code, resolved, errs := weir("check", filepath.Join(dirs[0], "spec.yaml"))
 	if code != 0 || !strings.Contains(resolved, "is valid: 2 runs") {
@@ -208,9 +213,12 @@ func TestProgress(t *testing.T) {
 }
 
 func TestReproduce(t *testing.T) {
-	s := &experiment.Spec{Name: "p4abc/fig4"}
-	got := reproduce(s, strings.Fields("run p4abc/fig4 --jobs 2 --set duration=3s --out x --set=a=$b --quick --seed 9 --json"))
+	got := reproduce(&experiment.Spec{Name: "p4abc/fig4"}, "p4abc/fig4", strings.Fields("run p4abc/fig4 --jobs 2 --set duration=3s --out x --set=a=$b --quick --seed 9 --json"))
 	if want := "weir run p4abc/fig4 --set duration=3s '--set=a=$b' --quick --seed 9"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	got = reproduce(&experiment.Spec{Name: "two"}, "some where/two.yaml", []string{"--set", "title=it's #1"})
+	if want := `weir run two.yaml --set 'title=it'\''s #1'`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
