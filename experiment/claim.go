@@ -19,10 +19,11 @@ import (
 // claim is one entry of the expect list, decoded.
 type claim struct {
 	Claim
-	where []condition
-	when  *vm.Program // where as an expression over sweep keys; may be nil
-	along string      // sweep key along which neighbours are compared; "" for none
-	that  *truth
+	where   []condition
+	when    *vm.Program // where as an expression over sweep keys; may be nil
+	along   string      // sweep key along which neighbours are compared; "" for none
+	that    *truth
+	written *strings.Replacer // quantities as the file has them
 }
 
 // condition is one key of where.
@@ -305,8 +306,21 @@ func (p *point) shape() map[string][]string {
 	return shape
 }
 
+// literals pairs the numbers that units makes of an expression's quantities with
+// what the file has: a verdict's text shows 40Mbps, not 40000000.
+func literals(text string) *strings.Replacer {
+	var pairs []string
+	for _, m := range literal.FindAllStringSubmatch(text, -1) {
+		if v, ok := number(m[2] + m[3]); ok && v >= 1000 { // shorter numbers may stand for something else
+			pairs = append(pairs, strconv.FormatFloat(v, 'f', -1, 64), m[2]+m[3])
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
 func (s *Spec) decodeThat(d *decoder, c *claim, t *tree) {
 	text := units(d.text(t))
+	c.written = literals(d.text(t))
 	node, err := parser.Parse(text)
 	if err != nil {
 		d.fail(t.place, "goodput.a > 0.5 * goodput.b", "%s", firstLine(err))
@@ -713,7 +727,7 @@ func (s *Spec) judge(runs []*Run) []Claim {
 				worst.text = PointName(s.points[i].at) + ": " + v.text
 			}
 		}
-		result.Measured, result.N = worst.text, len(used)
+		result.Measured, result.N = c.written.Replace(worst.text), len(used)
 		switch {
 		case len(points) == 0:
 			result.Verdict, result.Measured = Undecided, "no point of this sweep bears on it"
