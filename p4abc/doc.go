@@ -1,7 +1,8 @@
 // Package p4abc is activity-based congestion management, ABC, as Menth, Mostafaei,
 // Merling and Häberle built it in P4 (2019): edges measure how active each user is
 // and write that into packets; queues drop the most active first; the core keeps
-// no state of users.
+// no state of users. No public code of the authors is known to us; this is
+// from the paper, and for the averages from the one it cites (Menth, Hauser, ICPE'17).
 //
 // # Where the paper's parts are
 //
@@ -9,15 +10,18 @@
 //	§3.2, eq. (1)   rate meter TDRM-UTEMA             Meter               TestMeterGolden, TestMeterIsUnbiased
 //	§3.2, eq. (1)   activity                          Activity            TestActivity, TestFirstPacket
 //	§3.3, eq. (2)   drop threshold                    Threshold           TestThreshold
+//	§3.3            no drop at queues up to Q_min     Threshold           TestQMin
 //	§3.3            A_avg by UTEMA, accepted only     Average             TestAverageGolden, TestAverageOfAcceptedOnly
 //	§3.4            reference rates share unequally   Aggregate           TestReferenceRates
-//	§5.1, §5.3      queue length in a register        Config.Register     TestRegister
-//	§5.2            aggregates by source address      Config.Aggregates   TestAggregates
+//	§5.1, §5.3      queue length in a register        Config.Register     TestRegister, TestRegisterCountsAll
+//	§5.2            aggregates by source address      Config.Aggregates   TestAggregates, TestAggregatesByFamily
 //	§6.1.3          parameters                        Scheme              TestDefaults
 //	§6.2.1, fig. 4  CBR against CBR                   experiments/fig4.yaml
 //
-// The claims of figure 4 are in that file; TestFigure4 runs its quick variant and
-// holds the outcome against a golden table.
+// The claims of figure 4 are in that file: fig4.without.proportional,
+// fig4.abc.light-gains, fig4.abc.heavy-loses, fig4.abc.full. TestFigure4 runs the
+// whole sweep, with shorter and fewer runs, and holds the outcome against a golden
+// table. TestQuickVariants runs what --quick leaves of each experiment.
 //
 // # What the paper leaves open
 //
@@ -35,10 +39,19 @@
 // wire, and without the packet itself. In the prototype it is the length at the
 // last departure, plus one for each packet accepted since (option queue: register).
 //
-// Frame lengths are those that queues count (the run's framing).
+// Frame lengths are those that queues count (the run's framing). An edge measures a
+// frame as it came, without the mark that it adds (8 bytes).
 //
 // Packets without a mark in the core, and packets that a switch itself makes, do
-// not belong to the domain: they pass the AQM and do not enter A_avg.
+// not belong to the domain: they are not measured, pass the AQM, and do not enter
+// A_avg (TestDomain, TestMeasuredOnce). They do count in Q, and in its register.
+//
+// The return path, on which §6.1.1 has no ABC: every egress port has an AQM here,
+// each with an A_avg of its own, and at queues up to Q_min it drops nothing; where
+// the return path is not congested that is the same (TestQMin).
+//
+// A host with both IP families: a prefix decides for the addresses in it; sources
+// in no prefix are one aggregate each, over both families.
 //
 // Figure 4's queue drops by the 24-packet buffer as well as by the AQM; which of
 // them did is in the drops by reason.

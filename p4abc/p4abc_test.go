@@ -15,7 +15,7 @@ import (
 	"weir/unit"
 )
 
-func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 12) }
+func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 18) }
 
 func near(a, b, tolerance float64) bool { return math.Abs(a-b) <= tolerance }
 
@@ -114,13 +114,14 @@ type bench struct {
 	now     unit.Time
 }
 
-func newBench(t testing.TB, c Config) *bench {
+func newBench(t testing.TB, c Config, before ...dataplane.Program) *bench {
 	t.Helper()
 	b := &bench{pool: &packet.Pool{}, book: packet.NewBook()}
 	for i := range 6 {
 		b.book.Add(netip.AddrFrom4([4]byte{10, 0, byte(i / 3), byte(i + 1)}), netip.MustParseAddr(fmt.Sprintf("fd00::%d", i+1)))
 	}
-	site := &dataplane.Site{Switch: "s1", Ports: 2, Book: b.book, Routes: []dataplane.Route{{Prefix: netip.MustParsePrefix("0.0.0.0/0"), Ports: []packet.PortID{1}}}}
+	site := &dataplane.Site{Switch: "s1", Ports: 2, Book: b.book, Routes: []dataplane.Route{
+		{Prefix: netip.MustParsePrefix("0.0.0.0/0"), Ports: []packet.PortID{1}}, {Prefix: netip.MustParsePrefix("::/0"), Ports: []packet.PortID{1}}}}
 	f, err := forward.New(site)
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +132,7 @@ func newBench(t testing.TB, c Config) *bench {
 	port := func() *tm.Port {
 		return tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{Packets: 24}), tm.NewFIFO(), unit.LinkRate{Bits: 50 * unit.Mbps})
 	}
-	b.Switch, err = dataplane.New(dataplane.Config{Name: "s1", Ports: []*tm.Port{port(), port()}, Programs: []dataplane.Program{f, b.program}, Pool: b.pool, Book: b.book})
+	b.Switch, err = dataplane.New(dataplane.Config{Name: "s1", Ports: []*tm.Port{port(), port()}, Programs: append(before, f, b.program), Pool: b.pool, Book: b.book})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +242,7 @@ func TestAggregates(t *testing.T) {
 	for src := packet.Addr(1); src <= 5; src++ {
 		b.send(src)
 	}
-	of := b.program.aggregateOf
+	of := b.program.aggregateOf[0]
 	if of[1] != of[3] || of[2] == of[1] || of[4] == of[5] || of[4] == of[1] {
 		t.Errorf("aggregates by source: %v", of[1:6])
 	}
@@ -253,15 +254,15 @@ func TestAggregates(t *testing.T) {
 	for src := packet.Addr(1); src <= 5; src++ {
 		b.send(src)
 	}
-	if of := b.program.aggregateOf; of[4] != of[5] || of[4] == of[1] {
+	if of := b.program.aggregateOf[0]; of[4] != of[5] || of[4] == of[1] {
 		t.Errorf("with a shared default: %v", of[1:6])
 	}
 	// the same source over IPv6 keeps its aggregate
 	b = newBench(t, defaults())
 	b.send(1)
 	b.send(1, func(p *packet.Packet) { p.Version = 6 })
-	if n := len(b.program.meters); n != 1 {
-		t.Errorf("%d meters for one source", n)
+	if n := len(b.program.meters); n != 1 || b.program.meters[0].bits != 2*11920 {
+		t.Errorf("%d meters for one source, the first has seen %g bits", n, b.program.meters[0].bits)
 	}
 }
 
@@ -392,21 +393,149 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-func TestNoAllocation(t *testing.T) {
-	b := newBench(t, defaults())
-	step := func() {
-		b.now += 200 * unit.Microsecond
-		b.send(1)
+// §3.3: Q_min "prevents packet dropping in the absence of congestion": at queues up
+// to it nobody is dropped, however active. So ABC at ports that are not congested,
+// the return path of §6.1.1 among them, is the same as no ABC there.
+func TestQMin(t *testing.T) {
+	c := defaults()
+	c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.2/32"), 100 * unit.Mbps}} // user 1 has 10 kb/s
+	b := newBench(t, c)
+	for i := range 10_000 {
+		b.now = unit.Time(i+1) * unit.Millisecond
 		b.send(2)
-		if p := b.take(); p != nil {
-			b.pool.Put(p)
+		for b.Port(1).Packets() > 6 {
+			b.pool.Put(b.take())
+		}
+		average := b.program.averages[1].Value()
+		if !b.send(1) {
+			t.Fatalf("frame %d is dropped at a queue of %d", i, b.Port(1).Packets())
+		}
+		if i > 10 && Threshold(b.program.activity, average, 6, 20, 16) != 6 {
+			t.Fatalf("frame %d: activity %g at average %g; this tests nothing", i, b.program.activity, average)
 		}
 	}
-	for range 100 {
-		step()
+	if b.send(1) {
+		t.Error("a far more active user's frame is accepted at a queue of 7")
 	}
-	if n := testing.AllocsPerRun(1000, step); n != 0 {
-		t.Errorf("%g allocations a packet", n)
+}
+
+// A source with both families is metered by the prefix that its packet's address
+// is in, whichever family came first.
+func TestAggregatesByFamily(t *testing.T) {
+	c := defaults()
+	c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.1/32"), 20 * unit.Kbps}}
+	six := func(p *packet.Packet) { p.Version = 6 }
+	b := newBench(t, c)
+	b.now = unit.Second
+	b.send(1, six)
+	by6 := b.program.activity
+	b.now = 2 * unit.Second
+	b.send(1)
+	by4 := b.program.activity
+	// 11920 bits each; the aggregate of the IPv4 prefix has seen one frame
+	if want := math.Log2(11920 / (3 * (1 - math.Exp(-2.0/3))) / 20000); !near(by4, want, 1e-12) {
+		t.Errorf("IPv4 after IPv6: activity %g, want %g", by4, want)
+	}
+	if want := math.Log2(11920 / (3 * (1 - math.Exp(-1.0/3))) / 10000); !near(by6, want, 1e-12) {
+		t.Errorf("IPv6 first: activity %g, want %g", by6, want)
+	}
+}
+
+// again lets the switch make a copy of each packet from a port: beside it, or
+// instead of it for a second round.
+type again struct{ inject bool }
+
+func (again) Name() string { return "again" }
+
+func (a again) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	if m.In == packet.NoPort {
+		return dataplane.Accept
+	}
+	if a.inject {
+		env.Inject(env.Clone(p, false))
+		return dataplane.Accept
+	}
+	env.Recirculate(env.Clone(p, false))
+	return dataplane.Drop(dataplane.Policed)
+}
+
+// A user's frame is measured once: what the switch makes from it does not make the
+// user more active and does not enter A_avg, and a program before this one may send
+// it round again.
+func TestMeasuredOnce(t *testing.T) {
+	for _, a := range []again{{inject: true}, {inject: false}} {
+		b := newBench(t, defaults(), a)
+		b.now = unit.Second
+		b.send(1)
+		if got := b.program.meters[0].bits; got != 11920 {
+			t.Errorf("%+v: %g bits measured of a frame of 11920", a, got)
+		}
+		if got := b.program.averages[1].count; got != 1 {
+			t.Errorf("%+v: %g samples in A_avg, want 1", a, got)
+		}
+	}
+}
+
+// §5.2: the register grows with every packet that is accepted for the port, also
+// with those that are not the domain's.
+func TestRegisterCountsAll(t *testing.T) {
+	c := defaults()
+	c.Role, c.Register = Core, true
+	b := newBench(t, c)
+	for range 5 {
+		b.send(1) // no mark
+	}
+	if r := b.program.registers[1]; r != 5 {
+		t.Errorf("5 packets wait, the register is %d", r)
+	}
+}
+
+// A program with values that no spec can hold is refused, not run.
+func TestRefuses(t *testing.T) {
+	site := &dataplane.Site{Ports: 2, Book: packet.NewBook()}
+	if _, err := New(site, defaults()); err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range map[string]func(*Config){
+		"no role":               func(c *Config) { c.Role = "" },
+		"unknown role":          func(c *Config) { c.Role = "middle" },
+		"no memory":             func(c *Config) { c.Memory = 0 },
+		"no memory of average":  func(c *Config) { c.Average = -1 },
+		"no reference":          func(c *Config) { c.Reference = 0 },
+		"aggregate at rate 0":   func(c *Config) { c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.0/8"), 0}} },
+		"no prefix":             func(c *Config) { c.Aggregates = []Aggregate{{netip.Prefix{}, unit.Kbps}} },
+		"negative queue length": func(c *Config) { c.QMin = unit.Length{Packets: -1} },
+		"the same prefix twice": func(c *Config) {
+			c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.1/8"), unit.Kbps}, {netip.MustParsePrefix("10.0.0.2/8"), 2 * unit.Kbps}}
+		},
+	} {
+		c := defaults()
+		spoil(&c)
+		if _, err := New(site, c); err == nil {
+			t.Errorf("%s: taken", name)
+		}
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	for _, role := range []Role{Alone, Edge, Core, Exit} {
+		c := defaults()
+		c.Role = role
+		b := newBench(t, c)
+		step := func() {
+			b.now += 200 * unit.Microsecond
+			b.send(1)
+			b.send(2)
+			if p := b.take(); p != nil {
+				b.pool.Put(p)
+			}
+		}
+		for range 100 {
+			step()
+		}
+		if n := testing.AllocsPerRun(1000, step); n != 0 {
+			t.Errorf("%s: %g allocations a packet", role, n)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"slices"
 
 	"weir/dataplane"
 	"weir/packet"
@@ -58,8 +59,9 @@ type Program struct {
 	inBytes            bool
 	book               *packet.Book
 
-	aggregateOf []int32 // by source address; −1: not looked up yet
-	meters      []Meter // by aggregate
+	aggregateOf [2][]int32 // by family (IPv4, IPv6) and source address; −1: not looked up yet
+	own         []int32    // by source address: the aggregate of a source that is in no prefix; −1: none yet
+	meters      []Meter    // by aggregate
 	reference   []unit.Rate
 	prefixes    *dataplane.LPM[int32]
 	common      int32 // aggregate of all sources without one of their own, −1: each gets its own
@@ -114,11 +116,22 @@ func Scheme() dataplane.Scheme {
 func New(site *dataplane.Site, c Config) (*Program, error) {
 	a := &Program{
 		config: c, book: site.Book, common: -1, prefixes: dataplane.NewLPM[int32](len(c.Aggregates) + 1),
-		aggregateOf: make([]int32, site.Book.Len()),
-		averages:    make([]Average, site.Ports), registers: make([]int64, site.Ports),
+		own:      make([]int32, site.Book.Len()),
+		averages: make([]Average, site.Ports), registers: make([]int64, site.Ports),
 		inBytes: c.QBase.Bytes > 0,
 	}
+	switch {
+	case c.Role != Alone && c.Role != Edge && c.Role != Core && c.Role != Exit:
+		return nil, fmt.Errorf("abc: role %q; allowed are %s, %s, %s, %s", c.Role, Alone, Edge, Core, Exit)
+	case c.Memory <= 0 || c.Average <= 0:
+		return nil, fmt.Errorf("abc: memory %v, average_memory %v; both must be above 0", c.Memory, c.Average)
+	case c.Reference <= 0:
+		return nil, fmt.Errorf("abc: reference %v; it must be above 0", c.Reference)
+	}
 	for _, l := range []unit.Length{c.QMin, c.QBase, c.Gamma} {
+		if l.Packets < 0 || l.Bytes < 0 {
+			return nil, fmt.Errorf("abc: q_min %v, q_base %v, gamma %v: none may be negative", c.QMin, c.QBase, c.Gamma)
+		}
 		if a.inBytes && l.Packets > 0 || !a.inBytes && l.Bytes > 0 {
 			return nil, fmt.Errorf("abc: q_min %v, q_base %v, gamma %v: all in packets or all in bytes are needed", c.QMin, c.QBase, c.Gamma)
 		}
@@ -136,10 +149,19 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	if a.gamma <= 0 {
 		return nil, fmt.Errorf("abc: gamma must be above 0 (§3.3)")
 	}
-	for i := range a.aggregateOf {
-		a.aggregateOf[i] = -1
+	for i := range a.own {
+		a.own[i] = -1
 	}
-	for _, g := range c.Aggregates {
+	a.aggregateOf = [2][]int32{slices.Clone(a.own), slices.Clone(a.own)}
+	for i, g := range c.Aggregates {
+		if g.Reference <= 0 {
+			return nil, fmt.Errorf("abc: aggregate %v has the reference rate %v; it must be above 0", g.Prefix, g.Reference)
+		}
+		for _, h := range c.Aggregates[:i] {
+			if h.Prefix.Masked() == g.Prefix.Masked() && g.Prefix.IsValid() {
+				return nil, fmt.Errorf("abc: aggregates %v and %v are the same prefix", h.Prefix, g.Prefix)
+			}
+		}
 		if err := a.prefixes.Insert(g.Prefix, a.newMeter(g.Reference)); err != nil {
 			return nil, err
 		}
@@ -159,32 +181,47 @@ func (a *Program) newMeter(reference unit.Rate) int32 {
 // Name is "abc".
 func (a *Program) Name() string { return "abc" }
 
-// aggregate returns the meter of a source.
+// aggregate returns the meter of a packet's source: that of the longest prefix
+// that its address is in, otherwise the common one or, whatever the family, the
+// source's own.
 func (a *Program) aggregate(p *packet.Packet) int32 {
-	if g := a.aggregateOf[p.Src]; g >= 0 {
-		return g
-	}
-	g, ok := int32(0), false
+	family, address := 0, netip.Addr{}
 	if p.Version == 6 {
-		g, ok = a.prefixes.Lookup(a.book.V6(p.Src))
-	} else {
-		g, ok = a.prefixes.Lookup(a.book.V4(p.Src))
+		family = 1
 	}
+	g := &a.aggregateOf[family][p.Src]
+	if *g >= 0 {
+		return *g
+	}
+	if family == 1 {
+		address = a.book.V6(p.Src)
+	} else {
+		address = a.book.V4(p.Src)
+	}
+	found, ok := a.prefixes.Lookup(address)
 	switch {
 	case ok:
+		*g = found
 	case a.common >= 0:
-		g = a.common
+		*g = a.common
 	default:
-		g = a.newMeter(a.config.Reference) // a user of its own (§5.2: exact match on the source address)
+		if a.own[p.Src] < 0 { // a user of its own (§5.2: exact match on the source address)
+			a.own[p.Src] = a.newMeter(a.config.Reference)
+		}
+		*g = a.own[p.Src]
 	}
-	a.aggregateOf[p.Src] = g
-	return g
+	return *g
 }
 
 // Ingress is the activity meter (§3.2, §5.2: the first table), or reads the mark
-// in the core. Packets that the switch itself made, and in the core those without
-// a mark, are not the domain's: their activity is the port's average.
+// in the core. What switches themselves made, and in the core what has no mark, is
+// not the domain's: it has no activity, which is NaN here. A frame counts each time
+// it passes the meter, so programs that recirculate stand before this one.
 func (a *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	a.activity = math.NaN()
+	if m.Flags&packet.Internal != 0 {
+		return dataplane.Accept
+	}
 	switch a.config.Role {
 	case Alone, Edge:
 		g := a.aggregate(p)
@@ -200,7 +237,6 @@ func (a *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Met
 			a.activity = float64(float32(a.activity)) // what the core will see
 		}
 	default:
-		a.activity = math.NaN()
 		if mark, ok := p.Extension(packet.ExtActivity); ok && len(mark) == 4 {
 			a.activity = float64(math.Float32frombits(binary.BigEndian.Uint32(mark)))
 		}
@@ -208,9 +244,15 @@ func (a *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Met
 	return dataplane.Accept
 }
 
+// outside tells whether the packet in hand is none of the domain's: it passes the
+// AQM and does not enter A_avg.
+func (a *Program) outside(m *dataplane.Metadata) bool {
+	return m.Flags&packet.Internal != 0 || math.IsNaN(a.activity) || math.IsInf(a.activity, 0)
+}
+
 // Admit is the activity AQM (§3.3, §5.2: the second table).
 func (a *Program) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	if m.Flags&packet.Internal != 0 || math.IsNaN(a.activity) || math.IsInf(a.activity, 0) {
+	if a.outside(m) {
 		return dataplane.Accept
 	}
 	t := Threshold(a.activity, a.averages[m.Out].Value(), a.qMin, a.qBase, a.gamma)
@@ -232,14 +274,14 @@ func (a *Program) queue(env *dataplane.Env, out dataplane.PortID) float64 {
 	return float64(env.Port(out).Packets())
 }
 
-// Book counts an accepted packet: the average is over accepted packets only
-// (§3.3), and the prototype's register grows by one (§5.2).
+// Book counts an accepted packet: the average is over accepted packets of the
+// domain only (§3.3), and the prototype's register grows by one for any (§5.2).
 func (a *Program) Book(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
-	if m.Flags&packet.Internal != 0 || math.IsNaN(a.activity) || math.IsInf(a.activity, 0) {
+	a.registers[m.Out]++
+	if a.outside(m) {
 		return
 	}
 	a.averages[m.Out].Update(env.Now(), a.activity, a.config.Average)
-	a.registers[m.Out]++
 }
 
 // Egress copies the queue's length to the register (§5.3), and at the domain's

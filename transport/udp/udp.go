@@ -18,6 +18,9 @@ const (
 	OnOff   = "onoff"   // cbr while on; on and off times exponential
 )
 
+// gapsPerOn bounds how many on times a gap may take: each is drawn.
+const gapsPerOn = 10_000
+
 // Config is how a sender sends.
 type Config struct {
 	Rate      unit.Rate // of payload
@@ -62,6 +65,9 @@ func New(f transport.Flow, c Config) (transport.Endpoint, transport.Endpoint, er
 	if c.Rate < 1 || !(c.GapJitter >= 0 && c.GapJitter <= 1) || c.Pattern == Burst && c.Interval < 1 || c.Pattern == OnOff && (c.On < 1 || c.Off < 1) {
 		return nil, nil, fmt.Errorf("transport udp: rate, gap jitter, interval or on and off times are out of range")
 	}
+	if c.Pattern == OnOff && unit.TransmitTime(unit.Bytes(f.Payload), c.Rate)/gapsPerOn > c.On {
+		return nil, nil, fmt.Errorf("transport udp: on %v is less than 1/%d of the gap between datagrams at rate %v", c.On, gapsPerOn, c.Rate)
+	}
 	headers := int32(packet.EthernetHeader + packet.UDPHeader + packet.IPv4Header)
 	if f.Version == 6 {
 		headers += packet.IPv6Header - packet.IPv4Header
@@ -78,7 +84,7 @@ func New(f transport.Flow, c Config) (transport.Endpoint, transport.Endpoint, er
 	case Burst:
 		s.earnedFrom = f.Start
 	case OnOff:
-		s.onUntil = f.Start + s.exponential(c.On)
+		s.onUntil = after(f.Start, s.exponential(c.On))
 	default:
 		return nil, nil, fmt.Errorf("transport udp: %q is not a pattern; allowed are %s, %s, %s, %s", c.Pattern, CBR, Burst, Poisson, OnOff)
 	}
@@ -109,8 +115,22 @@ type Sender struct {
 	earnedFrom unit.Time // burst: start of the schedule
 }
 
+// exponential draws a time of at least a picosecond, unit.Never where it is beyond
+// the range of Time.
 func (s *Sender) exponential(mean unit.Time) unit.Time {
-	return max(1, unit.Time(math.Round(s.flow.Random.ExpFloat64()*float64(mean))))
+	x := math.Round(s.flow.Random.ExpFloat64() * float64(mean))
+	if x >= float64(unit.Never) {
+		return unit.Never
+	}
+	return max(1, unit.Time(x))
+}
+
+// after is t + d, unit.Never where that is beyond the range of Time.
+func after(t, d unit.Time) unit.Time {
+	if d > unit.Never-t {
+		return unit.Never
+	}
+	return t + d
 }
 
 // payload returns the payload of the next datagram, 0 when the flow is complete.
@@ -155,28 +175,45 @@ func (s *Sender) schedule(payload int32) {
 		if j := s.config.GapJitter; j > 0 {
 			gap += unit.Time(float64(gap) * j * (2*s.flow.Random.Float64() - 1))
 		}
-		s.at += gap
+		s.at = after(s.at, gap)
 		if s.config.Pattern == OnOff {
 			for s.at > s.onUntil { // what is left of the gap is sent when it is on again
 				off := s.exponential(s.config.Off)
-				s.at += off
-				s.onUntil += off + s.exponential(s.config.On)
+				s.at = after(s.at, off)
+				s.onUntil = after(after(s.onUntil, off), s.exponential(s.config.On))
 			}
 		}
 	case Poisson:
-		s.at += s.exponential(s.gap.Next(payload, true))
+		s.at = after(s.at, s.exponential(s.gap.Next(payload, true)))
 	case Burst:
 		if s.left > 0 {
 			s.left--
 			return
 		}
-		for s.left == 0 { // sleep until a whole datagram is earned
-			s.at += s.config.Interval
-			earned := int64(s.config.Rate.BytesIn(s.at-s.earnedFrom)) / int64(s.flow.Payload)
-			s.left = earned + 1 - s.sent // the first one went at the start
+		// Sleep until a whole datagram is earned. The first one went at the start,
+		// so with sent datagrams gone it takes the time of so many to earn the next.
+		if s.wake(s.sent); s.at == unit.Never {
+			return
 		}
-		s.left--
+		earned := int64(s.config.Rate.BytesIn(s.at-s.earnedFrom)) / int64(s.flow.Payload)
+		s.left = earned - s.sent
 	}
+}
+
+// wake moves at to the next multiple of the interval by which n datagrams are
+// earned.
+func (s *Sender) wake(n int64) {
+	earned := unit.TransmitTime(unit.Bytes(n)*unit.Bytes(s.flow.Payload), s.config.Rate)
+	late := max(0, earned-(s.at-s.earnedFrom)-s.config.Interval) // after the next wake-up
+	intervals := 1 + late/s.config.Interval
+	if late%s.config.Interval > 0 {
+		intervals++
+	}
+	if intervals > (unit.Never-s.at)/s.config.Interval {
+		s.at = unit.Never
+		return
+	}
+	s.at += intervals * s.config.Interval
 }
 
 // Receive is never called: nothing answers.
@@ -202,7 +239,7 @@ type Receiver struct {
 }
 
 // Receive counts a datagram; one that comes twice within 1024 counts as a
-// duplicate.
+// duplicate, and so does one that comes more than 1024 late: it cannot be told.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	c := &r.counters
 	c.ReceivedPackets++

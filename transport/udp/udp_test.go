@@ -121,6 +121,55 @@ func TestBurst(t *testing.T) {
 	}
 }
 
+// A slow burst source sleeps until a datagram is earned, in one step however many
+// intervals that takes, and at the same time as an interval after the other.
+func TestBurstSleepsLong(t *testing.T) {
+	s, _ := pair(t, flow(), Config{Rate: unit.Kbps, Pattern: Burst, Interval: unit.Nanosecond})
+	at := times(t, s, 4)
+	for i, x := range at {
+		if want := unit.Time(i) * 11584 * unit.Millisecond; x != want {
+			t.Errorf("datagram %d at %v, want %v", i, x, want)
+		}
+	}
+	for _, c := range []Config{{Rate: 40 * unit.Mbps, Interval: unit.Millisecond}, {Rate: 999_937, Interval: 7 * unit.Microsecond}, {Rate: 3 * unit.Mbps, Interval: 100 * unit.Millisecond}} {
+		c.Pattern = Burst
+		f := flow()
+		f.Start = 123_457
+		s, _ := pair(t, f, c)
+		now, sent := f.Start, int64(0)
+		for i, got := range times(t, s, 5000) {
+			for int64(c.Rate.BytesIn(now-f.Start))/1448+1 <= sent { // by definition: nothing earned, sleep
+				now += c.Interval
+			}
+			if sent++; got != now {
+				t.Fatalf("%+v: datagram %d at %v, by definition at %v", c, i, got, now)
+			}
+		}
+	}
+}
+
+// Times beyond the range of Time are never, not negative.
+func TestFarFuture(t *testing.T) {
+	for _, c := range []Config{
+		{Rate: 1, Pattern: CBR, GapJitter: 1},
+		{Rate: 1, Pattern: Poisson},
+		{Rate: 1, Pattern: Burst, Interval: unit.Never / 2},
+		{Rate: unit.Mbps, Pattern: OnOff, On: unit.Millisecond, Off: unit.Never / 2},
+		{Rate: unit.Mbps, Pattern: OnOff, On: unit.Never / 2, Off: unit.Never / 2},
+	} {
+		f := flow()
+		f.Payload = 65507
+		s, _ := pair(t, f, c)
+		at := times(t, s, 2000)
+		for i := 1; i < len(at); i++ {
+			if at[i] < at[i-1] {
+				t.Errorf("%+v: datagram %d at %v, after one at %v", c, i, at[i], at[i-1])
+				break
+			}
+		}
+	}
+}
+
 // On/off: sends at its rate while on; on and off alternate with the given means.
 func TestOnOff(t *testing.T) {
 	s, _ := pair(t, flow(), Config{Rate: 40 * unit.Mbps, Pattern: OnOff, On: 20 * unit.Millisecond, Off: 60 * unit.Millisecond})
@@ -248,7 +297,7 @@ func TestHeaders(t *testing.T) {
 
 func TestRefuses(t *testing.T) {
 	for _, c := range []Config{{Pattern: CBR}, {Rate: 1, Pattern: "chaos"}, {Rate: 1, Pattern: CBR, GapJitter: 1.1}, {Rate: 1, Pattern: CBR, GapJitter: math.NaN()},
-		{Rate: 1, Pattern: Burst}, {Rate: 1, Pattern: OnOff, On: 1}} {
+		{Rate: 1, Pattern: Burst}, {Rate: 1, Pattern: OnOff, On: 1}, {Rate: 1, Pattern: OnOff, On: 1, Off: 1}} {
 		if _, _, err := New(flow(), c); err == nil {
 			t.Errorf("%+v is taken", c)
 		}
