@@ -21,7 +21,10 @@
 // The claims of figure 4 are in that file: fig4.without.proportional,
 // fig4.abc.light-gains, fig4.abc.heavy-loses, fig4.abc.full. TestFigure4 runs the
 // whole sweep, with shorter and fewer runs, and holds the outcome against a golden
-// table. TestQuickVariants runs what --quick leaves of each experiment.
+// table. fig4.without.proportional fails: without ABC, senders of constant rate keep
+// step with the full queue's departures, and phase decides who finds the free slot;
+// experiments/fig4-phase.yaml brings it inside by jitter of one service time on the
+// access links (TestPhase). TestQuickVariants runs what --quick leaves of each experiment.
 //
 // # What the paper leaves open
 //

@@ -3,6 +3,7 @@ package unit
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -49,7 +50,11 @@ func split(s string) (number, word string) {
 	for i < len(s) && (s[i] >= '0' && s[i] <= '9' || s[i] == '.') {
 		i++
 	}
-	return s[:i], strings.TrimPrefix(s[i:], " ")
+	word = strings.TrimPrefix(s[i:], " ")
+	if word == "μs" { // the Greek letter U+03BC for the micro sign U+00B5: they look alike
+		word = "µs"
+	}
+	return s[:i], word
 }
 
 // quantity reads a number with one of the words. The value must come out whole in
@@ -62,10 +67,16 @@ func quantity(s, what string, scales []scale) (int64, error) {
 	for _, sc := range scales {
 		if sc.word == word {
 			v, err := product(number, sc.worth)
-			if err != nil {
-				return 0, fmt.Errorf("%q: %w (%s)", s, err, scales[len(scales)-1].word)
+			switch base := scales[len(scales)-1].word; err {
+			case nil:
+				return v, nil
+			case errFraction:
+				return 0, fmt.Errorf("%q: %w: it must be a whole number of %s", s, err, base)
+			case errLarge:
+				return 0, fmt.Errorf("%q: %w: at most %d%s are possible", s, err, int64(math.MaxInt64), base)
+			default:
+				return 0, fmt.Errorf("%q: %w such as 5%s or 1.5%s", s, err, word, word)
 			}
-			return v, nil
 		}
 	}
 	if word == "" {
@@ -80,37 +91,29 @@ var (
 	errLarge    = errors.New("this is too large")
 )
 
-// product multiplies a decimal number by worth, exactly.
+// product multiplies a decimal number by worth, exactly. worth is below 2⁵⁹.
 func product(number string, worth int64) (int64, error) {
 	whole, fraction, dotted := strings.Cut(number, ".")
 	if whole == "" || dotted && fraction == "" || strings.Contains(fraction, ".") {
 		return 0, errNumber
 	}
-	fraction = strings.TrimRight(fraction, "0")
-	digits := strings.TrimLeft(whole+fraction, "0")
-	if len(digits) > 19 {
-		return 0, errLarge
-	}
-	if digits == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseUint(digits, 10, 64)
+	n, err := strconv.ParseUint(whole, 10, 63)
 	if err != nil {
 		return 0, errLarge
 	}
 	hi, lo := bits.Mul64(n, uint64(worth))
-	for range fraction { // divide by ten for each decimal place
-		if hi == 0 && lo%10 != 0 {
+	// Horner's rule from the last decimal place: the sum of what lies behind a
+	// place must be whole there, or the fraction is not a whole number.
+	rest := uint64(0)
+	for i := len(fraction) - 1; i >= 0; i-- {
+		rest += uint64(fraction[i]-'0') * uint64(worth)
+		if rest%10 != 0 {
 			return 0, errFraction
 		}
-		var rem uint64
-		q := hi / 10
-		lo, rem = bits.Div64(hi%10, lo, 10)
-		if hi = q; rem != 0 {
-			return 0, errFraction
-		}
+		rest /= 10
 	}
-	if hi != 0 || lo > 1<<63-1 {
+	lo, carry := bits.Add64(lo, rest, 0)
+	if hi += carry; hi != 0 || lo > 1<<63-1 {
 		return 0, errLarge
 	}
 	return int64(lo), nil
@@ -244,51 +247,80 @@ func (l Length) String() string {
 	return l.Bytes.String()
 }
 
-// ParseShare reads a share: "85%", "0.2 %" or a plain number such as 0.85. The
-// range is the caller's to check.
+// ParseShare reads a share: "85%", "0.2 %" or a plain number such as 0.85, to the
+// nearest float64. The range is the caller's to check.
 func ParseShare(s string) (float64, error) {
 	number, word := split(s)
-	v, err := strconv.ParseFloat(number, 64)
-	if err != nil || word != "" && word != "%" {
+	whole, fraction, dotted := strings.Cut(number, ".")
+	if whole == "" || dotted && fraction == "" || strings.Contains(fraction, ".") || word != "%" && len(number) < len(s) {
 		return 0, fmt.Errorf("%q is not a share: a number such as 85%% or 0.85 is needed", s)
 	}
 	if word == "%" {
-		v /= 100
+		number += "e-2" // not a division, which would round twice: 0.7/100 is not 0.007
+	}
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q: %w for a share", s, errLarge)
 	}
 	return v, nil
 }
 
-// FormatShare prints a share as a percentage.
+// FormatShare prints a share as a percentage. ParseShare gives back every v that
+// is not negative and finite.
 func FormatShare(v float64) string {
-	return strconv.FormatFloat(float64(v)*100, 'g', 12, 64) + "%"
-}
-
-// TransmitTime returns how long b bytes take at rate r, rounded up to the next
-// picosecond; Never if that is beyond the range of Time. r must be above 0.
-func TransmitTime(b Bytes, r Rate) Time {
-	hi, lo := bits.Mul64(uint64(b), 8_000_000_000_000)
-	return Time(ceilDiv(hi, lo, uint64(r)))
-}
-
-// ceilDiv returns ⌈(hi·2⁶⁴+lo)/d⌉, at most Never.
-func ceilDiv(hi, lo, d uint64) int64 {
-	if hi >= d {
-		return int64(Never)
+	t := strconv.FormatFloat(v, 'f', -1, 64)
+	sign, t := t[:len(t)-len(strings.TrimPrefix(t, "-"))], strings.TrimPrefix(t, "-")
+	whole, fraction, _ := strings.Cut(t, ".")
+	if whole[0] < '0' || whole[0] > '9' { // not a number, infinite
+		return sign + t
 	}
-	q, rem := bits.Div64(hi, lo, d)
-	if rem > 0 {
+	fraction += "00"[min(len(fraction), 2):]
+	whole = strings.TrimLeft(whole+fraction[:2], "0")
+	if whole == "" {
+		whole = "0"
+	}
+	if fraction = fraction[2:]; fraction != "" {
+		fraction = "." + fraction
+	}
+	return sign + whole + fraction + "%"
+}
+
+// MulDiv returns ⌊a·b/d⌋ with a product of 128 bits, at most the largest int64:
+// also if d is 0. Nothing may be negative.
+func MulDiv(a, b, d int64) int64 {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	if hi >= uint64(d) {
+		return math.MaxInt64
+	}
+	q, _ := bits.Div64(hi, lo, uint64(d))
+	return int64(min(q, math.MaxInt64))
+}
+
+// MulDivUp is MulDiv rounded up.
+func MulDivUp(a, b, d int64) int64 {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	if hi >= uint64(d) {
+		return math.MaxInt64
+	}
+	q, rem := bits.Div64(hi, lo, uint64(d))
+	if rem > 0 && q < math.MaxInt64 {
 		q++
 	}
-	return int64(min(q, uint64(Never)))
+	return int64(min(q, math.MaxInt64))
+}
+
+// bytePicoseconds is 8·10¹²: what a byte takes at 1 bit/s in picoseconds.
+const bytePicoseconds = 8 * int64(Second)
+
+// TransmitTime returns how long b bytes take at rate r, rounded up to the next
+// picosecond; Never if that is beyond the range of Time, or r is 0. Neither may
+// be negative.
+func TransmitTime(b Bytes, r Rate) Time {
+	return Time(MulDivUp(int64(b), bytePicoseconds, int64(r)))
 }
 
 // BytesIn returns how many whole bytes rate r carries in t, rounded down; the
-// largest Bytes if there are more. t must not be negative.
+// largest Bytes if there are more. Neither may be negative.
 func (r Rate) BytesIn(t Time) Bytes {
-	hi, lo := bits.Mul64(uint64(r), uint64(t))
-	if hi >= 8_000_000_000_000 {
-		return 1<<63 - 1
-	}
-	q, _ := bits.Div64(hi, lo, 8_000_000_000_000)
-	return Bytes(min(q, 1<<63-1))
+	return Bytes(MulDiv(int64(r), int64(t), bytePicoseconds))
 }

@@ -40,7 +40,7 @@ const (
 // a frame's end is rounded up to the next picosecond, and what was rounded is
 // carried to the next frame of the same busy period, so that n frames back to
 // back take ceil(sum of their bits × 10¹² / rate) picoseconds, not a sum of
-// rounded terms. The zero value is unusable; make one with NewSerialiser.
+// rounded terms. Make one with NewSerialiser; the zero value is a link of rate 0.
 type Serialiser struct {
 	psPerByte int64  // > 0: the rate divides 8·10¹², no rounding anywhere
 	rate      uint64 // bit/s or packets/s
@@ -49,19 +49,20 @@ type Serialiser struct {
 }
 
 // NewSerialiser returns a Serialiser for a rate with exactly one positive part.
+// At rate 0 no frame ever ends.
 func NewSerialiser(r LinkRate) Serialiser {
 	if r.Packets > 0 {
 		return Serialiser{rate: uint64(r.Packets), packets: true}
 	}
 	s := Serialiser{rate: uint64(r.Bits)}
-	if 8_000_000_000_000%s.rate == 0 {
+	if s.rate > 1 && 8_000_000_000_000%s.rate == 0 { // at 1 bit/s a frame of 1 MB is beyond Never/2
 		s.psPerByte = int64(8_000_000_000_000 / s.rate)
 	}
 	return s
 }
 
-// Next returns how long a frame of size bytes occupies the link.
-// It is at most Never/2, which stands for all that is longer.
+// Next returns how long a frame of size bytes, which is not negative, occupies
+// the link. It is at most Never/2, which stands for all that is longer.
 // continues says that it follows its predecessor without a gap.
 func (s *Serialiser) Next(size int32, continues bool) Time {
 	if s.psPerByte > 0 && size < 1<<20 {
