@@ -64,10 +64,16 @@ func quantity(s, what string, scales []scale) (int64, error) {
 	if number == "" {
 		return 0, fmt.Errorf("%q is not a %s: a number with one of the units %s is needed", s, what, words(scales))
 	}
-	for _, sc := range scales {
+	for i, sc := range scales {
 		if sc.word == word {
 			v, err := product(number, sc.worth)
-			switch base := scales[len(scales)-1].word; err {
+			base := word // of the same quantity: the next word that is worth 1
+			for _, other := range scales[i:] {
+				if base = other.word; other.worth == 1 {
+					break
+				}
+			}
+			switch err {
 			case nil:
 				return v, nil
 			case errFraction:

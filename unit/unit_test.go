@@ -2,6 +2,7 @@ package unit
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"strings"
 	"testing"
@@ -15,6 +16,9 @@ func TestParse(t *testing.T) {
 		back string // how it prints; "" for in
 	}{
 		{"5ms", 5 * Millisecond, ""}, {"5 ms", 5 * Millisecond, "5ms"}, {"13us", 13 * Microsecond, ""}, {"13µs", 13 * Microsecond, "13us"},
+		{"13μs", 13 * Microsecond, "13us"}, {"1.000000000001s", Second + 1, "1000000000.001ns"}, {"0.000000000000000000000s", Time(0), "0s"},
+		{"1.50000000000000000000000s", 1500 * Millisecond, "1.5s"}, {"0.0000000000009094947017729282379150390625TiB", Bytes(1), "1B"},
+		{"9223372036854775807B", Bytes(1<<63 - 1), "9223372036854775.807kB"}, {"9223372.036854775806s", Never - 1, "9223372036854775.806ns"},
 		{"1.5s", 1500 * Millisecond, ""}, {"2min", 120 * Second, "120s"}, {"1h", 3600 * Second, "3600s"}, {"20ps", 20 * Picosecond, ""},
 		{"0.001ns", Picosecond, "1ps"}, {"300ms", 300 * Millisecond, ""}, {"0s", Time(0), ""}, {"9.125us", 9125 * Nanosecond, ""},
 		{"100Gbps", 100 * Gbps, ""}, {"10kbps", 10 * Kbps, ""}, {"0.05Gbps", 50 * Mbps, "50Mbps"}, {"1bps", Rate(1), ""}, {"1.5Tbps", 1500 * Gbps, ""},
@@ -49,7 +53,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q: got %v, %v", in, got, err)
 		}
 	}
-	for in, want := range map[string]float64{"85%": .85, "0.2 %": .002, "0.85": .85, "100%": 1} {
+	for in, want := range map[string]float64{"85%": .85, "0.2 %": .002, "0.85": .85, "100%": 1, "0.7%": .007, "0": 0, "0.000001%": 1e-8} {
 		if got, err := ParseShare(in); err != nil || got != want {
 			t.Errorf("%q: got %v, %v", in, got, err)
 		}
@@ -70,6 +74,10 @@ func TestParseRefuses(t *testing.T) {
 		{"time", "5", "has no unit"}, {"time", "", "is not a time"}, {"time", "-5ms", "is not a time"}, {"time", "5mbps", "allowed are h, min"},
 		{"time", "5  ms", "not a unit"}, {"time", "1..5ms", "not a decimal"}, {"time", ".5ms", "not a decimal"}, {"time", "5.ms", "not a decimal"},
 		{"time", "1.0001ps", "finer than"}, {"time", "99999999999999999999s", "too large"}, {"time", "9999999999s", "too large"}, {"time", "5 ms ", "not a unit"},
+		{"time", "1.0000000000001ps", "whole number of ps"}, {"time", "1.0000000000000000000000001s", "whole number of ps"}, {"time", "0.0000000000000005h", "whole number of ps"},
+		{"time", "9223372036854775808ps", "at most 9223372036854775807ps"}, {"link", "0.25bps", "whole number of bps"}, {"link", "0.5pps", "whole number of pps"},
+		{"length", "0.25B", "whole number of B"}, {"time", "1..5s", "such as 5s"}, {"time", "1e3s", "not a unit"}, {"time", "+1s", "is not a time"}, {"bytes", "-1B", "is not a size"},
+		{"share", "-1%", "85%"}, {"share", ".5", "85%"}, {"share", "5.%", "85%"}, {"share", "0.5 ", "85%"}, {"share", "1e5", "85%"}, {"share", strings.Repeat("9", 400), "too large"},
 		{"rate", "100Gb", "allowed are Tbps"}, {"rate", "100", "has no unit"}, {"rate", "4170pps", "not a unit of a rate"},
 		{"rate", "0.5bps", "finer"}, {"link", "0Gbps", "above 0"}, {"link", "0pps", "above 0"}, {"link", "9", "pps"}, {"pps", "5Mbps", "kpps"},
 		{"bytes", "32mb", "allowed are TB"}, {"bytes", "0.5B", "finer"}, {"length", "2.5 packets", "whole number"}, {"length", "24", "packets"},
@@ -191,11 +199,25 @@ func TestSerialiserIsExact(t *testing.T) {
 	}
 }
 
+// workEnd is when frames back to back end, by big integers: ⌈Σ work/rate⌉, where a
+// frame's work is its bits × 10¹², or 10¹² if the rate is in packets/s.
+func workEnd(work *big.Int, rate int64) *big.Int {
+	n := new(big.Int).Add(work, big.NewInt(rate-1))
+	return n.Div(n, big.NewInt(rate))
+}
+
+// Any frames, any rate from 1 on, in bit/s or packets/s: busy periods end exactly,
+// a gap resets what was carried, and what is beyond the range is Never/2.
 func FuzzSerialiser(f *testing.F) {
-	f.Add(int64(1), int32(1<<31-1), false)
-	f.Add(int64(100*Gbps), int32(1514), true)
-	f.Fuzz(func(t *testing.T, rate int64, size int32, packets bool) {
-		if rate < 1 || size < 1 {
+	f.Add(int64(1), false, []byte{0x7f, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff})
+	f.Add(int64(1), true, []byte{0, 0, 5, 0xea, 0, 0, 5, 0xea})
+	f.Add(int64(100*Gbps), false, []byte{0, 0, 5, 0xea, 0, 0, 0, 64, 0x80, 0, 5, 0xea})
+	f.Add(int64(3), false, []byte{0, 0, 0, 1, 0, 0, 0, 1, 0x80, 0, 0, 1, 0, 0, 0, 1})
+	f.Add(int64(4170), true, []byte{0, 0, 5, 0xea, 0, 0, 0, 1, 0x80, 0, 0, 1, 0, 0, 0, 0})
+	f.Add(int64(1<<63-1), false, []byte{0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1})
+	f.Add(int64(1<<63-1), true, []byte{0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1})
+	f.Fuzz(func(t *testing.T, rate int64, packets bool, frames []byte) {
+		if rate < 1 {
 			return
 		}
 		l := LinkRate{Bits: Rate(rate)}
@@ -203,17 +225,149 @@ func FuzzSerialiser(f *testing.F) {
 			l = LinkRate{Packets: PacketRate(rate)}
 		}
 		s := NewSerialiser(l)
-		a, b := s.Next(size, false), s.Next(size, true)
-		if a < 1 && !packets && bigCeil(int64(size), rate).Int64() > 0 || b > a || a-b > 1 || packets && rate <= int64(Tbps) && a != Time((1e12+rate-1)/rate) {
-			t.Errorf("rate %v size %d: %d, then %d", l, size, a, b)
+		work, end := new(big.Int), new(big.Int)
+		for i := 0; i+4 <= len(frames); i += 4 { // the first bit: after a gap
+			gap := i == 0 || frames[i]&0x80 != 0
+			size := int32(frames[i]&0x7f)<<24 | int32(frames[i+1])<<16 | int32(frames[i+2])<<8 | int32(frames[i+3])
+			if gap {
+				work.SetInt64(0)
+				end.SetInt64(0)
+			}
+			one := big.NewInt(1_000_000_000_000)
+			if !packets {
+				one.Mul(big.NewInt(int64(size)), big.NewInt(8_000_000_000_000))
+			}
+			work.Add(work, one)
+			got := s.Next(size, !gap)
+			if got < 0 || got > Never/2 {
+				t.Fatalf("%v: a frame of %d B takes %d", l, size, got)
+			}
+			want := workEnd(work, rate)
+			if d := new(big.Int).Sub(want, end); d.Cmp(big.NewInt(int64(Never/2))) >= 0 {
+				if got != Never/2 {
+					t.Fatalf("%v: a frame of %d B takes %d, want Never/2", l, size, got)
+				}
+				return // what follows it is beyond the range
+			}
+			if end.Add(end, big.NewInt(int64(got))); end.Cmp(want) != 0 {
+				t.Fatalf("%v: frame %d of %d B ends at %v, want %v", l, i/4, size, end, want)
+			}
 		}
 	})
+}
+
+// Packets/s: n packets take ⌈n·10¹²/rate⌉ whatever their sizes.
+func TestSerialiserOfPacketsIsExact(t *testing.T) {
+	random := NewRandom(2, "serialiser")
+	for range 2000 {
+		rate := 1 + random.Int64N(1<<uint(1+random.IntN(50)))
+		s := NewSerialiser(LinkRate{Packets: PacketRate(rate)})
+		s.Next(64, false) // an earlier busy period leaves nothing behind
+		end := Time(0)
+		for i := range int64(1 + random.IntN(60)) {
+			end += s.Next(int32(1+random.IntN(9000)), i > 0)
+			if want := workEnd(new(big.Int).Mul(big.NewInt(i+1), big.NewInt(1_000_000_000_000)), rate); want.Int64() != int64(end) {
+				t.Fatalf("%d packets at %d packets/s end at %d, want %v", i+1, rate, end, want)
+			}
+		}
+	}
+}
+
+// A link of rate 0 never ends a frame; and no division panics.
+func TestSerialiserOfRateZero(t *testing.T) {
+	s := NewSerialiser(LinkRate{})
+	var zero Serialiser
+	if got := s.Next(64, false); got != Never/2 || zero.Next(64, true) != Never/2 {
+		t.Errorf("a frame takes %d", got)
+	}
+}
+
+// MulDiv and MulDivUp against big integers, saturating.
+func FuzzMulDiv(f *testing.F) {
+	f.Add(int64(1<<63-1), int64(1<<63-1), int64(1))
+	f.Add(int64(1<<63-1), int64(1<<63-1), int64(1<<63-1))
+	f.Add(int64(2_000_000), int64(8_000_000_000_000), int64(100*Gbps))
+	f.Add(int64(7), int64(3), int64(0))
+	f.Add(int64(0), int64(3), int64(7))
+	f.Fuzz(func(t *testing.T, a, b, d int64) {
+		if a < 0 || b < 0 || d < 0 {
+			MulDiv(a, b, d) // only must not panic
+			MulDivUp(a, b, d)
+			return
+		}
+		down, up := big.NewInt(1<<63-1), big.NewInt(1<<63-1)
+		if d > 0 {
+			var rest big.Int
+			down.DivMod(new(big.Int).Mul(big.NewInt(a), big.NewInt(b)), big.NewInt(d), &rest)
+			if up.Set(down); rest.Sign() > 0 {
+				up.Add(up, big.NewInt(1))
+			}
+		}
+		limit := func(x *big.Int) int64 {
+			if x.IsInt64() {
+				return x.Int64()
+			}
+			return 1<<63 - 1
+		}
+		if MulDiv(a, b, d) != limit(down) || MulDivUp(a, b, d) != limit(up) {
+			t.Errorf("%d·%d/%d: %d and %d, want %v and %v", a, b, d, MulDiv(a, b, d), MulDivUp(a, b, d), down, up)
+		}
+	})
+}
+
+// Reading a share that was printed gives it again, to the last bit.
+func FuzzShare(f *testing.F) {
+	for _, v := range []float64{0, 1, .85, .007, 1. / 3, 1e-300, 5e-324, 1e300, 0.1 + 0.2} {
+		f.Add(v)
+	}
+	f.Fuzz(func(t *testing.T, v float64) {
+		s := FormatShare(v)
+		if got, err := ParseShare(s); v >= 0 && v <= 1e307 && (err != nil || got != v) {
+			t.Errorf("%g prints %s, reads %g, %v", v, s, got, err)
+		}
+	})
+}
+
+func TestFormatShare(t *testing.T) {
+	for v, want := range map[float64]string{0: "0%", .85: "85%", .002: "0.2%", 1: "100%", 1.5: "150%", .007: "0.7%", .00001: "0.001%", -.25: "-25%", 12: "1200%", math.Inf(1): "+Inf"} {
+		if got := FormatShare(v); got != want {
+			t.Errorf("%g prints %s, want %s", v, got, want)
+		}
+	}
 }
 
 // A stream depends on seed and name only, and names give different streams.
 func TestRandomStreams(t *testing.T) {
 	if got := fmt.Sprint(NewRandom(1, "link a->b").Uint64(), NewRandom(1, "link a->b").Uint64()); got != "17805081898878813703 17805081898878813703" {
 		t.Errorf("first number of stream (1, link a->b): %s", got)
+	}
+	for _, c := range []struct {
+		seed   uint64
+		entity string
+		want   string
+	}{
+		{0, "", "3137136577096543882 633 0.5049944863055293"},
+		{1, "flow 1", "17759789516455382503 876 0.7018208712763315"},
+		{2, "flow 1", "6397681553504374272 797 0.8289987413126595"},
+	} {
+		r := NewRandom(c.seed, c.entity)
+		if got := fmt.Sprint(r.Uint64(), r.IntN(1000), r.Float64()); got != c.want {
+			t.Errorf("stream (%d, %q): %s, want %s", c.seed, c.entity, got, c.want)
+		}
+	}
+	// drawing from one stream does not move another; two streams do not correlate
+	x, y, alone := NewRandom(7, "x"), NewRandom(7, "y"), NewRandom(7, "x")
+	const n = 100_000
+	sum := 0.
+	for range n {
+		a, b := x.Float64(), y.Float64()
+		if a != alone.Float64() {
+			t.Fatal("stream x depends on stream y")
+		}
+		sum += (a - .5) * (b - .5) * 12
+	}
+	if r := sum / n; math.Abs(r) > 4/math.Sqrt(n) { // 4 standard deviations
+		t.Errorf("streams x and y correlate by %g", r)
 	}
 	seen := map[uint64]string{}
 	for seed := range uint64(20) {
