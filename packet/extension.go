@@ -17,13 +17,14 @@ const pad1, padN = 0, 1
 // a multiple of 8: IPv6's hop-by-hop options, and over IPv4 a shim with the same
 // layout and the experimental protocol number 253 (RFC 3692).
 
-// Extension returns the data of the extension of this kind, as a view.
+// Extension returns the data of the extension of this kind, as a view that is
+// good until the extensions change.
 func (p *Packet) Extension(kind uint8) ([]byte, bool) {
 	at, n := p.findExtension(kind)
 	if n == 0 {
 		return nil, false
 	}
-	return p.ext[at+2 : at+n], true
+	return p.ext[at+2 : at+n : at+n], true
 }
 
 // findExtension returns where it starts and how long it is, head included.
@@ -39,7 +40,9 @@ func (p *Packet) findExtension(kind uint8) (at, n int) {
 }
 
 // SetExtension adds an extension or replaces the one of its kind. It returns
-// false, and changes nothing, if there is no room or the kind is padding.
+// false, and changes nothing, if there is no room (a packet has 78 bytes, of which
+// an extension takes 2 and its data) or the kind is padding. data must not be a
+// view of p's own extensions.
 func (p *Packet) SetExtension(kind uint8, data []byte) bool {
 	if kind == pad1 || kind == padN {
 		return false

@@ -150,23 +150,59 @@ func (h IPv4) setWord(at int, v uint16) {
 	be.PutUint16(h[10:], UpdateChecksum(be.Uint16(h[10:]), old, v))
 }
 
+// ID returns the identification of the packet that fragments belong to.
+func (h IPv4) ID() uint16 { return be.Uint16(h[4:]) }
+
+// Header returns the header's fields; Options is a view.
+func (h IPv4) Header() DatagramHeader {
+	return DatagramHeader{TOS: h.TOS(), ID: h.ID(), Fragment: be.Uint16(h[6:]), TTL: h.TTL(), Protocol: h.Protocol(),
+		Src: h.Src(), Dst: h.Dst(), Options: h.Options()}
+}
+
+// DatagramHeader is an IPv4 header (RFC 791 §3.1) without what follows from the
+// rest: version, lengths, checksum.
+type DatagramHeader struct {
+	TOS           uint8
+	ID            uint16
+	Fragment      uint16 // flags in the upper three bits, offset in units of 8 bytes in the others
+	TTL, Protocol uint8
+	Src, Dst      netip.Addr
+	Options       []byte // wire form; padded with zeros to four bytes; at most 40
+}
+
+// DontFragment is the flag in DatagramHeader.Fragment.
+const DontFragment uint16 = 0x4000
+
+// Append appends the header, with a correct checksum, for a payload of so many
+// bytes.
+func (h DatagramHeader) Append(b []byte, payload int) ([]byte, error) {
+	options := (len(h.Options) + 3) &^ 3
+	switch header := IPv4Header + options; {
+	case !h.Src.Is4() || !h.Dst.Is4():
+		return nil, fmt.Errorf("IPv4 header: addresses %v and %v are not both IPv4", h.Src, h.Dst)
+	case options > 40:
+		return nil, fmt.Errorf("IPv4 header: %d bytes of options; at most 40 are possible", len(h.Options))
+	case payload < 0 || header+payload > 0xffff:
+		return nil, fmt.Errorf("IPv4 header: payload of %d bytes; 0 to %d are possible", payload, 0xffff-header)
+	}
+	at := len(b)
+	b = append(b, uint8(0x45+options/4), h.TOS)
+	b = be.AppendUint16(b, uint16(IPv4Header+options+payload))
+	b = be.AppendUint16(be.AppendUint16(b, h.ID), h.Fragment)
+	b = append(b, h.TTL, h.Protocol, 0, 0)
+	s, d := h.Src.As4(), h.Dst.As4()
+	b = append(append(append(b, s[:]...), d[:]...), h.Options...)
+	for range options - len(h.Options) {
+		b = append(b, 0)
+	}
+	be.PutUint16(b[at+10:], Checksum(Sum(0, b[at:])))
+	return b, nil
+}
+
 // AppendIPv4 appends a header without options for a payload of so many bytes,
 // with the don't-fragment bit and a correct checksum.
 func AppendIPv4(b []byte, src, dst netip.Addr, protocol, tos, ttl uint8, payload int) ([]byte, error) {
-	if !src.Is4() || !dst.Is4() {
-		return nil, fmt.Errorf("IPv4 header: addresses %v and %v are not both IPv4", src, dst)
-	}
-	if IPv4Header+payload > 0xffff {
-		return nil, fmt.Errorf("IPv4 header: payload of %d bytes; at most 65515 are possible", payload)
-	}
-	at := len(b)
-	b = append(b, 0x45, tos)
-	b = be.AppendUint16(b, uint16(IPv4Header+payload))
-	b = append(b, 0, 0, 0x40, 0, ttl, protocol, 0, 0)
-	s, d := src.As4(), dst.As4()
-	b = append(append(b, s[:]...), d[:]...)
-	be.PutUint16(b[at+10:], Checksum(Sum(0, b[at:])))
-	return b, nil
+	return DatagramHeader{TOS: tos, Fragment: DontFragment, TTL: ttl, Protocol: protocol, Src: src, Dst: dst}.Append(b, payload)
 }
 
 // IPv6 is a view over an IPv6 packet (RFC 8200): fixed header, payload.
@@ -192,6 +228,12 @@ func (h IPv6) TOS() uint8 { return h[0]<<4 | h[1]>>4 }
 // SetTOS changes the traffic class.
 func (h IPv6) SetTOS(tos uint8) { h[0], h[1] = h[0]&0xf0|tos>>4, h[1]&0x0f|tos<<4 }
 
+// FlowLabel returns the 20 bits of the flow label.
+func (h IPv6) FlowLabel() uint32 { return be.Uint32(h) & 0xfffff }
+
+// SetFlowLabel changes the flow label to the lower 20 bits of l.
+func (h IPv6) SetFlowLabel(l uint32) { be.PutUint32(h, be.Uint32(h)&^0xfffff|l&0xfffff) }
+
 // HopLimit returns the hop limit.
 func (h IPv6) HopLimit() uint8 { return h[7] }
 
@@ -215,8 +257,8 @@ func AppendIPv6(b []byte, src, dst netip.Addr, next, tos, hopLimit uint8, payloa
 	if !src.Is6() || !dst.Is6() {
 		return nil, fmt.Errorf("IPv6 header: addresses %v and %v are not both IPv6", src, dst)
 	}
-	if payload > 0xffff {
-		return nil, fmt.Errorf("IPv6 header: payload of %d bytes; at most 65535 are possible", payload)
+	if payload < 0 || payload > 0xffff {
+		return nil, fmt.Errorf("IPv6 header: payload of %d bytes; 0 to 65535 are possible", payload)
 	}
 	b = append(b, 0x60|tos>>4, tos<<4, 0, 0)
 	b = be.AppendUint16(b, uint16(payload))
@@ -275,6 +317,18 @@ func (u UDP) ChecksumOK(src, dst netip.Addr) bool {
 	return TransportChecksum(src, dst, ProtoUDP, u) == 0
 }
 
+// AppendUDP appends a complete datagram.
+func AppendUDP(b []byte, src, dst netip.Addr, srcPort, dstPort uint16, payload []byte) ([]byte, error) {
+	if UDPHeader+len(payload) > 0xffff {
+		return nil, fmt.Errorf("UDP header: payload of %d bytes; at most 65527 are possible", len(payload))
+	}
+	at := len(b)
+	b = be.AppendUint16(be.AppendUint16(b, srcPort), dstPort)
+	b = append(append(b, 0, 0, 0, 0), payload...)
+	SealUDP(b[at:], src, dst)
+	return b, nil
+}
+
 // SealUDP writes the length and the checksum of a datagram whose ports and
 // payload are there; a checksum of 0 is sent as all ones (RFC 768).
 func SealUDP(u []byte, src, dst netip.Addr) {
@@ -331,6 +385,42 @@ func (t TCP) Flags() uint8 { return t[13] }
 // Window returns the window field, not scaled.
 func (t TCP) Window() uint16 { return be.Uint16(t[14:]) }
 
+// Urgent returns the urgent pointer.
+func (t TCP) Urgent() uint16 { return be.Uint16(t[18:]) }
+
+// SetSeq changes the sequence number and the checksum with it (RFC 1624).
+func (t TCP) SetSeq(n uint32) { t.setLong(4, n) }
+
+// SetAck changes the acknowledgement number and the checksum with it.
+func (t TCP) SetAck(n uint32) { t.setLong(8, n) }
+
+// SetFlags changes the eight flags and the checksum with them.
+func (t TCP) SetFlags(flags uint8) { t.setWord(12, uint16(t[12])<<8|uint16(flags)) }
+
+// SetWindow changes the window field and the checksum with it.
+func (t TCP) SetWindow(n uint16) { t.setWord(14, n) }
+
+func (t TCP) setLong(at int, v uint32) {
+	t.setWord(at, uint16(v>>16))
+	t.setWord(at+2, uint16(v))
+}
+
+func (t TCP) setWord(at int, v uint16) {
+	old := be.Uint16(t[at:])
+	if old == v {
+		return
+	}
+	be.PutUint16(t[at:], v)
+	be.PutUint16(t[16:], UpdateChecksum(be.Uint16(t[16:]), old, v))
+}
+
+// Header returns the header's fields; Options is a view. The four reserved bits
+// are not among them.
+func (t TCP) Header() SegmentHeader {
+	return SegmentHeader{SrcPort: t.SrcPort(), DstPort: t.DstPort(), Seq: t.Seq(), Ack: t.Ack(), Flags: t.Flags(),
+		Window: t.Window(), Urgent: t.Urgent(), Options: t.Options()}
+}
+
 // Options returns the options in wire form.
 func (t TCP) Options() []byte { return t[TCPHeader : int(t[12]>>4)*4] }
 
@@ -384,13 +474,23 @@ type TCPOptions struct {
 	TSVal, TSEcr  uint32
 	SACK          [4][2]uint32 // RFC 2018 §3: left and right edge
 	SACKBlocks    int
+	unknown       [40]byte
+	unknownLen    uint8
 }
+
+// Unknown returns the options of other kinds, one behind the other in wire form,
+// as a view.
+func (o *TCPOptions) Unknown() []byte { return o.unknown[:o.unknownLen:o.unknownLen] }
 
 var errOption = errors.New("TCP options: an option's length is wrong")
 
-// ParseTCPOptions reads options; those it doesn't know are skipped.
+// ParseTCPOptions reads options, at most the 40 bytes that a header can have;
+// those it doesn't know are kept as they are.
 func ParseTCPOptions(b []byte) (TCPOptions, error) {
 	o := TCPOptions{WindowScale: -1}
+	if len(b) > len(o.unknown) {
+		return o, fmt.Errorf("TCP options: %d bytes; at most 40 are possible", len(b))
+	}
 	for len(b) > 0 {
 		switch b[0] {
 		case 0: // end of options
@@ -419,6 +519,8 @@ func ParseTCPOptions(b []byte) (TCPOptions, error) {
 			o.Timestamps, o.TSVal, o.TSEcr = true, be.Uint32(v), be.Uint32(v[4:])
 		case kind >= 2 && kind <= 5 || kind == 8:
 			return o, errOption
+		default:
+			o.unknownLen += uint8(copy(o.unknown[o.unknownLen:], b[:b[1]]))
 		}
 		b = b[b[1]:]
 	}
@@ -426,30 +528,52 @@ func ParseTCPOptions(b []byte) (TCPOptions, error) {
 }
 
 // Append appends the options in wire form, in the order and with the padding
-// that Linux uses, to a multiple of four bytes.
+// that Linux uses, unknown ones last, to a multiple of four bytes. Where the
+// padding between them would not fit into a header's 40 bytes it is left out.
 func (o TCPOptions) Append(b []byte) []byte {
+	at := len(b)
+	if b = o.append(b, true); len(b)-at > 40 {
+		b = o.append(b[:at], false)
+	}
+	for (len(b)-at)%4 != 0 {
+		b = append(b, 0)
+	}
+	return b
+}
+
+// append appends the options; aligned: with no-operations between them.
+func (o *TCPOptions) append(b []byte, aligned bool) []byte {
+	pad := func(n int) {
+		if aligned {
+			b = append(b, []byte{1, 1}[:n]...)
+		}
+	}
 	if o.MSS > 0 {
 		b = be.AppendUint16(append(b, 2, 4), o.MSS)
 	}
-	switch {
-	case o.Timestamps && o.SACKPermitted:
-		b = append(b, 4, 2, 8, 10)
-	case o.Timestamps:
-		b = append(b, 1, 1, 8, 10)
-	case o.SACKPermitted:
-		b = append(b, 1, 1, 4, 2)
+	if o.SACKPermitted {
+		if !o.Timestamps { // else the two of them share a word
+			pad(2)
+		}
+		b = append(b, 4, 2)
 	}
 	if o.Timestamps {
+		if !o.SACKPermitted {
+			pad(2)
+		}
+		b = append(b, 8, 10)
 		b = be.AppendUint32(be.AppendUint32(b, o.TSVal), o.TSEcr)
 	}
 	if o.WindowScale >= 0 {
-		b = append(b, 1, 3, 3, uint8(o.WindowScale))
+		pad(1)
+		b = append(b, 3, 3, uint8(o.WindowScale))
 	}
 	if o.SACKBlocks > 0 {
-		b = append(b, 1, 1, 5, uint8(2+8*o.SACKBlocks))
+		pad(2)
+		b = append(b, 5, uint8(2+8*o.SACKBlocks))
 		for _, s := range o.SACK[:o.SACKBlocks] {
 			b = be.AppendUint32(be.AppendUint32(b, s[0]), s[1])
 		}
 	}
-	return b
+	return append(b, o.Unknown()...)
 }

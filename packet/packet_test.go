@@ -329,12 +329,17 @@ func FuzzWire(f *testing.F) {
 		f.Add(kind, uint8(ProtoRDMA), uint8(kind&1), uint8(3), uint8(64), int64(77), int64(88), uint16(100), uint8(5), []byte("ext"))
 	}
 	f.Add(uint8(0), ProtoUDP, uint8(0), uint8(0), uint8(1), int64(1<<40), int64(0), uint16(1448), uint8(0), []byte{})
+	for six := range uint8(2) { // odd payloads are cut
+		f.Add(uint8(0), ProtoUDP, six, uint8(0), uint8(1), int64(9), int64(1), uint16(1449), uint8(0), []byte{})
+		f.Add(uint8(0), ProtoTCP, six, uint8(0), uint8(1), int64(9), int64(1), uint16(1449), uint8(0), []byte{1})
+		f.Add(uint8(2), ProtoRDMA, six, uint8(0), uint8(1), int64(9), int64(1), uint16(1449), uint8(0), []byte{1})
+	}
 	f.Add(uint8(0), ProtoUDP, uint8(1), uint8(0), uint8(1), int64(9), int64(0), uint16(3), uint8(0), []byte{})
 	f.Add(uint8(1), ProtoTCP, uint8(1), uint8(2), uint8(9), int64(9), int64(10), uint16(0), uint8(0), []byte{1, 2, 3, 4})
 	b := book()
 	f.Fuzz(func(t *testing.T, kind, proto, six, tos, hops uint8, seq, ack int64, payload uint16, class uint8, ext []byte) {
 		p := Packet{Kind: Kind(kind % 7), Src: 1, Dst: 2, SrcPort: 1000, DstPort: 2000, Proto: proto, Version: 4, TOS: tos, HopLimit: hops,
-			Seq: int64(uint32(seq)), Ack: int64(uint32(ack)), Payload: int32(payload % 60000)}
+			Seq: seq & (1<<40 - 1), Ack: ack & (1<<40 - 1), Payload: int32(payload % 60000)}
 		if six&1 == 1 {
 			p.Version = 6
 		}
@@ -348,7 +353,7 @@ func FuzzWire(f *testing.F) {
 		case proto == protoShim && p.Version == 4 || proto == protoHopByHop && p.Version == 6:
 			return // those are the extensions' own numbers
 		case proto == ProtoUDP:
-			p.Kind, p.Ack = Data, 0
+			p.Kind, p.Ack, p.Seq = Data, 0, seq
 			if p.Payload < 8 {
 				p.Seq = 0
 			}
@@ -356,6 +361,7 @@ func FuzzWire(f *testing.F) {
 				p.Sent = unit.Time(ack)
 			}
 		case proto == ProtoTCP:
+			p.Seq, p.Ack = int64(uint32(seq)), int64(uint32(ack))
 			if p.Kind = Ack; p.Payload > 0 {
 				p.Kind = Data
 			}
@@ -367,10 +373,17 @@ func FuzzWire(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var q Packet
+		q := Packet{Seq: -1, Ack: -1} // of a packet before
+		if proto == ProtoUDP {
+			q.Sent = -1
+		}
+		if p.Kind == Pause || p.Kind == Resume {
+			q = Packet{}
+		}
 		if err := q.Parse(b, wire); err != nil {
 			t.Fatalf("%v\n% x", err, wire)
 		}
+		checksums(t, wire)
 		if essence(&p) != essence(&q) || p.Meta.Class != q.Meta.Class {
 			t.Fatalf("sent %sgot  %s", essence(&p), essence(&q))
 		}
@@ -381,6 +394,9 @@ func FuzzWire(f *testing.F) {
 		q.Data = wire
 		q.TOS, q.HopLimit = ^tos, hops-1
 		q.RemoveExtension(0x5e)
+		if payload&1 == 1 && q.Payload > 16 { // cut
+			q.Payload = 16
+		}
 		if err := q.Deparse(b); err != nil {
 			t.Fatal(err)
 		}
@@ -388,6 +404,7 @@ func FuzzWire(f *testing.F) {
 		if err := r.Parse(b, q.Data); err != nil {
 			t.Fatalf("after Deparse: %v\n% x", err, q.Data)
 		}
+		checksums(t, q.Data)
 		if essence(&q) != essence(&r) {
 			t.Fatalf("deparsed %sgot      %s", essence(&q), essence(&r))
 		}
@@ -412,7 +429,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		var p Packet
-		if p.Parse(b, frame) != nil || p.Kind == Pause || p.Kind == Resume || p.Src == 0 || p.Dst == 0 {
+		if p.Parse(b, frame) != nil || p.Kind == Pause || p.Kind == Resume {
 			return
 		}
 		p.Data = append([]byte(nil), frame...)
@@ -422,6 +439,19 @@ func FuzzParse(f *testing.F) {
 		var q Packet
 		if err := q.Parse(b, p.Data); err != nil || essence(&p) != essence(&q) {
 			t.Fatalf("%v: %s%s", err, essence(&p), essence(&q))
+		}
+		if !bytes.Equal(p.Data, frame) {
+			t.Fatalf("nothing was changed, and % x became % x", frame, p.Data)
+		}
+		// another extension goes in, and the frame says so
+		if !p.SetExtension(0x7e, []byte{1, 2, 3}) {
+			return
+		}
+		if err := p.Deparse(b); err != nil {
+			return // too long now
+		}
+		if err := q.Parse(b, p.Data); err != nil || essence(&p) != essence(&q) {
+			t.Fatalf("with an extension: %v: %s%s", err, essence(&p), essence(&q))
 		}
 	})
 }
@@ -467,30 +497,384 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// The flow's hash: each input bit changes each output bit about half of the time.
+// checksums fails if the transport checksum of a frame that Emit or Deparse made is
+// wrong.
+func checksums(t *testing.T, frame []byte) {
+	t.Helper()
+	var src, dst netip.Addr
+	var next uint8
+	var rest []byte
+	switch be.Uint16(frame[12:]) {
+	case EtherIPv4:
+		h, err := ParseIPv4(frame[EthernetHeader:])
+		if err != nil || !h.ChecksumOK() {
+			t.Fatalf("%v: % x", err, frame)
+		}
+		src, dst, next, rest = h.Src(), h.Dst(), h.Protocol(), h.Payload()
+	case EtherIPv6:
+		h, err := ParseIPv6(frame[EthernetHeader:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		src, dst, next, rest = h.Src(), h.Dst(), h.NextHeader(), h.Payload()
+	default:
+		return
+	}
+	if next == protoShim && src.Is4() || next == protoHopByHop && src.Is6() {
+		next, rest = rest[0], rest[8*(int(rest[1])+1):]
+	}
+	switch next {
+	case ProtoUDP:
+		if u, err := ParseUDP(rest); err != nil || len(u) != len(rest) || !u.ChecksumOK(src, dst) {
+			t.Fatalf("UDP checksum or length: %v: % x", err, frame)
+		}
+	case ProtoTCP:
+		if s, err := ParseTCP(rest); err != nil || !s.ChecksumOK(src, dst) {
+			t.Fatalf("TCP checksum: %v: % x", err, frame)
+		}
+	}
+}
+
+// emit(parse(b)) is b for valid headers, but for what a view does not keep: bytes
+// behind the packet, and the reserved bits of TCP. Nothing panics.
+func FuzzHeaders(f *testing.F) {
+	four, _ := hex.DecodeString("4600002c00004000401194d0c0a80001c0a800c701010000" + "0001000200080000" + strings.Repeat("00", 12))
+	f.Add(four)
+	six, _ := AppendIPv6(nil, a6, b6, ProtoUDP, 3, 64, 8)
+	f.Add(append(six, 0, 1, 0, 2, 0, 8, 0, 0))
+	tcp, _ := AppendTCP(nil, SegmentHeader{SrcPort: 1, DstPort: 2, Seq: 0x10002, Ack: 0x30004, Flags: SYN, Options: []byte{2, 4, 5, 0xb4, 254, 4, 1, 2}})
+	f.Add(tcp)
+	f.Add([]byte{0, 1, 0, 2, 0, 11, 0, 0, 'x', 'y', 'z'})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if e, err := ParseEthernet(b); err == nil {
+			if again := append(AppendEthernet(nil, e.Dst(), e.Src(), e.Type()), e.Payload()...); !bytes.Equal(again, b) {
+				t.Errorf("Ethernet % x, again % x", b, again)
+			}
+		}
+		if h, err := ParseIPv4(b); err == nil {
+			again, err := h.Header().Append(nil, len(h.Payload()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := append([]byte(nil), h[:h.header()]...)
+			if be.PutUint16(want[10:], be.Uint16(again[10:])); !bytes.Equal(again, want) {
+				t.Errorf("IPv4 % x, again % x", want, again)
+			}
+			if h.ChecksumOK() && be.Uint16(h[10:]) != be.Uint16(again[10:]) && be.Uint16(h[10:]) != 0xffff { // 0 has two forms
+				t.Errorf("IPv4 checksum of % x, again %x", h, again[10:12])
+			}
+		}
+		if h, err := ParseIPv6(b); err == nil {
+			again, err := AppendIPv6(nil, h.Src(), h.Dst(), h.NextHeader(), h.TOS(), h.HopLimit(), len(h.Payload()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if IPv6(again).SetFlowLabel(h.FlowLabel()); !bytes.Equal(again, h[:IPv6Header]) {
+				t.Errorf("IPv6 % x, again % x", h, again)
+			}
+		}
+		if u, err := ParseUDP(b); err == nil {
+			for _, pair := range [][2]netip.Addr{{a4, b4}, {a6, b6}} {
+				again, err := AppendUDP(nil, pair[0], pair[1], u.SrcPort(), u.DstPort(), u.Payload())
+				if err != nil || !UDP(again).ChecksumOK(pair[0], pair[1]) {
+					t.Fatalf("UDP: %v % x", err, again)
+				}
+				if be.PutUint16(again[6:], be.Uint16(u[6:])); !bytes.Equal(again, u) {
+					t.Errorf("UDP % x, again % x", u, again)
+				}
+			}
+		}
+		if s, err := ParseTCP(b); err == nil {
+			again, err := AppendTCP(nil, s.Header())
+			if err != nil {
+				t.Fatal(err)
+			}
+			again = append(again, s.Payload()...)
+			again[12] |= s[12] & 15
+			if be.PutUint16(again[16:], be.Uint16(s[16:])); !bytes.Equal(again, s) {
+				t.Errorf("TCP % x, again % x", s, again)
+			}
+			// setters keep the checksum
+			c := append(TCP(nil), again...)
+			SealTCP(c, a4, b4)
+			c.SetSeq(s.Ack())
+			c.SetAck(s.Seq())
+			c.SetFlags(^s.Flags())
+			c.SetWindow(^s.Window())
+			if !c.ChecksumOK(a4, b4) || c.Seq() != s.Ack() || c.Ack() != s.Seq() || c.Flags() != ^s.Flags() || c.Window() != ^s.Window() || c.Urgent() != s.Urgent() {
+				t.Errorf("TCP setters: % x became % x", s, c)
+			}
+		}
+	})
+}
+
+// Extensions in wire form: an IPv6 hop-by-hop options header (RFC 8200 §4.3), or a
+// shim of the same layout. Arbitrary bytes in it; parse(emit(x)) is x.
+func FuzzExtensions(f *testing.F) {
+	f.Add([]byte{17, 0, ExtActivity, 4, 1, 2, 3, 4})
+	f.Add([]byte{17, 0, 0, padN, 3, 0, 0, 0})
+	f.Add([]byte{17, 0, 0x5e, 4, 1, 2, 3, 4, 5})
+	f.Add([]byte{17, 1, 0x5e, 2, 1, 2, 0x5e, 6, 1, 2, 3, 4, 5, 6, 0, 0})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var p, q Packet
+		next, rest, err := p.parseExtensions(b)
+		if err != nil {
+			return
+		}
+		if p.ExtensionBytes() == 0 {
+			return
+		}
+		wire := p.appendExtensions(nil, next)
+		if len(wire) != int(p.ExtensionBytes()) || len(wire)%8 != 0 || len(wire)+len(rest) > len(b) {
+			t.Fatalf("% x takes %d bytes, ExtensionBytes says %d", b, len(wire), p.ExtensionBytes())
+		}
+		n, rest, err := q.parseExtensions(wire)
+		if err != nil || n != next || len(rest) != 0 || !bytes.Equal(p.ext[:p.extLen], q.ext[:q.extLen]) {
+			t.Fatalf("% x: %v, % x", wire, err, q.ext[:q.extLen])
+		}
+	})
+}
+
+// Unknown TCP options are kept, behind the others.
+func TestTCPUnknownOptions(t *testing.T) {
+	o, err := ParseTCPOptions([]byte{254, 4, 9, 9, 2, 4, 5, 0xb4, 30, 3, 7, 0})
+	if err != nil || o.MSS != 1460 || !bytes.Equal(o.Unknown(), []byte{254, 4, 9, 9, 30, 3, 7}) {
+		t.Errorf("%v: %+v", err, o)
+	}
+	if got := o.Append([]byte{0xaa}); !bytes.Equal(got, []byte{0xaa, 2, 4, 5, 0xb4, 254, 4, 9, 9, 30, 3, 7, 0}) {
+		t.Errorf("% x", got)
+	}
+	// four SACK blocks, unpadded, and an option of 6 bytes are 40; with Linux's padding they would not fit
+	full := append(append([]byte{5, 34}, make([]byte, 32)...), 254, 6, 1, 2, 3, 4)
+	if o, err = ParseTCPOptions(full); err != nil || len(o.Append(nil)) != 40 {
+		t.Errorf("%v: %d bytes", err, len(o.Append(nil)))
+	}
+	if _, err := ParseTCPOptions(make([]byte, 41)); err == nil {
+		t.Error("41 bytes of options are taken")
+	}
+}
+
+// IPv4 with options (RFC 791 §3.1: router alert, RFC 2113 §2.1).
+func TestIPv4Options(t *testing.T) {
+	h := DatagramHeader{TOS: 0x28, ID: 7, Fragment: DontFragment, TTL: 9, Protocol: 2, Src: a4, Dst: b4, Options: []byte{0x94, 4, 0, 0, 1}}
+	b, err := h.Append(nil, 0)
+	if err != nil || hex.EncodeToString(b) != "4728001c000740000902c6aa0a0000010a0000029404000001000000" {
+		t.Fatalf("%v: %x", err, b)
+	}
+	v, err := ParseIPv4(b)
+	if err != nil || !v.ChecksumOK() || !bytes.Equal(v.Options(), []byte{0x94, 4, 0, 0, 1, 0, 0, 0}) || v.ID() != 7 || v.Fragment() {
+		t.Errorf("%v: % x", err, v)
+	}
+	for want, bad := range map[string]func(*DatagramHeader) int{
+		"41 bytes of options": func(h *DatagramHeader) int { h.Options = make([]byte, 41); return 0 },
+		"0 to 65507":          func(*DatagramHeader) int { return 65508 },
+		"payload of -1":       func(*DatagramHeader) int { return -1 },
+		"not both IPv4":       func(h *DatagramHeader) int { h.Src = a6; return 0 },
+	} {
+		c := h
+		n := bad(&c)
+		if _, err := c.Append(nil, n); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}
+
+// A foreign frame that gets an extension, or loses its end, keeps all the rest: MAC
+// addresses, IP options, TCP options and flags, payload.
+func TestDeparseKeepsTheFrame(t *testing.T) {
+	b := book()
+	for _, version := range []uint8{4, 6} {
+		options := TCPOptions{WindowScale: -1, Timestamps: true, TSVal: 1, TSEcr: 2}.Append(nil)
+		tcp, _ := AppendTCP(nil, SegmentHeader{SrcPort: 5, DstPort: 6, Seq: 7, Ack: 8, Flags: PSH | ACK | ECE, Window: 9, Options: options})
+		tcp = append(tcp, "the payload of this segment"...)
+		frame := AppendEthernet(nil, [6]byte{1}, [6]byte{2}, EtherIPv4)
+		var err error
+		if version == 4 {
+			SealTCP(tcp, a4, b4)
+			frame, err = DatagramHeader{ID: 3, TTL: 64, Protocol: ProtoTCP, Src: a4, Dst: b4, Options: []byte{0x94, 4, 0, 0}}.Append(frame, len(tcp))
+		} else {
+			SealTCP(tcp, a6, b6)
+			frame = AppendEthernet(nil, [6]byte{1}, [6]byte{2}, EtherIPv6)
+			frame, err = AppendIPv6(frame, a6, b6, ProtoTCP, 0, 64, len(tcp))
+			IPv6(frame[EthernetHeader:]).SetFlowLabel(0xabcde)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		frame = append(frame, tcp...)
+		original := append([]byte(nil), frame...)
+		p := Packet{Data: frame}
+		if err := p.Parse(b, frame); err != nil {
+			t.Fatal(err)
+		}
+		p.SetExtension(ExtActivity, []byte{1, 2, 3, 4})
+		if err := p.Deparse(b); err != nil {
+			t.Fatal(err)
+		}
+		checksums(t, p.Data)
+		if len(p.Data) != len(original)+8 || !bytes.HasSuffix(p.Data, tcp) || !bytes.Equal(p.Data[:14], original[:14]) {
+			t.Errorf("with an extension\n% x, it was\n% x", p.Data, original)
+		}
+		p.RemoveExtension(ExtActivity)
+		if err := p.Deparse(b); err != nil || !bytes.Equal(p.Data, original) {
+			t.Errorf("%v: without it\n% x, it was\n% x", err, p.Data, original)
+		}
+		p.Payload = 11
+		if err := p.Deparse(b); err != nil {
+			t.Fatal(err)
+		}
+		checksums(t, p.Data)
+		if !bytes.HasSuffix(p.Data, []byte("the payload")) {
+			t.Errorf("cut: % x", p.Data)
+		}
+		p.Payload = 12
+		if err := p.Deparse(b); err == nil {
+			t.Error("a payload that the frame does not have is taken")
+		}
+		p.Payload, p.Src, p.Dst = 11, p.Dst, p.Src // turned round
+		if err := p.Deparse(b); err != nil {
+			t.Fatal(err)
+		}
+		var q Packet
+		if err := q.Parse(b, p.Data); err != nil || q.Src != 2 || q.Dst != 1 {
+			t.Errorf("turned round: %v, %s", err, essence(&q))
+		}
+	}
+}
+
+// A datagram that loses its end: bytes behind it in the packet go too, and one that
+// was sent without a checksum (RFC 768) gets none.
+func TestDeparseCutsADatagram(t *testing.T) {
+	b := book()
+	for _, sum := range []bool{true, false} {
+		u, err := AppendUDP(nil, a4, b4, 5, 6, []byte("twenty bytes of data"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !sum {
+			u[6], u[7] = 0, 0
+		}
+		frame, err := AppendIPv4(AppendEthernet(nil, mac(2), mac(1), EtherIPv4), a4, b4, ProtoUDP, 0, 9, len(u)+3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		frame = append(append(append(frame, u...), 1, 2, 3), 0, 0, 0, 0) // in the packet; Ethernet's padding
+		p := Packet{Data: frame}
+		if err := p.Parse(b, frame); err != nil || p.Payload != 20 {
+			t.Fatalf("%v, payload %d", err, p.Payload)
+		}
+		p.Payload = 6
+		if err := p.Deparse(b); err != nil {
+			t.Fatal(err)
+		}
+		h, err := ParseIPv4(p.Data[EthernetHeader:])
+		if err != nil || !h.ChecksumOK() || len(p.Data) != EthernetHeader+IPv4Header+UDPHeader+6 {
+			t.Fatalf("%v: % x", err, p.Data)
+		}
+		v, err := ParseUDP(h.Payload())
+		if err != nil || string(v.Payload()) != "twenty" || !v.ChecksumOK(a4, b4) || sum != (be.Uint16(v[6:]) != 0) {
+			t.Errorf("%v: % x", err, v)
+		}
+	}
+}
+
+// IEEE 802.1Qbb: destination 01-80-C2-00-00-01, type 8808, opcode 0101, class
+// vector, eight times; 60 bytes without FCS.
+func TestPFCByHand(t *testing.T) {
+	for kind, want := range map[Kind]string{
+		Pause:  "0180c2000001025700000001880801010008000000000000ffff",
+		Resume: "0180c20000010257000000018808010100080000000000000000",
+	} {
+		p := Packet{Kind: kind, Src: 1, Meta: Metadata{Class: 3}}
+		got, err := p.Emit(book(), nil)
+		if err != nil || hex.EncodeToString(got) != want+strings.Repeat("00", 60-len(want)/2) {
+			t.Errorf("kind %d: %x, %v", kind, got, err)
+		}
+		q := Packet{Data: got}
+		if err := q.Parse(book(), got); err != nil || q.Kind != kind || q.Meta.Class != 3 {
+			t.Errorf("kind %d: %v", kind, err)
+		}
+		if err := q.Deparse(book()); err != nil || hex.EncodeToString(q.Data[:26]) != want {
+			t.Errorf("kind %d after Deparse: %x, %v", kind, q.Data, err)
+		}
+	}
+}
+
+// The header of the transports that have none of their own, byte by byte, behind
+// the extension of an activity.
+func TestShimByHand(t *testing.T) {
+	p := Packet{Kind: Nack, Src: 1, Dst: 2, SrcPort: 0x1122, DstPort: 0x3344, Version: 6, Proto: ProtoRDMA, HopLimit: 9, TOS: 0x2e,
+		Seq: 0x0102030405, Ack: 0x060708090a}
+	p.SetExtension(ExtActivity, []byte{0x3f, 0x80, 0, 0})
+	got, err := p.Emit(book(), nil)
+	want := "025700000002" + "025700000001" + "86dd" + "62e00000" + "0018" + "00" + "09" +
+		"fd000000000000000000000000000001" + "fd000000000000000000000000000002" +
+		"fc00" + "3e043f800000" + "11223344" + "02" + "0102030405" + "060708090a" + "00"
+	if err != nil || hex.EncodeToString(got) != want {
+		t.Errorf("%v:\n%x, want\n%s", err, got, want)
+	}
+}
+
+func TestEmitRefuses(t *testing.T) {
+	good := Packet{Src: 1, Dst: 2, Version: 4, Proto: ProtoUDP}
+	for want, change := range map[string]func(*Packet){
+		"class 8":       func(p *Packet) { p.Kind, p.Meta.Class = Pause, 8 },
+		"version 5":     func(p *Packet) { p.Version = 5 },
+		"payload of -1": func(p *Packet) { p.Payload = -1 },
+		"protocol 253":  func(p *Packet) { p.Proto = 253 },
+		"protocol 0":    func(p *Packet) { p.Proto, p.Version = 0, 6 },
+		"at most 65535": func(p *Packet) { p.Version, p.Payload = 6, 65536 },
+		"the book has":  func(p *Packet) { p.Dst = 3 },
+		"not both IPv4": func(p *Packet) { p.Dst = 0 },
+	} {
+		p := good
+		change(&p)
+		want = strings.Replace(want, "at most 65535", "0 to 65535", 1)
+		if _, err := p.Emit(book(), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}
+
+// The flow's hash: golden values, and each of the 104 input bits changes each
+// output bit about half of the time.
 func TestFlowHash(t *testing.T) {
-	if h := FlowHash(1, 2, 3, 4, ProtoUDP); h != FlowHash(1, 2, 3, 4, ProtoUDP) || h == FlowHash(2, 1, 3, 4, ProtoUDP) || h == FlowHash(1, 2, 4, 3, ProtoUDP) {
-		t.Errorf("hash %#x", h)
+	for _, c := range []struct {
+		src, dst         Addr
+		srcPort, dstPort uint16
+		proto            uint8
+		want             uint32
+	}{
+		{0, 0, 0, 0, 0, 0},
+		{1, 2, 3, 4, ProtoUDP, 0xcb368f5c},
+		{2, 1, 4, 3, ProtoUDP, 0xab8c1a05},
+		{1, 2, 3, 4, ProtoTCP, 0x92dfdce6},
+		{127, 64, 10000, 80, ProtoRDMA, 0x8c1d6fb7},
+	} {
+		if got := FlowHash(c.src, c.dst, c.srcPort, c.dstPort, c.proto); got != c.want {
+			t.Errorf("FlowHash(%d, %d, %d, %d, %d) = %#08x, want %#08x", c.src, c.dst, c.srcPort, c.dstPort, c.proto, got, c.want)
+		}
 	}
 	random := unit.NewRandom(1, "hash")
-	for bit := range 32 {
+	for bit := range 104 {
 		changed := [32]int{}
 		const n = 4000
 		for range n {
-			a, b, s, d := Addr(random.Uint32N(4096)), Addr(random.Uint32N(4096)), uint16(random.Uint32()), uint16(random.Uint32())
-			x := FlowHash(a, b, s, d, ProtoUDP)
-			var y uint32
+			a, b, s, d, p := Addr(random.Uint32N(4096)), Addr(random.Uint32N(4096)), uint16(random.Uint32()), uint16(random.Uint32()), uint8(random.Uint32())
+			x := FlowHash(a, b, s, d, p)
 			switch {
-			case bit < 8:
-				y = FlowHash(a^1<<bit, b, s, d, ProtoUDP)
-			case bit < 16:
-				y = FlowHash(a, b^1<<(bit-8), s, d, ProtoUDP)
-			case bit < 24:
-				y = FlowHash(a, b, s^1<<(bit-16), d, ProtoUDP)
+			case bit < 32:
+				a ^= 1 << bit
+			case bit < 64:
+				b ^= 1 << (bit - 32)
+			case bit < 80:
+				s ^= 1 << (bit - 64)
+			case bit < 96:
+				d ^= 1 << (bit - 80)
 			default:
-				y = FlowHash(a, b, s, d^1<<(bit-24), ProtoUDP)
+				p ^= 1 << (bit - 96)
 			}
-			for diff := x ^ y; diff != 0; diff &= diff - 1 {
+			for diff := x ^ FlowHash(a, b, s, d, p); diff != 0; diff &= diff - 1 {
 				changed[bits.TrailingZeros32(diff)]++
 			}
 		}

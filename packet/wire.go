@@ -2,6 +2,7 @@ package packet
 
 import (
 	"fmt"
+	"net/netip"
 
 	"weir/unit"
 )
@@ -10,6 +11,7 @@ const (
 	protoShim     uint8 = 253 // RFC 3692: extensions over IPv4
 	protoHopByHop uint8 = 0   // RFC 8200 §4.3
 	shimHeader          = 16  // of the transports that have no header of their own
+	shimSequence        = 1<<40 - 1
 )
 
 // FlowHash is the hash of a flow that ECMP uses: two rounds of a multiply-xorshift
@@ -29,14 +31,18 @@ func mac(a Addr) [6]byte {
 }
 
 // Emit appends p's wire form to b: Ethernet without FCS, IPv4 or IPv6 with p's
-// extensions, then UDP, TCP, or for other protocols a header of 16 bytes (ports,
-// kind, 3 reserved bytes, low 32 bits of sequence and acknowledgement). The payload is zero, but for
-// UDP: its first 16 bytes carry Seq and Sent as far as there is room for them,
-// as the lab's sender does. Pause and Resume are PFC frames (IEEE 802.1Qbb) of
-// 60 bytes. TCP segments have no options here: p carries none.
+// extensions, then UDP, TCP, or for other protocols a header of 16 bytes: ports
+// (2 each), kind (1), low 40 bits of sequence and of acknowledgement (5 each), a
+// reserved byte. The payload is zero, but for UDP: its first 16 bytes carry Seq
+// and Sent as far as there is room for them (8 for Seq alone), as the lab's
+// sender does. Pause and Resume are PFC frames (IEEE 802.1Qbb) of 60 bytes, which
+// are 64 with FCS. TCP segments have no options here: p carries none.
 func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 	start := len(b)
 	if p.Kind == Pause || p.Kind == Resume {
+		if p.Meta.Class > 7 {
+			return nil, fmt.Errorf("PFC frame: class %d; 0 to 7 are possible", p.Meta.Class)
+		}
 		b = AppendEthernet(b, [6]byte{0x01, 0x80, 0xc2, 0, 0, 1}, mac(p.Src), EtherControl)
 		b = be.AppendUint16(b, 0x0101) // opcode of PFC
 		b = be.AppendUint16(b, 1<<p.Meta.Class)
@@ -51,6 +57,14 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 	}
 	if int(p.Src) >= book.Len() || int(p.Dst) >= book.Len() {
 		return nil, fmt.Errorf("packet of flow %d: addresses %d and %d, the book has %d", p.Flow, p.Src, p.Dst, book.Len())
+	}
+	switch {
+	case p.Payload < 0:
+		return nil, fmt.Errorf("packet of flow %d: payload of %d bytes", p.Flow, p.Payload)
+	case p.Version != 4 && p.Version != 6:
+		return nil, fmt.Errorf("packet of flow %d: IP version %d; 4 and 6 are possible", p.Flow, p.Version)
+	case p.Version == 4 && p.Proto == protoShim, p.Version == 6 && p.Proto == protoHopByHop:
+		return nil, fmt.Errorf("packet of flow %d: protocol %d is that of the extensions over IPv%d", p.Flow, p.Proto, p.Version)
 	}
 	transport := shimHeader
 	switch p.Proto {
@@ -109,8 +123,8 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 		SealTCP(b[segment:], src, dst)
 	default:
 		b = be.AppendUint16(be.AppendUint16(b, p.SrcPort), p.DstPort)
-		b = append(b, uint8(p.Kind), 0, 0, 0)
-		b = be.AppendUint32(be.AppendUint32(b, uint32(p.Seq)), uint32(p.Ack))
+		b = be.AppendUint64(b, uint64(p.Kind)<<56|uint64(p.Seq)&shimSequence<<16|uint64(p.Ack)&shimSequence>>24)
+		b = be.AppendUint32(b, uint32(p.Ack)<<8)
 		b = append(b, make([]byte, p.Payload)...)
 	}
 	return b, nil
@@ -118,8 +132,9 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 
 // Parse fills p from a frame as a switch's parser does: all that Emit writes, and
 // the flow's hash. Size, Flow and Meta are not the frame's to tell (but a PFC
-// frame's class). Sequence numbers come as their low 32 bits for other protocols
-// than UDP. An address that the book does not have is 0. It fails on frames that
+// frame's class), nor is Sent, but of UDP. Sequence numbers come as their low 32
+// bits for TCP, 40 bits for other protocols than UDP; what the frame has no room
+// for is 0. An address that the book does not have is 0. It fails on frames that
 // are neither IP nor PFC, or damaged, and then leaves p in an undefined state.
 func (p *Packet) Parse(book *Book, frame []byte) error {
 	e, err := ParseEthernet(frame)
@@ -168,6 +183,7 @@ func (p *Packet) Parse(book *Book, frame []byte) error {
 			return err
 		}
 		p.Kind, p.SrcPort, p.DstPort = Data, u.SrcPort(), u.DstPort()
+		p.Seq, p.Sent, p.Ack = 0, 0, 0
 		data := u.Payload()
 		p.Payload = int32(len(data))
 		if len(data) >= 8 {
@@ -194,7 +210,8 @@ func (p *Packet) Parse(book *Book, frame []byte) error {
 			return fmt.Errorf("transport header: kind %d is not known", rest[4])
 		}
 		p.SrcPort, p.DstPort, p.Kind = be.Uint16(rest), be.Uint16(rest[2:]), Kind(rest[4])
-		p.Seq, p.Ack = int64(be.Uint32(rest[8:])), int64(be.Uint32(rest[12:]))
+		p.Seq = int64(be.Uint64(rest[4:]) >> 16 & shimSequence)
+		p.Ack = int64(be.Uint64(rest[8:]) >> 8 & shimSequence)
 		p.Payload = int32(len(rest) - shimHeader)
 	}
 	p.Hash = FlowHash(p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto)
@@ -222,29 +239,99 @@ func (p *Packet) parsePFC(b []byte) error {
 }
 
 // Deparse writes what a switch's programs may have changed (TOS, hop limit,
-// extensions, payload cut off) back into p.Data. The IPv4 checksum is updated
-// incrementally (RFC 1624).
+// extensions, payload cut off) back into p.Data, which must be the frame that p
+// was parsed from. All else of the frame stays as it is: IP and TCP options,
+// payload. Checksums are updated incrementally (RFC 1624), but a segment that was
+// cut gets a new one. With other extensions or payload p.Data is a new slice. A
+// packet with other addresses, ports, protocol or kind, which a program has turned
+// round, is emitted anew.
 func (p *Packet) Deparse(book *Book) error {
-	b := p.Data[EthernetHeader:]
 	var old Packet
-	if be.Uint16(p.Data[12:]) == EtherIPv4 {
-		h := IPv4(b)
-		h.SetTOS(p.TOS)
-		h.SetTTL(p.HopLimit)
-	} else {
-		h := IPv6(b)
-		h.SetTOS(p.TOS)
-		h.SetHopLimit(p.HopLimit)
-	}
 	if err := old.Parse(book, p.Data); err != nil {
 		return err
 	}
-	if old.extLen == p.extLen && string(old.ext[:old.extLen]) == string(p.ext[:p.extLen]) && old.Payload == p.Payload {
+	if old.Kind == Pause || old.Kind == Resume {
+		return nil // nothing in it is a program's to change
+	}
+	if p.Src != old.Src || p.Dst != old.Dst || p.SrcPort != old.SrcPort || p.DstPort != old.DstPort ||
+		p.Proto != old.Proto || p.Version != old.Version || p.Kind != old.Kind && p.Proto != ProtoTCP {
+		data, err := p.Emit(book, nil)
+		if err == nil {
+			p.Data = data
+		}
+		return err
+	}
+	ip := p.Data[EthernetHeader:]
+	var head, rest []byte // IP header; what is behind it
+	var src, dst netip.Addr
+	if old.Version == 4 {
+		h, err := ParseIPv4(ip)
+		if err != nil {
+			return err
+		}
+		h.SetTOS(p.TOS)
+		h.SetTTL(p.HopLimit)
+		head, rest, src, dst = h[:h.header()], h.Payload(), h.Src(), h.Dst()
+	} else {
+		h, err := ParseIPv6(ip)
+		if err != nil {
+			return err
+		}
+		h.SetTOS(p.TOS)
+		h.SetHopLimit(p.HopLimit)
+		head, rest, src, dst = h[:IPv6Header], h.Payload(), h.Src(), h.Dst()
+	}
+	if old.Payload == p.Payload && string(old.ext[:old.extLen]) == string(p.ext[:p.extLen]) {
 		return nil
 	}
-	data, err := p.Emit(book, nil)
-	if err == nil {
-		p.Data = data
+	if p.Payload < 0 || p.Payload > old.Payload {
+		return fmt.Errorf("packet of flow %d: payload of %d bytes; the frame has %d", p.Flow, p.Payload, old.Payload)
 	}
-	return err
+	next, extended := 9, protoShim // where the header names what follows it
+	if old.Version == 6 {
+		next, extended = 6, protoHopByHop
+	}
+	if head[next] == extended {
+		rest = rest[8*(int(rest[1])+1):]
+	}
+	cut := int(old.Payload - p.Payload)
+	if cut > 0 {
+		if old.Proto == ProtoUDP { // there may be bytes behind the datagram
+			rest = rest[:be.Uint16(rest[4:])]
+		}
+		rest = rest[:len(rest)-cut]
+	}
+
+	ext, start := int(p.ExtensionBytes()), EthernetHeader+len(head)
+	size := len(head) + ext + len(rest)
+	if most := 0xffff + IPv6Header*int(old.Version/6); size > most {
+		return fmt.Errorf("packet of flow %d: %d bytes of IPv%d; at most %d are possible", p.Flow, size, old.Version, most)
+	}
+	data := append(make([]byte, 0, EthernetHeader+size), p.Data[:start]...)
+	proto := old.Proto
+	if ext > 0 {
+		proto, data = extended, p.appendExtensions(data, old.Proto)
+	}
+	data = append(data, rest...)
+	if old.Version == 4 {
+		h := IPv4(data[EthernetHeader:])
+		h.setWord(8, uint16(h[8])<<8|uint16(proto))
+		h.setWord(2, uint16(size))
+	} else {
+		h := IPv6(data[EthernetHeader:])
+		h[next] = proto
+		be.PutUint16(h[4:], uint16(size-IPv6Header))
+	}
+	if segment := data[start+ext:]; cut > 0 {
+		switch {
+		case old.Proto == ProtoTCP:
+			SealTCP(segment, src, dst)
+		case old.Proto == ProtoUDP && old.Version == 4 && be.Uint16(segment[6:]) == 0: // sent without a checksum
+			be.PutUint16(segment[4:], uint16(len(segment)))
+		case old.Proto == ProtoUDP:
+			SealUDP(segment, src, dst)
+		}
+	}
+	p.Data = data
+	return nil
 }

@@ -86,10 +86,13 @@ func (s *Serialiser) Next(size int32, continues bool) Time {
 		return Never / 2
 	}
 	q, rem := bits.Div64(hi, lo, s.rate)
+	if q >= uint64(Never/2) {
+		return Never / 2
+	}
 	s.credit = 0
 	if rem > 0 {
 		q++
 		s.credit = s.rate - rem
 	}
-	return Time(min(q, uint64(Never/2)))
+	return Time(q)
 }

@@ -210,6 +210,8 @@ func workEnd(work *big.Int, rate int64) *big.Int {
 // a gap resets what was carried, and what is beyond the range is Never/2.
 func FuzzSerialiser(f *testing.F) {
 	f.Add(int64(1), false, []byte{0x7f, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff})
+	f.Add(int64(1), false, []byte{0, 0x0f, 0xff, 0xff})
+	f.Add(int64(2), false, []byte{0, 0x0f, 0xff, 0xff, 0, 0x10, 0, 0})
 	f.Add(int64(1), true, []byte{0, 0, 5, 0xea, 0, 0, 5, 0xea})
 	f.Add(int64(100*Gbps), false, []byte{0, 0, 5, 0xea, 0, 0, 0, 64, 0x80, 0, 5, 0xea})
 	f.Add(int64(3), false, []byte{0, 0, 0, 1, 0, 0, 0, 1, 0x80, 0, 0, 1, 0, 0, 0, 1})
@@ -287,6 +289,7 @@ func FuzzMulDiv(f *testing.F) {
 	f.Add(int64(1<<63-1), int64(1<<63-1), int64(1))
 	f.Add(int64(1<<63-1), int64(1<<63-1), int64(1<<63-1))
 	f.Add(int64(2_000_000), int64(8_000_000_000_000), int64(100*Gbps))
+	f.Add(int64(311), int64(177942868878227186), int64(3)) // the quotient is 2⁶⁴−1 and a rest
 	f.Add(int64(7), int64(3), int64(0))
 	f.Add(int64(0), int64(3), int64(7))
 	f.Fuzz(func(t *testing.T, a, b, d int64) {
