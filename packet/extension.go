@@ -40,7 +40,7 @@ func (p *Packet) findExtension(kind uint8) (at, n int) {
 }
 
 // SetExtension adds an extension or replaces the one of its kind. It returns
-// false, and changes nothing, if there is no room (a packet has 78 bytes, of which
+// false, and changes nothing, if there is no room (a packet has 94 bytes, of which
 // an extension takes 2 and its data) or the kind is padding. data must not be a
 // view of p's own extensions.
 func (p *Packet) SetExtension(kind uint8, data []byte) bool {

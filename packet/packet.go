@@ -87,7 +87,86 @@ type Packet struct {
 	Enqueued unit.Time // when it entered the queue that it is in, or was last in
 	Ack      int64     // cumulative acknowledgement: next byte expected
 	Data     []byte
-	ext      [80]byte // so that a packet is three cache lines
+	TCP      Segment // its first 16 bytes; the blocks of SACK are in the third line
+
+	ext [96]byte // so that a packet is four cache lines
+}
+
+// Segment is what a TCP header says beside ports, sequence and acknowledgement
+// (RFC 9293 §3.1), with the options that end hosts use, as fields.
+type Segment struct {
+	TSVal, TSEcho uint32 // RFC 7323 §3, with HasTimestamps
+	Window        uint16 // as in the header: not scaled
+	MSS           uint16 // RFC 9293 §3.7.1, of a SYN; 0: none
+	Flags         uint8  // FIN … CWR
+	Has           uint8  // which options there are: HasTimestamps …
+	Scale         uint8  // RFC 7323 §2, with HasScale
+	Blocks        uint8  // how many of SACK are there, 0 … 4
+	SACK          [4]SACKBlock
+}
+
+// SACKBlock is one block of RFC 2018 §3: sequence numbers of its first byte and
+// of the byte behind its last.
+type SACKBlock struct{ Left, Right uint32 }
+
+// Options of a Segment that are there or not.
+const (
+	HasTimestamps uint8 = 1 << iota
+	HasScale
+	HasSACKPermitted
+)
+
+// OptionBytes is the length of the segment's options on the wire, with the
+// padding that Linux uses: a multiple of 4, at most 40.
+func (s *Segment) OptionBytes() int32 {
+	var n int32
+	if s.MSS > 0 {
+		n += 4
+	}
+	switch s.Has & (HasTimestamps | HasSACKPermitted) {
+	case HasTimestamps, HasTimestamps | HasSACKPermitted:
+		n += 12
+	case HasSACKPermitted:
+		n += 4
+	}
+	if s.Has&HasScale != 0 {
+		n += 4
+	}
+	if s.Blocks > 0 {
+		n += 4 + 8*int32(s.Blocks)
+	}
+	return min(n, 40)
+}
+
+// options gives them in the codec's form.
+func (s *Segment) options() TCPOptions {
+	o := TCPOptions{MSS: s.MSS, WindowScale: -1, SACKPermitted: s.Has&HasSACKPermitted != 0,
+		Timestamps: s.Has&HasTimestamps != 0, TSVal: s.TSVal, TSEcr: s.TSEcho, SACKBlocks: int(s.Blocks)}
+	if s.Has&HasScale != 0 {
+		o.WindowScale = int8(s.Scale)
+	}
+	for i := range s.Blocks {
+		o.SACK[i] = [2]uint32{s.SACK[i].Left, s.SACK[i].Right}
+	}
+	return o
+}
+
+// setOptions takes them from the codec's form.
+func (s *Segment) setOptions(o *TCPOptions) {
+	s.MSS, s.TSVal, s.TSEcho, s.Has, s.Scale, s.Blocks = o.MSS, o.TSVal, o.TSEcr, 0, 0, uint8(o.SACKBlocks)
+	if o.Timestamps {
+		s.Has |= HasTimestamps
+	}
+	if o.SACKPermitted {
+		s.Has |= HasSACKPermitted
+	}
+	if o.WindowScale >= 0 {
+		s.Has |= HasScale
+		s.Scale = uint8(o.WindowScale)
+	}
+	for i := range o.SACKBlocks {
+		s.SACK[i] = SACKBlock{o.SACK[i][0], o.SACK[i][1]}
+	}
 }
 
 // ECN code points (RFC 3168 §5), the lower two bits of TOS.
@@ -128,7 +207,14 @@ func (l *Pool) Get() *Packet {
 	p := l.free
 	l.free = p.Next
 	l.live++
-	*p = Packet{}
+	// The blocks of SACK and the bytes of extensions say nothing where their numbers
+	// are 0, and so the third and fourth line are not touched.
+	p.Next, p.Seq, p.Flow, p.Src, p.Dst, p.Hash = nil, 0, 0, 0, 0, 0
+	p.Size, p.Payload, p.SrcPort, p.DstPort, p.Meta = 0, 0, 0, 0, Metadata{}
+	p.Kind, p.TOS, p.HopLimit, p.Proto, p.Version, p.extLen = 0, 0, 0, 0, 0, 0
+	p.Sent, p.Enqueued, p.Ack, p.Data = 0, 0, 0, nil
+	t := &p.TCP
+	t.TSVal, t.TSEcho, t.Window, t.MSS, t.Flags, t.Has, t.Scale, t.Blocks = 0, 0, 0, 0, 0, 0, 0, 0
 	return p
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 	"net/netip"
+	"reflect"
 	"strings"
 	"testing"
 	"unsafe"
@@ -20,7 +21,7 @@ func TestLayout(t *testing.T) {
 	if hot := unsafe.Offsetof(p.Sent); hot != 64 {
 		t.Errorf("the hot line has %d bytes", hot)
 	}
-	if n := unsafe.Sizeof(p); n != 192 {
+	if n := unsafe.Sizeof(p); n != 256 {
 		t.Errorf("a packet has %d bytes", n)
 	}
 	if n := unsafe.Sizeof(p.Meta); n != 12 {
@@ -33,6 +34,19 @@ func TestPool(t *testing.T) {
 	p := l.Get()
 	p.Seq, p.Data = 7, []byte{1}
 	p.SetExtension(ExtActivity, []byte{1, 2, 3, 4})
+	*p = Packet{Next: p, Seq: 1, Flow: 1, Src: 1, Dst: 1, Hash: 1, Size: 1, Payload: 1, SrcPort: 1, DstPort: 1, Meta: Metadata{1, 1, 1, 1, 1, 1, 1},
+		Kind: 1, TOS: 1, HopLimit: 1, Proto: 1, Version: 1, extLen: 1, Sent: 1, Enqueued: 1, Ack: 1, Data: []byte{1}, TCP: Segment{1, 1, 1, 1, 1, 1, 1, 1, p.TCP.SACK}}
+	v := reflect.ValueOf(p).Elem()
+	for i := range v.NumField() {
+		if f := v.Type().Field(i); v.Field(i).IsZero() && f.Name != "_" && f.Name != "ext" {
+			t.Errorf("the test leaves field %s zero", f.Name)
+		}
+	}
+	l.Put(p)
+	p = l.Get()
+	if e := (Packet{ext: p.ext}); !reflect.DeepEqual(*p, e) {
+		t.Errorf("a packet from the pool is not zero: %+v", p)
+	}
 	l.Put(p)
 	if q := l.Get(); q != p || q.Seq != 0 || q.Data != nil || q.ExtensionBytes() != 0 || q.Next != nil {
 		t.Error("a packet from the pool is not zero")
@@ -290,7 +304,7 @@ func TestExtensions(t *testing.T) {
 	if h, ok := p.Extension(0x5e); !ok || string(h) != "hello" {
 		t.Errorf("the other one is %q", h)
 	}
-	if p.SetExtension(0x7e, make([]byte, 80)) || p.SetExtension(0, nil) || p.SetExtension(1, nil) {
+	if p.SetExtension(0x7e, make([]byte, 96)) || p.SetExtension(0, nil) || p.SetExtension(1, nil) {
 		t.Error("what does not fit, or is padding, is taken")
 	}
 	if h, _ := p.Extension(0x5e); string(h) != "hello" {
@@ -320,7 +334,32 @@ func TestBook(t *testing.T) {
 
 // what a hop or an endpoint uses of a packet that crosses the wire
 func essence(p *Packet) string {
-	return fmt.Sprintln(p.Kind, p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.Version, p.TOS, p.HopLimit, p.Seq, p.Ack, p.Payload, p.Hash, p.Sent, p.ext[:p.extLen])
+	return fmt.Sprintln(p.Kind, p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.Version, p.TOS, p.HopLimit, p.Seq, p.Ack, p.Payload, p.Hash, p.Sent, p.ext[:p.extLen],
+		p.TCP.Flags, p.TCP.Window, p.TCP.MSS, p.TCP.Has, p.TCP.Scale, p.TCP.TSVal, p.TCP.TSEcho, p.TCP.SACK[:p.TCP.Blocks])
+}
+
+// segmentOf makes options of every kind that fit into a header out of some bits.
+func segmentOf(a, b uint64) Segment {
+	s := Segment{Flags: uint8(a), Window: uint16(b)}
+	if a&256 != 0 {
+		s.MSS = uint16(a>>8) | 1
+	}
+	s.Has = uint8(b>>16) & 7
+	if s.Has&HasScale != 0 {
+		s.Scale = uint8(b>>20) % 15
+	}
+	if s.Has&HasTimestamps != 0 {
+		s.TSVal, s.TSEcho = uint32(a>>9), uint32(b>>9)
+	}
+	if s.MSS == 0 && s.Has&^HasTimestamps == 0 {
+		for s.Blocks = uint8(a>>16) % 4; s.Has == 0 && s.Blocks == 3 && b&1 == 1; {
+			s.Blocks++
+		}
+	}
+	for i := range s.Blocks {
+		s.SACK[i] = SACKBlock{uint32(a) + uint32(i), uint32(b) * uint32(i+1)}
+	}
+	return s
 }
 
 // parse(emit(p)) is p, for packets of every kind.
@@ -336,6 +375,9 @@ func FuzzWire(f *testing.F) {
 	}
 	f.Add(uint8(0), ProtoUDP, uint8(1), uint8(0), uint8(1), int64(9), int64(0), uint16(3), uint8(0), []byte{})
 	f.Add(uint8(1), ProtoTCP, uint8(1), uint8(2), uint8(9), int64(9), int64(10), uint16(0), uint8(0), []byte{1, 2, 3, 4})
+	for i := range int64(40) { // options
+		f.Add(uint8(1), ProtoTCP, uint8(i&1), uint8(2), uint8(9), i*0x2b5b7, i*0x61c889, uint16(i), uint8(0), []byte{1, 2, 3, 4})
+	}
 	b := book()
 	f.Fuzz(func(t *testing.T, kind, proto, six, tos, hops uint8, seq, ack int64, payload uint16, class uint8, ext []byte) {
 		p := Packet{Kind: Kind(kind % 7), Src: 1, Dst: 2, SrcPort: 1000, DstPort: 2000, Proto: proto, Version: 4, TOS: tos, HopLimit: hops,
@@ -364,6 +406,10 @@ func FuzzWire(f *testing.F) {
 			p.Seq, p.Ack = int64(uint32(seq)), int64(uint32(ack))
 			if p.Kind = Ack; p.Payload > 0 {
 				p.Kind = Data
+			}
+			p.TCP = segmentOf(uint64(seq), uint64(ack))
+			if wire, _ := p.Emit(b, nil); len(wire) != int(EthernetHeader+IPv4Header+TCPHeader+p.TCP.OptionBytes()+p.ExtensionBytes()+p.Payload)+20*int(six&1) {
+				t.Fatalf("%d bytes on the wire, %d of them options", len(wire), p.TCP.OptionBytes())
 			}
 		}
 		if p.Kind != Pause && p.Kind != Resume {
@@ -394,6 +440,9 @@ func FuzzWire(f *testing.F) {
 		q.Data = wire
 		q.TOS, q.HopLimit = ^tos, hops-1
 		q.RemoveExtension(0x5e)
+		if proto == ProtoTCP {
+			q.Seq, q.Ack, q.TCP.Flags, q.TCP.Window = int64(^uint32(q.Seq)), int64(^uint32(q.Ack)), ^q.TCP.Flags, ^q.TCP.Window
+		}
 		if payload&1 == 1 && q.Payload > 16 { // cut
 			q.Payload = 16
 		}

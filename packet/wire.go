@@ -36,7 +36,7 @@ func mac(a Addr) [6]byte {
 // reserved byte. The payload is zero, but for UDP: its first 16 bytes carry Seq
 // and Sent as far as there is room for them (8 for Seq alone), as the lab's
 // sender does. Pause and Resume are PFC frames (IEEE 802.1Qbb) of 60 bytes, which
-// are 64 with FCS. TCP segments have no options here: p carries none.
+// are 64 with FCS.
 func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 	start := len(b)
 	if p.Kind == Pause || p.Kind == Resume {
@@ -67,11 +67,20 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 		return nil, fmt.Errorf("packet of flow %d: protocol %d is that of the extensions over IPv%d", p.Flow, p.Proto, p.Version)
 	}
 	transport := shimHeader
+	var room [80]byte
+	options := room[:0]
 	switch p.Proto {
 	case ProtoUDP:
 		transport = UDPHeader
 	case ProtoTCP:
-		transport = TCPHeader
+		if p.TCP.Blocks > 4 {
+			return nil, fmt.Errorf("packet of flow %d: %d blocks of SACK; at most 4 are possible", p.Flow, p.TCP.Blocks)
+		}
+		options = p.TCP.options().Append(options)
+		if len(options) > 40 {
+			return nil, fmt.Errorf("packet of flow %d: %d bytes of TCP options; at most 40 are possible", p.Flow, len(options))
+		}
+		transport = TCPHeader + len(options)
 	}
 	ext := int(p.ExtensionBytes())
 	size := ext + transport + int(p.Payload)
@@ -114,11 +123,8 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 		}
 		SealUDP(b[segment:], src, dst)
 	case ProtoTCP:
-		flags := PSH | ACK
-		if p.Payload == 0 {
-			flags = ACK
-		}
-		b, _ = AppendTCP(b, SegmentHeader{SrcPort: p.SrcPort, DstPort: p.DstPort, Seq: uint32(p.Seq), Ack: uint32(p.Ack), Flags: flags, Window: 0xffff})
+		b, _ = AppendTCP(b, SegmentHeader{SrcPort: p.SrcPort, DstPort: p.DstPort, Seq: uint32(p.Seq), Ack: uint32(p.Ack),
+			Flags: p.TCP.Flags, Window: p.TCP.Window, Options: options})
 		b = append(b, make([]byte, p.Payload)...)
 		SealTCP(b[segment:], src, dst)
 	default:
@@ -199,6 +205,12 @@ func (p *Packet) Parse(book *Book, frame []byte) error {
 		}
 		p.SrcPort, p.DstPort = t.SrcPort(), t.DstPort()
 		p.Seq, p.Ack, p.Payload = int64(t.Seq()), int64(t.Ack()), int32(len(t.Payload()))
+		p.TCP.Flags, p.TCP.Window = t.Flags(), t.Window()
+		o, err := ParseTCPOptions(t.Options())
+		if err != nil {
+			return err
+		}
+		p.TCP.setOptions(&o)
 		if p.Kind = Ack; p.Payload > 0 {
 			p.Kind = Data
 		}
@@ -239,7 +251,7 @@ func (p *Packet) parsePFC(b []byte) error {
 }
 
 // Deparse writes what a switch's programs may have changed (TOS, hop limit,
-// extensions, payload cut off) back into p.Data, which must be the frame that p
+// extensions, payload cut off; TCP's sequence, acknowledgement, flags, window) back into p.Data, which must be the frame that p
 // was parsed from. All else of the frame stays as it is: IP and TCP options,
 // payload. Checksums are updated incrementally (RFC 1624), but a segment that was
 // cut gets a new one. With other extensions or payload p.Data is a new slice. A
@@ -281,18 +293,28 @@ func (p *Packet) Deparse(book *Book) error {
 		h.SetHopLimit(p.HopLimit)
 		head, rest, src, dst = h[:IPv6Header], h.Payload(), h.Src(), h.Dst()
 	}
-	if old.Payload == p.Payload && string(old.ext[:old.extLen]) == string(p.ext[:p.extLen]) {
-		return nil
-	}
-	if p.Payload < 0 || p.Payload > old.Payload {
-		return fmt.Errorf("packet of flow %d: payload of %d bytes; the frame has %d", p.Flow, p.Payload, old.Payload)
-	}
 	next, extended := 9, protoShim // where the header names what follows it
 	if old.Version == 6 {
 		next, extended = 6, protoHopByHop
 	}
 	if head[next] == extended {
 		rest = rest[8*(int(rest[1])+1):]
+	}
+	if old.Proto == ProtoTCP {
+		t, err := ParseTCP(rest)
+		if err != nil {
+			return err
+		}
+		t.SetSeq(uint32(p.Seq))
+		t.SetAck(uint32(p.Ack))
+		t.SetFlags(p.TCP.Flags)
+		t.SetWindow(p.TCP.Window)
+	}
+	if old.Payload == p.Payload && string(old.ext[:old.extLen]) == string(p.ext[:p.extLen]) {
+		return nil
+	}
+	if p.Payload < 0 || p.Payload > old.Payload {
+		return fmt.Errorf("packet of flow %d: payload of %d bytes; the frame has %d", p.Flow, p.Payload, old.Payload)
 	}
 	cut := int(old.Payload - p.Payload)
 	if cut > 0 {
