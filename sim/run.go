@@ -197,18 +197,16 @@ func (r *Simulation) addFlows() error {
 	return nil
 }
 
-// endpoint finds the slot that a packet is for: the receiver for data and
-// probes, else the sender; −1 if the flow has none at this host.
+// endpoint finds the slot that a packet is for: the flow's receiver or sender,
+// whichever is at this host; −1 if neither is.
 func (r *Simulation) endpoint(h *host, p *packet.Packet) int32 {
 	if int(p.Flow) >= len(r.sender) {
 		return -1
 	}
-	f := &r.config.Flows[p.Flow]
-	if p.Kind == packet.Data || p.Kind == packet.Probe {
-		if r.hosts[f.Dst] == h {
-			return r.receiver[p.Flow]
-		}
-	} else if r.hosts[f.Src] == h {
+	switch f := &r.config.Flows[p.Flow]; h {
+	case r.hosts[f.Dst]:
+		return r.receiver[p.Flow]
+	case r.hosts[f.Src]:
 		return r.sender[p.Flow]
 	}
 	return -1

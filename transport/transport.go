@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"weir/cc"
 	"weir/packet"
 	"weir/scheme"
 	"weir/unit"
@@ -67,6 +68,7 @@ type Counters struct {
 	lastDelay unit.Time
 
 	Finished unit.Time // when the flow was complete as this endpoint sees it; unit.Never until then
+	Written  unit.Time // when the application's last write returned: all is in the send buffer; unit.Never until then, 0 where there is no such buffer
 }
 
 // Delay counts the one-way delay of a data packet that was received: sum,
@@ -99,11 +101,16 @@ type Flow struct {
 	Payload  int32      // largest payload of a packet
 	Framing  packet.Framing
 	Random   unit.Random // the flow's own random stream
+
+	CC       *cc.Scheme // the congestion controller, of transports that are Controlled
+	CCValues scheme.Values
 }
 
 // Scheme is a transport that an experiment can name.
 type Scheme struct {
 	scheme.Scheme
+	Controlled bool  // its flows have a congestion controller
+	Headers    int32 // bytes of the transport's header in a full packet: what an MTU leaves after IP's is the payload
 	// Build makes the two endpoints of a flow.
 	Build func(f Flow, v scheme.Values) (sender, receiver Endpoint, err error)
 	// Warn says what about the parameters may surprise, "" if nothing; may be nil.
