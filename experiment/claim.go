@@ -292,7 +292,7 @@ func (p *point) shape() map[string][]string {
 		case "delay":
 			shape["delay"], shape["delay_max"] = traffics, traffics
 		case "fct":
-			shape["fct"], shape["fct_max"], shape["fct_finished"] = traffics, traffics, traffics
+			shape["fct"], shape["fct_max"], shape["fct_finished"], shape["fct_written"] = traffics, traffics, traffics, traffics
 		case "queue":
 			shape["queue"] = append(shape["queue"], p.queueGroups(m.port)...)
 		case "throughput", "utilisation":
@@ -660,17 +660,19 @@ func (c *claim) means(at []Coordinate) bool {
 	return true
 }
 
-// neighbour returns the next point along the claim's sweep key, −1 if there is
-// none that the claim means.
+// neighbour returns the next point along the claim's sweep key that the claim
+// means, −1 if there is none.
 func (s *Spec) neighbour(c *claim, i int) int {
 	stride := 1
 	for k := len(s.Sweep) - 1; k >= 0; k-- {
 		n := len(s.Sweep[k].Values)
 		if s.Sweep[k].Key == c.along {
-			if i/stride%n == n-1 || !c.means(s.points[i+stride].at) {
-				return -1
+			for here := i / stride % n; here < n-1; here++ {
+				if i += stride; c.means(s.points[i].at) {
+					return i
+				}
 			}
-			return i + stride
+			return -1
 		}
 		stride *= n
 	}

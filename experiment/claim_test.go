@@ -61,6 +61,7 @@ func TestVerdicts(t *testing.T) {
 		{"units", "1", "that: goodput.a <= 50% * 8bps", [][]float64{{1}, {2}, {4}}, Holds, 3, ""},
 		{"along rises", "1", "along: rate, that: next.goodput.a > goodput.a and next.rate > rate", [][]float64{{1}, {2}, {4}}, Holds, 3, ""},
 		{"along does not rise", "1", "along: rate, that: next.goodput.a > goodput.a", [][]float64{{1}, {2}, {1}}, Fails, 3, "rate=2Mbps: next.goodput.a = 1 > 2"},
+		{"along skips what where leaves out", "1", "where: {rate: [1Mbps, 4Mbps]}, along: rate, that: next.goodput.a > goodput.a and next.rate == 4 * rate", [][]float64{{2}, {1}, {3}}, Holds, 2, ""},
 		{"along is bounded by where", "1", "where: {rate: \"<= 2Mbps\"}, along: rate, that: next.goodput.a > goodput.a", [][]float64{{1}, {2}, {1}}, Holds, 2, ""},
 		{"not defined", "1", "that: goodput.a > 0", [][]float64{{1}, {nan}, {4}}, Undecided, 3, "not defined"},
 		{"division by zero is beyond every bound", "3", "that: goodput.b / goodput.a > 5", [][]float64{{1, 1, 1}, {0, 0, 0}, {1, 1, 1}}, Holds, 9, ""},

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"weir/cc"
 	"weir/dataplane"
 	"weir/dataplane/tm"
 	"weir/packet"
@@ -305,6 +306,8 @@ type traffic struct {
 	name      string
 	transport *transport.Scheme
 	values    scheme.Values
+	cc        *cc.Scheme // nil: the transport has none
+	ccValues  scheme.Values
 	payload   int32
 	version   uint8
 	tos       uint8
@@ -885,7 +888,7 @@ func (d *decoder) scheduler(t *tree, queues int) func(int, unit.LinkRate) (tm.Sc
 }
 
 // Keys of a traffic entry besides the transport's parameters.
-var trafficKeys = []string{"name", "from", "to", "transport", "flows", "size", "payload", "start", "stop", "tos", "ip", "file", "format", "offset"}
+var trafficKeys = []string{"name", "from", "to", "transport", "cc", "flows", "size", "payload", "start", "stop", "tos", "ip", "file", "format", "offset"}
 
 func (d *decoder) trafficList(root *tree, p *point) {
 	t := root.get("traffic")
@@ -893,20 +896,55 @@ func (d *decoder) trafficList(root *tree, p *point) {
 		d.fail(t.place, "[{name: …, from: …, to: …, transport: …}]", "traffic is a list with at least one entry")
 		return
 	}
-	mtu := d.value(root, "mtu", "1448 B payload", "P4-ABC §6.2.1")
-	size, ok := strings.CutSuffix(d.text(mtu), " payload")
-	if !ok && mtu.kind == scalar {
-		d.fail(mtu.place, "1448 B payload", "%q does not say that it is the payload, without headers", mtu.text)
-	}
-	mtuPayload := d.payload(mtu, size)
+	mtu := d.mtu(d.value(root, "mtu", "1500 B", "IEEE 802.3"))
 	seen := map[string]bool{}
 	for _, x := range t.items {
 		if x.kind != mapping {
 			d.fail(x.place, "{name: …, from: …, to: …, transport: …}", "a traffic is a map")
 			continue
 		}
-		d.oneTraffic(x, p, mtuPayload, seen)
+		d.oneTraffic(x, p, mtu, seen)
 	}
+}
+
+// mtu is the largest packet: in bytes of IP, or in payload.
+type mtu struct {
+	place
+	text    string
+	bytes   int32
+	payload bool
+}
+
+func (d *decoder) mtu(t *tree) mtu {
+	m := mtu{place: t.place, text: t.text}
+	size, payload := strings.CutSuffix(d.text(t), " payload")
+	m.payload = payload
+	if payload {
+		m.bytes = d.payload(t, size)
+		return m
+	}
+	b, err := unit.ParseBytes(size)
+	if (err != nil || b < 68 || b > 65535) && t.kind == scalar {
+		d.fail(t.place, "1500 B, or 1448 B payload", "%q is not an MTU", t.text)
+	}
+	m.bytes = int32(b)
+	return m
+}
+
+// of is what an MTU leaves to a transport for payload.
+func (m mtu) of(d *decoder, s *transport.Scheme, version uint8) int32 {
+	if m.payload {
+		return m.bytes
+	}
+	headers := packet.IPv4Header + s.Headers
+	if version == 6 {
+		headers += packet.IPv6Header - packet.IPv4Header
+	}
+	if m.bytes <= headers {
+		d.fail(m.place, fmt.Sprintf("at least %d B", headers+1), "an MTU of %s leaves no room behind the headers of %s over IPv%d", m.text, s.Name, version)
+		return 1
+	}
+	return m.bytes - headers
 }
 
 func (d *decoder) payload(t *tree, text string) int32 {
@@ -918,8 +956,8 @@ func (d *decoder) payload(t *tree, text string) int32 {
 	return int32(b)
 }
 
-func (d *decoder) oneTraffic(x *tree, p *point, mtu int32, seen map[string]bool) {
-	tr := traffic{payload: mtu, version: 4, stop: unit.Never}
+func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
+	tr := traffic{version: 4, stop: unit.Never}
 	name := x.get("name")
 	if name == nil {
 		d.fail(x.place, "name: …", "the traffic has no name")
@@ -973,9 +1011,7 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu int32, seen map[string]bool)
 			d.warn("%s:%d: traffic %s: %s", x.file, x.line, tr.name, w)
 		}
 	}
-	if v := x.get("payload"); v != nil {
-		tr.payload = d.payload(v, d.text(v))
-	}
+	d.controller(x, &tr)
 	if v := x.get("tos"); v != nil {
 		n, err := strconv.ParseUint(d.text(v), 0, 8)
 		if err != nil {
@@ -985,6 +1021,11 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu int32, seen map[string]bool)
 	}
 	if v := d.value(x, "ip", "4", "ours"); d.word(v, "IP version", []string{"4", "6"}) == "6" {
 		tr.version = 6
+	}
+	if v := x.get("payload"); v != nil {
+		tr.payload = d.payload(v, d.text(v))
+	} else {
+		tr.payload = mtu.of(d, tr.transport, tr.version)
 	}
 	if v := x.get("stop"); v != nil {
 		tr.stop = d.positive(v)
@@ -1099,6 +1140,39 @@ func (d *decoder) hosts(x *tree, key string, p *point) []int {
 	return out
 }
 
+// controller decodes a traffic's congestion controller.
+func (d *decoder) controller(x *tree, tr *traffic) {
+	v := x.get("cc")
+	if !tr.transport.Controlled {
+		if v != nil {
+			d.fail(v.place, "", "transport %s has no congestion controller", tr.transport.Name)
+		}
+		return
+	}
+	name, params := d.named(d.value(x, "cc", "cubic", "Linux 6.18: tcp_congestion_control"), "congestion controller")
+	if params == nil {
+		return
+	}
+	var names []string
+	for i := range d.registry.Controllers {
+		s := &d.registry.Controllers[i]
+		names = append(names, s.Name)
+		if s.Name == name {
+			tr.cc = s
+		}
+	}
+	if tr.cc == nil {
+		sort.Strings(names)
+		at := x.place
+		if v != nil {
+			at = v.place
+		}
+		d.unknown(at, "congestion controller", name, names)
+		return
+	}
+	tr.ccValues = d.schemeValues(&tr.cc.Scheme, params, nil)
+}
+
 func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
 	for _, k := range []string{"from", "to", "flows", "size", "start", "stop"} {
 		if v := x.get(k); v != nil {
@@ -1198,6 +1272,7 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 			ID: packet.FlowID(i), Src: packet.Addr(f.src + 1), Dst: packet.Addr(f.dst + 1),
 			SrcPort: uint16(firstPort + i%50000), DstPort: uint16(5000 + i/50000), Version: tr.version, TOS: tr.tos,
 			Start: start, Stop: tr.stop, Size: f.size, Payload: tr.payload, Framing: p.framing, Random: random,
+			CC: tr.cc, CCValues: tr.ccValues,
 		}
 		sender, receiver, err := tr.transport.Build(tf, tr.values)
 		if err != nil {
@@ -1238,7 +1313,7 @@ func (p *point) estimate() {
 		}
 		rate := slowest
 		for _, param := range tr.transport.Params {
-			if param.Name == "rate" && param.Kind == scheme.Rate {
+			if param.Name == "rate" && param.Kind == scheme.Rate && tr.values.Rate("rate") > 0 {
 				rate = float64(tr.values.Rate("rate"))
 			}
 		}

@@ -27,7 +27,7 @@ func Measures() [][2]string {
 	return [][2]string{
 		{"delay", "one-way delay of data packets, mean and largest, by traffic [s]"},
 		{"drops", "packets dropped in switches and on links, by reason"},
-		{"fct", "flow completion time, start to finish at the sender; mean and largest of the finished, by traffic [s]"},
+		{"fct", "flow completion time, from start to last byte acknowledged, mean and largest of the finished, and to the last write's return (fct_written), by traffic [s]"},
 		{"goodput", "payload bits per second that were new to the receiver, by traffic or in all [bit/s]"},
 		{"jain", "Jain's index of the traffics' goodputs: (Σx)²/(n·Σx²)"},
 		{"jitter", "smoothed difference of transit times (RFC 3550 §6.4.1), by traffic [s]"},
@@ -268,6 +268,18 @@ func (p *point) evaluate(c *sim.Config, res *sim.Result) (measured []Measured, s
 				n, _, _ := finished(t)
 				return n
 			}))
+			if p.controlled() {
+				measured = append(measured, byTraffic("fct_written", "s", func(t int) float64 {
+					n, sum := 0.0, 0.0
+					for i := range c.Flows {
+						if at := res.Flows[i].Written; c.Flows[i].Group == t && at != unit.Never {
+							n++
+							sum += at.Seconds()
+						}
+					}
+					return sum / n
+				}))
+			}
 		case "queue":
 			q := res.Ports[m.port].QueuePackets
 			s := Series{Name: "queue_packets", Group: portName(p.network, m.port), StartS: p.warmup.Seconds(), StepS: p.sample.Seconds()}
@@ -312,6 +324,17 @@ func (p *point) evaluate(c *sim.Config, res *sim.Result) (measured []Measured, s
 		}
 	}
 	return measured, series
+}
+
+// controlled tells whether a traffic has a send buffer, so that the last write can
+// return before the last byte is acknowledged.
+func (p *point) controlled() bool {
+	for i := range p.traffic {
+		if p.traffic[i].transport.Controlled {
+			return true
+		}
+	}
+	return false
 }
 
 // dropGroup is a reason's name as expressions can write it.

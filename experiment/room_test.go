@@ -6,6 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"weir/cc"
+	"weir/cc/bbr"
+	"weir/cc/cubic"
+	"weir/cc/dctcp"
+	"weir/cc/reno"
 	"weir/dataplane"
 	"weir/dataplane/ecmp"
 	"weir/dataplane/forward"
@@ -15,6 +20,7 @@ import (
 	"weir/packet"
 	"weir/scheme"
 	"weir/transport"
+	"weir/transport/tcp"
 	"weir/transport/udp"
 	"weir/transport/window"
 )
@@ -35,9 +41,10 @@ func room() *Registry {
 			Scheme: scheme.Scheme{Name: "crash", Doc: "panics", Source: "tests"},
 			Build:  func(*dataplane.Site, scheme.Values) (dataplane.Program, error) { return crash{}, nil },
 		}},
-		Schedulers: tm.Schemes(),
-		Transports: []transport.Scheme{udp.Scheme(), window.Scheme()},
-		Library:    []Library{{Name: "p4abc", Files: os.DirFS("../p4abc")}},
+		Schedulers:  tm.Schemes(),
+		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme(), window.Scheme()},
+		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), reno.Scheme()},
+		Library:     []Library{{Name: "p4abc", Files: os.DirFS("../p4abc")}},
 	}
 }
 

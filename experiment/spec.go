@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"weir/cc"
 	"weir/dataplane"
 	"weir/dataplane/tm"
 	"weir/transport"
@@ -23,10 +24,11 @@ import (
 // Registry is all that experiment files can name. It is a value: a program that
 // embeds Weir makes its own, with its own schemes.
 type Registry struct {
-	Programs   []dataplane.Scheme
-	Schedulers []tm.Scheme
-	Transports []transport.Scheme
-	Library    []Library
+	Programs    []dataplane.Scheme
+	Schedulers  []tm.Scheme
+	Transports  []transport.Scheme
+	Controllers []cc.Scheme
+	Library     []Library
 }
 
 // Library is a room's own experiments.

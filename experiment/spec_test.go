@@ -274,7 +274,7 @@ func TestSet(t *testing.T) {
 func TestOpen(t *testing.T) {
 	r := room()
 	_, err := r.Open("p4abc/fig5x")
-	if err == nil || !strings.Contains(err.Error(), `did you mean "p4abc/fig4"?`) {
+	if err == nil || !strings.Contains(err.Error(), `did you mean "p4abc/fig5"?`) {
 		t.Errorf("got %v", err)
 	}
 	src, err := r.Open("../p4abc/experiments/fig4.yaml")

@@ -4,6 +4,11 @@ import (
 	"context"
 	"testing"
 
+	"weir/cc"
+	"weir/cc/bbr"
+	"weir/cc/cubic"
+	"weir/cc/dctcp"
+	"weir/cc/reno"
 	"weir/dataplane"
 	"weir/dataplane/forward"
 	"weir/dataplane/inputloss"
@@ -12,14 +17,16 @@ import (
 	"weir/p4abc"
 	"weir/report"
 	"weir/transport"
+	"weir/transport/tcp"
 	"weir/transport/udp"
 )
 
 func registry() *experiment.Registry {
 	return &experiment.Registry{
-		Programs:   []dataplane.Scheme{p4abc.Scheme(), forward.Scheme(), inputloss.Scheme()},
-		Transports: []transport.Scheme{udp.Scheme()},
-		Library:    []experiment.Library{{Name: "p4abc", Files: p4abc.Experiments}},
+		Programs:    []dataplane.Scheme{p4abc.Scheme(), forward.Scheme(), inputloss.Scheme()},
+		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme()},
+		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), reno.Scheme()},
+		Library:     []experiment.Library{{Name: "p4abc", Files: p4abc.Experiments}},
 	}
 }
 

@@ -83,6 +83,7 @@ type Result struct {
 type FlowResult struct {
 	Sender, Receiver transport.Counters // measured part
 	FCT              unit.Time          // start to finish as the sender sees it; unit.Never if unfinished or endless
+	Written          unit.Time          // start to the return of the application's last write; unit.Never if it has not, or there is no send buffer
 }
 
 // PortResult is one egress port's outcome.

@@ -402,6 +402,10 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 			Sender:   since(last.sender[i], first.sender[i]),
 			Receiver: since(last.receiver[i], first.receiver[i]),
 			FCT:      unit.Never,
+			Written:  unit.Never,
+		}
+		if w := last.sender[i].Written; w > 0 && w != unit.Never {
+			f.Written = w - c.Flows[i].Start
 		}
 		if c.Flows[i].Size > 0 {
 			if done := last.sender[i].Finished; done != unit.Never {

@@ -5,6 +5,11 @@ import (
 	"os"
 
 	"weir/bench"
+	"weir/cc"
+	"weir/cc/bbr"
+	"weir/cc/cubic"
+	"weir/cc/dctcp"
+	"weir/cc/reno"
 	"weir/cmd/weir/cli"
 	"weir/dataplane"
 	"weir/dataplane/ecmp"
@@ -14,6 +19,7 @@ import (
 	"weir/experiment"
 	"weir/p4abc"
 	"weir/transport"
+	"weir/transport/tcp"
 	"weir/transport/udp"
 	"weir/transport/window"
 )
@@ -21,10 +27,11 @@ import (
 // Registry is what this binary's experiments can name.
 func Registry() *experiment.Registry {
 	return &experiment.Registry{
-		Programs:   []dataplane.Scheme{p4abc.Scheme(), ecmp.Scheme(), forward.Scheme(), inputloss.Scheme()},
-		Schedulers: tm.Schemes(),
-		Transports: []transport.Scheme{udp.Scheme(), window.Scheme()},
-		Library:    []experiment.Library{{Name: "bench", Files: bench.Experiments}, {Name: "p4abc", Files: p4abc.Experiments}},
+		Programs:    []dataplane.Scheme{p4abc.Scheme(), ecmp.Scheme(), forward.Scheme(), inputloss.Scheme()},
+		Schedulers:  tm.Schemes(),
+		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme(), window.Scheme()},
+		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), reno.Scheme()},
+		Library:     []experiment.Library{{Name: "bench", Files: bench.Experiments}, {Name: "p4abc", Files: p4abc.Experiments}},
 	}
 }
 

@@ -343,7 +343,11 @@ func (s *Sender) tagSACK(now unit.Time, t *packet.Segment, ack int64, e *event) 
 		if duplicate {
 			s.tagDuplicate(b)
 		}
-		blocks[n] = b
+		i := n // in the order of sequence, or a block of this ACK would look reordered
+		for ; i > 0 && blocks[i-1].left > b.left; i-- {
+			blocks[i] = blocks[i-1]
+		}
+		blocks[i] = b
 		n++
 	}
 	for i := range n {

@@ -96,7 +96,8 @@ type Sender struct {
 	used        int
 	usedSince   unit.Time
 
-	bufferPackets int // segments that the largest send buffer holds
+	sendBuffer    int // segments that the send buffer holds
+	bufferPackets int // and the largest one
 
 	recovery
 	delivery
@@ -227,11 +228,12 @@ func (s *Sender) schedule(t unit.Time) (end int64, more unit.Time) {
 	return s.initial + 1 + (writes+1)*s.mss, more
 }
 
-// buffered is how many bytes the send buffer holds (tcp_sndbuf_expand): two windows,
-// three with BBR, up to the limit.
+// buffered is how many bytes the send buffer holds: two windows, three with BBR, up
+// to the limit; it never shrinks (tcp_sndbuf_expand).
 func (s *Sender) buffered() int64 {
 	windows := max(s.flow.CC.BufferedWindows, 2)
-	return int64(min(windows*max(s.cwnd(), s.config.InitialWindow, s.reordering+1), s.bufferPackets)) * s.mss
+	s.sendBuffer = max(s.sendBuffer, min(windows*max(s.cwnd(), s.config.InitialWindow, s.reordering+1), s.bufferPackets))
+	return int64(s.sendBuffer) * s.mss
 }
 
 // think decides what is sent next, and when. It is called after everything that

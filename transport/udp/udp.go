@@ -44,6 +44,7 @@ func Scheme() transport.Scheme {
 				{Name: "off", Kind: scheme.Duration, Default: "100ms", Min: "1us", Doc: "onoff: mean time off, exponential", Source: "ours"},
 			},
 		},
+		Headers: packet.UDPHeader,
 		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
 			return New(f, Config{Rate: v.Rate("rate"), Pattern: v.Text("pattern"), GapJitter: v.Float("gap_jitter"),
 				Interval: v.Time("interval"), On: v.Time("on"), Off: v.Time("off")})

@@ -25,6 +25,7 @@ func Scheme() transport.Scheme {
 				{Name: "timeout", Kind: scheme.Duration, Default: "1ms", Min: "1us", Doc: "first retransmission timeout; doubles up to 64 times", Source: "ours"},
 			},
 		},
+		Headers: header,
 		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
 			if f.Size <= 0 {
 				return nil, nil, fmt.Errorf("transport window: a flow needs a size above 0")

@@ -148,6 +148,9 @@ func (a *app) schemes() []kindOf {
 	for _, s := range a.registry.Transports {
 		out = append(out, kindOf{"transport", s.Scheme})
 	}
+	for _, s := range a.registry.Controllers {
+		out = append(out, kindOf{"cc", s.Scheme})
+	}
 	sort.SliceStable(out, func(i, j int) bool {
 		return out[i].kind < out[j].kind || out[i].kind == out[j].kind && out[i].s.Name < out[j].s.Name
 	})
