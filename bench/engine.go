@@ -23,9 +23,10 @@ import (
 //go:embed experiments
 var Experiments embed.FS
 
-// engineHops is the permutation's work: 2 × Σ packets × links of the shortest
-// paths. Whatever else is sent (retransmissions) does not count.
-const engineHops = 2_904_000
+// work is what counts of an experiment's packet-hops: 2 × Σ packets × links of the
+// shortest paths for the permutation with an acknowledgement a packet, so that
+// retransmissions do not count; 0: all of them.
+var work = map[string]float64{"engine": 2_904_000, "tcp": 0}
 
 // Rounds is how many times a benchmark runs; its figures are medians.
 const Rounds = 5
@@ -45,9 +46,14 @@ type Figures struct {
 	Rounds            int     `json:"rounds"`
 }
 
-// Engine times the event loop on the permutation.
-func Engine(r *experiment.Registry) (*Figures, error) {
-	src, err := r.Open("bench/engine")
+// Run times a benchmark: engine, the event loop on the permutation with the fixed
+// window, or tcp, the same with TCP and CUBIC.
+func Run(r *experiment.Registry, name string) (*Figures, error) {
+	hops, known := work[name]
+	if !known {
+		return nil, fmt.Errorf("bench: %q is no benchmark; there are engine and tcp", name)
+	}
+	src, err := r.Open("bench/" + name)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +61,7 @@ func Engine(r *experiment.Registry) (*Figures, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Figures{Name: "engine", Rounds: Rounds}
+	f := &Figures{Name: name, Rounds: Rounds}
 	var speeds, calibrations, ratios []float64
 	var allocations []uint64
 	for range Rounds {
@@ -76,19 +82,22 @@ func Engine(r *experiment.Registry) (*Figures, error) {
 		took := time.Since(start).Seconds()
 		runtime.ReadMemStats(&m1)
 		if len(res.Unfinished) > 0 {
-			return nil, fmt.Errorf("bench engine: %d flows did not finish (%s)", len(res.Unfinished), res.End)
+			return nil, fmt.Errorf("bench %s: %d flows did not finish (%s)", name, len(res.Unfinished), res.End)
 		}
 		hash := FCTHash(res)
 		if f.FCTHash != "" && hash != f.FCTHash {
-			return nil, fmt.Errorf("bench engine: two rounds gave different flow completion times")
+			return nil, fmt.Errorf("bench %s: two rounds gave different flow completion times", name)
 		}
 		f.FCTHash = hash
 		f.PacketHops = res.PacketHops
 		f.EventsPerHop = float64(res.Events) / float64(res.PacketHops)
 		calibration := (before + calibrate()) / 2
-		speeds = append(speeds, engineHops/took)
+		if hops == 0 {
+			hops = float64(res.PacketHops)
+		}
+		speeds = append(speeds, hops/took)
 		calibrations = append(calibrations, calibration)
-		ratios = append(ratios, engineHops/took/calibration)
+		ratios = append(ratios, hops/took/calibration)
 		allocations = append(allocations, m1.Mallocs-m0.Mallocs)
 	}
 	sort.Slice(allocations, func(i, j int) bool { return allocations[i] < allocations[j] })

@@ -4,26 +4,30 @@ import (
 	"testing"
 
 	"weir/bench"
+	"weir/cc"
+	"weir/cc/cubic"
 	"weir/dataplane"
 	"weir/dataplane/ecmp"
 	"weir/experiment"
 	"weir/sim"
 	"weir/transport"
+	"weir/transport/tcp"
 	"weir/transport/window"
 	"weir/unit"
 )
 
 func registry() *experiment.Registry {
 	return &experiment.Registry{
-		Programs:   []dataplane.Scheme{ecmp.Scheme()},
-		Transports: []transport.Scheme{window.Scheme()},
-		Library:    []experiment.Library{{Name: "bench", Files: bench.Experiments}},
+		Programs:    []dataplane.Scheme{ecmp.Scheme()},
+		Transports:  []transport.Scheme{window.Scheme(), tcp.Scheme()},
+		Controllers: []cc.Scheme{cubic.Scheme()},
+		Library:     []experiment.Library{{Name: "bench", Files: bench.Experiments}},
 	}
 }
 
-func permutation(t testing.TB) *sim.Config {
+func permutation(t testing.TB, name string) *sim.Config {
 	t.Helper()
-	src, err := registry().Open("bench/engine")
+	src, err := registry().Open("bench/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +48,7 @@ func permutation(t testing.TB) *sim.Config {
 func TestPermutation(t *testing.T) {
 	const hash = "1f36ba0385655aac"
 	for _, w := range []unit.Time{0, 10 * unit.Microsecond} {
-		c := permutation(t)
+		c := permutation(t, "engine")
 		c.Window = w
 		r, err := sim.Run(c)
 		if err != nil {
@@ -62,10 +66,46 @@ func TestPermutation(t *testing.T) {
 	}
 }
 
+// The permutation with TCP: every flow complete, nothing lost, the same in wire form.
+func TestPermutationTCP(t *testing.T) {
+	var hash string
+	for _, wire := range []bool{false, true} {
+		c := permutation(t, "tcp")
+		if c.Wire = wire; wire && testing.Short() {
+			return
+		}
+		r, err := sim.Run(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := bench.FCTHash(r)
+		if hash == "" {
+			hash = h
+		}
+		if r.End != sim.AllDone || r.Drops != [dataplane.Reasons]uint64{} || h != hash {
+			t.Errorf("wire mode %v: %s, drops %v, FCTs %s, want %s", wire, r.End, r.Drops, h[:16], hash[:16])
+		}
+	}
+}
+
+func BenchmarkTCP(b *testing.B) {
+	hops := 0.0
+	for b.Loop() {
+		b.StopTimer()
+		s, err := sim.New(permutation(b, "tcp"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		hops += float64(s.Run().PacketHops)
+	}
+	b.ReportMetric(hops/1e6/b.Elapsed().Seconds(), "Mhops/s")
+}
+
 func BenchmarkEngine(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
-		s, err := sim.New(permutation(b))
+		s, err := sim.New(permutation(b, "engine"))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -29,9 +29,9 @@ type Config struct {
 	Variant         string // RFC9438, Linux
 }
 
-// Defaults are those of RFC 9438, with Linux' slow start.
+// Defaults are Linux': RFC 9438 but for the two places that Variant names.
 func Defaults() Config {
-	return Config{C: 0.4, Beta: 0.7, FastConvergence: true, HyStart: LinuxHyStart, Variant: RFC9438}
+	return Config{C: 0.4, Beta: 0.7, FastConvergence: true, HyStart: LinuxHyStart, Variant: Linux}
 }
 
 // Scheme is what an experiment names: cc: cubic.
@@ -42,7 +42,7 @@ func Scheme() cc.Scheme {
 			{Name: "beta", Kind: scheme.Float, Default: "0.7", Min: "0.1", Max: "0.95", Doc: "what a loss leaves of the window", Source: "RFC 9438 §4.6"},
 			{Name: "fast_convergence", Kind: scheme.Bool, Default: "true", Doc: "release more when the window has shrunk since the last loss", Source: "RFC 9438 §4.7"},
 			{Name: "hystart", Kind: scheme.Text, Words: []string{LinuxHyStart, PlusPlus, NoHyStart}, Default: LinuxHyStart, Doc: "how slow start ends before a loss; hystart++ is RFC 9406", Source: "Linux 6.18: hystart=1, hystart_detect=3"},
-			{Name: "variant", Kind: scheme.Text, Words: []string{RFC9438, Linux}, Default: RFC9438, Doc: "linux: α of the Reno-friendly estimate is never 1, and before the first loss the window grows by 5 % a round trip at least", Source: "RFC 9438 §4.3"},
+			{Name: "variant", Kind: scheme.Text, Words: []string{Linux, RFC9438}, Default: Linux, Doc: "linux grows by 5 % a round trip or more until the first loss; in rfc9438 the Reno-friendly window grows by 1 from the last maximum on", Source: "Linux 6.18; RFC 9438 §4.3"},
 		}},
 		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
 			return New(f, Config{C: v.Float("c"), Beta: v.Float("beta"), FastConvergence: v.Bool("fast_convergence"),

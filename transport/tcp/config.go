@@ -17,6 +17,7 @@ type Config struct {
 	RTOMin        unit.Time  // least part of the RTO above the smoothed RTT
 	Rate          unit.Rate  // at which the application writes; 0: as fast as the send buffer takes
 	ECN           bool       // RFC 3168 negotiated
+	Bursts        bool       // segments leave in bursts, as Linux makes them for segmentation offload
 	Pacing        bool       // paced also without a controller's rate, as with Linux' fq
 	SendBuffer    unit.Bytes // largest memory of the send buffer (tcp_wmem[2])
 	ReceiveBuffer unit.Bytes // largest memory of the receive buffer (tcp_rmem[2])
@@ -32,7 +33,7 @@ type Config struct {
 // Defaults are Linux 6.18's, on an Ethernet without offloads.
 func Defaults() Config {
 	return Config{InitialWindow: 10, RTOMin: 200 * unit.Millisecond, SendBuffer: 4 << 20, ReceiveBuffer: 32 << 20,
-		Autotuning: true, DelayedACK: 40 * unit.Millisecond, CompressedACK: unit.Millisecond}
+		Bursts: true, Autotuning: true, DelayedACK: 40 * unit.Millisecond, CompressedACK: unit.Millisecond}
 }
 
 // Other constants of Linux.
@@ -50,6 +51,10 @@ const (
 	initialReceive  = 131072                 // tcp_rmem[1]
 	mostQuick       = 16                     // TCP_MAX_QUICKACKS
 	mostCompressed  = 44                     // tcp_comp_sack_nr
+	burstBytes      = 65536                  // sk_gso_max_size
+	burstShift      = 10                     // sk_pacing_shift: about 1 ms at the pacing rate
+	burstRTT        = 512 * unit.Microsecond // tcp_tso_rtt_log: bursts halve with each of them in the minimum RTT
+	burstShare      = 3                      // tcp_tso_win_divisor
 	scale           = 10                     // of the window: for receive buffers up to 32 MiB
 	timestampBytes  = 12                     // in every segment
 	reorderingSteps = 4                      // RFC 8985 §6.2 step 4: a quarter of the minimum RTT each
@@ -67,6 +72,7 @@ func Scheme() transport.Scheme {
 				{Name: "rto_min", Kind: scheme.Duration, Default: "200ms", Min: "1us", Max: "120s", Doc: "least part of the retransmission timeout above the smoothed RTT", Source: "Linux 6.18: tcp_rto_min_us"},
 				{Name: "ecn", Kind: scheme.Bool, Default: "false", Doc: "negotiate ECN; a controller that needs it has it always", Source: "Linux 6.18: tcp_ecn=2 asks for none"},
 				{Name: "pacing", Kind: scheme.Bool, Default: "false", Doc: "pace at 2 or 1.2 windows a round trip, as Linux does with fq", Source: "Linux 6.18: not without fq"},
+				{Name: "bursts", Kind: scheme.Bool, Default: "true", Doc: "send in bursts of about 1 ms, as Linux makes them for segmentation offload, and wait until they are full", Source: "Linux 6.18: tcp_tso_autosize, tcp_tso_should_defer"},
 				{Name: "send_buffer", Kind: scheme.Size, Default: "4194304 B", Min: "4096 B", Max: "1000MB", Doc: "memory for unacknowledged data, grown with the window up to this", Source: "Linux 6.18: tcp_wmem[2]"},
 				{Name: "receive_buffer", Kind: scheme.Size, Default: "33554432 B", Min: "4096 B", Max: "33554432 B", Doc: "memory at the receiver, half of which is window; autotuned up to this", Source: "Linux 6.18: tcp_rmem[2]"},
 				{Name: "autotuning", Kind: scheme.Bool, Default: "true", Doc: "grow the receive buffer from 128 KiB on with the flow", Source: "Linux 6.18: tcp_moderate_rcvbuf"},
@@ -79,6 +85,7 @@ func Scheme() transport.Scheme {
 		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
 			c := Defaults()
 			c.InitialWindow, c.RTOMin, c.Rate, c.ECN, c.Pacing = v.Int("initial_window"), v.Time("rto_min"), v.Rate("rate"), v.Bool("ecn"), v.Bool("pacing")
+			c.Bursts = v.Bool("bursts")
 			c.SendBuffer, c.ReceiveBuffer, c.Autotuning = v.Bytes("send_buffer"), v.Bytes("receive_buffer"), v.Bool("autotuning")
 			c.DelayedACK, c.CompressedACK = v.Time("delayed_ack"), v.Time("compressed_ack")
 			s, r, err := New(f, c)

@@ -532,7 +532,7 @@ func (r *Receiver) ack(now unit.Time, p *packet.Packet, atOnce bool, payload int
 	case atOnce, r.next > r.finSeq, r.config.DelayedACK == 0,
 		r.next-r.lastAckSent > r.segment, // the second full segment (RFC 9293 §3.8.6.3)
 		r.quick > 0,
-		len(r.ranges) == 0 && payload < r.segment: // less than a full one that the application reads (tcp_cleanup_rbuf)
+		len(r.ranges) == 0 && (payload < r.segment || p.TCP.Flags&packet.PSH != 0): // the end of a burst, and the application has read it (tcp_cleanup_rbuf)
 		return r.turn(now, p, r.next)
 	case len(r.ranges) > 0:
 		return r.compress(now, p)

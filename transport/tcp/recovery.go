@@ -137,10 +137,10 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 		return false
 	}
 	if s.planAt <= now && (s.plan == sendNew || s.plan == sendResent) && s.burst {
-		// There is more to send, and the NIC is busy. Linux puts up to a millisecond of
-		// it into the host's queue (TSQ), where it counts as sent.
+		// There is more to send, and the NIC is busy. Linux puts two
+		// bursts into the host's queue (TSQ), where they count as sent.
 		s.burst = false
-		s.validate(now, s.cwnd()-s.inFlight() <= max(2, int(s.pacingRate()/1000/float64(s.mss))))
+		s.validate(now, s.cwnd()-s.inFlight() <= 2*s.goal())
 	}
 	s.acked(now, p, seq, ack, window, stamped)
 	s.think(now)
@@ -1058,7 +1058,7 @@ func (s *Sender) timeout(now unit.Time) {
 	s.lose(now, cc.Loss{Kind: cc.RetransmissionTimeout, Again: again})
 	s.highSeq = s.next
 	s.tlpEnd = -1
-	s.forcedNew, s.forcedLast = false, false
+	s.forcedNew, s.forcedLast, s.chunk = false, false, 0
 	if s.ecn {
 		s.cwrDue = true
 	}
@@ -1159,7 +1159,8 @@ func (s *Sender) finish(now unit.Time, e *event, deliveredBefore, lostBefore int
 	if s.appLimited > 0 && s.delivered > s.appLimited {
 		s.appLimited = 0
 	}
-	a := cc.Ack{
+	a := &s.report // kept, so that nothing is allocated
+	*a = cc.Ack{
 		Packets: packets, Bytes: unit.Bytes(e.bytes), Advanced: e.flags&dataAcked != 0, Una: s.una, Next: s.next, Lost: newlyLost,
 		Delivered: s.delivered, DeliveredCE: s.deliveredCE, LostTotal: s.lostTotal,
 		RTT: e.rtt, SRTT: s.srtt / 8, MinRTT: s.minRTT.get(), Delayed: e.flags&maybeDelayed != 0,
@@ -1173,7 +1174,7 @@ func (s *Sender) finish(now unit.Time, e *event, deliveredBefore, lostBefore int
 			a.Delivery = d
 		}
 	}
-	s.control.OnAck(now, &a)
+	s.control.OnAck(now, a)
 	s.decide()
 	if s.decision.AppLimited {
 		s.appLimited = max(s.delivered+int64(s.inFlight()), 1)

@@ -49,6 +49,7 @@ type Sender struct {
 	flow     transport.Flow
 	control  cc.Controller
 	decision cc.Decision
+	report   cc.Ack
 	counters transport.Counters
 	own      bool // the controller has its own recovery
 	dctcp    bool
@@ -87,7 +88,10 @@ type Sender struct {
 	pacedUntil unit.Time
 	synAt      unit.Time
 	synResent  bool
-	burst      bool // something was sent since the window's use was last looked at
+	burst      bool  // something was sent since the window's use was last looked at
+	chunk      int64 // bytes left of the burst that is being sent
+	chunked    int   // segments of it that were sent
+	smallEnd   int64 // end of the last segment that was not full (snd_sml)
 
 	// the window's use (tcp_cwnd_validate)
 	cwndLimited bool
@@ -273,13 +277,14 @@ func (s *Sender) think(now unit.Time) {
 	open := s.una + s.window - s.next // of the peer's window
 	fin := left == 0 && s.next == s.appEnd && !s.finSent
 	if left > 0 || fin {
-		size := min(left, s.mss)
-		fits := size <= open
-		if !fits && s.squeeze && open > 0 {
-			size, fits = open, true
+		if s.chunk == 0 || left < s.chunk {
+			s.chunked = 0
+			s.chunk = s.chunkBytes(now, left, open, cwnd-inFlight)
 		}
+		size := min(left, s.mss, max(s.chunk, 0))
+		fits := min(left, s.mss) <= open || size > 0
 		switch {
-		case fits && (room || s.forcedNew):
+		case size > 0 || fin && room:
 			s.plan, s.planAt, s.planBytes = sendNew, ready, size
 			if s.forcedNew {
 				s.planAt = now
@@ -308,10 +313,47 @@ func (s *Sender) think(now unit.Time) {
 		}
 	}
 	s.forcedNew, s.forcedLast = false, false
-	if s.burst || inFlight >= cwnd {
+	if full := inFlight >= cwnd || left > 0 && open > int64(cwnd-inFlight)*s.mss; s.burst || full { // also a burst that waits
 		s.burst = false
-		s.validate(now, inFlight >= cwnd)
+		s.validate(now, full)
 	}
+}
+
+// chunkBytes is the size of the next burst, 0 if nothing may be sent now: what window
+// and data allow up to the goal of tcp_tso_autosize, and nothing yet where waiting
+// for the next ACK makes a larger burst (tcp_tso_should_defer).
+func (s *Sender) chunkBytes(now unit.Time, left, open int64, room int) int64 {
+	switch {
+	case s.forcedNew && min(left, s.mss) <= open:
+		return min(left, s.mss)
+	case s.squeeze && open > 0:
+		return min(left, open, s.mss)
+	case room <= 0 || left <= 0 || min(left, s.mss) > open:
+		return 0
+	case !s.config.Bursts || left <= s.mss:
+		return min(left, s.mss)
+	}
+	goal := int64(s.goal())
+	limit := min(open, int64(room)*s.mss)
+	if s.state < cc.Recovery && limit < goal*s.mss && limit < left && now-s.lastSend <= unit.Millisecond &&
+		limit < min(s.window, int64(s.cwnd())*s.mss)/burstShare && s.queue.len() > 0 &&
+		s.queue.at(s.queue.first).sent+s.srtt/8-now <= min(unit.Millisecond, s.srtt/16) { // an ACK will come soon
+		return 0
+	}
+	bytes := min(left, goal*s.mss, limit)
+	if part := bytes % s.mss; part > 0 && bytes < left && s.smallEnd > s.una { // Minshall's Nagle
+		bytes -= part
+	}
+	return bytes
+}
+
+// goal is tcp_tso_autosize: segments of about 1 ms, more on short paths.
+func (s *Sender) goal() int {
+	bytes := s.pacingRate() / (1 << burstShift)
+	if halvings := s.minRTT.get() / burstRTT; halvings < 32 {
+		bytes += float64(int64(burstBytes) >> halvings)
+	}
+	return max(int(min(bytes, burstBytes)/float64(s.mss)), 2)
 }
 
 // validate is tcp_cwnd_validate: it notes whether the window limits the sender.
@@ -442,8 +484,13 @@ func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
 		t.Flags |= packet.FIN
 		s.finSent = true
 	}
-	if size > 0 && (size < s.mss || g.end >= s.appEnd) {
-		t.Flags |= packet.PSH
+	s.chunk = max(s.chunk-size, 0)
+	s.chunked++
+	if size < s.mss {
+		s.smallEnd = g.end
+	}
+	if size > 0 && (s.chunk == 0 && s.chunked > 1 || size < s.mss || g.end >= s.appEnd) {
+		t.Flags |= packet.PSH // also at the end of a burst, as Linux does
 	}
 	if s.cwrDue && size > 0 { // RFC 3168 §6.1.2: on the first new data packet
 		t.Flags |= packet.CWR
