@@ -136,9 +136,9 @@ func (b *BBR) estimate() float64 {
 	return b.bandwidth.max()
 }
 
-// pacing is bbr_bw_to_pacing_rate: the MTU counts, less the margin.
+// pacing is bbr_bw_to_pacing_rate: of payload, less the margin that keeps queues short.
 func (b *BBR) pacing(bandwidth, gain float64) unit.Rate {
-	r := bandwidth * float64(b.flow.MTU) * 8 * gain * pacingMargin
+	r := bandwidth * float64(b.flow.MSS) * 8 * gain * pacingMargin
 	return max(1, unit.Rate(min(r, math.MaxInt64/2)))
 }
 

@@ -136,17 +136,29 @@ func TestInjectedMalformed(t *testing.T) {
 }
 
 // P4TE's ack = data sequence + 1, well-formed: it acknowledges what has not arrived.
-// Without loss the RTT becomes that to the switch; a loss kills the connection.
+// Without loss the RTT becomes that to the switch's egress, below the path's 10 ms
+// (the live switch acknowledged at its ingress, and saw 15 us); a loss kills the
+// connection.
 func TestInjectedAcknowledgements(t *testing.T) {
 	early := func(w *pipe, loss float64) {
 		random := unit.NewRandom(1, "loss")
 		last := packet.Packet{}
-		w.onAck = func(p *packet.Packet) (bool, unit.Time) { last = *p; return true, 0 }
+		var pending []*packet.Packet // copies that have not left yet: of the last ACK, whichever that is then
+		w.onAck = func(p *packet.Packet) (bool, unit.Time) {
+			last = *p
+			for _, c := range pending {
+				c.TCP.TSVal = p.TCP.TSVal
+			}
+			return true, 0
+		}
 		w.onData = func(p *packet.Packet) (bool, unit.Time) {
 			if p.Payload == 0 || last.Ack == 0 {
 				return true, 0
 			}
 			c := last
+			if pending = append(pending, &c); len(pending) > 200 {
+				pending = pending[100:]
+			}
 			c.Ack = p.Seq + 1
 			c.TCP.Blocks = 0
 			shrink(&c)
@@ -159,7 +171,7 @@ func TestInjectedAcknowledgements(t *testing.T) {
 		}
 	}
 	x := inject(t, "cubic", false, func(w *pipe) { early(w, 0) })
-	if least := x.w.s.minRTT.get(); least > ms || x.goodput() < 46 {
+	if least := x.w.s.minRTT.get(); least > 5*ms || x.goodput() < 45 {
 		t.Errorf("ack = seq + 1: smallest RTT %v, %.1f Mb/s; with Linux 15 us, 47 Mb/s", least, x.goodput())
 	}
 	x = inject(t, "cubic", false, func(w *pipe) { early(w, 0.005) })

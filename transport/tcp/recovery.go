@@ -923,8 +923,7 @@ func (s *Sender) undoRecovery(now unit.Time, t *packet.Segment) {
 	} else if s.rackPersist > 0 {
 		s.rackPersist--
 	}
-	s.undoMarker = -1
-	s.setState(now, cc.Open)
+	s.setState(now, cc.Open) // a late DSACK may still undo
 }
 
 // undoDSACK is tcp_try_undo_dsack: all retransmissions were duplicates (RFC 3708).

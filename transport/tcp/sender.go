@@ -100,8 +100,8 @@ type Sender struct {
 	used        int
 	usedSince   unit.Time
 
-	sendBuffer    int // segments that the send buffer holds
-	bufferPackets int // and the largest one
+	sendBuffer    int64 // bytes that the send buffer holds
+	segmentMemory int64 // what it reckons for a segment
 
 	recovery
 	delivery
@@ -125,11 +125,10 @@ func newSender(f transport.Flow, c Config, control cc.Controller) *Sender {
 	if f.Size > 0 {
 		s.appEnd = s.initial + 1 + int64(f.Size)
 	}
-	per := int64(1) // memory of a segment: headers' room, a power of two, an sk_buff (tcp_sndbuf_expand)
-	for per < s.mss+640 {
-		per *= 2
+	for s.segmentMemory = 1; s.segmentMemory < s.mss+640; { // headers' room, a power of two, an sk_buff
+		s.segmentMemory *= 2
 	}
-	s.bufferPackets = int(max(int64(c.SendBuffer)/(per+256), 2))
+	s.segmentMemory += 256
 	s.counters.Finished, s.counters.Written, s.counters.DelayMin = unit.Never, unit.Never, unit.Never
 	s.decide()
 	s.plan, s.planAt = sendSYN, f.Start
@@ -232,12 +231,12 @@ func (s *Sender) schedule(t unit.Time) (end int64, more unit.Time) {
 	return s.initial + 1 + (writes+1)*s.mss, more
 }
 
-// buffered is how many bytes the send buffer holds: two windows, three with BBR, up
-// to the limit; it never shrinks (tcp_sndbuf_expand).
+// buffered is how many bytes the send buffer holds: memory for two windows of small
+// packets, three with BBR, up to the limit; it never shrinks (tcp_sndbuf_expand).
 func (s *Sender) buffered() int64 {
-	windows := max(s.flow.CC.BufferedWindows, 2)
-	s.sendBuffer = max(s.sendBuffer, min(windows*max(s.cwnd(), s.config.InitialWindow, s.reordering+1), s.bufferPackets))
-	return int64(s.sendBuffer) * s.mss
+	packets := int64(max(s.flow.CC.BufferedWindows, 2) * max(s.cwnd(), s.config.InitialWindow, s.reordering+1))
+	s.sendBuffer = max(s.sendBuffer, min(packets*s.segmentMemory, int64(s.config.SendBuffer)))
+	return s.sendBuffer
 }
 
 // think decides what is sent next, and when. It is called after everything that

@@ -1,0 +1,46 @@
+// Package tcp is TCP as Linux 6.18 speaks it: a Sender, which opens the connection and
+// carries the data, and a Receiver, whose application reads at once. Both are pure
+// state machines; names in parentheses in the code (tcp_…) are those of the functions
+// of Linux that do the same.
+//
+// # Where the RFCs' parts are
+//
+//	RFC 9293 §3.5 handshake, its losses      Sender.open, Receiver.handshake  TestTraces
+//	RFC 9293 §3.6 FIN (of the sender)        Sender.sendNew                   TestTraces, TestApplication
+//	RFC 9293 §3.8.6 windows, probes of 0     Receiver.selectWindow            TestReceiveBuffer, TestZeroWindow
+//	RFC 9293 §3.8.6.3 delayed ACKs           Receiver.ack                     TestDelayedACK
+//	RFC 5961 §3.2, §5 blind resets, old ACKs Sender.Receive, Sender.acked     TestReset, TestInjectedDuplicates
+//	RFC 2018 §3, §4 SACK, receiving          Receiver.hold                    TestSACKBlocks
+//	RFC 2018 §5, §8, RFC 6675 SACK, sending  Sender.tagSACK, Sender.reneged   TestDupThresh, TestReneging, TestRandomPaths
+//	RFC 2883 DSACK                           Receiver.duplicated              TestSACKBlocks
+//	RFC 3708, RFC 3522 undo (DSACK, Eifel)   Sender.undo                      TestUndo
+//	RFC 8985 §6 RACK                         Sender.detectLoss                TestRACK, TestTraces
+//	RFC 8985 §7 TLP                          Sender.probe, Sender.tlpAcked    TestTLP, TestTraces
+//	RFC 9937 PRR                             Sender.prr                       TestPRR
+//	RFC 6298 RTO, backoff                    rttEstimator, Sender.timeout     TestRTO, TestBackoff
+//	RFC 5682 F-RTO                           Sender.inTimeout                 TestFRTO
+//	RFC 6928 initial window                  Config.InitialWindow             TestInitialWindow
+//	RFC 7323 §2 window scale                 Sender.open                      TestWindowScale
+//	RFC 7323 §3 to §5 time stamps, PAWS      Sender.Receive, Receiver.Receive TestPAWS, TestInjectedStamps
+//	RFC 3168 §6.1 ECN                        Sender.enterReduced              TestECN, TestEchoAtOnce
+//	RFC 8257 §3.2 DCTCP's receiver           Receiver.markedCE                TestDCTCPReceiver
+//	RFC 7661 §4.2, RFC 2861 unused windows   Sender.validate                  TestWindowValidation
+//	RFC 5681 §3.1 AIMD, with cc/reno         Sender.finish                    TestRenoUnderLoss, TestRenoUnderHeavyLoss
+//	RFC 9438, with cc/cubic                  Sender.finish                    TestFull, TestCubicCurve
+//	draft-cheng-iccrg-delivery-rate-estimation  sampling                      TestDeliveryRate, TestBBR
+//
+// What Linux does beyond them: window updates (tcp_may_update_window) TestInjectedWindows,
+// TestRewrittenWindows, TestInjectedEchoes, TestInjectedAcknowledgements,
+// TestInjectedMalformed; send buffers TestSendBuffer; receive buffers that tune
+// themselves TestReceiveBuffer; compressed ACKs TestCompressedACK; bursts and PSH
+// TestBursts.
+//
+// # What differs from Linux
+//
+// Time is exact: timers do not wait for jiffies, but for the two that RACK and TLP add
+// (TCP_TIMEOUT_MIN). Segments that Linux hands to the host's queue stay here until the
+// NIC takes them, and get their stamps then. The receiver's own direction carries no
+// data and stays open after the sender's FIN. There is no connection without SACK,
+// time stamps and window scaling, no Nagle (applications set TCP_NODELAY), no
+// urgent data, no path MTU discovery.
+package tcp
