@@ -6,11 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"weir/cc"
+	"weir/cc/bbr"
+	"weir/cc/reno"
 	"weir/dataplane"
 	"weir/dataplane/ecmp"
 	"weir/packet"
 	"weir/topology"
 	"weir/transport"
+	"weir/transport/tcp"
 	"weir/transport/udp"
 	"weir/transport/window"
 	"weir/unit"
@@ -119,6 +123,63 @@ func TestSameResult(t *testing.T) {
 	}
 	if outcome(t, config(t, 1, nil)) == outcome(t, config(t, 2, nil)) {
 		t.Error("two seeds give one result: randomness is not used")
+	}
+}
+
+// connections replaces the transports of a config by TCP with several controllers.
+func connections(t testing.TB, c *Config) {
+	schemes := []cc.Scheme{reno.Scheme(), bbr.Scheme(), reno.Scheme()}
+	for i := range c.Flows {
+		f := &c.Flows[i]
+		config := tcp.Defaults()
+		config.RTOMin, config.ECN, config.Pacing = unit.Millisecond, i%3 == 0, i%4 == 1
+		config.InitialSeq = uint32(i) * 0x31415926
+		s, r, err := tcp.New(transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1), SrcPort: f.SrcPort, DstPort: f.DstPort,
+			Version: uint8(4 + 2*(i%2)), Size: f.Size, Payload: 1000, Framing: packet.Framings[0], Random: unit.NewRandom(c.Seed, fmt.Sprint("tcp ", i)),
+			Start: f.Start, Stop: unit.Never, CC: &schemes[i%3]}, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Sender, f.Receiver = s, r
+	}
+}
+
+// The same holds with TCP: retransmissions, SACK, ECN, pacing, IPv4 and IPv6, and
+// sequence numbers that wrap.
+func TestSameResultTCP(t *testing.T) {
+	for seed := range uint64(3) {
+		with := func(change func(*Config)) string {
+			c := config(t, seed, change)
+			connections(t, c)
+			return outcome(t, c)
+		}
+		want := with(nil)
+		for name, change := range map[string]func(*Config){
+			"again":        nil,
+			"small window": func(c *Config) { c.Window = 300 * unit.Nanosecond },
+			"one group":    func(c *Config) { c.Window = unit.Second },
+			"wire":         func(c *Config) { c.Wire = true },
+		} {
+			if got := with(change); got != want {
+				t.Errorf("seed %d, %s: another result\n%s\n%s", seed, name, got, want)
+			}
+		}
+		c := config(t, seed, nil)
+		connections(t, c)
+		r, err := Run(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resent, done := int64(0), 0
+		for i, f := range r.Flows {
+			resent += f.Sender.Retransmitted
+			if c.Flows[i].Size > 0 && f.FCT != unit.Never && f.Written <= f.FCT {
+				done++
+			}
+		}
+		if resent == 0 || done < 6 {
+			t.Errorf("seed %d: %d packets sent again, %d of 8 flows complete", seed, resent, done)
+		}
 	}
 }
 

@@ -1,0 +1,248 @@
+// Package cctest is what every congestion controller must pass: a model of a sender
+// that drives a controller with any sequence of events and checks what must hold
+// after each of them, and event streams in text.
+package cctest
+
+import (
+	"fmt"
+
+	"weir/cc"
+	"weir/unit"
+)
+
+// MSS is the payload of the model's packets.
+const MSS = 1000
+
+// Flow is the flow that the model's controllers are made for.
+func Flow(seed uint64) cc.Flow {
+	return cc.Flow{MSS: MSS, MTU: MSS + 52, InitialWindow: 10, Random: unit.NewRandom(seed, "cctest")}
+}
+
+// Model is one sender that knows nothing but counts. It is driven by bytes, so that a
+// fuzzer can write its story.
+type Model struct {
+	Controller cc.Controller
+	Own        bool // of its scheme: it has its own recovery
+	Now        unit.Time
+
+	una, next   int64 // in bytes
+	inFlight    int
+	delivered   int64
+	deliveredCE int64
+	lostTotal   int64
+	state       cc.State
+	high        int64
+	srtt, least unit.Time
+	lastSend    unit.Time
+	undoable    int // window before the reduction that can still be undone; 0: none
+	started     bool
+}
+
+// window is the controller's window in packets.
+func (m *Model) window() int { return int(m.Controller.Decision().Window / MSS) }
+
+// Run plays a story: two bytes an event. It returns the first thing that must not be.
+func (m *Model) Run(story []byte) error {
+	if err := m.check("at the start"); err != nil {
+		return err
+	}
+	for i := 0; i+1 < len(story); i += 2 {
+		what, err := m.event(story[i], int(story[i+1]))
+		if err == nil {
+			err = m.check(what)
+		}
+		if err != nil {
+			return fmt.Errorf("event %d, %s at %v: %w", i/2, what, m.Now, err)
+		}
+	}
+	return nil
+}
+
+// check is what holds always.
+func (m *Model) check(what string) error {
+	d := m.Controller.Decision()
+	switch {
+	case d != m.Controller.Decision():
+		return fmt.Errorf("asking for the decision changes it")
+	case d.Window < MSS:
+		return fmt.Errorf("a window of %v is below a packet", d.Window)
+	case d.Window > unit.Bytes(cc.Unlimited)*MSS:
+		return fmt.Errorf("a window of %v", d.Window)
+	case d.Rate < 0:
+		return fmt.Errorf("a rate of %v", d.Rate)
+	case d.NextTimer <= m.Now:
+		return fmt.Errorf("the next timer, %v, is not after now", d.NextTimer)
+	}
+	return nil
+}
+
+// event plays one event: kind and strength.
+func (m *Model) event(kind byte, n int) (string, error) {
+	before := m.window()
+	grown := func(most int, why string) error {
+		if w := m.window(); !m.Own && w > before+most {
+			return fmt.Errorf("the window grows from %d to %d; %s", before, w, why)
+		}
+		return nil
+	}
+	switch kind % 16 {
+	case 0, 1, 2: // sends
+		idle := unit.Time(0)
+		if m.inFlight == 0 && m.started {
+			idle = m.Now - m.lastSend
+		}
+		m.started = true
+		for range 1 + n%32 {
+			if m.inFlight >= m.window() {
+				break
+			}
+			m.Controller.OnSend(m.Now, cc.Sent{Bytes: MSS, InFlight: m.inFlight, Idle: idle, AppLimited: n%5 == 0})
+			idle = 0
+			m.inFlight++
+			m.next += MSS
+			m.lastSend = m.Now
+		}
+		return "sends", grown(0, "nothing was acknowledged")
+	case 3, 4, 5, 6, 7, 8: // acknowledgement of some
+		k := min(m.inFlight, 1+n%4)
+		if k == 0 {
+			return "nothing", nil
+		}
+		limited := m.inFlight >= m.window() || m.Controller.Decision().SlowStart && 2*m.inFlight > m.window()
+		if n >= 192 {
+			limited = false
+		}
+		a := m.ack(k, n)
+		a.Limited = limited
+		m.Controller.OnAck(m.Now, a)
+		if m.state == cc.Timeout && m.una >= m.high {
+			m.state = cc.Open
+			m.Controller.OnLoss(m.Now, m.loss(cc.Recovered))
+		}
+		switch {
+		case a.State == cc.Recovery || a.State == cc.Reduced:
+			return "an ACK in recovery", grown(0, "it is in recovery")
+		case !limited:
+			return "an ACK of a flow that does not use its window", grown(0, "the window does not limit it")
+		}
+		// RFC 5681 §3.1: at most what is acknowledged; a packet more for what was kept.
+		return "an ACK", grown(k+1, fmt.Sprintf("%d packets were acknowledged", k))
+	case 9: // SACK without progress
+		a := m.ack(0, n)
+		a.Packets, a.Bytes = min(1, m.inFlight), unit.Bytes(min(1, m.inFlight)*MSS)
+		m.delivered += int64(a.Packets)
+		m.inFlight -= a.Packets
+		a.InFlight, a.Delivered, a.Advanced = m.inFlight, m.delivered, false
+		if m.state == cc.Open {
+			a.State = cc.Disorder
+		}
+		m.Controller.OnAck(m.Now, a)
+		return "a duplicate ACK", grown(0, "the cumulative acknowledgement did not move")
+	case 10, 11: // losses
+		kind := cc.FastRecovery
+		if n%3 == 0 {
+			kind = cc.ECNEcho
+		}
+		if m.state != cc.Open || m.inFlight < 2 {
+			return "nothing", nil
+		}
+		lost := 0
+		if m.state = cc.Reduced; kind == cc.FastRecovery {
+			m.state = cc.Recovery
+			lost = 1 + n%min(m.inFlight, 8)
+			m.inFlight -= lost
+			m.lostTotal += int64(lost)
+			m.undoable = before
+		} else {
+			m.undoable = 0
+		}
+		m.high = m.next
+		l := m.loss(kind)
+		l.Lost = lost
+		m.Controller.OnLoss(m.Now, l)
+		if w := m.window(); !m.Own && (w > before || kind == cc.FastRecovery && before > 4 && w >= before) {
+			return kind.String(), fmt.Errorf("the window was %d and is %d", before, w)
+		}
+		return kind.String(), nil
+	case 12: // the end of recovery, or that it was spurious
+		if m.state != cc.Recovery && m.state != cc.Reduced || n%5 > 1 {
+			return "nothing", nil
+		}
+		if n%4 == 0 && m.undoable > 0 && m.state == cc.Recovery {
+			m.state = cc.Open
+			m.Controller.OnLoss(m.Now, m.loss(cc.Spurious))
+			if w := m.window(); !m.Own && w < m.undoable {
+				return "a spurious loss", fmt.Errorf("the window was %d before it and is %d now", m.undoable, w)
+			}
+			m.undoable = 0
+		}
+		m.state, m.undoable = cc.Open, 0
+		m.una = m.next - int64(m.inFlight)*MSS
+		m.Controller.OnLoss(m.Now, m.loss(cc.Recovered))
+		return "the end of recovery", nil
+	case 13: // timeout
+		if m.inFlight == 0 || n%4 != 0 {
+			return "nothing", nil
+		}
+		again := m.state == cc.Timeout
+		m.lostTotal += int64(m.inFlight)
+		m.inFlight = 0
+		m.state, m.undoable, m.high = cc.Timeout, 0, m.next
+		l := m.loss(cc.RetransmissionTimeout)
+		l.Again = again
+		m.Controller.OnLoss(m.Now, l)
+		if w := m.window(); w != 1 {
+			return "a timeout", fmt.Errorf("the window is %d; RFC 5681 §3.1 has it at 1", w)
+		}
+		return "a timeout", nil
+	case 14: // time, and an idle window
+		m.Now += unit.Time(n+1) * 10 * unit.Millisecond
+		if n%8 == 0 && m.state == cc.Open && !m.Own && m.inFlight == 0 {
+			l := m.loss(cc.Idled)
+			l.Window = max(before/2, 1)
+			m.Controller.OnLoss(m.Now, l)
+			if w := m.window(); w > before {
+				return "idleness", fmt.Errorf("the window was %d and is %d", before, w)
+			}
+		}
+	default:
+		m.Now += unit.Time(n+1) * 100 * unit.Microsecond
+	}
+	for m.Controller.Decision().NextTimer <= m.Now {
+		t := m.Controller.Decision().NextTimer
+		m.Controller.OnTimer(m.Now)
+		if m.Controller.Decision().NextTimer <= t {
+			return "a timer", fmt.Errorf("the timer of %v is still set", t)
+		}
+	}
+	return "time", nil
+}
+
+func (m *Model) loss(kind cc.LossKind) cc.Loss {
+	return cc.Loss{Kind: kind, InFlight: m.inFlight, Next: m.next, LostTotal: m.lostTotal}
+}
+
+// ack acknowledges k packets.
+func (m *Model) ack(k, n int) *cc.Ack {
+	m.Now += unit.Time(1+n%7) * 100 * unit.Microsecond
+	prior := m.inFlight
+	m.inFlight -= k
+	m.una = m.next - int64(m.inFlight)*MSS
+	m.delivered += int64(k)
+	rtt := unit.Time(10+n%20) * unit.Millisecond
+	m.srtt = (7*m.srtt + rtt) / 8
+	if m.least == 0 || rtt < m.least {
+		m.least = rtt
+	}
+	ece := n%11 == 0
+	if ece {
+		m.deliveredCE += int64(k)
+	}
+	a := &cc.Ack{Packets: k, Bytes: unit.Bytes(k * MSS), Advanced: k > 0, Una: m.una, Next: m.next, Delivered: m.delivered,
+		DeliveredCE: m.deliveredCE, LostTotal: m.lostTotal, RTT: rtt, SRTT: m.srtt, MinRTT: m.least, PriorInFlight: prior,
+		InFlight: m.inFlight, NextSend: m.Now, State: m.state, ECE: ece}
+	if k > 0 && n%13 != 0 {
+		a.Delivery = cc.Delivery{Packets: 1 + n%16, Interval: rtt, PriorDelivered: max(m.delivered-int64(n%32), 0), AppLimited: n%9 == 0}
+	}
+	return a
+}
