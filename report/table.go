@@ -174,6 +174,11 @@ func columnsOf(points []PointSummary) (keys, values []column) {
 		keys = append(keys, col)
 	}
 	n := column{head: []string{"", "", "n"}}
+	for _, c := range points[0].Point {
+		if c.Key == "n" { // the name is taken
+			n.head[2] = "runs"
+		}
+	}
 	for _, p := range points {
 		n.cells = append(n.cells, strconv.Itoa(p.N))
 	}
