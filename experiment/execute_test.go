@@ -18,6 +18,36 @@ expect:
   - {id: overload, says: it drops, where: {rate: 16Mbps}, that: loss.a > 10% and drops.port_packets > 0}
 `
 
+// TCP in a spec: controllers as a sweep, with parameters; the last write returns before
+// the last byte is acknowledged; MTU, TOS and IP version reach the flows.
+func TestTCP(t *testing.T) {
+	text := strings.Replace(small, "duration: 200ms", "duration: 2s", 1) + `mtu: 1500 B
+traffic:
+  - {name: a, from: a, to: c, transport: tcp, cc: $cc, size: 300kB, tos: 0xb8, start: 0s, ip: 6}
+  - {name: b, from: b, to: c, transport: {tcp: {rate: 1Mbps, rto_min: 50ms}}, cc: {cubic: {beta: 0.5, hystart: hystart++}}, start: 0s}
+switch: [forward]
+sweep: {cc: [cubic, reno, bbr, dctcp]}
+measure: [goodput, fct, retransmissions]
+expect:
+  - {id: written, says: the last write returns first, that: fct_written.a < fct.a and fct_finished.a == 1}
+  - {id: rate, says: the rate is kept, that: abs(goodput.b / 1Mbps - 1) < 5%}
+`
+	o := execute(t, text, ExecOptions{})
+	if len(o.Runs) != 8 {
+		t.Fatalf("%d runs", len(o.Runs))
+	}
+	for _, c := range o.Claims {
+		if c.Verdict != Holds {
+			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
+		}
+	}
+	s := load(t, text, Options{})
+	f := s.points[0].traffic[0]
+	if f.payload != 1500-40-32 || f.tos != 0xb8 || f.cc.Name != "cubic" || s.points[0].traffic[1].ccValues.Float("beta") != 0.5 {
+		t.Errorf("%+v", f)
+	}
+}
+
 // tree of a results folder: names and bytes, without what is the machine's.
 func results(t *testing.T, dir string) map[string]string {
 	t.Helper()

@@ -36,7 +36,6 @@ type action uint8
 const (
 	nothing action = iota
 	sendSYN
-	sendACK
 	sendProbe  // of a closed window
 	sendResent // a segment that was sent before
 	sendNew
@@ -79,7 +78,6 @@ type Sender struct {
 	planAt     unit.Time
 	planned    uint32 // sendResent: segment
 	planBytes  int64  // sendNew
-	answer     bool   // an ACK is due
 	windowing  bool   // a probe of a closed window is due
 	squeeze    bool   // less than a full segment may go into a small window
 	forcedNew  bool   // a TLP is due: new data
@@ -251,11 +249,7 @@ func (s *Sender) think(now unit.Time) {
 	if s.counters.Written == unit.Never && end == s.appEnd && buffer >= s.appEnd {
 		s.counters.Written = now
 	}
-	switch {
-	case s.answer:
-		s.plan, s.planAt = sendACK, now
-		return
-	case s.windowing:
+	if s.windowing {
 		s.plan, s.planAt = sendProbe, now
 		return
 	}
@@ -419,9 +413,6 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		s.setTimer(retransmission, now+s.rto)
 		s.plan, s.planAt = nothing, unit.Never
 		return
-	case sendACK:
-		s.answer = false
-		s.acknowledge(now, p)
 	case sendProbe:
 		s.windowing = false
 		s.acknowledge(now, p)

@@ -436,6 +436,32 @@ func TestECN(t *testing.T) {
 	w.run(100 * ms)
 }
 
+// RFC 2474, RFC 3168 §5: both ends send with the DSCP of the flow; ECN's bits are TCP's
+// own. Framing decides what a segment counts on links.
+func TestTOSAndFraming(t *testing.T) {
+	w := newPipe(t, "reno", 30_000, nil)
+	wire, _ := packet.FramingByName("wire")
+	f := w.s.flow
+	f.TOS, f.Framing = 0xb8|packet.CE, wire // expedited forwarding
+	var err error
+	if w.s, w.r, err = New(f, Defaults()); err != nil {
+		t.Fatal(err)
+	}
+	sizes := map[int32]bool{}
+	look := func(p *packet.Packet) (bool, unit.Time) {
+		if p.TOS != 0xb8 {
+			t.Fatalf("a segment with TOS %#x", p.TOS)
+		}
+		sizes[p.Size] = true
+		return true, 0
+	}
+	w.onData, w.onAck = look, look
+	w.run(5 * unit.Second)
+	if !sizes[1514+24] || !sizes[66+24] || w.r.counters.ReceivedBytes != 30_000 {
+		t.Errorf("frames of %v bytes", sizes)
+	}
+}
+
 // RFC 8257 §3.2, figure 1: an ACK says of each segment whether it was marked, also
 // when it is delayed; a change has what was delayed acknowledged first.
 func TestDCTCPReceiver(t *testing.T) {
