@@ -501,7 +501,8 @@ func (s *Sender) timeout(now unit.Time) {
 	s.timeouts++
 	head := s.queue.at(s.queue.first)
 	newRecovery := s.state < cc.Recovery
-	if head.flags&sacked != 0 { // the receiver has reneged (RFC 2018 §8)
+	reneged := head.flags&sacked != 0
+	if reneged { // the receiver has dropped what it had SACKed (RFC 2018 §8)
 		for n := s.queue.first; n != s.queue.end; n++ {
 			if g := s.queue.at(n); g.flags&sacked != 0 {
 				g.flags &^= sacked
@@ -513,7 +514,7 @@ func (s *Sender) timeout(now unit.Time) {
 	window := s.reorderingWindow()
 	for n := s.queue.first; n != s.queue.end; n++ {
 		g := s.queue.at(n)
-		if n != s.queue.first && g.flags&sacked == 0 && s.rackRTT+window-(now-g.sent) > 0 {
+		if n != s.queue.first && !reneged && g.flags&sacked == 0 && s.rackRTT+window-(now-g.sent) > 0 {
 			continue // sent a short time ago
 		}
 		s.markLost(n)
