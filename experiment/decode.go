@@ -458,7 +458,16 @@ func (d *decoder) network(root *tree, p *point) {
 		d.networkFile(t, p)
 		return
 	}
-	if !d.keys(t, "topology's key", []string{"hosts", "switches", "links", "file", "format"}) {
+	allowed := []string{"hosts", "switches", "links", "file", "format"}
+	for i := range d.registry.Topologies {
+		s := &d.registry.Topologies[i]
+		if t.kind == mapping && t.get(s.Name) != nil {
+			d.generated(t, s, p)
+			return
+		}
+		allowed = append(allowed, s.Name)
+	}
+	if !d.keys(t, "topology's key", allowed) {
 		return
 	}
 	n := &topology.Network{}
@@ -556,6 +565,37 @@ func (d *decoder) network(root *tree, p *point) {
 	p.network, p.book = n, n.Addresses()
 }
 
+// generated decodes a network that is given by its family and parameters.
+func (d *decoder) generated(t *tree, s *topology.Scheme, p *point) {
+	d.keys(t, "topology's key beside "+s.Name, []string{s.Name})
+	params := t.get(s.Name)
+	if params.kind != mapping {
+		d.fail(params.place, s.Name+": {parameter: value}", "the parameters of %s are %v", s.Name, params.kind)
+		return
+	}
+	v := d.schemeValues(&s.Scheme, params, nil)
+	if len(d.errors) > 0 {
+		return
+	}
+	n, err := s.Build(v)
+	if err == nil {
+		err = n.Validate()
+	}
+	if err != nil {
+		d.fail(params.place, "", "%s: %v", s.Name, err)
+		return
+	}
+	var at place
+	if b := params.get("buffer"); b != nil && v.Length("buffer").Bytes > 0 {
+		at = b.place
+	}
+	d.bufferAt = make([]place, len(n.Links))
+	for i := range d.bufferAt {
+		d.bufferAt[i] = at
+	}
+	p.network, p.book = n, n.Addresses()
+}
+
 // buffer reads the limit of a port.
 func (d *decoder) buffer(t *tree) unit.Length {
 	l, err := unit.ParseLength(d.text(t))
@@ -627,12 +667,15 @@ func (d *decoder) networkFile(t *tree, p *point) {
 		d.fail(t.place, "format: hpcc", "the topology file's format is missing")
 		return
 	}
-	d.word(format, "format", []string{"hpcc"})
+	reader := topology.ReadHPCC
+	if d.word(format, "format", []string{"hpcc", "htsim"}) == "htsim" {
+		reader = topology.ReadHTSim
+	}
 	data := d.openFile(file)
 	if len(d.errors) > 0 {
 		return
 	}
-	n, err := topology.ReadHPCC(bytes.NewReader(data), file.text)
+	n, err := reader(bytes.NewReader(data), file.text)
 	if err == nil {
 		err = n.Validate()
 	}

@@ -19,6 +19,7 @@ import (
 	"weir/p4abc"
 	"weir/packet"
 	"weir/scheme"
+	"weir/topology"
 	"weir/transport"
 	"weir/transport/tcp"
 	"weir/transport/udp"
@@ -43,6 +44,7 @@ func room() *Registry {
 		}},
 		Schedulers:  tm.Schemes(),
 		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme(), window.Scheme()},
+		Topologies:  topology.Schemes(),
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), reno.Scheme()},
 		Library:     []Library{{Name: "p4abc", Files: os.DirFS("../p4abc")}},
 	}

@@ -17,6 +17,7 @@ import (
 	"weir/cc"
 	"weir/dataplane"
 	"weir/dataplane/tm"
+	"weir/topology"
 	"weir/transport"
 	"weir/unit"
 )
@@ -28,6 +29,7 @@ type Registry struct {
 	Schedulers  []tm.Scheme
 	Transports  []transport.Scheme
 	Controllers []cc.Scheme
+	Topologies  []topology.Scheme
 	Library     []Library
 }
 

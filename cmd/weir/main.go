@@ -18,6 +18,7 @@ import (
 	"weir/dataplane/tm"
 	"weir/experiment"
 	"weir/p4abc"
+	"weir/topology"
 	"weir/transport"
 	"weir/transport/tcp"
 	"weir/transport/udp"
@@ -30,6 +31,7 @@ func Registry() *experiment.Registry {
 		Programs:    []dataplane.Scheme{p4abc.Scheme(), ecmp.Scheme(), forward.Scheme(), inputloss.Scheme()},
 		Schedulers:  tm.Schemes(),
 		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme(), window.Scheme()},
+		Topologies:  topology.Schemes(),
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), reno.Scheme()},
 		Library:     []experiment.Library{{Name: "bench", Files: bench.Experiments}, {Name: "p4abc", Files: p4abc.Experiments}},
 	}

@@ -36,7 +36,7 @@ var Rooms = []Room{
 	{Name: "unit", Pure: true},
 	{Name: "scheme", Imports: "unit", Pure: true},
 	{Name: "packet", Imports: "unit", Pure: true},
-	{Name: "topology", Imports: "unit packet", Pure: true},
+	{Name: "topology", Imports: "unit scheme packet", Pure: true},
 	{Name: "workload", Imports: "unit packet", Pure: true},
 	{Name: "telemetry", Imports: "unit packet", Pure: true},
 	{Name: "trace", Imports: "unit packet telemetry", Pure: true},

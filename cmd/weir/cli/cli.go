@@ -127,6 +127,10 @@ func (l *listCmd) Run(a *app) error {
 	case "topologies":
 		fmt.Fprintf(a.stdout, "%-24s %s\n%-24s %s\n", "hosts, switches, links", "written out in the experiment",
 			"file: …, format: hpcc", "topology of the HPCC simulator")
+		fmt.Fprintf(a.stdout, "%-24s %s\n", "file: …, format: htsim", ".topo file of htsim")
+		for _, s := range a.registry.Topologies {
+			fmt.Fprintf(a.stdout, "%-24s %s (weir show %s)\n", s.Name+": {…}", s.Doc, s.Name)
+		}
 	}
 	return nil
 }
@@ -150,6 +154,9 @@ func (a *app) schemes() []kindOf {
 	}
 	for _, s := range a.registry.Controllers {
 		out = append(out, kindOf{"cc", s.Scheme})
+	}
+	for _, s := range a.registry.Topologies {
+		out = append(out, kindOf{"topology", s.Scheme})
 	}
 	sort.SliceStable(out, func(i, j int) bool {
 		return out[i].kind < out[j].kind || out[i].kind == out[j].kind && out[i].s.Name < out[j].s.Name
