@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"math"
 	"path"
 	"path/filepath"
 	"sort"
@@ -306,6 +307,7 @@ type traffic struct {
 	name      string
 	transport *transport.Scheme
 	values    scheme.Values
+	generator *generator // nil: the flows are listed
 	cc        *cc.Scheme // nil: the transport has none
 	ccValues  scheme.Values
 	payload   int32
@@ -931,7 +933,7 @@ func (d *decoder) scheduler(t *tree, queues int) func(int, unit.LinkRate) (tm.Sc
 }
 
 // Keys of a traffic entry besides the transport's parameters.
-var trafficKeys = []string{"name", "from", "to", "transport", "cc", "flows", "size", "payload", "start", "stop", "tos", "ip", "file", "format", "offset"}
+var trafficKeys = []string{"name", "from", "to", "transport", "cc", "flows", "size", "sizes", "load", "arrivals", "payload", "start", "stop", "tos", "ip", "file", "format", "offset", "time_unit"}
 
 func (d *decoder) trafficList(root *tree, p *point) {
 	t := root.get("traffic")
@@ -1077,7 +1079,11 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
 		d.flowFile(x, p, tr)
 		return
 	}
-	start := d.value(x, "start", "0s..1s", "P4-ABC is silent; spreads the phases of senders")
+	spread, why := "0s..1s", "P4-ABC is silent; spreads the phases of senders"
+	if isDrawn(x) {
+		spread, why = "0s", "ours: drawn flows begin with the run"
+	}
+	start := d.value(x, "start", spread, why)
 	low, high, ranged := strings.Cut(d.text(start), "..")
 	var err error
 	if tr.startLow, err = unit.ParseTime(low); err == nil && ranged {
@@ -1101,9 +1107,19 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
 			d.fail(v.place, "at least 1 B", "%q is not a size", v.text)
 		}
 	}
-	flows := d.integer(d.value(x, "flows", "1", "ours"), 1, 100000)
-	from, to := d.hosts(x, "from", p), d.hosts(x, "to", p)
+	flows := 1
+	if x.get("load") == nil || x.get("flows") != nil {
+		flows = d.integer(d.value(x, "flows", "1", "ours"), 1, 100000)
+	}
+	g := &generator{pattern: toHosts, size: size}
+	from, drawnFrom := d.endpoints(x, "from", p, g)
+	to, drawnTo := d.endpoints(x, "to", p, g)
 	if len(d.errors) > 0 {
+		return
+	}
+	if drawnFrom || drawnTo || isDrawn(x) {
+		g.from, g.to = from, to
+		d.generatedFlows(x, p, tr, g, flows)
 		return
 	}
 	id := len(p.traffic)
@@ -1217,7 +1233,7 @@ func (d *decoder) controller(x *tree, tr *traffic) {
 }
 
 func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
-	for _, k := range []string{"from", "to", "flows", "size", "start", "stop"} {
+	for _, k := range []string{"from", "to", "flows", "size", "sizes", "load", "arrivals", "start", "stop"} {
 		if v := x.get(k); v != nil {
 			d.fail(v.place, "file, format, offset", "%q stands beside a flow file, which decides it", k)
 		}
@@ -1227,13 +1243,28 @@ func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
 		d.fail(x.place, "format: hpcc", "the flow file's format is missing")
 		return
 	}
-	d.word(format, "format", []string{"hpcc"})
+	htsim := d.word(format, "format", []string{"hpcc", "htsim"}) == "htsim"
+	each := unit.Second
+	switch v := x.get("time_unit"); {
+	case htsim && v == nil:
+		d.fail(x.place, "time_unit: 1us, or 1ps", "htsim's programs do not agree on what a .cm file's start counts; time_unit says it")
+	case htsim:
+		each = d.positive(v)
+	case v != nil:
+		d.fail(v.place, "", "the times of the HPCC simulator's files are in seconds")
+	}
 	offset := read(d, d.value(x, "offset", "0s", "ours: times as in the file"), unit.ParseTime)
 	data := d.openFile(x.get("file"))
 	if len(d.errors) > 0 {
 		return
 	}
-	flows, err := workload.ReadHPCCFlows(bytes.NewReader(data), x.get("file").text)
+	var flows []workload.Flow
+	var err error
+	if htsim {
+		flows, err = workload.ReadHTSimFlows(bytes.NewReader(data), x.get("file").text, each)
+	} else {
+		flows, err = workload.ReadHPCCFlows(bytes.NewReader(data), x.get("file").text)
+	}
 	if err != nil {
 		d.foreign(x.get("file"), err)
 		return
@@ -1302,7 +1333,13 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 		Switches: p.switches, Hosts: p.book, Sample: p.sample, UntilDone: true,
 		MinFrame: p.framing.Min + p.framing.Extra,
 	}
-	for i, f := range p.flows {
+	flows := p.flows
+	for id := range p.traffic {
+		if g := p.traffic[id].generator; g != nil {
+			flows = append(flows[:len(flows):len(flows)], g.expand(p, id, seed)...)
+		}
+	}
+	for i, f := range flows {
 		tr := &p.traffic[f.traffic]
 		random := unit.NewRandom(seed, fmt.Sprintf("flow %s %d", tr.name, f.index))
 		start := f.start
@@ -1347,6 +1384,17 @@ func (p *point) estimate() {
 		slowest = min(slowest, r)
 	}
 	seconds := (p.warmup + p.duration).Seconds()
+	for id := range p.traffic {
+		tr := &p.traffic[id]
+		g := tr.generator
+		switch {
+		case g == nil:
+		case g.mean() > 0:
+			p.hops += g.expected(p, tr) * 2 * g.hops(p) * math.Ceil(g.mean()/float64(tr.payload))
+		default:
+			p.hops += g.expected(p, tr) * g.hops(p) * slowest / 8 / float64(tr.payload) * seconds
+		}
+	}
 	for _, f := range p.flows {
 		tr := &p.traffic[f.traffic]
 		hops := float64(p.hopsBetween(f.src, f.dst))

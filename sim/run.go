@@ -295,9 +295,7 @@ func (r *Simulation) Run() *Result {
 			break
 		}
 		if c.UntilDone && r.unfinished == 0 && stopping == unit.Never {
-			if at := r.fabric.Next(); at < until {
-				continue // stopped early; now decide where to cut
-			}
+			continue // decide where to cut, also if nothing more would happen before until
 		}
 		now = until
 		if !warm && now == c.Warmup {

@@ -43,14 +43,16 @@ func Schemes() []Scheme {
 			)},
 			Build: func(v scheme.Values) (*Network, error) {
 				b := newBuilder(v)
-				left, right := b.node("left", true), b.node("right", true)
-				for _, side := range []struct {
-					name string
-					s    int
-				}{{"left", left}, {"right", right}} {
-					for i := range v.Int("hosts") {
-						b.link(b.node(fmt.Sprint(side.name, i), false), side.s, v.Rate("rate"))
+				hosts := v.Int("hosts")
+				for _, side := range []string{"left", "right"} { // hosts first, as everywhere
+					for i := range hosts {
+						b.node(fmt.Sprint(side, i), false)
 					}
+				}
+				left, right := b.node("left", true), b.node("right", true)
+				for i := range hosts {
+					b.link(i, left, v.Rate("rate"))
+					b.link(hosts+i, right, v.Rate("rate"))
 				}
 				b.link(left, right, v.Rate("bottleneck"))
 				return &b.n, nil
