@@ -1354,6 +1354,9 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 			Start: start, Stop: tr.stop, Size: f.size, Payload: tr.payload, Framing: p.framing, Random: random,
 			CC: tr.cc, CCValues: tr.ccValues,
 		}
+		if g := tr.generator; g != nil && g.load > 0 {
+			tf.Stop = unit.Never // it ends arrivals, not what has begun
+		}
 		sender, receiver, err := tr.transport.Build(tf, tr.values)
 		if err != nil {
 			return nil, fmt.Errorf("traffic %s: %w", tr.name, err)

@@ -142,7 +142,7 @@ func TestPoissonArrivals(t *testing.T) {
 // A run with drawn flows ends when they are done, and lists what is not.
 func TestDrawnRun(t *testing.T) {
 	o := execute(t, `title: t
-duration: 1s
+duration: 10s
 topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 4, rate: 10Gbps, delay: 1us, buffer: 200 packets}}
 switch: [ecmp]
 traffic:

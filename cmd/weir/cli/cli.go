@@ -24,6 +24,7 @@ import (
 	"weir/experiment"
 	"weir/report"
 	"weir/scheme"
+	"weir/workload"
 )
 
 // Exit codes.
@@ -124,6 +125,18 @@ func (l *listCmd) Run(a *app) error {
 	case "workloads":
 		fmt.Fprintf(a.stdout, "%-24s %s\n%-24s %s\n", "transport: udp, rate: …", "constant rate, bursts, Poisson, on/off (weir show udp)",
 			"file: …, format: hpcc", "flow list of the HPCC simulator")
+		for _, w := range [][2]string{
+			{"file: …, format: htsim", "connection matrix (.cm) of htsim, with time_unit"},
+			{"to: random", "another host for every flow"}, {"to: permutation", "every host sends to one and hears from one"},
+			{"to: {stride: 8}", "the host eight further on"}, {"from: {random: 60}", "so many hosts begin together: an incast"},
+			{"load: 50%", "arrivals (poisson, periodic) that offer this share of the links"},
+		} {
+			fmt.Fprintf(a.stdout, "%-24s %s\n", w[0], w[1])
+		}
+		for i := range workload.Distributions {
+			d := &workload.Distributions[i]
+			fmt.Fprintf(a.stdout, "%-24s flow sizes, mean %.0f bytes\n", "sizes: "+d.Name, d.Mean())
+		}
 	case "topologies":
 		fmt.Fprintf(a.stdout, "%-24s %s\n%-24s %s\n", "hosts, switches, links", "written out in the experiment",
 			"file: …, format: hpcc", "topology of the HPCC simulator")
