@@ -291,7 +291,15 @@ func (p *point) shape() map[string][]string {
 			shape[m.name] = traffics
 		case "delay":
 			shape["delay"], shape["delay_max"] = traffics, traffics
+		case "slowdown":
+			shape["slowdown"] = traffics
+			for _, q := range m.percentiles {
+				shape[percentileName("slowdown", q)] = traffics
+			}
 		case "fct":
+			for _, q := range m.percentiles {
+				shape[percentileName("fct", q)] = traffics
+			}
 			shape["fct"], shape["fct_max"], shape["fct_finished"], shape["fct_written"] = traffics, traffics, traffics, traffics
 		case "queue":
 			shape["queue"] = append(shape["queue"], p.queueGroups(m.port)...)

@@ -299,6 +299,7 @@ type point struct {
 	flows            []plannedFlow
 	measures         []measure
 	sample           unit.Time
+	buffered         bool    // a traffic of some point has a send buffer
 	hops             float64 // estimate of packet-hops
 }
 

@@ -67,9 +67,9 @@ func results(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-func execute(t *testing.T, text string, o ExecOptions) *Outcome {
+func execute(t *testing.T, text string, o ExecOptions, set ...string) *Outcome {
 	t.Helper()
-	out, err := Execute(context.Background(), load(t, text, Options{}), o)
+	out, err := Execute(context.Background(), load(t, text, Options{Set: set}), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package experiment
 import (
 	"math"
 	"sort"
+	"strconv"
 	"strings"
 
 	"weir/dataplane"
@@ -14,13 +15,14 @@ import (
 
 // measure is one entry of the spec's measure list, decoded.
 type measure struct {
-	name string
-	port int // queue, throughput, utilisation: index into sim.Result.Ports
-	by   string
+	name        string
+	port        int // queue, throughput, utilisation: index into sim.Result.Ports
+	by          string
+	percentiles []float64 // fct, slowdown
 }
 
 // Measures are the names that the measure list knows, with what they give.
-var measureNames = []string{"delay", "drops", "fct", "goodput", "jain", "jitter", "loss", "queue", "retransmissions", "throughput", "utilisation"}
+var measureNames = []string{"delay", "drops", "fct", "goodput", "jain", "jitter", "loss", "queue", "retransmissions", "slowdown", "throughput", "utilisation"}
 
 // Measures returns the measures that an experiment can name, with what each is.
 func Measures() [][2]string {
@@ -34,6 +36,7 @@ func Measures() [][2]string {
 		{"loss", "share of the sent data packets that did not arrive within the measured part, by traffic"},
 		{"queue", "length of a port's queue without the frame on the wire, mean, largest and 99th percentile [packets]"},
 		{"retransmissions", "data packets sent again, by traffic"},
+		{"slowdown", "flow completion time over the ideal one of the flow alone: " + IdealFormula + "; mean and percentiles of the finished, by traffic"},
 		{"throughput", "bits of frames per second that a port has sent [bit/s]"},
 		{"utilisation", "share of the measured time in which a port's link was busy"},
 	}
@@ -63,7 +66,11 @@ func (d *decoder) measureList(root *tree, p *point) {
 		case "goodput":
 			d.keys(options, "goodput's key", []string{"by"})
 			m.by = d.word(d.value(options, "by", "traffic", "ours"), "grouping", []string{"traffic", "all"})
-		case "loss", "delay", "jitter", "fct", "retransmissions":
+		case "fct", "slowdown":
+			d.keys(options, m.name+"'s key", []string{"by", "percentiles"})
+			m.by = d.word(d.value(options, "by", "traffic", "ours"), "grouping", []string{"traffic"})
+			m.percentiles = d.percentiles(options, m.name == "slowdown")
+		case "loss", "delay", "jitter", "retransmissions":
 			d.keys(options, m.name+"'s key", []string{"by"})
 			m.by = d.word(d.value(options, "by", "traffic", "ours"), "grouping", []string{"traffic"})
 		case "jain", "drops":
@@ -101,6 +108,51 @@ func (d *decoder) measureList(root *tree, p *point) {
 		}
 		p.measures = append(p.measures, m)
 	}
+}
+
+// percentiles reads those of a measure of flows; without any, a slowdown has 50, 95 and
+// 99, as the HPCC paper's figures do.
+func (d *decoder) percentiles(options *tree, standard bool) (out []float64) {
+	t := options.get("percentiles")
+	if t == nil {
+		if !standard {
+			return nil
+		}
+		kept := &tree{place: options.place, kind: list, from: "default: HPCC §5", items: []*tree{{place: options.place, text: "50"}, {place: options.place, text: "95"}, {place: options.place, text: "99"}}}
+		if options.orig != nil {
+			options.orig.set("percentiles", kept)
+		}
+		t = copyTree(kept)
+		options.set("percentiles", t)
+	}
+	if t.kind != list {
+		d.fail(t.place, "[50, 95, 99]", "percentiles are a list")
+		return nil
+	}
+	for _, x := range t.items {
+		v, err := strconv.ParseFloat(d.text(x), 64)
+		if err != nil || !(v > 0 && v < 100) {
+			d.fail(x.place, "numbers above 0 and below 100", "%q is not a percentile", x.text)
+			continue
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// percentileName is what a measure's percentile is called: fct_p99, fct_p99_9.
+func percentileName(measure string, p float64) string {
+	return measure + "_p" + strings.ReplaceAll(strconv.FormatFloat(p, 'f', -1, 64), ".", "_")
+}
+
+// percentile is the p-th of sorted values by nearest rank; NaN with fewer than ten
+// values beyond it, on the side where there are fewer.
+func percentile(sorted []float64, p float64) float64 {
+	n := float64(len(sorted))
+	if n*min(p, 100-p)/100 < 10 {
+		return math.NaN()
+	}
+	return sorted[min(int(math.Ceil(n*p/100)), len(sorted))-1]
 }
 
 // mostSamples bounds what a run keeps of one queue.
@@ -245,6 +297,15 @@ func (p *point) evaluate(c *sim.Config, res *sim.Result) (measured []Measured, s
 				return n
 			}))
 		case "fct":
+			fcts := func(t int) (all []float64) {
+				each(t, func(_, _ *transport.Counters, fct unit.Time) {
+					if fct != unit.Never {
+						all = append(all, fct.Seconds())
+					}
+				})
+				sort.Float64s(all)
+				return
+			}
 			finished := func(t int) (n, sum, most float64) {
 				each(t, func(_, _ *transport.Counters, fct unit.Time) {
 					if fct != unit.Never {
@@ -268,7 +329,10 @@ func (p *point) evaluate(c *sim.Config, res *sim.Result) (measured []Measured, s
 				n, _, _ := finished(t)
 				return n
 			}))
-			if p.controlled() {
+			for _, q := range m.percentiles {
+				measured = append(measured, byTraffic(percentileName("fct", q), "s", func(t int) float64 { return percentile(fcts(t), q) }))
+			}
+			if p.buffered {
 				measured = append(measured, byTraffic("fct_written", "s", func(t int) float64 {
 					n, sum := 0.0, 0.0
 					for i := range c.Flows {
@@ -279,6 +343,18 @@ func (p *point) evaluate(c *sim.Config, res *sim.Result) (measured []Measured, s
 					}
 					return sum / n
 				}))
+			}
+		case "slowdown":
+			all := p.slowdowns(c, res)
+			measured = append(measured, byTraffic("slowdown", "", func(t int) float64 {
+				sum := 0.0
+				for _, x := range all[t] {
+					sum += x
+				}
+				return sum / float64(len(all[t]))
+			}))
+			for _, q := range m.percentiles {
+				measured = append(measured, byTraffic(percentileName("slowdown", q), "", func(t int) float64 { return percentile(all[t], q) }))
 			}
 		case "queue":
 			q := res.Ports[m.port].QueuePackets

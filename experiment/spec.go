@@ -242,6 +242,17 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 			break
 		}
 	}
+	for _, p := range s.points { // all points have the same measures
+		for _, q := range s.points {
+			p.buffered = p.buffered || q.controlled()
+		}
+		if p.buffered {
+			for _, q := range s.points {
+				q.buffered = true
+			}
+			break
+		}
+	}
 	for _, dim := range s.Sweep {
 		if dim.blocks[0] == nil && !used[dim.Key] && len(c.errors) == 0 {
 			c.fail(dim.places[0], "", "nothing uses $%s, which the sweep varies", dim.Key)

@@ -129,7 +129,7 @@ func (l *listCmd) Run(a *app) error {
 			{"file: …, format: htsim", "connection matrix (.cm) of htsim, with time_unit"},
 			{"to: random", "another host for every flow"}, {"to: permutation", "every host sends to one and hears from one"},
 			{"to: {stride: 8}", "the host eight further on"}, {"from: {random: 60}", "so many hosts begin together: an incast"},
-			{"load: 50%", "arrivals (poisson, periodic) that offer this share of the links"},
+			{"load: 50%", "arrivals that offer this share of links"},
 		} {
 			fmt.Fprintf(a.stdout, "%-24s %s\n", w[0], w[1])
 		}
@@ -142,7 +142,7 @@ func (l *listCmd) Run(a *app) error {
 			"file: …, format: hpcc", "topology of the HPCC simulator")
 		fmt.Fprintf(a.stdout, "%-24s %s\n", "file: …, format: htsim", ".topo file of htsim")
 		for _, s := range a.registry.Topologies {
-			fmt.Fprintf(a.stdout, "%-24s %s (weir show %s)\n", s.Name+": {…}", s.Doc, s.Name)
+			fmt.Fprintf(a.stdout, "%-24s %s (show %s)\n", s.Name+": {…}", s.Doc, s.Name)
 		}
 	}
 	return nil
