@@ -130,7 +130,7 @@ func (s *Spec) decodeClaims(d *decoder) {
 			continue
 		}
 		s.decodeThat(d, c, that)
-		if len(d.errors) == 0 && !s.Quick && len(s.set) == 0 && len(s.matching(c)) == 0 {
+		if len(d.errors) == 0 && !s.Quick && !s.resolved && len(s.set) == 0 && len(s.matching(c)) == 0 {
 			d.fail(x.place, "", "no point of the sweep is meant by the claim %q", c.ID)
 		}
 		s.claims = append(s.claims, c)
@@ -190,7 +190,7 @@ func (s *Spec) decodeWhere(d *decoder, c *claim, w *tree) {
 // checkValue notes a where that names a value which the sweep does not have; --set
 // and --quick may have taken it away.
 func (s *Spec) checkValue(d *decoder, key string, t *tree) {
-	if s.Quick || len(s.set) > 0 {
+	if s.Quick || s.resolved || len(s.set) > 0 {
 		return
 	}
 	var words []string

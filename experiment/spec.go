@@ -177,6 +177,7 @@ type Spec struct {
 	points   []*point // one a combination
 	claims   []*claim
 	set      []string
+	resolved bool
 }
 
 // Options change a spec before it is decoded.
@@ -184,6 +185,9 @@ type Options struct {
 	Set   []string // key=value; dotted keys reach into maps; a sweep key is fixed to one value
 	Seed  *uint64
 	Quick bool
+	// Resolved: the file is the spec.yaml of a results folder, of which options may have
+	// left a part of the sweep; a claim may mean no point of it.
+	Resolved bool
 }
 
 // Top-level keys, and those that do not change a run's outcome.
@@ -202,7 +206,7 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 		c.fail(root.place, strings.Join(topKeys, ", "), "an experiment is a map")
 		return nil, c.err()
 	}
-	s := &Spec{Name: src.Name, registry: r, source: src, root: root, Quick: o.Quick, set: o.Set}
+	s := &Spec{Name: src.Name, registry: r, source: src, root: root, Quick: o.Quick, set: o.Set, resolved: o.Resolved}
 	for _, k := range root.keys {
 		if !contains(topKeys, k.name) {
 			c.unknown(k.place, "key", k.name, topKeys)

@@ -42,6 +42,8 @@ type command struct {
 	Show    showCmd    `cmd:"" help:"Show an experiment or a scheme with every parameter and where it comes from."`
 	Check   checkCmd   `cmd:"" help:"Validate an experiment and list its runs with an estimate."`
 	Run     runCmd     `cmd:"" help:"Run an experiment."`
+	Report  reportCmd  `cmd:"" help:"Make the report of results folders anew, and show it."`
+	Diff    diffCmd    `cmd:"" help:"Compare two results folders."`
 	Bench   benchCmd   `cmd:"" help:"Measure speed."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
@@ -336,7 +338,8 @@ type runCmd struct {
 	Jobs  int    `help:"Runs at a time; 0 means one a core."`
 	Out   string `default:"results" type:"path" help:"Folder that results go into."`
 	Fresh bool   `help:"Run also what is finished already."`
-	JSON  bool   `name:"json" help:"Print one JSON document instead of tables."`
+	JSON  bool   `name:"json" help:"Print one JSON document instead of tables." xor:"format"`
+	CSV   bool   `name:"csv" help:"Print one line of CSV a value instead of tables." xor:"format"`
 	Check bool   `help:"Exit with 3 if a claim fails."`
 }
 
@@ -364,15 +367,72 @@ func (r *runCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if r.JSON {
+	switch {
+	case r.JSON:
 		a.stdout.Write(o.JSON())
-	} else {
+	case r.CSV:
+		if err := o.CSV(a.stdout); err != nil {
+			return err
+		}
+	default:
 		a.tables(o, path)
 	}
 	a.code = exitCode(o, interrupted, r.Check)
 	if interrupted {
 		fmt.Fprintf(a.stderr, "interrupted: %d of %d runs are finished and kept; the same command goes on with the rest\n", len(o.Runs), len(spec.Runs()))
 	}
+	return nil
+}
+
+type reportCmd struct {
+	Dirs []string `arg:"" name:"dir" type:"path" help:"Results folders, as weir run leaves them."`
+	JSON bool     `name:"json" help:"Print one JSON document each instead of tables." xor:"format"`
+	CSV  bool     `name:"csv" help:"Print one line of CSV a value instead of tables." xor:"format"`
+}
+
+func (r *reportCmd) Run(a *app) error {
+	for i, dir := range r.Dirs {
+		o, err := experiment.Reopen(a.registry, dir)
+		if err != nil {
+			return err
+		}
+		path, err := report.Write(o, report.Page{Command: "weir report " + quoted(filepath.Base(dir)), Version: version()})
+		if err != nil {
+			return err
+		}
+		switch {
+		case r.JSON:
+			a.stdout.Write(o.JSON())
+		case r.CSV:
+			if err := o.CSV(a.stdout); err != nil {
+				return err
+			}
+		default:
+			if i > 0 {
+				fmt.Fprintln(a.stdout)
+			}
+			o.Found = 0 // it is no news here
+			a.tables(o, path)
+		}
+	}
+	return nil
+}
+
+type diffCmd struct {
+	A string `arg:"" type:"path" help:"Results folder."`
+	B string `arg:"" type:"path" help:"Another one."`
+}
+
+func (d *diffCmd) Run(a *app) error {
+	x, err := experiment.Reopen(a.registry, d.A)
+	if err != nil {
+		return err
+	}
+	y, err := experiment.Reopen(a.registry, d.B)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(a.stdout, report.Diff(x, y))
 	return nil
 }
 

@@ -100,6 +100,53 @@ func TestExitCodes(t *testing.T) {
 
 // A run leaves what the README says, prints tables to stdout and nothing to stderr
 // when that is no terminal; a second one finds the runs; --json is one document.
+// report makes a folder's report anew, diff compares two folders, --csv is for
+// spreadsheets; none of them runs anything.
+func TestFolders(t *testing.T) {
+	file, out := write(t, small), t.TempDir()
+	_, tables, _ := weir("run", file, "--out", out)
+	weir("run", file, "--out", out, "--seed", "9", "--set", "duration=900ms")
+	dirs, _ := filepath.Glob(filepath.Join(out, "small-*"))
+	if len(dirs) != 2 {
+		t.Fatalf("folders %v", dirs)
+	}
+	data, err := os.ReadFile(filepath.Join(dirs[0], "spec.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(data), "900ms") {
+		dirs[0], dirs[1] = dirs[1], dirs[0]
+	}
+	os.Remove(filepath.Join(dirs[0], "report.html"))
+	code, again, stderr := weir("report", dirs[0])
+	if _, err := os.Stat(filepath.Join(dirs[0], "report.html")); err != nil || code != 0 || again != tables {
+		t.Errorf("report: exit code %d, %v\n%s%s\nwant\n%s", code, err, again, stderr, tables)
+	}
+	code, text, _ := weir("diff", dirs[0], dirs[1])
+	for _, want := range []string{"→ 900ms", "seed: 1 → 9", "rate=5Mbps", "goodput x [", "values differ"} {
+		if code != 0 || !strings.Contains(text, want) {
+			t.Errorf("diff: exit code %d, %q is not in\n%s", code, want, text)
+		}
+	}
+	for _, l := range strings.Split(text, "\n") {
+		if len([]rune(l)) > 100 {
+			t.Errorf("diff: %d columns: %s", len([]rune(l)), l)
+		}
+	}
+	if _, text, _ = weir("diff", dirs[0], dirs[0]); !strings.Contains(text, "\n0 values differ") {
+		t.Errorf("diff of one folder:\n%s", text)
+	}
+	if code, csv, _ := weir("report", dirs[0], "--csv"); code != 0 || !strings.HasPrefix(csv, "run,seed,rate,measure,group,unit,value\n") {
+		t.Errorf("CSV: exit code %d\n%s", code, csv)
+	}
+	if code, _, stderr := weir("report", t.TempDir()); code != 2 || !strings.Contains(stderr, "this is no results folder") {
+		t.Errorf("an empty folder: exit code %d\n%s", code, stderr)
+	}
+	if code, _, stderr := weir("run", file, "--json", "--csv"); code != 2 {
+		t.Errorf("--json --csv: exit code %d\n%s", code, stderr)
+	}
+}
+
 func TestRun(t *testing.T) {
 	file, out := write(t, small), t.TempDir()
 	code, stdout, stderr := weir("run", file, "--out", out)

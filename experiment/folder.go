@@ -1,0 +1,108 @@
+package experiment
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// Reopen reads a results folder that Execute has written: its spec, the runs that
+// runs.json names, and the claims judged anew. Runs that the spec has and the folder
+// does not are missing in the outcome. What is wrong with the folder is an
+// InputErrors that names the file.
+func Reopen(r *Registry, dir string) (*Outcome, error) {
+	wrong := func(name, format string, args ...any) error {
+		return InputErrors{{File: filepath.Join(dir, name), Line: 1, Column: 1, Msg: fmt.Sprintf(format, args...)}}
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "runs.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, wrong("runs.json", "this is no results folder: the file is not there")
+	}
+	if err != nil {
+		return nil, wrong("runs.json", "%v", err)
+	}
+	var doc struct {
+		Experiment string `json:"experiment"`
+		World      string `json:"world"`
+		Runs       []struct {
+			ID string `json:"id"`
+		} `json:"runs"`
+	}
+	if err := json.Unmarshal(data, &doc); err != nil || doc.Experiment == "" {
+		return nil, wrong("runs.json", "it is not what weir writes: %v", err)
+	}
+	src, err := r.Open(filepath.Join(dir, "spec.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	src.Name = doc.Experiment
+	spec, err := Load(r, src, Options{Resolved: true})
+	if err != nil {
+		return nil, err
+	}
+	o := &Outcome{Name: doc.Experiment, World: doc.World, Spec: spec, Dir: dir}
+	at := map[string]*Run{}
+	for _, x := range doc.Runs {
+		name := filepath.Join("runs", x.ID+".json")
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return nil, wrong(name, "%v", err)
+		}
+		run, err := readRun(data)
+		if err != nil || run.ID != x.ID {
+			return nil, wrong(name, "it is not what weir writes: %v", err)
+		}
+		at[fmt.Sprintf("%s seed %d", PointName(run.Point), run.Seed)] = run
+	}
+	for _, x := range spec.Runs() {
+		if run := at[fmt.Sprintf("%s seed %d", PointName(x.Point), x.Seed)]; run != nil {
+			o.Runs = append(o.Runs, run)
+		} else {
+			o.Missing++
+		}
+	}
+	o.Found = len(o.Runs)
+	o.Claims = spec.judge(o.Runs)
+	return o, nil
+}
+
+// CSV writes one line for each value of each run: run, seed, the sweep's keys,
+// measure, group, unit, value in base units; a value that is not defined is empty.
+func (o *Outcome) CSV(w io.Writer) error {
+	c := csv.NewWriter(w)
+	head := []string{"run", "seed"}
+	for _, d := range o.Spec.Sweep {
+		head = append(head, d.Key)
+	}
+	c.Write(append(head, "measure", "group", "unit", "value"))
+	for _, r := range o.Runs {
+		base := []string{r.ID, strconv.FormatUint(r.Seed, 10)}
+		for _, x := range r.Point {
+			base = append(base, x.Text)
+		}
+		line := func(m Measured, group string, v float64) {
+			text := ""
+			if !math.IsNaN(v) && !math.IsInf(v, 0) {
+				text = strconv.FormatFloat(v, 'g', -1, 64)
+			}
+			c.Write(append(append([]string{}, base...), m.Name, group, m.Unit, text))
+		}
+		for _, m := range r.Measures {
+			if m.Groups == nil {
+				line(m, "", m.Value)
+			}
+			for _, g := range m.Groups {
+				line(m, g.Group, g.Value)
+			}
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
