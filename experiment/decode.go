@@ -299,6 +299,7 @@ type point struct {
 	flows            []plannedFlow
 	measures         []measure
 	sample           unit.Time
+	events           []sim.Event
 	buffered         bool    // a traffic of some point has a send buffer
 	hops             float64 // estimate of packet-hops
 }
@@ -409,6 +410,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *point {
 	}
 	d.switchConfigs(root, p)
 	d.trafficList(root, p)
+	d.eventList(root, p)
 	d.measureList(root, p)
 	d.buffers(p)
 	if len(d.errors) == 0 {
@@ -1331,7 +1333,7 @@ const firstPort = 10000
 func (p *point) config(seed uint64) (*sim.Config, error) {
 	c := &sim.Config{
 		Seed: seed, Network: p.network, Duration: p.warmup + p.duration, Warmup: p.warmup,
-		Switches: p.switches, Hosts: p.book, Sample: p.sample, UntilDone: true,
+		Switches: p.switches, Hosts: p.book, Sample: p.sample, UntilDone: true, Events: p.events,
 		MinFrame: p.framing.Min + p.framing.Extra,
 	}
 	flows := p.flows

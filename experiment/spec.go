@@ -192,7 +192,7 @@ type Options struct {
 
 // Top-level keys, and those that do not change a run's outcome.
 var topKeys = []string{"title", "paper", "duration", "warmup", "repeat", "seed", "framing", "mtu", "topology", "switch", "switches",
-	"traffic", "sweep", "quick", "measure", "plot", "expect"}
+	"traffic", "events", "sweep", "quick", "measure", "plot", "expect"}
 
 // Load decodes and validates an experiment. Everything that is wrong comes back
 // together as InputErrors.

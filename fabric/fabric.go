@@ -419,3 +419,6 @@ func (f *Fabric) SetDown(i int, down bool) {
 	f.extras[i].down = down
 	f.ports[i].special = down || f.extras[i].loss > 0 || f.extras[i].jitter > 0
 }
+
+// SetRate changes the rate of link i. The frame on the wire leaves when it would have.
+func (f *Fabric) SetRate(i int, rate unit.LinkRate) { f.ports[i].ser = unit.NewSerialiser(rate) }

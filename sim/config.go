@@ -20,6 +20,7 @@ type Config struct {
 	Switches  []SwitchConfig // one a node of Network; ignored for hosts
 	Hosts     *packet.Book   // Addr of node i is i+1
 	Flows     []Flow
+	Events    []Event   // ascending by time
 	MinFrame  int32     // least bytes that a frame counts, by the run's framing; 0: none
 	Sample    unit.Time // queue lengths are sampled this often from Warmup on; 0: never
 	Window    unit.Time // > 0: execution window to use instead of the shortest link delay (tests)
@@ -51,6 +52,15 @@ type Flow struct {
 	Size             unit.Bytes // 0: no end
 	Sender, Receiver transport.Endpoint
 	SrcPort, DstPort uint16
+}
+
+// Event is what happens to a link, in both directions, before anything else at its
+// time. What is on the wire arrives; what is put onto a link that is down is lost.
+type Event struct {
+	At   unit.Time
+	Link int           // index into Network.Links
+	Rate unit.LinkRate // the new rate, if it has one
+	Down bool          // else: the link goes down, or comes up
 }
 
 // EndReason is why a run ended.

@@ -273,7 +273,12 @@ func (r *Simulation) Run() *Result {
 	}
 	r.samples = make([][2][]int64, len(r.linkOf))
 	warm := c.Warmup == 0
+	events := c.Events
 	for now < end {
+		for len(events) > 0 && events[0].At <= now {
+			r.happen(&events[0])
+			events = events[1:]
+		}
 		if c.UntilDone && r.unfinished == 0 && stopping == unit.Never {
 			// Cut one window after the last flow ended: no group has run further.
 			stopping = min(end, r.lastFinish+r.fabric.Window())
@@ -287,6 +292,9 @@ func (r *Simulation) Run() *Result {
 			until = min(until, c.Warmup)
 		}
 		until = min(until, nextSample)
+		if len(events) > 0 {
+			until = min(until, events[0].At)
+		}
 		if now < until {
 			r.fabric.Run(until, stop)
 		}
@@ -309,7 +317,7 @@ func (r *Simulation) Run() *Result {
 			}
 			nextSample += c.Sample
 		}
-		if r.fabric.Next() == unit.Never && r.unfinished > 0 {
+		if r.fabric.Next() == unit.Never && r.unfinished > 0 && len(events) == 0 {
 			reason = NoProgress
 			break
 		}
@@ -318,6 +326,21 @@ func (r *Simulation) Run() *Result {
 		r.atWarmup = r.snapshot() // it ended before anything was measured
 	}
 	return r.result(reason, now)
+}
+
+// happen carries out an event.
+func (r *Simulation) happen(e *Event) {
+	for i, d := range r.linkOf {
+		if d.link != e.Link {
+			continue
+		}
+		if e.Rate == (unit.LinkRate{}) {
+			r.fabric.SetDown(i, e.Down)
+			continue
+		}
+		r.fabric.SetRate(i, e.Rate)
+		r.portOf(d).SetRate(e.Rate)
+	}
 }
 
 // restartDelays makes minimum and maximum delay those of the measured part.

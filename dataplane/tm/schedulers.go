@@ -145,6 +145,9 @@ func NewGuarantee(shares []Share, rate unit.Rate, quantum int32, burst unit.Byte
 	return g, nil
 }
 
+// SetRate changes the rate that shares are of.
+func (g *guarantee) SetRate(rate unit.LinkRate) { g.rate = float64(rate.Bits) / 8e12 }
+
 func (g *guarantee) Next(now unit.Time, b *Buffer) (QueueID, unit.Time) {
 	earned := float64(now-g.last) * g.rate
 	g.last = now

@@ -206,6 +206,15 @@ func NewPort(b Buffer, s Scheduler, rate unit.LinkRate) *Port {
 	return &Port{Buffer: b, scheduler: s, rate: rate}
 }
 
+// SetRate changes the port's line rate, also for a scheduler that works with it. Its
+// link changes by itself.
+func (p *Port) SetRate(rate unit.LinkRate) {
+	p.rate = rate
+	if s, ok := p.scheduler.(interface{ SetRate(unit.LinkRate) }); ok {
+		s.SetRate(rate)
+	}
+}
+
 // Rate returns the port's line rate.
 func (p *Port) Rate() unit.LinkRate { return p.rate }
 

@@ -1,0 +1,54 @@
+package experiment
+
+import (
+	"math"
+	"testing"
+)
+
+const eventful = `title: t
+duration: 4s
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 100Mbps, delay: 1ms}
+    - {ends: [s, b], rate: 20Mbps, delay: 1ms, buffer: 100 packets}
+traffic: [{name: x, from: a, to: b, transport: udp, rate: 15Mbps, payload: 1472 B, start: 0s}]
+switch: [forward]
+measure: [goodput, drops, loss]
+`
+
+func goodputOf(o *Outcome) float64 { return o.Runs[0].Measures[0].Groups[0].Value / 1e6 }
+
+// A link that is down for a quarter of the time costs a quarter; one that has half the
+// rate for half of it carries that; what is disabled does not happen; at the same time
+// nothing else comes first.
+func TestEvents(t *testing.T) {
+	share := 1472.0 / 1514
+	for _, c := range []struct {
+		events string
+		want   float64 // Mb/s
+		lost   bool
+	}{
+		{"[]", 15, false},
+		{"[{at: 1s, link: [s, b], down: true}, {at: 2s, link: [b, s], down: false}]", 11.25, true},
+		{"[{at: 2s, link: [a, s], down: true}]", 7.5, true},
+		{"[{at: 2s, link: [a, s], down: true, enabled: false}]", 15, false},
+		{"[{at: 0s, link: [s, b], down: true}]", 0, true},
+		{"[{at: 2s, link: [s, b], rate: 10Mbps}]", 15.0/2 + 10*share/2, true},
+		// the queue of 100 packets empties afterwards
+		{"[{at: 3s, link: [s, b], rate: 20Mbps}, {at: 1s, link: [s, b], rate: 10Mbps}]", 15.0/2 + 10*share/2 + 100*1472*8/4e6, true},
+	} {
+		o := execute(t, eventful+"events: "+c.events+"\n", ExecOptions{})
+		if got := goodputOf(o); math.Abs(got-c.want) > 0.03*15 {
+			t.Errorf("%s: %.2f Mb/s, want %.2f", c.events, got, c.want)
+		}
+		drops := 0.0
+		for _, g := range o.Runs[0].Measures[1].Groups {
+			drops += g.Value
+		}
+		if (drops > 0) != c.lost {
+			t.Errorf("%s: %g drops", c.events, drops)
+		}
+	}
+}
