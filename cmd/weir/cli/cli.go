@@ -44,6 +44,7 @@ type command struct {
 	Run     runCmd     `cmd:"" help:"Run an experiment."`
 	Report  reportCmd  `cmd:"" help:"Make the report of results folders anew, and show it."`
 	Diff    diffCmd    `cmd:"" help:"Compare two results folders."`
+	Schema  schemaCmd  `cmd:"" help:"Print a JSON schema of experiment files, for editors."`
 	Bench   benchCmd   `cmd:"" help:"Measure speed."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
@@ -434,6 +435,13 @@ func (d *diffCmd) Run(a *app) error {
 	}
 	fmt.Fprint(a.stdout, report.Diff(x, y))
 	return nil
+}
+
+type schemaCmd struct{}
+
+func (schemaCmd) Run(a *app) error {
+	_, err := a.stdout.Write(a.registry.Schema())
+	return err
 }
 
 func (a *app) tables(o *experiment.Outcome, path string) {

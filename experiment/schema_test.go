@@ -1,0 +1,89 @@
+package experiment
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// The schema takes every experiment that is there, with what the documentation shows,
+// and refuses keys and words that decoding refuses.
+func TestSchema(t *testing.T) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(room().Schema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("weir.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("weir.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(text []byte) error {
+		var v any
+		if err := yaml.Unmarshal(text, &v); err != nil {
+			t.Fatal(err)
+		}
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return schema.Validate(x)
+	}
+	files, _ := filepath.Glob("../*/experiments/*.yaml")
+	if len(files) < 8 {
+		t.Fatalf("experiments %v", files)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := check(text); err != nil {
+			t.Errorf("%s: %v", f, err)
+		}
+	}
+	for _, text := range []string{eventful, runnable} {
+		if err := check([]byte(text)); err != nil {
+			t.Errorf("%v\n%s", err, text)
+		}
+	}
+	for _, name := range []string{"unknown-key", "measure", "cc-unknown", "cc-parameter-name", "sizes-unknown", "load-parameter"} {
+		text, err := os.ReadFile("testdata/bad/" + name + ".yaml")
+		if err != nil {
+			continue
+		}
+		if check(text) == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+	for _, bad := range []string{"colour: blue", "switch: [forwrad]", "switch: [{abc: {memry: 3s}}]", "framing: l3", "measure: [goodputt]",
+		"events: [{at: 1s, link: [a, b, c], down: true}]", "expect: [{id: x, that: y}]", "topology: {fat_tre: {k: 4}}", "traffic: [{name: x, transport: tcp, cc: cubik}]"} {
+		text := "duration: 1s\ntopology: {hosts: [a]}\ntraffic: [{name: x, transport: tcp}]\n"
+		if check([]byte(text)) != nil {
+			t.Fatal("the good file is refused")
+		}
+		var v map[string]any
+		yaml.Unmarshal([]byte(text), &v)
+		var w map[string]any
+		yaml.Unmarshal([]byte(bad), &w)
+		for k, x := range w {
+			v[k] = x
+		}
+		joined, _ := yaml.Marshal(v)
+		if check(joined) == nil {
+			t.Errorf("%s is taken", bad)
+		}
+	}
+}
