@@ -21,6 +21,7 @@ type claim struct {
 	Claim
 	where   []condition
 	when    *vm.Program // where as an expression over sweep keys; may be nil
+	others  []selector  // other points that it names
 	along   string      // sweep key along which neighbours are compared; "" for none
 	that    *truth
 	written *strings.Replacer // quantities as the file has them
@@ -316,8 +317,7 @@ func (p *point) shape() map[string][]string {
 
 // literals pairs the numbers that units makes of an expression's quantities with
 // what the file has: a verdict's text shows 40Mbps, not 40000000.
-func literals(text string) *strings.Replacer {
-	var pairs []string
+func literals(text string, pairs ...string) *strings.Replacer {
 	for _, m := range literal.FindAllStringSubmatch(text, -1) {
 		if v, ok := number(m[2] + m[3]); ok && v >= 1000 { // shorter numbers may stand for something else
 			pairs = append(pairs, strconv.FormatFloat(v, 'f', -1, 64), m[2]+m[3])
@@ -326,9 +326,83 @@ func literals(text string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
+// selector is a point(key=value, …) of a claim: the point in hand, with these sweep
+// keys at these values.
+type selector struct {
+	name   string // of the variable that stands for it
+	values []int  // by sweep key: index of the value, −1: as in the point in hand
+	gone   bool   // options have left out a value
+}
+
+var selection = regexp.MustCompile(`\bpoint\(([^()]*)\)`)
+
+// selectors replaces every point(…) of an expression by a variable.
+func (s *Spec) selectors(d *decoder, c *claim, t *tree, text string) (replaced string, written []string) {
+	replaced = selection.ReplaceAllStringFunc(text, func(whole string) string {
+		sel := selector{name: fmt.Sprintf("point_%d", len(c.others))}
+		for range s.Sweep {
+			sel.values = append(sel.values, -1)
+		}
+		for _, part := range strings.Split(selection.FindStringSubmatch(whole)[1], ",") {
+			key, value, ok := strings.Cut(part, "=")
+			key, value = strings.TrimSpace(key), strings.Trim(strings.TrimSpace(value), `'"`)
+			var keys, values []string
+			at := -1
+			for k, dim := range s.Sweep {
+				keys = append(keys, dim.Key)
+				if dim.Key == key {
+					at = k
+				}
+			}
+			if !ok || at < 0 {
+				d.unknown(t.place, "sweep key in point(key=value)", key, keys)
+				return sel.name
+			}
+			for k, v := range s.Sweep[at].Values {
+				if values = append(values, v.Text); v.Text == value {
+					sel.values[at] = k
+				}
+			}
+			if sel.values[at] < 0 {
+				if s.Quick || s.resolved || len(s.set) > 0 {
+					sel.gone = true
+					continue
+				}
+				d.unknown(t.place, "value of "+key, value, values)
+			}
+		}
+		c.others = append(c.others, sel)
+		written = append(written, sel.name, whole)
+		return sel.name
+	})
+	return replaced, written
+}
+
+// pointOf is the point that a selector means at point i, −1 if it is not there.
+func (s *Spec) pointOf(sel *selector, i int) int {
+	if sel.gone {
+		return -1
+	}
+	out, stride := 0, 1
+	for k := len(s.Sweep) - 1; k >= 0; k-- {
+		n := len(s.Sweep[k].Values)
+		v := i / stride % n
+		if sel.values[k] >= 0 {
+			v = sel.values[k]
+		}
+		out += v * stride
+		stride *= n
+	}
+	return out
+}
+
 func (s *Spec) decodeThat(d *decoder, c *claim, t *tree) {
-	text := units(d.text(t))
-	c.written = literals(d.text(t))
+	text, pairs := s.selectors(d, c, t, d.text(t))
+	if len(d.errors) > 0 {
+		return
+	}
+	c.written = literals(text, pairs...)
+	text = units(text)
 	node, err := parser.Parse(text)
 	if err != nil {
 		d.fail(t.place, "goodput.a > 0.5 * goodput.b", "%s", firstLine(err))
@@ -337,6 +411,9 @@ func (s *Spec) decodeThat(d *decoder, c *claim, t *tree) {
 	env := s.sample()
 	if c.along != "" {
 		env["next"] = s.sample()
+	}
+	for _, sel := range c.others {
+		env[sel.name] = s.sample()
 	}
 	if msg, allowed := unknownName(node.Node, env); msg != "" {
 		d.fail(t.place, allowed, "%s", msg)
@@ -724,6 +801,22 @@ func (s *Spec) judge(runs []*Run) []Claim {
 					}
 					env["next"] = environment(next.Point, next.Measures)
 					used[next] = true
+				}
+				for o := range c.others {
+					var there *Run
+					if k := s.pointOf(&c.others[o], i); k >= 0 {
+						there = at[PointName(s.points[k].at)][seed]
+					}
+					if there == nil {
+						env = nil
+						break
+					}
+					env[c.others[o].name] = environment(there.Point, there.Measures)
+					used[there] = true
+				}
+				if env == nil {
+					missing = true
+					continue
 				}
 				used[r] = true
 				envs = append(envs, env)

@@ -63,6 +63,10 @@ func TestVerdicts(t *testing.T) {
 		{"along does not rise", "1", "along: rate, that: next.goodput.a > goodput.a", [][]float64{{1}, {2}, {1}}, Fails, 3, "rate=2Mbps: next.goodput.a = 1 > 2"},
 		{"along skips what where leaves out", "1", "where: {rate: [1Mbps, 4Mbps]}, along: rate, that: next.goodput.a > goodput.a and next.rate == 4 * rate", [][]float64{{2}, {1}, {3}}, Holds, 2, ""},
 		{"along is bounded by where", "1", "where: {rate: \"<= 2Mbps\"}, along: rate, that: next.goodput.a > goodput.a", [][]float64{{1}, {2}, {1}}, Holds, 2, ""},
+		{"another point", "1", "where: {rate: 4Mbps}, that: goodput.a > 3 * point(rate='1Mbps').goodput.a", [][]float64{{1}, {2}, {4}}, Holds, 2, "goodput.a = 4 > 3"},
+		{"another point, paired by seed", "3", "where: {rate: 4Mbps}, that: point(rate=2Mbps).goodput.a < goodput.a", [][]float64{{1, 1, 1}, {10, 500, 9000}, {11, 501, 9001}}, Holds, 6, "point(rate=2Mbps).goodput.a"},
+		{"another point fails", "1", "that: goodput.a <= point(rate='2Mbps').goodput.a", [][]float64{{1}, {2}, {4}}, Fails, 3, "rate=4Mbps: goodput.a = 4 <= 2"},
+		{"another point is missing", "1", "where: {rate: 1Mbps}, that: goodput.a < point(rate='4Mbps').goodput.a", [][]float64{{1}, {2}}, Undecided, 0, "missing"},
 		{"not defined", "1", "that: goodput.a > 0", [][]float64{{1}, {nan}, {4}}, Undecided, 3, "not defined"},
 		{"division by zero is beyond every bound", "3", "that: goodput.b / goodput.a > 5", [][]float64{{1, 1, 1}, {0, 0, 0}, {1, 1, 1}}, Holds, 9, ""},
 		{"a run is missing", "1", "that: goodput.a > 0", [][]float64{{1}, {2}}, Undecided, 2, "missing"},
@@ -75,6 +79,27 @@ func TestVerdicts(t *testing.T) {
 				t.Errorf("got %s over %d runs: %s; want %s over %d: %s", got.Verdict, got.N, got.Measured, c.want, c.n, c.measured)
 			}
 		})
+	}
+}
+
+// Other points are checked as sweep keys and measures are; what --quick leaves out
+// leaves the claim undecided.
+func TestOtherPoints(t *testing.T) {
+	for that, want := range map[string]string{
+		"point(rat='1Mbps').jain > 0":                        "sweep key in point(key=value) \"rat\" is not known; did you mean \"rate\"?",
+		"point(rate='9Mbps').jain > 0":                       "value of rate \"9Mbps\" is not known",
+		"point(rate='1Mbps').jane > 0":                       "\"jane\" is neither",
+		"point(rate).jain > 0":                               "sweep key in point(key=value)",
+		"point(rate='1Mbps').jain > point(rat='1Mbps').jain": "did you mean \"rate\"?",
+	} {
+		_, err := Load(room(), file("t.yaml", claimSpec+"expect:\n  - {id: x, says: y, that: \""+that+"\"}\n"), Options{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", that, err, want)
+		}
+	}
+	text := claimSpec + "quick: {rate: [1Mbps, 4Mbps]}\nexpect:\n  - {id: x, says: y, where: {rate: 1Mbps}, that: jain <= point(rate='2Mbps').jain}\n"
+	if c := load(t, text, Options{Quick: true}).judge(nil)[0]; c.Verdict != Undecided {
+		t.Errorf("got %+v", c)
 	}
 }
 
