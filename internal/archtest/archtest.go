@@ -157,6 +157,11 @@ func Check(fsys fs.FS, module string, rooms []Room) ([]Violation, error) {
 }
 
 // parse reads all Go files. Folders that the go command ignores are skipped.
+func exists(fsys fs.FS, name string) bool {
+	_, err := fs.Stat(fsys, name)
+	return err == nil
+}
+
 func (c *checker) parse(fsys fs.FS) error {
 	context := build.Default
 	context.OpenFile = func(name string) (io.ReadCloser, error) { return fsys.Open(name) }
@@ -166,6 +171,8 @@ func (c *checker) parse(fsys fs.FS) error {
 		case err != nil:
 			return err
 		case d.IsDir() && name != "." && (base[0] == '.' || base[0] == '_' || base == "testdata" || base == "vendor"):
+			return fs.SkipDir
+		case d.IsDir() && name != "." && exists(fsys, path.Join(name, "go.mod")): // another module
 			return fs.SkipDir
 		case d.IsDir() || !strings.HasSuffix(name, ".go") || base[0] == '.' || base[0] == '_':
 			return nil

@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"weir/bench"
+	"weir/cc"
+	"weir/cc/bbr"
+	"weir/cc/cubic"
+	"weir/cc/dctcp"
+	"weir/cc/reno"
+	"weir/dataplane"
+	"weir/dataplane/ecmp"
+	"weir/dataplane/forward"
+	"weir/dataplane/inputloss"
+	"weir/dataplane/tm"
+	"weir/experiment"
+	"weir/p4abc"
+	"weir/topology"
+	"weir/transport"
+	"weir/transport/tcp"
+	"weir/transport/udp"
+	"weir/transport/window"
+)
+
+// Registry is all that Weir itself has: what the experiments of its binary can name. It
+// is a new value each time, to which a program of yours adds its own schemes.
+func Registry() *experiment.Registry {
+	return &experiment.Registry{
+		Programs:    []dataplane.Scheme{p4abc.Scheme(), ecmp.Scheme(), forward.Scheme(), inputloss.Scheme()},
+		Schedulers:  tm.Schemes(),
+		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme(), window.Scheme()},
+		Topologies:  topology.Schemes(),
+		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), reno.Scheme()},
+		Library:     []experiment.Library{{Name: "bench", Files: bench.Experiments}, {Name: "p4abc", Files: p4abc.Experiments}},
+	}
+}
