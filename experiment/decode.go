@@ -408,6 +408,16 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *point {
 	if len(d.errors) > 0 {
 		return p
 	}
+	hosts := 0
+	for _, n := range p.network.Nodes {
+		if !n.Switch {
+			hosts++
+		}
+	}
+	if routes := hosts * (len(p.network.Nodes) - hosts); routes > mostRoutes {
+		d.fail(root.get("topology").place, fmt.Sprintf("hosts × switches up to %d", mostRoutes), "%d hosts and %d switches have more routes than fit into memory", hosts, len(p.network.Nodes)-hosts)
+		return p
+	}
 	d.switchConfigs(root, p)
 	d.trafficList(root, p)
 	d.eventList(root, p)
@@ -1291,6 +1301,10 @@ func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
 		p.flows = append(p.flows, plannedFlow{traffic: id, index: i, src: f.Src, dst: f.Dst, size: f.Size, fixed: true, start: f.Start - offset})
 	}
 }
+
+// mostRoutes bounds the entries of all switches' tables, for the same reason: a
+// gigabyte.
+const mostRoutes = 1 << 25
 
 // mostFlows bounds what an experiment asks for, so that a slip is an error and not
 // a request for all memory.
