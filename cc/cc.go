@@ -129,6 +129,9 @@ const (
 	// FastRecovery: packets are lost. The window to be reached is wanted; unless the
 	// scheme has OwnRecovery, the transport reduces what is in flight by PRR (RFC 9937).
 	FastRecovery LossKind = iota
+	// LossInReduction: packets are lost while an ECN reduction goes on, which is the only
+	// reduction of this window of data; Linux' dctcp_state halves nevertheless.
+	LossInReduction
 	// ECNEcho: the receiver has echoed a congestion mark, once per window of data.
 	ECNEcho
 	// RetransmissionTimeout: everything in flight but Loss.InFlight is lost.
@@ -143,7 +146,7 @@ const (
 )
 
 func (k LossKind) String() string {
-	return [...]string{"fast-recovery", "ecn-echo", "timeout", "spurious", "recovered", "idled"}[k]
+	return [...]string{"fast-recovery", "loss-in-reduction", "ecn-echo", "timeout", "spurious", "recovered", "idled"}[k]
 }
 
 // Loss is a change of the transport's state of recovery.

@@ -110,6 +110,7 @@ type BBR struct {
 
 	delivered, lost int64 // of the last ACK
 	srtt            unit.Time
+	deliveredAt     unit.Time // delivered_mstamp
 }
 
 // New makes the controller of a flow (bbr_init).
@@ -222,7 +223,13 @@ func (b *BBR) OnSend(now unit.Time, s cc.Sent) {
 
 // OnAck is bbr_main.
 func (b *BBR) OnAck(now unit.Time, a *cc.Ack) {
+	if a.Packets > 0 {
+		b.deliveredAt = now
+	}
 	b.srtt, b.delivered, b.lost = a.SRTT, a.Delivered, a.LostTotal
+	if b.minRTT == unit.Never && a.MinRTT > 0 {
+		b.minRTT = a.MinRTT // the handshake's (bbr_init)
+	}
 	b.appLimited = false
 	b.updateBandwidth(now, a)
 	b.updateAggregation(now, a)
@@ -330,8 +337,8 @@ func (b *BBR) updateMinRTT(now unit.Time, a *cc.Ack) {
 		b.minRTT, b.minRTTStamp = a.RTT, now
 	}
 	if expired && !b.idleRestart && b.mode != ProbeRTT {
-		b.saveWindow() // as in any mode but ProbeRTT
 		b.mode = ProbeRTT
+		b.saveWindow() // in this order, as in Linux
 		b.probeDone = unit.Never
 	}
 	if b.mode == ProbeRTT {
@@ -466,7 +473,7 @@ func (b *BBR) sampleLongTerm(now unit.Time, lost int, appLimited bool) {
 	if lost == 0 {
 		return
 	}
-	n, delivered, took := b.lost-b.longTermLost, b.delivered-b.longTermDelivered, now-b.longTermStamp
+	n, delivered, took := b.lost-b.longTermLost, b.delivered-b.longTermDelivered, b.deliveredAt-b.longTermStamp
 	if delivered <= 0 || float64(n) < longTermLoss*float64(delivered) || took < unit.Millisecond {
 		return
 	}
@@ -491,7 +498,7 @@ func (b *BBR) resetLongTerm(now unit.Time) {
 }
 
 func (b *BBR) resetInterval(now unit.Time) {
-	b.longTermStamp, b.longTermDelivered, b.longTermLost, b.longTermCount = now, b.delivered, b.lost, 0
+	b.longTermStamp, b.longTermDelivered, b.longTermLost, b.longTermCount = b.deliveredAt, b.delivered, b.lost, 0
 }
 
 // OnNotice does nothing.
@@ -501,7 +508,7 @@ func (b *BBR) OnNotice(unit.Time, cc.Notice) {}
 // marks are not heeded, and the window is restored when recovery ends (OnAck).
 func (b *BBR) OnLoss(now unit.Time, l cc.Loss) {
 	switch l.Kind {
-	case cc.FastRecovery:
+	case cc.FastRecovery, cc.ECNEcho: // bbr_ssthresh
 		b.saveWindow()
 	case cc.RetransmissionTimeout:
 		if !l.Again {

@@ -36,6 +36,7 @@ type Model struct {
 	lastSend    unit.Time
 	undoable    int // window before the reduction that can still be undone; 0: none
 	started     bool
+	limit       int // slow start ends here at the latest (ssthresh); 0: not known
 }
 
 // window is the controller's window in packets.
@@ -114,6 +115,7 @@ func (m *Model) event(kind byte, n int) (string, error) {
 		}
 		a := m.ack(k, n)
 		a.Limited = limited
+		slow := m.Controller.Decision().SlowStart
 		m.Controller.OnAck(m.Now, a)
 		if m.state == cc.Timeout && m.una >= m.high {
 			m.state = cc.Open
@@ -124,6 +126,12 @@ func (m *Model) event(kind byte, n int) (string, error) {
 			return "an ACK in recovery", grown(0, "it is in recovery")
 		case !limited:
 			return "an ACK of a flow that does not use its window", grown(0, "the window does not limit it")
+		}
+		if !slow { // RFC 5681 §3.1 step 2, RFC 9438 §4.2: half of it at most in congestion avoidance
+			return "an ACK in congestion avoidance", grown(k/2+1, "it is no slow start")
+		}
+		if w := m.window(); !m.Own && m.limit > 0 && w > m.limit && m.Controller.Decision().SlowStart {
+			return "an ACK", fmt.Errorf("slow start at %d, the threshold is at most %d", w, m.limit)
 		}
 		// RFC 5681 §3.1: at most what is acknowledged; a packet more for what was kept.
 		return "an ACK", grown(k+1, fmt.Sprintf("%d packets were acknowledged", k))
@@ -160,6 +168,12 @@ func (m *Model) event(kind byte, n int) (string, error) {
 		l := m.loss(kind)
 		l.Lost = lost
 		m.Controller.OnLoss(m.Now, l)
+		if !m.Own && kind == cc.FastRecovery {
+			m.limit = max(int(float64(before)*0.7)+1, 2)
+			if m.window() > m.limit { // RFC 5681 equation 4, RFC 9438 §4.6
+				return kind.String(), fmt.Errorf("the window was %d and is %d", before, m.window())
+			}
+		}
 		if w := m.window(); !m.Own && (w > before || kind == cc.FastRecovery && before > 4 && w >= before) {
 			return kind.String(), fmt.Errorf("the window was %d and is %d", before, w)
 		}
@@ -170,6 +184,7 @@ func (m *Model) event(kind byte, n int) (string, error) {
 		}
 		if n%4 == 0 && m.undoable > 0 && m.state == cc.Recovery {
 			m.state = cc.Open
+			m.limit = 0
 			m.Controller.OnLoss(m.Now, m.loss(cc.Spurious))
 			if w := m.window(); !m.Own && w < m.undoable {
 				return "a spurious loss", fmt.Errorf("the window was %d before it and is %d now", m.undoable, w)
@@ -185,6 +200,12 @@ func (m *Model) event(kind byte, n int) (string, error) {
 			return "nothing", nil
 		}
 		again := m.state == cc.Timeout
+		if !again {
+			m.limit = max(before*7/10+1, 2)
+			if m.state == cc.Recovery || m.state == cc.Reduced {
+				again, m.limit = true, 0
+			}
+		}
 		m.lostTotal += int64(m.inFlight)
 		m.inFlight = 0
 		m.state, m.undoable, m.high = cc.Timeout, 0, m.next
@@ -201,7 +222,8 @@ func (m *Model) event(kind byte, n int) (string, error) {
 			l := m.loss(cc.Idled)
 			l.Window = max(before/2, 1)
 			m.Controller.OnLoss(m.Now, l)
-			if w := m.window(); w > before {
+			m.limit = 0
+			if w := m.window(); w > l.Window {
 				return "idleness", fmt.Errorf("the window was %d and is %d", before, w)
 			}
 		}

@@ -110,18 +110,24 @@ func (c *Cubic) OnAck(now unit.Time, a *cc.Ack) {
 			w.Threshold = w.Packets
 		}
 	}
-	if reduced || !a.Advanced || !a.Limited {
+	if reduced || !a.Advanced {
+		return
+	}
+	if w.InSlowStart() && c.config.HyStart == PlusPlus && w.Threshold == cc.Unlimited { // "only for the initial slow start" (RFC 9406 §4.3)
+		growth, done := c.plus.onAck(a, c.paced) // rounds and samples also where the window does not limit
+		if a.Limited {
+			w.Packets += growth
+		}
+		if done {
+			w.Threshold = w.Packets
+		}
+		return
+	}
+	if !a.Limited {
 		return
 	}
 	acked := a.Packets
 	if w.InSlowStart() {
-		if c.config.HyStart == PlusPlus && w.Threshold == cc.Unlimited { // "only for the initial slow start" (RFC 9406 §4.3)
-			growth, done := c.plus.onAck(a, c.paced)
-			if w.Packets += growth; done {
-				w.Threshold = w.Packets
-			}
-			return
-		}
 		if acked = w.SlowStart(acked); acked == 0 {
 			return
 		}
@@ -140,7 +146,7 @@ func (c *Cubic) avoid(now unit.Time, a *cc.Ack, acked int) {
 		} else {
 			c.k, c.origin = math.Cbrt((c.wMax-c.cwnd)/c.config.C), c.wMax // equation 2
 		}
-		if c.wMax == 0 {
+		if c.cwndPrior == 0 { // never reduced (§4.10)
 			c.cwndPrior = c.cwnd
 		}
 	}
@@ -187,6 +193,7 @@ func (c *Cubic) OnLoss(now unit.Time, l cc.Loss) {
 			w.Collapse(0, l)
 		}
 		c.epoch = unit.Never
+		c.wMax = 0 // K = 0 in the next stage (§4.8; Linux' bictcp_reset)
 		c.delayMin = 0
 		c.found = false
 		c.linux.reset(now, l.Next)
@@ -216,7 +223,7 @@ func (c *Cubic) reduced() int {
 		c.wMax = cwnd
 	}
 	c.epoch = unit.Never
-	return max(int(cwnd*c.config.Beta), 2)
+	return max(int(cwnd*c.config.Beta+1e-9), 2)
 }
 
 // OnTimer is never called.

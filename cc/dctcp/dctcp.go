@@ -73,7 +73,7 @@ func (d *DCTCP) OnLoss(_ unit.Time, l cc.Loss) {
 	switch l.Kind {
 	case cc.ECNEcho:
 		w.Reduce(w.Packets - int(float64(w.Packets)*d.alpha/2))
-	case cc.FastRecovery:
+	case cc.FastRecovery, cc.LossInReduction: // dctcp_react_to_loss
 		w.Reduce(w.Packets / 2)
 	case cc.RetransmissionTimeout:
 		w.Collapse(w.Packets/2, l)

@@ -1,6 +1,8 @@
 package tcp
 
 import (
+	"math"
+
 	"weir/cc"
 	"weir/packet"
 	"weir/unit"
@@ -59,8 +61,8 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	window := int64(t.Window) << s.shift
 	stamped := t.Has&packet.HasTimestamps != 0
 	// tcp_validate_incoming: PAWS (RFC 7323 §5.3), sequence, RST, SYN
-	if stamped && int32(s.tsRecent-t.TSVal) > 1 && !s.disordered(p, seq, ack, window) {
-		return t.Flags&packet.RST == 0 && s.reply(now, p)
+	if stamped && int32(s.tsRecent-t.TSVal) > 1 && t.Flags&packet.RST == 0 && !s.disordered(p, seq, ack, window) {
+		return s.reply(now, p)
 	}
 	end := seq + int64(p.Payload)
 	if t.Flags&(packet.SYN|packet.FIN) != 0 {
@@ -217,7 +219,13 @@ func (s *Sender) acked(now unit.Time, p *packet.Packet, seq, ack, window int64, 
 		e.flags |= echoed
 	}
 	if s.queue.len() == 0 {
+		if e.flags&dsacked != 0 {
+			s.alert(now, p, &e, delivered)
+		}
 		s.probeAnswered(now)
+		if s.tlpEnd >= 0 {
+			s.tlpAcked(now, ack, &e)
+		}
 		return
 	}
 	s.clean(now, t, &e, priorSacked, sackedBefore, stamped)
@@ -283,7 +291,7 @@ func (s *Sender) tagSACK(now unit.Time, t *packet.Segment, ack int64, e *event) 
 				s.dsack(b, e)
 			}
 		}
-		if b.right <= b.left || b.right > s.next || b.left < s.una || b.left >= s.next { // tcp_is_sackblock_valid
+		if b.right <= b.left || b.right > s.next || b.left <= s.una || b.left >= s.next { // tcp_is_sackblock_valid
 			continue
 		}
 		if duplicate {
@@ -323,7 +331,7 @@ func (s *Sender) dsack(b span, e *event) {
 	}
 	e.flags |= dsacked
 	s.delivered += int64(dups) // a spurious retransmission is a delivery too
-	if b.right <= e.priorUna && s.undoMarker >= 0 && b.right > s.undoMarker {
+	if b.right <= e.priorUna && s.undoMarker >= 0 && s.undoResent > 0 && b.right > s.undoMarker {
 		s.undoResent = max(0, s.undoResent-dups)
 	}
 }
@@ -494,7 +502,7 @@ func (s *Sender) clean(now unit.Time, t *packet.Segment, e *event, priorSacked i
 		seqRTT = sackRTT
 	}
 	if seqRTT < 0 && stamped && t.TSEcho != 0 && packets > 0 {
-		if ticks := int32(stampOf(now) - t.TSEcho); ticks >= 0 {
+		if ticks := int32(stampOf(now) - t.TSEcho); ticks >= 0 && ticks < math.MaxInt32/1000 {
 			seqRTT = unit.Time(max(ticks, 1)) * tick
 			ccRTT = seqRTT
 		}
@@ -542,7 +550,7 @@ func (s *Sender) finish(now unit.Time, e *event, deliveredBefore, lostBefore int
 	}
 	a := &s.report // kept, so that nothing is allocated
 	*a = cc.Ack{
-		Packets: packets, Bytes: unit.Bytes(e.bytes), Advanced: e.flags&dataAcked != 0, Una: s.una, Next: s.next, Lost: newlyLost,
+		Packets: packets, Bytes: unit.Bytes(e.bytes), Advanced: e.flags&dataAcked != 0 || s.reordering > reordering && e.flags&dataSacked != 0, Una: s.una, Next: s.next, Lost: newlyLost,
 		Delivered: s.delivered, DeliveredCE: s.deliveredCE, LostTotal: s.lostTotal,
 		RTT: e.rtt, SRTT: s.srtt / 8, MinRTT: s.minRTT.get(), Delayed: e.flags&maybeDelayed != 0,
 		PriorInFlight: priorInFlight, InFlight: s.inFlight(), NextSend: max(now, s.pacedUntil),

@@ -41,7 +41,6 @@ const (
 	initialRTO      = unit.Second            // RFC 6298 §2.1
 	largestRTO      = 120 * unit.Second      // TCP_RTO_MAX
 	probeSlack      = 2 * unit.Millisecond   // TCP_TIMEOUT_MIN: two jiffies of 1 ms
-	worstDelayedACK = 200 * unit.Millisecond // a TLP for a lone packet waits so much longer (RFC 8985 §7.2)
 	minRTTWindow    = 300 * unit.Second      // tcp_min_rtt_wlen
 	tick            = unit.Millisecond       // of the time stamps
 	reordering      = 3                      // tcp_reordering: DupThresh (RFC 6675 §2)

@@ -93,7 +93,7 @@ func (s *Sender) reorderingWindow() unit.Time {
 
 // updateReorderingWindow is tcp_rack_update_reo_wnd: a DSACK a round widens it.
 func (s *Sender) updateReorderingWindow(e *event) {
-	if e.sampling.has && e.sampling.priorDelivered < s.rackDelivered {
+	if e.sampling.priorDelivered < s.rackDelivered {
 		s.rackDSACK = false // of before the round
 	}
 	if s.rackDSACK {
@@ -306,7 +306,11 @@ func (s *Sender) startReduction(now unit.Time, kind cc.LossKind) {
 }
 
 // endReduction is tcp_end_cwnd_reduction: the window is then the controller's.
-func (s *Sender) endReduction() { s.prrPrior = 0 }
+func (s *Sender) endReduction() {
+	s.prrPrior = 0
+	s.used = 0
+	s.usedSince = max(s.usedSince, s.lastSend)
+}
 
 // enterReduced is tcp_enter_cwr.
 func (s *Sender) enterReduced(now unit.Time) {
@@ -328,6 +332,8 @@ func (s *Sender) enterRecovery(now unit.Time, e *event) {
 	if !s.reducing() {
 		s.undoable = e.flags&echoed == 0
 		s.startReduction(now, cc.FastRecovery)
+	} else if s.state == cc.Reduced {
+		s.lose(now, cc.Loss{Kind: cc.LossInReduction})
 	}
 	s.setState(now, cc.Recovery)
 }
@@ -365,7 +371,10 @@ func (s *Sender) mayUndo(t *packet.Segment) bool {
 // packetDelayed is tcp_packet_delayed: the ACK is for what was sent before the first
 // retransmission (Eifel, RFC 3522, RFC 4015).
 func (s *Sender) packetDelayed(t *packet.Segment) bool {
-	return s.resentStamp != 0 && t != nil && t.Has&packet.HasTimestamps != 0 && t.TSEcho != 0 && int32(t.TSEcho-s.resentStamp) < 0
+	if s.resentStamp == 0 { // nothing was sent again yet
+		return true
+	}
+	return t != nil && t.Has&packet.HasTimestamps != 0 && t.TSEcho != 0 && int32(t.TSEcho-s.resentStamp) < 0
 }
 
 // undo is tcp_undo_cwnd_reduction.
@@ -387,9 +396,11 @@ func (s *Sender) undo(now unit.Time, unmark bool) {
 	}
 	if s.undoable {
 		s.lose(now, cc.Loss{Kind: cc.Spurious})
+		s.cwrDue = false
 	}
 	s.prrPrior = 0
 	s.prrWindow = max(int(int64(s.decision.Window)/s.mss), 1)
+	s.used, s.usedSince = 0, now // snd_cwnd_stamp
 	s.undoMarker = -1
 	s.rackAdvanced = true
 }
@@ -532,6 +543,7 @@ func (s *Sender) timeout(now unit.Time) {
 		s.reordering = min(s.reordering, reordering)
 	}
 	s.prrPrior = 0
+	s.used, s.usedSince = 0, now
 	s.state = cc.Timeout
 	s.lose(now, cc.Loss{Kind: cc.RetransmissionTimeout, Again: again})
 	s.highSeq = s.next
@@ -571,7 +583,7 @@ func (s *Sender) scheduleProbe(now unit.Time, advancing bool) bool {
 	if s.srtt > 0 {
 		wait = s.srtt / 4
 		if s.queue.len() == 1 {
-			wait += worstDelayedACK
+			wait += s.config.RTOMin // the receiver may delay its ACK
 		} else {
 			wait += probeSlack
 		}
@@ -590,8 +602,8 @@ func (s *Sender) scheduleProbe(now unit.Time, advancing bool) bool {
 // probe is tcp_send_loss_probe (RFC 8985 §7.3): new data if there is any, else the
 // last segment.
 func (s *Sender) probe(now unit.Time) {
-	s.setTimer(noTimer, unit.Never)
 	if s.tlpEnd < 0 && s.queue.len() > 0 {
+		s.setTimer(noTimer, unit.Never)
 		s.forcedNew = true
 		if end, _ := s.written(now); min(end, s.una+s.buffered()) <= s.next {
 			s.forcedNew, s.forcedLast = false, true

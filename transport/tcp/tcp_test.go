@@ -277,13 +277,13 @@ func TestRACK(t *testing.T) {
 	i := 0
 	w.onData = func(p *packet.Packet) (bool, unit.Time) {
 		if i++; i%20 == 0 {
-			return true, 3 * ms / 2 // 10 ms of RTT: the window is 2.5 ms, of which an ACK may wait for 1 ms
+			return true, ms // 10 ms of RTT: the window is 2.5 ms, of which an ACK may wait for 1 ms
 		}
 		return true, 0
 	}
 	w.run(unit.Second)
 	if w.s.counters.Retransmitted > 0 || w.r.counters.Duplicates > 0 {
-		t.Errorf("reordering by 1.5 ms: %d packets sent again, %d duplicates", w.s.counters.Retransmitted, w.r.counters.Duplicates)
+		t.Errorf("reordering by 1 ms: %d packets sent again, %d duplicates", w.s.counters.Retransmitted, w.r.counters.Duplicates)
 	}
 	// without having seen any, DupThresh decides at first (RFC 6675); then it learns
 	w = newPipe(t, "cubic", 0, nil)
