@@ -82,7 +82,7 @@ type Delivery struct {
 type Ack struct {
 	Packets  int        // newly delivered: acknowledged, or selectively so
 	Bytes    unit.Bytes // their payload
-	Advanced bool       // the cumulative acknowledgement moved
+	Advanced bool       // the cumulative acknowledgement moved, or, on a path known to reorder, SACK delivered
 	Una      int64      // first byte not acknowledged
 	Next     int64      // first byte never sent
 	Lost     int        // packets found lost by this acknowledgement

@@ -42,7 +42,7 @@ func Scheme() cc.Scheme {
 			{Name: "beta", Kind: scheme.Float, Default: "0.7", Min: "0.1", Max: "0.95", Doc: "what a loss leaves of the window", Source: "RFC 9438 §4.6"},
 			{Name: "fast_convergence", Kind: scheme.Bool, Default: "true", Doc: "release more when the window has shrunk since the last loss", Source: "RFC 9438 §4.7"},
 			{Name: "hystart", Kind: scheme.Text, Words: []string{LinuxHyStart, PlusPlus, NoHyStart}, Default: LinuxHyStart, Doc: "how slow start ends before a loss; hystart++ is RFC 9406", Source: "Linux 6.18: hystart=1, hystart_detect=3"},
-			{Name: "variant", Kind: scheme.Text, Words: []string{Linux, RFC9438}, Default: Linux, Doc: "linux grows by 5 % a round trip or more until the first loss; in rfc9438 the Reno-friendly window grows by 1 from the last maximum on", Source: "Linux 6.18; RFC 9438 §4.3"},
+			{Name: "variant", Kind: scheme.Text, Words: []string{Linux, RFC9438}, Default: Linux, Doc: "linux grows by 5 % a round trip or more until the first loss, and an undone loss leaves W_max; in rfc9438 the Reno-friendly window grows by 1 from the last maximum on", Source: "Linux 6.18; RFC 9438 §4.3"},
 		}},
 		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
 			return New(f, Config{C: v.Float("c"), Beta: v.Float("beta"), FastConvergence: v.Bool("fast_convergence"),
@@ -199,6 +199,10 @@ func (c *Cubic) OnLoss(now unit.Time, l cc.Loss) {
 		c.linux.reset(now, l.Next)
 	case cc.Spurious:
 		if !w.Undo() {
+			return
+		}
+		if c.config.Variant == Linux { // it restores window and threshold only (tcp_reno_undo_cwnd)
+			c.epoch = unit.Never
 			return
 		}
 		p := c.prior

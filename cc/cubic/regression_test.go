@@ -84,3 +84,19 @@ func TestRounding(t *testing.T) {
 		}
 	}
 }
+
+// Linux' cubic restores cwnd and ssthresh only: epoch_start stays 0, last_max_cwnd that of the loss.
+func TestUndoLinux(t *testing.T) {
+	c := New(flow(1000), plain(Linux))
+	c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
+	run(c, 0, 2*unit.Second, 100*ms)
+	n := packets(c)
+	c.OnLoss(2*unit.Second, cc.Loss{Kind: cc.FastRecovery})
+	c.OnLoss(2100*ms, cc.Loss{Kind: cc.Spurious})
+	c.OnLoss(2100*ms, cc.Loss{Kind: cc.Recovered})
+	run(c, 2100*ms, 2*unit.Second, 100*ms)
+	// new epoch at n > last_max_cwnd = 0.85 n: K = 0, origin n; 0.4 * 2.1^3 = 3.7; Reno-friendly: 20 * 0.53 = 10.6
+	if got := packets(c); got > n+12 {
+		t.Errorf("2 s after the undo at %d: %d; Linux: %d", n, got, n+11)
+	}
+}
