@@ -182,10 +182,8 @@ func (s *Sender) acked(now unit.Time, p *packet.Packet, seq, ack, window int64, 
 			return
 		}
 		if t.Blocks > 0 { // old, but its SACK may be new
-			delivered, lostBefore := s.delivered, s.lostTotal
 			s.tagSACK(now, t, ack, &e)
-			s.alert(now, p, &e, delivered)
-			s.finish(now, &e, delivered, lostBefore, s.inFlight())
+			s.alert(now, p, &e, s.delivered)
 		}
 		return
 	}
@@ -295,7 +293,7 @@ func (s *Sender) tagSACK(now unit.Time, t *packet.Segment, ack int64, e *event) 
 			continue
 		}
 		if duplicate {
-			s.tagDuplicate(b)
+			s.tagDuplicate(b, e)
 		}
 		i := n // in the order of sequence, or a block of this ACK would look reordered
 		for ; i > 0 && blocks[i-1].left > b.left; i-- {
@@ -337,7 +335,7 @@ func (s *Sender) dsack(b span, e *event) {
 }
 
 // tagDuplicate: the duplicate is of segments that are still in the queue.
-func (s *Sender) tagDuplicate(b span) {
+func (s *Sender) tagDuplicate(b span, e *event) {
 	for n := s.queue.find(b.left, s.mss); n != s.queue.end; n++ {
 		g := s.queue.at(n)
 		if g.end > b.right {
@@ -349,7 +347,10 @@ func (s *Sender) tagDuplicate(b span) {
 		if s.undoMarker >= 0 && s.undoResent > 0 && g.end > s.undoMarker {
 			s.undoResent--
 		}
-		if g.flags&sacked != 0 && g.flags&resent != 0 {
+		if g.flags&sacked != 0 {
+			e.reorder = min(e.reorder, g.seq)
+		}
+		if g.flags&(resent|lost) == resent {
 			g.flags &^= resent
 			s.resentOut--
 		}

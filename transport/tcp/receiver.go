@@ -53,6 +53,7 @@ type Receiver struct {
 	ecn    bool
 	echo   bool // every ACK has ECE (RFC 3168 §6.1.3)
 	marked bool // DCTCP.CE (RFC 8257 §3.2)
+	ect    bool // ECT was seen
 
 	// window
 	buffer    int64 // memory
@@ -357,7 +358,7 @@ func (r *Receiver) data(now unit.Time, p *packet.Packet, seq, end int64, fin, st
 	} else if !r.hold(now, p, seq, end) {
 		atOnce = true // nothing new in it: DSACK
 	}
-	if r.ecn && r.markedCE(p.TOS&packet.ECN == packet.CE, prior) {
+	if r.ecn && r.markedCE(p.TOS&packet.ECN, prior) {
 		// What was delayed is acknowledged as it was marked, then this segment.
 		r.echo = !r.marked
 		r.turn(now, p, prior)
@@ -371,7 +372,15 @@ func (r *Receiver) data(now unit.Time, p *packet.Packet, seq, end int64, fin, st
 // markedCE notes a congestion mark. With DCTCP a change of it has what was delayed
 // acknowledged first, in the old state: then it returns true (RFC 8257 §3.2, figure
 // 1).
-func (r *Receiver) markedCE(ce bool, prior int64) (delayed bool) {
+func (r *Receiver) markedCE(field uint8, prior int64) (delayed bool) {
+	if field == packet.NotECT { // after ECT: a retransmission, most likely
+		if r.ect {
+			r.quickly(2)
+		}
+		return false
+	}
+	r.ect = true
+	ce := field == packet.CE
 	if !r.dctcp {
 		if ce && !r.echo { // RFC 3168 §6.1.3
 			r.quickly(2)

@@ -93,6 +93,9 @@ func (s *Sender) reorderingWindow() unit.Time {
 
 // updateReorderingWindow is tcp_rack_update_reo_wnd: a DSACK a round widens it.
 func (s *Sender) updateReorderingWindow(e *event) {
+	if !e.sampling.has { // the DSACK stays pending
+		return
+	}
 	if e.sampling.priorDelivered < s.rackDelivered {
 		s.rackDSACK = false // of before the round
 	}
@@ -322,13 +325,21 @@ func (s *Sender) enterReduced(now unit.Time) {
 	}
 }
 
+// initUndo is tcp_init_undo: an outstanding TLP counts as a retransmission.
+func (s *Sender) initUndo() {
+	s.undoMarker, s.undoResent = s.una, s.resentOut
+	if s.tlpEnd >= 0 && s.tlpResent {
+		s.undoResent++
+	}
+	if s.undoResent == 0 {
+		s.undoResent = -1
+	}
+}
+
 // enterRecovery is tcp_enter_recovery.
 func (s *Sender) enterRecovery(now unit.Time, e *event) {
 	s.undoable = false
-	s.undoMarker, s.undoResent = s.una, -1
-	if s.resentOut > 0 {
-		s.undoResent = s.resentOut
-	}
+	s.initUndo()
 	if !s.reducing() {
 		s.undoable = e.flags&echoed == 0
 		s.startReduction(now, cc.FastRecovery)
@@ -522,10 +533,9 @@ func (s *Sender) timeout(now unit.Time) {
 		}
 		s.cached = 0
 	}
-	window := s.reorderingWindow()
 	for n := s.queue.first; n != s.queue.end; n++ {
 		g := s.queue.at(n)
-		if n != s.queue.first && !reneged && g.flags&sacked == 0 && s.rackRTT+window-(now-g.sent) > 0 {
+		if n != s.queue.first && !reneged && g.flags&sacked == 0 && s.rackRTT-(now-g.sent) > 0 {
 			continue // sent a short time ago
 		}
 		s.markLost(n)
@@ -534,10 +544,7 @@ func (s *Sender) timeout(now unit.Time) {
 	again := !(s.state <= cc.Disorder || s.una >= s.highSeq || s.state == cc.Timeout && s.retries == 0)
 	if !again {
 		s.undoable = true
-		s.undoMarker, s.undoResent = s.una, -1
-		if s.resentOut > 0 {
-			s.undoResent = s.resentOut
-		}
+		s.initUndo()
 	}
 	if s.state <= cc.Disorder && s.sackedOut >= reordering { // then it was not reordering
 		s.reordering = min(s.reordering, reordering)

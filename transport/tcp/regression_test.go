@@ -301,3 +301,68 @@ func TestForgeries(t *testing.T) {
 		}
 	}
 }
+
+// A TLP's DSACK must not undo a real recovery.
+func TestProbeDoesNotUndo(t *testing.T) {
+	w := newPipe(t, "reno", 14480, func(c *Config) { c.CompressedACK = 0 })
+	n := 0
+	w.onData = func(p *packet.Packet) (bool, unit.Time) {
+		if p.Payload > 0 {
+			n++
+		}
+		return n != 1 || p.Payload == 0, 0
+	}
+	w.onAck = func(p *packet.Packet) (bool, unit.Time) {
+		if p.TCP.Blocks > 0 && w.now < 1500*ms {
+			d := 15 * ms // SACKs late: TLP first
+			return true, d
+		}
+		if p.Ack > 1448 {
+			return true, 60 * ms
+		}
+		return true, 0
+	}
+	undone := false
+	watch := &lossSpy{Controller: w.s.control, seen: func(l cc.Loss) { undone = undone || l.Kind == cc.Spurious }}
+	w.s.control = watch
+	w.run(5 * unit.Second)
+	t.Log("retransmitted", w.s.counters.Retransmitted, "drops", w.drops)
+	if undone {
+		t.Error("a real loss was undone")
+	}
+}
+
+type lossSpy struct {
+	cc.Controller
+	seen func(cc.Loss)
+}
+
+func (s *lossSpy) OnLoss(now unit.Time, l cc.Loss) { s.seen(l); s.Controller.OnLoss(now, l) }
+
+// The reordering window widens once a round, round after round.
+func TestReorderingWindowGrows(t *testing.T) {
+	w := newPipe(t, "cubic", 0, nil)
+	w.run(60 * ms)
+	w.s.totalResent, w.s.reorderSeen = 20, 1
+	for range 3 {
+		w.s.Receive(w.now, ackOf(w, w.s.una, w.s.una-1448, w.s.una))
+		w.run(w.now + 40*ms)
+	}
+	if w.s.rackSteps != 4 {
+		t.Errorf("%d steps after three rounds with a DSACK, want 4", w.s.rackSteps)
+	}
+}
+
+// An old ACK tags what its SACK says, and neither PRR nor the controller moves.
+func TestOldACK(t *testing.T) {
+	w := newPipe(t, "reno", 0, nil)
+	w.run(60 * ms)
+	una, calls := w.s.una, 0
+	w.s.Receive(w.now, ackOf(w, una, una+1448, una+5*1448))
+	w.s.control = &spy{Controller: w.s.control, seen: func(*cc.Ack) { calls++ }}
+	prr := w.s.prrDelivered
+	w.s.Receive(w.now, ackOf(w, una-1448, una+6*1448, una+8*1448))
+	if calls > 0 || w.s.prrDelivered != prr {
+		t.Error(calls, w.s.prrDelivered-prr)
+	}
+}
