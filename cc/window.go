@@ -88,6 +88,21 @@ func (w *Window) Undo() bool {
 	return true
 }
 
+// Lose is what Reno and its relatives do when the transport's state changes; a
+// reduction goes down to `to`.
+func (w *Window) Lose(l Loss, to int) {
+	switch l.Kind {
+	case FastRecovery, ECNEcho:
+		w.Reduce(to)
+	case RetransmissionTimeout:
+		w.Collapse(to, l)
+	case Spurious:
+		w.Undo()
+	case Idled:
+		w.Idle(l.Window)
+	}
+}
+
 // Idle lowers a window that was not used; three quarters of it stay known as the
 // threshold (RFC 2861 §3).
 func (w *Window) Idle(to int) {

@@ -633,7 +633,7 @@ func (d *decoder) buffers(p *point) {
 	largest, name := unit.Bytes(0), ""
 	for i := range p.traffic {
 		tr := &p.traffic[i]
-		headers := int32(packet.EthernetHeader + packet.IPv4Header + packet.UDPHeader)
+		headers := packet.EthernetHeader + packet.IPv4Header + tr.transport.Headers
 		if tr.version == 6 {
 			headers += packet.IPv6Header - packet.IPv4Header
 		}

@@ -12,12 +12,12 @@ import (
 // node is a part of a JSON schema.
 type node map[string]any
 
-// scalar is a plain value; a $key of the sweep can stand for any.
+// anyScalar is a plain value; a $key of the sweep can stand for any.
 var anyScalar = []string{"string", "number", "boolean"}
 
 func text(doc string) node { return node{"type": anyScalar, "description": doc} }
 
-// object is a map with these keys and no others.
+// mapOf is a map with these keys and no others.
 func mapOf(doc string, properties node, required ...string) node {
 	n := node{"type": "object", "description": doc, "properties": properties, "additionalProperties": false}
 	if len(required) > 0 {
@@ -53,7 +53,7 @@ func parameter(p *scheme.Param) node {
 	return n
 }
 
-// parameters are those of a scheme as a map.
+// schemeObject are the parameters of a scheme as a map.
 func schemeObject(s *scheme.Scheme) node {
 	properties, required := node{}, []string{}
 	for i := range s.Params {

@@ -111,7 +111,7 @@ func (d *decoder) sizes(t *tree) *workload.CDF {
 	return nil
 }
 
-// generated reads the rest of a traffic whose flows are drawn.
+// generatedFlows reads the rest of a traffic whose flows are drawn.
 func (d *decoder) generatedFlows(x *tree, p *point, tr traffic, g *generator, flows int) {
 	g.flows = flows
 	if v := x.get("sizes"); v != nil {

@@ -32,7 +32,7 @@
 // client 0 at 32 Mb/s for very large R0; here it gets 3.4, less the faster it sends,
 // as figure 4 has it too. The prototype lost packets at the switch's input (§6.1.3),
 // which holds TCP at about 1.22/√p packets a round trip, and CBR gets what TCP leaves:
-// experiments/fig6-loss.yaml shows client 0 at 33.8 ± 0.4 Mb/s with 0.15 % and CUBIC as
+// experiments/fig6-loss.yaml shows client 0 at 33.4 ± 0.8 Mb/s with 0.15 % and CUBIC as
 // Linux has it, at 33.4 ± 0.3 Mb/s with 0.2 % and CUBIC as RFC 9438 has it. 0.2 % of
 // fig6.yaml (fig6.abc.32.loss) gives 35.4 ± 0.9 Mb/s, just outside. TestSingle: a flow
 // alone (experiments/single.yaml) has 97 % of the link under ABC.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"unicode"
 
 	"weir/unit"
 )
@@ -99,11 +100,11 @@ func ReadCDF(r io.Reader, file string) (*CDF, error) {
 func columnOf(text string, i int) int {
 	at := 0
 	for k := 0; ; k++ {
-		at += len(text[at:]) - len(strings.TrimLeft(text[at:], " \t\r"))
+		at += len(text[at:]) - len(strings.TrimLeftFunc(text[at:], unicode.IsSpace))
 		if k == i {
 			return at + 1
 		}
-		if n := strings.IndexAny(text[at:], " \t\r"); n >= 0 {
+		if n := strings.IndexFunc(text[at:], unicode.IsSpace); n >= 0 {
 			at += n
 		} else {
 			return at + 1

@@ -6,7 +6,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"weir/unit"
 )
@@ -49,16 +48,7 @@ func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 		if len(fields) == 0 {
 			continue
 		}
-		column := func(i int) int { // of field i
-			at := 0
-			for k := 0; k <= i; k++ {
-				at += len(text[at:]) - len(strings.TrimLeftFunc(text[at:], unicode.IsSpace))
-				if k < i {
-					at += len(fields[k])
-				}
-			}
-			return at + 1
-		}
+		column := func(i int) int { return columnOf(text, i) }
 		number := func(i int, what string, low, high int64) (int64, error) {
 			v, err := strconv.ParseInt(fields[i], 10, 64)
 			if err != nil || v < low || v > high {

@@ -52,7 +52,7 @@ func (d *DCTCP) OnAck(_ unit.Time, a *cc.Ack) {
 		d.windowEnd = a.Next
 		return
 	}
-	if a.Una < d.windowEnd { // "If the acknowledgement sequence number is ≤ WindowEnd"
+	if a.Una < d.windowEnd { // as in Linux; RFC 8257 §3.3 step 5 goes on a byte later
 		return
 	}
 	if seen := a.Delivered - d.oldSeen; seen > 0 {
@@ -70,18 +70,14 @@ func (d *DCTCP) OnNotice(unit.Time, cc.Notice) {}
 // OnLoss: an echo reduces by Alpha/2 (§3.3 step 9); a loss halves (§3.5).
 func (d *DCTCP) OnLoss(_ unit.Time, l cc.Loss) {
 	w := &d.window
+	to := w.Packets / 2
 	switch l.Kind {
 	case cc.ECNEcho:
-		w.Reduce(w.Packets - int(float64(w.Packets)*d.alpha/2))
-	case cc.FastRecovery, cc.LossInReduction: // dctcp_react_to_loss
-		w.Reduce(w.Packets / 2)
-	case cc.RetransmissionTimeout:
-		w.Collapse(w.Packets/2, l)
-	case cc.Spurious:
-		w.Undo()
-	case cc.Idled:
-		w.Idle(l.Window)
+		to = w.Packets - int(float64(w.Packets)*d.alpha/2)
+	case cc.LossInReduction: // dctcp_react_to_loss
+		l.Kind = cc.FastRecovery
 	}
+	w.Lose(l, to)
 }
 
 // OnTimer is never called.

@@ -48,19 +48,7 @@ func (r *Reno) OnNotice(unit.Time, cc.Notice) {}
 
 // OnLoss halves (RFC 5681 equation 4, with the window in the place of FlightSize, as
 // in Linux: the window does not grow while it is not used).
-func (r *Reno) OnLoss(_ unit.Time, l cc.Loss) {
-	w := &r.window
-	switch l.Kind {
-	case cc.FastRecovery, cc.ECNEcho:
-		w.Reduce(w.Packets / 2)
-	case cc.RetransmissionTimeout:
-		w.Collapse(w.Packets/2, l)
-	case cc.Spurious:
-		w.Undo()
-	case cc.Idled:
-		w.Idle(l.Window)
-	}
-}
+func (r *Reno) OnLoss(_ unit.Time, l cc.Loss) { r.window.Lose(l, r.window.Packets/2) }
 
 // OnTimer is never called.
 func (r *Reno) OnTimer(unit.Time) {}

@@ -84,6 +84,9 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	if t.Flags&packet.ACK == 0 {
 		return false
 	}
+	if ack < s.una-s.maxWindow { // RFC 5961 §5.2: a challenge
+		return s.reply(now, p)
+	}
 	if s.planAt <= now && (s.plan == sendNew || s.plan == sendResent) && s.burst {
 		// There is more to send, and the NIC is busy. Linux puts two
 		// bursts into the host's queue (TSQ), where they count as sent.
@@ -178,9 +181,6 @@ func (s *Sender) acked(now unit.Time, p *packet.Packet, seq, ack, window int64, 
 	e := event{priorUna: s.una, reorder: 1<<63 - 1, bytes: 0}
 	s.frtoNew = false
 	if ack < s.una {
-		if ack < s.una-s.maxWindow { // RFC 5961 §5
-			return
-		}
 		if t.Blocks > 0 { // old, but its SACK may be new
 			s.tagSACK(now, t, ack, &e)
 			s.alert(now, p, &e, s.delivered)
@@ -285,9 +285,7 @@ func (s *Sender) tagSACK(now unit.Time, t *packet.Segment, ack int64, e *event) 
 				second = span{extend(int64(t.SACK[1].Left), s.una), extend(int64(t.SACK[1].Right), s.una)}
 			}
 			duplicate = b.left < ack || second.left >= 0 && b.left >= second.left && b.right <= second.right
-			if duplicate {
-				s.dsack(b, e)
-			}
+			duplicate = duplicate && s.dsack(b, e)
 		}
 		if b.right <= b.left || b.right > s.next || b.left <= s.una || b.left >= s.next { // tcp_is_sackblock_valid
 			continue
@@ -313,16 +311,17 @@ func (s *Sender) tagSACK(now unit.Time, t *packet.Segment, ack int64, e *event) 
 }
 
 // dsack counts a duplicate that the receiver reports (tcp_check_dsack).
-func (s *Sender) dsack(b span, e *event) {
+// It returns false for what is not of our retransmissions.
+func (s *Sender) dsack(b span, e *event) bool {
 	if b.right <= b.left || b.right-b.left > s.maxWindow {
-		return
+		return false
 	}
 	dups := int((b.right - b.left + s.mss - 1) / s.mss)
 	if dups == 1 && s.tlpEnd >= 0 && s.tlpEnd == b.right {
 		e.flags |= dsackedTLP
 	}
 	if s.dsackDups += dups; s.dsackDups > s.totalResent {
-		return // not of our retransmissions
+		return false
 	}
 	if s.reorderSeen > 0 && e.flags&dsackedTLP == 0 {
 		s.rackDSACK = true
@@ -332,6 +331,7 @@ func (s *Sender) dsack(b span, e *event) {
 	if b.right <= e.priorUna && s.undoMarker >= 0 && s.undoResent > 0 && b.right > s.undoMarker {
 		s.undoResent = max(0, s.undoResent-dups)
 	}
+	return true
 }
 
 // tagDuplicate: the duplicate is of segments that are still in the queue.

@@ -9,7 +9,7 @@
 //	RFC 9293 §3.6 FIN (of the sender)        Sender.sendNew                   TestTraces, TestApplication
 //	RFC 9293 §3.8.6 windows, probes of 0     Receiver.selectWindow            TestReceiveBuffer, TestZeroWindow
 //	RFC 9293 §3.8.6.3 delayed ACKs           Receiver.ack                     TestDelayedACK
-//	RFC 5961 §3.2, §5 blind resets, old ACKs Sender.Receive, Sender.acked     TestReset, TestInjectedDuplicates
+//	RFC 5961 §3.2, §5 blind resets, old ACKs Sender.Receive, Sender.acked     TestReset, TestBlindSegments
 //	RFC 2018 §3, §4 SACK, receiving          Receiver.hold                    TestSACKBlocks
 //	RFC 2018 §5, §8, RFC 6675 SACK, sending  Sender.tagSACK, Sender.reneged   TestDupThresh, TestReneging, TestRandomPaths
 //	RFC 2883 DSACK                           Receiver.duplicated              TestSACKBlocks

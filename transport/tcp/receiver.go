@@ -24,6 +24,7 @@ type Receiver struct {
 	peerStart                int64 // first byte of data
 	next                     int64 // RCV.NXT
 	finSeq                   int64 // of FIN; MaxInt64: not known
+	reset                    bool
 	tsRecent                 uint32
 	lastAckSent              int64 // rcv_wup: next when the last ACK went
 	lastAnswer               unit.Time
@@ -217,7 +218,7 @@ func wholeUnits(window int64) int64 {
 
 // Receive takes a segment (tcp_rcv_established, tcp_data_queue).
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
-	if p.Proto != packet.ProtoTCP || p.Meta.Flags&packet.Trimmed != 0 {
+	if p.Proto != packet.ProtoTCP || p.Meta.Flags&packet.Trimmed != 0 || r.reset {
 		return false
 	}
 	t := &p.TCP
@@ -234,14 +235,18 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		r.counters.ReceivedPackets++
 	}
 	stamped := t.Has&packet.HasTimestamps != 0
-	if stamped && int32(r.tsRecent-t.TSVal) > 1 { // PAWS
-		return r.refuse(now, p, seq, end)
-	}
-	if end < r.lastAckSent || seq > max(r.next, r.windowEnd) || t.Flags&packet.SYN != 0 {
+	if stamped && int32(r.tsRecent-t.TSVal) > 1 && t.Flags&packet.RST == 0 { // PAWS
 		return r.refuse(now, p, seq, end)
 	}
 	if t.Flags&packet.RST != 0 {
-		return false
+		r.reset = seq == r.next // RFC 5961 §3.2
+		if r.reset {
+			r.timerAt, r.compressAt, r.due = unit.Never, unit.Never, false
+		}
+		return !r.reset && r.refuse(now, p, seq, end)
+	}
+	if end < r.lastAckSent || end > max(r.next, r.windowEnd)+1 || seq > max(r.next, r.windowEnd) || t.Flags&packet.SYN != 0 {
+		return r.refuse(now, p, seq, end)
 	}
 	if stamped && seq <= r.lastAckSent && int32(r.tsRecent-t.TSVal) <= 0 {
 		r.tsRecent = t.TSVal

@@ -140,11 +140,10 @@ func TestResetBeforePAWS(t *testing.T) {
 // Not-ECT after ECT is a retransmission: two quick ACKs.
 func TestNotECT(t *testing.T) {
 	w := newPipe(t, "cubic", 0, func(c *Config) { c.ECN = true })
-	w.run(500 * ms)
-	w.r.quick = 0
+	w.run(60 * ms)
+	w.r.quick, w.r.threshold, w.r.lastData, w.r.lastAckSent = 0, w.r.clamp, w.now, w.r.next // nothing else hurries the ACK
 	p := &packet.Packet{Src: 1, Dst: 2, Proto: packet.ProtoTCP, Seq: w.r.next, Ack: w.r.initial + 1, Payload: 1448}
 	p.TCP.Flags, p.TCP.Has, p.TCP.TSVal = packet.ACK, packet.HasTimestamps, w.r.tsRecent
-	w.r.lastAckSent = w.r.next
 	if !w.r.Receive(w.now, p) {
 		t.Error("the ACK of a not-ECT segment is delayed")
 	}
@@ -364,5 +363,30 @@ func TestOldACK(t *testing.T) {
 	w.s.Receive(w.now, ackOf(w, una-1448, una+6*1448, una+8*1448))
 	if calls > 0 || w.s.prrDelivered != prr {
 		t.Error(calls, w.s.prrDelivered-prr)
+	}
+}
+
+// Data that ends beyond the window is refused; a reset at the next byte ends the
+// receiver, another is answered; an ACK far below SND.UNA is challenged (RFC 5961).
+func TestBlindSegments(t *testing.T) {
+	w := newPipe(t, "reno", 0, func(c *Config) { c.ReceiveBuffer = 8192 })
+	w.run(60 * ms)
+	data := func(seq int64, flags uint8, payload int32) *packet.Packet {
+		p := &packet.Packet{Src: 1, Dst: 2, Proto: packet.ProtoTCP, Seq: seq, Ack: w.r.initial + 1, Payload: payload}
+		p.TCP.Flags = packet.ACK | flags
+		return p
+	}
+	w.r.Receive(w.now, data(w.r.windowEnd-1, 0, 65000))
+	if w.r.held > w.r.clamp {
+		t.Errorf("%d bytes are held, the window is %d", w.r.held, w.r.clamp)
+	}
+	if !w.r.Receive(w.now+unit.Second, data(w.r.next+100, packet.RST, 0)) || w.r.reset {
+		t.Error("a reset within the window is not challenged")
+	}
+	if w.r.Receive(w.now+unit.Second, data(w.r.next, packet.RST, 0)) || !w.r.reset || w.r.NextTimer() != unit.Never {
+		t.Error("a reset at the next byte is not taken")
+	}
+	if !w.s.Receive(w.now, ackOf(w, w.s.una-w.s.maxWindow-1)) {
+		t.Error("an ACK from long ago is not challenged")
 	}
 }

@@ -305,6 +305,11 @@ func (s *Sender) think(now unit.Time) {
 			}
 		}
 	}
+	if s.frtoNew && s.plan == nothing { // F-RTO finds nothing new to send: the usual recovery
+		s.frto, s.frtoNew = false, false
+		s.think(now)
+		return
+	}
 	s.forcedNew, s.forcedLast = false, false
 	if full := inFlight >= cwnd || left > 0 && open > int64(cwnd-inFlight)*s.mss; s.burst || full { // also a burst that waits
 		s.burst = false
@@ -423,7 +428,14 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		if s.planBytes == 0 { // it waited for the application
 			s.think(now)
 		}
-		s.sendNew(now, p)
+		switch s.plan {
+		case sendNew:
+			s.sendNew(now, p)
+		case sendResent:
+			s.resend(now, p)
+		default:
+			s.acknowledge(now, p) // nothing may go any more; an ACK does no harm
+		}
 	}
 	s.think(now)
 }
