@@ -13,18 +13,22 @@ import (
 	"github.com/expr-lang/expr/vm"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"weir/dataplane"
 )
 
 // claim is one entry of the expect list, decoded.
 type claim struct {
 	Claim
-	where   []condition
-	when    *vm.Program // where as an expression over sweep keys; may be nil
+	filter
 	others  []selector  // other points that it names
 	along   string      // sweep key along which neighbours are compared; "" for none
 	that    *truth
 	written *strings.Replacer // quantities as the file has them
+}
+
+// filter picks points of the sweep.
+type filter struct {
+	where []condition
+	when  *vm.Program // where as an expression over sweep keys; may be nil
 }
 
 // condition is one key of where.
@@ -120,7 +124,7 @@ func (s *Spec) decodeClaims(d *decoder) {
 		}
 		seen[c.ID] = true
 		if w := x.get("where"); w != nil {
-			s.decodeWhere(d, c, w)
+			s.decodeWhere(d, &c.filter, w)
 		}
 		if a := x.get("along"); a != nil {
 			c.along = d.word(a, "sweep key", sweepKeys(s.root))
@@ -138,7 +142,8 @@ func (s *Spec) decodeClaims(d *decoder) {
 	}
 }
 
-func (s *Spec) decodeWhere(d *decoder, c *claim, w *tree) {
+// decodeWhere reads which points are meant.
+func (s *Spec) decodeWhere(d *decoder, c *filter, w *tree) {
 	if w.kind == scalar {
 		env := environment(s.points[0].at, nil)
 		text := units(w.text)
@@ -224,7 +229,8 @@ func compare(op string, a, b float64) bool {
 }
 
 // environment is what an expression can name at a point: sweep keys and measures.
-func environment(point []Coordinate, measures []Measured) map[string]any {
+// A measure by flow size is slowdown_bins.traffic[0].p99.
+func environment(point []Coordinate, run *Run) map[string]any {
 	env := map[string]any{}
 	for _, c := range point {
 		if c.IsNum {
@@ -233,7 +239,10 @@ func environment(point []Coordinate, measures []Measured) map[string]any {
 			env[c.Key] = c.Text
 		}
 	}
-	for _, m := range measures {
+	if run == nil {
+		return env
+	}
+	for _, m := range run.Measures {
 		if m.Groups == nil {
 			env[m.Name] = m.Value
 			continue
@@ -244,75 +253,39 @@ func environment(point []Coordinate, measures []Measured) map[string]any {
 		}
 		env[m.Name] = groups
 	}
+	for i := range run.Bins {
+		b := &run.Bins[i]
+		of, ok := env[b.Name+"_bins"].(map[string][]map[string]float64)
+		if !ok {
+			of = map[string][]map[string]float64{}
+			env[b.Name+"_bins"] = of
+		}
+		rows := []map[string]float64{}
+		for _, x := range b.Bins {
+			row := map[string]float64{"from": float64(x.FromBytes), "to": float64(x.ToBytes), "n": float64(x.N), "mean": float64(x.Mean)}
+			for k, p := range b.Percentiles {
+				row[strings.TrimPrefix(percentileName("", p), "_")] = float64(x.Percentiles[k])
+			}
+			rows = append(rows, row)
+		}
+		of[b.Traffic] = rows
+	}
 	return env
 }
 
 // sample is an environment with every name that a run of this spec has; the values
 // do not matter.
 func (s *Spec) sample() map[string]any {
-	p := s.points[0]
-	env := map[string]any{}
-	for _, c := range p.at {
-		if c.IsNum {
-			env[c.Key] = 1.0
-		} else {
-			env[c.Key] = ""
-		}
-	}
-	for name, groups := range p.shape() {
-		if groups == nil {
-			env[name] = 1.0
-			continue
-		}
-		m := map[string]float64{}
-		for _, g := range groups {
-			m[g] = 1
-		}
-		env[name] = m
-	}
-	return env
+	at := append([]Coordinate(nil), s.points[0].at...)
+	return environment(at, s.shape())
 }
 
-// shape gives the names of a point's measures and of their groups.
-func (p *point) shape() map[string][]string {
-	var traffics []string
-	for _, t := range p.traffic {
-		traffics = append(traffics, t.name)
+// shape is a run of the spec with nothing in it but names.
+func (s *Spec) shape() *Run {
+	if s.names == nil {
+		s.names = s.points[0].shape()
 	}
-	shape := map[string][]string{}
-	for _, m := range p.measures {
-		switch m.name {
-		case "jain":
-			shape["jain"] = nil
-		case "goodput":
-			if shape["goodput"] = nil; m.by == "traffic" {
-				shape["goodput"] = traffics
-			}
-		case "loss", "jitter", "retransmissions":
-			shape[m.name] = traffics
-		case "delay":
-			shape["delay"], shape["delay_max"] = traffics, traffics
-		case "slowdown":
-			shape["slowdown"] = traffics
-			for _, q := range m.percentiles {
-				shape[percentileName("slowdown", q)] = traffics
-			}
-		case "fct":
-			for _, q := range m.percentiles {
-				shape[percentileName("fct", q)] = traffics
-			}
-			shape["fct"], shape["fct_max"], shape["fct_finished"], shape["fct_written"] = traffics, traffics, traffics, traffics
-		case "queue":
-			shape["queue"] = append(shape["queue"], p.queueGroups(m.port)...)
-		case "throughput", "utilisation":
-			shape[m.name] = append(shape[m.name], portName(p.network, m.port))
-		case "drops":
-			for r := dataplane.Reason(1); r < dataplane.Reasons; r++ {
-				shape["drops"] = append(shape["drops"], dropGroup(r))
-			}
-		}
-	}
-	return shape
+	return s.names
 }
 
 // literals pairs the numbers that units makes of an expression's quantities with
@@ -730,7 +703,7 @@ func (s *Spec) matching(c *claim) []int {
 	return points
 }
 
-func (c *claim) means(at []Coordinate) bool {
+func (c *filter) means(at []Coordinate) bool {
 	if c.when != nil {
 		is, err := expr.Run(c.when, environment(at, nil))
 		return err == nil && is == true
@@ -792,14 +765,14 @@ func (s *Spec) judge(runs []*Run) []Claim {
 					missing = true
 					continue
 				}
-				env := environment(r.Point, r.Measures)
+				env := environment(r.Point, r)
 				if c.along != "" {
 					next := at[PointName(s.points[s.neighbour(c, i)].at)][seed]
 					if next == nil {
 						missing = true
 						continue
 					}
-					env["next"] = environment(next.Point, next.Measures)
+					env["next"] = environment(next.Point, next)
 					used[next] = true
 				}
 				for o := range c.others {
@@ -811,7 +784,7 @@ func (s *Spec) judge(runs []*Run) []Claim {
 						env = nil
 						break
 					}
-					env[c.others[o].name] = environment(there.Point, there.Measures)
+					env[c.others[o].name] = environment(there.Point, there)
 					used[there] = true
 				}
 				if env == nil {
@@ -847,48 +820,4 @@ func (s *Spec) judge(runs []*Run) []Claim {
 		out = append(out, result)
 	}
 	return out
-}
-
-// decodePlots reads the plot list.
-func (s *Spec) decodePlots(d *decoder) {
-	t := s.root.get("plot")
-	if t == nil {
-		return
-	}
-	if t.kind != list {
-		d.fail(t.place, "[{x: …, y: …, lines: […]}]", "plot is a list")
-		return
-	}
-	shape := map[string]any{}
-	for name := range s.points[0].shape() {
-		shape[name] = nil
-	}
-	measures := sortedKeys(shape)
-	keys := sweepKeys(s.root)
-	for _, x := range t.items {
-		if !d.keys(x, "plot's key", []string{"x", "y", "lines"}) {
-			continue
-		}
-		var p Plot
-		if v := x.get("x"); v != nil {
-			p.X = d.word(v, "sweep key", keys)
-		} else {
-			d.fail(x.place, "x: "+strings.Join(keys, ", "), "the plot has no x")
-		}
-		if v := x.get("y"); v != nil {
-			p.Y = d.word(v, "measure", measures)
-		} else {
-			d.fail(x.place, "y: "+strings.Join(measures, ", "), "the plot has no y")
-		}
-		if v := x.get("lines"); v != nil {
-			items := []*tree{v}
-			if v.kind == list {
-				items = v.items
-			}
-			for _, l := range items {
-				p.Lines = append(p.Lines, d.word(l, "what tells lines apart", append(append([]string{}, keys...), "traffic")))
-			}
-		}
-		s.Plots = append(s.Plots, p)
-	}
 }

@@ -3,6 +3,7 @@ package experiment
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"math"
 	"path"
@@ -297,8 +298,7 @@ type point struct {
 	switches         []sim.SwitchConfig
 	traffic          []traffic
 	flows            []plannedFlow
-	measures         []measure
-	sample           unit.Time
+	measures         []*measure
 	events           []sim.Event
 	buffered         bool    // a traffic of some point has a send buffer
 	hops             float64 // estimate of packet-hops
@@ -460,7 +460,11 @@ func (d *decoder) dryRun(root *tree, p *point) {
 	if err == nil {
 		_, err = sim.New(c)
 	}
-	if err != nil {
+	var much *tooMuch
+	switch {
+	case errors.As(err, &much):
+		d.fail(root.get("measure").place, "", "%v", err)
+	case err != nil:
 		d.fail(root.get("topology").place, "", "this cannot be built: %v", err)
 	}
 }
@@ -1347,7 +1351,7 @@ const firstPort = 10000
 func (p *point) config(seed uint64) (*sim.Config, error) {
 	c := &sim.Config{
 		Seed: seed, Network: p.network, Duration: p.warmup + p.duration, Warmup: p.warmup,
-		Switches: p.switches, Hosts: p.book, Sample: p.sample, UntilDone: true, Events: p.events,
+		Switches: p.switches, Hosts: p.book, UntilDone: true, Events: p.events,
 		MinFrame: p.framing.Min + p.framing.Extra,
 	}
 	flows := p.flows
@@ -1384,7 +1388,7 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 		c.Flows = append(c.Flows, sim.Flow{Group: f.traffic, Src: f.src, Dst: f.dst, Start: start, Size: f.size,
 			Sender: sender, Receiver: receiver, SrcPort: tf.SrcPort, DstPort: tf.DstPort})
 	}
-	return c, nil
+	return c, p.observe(c)
 }
 
 // Config makes the simulator's configuration of the run, for those who run it

@@ -88,7 +88,7 @@ func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 				i := todo[k]
 				results[i], failures[i] = carryOut(ctx, runs[i], o.Executable, func(share float64) { progress.at(k, share) })
 				if results[i] != nil && out.Dir != "" {
-					if err := writeFile(runFile(out.Dir, runs[i], o), indent(results[i].json(true))); err != nil {
+					if err := writeFile(runFile(out.Dir, runs[i], o), results[i].json(true)); err != nil {
 						failures[i] = err
 					}
 				}
@@ -185,7 +185,10 @@ func carryOut(ctx context.Context, r *RunSpec, executable string, progress func(
 		return nil, errInterrupted
 	}
 	run = &Run{ID: r.ID(executable), Seed: r.Seed, Point: r.Point, End: End{string(res.End), res.Time.Seconds()}, Events: res.Events, PacketHops: res.PacketHops}
-	run.Measures, run.Series = r.point.evaluate(c, res)
+	r.point.evaluate(c, res, run)
+	for i := range run.Distributions {
+		run.Distributions[i].thin()
+	}
 	for why := dataplane.Reason(1); why < dataplane.Reasons; why++ {
 		if res.Drops[why] > 0 {
 			run.Drops = append(run.Drops, Count{why.String(), res.Drops[why]})

@@ -2,44 +2,98 @@ package experiment
 
 import (
 	"math"
-	"sort"
+	"path"
 	"strconv"
 	"strings"
 
-	"weir/dataplane"
 	"weir/sim"
 	"weir/topology"
-	"weir/transport"
 	"weir/unit"
 )
 
 // measure is one entry of the spec's measure list, decoded.
 type measure struct {
-	name        string
-	port        int // queue, throughput, utilisation: index into sim.Result.Ports
+	*kindOfMeasure
+	port        int    // index into sim.Result.Ports, −1: none
+	ports       []int  // queue: those whose samples are taken together
+	label       string // of a port, or what stands for ports
 	by          string
-	percentiles []float64 // fct, slowdown
+	traffic     int       // −1: all
+	percentiles []float64 // ascending in the file's order
+	every       unit.Time // between samples; 0: no series
+	inBytes     bool      // queue
+	bins        int       // fct, slowdown
+	flows       int       // whose state is shown, of each traffic
+	after       unit.Time // time_to_fairness, reaction
+	until       unit.Time
+	hold        int
+	level       float64 // the index that is fair, or the band around the target
+	target      float64 // reaction; NaN: where it settles
+	of          string  // reaction: goodput, throughput, queue
 }
 
-// Measures are the names that the measure list knows, with what they give.
-var measureNames = []string{"delay", "drops", "fct", "goodput", "jain", "jitter", "loss", "queue", "retransmissions", "slowdown", "throughput", "utilisation"}
+// kindOfMeasure is what the measure list can name.
+type kindOfMeasure struct {
+	name, doc string
+	keys      []string
+	decode    func(d *decoder, at, options *tree, p *point, m *measure)
+	watches   func(m *measure, p *point, c *sim.Config) []sim.Watch
+	evaluate  func(m *measure, e *evaluation)
+}
+
+// kindsOfMeasure is filled by init, because what it names refers to it.
+var kindsOfMeasure []kindOfMeasure
+
+func init() {
+	kindsOfMeasure = []kindOfMeasure{
+		{"cwnd", "congestion window over time of a traffic's first flows, and its mean by traffic [bytes of payload]",
+			[]string{"traffic", "every", "flows"}, decodeGauge, watchGauge, evaluateGauge},
+		{"delay", "one-way delay of data packets, mean, largest and percentiles, by traffic [s]",
+			[]string{"by", "percentiles"}, decodeDelay, nil, evaluateDelay},
+		{"drops", "packets dropped in switches and on links, by reason", nil, nil, nil, evaluateDrops},
+		{"fct", "flow completion time, from start to last byte acknowledged, mean and largest of the finished, percentiles, by size, and to the last write's return (fct_written), by traffic [s]",
+			[]string{"by", "percentiles", "bins"}, decodeCompletion, nil, evaluateFCT},
+		{"goodput", "payload bits per second that were new to the receiver, by traffic or in all; with every over time too [bit/s]",
+			[]string{"by", "every"}, decodeGoodput, watchGoodput, evaluateGoodput},
+		{"in_flight", "payload in flight over time of a traffic's first flows, and its mean by traffic [bytes]",
+			[]string{"traffic", "every", "flows"}, decodeGauge, watchGauge, evaluateGauge},
+		{"jain", "Jain's index of the goodputs of traffics or flows: (Σx)²/(n·Σx²); with every over time too",
+			[]string{"by", "every"}, decodeJain, watchJain, evaluateJain},
+		{"jitter", "smoothed difference of transit times (RFC 3550 §6.4.1), by traffic [s]", []string{"by"}, decodeByTraffic, nil, evaluateJitter},
+		{"loss", "share of the sent data packets that did not arrive within the measured part, by traffic", []string{"by"}, decodeByTraffic, nil, evaluateLoss},
+		{"overhead", "what the frames on all links consist of: payload (also sent again), headers, extensions, ack, nack, notice, pfc, probe [bytes, counted on every link]",
+			nil, nil, nil, evaluateOverhead},
+		{"queue", "length of a port's queue without the frame on the wire, or of all ports of switches, mean, largest, percentiles and distribution [packets or bytes]",
+			[]string{"port", "switches", "every", "unit", "percentiles"}, decodeQueue, watchQueue, evaluateQueue},
+		{"rate", "pacing rate over time of a traffic's first flows, and its mean by traffic [bit/s]",
+			[]string{"traffic", "every", "flows"}, decodeGauge, watchGauge, evaluateGauge},
+		{"reaction", "time after which goodput, throughput or queue stays within a band around its target, from a given time on [s]",
+			[]string{"after", "until", "goodput", "throughput", "queue", "to", "within", "hold", "every"}, decodeReaction, watchReaction, evaluateReaction},
+		{"retransmissions", "data packets sent again, by traffic", []string{"by"}, decodeByTraffic, nil, evaluateRetransmissions},
+		{"slowdown", "flow completion time over the ideal one of the flow alone: " + IdealFormula + "; mean and percentiles of the finished, also by size, by traffic",
+			[]string{"by", "percentiles", "bins"}, decodeCompletion, nil, evaluateSlowdown},
+		{"throughput", "bits of frames per second that a port has sent; with every over time too [bit/s]",
+			[]string{"port", "every"}, decodePort, watchPort, evaluateThroughput},
+		{"time_to_fairness", "time until Jain's index of the goodputs is and stays above a level, from a given time on [s]",
+			[]string{"by", "every", "index", "hold", "after"}, decodeFairness, watchJain, evaluateFairness},
+		{"utilisation", "share of what a port's link could have carried; with every over time too",
+			[]string{"port", "every"}, decodePort, watchPort, evaluateUtilisation},
+	}
+}
 
 // Measures returns the measures that an experiment can name, with what each is.
-func Measures() [][2]string {
-	return [][2]string{
-		{"delay", "one-way delay of data packets, mean and largest, by traffic [s]"},
-		{"drops", "packets dropped in switches and on links, by reason"},
-		{"fct", "flow completion time, from start to last byte acknowledged, mean and largest of the finished, and to the last write's return (fct_written), by traffic [s]"},
-		{"goodput", "payload bits per second that were new to the receiver, by traffic or in all [bit/s]"},
-		{"jain", "Jain's index of the traffics' goodputs: (Σx)²/(n·Σx²)"},
-		{"jitter", "smoothed difference of transit times (RFC 3550 §6.4.1), by traffic [s]"},
-		{"loss", "share of the sent data packets that did not arrive within the measured part, by traffic"},
-		{"queue", "length of a port's queue without the frame on the wire, mean, largest and 99th percentile [packets]"},
-		{"retransmissions", "data packets sent again, by traffic"},
-		{"slowdown", "flow completion time over the ideal one of the flow alone: " + IdealFormula + "; mean and percentiles of the finished, by traffic"},
-		{"throughput", "bits of frames per second that a port has sent [bit/s]"},
-		{"utilisation", "share of the measured time in which a port's link was busy"},
+func Measures() (out [][2]string) {
+	for _, k := range kindsOfMeasure {
+		out = append(out, [2]string{k.name, k.doc})
 	}
+	return out
+}
+
+func measureNames() (out []string) {
+	for _, k := range kindsOfMeasure {
+		out = append(out, k.name)
+	}
+	return out
 }
 
 func (d *decoder) measureList(root *tree, p *point) {
@@ -57,68 +111,245 @@ func (d *decoder) measureList(root *tree, p *point) {
 		return
 	}
 	for _, x := range t.items {
-		var m measure
-		var options *tree
-		if m.name, options = d.named(x, "measure"); options == nil {
+		m := &measure{port: -1, traffic: -1, target: math.NaN()}
+		name, options := d.named(x, "measure")
+		if options == nil {
 			continue
 		}
-		switch m.name {
-		case "goodput":
-			d.keys(options, "goodput's key", []string{"by"})
-			m.by = d.word(d.value(options, "by", "traffic", "ours"), "grouping", []string{"traffic", "all"})
-		case "fct", "slowdown":
-			d.keys(options, m.name+"'s key", []string{"by", "percentiles"})
-			m.by = d.word(d.value(options, "by", "traffic", "ours"), "grouping", []string{"traffic"})
-			m.percentiles = d.percentiles(options, m.name == "slowdown")
-		case "loss", "delay", "jitter", "retransmissions":
-			d.keys(options, m.name+"'s key", []string{"by"})
-			m.by = d.word(d.value(options, "by", "traffic", "ours"), "grouping", []string{"traffic"})
-		case "jain", "drops":
-			d.keys(options, m.name+"'s key", nil)
-		case "queue", "throughput", "utilisation":
-			allowed := []string{"port"}
-			if m.name == "queue" {
-				allowed = []string{"port", "every"}
+		for i := range kindsOfMeasure {
+			if kindsOfMeasure[i].name == name {
+				m.kindOfMeasure = &kindsOfMeasure[i]
 			}
-			d.keys(options, m.name+"'s key", allowed)
-			port := options.get("port")
-			if port == nil {
-				d.fail(x.place, m.name+": {port: switch->node}", "%s needs a port", m.name)
-				continue
-			}
-			m.port = d.port(port, p, m.name == "queue")
-			if m.name == "queue" {
-				every := d.positive(d.value(options, "every", "10ms", "ours"))
-				if p.sample != 0 && p.sample != every {
-					d.fail(options.place, p.sample.String(), "all queues of an experiment are sampled equally often")
-				}
-				p.sample = every
-				if p.duration/every > mostSamples {
-					d.fail(options.place, "at least "+(p.duration/mostSamples+1).String(), "that many samples of a queue would not fit into memory")
-				}
-			}
-		default:
-			d.unknown(x.place, "measure", m.name, measureNames)
+		}
+		if m.kindOfMeasure == nil {
+			d.unknown(x.place, "measure", name, measureNames())
+			continue
+		}
+		before := len(d.errors)
+		d.keys(options, m.name+"'s key", m.keys)
+		if m.decode != nil {
+			m.decode(d, x, options, p, m)
+		}
+		if len(d.errors) > before {
 			continue
 		}
 		for _, other := range p.measures {
-			if other.name == m.name && other.port == m.port {
+			switch {
+			case other.name != m.name:
+			case other.label == m.label:
 				d.fail(x.place, "", "the measure %s is here already", m.name)
+			case other.inBytes != m.inBytes:
+				d.fail(x.place, "", "all queues of an experiment are measured in the same unit")
 			}
 		}
 		p.measures = append(p.measures, m)
 	}
 }
 
-// percentiles reads those of a measure of flows; without any, a slowdown has 50, 95 and
-// 99, as the HPCC paper's figures do.
-func (d *decoder) percentiles(options *tree, standard bool) (out []float64) {
+func decodeByTraffic(d *decoder, _, options *tree, _ *point, m *measure) {
+	m.by = d.word(d.value(options, "by", "traffic", "ours"), "grouping", []string{"traffic"})
+}
+
+func decodeGoodput(d *decoder, _, options *tree, p *point, m *measure) {
+	m.by = d.word(d.value(options, "by", "traffic", "ours"), "grouping", []string{"traffic", "all"})
+	d.every(options, p, m)
+}
+
+func decodeJain(d *decoder, _, options *tree, p *point, m *measure) {
+	m.by = d.word(d.value(options, "by", "traffic", "ours"), "grouping", []string{"traffic", "flow"})
+	d.every(options, p, m)
+}
+
+func decodeDelay(d *decoder, at, options *tree, p *point, m *measure) {
+	decodeByTraffic(d, at, options, p, m)
+	m.percentiles = d.percentiles(options, "", "")
+}
+
+// mostBins bounds the rows of a table by flow size.
+const mostBins = 1000
+
+func decodeCompletion(d *decoder, at, options *tree, p *point, m *measure) {
+	decodeByTraffic(d, at, options, p, m)
+	standard, source := "", ""
+	if m.name == "slowdown" { // as the HPCC paper's figures have it
+		standard, source = "50 95 99", "HPCC §5"
+	}
+	m.percentiles = d.percentiles(options, standard, source)
+	if b := options.get("bins"); b != nil {
+		m.bins = d.integer(b, 1, mostBins)
+	}
+}
+
+func decodePort(d *decoder, at, options *tree, p *point, m *measure) {
+	port := options.get("port")
+	if port == nil {
+		d.fail(at.place, m.name+": {port: switch->node}", "%s needs a port", m.name)
+		return
+	}
+	m.port = d.port(port, p, false)
+	m.label = portName(p.network, m.port)
+	d.every(options, p, m)
+}
+
+func decodeQueue(d *decoder, at, options *tree, p *point, m *measure) {
+	port, switches := options.get("port"), options.get("switches")
+	switch {
+	case (port == nil) == (switches == nil):
+		d.fail(at.place, `queue: {port: s1->server}, or queue: {switches: "*"}`, "queue needs a port, or switches")
+		return
+	case port != nil:
+		m.port = d.port(port, p, true)
+		m.ports, m.label = []int{m.port}, portName(p.network, m.port)
+	default:
+		pattern := d.text(switches)
+		var names []string
+		for _, n := range p.network.Nodes {
+			if n.Switch {
+				names = append(names, n.Name)
+			}
+		}
+		for l := range p.network.Links {
+			for e := range 2 {
+				n := &p.network.Nodes[p.network.Links[l].Ends[e]]
+				if ok, err := path.Match(pattern, n.Name); err == nil && ok && n.Switch {
+					m.ports = append(m.ports, 2*l+e)
+				}
+			}
+		}
+		if m.label = pattern; len(m.ports) == 0 {
+			d.unknown(switches.place, "switch", pattern, append(names[:min(len(names), 10):min(len(names), 10)], "*"))
+		}
+	}
+	d.value(options, "every", "10ms", "ours")
+	d.every(options, p, m)
+	m.inBytes = d.word(d.value(options, "unit", "packets", "ours"), "unit", []string{"packets", "bytes"}) == "bytes"
+	m.percentiles = d.percentiles(options, "99", "ours")
+}
+
+func decodeGauge(d *decoder, at, options *tree, p *point, m *measure) {
+	var gauged []string
+	for i := range p.traffic {
+		if p.traffic[i].transport.Gauged {
+			gauged = append(gauged, p.traffic[i].name)
+		}
+	}
+	if len(gauged) == 0 {
+		d.fail(at.place, "a traffic over a transport with a window", "no traffic of the experiment has a %s", m.name)
+		return
+	}
+	if t := options.get("traffic"); t != nil {
+		name := d.word(t, "traffic with a "+m.name, gauged)
+		for i := range p.traffic {
+			if p.traffic[i].name == name {
+				m.traffic, m.label = i, name
+			}
+		}
+	}
+	d.value(options, "every", "10ms", "ours")
+	d.every(options, p, m)
+	m.flows = d.integer(d.value(options, "flows", "8", "ours"), 1, 10000)
+}
+
+func decodeFairness(d *decoder, at, options *tree, p *point, m *measure) {
+	m.by = d.word(d.value(options, "by", "flow", "ours"), "grouping", []string{"traffic", "flow"})
+	d.value(options, "every", "10ms", "ours")
+	d.every(options, p, m)
+	level := d.value(options, "index", "95%", "ours")
+	if m.level = read(d, level, unit.ParseShare); !(m.level > 0 && m.level <= 1) && level.kind == scalar {
+		d.fail(level.place, "above 0% up to 100%", "%q is not a Jain index", level.text)
+	}
+	m.hold = d.integer(d.value(options, "hold", "10", "ours"), 1, 1000000)
+	m.after = p.warmup
+	if t := options.get("after"); t != nil {
+		m.after = d.within(t, p)
+	}
+}
+
+func decodeReaction(d *decoder, at, options *tree, p *point, m *measure) {
+	for _, of := range []string{"goodput", "throughput", "queue"} {
+		t := options.get(of)
+		switch {
+		case t == nil:
+			continue
+		case m.of != "":
+			d.fail(t.place, "one of goodput, throughput, queue", "a reaction is that of one quantity")
+			return
+		}
+		m.of = of
+		if of != "goodput" {
+			m.port = d.port(t, p, of == "queue")
+			if m.label = portName(p.network, m.port); of == "queue" {
+				m.label = "queue " + m.label
+			}
+			continue
+		}
+		var names []string
+		for i := range p.traffic {
+			names = append(names, p.traffic[i].name)
+			if p.traffic[i].name == t.text {
+				m.traffic = i
+			}
+		}
+		m.label = d.word(t, "traffic", names)
+	}
+	after := options.get("after")
+	if m.of == "" || after == nil {
+		d.fail(at.place, "reaction: {after: 5ms, goodput: light}", "a reaction needs after, and one of goodput, throughput, queue")
+		return
+	}
+	m.after, m.until = d.within(after, p), p.warmup+p.duration
+	if t := options.get("until"); t != nil {
+		if m.until = d.within(t, p); m.until <= m.after {
+			d.fail(t.place, "a time after "+m.after.String(), "%s is not after the step", t.text)
+		}
+	}
+	if t := options.get("to"); t != nil {
+		v, ok := number(d.text(t))
+		if !ok || v < 0 {
+			d.fail(t.place, "25Mbps, or 24 packets", "%q is not a target", t.text)
+		}
+		m.target = v
+	}
+	d.value(options, "every", "1ms", "ours")
+	d.every(options, p, m)
+	within := d.value(options, "within", "10%", "ours")
+	if m.level = read(d, within, unit.ParseShare); m.level <= 0 && within.kind == scalar {
+		d.fail(within.place, "above 0%", "%q is not a band", within.text)
+	}
+	m.hold = d.integer(d.value(options, "hold", "5", "ours"), 1, 1000000)
+}
+
+// within reads a time of the measured part.
+func (d *decoder) within(t *tree, p *point) unit.Time {
+	at := read(d, t, unit.ParseTime)
+	if (at < p.warmup || at >= p.warmup+p.duration) && t.kind == scalar {
+		d.fail(t.place, p.warmup.String()+" … "+(p.warmup+p.duration).String(), "%q is not within the measured part", t.text)
+	}
+	return at
+}
+
+// every reads the time between samples.
+func (d *decoder) every(options *tree, p *point, m *measure) {
+	t := options.get("every")
+	if t == nil {
+		return
+	}
+	if m.every = d.positive(t); p.duration/m.every > mostSamples {
+		d.fail(t.place, "at least "+(p.duration/mostSamples+1).String(), "that many samples would not fit into memory")
+	}
+}
+
+// percentiles reads those of a measure; standard are what it has without the key.
+func (d *decoder) percentiles(options *tree, standard, source string) (out []float64) {
 	t := options.get("percentiles")
 	if t == nil {
-		if !standard {
+		if standard == "" {
 			return nil
 		}
-		kept := &tree{place: options.place, kind: list, from: "default: HPCC §5", items: []*tree{{place: options.place, text: "50"}, {place: options.place, text: "95"}, {place: options.place, text: "99"}}}
+		kept := &tree{place: options.place, kind: list, from: "default: " + source}
+		for _, v := range strings.Fields(standard) {
+			kept.items = append(kept.items, &tree{place: options.place, text: v})
+		}
 		if options.orig != nil {
 			options.orig.set("percentiles", kept)
 		}
@@ -135,45 +366,21 @@ func (d *decoder) percentiles(options *tree, standard bool) (out []float64) {
 			d.fail(x.place, "numbers above 0 and below 100", "%q is not a percentile", x.text)
 			continue
 		}
+		for _, other := range out {
+			if other == v {
+				d.fail(x.place, "", "the percentile %s is here already", x.text)
+			}
+		}
 		out = append(out, v)
 	}
 	return out
 }
 
-// percentileName is what a measure's percentile is called: fct_p99, fct_p99_9.
-func percentileName(measure string, p float64) string {
-	return measure + "_p" + strings.ReplaceAll(strconv.FormatFloat(p, 'f', -1, 64), ".", "_")
-}
-
-// percentile is the p-th of sorted values by nearest rank; NaN with fewer than ten
-// values beyond it, on the side where there are fewer.
-func percentile(sorted []float64, p float64) float64 {
-	n := float64(len(sorted))
-	if n*min(p, 100-p)/100 < 10 {
-		return math.NaN()
-	}
-	return sorted[min(int(math.Ceil(n*p/100)), len(sorted))-1]
-}
-
-// mostSamples bounds what a run keeps of one queue.
-const mostSamples = 1 << 22
-
-// queueGroups are the groups of the queue measure of a port. With several ports, a
-// port's name stands before them.
-func (p *point) queueGroups(port int) []string {
-	groups, queues := []string{"mean", "max", "p99"}, 0
-	for _, m := range p.measures {
-		if m.name == "queue" {
-			queues++
-		}
-	}
-	if queues > 1 {
-		for i := range groups {
-			groups[i] = portName(p.network, port) + " " + groups[i]
-		}
-	}
-	return groups
-}
+// mostSamples bounds what a run keeps of one quantity, mostWatched of all.
+const (
+	mostSamples = 1 << 22
+	mostWatched = 1 << 26
+)
 
 // port finds a port by its name; the index is that of sim.Result.Ports: two a
 // link, in the order of links.
@@ -197,223 +404,5 @@ func (d *decoder) port(t *tree, p *point, ofSwitch bool) int {
 	d.unknown(t.place, "port", d.text(t), names)
 	return 0
 }
-
-// evaluate computes a run's measures.
-func (p *point) evaluate(c *sim.Config, res *sim.Result) (measured []Measured, series []Series) {
-	seconds := res.Measured.Seconds()
-	byTraffic := func(name, unitName string, f func(t int) float64) Measured {
-		m := Measured{Name: name, Unit: unitName}
-		for t := range p.traffic {
-			m.Groups = append(m.Groups, Grouped{p.traffic[t].name, f(t)})
-		}
-		return m
-	}
-	goodput := func(t int) float64 {
-		var b unit.Bytes
-		for i := range c.Flows {
-			if c.Flows[i].Group == t {
-				b += res.Flows[i].Receiver.ReceivedBytes
-			}
-		}
-		return float64(b) * 8 / seconds
-	}
-	// each adds up or picks over a traffic's flows
-	each := func(t int, f func(s, r *transport.Counters, fct unit.Time)) {
-		for i := range c.Flows {
-			if c.Flows[i].Group == t {
-				f(&res.Flows[i].Sender, &res.Flows[i].Receiver, res.Flows[i].FCT)
-			}
-		}
-	}
-	// join appends groups to a measure that is there already: of another port
-	join := func(m Measured) {
-		for i := range measured {
-			if measured[i].Name == m.Name {
-				measured[i].Groups = append(measured[i].Groups, m.Groups...)
-				return
-			}
-		}
-		measured = append(measured, m)
-	}
-	for _, m := range p.measures {
-		switch m.name {
-		case "goodput":
-			if m.by == "traffic" {
-				measured = append(measured, byTraffic("goodput", "bps", goodput))
-				continue
-			}
-			sum := 0.0
-			for t := range p.traffic {
-				sum += goodput(t)
-			}
-			measured = append(measured, Measured{Name: "goodput", Unit: "bps", Value: sum})
-		case "jain":
-			sum, squares := 0.0, 0.0
-			for t := range p.traffic {
-				x := goodput(t)
-				sum += x
-				squares += float64(x * x)
-			}
-			measured = append(measured, Measured{Name: "jain", Value: sum * sum / (float64(len(p.traffic)) * squares)})
-		case "loss":
-			measured = append(measured, byTraffic("loss", "", func(t int) float64 {
-				var sent, received int64
-				each(t, func(s, r *transport.Counters, _ unit.Time) {
-					sent += s.SentPackets
-					received += r.ReceivedPackets
-				})
-				return max(0, 1-float64(received)/float64(sent))
-			}))
-		case "delay":
-			measured = append(measured, byTraffic("delay", "s", func(t int) float64 {
-				var sum unit.Time
-				var n int64
-				each(t, func(_, r *transport.Counters, _ unit.Time) {
-					sum += r.DelaySum
-					n += r.ReceivedPackets - r.Duplicates
-				})
-				return sum.Seconds() / float64(n)
-			}), byTraffic("delay_max", "s", func(t int) float64 {
-				most := unit.Time(-1)
-				each(t, func(_, r *transport.Counters, _ unit.Time) { most = max(most, r.DelayMax) })
-				if most <= 0 {
-					return math.NaN()
-				}
-				return most.Seconds()
-			}))
-		case "jitter":
-			measured = append(measured, byTraffic("jitter", "s", func(t int) float64 {
-				sum, n := 0.0, 0.0
-				each(t, func(_, r *transport.Counters, _ unit.Time) {
-					sum += r.Jitter
-					n++
-				})
-				return sum / n / 1e12
-			}))
-		case "retransmissions":
-			measured = append(measured, byTraffic("retransmissions", "packets", func(t int) float64 {
-				n := 0.0
-				each(t, func(s, _ *transport.Counters, _ unit.Time) { n += float64(s.Retransmitted) })
-				return n
-			}))
-		case "fct":
-			fcts := func(t int) (all []float64) {
-				each(t, func(_, _ *transport.Counters, fct unit.Time) {
-					if fct != unit.Never {
-						all = append(all, fct.Seconds())
-					}
-				})
-				sort.Float64s(all)
-				return
-			}
-			finished := func(t int) (n, sum, most float64) {
-				each(t, func(_, _ *transport.Counters, fct unit.Time) {
-					if fct != unit.Never {
-						n++
-						sum += fct.Seconds()
-						most = max(most, fct.Seconds())
-					}
-				})
-				return
-			}
-			measured = append(measured, byTraffic("fct", "s", func(t int) float64 {
-				n, sum, _ := finished(t)
-				return sum / n
-			}), byTraffic("fct_max", "s", func(t int) float64 {
-				n, _, most := finished(t)
-				if n == 0 {
-					return math.NaN()
-				}
-				return most
-			}), byTraffic("fct_finished", "flows", func(t int) float64 {
-				n, _, _ := finished(t)
-				return n
-			}))
-			for _, q := range m.percentiles {
-				measured = append(measured, byTraffic(percentileName("fct", q), "s", func(t int) float64 { return percentile(fcts(t), q) }))
-			}
-			if p.buffered {
-				measured = append(measured, byTraffic("fct_written", "s", func(t int) float64 {
-					n, sum := 0.0, 0.0
-					for i := range c.Flows {
-						if at := res.Flows[i].Written; c.Flows[i].Group == t && at != unit.Never {
-							n++
-							sum += at.Seconds()
-						}
-					}
-					return sum / n
-				}))
-			}
-		case "slowdown":
-			all := p.slowdowns(c, res)
-			measured = append(measured, byTraffic("slowdown", "", func(t int) float64 {
-				sum := 0.0
-				for _, x := range all[t] {
-					sum += x
-				}
-				return sum / float64(len(all[t]))
-			}))
-			for _, q := range m.percentiles {
-				measured = append(measured, byTraffic(percentileName("slowdown", q), "", func(t int) float64 { return percentile(all[t], q) }))
-			}
-		case "queue":
-			q := res.Ports[m.port].QueuePackets
-			s := Series{Name: "queue_packets", Group: portName(p.network, m.port), StartS: p.warmup.Seconds(), StepS: p.sample.Seconds()}
-			sum, most := 0.0, math.NaN()
-			sorted := make([]float64, 0, len(q))
-			for i, x := range q {
-				v := float64(x)
-				sum += v
-				if i == 0 || v > most {
-					most = v
-				}
-				s.Values = append(s.Values, v)
-				sorted = append(sorted, v)
-			}
-			sort.Float64s(sorted)
-			p99 := math.NaN()
-			if n := len(sorted); n/100 >= 10 { // at least ten samples beyond it
-				p99 = sorted[n-1-n/100]
-			}
-			groups := p.queueGroups(m.port)
-			join(Measured{Name: "queue", Unit: "packets", Groups: []Grouped{
-				{groups[0], sum / float64(len(q))}, {groups[1], most}, {groups[2], p99}}})
-			series = append(series, s)
-		case "throughput":
-			join(Measured{Name: "throughput", Unit: "bps", Groups: []Grouped{
-				{portName(p.network, m.port), float64(res.Ports[m.port].TxBytes) * 8 / seconds}}})
-		case "utilisation":
-			port := &res.Ports[m.port]
-			busy := math.NaN()
-			if r := p.network.Links[port.Link].Rate; r.Bits > 0 {
-				busy = float64(port.TxBytes) * 8 / seconds / float64(r.Bits)
-			} else {
-				busy = float64(port.TxPackets) / seconds / float64(r.Packets)
-			}
-			join(Measured{Name: "utilisation", Groups: []Grouped{{portName(p.network, m.port), busy}}})
-		case "drops":
-			x := Measured{Name: "drops", Unit: "packets", Groups: []Grouped{}}
-			for r := dataplane.Reason(1); r < dataplane.Reasons; r++ {
-				x.Groups = append(x.Groups, Grouped{dropGroup(r), float64(res.Drops[r])})
-			}
-			measured = append(measured, x)
-		}
-	}
-	return measured, series
-}
-
-// controlled tells whether a traffic has a send buffer, so that the last write can
-// return before the last byte is acknowledged.
-func (p *point) controlled() bool {
-	for i := range p.traffic {
-		if p.traffic[i].transport.Controlled {
-			return true
-		}
-	}
-	return false
-}
-
-// dropGroup is a reason's name as expressions can write it.
-func dropGroup(r dataplane.Reason) string { return strings.ReplaceAll(r.String(), " ", "_") }
 
 func portName(n *topology.Network, port int) string { return n.PortName(port/2, port%2) }

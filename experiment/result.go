@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+
+	"weir/unit"
 )
 
 // Run is one finished run as runs/<id>.json keeps it. Numbers are in base units
@@ -17,9 +19,14 @@ type Run struct {
 	Measures   []Measured
 	Drops      []Count // by reason, those above 0
 	Unfinished []UnfinishedFlow
-	Series     []Series // only in runs/<id>.json
-	Events     uint64   // of the event loop
+	Events     uint64 // of the event loop
 	PacketHops uint64
+	Bins       []Binned
+
+	// Only in runs/<id>.json:
+	Series        []Series
+	Distributions []Distribution
+	Flows         *FlowTable
 }
 
 // Coordinate is one sweep key's value at a point: the text that the spec gives
@@ -76,13 +83,183 @@ type Count struct {
 	Count uint64
 }
 
-// Series is a quantity over time: queue lengths.
+// Number is a value that may be undefined: NaN here, null in JSON.
+type Number float64
+
+// MarshalJSON writes null for what is not a number.
+func (n Number) MarshalJSON() ([]byte, error) { return []byte(jsonNumber(float64(n))), nil }
+
+// UnmarshalJSON reads it back.
+func (n *Number) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		*n = Number(math.NaN())
+		return nil
+	}
+	v, err := strconv.ParseFloat(string(data), 64)
+	*n = Number(v)
+	return err
+}
+
+// Series is a quantity over time. Values of what counts (goodput, throughput,
+// utilisation, jain) are means of the interval that begins at their time; others are
+// those at their time.
 type Series struct {
-	Name   string    `json:"name"`  // queue_packets
-	Group  string    `json:"group"` // s1->server
-	StartS float64   `json:"start_s"`
-	StepS  float64   `json:"step_s"`
+	Name   string   `json:"name"`  // queue
+	Unit   string   `json:"unit"`  // packets
+	Group  string   `json:"group"` // s1->server
+	StartS float64  `json:"start_s"`
+	StepS  float64  `json:"step_s"`
+	Values []Number `json:"values"`
+}
+
+// Distribution is how often a quantity had which value, ascending.
+type Distribution struct {
+	Name   string    `json:"name"` // fct, slowdown, delay, queue
+	Unit   string    `json:"unit"`
+	Group  string    `json:"group"`
 	Values []float64 `json:"values"`
+	Counts []uint64  `json:"counts"`
+}
+
+// add counts a value, the largest so far.
+func (d *Distribution) add(v float64, n uint64) {
+	if k := len(d.Values); k > 0 && d.Values[k-1] == v {
+		d.Counts[k-1] += n
+		return
+	}
+	d.Values, d.Counts = append(d.Values, v), append(d.Counts, n)
+}
+
+// N is how many values there are.
+func (d *Distribution) N() (n uint64) {
+	for _, c := range d.Counts {
+		n += c
+	}
+	return n
+}
+
+// percentile is the p-th by nearest rank; NaN with fewer than ten values beyond it.
+func (d *Distribution) percentile(p float64) float64 {
+	n := d.N()
+	if float64(n)*min(p, 100-p)/100 < 10 {
+		return math.NaN()
+	}
+	rank, sum := uint64(math.Ceil(float64(n)*p/100)), uint64(0)
+	for i, c := range d.Counts {
+		if sum += c; sum >= rank {
+			return d.Values[i]
+		}
+	}
+	return math.NaN()
+}
+
+// mostPoints is how many values of a distribution a run keeps.
+const mostPoints = 1000
+
+// thin joins neighbours of a long distribution under their largest value, in parts of
+// equally many.
+func (d *Distribution) thin() {
+	if len(d.Values) <= mostPoints {
+		return
+	}
+	each := float64(d.N()) / mostPoints
+	var values []float64
+	var counts []uint64
+	sum, held := 0.0, uint64(0)
+	for i, c := range d.Counts {
+		held += c
+		sum += float64(c)
+		if sum >= each*float64(len(values)+1) || i == len(d.Counts)-1 {
+			values, counts, held = append(values, d.Values[i]), append(counts, held), 0
+		}
+	}
+	d.Values, d.Counts = values, counts
+}
+
+func (e *evaluation) distribution(d Distribution) {
+	e.run.Distributions = append(e.run.Distributions, d)
+}
+
+// distribution finds one by name and group; without any it is empty.
+func (r *Run) distribution(name, group string) *Distribution {
+	for i := range r.Distributions {
+		if d := &r.Distributions[i]; d.Name == name && d.Group == group {
+			return d
+		}
+	}
+	return &Distribution{}
+}
+
+// Binned is a measure of flows by their size.
+type Binned struct {
+	Name        string    `json:"name"` // fct, slowdown
+	Unit        string    `json:"unit"`
+	Traffic     string    `json:"traffic"`
+	Percentiles []float64 `json:"percentiles"`
+	Bins        []Bin     `json:"bins"`
+}
+
+// Bin is what the finished flows of a range of sizes have: FromBytes < size ≤ ToBytes.
+type Bin struct {
+	FromBytes   int64    `json:"from_bytes"`
+	ToBytes     int64    `json:"to_bytes"`
+	N           int      `json:"n"`
+	Mean        Number   `json:"mean"`
+	Percentiles []Number `json:"percentiles"`
+}
+
+// FlowTable is what became of every flow, column by column. Traffic, Src and Dst are
+// indices into Names.
+type FlowTable struct {
+	Names                []string `json:"names"`
+	Traffic              []int32  `json:"traffic"`
+	Src                  []int32  `json:"src"`
+	Dst                  []int32  `json:"dst"`
+	SrcPort              []uint16 `json:"src_port"`
+	DstPort              []uint16 `json:"dst_port"`
+	SizeBytes            []int64  `json:"size_bytes"` // 0: no end
+	StartS               []Number `json:"start_s"`
+	FCTS                 []Number `json:"fct_s"`       // null: not finished, or no end
+	IdealS               []Number `json:"ideal_fct_s"` // null: no end
+	ReceivedBytes        []int64  `json:"received_bytes"`
+	SentPackets          []int64  `json:"sent_packets"`
+	RetransmittedPackets []int64  `json:"retransmitted_packets"`
+}
+
+// flowTable makes the table of a run. Counters are those of the measured part.
+func (e *evaluation) flowTable() *FlowTable {
+	t := &FlowTable{}
+	index := map[string]int32{}
+	name := func(s string) int32 {
+		i, ok := index[s]
+		if !ok {
+			i = int32(len(t.Names))
+			index[s] = i
+			t.Names = append(t.Names, s)
+		}
+		return i
+	}
+	for i := range e.c.Flows {
+		f, r := &e.c.Flows[i], &e.res.Flows[i]
+		fct, ideal := math.NaN(), math.NaN()
+		if r.FCT != unit.Never {
+			fct = r.FCT.Seconds()
+		}
+		if f.Size > 0 {
+			ideal = e.ideal(i)
+		}
+		t.Traffic = append(t.Traffic, name(e.p.traffic[f.Group].name))
+		t.Src = append(t.Src, name(e.c.Network.Nodes[f.Src].Name))
+		t.Dst = append(t.Dst, name(e.c.Network.Nodes[f.Dst].Name))
+		t.SrcPort, t.DstPort = append(t.SrcPort, f.SrcPort), append(t.DstPort, f.DstPort)
+		t.SizeBytes = append(t.SizeBytes, int64(f.Size))
+		t.StartS = append(t.StartS, Number(f.Start.Seconds()))
+		t.FCTS, t.IdealS = append(t.FCTS, Number(fct)), append(t.IdealS, Number(ideal))
+		t.ReceivedBytes = append(t.ReceivedBytes, int64(r.Receiver.ReceivedBytes))
+		t.SentPackets = append(t.SentPackets, r.Sender.SentPackets)
+		t.RetransmittedPackets = append(t.RetransmittedPackets, r.Sender.Retransmitted)
+	}
+	return t
 }
 
 // Verdict is what an experiment says about a claim.
@@ -132,6 +309,7 @@ type RunError struct {
 type object struct {
 	b     bytes.Buffer
 	count int
+	lines bool // each key on a line of its own
 }
 
 func (o *object) add(key string, value any) {
@@ -139,6 +317,9 @@ func (o *object) add(key string, value any) {
 		o.b.WriteByte('{')
 	} else {
 		o.b.WriteByte(',')
+	}
+	if o.lines {
+		o.b.WriteString("\n  ")
 	}
 	o.encode(key)
 	o.b.WriteByte(':')
@@ -167,7 +348,11 @@ func (o *object) bytes() json.RawMessage {
 	if o.count == 0 {
 		return json.RawMessage("{}")
 	}
-	return append(json.RawMessage(nil), append(o.b.Bytes(), '}')...)
+	end := "}"
+	if o.lines {
+		end = "\n}\n"
+	}
+	return append(json.RawMessage(nil), append(o.b.Bytes(), end...)...)
 }
 
 // jsonNumber writes a number, null for what is not one.
@@ -184,6 +369,7 @@ func jsonNumber(v float64) string {
 // json writes the run; series only for the run's own file.
 func (r *Run) json(whole bool) json.RawMessage {
 	var o, point, measures, drops object
+	o.lines = whole
 	o.add("id", r.ID)
 	o.add("seed", r.Seed)
 	for _, c := range r.Point {
@@ -213,10 +399,19 @@ func (r *Run) json(whole bool) json.RawMessage {
 	}
 	o.add("events", r.Events)
 	o.add("packet_hops", r.PacketHops)
+	if r.Bins != nil {
+		o.add("bins", r.Bins)
+	}
 	if whole {
 		o.add("record", record{r.Point, r.Measures, r.Drops}.encode())
 		if r.Series != nil {
 			o.add("series", r.Series)
+		}
+		if r.Distributions != nil {
+			o.add("distributions", r.Distributions)
+		}
+		if r.Flows != nil {
+			o.add("flows", r.Flows)
 		}
 	}
 	return o.bytes()
@@ -280,7 +475,10 @@ func readRun(data []byte) (*Run, error) {
 		Unfinished []UnfinishedFlow `json:"unfinished"`
 		Events     uint64           `json:"events"`
 		PacketHops uint64           `json:"packet_hops"`
+		Bins       []Binned         `json:"bins"`
 		Series     []Series         `json:"series"`
+		Dists      []Distribution   `json:"distributions"`
+		Flows      *FlowTable       `json:"flows"`
 		Record     struct {
 			Point    []Coordinate    `json:"point"`
 			Measures []recordMeasure `json:"measures"`
@@ -291,7 +489,7 @@ func readRun(data []byte) (*Run, error) {
 		return nil, err
 	}
 	r := &Run{ID: f.ID, Seed: f.Seed, Point: f.Record.Point, End: f.End, Drops: f.Record.Drops, Unfinished: f.Unfinished,
-		Series: f.Series, Events: f.Events, PacketHops: f.PacketHops}
+		Bins: f.Bins, Series: f.Series, Distributions: f.Dists, Flows: f.Flows, Events: f.Events, PacketHops: f.PacketHops}
 	for _, m := range f.Record.Measures {
 		x := Measured{Name: m.Name, Unit: m.Unit, Value: value(m.Value)}
 		for i, g := range m.Groups {

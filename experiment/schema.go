@@ -104,7 +104,7 @@ func (r *Registry) Schema() []byte {
 	for _, d := range workload.Distributions {
 		sizes = append(sizes, d.Name)
 	}
-	measures = append(measures, measureNames...)
+	measures = append(measures, measureNames()...)
 	names := node{"anyOf": []node{{"type": "string"}, {"type": "array", "items": node{"type": "string"}}}}
 	pair := node{"type": "array", "items": node{"type": []string{"string", "integer"}}, "minItems": 2, "maxItems": 2}
 	count := func(key, doc string) node { return mapOf(doc, node{key: text("how many")}, key) }
@@ -139,8 +139,12 @@ func (r *Registry) Schema() []byte {
 	}
 	list := listOf("programs in their order; none is no program", named("a program", programs, "none"))
 	measure := node{}
-	for _, m := range measures {
-		measure[m] = node{"type": "object"}
+	for _, k := range kindsOfMeasure {
+		options := node{}
+		for _, key := range k.keys {
+			options[key] = node{}
+		}
+		measure[k.name] = mapOf(k.doc, options)
 	}
 	properties := node{
 		"title": text("of the report"), "paper": mapOf("what it reproduces", node{"name": text("of the paper"), "figure": text("of the paper")}),
@@ -156,7 +160,9 @@ func (r *Registry) Schema() []byte {
 		"sweep":   node{"type": "object", "description": "key: [values], or key: {name: {what it puts into the file}}; every combination is a point"},
 		"quick":   node{"type": "object", "description": "what --quick changes"},
 		"measure": listOf("what is measured", node{"anyOf": []node{{"enum": measures}, {"type": "object", "properties": measure, "additionalProperties": false, "minProperties": 1, "maxProperties": 1}}}),
-		"plot":    listOf("plots", mapOf("a plot", node{"x": text("sweep key"), "y": text("measure"), "lines": listOf("sweep keys, traffic", node{"type": "string"})}, "x", "y")),
+		"plot":    listOf("plots", mapOf("a plot", node{"x": text("sweep key, time, flow_size, or with y: cdf a measure"), "y": text("measure, or cdf"),
+			"lines": node{"description": "sweep keys, traffic", "anyOf": []node{{"type": "string"}, {"type": "array", "items": node{"type": "string"}}}},
+			"where": node{"description": "points that are shown"}, "log": word("logarithmic axes", "x", "y", "xy", "none")}, "x", "y")),
 		"expect": listOf("claims", mapOf("a claim", node{"id": text("its name"), "says": text("in words"), "that": text("expression"), "where": node{"description": "points that are meant"},
 			"along": text("sweep key along which neighbours are compared")}, "id", "says", "that")),
 	}

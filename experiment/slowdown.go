@@ -1,10 +1,7 @@
 package experiment
 
 import (
-	"sort"
-
 	"weir/packet"
-	"weir/sim"
 	"weir/unit"
 )
 
@@ -83,20 +80,4 @@ func (x *ideal) time(src, dst int, size unit.Bytes, tr *traffic) unit.Time {
 		total += 2*l.Delay + unit.Time(both*float64(unit.Second))
 	}
 	return total + unit.Time(slowest*(bytes-float64(frame))*float64(unit.Second))
-}
-
-// slowdowns are those of the finished flows, sorted, by traffic.
-func (p *point) slowdowns(c *sim.Config, res *sim.Result) [][]float64 {
-	x := &ideal{p: p, parents: map[int][]int{}}
-	out := make([][]float64, len(p.traffic))
-	for i := range c.Flows {
-		f := &c.Flows[i]
-		if fct := res.Flows[i].FCT; fct != unit.Never {
-			out[f.Group] = append(out[f.Group], fct.Seconds()/x.time(f.Src, f.Dst, f.Size, &p.traffic[f.Group]).Seconds())
-		}
-	}
-	for _, s := range out {
-		sort.Float64s(s)
-	}
-	return out
 }

@@ -142,14 +142,6 @@ func paperOf(t *tree) Paper {
 	return p
 }
 
-// Plot is one entry of the spec's plot list: y over the sweep key x, one line a
-// combination of the keys in Lines (sweep keys, or "traffic" for the groups of
-// the measure).
-type Plot struct {
-	X, Y  string
-	Lines []string
-}
-
 // Dimension is one key of the sweep with its values.
 type Dimension struct {
 	Key    string
@@ -175,6 +167,7 @@ type Spec struct {
 	source   *Source
 	root     *tree
 	points   []*point // one a combination
+	names    *Run     // what runs have: shape
 	claims   []*claim
 	set      []string
 	resolved bool

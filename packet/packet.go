@@ -28,6 +28,7 @@ const (
 	Pause              // PFC: stop the class in Meta.Class (IEEE 802.1Qbb); never seen by programs
 	Resume             // PFC: go on
 	Probe              // telemetry probe
+	Kinds              // how many there are
 )
 
 // Protocols (IANA), as in Packet.Proto.

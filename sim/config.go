@@ -22,7 +22,9 @@ type Config struct {
 	Flows     []Flow
 	Events    []Event   // ascending by time
 	MinFrame  int32     // least bytes that a frame counts, by the run's framing; 0: none
-	Sample    unit.Time // queue lengths are sampled this often from Warmup on; 0: never
+	Watches   []Watch   // what is looked at every so often in the measured part
+	Delays    bool      // keep histograms of the one-way delays, by traffic
+	Tally     bool      // count what all frames on all links consist of
 	Window    unit.Time // > 0: execution window to use instead of the shortest link delay (tests)
 	// Wire makes every packet cross every link in wire form: serialised and parsed
 	// at each hop. It gives the same result as the fast mode, only slower; it is
@@ -54,6 +56,35 @@ type Flow struct {
 	SrcPort, DstPort uint16
 }
 
+// Watch is a quantity that is looked at every so often from the warm-up's end on.
+type Watch struct {
+	What  Watched
+	Index int       // of a port (Result.Ports) or of a flow
+	Every unit.Time // above 0
+}
+
+// Watched says what a Watch looks at.
+type Watched uint8
+
+// What can be watched. SentBytes, SentPackets and ReceivedBytes count from the start
+// of the run and are looked at once more at its end, if that is due. The last three
+// are −1 outside of a flow's life, and of a transport that is not transport.Gauged.
+const (
+	QueuePackets  Watched = iota // frames that wait at a port
+	QueueBytes                   // their bytes
+	SentBytes                    // bytes of the frames that left a port
+	SentPackets                  // frames that left a port
+	ReceivedBytes                // payload that was new to a flow's receiver
+	Window                       // congestion window of a flow's sender, in bytes of payload
+	Rate                         // pacing rate of a flow's sender, in bit/s of payload
+	InFlight                     // bytes of payload that a flow's sender has in flight
+)
+
+func (w Watched) counts() bool { return w == SentBytes || w == SentPackets || w == ReceivedBytes }
+
+// ofFlow tells whether the index is that of a flow.
+func (w Watched) ofFlow() bool { return w >= ReceivedBytes }
+
 // Event is what happens to a link, in both directions, before anything else at its
 // time. What is on the wire arrives; what is put onto a link that is down is lost.
 type Event struct {
@@ -84,6 +115,9 @@ type Result struct {
 	Ports      []PortResult
 	Drops      [dataplane.Reasons]uint64 // all switches and links, measured part
 	Unfinished []int                     // flows with an end that did not reach it
+	Watched    [][]int64                 // by Config.Watches: sample k is of the time Warmup + k·Every
+	Delays     []unit.Histogram          // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
+	Tally      tm.Tally                  // with Config.Tally: of all frames that were sent on any link, measured part
 
 	Events     uint64 // of the event loop, whole run
 	PacketHops uint64 // packets that arrived over a link, whole run
@@ -103,6 +137,8 @@ type PortResult struct {
 	TxPackets       uint64
 	Lost            uint64 // on the link
 	Drops           [dataplane.Reasons]uint64
-	QueuePackets    []int32 // samples of the number of waiting packets, Config.Sample apart
-	QueueBytes      []int64
+	// Capacity is what the link could have carried in the measured part: bits or, of a
+	// link whose rate is in packets, packets. It follows the events that change the
+	// rate; a link that is down still takes frames, which it loses.
+	Capacity float64
 }

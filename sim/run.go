@@ -30,7 +30,16 @@ type Simulation struct {
 	lastFinish       unit.Time
 
 	atWarmup snapshot
-	samples  [][2][]int64 // by fabric link: packets, bytes
+	watched  [][]int64 // by Config.Watches
+	periods  []period
+	delays   []unit.Histogram // by Flow.Group
+	tally    tm.Tally
+}
+
+// period is a time between samples, with the watches that have it.
+type period struct {
+	every, next unit.Time
+	watches     []int
 }
 
 // direction is one direction of a topology link.
@@ -120,6 +129,9 @@ func New(c *Config) (*Simulation, error) {
 	if err := r.addFlows(); err != nil {
 		return nil, err
 	}
+	if err := r.addWatches(); err != nil {
+		return nil, err
+	}
 	f, err := fabric.New(fabric.Config{Nodes: nodes, Links: links, Pool: &r.pool, Window: c.Window, Wire: r.wire()})
 	if err != nil {
 		return nil, err
@@ -197,6 +209,103 @@ func (r *Simulation) addFlows() error {
 	return nil
 }
 
+// addWatches sorts the watches by how often they look.
+func (r *Simulation) addWatches() error {
+	c := r.config
+	r.watched = make([][]int64, len(c.Watches))
+	for i, w := range c.Watches {
+		limit := len(r.linkOf)
+		if w.What.ofFlow() {
+			limit = len(c.Flows)
+		}
+		if w.Every <= 0 || w.What > InFlight || w.Index < 0 || w.Index >= limit {
+			return fmt.Errorf("sim: watch %d looks at %d of %d every %v", i, w.Index, limit, w.Every)
+		}
+		k := 0
+		for k < len(r.periods) && r.periods[k].every != w.Every {
+			k++
+		}
+		if k == len(r.periods) {
+			r.periods = append(r.periods, period{every: w.Every, next: c.Warmup})
+		}
+		r.periods[k].watches = append(r.periods[k].watches, i)
+	}
+	if c.Tally {
+		for _, d := range r.linkOf {
+			r.portOf(d).SetTally(&r.tally)
+		}
+	}
+	if c.Delays {
+		groups := 0
+		for i := range c.Flows {
+			groups = max(groups, c.Flows[i].Group+1)
+		}
+		r.delays = make([]unit.Histogram, groups)
+		for i := range c.Flows {
+			c.Flows[i].Receiver.Counters().Delays = &r.delays[c.Flows[i].Group]
+		}
+	}
+	return nil
+}
+
+// nextSample is when the next look is due.
+func (r *Simulation) nextSample() unit.Time {
+	next := unit.Never
+	for i := range r.periods {
+		next = min(next, r.periods[i].next)
+	}
+	return next
+}
+
+// sample looks at what is due at now. At the end of a run only what counts is
+// looked at: what comes then belongs to no interval.
+func (r *Simulation) sample(now unit.Time, atEnd bool) {
+	for i := range r.periods {
+		p := &r.periods[i]
+		if p.next != now {
+			continue
+		}
+		p.next += p.every
+		for _, k := range p.watches {
+			if w := &r.config.Watches[k]; !atEnd || w.What.counts() {
+				r.watched[k] = append(r.watched[k], r.look(w, now))
+			}
+		}
+	}
+}
+
+// look reads one quantity.
+func (r *Simulation) look(w *Watch, now unit.Time) int64 {
+	if !w.What.ofFlow() {
+		switch p := r.portOf(r.linkOf[w.Index]); w.What {
+		case QueuePackets:
+			return int64(p.Packets())
+		case QueueBytes:
+			return int64(p.Bytes())
+		case SentBytes:
+			return int64(p.TxBytes())
+		default:
+			return int64(p.TxPackets())
+		}
+	}
+	f := &r.config.Flows[w.Index]
+	if w.What == ReceivedBytes {
+		return int64(f.Receiver.Counters().ReceivedBytes)
+	}
+	sender, gauged := f.Sender.(transport.Gauged)
+	if !gauged || now < f.Start || f.Size > 0 && f.Sender.Counters().Finished <= now {
+		return -1
+	}
+	switch g := sender.Gauge(); w.What {
+	case Window:
+		return int64(g.Window)
+	case Rate:
+		return int64(g.Rate)
+	default:
+		return int64(g.InFlight)
+	}
+}
+
 // endpoint finds the slot that a packet is for: the flow's receiver or sender,
 // whichever is at this host; −1 if neither is.
 func (r *Simulation) endpoint(h *host, p *packet.Packet) int32 {
@@ -267,11 +376,7 @@ func (r *Simulation) Run() *Result {
 	if c.Warmup == 0 {
 		r.atWarmup = r.snapshot()
 	}
-	now, nextSample := unit.Time(0), c.Warmup
-	if c.Sample <= 0 {
-		nextSample = unit.Never
-	}
-	r.samples = make([][2][]int64, len(r.linkOf))
+	now, nextSample := unit.Time(0), r.nextSample()
 	warm := c.Warmup == 0
 	events := c.Events
 	for now < end {
@@ -308,14 +413,12 @@ func (r *Simulation) Run() *Result {
 		now = until
 		if !warm && now == c.Warmup {
 			r.atWarmup = r.snapshot()
-			r.restartDelays()
+			r.restart()
 			warm = true
 		}
 		if now == nextSample {
-			if now < end || now == c.Warmup {
-				r.sample()
-			}
-			nextSample += c.Sample
+			r.sample(now, now == end && now != c.Warmup)
+			nextSample = r.nextSample()
 		}
 		if r.fabric.Next() == unit.Never && r.unfinished > 0 && len(events) == 0 {
 			reason = NoProgress
@@ -324,6 +427,7 @@ func (r *Simulation) Run() *Result {
 	}
 	if !warm {
 		r.atWarmup = r.snapshot() // it ended before anything was measured
+		r.restart()
 	}
 	return r.result(reason, now)
 }
@@ -343,8 +447,9 @@ func (r *Simulation) happen(e *Event) {
 	}
 }
 
-// restartDelays makes minimum and maximum delay those of the measured part.
-func (r *Simulation) restartDelays() {
+// restart makes what is not a difference of two counters that of the measured part:
+// minimum and maximum delay, histograms, what frames consist of.
+func (r *Simulation) restart() {
 	for _, h := range r.hosts {
 		if h == nil {
 			continue
@@ -354,16 +459,10 @@ func (r *Simulation) restartDelays() {
 			c.DelayMin, c.DelayMax = unit.Never, 0
 		}
 	}
-}
-
-func (r *Simulation) sample() {
-	for i, d := range r.linkOf {
-		if d.ofSwitch {
-			p := r.switches[d.node].Port(d.port)
-			r.samples[i][0] = append(r.samples[i][0], int64(p.Packets()))
-			r.samples[i][1] = append(r.samples[i][1], int64(p.Bytes()))
-		}
+	for i := range r.delays {
+		r.delays[i].Reset()
 	}
+	r.tally = tm.Tally{}
 }
 
 func (r *Simulation) portOf(d direction) *tm.Port {
@@ -413,7 +512,7 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 	last, first := r.snapshot(), r.atWarmup
 	out := &Result{
 		End: reason, Time: end, Measured: max(end-c.Warmup, 0),
-		Events: r.fabric.Events(), PacketHops: r.fabric.Hops(),
+		Events: r.fabric.Events(), PacketHops: r.fabric.Hops(), Watched: r.watched, Delays: r.delays, Tally: r.tally,
 	}
 	for i := range last.allDrops {
 		out.Drops[i] = last.allDrops[i] - first.allDrops[i]
@@ -441,10 +540,7 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 		p := PortResult{
 			Node: d.node, Link: d.link, End: d.end,
 			TxBytes: last.txBytes[i] - first.txBytes[i], TxPackets: last.txPackets[i] - first.txPackets[i],
-			Lost: last.lost[i] - first.lost[i], QueueBytes: r.samples[i][1],
-		}
-		for _, n := range r.samples[i][0] {
-			p.QueuePackets = append(p.QueuePackets, int32(n))
+			Lost: last.lost[i] - first.lost[i], Capacity: r.capacity(d.link, end),
 		}
 		for k := range p.Drops {
 			p.Drops[k] = last.drops[i][k] - first.drops[i][k]
@@ -454,9 +550,28 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 	return out
 }
 
+// capacity is what a link can carry in the measured part, in bits or packets.
+func (r *Simulation) capacity(link int, end unit.Time) float64 {
+	c := r.config
+	perSecond := func(l unit.LinkRate) float64 { return float64(max(int64(l.Bits), int64(l.Packets))) }
+	rate, from, total := perSecond(c.Network.Links[link].Rate), c.Warmup, 0.0
+	for _, e := range c.Events {
+		if e.Link != link || e.Rate == (unit.LinkRate{}) || e.At >= end {
+			continue
+		}
+		if e.At > from {
+			total += rate * (e.At - from).Seconds()
+			from = e.At
+		}
+		rate = perSecond(e.Rate)
+	}
+	return total + rate*max(end-from, 0).Seconds()
+}
+
 // since returns the difference of two copies of one endpoint's counters.
 func since(last, first transport.Counters) transport.Counters {
 	d := last
+	d.Delays = nil // Result.Delays has them
 	d.SentPackets -= first.SentPackets
 	d.SentBytes -= first.SentBytes
 	d.ReceivedPackets -= first.ReceivedPackets

@@ -47,7 +47,10 @@ func leafSpine(h, s int, buffer unit.Length) *topology.Network {
 // links, and some datagrams beside them.
 func config(t testing.TB, seed uint64, change func(*Config)) *Config {
 	const h = 4
-	c := &Config{Seed: seed, Network: leafSpine(h, 3, unit.Length{Packets: 12}), Duration: 20 * unit.Millisecond, Sample: unit.Millisecond}
+	c := &Config{Seed: seed, Network: leafSpine(h, 3, unit.Length{Packets: 12}), Duration: 20 * unit.Millisecond, Delays: true, Tally: true}
+	for i := range 2 * len(c.Network.Links) {
+		c.Watches = append(c.Watches, Watch{QueuePackets, i, unit.Millisecond}, Watch{SentBytes, i, 700 * unit.Microsecond})
+	}
 	c.Network.Links[1].Loss = 0.01
 	c.Network.Links[9].Jitter = 3 * unit.Microsecond
 	c.Network.Links[10].Delay = 2500 * unit.Nanosecond
@@ -288,7 +291,7 @@ func TestBadConfigurations(t *testing.T) {
 
 // No packet costs an allocation once queues, rings and heaps have grown.
 func TestNoAllocationPerPacket(t *testing.T) {
-	c := config(t, 1, func(c *Config) { c.Sample = 0; c.Duration = 10 * unit.Second })
+	c := config(t, 1, func(c *Config) { c.Watches = nil; c.Duration = 10 * unit.Second })
 	s, err := New(c)
 	if err != nil {
 		t.Fatal(err)

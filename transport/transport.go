@@ -32,6 +32,16 @@ type Endpoint interface {
 	Counters() *Counters
 }
 
+// Gauge is what a sender that controls congestion shows of itself.
+type Gauge struct {
+	Window   unit.Bytes // congestion window, of payload
+	InFlight unit.Bytes // payload that is sent and neither delivered nor lost
+	Rate     unit.Rate  // pacing rate of payload; 0: not paced
+}
+
+// Gauged is a sender that shows its state.
+type Gauged interface{ Gauge() Gauge }
+
 // Passive is the part of an Endpoint that sends nothing by itself and has no
 // timer: to be embedded by receivers that only reply or only count.
 type Passive struct{}
@@ -65,6 +75,9 @@ type Counters struct {
 	DelayMax unit.Time
 	Jitter   float64 // RFC 3550 §6.4.1, smoothed |difference of transit times|, in ps
 
+	// Delays counts them one by one, for percentiles; nil: it does not.
+	Delays *unit.Histogram
+
 	lastDelay unit.Time
 
 	Finished unit.Time // when the flow was complete as this endpoint sees it; unit.Never until then
@@ -85,6 +98,9 @@ func (c *Counters) Delay(d unit.Time) {
 	c.DelaySum += d
 	c.DelayMin = min(c.DelayMin, d)
 	c.DelayMax = max(c.DelayMax, d)
+	if c.Delays != nil {
+		c.Delays.Add(d)
+	}
 }
 
 // A Flow is what a transport needs to know to make its two endpoints.
@@ -110,6 +126,7 @@ type Flow struct {
 type Scheme struct {
 	scheme.Scheme
 	Controlled bool  // its flows have a congestion controller
+	Gauged     bool  // its senders are Gauged
 	Headers    int32 // bytes of the transport's header in a full packet: what an MTU leaves after IP's is the payload
 	// Build makes the two endpoints of a flow.
 	Build func(f Flow, v scheme.Values) (sender, receiver Endpoint, err error)

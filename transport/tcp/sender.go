@@ -178,6 +178,12 @@ func (s *Sender) Window() int            { return s.cwnd() }
 func (s *Sender) InFlight() int          { return s.inFlight() }
 func (s *Sender) PeerWindow() unit.Bytes { return unit.Bytes(s.window) }
 func (s *Sender) SRTT() unit.Time        { return s.srtt / 8 }
+
+// Gauge is the same in bytes, with sk_pacing_rate.
+func (s *Sender) Gauge() transport.Gauge {
+	return transport.Gauge{Window: unit.Bytes(s.cwnd()) * unit.Bytes(s.mss), InFlight: unit.Bytes(s.inFlight()) * unit.Bytes(s.mss),
+		Rate: unit.Rate(s.pacingRate() * 8)}
+}
 func (s *Sender) Timeouts() int64        { return s.timeouts }
 
 func (s *Sender) setTimer(kind timerKind, at unit.Time) { s.timer, s.timerAt = kind, at }

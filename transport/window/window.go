@@ -25,7 +25,7 @@ func Scheme() transport.Scheme {
 				{Name: "timeout", Kind: scheme.Duration, Default: "1ms", Min: "1us", Doc: "first retransmission timeout; doubles up to 64 times", Source: "ours"},
 			},
 		},
-		Headers: header,
+		Headers: header, Gauged: true,
 		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
 			if f.Size <= 0 {
 				return nil, nil, fmt.Errorf("transport window: a flow needs a size above 0")
@@ -142,6 +142,11 @@ func (s *Sender) Advance(now unit.Time) {
 // Counters returns what was counted. Finished is when the last byte was
 // acknowledged.
 func (s *Sender) Counters() *transport.Counters { return &s.counters }
+
+// Gauge shows the window; there is no pacing.
+func (s *Sender) Gauge() transport.Gauge {
+	return transport.Gauge{Window: unit.Bytes(s.window), InFlight: unit.Bytes(s.next - s.unacked)}
+}
 
 // Receiver is the receiving half. It takes packets in order only.
 type Receiver struct {

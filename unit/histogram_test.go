@@ -1,0 +1,55 @@
+package unit
+
+import (
+	"math"
+	"testing"
+)
+
+// Classes follow each other without gap, none is wider than 1/64 of its values, and
+// every value is in its own.
+func TestHistogramClasses(t *testing.T) {
+	next := uint64(0)
+	for c := 0; ; c++ {
+		low, high := bounds(c)
+		if low != next || high < low {
+			t.Fatalf("class %d is %d … %d, want it to begin at %d", c, low, high, next)
+		}
+		if width := high - low; width > 0 && float64(width+1) > float64(low)/64 {
+			t.Fatalf("class %d is %d … %d: wider than 1/64", c, low, high)
+		}
+		if classOf(low) != c || classOf(high) != c {
+			t.Fatalf("the bounds of class %d are in %d and %d", c, classOf(low), classOf(high))
+		}
+		if high >= math.MaxInt64 {
+			break
+		}
+		next = high + 1
+	}
+}
+
+func TestHistogram(t *testing.T) {
+	var h Histogram
+	for _, v := range []Time{0, 5, 5, Microsecond, Never, -3} {
+		h.Add(v)
+	}
+	classes := h.Classes()
+	total := uint64(0)
+	for i, c := range classes {
+		total += c.Count
+		if i > 0 && c.Low <= classes[i-1].High {
+			t.Errorf("class %d begins at %d, within the one before", i, c.Low)
+		}
+	}
+	if h.Count() != 6 || total != 6 || classes[0].Count != 2 || classes[1] != (Class{5, 5, 2}) {
+		t.Errorf("counts are %+v", classes)
+	}
+	if m := classes[2].Middle(); math.Abs(float64(m-Microsecond)) > float64(Microsecond)/128 {
+		t.Errorf("a microsecond is shown as %v", m)
+	}
+	if h.Reset(); h.Count() != 0 || len(h.Classes()) != 0 {
+		t.Error("there is something after Reset")
+	}
+	if n := testing.AllocsPerRun(100, func() { h.Add(Never); h.Add(7) }); n > 0 {
+		t.Errorf("Add allocates %g times", n)
+	}
+}
