@@ -12,15 +12,14 @@ import (
 	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 	"gonum.org/v1/gonum/stat/distuv"
-
 )
 
 // claim is one entry of the expect list, decoded.
 type claim struct {
 	Claim
 	filter
-	others  []selector  // other points that it names
-	along   string      // sweep key along which neighbours are compared; "" for none
+	others  []selector // other points that it names
+	along   string     // sweep key along which neighbours are compared; "" for none
 	that    *truth
 	written *strings.Replacer // quantities as the file has them
 }

@@ -139,7 +139,7 @@ func TestEndToEnd(t *testing.T) {
 	if q := groups("queue"); q["max"] != 24 || q["mean"] < 15 {
 		t.Errorf("queue %v", q)
 	}
-	if s := last.Series; len(s) != 1 || s[0].Name != "queue_packets" || s[0].Group != "s->c" || s[0].StepS != 1e-3 || len(s[0].Values) != 200 {
+	if s := last.Series; len(s) != 1 || s[0].Name != "queue" || s[0].Unit != "packets" || s[0].Group != "s->c" || s[0].StepS != 1e-3 || len(s[0].Values) != 200 {
 		t.Errorf("series %v", s)
 	}
 	for _, name := range []string{"spec.yaml", "runs.json", "host.json", "runs/" + last.ID + ".json"} {

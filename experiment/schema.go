@@ -160,7 +160,7 @@ func (r *Registry) Schema() []byte {
 		"sweep":   node{"type": "object", "description": "key: [values], or key: {name: {what it puts into the file}}; every combination is a point"},
 		"quick":   node{"type": "object", "description": "what --quick changes"},
 		"measure": listOf("what is measured", node{"anyOf": []node{{"enum": measures}, {"type": "object", "properties": measure, "additionalProperties": false, "minProperties": 1, "maxProperties": 1}}}),
-		"plot":    listOf("plots", mapOf("a plot", node{"x": text("sweep key, time, flow_size, or with y: cdf a measure"), "y": text("measure, or cdf"),
+		"plot": listOf("plots", mapOf("a plot", node{"x": text("sweep key, time, flow_size, or with y: cdf a measure"), "y": text("measure, or cdf"),
 			"lines": node{"description": "sweep keys, traffic", "anyOf": []node{{"type": "string"}, {"type": "array", "items": node{"type": "string"}}}},
 			"where": node{"description": "points that are shown"}, "log": word("logarithmic axes", "x", "y", "xy", "none")}, "x", "y")),
 		"expect": listOf("claims", mapOf("a claim", node{"id": text("its name"), "says": text("in words"), "that": text("expression"), "where": node{"description": "points that are meant"},

@@ -184,7 +184,7 @@ func (s *Sender) Gauge() transport.Gauge {
 	return transport.Gauge{Window: unit.Bytes(s.cwnd()) * unit.Bytes(s.mss), InFlight: unit.Bytes(s.inFlight()) * unit.Bytes(s.mss),
 		Rate: unit.Rate(s.pacingRate() * 8)}
 }
-func (s *Sender) Timeouts() int64        { return s.timeouts }
+func (s *Sender) Timeouts() int64 { return s.timeouts }
 
 func (s *Sender) setTimer(kind timerKind, at unit.Time) { s.timer, s.timerAt = kind, at }
 
