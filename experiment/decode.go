@@ -315,6 +315,7 @@ type traffic struct {
 	payload   int32
 	version   uint8
 	tos       uint8
+	sized     bool // its flows have an end, in some point of the sweep
 	startLow  unit.Time
 	startHigh unit.Time
 	stop      unit.Time

@@ -119,6 +119,17 @@ func (e *evaluation) series(name, unitName, group string, every unit.Time, value
 	e.run.Series = append(e.run.Series, s)
 }
 
+// ofSized adds one number for each traffic whose flows have an end in some point.
+func (e *evaluation) ofSized(name, unitName string, f func(t int) float64) {
+	m := Measured{Name: name, Unit: unitName, Groups: []Grouped{}}
+	for t := range e.p.traffic {
+		if e.p.traffic[t].sized {
+			m.Groups = append(m.Groups, Grouped{e.p.traffic[t].name, f(t)})
+		}
+	}
+	e.add(m)
+}
+
 // each goes through a traffic's flows.
 func (e *evaluation) each(t int, f func(s, r *transport.Counters, fct unit.Time)) {
 	for i := range e.c.Flows {
@@ -402,9 +413,12 @@ func mean(x []float64) float64 {
 // the table by flow size.
 func (e *evaluation) completed(m *measure, unitName string, all [][]completion) {
 	for _, q := range m.percentiles {
-		e.byTraffic(percentileName(m.name, q), unitName, func(t int) float64 { return percentile(values(all[t]), q) })
+		e.ofSized(percentileName(m.name, q), unitName, func(t int) float64 { return percentile(values(all[t]), q) })
 	}
 	for t := range e.p.traffic {
+		if !e.p.traffic[t].sized {
+			continue
+		}
 		d := Distribution{Name: m.name, Unit: unitName, Group: e.p.traffic[t].name}
 		for _, x := range all[t] {
 			d.add(x.value, 1)
@@ -472,17 +486,17 @@ func evaluateFCT(m *measure, e *evaluation) {
 	for t := range all {
 		all[t] = e.completions(t, func(_ int, fct unit.Time) float64 { return fct.Seconds() })
 	}
-	e.byTraffic("fct", "s", func(t int) float64 { return mean(values(all[t])) })
-	e.byTraffic("fct_max", "s", func(t int) float64 {
+	e.ofSized("fct", "s", func(t int) float64 { return mean(values(all[t])) })
+	e.ofSized("fct_max", "s", func(t int) float64 {
 		if n := len(all[t]); n > 0 {
 			return all[t][n-1].value
 		}
 		return math.NaN()
 	})
-	e.byTraffic("fct_finished", "flows", func(t int) float64 { return float64(len(all[t])) })
+	e.ofSized("fct_finished", "flows", func(t int) float64 { return float64(len(all[t])) })
 	e.completed(m, "s", all)
 	if e.p.buffered {
-		e.byTraffic("fct_written", "s", func(t int) float64 {
+		e.ofSized("fct_written", "s", func(t int) float64 {
 			var x []float64
 			for i := range e.c.Flows {
 				if at := e.res.Flows[i].Written; e.c.Flows[i].Group == t && at != unit.Never {
@@ -499,7 +513,7 @@ func evaluateSlowdown(m *measure, e *evaluation) {
 	for t := range all {
 		all[t] = e.completions(t, func(i int, fct unit.Time) float64 { return fct.Seconds() / e.ideal(i) })
 	}
-	e.byTraffic("slowdown", "", func(t int) float64 { return mean(values(all[t])) })
+	e.ofSized("slowdown", "", func(t int) float64 { return mean(values(all[t])) })
 	e.completed(m, "", all)
 }
 

@@ -239,17 +239,7 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 			break
 		}
 	}
-	for _, p := range s.points { // all points have the same measures
-		for _, q := range s.points {
-			p.buffered = p.buffered || q.controlled()
-		}
-		if p.buffered {
-			for _, q := range s.points {
-				q.buffered = true
-			}
-			break
-		}
-	}
+	s.agree()
 	for _, dim := range s.Sweep {
 		if dim.blocks[0] == nil && !used[dim.Key] && len(c.errors) == 0 {
 			c.fail(dim.places[0], "", "nothing uses $%s, which the sweep varies", dim.Key)
@@ -264,6 +254,30 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// agree makes all points have the same measures: what some point has, all show.
+func (s *Spec) agree() {
+	buffered, sized := false, map[string]bool{}
+	for _, p := range s.points {
+		buffered = buffered || p.controlled()
+		for t := range p.traffic {
+			if g := p.traffic[t].generator; g != nil && g.mean() > 0 {
+				sized[p.traffic[t].name] = true
+			}
+		}
+		for _, f := range p.flows {
+			if f.size > 0 {
+				sized[p.traffic[f.traffic].name] = true
+			}
+		}
+	}
+	for _, p := range s.points {
+		p.buffered = buffered
+		for t := range p.traffic {
+			p.traffic[t].sized = sized[p.traffic[t].name]
+		}
+	}
 }
 
 func contains(words []string, w string) bool {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"image/color"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -53,39 +54,60 @@ func sans(size vg.Length) font.Font {
 type line struct {
 	name    string
 	x       []float64
-	y, half []float64
+	y, half []float64 // half is nil where there are no intervals
 }
 
 // Title is a plot's heading.
-func Title(p experiment.Plot) string { return strings.ReplaceAll(p.Y, "_", " ") + " over " + p.X }
+func Title(p experiment.Plot) string {
+	words := func(s string) string { return strings.ReplaceAll(s, "_", " ") }
+	if p.Kind == experiment.CDF {
+		return "distribution of " + words(p.X)
+	}
+	return words(p.Y) + " over " + words(p.X)
+}
 
-// SVG draws one plot: y over the sweep key x, with 95 % intervals over the seeds,
-// one curve a combination of the keys in Lines and of any other key that the sweep
-// varies. The bytes depend on the numbers only. It is nil if no value is defined.
+// SVG draws one plot, one curve a combination of the keys in Lines and of any other
+// key that the sweep varies: y over the sweep key x, or by flow size, with 95 %
+// intervals over the seeds; a series of each point's first run; or distributions of
+// all runs of a point together. The bytes depend on the numbers only. It is nil if no
+// value is defined.
 func SVG(p experiment.Plot, points []PointSummary) ([]byte, error) {
-	d := collect(p, points)
-	if len(d.lines) == 0 {
-		return nil, fmt.Errorf("plot %s: no run has the measure %q", Title(p), p.Y)
+	var shown []PointSummary
+	for _, x := range points {
+		if p.Means(x.Point) {
+			shown = append(shown, x)
+		}
+	}
+	d := collect(p, shown)
+	switch {
+	case len(shown) == 0:
+		return nil, nil
+	case len(d.lines) == 0:
+		return nil, fmt.Errorf("plot %s: no run has the measure", Title(p))
 	}
 	most := 0.0
 	for _, l := range d.lines {
 		for i, y := range l.y {
-			if !math.IsNaN(y) {
-				most = max(most, math.Abs(y))
+			h := 0.0
+			if l.half != nil && !math.IsNaN(l.half[i]) {
+				h = l.half[i]
 			}
-			if !math.IsNaN(l.half[i]) {
-				most = max(most, math.Abs(y)+l.half[i])
+			if !math.IsNaN(y) {
+				most = max(most, math.Abs(y)+h)
 			}
 		}
 	}
 	ySc, xSc := scaleFor(d.unit, most), scaleFor(d.xUnit, largest(d.xs))
-	pl := plot.New()
-	pl.X.Label.Text = axis(p.X, xSc.Unit)
-	pl.Y.Label.Text = axis(strings.ReplaceAll(p.Y, "_", " "), ySc.Unit)
-	pl.Title.Text = Title(p) + ", n = " + d.n
-	if d.most > 1 {
-		pl.Title.Text = Title(p) + "; mean and 95 % interval, n = " + d.n
+	if p.LogX && p.Kind != experiment.OverSweep {
+		xSc = Scale{d.xUnit, 1}
 	}
+	if p.LogY {
+		ySc = Scale{baseUnit(d.unit), 1}
+	}
+	pl := plot.New()
+	pl.X.Label.Text = axis(strings.ReplaceAll(d.xName, "_", " "), xSc.Unit)
+	pl.Y.Label.Text = axis(strings.ReplaceAll(d.yName, "_", " "), ySc.Unit)
+	pl.Title.Text = Title(p) + d.note
 	pl.Title.TextStyle.Font = sans(12)
 	pl.Title.Padding = vg.Points(8)
 	for _, a := range []*plot.Axis{&pl.X, &pl.Y} {
@@ -93,6 +115,13 @@ func SVG(p experiment.Plot, points []PointSummary) ([]byte, error) {
 		a.Tick.Label.Font = sans(11)
 		a.Tick.Marker = plot.TickerFunc(ticks)
 		a.Padding = vg.Points(4)
+	}
+	logX := p.LogX && d.words == nil
+	if logX {
+		pl.X.Scale, pl.X.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
+	}
+	if p.LogY {
+		pl.Y.Scale, pl.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
 	}
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{225}, color.Gray{225}
@@ -105,15 +134,20 @@ func SVG(p experiment.Plot, points []PointSummary) ([]byte, error) {
 			plotter.YErrors
 		}
 		for k := range l.x {
-			if math.IsNaN(l.y[k]) || math.IsInf(l.y[k], 0) {
+			x, y := l.x[k]*xSc.Factor, l.y[k]*ySc.Factor
+			if math.IsNaN(y) || math.IsInf(y, 0) || logX && x <= 0 || p.LogY && y <= 0 {
 				continue
 			}
-			data.XYs = append(data.XYs, plotter.XY{X: l.x[k] * xSc.Factor, Y: l.y[k] * ySc.Factor})
-			h := l.half[k] * ySc.Factor
-			if math.IsNaN(h) {
-				h = 0
+			h := 0.0
+			if l.half != nil && !math.IsNaN(l.half[k]) {
+				h = l.half[k] * ySc.Factor
 			}
-			data.YErrors = append(data.YErrors, struct{ Low, High float64 }{h, h})
+			low := h
+			if p.LogY && y-h <= 0 { // down to the axis
+				low = y * 0.9
+			}
+			data.XYs = append(data.XYs, plotter.XY{X: x, Y: y})
+			data.YErrors = append(data.YErrors, struct{ Low, High float64 }{low, h})
 		}
 		if len(data.XYs) == 0 {
 			continue
@@ -125,8 +159,16 @@ func SVG(p experiment.Plot, points []PointSummary) ([]byte, error) {
 		c := palette[i%len(palette)]
 		curve.Color, curve.Width, curve.Dashes = c, vg.Points(1.8), dashes[i%len(dashes)]
 		marks.Color, marks.Radius, marks.Shape = c, vg.Points(3.2), markers[i%len(markers)]
-		pl.Add(curve, marks)
-		if d.most > 1 {
+		thumbs := []plot.Thumbnailer{curve, marks}
+		if pl.Add(curve); d.plain {
+			thumbs = thumbs[:1]
+			if curve.Width = vg.Points(1.4); d.steps {
+				curve.StepStyle = plotter.PostStep
+			}
+		} else {
+			pl.Add(marks)
+		}
+		if l.half != nil && d.most > 1 {
 			bars, err := plotter.NewYErrorBars(data)
 			if err != nil {
 				return nil, err
@@ -138,7 +180,7 @@ func SVG(p experiment.Plot, points []PointSummary) ([]byte, error) {
 		entry.TextStyle.Font = sans(11)
 		entry.ThumbnailWidth = vg.Points(30)
 		entry.Top, entry.Left = true, true
-		entry.Add(l.name, curve, marks)
+		entry.Add(l.name, thumbs...)
 		widest = max(widest, entry.ThumbnailWidth+entry.TextStyle.Width(" "+l.name)+vg.Points(16))
 		entries = append(entries, entry)
 	}
@@ -156,12 +198,19 @@ func SVG(p experiment.Plot, points []PointSummary) ([]byte, error) {
 		w := max(math.Abs(pl.X.Min)/2, 1)
 		pl.X.Min, pl.X.Max = pl.X.Min-w, pl.X.Max+w
 	}
-	pl.Y.Min = min(pl.Y.Min, 0)
-	pl.Y.Max = max(pl.Y.Max, 0)
-	if pl.Y.Max == pl.Y.Min {
-		pl.Y.Max++
+	if logX && pl.X.Min == pl.X.Max {
+		pl.X.Min, pl.X.Max = pl.X.Min/2, pl.X.Max*2
 	}
-	pl.Y.Max += (pl.Y.Max - pl.Y.Min) * 0.04
+	if p.LogY {
+		pl.Y.Min, pl.Y.Max = pl.Y.Min/1.2, pl.Y.Max*1.2
+	} else {
+		pl.Y.Min = min(pl.Y.Min, 0)
+		pl.Y.Max = max(pl.Y.Max, 0)
+		if pl.Y.Max == pl.Y.Min {
+			pl.Y.Max++
+		}
+		pl.Y.Max += (pl.Y.Max - pl.Y.Min) * 0.04
+	}
 
 	// the legend stands below the plot, where no curve can be, in as many columns as
 	// the longest name allows
@@ -221,72 +270,158 @@ func axis(name, unit string) string {
 	return name + " [" + unit + "]"
 }
 
+// largest is the largest magnitude of those that are defined.
 func largest(x []float64) float64 {
 	m := 0.0
 	for _, v := range x {
-		m = max(m, math.Abs(v))
+		if !math.IsNaN(v) {
+			m = max(m, math.Abs(v))
+		}
 	}
 	return m
 }
 
-// drawing is what a plot shows.
-type drawing struct {
-	lines       []line
-	xs          []float64
-	words       []string // of an x without numbers, at 0, 1, 2, …
-	unit, xUnit string
-	n           string // runs a point
-	most        int    // of them
+// baseUnit is how people write a unit without a prefix.
+func baseUnit(unit string) string {
+	if unit == "bps" {
+		return "b/s"
+	}
+	return unit
 }
 
-// collect makes a plot's curves in the order of the points. A measure with several
-// groups that the plot does not tell apart is shown by its first group (a queue's
-// mean).
-func collect(p experiment.Plot, points []PointSummary) drawing {
-	var d drawing
-	index := map[string]int{}
-	low := math.MaxInt
-	byGroup := false
-	for _, l := range p.Lines {
-		byGroup = byGroup || l == "traffic"
+// logTicks marks a logarithmic axis: powers of ten and, if there are few, 2 and 5
+// between them.
+func logTicks(low, high float64) (out []plot.Tick) {
+	decades := math.Log10(high / low)
+	steps := []float64{1}
+	if decades < 4 {
+		steps = []float64{1, 2, 5}
 	}
-	numbers := true
-	texts := map[string]string{} // of each key, its first value
-	varied := map[string]bool{}
+	every := max(1, int(math.Ceil(decades/8)))
+	for e := int(math.Floor(math.Log10(low))); e <= int(math.Ceil(math.Log10(high))); e++ {
+		for _, m := range steps {
+			if v := m * math.Pow(10, float64(e)); v >= low*0.999 && v <= high*1.001 {
+				label := ""
+				if e%every == 0 {
+					label = strings.ReplaceAll(experiment.SI(v), " ", "")
+				}
+				out = append(out, plot.Tick{Value: v, Label: label})
+			}
+		}
+	}
+	return out
+}
+
+// drawing is what a plot shows.
+type drawing struct {
+	lines        []line
+	index        map[string]int
+	xs           []float64
+	words        []string // of an x without numbers, at 0, 1, 2, …
+	xName, yName string
+	unit, xUnit  string
+	note         string // behind the title: n, and what of it is shown
+	most         int    // runs a point
+	plain, steps bool   // without markers; as stairs
+}
+
+// mostLines is how many curves a plot of series or distributions shows.
+const mostLines = 24
+
+// lineOf finds the curve of that name, or begins it.
+func (d *drawing) lineOf(name string) *line {
+	k, ok := d.index[name]
+	if !ok {
+		k = len(d.lines)
+		d.index[name] = k
+		d.lines = append(d.lines, line{name: name})
+	}
+	return &d.lines[k]
+}
+
+// collect makes a plot's curves in the order of the points.
+func collect(p experiment.Plot, points []PointSummary) drawing {
+	d := drawing{index: map[string]int{}, xName: p.X, yName: p.Y}
+	if len(points) == 0 {
+		return d
+	}
+	low := math.MaxInt
+	texts, varied := map[string]string{}, map[string]bool{} // of each key its first value; those that have others
 	for _, s := range points {
+		low, d.most = min(low, s.N), max(d.most, s.N)
 		for _, c := range s.Point {
-			numbers = numbers && (c.IsNum || c.Key != p.X)
 			if first, ok := texts[c.Key]; ok && first != c.Text {
 				varied[c.Key] = true
-			}
-			if _, ok := texts[c.Key]; !ok {
+			} else if !ok {
 				texts[c.Key] = c.Text
 			}
 		}
 	}
-	place := map[string]int{} // of a word on the x axis
-	for _, s := range points {
-		low, d.most = min(low, s.N), max(d.most, s.N)
-		x, name := 0.0, ""
+	n := strconv.Itoa(low)
+	if d.most != low {
+		n = fmt.Sprintf("%d … %d", low, d.most)
+	}
+	if d.note = ", n = " + n; d.most > 1 {
+		d.note = "; mean and 95 % interval, n = " + n
+	}
+	// name is a curve's, without the group
+	name := func(s *PointSummary) string {
+		out := ""
 		for _, key := range p.Lines {
 			for _, c := range s.Point {
 				if c.Key == key {
-					name += " " + c.Text
+					out += " " + c.Text
 				}
 			}
 		}
 		for _, c := range s.Point {
+			if c.Key != p.X && varied[c.Key] && !slices.Contains(p.Lines, c.Key) { // else a curve would go back
+				out += " " + c.Key + "=" + c.Text
+			}
+		}
+		return out
+	}
+	switch p.Kind {
+	case experiment.OverTime:
+		d.overTime(p, points, name)
+	case experiment.OverSize:
+		d.overSize(p, points, name)
+	case experiment.CDF:
+		d.cumulative(p, points, name)
+	default:
+		d.overSweep(p, points, name)
+	}
+	if left := len(d.lines) - mostLines; left > 0 && d.plain {
+		d.lines = d.lines[:mostLines]
+		d.note += fmt.Sprintf("; %d more are not shown", left)
+	}
+	return d
+}
+
+// overSweep has a measure over a sweep key. A measure with several groups that the
+// plot does not tell apart is shown by its first group (a queue's mean).
+func (d *drawing) overSweep(p experiment.Plot, points []PointSummary, name func(*PointSummary) string) {
+	byGroup, numbers := slices.Contains(p.Lines, "traffic"), true
+	for _, s := range points {
+		for _, c := range s.Point {
+			numbers = numbers && (c.IsNum || c.Key != p.X)
+		}
+	}
+	place := map[string]int{} // of a word on the x axis
+	for i := range points {
+		s := &points[i]
+		x := 0.0
+		for _, c := range s.Point {
 			switch {
-			case c.Key == p.X && numbers:
+			case c.Key != p.X:
+			case numbers:
 				x, d.xUnit = c.Value, unitOf(c.Text)
-			case c.Key == p.X:
+			default:
 				if _, ok := place[c.Text]; !ok {
 					place[c.Text] = len(d.words)
 					d.words = append(d.words, c.Text)
 				}
 				x = float64(place[c.Text])
-			case varied[c.Key] && !slices.Contains(p.Lines, c.Key): // else a curve would go back
-				name += " " + c.Key + "=" + c.Text
 			}
 		}
 		d.xs = append(d.xs, x)
@@ -297,30 +432,169 @@ func collect(p experiment.Plot, points []PointSummary) drawing {
 			}
 			first = false
 			d.unit = v.Unit
-			full := name
+			full := name(s)
 			if v.Group != "" {
 				full += " " + v.Group
 			}
-			full = strings.TrimSpace(full)
+			if full = strings.TrimSpace(full); full == "" {
+				full = p.Y
+			}
+			l := d.lineOf(full)
+			l.x, l.y, l.half = append(l.x, x), append(l.y, v.Mean), append(l.half, v.Half)
+		}
+	}
+}
+
+// overTime has a series of each point's first run.
+func (d *drawing) overTime(p experiment.Plot, points []PointSummary, name func(*PointSummary) string) {
+	d.plain, d.xUnit = true, "s"
+	seeds := map[uint64]bool{}
+	for i := range points {
+		s := &points[i]
+		if len(s.Runs) == 0 {
+			continue
+		}
+		r := s.Runs[0]
+		seeds[r.Seed] = true
+		d.note = fmt.Sprintf("; one run, seed %d", r.Seed)
+		if s.N > 1 {
+			d.note = fmt.Sprintf("; seed %d, n = 1 of %d", r.Seed, s.N)
+		}
+		for k := range r.Series {
+			x := &r.Series[k]
+			if x.Name != p.Y {
+				continue
+			}
+			d.unit = x.Unit
+			full := strings.TrimSpace(name(s) + " " + x.Group)
 			if full == "" {
 				full = p.Y
 			}
-			k, ok := index[full]
-			if !ok {
-				k = len(d.lines)
-				index[full] = k
-				d.lines = append(d.lines, line{name: full})
+			l := d.lineOf(full)
+			for _, v := range thinned(x.Values) {
+				t := x.StartS + float64(v.at)*x.StepS
+				d.xs = append(d.xs, t)
+				l.x, l.y = append(l.x, t), append(l.y, v.value)
 			}
-			d.lines[k].x = append(d.lines[k].x, x)
-			d.lines[k].y = append(d.lines[k].y, v.Mean)
-			d.lines[k].half = append(d.lines[k].half, v.Half)
 		}
 	}
-	d.n = strconv.Itoa(low)
-	if d.most != low {
-		d.n = fmt.Sprintf("%d … %d", low, d.most)
+	if len(seeds) > 1 {
+		d.note = "; the first seed of each point"
 	}
-	return d
+}
+
+// sampled is one value of a series with its number.
+type sampled struct {
+	at    int
+	value float64
+}
+
+// mostShown is how many values of a series a curve shows: beyond that the smallest
+// and the largest of every part.
+const mostShown = 1200
+
+func thinned(values []experiment.Number) (out []sampled) {
+	if len(values) <= mostShown {
+		for i, v := range values {
+			out = append(out, sampled{i, float64(v)})
+		}
+		return out
+	}
+	parts := mostShown / 2
+	for part := range parts {
+		from, to := part*len(values)/parts, (part+1)*len(values)/parts
+		low, high := -1, -1
+		for i := from; i < to; i++ {
+			v := values[i]
+			if math.IsNaN(float64(v)) {
+				continue
+			}
+			if low < 0 || v < values[low] {
+				low = i
+			}
+			if high < 0 || v > values[high] {
+				high = i
+			}
+		}
+		if low < 0 {
+			continue
+		}
+		for _, i := range []int{min(low, high), max(low, high)} {
+			if n := len(out); n == 0 || out[n-1].at != i {
+				out = append(out, sampled{i, float64(values[i])})
+			}
+		}
+	}
+	return out
+}
+
+// overSize has a measure by flow size, at the largest size of each bin.
+func (d *drawing) overSize(p experiment.Plot, points []PointSummary, name func(*PointSummary) string) {
+	d.xUnit = "bytes"
+	for _, t := range SizeTables(points) {
+		measure := t.Measure
+		if t.Of != "mean" {
+			measure += "_" + strings.ReplaceAll(t.Of, ".", "_")
+		}
+		if measure != p.Y {
+			continue
+		}
+		d.unit = t.Unit
+		for i := range points {
+			l := d.lineOf(strings.TrimSpace(name(&points[i]) + " " + t.Traffic))
+			for k, e := range t.Edges {
+				d.xs = append(d.xs, float64(e))
+				l.x, l.y, l.half = append(l.x, float64(e)), append(l.y, t.Mean[i][k]), append(l.half, t.Half[i][k])
+			}
+		}
+	}
+}
+
+// cumulative has the share of all runs' values up to each value.
+func (d *drawing) cumulative(p experiment.Plot, points []PointSummary, name func(*PointSummary) string) {
+	d.plain, d.steps = true, true
+	d.yName = "share of values"
+	low, high := uint64(math.MaxUint64), uint64(0)
+	for i := range points {
+		s := &points[i]
+		var groups []string
+		pooled := map[string]map[float64]uint64{}
+		for _, r := range s.Runs {
+			for k := range r.Distributions {
+				x := &r.Distributions[k]
+				if x.Name != p.X || len(x.Values) == 0 {
+					continue
+				}
+				d.xUnit = x.Unit
+				if pooled[x.Group] == nil {
+					groups = append(groups, x.Group)
+					pooled[x.Group] = map[float64]uint64{}
+				}
+				for j, v := range x.Values {
+					pooled[x.Group][v] += x.Counts[j]
+				}
+			}
+		}
+		for _, g := range groups {
+			values := slices.Sorted(maps.Keys(pooled[g]))
+			total := uint64(0)
+			for _, v := range values {
+				total += pooled[g][v]
+			}
+			low, high = min(low, total), max(high, total)
+			l := d.lineOf(strings.TrimSpace(name(s) + " " + g))
+			sum := uint64(0)
+			l.x, l.y = append(l.x, values[0]), append(l.y, 0)
+			for _, v := range values {
+				sum += pooled[g][v]
+				l.x, l.y = append(l.x, v), append(l.y, float64(sum)/float64(total))
+			}
+			d.xs = append(d.xs, values[0], values[len(values)-1])
+		}
+	}
+	if d.note = fmt.Sprintf(", n = %d values", low); low != high {
+		d.note = fmt.Sprintf(", n = %d … %d values", low, high)
+	}
 }
 
 // unitOf says which quantity a sweep value is.

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -19,6 +20,7 @@ type PointSummary struct {
 	Point  []experiment.Coordinate
 	N      int // runs
 	Values []Value
+	Runs   []*experiment.Run
 }
 
 // Value is one number of a point: a measure, or one group of it.
@@ -51,6 +53,7 @@ func Summarise(runs []*experiment.Run) []PointSummary {
 			samples[name] = make([][]float64, len(s.Values))
 		}
 		out[i].N++
+		out[i].Runs = append(out[i].Runs, r)
 		k := 0
 		add := func(v float64) {
 			if k < len(samples[name]) {
@@ -85,6 +88,13 @@ type Scale struct {
 // scaleFor chooses the unit of a quantity whose largest value is most.
 func scaleFor(unit string, most float64) Scale {
 	prefixed := func(steps []Scale) Scale {
+		if most == 0 { // nothing, or nothing defined: no prefix
+			for _, s := range steps {
+				if s.Factor == 1 {
+					return s
+				}
+			}
+		}
 		for _, s := range steps {
 			if most >= 1/s.Factor {
 				return s
@@ -97,6 +107,8 @@ func scaleFor(unit string, most float64) Scale {
 		return prefixed([]Scale{{"Gb/s", 1e-9}, {"Mb/s", 1e-6}, {"kb/s", 1e-3}, {"b/s", 1}})
 	case "s":
 		return prefixed([]Scale{{"s", 1}, {"ms", 1e3}, {"µs", 1e6}, {"ns", 1e9}})
+	case "bytes":
+		return prefixed([]Scale{{"GB", 1e-9}, {"MB", 1e-6}, {"kB", 1e-3}, {"bytes", 1}})
 	case "":
 		return Scale{"", 1}
 	}
@@ -183,11 +195,12 @@ func columnsOf(points []PointSummary) (keys, values []column) {
 		n.cells = append(n.cells, strconv.Itoa(p.N))
 	}
 	keys = append(keys, n)
-	for k, v := range points[0].Values {
+	for _, v := range quantities(points) {
 		most := 0.0
-		for _, p := range points {
-			if k < len(p.Values) && !math.IsNaN(p.Values[k].Mean) {
-				most = max(most, math.Abs(p.Values[k].Mean))
+		found := make([]*Value, len(points))
+		for i := range points {
+			if found[i] = find(points[i].Values, v); found[i] != nil && !math.IsNaN(found[i].Mean) {
+				most = max(most, math.Abs(found[i].Mean))
 			}
 		}
 		sc := scaleFor(v.Unit, most)
@@ -197,10 +210,9 @@ func columnsOf(points []PointSummary) (keys, values []column) {
 			unit = "[" + unit + "]"
 		}
 		col := column{head: []string{strings.ReplaceAll(v.Measure, "_", " "), v.Group, unit}}
-		for _, p := range points {
+		for _, x := range found {
 			cell := "–"
-			if k < len(p.Values) {
-				x := p.Values[k]
+			if x != nil {
 				cell = Cell(x.Mean*sc.Factor, x.Half*sc.Factor, decimals)
 			}
 			col.cells = append(col.cells, cell)
@@ -210,10 +222,37 @@ func columnsOf(points []PointSummary) (keys, values []column) {
 	return keys, values
 }
 
+// quantities are the measures and groups that any point has, in the order of the first
+// point that has them.
+func quantities(points []PointSummary) (out []Value) {
+	for _, p := range points {
+		at := len(out)
+		for _, v := range p.Values {
+			if x := slices.IndexFunc(out, func(o Value) bool { return o.Measure == v.Measure && o.Group == v.Group }); x >= 0 {
+				at = x + 1
+				continue
+			}
+			out = slices.Insert(out, min(at, len(out)), v)
+			at++
+		}
+	}
+	return out
+}
+
 // Results prints the table of all points, within 80 columns: what does not fit
 // beside comes below, with the sweep's keys again.
 func Results(points []PointSummary) string {
 	keys, values := columnsOf(points)
+	apart := func(row int) bool {
+		p := points[row].Point
+		return len(p) > 1 && p[0].Text != points[row-1].Point[0].Text
+	}
+	return blocks(keys, values, len(points), apart)
+}
+
+// blocks prints columns within 80, the keys again in every block. apart says before
+// which rows an empty line is due.
+func blocks(keys, values []column, rows int, apart func(row int) bool) string {
 	var b strings.Builder
 	for len(values) > 0 || len(keys) > 0 {
 		block := append([]column{}, keys...)
@@ -235,13 +274,9 @@ func Results(points []PointSummary) string {
 				b.WriteString(text + "\n")
 			}
 		}
-		last := ""
-		for r := range points {
-			if p := points[r].Point; len(p) > 1 {
-				if p[0].Text != last && last != "" {
-					b.WriteString("\n")
-				}
-				last = p[0].Text
+		for r := range rows {
+			if r > 0 && apart != nil && apart(r) {
+				b.WriteString("\n")
 			}
 			var row []string
 			for i := range block {

@@ -79,8 +79,8 @@ func Scheme() transport.Scheme {
 				{Name: "compressed_ack", Kind: scheme.Duration, Default: "1ms", Min: "0s", Max: "1s", Doc: "how long an ACK with SACK blocks waits for another segment, from the fourth on", Source: "Linux 6.18: tcp_comp_sack_delay_ns"},
 			},
 		},
-		Controlled: true,
-		Headers:    packet.TCPHeader + timestampBytes,
+		Controlled: true, Gauged: true,
+		Headers: packet.TCPHeader + timestampBytes,
 		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
 			c := Defaults()
 			c.InitialWindow, c.RTOMin, c.Rate, c.ECN, c.Pacing = v.Int("initial_window"), v.Time("rto_min"), v.Rate("rate"), v.Bool("ecn"), v.Bool("pacing")

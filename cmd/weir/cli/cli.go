@@ -445,7 +445,8 @@ func (schemaCmd) Run(a *app) error {
 }
 
 func (a *app) tables(o *experiment.Outcome, path string) {
-	fmt.Fprintf(a.stdout, "%s\n\n%s", o.Spec.Title, report.Results(report.Summarise(o.Runs)))
+	points := report.Summarise(o.Runs)
+	fmt.Fprintf(a.stdout, "%s\n\n%s%s", o.Spec.Title, report.Results(points), report.Sizes(points))
 	if len(o.Claims) > 0 {
 		fmt.Fprintf(a.stdout, "\n%s", report.Claims(o.Claims))
 	}
