@@ -799,7 +799,9 @@ func (s *Spec) judge(runs []*Run) []Claim {
 			v := c.that.judge(envs)
 			if v.value < worst.value || v.value == worst.value && v.margin < worst.margin {
 				worst = v
-				worst.text = PointName(s.points[i].at) + ": " + v.text
+				if name := PointName(s.points[i].at); name != "" {
+					worst.text = name + ": " + v.text
+				}
 			}
 		}
 		result.Measured, result.N = c.written.Replace(worst.text), len(used)

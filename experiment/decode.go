@@ -1383,10 +1383,13 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 		if err != nil {
 			return nil, fmt.Errorf("traffic %s: %w", tr.name, err)
 		}
+		stop := unit.Time(0)
 		if f.size == 0 {
-			c.UntilDone = false
+			if c.UntilDone = false; tf.Stop != unit.Never {
+				stop = tf.Stop
+			}
 		}
-		c.Flows = append(c.Flows, sim.Flow{Group: f.traffic, Src: f.src, Dst: f.dst, Start: start, Size: f.size,
+		c.Flows = append(c.Flows, sim.Flow{Group: f.traffic, Src: f.src, Dst: f.dst, Start: start, Size: f.size, Stop: stop,
 			Sender: sender, Receiver: receiver, SrcPort: tf.SrcPort, DstPort: tf.DstPort})
 	}
 	return c, p.observe(c)

@@ -114,6 +114,9 @@ func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 	if err := writeFile(filepath.Join(out.Dir, "runs.json"), out.JSON()); err != nil {
 		return out, err
 	}
+	if err := out.writeTables(); err != nil {
+		return out, err
+	}
 	return out, writeFile(filepath.Join(out.Dir, "host.json"), hostFacts(o))
 }
 

@@ -112,6 +112,11 @@ type Series struct {
 	Values []Number `json:"values"`
 }
 
+// Time is that of value k in seconds, to the picosecond.
+func (s *Series) Time(k int) float64 {
+	return math.Round((s.StartS+float64(float64(k)*s.StepS))*1e12) / 1e12
+}
+
 // Distribution is how often a quantity had which value, ascending.
 type Distribution struct {
 	Name   string    `json:"name"` // fct, slowdown, delay, queue

@@ -294,7 +294,10 @@ func baseUnit(unit string) string {
 func logTicks(low, high float64) (out []plot.Tick) {
 	decades := math.Log10(high / low)
 	steps := []float64{1}
-	if decades < 4 {
+	switch {
+	case decades < 1.3:
+		steps = []float64{1, 2, 3, 5, 7}
+	case decades < 4:
 		steps = []float64{1, 2, 5}
 	}
 	every := max(1, int(math.Ceil(decades/8)))
@@ -472,7 +475,7 @@ func (d *drawing) overTime(p experiment.Plot, points []PointSummary, name func(*
 			}
 			l := d.lineOf(full)
 			for _, v := range thinned(x.Values) {
-				t := x.StartS + float64(v.at)*x.StepS
+				t := x.Time(v.at)
 				d.xs = append(d.xs, t)
 				l.x, l.y = append(l.x, t), append(l.y, v.value)
 			}

@@ -52,6 +52,7 @@ type Flow struct {
 	Src, Dst         int // nodes
 	Start            unit.Time
 	Size             unit.Bytes // 0: no end
+	Stop             unit.Time  // when the application of a flow without a size stops; 0: with the run
 	Sender, Receiver transport.Endpoint
 	SrcPort, DstPort uint16
 }

@@ -293,7 +293,7 @@ func (r *Simulation) look(w *Watch, now unit.Time) int64 {
 		return int64(f.Receiver.Counters().ReceivedBytes)
 	}
 	sender, gauged := f.Sender.(transport.Gauged)
-	if !gauged || now < f.Start || f.Size > 0 && f.Sender.Counters().Finished <= now {
+	if !gauged || now < f.Start || f.Sender.Counters().Finished <= now || f.Stop > 0 && f.Stop <= now {
 		return -1
 	}
 	switch g := sender.Gauge(); w.What {
