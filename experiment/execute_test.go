@@ -158,7 +158,7 @@ func TestSameBytes(t *testing.T) {
 	a := execute(t, runnable, ExecOptions{Jobs: 1, Dir: one, Executable: "e"})
 	b := execute(t, runnable, ExecOptions{Jobs: 3, Dir: two, Executable: "e"})
 	want, got := results(t, one), results(t, two)
-	if len(want) != 2+6 || fmt.Sprint(want) != fmt.Sprint(got) {
+	if len(want) != 4+6 || fmt.Sprint(want) != fmt.Sprint(got) {
 		t.Errorf("%d and %d files, or they differ", len(want), len(got))
 	}
 	if string(a.JSON()) != string(b.JSON()) {

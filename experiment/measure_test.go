@@ -224,7 +224,7 @@ traffic:
   - {name: bulk, from: h0, to: h5, transport: tcp, start: 0s}
 measure: [{slowdown: {bins: 4, percentiles: [50, 90]}}, {fct: {bins: 2}}, {queue: {switches: "leaf*", every: 100us, percentiles: [50, 99]}}]
 expect:
-  - {id: short, says: names of bins are known, that: "slowdown_bins.web[0].mean > 0 and slowdown_bins.web[0].n > 30 and fct_bins.web[1].to == 10MB"}
+  - {id: short, says: names of bins are known, that: "slowdown_bins.web[0].to == 450B and slowdown_bins.web[0].n > 30 and fct_bins.web[1].to == 10MB"}
 plot: [{x: flow_size, y: slowdown_p50}, {x: queue, y: cdf}, {x: fct, y: cdf, log: x, where: {}}]
 `
 	text = strings.Replace(text, ", where: {}", "", 1)
