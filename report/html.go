@@ -5,9 +5,14 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"image/color"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"weir/experiment"
 )
@@ -24,43 +29,220 @@ type Page struct {
 }
 
 // HTML writes the self-contained page: claims with their verdicts first, then
-// plots, tables, how the runs ended, and every parameter with its source. It has
-// no scripts and names nothing outside itself.
+// plots, tables, how the runs ended, every parameter with its source, and how to make
+// it again. It has no scripts and names nothing outside itself.
 func HTML(o *experiment.Outcome, points []PointSummary, plots []Drawn, p Page) ([]byte, error) {
-	keys, values := columnsOf(points)
-	var head []string
-	var rows [][]string
-	for _, c := range append(keys, values...) {
-		head = append(head, strings.TrimSpace(strings.Join(c.head, " ")))
-	}
-	for i := range points {
-		var row []string
-		for _, c := range append(append([]column{}, keys...), values...) {
-			row = append(row, c.cells[i])
-		}
-		rows = append(rows, row)
-	}
 	type drops struct {
 		Point string
 		Seed  uint64
 		Drops string
 	}
 	var dropped []drops
+	stuck := false
 	for _, r := range o.Runs {
 		var s []string
 		for _, c := range r.Drops {
 			s = append(s, fmt.Sprintf("%s %d", c.Name, c.Count))
 		}
 		dropped = append(dropped, drops{experiment.PointName(r.Point), r.Seed, strings.Join(s, ", ")})
+		stuck = stuck || r.End.Reason == "no progress"
+	}
+	type count struct {
+		Verdict experiment.Verdict
+		N       int
+	}
+	var counts []count
+	for _, v := range []experiment.Verdict{experiment.Holds, experiment.Fails, experiment.Undecided} {
+		n := 0
+		for _, c := range o.Claims {
+			if c.Verdict == v {
+				n++
+			}
+		}
+		if n > 0 {
+			counts = append(counts, count{v, n})
+		}
+	}
+	var given, defaults []experiment.Parameter
+	for _, x := range o.Spec.Parameters() {
+		if strings.HasPrefix(x.Source, "default") {
+			defaults = append(defaults, x)
+		} else {
+			given = append(given, x)
+		}
 	}
 	var b bytes.Buffer
 	err := page.Execute(&b, map[string]any{
 		"Title": o.Spec.Title, "Name": o.Name, "World": o.World, "Paper": o.Spec.Paper.String(), "Quick": o.Spec.Quick,
-		"Claims": o.Claims, "Plots": plots, "Head": head, "Keys": len(keys), "Rows": rows, "Drops": dropped,
-		"Ends": Ends(o), "Parameters": o.Spec.Parameters(), "Warnings": o.Spec.Warnings,
-		"Command": p.Command, "Version": p.Version,
+		"Facts": facts(o, len(points)), "Short": len(o.Failed) > 0 || o.Missing > 0 || stuck,
+		"Claims": o.Claims, "Counts": counts, "Plots": plots, "Table": tableOf(points), "Drops": dropped,
+		"Ends": Ends(o), "Given": grouped(given), "GivenN": len(given), "Defaults": grouped(defaults), "DefaultsN": len(defaults), "Warnings": o.Spec.Warnings,
+		"Command": p.Command, "Version": p.Version, "Spec": string(o.Spec.Resolved()), "Hash": o.Spec.Hash(),
 	})
 	return b.Bytes(), err
+}
+
+// facts says what was run, in a line.
+func facts(o *experiment.Outcome, points int) string {
+	duration, warmup := "", ""
+	for _, p := range o.Spec.Parameters() {
+		switch p.Path {
+		case "duration":
+			duration = p.Value
+		case "warmup":
+			warmup = p.Value
+		}
+	}
+	text := fmt.Sprintf("%d %s", len(o.Runs), plural(len(o.Runs), "run"))
+	if points > 0 {
+		text += fmt.Sprintf(" of %d %s", points, plural(points, "point"))
+	}
+	if o.Spec.Repeat == 1 {
+		text += fmt.Sprintf(", seed %d", o.Spec.Seed)
+	} else {
+		text += fmt.Sprintf(", seeds %d … %d", o.Spec.Seed, o.Spec.Seed+uint64(o.Spec.Repeat)-1)
+	}
+	text += "; " + duration + " measured"
+	if warmup != "" && warmup != "0s" {
+		text += " after " + warmup
+	}
+	return text
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}
+
+// table is the results as the page shows them: a head of two lines, measures over
+// their groups, and rows whose first columns stay in place when the rest is moved.
+type table struct {
+	Keys   []keyColumn
+	Spans  []span   // upper line of the head, after the keys
+	Groups []string // lower line
+	Lone   bool     // there is no lower line
+	Rows   []tableRow
+}
+
+type keyColumn struct {
+	Name  string
+	Width int  // in digits
+	Left  int  // of the columns before it, in digits
+	Pads  int  // columns before it
+	Pin   bool // it stays in place
+	Edge  bool // the last that does
+}
+
+type span struct {
+	Name, Unit string
+	N          int
+}
+
+type tableRow struct {
+	Keys  []string
+	Cells []tableCell
+	First bool // the slowest key has another value than the row above
+}
+
+// tableCell is a mean with its interval, so that means stand below means.
+type tableCell struct {
+	Mean, Half string
+	Width      int // of the widest interval of the column
+}
+
+// pinned is how many digits of key columns stay in place: more would leave a phone
+// no room for values.
+const pinned = 20
+
+// tableOf makes the page's table out of the terminal's columns.
+func tableOf(points []PointSummary) table {
+	keys, values := columnsOf(points)
+	t := table{Lone: true}
+	left := 0
+	for i, k := range keys {
+		c := keyColumn{Name: k.head[2], Width: k.width() + 1, Left: left, Pads: i}
+		left += c.Width
+		c.Pin = left <= pinned && i < len(keys)-1 || i == 0 // n is the last
+		if c.Pin {
+			for k := range t.Keys {
+				t.Keys[k].Edge = false
+			}
+			c.Edge = true
+		}
+		t.Keys = append(t.Keys, c)
+	}
+	for i, v := range values {
+		if i > 0 && v.head[0] == values[i-1].head[0] && v.head[2] == values[i-1].head[2] {
+			t.Spans[len(t.Spans)-1].N++
+		} else {
+			t.Spans = append(t.Spans, span{v.head[0], strings.Trim(v.head[2], "[]"), 1})
+		}
+		t.Groups = append(t.Groups, v.head[1])
+		t.Lone = t.Lone && v.head[1] == ""
+	}
+	widths := make([]int, len(values))
+	for i, v := range values {
+		for _, cell := range v.cells {
+			_, half, _ := strings.Cut(cell, " ± ")
+			widths[i] = max(widths[i], utf8.RuneCountInString(half))
+		}
+	}
+	for i := range points {
+		var r tableRow
+		for _, k := range keys {
+			r.Keys = append(r.Keys, k.cells[i])
+		}
+		for c, v := range values {
+			mean, half, _ := strings.Cut(v.cells[i], " ± ")
+			r.Cells = append(r.Cells, tableCell{mean, half, widths[c]})
+		}
+		r.First = i > 0 && len(keys) > 2 && keys[0].cells[i] != keys[0].cells[i-1]
+		t.Rows = append(t.Rows, r)
+	}
+	return t
+}
+
+// group is the parameters below one part of the spec.
+type group struct {
+	Name string
+	Rows []groupRow
+}
+
+type groupRow struct {
+	Path          []string // below the group
+	Value, Source string
+}
+
+// grouped sorts parameters by the part of the spec that they belong to: plain keys
+// first, then parts in the order of the spec.
+func grouped(parameters []experiment.Parameter) []group {
+	out := []group{{Name: "the run"}}
+	at := map[string]int{}
+	for _, p := range parameters {
+		path := strings.Split(p.Path, ".")
+		deep := 1
+		if len(path) > 2 && (path[0] == "traffic" || path[0] == "sweep" || path[0] == "switches") {
+			deep = 2
+		}
+		i := 0
+		if len(path) > 1 {
+			name := strings.Join(path[:deep], " ")
+			var ok bool
+			if i, ok = at[name]; !ok {
+				i = len(out)
+				at[name] = i
+				out = append(out, group{Name: name})
+			}
+			path = path[deep:]
+		}
+		out[i].Rows = append(out[i].Rows, groupRow{path, p.Value, p.Source})
+	}
+	if len(out[0].Rows) == 0 {
+		return out[1:]
+	}
+	return out
 }
 
 // Drawn is a plot as the page shows it.
@@ -68,6 +250,39 @@ type Drawn struct {
 	Title string
 	File  string        // of the folder plots
 	SVG   template.HTML // made by SVG, which escapes its texts
+}
+
+var drawnColour = regexp.MustCompile(`\b(stroke|fill):#([0-9A-Fa-f]{6})\b`)
+
+// inPage is an SVG as a part of the page: without the head of a file, and with the
+// page's variables for colours, so that it is readable on light and dark. Curves
+// have --curve1 … in the order of the palette; what is grey is ink, grid or paper.
+func inPage(svg []byte) []byte {
+	if at := bytes.Index(svg, []byte("<svg")); at > 0 {
+		svg = svg[at:]
+	}
+	return drawnColour.ReplaceAllFunc(svg, func(m []byte) []byte {
+		property, hex, _ := strings.Cut(string(m), ":#")
+		rgb, err := strconv.ParseUint(hex, 16, 32)
+		if err != nil {
+			return m
+		}
+		c := color.RGBA{uint8(rgb >> 16), uint8(rgb >> 8), uint8(rgb), 0xff}
+		name := ""
+		switch i := slices.Index(palette, c); {
+		case i >= 0:
+			name = fmt.Sprintf("curve%d", i+1)
+		case c.R != c.G || c.G != c.B:
+			return m
+		case c.R == 0xff:
+			name = "panel"
+		case c.R >= 0x80:
+			name = "grid"
+		default:
+			name = "ink"
+		}
+		return fmt.Appendf(nil, "%s:var(--%s,#%s)", property, name, hex)
+	})
 }
 
 // fileName keeps of a text what every file system takes.
@@ -103,10 +318,7 @@ func Write(o *experiment.Outcome, p Page) (string, error) {
 		if err := os.WriteFile(filepath.Join(dir, name), svg, 0o644); err != nil {
 			return "", err
 		}
-		if at := bytes.Index(svg, []byte("<svg")); at > 0 {
-			svg = svg[at:]
-		}
-		plots = append(plots, Drawn{Title(x), "plots/" + name, template.HTML(svg)})
+		plots = append(plots, Drawn{Title(x), "plots/" + name, template.HTML(inPage(svg))})
 	}
 	html, err := HTML(o, points, plots, p)
 	if err != nil {
