@@ -29,6 +29,7 @@ type ExecOptions struct {
 	Dir        string // results go into a folder of their own below it; "" writes nothing
 	Fresh      bool   // carry out also what is there already
 	Executable string // SHA-256 of the program, part of every run's id
+	Command    string // that asked for it, for the report
 	OnProgress func(Progress)
 }
 
@@ -44,13 +45,16 @@ func (s *Spec) Folder(dir string) string {
 // error is about the results folder; runs that fail are in the outcome.
 func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 	runs := s.Runs()
-	out := &Outcome{Name: s.Name, World: "sim", Spec: s}
+	out := &Outcome{Name: s.Name, World: "sim", Spec: s, Command: o.Command}
 	if o.Dir != "" {
 		out.Dir = s.Folder(o.Dir)
 		if err := os.MkdirAll(filepath.Join(out.Dir, "runs"), 0o777); err != nil {
 			return nil, err
 		}
 		if err := writeFile(filepath.Join(out.Dir, "spec.yaml"), s.Resolved()); err != nil {
+			return nil, err
+		}
+		if err := writeFile(filepath.Join(out.Dir, "origin.json"), s.origin(o.Command)); err != nil {
 			return nil, err
 		}
 	}

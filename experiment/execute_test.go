@@ -142,7 +142,7 @@ func TestEndToEnd(t *testing.T) {
 	if s := last.Series; len(s) != 1 || s[0].Name != "queue" || s[0].Unit != "packets" || s[0].Group != "s->c" || s[0].StepS != 1e-3 || len(s[0].Values) != 200 {
 		t.Errorf("series %v", s)
 	}
-	for _, name := range []string{"spec.yaml", "runs.json", "host.json", "runs/" + last.ID + ".json"} {
+	for _, name := range []string{"spec.yaml", "origin.json", "runs.json", "host.json", "runs/" + last.ID + ".json"} {
 		if _, err := os.Stat(filepath.Join(out.Dir, name)); err != nil {
 			t.Error(err)
 		}
@@ -158,7 +158,7 @@ func TestSameBytes(t *testing.T) {
 	a := execute(t, runnable, ExecOptions{Jobs: 1, Dir: one, Executable: "e"})
 	b := execute(t, runnable, ExecOptions{Jobs: 3, Dir: two, Executable: "e"})
 	want, got := results(t, one), results(t, two)
-	if len(want) != 4+6 || fmt.Sprint(want) != fmt.Sprint(got) {
+	if len(want) != 5+6 || fmt.Sprint(want) != fmt.Sprint(got) {
 		t.Errorf("%d and %d files, or they differ", len(want), len(got))
 	}
 	if string(a.JSON()) != string(b.JSON()) {

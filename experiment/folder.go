@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -48,6 +49,19 @@ func Reopen(r *Registry, dir string) (*Outcome, error) {
 		return nil, err
 	}
 	o := &Outcome{Name: doc.Experiment, World: doc.World, Spec: spec, Dir: dir}
+	data, err = os.ReadFile(filepath.Join(dir, "origin.json"))
+	if err == nil {
+		var from origin
+		if err := json.Unmarshal(data, &from); err != nil {
+			return nil, wrong("origin.json", "it is not what weir writes: %v", err)
+		}
+		o.Command, spec.Quick, spec.origins = from.Command, from.Quick, map[string]Parameter{}
+		for _, p := range from.Parameters {
+			spec.origins[p.Path] = p
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) { // folders of before have none
+		return nil, wrong("origin.json", "%v", err)
+	}
 	at := map[string]*Run{}
 	for _, x := range doc.Runs {
 		name := filepath.Join("runs", x.ID+".json")
@@ -71,6 +85,23 @@ func Reopen(r *Registry, dir string) (*Outcome, error) {
 	o.Found = len(o.Runs)
 	o.Claims = spec.judge(o.Runs)
 	return o, nil
+}
+
+// origin is the file origin.json: what spec.yaml does not say of the file and the
+// command that it was made of.
+type origin struct {
+	Command    string      `json:"command"`
+	Quick      bool        `json:"quick"`
+	Parameters []Parameter `json:"parameters"`
+}
+
+func (s *Spec) origin(command string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	e.Encode(origin{command, s.Quick, s.Parameters()}) // of strings, into memory
+	return b.Bytes()
 }
 
 // CSV writes one line for each value of each run: run, seed, the sweep's keys,

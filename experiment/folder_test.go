@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -12,13 +13,17 @@ import (
 // each value of each run.
 func TestReopen(t *testing.T) {
 	dir := t.TempDir()
-	o := execute(t, runnable, ExecOptions{Dir: dir, Executable: "x"})
+	o := execute(t, runnable, ExecOptions{Dir: dir, Executable: "x", Command: "weir run 'x'"})
 	again, err := Reopen(room(), o.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(o.JSON(), again.JSON()) || again.Missing != 0 || again.Found != len(o.Runs) {
 		t.Errorf("another outcome:\n%s\n%s", o.JSON(), again.JSON())
+	}
+	// also what the resolved spec does not say: where values come from, and the command
+	if !slices.Equal(o.Spec.Parameters(), again.Spec.Parameters()) || again.Command != "weir run 'x'" {
+		t.Errorf("another origin: %s\n%v\n%v", again.Command, o.Spec.Parameters(), again.Spec.Parameters())
 	}
 	var a, b bytes.Buffer
 	if o.CSV(&a) != nil || again.CSV(&b) != nil || a.String() != b.String() {
@@ -36,6 +41,13 @@ func TestReopen(t *testing.T) {
 	}
 	if len(lines) != values+2 {
 		t.Errorf("%d lines for %d values", len(lines), values)
+	}
+	// folders of before have no origin.json
+	if os.Remove(filepath.Join(o.Dir, "origin.json")) != nil {
+		t.Error("no origin.json")
+	}
+	if again, err := Reopen(room(), o.Dir); err != nil || !bytes.Equal(o.JSON(), again.JSON()) || again.Command != "" {
+		t.Errorf("without origin.json: %v", err)
 	}
 	// the resolved spec of a part of the sweep can be read too
 	o, err = Execute(t.Context(), load(t, runnable, Options{Set: []string{"rate=16Mbps"}}), ExecOptions{Dir: dir, Executable: "x"})
@@ -59,6 +71,7 @@ func TestReopenRefuses(t *testing.T) {
 		{"binary", "runs.json:1:1: it is not what weir writes", func(dir string) error { return os.WriteFile(dir+"/runs.json", []byte{0, 255}, 0o666) }},
 		{"other JSON", "runs.json:1:1: it is not what weir writes", func(dir string) error { return os.WriteFile(dir+"/runs.json", []byte("{}"), 0o666) }},
 		{"no spec", "spec.yaml", func(dir string) error { return os.Remove(dir + "/spec.yaml") }},
+		{"origin", "origin.json:1:1: it is not what weir writes", func(dir string) error { return os.WriteFile(dir+"/origin.json", []byte("[]"), 0o666) }},
 		{"a run is gone", "runs/" + filepath.Base(run[0]), func(dir string) error { return os.Remove(dir + "/runs/" + filepath.Base(run[0])) }},
 		{"a run is cut", "runs/" + filepath.Base(run[0]), func(dir string) error { return os.Truncate(dir+"/runs/"+filepath.Base(run[0]), 50) }},
 		{"another version's spec", "not known", func(dir string) error {

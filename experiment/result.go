@@ -300,6 +300,7 @@ type Outcome struct {
 	Missing int        // those that were not begun, or were interrupted
 	Found   int        // of Runs, those that were there already
 	Dir     string     // results folder, "" if nothing was written
+	Command string     // that asked for it, "" if not known
 }
 
 // RunError is a run that ended with an error.

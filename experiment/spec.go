@@ -171,6 +171,7 @@ type Spec struct {
 	claims   []*claim
 	set      []string
 	resolved bool
+	origins  map[string]Parameter // by path, of the file that a resolved spec was made of; nil if not known
 }
 
 // Options change a spec before it is decoded.
@@ -571,11 +572,21 @@ func (s *Spec) Hash() string {
 }
 
 // Parameter is one value that decides the experiment, and where it comes from.
-type Parameter struct{ Path, Value, Source string }
+type Parameter struct {
+	Path   string `json:"path"`
+	Value  string `json:"value"`
+	Source string `json:"source"`
+}
 
 // Parameters lists all values of the resolved spec in its order.
 func (s *Spec) Parameters() []Parameter {
-	return s.bound(parameters(s.root))
+	out := s.bound(parameters(s.root))
+	for i := range out {
+		if was, ok := s.origins[out[i].Path]; ok && was.Value == out[i].Value {
+			out[i].Source = was.Source
+		}
+	}
+	return out
 }
 
 // parameters lists the values of a tree.
@@ -627,7 +638,7 @@ func parameters(root *tree) []Parameter {
 }
 
 // bound adds the defaults of what a $key names: they differ from point to point, so
-// the file has no one place for them.
+// the file has no one place for them. Those of a sweep's block are there already.
 func (s *Spec) bound(out []Parameter) []Parameter {
 	seen := map[string]bool{}
 	for _, p := range out {
@@ -635,7 +646,11 @@ func (s *Spec) bound(out []Parameter) []Parameter {
 	}
 	for _, p := range s.points {
 		for _, x := range p.defaults {
-			if !seen[x.Path] {
+			there := seen[x.Path]
+			for _, c := range p.at {
+				there = there || seen["sweep."+c.Key+"."+c.Text+"."+x.Path]
+			}
+			if !there {
 				seen[x.Path] = true
 				out = append(out, x)
 			}

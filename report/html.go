@@ -24,7 +24,6 @@ var page = template.Must(template.New("report").Parse(pageSource))
 
 // Page is what report.html is made of besides the outcome.
 type Page struct {
-	Command string // that reproduces it
 	Version string // of weir
 }
 
@@ -71,13 +70,17 @@ func HTML(o *experiment.Outcome, points []PointSummary, plots []Drawn, p Page) (
 			given = append(given, x)
 		}
 	}
+	command := o.Command
+	if command == "" {
+		command = "weir run spec.yaml"
+	}
 	var b bytes.Buffer
 	err := page.Execute(&b, map[string]any{
 		"Title": o.Spec.Title, "Name": o.Name, "World": o.World, "Paper": o.Spec.Paper.String(), "Quick": o.Spec.Quick,
 		"Facts": facts(o, len(points)), "Short": len(o.Failed) > 0 || o.Missing > 0 || stuck,
 		"Claims": o.Claims, "Counts": counts, "Plots": plots, "Table": tableOf(points), "Drops": dropped,
 		"Ends": Ends(o), "Given": grouped(given), "GivenN": len(given), "Defaults": grouped(defaults), "DefaultsN": len(defaults), "Warnings": o.Spec.Warnings,
-		"Command": p.Command, "Version": p.Version, "Spec": string(o.Spec.Resolved()), "Hash": o.Spec.Hash(),
+		"Command": command, "Version": p.Version, "Spec": string(o.Spec.Resolved()), "Hash": o.Spec.Hash(),
 	})
 	return b.Bytes(), err
 }

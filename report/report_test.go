@@ -154,7 +154,8 @@ func TestWrite(t *testing.T) {
 	var pages []string
 	for range 2 {
 		o.Dir = t.TempDir()
-		path, err := Write(o, Page{Command: "weir run room/figure --set 'a=b'", Version: "test"})
+		o.Command = "weir run room/figure --set 'a=b'"
+		path, err := Write(o, Page{Version: "test"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +180,7 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	last := -1
-	for _, want := range []string{"A &lt;title&gt; &amp; more", ">Claims<", "the first &lt;claim&gt;", ">Plots<", "<svg", ">Results<", "activity 12", "unfinished: ", "To reproduce", "weir run room/figure"} {
+	for _, want := range []string{"A &lt;title&gt; &amp; more", ">Claims</h2>", "the first &lt;claim&gt;", ">Plots</h2>", "<svg", ">Results</h2>", "activity 12", "unfinished: ", ">To reproduce</h2>", "weir run room/figure"} {
 		i := strings.Index(page, want)
 		if i < 0 {
 			t.Errorf("the page lacks %q", want)

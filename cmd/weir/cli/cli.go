@@ -205,9 +205,13 @@ func (s *selection) load(a *app) (*experiment.Spec, error) {
 
 type showCmd struct {
 	selection
+	YAML bool `name:"yaml" help:"Print the experiment's file as it is, to copy and change."`
 }
 
 func (s *showCmd) Run(a *app) error {
+	if s.YAML {
+		return s.file(a)
+	}
 	for _, k := range a.schemes() {
 		if k.s.Name == s.Name {
 			a.showScheme(k)
@@ -229,6 +233,18 @@ func (s *showCmd) Run(a *app) error {
 	}
 	fmt.Fprint(a.stdout, grid(rows))
 	return nil
+}
+
+func (s *showCmd) file(a *app) error {
+	if len(s.Set) > 0 || s.Seed != nil || s.Quick {
+		return fmt.Errorf("%w: --yaml prints the file as it is; with options applied it is spec.yaml in the results folder", errInput)
+	}
+	src, err := a.registry.Open(s.Name)
+	if err != nil {
+		return err
+	}
+	_, err = a.stdout.Write(src.Data)
+	return err
 }
 
 func (a *app) showScheme(k kindOf) {
@@ -357,6 +373,7 @@ func (r *runCmd) Run(a *app) error {
 	bar := &progressBar{out: a.stderr, on: a.terminal, start: time.Now()}
 	o, err := experiment.Execute(ctx, spec, experiment.ExecOptions{
 		Jobs: r.Jobs, Dir: r.Out, Fresh: r.Fresh, Executable: executableHash(), OnProgress: bar.show,
+		Command: reproduce(spec, r.Name, a.args),
 	})
 	bar.clear()
 	interrupted := ctx.Err() != nil
@@ -364,7 +381,7 @@ func (r *runCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	path, err := report.Write(o, report.Page{Command: reproduce(spec, r.Name, a.args), Version: version()})
+	path, err := report.Write(o, report.Page{Version: version()})
 	if err != nil {
 		return err
 	}
@@ -385,19 +402,48 @@ func (r *runCmd) Run(a *app) error {
 	return nil
 }
 
+// folders finds results: of a folder, of its report, or of an experiment as weir run
+// was given it without options.
+type folders struct {
+	Out string `default:"results" type:"path" help:"Folder in which results of experiments are looked for."`
+}
+
+func (f *folders) open(a *app, name string) (*experiment.Outcome, error) {
+	dir := name
+	info, err := os.Stat(name)
+	if err == nil && !info.IsDir() && filepath.Base(name) == "report.html" {
+		dir = filepath.Dir(name)
+	} else if err != nil || !info.IsDir() {
+		src, err := a.registry.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("%s is no results folder; as an experiment: %w", name, err)
+		}
+		spec, err := experiment.Load(a.registry, src, experiment.Options{})
+		if err != nil {
+			return nil, err
+		}
+		dir = spec.Folder(f.Out)
+		if _, err := os.Stat(dir); err != nil {
+			return nil, fmt.Errorf("%w: %s has no results in %s/ as it is now: run it, or name a folder", errInput, name, filepath.Base(f.Out))
+		}
+	}
+	return experiment.Reopen(a.registry, dir)
+}
+
 type reportCmd struct {
-	Dirs []string `arg:"" name:"dir" type:"path" help:"Results folders, as weir run leaves them."`
+	folders
+	Dirs []string `arg:"" name:"dir" help:"Results folders, as weir run leaves them, or experiments that were run."`
 	JSON bool     `name:"json" help:"Print one JSON document each instead of tables." xor:"format"`
 	CSV  bool     `name:"csv" help:"Print one line of CSV a value instead of tables." xor:"format"`
 }
 
 func (r *reportCmd) Run(a *app) error {
 	for i, dir := range r.Dirs {
-		o, err := experiment.Reopen(a.registry, dir)
+		o, err := r.open(a, dir)
 		if err != nil {
 			return err
 		}
-		path, err := report.Write(o, report.Page{Command: "weir report " + quoted(filepath.Base(dir)), Version: version()})
+		path, err := report.Write(o, report.Page{Version: version()})
 		if err != nil {
 			return err
 		}
@@ -420,16 +466,17 @@ func (r *reportCmd) Run(a *app) error {
 }
 
 type diffCmd struct {
-	A string `arg:"" type:"path" help:"Results folder."`
-	B string `arg:"" type:"path" help:"Another one."`
+	folders
+	A string `arg:"" help:"Results folder, or an experiment that was run."`
+	B string `arg:"" help:"Another one."`
 }
 
 func (d *diffCmd) Run(a *app) error {
-	x, err := experiment.Reopen(a.registry, d.A)
+	x, err := d.open(a, d.A)
 	if err != nil {
 		return err
 	}
-	y, err := experiment.Reopen(a.registry, d.B)
+	y, err := d.open(a, d.B)
 	if err != nil {
 		return err
 	}
