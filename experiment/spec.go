@@ -605,6 +605,17 @@ func parameters(root *tree) []Parameter {
 				if path != "" {
 					p = path + "." + k.name
 				}
+				if k.value.kind == mapping && len(k.value.keys) == 0 { // a scheme without parameters
+					if f := k.value.from; f != "" {
+						from = f
+					}
+					if len(t.keys) == 1 {
+						out = append(out, Parameter{path, k.name, source(k.value, from)})
+					} else {
+						out = append(out, Parameter{p, "{}", source(k.value, from)})
+					}
+					continue
+				}
 				walk(p, k.value, from)
 			}
 		case list:

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
@@ -239,6 +240,11 @@ func (s *showCmd) file(a *app) error {
 	if len(s.Set) > 0 || s.Seed != nil || s.Quick {
 		return fmt.Errorf("%w: --yaml prints the file as it is; with options applied it is spec.yaml in the results folder", errInput)
 	}
+	for _, k := range a.schemes() {
+		if k.s.Name == s.Name {
+			return fmt.Errorf("%w: %s is a scheme (%s), which has no file; --yaml is for experiments", errInput, s.Name, k.kind)
+		}
+	}
 	src, err := a.registry.Open(s.Name)
 	if err != nil {
 		return err
@@ -298,15 +304,19 @@ func grid(rows [][]string) string {
 	return b.String()
 }
 
-// fold breaks text after spaces, or anywhere if there are none, so that no line
-// is wider.
+// fold breaks text after spaces, else after a dot, or anywhere if there are none, so
+// that no line is wider.
 func fold(s string, width int) []string {
 	var lines []string
 	for _, l := range strings.Split(report.Wrap(s, width, ""), "\n") {
 		r := []rune(l)
 		for len(r) > width {
-			lines = append(lines, string(r[:width]))
-			r = r[width:]
+			at := width
+			if dot := strings.LastIndexByte(string(r[:width]), '.'); dot >= 0 {
+				at = utf8.RuneCountInString(string(r[:width])[:dot+1])
+			}
+			lines = append(lines, string(r[:at]))
+			r = r[at:]
 		}
 		lines = append(lines, string(r))
 	}
@@ -426,6 +436,10 @@ func (f *folders) open(a *app, name string) (*experiment.Outcome, error) {
 		if _, err := os.Stat(dir); err != nil {
 			return nil, fmt.Errorf("%w: %s has no results in %s/ as it is now: run it, or name a folder", errInput, name, filepath.Base(f.Out))
 		}
+	}
+	dir, err = filepath.Abs(dir) // run prints whole paths too
+	if err != nil {
+		return nil, err
 	}
 	return experiment.Reopen(a.registry, dir)
 }
