@@ -131,11 +131,10 @@ type table struct {
 
 type keyColumn struct {
 	Name  string
-	Width int  // in digits
-	Left  int  // of the columns before it, in digits
-	Pads  int  // columns before it
-	Pin   bool // it stays in place
-	Edge  bool // the last that does
+	Width int // in digits
+	Left  int // of the columns before it, in digits
+	Pads  int // columns before it
+	Class string
 }
 
 type span struct {
@@ -155,26 +154,45 @@ type tableCell struct {
 	Width      int // of the widest interval of the column
 }
 
-// pinned is how many digits of key columns stay in place: more would leave a phone
-// no room for values.
-const pinned = 20
+// Key columns of so many digits stay in place, on a phone and on a desk: more would
+// leave no room for values.
+const (
+	narrow = 20
+	wide   = 45
+)
 
 // tableOf makes the page's table out of the terminal's columns.
 func tableOf(points []PointSummary) table {
 	keys, values := columnsOf(points)
 	t := table{Lone: true}
 	left := 0
+	edge, edgeWide := 0, 0 // the last columns that stay
 	for i, k := range keys {
 		c := keyColumn{Name: k.head[2], Width: k.width() + 1, Left: left, Pads: i}
 		left += c.Width
-		c.Pin = left <= pinned && i < len(keys)-1 || i == 0 // n is the last
-		if c.Pin {
-			for k := range t.Keys {
-				t.Keys[k].Edge = false
-			}
-			c.Edge = true
+		if sweep := i < len(keys)-1; sweep && left <= narrow { // the last is n
+			edge = i
+		}
+		if left <= wide {
+			edgeWide = i
 		}
 		t.Keys = append(t.Keys, c)
+	}
+	for i := range t.Keys {
+		var class []string
+		if i <= edge {
+			class = append(class, "pin")
+		}
+		if i <= edgeWide {
+			class = append(class, "pin-wide")
+		}
+		if i == edge {
+			class = append(class, "edge")
+		}
+		if i == edgeWide {
+			class = append(class, "edge-wide")
+		}
+		t.Keys[i].Class = strings.Join(class, " ")
 	}
 	for i, v := range values {
 		if i > 0 && v.head[0] == values[i-1].head[0] && v.head[2] == values[i-1].head[2] {

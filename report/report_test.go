@@ -5,6 +5,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -191,6 +193,118 @@ func TestWrite(t *testing.T) {
 			}
 			last = i
 		}
+	}
+}
+
+// The page is as readable on dark as on light: texts have a contrast of 4.5 to what
+// they stand on, curves of 3 (WCAG 2.2 §1.4.3, §1.4.11), and every colour of the
+// palette has one of its own on both.
+func TestContrast(t *testing.T) {
+	light, rest, _ := strings.Cut(pageSource, "prefers-color-scheme: dark")
+	dark, _, _ := strings.Cut(rest, "} }")
+	for name, css := range map[string]string{"light": light, "dark": dark} {
+		luminance := map[string]float64{}
+		for _, m := range regexp.MustCompile(`--([a-z0-9-]+): #([0-9a-f]{6});`).FindAllStringSubmatch(css, -1) {
+			rgb, err := strconv.ParseUint(m[2], 16, 32)
+			if err != nil {
+				t.Fatal(err)
+			}
+			linear := func(shift uint) float64 {
+				c := float64(rgb>>shift&0xff) / 255
+				if c <= 0.04045 {
+					return c / 12.92
+				}
+				return math.Pow((c+0.055)/1.055, 2.4)
+			}
+			luminance[m[1]] = 0.2126*linear(16) + 0.7152*linear(8) + 0.0722*linear(0)
+		}
+		pairs := [][2]string{{"ink", "paper"}, {"ink", "band"}, {"ink", "panel"}, {"soft", "paper"}, {"soft", "band"}, {"link", "paper"}, {"ink", "undecided-band"}}
+		for _, v := range []string{"holds", "fails", "undecided"} {
+			pairs = append(pairs, [2]string{v, v + "-band"})
+		}
+		for i := range palette {
+			pairs = append(pairs, [2]string{fmt.Sprintf("curve%d", i+1), "panel"})
+		}
+		for _, p := range pairs {
+			a, okA := luminance[p[0]]
+			b, okB := luminance[p[1]]
+			least := 4.5
+			if strings.HasPrefix(p[0], "curve") {
+				least = 3
+			}
+			if c := (max(a, b) + 0.05) / (min(a, b) + 0.05); !okA || !okB || c < least {
+				t.Errorf("%s: %s on %s has a contrast of %.2f, want %g", name, p[0], p[1], c, least)
+			}
+		}
+	}
+}
+
+// Plots take the page's colours there, and have their own as files.
+func TestInPage(t *testing.T) {
+	got := string(inPage([]byte(`<?xml version="1.0"?><svg><path style="fill:none;stroke:#0072B2;stroke-width:1"/><path style="fill:#FFFFFF"/>` +
+		`<path style="stroke:#000000"/><path style="stroke:#E1E1E1"/><path style="fill:#123456"/><text>stroke:#0072B2x</text></svg>`)))
+	want := `<svg><path style="fill:none;stroke:var(--curve1,#0072B2);stroke-width:1"/><path style="fill:var(--panel,#FFFFFF)"/>` +
+		`<path style="stroke:var(--ink,#000000)"/><path style="stroke:var(--grid,#E1E1E1)"/><path style="fill:#123456"/><text>stroke:#0072B2x</text></svg>`
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	points := Summarise(outcome(t).Runs)
+	svg, err := SVG(experiment.Plot{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}}, points)
+	if err != nil || strings.Contains(string(svg), "var(") {
+		t.Errorf("a file with colours that only the page has: %v", err)
+	}
+	if left := drawnColour.FindString(strings.ReplaceAll(string(inPage(svg)), ",#", "")); left != "" {
+		t.Errorf("the page's plot has the fixed colour %s", left)
+	}
+}
+
+// The page's table: units over the groups that share them, means apart from their
+// intervals, keys that stay in place as far as a phone has room.
+func TestPageTable(t *testing.T) {
+	got := tableOf(Summarise(outcome(t).Runs))
+	if s := fmt.Sprint(got.Spans); s != "[{goodput Mb/s 2} {delay ms 1} {queue packets 2} {jain  1}]" {
+		t.Errorf("spans %s", s)
+	}
+	if s := fmt.Sprint(got.Groups, got.Lone); s != "[client0 client1 client0 mean max ] false" {
+		t.Errorf("groups %s", s)
+	}
+	if s := fmt.Sprint(got.Keys); s != "[{scheme 8 0 0 pin pin-wide} {r0 8 8 1 pin pin-wide edge} {n 2 16 2 pin-wide edge-wide}]" {
+		t.Errorf("keys %s", s)
+	}
+	if c := got.Rows[0].Cells[0]; c != (tableCell{"10.1", "0.2", 3}) {
+		t.Errorf("cell %+v", c)
+	}
+	if c := got.Rows[2].Cells[2]; c.Mean != "–" || c.Half != "" {
+		t.Errorf("a value that is not defined: %+v", c)
+	}
+	if !got.Rows[3].First || got.Rows[4].First {
+		t.Error("schemes are not set apart")
+	}
+}
+
+// Parameters stand by part of the spec, those that the user has not set apart from
+// the others.
+func TestGrouped(t *testing.T) {
+	var text []string
+	for _, g := range grouped([]experiment.Parameter{{Path: "duration"}, {Path: "topology.links.0.rate"}, {Path: "traffic.x.cc.bbr"},
+		{Path: "traffic.y.rate"}, {Path: "sweep.n"}, {Path: "sweep.scheme.abc.queue"}, {Path: "seed"}}) {
+		var rows []string
+		for _, r := range g.Rows {
+			rows = append(rows, strings.Join(r.Path, "."))
+		}
+		text = append(text, g.Name+": "+strings.Join(rows, " "))
+	}
+	if got, want := strings.Join(text, "; "), "the run: duration seed; topology: links.0.rate; traffic x: cc.bbr; traffic y: rate; sweep: n; sweep scheme: abc.queue"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	o := outcome(t)
+	page, err := HTML(o, nil, nil, Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	given, defaults, ok := strings.Cut(string(page), "that have their default")
+	if !ok || !strings.Contains(given, "figure.yaml:4") || strings.Contains(given, "default:") || !strings.Contains(defaults, "default: ") {
+		t.Error("defaults are not apart")
 	}
 }
 

@@ -117,10 +117,17 @@ func TestFolders(t *testing.T) {
 	if strings.Contains(string(data), "900ms") {
 		dirs[0], dirs[1] = dirs[1], dirs[0]
 	}
+	first, err := os.ReadFile(filepath.Join(dirs[0], "report.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	os.Remove(filepath.Join(dirs[0], "report.html"))
 	code, again, stderr := weir("report", dirs[0])
 	if _, err := os.Stat(filepath.Join(dirs[0], "report.html")); err != nil || code != 0 || again != tables {
 		t.Errorf("report: exit code %d, %v\n%s%s\nwant\n%s", code, err, again, stderr, tables)
+	}
+	if page, _ := os.ReadFile(filepath.Join(dirs[0], "report.html")); !bytes.Equal(page, first) {
+		t.Error("report makes another page than run")
 	}
 	code, text, _ := weir("diff", dirs[0], dirs[1])
 	for _, want := range []string{"→ 900ms", "seed: 1 → 9", "rate=5Mbps", "goodput x [", "values differ"} {
@@ -141,6 +148,23 @@ func TestFolders(t *testing.T) {
 	}
 	if code, _, stderr := weir("report", t.TempDir()); code != 2 || !strings.Contains(stderr, "this is no results folder") {
 		t.Errorf("an empty folder: exit code %d\n%s", code, stderr)
+	}
+	// an experiment stands for the folder that it has as it is now, a report for its own
+	for _, args := range [][]string{{"report", file, "--out", out}, {"report", filepath.Join(dirs[0], "report.html")}} {
+		if code, again, stderr := weir(args...); code != 0 || again != tables {
+			t.Errorf("weir %s: exit code %d\n%s%s\nwant\n%s", args, code, again, stderr, tables)
+		}
+	}
+	if code, text, stderr := weir("diff", file, dirs[1], "--out", out); code != 0 || !strings.Contains(text, "seed: 1 → 9") {
+		t.Errorf("diff of an experiment: exit code %d\n%s%s", code, text, stderr)
+	}
+	for args, want := range map[string]string{
+		"report p4abc/fig4 --out " + out: "p4abc/fig4 has no results in " + filepath.Base(out) + "/ as it is now",
+		"report p4abc/fig9":              "no results folder; as an experiment: p4abc/fig9:1:1: there is no such experiment",
+	} {
+		if code, _, stderr := weir(strings.Fields(args)...); code != 2 || !strings.Contains(stderr, want) {
+			t.Errorf("weir %s: exit code %d\n%s", args, code, stderr)
+		}
 	}
 	if code, _, stderr := weir("run", file, "--json", "--csv"); code != 2 {
 		t.Errorf("--json --csv: exit code %d\n%s", code, stderr)
@@ -233,6 +257,26 @@ func TestShow(t *testing.T) {
 	for _, want := range []string{"300s", "--set", "gap_jitter", "10%", "default: ours"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("weir show p4abc/fig4 lacks %q:\n%s", want, out)
+		}
+	}
+}
+
+// --yaml gives an experiment's file to copy, and nothing that is none.
+func TestShowYAML(t *testing.T) {
+	file, err := os.ReadFile("../../../p4abc/experiments/fig4.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := weir("show", "p4abc/fig4", "--yaml"); code != 0 || out != string(file) {
+		t.Errorf("exit code %d, %s\n%s", code, errs, out)
+	}
+	for args, want := range map[string]string{
+		"show abc --yaml":                "abc is a scheme (program), which has no file",
+		"show p4abc/fig4 --yaml --quick": "spec.yaml in the results folder",
+		"show p4abc/fig9 --yaml":         "did you mean",
+	} {
+		if code, out, errs := weir(strings.Fields(args)...); code != 2 || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("weir %s: exit code %d, %s\n%s", args, code, errs, out)
 		}
 	}
 }
