@@ -242,6 +242,27 @@ func TestFigure4(t *testing.T) {
 }
 
 // TestSet: --set reaches keys, sweep keys, named entries; its mistakes are errors.
+// A scheme without parameters is a parameter itself; defaults of a sweep's block stand
+// once.
+func TestParametersOfNone(t *testing.T) {
+	s := load(t, small+smallTraffic+"sweep: {rate: [1Mbps], scheme: {plain: {switch: [forward]}, abc: {switch: [forward, abc]}}}\nmeasure: [jain]\n", Options{})
+	var got []string
+	for _, p := range s.Parameters() {
+		if strings.Contains(p.Path, "switch") && !strings.Contains(p.Path, "topology") || strings.HasPrefix(p.Path, "measure") {
+			got = append(got, p.Path+"="+p.Value)
+		}
+	}
+	text := strings.Join(got, " ")
+	for _, want := range []string{"sweep.scheme.plain.switch.0=forward", "sweep.scheme.abc.switch.0=forward", "sweep.scheme.abc.switch.1.abc.memory=3s", "measure.0=jain"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in %s", want, text)
+		}
+	}
+	if strings.Count(text, "abc.memory=") != 1 {
+		t.Errorf("a default stands twice: %s", text)
+	}
+}
+
 func TestSet(t *testing.T) {
 	text := small + smallTraffic + "switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\n"
 	seed := uint64(42)
