@@ -23,26 +23,30 @@ func TestFirstHour(t *testing.T) {
 	dir := t.TempDir()
 	mine := filepath.Join(dir, "mine.yaml")
 	said := map[string]string{} // by command
-	old := ""                   // a line that the next one replaces
+	at := -1                    // in mine.yaml, where a line was taken out just before
 	for _, line := range strings.Split(hour, "\n") {
 		command, ok := strings.CutPrefix(line, "    ")
 		switch {
 		case !ok:
-		case command[0] == '-':
-			old = command[1:] + "\n"
-		case command[0] == '+':
+		case command[0] == '-' || command[0] == '+':
 			data, err := os.ReadFile(mine)
 			if err != nil {
 				t.Fatal(err)
 			}
-			text := string(data) + command[1:] + "\n"
-			if old != "" {
-				if strings.Count(string(data), old) != 1 {
-					t.Fatalf("mine.yaml does not have this line once: %s", old)
+			text, changed := string(data), command[1:]+"\n"
+			switch {
+			case command[0] == '-':
+				if strings.Count(text, changed) != 1 {
+					t.Fatalf("mine.yaml does not have this line once: %s", changed)
 				}
-				text = strings.Replace(string(data), old, command[1:]+"\n", 1)
+				at = strings.Index(text, changed)
+				text = strings.Replace(text, changed, "", 1)
+			case at >= 0:
+				text = text[:at] + changed + text[at:]
+				at = -1
+			default:
+				text += changed
 			}
-			old = ""
 			if err := os.WriteFile(mine, []byte(text), 0o666); err != nil {
 				t.Fatal(err)
 			}
