@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
@@ -92,6 +93,8 @@ func bareUnits(text string) string {
 	}
 }
 
+var claimKeys = []string{"id", "says", "where", "along", "that"}
+
 // decodeClaims reads the expect list.
 func (s *Spec) decodeClaims(d *decoder) {
 	t := s.root.get("expect")
@@ -104,7 +107,7 @@ func (s *Spec) decodeClaims(d *decoder) {
 	}
 	seen := map[string]bool{}
 	for _, x := range t.items {
-		if !d.keys(x, "a claim's key", []string{"id", "says", "where", "along", "that"}) {
+		if !d.keys(x, "a claim's key", claimKeys) {
 			continue
 		}
 		c := &claim{Claim: Claim{Paper: s.Paper.String()}}
@@ -115,11 +118,11 @@ func (s *Spec) decodeClaims(d *decoder) {
 			if v := x.get(k.name); v != nil {
 				*k.to = d.text(v)
 			} else {
-				d.fail(x.place, k.name+": …", "the claim has no %q", k.name)
+				d.missing(x, k.name, "a claim's key", claimKeys, k.name+": …", "the claim has no %q", k.name)
 			}
 		}
-		if seen[c.ID] {
-			d.fail(x.get("id").place, "", "the claim %q is here already", c.ID)
+		if id := x.get("id"); id != nil && seen[c.ID] {
+			d.fail(id.place, "another id", "the claim %q is here already", c.ID)
 		}
 		seen[c.ID] = true
 		if w := x.get("where"); w != nil {
@@ -130,7 +133,7 @@ func (s *Spec) decodeClaims(d *decoder) {
 		}
 		that := x.get("that")
 		if that == nil {
-			d.fail(x.place, "that: goodput.a > goodput.b", "the claim has no \"that\"")
+			d.missing(x, "that", "a claim's key", claimKeys, "that: goodput.a > goodput.b", "the claim has no \"that\"")
 			continue
 		}
 		s.decodeThat(d, c, that)
@@ -148,8 +151,8 @@ func (s *Spec) decodeWhere(d *decoder, c *filter, w *tree) {
 		text := units(w.text)
 		if node, err := parser.Parse(text); err != nil {
 			d.fail(w.place, `{scheme: abc}, or scheme == "abc" and n > 4`, "%s", firstLine(err))
-		} else if msg, allowed := unknownName(node.Node, env); msg != "" {
-			d.fail(w.place, allowed, "%s", msg)
+		} else if v := unknownName(node.Node, env, nil); v.msg != "" {
+			d.fail(d.within(w, v.word), v.allowed, "%s", v.msg)
 		} else if c.when, err = expr.Compile(text, expr.Env(env), expr.AsBool()); err != nil {
 			d.fail(w.place, "a comparison of sweep keys", "%s", firstLine(err))
 		}
@@ -279,6 +282,18 @@ func (s *Spec) sample() map[string]any {
 	return environment(at, s.shape())
 }
 
+// measures are the names of measures that an expression can name.
+func (s *Spec) measures() map[string]any {
+	out := map[string]any{}
+	for _, m := range s.shape().Measures {
+		out[m.Name] = nil
+	}
+	for _, b := range s.shape().Bins {
+		out[b.Name+"_bins"] = nil
+	}
+	return out
+}
+
 // shape is a run of the spec with nothing in it but names.
 func (s *Spec) shape() *Run {
 	if s.names == nil {
@@ -373,6 +388,10 @@ func (s *Spec) decodeThat(d *decoder, c *claim, t *tree) {
 	if len(d.errors) > 0 {
 		return
 	}
+	if strings.TrimSpace(text) == "" {
+		d.fail(t.place, "goodput.a > 0.5 * goodput.b", "the claim says nothing")
+		return
+	}
 	c.written = literals(text, pairs...)
 	text = units(text)
 	node, err := parser.Parse(text)
@@ -387,8 +406,12 @@ func (s *Spec) decodeThat(d *decoder, c *claim, t *tree) {
 	for _, sel := range c.others {
 		env[sel.name] = s.sample()
 	}
-	if msg, allowed := unknownName(node.Node, env); msg != "" {
-		d.fail(t.place, allowed, "%s", msg)
+	measures := s.measures()
+	if v := unknownName(node.Node, env, measures); v.msg != "" {
+		d.fail(d.within(t, v.word), v.allowed, "%s", v.msg)
+		return
+	} else if !v.measured {
+		d.fail(t.place, strings.Join(sortedKeys(measures), ", "), "the claim names no measure")
 		return
 	}
 	c.that, err = build(node.Node, env)
@@ -402,16 +425,54 @@ func firstLine(err error) string {
 	return line
 }
 
-// names walks an expression for names that do not exist.
-type names struct {
-	env          map[string]any
-	msg, allowed string
+// within is the place of a word of a value that stands on one line, else the value's.
+func (d *decoder) within(t *tree, word string) place {
+	line := []rune(lineOf(d.collector.files[t.file], t.line))
+	from := min(max(t.column-1, 0), len(line))
+	part := regexp.MustCompile(`(^|[^A-Za-z0-9_])(` + regexp.QuoteMeta(word) + `)($|[^A-Za-z0-9_])`).FindStringSubmatchIndex(string(line[from:]))
+	if part == nil {
+		return t.place
+	}
+	return place{t.file, t.line, from + utf8.RuneCountInString(string(line[from:])[:part[4]]) + 1}
 }
 
-func unknownName(n ast.Node, env map[string]any) (msg, allowed string) {
-	v := &names{env: env}
+// names walks an expression for names that do not exist.
+type names struct {
+	env                map[string]any
+	measures           map[string]any
+	word, msg, allowed string // what is wrong
+	measured           bool   // it names a measure
+}
+
+func unknownName(n ast.Node, env map[string]any, measures map[string]any) *names {
+	v := &names{env: env, measures: measures}
 	ast.Walk(&n, v)
-	return v.msg, v.allowed
+	v.whole(n)
+	return v
+}
+
+// whole notes a measure that stands where a number should, without one of its groups.
+func (v *names) whole(n ast.Node) {
+	var m any
+	var word string
+	switch x := n.(type) {
+	case *ast.IdentifierNode:
+		m, word = v.env[x.Value], x.Value
+	case *ast.MemberNode:
+		base, name := baseOf(x, v.env)
+		if e, ok := base.(map[string]any); ok {
+			m, word = e[name], name
+		}
+	}
+	groups, ok := m.(map[string]float64)
+	if !ok || v.msg != "" {
+		return
+	}
+	var words []string
+	for _, g := range sortedKeys(groups) {
+		words = append(words, word+"."+g)
+	}
+	v.word, v.msg, v.allowed = word, fmt.Sprintf("%s is not one number", word), strings.Join(words, ", ")
 }
 
 func (v *names) Visit(n *ast.Node) {
@@ -423,6 +484,14 @@ func (v *names) Visit(n *ast.Node) {
 		if _, ok := v.env[x.Value]; !ok {
 			v.report(x.Value, v.env)
 		}
+		if _, ok := v.measures[x.Value]; ok {
+			v.measured = true
+		}
+	case *ast.BinaryNode:
+		v.whole(x.Left)
+		v.whole(x.Right)
+	case *ast.UnaryNode:
+		v.whole(x.Node)
 	case *ast.MemberNode:
 		base, name := baseOf(x, v.env)
 		if base == nil || name == "" {
@@ -431,15 +500,18 @@ func (v *names) Visit(n *ast.Node) {
 		switch m := base.(type) {
 		case map[string]float64:
 			if _, ok := m[name]; !ok {
-				any := map[string]any{}
-				for k := range m {
-					any[k] = nil
+				words := sortedKeys(m)
+				v.word, v.msg, v.allowed = name, fmt.Sprintf("%s has no %q", measureOf(x), name), strings.Join(words, ", ")
+				if n := nearest(name, words); n != "" {
+					v.msg += fmt.Sprintf("; did you mean %q?", n)
 				}
-				v.report(name, any)
 			}
 		case map[string]any:
 			if _, ok := m[name]; !ok {
 				v.report(name, m)
+			}
+			if _, ok := v.measures[name]; ok {
+				v.measured = true
 			}
 		}
 	}
@@ -447,11 +519,25 @@ func (v *names) Visit(n *ast.Node) {
 
 func (v *names) report(name string, env map[string]any) {
 	words := sortedKeys(env)
+	v.word = name
 	v.msg = fmt.Sprintf("%q is neither a measure nor a sweep key", name)
 	if n := nearest(name, words); n != "" {
 		v.msg += fmt.Sprintf("; did you mean %q?", n)
 	}
 	v.allowed = strings.Join(words, ", ")
+}
+
+// measureOf names the measure of which a member node takes a group.
+func measureOf(m *ast.MemberNode) string {
+	switch x := m.Node.(type) {
+	case *ast.IdentifierNode:
+		return x.Value
+	case *ast.MemberNode:
+		if name, ok := x.Property.(*ast.StringNode); ok {
+			return name.Value
+		}
+	}
+	return "it"
 }
 
 // baseOf returns the value of which a member node takes a member, if that is in

@@ -11,6 +11,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"weir/cc"
 	"weir/dataplane"
@@ -64,6 +65,23 @@ func (d *decoder) keys(t *tree, what string, allowed []string) bool {
 	return true
 }
 
+// missing notes that a map lacks a key, or that an unknown one is probably meant to be it.
+func (c *collector) missing(t *tree, key, what string, known []string, allowed, format string, args ...any) {
+	for _, k := range t.keys {
+		if contains(known, k.name) || nearest(k.name, known) != key {
+			continue
+		}
+		for _, e := range c.errors {
+			if e.File == k.file && e.Line == k.line && e.Column == k.column {
+				return // it has been said
+			}
+		}
+		c.unknown(k.place, what, k.name, known)
+		return
+	}
+	c.fail(t.place, allowed, format, args...)
+}
+
 // value returns a key's value; if it is missing, the default, which it writes
 // into the tree.
 func (d *decoder) value(t *tree, key, standard, from string) *tree {
@@ -93,20 +111,25 @@ func (d *decoder) integer(t *tree, low, high int) int {
 
 // read applies a unit's reader.
 func read[T any](d *decoder, t *tree, parse func(string) (T, error)) T {
+	v, _ := readOK(d, t, parse)
+	return v
+}
+
+// readOK is read that tells whether there is a value.
+func readOK[T any](d *decoder, t *tree, parse func(string) (T, error)) (T, bool) {
 	v, err := parse(d.text(t))
 	if err != nil && t.kind == scalar {
 		d.fail(t.place, "", "%v", err)
 	}
-	return v
+	return v, err == nil && t.kind == scalar
 }
 
 func (d *decoder) positive(t *tree) unit.Time {
-	v := read(d, t, unit.ParseTime)
-	if v <= 0 && t.kind == scalar {
+	v, ok := readOK(d, t, unit.ParseTime)
+	if ok && v <= 0 {
 		d.fail(t.place, "a time above 0", "%q is not above 0", t.text)
-		return 1
 	}
-	return v
+	return max(v, 1)
 }
 
 func (d *decoder) word(t *tree, what string, words []string) string {
@@ -135,7 +158,7 @@ func (d *decoder) schemeValues(s *scheme.Scheme, t *tree, skip []string) scheme.
 		v := t.get(p.Name)
 		if v == nil {
 			if p.Required {
-				d.fail(t.place, p.Doc, "%s needs the parameter %q", s.Name, p.Name)
+				d.missing(t, p.Name, "parameter of "+s.Name, append(append([]string{}, names...), skip...), p.Name+": "+kinds[p.Kind]+", "+p.Doc, "%s needs the parameter %q", s.Name, p.Name)
 				values[p.Name] = zero(p)
 				continue
 			}
@@ -487,7 +510,7 @@ func (d *decoder) network(root *tree, p *point) {
 		}
 		allowed = append(allowed, s.Name)
 	}
-	if !d.keys(t, "topology's key", allowed) {
+	if !d.keys(t, "topology's key", allowed) || len(d.errors) > 0 { // a slip in a key makes other errors out of nothing
 		return
 	}
 	n := &topology.Network{}
@@ -508,7 +531,7 @@ func (d *decoder) network(root *tree, p *point) {
 		for _, x := range l.items {
 			name := d.text(x)
 			if _, twice := index[name]; twice {
-				d.fail(x.place, "", "the name %q is taken", name)
+				d.fail(x.place, "another name", "the name %q is taken", name)
 				continue
 			}
 			if name == "" || strings.ContainsAny(name, " >*$,") || name == "random" {
@@ -534,7 +557,11 @@ func (d *decoder) network(root *tree, p *point) {
 		var l topology.Link
 		ends := x.get("ends")
 		if ends == nil || ends.kind != list || len(ends.items) != 2 {
-			d.fail(x.place, "ends: [a, b]", "a link has two ends")
+			if at := x.place; ends != nil {
+				d.fail(ends.place, "ends: [a, b]", "a link has two ends")
+			} else {
+				d.missing(x, "ends", "a link's key", linkKeys, "ends: [a, b]", "the link at %d:%d has no ends", at.line, at.column)
+			}
 			continue
 		}
 		ok := true
@@ -555,21 +582,22 @@ func (d *decoder) network(root *tree, p *point) {
 		}
 		pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
 		if seen[pair] {
-			d.fail(ends.place, "", "%s and %s have a link already", ends.items[0].text, ends.items[1].text)
+			d.fail(ends.place, "one link between two nodes", "%s and %s have a link already", ends.items[0].text, ends.items[1].text)
+			continue
 		}
 		seen[pair] = true
 		for e, node := range l.Ends {
 			if degree[node]++; degree[node] > 1 && !n.Nodes[node].Switch {
-				d.fail(ends.items[e].place, "", "host %s has a link already; a host has one NIC", n.Nodes[node].Name)
+				d.fail(ends.items[e].place, "one link a host", "host %s has a link already; a host has one NIC", n.Nodes[node].Name)
 			}
 		}
 		if r := x.get("rate"); r == nil {
-			d.fail(x.place, "rate: 100Mbps", "the link has no rate")
+			d.missing(x, "rate", "a link's key", linkKeys, "rate: 100Mbps", "the link has no rate")
 		} else {
 			l.Rate = read(d, r, unit.ParseLinkRate)
 		}
 		if r := x.get("delay"); r == nil {
-			d.fail(x.place, "delay: 5ms", "the link has no delay")
+			d.missing(x, "delay", "a link's key", linkKeys, "delay: 5ms", "the link has no delay")
 		} else {
 			l.Delay = read(d, r, unit.ParseTime)
 		}
@@ -587,7 +615,11 @@ func (d *decoder) network(root *tree, p *point) {
 
 // generated decodes a network that is given by its family and parameters.
 func (d *decoder) generated(t *tree, s *topology.Scheme, p *point) {
-	d.keys(t, "topology's key beside "+s.Name, []string{s.Name})
+	for _, k := range t.keys {
+		if k.name != s.Name {
+			d.fail(k.place, s.Name+" alone", "%q stands beside %s, which makes the network", k.name, s.Name)
+		}
+	}
 	params := t.get(s.Name)
 	if params.kind != mapping {
 		d.fail(params.place, s.Name+": {parameter: value}", "the parameters of %s are %v", s.Name, params.kind)
@@ -670,32 +702,43 @@ func (d *decoder) loss(t *tree) float64 {
 	return v
 }
 
-// openFile reads a file that the spec names.
-func (d *decoder) openFile(t *tree) []byte {
-	data, err := d.source.open(filepath.ToSlash(d.text(t)))
-	if err != nil {
-		d.fail(t.place, "a file beside the experiment", "%q cannot be read: %v", t.text, err)
+// openFile reads a file that the spec names, relative to the spec, and returns it with
+// the name that errors give it.
+func (d *decoder) openFile(t *tree) (data []byte, name string) {
+	name = d.text(t)
+	data, err := d.source.open(filepath.ToSlash(name))
+	switch {
+	case err != nil:
+		d.fail(t.place, "a file beside the experiment", "%q cannot be read: %v", t.text, reason(err))
+	case len(data) >= int(largestInput):
+		d.fail(t.place, "up to "+largestInput.String(), "%q is too large", t.text)
+		return nil, name
 	}
 	d.files = append(d.files, fmt.Sprintf("%s %x", t.text, sha256.Sum256(data)))
-	return data
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(filepath.Dir(d.source.File), name)
+	}
+	d.remember(name, data)
+	d.collector.text(name, data, false)
+	return data, name
 }
 
 func (d *decoder) networkFile(t *tree, p *point) {
 	d.keys(t, "topology's key", []string{"file", "format"})
 	file, format := t.get("file"), t.get("format")
 	if format == nil {
-		d.fail(t.place, "format: hpcc", "the topology file's format is missing")
+		d.missing(t, "format", "topology's key", []string{"file", "format"}, "format: hpcc, or htsim", "the topology file's format is missing")
 		return
 	}
 	reader := topology.ReadHPCC
 	if d.word(format, "format", []string{"hpcc", "htsim"}) == "htsim" {
 		reader = topology.ReadHTSim
 	}
-	data := d.openFile(file)
+	data, name := d.openFile(file)
 	if len(d.errors) > 0 {
 		return
 	}
-	n, err := reader(bytes.NewReader(data), file.text)
+	n, err := reader(bytes.NewReader(data), name)
 	if err == nil {
 		err = n.Validate()
 	}
@@ -711,12 +754,19 @@ func (d *decoder) networkFile(t *tree, p *point) {
 func (d *decoder) foreign(t *tree, err error) {
 	switch e := err.(type) {
 	case *topology.FormatError:
-		d.fail(place{e.File, e.Line, e.Column}, "", "%s", e.Msg)
+		d.fail(d.inFile(e.File, e.Line, e.Column), "", "%s", e.Msg)
 	case *workload.FormatError:
-		d.fail(place{e.File, e.Line, e.Column}, "", "%s", e.Msg)
+		d.fail(d.inFile(e.File, e.Line, e.Column), "", "%s", e.Msg)
 	default:
 		d.fail(t.place, "", "%s: %v", t.text, err)
 	}
+}
+
+// inFile is a place in a file that the spec names. Readers count columns in bytes, and
+// errors in characters.
+func (d *decoder) inFile(name string, line, column int) place {
+	text := lineOf(d.collector.files[name], line)
+	return place{name, line, utf8.RuneCountInString(text[:min(max(column-1, 0), len(text))]) + 1}
 }
 
 // program is one entry of a list of programs.
@@ -920,7 +970,12 @@ func (d *decoder) switchPattern(k entry, p *point, programs [][]program) {
 			} else {
 				d.fail(x.place, "rate: 10Gbps", "the recirculation port has no rate")
 			}
-			sc.Recirculation.Queue = int(read(d, d.value(x, "queue", "64 packets", "ours"), unit.ParseLength).Packets)
+			queue := d.value(x, "queue", "64 packets", "ours")
+			if l := d.buffer(queue); l.Bytes > 0 {
+				d.fail(queue.place, "a number of packets such as 64 packets", "%q is not a number of packets", queue.text)
+			} else {
+				sc.Recirculation.Queue = int(l.Packets)
+			}
 		}
 	}
 	if !matched {
@@ -987,8 +1042,11 @@ func (d *decoder) mtu(t *tree) mtu {
 		return m
 	}
 	b, err := unit.ParseBytes(size)
-	if (err != nil || b < 68 || b > 65535) && t.kind == scalar {
-		d.fail(t.place, "1500 B, or 1448 B payload", "%q is not an MTU", t.text)
+	if err != nil || b < 68 || b > 65535 {
+		if t.kind == scalar {
+			d.fail(t.place, "68 B … 65535 B, or a payload such as 1448 B payload", "%q is not an MTU", t.text)
+		}
+		b = 1500
 	}
 	m.bytes = int32(b)
 	return m
@@ -1023,12 +1081,12 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
 	tr := traffic{version: 4, stop: unit.Never}
 	name := x.get("name")
 	if name == nil {
-		d.fail(x.place, "name: …", "the traffic has no name")
+		d.missing(x, "name", "traffic's key", d.trafficWords(), "name: …", "the traffic has no name")
 		return
 	}
 	tr.name = d.text(name)
 	if seen[tr.name] {
-		d.fail(name.place, "", "the name %q is taken", tr.name)
+		d.fail(name.place, "another name", "the name %q is taken", tr.name)
 	}
 	if !identifier(tr.name) {
 		d.fail(name.place, "a letter, then letters, digits and _", "%q is not a name; expressions use it", tr.name)
@@ -1041,7 +1099,7 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
 	}
 	sort.Strings(names)
 	if tt == nil {
-		d.fail(x.place, strings.Join(names, ", "), "the traffic has no transport")
+		d.missing(x, "transport", "traffic's key", d.trafficWords(), "transport: "+strings.Join(names, ", "), "the traffic has no transport")
 		return
 	}
 	where, inline := tt.place, tt.kind == scalar
@@ -1110,18 +1168,21 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
 	if !ranged {
 		tr.startHigh = tr.startLow
 	}
-	if err != nil || tr.startHigh < tr.startLow {
-		d.fail(start.place, "0.5s, or 0s..1s", "%q is not a start", start.text)
-	}
-	if tr.startHigh >= p.duration+p.warmup {
+	switch {
+	case err != nil:
+		d.fail(start.place, "0.5s, or 0s..1s", "%v", err)
+	case tr.startHigh < tr.startLow:
+		d.fail(start.place, "0.5s, or 0s..1s", "the range %q ends before it begins", start.text)
+	case tr.startHigh >= p.duration+p.warmup:
 		d.fail(start.place, "a time before the end", "the traffic may start after the run has ended (%v)", p.duration+p.warmup)
 	}
-	if tr.stop <= tr.startHigh {
+	if tr.stop <= tr.startHigh && err == nil {
 		d.fail(x.get("stop").place, "a time after the start "+start.text, "the traffic stops before it starts")
 	}
 	size := unit.Bytes(0)
 	if v := x.get("size"); v != nil {
-		if size = read(d, v, unit.ParseBytes); size < 1 {
+		ok := false
+		if size, ok = readOK(d, v, unit.ParseBytes); ok && size < 1 {
 			d.fail(v.place, "at least 1 B", "%q is not a size", v.text)
 		}
 	}
@@ -1152,7 +1213,7 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
 				continue
 			}
 			if p.hopsBetween(a, b) < 0 {
-				d.fail(x.place, "", "there is no path from %s to %s", p.network.Nodes[a].Name, p.network.Nodes[b].Name)
+				d.fail(x.get("to").place, "hosts that links and switches join", "there is no path from %s to %s", p.network.Nodes[a].Name, p.network.Nodes[b].Name)
 				return
 			}
 			if len(p.flows)+flows > mostFlows {
@@ -1165,6 +1226,19 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
 			}
 		}
 	}
+}
+
+// trafficWords are all keys that a traffic can have, its transport's parameters included.
+func (d *decoder) trafficWords() []string {
+	words := append([]string{}, trafficKeys...)
+	for i := range d.registry.Transports {
+		for _, p := range d.registry.Transports[i].Params {
+			if !contains(words, p.Name) {
+				words = append(words, p.Name)
+			}
+		}
+	}
+	return words
 }
 
 // identifier tells whether expressions can use a name.
@@ -1181,7 +1255,7 @@ func identifier(s string) bool {
 func (d *decoder) hosts(x *tree, key string, p *point) []int {
 	t := x.get(key)
 	if t == nil {
-		d.fail(x.place, key+": host", "the traffic has no %q", key)
+		d.missing(x, key, "traffic's key", d.trafficWords(), key+": host", "the traffic has no %q", key)
 		return nil
 	}
 	items := []*tree{t}
@@ -1197,8 +1271,9 @@ func (d *decoder) hosts(x *tree, key string, p *point) []int {
 	var out []int
 	taken := map[int]bool{}
 	for _, y := range items {
-		pattern, found := d.text(y), false
+		pattern, found, isSwitch := d.text(y), false, false
 		for i, n := range p.network.Nodes {
+			isSwitch = isSwitch || n.Switch && n.Name == pattern
 			if ok, err := path.Match(pattern, n.Name); err == nil && ok && !n.Switch {
 				found = true
 				if !taken[i] {
@@ -1211,6 +1286,10 @@ func (d *decoder) hosts(x *tree, key string, p *point) []int {
 			if len(names) > 20 {
 				names = append(names[:20], "…")
 			}
+			if isSwitch {
+				d.fail(y.place, strings.Join(names, ", "), "%q is a switch; flows go from host to host", pattern)
+				continue
+			}
 			d.unknown(y.place, "host", pattern, names)
 		}
 	}
@@ -1222,7 +1301,7 @@ func (d *decoder) controller(x *tree, tr *traffic) {
 	v := x.get("cc")
 	if !tr.transport.Controlled {
 		if v != nil {
-			d.fail(v.place, "", "transport %s has no congestion controller", tr.transport.Name)
+			d.fail(v.place, "no cc", "transport %s has no congestion controller", tr.transport.Name)
 		}
 		return
 	}
@@ -1258,10 +1337,14 @@ func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
 	}
 	format := x.get("format")
 	if format == nil {
-		d.fail(x.place, "format: hpcc", "the flow file's format is missing")
+		d.missing(x, "format", "traffic's key", d.trafficWords(), "format: hpcc, or htsim", "the flow file's format is missing")
 		return
 	}
-	htsim := d.word(format, "format", []string{"hpcc", "htsim"}) == "htsim"
+	word := d.word(format, "format", []string{"hpcc", "htsim"})
+	if word != "hpcc" && word != "htsim" {
+		return
+	}
+	htsim := word == "htsim"
 	each := unit.Second
 	switch v := x.get("time_unit"); {
 	case htsim && v == nil:
@@ -1269,19 +1352,19 @@ func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
 	case htsim:
 		each = d.positive(v)
 	case v != nil:
-		d.fail(v.place, "", "the times of the HPCC simulator's files are in seconds")
+		d.fail(v.place, "no time_unit", "the times of the HPCC simulator's files are in seconds")
 	}
 	offset := read(d, d.value(x, "offset", "0s", "ours: times as in the file"), unit.ParseTime)
-	data := d.openFile(x.get("file"))
+	data, name := d.openFile(x.get("file"))
 	if len(d.errors) > 0 {
 		return
 	}
 	var flows []workload.Flow
 	var err error
 	if htsim {
-		flows, err = workload.ReadHTSimFlows(bytes.NewReader(data), x.get("file").text, each)
+		flows, err = workload.ReadHTSimFlows(bytes.NewReader(data), name, each)
 	} else {
-		flows, err = workload.ReadHPCCFlows(bytes.NewReader(data), x.get("file").text)
+		flows, err = workload.ReadHPCCFlows(bytes.NewReader(data), name)
 	}
 	if err != nil {
 		d.foreign(x.get("file"), err)
@@ -1289,18 +1372,25 @@ func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
 	}
 	id := len(p.traffic)
 	p.traffic = append(p.traffic, tr)
+	nodes := p.network.Nodes
 	for i, f := range flows {
-		nodes := p.network.Nodes
-		if f.Src >= len(nodes) || f.Dst >= len(nodes) || nodes[f.Src].Switch || nodes[f.Dst].Switch {
-			d.fail(x.get("file").place, "", "flow %d goes from node %d to node %d; both must be hosts of the topology", i, f.Src, f.Dst)
-			return
+		for e, node := range [2]int{f.Src, f.Dst} {
+			at := d.inFile(name, f.At.Line, [2]int{f.At.Src, f.At.Dst}[e])
+			switch {
+			case node >= len(nodes):
+				d.fail(at, fmt.Sprintf("0 … %d, but for switches", len(nodes)-1), "there is no node %d in the topology", node)
+				return
+			case nodes[node].Switch:
+				d.fail(at, "a host", "node %d is the switch %s", node, nodes[node].Name)
+				return
+			}
 		}
 		if p.hopsBetween(f.Src, f.Dst) < 0 {
-			d.fail(x.get("file").place, "", "flow %d: there is no path from %s to %s", i, nodes[f.Src].Name, nodes[f.Dst].Name)
+			d.fail(d.inFile(name, f.At.Line, f.At.Dst), "hosts that links and switches join", "there is no path from %s to %s", nodes[f.Src].Name, nodes[f.Dst].Name)
 			return
 		}
 		if f.Start < offset {
-			d.fail(x.get("file").place, "an offset up to the first start", "flow %d starts at %v, before the offset %v", i, f.Start, offset)
+			d.fail(d.inFile(name, f.At.Line, f.At.Start), fmt.Sprintf("%v or later", offset), "the flow starts at %v, before the offset", f.Start)
 			return
 		}
 		p.flows = append(p.flows, plannedFlow{traffic: id, index: i, src: f.Src, dst: f.Dst, size: f.Size, fixed: true, start: f.Start - offset})

@@ -9,6 +9,8 @@ import (
 	"weir/unit"
 )
 
+var eventKeys = []string{"at", "link", "down", "rate", "enabled"}
+
 // eventList reads what happens to links during a run.
 func (d *decoder) eventList(root *tree, p *point) {
 	t := root.get("events")
@@ -20,12 +22,16 @@ func (d *decoder) eventList(root *tree, p *point) {
 		return
 	}
 	for _, x := range t.items {
-		if !d.keys(x, "an event's key", []string{"at", "link", "down", "rate", "enabled"}) {
+		if !d.keys(x, "an event's key", eventKeys) {
 			continue
 		}
 		at, ends := x.get("at"), x.get("link")
+		for _, k := range []string{"at", "link"} {
+			if x.get(k) == nil {
+				d.missing(x, k, "an event's key", eventKeys, "{at: 5ms, link: [s1, s2], down: true}", "the event has no %q", k)
+			}
+		}
 		if at == nil || ends == nil {
-			d.fail(x.place, "{at: 5ms, link: [s1, s2], down: true}", "an event needs at and link")
 			continue
 		}
 		var e sim.Event
@@ -35,7 +41,9 @@ func (d *decoder) eventList(root *tree, p *point) {
 		e.Link = d.link(ends, p)
 		down, rate := x.get("down"), x.get("rate")
 		switch {
-		case (down == nil) == (rate == nil):
+		case down == nil && rate == nil:
+			d.missing(x, "down", "an event's key", eventKeys, "down: true, down: false, or rate: 5Gbps", "an event has either down or rate")
+		case down != nil && rate != nil:
 			d.fail(x.place, "down: true, down: false, or rate: 5Gbps", "an event has either down or rate")
 		case down != nil:
 			e.Down = d.word(down, "state", []string{"true", "false"}) == "true"

@@ -137,7 +137,7 @@ func (d *decoder) measureList(root *tree, p *point) {
 			switch {
 			case other.name != m.name:
 			case other.label == m.label:
-				d.fail(x.place, "", "the measure %s is here already", m.name)
+				d.fail(x.place, "each measure once", "the measure %s is here already", m.name)
 			case other.inBytes != m.inBytes:
 				d.fail(x.place, "", "all queues of an experiment are measured in the same unit")
 			}
@@ -183,7 +183,7 @@ func decodeCompletion(d *decoder, at, options *tree, p *point, m *measure) {
 func decodePort(d *decoder, at, options *tree, p *point, m *measure) {
 	port := options.get("port")
 	if port == nil {
-		d.fail(at.place, m.name+": {port: switch->node}", "%s needs a port", m.name)
+		d.missing(options, "port", m.name+"'s key", m.keys, m.name+": {port: switch->node}", "%s needs a port", m.name)
 		return
 	}
 	m.port = d.port(port, p, false)
@@ -195,7 +195,7 @@ func decodeQueue(d *decoder, at, options *tree, p *point, m *measure) {
 	port, switches := options.get("port"), options.get("switches")
 	switch {
 	case (port == nil) == (switches == nil):
-		d.fail(at.place, `queue: {port: s1->server}, or queue: {switches: "*"}`, "queue needs a port, or switches")
+		d.missing(options, "port", "queue's key", m.keys, `queue: {port: s1->server}, or queue: {switches: "*"}`, "queue needs a port, or switches")
 		return
 	case port != nil:
 		m.port = d.port(port, p, true)
@@ -261,7 +261,7 @@ func decodeFairness(d *decoder, at, options *tree, p *point, m *measure) {
 	m.hold = d.integer(d.value(options, "hold", "10", "ours"), 1, 1000000)
 	m.after = p.warmup
 	if t := options.get("after"); t != nil {
-		m.after = d.within(t, p)
+		m.after = d.measuredTime(t, p)
 	}
 }
 
@@ -294,12 +294,12 @@ func decodeReaction(d *decoder, at, options *tree, p *point, m *measure) {
 	}
 	after := options.get("after")
 	if m.of == "" || after == nil {
-		d.fail(at.place, "reaction: {after: 5ms, goodput: light}", "a reaction needs after, and one of goodput, throughput, queue")
+		d.missing(options, "after", "reaction's key", m.keys, "reaction: {after: 5ms, goodput: light}", "a reaction needs after, and one of goodput, throughput, queue")
 		return
 	}
-	m.after, m.until = d.within(after, p), p.warmup+p.duration
+	m.after, m.until = d.measuredTime(after, p), p.warmup+p.duration
 	if t := options.get("until"); t != nil {
-		if m.until = d.within(t, p); m.until <= m.after {
+		if m.until = d.measuredTime(t, p); m.until <= m.after {
 			d.fail(t.place, "a time after "+m.after.String(), "%s is not after the step", t.text)
 		}
 	}
@@ -319,8 +319,8 @@ func decodeReaction(d *decoder, at, options *tree, p *point, m *measure) {
 	m.hold = d.integer(d.value(options, "hold", "5", "ours"), 1, 1000000)
 }
 
-// within reads a time of the measured part.
-func (d *decoder) within(t *tree, p *point) unit.Time {
+// measuredTime reads a time of the measured part.
+func (d *decoder) measuredTime(t *tree, p *point) unit.Time {
 	at := read(d, t, unit.ParseTime)
 	if (at < p.warmup || at >= p.warmup+p.duration) && t.kind == scalar {
 		d.fail(t.place, p.warmup.String()+" … "+(p.warmup+p.duration).String(), "%q is not within the measured part", t.text)

@@ -35,6 +35,8 @@ const (
 // Means tells whether a point belongs into the plot.
 func (p *Plot) Means(at []Coordinate) bool { return p.means(at) }
 
+var plotKeys = []string{"x", "y", "lines", "where", "log"}
+
 // decodePlots reads the plot list.
 func (s *Spec) decodePlots(d *decoder) {
 	t := s.root.get("plot")
@@ -64,15 +66,15 @@ func (s *Spec) decodePlots(d *decoder) {
 	}
 	keys := sweepKeys(s.root)
 	for _, x := range t.items {
-		if !d.keys(x, "plot's key", []string{"x", "y", "lines", "where", "log"}) {
+		if !d.keys(x, "plot's key", plotKeys) {
 			continue
 		}
 		axisX, axisY := x.get("x"), x.get("y")
 		if axisX == nil {
-			d.fail(x.place, "x: "+strings.Join(append(append([]string{}, keys...), timeAxis, sizeAxis), ", "), "the plot has no x")
+			d.missing(x, "x", "plot's key", plotKeys, "x: "+strings.Join(append(append([]string{}, keys...), timeAxis, sizeAxis), ", "), "the plot has no x")
 		}
 		if axisY == nil {
-			d.fail(x.place, "y: "+strings.Join(sortedKeys(sets[OverSweep]), ", "), "the plot has no y")
+			d.missing(x, "y", "plot's key", plotKeys, "y: "+strings.Join(sortedKeys(sets[OverSweep]), ", "), "the plot has no y")
 		}
 		if axisX == nil || axisY == nil {
 			continue

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -97,18 +98,18 @@ func (r *Registry) Open(name string) (*Source, error) {
 			}}, nil
 		}
 	}
-	data, err := os.ReadFile(name)
+	data, err := readFile(name, largestFile+1) // Load says what is wrong with a larger one
 	if err == nil {
 		base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 		return &Source{Name: base, File: name, Data: data, open: func(n string) ([]byte, error) {
 			if !filepath.IsAbs(n) {
 				n = filepath.Join(filepath.Dir(name), n)
 			}
-			return os.ReadFile(n)
+			return readFile(n, largestInput)
 		}}, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return nil, InputErrors{{File: name, Line: 1, Column: 1, Msg: err.Error()}}
+		return nil, InputErrors{{File: name, Line: 1, Column: 1, Msg: "it cannot be read: " + reason(err).Error(), Allowed: "a file, or a name that weir list has"}}
 	}
 	e := InputError{File: name, Line: 1, Column: 1, Msg: "there is no such experiment and no such file"}
 	if n := nearest(name, names); n != "" {
@@ -116,6 +117,28 @@ func (r *Registry) Open(name string) (*Source, error) {
 	}
 	e.Allowed = "a file, or one of " + strings.Join(names, ", ")
 	return nil, InputErrors{e}
+}
+
+// largestInput is the most that is read of a file that an experiment names.
+const largestInput = 256 * unit.MB
+
+// readFile reads a file, but no more than that much of it: a device has no end.
+func readFile(name string, most unit.Bytes) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, int64(most)))
+}
+
+// reason is an error of a file without the file's name, which stands elsewhere.
+func reason(err error) error {
+	var wrong *fs.PathError
+	if errors.As(err, &wrong) {
+		return wrong.Err
+	}
+	return err
 }
 
 // Paper names where an experiment comes from.
@@ -206,9 +229,9 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 			c.unknown(k.place, "key", k.name, topKeys)
 		}
 	}
-	for _, k := range []string{"duration", "topology", "traffic"} {
-		if root.get(k) == nil {
-			c.fail(root.place, "", "the key %q is missing", k)
+	for _, k := range []struct{ name, example string }{{"duration", "duration: 10s"}, {"topology", "topology: {…}"}, {"traffic", "traffic: [{…}]"}} {
+		if root.get(k.name) == nil {
+			c.missing(root, k.name, "key", topKeys, k.example, "the key %q is missing", k.name)
 		}
 	}
 	if len(c.errors) > 0 {
@@ -243,7 +266,7 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 	s.agree()
 	for _, dim := range s.Sweep {
 		if dim.blocks[0] == nil && !used[dim.Key] && len(c.errors) == 0 {
-			c.fail(dim.places[0], "", "nothing uses $%s, which the sweep varies", dim.Key)
+			c.fail(dim.places[0], "$"+dim.Key+" somewhere in the file", "nothing uses $%s, which the sweep varies", dim.Key)
 		}
 	}
 	if len(c.errors) == 0 {
@@ -514,7 +537,7 @@ func (s *Spec) decodeSweep(d *decoder) {
 		seen := map[string]bool{}
 		for i, v := range dim.Values {
 			if seen[v.Text] {
-				d.fail(dim.places[i], "", "the sweep of %q has the value %q twice", k.name, v.Text)
+				d.fail(dim.places[i], "each value once", "the sweep of %q has the value %q twice", k.name, v.Text)
 			}
 			seen[v.Text] = true
 		}

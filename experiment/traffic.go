@@ -88,11 +88,11 @@ func (d *decoder) sizes(t *tree) *workload.CDF {
 			return nil
 		}
 		file := t.get("file")
-		data := d.openFile(file)
+		data, name := d.openFile(file)
 		if len(d.errors) > 0 {
 			return nil
 		}
-		c, err := workload.ReadCDF(bytes.NewReader(data), file.text)
+		c, err := workload.ReadCDF(bytes.NewReader(data), name)
 		if err != nil {
 			d.foreign(file, err)
 			return nil
@@ -121,14 +121,14 @@ func (d *decoder) generatedFlows(x *tree, p *point, tr traffic, g *generator, fl
 		g.sizes = d.sizes(v)
 	}
 	if v := x.get("load"); v != nil {
-		g.load = read(d, v, unit.ParseShare)
-		if !(g.load > 0 && g.load <= 10) && v.kind == scalar {
+		ok := false
+		if g.load, ok = readOK(d, v, unit.ParseShare); ok && !(g.load > 0 && g.load <= 10) {
 			d.fail(v.place, "above 0%, up to 1000%", "%q is not a load", v.text)
 		}
 		if f := x.get("flows"); f != nil {
 			d.fail(f.place, "", "flows stands beside load, which decides how many there are")
 		}
-		if g.size == 0 && g.sizes == nil {
+		if g.size == 0 && x.get("sizes") == nil {
 			d.fail(v.place, "size: 500kB, or sizes: websearch", "a load needs the flows' size")
 		}
 		if tr.startHigh > tr.startLow {
@@ -162,7 +162,7 @@ func (d *decoder) generatedFlows(x *tree, p *point, tr traffic, g *generator, fl
 	for _, hosts := range [][]int{g.from, g.to} {
 		for _, h := range hosts {
 			if len(d.errors) == 0 && h != g.from[0] && p.hopsBetween(g.from[0], h) < 0 {
-				d.fail(x.place, "", "there is no path from %s to %s", p.network.Nodes[g.from[0]].Name, p.network.Nodes[h].Name)
+				d.fail(x.get("to").place, "hosts that links and switches join", "there is no path from %s to %s", p.network.Nodes[g.from[0]].Name, p.network.Nodes[h].Name)
 			}
 		}
 	}

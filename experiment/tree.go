@@ -1,13 +1,19 @@
 package experiment
 
 import (
+	"bytes"
 	"fmt"
 	"sort"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"weir/unit"
 )
 
 // InputError is one thing that is wrong with an experiment file.
@@ -16,7 +22,8 @@ type InputError struct {
 	Line, Column int    // from 1
 	Msg          string // what is wrong
 	Allowed      string // what would be right, if that can be said
-	Excerpt      string // the line of the file
+	Excerpt      string // the line of the file, or of a long one the part around the column
+	caret        int    // how far into the excerpt the column is
 }
 
 func (e InputError) Error() string {
@@ -25,9 +32,34 @@ func (e InputError) Error() string {
 		s += "; allowed: " + e.Allowed
 	}
 	if e.Excerpt != "" {
-		s += "\n    " + e.Excerpt + "\n    " + strings.Repeat(" ", max(e.Column-1, 0)) + "^"
+		s += "\n    " + e.Excerpt + "\n    " + strings.Repeat(" ", e.caret) + "^"
 	}
 	return s
+}
+
+// excerpt is what an error shows of a line, and where in it the column is. What a
+// terminal would not print is a replacement character, one for each.
+func excerpt(line string, column int) (text string, caret int) {
+	const before, after = 60, 40 // columns of a long line
+	runes := []rune(strings.TrimRight(line, " \t\r"))
+	for i, r := range runes {
+		if r == '\t' {
+			runes[i] = ' '
+		} else if !strconv.IsPrint(r) {
+			runes[i] = utf8.RuneError
+		}
+	}
+	at := min(max(column-1, 0), len(runes))
+	end := ""
+	if len(runes) > before+after {
+		if at+after < len(runes) {
+			runes, end = runes[:at+after], "…"
+		}
+		if at > before {
+			runes, at = append([]rune{'…'}, runes[at-before:]...), before+1
+		}
+	}
+	return string(runes) + end, at
 }
 
 // InputErrors are all things that were found wrong, in the order of the file.
@@ -131,19 +163,50 @@ func (t *tree) fill(name, text, source string) *tree {
 
 // collector gathers what is wrong.
 type collector struct {
-	lines  map[string][]string // of each file
-	bound  map[place]string    // what stands for the $key at a place, at the point in hand
+	files  map[string][]byte // by the name that errors give them
+	bound  map[place]string  // what stands for the $key at a place, at the point in hand
 	errors InputErrors
 	seen   map[string]bool
 }
 
+// remember keeps a file for the excerpts of errors.
+func (c *collector) remember(file string, data []byte) {
+	if c.files == nil {
+		c.files = map[string][]byte{}
+	}
+	c.files[file] = data
+}
+
+// lineOf returns line n of a text, counted from 1; "" if there is none.
+func lineOf(data []byte, n int) string {
+	for ; n > 1; n-- {
+		_, rest, more := bytes.Cut(data, []byte("\n"))
+		if !more {
+			return ""
+		}
+		data = rest
+	}
+	line, _, _ := bytes.Cut(data, []byte("\n"))
+	return string(line)
+}
+
+// shorten takes the middle out of a message about a very long word.
+func shorten(s string) string {
+	const begin, end = 100, 80
+	r := []rune(s)
+	if len(r) <= begin+end {
+		return s
+	}
+	return string(r[:begin]) + "…" + string(r[len(r)-end:])
+}
+
 // fail notes an error at a place, once.
 func (c *collector) fail(at place, allowed, format string, args ...any) {
-	e := InputError{File: at.file, Line: max(at.line, 1), Column: max(at.column, 1), Msg: fmt.Sprintf(format, args...), Allowed: allowed}
+	e := InputError{File: at.file, Line: max(at.line, 1), Column: max(at.column, 1), Msg: shorten(fmt.Sprintf(format, args...)), Allowed: allowed}
 	if value, ok := c.bound[at]; ok {
 		e.Msg += " (" + value + ")"
 	}
-	key := fmt.Sprint(e.File, e.Line, e.Column, e.Msg)
+	key := fmt.Sprintf("%s:%d:%d %s", e.File, e.Line, e.Column, e.Msg)
 	if c.seen[key] || len(c.errors) >= 20 {
 		return
 	}
@@ -151,9 +214,7 @@ func (c *collector) fail(at place, allowed, format string, args ...any) {
 		c.seen = map[string]bool{}
 	}
 	c.seen[key] = true
-	if l := c.lines[at.file]; e.Line <= len(l) {
-		e.Excerpt = strings.TrimRight(strings.ReplaceAll(l[e.Line-1], "\t", " "), " \r")
-	}
+	e.Excerpt, e.caret = excerpt(lineOf(c.files[at.file], e.Line), e.Column)
 	c.errors = append(c.errors, e)
 }
 
@@ -173,17 +234,27 @@ func (c *collector) err() error {
 // scalars) and nothing that hides where a value comes from: no anchors, tags or
 // second documents.
 func parseTree(c *collector, file string, data []byte) (t *tree) {
-	if c.lines == nil {
-		c.lines = map[string][]string{}
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // a byte order mark, which some editors write
+	c.remember(file, data)
+	if len(data) > int(largestFile) {
+		c.fail(place{file, 1, 1}, "up to "+largestFile.String(), "an experiment of more than %v", largestFile)
+		return nil
 	}
-	c.lines[file] = strings.Split(string(data), "\n")
+	if !c.text(file, data, true) {
+		return nil
+	}
 	defer func() { // the YAML library has panicked on garbage before; garbage is an input error
 		if r := recover(); r != nil {
 			c.fail(place{file, 1, 1}, "", "this is not YAML: %v", r)
 			t = nil
 		}
 	}()
-	f, err := parser.ParseBytes(data, 0)
+	tokens := lexer.Tokenize(string(data))
+	if deep := tooDeep(tokens); deep != nil {
+		c.fail(at(file, deep), fmt.Sprintf("%d levels", deepest), "the file is nested too deeply")
+		return nil
+	}
+	f, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey()) // convertEntry says it with its place
 	if err != nil {
 		at := place{file, 1, 1}
 		var tk interface{ GetToken() *token.Token }
@@ -205,10 +276,67 @@ func parseTree(c *collector, file string, data []byte) (t *tree) {
 		c.fail(place{file, 1, 1}, "one", "the file has %d YAML documents", len(f.Docs))
 		return nil
 	case len(f.Docs) == 0 || f.Docs[0].Body == nil:
-		c.fail(place{file, 1, 1}, "", "the file is empty")
+		c.fail(place{file, 1, 1}, "title, duration, topology, traffic, …", "the file is empty")
 		return nil
 	}
 	return c.convert(file, f.Docs[0].Body, 0)
+}
+
+// largestFile is the most that an experiment file may have, and deepest how many
+// levels: the YAML library takes time and memory with the square of the nesting.
+const (
+	largestFile = unit.MB
+	deepest     = 50
+)
+
+// text checks that a file is text: without control characters and, if strict, in UTF-8.
+func (c *collector) text(file string, data []byte, strict bool) bool {
+	first := -1
+	for i, b := range data {
+		if b < ' ' && b != '\n' && b != '\t' && b != '\r' || b == 0x7f {
+			first = i
+			break
+		}
+	}
+	for i := 0; strict && i < len(data) && (first < 0 || i < first); {
+		r, n := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && n == 1 {
+			first = i
+		}
+		i += n
+	}
+	if first < 0 {
+		return true
+	}
+	before := data[:first]
+	line := bytes.Count(before, []byte("\n")) + 1
+	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	c.fail(place{file, line, column}, "text in UTF-8", "this is not text: byte 0x%02x", data[first])
+	return false
+}
+
+// tooDeep returns the first token that is nested deeper than deepest in brackets,
+// braces and hyphens of one line, nil if there is none. Nesting by indentation costs
+// its own square of characters.
+func tooDeep(tokens token.Tokens) *token.Token {
+	open, hyphens, line := 0, 0, 0
+	for _, tk := range tokens {
+		if tk.Position != nil && tk.Position.Line != line {
+			hyphens, line = 0, tk.Position.Line
+		}
+		switch tk.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			open++
+		case token.SequenceEndType, token.MappingEndType:
+			open--
+		case token.SequenceEntryType:
+			hyphens++
+		}
+		if open+hyphens > deepest {
+			return tk
+		}
+	}
+	return nil
 }
 
 func at(file string, tk *token.Token) place {
@@ -221,8 +349,8 @@ func at(file string, tk *token.Token) place {
 func (c *collector) convert(file string, n ast.Node, depth int) *tree {
 	here := at(file, n.GetToken())
 	t := &tree{place: here}
-	if depth > 50 {
-		c.fail(here, "", "the file is nested too deeply")
+	if depth > deepest {
+		c.fail(here, fmt.Sprintf("%d levels", deepest), "the file is nested too deeply")
 		return t
 	}
 	switch n := n.(type) {
@@ -269,9 +397,11 @@ func (c *collector) convertEntry(file string, t *tree, v *ast.MappingValueNode, 
 		c.fail(here, "maps, lists and plain values", "this key cannot be used in experiment files")
 		return
 	}
-	if t.get(k.Value) != nil {
-		c.fail(here, "", "%q is here a second time", k.Value)
-		return
+	for _, other := range t.keys {
+		if other.name == k.Value {
+			c.fail(here, "each key once", "%q is here a second time, after line %d", k.Value, other.line)
+			return
+		}
 	}
 	t.keys = append(t.keys, entry{here, k.Value, c.convert(file, v.Value, depth+1)})
 }

@@ -211,17 +211,17 @@ func TestReadHTSim(t *testing.T) {
 	}
 	for _, c := range []struct{ from, to, want string }{
 		{"Nodes 32", "Nodes x", "t.topo:2:7: Nodes is \"x\""},
-		{"Tiers 2", "Tiers 4", "t.topo:17:1: Tiers is 4; 2 and 3"},
+		{"Tiers 2", "Tiers 4", "t.topo:3:7: Tiers is 4; 2 and 3"},
 		{"Tier 1\n", "Tier 2\n", "t.topo:12:6: tier 2; the next one is 1"},
 		{"Radix_Down 8", "Radix_Down 5", "t.topo:6:1: tier 0: 5 × 100"},
 		{"Radix_Down 4\n", "Radix_Down 3\n", "t.topo:12:1: the highest tier has 3 ports down; there are 4"},
 		{"Switch_Latency_ns 0", "Switch_Latency_ns 5", "t.topo:16:19: a switch latency"},
 		{"Switch_Latency_ns 0", "Queue_Up 5", "t.topo:16:1: \"Queue_Up\" is not known"},
-		{"Podsize 32", "Podsize", "t.topo:4:1: 1 words"},
+		{"Podsize 32", "Podsize", "t.topo:4:8: the line ends"},
 		{"Radix_Up 2\n", "", "t.topo:6:1: tier 0 lacks Radix_Up"},
 		{"Tier 1\n", "Bundle 2\nTier 1\n", "t.topo:12:8: a bundle of 2"},
 		{"Radix_Up 2\n", "Radix_Up 2\nRadix_Up 2\n", "t.topo:10:1: \"Radix_Up\" is here twice"},
-		{leafSpineTiny[strings.Index(leafSpineTiny, "Tier 1\n"):], "", "t.topo:12:1: the file ends after 1 of 2 tiers"},
+		{leafSpineTiny[strings.Index(leafSpineTiny, "Tier 1\n"):], "", "t.topo:11:17: the file ends after 1 of 2 tiers"},
 	} {
 		_, err := ReadHTSim(strings.NewReader(strings.Replace(leafSpineTiny, c.from, c.to, 1)), "t.topo")
 		if err == nil || !strings.Contains(err.Error(), c.want) {

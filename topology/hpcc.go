@@ -2,6 +2,7 @@ package topology
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -45,7 +46,7 @@ func (w *words) word(what string) (string, error) {
 		}
 		if !w.lines.Scan() {
 			if err := w.lines.Err(); err != nil {
-				return "", w.errorf("%v", err)
+				return "", unreadable(w.file, w.line+1, longestLine, err)
 			}
 			w.column = w.next
 			return "", w.errorf("the file ends; %s is missing", what)
@@ -88,6 +89,17 @@ func (w *words) end() error {
 	return nil
 }
 
+// unreadable is a line that could not be read, or that has more than most bytes.
+func unreadable(file string, line, most int, err error) error {
+	if errors.Is(err, bufio.ErrTooLong) {
+		return &FormatError{file, line, 1, fmt.Sprintf("the line has more than %d bytes", most)}
+	}
+	return &FormatError{file, line, 1, err.Error()}
+}
+
+// longestLine holds the ids of all switches of the largest network.
+const longestLine = 16 << 20
+
 // largestNetwork bounds node and link counts, so that a wrong number in a file
 // is an error and not a request for all memory.
 const largestNetwork = 1 << 20
@@ -98,7 +110,7 @@ const largestNetwork = 1 << 20
 // Errors are of type *FormatError; a network without one is valid (Validate).
 func ReadHPCC(r io.Reader, file string) (*Network, error) {
 	w := &words{file: file, lines: bufio.NewScanner(r)}
-	w.lines.Buffer(nil, 16<<20)
+	w.lines.Buffer(nil, longestLine)
 	nodes, err := w.number("the number of nodes", 1, largestNetwork)
 	if err != nil {
 		return nil, err

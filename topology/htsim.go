@@ -34,6 +34,8 @@ func ReadHTSim(r io.Reader, file string) (*Network, error) {
 		return &FormatError{file, max(line, 1), max(column, 1), fmt.Sprintf(format, args...)}
 	}
 	nodes, tiers, pod := 0, 0, 0
+	last, end := 0, 1 // where the file ends, but for empty lines
+	above := map[string]bool{}
 	var blocks []*tier
 	var now *tier
 	for lines.Scan() {
@@ -43,7 +45,11 @@ func ReadHTSim(r io.Reader, file string) (*Network, error) {
 		if len(fields) == 0 {
 			continue
 		}
+		last, end = line, len(text)+1
 		at := strings.Index(text, fields[0]) + 1
+		if len(fields) == 1 {
+			return nil, fail(end, "the line ends; %s needs a number", fields[0])
+		}
 		if len(fields) != 2 {
 			return nil, fail(at, "%d words; a line is a key and a number", len(fields))
 		}
@@ -54,11 +60,19 @@ func ReadHTSim(r io.Reader, file string) (*Network, error) {
 		}
 		key := strings.ToLower(fields[0])
 		if now == nil || key == "tier" {
+			if key != "tier" && above[key] {
+				return nil, fail(at, "%q is here twice", fields[0])
+			}
+			above[key] = true
 			switch key {
 			case "nodes":
-				nodes = v
+				if nodes = v; v < 1 {
+					return nil, fail(value, "Nodes is 0; 1 or more are possible")
+				}
 			case "tiers":
-				tiers = v
+				if tiers = v; v != 2 && v != 3 {
+					return nil, fail(value, "Tiers is %d; 2 and 3 are possible", v)
+				}
 			case "podsize":
 				pod = v
 			case "tier":
@@ -78,9 +92,13 @@ func ReadHTSim(r io.Reader, file string) (*Network, error) {
 		now.seen[key] = true
 		switch key {
 		case "downlink_speed_gbps":
-			now.speed = v
+			if now.speed = v; v < 1 {
+				return nil, fail(value, "a speed of 0; 1 Gb/s or more are possible")
+			}
 		case "radix_down":
-			now.down = v
+			if now.down = v; v < 1 {
+				return nil, fail(value, "a switch without ports down; 1 or more are possible")
+			}
 		case "radix_up":
 			now.up = v
 		case "downlink_latency_ns":
@@ -100,16 +118,16 @@ func ReadHTSim(r io.Reader, file string) (*Network, error) {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fail(1, "%v", err)
+		return nil, unreadable(file, line+1, bufio.MaxScanTokenSize, err)
 	}
-	line++
+	line = last
 	switch {
 	case nodes < 1:
-		return nil, fail(1, "the file ends; Nodes is missing")
-	case tiers != 2 && tiers != 3:
-		return nil, fail(1, "Tiers is %d; 2 and 3 are possible", tiers)
+		return nil, fail(end, "the file ends; Nodes is missing")
+	case tiers == 0:
+		return nil, fail(end, "the file ends; Tiers is missing")
 	case len(blocks) != tiers:
-		return nil, fail(1, "the file ends after %d of %d tiers", len(blocks), tiers)
+		return nil, fail(end, "the file ends after %d of %d tiers", len(blocks), tiers)
 	}
 	for i, b := range blocks {
 		line = b.line

@@ -61,6 +61,9 @@ func split(s string) (number, word string) {
 // the base unit and fit into 63 bits.
 func quantity(s, what string, scales []scale) (int64, error) {
 	number, word := split(s)
+	if strings.HasPrefix(s, "-") {
+		return 0, fmt.Errorf("%q is negative; a %s is a number with one of the units %s", s, what, words(scales))
+	}
 	if number == "" {
 		return 0, fmt.Errorf("%q is not a %s: a number with one of the units %s is needed", s, what, words(scales))
 	}
@@ -256,6 +259,9 @@ func (l Length) String() string {
 // ParseShare reads a share: "85%", "0.2 %" or a plain number such as 0.85, to the
 // nearest float64. The range is the caller's to check.
 func ParseShare(s string) (float64, error) {
+	if strings.HasPrefix(s, "-") {
+		return 0, fmt.Errorf("%q is negative; a share is a number such as 85%% or 0.85", s)
+	}
 	number, word := split(s)
 	whole, fraction, dotted := strings.Cut(number, ".")
 	if whole == "" || dotted && fraction == "" || strings.Contains(fraction, ".") || word != "%" && len(number) < len(s) {

@@ -71,12 +71,12 @@ func TestParseRefuses(t *testing.T) {
 		"share":  func(s string) error { _, err := ParseShare(s); return err },
 	}
 	for _, c := range []struct{ kind, in, want string }{
-		{"time", "5", "has no unit"}, {"time", "", "is not a time"}, {"time", "-5ms", "is not a time"}, {"time", "5mbps", "allowed are h, min"},
+		{"time", "5", "has no unit"}, {"time", "", "is not a time"}, {"time", "-5ms", "is negative"}, {"time", "5mbps", "allowed are h, min"},
 		{"time", "5  ms", "not a unit"}, {"time", "1..5ms", "not a decimal"}, {"time", ".5ms", "not a decimal"}, {"time", "5.ms", "not a decimal"},
 		{"time", "1.0001ps", "finer than"}, {"time", "99999999999999999999s", "too large"}, {"time", "9999999999s", "too large"}, {"time", "5 ms ", "not a unit"},
 		{"time", "1.0000000000001ps", "whole number of ps"}, {"time", "1.0000000000000000000000001s", "whole number of ps"}, {"time", "0.0000000000000005h", "whole number of ps"},
 		{"time", "9223372036854775808ps", "at most 9223372036854775807ps"}, {"link", "0.25bps", "whole number of bps"}, {"link", "0.5pps", "whole number of pps"},
-		{"length", "0.25B", "whole number of B"}, {"time", "1..5s", "such as 5s"}, {"time", "1e3s", "not a unit"}, {"time", "+1s", "is not a time"}, {"bytes", "-1B", "is not a size"},
+		{"length", "0.25B", "whole number of B"}, {"time", "1..5s", "such as 5s"}, {"time", "1e3s", "not a unit"}, {"time", "+1s", "is not a time"}, {"bytes", "-1B", "is negative"},
 		{"share", "-1%", "85%"}, {"share", ".5", "85%"}, {"share", "5.%", "85%"}, {"share", "0.5 ", "85%"}, {"share", "1e5", "85%"}, {"share", strings.Repeat("9", 400), "too large"},
 		{"rate", "100Gb", "allowed are Tbps"}, {"rate", "100", "has no unit"}, {"rate", "4170pps", "not a unit of a rate"},
 		{"rate", "0.5bps", "finer"}, {"link", "0Gbps", "above 0"}, {"link", "0pps", "above 0"}, {"link", "9", "pps"}, {"pps", "5Mbps", "kpps"},

@@ -47,6 +47,7 @@ func ReadCDF(r io.Reader, file string) (*CDF, error) {
 	lines := bufio.NewScanner(r)
 	c := &CDF{Name: file}
 	line := 0
+	var end ending
 	for lines.Scan() {
 		line++
 		text := lines.Text()
@@ -54,19 +55,24 @@ func ReadCDF(r io.Reader, file string) (*CDF, error) {
 		if len(fields) == 0 {
 			continue
 		}
+		end = ending{line, len(text) + 1}
 		fail := func(i int, format string, args ...any) error {
 			return &FormatError{file, line, columnOf(text, i), fmt.Sprintf(format, args...)}
 		}
+		if len(fields) == 1 {
+			return nil, end.errorf(file, "the line ends; the cumulative percent is missing")
+		}
 		if len(fields) != 2 {
-			return nil, fail(0, "%d fields; a point has two: bytes, cumulative percent", len(fields))
+			return nil, fail(2, "%d words; a point has two: bytes, cumulative percent", len(fields))
 		}
 		var v [2]float64
-		for i, f := range fields {
+		for i, what := range [2]string{"bytes such as 1000", "percent such as 12.5"} {
+			f := fields[i]
 			if strings.Trim(f, "0123456789.") != "" {
-				return nil, fail(i, "%q is not a number", f)
+				return nil, fail(i, "%q is not a number of %s", f, what)
 			}
 			if _, err := fmt.Sscan(f, &v[i]); err != nil {
-				return nil, fail(i, "%q is not a number", f)
+				return nil, fail(i, "%q is not a number of %s", f, what)
 			}
 		}
 		p := Point{v[0], v[1] / 100}
@@ -88,10 +94,10 @@ func ReadCDF(r io.Reader, file string) (*CDF, error) {
 		c.Points = append(c.Points, p)
 	}
 	if err := lines.Err(); err != nil {
-		return nil, &FormatError{file, line + 1, 1, err.Error()}
+		return nil, unreadable(file, line+1, err)
 	}
 	if n := len(c.Points); n == 0 || c.Points[n-1].Share != 1 {
-		return nil, &FormatError{file, line + 1, 1, "the file ends; a point at 100 percent is missing"}
+		return nil, end.errorf(file, "the file ends; a point at 100 percent is missing")
 	}
 	return c, nil
 }

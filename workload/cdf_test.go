@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -54,11 +55,11 @@ func TestReadCDF(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"":                    "x:1:1: the file ends; a point at 100 percent",
-		"0 0\n1000 50\n":      "x:3:1: the file ends; a point at 100 percent",
+		"0 0\n1000 50\n":      "x:2:8: the file ends; a point at 100 percent",
 		"0 0\n1000 101\n":     "x:2:6: 101 percent",
 		"0 0\n1000 50\n10 60": "x:3:1: 10 bytes are less",
 		"0 50\n10 40\n":       "x:2:4: 40 percent are less",
-		"0 0 0\n":             "x:1:1: 3 fields",
+		"0 0 0\n":             "x:1:5: 3 words",
 		"0 x\n":               "x:1:3: \"x\" is not a number",
 		"1e9 5\n":             "x:1:1: \"1e9\" is not a number",
 		"\x00\xff 5\n":        "x:1:1: ",
@@ -71,18 +72,18 @@ func TestReadCDF(t *testing.T) {
 
 func TestReadHTSimFlows(t *testing.T) {
 	f, err := ReadHTSimFlows(strings.NewReader("Nodes 4\nConnections 2\n1->0 id 1 start 0 size 2000000\n2->3 start 7 size 5 # last\n"), "x", unit.Microsecond)
-	if err != nil || fmt.Sprint(f) != "[{1 0 0 0 2MB 0s} {2 3 0 0 5B 7us}]" {
+	if err != nil || fmt.Sprint(f) != "[{1 0 0 0 2MB 0s {3 1 4 17}} {2 3 0 0 5B 7us {4 1 4 12}}]" {
 		t.Errorf("%v %v", f, err)
 	}
 	for text, want := range map[string]string{
 		"":                                      "x:1:1: the file ends; Nodes",
-		"Nodes 2\nConnections 1\n":              "x:3:1: the file ends after 0 of the 1",
+		"Nodes 2\nConnections 1\n":              "x:2:14: the file ends after 0 of the 1",
 		"Nodes 2\n0->1 start 0 size 1\n":        "x:2:1: \"0->1\"; the file begins",
-		"Nodes 2\nConnections 1\n0->2 s":        "x:3:1: node \"2\"",
-		"Nodes 2\nConnections 1\n0->0 s":        "x:3:1: the flow goes from node 0",
+		"Nodes 2\nConnections 1\n0->2 s":        "x:3:4: node \"2\"",
+		"Nodes 2\nConnections 1\n0->0 s":        "x:3:4: the flow goes from node 0",
 		"Nodes 2\nConnections 1\n0-1 s":         "x:3:1: \"0-1\" is not src->dst",
 		"Nodes 2\nConnections 1\n0->1 size":     "x:3:10: the line ends; the size",
-		"Nodes 2\nConnections 1\n0->1 size 1\n": "x:3:1: the flow lacks",
+		"Nodes 2\nConnections 1\n0->1 size 1\n": "x:3:12: the line ends; the start is missing",
 		"Nodes 2\nConnections 1\n0->1 trigger 1 start 0 size 1\n":    "x:3:6: \"trigger\" is not known",
 		"Nodes 2\nConnections 0\n0->1 start 0 size 1\n":              "x:3:1: more than the 0",
 		"Nodes 2\nConnections 1\n0->1 start 99999999999999 size 1\n": "x:3:12: the start is",
@@ -116,12 +117,28 @@ func FuzzReaders(f *testing.F) {
 				t.Errorf("%T", err)
 			}
 		}
+		lines := strings.Split(text, "\n")
 		for _, x := range flows {
+			for _, c := range []struct{ column, value int }{{x.At.Src, x.Src}, {x.At.Dst, x.Dst}, {x.At.Start, int(x.Start / unit.Nanosecond)}} {
+				if got := numberAt(lines[x.At.Line-1], c.column); got != c.value {
+					t.Errorf("line %d, column %d has %d, not %d of %+v", x.At.Line, c.column, got, c.value, x)
+				}
+			}
 			if x.Size < 1 || x.Start < 0 || x.Src == x.Dst {
 				t.Errorf("%+v", x)
 			}
 		}
 	})
+}
+
+// numberAt reads the whole number that begins at a column of a line.
+func numberAt(line string, column int) int {
+	rest := strings.TrimLeft(line[column-1:], "+")
+	if end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' }); end >= 0 {
+		rest = rest[:end]
+	}
+	n, _ := strconv.Atoi(rest)
+	return n
 }
 
 func ExampleCDF_Size() {

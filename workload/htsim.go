@@ -17,6 +17,7 @@ import (
 func ReadHTSimFlows(r io.Reader, file string, each unit.Time) ([]Flow, error) {
 	lines := bufio.NewScanner(r)
 	line, nodes, announced := 0, int64(-1), int64(-1)
+	var end ending
 	var flows []Flow
 	for lines.Scan() {
 		line++
@@ -25,6 +26,7 @@ func ReadHTSimFlows(r io.Reader, file string, each unit.Time) ([]Flow, error) {
 		if len(fields) == 0 {
 			continue
 		}
+		end = ending{line, len(text) + 1}
 		fail := func(i int, format string, args ...any) error {
 			return &FormatError{file, line, columnOf(text, i), fmt.Sprintf(format, args...)}
 		}
@@ -59,26 +61,33 @@ func ReadHTSimFlows(r io.Reader, file string, each unit.Time) ([]Flow, error) {
 		if !arrow {
 			return nil, fail(0, "%q is not src->dst", fields[0])
 		}
+		first := columnOf(text, 0)
+		columns := [2]int{first, first + len(src) + len("->")}
 		var ends [2]int
 		for i, s := range []string{src, dst} {
 			v, err := strconv.ParseInt(s, 10, 64)
 			if err != nil || v < 0 || v >= nodes {
-				return nil, fail(0, "node %q; a number from 0 to %d is allowed", s, nodes-1)
+				return nil, &FormatError{file, line, columns[i], fmt.Sprintf("node %q; a number from 0 to %d is allowed", s, nodes-1)}
 			}
 			ends[i] = int(v)
 		}
 		if ends[0] == ends[1] {
-			return nil, fail(0, "the flow goes from node %d to itself", ends[0])
+			return nil, &FormatError{file, line, columns[1], fmt.Sprintf("the flow goes from node %d to itself", ends[0])}
 		}
-		f := Flow{Src: ends[0], Dst: ends[1], Start: -1}
+		f := Flow{Src: ends[0], Dst: ends[1], Start: -1, At: Place{Line: line, Src: columns[0], Dst: columns[1]}}
 		for i := 1; i < len(fields); i += 2 {
+			for k := 1; k < i; k += 2 {
+				if fields[k] == fields[i] {
+					return nil, fail(i, "%q is here twice", fields[i])
+				}
+			}
 			switch fields[i] {
 			case "id":
 				_, err = number(i+1, "the id", 0, 1<<40)
 			case "start":
 				var t int64
 				t, err = number(i+1, "the start", 0, int64(unit.Never/max(each, 1)))
-				f.Start = unit.Time(t) * each
+				f.Start, f.At.Start = unit.Time(t)*each, columnOf(text, i+1)
 			case "size":
 				var n int64
 				n, err = number(i+1, "the size", 1, 1<<50)
@@ -90,19 +99,27 @@ func ReadHTSimFlows(r io.Reader, file string, each unit.Time) ([]Flow, error) {
 				return nil, err
 			}
 		}
-		if f.Size == 0 || f.Start < 0 {
-			return nil, fail(0, "the flow lacks its start or its size")
+		for _, k := range []struct {
+			missing bool
+			key     string
+		}{{f.Start < 0, "start"}, {f.Size == 0, "size"}} {
+			if k.missing {
+				return nil, end.errorf(file, "the line ends; the %s is missing: src->dst start t size bytes", k.key)
+			}
 		}
 		flows = append(flows, f)
 	}
 	if err := lines.Err(); err != nil {
-		return nil, &FormatError{file, line + 1, 1, err.Error()}
+		return nil, unreadable(file, line+1, err)
 	}
-	if nodes < 0 || announced < 0 {
-		return nil, &FormatError{file, line + 1, 1, "the file ends; Nodes or Connections is missing"}
+	switch {
+	case nodes < 0:
+		return nil, end.errorf(file, "the file ends; Nodes is missing")
+	case announced < 0:
+		return nil, end.errorf(file, "the file ends; Connections is missing")
 	}
 	if announced != int64(len(flows)) {
-		return nil, &FormatError{file, line + 1, 1, fmt.Sprintf("the file ends after %d of the %d connections that it announces", len(flows), announced)}
+		return nil, end.errorf(file, "the file ends after %d of the %d connections that it announces", len(flows), announced)
 	}
 	return flows, nil
 }

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -17,6 +18,14 @@ type Flow struct {
 	Port     int // destination port: the HPCC simulator has 100 for normal flows, 200 for incast
 	Size     unit.Bytes
 	Start    unit.Time
+	At       Place
+}
+
+// Place is where a file has a flow; all count from 1, columns in bytes. It is zero for
+// a flow that comes from no file.
+type Place struct {
+	Line            int
+	Src, Dst, Start int // columns
 }
 
 // FormatError is what is wrong with an input file, and where.
@@ -37,6 +46,7 @@ func (e *FormatError) Error() string {
 func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 	lines := bufio.NewScanner(r)
 	line, announced := 0, -1
+	var end ending
 	var flows []Flow
 	for lines.Scan() {
 		line++
@@ -48,6 +58,7 @@ func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 		if len(fields) == 0 {
 			continue
 		}
+		end = ending{line, len(text) + 1}
 		column := func(i int) int { return columnOf(text, i) }
 		number := func(i int, what string, low, high int64) (int64, error) {
 			v, err := strconv.ParseInt(fields[i], 10, 64)
@@ -70,8 +81,10 @@ func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 		switch {
 		case len(flows) == announced:
 			return nil, fail(1, "more than the %d flows that the first line announces", announced)
-		case len(fields) != 6:
-			return nil, fail(1, "%d fields; a flow has six: src dst class port bytes start", len(fields))
+		case len(fields) < 6:
+			return nil, end.errorf(file, "the line ends after %d of six words: src dst class port bytes start", len(fields))
+		case len(fields) > 6:
+			return nil, fail(column(6), "%d words; a flow has six: src dst class port bytes start", len(fields))
 		}
 		var v [5]int64
 		for i, f := range []struct {
@@ -93,18 +106,33 @@ func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 		if n := len(flows); n > 0 && start < flows[n-1].Start {
 			return nil, fail(column(5), "the start is before that of the flow above; starts must ascend")
 		}
-		flows = append(flows, Flow{int(v[0]), int(v[1]), int(v[2]), int(v[3]), unit.Bytes(v[4]), start})
+		flows = append(flows, Flow{int(v[0]), int(v[1]), int(v[2]), int(v[3]), unit.Bytes(v[4]), start, Place{line, column(0), column(1), column(5)}})
 	}
 	if err := lines.Err(); err != nil {
-		return nil, &FormatError{file, line + 1, 1, err.Error()}
+		return nil, unreadable(file, line+1, err)
 	}
 	if announced < 0 {
-		return nil, &FormatError{file, line + 1, 1, "the file ends; the number of flows is missing"}
+		return nil, end.errorf(file, "the file ends; the number of flows is missing")
 	}
 	if announced != len(flows) {
-		return nil, &FormatError{file, line + 1, 1, fmt.Sprintf("the file ends after %d of the %d flows that the first line announces", len(flows), announced)}
+		return nil, end.errorf(file, "the file ends after %d of the %d flows that the first line announces", len(flows), announced)
 	}
 	return flows, nil
+}
+
+// ending is the place behind the last line of a file that is not empty.
+type ending struct{ line, column int }
+
+func (e ending) errorf(file, format string, args ...any) *FormatError {
+	return &FormatError{file, max(e.line, 1), max(e.column, 1), fmt.Sprintf(format, args...)}
+}
+
+// unreadable is a line that could not be read.
+func unreadable(file string, line int, err error) *FormatError {
+	if errors.Is(err, bufio.ErrTooLong) {
+		return &FormatError{file, line, 1, fmt.Sprintf("the line has more than %d bytes", bufio.MaxScanTokenSize)}
+	}
+	return &FormatError{file, line, 1, err.Error()}
 }
 
 // seconds reads a decimal number of seconds, exactly, as picoseconds.

@@ -16,8 +16,8 @@ import (
 func TestReadHPCCFlows(t *testing.T) {
 	got, err := ReadHPCCFlows(strings.NewReader("3\n0 9 3 100 2000000 2.0\n\n 17 0 3 200 1 2.000000001\n1 2 0 65535 500000\t2.000000000001\n"), "x.flow")
 	want := []Flow{
-		{0, 9, 3, 100, 2 * unit.MB, 2 * unit.Second},
-		{17, 0, 3, 200, 1, 2*unit.Second + unit.Nanosecond},
+		{0, 9, 3, 100, 2 * unit.MB, 2 * unit.Second, Place{2, 1, 3, 19}},
+		{17, 0, 3, 200, 1, 2*unit.Second + unit.Nanosecond, Place{4, 2, 5, 15}},
 	}
 	// the third starts before the second
 	var e *FormatError
@@ -64,9 +64,9 @@ func TestReadHPCCFlowsErrors(t *testing.T) {
 		{"-1\n", "x.flow:1:1: the number of flows"},
 		{"99999999999\n", "x.flow:1:1: the number of flows"},
 		{"1 2\n", "x.flow:1:1: the first line is the number of flows alone"},
-		{"2\n0 1 3 100 5 2.0\n", "x.flow:3:1: the file ends after 1 of the 2 flows"},
+		{"2\n0 1 3 100 5 2.0\n", "x.flow:2:16: the file ends after 1 of the 2 flows"},
 		{"1\n0 1 3 100 5 2.0\n0 1 3 100 5 2.0\n", "x.flow:3:1: more than the 1 flows"},
-		{"1\n0 1 3 100 5\n", "x.flow:2:1: 5 fields"},
+		{"1\n0 1 3 100 5\n", "x.flow:2:12: the line ends after 5 of six words"},
 		{"1\n-1 1 3 100 5 2.0\n", "x.flow:2:1: the source"},
 		{"1\n0  0 3 100 5 2.0\n", "x.flow:2:4: the flow goes from node 0 to itself"},
 		{"1\n0 1 8 100 5 2.0\n", "x.flow:2:5: the class"},
@@ -105,11 +105,24 @@ func FuzzReadHPCCFlows(f *testing.F) {
 			}
 			return
 		}
+		lines := strings.Split(text, "\n")
+		for _, x := range flows {
+			for _, c := range [][2]int{{x.At.Src, x.Src}, {x.At.Dst, x.Dst}, {x.At.Start, int(x.Start / unit.Second)}} {
+				if got := numberAt(lines[x.At.Line-1], c[0]); got != c[1] {
+					t.Fatalf("line %d, column %d has %d, not %d of %+v", x.At.Line, c[0], got, c[1], x)
+				}
+			}
+		}
 		var b bytes.Buffer
 		if err := WriteHPCCFlows(&b, flows); err != nil {
 			t.Fatal(err)
 		}
 		again, err := ReadHPCCFlows(&b, "x.flow")
+		for _, list := range [][]Flow{flows, again} {
+			for i := range list {
+				list[i].At = Place{} // another file
+			}
+		}
 		if err != nil || !reflect.DeepEqual(flows, again) {
 			t.Fatalf("%q read as\n%v, written and read again as\n%v, %v", text, flows, again, err)
 		}
