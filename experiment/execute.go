@@ -42,37 +42,44 @@ func (s *Spec) Folder(dir string) string {
 // a time, and judges its claims. Each run's file is moved into place when the run
 // is finished, so whatever ends the program, what was finished is kept. When ctx
 // ends, runs under way are given up, and the outcome has what is finished. The
-// error is about the results folder; runs that fail are in the outcome.
+// error is about the results folder: an InputErrors if it is another version's, before
+// anything is written; else the outcome has what was kept. Runs that fail are in the
+// outcome.
 func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 	runs := s.Runs()
 	out := &Outcome{Name: s.Name, World: "sim", Spec: s, Command: o.Command}
-	if o.Dir != "" {
-		out.Dir = s.Folder(o.Dir)
-		if err := os.MkdirAll(filepath.Join(out.Dir, "runs"), 0o777); err != nil {
-			return nil, err
-		}
-		if err := writeFile(filepath.Join(out.Dir, "spec.yaml"), s.Resolved()); err != nil {
-			return nil, err
-		}
-		if err := writeFile(filepath.Join(out.Dir, "origin.json"), s.origin(o.Command)); err != nil {
-			return nil, err
-		}
-	}
 	results := make([]*Run, len(runs))
 	failures := make([]error, len(runs))
-	var todo []int
-	for i, r := range runs {
-		if !o.Fresh && out.Dir != "" {
-			if data, err := os.ReadFile(runFile(out.Dir, r, o)); err == nil {
-				if found, err := readRun(data); err == nil && found.ID == r.ID(o.Executable) {
-					results[i] = found
-					out.Found++
-					continue
-				}
-			}
+	if o.Dir != "" {
+		out.Dir = s.Folder(o.Dir)
+		found, err := s.found(out.Dir, o)
+		if err != nil {
+			return nil, err
 		}
-		todo = append(todo, i)
+		if !o.Fresh {
+			results = found
+		}
+		if err := os.MkdirAll(filepath.Join(out.Dir, "runs"), 0o777); err != nil {
+			return nil, fmt.Errorf("%s: the results folder cannot be made: %w", out.Dir, reason(err))
+		}
+		if err := WriteFile(filepath.Join(out.Dir, "spec.yaml"), s.Resolved()); err != nil {
+			return nil, err
+		}
+		if err := WriteFile(filepath.Join(out.Dir, "origin.json"), s.origin(o.Command)); err != nil {
+			return nil, err
+		}
 	}
+	var todo []int
+	for i := range runs {
+		if results[i] != nil {
+			out.Found++
+		} else {
+			todo = append(todo, i)
+		}
+	}
+	ctx, giveUp := context.WithCancel(ctx) // what cannot be kept is not worth carrying out
+	defer giveUp()
+	var lost atomic.Pointer[error]
 	jobs := o.Jobs
 	if jobs < 1 {
 		jobs = runtime.GOMAXPROCS(0)
@@ -92,8 +99,10 @@ func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 				i := todo[k]
 				results[i], failures[i] = carryOut(ctx, runs[i], o.Executable, func(share float64) { progress.at(k, share) })
 				if results[i] != nil && out.Dir != "" {
-					if err := writeFile(runFile(out.Dir, runs[i], o), results[i].json(true)); err != nil {
-						failures[i] = err
+					if err := WriteFile(runFile(out.Dir, runs[i], o), results[i].json(true)); err != nil {
+						results[i], failures[i] = nil, errInterrupted
+						lost.CompareAndSwap(nil, &err)
+						giveUp()
 					}
 				}
 				progress.done(k)
@@ -115,25 +124,42 @@ func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 	if out.Dir == "" {
 		return out, nil
 	}
-	if err := writeFile(filepath.Join(out.Dir, "runs.json"), out.JSON()); err != nil {
-		return out, err
+	err := WriteFile(filepath.Join(out.Dir, "runs.json"), out.JSON())
+	if err == nil {
+		err = out.WriteTables()
 	}
-	if err := out.writeTables(); err != nil {
-		return out, err
+	if err == nil {
+		err = WriteFile(filepath.Join(out.Dir, "host.json"), hostFacts(o))
 	}
-	return out, writeFile(filepath.Join(out.Dir, "host.json"), hostFacts(o))
+	if first := lost.Load(); first != nil {
+		err = *first
+	}
+	if err != nil {
+		err = fmt.Errorf("%w; %s", err, out.Kept())
+	}
+	return out, err
+}
+
+// Kept says how much of the experiment is in the results folder, and what to do about
+// the rest.
+func (o *Outcome) Kept() string {
+	all := len(o.Runs) + len(o.Failed) + o.Missing
+	if len(o.Runs) == all {
+		return fmt.Sprintf("all %d runs are finished and kept", all)
+	}
+	return fmt.Sprintf("%d of %d runs are finished and kept; the same command goes on with the rest", len(o.Runs), all)
 }
 
 func runFile(dir string, r *RunSpec, o ExecOptions) string {
 	return filepath.Join(dir, "runs", r.ID(o.Executable)+".json")
 }
 
-// writeFile writes a file so that a reader sees the old one or the new one, never
-// a part.
-func writeFile(name string, data []byte) error {
+// WriteFile writes a file of a results folder so that a reader sees the old one or the
+// new one, never a part. The error names the file.
+func WriteFile(name string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: it cannot be written: %w", name, reason(err))
 	}
 	_, err = f.Write(data)
 	if err2 := f.Chmod(0o644); err == nil {
@@ -147,8 +173,9 @@ func writeFile(name string, data []byte) error {
 	}
 	if err != nil {
 		os.Remove(f.Name())
+		return fmt.Errorf("%s: it cannot be written: %w", name, reason(err))
 	}
-	return err
+	return nil
 }
 
 // hostFacts are all that results say of the machine.

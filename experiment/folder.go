@@ -27,17 +27,24 @@ func Reopen(r *Registry, dir string) (*Outcome, error) {
 		return nil, wrong("runs.json", "this is no results folder: the file is not there")
 	}
 	if err != nil {
-		return nil, wrong("runs.json", "%v", err)
+		return nil, wrong("runs.json", "it cannot be read: %v", reason(err))
 	}
 	var doc struct {
+		Format     int    `json:"format"`
 		Experiment string `json:"experiment"`
 		World      string `json:"world"`
 		Runs       []struct {
 			ID string `json:"id"`
 		} `json:"runs"`
 	}
-	if err := json.Unmarshal(data, &doc); err != nil || doc.Experiment == "" {
+	if err := json.Unmarshal(data, &doc); err != nil {
 		return nil, wrong("runs.json", "it is not what weir writes: %v", err)
+	}
+	if doc.Format != Format {
+		return nil, wrong("runs.json", "%v", formatError{doc.Format})
+	}
+	if doc.Experiment == "" {
+		return nil, wrong("runs.json", "it is not what weir writes: it names no experiment")
 	}
 	src, err := r.Open(filepath.Join(dir, "spec.yaml"))
 	if err != nil {
@@ -67,11 +74,16 @@ func Reopen(r *Registry, dir string) (*Outcome, error) {
 		name := filepath.Join("runs", x.ID+".json")
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
-			return nil, wrong(name, "%v", err)
+			return nil, wrong(name, "it cannot be read: %v", reason(err))
 		}
 		run, err := readRun(data)
-		if err != nil || run.ID != x.ID {
+		switch other := (formatError{}); {
+		case errors.As(err, &other):
+			return nil, wrong(name, "%v", err)
+		case err != nil:
 			return nil, wrong(name, "it is not what weir writes: %v", err)
+		case run.ID != x.ID:
+			return nil, wrong(name, "it is not what weir writes: it has the run %q", run.ID)
 		}
 		at[fmt.Sprintf("%s seed %d", PointName(run.Point), run.Seed)] = run
 	}
@@ -102,6 +114,51 @@ func (s *Spec) origin(command string) []byte {
 	e.SetIndent("", "  ")
 	e.Encode(origin{command, s.Quick, s.Parameters()}) // of strings, into memory
 	return b.Bytes()
+}
+
+// elsewhere is what helps when a folder is another version's.
+const elsewhere = "another --out, or the version of weir that wrote it"
+
+// found reads what of the spec's runs a results folder has, by the runs' order; nil for
+// those that are not there or were cut. Another version's folder is an InputErrors that
+// names the file; nothing is written.
+func (s *Spec) found(dir string, o ExecOptions) ([]*Run, error) {
+	wrong := func(name string, line int, excerpt, format string, args ...any) error {
+		return InputErrors{{File: filepath.Join(dir, name), Line: line, Column: 1, Msg: fmt.Sprintf(format, args...), Allowed: elsewhere, Excerpt: excerpt}}
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "runs.json")); err == nil {
+		var doc struct {
+			Format int `json:"format"`
+		}
+		if json.Unmarshal(data, &doc) == nil && doc.Format != Format {
+			return nil, wrong("runs.json", 1, "", "%v", formatError{doc.Format})
+		}
+	}
+	want := s.Resolved()
+	if data, err := os.ReadFile(filepath.Join(dir, "spec.yaml")); err == nil && !bytes.Equal(data, want) {
+		line := 1
+		for lineOf(data, line) == lineOf(want, line) {
+			line++
+		}
+		text, _ := excerpt(lineOf(data, line), 1)
+		return nil, wrong("spec.yaml", line, text, "this is not the experiment that the folder was made for: another version of weir wrote it, or it was changed")
+	}
+	runs := s.Runs()
+	results := make([]*Run, len(runs))
+	for i, r := range runs {
+		data, err := os.ReadFile(runFile(dir, r, o))
+		if err != nil {
+			continue
+		}
+		run, err := readRun(data)
+		switch name := filepath.Join("runs", filepath.Base(runFile(dir, r, o))); {
+		case err == nil && run.ID == r.ID(o.Executable):
+			results[i] = run
+		case err != nil && json.Valid(data): // what is cut is no JSON
+			return nil, wrong(name, 1, "", "it cannot be used: %v", err)
+		}
+	}
+	return results, nil
 }
 
 // CSV writes one line for each value of each run: run, seed, the sweep's keys,

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,7 +70,7 @@ func TestReopenRefuses(t *testing.T) {
 	}{
 		{"empty", "runs.json:1:1: this is no results folder", func(dir string) error { return os.Remove(dir + "/runs.json") }},
 		{"binary", "runs.json:1:1: it is not what weir writes", func(dir string) error { return os.WriteFile(dir+"/runs.json", []byte{0, 255}, 0o666) }},
-		{"other JSON", "runs.json:1:1: it is not what weir writes", func(dir string) error { return os.WriteFile(dir+"/runs.json", []byte("{}"), 0o666) }},
+		{"other JSON", "runs.json:1:1: it has no format", func(dir string) error { return os.WriteFile(dir+"/runs.json", []byte("{}"), 0o666) }},
 		{"no spec", "spec.yaml", func(dir string) error { return os.Remove(dir + "/spec.yaml") }},
 		{"origin", "origin.json:1:1: it is not what weir writes", func(dir string) error { return os.WriteFile(dir+"/origin.json", []byte("[]"), 0o666) }},
 		{"a run is gone", "runs/" + filepath.Base(run[0]), func(dir string) error { return os.Remove(dir + "/runs/" + filepath.Base(run[0])) }},
@@ -93,4 +94,27 @@ func TestReopenRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
 	}
+}
+
+// FuzzReadRun: whatever a run's file has, it is a run, which is written and read as the
+// same, or an error.
+func FuzzReadRun(f *testing.F) {
+	r := &Run{ID: "x", Seed: 7, Point: []Coordinate{{"rate", "1Mbps", 1e6, true}}, End: End{"time up", 1},
+		Measures:   []Measured{{Name: "jain", Value: 0.5}, {Name: "goodput", Unit: "bps", Groups: []Grouped{{"a", 1e6}, {"b", math.NaN()}}}},
+		Drops:      []Count{{"queue full", 3}},
+		Unfinished: []UnfinishedFlow{{1, "a", "h0", "h1", 10, 5}}, Series: []Series{{"queue_packets", "s->c", 0, 0.01, []float64{1, 2}}}, Events: 9, PacketHops: 8}
+	f.Add([]byte(r.json(true)))
+	f.Add([]byte(`{"format": 1, "record": {"measures": [{"Name": "x", "Groups": ["a"], "Values": []}]}}`))
+	f.Add([]byte(`{"format": 2}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := readRun(data)
+		if err != nil {
+			return
+		}
+		first := r.json(true)
+		again, err := readRun(first)
+		if err != nil || !bytes.Equal(first, again.json(true)) {
+			t.Fatalf("%v\n%s\n%s", err, first, again.json(true))
+		}
+	})
 }

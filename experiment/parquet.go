@@ -177,18 +177,18 @@ func (o *Outcome) seriesParquet() ([]byte, error) {
 	return t.bytes()
 }
 
-// writeTables writes the Parquet files into the outcome's folder.
-func (o *Outcome) writeTables() error {
+// WriteTables writes the Parquet files into the outcome's folder.
+func (o *Outcome) WriteTables() error {
 	for _, f := range []struct {
 		name string
 		make func() ([]byte, error)
 	}{{flowsFile, o.flowsParquet}, {seriesFile, o.seriesParquet}} {
 		data, err := f.make()
 		if err == nil {
-			err = writeFile(filepath.Join(o.Dir, f.name), data)
+			err = WriteFile(filepath.Join(o.Dir, f.name), data)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
+			return err
 		}
 	}
 	return nil

@@ -3,11 +3,27 @@ package experiment
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 
 	"weir/unit"
 )
+
+// Format is the version of what a results folder has: runs.json and runs/<id>.json.
+// It changes whenever an older weir could not read them, or a newer one would take
+// them for something else.
+const Format = 1
+
+// formatError is a file of results in another format than Format.
+type formatError struct{ format int }
+
+func (e formatError) Error() string {
+	if e.format == 0 {
+		return fmt.Sprintf("it has no format: another version of weir wrote it; this one reads and writes format %d", Format)
+	}
+	return fmt.Sprintf("it has format %d, of another version of weir; this one reads and writes format %d", e.format, Format)
+}
 
 // Run is one finished run as runs/<id>.json keeps it. Numbers are in base units
 // with the unit in the measure's JSON name (goodput_bps).
@@ -376,6 +392,9 @@ func jsonNumber(v float64) string {
 func (r *Run) json(whole bool) json.RawMessage {
 	var o, point, measures, drops object
 	o.lines = whole
+	if whole {
+		o.add("format", Format)
+	}
 	o.add("id", r.ID)
 	o.add("seed", r.Seed)
 	for _, c := range r.Point {
@@ -472,9 +491,23 @@ func (r record) encode() json.RawMessage {
 	return o.bytes()
 }
 
-// readRun reads what json(true) has written.
+// readRun reads what json(true) has written. The error is a formatError if another
+// version of weir has.
 func readRun(data []byte) (*Run, error) {
+	var version struct {
+		Format int `json:"format"`
+	}
+	if err := json.Unmarshal(data, &version); err != nil {
+		return nil, err
+	}
+	if version.Format != Format {
+		return nil, formatError{version.Format}
+	}
 	var f struct {
+		Format     int              `json:"format"`
+		Point      json.RawMessage  `json:"point"` // these three are in the record too, in order
+		Measures   json.RawMessage  `json:"measures"`
+		Drops      json.RawMessage  `json:"drops"`
 		ID         string           `json:"id"`
 		Seed       uint64           `json:"seed"`
 		End        End              `json:"end"`
@@ -491,12 +524,17 @@ func readRun(data []byte) (*Run, error) {
 			Drops    []Count         `json:"drops"`
 		} `json:"record"`
 	}
-	if err := json.Unmarshal(data, &f); err != nil {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
 		return nil, err
 	}
 	r := &Run{ID: f.ID, Seed: f.Seed, Point: f.Record.Point, End: f.End, Drops: f.Record.Drops, Unfinished: f.Unfinished,
 		Bins: f.Bins, Series: f.Series, Distributions: f.Dists, Flows: f.Flows, Events: f.Events, PacketHops: f.PacketHops}
 	for _, m := range f.Record.Measures {
+		if len(m.Groups) != len(m.Values) {
+			return nil, fmt.Errorf("%s has %d groups and %d values", m.Name, len(m.Groups), len(m.Values))
+		}
 		x := Measured{Name: m.Name, Unit: m.Unit, Value: value(m.Value)}
 		for i, g := range m.Groups {
 			x.Groups = append(x.Groups, Grouped{g, value(m.Values[i])})
@@ -509,6 +547,7 @@ func readRun(data []byte) (*Run, error) {
 // JSON is the one document of --json and runs.json.
 func (o *Outcome) JSON() []byte {
 	var doc object
+	doc.add("format", Format)
 	doc.add("experiment", o.Name)
 	doc.add("world", o.World)
 	runs := []json.RawMessage{}

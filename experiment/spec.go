@@ -135,8 +135,12 @@ func readFile(name string, most unit.Bytes) ([]byte, error) {
 // reason is an error of a file without the file's name, which stands elsewhere.
 func reason(err error) error {
 	var wrong *fs.PathError
-	if errors.As(err, &wrong) {
+	var moved *os.LinkError
+	switch {
+	case errors.As(err, &wrong):
 		return wrong.Err
+	case errors.As(err, &moved):
+		return moved.Err
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -327,11 +328,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		s, err := Load(r, file("fuzz.yaml", string(data)), Options{})
 		if err != nil {
-			for _, e := range err.(InputErrors) {
-				if e.Line < 1 || e.Column < 1 || e.Msg == "" {
-					t.Fatalf("%+v", e)
-				}
-			}
+			placed(t, err)
 			return
 		}
 		if s.Resolved(); len(s.points) > 50 {
@@ -343,6 +340,82 @@ func FuzzLoad(f *testing.F) {
 		}
 		if !bytes.Equal(s.Resolved(), again.Resolved()) {
 			t.Fatalf("resolved again it is different:\n%s\n%s", s.Resolved(), again.Resolved())
+		}
+	})
+}
+
+// placed: an error is an input error with a place and a message that a terminal can show.
+func placed(t *testing.T, err error) {
+	t.Helper()
+	list, ok := err.(InputErrors)
+	if !ok || len(list) == 0 {
+		t.Fatalf("%T: %v", err, err)
+	}
+	for _, e := range list {
+		if e.File == "" || e.Line < 1 || e.Column < 1 || e.Msg == "" || e.caret > len([]rune(e.Excerpt)) {
+			t.Fatalf("%+v", e)
+		}
+		for _, r := range e.Excerpt {
+			if !strconv.IsPrint(r) {
+				t.Fatalf("%q in %q", r, e.Excerpt)
+			}
+		}
+	}
+}
+
+// FuzzSet: whatever --set says, it makes a spec or is an input error with a place.
+func FuzzSet(f *testing.F) {
+	for _, set := range []string{"rate=3Mbps", "traffic.b.rate=1Mbps", "traffic.0.size=1MB", "duration", "sweep.rate=[1Mbps]", "topology.links.1.delay={a: b}", "measure=[jain, [", "switch.0.abc.memory=1s", "traffic=x", "sweep=1"} {
+		f.Add(set)
+	}
+	r := room()
+	f.Fuzz(func(t *testing.T, set string) {
+		src := file("fuzz.yaml", small+smallTraffic+"switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\n")
+		if _, err := Load(r, src, Options{Set: []string{set}}); err != nil {
+			placed(t, err)
+		}
+	})
+}
+
+// FuzzInputFiles: whatever is in the files that a spec names, it is a spec or an input
+// error with a place.
+func FuzzInputFiles(f *testing.F) {
+	const spec = `title: from files
+duration: 10ms
+topology: {file: net, format: $format}
+switch: [ecmp]
+traffic:
+  - {name: list, file: list, format: hpcc, transport: tcp}
+  - {name: matrix, file: matrix, format: htsim, time_unit: 1us, transport: tcp}
+  - {name: drawn, from: "*", to: random, transport: tcp, sizes: {file: sizes}, load: 10%}
+sweep: {format: [hpcc, htsim]}
+`
+	good := map[string]string{
+		"net":    "4 1 3\n3\n0 3 10Gbps 1us 0\n1 3 10Gbps 1us 0\n2 3 10Gbps 1us 0\n",
+		"list":   "2\n0 1 3 100 20000 0.001\n1 2 3 100 20000 0.002\n",
+		"matrix": "Nodes 4\nConnections 2\n0->1 id 1 start 0 size 20000\n2->1 id 2 start 5 size 20000\n",
+		"sizes":  "0 0\n1000 50\n3000 100\n",
+	}
+	names := sortedKeys(good)
+	for i, name := range names {
+		f.Add(uint8(i), good[name])
+	}
+	f.Add(uint8(2), "Nodes 4\nTiers 2\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 2\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 2\n")
+	r := room()
+	f.Fuzz(func(t *testing.T, which uint8, text string) {
+		if len(text) > 2000 {
+			return
+		}
+		for _, format := range []string{"hpcc", "htsim"} {
+			src := &Source{Name: "fuzz", File: "fuzz.yaml", Data: []byte(spec), open: func(name string) ([]byte, error) {
+				if name == names[int(which)%len(names)] {
+					return []byte(text), nil
+				}
+				return []byte(good[name]), nil
+			}}
+			if _, err := Load(r, src, Options{Set: []string{"format=" + format}}); err != nil {
+				placed(t, err)
+			}
 		}
 	})
 }

@@ -336,7 +336,7 @@ func Write(o *experiment.Outcome, p Page) (string, error) {
 			continue
 		}
 		name := fmt.Sprintf("%d-%s.svg", i+1, fileName(Title(x)))
-		if err := os.WriteFile(filepath.Join(dir, name), svg, 0o644); err != nil {
+		if err := experiment.WriteFile(filepath.Join(dir, name), svg); err != nil {
 			return "", err
 		}
 		plots = append(plots, Drawn{Title(x), "plots/" + name, template.HTML(inPage(svg))})
@@ -346,5 +346,5 @@ func Write(o *experiment.Outcome, p Page) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(o.Dir, "report.html")
-	return path, os.WriteFile(path, html, 0o644)
+	return path, experiment.WriteFile(path, html)
 }

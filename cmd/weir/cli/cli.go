@@ -69,7 +69,8 @@ func Main(r *experiment.Registry) int {
 // Run is Main with everything handed in.
 func Run(r *experiment.Registry, args []string, stdout, stderr io.Writer, terminal bool) (code int) {
 	var c command
-	a := &app{registry: r, stdout: stdout, stderr: stderr, terminal: terminal, args: args}
+	out := &output{to: stdout}
+	a := &app{registry: r, stdout: out, stderr: stderr, terminal: terminal, args: args}
 	type exited int
 	defer func() { // kong ends the process after --help by calling Exit
 		if x := recover(); x != nil {
@@ -94,6 +95,9 @@ func Run(r *experiment.Registry, args []string, stdout, stderr io.Writer, termin
 	if err == nil {
 		err = ctx.Run(a)
 	}
+	if err == nil && out.err != nil {
+		err = fmt.Errorf("standard output: %w", out.err)
+	}
 	if err != nil {
 		fmt.Fprintln(stderr, "weir:", err)
 		var input experiment.InputErrors
@@ -104,6 +108,21 @@ func Run(r *experiment.Registry, args []string, stdout, stderr io.Writer, termin
 		return RunFailed
 	}
 	return a.code
+}
+
+// output is standard output, which may be a file on a full disk: it keeps the first
+// error.
+type output struct {
+	to  io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.to.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
 }
 
 var errInput = errors.New("wrong input")
@@ -393,7 +412,7 @@ func (r *runCmd) Run(a *app) error {
 	}
 	path, err := report.Write(o, report.Page{Version: version()})
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; %s", err, o.Kept())
 	}
 	switch {
 	case r.JSON:
@@ -407,7 +426,7 @@ func (r *runCmd) Run(a *app) error {
 	}
 	a.code = exitCode(o, interrupted, r.Check)
 	if interrupted {
-		fmt.Fprintf(a.stderr, "interrupted: %d of %d runs are finished and kept; the same command goes on with the rest\n", len(o.Runs), len(spec.Runs()))
+		fmt.Fprintf(a.stderr, "interrupted: %s\n", o.Kept())
 	}
 	return nil
 }
