@@ -33,9 +33,10 @@ type decoder struct {
 	warnings []string
 	routed   *topology.Network // the network that routesOf is of
 	routesOf [][]topology.Route
-	files    []string // the files that the point in hand reads, with their hashes
-	bufferAt []place  // by link of the point's network, where its buffer is given
-	limits   []limit  // of queues, of the point in hand
+	files    []string          // the files that the point in hand reads, with their hashes
+	inputs   map[string][]byte // the files that any point reads, by the name in the spec
+	bufferAt []place           // by link of the point's network, where its buffer is given
+	limits   []limit           // of queues, of the point in hand
 }
 
 // limit is a bound of a queue in bytes, and where it is given.
@@ -717,6 +718,9 @@ func (d *decoder) openFile(t *tree) (data []byte, name string) {
 	d.files = append(d.files, fmt.Sprintf("%s %x", t.text, sha256.Sum256(data)))
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(filepath.Dir(d.source.File), name)
+	}
+	if err == nil {
+		d.inputs[t.text] = data
 	}
 	d.remember(name, data)
 	d.collector.text(name, data, false)

@@ -68,6 +68,9 @@ func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 		if err := WriteFile(filepath.Join(out.Dir, "origin.json"), s.origin(o.Command)); err != nil {
 			return nil, err
 		}
+		if err := s.writeInputs(out.Dir); err != nil {
+			return nil, err
+		}
 	}
 	var todo []int
 	for i := range runs {

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 )
@@ -51,6 +53,7 @@ func Reopen(r *Registry, dir string) (*Outcome, error) {
 		return nil, err
 	}
 	src.Name = doc.Experiment
+	src.open = func(name string) ([]byte, error) { return readFile(inputFile(dir, name), largestInput) }
 	spec, err := Load(r, src, Options{Resolved: true})
 	if err != nil {
 		return nil, err
@@ -114,6 +117,29 @@ func (s *Spec) origin(command string) []byte {
 	e.SetIndent("", "  ")
 	e.Encode(origin{command, s.Quick, s.Parameters()}) // of strings, into memory
 	return b.Bytes()
+}
+
+// inputFile is where a results folder keeps a file that the spec names, wherever that
+// lies: two of one base name are told apart.
+func inputFile(dir, name string) string {
+	name = filepath.ToSlash(name)
+	h := sha256.Sum256([]byte(name))
+	return filepath.Join(dir, "inputs", fmt.Sprintf("%x-%s", h[:4], path.Base(name)))
+}
+
+// writeInputs keeps the files that the spec names with the results.
+func (s *Spec) writeInputs(dir string) error {
+	for i, name := range sortedKeys(s.inputs) {
+		if i == 0 {
+			if err := os.MkdirAll(filepath.Join(dir, "inputs"), 0o777); err != nil {
+				return fmt.Errorf("%s: it cannot be made: %w", filepath.Join(dir, "inputs"), reason(err))
+			}
+		}
+		if err := WriteFile(inputFile(dir, name), s.inputs[name]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // elsewhere is what helps when a folder is another version's.

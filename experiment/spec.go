@@ -193,8 +193,9 @@ type Spec struct {
 	registry *Registry
 	source   *Source
 	root     *tree
-	points   []*point // one a combination
-	names    *Run     // what runs have: shape
+	points   []*point          // one a combination
+	names    *Run              // what runs have: shape
+	inputs   map[string][]byte // files that it names
 	claims   []*claim
 	set      []string
 	resolved bool
@@ -246,7 +247,8 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 	if o.Seed != nil {
 		root.set("seed", &tree{place: root.place, text: strconv.FormatUint(*o.Seed, 10), from: "--seed"})
 	}
-	d := &decoder{collector: c, registry: r, source: src}
+	d := &decoder{collector: c, registry: r, source: src, inputs: map[string][]byte{}}
+	s.inputs = d.inputs
 	s.decodeHead(d)
 	s.decodeSweep(d)
 	if len(c.errors) > 0 {

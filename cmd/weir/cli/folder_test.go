@@ -164,6 +164,30 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// A results folder has all that it is made of: report works where the files that the
+// experiment names are gone, and the page is the same.
+func TestInputsAreKept(t *testing.T) {
+	dir := t.TempDir()
+	text := strings.NewReplacer("net.txt", "../"+filepath.Base(dir)+"/net.txt", "200ms", "5ms").Replace(fromFiles)
+	for name, text := range map[string]string{"kept.yaml": text, "net.txt": files["net.txt"], "list.flow": files["list.flow"], "matrix.cm": files["matrix.cm"], "sizes.cdf": files["sizes.cdf"]} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := t.TempDir()
+	var first, again, stderr bytes.Buffer
+	if code := Run(Registry(), []string{"run", filepath.Join(dir, "kept.yaml"), "--out", out}, &first, &stderr, false); code != Done {
+		t.Fatal(stderr.String())
+	}
+	for name := range files {
+		os.Remove(filepath.Join(dir, name))
+	}
+	dirs, _ := filepath.Glob(filepath.Join(out, "kept-*"))
+	if code := Run(Registry(), []string{"report", dirs[0]}, &again, &stderr, false); code != Done || first.String() != again.String() {
+		t.Errorf("exit code %d, %s\n%s\nwant\n%s", code, stderr.String(), again.String(), first.String())
+	}
+}
+
 // full is a standard output that takes nothing.
 type full struct{}
 
