@@ -102,7 +102,10 @@ func FuzzReadRun(f *testing.F) {
 	r := &Run{ID: "x", Seed: 7, Point: []Coordinate{{"rate", "1Mbps", 1e6, true}}, End: End{"time up", 1},
 		Measures:   []Measured{{Name: "jain", Value: 0.5}, {Name: "goodput", Unit: "bps", Groups: []Grouped{{"a", 1e6}, {"b", math.NaN()}}}},
 		Drops:      []Count{{"queue full", 3}},
-		Unfinished: []UnfinishedFlow{{1, "a", "h0", "h1", 10, 5}}, Series: []Series{{"queue_packets", "s->c", 0, 0.01, []float64{1, 2}}}, Events: 9, PacketHops: 8}
+		Unfinished: []UnfinishedFlow{{1, "a", "h0", "h1", 10, 5}}, Series: []Series{{"queue", "packets", "s->c", 0, 0.01, []Number{1, Number(math.NaN())}}},
+		Bins:          []Binned{{"fct", "s", "a", []float64{50}, []Bin{{0, 10, 3, 0.5, []Number{Number(math.NaN())}}}}},
+		Distributions: []Distribution{{"fct", "s", "a", []float64{1, 2}, []uint64{3, 4}}},
+		Flows:         &FlowTable{Names: []string{"a"}, Traffic: []int32{0}}, Events: 9, PacketHops: 8}
 	f.Add([]byte(r.json(true)))
 	f.Add([]byte(`{"format": 1, "record": {"measures": [{"Name": "x", "Groups": ["a"], "Values": []}]}}`))
 	f.Add([]byte(`{"format": 2}`))
