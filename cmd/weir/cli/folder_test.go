@@ -15,25 +15,6 @@ import (
 	"weir/internal/testutil"
 )
 
-// mounted is a folder with a file system of its own of so many bytes; the test is
-// skipped where that is not permitted.
-func mounted(t *testing.T, size int) string {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "disk")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mount("none", dir, "tmpfs", 0, fmt.Sprintf("size=%d", size)); err != nil {
-		t.Skip("a small file system cannot be mounted here: ", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, 0); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
-}
-
 // told runs a command line that must give this exit code and nothing on stdout, and
 // returns stderr with the folder's name, the spec's hash and the runs' ids taken out.
 func told(t *testing.T, code int, dir string, args ...string) string {
@@ -101,69 +82,6 @@ func finished(t *testing.T) (file, out, results string) {
 	return file, out, dirs[0]
 }
 
-// A full disk is an error that names the file; finished runs are kept, and when there is
-// room again the same command does the rest.
-func TestFullDisk(t *testing.T) {
-	const room = 1 << 20
-	disk := mounted(t, room)
-	// a run of small leaves about 1 kB; ten of them and what is derived do not fit
-	// into what the ballast leaves
-	file := write(t, small+"repeat: 5\n")
-	ballast := filepath.Join(disk, "ballast")
-	page := os.Getpagesize() // tmpfs gives whole pages, and some to folders
-	if err := os.WriteFile(ballast, make([]byte, room-8*page), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	said := told(t, RunFailed, disk, "run", file, "--out", disk, "--jobs", "1")
-	dirs, _ := filepath.Glob(filepath.Join(disk, "small-*"))
-	if len(dirs) != 1 {
-		t.Fatalf("folders %v, %s", dirs, said)
-	}
-	kept := runs(t, dirs[0])
-	if n := len(kept); n < 1 || n > 9 {
-		t.Fatalf("%d runs are kept: %s", n, said)
-	}
-	if want := fmt.Sprintf("it cannot be written: no space left on device; %d of 10 runs are finished and kept; the same command goes on with the rest\n", len(kept)); !strings.HasPrefix(said, "weir: DIR/small-") || !strings.HasSuffix(said, want) {
-		t.Errorf("%s\nwant …%s", said, want)
-	}
-	for name := range contents(t, dirs[0]) {
-		if strings.Contains(name, ".new-") {
-			t.Errorf("%s is left", name)
-		}
-	}
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
-	var stdout, stderr bytes.Buffer
-	if code := Run(Registry(), []string{"run", file, "--out", disk}, &stdout, &stderr, false); code != Done || !strings.Contains(stdout.String(), fmt.Sprintf("%d of the runs were there already", len(kept))) {
-		t.Errorf("exit code %d\n%s%s", code, stdout.String(), stderr.String())
-	}
-	for name, text := range runs(t, dirs[0]) {
-		if old, ok := kept[name]; ok && old != text {
-			t.Errorf("%s has changed", name)
-		}
-	}
-
-	// report on a disk that is full again: the old page stays whole
-	old := contents(t, dirs[0])
-	fill, err := os.Create(ballast)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, err := fill.Write(make([]byte, room)); err == nil; _, err = fill.Write(make([]byte, page)) {
-	}
-	fill.Close()
-	said = told(t, RunFailed, disk, "report", dirs[0])
-	if !strings.HasSuffix(said, "it cannot be written: no space left on device\n") {
-		t.Errorf("report: %s", said)
-	}
-	for name, text := range contents(t, dirs[0]) {
-		if old[name] != text {
-			t.Errorf("%s has changed", name)
-		}
-	}
-}
-
 // A results folder has all that it is made of: report works where the files that the
 // experiment names are gone, and the page is the same.
 func TestInputsAreKept(t *testing.T) {
@@ -205,8 +123,7 @@ func TestFullOutput(t *testing.T) {
 	}
 }
 
-// A folder that cannot be written is an error that names it, before anything is run; what
-// was finished stays, and can be read.
+// A folder that cannot be written is an error that names it, before anything is run.
 func TestUnwritableFolder(t *testing.T) {
 	file := write(t, small)
 	below := filepath.Join(filepath.Dir(file), "small.yaml", "results") // below a file
@@ -214,40 +131,6 @@ func TestUnwritableFolder(t *testing.T) {
 	if !strings.HasPrefix(said, "weir: DIR/small.yaml/results/small-") || !strings.HasSuffix(said, ": the results folder cannot be made: not a directory\n") {
 		t.Error(said)
 	}
-
-	t.Run("read-only", func(t *testing.T) {
-		disk := mounted(t, 1<<20)
-		var stdout, stderr bytes.Buffer
-		if code := Run(Registry(), []string{"run", file, "--out", disk}, &stdout, &stderr, false); code != Done {
-			t.Fatal(stderr.String())
-		}
-		dirs, _ := filepath.Glob(filepath.Join(disk, "small-*"))
-		old := contents(t, disk)
-		if err := syscall.Mount("none", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
-			t.Skip("it cannot be made read-only here: ", err)
-		}
-		for _, c := range []struct {
-			args []string
-			want string
-		}{
-			{[]string{"run", file, "--out", disk}, "/spec.yaml: it cannot be written: read-only file system\n"},
-			{[]string{"run", file, "--out", disk, "--seed", "9"}, ": the results folder cannot be made: read-only file system\n"},
-			{[]string{"report", dirs[0]}, "it cannot be written: read-only file system\n"},
-		} {
-			if said := told(t, RunFailed, disk, c.args...); !strings.HasPrefix(said, "weir: DIR/small-") || !strings.HasSuffix(said, c.want) {
-				t.Errorf("weir %s: %s", c.args[0], said)
-			}
-		}
-		stdout.Reset()
-		if code := Run(Registry(), []string{"diff", dirs[0], dirs[0]}, &stdout, &stderr, false); code != Done || !strings.Contains(stdout.String(), "0 values differ") {
-			t.Errorf("diff: exit code %d, %s%s", code, stdout.String(), stderr.String())
-		}
-		for name, text := range contents(t, disk) {
-			if old[name] != text {
-				t.Errorf("%s has changed", name)
-			}
-		}
-	})
 }
 
 // A results folder of another version is refused by run, report and diff with the name of
