@@ -105,7 +105,8 @@ func FuzzReadRun(f *testing.F) {
 		Unfinished: []UnfinishedFlow{{1, "a", "h0", "h1", 10, 5}}, Series: []Series{{"queue", "packets", "s->c", 0, 0.01, []Number{1, Number(math.NaN())}}},
 		Bins:          []Binned{{"fct", "s", "a", []float64{50}, []Bin{{0, 10, 3, 0.5, []Number{Number(math.NaN())}}}}},
 		Distributions: []Distribution{{"fct", "s", "a", []float64{1, 2}, []uint64{3, 4}}},
-		Flows:         &FlowTable{Names: []string{"a"}, Traffic: []int32{0}}, Events: 9, PacketHops: 8}
+		Flows: &FlowTable{Names: []string{"a"}, Traffic: []int32{0}, Src: []int32{0}, Dst: []int32{0}, SrcPort: []uint16{1}, DstPort: []uint16{2}, SizeBytes: []int64{3}, StartS: []Number{0},
+			FCTS: []Number{1}, IdealS: []Number{1}, ReceivedBytes: []int64{3}, SentPackets: []int64{1}, RetransmittedPackets: []int64{0}}, Events: 9, PacketHops: 8}
 	f.Add([]byte(r.json(true)))
 	f.Add([]byte(`{"format": 1, "record": {"measures": [{"Name": "x", "Groups": ["a"], "Values": []}]}}`))
 	f.Add([]byte(`{"format": 2}`))

@@ -247,6 +247,25 @@ type FlowTable struct {
 	RetransmittedPackets []int64  `json:"retransmitted_packets"`
 }
 
+// check tells whether the columns belong together.
+func (t *FlowTable) check() error {
+	n := len(t.Traffic)
+	for _, l := range []int{len(t.Src), len(t.Dst), len(t.SrcPort), len(t.DstPort), len(t.SizeBytes), len(t.StartS), len(t.FCTS), len(t.IdealS),
+		len(t.ReceivedBytes), len(t.SentPackets), len(t.RetransmittedPackets)} {
+		if l != n {
+			return fmt.Errorf("the table of flows has columns of %d and of %d rows", n, l)
+		}
+	}
+	for i := range n {
+		for _, x := range []int32{t.Traffic[i], t.Src[i], t.Dst[i]} {
+			if x < 0 || int(x) >= len(t.Names) {
+				return fmt.Errorf("flow %d names entry %d of %d", i, x, len(t.Names))
+			}
+		}
+	}
+	return nil
+}
+
 // flowTable makes the table of a run. Counters are those of the measured part.
 func (e *evaluation) flowTable() *FlowTable {
 	t := &FlowTable{}
@@ -344,7 +363,9 @@ func (o *object) add(key string, value any) {
 		o.b.WriteString("\n  ")
 	}
 	o.encode(key)
-	o.b.WriteByte(':')
+	if o.b.WriteByte(':'); o.lines {
+		o.b.WriteByte(' ')
+	}
 	switch v := value.(type) {
 	case float64:
 		o.b.WriteString(jsonNumber(v))
@@ -528,6 +549,23 @@ func readRun(data []byte) (*Run, error) {
 	d.DisallowUnknownFields()
 	if err := d.Decode(&f); err != nil {
 		return nil, err
+	}
+	for _, d := range f.Dists {
+		if len(d.Values) != len(d.Counts) {
+			return nil, fmt.Errorf("the distribution of %s has %d values and %d counts", d.Name, len(d.Values), len(d.Counts))
+		}
+	}
+	for _, b := range f.Bins {
+		for _, x := range b.Bins {
+			if len(x.Percentiles) != len(b.Percentiles) {
+				return nil, fmt.Errorf("%s by size has %d percentiles and %d values", b.Name, len(b.Percentiles), len(x.Percentiles))
+			}
+		}
+	}
+	if f.Flows != nil {
+		if err := f.Flows.check(); err != nil {
+			return nil, err
+		}
 	}
 	r := &Run{ID: f.ID, Seed: f.Seed, Point: f.Record.Point, End: f.End, Drops: f.Record.Drops, Unfinished: f.Unfinished,
 		Bins: f.Bins, Series: f.Series, Distributions: f.Dists, Flows: f.Flows, Events: f.Events, PacketHops: f.PacketHops}

@@ -246,7 +246,7 @@ func TestFigure4(t *testing.T) {
 // A scheme without parameters is a parameter itself; defaults of a sweep's block stand
 // once.
 func TestParametersOfNone(t *testing.T) {
-	s := load(t, small+smallTraffic+"sweep: {rate: [1Mbps], scheme: {plain: {switch: [forward]}, abc: {switch: [forward, abc]}}}\nmeasure: [jain]\n", Options{})
+	s := load(t, small+smallTraffic+"sweep: {rate: [1Mbps], scheme: {plain: {switch: [forward]}, abc: {switch: [forward, abc]}}}\nmeasure: [drops]\n", Options{})
 	var got []string
 	for _, p := range s.Parameters() {
 		if strings.Contains(p.Path, "switch") && !strings.Contains(p.Path, "topology") || strings.HasPrefix(p.Path, "measure") {
@@ -254,7 +254,7 @@ func TestParametersOfNone(t *testing.T) {
 		}
 	}
 	text := strings.Join(got, " ")
-	for _, want := range []string{"sweep.scheme.plain.switch.0=forward", "sweep.scheme.abc.switch.0=forward", "sweep.scheme.abc.switch.1.abc.memory=3s", "measure.0=jain"} {
+	for _, want := range []string{"sweep.scheme.plain.switch.0=forward", "sweep.scheme.abc.switch.0=forward", "sweep.scheme.abc.switch.1.abc.memory=3s", "measure.0=drops"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in %s", want, text)
 		}

@@ -156,7 +156,7 @@ func TestOtherVersion(t *testing.T) {
 		{"a run of a newer format", "runs/*.json", replace(`"format": 1`, `"format": 2`), WrongInput, WrongInput},
 		{"a run without format", "runs/*.json", replace(`  "format": 1,`+"\n", ""), WrongInput, WrongInput},
 		{"a run with an unknown key", "runs/*.json", replace(`"format": 1`, `"format": 1, "colour": "blue"`), WrongInput, WrongInput},
-		{"a run with values missing", "runs/*.json", replace(`"Groups": [`, `"Groups": ["y",`), WrongInput, WrongInput},
+		{"a run with values missing", "runs/*.json", replace(`"Groups":[`, `"Groups":["y",`), WrongInput, WrongInput},
 		{"a run that was cut", "runs/*.json", func(s string) string { return s[:50] }, Done, WrongInput},
 		{"spec.yaml with an unknown key", "spec.yaml", replace("duration", "colour: blue\nduration"), WrongInput, WrongInput},
 		{"spec.yaml with an unknown scheme", "spec.yaml", replace("forward", "backward"), WrongInput, WrongInput},
