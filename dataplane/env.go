@@ -1,8 +1,6 @@
 package dataplane
 
 import (
-	"net/netip"
-
 	"weir/dataplane/tm"
 	"weir/packet"
 	"weir/scheme"
@@ -85,19 +83,13 @@ func (e *Env) Digest(d Digest) {
 	e.sw.digests = append(e.sw.digests, d)
 }
 
-// A Route says by which ports a prefix is reached on shortest paths.
-type Route struct {
-	Prefix netip.Prefix
-	Ports  []PortID
-}
-
 // Site is where a program will run: what its constructor may use.
 type Site struct {
 	Switch string // name
 	ID     int
 	Ports  int
 	Book   *packet.Book
-	Routes []Route
+	Routes *Routes
 	// Random makes the stream of an entity of this switch, by a name unique there.
 	Random func(entity string) unit.Random
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"path"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -31,12 +32,19 @@ type decoder struct {
 	registry *Registry
 	source   *Source
 	warnings []string
-	routed   *topology.Network // the network that routesOf is of
-	routesOf [][]topology.Route
+	networks []routed          // those of the points so far, all different
+	dryBuilt map[string]bool   // what decides whether switches can be built, of the points so far
 	files    []string          // the files that the point in hand reads, with their hashes
 	inputs   map[string][]byte // the files that any point reads, by the name in the spec
 	bufferAt []place           // by link of the point's network, where its buffer is given
 	limits   []limit           // of queues, of the point in hand
+}
+
+// routed is a network with what is made of it once, for all points that have it.
+type routed struct {
+	network *topology.Network
+	book    *packet.Book
+	routes  *topology.Routes
 }
 
 // limit is a bound of a queue in bytes, and where it is given.
@@ -313,12 +321,12 @@ type point struct {
 	at        []Coordinate
 	canonical string // all that decides its runs but seed and executable
 	defaults  []Parameter
-	distances map[int][]int // links to every node, by the host that they are counted from
 
 	duration, warmup unit.Time // duration is the measured part
 	framing          packet.Framing
 	network          *topology.Network
 	book             *packet.Book
+	routes           *topology.Routes
 	switches         []sim.SwitchConfig
 	traffic          []traffic
 	flows            []plannedFlow
@@ -383,7 +391,7 @@ func (d *decoder) substitute(t *tree, at []Coordinate, places []place, used map[
 
 // decodePoint decodes combination i of the sweep.
 func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *point {
-	p := &point{distances: map[int][]int{}}
+	p := &point{}
 	d.files, d.bufferAt, d.limits, d.bound = nil, nil, nil, map[place]string{}
 	root := copyTree(s.root)
 	var rest []entry
@@ -433,14 +441,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *point {
 	if len(d.errors) > 0 {
 		return p
 	}
-	hosts := 0
-	for _, n := range p.network.Nodes {
-		if !n.Switch {
-			hosts++
-		}
-	}
-	if routes := hosts * (len(p.network.Nodes) - hosts); routes > mostRoutes {
-		d.fail(root.get("topology").place, fmt.Sprintf("hosts × switches up to %d", mostRoutes), "%d hosts and %d switches have more routes than fit into memory", hosts, len(p.network.Nodes)-hosts)
+	if d.route(root, p); len(d.errors) > 0 {
 		return p
 	}
 	d.switchConfigs(root, p)
@@ -461,7 +462,6 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *point {
 		}
 		d.dryRun(root, p)
 	}
-	p.distances = nil
 	return p
 }
 
@@ -479,11 +479,23 @@ func overlay(root, block *tree, depth int) {
 }
 
 // dryRun builds the run's simulation once, so that what only constructors can
-// know is an error of the file and not of a run.
+// know is an error of the file and not of a run. Endpoints are built for every point;
+// switches, which are many in large networks, for each network and configuration.
 func (d *decoder) dryRun(root *tree, p *point) {
 	c, err := p.config(1)
 	if err == nil {
-		_, err = sim.New(c)
+		var b strings.Builder
+		for _, key := range []string{"topology", "switch", "switches", "framing"} {
+			if t := root.get(key); t != nil {
+				t.write(&b, 0)
+			}
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "%q", d.files)
+		if what := b.String(); !d.dryBuilt[what] {
+			d.dryBuilt[what] = true
+			_, err = sim.New(c)
+		}
 	}
 	var much *tooMuch
 	switch {
@@ -611,7 +623,7 @@ func (d *decoder) network(root *tree, p *point) {
 		l.Jitter = read(d, d.value(x, "jitter", "0s", "ours: no jitter"), unit.ParseTime)
 		n.Links = append(n.Links, l)
 	}
-	p.network, p.book = n, n.Addresses()
+	p.network = n
 }
 
 // generated decodes a network that is given by its family and parameters.
@@ -646,7 +658,7 @@ func (d *decoder) generated(t *tree, s *topology.Scheme, p *point) {
 	for i := range d.bufferAt {
 		d.bufferAt[i] = at
 	}
-	p.network, p.book = n, n.Addresses()
+	p.network = n
 }
 
 // buffer reads the limit of a port.
@@ -751,7 +763,7 @@ func (d *decoder) networkFile(t *tree, p *point) {
 		return
 	}
 	d.bufferAt = make([]place, len(n.Links))
-	p.network, p.book = n, n.Addresses()
+	p.network = n
 }
 
 // foreign notes an error in a file that the spec names.
@@ -853,7 +865,6 @@ func (d *decoder) switchConfigs(root *tree, p *point) {
 			d.switchPattern(k, p, programs)
 		}
 	}
-	routes := d.routes(n)
 	for i, node := range n.Nodes {
 		if !node.Switch {
 			continue
@@ -863,7 +874,7 @@ func (d *decoder) switchConfigs(root *tree, p *point) {
 		}
 		list := programs[i]
 		sc := &p.switches[i]
-		sc.Routes = prefixes(routes[i], p.book)
+		sc.Routes = dataplane.HostRoutes(p.book, p.routes.Paths(i))
 		sc.Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			var out []dataplane.Program
 			for _, x := range list {
@@ -878,43 +889,42 @@ func (d *decoder) switchConfigs(root *tree, p *point) {
 	}
 }
 
-// routes computes a network's routes once; the points of a sweep often share it.
-func (d *decoder) routes(n *topology.Network) [][]topology.Route {
-	if d.routed == nil || !same(d.routed, n) {
-		d.routed, d.routesOf = n, n.Routes()
-	}
-	return d.routesOf
-}
-
-// same tells whether two networks join the same nodes in the same order.
-func same(a, b *topology.Network) bool {
-	if len(a.Nodes) != len(b.Nodes) || len(a.Links) != len(b.Links) {
-		return false
-	}
-	for i := range a.Nodes {
-		if a.Nodes[i] != b.Nodes[i] {
-			return false
+// route gives a point its network's addresses and routes. The points of a sweep often
+// have the same network, and then share them.
+func (d *decoder) route(root *tree, p *point) {
+	var r routed
+	for _, old := range d.networks {
+		if !slices.Equal(old.network.Nodes, p.network.Nodes) || !slices.EqualFunc(old.network.Links, p.network.Links, sameEnds) {
+			continue
+		}
+		r.book, r.routes = old.book, old.routes // which rates and delays do not change
+		if slices.Equal(old.network.Links, p.network.Links) {
+			r = old
+			break
 		}
 	}
-	for i := range a.Links {
-		if a.Links[i].Ends != b.Links[i].Ends {
-			return false
+	if r.routes == nil {
+		switches := 0
+		for _, n := range p.network.Nodes {
+			if n.Switch {
+				switches++
+			}
 		}
+		if classes := p.network.Classes(); classes*switches > mostRoutes {
+			d.fail(root.get("topology").place, fmt.Sprintf("switches with hosts × switches up to %d", mostRoutes),
+				"%d switches, %d of them with hosts, have more routes than fit into memory", switches, classes)
+			return
+		}
+		r.book, r.routes = p.network.Addresses(), p.network.Routes()
 	}
-	return true
+	if r.network == nil {
+		r.network = p.network
+		d.networks = append(d.networks, r)
+	}
+	p.network, p.book, p.routes = r.network, r.book, r.routes
 }
 
-// prefixes writes routes to hosts as routes to their addresses.
-func prefixes(routes []topology.Route, book *packet.Book) []dataplane.Route {
-	var out []dataplane.Route
-	for _, r := range routes {
-		a := packet.Addr(r.Host + 1)
-		v4, _ := book.V4(a).Prefix(32)
-		v6, _ := book.V6(a).Prefix(128)
-		out = append(out, dataplane.Route{Prefix: v4, Ports: r.Ports}, dataplane.Route{Prefix: v6, Ports: r.Ports})
-	}
-	return out
-}
+func sameEnds(a, b topology.Link) bool { return a.Ends == b.Ends }
 
 func (d *decoder) keysAny(t *tree) bool {
 	if t.kind != mapping {
@@ -1216,7 +1226,7 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
 				}
 				continue
 			}
-			if p.hopsBetween(a, b) < 0 {
+			if p.routes.Hops(a, b) < 0 {
 				d.fail(x.get("to").place, "hosts that links and switches join", "there is no path from %s to %s", p.network.Nodes[a].Name, p.network.Nodes[b].Name)
 				return
 			}
@@ -1389,7 +1399,7 @@ func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
 				return
 			}
 		}
-		if p.hopsBetween(f.Src, f.Dst) < 0 {
+		if p.routes.Hops(f.Src, f.Dst) < 0 {
 			d.fail(d.inFile(name, f.At.Line, f.At.Dst), "hosts that links and switches join", "there is no path from %s to %s", nodes[f.Src].Name, nodes[f.Dst].Name)
 			return
 		}
@@ -1402,42 +1412,12 @@ func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
 }
 
 // mostRoutes bounds the entries of all switches' tables, for the same reason: a
-// gigabyte.
-const mostRoutes = 1 << 25
+// gigabyte, at four bytes each.
+const mostRoutes = 1 << 28
 
 // mostFlows bounds what an experiment asks for, so that a slip is an error and not
 // a request for all memory.
 const mostFlows = 1 << 20
-
-// hopsBetween returns how many links a shortest path between two hosts has, −1 if
-// there is none.
-func (p *point) hopsBetween(a, b int) int {
-	from := p.distances[a]
-	if from == nil {
-		n := p.network
-		ports := n.Ports()
-		from = make([]int, len(n.Nodes))
-		for i := range from {
-			from[i] = -1
-		}
-		from[a] = 0
-		queue := []int{a}
-		for k := 0; k < len(queue); k++ {
-			at := queue[k]
-			if at != a && !n.Nodes[at].Switch {
-				continue // hosts carry nothing for others
-			}
-			for _, r := range ports[at] {
-				if next := n.Links[r.Link].Ends[1-r.End]; from[next] < 0 {
-					from[next] = from[at] + 1
-					queue = append(queue, next)
-				}
-			}
-		}
-		p.distances[a] = from
-	}
-	return from[b]
-}
 
 // firstPort is the lowest source port of generated flows (facts A4).
 const firstPort = 10000
@@ -1519,7 +1499,7 @@ func (p *point) estimate() {
 	}
 	for _, f := range p.flows {
 		tr := &p.traffic[f.traffic]
-		hops := float64(p.hopsBetween(f.src, f.dst))
+		hops := float64(p.routes.Hops(f.src, f.dst))
 		if f.size > 0 {
 			p.hops += 2 * hops * float64((f.size+unit.Bytes(tr.payload)-1)/unit.Bytes(tr.payload))
 			continue

@@ -58,12 +58,11 @@ type evaluation struct {
 	seconds float64 // of the measured part
 	samples [][]int64
 	run     *Run
-	ideals  *ideal
 }
 
 // evaluate fills in what the measures give.
 func (p *point) evaluate(c *sim.Config, res *sim.Result, run *Run) {
-	e := &evaluation{p: p, c: c, res: res, seconds: res.Measured.Seconds(), run: run, ideals: &ideal{p: p, parents: map[int][]int{}}}
+	e := &evaluation{p: p, c: c, res: res, seconds: res.Measured.Seconds(), run: run}
 	_, each := p.watches(c)
 	at := 0
 	for i, m := range p.measures {
@@ -520,7 +519,7 @@ func evaluateSlowdown(m *measure, e *evaluation) {
 // ideal is the ideal completion time of flow i.
 func (e *evaluation) ideal(i int) float64 {
 	f := &e.c.Flows[i]
-	return e.ideals.time(f.Src, f.Dst, f.Size, &e.p.traffic[f.Group]).Seconds()
+	return e.p.ideal(f.Src, f.Dst, f.Size, &e.p.traffic[f.Group]).Seconds()
 }
 
 func watchQueue(m *measure, _ *point, _ *sim.Config) (out []sim.Watch) {

@@ -9,54 +9,14 @@ import (
 // alone.
 const IdealFormula = "2·Σ delay + Σ tx(frame) + (bytes of frames − frame)/slowest rate + Σ tx(ack), over the links of a shortest path"
 
-// ideal reckons flow completion times of flows that are alone (HPCC §5.1: alone, with
+// ideal is the flow completion time of a flow that is alone (HPCC §5.1: alone, with
 // basic headers only; the sender's handshake does not count).
-type ideal struct {
-	p       *point
-	parents map[int][]int // by source: link by which a shortest path reaches a node, −1: none
-}
-
-// path returns the links of a shortest path.
-func (x *ideal) path(src, dst int) (links []int) {
-	n := x.p.network
-	by := x.parents[src]
-	if by == nil {
-		ports := n.Ports()
-		by = make([]int, len(n.Nodes))
-		for i := range by {
-			by[i] = -1
-		}
-		queue := []int{src}
-		for k := 0; k < len(queue); k++ {
-			at := queue[k]
-			if at != src && !n.Nodes[at].Switch {
-				continue
-			}
-			for _, r := range ports[at] {
-				if next := n.Links[r.Link].Ends[1-r.End]; by[next] < 0 && next != src {
-					by[next] = r.Link
-					queue = append(queue, next)
-				}
-			}
-		}
-		x.parents[src] = by
-	}
-	for at := dst; at != src; {
-		l := by[at]
-		links = append(links, l)
-		ends := n.Links[l].Ends
-		at = ends[0] + ends[1] - at
-	}
-	return links
-}
-
-// time is the ideal flow completion time.
-func (x *ideal) time(src, dst int, size unit.Bytes, tr *traffic) unit.Time {
+func (p *point) ideal(src, dst int, size unit.Bytes, tr *traffic) unit.Time {
 	headers := int32(packet.EthernetHeader+packet.IPv4Header) + tr.transport.Headers
 	if tr.version == 6 {
 		headers += packet.IPv6Header - packet.IPv4Header
 	}
-	f := x.p.framing
+	f := p.framing
 	payload := unit.Bytes(tr.payload)
 	frame := f.Frame(headers, int32(min(size, payload)), true)
 	ack := f.Frame(headers, 0, false)
@@ -66,8 +26,9 @@ func (x *ideal) time(src, dst int, size unit.Bytes, tr *traffic) unit.Time {
 	}
 	var total unit.Time
 	slowest := 0.0 // seconds a byte
-	for _, i := range x.path(src, dst) {
-		l := &x.p.network.Links[i]
+	links, _ := p.routes.Path(src, dst)
+	for _, i := range links {
+		l := &p.network.Links[i]
 		one, both := 0.0, 0.0 // seconds that a frame takes, and frame and ack
 		if l.Rate.Bits > 0 {
 			one = float64(frame) * 8 / float64(l.Rate.Bits)

@@ -247,7 +247,7 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 	if o.Seed != nil {
 		root.set("seed", &tree{place: root.place, text: strconv.FormatUint(*o.Seed, 10), from: "--seed"})
 	}
-	d := &decoder{collector: c, registry: r, source: src, inputs: map[string][]byte{}}
+	d := &decoder{collector: c, registry: r, source: src, inputs: map[string][]byte{}, dryBuilt: map[string]bool{}}
 	s.inputs = d.inputs
 	s.decodeHead(d)
 	s.decodeSweep(d)

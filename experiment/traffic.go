@@ -161,7 +161,7 @@ func (d *decoder) generatedFlows(x *tree, p *point, tr traffic, g *generator, fl
 	}
 	for _, hosts := range [][]int{g.from, g.to} {
 		for _, h := range hosts {
-			if len(d.errors) == 0 && h != g.from[0] && p.hopsBetween(g.from[0], h) < 0 {
+			if len(d.errors) == 0 && h != g.from[0] && p.routes.Hops(g.from[0], h) < 0 {
 				d.fail(x.get("to").place, "hosts that links and switches join", "there is no path from %s to %s", p.network.Nodes[g.from[0]].Name, p.network.Nodes[h].Name)
 			}
 		}
@@ -370,7 +370,7 @@ func (g *generator) hops(p *point) float64 {
 	sum, n := 0.0, 0.0
 	for k := range min(len(g.to), 64) {
 		if h := g.to[k*len(g.to)/min(len(g.to), 64)]; h != g.from[0] {
-			sum += float64(p.hopsBetween(g.from[0], h))
+			sum += float64(p.routes.Hops(g.from[0], h))
 			n++
 		}
 	}

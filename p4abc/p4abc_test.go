@@ -120,12 +120,13 @@ func newBench(t testing.TB, c Config, before ...dataplane.Program) *bench {
 	for i := range 6 {
 		b.book.Add(netip.AddrFrom4([4]byte{10, 0, byte(i / 3), byte(i + 1)}), netip.MustParseAddr(fmt.Sprintf("fd00::%d", i+1)))
 	}
-	site := &dataplane.Site{Switch: "s1", Ports: 2, Book: b.book, Routes: []dataplane.Route{
-		{Prefix: netip.MustParsePrefix("0.0.0.0/0"), Ports: []packet.PortID{1}}, {Prefix: netip.MustParsePrefix("::/0"), Ports: []packet.PortID{1}}}}
-	f, err := forward.New(site)
+	routes, err := dataplane.NewRoutes(b.book, []dataplane.Route{
+		{Prefix: netip.MustParsePrefix("0.0.0.0/0"), Ports: []packet.PortID{1}}, {Prefix: netip.MustParsePrefix("::/0"), Ports: []packet.PortID{1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	site := &dataplane.Site{Switch: "s1", Ports: 2, Book: b.book, Routes: routes}
+	f := forward.New(site)
 	if b.program, err = New(site, c); err != nil {
 		t.Fatal(err)
 	}

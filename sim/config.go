@@ -39,7 +39,7 @@ type Config struct {
 // SwitchConfig is what runs in one switch.
 type SwitchConfig struct {
 	Programs      func(site *dataplane.Site) ([]dataplane.Program, error)
-	Routes        []dataplane.Route
+	Routes        *dataplane.Routes
 	Queues        int                                                     // a port; 0 means 1
 	QueueLimit    tm.Limit                                                // of each queue, besides the link's buffer for the port as a whole
 	Scheduler     func(queues int, r unit.LinkRate) (tm.Scheduler, error) // nil: FIFO (one queue), strict priority (several)

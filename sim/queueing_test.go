@@ -33,13 +33,9 @@ func forwarding(c *Config) {
 	routes := c.Network.Routes()
 	c.Switches = make([]SwitchConfig, len(c.Network.Nodes))
 	for i := range c.Switches {
-		for _, r := range routes[i] {
-			p, _ := c.Hosts.V4(packet.Addr(r.Host + 1)).Prefix(32)
-			c.Switches[i].Routes = append(c.Switches[i].Routes, dataplane.Route{Prefix: p, Ports: r.Ports})
-		}
+		c.Switches[i].Routes = dataplane.HostRoutes(c.Hosts, routes.Paths(i))
 		c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
-			f, err := forward.New(site)
-			return []dataplane.Program{f}, err
+			return []dataplane.Program{forward.New(site)}, nil
 		}
 	}
 }

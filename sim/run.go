@@ -85,14 +85,15 @@ func New(c *Config) (*Simulation, error) {
 		config: c, hosts: make([]*host, len(n.Nodes)), switches: make([]*dataplane.Switch, len(n.Nodes)),
 		sender: make([]int32, len(c.Flows)), receiver: make([]int32, len(c.Flows)),
 	}
-	ports := make([]int, len(n.Nodes)) // how many ports a node has so far
-	var links []fabric.Link
+	leaving := make([][]int32, len(n.Nodes)) // by node and port, index into links
+	links := make([]fabric.Link, 0, 2*len(n.Links))
+	r.linkOf = make([]direction, 0, 2*len(n.Links))
 	for i := range n.Links {
 		l := &n.Links[i]
 		var at [2]packet.PortID
 		for e, node := range l.Ends {
-			at[e] = packet.PortID(ports[node])
-			ports[node]++
+			at[e] = packet.PortID(len(leaving[node]))
+			leaving[node] = append(leaving[node], int32(2*i+e))
 		}
 		for e := range 2 {
 			from, to := l.Ends[e], l.Ends[1-e]
@@ -107,21 +108,19 @@ func New(c *Config) (*Simulation, error) {
 	nodes := make([]fabric.Node, len(n.Nodes))
 	for i, node := range n.Nodes {
 		if node.Switch {
-			sw, err := r.newSwitch(i, links)
+			sw, err := r.newSwitch(i, links, leaving[i])
 			if err != nil {
 				return nil, err
 			}
 			r.switches[i], nodes[i] = sw, sw
 			continue
 		}
-		if ports[i] > 1 {
-			return nil, fmt.Errorf("sim: host %s has %d links; a host has one NIC", node.Name, ports[i])
+		if len(leaving[i]) > 1 {
+			return nil, fmt.Errorf("sim: host %s has %d links; a host has one NIC", node.Name, len(leaving[i]))
 		}
 		var rate unit.LinkRate
-		for _, l := range links {
-			if l.From == i {
-				rate = l.Rate
-			}
+		for _, l := range leaving[i] {
+			rate = links[l].Rate
 		}
 		r.hosts[i] = newHost(r, rate)
 		nodes[i] = r.hosts[i]
@@ -140,15 +139,14 @@ func New(c *Config) (*Simulation, error) {
 	return r, nil
 }
 
-func (r *Simulation) newSwitch(node int, links []fabric.Link) (*dataplane.Switch, error) {
+// newSwitch makes the switch of a node, whose ports' links are leaving.
+func (r *Simulation) newSwitch(node int, links []fabric.Link, leaving []int32) (*dataplane.Switch, error) {
 	c, n := r.config, r.config.Network
 	sc := &c.Switches[node]
 	queues := max(sc.Queues, 1)
-	var ports []*tm.Port
-	for i, l := range links {
-		if l.From != node {
-			continue
-		}
+	ports := make([]*tm.Port, 0, len(leaving))
+	for _, i := range leaving {
+		l := &links[i]
 		var s tm.Scheduler
 		switch {
 		case sc.Scheduler != nil:

@@ -57,8 +57,7 @@ func config(t testing.TB, seed uint64, change func(*Config)) *Config {
 	forwarding(c)
 	for i := range c.Switches {
 		c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
-			e, err := ecmp.New(site, uint32(site.Random("ecmp").Uint64()))
-			return []dataplane.Program{e}, err
+			return []dataplane.Program{ecmp.New(site, uint32(site.Random("ecmp").Uint64()))}, nil
 		}
 	}
 	for i := range 2 * h {

@@ -74,7 +74,7 @@ func Schemes() []Scheme {
 			Build: func(v scheme.Values) (*Network, error) {
 				b := newBuilder(v)
 				leaves, spines, hosts := v.Int("leaves"), v.Int("spines"), v.Int("hosts")
-				if err := b.fits(leaves*hosts + leaves + spines); err != nil {
+				if err := b.fits(leaves*hosts+leaves+spines, leaves*(hosts+spines)); err != nil {
 					return nil, err
 				}
 				b.hosts(leaves * hosts)
@@ -99,7 +99,7 @@ func Schemes() []Scheme {
 			Build: func(v scheme.Values) (*Network, error) {
 				b := newBuilder(v)
 				switches, hosts := v.Int("hops")+1, v.Int("hosts")
-				if err := b.fits(switches * (hosts + 1)); err != nil {
+				if err := b.fits(switches*(hosts+1), switches*(hosts+1)-1); err != nil {
 					return nil, err
 				}
 				b.hosts(switches * hosts)
@@ -130,10 +130,10 @@ func newBuilder(v scheme.Values) *builder {
 	return &builder{rate: v.Rate("rate"), delay: v.Time("delay"), jitter: v.Time("jitter"), loss: v.Float("loss"), buffer: v.Length("buffer")}
 }
 
-// fits bounds the number of nodes.
-func (b *builder) fits(nodes int) error {
-	if nodes > largestNetwork {
-		return fmt.Errorf("%d nodes; at most %d are possible", nodes, largestNetwork)
+// fits bounds the numbers of nodes and links.
+func (b *builder) fits(nodes, links int) error {
+	if nodes > largestNetwork || links > largestNetwork {
+		return fmt.Errorf("%d nodes and %d links; at most %d of each are possible", nodes, links, largestNetwork)
 	}
 	return nil
 }
@@ -184,10 +184,12 @@ func fatTree(v scheme.Values) (*Network, error) {
 	half := k / 2
 	perEdge := half * v.Int("oversubscription")
 	edges, aggs, cores := k*half, k*half, half*half
+	uplinks := (edges + aggs) * half
 	if v.Int("tiers") == 2 {
 		edges, aggs, cores = k, 0, half
+		uplinks = edges * half
 	}
-	if err := b.fits(edges*(perEdge+1) + aggs + cores); err != nil {
+	if err := b.fits(edges*(perEdge+1)+aggs+cores, edges*perEdge+uplinks); err != nil {
 		return nil, err
 	}
 	b.hosts(edges * perEdge)

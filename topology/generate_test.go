@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/packet"
 	"weir/scheme"
 	"weir/unit"
 )
@@ -124,6 +125,9 @@ func TestFamilies(t *testing.T) {
 	if _, err := build(t, "leaf_spine", map[string]any{"leaves": 10000, "spines": 1, "hosts": 10000, "rate": rate}); err == nil {
 		t.Error("1e8 hosts are taken")
 	}
+	if _, err := build(t, "leaf_spine", map[string]any{"leaves": 10000, "spines": 10000, "hosts": 1, "rate": rate}); err == nil {
+		t.Error("1e8 links are taken")
+	}
 }
 
 // The fat tree is that of the benchmark's file, up to names: as many ports by node and
@@ -144,9 +148,12 @@ func TestFatTreeIsThatOfTheFile(t *testing.T) {
 	}
 	equal := func(n *Network) map[int]int { // number of routes by number of equal ports
 		count := map[int]int{}
-		for _, routes := range n.Routes() {
-			for _, r := range routes {
-				count[len(r.Ports)]++
+		routes := n.Routes()
+		for i := range n.Nodes {
+			for host, node := range n.Nodes {
+				if to := routes.Paths(i).To(packet.Addr(host + 1)); !node.Switch && len(to) > 0 {
+					count[len(to)]++
+				}
 			}
 		}
 		return count

@@ -77,19 +77,18 @@ func TestReadHPCCPaperTree(t *testing.T) {
 	routes, ports := n.Routes(), n.Ports()
 	at, rtt, hops := 320, 2*n.Links[0].Delay+unit.TransmitTime(1000, n.Links[0].Rate.Bits), 1
 	for at != 319 {
-		k := slices.IndexFunc(routes[at], func(r Route) bool { return r.Host == 319 })
-		p := ports[at][routes[at][k].Ports[0]]
+		p := ports[at][routes.Paths(at).To(320)[0]]
 		rtt += 2*n.Links[p.Link].Delay + unit.TransmitTime(1000, n.Links[p.Link].Rate.Bits)
 		at = n.Links[p.Link].Ends[1-p.End]
 		hops++
 	}
-	if rtt != 12240*unit.Nanosecond || hops != 6 || n.Hops(0, 319) != 6 {
-		t.Errorf("base RTT %v over %d links (Hops: %d), want 12240ns over 6", rtt, hops, n.Hops(0, 319))
+	if rtt != 12240*unit.Nanosecond || hops != 6 || routes.Hops(0, 319) != 6 {
+		t.Errorf("base RTT %v over %d links (Hops: %d), want 12240ns over 6", rtt, hops, routes.Hops(0, 319))
 	}
 	// All equal-cost ports: 4 up at a ToR, 4 up at an aggregation switch, 1 down.
 	for sw, want := range map[int]int{320: 4, 340: 4, 360: 1, 352: 4, 356: 1, 339: 1} {
-		if r := routes[sw][319]; r.Host != 319 || len(r.Ports) != want {
-			t.Errorf("switch %d: %v, want %d ports", sw, r, want)
+		if to := routes.Paths(sw).To(320); len(to) != want {
+			t.Errorf("switch %d: %v, want %d ports", sw, to, want)
 		}
 	}
 }
@@ -115,19 +114,21 @@ func TestReadHPCCBenchTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer list.Close()
-	hops := 0
+	hops, routes := 0, n.Routes()
 	for line := bufio.NewScanner(list); line.Scan(); {
 		var src, dst, class, port, size int
 		if k, _ := fmt.Sscan(line.Text(), &src, &dst, &class, &port, &size); k == 5 {
-			hops += n.Hops(src, dst) * size / 1000 * 2 // a packet and its acknowledgement
+			hops += routes.Hops(src, dst) * size / 1000 * 2 // a packet and its acknowledgement
 		}
 	}
 	if hops != 2_904_000 {
 		t.Errorf("%d packet-hops, want 2904000", hops)
 	}
-	for sw, r := range n.Routes() {
-		if n.Nodes[sw].Switch != (len(r) == 128) {
-			t.Fatalf("node %d has %d routes", sw, len(r))
+	for i, node := range n.Nodes {
+		for a := range packet.Addr(len(n.Nodes) + 1) {
+			if to := routes.Paths(i).To(a); (len(to) > 0) != (node.Switch && 1 <= a && a <= 128) {
+				t.Fatalf("node %d reaches address %d by %v", i, a, to)
+			}
 		}
 	}
 }
@@ -248,7 +249,8 @@ func randomNetwork(r *rand.Rand) *Network {
 }
 
 // Routes has exactly the ports that an all-pairs computation (Floyd and Warshall,
-// over switches only) finds on shortest paths.
+// over switches only) finds on shortest paths; Hops and Path have the lengths, and of
+// equal paths Path has that of the lowest ports.
 func TestRoutesAreTheShortestPaths(t *testing.T) {
 	const far = 1 << 20
 	r := rand.New(rand.NewPCG(4, 2))
@@ -275,28 +277,53 @@ func TestRoutesAreTheShortestPaths(t *testing.T) {
 			}
 		}
 		ports, got := n.Ports(), n.Routes()
+		classes := map[uint32]bool{}
 		for at, node := range n.Nodes {
-			var want []Route
 			for host := range n.Nodes {
-				if hops := n.Hops(at, host); hops != d[at][host] && (hops >= 0 || d[at][host] < far) {
-					t.Fatalf("Hops(%d, %d) = %d, want %d in %+v", at, host, hops, d[at][host], n)
-				}
-				if n.Nodes[host].Switch || !node.Switch || d[at][host] >= far {
+				if n.Nodes[host].Switch {
 					continue
 				}
-				route := Route{Host: host}
+				want := d[at][host]
+				if want == far {
+					want = -1
+				}
+				links, ok := got.Path(at, host)
+				if hops := got.Hops(at, host); hops != want || ok != (want >= 0) || ok && len(links) != want {
+					t.Fatalf("from %d to %d: %d hops, path %v (%v), want %d in %+v", at, host, hops, links, ok, want, n)
+				}
+				var by []packet.PortID
 				for k, p := range ports[at] {
 					next := n.Links[p.Link].Ends[1-p.End]
-					if d[next][host] == d[at][host]-1 && (next == host || n.Nodes[next].Switch) {
-						route.Ports = append(route.Ports, packet.PortID(k))
+					if want > 0 && d[next][host] == want-1 && (next == host || n.Nodes[next].Switch) {
+						by = append(by, packet.PortID(k))
 					}
 				}
-				want = append(want, route)
-			}
-			if !reflect.DeepEqual(got[at], want) {
-				t.Fatalf("node %d: %v, want %v in %+v", at, got[at], want, n)
+				if len(links) > 0 && links[0] != ports[at][by[0]].Link {
+					t.Fatalf("from %d to %d by link %d, want that of port %d in %+v", at, host, links[0], by[0], n)
+				}
+				if !node.Switch {
+					by = nil // hosts have no routes
+				}
+				if to := got.Paths(at).To(packet.Addr(host + 1)); !slices.Equal(to, by) {
+					t.Fatalf("from %d to %d by ports %v, want %v in %+v", at, host, to, by, n)
+				}
+				if c := got.Paths(at).Class; node.Switch && c[host+1] != 0 {
+					classes[c[host+1]] = true
+				}
 			}
 		}
+		if len(classes) != n.Classes() {
+			t.Fatalf("%d classes of hosts, Classes says %d in %+v", len(classes), n.Classes(), n)
+		}
+	}
+}
+
+// Two hosts on one cable need no switch.
+func TestCable(t *testing.T) {
+	n := &Network{Nodes: []Node{{"a", false}, {"b", false}, {"c", false}}, Links: []Link{{Ends: [2]int{1, 0}, Rate: unit.LinkRate{Bits: 1}}}}
+	r := n.Routes()
+	if r.Hops(0, 1) != 1 || r.Hops(1, 0) != 1 || r.Hops(0, 0) != 0 || r.Hops(0, 2) != -1 || r.Hops(2, 0) != -1 || n.Classes() != 0 {
+		t.Errorf("hops %d, %d, %d, %d, %d, %d classes", r.Hops(0, 1), r.Hops(1, 0), r.Hops(0, 0), r.Hops(0, 2), r.Hops(2, 0), n.Classes())
 	}
 }
 
@@ -403,10 +430,10 @@ func ExampleNetwork_Routes() {
 		fmt.Println(err)
 		return
 	}
-	book := n.Addresses()
-	for sw, routes := range n.Routes() {
-		for _, r := range routes {
-			fmt.Println(n.Nodes[sw].Name, "reaches", book.V4(packet.Addr(r.Host+1)), "by ports", r.Ports)
+	book, routes := n.Addresses(), n.Routes()
+	for sw := 2; sw < 6; sw++ {
+		for a := packet.Addr(1); a <= 2; a++ {
+			fmt.Println(n.Nodes[sw].Name, "reaches", book.V4(a), "by ports", routes.Paths(sw).To(a))
 		}
 	}
 	// Output:

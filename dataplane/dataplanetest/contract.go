@@ -203,11 +203,7 @@ type Script struct {
 // with adds forwarding, the given programs, and a bookkeeper that watches the
 // order of hooks.
 func with(s Setup, programs ...dataplane.Program) Setup {
-	f, err := forward.New(s.Site())
-	if err != nil {
-		panic(err)
-	}
-	s.Programs = append(append([]dataplane.Program{f}, programs...), &bookkeeper{})
+	s.Programs = append(append([]dataplane.Program{forward.New(s.Site())}, programs...), &bookkeeper{})
 	return s
 }
 

@@ -77,9 +77,14 @@ func (s *Setup) Book() *packet.Book {
 func (s *Setup) Site() *dataplane.Site {
 	site := &dataplane.Site{Switch: "s", Ports: len(s.Ports), Book: s.Book(),
 		Random: func(entity string) unit.Random { return unit.NewRandom(1, entity) }}
+	var rules []dataplane.Route
 	for i := range s.Ports {
-		site.Routes = append(site.Routes, dataplane.Route{
+		rules = append(rules, dataplane.Route{
 			Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), 32), Ports: []packet.PortID{packet.PortID(i)}})
+	}
+	var err error
+	if site.Routes, err = dataplane.NewRoutes(site.Book, rules); err != nil {
+		panic(err) // a mistake in the script
 	}
 	return site
 }

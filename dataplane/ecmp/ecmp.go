@@ -6,8 +6,6 @@
 package ecmp
 
 import (
-	"fmt"
-
 	"weir/dataplane"
 	"weir/packet"
 	"weir/scheme"
@@ -15,9 +13,7 @@ import (
 
 // Program spreads flows over equal paths.
 type Program struct {
-	first [2][]uint32 // by IP version and destination: index into ports
-	count [2][]uint16 // how many paths; 0: no route
-	ports []packet.PortID
+	paths [2]*packet.Paths // by IP version
 	seed  uint32
 }
 
@@ -26,36 +22,14 @@ func Scheme() dataplane.Scheme {
 	return dataplane.Scheme{
 		Scheme: scheme.Scheme{Name: "ecmp", Doc: "equal-cost multipath by the flow's hash; hop limit", Source: "RFC 2992; seed a switch as the HPCC simulator"},
 		Build: func(site *dataplane.Site, _ scheme.Values) (dataplane.Program, error) {
-			return New(site, uint32(site.Random("ecmp").Uint64()))
+			return New(site, uint32(site.Random("ecmp").Uint64())), nil
 		},
 	}
 }
 
 // New returns the program with the site's routes and a seed.
-func New(site *dataplane.Site, seed uint32) (*Program, error) {
-	table := dataplane.NewLPM[[]packet.PortID](max(len(site.Routes), 1))
-	for _, r := range site.Routes {
-		if len(r.Ports) > 1<<15 {
-			return nil, fmt.Errorf("ecmp: %d paths to %v; at most %d are possible", len(r.Ports), r.Prefix, 1<<15)
-		}
-		if err := table.Insert(r.Prefix, r.Ports); err != nil {
-			return nil, err
-		}
-	}
-	e := &Program{seed: seed}
-	for family := range e.first {
-		for a := range site.Book.Len() {
-			address := site.Book.V4(packet.Addr(a))
-			if family == 1 {
-				address = site.Book.V6(packet.Addr(a))
-			}
-			ports, _ := table.Lookup(address)
-			e.first[family] = append(e.first[family], uint32(len(e.ports)))
-			e.count[family] = append(e.count[family], uint16(len(ports)))
-			e.ports = append(e.ports, ports...)
-		}
-	}
-	return e, nil
+func New(site *dataplane.Site, seed uint32) *Program {
+	return &Program{paths: [2]*packet.Paths{site.Routes.Paths(4), site.Routes.Paths(6)}, seed: seed}
 }
 
 // Name is "ecmp".
@@ -67,22 +41,19 @@ func (e *Program) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metad
 	if !p.TakeHop() {
 		return dataplane.Drop(dataplane.HopLimitExceeded)
 	}
-	family := 0
+	paths := e.paths[0]
 	if p.Version == 6 {
-		family = 1
+		paths = e.paths[1]
 	}
-	if int(p.Dst) >= len(e.count[family]) {
+	ports := paths.To(p.Dst)
+	switch n := uint64(len(ports)); n {
+	case 0:
 		return dataplane.Drop(dataplane.NoRoute)
+	case 1:
+		m.Out = ports[0]
+	default:
+		m.Out = ports[uint64(mix(p.Hash^e.seed))*n>>32]
 	}
-	n := uint64(e.count[family][p.Dst])
-	if n == 0 {
-		return dataplane.Drop(dataplane.NoRoute)
-	}
-	first := e.first[family][p.Dst]
-	if n > 1 {
-		first += uint32(uint64(mix(p.Hash^e.seed)) * n >> 32)
-	}
-	m.Out = e.ports[first]
 	return dataplane.Accept
 }
 

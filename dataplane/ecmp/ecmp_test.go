@@ -17,20 +17,15 @@ func site(paths int) *dataplane.Site {
 	for i := range paths {
 		ports = append(ports, packet.PortID(10+i))
 	}
-	return &dataplane.Site{Switch: "s", Book: b, Routes: []dataplane.Route{
+	routes, err := dataplane.NewRoutes(b, []dataplane.Route{
 		{Prefix: netip.MustParsePrefix("10.0.0.0/8"), Ports: []packet.PortID{7}},
 		{Prefix: netip.MustParsePrefix("10.0.0.2/32"), Ports: ports},
 		{Prefix: netip.MustParsePrefix("fd00::2/128"), Ports: ports},
-	}}
-}
-
-func program(t testing.TB, paths int, seed uint32) *Program {
-	t.Helper()
-	e, err := New(site(paths), seed)
+	})
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	return e
+	return &dataplane.Site{Switch: "s", Book: b, Routes: routes}
 }
 
 func out(e *Program, flow int, version uint8) packet.PortID {
@@ -45,7 +40,7 @@ func TestSpread(t *testing.T) {
 	quantile := map[int]float64{2: 10.83, 3: 13.82, 4: 16.27, 7: 22.46, 16: 37.70}
 	for paths, limit := range quantile {
 		for seed := range uint32(4) {
-			e := program(t, paths, seed*0x9e3779b9+1)
+			e := New(site(paths), seed*0x9e3779b9+1)
 			count := make([]float64, paths)
 			const n = 20000
 			for flow := range n {
@@ -70,7 +65,7 @@ func TestSpread(t *testing.T) {
 // No polarisation: the flows that one switch sends by one port spread over all
 // ports of the next switch, whose seed differs.
 func TestNoPolarisation(t *testing.T) {
-	first, second := program(t, 4, 1), program(t, 4, 2)
+	first, second := New(site(4), 1), New(site(4), 2)
 	count := [4]int{}
 	n := 0
 	for flow := range 60000 {
@@ -87,7 +82,7 @@ func TestNoPolarisation(t *testing.T) {
 }
 
 func TestHopLimitAndRoutes(t *testing.T) {
-	e := program(t, 4, 1)
+	e := New(site(4), 1)
 	for _, c := range []struct {
 		p    packet.Packet
 		want dataplane.Verdict
@@ -109,7 +104,7 @@ func TestHopLimitAndRoutes(t *testing.T) {
 }
 
 func BenchmarkECMP(b *testing.B) {
-	e := program(b, 4, 1)
+	e := New(site(4), 1)
 	p := &packet.Packet{Dst: 2, Version: 4}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -120,9 +115,9 @@ func BenchmarkECMP(b *testing.B) {
 }
 
 func ExampleNew() {
-	e, err := New(site(4), 1)
+	e := New(site(4), 1)
 	p := &packet.Packet{Dst: 1, Version: 4, HopLimit: 64}
 	e.Ingress(nil, p, &p.Meta)
-	fmt.Println(err, "port", p.Meta.Out)
-	// Output: <nil> port 7
+	fmt.Println("port", p.Meta.Out)
+	// Output: port 7
 }

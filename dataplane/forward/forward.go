@@ -11,8 +11,11 @@ import (
 
 // Program forwards.
 type Program struct {
-	routes  *dataplane.LPM[packet.PortID]
-	book    *packet.Book
+	routes *dataplane.Routes
+	paths  [2]*packet.Paths // by IP version
+	book   *packet.Book
+
+	table   *dataplane.LPM[packet.PortID] // once a control plane has asked for it: in place of paths
 	version uint32
 	cache   [2][]packet.PortID // by IP version and destination; unknown where not looked up yet
 }
@@ -25,33 +28,40 @@ func Scheme() dataplane.Scheme {
 	return dataplane.Scheme{
 		Scheme: scheme.Scheme{Name: "forward", Doc: "IP forwarding by longest prefix; hop limit; the lowest port of equal paths", Source: "RFC 1812 §5.2, P4-ABC §4.2"},
 		Build: func(site *dataplane.Site, _ scheme.Values) (dataplane.Program, error) {
-			return New(site)
+			return New(site), nil
 		},
 	}
 }
 
 // New returns the program with the site's routes.
-func New(site *dataplane.Site) (*Program, error) {
-	f := &Program{routes: dataplane.NewLPM[packet.PortID](max(len(site.Routes), 1024)), book: site.Book}
-	for i := range f.cache {
-		f.cache[i] = make([]packet.PortID, site.Book.Len())
-	}
-	for _, r := range site.Routes {
-		if len(r.Ports) > 0 {
-			if err := f.routes.Insert(r.Prefix, r.Ports[0]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	f.forget()
-	return f, nil
+func New(site *dataplane.Site) *Program {
+	return &Program{routes: site.Routes, book: site.Book, paths: [2]*packet.Paths{site.Routes.Paths(4), site.Routes.Paths(6)}}
 }
 
 // Name is "forward".
 func (f *Program) Name() string { return "forward" }
 
-// Routes is the table, to be changed by a control plane.
-func (f *Program) Routes() *dataplane.LPM[packet.PortID] { return f.routes }
+// Routes is the table, to be changed by a control plane. It is made when it is first
+// asked for: until then all switches of a network look up what they share.
+func (f *Program) Routes() *dataplane.LPM[packet.PortID] {
+	if f.table != nil {
+		return f.table
+	}
+	rules := f.routes.Rules()
+	f.table = dataplane.NewLPM[packet.PortID](max(len(rules), 1024))
+	for _, r := range rules {
+		out := packet.NoPort
+		if len(r.Ports) > 0 {
+			out = r.Ports[0]
+		}
+		_ = f.table.Insert(r.Prefix, out) // a site's prefixes are valid, and they fit
+	}
+	for i := range f.cache {
+		f.cache[i] = make([]packet.PortID, f.book.Len())
+	}
+	f.forget()
+	return f.table
+}
 
 func (f *Program) forget() {
 	for i := range f.cache {
@@ -59,7 +69,7 @@ func (f *Program) forget() {
 			f.cache[i][a] = unknown
 		}
 	}
-	f.version = f.routes.Version()
+	f.version = f.table.Version()
 }
 
 // Ingress decrements the hop limit, drops the packet when that reaches 0, and
@@ -68,34 +78,40 @@ func (f *Program) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metad
 	if !p.TakeHop() {
 		return dataplane.Drop(dataplane.HopLimitExceeded)
 	}
-	if f.version != f.routes.Version() {
-		f.forget()
-	}
 	family := 0
 	if p.Version == 6 {
 		family = 1
 	}
-	cache := f.cache[family]
-	if int(p.Dst) >= len(cache) {
-		return dataplane.Drop(dataplane.NoRoute)
+	if f.table != nil {
+		m.Out = f.look(family, p.Dst)
+	} else if ports := f.paths[family].To(p.Dst); len(ports) > 0 {
+		m.Out = ports[0]
+	} else {
+		m.Out = packet.NoPort
 	}
-	out := cache[p.Dst]
-	if out == unknown {
-		out = f.look(family, p.Dst)
-	}
-	if m.Out = out; out == packet.NoPort {
+	if m.Out == packet.NoPort {
 		return dataplane.Drop(dataplane.NoRoute)
 	}
 	return dataplane.Accept
 }
 
-// look fills the cache.
+// look asks the table, through the cache.
 func (f *Program) look(family int, dst packet.Addr) packet.PortID {
+	if f.version != f.table.Version() {
+		f.forget()
+	}
+	if int(dst) >= len(f.cache[family]) {
+		return packet.NoPort
+	}
+	out := f.cache[family][dst]
+	if out != unknown {
+		return out
+	}
 	a := f.book.V4(dst)
 	if family == 1 {
 		a = f.book.V6(dst)
 	}
-	out, ok := f.routes.Lookup(a)
+	out, ok := f.table.Lookup(a)
 	if !ok {
 		out = packet.NoPort
 	}

@@ -15,11 +15,15 @@ func site() *dataplane.Site {
 	for i := range 4 {
 		b.Add(netip.AddrFrom4([4]byte{10, 0, byte(i), 1}), netip.MustParseAddr(fmt.Sprintf("fd00:%d::1", i)))
 	}
-	return &dataplane.Site{Switch: "s", Ports: 4, Book: b, Routes: []dataplane.Route{
+	routes, err := dataplane.NewRoutes(b, []dataplane.Route{
 		{Prefix: netip.MustParsePrefix("10.0.0.0/8"), Ports: []packet.PortID{3, 2}},
 		{Prefix: netip.MustParsePrefix("10.0.1.0/24"), Ports: []packet.PortID{1}},
 		{Prefix: netip.MustParsePrefix("fd00:2::/32"), Ports: []packet.PortID{2}},
-	}}
+	})
+	if err != nil {
+		panic(err)
+	}
+	return &dataplane.Site{Switch: "s", Ports: 4, Book: b, Routes: routes}
 }
 
 // The longest prefix wins; the first port of several; IPv4 and IPv6 apart; without
@@ -36,7 +40,10 @@ func TestForward(t *testing.T) {
 		return v, p.Meta.Out, p.HopLimit
 	}
 	noRoute, exceeded := dataplane.Drop(dataplane.NoRoute), dataplane.Drop(dataplane.HopLimitExceeded)
-	for range 2 { // the second time from the cache
+	for i := range 3 { // without a table of its own, then with it, then from its cache
+		if i == 1 {
+			f.Routes()
+		}
 		for _, c := range []struct {
 			dst           packet.Addr
 			version, hops uint8
@@ -71,7 +78,7 @@ func TestForward(t *testing.T) {
 }
 
 func BenchmarkForward(b *testing.B) {
-	f, _ := New(site())
+	f := New(site())
 	p := &packet.Packet{Dst: 2, Version: 4}
 	for b.Loop() {
 		p.HopLimit = 9
@@ -80,9 +87,9 @@ func BenchmarkForward(b *testing.B) {
 }
 
 func ExampleNew() {
-	f, err := New(site())
+	f := New(site())
 	p := &packet.Packet{Dst: 2, Version: 4, HopLimit: 64}
 	f.Ingress(nil, p, &p.Meta)
-	fmt.Println(err, "port", p.Meta.Out, "hop limit", p.HopLimit)
-	// Output: <nil> port 1 hop limit 63
+	fmt.Println("port", p.Meta.Out, "hop limit", p.HopLimit)
+	// Output: port 1 hop limit 63
 }
