@@ -44,6 +44,9 @@ func Schemes() []Scheme {
 			Build: func(v scheme.Values) (*Network, error) {
 				b := newBuilder(v)
 				hosts := v.Int("hosts")
+				if err := b.fits(2*hosts+2, 2*hosts+1); err != nil {
+					return nil, err
+				}
 				for _, side := range []string{"left", "right"} { // hosts first, as everywhere
 					for i := range hosts {
 						b.node(fmt.Sprint(side, i), false)
@@ -130,11 +133,12 @@ func newBuilder(v scheme.Values) *builder {
 	return &builder{rate: v.Rate("rate"), delay: v.Time("delay"), jitter: v.Time("jitter"), loss: v.Float("loss"), buffer: v.Length("buffer")}
 }
 
-// fits bounds the numbers of nodes and links.
+// fits bounds the numbers of nodes and links, and makes room for them.
 func (b *builder) fits(nodes, links int) error {
 	if nodes > largestNetwork || links > largestNetwork {
 		return fmt.Errorf("%d nodes and %d links; at most %d of each are possible", nodes, links, largestNetwork)
 	}
+	b.n.Nodes, b.n.Links = make([]Node, 0, nodes), make([]Link, 0, links)
 	return nil
 }
 
