@@ -471,7 +471,12 @@ func (r *Simulation) portOf(d direction) *tm.Port {
 }
 
 func (r *Simulation) snapshot() snapshot {
-	var s snapshot
+	flows, links := len(r.config.Flows), len(r.linkOf)
+	s := snapshot{
+		sender: make([]transport.Counters, 0, flows), receiver: make([]transport.Counters, 0, flows),
+		txBytes: make([]uint64, 0, links), txPackets: make([]uint64, 0, links), lost: make([]uint64, 0, links),
+		drops: make([][dataplane.Reasons]uint64, 0, links),
+	}
 	for i := range r.config.Flows {
 		f := &r.config.Flows[i]
 		s.sender = append(s.sender, *f.Sender.Counters())
@@ -511,6 +516,7 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 	out := &Result{
 		End: reason, Time: end, Measured: max(end-c.Warmup, 0),
 		Events: r.fabric.Events(), PacketHops: r.fabric.Hops(), Watched: r.watched, Delays: r.delays, Tally: r.tally,
+		Flows: make([]FlowResult, 0, len(c.Flows)), Ports: make([]PortResult, 0, len(r.linkOf)),
 	}
 	for i := range last.allDrops {
 		out.Drops[i] = last.allDrops[i] - first.allDrops[i]
