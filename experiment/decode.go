@@ -480,12 +480,13 @@ func overlay(root, block *tree, depth int) {
 
 // dryRun builds the run's simulation once, so that what only constructors can
 // know is an error of the file and not of a run. Endpoints are built for every point;
-// switches, which are many in large networks, for each network and configuration.
+// switches, which are many in large networks, for each network, configuration and list
+// of measures.
 func (d *decoder) dryRun(root *tree, p *point) {
 	c, err := p.config(1)
 	if err == nil {
 		var b strings.Builder
-		for _, key := range []string{"topology", "switch", "switches", "framing"} {
+		for _, key := range []string{"topology", "switch", "switches", "framing", "measure"} {
 			if t := root.get(key); t != nil {
 				t.write(&b, 0)
 			}
