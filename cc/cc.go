@@ -178,6 +178,15 @@ type Flow struct {
 	Start         unit.Time   // time 0 of the flow
 	Paced         bool        // the transport paces also without a Rate
 	Random        unit.Random // the flow's own stream
+
+	// LineRate is what the sender's link carries of payload in full packets: its bit rate
+	// times payload over frame. 0: not known.
+	LineRate unit.Rate
+	// BaseRTT is the round-trip time of a full packet and its acknowledgement on the empty
+	// path. 0: not known.
+	BaseRTT unit.Time
+	// Hops is how many switches a packet passes on its way to the receiver. 0: not known.
+	Hops int
 }
 
 // Scheme is a controller that an experiment can name.
