@@ -259,9 +259,9 @@ func (d *DCQCN) decrease(now unit.Time) {
 	d.increaseAt = now + d.config.IncreaseTimer
 }
 
-// increase is one event of timer or byte counter: F of them halve the distance to the
-// target rate (fast recovery, equation 3), then the target rate rises with them by R_AI
-// (equation 4), and once both counters are beyond F by R_HAI. Stages count the
+// increase is one event of timer or byte counter (figure 7): F of them halve the distance
+// to the target rate (fast recovery, equation 3), then the target rate rises with them by
+// R_AI (equation 4), and once both counters are beyond F by R_HAI. Stages count the
 // events before this one, as in the authors' and the HPCC simulator, so that fast
 // recovery has F of them (§3.1: "for F successive iterations").
 func (d *DCQCN) increase() {

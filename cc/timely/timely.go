@@ -2,8 +2,9 @@
 // Datacenter, SIGCOMM'15): a rate that follows the gradient of the round-trip time.
 //
 // Preset paper is algorithm 1, once a completion event, which is a segment of 16 to 64 KB
-// acknowledged (§4.1). Preset patched is what Zhu et al. (ECN or Delay, CoNEXT'16, §4.3
-// algorithm 2) mend in it, for algorithm 1 has no unique fixed point. Preset hpcc is the HPCC
+// acknowledged. Preset patched is what Zhu et al. (ECN or Delay: Lessons Learnt from
+// Analysis of DCQCN and TIMELY, CoNEXT'16) mend in it, for algorithm 1 can settle at any
+// share of a link. Preset hpcc is the HPCC
 // simulator's (rdma-hw.cc: UpdateRateTimely): once a round trip, hyperactive also below
 // Tlow, and with a counter of increases of any kind.
 //
@@ -70,19 +71,19 @@ func PresetConfig(name string, line unit.Rate) Config {
 func Scheme() cc.Scheme {
 	return cc.Scheme{
 		Scheme: scheme.Scheme{Name: "timely", Doc: "a rate that follows the gradient of the RTT", Source: "Mittal et al., SIGCOMM'15", Params: append([]scheme.Param{
-			{Name: "preset", Kind: scheme.Text, Words: []string{Paper, Patched, HPCC}, Default: Paper, Doc: "law, and where what is not given comes from: algorithm 1, Zhu et al.'s patch, the HPCC simulator", Source: "SIGCOMM'15 algorithm 1; CoNEXT'16 algorithm 2; HPCC simulator rdma-hw.cc"},
-			{Name: "update", Kind: scheme.Text, Words: []string{preset, EachSegment, EachACK, EachRTT}, Default: preset, Doc: "when the rate is computed: segment (paper, patched), rtt (hpcc)", Source: "SIGCOMM'15 §4.1; HPCC simulator"},
-			{Name: "segment", Kind: scheme.Size, Default: "0 B", Max: "1GB", Doc: "payload of a completion event; 0 B: preset (64kB, 16kB, –)", Source: "SIGCOMM'15 §4.1; CoNEXT'16 §4.3"},
-			{Name: "alpha", Kind: scheme.Share, Default: "87.5%", Min: "0%", Max: "100%", Doc: "weight of a new difference of RTTs", Source: "CoNEXT'16 §4; HPCC simulator"},
-			{Name: "beta", Kind: scheme.Share, Default: "0%", Min: "0%", Max: "100%", Doc: "multiplicative decrement; 0%: preset (80%, 0.8%, 80%)", Source: "SIGCOMM'15 §4.3; CoNEXT'16 §4.3"},
-			{Name: "t_low", Kind: scheme.Duration, Default: "50us", Min: "1ps", Max: "1s", Doc: "RTT below which the rate rises", Source: "SIGCOMM'15 §4.4"},
-			{Name: "t_high", Kind: scheme.Duration, Default: "500us", Min: "1ps", Max: "1s", Doc: "RTT above which the rate falls", Source: "SIGCOMM'15 §4.4"},
-			{Name: "min_rtt", Kind: scheme.Duration, Default: "20us", Min: "1ps", Max: "1s", Doc: "what the gradient is divided by", Source: "CoNEXT'16 §4; HPCC simulator"},
-			{Name: "delta", Kind: scheme.Rate, Default: "0bps", Doc: "additive increment; 0bps: preset (10Mbps, 10Mbps, 1/1000 of the line rate)", Source: "SIGCOMM'15 §4.3; HPCC simulator run.py"},
+			{Name: "preset", Kind: scheme.Text, Words: []string{Paper, Patched, HPCC}, Default: Paper, Doc: "law, and where what is not given comes from: algorithm 1, Zhu et al.'s patch, the HPCC simulator", Source: "SIGCOMM'15 algorithm 1; CoNEXT'16; HPCC simulator rdma-hw.cc"},
+			{Name: "update", Kind: scheme.Text, Words: []string{preset, EachSegment, EachACK, EachRTT}, Default: preset, Doc: "when the rate is computed: segment (paper, patched), rtt (hpcc)", Source: "SIGCOMM'15 §4; HPCC simulator rdma-hw.cc"},
+			{Name: "segment", Kind: scheme.Size, Default: "0 B", Max: "1GB", Doc: "payload of a completion event; 0 B: preset (64kB, 16kB, –)", Source: "SIGCOMM'15 §4: 16 to 64 KB; CoNEXT'16"},
+			{Name: "alpha", Kind: scheme.Share, Default: "87.5%", Min: "0%", Max: "100%", Doc: "weight of a new difference of RTTs", Source: "CoNEXT'16; HPCC simulator"},
+			{Name: "beta", Kind: scheme.Share, Default: "0%", Min: "0%", Max: "100%", Doc: "multiplicative decrement; 0%: preset (80%, 0.8%, 80%)", Source: "SIGCOMM'15 algorithm 1; CoNEXT'16"},
+			{Name: "t_low", Kind: scheme.Duration, Default: "50us", Min: "1ps", Max: "1s", Doc: "RTT below which the rate rises", Source: "SIGCOMM'15; CoNEXT'16"},
+			{Name: "t_high", Kind: scheme.Duration, Default: "500us", Min: "1ps", Max: "1s", Doc: "RTT above which the rate falls", Source: "SIGCOMM'15; CoNEXT'16"},
+			{Name: "min_rtt", Kind: scheme.Duration, Default: "20us", Min: "1ps", Max: "1s", Doc: "what the gradient is divided by", Source: "CoNEXT'16; HPCC simulator"},
+			{Name: "delta", Kind: scheme.Rate, Default: "0bps", Doc: "additive increment; 0bps: preset (10Mbps, 10Mbps, 1/1000 of the line rate)", Source: "SIGCOMM'15; HPCC simulator run.py"},
 			{Name: "hai", Kind: scheme.Int, Default: "5", Min: "1", Max: "1000", Doc: "increments at once in hyperactive increase, N", Source: "SIGCOMM'15 algorithm 1"},
 			{Name: "hai_after", Kind: scheme.Int, Default: "5", Min: "0", Max: "1000000", Doc: "events until hyperactive increase", Source: "SIGCOMM'15 algorithm 1"},
 			{Name: "min_rate", Kind: scheme.Rate, Default: "0bps", Doc: "least rate; 0bps: preset (10Mbps, 10Mbps, 1Gbps)", Source: "ours; HPCC simulator run.py"},
-			{Name: "start_rate", Kind: scheme.Rate, Default: "0bps", Doc: "rate at the start; 0bps: line rate, §4's C/(n+1) for a sender's first flow", Source: "SIGCOMM'15 §4"},
+			{Name: "start_rate", Kind: scheme.Rate, Default: "0bps", Doc: "rate at the start; 0bps: line rate, the paper's C/(N+1) for a sender's first flow", Source: "SIGCOMM'15; HPCC §5.1"},
 		}, cc.RateParams()...)},
 		OwnRecovery: true,
 		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
@@ -211,7 +212,7 @@ func (t *Timely) update(rtt unit.Time) {
 		t.set(t.rate + delta)
 	case rtt > c.THigh:
 		t.set(t.rate * (1 - c.Beta*(1-float64(c.THigh)/float64(rtt))))
-	case c.Law == Patched: // CoNEXT'16 algorithm 2, with Tlow as RTT_ref
+	case c.Law == Patched: // patched TIMELY, with Tlow as RTT_ref
 		w := weight(gradient)
 		excess := float64(rtt-c.TLow) / float64(c.TLow)
 		t.set(delta*(1-w) + t.rate*(1-c.Beta*w*excess))
@@ -245,7 +246,7 @@ func (t *Timely) simulator(rtt unit.Time, gradient float64) {
 	t.set(t.rate * factor)
 }
 
-// weight is w(g) of CoNEXT'16 equation 30: 0 up to a gradient of −1/4, 1 from 1/4 on.
+// weight is w(g) of patched TIMELY: 0 up to a gradient of −1/4, 1 from 1/4 on.
 func weight(gradient float64) float64 { return min(max(2*gradient+0.5, 0), 1) }
 
 // set keeps the rate within its bounds; a gradient above 1/β would make it negative.
