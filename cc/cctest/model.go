@@ -23,7 +23,15 @@ func Flow(seed uint64) cc.Flow {
 type Model struct {
 	Controller cc.Controller
 	Own        bool // of its scheme: it has its own recovery
-	Now        unit.Time
+	// Free is for controllers that are Own and whose window is not RFC 5681's after a
+	// timeout either: those with a rate, and Swift.
+	Free bool
+	// Least and Line bound the rate of a rate-based controller; 0 for others.
+	Least, Line unit.Rate
+	// Speed divides all of the story's times, which are those of wide areas: with 1000 round
+	// trips last 10 to 30 µs. 0 is 1.
+	Speed unit.Time
+	Now   unit.Time
 
 	una, next   int64 // in bytes
 	inFlight    int
@@ -71,6 +79,8 @@ func (m *Model) check(what string) error {
 		return fmt.Errorf("a window of %v", d.Window)
 	case d.Rate < 0:
 		return fmt.Errorf("a rate of %v", d.Rate)
+	case m.Line > 0 && (d.Rate < m.Least || d.Rate > m.Line):
+		return fmt.Errorf("a rate of %v, bounds are %v and %v", d.Rate, m.Least, m.Line)
 	case d.NextTimer <= m.Now:
 		return fmt.Errorf("the next timer, %v, is not after now", d.NextTimer)
 	}
@@ -113,7 +123,10 @@ func (m *Model) event(kind byte, n int) (string, error) {
 		if n >= 192 {
 			limited = false
 		}
-		a := m.ack(k, n)
+		a, err := m.ack(k, n)
+		if err != nil {
+			return "a timer", err
+		}
 		a.Limited = limited
 		slow := m.Controller.Decision().SlowStart
 		m.Controller.OnAck(m.Now, a)
@@ -136,7 +149,10 @@ func (m *Model) event(kind byte, n int) (string, error) {
 		// RFC 5681 §3.1: at most what is acknowledged; a packet more for what was kept.
 		return "an ACK", grown(k+1, fmt.Sprintf("%d packets were acknowledged", k))
 	case 9: // SACK without progress
-		a := m.ack(0, n)
+		a, err := m.ack(0, n)
+		if err != nil {
+			return "a timer", err
+		}
 		a.Packets, a.Bytes = min(1, m.inFlight), unit.Bytes(min(1, m.inFlight)*MSS)
 		m.delivered += int64(a.Packets)
 		m.inFlight -= a.Packets
@@ -212,12 +228,14 @@ func (m *Model) event(kind byte, n int) (string, error) {
 		l := m.loss(cc.RetransmissionTimeout)
 		l.Again = again
 		m.Controller.OnLoss(m.Now, l)
-		if w := m.window(); w != 1 {
+		if w := m.window(); !m.Free && w != 1 {
 			return "a timeout", fmt.Errorf("the window is %d; RFC 5681 §3.1 has it at 1", w)
 		}
 		return "a timeout", nil
 	case 14: // time, and an idle window
-		m.Now += unit.Time(n+1) * 10 * unit.Millisecond
+		if err := m.pass(unit.Time(n+1) * 10 * unit.Millisecond); err != nil {
+			return "a timer", err
+		}
 		if n%8 == 0 && m.state == cc.Open && !m.Own && m.inFlight == 0 {
 			l := m.loss(cc.Idled)
 			l.Window = max(before/2, 1)
@@ -228,30 +246,49 @@ func (m *Model) event(kind byte, n int) (string, error) {
 			}
 		}
 	default:
-		m.Now += unit.Time(n+1) * 100 * unit.Microsecond
-	}
-	for m.Controller.Decision().NextTimer <= m.Now {
-		t := m.Controller.Decision().NextTimer
-		m.Controller.OnTimer(m.Now)
-		if m.Controller.Decision().NextTimer <= t {
-			return "a timer", fmt.Errorf("the timer of %v is still set", t)
+		if n >= 160 {
+			rate := m.Controller.Decision().Rate
+			m.Controller.OnNotice(m.Now, cc.Notice{Kind: cc.CNPNotice, Seq: m.una})
+			if r := m.Controller.Decision().Rate; r > rate {
+				return "a CNP", fmt.Errorf("the rate grows from %v to %v", rate, r)
+			}
+			return "a CNP", grown(0, "nothing was acknowledged")
+		}
+		if err := m.pass(unit.Time(n+1) * 100 * unit.Microsecond); err != nil {
+			return "a timer", err
 		}
 	}
 	return "time", nil
+}
+
+// pass lets time pass: timers run when they are due.
+func (m *Model) pass(d unit.Time) error {
+	end := m.Now + d/max(m.Speed, 1)
+	for m.Controller.Decision().NextTimer <= end {
+		m.Now = m.Controller.Decision().NextTimer
+		m.Controller.OnTimer(m.Now)
+		if next := m.Controller.Decision().NextTimer; next <= m.Now {
+			return fmt.Errorf("the timer of %v leaves one of %v", m.Now, next)
+		}
+	}
+	m.Now = end
+	return nil
 }
 
 func (m *Model) loss(kind cc.LossKind) cc.Loss {
 	return cc.Loss{Kind: kind, InFlight: m.inFlight, Next: m.next, LostTotal: m.lostTotal}
 }
 
-// ack acknowledges k packets.
-func (m *Model) ack(k, n int) *cc.Ack {
-	m.Now += unit.Time(1+n%7) * 100 * unit.Microsecond
+// ack acknowledges k packets after a while.
+func (m *Model) ack(k, n int) (*cc.Ack, error) {
+	if err := m.pass(unit.Time(1+n%7) * 100 * unit.Microsecond); err != nil {
+		return nil, err
+	}
 	prior := m.inFlight
 	m.inFlight -= k
 	m.una = m.next - int64(m.inFlight)*MSS
 	m.delivered += int64(k)
-	rtt := unit.Time(10+n%20) * unit.Millisecond
+	rtt := unit.Time(10+n%20) * unit.Millisecond / max(m.Speed, 1)
 	m.srtt = (7*m.srtt + rtt) / 8
 	if m.least == 0 || rtt < m.least {
 		m.least = rtt
@@ -266,5 +303,5 @@ func (m *Model) ack(k, n int) *cc.Ack {
 	if k > 0 && n%13 != 0 {
 		a.Delivery = cc.Delivery{Packets: 1 + n%16, Interval: rtt, PriorDelivered: max(m.delivered-int64(n%32), 0), AppLimited: n%9 == 0}
 	}
-	return a
+	return a, nil
 }

@@ -13,7 +13,8 @@ import (
 //
 //	send 10                       packets
 //	ack 2 rtt=20ms [ece] [idle]   packets; ece: with an echo; idle: not limited by the window
-//	wait 5ms
+//	wait 5ms                      timers run meanwhile
+//	cnp                           a congestion notification packet
 //	recovery | recovered | timeout | ecn | spurious
 //	idled 10                      packets
 //	repeat 20 <event>             the event so many times; one line
@@ -43,8 +44,14 @@ func Script(c cc.Controller, text string) (string, error) {
 			}
 		}
 		d := c.Decision()
-		fmt.Fprintf(&out, "%-44s window %d", line, d.Window/MSS)
-		if d.Rate > 0 {
+		window := fmt.Sprintf("window %d", d.Window/MSS)
+		if d.Window >= cc.Unlimited*MSS {
+			window = "no window"
+		}
+		fmt.Fprintf(&out, "%-44s %s", line, window)
+		if d.Rate >= 10*unit.Gbps {
+			fmt.Fprintf(&out, ", rate %.4g Gb/s", float64(d.Rate)/1e9)
+		} else if d.Rate > 0 {
 			fmt.Fprintf(&out, ", rate %.4g Mb/s", float64(d.Rate)/1e6)
 		}
 		if d.SlowStart {
@@ -108,7 +115,9 @@ func (m *player) play(event []string) error {
 		if err != nil {
 			return err
 		}
-		m.Now += d
+		return m.pass(d)
+	case "cnp":
+		c.OnNotice(m.Now, cc.Notice{Kind: cc.CNPNotice, Seq: m.una})
 	case "recovery", "ecn", "timeout", "recovered", "spurious", "idled":
 		kinds := map[string]cc.LossKind{"recovery": cc.FastRecovery, "ecn": cc.ECNEcho, "timeout": cc.RetransmissionTimeout,
 			"recovered": cc.Recovered, "spurious": cc.Spurious, "idled": cc.Idled}

@@ -159,9 +159,10 @@ func (s *Swift) OnAck(now unit.Time, a *cc.Ack) {
 func (s *Swift) canDecrease(now unit.Time) bool { return !s.ever || now-s.decreased >= s.rtt }
 
 // bound is the end of algorithm 1: it clamps the window and notes the time of a
-// decrease. Taken as it is printed, with ≤ in the place of <, each ACK that leaves the
-// window alone would put the next decrease off by a round trip, and a congested flow
-// whose ACKs keep coming would never decrease again.
+// decrease, which is when the window is smaller than before. With "not larger", as
+// ports of the algorithm have it too, each ACK that leaves the window alone would put the
+// next decrease off by a round trip, and a congested flow whose ACKs keep coming would
+// never decrease again.
 func (s *Swift) bound(now unit.Time, before float64) {
 	s.window = min(max(s.window, s.config.MinWindow), s.config.MaxWindow)
 	if s.window < before {

@@ -31,7 +31,7 @@ const (
 
 // Events after which the rate is computed.
 const (
-	EachSegment = "segment" // Config.Segment bytes, or all that was sent, are acknowledged
+	EachSegment = "segment" // Config.Segment bytes are acknowledged; shorter messages count together
 	EachACK     = "ack"
 	EachRTT     = "rtt" // what was sent after the last event is acknowledged
 )
@@ -173,7 +173,7 @@ func (t *Timely) OnAck(_ unit.Time, a *cc.Ack) {
 	}
 	switch t.config.Update {
 	case EachSegment:
-		if t.completed < t.config.Segment && (a.Una < a.Next || t.completed == 0) {
+		if t.completed < t.config.Segment {
 			return
 		}
 	case EachRTT:
