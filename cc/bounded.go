@@ -59,6 +59,8 @@ type BoundedWindow struct {
 	line     int64
 	mss      int64
 	variable bool
+	rate     unit.Rate  // that window is for
+	window   unit.Bytes // the bound
 }
 
 // NewBoundedWindow bounds a controller's window by LineRate·BaseRTT, or, if variable,
@@ -67,21 +69,32 @@ func NewBoundedWindow(c Controller, f Flow, variable bool) (*BoundedWindow, erro
 	if f.LineRate <= 0 || f.BaseRTT <= 0 || f.MSS <= 0 {
 		return nil, fmt.Errorf("a window of a bandwidth-delay product needs line_rate and base_rtt, which are %v and %v here", f.LineRate, f.BaseRTT)
 	}
-	return &BoundedWindow{Controller: c, bdp: int64(f.LineRate.BytesIn(f.BaseRTT)), line: int64(f.LineRate), mss: int64(f.MSS), variable: variable}, nil
+	b := &BoundedWindow{Controller: c, bdp: int64(f.LineRate.BytesIn(f.BaseRTT)), line: int64(f.LineRate), mss: int64(f.MSS), variable: variable}
+	b.window = b.packets(b.bdp)
+	return b, nil
 }
 
-// Decision is the controller's with the smaller window. The HPCC simulator sends while
-// less than m_win·rate/max_rate, at least a byte, is in flight (rdma-queue-pair.cc:
-// GetWin, IsWinBound): in whole packets that is the window rounded up.
+// packets rounds a window: the HPCC simulator sends while less than m_win·rate/max_rate,
+// at least a byte, is in flight (rdma-queue-pair.cc: GetWin, IsWinBound), which is, in
+// whole packets, the window rounded up.
+func (b *BoundedWindow) packets(window int64) unit.Bytes {
+	window = min(window, Unlimited*b.mss)
+	return unit.Bytes(max((window+b.mss-1)/b.mss, 1) * b.mss)
+}
+
+// Decision is the controller's with the smaller window. A controller that does not
+// pace counts as one at line rate.
 func (b *BoundedWindow) Decision() Decision {
 	d := b.Controller.Decision()
-	window := b.bdp
-	if b.variable && d.Rate > 0 {
-		window = unit.MulDiv(b.bdp, int64(d.Rate), b.line)
+	if b.variable && d.Rate != b.rate {
+		b.rate = d.Rate
+		window := b.bdp
+		if d.Rate > 0 {
+			window = unit.MulDiv(b.bdp, int64(d.Rate), b.line)
+		}
+		b.window = b.packets(window)
 	}
-	window = min(window, Unlimited*b.mss)
-	packets := max((window+b.mss-1)/b.mss, 1)
-	d.Window = min(d.Window, unit.Bytes(packets*b.mss))
+	d.Window = min(d.Window, b.window)
 	return d
 }
 
