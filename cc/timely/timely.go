@@ -51,13 +51,16 @@ type Config struct {
 	Segment   unit.Bytes
 	MinRate   unit.Rate
 	StartRate unit.Rate // 0: the line rate
+	// MaxDecrease is the most of the rate that one event takes. Algorithm 1 has no bound: a
+	// gradient of 1/β, two flows that start at line rate within an RTT, takes all.
+	MaxDecrease float64
 }
 
 // PresetConfig returns a preset's parameters for a line rate. Those of paper are as Zhu
 // et al. (CoNEXT'16) and the HPCC simulator quote them; MinRate is ours.
 func PresetConfig(name string, line unit.Rate) Config {
 	c := Config{Law: name, Update: EachSegment, Alpha: 0.875, Beta: 0.8, TLow: 50 * unit.Microsecond, THigh: 500 * unit.Microsecond,
-		MinRTT: 20 * unit.Microsecond, Delta: 10 * unit.Mbps, HAI: 5, HAIAfter: 5, Segment: 64 * unit.KB, MinRate: 10 * unit.Mbps}
+		MinRTT: 20 * unit.Microsecond, Delta: 10 * unit.Mbps, HAI: 5, HAIAfter: 5, Segment: 64 * unit.KB, MinRate: 10 * unit.Mbps, MaxDecrease: 1}
 	switch name {
 	case Patched:
 		c.Beta, c.Segment = 0.008, 16*unit.KB
@@ -76,6 +79,7 @@ func Scheme() cc.Scheme {
 			{Name: "segment", Kind: scheme.Size, Default: "0 B", Max: "1GB", Doc: "payload of a completion event; 0 B: preset (64kB, 16kB, –)", Source: "SIGCOMM'15 §4: 16 to 64 KB; CoNEXT'16"},
 			{Name: "alpha", Kind: scheme.Share, Default: "87.5%", Min: "0%", Max: "100%", Doc: "weight of a new difference of RTTs", Source: "CoNEXT'16; HPCC simulator"},
 			{Name: "beta", Kind: scheme.Share, Default: "0%", Min: "0%", Max: "100%", Doc: "multiplicative decrement; 0%: preset (80%, 0.8%, 80%)", Source: "SIGCOMM'15 algorithm 1; CoNEXT'16"},
+			{Name: "max_decrease", Kind: scheme.Share, Default: "100%", Min: "0%", Max: "100%", Doc: "most of the rate that one event takes; the authors' code, as in eRPC's timely.h, takes 50% at most", Source: "SIGCOMM'15 algorithm 1: no bound"},
 			{Name: "t_low", Kind: scheme.Duration, Default: "50us", Min: "1ps", Max: "1s", Doc: "RTT below which the rate rises", Source: "SIGCOMM'15; CoNEXT'16"},
 			{Name: "t_high", Kind: scheme.Duration, Default: "500us", Min: "1ps", Max: "1s", Doc: "RTT above which the rate falls", Source: "SIGCOMM'15; CoNEXT'16"},
 			{Name: "min_rtt", Kind: scheme.Duration, Default: "20us", Min: "1ps", Max: "1s", Doc: "what the gradient is divided by", Source: "CoNEXT'16; HPCC simulator"},
@@ -105,7 +109,7 @@ func Scheme() cc.Scheme {
 func config(f cc.Flow, v scheme.Values) Config {
 	c := PresetConfig(v.Text("preset"), f.LineRate)
 	c.Alpha, c.TLow, c.THigh, c.MinRTT = v.Float("alpha"), v.Time("t_low"), v.Time("t_high"), v.Time("min_rtt")
-	c.HAI, c.HAIAfter, c.StartRate = v.Int("hai"), v.Int("hai_after"), v.Rate("start_rate")
+	c.HAI, c.HAIAfter, c.StartRate, c.MaxDecrease = v.Int("hai"), v.Int("hai_after"), v.Rate("start_rate"), v.Float("max_decrease")
 	if word := v.Text("update"); word != preset {
 		c.Update = word
 	}
@@ -153,8 +157,8 @@ func New(f cc.Flow, c Config) (*Timely, error) {
 		return nil, fmt.Errorf("cc timely: start_rate is %v; %v … %v are possible", c.StartRate, c.MinRate, f.LineRate)
 	case c.TLow < 1 || c.THigh < c.TLow || c.MinRTT < 1:
 		return nil, fmt.Errorf("cc timely: t_low is %v, t_high %v, min_rtt %v; they must be above 0s, and t_high not below t_low", c.TLow, c.THigh, c.MinRTT)
-	case c.Alpha < 0 || c.Alpha > 1 || c.Beta < 0 || c.Beta > 1:
-		return nil, fmt.Errorf("cc timely: alpha is %v, beta %v; 0 … 1 are possible", c.Alpha, c.Beta)
+	case c.Alpha < 0 || c.Alpha > 1 || c.Beta < 0 || c.Beta > 1 || c.MaxDecrease < 0 || c.MaxDecrease > 1:
+		return nil, fmt.Errorf("cc timely: alpha is %v, beta %v, max_decrease %v; 0 … 1 are possible", c.Alpha, c.Beta, c.MaxDecrease)
 	case c.Delta < 1 || c.HAI < 1 || c.HAIAfter < 0 || c.Segment < 1:
 		return nil, fmt.Errorf("cc timely: delta is %v, hai %d, hai_after %d, segment %v; they must be above 0", c.Delta, c.HAI, c.HAIAfter, c.Segment)
 	}
@@ -251,6 +255,7 @@ func weight(gradient float64) float64 { return min(max(2*gradient+0.5, 0), 1) }
 
 // set keeps the rate within its bounds; a gradient above 1/β would make it negative.
 func (t *Timely) set(rate float64) {
+	rate = max(rate, t.rate*(1-t.config.MaxDecrease))
 	t.rate = min(max(rate, float64(t.config.MinRate)), t.line)
 }
 
