@@ -5,8 +5,12 @@ import (
 	"weir/cc"
 	"weir/cc/bbr"
 	"weir/cc/cubic"
+	"weir/cc/dcqcn"
 	"weir/cc/dctcp"
+	"weir/cc/none"
 	"weir/cc/reno"
+	"weir/cc/swift"
+	"weir/cc/timely"
 	"weir/dataplane"
 	"weir/dataplane/ecmp"
 	"weir/dataplane/forward"
@@ -29,7 +33,7 @@ func Registry() *experiment.Registry {
 		Schedulers:  tm.Schemes(),
 		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme(), window.Scheme()},
 		Topologies:  topology.Schemes(),
-		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), reno.Scheme()},
+		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), none.Scheme(), reno.Scheme(), swift.Scheme(), timely.Scheme()},
 		Library:     []experiment.Library{{Name: "bench", Files: bench.Experiments}, {Name: "p4abc", Files: p4abc.Experiments}},
 	}
 }
