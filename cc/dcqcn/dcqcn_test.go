@@ -68,6 +68,10 @@ func TestDecrease(t *testing.T) {
 	if want := alpha*(1-g) + g; math.Abs(d.Alpha()-want) > 1e-12 {
 		t.Errorf("alpha: %v, want %v", d.Alpha(), want)
 	}
+	e := start(t, dcqcn.PaperConfig())
+	cnp(e, 0)
+	cnp(e, 55*us) // at the time of alpha's update, which is later
+	near(t, "a CNP as alpha's timer ends", e.Decision().Rate, 10e9)
 	d.OnNotice(300*us, cc.Notice{Kind: cc.NackNotice})
 	near(t, "a NACK", d.Decision().Rate, rate*(1-alpha/2))
 }
@@ -132,6 +136,9 @@ func TestByteCounter(t *testing.T) {
 	target += 160e6
 	rate = (rate + target) / 2
 	near(t, "timer 7", d.Decision().Rate, rate)
+	for range 5_000 { // which the CNP forgets
+		d.OnSend(599*us, cc.Sent{Bytes: 1000})
+	}
 	cnp(d, 600*us)
 	rate = float64(d.Decision().Rate)
 	target = float64(d.Target())

@@ -156,6 +156,9 @@ func TestPacing(t *testing.T) {
 		c := flat()
 		c.InitialWindow, c.AI = window, 1e-12
 		s := start(t, c)
+		if s.Decision().Rate != 0 {
+			t.Errorf("window %v: a rate of %v without an RTT", window, s.Decision().Rate)
+		}
 		ack(s, 0, 16*us, 0)
 		d := s.Decision()
 		if window >= 1 {
