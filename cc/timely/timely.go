@@ -79,7 +79,7 @@ func Scheme() cc.Scheme {
 			{Name: "segment", Kind: scheme.Size, Default: "0 B", Max: "1GB", Doc: "payload of a completion event; 0 B: preset (64kB, 16kB, –)", Source: "SIGCOMM'15 §4: 16 to 64 KB; CoNEXT'16"},
 			{Name: "alpha", Kind: scheme.Share, Default: "87.5%", Min: "0%", Max: "100%", Doc: "weight of a new difference of RTTs", Source: "CoNEXT'16; HPCC simulator"},
 			{Name: "beta", Kind: scheme.Share, Default: "0%", Min: "0%", Max: "100%", Doc: "multiplicative decrement; 0%: preset (80%, 0.8%, 80%)", Source: "SIGCOMM'15 algorithm 1; CoNEXT'16"},
-			{Name: "max_decrease", Kind: scheme.Share, Default: "100%", Min: "0%", Max: "100%", Doc: "most of the rate that one event takes; the authors' code, as in eRPC's timely.h, takes 50% at most", Source: "SIGCOMM'15 algorithm 1: no bound"},
+			{Name: "max_decrease", Kind: scheme.Share, Default: "100%", Min: "0%", Max: "100%", Doc: "most of the rate that one event takes; eRPC's port of the authors' code takes 50% at most", Source: "SIGCOMM'15 algorithm 1: no bound"},
 			{Name: "t_low", Kind: scheme.Duration, Default: "50us", Min: "1ps", Max: "1s", Doc: "RTT below which the rate rises", Source: "SIGCOMM'15; CoNEXT'16"},
 			{Name: "t_high", Kind: scheme.Duration, Default: "500us", Min: "1ps", Max: "1s", Doc: "RTT above which the rate falls", Source: "SIGCOMM'15; CoNEXT'16"},
 			{Name: "min_rtt", Kind: scheme.Duration, Default: "20us", Min: "1ps", Max: "1s", Doc: "what the gradient is divided by", Source: "CoNEXT'16; HPCC simulator"},
