@@ -2,6 +2,7 @@ package cc
 
 import (
 	"weir/scheme"
+	"weir/telemetry"
 	"weir/unit"
 )
 
@@ -103,6 +104,18 @@ type Ack struct {
 	Limited       bool      // the window is what limits the sender
 	State         State     // after it
 	ECE           bool      // it carries an ECN echo (RFC 3168 §6.1.3)
+
+	// What the network wrote into the packet that this answers, on its way to the
+	// receiver. The acknowledgement may be a response of its own that delivers nothing.
+	Hops   []telemetry.Hop // of its path, oldest first; the caller's, good during the call; nil: no telemetry
+	Path   uint16          // identity of the path (telemetry.Records)
+	Missed int             // hops that found no room for their records
+	Load   float64         // largest load of the path, of telemetry that carries only this (PINT); 0: none
+	Seq    int64           // byte behind the packet's last; 0: Una
+
+	// What a receiver that controls (Rx-HPCC) says.
+	Window unit.Bytes // the window that it wants; 0: it says nothing
+	Flows  int        // flows that share the last hop, while that is the bottleneck; 0: not said
 }
 
 // NoticeKind is what a Notice is.
@@ -182,6 +195,8 @@ type Flow struct {
 	// LineRate is what the sender's link carries of payload in full packets: its bit rate
 	// times payload over frame. 0: not known.
 	LineRate unit.Rate
+	// NICRate is that bit rate itself. 0: not known, or not in bit/s.
+	NICRate unit.Rate
 	// BaseRTT is the round-trip time of a full packet and its acknowledgement on the empty
 	// path. 0: not known.
 	BaseRTT unit.Time
