@@ -48,7 +48,7 @@ func (p *PINT) OnAck(_ unit.Time, a *cc.Ack) {
 	if p.learn(a) {
 		p.rebase()
 	}
-	if a.Load <= 0 || p.share < 1 && p.flow.Random.Float64() >= p.share {
+	if !(a.Load > 0) || p.share < 1 && p.flow.Random.Float64() >= p.share {
 		p.unsteered(a)
 		return
 	}

@@ -103,7 +103,7 @@ func (x *window) Decision() cc.Decision {
 	}
 	d := cc.Decision{Window: max(unit.Bytes(w), unit.Bytes(x.flow.MSS)), NextTimer: unit.Never}
 	if x.perTime > 0 {
-		r := x.w * x.perTime * 8e12
+		r := x.w * 8e12 / float64(x.t)
 		if x.rate > 0 {
 			r = min(r, float64(x.rate))
 		}
