@@ -28,6 +28,7 @@ func slowest(p *Path) unit.Rate {
 // track is L, the records that the next ones are compared with.
 type track struct {
 	hops   [telemetry.MaxHops]telemetry.Hop
+	byteIn [telemetry.MaxHops]float64 // time of a byte at the port's rate, ps; 0: no rate
 	n      int
 	id     uint16
 	missed int
@@ -80,8 +81,16 @@ func (k *track) compare(now, t unit.Time, p *Path) news {
 }
 
 // store is line 27: L = ack.L.
-func (k *track) store(now unit.Time, p *Path) {
+func (k *track) store(now unit.Time, p *Path, what news) {
 	k.n = copy(k.hops[:], p.Hops)
+	if what == first {
+		for i := range k.hops[:k.n] {
+			k.byteIn[i] = 0
+			if r := k.hops[i].Rate; r > 0 {
+				k.byteIn[i] = 8e12 / float64(r)
+			}
+		}
+	}
 	k.id, k.missed, k.at = p.ID, p.Missed, now
 }
 
@@ -175,7 +184,7 @@ func (l *law) take(now unit.Time, p *Path, commit bool) news {
 		}
 		l.react(commit)
 	}
-	l.track.store(now, p)
+	l.track.store(now, p, what)
 	return what
 }
 
@@ -188,7 +197,8 @@ func (l *law) measure(p *Path) bool {
 	for i := range p.Hops[:l.track.n] { // line 3
 		h, old := &p.Hops[i], &l.track.hops[i]
 		dt := float64(h.Time - old.Time)
-		if dt <= 0 || h.Rate <= 0 {
+		perByte := l.track.byteIn[i]
+		if dt <= 0 || perByte == 0 {
 			continue
 		}
 		l.seen |= 1 << i
@@ -196,8 +206,7 @@ func (l *law) measure(p *Path) bool {
 		if l.config.Mode == RxRate { // arrivals are departures and what the queue has grown by
 			bytes = max(bytes+float64(h.Queue-old.Queue), 0)
 		}
-		perByte := 8e12 / float64(h.Rate) // ps
-		v := bytes / dt * perByte         // line 4 and the second term of line 5
+		v := bytes / dt * perByte // line 4 and the second term of line 5
 		if l.config.Sojourn && (h.Flags|old.Flags)&telemetry.NoSojourn == 0 {
 			v += float64(min(h.Sojourn, old.Sojourn)) * l.perTime // §9.4
 		} else {

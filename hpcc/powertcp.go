@@ -95,7 +95,8 @@ func (p *PowerTCP) OnAck(now unit.Time, a *cc.Ack) {
 		return
 	}
 	path := Path{Hops: a.Hops, ID: a.Path, Missed: a.Missed}
-	switch p.track.compare(now, p.t, &path) {
+	what := p.track.compare(now, p.t, &path)
+	switch what {
 	case nothing:
 		p.unsteered(a)
 		return
@@ -115,7 +116,7 @@ func (p *PowerTCP) OnAck(now unit.Time, a *cc.Ack) {
 		p.steered()
 		p.update(a)
 	}
-	p.track.store(now, &path)
+	p.track.store(now, &path, what)
 }
 
 // norm is NORMPOWER.
@@ -124,10 +125,10 @@ func (p *PowerTCP) norm(path *Path) bool {
 	for i := range path.Hops[:p.track.n] {
 		h, old := &path.Hops[i], &p.track.hops[i]
 		dt := float64(h.Time - old.Time)
-		if dt <= 0 || h.Rate <= 0 {
+		perByte := p.track.byteIn[i]
+		if dt <= 0 || perByte == 0 {
 			continue
 		}
-		perByte := 8e12 / float64(h.Rate)
 		lambda := (float64(h.Queue-old.Queue) + float64(h.TxBytes-old.TxBytes)) / dt * perByte // λ/B
 		nu := float64(h.Queue)*perByte*p.perTime + 1                                           // ν/(B·T)
 		if v := max(lambda, p.config.Floor) * nu; v > power {

@@ -18,7 +18,7 @@ const (
 	PerACK               // commits at each ACK: overreacts
 	PerRTT               // looks at one ACK per round trip only: slow
 	RxRate               // takes the rate of arrivals at the port for that of departures: oscillates
-	PerHop               // state and window for each hop, of which the least holds: another fairness
+	PerHop               // state and window for each hop, of which the least holds (MULTI_RATE)
 )
 
 var modes = []string{"hpcc++", "per_ack", "per_rtt", "rx_rate", "per_hop"}

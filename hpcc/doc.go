@@ -1,0 +1,80 @@
+// Package hpcc is HPCC++ (draft-miao-iccrg-hpccplus-01, and HPCC, SIGCOMM'19): windows
+// that follow the bytes in flight on each link of the path, computed from telemetry at
+// the sender (Sender) or the receiver (Receiver, with Follower at the sender). PowerTCP
+// and HPCC-PINT (PINT) are other laws on the same telemetry.
+//
+// # Where the draft's lines are
+//
+//	§4.1, §5  parameters, W_ai's rule            Config, law.increase   TestSchemes, TestIncreaseRule
+//	§5        flows start at line rate           newWindow              TestFormulas, TestBaseRTT
+//	§4.2 line 3      links of the path           law.measure            TestTauOfWorstHop, TestHopMissing
+//	lines 4, 5       txRate, u'                  law.measure            TestFormulas
+//	lines 6, 7       the worst link, its tau     law.measure            TestTauOfWorstHop
+//	lines 8, 9       U                           average                TestFormulas
+//	lines 11 to 20   ComputeWind                 law.compute            TestFormulas, TestStages
+//	lines 21 to 26   once per round trip         Sender.OnAck           TestOncePerRoundTrip
+//	line 27          R = W/T, L = ack.L          window.Decision, track TestFormulas, TestFirstACK
+//	§6        telemetry on some packets only     law.take               TestHopMissing
+//	§6.1      guideline 1, one commit a T        Sender.OnAck, Receiver TestOncePerRoundTrip, TestReceiverOncePerT
+//	§6.1      guideline 2, faster fairness       Receiver.share         TestReceiverCounts
+//	§6.1      guideline 3, one snapshot          telemetry.Hop
+//	§6.2 lines 28 to 34 Rx-HPCC                  Receiver.OnData        TestReceiver, TestReceiverOncePerT
+//	§6.2      N, flows at the receiver           Census, Receiver.share TestCensus, TestReceiverCounts
+//	§9.1      a lying receiver                   Follower.OnAck         TestFollower
+//	§9.4      sojourn time                       Config.Sojourn         TestSojourn
+//
+// HPCC's ablations (per ACK, per RTT, rxRate, state per hop) are modes: TestModes. The
+// telemetry's format, with what it rounds and wraps, is in package telemetry; what a
+// sender makes of it: TestOnTheWire. Clocks' offsets do not matter: TestOffsets.
+//
+// HPCC, Appendix A: one update brings one link to its target (TestOneStep); many links
+// (TestManyResources, TestAtMostIUpdates); the fixed point of additive increase, and more
+// flows than N (TestFixedPoint); a register for each link (TestPerHopFixedPoint).
+// PowerTCP's algorithm 1: TestPowerTCP; HPCC-PINT's sender: TestPINT. What every controller
+// must hold: TestModel, TestWindowBounds, FuzzSender, TestOnAckAllocatesNothing,
+// BenchmarkOnAck.
+//
+// # What the draft leaves open
+//
+// maxStage is 0. Paper and draft print 5; the authors' project page calls that a typo,
+// and their simulator has 0.
+//
+// The first ACK has no earlier records. It stores them, moves lastUpdateSeq, and nothing
+// else, as in the simulator. U is 1 at the start.
+//
+// Equal and backward time stamps: such an ACK is not used, not even by the links whose
+// time moved, since a load without the worst link would open the window; L stays, so
+// that nothing is lost. After 2T without a measurement, what has moved counts:
+// TestEqualTimes, TestClockSetBack.
+//
+// Wraps are undone before, by telemetry.Unwrapper; where it cannot (a port may have sent
+// more than the field counts) the records are first ones again, as they are when a port's
+// counter begins anew.
+//
+// Another path (its identity, number of hops, switches and ports where known, a port's
+// rate): records and U are forgotten, W and Wc stay: TestPathChange. A flow whose packets
+// take turns on several paths is not steered.
+//
+// A link without telemetry, or with no room for its record, is not seen. If that is
+// where packets wait, the window stays within W_init, and loss is the transport's.
+//
+// Clamps: W is from MinRate·T and a byte to W_init = B_NIC·T, at least a packet, and so is
+// Wc (the simulator clamps both, too): TestWindowBounds. A W below a packet is a window
+// of one, paced at W/T. W counts payload while telemetry counts frames; the law is a
+// ratio and does not mind.
+//
+// T is given, or the path's, or the least RTT measured: then a flow starts with the
+// transport's initial window, unpaced, and the first measurement opens it: TestBaseRTT.
+//
+// Losses do not move the window. After a timeout one packet is sent; W comes back with
+// the first measurement, or without telemetry as in slow start: TestTimeout.
+//
+// rx_rate needs the rate of arrivals, which records do not have: arrivals are what was
+// sent and what the queue has grown by.
+//
+// Rx-HPCC's own gaps are at Receiver: TestReceiverTimer, TestReceiverSmallWindows.
+//
+// Appendix A's "at most I steps" for I links (as our notes have it) is not what its
+// recursion does when a flow that is done shares a link with one that is not: the gap
+// then shrinks by a factor each step. TestAtMostIUpdates has the smallest case.
+package hpcc
