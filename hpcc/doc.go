@@ -30,6 +30,7 @@
 // HPCC, Appendix A: one update brings one link to its target (TestOneStep); many links
 // (TestManyResources, TestAtMostIUpdates); the fixed point of additive increase, and more
 // flows than N (TestFixedPoint); a register for each link (TestPerHopFixedPoint).
+// A closed loop, HPCC's 16-to-1 incast (§5.4): TestIncast, TestReactions.
 // PowerTCP's algorithm 1: TestPowerTCP; HPCC-PINT's sender: TestPINT. What every controller
 // must hold: TestModel, TestWindowBounds, FuzzSender, TestOnAckAllocatesNothing,
 // BenchmarkOnAck.
@@ -65,6 +66,9 @@
 //
 // T is given, or the path's, or the least RTT measured: then a flow starts with the
 // transport's initial window, unpaced, and the first measurement opens it: TestBaseRTT.
+//
+// A new rate moves the pending send, or else senders bunch (TestIncast): the transport's
+// part, as cc.Decision says.
 //
 // Losses do not move the window. After a timeout one packet is sent; W comes back with
 // the first measurement, or without telemetry as in slow start: TestTimeout.
