@@ -114,7 +114,7 @@ type Ack struct {
 	Seq    int64           // byte behind the packet's last; 0: Una
 
 	// What a receiver that controls (Rx-HPCC) says.
-	Window unit.Bytes // the window that it wants; 0: it says nothing
+	Window unit.Bytes // the window that it wants, also below a packet; 0: it says nothing
 	Flows  int        // flows that share the last hop, while that is the bottleneck; 0: not said
 }
 

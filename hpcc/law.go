@@ -62,6 +62,10 @@ func (k *track) compare(now, t unit.Time, p *Path) news {
 		if h.Switch != old.Switch || h.Port != old.Port || h.Rate != old.Rate || h.Flags&telemetry.Restart != 0 {
 			return first
 		}
+		if h.Rate <= 0 { // says nothing of use
+			moved++
+			continue
+		}
 		if h.Time > old.Time {
 			if int64(h.TxBytes-old.TxBytes) < 0 { // the counter began anew
 				return first

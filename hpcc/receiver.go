@@ -23,8 +23,9 @@ import (
 //   - Ordinary acknowledgements carry a window too (Told): the last one that was
 //     told, not line 34's, so that the sender's window moves once per T only (§6.1,
 //     guideline 1) and lost feedback is made good by the next acknowledgement.
-//   - W below one packet: the window told is at least one, and R = W/T paces. Coalesce
-//     bounds delayed acknowledgements, so that a window is never all waiting for one.
+//   - W below one packet: it is told as it is; the sender then keeps one packet in flight,
+//     paced at R = W/T. Coalesce bounds delayed acknowledgements, so that a window is
+//     never all waiting for one.
 type Receiver struct {
 	law
 	lastUpdateTime unit.Time
@@ -38,8 +39,8 @@ var errNoT = errors.New("hpcc: a receiver cannot measure the base round-trip tim
 
 // Feedback is what the receiver tells the sender.
 type Feedback struct {
-	Window unit.Bytes // at least a packet
-	Rate   unit.Rate  // R; 0: not known yet
+	Window unit.Bytes // W, at least a byte
+	Rate   unit.Rate  // R = W/T, of a W that is not rounded
 	Flows  int        // N, while the last hop is the bottleneck (draft-miao §6.2); 0: not said
 }
 
@@ -99,8 +100,7 @@ func (r *Receiver) tell(now unit.Time) Feedback {
 }
 
 func (r *Receiver) feedback() Feedback {
-	d := r.Decision()
-	return Feedback{Window: d.Window, Rate: d.Rate, Flows: r.flows}
+	return Feedback{Window: max(unit.Bytes(r.w), 1), Rate: r.Decision().Rate, Flows: r.flows}
 }
 
 // NextTimer is when OnTimer wants to be called; unit.Never if there is nothing to tell.

@@ -114,7 +114,7 @@ func TestReceiverTimer(t *testing.T) {
 	}
 }
 
-// W below a packet: the window told is a packet, the rate goes on falling, and
+// W below a packet: the sender keeps a packet in flight, the rate goes on falling, and
 // acknowledgements do not wait for more than the window.
 func TestReceiverSmallWindows(t *testing.T) {
 	r := newReceiver(t, nil)
@@ -129,8 +129,17 @@ func TestReceiverSmallWindows(t *testing.T) {
 			t.Errorf("a window of %v lets %d coalesce", r.Told().Window, n)
 		}
 	}
-	if f := r.Told(); f.Window != 1000 || f.Rate >= 800*unit.Mbps || f.Rate < unit.Mbps {
+	f := r.Told()
+	if f.Window >= 1000 || f.Window < 1 || f.Rate >= 800*unit.Mbps || f.Rate < unit.Mbps {
 		t.Errorf("%+v", f)
+	}
+	s, err := NewFollower(flow(), Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.OnAck(now, &cc.Ack{Window: f.Window})
+	if d := s.Decision(); d.Window != 1000 || d.Rate != unit.Rate(f.Window)*8*100*unit.Kbps { // over 10 µs
+		t.Errorf("the sender, told %v: %+v", f.Window, d)
 	}
 	c := cc.Flow{MSS: 1000}
 	if _, err := NewReceiver(c, Defaults(), nil); err == nil {

@@ -289,7 +289,6 @@ func TestHopMissing(t *testing.T) {
 	blind := hop(2, 0, 0, 1<<30)
 	blind.Rate = 0
 	ack(s, 0, 1000, 5000, hop(1, 0, 0, 25000), blind)
-	blind.Time = 10 * us
 	ack(s, 10*us, 6000, 9000, hop(1, 10*us, 125000, 25000), blind)
 	near(t, "U", s.State().U, 1.2)
 	before := s.State()
