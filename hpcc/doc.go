@@ -11,7 +11,7 @@
 //	lines 4, 5       txRate, u'                  law.measure            TestFormulas
 //	lines 6, 7       the worst link, its tau     law.measure            TestTauOfWorstHop
 //	lines 8, 9       U                           average                TestFormulas
-//	lines 11 to 20   ComputeWind                 law.compute            TestFormulas, TestStages
+//	lines 11 to 20   ComputeWind                 law.compute            TestFormulas, TestStages, TestStageAtTarget
 //	lines 21 to 26   once per round trip         Sender.OnAck           TestOncePerRoundTrip
 //	line 27          R = W/T, L = ack.L          window.Decision, track TestFormulas, TestFirstACK
 //	§6        telemetry on some packets only     law.take               TestHopMissing

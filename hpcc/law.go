@@ -196,7 +196,6 @@ func (l *law) take(now unit.Time, p *Path, commit bool) news {
 // leaves tau without a value; the first hop's is taken then.
 func (l *law) measure(p *Path) bool {
 	u, tau, worst := -1.0, 0.0, -1
-	t := float64(l.t)
 	l.seen = 0
 	for i := range p.Hops[:l.track.n] { // line 3
 		h, old := &p.Hops[i], &l.track.hops[i]
@@ -227,11 +226,11 @@ func (l *law) measure(p *Path) bool {
 		return false
 	}
 	l.worst = worst
-	average(&l.ref.u, u, min(tau, t)*l.perTime) // line 8
+	average(&l.ref.u, u, tau*l.perTime)
 	return true
 }
 
-// average is line 9.
+// average is lines 8 and 9; weight is tau/T.
 func average(u *float64, v, weight float64) {
 	weight = min(weight, 1)
 	old := *u

@@ -138,7 +138,7 @@ func (p *PowerTCP) norm(path *Path) bool {
 	if tau == 0 {
 		return false
 	}
-	average(&p.power, max(power, 0), min(tau*p.perTime, 1))
+	average(&p.power, max(power, 0), tau*p.perTime)
 	return true
 }
 

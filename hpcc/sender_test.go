@@ -179,6 +179,20 @@ func TestStages(t *testing.T) {
 	near(t, "W above the target", s.State().Wc, 125000*0.95+80)
 }
 
+// Line 12 is U >= eta: at the target itself the stage begins anew.
+func TestStageAtTarget(t *testing.T) {
+	s := newSender(t, flow(), func(c *Config) { c.MaxStage, c.Eta = 5, 0.75 })
+	ack(s, 0, 1, 1, hop(1, 0, 0, 0))
+	ack(s, 10*us, 2, 2, hop(1, 10*us, 62500, 0))
+	if s.State().Stage != 1 {
+		t.Errorf("incStage below the target: %d", s.State().Stage)
+	}
+	ack(s, 20*us, 3, 3, hop(1, 20*us, 62500+93750, 0))
+	if s.State().Stage != 0 || s.State().U != 0.75 {
+		t.Errorf("incStage at the target: %+v", s.State())
+	}
+}
+
 // A8 (4): equal and backward times. Such records are of no use and nothing is lost by
 // them: bytes count in the next measurement.
 func TestEqualTimes(t *testing.T) {

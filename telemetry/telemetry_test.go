@@ -327,7 +327,7 @@ func TestUnwrapper(t *testing.T) {
 			t.Fatalf("record %d: bytes are wrong by %d", i, d)
 		}
 	}
-	// One that was overtaken keeps its time and does not become the last.
+	// One that was overtaken keeps its time.
 	read := func(now, at unit.Time, n uint64, id uint32) Hop {
 		clear(b)
 		f.Push(b, &Hop{Time: at, TxBytes: n, Rate: 100 * unit.Gbps, Switch: id})

@@ -57,7 +57,6 @@ func (u *Unwrapper) Unwrap(now unit.Time, r *Records) {
 	if r.n == 0 {
 		return
 	}
-	older := false
 	if r.n != u.last.n || r.path != u.last.path || r.missed != u.last.missed {
 		for i := range r.Hops() {
 			r.hops[i].Flags |= Restart
@@ -71,10 +70,7 @@ func (u *Unwrapper) Unwrap(now unit.Time, r *Records) {
 				continue
 			}
 			h.Time, h.TxBytes = old.Time+dt, old.TxBytes+uint64(bytes)
-			older = older || dt < 0
 		}
 	}
-	if !older {
-		u.last, u.at = *r, now
-	}
+	u.last, u.at = *r, now
 }
