@@ -820,8 +820,13 @@ func BenchmarkOnAck(b *testing.B) {
 	for m := range modes {
 		b.Run(modes[m], func(b *testing.B) { benchmark(b, newSender(b, flow(), func(c *Config) { c.Mode = Mode(m) })) })
 	}
-	p, _ := NewPower(flow(), PowerDefaults())
-	b.Run("powertcp", func(b *testing.B) { benchmark(b, p) })
+	b.Run("powertcp", func(b *testing.B) {
+		p, err := NewPower(flow(), PowerDefaults())
+		if err != nil {
+			b.Fatal(err)
+		}
+		benchmark(b, p)
+	})
 }
 
 func TestOnAckAllocatesNothing(t *testing.T) {
