@@ -176,7 +176,7 @@ func (l *law) take(now unit.Time, p *Path, commit bool) news {
 	case nothing:
 		return nothing
 	case first:
-		if l.flow.Rate == 0 {
+		if l.flow.NICRate == 0 {
 			l.rate = slowest(p)
 			l.base(l.t)
 			l.rebase()

@@ -102,7 +102,7 @@ func (p *PowerTCP) OnAck(now unit.Time, a *cc.Ack) {
 		return
 	case first:
 		p.unsteered(a)
-		if p.flow.Rate == 0 {
+		if p.flow.NICRate == 0 {
 			p.rate = slowest(&path)
 			p.base(p.t)
 			p.old = p.clamp(p.old)

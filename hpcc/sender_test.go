@@ -22,7 +22,7 @@ const (
 
 // flow has a BDP of 125 kB.
 func flow() cc.Flow {
-	return cc.Flow{MSS: 1000, MTU: 1052, InitialWindow: 10, Rate: 100 * gbps, BaseRTT: 10 * us, Random: unit.NewRandom(1, "flow")}
+	return cc.Flow{MSS: 1000, MTU: 1052, InitialWindow: 10, NICRate: 100 * gbps, BaseRTT: 10 * us, Random: unit.NewRandom(1, "flow")}
 }
 
 func newSender(t testing.TB, f cc.Flow, change func(c *Config)) *Sender {
@@ -391,7 +391,7 @@ func TestBaseRTT(t *testing.T) {
 	}
 	// No NIC rate: the path's least one stands for it.
 	f = flow()
-	f.Rate = 0
+	f.NICRate = 0
 	s = newSender(t, f, nil)
 	slow := hop(2, 0, 0, 0)
 	slow.Rate = 10 * gbps
@@ -476,7 +476,7 @@ func TestSojourn(t *testing.T) {
 // story plays random acknowledgements, with anything in their records, and checks what
 // always holds: the window is from a packet to W_init, the rate up to the NIC's.
 func story(c cc.Controller, f cc.Flow, base unit.Time, data []byte) error {
-	most := max(unit.Bytes(int64(f.Rate/1e6)*int64(base)/8e6), unit.Bytes(f.MSS))
+	most := max(unit.Bytes(int64(f.NICRate/1e6)*int64(base)/8e6), unit.Bytes(f.MSS))
 	var now unit.Time
 	var una, next int64 = 0, 10000
 	hops := make([]telemetry.Hop, 10)
@@ -523,7 +523,7 @@ func story(c cc.Controller, f cc.Flow, base unit.Time, data []byte) error {
 		}
 		c.OnAck(now, a)
 		d := c.Decision()
-		if d.Window < unit.Bytes(f.MSS) || d.Window > most || d.Rate < 1 || d.Rate > f.Rate || d.NextTimer != unit.Never {
+		if d.Window < unit.Bytes(f.MSS) || d.Window > most || d.Rate < 1 || d.Rate > f.NICRate || d.NextTimer != unit.Never {
 			return fmt.Errorf("at %v: %+v; the window is at most %v", now, d, most)
 		}
 	}
@@ -574,12 +574,12 @@ func TestWindowBounds(t *testing.T) {
 			data[i] = byte(random.IntN(256))
 		}
 		f := flow()
-		f.Rate, f.BaseRTT = unit.Rate(1+random.Int64N(400))*100*unit.Mbps, unit.Time(1+random.Int64N(200))*us
+		f.NICRate, f.BaseRTT = unit.Rate(1+random.Int64N(400))*100*unit.Mbps, unit.Time(1+random.Int64N(200))*us
 		for name, c := range controllers(t, f, func(c *Config) {
 			c.MaxStage, c.WAI, c.N = random.IntN(6), unit.Bytes(random.IntN(5000)), random.IntN(3)
 		}) {
 			if err := story(c, f, f.BaseRTT, data); err != nil {
-				t.Fatalf("%s, %v, %v: %v", name, f.Rate, f.BaseRTT, err)
+				t.Fatalf("%s, %v, %v: %v", name, f.NICRate, f.BaseRTT, err)
 			}
 		}
 	}
@@ -696,7 +696,7 @@ func TestModel(t *testing.T) {
 		}
 		f := cctest.Flow(7)
 		if i%3 > 0 {
-			f.Rate = gbps
+			f.NICRate = gbps
 		}
 		for name, c := range controllers(t, f, nil) {
 			if i%2 > 0 {
@@ -776,7 +776,7 @@ func TestSchemes(t *testing.T) {
 }
 
 func ExampleNew() {
-	s, err := New(cc.Flow{MSS: 1000, Rate: 100 * unit.Gbps, BaseRTT: 10 * unit.Microsecond}, Defaults())
+	s, err := New(cc.Flow{MSS: 1000, NICRate: 100 * unit.Gbps, BaseRTT: 10 * unit.Microsecond}, Defaults())
 	if err != nil {
 		fmt.Println(err)
 		return

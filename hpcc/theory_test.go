@@ -29,7 +29,7 @@ func newNetwork(t *testing.T, rate []unit.Rate, uses [][]int, windows []float64,
 	n := &network{uses: uses, rate: rate, tx: make([]uint64, len(rate))}
 	for i := range uses {
 		f := flow()
-		f.Rate, f.BaseRTT = 100_000*gbps, networkT
+		f.NICRate, f.BaseRTT = 100_000*gbps, networkT
 		s := newSender(t, f, change)
 		s.w, s.ref.wc = windows[i], windows[i]
 		n.senders = append(n.senders, s)
