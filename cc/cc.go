@@ -1,6 +1,7 @@
 package cc
 
 import (
+	"weir/packet"
 	"weir/scheme"
 	"weir/telemetry"
 	"weir/unit"
@@ -116,6 +117,10 @@ type Ack struct {
 	// What a receiver that controls (Rx-HPCC) says.
 	Window unit.Bytes // the window that it wants, also below a packet; 0: it says nothing
 	Flows  int        // flows that share the last hop, while that is the bottleneck; 0: not said
+
+	// Packet is the acknowledgement as it came, borrowed for this call: its extensions
+	// carry back the network's telemetry. nil where the transport has none.
+	Packet *packet.Packet
 }
 
 // NoticeKind is what a Notice is.
@@ -181,6 +186,7 @@ type ECNMode uint8
 const (
 	AsConfigured ECNMode = iota // the transport's own parameter decides; RFC 3168
 	DCTCPMode                   // always on; every segment is ECT; the receiver echoes each change (RFC 8257 §3.2)
+	CNPMode                     // always on; the receiver answers marks with CNPs (DCQCN, SIGCOMM 2015 §3.1)
 )
 
 // Flow is what a scheme needs to know to make the controller of a flow.
@@ -192,13 +198,18 @@ type Flow struct {
 	Paced         bool        // the transport paces also without a Rate
 	Random        unit.Random // the flow's own stream
 
+	Path // what is known of it
+}
+
+// Path is what is known of a flow's path before its first packet.
+type Path struct {
 	// LineRate is what the sender's link carries of payload in full packets: its bit rate
 	// times payload over frame. 0: not known.
 	LineRate unit.Rate
 	// NICRate is that bit rate itself. 0: not known, or not in bit/s.
 	NICRate unit.Rate
 	// BaseRTT is the round-trip time of a full packet and its acknowledgement on the empty
-	// path. 0: not known.
+	// path, with basic headers only. 0: not known.
 	BaseRTT unit.Time
 	// Hops is how many switches a packet passes on its way to the receiver. 0: not known.
 	Hops int

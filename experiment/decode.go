@@ -684,11 +684,7 @@ func (d *decoder) buffers(p *point) {
 	largest, name := unit.Bytes(0), ""
 	for i := range p.traffic {
 		tr := &p.traffic[i]
-		headers := packet.EthernetHeader + packet.IPv4Header + tr.transport.Headers
-		if tr.version == 6 {
-			headers += packet.IPv6Header - packet.IPv4Header
-		}
-		if frame := unit.Bytes(p.framing.Frame(headers, tr.payload, true)); frame > largest {
+		if frame := unit.Bytes(p.framing.Frame(tr.headers(), tr.payload, true)); frame > largest {
 			largest, name = frame, tr.name
 		}
 	}
@@ -1449,7 +1445,7 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 			ID: packet.FlowID(i), Src: packet.Addr(f.src + 1), Dst: packet.Addr(f.dst + 1),
 			SrcPort: uint16(firstPort + i%50000), DstPort: uint16(5000 + i/50000), Version: tr.version, TOS: tr.tos,
 			Start: start, Stop: tr.stop, Size: f.size, Payload: tr.payload, Framing: p.framing, Random: random,
-			CC: tr.cc, CCValues: tr.ccValues,
+			Path: p.pathOf(f.src, f.dst, tr), CC: tr.cc, CCValues: tr.ccValues,
 		}
 		if g := tr.generator; g != nil && g.load > 0 {
 			tf.Stop = unit.Never // it ends arrivals, not what has begun

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"weir/cc"
 	"weir/packet"
 	"weir/unit"
 )
@@ -12,10 +13,7 @@ const IdealFormula = "2·Σ delay + Σ tx(frame) + (bytes of frames − frame)/s
 // ideal is the flow completion time of a flow that is alone (HPCC §5.1: alone, with
 // basic headers only; the sender's handshake does not count).
 func (p *point) ideal(src, dst int, size unit.Bytes, tr *traffic) unit.Time {
-	headers := int32(packet.EthernetHeader+packet.IPv4Header) + tr.transport.Headers
-	if tr.version == 6 {
-		headers += packet.IPv6Header - packet.IPv4Header
-	}
+	headers := tr.headers()
 	f := p.framing
 	payload := unit.Bytes(tr.payload)
 	frame := f.Frame(headers, int32(min(size, payload)), true)
@@ -41,4 +39,21 @@ func (p *point) ideal(src, dst int, size unit.Bytes, tr *traffic) unit.Time {
 		total += 2*l.Delay + unit.Time(both*float64(unit.Second))
 	}
 	return total + unit.Time(slowest*(bytes-float64(frame))*float64(unit.Second))
+}
+
+// headers are the bytes of a full packet's headers, from Ethernet's on.
+func (tr *traffic) headers() int32 {
+	if tr.version == 6 {
+		return packet.EthernetHeader + packet.IPv6Header + tr.transport.Headers
+	}
+	return packet.EthernetHeader + packet.IPv4Header + tr.transport.Headers
+}
+
+// pathOf is what a flow's endpoints may know of their path.
+func (p *point) pathOf(src, dst int, tr *traffic) cc.Path {
+	links, _ := p.routes.Path(src, dst)
+	nic := p.network.Links[links[0]].Rate.Bits
+	frame := p.framing.Frame(tr.headers(), tr.payload, true)
+	return cc.Path{NICRate: nic, LineRate: unit.Rate(float64(nic) * float64(tr.payload) / float64(frame)),
+		BaseRTT: p.ideal(src, dst, unit.Bytes(tr.payload), tr), Hops: len(links) - 1}
 }

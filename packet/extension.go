@@ -73,6 +73,16 @@ func (p *Packet) RemoveExtension(kind uint8) {
 	}
 }
 
+// CopyExtensions gives p the extensions of from, in place of its own: how an
+// acknowledgement carries back what the data has collected.
+func (p *Packet) CopyExtensions(from *Packet) {
+	p.extLen = from.extLen
+	copy(p.ext[:from.extLen], from.ext[:from.extLen])
+}
+
+// ClearExtensions takes all extensions out.
+func (p *Packet) ClearExtensions() { p.extLen = 0 }
+
 // ExtensionBytes returns what the extensions take on the wire with header and
 // padding: a multiple of 8, 0 if there are none.
 func (p *Packet) ExtensionBytes() int32 {

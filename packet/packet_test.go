@@ -275,6 +275,25 @@ func FuzzTCPOptions(f *testing.F) {
 	})
 }
 
+// Extensions are copied as bytes, and what was there before is gone.
+func TestCopyExtensions(t *testing.T) {
+	var from, to Packet
+	from.SetExtension(0x5e, []byte{1, 2, 3})
+	to.SetExtension(ExtActivity, []byte{9, 9, 9, 9})
+	to.CopyExtensions(&from)
+	got, ok := to.Extension(0x5e)
+	if _, old := to.Extension(ExtActivity); !ok || string(got) != "\x01\x02\x03" || old || to.ExtensionBytes() != from.ExtensionBytes() {
+		t.Errorf("copied: % x, %v; the old one is there: %v; %d bytes", got, ok, old, to.ExtensionBytes())
+	}
+	from.SetExtension(0x5e, []byte{4, 4, 4})
+	if got, _ = to.Extension(0x5e); string(got) != "\x01\x02\x03" {
+		t.Error("the copy is a view")
+	}
+	if to.ClearExtensions(); to.ExtensionBytes() != 0 {
+		t.Error("extensions are left")
+	}
+}
+
 // Extensions: a list in wire form, by kind.
 func TestExtensions(t *testing.T) {
 	var p Packet
@@ -411,6 +430,8 @@ func FuzzWire(f *testing.F) {
 			if wire, _ := p.Emit(b, nil); len(wire) != int(EthernetHeader+IPv4Header+TCPHeader+p.TCP.OptionBytes()+p.ExtensionBytes()+p.Payload)+20*int(six&1) {
 				t.Fatalf("%d bytes on the wire, %d of them options", len(wire), p.TCP.OptionBytes())
 			}
+		default:
+			p.TCP.Flags = uint8(seq >> 40)
 		}
 		if p.Kind != Pause && p.Kind != Resume {
 			p.Hash = FlowHash(p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto)

@@ -32,8 +32,8 @@ func mac(a Addr) [6]byte {
 
 // Emit appends p's wire form to b: Ethernet without FCS, IPv4 or IPv6 with p's
 // extensions, then UDP, TCP, or for other protocols a header of 16 bytes: ports
-// (2 each), kind (1), low 40 bits of sequence and of acknowledgement (5 each), a
-// reserved byte. The payload is zero, but for UDP: its first 16 bytes carry Seq
+// (2 each), kind (1), low 40 bits of sequence and of acknowledgement (5 each),
+// TCP.Flags, of which they use ECE (1). The payload is zero, but for UDP: its first 16 bytes carry Seq
 // and Sent as far as there is room for them (8 for Seq alone), as the lab's
 // sender does. Pause and Resume are PFC frames (IEEE 802.1Qbb) of 60 bytes, which
 // are 64 with FCS.
@@ -130,7 +130,7 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 	default:
 		b = be.AppendUint16(be.AppendUint16(b, p.SrcPort), p.DstPort)
 		b = be.AppendUint64(b, uint64(p.Kind)<<56|uint64(p.Seq)&shimSequence<<16|uint64(p.Ack)&shimSequence>>24)
-		b = be.AppendUint32(b, uint32(p.Ack)<<8)
+		b = be.AppendUint32(b, uint32(p.Ack)<<8|uint32(p.TCP.Flags))
 		b = append(b, make([]byte, p.Payload)...)
 	}
 	return b, nil
@@ -224,6 +224,7 @@ func (p *Packet) Parse(book *Book, frame []byte) error {
 		p.SrcPort, p.DstPort, p.Kind = be.Uint16(rest), be.Uint16(rest[2:]), Kind(rest[4])
 		p.Seq = int64(be.Uint64(rest[4:]) >> 16 & shimSequence)
 		p.Ack = int64(be.Uint64(rest[8:]) >> 8 & shimSequence)
+		p.TCP.Flags = rest[15]
 		p.Payload = int32(len(rest) - shimHeader)
 	}
 	p.Hash = FlowHash(p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto)

@@ -192,9 +192,9 @@ func (r *Simulation) addFlows() error {
 		src, dst := packet.Addr(f.Src+1), packet.Addr(f.Dst+1)
 		id := packet.FlowID(i)
 		r.sender[i] = r.hosts[f.Src].add(slot{endpoint: f.Sender, flow: id, src: src, dst: dst,
-			srcPort: f.SrcPort, dstPort: f.DstPort, finite: f.Size > 0})
+			srcPort: f.SrcPort, dstPort: f.DstPort, finite: f.Size > 0, class: class(f.Sender)})
 		r.receiver[i] = r.hosts[f.Dst].add(slot{endpoint: f.Receiver, flow: id, src: dst, dst: src,
-			srcPort: f.DstPort, dstPort: f.SrcPort})
+			srcPort: f.DstPort, dstPort: f.SrcPort, class: class(f.Receiver)})
 		if f.Size > 0 {
 			r.unfinished++
 		}
@@ -302,6 +302,14 @@ func (r *Simulation) look(w *Watch, now unit.Time) int64 {
 	default:
 		return int64(g.InFlight)
 	}
+}
+
+// class is the priority class of what e sends.
+func class(e transport.Endpoint) uint8 {
+	if c, ok := e.(transport.Classed); ok {
+		return min(c.Class(), classes-1)
+	}
+	return 0
 }
 
 // endpoint finds the slot that a packet is for: the flow's receiver or sender,

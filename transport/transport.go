@@ -42,6 +42,13 @@ type Gauge struct {
 // Gauged is a sender that shows its state.
 type Gauged interface{ Gauge() Gauge }
 
+// Classed is an Endpoint whose packets are not of priority class 0.
+type Classed interface {
+	// Class is the class, 0 to 7, of all that the endpoint sends; 0 is the first in
+	// strict priority.
+	Class() uint8
+}
+
 // Passive is the part of an Endpoint that sends nothing by itself and has no
 // timer: to be embedded by receivers that only reply or only count.
 type Passive struct{}
@@ -117,6 +124,7 @@ type Flow struct {
 	Payload  int32      // largest payload of a packet
 	Framing  packet.Framing
 	Random   unit.Random // the flow's own random stream
+	Path     cc.Path     // what is known of the path
 
 	CC       *cc.Scheme // the congestion controller, of transports that are Controlled
 	CCValues scheme.Values
