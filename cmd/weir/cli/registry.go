@@ -20,6 +20,7 @@ import (
 	"weir/p4abc"
 	"weir/topology"
 	"weir/transport"
+	"weir/transport/rdma"
 	"weir/transport/tcp"
 	"weir/transport/udp"
 	"weir/transport/window"
@@ -31,7 +32,7 @@ func Registry() *experiment.Registry {
 	return &experiment.Registry{
 		Programs:    []dataplane.Scheme{p4abc.Scheme(), ecmp.Scheme(), forward.Scheme(), inputloss.Scheme()},
 		Schedulers:  tm.Schemes(),
-		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme(), window.Scheme()},
+		Transports:  []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.Scheme(), window.Scheme()},
 		Topologies:  topology.Schemes(),
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), none.Scheme(), reno.Scheme(), swift.Scheme(), timely.Scheme()},
 		Library:     []experiment.Library{{Name: "bench", Files: bench.Experiments}, {Name: "p4abc", Files: p4abc.Experiments}},
