@@ -14,8 +14,7 @@ type tuple struct {
 
 // wire returns what wire mode does to a packet at the end of a link: it keeps
 // nothing but its bytes, and what a link knows by itself (its size in the run's
-// framing, when the sender's NIC took it, its priority class, for which the frame
-// has no IEEE 802.1Q tag). nil in fast mode.
+// framing, when the sender's NIC took it). nil in fast mode.
 func (r *Simulation) wire() func(p *packet.Packet) {
 	if !r.config.Wire {
 		return nil
@@ -35,7 +34,7 @@ func (r *Simulation) wire() func(p *packet.Packet) {
 				panic(fmt.Sprintf("sim: wire mode cannot serialise a packet of flow %d: %v", p.Flow, err))
 			}
 		}
-		size, sent, class := p.Size, p.Sent, p.Meta.Class
+		size, sent := p.Size, p.Sent
 		*p = packet.Packet{Size: size}
 		if err := p.Parse(r.config.Hosts, data); err != nil {
 			panic(fmt.Sprintf("sim: wire mode cannot parse what it serialised: %v", err))
@@ -43,7 +42,6 @@ func (r *Simulation) wire() func(p *packet.Packet) {
 		p.Data, p.Sent = data, sent
 		if p.Kind != packet.Pause && p.Kind != packet.Resume {
 			p.Flow = flows[tuple{p.Src, p.Dst, p.SrcPort, p.DstPort}]
-			p.Meta.Class = class
 		}
 	}
 }

@@ -75,15 +75,16 @@ type Config struct {
 	ECN         string
 	CNPInterval unit.Time
 
-	Class       uint8 // priority class of data and, without AckPriority, ACKs
-	AckPriority bool  // ACKs, NACKs and CNPs are of class 0
+	Class       uint8 // priority class of data and, without AckPriority, ACKs, at the hosts' NICs
+	AckPriority bool  // ACKs, NACKs and CNPs are of class 0 there
+	AckTOS      int   // TOS of ACKs, NACKs and CNPs, by which switches may know them; −1: the data's
 }
 
 // Defaults are a RoCE NIC's as the HPCC simulator has it, with a retransmission timer.
 func Defaults() Config {
 	return Config{Recovery: GoBackN, Start: LineRate, Bound: BoundNone, Packets: 10, AckEvery: 1, AckDelay: 20 * unit.Microsecond,
 		NackInterval: 500 * unit.Microsecond, RTO: MeasuredRTO, RTOMin: 320 * unit.Microsecond, RTOLowPackets: 3,
-		RTOMax: 20480 * unit.Microsecond, Resends: ResendFirst, ECN: ECNByController, CNPInterval: 50 * unit.Microsecond}
+		RTOMax: 20480 * unit.Microsecond, Resends: ResendFirst, ECN: ECNByController, CNPInterval: 50 * unit.Microsecond, AckTOS: -1}
 }
 
 // header is the transport's own header on the wire (packet.Emit): ports, kind,
@@ -118,8 +119,9 @@ func Scheme() transport.Scheme {
 				{Name: "timeout_resends", Kind: scheme.Text, Words: []string{ResendFirst, ResendAll}, Default: ResendFirst, Doc: "selective_repeat: what a timeout sends again; first: and what SACKs show to be lost", Source: "IRN §3.1"},
 				{Name: "ecn", Kind: scheme.Text, Words: []string{ECNByController, ECNOff, ECNEcho, ECNNotify}, Default: ECNByController, Doc: "use of ECN: as the controller wants it, none, echoed by ACKs, or answered by CNPs and echoed", Source: "RFC 8257 §3.2; DCQCN (SIGCOMM 2015) §3.1"},
 				{Name: "cnp_interval", Kind: scheme.Duration, Default: "50us", Min: "1ns", Max: "60s", Doc: "least time between CNPs of a flow", Source: "DCQCN §3.1: N"},
-				{Name: "class", Kind: scheme.Int, Default: "0", Min: "0", Max: "7", Doc: "priority class; 0 is the first in strict priority", Source: "ours"},
+				{Name: "class", Kind: scheme.Int, Default: "0", Min: "0", Max: "7", Doc: "priority class at the NIC, which PFC pauses; 0 is the first in strict priority", Source: "ours"},
 				{Name: "ack_priority", Kind: scheme.Bool, Default: "false", Doc: "ACKs, NACKs and CNPs are of class 0, whatever the data's", Source: "HPCC simulator: ACK_HIGH_PRIO 0"},
+				{Name: "ack_tos", Kind: scheme.Int, Default: "-1", Min: "-1", Max: "255", Doc: "TOS byte of ACKs, NACKs and CNPs, by which switches may prefer them; -1: the data's", Source: "ours"},
 			},
 		},
 		Controlled: true, PathAware: true,
@@ -131,7 +133,7 @@ func Scheme() transport.Scheme {
 				AckEvery: v.Int("ack_every"), AckDelay: v.Time("ack_delay"), NackInterval: v.Time("nack_interval"),
 				RTO: v.Text("rto"), RTOMin: v.Time("rto_min"), RTOLow: v.Time("rto_low"), RTOLowPackets: v.Int("rto_low_packets"),
 				RTOMax: v.Time("rto_max"), Resends: v.Text("timeout_resends"), ECN: v.Text("ecn"), CNPInterval: v.Time("cnp_interval"),
-				Class: uint8(v.Int("class")), AckPriority: v.Bool("ack_priority"),
+				Class: uint8(v.Int("class")), AckPriority: v.Bool("ack_priority"), AckTOS: v.Int("ack_tos"),
 			})
 			if err != nil {
 				return nil, nil, err
@@ -175,6 +177,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("transport rdma: ack_delay, nack_interval, rto_min and cnp_interval must be above 0, rto_low not below")
 	case c.RTOMax < c.RTOMin || c.RTOLow > c.RTOMin:
 		return fmt.Errorf("transport rdma: rto_low %v, rto_min %v and rto_max %v must ascend", c.RTOLow, c.RTOMin, c.RTOMax)
+	case c.AckTOS < -1 || c.AckTOS > 255:
+		return fmt.Errorf("transport rdma: ack_tos %d; 0 to 255 are possible, or -1", c.AckTOS)
 	case c.Class > 7:
 		return fmt.Errorf("transport rdma: class %d; 0 to 7 are possible", c.Class)
 	}

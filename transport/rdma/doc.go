@@ -16,6 +16,7 @@
 //	DCQCN §3.1 CNPs, one an interval           Receiver.Receive          TestCNP
 //	draft-miao §9.1 notices are checked        Sender.notice             TestNotices
 //	RFC 8257 §3.2 echo of marks                Receiver.Receive          TestEcho
+//	RFC 8257 §3.3 one reduction a window       Sender.turn               TestEchoReduces
 //	coalesced and delayed ACKs                 Receiver.take             TestCoalescing
 //	draft-cheng-iccrg-delivery-rate-estimation Sender.conclude           TestDeliveryRate
 //	all of them on paths of any kind           all                       TestRandomPaths, FuzzPath

@@ -1,6 +1,7 @@
 package rdma
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -232,6 +233,25 @@ func TestSelectiveRepeat(t *testing.T) {
 	if w.s.plan != 0 || w.s.State() != cc.Recovery {
 		t.Errorf("plan %d, %v", w.s.plan, w.s.State())
 	}
+	w.s.Emit(us, &packet.Packet{}) // once: a replay gets nothing
+	w.s.Receive(2*us, answer(packet.Nack, 0, 0))
+	if w.s.plan == 0 || w.s.Counters().Retransmitted != 1 {
+		t.Error("a replayed NACK makes it go again")
+	}
+	// what gets lost while a recovery goes on is a new one when that ends
+	w = newPipe(t, 10_000, repeat, &fixed{window: 40_000, keep: true}, 0)
+	for range 5 {
+		w.s.Emit(0, &packet.Packet{})
+	}
+	w.s.Receive(us, answer(packet.Nack, 0, 1000))
+	for range 3 {
+		w.s.Emit(us, &packet.Packet{}) // 0 again, 5, 6
+	}
+	w.s.Receive(2*us, answer(packet.Nack, 0, 6000))
+	w.s.Receive(2*us, answer(packet.Ack, 5000, 0))
+	if got := strings.Join(w.c.log, ", "); w.s.State() != cc.Recovery || w.s.plan != 5 || got != "1us fast-recovery, 2us recovered, 2us fast-recovery" {
+		t.Errorf("%v, packet %d is next; %s", w.s.State(), w.s.plan, got)
+	}
 }
 
 // IRN §3.1: RTO_low with few packets in flight; RFC 6298 §5.5: it doubles, up to the
@@ -263,6 +283,20 @@ func TestRTO(t *testing.T) {
 	w.s.Emit(now, &packet.Packet{})
 	if got := w.s.NextTimer() - now; got != 100*us {
 		t.Errorf("after progress %v", got)
+	}
+}
+
+// Nothing is in flight, and what is to be sent only waits for its time: no timeout.
+func TestNoTimeoutWhilePaced(t *testing.T) {
+	w := newPipe(t, 10_000, nil, &fixed{window: 5000, rate: unit.Mbps}, 0)
+	w.s.Emit(0, &packet.Packet{})
+	w.s.Emit(8000*us, &packet.Packet{})
+	w.s.Receive(8001*us, answer(packet.Nack, 0, 0))
+	if w.s.NextSend() != 16000*us || w.s.NextTimer() != unit.Never {
+		t.Errorf("the next goes at %v, timeout at %v", w.s.NextSend(), w.s.NextTimer())
+	}
+	if w.s.Emit(16000*us, &packet.Packet{}); w.s.NextTimer() != 16320*us {
+		t.Errorf("timeout at %v", w.s.NextTimer())
 	}
 }
 
@@ -370,6 +404,24 @@ func TestCoalescing(t *testing.T) {
 	}
 }
 
+// What fills a gap is acknowledged at once, however many an ACK is for.
+func TestFilledGap(t *testing.T) {
+	w := newPipe(t, 10_000, func(c *Config) { c.Recovery, c.AckEvery = SelectiveRepeat, 100 }, &fixed{window: 1 << 20}, 0)
+	for i, x := range []struct {
+		n     int64
+		want  string
+		reply bool
+	}{{0, "", false}, {2, "nack 1000 for 2000, 50 B", true}, {1, "ack 3000 for 1000, 50 B", true}, {3, "", false}} {
+		p := &packet.Packet{Seq: x.n * payload, Payload: payload, SrcPort: 10, DstPort: 20, Proto: packet.ProtoRDMA}
+		if got := w.r.Receive(us, p); got != x.reply || got && describe(p) != x.want {
+			t.Errorf("%d: packet %d gives %v, %s", i, x.n, got, describe(p))
+		}
+	}
+	if w.r.NextTimer() != 21*us {
+		t.Errorf("the ACK of the last waits until %v", w.r.NextTimer())
+	}
+}
+
 // RFC 8257 §3.2: each ACK says whether its packets were marked; a change gives an ACK of
 // what came before.
 func TestEcho(t *testing.T) {
@@ -403,6 +455,38 @@ func TestEcho(t *testing.T) {
 		return 1, 0
 	}
 	w.run(unit.Second)
+}
+
+// RFC 8257 §3.3: one reduction a window of data, however many marks; a loss in it is told
+// apart. With CNPs there is none.
+func TestEchoReduces(t *testing.T) {
+	w := newPipe(t, 0, nil, &fixed{window: 4000, keep: true}, cc.DCTCPMode)
+	for range 4 {
+		w.s.Emit(0, &packet.Packet{})
+	}
+	marked := func(kind packet.Kind, ack, about int64) *packet.Packet {
+		p := answer(kind, ack, about)
+		p.TCP.Flags = packet.ECE
+		return p
+	}
+	w.s.Receive(us, marked(packet.Ack, 1000, 0))
+	w.s.Receive(2*us, marked(packet.Ack, 2000, 1000))
+	if w.s.State() != cc.Reduced {
+		t.Errorf("state %v", w.s.State())
+	}
+	w.s.Emit(2*us, &packet.Packet{})
+	w.s.Receive(3*us, marked(packet.Ack, 4000, 3000))
+	w.s.Receive(4*us, marked(packet.Nack, 4000, 4000))
+	want := "1us ecn-echo, 3us recovered, 3us ecn-echo, 4us loss-in-reduction"
+	if got := strings.Join(w.c.log, ", "); got != want || w.s.State() != cc.Recovery {
+		t.Errorf("%v: %s, want %s", w.s.State(), got, want)
+	}
+	w = newPipe(t, 0, nil, &fixed{window: 4000, keep: true}, cc.CNPMode)
+	w.s.Emit(0, &packet.Packet{})
+	w.s.Receive(us, marked(packet.Ack, 1000, 0))
+	if len(w.c.log) > 0 || !w.c.acks[0].ECE {
+		t.Errorf("%v, echo %v", w.c.log, w.c.acks[0].ECE)
+	}
 }
 
 // DCQCN §3.1: at most one CNP of a flow in 50 µs, at once with the first mark.
@@ -638,6 +722,11 @@ func TestClasses(t *testing.T) {
 	if w.s.Class() != 3 || w.r.Class() != 0 {
 		t.Error("ACKs of class 0 were asked for")
 	}
+	w = newPipe(t, 0, func(c *Config) { c.AckTOS = 0xb9 }, &fixed{window: 1000}, 0)
+	p := &packet.Packet{}
+	if w.s.Emit(0, p); p.TOS != 0 || !w.r.Receive(us, p) || p.TOS != 0xb8 { // but for ECN's bits
+		t.Errorf("an ACK with TOS %#x", p.TOS)
+	}
 }
 
 // Configurations that cannot be are refused, by the scheme as by New.
@@ -645,7 +734,7 @@ func TestRefused(t *testing.T) {
 	for i, change := range []func(c *Config){
 		func(c *Config) { c.Recovery = "x" }, func(c *Config) { c.ECN = "" }, func(c *Config) { c.LineRate = -1 }, func(c *Config) { c.BaseRTT = -1 },
 		func(c *Config) { c.Bound = BoundBytes }, func(c *Config) { c.AckEvery = 0 }, func(c *Config) { c.RTOMax = us }, func(c *Config) { c.RTOLow = unit.Second },
-		func(c *Config) { c.Class = 8 }, func(c *Config) { c.NackInterval = 0 },
+		func(c *Config) { c.Class = 8 }, func(c *Config) { c.AckTOS = 256 }, func(c *Config) { c.NackInterval = 0 },
 	} {
 		c := Defaults()
 		change(&c)
@@ -672,7 +761,7 @@ func TestRefused(t *testing.T) {
 		case scheme.Bool:
 			x = p.Default == "true"
 		case scheme.Int:
-			x = 0
+			x, err = strconv.Atoi(p.Default)
 		case scheme.Packets:
 			var l unit.Length
 			l, err = unit.ParseLength(p.Default)

@@ -46,6 +46,9 @@ type reply struct {
 func newReceiver(f transport.Flow, c Config) *Receiver {
 	r := &Receiver{ends: newEnds(&f, true), config: c, class: c.Class, selects: c.Recovery != GoBackN, notifies: c.ECN == ECNNotify,
 		ackAt: unit.Never, nacked: -1}
+	if c.AckTOS >= 0 {
+		r.tos = uint8(c.AckTOS) &^ packet.ECN
+	}
 	if c.AckPriority {
 		r.class = 0
 	}

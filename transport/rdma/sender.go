@@ -369,7 +369,7 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 		s.appLimited = 0
 	}
 	s.lostTotal += int64(lost)
-	s.turn(now, lost)
+	s.turn(now, lost, s.report.Packets > 0 && p.TCP.Flags&packet.ECE != 0)
 	s.conclude(now, p, lost, rtt, prior, full, &e)
 }
 
@@ -414,16 +414,24 @@ func (s *Sender) judge(n int64) int {
 	return 1
 }
 
-// turn changes the state of recovery after an acknowledgement.
-func (s *Sender) turn(now unit.Time, lost int) {
+// turn changes the state of recovery after an acknowledgement. An echo of a mark is a
+// reduction once per window of data (RFC 8257 §3.3), unless CNPs stand for it.
+func (s *Sender) turn(now unit.Time, lost int, echoed bool) {
 	if s.state != cc.Open && s.una >= s.recover {
 		s.state = cc.Open
 		s.lose(now, cc.Loss{Kind: cc.Recovered})
 		lost = max(lost, s.goneOut) // lost while the recovery went on
 	}
-	if s.state == cc.Open && lost > 0 {
+	switch {
+	case lost > 0 && s.state == cc.Open:
 		s.state, s.recover = cc.Recovery, s.top
 		s.lose(now, cc.Loss{Kind: cc.FastRecovery, Lost: lost})
+	case lost > 0 && s.state == cc.Reduced:
+		s.state, s.recover = cc.Recovery, s.top
+		s.lose(now, cc.Loss{Kind: cc.LossInReduction, Lost: lost})
+	case echoed && s.state == cc.Open && s.config.ECN == ECNEcho && s.una < s.packets:
+		s.state, s.recover = cc.Reduced, s.top
+		s.lose(now, cc.Loss{Kind: cc.ECNEcho})
 	}
 }
 
