@@ -11,7 +11,7 @@ import (
 )
 
 func path(rate unit.Rate, rtt unit.Time) cc.Flow {
-	return cc.Flow{MSS: 1000, MTU: 1052, InitialWindow: 10, LineRate: rate, BaseRTT: rtt}
+	return cc.Flow{MSS: 1000, MTU: 1052, InitialWindow: 10, Path: cc.Path{LineRate: rate, BaseRTT: rtt}}
 }
 
 // HPCC §5.1, +win: the window is B·T; the simulator's GetWin with VAR_WIN is m_win·rate/
@@ -45,7 +45,7 @@ func TestBoundedWindow(t *testing.T) {
 			t.Errorf("%v of %v, %v, variable %v: %+v, want %d packets", c.rate, c.line, c.rtt, c.variable, d, c.packets)
 		}
 	}
-	for _, f := range []cc.Flow{path(0, unit.Microsecond), path(unit.Gbps, 0), {LineRate: 1, BaseRTT: 1}} {
+	for _, f := range []cc.Flow{path(0, unit.Microsecond), path(unit.Gbps, 0), {Path: cc.Path{LineRate: 1, BaseRTT: 1}}} {
 		if _, err := cc.Bound(none.New(f, 0, 0), f, cc.BDPWindow); err == nil {
 			t.Errorf("a bandwidth-delay product of %v and %v is known", f.LineRate, f.BaseRTT)
 		}
@@ -90,7 +90,7 @@ func TestWithPath(t *testing.T) {
 }
 
 func ExampleNewBoundedWindow() {
-	f := cc.Flow{MSS: 1000, LineRate: 100 * unit.Gbps, BaseRTT: 12 * unit.Microsecond}
+	f := cc.Flow{MSS: 1000, Path: cc.Path{LineRate: 100 * unit.Gbps, BaseRTT: 12 * unit.Microsecond}}
 	half := none.New(f, 50*unit.Gbps, 0)
 	b, _ := cc.NewBoundedWindow(half, f, true)
 	fmt.Println(b.Decision().Rate, b.Decision().Window)

@@ -22,7 +22,7 @@ const (
 
 // flow has a BDP of 125 kB.
 func flow() cc.Flow {
-	return cc.Flow{MSS: 1000, MTU: 1052, InitialWindow: 10, NICRate: 100 * gbps, BaseRTT: 10 * us, Random: unit.NewRandom(1, "flow")}
+	return cc.Flow{MSS: 1000, MTU: 1052, InitialWindow: 10, Path: cc.Path{NICRate: 100 * gbps, BaseRTT: 10 * us}, Random: unit.NewRandom(1, "flow")}
 }
 
 func newSender(t testing.TB, f cc.Flow, change func(c *Config)) *Sender {
@@ -776,7 +776,7 @@ func TestSchemes(t *testing.T) {
 }
 
 func ExampleNew() {
-	s, err := New(cc.Flow{MSS: 1000, NICRate: 100 * unit.Gbps, BaseRTT: 10 * unit.Microsecond}, Defaults())
+	s, err := New(cc.Flow{MSS: 1000, Path: cc.Path{NICRate: 100 * unit.Gbps, BaseRTT: 10 * unit.Microsecond}}, Defaults())
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -345,7 +345,7 @@ func TestScheme(t *testing.T) {
 }
 
 func ExampleNew() {
-	d, _ := dcqcn.New(cc.Flow{MSS: 1000, LineRate: 40 * unit.Gbps}, dcqcn.PaperConfig())
+	d, _ := dcqcn.New(cc.Flow{MSS: 1000, Path: cc.Path{LineRate: 40 * unit.Gbps}}, dcqcn.PaperConfig())
 	d.OnNotice(0, cc.Notice{Kind: cc.CNPNotice})
 	fmt.Println(d.Decision().Rate, d.Decision().NextTimer)
 	d.OnTimer(d.Decision().NextTimer)

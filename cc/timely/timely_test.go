@@ -284,7 +284,7 @@ func TestScheme(t *testing.T) {
 func ExampleNew() {
 	c := timely.PresetConfig(timely.Paper, 40*unit.Gbps)
 	c.Update = timely.EachACK
-	x, _ := timely.New(cc.Flow{MSS: 1000, LineRate: 40 * unit.Gbps}, c)
+	x, _ := timely.New(cc.Flow{MSS: 1000, Path: cc.Path{LineRate: 40 * unit.Gbps}}, c)
 	x.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: 500 * unit.Microsecond})
 	x.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: 1000 * unit.Microsecond}) // twice Thigh
 	fmt.Println(x.Decision().Rate)

@@ -124,7 +124,7 @@ func Scheme() transport.Scheme {
 				{Name: "ack_tos", Kind: scheme.Int, Default: "-1", Min: "-1", Max: "255", Doc: "TOS byte of ACKs, NACKs and CNPs, by which switches may prefer them; -1: the data's", Source: "ours"},
 			},
 		},
-		Controlled: true, PathAware: true,
+		Controlled: true, Gauged: true,
 		Headers: header,
 		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
 			s, r, err := New(f, Config{
@@ -189,10 +189,10 @@ func (c *Config) check() error {
 // base RTT out, the flow's count.
 func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if c.LineRate == 0 {
-		c.LineRate = f.LineRate
+		c.LineRate = f.Path.NICRate
 	}
 	if c.BaseRTT == 0 {
-		c.BaseRTT = f.BaseRTT
+		c.BaseRTT = f.Path.BaseRTT
 	}
 	if err := c.check(); err != nil {
 		return nil, nil, err
@@ -206,13 +206,17 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if f.CC == nil {
 		return nil, nil, fmt.Errorf("transport rdma: the flow has no congestion controller")
 	}
+	path := cc.Path{NICRate: c.LineRate, BaseRTT: c.BaseRTT, LineRate: f.Path.LineRate, Hops: f.Path.Hops}
+	if f.Path.NICRate > 0 && c.LineRate != f.Path.NICRate { // another rate than the link's: payload has the same share
+		path.LineRate = unit.Rate(float64(path.LineRate) * float64(c.LineRate) / float64(f.Path.NICRate))
+	}
 	payload, bdp := int64(f.Payload), int64(c.LineRate.BytesIn(c.BaseRTT))
 	initial := c.Packets
 	if c.Start == LineRate {
 		initial = int(min(max((bdp+payload-1)/payload, 1), mostOut))
 	}
 	control, err := f.CC.Build(cc.Flow{MSS: f.Payload, MTU: f.Payload + header + ipHeader(f.Version), InitialWindow: initial,
-		Start: f.Start, LineRate: c.LineRate, BaseRTT: c.BaseRTT, Random: f.Random}, f.CCValues)
+		Start: f.Start, Path: path, Random: f.Random}, f.CCValues)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -66,7 +66,7 @@ func (f *fixed) scheme(mode cc.ECNMode) *cc.Scheme {
 
 func flow(size unit.Bytes, control *fixed, mode cc.ECNMode) transport.Flow {
 	return transport.Flow{ID: 1, Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Size: size, Payload: payload, Framing: packet.Framings[0],
-		Stop: unit.Never, LineRate: lineRate, BaseRTT: 4 * us, CC: control.scheme(mode)}
+		Stop: unit.Never, Path: cc.Path{NICRate: lineRate, BaseRTT: 4 * us}, CC: control.scheme(mode)}
 }
 
 // pipe is a path between the two ends: the sender's NIC, a delay each way, and hooks to

@@ -57,7 +57,7 @@ func TestTraces(t *testing.T) {
 // HPCC §3.2: a flow starts at line rate: its first window is a BDP, 50 kB here.
 func TestLineRateStart(t *testing.T) {
 	w := newPipe(t, 0, nil, &fixed{window: 1 << 20}, 0)
-	if last.InitialWindow != 50 || last.LineRate != lineRate || last.BaseRTT != 4*us || last.MSS != payload || last.MTU != payload+36 {
+	if last.InitialWindow != 50 || last.NICRate != lineRate || last.BaseRTT != 4*us || last.MSS != payload || last.MTU != payload+36 {
 		t.Errorf("the controller is told %+v", last)
 	}
 	for n := range 50 {
@@ -743,7 +743,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	f := flow(1000, &fixed{}, 0)
-	f.LineRate = 0
+	f.Path.NICRate = 0
 	if _, _, err := New(f, Defaults()); err == nil {
 		t.Error("a line-rate start without a line rate")
 	}

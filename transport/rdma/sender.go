@@ -111,6 +111,11 @@ func (s *Sender) Notices() int64   { return s.notices }
 func (s *Sender) SRTT() unit.Time  { return s.srtt }
 func (s *Sender) at(n int64) *sent { return &s.ring[n&int64(len(s.ring)-1)] }
 
+// Gauge is the controller's window and rate, and what is in flight.
+func (s *Sender) Gauge() transport.Gauge {
+	return transport.Gauge{Window: s.decision.Window, InFlight: unit.Bytes(s.inFlight()) * unit.Bytes(s.payload), Rate: s.decision.Rate}
+}
+
 func (s *Sender) inFlight() int64 {
 	return s.next - s.una - int64(s.sackedOut) - int64(s.goneOut)
 }

@@ -109,7 +109,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	}
 	control, err := f.CC.Build(cc.Flow{
 		MSS: f.Payload, MTU: f.Payload + packet.TCPHeader + timestampBytes + ipHeader(f.Version),
-		InitialWindow: c.InitialWindow, Start: f.Start, Paced: c.Pacing, Random: f.Random,
+		InitialWindow: c.InitialWindow, Start: f.Start, Paced: c.Pacing, Random: f.Random, Path: f.Path,
 	}, f.CCValues)
 	if err != nil {
 		return nil, nil, err
