@@ -1,6 +1,8 @@
 package dataplane
 
 import (
+	"strings"
+
 	"weir/dataplane/tm"
 	"weir/packet"
 	"weir/unit"
@@ -112,6 +114,22 @@ var reasonNames = [Reasons]string{
 func (r Reason) String() string {
 	if r < Reasons {
 		return reasonNames[r]
+	}
+	return "unknown"
+}
+
+// reasonWords are reasonNames as one word each.
+var reasonWords = func() (words [Reasons]string) {
+	for r, name := range reasonNames {
+		words[r] = strings.ReplaceAll(name, " ", "_")
+	}
+	return words
+}()
+
+// Word is the reason's name as one word, as expressions and traces have it.
+func (r Reason) Word() string {
+	if r < Reasons {
+		return reasonWords[r]
 	}
 	return "unknown"
 }

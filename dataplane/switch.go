@@ -5,6 +5,7 @@ import (
 
 	"weir/dataplane/tm"
 	"weir/packet"
+	"weir/trace"
 	"weir/unit"
 )
 
@@ -28,7 +29,14 @@ type Config struct {
 	Recirculation Recirculation
 	TrimClass     uint8 // class that trimmed packets move to
 	MinFrame      int32 // least Size of a trimmed packet (Framing's padding and gap); 0: none
+	// Observer, if given, is told of packets that enter queues and of drops.
+	Observer trace.Observer
+	Numbers  []Number // of Ports, for the observer
 }
+
+// Number is what events call the two directions of a switch port's link: the one
+// that leaves the switch and the one that comes in.
+type Number struct{ Out, In int32 }
 
 // Switch is one switch: parser → ingress → traffic manager → egress → deparser.
 // It is a pure state machine: the driver says what time it is and when a port
@@ -62,6 +70,7 @@ type Switch struct {
 
 	drops     [Reasons]uint64
 	portDrops [][Reasons]uint64
+	observer  trace.Observer
 }
 
 type ticker struct {
@@ -101,6 +110,10 @@ func New(c Config) (*Switch, error) {
 		awake: make([]bool, len(c.Ports)), nextTick: unit.Never,
 		portDrops: make([][Reasons]uint64, len(c.Ports)),
 		woken:     make([]PortID, 0, len(c.Ports)+1),
+		observer:  c.Observer,
+	}
+	if c.Observer != nil && len(c.Numbers) != len(c.Ports) {
+		return nil, fmt.Errorf("switch %s: %d port numbers for an observer, there are %d ports", c.Name, len(c.Numbers), len(c.Ports))
 	}
 	s.env = Env{id: c.ID, sw: s, random: c.Random}
 	if c.Recirculation.Rate != (unit.LinkRate{}) {
@@ -232,6 +245,9 @@ again:
 	p.Enqueued = s.env.now
 	port.Push(m.Queue, p)
 	s.buffered += unit.Bytes(p.Size)
+	if s.observer != nil {
+		s.observe(trace.Enqueue, p, NotDropped)
+	}
 	for _, h := range s.bookers {
 		h.Book(&s.env, p, m)
 	}
@@ -340,10 +356,32 @@ func (s *Switch) drop(p *packet.Packet, why Reason) {
 	if int(m.Out) < len(s.portDrops) {
 		s.portDrops[m.Out][why]++
 	}
+	if s.observer != nil {
+		s.observe(trace.Drop, p, why)
+	}
 	for _, h := range s.droppers {
 		h.OnDrop(&s.env, p, m, why)
 	}
 	s.pool.Put(p)
+}
+
+// observe tells the observer, of which there is one. A drop before a port was
+// chosen is told of the port that p came in by.
+//
+//go:noinline
+func (s *Switch) observe(k trace.Kind, p *packet.Packet, why Reason) {
+	e := trace.Event{At: s.env.now, Kind: k, Node: int32(s.config.ID), Port: trace.None, QueuePackets: trace.None, QueueBytes: trace.None}
+	if k == trace.Drop {
+		e.Reason = why.Word()
+	}
+	switch m := &p.Meta; {
+	case int(m.Out) < len(s.ports):
+		port := s.ports[m.Out]
+		e.Port, e.QueuePackets, e.QueueBytes = s.config.Numbers[m.Out].Out, port.Packets(), port.Bytes()
+	case int(m.In) < len(s.ports):
+		e.Port = s.config.Numbers[m.In].In
+	}
+	s.observer.Observe(e, p)
 }
 
 // later notes what a hook asked for.

@@ -356,7 +356,7 @@ func evaluateDrops(_ *measure, e *evaluation) {
 }
 
 // dropGroup is a reason's name as expressions can write it.
-func dropGroup(r dataplane.Reason) string { return strings.ReplaceAll(r.String(), " ", "_") }
+func dropGroup(r dataplane.Reason) string { return r.Word() }
 
 func evaluateOverhead(_ *measure, e *evaluation) {
 	t := &e.res.Tally

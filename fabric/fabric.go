@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"weir/packet"
+	"weir/trace"
 	"weir/unit"
 )
 
@@ -37,6 +38,9 @@ type Config struct {
 	// Wire, if given, is applied to every packet that is about to arrive: the
 	// simulator's wire mode serialises and parses there.
 	Wire func(p *packet.Packet)
+	// Observer, if given, is told what links transmit, lose and deliver; its events
+	// name a link's index as the port and tell no queue.
+	Observer trace.Observer
 }
 
 // port is the sending half of a link: one cache line of the sender.
@@ -95,6 +99,7 @@ type Fabric struct {
 	window   unit.Time
 	pool     *packet.Pool
 	wireMode func(p *packet.Packet)
+	observer trace.Observer
 
 	events uint64
 	hops   uint64
@@ -105,7 +110,7 @@ type Fabric struct {
 // New makes a network and lets every node say what it wants at time 0.
 func New(c Config) (*Fabric, error) {
 	f := &Fabric{
-		nodes: c.Nodes, pool: c.Pool, wireMode: c.Wire,
+		nodes: c.Nodes, pool: c.Pool, wireMode: c.Wire, observer: c.Observer,
 		ports: make([]port, len(c.Links)), wires: make([]wire, len(c.Links)),
 		extras: make([]extra, len(c.Links)), counters: make([]LinkCounters, len(c.Links)),
 		out: make([][]int32, len(c.Nodes)), timers: make([]unit.Time, len(c.Nodes)),
@@ -260,6 +265,9 @@ func (f *Fabric) runGroup(n int, end unit.Time) {
 			}
 			node = w.node
 			f.hops++
+			if f.observer != nil {
+				f.observe(e.at, trace.Arrive, node, i, "", p)
+			}
 			if f.wireMode != nil {
 				f.wireMode(p)
 			}
@@ -334,6 +342,9 @@ func (f *Fabric) transmit(i int32, g *group, now unit.Time) {
 		}
 		return
 	}
+	if f.observer != nil {
+		f.observe(now, trace.Transmit, pt.node, i, "", p)
+	}
 	end := now + pt.ser.Next(p.Size, pt.freeAt == now)
 	pt.freeAt = end
 	if again <= end {
@@ -349,6 +360,13 @@ func (f *Fabric) transmit(i int32, g *group, now unit.Time) {
 		if x.down || x.loss > 0 && x.random.Float64() < x.loss {
 			f.counters[i].Lost++
 			f.counters[i].LostBytes += uint64(p.Size)
+			if f.observer != nil {
+				why := "link_loss"
+				if x.down {
+					why = "link_down"
+				}
+				f.observe(now, trace.Lost, pt.node, i, why, p)
+			}
 			f.pool.Put(p)
 			return
 		}
@@ -371,6 +389,13 @@ func (f *Fabric) transmit(i int32, g *group, now unit.Time) {
 			f.nextAt[w.group] = at
 		}
 	}
+}
+
+// observe tells the observer, of which there is one.
+//
+//go:noinline
+func (f *Fabric) observe(now unit.Time, k trace.Kind, node, link int32, why string, p *packet.Packet) {
+	f.observer.Observe(trace.Event{At: now, Kind: k, Node: node, Port: link, Reason: why, QueuePackets: trace.None, QueueBytes: trace.None}, p)
 }
 
 func (w *wire) grow() {

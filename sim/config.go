@@ -5,6 +5,7 @@ import (
 	"weir/dataplane/tm"
 	"weir/packet"
 	"weir/topology"
+	"weir/trace"
 	"weir/transport"
 	"weir/unit"
 )
@@ -30,6 +31,8 @@ type Config struct {
 	// at each hop. It gives the same result as the fast mode, only slower; it is
 	// how the codecs are proved.
 	Wire bool
+	// Trace, if given, is told the events of the ports that it traces.
+	Trace *trace.Collector
 	// Stopped is asked now and then; true ends the run as interrupted.
 	Stopped func() bool
 	// Progress is told the simulated time now and then.

@@ -131,7 +131,7 @@ func New(c *Config) (*Simulation, error) {
 	if err := r.addWatches(); err != nil {
 		return nil, err
 	}
-	f, err := fabric.New(fabric.Config{Nodes: nodes, Links: links, Pool: &r.pool, Window: c.Window, Wire: r.wire()})
+	f, err := fabric.New(fabric.Config{Nodes: nodes, Links: links, Pool: &r.pool, Window: c.Window, Wire: r.wire(), Observer: r.linkObserver()})
 	if err != nil {
 		return nil, err
 	}
@@ -145,6 +145,7 @@ func (r *Simulation) newSwitch(node int, links []fabric.Link, leaving []int32) (
 	sc := &c.Switches[node]
 	queues := max(sc.Queues, 1)
 	ports := make([]*tm.Port, 0, len(leaving))
+	var numbers []dataplane.Number
 	for _, i := range leaving {
 		l := &links[i]
 		var s tm.Scheduler
@@ -162,6 +163,7 @@ func (r *Simulation) newSwitch(node int, links []fabric.Link, leaving []int32) (
 		buffer := n.Links[r.linkOf[i].link].Buffer
 		total := tm.Limit{Packets: buffer.Packets, Bytes: buffer.Bytes}
 		ports = append(ports, tm.NewPort(tm.NewBuffer(queues, sc.QueueLimit, total), s, l.Rate))
+		numbers = append(numbers, dataplane.Number{Out: int32(i), In: int32(i ^ 1)})
 	}
 	name := n.Nodes[node].Name
 	site := &dataplane.Site{
@@ -178,6 +180,7 @@ func (r *Simulation) newSwitch(node int, links []fabric.Link, leaving []int32) (
 	return dataplane.New(dataplane.Config{
 		Name: name, ID: node, Ports: ports, Programs: programs, Pool: &r.pool, Book: c.Hosts,
 		Random: unit.NewRandom(c.Seed, "switch "+name), Recirculation: sc.Recirculation, MinFrame: c.MinFrame,
+		Observer: r.switchObserver(), Numbers: numbers,
 	})
 }
 
@@ -363,6 +366,9 @@ func (r *Simulation) Run() *Result {
 		if c.Progress != nil {
 			c.Progress(done)
 		}
+		if c.Trace != nil {
+			r.flush(done)
+		}
 		switch {
 		case c.Stopped != nil && c.Stopped():
 			reason = Interrupted
@@ -434,6 +440,9 @@ func (r *Simulation) Run() *Result {
 	if !warm {
 		r.atWarmup = r.snapshot() // it ended before anything was measured
 		r.restart()
+	}
+	if c.Trace != nil {
+		r.flush(unit.Never)
 	}
 	return r.result(reason, now)
 }
