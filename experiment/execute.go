@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,6 +32,7 @@ type ExecOptions struct {
 	Executable string // SHA-256 of the program, part of every run's id
 	Command    string // that asked for it, for the report
 	OnProgress func(Progress)
+	Trace      []string // ports, or patterns with *, of which every run leaves a trace; needs Dir
 }
 
 // Folder is the experiment's results folder below dir.
@@ -42,13 +44,19 @@ func (s *Spec) Folder(dir string) string {
 // a time, and judges its claims. Each run's file is moved into place when the run
 // is finished, so whatever ends the program, what was finished is kept. When ctx
 // ends, runs under way are given up, and the outcome has what is finished. The
-// error is about the results folder: an InputErrors if it is another version's, before
-// anything is written; else the outcome has what was kept. Runs that fail are in the
-// outcome.
+// error is about the results folder or about ports to trace: an InputErrors if it is
+// another version's folder or there is no such port, before anything is written; else
+// the outcome has what was kept. Runs that fail are in the outcome. A run that is there
+// without the trace that is wanted is carried out again, and must give the same.
 func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 	runs := s.Runs()
+	ports, err := s.tracePorts(o.Trace)
+	if err != nil {
+		return nil, err
+	}
 	out := &Outcome{Name: s.Name, World: "sim", Spec: s, Command: o.Command}
 	results := make([]*Run, len(runs))
+	before := make([][]byte, len(runs)) // what is there of runs that only a trace is wanted of
 	failures := make([]error, len(runs))
 	if o.Dir != "" {
 		out.Dir = s.Folder(o.Dir)
@@ -58,6 +66,13 @@ func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 		}
 		if !o.Fresh {
 			results = found
+		}
+		for i, r := range runs {
+			if results[i] != nil && !newTracer(out.Dir, r.ID(o.Executable), ports[r.index]).there() {
+				if before[i], err = os.ReadFile(runFile(out.Dir, r, o)); err == nil {
+					results[i] = nil
+				}
+			}
 		}
 		if err := os.MkdirAll(filepath.Join(out.Dir, "runs"), 0o777); err != nil {
 			return nil, fmt.Errorf("%s: the results folder cannot be made: %w", out.Dir, reason(err))
@@ -100,14 +115,25 @@ func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 					return
 				}
 				i := todo[k]
-				results[i], failures[i] = carryOut(ctx, runs[i], o.Executable, func(share float64) { progress.at(k, share) })
+				t := newTracer(out.Dir, runs[i].ID(o.Executable), ports[runs[i].index])
+				results[i], failures[i] = carryOut(ctx, runs[i], o.Executable, t, func(share float64) { progress.at(k, share) })
 				if results[i] != nil && out.Dir != "" {
-					if err := WriteFile(runFile(out.Dir, runs[i], o), results[i].json(true)); err != nil {
-						results[i], failures[i] = nil, errInterrupted
-						lost.CompareAndSwap(nil, &err)
-						giveUp()
+					data := results[i].json(true)
+					if before[i] != nil && !bytes.Equal(before[i], data) {
+						failures[i] = fmt.Errorf("carried out again for its trace, it gives another result than %s has", filepath.Base(runFile(out.Dir, runs[i], o)))
+					} else {
+						err := t.finish()
+						if err == nil {
+							err = WriteFile(runFile(out.Dir, runs[i], o), data)
+						}
+						if err != nil {
+							results[i], failures[i] = nil, errInterrupted
+							lost.CompareAndSwap(nil, &err)
+							giveUp()
+						}
 					}
 				}
+				t.abandon()
 				progress.done(k)
 			}
 		}()
@@ -119,6 +145,9 @@ func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 			out.Failed = append(out.Failed, RunError{r.ID(o.Executable), r.Point, r.Seed, failures[i]})
 		case results[i] != nil:
 			out.Runs = append(out.Runs, results[i])
+			if newTracer(out.Dir, r.ID(o.Executable), ports[r.index]) != nil {
+				out.Traces++
+			}
 		default:
 			out.Missing++
 		}
@@ -127,7 +156,7 @@ func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 	if out.Dir == "" {
 		return out, nil
 	}
-	err := WriteFile(filepath.Join(out.Dir, "runs.json"), out.JSON())
+	err = WriteFile(filepath.Join(out.Dir, "runs.json"), out.JSON())
 	if err == nil {
 		err = out.WriteTables()
 	}
@@ -195,7 +224,7 @@ var errInterrupted = errors.New("interrupted")
 
 // carryOut runs one run. A panic in a scheme is an error of the run, not the end
 // of all.
-func carryOut(ctx context.Context, r *RunSpec, executable string, progress func(share float64)) (run *Run, err error) {
+func carryOut(ctx context.Context, r *RunSpec, executable string, t *tracer, progress func(share float64)) (run *Run, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			buf := make([]byte, 4096)
@@ -206,7 +235,10 @@ func carryOut(ctx context.Context, r *RunSpec, executable string, progress func(
 	if err != nil {
 		return nil, err
 	}
-	c.Stopped = func() bool { return ctx.Err() != nil }
+	if err := t.begin(c); err != nil {
+		return nil, err
+	}
+	c.Stopped = func() bool { return ctx.Err() != nil || c.Trace != nil && c.Trace.Err() != nil }
 	next := unit.Time(0)
 	c.Progress = func(now unit.Time) {
 		if now >= next {
@@ -217,6 +249,9 @@ func carryOut(ctx context.Context, r *RunSpec, executable string, progress func(
 	res, err := sim.Run(c)
 	if err != nil {
 		return nil, err
+	}
+	if c.Trace != nil && c.Trace.Err() != nil {
+		return nil, c.Trace.Err()
 	}
 	if res.End == sim.Interrupted {
 		return nil, errInterrupted

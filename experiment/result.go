@@ -334,6 +334,7 @@ type Outcome struct {
 	Failed  []RunError // those that could not be carried out
 	Missing int        // those that were not begun, or were interrupted
 	Found   int        // of Runs, those that were there already
+	Traces  int        // of Runs, those that left the trace that was wanted
 	Dir     string     // results folder, "" if nothing was written
 	Command string     // that asked for it, "" if not known
 }

@@ -252,9 +252,14 @@ func NewText(w io.Writer, ports []string) *Text {
 	return t
 }
 
-// TextHead is what a text file begins with: it tells the ports that it has.
+// TextHead is what a text file begins with: it tells the ports that it has, if there
+// are any, and the columns.
 func TextHead(ports []string) string {
-	return Magic + "# ports: " + strings.Join(ports, " ") + "\n# " + columns + "\n"
+	head := Magic
+	if len(ports) > 0 {
+		head += "# ports: " + strings.Join(ports, " ") + "\n"
+	}
+	return head + "# " + columns + "\n"
 }
 
 // Write writes a line.

@@ -40,6 +40,7 @@ var Rooms = []Room{
 	{Name: "workload", Imports: "unit packet", Pure: true},
 	{Name: "telemetry", Imports: "unit packet", Pure: true},
 	{Name: "trace", Imports: "unit packet telemetry", Pure: true},
+	{Name: "capture", Imports: "unit packet telemetry trace", Modules: true},
 	{Name: "cc", Imports: "unit scheme packet telemetry trace", Pure: true},
 	{Name: "dataplane", Imports: "unit scheme packet telemetry trace", Pure: true},
 	{Name: "transport", Imports: below, Pure: true},

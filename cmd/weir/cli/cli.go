@@ -44,6 +44,7 @@ type command struct {
 	Check   checkCmd   `cmd:"" help:"Validate an experiment and list its runs with an estimate."`
 	Run     runCmd     `cmd:"" help:"Run an experiment."`
 	Report  reportCmd  `cmd:"" help:"Make the report of results folders anew, and show it."`
+	Trace   traceCmd   `cmd:"" help:"Filter and summarise a trace, as weir run --trace leaves it, or a pcapng file."`
 	Diff    diffCmd    `cmd:"" help:"Compare two results folders."`
 	Schema  schemaCmd  `cmd:"" help:"Print a JSON schema of experiment files, for editors."`
 	Bench   benchCmd   `cmd:"" help:"Measure speed."`
@@ -387,6 +388,8 @@ type runCmd struct {
 	JSON  bool   `name:"json" help:"Print one JSON document instead of tables." xor:"format"`
 	CSV   bool   `name:"csv" help:"Print one line of CSV a value instead of tables." xor:"format"`
 	Check bool   `help:"Exit with 3 if a claim fails."`
+
+	Trace []string `placeholder:"PORT" help:"Ports (s1->server, or a pattern with *) whose packets are traced in every run, into traces/ of the results folder: pcapng, Parquet and text."`
 }
 
 func (r *runCmd) Run(a *app) error {
@@ -401,7 +404,7 @@ func (r *runCmd) Run(a *app) error {
 	defer stop()
 	bar := &progressBar{out: a.stderr, on: a.terminal, start: time.Now()}
 	o, err := experiment.Execute(ctx, spec, experiment.ExecOptions{
-		Jobs: r.Jobs, Dir: r.Out, Fresh: r.Fresh, Executable: executableHash(), OnProgress: bar.show,
+		Jobs: r.Jobs, Dir: r.Out, Fresh: r.Fresh, Executable: executableHash(), OnProgress: bar.show, Trace: r.Trace,
 		Command: reproduce(spec, r.Name, a.args),
 	})
 	bar.clear()
@@ -531,6 +534,9 @@ func (a *app) tables(o *experiment.Outcome, path string) {
 		fmt.Fprintf(a.stdout, "\n%s", report.Claims(o.Claims))
 	}
 	fmt.Fprintf(a.stdout, "\n%s", report.Ends(o))
+	if o.Traces > 0 {
+		fmt.Fprintf(a.stdout, "%d of the runs have left a trace in %s\n", o.Traces, filepath.Join(o.Dir, "traces"))
+	}
 	if o.Found > 0 {
 		fmt.Fprintf(a.stdout, "%d of the runs were there already (--fresh runs them again)\n", o.Found)
 	}

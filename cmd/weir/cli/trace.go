@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"weir/capture"
+	"weir/trace"
+	"weir/unit"
+)
+
+type traceCmd struct {
+	File   string   `arg:"" type:"path" help:"A trace: pcapng (also of others), Parquet or text."`
+	Flow   []int64  `placeholder:"N" help:"Only flows of these numbers."`
+	Port   []string `placeholder:"PORT" help:"Only these ports; * stands for any characters."`
+	Node   []string `placeholder:"NODE" help:"Only what happens at these nodes."`
+	Host   []string `placeholder:"HOST" help:"Only packets from or to these hosts or addresses."`
+	Kind   []string `placeholder:"KIND" help:"Only these events: enqueue, transmit, drop, lost, arrive."`
+	Drops  bool     `help:"Only drop and lost."`
+	From   string   `placeholder:"TIME" help:"Only from this time on (5ms)."`
+	To     string   `placeholder:"TIME" help:"Only before this time."`
+	Events bool     `help:"Print the events, one a line, instead of a summary."`
+}
+
+// filter reads the flags.
+func (t *traceCmd) filter() (trace.Filter, error) {
+	f := trace.Filter{Ports: t.Port, Nodes: t.Node, Flows: t.Flow, Hosts: t.Host}
+	for _, name := range t.Kind {
+		k, ok := trace.ParseKind(name)
+		if !ok {
+			return f, fmt.Errorf("%w: --kind %s; allowed: %s", errInput, name, strings.Join(trace.KindNames(), ", "))
+		}
+		f.Kinds = append(f.Kinds, k)
+	}
+	if t.Drops {
+		f.Kinds = append(f.Kinds, trace.Drop, trace.Lost)
+	}
+	for _, x := range []struct {
+		name, text string
+		at         *unit.Time
+	}{{"--from", t.From, &f.From}, {"--to", t.To, &f.To}} {
+		if x.text == "" {
+			continue
+		}
+		var err error
+		if *x.at, err = unit.ParseTime(x.text); err != nil {
+			return f, fmt.Errorf("%w: %s: %v", errInput, x.name, err)
+		}
+	}
+	if t.To != "" && f.To <= f.From {
+		return f, fmt.Errorf("%w: --to %s is not after --from", errInput, t.To)
+	}
+	return f, nil
+}
+
+func (t *traceCmd) Run(a *app) error {
+	filter, err := t.filter()
+	if err != nil {
+		return err
+	}
+	all, picked := int64(0), int64(0)
+	var sum trace.Summary
+	var lines *trace.Text
+	if t.Events {
+		lines = trace.NewText(a.stdout, nil)
+	}
+	clock, err := capture.Read(t.File, func(r *trace.Record) error {
+		all++
+		if !filter.Match(r) {
+			return nil
+		}
+		picked++
+		if t.Events {
+			return lines.Write(r)
+		}
+		sum.Add(r)
+		return nil
+	})
+	if t.Events { // what comes before a place that cannot be read is there
+		if err := lines.Close(); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errInput, err)
+	}
+	if t.Events {
+		return nil
+	}
+	fmt.Fprintf(a.stdout, "%s: ", filepath.Base(t.File))
+	if clock != "" {
+		fmt.Fprintf(a.stdout, "time 0 is %s\n", clock)
+	}
+	if picked < all {
+		fmt.Fprintf(a.stdout, "%d of %d events are picked\n", picked, all)
+	}
+	fmt.Fprint(a.stdout, &sum)
+	return nil
+}
