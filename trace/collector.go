@@ -126,7 +126,14 @@ func (t *Collector) host(a packet.Addr) string {
 // frame keeps the beginning of p's wire form.
 func (t *Collector) frame(r *Record, p *packet.Packet) {
 	data := p.Data
-	if data == nil {
+	switch {
+	case data != nil && r.Kind == Drop: // what programs have changed is not in it yet
+		c := *p
+		c.Data = append([]byte(nil), data...)
+		if c.Deparse(t.config.Book) == nil { // else it is malformed: it stays as it came
+			data = c.Data
+		}
+	case data == nil:
 		var err error
 		if data, err = p.Emit(t.config.Book, t.scratch[:0]); err != nil {
 			t.err = fmt.Errorf("trace: at %v, %s: %w", r.At, r.Port, err)
