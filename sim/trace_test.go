@@ -74,6 +74,7 @@ func TestTraceSame(t *testing.T) {
 		} {
 			run := func(change func(*Config)) (string, *Config) {
 				c := config(t, seed, change)
+				c.Duration = 5 * unit.Millisecond
 				transports(t, c)
 				_, text, list := traced(t, c, "*")
 				f := frames(list)
