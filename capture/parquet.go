@@ -173,6 +173,9 @@ func (x *row) record() (trace.Record, error) {
 	if !ok {
 		wrong("tcp_flags", x.TCPFlags)
 	}
+	if t := unit.Time(x.TimePS); t <= unit.Second-unit.Never || t >= unit.Never-unit.Second {
+		wrong("time_ps", t)
+	}
 	inside := func(column string, n int32, most int32) {
 		if n < 0 || n > most {
 			wrong(column, n)

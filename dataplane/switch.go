@@ -70,7 +70,6 @@ type Switch struct {
 
 	drops     [Reasons]uint64
 	portDrops [][Reasons]uint64
-	observer  trace.Observer
 }
 
 type ticker struct {
@@ -110,10 +109,13 @@ func New(c Config) (*Switch, error) {
 		awake: make([]bool, len(c.Ports)), nextTick: unit.Never,
 		portDrops: make([][Reasons]uint64, len(c.Ports)),
 		woken:     make([]PortID, 0, len(c.Ports)+1),
-		observer:  c.Observer,
 	}
-	if c.Observer != nil && len(c.Numbers) != len(c.Ports) {
-		return nil, fmt.Errorf("switch %s: %d port numbers for an observer, there are %d ports", c.Name, len(c.Numbers), len(c.Ports))
+	if c.Observer != nil {
+		if len(c.Numbers) != len(c.Ports) {
+			return nil, fmt.Errorf("switch %s: %d port numbers for an observer, there are %d ports", c.Name, len(c.Numbers), len(c.Ports))
+		}
+		w := &watch{c.Observer, s}
+		s.bookers, s.droppers = append(s.bookers, w), append(s.droppers, w)
 	}
 	s.env = Env{id: c.ID, sw: s, random: c.Random}
 	if c.Recirculation.Rate != (unit.LinkRate{}) {
@@ -245,9 +247,6 @@ again:
 	p.Enqueued = s.env.now
 	port.Push(m.Queue, p)
 	s.buffered += unit.Bytes(p.Size)
-	if s.observer != nil {
-		s.observe(trace.Enqueue, p, NotDropped)
-	}
 	for _, h := range s.bookers {
 		h.Book(&s.env, p, m)
 	}
@@ -356,32 +355,10 @@ func (s *Switch) drop(p *packet.Packet, why Reason) {
 	if int(m.Out) < len(s.portDrops) {
 		s.portDrops[m.Out][why]++
 	}
-	if s.observer != nil {
-		s.observe(trace.Drop, p, why)
-	}
 	for _, h := range s.droppers {
 		h.OnDrop(&s.env, p, m, why)
 	}
 	s.pool.Put(p)
-}
-
-// observe tells the observer, of which there is one. A drop before a port was
-// chosen is told of the port that p came in by.
-//
-//go:noinline
-func (s *Switch) observe(k trace.Kind, p *packet.Packet, why Reason) {
-	e := trace.Event{At: s.env.now, Kind: k, Node: int32(s.config.ID), Port: trace.None, QueuePackets: trace.None, QueueBytes: trace.None}
-	if k == trace.Drop {
-		e.Reason = why.Word()
-	}
-	switch m := &p.Meta; {
-	case int(m.Out) < len(s.ports):
-		port := s.ports[m.Out]
-		e.Port, e.QueuePackets, e.QueueBytes = s.config.Numbers[m.Out].Out, port.Packets(), port.Bytes()
-	case int(m.In) < len(s.ports):
-		e.Port = s.config.Numbers[m.In].In
-	}
-	s.observer.Observe(e, p)
 }
 
 // later notes what a hook asked for.

@@ -51,7 +51,7 @@ type port struct {
 	ser     unit.Serialiser
 	node    int32
 	out     packet.PortID
-	special bool // loss, jitter or down: see extra
+	special bool // loss, jitter, down or an observer: see extra
 }
 
 // extra is what only links with loss, jitter or events need.
@@ -98,8 +98,9 @@ type Fabric struct {
 	nextAt   []unit.Time // earliest event of each group
 	window   unit.Time
 	pool     *packet.Pool
-	wireMode func(p *packet.Packet)
 	observer trace.Observer
+	wireMode func(p *packet.Packet)
+	delivers bool // there is an observer or a wire mode
 
 	events uint64
 	hops   uint64
@@ -110,7 +111,7 @@ type Fabric struct {
 // New makes a network and lets every node say what it wants at time 0.
 func New(c Config) (*Fabric, error) {
 	f := &Fabric{
-		nodes: c.Nodes, pool: c.Pool, wireMode: c.Wire, observer: c.Observer,
+		nodes: c.Nodes, pool: c.Pool, observer: c.Observer, wireMode: c.Wire, delivers: c.Observer != nil || c.Wire != nil,
 		ports: make([]port, len(c.Links)), wires: make([]wire, len(c.Links)),
 		extras: make([]extra, len(c.Links)), counters: make([]LinkCounters, len(c.Links)),
 		out: make([][]int32, len(c.Nodes)), timers: make([]unit.Time, len(c.Nodes)),
@@ -149,9 +150,10 @@ func New(c Config) (*Fabric, error) {
 		}
 		f.out[l.From][l.FromPort] = int32(i)
 		f.ports[i] = port{armedAt: unit.Never, freeAt: -1, delay: l.Delay, ser: unit.NewSerialiser(l.Rate),
-			node: int32(l.From), out: l.FromPort, special: l.Loss > 0 || l.Jitter > 0}
+			node: int32(l.From), out: l.FromPort}
 		f.wires[i] = wire{node: int32(l.To), in: l.ToPort, last: -1}
 		f.extras[i] = extra{loss: l.Loss, jitter: l.Jitter, random: l.Random}
+		f.SetDown(i, false)
 	}
 	f.makeGroups(c.Links)
 	for n := range f.nodes {
@@ -265,11 +267,8 @@ func (f *Fabric) runGroup(n int, end unit.Time) {
 			}
 			node = w.node
 			f.hops++
-			if f.observer != nil {
-				f.observe(e.at, trace.Arrive, node, i, "", p)
-			}
-			if f.wireMode != nil {
-				f.wireMode(p)
+			if f.delivers {
+				f.deliver(i, p)
 			}
 			f.nodes[node].Receive(e.at, w.in, p)
 		case timer:
@@ -342,9 +341,6 @@ func (f *Fabric) transmit(i int32, g *group, now unit.Time) {
 		}
 		return
 	}
-	if f.observer != nil {
-		f.observe(now, trace.Transmit, pt.node, i, "", p)
-	}
 	end := now + pt.ser.Next(p.Size, pt.freeAt == now)
 	pt.freeAt = end
 	if again <= end {
@@ -356,22 +352,8 @@ func (f *Fabric) transmit(i int32, g *group, now unit.Time) {
 	f.counters[i].Sent++
 	w := &f.wires[i]
 	if pt.special {
-		x := &f.extras[i]
-		if x.down || x.loss > 0 && x.random.Float64() < x.loss {
-			f.counters[i].Lost++
-			f.counters[i].LostBytes += uint64(p.Size)
-			if f.observer != nil {
-				why := "link_loss"
-				if x.down {
-					why = "link_down"
-				}
-				f.observe(now, trace.Lost, pt.node, i, why, p)
-			}
-			f.pool.Put(p)
+		if at = f.impair(i, p, now, at); at == unit.Never {
 			return
-		}
-		if x.jitter > 0 {
-			at += unit.Time(x.random.Int64N(int64(x.jitter) + 1))
 		}
 	}
 	if at <= w.last { // only jitter, or frames shorter than 1 ps, can do this
@@ -391,11 +373,46 @@ func (f *Fabric) transmit(i int32, g *group, now unit.Time) {
 	}
 }
 
-// observe tells the observer, of which there is one.
+// impair is what a special link does to a frame that is sent now: it returns when
+// the frame arrives, which was to be at, or unit.Never if it is lost.
 //
 //go:noinline
+func (f *Fabric) impair(i int32, p *packet.Packet, now, at unit.Time) unit.Time {
+	x, node := &f.extras[i], f.ports[i].node
+	f.observe(now, trace.Transmit, node, i, "", p)
+	if x.down || x.loss > 0 && x.random.Float64() < x.loss {
+		f.counters[i].Lost++
+		f.counters[i].LostBytes += uint64(p.Size)
+		why := "link_loss"
+		if x.down {
+			why = "link_down"
+		}
+		f.observe(now, trace.Lost, node, i, why, p)
+		f.pool.Put(p)
+		return unit.Never
+	}
+	if x.jitter > 0 {
+		at += unit.Time(x.random.Int64N(int64(x.jitter) + 1))
+	}
+	return at
+}
+
+// deliver is what Config.Wire and the observer want of a frame that arrives now.
+//
+//go:noinline
+func (f *Fabric) deliver(i int32, p *packet.Packet) {
+	f.observe(f.now, trace.Arrive, f.wires[i].node, i, "", p)
+	if f.wireMode != nil {
+		f.wireMode(p)
+	}
+}
+
+// observe tells the observer, if there is one. Only what is not on an unobserved
+// run's way calls it: links are special if they are observed.
 func (f *Fabric) observe(now unit.Time, k trace.Kind, node, link int32, why string, p *packet.Packet) {
-	f.observer.Observe(trace.Event{At: now, Kind: k, Node: node, Port: link, Reason: why, QueuePackets: trace.None, QueueBytes: trace.None}, p)
+	if f.observer != nil {
+		f.observer.Observe(trace.Event{At: now, Kind: k, Node: node, Port: link, Reason: why, QueuePackets: trace.None, QueueBytes: trace.None}, p)
+	}
 }
 
 func (w *wire) grow() {
@@ -442,7 +459,7 @@ func (f *Fabric) InFlight() int {
 // SetDown takes link i down or up: a link that is down loses what is put on it.
 func (f *Fabric) SetDown(i int, down bool) {
 	f.extras[i].down = down
-	f.ports[i].special = down || f.extras[i].loss > 0 || f.extras[i].jitter > 0
+	f.ports[i].special = down || f.extras[i].loss > 0 || f.extras[i].jitter > 0 || f.observer != nil
 }
 
 // SetRate changes the rate of link i. The frame on the wire leaves when it would have.
