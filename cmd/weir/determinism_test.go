@@ -25,7 +25,7 @@ func build(t *testing.T, extra ...string) string {
 func results(t *testing.T, binary string, env []string, args ...string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
-	cmd := exec.Command(binary, append([]string{"run", "p4abc/fig4", "--quick", "--set", "duration=3s", "--out", dir}, args...)...)
+	cmd := exec.Command(binary, append([]string{"run", "p4abc/fig4", "--quick", "--set", "duration=3s", "--trace", "s1->server", "--out", dir}, args...)...)
 	cmd.Env = append(os.Environ(), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v %v: %v\n%s", env, args, err, out)
@@ -65,7 +65,7 @@ func same(a, b map[string]string) error {
 func TestSameBytes(t *testing.T) {
 	binary := build(t)
 	want := results(t, binary, nil, "--jobs", "1")
-	if len(want) < 9 { // spec, runs, four runs, report, two plots
+	if len(want) < 21 { // spec, runs, four runs with three files of their traces, report, two plots
 		t.Fatalf("only %d result files", len(want))
 	}
 	for _, c := range []struct {

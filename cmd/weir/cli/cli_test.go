@@ -232,7 +232,7 @@ func TestRun(t *testing.T) {
 // Lists and shows fit a terminal, are sorted, and hide no default.
 func TestShow(t *testing.T) {
 	for _, args := range []string{"list", "list schemes", "list measures", "list workloads", "list topologies", "show p4abc/fig4", "show abc", "show udp", "show guarantee",
-		"check p4abc/fig4 --quick", "--help", "run --help", "show window"} {
+		"check p4abc/fig4 --quick", "--help", "run --help", "trace --help", "show window"} {
 		code, out, errs := weir(strings.Fields(args)...)
 		if code != 0 || out == "" {
 			t.Errorf("weir %s: exit code %d, %s", args, code, errs)
