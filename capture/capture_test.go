@@ -306,6 +306,24 @@ func TestOthers(t *testing.T) {
 	}
 }
 
+// A simple packet block has no time stamp and no interface but the first.
+func TestSimplePacket(t *testing.T) {
+	var b bytes.Buffer
+	w, _ := pcapgo.NewNgWriterInterface(&b, pcapgo.NgInterface{LinkType: layers.LinkTypeEthernet}, pcapgo.NgWriterOptions{})
+	w.Flush()
+	b.Write([]byte{3, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 1, 2, 3, 0, 20, 0, 0, 0})
+	n := 0
+	_, err := capture.ReadPcapng(&b, func(r *trace.Record) error {
+		if n++; r.At != 0 || r.Size != 3 || r.Port != "interface0" {
+			t.Errorf("%+v", r)
+		}
+		return nil
+	})
+	if err != nil || n != 1 {
+		t.Errorf("%d packets, %v", n, err)
+	}
+}
+
 // Damage is an error with the file and the place.
 func TestBadFiles(t *testing.T) {
 	f := run(t, "s->c")

@@ -129,6 +129,11 @@ func ReadPcapng(r io.Reader, f func(*trace.Record) error) (start time.Time, err 
 		if err != nil {
 			return start, fail(err)
 		}
+		if info.Timestamp.IsZero() { // a simple packet block has none
+			if info.Timestamp = start; start.IsZero() {
+				info.Timestamp = time.Unix(0, 0)
+			}
+		}
 		if first && info.Timestamp.Sub(time.Unix(0, 0)).Abs() > horizon {
 			start = info.Timestamp
 		}

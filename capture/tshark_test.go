@@ -18,7 +18,7 @@ import (
 // take the payload for nobody's: it is zero, and Weir's ports are no protocol's.
 func tshark(t *testing.T, file string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("tshark", append([]string{"-r", file, "-n", "-o", "ip.check_checksum:TRUE",
+	cmd := exec.Command("tshark", append([]string{"-r", file, "-n", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE",
 		"-d", "tcp.port==5000,data", "-d", "udp.port==5000,data"}, args...)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -48,6 +48,10 @@ func TestTshark(t *testing.T) {
 	}
 	if found := tshark(t, file, "-Y", "_ws.malformed || _ws.unreassembled || _ws.expert.group == \"Malformed\" || _ws.expert.group == \"Protocol\" || _ws.expert.group == \"Checksum\" || _ws.expert.group == \"Undecoded\""); found != "" {
 		t.Errorf("tshark finds fault with\n%.2000s", found)
+	}
+	// the filter above is one that finds: TCP's analysis has something to say
+	if tshark(t, file, "-Y", "_ws.expert.group == \"Sequence\"") == "" {
+		t.Error("tshark has no expert information at all")
 	}
 	for _, l := range strings.Split(tshark(t, file, "-V"), "\n") {
 		if low := strings.ToLower(l); strings.Contains(low, "malformed") || strings.Contains(low, "bad checksum") || strings.Contains(low, "incorrect") || strings.Contains(low, "bogus") {
