@@ -46,7 +46,7 @@ func permutation(t testing.TB, name string) *sim.Config {
 // no drop; and its outcome does not depend on the execution windows. The hash
 // changes only when the model does.
 func TestPermutation(t *testing.T) {
-	const hash = "1f36ba0385655aac"
+	const hash = "fde1fbe8bc342d35"
 	for _, w := range []unit.Time{0, 10 * unit.Microsecond} {
 		c := permutation(t, "engine")
 		c.Window = w

@@ -1416,8 +1416,12 @@ const mostRoutes = 1 << 28
 // a request for all memory.
 const mostFlows = 1 << 20
 
-// firstPort is the lowest source port of generated flows (facts A4).
-const firstPort = 10000
+// firstPort is the lowest source port of generated flows (facts A4), serverPort that of
+// destinations: one on which no dissector of tshark expects a protocol.
+const (
+	firstPort  = 10000
+	serverPort = 40000
+)
 
 // config makes the run of this point with a seed.
 func (p *point) config(seed uint64) (*sim.Config, error) {
@@ -1443,7 +1447,7 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 		}
 		tf := transport.Flow{
 			ID: packet.FlowID(i), Src: packet.Addr(f.src + 1), Dst: packet.Addr(f.dst + 1),
-			SrcPort: uint16(firstPort + i%50000), DstPort: uint16(5000 + i/50000), Version: tr.version, TOS: tr.tos,
+			SrcPort: uint16(firstPort + i%50000), DstPort: uint16(serverPort + i/50000), Version: tr.version, TOS: tr.tos,
 			Start: start, Stop: tr.stop, Size: f.size, Payload: tr.payload, Framing: p.framing, Random: random,
 			Path: p.pathOf(f.src, f.dst, tr), CC: tr.cc, CCValues: tr.ccValues,
 		}

@@ -168,8 +168,7 @@ func TestTraceCounts(t *testing.T) {
 				if err != nil {
 					return nil, err
 				}
-				e, err := ecmp.New(site, 7)
-				return []dataplane.Program{loss, e}, err
+				return []dataplane.Program{loss, ecmp.New(site, 7)}, nil
 			}
 		}
 		r, _, list := traced(t, c, "*")
