@@ -20,6 +20,7 @@ type claim struct {
 	Claim
 	filter
 	others  []selector // other points that it names
+	some    bool       // one point is enough
 	along   string     // sweep key along which neighbours are compared; "" for none
 	that    *truth
 	written *strings.Replacer // quantities as the file has them
@@ -45,6 +46,7 @@ type truth struct {
 	left, right *vm.Program
 	leftText    string
 	rightText   string
+	unit        string // of both sides, as far as the expression shows it
 }
 
 // ternary is Kleene's third value between false and true.
@@ -93,7 +95,7 @@ func bareUnits(text string) string {
 	}
 }
 
-var claimKeys = []string{"id", "says", "where", "along", "that"}
+var claimKeys = []string{"id", "says", "where", "along", "for", "that"}
 
 // decodeClaims reads the expect list.
 func (s *Spec) decodeClaims(d *decoder) {
@@ -130,6 +132,9 @@ func (s *Spec) decodeClaims(d *decoder) {
 		}
 		if a := x.get("along"); a != nil {
 			c.along = d.word(a, "sweep key", sweepKeys(s.root))
+		}
+		if f := x.get("for"); f != nil {
+			c.some = d.word(f, "quantifier", []string{"every", "some"}) == "some"
 		}
 		that := x.get("that")
 		if that == nil {
@@ -414,7 +419,7 @@ func (s *Spec) decodeThat(d *decoder, c *claim, t *tree) {
 		d.fail(t.place, strings.Join(sortedKeys(measures), ", "), "the claim names no measure")
 		return
 	}
-	c.that, err = build(node.Node, env)
+	c.that, err = build(node.Node, env, s.unitOf)
 	if err != nil {
 		d.fail(t.place, "comparisons joined by and, or, not", "%s", firstLine(err))
 	}
@@ -560,26 +565,29 @@ func baseOf(m *ast.MemberNode, env map[string]any) (any, string) {
 }
 
 // build turns an expression into a truth.
-func build(n ast.Node, env map[string]any) (*truth, error) {
+func build(n ast.Node, env map[string]any, unitOf func(ast.Node) (string, bool)) (*truth, error) {
 	switch x := n.(type) {
 	case *ast.UnaryNode:
 		if x.Operator == "not" || x.Operator == "!" {
-			part, err := build(x.Node, env)
+			part, err := build(x.Node, env, unitOf)
 			return &truth{op: "not", parts: []*truth{part}}, err
 		}
 	case *ast.BinaryNode:
 		op := map[string]string{"and": "and", "&&": "and", "or": "or", "||": "or"}[x.Operator]
 		if op != "" {
-			l, err := build(x.Left, env)
+			l, err := build(x.Left, env, unitOf)
 			if err != nil {
 				return nil, err
 			}
-			r, err := build(x.Right, env)
+			r, err := build(x.Right, env, unitOf)
 			return &truth{op: op, parts: []*truth{l, r}}, err
 		}
 		switch x.Operator {
 		case "<", "<=", ">", ">=", "==", "!=":
 			t := &truth{op: x.Operator, leftText: x.Left.String(), rightText: x.Right.String()}
+			if t.unit, _ = unitOf(x.Left); t.unit == "" {
+				t.unit, _ = unitOf(x.Right)
+			}
 			_, err := expr.Compile(x.String(), expr.Env(env), expr.AsBool()) // do the sides compare?
 			if err != nil {
 				return nil, err
@@ -668,7 +676,7 @@ func (t *truth) judge(envs []map[string]any) verdict {
 	left, _ := MeanInterval(lefts)
 	right, _ := MeanInterval(rights)
 	mean, half := MeanInterval(differences)
-	v := verdict{text: fmt.Sprintf("%s = %s %s %s", t.leftText, SI(left), t.op, SI(right))}
+	v := verdict{text: fmt.Sprintf("%s = %s %s %s", t.leftText, Quantity(left, t.unit), t.op, Quantity(right, t.unit))}
 	if math.IsNaN(mean) {
 		v.value, v.margin = maybe, math.Inf(-1)
 		v.text = t.leftText + " or " + t.rightText + " is not defined there"
@@ -711,7 +719,7 @@ func (t *truth) judge(envs []map[string]any) verdict {
 		v.margin /= scale
 	}
 	if half > 0 {
-		v.text += fmt.Sprintf(" (difference %s ± %s)", SI(mean), SI(half))
+		v.text += fmt.Sprintf(" (difference %s ± %s)", Quantity(mean, t.unit), Quantity(half, t.unit))
 	}
 	return v
 }
@@ -754,6 +762,90 @@ func MeanInterval(x []float64) (mean, half float64) {
 	}
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.975)
 	return mean, t * math.Sqrt(squares/(n-1)/n)
+}
+
+// Quantity prints a number with three or four digits, an SI prefix and its unit.
+func Quantity(v float64, unit string) string {
+	text := SI(v)
+	switch unit {
+	case "":
+		return text
+	case "bps":
+		unit = "b/s"
+	case "bytes":
+		unit = "B"
+	}
+	if last := text[len(text)-1]; last >= '0' && last <= '9' || len(unit) > 3 { // no prefix, or a word
+		return text + " " + unit
+	}
+	return text + unit
+}
+
+// unitOf is the unit of an expression, as far as its measures show it; known is false
+// for what is a plain number and fits any unit.
+func (s *Spec) unitOf(n ast.Node) (unit string, known bool) {
+	switch x := n.(type) {
+	case *ast.IdentifierNode:
+		return s.unitOfMeasure(x.Value)
+	case *ast.MemberNode:
+		for m := n; ; { // the first name of the chain that is a measure
+			switch y := m.(type) {
+			case *ast.MemberNode:
+				if name, ok := y.Property.(*ast.StringNode); ok {
+					if m == n && (name.Value == "from" || name.Value == "to") { // of a bin
+						return "bytes", true
+					}
+					if m == n && name.Value == "n" {
+						return "", true
+					}
+					if u, is := s.unitOfMeasure(name.Value); is {
+						return u, true
+					}
+				}
+				m = y.Node
+				continue
+			case *ast.IdentifierNode:
+				return s.unitOfMeasure(y.Value)
+			}
+			return "", false
+		}
+	case *ast.UnaryNode:
+		return s.unitOf(x.Node)
+	case *ast.BuiltinNode:
+		if len(x.Arguments) > 0 && contains([]string{"abs", "min", "max", "mean", "floor", "ceil", "round"}, x.Name) {
+			return s.unitOf(x.Arguments[0])
+		}
+	case *ast.BinaryNode:
+		left, isLeft := s.unitOf(x.Left)
+		right, isRight := s.unitOf(x.Right)
+		switch {
+		case x.Operator == "+" || x.Operator == "-":
+			if isLeft {
+				return left, true
+			}
+			return right, isRight
+		case x.Operator == "*" && isLeft != isRight:
+			return left + right, true
+		case x.Operator == "/" && isLeft && !isRight:
+			return left, true
+		}
+	}
+	return "", false
+}
+
+// unitOfMeasure is the unit of a measure by its name, as expressions have it.
+func (s *Spec) unitOfMeasure(name string) (unit string, known bool) {
+	for i := range s.shape().Measures {
+		if m := &s.shape().Measures[i]; m.Name == name {
+			return m.Unit, true
+		}
+	}
+	for i := range s.shape().Bins {
+		if b := &s.shape().Bins[i]; b.Name+"_bins" == name {
+			return b.Unit, true
+		}
+	}
+	return "", false
 }
 
 // SI prints a number with three or four digits and an SI prefix.
@@ -837,7 +929,10 @@ func (s *Spec) judge(runs []*Run) []Claim {
 	for _, c := range s.claims {
 		result := c.Claim
 		points := s.matching(c)
-		worst := verdict{value: yes, margin: math.Inf(1)}
+		decides := verdict{value: yes, margin: math.Inf(1)}
+		if c.some {
+			decides = verdict{value: no, margin: math.Inf(-1)}
+		}
 		missing := len(points) == 0
 		used := map[*Run]bool{}
 		for _, i := range points {
@@ -883,22 +978,26 @@ func (s *Spec) judge(runs []*Run) []Claim {
 				continue
 			}
 			v := c.that.judge(envs)
-			if v.value < worst.value || v.value == worst.value && v.margin < worst.margin {
-				worst = v
+			less, more := v, decides
+			if c.some {
+				less, more = decides, v
+			}
+			if less.value < more.value || less.value == more.value && less.margin < more.margin {
+				decides = v
 				if name := PointName(s.points[i].at); name != "" {
-					worst.text = name + ": " + v.text
+					decides.text = name + ": " + v.text
 				}
 			}
 		}
-		result.Measured, result.N = c.written.Replace(worst.text), len(used)
+		result.Measured, result.N = c.written.Replace(decides.text), len(used)
 		switch {
 		case len(points) == 0:
 			result.Verdict, result.Measured = Undecided, "no point of this sweep bears on it"
-		case worst.value == no:
+		case !c.some && decides.value == no, c.some && decides.value == no && !missing:
 			result.Verdict = Fails
-		case worst.value == maybe || missing:
+		case decides.value == maybe || missing && !(c.some && decides.value == yes):
 			result.Verdict = Undecided
-			if missing && worst.value != maybe {
+			if missing && decides.value != maybe {
 				result.Measured += " (runs are missing)"
 			}
 		default:

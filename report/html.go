@@ -74,11 +74,18 @@ func HTML(o *experiment.Outcome, points []PointSummary, plots []Drawn, p Page) (
 	if command == "" {
 		command = "weir run spec.yaml"
 	}
+	keys, values := columnsOf(points)
+	results := tableOf("results", keys, values, len(points))
+	var sizes []table
+	for _, t := range SizeTables(points) {
+		keys, values := t.columns()
+		sizes = append(sizes, tableOf(t.Title(), keys, values, len(t.Edges)))
+	}
 	var b bytes.Buffer
 	err := page.Execute(&b, map[string]any{
 		"Title": o.Spec.Title, "Name": o.Name, "World": o.World, "Paper": o.Spec.Paper.String(), "Quick": o.Spec.Quick,
 		"Facts": facts(o, len(points)), "Short": len(o.Failed) > 0 || o.Missing > 0 || stuck,
-		"Claims": o.Claims, "Counts": counts, "Plots": plots, "Table": tableOf(points), "Drops": dropped,
+		"Claims": o.Claims, "Counts": counts, "Plots": plots, "Table": results, "Sizes": sizes, "Drops": dropped,
 		"Ends": Ends(o), "Given": grouped(given), "GivenN": len(given), "Defaults": grouped(defaults), "DefaultsN": len(defaults), "Warnings": o.Spec.Warnings,
 		"Command": command, "Version": p.Version, "Spec": string(o.Spec.Resolved()), "Hash": o.Spec.Hash(),
 	})
@@ -122,6 +129,7 @@ func plural(n int, word string) string {
 // table is the results as the page shows them: a head of two lines, measures over
 // their groups, and rows whose first columns stay in place when the rest is moved.
 type table struct {
+	Title  string
 	Keys   []keyColumn
 	Spans  []span   // upper line of the head, after the keys
 	Groups []string // lower line
@@ -162,9 +170,8 @@ const (
 )
 
 // tableOf makes the page's table out of the terminal's columns.
-func tableOf(points []PointSummary) table {
-	keys, values := columnsOf(points)
-	t := table{Lone: true}
+func tableOf(title string, keys, values []column, rows int) table {
+	t := table{Title: title, Lone: true}
 	left := 0
 	edge, edgeWide := 0, 0 // the last columns that stay
 	for i, k := range keys {
@@ -210,7 +217,7 @@ func tableOf(points []PointSummary) table {
 			widths[i] = max(widths[i], utf8.RuneCountInString(half))
 		}
 	}
-	for i := range points {
+	for i := range rows {
 		var r tableRow
 		for _, k := range keys {
 			r.Keys = append(r.Keys, k.cells[i])

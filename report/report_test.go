@@ -261,7 +261,9 @@ func TestInPage(t *testing.T) {
 // The page's table: units over the groups that share them, means apart from their
 // intervals, keys that stay in place as far as a phone has room.
 func TestPageTable(t *testing.T) {
-	got := tableOf(Summarise(outcome(t).Runs))
+	points := Summarise(outcome(t).Runs)
+	keys, values := columnsOf(points)
+	got := tableOf("results", keys, values, len(points))
 	if s := fmt.Sprint(got.Spans); s != "[{goodput Mb/s 2} {delay ms 1} {queue packets 2} {jain  1}]" {
 		t.Errorf("spans %s", s)
 	}
