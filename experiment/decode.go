@@ -334,6 +334,7 @@ type point struct {
 	events           []sim.Event
 	buffered         bool    // a traffic of some point has a send buffer
 	hops             float64 // estimate of packet-hops
+	samples          float64 // that the measures of a run keep
 }
 
 // traffic is one entry of the traffic list.
@@ -1517,3 +1518,64 @@ func (p *point) estimate() {
 
 // Estimate guesses how many packet-hops a run takes.
 func Estimate(r *RunSpec) float64 { return r.point.hops }
+
+// EstimateMemory guesses the bytes that a run takes: flows, tables, samples, and packets
+// on links and in queues, those without a limit taken for a hundred packets.
+func EstimateMemory(r *RunSpec) float64 {
+	p := r.point
+	const (
+		program       = 35e6 // what there is without flows
+		ofNode        = 4e3
+		ofFlow        = 2e3
+		ofControlled  = 12e3 // with its queues of segments
+		ofSample      = 24   // in the run, sorted, and on its way into a file
+		ofPacket      = 256
+		ofRoute       = 4
+		unlimited     = 100
+		typicalPacket = 1000
+	)
+	bytes, leaves := program+ofNode*float64(len(p.network.Nodes)), map[int]bool{}
+	switches := 0.0
+	for _, n := range p.network.Nodes {
+		if n.Switch {
+			switches++
+		}
+	}
+	for _, l := range p.network.Links {
+		packets := 2 * float64(l.Rate.Bits) * l.Delay.Seconds() / 8 / typicalPacket
+		if l.Rate.Bits == 0 {
+			packets = 2 * float64(l.Rate.Packets) * l.Delay.Seconds()
+		}
+		for e, end := range l.Ends {
+			if !p.network.Nodes[end].Switch {
+				leaves[l.Ends[1-e]] = true
+				continue
+			}
+			switch {
+			case l.Buffer.Packets > 0:
+				packets += float64(l.Buffer.Packets)
+			case l.Buffer.Bytes > 0:
+				packets += float64(l.Buffer.Bytes) / typicalPacket
+			default:
+				packets += unlimited
+			}
+		}
+		bytes += ofPacket * packets
+	}
+	bytes += ofRoute * switches * float64(len(leaves))
+	flows := make([]float64, len(p.traffic))
+	for _, f := range p.flows {
+		flows[f.traffic]++
+	}
+	for t := range p.traffic {
+		if g := p.traffic[t].generator; g != nil {
+			flows[t] += g.expected(p, &p.traffic[t])
+		}
+		if p.traffic[t].transport.Controlled {
+			bytes += ofControlled * flows[t]
+		} else {
+			bytes += ofFlow * flows[t]
+		}
+	}
+	return bytes + ofSample*p.samples
+}

@@ -33,7 +33,7 @@ func (p *point) observe(c *sim.Config) error {
 	for _, w := range c.Watches {
 		total += float64(p.duration/w.Every) + 1
 	}
-	if total > mostWatched {
+	if p.samples = total; total > mostWatched {
 		return &tooMuch{total}
 	}
 	for _, m := range p.measures {

@@ -102,7 +102,7 @@ func Scheme() transport.Scheme {
 			Name: "rdma", Doc: "queue pair of an RDMA NIC: window and pacing, go-back-N or selective repeat, telemetry echo, CNPs", Source: "HPCC (SIGCOMM 2019) §4, its simulator; IRN (SIGCOMM 2018) §3",
 			Params: []scheme.Param{
 				{Name: "recovery", Kind: scheme.Text, Words: []string{GoBackN, SelectiveRepeat, NoRecovery}, Default: GoBackN, Doc: "how losses are repaired; none: not at all, for lossless networks", Source: "HPCC simulator; selective_repeat: IRN §3.1"},
-				{Name: "start", Kind: scheme.Text, Words: []string{LineRate, InitialWindow}, Default: LineRate, Doc: "first window of the controller: line_rate × base_rtt, or initial_window", Source: "HPCC §3.2: a new flow starts at line rate"},
+				{Name: "first_window", Kind: scheme.Text, Words: []string{LineRate, InitialWindow}, Default: LineRate, Doc: "first window of the controller: line_rate × base_rtt, or initial_window", Source: "HPCC §3.2: a new flow starts at line rate"},
 				{Name: "initial_window", Kind: scheme.Packets, Default: "10 packets", Min: "1 packet", Max: "1000000 packets", Doc: "with start: initial_window", Source: "RFC 6928"},
 				{Name: "bound", Kind: scheme.Text, Words: []string{BoundNone, BoundBDP, BoundBytes}, Default: BoundNone, Doc: "of what is sent and not acknowledged, besides the controller's window: line_rate × base_rtt, or bound_bytes", Source: "RoCE has none; bdp: IRN §3.2"},
 				{Name: "bound_bytes", Kind: scheme.Size, Default: "0 B", Doc: "with bound: bytes; one packet may always be out", Source: "ours"},
@@ -128,7 +128,7 @@ func Scheme() transport.Scheme {
 		Headers: header,
 		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
 			s, r, err := New(f, Config{
-				Recovery: v.Text("recovery"), Start: v.Text("start"), Packets: v.Int("initial_window"),
+				Recovery: v.Text("recovery"), Start: v.Text("first_window"), Packets: v.Int("initial_window"),
 				Bound: v.Text("bound"), BoundBytes: v.Bytes("bound_bytes"), LineRate: v.Rate("line_rate"), BaseRTT: v.Time("base_rtt"),
 				AckEvery: v.Int("ack_every"), AckDelay: v.Time("ack_delay"), NackInterval: v.Time("nack_interval"),
 				RTO: v.Text("rto"), RTOMin: v.Time("rto_min"), RTOLow: v.Time("rto_low"), RTOLowPackets: v.Int("rto_low_packets"),
@@ -168,7 +168,7 @@ func (c *Config) check() error {
 		return fmt.Errorf("transport rdma: recovery %q, start %q, bound %q, rto %q, timeout_resends %q, ecn %q: one of them is not known",
 			c.Recovery, c.Start, c.Bound, c.RTO, c.Resends, c.ECN)
 	case c.LineRate < 0 || c.BaseRTT < 0 || (c.Start == LineRate || c.Bound == BoundBDP) && (c.LineRate == 0 || c.BaseRTT == 0):
-		return fmt.Errorf("transport rdma: start: line_rate and bound: bdp need line_rate and base_rtt above 0; they are %v and %v", c.LineRate, c.BaseRTT)
+		return fmt.Errorf("transport rdma: first_window: line_rate and bound: bdp need line_rate and base_rtt above 0; they are %v and %v", c.LineRate, c.BaseRTT)
 	case c.Bound == BoundBytes && c.BoundBytes < 1:
 		return fmt.Errorf("transport rdma: bound: bytes needs bound_bytes above 0")
 	case c.AckEvery < 1 || c.Start == InitialWindow && c.Packets < 1 || c.RTOLow > 0 && c.RTOLowPackets < 1:

@@ -9,9 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"sort"
 	"strings"
@@ -357,16 +359,24 @@ func (c *checkCmd) Run(a *app) error {
 		return err
 	}
 	runs := spec.Runs()
-	rows := [][]string{{"point", "seed", "packet-hops, time (estimate)"}}
-	total := 0.0
+	rows := [][]string{{"point", "seed", "packet-hops, time, memory (estimate)"}}
+	total, most := 0.0, 0.0
 	for _, r := range runs {
-		hops := experiment.Estimate(r)
-		total += hops
-		rows = append(rows, []string{experiment.PointName(r.Point), fmt.Sprint(r.Seed), fmt.Sprintf("%s, %s", experiment.SI(hops), took(hops/hopsPerSecond))})
+		hops, memory := experiment.Estimate(r), experiment.EstimateMemory(r)
+		total, most = total+hops, max(most, memory)
+		rows = append(rows, []string{experiment.PointName(r.Point), fmt.Sprint(r.Seed), fmt.Sprintf("%s, %s, %s", experiment.SI(hops), took(hops/hopsPerSecond), report.Bytes(int64(roundUp(memory))))})
 	}
 	fmt.Fprint(a.stdout, grid(rows))
-	fmt.Fprintf(a.stdout, "\n%s is valid: %d runs, about %s packet-hops, %s on one core\n", spec.Name, len(runs), experiment.SI(total), took(total/hopsPerSecond))
+	jobs := min(runtime.GOMAXPROCS(0), len(runs))
+	fmt.Fprintf(a.stdout, "\n%s is valid: %d runs, about %s packet-hops, %s on one core, and\nup to %s of memory a run (%d at a time here)\n",
+		spec.Name, len(runs), experiment.SI(total), took(total/hopsPerSecond), report.Bytes(int64(roundUp(most))), jobs)
 	return nil
+}
+
+// roundUp leaves two digits of an estimate.
+func roundUp(v float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(max(v, 1)))-1)
+	return math.Ceil(v/unit) * unit
 }
 
 func took(seconds float64) string {
