@@ -121,7 +121,7 @@ type Result struct {
 	Unfinished []int                     // flows with an end that did not reach it
 	Watched    [][]int64                 // by Config.Watches: sample k is of the time Warmup + k·Every
 	Delays     []unit.Histogram          // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
-	Tally      tm.Tally                  // with Config.Tally: of all frames that were sent on any link, measured part
+	Tally      Tally                     // with Config.Tally: of all frames that were sent on any link, measured part
 
 	Events     uint64 // of the event loop, whole run
 	PacketHops uint64 // packets that arrived over a link, whole run

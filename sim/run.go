@@ -33,7 +33,7 @@ type Simulation struct {
 	watched  [][]int64 // by Config.Watches
 	periods  []period
 	delays   []unit.Histogram // by Flow.Group
-	tally    tm.Tally
+	tally    Tally
 }
 
 // period is a time between samples, with the watches that have it.
@@ -230,11 +230,6 @@ func (r *Simulation) addWatches() error {
 			r.periods = append(r.periods, period{every: w.Every, next: c.Warmup})
 		}
 		r.periods[k].watches = append(r.periods[k].watches, i)
-	}
-	if c.Tally {
-		for _, d := range r.linkOf {
-			r.portOf(d).SetTally(&r.tally)
-		}
 	}
 	if c.Delays {
 		groups := 0
@@ -477,7 +472,7 @@ func (r *Simulation) restart() {
 	for i := range r.delays {
 		r.delays[i].Reset()
 	}
-	r.tally = tm.Tally{}
+	r.tally = Tally{}
 }
 
 func (r *Simulation) portOf(d direction) *tm.Port {

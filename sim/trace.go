@@ -19,10 +19,32 @@ func TracePorts(n *topology.Network) []trace.Port {
 	return ports
 }
 
-// queueing adds to a link's events what waits at the port that sends.
-type queueing struct{ run *Simulation }
+// Tally is what frames consisted of, in bytes, added up over all links.
+type Tally struct {
+	Kinds      [packet.Kinds]uint64 // whole frames, by packet.Kind
+	Payload    uint64               // of Data
+	Extensions uint64               // of all kinds: telemetry and what else rides along
+}
 
-func (q queueing) Observe(e trace.Event, p *packet.Packet) {
+func (t *Tally) count(f *packet.Packet) {
+	t.Kinds[f.Kind] += uint64(f.Size)
+	if f.Kind == packet.Data {
+		t.Payload += uint64(f.Payload)
+	}
+	t.Extensions += uint64(f.ExtensionBytes())
+}
+
+// links is told what links do: it counts what frames consist of, and adds to the
+// events of a trace what waits at the port that sends.
+type links struct{ run *Simulation }
+
+func (q links) Observe(e trace.Event, p *packet.Packet) {
+	if q.run.config.Tally && e.Kind == trace.Transmit {
+		q.run.tally.count(p)
+	}
+	if q.run.config.Trace == nil {
+		return
+	}
 	if e.Kind != trace.Arrive { // whose node may be ahead of the port's
 		port := q.run.portOf(q.run.linkOf[e.Port])
 		e.QueuePackets, e.QueueBytes = port.Packets(), port.Bytes()
@@ -32,10 +54,10 @@ func (q queueing) Observe(e trace.Event, p *packet.Packet) {
 
 // linkObserver is the fabric's; its link i is the port 2·link + end.
 func (r *Simulation) linkObserver() trace.Observer {
-	if r.config.Trace == nil {
+	if r.config.Trace == nil && !r.config.Tally {
 		return nil
 	}
-	return queueing{r}
+	return links{r}
 }
 
 func (r *Simulation) switchObserver() trace.Observer {

@@ -199,26 +199,7 @@ type Port struct {
 
 	txBytes   uint64
 	txPackets uint64
-	tally     *Tally
 }
-
-// Tally is what frames consisted of, in bytes, added up over the ports that share it.
-type Tally struct {
-	Kinds      [packet.Kinds]uint64 // whole frames, by packet.Kind
-	Payload    uint64               // of Data
-	Extensions uint64               // of all kinds: telemetry and what else rides along
-}
-
-func (t *Tally) count(f *packet.Packet) {
-	t.Kinds[f.Kind] += uint64(f.Size)
-	if f.Kind == packet.Data {
-		t.Payload += uint64(f.Payload)
-	}
-	t.Extensions += uint64(f.ExtensionBytes())
-}
-
-// SetTally makes the port count into t what it sends; nil: it does not.
-func (p *Port) SetTally(t *Tally) { p.tally = t }
 
 // NewPort returns a port with the given buffer, scheduler and line rate.
 func NewPort(b Buffer, s Scheduler, rate unit.LinkRate) *Port {
@@ -287,7 +268,4 @@ func (p *Port) Next(now unit.Time) (f *packet.Packet, control bool, again unit.T
 func (p *Port) Sent(f *packet.Packet) {
 	p.txBytes += uint64(f.Size)
 	p.txPackets++
-	if p.tally != nil {
-		p.tally.count(f)
-	}
 }
