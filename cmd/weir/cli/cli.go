@@ -142,7 +142,7 @@ func (l *listCmd) Run(a *app) error {
 		}
 	case "schemes":
 		for _, k := range a.schemes() {
-			fmt.Fprintf(a.stdout, "%-10s %-10s %s\n", k.kind, k.s.Name, report.Wrap(k.s.Doc, report.Width-22, strings.Repeat(" ", 22)))
+			fmt.Fprintf(a.stdout, "%-10s %-13s %s\n", k.kind, k.s.Name, report.Wrap(k.s.Doc, report.Width-25, strings.Repeat(" ", 25)))
 		}
 	case "measures":
 		for _, m := range experiment.Measures() {
@@ -168,7 +168,7 @@ func (l *listCmd) Run(a *app) error {
 			"file: …, format: hpcc", "topology of the HPCC simulator")
 		fmt.Fprintf(a.stdout, "%-24s %s\n", "file: …, format: htsim", ".topo file of htsim")
 		for _, s := range a.registry.Topologies {
-			fmt.Fprintf(a.stdout, "%-24s %s (show %s)\n", s.Name+": {…}", s.Doc, s.Name)
+			fmt.Fprintf(a.stdout, "%-24s %s\n", s.Name+": {…}", report.Wrap(s.Doc+" (weir show "+s.Name+")", report.Width-25, strings.Repeat(" ", 25)))
 		}
 	}
 	return nil
