@@ -116,6 +116,15 @@ func Schemes() []Scheme {
 				return &b.n, nil
 			},
 		},
+		{
+			Scheme: scheme.Scheme{Name: "pods", Doc: "three tiers of free sizes: pods of tor and agg switches below a layer of cores, as HPCC's 320 hosts have it", Source: "HPCC §5.1", Params: append(common("of the hosts' links"),
+				count("pods", "pods", "1", "10000"), count("tors", "tor switches a pod: tor0, …", "1", "10000"), count("aggs", "agg switches a pod, each linked to all of its tors: agg0, …", "1", "10000"),
+				count("hosts", "hosts a tor: h0, …", "1", "10000"),
+				count("uplinks", "links from each agg to cores; agg i of every pod reaches the cores from i × uplinks on: core0, …", "1", "10000"),
+				optionalRate("fabric", "of the links between switches"),
+			)},
+			Build: pods,
+		},
 	}
 }
 
@@ -174,6 +183,33 @@ func (b *builder) switches(name string, n int) int {
 func (b *builder) link(x, y int, rate unit.Rate) {
 	b.n.Links = append(b.n.Links, Link{Ends: [2]int{x, y}, Rate: unit.LinkRate{Bits: rate},
 		Delay: b.delay, Jitter: b.jitter, Loss: b.loss, Buffer: b.buffer})
+}
+
+// pods is HPCC's simulated network for 5 pods of 4 tors, 4 aggs and 4 uplinks an agg, and
+// 16 hosts a tor.
+func pods(v scheme.Values) (*Network, error) {
+	b := newBuilder(v)
+	count, tors, aggs, hosts, up := v.Int("pods"), v.Int("tors"), v.Int("aggs"), v.Int("hosts"), v.Int("uplinks")
+	fabric := b.or(v.Rate("fabric"))
+	if err := b.fits(count*(tors*(hosts+1)+aggs)+aggs*up, count*(tors*(hosts+aggs)+aggs*up)); err != nil {
+		return nil, err
+	}
+	b.hosts(count * tors * hosts)
+	tor, agg, core := b.switches("tor", count*tors), b.switches("agg", count*aggs), b.switches("core", aggs*up)
+	for i := range count * tors * hosts {
+		b.link(i, tor+i/hosts, b.rate)
+	}
+	for i := range count * tors {
+		for j := range aggs {
+			b.link(tor+i, agg+i/tors*aggs+j, fabric)
+		}
+	}
+	for i := range count * aggs {
+		for c := range up {
+			b.link(agg+i, core+i%aggs*up+c, fabric)
+		}
+	}
+	return &b.n, nil
 }
 
 // fatTree is Al-Fares et al. §3: k pods of k/2 edge and k/2 aggregation switches, and
