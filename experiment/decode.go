@@ -364,20 +364,35 @@ type plannedFlow struct {
 	start    unit.Time
 }
 
-// substitute replaces every $key. A value that stands for one is of this point
-// alone: what is read out of it is not written back into the file's tree.
-func (d *decoder) substitute(t *tree, at []Coordinate, places []place, used map[string]bool) {
+// variable is what a block of the sweep says a $name stands for.
+type variable struct {
+	entry
+	used bool
+}
+
+// substitute replaces every $name: by the value of a sweep key, or by what a block
+// defines. A value that stands for one is of this point alone: what is read out of it is
+// not written back into the file's tree; what is read out of a block is, into the block.
+func (d *decoder) substitute(t *tree, at []Coordinate, places []place, variables []variable, used map[string]bool) {
 	for _, x := range t.items {
-		d.substitute(x, at, places, used)
+		d.substitute(x, at, places, variables, used)
 	}
 	for _, k := range t.keys {
-		d.substitute(k.value, at, places, used)
+		d.substitute(k.value, at, places, variables, used)
 	}
 	if t.kind != scalar || !strings.HasPrefix(t.text, "$") {
 		return
 	}
 	name := t.text[1:]
 	var names []string
+	for i := range variables {
+		if v := &variables[i]; v.name == name {
+			v.used = true
+			*t = *copyTree(v.value)
+			return
+		}
+		names = append(names, "$"+variables[i].name)
+	}
 	for i, c := range at {
 		if c.Key == name {
 			d.bound[t.place] = fmt.Sprintf("$%s is %q at %s:%d:%d", name, c.Text, places[i].file, places[i].line, places[i].column)
@@ -411,11 +426,22 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *point {
 		i /= n
 	}
 	var places []place
+	var variables []variable
 	for k, dim := range s.Sweep {
 		p.at = append(p.at, dim.Values[index[k]])
 		places = append(places, dim.places[index[k]])
 		if block := dim.blocks[index[k]]; block != nil {
-			overlay(root, copyTree(block), 0)
+			block = copyTree(block)
+			var over []entry
+			for _, x := range block.keys {
+				if contains(topKeys, x.name) {
+					over = append(over, x)
+				} else {
+					variables = append(variables, variable{entry: x})
+				}
+			}
+			block.keys = over
+			overlay(root, block, 0)
 		}
 	}
 	for _, k := range root.keys {
@@ -423,7 +449,15 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *point {
 			d.unknown(k.place, "key", k.name, topKeys)
 		}
 	}
-	d.substitute(root, p.at, places, used)
+	for _, v := range variables {
+		d.substitute(v.value, p.at, places, nil, used)
+	}
+	d.substitute(root, p.at, places, variables, used)
+	for _, v := range variables {
+		if !v.used {
+			d.unknown(v.place, "key", v.name, append(append([]string{}, topKeys...), "a name that $"+v.name+" stands for"))
+		}
+	}
 	if len(d.errors) > 0 {
 		return p
 	}

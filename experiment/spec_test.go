@@ -419,3 +419,42 @@ sweep: {format: [hpcc, htsim]}
 		}
 	})
 }
+
+// A block of the sweep can say what a $name stands for, also a map or a list; what is
+// read out of it is written into the block, and a name that nothing uses is an error.
+func TestVariables(t *testing.T) {
+	text := small + `traffic:
+  - {name: a, from: a, to: c, transport: tcp, cc: $control, start: 0s}
+  - {name: b, from: b, to: c, transport: tcp, cc: $control, start: 0s, tos: $tos}
+switch: [forward, $extra]
+sweep:
+  scheme:
+    plain: {control: reno, extra: none}
+    lossy: {control: {cubic: {beta: 0.6}}, extra: {loss: {probability: 1%}}}
+  tos: [0, 8]
+`
+	s := load(t, text, Options{})
+	if len(s.points) != 4 || s.points[0].traffic[1].cc.Name != "reno" || s.points[3].traffic[0].ccValues.Float("beta") != 0.6 || s.points[3].traffic[1].tos != 8 {
+		t.Errorf("%+v", s.points[3].traffic)
+	}
+	resolved := string(s.Resolved())
+	for _, want := range []string{"cc: $control", "switch: [{forward: {}}, $extra]", "beta: 0.6, c: 0.4"} {
+		if !strings.Contains(resolved, want) {
+			t.Errorf("no %q in\n%s", want, resolved)
+		}
+	}
+	again := load(t, resolved, Options{Resolved: true})
+	if string(again.Resolved()) != resolved {
+		t.Error("the resolved spec resolves to another")
+	}
+	for change, want := range map[[2]string]string{
+		{"extra: none", "xtra: none"}:                   "key \"xtra\" is not known",
+		{"plain: {control: reno,", "plain: {"}:          "sweep key \"$control\" is not known",
+		{"control: reno,", "control: $tos, trafic: 1,"}: "key \"trafic\" is not known; did you mean \"traffic\"?",
+	} {
+		_, err := Load(room(), file("t.yaml", strings.Replace(text, change[0], change[1], 1)), Options{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %s", change, err, want)
+		}
+	}
+}
