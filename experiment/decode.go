@@ -334,7 +334,7 @@ type point struct {
 	events           []sim.Event
 	buffered         bool    // a traffic of some point has a send buffer
 	hops             float64 // estimate of packet-hops
-	samples          float64 // that the measures of a run keep
+	sampled          float64 // values that the measures of a run keep
 }
 
 // traffic is one entry of the traffic list.
@@ -520,6 +520,7 @@ func overlay(root, block *tree, depth int) {
 func (d *decoder) dryRun(root *tree, p *point) {
 	c, err := p.config(1)
 	if err == nil {
+		p.sampled = p.samples(c)
 		var b strings.Builder
 		for _, key := range []string{"topology", "switch", "switches", "framing", "measure"} {
 			if t := root.get(key); t != nil {
@@ -1611,5 +1612,5 @@ func EstimateMemory(r *RunSpec) float64 {
 			bytes += ofFlow * flows[t]
 		}
 	}
-	return bytes + ofSample*p.samples
+	return bytes + ofSample*p.sampled
 }

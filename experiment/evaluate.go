@@ -29,11 +29,7 @@ func (p *point) watches(c *sim.Config) (all []sim.Watch, each []int) {
 // it is too much.
 func (p *point) observe(c *sim.Config) error {
 	c.Watches, _ = p.watches(c)
-	total := 0.0
-	for _, w := range c.Watches {
-		total += float64(p.duration/w.Every) + 1
-	}
-	if p.samples = total; total > mostWatched {
+	if total := p.samples(c); total > mostWatched {
 		return &tooMuch{total}
 	}
 	for _, m := range p.measures {
@@ -41,6 +37,14 @@ func (p *point) observe(c *sim.Config) error {
 		c.Tally = c.Tally || m.name == "overhead"
 	}
 	return nil
+}
+
+// samples is how many values a run keeps of what is watched.
+func (p *point) samples(c *sim.Config) (total float64) {
+	for _, w := range c.Watches {
+		total += float64(p.duration/w.Every) + 1
+	}
+	return total
 }
 
 // tooMuch is the error of measures that would keep too many samples.
