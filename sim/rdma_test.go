@@ -45,7 +45,7 @@ func queuePairs(t testing.TB, c *Config) {
 		config.AckEvery, config.Class, config.AckPriority = 1+i%4, uint8(i%8), i%3 == 0
 		s, r, err := rdma.New(transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1), SrcPort: f.SrcPort, DstPort: f.DstPort,
 			Version: uint8(4 + 2*(i%2)), Size: f.Size, Payload: 1000, Framing: packet.Framings[0], Random: unit.NewRandom(c.Seed, "rdma"),
-			Start: f.Start, Stop: unit.Never, Path: cc.Path{NICRate: 10 * unit.Gbps, LineRate: 9 * unit.Gbps, BaseRTT: 50 * unit.Microsecond}, CC: &schemes[i%3], CCValues: scheme.NewValues("dctcp", map[string]any{"g": 0.0625, "initial_alpha": 1.0})}, config)
+			Start: f.Start, Stop: unit.Never, Path: cc.Path{NICRate: 10 * unit.Gbps, LineRate: 9 * unit.Gbps, BaseRTT: 50 * unit.Microsecond}, CC: &schemes[i%3], CCValues: scheme.NewValues("dctcp", map[string]any{"g": 0.0625, "initial_alpha": 1.0, "slow_start": true})}, config)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,8 @@ import (
 
 	"weir/cc"
 	"weir/cc/dctcp"
+	"weir/scheme"
+	"weir/unit"
 )
 
 func flow() cc.Flow { return cc.Flow{MSS: 1000, MTU: 1052, InitialWindow: 10} }
@@ -61,4 +63,20 @@ func ExampleNew() {
 	d.OnLoss(0, cc.Loss{Kind: cc.ECNEcho})
 	fmt.Println(d.Decision().Window) // 40·(1 − 0.25/2)
 	// Output: 35kB
+}
+
+// HPCC §5.1's variant has no slow start: from the first window on it grows by one packet
+// a round trip.
+func TestWithoutSlowStart(t *testing.T) {
+	s := dctcp.Scheme()
+	c, err := s.Build(cc.Flow{MSS: 1000, InitialWindow: 100}, scheme.NewValues("dctcp", map[string]any{"g": 0.0625, "initial_alpha": 1.0, "slow_start": false}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(100) {
+		c.OnAck(unit.Time(i), &cc.Ack{Packets: 1, Bytes: 1000, Advanced: true, Una: 1000 * (i + 1), Next: 1000 * (i + 101), Delivered: i + 1, Limited: true, PriorInFlight: 100, InFlight: 99})
+	}
+	if d := c.Decision(); d.Window != 101_000 || d.SlowStart {
+		t.Errorf("after a round trip %+v", d)
+	}
 }
