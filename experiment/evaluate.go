@@ -544,7 +544,10 @@ func evaluateQueue(m *measure, e *evaluation) {
 	}
 	var all []float64
 	for _, samples := range e.samples {
-		for _, x := range samples {
+		for k, x := range samples {
+			if e.p.warmup+unit.Time(k)*m.every >= m.until {
+				break
+			}
 			all = append(all, float64(x))
 		}
 	}

@@ -25,7 +25,7 @@ type measure struct {
 	bins        int       // fct, slowdown
 	flows       int       // whose state is shown, of each traffic
 	after       unit.Time // time_to_fairness, reaction
-	until       unit.Time
+	until       unit.Time // reaction, queue
 	hold        int
 	level       float64 // the index that is fair, or the band around the target
 	target      float64 // reaction; NaN: where it settles
@@ -64,7 +64,7 @@ func init() {
 		{"overhead", "what the frames on all links consist of: payload (also sent again), headers, extensions, ack, nack, notice, pfc, probe [bytes, counted on every link]",
 			nil, nil, nil, evaluateOverhead},
 		{"queue", "length of a port's queue without the frame on the wire, or of all ports of switches, mean, largest, percentiles and distribution [packets or bytes]",
-			[]string{"port", "switches", "every", "unit", "percentiles"}, decodeQueue, watchQueue, evaluateQueue},
+			[]string{"port", "switches", "every", "until", "unit", "percentiles"}, decodeQueue, watchQueue, evaluateQueue},
 		{"rate", "pacing rate over time of a traffic's first flows, and its mean by traffic [bit/s]",
 			[]string{"traffic", "every", "flows"}, decodeGauge, watchGauge, evaluateGauge},
 		{"reaction", "time after which goodput, throughput or queue stays within a band around its target, from a given time on [s]",
@@ -224,6 +224,10 @@ func decodeQueue(d *decoder, at, options *tree, p *point, m *measure) {
 	d.every(options, p, m)
 	m.inBytes = d.word(d.value(options, "unit", "packets", "ours"), "unit", []string{"packets", "bytes"}) == "bytes"
 	m.percentiles = d.percentiles(options, "99", "ours")
+	m.until = unit.Never
+	if t := options.get("until"); t != nil {
+		m.until = d.measuredTime(t, p)
+	}
 }
 
 func decodeGauge(d *decoder, at, options *tree, p *point, m *measure) {

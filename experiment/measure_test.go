@@ -222,7 +222,7 @@ switch: [ecmp]
 traffic:
   - {name: web, from: "*", to: random, transport: tcp, sizes: hadoop, load: 30%}
   - {name: bulk, from: h0, to: h5, transport: tcp, start: 0s}
-measure: [{slowdown: {bins: 4, percentiles: [50, 90]}}, {fct: {bins: 2}}, {queue: {switches: "leaf*", every: 100us, percentiles: [50, 99]}}]
+measure: [{slowdown: {bins: 4, percentiles: [50, 90]}}, {fct: {bins: 2}}, {queue: {switches: "leaf*", every: 100us, until: 200ms, percentiles: [50, 99]}}]
 expect:
   - {id: short, says: names of bins are known, that: "slowdown_bins.web[0].to == 450B and slowdown_bins.web[0].n > 30 and fct_bins.web[1].to == 10MB"}
 plot: [{x: flow_size, y: slowdown_p50}, {x: queue, y: cdf}, {x: fct, y: cdf, log: x, where: {}}]
@@ -263,7 +263,7 @@ plot: [{x: flow_size, y: slowdown_p50}, {x: queue, y: cdf}, {x: fct, y: cdf, log
 			t.Errorf("%d slowdowns, bins have %d", d.N(), total)
 		}
 		q := r.distribution("queue", "leaf*")
-		if q.N() != 4000*(2*4+2*2) {
+		if q.N() != 2000*(2*4+2*2) {
 			t.Errorf("%d samples of leaf queues", q.N())
 		}
 	}
