@@ -894,6 +894,11 @@ func (d *decoder) switchConfigs(root *tree, p *point) {
 	}
 	patterns := root.get("switches")
 	if patterns != nil && d.keysAny(patterns) {
+		if slices.ContainsFunc(patterns.keys, func(k entry) bool { return k.value.get("buffer") != nil }) {
+			own := *n // other points may share it
+			own.Links = slices.Clone(n.Links)
+			n, p.network = &own, &own
+		}
 		for _, k := range patterns.keys {
 			d.switchPattern(k, p, programs)
 		}

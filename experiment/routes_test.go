@@ -27,6 +27,28 @@ sweep: {rate: [1Gbps, 2Gbps], k: [2, 4], size: [1kB, 2kB]}
 	}
 }
 
+// A buffer that one point gives its switches is not another's, though their topology is
+// the same.
+func TestBufferOfOnePoint(t *testing.T) {
+	s := load(t, small+smallTraffic+`switch: [forward]
+sweep:
+  rate: [1Mbps]
+  buffer: {first: {switch: [ecmp]}, few: {switches: {s: {buffer: 5 packets}}}, many: {switches: {"*": {buffer: 70 packets}}}, last: {switch: [forward]}}
+`, Options{})
+	for i, want := range []string{"0 0 24", "5 5 5", "70 70 70", "0 0 24"} {
+		var got []string
+		for _, l := range s.points[i].network.Links {
+			got = append(got, fmt.Sprint(l.Buffer.Packets))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: buffers of %v packets, want %s", PointName(s.points[i].at), got, want)
+		}
+	}
+	if s.points[0].network != s.points[3].network {
+		t.Error("points with the same network do not share it")
+	}
+}
+
 // What only a constructor knows is found at every point, also where the network is that
 // of the point before.
 func TestEveryPointIsBuilt(t *testing.T) {
