@@ -273,7 +273,7 @@ func grouped(parameters []experiment.Parameter) []group {
 	return out
 }
 
-// Drawn is a plot as the page shows it.
+// Drawn is a plot as the page shows it; one that no run has a value of has but a title.
 type Drawn struct {
 	Title string
 	File  string        // of the folder plots
@@ -339,7 +339,8 @@ func Write(o *experiment.Outcome, p Page) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if svg == nil { // no run has a value of it
+		if svg == nil {
+			plots = append(plots, Drawn{Title: Title(x)})
 			continue
 		}
 		name := fmt.Sprintf("%d-%s.svg", i+1, fileName(Title(x)))

@@ -80,10 +80,11 @@ func SVG(p experiment.Plot, points []PointSummary) ([]byte, error) {
 	}
 	d := collect(p, shown)
 	switch {
-	case len(shown) == 0:
-		return nil, nil
-	case len(d.lines) == 0:
+	case len(d.lines) > 0:
+	case len(shown) > 0 && p.Kind == experiment.OverSweep && !measured(p.Y, shown):
 		return nil, fmt.Errorf("plot %s: no run has the measure", Title(p))
+	default: // no value of it is defined, as of percentiles with too few samples
+		return nil, nil
 	}
 	most := 0.0
 	for _, l := range d.lines {
@@ -234,6 +235,20 @@ func SVG(p experiment.Plot, points []PointSummary) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.ReplaceAll(b.Bytes(), []byte(drawnFont), []byte(namedFont)), nil
+}
+
+// measured tells whether a run has the measure, defined or not.
+func measured(name string, points []PointSummary) bool {
+	for _, s := range points {
+		for _, r := range s.Runs {
+			for _, m := range r.Measures {
+				if m.Name == name {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // ticks marks an axis with four to eight round numbers.

@@ -149,6 +149,32 @@ func TestSVGOddities(t *testing.T) {
 	}
 }
 
+// A plot that no run has a value of is no error: percentiles of few flows, a
+// distribution of none, a series of flows that a seed does not have. The page names it.
+func TestPlotWithoutValues(t *testing.T) {
+	nan := experiment.Number(math.NaN())
+	r := &experiment.Run{Measures: []experiment.Measured{{Name: "fct", Unit: "s", Groups: []experiment.Grouped{}}},
+		Bins:          []experiment.Binned{{Name: "slowdown", Traffic: "x", Percentiles: []float64{50}, Bins: []experiment.Bin{{ToBytes: 100, N: 3, Mean: 2, Percentiles: []experiment.Number{nan}}}}},
+		Distributions: []experiment.Distribution{{Name: "fct", Unit: "s", Group: "x"}}}
+	plots := []experiment.Plot{{Kind: experiment.OverSize, X: "flow_size", Y: "slowdown_p50"}, {Kind: experiment.CDF, X: "fct", Y: "cdf"},
+		{Kind: experiment.OverTime, X: "time", Y: "cwnd"}, {X: "k", Y: "fct"}}
+	for _, p := range plots {
+		if svg, err := SVG(p, Summarise([]*experiment.Run{r})); svg != nil || err != nil {
+			t.Errorf("%s: %d bytes, %v", Title(p), len(svg), err)
+		}
+	}
+	o := outcome(t)
+	o.Dir, o.Runs, o.Spec.Plots = t.TempDir(), []*experiment.Run{r}, plots
+	path, err := Write(o, Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(path)
+	if err != nil || strings.Count(string(page), "Not drawn, because no run has a value of it: ") != 4 || !strings.Contains(string(page), ": slowdown p50 over flow size.") {
+		t.Errorf("the page does not name the plots: %v", err)
+	}
+}
+
 // The page: escaped, self-contained, the same bytes each time, claims before plots
 // before tables.
 func TestWrite(t *testing.T) {
