@@ -149,6 +149,29 @@ func TestSVGOddities(t *testing.T) {
 	}
 }
 
+// A table by flow size is of one traffic, also where a point of the sweep has another list
+// of traffics.
+func TestSizesByTraffic(t *testing.T) {
+	run := func(point string, traffics ...string) *experiment.Run {
+		r := &experiment.Run{Point: []experiment.Coordinate{{Key: "k", Text: point}}}
+		for _, name := range traffics {
+			r.Bins = append(r.Bins, experiment.Binned{Name: "fct", Unit: "s", Traffic: name, Bins: []experiment.Bin{{ToBytes: 100, N: 1, Mean: experiment.Number(name[0])}}})
+		}
+		return r
+	}
+	tables := SizeTables(Summarise([]*experiment.Run{run("one", "b"), run("two", "a", "b")}))
+	if len(tables) != 2 || tables[0].Traffic != "b" || tables[1].Traffic != "a" {
+		t.Fatalf("tables %+v", tables)
+	}
+	for _, x := range tables {
+		for p, want := range map[int]float64{0: map[string]float64{"a": math.NaN(), "b": 'b'}[x.Traffic], 1: float64(x.Traffic[0])} {
+			if got := x.Mean[p][0]; got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+				t.Errorf("%s of %s is %g, want %g", x.Traffic, x.Points[p], got, want)
+			}
+		}
+	}
+}
+
 // A plot that no run has a value of is no error: percentiles of few flows, a
 // distribution of none, a series of flows that a seed does not have. The page names it.
 func TestPlotWithoutValues(t *testing.T) {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,14 +28,10 @@ func (t *SizeTable) Title() string {
 
 // SizeTables makes the tables by flow size that the runs have. Means and intervals
 // are over the seeds; bins of runs whose edges differ are joined by their number, and
-// the edges are those of the first.
+// the edges are those of the first. A point that does not have the traffic has no values.
 func SizeTables(points []PointSummary) []SizeTable {
-	if len(points) == 0 || len(points[0].Runs) == 0 {
-		return nil
-	}
 	var out []SizeTable
-	for k := range points[0].Runs[0].Bins {
-		first := &points[0].Runs[0].Bins[k]
+	for _, first := range binned(points) {
 		for of := -1; of < len(first.Percentiles); of++ {
 			t := SizeTable{Measure: first.Name, Traffic: first.Traffic, Unit: first.Unit, Of: "mean", N: make([]int, len(first.Bins))}
 			if of >= 0 {
@@ -49,7 +46,8 @@ func SizeTables(points []PointSummary) []SizeTable {
 				for i := range first.Bins {
 					var x []float64
 					for _, r := range p.Runs {
-						if k >= len(r.Bins) || i >= len(r.Bins[k].Bins) {
+						k := slices.IndexFunc(r.Bins, first.same)
+						if k < 0 || i >= len(r.Bins[k].Bins) {
 							continue
 						}
 						b := &r.Bins[k].Bins[i]
@@ -71,6 +69,25 @@ func SizeTables(points []PointSummary) []SizeTable {
 	}
 	return out
 }
+
+// binned has of each measure and traffic by flow size what the first run has that has it.
+func binned(points []PointSummary) (out []bins) {
+	for _, p := range points {
+		for _, r := range p.Runs {
+			for k := range r.Bins {
+				b := bins{&r.Bins[k]}
+				if !slices.ContainsFunc(out, func(x bins) bool { return x.same(*b.Binned) }) {
+					out = append(out, b)
+				}
+			}
+		}
+	}
+	return out
+}
+
+type bins struct{ *experiment.Binned }
+
+func (b bins) same(x experiment.Binned) bool { return b.Name == x.Name && b.Traffic == x.Traffic }
 
 // defined tells whether there is a value in the table.
 func (t *SizeTable) defined() bool {
