@@ -56,7 +56,7 @@ func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 	}
 	out := &Outcome{Name: s.Name, World: "sim", Spec: s, Command: o.Command}
 	results := make([]*Run, len(runs))
-	before := make([][]byte, len(runs)) // what is there of runs that only a trace is wanted of
+	before := make([]*Run, len(runs)) // what is there of runs that only a trace is wanted of
 	failures := make([]error, len(runs))
 	if o.Dir != "" {
 		out.Dir = s.Folder(o.Dir)
@@ -69,9 +69,7 @@ func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 		}
 		for i, r := range runs {
 			if results[i] != nil && !newTracer(out.Dir, r.ID(o.Executable), ports[r.index]).there() {
-				if before[i], err = os.ReadFile(runFile(out.Dir, r, o)); err == nil {
-					results[i] = nil
-				}
+				before[i], results[i] = results[i], nil
 			}
 		}
 		if err := os.MkdirAll(filepath.Join(out.Dir, "runs"), 0o777); err != nil {
@@ -119,7 +117,7 @@ func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 				results[i], failures[i] = carryOut(ctx, runs[i], o.Executable, t, func(share float64) { progress.at(k, share) })
 				if results[i] != nil && out.Dir != "" {
 					data := results[i].json(true)
-					if before[i] != nil && !bytes.Equal(before[i], data) {
+					if before[i] != nil && !bytes.Equal(before[i].json(true), data) {
 						failures[i] = fmt.Errorf("carried out again for its trace, it gives another result than %s has", filepath.Base(runFile(out.Dir, runs[i], o)))
 					} else {
 						err := t.finish()
@@ -140,12 +138,17 @@ func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 	}
 	group.Wait()
 	for i, r := range runs {
+		traced := results[i] != nil && newTracer(out.Dir, r.ID(o.Executable), ports[r.index]) != nil
+		if results[i] == nil && (failures[i] == nil || errors.Is(failures[i], errInterrupted)) {
+			if results[i] = before[i]; results[i] != nil {
+				out.Untraced++
+			}
+		}
 		switch {
 		case failures[i] != nil && !errors.Is(failures[i], errInterrupted):
 			out.Failed = append(out.Failed, RunError{r.ID(o.Executable), r.Point, r.Seed, failures[i]})
 		case results[i] != nil:
-			out.Runs = append(out.Runs, results[i])
-			if newTracer(out.Dir, r.ID(o.Executable), ports[r.index]) != nil {
+			if out.Runs = append(out.Runs, results[i]); traced {
 				out.Traces++
 			}
 		default:
@@ -176,7 +179,10 @@ func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 // the rest.
 func (o *Outcome) Kept() string {
 	all := len(o.Runs) + len(o.Failed) + o.Missing
-	if len(o.Runs) == all {
+	switch {
+	case o.Untraced > 0:
+		return fmt.Sprintf("%d of %d runs are finished and kept, %d of them without the trace; the same command goes on with the rest", len(o.Runs), all, o.Untraced)
+	case len(o.Runs) == all:
 		return fmt.Sprintf("all %d runs are finished and kept", all)
 	}
 	return fmt.Sprintf("%d of %d runs are finished and kept; the same command goes on with the rest", len(o.Runs), all)

@@ -326,17 +326,18 @@ type Claim struct {
 // Outcome is all that one invocation of an experiment gives. Runs are in the order
 // of the expansion.
 type Outcome struct {
-	Name    string // p4abc/fig4
-	World   string // sim
-	Spec    *Spec
-	Runs    []*Run // those that are finished
-	Claims  []Claim
-	Failed  []RunError // those that could not be carried out
-	Missing int        // those that were not begun, or were interrupted
-	Found   int        // of Runs, those that were there already
-	Traces  int        // of Runs, those that left the trace that was wanted
-	Dir     string     // results folder, "" if nothing was written
-	Command string     // that asked for it, "" if not known
+	Name     string // p4abc/fig4
+	World    string // sim
+	Spec     *Spec
+	Runs     []*Run // those that are finished
+	Claims   []Claim
+	Failed   []RunError // those that could not be carried out
+	Missing  int        // those that were not begun, or were interrupted
+	Found    int        // of Runs, those that were there already
+	Traces   int        // of Runs, those that left the trace that was wanted
+	Untraced int        // of Runs, those that were there already and whose trace was interrupted
+	Dir      string     // results folder, "" if nothing was written
+	Command  string     // that asked for it, "" if not known
 }
 
 // RunError is a run that ended with an error.

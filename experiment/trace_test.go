@@ -85,6 +85,33 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+// Runs that are finished stay in the outcome when the trace that is wanted of them is
+// interrupted.
+func TestTraceInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	plain := execute(t, runnable, ExecOptions{Dir: dir, Executable: "x"})
+	before := results(t, plain.Dir)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	o, err := Execute(ctx, load(t, runnable, Options{}), ExecOptions{Jobs: 1, Dir: dir, Executable: "x", Trace: []string{"s->c"}, OnProgress: func(p Progress) {
+		if p.Done == 2 {
+			cancel()
+		}
+	}})
+	if err != nil || len(o.Runs) != 6 || o.Missing != 0 || o.Traces != 2 || o.Untraced != 4 {
+		t.Errorf("%d runs, %d missing, %d traces, %d lack theirs, %v", len(o.Runs), o.Missing, o.Traces, o.Untraced, err)
+	}
+	if want := "6 of 6 runs are finished and kept, 4 of them without the trace; the same command goes on with the rest"; o.Kept() != want {
+		t.Error(o.Kept())
+	}
+	after := results(t, plain.Dir)
+	for name, data := range before {
+		if after[name] != data {
+			t.Errorf("%s is another one", name)
+		}
+	}
+}
+
 // A result that is not what its run gives is not passed over.
 func TestTraceOfAnotherResult(t *testing.T) {
 	dir := t.TempDir()

@@ -547,6 +547,9 @@ func (a *app) tables(o *experiment.Outcome, path string) {
 	if o.Traces > 0 {
 		fmt.Fprintf(a.stdout, "%d of the runs have left a trace in %s\n", o.Traces, filepath.Join(o.Dir, "traces"))
 	}
+	if o.Untraced > 0 {
+		fmt.Fprintf(a.stdout, "%d of the runs lack the trace; the same command goes on with them\n", o.Untraced)
+	}
 	if o.Found > 0 {
 		fmt.Fprintf(a.stdout, "%d of the runs were there already (--fresh runs them again)\n", o.Found)
 	}
