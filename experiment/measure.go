@@ -14,6 +14,7 @@ import (
 // measure is one entry of the spec's measure list, decoded.
 type measure struct {
 	*kindOfMeasure
+	at          place
 	port        int    // index into sim.Result.Ports, −1: none
 	ports       []int  // queue: those whose samples are taken together
 	label       string // of a port, or what stands for ports
@@ -111,7 +112,7 @@ func (d *decoder) measureList(root *tree, p *point) {
 		return
 	}
 	for _, x := range t.items {
-		m := &measure{port: -1, traffic: -1, target: math.NaN()}
+		m := &measure{at: x.place, port: -1, traffic: -1, target: math.NaN()}
 		name, options := d.named(x, "measure")
 		if options == nil {
 			continue
@@ -126,6 +127,10 @@ func (d *decoder) measureList(root *tree, p *point) {
 			continue
 		}
 		before := len(d.errors)
+		if len(m.keys) == 0 && len(options.keys) > 0 {
+			d.fail(options.keys[0].place, m.name+" alone", "%s has no options", m.name)
+			continue
+		}
 		d.keys(options, m.name+"'s key", m.keys)
 		if m.decode != nil {
 			m.decode(d, x, options, p, m)
@@ -226,7 +231,7 @@ func decodeQueue(d *decoder, at, options *tree, p *point, m *measure) {
 	m.percentiles = d.percentiles(options, "99", "ours")
 	m.until = unit.Never
 	if t := options.get("until"); t != nil {
-		m.until = d.measuredTime(t, p)
+		m.until = d.measuredTime(t, p, true)
 	}
 }
 
@@ -262,10 +267,20 @@ func decodeFairness(d *decoder, at, options *tree, p *point, m *measure) {
 	if m.level = read(d, level, unit.ParseShare); !(m.level > 0 && m.level <= 1) && level.kind == scalar {
 		d.fail(level.place, "above 0% up to 100%", "%q is not a Jain index", level.text)
 	}
-	m.hold = d.integer(d.value(options, "hold", "10", "ours"), 1, 1000000)
-	m.after = p.warmup
+	m.after, m.until = p.warmup, p.warmup+p.duration
 	if t := options.get("after"); t != nil {
-		m.after = d.measuredTime(t, p)
+		m.after = d.measuredTime(t, p, false)
+	}
+	d.hold(options, "10", m)
+}
+
+// hold reads how many samples one after another have to be good. So many must be
+// there.
+func (d *decoder) hold(options *tree, standard string, m *measure) {
+	t := d.value(options, "hold", standard, "ours")
+	m.hold = d.integer(t, 1, 1000000)
+	if span := m.until - m.after; len(d.errors) == 0 && m.every > 0 && unit.Time(m.hold) > span/m.every {
+		d.fail(t.place, "a shorter every, or a smaller hold", "there are no %d samples, one every %v, within %v", m.hold, m.every, span)
 	}
 }
 
@@ -301,18 +316,22 @@ func decodeReaction(d *decoder, at, options *tree, p *point, m *measure) {
 		d.missing(options, "after", "reaction's key", m.keys, "reaction: {after: 5ms, goodput: light}", "a reaction needs after, and one of goodput, throughput, queue")
 		return
 	}
-	m.after, m.until = d.measuredTime(after, p), p.warmup+p.duration
+	m.after, m.until = d.measuredTime(after, p, false), p.warmup+p.duration
 	if t := options.get("until"); t != nil {
-		if m.until = d.measuredTime(t, p); m.until <= m.after {
+		if m.until = d.measuredTime(t, p, true); m.until <= m.after && len(d.errors) == 0 {
 			d.fail(t.place, "a time after "+m.after.String(), "%s is not after the step", t.text)
 		}
 	}
 	if t := options.get("to"); t != nil {
-		v, ok := number(d.text(t))
-		if !ok || v < 0 {
-			d.fail(t.place, "25Mbps, or 24 packets", "%q is not a target", t.text)
+		if m.of == "queue" {
+			if l, ok := readOK(d, t, unit.ParseLength); ok && l.Bytes > 0 {
+				d.fail(t.place, "a number of packets such as 24 packets", "%q is not a number of packets", t.text)
+			} else {
+				m.target = float64(l.Packets)
+			}
+		} else {
+			m.target = float64(read(d, t, unit.ParseRate))
 		}
-		m.target = v
 	}
 	d.value(options, "every", "1ms", "ours")
 	d.every(options, p, m)
@@ -320,14 +339,18 @@ func decodeReaction(d *decoder, at, options *tree, p *point, m *measure) {
 	if m.level = read(d, within, unit.ParseShare); m.level <= 0 && within.kind == scalar {
 		d.fail(within.place, "above 0%", "%q is not a band", within.text)
 	}
-	m.hold = d.integer(d.value(options, "hold", "5", "ours"), 1, 1000000)
+	d.hold(options, "5", m)
 }
 
-// measuredTime reads a time of the measured part.
-func (d *decoder) measuredTime(t *tree, p *point) unit.Time {
-	at := read(d, t, unit.ParseTime)
-	if (at < p.warmup || at >= p.warmup+p.duration) && t.kind == scalar {
-		d.fail(t.place, p.warmup.String()+" … "+(p.warmup+p.duration).String(), "%q is not within the measured part", t.text)
+// measuredTime reads a time of the measured part, the end included or not.
+func (d *decoder) measuredTime(t *tree, p *point, included bool) unit.Time {
+	at, ok := readOK(d, t, unit.ParseTime)
+	end, allowed := p.warmup+p.duration, "before "
+	if included {
+		allowed = "up to "
+	}
+	if ok && (at < p.warmup || at > end || at == end && !included) {
+		d.fail(t.place, "from "+p.warmup.String()+" on, "+allowed+end.String(), "%q is not within the measured part", t.text)
 	}
 	return at
 }
@@ -338,8 +361,11 @@ func (d *decoder) every(options *tree, p *point, m *measure) {
 	if t == nil {
 		return
 	}
-	if m.every = d.positive(t); p.duration/m.every > mostSamples {
+	switch m.every = d.positive(t); {
+	case p.duration/m.every > mostSamples:
 		d.fail(t.place, "at least "+(p.duration/mostSamples+1).String(), "that many samples would not fit into memory")
+	case m.every > p.duration:
+		d.fail(t.place, "up to "+p.duration.String(), "every %s is longer than the measured part", t.text)
 	}
 }
 

@@ -378,3 +378,14 @@ measure: [`+strings.Join(entries, ", ")+"]\n")
 		}
 	}
 }
+
+// A reaction may be looked for until the very end, which is what until is without it.
+func TestReactionUntilTheEnd(t *testing.T) {
+	r := first(t, line+`
+traffic: [{name: a, from: a, to: c, transport: udp, rate: 4Mbps, start: 0s}]
+measure: [{reaction: {after: 500ms, goodput: a, until: 2s, every: 100ms, hold: 15}}]
+`)
+	if v := r.value(t, "reaction", "a"); v != 0.1 {
+		t.Errorf("a constant rate reacts after %g s", v)
+	}
+}

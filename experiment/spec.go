@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -269,7 +270,13 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 			break
 		}
 	}
-	s.agree()
+	if s.agree(); len(c.errors) == 0 {
+		for _, m := range s.points[0].measures {
+			if sized := func(tr traffic) bool { return tr.sized }; (m.name == "fct" || m.name == "slowdown") && !slices.ContainsFunc(s.points[0].traffic, sized) {
+				c.fail(m.at, "a traffic with a size", "no traffic of the experiment has a %s: its flows have no end", m.name)
+			}
+		}
+	}
 	for _, dim := range s.Sweep {
 		if dim.blocks[0] == nil && !used[dim.Key] && len(c.errors) == 0 {
 			c.fail(dim.places[0], "$"+dim.Key+" somewhere in the file", "nothing uses $%s, which the sweep varies", dim.Key)
