@@ -28,27 +28,25 @@ func TestEvents(t *testing.T) {
 	for _, c := range []struct {
 		events string
 		want   float64 // Mb/s
-		lost   bool
+		lost   string  // why packets are lost
 	}{
-		{"[]", 15, false},
-		{"[{at: 1s, link: [s, b], down: true}, {at: 2s, link: [b, s], down: false}]", 11.25, true},
-		{"[{at: 2s, link: [a, s], down: true}]", 7.5, true},
-		{"[{at: 2s, link: [a, s], down: true, enabled: false}]", 15, false},
-		{"[{at: 0s, link: [s, b], down: true}]", 0, true},
-		{"[{at: 2s, link: [s, b], rate: 10Mbps}]", 15.0/2 + 10*share/2, true},
+		{"[]", 15, ""},
+		{"[{at: 1s, link: [s, b], down: true}, {at: 2s, link: [b, s], down: false}]", 11.25, "link_down"},
+		{"[{at: 2s, link: [a, s], down: true}]", 7.5, "link_down"},
+		{"[{at: 2s, link: [a, s], down: true, enabled: false}]", 15, ""},
+		{"[{at: 0s, link: [s, b], down: true}]", 0, "link_down"},
+		{"[{at: 2s, link: [s, b], rate: 10Mbps}]", 15.0/2 + 10*share/2, "port_packets"},
 		// the queue of 100 packets empties afterwards
-		{"[{at: 3s, link: [s, b], rate: 20Mbps}, {at: 1s, link: [s, b], rate: 10Mbps}]", 15.0/2 + 10*share/2 + 100*1472*8/4e6, true},
+		{"[{at: 3s, link: [s, b], rate: 20Mbps}, {at: 1s, link: [s, b], rate: 10Mbps}]", 15.0/2 + 10*share/2 + 100*1472*8/4e6, "port_packets"},
 	} {
 		o := execute(t, eventful+"events: "+c.events+"\n", ExecOptions{})
 		if got := goodputOf(o); math.Abs(got-c.want) > 0.03*15 {
 			t.Errorf("%s: %.2f Mb/s, want %.2f", c.events, got, c.want)
 		}
-		drops := 0.0
 		for _, g := range o.Runs[0].Measures[1].Groups {
-			drops += g.Value
-		}
-		if (drops > 0) != c.lost {
-			t.Errorf("%s: %g drops", c.events, drops)
+			if (g.Value > 0) != (g.Group == c.lost) {
+				t.Errorf("%s: %g drops, %s", c.events, g.Value, g.Group)
+			}
 		}
 	}
 }

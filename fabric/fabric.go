@@ -24,6 +24,7 @@ type Link struct {
 type LinkCounters struct {
 	Sent, Lost uint64 // frames
 	LostBytes  uint64
+	Down       uint64 // of Lost, frames that were put on it while it was down
 }
 
 // Config is a network: its nodes and the directed links between them. Each port
@@ -385,6 +386,7 @@ func (f *Fabric) impair(i int32, p *packet.Packet, now, at unit.Time) unit.Time 
 		f.counters[i].LostBytes += uint64(p.Size)
 		why := "link_loss"
 		if x.down {
+			f.counters[i].Down++
 			why = "link_down"
 		}
 		f.observe(now, trace.Lost, node, i, why, p)

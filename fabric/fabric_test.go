@@ -317,8 +317,8 @@ func TestLinkDown(t *testing.T) {
 	f.Run(7*unit.Microsecond, nil) // 3 … 6 are lost
 	f.SetDown(0, false)
 	f.Run(unit.Never, nil)
-	if arrived != 6 || f.Link(0).Lost != 4 {
-		t.Errorf("%d arrived, %d lost; want 6 and 4", arrived, f.Link(0).Lost)
+	if l := f.Link(0); arrived != 6 || l.Lost != 4 || l.Down != 4 {
+		t.Errorf("%d arrived, %d lost, %d of them while it was down; want 6 and 4", arrived, l.Lost, l.Down)
 	}
 }
 

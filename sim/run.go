@@ -56,6 +56,7 @@ type snapshot struct {
 	txBytes          []uint64
 	txPackets        []uint64
 	lost             []uint64
+	down             uint64 // of lost, of all links
 	drops            [][dataplane.Reasons]uint64
 	allDrops         [dataplane.Reasons]uint64
 }
@@ -498,7 +499,9 @@ func (r *Simulation) snapshot() snapshot {
 		p := r.portOf(d)
 		s.txBytes = append(s.txBytes, p.TxBytes())
 		s.txPackets = append(s.txPackets, p.TxPackets())
-		s.lost = append(s.lost, r.fabric.Link(i).Lost)
+		l := r.fabric.Link(i)
+		s.lost = append(s.lost, l.Lost)
+		s.down += l.Down
 		var drops [dataplane.Reasons]uint64
 		if d.ofSwitch {
 			drops = r.switches[d.node].PortDrops(d.port)
@@ -513,6 +516,8 @@ func (r *Simulation) snapshot() snapshot {
 	for _, lost := range s.lost {
 		s.allDrops[dataplane.LinkLost] += lost
 	}
+	s.allDrops[dataplane.LinkLost] -= s.down
+	s.allDrops[dataplane.LinkDown] += s.down
 	return s
 }
 

@@ -205,7 +205,7 @@ func TestTraceCounts(t *testing.T) {
 				drops[e.Reason]++
 			case trace.Lost:
 				lost[i]++
-				drops["link_loss"]++
+				drops[e.Reason]++
 				if want := dataplane.LinkLost.Word(); c.Network.Links[i/2].Loss > 0 && e.Reason != want {
 					t.Errorf("a loss for %s, want %s", e.Reason, want)
 				} else if want := dataplane.LinkDown.Word(); i/2 == 9 && e.Reason != want {
