@@ -125,6 +125,24 @@ func Schemes() []Scheme {
 			)},
 			Build: pods,
 		},
+		{
+			Scheme: scheme.Scheme{Name: "star", Doc: "hosts around one switch", Source: "ours", Params: append(common("of every link"),
+				count("hosts", "hosts h0, … of the switch s", "1", "10000"),
+			)},
+			Build: func(v scheme.Values) (*Network, error) {
+				b := newBuilder(v)
+				hosts := v.Int("hosts")
+				if err := b.fits(hosts+1, hosts); err != nil {
+					return nil, err
+				}
+				b.hosts(hosts)
+				s := b.node("s", true)
+				for i := range hosts {
+					b.link(i, s, b.rate)
+				}
+				return &b.n, nil
+			},
+		},
 	}
 }
 

@@ -108,6 +108,7 @@ func TestFamilies(t *testing.T) {
 		// uplinks, so 15 hosts are below the same, 48 in the same pod, 256 elsewhere
 		{"pods", map[string]any{"pods": 5, "tors": 4, "aggs": 4, "hosts": 16, "uplinks": 4, "fabric": 400 * unit.Gbps}, "320 hosts, 56 switches, 480 links, paths map[0:1 2:15 4:48 6:256]"},
 		{"pods", map[string]any{"pods": 2, "tors": 3, "aggs": 2, "hosts": 1, "uplinks": 1}, "6 hosts, 12 switches, 22 links, paths map[0:1 4:2 6:3]"},
+		{"star", map[string]any{"hosts": 17}, "17 hosts, 1 switches, 17 links, paths map[0:1 2:16]"},
 		{"leaf_spine", map[string]any{"leaves": 4, "spines": 2, "hosts": 8}, "32 hosts, 6 switches, 40 links, paths map[0:1 2:7 4:24]"},
 		{"fat_tree", map[string]any{"k": 4}, "16 hosts, 20 switches, 48 links, paths map[0:1 2:1 4:2 6:12]"},
 		{"fat_tree", map[string]any{"k": 8}, "128 hosts, 80 switches, 384 links, paths map[0:1 2:3 4:12 6:112]"},
@@ -274,4 +275,5 @@ func ExampleSchemes() {
 	// leaf_spine – leaves with hosts, each linked to every spine
 	// parking_lot – a chain of bottlenecks; each switch has hosts
 	// pods – three tiers of free sizes: pods of tor and agg switches below a layer of cores, as HPCC's 320 hosts have it
+	// star – hosts around one switch
 }
