@@ -40,7 +40,7 @@ func (p *Packet) findExtension(kind uint8) (at, n int) {
 }
 
 // SetExtension adds an extension or replaces the one of its kind. It returns
-// false, and changes nothing, if there is no room (a packet has 94 bytes, of which
+// false, and changes nothing, if there is no room (a packet has 222 bytes, of which
 // an extension takes 2 and its data) or the kind is padding. data must not be a
 // view of p's own extensions.
 func (p *Packet) SetExtension(kind uint8, data []byte) bool {
@@ -73,6 +73,28 @@ func (p *Packet) RemoveExtension(kind uint8) {
 	}
 }
 
+// RenameExtension gives the extension of this kind another one, and tells whether it is
+// there: a receiver makes an answer of what it was asked.
+func (p *Packet) RenameExtension(kind, to uint8) bool {
+	at, n := p.findExtension(kind)
+	if n > 0 {
+		p.ext[at] = to
+	}
+	return n > 0
+}
+
+// KeepExtension takes all extensions out but that of this kind.
+func (p *Packet) KeepExtension(kind uint8) {
+	at, n := p.findExtension(kind)
+	if at > 0 {
+		copy(p.ext[:n], p.ext[at:at+n])
+	}
+	p.extLen = uint8(n)
+}
+
+// Extended tells whether p has extensions.
+func (p *Packet) Extended() bool { return p.extLen > 0 }
+
 // CopyExtensions gives p the extensions of from, in place of its own: how an
 // acknowledgement carries back what the data has collected.
 func (p *Packet) CopyExtensions(from *Packet) {
@@ -90,6 +112,15 @@ func (p *Packet) ExtensionBytes() int32 {
 		return 0
 	}
 	return (int32(p.extLen) + 2 + 7) &^ 7
+}
+
+// OtherExtensionBytes is ExtensionBytes as if the extension of this kind was not there.
+func (p *Packet) OtherExtensionBytes(kind uint8) int32 {
+	_, n := p.findExtension(kind)
+	if int(p.extLen) == n {
+		return 0
+	}
+	return (int32(int(p.extLen)-n) + 2 + 7) &^ 7
 }
 
 // appendExtensions appends the extensions' header; next is the protocol behind

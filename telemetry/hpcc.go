@@ -32,11 +32,6 @@ type HPCC struct {
 	Rates [8]unit.Rate // by rate code; 0: not used
 }
 
-// Extension is the kind of the packet extension that carries a telemetry header. Its
-// upper bits 001 say that a node which does not know it skips it, and that it changes en
-// route (RFC 8200 §4.2); IANA has not given the number away.
-const Extension uint8 = 0x3f
-
 // Sizes of HPCC's header.
 const (
 	HPCCBytes = 42
@@ -80,7 +75,12 @@ func (f *HPCC) Span() Span {
 // is counted only; or, and then b is unchanged, b is too short or the rate has no code.
 func (f *HPCC) Push(b []byte, h *Hop) bool {
 	code, ok := f.Code(h.Rate)
-	if !ok || len(b) < HPCCBytes {
+	return ok && f.PushCode(b, code, h)
+}
+
+// PushCode is Push for a hop whose rate has this code.
+func (f *HPCC) PushCode(b []byte, code uint8, h *Hop) bool {
+	if len(b) < HPCCBytes {
 		return false
 	}
 	head := binary.BigEndian.Uint16(b)
