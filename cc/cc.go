@@ -1,7 +1,6 @@
 package cc
 
 import (
-	"weir/packet"
 	"weir/scheme"
 	"weir/telemetry"
 	"weir/unit"
@@ -111,16 +110,12 @@ type Ack struct {
 	Hops   []telemetry.Hop // of its path, oldest first; the caller's, good during the call; nil: no telemetry
 	Path   uint16          // identity of the path (telemetry.Records)
 	Missed int             // hops that found no room for their records
-	Load   float64         // largest load of the path, of telemetry that carries only this (PINT); 0: none
+	Load   float64         // largest load of the path, or a bound of it, of telemetry without records (PINT; upon congestion only); 0: none
 	Seq    int64           // byte behind the packet's last; 0: Una
 
 	// What a receiver that controls (Rx-HPCC) says.
 	Window unit.Bytes // the window that it wants, also below a packet; 0: it says nothing
 	Flows  int        // flows that share the last hop, while that is the bottleneck; 0: not said
-
-	// Packet is the acknowledgement as it came, borrowed for this call: its extensions
-	// carry back the network's telemetry. nil where the transport has none.
-	Packet *packet.Packet
 }
 
 // NoticeKind is what a Notice is.
@@ -225,5 +220,11 @@ type Scheme struct {
 	// BufferedWindows is how many windows a send buffer holds at least (Linux:
 	// sndbuf_expand); 0 means 2.
 	BufferedWindows int
-	Build           func(f Flow, v scheme.Values) (Controller, error)
+	// Telemetry is what the controller, or its Receiver, wants to know of the path.
+	Telemetry telemetry.Want
+	Build     func(f Flow, v scheme.Values) (Controller, error)
+	// Receiver makes the scheme's part at the receiver, for which the telemetry is then: it
+	// is not sent back. f is the sender's; host is shared by the flows that its host
+	// receives. nil: the scheme has none.
+	Receiver func(f Flow, v scheme.Values, host *Host) (Receiver, error)
 }

@@ -4,6 +4,7 @@ import (
 	"weir/dataplane/tm"
 	"weir/packet"
 	"weir/scheme"
+	"weir/telemetry"
 	"weir/unit"
 )
 
@@ -88,8 +89,13 @@ type Site struct {
 	Switch string // name
 	ID     int
 	Ports  int
-	Book   *packet.Book
-	Routes *Routes
+	At     []*tm.Port // the ports, to be read
+	Clock  telemetry.Clock
+	Rates  []unit.Rate // of the network's links in bit/s, ascending
+	// Counted: the framing has telemetry in each frame already, see telemetry.Format.
+	Counted bool
+	Book    *packet.Book
+	Routes  *Routes
 	// Random makes the stream of an entity of this switch, by a name unique there.
 	Random func(entity string) unit.Random
 }
@@ -98,4 +104,7 @@ type Site struct {
 type Scheme struct {
 	scheme.Scheme
 	Build func(site *Site, v scheme.Values) (Program, error)
+	// Telemetry is the format in which a program with these parameters writes telemetry in
+	// a network with links of these rates, which hosts must know; nil: it writes none.
+	Telemetry func(v scheme.Values, rates []unit.Rate) (telemetry.Format, error)
 }

@@ -20,6 +20,7 @@ import (
 	"weir/packet"
 	"weir/scheme"
 	"weir/sim"
+	"weir/telemetry"
 	"weir/topology"
 	"weir/transport"
 	"weir/unit"
@@ -328,6 +329,7 @@ type point struct {
 	book             *packet.Book
 	routes           *topology.Routes
 	switches         []sim.SwitchConfig
+	telemetry        *telemetry.Format // nil: no switch writes any
 	traffic          []traffic
 	flows            []plannedFlow
 	measures         []*measure
@@ -903,6 +905,7 @@ func (d *decoder) switchConfigs(root *tree, p *point) {
 			d.switchPattern(k, p, programs)
 		}
 	}
+	d.telemetry(root, p, programs)
 	for i, node := range n.Nodes {
 		if !node.Switch {
 			continue
@@ -925,6 +928,63 @@ func (d *decoder) switchConfigs(root *tree, p *point) {
 			return out, nil
 		}
 	}
+}
+
+// telemetry finds the format of telemetry in which the programs write; all must agree,
+// since hosts cannot tell who has written.
+func (d *decoder) telemetry(root *tree, p *point, programs [][]program) {
+	rates := p.network.Rates()
+	for i, list := range programs {
+		for _, x := range list {
+			if !p.network.Nodes[i].Switch || x.scheme.Telemetry == nil || len(d.errors) > 0 {
+				continue
+			}
+			f, err := x.scheme.Telemetry(x.values, rates)
+			f.Counted = p.framing.Fixed()
+			at := root.place
+			if t := root.get("switches"); t != nil {
+				at = t.place
+			} else if t := root.get("switch"); t != nil {
+				at = t.place
+			}
+			switch {
+			case err != nil:
+				d.fail(at, "", "%v", err)
+			case p.telemetry == nil:
+				p.telemetry = &f
+			case *p.telemetry != f:
+				d.fail(at, "one format, one set of parameters", "switch %s writes other telemetry than the switches before it", p.network.Nodes[i].Name)
+			}
+		}
+	}
+}
+
+// clock reads a switch's clock.
+func (d *decoder) clock(t *tree) (c telemetry.Clock) {
+	if !d.keys(t, "a clock's key", []string{"resolution", "offset", "drift"}) {
+		return
+	}
+	if x := d.value(t, "resolution", "1ps", "ours: exact"); x != nil {
+		if c.Resolution = d.positive(x); c.Resolution > unit.Second {
+			d.fail(x.place, "1ps … 1s", "a resolution of %q is too coarse", x.text)
+		}
+	}
+	x := d.value(t, "offset", "0s", "ours: exact")
+	text, behind := strings.CutPrefix(d.text(x), "-")
+	offset, err := unit.ParseTime(text)
+	if err != nil || offset > 3600*unit.Second {
+		d.fail(x.place, "5us, or -5us; an hour at most", "%q is not an offset of a clock", x.text)
+	}
+	if c.Offset = offset; behind {
+		c.Offset = -offset
+	}
+	x = d.value(t, "drift", "0ppm", "ours: exact")
+	number, parts := strings.CutSuffix(d.text(x), "ppm")
+	if c.Drift, err = strconv.ParseFloat(strings.TrimSpace(number), 64); err != nil || !parts || !(c.Drift >= -100_000 && c.Drift <= 100_000) {
+		d.fail(x.place, "20ppm, or -20ppm; 100000ppm at most", "%q is not a drift of a clock", x.text)
+		c.Drift = 0
+	}
+	return
 }
 
 // route gives a point its network's addresses and routes. The points of a sweep often
@@ -974,7 +1034,7 @@ func (d *decoder) keysAny(t *tree) bool {
 
 func (d *decoder) switchPattern(k entry, p *point, programs [][]program) {
 	t := k.value
-	if !d.keys(t, "a switch's key", []string{"programs", "buffer", "queues", "queue_limit", "scheduler", "recirculation"}) {
+	if !d.keys(t, "a switch's key", []string{"programs", "buffer", "queues", "queue_limit", "scheduler", "recirculation", "clock"}) {
 		return
 	}
 	var list []program
@@ -1015,6 +1075,9 @@ func (d *decoder) switchPattern(k entry, p *point, programs [][]program) {
 		}
 		if x := t.get("scheduler"); x != nil {
 			sc.Scheduler = d.scheduler(x, max(sc.Queues, 1))
+		}
+		if x := t.get("clock"); x != nil {
+			sc.Clock = d.clock(x)
 		}
 		if x := t.get("recirculation"); x != nil && d.keys(x, "recirculation's key", []string{"rate", "queue"}) {
 			if r := x.get("rate"); r != nil {
@@ -1184,7 +1247,7 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
 			d.warn("%s:%d: traffic %s: %s", x.file, x.line, tr.name, w)
 		}
 	}
-	d.controller(x, &tr)
+	d.controller(x, &tr, p)
 	if v := x.get("tos"); v != nil {
 		n, err := strconv.ParseUint(d.text(v), 0, 8)
 		if err != nil {
@@ -1349,7 +1412,7 @@ func (d *decoder) hosts(x *tree, key string, p *point) []int {
 }
 
 // controller decodes a traffic's congestion controller.
-func (d *decoder) controller(x *tree, tr *traffic) {
+func (d *decoder) controller(x *tree, tr *traffic, p *point) {
 	v := x.get("cc")
 	if !tr.transport.Controlled {
 		if v != nil {
@@ -1379,6 +1442,9 @@ func (d *decoder) controller(x *tree, tr *traffic) {
 		return
 	}
 	tr.ccValues = d.schemeValues(&tr.cc.Scheme, params, nil)
+	if tr.cc.Telemetry != telemetry.Nothing && p.telemetry == nil && len(d.errors) == 0 {
+		d.warn("%s:%d: traffic %s: %s needs telemetry, and no switch writes any (program telemetry): it keeps its first window", x.file, x.line, tr.name, name)
+	}
 }
 
 func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
@@ -1468,7 +1534,7 @@ const (
 func (p *point) config(seed uint64) (*sim.Config, error) {
 	c := &sim.Config{
 		Seed: seed, Network: p.network, Duration: p.warmup + p.duration, Warmup: p.warmup,
-		Switches: p.switches, Hosts: p.book, UntilDone: true, Events: p.events,
+		Switches: p.switches, Hosts: p.book, UntilDone: true, Events: p.events, Counted: p.framing.Fixed(),
 		MinFrame: p.framing.Min + p.framing.Extra,
 	}
 	flows := p.flows
@@ -1477,6 +1543,7 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 			flows = append(flows[:len(flows):len(flows)], g.expand(p, id, seed)...)
 		}
 	}
+	hosts := make([]cc.Host, len(p.network.Nodes))
 	for i, f := range flows {
 		tr := &p.traffic[f.traffic]
 		random := unit.NewRandom(seed, fmt.Sprintf("flow %s %d", tr.name, f.index))
@@ -1491,6 +1558,7 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 			SrcPort: uint16(firstPort + i%50000), DstPort: uint16(serverPort + i/50000), Version: tr.version, TOS: tr.tos,
 			Start: start, Stop: tr.stop, Size: f.size, Payload: tr.payload, Framing: p.framing, Random: random,
 			Path: p.pathOf(f.src, f.dst, tr), CC: tr.cc, CCValues: tr.ccValues,
+			Telemetry: p.telemetry, Host: &hosts[f.dst],
 		}
 		if g := tr.generator; g != nil && g.load > 0 {
 			tf.Stop = unit.Never // it ends arrivals, not what has begun

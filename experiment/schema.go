@@ -153,7 +153,8 @@ func (r *Registry) Schema() []byte {
 		"topology": mapOf("the network", topology), "switch": list,
 		"switches": node{"type": "object", "description": "by name or pattern", "additionalProperties": mapOf("what differs", node{
 			"programs": list, "buffer": text("limit of each port"), "queues": text("a port"), "queue_limit": text("of each queue"), "scheduler": named("of each port", schedulers),
-			"recirculation": mapOf("port of its own", node{"rate": text("of it"), "queue": text("limit")})})},
+			"recirculation": mapOf("port of its own", node{"rate": text("of it"), "queue": text("limit")}),
+			"clock":         mapOf("that telemetry is stamped with", node{"resolution": text("of its readings"), "offset": text("at time 0, such as 5us or -5us"), "drift": text("such as 20ppm")})})},
 		"traffic": listOf("flows", mapOf("flows of one kind", flow, "name", "transport")),
 		"events": listOf("what happens to links", mapOf("an event", node{"at": text("time"), "link": pair, "down": text("true or false"), "rate": text("new rate"),
 			"enabled": text("true or false")}, "at", "link")),

@@ -12,6 +12,7 @@ type Path struct {
 	Hops   []telemetry.Hop
 	ID     uint16
 	Missed int
+	Load   float64 // with no records: no hop has a larger load; 0: not known
 }
 
 // slowest is the least rate of the path's hops.
@@ -168,6 +169,14 @@ func (l *law) restart() {
 // take is given the records of a packet and tells what they were. measure and react
 // come before the records are stored.
 func (l *law) take(now unit.Time, p *Path, commit bool) news {
+	if len(p.Hops) == 0 && p.Load > 0 && l.perTime > 0 {
+		// §6, telemetry upon congestion: no hop had cause to write a record. What is known
+		// of U is a bound, which makes the window grow as far as is safe.
+		l.track.forget()
+		l.ref.u, l.worst = p.Load, -1
+		l.w = l.compute(&l.ref, commit)
+		return measured
+	}
 	if len(p.Hops) == 0 || l.perTime == 0 {
 		return nothing
 	}

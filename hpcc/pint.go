@@ -5,6 +5,7 @@ import (
 
 	"weir/cc"
 	"weir/scheme"
+	"weir/telemetry"
 	"weir/unit"
 )
 
@@ -24,7 +25,7 @@ func PINTScheme() cc.Scheme {
 			etaParam, maxStageParam, waiParam, nParam, tParam, minRateParam,
 			{Name: "share", Kind: scheme.Share, Default: "100%", Min: "0%", Max: "100%", Doc: "share of acknowledgements that are looked at, chosen at random", Source: "the authors' simulator (PINT_PROB)"},
 		}},
-		OwnRecovery: true,
+		OwnRecovery: true, Telemetry: telemetry.PathLoad,
 		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
 			return build(NewPINT(f, config(v), v.Float("share")))
 		},

@@ -6,6 +6,7 @@ import (
 
 	"weir/cc"
 	"weir/scheme"
+	"weir/telemetry"
 	"weir/unit"
 )
 
@@ -66,7 +67,7 @@ func PowerScheme() cc.Scheme {
 			{Name: "floor", Kind: scheme.Share, Default: "0%", Min: "0%", Max: "100%", Doc: "least current, as a share of the port's rate", Source: "ours: the algorithm has none; the authors' simulator has 50 %"},
 			tParam, minRateParam,
 		}},
-		OwnRecovery: true,
+		OwnRecovery: true, Telemetry: telemetry.HopRecords,
 		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
 			return build(NewPower(f, PowerConfig{Gamma: v.Float("gamma"), Beta: v.Rate("beta"), N: v.Int("n"), Eta: v.Float("eta"),
 				Floor: v.Float("floor"), T: v.Time("t"), MinRate: v.Rate("min_rate")}))
@@ -89,6 +90,13 @@ func NewPower(f cc.Flow, c PowerConfig) (*PowerTCP, error) {
 func (p *PowerTCP) OnAck(now unit.Time, a *cc.Ack) {
 	if p.learn(a) {
 		p.old = p.clamp(p.old)
+	}
+	if len(a.Hops) == 0 && a.Load > 0 && p.perTime > 0 { // telemetry upon congestion, and no hop is: its power is below
+		p.track.forget()
+		p.power = a.Load
+		p.steered()
+		p.update(a)
+		return
 	}
 	if len(a.Hops) == 0 || p.perTime == 0 {
 		p.unsteered(a)

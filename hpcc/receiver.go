@@ -5,6 +5,7 @@ import (
 
 	"weir/cc"
 	"weir/scheme"
+	"weir/telemetry"
 	"weir/unit"
 )
 
@@ -30,23 +31,16 @@ type Receiver struct {
 	law
 	lastUpdateTime unit.Time
 	changed        bool // W, since the last feedback
-	told           Feedback
-	census         *Census
-	member         Member
+	told           cc.Feedback
+	census         *cc.Census
+	member         cc.Member
 }
 
 var errNoT = errors.New("hpcc: a receiver cannot measure the base round-trip time: t must be given, or known of the path")
 
-// Feedback is what the receiver tells the sender.
-type Feedback struct {
-	Window unit.Bytes // W, at least a byte
-	Rate   unit.Rate  // R = W/T, of a W that is not rounded
-	Flows  int        // N, while the last hop is the bottleneck (draft-miao §6.2); 0: not said
-}
-
 // NewReceiver makes the receiver's part of a flow. f is the sender's; T must be given, by c
 // or f, since a receiver cannot measure it. census counts the host's flows; it may be nil.
-func NewReceiver(f cc.Flow, c Config, census *Census) (*Receiver, error) {
+func NewReceiver(f cc.Flow, c Config, census *cc.Census) (*Receiver, error) {
 	l, err := newLaw(f, c)
 	if err != nil {
 		return nil, err
@@ -61,7 +55,8 @@ func NewReceiver(f cc.Flow, c Config, census *Census) (*Receiver, error) {
 
 // OnData is NewINT, lines 28 to 34: a packet has come, with records or without. It
 // returns feedback to be sent at once, if it is time.
-func (r *Receiver) OnData(now unit.Time, p Path) (Feedback, bool) {
+func (r *Receiver) OnData(now unit.Time, d *cc.Data) (cc.Feedback, bool) {
+	p := Path{Hops: d.Hops, ID: d.Path, Missed: d.Missed, Load: d.Load}
 	if r.census != nil {
 		r.census.Count(now, r.t, &r.member)
 	}
@@ -73,7 +68,7 @@ func (r *Receiver) OnData(now unit.Time, p Path) (Feedback, bool) {
 		r.lastUpdateTime = now
 		return r.told, false
 	}
-	r.share(p)
+	r.share(&p)
 	if !commit { // line 34
 		r.changed = true
 		return r.told, false
@@ -83,7 +78,7 @@ func (r *Receiver) OnData(now unit.Time, p Path) (Feedback, bool) {
 
 // share sets W_ai by the flows counted, while the last hop, the one to this host, is
 // the bottleneck. It holds from the next window on.
-func (r *Receiver) share(p Path) {
+func (r *Receiver) share(p *Path) {
 	n := 0
 	if r.census != nil && p.Missed == 0 && r.worst == r.track.n-1 {
 		n = r.census.Flows()
@@ -93,14 +88,14 @@ func (r *Receiver) share(p Path) {
 	}
 }
 
-func (r *Receiver) tell(now unit.Time) Feedback {
+func (r *Receiver) tell(now unit.Time) cc.Feedback {
 	r.lastUpdateTime, r.changed = now, false
 	r.told = r.feedback()
 	return r.told
 }
 
-func (r *Receiver) feedback() Feedback {
-	return Feedback{Window: max(unit.Bytes(r.w), 1), Rate: r.Decision().Rate, Flows: r.flows}
+func (r *Receiver) feedback() cc.Feedback {
+	return cc.Feedback{Window: max(unit.Bytes(r.w), 1), Rate: r.Decision().Rate, Flows: r.flows}
 }
 
 // NextTimer is when OnTimer wants to be called; unit.Never if there is nothing to tell.
@@ -112,7 +107,7 @@ func (r *Receiver) NextTimer() unit.Time {
 }
 
 // OnTimer commits and returns the window that no packet came to tell.
-func (r *Receiver) OnTimer(now unit.Time) (Feedback, bool) {
+func (r *Receiver) OnTimer(now unit.Time) (cc.Feedback, bool) {
 	if now < r.NextTimer() {
 		return r.told, false
 	}
@@ -121,7 +116,7 @@ func (r *Receiver) OnTimer(now unit.Time) (Feedback, bool) {
 }
 
 // Told is what an ordinary acknowledgement carries.
-func (r *Receiver) Told() Feedback { return r.told }
+func (r *Receiver) Told() cc.Feedback { return r.told }
 
 // Coalesce is how many packets an acknowledgement may wait for, of at most most: half of
 // the window that was told, and one at least.
@@ -132,60 +127,8 @@ func (r *Receiver) Coalesce(most int) int {
 // Close takes the flow out of the count.
 func (r *Receiver) Close() {
 	if r.census != nil {
-		r.census.remove(&r.member)
+		r.census.Leave(&r.member)
 	}
-}
-
-// Census counts the flows from which a host has got a packet within the last T. The
-// zero value is a host without flows.
-type Census struct {
-	oldest, newest *Member
-	flows          int
-}
-
-// Member is a flow's place in a Census; the zero value is not in one.
-type Member struct {
-	previous, next *Member
-	at             unit.Time
-	in             bool
-}
-
-// Count is told that a packet of the flow has come, and forgets the flows that have sent
-// none for t. now does not go back.
-func (c *Census) Count(now, t unit.Time, m *Member) {
-	c.remove(m)
-	m.at, m.in, m.previous, m.next = now, true, c.newest, nil
-	if c.newest != nil {
-		c.newest.next = m
-	} else {
-		c.oldest = m
-	}
-	c.newest = m
-	c.flows++
-	for c.oldest.at < now-t {
-		c.remove(c.oldest)
-	}
-}
-
-// Flows is how many there are.
-func (c *Census) Flows() int { return c.flows }
-
-func (c *Census) remove(m *Member) {
-	if !m.in {
-		return
-	}
-	if m.previous != nil {
-		m.previous.next = m.next
-	} else {
-		c.oldest = m.next
-	}
-	if m.next != nil {
-		m.next.previous = m.previous
-	} else {
-		c.newest = m.previous
-	}
-	m.in = false
-	c.flows--
 }
 
 // Follower is the sender of a flow that its receiver controls.
@@ -198,8 +141,19 @@ func RxScheme() cc.Scheme {
 		Scheme: scheme.Scheme{Name: "rx_hpcc", Doc: "HPCC++ at the receiver, which tells the window", Source: "draft-miao-iccrg-hpccplus-01 §6.2", Params: []scheme.Param{
 			etaParam, maxStageParam, waiParam, nParam, tParam, minRateParam,
 		}},
-		OwnRecovery: true,
-		Build:       func(f cc.Flow, v scheme.Values) (cc.Controller, error) { return build(NewFollower(f, config(v))) },
+		OwnRecovery: true, Telemetry: telemetry.HopRecords,
+		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) { return build(NewFollower(f, config(v))) },
+		Receiver: func(f cc.Flow, v scheme.Values, host *cc.Host) (cc.Receiver, error) {
+			var census *cc.Census
+			if host != nil {
+				census = &host.Census
+			}
+			r, err := NewReceiver(f, config(v), census)
+			if err != nil {
+				return nil, err
+			}
+			return r, nil
+		},
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"weir/unit"
 )
 
-func newReceiver(t *testing.T, census *Census) *Receiver {
+func newReceiver(t *testing.T, census *cc.Census) *Receiver {
 	t.Helper()
 	r, err := NewReceiver(flow(), Defaults(), census)
 	if err != nil {
@@ -18,7 +18,7 @@ func newReceiver(t *testing.T, census *Census) *Receiver {
 	return r
 }
 
-func path(hops ...telemetry.Hop) Path { return Path{Hops: hops} }
+func path(hops ...telemetry.Hop) *cc.Data { return &cc.Data{Hops: hops} }
 
 // Lines 28 to 34, and that L is stored at each packet: loads are those between packets.
 func TestReceiver(t *testing.T) {
@@ -26,7 +26,7 @@ func TestReceiver(t *testing.T) {
 	if f := r.Told(); f.Window != 125000 || f.Rate != 100*gbps {
 		t.Errorf("before any packet: %+v", f)
 	}
-	tell := func(now unit.Time, tx uint64, queue unit.Bytes) (Feedback, bool) {
+	tell := func(now unit.Time, tx uint64, queue unit.Bytes) (cc.Feedback, bool) {
 		return r.OnData(now, path(hop(1, now, tx, queue)))
 	}
 	if _, told := tell(50*us, 0, 25000); told {
@@ -52,7 +52,7 @@ func TestReceiver(t *testing.T) {
 	if !told || f.Window != unit.Bytes(want) || r.Told() != f || f.Rate != unit.Rate(want*8e12/float64(10*us)) {
 		t.Errorf("line 31: %+v, %v, want %v", f, told, want)
 	}
-	if _, told := r.OnData(200*us, Path{}); told {
+	if _, told := r.OnData(200*us, &cc.Data{}); told {
 		t.Error("a packet without records tells")
 	}
 }
@@ -60,7 +60,7 @@ func TestReceiver(t *testing.T) {
 // Guideline 1 of §6.1: whatever comes, windows are told at most once per T, and only then
 // does Wc move.
 func TestReceiverOncePerT(t *testing.T) {
-	r := newReceiver(t, &Census{})
+	r := newReceiver(t, &cc.Census{})
 	random := rand.New(rand.NewPCG(4, 4))
 	now, last, tx, told := unit.Time(0), unit.Time(-1<<40), uint64(0), 0
 	for range 20000 {
@@ -152,9 +152,9 @@ func TestReceiverSmallWindows(t *testing.T) {
 
 // §6.2: N is the flows that sent within the last T.
 func TestCensus(t *testing.T) {
-	var c Census
+	var c cc.Census
 	random := rand.New(rand.NewPCG(5, 5))
-	members, seen := make([]Member, 30), make([]unit.Time, 30)
+	members, seen := make([]cc.Member, 30), make([]unit.Time, 30)
 	for i := range seen {
 		seen[i] = -unit.Second
 	}
@@ -163,7 +163,7 @@ func TestCensus(t *testing.T) {
 		now += unit.Time(random.IntN(1000)) * ns
 		i := random.IntN(30)
 		if random.IntN(20) == 0 {
-			c.remove(&members[i])
+			c.Leave(&members[i])
 			seen[i] = -unit.Second
 			continue
 		}
@@ -183,10 +183,10 @@ func TestCensus(t *testing.T) {
 
 // N sets W_ai while the last hop is the bottleneck, and only then.
 func TestReceiverCounts(t *testing.T) {
-	census := &Census{}
+	census := &cc.Census{}
 	a, b := newReceiver(t, census), newReceiver(t, census)
 	now, tx := unit.Time(0), uint64(0)
-	step := func(first, last unit.Bytes) Feedback {
+	step := func(first, last unit.Bytes) cc.Feedback {
 		now += 6 * us
 		tx += 75000
 		for _, r := range []*Receiver{a, b} {

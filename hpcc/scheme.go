@@ -5,6 +5,7 @@ import (
 
 	"weir/cc"
 	"weir/scheme"
+	"weir/telemetry"
 	"weir/unit"
 )
 
@@ -88,7 +89,7 @@ func Scheme() cc.Scheme {
 			{Name: "mode", Kind: scheme.Text, Words: modes, Default: "hpcc++", Doc: "HPCC++, or an ablation of the paper", Source: "draft-miao §6.1; HPCC §5.4, figure 6, Appendix A"},
 			{Name: "delay", Kind: scheme.Text, Words: []string{"queue", "sojourn"}, Default: "queue", Doc: "what tells the queueing: the port's queue, or the packet's time in the switch", Source: "draft-miao §4.2 line 5; §9.4"},
 		}},
-		OwnRecovery: true,
+		OwnRecovery: true, Telemetry: telemetry.HopRecords,
 		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
 			c := config(v)
 			c.Sojourn = v.Text("delay") == "sojourn"

@@ -31,7 +31,7 @@ func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
 	if a.Flows != s.flows && (a.Flows > 0 || a.Hops != nil) {
 		s.increase(a.Flows)
 	}
-	if a.Hops == nil {
+	if a.Hops == nil && a.Load == 0 {
 		s.unsteered(a)
 		return
 	}
@@ -40,7 +40,7 @@ func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
 		seq = a.Una
 	}
 	commit := seq > s.lastUpdateSeq // line 22
-	p := Path{Hops: a.Hops, ID: a.Path, Missed: a.Missed}
+	p := Path{Hops: a.Hops, ID: a.Path, Missed: a.Missed, Load: a.Load}
 	switch s.config.Mode {
 	case PerACK:
 		commit = true

@@ -33,6 +33,9 @@ func (f *Framing) Frame(headers, payload int32, data bool) int32 {
 	return max(n, f.Min) + f.Extra
 }
 
+// Fixed tells whether frames do not grow by the headers that they have.
+func (f *Framing) Fixed() bool { return f.Data > 0 }
+
 // Framings are the profiles that a spec's framing key can name. l2 is a frame
 // without FCS, what a queue of Linux counts; wire adds 24 bytes (preamble 8, FCS
 // 4, gap 12) to a frame of at least 60; hpcc is the HPCC simulator's 48 bytes of

@@ -4,6 +4,7 @@ import (
 	"weir/dataplane"
 	"weir/dataplane/tm"
 	"weir/packet"
+	"weir/telemetry"
 	"weir/topology"
 	"weir/trace"
 	"weir/transport"
@@ -23,6 +24,7 @@ type Config struct {
 	Flows     []Flow
 	Events    []Event   // ascending by time
 	MinFrame  int32     // least bytes that a frame counts, by the run's framing; 0: none
+	Counted   bool      // the framing has telemetry in each frame already (telemetry.Format)
 	Watches   []Watch   // what is looked at every so often in the measured part
 	Delays    bool      // keep histograms of the one-way delays, by traffic
 	Tally     bool      // count what all frames on all links consist of
@@ -47,6 +49,7 @@ type SwitchConfig struct {
 	QueueLimit    tm.Limit                                                // of each queue, besides the link's buffer for the port as a whole
 	Scheduler     func(queues int, r unit.LinkRate) (tm.Scheduler, error) // nil: FIFO (one queue), strict priority (several)
 	Recirculation dataplane.Recirculation
+	Clock         telemetry.Clock
 }
 
 // Flow is one flow: two endpoints at two hosts.

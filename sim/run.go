@@ -20,6 +20,7 @@ const Patience = 10 * unit.Second
 type Simulation struct {
 	config   *Config
 	pool     packet.Pool
+	rates    []unit.Rate
 	hosts    []*host // by node, nil for switches
 	switches []*dataplane.Switch
 	fabric   *fabric.Fabric
@@ -86,6 +87,7 @@ func New(c *Config) (*Simulation, error) {
 		config: c, hosts: make([]*host, len(n.Nodes)), switches: make([]*dataplane.Switch, len(n.Nodes)),
 		sender: make([]int32, len(c.Flows)), receiver: make([]int32, len(c.Flows)),
 	}
+	r.rates = n.Rates()
 	leaving := make([][]int32, len(n.Nodes)) // by node and port, index into links
 	links := make([]fabric.Link, 0, 2*len(n.Links))
 	r.linkOf = make([]direction, 0, 2*len(n.Links))
@@ -168,7 +170,8 @@ func (r *Simulation) newSwitch(node int, links []fabric.Link, leaving []int32) (
 	}
 	name := n.Nodes[node].Name
 	site := &dataplane.Site{
-		Switch: name, ID: node, Ports: len(ports), Book: c.Hosts, Routes: sc.Routes,
+		Switch: name, ID: node, Ports: len(ports), At: ports, Book: c.Hosts, Routes: sc.Routes,
+		Clock: sc.Clock, Rates: r.rates, Counted: c.Counted,
 		Random: func(entity string) unit.Random { return unit.NewRandom(c.Seed, "switch "+name+" "+entity) },
 	}
 	var programs []dataplane.Program

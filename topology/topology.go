@@ -1,6 +1,10 @@
 package topology
 
-import "weir/unit"
+import (
+	"slices"
+
+	"weir/unit"
+)
 
 // Node is a host or a switch.
 type Node struct {
@@ -30,4 +34,15 @@ type Network struct {
 func (n *Network) PortName(l, e int) string {
 	ends := n.Links[l].Ends
 	return n.Nodes[ends[e]].Name + "->" + n.Nodes[ends[1-e]].Name
+}
+
+// Rates returns the different bit rates of the network's links, ascending.
+func (n *Network) Rates() (rates []unit.Rate) {
+	for i := range n.Links {
+		r := n.Links[i].Rate.Bits
+		if at, found := slices.BinarySearch(rates, r); !found && r > 0 {
+			rates = slices.Insert(rates, at, r)
+		}
+	}
+	return rates
 }

@@ -4,6 +4,7 @@ import (
 	"weir/cc"
 	"weir/packet"
 	"weir/scheme"
+	"weir/telemetry"
 	"weir/unit"
 )
 
@@ -125,6 +126,9 @@ type Flow struct {
 	Framing  packet.Framing
 	Random   unit.Random // the flow's own random stream
 	Path     cc.Path     // what is known of the path
+
+	Telemetry *telemetry.Format // of the network; nil: no switch writes any
+	Host      *cc.Host          // what the receivers at the flow's destination share; may be nil
 
 	CC       *cc.Scheme // the congestion controller, of transports that are Controlled
 	CCValues scheme.Values

@@ -87,6 +87,15 @@ func (d *deficit) next(b *Buffer, set uint32) QueueID {
 	}
 }
 
+// Share is queue q's share of the port's rate while all queues are busy.
+func (d *deficit) Share(q QueueID) float64 {
+	sum := 0.0
+	for _, x := range d.quantum {
+		sum += float64(x)
+	}
+	return float64(d.quantum[q]) / sum
+}
+
 func (d *deficit) pass() {
 	if d.turn++; d.turn == len(d.counter) {
 		d.turn = 0

@@ -215,6 +215,15 @@ func (p *Port) SetRate(rate unit.LinkRate) {
 	}
 }
 
+// Share returns the share of the port's rate that its scheduler gives to queue q while
+// all queues are busy; ok is false if the scheduler shares it in no such way.
+func (p *Port) Share(q QueueID) (share float64, ok bool) {
+	if s, sharing := p.scheduler.(interface{ Share(QueueID) float64 }); sharing {
+		return s.Share(q), true
+	}
+	return 1, false
+}
+
 // Rate returns the port's line rate.
 func (p *Port) Rate() unit.LinkRate { return p.rate }
 

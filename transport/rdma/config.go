@@ -77,14 +77,16 @@ type Config struct {
 
 	Class       uint8 // priority class of data and, without AckPriority, ACKs, at the hosts' NICs
 	AckPriority bool  // ACKs, NACKs and CNPs are of class 0 there
-	AckTOS      int   // TOS of ACKs, NACKs and CNPs, by which switches may know them; −1: the data's
+	Telemetry   transport.Asking
+	AckTOS      int // TOS of ACKs, NACKs and CNPs, by which switches may know them; −1: the data's
 }
 
 // Defaults are a RoCE NIC's as the HPCC simulator has it, with a retransmission timer.
 func Defaults() Config {
 	return Config{Recovery: GoBackN, Start: LineRate, Bound: BoundNone, Packets: 10, AckEvery: 1, AckDelay: 20 * unit.Microsecond,
 		NackInterval: 500 * unit.Microsecond, RTO: MeasuredRTO, RTOMin: 320 * unit.Microsecond, RTOLowPackets: 3,
-		RTOMax: 20480 * unit.Microsecond, Resends: ResendFirst, ECN: ECNByController, CNPInterval: 50 * unit.Microsecond, AckTOS: -1}
+		RTOMax: 20480 * unit.Microsecond, Resends: ResendFirst, ECN: ECNByController, CNPInterval: 50 * unit.Microsecond, AckTOS: -1,
+		Telemetry: transport.Asking{When: transport.AskPacket, Packets: 8}}
 }
 
 // header is the transport's own header on the wire (packet.Emit): ports, kind,
@@ -100,10 +102,10 @@ func Scheme() transport.Scheme {
 	return transport.Scheme{
 		Scheme: scheme.Scheme{
 			Name: "rdma", Doc: "queue pair of an RDMA NIC: window and pacing, go-back-N or selective repeat, telemetry echo, CNPs", Source: "HPCC (SIGCOMM 2019) §4, its simulator; IRN (SIGCOMM 2018) §3",
-			Params: []scheme.Param{
+			Params: append([]scheme.Param{
 				{Name: "recovery", Kind: scheme.Text, Words: []string{GoBackN, SelectiveRepeat, NoRecovery}, Default: GoBackN, Doc: "how losses are repaired; none: not at all, for lossless networks", Source: "HPCC simulator; selective_repeat: IRN §3.1"},
 				{Name: "first_window", Kind: scheme.Text, Words: []string{LineRate, InitialWindow}, Default: LineRate, Doc: "first window of the controller: line_rate × base_rtt, or initial_window", Source: "HPCC §3.2: a new flow starts at line rate"},
-				{Name: "initial_window", Kind: scheme.Packets, Default: "10 packets", Min: "1 packet", Max: "1000000 packets", Doc: "with start: initial_window", Source: "RFC 6928"},
+				{Name: "initial_window", Kind: scheme.Packets, Default: "10 packets", Min: "1 packet", Max: "1000000 packets", Doc: "with first_window: initial_window", Source: "RFC 6928"},
 				{Name: "bound", Kind: scheme.Text, Words: []string{BoundNone, BoundBDP, BoundBytes}, Default: BoundNone, Doc: "of what is sent and not acknowledged, besides the controller's window: line_rate × base_rtt, or bound_bytes", Source: "RoCE has none; bdp: IRN §3.2"},
 				{Name: "bound_bytes", Kind: scheme.Size, Default: "0 B", Doc: "with bound: bytes; one packet may always be out", Source: "ours"},
 				{Name: "line_rate", Kind: scheme.Rate, Default: "0bps", Doc: "of the sender's NIC; 0bps: of its link", Source: "ours"},
@@ -122,7 +124,7 @@ func Scheme() transport.Scheme {
 				{Name: "class", Kind: scheme.Int, Default: "0", Min: "0", Max: "7", Doc: "priority class at the NIC, which PFC pauses; 0 is the first in strict priority", Source: "ours"},
 				{Name: "ack_priority", Kind: scheme.Bool, Default: "false", Doc: "ACKs, NACKs and CNPs are of class 0, whatever the data's", Source: "HPCC simulator: ACK_HIGH_PRIO 0"},
 				{Name: "ack_tos", Kind: scheme.Int, Default: "-1", Min: "-1", Max: "255", Doc: "TOS byte of ACKs, NACKs and CNPs, by which switches may prefer them; -1: the data's", Source: "ours"},
-			},
+			}, transport.TelemetryParams()...),
 		},
 		Controlled: true, Gauged: true,
 		Headers: header,
@@ -133,7 +135,7 @@ func Scheme() transport.Scheme {
 				AckEvery: v.Int("ack_every"), AckDelay: v.Time("ack_delay"), NackInterval: v.Time("nack_interval"),
 				RTO: v.Text("rto"), RTOMin: v.Time("rto_min"), RTOLow: v.Time("rto_low"), RTOLowPackets: v.Int("rto_low_packets"),
 				RTOMax: v.Time("rto_max"), Resends: v.Text("timeout_resends"), ECN: v.Text("ecn"), CNPInterval: v.Time("cnp_interval"),
-				Class: uint8(v.Int("class")), AckPriority: v.Bool("ack_priority"), AckTOS: v.Int("ack_tos"),
+				Class: uint8(v.Int("class")), AckPriority: v.Bool("ack_priority"), AckTOS: v.Int("ack_tos"), Telemetry: transport.AskingOf(v),
 			})
 			if err != nil {
 				return nil, nil, err
@@ -215,8 +217,17 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if c.Start == LineRate {
 		initial = int(min(max((bdp+payload-1)/payload, 1), mostOut))
 	}
-	control, err := f.CC.Build(cc.Flow{MSS: f.Payload, MTU: f.Payload + header + ipHeader(f.Version), InitialWindow: initial,
-		Start: f.Start, Path: path, Random: f.Random}, f.CCValues)
+	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + header + ipHeader(f.Version), InitialWindow: initial, Start: f.Start, Path: path, Random: f.Random}
+	control, err := f.CC.Build(known, f.CCValues)
+	if err != nil {
+		return nil, nil, err
+	}
+	f.Path = path
+	asker, err := transport.NewAsker(&f, c.Telemetry)
+	if err != nil {
+		return nil, nil, fmt.Errorf("transport rdma: %w", err)
+	}
+	answerer, err := transport.NewAnswerer(&f, known)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -237,7 +248,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	case BoundBytes:
 		bound = max(int64(c.BoundBytes), payload)
 	}
-	return newSender(f, c, control, bound), newReceiver(f, c), nil
+	return newSender(f, c, control, bound, asker), newReceiver(f, c, answerer), nil
 }
 
 func ipHeader(version uint8) int32 {
@@ -283,11 +294,17 @@ func (e *ends) seq(n int64) int64 { return min(n*e.payload, e.size) }
 // bytes is the payload of packet n.
 func (e *ends) bytes(n int64) int64 { return e.seq(n+1) - e.seq(n) }
 
+// extend gives a sequence number of the wire, which has 40 bits, the upper ones: nearest
+// to packet near.
+func (e *ends) extend(seq, near int64) int64 {
+	at := near * e.payload
+	return at + (seq-at)<<24>>24
+}
+
 // number is the packet that begins at byte seq, near packet near; −1: none does. On
 // the wire a sequence number has 40 bits.
 func (e *ends) number(seq, near int64) int64 {
-	at := near * e.payload
-	seq = at + (seq-at)<<24>>24
+	seq = e.extend(seq, near)
 	switch {
 	case seq < 0 || seq > e.size:
 		return -1
@@ -304,10 +321,10 @@ func (e *ends) mine(p *packet.Packet) bool {
 	return p.SrcPort == e.dstPort && p.DstPort == e.srcPort && p.Proto == packet.ProtoRDMA
 }
 
-// fill writes the headers of p, whose extensions are there already.
-func (e *ends) fill(p *packet.Packet, kind packet.Kind, seq, ack, payload int64, flags, ecn uint8) {
+// fill writes the headers of p, whose extensions are there already and take ext bytes.
+func (e *ends) fill(p *packet.Packet, kind packet.Kind, seq, ack, payload int64, ext int32, flags, ecn uint8) {
 	p.Kind, p.Seq, p.Ack, p.Payload, p.TCP.Flags = kind, seq, ack, int32(payload), flags
-	p.Size = e.framing.Frame(e.headers+p.ExtensionBytes(), p.Payload, kind == packet.Data)
+	p.Size = e.framing.Frame(e.headers+ext, p.Payload, kind == packet.Data)
 	p.Hash, p.SrcPort, p.DstPort = e.hash, e.srcPort, e.dstPort
 	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoRDMA, e.version, e.tos|ecn, 64
 }

@@ -8,6 +8,7 @@ import (
 	"weir/cc"
 	"weir/packet"
 	"weir/scheme"
+	"weir/telemetry"
 	"weir/transport"
 	"weir/unit"
 )
@@ -25,6 +26,7 @@ type fixed struct {
 	losses  int
 	onAck   func(now unit.Time, a *cc.Ack)
 	keep    bool // acks and log
+	want    telemetry.Want
 	sent    int
 }
 
@@ -35,7 +37,6 @@ func (f *fixed) OnAck(now unit.Time, a *cc.Ack) {
 	}
 	if f.keep {
 		b := *a
-		b.Packet = nil
 		f.acks = append(f.acks, b)
 	}
 }
@@ -61,13 +62,15 @@ const (
 var last cc.Flow // that a controller was made for
 
 func (f *fixed) scheme(mode cc.ECNMode) *cc.Scheme {
-	return &cc.Scheme{ECN: mode, Build: func(x cc.Flow, _ scheme.Values) (cc.Controller, error) { last = x; return f, nil }}
+	return &cc.Scheme{ECN: mode, Telemetry: f.want, Build: func(x cc.Flow, _ scheme.Values) (cc.Controller, error) { last = x; return f, nil }}
 }
 
 func flow(size unit.Bytes, control *fixed, mode cc.ECNMode) transport.Flow {
-	return transport.Flow{ID: 1, Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Size: size, Payload: payload, Framing: packet.Framings[0],
+	return transport.Flow{Telemetry: &hpcc, ID: 1, Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Size: size, Payload: payload, Framing: packet.Framings[0],
 		Stop: unit.Never, Path: cc.Path{NICRate: lineRate, BaseRTT: 4 * us}, CC: control.scheme(mode)}
 }
+
+var hpcc, _ = telemetry.NewFormat("hpcc", 1, 1.05, nil)
 
 // pipe is a path between the two ends: the sender's NIC, a delay each way, and hooks to
 // lose, delay, mark, double and add packets.

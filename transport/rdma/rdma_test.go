@@ -9,6 +9,8 @@ import (
 	"weir/internal/testutil"
 	"weir/packet"
 	"weir/scheme"
+	"weir/telemetry"
+	"weir/transport"
 	"weir/unit"
 )
 
@@ -580,7 +582,7 @@ func TestForged(t *testing.T) {
 		}
 	}
 	// and to the receiver: no packet's start, wrong length, too far ahead
-	for _, p := range []*packet.Packet{{Seq: 10, Payload: payload}, {Seq: 1000, Payload: 999}, {Seq: 50_000, Payload: payload}, {Seq: -1000, Payload: payload}, {Seq: 0, Payload: payload, Kind: packet.Probe}} {
+	for _, p := range []*packet.Packet{{Seq: 10, Payload: payload}, {Seq: 1000, Payload: 999}, {Seq: 50_000, Payload: payload}, {Seq: -1000, Payload: payload}, {Seq: 0, Payload: payload, Kind: packet.Ack}} {
 		p.SrcPort, p.DstPort, p.Proto = 10, 20, packet.ProtoRDMA
 		if w.r.Receive(0, p) || w.r.Expected() != 0 || w.r.NextSend() != unit.Never {
 			t.Errorf("the receiver takes %s", describe(p))
@@ -594,60 +596,77 @@ func same(a, b *Sender) bool {
 }
 
 // HPCC §4.1: the ACK carries the data's telemetry back, and counts its bytes; a delayed
-// one has the newest.
+// one has the newest; CNPs have none.
 func TestTelemetryEcho(t *testing.T) {
 	for _, x := range []struct {
-		every int
-		mode  cc.ECNMode
-	}{{1, 0}, {4, 0}, {100, 0}, {1, cc.CNPMode}, {3, cc.CNPMode}} {
-		w := newPipe(t, 20_000, func(c *Config) { c.AckEvery = x.every }, &fixed{window: 6000}, x.mode)
-		newest := byte(0)
+		every, asked int
+		mode         cc.ECNMode
+	}{{1, 1, 0}, {4, 1, 0}, {100, 1, 0}, {1, 1, cc.CNPMode}, {3, 1, cc.CNPMode}, {1, 3, 0}, {4, 3, 0}, {100, 3, 0}} {
+		w := newPipe(t, 20_000, func(c *Config) {
+			c.AckEvery = x.every
+			if x.asked > 1 {
+				c.Telemetry = transport.Asking{When: transport.AskPackets, Packets: x.asked}
+			}
+		}, &fixed{window: 6000, want: telemetry.HopRecords}, x.mode)
+		newest, asked := int64(-1), 0
 		w.onData = func(p *packet.Packet) (int, unit.Time) {
-			record := make([]byte, 42)
-			record[0] = byte(p.Seq / payload)
-			p.SetExtension(0x5e, record)
+			if hpcc.Wants(p) != 0 {
+				asked++
+				if p.Size != 50+48+int32(p.Payload) { // 2 + 2 + 42, padded
+					t.Errorf("%s: %d bytes", describe(p), p.Size)
+				}
+				if (p.Seq/payload)%int64(x.asked) != 0 {
+					t.Errorf("%s asks for telemetry", describe(p))
+				}
+				hpcc.Push(p, &telemetry.Hop{Switch: 7, Rate: lineRate, Queue: unit.Bytes(80 * p.Seq / payload)})
+			}
 			if x.mode != 0 && p.Seq%4000 == 0 {
 				p.TOS |= packet.CE
 			}
 			return 1, 0
 		}
 		w.onBack = func(p *packet.Packet) (int, unit.Time) {
-			want := int32(50)
-			record, ok := p.Extension(0x5e)
-			if p.Kind != packet.Notice {
-				want += 48 // 2 + 2 + 42, padded
-				if !ok || len(record) != 42 {
-					t.Fatalf("%s has telemetry of % x", describe(p), record)
+			var r telemetry.Records
+			what, _ := hpcc.Read(p, &r)
+			switch want := 50 + p.ExtensionBytes(); {
+			case p.Kind == packet.Notice && p.Extended():
+				t.Error("a CNP has telemetry")
+			case p.Size != want || hpcc.Wants(p) != 0:
+				t.Errorf("%s: %d bytes, want %d, asks for %d", describe(p), p.Size, want, hpcc.Wants(p))
+			case what != telemetry.Recorded:
+				if x.every == 1 && x.asked == 1 && p.Kind != packet.Notice {
+					t.Errorf("%s has no telemetry", describe(p))
 				}
-				newest = record[0]
-				if x.every == 1 && int64(newest) != p.Seq/payload {
+			case r.Len() != 1 || r.Path() != 7:
+				t.Errorf("%s: %+v", describe(p), r.Hops())
+			default:
+				newest = int64(r.At(0).Queue) / 80
+				if x.every == 1 && newest != p.Seq/payload {
 					t.Errorf("%s has the telemetry of packet %d", describe(p), newest)
 				}
-			} else if ok {
-				t.Error("a CNP has telemetry")
-			}
-			if p.Size != want {
-				t.Errorf("%s: %d bytes, want %d", describe(p), p.Size, want)
 			}
 			return 1, 0
 		}
 		seen := 0
 		w.c.onAck = func(_ unit.Time, a *cc.Ack) {
+			if len(a.Hops) == 0 {
+				return
+			}
 			seen++
-			if record, ok := a.Packet.Extension(0x5e); !ok || int64(record[0]) < a.Una/payload-1 {
-				t.Errorf("the controller gets % x with %d acknowledged", record, a.Una)
+			if n := int64(a.Hops[0].Queue) / 80; n < a.Una/payload-int64(x.asked) || n > a.Una/payload || a.Seq < (n+1)*payload || a.Path != 7 {
+				t.Errorf("the controller gets telemetry of packet %d with %d acknowledged, Seq %d", n, a.Una, a.Seq)
 			}
 		}
 		w.run(unit.Second)
 		w.done(20_000)
-		if seen == 0 || newest != 19 {
-			t.Errorf("%d ACKs, the last telemetry is of packet %d", seen, newest)
+		if seen == 0 || newest < 20-int64(x.asked) || asked != (20+x.asked-1)/x.asked {
+			t.Errorf("%+v: %d ACKs, the last telemetry is of packet %d, %d asked", x, seen, newest, asked)
 		}
 	}
 	// the HPCC simulator's framing: 90 bytes beside the payload, ACKs of 60
-	hpcc, _ := packet.FramingByName("hpcc")
-	f := flow(2000, &fixed{window: 6000, timer: unit.Never}, 0)
-	f.Framing = hpcc
+	framing, _ := packet.FramingByName("hpcc")
+	f := flow(2000, &fixed{window: 6000, timer: unit.Never, want: telemetry.HopRecords}, 0)
+	f.Framing = framing
 	s, r, err := New(f, Defaults())
 	if err != nil {
 		t.Fatal(err)

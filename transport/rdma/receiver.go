@@ -31,7 +31,7 @@ type Receiver struct {
 
 	out   [4]reply // what waits for the NIC
 	outs  int
-	echo  packet.Packet // its extensions are the newest data packet's
+	tele  transport.Answerer
 	cnps  int64
 	nacks int64
 }
@@ -43,9 +43,9 @@ type reply struct {
 	marked   bool
 }
 
-func newReceiver(f transport.Flow, c Config) *Receiver {
+func newReceiver(f transport.Flow, c Config, tele transport.Answerer) *Receiver {
 	r := &Receiver{ends: newEnds(&f, true), config: c, class: c.Class, selects: c.Recovery != GoBackN, notifies: c.ECN == ECNNotify,
-		ackAt: unit.Never, nacked: -1}
+		tele: tele, ackAt: unit.Never, nacked: -1}
 	if c.AckTOS >= 0 {
 		r.tos = uint8(c.AckTOS) &^ packet.ECN
 	}
@@ -83,20 +83,25 @@ func (r *Receiver) Emit(_ unit.Time, p *packet.Packet) {
 	copy(r.out[:], r.out[1:])
 	r.outs--
 	if x.kind != packet.Notice {
-		p.CopyExtensions(&r.echo)
+		r.tele.Give(p)
 	}
 	r.write(p, x)
 }
 
-// NextTimer is when a coalesced ACK has waited long enough.
-func (r *Receiver) NextTimer() unit.Time { return r.ackAt }
+// NextTimer is when a coalesced ACK has waited long enough, or the controller's part here
+// has something to tell.
+func (r *Receiver) NextTimer() unit.Time {
+	if r.expected == r.packets {
+		return r.ackAt
+	}
+	return min(r.ackAt, r.tele.NextTimer())
+}
 
 // Advance sends the ACK that has waited.
 func (r *Receiver) Advance(now unit.Time) {
-	if now < r.ackAt {
-		return
+	if told := r.tele.Timer(now); told || now >= r.ackAt {
+		r.wait(r.acknowledgement(packet.Ack, r.pendingSeq, r.ce))
 	}
-	r.wait(r.acknowledgement(packet.Ack, r.pendingSeq, r.ce))
 }
 
 // wait queues x for the NIC. If that does not come, the oldest is lost, as an ACK may be.
@@ -115,13 +120,13 @@ func (r *Receiver) acknowledgement(kind packet.Kind, seq int64, marked bool) rep
 	return reply{kind, seq, r.seq(r.expected), marked}
 }
 
-// write fills p with a reply.
+// write fills p with a reply, whose extensions are there already.
 func (r *Receiver) write(p *packet.Packet, x reply) {
 	var flags uint8
 	if x.marked {
 		flags = packet.ECE
 	}
-	r.fill(p, x.kind, x.seq, x.ack, 0, flags, packet.NotECT)
+	r.fill(p, x.kind, x.seq, x.ack, 0, r.tele.Bytes(p), flags, packet.NotECT)
 }
 
 // Receive takes a data packet in. The first of its answers is made of p in place: a
@@ -130,12 +135,19 @@ func (r *Receiver) write(p *packet.Packet, x reply) {
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	c := &r.counters
 	c.ReceivedPackets++
+	if p.Kind == packet.Probe && r.mine(p) {
+		r.tele.Data(now, p)
+		p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
+		r.write(p, reply{kind: packet.Probe, seq: p.Seq, ack: r.seq(r.expected)})
+		return true
+	}
 	n := r.number(p.Seq, r.expected)
 	trimmed := p.Meta.Flags&packet.Trimmed != 0
 	if p.Kind != packet.Data || !r.mine(p) || n < 0 || n >= r.packets || n-r.expected >= mostOut || !trimmed && int64(p.Payload) != r.bytes(n) {
 		return false
 	}
 	marked := p.TOS&packet.ECN == packet.CE
+	atOnce := r.tele.Data(now, p)
 
 	var answers [3]reply
 	k := 0
@@ -150,22 +162,26 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		k++
 	}
 	r.ce = marked
-	if own, ok := r.take(now, n, trimmed, p); ok {
+	own, ok := r.take(now, n, trimmed, p)
+	if !ok && atOnce { // draft-miao §6.2 line 31: send_ack(W)
+		own, ok = r.acknowledgement(packet.Ack, p.Seq, false), true
+	}
+	if ok {
 		own.marked = marked
 		answers[k] = own
 		k++
 	}
-	if k > 1 || r.pending > 0 {
-		r.echo.CopyExtensions(p)
+	if k == 1 && ok {
+		r.tele.Give(p)
+	} else { // the last answer has it, or one to come
+		r.tele.Keep(p)
+		p.ClearExtensions()
 	}
 	for _, x := range answers[min(k, 1):k] {
 		r.wait(x)
 	}
 	if k == 0 {
 		return false
-	}
-	if answers[0].kind == packet.Notice {
-		p.ClearExtensions()
 	}
 	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
 	r.write(p, answers[0])
@@ -215,7 +231,7 @@ func (r *Receiver) take(now unit.Time, n int64, trimmed bool, p *packet.Packet) 
 		c.Finished = now
 	}
 	r.pendingSeq = p.Seq
-	if filled || r.pending >= r.config.AckEvery || r.expected == r.packets {
+	if filled || r.pending >= r.tele.Coalesce(r.config.AckEvery) || r.expected == r.packets {
 		return r.acknowledgement(packet.Ack, p.Seq, false), true
 	}
 	if r.ackAt == unit.Never {

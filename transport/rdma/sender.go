@@ -16,6 +16,7 @@ type Sender struct {
 	ends
 	config   Config
 	control  cc.Controller
+	asker    transport.Asker
 	decision cc.Decision
 	report   cc.Ack
 	counters transport.Counters
@@ -31,6 +32,7 @@ type Sender struct {
 	// what will be sent
 	plan   int64 // packet; −1: none
 	planAt unit.Time
+	probe  unit.Time // when a probe goes; Never: none
 
 	// pacing
 	lastSend   unit.Time
@@ -80,8 +82,8 @@ const (
 	limited                    // the application had no more when it was sent
 )
 
-func newSender(f transport.Flow, c Config, control cc.Controller, bound int64) *Sender {
-	s := &Sender{ends: newEnds(&f, false), config: c, control: control, start: f.Start, stop: f.Stop, bound: bound,
+func newSender(f transport.Flow, c Config, control cc.Controller, bound int64, asker transport.Asker) *Sender {
+	s := &Sender{ends: newEnds(&f, false), config: c, control: control, asker: asker, start: f.Start, stop: f.Stop, bound: bound,
 		repeats: c.Recovery == SelectiveRepeat, ring: make([]sent, 16), timerAt: unit.Never}
 	if c.ECN == ECNEcho || c.ECN == ECNNotify {
 		s.ecn = packet.ECT0
@@ -165,6 +167,12 @@ func (s *Sender) think(now unit.Time) {
 			s.appLimited = max(s.delivered+s.inFlight(), 1)
 		}
 	}
+	s.probe = unit.Never
+	if s.una < s.packets && (s.una < s.top || s.plan >= 0) {
+		if at := s.asker.NextProbe(s.srtt); at < unit.Never {
+			s.probe = max(s.start, at)
+		}
+	}
 	s.timerAt = unit.Never
 	if s.una < s.top && s.config.Recovery != NoRecovery && (s.plan < 0 || s.inFlight() > 0) {
 		s.timerAt = s.timerFrom + s.rto()
@@ -207,10 +215,16 @@ func (s *Sender) rto() unit.Time {
 }
 
 // NextSend is when Emit has something to send.
-func (s *Sender) NextSend() unit.Time { return s.planAt }
+func (s *Sender) NextSend() unit.Time { return min(s.planAt, s.probe) }
 
 // Emit sends what was planned.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
+	if s.probe <= now { // draft-miao §6.1, guideline 4: of the flow's 5-tuple and class
+		s.asker.Probe(now, p)
+		s.fill(p, packet.Probe, s.seq(s.top), 0, 0, s.asker.Bytes(p), 0, packet.NotECT)
+		s.think(now)
+		return
+	}
 	n := s.plan
 	if n < 0 {
 		return
@@ -224,7 +238,8 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	s.control.OnSend(now, note)
 	s.decide()
 
-	s.fill(p, packet.Data, s.seq(n), 0, bytes, 0, s.ecn)
+	s.asker.Ask(now, p, s.srtt)
+	s.fill(p, packet.Data, s.seq(n), 0, bytes, s.asker.Bytes(p), 0, s.ecn)
 	if s.una == s.top { // draft-cheng-iccrg-delivery-rate-estimation §3.2
 		s.firstSent, s.deliveredAt = now, now
 	}
@@ -281,6 +296,8 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 		s.acknowledged(now, p)
 	case packet.Notice:
 		s.notice(now, p)
+	case packet.Probe:
+		s.probed(now, p)
 	default:
 		return false
 	}
@@ -303,6 +320,21 @@ func (s *Sender) notice(now unit.Time, p *packet.Packet) {
 	s.notices++
 	s.control.OnNotice(now, cc.Notice{Kind: cc.CNPNotice, Seq: s.seq(n)})
 	s.decide()
+}
+
+// probed takes the answer to a probe: telemetry of its own, which delivers nothing.
+func (s *Sender) probed(now unit.Time, p *packet.Packet) {
+	s.report = cc.Ack{}
+	if seq := s.extend(p.Seq, s.una); seq >= 0 && seq <= s.seq(s.top) && s.una < s.packets && s.asker.Read(now, p, &s.report) {
+		s.report.Seq = seq + 1
+		prior := s.inFlight()
+		s.conclude(now, p, 0, 0, prior, s.full(prior), &sampling{})
+	}
+}
+
+// full tells whether the window is what limits the sender with so much in flight.
+func (s *Sender) full(inFlight int64) bool {
+	return s.decision.SlowStart && 2*inFlight*s.payload > int64(s.decision.Window) || (inFlight+1)*s.payload > int64(s.decision.Window)
 }
 
 // sampling is the packet that gives the delivery-rate sample: of those newly delivered
@@ -334,7 +366,7 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 		return
 	}
 	prior := s.inFlight()
-	full := s.decision.SlowStart && 2*prior*s.payload > int64(s.decision.Window) || (prior+1)*s.payload > int64(s.decision.Window)
+	full := s.full(prior)
 	s.report = cc.Ack{}
 	var e sampling
 	var rtt unit.Time
@@ -364,7 +396,11 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 	if p.Kind == packet.Nack {
 		lost = s.negative(ack, about, &e)
 	}
-	if s.report.Packets == 0 && lost == 0 {
+	if s.asker.Read(now, p, &s.report) {
+		if about >= 0 {
+			s.report.Seq = s.seq(about + 1)
+		}
+	} else if s.report.Packets == 0 && lost == 0 {
 		return
 	}
 	if rtt > 0 {
@@ -476,7 +512,7 @@ func (s *Sender) conclude(now unit.Time, p *packet.Packet, lost int, rtt unit.Ti
 	a.RTT, a.SRTT, a.MinRTT = rtt, s.srtt, s.minRTT
 	a.Delayed = s.config.AckEvery > 1 && a.Packets < s.config.AckEvery
 	a.PriorInFlight, a.InFlight, a.NextSend = int(prior), int(s.inFlight()), max(now, s.pacedUntil)
-	a.Limited, a.State, a.Packet = full, s.state, p
+	a.Limited, a.State = full, s.state
 	if e.has {
 		s.firstSent, s.deliveredAt = e.at, now
 		d := cc.Delivery{Packets: int(s.delivered - e.delivered), Interval: max(e.at-e.first, now-e.deliveredAt),
@@ -486,7 +522,6 @@ func (s *Sender) conclude(now unit.Time, p *packet.Packet, lost int, rtt unit.Ti
 		}
 	}
 	s.control.OnAck(now, a)
-	a.Packet = nil
 	s.decide()
 	if s.decision.AppLimited {
 		s.appLimited = max(s.delivered+s.inFlight(), 1)

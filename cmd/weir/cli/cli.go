@@ -697,7 +697,7 @@ func (versionCmd) Run(a *app) error {
 }
 
 type benchCmd struct {
-	What string `arg:"" enum:"engine,tcp" default:"engine" help:"Packet-hops per second: engine, of the event loop; tcp, the same traffic with TCP and CUBIC."`
+	What string `arg:"" enum:"engine,sim,tcp" default:"engine" help:"Packet-hops per second: engine, of the event loop; sim, the same traffic with RDMA and HPCC++; tcp, with TCP and CUBIC."`
 	JSON bool   `name:"json" help:"Print JSON."`
 }
 
