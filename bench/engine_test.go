@@ -8,9 +8,12 @@ import (
 	"weir/cc/cubic"
 	"weir/dataplane"
 	"weir/dataplane/ecmp"
+	"weir/dataplane/inband"
 	"weir/experiment"
+	"weir/hpcc"
 	"weir/sim"
 	"weir/transport"
+	"weir/transport/rdma"
 	"weir/transport/tcp"
 	"weir/transport/window"
 	"weir/unit"
@@ -18,9 +21,9 @@ import (
 
 func registry() *experiment.Registry {
 	return &experiment.Registry{
-		Programs:    []dataplane.Scheme{ecmp.Scheme()},
-		Transports:  []transport.Scheme{window.Scheme(), tcp.Scheme()},
-		Controllers: []cc.Scheme{cubic.Scheme()},
+		Programs:    []dataplane.Scheme{ecmp.Scheme(), inband.Scheme()},
+		Transports:  []transport.Scheme{window.Scheme(), tcp.Scheme(), rdma.Scheme()},
+		Controllers: []cc.Scheme{cubic.Scheme(), hpcc.Scheme()},
 		Library:     []experiment.Library{{Name: "bench", Files: bench.Experiments}},
 	}
 }
@@ -86,6 +89,50 @@ func TestPermutationTCP(t *testing.T) {
 			t.Errorf("wire mode %v: %s, drops %v, FCTs %s, want %s", wire, r.End, r.Drops, h[:16], hash[:16])
 		}
 	}
+}
+
+// The permutation with HPCC++: nothing is lost, each packet crosses each link once, the
+// last flow ends within 5 % of the 827 µs of the HPCC simulator, nothing is allocated per
+// packet, and wire form is no matter.
+func TestPermutationHPCC(t *testing.T) {
+	var hash string
+	for _, wire := range []bool{false, true} {
+		c := permutation(t, "sim")
+		if c.Wire = wire; wire && testing.Short() {
+			return
+		}
+		r, err := sim.Run(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := unit.Time(0)
+		for _, f := range r.Flows {
+			last = max(last, f.FCT)
+		}
+		h := bench.FCTHash(r)
+		if hash == "" {
+			hash = h
+		}
+		if r.PacketHops != 2_904_000 || r.End != sim.AllDone || r.Drops != [dataplane.Reasons]uint64{} || h != hash {
+			t.Errorf("wire mode %v: %d packet-hops, %s, drops %v, FCTs %s, want %s", wire, r.PacketHops, r.End, r.Drops, h[:16], hash[:16])
+		}
+		if last < 827*unit.Microsecond*95/100 || last > 827*unit.Microsecond*105/100 {
+			t.Errorf("the last flow takes %v", last)
+		}
+	}
+}
+
+func BenchmarkSim(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		s, err := sim.New(permutation(b, "sim"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		s.Run()
+	}
+	b.ReportMetric(2.904*float64(b.N)/b.Elapsed().Seconds(), "Mhops/s")
 }
 
 func BenchmarkTCP(b *testing.B) {

@@ -40,7 +40,7 @@ func (p *Packet) findExtension(kind uint8) (at, n int) {
 }
 
 // SetExtension adds an extension or replaces the one of its kind. It returns
-// false, and changes nothing, if there is no room (a packet has 222 bytes, of which
+// false, and changes nothing, if there is no room (a packet has 190 bytes, of which
 // an extension takes 2 and its data) or the kind is padding. data must not be a
 // view of p's own extensions.
 func (p *Packet) SetExtension(kind uint8, data []byte) bool {
@@ -58,6 +58,7 @@ func (p *Packet) SetExtension(kind uint8, data []byte) bool {
 	if n > 0 {
 		p.RemoveExtension(kind)
 	}
+	p.changing |= changing(kind)
 	at = int(p.extLen)
 	p.ext[at], p.ext[at+1] = kind, uint8(len(data))
 	copy(p.ext[at+2:], data)
@@ -70,8 +71,21 @@ func (p *Packet) RemoveExtension(kind uint8) {
 	if at, n := p.findExtension(kind); n > 0 {
 		copy(p.ext[at:], p.ext[at+n:p.extLen])
 		p.extLen -= uint8(n)
+		p.changing &^= changing(kind)
 	}
 }
+
+// changing is the bit of a kind in Packet.changing.
+func changing(kind uint8) uint8 {
+	if kind&^7 == 0x38 {
+		return 1 << (kind & 7)
+	}
+	return 0
+}
+
+// Asks tells by one read of the hot line whether there is an extension of this kind,
+// which is one of 0x38 to 0x3f.
+func (p *Packet) Asks(kind uint8) bool { return p.changing>>(kind&7)&1 != 0 }
 
 // RenameExtension gives the extension of this kind another one, and tells whether it is
 // there: a receiver makes an answer of what it was asked.
@@ -79,6 +93,7 @@ func (p *Packet) RenameExtension(kind, to uint8) bool {
 	at, n := p.findExtension(kind)
 	if n > 0 {
 		p.ext[at] = to
+		p.changing = p.changing&^changing(kind) | changing(to)
 	}
 	return n > 0
 }
@@ -90,6 +105,9 @@ func (p *Packet) KeepExtension(kind uint8) {
 		copy(p.ext[:n], p.ext[at:at+n])
 	}
 	p.extLen = uint8(n)
+	if p.changing &= changing(kind); n == 0 {
+		p.changing = 0
+	}
 }
 
 // Extended tells whether p has extensions.
@@ -98,12 +116,12 @@ func (p *Packet) Extended() bool { return p.extLen > 0 }
 // CopyExtensions gives p the extensions of from, in place of its own: how an
 // acknowledgement carries back what the data has collected.
 func (p *Packet) CopyExtensions(from *Packet) {
-	p.extLen = from.extLen
+	p.extLen, p.changing = from.extLen, from.changing
 	copy(p.ext[:from.extLen], from.ext[:from.extLen])
 }
 
 // ClearExtensions takes all extensions out.
-func (p *Packet) ClearExtensions() { p.extLen = 0 }
+func (p *Packet) ClearExtensions() { p.extLen, p.changing = 0, 0 }
 
 // ExtensionBytes returns what the extensions take on the wire with header and
 // padding: a multiple of 8, 0 if there are none.
@@ -151,7 +169,7 @@ func (p *Packet) parseExtensions(b []byte) (next uint8, rest []byte, err error) 
 		return 0, nil, short("extension header", n, len(b))
 	}
 	options := b[2:n]
-	p.extLen = 0
+	p.ClearExtensions()
 	for len(options) > 0 {
 		if options[0] == pad1 {
 			options = options[1:]

@@ -81,7 +81,8 @@ type Packet struct {
 	Proto    uint8
 	Version  uint8 // of IP: 4 or 6
 	extLen   uint8
-	_        uint16
+	changing uint8 // bit k: there is an extension of kind 0x38 + k, which the switches may write to
+	_        uint8
 
 	// second line
 	Sent     unit.Time // when the sender's NIC took it
@@ -90,7 +91,8 @@ type Packet struct {
 	Data     []byte
 	TCP      Segment // its first 16 bytes; the blocks of SACK are in the third line
 
-	ext [224]byte // so that a packet is six cache lines, and has room for five hops of telemetry in full
+	_   [32]byte  // what switches write to is on one line
+	ext [192]byte // a packet is six lines, with room for five hops of telemetry in full
 }
 
 // Segment is what a TCP header says beside ports, sequence and acknowledgement
@@ -212,7 +214,7 @@ func (l *Pool) Get() *Packet {
 	// are 0, and so the third and fourth line are not touched.
 	p.Next, p.Seq, p.Flow, p.Src, p.Dst, p.Hash = nil, 0, 0, 0, 0, 0
 	p.Size, p.Payload, p.SrcPort, p.DstPort, p.Meta = 0, 0, 0, 0, Metadata{}
-	p.Kind, p.TOS, p.HopLimit, p.Proto, p.Version, p.extLen = 0, 0, 0, 0, 0, 0
+	p.Kind, p.TOS, p.HopLimit, p.Proto, p.Version, p.extLen, p.changing = 0, 0, 0, 0, 0, 0, 0
 	p.Sent, p.Enqueued, p.Ack, p.Data = 0, 0, 0, nil
 	t := &p.TCP
 	t.TSVal, t.TSEcho, t.Window, t.MSS, t.Flags, t.Has, t.Scale, t.Blocks = 0, 0, 0, 0, 0, 0, 0, 0

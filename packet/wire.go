@@ -148,7 +148,7 @@ func (p *Packet) Parse(book *Book, frame []byte) error {
 		return err
 	}
 	var rest []byte
-	p.extLen = 0
+	p.ClearExtensions()
 	switch e.Type() {
 	case EtherControl:
 		return p.parsePFC(e.Payload())

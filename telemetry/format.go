@@ -41,6 +41,8 @@ type Format struct {
 	// Counted says that the run's framing has telemetry in each frame already, as the
 	// HPCC simulator does: sizes do not grow by it.
 	Counted bool
+
+	full bool // the profile is not HPCC's
 }
 
 // FormatHops is how many records there is room for, whatever the profile: a packet has
@@ -64,7 +66,7 @@ func NewFormat(profile string, multi int64, base float64, rates []unit.Rate) (Fo
 	if f.PINT, err = NewPINT(base); err != nil {
 		return f, err
 	}
-	if f.inFull() {
+	if f.full = profile != "hpcc"; f.full {
 		return f, nil
 	}
 	free := 0
@@ -84,21 +86,20 @@ func NewFormat(profile string, multi int64, base float64, rates []unit.Rate) (Fo
 	return f, nil
 }
 
-func (f *Format) inFull() bool { return f.Profile.Name != "hpcc" }
-
 // Span is after how much the records' fields begin anew.
 func (f *Format) Span() Span {
-	if f.inFull() {
-		return Span{}
+	if f.full {
+		return Span{Bytes: 1 << 48}
 	}
 	return f.HPCC.Span()
 }
 
 // Records in full: 1 byte hops, 1 byte hops without room, 2 bytes path, then each hop
-// with its time, bytes, rate, queue, sojourn time, switch and port.
+// with its time (8), sent bytes (6, after which they begin anew), rate (6), queue and
+// sojourn time (5 each, at most 1.1 s), switch (4) and port (2).
 const (
 	fullHead = 4
-	fullHop  = 8 + 8 + 6 + 6 + 6 + 4 + 2
+	fullHop  = 8 + 6 + 6 + 5 + 5 + 4 + 2
 )
 
 var empty [HPCCBytes]byte
@@ -119,7 +120,7 @@ func (f *Format) Ask(p *packet.Packet, what Want, congested bool) bool {
 
 // open adds an empty header.
 func (f *Format) open(p *packet.Packet) bool {
-	if f.inFull() {
+	if f.full {
 		return p.SetExtension(InFull, empty[:fullHead])
 	}
 	return p.SetExtension(Extension, empty[:HPCCBytes])
@@ -128,7 +129,7 @@ func (f *Format) open(p *packet.Packet) bool {
 // Bytes is what p's extensions add to a frame: what they take on the wire, but for
 // records in full, which count as their profile says.
 func (f *Format) Bytes(p *packet.Packet) int32 {
-	if !f.inFull() {
+	if !f.full {
 		return p.ExtensionBytes()
 	}
 	for _, kind := range [2]uint8{InFull, InFull &^ Asked} {
@@ -151,29 +152,30 @@ const (
 
 // Wants tells what p asks for.
 func (f *Format) Wants(p *packet.Packet) (w Wanted) {
-	if !p.Extended() {
-		return 0
-	}
-	if _, ok := p.Extension(IfCongested); ok {
+	switch {
+	case p.Asks(IfCongested):
 		w = WantsIf
-	} else if _, ok := p.Extension(Extension); ok && !f.inFull() {
-		w = WantsRecord
-	} else if _, ok := p.Extension(InFull); ok && f.inFull() {
+	case p.Asks(f.kind()):
 		w = WantsRecord
 	}
-	if _, ok := p.Extension(LoadCode); ok && f.T > 0 {
+	if p.Asks(LoadCode) && f.T > 0 {
 		w |= WantsLoad
 	}
 	return w
 }
 
+// kind is that of the extension that has records.
+func (f *Format) kind() uint8 {
+	if f.full {
+		return InFull
+	}
+	return Extension
+}
+
 // Push writes a record of h into p, which wants it, and lets p grow. It returns false
 // if there is none: no room (it is counted then), or no code for the port's rate.
 func (f *Format) Push(p *packet.Packet, h *Hop) bool {
-	kind := Extension
-	if f.inFull() {
-		kind = InFull
-	}
+	kind := f.kind()
 	b, ok := p.Extension(kind)
 	if ok && kind == Extension { // nothing grows
 		return f.HPCC.Push(b, h)
@@ -208,10 +210,10 @@ func (f *Format) pushFull(p *packet.Packet, b []byte, h *Hop) bool {
 	var room [fullHead + FormatHops*fullHop]byte
 	all := append(room[:0], b...)
 	all = binary.BigEndian.AppendUint64(all, uint64(h.Time))
-	all = binary.BigEndian.AppendUint64(all, h.TxBytes)
+	all = append48(all, h.TxBytes&most48)
 	all = append48(all, uint64(h.Rate))
-	all = append48(all, uint64(max(h.Queue, 0)))
-	all = append48(all, uint64(max(h.Sojourn, 0)))
+	all = append40(all, uint64(max(h.Queue, 0)))
+	all = append40(all, uint64(max(h.Sojourn, 0)))
 	all = binary.BigEndian.AppendUint32(all, h.Switch)
 	all = binary.BigEndian.AppendUint16(all, h.Port)
 	all[0]++
@@ -229,6 +231,13 @@ func append48(b []byte, v uint64) []byte {
 	v = min(v, most48)
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(b, uint16(v>>32)), uint32(v))
 }
+
+func append40(b []byte, v uint64) []byte {
+	v = min(v, 1<<40-1)
+	return binary.BigEndian.AppendUint32(append(b, uint8(v>>32)), uint32(v))
+}
+
+func uint40(b []byte) uint64 { return uint64(b[0])<<32 | uint64(binary.BigEndian.Uint32(b[1:])) }
 
 func uint48(b []byte) uint64 {
 	return uint64(binary.BigEndian.Uint16(b))<<32 | uint64(binary.BigEndian.Uint32(b[2:]))
@@ -298,7 +307,7 @@ func (f *Format) ReadAsked(p *packet.Packet, r *Records) (what Reading, load flo
 }
 
 func (f *Format) read(p *packet.Packet, r *Records, asked uint8) (Reading, float64) {
-	if f.inFull() {
+	if f.full {
 		if b, ok := p.Extension(InFull&^Asked | asked); ok {
 			if !readFull(b, r) {
 				return NoAnswer, 0
@@ -331,8 +340,8 @@ func readFull(b []byte, r *Records) bool {
 	}
 	for i := range int(b[0]) {
 		x := b[fullHead+i*fullHop:]
-		r.hops[i] = Hop{Time: unit.Time(binary.BigEndian.Uint64(x)), TxBytes: binary.BigEndian.Uint64(x[8:]), Rate: unit.Rate(uint48(x[16:])),
-			Queue: unit.Bytes(uint48(x[22:])), Sojourn: unit.Time(uint48(x[28:])), Switch: binary.BigEndian.Uint32(x[34:]), Port: binary.BigEndian.Uint16(x[38:])}
+		r.hops[i] = Hop{Time: unit.Time(binary.BigEndian.Uint64(x)), TxBytes: uint48(x[8:]), Rate: unit.Rate(uint48(x[14:])),
+			Queue: unit.Bytes(uint40(x[20:])), Sojourn: unit.Time(uint40(x[25:])), Switch: binary.BigEndian.Uint32(x[30:]), Port: binary.BigEndian.Uint16(x[34:])}
 	}
 	r.n, r.missed, r.path = b[0], b[1], binary.BigEndian.Uint16(b[2:])&(1<<PathBits-1)
 	return true

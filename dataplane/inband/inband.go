@@ -125,7 +125,7 @@ func (t *Program) Name() string { return "telemetry" }
 // sent.
 func (t *Program) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
 	x := &t.ports[m.Out]
-	if t.format.T == 0 && x.classes == nil && !p.Extended() {
+	if t.format.T == 0 && x.classes == nil && t.format.Wants(p) == 0 {
 		return dataplane.Accept
 	}
 	out := env.Port(m.Out)
