@@ -246,7 +246,7 @@ func (f *Fabric) runGroup(n int, end unit.Time) {
 			if fl.at >= end {
 				break
 			}
-			touched += fl.p.Size
+			touched += fl.p.Touch()
 		}
 	}
 	f.sink = touched
