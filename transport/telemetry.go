@@ -188,6 +188,7 @@ func (x *Asker) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
 // Answerer is a receiver's part of telemetry: it sends back what data packets have
 // gathered or, of a scheme with a part at the receiver, gives it to that.
 type Answerer struct {
+	active   bool
 	format   *telemetry.Format
 	control  cc.Receiver
 	data     cc.Data
@@ -198,7 +199,7 @@ type Answerer struct {
 // NewAnswerer makes the receiver's part for a flow. control is what the controller was
 // told of the flow.
 func NewAnswerer(f *Flow, control cc.Flow) (Answerer, error) {
-	x := Answerer{format: f.Telemetry}
+	x := Answerer{format: f.Telemetry, active: f.Telemetry != nil && f.CC != nil && f.CC.Telemetry != telemetry.Nothing}
 	if f.CC == nil || f.CC.Receiver == nil {
 		return x, nil
 	}
@@ -206,9 +207,13 @@ func NewAnswerer(f *Flow, control cc.Flow) (Answerer, error) {
 	if x.control, err = f.CC.Receiver(control, f.CCValues, f.Host); err != nil {
 		return x, err
 	}
-	x.reading = newReading(f.Telemetry)
+	x.reading, x.active = newReading(f.Telemetry), true
 	return x, nil
 }
+
+// Active tells whether the flow has telemetry, or a controller's part at the receiver.
+// The transport of a flow that has neither need not ask the Answerer.
+func (x *Answerer) Active() bool { return x.active }
 
 // Data is told of a data packet or a probe, whose extensions it may take. It makes of
 // them those of the acknowledgement, if p is turned into that (else Keep is to be

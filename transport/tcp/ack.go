@@ -240,7 +240,7 @@ func (s *Sender) acked(now unit.Time, p *packet.Packet, seq, ack, window int64, 
 	if e.flags&setTimer != 0 && !s.scheduleProbe(now, true) {
 		s.rearm(now)
 	}
-	s.finish(now, &e, delivered, lostBefore, priorInFlight)
+	s.finish(now, p, &e, delivered, lostBefore, priorInFlight)
 	if s.una > s.initial+1 {
 		if s.counters.Finished == unit.Never && s.flow.Size > 0 && s.una >= s.initial+1+int64(s.flow.Size) {
 			s.counters.Finished = now
@@ -537,7 +537,7 @@ func (s *Sender) spuriouslyResent(g *segment, t *packet.Segment, stamped bool) b
 
 // finish makes the delivery-rate sample and lets the controller decide
 // (tcp_rate_gen, tcp_cong_control).
-func (s *Sender) finish(now unit.Time, e *event, deliveredBefore, lostBefore int64, priorInFlight int) {
+func (s *Sender) finish(now unit.Time, p *packet.Packet, e *event, deliveredBefore, lostBefore int64, priorInFlight int) {
 	packets := int(s.delivered - deliveredBefore)
 	newlyLost := int(s.lostTotal - lostBefore)
 	if packets > 0 {
@@ -564,6 +564,7 @@ func (s *Sender) finish(now unit.Time, e *event, deliveredBefore, lostBefore int
 			a.Delivery = d
 		}
 	}
+	s.asker.Read(now, p, a)
 	s.control.OnAck(now, a)
 	s.decide()
 	if s.decision.AppLimited {

@@ -6,6 +6,7 @@ import (
 	"weir/cc"
 	"weir/packet"
 	"weir/scheme"
+	"weir/telemetry"
 	"weir/transport"
 	"weir/unit"
 )
@@ -23,7 +24,8 @@ type Config struct {
 	ReceiveBuffer unit.Bytes // largest memory of the receive buffer (tcp_rmem[2])
 	Autotuning    bool       // of the receive buffer; false: it has its largest size at once
 	DelayedACK    unit.Time  // longest delay of an ACK (TCP_DELACK_MIN)
-	CompressedACK unit.Time  // longest delay of an ACK with SACK blocks (tcp_comp_sack_delay_ns)
+	Telemetry     transport.Asking
+	CompressedACK unit.Time // longest delay of an ACK with SACK blocks (tcp_comp_sack_delay_ns)
 
 	// InitialSeq is the initial sequence number of the sender, InitialPeerSeq the
 	// receiver's. Both are 0 in experiments, for readable traces.
@@ -33,7 +35,8 @@ type Config struct {
 // Defaults are Linux 6.18's, on an Ethernet without offloads.
 func Defaults() Config {
 	return Config{InitialWindow: 10, RTOMin: 200 * unit.Millisecond, SendBuffer: 4 << 20, ReceiveBuffer: 32 << 20,
-		Bursts: true, Autotuning: true, DelayedACK: 40 * unit.Millisecond, CompressedACK: unit.Millisecond}
+		Bursts: true, Autotuning: true, DelayedACK: 40 * unit.Millisecond, CompressedACK: unit.Millisecond,
+		Telemetry: transport.Asking{When: transport.AskPacket, Packets: 8}}
 }
 
 // Other constants of Linux.
@@ -65,7 +68,7 @@ func Scheme() transport.Scheme {
 	return transport.Scheme{
 		Scheme: scheme.Scheme{
 			Name: "tcp", Doc: "TCP as Linux 6.18 speaks it", Source: "RFC 9293; Linux 6.18",
-			Params: []scheme.Param{
+			Params: append([]scheme.Param{
 				{Name: "rate", Kind: scheme.Rate, Default: "0bps", Doc: "payload that the application writes per second; 0bps: as fast as it goes", Source: "ours"},
 				{Name: "initial_window", Kind: scheme.Packets, Default: "10 packets", Min: "1 packet", Max: "10000 packets", Doc: "congestion window at the start", Source: "RFC 6928"},
 				{Name: "rto_min", Kind: scheme.Duration, Default: "200ms", Min: "1us", Max: "120s", Doc: "least part of the retransmission timeout above the smoothed RTT", Source: "Linux 6.18: tcp_rto_min_us"},
@@ -77,7 +80,7 @@ func Scheme() transport.Scheme {
 				{Name: "autotuning", Kind: scheme.Bool, Default: "true", Doc: "grow the receive buffer from 128 KiB on with the flow", Source: "Linux 6.18: tcp_moderate_rcvbuf"},
 				{Name: "delayed_ack", Kind: scheme.Duration, Default: "40ms", Min: "0s", Max: "500ms", Doc: "how long an ACK waits for a second segment", Source: "Linux 6.18: TCP_DELACK_MIN; RFC 9293 §3.8.6.3"},
 				{Name: "compressed_ack", Kind: scheme.Duration, Default: "1ms", Min: "0s", Max: "1s", Doc: "how long an ACK with SACK blocks waits for another segment, from the fourth on", Source: "Linux 6.18: tcp_comp_sack_delay_ns"},
-			},
+			}, transport.TelemetryParams()...),
 		},
 		Controlled: true, Gauged: true,
 		Headers: packet.TCPHeader + timestampBytes,
@@ -86,6 +89,7 @@ func Scheme() transport.Scheme {
 			c.InitialWindow, c.RTOMin, c.Rate, c.ECN, c.Pacing = v.Int("initial_window"), v.Time("rto_min"), v.Rate("rate"), v.Bool("ecn"), v.Bool("pacing")
 			c.Bursts = v.Bool("bursts")
 			c.SendBuffer, c.ReceiveBuffer, c.Autotuning = v.Bytes("send_buffer"), v.Bytes("receive_buffer"), v.Bool("autotuning")
+			c.Telemetry = transport.AskingOf(v)
 			c.DelayedACK, c.CompressedACK = v.Time("delayed_ack"), v.Time("compressed_ack")
 			s, r, err := New(f, c)
 			if err != nil {
@@ -107,17 +111,28 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if c.InitialWindow < 1 || c.RTOMin < 1 || c.SendBuffer < 1 || c.ReceiveBuffer < 1 {
 		return nil, nil, fmt.Errorf("transport tcp: initial window, least RTO and buffers must be above 0")
 	}
-	control, err := f.CC.Build(cc.Flow{
+	known := cc.Flow{
 		MSS: f.Payload, MTU: f.Payload + packet.TCPHeader + timestampBytes + ipHeader(f.Version),
 		InitialWindow: c.InitialWindow, Start: f.Start, Paced: c.Pacing, Random: f.Random, Path: f.Path,
-	}, f.CCValues)
+	}
+	control, err := f.CC.Build(known, f.CCValues)
+	if err != nil {
+		return nil, nil, err
+	}
+	asker, err := transport.NewAsker(&f, c.Telemetry)
+	if err != nil {
+		return nil, nil, fmt.Errorf("transport tcp: %w", err)
+	}
+	answerer, err := transport.NewAnswerer(&f, known)
 	if err != nil {
 		return nil, nil, err
 	}
 	if f.CC.ECN == cc.DCTCPMode {
 		c.ECN = true
 	}
-	return newSender(f, c, control), newReceiver(f, c), nil
+	s, r := newSender(f, c, control), newReceiver(f, c)
+	s.asker, r.tele = asker, answerer
+	return s, r, nil
 }
 
 func ipHeader(version uint8) int32 {
@@ -134,11 +149,12 @@ type header struct {
 	headers          int32 // Ethernet, IP, TCP without options
 	srcPort, dstPort uint16
 	version, tos     uint8
+	format           *telemetry.Format
 }
 
 func newHeader(f *transport.Flow, back bool) header {
 	h := header{framing: f.Framing, headers: packet.EthernetHeader + ipHeader(f.Version) + packet.TCPHeader,
-		srcPort: f.SrcPort, dstPort: f.DstPort, version: f.Version, tos: f.TOS &^ packet.ECN}
+		srcPort: f.SrcPort, dstPort: f.DstPort, version: f.Version, tos: f.TOS &^ packet.ECN, format: f.Telemetry}
 	src, dst := f.Src, f.Dst
 	if back {
 		src, dst = dst, src
@@ -149,14 +165,18 @@ func newHeader(f *transport.Flow, back bool) header {
 }
 
 // fill writes a segment's headers but for sequence and acknowledgement; the TCP part
-// is there already.
+// and extensions are there already.
 func (h *header) fill(p *packet.Packet, payload int32, ecn uint8) {
 	p.Kind = packet.Ack
 	if payload > 0 {
 		p.Kind = packet.Data
 	}
 	p.Payload = payload
-	p.Size = h.framing.Frame(h.headers+p.TCP.OptionBytes(), payload, payload > 0)
+	headers := h.headers + p.TCP.OptionBytes()
+	if h.format != nil && p.Extended() {
+		headers += h.format.Bytes(p)
+	}
+	p.Size = h.framing.Frame(headers, payload, payload > 0)
 	p.Hash, p.SrcPort, p.DstPort = h.hash, h.srcPort, h.dstPort
 	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoTCP, h.version, h.tos|ecn, 64
 }

@@ -16,6 +16,8 @@ type Receiver struct {
 	config   Config
 	flow     transport.Flow
 	counters transport.Counters
+	tele     transport.Answerer
+	asked    bool // the segment in hand asks for telemetry, or the sender is to be told something
 	dctcp    bool
 	mss      int64
 
@@ -103,8 +105,15 @@ func (r *Receiver) NextSend() unit.Time {
 	return unit.Never
 }
 
-// NextTimer is that of a delayed or compressed ACK, or of the SYN-ACK.
-func (r *Receiver) NextTimer() unit.Time { return min(r.timerAt, r.compressAt) }
+// NextTimer is that of a delayed or compressed ACK, of the SYN-ACK, or of the controller's
+// part here.
+func (r *Receiver) NextTimer() unit.Time {
+	at := min(r.timerAt, r.compressAt)
+	if r.established && r.counters.Finished == unit.Never {
+		at = min(at, r.tele.NextTimer())
+	}
+	return at
+}
 
 // Emit sends an ACK.
 func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
@@ -123,6 +132,9 @@ func (r *Receiver) Advance(now unit.Time) {
 		if r.compressed > 0 {
 			r.due = true
 		}
+	}
+	if r.established && r.tele.Timer(now) {
+		r.due = true
 	}
 	if r.timerAt > now {
 		return
@@ -179,6 +191,7 @@ func (r *Receiver) acknowledge(now unit.Time, p *packet.Packet, next int64) {
 		t.SACK[t.Blocks] = packet.SACKBlock{Left: uint32(r.blocks[i].left), Right: uint32(r.blocks[i].right)}
 		t.Blocks++
 	}
+	r.tele.Give(p)
 	r.fill(p, 0, r.ecnOf())
 	r.lastAckSent = next
 	r.quick = max(r.quick-1, 0)
@@ -250,6 +263,15 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	if stamped && seq <= r.lastAckSent && int32(r.tsRecent-t.TSVal) <= 0 {
 		r.tsRecent = t.TSVal
+	}
+	if r.asked = false; r.tele.Active() {
+		r.asked = p.Extended()
+		r.asked = r.tele.Data(now, p) || r.asked
+		r.tele.Keep(p)
+		p.ClearExtensions()
+		if r.asked && seq == end {
+			return r.turn(now, p, r.next)
+		}
 	}
 	if seq == end { // a pure ACK; out of sequence it is a probe of the window
 		return seq < r.next && r.refuse(now, p, seq, end)
@@ -540,10 +562,12 @@ func (r *Receiver) front(b span) {
 	r.blocks, r.blockN = list, n
 }
 
-// ack is __tcp_ack_snd_check: now, later, or together with others.
+// ack is __tcp_ack_snd_check: now, later, or together with others. What asks for
+// telemetry is answered at once: windows may be below two segments, and the clock of
+// acknowledgements is the feedback's (draft-miao §9.3).
 func (r *Receiver) ack(now unit.Time, p *packet.Packet, atOnce bool, payload int64) bool {
 	switch {
-	case atOnce, r.next > r.finSeq, r.config.DelayedACK == 0,
+	case atOnce, r.asked, r.next > r.finSeq, r.config.DelayedACK == 0,
 		r.next-r.lastAckSent > r.segment, // the second full segment (RFC 9293 §3.8.6.3)
 		r.quick > 0,
 		len(r.ranges) == 0 && (payload < r.segment || p.TCP.Flags&packet.PSH != 0): // the end of a burst, and the application has read it (tcp_cleanup_rbuf)

@@ -47,6 +47,7 @@ type Sender struct {
 	config   Config
 	flow     transport.Flow
 	control  cc.Controller
+	asker    transport.Asker
 	decision cc.Decision
 	report   cc.Ack
 	counters transport.Counters
@@ -159,7 +160,15 @@ func (s *Sender) cwnd() int {
 func (s *Sender) inFlight() int { return s.queue.len() - s.sackedOut - s.lostOut + s.resentOut }
 
 // NextSend is when Emit has something to send.
-func (s *Sender) NextSend() unit.Time { return s.planAt }
+func (s *Sender) NextSend() unit.Time { return min(s.planAt, s.probeAt()) }
+
+// probeAt is when telemetry is asked for by a segment of its own.
+func (s *Sender) probeAt() unit.Time {
+	if s.phase != established || s.queue.len() == 0 {
+		return unit.Never
+	}
+	return s.asker.NextProbe(s.SRTT())
+}
 
 // NextTimer is the retransmission timer's, or that of TLP, RACK, the window's probe
 // or the controller.
@@ -406,6 +415,11 @@ func (s *Sender) pacingRate() float64 {
 // Emit sends what was planned.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	t := &p.TCP
+	if s.probeAt() <= now { // draft-miao §6.1, guideline 4; without data, as TCP has no other
+		s.asker.Probe(now, p)
+		s.acknowledge(now, p)
+		return
+	}
 	switch s.plan {
 	case sendSYN:
 		if s.phase == idle {
@@ -505,6 +519,7 @@ func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
 		s.cwrDue = false
 	}
 	stamp(t, now, s.tsRecent)
+	s.asker.Ask(now, p, s.SRTT())
 	s.fill(p, int32(size), s.ecnOf(size == 0))
 	first := s.queue.len() == 1
 	s.next = g.end
@@ -549,6 +564,7 @@ func (s *Sender) resend(now unit.Time, p *packet.Packet) {
 	s.control.OnSend(now, cc.Sent{Bytes: unit.Bytes(size), InFlight: s.inFlight(), Retransmitted: true, AppLimited: s.appLimited > 0})
 	s.decide()
 	stamp(t, now, s.tsRecent)
+	s.asker.Ask(now, p, s.SRTT())
 	s.fill(p, int32(size), s.ecnOf(true))
 	if s.forcedLast {
 		s.forcedLast = false
