@@ -34,7 +34,7 @@ func Registry() *experiment.Registry {
 	return &experiment.Registry{
 		Programs:    []dataplane.Scheme{p4abc.Scheme(), ecmp.Scheme(), forward.Scheme(), inband.Scheme(), inputloss.Scheme()},
 		Schedulers:  tm.Schemes(),
-		Transports:  []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.Scheme(), window.Scheme()},
+		Transports:  []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme(), window.Scheme()},
 		Topologies:  topology.Schemes(),
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), hpcc.Scheme(), hpcc.PINTScheme(), hpcc.PowerScheme(),
 			hpcc.RxScheme(), none.Scheme(), reno.Scheme(), swift.Scheme(), timely.Scheme()},
