@@ -1,6 +1,7 @@
 package bench_test
 
 import (
+	"slices"
 	"testing"
 
 	"weir/bench"
@@ -28,13 +29,16 @@ func registry() *experiment.Registry {
 	}
 }
 
-func permutation(t testing.TB, name string) *sim.Config {
+func permutation(t testing.TB, name string) *sim.Config { return seeded(t, name, 1) }
+
+// seeded is the same with another seed.
+func seeded(t testing.TB, name string, seed uint64) *sim.Config {
 	t.Helper()
 	src, err := registry().Open("bench/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := experiment.Load(registry(), src, experiment.Options{})
+	spec, err := experiment.Load(registry(), src, experiment.Options{Seed: &seed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +53,7 @@ func permutation(t testing.TB, name string) *sim.Config {
 // no drop; and its outcome does not depend on the execution windows. The hash
 // changes only when the model does.
 func TestPermutation(t *testing.T) {
-	const hash = "fde1fbe8bc342d35"
+	const hash = "b99f4be74f3ab835"
 	for _, w := range []unit.Time{0, 10 * unit.Microsecond} {
 		c := permutation(t, "engine")
 		c.Window = w
@@ -105,10 +109,6 @@ func TestPermutationHPCC(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		last := unit.Time(0)
-		for _, f := range r.Flows {
-			last = max(last, f.FCT)
-		}
 		h := bench.FCTHash(r)
 		if hash == "" {
 			hash = h
@@ -116,9 +116,28 @@ func TestPermutationHPCC(t *testing.T) {
 		if r.PacketHops != 2_904_000 || r.End != sim.AllDone || r.Drops != [dataplane.Reasons]uint64{} || h != hash {
 			t.Errorf("wire mode %v: %d packet-hops, %s, drops %v, FCTs %s, want %s", wire, r.PacketHops, r.End, r.Drops, h[:16], hash[:16])
 		}
-		if last < 827*unit.Microsecond*95/100 || last > 827*unit.Microsecond*105/100 {
-			t.Errorf("the last flow takes %v", last)
+	}
+}
+
+// The last flow is done after 827 µs within 5 % (notes of the HPCC simulator and our
+// prototype), which hangs on how many flows ECMP puts on the fullest link: it is the
+// median over seeds that must be there.
+func TestPermutationHPCCLast(t *testing.T) {
+	var lasts []unit.Time
+	for seed := range uint64(5) {
+		r, err := sim.Run(seeded(t, "sim", seed+1))
+		if err != nil {
+			t.Fatal(err)
 		}
+		last := unit.Time(0)
+		for _, f := range r.Flows {
+			last = max(last, f.FCT)
+		}
+		lasts = append(lasts, last)
+	}
+	slices.Sort(lasts)
+	if m := lasts[len(lasts)/2]; m < 827*unit.Microsecond*95/100 || m > 827*unit.Microsecond*105/100 {
+		t.Errorf("the last flow takes %v", lasts)
 	}
 }
 

@@ -363,6 +363,7 @@ type plannedFlow struct {
 	src, dst int
 	size     unit.Bytes
 	fixed    bool // start is given
+	port     int  // destination port, of a flow list that has one; 0: none
 	start    unit.Time
 }
 
@@ -1511,7 +1512,7 @@ func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
 			d.fail(d.inFile(name, f.At.Line, f.At.Start), fmt.Sprintf("%v or later", offset), "the flow starts at %v, before the offset", f.Start)
 			return
 		}
-		p.flows = append(p.flows, plannedFlow{traffic: id, index: i, src: f.Src, dst: f.Dst, size: f.Size, fixed: true, start: f.Start - offset})
+		p.flows = append(p.flows, plannedFlow{traffic: id, index: i, src: f.Src, dst: f.Dst, size: f.Size, fixed: true, port: f.Port, start: f.Start - offset})
 	}
 }
 
@@ -1544,6 +1545,7 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 		}
 	}
 	hosts := make([]cc.Host, len(p.network.Nodes))
+	listed := map[[3]int]int{} // flows of a list, by hosts and port
 	for i, f := range flows {
 		tr := &p.traffic[f.traffic]
 		random := unit.NewRandom(seed, fmt.Sprintf("flow %s %d", tr.name, f.index))
@@ -1559,6 +1561,10 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 			Start: start, Stop: tr.stop, Size: f.size, Payload: tr.payload, Framing: p.framing, Random: random,
 			Path: p.pathOf(f.src, f.dst, tr), CC: tr.cc, CCValues: tr.ccValues,
 			Telemetry: p.telemetry, Host: &hosts[f.dst],
+		}
+		if pair := [3]int{f.src, f.dst, f.port}; f.port > 0 && listed[pair] < 50000 { // facts A4: ports count for each pair of hosts
+			tf.SrcPort, tf.DstPort = uint16(firstPort+listed[pair]), uint16(f.port)
+			listed[pair]++
 		}
 		if g := tr.generator; g != nil && g.load > 0 {
 			tf.Stop = unit.Never // it ends arrivals, not what has begun

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// What `weir schema` prints takes every experiment in the tree.
+func TestSchemaOfAll(t *testing.T) {
+	var out, errs bytes.Buffer
+	if code := Run(Registry(), []string{"schema"}, &out, &errs, false); code != Done {
+		t.Fatalf("exit code %d: %s", code, errs.String())
+	}
+	doc, err := jsonschema.UnmarshalJSON(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("weir.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("weir.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob("../../../*/experiments/*.yaml")
+	if len(files) < 10 {
+		t.Fatalf("experiments %v", files)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v any
+		if err := yaml.Unmarshal(text, &v); err != nil {
+			t.Fatalf("%s: %v", f, err)
+		}
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+		if err == nil {
+			err = schema.Validate(x)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", f, err)
+		}
+	}
+}
