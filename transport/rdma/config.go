@@ -69,7 +69,7 @@ type Config struct {
 	RTOMin        unit.Time // IRN's RTO_high
 	RTOLow        unit.Time // with at most RTOLowPackets in flight; 0: RTOMin always
 	RTOLowPackets int
-	RTOMax        unit.Time // to which it doubles
+	RTOMax        unit.Time // to which it doubles; 0: 64 times itself
 	Resends       string
 
 	ECN         string
@@ -85,7 +85,7 @@ type Config struct {
 func Defaults() Config {
 	return Config{Recovery: GoBackN, Start: LineRate, Bound: BoundNone, Packets: 10, AckEvery: 1, AckDelay: 20 * unit.Microsecond,
 		NackInterval: 500 * unit.Microsecond, RTO: MeasuredRTO, RTOMin: 320 * unit.Microsecond, RTOLowPackets: 3,
-		RTOMax: 20480 * unit.Microsecond, Resends: ResendFirst, ECN: ECNByController, CNPInterval: 50 * unit.Microsecond, AckTOS: -1,
+		Resends: ResendFirst, ECN: ECNByController, CNPInterval: 50 * unit.Microsecond, AckTOS: -1,
 		Telemetry: transport.Asking{When: transport.AskPacket, Packets: 8}}
 }
 
@@ -117,7 +117,7 @@ func Scheme() transport.Scheme {
 				{Name: "rto_min", Kind: scheme.Duration, Default: "320us", Min: "1us", Max: "60s", Doc: "retransmission timeout: the least, or the fixed one", Source: "IRN §4.1: RTO_high"},
 				{Name: "rto_low", Kind: scheme.Duration, Default: "0s", Max: "60s", Doc: "in place of rto_min with at most rto_low_packets in flight; 0s: never", Source: "IRN §3.1: an option, RTO_low of 100us"},
 				{Name: "rto_low_packets", Kind: scheme.Packets, Default: "3 packets", Min: "1 packet", Max: "1000000 packets", Doc: "with rto_low", Source: "IRN §4.1: N"},
-				{Name: "rto_max", Kind: scheme.Duration, Default: "20480us", Min: "1us", Max: "120s", Doc: "up to which the timeout doubles while nothing is acknowledged", Source: "ours: 64 × rto_min"},
+				{Name: "rto_max", Kind: scheme.Duration, Default: "0s", Min: "0s", Max: "120s", Doc: "up to which the timeout doubles while nothing is acknowledged; 0s: 64 times itself", Source: "ours"},
 				{Name: "timeout_resends", Kind: scheme.Text, Words: []string{ResendFirst, ResendAll}, Default: ResendFirst, Doc: "selective_repeat: what a timeout sends again; first: and what SACKs show to be lost", Source: "IRN §3.1"},
 				{Name: "ecn", Kind: scheme.Text, Words: []string{ECNByController, ECNOff, ECNEcho, ECNNotify}, Default: ECNByController, Doc: "use of ECN: as the controller wants it, none, echoed by ACKs, or answered by CNPs and echoed", Source: "RFC 8257 §3.2; DCQCN (SIGCOMM 2015) §3.1"},
 				{Name: "cnp_interval", Kind: scheme.Duration, Default: "50us", Min: "1ns", Max: "60s", Doc: "least time between CNPs of a flow", Source: "DCQCN §3.1: N"},
@@ -177,7 +177,7 @@ func (c *Config) check() error {
 		return fmt.Errorf("transport rdma: ack_every, initial_window and rto_low_packets must be at least 1 packet")
 	case c.AckDelay < 1 || c.NackInterval < 1 || c.RTOMin < 1 || c.RTOLow < 0 || c.CNPInterval < 1:
 		return fmt.Errorf("transport rdma: ack_delay, nack_interval, rto_min and cnp_interval must be above 0, rto_low not below")
-	case c.RTOMax < c.RTOMin || c.RTOLow > c.RTOMin:
+	case c.RTOMax > 0 && c.RTOMax < c.RTOMin || c.RTOLow > c.RTOMin:
 		return fmt.Errorf("transport rdma: rto_low %v, rto_min %v and rto_max %v must ascend", c.RTOLow, c.RTOMin, c.RTOMax)
 	case c.AckTOS < -1 || c.AckTOS > 255:
 		return fmt.Errorf("transport rdma: ack_tos %d; 0 to 255 are possible, or -1", c.AckTOS)

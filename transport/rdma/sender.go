@@ -208,6 +208,9 @@ func (s *Sender) rto() unit.Time {
 		}
 	}
 	most := max(t, s.config.RTOMax)
+	if s.config.RTOMax == 0 {
+		most = 64 * max(t, s.config.RTOMin)
+	}
 	for i := 0; i < s.backoff && t < most; i++ {
 		t *= 2
 	}
