@@ -172,6 +172,19 @@ func TestSizesByTraffic(t *testing.T) {
 	}
 }
 
+// The n of a row are the flows that a value of it rests on, not those of all columns.
+func TestSizesCount(t *testing.T) {
+	var runs []*experiment.Run
+	for k, n := range []int{2, 3, 7, 7} { // two points, two seeds
+		runs = append(runs, &experiment.Run{Seed: uint64(k % 2), Point: []experiment.Coordinate{{Key: "k", Text: strconv.Itoa(k / 2)}},
+			Bins: []experiment.Binned{{Name: "fct", Unit: "s", Traffic: "x", Bins: []experiment.Bin{{ToBytes: 100, N: n, Mean: 1}, {ToBytes: 200, N: 4, Mean: 1}}}}})
+	}
+	text := Sizes(Summarise(runs))
+	if !strings.Contains(text, "100B  5 … 14 ") || !strings.Contains(text, "200B       8 ") {
+		t.Error(text)
+	}
+}
+
 // A plot that no run has a value of is no error: percentiles of few flows, a
 // distribution of none, a series of flows that a seed does not have. The page names it.
 func TestPlotWithoutValues(t *testing.T) {

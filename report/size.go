@@ -16,7 +16,7 @@ type SizeTable struct {
 	Measure, Traffic, Unit string
 	Of                     string // mean, p50, …
 	Edges                  []int64
-	N                      []int // finished flows of each bin, of all runs
+	N                      [][]int // by point, by bin: finished flows, of all its runs
 	Points                 []string
 	Mean, Half             [][]float64 // by point, by bin
 }
@@ -33,7 +33,7 @@ func SizeTables(points []PointSummary) []SizeTable {
 	var out []SizeTable
 	for _, first := range binned(points) {
 		for of := -1; of < len(first.Percentiles); of++ {
-			t := SizeTable{Measure: first.Name, Traffic: first.Traffic, Unit: first.Unit, Of: "mean", N: make([]int, len(first.Bins))}
+			t := SizeTable{Measure: first.Name, Traffic: first.Traffic, Unit: first.Unit, Of: "mean"}
 			if of >= 0 {
 				t.Of = "p" + strconv.FormatFloat(first.Percentiles[of], 'f', -1, 64)
 			}
@@ -42,7 +42,7 @@ func SizeTables(points []PointSummary) []SizeTable {
 			}
 			for _, p := range points {
 				t.Points = append(t.Points, experiment.PointName(p.Point))
-				mean, half := make([]float64, len(first.Bins)), make([]float64, len(first.Bins))
+				mean, half, flows := make([]float64, len(first.Bins)), make([]float64, len(first.Bins)), make([]int, len(first.Bins))
 				for i := range first.Bins {
 					var x []float64
 					for _, r := range p.Runs {
@@ -51,7 +51,7 @@ func SizeTables(points []PointSummary) []SizeTable {
 							continue
 						}
 						b := &r.Bins[k].Bins[i]
-						t.N[i] += b.N
+						flows[i] += b.N
 						if of < 0 {
 							x = append(x, float64(b.Mean))
 						} else if of < len(b.Percentiles) {
@@ -60,7 +60,7 @@ func SizeTables(points []PointSummary) []SizeTable {
 					}
 					mean[i], half[i] = experiment.MeanInterval(x)
 				}
-				t.Mean, t.Half = append(t.Mean, mean), append(t.Half, half)
+				t.Mean, t.Half, t.N = append(t.Mean, mean), append(t.Half, half), append(t.N, flows)
 			}
 			if t.defined() {
 				out = append(out, t)
@@ -107,7 +107,15 @@ func (t *SizeTable) columns() (keys, values []column) {
 	n := column{head: []string{"", "", "n"}}
 	for i, e := range t.Edges {
 		size.cells = append(size.cells, Bytes(e))
-		n.cells = append(n.cells, strconv.Itoa(t.N[i]))
+		low, high := math.MaxInt, 0
+		for _, flows := range t.N {
+			low, high = min(low, flows[i]), max(high, flows[i])
+		}
+		if low == high {
+			n.cells = append(n.cells, strconv.Itoa(low))
+		} else { // they differ between the points
+			n.cells = append(n.cells, fmt.Sprintf("%d … %d", low, high))
+		}
 	}
 	keys = []column{size, n}
 	for p, name := range t.Points {
