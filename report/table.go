@@ -126,7 +126,7 @@ func decimalsFor(most float64) int {
 	case most >= 1:
 		return 2
 	}
-	return min(2-int(math.Floor(math.Log10(most))), 12)
+	return min(2-int(math.Floor(math.Log10(most))), 7)
 }
 
 // Cell prints a mean with its 95 % interval, both with so many decimals. A value
