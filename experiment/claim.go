@@ -13,6 +13,8 @@ import (
 	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"weir/unit"
 )
 
 // claim is one entry of the expect list, decoded.
@@ -398,6 +400,7 @@ func (s *Spec) decodeThat(d *decoder, c *claim, t *tree) {
 		return
 	}
 	c.written = literals(text, pairs...)
+	text0 := text
 	text = units(text)
 	node, err := parser.Parse(text)
 	if err != nil {
@@ -417,6 +420,10 @@ func (s *Spec) decodeThat(d *decoder, c *claim, t *tree) {
 		return
 	} else if !v.measured {
 		d.fail(t.place, strings.Join(sortedKeys(measures), ", "), "the claim names no measure")
+		return
+	}
+	if word := s.clash(node.Node, literalUnits(text0, node.Node)); word != "" {
+		d.fail(t.place, "quantities of one kind on both sides", "%s", word)
 		return
 	}
 	c.that, err = build(node.Node, env, s.unitOf)
@@ -831,6 +838,118 @@ func (s *Spec) unitOf(n ast.Node) (unit string, known bool) {
 		}
 	}
 	return "", false
+}
+
+// literalUnits tells the units of the numbers in an expression that stand for
+// quantities: text is the expression with its quantities, n with their numbers. Numbers
+// that also stand for themselves, or for two kinds of quantity, are left out.
+func literalUnits(text string, n ast.Node) map[float64]string {
+	units, count := map[float64]string{}, map[float64]int{}
+	for _, m := range literal.FindAllStringSubmatch(quoted.ReplaceAllString(strings.ReplaceAll(text, " ", "  "), "''"), -1) {
+		u, word := "", m[2]+m[3]
+		if _, err := unit.ParseTime(word); err == nil {
+			u = "s"
+		} else if _, err := unit.ParseRate(word); err == nil {
+			u = "bps"
+		} else if _, err := unit.ParseBytes(word); err == nil {
+			u = "bytes"
+		}
+		v, ok := number(word)
+		if old, twice := units[v]; !ok || twice && old != u || u == "" && m[3] != "%" {
+			u = "?"
+		}
+		units[v] = u
+		count[v]++
+	}
+	ast.Walk(&n, visitor(func(n ast.Node) {
+		if v, ok := numberOf(n); ok {
+			count[v]--
+		}
+	}))
+	for v, u := range units {
+		if u == "?" || count[v] != 0 {
+			delete(units, v)
+		}
+	}
+	return units
+}
+
+type visitor func(ast.Node)
+
+func (v visitor) Visit(n *ast.Node) { v(*n) }
+
+func numberOf(n ast.Node) (float64, bool) {
+	switch x := n.(type) {
+	case *ast.IntegerNode:
+		return float64(x.Value), true
+	case *ast.FloatNode:
+		return x.Value, true
+	}
+	return 0, false
+}
+
+// clash says which comparison, sum or difference of an expression has sides of
+// different units; "" if none has, as far as measures and quantities show it.
+func (s *Spec) clash(n ast.Node, literals map[float64]string) (what string) {
+	ast.Walk(&n, visitor(func(n ast.Node) {
+		x, ok := n.(*ast.BinaryNode)
+		if !ok || !contains([]string{"<", "<=", ">", ">=", "==", "!=", "+", "-"}, x.Operator) || what != "" {
+			return
+		}
+		left, isLeft := s.dimension(x.Left, literals)
+		right, isRight := s.dimension(x.Right, literals)
+		if isLeft && isRight && left != right {
+			what = fmt.Sprintf("the sides of %s are in %s and %s", x.Operator, nameOfUnit(left), nameOfUnit(right))
+		}
+	}))
+	return what
+}
+
+// dimension is the unit of an expression, quantities included; known is false for what
+// may be anything: a sweep key, a plain number, what a product or a quotient comes to.
+func (s *Spec) dimension(n ast.Node, literals map[float64]string) (unit string, known bool) {
+	switch x := n.(type) {
+	case *ast.IntegerNode, *ast.FloatNode:
+		v, _ := numberOf(x)
+		unit, known = literals[v]
+		return unit, known
+	case *ast.IdentifierNode, *ast.MemberNode:
+		return s.unitOf(x)
+	case *ast.UnaryNode:
+		return s.dimension(x.Node, literals)
+	case *ast.BuiltinNode:
+		if len(x.Arguments) > 0 && contains([]string{"abs", "min", "max", "mean"}, x.Name) {
+			return s.dimension(x.Arguments[0], literals)
+		}
+	case *ast.BinaryNode:
+		left, isLeft := s.dimension(x.Left, literals)
+		right, isRight := s.dimension(x.Right, literals)
+		_, factorLeft := numberOf(x.Left)
+		_, factorRight := numberOf(x.Right)
+		factorLeft, factorRight = factorLeft && !isLeft || isLeft && left == "", factorRight && !isRight || isRight && right == ""
+		switch {
+		case x.Operator == "+" || x.Operator == "-":
+			if isLeft {
+				return left, true
+			}
+			return right, isRight
+		case x.Operator == "*" && factorLeft:
+			return right, isRight
+		case (x.Operator == "*" || x.Operator == "/") && factorRight:
+			return left, isLeft
+		}
+	}
+	return "", false
+}
+
+func nameOfUnit(u string) string {
+	switch u {
+	case "":
+		return "plain numbers"
+	case "bps":
+		return "bit/s"
+	}
+	return u
 }
 
 // unitOfMeasure is the unit of a measure by its name, as expressions have it.

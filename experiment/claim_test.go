@@ -177,3 +177,31 @@ func TestMeanInterval(t *testing.T) {
 		}
 	}
 }
+
+// Sides of one unit, of none that is known, and numbers that stand for two things are no
+// clash.
+func TestUnitsAgree(t *testing.T) {
+	for _, that := range []string{"loss.a < 0.1 and delay.a < 100ms", "goodput.a > 5e6 and abs(goodput.a - 23.9Mbps) <= 4Mbps", "loss.a < 10%", "jain > 95% and jain - 0.5 > 1%",
+		"goodput.a / goodput.b > 50%", "goodput.a / 8Mbps - 1 < 5%", "goodput.a / rate > 50%", "goodput.a > 0.5 * goodput.b", "goodput.a / rate > 0.5", "goodput.a < rate", "8 * 1kB / delay.a > goodput.a", "goodput.a + goodput.b >= 97% * 10Mbps",
+		"delay.a * goodput.a < 1MB", "delay.a < 1ms + 1us and delay.a >= 0.001s"} {
+		load(t, small+smallTraffic+"switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\nmeasure: [goodput, delay, loss, jain]\nexpect: [{id: a, says: b, that: \""+that+"\"}]\n", Options{})
+	}
+}
+
+// A rate is no time: what cannot be compared is an error of the file, and not a claim
+// that always holds.
+func TestUnitsClash(t *testing.T) {
+	for that, want := range map[string]string{
+		"goodput.a > 5ms":                    "the sides of > are in bit/s and s",
+		"0.2 > loss.a and 100ms < goodput.a": "the sides of < are in s and bit/s",
+		"delay.a < goodput.a":                "the sides of < are in s and bit/s",
+		"abs(goodput.a - 10%) < 1Mbps":       "the sides of - are in bit/s and plain numbers",
+		"not (jain >= 95kB)":                 "the sides of >= are in plain numbers and bytes",
+		"goodput.a > 1Mbps or delay.a > 7kB": "the sides of > are in s and bytes",
+	} {
+		e := wrong(t, small+smallTraffic+"switch: [forward]\nsweep: {rate: [1Mbps]}\nmeasure: [goodput, delay, loss, jain]\nexpect: [{id: a, says: b, that: \""+that+"\"}]\n", Options{})
+		if !strings.Contains(e.Error(), want+"; allowed: quantities of one kind on both sides") {
+			t.Errorf("%s: %v", that, e)
+		}
+	}
+}
