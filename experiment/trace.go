@@ -111,12 +111,18 @@ func (t *tracer) begin(c *sim.Config) error {
 	if err := os.MkdirAll(t.dir, 0o777); err != nil {
 		return err
 	}
+	part := ".new-" + t.id + "-"
+	if left, err := filepath.Glob(filepath.Join(t.dir, part+"*")); err == nil { // of a process that was killed
+		for _, name := range left {
+			os.Remove(name)
+		}
+	}
 	config := trace.Config{Ports: t.ports, Book: c.Hosts, Frames: true}
 	for _, n := range c.Network.Nodes {
 		config.Nodes = append(config.Nodes, n.Name)
 	}
 	for form := range traceForms {
-		f, err := os.CreateTemp(t.dir, ".new-*")
+		f, err := os.CreateTemp(t.dir, part+"*")
 		if err != nil {
 			return err
 		}

@@ -85,6 +85,24 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+// What a process that was killed has left of a trace goes when the run is carried out
+// again.
+func TestTraceLeftOver(t *testing.T) {
+	dir := t.TempDir()
+	plain := execute(t, runnable, ExecOptions{Dir: dir, Executable: "x"})
+	left := filepath.Join(plain.Dir, "traces", ".new-"+plain.Runs[0].ID+"-123")
+	if err := os.MkdirAll(filepath.Dir(left), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(left, []byte("a part"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, runnable, ExecOptions{Dir: dir, Executable: "x", Trace: []string{"s->c"}})
+	if files, _ := filepath.Glob(filepath.Join(plain.Dir, "traces", ".new-*")); len(files) > 0 {
+		t.Errorf("left over: %v", files)
+	}
+}
+
 // Runs that are finished stay in the outcome when the trace that is wanted of them is
 // interrupted.
 func TestTraceInterrupted(t *testing.T) {
