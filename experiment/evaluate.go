@@ -252,6 +252,10 @@ func evaluateJain(m *measure, e *evaluation) {
 		}
 	} else {
 		for i := range e.res.Flows {
+			f, fct := &e.c.Flows[i], e.res.Flows[i].FCT
+			if fct != unit.Never && f.Start+fct <= e.p.warmup || f.Stop > 0 && f.Stop <= e.p.warmup {
+				continue // it ended before anything was measured
+			}
 			x = append(x, float64(e.res.Flows[i].Receiver.ReceivedBytes))
 		}
 	}
@@ -745,11 +749,11 @@ func evaluateReaction(m *measure, e *evaluation) {
 	e.add(Measured{Name: "reaction", Unit: "s", Groups: []Grouped{{m.label, at}}})
 }
 
-// controlled tells whether a traffic has a send buffer, so that the last write can
+// hasBuffer tells whether a traffic has a send buffer, so that the last write can
 // return before the last byte is acknowledged.
-func (p *point) controlled() bool {
+func (p *point) hasBuffer() bool {
 	for i := range p.traffic {
-		if p.traffic[i].transport.Controlled {
+		if p.traffic[i].transport.Buffered {
 			return true
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+
+	"weir/transport/rdma"
 )
 
 // line is two senders and a receiver; the switch's link to it has 10 Mb/s.
@@ -177,6 +179,37 @@ measure: [{jain: {by: BY, every: 100ms}}, {time_to_fairness: {by: BY, every: 100
 	r = first(t, strings.NewReplacer("RATE", "1Mbps", "BY", "traffic").Replace(text))
 	if v := r.value(t, "time_to_fairness", ""); !math.IsNaN(v) {
 		t.Errorf("3 and 1 are fair after %g s", v)
+	}
+}
+
+// A flow that ended in the warm-up is none that got nothing.
+func TestFairnessWithoutEnded(t *testing.T) {
+	r := first(t, strings.Replace(line, "duration: 2s", "duration: 2s\nwarmup: 1s", 1)+`
+traffic:
+  - {name: a, from: a, to: c, transport: udp, rate: 3Mbps, gap_jitter: 0, payload: 1000 B, start: 0s}
+  - {name: b, from: b, to: c, transport: udp, rate: 3Mbps, gap_jitter: 0, payload: 1000 B, start: 100us}
+  - {name: early, from: b, to: c, transport: tcp, size: 1kB, start: 0s}
+  - {name: stopped, from: b, to: c, transport: udp, rate: 1Mbps, start: 0s, stop: 500ms}
+measure: [{jain: {by: flow}}, {fct: {}}]
+`)
+	near(t, "Jain's index", r.value(t, "jain", ""), 1, 1e-6)
+	if r.value(t, "fct_finished", "early") != 1 {
+		t.Error("the early flow has not ended")
+	}
+}
+
+// Only a transport with a send buffer has writes that return.
+func TestWritten(t *testing.T) {
+	for transport, want := range map[string]bool{"tcp": true, "rdma": false, "window, window: 4 packets": false} {
+		registry := room()
+		registry.Transports = append(registry.Transports, rdma.Scheme())
+		s, err := Load(registry, file("t.yaml", line+"traffic: [{name: a, from: a, to: c, transport: "+transport+", size: 10kB, start: 0s}]\nmeasure: [fct]\n"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.ContainsFunc(s.shape().Measures, func(m Measured) bool { return m.Name == "fct_written" }); got != want {
+			t.Errorf("%s: fct_written is there: %v", transport, got)
+		}
 	}
 }
 

@@ -297,7 +297,7 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 func (s *Spec) agree() {
 	buffered, sized := false, map[string]bool{}
 	for _, p := range s.points {
-		buffered = buffered || p.controlled()
+		buffered = buffered || p.hasBuffer()
 		for t := range p.traffic {
 			if g := p.traffic[t].generator; g != nil && g.mean() > 0 {
 				sized[p.traffic[t].name] = true

@@ -139,6 +139,7 @@ type Scheme struct {
 	scheme.Scheme
 	Controlled bool  // its flows have a congestion controller
 	Gauged     bool  // its senders are Gauged
+	Buffered   bool  // its senders have a send buffer: they count when the last write returned
 	Headers    int32 // bytes of the transport's header in a full packet: what an MTU leaves after IP's is the payload
 	// Build makes the two endpoints of a flow.
 	Build func(f Flow, v scheme.Values) (sender, receiver Endpoint, err error)
