@@ -768,9 +768,20 @@ func percentileName(measure string, p float64) string {
 // percentile is the p-th of sorted values by nearest rank; NaN with fewer than ten
 // values beyond it, on the side where there are fewer.
 func percentile(sorted []float64, p float64) float64 {
-	n := float64(len(sorted))
-	if n*min(p, 100-p)/100 < 10 {
+	k := rank(uint64(len(sorted)), p)
+	if k == 0 {
 		return math.NaN()
 	}
-	return sorted[min(int(math.Ceil(n*p/100)), len(sorted))-1]
+	return sorted[k-1]
+}
+
+// rank is the p-th percentile's place among n sorted values, counted from 1; 0 if
+// there are too few. What floating point adds or takes is no value: of 10,000 ten are
+// beyond the 99.9th.
+func rank(n uint64, p float64) uint64 {
+	const rounding = 1e-9
+	if float64(n)*min(p, 100-p)/100 < 10-rounding {
+		return 0
+	}
+	return min(uint64(math.Ceil(float64(n)*p/100-rounding)), n)
 }

@@ -161,13 +161,12 @@ func (d *Distribution) N() (n uint64) {
 
 // percentile is the p-th by nearest rank; NaN with fewer than ten values beyond it.
 func (d *Distribution) percentile(p float64) float64 {
-	n := d.N()
-	if float64(n)*min(p, 100-p)/100 < 10 {
+	k, sum := rank(d.N(), p), uint64(0)
+	if k == 0 {
 		return math.NaN()
 	}
-	rank, sum := uint64(math.Ceil(float64(n)*p/100)), uint64(0)
 	for i, c := range d.Counts {
-		if sum += c; sum >= rank {
+		if sum += c; sum >= k {
 			return d.Values[i]
 		}
 	}

@@ -43,6 +43,17 @@ func TestPercentile(t *testing.T) {
 	if x := percentile(sorted[:19], 50); !math.IsNaN(x) {
 		t.Errorf("the median of 19 is %g; nine samples are beyond it", x)
 	}
+	for n := 10; n <= 20000; n += 10 { // tenths of a percent, exactly
+		for tenths := 1; tenths < 1000; tenths += 9 {
+			want := (n*tenths + 999) / 1000
+			if n*min(tenths, 1000-tenths) < 10*1000 {
+				want = 0
+			}
+			if got := rank(uint64(n), float64(tenths)/10); got != uint64(want) {
+				t.Fatalf("percentile %d/10 of %d values is number %d, want %d", tenths, n, got, want)
+			}
+		}
+	}
 	if percentileName("fct", 99.9) != "fct_p99_9" {
 		t.Error(percentileName("fct", 99.9))
 	}
