@@ -392,6 +392,7 @@ func (d *decoder) substitute(t *tree, at []Coordinate, places []place, variables
 		if v := &variables[i]; v.name == name {
 			v.used = true
 			*t = *copyTree(v.value)
+			t.bound = t.kind == scalar
 			return
 		}
 		names = append(names, "$"+variables[i].name)

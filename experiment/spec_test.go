@@ -437,6 +437,11 @@ sweep:
 	if len(s.points) != 4 || s.points[0].traffic[1].cc.Name != "reno" || s.points[3].traffic[0].ccValues.Float("beta") != 0.6 || s.points[3].traffic[1].tos != 8 {
 		t.Errorf("%+v", s.points[3].traffic)
 	}
+	over := strings.Replace(strings.Replace(text, "transport: tcp, cc: $control, start: 0s}", "transport: $over, size: 10kB, start: 0s}", 1), "extra: none}", "extra: none, over: tcp}", 1)
+	over = strings.Replace(over, "loss: {probability: 1%}}", "loss: {probability: 1%}}, over: {window: {window: 5 packets}}", 1)
+	if o := load(t, over, Options{}); o.points[0].traffic[0].transport.Name != "tcp" || o.points[3].traffic[0].transport.Name != "window" {
+		t.Errorf("%+v", o.points[3].traffic)
+	}
 	resolved := string(s.Resolved())
 	for _, want := range []string{"cc: $control", "switch: [{forward: {}}, $extra]", "beta: 0.6, c: 0.4"} {
 		if !strings.Contains(resolved, want) {
