@@ -202,8 +202,8 @@ func (e *evaluation) fairness(m *measure) (out []float64) {
 		var x []float64
 		begin, end := e.p.warmup+unit.Time(k)*m.every, e.p.warmup+unit.Time(k+1)*m.every
 		for i := range e.c.Flows {
-			f, fct := &e.c.Flows[i], e.res.Flows[i].FCT
-			if f.Start <= begin && (fct == unit.Never || f.Start+fct >= end) && (f.Stop == 0 || f.Stop >= end) {
+			f, start, fct := &e.c.Flows[i], e.res.Flows[i].Start, e.res.Flows[i].FCT
+			if start <= begin && (fct == unit.Never || start+fct >= end) && (f.Stop == 0 || f.Stop >= end) {
 				x = append(x, float64(e.samples[i][k+1]-e.samples[i][k]))
 			}
 		}

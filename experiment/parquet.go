@@ -137,11 +137,11 @@ func (s *Spec) pointValues(r *Run) []any {
 }
 
 // flowsParquet is flows.parquet. Counters are of the measured part; slowdown is fct_s
-// over ideal_fct_s. Null: fct_s of a flow that is not finished; size and ideal time of
+// over ideal_fct_s. Null: start_s of a flow that did not begin; fct_s of one that is not finished; size and ideal time of
 // one without end.
 func (o *Outcome) flowsParquet() ([]byte, error) {
 	t := newParquetTable(o.Spec.pointColumns([]parquetColumn{{name: "flow", of: int32(0)}, {name: "traffic", of: ""}, {name: "src", of: ""}, {name: "dst", of: ""},
-		{name: "src_port", of: int32(0)}, {name: "dst_port", of: int32(0)}, {name: "size_bytes", of: int64(0), optional: true}, {name: "start_s", of: 0.0},
+		{name: "src_port", of: int32(0)}, {name: "dst_port", of: int32(0)}, {name: "size_bytes", of: int64(0), optional: true}, {name: "start_s", of: 0.0, optional: true},
 		{name: "fct_s", of: 0.0, optional: true}, {name: "ideal_fct_s", of: 0.0, optional: true}, {name: "slowdown", of: 0.0, optional: true},
 		{name: "received_bytes", of: int64(0)}, {name: "sent_packets", of: int64(0)}, {name: "retransmitted_packets", of: int64(0)}}))
 	for _, r := range o.Runs {

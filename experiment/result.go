@@ -237,8 +237,8 @@ type FlowTable struct {
 	Dst                  []int32  `json:"dst"`
 	SrcPort              []uint16 `json:"src_port"`
 	DstPort              []uint16 `json:"dst_port"`
-	SizeBytes            []int64  `json:"size_bytes"` // 0: no end
-	StartS               []Number `json:"start_s"`
+	SizeBytes            []int64  `json:"size_bytes"`  // 0: no end
+	StartS               []Number `json:"start_s"`     // null: it did not begin
 	FCTS                 []Number `json:"fct_s"`       // null: not finished, or no end
 	IdealS               []Number `json:"ideal_fct_s"` // null: no end
 	ReceivedBytes        []int64  `json:"received_bytes"`
@@ -280,7 +280,10 @@ func (e *evaluation) flowTable() *FlowTable {
 	}
 	for i := range e.c.Flows {
 		f, r := &e.c.Flows[i], &e.res.Flows[i]
-		fct, ideal := math.NaN(), math.NaN()
+		start, fct, ideal := math.NaN(), math.NaN(), math.NaN()
+		if r.Start != unit.Never {
+			start = r.Start.Seconds()
+		}
 		if r.FCT != unit.Never {
 			fct = r.FCT.Seconds()
 		}
@@ -292,7 +295,7 @@ func (e *evaluation) flowTable() *FlowTable {
 		t.Dst = append(t.Dst, name(e.c.Network.Nodes[f.Dst].Name))
 		t.SrcPort, t.DstPort = append(t.SrcPort, f.SrcPort), append(t.DstPort, f.DstPort)
 		t.SizeBytes = append(t.SizeBytes, int64(f.Size))
-		t.StartS = append(t.StartS, Number(f.Start.Seconds()))
+		t.StartS = append(t.StartS, Number(start))
 		t.FCTS, t.IdealS = append(t.FCTS, Number(fct)), append(t.IdealS, Number(ideal))
 		t.ReceivedBytes = append(t.ReceivedBytes, int64(r.Receiver.ReceivedBytes))
 		t.SentPackets = append(t.SentPackets, r.Sender.SentPackets)

@@ -61,6 +61,13 @@ type Flow struct {
 	Stop             unit.Time  // when the application of a flow without a size stops; 0: with the run
 	Sender, Receiver transport.Endpoint
 	SrcPort, DstPort uint16
+
+	// After are flows that have to arrive at Src, whole, before this one begins: each has
+	// a size, and its Dst is this flow's Src, so that nothing but the packets themselves
+	// tells that host. With After, Start is the earliest, Sender is nil, and Begin makes
+	// it when the flow begins.
+	After []int
+	Begin func(start unit.Time) transport.Endpoint
 }
 
 // Watch is a quantity that is looked at every so often from the warm-up's end on.
@@ -132,8 +139,10 @@ type Result struct {
 
 // FlowResult is one flow's outcome.
 type FlowResult struct {
+	Start            unit.Time          // when it began; unit.Never if what it comes after did not arrive
 	Sender, Receiver transport.Counters // measured part
 	FCT              unit.Time          // start to finish as the sender sees it; unit.Never if unfinished or endless
+	Arrived          unit.Time          // when the receiver had all; unit.Never if it has not, or the flow is endless
 	Written          unit.Time          // start to the return of the application's last write; unit.Never if it has not, or there is no send buffer
 }
 

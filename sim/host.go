@@ -21,7 +21,8 @@ type host struct {
 	ready      int32 // first slot of the ring of those that may send, −1: none
 	readyTail  int32
 	held       []int32 // slots that may send but whose class is paused
-	sends      dates   // slots that will send later
+	leads      []lead
+	sends      dates // slots that will send later
 	timers     dates
 	told       unit.Time // when the driver will ask by itself
 	wokenSoon  bool
@@ -39,10 +40,26 @@ type slot struct {
 	src, dst packet.Addr
 	srcPort  uint16
 	dstPort  uint16
+	leads    int32 // 1 + index into host.leads, of a receiver that other flows wait for; 0: none does
 	class    uint8
 	ready    bool
 	finite   bool // a sender with an end that has not come yet
 }
+
+// lead is a flow to this host, after which others from here begin (Flow.After).
+type lead struct {
+	size  unit.Bytes
+	flows []int // those that wait for it
+}
+
+// unbegun stands for the sender of a flow that has not begun.
+type unbegun struct {
+	transport.Passive
+	counters transport.Counters
+}
+
+func (u *unbegun) Receive(unit.Time, *packet.Packet) bool { return false }
+func (u *unbegun) Counters() *transport.Counters          { return &u.counters }
 
 // dates is a binary heap of (time, slot). Entries whose time is not the slot's
 // are stale.
@@ -126,6 +143,23 @@ func (h *host) update(i int32, now unit.Time) {
 	if s.finite && s.counters.Finished != unit.Never {
 		s.finite = false
 		h.run.finished(s.counters.Finished)
+	}
+	if s.leads > 0 {
+		h.lead(i, now)
+	}
+}
+
+// lead lets begin what waits for the flow of slot i alone, once that has arrived.
+func (h *host) lead(i int32, now unit.Time) {
+	l := &h.leads[h.slot[i].leads-1]
+	if h.slot[i].counters.ReceivedBytes < l.size {
+		return
+	}
+	h.slot[i].leads = 0
+	for _, f := range l.flows {
+		if h.run.missing[f]--; h.run.missing[f] == 0 {
+			h.run.begin(f, now)
+		}
 	}
 }
 

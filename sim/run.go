@@ -27,7 +27,10 @@ type Simulation struct {
 	linkOf   []direction // of the fabric's links
 
 	sender, receiver []int32 // slot at its host, by flow
-	unfinished       int     // flows with an end that has not come
+	senders          []transport.Endpoint
+	starts           []unit.Time // of flows; unit.Never until they begin
+	missing          []int32     // flows that a flow waits for, with Flow.After
+	unfinished       int         // flows with an end that has not come
 	lastFinish       unit.Time
 
 	atWarmup snapshot
@@ -86,6 +89,7 @@ func New(c *Config) (*Simulation, error) {
 	r := &Simulation{
 		config: c, hosts: make([]*host, len(n.Nodes)), switches: make([]*dataplane.Switch, len(n.Nodes)),
 		sender: make([]int32, len(c.Flows)), receiver: make([]int32, len(c.Flows)),
+		senders: make([]transport.Endpoint, len(c.Flows)), starts: make([]unit.Time, len(c.Flows)),
 	}
 	r.rates = n.Rates()
 	leaving := make([][]int32, len(n.Nodes)) // by node and port, index into links
@@ -198,13 +202,22 @@ func (r *Simulation) addFlows() error {
 		}
 		src, dst := packet.Addr(f.Src+1), packet.Addr(f.Dst+1)
 		id := packet.FlowID(i)
-		r.sender[i] = r.hosts[f.Src].add(slot{endpoint: f.Sender, flow: id, src: src, dst: dst,
-			srcPort: f.SrcPort, dstPort: f.DstPort, finite: f.Size > 0, class: class(f.Sender)})
+		r.senders[i], r.starts[i] = f.Sender, f.Start
+		if len(f.After) > 0 {
+			u := &unbegun{}
+			u.counters.Finished, u.counters.DelayMin = unit.Never, unit.Never
+			r.senders[i], r.starts[i] = u, unit.Never
+		}
+		r.sender[i] = r.hosts[f.Src].add(slot{endpoint: r.senders[i], flow: id, src: src, dst: dst,
+			srcPort: f.SrcPort, dstPort: f.DstPort, finite: f.Size > 0, class: class(r.senders[i])})
 		r.receiver[i] = r.hosts[f.Dst].add(slot{endpoint: f.Receiver, flow: id, src: dst, dst: src,
 			srcPort: f.DstPort, dstPort: f.SrcPort, class: class(f.Receiver)})
 		if f.Size > 0 {
 			r.unfinished++
 		}
+	}
+	if err := r.addLeads(); err != nil {
+		return err
 	}
 	for _, h := range r.hosts {
 		if h != nil {
@@ -212,6 +225,83 @@ func (r *Simulation) addFlows() error {
 		}
 	}
 	return nil
+}
+
+// addLeads tells the receivers of flows that others wait for. The error is about a flow
+// that could never begin.
+func (r *Simulation) addLeads() error {
+	flows := r.config.Flows
+	for i := range flows {
+		f := &flows[i]
+		if len(f.After) == 0 {
+			continue
+		}
+		if r.missing == nil {
+			r.missing = make([]int32, len(flows))
+		}
+		if r.missing[i] = int32(len(f.After)); f.Begin == nil {
+			return fmt.Errorf("sim: flow %d comes after others, and nothing makes its sender", i)
+		}
+		for k, j := range f.After {
+			if j < 0 || j >= len(flows) || flows[j].Dst != f.Src || flows[j].Size < 1 {
+				return fmt.Errorf("sim: flow %d from node %d comes after flow %d, which must have a size and end there", i, f.Src, j)
+			}
+			for _, other := range f.After[:k] {
+				if other == j {
+					return fmt.Errorf("sim: flow %d comes after flow %d twice", i, j)
+				}
+			}
+			h := r.hosts[f.Src]
+			s := &h.slot[r.receiver[j]]
+			if s.leads == 0 {
+				h.leads = append(h.leads, lead{size: flows[j].Size})
+				s.leads = int32(len(h.leads))
+			}
+			l := &h.leads[s.leads-1]
+			l.flows = append(l.flows, i)
+		}
+	}
+	if r.missing == nil {
+		return nil
+	}
+	// Every flow can begin if taking those away that nothing holds back takes all away.
+	held, begun := append([]int32(nil), r.missing...), make([]int, 0, len(flows))
+	for i := range flows {
+		if held[i] == 0 {
+			begun = append(begun, i)
+		}
+	}
+	for k := 0; k < len(begun); k++ {
+		j := begun[k]
+		h := r.hosts[flows[j].Dst]
+		if at := h.slot[r.receiver[j]].leads; at > 0 {
+			for _, i := range h.leads[at-1].flows {
+				if held[i]--; held[i] == 0 {
+					begun = append(begun, i)
+				}
+			}
+		}
+	}
+	if len(begun) < len(flows) {
+		return fmt.Errorf("sim: %d flows come after each other in a circle", len(flows)-len(begun))
+	}
+	return nil
+}
+
+// begin starts flow i, all of whose After have arrived. A sender that Begin does not
+// make leaves the flow unfinished.
+func (r *Simulation) begin(i int, now unit.Time) {
+	f := &r.config.Flows[i]
+	start := max(now, f.Start)
+	e := f.Begin(start)
+	if e == nil {
+		return
+	}
+	r.senders[i], r.starts[i] = e, start
+	h := r.hosts[f.Src]
+	s := &h.slot[r.sender[i]]
+	s.endpoint, s.counters, s.class = e, e.Counters(), class(e)
+	h.update(r.sender[i], now)
 }
 
 // addWatches sorts the watches by how often they look.
@@ -292,8 +382,8 @@ func (r *Simulation) look(w *Watch, now unit.Time) int64 {
 	if w.What == ReceivedBytes {
 		return int64(f.Receiver.Counters().ReceivedBytes)
 	}
-	sender, gauged := f.Sender.(transport.Gauged)
-	if !gauged || now < f.Start || f.Sender.Counters().Finished <= now || f.Stop > 0 && f.Stop <= now {
+	sender, gauged := r.senders[w.Index].(transport.Gauged)
+	if !gauged || now < r.starts[w.Index] || r.senders[w.Index].Counters().Finished <= now || f.Stop > 0 && f.Stop <= now {
 		return -1
 	}
 	switch g := sender.Gauge(); w.What {
@@ -495,7 +585,7 @@ func (r *Simulation) snapshot() snapshot {
 	}
 	for i := range r.config.Flows {
 		f := &r.config.Flows[i]
-		s.sender = append(s.sender, *f.Sender.Counters())
+		s.sender = append(s.sender, *r.senders[i].Counters())
 		s.receiver = append(s.receiver, *f.Receiver.Counters())
 	}
 	for i, d := range r.linkOf {
@@ -545,15 +635,18 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 		f := FlowResult{
 			Sender:   since(last.sender[i], first.sender[i]),
 			Receiver: since(last.receiver[i], first.receiver[i]),
+			Start:    r.starts[i],
 			FCT:      unit.Never,
+			Arrived:  unit.Never,
 			Written:  unit.Never,
 		}
 		if w := last.sender[i].Written; w > 0 && w != unit.Never {
-			f.Written = w - c.Flows[i].Start
+			f.Written = w - f.Start
 		}
 		if c.Flows[i].Size > 0 {
+			f.Arrived = last.receiver[i].Finished
 			if done := last.sender[i].Finished; done != unit.Never {
-				f.FCT = done - c.Flows[i].Start
+				f.FCT = done - f.Start
 			} else {
 				out.Unfinished = append(out.Unfinished, i)
 			}
