@@ -341,19 +341,20 @@ type point struct {
 
 // traffic is one entry of the traffic list.
 type traffic struct {
-	name      string
-	transport *transport.Scheme
-	values    scheme.Values
-	generator *generator // nil: the flows are listed
-	cc        *cc.Scheme // nil: the transport has none
-	ccValues  scheme.Values
-	payload   int32
-	version   uint8
-	tos       uint8
-	sized     bool // its flows have an end, in some point of the sweep
-	startLow  unit.Time
-	startHigh unit.Time
-	stop      unit.Time
+	name       string
+	transport  *transport.Scheme
+	values     scheme.Values
+	generator  *generator // nil: the flows are listed
+	collective bool       // whose flows wait for each other
+	cc         *cc.Scheme // nil: the transport has none
+	ccValues   scheme.Values
+	payload    int32
+	version    uint8
+	tos        uint8
+	sized      bool // its flows have an end, in some point of the sweep
+	startLow   unit.Time
+	startHigh  unit.Time
+	stop       unit.Time
 }
 
 // plannedFlow is a flow whose start may still have to be drawn.
@@ -365,6 +366,7 @@ type plannedFlow struct {
 	fixed    bool // start is given
 	port     int  // destination port, of a flow list that has one; 0: none
 	start    unit.Time
+	after    []int // flows of the point that arrive at src before it begins; start is the earliest then
 }
 
 // variable is what a block of the sweep says a $name stands for.
@@ -1123,7 +1125,7 @@ func (d *decoder) scheduler(t *tree, queues int) func(int, unit.LinkRate) (tm.Sc
 }
 
 // Keys of a traffic entry besides the transport's parameters.
-var trafficKeys = []string{"name", "from", "to", "transport", "cc", "flows", "size", "sizes", "load", "arrivals", "payload", "start", "stop", "tos", "ip", "file", "format", "offset", "time_unit"}
+var trafficKeys = []string{"name", "from", "to", "collective", "hosts", "transport", "cc", "flows", "size", "sizes", "load", "arrivals", "payload", "start", "stop", "tos", "ip", "file", "format", "offset", "time_unit"}
 
 func (d *decoder) trafficList(root *tree, p *point) {
 	t := root.get("traffic")
@@ -1268,12 +1270,19 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
 	if v := x.get("stop"); v != nil {
 		tr.stop = d.positive(v)
 	}
-	if x.get("file") != nil {
+	if v := x.get("hosts"); v != nil && x.get("collective") == nil {
+		d.fail(v.place, "from and to, or collective: ring", "hosts are those of a collective")
+		return
+	}
+	if x.get("file") != nil && x.get("collective") == nil {
 		d.flowFile(x, p, tr)
 		return
 	}
 	spread, why := "0s..1s", "P4-ABC is silent; spreads the phases of senders"
-	if isDrawn(x) {
+	switch {
+	case x.get("collective") != nil:
+		spread, why = "0s", "ours: a collective begins with the run"
+	case isDrawn(x):
 		spread, why = "0s", "ours: drawn flows begin with the run"
 	}
 	start := d.value(x, "start", spread, why)
@@ -1302,6 +1311,10 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
 		if size, ok = readOK(d, v, unit.ParseBytes); ok && size < 1 {
 			d.fail(v.place, "at least 1 B", "%q is not a size", v.text)
 		}
+	}
+	if x.get("collective") != nil {
+		d.collective(x, p, tr, size)
+		return
 	}
 	flows := 1
 	if x.get("load") == nil || x.get("flows") != nil {
@@ -1580,8 +1593,20 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 				stop = tf.Stop
 			}
 		}
-		c.Flows = append(c.Flows, sim.Flow{Group: f.traffic, Src: f.src, Dst: f.dst, Start: start, Size: f.size, Stop: stop,
-			Sender: sender, Receiver: receiver, SrcPort: tf.SrcPort, DstPort: tf.DstPort})
+		flow := sim.Flow{Group: f.traffic, Src: f.src, Dst: f.dst, Start: start, Size: f.size, Stop: stop,
+			Sender: sender, Receiver: receiver, SrcPort: tf.SrcPort, DstPort: tf.DstPort}
+		if f.after != nil {
+			flow.Sender, flow.After = nil, f.after
+			flow.Begin = func(start unit.Time) transport.Endpoint {
+				tf.Start, tf.Random = start, unit.NewRandom(seed, fmt.Sprintf("flow %s %d", tr.name, f.index))
+				sender, _, err := tr.transport.Build(tf, tr.values)
+				if err != nil { // it is as above but for the start
+					return nil
+				}
+				return sender
+			}
+		}
+		c.Flows = append(c.Flows, flow)
 	}
 	return c, p.observe(c)
 }

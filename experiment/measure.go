@@ -47,6 +47,7 @@ var kindsOfMeasure []kindOfMeasure
 
 func init() {
 	kindsOfMeasure = []kindOfMeasure{
+		{"collective", "time from a collective's start until the last of its data has arrived, by traffic [s]", []string{"by"}, decodeCollective, nil, evaluateCollective},
 		{"cwnd", "congestion window over time of a traffic's first flows, and its mean by traffic [bytes of payload]",
 			[]string{"traffic", "every", "flows"}, decodeGauge, watchGauge, evaluateGauge},
 		{"delay", "one-way delay of data packets, mean, largest and percentiles, by traffic [s]",

@@ -403,7 +403,7 @@ func TestEveryMeasure(t *testing.T) {
 		t.Error("measures are not in order")
 	}
 	r := first(t, line+`
-traffic: [{name: w, from: a, to: c, transport: tcp, size: 1MB, start: 0s}]
+traffic: [{name: w, from: a, to: c, transport: tcp, size: 1MB, start: 0s}, {name: ring, collective: ring, hosts: "*", transport: tcp, size: 1MB}]
 measure: [`+strings.Join(entries, ", ")+"]\n")
 	for _, name := range names {
 		if !slices.ContainsFunc(r.Measures, func(m Measured) bool { return m.Name == name }) {

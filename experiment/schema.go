@@ -125,8 +125,9 @@ func (r *Registry) Schema() []byte {
 		"from":      node{"description": "host, pattern, list of them, or {random: n}", "anyOf": []node{names, count("random", "so many hosts, drawn")}},
 		"to":        node{"description": "host, pattern, list of them, random, permutation, {random: n}, {stride: n}", "anyOf": []node{names, count("random", "so many hosts, drawn"), count("stride", "the host so many further on")}},
 		"transport": named("how it is carried", transports), "cc": named("congestion controller", controllers),
-		"sizes": node{"description": "distribution of sizes", "anyOf": []node{word("by name", sizes...), mapOf("of a file", node{"file": text("lines of bytes and cumulative percent")}, "file")}},
-		"load":  text("share of the senders' links that is offered"), "arrivals": word("with load", "poisson", "periodic"),
+		"sizes":      node{"description": "distribution of sizes", "anyOf": []node{word("by name", sizes...), mapOf("of a file", node{"file": text("lines of bytes and cumulative percent")}, "file")}},
+		"collective": word("all-reduce of hosts", workload.Collectives...), "hosts": node{"description": "host, pattern, or list of them, of a collective", "anyOf": names["anyOf"]},
+		"load": text("share of the senders' links that is offered"), "arrivals": word("with load", "poisson", "periodic"),
 		"payload": text("of a packet"), "start": text("a time, or low..high"), "stop": text("a time"), "tos": text("0 … 255"), "ip": text("4 or 6"),
 		"file": text("a flow file"), "format": word("of the file", "hpcc", "htsim"), "offset": text("subtracted from all starts"), "time_unit": text("what a .cm file's start counts"),
 	}

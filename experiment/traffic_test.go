@@ -161,3 +161,37 @@ expect:
 		}
 	}
 }
+
+// HPCC §5.1's incast: 60 senders, drawn each time, send 500 KB each to one receiver, and
+// all of them together make 2 % of what the network's 320 hosts can send (facts A1).
+func TestIncastOfHPCC(t *testing.T) {
+	s := load(t, `duration: 500ms
+topology: {leaf_spine: {leaves: 20, spines: 20, hosts: 16, rate: 100Gbps, delay: 1us}}
+switch: [ecmp]
+traffic:
+  - {name: incast, from: {random: 60}, to: {random: 1}, size: 500KB, load: 2%, transport: tcp}
+`, Options{})
+	c, err := s.points[0].config(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var total unit.Bytes
+	receivers := map[int]bool{}
+	for i := 0; i < len(c.Flows); i += 60 {
+		senders := map[int]bool{}
+		for _, f := range c.Flows[i : i+60] {
+			if total += f.Size; f.Size != 500*unit.KB || f.Start != c.Flows[i].Start || f.Dst != c.Flows[i].Dst || f.Src == f.Dst || senders[f.Src] {
+				t.Fatalf("incast at %v: %+v", f.Start, f)
+			}
+			senders[f.Src] = true
+		}
+		receivers[c.Flows[i].Dst] = true
+	}
+	share := float64(total) * 8 / (320 * 100e9 * 0.5)
+	if n := float64(len(c.Flows)) / 60; math.Abs(share-0.02) > 4*0.02/math.Sqrt(n) { // Poisson: 1/√n
+		t.Errorf("a load of %v of %v incasts", share, n)
+	}
+	if len(receivers) < 300 {
+		t.Errorf("%d receivers", len(receivers))
+	}
+}
