@@ -1,0 +1,93 @@
+package simfiles
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+)
+
+// Queues are the histograms of queues that the simulator writes at a time: what it has
+// counted since the start.
+type Queues struct {
+	Time  int64 // ns
+	Ports []Queue
+}
+
+// Queue is the histogram of one port.
+type Queue struct {
+	Switch int
+	Port   int      // its interface, from 1: 0 is the loopback
+	Counts []uint64 // samples with i KB, that is i·1000 up to below (i+1)·1000 bytes, in the port's queues together
+}
+
+// Add counts a sample of so many bytes.
+func (q *Queue) Add(bytes int64) {
+	kb := max(bytes, 0) / 1000
+	for int64(len(q.Counts)) <= kb {
+		q.Counts = append(q.Counts, 0)
+	}
+	q.Counts[kb]++
+}
+
+// ReadQueues reads a qlen.txt: "time: <ns>", and then per port "switch port count count
+// …", again and again. Errors are of type *FormatError.
+func ReadQueues(r io.Reader, file string) ([]Queues, error) {
+	l := newLines(r, file)
+	var out []Queues
+	for l.next() {
+		if l.words[0] == "time:" {
+			if err := l.count("time: ns"); err != nil {
+				return nil, err
+			}
+			t, err := l.number(1, "the time", 0, mostNs)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, Queues{Time: t})
+			continue
+		}
+		if len(out) == 0 {
+			return nil, l.errorf(0, "%q; the file begins with time: and nanoseconds", l.words[0])
+		}
+		if len(l.words) < 2 {
+			return nil, l.ends("the line ends; it is a switch, a port and counts")
+		}
+		var q Queue
+		for i, x := range []struct {
+			what string
+			to   *int
+		}{{"the switch", &q.Switch}, {"the port", &q.Port}} {
+			v, err := l.number(i, x.what, 0, largestNode)
+			if err != nil {
+				return nil, err
+			}
+			*x.to = int(v)
+		}
+		for i := 2; i < len(l.words); i++ {
+			v, err := l.number(i, "a count", 0, mostNs)
+			if err != nil {
+				return nil, err
+			}
+			q.Counts = append(q.Counts, uint64(v))
+		}
+		last := &out[len(out)-1]
+		last.Ports = append(last.Ports, q)
+	}
+	return out, l.err()
+}
+
+// WriteQueues writes histograms in that format.
+func WriteQueues(w io.Writer, all []Queues) error {
+	b := bufio.NewWriter(w)
+	for _, at := range all {
+		fmt.Fprintf(b, "time: %d\n", at.Time)
+		for _, q := range at.Ports {
+			fmt.Fprintf(b, "%d %d", q.Switch, q.Port)
+			for _, n := range q.Counts {
+				fmt.Fprintf(b, " %d", n)
+			}
+			b.WriteByte('\n')
+		}
+	}
+	return b.Flush()
+}
