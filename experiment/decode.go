@@ -17,6 +17,7 @@ import (
 	"weir/cc"
 	"weir/dataplane"
 	"weir/dataplane/tm"
+	"weir/hpcc/simfiles"
 	"weir/packet"
 	"weir/scheme"
 	"weir/sim"
@@ -364,8 +365,8 @@ type plannedFlow struct {
 	src, dst int
 	size     unit.Bytes
 	fixed    bool // start is given
-	port     int  // destination port, of a flow list that has one; 0: none
 	start    unit.Time
+	port     int   // destination port of a flow file; 0: none
 	after    []int // flows of the point that arrive at src before it begins; start is the earliest then
 }
 
@@ -557,7 +558,7 @@ func (d *decoder) network(root *tree, p *point) {
 		d.networkFile(t, p)
 		return
 	}
-	allowed := []string{"hosts", "switches", "links", "file", "format"}
+	allowed := []string{"hosts", "switches", "links", "file", "format", "rest"}
 	for i := range d.registry.Topologies {
 		s := &d.registry.Topologies[i]
 		if t.kind == mapping && t.get(s.Name) != nil {
@@ -779,10 +780,10 @@ func (d *decoder) openFile(t *tree) (data []byte, name string) {
 }
 
 func (d *decoder) networkFile(t *tree, p *point) {
-	d.keys(t, "topology's key", []string{"file", "format"})
+	d.keys(t, "topology's key", []string{"file", "format", "rest"})
 	file, format := t.get("file"), t.get("format")
 	if format == nil {
-		d.missing(t, "format", "topology's key", []string{"file", "format"}, "format: hpcc, or htsim", "the topology file's format is missing")
+		d.missing(t, "format", "topology's key", []string{"file", "format", "rest"}, "format: hpcc, or htsim", "the topology file's format is missing")
 		return
 	}
 	reader := topology.ReadHPCC
@@ -794,6 +795,9 @@ func (d *decoder) networkFile(t *tree, p *point) {
 		return
 	}
 	n, err := reader(bytes.NewReader(data), name)
+	if d.ignored(t, format.text, err) {
+		err = nil
+	}
 	if err == nil {
 		err = n.Validate()
 	}
@@ -803,6 +807,33 @@ func (d *decoder) networkFile(t *tree, p *point) {
 	}
 	d.bufferAt = make([]place, len(n.Links))
 	p.network = n
+}
+
+// ignored tells whether an error is about what stands behind the last entry that a file
+// of the HPCC simulator announces, and the spec says that it shall not be looked at.
+func (d *decoder) ignored(t *tree, format string, err error) bool {
+	rest := t.get("rest")
+	if rest == nil {
+		return false
+	}
+	if format != "hpcc" {
+		d.fail(rest.place, "no rest", "files of the format %s do not announce their entries", format)
+	}
+	d.word(rest, "rest", []string{"ignored"})
+	return excess(err)
+}
+
+// excess tells whether all that a file announces was read, and more stands behind it.
+func excess(err error) bool {
+	switch e := err.(type) {
+	case *topology.FormatError:
+		return e.Excess
+	case *workload.FormatError:
+		return e.Excess
+	case *simfiles.FormatError:
+		return e.Excess
+	}
+	return false
 }
 
 // foreign notes an error in a file that the spec names.
@@ -1125,7 +1156,7 @@ func (d *decoder) scheduler(t *tree, queues int) func(int, unit.LinkRate) (tm.Sc
 }
 
 // Keys of a traffic entry besides the transport's parameters.
-var trafficKeys = []string{"name", "from", "to", "collective", "hosts", "transport", "cc", "flows", "size", "sizes", "load", "arrivals", "payload", "start", "stop", "tos", "ip", "file", "format", "offset", "time_unit"}
+var trafficKeys = []string{"name", "from", "to", "collective", "hosts", "transport", "cc", "flows", "size", "sizes", "load", "arrivals", "payload", "start", "stop", "tos", "ip", "file", "format", "offset", "time_unit", "port", "rest"}
 
 func (d *decoder) trafficList(root *tree, p *point) {
 	t := root.get("traffic")
@@ -1487,6 +1518,13 @@ func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
 	case v != nil:
 		d.fail(v.place, "no time_unit", "the times of the HPCC simulator's files are in seconds")
 	}
+	port := -1
+	switch v := x.get("port"); {
+	case v != nil && htsim:
+		d.fail(v.place, "no port", "htsim's files have no ports")
+	case v != nil:
+		port = d.integer(v, 0, 65535)
+	}
 	offset := read(d, d.value(x, "offset", "0s", "ours: times as in the file"), unit.ParseTime)
 	data, name := d.openFile(x.get("file"))
 	if len(d.errors) > 0 {
@@ -1499,6 +1537,9 @@ func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
 	} else {
 		flows, err = workload.ReadHPCCFlows(bytes.NewReader(data), name)
 	}
+	if d.ignored(x, word, err) {
+		err = nil
+	}
 	if err != nil {
 		d.foreign(x.get("file"), err)
 		return
@@ -1507,6 +1548,9 @@ func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
 	p.traffic = append(p.traffic, tr)
 	nodes := p.network.Nodes
 	for i, f := range flows {
+		if port >= 0 && f.Port != port {
+			continue
+		}
 		for e, node := range [2]int{f.Src, f.Dst} {
 			at := d.inFile(name, f.At.Line, [2]int{f.At.Src, f.At.Dst}[e])
 			switch {
@@ -1526,7 +1570,10 @@ func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
 			d.fail(d.inFile(name, f.At.Line, f.At.Start), fmt.Sprintf("%v or later", offset), "the flow starts at %v, before the offset", f.Start)
 			return
 		}
-		p.flows = append(p.flows, plannedFlow{traffic: id, index: i, src: f.Src, dst: f.Dst, size: f.Size, fixed: true, port: f.Port, start: f.Start - offset})
+		p.flows = append(p.flows, plannedFlow{traffic: id, index: i, src: f.Src, dst: f.Dst, size: f.Size, fixed: true, start: f.Start - offset, port: f.Port})
+	}
+	if port >= 0 && (len(p.flows) == 0 || p.flows[len(p.flows)-1].traffic != id) {
+		d.fail(x.get("port").place, "a port that flows of the file go to", "no flow of the file goes to port %d", port)
 	}
 }
 

@@ -114,7 +114,7 @@ func (r *Registry) Schema() []byte {
 		"links": listOf("links, in both directions", mapOf("a link", node{
 			"ends": pair, "rate": text("such as 100Mbps, or 4170pps"), "delay": text("one way"), "buffer": text("limit of the switch ports at its ends: 24 packets, or 36kB"),
 			"loss": text("share of frames that are lost"), "jitter": text("largest delay added at random")}, "ends", "rate", "delay")),
-		"file": text("beside the experiment"), "format": word("of the file", "hpcc", "htsim"),
+		"file": text("beside the experiment"), "format": word("of the file", "hpcc", "htsim"), "rest": word("what the file has behind its last link", "ignored"),
 	}
 	for i := range r.Topologies {
 		s := &r.Topologies[i].Scheme
@@ -129,7 +129,7 @@ func (r *Registry) Schema() []byte {
 		"collective": word("all-reduce of hosts", workload.Collectives...), "hosts": node{"description": "host, pattern, or list of them, of a collective", "anyOf": names["anyOf"]},
 		"load": text("share of the senders' links that is offered"), "arrivals": word("with load", "poisson", "periodic"),
 		"payload": text("of a packet"), "start": text("a time, or low..high"), "stop": text("a time"), "tos": text("0 … 255"), "ip": text("4 or 6"),
-		"file": text("a flow file"), "format": word("of the file", "hpcc", "htsim"), "offset": text("subtracted from all starts"), "time_unit": text("what a .cm file's start counts"),
+		"file": text("a flow file"), "format": word("of the file", "hpcc", "htsim"), "offset": text("subtracted from all starts"), "time_unit": text("what a .cm file's start counts"), "port": text("only the file's flows to this port"), "rest": word("what the file has behind its last flow", "ignored"),
 	}
 	for _, s := range transports { // parameters may stand beside the transport's name
 		for i := range s.Params {

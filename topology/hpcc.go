@@ -16,6 +16,7 @@ type FormatError struct {
 	File         string
 	Line, Column int // from 1
 	Msg          string
+	Excess       bool // all that the file announces was read, and more stands behind it
 }
 
 func (e *FormatError) Error() string {
@@ -32,7 +33,7 @@ type words struct {
 }
 
 func (w *words) errorf(format string, args ...any) error {
-	return &FormatError{w.file, max(w.line, 1), max(w.column, 1), fmt.Sprintf(format, args...)}
+	return &FormatError{File: w.file, Line: max(w.line, 1), Column: max(w.column, 1), Msg: fmt.Sprintf(format, args...)}
 }
 
 // word returns the next word; what says what it should be.
@@ -81,7 +82,7 @@ func (w *words) number(what string, low, high int) (int, error) {
 func (w *words) end() error {
 	s, err := w.word("")
 	if err == nil {
-		return w.errorf("%q stands behind the last entry that the first line announces", s)
+		return &FormatError{w.file, w.line, w.column, fmt.Sprintf("%q stands behind the last entry that the first line announces", s), true}
 	}
 	if w.lines.Err() != nil {
 		return err
@@ -92,9 +93,9 @@ func (w *words) end() error {
 // unreadable is a line that could not be read, or that has more than most bytes.
 func unreadable(file string, line, most int, err error) error {
 	if errors.Is(err, bufio.ErrTooLong) {
-		return &FormatError{file, line, 1, fmt.Sprintf("the line has more than %d bytes", most)}
+		return &FormatError{File: file, Line: line, Column: 1, Msg: fmt.Sprintf("the line has more than %d bytes", most)}
 	}
-	return &FormatError{file, line, 1, err.Error()}
+	return &FormatError{File: file, Line: line, Column: 1, Msg: err.Error()}
 }
 
 // longestLine holds the ids of all switches of the largest network.
@@ -107,7 +108,8 @@ const largestNetwork = 1 << 20
 // ReadHPCC reads a topology file of the HPCC simulator: "<nodes> <switches>
 // <links>", the switches' ids, then per link "src dst rate delay error_rate". A
 // host is named h<id>, a switch s<id>; the error rate becomes the link's loss.
-// Errors are of type *FormatError; a network without one is valid (Validate).
+// Errors are of type *FormatError; a network without one is valid (Validate). With an
+// error of Excess it is there, too: the simulator does not look behind the last link.
 func ReadHPCC(r io.Reader, file string) (*Network, error) {
 	w := &words{file: file, lines: bufio.NewScanner(r)}
 	w.lines.Buffer(nil, longestLine)
@@ -185,8 +187,11 @@ func ReadHPCC(r io.Reader, file string) (*Network, error) {
 		}
 		n.Links = append(n.Links, l)
 	}
-	if err := w.end(); err != nil {
+	var excess *FormatError
+	if err := w.end(); errors.As(err, &excess) && !excess.Excess {
 		return nil, err
+	} else if err != nil {
+		return n, err
 	}
 	return n, nil
 }

@@ -31,7 +31,7 @@ func ReadHTSim(r io.Reader, file string) (*Network, error) {
 	lines := bufio.NewScanner(r)
 	line := 0
 	fail := func(column int, format string, args ...any) error {
-		return &FormatError{file, max(line, 1), max(column, 1), fmt.Sprintf(format, args...)}
+		return &FormatError{File: file, Line: max(line, 1), Column: max(column, 1), Msg: fmt.Sprintf(format, args...)}
 	}
 	nodes, tiers, pod := 0, 0, 0
 	last, end := 0, 1 // where the file ends, but for empty lines

@@ -57,7 +57,7 @@ func ReadCDF(r io.Reader, file string) (*CDF, error) {
 		}
 		end = ending{line, len(text) + 1}
 		fail := func(i int, format string, args ...any) error {
-			return &FormatError{file, line, columnOf(text, i), fmt.Sprintf(format, args...)}
+			return &FormatError{file, line, columnOf(text, i), fmt.Sprintf(format, args...), false}
 		}
 		if len(fields) == 1 {
 			return nil, end.errorf(file, "the line ends; the cumulative percent is missing")

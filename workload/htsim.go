@@ -28,11 +28,11 @@ func ReadHTSimFlows(r io.Reader, file string, each unit.Time) ([]Flow, error) {
 		}
 		end = ending{line, len(text) + 1}
 		fail := func(i int, format string, args ...any) error {
-			return &FormatError{file, line, columnOf(text, i), fmt.Sprintf(format, args...)}
+			return &FormatError{file, line, columnOf(text, i), fmt.Sprintf(format, args...), false}
 		}
 		number := func(i int, what string, low, high int64) (int64, error) {
 			if i >= len(fields) {
-				return 0, &FormatError{file, line, len(text) + 1, "the line ends; " + what + " is missing"}
+				return 0, &FormatError{file, line, len(text) + 1, "the line ends; " + what + " is missing", false}
 			}
 			v, err := strconv.ParseInt(fields[i], 10, 64)
 			if err != nil || v < low || v > high {
@@ -67,12 +67,12 @@ func ReadHTSimFlows(r io.Reader, file string, each unit.Time) ([]Flow, error) {
 		for i, s := range []string{src, dst} {
 			v, err := strconv.ParseInt(s, 10, 64)
 			if err != nil || v < 0 || v >= nodes {
-				return nil, &FormatError{file, line, columns[i], fmt.Sprintf("node %q; a number from 0 to %d is allowed", s, nodes-1)}
+				return nil, &FormatError{file, line, columns[i], fmt.Sprintf("node %q; a number from 0 to %d is allowed", s, nodes-1), false}
 			}
 			ends[i] = int(v)
 		}
 		if ends[0] == ends[1] {
-			return nil, &FormatError{file, line, columns[1], fmt.Sprintf("the flow goes from node %d to itself", ends[0])}
+			return nil, &FormatError{file, line, columns[1], fmt.Sprintf("the flow goes from node %d to itself", ends[0]), false}
 		}
 		f := Flow{Src: ends[0], Dst: ends[1], Start: -1, At: Place{Line: line, Src: columns[0], Dst: columns[1]}}
 		for i := 1; i < len(fields); i += 2 {

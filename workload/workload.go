@@ -33,6 +33,7 @@ type FormatError struct {
 	File         string
 	Line, Column int // from 1
 	Msg          string
+	Excess       bool // all that the file announces was read, and more stands behind it
 }
 
 func (e *FormatError) Error() string {
@@ -41,8 +42,9 @@ func (e *FormatError) Error() string {
 
 // ReadHPCCFlows reads a flow file of the HPCC simulator: the number of flows, then
 // per flow "src dst class port bytes start", the start in seconds and ascending.
-// Errors are of type *FormatError. Whether the nodes are hosts of the topology is
-// the caller's to check.
+// Errors are of type *FormatError; with one of Excess the flows are there, too: the
+// simulator does not look behind the last one. Whether the nodes are hosts of the topology
+// is the caller's to check.
 func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 	lines := bufio.NewScanner(r)
 	line, announced := 0, -1
@@ -51,7 +53,7 @@ func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 	for lines.Scan() {
 		line++
 		fail := func(column int, format string, args ...any) error {
-			return &FormatError{file, line, column, fmt.Sprintf(format, args...)}
+			return &FormatError{file, line, column, fmt.Sprintf(format, args...), false}
 		}
 		text := lines.Text()
 		fields := strings.Fields(text)
@@ -80,7 +82,7 @@ func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 		}
 		switch {
 		case len(flows) == announced:
-			return nil, fail(1, "more than the %d flows that the first line announces", announced)
+			return flows, &FormatError{file, line, 1, fmt.Sprintf("more than the %d flows that the first line announces", announced), true}
 		case len(fields) < 6:
 			return nil, end.errorf(file, "the line ends after %d of six words: src dst class port bytes start", len(fields))
 		case len(fields) > 6:
@@ -124,15 +126,15 @@ func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 type ending struct{ line, column int }
 
 func (e ending) errorf(file, format string, args ...any) *FormatError {
-	return &FormatError{file, max(e.line, 1), max(e.column, 1), fmt.Sprintf(format, args...)}
+	return &FormatError{file, max(e.line, 1), max(e.column, 1), fmt.Sprintf(format, args...), false}
 }
 
 // unreadable is a line that could not be read.
 func unreadable(file string, line int, err error) *FormatError {
 	if errors.Is(err, bufio.ErrTooLong) {
-		return &FormatError{file, line, 1, fmt.Sprintf("the line has more than %d bytes", bufio.MaxScanTokenSize)}
+		return &FormatError{file, line, 1, fmt.Sprintf("the line has more than %d bytes", bufio.MaxScanTokenSize), false}
 	}
-	return &FormatError{file, line, 1, err.Error()}
+	return &FormatError{file, line, 1, err.Error(), false}
 }
 
 // seconds reads a decimal number of seconds, exactly, as picoseconds.

@@ -14,6 +14,7 @@ type FormatError struct {
 	File         string
 	Line, Column int // from 1; columns in bytes
 	Msg          string
+	Excess       bool // all that the file announces was read, and more stands behind it
 }
 
 func (e *FormatError) Error() string {
@@ -59,22 +60,22 @@ func (l *lines) next() bool {
 func (l *lines) err() error {
 	err := l.scanner.Err()
 	if errors.Is(err, bufio.ErrTooLong) {
-		return &FormatError{l.file, l.line + 1, 1, fmt.Sprintf("the line has more than %d bytes", longestLine)}
+		return &FormatError{File: l.file, Line: l.line + 1, Column: 1, Msg: fmt.Sprintf("the line has more than %d bytes", longestLine)}
 	}
 	if err != nil {
-		return &FormatError{l.file, l.line + 1, 1, err.Error()}
+		return &FormatError{File: l.file, Line: l.line + 1, Column: 1, Msg: err.Error()}
 	}
 	return nil
 }
 
 // errorf is an error at word i of the line.
 func (l *lines) errorf(i int, format string, args ...any) error {
-	return &FormatError{l.file, l.line, l.column(i), fmt.Sprintf(format, args...)}
+	return &FormatError{File: l.file, Line: l.line, Column: l.column(i), Msg: fmt.Sprintf(format, args...)}
 }
 
 // ends is an error behind the last line that was not empty.
 func (l *lines) ends(format string, args ...any) error {
-	return &FormatError{l.file, l.end[0], l.end[1], fmt.Sprintf(format, args...)}
+	return &FormatError{File: l.file, Line: l.end[0], Column: l.end[1], Msg: fmt.Sprintf(format, args...)}
 }
 
 // column is where word i stands, from 1.

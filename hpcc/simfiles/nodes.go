@@ -18,8 +18,9 @@ func NodeOf(addr uint32) (node int, ok bool) {
 }
 
 // ReadNodes reads a trace file, the list of nodes whose packets are logged: how many, and
-// then their numbers. Errors are of type *FormatError. Whether the topology has them is
-// the caller's to check.
+// then their numbers. Errors are of type *FormatError; with one of Excess the nodes are
+// there, too: the simulator does not look behind the last one. Whether the topology has
+// them is the caller's to check.
 func ReadNodes(r io.Reader, file string) ([]int, error) {
 	l := newLines(r, file)
 	announced := -1
@@ -36,7 +37,7 @@ func ReadNodes(r io.Reader, file string) ([]int, error) {
 				continue
 			}
 			if len(nodes) == announced {
-				return nil, l.errorf(i, "%q stands behind the %d nodes that the file announces", l.words[i], announced)
+				return nodes, &FormatError{l.file, l.line, l.column(i), fmt.Sprintf("%q stands behind the %d nodes that the file announces", l.words[i], announced), true}
 			}
 			n, err := l.number(i, "a node", 0, largestNode)
 			if err != nil {

@@ -48,6 +48,8 @@ type command struct {
 	Report  reportCmd  `cmd:"" help:"Make the report of results folders anew, and show it."`
 	Trace   traceCmd   `cmd:"" help:"Filter and summarise a trace, as weir run --trace leaves it, or a pcapng file."`
 	Diff    diffCmd    `cmd:"" help:"Compare two results folders."`
+	Import  importCmd  `cmd:"" help:"Make an experiment of a configuration of the HPCC simulator."`
+	Export  exportCmd  `cmd:"" help:"Write results as the HPCC simulator's files."`
 	Schema  schemaCmd  `cmd:"" help:"Print a JSON schema of experiment files, for editors."`
 	Bench   benchCmd   `cmd:"" help:"Measure speed."`
 	Version versionCmd `cmd:"" help:"Print the version."`
