@@ -862,7 +862,7 @@ func literalUnits(text string, n ast.Node) map[float64]string {
 		count[v]++
 	}
 	ast.Walk(&n, visitor(func(n ast.Node) {
-		if v, ok := numberOf(n); ok {
+		if v, ok := literalOf(n); ok {
 			count[v]--
 		}
 	}))
@@ -878,7 +878,7 @@ type visitor func(ast.Node)
 
 func (v visitor) Visit(n *ast.Node) { v(*n) }
 
-func numberOf(n ast.Node) (float64, bool) {
+func literalOf(n ast.Node) (float64, bool) {
 	switch x := n.(type) {
 	case *ast.IntegerNode:
 		return float64(x.Value), true
@@ -910,7 +910,7 @@ func (s *Spec) clash(n ast.Node, literals map[float64]string) (what string) {
 func (s *Spec) dimension(n ast.Node, literals map[float64]string) (unit string, known bool) {
 	switch x := n.(type) {
 	case *ast.IntegerNode, *ast.FloatNode:
-		v, _ := numberOf(x)
+		v, _ := literalOf(x)
 		unit, known = literals[v]
 		return unit, known
 	case *ast.IdentifierNode, *ast.MemberNode:
@@ -924,8 +924,8 @@ func (s *Spec) dimension(n ast.Node, literals map[float64]string) (unit string, 
 	case *ast.BinaryNode:
 		left, isLeft := s.dimension(x.Left, literals)
 		right, isRight := s.dimension(x.Right, literals)
-		_, factorLeft := numberOf(x.Left)
-		_, factorRight := numberOf(x.Right)
+		_, factorLeft := literalOf(x.Left)
+		_, factorRight := literalOf(x.Right)
 		factorLeft, factorRight = factorLeft && !isLeft || isLeft && left == "", factorRight && !isRight || isRight && right == ""
 		switch {
 		case x.Operator == "+" || x.Operator == "-":

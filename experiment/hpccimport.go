@@ -31,7 +31,20 @@ func ImportHPCC(r *Registry, config, folder string) (experiment []byte, left []s
 	c := &collector{}
 	m := &hpccImport{d: &decoder{collector: c, registry: r}, registry: r, file: config, folder: folder, became: map[string]string{}, lost: map[string]string{}}
 	out := m.experiment()
-	return out, m.left, c.err()
+	if err := c.err(); err != nil {
+		return nil, nil, err
+	}
+	// What the keys' own bounds let through, a scheme's may not.
+	src := &Source{Name: "import", File: config + " as an experiment", Data: out, open: func(name string) ([]byte, error) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(folder, name)
+		}
+		return readFile(name, largestInput)
+	}}
+	if _, err := Load(r, src, Options{}); err != nil {
+		return nil, nil, err
+	}
+	return out, m.left, nil
 }
 
 // hpccImport is one config.txt on its way to an experiment.
@@ -387,6 +400,151 @@ func (m *hpccImport) framing() string {
 	return "l2 # 50 bytes of headers, where the simulator has 48"
 }
 
+// controllerKey is what a key has become of a controller.
+type controllerKey struct {
+	of        string // controllers, separated by spaces
+	key, name string // of the file; of the parameter
+	// value writes the parameter's value; "" leaves it out, and then why, if any, says why
+	// the key has no counterpart.
+	value func(m *hpccImport, s *simfiles.Setting) (value, why string)
+}
+
+// controllerKeys are all, in the order of the parameters. A key can stand here twice.
+var controllerKeys = []controllerKey{
+	{"hpcc hpcc_pint", "U_TARGET", "eta", numberOf},
+	{"hpcc hpcc_pint", "MI_THRESH", "max_stage", numberOf},
+	{"hpcc hpcc_pint", "RATE_AI", "w_ai", func(m *hpccImport, s *simfiles.Setting) (string, string) { // facts A1: W_ai = RATE_AI · T
+		return fmt.Sprintf("%.0f B", math.Round(float64(s.Rate)*m.rtt.Seconds()/8)), ""
+	}},
+	{"hpcc hpcc_pint", "GLOBAL_T", "t", largestRTT},
+	{"hpcc hpcc_pint", "MIN_RATE", "min_rate", rateOf},
+	{"hpcc_pint", "PINT_PROB", "share", numberOf},
+	{"hpcc", "MULTI_RATE", "mode", hpccMode},
+	{"hpcc", "FAST_REACT", "mode", hpccMode},
+	{"hpcc", "SAMPLE_FEEDBACK", "", unless("hops without a queue count, too")},
+	{"hpcc hpcc_pint", "HAS_WIN", "", asIs("the window is always there", "cc, whose window is always there")},
+	{"hpcc hpcc_pint", "VAR_WIN", "", asIs("the window follows the rate", "cc, whose window follows the rate")},
+
+	{"dcqcn", "EWMA_GAIN", "g", gainOf},
+	{"dcqcn", "ALPHA_RESUME_INTERVAL", "alpha_timer", timeOf},
+	{"dcqcn", "RATE_DECREASE_INTERVAL", "decrease_interval", timeOf},
+	{"dcqcn", "RP_TIMER", "increase_timer", timeOf},
+	{"dcqcn", "FAST_RECOVERY_TIMES", "fast_recovery", numberOf},
+	{"dcqcn", "RATE_AI", "ai", rateOf},
+	{"dcqcn", "RATE_HAI", "hai", rateOf},
+	{"dcqcn", "MIN_RATE", "min_rate", rateOf},
+	{"dcqcn", "CLAMP_TARGET_RATE", "clamp_target_rate", flagOf},
+
+	{"timely", "RATE_AI", "delta", rateOf},
+	{"timely", "RATE_HAI", "hai", func(m *hpccImport, s *simfiles.Setting) (string, string) {
+		ai := m.config.Get("RATE_AI")
+		if ai == nil || ai.Rate == 0 || s.Rate < ai.Rate || s.Rate%ai.Rate != 0 {
+			return "", "TIMELY's is a whole multiple of RATE_AI"
+		}
+		return strconv.FormatInt(int64(s.Rate/ai.Rate), 10), ""
+	}},
+	{"timely", "MIN_RATE", "min_rate", rateOf},
+
+	{"dcqcn timely", "HAS_WIN", "window", rateWindow},
+	{"dcqcn timely", "VAR_WIN", "window", rateWindow},
+	{"dcqcn timely", "GLOBAL_T", "base_rtt", largestRTT},
+
+	{"dctcp", "EWMA_GAIN", "g", numberOf},
+	{"dctcp", "DCTCP_RATE_AI", "", never("DCTCP's window grows by a packet in a round trip (RFC 8257)")},
+	{"dctcp", "HAS_WIN", "", never("DCTCP is a window here (RFC 8257), not a rate with one")},
+	{"dctcp", "VAR_WIN", "", never("DCTCP is a window here (RFC 8257), not a rate with one")},
+	{"dctcp", "MIN_RATE", "", never("DCTCP is a window here (RFC 8257), not a rate with one")},
+
+	{"hpcc hpcc_pint dcqcn timely dctcp", "RATE_BOUND", "", asIs("controllers with a rate pace always", "transport: rdma, which paces by the controller's rate")},
+}
+
+func numberOf(_ *hpccImport, s *simfiles.Setting) (string, string) {
+	return strconv.FormatFloat(s.Number, 'f', -1, 64), ""
+}
+
+func gainOf(m *hpccImport, s *simfiles.Setting) (string, string) {
+	if s.Number == 0 {
+		return "", "0 stands for a default here"
+	}
+	return numberOf(m, s)
+}
+
+func flagOf(_ *hpccImport, s *simfiles.Setting) (string, string) {
+	return strconv.FormatBool(s.Number != 0), ""
+}
+
+func rateOf(_ *hpccImport, s *simfiles.Setting) (string, string) {
+	if s.Rate == 0 {
+		return "", "0 stands for a default here"
+	}
+	return s.Rate.String(), ""
+}
+
+func timeOf(_ *hpccImport, s *simfiles.Setting) (string, string) {
+	if s.Time == 0 {
+		return "", "0 stands for a default here"
+	}
+	return s.Time.String(), ""
+}
+
+// largestRTT is the one of all flows, with GLOBAL_T.
+func largestRTT(m *hpccImport, s *simfiles.Setting) (string, string) {
+	if s.Number == 0 {
+		return "", ""
+	}
+	return m.rtt.String(), ""
+}
+
+// hpccMode is what MULTI_RATE and FAST_REACT say together.
+func hpccMode(m *hpccImport, _ *simfiles.Setting) (string, string) {
+	switch {
+	case m.config.On("MULTI_RATE"):
+		return "per_hop", ""
+	case m.config.Get("FAST_REACT") != nil && !m.config.On("FAST_REACT"):
+		return "per_rtt", ""
+	}
+	return "hpcc++", ""
+}
+
+// rateWindow is what HAS_WIN and VAR_WIN say together.
+func rateWindow(m *hpccImport, _ *simfiles.Setting) (string, string) {
+	switch {
+	case !m.config.On("HAS_WIN"):
+		return "none", ""
+	case m.config.On("VAR_WIN"):
+		return "variable", ""
+	}
+	return "bdp", ""
+}
+
+// never is a key without a counterpart; unless one that has none but for 0, and asIs one
+// whose 0 has none, and which is there anyway.
+func never(why string) func(*hpccImport, *simfiles.Setting) (string, string) {
+	return func(*hpccImport, *simfiles.Setting) (string, string) { return "", why }
+}
+
+func unless(why string) func(*hpccImport, *simfiles.Setting) (string, string) {
+	return func(_ *hpccImport, s *simfiles.Setting) (string, string) {
+		if s.Number == 0 {
+			return "", ""
+		}
+		return "", why
+	}
+}
+
+func asIs(why, became string) func(*hpccImport, *simfiles.Setting) (string, string) {
+	return func(m *hpccImport, s *simfiles.Setting) (string, string) {
+		if s.Number == 0 {
+			return "", why
+		}
+		m.became[s.Key] = became
+		return "", ""
+	}
+}
+
+// presets are the simulator's, by controller.
+var presets = map[string]string{"dcqcn": "vendor", "timely": "hpcc"}
+
 // controller writes the congestion controller.
 func (m *hpccImport) controller() string {
 	name := m.mode()
@@ -400,118 +558,24 @@ func (m *hpccImport) controller() string {
 	}
 	m.became["CC_MODE"] = "cc: " + name
 	var params []namedValue
-	add := func(key, name, value string) { params = append(params, namedValue{key, name, value}) }
-	share := func(key, name string) {
-		if s := m.config.Get(key); s != nil {
-			add(key, name, strconv.FormatFloat(s.Number, 'f', -1, 64))
-		}
+	if p := presets[name]; p != "" {
+		params = append(params, namedValue{"", "preset", p})
 	}
-	rate := func(key, name string) {
-		if s := m.config.Get(key); s != nil && s.Rate > 0 {
-			add(key, name, s.Rate.String())
+	given := map[string]bool{}
+	for _, k := range controllerKeys {
+		s := m.config.Get(k.key)
+		if s == nil || !contains(strings.Fields(k.of), name) {
+			continue
 		}
-	}
-	period := func(key, name string) {
-		if s := m.config.Get(key); s != nil && s.Time > 0 {
-			add(key, name, s.Time.String())
+		switch value, why := k.value(m, s); {
+		case why != "":
+			m.lost[k.key] = why
+		case value != "" && given[k.name]:
+			m.became[k.key] = name + "." + k.name
+		case value != "":
+			given[k.name] = true
+			params = append(params, namedValue{k.key, k.name, value})
 		}
-	}
-	global := m.config.On("GLOBAL_T")
-	window := func() {
-		word := "none"
-		if m.config.On("HAS_WIN") {
-			word = "bdp"
-			if m.config.On("VAR_WIN") {
-				word = "variable"
-			}
-		}
-		add("HAS_WIN", "window", word)
-		if m.config.Get("VAR_WIN") != nil {
-			m.became["VAR_WIN"] = name + ".window"
-		}
-		if global {
-			add("GLOBAL_T", "base_rtt", m.rtt.String())
-		}
-	}
-	switch name {
-	case "hpcc", "hpcc_pint":
-		share("U_TARGET", "eta")
-		if s := m.config.Get("MI_THRESH"); s != nil {
-			add(s.Key, "max_stage", strconv.FormatFloat(s.Number, 'f', -1, 64))
-		}
-		if s := m.config.Get("RATE_AI"); s != nil { // facts A1: W_ai = RATE_AI · T
-			add(s.Key, "w_ai", fmt.Sprintf("%.0f B", math.Round(float64(s.Rate)*m.rtt.Seconds()/8)))
-		}
-		if global {
-			add("GLOBAL_T", "t", m.rtt.String())
-		}
-		rate("MIN_RATE", "min_rate")
-		if name == "hpcc_pint" {
-			share("PINT_PROB", "share")
-			break
-		}
-		switch {
-		case m.config.On("MULTI_RATE"):
-			add("MULTI_RATE", "mode", "per_hop")
-		case m.config.Get("FAST_REACT") != nil && !m.config.On("FAST_REACT"):
-			add("FAST_REACT", "mode", "per_rtt")
-		}
-		for _, key := range []string{"FAST_REACT", "MULTI_RATE"} {
-			if m.config.Get(key) != nil && m.became[key] == "" {
-				m.became[key] = "hpcc.mode"
-			}
-		}
-		if m.config.On("SAMPLE_FEEDBACK") {
-			m.lost["SAMPLE_FEEDBACK"] = "hops without a queue count, too"
-		}
-		for _, key := range []string{"HAS_WIN", "VAR_WIN"} {
-			if s := m.config.Get(key); s != nil && s.Number == 0 {
-				m.lost[key] = "HPCC's window is always there, and follows the rate"
-			} else if s != nil {
-				m.became[key] = "cc: hpcc, whose window is always there, and follows the rate"
-			}
-		}
-	case "dcqcn":
-		add("", "preset", "vendor")
-		share("EWMA_GAIN", "g")
-		period("ALPHA_RESUME_INTERVAL", "alpha_timer")
-		period("RATE_DECREASE_INTERVAL", "decrease_interval")
-		period("RP_TIMER", "increase_timer")
-		if s := m.config.Get("FAST_RECOVERY_TIMES"); s != nil {
-			add(s.Key, "fast_recovery", strconv.FormatFloat(s.Number, 'f', -1, 64))
-		}
-		rate("RATE_AI", "ai")
-		rate("RATE_HAI", "hai")
-		rate("MIN_RATE", "min_rate")
-		if s := m.config.Get("CLAMP_TARGET_RATE"); s != nil {
-			add(s.Key, "clamp_target_rate", strconv.FormatBool(s.Number != 0))
-		}
-		window()
-	case "timely":
-		add("", "preset", "hpcc")
-		rate("RATE_AI", "delta")
-		if ai, hai := m.config.Get("RATE_AI"), m.config.Get("RATE_HAI"); ai != nil && hai != nil && ai.Rate > 0 && hai.Rate >= ai.Rate && hai.Rate%ai.Rate == 0 {
-			add("RATE_HAI", "hai", strconv.FormatInt(int64(hai.Rate/ai.Rate), 10))
-		} else if hai != nil {
-			m.lost["RATE_HAI"] = "TIMELY's is a whole multiple of RATE_AI"
-		}
-		rate("MIN_RATE", "min_rate")
-		window()
-	case "dctcp":
-		share("EWMA_GAIN", "g")
-		if m.config.Get("DCTCP_RATE_AI") != nil {
-			m.lost["DCTCP_RATE_AI"] = "DCTCP's window grows by a packet in a round trip (RFC 8257)"
-		}
-		for _, key := range []string{"HAS_WIN", "VAR_WIN", "MIN_RATE"} {
-			if m.config.Get(key) != nil {
-				m.lost[key] = "DCTCP is a window here (RFC 8257), not a rate with one"
-			}
-		}
-	}
-	if s := m.config.Get("RATE_BOUND"); s != nil && s.Number == 0 {
-		m.lost[s.Key] = "controllers with a rate pace always"
-	} else if s != nil {
-		m.became[s.Key] = "transport: rdma, which paces by the controller's rate"
 	}
 	for i := range m.registry.Controllers {
 		if s := &m.registry.Controllers[i].Scheme; s.Name == name {

@@ -155,12 +155,12 @@ func TestReadHPCCErrors(t *testing.T) {
 		{"3 1 2\n2\n0 2 1Gbps 1 0\n", "net.txt:3:11: "},
 		{"3 1 2\n2\n0 2 1Gbps 1us 1\n", `net.txt:3:15: the error rate is "1"`},
 		{"3 1 2\n2\n0 2 1Gbps 1us NaN\n", "net.txt:3:15: the error rate"},
-		// The HPCC simulator ignores what follows the announced links; here it is an error.
+		// The HPCC simulator ignores what follows the announced links; here it is an error beside the network.
 		{"3 1 1\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n", `net.txt:4:1: "1" stands behind the last entry`},
 	} {
 		n, err := ReadHPCC(strings.NewReader(c.text), "net.txt")
 		var e *FormatError
-		if n != nil || !errors.As(err, &e) || !strings.HasPrefix(err.Error(), c.want) {
+		if !errors.As(err, &e) || (n != nil) != e.Excess || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%q:\n got %v\nwant %s", c.text, err, c.want)
 		}
 	}
@@ -201,7 +201,7 @@ func FuzzReadHPCC(f *testing.F) {
 		n, err := ReadHPCC(strings.NewReader(text), "net.txt")
 		if err != nil {
 			var e *FormatError
-			if n != nil || !errors.As(err, &e) || e.Line < 1 || e.Column < 1 {
+			if !errors.As(err, &e) || (n != nil) != e.Excess || e.Line < 1 || e.Column < 1 {
 				t.Fatalf("%v with %v", n, err)
 			}
 			return
