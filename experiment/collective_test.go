@@ -142,3 +142,22 @@ measure: [collective]
 		t.Error(err)
 	}
 }
+
+// Queue pairs acknowledge: a host that has got a share first sends the acknowledgement,
+// and then its next share, of one frame here. Each step but the first is longer by that.
+func TestRingTimeRDMA(t *testing.T) {
+	const tx, ack, delay, n = 1090 * 8 * unit.Nanosecond / 100, 60 * 8 * unit.Nanosecond / 100, unit.Microsecond, 5
+	r := simulator()
+	s, err := Load(r, file("t.yaml", strings.Replace(fmt.Sprintf(collectiveSpec, n, "ring", n*1000), "transport: udp, rate: 200Gbps", "transport: {rdma: {}}, cc: dctcp", 1)), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := Execute(context.Background(), s, ExecOptions{})
+	if err != nil || len(o.Failed) > 0 {
+		t.Fatal(err, o.Failed)
+	}
+	got, want := o.Runs[0].Measures[0].Groups[0].Value, (2*(n-1)*(2*tx+2*delay) + (2*(n-1)-1)*ack).Seconds()
+	if math.Abs(got-want) > 1e-12 {
+		t.Errorf("%v s, not %v", got, want)
+	}
+}
