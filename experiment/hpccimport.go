@@ -683,7 +683,7 @@ func (m *hpccImport) switches() []string {
 		}
 		out = append(out, m.program("telemetry", telemetry...)...)
 	case "hpcc_pint":
-		telemetry := []namedValue{{"", "format", "pint"}, {"", "t", m.rtt.String()}}
+		telemetry := []namedValue{{"", "t", m.rtt.String()}} // its flows ask for loads by themselves
 		if s := m.config.Get("PINT_LOG_BASE"); s != nil {
 			telemetry = append(telemetry, namedValue{s.Key, "base", strconv.FormatFloat(s.Number, 'f', -1, 64)})
 		}
