@@ -422,3 +422,35 @@ measure: [{reaction: {after: 500ms, goodput: a, until: 2s, every: 100ms, hold: 1
 		t.Errorf("a constant rate reacts after %g s", v)
 	}
 }
+
+// What frames consist of adds up to what all ports have sent, with acknowledgements and
+// telemetry, and each part is that of the packets: 66 bytes of headers and options a TCP
+// segment, 50 a packet of rdma over IPv4, and 48 of extension where telemetry is asked for.
+func TestOverhead(t *testing.T) {
+	for transport, payloadHeader := range map[string]float64{"transport: tcp": 66. / 1000, "transport: rdma, cc: none": 50. / 1000, "transport: rdma, cc: dctcp": 50. / 1000} {
+		r := first(t, `title: t
+duration: 100ms
+topology: {star: {hosts: 2, rate: 1Gbps, delay: 1us}}
+switch: [forward]
+traffic: [{name: a, from: h0, to: h1, `+transport+`, payload: 1000 B, size: 1MB, start: 0s}]
+measure: [overhead, {throughput: {port: h0->s}}, {throughput: {port: s->h0}}, {throughput: {port: h1->s}}, {throughput: {port: s->h1}}, fct]
+`)
+		sum, sent := 0.0, 0.0
+		for _, m := range r.Measures {
+			for _, g := range m.Groups {
+				switch m.Name {
+				case "overhead":
+					sum += g.Value
+				case "throughput":
+					sent += g.Value / 8 * r.End.TimeS
+				}
+			}
+		}
+		near(t, transport+": all parts", sum, sent, 1e-9)
+		near(t, transport+": headers", r.value(t, "overhead", "headers"), payloadHeader*r.value(t, "overhead", "payload"), 2e-3)
+		near(t, transport+": payload", r.value(t, "overhead", "payload"), 2e6, 1e-9)
+		if r.value(t, "overhead", "ack") < 2*2*50*100 {
+			t.Errorf("%s: %g bytes of ACKs", transport, r.value(t, "overhead", "ack"))
+		}
+	}
+}

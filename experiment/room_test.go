@@ -10,6 +10,7 @@ import (
 	"weir/cc/bbr"
 	"weir/cc/cubic"
 	"weir/cc/dctcp"
+	"weir/cc/none"
 	"weir/cc/reno"
 	"weir/dataplane"
 	"weir/dataplane/ecmp"
@@ -21,6 +22,7 @@ import (
 	"weir/scheme"
 	"weir/topology"
 	"weir/transport"
+	"weir/transport/rdma"
 	"weir/transport/tcp"
 	"weir/transport/udp"
 	"weir/transport/window"
@@ -43,9 +45,9 @@ func room() *Registry {
 			Build:  func(*dataplane.Site, scheme.Values) (dataplane.Program, error) { return crash{}, nil },
 		}},
 		Schedulers:  tm.Schemes(),
-		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme(), window.Scheme()},
+		Transports:  []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.Scheme(), window.Scheme()},
 		Topologies:  topology.Schemes(),
-		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), reno.Scheme()},
+		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), none.Scheme(), reno.Scheme()},
 		Library:     []Library{{Name: "p4abc", Files: os.DirFS("../p4abc")}},
 	}
 }

@@ -138,6 +138,9 @@ func New(c *Config) (*Simulation, error) {
 	if err := r.addWatches(); err != nil {
 		return nil, err
 	}
+	if c.Warmup == 0 {
+		r.atWarmup = r.snapshot() // the fabric sends what is due at time 0 when it is made
+	}
 	f, err := fabric.New(fabric.Config{Nodes: nodes, Links: links, Pool: &r.pool, Window: c.Window, Wire: r.wire(), Observer: r.linkObserver()})
 	if err != nil {
 		return nil, err
@@ -474,9 +477,6 @@ func (r *Simulation) Run() *Result {
 		}
 		return false
 	}
-	if c.Warmup == 0 {
-		r.atWarmup = r.snapshot()
-	}
 	now, nextSample := unit.Time(0), r.nextSample()
 	warm := c.Warmup == 0
 	events := c.Events
@@ -592,7 +592,10 @@ func (r *Simulation) snapshot() snapshot {
 		p := r.portOf(d)
 		s.txBytes = append(s.txBytes, p.TxBytes())
 		s.txPackets = append(s.txPackets, p.TxPackets())
-		l := r.fabric.Link(i)
+		var l fabric.LinkCounters
+		if r.fabric != nil {
+			l = r.fabric.Link(i)
+		}
 		s.lost = append(s.lost, l.Lost)
 		s.down += l.Down
 		var drops [dataplane.Reasons]uint64

@@ -21,17 +21,18 @@ func TracePorts(n *topology.Network) []trace.Port {
 
 // Tally is what frames consisted of, in bytes, added up over all links.
 type Tally struct {
-	Kinds      [packet.Kinds]uint64 // whole frames, by packet.Kind
+	Kinds      [packet.Kinds]uint64 // frames without extensions, by packet.Kind
 	Payload    uint64               // of Data
 	Extensions uint64               // of all kinds: telemetry and what else rides along
 }
 
 func (t *Tally) count(f *packet.Packet) {
-	t.Kinds[f.Kind] += uint64(f.Size)
+	extensions := min(uint64(f.ExtensionBytes()), uint64(f.Size)) // a fixed framing may have them in its own bytes
+	t.Kinds[f.Kind] += uint64(f.Size) - extensions
 	if f.Kind == packet.Data {
 		t.Payload += uint64(f.Payload)
 	}
-	t.Extensions += uint64(f.ExtensionBytes())
+	t.Extensions += extensions
 }
 
 // links is told what links do: it counts what frames consist of, and adds to the
