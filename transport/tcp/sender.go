@@ -5,6 +5,7 @@ import (
 
 	"weir/cc"
 	"weir/packet"
+	"weir/telemetry"
 	"weir/transport"
 	"weir/unit"
 )
@@ -52,6 +53,7 @@ type Sender struct {
 	report   cc.Ack
 	counters transport.Counters
 	own      bool // the controller has its own recovery
+	exact    bool // its window holds also within a burst that has begun (draft-miao §9.3)
 	dctcp    bool
 	ecn      bool // negotiated
 	phase    phase
@@ -113,8 +115,8 @@ type Sender struct {
 }
 
 func newSender(f transport.Flow, c Config, control cc.Controller) *Sender {
-	s := &Sender{header: newHeader(&f, false), config: c, flow: f, control: control, own: f.CC.OwnRecovery, dctcp: f.CC.ECN == cc.DCTCPMode,
-		mss: int64(f.Payload), initial: int64(c.InitialSeq), appEnd: math.MaxInt64, queue: newSegments(), timerAt: unit.Never}
+	s := &Sender{header: newHeader(&f, false), config: c, flow: f, control: control, own: f.CC.OwnRecovery, exact: f.CC.Telemetry != telemetry.Nothing,
+		dctcp: f.CC.ECN == cc.DCTCPMode, mss: int64(f.Payload), initial: int64(c.InitialSeq), appEnd: math.MaxInt64, queue: newSegments(), timerAt: unit.Never}
 	s.una, s.next = s.initial, s.initial
 	s.recovery.init()
 	s.rto = initialRTO
@@ -285,7 +287,7 @@ func (s *Sender) think(now unit.Time) {
 	open := s.una + s.window - s.next // of the peer's window
 	fin := left == 0 && s.next == s.appEnd && !s.finSent
 	if left > 0 || fin {
-		if s.chunk == 0 || left < s.chunk {
+		if s.chunk == 0 || left < s.chunk || s.exact && !room {
 			s.chunked = 0
 			s.chunk = s.chunkBytes(now, left, open, cwnd-inFlight)
 		}
