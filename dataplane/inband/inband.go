@@ -1,15 +1,3 @@
-// Package inband is the switch's part of in-band telemetry (draft-miao §6.1, §7.1; HPCC
-// §4.1): a program that writes what it knows of the egress port into the packets that ask
-// for it.
-//
-//	guideline 3: a single snapshot at dequeue      Program.Egress TestSnapshot
-//	facts A5: time, bytes before, queue after      Program.Egress TestSnapshot
-//	HPCC's format, more hops than fit              telemetry.HPCC TestFiveHops
-//	§6 only upon congestion                        Program.Egress TestCongestionOnly
-//	§9.4 sojourn time; a class's share under DWRR  Program.class  TestClasses
-//	PINT: the largest load                         Program.Egress TestLoad
-//	what does not ask gets nothing                 Program.Egress TestNotAsked
-//	clocks of switches                             New            TestClocks
 package inband
 
 import (
