@@ -14,7 +14,7 @@ import (
 // The schema takes every experiment that is there, with what the documentation shows,
 // and refuses keys and words that decoding refuses.
 func TestSchema(t *testing.T) {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(room().Schema()))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(telling().Schema()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,9 +19,16 @@
 //	§6.1      guideline 2, faster fairness       Receiver.share         TestReceiverCounts
 //	§6.1      guideline 3, one snapshot          telemetry.Hop
 //	§6.2 lines 28 to 34 Rx-HPCC                  Receiver.OnData        TestReceiver, TestReceiverOncePerT
-//	§6.2      N, flows at the receiver           Census, Receiver.share TestCensus, TestReceiverCounts
+//	§6.2      N, flows at the receiver           cc.Census, Receiver.share TestCensus, TestReceiverCounts
 //	§9.1      a lying receiver                   Follower.OnAck         TestFollower
 //	§9.4      sojourn time                       Config.Sojourn         TestSojourn
+//
+// In whole networks, over rdma, tcp and udp, with switches that write telemetry:
+// convergence of two flows (TestTwoFlowsConverge), HPCC's incast of every law
+// (TestIncastNetwork), wire form, and clocks' offsets to the last bit (TestForms), the window
+// as a bound (§9.3: TestWindowBound), hops without telemetry and more hops than fit (TestMixedHops,
+// TestLongPath), thinning, probes and congestion only (§6: TestThinning), receivers (§6.2: TestReceiverNetwork),
+// classes under DWRR (§9.4: TestClassesNetwork).
 //
 // HPCC's ablations (per ACK, per RTT, rxRate, state per hop) are modes: TestModes. The
 // telemetry's format, with what it rounds and wraps, is in package telemetry; what a
@@ -55,6 +62,9 @@
 // Another path (its identity, number of hops, switches and ports where known, a port's
 // rate): records and U are forgotten, W and Wc stay: TestPathChange. A flow whose packets
 // take turns on several paths is not steered.
+//
+// Telemetry upon congestion only (§6): where no switch had cause to write, all loads are
+// below the switches' threshold, which then stands for U: the window grows by eta over it.
 //
 // A link without telemetry, or with no room for its record, is not seen. If that is
 // where packets wait, the window stays within W_init, and loss is the transport's.

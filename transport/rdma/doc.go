@@ -9,6 +9,7 @@
 //	HPCC §3.2, facts A5 window, pacing         Sender.fits, Sender.pace  TestWindow, TestPacing, TestNewRate
 //	HPCC §4.1 ACKs carry telemetry back        Receiver.Receive          TestTelemetryEcho
 //	facts A5 go-back-N, a NACK an interval     Receiver.refuse           TestTraces, TestNackInterval
+//	draft-miao §6.1 probes, answered           Sender.probed             TestProbes
 //	IRN §3.1 NACKs with SACK, recovery         Sender.negative           TestTraces, TestSelectiveRepeat
 //	IRN §3.1 timeouts, RTO_low and RTO_high    Sender.rto, timeout       TestRTO, TestTailLoss
 //	IRN §3.2 BDP-FC                            Sender.think              TestBound

@@ -855,3 +855,50 @@ func TestNoAllocation(t *testing.T) {
 		}
 	}
 }
+
+// draft-miao §6.1, guideline 4: probes of the flow's 5-tuple, one a round trip while
+// something is out, answered by the receiver; data asks for nothing. Their telemetry is
+// of a packet behind all that was sent.
+func TestProbes(t *testing.T) {
+	w := newPipe(t, 100_000, func(c *Config) { c.Telemetry.When = transport.AskProbe }, &fixed{window: 6000, want: telemetry.HopRecords}, 0)
+	probes, answers := 0, 0
+	var last unit.Time
+	w.onData = func(p *packet.Packet) (int, unit.Time) {
+		if p.Kind != packet.Probe {
+			if p.Extended() {
+				t.Errorf("%s asks", describe(p))
+			}
+			return 1, 0
+		}
+		probes++
+		if p.SrcPort != 10 || p.DstPort != 20 || p.Proto != packet.ProtoRDMA || p.Payload != 0 || p.Size != 98 || hpcc.Wants(p) != telemetry.WantsRecord {
+			t.Errorf("%+v", p)
+		}
+		if probes > 2 && w.now-last < 4*us { // the first is before there is an RTT
+			t.Errorf("probes at %v and %v", last, w.now)
+		}
+		last = w.now
+		hpcc.Push(p, &telemetry.Hop{Rate: lineRate, Switch: 3})
+		return 1, 0
+	}
+	w.onBack = func(p *packet.Packet) (int, unit.Time) {
+		if p.Kind == packet.Probe {
+			answers++
+		}
+		return 1, 0
+	}
+	seen := 0
+	w.c.onAck = func(_ unit.Time, a *cc.Ack) {
+		if a.Hops != nil {
+			seen++
+			if a.Packets != 0 || a.Path != 3 || a.Seq <= a.Una || a.Seq > a.Next+1 {
+				t.Errorf("%+v", a)
+			}
+		}
+	}
+	w.run(unit.Second)
+	w.done(100_000)
+	if probes < 15 || probes > 30 || answers != probes || seen < probes-2 {
+		t.Errorf("%d probes, %d answers, %d seen", probes, answers, seen)
+	}
+}
