@@ -1596,7 +1596,7 @@ const (
 func (p *point) config(seed uint64) (*sim.Config, error) {
 	c := &sim.Config{
 		Seed: seed, Network: p.network, Duration: p.warmup + p.duration, Warmup: p.warmup,
-		Switches: p.switches, Hosts: p.book, UntilDone: true, Events: p.events, Counted: p.framing.Fixed(),
+		Switches: p.switches, Hosts: p.book, UntilDone: true, Events: p.events, Telemetry: p.telemetry,
 		MinFrame: p.framing.Min + p.framing.Extra,
 	}
 	flows := p.flows

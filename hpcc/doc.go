@@ -28,7 +28,7 @@
 // (TestIncastNetwork), wire form, and clocks' offsets to the last bit (TestForms), the window
 // as a bound (§9.3: TestWindowBound), hops without telemetry and more hops than fit (TestMixedHops,
 // TestLongPath), thinning, probes and congestion only (§6: TestThinning), receivers (§6.2: TestReceiverNetwork),
-// classes under DWRR (§9.4: TestClassesNetwork).
+// classes under DWRR (§9.4: TestClassesNetwork), coarse and drifting clocks (TestClockErrors).
 //
 // HPCC's ablations (per ACK, per RTT, rxRate, state per hop) are modes: TestModes. The
 // telemetry's format, with what it rounds and wraps, is in package telemetry; what a
@@ -64,7 +64,7 @@
 // take turns on several paths is not steered.
 //
 // Telemetry upon congestion only (§6): where no switch had cause to write, all loads are
-// below the switches' threshold, which then stands for U: the window grows by eta over it.
+// below the switches' threshold, which then stands for U: the window grows by eta over it (TestUncongested).
 //
 // A link without telemetry, or with no room for its record, is not seen. If that is
 // where packets wait, the window stays within W_init, and loss is the transport's.

@@ -465,3 +465,30 @@ traffic:
 		}
 	}
 }
+
+// Clocks that are coarse or drift. Times between records are 87 ns and more; a rate that
+// is read off a coarse difference of times is too high in the mean, and records without a
+// new time are not used. Of throughput that costs nothing to speak of with 1 ns, 1.3 %
+// with 10 ns, 5.2 % with 100 ns; queues stay short. Drifts of ±100 ppm are no matter.
+func TestClockErrors(t *testing.T) {
+	for _, x := range []struct {
+		clock telemetry.Clock
+		most  unit.Time
+	}{{telemetry.Clock{}, 1850 * us}, {telemetry.Clock{Resolution: ns}, 1850 * us}, {telemetry.Clock{Resolution: 10 * ns}, 1880 * us},
+		{telemetry.Clock{Resolution: 100 * ns}, 1960 * us}, {telemetry.Clock{Drift: 100}, 1850 * us}, {telemetry.Clock{Drift: -100}, 1850 * us}} {
+		clock := x.clock
+		r := run(t, dumbbell(2, "ecmp, {telemetry: {format: int-md}}", `
+  - {name: two, from: [left0, left1], to: right0, transport: rdma, cc: {hpcc: {w_ai: 150 B}}, size: 10MB, start: 0s}`), func(c *sim.Config) {
+			watch(5 * us)(c)
+			for i := range c.Switches {
+				c.Switches[i].Clock = clock
+			}
+		})
+		last := max(r.Flows[0].FCT, r.Flows[1].FCT) // 20 MB in frames of 1090 B at 95 % take 1.84 ms
+		q := percentile(r.Watched[0][60:300], 95)
+		t.Logf("%+v: FCT %v, queue %d B", clock, last, q)
+		if last < 1800*us || last > x.most || q > 5_000 {
+			t.Errorf("%+v: FCT %v, queue %d B", clock, last, q)
+		}
+	}
+}

@@ -844,3 +844,38 @@ func TestOnAckAllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+// §6, telemetry upon congestion only: of a packet that no switch wrote to all loads are
+// below the switches' threshold. The window grows by eta over it, once a round trip, up
+// to W_init; records begin anew.
+func TestUncongested(t *testing.T) {
+	f := flow()
+	s := newSender(t, f, func(c *Config) { c.WAI = 0 })
+	s.w, s.ref.wc = 10_000, 10_000
+	seq := int64(0)
+	for _, want := range []float64{11_875, 14_101} { // · 0.95/0.8
+		for range 3 { // only the first of a round trip commits
+			s.OnAck(us, &cc.Ack{Una: seq + 1000, Next: seq + 50_000, Bytes: 1000, Load: 0.8})
+		}
+		if math.Abs(s.State().Wc-want) > 1 {
+			t.Errorf("W %v, Wc %v, want %v", s.State().W, s.State().Wc, want)
+		}
+		seq += 50_000
+	}
+	for range 40 {
+		s.OnAck(us, &cc.Ack{Una: seq + 1000, Next: seq + 50_000, Bytes: 1000, Load: 0.8})
+		seq += 50_000
+	}
+	if s.State().W != 125_000 {
+		t.Errorf("W %v", s.State().W)
+	}
+	p, err := NewPower(f, PowerDefaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.w, p.old = 10_000, 10_000
+	p.OnAck(us, &cc.Ack{Una: 1000, Next: 2000, Bytes: 1000, Load: 0.8})
+	if before := p.w; before < 12_000 || before > 16_000 { // 0.9·(10000/0.8 + 150 Mb/s · T) + 0.1·10000
+		t.Errorf("PowerTCP's window is %v", before)
+	}
+}

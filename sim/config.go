@@ -22,13 +22,13 @@ type Config struct {
 	Switches  []SwitchConfig // one a node of Network; ignored for hosts
 	Hosts     *packet.Book   // Addr of node i is i+1
 	Flows     []Flow
-	Events    []Event   // ascending by time
-	MinFrame  int32     // least bytes that a frame counts, by the run's framing; 0: none
-	Counted   bool      // the framing has telemetry in each frame already (telemetry.Format)
-	Watches   []Watch   // what is looked at every so often in the measured part
-	Delays    bool      // keep histograms of the one-way delays, by traffic
-	Tally     bool      // count what all frames on all links consist of
-	Window    unit.Time // > 0: execution window to use instead of the shortest link delay (tests)
+	Events    []Event           // ascending by time
+	MinFrame  int32             // least bytes that a frame counts, by the run's framing; 0: none
+	Telemetry *telemetry.Format // in which switches write it; nil: none does
+	Watches   []Watch           // what is looked at every so often in the measured part
+	Delays    bool              // keep histograms of the one-way delays, by traffic
+	Tally     bool              // count what all frames on all links consist of
+	Window    unit.Time         // > 0: execution window to use instead of the shortest link delay (tests)
 	// Wire makes every packet cross every link in wire form: serialised and parsed
 	// at each hop. It gives the same result as the fast mode, only slower; it is
 	// how the codecs are proved.

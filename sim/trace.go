@@ -2,6 +2,7 @@ package sim
 
 import (
 	"weir/packet"
+	"weir/telemetry"
 	"weir/topology"
 	"weir/trace"
 	"weir/unit"
@@ -26,8 +27,13 @@ type Tally struct {
 	Extensions uint64               // of all kinds: telemetry and what else rides along
 }
 
-func (t *Tally) count(f *packet.Packet) {
-	extensions := min(uint64(f.ExtensionBytes()), uint64(f.Size)) // a fixed framing may have them in its own bytes
+// count takes telemetry as its format counts it, which is nil if there is none.
+func (t *Tally) count(f *packet.Packet, format *telemetry.Format) {
+	extensions := uint64(f.ExtensionBytes())
+	if format != nil {
+		extensions = uint64(format.Bytes(f))
+	}
+	extensions = min(extensions, uint64(f.Size)) // a fixed framing may have them in its own bytes
 	t.Kinds[f.Kind] += uint64(f.Size) - extensions
 	if f.Kind == packet.Data {
 		t.Payload += uint64(f.Payload)
@@ -41,7 +47,7 @@ type links struct{ run *Simulation }
 
 func (q links) Observe(e trace.Event, p *packet.Packet) {
 	if q.run.config.Tally && e.Kind == trace.Transmit {
-		q.run.tally.count(p)
+		q.run.tally.count(p, q.run.config.Telemetry)
 	}
 	if q.run.config.Trace == nil {
 		return

@@ -72,5 +72,6 @@ func (u *Unwrapper) Unwrap(now unit.Time, r *Records) {
 			h.Time, h.TxBytes = old.Time+dt, old.TxBytes+uint64(bytes)
 		}
 	}
-	u.last, u.at = *r, now
+	copy(u.last.hops[:r.n], r.hops[:r.n])
+	u.last.n, u.last.path, u.last.missed, u.at = r.n, r.path, r.missed, now
 }
