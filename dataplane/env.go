@@ -71,8 +71,25 @@ func (e *Env) Recirculate(p *packet.Packet) {
 
 // Control sends a PFC frame out of port in, by which the neighbour there stops
 // or resumes sending packets of the class (IEEE 802.1Qbb; 64 bytes, before all
-// queues).
-func (e *Env) Control(in PortID, kind packet.Kind, class uint8) { e.sw.control(in, kind, class) }
+// queues). What is stopped is so until it is resumed.
+func (e *Env) Control(in PortID, kind packet.Kind, class uint8) { e.sw.control(in, kind, class, 0) }
+
+// Pause sends a PFC frame as Control does, which stops the class for that many quanta
+// of 512 bit times, 1 … 65534.
+func (e *Env) Pause(in PortID, class uint8, quanta int64) {
+	e.sw.control(in, packet.Pause, class, max(1, min(quanta, 0xfffe)))
+}
+
+// TickAt has the program's Tick called at at, which is later than now, if that is
+// before the time that it returned last.
+func (e *Env) TickAt(t Ticker, at unit.Time) {
+	for i := range e.sw.tickers {
+		if k := &e.sw.tickers[i]; k.Ticker == t && at < k.at {
+			k.at = max(at, e.now+1)
+			e.sw.nextTick = min(e.sw.nextTick, k.at)
+		}
+	}
+}
 
 // Evict drops the packet that came last into queue q of port out and returns
 // whether there was one.
@@ -82,6 +99,12 @@ func (e *Env) Evict(out PortID, q tm.QueueID) bool { return e.sw.evict(out, q) }
 func (e *Env) Digest(d Digest) {
 	d.At = e.now
 	e.sw.digests = append(e.sw.digests, d)
+}
+
+// Line is the link at a port, as the switch's configuration knows it.
+type Line struct {
+	Rate  unit.LinkRate
+	Delay unit.Time // propagation, with the largest jitter
 }
 
 // Site is where a program will run: what its constructor may use.
@@ -94,10 +117,28 @@ type Site struct {
 	Rates  []unit.Rate // of the network's links in bit/s, ascending
 	// Counted: the framing has telemetry in each frame already, see telemetry.Format.
 	Counted bool
+	Lines   []Line // by port
+	Queues  int    // a port; 0 means 1
 	Book    *packet.Book
 	Routes  *Routes
 	// Random makes the stream of an entity of this switch, by a name unique there.
 	Random func(entity string) unit.Random
+
+	shared map[string]any
+}
+
+// Shared returns what the programs of this switch have in common under a name, which
+// the first one that asks makes.
+func (s *Site) Shared(name string, build func() any) any {
+	if s.shared == nil {
+		s.shared = map[string]any{}
+	}
+	x, there := s.shared[name]
+	if !there {
+		x = build()
+		s.shared[name] = x
+	}
+	return x
 }
 
 // Scheme is a program that an experiment can name.

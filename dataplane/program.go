@@ -43,6 +43,13 @@ type Booker interface {
 	Book(env *Env, p *packet.Packet, m *Metadata)
 }
 
+// Unbooker is told that a packet that was booked has left its queue, to be sent,
+// to be dropped by a Releaser or as Evicted. It comes before Releasers, exactly once
+// for every Book, with the packet and its metadata as they were then.
+type Unbooker interface {
+	Unbook(env *Env, p *packet.Packet, m *Metadata)
+}
+
 // Releaser sees a packet that has left its queue (CoDel, accounting) and may
 // still drop it; the port then serves the next one at once.
 type Releaser interface {
@@ -61,7 +68,8 @@ type Dropper interface {
 }
 
 // Ticker is called when the time comes that it returned last (the first time at
-// time 0) and returns when it wants to be called next, or unit.Never.
+// time 0) and returns when it wants to be called next, or unit.Never. Env.TickAt
+// makes that earlier.
 type Ticker interface {
 	Tick(env *Env) (next unit.Time)
 }
@@ -97,6 +105,9 @@ const (
 	QueueByteLimit           // the queue's limit in bytes
 	PortPacketLimit          // the port's limit in packets
 	PortByteLimit            // the port's limit in bytes
+	BufferFull               // the shared buffer was full
+	EgressThreshold          // the queue's share of the shared buffer was used up
+	HeadroomFull             // PFC's headroom was full: the neighbour went on for too long
 	Evicted                  // removed from a queue by a program
 	TrimFailed               // trimmed, and then refused again
 	RecirculationFull        // the recirculation port's queue was full
@@ -107,7 +118,7 @@ const (
 
 var reasonNames = [Reasons]string{
 	"none", "malformed", "input loss", "no route", "hop limit", "policed", "activity", "early drop",
-	"queue packets", "queue bytes", "port packets", "port bytes", "evicted", "trim failed",
+	"queue packets", "queue bytes", "port packets", "port bytes", "buffer full", "egress threshold", "headroom full", "evicted", "trim failed",
 	"recirculation full", "link loss", "link down",
 }
 

@@ -2,6 +2,7 @@ package dataplane
 
 import (
 	"fmt"
+	"math/bits"
 
 	"weir/dataplane/tm"
 	"weir/packet"
@@ -32,6 +33,9 @@ type Config struct {
 	// Observer, if given, is told of packets that enter queues and of drops.
 	Observer trace.Observer
 	Numbers  []Number // of Ports, for the observer
+	// OnPFC is told of every PFC frame that came in, after it has worked, and of every
+	// pause that ended by itself; may be nil.
+	OnPFC func(now unit.Time, in PortID, class uint8, kind packet.Kind)
 }
 
 // Number is what events call the two directions of a switch port's link: the one
@@ -51,11 +55,15 @@ type Switch struct {
 	ingressers []Ingresser
 	admitters  []Admitter
 	bookers    []Booker
+	unbookers  []Unbooker
 	releasers  []Releaser
 	egressers  []Egresser
 	droppers   []Dropper
 	tickers    []ticker
-	nextTick   unit.Time
+	nextTick   unit.Time // or when a pause ends by itself
+
+	pausing []uint8 // by port: classes that the neighbour was asked to stop
+	expiry  unit.Time
 
 	buffered unit.Bytes
 	woken    []PortID
@@ -106,7 +114,7 @@ const askedPerStep = 1 << 14
 func New(c Config) (*Switch, error) {
 	s := &Switch{
 		config: c, pool: c.Pool, ports: c.Ports,
-		awake: make([]bool, len(c.Ports)), nextTick: unit.Never,
+		awake: make([]bool, len(c.Ports)), nextTick: unit.Never, pausing: make([]uint8, len(c.Ports)), expiry: unit.Never,
 		portDrops: make([][Reasons]uint64, len(c.Ports)),
 		woken:     make([]PortID, 0, len(c.Ports)+1),
 	}
@@ -133,6 +141,10 @@ func New(c Config) (*Switch, error) {
 		}
 		if h, ok := p.(Booker); ok {
 			s.bookers = append(s.bookers, h)
+			hooks++
+		}
+		if h, ok := p.(Unbooker); ok {
+			s.unbookers = append(s.unbookers, h)
 			hooks++
 		}
 		if h, ok := p.(Releaser); ok {
@@ -192,15 +204,54 @@ func (s *Switch) Receive(now unit.Time, in PortID, p *packet.Packet) {
 		}
 	}
 	if p.Kind == packet.Pause || p.Kind == packet.Resume {
-		s.ports[in].SetPaused(1<<p.Meta.Class, p.Kind == packet.Pause)
-		s.pool.Put(p)
-		s.wake(in)
+		s.heed(in, p)
 		return
 	}
 	p.Meta = Metadata{In: in, Out: packet.NoPort, Flags: p.Meta.Flags & (packet.Trimmed | packet.Internal)}
 	s.ingress(p)
 	s.settle()
 }
+
+// heed does what a PFC frame asks for.
+func (s *Switch) heed(in PortID, p *packet.Packet) {
+	port, class, kind := s.ports[in], p.Meta.Class%tm.Classes, p.Kind
+	if kind == packet.Pause {
+		port.Pause(s.env.now, class, p.Seq)
+		if at := port.NextExpiry(); at < s.expiry {
+			s.expiry = at
+			s.nextTick = min(s.nextTick, at)
+		}
+	} else {
+		port.Resume(s.env.now, class)
+	}
+	s.pool.Put(p)
+	if s.config.OnPFC != nil {
+		s.config.OnPFC(s.env.now, in, class, kind)
+	}
+	s.wake(in)
+}
+
+// expire ends the pauses whose time is over.
+func (s *Switch) expire() {
+	s.expiry = unit.Never
+	for i, port := range s.ports {
+		if before := port.Held(); before != 0 {
+			port.Expire(s.env.now)
+			for over := before &^ port.Held(); over != 0 && s.config.OnPFC != nil; over &= over - 1 {
+				s.config.OnPFC(s.env.now, PortID(i), uint8(bits.TrailingZeros8(over)), packet.Resume)
+			}
+			s.wake(PortID(i))
+			s.expiry = min(s.expiry, port.NextExpiry())
+		}
+	}
+}
+
+// Pausing returns the classes that the switch has asked the neighbour at a port to stop,
+// as a bit set.
+func (s *Switch) Pausing(in PortID) uint8 { return s.pausing[in] }
+
+// Buffered returns the bytes that wait in all ports.
+func (s *Switch) Buffered() unit.Bytes { return s.buffered }
 
 func (s *Switch) ingress(p *packet.Packet) {
 	m := &p.Meta
@@ -309,6 +360,9 @@ func (s *Switch) Dequeue(now unit.Time, out PortID) (*packet.Packet, unit.Time) 
 func (s *Switch) leave(p *packet.Packet) bool {
 	s.buffered -= unit.Bytes(p.Size)
 	m := &p.Meta
+	for _, h := range s.unbookers {
+		h.Unbook(&s.env, p, m)
+	}
 	for _, h := range s.releasers {
 		if v := h.Release(&s.env, p, m); v != Accept {
 			if v != Trim {
@@ -428,13 +482,17 @@ func (s *Switch) back(p *packet.Packet) {
 	s.ingress(p)
 }
 
-func (s *Switch) control(in PortID, kind packet.Kind, class uint8) {
-	if int(in) >= len(s.ports) {
+func (s *Switch) control(in PortID, kind packet.Kind, class uint8, quanta int64) {
+	if int(in) >= len(s.ports) || class >= tm.Classes {
 		return
+	}
+	if s.pausing[in] |= 1 << class; kind == packet.Resume {
+		s.pausing[in] &^= 1 << class
 	}
 	f := s.pool.Get()
 	f.Kind = kind
 	f.Size = 64
+	f.Seq = quanta
 	f.Meta.Class = class
 	f.Hash = uint32(class)
 	s.ports[in].Control(f)
@@ -447,6 +505,9 @@ func (s *Switch) evict(out PortID, q tm.QueueID) bool {
 		return false
 	}
 	s.buffered -= unit.Bytes(p.Size)
+	for _, h := range s.unbookers {
+		h.Unbook(&s.env, p, &p.Meta)
+	}
 	s.later(p, toDrop, Evicted)
 	return true
 }
@@ -471,7 +532,10 @@ func (s *Switch) Advance(now unit.Time) {
 		s.back(p)
 	}
 	if s.nextTick <= now {
-		s.nextTick = unit.Never
+		if s.expiry <= now {
+			s.expire()
+		}
+		s.nextTick = s.expiry
 		for i := range s.tickers {
 			t := &s.tickers[i]
 			if t.at <= now {

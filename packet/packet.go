@@ -66,7 +66,7 @@ type Metadata struct {
 type Packet struct {
 	// hot line, 64 bytes
 	Next     *Packet // link of the list that the packet is in: a queue, a ring, the pool
-	Seq      int64   // first payload byte of the flow (TCP: relative; UDP: number of the datagram)
+	Seq      int64   // first payload byte of the flow (TCP: relative; UDP: number of the datagram); of Pause: its time in quanta of 512 bits, 1 … 65534, or 0: until Resume
 	Flow     FlowID
 	Src, Dst Addr
 	Hash     uint32 // of the flow's 5-tuple, computed once at the sender or parser

@@ -411,6 +411,9 @@ func FuzzWire(f *testing.F) {
 		switch {
 		case p.Kind == Pause || p.Kind == Resume:
 			p = Packet{Kind: p.Kind, Meta: Metadata{Class: class % 8}}
+			if p.Kind == Pause {
+				p.Seq = int64(uint16(seq)) % 0xffff // quanta
+			}
 		case proto == protoShim && p.Version == 4 || proto == protoHopByHop && p.Version == 6:
 			return // those are the extensions' own numbers
 		case proto == ProtoUDP:
@@ -864,8 +867,22 @@ func TestPFCByHand(t *testing.T) {
 		if err := q.Parse(book(), got); err != nil || q.Kind != kind || q.Meta.Class != 3 {
 			t.Errorf("kind %d: %v", kind, err)
 		}
+		if q.Seq != 0 {
+			t.Errorf("kind %d: %d quanta; 65535 last until Resume", kind, q.Seq)
+		}
 		if err := q.Deparse(book()); err != nil || hex.EncodeToString(q.Data[:26]) != want {
 			t.Errorf("kind %d after Deparse: %x, %v", kind, q.Data, err)
+		}
+	}
+	for seq, want := range map[int64]string{1: "0001", 1000: "03e8", 65534: "fffe", 65535: "ffff", -1: "ffff"} {
+		p := Packet{Kind: Pause, Src: 1, Seq: seq, Meta: Metadata{Class: 3}}
+		got, err := p.Emit(book(), nil)
+		if err != nil || hex.EncodeToString(got[24:26]) != want {
+			t.Errorf("%d quanta: %x, %v", seq, got, err)
+		}
+		q := Packet{Seq: 7}
+		if err := q.Parse(book(), got); err != nil || seq > 0 && seq < 65535 && q.Seq != seq || (seq < 1 || seq > 65534) && q.Seq != 0 {
+			t.Errorf("%d quanta come as %d, %v", seq, q.Seq, err)
 		}
 	}
 }

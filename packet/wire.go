@@ -36,7 +36,7 @@ func mac(a Addr) [6]byte {
 // TCP.Flags, of which they use ECE (1). The payload is zero, but for UDP: its first 16 bytes carry Seq
 // and Sent as far as there is room for them (8 for Seq alone), as the lab's
 // sender does. Pause and Resume are PFC frames (IEEE 802.1Qbb) of 60 bytes, which
-// are 64 with FCS.
+// are 64 with FCS; a Pause that lasts until Resume has 65535 quanta.
 func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 	start := len(b)
 	if p.Kind == Pause || p.Kind == Resume {
@@ -49,7 +49,9 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 		for class := range uint8(8) {
 			quanta := uint16(0)
 			if p.Kind == Pause && class == p.Meta.Class {
-				quanta = 0xffff
+				if quanta = 0xffff; p.Seq > 0 && p.Seq < 0xffff {
+					quanta = uint16(p.Seq)
+				}
 			}
 			b = be.AppendUint16(b, quanta)
 		}
@@ -242,8 +244,12 @@ func (p *Packet) parsePFC(b []byte) error {
 	for class := range uint8(8) {
 		if classes == 1<<class {
 			p.Meta.Class = class
-			if p.Kind = Resume; be.Uint16(b[4+2*int(class):]) > 0 {
+			quanta := be.Uint16(b[4+2*int(class):])
+			if p.Kind, p.Seq = Resume, 0; quanta > 0 {
 				p.Kind = Pause
+				if quanta < 0xffff {
+					p.Seq = int64(quanta)
+				}
 			}
 			return nil
 		}

@@ -138,6 +138,34 @@ dropped 2: queue bytes
 		}, `3us port 1 data 2, 125 B, hop limit 63
 10us port 1 data 1, 125 B, hop limit 63
 `},
+		// 100 quanta of 512 bit times are 51.2 µs; 65535 (0 here) have no end
+		{"a pause of some quanta ends by itself, and is renewed by the next one", func() Setup {
+			return with(Setup{Ports: two()})
+		}, []Arrival{
+			{At: 1 * us, Port: 1, Kind: packet.Pause, Seq: 100}, {At: 2 * us, Dst: 2, Seq: 1, Payload: pay},
+			{At: 60 * us, Port: 1, Kind: packet.Pause, Seq: 100}, {At: 61 * us, Dst: 2, Seq: 2, Payload: pay}, {At: 90 * us, Port: 1, Kind: packet.Pause, Seq: 100},
+			{At: 150 * us, Port: 1, Kind: packet.Pause}, {At: 151 * us, Dst: 2, Seq: 3, Payload: pay},
+			{At: 900 * us, Port: 1, Kind: packet.Resume},
+		}, `53.2us port 1 data 1, 125 B, hop limit 63
+142.2us port 1 data 2, 125 B, hop limit 63
+901us port 1 data 3, 125 B, hop limit 63
+`},
+		{"a class without a queue of its own is held with the last one", func() Setup {
+			p := two()
+			p[1].Queues = 2
+			return with(Setup{Ports: p}, &classifier{})
+		}, []Arrival{
+			{At: 1 * us, Port: 1, Kind: packet.Pause, Class: 1}, {At: 1*us + 1, Port: 1, Kind: packet.Pause, Class: 5}, {At: 2 * us, Dst: 2, Seq: 2, Payload: pay}, {At: 2 * us, Dst: 2, Seq: 1, Payload: pay},
+			{At: 9 * us, Port: 1, Kind: packet.Resume, Class: 1}, {At: 11 * us, Port: 1, Kind: packet.Resume, Class: 5},
+		}, `3us port 1 data 2, 125 B, hop limit 63
+12us port 1 data 1, 125 B, hop limit 63
+`},
+		{"a program asks for a tick, and for a pause of some quanta", func() Setup {
+			return with(Setup{Ports: two()}, &renewer{})
+		}, []Arrival{{At: 4 * us, Dst: 2, Seq: 1, Payload: pay}}, `4.512us port 0 pause class 2
+5us port 1 data 1, 125 B, hop limit 63
+7.512us port 0 pause class 2
+`},
 		{"a program pauses its neighbour: 64 bytes, before what waits", func() Setup {
 			return with(Setup{Ports: two()}, &pauser{})
 		}, []Arrival{
@@ -232,6 +260,9 @@ func Contract(t T, d Driver) {
 			if k.booked != 0 && k.wrong == "" {
 				k.wrong = fmt.Sprintf("%d packets were booked and neither left nor were dropped", k.booked)
 			}
+			if (k.packets != 0 || k.bytes != 0) && k.wrong == "" {
+				k.wrong = fmt.Sprintf("%d packets, %d bytes, were booked and not unbooked", k.packets, k.bytes)
+			}
 			if k.wrong != "" {
 				t.Errorf("%s (bytes: %v): %s", s.Name, wire, k.wrong)
 			}
@@ -243,9 +274,11 @@ func Contract(t T, d Driver) {
 // dropped once; nothing leaves that was not booked; times do not run back; link
 // control frames are seen by no hook.
 type bookkeeper struct {
-	booked int
-	last   unit.Time
-	wrong  string
+	booked  int
+	packets int // booked and not unbooked, and their bytes: exactly what waits
+	bytes   int64
+	last    unit.Time
+	wrong   string
 }
 
 func (k *bookkeeper) Name() string { return "bookkeeper" }
@@ -268,6 +301,9 @@ func (k *bookkeeper) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.
 func (k *bookkeeper) Book(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
 	k.see(env, p, "book")
 	k.booked++
+	k.packets++
+	k.bytes += int64(p.Size)
+	k.waits(env, "booked")
 	total := 0
 	for i := range env.Ports() {
 		total += int(env.Port(packet.PortID(i)).Packets())
@@ -275,6 +311,25 @@ func (k *bookkeeper) Book(env *dataplane.Env, p *packet.Packet, m *dataplane.Met
 	if k.booked < total { // more: what was evicted by this step's hooks is told when the step ends
 		k.wrong = fmt.Sprintf("%d packets are booked, %d wait", k.booked, total)
 	}
+}
+
+// waits compares what is booked with what waits.
+func (k *bookkeeper) waits(env *dataplane.Env, what string) {
+	packets, bytes := 0, int64(0)
+	for i := range env.Ports() {
+		packets += int(env.Port(packet.PortID(i)).Packets())
+		bytes += int64(env.Port(packet.PortID(i)).Bytes())
+	}
+	if packets != k.packets || bytes != k.bytes || bytes != int64(env.Buffered()) {
+		k.wrong = fmt.Sprintf("when a packet is %s %d packets, %d bytes, wait, %d and %d are booked", what, packets, bytes, k.packets, k.bytes)
+	}
+}
+
+func (k *bookkeeper) Unbook(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
+	k.see(env, p, "unbook")
+	k.packets--
+	k.bytes -= int64(p.Size)
+	k.waits(env, "unbooked")
 }
 
 func (k *bookkeeper) Release(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
@@ -310,6 +365,22 @@ func (*pauser) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metada
 		env.Control(m.In, packet.Pause, 3)
 	}
 	return dataplane.Accept
+}
+
+// renewer pauses its neighbour when a packet comes, and once more 3 µs later.
+type renewer struct{}
+
+func (*renewer) Name() string { return "renewer" }
+func (r *renewer) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	env.Pause(m.In, 2, 1000)
+	env.TickAt(r, env.Now()+3*us)
+	return dataplane.Accept
+}
+func (r *renewer) Tick(env *dataplane.Env) unit.Time {
+	if env.Now() > 0 {
+		env.Pause(0, 2, 1000)
+	}
+	return unit.Never
 }
 
 // asker answers packet 10 by a trimmed clone 11 to port 0, and by 12, which goes

@@ -23,7 +23,8 @@ type Setup struct {
 // Port is one port of the switch.
 type Port struct {
 	Rate      unit.LinkRate
-	Queues    int // at least 1
+	Delay     unit.Time // that programs know of; nothing is late by it
+	Queues    int       // at least 1
 	Each      tm.Limit
 	Total     tm.Limit
 	Scheduler tm.Scheduler // nil: FIFO for one queue, strict priority for several
@@ -35,7 +36,7 @@ type Arrival struct {
 	Port     packet.PortID
 	Kind     packet.Kind
 	Dst      packet.Addr
-	Seq      int64
+	Seq      int64 // of Pause: quanta
 	Payload  int32 // Size is 42 bytes more
 	HopLimit uint8 // 0 means 64
 	Class    uint8 // of Pause and Resume
@@ -75,10 +76,12 @@ func (s *Setup) Book() *packet.Book {
 
 // Site is where a script's programs are.
 func (s *Setup) Site() *dataplane.Site {
-	site := &dataplane.Site{Switch: "s", Ports: len(s.Ports), Book: s.Book(),
+	site := &dataplane.Site{Switch: "s", Ports: len(s.Ports), Book: s.Book(), Lines: make([]dataplane.Line, len(s.Ports)),
 		Random: func(entity string) unit.Random { return unit.NewRandom(1, entity) }}
 	var rules []dataplane.Route
-	for i := range s.Ports {
+	for i, p := range s.Ports {
+		site.Lines[i] = dataplane.Line{Rate: p.Rate, Delay: p.Delay}
+		site.Queues = max(site.Queues, p.Queues)
 		rules = append(rules, dataplane.Route{
 			Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), 32), Ports: []packet.PortID{packet.PortID(i)}})
 	}

@@ -33,8 +33,9 @@ func (strict) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
 type deficit struct {
 	quantum []int32 // bytes a turn
 	counter []int64
-	turn    int  // queue whose turn it is
-	earned  bool // it has earned its quantum for this turn
+	turn    int    // queue whose turn it is
+	earned  bool   // it has earned its quantum for this turn
+	first   uint32 // queues that go before, the first one first
 }
 
 // NewDRR returns deficit round robin with one quantum in bytes for all queues.
@@ -57,8 +58,20 @@ func NewDWRR(weights []int32, quantum int32) Scheduler {
 	return d
 }
 
+// NewPriorityDWRR returns strict priority of the first queues, one before the other,
+// over NewDWRR among the rest.
+func NewPriorityDWRR(priority int, weights []int32, quantum int32) Scheduler {
+	d := NewDWRR(weights, quantum).(*deficit)
+	d.first = 1<<priority - 1
+	return d
+}
+
 func (d *deficit) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
-	return d.next(b, b.Ready()), unit.Never
+	ready := b.Ready()
+	if first := ready & d.first; first != 0 {
+		return QueueID(bits.TrailingZeros32(first)), unit.Never
+	}
+	return d.next(b, ready), unit.Never
 }
 
 // next serves round robin among the queues in set, which is not empty.
@@ -215,7 +228,8 @@ func Schemes() []Scheme {
 				return NewDRR(queues, int32(v.Bytes("quantum"))), nil
 			}},
 		{scheme.Scheme{Name: "dwrr", Doc: "deficit weighted round robin", Source: "Shreedhar, Varghese, SIGCOMM'95", Params: []scheme.Param{quantum,
-			{Name: "weights", Kind: scheme.Map, Of: scheme.Int, Doc: "weight by queue, 1 where none is given", Source: "ours"}}},
+			{Name: "weights", Kind: scheme.Map, Of: scheme.Int, Doc: "weight by queue, 1 where none is given", Source: "ours"},
+			{Name: "priority", Kind: scheme.Int, Default: "0", Min: "0", Max: "16", Doc: "so many first queues go before the others, in strict priority", Source: "ours; HPCC simulator: 1"}}},
 			func(queues int, _ unit.LinkRate, v scheme.Values) (Scheduler, error) {
 				weights := make([]int32, queues)
 				for i := range weights {
@@ -231,7 +245,10 @@ func Schemes() []Scheme {
 					}
 					weights[i] = int32(e.Value.(int))
 				}
-				return NewDWRR(weights, int32(v.Bytes("quantum"))), nil
+				if v.Int("priority") > queues {
+					return nil, fmt.Errorf("%d queues go before the others, the port has %d", v.Int("priority"), queues)
+				}
+				return NewPriorityDWRR(v.Int("priority"), weights, int32(v.Bytes("quantum"))), nil
 			}},
 		{scheme.Scheme{Name: "fifo", Doc: "first in, first out; one queue", Source: "ours"},
 			func(queues int, _ unit.LinkRate, _ scheme.Values) (Scheduler, error) {

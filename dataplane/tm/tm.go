@@ -36,6 +36,7 @@ type Queue struct {
 	head, tail *packet.Packet
 	packets    int32
 	bytes      unit.Bytes
+	served     unit.Time // when a packet last left for the wire
 	Limit      Limit
 }
 
@@ -45,8 +46,17 @@ func (q *Queue) Packets() int32 { return q.packets }
 // Bytes returns how many bytes wait.
 func (q *Queue) Bytes() unit.Bytes { return q.bytes }
 
-// Head returns the packet that would leave next, or nil.
+// Head returns the packet that would leave next, or nil. The others follow by Next.
 func (q *Queue) Head() *packet.Packet { return q.head }
+
+// Held returns since when the head waits for its turn: when it entered the queue or
+// its predecessor left, whichever was later. unit.Never if the queue is empty.
+func (q *Queue) Held() unit.Time {
+	if q.head == nil {
+		return unit.Never
+	}
+	return max(q.served, q.head.Enqueued)
+}
 
 // Buffer is what waits at one port: its queues, their totals, and which of them
 // may send now.
@@ -199,6 +209,7 @@ type Port struct {
 
 	txBytes   uint64
 	txPackets uint64
+	pauses    *pauses // nil until the first Pause frame
 }
 
 // NewPort returns a port with the given buffer, scheduler and line rate.
@@ -270,6 +281,7 @@ func (p *Port) Next(now unit.Time) (f *packet.Packet, control bool, again unit.T
 	if q == NoQueue {
 		return nil, false, again
 	}
+	p.queues[q].served = now
 	return p.Pop(q), false, unit.Never
 }
 

@@ -100,6 +100,77 @@ func TestPort(t *testing.T) {
 	}
 }
 
+// IEEE 802.1Qbb: a pause lasts so many times 512 bits at the port's rate; a new frame sets
+// the time anew; Resume ends it. Times of classes and of the port add up.
+func TestPause(t *testing.T) {
+	const us = unit.Microsecond
+	p := NewPort(NewBuffer(3, Limit{}, Limit{}), NewStrict(), unit.LinkRate{Bits: 100 * unit.Gbps})
+	if p.Held() != 0 || p.NextExpiry() != unit.Never || p.Pauses(us) != (Pauses{}) || p.HeldSince(1) != unit.Never {
+		t.Error("nobody has paused")
+	}
+	p.Resume(0, 1) // of nothing
+	p.Pause(1*us, 1, 10000)
+	if at := 1*us + 51200*unit.Nanosecond; p.NextExpiry() != at || p.Paused() != 0b010 || p.Held() != 0b010 {
+		t.Errorf("held until %v: %b", p.NextExpiry(), p.Held())
+	}
+	p.Pause(11*us, 1, 10000)
+	p.Pause(12*us, 6, 0) // shares the last queue
+	p.Pause(13*us, 2, 1)
+	if p.NextExpiry() != 13*us+5120 || p.Paused() != 0b110 || p.HeldSince(1) != 1*us || p.HeldSince(6) != 12*us {
+		t.Errorf("held until %v: %b", p.NextExpiry(), p.Paused())
+	}
+	p.Expire(13*us + 5120)
+	if p.Held() != 0b1000010 || p.Paused() != 0b110 || p.NextExpiry() != 62200*unit.Nanosecond {
+		t.Errorf("held until %v: %b", p.NextExpiry(), p.Held())
+	}
+	p.Expire(62200 * unit.Nanosecond)
+	if p.Paused() != 0b100 {
+		t.Errorf("held: %b", p.Paused())
+	}
+	p.Resume(70*us, 6)
+	p.Pause(80*us, 0, 0)
+	want := Pauses{Frames: 5, Any: 69*us + 5*us}
+	want.Time[1], want.Time[2], want.Time[6], want.Time[0] = 61200*unit.Nanosecond, 5120, 58*us, 5*us
+	if got := p.Pauses(85 * us); got != want || p.Paused() != 1 {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	// a port whose rate is in packets counts 1500 bytes as one
+	p = NewPort(NewBuffer(1, Limit{}, Limit{}), NewFIFO(), unit.LinkRate{Packets: 1000})
+	if p.Pause(0, 7, 3000); p.NextExpiry() != 128*unit.Millisecond || p.Paused() != 1 {
+		t.Errorf("held until %v", p.NextExpiry())
+	}
+}
+
+// The head waits since it came, or since its predecessor left.
+func TestHeld(t *testing.T) {
+	p := NewPort(NewBuffer(1, Limit{}, Limit{}), NewFIFO(), unit.LinkRate{Bits: unit.Gbps})
+	q := p.Queue(0)
+	if q.Held() != unit.Never {
+		t.Error("an empty queue holds a packet")
+	}
+	for _, at := range []unit.Time{10, 20} {
+		p.Push(0, &packet.Packet{Size: 100, Enqueued: at})
+	}
+	if q.Held() != 10 {
+		t.Errorf("since %v", q.Held())
+	}
+	if p.Next(50); q.Held() != 50 {
+		t.Errorf("since %v", q.Held())
+	}
+}
+
+// The first queues go before the others, in strict priority; these share by weight.
+func TestPriorityDWRR(t *testing.T) {
+	b := NewBuffer(4, Limit{}, Limit{})
+	fill(&b, 3, 100, 100, 100, 100, 100, 100)
+	fill(&b, 2, 100, 100)
+	fill(&b, 1, 100)
+	fill(&b, 0, 100, 100)
+	if got := order(NewPriorityDWRR(2, []int32{1, 1, 1, 3}, 100), &b, 11); got != "0:100 0:100 1:100 2:100 3:100 3:100 3:100 2:100 3:100 3:100 3:100" {
+		t.Error(got)
+	}
+}
+
 func TestStrict(t *testing.T) {
 	b := NewBuffer(3, Limit{}, Limit{})
 	fill(&b, 2, 1)
@@ -254,7 +325,7 @@ func TestGuarantee(t *testing.T) {
 
 func TestSchemes(t *testing.T) {
 	rate := unit.LinkRate{Bits: unit.Gbps}
-	values := map[string]any{"quantum": unit.Bytes(1514), "hard": false, "burst": unit.Bytes(3028),
+	values := map[string]any{"quantum": unit.Bytes(1514), "hard": false, "burst": unit.Bytes(3028), "priority": 0,
 		"weights": []scheme.Entry{{Key: "1", Value: 3}}, "guarantees": []scheme.Entry{{Key: "0", Value: 0.5}}, "ceilings": []scheme.Entry{{Key: "1", Value: 0.5}}}
 	for _, s := range Schemes() {
 		if _, err := s.Build(2, rate, scheme.NewValues(s.Name, values)); (err == nil) != (s.Name != "fifo") {
@@ -265,7 +336,7 @@ func TestSchemes(t *testing.T) {
 		}
 	}
 	if s := Schemes()[1]; s.Name == "dwrr" {
-		bad := map[string]any{"quantum": unit.Bytes(1514), "weights": []scheme.Entry{{Key: "0", Value: 0}}}
+		bad := map[string]any{"quantum": unit.Bytes(1514), "priority": 0, "weights": []scheme.Entry{{Key: "0", Value: 0}}}
 		if _, err := s.Build(1, rate, scheme.NewValues("dwrr", bad)); err == nil {
 			t.Error("a weight of 0 is taken")
 		}
