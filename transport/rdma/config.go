@@ -121,7 +121,7 @@ func Scheme() transport.Scheme {
 				{Name: "timeout_resends", Kind: scheme.Text, Words: []string{ResendFirst, ResendAll}, Default: ResendFirst, Doc: "selective_repeat: what a timeout sends again; first: and what SACKs show to be lost", Source: "IRN §3.1"},
 				{Name: "ecn", Kind: scheme.Text, Words: []string{ECNByController, ECNOff, ECNEcho, ECNNotify}, Default: ECNByController, Doc: "use of ECN: as the controller wants it, none, echoed by ACKs, or answered by CNPs and echoed", Source: "RFC 8257 §3.2; DCQCN (SIGCOMM 2015) §3.1"},
 				{Name: "cnp_interval", Kind: scheme.Duration, Default: "50us", Min: "1ns", Max: "60s", Doc: "least time between CNPs of a flow", Source: "DCQCN §3.1: N"},
-				{Name: "class", Kind: scheme.Int, Default: "0", Min: "0", Max: "7", Doc: "priority class at the NIC, which PFC pauses; 0 is the first in strict priority", Source: "ours"},
+				{Name: "class", Kind: scheme.Int, Default: "0", Min: "0", Max: "7", Doc: "priority class at the NIC, which PFC pauses; 0 is the first in strict priority, or what the upper three bits of the traffic's TOS say. Without a DSCP in its TOS the traffic gets the class there, by which switches that classify know it", Source: "RFC 2474 §4.2.2: class selector"},
 				{Name: "ack_priority", Kind: scheme.Bool, Default: "false", Doc: "ACKs, NACKs and CNPs are of class 0, whatever the data's", Source: "HPCC simulator: ACK_HIGH_PRIO 0"},
 				{Name: "ack_tos", Kind: scheme.Int, Default: "-1", Min: "-1", Max: "255", Doc: "TOS byte of ACKs, NACKs and CNPs, by which switches may prefer them; -1: the data's", Source: "ours"},
 			}, transport.TelemetryParams()...),
@@ -248,7 +248,18 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	case BoundBytes:
 		bound = max(int64(c.BoundBytes), payload)
 	}
-	return newSender(f, c, control, bound, asker), newReceiver(f, c, answerer), nil
+	// A flow without a DSCP carries its class as class selector (RFC 2474 §4.2.2), by which
+	// switches know it; one with a DSCP and no class is of the class that this selects.
+	reply := f
+	switch {
+	case f.TOS&^packet.ECN != 0 && c.Class == 0:
+		c.Class = f.TOS >> 5
+	case f.TOS&^packet.ECN == 0:
+		if f.TOS |= c.Class << 5; !c.AckPriority {
+			reply.TOS = f.TOS
+		}
+	}
+	return newSender(f, c, control, bound, asker), newReceiver(reply, c, answerer), nil
 }
 
 func ipHeader(version uint8) int32 {

@@ -732,6 +732,36 @@ func TestStop(t *testing.T) {
 	}
 }
 
+// RFC 2474 §4.2.2: without a DSCP of its own a flow carries its class as class selector,
+// and so do its ACKs, unless they go first; with one it keeps it, and its class is what that selects.
+func TestClassSelector(t *testing.T) {
+	for _, x := range []struct {
+		tos, class uint8
+		first      bool
+		ackTOS     int
+		data, ack  uint8 // DSCP
+		nic        uint8 // class
+	}{
+		{0, 0, false, -1, 0, 0, 0}, {0, 3, false, -1, 24, 24, 3}, {2, 3, false, -1, 24, 24, 3}, {0, 3, true, -1, 24, 0, 3},
+		{26 << 2, 3, false, -1, 26, 26, 3}, {26 << 2, 0, false, -1, 26, 26, 3}, {8, 0, false, -1, 2, 2, 0}, {0, 3, false, 46 << 2, 24, 46, 3},
+	} {
+		c := Defaults()
+		c.Class, c.AckPriority, c.AckTOS = x.class, x.first, x.ackTOS
+		f := flow(5000, &fixed{window: 1000, timer: unit.Never}, 0)
+		f.TOS = x.tos
+		s, r, err := New(f, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p packet.Packet
+		s.Emit(0, &p)
+		data := p.TOS >> 2
+		if !r.Receive(1, &p) || data != x.data || p.TOS>>2 != x.ack || s.Class() != x.nic || r.Class() != x.nic && !x.first {
+			t.Errorf("%+v: DSCP of data %d, of ACKs %d, class %d and %d", x, data, p.TOS>>2, s.Class(), r.Class())
+		}
+	}
+}
+
 func TestClasses(t *testing.T) {
 	w := newPipe(t, 0, func(c *Config) { c.Class = 3 }, &fixed{window: 1000}, 0)
 	if w.s.Class() != 3 || w.r.Class() != 3 {
