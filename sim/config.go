@@ -37,6 +37,9 @@ type Config struct {
 	Trace *trace.Collector
 	// Stopped is asked now and then; true ends the run as interrupted.
 	Stopped func() bool
+	// OnPFC is told what PFC does at every port that it holds: those of one node in
+	// order of time. nil: nobody is.
+	OnPFC func(e PFCEvent)
 	// Progress is told the simulated time now and then.
 	Progress func(now unit.Time)
 }
@@ -61,6 +64,7 @@ type Flow struct {
 	Stop             unit.Time  // when the application of a flow without a size stops; 0: with the run
 	Sender, Receiver transport.Endpoint
 	SrcPort, DstPort uint16
+	Class            uint8 // priority class of its packets at the hosts' NICs, 0 … 7, where the endpoint is not transport.Classed
 
 	// After are flows that have to arrive at Src, whole, before this one begins: each has
 	// a size, and its Dst is this flow's Src, so that nothing but the packets themselves
@@ -70,10 +74,29 @@ type Flow struct {
 	Begin func(start unit.Time) transport.Endpoint
 }
 
+// SenderClass is the priority class of what the flow's sender sends; of a flow with After,
+// whose sender is not there yet, that of what its receiver does.
+func (f *Flow) SenderClass() uint8 {
+	if f.Sender == nil {
+		return class(f.Receiver, f.Class)
+	}
+	return class(f.Sender, f.Class)
+}
+
+// PFCEvent is a Pause or Resume frame that came in at a port, by which what leaves there
+// is held or goes on, or the end of a pause whose time is over.
+type PFCEvent struct {
+	At     unit.Time
+	Node   int           // that is told
+	Port   packet.PortID // where: links are numbered at each node in the network's order
+	Class  uint8
+	Paused bool
+}
+
 // Watch is a quantity that is looked at every so often from the warm-up's end on.
 type Watch struct {
 	What  Watched
-	Index int       // of a port (Result.Ports) or of a flow
+	Index int       // of a port (Result.Ports), of a flow or, for BufferBytes, of a node that is a switch
 	Every unit.Time // above 0
 }
 
@@ -81,8 +104,8 @@ type Watch struct {
 type Watched uint8
 
 // What can be watched. SentBytes, SentPackets and ReceivedBytes count from the start
-// of the run and are looked at once more at its end, if that is due. The last three
-// are −1 outside of a flow's life, and of a transport that is not transport.Gauged.
+// of the run and are looked at once more at its end, if that is due. Window, Rate and
+// InFlight are −1 outside of a flow's life, and of a transport that is not transport.Gauged.
 const (
 	QueuePackets  Watched = iota // frames that wait at a port
 	QueueBytes                   // their bytes
@@ -92,12 +115,13 @@ const (
 	Window                       // congestion window of a flow's sender, in bytes of payload
 	Rate                         // pacing rate of a flow's sender, in bit/s of payload
 	InFlight                     // bytes of payload that a flow's sender has in flight
+	BufferBytes                  // bytes that wait in all ports of a switch
 )
 
 func (w Watched) counts() bool { return w == SentBytes || w == SentPackets || w == ReceivedBytes }
 
 // ofFlow tells whether the index is that of a flow.
-func (w Watched) ofFlow() bool { return w >= ReceivedBytes }
+func (w Watched) ofFlow() bool { return w >= ReceivedBytes && w <= InFlight }
 
 // Event is what happens to a link, in both directions, before anything else at its
 // time. What is on the wire arrives; what is put onto a link that is down is lost.
@@ -116,6 +140,8 @@ const (
 	AllDone     EndReason = "all flows done"
 	TimeUp      EndReason = "time up"
 	NoProgress  EndReason = "no progress"
+	Deadlock    EndReason = "pfc deadlock"  // ports hold each other in a cycle: Result.Stuck
+	Starved     EndReason = "class starved" // flows are unfinished, and a queue was not served: Result.Stuck
 	Interrupted EndReason = "interrupted"
 )
 
@@ -129,6 +155,7 @@ type Result struct {
 	Ports      []PortResult
 	Drops      [dataplane.Reasons]uint64 // all switches and links, measured part
 	Unfinished []int                     // flows with an end that did not reach it
+	Stuck      []Stuck                   // of a Deadlock, a cycle of ports in its order; with Starved, the queues that were
 	Watched    [][]int64                 // by Config.Watches: sample k is of the time Warmup + k·Every
 	Delays     []unit.Histogram          // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
 	Tally      Tally                     // with Config.Tally: of all frames that were sent on any link, measured part
@@ -146,6 +173,14 @@ type FlowResult struct {
 	Written          unit.Time          // start to the return of the application's last write; unit.Never if it has not, or there is no send buffer
 }
 
+// Stuck is a queue that is not served.
+type Stuck struct {
+	Port   int // index into Result.Ports
+	Queue  tm.QueueID
+	Since  unit.Time // its head waits since then
+	Paused bool      // PFC holds it
+}
+
 // PortResult is one egress port's outcome.
 type PortResult struct {
 	Node, Link, End int    // node it belongs to; index into Network.Links and which end
@@ -153,6 +188,9 @@ type PortResult struct {
 	TxPackets       uint64
 	Lost            uint64 // on the link
 	Drops           [dataplane.Reasons]uint64
+	// Pauses is what PFC did to the port, in the measured part: Pause frames that came
+	// in, and the time for which they held it.
+	Pauses tm.Pauses
 	// Capacity is what the link could have carried in the measured part: bits or, of a
 	// link whose rate is in packets, packets. It follows the events that change the
 	// rate; a link that is down still takes frames, which it loses.

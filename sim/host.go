@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"math/bits"
+
 	"weir/dataplane/tm"
 	"weir/packet"
 	"weir/transport"
@@ -24,6 +26,8 @@ type host struct {
 	leads      []lead
 	sends      dates // slots that will send later
 	timers     dates
+	expiry     unit.Time // when a pause ends by itself
+	node       int
 	told       unit.Time // when the driver will ask by itself
 	wokenSoon  bool
 	unexpected uint64 // packets of no flow of this host
@@ -105,15 +109,16 @@ func (h *dates) pop() date {
 	return top
 }
 
-func newHost(r *Simulation, rate unit.LinkRate) *host {
+func newHost(r *Simulation, node int, rate unit.LinkRate) *host {
 	return &host{
+		node: node, expiry: unit.Never,
 		port: tm.NewPort(tm.NewBuffer(classes, tm.Limit{}, tm.Limit{}), tm.NewStrict(), rate),
 		pool: &r.pool, run: r, ready: -1, readyTail: -1, told: unit.Never,
 	}
 }
 
 // classes is how many priority classes a host's NIC keeps apart (IEEE 802.1Q).
-const classes = 8
+const classes = tm.Classes
 
 // add gives the host an endpoint and returns its slot.
 func (h *host) add(s slot) int32 {
@@ -229,7 +234,7 @@ func (h *host) start() {
 
 func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 	if p.Kind == packet.Pause || p.Kind == packet.Resume {
-		h.pause(p.Meta.Class, p.Kind == packet.Pause)
+		h.heed(now, p)
 		h.pool.Put(p)
 		h.tell(now)
 		return
@@ -242,7 +247,7 @@ func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 	}
 	s := &h.slot[i]
 	if s.endpoint.Receive(now, p) {
-		p.Sent = now
+		p.Sent, p.Enqueued = now, now
 		p.Meta = packet.Metadata{Class: s.class}
 		h.port.Push(s.class, p)
 	} else {
@@ -252,15 +257,36 @@ func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 	h.tell(now)
 }
 
-// pause is what a PFC frame does to a NIC.
-func (h *host) pause(class uint8, stop bool) {
-	h.port.SetPaused(1<<class, stop)
-	if !stop {
-		for _, i := range h.held {
-			h.enqueue(i)
-		}
-		h.held = h.held[:0]
+// heed is what a PFC frame does to a NIC.
+func (h *host) heed(now unit.Time, p *packet.Packet) {
+	class := p.Meta.Class % classes
+	if p.Kind == packet.Pause {
+		h.port.Pause(now, class, p.Seq)
+		h.expiry = h.port.NextExpiry()
+	} else {
+		h.port.Resume(now, class)
+		h.release()
 	}
+	h.run.pfc(now, h.node, 0, class, p.Kind)
+}
+
+// release puts the slots back whose class may go on; emit takes the others out again.
+func (h *host) release() {
+	for _, i := range h.held {
+		h.enqueue(i)
+	}
+	h.held = h.held[:0]
+}
+
+// expire ends the pauses whose time is over.
+func (h *host) expire(now unit.Time) {
+	before := h.port.Held()
+	h.port.Expire(now)
+	for over := before &^ h.port.Held(); over != 0; over &= over - 1 {
+		h.run.pfc(now, h.node, 0, uint8(bits.TrailingZeros8(over)), packet.Resume)
+	}
+	h.expiry = h.port.NextExpiry()
+	h.release()
 }
 
 func (h *host) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Time) {
@@ -308,14 +334,17 @@ func (h *host) NextTimer() unit.Time {
 	for len(h.timers) > 0 {
 		d := h.timers[0]
 		if h.slot[d.slot].timerAt == d.at {
-			return d.at
+			return min(d.at, h.expiry)
 		}
 		h.timers.pop()
 	}
-	return unit.Never
+	return h.expiry
 }
 
 func (h *host) Advance(now unit.Time) {
+	if h.expiry <= now {
+		h.expire(now)
+	}
 	for len(h.timers) > 0 && h.timers[0].at <= now {
 		d := h.timers.pop()
 		s := &h.slot[d.slot]

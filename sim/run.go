@@ -31,6 +31,7 @@ type Simulation struct {
 	starts           []unit.Time // of flows; unit.Never until they begin
 	missing          []int32     // flows that a flow waits for, with Flow.After
 	unfinished       int         // flows with an end that has not come
+	paused           bool        // there was a PFC frame
 	lastFinish       unit.Time
 
 	atWarmup snapshot
@@ -62,6 +63,7 @@ type snapshot struct {
 	lost             []uint64
 	down             uint64 // of lost, of all links
 	drops            [][dataplane.Reasons]uint64
+	pauses           []tm.Pauses
 	allDrops         [dataplane.Reasons]uint64
 }
 
@@ -129,7 +131,7 @@ func New(c *Config) (*Simulation, error) {
 		for _, l := range leaving[i] {
 			rate = links[l].Rate
 		}
-		r.hosts[i] = newHost(r, rate)
+		r.hosts[i] = newHost(r, i, rate)
 		nodes[i] = r.hosts[i]
 	}
 	if err := r.addFlows(); err != nil {
@@ -139,7 +141,7 @@ func New(c *Config) (*Simulation, error) {
 		return nil, err
 	}
 	if c.Warmup == 0 {
-		r.atWarmup = r.snapshot() // the fabric sends what is due at time 0 when it is made
+		r.atWarmup = r.snapshot(0) // the fabric sends what is due at time 0 when it is made
 	}
 	f, err := fabric.New(fabric.Config{Nodes: nodes, Links: links, Pool: &r.pool, Window: c.Window, Wire: r.wire(), Observer: r.linkObserver()})
 	if err != nil {
@@ -156,6 +158,7 @@ func (r *Simulation) newSwitch(node int, links []fabric.Link, leaving []int32) (
 	queues := max(sc.Queues, 1)
 	ports := make([]*tm.Port, 0, len(leaving))
 	var numbers []dataplane.Number
+	lines := make([]dataplane.Line, 0, len(leaving))
 	for _, i := range leaving {
 		l := &links[i]
 		var s tm.Scheduler
@@ -170,6 +173,7 @@ func (r *Simulation) newSwitch(node int, links []fabric.Link, leaving []int32) (
 		default:
 			s = tm.NewStrict()
 		}
+		lines = append(lines, dataplane.Line{Rate: l.Rate, Delay: l.Delay + l.Jitter})
 		buffer := n.Links[r.linkOf[i].link].Buffer
 		total := tm.Limit{Packets: buffer.Packets, Bytes: buffer.Bytes}
 		ports = append(ports, tm.NewPort(tm.NewBuffer(queues, sc.QueueLimit, total), s, l.Rate))
@@ -178,7 +182,7 @@ func (r *Simulation) newSwitch(node int, links []fabric.Link, leaving []int32) (
 	name := n.Nodes[node].Name
 	site := &dataplane.Site{
 		Switch: name, ID: node, Ports: len(ports), At: ports, Book: c.Hosts, Routes: sc.Routes,
-		Clock: sc.Clock, Rates: r.rates, Counted: c.Telemetry != nil && c.Telemetry.Counted,
+		Clock: sc.Clock, Rates: r.rates, Counted: c.Telemetry != nil && c.Telemetry.Counted, Lines: lines, Queues: queues,
 		Random: func(entity string) unit.Random { return unit.NewRandom(c.Seed, "switch "+name+" "+entity) },
 	}
 	var programs []dataplane.Program
@@ -188,11 +192,23 @@ func (r *Simulation) newSwitch(node int, links []fabric.Link, leaving []int32) (
 			return nil, fmt.Errorf("switch %s: %w", name, err)
 		}
 	}
+	onPFC := func(now unit.Time, in dataplane.PortID, class uint8, kind packet.Kind) {
+		r.pfc(now, node, in, class, kind)
+	}
 	return dataplane.New(dataplane.Config{
-		Name: name, ID: node, Ports: ports, Programs: programs, Pool: &r.pool, Book: c.Hosts,
+		OnPFC: onPFC,
+		Name:  name, ID: node, Ports: ports, Programs: programs, Pool: &r.pool, Book: c.Hosts,
 		Random: unit.NewRandom(c.Seed, "switch "+name), Recirculation: sc.Recirculation, MinFrame: c.MinFrame,
 		Observer: r.switchObserver(), Numbers: numbers,
 	})
+}
+
+// pfc notes a PFC frame that came in.
+func (r *Simulation) pfc(now unit.Time, node int, port packet.PortID, class uint8, kind packet.Kind) {
+	r.paused = true
+	if r.config.OnPFC != nil {
+		r.config.OnPFC(PFCEvent{now, node, port, class, kind == packet.Pause})
+	}
 }
 
 func (r *Simulation) addFlows() error {
@@ -212,9 +228,9 @@ func (r *Simulation) addFlows() error {
 			r.senders[i], r.starts[i] = u, unit.Never
 		}
 		r.sender[i] = r.hosts[f.Src].add(slot{endpoint: r.senders[i], flow: id, src: src, dst: dst,
-			srcPort: f.SrcPort, dstPort: f.DstPort, finite: f.Size > 0, class: class(r.senders[i])})
+			srcPort: f.SrcPort, dstPort: f.DstPort, finite: f.Size > 0, class: class(r.senders[i], f.Class)})
 		r.receiver[i] = r.hosts[f.Dst].add(slot{endpoint: f.Receiver, flow: id, src: dst, dst: src,
-			srcPort: f.DstPort, dstPort: f.SrcPort, class: class(f.Receiver)})
+			srcPort: f.DstPort, dstPort: f.SrcPort, class: class(f.Receiver, f.Class)})
 		if f.Size > 0 {
 			r.unfinished++
 		}
@@ -303,7 +319,7 @@ func (r *Simulation) begin(i int, now unit.Time) {
 	r.senders[i], r.starts[i] = e, start
 	h := r.hosts[f.Src]
 	s := &h.slot[r.sender[i]]
-	s.endpoint, s.counters, s.class = e, e.Counters(), class(e)
+	s.endpoint, s.counters, s.class = e, e.Counters(), class(e, f.Class)
 	h.update(r.sender[i], now)
 }
 
@@ -316,7 +332,13 @@ func (r *Simulation) addWatches() error {
 		if w.What.ofFlow() {
 			limit = len(c.Flows)
 		}
-		if w.Every <= 0 || w.What > InFlight || w.Index < 0 || w.Index >= limit {
+		if w.What == BufferBytes {
+			limit = 0
+			if w.Index >= 0 && w.Index < len(r.switches) && r.switches[w.Index] != nil {
+				limit = len(r.switches)
+			}
+		}
+		if w.Every <= 0 || w.What > BufferBytes || w.Index < 0 || w.Index >= limit {
 			return fmt.Errorf("sim: watch %d looks at %d of %d every %v", i, w.Index, limit, w.Every)
 		}
 		k := 0
@@ -369,6 +391,9 @@ func (r *Simulation) sample(now unit.Time, atEnd bool) {
 
 // look reads one quantity.
 func (r *Simulation) look(w *Watch, now unit.Time) int64 {
+	if w.What == BufferBytes {
+		return int64(r.switches[w.Index].Buffered())
+	}
 	if !w.What.ofFlow() {
 		switch p := r.portOf(r.linkOf[w.Index]); w.What {
 		case QueuePackets:
@@ -399,12 +424,12 @@ func (r *Simulation) look(w *Watch, now unit.Time) int64 {
 	}
 }
 
-// class is the priority class of what e sends.
-func class(e transport.Endpoint) uint8 {
+// class is the priority class of what e sends: its own, or that of its flow.
+func class(e transport.Endpoint, of uint8) uint8 {
 	if c, ok := e.(transport.Classed); ok {
-		return min(c.Class(), classes-1)
+		of = c.Class()
 	}
-	return 0
+	return min(of, classes-1)
 }
 
 // endpoint finds the slot that a packet is for: the flow's receiver or sender,
@@ -480,6 +505,9 @@ func (r *Simulation) Run() *Result {
 	now, nextSample := unit.Time(0), r.nextSample()
 	warm := c.Warmup == 0
 	events := c.Events
+	every := max(unit.Millisecond, end/10_000) // between looks for a deadlock
+	nextLook := every
+	var stuck []Stuck
 	for now < end {
 		for len(events) > 0 && events[0].At <= now {
 			r.happen(&events[0])
@@ -497,7 +525,7 @@ func (r *Simulation) Run() *Result {
 		if !warm {
 			until = min(until, c.Warmup)
 		}
-		until = min(until, nextSample)
+		until = min(until, nextSample, nextLook)
 		if len(events) > 0 {
 			until = min(until, events[0].At)
 		}
@@ -513,7 +541,7 @@ func (r *Simulation) Run() *Result {
 		}
 		now = until
 		if !warm && now == c.Warmup {
-			r.atWarmup = r.snapshot()
+			r.atWarmup = r.snapshot(now)
 			r.restart()
 			warm = true
 		}
@@ -521,19 +549,37 @@ func (r *Simulation) Run() *Result {
 			r.sample(now, now == end && now != c.Warmup)
 			nextSample = r.nextSample()
 		}
+		if now == nextLook {
+			if nextLook += every; r.paused {
+				if stuck = r.deadlock(); stuck != nil {
+					reason = Deadlock
+					break
+				}
+			}
+		}
 		if r.fabric.Next() == unit.Never && r.unfinished > 0 && len(events) == 0 {
 			reason = NoProgress
 			break
 		}
 	}
+	if r.unfinished > 0 && (reason == TimeUp || reason == NoProgress) {
+		if stuck = r.deadlock(); stuck != nil {
+			reason = Deadlock
+		} else if stuck = r.starved(now); stuck != nil {
+			reason = Starved
+		}
+	}
 	if !warm {
-		r.atWarmup = r.snapshot() // it ended before anything was measured
+		r.atWarmup = r.snapshot(now) // it ended before anything was measured
 		r.restart()
 	}
 	if c.Trace != nil {
 		r.flush(unit.Never)
 	}
 	return r.result(reason, now)
+	out := r.result(reason, now)
+	out.Stuck = stuck
+	return out
 }
 
 // happen carries out an event.
@@ -576,12 +622,12 @@ func (r *Simulation) portOf(d direction) *tm.Port {
 	return r.hosts[d.node].port
 }
 
-func (r *Simulation) snapshot() snapshot {
+func (r *Simulation) snapshot(now unit.Time) snapshot {
 	flows, links := len(r.config.Flows), len(r.linkOf)
 	s := snapshot{
 		sender: make([]transport.Counters, 0, flows), receiver: make([]transport.Counters, 0, flows),
 		txBytes: make([]uint64, 0, links), txPackets: make([]uint64, 0, links), lost: make([]uint64, 0, links),
-		drops: make([][dataplane.Reasons]uint64, 0, links),
+		drops: make([][dataplane.Reasons]uint64, 0, links), pauses: make([]tm.Pauses, 0, links),
 	}
 	for i := range r.config.Flows {
 		f := &r.config.Flows[i]
@@ -598,6 +644,7 @@ func (r *Simulation) snapshot() snapshot {
 		}
 		s.lost = append(s.lost, l.Lost)
 		s.down += l.Down
+		s.pauses = append(s.pauses, p.Pauses(now))
 		var drops [dataplane.Reasons]uint64
 		if d.ofSwitch {
 			drops = r.switches[d.node].PortDrops(d.port)
@@ -625,7 +672,7 @@ func add(to *[dataplane.Reasons]uint64, n [dataplane.Reasons]uint64) {
 
 func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 	c := r.config
-	last, first := r.snapshot(), r.atWarmup
+	last, first := r.snapshot(end), r.atWarmup
 	out := &Result{
 		End: reason, Time: end, Measured: max(end-c.Warmup, 0),
 		Events: r.fabric.Events(), PacketHops: r.fabric.Hops(), Watched: r.watched, Delays: r.delays, Tally: r.tally,
@@ -660,7 +707,7 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 		p := PortResult{
 			Node: d.node, Link: d.link, End: d.end,
 			TxBytes: last.txBytes[i] - first.txBytes[i], TxPackets: last.txPackets[i] - first.txPackets[i],
-			Lost: last.lost[i] - first.lost[i], Capacity: r.capacity(d.link, end),
+			Lost: last.lost[i] - first.lost[i], Pauses: paused(&last.pauses[i], &first.pauses[i]), Capacity: r.capacity(d.link, end),
 		}
 		for k := range p.Drops {
 			p.Drops[k] = last.drops[i][k] - first.drops[i][k]
@@ -668,6 +715,17 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 		out.Ports = append(out.Ports, p)
 	}
 	return out
+}
+
+// paused is the difference of two states of one port.
+func paused(last, first *tm.Pauses) tm.Pauses {
+	d := *last
+	d.Frames -= first.Frames
+	d.Any -= first.Any
+	for c := range d.Time {
+		d.Time[c] -= first.Time[c]
+	}
+	return d
 }
 
 // capacity is what a link can carry in the measured part, in bits or packets.
