@@ -1641,7 +1641,7 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 			}
 		}
 		flow := sim.Flow{Group: f.traffic, Src: f.src, Dst: f.dst, Start: start, Size: f.size, Stop: stop,
-			Sender: sender, Receiver: receiver, SrcPort: tf.SrcPort, DstPort: tf.DstPort}
+			Sender: sender, Receiver: receiver, SrcPort: tf.SrcPort, DstPort: tf.DstPort, Class: tf.TOS >> 5}
 		if f.after != nil {
 			flow.Sender, flow.After = nil, f.after
 			flow.Begin = func(start unit.Time) transport.Endpoint {

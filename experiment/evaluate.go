@@ -558,30 +558,107 @@ func evaluateQueue(m *measure, e *evaluation) {
 	if m.port >= 0 {
 		e.series("queue", unitName, m.label, m.every, all)
 	}
+	e.lengths(m, unitName, all)
+}
+
+// lengths adds what a measure of samples gives: mean, largest, percentiles, distribution.
+func (e *evaluation) lengths(m *measure, unitName string, all []float64) {
 	sort.Float64s(all)
 	most := math.NaN()
 	if n := len(all); n > 0 {
 		most = all[n-1]
 	}
-	prefix, queues := "", 0
+	prefix, same := "", 0
 	for _, other := range e.p.measures {
-		if other.name == "queue" {
-			queues++
+		if other.name == m.name {
+			same++
 		}
 	}
-	if queues > 1 { // a port's name stands before its groups
+	if same > 1 { // a port's name stands before its groups
 		prefix = m.label + " "
 	}
 	groups := []Grouped{{prefix + "mean", mean(all)}, {prefix + "max", most}}
 	for _, q := range m.percentiles {
 		groups = append(groups, Grouped{prefix + strings.TrimPrefix(percentileName("", q), "_"), percentile(all, q)})
 	}
-	e.add(Measured{Name: "queue", Unit: unitName, Groups: groups})
-	d := Distribution{Name: "queue", Unit: unitName, Group: m.label}
+	e.add(Measured{Name: m.name, Unit: unitName, Groups: groups})
+	d := Distribution{Name: m.name, Unit: unitName, Group: m.label}
 	for _, v := range all {
 		d.add(v, 1)
 	}
 	e.distribution(d)
+}
+
+func watchBuffer(m *measure, _ *point, _ *sim.Config) (out []sim.Watch) {
+	for _, n := range m.nodes {
+		out = append(out, sim.Watch{What: sim.BufferBytes, Index: n, Every: m.every})
+	}
+	return out
+}
+
+func evaluateBuffer(m *measure, e *evaluation) {
+	var all []float64
+	for k, samples := range e.samples {
+		over := make([]float64, 0, len(samples))
+		for _, x := range samples {
+			over = append(over, float64(x))
+		}
+		if len(m.nodes) <= mostShown {
+			e.series("buffer", "bytes", e.p.network.Nodes[m.nodes[k]].Name, m.every, over)
+		}
+		all = append(all, over...)
+	}
+	e.lengths(m, "bytes", all)
+}
+
+// mostShown is of how many switches the buffer is shown over time.
+const mostShown = 8
+
+func evaluatePause(m *measure, e *evaluation) {
+	share, frames := Measured{Name: "pfc_pause"}, Measured{Name: "pfc_pauses", Unit: "frames"}
+	total := e.res.Measured.Seconds()
+	add := func(group string, held, got float64) {
+		share.Groups = append(share.Groups, Grouped{group, held})
+		frames.Groups = append(frames.Groups, Grouped{group, got})
+	}
+	switch m.by {
+	case "port":
+		for i := range e.res.Ports {
+			p := &e.res.Ports[i].Pauses
+			add(portName(e.p.network, i), p.Any.Seconds()/total, float64(p.Frames))
+		}
+	case "traffic":
+		nic := make([]int, len(e.p.network.Nodes)) // its port, by host
+		for l := range e.p.network.Links {
+			for end, n := range e.p.network.Links[l].Ends {
+				nic[n] = 2*l + end
+			}
+		}
+		for t := range e.p.traffic {
+			held, got := 0.0, 0.0
+			var senders []float64
+			seen := map[[2]int]bool{}
+			for i := range e.c.Flows {
+				f := &e.c.Flows[i]
+				if at := [2]int{f.Src, int(f.SenderClass())}; f.Group == t && !seen[at] {
+					seen[at] = true
+					p := &e.res.Ports[nic[f.Src]].Pauses
+					senders = append(senders, p.Time[f.SenderClass()].Seconds()/total)
+					got += float64(p.Frames)
+				}
+			}
+			held = mean(senders)
+			add(e.p.traffic[t].name, held, got)
+		}
+	default:
+		for i := range e.res.Ports {
+			p := &e.res.Ports[i].Pauses
+			share.Value += p.Any.Seconds() / total / float64(len(e.res.Ports))
+			frames.Value += float64(p.Frames)
+		}
+	}
+	e.add(share)
+	e.add(frames)
 }
 
 // watchPort looks at what a port has sent.

@@ -262,7 +262,14 @@ func carryOut(ctx context.Context, r *RunSpec, executable string, t *tracer, pro
 	if res.End == sim.Interrupted {
 		return nil, errInterrupted
 	}
-	run = &Run{ID: r.ID(executable), Seed: r.Seed, Point: r.Point, End: End{string(res.End), res.Time.Seconds()}, Events: res.Events, PacketHops: res.PacketHops}
+	run = &Run{ID: r.ID(executable), Seed: r.Seed, Point: r.Point, End: End{Reason: string(res.End), TimeS: res.Time.Seconds()}, Events: res.Events, PacketHops: res.PacketHops}
+	for _, s := range res.Stuck {
+		name := portName(c.Network, s.Port)
+		if s.Queue > 0 || res.End == sim.Starved {
+			name += fmt.Sprintf(" queue %d", s.Queue)
+		}
+		run.End.Ports = append(run.End.Ports, name)
+	}
 	r.point.evaluate(c, res, run)
 	for i := range run.Distributions {
 		run.Distributions[i].thin()

@@ -99,7 +99,7 @@ func TestReopenRefuses(t *testing.T) {
 // FuzzReadRun: whatever a run's file has, it is a run, which is written and read as the
 // same, or an error.
 func FuzzReadRun(f *testing.F) {
-	r := &Run{ID: "x", Seed: 7, Point: []Coordinate{{"rate", "1Mbps", 1e6, true}}, End: End{"time up", 1},
+	r := &Run{ID: "x", Seed: 7, Point: []Coordinate{{"rate", "1Mbps", 1e6, true}}, End: End{Reason: "time up", TimeS: 1},
 		Measures:   []Measured{{Name: "jain", Value: 0.5}, {Name: "goodput", Unit: "bps", Groups: []Grouped{{"a", 1e6}, {"b", math.NaN()}}}},
 		Drops:      []Count{{"queue full", 3}},
 		Unfinished: []UnfinishedFlow{{1, "a", "h0", "h1", 10, 5}}, Series: []Series{{"queue", "packets", "s->c", 0, 0.01, []Number{1, Number(math.NaN())}}},

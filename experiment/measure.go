@@ -3,6 +3,7 @@ package experiment
 import (
 	"math"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,7 @@ type measure struct {
 	at          place
 	port        int    // index into sim.Result.Ports, −1: none
 	ports       []int  // queue: those whose samples are taken together
+	nodes       []int  // buffer: switches
 	label       string // of a port, or what stands for ports
 	by          string
 	traffic     int       // −1: all
@@ -47,6 +49,8 @@ var kindsOfMeasure []kindOfMeasure
 
 func init() {
 	kindsOfMeasure = []kindOfMeasure{
+		{"buffer", "what waits in all ports of a switch: mean, largest, percentiles and distribution over the switches of a pattern [bytes]",
+			[]string{"switches", "every", "percentiles"}, decodeBuffer, watchBuffer, evaluateBuffer},
 		{"collective", "time from a collective's start until the last of its data has arrived, by traffic [s]", []string{"by"}, decodeCollective, nil, evaluateCollective},
 		{"cwnd", "congestion window over time of a traffic's first flows, and its mean by traffic [bytes of payload]",
 			[]string{"traffic", "every", "flows"}, decodeGauge, watchGauge, evaluateGauge},
@@ -65,6 +69,8 @@ func init() {
 		{"loss", "share of the sent data packets that did not arrive within the measured part, by traffic", []string{"by"}, decodeByTraffic, nil, evaluateLoss},
 		{"overhead", "what the frames on all links consist of: payload (also sent again), headers, extensions, ack, nack, notice, pfc, probe [bytes, counted on every link]",
 			nil, nil, nil, evaluateOverhead},
+		{"pfc_pause", "share of the time for which PFC held a port, mean of all ports, by port, or of the NICs of a traffic's senders in its class; and the Pause frames that they got (pfc_pauses)",
+			[]string{"by"}, decodePause, nil, evaluatePause},
 		{"queue", "length of a port's queue without the frame on the wire, or of all ports of switches, mean, largest, percentiles and distribution [packets or bytes]",
 			[]string{"port", "switches", "every", "until", "unit", "percentiles"}, decodeQueue, watchQueue, evaluateQueue},
 		{"rate", "pacing rate over time of a traffic's first flows, and its mean by traffic [bit/s]",
@@ -207,23 +213,14 @@ func decodeQueue(d *decoder, at, options *tree, p *point, m *measure) {
 		m.port = d.port(port, p, true)
 		m.ports, m.label = []int{m.port}, portName(p.network, m.port)
 	default:
-		pattern := d.text(switches)
-		var names []string
-		for _, n := range p.network.Nodes {
-			if n.Switch {
-				names = append(names, n.Name)
-			}
-		}
+		m.label = d.text(switches)
+		of := d.switchesOf(switches, p)
 		for l := range p.network.Links {
-			for e := range 2 {
-				n := &p.network.Nodes[p.network.Links[l].Ends[e]]
-				if ok, err := path.Match(pattern, n.Name); err == nil && ok && n.Switch {
+			for e, n := range p.network.Links[l].Ends {
+				if slices.Contains(of, n) {
 					m.ports = append(m.ports, 2*l+e)
 				}
 			}
-		}
-		if m.label = pattern; len(m.ports) == 0 {
-			d.unknown(switches.place, "switch", pattern, append(names[:min(len(names), 10):min(len(names), 10)], "*"))
 		}
 	}
 	d.value(options, "every", "10ms", "ours")
@@ -233,6 +230,43 @@ func decodeQueue(d *decoder, at, options *tree, p *point, m *measure) {
 	m.until = unit.Never
 	if t := options.get("until"); t != nil {
 		m.until = d.measuredTime(t, p, true)
+	}
+}
+
+// switchesOf are the nodes that are switches whose names a pattern matches.
+func (d *decoder) switchesOf(t *tree, p *point) (nodes []int) {
+	pattern := d.text(t)
+	var names []string
+	for i, n := range p.network.Nodes {
+		if !n.Switch {
+			continue
+		}
+		names = append(names, n.Name)
+		if ok, err := path.Match(pattern, n.Name); err == nil && ok {
+			nodes = append(nodes, i)
+		}
+	}
+	if len(nodes) == 0 {
+		d.unknown(t.place, "switch", pattern, append(names[:min(len(names), 10):min(len(names), 10)], "*"))
+	}
+	return nodes
+}
+
+func decodeBuffer(d *decoder, at, options *tree, p *point, m *measure) {
+	t := d.value(options, "switches", "*", "ours")
+	m.label, m.nodes = d.text(t), d.switchesOf(t, p)
+	d.value(options, "every", "10ms", "ours")
+	d.every(options, p, m)
+	m.percentiles = d.percentiles(options, "99", "ours")
+}
+
+// mostPorts bounds the groups of a measure by port.
+const mostPorts = 256
+
+func decodePause(d *decoder, at, options *tree, p *point, m *measure) {
+	t := d.value(options, "by", "all", "ours")
+	if m.by = d.word(t, "grouping", []string{"all", "port", "traffic"}); m.by == "port" && 2*len(p.network.Links) > mostPorts {
+		d.fail(t.place, "all, traffic", "the network has %d ports; at most %d are shown one by one", 2*len(p.network.Links), mostPorts)
 	}
 }
 

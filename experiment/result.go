@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 
+	"weir/sim"
 	"weir/unit"
 )
 
@@ -58,6 +59,18 @@ type Coordinate struct {
 type End struct {
 	Reason string  `json:"reason"`
 	TimeS  float64 `json:"time_s"`
+	// Ports are those of a PFC deadlock, each of which waits for the next, and the last for
+	// the first; or those with a queue that was not served.
+	Ports []string `json:"ports,omitempty"`
+}
+
+// Stuck tells whether the run ended because something did not move any more.
+func (e *End) Stuck() bool {
+	switch sim.EndReason(e.Reason) {
+	case sim.NoProgress, sim.Deadlock, sim.Starved:
+		return true
+	}
+	return false
 }
 
 // Measured is one measure's outcome in one run: a number, or one a group. NaN is a

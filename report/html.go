@@ -44,7 +44,7 @@ func HTML(o *experiment.Outcome, points []PointSummary, plots []Drawn, p Page) (
 			s = append(s, fmt.Sprintf("%s %d", c.Name, c.Count))
 		}
 		dropped = append(dropped, drops{experiment.PointName(r.Point), r.Seed, strings.Join(s, ", ")})
-		stuck = stuck || r.End.Reason == "no progress"
+		stuck = stuck || r.End.Stuck()
 	}
 	type count struct {
 		Verdict experiment.Verdict

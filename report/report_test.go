@@ -391,3 +391,17 @@ func ExampleWrap() {
 	//   three
 	//   four
 }
+
+// What a run got stuck at stands below the runs' ends.
+func TestStuck(t *testing.T) {
+	o := &experiment.Outcome{Runs: []*experiment.Run{{Seed: 3, End: experiment.End{Reason: "pfc deadlock", TimeS: 0.001, Ports: []string{"s0->s1 queue 3", "s1->s0 queue 3"}}}}}
+	if got, want := Ends(o), "1 runs: 1 pfc deadlock\npfc deadlock: seed 3, at 0.001 s: s0->s1 queue 3, s1->s0 queue 3\n"; got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	for range 30 {
+		o.Runs[0].End.Ports = append(o.Runs[0].End.Ports, "x->y")
+	}
+	if got := Ends(o); !strings.Contains(got, "and 22 more") {
+		t.Error(got)
+	}
+}

@@ -357,6 +357,15 @@ func Ends(o *experiment.Outcome) string {
 		b.WriteString("none finished")
 	}
 	b.WriteString("\n")
+	for _, r := range o.Runs {
+		if n := len(r.End.Ports); n > 0 {
+			ports := strings.Join(r.End.Ports[:min(n, 10)], ", ")
+			if n > 10 {
+				ports += fmt.Sprintf(" and %d more", n-10)
+			}
+			b.WriteString(Wrap(fmt.Sprintf("%s: %s seed %d, at %g s: %s", r.End.Reason, experiment.PointName(r.Point), r.Seed, r.End.TimeS, ports), Width, "    ") + "\n")
+		}
+	}
 	listed := 0
 	for _, r := range o.Runs {
 		for _, u := range r.Unfinished {

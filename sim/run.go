@@ -576,7 +576,6 @@ func (r *Simulation) Run() *Result {
 	if c.Trace != nil {
 		r.flush(unit.Never)
 	}
-	return r.result(reason, now)
 	out := r.result(reason, now)
 	out.Stuck = stuck
 	return out

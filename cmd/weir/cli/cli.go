@@ -562,7 +562,7 @@ func (a *app) tables(o *experiment.Outcome, path string) {
 func exitCode(o *experiment.Outcome, interrupted, check bool) int {
 	cut := len(o.Failed) > 0 || o.Missing > 0
 	for _, r := range o.Runs {
-		cut = cut || r.End.Reason == "no progress"
+		cut = cut || r.End.Stuck()
 	}
 	switch {
 	case interrupted:

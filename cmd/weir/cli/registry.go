@@ -12,10 +12,14 @@ import (
 	"weir/cc/swift"
 	"weir/cc/timely"
 	"weir/dataplane"
+	"weir/dataplane/classify"
 	"weir/dataplane/ecmp"
+	"weir/dataplane/ecn"
 	"weir/dataplane/forward"
 	"weir/dataplane/inband"
 	"weir/dataplane/inputloss"
+	"weir/dataplane/pfc"
+	"weir/dataplane/sharedbuffer"
 	"weir/dataplane/tm"
 	"weir/experiment"
 	"weir/hpcc"
@@ -32,7 +36,8 @@ import (
 // is a new value each time, to which a program of yours adds its own schemes.
 func Registry() *experiment.Registry {
 	return &experiment.Registry{
-		Programs:   []dataplane.Scheme{p4abc.Scheme(), ecmp.Scheme(), forward.Scheme(), inband.Scheme(), inputloss.Scheme()},
+		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), forward.Scheme(), inband.Scheme(), inputloss.Scheme(),
+			pfc.Scheme(), sharedbuffer.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme(), window.Scheme()},
 		Topologies: topology.Schemes(),
