@@ -119,8 +119,10 @@ type Site struct {
 	Counted bool
 	Lines   []Line // by port
 	Queues  int    // a port; 0 means 1
-	Book    *packet.Book
-	Routes  *Routes
+	// MaxFrame is the Size of the largest frame; 0: not known.
+	MaxFrame int32
+	Book     *packet.Book
+	Routes   *Routes
 	// Random makes the stream of an entity of this switch, by a name unique there.
 	Random func(entity string) unit.Random
 

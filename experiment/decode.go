@@ -746,6 +746,15 @@ func (d *decoder) buffers(p *point) {
 	}
 }
 
+// largestFrame is that of any traffic, with as many extensions as a packet can have.
+func (p *point) largestFrame() (n int32) {
+	for i := range p.traffic {
+		tr := &p.traffic[i]
+		n = max(n, p.framing.Frame(tr.headers(), tr.payload, true)+packet.MostExtensions, p.framing.Frame(tr.headers(), 0, false)+packet.MostExtensions)
+	}
+	return n
+}
+
 func (d *decoder) loss(t *tree) float64 {
 	v := read(d, t, unit.ParseShare)
 	if !(v >= 0 && v < 1) {
@@ -1597,7 +1606,7 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 	c := &sim.Config{
 		Seed: seed, Network: p.network, Duration: p.warmup + p.duration, Warmup: p.warmup,
 		Switches: p.switches, Hosts: p.book, UntilDone: true, Events: p.events, Telemetry: p.telemetry,
-		MinFrame: p.framing.Min + p.framing.Extra,
+		MinFrame: p.framing.Min + p.framing.Extra, MaxFrame: p.largestFrame(),
 	}
 	flows := p.flows
 	for id := range p.traffic {

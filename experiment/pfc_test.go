@@ -116,6 +116,22 @@ measure: [fct, drops, `
 	}
 }
 
+// Jumbo frames have the headroom that they need without being asked for.
+func TestJumbo(t *testing.T) {
+	r, _ := one(t, `title: t
+duration: 20ms
+mtu: 9000 B
+topology: {dumbbell: {hosts: 4, rate: 100Gbps, bottleneck: 10Gbps, delay: 0s}}
+switch: [forward, {shared_buffer: {size: 400KB}}, pfc]
+traffic:
+  - {name: a, from: "left*", to: right0, transport: {rdma: {}}, cc: none, size: 2MB, start: 0s}
+measure: [drops, pfc_pause]
+`)
+	if len(r.Drops) != 0 || r.End.Reason != "all flows done" || r.value(t, "pfc_pauses", "") < 20 {
+		t.Errorf("%+v, drops %v, %g pauses", r.End, r.Drops, r.value(t, "pfc_pauses", ""))
+	}
+}
+
 // What the programs cannot be is an error of the file.
 func TestFlowControlRefusals(t *testing.T) {
 	for list, want := range map[string]string{

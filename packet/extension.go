@@ -12,6 +12,9 @@ const (
 
 const pad1, padN = 0, 1
 
+// MostExtensions is the most that ExtensionBytes can be.
+const MostExtensions = 96
+
 // Extensions are kept as RFC 8200 §4.2 options, one behind the other: type,
 // length, data. On the wire they stand in a header of their own whose length is
 // a multiple of 8: IPv6's hop-by-hop options, and over IPv4 a shim with the same

@@ -24,6 +24,7 @@ type Config struct {
 	Flows     []Flow
 	Events    []Event           // ascending by time
 	MinFrame  int32             // least bytes that a frame counts, by the run's framing; 0: none
+	MaxFrame  int32             // most bytes that a frame counts; 0: not known
 	Telemetry *telemetry.Format // in which switches write it; nil: none does
 	Watches   []Watch           // what is looked at every so often in the measured part
 	Delays    bool              // keep histograms of the one-way delays, by traffic

@@ -19,8 +19,12 @@ import (
 	"weir/unit"
 )
 
-// control is the length of a PFC frame in bytes.
-const control = 64
+// control is the length of a PFC frame in bytes; ethernet that of the largest frame of IEEE
+// 802.3 with 1500 bytes, preamble and gap, for sites that do not know theirs.
+const (
+	control  = 64
+	ethernet = 1538
+)
 
 // Program is PFC in a switch with a shared_buffer program.
 type Program struct {
@@ -49,7 +53,7 @@ func Scheme() dataplane.Scheme {
 			{Name: "xon_offset", Kind: scheme.Size, Default: "3KiB", Doc: "how far below the trigger a queue must be for its neighbour to go on", Source: "HPCC simulator: 3 KB"},
 			{Name: "headroom", Kind: scheme.Text, Words: []string{"round_trip", "simulator", "size"}, Default: "round_trip", Doc: "what every protected ingress queue can take when its neighbour has been stopped: rate × 2 delay + 3 frames + 8 PFC frames, rate × 3 delay, or headroom_size", Source: "ours, after the annex on buffer requirements of IEEE 802.1Qbb; simulator: HPCC simulator"},
 			{Name: "headroom_size", Kind: scheme.Size, Default: "0 B", Doc: "with headroom: size", Source: "ours: none"},
-			{Name: "frame", Kind: scheme.Size, Default: "1538 B", Min: "64 B", Max: "1MB", Doc: "largest frame, for headroom: round_trip", Source: "IEEE 802.3: 1500 bytes and 38 around them"},
+			{Name: "frame", Kind: scheme.Size, Default: "0 B", Max: "1MB", Doc: "largest frame, for headroom: round_trip; 0 B: that of the run's traffic with all the extensions that it can have", Source: "ours"},
 			{Name: "classes", Kind: scheme.Map, Of: scheme.Bool, Doc: "whether a class is protected, by its number; of those not named, all that have a queue are, unless one is named true", Source: "ours"},
 			{Name: "pauses", Kind: scheme.Text, Words: []string{"until_resumed", "quanta"}, Default: "until_resumed", Doc: "a pause lasts until a Resume frame, or for so many quanta and is renewed after half of them", Source: "HPCC simulator; quanta: IEEE 802.1Qbb"},
 			{Name: "quanta", Kind: scheme.Int, Default: "65534", Min: "16", Max: "65534", Doc: "with pauses: quanta: time of a pause, in 512 bit times", Source: "IEEE 802.1Qbb: 65535 at most"},
@@ -72,6 +76,12 @@ func build(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	frame := v.Bytes("frame")
+	if frame == 0 {
+		if frame = unit.Bytes(site.MaxFrame); frame == 0 {
+			frame = ethernet
+		}
+	}
 	if v.Text("pauses") == "quanta" {
 		p.quanta = int64(v.Int("quanta"))
 	}
@@ -83,9 +93,9 @@ func build(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 		var room unit.Bytes
 		switch v.Text("headroom") {
 		case "round_trip":
-			room = RoundTrip(line, v.Bytes("frame"))
+			room = RoundTrip(line, frame)
 		case "simulator":
-			room = inFlight(line, 3, v.Bytes("frame"))
+			room = inFlight(line, 3, frame)
 		default:
 			room = v.Bytes("headroom_size")
 		}

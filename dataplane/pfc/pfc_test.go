@@ -35,6 +35,14 @@ func TestHeadroom(t *testing.T) {
 			t.Errorf("%+v: %d bytes, want %d", c.line, got, c.want)
 		}
 	}
+	for given, want := range map[string]unit.Bytes{"0 B": 3*9100 + 512, "1423 B": 3*1423 + 512} { // the site's, or the given frame
+		site := &dataplane.Site{Ports: 1, MaxFrame: 9100}
+		_, err1 := dataplanetest.Make(sharedbuffer.Scheme(), site, "size", "100 kB", "reserved", "0 B")
+		_, err2 := dataplanetest.Make(pfc.Scheme(), site, "frame", given)
+		if b := sharedbuffer.Of(site); err1 != nil || err2 != nil || b.Size()-b.Shared() != want {
+			t.Errorf("frame %s: %v %v %v, want %v", given, err1, err2, b.Size()-b.Shared(), want)
+		}
+	}
 	for mode, want := range map[string]string{"round_trip": "29.781kB", "simulator": "37.5kB", "size": "1kB"} {
 		s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: gbps(100), Delay: us}}}
 		site := s.Site()
