@@ -356,9 +356,10 @@ func evaluateRetransmissions(_ *measure, e *evaluation) {
 }
 
 func evaluateDrops(_ *measure, e *evaluation) {
-	x := Measured{Name: "drops", Unit: "packets", Groups: []Grouped{}}
+	x := Measured{Name: "drops", Unit: "packets", Groups: []Grouped{{"all", 0}}}
 	for r := dataplane.Reason(1); r < dataplane.Reasons; r++ {
 		x.Groups = append(x.Groups, Grouped{dropGroup(r), float64(e.res.Drops[r])})
+		x.Groups[0].Value += float64(e.res.Drops[r])
 	}
 	e.add(x)
 }

@@ -203,6 +203,9 @@ func columnsOf(points []PointSummary) (keys, values []column) {
 				most = max(most, math.Abs(found[i].Mean))
 			}
 		}
+		if (v.Measure == "drops" || v.Measure == "overhead") && v.Group != "all" && most == 0 {
+			continue // kinds that there are none of would fill the table
+		}
 		sc := scaleFor(v.Unit, most)
 		decimals := decimalsFor(most * sc.Factor)
 		unit := sc.Unit

@@ -74,6 +74,7 @@ func Scheme() cc.Scheme {
 			{Name: "clamp_target_rate", Kind: scheme.Text, Words: []string{preset, "true", "false"}, Default: preset, Doc: "every decrease lowers the target rate (paper), or only the first after an increase (vendor)", Source: "SIGCOMM'15 equation 1; CLAMP_TARGET_RATE"},
 		}, cc.RateParams()...)},
 		OwnRecovery: true,
+		ECN:         cc.CNPMode,
 		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
 			f = f.WithPath(v)
 			d, err := New(f, config(f, v))
