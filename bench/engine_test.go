@@ -9,7 +9,10 @@ import (
 	"weir/cc/cubic"
 	"weir/dataplane"
 	"weir/dataplane/ecmp"
+	"weir/dataplane/ecn"
 	"weir/dataplane/inband"
+	"weir/dataplane/pfc"
+	"weir/dataplane/sharedbuffer"
 	"weir/experiment"
 	"weir/hpcc"
 	"weir/sim"
@@ -22,7 +25,7 @@ import (
 
 func registry() *experiment.Registry {
 	return &experiment.Registry{
-		Programs:    []dataplane.Scheme{ecmp.Scheme(), inband.Scheme()},
+		Programs:    []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), inband.Scheme(), pfc.Scheme(), sharedbuffer.Scheme()},
 		Transports:  []transport.Scheme{window.Scheme(), tcp.Scheme(), rdma.Scheme()},
 		Controllers: []cc.Scheme{cubic.Scheme(), hpcc.Scheme()},
 		Library:     []experiment.Library{{Name: "bench", Files: bench.Experiments}},
