@@ -42,6 +42,24 @@
 // must hold: TestModel, TestWindowBounds, FuzzSender, TestOnAckAllocatesNothing,
 // BenchmarkOnAck.
 //
+// # Experiments
+//
+//	websearch-30, -50, hadoop-30, -50, with and without -incast
+//	                    HPCC §5.3, figure 11: simulation, 320 hosts, six schemes  TestFlowCompletionTimes (slow)
+//	flow-control        HPCC §5.3: PFC, go-back-N, IRN            TestFlowControl (slow)
+//	incast16, incast16-reaction  HPCC §5.4: simulation            TestExperiments
+//	rates               HPCC figure 6: txRate and rxRate          TestExperiments
+//	long-short, incast-long, elephant-mice, joins
+//	                    HPCC §5.2: the testbed's cases            TestExperiments
+//	parameters          HPCC §5.1, footnotes; the draft's §5      TestExperimentsLoad
+//	overhead            draft-miao §6, §7.2; draft-pan §4         TestExperimentsLoad
+//	wan                 ours                                      TestExperimentsLoad
+//
+// The paper's claims of its testbed have ids of their own (long-short, incast-long, mice, joins),
+// apart from those of its simulations (websearch, hadoop, incast16, flow-control). One does not
+// hold: mice.dcqcn, for mice among DCQCN's elephants take 28 us here and more than 35 us there;
+// incast16.short-queue is undecided with W_ai of 25 B (4.7 ± 1.6 kB, the paper has 4).
+//
 // # What the draft leaves open
 //
 // maxStage is 0. Paper and draft print 5; the authors' project page calls that a typo,
