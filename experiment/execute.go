@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -252,6 +253,16 @@ func carryOut(ctx context.Context, r *RunSpec, executable string, t *tracer, pro
 			next = now + c.Duration/100
 		}
 	}
+	var frames []PFCFrame
+	for _, m := range r.point.measures {
+		if m.log {
+			c.OnPFC = func(e sim.PFCEvent) {
+				if e.At >= c.Warmup {
+					frames = append(frames, PFCFrame{int64(e.At / unit.Nanosecond), e.Node, int(e.Port), int(e.Class), e.Paused})
+				}
+			}
+		}
+	}
 	res, err := sim.Run(c)
 	if err != nil {
 		return nil, err
@@ -271,6 +282,14 @@ func carryOut(ctx context.Context, r *RunSpec, executable string, t *tracer, pro
 		run.End.Ports = append(run.End.Ports, name)
 	}
 	r.point.evaluate(c, res, run)
+	if c.OnPFC != nil {
+		// Nodes run one after another within a window; each one's frames are in order.
+		sort.SliceStable(frames, func(i, j int) bool {
+			a, b := &frames[i], &frames[j]
+			return a.TimeNs < b.TimeNs || a.TimeNs == b.TimeNs && a.Node < b.Node
+		})
+		run.PFC = append([]PFCFrame{}, frames...)
+	}
 	for i := range run.Distributions {
 		run.Distributions[i].thin()
 	}

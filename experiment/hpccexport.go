@@ -16,7 +16,7 @@ import (
 // HPCCExport is a run written as the HPCC simulator's files.
 type HPCCExport struct {
 	Run        *Run
-	Folder     string // with fct.txt, flow.txt, topology.txt and, if queues were measured port by port in bytes, qlen.txt
+	Folder     string // with fct.txt, flow.txt, topology.txt and, if the measures kept them, qlen.txt and pfc.txt
 	Flows      []simfiles.FCT
 	List       []workload.Flow // those with an end that have begun, by their starts
 	Unfinished int
@@ -88,7 +88,14 @@ func (o *Outcome) ExportHPCC(into string, offset unit.Time) ([]HPCCExport, error
 		} else {
 			x.Left = append(x.Left, "qlen.txt: no queue of a port is measured in bytes ({queue: {port: s1->h2, unit: bytes, every: 100ns}})")
 		}
-		x.Left = append(x.Left, "pfc.txt: results have no log of PFC frames")
+		if r.PFC != nil {
+			files = append(files, struct {
+				name  string
+				write func(b *bytes.Buffer) error
+			}{"pfc.txt", func(b *bytes.Buffer) error { return simfiles.WritePFC(b, p.pauses(r, offset)) }})
+		} else {
+			x.Left = append(x.Left, "pfc.txt: PFC's frames are not kept ({pfc_pause: {log: true}})")
+		}
 		for _, f := range files {
 			var b bytes.Buffer
 			if err := f.write(&b); err != nil {
@@ -101,6 +108,14 @@ func (o *Outcome) ExportHPCC(into string, offset unit.Time) ([]HPCCExport, error
 		out = append(out, *x)
 	}
 	return out, nil
+}
+
+// pauses are the lines of pfc.txt. Interfaces count from 1, behind the loopback.
+func (p *point) pauses(r *Run, offset unit.Time) (out []simfiles.PFC) {
+	for _, f := range r.PFC {
+		out = append(out, simfiles.PFC{Time: int64(offset/unit.Nanosecond) + f.TimeNs, Node: f.Node, Switch: p.network.Nodes[f.Node].Switch, Port: f.Port + 1, Pause: f.Paused})
+	}
+	return out
 }
 
 // export makes the lines of fct.txt, in the order in which flows end. Source ports count

@@ -273,6 +273,14 @@ measure: [{queue: {port: leaf0->h1, unit: bytes, every: 100us}}]
 	if q := queues[0].Ports[0]; q.Switch != 3 || q.Port != 2 || fmt.Sprint(q.Counts) != "[10]" {
 		t.Errorf("%+v", q)
 	}
+	// PFC's frames are kept on request; node 3 is the switch, and it pauses h0, node 0.
+	again.Runs[0].PFC = []PFCFrame{{1500, 0, 0, 3, true}, {2500, 3, 2, 3, false}}
+	if _, err := again.ExportHPCC(filepath.Join(dir, "out"), 2*unit.Second); err != nil {
+		t.Fatal(err)
+	}
+	if got := read("pfc.txt"); got != "2000001500 0 0 1 1\n2000002500 3 1 3 0\n" {
+		t.Errorf("pfc.txt is %q", got)
+	}
 	tables := out[0].Slowdowns(1)
 	if len(tables) != 2 || tables[0].Port != 100 || tables[0].Flows != 2 || tables[0].Rows[0].P99 != 1 || tables[1].Port != 200 {
 		t.Errorf("%+v", tables)

@@ -25,6 +25,7 @@ type measure struct {
 	percentiles []float64 // ascending in the file's order
 	every       unit.Time // between samples; 0: no series
 	inBytes     bool      // queue
+	log         bool      // pfc_pause: keep every frame
 	bins        int       // fct, slowdown
 	flows       int       // whose state is shown, of each traffic
 	after       unit.Time // time_to_fairness, reaction
@@ -70,7 +71,7 @@ func init() {
 		{"overhead", "what the frames on all links consist of: payload (also sent again), headers, extensions, ack, nack, notice, pfc, probe [bytes, counted on every link]",
 			nil, nil, nil, evaluateOverhead},
 		{"pfc_pause", "share of the time for which PFC held a port, mean of all ports, by port, or of the NICs of a traffic's senders in its class; and the Pause frames that they got (pfc_pauses)",
-			[]string{"by"}, decodePause, nil, evaluatePause},
+			[]string{"by", "log"}, decodePause, nil, evaluatePause},
 		{"queue", "length of a port's queue without the frame on the wire, or of all ports of switches, mean, largest, percentiles and distribution [packets or bytes]",
 			[]string{"port", "switches", "every", "until", "unit", "percentiles"}, decodeQueue, watchQueue, evaluateQueue},
 		{"rate", "pacing rate over time of a traffic's first flows, and its mean by traffic [bit/s]",
@@ -264,6 +265,7 @@ func decodeBuffer(d *decoder, at, options *tree, p *point, m *measure) {
 const mostPorts = 256
 
 func decodePause(d *decoder, at, options *tree, p *point, m *measure) {
+	m.log = d.word(d.value(options, "log", "false", "ours"), "answer", []string{"true", "false"}) == "true"
 	t := d.value(options, "by", "all", "ours")
 	if m.by = d.word(t, "grouping", []string{"all", "port", "traffic"}); m.by == "port" && 2*len(p.network.Links) > mostPorts {
 		d.fail(t.place, "all, traffic", "the network has %d ports; at most %d are shown one by one", 2*len(p.network.Links), mostPorts)

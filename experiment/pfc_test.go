@@ -58,7 +58,27 @@ func circle(n int, flows string) string {
 
 // A deadlock is the reason of the run's end, in runs.json and for people, with the ports.
 func TestDeadlock(t *testing.T) {
-	r, o := one(t, circle(5, "5MB")+"measure: [drops, {pfc_pause: {by: port}}, {buffer: {every: 10us, percentiles: [50]}}]\n")
+	r, o := one(t, circle(5, "5MB")+"measure: [drops, {pfc_pause: {by: port, log: true}}, {buffer: {every: 10us, percentiles: [50]}}]\n")
+	pauses := 0.0
+	for _, g := range r.Measures {
+		if g.Name == "pfc_pauses" {
+			for _, x := range g.Groups {
+				pauses += x.Value
+			}
+		}
+	}
+	logged := 0
+	for i, f := range r.PFC {
+		if f.Paused {
+			logged++
+		}
+		if i > 0 && f.TimeNs < r.PFC[i-1].TimeNs {
+			t.Errorf("frame %d is before the one above", i)
+		}
+	}
+	if logged == 0 || float64(logged) != pauses {
+		t.Errorf("%d pauses are logged, ports got %g", logged, pauses)
+	}
 	want := "s0->s1 queue 3, s1->s2 queue 3, s2->s3 queue 3, s3->s4 queue 3, s4->s0 queue 3"
 	if r.End.Reason != "pfc deadlock" || strings.Join(r.End.Ports, ", ") != want || !r.End.Stuck() {
 		t.Errorf("%+v", r.End)

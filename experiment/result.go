@@ -44,6 +44,17 @@ type Run struct {
 	Series        []Series
 	Distributions []Distribution
 	Flows         *FlowTable
+	PFC           []PFCFrame
+}
+
+// PFCFrame is what a Pause or Resume frame did at the port that it reached, or a pause
+// that ended by itself.
+type PFCFrame struct {
+	TimeNs int64 `json:"time_ns"`
+	Node   int   `json:"node"`
+	Port   int   `json:"port"` // of the node, from 0, in the order of links
+	Class  int   `json:"class"`
+	Paused bool  `json:"paused"`
 }
 
 // Coordinate is one sweep key's value at a point: the text that the spec gives
@@ -476,6 +487,9 @@ func (r *Run) json(whole bool) json.RawMessage {
 		if r.Flows != nil {
 			o.add("flows", r.Flows)
 		}
+		if r.PFC != nil {
+			o.add("pfc", r.PFC)
+		}
 	}
 	return o.bytes()
 }
@@ -556,6 +570,7 @@ func readRun(data []byte) (*Run, error) {
 		Series     []Series         `json:"series"`
 		Dists      []Distribution   `json:"distributions"`
 		Flows      *FlowTable       `json:"flows"`
+		PFC        []PFCFrame       `json:"pfc"`
 		Record     struct {
 			Point    []Coordinate    `json:"point"`
 			Measures []recordMeasure `json:"measures"`
@@ -585,7 +600,7 @@ func readRun(data []byte) (*Run, error) {
 		}
 	}
 	r := &Run{ID: f.ID, Seed: f.Seed, Point: f.Record.Point, End: f.End, Drops: f.Record.Drops, Unfinished: f.Unfinished,
-		Bins: f.Bins, Series: f.Series, Distributions: f.Dists, Flows: f.Flows, Events: f.Events, PacketHops: f.PacketHops}
+		Bins: f.Bins, Series: f.Series, Distributions: f.Dists, Flows: f.Flows, PFC: f.PFC, Events: f.Events, PacketHops: f.PacketHops}
 	for _, m := range f.Record.Measures {
 		if len(m.Groups) != len(m.Values) {
 			return nil, fmt.Errorf("%s has %d groups and %d values", m.Name, len(m.Groups), len(m.Values))
