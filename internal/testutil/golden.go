@@ -2,8 +2,10 @@ package testutil
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -27,6 +29,28 @@ func Golden(t *testing.T, name, got string) {
 		t.Fatalf("%v (go test -update writes it)", err)
 	}
 	if string(want) != got {
-		t.Errorf("%s differs (go test -update rewrites it); got\n%s\nwant\n%s", path, got, want)
+		t.Errorf("%s differs (go test -update rewrites it)%s", path, difference(string(want), got))
 	}
+}
+
+// difference shows where two texts part and meet again: long ones alike are left out.
+func difference(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	first := 0
+	for first < min(len(w), len(g)) && w[first] == g[first] {
+		first++
+	}
+	last := 0
+	for last < min(len(w), len(g))-first && w[len(w)-1-last] == g[len(g)-1-last] {
+		last++
+	}
+	const most = 40
+	part := func(of []string) string {
+		lines := of[first : len(of)-last]
+		if len(lines) > most {
+			lines = append(append([]string{}, lines[:most]...), "…")
+		}
+		return strings.Join(lines, "\n")
+	}
+	return fmt.Sprintf(" in line %d; got\n%s\nwant\n%s", first+1, part(g), part(w))
 }
