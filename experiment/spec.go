@@ -113,8 +113,14 @@ func (r *Registry) Open(name string) (*Source, error) {
 		return nil, InputErrors{{File: name, Line: 1, Column: 1, Msg: "it cannot be read: " + reason(err).Error(), Allowed: "a file, or a name that weir list has"}}
 	}
 	e := InputError{File: name, Line: 1, Column: 1, Msg: "there is no such experiment and no such file"}
-	if n := nearest(name, names); n != "" {
-		e.Msg += fmt.Sprintf("; did you mean %q?", n)
+	likely := nearest(name, names)
+	for _, n := range names { // without the room's name
+		if path.Base(n) == name {
+			likely = n
+		}
+	}
+	if likely != "" {
+		e.Msg += fmt.Sprintf("; did you mean %q?", likely)
 	}
 	e.Allowed = "a file, or one of " + strings.Join(names, ", ")
 	return nil, InputErrors{e}

@@ -458,6 +458,9 @@ func quote(s string, force bool) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(s) + `"`
 }
 
+// Nearest is the word that is the likeliest meant by s, "" if none is near.
+func Nearest(s string, words []string) string { return nearest(s, words) }
+
 // nearest returns the word most like s for an error message, "" if none is.
 func nearest(s string, words []string) string {
 	best, least := "", max(2, len(s)/3)+1

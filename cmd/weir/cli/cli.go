@@ -245,6 +245,16 @@ func (s *showCmd) Run(a *app) error {
 		}
 	}
 	spec, err := s.load(a)
+	var wrong experiment.InputErrors
+	if errors.As(err, &wrong) && len(wrong) == 1 && wrong[0].File == s.Name && !strings.Contains(wrong[0].Msg, "did you mean") {
+		var names []string
+		for _, k := range a.schemes() {
+			names = append(names, k.s.Name)
+		}
+		if n := experiment.Nearest(s.Name, names); n != "" {
+			wrong[0].Msg += fmt.Sprintf("; did you mean the scheme %q?", n)
+		}
+	}
 	if err != nil {
 		return err
 	}
