@@ -1628,7 +1628,7 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 		tf := transport.Flow{
 			ID: packet.FlowID(i), Src: packet.Addr(f.src + 1), Dst: packet.Addr(f.dst + 1),
 			SrcPort: uint16(firstPort + i%50000), DstPort: uint16(serverPort + i/50000), Version: tr.version, TOS: tr.tos,
-			Start: start, Stop: tr.stop, Size: f.size, Payload: tr.payload, Framing: p.framing, Random: random,
+			Start: start, Stop: tr.stop, Size: f.size, Payload: tr.payload, Framing: p.framing, Random: random, Seed: seed,
 			Path: p.pathOf(f.src, f.dst, tr), CC: tr.cc, CCValues: tr.ccValues,
 			Telemetry: p.telemetry, Host: &hosts[f.dst],
 		}

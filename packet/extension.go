@@ -69,6 +69,12 @@ func (p *Packet) SetExtension(kind uint8, data []byte) bool {
 	return true
 }
 
+// AppendExtensions appends all extensions but that of one kind to b, as they are kept.
+func (p *Packet) AppendExtensions(b []byte, but uint8) []byte {
+	at, n := p.findExtension(but)
+	return append(append(b, p.ext[:at]...), p.ext[at+n:p.extLen]...)
+}
+
 // RemoveExtension takes the extension of this kind out, if it is there.
 func (p *Packet) RemoveExtension(kind uint8) {
 	if at, n := p.findExtension(kind); n > 0 {

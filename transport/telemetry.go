@@ -21,24 +21,27 @@ const (
 	AskNever      = "none"
 )
 
-// Asking is how a sender asks for telemetry, if its controller wants any.
+// Asking is how a sender asks for telemetry, if its controller wants any, and what of the
+// answers it believes.
 type Asking struct {
-	When    string
-	Packets int // n, with AskPackets
+	When      string
+	Packets   int    // n, with AskPackets
+	Integrity string // IntegrityNone if empty
+	Key       string // with IntegrityKeyed; "": of the run's seed
 }
 
 // TelemetryParams are the parameters of every transport that carries telemetry.
 func TelemetryParams() []scheme.Param {
-	return []scheme.Param{
+	return append([]scheme.Param{
 		{Name: "telemetry", Kind: scheme.Text, Words: []string{AskPacket, AskPackets, AskRTT, AskCongestion, AskProbe, AskNever}, Default: AskPacket,
 			Doc: "for controllers that use it: with each packet, every telemetry_packets, once a round trip, of congested switches only, by probes once a round trip, or none", Source: "draft-miao-iccrg-hpccplus-01 §6, §7.2; HPCC §4.1: each packet"},
 		{Name: "telemetry_packets", Kind: scheme.Packets, Default: "8 packets", Min: "1 packet", Max: "1000000 packets", Doc: "with telemetry: packets", Source: "ours"},
-	}
+	}, IntegrityParams()...)
 }
 
 // AskingOf reads them.
 func AskingOf(v scheme.Values) Asking {
-	return Asking{When: v.Text("telemetry"), Packets: v.Int("telemetry_packets")}
+	return Asking{When: v.Text("telemetry"), Packets: v.Int("telemetry_packets"), Integrity: v.Text("integrity"), Key: v.Text("feedback_key")}
 }
 
 // Feedback is the packet extension by which a receiver tells a window: 4 bytes, and 2 of
@@ -56,6 +59,7 @@ type Asker struct {
 	asked    bool
 	base     unit.Time // round-trip time before there is any other
 	told     bool      // a receiver tells windows
+	seal     *seal     // nil: feedback is not checked
 	*reading           // nil: nothing is asked for
 }
 
@@ -82,6 +86,10 @@ func NewAsker(f *Flow, a Asking) (Asker, error) {
 	}
 	if a.When == AskNever || a.When == "" || f.Telemetry == nil {
 		x.want = telemetry.Nothing
+	}
+	var err error
+	if x.seal, err = newSeal(f, &a); err != nil {
+		return x, err
 	}
 	if x.want == telemetry.Nothing {
 		return x, nil
@@ -154,6 +162,11 @@ func extensionBytes(f *telemetry.Format, p *packet.Packet) int32 {
 	return f.Bytes(p)
 }
 
+// Genuine tells whether p, which has come back, is the receiver's, and has not come before.
+// A transport asks it once for every packet and takes no other packet in: neither its
+// controller nor anything else of the sender changes by one.
+func (x *Asker) Genuine(p *packet.Packet) bool { return x.seal == nil || x.seal.check(p) }
+
 // Read reads what an acknowledgement says of the path and of the receiver's wishes into
 // a, and tells whether it says anything. What a holds of it is good until the next call.
 func (x *Asker) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
@@ -192,18 +205,22 @@ type Answerer struct {
 	format   *telemetry.Format
 	control  cc.Receiver
 	data     cc.Data
+	seal     *seal          // nil: feedback is not sealed
 	*reading                // with control
 	held     *packet.Packet // its extensions are the newest answer that waits for an acknowledgement
 }
 
 // NewAnswerer makes the receiver's part for a flow. control is what the controller was
-// told of the flow.
-func NewAnswerer(f *Flow, control cc.Flow) (Answerer, error) {
+// told of the flow, a what the sender's Asker was.
+func NewAnswerer(f *Flow, control cc.Flow, a Asking) (Answerer, error) {
 	x := Answerer{format: f.Telemetry, active: f.Telemetry != nil && f.CC != nil && f.CC.Telemetry != telemetry.Nothing}
+	var err error
+	if x.seal, err = newSeal(f, &a); err != nil {
+		return x, err
+	}
 	if f.CC == nil || f.CC.Receiver == nil {
 		return x, nil
 	}
-	var err error
 	if x.control, err = f.CC.Receiver(control, f.CCValues, f.Host); err != nil {
 		return x, err
 	}
@@ -277,6 +294,21 @@ func (x *Answerer) Give(p *packet.Packet) {
 			p.CopyExtensions(x.held)
 		}
 		x.held.ClearExtensions()
+	}
+}
+
+// Open is called for every packet to the sender when it has its extensions, and before its
+// bytes are counted; Seal when all else of it is there.
+func (x *Answerer) Open(p *packet.Packet) {
+	if x.seal != nil {
+		x.seal.open(p)
+	}
+}
+
+// Seal writes the code that Genuine checks.
+func (x *Answerer) Seal(p *packet.Packet) {
+	if x.seal != nil {
+		x.seal.close(p)
 	}
 }
 

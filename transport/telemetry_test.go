@@ -94,7 +94,7 @@ func echo(x *Asker, f *telemetry.Format, r *Answerer, now unit.Time, tx uint64, 
 // Records come unwrapped: times and bytes go on where the format begins anew.
 func TestReadUnwraps(t *testing.T) {
 	x, f, _ := teller(t, telemetry.HopRecords, 0, Asking{When: AskPacket})
-	r, err := NewAnswerer(&Flow{Telemetry: f, CC: &cc.Scheme{Telemetry: telemetry.HopRecords}}, cc.Flow{})
+	r, err := NewAnswerer(&Flow{Telemetry: f, CC: &cc.Scheme{Telemetry: telemetry.HopRecords}}, cc.Flow{}, Asking{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestReadUnwraps(t *testing.T) {
 // A delayed acknowledgement has the newest telemetry, and gives it once.
 func TestAnswererKeeps(t *testing.T) {
 	x, f, _ := teller(t, telemetry.HopRecords, 0, Asking{When: AskPacket})
-	r, _ := NewAnswerer(&Flow{Telemetry: f, CC: &cc.Scheme{Telemetry: telemetry.HopRecords}}, cc.Flow{})
+	r, _ := NewAnswerer(&Flow{Telemetry: f, CC: &cc.Scheme{Telemetry: telemetry.HopRecords}}, cc.Flow{}, Asking{})
 	for i := range 3 {
 		p := &packet.Packet{}
 		x.Ask(0, p, 0)
@@ -160,7 +160,7 @@ func TestReceiverTells(t *testing.T) {
 	f, _ := telemetry.NewFormat("hpcc", 1, 1.05, nil)
 	flow := &Flow{Telemetry: &f, CC: s}
 	x, _ := NewAsker(flow, Asking{When: AskPacket})
-	r, _ := NewAnswerer(flow, cc.Flow{})
+	r, _ := NewAnswerer(flow, cc.Flow{}, Asking{})
 	for _, sw := range []uint32{5, 6} {
 		p := &packet.Packet{}
 		x.Ask(0, p, 0)

@@ -125,6 +125,7 @@ type Flow struct {
 	Payload  int32      // largest payload of a packet
 	Framing  packet.Framing
 	Random   unit.Random // the flow's own random stream
+	Seed     uint64      // of the run
 	Path     cc.Path     // what is known of the path
 
 	Telemetry *telemetry.Format // of the network; nil: no switch writes any

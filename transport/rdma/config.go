@@ -86,7 +86,7 @@ func Defaults() Config {
 	return Config{Recovery: GoBackN, Start: LineRate, Bound: BoundNone, Packets: 10, AckEvery: 1, AckDelay: 20 * unit.Microsecond,
 		NackInterval: 500 * unit.Microsecond, RTO: MeasuredRTO, RTOMin: 320 * unit.Microsecond, RTOLowPackets: 3,
 		Resends: ResendFirst, ECN: ECNByController, CNPInterval: 50 * unit.Microsecond, AckTOS: -1,
-		Telemetry: transport.Asking{When: transport.AskPacket, Packets: 8}}
+		Telemetry: transport.Asking{When: transport.AskPacket, Packets: 8, Integrity: transport.IntegrityNone}}
 }
 
 // header is the transport's own header on the wire (packet.Emit): ports, kind,
@@ -227,7 +227,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("transport rdma: %w", err)
 	}
-	answerer, err := transport.NewAnswerer(&f, known)
+	answerer, err := transport.NewAnswerer(&f, known, c.Telemetry)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -126,7 +126,9 @@ func (r *Receiver) write(p *packet.Packet, x reply) {
 	if x.marked {
 		flags = packet.ECE
 	}
+	r.tele.Open(p)
 	r.fill(p, x.kind, x.seq, x.ack, 0, r.tele.Bytes(p), flags, packet.NotECT)
+	r.tele.Seal(p)
 }
 
 // Receive takes a data packet in. The first of its answers is made of p in place: a

@@ -287,11 +287,11 @@ func (s *Sender) grow() {
 	s.ring = ring
 }
 
-// Receive takes an ACK, a NACK or a notice. What is not of this flow, or acknowledges
+// Receive takes an ACK, a NACK or a notice. What is not of this flow, or not sealed as it must be, or acknowledges
 // what was never sent, or says nothing new, changes nothing.
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
-	if !s.mine(p) || p.Meta.Flags&packet.Trimmed != 0 {
+	if !s.mine(p) || p.Meta.Flags&packet.Trimmed != 0 || !s.asker.Genuine(p) {
 		return false
 	}
 	switch p.Kind {

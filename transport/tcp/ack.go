@@ -46,7 +46,7 @@ type event struct {
 // Receive takes a segment of the peer: tcp_rcv_established and tcp_ack.
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
-	if p.Proto != packet.ProtoTCP || p.Meta.Flags&packet.Trimmed != 0 {
+	if p.Proto != packet.ProtoTCP || p.Meta.Flags&packet.Trimmed != 0 || !s.asker.Genuine(p) {
 		return false
 	}
 	if s.phase == opening {

@@ -36,7 +36,7 @@ type Config struct {
 func Defaults() Config {
 	return Config{InitialWindow: 10, RTOMin: 200 * unit.Millisecond, SendBuffer: 4 << 20, ReceiveBuffer: 32 << 20,
 		Bursts: true, Autotuning: true, DelayedACK: 40 * unit.Millisecond, CompressedACK: unit.Millisecond,
-		Telemetry: transport.Asking{When: transport.AskPacket, Packets: 8}}
+		Telemetry: transport.Asking{When: transport.AskPacket, Packets: 8, Integrity: transport.IntegrityNone}}
 }
 
 // Other constants of Linux.
@@ -123,7 +123,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("transport tcp: %w", err)
 	}
-	answerer, err := transport.NewAnswerer(&f, known)
+	answerer, err := transport.NewAnswerer(&f, known, c.Telemetry)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -173,8 +173,12 @@ func (h *header) fill(p *packet.Packet, payload int32, ecn uint8) {
 	}
 	p.Payload = payload
 	headers := h.headers + p.TCP.OptionBytes()
-	if h.format != nil && p.Extended() {
+	switch {
+	case !p.Extended():
+	case h.format != nil:
 		headers += h.format.Bytes(p)
+	default:
+		headers += p.ExtensionBytes()
 	}
 	p.Size = h.framing.Frame(headers, payload, payload > 0)
 	p.Hash, p.SrcPort, p.DstPort = h.hash, h.srcPort, h.dstPort

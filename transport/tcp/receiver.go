@@ -163,7 +163,9 @@ func (r *Receiver) synAck(now unit.Time, p *packet.Packet) {
 	}
 	stamp(t, now, r.tsRecent)
 	r.synSent = now
+	r.tele.Open(p)
 	r.fill(p, 0, r.ecnOf())
+	r.tele.Seal(p)
 }
 
 func (r *Receiver) ecnOf() uint8 {
@@ -192,7 +194,9 @@ func (r *Receiver) acknowledge(now unit.Time, p *packet.Packet, next int64) {
 		t.Blocks++
 	}
 	r.tele.Give(p)
+	r.tele.Open(p)
 	r.fill(p, 0, r.ecnOf())
+	r.tele.Seal(p)
 	r.lastAckSent = next
 	r.quick = max(r.quick-1, 0)
 	r.compressed, r.compressAt = 0, unit.Never

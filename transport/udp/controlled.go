@@ -24,7 +24,7 @@ type ControlledConfig struct {
 // ControlledDefaults are those of the scheme.
 func ControlledDefaults() ControlledConfig {
 	return ControlledConfig{ReportEvery: 1, ReportDelay: 20 * unit.Microsecond, RTOMin: 320 * unit.Microsecond,
-		Telemetry: transport.Asking{When: transport.AskPacket, Packets: 8}}
+		Telemetry: transport.Asking{When: transport.AskPacket, Packets: 8, Integrity: transport.IntegrityNone}}
 }
 
 // Report is the packet extension by which a receiver reports (it does not change en
@@ -82,7 +82,7 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	if err != nil {
 		return nil, nil, fmt.Errorf("transport udp_controlled: %w", err)
 	}
-	answerer, err := transport.NewAnswerer(&f, known)
+	answerer, err := transport.NewAnswerer(&f, known, c.Telemetry)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -261,7 +261,7 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
 	b, ok := p.Extension(Report)
-	if p.Proto != packet.ProtoUDP || p.SrcPort != s.flow.DstPort || p.DstPort != s.flow.SrcPort || !ok || len(b) != reportBytes {
+	if p.Proto != packet.ProtoUDP || p.SrcPort != s.flow.DstPort || p.DstPort != s.flow.SrcPort || !ok || len(b) != reportBytes || !s.asker.Genuine(p) {
 		return false
 	}
 	upTo, received := int64(binary.BigEndian.Uint64(b)), int64(binary.BigEndian.Uint64(b[8:]))
@@ -464,8 +464,10 @@ func (r *ControlledReceiver) write(p *packet.Packet) {
 	binary.BigEndian.PutUint64(b[16:], uint64(r.marked))
 	binary.BigEndian.PutUint64(b[24:], uint64(r.sent))
 	p.SetExtension(Report, b[:])
+	r.tele.Open(p)
 	p.Kind, p.Seq, p.Payload = packet.Data, 0, 0
 	p.Size = r.flow.Framing.Frame(r.headers+r.tele.Bytes(p), 0, false)
 	p.Hash, p.SrcPort, p.DstPort = r.hash, r.flow.DstPort, r.flow.SrcPort
 	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoUDP, r.flow.Version, r.flow.TOS&^packet.ECN, 64
+	r.tele.Seal(p)
 }
