@@ -192,6 +192,7 @@ type Flow struct {
 	Start         unit.Time   // time 0 of the flow
 	Paced         bool        // the transport paces also without a Rate
 	Random        unit.Random // the flow's own stream
+	Loads         bool        // telemetry has no records, only Ack.Load: format relative
 
 	Path // what is known of it
 }

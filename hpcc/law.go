@@ -1,6 +1,8 @@
 package hpcc
 
 import (
+	"fmt"
+
 	"weir/cc"
 	"weir/telemetry"
 	"weir/unit"
@@ -125,6 +127,9 @@ type law struct {
 func newLaw(f cc.Flow, c Config) (law, error) {
 	if err := c.Validate(); err != nil {
 		return law{}, err
+	}
+	if f.Loads && (c.Mode == RxRate || c.Mode == PerHop || c.Sojourn) {
+		return law{}, fmt.Errorf("hpcc: mode rx_rate, mode per_hop and delay: sojourn need records of hops; the network's format: relative has none")
 	}
 	l := law{window: newWindow(f, c.T, c.MinRate), config: c}
 	l.track.forget()

@@ -80,6 +80,9 @@ func NewPower(f cc.Flow, c PowerConfig) (*PowerTCP, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	if f.Loads {
+		return nil, errors.New("powertcp: needs records of hops; the network's format: relative has none")
+	}
 	p := &PowerTCP{window: newWindow(f, c.T, c.MinRate), config: c, power: 1}
 	p.old = p.w
 	p.track.forget()

@@ -45,6 +45,9 @@ func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
 	case PerACK:
 		commit = true
 	case PerRTT:
+		if !commit && len(p.Hops) == 0 {
+			return
+		}
 		if !commit && s.track.id == p.ID && s.track.n == min(len(p.Hops), telemetry.MaxHops) {
 			return
 		}

@@ -42,7 +42,8 @@ type Format struct {
 	// HPCC simulator does: sizes do not grow by it.
 	Counted bool
 
-	full bool // the profile is not HPCC's
+	full     bool // records in full: the profile is neither HPCC's nor relative
+	relative bool // there are no records
 }
 
 // FormatHops is how many records there is room for, whatever the profile: a packet has
@@ -66,7 +67,8 @@ func NewFormat(profile string, multi int64, base float64, rates []unit.Rate) (Fo
 	if f.PINT, err = NewPINT(base); err != nil {
 		return f, err
 	}
-	if f.full = profile != "hpcc"; f.full {
+	f.relative = profile == "relative"
+	if f.full = profile != "hpcc" && !f.relative; f.full || f.relative {
 		return f, nil
 	}
 	free := 0
@@ -88,8 +90,11 @@ func NewFormat(profile string, multi int64, base float64, rates []unit.Rate) (Fo
 
 // Span is after how much the records' fields begin anew.
 func (f *Format) Span() Span {
-	if f.full {
+	switch {
+	case f.full:
 		return Span{Bytes: 1 << 48}
+	case f.relative:
+		return Span{}
 	}
 	return f.HPCC.Span()
 }
@@ -112,6 +117,8 @@ func (f *Format) Ask(p *packet.Packet, what Want, congested bool) bool {
 		return p.SetExtension(LoadCode, empty[:f.PINT.Bytes()])
 	case what == Nothing:
 		return false
+	case f.relative:
+		return p.SetExtension(RelativeLoad, empty[:relativeBytes])
 	case congested:
 		return p.SetExtension(IfCongested, nil)
 	}
@@ -145,14 +152,19 @@ type Wanted uint8
 
 // What a packet can ask for, as bits.
 const (
-	WantsRecord Wanted = 1 << iota // a record of the hop
-	WantsLoad                      // its load
-	WantsIf                        // the record, if the port is congested
+	WantsRecord   Wanted = 1 << iota // a record of the hop
+	WantsLoad                        // its load
+	WantsIf                          // the record, if the port is congested
+	WantsRelative                    // its load, of format relative
 )
 
 // Wants tells what p asks for.
 func (f *Format) Wants(p *packet.Packet) (w Wanted) {
 	switch {
+	case f.relative:
+		if p.Asks(RelativeLoad) && f.T > 0 {
+			w = WantsRelative
+		}
 	case p.Asks(IfCongested):
 		w = WantsIf
 	case p.Asks(f.kind()):
@@ -256,7 +268,7 @@ func (f *Format) PushLoad(p *packet.Packet, load float64, r unit.Random) {
 }
 
 // answers are the kinds that a receiver turns round.
-var answers = [...]uint8{Extension, InFull, LoadCode, IfCongested}
+var answers = [...]uint8{Extension, InFull, LoadCode, RelativeLoad, IfCongested}
 
 // Answer is the receiver's part: it makes an answer of the telemetry that p asked for,
 // in place, drops what else p carries, and tells whether there was any. Where a switch
@@ -307,7 +319,14 @@ func (f *Format) ReadAsked(p *packet.Packet, r *Records) (what Reading, load flo
 }
 
 func (f *Format) read(p *packet.Packet, r *Records, asked uint8) (Reading, float64) {
-	if f.full {
+	if f.relative {
+		if b, ok := p.Extension(RelativeLoad&^Asked | asked); ok && len(b) == relativeBytes {
+			if code := binary.BigEndian.Uint16(b); code > 0 {
+				return Loaded, DecodeRelative(code)
+			}
+			return NoAnswer, 0
+		}
+	} else if f.full {
 		if b, ok := p.Extension(InFull&^Asked | asked); ok {
 			if !readFull(b, r) {
 				return NoAnswer, 0

@@ -45,12 +45,14 @@ func (p *Profile) Bytes(hops int) int32 {
 //   - ifa: IFA 2.0 (draft-kumar-ippm-ifa): header 4, metadata header 4, 32 a hop. It
 //     carries no count of sent bytes, so HPCC++ cannot run on it as it is. Its 8-bit
 //     length in words holds 31 hops.
+//   - relative: ours, of §9.1: 2 bytes, whatever the path (RelativeLoad).
 var Profiles = [...]Profile{
 	{Name: "hpcc", Source: "HPCC (SIGCOMM'19) §4.1, figure 7", Fixed: 2, PerHop: 8, Slots: 5, Max: 5, Align: 1},
 	{Name: "int-md", Source: "P4 INT v2.1", Fixed: 4 + 12, PerHop: 4 + 4 + 4 + 8 + 4 + 4, Max: 36, Align: 4},
 	{Name: "ioam", Source: "RFC 9197, draft-gafni-ippm-ioam-additional-data-fields-00", Fixed: 2 + 2 + 4 + 8,
 		PerHop: 4 + 4 + 4 + 4 + 4 + 4 + 4, Slots: 5, Max: 8, Align: 8},
 	{Name: "ifa", Source: "draft-kumar-ippm-ifa", Fixed: 4 + 4, PerHop: 32, Max: 31, Align: 4, Lacks: "txBytes"},
+	{Name: "relative", Source: "draft-miao-iccrg-hpccplus-01 §9.1; ours", Fixed: relativeBytes, Max: 255, Align: 1, Lacks: "records"},
 }
 
 // FindProfile returns the profile with this name.

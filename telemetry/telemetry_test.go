@@ -373,6 +373,7 @@ func TestProfiles(t *testing.T) {
 		{"int-md", [4]int32{16, 44, 156, 1024}}, // 255 words and the shim's own
 		{"ioam", [4]int32{160, 160, 160, 160}},  // 16 + 5·28 = 156, padded to 8
 		{"ifa", [4]int32{8, 40, 168, 1000}},
+		{"relative", [4]int32{2, 2, 2, 2}},
 	} {
 		p, ok := FindProfile(c.name)
 		if !ok {

@@ -98,8 +98,10 @@ func NewAsker(f *Flow, a Asking) (Asker, error) {
 	switch {
 	case a.When == AskPackets && a.Packets < 1:
 		return x, fmt.Errorf("telemetry: packets needs telemetry_packets of at least 1 packet")
-	case f.Telemetry.T == 0 && (a.When == AskCongestion || x.want == telemetry.PathLoad):
-		return x, fmt.Errorf("switches must average loads: the program telemetry needs its parameter t for telemetry: congestion and for controllers that want loads")
+	case f.Telemetry.T == 0 && (a.When == AskCongestion || x.want == telemetry.PathLoad || f.Telemetry.Relative()):
+		return x, fmt.Errorf("switches must average loads: the program telemetry needs its parameter t for format: relative, for telemetry: congestion and for controllers that want loads")
+	case a.When == AskCongestion && f.Telemetry.Relative():
+		return x, fmt.Errorf("telemetry: congestion is of records; format: relative has none")
 	case a.When == AskCongestion && x.want == telemetry.PathLoad:
 		return x, fmt.Errorf("telemetry: congestion is of records; the controller wants a load")
 	}

@@ -8,6 +8,7 @@
 //	§6 only upon congestion                        Program.Egress TestCongestionOnly
 //	§9.4 sojourn time; a class's share under DWRR  Program.class  TestClasses
 //	PINT: the largest load                         Program.Egress TestLoad
+//	§9.1: the largest load, relative to capacity   Program.write  TestRelativeLoad
 //	what does not ask gets nothing                 Program.Egress TestNotAsked
 //	clocks of switches                             New            TestClocks
 package inband

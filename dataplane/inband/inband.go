@@ -16,7 +16,7 @@ type Program struct {
 	clock  telemetry.Clock
 	ports  []port
 	id     uint32
-	full   bool // the format is not HPCC's
+	full   bool // the format has no codes of rates: it is not HPCC's
 	idle   unit.Time
 }
 
@@ -44,10 +44,10 @@ func Scheme() dataplane.Scheme {
 	return dataplane.Scheme{
 		Scheme: scheme.Scheme{Name: "telemetry", Doc: "writes time, queue, sent bytes and rate of the egress port into packets that ask for it", Source: "draft-miao-iccrg-hpccplus-01 §6.1, §7.1; HPCC (SIGCOMM 2019) §4.1",
 			Params: []scheme.Param{
-				{Name: "format", Kind: scheme.Text, Words: words, Default: "hpcc", Doc: "how it is carried; of the others the bytes count, their records are exact", Source: "HPCC §4.1, figure 7"},
+				{Name: "format", Kind: scheme.Text, Words: words, Default: "hpcc", Doc: "how it is carried; of int-md, ioam and ifa the bytes count, their records are exact; relative has no records, but the path's largest load (needs t)", Source: "HPCC §4.1, figure 7; relative: draft-miao §9.1"},
 				{Name: "multi", Kind: scheme.Int, Default: "1", Min: "1", Max: "65536", Doc: "hpcc: multiplier of the units, 128 B sent and 80 B queued", Source: "HPCC simulator: INT_MULTI; its run.py has the NIC's rate / 25 Gb/s"},
 				{Name: "base", Kind: scheme.Float, Default: "1.05", Min: "1.0001", Max: "2", Doc: "of PINT's code: 1.05 takes 1 byte, 1.01 takes 2", Source: "PINT (SIGCOMM 2020); HPCC simulator: PINT_LOG_BASE"},
-				{Name: "t", Kind: scheme.Duration, Default: "0s", Max: "1s", Doc: "time over which a port's load is averaged, for PINT and for telemetry upon congestion; 0s: it is not", Source: "HPCC simulator: the largest RTT"},
+				{Name: "t", Kind: scheme.Duration, Default: "0s", Max: "1s", Doc: "time over which a port's load is averaged, for PINT, format: relative and telemetry upon congestion; 0s: it is not", Source: "HPCC simulator: the largest RTT"},
 				{Name: "congested_load", Kind: scheme.Share, Default: "80%", Min: "1%", Max: "100%", Doc: "for packets that ask for it upon congestion: the load from which on a port is congested", Source: "ours: below eta"},
 				{Name: "congested_queue", Kind: scheme.Size, Default: "5000 B", Min: "1 B", Doc: "or the queue", Source: "ours"},
 				{Name: "idle", Kind: scheme.Duration, Default: "0s", Doc: "under DWRR: a class that has sent nothing for so long leaves its share to the others; 0s: never", Source: "draft-miao §9.4: the guaranteed bandwidth"},
@@ -87,6 +87,9 @@ func New(site *dataplane.Site, f telemetry.Format, idle unit.Time) (*Program, er
 			}
 		}
 		rate := p.Rate().Bits
+		if x.classes != nil && f.Relative() {
+			return nil, fmt.Errorf("program telemetry: port %d shares its rate among classes, and format: relative is of ports", i)
+		}
 		if x.classes != nil && !t.full {
 			for q, c := range x.classes {
 				if _, ok := f.HPCC.Code(unit.Rate(float64(rate) * c.share)); !ok || idle > 0 {
@@ -153,6 +156,9 @@ func (t *Program) write(env *dataplane.Env, p *packet.Packet, x *port, h *teleme
 	case want&(telemetry.WantsRecord|telemetry.WantsIf) != 0:
 		h.Sojourn = env.Now() - p.Enqueued
 		t.format.Push(p, h)
+	}
+	if want&telemetry.WantsRelative != 0 {
+		t.format.PushRelative(p, load)
 	}
 	if want&telemetry.WantsLoad != 0 {
 		t.format.PushLoad(p, load, env.Random())

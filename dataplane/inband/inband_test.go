@@ -222,6 +222,33 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// §9.1, format relative: the port's load, as for PINT, in its own code; a port of any rate
+// has one, one whose classes share it has none.
+func TestRelativeLoad(t *testing.T) {
+	r := newRig(t, "relative", tm.NewFIFO(), 1, func(r *rig) {
+		r.f.T = 10 * us
+		r.site.At = []*tm.Port{tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(), unit.LinkRate{Bits: 7 * unit.Gbps})}
+	})
+	var want telemetry.PortLoad
+	for i := range 1000 {
+		now := unit.Time(i) * us // 875 B in a microsecond are 7 Gb/s
+		r.receive(now, 700, 0, telemetry.HopRecords, false)
+		load := want.Dequeue(now, 700, 0, 7*unit.Gbps, 10*us)
+		p, h, what, got := r.dequeue(now)
+		if what != telemetry.Loaded || got != telemetry.DecodeRelative(telemetry.EncodeRelative(load)) || h.Len() != 0 || p.Size != 700 {
+			t.Fatalf("packet %d: %d, load %v of %v, %d B", i, what, got, load, p.Size)
+		}
+		if i == 999 && (got < 0.78 || got > 0.82) {
+			t.Errorf("a link in use to 80 %% has load %v", got)
+		}
+	}
+	f, _ := telemetry.NewFormat("relative", 1, 1.05, nil)
+	shared := tm.NewPort(tm.NewBuffer(2, tm.Limit{}, tm.Limit{}), tm.NewDRR(2, 1514), unit.LinkRate{Bits: 100 * unit.Gbps})
+	if _, err := New(&dataplane.Site{Ports: 1, At: []*tm.Port{shared}}, f, 0); err == nil {
+		t.Error("classes with format relative")
+	}
+}
+
 // What does not ask, or asks what the switch cannot do, leaves as it came.
 func TestNotAsked(t *testing.T) {
 	r := newRig(t, "hpcc", tm.NewFIFO(), 1, nil)

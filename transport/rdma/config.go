@@ -217,7 +217,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if c.Start == LineRate {
 		initial = int(min(max((bdp+payload-1)/payload, 1), mostOut))
 	}
-	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + header + ipHeader(f.Version), InitialWindow: initial, Start: f.Start, Path: path, Random: f.Random}
+	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + header + ipHeader(f.Version), InitialWindow: initial, Start: f.Start, Path: path, Random: f.Random, Loads: f.Telemetry.Relative()}
 	control, err := f.CC.Build(known, f.CCValues)
 	if err != nil {
 		return nil, nil, err

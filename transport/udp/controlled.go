@@ -73,7 +73,7 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	if f.Version == 6 {
 		headers = packet.UDPHeader + packet.IPv6Header
 	}
-	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + headers, InitialWindow: 10, Start: f.Start, Random: f.Random, Path: f.Path}
+	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + headers, InitialWindow: 10, Start: f.Start, Random: f.Random, Path: f.Path, Loads: f.Telemetry.Relative()}
 	control, err := f.CC.Build(known, f.CCValues)
 	if err != nil {
 		return nil, nil, err
