@@ -1,0 +1,9 @@
+package transport
+
+import (
+	"testing"
+
+	"weir/internal/testutil"
+)
+
+func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 10) }
