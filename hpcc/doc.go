@@ -22,7 +22,7 @@
 //	§6.2      N, flows at the receiver           cc.Census, Receiver.share TestCensus, TestReceiverCounts
 //	§9.1      integrity of feedback              transport.Asker.Genuine TestAttacks, TestSealedForms, TestSealedBytes
 //	§9.1      a lying receiver                   window.clamp           TestFollower, TestLyingReceivers
-//	§9.1      the relative ratio only            telemetry.RelativeLoad TestRelativeConverges, TestRelativeOnTheWire, TestRelativeErrors
+//	§9.1      the relative ratio only            telemetry.RelativeLoad TestRelativeConverges, TestRelativeOncePerRoundTrip, TestRelativeOnTheWire, TestRelativeErrors
 //	§9.4      sojourn time                       Config.Sojourn         TestSojourn
 //
 // In whole networks, over rdma, tcp and udp, with switches that write telemetry:

@@ -422,6 +422,27 @@ func TestRelativeOnTheWire(t *testing.T) {
 	}
 }
 
+// Loads alone: each moves the window, but in mode per_rtt those of the round trip that goes
+// on do not; Wc moves once a round trip in both. W_init is 125 kB: 100 Gb/s, 10 µs.
+func TestRelativeOncePerRoundTrip(t *testing.T) {
+	for mode, want := range map[hpcc.Mode][2]float64{hpcc.PlusPlus: {125_000, 125_000.0 / 2}, hpcc.PerRTT: {125_000, 125_000}} {
+		s, err := hpcc.New(cc.Flow{MSS: 1000, InitialWindow: 10, Loads: true, Path: cc.Path{NICRate: 100 * unit.Gbps, BaseRTT: 10 * us}}, hpcc.Config{Eta: 1, Mode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, a := range []cc.Ack{{Load: 1, Seq: 1000, Next: 100_000}, {Load: 2, Seq: 2000, Next: 101_000}} {
+			s.OnAck(unit.Time(i)*us, &a)
+			if x := s.State(); math.Abs(x.W-want[i]) > 1 || math.Abs(x.Wc-125_000) > 1 || x.LastUpdateSeq != 100_000 {
+				t.Errorf("%v, ACK %d: %+v, want W %v", mode, i, x, want[i])
+			}
+		}
+		s.OnAck(20*us, &cc.Ack{Load: 2, Seq: 101_000, Next: 200_000})
+		if x := s.State(); math.Abs(x.W-62_500) > 1 || math.Abs(x.Wc-62_500) > 1 {
+			t.Errorf("%v, next round trip: %+v", mode, x)
+		}
+	}
+}
+
 // Laws that need what format relative does not have are refused, and so is what cannot be
 // asked for.
 func TestRelativeErrors(t *testing.T) {

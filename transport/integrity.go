@@ -109,7 +109,7 @@ func (s *seal) check(p *packet.Packet) bool {
 		return false
 	}
 	ahead := int64(int32(binary.BigEndian.Uint32(b) - uint32(s.number)))
-	if ahead <= -replayed || ahead <= 0 && (s.seen>>-ahead&1 == 1 || -ahead >= int64(s.number)) {
+	if ahead <= -replayed || ahead <= 0 && s.seen>>-ahead&1 == 1 {
 		return false
 	}
 	number := s.number + uint64(ahead)
