@@ -604,6 +604,9 @@ func (m *hpccImport) transport() string {
 			m.d.fail(m.at(s.Key), "1 or more", "without acknowledgements no flow ends")
 		}
 	}
+	if m.mode() == "dcqcn" { // rdma-hw.cc: ReceiveUdp sets the CNP flag in the ACK of each marked packet
+		params = append(params, namedValue{"", "cnp_interval", unit.Nanosecond.String()})
+	}
 	if s := m.config.Get("ACK_HIGH_PRIO"); s != nil {
 		params = append(params, namedValue{s.Key, "ack_priority", strconv.FormatBool(s.Number != 0)})
 		if s.Number != 0 {
