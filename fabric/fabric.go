@@ -73,6 +73,7 @@ type wire struct {
 	node  int32
 	group int32
 	in    packet.PortID
+	ends  bool // the node is an End
 }
 
 type flight struct {
@@ -152,7 +153,8 @@ func New(c Config) (*Fabric, error) {
 		f.out[l.From][l.FromPort] = int32(i)
 		f.ports[i] = port{armedAt: unit.Never, freeAt: -1, delay: l.Delay, ser: unit.NewSerialiser(l.Rate),
 			node: int32(l.From), out: l.FromPort}
-		f.wires[i] = wire{node: int32(l.To), in: l.ToPort, last: -1}
+		_, ends := c.Nodes[l.To].(End)
+		f.wires[i] = wire{node: int32(l.To), in: l.ToPort, last: -1, ends: ends}
 		f.extras[i] = extra{loss: l.Loss, jitter: l.Jitter, random: l.Random}
 		f.SetDown(i, false)
 	}
@@ -246,7 +248,11 @@ func (f *Fabric) runGroup(n int, end unit.Time) {
 			if fl.at >= end {
 				break
 			}
-			touched += fl.p.Touch()
+			if w.ends {
+				touched += fl.p.TouchEnd()
+			} else {
+				touched += fl.p.Touch()
+			}
 		}
 	}
 	f.sink = touched

@@ -24,3 +24,10 @@ type Node interface {
 	// Advance does what is due at now.
 	Advance(now unit.Time)
 }
+
+// End is a Node that packets end at: it reads more of them than a switch does, and the
+// fabric has that ready (packet.TouchEnd). It changes speed only.
+type End interface {
+	Node
+	End()
+}

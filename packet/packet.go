@@ -56,9 +56,9 @@ type Metadata struct {
 	User  uint32 // user-defined metadata of the switch's programs (P4-ABC §4.1)
 }
 
-// Packet is one frame. Its first 64 bytes are all that a hop touches; what only
-// end hosts or single schemes need lies behind. A packet has one owner at a
-// time; programs copy what they keep.
+// Packet is one frame. Its first two lines of 64 bytes are all that a hop touches, with
+// telemetry for up to five switches; what only end hosts or single schemes need lies
+// behind. A packet has one owner at a time; programs copy what they keep.
 //
 // Data is the wire form from the Ethernet header on (without FCS), or nil in the
 // simulator's fast mode, where the fields are the packet. Extensions are kept in
@@ -66,14 +66,10 @@ type Metadata struct {
 type Packet struct {
 	// hot line, 64 bytes
 	Next     *Packet // link of the list that the packet is in: a queue, a ring, the pool
-	Seq      int64   // first payload byte of the flow (TCP: relative; UDP: number of the datagram); of Pause: its time in quanta of 512 bits, 1 … 65534, or 0: until Resume
-	Flow     FlowID
-	Src, Dst Addr
+	Data     []byte
+	Dst      Addr
 	Hash     uint32 // of the flow's 5-tuple, computed once at the sender or parser
 	Size     int32  // bytes that links and queues count, by the run's Framing
-	Payload  int32  // bytes of transport payload
-	SrcPort  uint16
-	DstPort  uint16
 	Meta     Metadata
 	Kind     Kind
 	TOS      uint8 // DSCP in the upper six bits, ECN in the lower two (RFC 2474, 3168)
@@ -84,20 +80,28 @@ type Packet struct {
 	changing uint8 // bit k: there is an extension of kind 0x38 + k, which the switches may write to
 	_        uint8
 
-	// second line
-	Sent     unit.Time // when the sender's NIC took it
-	Enqueued unit.Time // when it entered the queue that it is in, or was last in
-	Ack      int64     // cumulative acknowledgement: next byte expected
-	Data     []byte
-	TCP      Segment // its first 16 bytes; the blocks of SACK are in the third line
+	// second line, with HPCC's header in it, and what there is of longer extensions
+	Enqueued unit.Time  // when it entered the queue that it is in, or was last in
+	ext      [192]uint8 // room for five hops of telemetry in full
 
-	_   [32]byte  // what switches write to is on one line
-	ext [192]byte // a packet is six lines, with room for five hops of telemetry in full
+	_ [24]byte // what follows TCP's SACK blocks is one line, that of end hosts
+
+	TCP     Segment
+	Seq     int64     // first payload byte of the flow (TCP: relative; UDP: number of the datagram); of Pause: its time in quanta of 512 bits, 1 … 65534, or 0: until Resume
+	Ack     int64     // cumulative acknowledgement: next byte expected
+	Sent    unit.Time // when the sender's NIC took it
+	Flow    FlowID
+	Src     Addr
+	Payload int32 // bytes of transport payload
+	SrcPort uint16
+	DstPort uint16
+	_       [8]byte // a packet is six lines
 }
 
 // Segment is what a TCP header says beside ports, sequence and acknowledgement
 // (RFC 9293 §3.1), with the options that end hosts use, as fields.
 type Segment struct {
+	SACK          [4]SACKBlock
 	TSVal, TSEcho uint32 // RFC 7323 §3, with HasTimestamps
 	Window        uint16 // as in the header: not scaled
 	MSS           uint16 // RFC 9293 §3.7.1, of a SYN; 0: none
@@ -105,7 +109,6 @@ type Segment struct {
 	Has           uint8  // which options there are: HasTimestamps …
 	Scale         uint8  // RFC 7323 §2, with HasScale
 	Blocks        uint8  // how many of SACK are there, 0 … 4
-	SACK          [4]SACKBlock
 }
 
 // SACKBlock is one block of RFC 2018 §3: sequence numbers of its first byte and
@@ -174,12 +177,10 @@ func (s *Segment) setOptions(o *TCPOptions) {
 
 // Touch reads what a switch will read of p, so that cache misses of several packets
 // overlap. What it returns says nothing.
-func (p *Packet) Touch() int32 {
-	if p.changing != 0 {
-		return p.Size + int32(p.ext[0])
-	}
-	return p.Size
-}
+func (p *Packet) Touch() int32 { return p.Size + int32(p.ext[0]) }
+
+// TouchEnd reads what an end host will read of p.
+func (p *Packet) TouchEnd() int32 { return p.Size + int32(p.ext[0]) + int32(p.Flow) }
 
 // ECN code points (RFC 3168 §5), the lower two bits of TOS.
 const (

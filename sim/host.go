@@ -232,6 +232,9 @@ func (h *host) start() {
 	h.tell(0)
 }
 
+// End says that packets end here (fabric.End).
+func (h *host) End() {}
+
 func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 	if p.Kind == packet.Pause || p.Kind == packet.Resume {
 		h.heed(now, p)
