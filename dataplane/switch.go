@@ -209,7 +209,9 @@ func (s *Switch) Receive(now unit.Time, in PortID, p *packet.Packet) {
 	}
 	p.Meta = Metadata{In: in, Out: packet.NoPort, Flags: p.Meta.Flags & (packet.Trimmed | packet.Internal)}
 	s.ingress(p)
-	s.settle()
+	if len(s.pending) > 0 {
+		s.settle()
+	}
 }
 
 // heed does what a PFC frame asks for.
@@ -347,7 +349,9 @@ func (s *Switch) Dequeue(now unit.Time, out PortID) (*packet.Packet, unit.Time) 
 	}
 	port.Sent(p)
 	s.awake[out] = true
-	s.settle()
+	if len(s.pending) > 0 {
+		s.settle()
+	}
 	if port.Idle() {
 		s.awake[out] = false
 		return p, unit.Never

@@ -106,7 +106,6 @@ type Fabric struct {
 
 	events uint64
 	hops   uint64
-	now    unit.Time // of the event in hand
 	sink   int32     // keeps the touch loop's reads
 }
 
@@ -256,10 +255,10 @@ func (f *Fabric) runGroup(n int, end unit.Time) {
 		}
 	}
 	f.sink = touched
+	events := uint64(0)
 	for g.heap.first() < end {
 		e := g.heap.take()
-		f.events++
-		f.now = e.at
+		events++
 		i := int32(e.key &^ uint64(kindMask))
 		var node int32
 		switch kind(e.key) & kindMask {
@@ -275,13 +274,13 @@ func (f *Fabric) runGroup(n int, end unit.Time) {
 			node = w.node
 			f.hops++
 			if f.delivers {
-				f.deliver(i, p)
+				f.deliver(e.at, i, p)
 			}
 			f.nodes[node].Receive(e.at, w.in, p)
 		case timer:
 			node = i
 			if f.timers[i] != e.at {
-				f.events-- // an older, later date that was moved forward
+				events-- // an older, later date that was moved forward
 				continue
 			}
 			f.timers[i] = unit.Never
@@ -289,7 +288,7 @@ func (f *Fabric) runGroup(n int, end unit.Time) {
 		default:
 			pt := &f.ports[i]
 			if pt.armedAt != e.at {
-				f.events--
+				events--
 				continue
 			}
 			pt.armedAt = unit.Never
@@ -302,6 +301,7 @@ func (f *Fabric) runGroup(n int, end unit.Time) {
 		}
 		f.after(node, g, e.at)
 	}
+	f.events += events
 	f.nextAt[n] = g.heap.first()
 }
 
@@ -408,8 +408,8 @@ func (f *Fabric) impair(i int32, p *packet.Packet, now, at unit.Time) unit.Time 
 // deliver is what Config.Wire and the observer want of a frame that arrives now.
 //
 //go:noinline
-func (f *Fabric) deliver(i int32, p *packet.Packet) {
-	f.observe(f.now, trace.Arrive, f.wires[i].node, i, "", p)
+func (f *Fabric) deliver(now unit.Time, i int32, p *packet.Packet) {
+	f.observe(now, trace.Arrive, f.wires[i].node, i, "", p)
 	if f.wireMode != nil {
 		f.wireMode(p)
 	}

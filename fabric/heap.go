@@ -90,19 +90,43 @@ func (h *heap) sift(e event) {
 	i := 0
 	for {
 		child := i<<2 + 1
+		var least int
+		if child+3 < len(s) { // the least of four: of two pairs
+			c := s[child : child+4 : child+4]
+			least = child
+			a, b := &c[0], &c[2]
+			if c[1].before(*a) {
+				a = &c[1]
+				least++
+			}
+			second := child + 2
+			if c[3].before(*b) {
+				b = &c[3]
+				second++
+			}
+			if b.before(*a) {
+				a, least = b, second
+			}
+			if !a.before(e) {
+				break
+			}
+			s[i] = *a
+			i = least
+			continue
+		}
 		if child >= len(s) {
 			break
 		}
-		least, l := child, s[child]
-		for c := child + 1; c < min(child+4, len(s)); c++ {
-			if s[c].before(l) {
-				least, l = c, s[c]
+		least = child
+		for c := child + 1; c < len(s); c++ {
+			if s[c].before(s[least]) {
+				least = c
 			}
 		}
-		if !l.before(e) {
+		if !s[least].before(e) {
 			break
 		}
-		s[i] = l
+		s[i] = s[least]
 		i = least
 	}
 	s[i] = e

@@ -316,7 +316,11 @@ func (e *ends) extend(seq, near int64) int64 {
 // the wire a sequence number has 40 bits.
 func (e *ends) number(seq, near int64) int64 {
 	seq = e.extend(seq, near)
-	switch {
+	switch at := near * e.payload; {
+	case seq == at && seq < e.size: // what is so nearly always, without a division
+		return near
+	case seq == at+e.payload && seq < e.size:
+		return near + 1
 	case seq < 0 || seq > e.size:
 		return -1
 	case seq == e.size:
