@@ -106,7 +106,7 @@ type Fabric struct {
 
 	events uint64
 	hops   uint64
-	sink   int32     // keeps the touch loop's reads
+	sink   int32 // keeps the touch loop's reads
 }
 
 // New makes a network and lets every node say what it wants at time 0.

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 
 	"weir/unit"
 )
@@ -99,9 +100,17 @@ func (f *HPCC) word(code uint8, h *Hop) uint64 {
 	if h.Time%unit.Nanosecond < 0 {
 		ns--
 	}
-	bytes := h.TxBytes / uint64(hpccBytesUnit*f.Multi) & (1<<hpccBytesBits - 1)
-	queue := uint64(min(max(h.Queue, 0)/unit.Bytes(hpccQueueUnit*f.Multi), 1<<hpccQueueBits-1))
-	return uint64(code)<<61 | uint64(ns)&(1<<hpccTimeBits-1)<<37 | bytes<<17 | queue
+	sent := h.TxBytes / hpccBytesUnit
+	if f.Multi&(f.Multi-1) == 0 {
+		sent >>= uint(bits.TrailingZeros64(uint64(f.Multi))) & 63
+	} else {
+		sent /= uint64(f.Multi)
+	}
+	queue := uint64(0)
+	if one := unit.Bytes(hpccQueueUnit * f.Multi); h.Queue >= one {
+		queue = uint64(min(h.Queue/one, 1<<hpccQueueBits-1))
+	}
+	return uint64(code)<<61 | uint64(ns)&(1<<hpccTimeBits-1)<<37 | sent&(1<<hpccBytesBits-1)<<17 | queue
 }
 
 // Decode reads a header into r, whose earlier content goes. Hops beyond r's room and
@@ -116,18 +125,21 @@ func (f *HPCC) Decode(b []byte, r *Records) error {
 	n := int(head >> PathBits)
 	for i := range min(n, HPCCHops) {
 		w := binary.BigEndian.Uint64(b[2+8*i:])
-		h := Hop{
-			Rate:    f.Rates[w>>61],
-			Time:    unit.Time(w>>37&(1<<hpccTimeBits-1)) * unit.Nanosecond,
-			TxBytes: w >> 17 & (1<<hpccBytesBits - 1) * uint64(hpccBytesUnit*f.Multi),
-			Queue:   unit.Bytes(w&(1<<hpccQueueBits-1)) * unit.Bytes(hpccQueueUnit*f.Multi),
-			Flags:   NoSwitch | NoSojourn,
-		}
-		if h.Rate <= 0 {
+		rate := f.Rates[w>>61]
+		if rate <= 0 {
 			r.Reset()
 			return fmt.Errorf("HPCC's telemetry: hop %d has rate code %d, which is not used", i+1, w>>61)
 		}
-		r.Append(&h)
+		if i >= r.Cap() {
+			continue
+		}
+		h := &r.hops[i]
+		h.Rate = rate
+		h.Time = unit.Time(w>>37&(1<<hpccTimeBits-1)) * unit.Nanosecond
+		h.TxBytes = w >> 17 & (1<<hpccBytesBits - 1) * uint64(hpccBytesUnit*f.Multi)
+		h.Queue = unit.Bytes(w&(1<<hpccQueueBits-1)) * unit.Bytes(hpccQueueUnit*f.Multi)
+		h.Sojourn, h.Switch, h.Port, h.Flags = 0, 0, 0, NoSwitch|NoSojourn
+		r.n++
 	}
 	r.missed = uint8(n - int(r.n))
 	r.path = head & (1<<PathBits - 1)

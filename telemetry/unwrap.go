@@ -1,6 +1,10 @@
 package telemetry
 
-import "weir/unit"
+import (
+	"math/bits"
+
+	"weir/unit"
+)
 
 // Span is after how much a format's fields begin anew at 0; 0: they do not.
 type Span struct {
@@ -17,7 +21,8 @@ type Span struct {
 // how many bytes it were.
 func (s Span) Delta(old, new *Hop, elapsed unit.Time) (dt unit.Time, bytes int64, ok bool) {
 	dt = new.Time - old.Time
-	if s.Time > 0 {
+	// Within half a span of elapsed dt is the nearest already, and nothing has to be divided.
+	if off := elapsed - dt; s.Time > 0 && (off >= s.Time/2 || off <= -s.Time/2) {
 		if dt %= s.Time; dt < 0 {
 			dt += s.Time
 		}
@@ -34,12 +39,21 @@ func (s Span) Delta(old, new *Hop, elapsed unit.Time) (dt unit.Time, bytes int64
 	if s.Bytes == 0 {
 		return dt, int64(new.TxBytes - old.TxBytes), true
 	}
-	if dt >= 0 {
+	one := new.TxBytes - old.TxBytes
+	switch {
+	case s.Bytes&(s.Bytes-1) == 0 && dt >= 0:
+		bytes = int64(one & (s.Bytes - 1))
+	case s.Bytes&(s.Bytes-1) == 0:
+		bytes = -int64(-one & (s.Bytes - 1))
+	case dt >= 0:
 		bytes = int64((new.TxBytes%s.Bytes + s.Bytes - old.TxBytes%s.Bytes) % s.Bytes)
-	} else {
+	default:
 		bytes = -int64((old.TxBytes%s.Bytes + s.Bytes - new.TxBytes%s.Bytes) % s.Bytes)
 	}
-	return dt, bytes, uint64(max(new.Rate, old.Rate).BytesIn(max(dt, -dt))) < s.Bytes
+	// What the rate carries in dt is less than Bytes: compared by products, not quotients.
+	hi, lo := bits.Mul64(uint64(max(new.Rate, old.Rate)), uint64(max(dt, -dt)))
+	limitHi, limitLo := bits.Mul64(s.Bytes, 8*uint64(unit.Second))
+	return dt, bytes, hi < limitHi || hi == limitHi && lo < limitLo
 }
 
 // Unwrapper makes the records of one flow continuous that come in a format that wraps:

@@ -204,6 +204,7 @@ func (b *Buffer) PopTail(q QueueID) *packet.Packet {
 type Port struct {
 	Buffer
 	scheduler Scheduler
+	fifo      bool // scheduler is fifo
 	rate      unit.LinkRate
 	control   Queue // link-layer control (PFC frames): before the scheduler, never paused, seen by no program
 
@@ -214,7 +215,8 @@ type Port struct {
 
 // NewPort returns a port with the given buffer, scheduler and line rate.
 func NewPort(b Buffer, s Scheduler, rate unit.LinkRate) *Port {
-	return &Port{Buffer: b, scheduler: s, rate: rate}
+	_, first := s.(fifo)
+	return &Port{Buffer: b, scheduler: s, fifo: first, rate: rate}
 }
 
 // SetRate changes the port's line rate, also for a scheduler that works with it. Its
@@ -277,9 +279,11 @@ func (p *Port) Next(now unit.Time) (f *packet.Packet, control bool, again unit.T
 	if p.Ready() == 0 {
 		return nil, false, unit.Never
 	}
-	q, again := p.scheduler.Next(now, &p.Buffer)
-	if q == NoQueue {
-		return nil, false, again
+	q := QueueID(0)
+	if !p.fifo {
+		if q, again = p.scheduler.Next(now, &p.Buffer); q == NoQueue {
+			return nil, false, again
+		}
 	}
 	p.queues[q].served = now
 	return p.Pop(q), false, unit.Never
