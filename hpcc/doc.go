@@ -12,7 +12,7 @@
 //	lines 6, 7       the worst link, its tau     law.measure            TestTauOfWorstHop
 //	lines 8, 9       U                           average                TestFormulas
 //	lines 11 to 20   ComputeWind                 law.compute            TestFormulas, TestStages, TestStageAtTarget
-//	lines 21 to 26   once per round trip         Sender.OnAck           TestOncePerRoundTrip
+//	lines 21 to 26   once per round trip         Sender.OnAck, trip     TestOncePerRoundTrip, TestGoneBack
 //	line 27          R = W/T, L = ack.L          window.Decision, track TestFormulas, TestFirstACK
 //	§6        telemetry on some packets only     law.take               TestHopMissing
 //	§6.1      guideline 1, one commit a T        Sender.OnAck, Receiver TestOncePerRoundTrip, TestReceiverOncePerT
@@ -29,7 +29,9 @@
 // convergence of two flows (TestTwoFlowsConverge), HPCC's incast of every law
 // (TestIncastNetwork), wire form, and clocks' offsets to the last bit (TestForms), the window
 // as a bound (§9.3: TestWindowBound), hops without telemetry and more hops than fit (TestMixedHops,
-// TestLongPath), thinning, probes and congestion only (§6: TestThinning), receivers (§6.2: TestReceiverNetwork),
+// TestLongPath), thinning, probes and congestion only (§6: TestThinning), probes on the data's path (§6.1:
+// TestProbesTakeThePath), more flows than N (§5: TestMoreThanN), receivers (§6.2: TestReceiverNetwork), flows shorter than
+// T (TestShortFlows), windows below a packet (TestManySenders), senders that go back (TestGoBack),
 // classes under DWRR (§9.4: TestClassesNetwork), coarse and drifting clocks (TestClockErrors).
 //
 // HPCC's ablations (per ACK, per RTT, rxRate, state per hop) are modes: TestModes. The
@@ -131,6 +133,9 @@
 //
 // A new rate moves the pending send, or else senders bunch (TestIncast): the transport's
 // part, as cc.Decision says.
+//
+// Line 24's snd_nxt is the first byte never sent, also after the sender has gone back; what
+// is acknowledged of that sent again after an update ends its round trip, too.
 //
 // Losses do not move the window. After a timeout one packet is sent; W comes back with
 // the first measurement, or without telemetry as in slow start: TestTimeout.

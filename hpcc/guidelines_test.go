@@ -145,6 +145,45 @@ func TestProbesTakeThePath(t *testing.T) {
 	}
 }
 
+// An incast of which each flow's second packet is lost, and repaired by going back: the round
+// trips of what is sent again count, too, or else windows start from that of the burst until all
+// of it has come for the second time.
+func TestGoBack(t *testing.T) {
+	c := configure(t, dumbbell(32, "ecmp, telemetry", `
+  - {name: incast, from: "left*", to: right0, transport: {rdma: {rto_min: 4ms}}, cc: {hpcc: {w_ai: 25 B, t: 13us}}, size: 1MB, start: 0s`+"}"), watch(5*us))
+	for i := range c.Flows {
+		c.Flows[i].Receiver = &losing{Endpoint: c.Flows[i].Receiver, seq: 1000}
+	}
+	r, err := sim.Run(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := unit.Time(0)
+	for _, f := range r.Flows {
+		last = max(last, f.FCT)
+	}
+	late := percentile(r.Watched[0][800*us/(5*us):2*ms/(5*us)], 95) // the burst takes 0.45 ms
+	t.Logf("last FCT %v, queue after 0.8 ms: %d B", last, late)
+	if r.End != sim.AllDone || late > 30_000 {
+		t.Errorf("%s, a queue of %d B", r.End, late)
+	}
+}
+
+// losing loses the packet with a sequence number once.
+type losing struct {
+	transport.Endpoint
+	seq  int64
+	lost bool
+}
+
+func (l *losing) Receive(now unit.Time, p *packet.Packet) bool {
+	if !l.lost && p.Seq == l.seq {
+		l.lost = true
+		return false
+	}
+	return l.Endpoint.Receive(now, p)
+}
+
 type emitting struct {
 	transport.Endpoint
 	onEmit func(p *packet.Packet)

@@ -14,8 +14,8 @@ import (
 // does not average again.
 type PINT struct {
 	law
-	share         float64
-	lastUpdateSeq int64
+	trip
+	share float64
 }
 
 // PINTScheme is what an experiment names: cc: hpcc_pint.
@@ -54,15 +54,11 @@ func (p *PINT) OnAck(_ unit.Time, a *cc.Ack) {
 		return
 	}
 	p.steered()
-	seq := a.Seq
-	if seq == 0 {
-		seq = a.Una
-	}
-	commit := seq > p.lastUpdateSeq
+	commit := p.over(a)
 	p.ref.u = a.Load
 	p.w = p.compute(&p.ref, commit)
 	if commit {
-		p.lastUpdateSeq = a.Next
+		p.begin(a)
 	}
 }
 

@@ -49,11 +49,11 @@ func (c *PowerConfig) Validate() error {
 // (95 %) and floor (50 %), which the paper does not have.
 type PowerTCP struct {
 	window
-	config  PowerConfig
-	track   track
-	power   float64 // smoothed, of the worst hop, normalised
-	old     float64 // window a round trip ago
-	lastSeq int64   // first byte sent with the window that old will be
+	trip
+	config PowerConfig
+	track  track
+	power  float64 // smoothed, of the worst hop, normalised
+	old    float64 // window a round trip ago
 }
 
 // PowerScheme is what an experiment names: cc: powertcp.
@@ -118,7 +118,8 @@ func (p *PowerTCP) OnAck(now unit.Time, a *cc.Ack) {
 			p.base(p.t)
 			p.old = p.clamp(p.old)
 		}
-		p.power, p.lastSeq = 1, a.Next
+		p.power = 1
+		p.begin(a)
 	case measured:
 		if !p.norm(&path) {
 			p.unsteered(a)
@@ -155,12 +156,9 @@ func (p *PowerTCP) norm(path *Path) bool {
 
 // update is UPDATEWINDOW and UPDATEOLD.
 func (p *PowerTCP) update(a *cc.Ack) {
-	seq := a.Seq
-	if seq == 0 {
-		seq = a.Una
-	}
-	if seq > p.lastSeq {
-		p.old, p.lastSeq = p.w, a.Next
+	if p.over(a) {
+		p.old = p.w
+		p.begin(a)
 	}
 	beta := float64(p.config.Beta) * float64(p.t) / 8e12
 	if p.config.N > 0 {
@@ -178,6 +176,6 @@ func (p *PowerTCP) OnLoss(_ unit.Time, l cc.Loss) {
 	p.lose(l)
 	if l.Kind == cc.RetransmissionTimeout {
 		p.track.forget()
-		p.lastSeq = p.una
+		p.lastUpdateSeq = p.una
 	}
 }

@@ -9,7 +9,7 @@ import (
 // Sender is HPCC++ at the sender of one flow.
 type Sender struct {
 	law
-	lastUpdateSeq int64 // line 24
+	trip
 }
 
 // New makes the controller of a flow.
@@ -35,11 +35,7 @@ func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
 		s.unsteered(a)
 		return
 	}
-	seq := a.Seq
-	if seq == 0 {
-		seq = a.Una
-	}
-	commit := seq > s.lastUpdateSeq // line 22
+	commit := s.over(a) // line 22
 	p := Path{Hops: a.Hops, ID: a.Path, Missed: a.Missed, Load: a.Load}
 	switch s.config.Mode {
 	case PerACK:
@@ -63,7 +59,7 @@ func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
 		s.steered()
 	}
 	if commit {
-		s.lastUpdateSeq = a.Next // line 24
+		s.begin(a) // line 24
 	}
 }
 

@@ -152,6 +152,47 @@ func TestOncePerRoundTrip(t *testing.T) {
 	}
 }
 
+// Line 24's snd_nxt falls back when the sender goes back (go-back-N, facts A5), though Ack.Next
+// does not: what is acknowledged of what was sent again after the last update ends the round
+// trip, what was sent before, or comes too soon to be an answer, does not.
+func TestGoneBack(t *testing.T) {
+	s := newSender(t, flow(), nil)
+	power, err := NewPower(flow(), PowerDefaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pint, err := NewPINT(flow(), Defaults(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pint.OnAck(0, &cc.Ack{Una: 1000, Next: 125000, Delivered: 1, Load: 1})
+	for i, x := range []struct {
+		prior   int64 // what had been delivered when the packet was sent again; −1: no sample
+		commits bool
+	}{{-1, true}, {0, false}, {-1, false}, {1, true}, {2, false}, {3, false}, {4, true}} {
+		now := unit.Time(i) * 10 * us
+		a := &cc.Ack{Una: int64(i+1) * 1000, Next: 125000, Delivered: int64(i + 1)}
+		if x.prior >= 0 {
+			a.Delivery = cc.Delivery{Packets: 1, Interval: 10 * us, PriorDelivered: x.prior, Retransmitted: true}
+		}
+		a.Hops = []telemetry.Hop{hop(1, now, uint64(i)*125000, 250000)}
+		wc, old := s.State().Wc, power.old
+		s.OnAck(now, a)
+		power.OnAck(now, a)
+		if i > 0 && (s.State().Wc != wc) != x.commits || i > 0 && (power.old != old) != x.commits {
+			t.Errorf("ACK %d: Wc is %.0f after %.0f, PowerTCP's old window %.0f after %.0f", i, s.State().Wc, wc, power.old, old)
+		}
+		if i == 0 {
+			continue
+		}
+		wc = pint.ref.wc
+		a.Hops, a.Load = nil, 2
+		if pint.OnAck(now, a); (pint.ref.wc != wc) != x.commits {
+			t.Errorf("ACK %d: PINT's Wc is %.0f after %.0f", i, pint.ref.wc, wc)
+		}
+	}
+}
+
 // Lines 12 to 19: below the target the window grows by W_ai so many times, then by as much
 // as there is room for.
 func TestStages(t *testing.T) {

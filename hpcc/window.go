@@ -23,6 +23,27 @@ type window struct {
 	una    int64
 }
 
+// trip is the round trip since the last update, of lines 22 to 24.
+type trip struct {
+	lastUpdateSeq int64 // line 24
+	delivered     int64 // Ack.Delivered then
+}
+
+// over is line 22: a packet that was sent after the last update has been acknowledged. A
+// sender that has gone back sends much of what is below lastUpdateSeq again: snd_nxt was
+// not the first byte never sent. Of packets that were sent again what had been delivered by
+// then tells.
+func (t *trip) over(a *cc.Ack) bool {
+	seq := a.Seq
+	if seq == 0 {
+		seq = a.Una
+	}
+	return seq > t.lastUpdateSeq || a.Delivery.Retransmitted && a.Delivery.Packets > 0 && a.Delivery.PriorDelivered >= t.delivered
+}
+
+// begin is line 24.
+func (t *trip) begin(a *cc.Ack) { t.lastUpdateSeq, t.delivered = a.Next, a.Delivered }
+
 func newWindow(f cc.Flow, t unit.Time, minRate unit.Rate) window {
 	if t == 0 {
 		t = f.BaseRTT
