@@ -70,6 +70,7 @@ type wire struct {
 	head  uint32
 	count uint32
 	last  unit.Time // latest arrival so far
+	sent  uint64    // LinkCounters.Sent: its line is written to at every frame anyway
 	node  int32
 	group int32
 	in    packet.PortID
@@ -255,7 +256,7 @@ func (f *Fabric) runGroup(n int, end unit.Time) {
 		}
 	}
 	f.sink = touched
-	events := uint64(0)
+	events, hops := uint64(0), uint64(0)
 	for g.heap.first() < end {
 		e := g.heap.take()
 		events++
@@ -264,15 +265,14 @@ func (f *Fabric) runGroup(n int, end unit.Time) {
 		switch kind(e.key) & kindMask {
 		case arrival:
 			w := &f.wires[i]
-			fl := &w.ring[w.head&uint32(len(w.ring)-1)]
-			p := fl.p
-			w.head++
-			w.count--
-			if w.count > 0 {
-				g.heap.push(event{w.ring[w.head&uint32(len(w.ring)-1)].at, e.key})
+			ring, head := w.ring, w.head
+			p := ring[head&uint32(len(ring)-1)].p
+			w.head = head + 1
+			if w.count--; w.count > 0 {
+				g.heap.push(event{ring[(head+1)&uint32(len(ring)-1)].at, e.key})
 			}
 			node = w.node
-			f.hops++
+			hops++
 			if f.delivers {
 				f.deliver(e.at, i, p)
 			}
@@ -302,6 +302,7 @@ func (f *Fabric) runGroup(n int, end unit.Time) {
 		f.after(node, g, e.at)
 	}
 	f.events += events
+	f.hops += hops
 	f.nextAt[n] = g.heap.first()
 }
 
@@ -313,10 +314,14 @@ func (f *Fabric) after(n int32, g *group, now unit.Time) {
 		if !ok {
 			break
 		}
-		if int(out) >= len(f.out[n]) || f.out[n][out] < 0 {
+		links := f.out[n]
+		if int(out) >= len(links) {
 			continue // a port without a link keeps what it has
 		}
-		i := f.out[n][out]
+		i := links[out]
+		if i < 0 {
+			continue
+		}
 		if pt := &f.ports[i]; pt.freeAt <= now {
 			f.transmit(i, g, now)
 		} else {
@@ -356,8 +361,8 @@ func (f *Fabric) transmit(i int32, g *group, now unit.Time) {
 		f.arm(i, pt, g, again, nicWake)
 	}
 	at := end + pt.delay
-	f.counters[i].Sent++
 	w := &f.wires[i]
+	w.sent++
 	if pt.special {
 		if at = f.impair(i, p, now, at); at == unit.Never {
 			return
@@ -447,7 +452,11 @@ func (f *Fabric) Next() unit.Time {
 func (f *Fabric) Window() unit.Time { return f.window }
 
 // Link returns the counters of link i.
-func (f *Fabric) Link(i int) LinkCounters { return f.counters[i] }
+func (f *Fabric) Link(i int) LinkCounters {
+	c := f.counters[i]
+	c.Sent = f.wires[i].sent
+	return c
+}
 
 // Events returns how many events were carried out.
 func (f *Fabric) Events() uint64 { return f.events }

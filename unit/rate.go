@@ -68,6 +68,11 @@ func (s *Serialiser) Next(size int32, continues bool) Time {
 	if s.psPerByte > 0 && size < 1<<20 {
 		return Time(int64(size) * s.psPerByte)
 	}
+	return s.rounded(size, continues)
+}
+
+// rounded is Next at rates that do not divide 8·10¹² ps.
+func (s *Serialiser) rounded(size int32, continues bool) Time {
 	if !continues {
 		s.credit = 0
 	}

@@ -109,11 +109,13 @@ func curve(v scheme.Values, rate unit.Rate) (Curve, error) {
 	return c, nil
 }
 
-// mark marks a packet that finds, or leaves behind, so much.
+// markable tells whether a packet can be marked, and is not.
+func markable(p *packet.Packet) bool {
+	return p.TOS&packet.ECN != packet.NotECT && p.TOS&packet.ECN != packet.CE
+}
+
+// mark marks a markable packet that finds, or leaves behind, so much.
 func (k *marker) mark(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
-	if p.TOS&packet.ECN == packet.NotECT || p.TOS&packet.ECN == packet.CE {
-		return
-	}
 	c := &k.curves[m.Out]
 	length := env.Port(m.Out).Queue(m.Queue).Bytes()
 	if length <= c.Kmin {
@@ -129,12 +131,16 @@ func (k *marker) Name() string { return "ecn" }
 
 // Admit marks.
 func (e *Enqueue) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	e.mark(env, p, m)
+	if markable(p) {
+		e.mark(env, p, m)
+	}
 	return dataplane.Accept
 }
 
 // Egress marks.
 func (d *Dequeue) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	d.mark(env, p, m)
+	if markable(p) {
+		d.mark(env, p, m)
+	}
 	return dataplane.Accept
 }

@@ -17,6 +17,7 @@ type Program struct {
 	ports  []port
 	id     uint32
 	full   bool // the format has no codes of rates: it is not HPCC's
+	keeps  bool // loads or classes, which every packet changes
 	idle   unit.Time
 }
 
@@ -78,7 +79,7 @@ func build(site *dataplane.Site, v scheme.Values) (*Program, error) {
 // sent nothing for idle, above 0, the others have its share. It is an error if the format
 // has no code for the rate of a port: its hop would be missing.
 func New(site *dataplane.Site, f telemetry.Format, idle unit.Time) (*Program, error) {
-	t := &Program{format: f, clock: site.Clock, ports: make([]port, site.Ports), id: uint32(site.ID), full: f.Profile.Name != "hpcc", idle: idle}
+	t := &Program{format: f, clock: site.Clock, ports: make([]port, site.Ports), id: uint32(site.ID), full: f.Profile.Name != "hpcc", keeps: f.T > 0, idle: idle}
 	for i, p := range site.At {
 		x := &t.ports[i]
 		for q := range p.Queues() {
@@ -86,6 +87,7 @@ func New(site *dataplane.Site, f telemetry.Format, idle unit.Time) (*Program, er
 				x.classes = append(x.classes, class{share: share, left: -1 << 62})
 			}
 		}
+		t.keeps = t.keeps || x.classes != nil
 		rate := p.Rate().Bits
 		if x.classes != nil && f.Relative() {
 			return nil, fmt.Errorf("program telemetry: port %d shares its rate among classes, and format: relative is of ports", i)
@@ -115,11 +117,11 @@ func (t *Program) Name() string { return "telemetry" }
 // Egress takes the snapshot of the port: after the dequeue, before the packet counts as
 // sent.
 func (t *Program) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	x := &t.ports[m.Out]
-	if t.format.T == 0 && x.classes == nil && t.format.Wants(p) == 0 {
+	want := t.format.Wants(p)
+	if want == 0 && !t.keeps {
 		return dataplane.Accept
 	}
-	out := env.Port(m.Out)
+	x, out := &t.ports[m.Out], env.Port(m.Out)
 	rate := out.Rate().Bits
 	if rate != x.rate { // an event has changed it
 		x.set(&t.format, rate)
@@ -132,7 +134,7 @@ func (t *Program) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Meta
 	if x.classes != nil {
 		t.class(env, m, &h)
 	}
-	if want := t.format.Wants(p); want != 0 && rate > 0 {
+	if want != 0 && rate > 0 {
 		t.write(env, p, x, &h, want, load)
 	}
 	if x.classes != nil {

@@ -197,7 +197,7 @@ func (p *Program) Book(env *dataplane.Env, _ *packet.Packet, m *dataplane.Metada
 	}
 	class := m.Class % tm.Classes
 	q := p.buffer.Queue(m.In, class)
-	if !q.Guarded() || p.paused[m.In]&(1<<class) != 0 {
+	if q.Reserved() || !q.Guarded() || p.paused[m.In]&(1<<class) != 0 {
 		return
 	}
 	if shared := q.Shared(); q.Headroom() > 0 || shared > 0 && shared >= p.buffer.Threshold(q) {

@@ -36,6 +36,9 @@ func (q *Queue) Headroom() unit.Bytes { return q.headroom }
 // Shared returns what the queue uses of the shared part.
 func (q *Queue) Shared() unit.Bytes { return max(0, q.bytes-q.headroom-q.reserved) }
 
+// Reserved tells whether all that the queue holds is in its reserve.
+func (q *Queue) Reserved() bool { return q.headroom == 0 && q.bytes <= q.reserved }
+
 // Guarded tells whether PFC looks after the queue.
 func (q *Queue) Guarded() bool { return q.guarded }
 

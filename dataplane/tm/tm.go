@@ -159,8 +159,9 @@ func (b *Buffer) Push(q QueueID, p *packet.Packet) {
 }
 
 // Pop removes the head of queue q, or returns nil.
-func (b *Buffer) Pop(q QueueID) *packet.Packet {
-	l := &b.queues[q]
+func (b *Buffer) Pop(q QueueID) *packet.Packet { return b.pop(&b.queues[q], q) }
+
+func (b *Buffer) pop(l *Queue, q QueueID) *packet.Packet {
 	p := l.head
 	if p == nil {
 		return nil
@@ -171,10 +172,11 @@ func (b *Buffer) Pop(q QueueID) *packet.Packet {
 		b.waiting &^= 1 << q
 	}
 	p.Next = nil
+	size := unit.Bytes(p.Size)
 	l.packets--
-	l.bytes -= unit.Bytes(p.Size)
+	l.bytes -= size
 	b.packets--
-	b.bytes -= unit.Bytes(p.Size)
+	b.bytes -= size
 	return p
 }
 
@@ -285,8 +287,9 @@ func (p *Port) Next(now unit.Time) (f *packet.Packet, control bool, again unit.T
 			return nil, false, again
 		}
 	}
-	p.queues[q].served = now
-	return p.Pop(q), false, unit.Never
+	l := &p.queues[q]
+	l.served = now
+	return p.pop(l, q), false, unit.Never
 }
 
 // Sent counts a frame that goes onto the wire.
