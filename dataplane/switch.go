@@ -322,7 +322,8 @@ func (s *Switch) Woken() (PortID, bool) {
 	}
 	out := s.woken[s.wokenAt]
 	if s.wokenAt++; s.wokenAt == len(s.woken) {
-		s.woken, s.wokenAt = s.woken[:0], 0
+		s.woken = s.woken[:0]
+		s.wokenAt = 0
 	}
 	return out, true
 }

@@ -279,7 +279,7 @@ func (f *Format) Answer(p *packet.Packet) bool {
 	}
 	found := uint8(0)
 	for _, kind := range answers {
-		if (kind != IfCongested || found == 0) && p.RenameExtension(kind, kind&^Asked) {
+		if p.Asks(kind) && (kind != IfCongested || found == 0) && p.RenameExtension(kind, kind&^Asked) {
 			found = kind
 		}
 	}
