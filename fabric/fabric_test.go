@@ -104,7 +104,7 @@ func mustNew(t testing.TB, c Config) *Fabric {
 	return f
 }
 
-func bits(r unit.Rate) unit.LinkRate { return unit.LinkRate{Bits: r} }
+func inBits(r unit.Rate) unit.LinkRate { return unit.LinkRate{Bits: r} }
 
 // DESIGN "Bytes, queues, order": a link of rate R sends a frame in 8·length/R;
 // then it propagates. Every rate is exact: n frames back to back end at
@@ -123,7 +123,7 @@ func TestArrivalTimes(t *testing.T) {
 		for i := range frames {
 			src.plan = append(src.plan, planned{0, 0, size, int64(i)})
 		}
-		f := mustNew(t, Config{Nodes: []Node{src, dst}, Pool: &pool, Links: []Link{{From: 0, To: 1, Rate: bits(rate), Delay: delay}}})
+		f := mustNew(t, Config{Nodes: []Node{src, dst}, Pool: &pool, Links: []Link{{From: 0, To: 1, Rate: inBits(rate), Delay: delay}}})
 		f.Run(unit.Never, nil)
 		if len(got) != frames {
 			t.Fatalf("rate %d: %d frames arrived, %d sent", rate, len(got), frames)
@@ -174,7 +174,7 @@ func TestTieRule(t *testing.T) {
 		plan: []planned{{3 * unit.Microsecond, 0, 125, 100}}}
 	dst := &relay{name: "dst", pool: &pool}
 	f := mustNew(t, Config{Nodes: []Node{src, mid, dst}, Pool: &pool, Links: []Link{
-		{From: 0, To: 1, Rate: bits(unit.Gbps)}, {From: 1, To: 2, Rate: bits(unit.Gbps)}}})
+		{From: 0, To: 1, Rate: inBits(unit.Gbps)}, {From: 1, To: 2, Rate: inBits(unit.Gbps)}}})
 	f.Run(unit.Never, nil)
 	want := `mid 1000000 got 0 at port 0
 mid 1000000 sends 0 at port 0, 0 wait
@@ -219,7 +219,7 @@ func mesh(seed uint64, n int, window unit.Time, pieces bool) (logs []string, f *
 		jitter := unit.Time(random.Int64N(2)) * 2 * unit.Microsecond
 		loss := float64(random.IntN(2)) * 0.1
 		for e := range 2 {
-			l := Link{From: i, To: j, FromPort: 1, ToPort: 0, Rate: bits(rate), Delay: delay, Jitter: jitter, Loss: loss}
+			l := Link{From: i, To: j, FromPort: 1, ToPort: 0, Rate: inBits(rate), Delay: delay, Jitter: jitter, Loss: loss}
 			if e == 1 {
 				l.From, l.To, l.FromPort, l.ToPort = j, i, 0, 1
 			}
@@ -285,7 +285,7 @@ func TestLossAndJitter(t *testing.T) {
 		d := now - unit.Time(p.Seq)*unit.Microsecond
 		least, most = min(least, d), max(most, d)
 	}}
-	f := mustNew(t, Config{Nodes: []Node{src, dst}, Pool: &pool, Links: []Link{{From: 0, To: 1, Rate: bits(unit.Gbps),
+	f := mustNew(t, Config{Nodes: []Node{src, dst}, Pool: &pool, Links: []Link{{From: 0, To: 1, Rate: inBits(unit.Gbps),
 		Delay: unit.Millisecond, Jitter: 500 * unit.Nanosecond, Loss: 0.02, Random: unit.NewRandom(1, "x")}}})
 	f.Run(unit.Never, nil)
 	lost := f.Link(0).Lost
@@ -311,7 +311,7 @@ func TestLinkDown(t *testing.T) {
 		src.plan = append(src.plan, planned{unit.Time(i) * unit.Microsecond, 0, 100, int64(i)})
 	}
 	dst := &relay{pool: &pool, seen: func(unit.Time, *packet.Packet) { arrived++ }}
-	f := mustNew(t, Config{Nodes: []Node{src, dst}, Pool: &pool, Links: []Link{{From: 0, To: 1, Rate: bits(unit.Gbps), Delay: unit.Millisecond}}})
+	f := mustNew(t, Config{Nodes: []Node{src, dst}, Pool: &pool, Links: []Link{{From: 0, To: 1, Rate: inBits(unit.Gbps), Delay: unit.Millisecond}}})
 	f.Run(3*unit.Microsecond, nil) // 0, 1, 2 are sent
 	f.SetDown(0, true)
 	f.Run(7*unit.Microsecond, nil) // 3 … 6 are lost
@@ -328,15 +328,15 @@ func TestBadLinks(t *testing.T) {
 		links []Link
 		want  string
 	}{
-		{[]Link{{From: 0, To: 2, Rate: bits(1)}}, "there are 2"},
+		{[]Link{{From: 0, To: 2, Rate: inBits(1)}}, "there are 2"},
 		{[]Link{{From: 0, To: 1}}, "exactly one"},
 		{[]Link{{From: 0, To: 1, Rate: unit.LinkRate{Bits: 1, Packets: 1}}}, "exactly one"},
-		{[]Link{{From: 0, To: 1, Rate: bits(-5)}}, "exactly one"},
-		{[]Link{{From: 0, To: 1, Rate: bits(1), Delay: -1}}, "out of range"},
-		{[]Link{{From: 0, To: 1, Rate: bits(1), Loss: 1}}, "out of range"},
-		{[]Link{{From: 0, To: 1, Rate: bits(1), Jitter: unit.Never}}, "out of range"},
-		{[]Link{{From: 0, To: 1, Rate: bits(1)}, {From: 0, To: 1, ToPort: 1, Rate: bits(1)}}, "leave port 0"},
-		{[]Link{{From: 0, To: 1, Rate: bits(1)}, {From: 0, To: 1, FromPort: 1, Rate: bits(1)}}, "end at port 0"},
+		{[]Link{{From: 0, To: 1, Rate: inBits(-5)}}, "exactly one"},
+		{[]Link{{From: 0, To: 1, Rate: inBits(1), Delay: -1}}, "out of range"},
+		{[]Link{{From: 0, To: 1, Rate: inBits(1), Loss: 1}}, "out of range"},
+		{[]Link{{From: 0, To: 1, Rate: inBits(1), Jitter: unit.Never}}, "out of range"},
+		{[]Link{{From: 0, To: 1, Rate: inBits(1)}, {From: 0, To: 1, ToPort: 1, Rate: inBits(1)}}, "leave port 0"},
+		{[]Link{{From: 0, To: 1, Rate: inBits(1)}, {From: 0, To: 1, FromPort: 1, Rate: inBits(1)}}, "end at port 0"},
 	} {
 		_, err := New(Config{Nodes: []Node{a, b}, Links: c.links})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -373,8 +373,8 @@ func TestNoAllocationPerPacket(t *testing.T) {
 	var pool packet.Pool
 	a, b := &ring{start: 20}, &ring{} // they play ping-pong with 20 frames for ever
 	f := mustNew(t, Config{Nodes: []Node{a, b}, Pool: &pool, Links: []Link{
-		{From: 0, To: 1, Rate: bits(10 * unit.Gbps), Delay: unit.Microsecond},
-		{From: 1, To: 0, Rate: bits(10 * unit.Gbps), Delay: unit.Microsecond}}})
+		{From: 0, To: 1, Rate: inBits(10 * unit.Gbps), Delay: unit.Microsecond},
+		{From: 1, To: 0, Rate: inBits(10 * unit.Gbps), Delay: unit.Microsecond}}})
 	f.Run(unit.Millisecond, nil)
 	at, hops := unit.Millisecond, f.Hops()
 	n := testing.AllocsPerRun(10, func() {
@@ -432,8 +432,8 @@ func BenchmarkHop(b *testing.B) {
 	n, m := &ring{start: 50}, &ring{}
 	var pool packet.Pool
 	f := mustNew(b, Config{Nodes: []Node{n, m}, Pool: &pool, Links: []Link{
-		{From: 0, To: 1, Rate: bits(100 * unit.Gbps), Delay: unit.Microsecond},
-		{From: 1, To: 0, Rate: bits(100 * unit.Gbps), Delay: unit.Microsecond}}})
+		{From: 0, To: 1, Rate: inBits(100 * unit.Gbps), Delay: unit.Microsecond},
+		{From: 1, To: 0, Rate: inBits(100 * unit.Gbps), Delay: unit.Microsecond}}})
 	b.ReportAllocs()
 	b.ResetTimer()
 	f.Run(unit.Never, func(unit.Time) bool { return f.Hops() >= uint64(b.N) })
