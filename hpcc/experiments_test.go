@@ -52,6 +52,9 @@ func TestExperiments(t *testing.T) {
 	otherwise := map[string]experiment.Verdict{
 		// 4.7 ± 1.6 kB with 25 B, which adds so little that single packets show; below with the others
 		"incast16.short-queue": experiment.Undecided,
+		// it depends on the seed: the vendor's target rate is not clamped, so that fast recovery may
+		// bring the long flow back at once
+		"long-short.dcqcn-slow": experiment.Undecided,
 		// 25 us: our DCQCN's queue is 70 kB on average, the testbed's must have been above 100 kB
 		"mice.dcqcn": experiment.Fails,
 	}
