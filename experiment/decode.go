@@ -234,7 +234,7 @@ func (d *decoder) param(s *scheme.Scheme, p *scheme.Param, t *tree) any {
 		d.fail(t.place, kinds[p.Kind], "%s of %s is %v", p.Name, s.Name, t.kind)
 		return zero(p)
 	}
-	v, err := parse(p.Kind, t.text)
+	v, err := scheme.Parse(p.Kind, t.text)
 	if err != nil {
 		d.fail(t.place, kinds[p.Kind], "%s of %s: %v", p.Name, s.Name, err)
 		return zero(p)
@@ -250,53 +250,13 @@ func (d *decoder) param(s *scheme.Scheme, p *scheme.Param, t *tree) any {
 		if bound.text == "" {
 			continue
 		}
-		b, err := parse(p.Kind, bound.text)
+		b, err := scheme.Parse(p.Kind, bound.text)
 		if err == nil && (scale(v)-scale(b))*bound.sign < 0 {
 			d.fail(t.place, bound.word+" "+bound.text, "%s of %s is %s", p.Name, s.Name, t.text)
 			return zero(p)
 		}
 	}
 	return v
-}
-
-// parse reads a value of a kind.
-func parse(k scheme.Kind, s string) (any, error) {
-	switch k {
-	case scheme.Int:
-		n, err := strconv.Atoi(s)
-		if err != nil {
-			return 0, fmt.Errorf("%q is not a whole number", s)
-		}
-		return n, nil
-	case scheme.Float:
-		x, err := strconv.ParseFloat(s, 64)
-		if err != nil {
-			return 0.0, fmt.Errorf("%q is not a number", s)
-		}
-		return x, nil
-	case scheme.Bool:
-		if s != "true" && s != "false" {
-			return false, fmt.Errorf("%q is neither true nor false", s)
-		}
-		return s == "true", nil
-	case scheme.Duration:
-		return unit.ParseTime(s)
-	case scheme.Rate:
-		return unit.ParseRate(s)
-	case scheme.Share:
-		return unit.ParseShare(s)
-	case scheme.Size:
-		return unit.ParseBytes(s)
-	case scheme.Packets:
-		l, err := unit.ParseLength(s)
-		if err == nil && l.Bytes > 0 {
-			err = fmt.Errorf("%q is not a number of packets", s)
-		}
-		return int(l.Packets), err
-	case scheme.Length:
-		return unit.ParseLength(s)
-	}
-	return s, nil
 }
 
 // scale orders values of one kind.

@@ -2,7 +2,6 @@ package cctest
 
 import (
 	"fmt"
-	"strconv"
 
 	"weir/cc"
 	"weir/scheme"
@@ -25,7 +24,7 @@ func Make(s cc.Scheme, f cc.Flow, given ...string) (cc.Controller, error) {
 	}
 	values := map[string]any{}
 	for _, p := range s.Params {
-		v, err := value(p.Kind, p.Default)
+		v, err := scheme.Parse(p.Kind, p.Default)
 		if err != nil {
 			return nil, fmt.Errorf("%s: default of %s: %w", s.Name, p.Name, err)
 		}
@@ -34,7 +33,7 @@ func Make(s cc.Scheme, f cc.Flow, given ...string) (cc.Controller, error) {
 			if given[i] != p.Name {
 				continue
 			}
-			if values[p.Name], err = value(p.Kind, given[i+1]); err != nil {
+			if values[p.Name], err = scheme.Parse(p.Kind, given[i+1]); err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", s.Name, p.Name, err)
 			}
 		}
@@ -45,29 +44,4 @@ func Make(s cc.Scheme, f cc.Flow, given ...string) (cc.Controller, error) {
 		}
 	}
 	return s.Build(f, scheme.NewValues(s.Name, values))
-}
-
-func value(k scheme.Kind, text string) (any, error) {
-	switch k {
-	case scheme.Int:
-		return strconv.Atoi(text)
-	case scheme.Float:
-		return strconv.ParseFloat(text, 64)
-	case scheme.Bool:
-		return strconv.ParseBool(text)
-	case scheme.Duration:
-		return unit.ParseTime(text)
-	case scheme.Rate:
-		return unit.ParseRate(text)
-	case scheme.Share:
-		return unit.ParseShare(text)
-	case scheme.Size:
-		return unit.ParseBytes(text)
-	case scheme.Packets:
-		l, err := unit.ParseLength(text)
-		return int(l.Packets), err
-	case scheme.Length:
-		return unit.ParseLength(text)
-	}
-	return text, nil
 }

@@ -2,12 +2,10 @@ package dataplanetest
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"weir/dataplane"
 	"weir/scheme"
-	"weir/unit"
 )
 
 // Make builds a scheme's program with its defaults but for what given names:
@@ -37,7 +35,7 @@ func Make(s dataplane.Scheme, site *dataplane.Site, given ...string) (dataplane.
 
 func value(p *scheme.Param, text string) (any, error) {
 	if p.Kind != scheme.Map {
-		return one(p.Kind, text)
+		return scheme.Parse(p.Kind, text)
 	}
 	var entries []scheme.Entry
 	for _, x := range strings.Split(text, ",") {
@@ -45,36 +43,11 @@ func value(p *scheme.Param, text string) (any, error) {
 		if !ok {
 			continue
 		}
-		e, err := one(p.Of, strings.TrimSpace(v))
+		e, err := scheme.Parse(p.Of, strings.TrimSpace(v))
 		if err != nil {
 			return nil, err
 		}
 		entries = append(entries, scheme.Entry{Key: key, Value: e})
 	}
 	return entries, nil
-}
-
-func one(k scheme.Kind, text string) (any, error) {
-	switch k {
-	case scheme.Int:
-		return strconv.Atoi(text)
-	case scheme.Float:
-		return strconv.ParseFloat(text, 64)
-	case scheme.Bool:
-		return strconv.ParseBool(text)
-	case scheme.Duration:
-		return unit.ParseTime(text)
-	case scheme.Rate:
-		return unit.ParseRate(text)
-	case scheme.Share:
-		return unit.ParseShare(text)
-	case scheme.Size:
-		return unit.ParseBytes(text)
-	case scheme.Packets:
-		l, err := unit.ParseLength(text)
-		return int(l.Packets), err
-	case scheme.Length:
-		return unit.ParseLength(text)
-	}
-	return text, nil
 }

@@ -316,8 +316,8 @@ func TestMeasuredRTO(t *testing.T) {
 		t.Errorf("SRTT %v, timeout at %v", w.s.SRTT(), w.s.NextTimer())
 	}
 	w.s.Receive(480*us, answer(packet.Ack, 2000, 1000)) // 480: RTTVAR ¾·200+¼·80, SRTT ⅞·400+⅛·480
-	if w.s.SRTT() != 410*us || w.s.rttvar != 170*us {
-		t.Errorf("SRTT %v, RTTVAR %v", w.s.SRTT(), w.s.rttvar)
+	if w.s.SRTT() != 410*us || w.s.roundTrip.Variation != 170*us {
+		t.Errorf("SRTT %v, RTTVAR %v", w.s.SRTT(), w.s.roundTrip.Variation)
 	}
 	w.s.Emit(500*us, &packet.Packet{})
 	w.s.Advance(w.s.NextTimer())
@@ -592,7 +592,7 @@ func TestForged(t *testing.T) {
 
 func same(a, b *Sender) bool {
 	return a.una == b.una && a.next == b.next && a.top == b.top && a.plan == b.plan && a.planAt == b.planAt && a.sackedOut == b.sackedOut &&
-		a.goneOut == b.goneOut && a.state == b.state && a.delivered == b.delivered && a.srtt == b.srtt && a.timerAt == b.timerAt && a.lostTotal == b.lostTotal
+		a.goneOut == b.goneOut && a.state == b.state && a.delivered == b.delivered && a.roundTrip == b.roundTrip && a.timerAt == b.timerAt && a.lostTotal == b.lostTotal
 }
 
 // HPCC §4.1: the ACK carries the data's telemetry back, and counts its bytes; a delayed

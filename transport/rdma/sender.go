@@ -56,12 +56,12 @@ type Sender struct {
 	deliveredAt unit.Time
 	appLimited  int64 // samples are, until so many are delivered; 0: they are not
 
-	srtt, rttvar, minRTT unit.Time
-	timerFrom            unit.Time // when the retransmission timer was started anew
-	timerAt              unit.Time
-	backoff              int
-	timeouts             int64
-	notices              int64
+	roundTrip transport.RoundTrip
+	timerFrom unit.Time // when the retransmission timer was started anew
+	timerAt   unit.Time
+	backoff   int
+	timeouts  int64
+	notices   int64
 }
 
 // sent is the state of one packet, of its last transmission.
@@ -110,7 +110,7 @@ func (s *Sender) State() cc.State  { return s.state }
 func (s *Sender) InFlight() int    { return int(s.inFlight()) }
 func (s *Sender) Timeouts() int64  { return s.timeouts }
 func (s *Sender) Notices() int64   { return s.notices }
-func (s *Sender) SRTT() unit.Time  { return s.srtt }
+func (s *Sender) SRTT() unit.Time  { return s.roundTrip.Smoothed }
 func (s *Sender) at(n int64) *sent { return &s.ring[n&int64(len(s.ring)-1)] }
 
 // Gauge is the controller's window and rate, and what is in flight.
@@ -169,7 +169,7 @@ func (s *Sender) think(now unit.Time) {
 	}
 	s.probe = unit.Never
 	if s.una < s.packets && (s.una < s.top || s.plan >= 0) {
-		if at := s.asker.NextProbe(s.srtt); at < unit.Never {
+		if at := s.asker.NextProbe(s.roundTrip.Smoothed); at < unit.Never {
 			s.probe = max(s.start, at)
 		}
 	}
@@ -201,8 +201,8 @@ func (s *Sender) rto() unit.Time {
 		t = s.config.RTOLow
 	}
 	if s.config.RTO == MeasuredRTO {
-		if s.srtt > 0 {
-			t = max(t, s.srtt+4*s.rttvar)
+		if s.roundTrip.Smoothed > 0 {
+			t = max(t, s.roundTrip.Smoothed+4*s.roundTrip.Variation)
 		} else {
 			t = max(t, 3*s.config.BaseRTT) // as if it was the first sample (RFC 6298 §2.2)
 		}
@@ -241,7 +241,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	s.control.OnSend(now, note)
 	s.decide()
 
-	s.asker.Ask(now, p, s.srtt)
+	s.asker.Ask(now, p, s.roundTrip.Smoothed)
 	s.fill(p, packet.Data, s.seq(n), 0, bytes, s.asker.Bytes(p), 0, s.ecn)
 	if s.una == s.top { // draft-cheng-iccrg-delivery-rate-estimation §3.2
 		s.firstSent, s.deliveredAt = now, now
@@ -407,7 +407,7 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 		return
 	}
 	if rtt > 0 {
-		s.measure(rtt)
+		s.roundTrip.Measure(rtt)
 	}
 	if s.delivered > s.appLimited {
 		s.appLimited = 0
@@ -486,23 +486,6 @@ func (s *Sender) lose(now unit.Time, l cc.Loss) {
 	s.decide()
 }
 
-// measure takes an RTT sample in (RFC 6298 §2).
-func (s *Sender) measure(rtt unit.Time) {
-	if s.minRTT == 0 || rtt < s.minRTT {
-		s.minRTT = rtt
-	}
-	if s.srtt == 0 {
-		s.srtt, s.rttvar = rtt, rtt/2
-		return
-	}
-	d := s.srtt - rtt
-	if d < 0 {
-		d = -d
-	}
-	s.rttvar += (d - s.rttvar) / 4
-	s.srtt = max(s.srtt+(rtt-s.srtt)/8, 1)
-}
-
 // conclude lets the controller decide about an acknowledgement.
 func (s *Sender) conclude(now unit.Time, p *packet.Packet, lost int, rtt unit.Time, prior int64, full bool, e *sampling) {
 	a := &s.report
@@ -512,7 +495,7 @@ func (s *Sender) conclude(now unit.Time, p *packet.Packet, lost int, rtt unit.Ti
 	}
 	a.Una, a.Next, a.Lost = s.seq(s.una), s.seq(s.top), lost
 	a.Delivered, a.DeliveredCE, a.LostTotal = s.delivered, s.deliveredCE, s.lostTotal
-	a.RTT, a.SRTT, a.MinRTT = rtt, s.srtt, s.minRTT
+	a.RTT, a.SRTT, a.MinRTT = rtt, s.roundTrip.Smoothed, s.roundTrip.Min
 	a.Delayed = s.config.AckEvery > 1 && a.Packets < s.config.AckEvery
 	a.PriorInFlight, a.InFlight, a.NextSend = int(prior), int(s.inFlight()), max(now, s.pacedUntil)
 	a.Limited, a.State = full, s.state
@@ -520,7 +503,7 @@ func (s *Sender) conclude(now unit.Time, p *packet.Packet, lost int, rtt unit.Ti
 		s.firstSent, s.deliveredAt = e.at, now
 		d := cc.Delivery{Packets: int(s.delivered - e.delivered), Interval: max(e.at-e.first, now-e.deliveredAt),
 			PriorDelivered: e.delivered, AppLimited: e.flags&limited != 0, Retransmitted: e.flags&everSent != 0}
-		if d.Interval >= s.minRTT && d.Interval > 0 { // a shorter one is of a spurious retransmission
+		if d.Interval >= s.roundTrip.Min && d.Interval > 0 { // a shorter one is of a spurious retransmission
 			a.Delivery = d
 		}
 	}

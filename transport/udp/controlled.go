@@ -137,10 +137,10 @@ type ControlledSender struct {
 	lastBytes  unit.Bytes
 	pacedUntil unit.Time
 
-	srtt, rttvar, minRTT unit.Time
-	heard                unit.Time // when the timer was started anew
-	timerAt              unit.Time
-	backoff              int
+	roundTrip transport.RoundTrip
+	heard     unit.Time // when the timer was started anew
+	timerAt   unit.Time
+	backoff   int
 }
 
 // State is the state of recovery; InFlight and Lost count datagrams.
@@ -200,15 +200,15 @@ func (s *ControlledSender) think(now unit.Time) {
 	}
 	if s.InFlight() > 0 {
 		s.timerAt = after(s.heard, s.rto())
-		if at := s.asker.NextProbe(s.srtt); at < unit.Never {
+		if at := s.asker.NextProbe(s.roundTrip.Smoothed); at < unit.Never {
 			s.probeAt = max(at, s.flow.Start)
 		}
 	}
 }
 
 func (s *ControlledSender) rto() unit.Time {
-	t := max(s.config.RTOMin, s.srtt+4*s.rttvar)
-	if s.srtt == 0 {
+	t := max(s.config.RTOMin, s.roundTrip.Smoothed+4*s.roundTrip.Variation)
+	if s.roundTrip.Smoothed == 0 {
 		t = max(t, 3*s.flow.Path.BaseRTT)
 	}
 	return t << min(s.backoff, 6)
@@ -245,7 +245,7 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 	}
 	s.control.OnSend(now, sent)
 	s.decide()
-	s.asker.Ask(now, p, s.srtt)
+	s.asker.Ask(now, p, s.roundTrip.Smoothed)
 	p.Seq, p.Payload = n, payload
 	p.Size = s.flow.Framing.Frame(s.headers+s.asker.Bytes(p), payload, true)
 	s.next++
@@ -281,7 +281,7 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	if fresh := received - s.received; fresh > 0 {
 		a.Packets, a.Bytes = int(fresh), unit.Bytes(fresh)*unit.Bytes(s.flow.Payload)
 		a.RTT = max(now-sent, 1)
-		s.measure(a.RTT)
+		s.roundTrip.Measure(a.RTT)
 		s.received = received
 		s.heard, s.backoff = now, 0
 	}
@@ -298,7 +298,7 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	payload := int64(s.flow.Payload)
 	a.Una, a.Next = s.done*payload, s.next*payload
 	a.Delivered, a.DeliveredCE, a.LostTotal = s.received, s.marked, s.lost+s.writtenOff
-	a.SRTT, a.MinRTT = s.srtt, s.minRTT
+	a.SRTT, a.MinRTT = s.roundTrip.Smoothed, s.roundTrip.Min
 	a.Delayed = s.config.ReportEvery > 1
 	a.PriorInFlight, a.InFlight, a.NextSend, a.Limited, a.State = int(prior), int(s.InFlight()), max(now, s.pacedUntil), full, s.state
 	s.control.OnAck(now, a)
@@ -337,23 +337,6 @@ func (s *ControlledSender) lose(now unit.Time, l cc.Loss) {
 	l.InFlight, l.Next, l.LostTotal = int(s.InFlight()), s.next*int64(s.flow.Payload), s.lost+s.writtenOff
 	s.control.OnLoss(now, l)
 	s.decide()
-}
-
-// measure takes an RTT sample in (RFC 6298 §2).
-func (s *ControlledSender) measure(rtt unit.Time) {
-	if s.minRTT == 0 || rtt < s.minRTT {
-		s.minRTT = rtt
-	}
-	if s.srtt == 0 {
-		s.srtt, s.rttvar = rtt, rtt/2
-		return
-	}
-	d := s.srtt - rtt
-	if d < 0 {
-		d = -d
-	}
-	s.rttvar += (d - s.rttvar) / 4
-	s.srtt = max(s.srtt+(rtt-s.srtt)/8, 1)
 }
 
 // Advance writes off what is out when no report comes.
