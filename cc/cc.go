@@ -132,6 +132,12 @@ const (
 type Notice struct {
 	Kind NoticeKind
 	Seq  int64 // first byte of the packet that it is about
+
+	// Of a NackNotice: the payload of packets that are gone and will be sent again (0: of an
+	// elephant from which nothing is lost), and in bit/s of frames what the switch has for the
+	// flow and what that has sent through it lately (0: not said).
+	Lost           unit.Bytes
+	Supply, Demand unit.Rate
 }
 
 // LossKind is what happened.

@@ -111,6 +111,7 @@ const (
 	Evicted                  // removed from a queue by a program
 	TrimFailed               // trimmed, and then refused again
 	RecirculationFull        // the recirculation port's queue was full
+	Notified                 // trimmed, and the sender told by a NACK (BS'19 §4.3)
 	LinkLost                 // the link lost it (spec key loss)
 	LinkDown                 // the link was down
 	Reasons                  // how many there are
@@ -119,7 +120,7 @@ const (
 var reasonNames = [Reasons]string{
 	"none", "malformed", "input loss", "no route", "hop limit", "policed", "activity", "early drop",
 	"queue packets", "queue bytes", "port packets", "port bytes", "buffer full", "egress threshold", "headroom full", "evicted", "trim failed",
-	"recirculation full", "link loss", "link down",
+	"recirculation full", "notified", "link loss", "link down",
 }
 
 func (r Reason) String() string {

@@ -284,15 +284,15 @@ func FuzzTCPOptions(f *testing.F) {
 // Extensions are copied as bytes, and what was there before is gone.
 func TestCopyExtensions(t *testing.T) {
 	var from, to Packet
-	from.SetExtension(0x5e, []byte{1, 2, 3})
+	from.SetExtension(0x9e, []byte{1, 2, 3})
 	to.SetExtension(ExtActivity, []byte{9, 9, 9, 9})
 	to.CopyExtensions(&from)
-	got, ok := to.Extension(0x5e)
+	got, ok := to.Extension(0x9e)
 	if _, old := to.Extension(ExtActivity); !ok || string(got) != "\x01\x02\x03" || old || to.ExtensionBytes() != from.ExtensionBytes() {
 		t.Errorf("copied: % x, %v; the old one is there: %v; %d bytes", got, ok, old, to.ExtensionBytes())
 	}
-	from.SetExtension(0x5e, []byte{4, 4, 4})
-	if got, _ = to.Extension(0x5e); string(got) != "\x01\x02\x03" {
+	from.SetExtension(0x9e, []byte{4, 4, 4})
+	if got, _ = to.Extension(0x9e); string(got) != "\x01\x02\x03" {
 		t.Error("the copy is a view")
 	}
 	if to.ClearExtensions(); to.ExtensionBytes() != 0 {
@@ -309,7 +309,7 @@ func TestExtensions(t *testing.T) {
 	if !p.SetExtension(ExtActivity, []byte{1, 2, 3, 4}) || p.ExtensionBytes() != 8 {
 		t.Errorf("an activity takes %d bytes, want 8 (RFC 8200: 2 + 6)", p.ExtensionBytes())
 	}
-	p.SetExtension(0x5e, []byte("hello"))
+	p.SetExtension(0x9e, []byte("hello"))
 	if p.ExtensionBytes() != 16 {
 		t.Errorf("two extensions take %d bytes", p.ExtensionBytes())
 	}
@@ -326,13 +326,13 @@ func TestExtensions(t *testing.T) {
 	if _, ok := p.Extension(ExtActivity); ok {
 		t.Error("removed, and still there")
 	}
-	if h, ok := p.Extension(0x5e); !ok || string(h) != "hello" {
+	if h, ok := p.Extension(0x9e); !ok || string(h) != "hello" {
 		t.Errorf("the other one is %q", h)
 	}
 	if p.SetExtension(0x7e, make([]byte, 192)) || p.SetExtension(0, nil) || p.SetExtension(1, nil) {
 		t.Error("what does not fit, or is padding, is taken")
 	}
-	if h, _ := p.Extension(0x5e); string(h) != "hello" {
+	if h, _ := p.Extension(0x9e); string(h) != "hello" {
 		t.Error("a refused extension changes something")
 	}
 	if n := testing.AllocsPerRun(100, func() { p.SetExtension(ExtActivity, []byte{1, 2, 3, 4}); p.RemoveExtension(ExtActivity) }); n != 0 {
@@ -411,7 +411,7 @@ func FuzzWire(f *testing.F) {
 			p.Version = 6
 		}
 		if len(ext) > 0 {
-			p.SetExtension(0x5e, ext)
+			p.SetExtension(0x9e, ext)
 			p.SetExtension(ExtActivity, []byte{1, 2, 3, 4})
 		}
 		switch {
@@ -469,7 +469,7 @@ func FuzzWire(f *testing.F) {
 		// a switch changes what it may change; the frame stays valid and says so
 		q.Data = wire
 		q.TOS, q.HopLimit = ^tos, hops-1
-		q.RemoveExtension(0x5e)
+		q.RemoveExtension(0x9e)
 		if proto == ProtoTCP {
 			q.Seq, q.Ack, q.TCP.Flags, q.TCP.Window = int64(^uint32(q.Seq)), int64(^uint32(q.Ack)), ^q.TCP.Flags, ^q.TCP.Window
 		}
@@ -692,8 +692,8 @@ func FuzzHeaders(f *testing.F) {
 func FuzzExtensions(f *testing.F) {
 	f.Add([]byte{17, 0, ExtActivity, 4, 1, 2, 3, 4})
 	f.Add([]byte{17, 0, 0, padN, 3, 0, 0, 0})
-	f.Add([]byte{17, 0, 0x5e, 4, 1, 2, 3, 4, 5})
-	f.Add([]byte{17, 1, 0x5e, 2, 1, 2, 0x5e, 6, 1, 2, 3, 4, 5, 6, 0, 0})
+	f.Add([]byte{17, 0, 0x9e, 4, 1, 2, 3, 4, 5})
+	f.Add([]byte{17, 1, 0x9e, 2, 1, 2, 0x9e, 6, 1, 2, 3, 4, 5, 6, 0, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var p, q Packet
 		next, rest, err := p.parseExtensions(b)

@@ -213,7 +213,10 @@ func (p *Packet) Parse(book *Book, frame []byte) error {
 			return err
 		}
 		p.TCP.setOptions(&o)
-		if p.Kind = Ack; p.Payload > 0 {
+		switch p.Kind = Ack; {
+		case p.Notifies():
+			p.Kind = Nack
+		case p.Payload > 0:
 			p.Kind = Data
 		}
 	default:
