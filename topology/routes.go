@@ -39,11 +39,16 @@ func (n *Network) Ports() [][]PortRef {
 func (n *Network) Addresses() *packet.Book {
 	b := packet.NewBook()
 	for i := range n.Nodes {
-		v := uint32(i + 1)
-		v6 := [16]byte{0: 0xfd, 12: uint8(v >> 24), 13: uint8(v >> 16), 14: uint8(v >> 8), 15: uint8(v)}
-		b.Add(netip.AddrFrom4([4]byte{10, uint8(v >> 16), uint8(v >> 8), uint8(v)}), netip.AddrFrom16(v6))
+		b.Add(flat(i))
 	}
 	return b
+}
+
+// flat returns the addresses of a node.
+func flat(node int) (v4, v6 netip.Addr) {
+	v := uint32(node + 1)
+	a := [16]byte{0: 0xfd, 12: uint8(v >> 24), 13: uint8(v >> 16), 14: uint8(v >> 8), 15: uint8(v)}
+	return netip.AddrFrom4([4]byte{10, uint8(v >> 16), uint8(v >> 8), uint8(v)}), netip.AddrFrom16(a)
 }
 
 // Routes are the shortest paths of a network from its switches to its hosts, by number
