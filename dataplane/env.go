@@ -1,6 +1,8 @@
 package dataplane
 
 import (
+	"net/netip"
+
 	"weir/dataplane/tm"
 	"weir/packet"
 	"weir/scheme"
@@ -123,10 +125,22 @@ type Site struct {
 	MaxFrame int32
 	Book     *packet.Book
 	Routes   *Routes
+	// Tree is the switch's place in a fat tree whose hosts have hierarchical addresses; nil:
+	// the network is none, or has others, and NoTree says why.
+	Tree   *Place
+	NoTree string
 	// Random makes the stream of an entity of this switch, by a name unique there.
 	Random func(entity string) unit.Random
 
 	shared map[string]any
+}
+
+// Place is where a switch is in a fat tree of two or three tiers (P4TE §3.1).
+type Place struct {
+	Tiers, Tier int          // Tier: 1 leaf, 2 spine, 3 super spine
+	Up          []PortID     // ports to the tier above, ascending
+	Down        []Route      // the downward table: prefixes of hosts, leaves or pods, one port each
+	All         netip.Prefix // common prefix of all hosts; invalid: there is none
 }
 
 // Shared returns what the programs of this switch have in common under a name, which

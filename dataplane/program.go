@@ -74,14 +74,17 @@ type Ticker interface {
 	Tick(env *Env) (next unit.Time)
 }
 
-// Verdict is a hook's answer: Accept, Trim, or a drop with its Reason.
+// Verdict is a hook's answer: Accept, Trim, Consume, or a drop with its Reason.
 type Verdict uint8
 
 // Accept lets the packet go on; Trim asks the switch to cut the payload off, to
-// move the packet into the trim queue and to admit it again.
+// move the packet into the trim queue and to admit it again. Consume, of an Ingresser
+// only, takes in a message that was meant for the switch (a probe, a neighbour's feedback):
+// it ends here, and is no drop.
 const (
-	Accept Verdict = 0
-	Trim   Verdict = 0xff
+	Accept  Verdict = 0
+	Consume Verdict = 0xfe
+	Trim    Verdict = 0xff
 )
 
 // Drop is the verdict that drops the packet for a reason.

@@ -76,6 +76,7 @@ type Switch struct {
 	recircAt         int             // first one that is still on its way
 	recircFree       unit.Time
 
+	consumed  uint64
 	drops     [Reasons]uint64
 	portDrops [][Reasons]uint64
 }
@@ -177,6 +178,9 @@ func (s *Switch) Name() string { return s.config.Name }
 // Port returns port i.
 func (s *Switch) Port(i PortID) *tm.Port { return s.ports[i] }
 
+// Consumed returns how many packets programs have taken in for good since the start.
+func (s *Switch) Consumed() uint64 { return s.consumed }
+
 // Drops returns how many packets were dropped since the start, by reason.
 func (s *Switch) Drops() [Reasons]uint64 { return s.drops }
 
@@ -259,11 +263,17 @@ func (s *Switch) ingress(p *packet.Packet) {
 	m := &p.Meta
 	for _, h := range s.ingressers {
 		if v := h.Ingress(&s.env, p, m); v != Accept {
-			if v != Trim {
+			switch v {
+			case Trim:
+				s.trim(p)
+			case Consume:
+				s.consumed++
+				s.pool.Put(p)
+				return
+			default:
 				s.drop(p, Reason(v))
 				return
 			}
-			s.trim(p)
 		}
 	}
 	s.manage(p)

@@ -21,6 +21,11 @@ type Config struct {
 	UntilDone bool
 	Switches  []SwitchConfig // one a node of Network; ignored for hosts
 	Hosts     *packet.Book   // Addr of node i is i+1
+	// Tree is the network as a fat tree whose hosts have addresses from Prefixes, as Hosts
+	// says; nil: it is none, or they have not.
+	Tree     *topology.Tree
+	Prefixes topology.Prefixes
+
 	Flows     []Flow
 	Events    []Event           // ascending by time
 	MinFrame  int32             // least bytes that a frame counts, by the run's framing; 0: none

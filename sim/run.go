@@ -184,6 +184,10 @@ func (r *Simulation) newSwitch(node int, links []fabric.Link, leaving []int32) (
 		Switch: name, ID: node, Ports: len(ports), At: ports, Book: c.Hosts, Routes: sc.Routes,
 		Clock: sc.Clock, Rates: r.rates, Counted: c.Telemetry != nil && c.Telemetry.Counted, Lines: lines, Queues: queues, MaxFrame: c.MaxFrame,
 		Random: func(entity string) unit.Random { return unit.NewRandom(c.Seed, "switch "+name+" "+entity) },
+		NoTree: "its hosts have no hierarchical addresses",
+	}
+	if c.Tree != nil {
+		site.Tree, site.NoTree = place(c, node), ""
 	}
 	var programs []dataplane.Program
 	if sc.Programs != nil {
@@ -201,6 +205,15 @@ func (r *Simulation) newSwitch(node int, links []fabric.Link, leaving []int32) (
 		Random: unit.NewRandom(c.Seed, "switch "+name), Recirculation: sc.Recirculation, MinFrame: c.MinFrame,
 		Observer: r.switchObserver(), Numbers: numbers,
 	})
+}
+
+// place is where a switch is in the fat tree.
+func place(c *Config, node int) *dataplane.Place {
+	p := &dataplane.Place{Tiers: c.Tree.Tiers, Tier: int(c.Tree.Tier[node]), Up: c.Tree.Up[node], All: c.Prefixes.All}
+	for _, r := range c.Tree.DownRoutes(node, c.Prefixes, c.Hosts) {
+		p.Down = append(p.Down, dataplane.Route{Prefix: r.Prefix, Ports: []packet.PortID{r.Port}})
+	}
+	return p
 }
 
 // pfc notes a PFC frame that came in.
@@ -589,6 +602,7 @@ func (r *Simulation) happen(e *Event) {
 		}
 		if e.Rate == (unit.LinkRate{}) {
 			r.fabric.SetDown(i, e.Down)
+			r.portOf(d).SetDown(e.Down)
 			continue
 		}
 		r.fabric.SetRate(i, e.Rate)

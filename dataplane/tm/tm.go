@@ -213,6 +213,7 @@ type Port struct {
 	txBytes   uint64
 	txPackets uint64
 	pauses    *pauses // nil until the first Pause frame
+	down      bool
 }
 
 // NewPort returns a port with the given buffer, scheduler and line rate.
@@ -229,6 +230,13 @@ func (p *Port) SetRate(rate unit.LinkRate) {
 		s.SetRate(rate)
 	}
 }
+
+// SetDown says that the port's link is down, or up again: what a PHY sees. The port goes
+// on to send all the same; it is a program's business to notice.
+func (p *Port) SetDown(down bool) { p.down = down }
+
+// Down tells whether the port's link is down.
+func (p *Port) Down() bool { return p.down }
 
 // Share returns the share of the port's rate that its scheduler gives to queue q while
 // all queues are busy; ok is false if the scheduler shares it in no such way.
