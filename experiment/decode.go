@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/netip"
 	"path"
 	"path/filepath"
 	"slices"
@@ -44,9 +45,12 @@ type decoder struct {
 
 // routed is a network with what is made of it once, for all points that have it.
 type routed struct {
-	network *topology.Network
-	book    *packet.Book
-	routes  *topology.Routes
+	network   *topology.Network
+	addresses string // what the file says of them, as text
+	book      *packet.Book
+	routes    *topology.Routes
+	tree      *topology.Tree // nil: addresses are flat
+	prefixes  topology.Prefixes
 }
 
 // limit is a bound of a queue in bytes, and where it is given.
@@ -289,6 +293,8 @@ type point struct {
 	network          *topology.Network
 	book             *packet.Book
 	routes           *topology.Routes
+	tree             *topology.Tree // with hierarchical addresses
+	prefixes         topology.Prefixes
 	switches         []sim.SwitchConfig
 	telemetry        *telemetry.Format // nil: no switch writes any
 	traffic          []traffic
@@ -489,7 +495,7 @@ func (d *decoder) dryRun(root *tree, p *point) {
 	if err == nil {
 		p.sampled = p.samples(c)
 		var b strings.Builder
-		for _, key := range []string{"topology", "switch", "switches", "framing", "measure"} {
+		for _, key := range []string{"topology", "addresses", "switch", "switches", "framing", "measure"} {
 			if t := root.get(key); t != nil {
 				t.write(&b, 0)
 			}
@@ -995,11 +1001,14 @@ func (d *decoder) clock(t *tree) (c telemetry.Clock) {
 // have the same network, and then share them.
 func (d *decoder) route(root *tree, p *point) {
 	var r routed
+	t := d.value(root, "addresses", "flat", "ours: one after another")
+	var b strings.Builder
+	t.write(&b, 0)
 	for _, old := range d.networks {
-		if !slices.Equal(old.network.Nodes, p.network.Nodes) || !slices.EqualFunc(old.network.Links, p.network.Links, sameEnds) {
+		if old.addresses != b.String() || !slices.Equal(old.network.Nodes, p.network.Nodes) || !slices.EqualFunc(old.network.Links, p.network.Links, sameEnds) {
 			continue
 		}
-		r.book, r.routes = old.book, old.routes // which rates and delays do not change
+		r.book, r.routes, r.tree, r.prefixes = old.book, old.routes, old.tree, old.prefixes // which rates and delays do not change
 		if slices.Equal(old.network.Links, p.network.Links) {
 			r = old
 			break
@@ -1018,12 +1027,67 @@ func (d *decoder) route(root *tree, p *point) {
 			return
 		}
 		r.book, r.routes = p.network.Addresses(), p.network.Routes()
+		if t.kind != scalar || d.word(t, "way to give addresses", addressWays) == addressWays[1] {
+			d.hierarchy(t, p.network, &r)
+		}
 	}
 	if r.network == nil {
-		r.network = p.network
+		r.network, r.addresses = p.network, b.String()
 		d.networks = append(d.networks, r)
 	}
-	p.network, p.book, p.routes = r.network, r.book, r.routes
+	p.network, p.book, p.routes, p.tree, p.prefixes = r.network, r.book, r.routes, r.tree, r.prefixes
+}
+
+// addressWays are the ways to give addresses that have a name.
+var addressWays = []string{"flat", "hierarchical"}
+
+// hierarchy gives the hosts of a fat tree addresses from their leaves' prefixes: those of
+// P4TE's figure 1, or those that the file gives by leaf.
+func (d *decoder) hierarchy(t *tree, n *topology.Network, r *routed) {
+	x, err := n.Tree()
+	if err != nil {
+		d.fail(t.place, "addresses: flat, or a fat tree of two or three tiers", "hierarchical addresses need a fat tree: %v", err)
+		return
+	}
+	plan := x.Plan()
+	if t.kind != scalar {
+		if t.kind != mapping {
+			d.fail(t.place, "flat, hierarchical, or a map of prefixes by leaf", "this is %v", t.kind)
+			return
+		}
+		plan = topology.Prefixes{Leaf: make([]netip.Prefix, len(x.Leaves()))}
+		var names []string
+		where := t.place
+		for _, leaf := range x.Leaves() {
+			names = append(names, n.Nodes[leaf].Name)
+		}
+		for _, k := range t.keys {
+			i := slices.Index(names, k.name)
+			if i < 0 {
+				d.unknown(k.place, "leaf", k.name, names)
+				continue
+			}
+			prefix, err := netip.ParsePrefix(d.text(k.value))
+			if err != nil {
+				d.fail(k.value.place, "2001:db8:0:1::/112", "%q is not an IPv6 prefix", k.value.text)
+				continue
+			}
+			where = k.value.place
+			plan.Leaf[i] = prefix
+			if len(d.errors) == 0 && x.CheckLeaf(plan, i) != nil {
+				d.fail(where, "prefixes that do not overlap, each large enough for its leaf's hosts", "%v", x.CheckLeaf(plan, i))
+			}
+		}
+		for i, p := range plan.Leaf {
+			if !p.IsValid() && len(d.errors) == 0 {
+				d.fail(t.place, "a prefix for every leaf", "%s has no prefix", names[i])
+			}
+		}
+	}
+	if len(d.errors) > 0 {
+		return
+	}
+	r.book, r.tree, r.prefixes = x.Addresses(plan), x, plan
 }
 
 func sameEnds(a, b topology.Link) bool { return a.Ends == b.Ends }
@@ -1565,7 +1629,7 @@ const (
 func (p *point) config(seed uint64) (*sim.Config, error) {
 	c := &sim.Config{
 		Seed: seed, Network: p.network, Duration: p.warmup + p.duration, Warmup: p.warmup,
-		Switches: p.switches, Hosts: p.book, UntilDone: true, Events: p.events, Telemetry: p.telemetry,
+		Switches: p.switches, Hosts: p.book, Tree: p.tree, Prefixes: p.prefixes, UntilDone: true, Events: p.events, Telemetry: p.telemetry,
 		MinFrame: p.framing.Min + p.framing.Extra, MaxFrame: p.largestFrame(),
 	}
 	flows := p.flows

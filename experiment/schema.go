@@ -151,7 +151,7 @@ func (r *Registry) Schema() []byte {
 		"title": text("of the report"), "paper": mapOf("what it reproduces", node{"name": text("of the paper"), "figure": text("of the paper")}),
 		"duration": text("that is measured, after the warm-up"), "warmup": text("before measures begin"), "repeat": text("seeds a point"), "seed": text("the first"),
 		"framing": word("what a frame counts", framings...), "mtu": text("1500 B of IP, or 1448 B payload"),
-		"topology": mapOf("the network", topology), "switch": list,
+		"topology": mapOf("the network", topology), "addresses": node{"description": "flat, hierarchical, or prefixes by leaf of a fat tree"}, "switch": list,
 		"switches": node{"type": "object", "description": "by name or pattern", "additionalProperties": mapOf("what differs", node{
 			"programs": list, "buffer": text("limit of each port"), "queues": text("a port"), "queue_limit": text("of each queue"), "scheduler": named("of each port", schedulers),
 			"recirculation": mapOf("port of its own", node{"rate": text("of it"), "queue": text("limit")}),

@@ -220,7 +220,7 @@ type Options struct {
 }
 
 // Top-level keys, and those that do not change a run's outcome.
-var topKeys = []string{"title", "paper", "duration", "warmup", "repeat", "seed", "framing", "mtu", "topology", "switch", "switches",
+var topKeys = []string{"title", "paper", "duration", "warmup", "repeat", "seed", "framing", "mtu", "topology", "addresses", "switch", "switches",
 	"traffic", "events", "sweep", "quick", "measure", "plot", "expect"}
 
 // Load decodes and validates an experiment. Everything that is wrong comes back

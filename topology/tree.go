@@ -244,18 +244,27 @@ func (t *Tree) Check(p Prefixes) error {
 	if len(p.Leaf) != len(t.leaves) {
 		return fmt.Errorf("%d prefixes for %d leaves", len(p.Leaf), len(t.leaves))
 	}
-	for i, x := range p.Leaf {
-		name := t.n.Nodes[t.leaves[i]].Name
-		if !x.IsValid() || x.Addr().Is4() {
-			return fmt.Errorf("%s: %v is not an IPv6 prefix", name, x)
+	for i := range p.Leaf {
+		if err := t.CheckLeaf(p, i); err != nil {
+			return err
 		}
-		if hosts := len(t.Down[t.leaves[i]]); x.Bits() > 112 && hosts > 1<<(128-x.Bits()) || hosts > 1<<16 {
-			return fmt.Errorf("%s: %v is too small for %d hosts", name, x, hosts)
-		}
-		for k, y := range p.Leaf[:i] {
-			if x.Overlaps(y) {
-				return fmt.Errorf("%s: %v overlaps %v of %s", name, x, y, t.n.Nodes[t.leaves[k]].Name)
-			}
+	}
+	return nil
+}
+
+// CheckLeaf tells what of the prefix of one leaf cannot be, beside those of the leaves
+// that have one.
+func (t *Tree) CheckLeaf(p Prefixes, i int) error {
+	x, name := p.Leaf[i], t.n.Nodes[t.leaves[i]].Name
+	if !x.IsValid() || x.Addr().Is4() {
+		return fmt.Errorf("%s: %v is not an IPv6 prefix", name, x)
+	}
+	if hosts := len(t.Down[t.leaves[i]]); x.Bits() > 112 && hosts > 1<<(128-x.Bits()) || hosts > 1<<16 {
+		return fmt.Errorf("%s: %v is too small for %d hosts", name, x, hosts)
+	}
+	for k, y := range p.Leaf {
+		if k != i && y.IsValid() && x.Overlaps(y) {
+			return fmt.Errorf("%s: %v overlaps %v of %s", name, x, y, t.n.Nodes[t.leaves[k]].Name)
 		}
 	}
 	return nil
