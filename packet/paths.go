@@ -24,3 +24,14 @@ func (s *Paths) To(a Addr) []PortID {
 	}
 	return s.Sets[s.Via[c]]
 }
+
+// SetTo is To with the number of the set of ports, an index into Sets; −1 where the port is
+// that of the address alone, or there is none.
+func (s *Paths) SetTo(a Addr) ([]PortID, int) {
+	if int(a) < len(s.Class) {
+		if c := s.Class[a]; c != s.Own || c == 0 {
+			return s.Sets[s.Via[c]], int(s.Via[c])
+		}
+	}
+	return s.To(a), -1
+}

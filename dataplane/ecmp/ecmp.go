@@ -52,14 +52,7 @@ func (e *Program) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metad
 	case 1:
 		m.Out = ports[0]
 	default:
-		m.Out = ports[uint64(mix(p.Hash^e.seed))*n>>32]
+		m.Out = ports[uint64(dataplane.MixHash(p.Hash^e.seed))*n>>32]
 	}
 	return dataplane.Accept
-}
-
-// mix makes every bit of h depend on all of it (the finaliser of MurmurHash3).
-func mix(h uint32) uint32 {
-	h = (h ^ h>>16) * 0x85ebca6b
-	h = (h ^ h>>13) * 0xc2b2ae35
-	return h ^ h>>16
 }

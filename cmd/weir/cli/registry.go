@@ -13,14 +13,17 @@ import (
 	"weir/cc/timely"
 	"weir/dataplane"
 	"weir/dataplane/classify"
+	"weir/dataplane/drill"
 	"weir/dataplane/ecmp"
 	"weir/dataplane/ecn"
 	"weir/dataplane/forward"
 	"weir/dataplane/inband"
 	"weir/dataplane/inputloss"
+	"weir/dataplane/letflow"
 	"weir/dataplane/pfc"
 	"weir/dataplane/sharedbuffer"
 	"weir/dataplane/tm"
+	"weir/dataplane/wecmp"
 	"weir/experiment"
 	"weir/hpcc"
 	"weir/p4abc"
@@ -36,8 +39,8 @@ import (
 // is a new value each time, to which a program of yours adds its own schemes.
 func Registry() *experiment.Registry {
 	return &experiment.Registry{
-		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), forward.Scheme(), inband.Scheme(), inputloss.Scheme(),
-			pfc.Scheme(), sharedbuffer.Scheme()},
+		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), drill.Scheme(), ecmp.Scheme(), ecn.Scheme(), forward.Scheme(), inband.Scheme(), inputloss.Scheme(), letflow.Scheme(),
+			pfc.Scheme(), sharedbuffer.Scheme(), wecmp.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme(), window.Scheme()},
 		Topologies: topology.Schemes(),
