@@ -125,10 +125,9 @@ type Site struct {
 	MaxFrame int32
 	Book     *packet.Book
 	Routes   *Routes
-	// Tree is the switch's place in a fat tree whose hosts have hierarchical addresses; nil:
-	// the network is none, or has others, and NoTree says why.
-	Tree   *Place
-	NoTree string
+	// Place finds the switch's place in a fat tree; the error says why the network is none.
+	// nil: it is not known.
+	Place func() (*Place, error)
 	// Random makes the stream of an entity of this switch, by a name unique there.
 	Random func(entity string) unit.Random
 
@@ -138,8 +137,8 @@ type Site struct {
 // Place is where a switch is in a fat tree of two or three tiers (P4TE §3.1).
 type Place struct {
 	Tiers, Tier int          // Tier: 1 leaf, 2 spine, 3 super spine
-	Up          []PortID     // ports to the tier above, ascending
-	Down        []Route      // the downward table: prefixes of hosts, leaves or pods, one port each
+	Up, Down    []PortID     // ports to the tiers above and below, ascending
+	Routes      []Route      // the downward table: prefixes of hosts, leaves or pods, one port each; nil: addresses are not hierarchical
 	All         netip.Prefix // common prefix of all hosts; invalid: there is none
 }
 

@@ -8,6 +8,7 @@ import (
 	"weir/dataplane/tm"
 	"weir/fabric"
 	"weir/packet"
+	"weir/topology"
 	"weir/transport"
 	"weir/unit"
 )
@@ -21,7 +22,8 @@ type Simulation struct {
 	config   *Config
 	pool     packet.Pool
 	rates    []unit.Rate
-	hosts    []*host // by node, nil for switches
+	tree     *topology.Tree // of networks with flat addresses, if a program asks
+	hosts    []*host        // by node, nil for switches
 	switches []*dataplane.Switch
 	fabric   *fabric.Fabric
 	linkOf   []direction // of the fabric's links
@@ -184,10 +186,7 @@ func (r *Simulation) newSwitch(node int, links []fabric.Link, leaving []int32) (
 		Switch: name, ID: node, Ports: len(ports), At: ports, Book: c.Hosts, Routes: sc.Routes,
 		Clock: sc.Clock, Rates: r.rates, Counted: c.Telemetry != nil && c.Telemetry.Counted, Lines: lines, Queues: queues, MaxFrame: c.MaxFrame,
 		Random: func(entity string) unit.Random { return unit.NewRandom(c.Seed, "switch "+name+" "+entity) },
-		NoTree: "its hosts have no hierarchical addresses",
-	}
-	if c.Tree != nil {
-		site.Tree, site.NoTree = place(c, node), ""
+		Place:  func() (*dataplane.Place, error) { return r.place(node) },
 	}
 	var programs []dataplane.Program
 	if sc.Programs != nil {
@@ -207,13 +206,26 @@ func (r *Simulation) newSwitch(node int, links []fabric.Link, leaving []int32) (
 	})
 }
 
-// place is where a switch is in the fat tree.
-func place(c *Config, node int) *dataplane.Place {
-	p := &dataplane.Place{Tiers: c.Tree.Tiers, Tier: int(c.Tree.Tier[node]), Up: c.Tree.Up[node], All: c.Prefixes.All}
-	for _, r := range c.Tree.DownRoutes(node, c.Prefixes, c.Hosts) {
-		p.Down = append(p.Down, dataplane.Route{Prefix: r.Prefix, Ports: []packet.PortID{r.Port}})
+// place finds where a switch is in the fat tree, if the network is one.
+func (r *Simulation) place(node int) (*dataplane.Place, error) {
+	c, tree := r.config, r.config.Tree
+	if tree == nil {
+		if tree = r.tree; tree == nil {
+			var err error
+			if tree, err = c.Network.Tree(); err != nil {
+				return nil, err
+			}
+			r.tree = tree
+		}
 	}
-	return p
+	p := &dataplane.Place{Tiers: tree.Tiers, Tier: int(tree.Tier[node]), Up: tree.Up[node], Down: tree.Down[node]}
+	if c.Tree != nil {
+		p.All = c.Prefixes.All
+		for _, d := range tree.DownRoutes(node, c.Prefixes, c.Hosts) {
+			p.Routes = append(p.Routes, dataplane.Route{Prefix: d.Prefix, Ports: []packet.PortID{d.Port}})
+		}
+	}
+	return p, nil
 }
 
 // pfc notes a PFC frame that came in.
