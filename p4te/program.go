@@ -1,0 +1,369 @@
+package p4te
+
+import (
+	"fmt"
+
+	"weir/dataplane"
+	"weir/packet"
+	"weir/telemetry"
+	"weir/unit"
+)
+
+// Config are the parameters of P4TE in one switch.
+type Config struct {
+	// Monitoring (§6.1)
+	Monitor    bool
+	DepthDelta int64     // Δ of the queue depth, packets
+	DelayDelta unit.Time // Δ of the hop-to-hop delay
+	Committed  float64   // CIR of a link's meter, share of its rate
+	Peak       float64   // PIR
+	Burst      unit.Time // of all meters: what their rate carries in it
+	Class      [64]Class // by DSCP
+	Safe       [TrafficClasses]float64
+
+	// Path control (§6.2, §6.3)
+	Paths   bool
+	Control ControlConfig
+	Gap     unit.Time // that ends a flowlet
+	Cells   int       // of the flowlet table
+	Spread  bool      // a new flowlet takes another port of its group; else all of a flow take the same
+	Detect  unit.Time // after which the operator takes a failed link out; 0: never
+
+	Rate RateConfig
+}
+
+// Counts is what a switch has done for P4TE: feedback packets to its own control plane, to
+// neighbours and through the recirculation port, and fake ACKs.
+type Counts struct {
+	ToControl, ToNeighbour, Recirculated uint64
+	Lower, Raise                         uint64
+	Held                                 uint64 // passing acknowledgements whose window was lowered (enforced)
+}
+
+// Program is P4TE at a leaf, a spine or a super spine.
+type Program struct {
+	config   Config
+	place    *dataplane.Place
+	clock    telemetry.Clock
+	down     []int32 // by address, the port that leads down to it; −1: upward
+	upward   [Metrics]*Upward
+	flowlets *dataplane.Flowlets
+	seed     uint32
+
+	depth    *Gradient
+	delay    *Gradient
+	colours  *Colours
+	safe     *SafeRates
+	used     []dataplane.Colour // port_utilizations, at ingress
+	leadsUp  []bool             // by port
+	hosts    []bool             // by port: there is a host
+	isDown   []bool             // by port: the link, as the control plane knows it
+	control  *ControlPlane
+	writes   []Write // that are on their way, by time
+	nextLook unit.Time
+	counts   Counts
+	rate     *rater // nil: no rate adaptation
+}
+
+// New returns the program for a switch of a fat tree whose hosts have hierarchical addresses.
+func New(site *dataplane.Site, c Config) (*Program, error) {
+	if site.Place == nil {
+		return nil, fmt.Errorf("p4te: the network is not known")
+	}
+	place, err := site.Place()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("p4te needs a fat tree of two or three tiers: %w", err)
+	case len(place.Routes) == 0:
+		return nil, fmt.Errorf("p4te needs prefixes to route by; addresses: hierarchical gives them")
+	}
+	t := &Program{config: c, place: place, clock: site.Clock, seed: uint32(site.Random("p4te").Uint64()), down: make([]int32, site.Book.Len()),
+		used: make([]dataplane.Colour, site.Ports), leadsUp: make([]bool, site.Ports), hosts: make([]bool, site.Ports), isDown: make([]bool, site.Ports)}
+	table := dataplane.NewLPM[dataplane.PortID](len(place.Routes))
+	for _, r := range place.Routes {
+		if err := table.Insert(r.Prefix, r.Ports[0]); err != nil {
+			return nil, fmt.Errorf("p4te: downward table: %w", err)
+		}
+	}
+	for a := range t.down { // looked up once for every address: MAT_Down never changes (§6.2.1.1)
+		t.down[a] = -1
+		if port, ok := table.Lookup(site.Book.V6(packet.Addr(a))); ok {
+			t.down[a] = int32(port)
+		}
+	}
+	for _, p := range place.Up {
+		t.leadsUp[p] = true
+	}
+	if place.Tier == 1 {
+		for _, p := range place.Down {
+			t.hosts[p] = true
+		}
+	}
+	if t.flowlets, err = dataplane.NewFlowlets(c.Cells, c.Gap); err != nil {
+		return nil, fmt.Errorf("p4te: %w", err)
+	}
+	if t.control, err = NewControlPlane(site.Ports, place.Up, c.Control); err != nil {
+		return nil, fmt.Errorf("p4te: %w", err)
+	}
+	for m := range Metrics {
+		t.upward[m] = NewUpward(c.Control.Groups[m], place.Up)
+	}
+	if t.depth, err = NewGradient(site.Ports, c.DepthDelta); err != nil {
+		return nil, fmt.Errorf("p4te: queue depth: %w", err)
+	}
+	if t.delay, err = NewGradient(site.Ports, int64(c.DelayDelta)); err != nil {
+		return nil, fmt.Errorf("p4te: hop delay: %w", err)
+	}
+	if t.colours, err = NewColours(site.Lines, c.Committed, c.Peak, c.Burst, site.MaxFrame); err != nil {
+		return nil, fmt.Errorf("p4te: link utilisation: %w", err)
+	}
+	if t.safe, err = NewSafeRates(site.Lines, c.Safe, c.Burst, site.MaxFrame); err != nil {
+		return nil, fmt.Errorf("p4te: safe rates: %w", err)
+	}
+	if t.rate, err = newRater(t, c.Rate); err != nil {
+		return nil, fmt.Errorf("p4te: %w", err)
+	}
+	return t, nil
+}
+
+// Name is "p4te".
+func (t *Program) Name() string { return "p4te" }
+
+// Counts returns what was done so far.
+func (t *Program) Counts() Counts { return t.counts }
+
+// Ingress monitors what comes in (algorithm 2) and chooses the port (algorithm 3).
+func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	if p.Kind == packet.Probe && t.message(env, p, m) {
+		return dataplane.Consume
+	}
+	if !p.TakeHop() {
+		return dataplane.Drop(dataplane.HopLimitExceeded)
+	}
+	now, class := env.Now(), t.config.Class[p.TOS>>2]
+	fromHost := int(m.In) < len(t.hosts) && t.hosts[m.In]
+	var h Header
+	carries := h.Get(p)
+	if t.config.Monitor && m.In != packet.NoPort {
+		m.Mark = uint8(t.safe.Observe(now, m.In, class, p.Size))
+		if carries && !fromHost && !t.leadsUp[m.In] { // from below: the neighbour's upward port
+			d := delaySince(t.clock.Read(now), h.Source)
+			if change := t.delay.Observe(m.In, int64(d)); change != Unchanged {
+				t.tellNeighbour(env, p, m.In, Event{Delay, change, 0, int64(d)})
+			}
+		}
+	}
+	if int(p.Dst) < len(t.down) && t.down[p.Dst] >= 0 {
+		m.Out = dataplane.PortID(t.down[p.Dst])
+	} else if port, ok := t.choose(now, p, class); ok {
+		m.Out = port
+	} else {
+		return dataplane.Drop(dataplane.NoRoute)
+	}
+	switch {
+	case fromHost && !t.hosts[m.Out]: // on the way to another leaf
+		h = Header{Source: stampOf(t.clock.Read(now)), Scale: 0xff}
+		if t.rate != nil {
+			t.rate.fromHost(now, p, &h)
+		}
+		before := p.ExtensionBytes()
+		h.Set(p)
+		p.Size += p.ExtensionBytes() - before
+	case carries:
+		h.Source = stampOf(t.clock.Read(now))
+		h.Set(p)
+	}
+	if t.rate != nil && t.hosts[m.Out] {
+		return t.rate.toHost(now, p, &h, carries)
+	}
+	return dataplane.Accept
+}
+
+// message takes a feedback packet in: of a neighbour, or a copy of this switch's own that
+// comes back from the recirculation port.
+func (t *Program) message(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) bool {
+	var events [2]Event
+	n, ok := feedback(p, &events)
+	if !ok {
+		return false
+	}
+	for _, e := range events[:n] {
+		switch {
+		case m.In == packet.NoPort:
+			if int(e.Port) < len(t.used) && e.Metric == Utilisation {
+				t.used[e.Port] = dataplane.Colour(e.Value)
+			}
+		case e.Metric == Delay:
+			e.Port = m.In
+			t.report(env, e)
+		}
+	}
+	return true
+}
+
+// tellNeighbour sends an event to the switch that a packet has come from: a packet of its
+// own over the link, made of the data packet's headers (§4.6).
+func (t *Program) tellNeighbour(env *dataplane.Env, p *packet.Packet, in dataplane.PortID, e Event) {
+	f := t.copy(env, p)
+	if !putFeedback(f, []Event{e}) {
+		env.Free(f)
+		return
+	}
+	f.Size += f.ExtensionBytes()
+	t.counts.ToNeighbour++
+	env.Send(f, in, 0)
+}
+
+// copy makes the headers of a packet into a message.
+func (t *Program) copy(env *dataplane.Env, p *packet.Packet) *packet.Packet {
+	f := env.Clone(p, true)
+	f.Size -= f.ExtensionBytes()
+	f.ClearExtensions()
+	f.Kind = packet.Probe
+	f.Proto = packet.ProtoRDMA // the header that has a field for the kind
+	f.TCP = packet.Segment{}
+	f.TOS &^= packet.ECN
+	return f
+}
+
+// report gives an event to the control plane, whose writes come when they come.
+func (t *Program) report(env *dataplane.Env, e Event) {
+	t.counts.ToControl++
+	if !t.config.Paths {
+		return
+	}
+	t.await(env, t.control.Step(env.Now(), e))
+}
+
+func (t *Program) await(env *dataplane.Env, writes []Write) {
+	if len(writes) == 0 {
+		return
+	}
+	t.writes = append(t.writes, writes...)
+	env.TickAt(t, t.writes[0].At)
+}
+
+// Tick carries out the writes that have come, and looks after links.
+func (t *Program) Tick(env *dataplane.Env) unit.Time {
+	now, n := env.Now(), 0
+	for n < len(t.writes) && t.writes[n].At <= now {
+		t.upward[t.writes[n].Metric].Apply(t.writes[n])
+		n++
+	}
+	t.writes = t.writes[:copy(t.writes, t.writes[n:])]
+	next := unit.Never
+	if t.config.Detect > 0 {
+		if now >= t.nextLook {
+			t.nextLook = now + t.config.Detect
+			for _, p := range t.place.Up {
+				if down := env.Port(p).Down(); down != t.isDown[p] {
+					t.isDown[p] = down
+					t.writes = append(t.writes, t.control.Link(now, p, down)...)
+				}
+			}
+		}
+		next = t.nextLook
+	}
+	if len(t.writes) > 0 {
+		next = min(next, t.writes[0].At)
+	}
+	return next
+}
+
+// choose is algorithm 3: the upward port of a packet.
+func (t *Program) choose(now unit.Time, p *packet.Packet, class Class) (dataplane.PortID, bool) {
+	if len(t.place.Up) == 0 {
+		return 0, false
+	}
+	hash := dataplane.MixHash(p.Hash ^ t.seed)
+	if !t.config.Paths {
+		return t.place.Up[uint64(hash)*uint64(len(t.place.Up))>>32], true
+	}
+	if class == Other { // lines 32, 33
+		return t.pick(QueueDepth, hash), true
+	}
+	if port, goesOn := t.flowlets.Port(now, hash); goesOn {
+		return port, true
+	}
+	group := hash
+	if t.config.Spread {
+		group = dataplane.MixHash(hash + uint32(now/unit.Nanosecond))
+	}
+	first, last := Delay, Utilisation // lines 8 to 16
+	if class == HighThroughput {      // lines 20 to 28
+		first, last = Utilisation, Delay
+	}
+	port := t.pick(first, group)
+	switch t.used[port] {
+	case dataplane.Yellow:
+		port = t.pick(QueueDepth, group)
+	case dataplane.Red:
+		port = t.pick(last, group)
+	}
+	t.flowlets.Begin(now, hash, port)
+	return port, true
+}
+
+// pick is a table's port. Between two writes a table may be empty; then every upward port
+// is as good.
+func (t *Program) pick(m Metric, hash uint32) dataplane.PortID {
+	if port, ok := t.upward[m].Select(hash); ok {
+		return port
+	}
+	return t.place.Up[uint64(hash)*uint64(len(t.place.Up))>>32]
+}
+
+// Egress monitors what leaves (algorithm 1) and steers the flow's rate (§6.4).
+func (t *Program) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	now, out := env.Now(), m.Out
+	if t.config.Monitor && p.Kind != packet.Probe {
+		colour, changed := t.colours.Observe(now, out, p.Size)
+		if t.leadsUp[out] {
+			t.watch(env, p, out, colour, changed)
+		}
+		if t.rate != nil {
+			t.rate.decide(env, p, m, colour)
+		}
+	}
+	if t.hosts[out] && p.Asks(HeaderKind) {
+		before := p.ExtensionBytes()
+		p.RemoveExtension(HeaderKind)
+		p.Size += p.ExtensionBytes() - before
+	}
+	return dataplane.Accept
+}
+
+// watch reports the events of an upward port: one feedback packet for both metrics to the
+// control plane, and if the utilisation has changed a copy to the ingress registers.
+func (t *Program) watch(env *dataplane.Env, p *packet.Packet, out dataplane.PortID, colour dataplane.Colour, changed Change) {
+	var events [2]Event
+	n := 0
+	depth := int64(env.Port(out).Packets())
+	if change := t.depth.Observe(out, depth); change != Unchanged {
+		events[n] = Event{QueueDepth, change, out, depth}
+		n++
+	}
+	if changed != Unchanged {
+		events[n] = Event{Utilisation, changed, out, int64(colour)}
+		n++
+	}
+	if n == 0 {
+		return
+	}
+	if changed != Unchanged {
+		f := t.copy(env, p)
+		if putFeedback(f, events[:n]) {
+			f.Size += f.ExtensionBytes()
+			t.counts.Recirculated++
+			env.Recirculate(f)
+		} else {
+			env.Free(f)
+		}
+	}
+	t.counts.ToControl++
+	if t.config.Paths {
+		for _, e := range events[:n] {
+			t.await(env, t.control.Step(env.Now(), e))
+		}
+	}
+}
