@@ -123,6 +123,7 @@ type Site struct {
 	Queues  int    // a port; 0 means 1
 	// MaxFrame is the Size of the largest frame; 0: not known.
 	MaxFrame int32
+	Framing  packet.Framing // of the run; the zero value counts real headers, as l2 does
 	Book     *packet.Book
 	Routes   *Routes
 	// Place finds the switch's place in a fat tree; the error says why the network is none.

@@ -45,6 +45,7 @@ type Program struct {
 	config   Config
 	place    *dataplane.Place
 	clock    telemetry.Clock
+	framing  packet.Framing
 	down     []int32 // by address, the port that leads down to it; −1: upward
 	upward   [Metrics]*Upward
 	flowlets *dataplane.Flowlets
@@ -77,7 +78,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	case len(place.Routes) == 0:
 		return nil, fmt.Errorf("p4te needs prefixes to route by; addresses: hierarchical gives them")
 	}
-	t := &Program{config: c, place: place, clock: site.Clock, seed: uint32(site.Random("p4te").Uint64()), down: make([]int32, site.Book.Len()),
+	t := &Program{config: c, place: place, clock: site.Clock, framing: site.Framing, seed: uint32(site.Random("p4te").Uint64()), down: make([]int32, site.Book.Len()),
 		used: make([]dataplane.Colour, site.Ports), leadsUp: make([]bool, site.Ports), hosts: make([]bool, site.Ports), isDown: make([]bool, site.Ports)}
 	table := dataplane.NewLPM[dataplane.PortID](len(place.Routes))
 	for _, r := range place.Routes {
@@ -209,15 +210,27 @@ func (t *Program) tellNeighbour(env *dataplane.Env, p *packet.Packet, in datapla
 		env.Free(f)
 		return
 	}
-	f.Size += f.ExtensionBytes()
+	t.size(f, shimHeader)
 	t.counts.ToNeighbour++
 	env.Send(f, in, 0)
+}
+
+// shimHeader is the header of ProtoRDMA (packet.Emit).
+const shimHeader = 16
+
+// size counts a packet that this switch has made, with a transport header of so many bytes.
+func (t *Program) size(f *packet.Packet, transport int32) {
+	headers := packet.EthernetHeader + packet.IPv4Header + transport + f.ExtensionBytes()
+	if f.Version == 6 {
+		headers += packet.IPv6Header - packet.IPv4Header
+	}
+	f.Size = t.framing.Frame(headers, 0, false)
 }
 
 // copy makes the headers of a packet into a message.
 func (t *Program) copy(env *dataplane.Env, p *packet.Packet) *packet.Packet {
 	f := env.Clone(p, true)
-	f.Size -= f.ExtensionBytes()
+	f.Meta.Flags &^= packet.Trimmed
 	f.ClearExtensions()
 	f.Kind = packet.Probe
 	f.Proto = packet.ProtoRDMA // the header that has a field for the kind
@@ -353,7 +366,7 @@ func (t *Program) watch(env *dataplane.Env, p *packet.Packet, out dataplane.Port
 	if changed != Unchanged {
 		f := t.copy(env, p)
 		if putFeedback(f, events[:n]) {
-			f.Size += f.ExtensionBytes()
+			t.size(f, shimHeader)
 			t.counts.Recirculated++
 			env.Recirculate(f)
 		} else {

@@ -244,7 +244,7 @@ func (r *rater) decide(env *dataplane.Env, p *packet.Packet, m *dataplane.Metada
 // fake makes the fake ACK for a packet.
 func (r *rater) fake(env *dataplane.Env, p *packet.Packet, h *Header, lower bool) (*packet.Packet, bool) {
 	f := env.Clone(p, true)
-	f.Size -= f.ExtensionBytes() + f.TCP.OptionBytes()
+	f.Meta.Flags &^= packet.Trimmed
 	f.ClearExtensions()
 	f.TurnRound()
 	f.Kind = packet.Ack
@@ -263,13 +263,12 @@ func (r *rater) fake(env *dataplane.Env, p *packet.Packet, h *Header, lower bool
 	if h.Stamped {
 		f.TCP.Has, f.TCP.TSVal, f.TCP.TSEcho = packet.HasTimestamps, h.TSVal, h.TSEcho
 	}
-	f.Size += f.TCP.OptionBytes()
 	// The header tells the leaf which packet it is about (Ack), and whether less is wanted.
 	note := Header{Source: h.Source, Scale: h.Scale, Fake: true, Applied: lower, Rated: true, Ack: uint32(p.Seq)}
 	if !note.Set(f) {
 		env.Free(f)
 		return nil, false
 	}
-	f.Size += f.ExtensionBytes()
+	r.t.size(f, packet.TCPHeader+f.TCP.OptionBytes())
 	return f, true
 }

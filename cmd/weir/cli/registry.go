@@ -13,6 +13,7 @@ import (
 	"weir/cc/timely"
 	"weir/dataplane"
 	"weir/dataplane/classify"
+	"weir/dataplane/conga"
 	"weir/dataplane/drill"
 	"weir/dataplane/ecmp"
 	"weir/dataplane/ecn"
@@ -27,6 +28,7 @@ import (
 	"weir/experiment"
 	"weir/hpcc"
 	"weir/p4abc"
+	"weir/p4te"
 	"weir/topology"
 	"weir/transport"
 	"weir/transport/rdma"
@@ -39,8 +41,8 @@ import (
 // is a new value each time, to which a program of yours adds its own schemes.
 func Registry() *experiment.Registry {
 	return &experiment.Registry{
-		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), drill.Scheme(), ecmp.Scheme(), ecn.Scheme(), forward.Scheme(), inband.Scheme(), inputloss.Scheme(), letflow.Scheme(),
-			pfc.Scheme(), sharedbuffer.Scheme(), wecmp.Scheme()},
+		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), conga.Scheme(), drill.Scheme(), ecmp.Scheme(), ecn.Scheme(), forward.Scheme(), inband.Scheme(), inputloss.Scheme(), letflow.Scheme(),
+			pfc.Scheme(), p4te.Scheme(), sharedbuffer.Scheme(), wecmp.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme(), window.Scheme()},
 		Topologies: topology.Schemes(),
