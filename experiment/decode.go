@@ -202,6 +202,8 @@ func zero(p *scheme.Param) any {
 		return unit.Time(0)
 	case scheme.Rate:
 		return unit.Rate(0)
+	case scheme.LinkRate:
+		return unit.LinkRate{}
 	case scheme.Size:
 		return unit.Bytes(0)
 	case scheme.Length:
@@ -216,7 +218,7 @@ func zero(p *scheme.Param) any {
 var kinds = map[scheme.Kind]string{
 	scheme.Int: "a whole number", scheme.Float: "a number", scheme.Bool: "true, false", scheme.Duration: "a time such as 5ms",
 	scheme.Rate: "a rate such as 10kbps", scheme.Share: "a share such as 85%", scheme.Size: "a size such as 32MB",
-	scheme.Packets: "a number of packets such as 24 packets", scheme.Length: "a length such as 24 packets or 36kB", scheme.Map: "a map", scheme.Text: "a word",
+	scheme.Packets: "a number of packets such as 24 packets", scheme.Length: "a length such as 24 packets or 36kB", scheme.LinkRate: "a rate such as 100Mbps or 4170pps", scheme.Map: "a map", scheme.Text: "a word",
 }
 
 // param decodes one parameter and checks its bounds.
@@ -274,6 +276,8 @@ func scale(v any) float64 {
 		return float64(v)
 	case unit.Rate:
 		return float64(v)
+	case unit.LinkRate:
+		return float64(v.Bits) + float64(v.Packets)
 	case unit.Bytes:
 		return float64(v)
 	case unit.Length:

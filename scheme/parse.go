@@ -33,6 +33,11 @@ func Parse(k Kind, text string) (any, error) {
 		return unit.ParseTime(text)
 	case Rate:
 		return unit.ParseRate(text)
+	case LinkRate:
+		if r, err := unit.ParseRate(text); err == nil && r == 0 {
+			return unit.LinkRate{}, nil
+		}
+		return unit.ParseLinkRate(text)
 	case Share:
 		return unit.ParseShare(text)
 	case Size:

@@ -25,6 +25,7 @@ const (
 	Size                 // 32MB          → unit.Bytes
 	Packets              // 24 packets    → int
 	Length               // 24 packets or 36kB → unit.Length
+	LinkRate             // 100Mbps or 40pps; 0bps for none → unit.LinkRate
 	Map                  // {10.0.0.1: 20kbps, …} → []Entry, values of Param.Of
 )
 
@@ -93,6 +94,9 @@ func (v Values) Time(name string) unit.Time { return get[unit.Time](v, name) }
 
 // Rate returns a Rate parameter.
 func (v Values) Rate(name string) unit.Rate { return get[unit.Rate](v, name) }
+
+// LinkRate returns a LinkRate parameter.
+func (v Values) LinkRate(name string) unit.LinkRate { return get[unit.LinkRate](v, name) }
 
 // Bytes returns a Size parameter.
 func (v Values) Bytes(name string) unit.Bytes { return get[unit.Bytes](v, name) }

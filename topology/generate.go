@@ -16,7 +16,7 @@ type Scheme struct {
 // common are the parameters that all families have, for all of their links.
 func common(access string) []scheme.Param {
 	return []scheme.Param{
-		{Name: "rate", Kind: scheme.Rate, Required: true, Min: "1bps", Doc: access, Source: "ours"},
+		{Name: "rate", Kind: scheme.LinkRate, Required: true, Min: "1bps", Doc: access, Source: "ours"},
 		{Name: "delay", Kind: scheme.Duration, Required: true, Min: "0s", Doc: "propagation delay of every link, one way", Source: "ours"},
 		{Name: "buffer", Kind: scheme.Length, Default: "0 packets", Doc: "limit of every switch port; 0 packets: none", Source: "ours"},
 		{Name: "loss", Kind: scheme.Share, Default: "0%", Min: "0%", Max: "99.9%", Doc: "share of frames lost on every link", Source: "ours"},
@@ -30,7 +30,7 @@ func count(name, doc, least, most string) scheme.Param {
 
 // optionalRate is a rate that is that of `rate` if it is not given.
 func optionalRate(name, doc string) scheme.Param {
-	return scheme.Param{Name: name, Kind: scheme.Rate, Default: "0bps", Doc: doc + "; 0bps: that of rate", Source: "ours"}
+	return scheme.Param{Name: name, Kind: scheme.LinkRate, Default: "0bps", Doc: doc + "; 0bps: that of rate", Source: "ours"}
 }
 
 // Schemes are the families of networks, sorted by name.
@@ -39,7 +39,7 @@ func Schemes() []Scheme {
 		{
 			Scheme: scheme.Scheme{Name: "dumbbell", Doc: "hosts on both sides of one bottleneck", Source: "ours", Params: append(common("of the hosts' links"),
 				count("hosts", "hosts on each side: left0, … and right0, …", "1", "100000"),
-				scheme.Param{Name: "bottleneck", Kind: scheme.Rate, Required: true, Min: "1bps", Doc: "rate of the link between left and right", Source: "ours"},
+				scheme.Param{Name: "bottleneck", Kind: scheme.LinkRate, Required: true, Min: "1bps", Doc: "rate of the link between left and right", Source: "ours"},
 			)},
 			Build: func(v scheme.Values) (*Network, error) {
 				b := newBuilder(v)
@@ -54,10 +54,10 @@ func Schemes() []Scheme {
 				}
 				left, right := b.node("left", true), b.node("right", true)
 				for i := range hosts {
-					b.link(i, left, v.Rate("rate"))
-					b.link(hosts+i, right, v.Rate("rate"))
+					b.link(i, left, v.LinkRate("rate"))
+					b.link(hosts+i, right, v.LinkRate("rate"))
 				}
-				b.link(left, right, v.Rate("bottleneck"))
+				b.link(left, right, v.LinkRate("bottleneck"))
 				return &b.n, nil
 			},
 		},
@@ -83,11 +83,11 @@ func Schemes() []Scheme {
 				b.hosts(leaves * hosts)
 				leaf, spine := b.switches("leaf", leaves), b.switches("spine", spines)
 				for i := range leaves * hosts {
-					b.link(i, leaf+i/hosts, v.Rate("rate"))
+					b.link(i, leaf+i/hosts, v.LinkRate("rate"))
 				}
 				for i := range leaves {
 					for k := range spines {
-						b.link(leaf+i, spine+k, b.or(v.Rate("uplink")))
+						b.link(leaf+i, spine+k, b.or(v.LinkRate("uplink")))
 					}
 				}
 				return &b.n, nil
@@ -97,7 +97,7 @@ func Schemes() []Scheme {
 			Scheme: scheme.Scheme{Name: "parking_lot", Doc: "a chain of bottlenecks; each switch has hosts", Source: "ours", Params: append(common("of the hosts' links"),
 				count("hops", "bottlenecks in the chain, between so many switches and one: s0, …", "1", "10000"),
 				scheme.Param{Name: "hosts", Kind: scheme.Int, Default: "1", Min: "1", Max: "10000", Doc: "hosts a switch: h0, … along the chain", Source: "ours"},
-				scheme.Param{Name: "bottleneck", Kind: scheme.Rate, Required: true, Min: "1bps", Doc: "rate of the links between switches", Source: "ours"},
+				scheme.Param{Name: "bottleneck", Kind: scheme.LinkRate, Required: true, Min: "1bps", Doc: "rate of the links between switches", Source: "ours"},
 			)},
 			Build: func(v scheme.Values) (*Network, error) {
 				b := newBuilder(v)
@@ -108,10 +108,10 @@ func Schemes() []Scheme {
 				b.hosts(switches * hosts)
 				first := b.switches("s", switches)
 				for i := range switches * hosts {
-					b.link(i, first+i/hosts, v.Rate("rate"))
+					b.link(i, first+i/hosts, v.LinkRate("rate"))
 				}
 				for i := range switches - 1 {
-					b.link(first+i, first+i+1, v.Rate("bottleneck"))
+					b.link(first+i, first+i+1, v.LinkRate("bottleneck"))
 				}
 				return &b.n, nil
 			},
@@ -149,7 +149,7 @@ func Schemes() []Scheme {
 // builder puts a network together whose links are alike but for their rates.
 type builder struct {
 	n      Network
-	rate   unit.Rate
+	rate   unit.LinkRate
 	delay  unit.Time
 	jitter unit.Time
 	loss   float64
@@ -157,7 +157,7 @@ type builder struct {
 }
 
 func newBuilder(v scheme.Values) *builder {
-	return &builder{rate: v.Rate("rate"), delay: v.Time("delay"), jitter: v.Time("jitter"), loss: v.Float("loss"), buffer: v.Length("buffer")}
+	return &builder{rate: v.LinkRate("rate"), delay: v.Time("delay"), jitter: v.Time("jitter"), loss: v.Float("loss"), buffer: v.Length("buffer")}
 }
 
 // fits bounds the numbers of nodes and links, and makes room for them.
@@ -170,8 +170,8 @@ func (b *builder) fits(nodes, links int) error {
 }
 
 // or is r, or the rate of the hosts' links if there is none.
-func (b *builder) or(r unit.Rate) unit.Rate {
-	if r == 0 {
+func (b *builder) or(r unit.LinkRate) unit.LinkRate {
+	if r == (unit.LinkRate{}) {
 		return b.rate
 	}
 	return r
@@ -198,8 +198,8 @@ func (b *builder) switches(name string, n int) int {
 	return first
 }
 
-func (b *builder) link(x, y int, rate unit.Rate) {
-	b.n.Links = append(b.n.Links, Link{Ends: [2]int{x, y}, Rate: unit.LinkRate{Bits: rate},
+func (b *builder) link(x, y int, rate unit.LinkRate) {
+	b.n.Links = append(b.n.Links, Link{Ends: [2]int{x, y}, Rate: rate,
 		Delay: b.delay, Jitter: b.jitter, Loss: b.loss, Buffer: b.buffer})
 }
 
@@ -208,7 +208,7 @@ func (b *builder) link(x, y int, rate unit.Rate) {
 func pods(v scheme.Values) (*Network, error) {
 	b := newBuilder(v)
 	count, tors, aggs, hosts, up := v.Int("pods"), v.Int("tors"), v.Int("aggs"), v.Int("hosts"), v.Int("uplinks")
-	fabric := b.or(v.Rate("fabric"))
+	fabric := b.or(v.LinkRate("fabric"))
 	if err := b.fits(count*(tors*(hosts+1)+aggs)+aggs*up, count*(tors*(hosts+aggs)+aggs*up)); err != nil {
 		return nil, err
 	}

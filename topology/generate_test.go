@@ -26,8 +26,8 @@ func build(t *testing.T, name string, given map[string]any) (*Network, error) {
 				n := 0
 				fmt.Sscan(p.Default, &n)
 				v[p.Name] = n
-			case scheme.Rate:
-				r, _ := unit.ParseRate(p.Default)
+			case scheme.LinkRate:
+				r, _ := scheme.Parse(p.Kind, p.Default)
 				v[p.Name] = r
 			case scheme.Share:
 				x, _ := unit.ParseShare(p.Default)
@@ -41,6 +41,9 @@ func build(t *testing.T, name string, given map[string]any) (*Network, error) {
 			}
 		}
 		for k, x := range given {
+			if r, bits := x.(unit.Rate); bits {
+				x = unit.LinkRate{Bits: r}
+			}
 			v[k] = x
 		}
 		n, err := s.Build(scheme.NewValues(name, v))

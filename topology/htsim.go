@@ -151,7 +151,7 @@ func ReadHTSim(r io.Reader, file string) (*Network, error) {
 	b := &builder{}
 	b.hosts(nodes)
 	set := func(i int) { b.delay = unit.Time(blocks[i].latency) * unit.Nanosecond }
-	speed := func(i int) unit.Rate { return unit.Rate(blocks[i].speed) * unit.Gbps }
+	speed := func(i int) unit.LinkRate { return unit.LinkRate{Bits: unit.Rate(blocks[i].speed) * unit.Gbps} }
 	tor := b.switches("tor", tors)
 	set(0)
 	for i := range nodes {
