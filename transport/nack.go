@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"weir/cc"
+	"weir/cc/supply"
 	"weir/scheme"
 	"weir/unit"
 )
@@ -19,6 +21,16 @@ func NackParams() []scheme.Param {
 		{Name: "nacks", Kind: scheme.Text, Words: []string{NacksLoss, NacksSupply, NacksResend, NacksIgnored}, Default: NacksLoss,
 			Doc: "NACKs of switches: reduce as for a loss; follow the rate that they offer; only send again; ignore them", Source: "BS'19 §4.3, §5; the reactions are ours"},
 	}
+}
+
+// WrapNacks is the controller of flow f as NACKs want it: beneath what they offer with
+// NacksSupply, otherwise c itself. With NacksSupply a transport calls OnNotice for every NACK that it
+// accepts, and OnLoss for none.
+func WrapNacks(nacks string, c cc.Controller, f cc.Flow) (cc.Controller, error) {
+	if nacks != NacksSupply {
+		return c, nil
+	}
+	return supply.Wrap(c, f)
 }
 
 // NackGate lets a flow reduce at most once a round trip, however many NACKs come (BS'19
