@@ -28,7 +28,8 @@
 //     notice, for beyond the bound it can only go as the bound opens.
 //   - Fairness is the switch's: whoever is told the same supply gets the same rate, whatever
 //     its RTT. What flows take in between differs by what they open, little as long
-//     as congestion brings notices.
+//     as congestion brings notices. A queue that others keep up costs a flow of short RTT
+//     more, for its window is that of the empty path.
 //   - A notice without supply counts as half of the demand that it names, or of what
 //     the flow is allowed to send if it names none.
 //   - A forged notice can name any supply. One reduction leaves a 64th of what the flow might
@@ -38,8 +39,9 @@
 // congestion would be one too many), nor that packets are lost by it (Ack.LostTotal and
 // State are put right; transports do not call OnLoss for them). What it is told of
 // otherwise, losses that SACK or a timeout finds, ECN echoes, CNPs, delays and telemetry, it
-// answers as it does without NACKs, beneath the bound. While the bound is tighter than its own window, ACKs
-// come with Limited false, so that it does not grow a window that nobody uses (RFC 7661 §4.3).
+// answers as it does without NACKs, beneath the bound. While the bound is tighter than its
+// own window, ACKs come with Limited false, so that it does not grow a window that nobody
+// uses (RFC 7661 §4.2).
 package supply
 
 import (

@@ -465,28 +465,28 @@ func TestConvergence(t *testing.T) {
 // use it; the same flows that only reduce as for a loss do not.
 func TestFairToRTTs(t *testing.T) {
 	for _, m := range []maker{makers[0], makers[1], makers[3], makers[7]} {
-		for _, buffer := range []int{25, 100, 500} {
+		for _, buffer := range []int{25, 500} { // a fortieth and a half of what the longer path holds
 			shares := func(wrapped bool) (jain, use float64) {
 				a, b := sender(t, m, 10*ms, wrapped), sender(t, m, 100*ms, wrapped)
 				loop := bottleneck(buffer, a, b)
-				loop.Run(10 * unit.Second)
+				loop.Run(5 * unit.Second)
 				x, y := a.Delivered, b.Delivered
-				loop.Run(40 * unit.Second)
+				loop.Run(20 * unit.Second)
 				p, q := float64(a.Delivered-x), float64(b.Delivered-y)
-				t.Logf("%s, buffer %d, wrapped %v: %.0f and %.0f packets/s, %d trimmed", m.name, buffer, wrapped, p/30, q/30, loop.Trimmed)
-				return (p + q) * (p + q) / 2 / (p*p + q*q), (p + q) / 30 / 10_000
+				t.Logf("%s, buffer %d, wrapped %v: %.0f and %.0f packets/s, %d trimmed", m.name, buffer, wrapped, p/15, q/15, loop.Trimmed)
+				return (p + q) * (p + q) / 2 / (p*p + q*q), (p + q) / 15 / 10_000
 			}
 			jain, use := shares(true)
-			least := 0.98
-			if m.name == "bbr" && buffer == 500 { // its own filter of bandwidths keeps 50 ms of queue, which the window of 10 ms does not
-				least = 0.88
+			least := 0.97
+			if m.name == "bbr" && buffer == 500 { // the flow of 10 ms holds itself back: its own estimate of the rate falls
+				least = 0.85
 			}
 			if jain < least || use < 0.9 {
 				t.Errorf("%s, buffer %d: Jain %.3f, use %.3f", m.name, buffer, jain, use)
 			}
-			if m.name == "reno" {
-				if alone, _ := shares(false); alone > 0.95 {
-					t.Errorf("buffer %d: without supply Reno's Jain is %.3f", buffer, alone)
+			if m.name == "reno" || m.name == "bbr" {
+				if alone, _ := shares(false); alone > jain-0.1 {
+					t.Errorf("%s, buffer %d: Jain %.3f with supply, %.3f without", m.name, buffer, jain, alone)
 				}
 			}
 		}
