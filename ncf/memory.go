@@ -56,7 +56,6 @@ type Memory struct {
 	packets  bool
 	size     int64
 	limit    int64          // of mice and elephants together
-	frame    int64          // the largest
 	balanced [Classes]int64 // what each is entitled to
 	spiking  [Classes]int64 // and while mice may go beyond it
 	used     [Classes]int64
@@ -67,7 +66,7 @@ type Memory struct {
 	spike unit.Time // longest time of spikes in Windows × Duration
 	spent tally     // of it, in ps
 	last  unit.Time
-	over  bool // since last mice have more than their balance, and others lack it
+	over  bool // since last there is a spike: elephants lack what mice have beyond their balance
 }
 
 // NewMemory returns memory that is empty. It fails when the shares are not ones, or the
@@ -116,7 +115,7 @@ func NewMemory(c MemoryConfig) (*Memory, error) {
 				size, what, c.Reserved[k]*float64(size), Class(k), 100*c.Reserved[k], least)
 		}
 	}
-	m.size, m.limit, m.frame = size, part(c.Limit), frame
+	m.size, m.limit = size, part(c.Limit)
 	if m.limit < frame {
 		return nil, fmt.Errorf("a memory of %d %s leaves mice and elephants %d, which holds no frame of %d", size, what, m.limit, frame)
 	}
@@ -178,11 +177,12 @@ func (m *Memory) mayspike(now unit.Time) bool {
 // do not exceed the memory, so there is one for whoever has less.
 func (m *Memory) Victim(now unit.Time, c Class, size int32) (Class, bool) {
 	m.clock(now)
-	right := &m.balanced
+	right, n := &m.balanced, m.used[c]+m.cost(size)
 	if m.mayspike(now) {
 		right = &m.spiking
+		m.over = m.over || c == Mice && n > m.balanced[c] && n <= right[c] || c == Elephants && n <= m.balanced[c] && n > right[c]
 	}
-	if m.used[c]+m.cost(size) > right[c] {
+	if n > right[c] {
 		return 0, false
 	}
 	victim, most := Control, int64(0)
@@ -208,7 +208,6 @@ func (m *Memory) Book(now unit.Time, c Class, size int32) {
 	if m.total() >= m.congested {
 		m.jam = true
 	}
-	m.watch()
 }
 
 // Unbook counts a frame out.
@@ -218,22 +217,18 @@ func (m *Memory) Unbook(now unit.Time, c Class, size int32) {
 	if m.jam && m.total() < m.calm {
 		m.jam = false
 	}
-	m.watch()
+	m.over = m.over && m.used[Mice] > m.balanced[Mice]
 }
 
-// clock counts the time of spikes up to now.
+// clock counts the time of spikes up to now. A spike lasts from when mice take, or
+// keep from elephants, what is beyond their balance until they have it no more, or its time is
+// over.
 func (m *Memory) clock(now unit.Time) {
 	if m.over && now > m.last {
 		m.spent.add(now, int64(now-m.last))
+		m.over = m.mayspike(now)
 	}
 	m.last = now
-}
-
-// watch sees whether there is a spike: mice have more than their balance while memory is the
-// bottleneck.
-func (m *Memory) watch() {
-	m.over = m.used[Mice] > m.balanced[Mice] &&
-		(m.used[Mice]+m.used[Elephants]+m.frame > m.limit || m.total()+m.frame > m.size)
 }
 
 // Check returns an error if the books do not balance with what waits: what tests ask for.
