@@ -149,6 +149,7 @@ func (g *Program) supply(env *dataplane.Env, x *port) unit.Rate {
 	others := float64(g.rate(now, uint64(x.mice.sum(now)+x.control.sum(now))))
 	left := max(float64(rate*g.config.Target)-others, float64(rate*g.config.Memory.Reserved[Elephants]))
 	demands := g.demands[:0]
+	x.top.Advance(x.sketch.Window())
 	for i := range x.top.Len() {
 		if x.top.Fresh(i, x.sketch.Window()) {
 			demands = append(demands, float64(g.rate(now, x.top.At(i).Count)))
@@ -183,6 +184,7 @@ func fill(left float64, demands []float64) float64 {
 // not (§4.4), if there is one that was not told for an interval. It looks at callWidth of them
 // at most: bounded work for each packet that comes.
 func (g *Program) call(env *dataplane.Env, x *port) {
+	x.top.Advance(x.sketch.Window())
 	for range min(callWidth, x.top.Len()) {
 		if x.next++; x.next >= x.top.Len() {
 			x.next = 0

@@ -285,8 +285,7 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Met
 	c := Mice
 	if g.detector.Elephant(counts) {
 		c = Elephants
-		flow, _ := counts.Sum()
-		if o := x.top.Offer(x.sketch.Window(), k, flow); o != nil {
+		if o := x.top.OfferCounts(x.sketch.Window(), k, counts); o != nil {
 			o.Note(p, m.Out)
 			if g.config.Early > 0 && x.memory != nil && float64(x.memory.Used(Elephants)) >= g.config.Early*float64(x.memory.Size()) {
 				g.tellElephant(env, x, o)
