@@ -45,7 +45,7 @@ func TestSameResultNCF(t *testing.T) {
 func sameWithNCF(t *testing.T, forms map[string]func(t testing.TB, c *Config)) {
 	causes := map[packet.Cause]int{}
 	for name, transports := range forms {
-		for seed, given := range [][]string{{}, {"coalesce", "20us", "change", "flowlet"}, {"early", "20%", "udp", "true", "pool", "switch", "memory", "40kB"}} {
+		for seed, given := range [][]string{{}, {"coalesce", "20us", "change", "flowlet"}, {"early", "20%", "udp", "true", "pool", "switch", "memory", "25kB"}} {
 			with := func(change func(*Config)) (result, text string, records []trace.Record) {
 				build := func() *Config {
 					c := config(t, uint64(seed), change)
