@@ -257,7 +257,7 @@ func classOf(p *packet.Packet, m *dataplane.Metadata, queues int) Class {
 }
 
 // Ingress counts the packet, finds out whether its flow is an elephant, and gives it its class
-// (§4.1, §4.2). It stands behind the programs that choose the egress port.
+// (§4.1, §4.2). It stands behind the programs that choose the egress port or a class.
 func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
 	now, x := env.Now(), g.at(m.Out)
 	queues := maxQueues
@@ -282,19 +282,19 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Met
 	} else {
 		counts = x.sketch.Count(now, k, p.Size)
 	}
-	c := Mice
+	c, told := Mice, false
 	if g.detector.Elephant(counts) {
 		c = Elephants
 		if o := x.top.OfferCounts(x.sketch.Window(), k, counts); o != nil {
 			o.Note(p, m.Out)
 			if g.config.Early > 0 && x.memory != nil && float64(x.memory.Used(Elephants)) >= g.config.Early*float64(x.memory.Size()) {
-				g.tellElephant(env, x, o)
+				told = g.tellElephant(env, x, o)
 			}
 		}
 	} else {
 		x.mice.add(now, int64(p.Size))
 	}
-	if x.memory != nil && x.memory.Congested() && g.config.Top > 0 && g.config.Nack != NackNone {
+	if !told && x.memory != nil && x.memory.Congested() && g.config.Top > 0 && g.config.Nack != NackNone {
 		g.call(env, x)
 	}
 	if g.changes != nil {
@@ -305,7 +305,8 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Met
 }
 
 // Admit takes the packet into memory, if there is some, or some can be taken back from
-// another class (§4.2, §4.4).
+// another class (§4.2, §4.4). What is evicted for a packet that another program or a limit then
+// refuses is gone for nothing: NCF stands behind other programs that refuse packets.
 func (g *Program) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
 	memory := g.at(m.Out).memory
 	if memory == nil {
