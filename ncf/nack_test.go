@@ -356,3 +356,43 @@ func TestCoalesceLeaves(t *testing.T) {
 		t.Errorf("NACKs at %v with %v further packets", at, spans)
 	}
 }
+
+// §4.3: "the overhead in sending multiple NACKs is likely to be limited", and they "can be
+// dropped if the network is overly congested": a port of 1 Gb/s is offered so many times its rate
+// by eight flows whose senders do not react, the way back is full of other traffic, which leaves
+// NACKs 5 %. A table of what they cost and of how many are lost; each packet that is gone
+// has been named.
+func TestOverhead(t *testing.T) {
+	for _, c := range []struct {
+		gap      unit.Time // between packets of 1066 bytes
+		coalesce string
+		bytes    float64 // most bytes of NACKs, as a share of those of the data that came
+		lost     float64 // largest share of NACKs that are lost
+	}{{4 * us, "0s", 0.05, 0.5}, {4 * us, "50us", 0.05, 0}, {us, "0s", 0.02, 0.9}, {us, "50us", 0.02, 0.5}} {
+		r := newRig(t, setup{ports: 3, queues: 3, given: []string{"memory", "100kB", "least", "15kB", "duration", "1ms", "top", "0", "coalesce", c.coalesce}})
+		came, nacks := int64(0), int64(0)
+		r.sent = func(_ unit.Time, _ packet.PortID, p *packet.Packet) {
+			if p.Notifies() {
+				nacks += int64(p.Size)
+			}
+		}
+		back := unit.Time(0)
+		for i := range 20_000 {
+			now := unit.Time(i) * c.gap
+			r.come(now, 0, r.data(1, 2, uint16(10+i%8), int64(i)*1000, 1000))
+			came += 1066
+			for ; back <= now; back += 8 * us {
+				r.come(now, 2, r.data(3, 1, many(i), 0, 1000))
+			}
+		}
+		r.drain()
+		told := r.g.Told()
+		made := told.Nacks[packet.CauseTrimmed] + told.Nacks[packet.CauseReclaimed]
+		share, lost := float64(nacks)/float64(came), float64(told.Lost)/float64(made)
+		t.Logf("load %.1f, coalesce %-5s %5d of 20000 packets gone, %5d NACKs, %.1f %% of the data's bytes, %.1f %% of them lost",
+			1066*8e-9/(float64(c.gap)/1e12), c.coalesce+":", told.Named, made, 100*share, 100*lost)
+		if share > c.bytes || lost > c.lost || told.Dropped != 0 {
+			t.Errorf("load by %v, coalesce %s: %.4f of the bytes, %.4f lost; %+v", c.gap, c.coalesce, share, lost, told)
+		}
+	}
+}
