@@ -323,9 +323,64 @@ func TestGuarantee(t *testing.T) {
 	}
 }
 
+// BS'19 §4.2, §4.3: control packets first, up to 5 % of the port; mice and elephants have
+// 10 % each at the least, and share the rest; one that is alone has all that there is.
+func TestNCF(t *testing.T) {
+	shares := NCF{Control: 0.05, Mice: 0.1, Elephants: 0.1}
+	for _, c := range []struct {
+		queues int
+		want   []float64 // all queues busy
+	}{
+		{1, []float64{1}}, {2, []float64{0.05, 0.95}}, {3, []float64{0.05, 0.475, 0.475}},
+		{4, []float64{0.05, 0.475, 0.2375, 0.2375}}, {8, []float64{0.05, 0.475, 0.0792, 0.0792, 0.0792, 0.0792, 0.0792, 0.0792}},
+	} {
+		s, err := NewNCF(c.queues, shares, unit.Gbps, 1514, 3028)
+		if err != nil {
+			t.Fatal(err)
+		}
+		served, now := backlog(t, s, c.queues, 100000, unit.Gbps, nil)
+		for q, want := range c.want {
+			if got := float64(served[q]) / float64(unit.Gbps.BytesIn(now)); math.Abs(got-want) > 0.005 {
+				t.Errorf("%d queues: queue %d gets %.3f of the port, want %.3f", c.queues, q, got, want)
+			}
+		}
+	}
+	s, err := NewNCF(3, NCF{Control: 0.05, Mice: 0.1, Elephants: 0.7}, unit.Gbps, 1514, 3028)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, now := backlog(t, s, 3, 100000, unit.Gbps, nil)
+	if got := float64(served[1]) / float64(unit.Gbps.BytesIn(now)); got < 0.1 {
+		t.Errorf("mice get %.3f of the port beside elephants with 70 %%", got)
+	}
+	// a control frame waits for nobody below the ceiling; above it goes last
+	s, _ = NewNCF(3, shares, unit.Gbps, 1514, 200)
+	b := NewBuffer(3, Limit{}, Limit{})
+	fill(&b, 1, 1514, 1514)
+	fill(&b, 2, 1514, 1514)
+	fill(&b, 0, 100, 100, 100, 100)
+	if got := order(s, &b, 9); got != "0:100 0:100 1:1514 2:1514 1:1514 2:1514 0:100 0:100" {
+		t.Error(got)
+	}
+	s, _ = NewNCF(3, NCF{Control: 0.05, Hard: true, Mice: 0.1, Elephants: 0.1}, unit.Gbps, 1514, 200)
+	fill(&b, 0, 100, 100, 100)
+	if got := order(s, &b, 9); got != "0:100 0:100 -1ps" { // an empty bucket is open a moment later
+		t.Error(got)
+	}
+	for _, bad := range []NCF{{Control: 0, Mice: 0.1}, {Control: 0.05, Mice: 0.6, Elephants: 0.6}, {Control: 0.05, Mice: -1}, {Control: math.NaN()}} {
+		if _, err := NewNCF(3, bad, unit.Gbps, 1514, 3028); err == nil {
+			t.Errorf("%+v is taken", bad)
+		}
+	}
+	if _, err := NewPriorityGuarantee(2, []Share{{Ceiling: 1}}, unit.Gbps, 1514, 3028); err == nil {
+		t.Error("two of one queue go before the others")
+	}
+}
+
 func TestSchemes(t *testing.T) {
 	rate := unit.LinkRate{Bits: unit.Gbps}
 	values := map[string]any{"quantum": unit.Bytes(1514), "hard": false, "burst": unit.Bytes(3028), "priority": 0,
+		"control": 0.05, "mice": 0.1, "elephants": 0.1,
 		"weights": []scheme.Entry{{Key: "1", Value: 3}}, "guarantees": []scheme.Entry{{Key: "0", Value: 0.5}}, "ceilings": []scheme.Entry{{Key: "1", Value: 0.5}}}
 	for _, s := range Schemes() {
 		if _, err := s.Build(2, rate, scheme.NewValues(s.Name, values)); (err == nil) != (s.Name != "fifo") {
