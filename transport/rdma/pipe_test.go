@@ -225,7 +225,7 @@ func (w *pipe) run(until unit.Time) {
 // check counts everything anew, and looks for a stall.
 func (w *pipe) check() {
 	s := w.s
-	var nSacked, nGone int
+	var nSacked, nGone, nNamed int
 	for n := s.una; n < s.top; n++ {
 		f := s.at(n).flags
 		if f&sacked != 0 {
@@ -237,9 +237,17 @@ func (w *pipe) check() {
 				w.t.Fatalf("%v: packet %d waits below the hint %d", w.now, n, s.hint)
 			}
 		}
+		if f&(gone|nacked) == gone|nacked {
+			if nNamed++; n < s.namedHint {
+				w.t.Fatalf("%v: packet %d waits below the hint %d of those named", w.now, n, s.namedHint)
+			}
+		}
 		if f&gone != 0 && f&(sacked|resent) != 0 {
 			w.t.Fatalf("%v: packet %d has flags %b", w.now, n, f)
 		}
+	}
+	if nNamed != s.namedOut {
+		w.t.Fatalf("%v: counted %d named, noted %d", w.now, nNamed, s.namedOut)
 	}
 	if nSacked != s.sackedOut || nGone != s.goneOut || s.inFlight() < 0 {
 		w.t.Fatalf("%v: counted %d SACKed and %d gone; noted %d and %d, %d in flight", w.now, nSacked, nGone, s.sackedOut, s.goneOut, s.inFlight())
