@@ -166,7 +166,8 @@ func (s *Sender) think(now unit.Time) {
 	s.plan, s.planAt = -1, unit.Never
 	if at := max(s.start, s.pacedUntil, s.held); s.una < s.packets {
 		if n := s.lost(); n >= 0 { // IRN §3.1: in recovery what is lost goes before what is new
-			if s.fits(s.bytes(n)) {
+			// With recovery: none nobody says what came beyond the first packet, and it may fill the window.
+			if s.fits(s.bytes(n)) || n == s.una && s.config.Recovery == NoRecovery {
 				s.plan, s.planAt = n, at
 			}
 		} else if n := s.next; n < s.packets && (n < s.top || max(at, now) < s.stop) && n-s.una < mostOut && s.fits(s.bytes(n)) &&
