@@ -28,6 +28,8 @@ type fixed struct {
 	keep    bool // acks and log
 	want    telemetry.Want
 	sent    int
+	told    []cc.Notice
+	onLoss  func(l cc.Loss)
 }
 
 func (f *fixed) OnSend(unit.Time, cc.Sent) { f.sent++ }
@@ -40,9 +42,16 @@ func (f *fixed) OnAck(now unit.Time, a *cc.Ack) {
 		f.acks = append(f.acks, b)
 	}
 }
-func (f *fixed) OnNotice(unit.Time, cc.Notice) { f.notices++ }
+func (f *fixed) OnNotice(_ unit.Time, n cc.Notice) {
+	if f.notices++; f.keep {
+		f.told = append(f.told, n)
+	}
+}
 func (f *fixed) OnLoss(now unit.Time, l cc.Loss) {
 	f.losses++
+	if f.onLoss != nil {
+		f.onLoss(l)
+	}
 	if f.keep {
 		f.log = append(f.log, fmt.Sprintf("%v %v", now, l.Kind))
 	}
@@ -125,6 +134,14 @@ func insert(q *[]flight, f flight) {
 
 func describe(p *packet.Packet) string {
 	var b strings.Builder
+	var n packet.Notification
+	if p.Notification(&n) {
+		fmt.Fprintf(&b, "NACK of a switch: %d +%d, transmission %d, %v", p.Seq, n.Lost, p.Ack, n.Cause)
+		for _, x := range n.More[:n.Spans] {
+			fmt.Fprintf(&b, ", %d +%d", p.Seq+int64(x.Offset), x.Lost)
+		}
+		return b.String()
+	}
 	switch p.Kind {
 	case packet.Data:
 		fmt.Fprintf(&b, "data %d +%d", p.Seq, p.Payload)
@@ -184,6 +201,9 @@ func (w *pipe) step(until unit.Time) bool {
 	case len(w.back) > 0 && w.back[0].at <= w.now:
 		p := w.back[0].p
 		w.back = w.back[1:]
+		if w.log != nil && p.Notifies() {
+			fmt.Fprintf(w.log, "%10.3f us < %s\n", w.now.Seconds()*1e6, describe(p))
+		}
 		w.s.Receive(w.now, p)
 	case w.r.NextSend() <= w.now:
 		p := &packet.Packet{Src: 2, Dst: 1}
