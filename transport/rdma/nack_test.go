@@ -62,9 +62,9 @@ type rack struct {
 	now       unit.Time
 	link      unit.Time // when the bottleneck is free
 	trims     int64
-	dropped   int
-	lossy     bool // it drops and says nothing
-	delivered unit.Bytes
+	lossy     bool                             // it drops and says nothing
+	onData    func(host int, p *packet.Packet) // that arrives at the switch
+	onNack    func(host int, p *packet.Packet) // that leaves it
 }
 type rackEvent struct {
 	at   unit.Time
@@ -124,9 +124,15 @@ func (r *rack) run(t testing.TB, until unit.Time) {
 			r.now = max(r.now, e.at)
 			switch e.kind {
 			case 0:
+				if r.onData != nil {
+					r.onData(e.host, e.p)
+				}
 				if len(r.queue) >= r.room {
 					if r.trims++; !r.lossy {
-						r.push(rackEvent{r.now + us, e.host, 2, nackOf(e.p, packet.CauseTrimmed)})
+						p := nackOf(e.p, packet.CauseTrimmed)
+						if r.push(rackEvent{r.now + us, e.host, 2, p}); r.onNack != nil {
+							r.onNack(e.host, p)
+						}
 					}
 				} else {
 					r.queue = append(r.queue, flight{unit.Time(e.host), e.p})
@@ -472,4 +478,380 @@ func TestTransmissionNumbers(t *testing.T) {
 	if c := w.s.Counters(); c.Retransmitted != 300 || c.NacksTaken != 300 || c.NacksRefused != 300 {
 		t.Errorf("%+v", c)
 	}
+}
+
+// However many NACKs come, and of retransmissions too, the controller reduces once a round
+// trip: at 0, 4, 8, … µs here. With nacks: resend it never does. What else reduces counts: a
+// timeout, or a loss that SACKs show.
+func TestNackOncePerRoundTrip(t *testing.T) {
+	for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
+		for nacks, want := range map[string]int{transport.NacksResend: 0, transport.NacksLoss: 25} {
+			w := newPipe(t, 50_000, func(c *Config) { c.Recovery, c.Nacks = recovery, nacks }, &fixed{window: 5000, keep: true}, 0)
+			p := &packet.Packet{}
+			for now := unit.Time(0); now < 100*us; now += us / 4 {
+				w.s.Emit(now, p)
+				w.s.Receive(now, nackOf(p, packet.CauseTrimmed))
+				w.check()
+			}
+			if c := w.s.Counters(); w.c.losses != want || c.NacksTaken != 400 || c.Retransmitted != 399 || len(w.c.told) != 400 {
+				t.Errorf("%s, %s: %d reductions, want %d; %d NACKs, %d packets sent again", recovery, nacks, w.c.losses, want, c.NacksTaken, c.Retransmitted)
+			}
+		}
+	}
+	w, out := out5(t, SelectiveRepeat, transport.NacksLoss)
+	w.s.Receive(2*us, answer(packet.Nack, 1000, 3000)) // the second and third are lost
+	w.s.Receive(2*us+us/2, nackOf(out[4], packet.CauseTrimmed))
+	if len(w.c.log) != 1 {
+		t.Errorf("reductions: %v", w.c.log)
+	}
+	w, out = out5(t, SelectiveRepeat, transport.NacksLoss)
+	w.s.Advance(w.s.NextTimer())
+	w.s.Receive(w.now+500*us, nackOf(out[4], packet.CauseTrimmed))
+	if w.s.Timeouts() != 1 || len(w.c.log) != 2 || w.s.State() != cc.Recovery {
+		t.Errorf("%d timeouts, %v, %v", w.s.Timeouts(), w.c.log, w.s.State())
+	}
+}
+
+// In a reduction for a mark a NACK is a loss in it; a flow of elephants that is reduced for
+// anything is not reduced for being one.
+func TestNackStates(t *testing.T) {
+	w, out := out5(t, SelectiveRepeat, transport.NacksLoss)
+	for i, x := range []struct {
+		at    unit.Time
+		n     int
+		cause packet.Cause
+		want  string
+	}{
+		{2 * us, 1, packet.CauseElephant, "[2us ecn-echo]"},
+		{2*us + 1, 2, packet.CauseElephant, "[2us ecn-echo]"},
+		{2*us + 2, 2, packet.CauseTrimmed, "[2us ecn-echo]"}, // less than a round trip later
+		{20 * us, 3, packet.CauseElephant, "[2us ecn-echo]"},
+		{20 * us, 3, packet.CauseTrimmed, "[2us ecn-echo 20us loss-in-reduction]"},
+		{40 * us, 4, packet.CauseElephant, "[2us ecn-echo 20us loss-in-reduction]"},
+		{40 * us, 4, packet.CauseTrimmed, "[2us ecn-echo 20us loss-in-reduction 40us fast-recovery]"},
+	} {
+		if w.s.Receive(x.at, nackOf(out[x.n], x.cause)); fmt.Sprint(w.c.log) != x.want || w.s.Counters().NacksTaken != int64(i+1) {
+			t.Errorf("%d: %v, %d NACKs, want %s", i, w.c.log, w.s.Counters().NacksTaken, x.want)
+		}
+	}
+}
+
+// With go-back-N the network's NACK comes before the receiver's, and what that asks for is
+// on its way then: it is sent again once. If the retransmission gets lost without a word, the
+// receiver's next NACK repairs it.
+func TestNackGoBackN(t *testing.T) {
+	for again, want := range map[bool]int64{false: 4, true: 8} {
+		w := newPipe(t, 12_000, func(c *Config) { c.NackInterval = 20 * us }, &fixed{window: 6000, keep: true}, 0)
+		n := 0
+		w.onData = func(p *packet.Packet) (int, unit.Time) {
+			if p.Seq != 2000 {
+				return 1, 0
+			}
+			if n++; n == 1 {
+				w.nack(nackOf(p, packet.CauseTrimmed))
+			}
+			return map[bool]int{false: 1, true: 0}[n == 1 || n == 2 && again], 0
+		}
+		w.run(unit.Second)
+		w.done(12_000)
+		if c := w.s.Counters(); c.Retransmitted < 4 || !again && c.Retransmitted != want || w.r.Nacks() == 0 || !again && w.s.Timeouts() > 0 {
+			t.Errorf("lost again %t: %d packets sent again, %d NACKs of the receiver, %d timeouts", again, c.Retransmitted, w.r.Nacks(), w.s.Timeouts())
+		}
+	}
+}
+
+// A sender with a window of one packet, which is trimmed again and again, waits for about 4, 8,
+// 16, … µs, with a round trip of 4 µs, at most a retransmission timeout; an
+// acknowledgement ends that. With a window of two it never waits.
+func TestNackHold(t *testing.T) {
+	for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
+		w := newPipe(t, 50_000, func(c *Config) { c.Recovery = recovery }, &fixed{window: 1999}, 0)
+		now, p := unit.Time(0), &packet.Packet{}
+		for i := range 12 {
+			w.s.Emit(now, p)
+			w.s.Receive(now, nackOf(p, packet.CauseTrimmed))
+			wait := min(4*us<<i, 320*us)
+			if at := w.s.NextSend() - now; at < wait/2 || at > 3*wait/2 {
+				t.Errorf("%s, NACK %d: it waits for %v, want about %v", recovery, i, at, wait)
+			}
+			now = w.s.NextSend()
+		}
+		w.s.Emit(now, p)
+		w.s.Receive(now+4*us, answer(packet.Ack, 1000, 0))
+		if w.s.NextSend() > now+4*us {
+			t.Errorf("%s: an acknowledgement has come, and it waits until %v", recovery, w.s.NextSend())
+		}
+		w.c.window = 2000
+		w.s.Emit(now+4*us, p)
+		w.s.Receive(now+5*us, nackOf(p, packet.CauseTrimmed)) // this one is still within the old decision
+		w.s.Receive(now+6*us, answer(packet.Ack, 1000, 0))
+	}
+	w := newPipe(t, 50_000, repeat, &fixed{window: 2000}, 0)
+	p := &packet.Packet{}
+	w.s.Emit(0, p)
+	if w.s.Receive(us, nackOf(p, packet.CauseTrimmed)); w.s.NextSend() > us {
+		t.Errorf("with a window of two packets it waits until %v", w.s.NextSend())
+	}
+}
+
+// heeding counts what a controller is told of losses.
+type heeding struct {
+	cc.Controller
+	losses *int
+}
+
+func (h heeding) OnLoss(now unit.Time, l cc.Loss) {
+	if l.Kind == cc.FastRecovery || l.Kind == cc.ECNEcho {
+		*h.losses++
+	}
+	h.Controller.OnLoss(now, l)
+}
+
+// Attackers (BS'19 §5). Off the path and without the ports: nothing counts. With them, but not
+// the sequence number: of random ones none hits, for packets / 2⁴⁰ would, and who knows
+// where packets begin hits each that is out once. On the path: replays, at once, after the
+// retransmission and late, do not count; a NACK for a packet that is delivered does, which cannot be
+// told, and its harm is one reduction a round trip and one packet sent twice for each
+// forged; with another number than the transmission's it does nothing.
+func TestNackAttacks(t *testing.T) {
+	var losses int
+	x := reno.Scheme()
+	build := x.Build
+	x.Build = func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
+		c, err := build(f, v)
+		return heeding{c, &losses}, err
+	}
+	run := func(n, room int, size unit.Bytes, attack func(r *rack), change func(*Config)) (*rack, string) {
+		losses = 0
+		r := newRack(t, n, room, size, &x, scheme.Values{}, change)
+		if attack != nil {
+			attack(r)
+		}
+		r.run(t, 100*unit.Millisecond)
+		var b strings.Builder
+		for i, s := range r.senders {
+			if s.Counters().Finished == unit.Never {
+				t.Errorf("flow %d is not finished", i)
+			}
+			fmt.Fprintln(&b, s.Counters().Finished, s.Counters().Retransmitted, s.Timeouts())
+		}
+		return r, b.String()
+	}
+	random := unit.NewRandom(1, "attacker")
+	const size = 500_000
+	_, quiet := run(1, 1000, size, nil, nil)
+	alone := quiet
+	attacks := 0
+	forge := func(r *rack, change func(p *packet.Packet)) func(int, *packet.Packet) {
+		return func(host int, p *packet.Packet) {
+			q := nackOf(p, packet.CauseTrimmed)
+			change(q)
+			attacks++
+			r.push(rackEvent{r.now + us, host, 2, q})
+		}
+	}
+	for name, change := range map[string]func(p *packet.Packet){
+		"without the tuple":       func(p *packet.Packet) { p.SrcPort, p.DstPort = p.SrcPort+uint16(attacks), p.DstPort+1 },
+		"random sequence numbers": func(p *packet.Packet) { p.Seq = random.Int64N(1 << 40) },
+		"another number":          func(p *packet.Packet) { p.Ack = 1 + int64(attacks%255) },
+	} {
+		attacks = 0
+		r, got := run(1, 1000, size, func(r *rack) { r.onData = forge(r, change) }, nil)
+		if c := r.senders[0].Counters(); got != quiet || attacks < 500 || c.NacksTaken != 0 || c.NacksRefused != int64(attacks) {
+			t.Errorf("%s: %d attacks, %d taken, %d refused; %s, in quiet %s", name, attacks, c.NacksTaken, c.NacksRefused, got, quiet)
+		}
+	}
+
+	// a sweep over all places where packets can begin, at once: it hits what is out
+	swept, out := int64(0), 0
+	r, got := run(1, 1000, size, func(r *rack) {
+		r.onData = func(host int, p *packet.Packet) {
+			if p.Seq != 250_000 || p.Ack != 0 {
+				return
+			}
+			out = r.senders[0].InFlight()
+			for seq := int64(0); seq < 100_000_000; seq += payload {
+				q := *p
+				q.Seq = seq
+				r.senders[0].Receive(r.now, nackOf(&q, packet.CauseTrimmed))
+				swept++
+			}
+		}
+	}, nil)
+	c := r.senders[0].Counters()
+	t.Logf("a sweep of %d sequence numbers: %d of the %d packets in flight, %d reductions; FCT %s, in quiet %s", swept, c.NacksTaken, out, losses, strings.Fields(got)[0], strings.Fields(quiet)[0])
+	if c.NacksTaken != int64(out) || c.Retransmitted != int64(out) || losses != 1 {
+		t.Errorf("%d packets were in flight, %d NACKs taken, %d packets sent again, %d reductions", out, c.NacksTaken, c.Retransmitted, losses)
+	}
+
+	// replays of true NACKs
+	_, quiet = run(8, 20, 100_000, nil, nil)
+	replays := int64(0)
+	r, got = run(8, 20, 100_000, func(r *rack) {
+		r.onNack = func(host int, p *packet.Packet) {
+			for _, later := range []unit.Time{0, 1, us, 3 * us, 10 * us, 30 * us} {
+				q := *p
+				replays++
+				r.push(rackEvent{r.now + us + later, host, 2, &q})
+			}
+		}
+	}, nil)
+	_, _, _, taken, refused := r.sum()
+	if got != quiet || taken != r.trims || refused < replays*9/10 || replays < 1000 {
+		t.Errorf("replays: %d NACKs, %d taken, %d of %d replays refused;\n%s\nwithout:\n%s", r.trims, taken, refused, replays, got, quiet)
+	}
+
+	// NACKs for what is delivered
+	for _, recovery := range []string{GoBackN, SelectiveRepeat} {
+		attacks = 0
+		r, got = run(1, 1000, size, func(r *rack) {
+			r.onData = forge(r, func(*packet.Packet) {})
+		}, func(c *Config) { c.Recovery = recovery })
+		c, fct := r.senders[0].Counters(), r.senders[0].Counters().Finished
+		t.Logf("%s, a NACK for each packet that is delivered: %d of %d taken, %d reductions in %v (%.1f round trips), %d packets sent again; in quiet it is %s", recovery, c.NacksTaken, attacks, losses, fct,
+			float64(fct)/float64(4*us), c.Retransmitted, strings.Fields(alone)[0])
+		if c.NacksTaken == 0 || float64(losses) > float64(fct)/float64(4*us)+1 || recovery == SelectiveRepeat && c.Retransmitted > c.NacksTaken {
+			t.Errorf("%s: %d taken, %d reductions in %v, %d packets sent again", recovery, c.NacksTaken, losses, fct, c.Retransmitted)
+		}
+	}
+
+	// with a key NACKs of switches, which have none, are refused, and timeouts repair
+	r, _ = run(8, 20, 100_000, nil, func(c *Config) { c.Telemetry.Integrity = transport.IntegrityKeyed })
+	if _, timeouts, _, taken, refused := r.sum(); taken != 0 || refused != r.trims || timeouts == 0 {
+		t.Errorf("with a key: %d NACKs, %d taken, %d refused, %d timeouts", r.trims, taken, refused, timeouts)
+	}
+}
+
+// NACKs, and what is sent for them, allocate nothing.
+func TestNackNoAllocation(t *testing.T) {
+	for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
+		w, out := out5(t, recovery, transport.NacksLoss)
+		w.c.keep = false
+		nack, elephant, p := nackOf(out[2], packet.CauseTrimmed, packet.Span{Offset: 1000, Lost: 1000}), nackOf(out[2], packet.CauseElephant), &packet.Packet{}
+		now := 2 * us
+		if n := testing.AllocsPerRun(1000, func() {
+			now += us
+			w.s.Receive(now, elephant)
+			w.s.Receive(now, nack)
+			w.s.Receive(now, nack)
+			for w.s.NextSend() <= now {
+				w.s.Emit(now, p)
+			}
+			nack.Ack, elephant.Ack = (nack.Ack+1)&255, (nack.Ack+1)&255
+		}); n > 0 {
+			t.Errorf("%s: %v allocations", recovery, n)
+		}
+		if c := w.s.Counters(); c.NacksTaken < 2000 || c.NacksRefused < 1000 {
+			t.Errorf("%s: %d NACKs taken, %d refused", recovery, c.NacksTaken, c.NacksRefused)
+		}
+	}
+}
+
+// Scripts of events, two bytes each: what is sent, arrives, is trimmed, gets lost, and NACKs
+// that come late, twice or made up of anything. The books are right, and unless the network
+// has lost something without a word, where nothing but NACKs repairs it, the flow ends over a path
+// without faults: a NACK never makes it lose anything.
+func FuzzNack(f *testing.F) {
+	f.Add(uint8(0), uint16(9000), []byte{0, 9, 2, 0, 2, 0, 3, 0, 3, 0, 0, 9, 1, 0})
+	f.Add(uint8(1), uint16(20_500), []byte{0, 20, 2, 3, 2, 3, 3, 0, 3, 1, 0, 5, 6, 0, 0, 3, 2, 0, 5, 0, 1, 0, 4, 0})
+	f.Add(uint8(2), uint16(65_535), []byte{0, 30, 2, 0, 1, 2, 1, 5, 3, 9, 8, 3, 9, 200, 0, 9, 10, 77, 10, 3, 0, 9})
+	f.Add(uint8(4+1), uint16(30_000), []byte{0, 30, 2, 0, 2, 0, 2, 0, 6, 0, 0, 9, 1, 0, 3, 0, 9, 44, 9, 2, 9, 16})
+	f.Add(uint8(8+2), uint16(30_000), []byte{0, 30, 11, 1, 3, 0, 6, 0, 0, 9, 7, 0, 3, 0, 9, 44, 10, 0, 0, 9})
+	f.Fuzz(func(t *testing.T, mode uint8, size uint16, script []byte) {
+		if size == 0 || len(script) > 1000 {
+			return
+		}
+		c := &fixed{window: 20_000}
+		w := newPipe(t, unit.Bytes(size), func(c *Config) {
+			c.Recovery = []string{GoBackN, SelectiveRepeat, NoRecovery}[int(mode&3)%3]
+			c.Nacks = []string{transport.NacksLoss, transport.NacksResend, transport.NacksSupply}[int(mode>>2&3)%3]
+			c.Resends = []string{ResendFirst, ResendAll}[mode>>4&1]
+		}, c, cc.CNPMode)
+		silent := false
+		take := func(q *[]flight, n int) *packet.Packet {
+			if len(*q) == 0 {
+				return nil
+			}
+			n %= len(*q)
+			p := (*q)[n].p
+			*q = append((*q)[:n], (*q)[n+1:]...)
+			return p
+		}
+		for i := 0; i+1 < len(script); i += 2 {
+			n := int(script[i+1])
+			w.now += unit.Time(1+n) * 10
+			switch script[i] % 12 {
+			case 0: // sends
+				for range n {
+					if w.s.NextSend() > w.now {
+						break
+					}
+					p := &packet.Packet{Src: 1, Dst: 2, Sent: w.now}
+					w.s.Emit(w.now, p)
+					w.data = append(w.data, flight{w.now, p})
+					w.check()
+				}
+			case 1: // one arrives
+				if p := take(&w.data, n); p != nil && w.r.Receive(w.now, p) {
+					w.back = append(w.back, flight{w.now, p})
+				}
+			case 2: // one is trimmed, or had room, and its NACK is on its way
+				if p := take(&w.data, n); p != nil {
+					w.back = append(w.back, flight{w.now, nackOf(p, packet.Cause(n>>6&1))})
+				}
+			case 3:
+				if p := take(&w.back, n); p != nil {
+					w.s.Receive(w.now, p)
+				}
+			case 4:
+				if take(&w.back, n) != nil {
+					silent = true
+				}
+			case 5:
+				for w.r.NextSend() <= w.now {
+					p := &packet.Packet{Src: 2, Dst: 1}
+					w.r.Emit(w.now, p)
+					w.back = append(w.back, flight{w.now, p})
+				}
+			case 6:
+				if at := w.s.NextTimer(); at != unit.Never {
+					w.now = max(w.now, at)
+					w.s.Advance(w.now)
+				}
+			case 7:
+				if take(&w.data, n) != nil {
+					silent = true
+				}
+			case 8: // what comes back comes twice
+				if len(w.back) > 0 {
+					p := *w.back[n%len(w.back)].p
+					w.back = append(w.back, flight{w.now, &p})
+				}
+			case 9: // a NACK, made up: of a packet of the flow, or of anything
+				p := &packet.Packet{Seq: int64(n>>2) * payload / 2, Ack: int64(n & 3), SrcPort: 10, DstPort: 20, Proto: packet.ProtoRDMA, Payload: payload}
+				q := nackOf(p, packet.Cause(n%int(packet.Causes)), packet.Span{Offset: int32(n-128) * 500, Lost: payload}, packet.Span{Offset: int32(n) << 23, Lost: int32(n)})
+				if n&1 == 1 {
+					q.SetExtension(packet.ExtNotification, script[i:min(len(script), i+n)])
+				}
+				w.s.Receive(w.now, q)
+			case 10:
+				c.window, c.rate = unit.Bytes(1+n*100), unit.Rate(n%5)*20*unit.Gbps
+			default: // a NACK of what is not gone
+				if len(w.data) > 0 {
+					w.back = append(w.back, flight{w.now, nackOf(w.data[n%len(w.data)].p, packet.Cause(n>>5)%packet.Causes)})
+				}
+			}
+			w.check()
+			if s := w.s.Counters(); s.NacksTaken+s.NacksRefused > s.ReceivedPackets {
+				t.Fatalf("%d NACKs taken and %d refused of %d packets", s.NacksTaken, s.NacksRefused, s.ReceivedPackets)
+			}
+		}
+		c.window = 20_000
+		if silent && w.s.config.Recovery == NoRecovery {
+			return
+		}
+		sortFlights(w)
+		w.run(unit.Never - 1)
+		w.done(unit.Bytes(size))
+	})
 }
