@@ -228,7 +228,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + header + ipHeader(f.Version), InitialWindow: initial, Start: f.Start, Path: path, Random: f.Random, Loads: f.Telemetry.Relative()}
 	control, err := f.CC.Build(known, f.CCValues)
 	if err == nil {
-		control, err = reacting(control, known, c.Nacks)
+		control, err = transport.WrapNacks(c.Nacks, control, known)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -271,12 +271,6 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 		}
 	}
 	return newSender(f, c, control, bound, asker), newReceiver(reply, c, answerer), nil
-}
-
-// reacting is the controller with its reaction to NACKs of the network. With nacks: supply
-// they reduce as losses do.
-func reacting(control cc.Controller, _ cc.Flow, _ string) (cc.Controller, error) {
-	return control, nil
 }
 
 func ipHeader(version uint8) int32 {

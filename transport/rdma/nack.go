@@ -96,8 +96,9 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 	return true
 }
 
-// reduces tells whether NACKs reduce.
-func (s *Sender) reduces() bool { return s.config.Nacks != transport.NacksResend }
+// reduces tells whether NACKs are losses to the controller, once a round trip. With nacks: supply
+// the notice is all that reduces.
+func (s *Sender) reduces() bool { return s.config.Nacks == transport.NacksLoss }
 
 // rtt is the round-trip time: smoothed, or before there is a sample without queues.
 func (s *Sender) rtt() unit.Time {
@@ -114,10 +115,7 @@ func (s *Sender) rtt() unit.Time {
 func (s *Sender) name(n int64, x *sent) int {
 	x.flags |= nacked
 	if s.config.Recovery == GoBackN {
-		if n >= s.next {
-			return 0
-		}
-		s.next = n
+		s.next = min(s.next, n)
 		return 1
 	}
 	x.flags &^= resent

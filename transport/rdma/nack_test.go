@@ -392,8 +392,8 @@ func TestNackReactions(t *testing.T) {
 					w.s.Emit(2*us, p)
 					fmt.Fprintf(&b, " %d.%d", p.Seq/1000, p.Ack)
 				}
-				c := w.s.Counters()
-				fmt.Fprintf(&b, "; %v, taken %d, refused %d, lost %d; %v", w.s.State(), c.NacksTaken, c.NacksRefused, w.s.lostTotal, w.c.log)
+				c, g := w.s.Counters(), w.s.Gauge()
+				fmt.Fprintf(&b, "; %v, taken %d, refused %d, lost %d; window %d, rate %v; %v", w.s.State(), c.NacksTaken, c.NacksRefused, w.s.lostTotal, int64(g.Window), g.Rate, w.c.log)
 				for _, n := range w.c.told {
 					fmt.Fprintf(&b, "; notice of %d, %d lost, %v of %v", n.Seq, n.Lost, n.Supply, n.Demand)
 				}

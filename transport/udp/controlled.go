@@ -82,7 +82,7 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + headers, InitialWindow: 10, Start: f.Start, Random: f.Random, Path: f.Path, Loads: f.Telemetry.Relative()}
 	control, err := f.CC.Build(known, f.CCValues)
 	if err == nil {
-		control, err = reacting(control, known, c.Nacks)
+		control, err = transport.WrapNacks(c.Nacks, control, known)
 	}
 	if err != nil {
 		return nil, nil, err

@@ -14,12 +14,6 @@ const (
 	noticed                     // it would have been marked
 )
 
-// reacting is the controller with its reaction to NACKs of the network. With nacks: supply
-// they reduce as losses do.
-func reacting(control cc.Controller, _ cc.Flow, _ string) (cc.Controller, error) {
-	return control, nil
-}
-
 // notified takes a notice of the network, p, which has ExtNotification (BS'19 §4.3; what
 // follows from it is ours). It is refused, and changes nothing, unless it is about a
 // datagram that is in flight and the first of its kind. Nothing is sent again: nacks:
@@ -51,7 +45,7 @@ func (s *ControlledSender) notified(now unit.Time, p *packet.Packet) {
 // nack takes a NACK in, unless it is refused. Spans count datagrams, as sequence numbers do.
 func (s *ControlledSender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) bool {
 	told := cc.Notice{Kind: cc.NackNotice, Seq: p.Seq * int64(s.flow.Payload), Supply: n.Supply, Demand: n.Demand}
-	reduces := s.config.Nacks != transport.NacksResend
+	reduces := s.config.Nacks == transport.NacksLoss // with nacks: supply the notice is all that reduces
 	rtt := s.roundTrip.Smoothed
 	if rtt == 0 {
 		rtt = s.flow.Path.BaseRTT

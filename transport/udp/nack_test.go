@@ -106,7 +106,7 @@ func TestControlledNackReactions(t *testing.T) {
 		{transport.NacksResend, packet.CauseTrimmed, 3, 0, 0, 7}, {transport.NacksResend, packet.CauseElephant, 3, 0, 0, 10},
 		{transport.NacksLoss, packet.CauseTrimmed, 3, 2, cc.FastRecovery, 7}, {transport.NacksLoss, packet.CauseReclaimed, 3, 2, cc.FastRecovery, 7},
 		{transport.NacksLoss, packet.CauseElephant, 3, 1, cc.ECNEcho, 10}, {transport.NacksLoss, packet.CauseMarked, 3, 0, 0, 10},
-		{transport.NacksSupply, packet.CauseTrimmed, 3, 2, cc.FastRecovery, 7},
+		{transport.NacksSupply, packet.CauseTrimmed, 0, 0, 0, 7}, // cc/supply takes the notices
 	} {
 		l, out := sent(t, 10_000, 50_000, x.nacks)
 		for i, at := range []unit.Time{us, 19 * us, 21 * us} { // a round trip is 20 µs
@@ -114,6 +114,9 @@ func TestControlledNackReactions(t *testing.T) {
 		}
 		if len(l.c.told) != x.told || len(l.c.losses) != x.losses || x.losses > 0 && l.c.losses[0].Kind != x.kind || l.s.InFlight() != x.flight || l.s.Counters().Retransmitted != 0 {
 			t.Errorf("%s, %v: %v, %v, %d in flight", x.nacks, x.cause, l.c.told, l.c.losses, l.s.InFlight())
+		}
+		if rate := l.s.Gauge().Rate; rate > unit.Gbps || (rate > 0) != (x.nacks == transport.NacksSupply) {
+			t.Errorf("%s, %v: a rate of %v, the supply is 1Gbps", x.nacks, x.cause, rate)
 		}
 		for _, n := range l.c.told {
 			if (n.Kind == cc.CNPNotice) != (x.cause == packet.CauseMarked) {
