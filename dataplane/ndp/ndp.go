@@ -116,11 +116,12 @@ func (n *Program) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metad
 	if q.Packets() < n.config.Data && port.Fits(Data, p.Size) == tm.Fits {
 		return dataplane.Accept
 	}
-	if tail := q.Tail(); tail != nil && trimmable(tail) && env.Random().Float64() < n.config.TrimTail &&
-		tail.Size >= p.Size { // so that p has room
+	if tail := q.Tail(); tail != nil && trimmable(tail) && env.Random().Float64() < n.config.TrimTail {
 		n.trimmed++
 		env.TrimTail(m.Out, Data)
-		return dataplane.Accept
+		if port.Fits(Data, p.Size) == tm.Fits { // else the tail was shorter
+			return dataplane.Accept
+		}
 	}
 	if !trimmable(p) {
 		return dataplane.Drop(dataplane.QueuePacketLimit)
