@@ -15,7 +15,7 @@ type Receiver struct {
 	expected int64   // first packet that has not come
 	state    []uint8 // of packets from expected on, a ring
 	refused  int64   // packets whose header has come, and nothing else
-	returned int64   // headers that switches sent back, as the sender tells
+	returned int64   // packets of the first window that switches sent back, as the sender tells
 	drained  bool    // what is new to the sender needs no PULL any more
 
 	queue  *pulls

@@ -25,7 +25,8 @@ type Sender struct {
 	credit   int64         // packets that PULLs have asked for and that were not sent yet; below 0: sent without
 	pulled   int64         // highest PULL
 	answered int64         // ACKs and NACKs, for each of which there will be a PULL
-	returned int64         // headers that switches have sent back
+	returned int64         // packets of the first window whose headers switches have sent back
+	bounced  int64         // all whose headers switches have sent back
 	probing  bool          // a PULL may be lost: one packet goes without
 	quiet    unit.Time     // when something was last heard or sent
 	backoff  int           // timeouts since something was heard
@@ -51,6 +52,7 @@ const (
 	waiting                    // to be sent again
 	nacked                     // waiting because of a NACK
 	acked                      // received
+	unasked                    // sent without a PULL, in the first window
 	repeated                   // sent more than once: its RTT says nothing (Karn)
 )
 
@@ -77,7 +79,7 @@ func (s *Sender) Counters() *transport.Counters { return &s.counters }
 // Timeouts is how often a timer had to help. Returned is how many headers switches have
 // sent back.
 func (s *Sender) Timeouts() int64 { return s.timeouts }
-func (s *Sender) Returned() int64 { return s.returned }
+func (s *Sender) Returned() int64 { return s.bounced }
 
 // Gauge is the first window, in payload, and what is in flight: there is no other window,
 // and no rate of the sender's own.
@@ -123,8 +125,8 @@ func (s *Sender) think(now unit.Time) {
 
 // expecting tells whether PULLs are to come. While there are new packets that wait for them
 // there is one for each packet that has arrived, whole or not; then for NACKed ones.
-// With none to come, a packet whose header was sent back is sent again at once, one
-// at a time: the receiver may know of none (NDP §3.2.4; htsim's processRTS).
+// With none to come and nothing out, a packet whose header was sent back is sent again at
+// once: the receiver may know of none (NDP §3.2.4; htsim's processRTS).
 func (s *Sender) expecting() bool {
 	if s.packets-s.next > s.free {
 		return s.answered > s.pulled
@@ -146,8 +148,8 @@ func (s *Sender) NextSend() unit.Time {
 	return s.start
 }
 
-// Emit sends what was planned. The acknowledgement field of data counts the headers that
-// came back; FIN says that what is new needs no further PULL.
+// Emit sends what was planned. The acknowledgement field of data counts the
+// packets of the first window that came back; FIN says that what is new needs no further PULL.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	n := s.plan
 	if n < 0 {
@@ -171,6 +173,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		*s.at(n) = sent{now, flying}
 		if s.free > 0 {
 			s.free--
+			s.at(n).flags |= unasked
 		} else {
 			s.credit--
 		}
@@ -238,7 +241,12 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 		}
 		s.heard(now)
 		s.inFlight--
-		s.returned++
+		s.bounced++
+		if s.at(n).flags&unasked != 0 {
+			s.returned++
+		} else { // the PULL that asked for it is not spent
+			s.credit++
+		}
 		s.again(now, n, 0)
 	default:
 		return false
