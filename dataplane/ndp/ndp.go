@@ -28,7 +28,7 @@ type Config struct {
 func Scheme() dataplane.Scheme {
 	return dataplane.Scheme{
 		Scheme: scheme.Scheme{
-			Name: "ndp", Doc: "packet trimming: headers and control in queue 0, short data queue 1; return to sender. Needs queues: 2, and scheduler: {wrr: {weights: {0: 10}}} to be NDP's", Source: "NDP (SIGCOMM 2017) §3.1, §3.2.4",
+			Name: "ndp", Doc: "trims packets: headers and control in queue 0, a short data queue 1; return to sender", Source: "NDP (SIGCOMM 2017) §3.1, §3.2.4",
 			Params: []scheme.Param{
 				{Name: "data", Kind: scheme.Packets, Default: "8 packets", Min: "1 packet", Max: "1000000 packets", Doc: "data packets that wait at most; what comes beyond is trimmed", Source: "NDP §3.1, §6.1"},
 				{Name: "headers", Kind: scheme.Size, Default: "0 B", Doc: "bytes of headers and control packets that wait at most; 0 B: as many as the data queue holds in packets of full size", Source: "NDP §3.2.4: the same memory, 8 packets of 9 KB or 1125 headers of 64 B"},

@@ -161,6 +161,19 @@ func TestReturned(t *testing.T) {
 	if s.Timeouts() != 0 || s.Counters().Retransmitted != 3 {
 		t.Errorf("%d timeouts, %d sent again", s.Timeouts(), s.Counters().Retransmitted)
 	}
+	// what a PULL has asked for goes again at once, in its place
+	s, _, _ = New(flow(0, 10_000, nil), Config{Window: 2, RTOMin: unit.Millisecond})
+	for s.NextSend() == 0 {
+		s.Emit(0, &packet.Packet{})
+	}
+	s.Receive(1, answer(packet.Notice, 1, 0))
+	s.Emit(1, p)
+	if s.Receive(2, back(2)); s.NextSend() != 0 {
+		t.Fatal("what a PULL has asked for came back, and is not sent again")
+	}
+	if s.Emit(2, p); p.Seq != 2000 || p.Ack != 0 || s.Returned() != 1 || s.NextSend() != unit.Never {
+		t.Errorf("packet at %d, %d returned; next at %v", p.Seq, p.Ack, s.NextSend())
+	}
 	// forged: not out, or not returned
 	s, _, _ = New(flow(0, 3000, nil), Config{Window: 3, RTOMin: unit.Millisecond})
 	s.Emit(0, &packet.Packet{})
