@@ -220,6 +220,7 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 		if x := s.at(about); p.Kind == packet.Ack {
 			s.sample(now, x)
 			s.deliver(x)
+			s.advance(now)
 		} else if x.flags&flying != 0 {
 			s.sample(now, x)
 			s.inFlight--
@@ -280,13 +281,18 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) bool {
 		}
 		s.deliver(x)
 	}
+	s.advance(now)
+	return true
+}
+
+// advance goes on to the first packet that has not arrived.
+func (s *Sender) advance(now unit.Time) {
 	for s.una < s.next && s.at(s.una).flags&acked != 0 {
 		s.una++
 	}
 	if s.una == s.packets && s.counters.Finished == unit.Never {
 		s.counters.Finished = now
 	}
-	return true
 }
 
 // deliver notes that a packet has arrived.
