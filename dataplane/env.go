@@ -95,6 +95,11 @@ func (e *Env) TickAt(t Ticker, at unit.Time) {
 // whether there was one.
 func (e *Env) Evict(out PortID, q tm.QueueID) bool { return e.sw.evict(out, q) }
 
+// TrimTail cuts the payload off the packet that came last into queue q of port out, and
+// has it admitted again in the trim class after the packet in hand, as if the hook's
+// verdict on it had been Trim. It returns whether there was one.
+func (e *Env) TrimTail(out PortID, q tm.QueueID) bool { return e.sw.trimTail(out, q) }
+
 // Digest tells the local control plane.
 func (e *Env) Digest(d Digest) {
 	d.At = e.now

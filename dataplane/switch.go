@@ -505,16 +505,35 @@ func (s *Switch) control(in PortID, kind packet.Kind, class uint8, quanta int64)
 }
 
 func (s *Switch) evict(out PortID, q tm.QueueID) bool {
-	p := s.ports[out].PopTail(q)
+	p := s.takeTail(out, q)
 	if p == nil {
 		return false
+	}
+	s.later(p, toDrop, Evicted)
+	return true
+}
+
+func (s *Switch) trimTail(out PortID, q tm.QueueID) bool {
+	p := s.takeTail(out, q)
+	if p == nil {
+		return false
+	}
+	s.trim(p)
+	s.later(p, toManager, NotDropped)
+	return true
+}
+
+// takeTail takes the packet that came last out of its queue and out of the books.
+func (s *Switch) takeTail(out PortID, q tm.QueueID) *packet.Packet {
+	p := s.ports[out].PopTail(q)
+	if p == nil {
+		return nil
 	}
 	s.buffered -= unit.Bytes(p.Size)
 	for _, h := range s.unbookers {
 		h.Unbook(&s.env, p, &p.Meta)
 	}
-	s.later(p, toDrop, Evicted)
-	return true
+	return p
 }
 
 // NextTimer is when Advance wants to be called: for programs' ticks and packets

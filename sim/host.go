@@ -36,6 +36,7 @@ type host struct {
 // slot is one endpoint of a flow at this host.
 type slot struct {
 	endpoint transport.Endpoint
+	stirring transport.Stirring // the same, if it is; or nil
 	counters *transport.Counters
 	sendAt   unit.Time // what sends holds for it, Never if nothing
 	timerAt  unit.Time // what timers holds for it
@@ -125,6 +126,7 @@ func (h *host) add(s slot) int32 {
 	i := int32(len(h.slot))
 	s.sendAt, s.timerAt, s.next = unit.Never, unit.Never, -1
 	s.counters = s.endpoint.Counters()
+	s.stirring, _ = s.endpoint.(transport.Stirring)
 	h.slot = append(h.slot, s)
 	return i
 }
@@ -151,6 +153,11 @@ func (h *host) update(i int32, now unit.Time) {
 	}
 	if s.leads > 0 {
 		h.lead(i, now)
+	}
+	if s.stirring != nil {
+		for f, ok := s.stirring.Stirred(); ok; f, ok = s.stirring.Stirred() {
+			h.update(h.run.receiver[f], now)
+		}
 	}
 }
 

@@ -320,6 +320,7 @@ func (r *Simulation) begin(i int, now unit.Time) {
 	h := r.hosts[f.Src]
 	s := &h.slot[r.sender[i]]
 	s.endpoint, s.counters, s.class = e, e.Counters(), class(e, f.Class)
+	s.stirring, _ = e.(transport.Stirring)
 	h.update(r.sender[i], now)
 }
 

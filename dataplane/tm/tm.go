@@ -49,6 +49,9 @@ func (q *Queue) Bytes() unit.Bytes { return q.bytes }
 // Head returns the packet that would leave next, or nil. The others follow by Next.
 func (q *Queue) Head() *packet.Packet { return q.head }
 
+// Tail returns the packet that came last, or nil.
+func (q *Queue) Tail() *packet.Packet { return q.tail }
+
 // Held returns since when the head waits for its turn: when it entered the queue or
 // its predecessor left, whichever was later. unit.Never if the queue is empty.
 func (q *Queue) Held() unit.Time {

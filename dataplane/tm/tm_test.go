@@ -386,14 +386,16 @@ func TestSchemes(t *testing.T) {
 		if _, err := s.Build(2, rate, scheme.NewValues(s.Name, values)); (err == nil) != (s.Name != "fifo") {
 			t.Errorf("%s with two queues: %v", s.Name, err)
 		}
-		if _, err := s.Build(1, rate, scheme.NewValues(s.Name, values)); (err != nil) != (s.Name == "dwrr" || s.Name == "guarantee") {
+		if _, err := s.Build(1, rate, scheme.NewValues(s.Name, values)); (err != nil) != (s.Name == "dwrr" || s.Name == "wrr" || s.Name == "guarantee") {
 			t.Errorf("%s with one queue and a parameter for the second: %v", s.Name, err)
 		}
 	}
-	if s := Schemes()[1]; s.Name == "dwrr" {
-		bad := map[string]any{"quantum": unit.Bytes(1514), "priority": 0, "weights": []scheme.Entry{{Key: "0", Value: 0}}}
-		if _, err := s.Build(1, rate, scheme.NewValues("dwrr", bad)); err == nil {
-			t.Error("a weight of 0 is taken")
+	for _, s := range Schemes() {
+		if s.Name == "dwrr" || s.Name == "wrr" {
+			bad := map[string]any{"quantum": unit.Bytes(1514), "priority": 0, "weights": []scheme.Entry{{Key: "0", Value: 0}}}
+			if _, err := s.Build(1, rate, scheme.NewValues(s.Name, bad)); err == nil {
+				t.Errorf("%s: a weight of 0 is taken", s.Name)
+			}
 		}
 	}
 }
@@ -439,4 +441,45 @@ func ExampleNewStrict() {
 	// Output:
 	// 64
 	// 1500
+}
+
+// Weighted round robin by packets, whatever their lengths: 10 to 1 while both queues have
+// some, all of the port for one alone, and no more than a packet of the other before
+// the first of a queue that was empty.
+func TestWRR(t *testing.T) {
+	b := NewBuffer(3, Limit{}, Limit{})
+	s := NewWRR([]int32{10, 1, 2})
+	next := func() QueueID {
+		q, again := s.Next(0, &b)
+		if again != unit.Never {
+			t.Fatal("it does not know its time")
+		}
+		b.Pop(q)
+		return q
+	}
+	var got string
+	fill(&b, 1, 1500, 1500, 1500, 1500, 1500)
+	for range 2 {
+		got += fmt.Sprint(next())
+	}
+	for range 25 {
+		fill(&b, 0, 64)
+	}
+	for b.Waiting() != 0 {
+		got += fmt.Sprint(next())
+	}
+	if want := "11" + "0000000000" + "1" + "0000000000" + "1" + "00000" + "1"; got != want {
+		t.Errorf("served %s, want %s", got, want)
+	}
+	fill(&b, 0, 64, 64)
+	fill(&b, 1, 1500, 1500)
+	fill(&b, 2, 64, 64, 64)
+	b.SetPaused(1, true)
+	got = ""
+	for b.Ready() != 0 {
+		got += fmt.Sprint(next())
+	}
+	if got != "22121" && got != "12212" {
+		t.Errorf("with the first queue paused %s is served", got)
+	}
 }

@@ -18,8 +18,10 @@ import (
 	"weir/dataplane/forward"
 	"weir/dataplane/inband"
 	"weir/dataplane/inputloss"
+	ndpswitch "weir/dataplane/ndp"
 	"weir/dataplane/pfc"
 	"weir/dataplane/sharedbuffer"
+	"weir/dataplane/spray"
 	"weir/dataplane/tm"
 	"weir/experiment"
 	"weir/hpcc"
@@ -27,6 +29,7 @@ import (
 	"weir/p4abc"
 	"weir/topology"
 	"weir/transport"
+	"weir/transport/ndp"
 	"weir/transport/rdma"
 	"weir/transport/tcp"
 	"weir/transport/udp"
@@ -40,7 +43,7 @@ func Registry() *experiment.Registry {
 		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), forward.Scheme(), inband.Scheme(), inputloss.Scheme(), ncf.Scheme(),
 			pfc.Scheme(), sharedbuffer.Scheme()},
 		Schedulers: tm.Schemes(),
-		Transports: []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme(), window.Scheme()},
+		Transports: []transport.Scheme{ndp.Scheme(), rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme(), window.Scheme()},
 		Topologies: topology.Schemes(),
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), hpcc.Scheme(), hpcc.PINTScheme(), hpcc.PowerScheme(),
 			hpcc.RxScheme(), none.Scheme(), reno.Scheme(), swift.Scheme(), timely.Scheme()},
