@@ -121,6 +121,7 @@ type Site struct {
 	Queues  int    // a port; 0 means 1
 	// MaxFrame is the Size of the largest frame; 0: not known.
 	MaxFrame int32
+	Framing  packet.Framing // of the run; the zero value counts real headers, as l2 does
 	Book     *packet.Book
 	Routes   *Routes
 	// Random makes the stream of an entity of this switch, by a name unique there.

@@ -1566,7 +1566,7 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 	c := &sim.Config{
 		Seed: seed, Network: p.network, Duration: p.warmup + p.duration, Warmup: p.warmup,
 		Switches: p.switches, Hosts: p.book, UntilDone: true, Events: p.events, Telemetry: p.telemetry,
-		MinFrame: p.framing.Min + p.framing.Extra, MaxFrame: p.largestFrame(),
+		MinFrame: p.framing.Min + p.framing.Extra, MaxFrame: p.largestFrame(), Framing: p.framing,
 	}
 	flows := p.flows
 	for id := range p.traffic {

@@ -25,6 +25,7 @@ type Config struct {
 	Events    []Event           // ascending by time
 	MinFrame  int32             // least bytes that a frame counts, by the run's framing; 0: none
 	MaxFrame  int32             // most bytes that a frame counts; 0: not known
+	Framing   packet.Framing    // by which switches size the frames that they make
 	Telemetry *telemetry.Format // in which switches write it; nil: none does
 	Watches   []Watch           // what is looked at every so often in the measured part
 	Delays    bool              // keep histograms of the one-way delays, by traffic

@@ -182,7 +182,7 @@ func (r *Simulation) newSwitch(node int, links []fabric.Link, leaving []int32) (
 	name := n.Nodes[node].Name
 	site := &dataplane.Site{
 		Switch: name, ID: node, Ports: len(ports), At: ports, Book: c.Hosts, Routes: sc.Routes,
-		Clock: sc.Clock, Rates: r.rates, Counted: c.Telemetry != nil && c.Telemetry.Counted, Lines: lines, Queues: queues, MaxFrame: c.MaxFrame,
+		Clock: sc.Clock, Rates: r.rates, Counted: c.Telemetry != nil && c.Telemetry.Counted, Lines: lines, Queues: queues, MaxFrame: c.MaxFrame, Framing: c.Framing,
 		Random: func(entity string) unit.Random { return unit.NewRandom(c.Seed, "switch "+name+" "+entity) },
 	}
 	var programs []dataplane.Program
