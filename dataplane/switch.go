@@ -293,8 +293,7 @@ again:
 			goto again
 		}
 	}
-	if r := port.Fits(m.Queue, p.Size); r != tm.Fits {
-		s.drop(p, refusals[r])
+	if r := port.Fits(m.Queue, p.Size); r != tm.Fits && !s.makeRoom(port, p, r) {
 		return
 	}
 	p.Enqueued = s.env.now
@@ -304,6 +303,21 @@ again:
 		h.Book(&s.env, p, m)
 	}
 	s.wake(m.Out)
+}
+
+// makeRoom lets others of port give way for p, which does not fit for a reason (tm.NewFQ). If
+// p has to go itself it returns false, and p is dropped.
+func (s *Switch) makeRoom(port *tm.Port, p *packet.Packet, why tm.Refusal) bool {
+	for why != tm.Fits {
+		x := port.Displace(p.Meta.Queue, p, why)
+		if x == nil {
+			s.drop(p, refusals[why])
+			return false
+		}
+		s.evicted(x)
+		why = port.Fits(p.Meta.Queue, p.Size)
+	}
+	return true
 }
 
 // wake names the port to the driver if it has something to send and the driver
@@ -509,12 +523,17 @@ func (s *Switch) evict(out PortID, q tm.QueueID) bool {
 	if p == nil {
 		return false
 	}
+	s.evicted(p)
+	return true
+}
+
+// evicted drops p, which was taken out of its queue, when this step ends.
+func (s *Switch) evicted(p *packet.Packet) {
 	s.buffered -= unit.Bytes(p.Size)
 	for _, h := range s.unbookers {
 		h.Unbook(&s.env, p, &p.Meta)
 	}
 	s.later(p, toDrop, Evicted)
-	return true
 }
 
 // NextTimer is when Advance wants to be called: for programs' ticks and packets
