@@ -15,6 +15,7 @@ import (
 	"weir/dataplane/classify"
 	"weir/dataplane/ecmp"
 	"weir/dataplane/ecn"
+	"weir/dataplane/fastcnp"
 	"weir/dataplane/forward"
 	"weir/dataplane/inband"
 	"weir/dataplane/inputloss"
@@ -36,7 +37,7 @@ import (
 // is a new value each time, to which a program of yours adds its own schemes.
 func Registry() *experiment.Registry {
 	return &experiment.Registry{
-		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), forward.Scheme(), inband.Scheme(), inputloss.Scheme(),
+		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(), inband.Scheme(), inputloss.Scheme(),
 			pfc.Scheme(), sharedbuffer.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme(), window.Scheme()},
