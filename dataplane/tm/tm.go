@@ -36,7 +36,7 @@ type Limit struct {
 
 // A Queue is a first-in, first-out list of packets or, under NewFQ, one of a list a flow.
 type Queue struct {
-	head, tail *packet.Packet // nil of a fair queue
+	head, tail *packet.Packet // of a fair queue: those that sort has not seen
 	flows      *flows         // of a fair queue
 	packets    int32
 	bytes      unit.Bytes
@@ -53,9 +53,22 @@ func (q *Queue) Bytes() unit.Bytes { return q.bytes }
 // Head returns the packet that would leave next, or nil.
 func (q *Queue) Head() *packet.Packet {
 	if q.flows != nil {
-		return q.flows.next()
+		return q.sort().next()
 	}
 	return q.head
+}
+
+// sort gives the packets of a fair queue that came since the last time to their flows,
+// before anybody takes or looks. So Push is the same for all queues, and pays nothing.
+func (q *Queue) sort() *flows {
+	for p := q.head; p != nil; {
+		next := p.Next
+		p.Next = nil
+		q.flows.push(p)
+		p = next
+	}
+	q.head, q.tail = nil, nil
+	return q.flows
 }
 
 // All returns the packets that wait: in the order in which they will leave or, of a fair
@@ -63,7 +76,7 @@ func (q *Queue) Head() *packet.Packet {
 func (q *Queue) All() iter.Seq[*packet.Packet] {
 	return func(yield func(*packet.Packet) bool) {
 		if q.flows != nil {
-			q.flows.each(yield)
+			q.sort().each(yield)
 			return
 		}
 		for p := q.head; p != nil && yield(p); p = p.Next {
@@ -168,15 +181,12 @@ func (b *Buffer) Fits(q QueueID, size int32) Refusal {
 func (b *Buffer) Push(q QueueID, p *packet.Packet) {
 	l := &b.queues[q]
 	p.Next = nil
-	switch {
-	case l.tail != nil:
+	if l.tail == nil {
+		l.head = p
+	} else {
 		l.tail.Next = p
-		l.tail = p
-	case l.flows != nil:
-		l.flows.push(p)
-	default:
-		l.head, l.tail = p, p
 	}
+	l.tail = p
 	l.packets++
 	l.bytes += unit.Bytes(p.Size)
 	b.packets++
@@ -185,14 +195,17 @@ func (b *Buffer) Push(q QueueID, p *packet.Packet) {
 }
 
 // Pop removes the head of queue q, or returns nil.
-func (b *Buffer) Pop(q QueueID) *packet.Packet { return b.pop(&b.queues[q], q) }
+func (b *Buffer) Pop(q QueueID) *packet.Packet {
+	l := &b.queues[q]
+	if l.flows != nil {
+		return b.taken(l, q, l.sort().pop())
+	}
+	return b.pop(l, q)
+}
 
 func (b *Buffer) pop(l *Queue, q QueueID) *packet.Packet {
 	p := l.head
 	if p == nil {
-		if l.flows != nil {
-			return b.taken(l, q, l.flows.pop())
-		}
 		return nil
 	}
 	l.head = p.Next
@@ -233,13 +246,13 @@ func (b *Buffer) Displace(q QueueID, p *packet.Packet, why Refusal) *packet.Pack
 	if why == PortPackets || why == PortBytes {
 		if last := bits.Len32(b.waiting) - 1; last > int(q) {
 			l := &b.queues[last]
-			return b.taken(l, QueueID(last), l.flows.drop())
+			return b.taken(l, QueueID(last), l.sort().drop())
 		} else if last < int(q) {
 			return nil
 		}
 	}
 	l := &b.queues[q]
-	return b.taken(l, q, l.flows.yield(p))
+	return b.taken(l, q, l.sort().yield(p))
 }
 
 // PopTail removes the packet that came last into queue q or, of a fair queue, one of its
@@ -248,7 +261,7 @@ func (b *Buffer) Displace(q QueueID, p *packet.Packet, why Refusal) *packet.Pack
 func (b *Buffer) PopTail(q QueueID) *packet.Packet {
 	l := &b.queues[q]
 	if l.flows != nil {
-		return b.taken(l, q, l.flows.drop())
+		return b.taken(l, q, l.sort().drop())
 	}
 	if l.head == l.tail {
 		return b.Pop(q)
@@ -272,7 +285,7 @@ func (b *Buffer) PopTail(q QueueID) *packet.Packet {
 type Port struct {
 	Buffer
 	scheduler Scheduler
-	fifo      bool // there is one queue, and no choice for the scheduler
+	fifo      bool // scheduler is fifo
 	rate      unit.LinkRate
 	control   Queue // link-layer control (PFC frames): before the scheduler, never paused, seen by no program
 
@@ -285,7 +298,6 @@ type Port struct {
 func NewPort(b Buffer, s Scheduler, rate unit.LinkRate) *Port {
 	_, first := s.(fifo)
 	if fair, ok := s.(*fq); ok {
-		first = len(b.queues) == 1
 		for i := range b.queues {
 			b.queues[i].flows = newFlows(&fair.config)
 		}
@@ -357,6 +369,10 @@ func (p *Port) Next(now unit.Time) (f *packet.Packet, control bool, again unit.T
 	if !p.fifo {
 		if q, again = p.scheduler.Next(now, &p.Buffer); q == NoQueue {
 			return nil, false, again
+		}
+		if l := &p.queues[q]; l.flows != nil {
+			l.served = now
+			return p.Pop(q), false, unit.Never
 		}
 	}
 	l := &p.queues[q]

@@ -386,3 +386,17 @@ func ExampleNewStrict() {
 	// 64
 	// 1500
 }
+
+// BenchmarkFIFO is a packet in and out of a port with one queue, the hot path of most.
+func BenchmarkFIFO(b *testing.B) {
+	p := NewPort(NewBuffer(1, Limit{}, Limit{Packets: 100}), NewFIFO(), unit.LinkRate{Bits: unit.Gbps})
+	fill(&p.Buffer, 0, 1514, 64, 500)
+	now := unit.Time(0)
+	for b.Loop() {
+		now++
+		f, _, _ := p.Next(now)
+		if p.Fits(0, f.Size) == Fits {
+			p.Push(0, f)
+		}
+	}
+}
