@@ -91,8 +91,8 @@ func (e *Env) TickAt(t Ticker, at unit.Time) {
 	}
 }
 
-// Evict drops the packet that came last into queue q of port out and returns
-// whether there was one.
+// Evict drops the packet that came last into queue q of port out or, of a fair queue, one
+// of its longest flow (tm.Buffer.PopTail), and returns whether there was one.
 func (e *Env) Evict(out PortID, q tm.QueueID) bool { return e.sw.evict(out, q) }
 
 // TrimTail cuts the payload off the packet that came last into queue q of port out, and

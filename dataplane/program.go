@@ -108,7 +108,7 @@ const (
 	BufferFull               // the shared buffer was full
 	EgressThreshold          // the queue's share of the shared buffer was used up
 	HeadroomFull             // PFC's headroom was full: the neighbour went on for too long
-	Evicted                  // removed from a queue by a program
+	Evicted                  // removed from a queue, by a program or for another flow's packet (tm.NewFQ)
 	TrimFailed               // trimmed, and then refused again
 	RecirculationFull        // the recirculation port's queue was full
 	Notified                 // trimmed, and the sender told by a NACK (BS'19 §4.3)

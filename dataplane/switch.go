@@ -293,8 +293,7 @@ again:
 			goto again
 		}
 	}
-	if r := port.Fits(m.Queue, p.Size); r != tm.Fits {
-		s.drop(p, refusals[r])
+	if r := port.Fits(m.Queue, p.Size); r != tm.Fits && !s.makeRoom(port, p, r) {
 		return
 	}
 	p.Enqueued = s.env.now
@@ -304,6 +303,21 @@ again:
 		h.Book(&s.env, p, m)
 	}
 	s.wake(m.Out)
+}
+
+// makeRoom lets others of port give way for p, which does not fit for a reason (tm.NewFQ). If
+// p has to go itself it returns false, and p is dropped.
+func (s *Switch) makeRoom(port *tm.Port, p *packet.Packet, why tm.Refusal) bool {
+	for why != tm.Fits {
+		x := port.Displace(p.Meta.Queue, p, why)
+		if x == nil {
+			s.drop(p, refusals[why])
+			return false
+		}
+		s.evicted(x)
+		why = port.Fits(p.Meta.Queue, p.Size)
+	}
+	return true
 }
 
 // wake names the port to the driver if it has something to send and the driver
@@ -505,35 +519,37 @@ func (s *Switch) control(in PortID, kind packet.Kind, class uint8, quanta int64)
 }
 
 func (s *Switch) evict(out PortID, q tm.QueueID) bool {
-	p := s.takeTail(out, q)
+	p := s.ports[out].PopTail(q)
 	if p == nil {
 		return false
 	}
-	s.later(p, toDrop, Evicted)
+	s.evicted(p)
 	return true
 }
 
+// evicted drops p, which was taken out of its queue, when this step ends.
+func (s *Switch) evicted(p *packet.Packet) {
+	s.unbook(p)
+	s.later(p, toDrop, Evicted)
+}
+
 func (s *Switch) trimTail(out PortID, q tm.QueueID) bool {
-	p := s.takeTail(out, q)
+	p := s.ports[out].PopTail(q)
 	if p == nil {
 		return false
 	}
+	s.unbook(p)
 	s.trim(p)
 	s.later(p, toManager, NotDropped)
 	return true
 }
 
-// takeTail takes the packet that came last out of its queue and out of the books.
-func (s *Switch) takeTail(out PortID, q tm.QueueID) *packet.Packet {
-	p := s.ports[out].PopTail(q)
-	if p == nil {
-		return nil
-	}
+// unbook takes p, which was taken out of its queue, out of the books.
+func (s *Switch) unbook(p *packet.Packet) {
 	s.buffered -= unit.Bytes(p.Size)
 	for _, h := range s.unbookers {
 		h.Unbook(&s.env, p, &p.Meta)
 	}
-	return p
 }
 
 // NextTimer is when Advance wants to be called: for programs' ticks and packets

@@ -158,6 +158,7 @@ func (r *Simulation) newSwitch(node int, links []fabric.Link, leaving []int32) (
 	queues := max(sc.Queues, 1)
 	ports := make([]*tm.Port, 0, len(leaving))
 	var numbers []dataplane.Number
+	var hashes unit.Random // of schedulers that place flows by a hash
 	lines := make([]dataplane.Line, 0, len(leaving))
 	for _, i := range leaving {
 		l := &links[i]
@@ -172,6 +173,12 @@ func (r *Simulation) newSwitch(node int, links []fabric.Link, leaving []int32) (
 			s = tm.NewFIFO()
 		default:
 			s = tm.NewStrict()
+		}
+		if x, ok := s.(tm.Seeded); ok {
+			if hashes.Rand == nil {
+				hashes = unit.NewRandom(c.Seed, "switch "+n.Nodes[node].Name+" flow queues")
+			}
+			x.Seed(uint32(hashes.Uint64()))
 		}
 		lines = append(lines, dataplane.Line{Rate: l.Rate, Delay: l.Delay + l.Jitter})
 		buffer := n.Links[r.linkOf[i].link].Buffer

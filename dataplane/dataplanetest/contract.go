@@ -215,6 +215,26 @@ dropped 1: queue packets
 4us port 1 data 3, 125 B, hop limit 63
 dropped 1: evicted
 `},
+		// flow of port 0: 1 leaves at once, 2, 3 and 4 wait; 10 of port 1 takes the place of 4, for 5
+		// there is none; with a quantum of one frame the flows take turns
+		{"fair queues: turns of flows, and the longest flow gives way", func() Setup {
+			p := append(two(), Port{Rate: gigabit, Queues: 1, Total: tm.Limit{Packets: 3}})
+			s, err := tm.NewFQ(tm.FQ{Flows: 1024, Quantum: 125})
+			if err != nil {
+				panic(err)
+			}
+			p[2].Scheduler = s
+			return with(Setup{Ports: p})
+		}, []Arrival{
+			{At: 1 * us, Dst: 3, Seq: 1, Payload: pay}, {At: 1 * us, Dst: 3, Seq: 2, Payload: pay}, {At: 1 * us, Dst: 3, Seq: 3, Payload: pay}, {At: 1 * us, Dst: 3, Seq: 4, Payload: pay},
+			{At: 1*us + 100, Port: 1, Dst: 3, Seq: 10, Payload: pay}, {At: 1*us + 200, Dst: 3, Seq: 5, Payload: pay},
+		}, `2us port 2 data 1, 125 B, hop limit 63
+3us port 2 data 2, 125 B, hop limit 63
+4us port 2 data 10, 125 B, hop limit 63
+5us port 2 data 3, 125 B, hop limit 63
+dropped 1: port packets
+dropped 1: evicted
+`},
 		{"a tick comes when it was asked for, and may send", func() Setup {
 			return with(Setup{Ports: two()}, &ticker{})
 		}, []Arrival{{At: 4 * us, Dst: 2, Seq: 1, Payload: pay}}, `4us port 0 data 101, 125 B, hop limit 0

@@ -381,6 +381,7 @@ func TestSchemes(t *testing.T) {
 	rate := unit.LinkRate{Bits: unit.Gbps}
 	values := map[string]any{"quantum": unit.Bytes(1514), "hard": false, "burst": unit.Bytes(3028), "priority": 0,
 		"control": 0.05, "mice": 0.1, "elephants": 0.1,
+		"flows": 1024, "new_first": false, "drop": "tail",
 		"weights": []scheme.Entry{{Key: "1", Value: 3}}, "guarantees": []scheme.Entry{{Key: "0", Value: 0.5}}, "ceilings": []scheme.Entry{{Key: "1", Value: 0.5}}}
 	for _, s := range Schemes() {
 		if _, err := s.Build(2, rate, scheme.NewValues(s.Name, values)); (err == nil) != (s.Name != "fifo") {
@@ -481,5 +482,19 @@ func TestWRR(t *testing.T) {
 	}
 	if got != "22121" && got != "12212" {
 		t.Errorf("with the first queue paused %s is served", got)
+	}
+}
+
+// BenchmarkFIFO is a packet in and out of a port with one queue, the hot path of most.
+func BenchmarkFIFO(b *testing.B) {
+	p := NewPort(NewBuffer(1, Limit{}, Limit{Packets: 100}), NewFIFO(), unit.LinkRate{Bits: unit.Gbps})
+	fill(&p.Buffer, 0, 1514, 64, 500)
+	now := unit.Time(0)
+	for b.Loop() {
+		now++
+		f, _, _ := p.Next(now)
+		if p.Fits(0, f.Size) == Fits {
+			p.Push(0, f)
+		}
 	}
 }

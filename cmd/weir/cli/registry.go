@@ -15,6 +15,7 @@ import (
 	"weir/dataplane/classify"
 	"weir/dataplane/ecmp"
 	"weir/dataplane/ecn"
+	"weir/dataplane/fastcnp"
 	"weir/dataplane/forward"
 	"weir/dataplane/inband"
 	"weir/dataplane/inputloss"
