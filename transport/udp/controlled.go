@@ -141,12 +141,16 @@ type ControlledSender struct {
 	heard     unit.Time // when the timer was started anew
 	timerAt   unit.Time
 	backoff   int
+	timeouts  int64
 }
 
 // State is the state of recovery; InFlight and Lost count datagrams.
 func (s *ControlledSender) State() cc.State { return s.state }
 func (s *ControlledSender) InFlight() int64 { return s.next - s.done }
 func (s *ControlledSender) Lost() int64     { return s.lost }
+
+// Timeouts counts how often no report came in time.
+func (s *ControlledSender) Timeouts() int64 { return s.timeouts }
 
 // Counters returns what was counted. A flow with a size is finished, as the sender sees
 // it, when nothing is in flight any more.
@@ -350,6 +354,7 @@ func (s *ControlledSender) Advance(now unit.Time) {
 		s.writtenOff += out
 		s.done = s.next
 		s.backoff++
+		s.timeouts++
 		s.heard = now
 		again := s.state != cc.Open
 		s.state, s.recover = cc.Timeout, s.next
