@@ -36,6 +36,7 @@ type Notices struct {
 	Delivered uint64         // to the sender of their flow
 	Delay     unit.Histogram // of those delivered, from the switch that made them
 	DelaySum  unit.Time
+	DelayMax  unit.Time
 }
 
 // Reordering is what of a flow's data packets came in another order than they were sent in. The order
@@ -279,6 +280,7 @@ func (o *observation) arrived(h *host, i int32, now unit.Time, p *packet.Packet)
 		if now >= o.run.config.Warmup {
 			o.notices.Delivered++
 			o.notices.DelaySum += now - p.Sent
+			o.notices.DelayMax = max(o.notices.DelayMax, now-p.Sent)
 			o.notices.Delay.Add(now - p.Sent)
 		}
 	}
