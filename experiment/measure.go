@@ -35,6 +35,7 @@ type measure struct {
 	target      float64     // reaction; NaN: where it settles
 	of          string      // reaction: goodput, throughput, queue; reduction: first, all
 	above       unit.Length // reduction: the queue that is congestion
+	inFlight    bool        // reduction: of what is in flight
 }
 
 // kindOfMeasure is what the measure list can name.
@@ -86,7 +87,7 @@ func init() {
 		{"reaction", "time after which goodput, throughput or queue stays within a band around its target, from a given time on [s]",
 			[]string{"after", "until", "goodput", "throughput", "queue", "to", "within", "hold", "every"}, decodeReaction, watchReaction, evaluateReaction},
 		{"reduction", "time from congestion, which begins at a given time or when a queue grows beyond a length (reduction_from), until the first sender, or all, have reduced window or rate by a share, by traffic [s]",
-			[]string{"traffic", "after", "port", "above", "by", "of"}, decodeReduction, nil, evaluateReduction},
+			[]string{"traffic", "after", "port", "above", "by", "of", "gauge"}, decodeReduction, nil, evaluateReduction},
 		{"reordering", "share of the data packets that came after one that was sent later (RFC 4737 §4.1), and the largest extent (§4.2; reordering_extent [packets]), by traffic",
 			[]string{"by"}, decodeByTraffic, nil, evaluateReordering},
 		{"retransmissions", "data packets sent again, by traffic", []string{"by"}, decodeByTraffic, nil, evaluateRetransmissions},

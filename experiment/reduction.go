@@ -69,6 +69,7 @@ func decodeReduction(d *decoder, at, options *tree, p *point, m *measure) {
 		d.fail(by.place, "above 0% and below 100%", "%q is no part of a window", by.text)
 	}
 	m.of = d.word(d.value(options, "of", "first", "ours"), "choice of flows", []string{"first", "all"})
+	m.inFlight = d.word(d.value(options, "gauge", "window", "ours"), "gauge", []string{"window", "in_flight"}) == "in_flight"
 }
 
 // onsets are what a run looks for: one for each traffic that a reduction is measured of.
@@ -77,7 +78,7 @@ func (m *measure) onsets(p *point, c *sim.Config) (out []sim.Onset) {
 		if !p.traffic[t].transport.Gauged || m.traffic >= 0 && m.traffic != t {
 			continue
 		}
-		o := sim.Onset{After: m.after, Port: m.port, Above: m.above, By: m.level}
+		o := sim.Onset{After: m.after, Port: m.port, Above: m.above, By: m.level, InFlight: m.inFlight}
 		for i := range c.Flows {
 			if c.Flows[i].Group == t {
 				o.Flows = append(o.Flows, i)

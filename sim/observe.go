@@ -15,7 +15,10 @@ type Onset struct {
 	Port  int         // it begins when more than Above waits at this port of a switch (Result.Ports); −1: at After
 	Above unit.Length // at least 1 packet or byte
 	By    float64     // a sender has reduced when it is below 1−By of the largest value since the onset, 0 < By < 1
-	Flows []int       // a flow in one onset at most
+	// InFlight looks at the payload in flight in place of window and rate: for senders that have
+	// no window of their own, such as receiver-driven ones. It also falls when a flow ends.
+	InFlight bool
+	Flows    []int // a flow in one onset at most
 }
 
 // OnsetResult is what came of an Onset.
@@ -184,6 +187,9 @@ func (o *observation) called(h *host, i int32, now unit.Time) {
 		rate = 0
 	}
 	n := &o.onsets[w.onset-1]
+	if n.config.InFlight {
+		window, rate = max(int64(g.InFlight), 1), 0 // nothing in flight is less, not no limit
+	}
 	if window == w.window && rate == w.rate || n.reduced[w.at] != unit.Never {
 		return
 	}

@@ -277,6 +277,28 @@ func TestOnset(t *testing.T) {
 	}
 }
 
+// In flight is half of the script's window: 50, 45, 0. Nothing is less than 45, and in flight
+// falls where the window has no limit.
+func TestOnsetInFlight(t *testing.T) {
+	const ms = unit.Millisecond
+	for _, inFlight := range []bool{false, true} {
+		c := chain(nil)
+		script(c, step{at: ms, window: 100}, step{at: 4 * ms, window: 90}, step{at: 5 * ms})
+		c.Onsets = []Onset{{Port: -1, After: 2 * ms, By: 0.1, InFlight: inFlight, Flows: []int{0}}}
+		r, err := Run(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := unit.Never // a window of 0 is none
+		if inFlight {
+			want = 5 * ms
+		}
+		if got := r.Onsets[0].Reduced[0]; got != want {
+			t.Errorf("in flight %v: %v", inFlight, got)
+		}
+	}
+}
+
 // What was in flight at the warm-up's end counts, and nothing before it.
 func TestPeakAfterWarmup(t *testing.T) {
 	c := chain(func(c *Config) { c.Warmup = 10 * unit.Millisecond; c.Peaks = true })
