@@ -128,6 +128,7 @@ type ControlledSender struct {
 	marked     int64
 	lost       int64
 	writtenOff int64 // of lost: by timeouts
+	timeouts   int64
 	recover    int64
 	state      cc.State
 
@@ -141,7 +142,6 @@ type ControlledSender struct {
 	heard     unit.Time // when the timer was started anew
 	timerAt   unit.Time
 	backoff   int
-	timeouts  int64
 }
 
 // State is the state of recovery; InFlight and Lost count datagrams.
