@@ -52,14 +52,28 @@ func (e *Env) Clone(p *packet.Packet, headersOnly bool) *packet.Packet {
 // Send gives p to the traffic manager for port out in the given class, with all
 // admission hooks and limits.
 func (e *Env) Send(p *packet.Packet, out PortID, class uint8) {
+	e.made(p)
 	p.Meta = Metadata{In: packet.NoPort, Out: out, Class: class, Flags: p.Meta.Flags | packet.Internal}
 	e.sw.later(p, toManager, NotDropped)
 }
 
 // Inject gives p to the ingress, as if it had come in at no port.
 func (e *Env) Inject(p *packet.Packet) {
+	e.made(p)
 	p.Meta = Metadata{In: packet.NoPort, Out: packet.NoPort, Flags: p.Meta.Flags | packet.Internal}
 	e.sw.later(p, toIngress, NotDropped)
+}
+
+// made counts a packet that a program hands over for the first time. What is no data was
+// sent now; a copy of data stays as old as that.
+func (e *Env) made(p *packet.Packet) {
+	if p.Meta.Flags&packet.Internal != 0 {
+		return
+	}
+	e.sw.made[p.Kind]++
+	if p.Kind != packet.Data {
+		p.Sent = e.now
+	}
 }
 
 // Recirculate sends p through the recirculation port, whose rate and queue are

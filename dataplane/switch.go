@@ -78,6 +78,8 @@ type Switch struct {
 
 	drops     [Reasons]uint64
 	portDrops [][Reasons]uint64
+	made      [packet.Kinds]uint64
+	madeDrops [packet.Kinds]uint64
 }
 
 type ticker struct {
@@ -182,6 +184,14 @@ func (s *Switch) Drops() [Reasons]uint64 { return s.drops }
 
 // PortDrops returns the drops of packets that were on their way to port i.
 func (s *Switch) PortDrops(i PortID) [Reasons]uint64 { return s.portDrops[i] }
+
+// Made returns how many packets the switch's programs have made since the start (Env.Send,
+// Env.Inject), by kind; a copy counts as one.
+func (s *Switch) Made() [packet.Kinds]uint64 { return s.made }
+
+// MadeDrops returns how many of the packets that programs of this or another switch have made were
+// dropped here since the start, by kind.
+func (s *Switch) MadeDrops() [packet.Kinds]uint64 { return s.madeDrops }
 
 // Digests returns the messages to the control plane since the last call. The
 // slice is valid until the next call into the switch.
@@ -427,6 +437,9 @@ func (s *Switch) drop(p *packet.Packet, why Reason) {
 	s.drops[why]++
 	if int(m.Out) < len(s.portDrops) {
 		s.portDrops[m.Out][why]++
+	}
+	if m.Flags&packet.Internal != 0 {
+		s.madeDrops[p.Kind]++
 	}
 	for _, h := range s.droppers {
 		h.OnDrop(&s.env, p, m, why)

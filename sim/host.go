@@ -18,6 +18,7 @@ type host struct {
 	port *tm.Port
 	pool *packet.Pool
 	run  *Simulation
+	seen *observation // nil: nothing is noted
 	slot []slot
 
 	ready      int32 // first slot of the ring of those that may send, −1: none
@@ -134,6 +135,9 @@ func (h *host) add(s slot) int32 {
 // update reads what slot i wants after a call into it.
 func (h *host) update(i int32, now unit.Time) {
 	s := &h.slot[i]
+	if h.seen != nil {
+		h.seen.called(h, i, now)
+	}
 	if t := s.endpoint.NextSend(); t <= now {
 		if !s.ready {
 			s.ready = true
@@ -256,6 +260,9 @@ func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 		return
 	}
 	s := &h.slot[i]
+	if h.seen != nil {
+		h.seen.arrived(h, i, now, p)
+	}
 	if s.endpoint.Receive(now, p) {
 		p.Sent, p.Enqueued = now, now
 		p.Meta = packet.Metadata{Class: s.class}

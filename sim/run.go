@@ -39,6 +39,7 @@ type Simulation struct {
 	periods  []period
 	delays   []unit.Histogram // by Flow.Group
 	tally    Tally
+	seen     *observation // nil: nothing is noted
 }
 
 // period is a time between samples, with the watches that have it.
@@ -65,6 +66,9 @@ type snapshot struct {
 	drops            [][dataplane.Reasons]uint64
 	pauses           []tm.Pauses
 	allDrops         [dataplane.Reasons]uint64
+	timeouts         []int64 // by flow
+	made             uint64  // notices, by switches
+	noticeDrops      uint64  // in switches
 }
 
 // Run carries one run out. The error tells what of the configuration cannot be.
@@ -114,6 +118,9 @@ func New(c *Config) (*Simulation, error) {
 			r.linkOf = append(r.linkOf, direction{i, e, from, at[e], n.Nodes[from].Switch})
 		}
 	}
+	if err := r.checkOnsets(); err != nil {
+		return nil, err
+	}
 	nodes := make([]fabric.Node, len(n.Nodes))
 	for i, node := range n.Nodes {
 		if node.Switch {
@@ -140,6 +147,7 @@ func New(c *Config) (*Simulation, error) {
 	if err := r.addWatches(); err != nil {
 		return nil, err
 	}
+	r.observe()
 	if c.Warmup == 0 {
 		r.atWarmup = r.snapshot(0) // the fabric sends what is due at time 0 when it is made
 	}
@@ -199,6 +207,7 @@ func (r *Simulation) newSwitch(node int, links []fabric.Link, leaving []int32) (
 			return nil, fmt.Errorf("switch %s: %w", name, err)
 		}
 	}
+	programs = append(programs, r.gauges(node)...)
 	onPFC := func(now unit.Time, in dataplane.PortID, class uint8, kind packet.Kind) {
 		r.pfc(now, node, in, class, kind)
 	}
@@ -494,6 +503,9 @@ func (r *Simulation) Run() *Result {
 		if c.Trace != nil {
 			r.flush(done)
 		}
+		if r.seen != nil {
+			r.seen.settle(done)
+		}
 		switch {
 		case c.Stopped != nil && c.Stopped():
 			reason = Interrupted
@@ -510,7 +522,7 @@ func (r *Simulation) Run() *Result {
 		}
 		return false
 	}
-	now, nextSample := unit.Time(0), r.nextSample()
+	now, nextSample, nextOnset := unit.Time(0), r.nextSample(), r.seen.nextOnset(-1)
 	warm := c.Warmup == 0
 	events := c.Events
 	every := max(unit.Millisecond, end/10_000) // between looks for a deadlock
@@ -533,7 +545,11 @@ func (r *Simulation) Run() *Result {
 		if !warm {
 			until = min(until, c.Warmup)
 		}
-		until = min(until, nextSample, nextLook)
+		if nextOnset <= now {
+			r.seen.look(now)
+			nextOnset = r.seen.nextOnset(now)
+		}
+		until = min(until, nextSample, nextLook, nextOnset)
 		if len(events) > 0 {
 			until = min(until, events[0].At)
 		}
@@ -550,7 +566,7 @@ func (r *Simulation) Run() *Result {
 		now = until
 		if !warm && now == c.Warmup {
 			r.atWarmup = r.snapshot(now)
-			r.restart()
+			r.restart(now)
 			warm = true
 		}
 		if now == nextSample {
@@ -579,7 +595,7 @@ func (r *Simulation) Run() *Result {
 	}
 	if !warm {
 		r.atWarmup = r.snapshot(now) // it ended before anything was measured
-		r.restart()
+		r.restart(now)
 	}
 	if c.Trace != nil {
 		r.flush(unit.Never)
@@ -606,7 +622,7 @@ func (r *Simulation) happen(e *Event) {
 
 // restart makes what is not a difference of two counters that of the measured part:
 // minimum and maximum delay, histograms, what frames consist of.
-func (r *Simulation) restart() {
+func (r *Simulation) restart(now unit.Time) {
 	for _, h := range r.hosts {
 		if h == nil {
 			continue
@@ -620,6 +636,9 @@ func (r *Simulation) restart() {
 		r.delays[i].Reset()
 	}
 	r.tally = Tally{}
+	if r.seen != nil {
+		r.seen.restart(now)
+	}
 }
 
 func (r *Simulation) portOf(d direction) *tm.Port {
@@ -632,13 +651,18 @@ func (r *Simulation) portOf(d direction) *tm.Port {
 func (r *Simulation) snapshot(now unit.Time) snapshot {
 	flows, links := len(r.config.Flows), len(r.linkOf)
 	s := snapshot{
-		sender: make([]transport.Counters, 0, flows), receiver: make([]transport.Counters, 0, flows),
+		sender: make([]transport.Counters, 0, flows), receiver: make([]transport.Counters, 0, flows), timeouts: make([]int64, 0, flows),
 		txBytes: make([]uint64, 0, links), txPackets: make([]uint64, 0, links), lost: make([]uint64, 0, links),
 		drops: make([][dataplane.Reasons]uint64, 0, links), pauses: make([]tm.Pauses, 0, links),
 	}
 	for i := range r.config.Flows {
 		f := &r.config.Flows[i]
 		s.sender = append(s.sender, *r.senders[i].Counters())
+		var timeouts int64
+		if t, ok := r.senders[i].(transport.Retransmitter); ok {
+			timeouts = t.Timeouts()
+		}
+		s.timeouts = append(s.timeouts, timeouts)
 		s.receiver = append(s.receiver, *f.Receiver.Counters())
 	}
 	for i, d := range r.linkOf {
@@ -661,6 +685,9 @@ func (r *Simulation) snapshot(now unit.Time) snapshot {
 	for _, sw := range r.switches {
 		if sw != nil {
 			add(&s.allDrops, sw.Drops())
+			made, dropped := sw.Made(), sw.MadeDrops()
+			s.made += made[packet.Nack] + made[packet.Notice]
+			s.noticeDrops += dropped[packet.Nack] + dropped[packet.Notice]
 		}
 	}
 	for _, lost := range s.lost {
@@ -693,6 +720,7 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 			Sender:   since(last.sender[i], first.sender[i]),
 			Receiver: since(last.receiver[i], first.receiver[i]),
 			Start:    r.starts[i],
+			Timeouts: last.timeouts[i] - first.timeouts[i],
 			FCT:      unit.Never,
 			Arrived:  unit.Never,
 			Written:  unit.Never,
@@ -720,6 +748,9 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 			p.Drops[k] = last.drops[i][k] - first.drops[i][k]
 		}
 		out.Ports = append(out.Ports, p)
+	}
+	if r.seen != nil {
+		r.seen.result(out, &last, &first)
 	}
 	return out
 }
@@ -763,6 +794,8 @@ func since(last, first transport.Counters) transport.Counters {
 	d.ReceivedBytes -= first.ReceivedBytes
 	d.Duplicates -= first.Duplicates
 	d.Retransmitted -= first.Retransmitted
+	d.NacksTaken -= first.NacksTaken
+	d.NacksRefused -= first.NacksRefused
 	d.DelaySum -= first.DelaySum
 	return d
 }

@@ -38,10 +38,16 @@ type Gauge struct {
 	Window   unit.Bytes // congestion window, of payload
 	InFlight unit.Bytes // payload that is sent and neither delivered nor lost
 	Rate     unit.Rate  // pacing rate of payload; 0: not paced
+	Derived  bool       // Rate follows from Window and the round-trip time: no decision of its own
 }
 
 // Gauged is a sender that shows its state.
 type Gauged interface{ Gauge() Gauge }
+
+// A Retransmitter is a sender that has a retransmission timer.
+type Retransmitter interface {
+	Timeouts() int64 // how often it has expired since the start
+}
 
 // Classed is an Endpoint whose packets are not of priority class 0.
 type Classed interface {

@@ -194,7 +194,7 @@ func (s *Sender) SRTT() unit.Time        { return s.srtt / 8 }
 // Gauge is the same in bytes, with sk_pacing_rate.
 func (s *Sender) Gauge() transport.Gauge {
 	return transport.Gauge{Window: unit.Bytes(s.cwnd()) * unit.Bytes(s.mss), InFlight: unit.Bytes(s.inFlight()) * unit.Bytes(s.mss),
-		Rate: unit.Rate(s.pacingRate() * 8)}
+		Rate: unit.Rate(s.pacingRate() * 8), Derived: s.decision.Rate == 0}
 }
 func (s *Sender) Timeouts() int64 { return s.timeouts }
 

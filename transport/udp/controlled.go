@@ -137,6 +137,7 @@ type ControlledSender struct {
 	marked     int64
 	lost       int64
 	writtenOff int64 // of lost: by timeouts
+	timeouts   int64
 	recover    int64
 	state      cc.State
 
@@ -161,6 +162,9 @@ type ControlledSender struct {
 func (s *ControlledSender) State() cc.State { return s.state }
 func (s *ControlledSender) InFlight() int64 { return s.next - s.done - s.nacked }
 func (s *ControlledSender) Lost() int64     { return s.lost }
+
+// Timeouts counts how often no report came in time.
+func (s *ControlledSender) Timeouts() int64 { return s.timeouts }
 
 // Counters returns what was counted. A flow with a size is finished, as the sender sees
 // it, when nothing is in flight any more.
@@ -374,6 +378,7 @@ func (s *ControlledSender) Advance(now unit.Time) {
 		s.writtenOff += out
 		s.pass(s.next)
 		s.backoff++
+		s.timeouts++
 		s.heard = now
 		again := s.state != cc.Open
 		s.state, s.recover = cc.Timeout, s.next

@@ -41,13 +41,13 @@ import (
 // is a new value each time, to which a program of yours adds its own schemes.
 func Registry() *experiment.Registry {
 	return &experiment.Registry{
-		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), forward.Scheme(), inband.Scheme(), inputloss.Scheme(), ncf.Scheme(),
-			pfc.Scheme(), sharedbuffer.Scheme()},
+		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(), inband.Scheme(), inputloss.Scheme(),
+			ncf.Scheme(), ndpswitch.Scheme(), pfc.Scheme(), sharedbuffer.Scheme(), spray.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{ndp.Scheme(), rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme(), window.Scheme()},
 		Topologies: topology.Schemes(),
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), hpcc.Scheme(), hpcc.PINTScheme(), hpcc.PowerScheme(),
 			hpcc.RxScheme(), none.Scheme(), reno.Scheme(), swift.Scheme(), timely.Scheme()},
-		Library: []experiment.Library{{Name: "bench", Files: bench.Experiments}, {Name: "hpcc", Files: hpcc.Experiments}, {Name: "p4abc", Files: p4abc.Experiments}},
+		Library: []experiment.Library{{Name: "bench", Files: bench.Experiments}, {Name: "hpcc", Files: hpcc.Experiments}, {Name: "ncf", Files: ncf.Experiments}, {Name: "p4abc", Files: p4abc.Experiments}},
 	}
 }
