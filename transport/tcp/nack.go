@@ -23,12 +23,6 @@ type nacks struct {
 // mostHolds bounds nacks.holds; srtt·2^20 is above every rto_min.
 const mostHolds = 20
 
-// followSupply puts a controller beneath what NACKs offer, with nacks: supply. reduces: it is
-// told of NACKs as of losses all the same.
-func followSupply(c cc.Controller, _ cc.Flow) (_ cc.Controller, reduces bool, err error) {
-	return c, true, nil
-}
-
 // notified takes a NACK of the network. It is not the peer's: nothing of it counts but the
 // tuple, the sequence number, the time stamp and the notice. It has to be about this
 // connection while that is established, and about segments that are out, as they were
