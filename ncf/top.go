@@ -11,8 +11,8 @@ import (
 // of it is at hand (BS'19 §4.4): the headers of the last packet that came.
 type Origin struct {
 	Key      uint64
-	Count    uint64 // of the last n windows, when the last packet came
-	Seen     uint32 // number of the window then
+	Count    uint64 // of the last n windows, as of the window of the table's last call
+	Seen     uint32 // number of the window in which the last packet came
 	Notified unit.Time
 	Told     bool // Notified is a time
 
@@ -40,69 +40,124 @@ func (o *Origin) Note(p *packet.Packet, out packet.PortID) {
 }
 
 // Top retains the N heaviest flows among those that are offered to it within the last n
-// windows (BS'19 §4.4, N = 20). The work for an offer is one pass over the N keys, and one
-// over their counts when a flow comes in. With F as Average, and all flows counted as they
-// are, no more than 1/threshold flows can be elephants at a time: 20 for 5 %.
+// windows (BS'19 §4.4, N = 20), by what the sketch knew of them with their last packet; what
+// leaves its windows leaves the table's counts. The work for an offer is one pass over the N
+// keys, one over N counts when a flow comes in, and one over the N·n counts with the first
+// of a window. Of two flows with the same count the one that is there stays.
+//
+// With Average, and all flows counted as they are, less than 1/threshold flows can be
+// elephants at a time: 20 for 5 %, and so the table need not be larger.
 type Top struct {
 	keys    []uint64
 	origins []Origin
-	windows uint32
+	counts  []uint32 // by entry, slot
+	windows int
+	window  uint32 // as of which the counts are
+	slot    int    // of it
+	least   int    // entry with the smallest count; −1: not known
 }
 
-// NewTop returns a table for n flows, 1 … 1024, that forgets a flow when it was not
-// offered for so many windows.
+// NewTop returns a table for n flows, 1 … 1024, and so many windows, 1 … MaxWindows.
 func NewTop(n, windows int) (*Top, error) {
-	if n < 1 || n > 1024 || windows < 1 {
-		return nil, fmt.Errorf("the top %d flows of %d windows; 1 … 1024 flows and windows from 1 on are possible", n, windows)
+	if n < 1 || n > 1024 || windows < 1 || windows > MaxWindows {
+		return nil, fmt.Errorf("the top %d flows of %d windows; 1 … 1024 flows of 1 … %d windows are possible", n, windows, MaxWindows)
 	}
-	return &Top{keys: make([]uint64, 0, n), origins: make([]Origin, 0, n), windows: uint32(windows)}, nil
+	return &Top{keys: make([]uint64, 0, n), origins: make([]Origin, 0, n), counts: make([]uint32, n*windows), windows: windows, least: -1}, nil
 }
 
-// stale tells whether nothing has come for all windows that count.
-func (t *Top) stale(o *Origin, window uint32) bool { return window-o.Seen >= t.windows }
+// Advance takes out of the counts what is older than the last n windows; window is the
+// number of the current one, modulo 2³² (Sketch.Window). Every other call does it, too.
+func (t *Top) Advance(window uint32) {
+	if window == t.window {
+		return
+	}
+	passed := min(window-t.window, uint32(t.windows))
+	t.window, t.least = window, -1
+	for range passed {
+		if t.slot++; t.slot == t.windows {
+			t.slot = 0
+		}
+		for i := range t.origins {
+			x := &t.counts[i*t.windows+t.slot]
+			t.origins[i].Count -= uint64(*x)
+			*x = 0
+		}
+	}
+}
 
-// Offer tells of a flow with its present count; window is the number of the current one. It
-// returns the flow's entry, new or old, whose headers the caller notes; nil if the flow is
-// not among the heaviest.
+// Offer tells of a flow with its present count, all of which is taken as of the current window;
+// OfferCounts is exact. It returns the flow's entry, new or old, whose headers the caller
+// notes; nil if the flow is not among the heaviest.
 func (t *Top) Offer(window uint32, key, count uint64) *Origin {
+	c := Counts{Windows: 1}
+	c.Flow[0] = uint32(min(count, 1<<32-1))
+	return t.OfferCounts(window, key, &c)
+}
+
+// OfferCounts tells of a flow that sends, with what the sketch knows of it in the current
+// window, whose number is window. It returns the flow's entry, new or old, whose headers the
+// caller notes; nil if the flow is not among the heaviest.
+func (t *Top) OfferCounts(window uint32, key uint64, c *Counts) *Origin {
+	t.Advance(window)
+	count, _ := c.Sum()
+	full := len(t.keys) == cap(t.keys)
+	if full && t.least >= 0 && count < t.origins[t.least].Count {
+		return nil // nor is it there: a flow's count does not fall but with a window
+	}
 	for i, k := range t.keys {
 		if k == key {
-			o := &t.origins[i]
-			o.Count, o.Seen = count, window
-			return o
+			t.set(i, count, c)
+			return &t.origins[i]
 		}
 	}
-	at := len(t.keys)
-	if at < cap(t.keys) {
-		t.keys, t.origins = t.keys[:at+1], t.origins[:at+1]
-	} else {
-		at = 0
-		least := uint64(1<<64 - 1)
-		for i := range t.origins {
-			o := &t.origins[i]
-			if t.stale(o, window) {
-				at, least = i, 0
-				break
-			}
-			if o.Count < least {
-				at, least = i, o.Count
+	i := len(t.keys)
+	if full {
+		if t.least < 0 {
+			t.least = 0
+			for i := range t.origins {
+				if t.origins[i].Count < t.origins[t.least].Count {
+					t.least = i
+				}
 			}
 		}
-		if count <= least {
+		if i = t.least; count <= t.origins[i].Count {
 			return nil
 		}
+	} else {
+		t.keys, t.origins = t.keys[:i+1], t.origins[:i+1]
 	}
-	t.keys[at] = key
-	t.origins[at] = Origin{Key: key, Count: count, Seen: window}
-	return &t.origins[at]
+	t.keys[i], t.origins[i] = key, Origin{Key: key}
+	t.set(i, count, c)
+	return &t.origins[i]
 }
 
-// Len is how many entries there are, stale ones included; At is one of them, and Fresh
-// tells whether it has been offered within the last n windows.
+// set gives entry i the counts of a flow that sends in the current window.
+func (t *Top) set(i int, count uint64, c *Counts) {
+	if i == t.least {
+		t.least = -1
+	}
+	t.origins[i].Count, t.origins[i].Seen = count, t.window
+	own, slot := t.counts[i*t.windows:][:t.windows], t.slot
+	for j := range own {
+		own[slot] = 0
+		if j < c.Windows {
+			own[slot] = c.Flow[j]
+		}
+		if slot--; slot < 0 {
+			slot = t.windows - 1
+		}
+	}
+}
+
+// Len is how many entries there are, stale ones included.
 func (t *Top) Len() int { return len(t.keys) }
 
 // At returns entry i.
 func (t *Top) At(i int) *Origin { return &t.origins[i] }
 
-// Fresh tells whether a packet of entry i has come within the last n windows.
-func (t *Top) Fresh(i int, window uint32) bool { return !t.stale(&t.origins[i], window) }
+// Fresh tells whether a packet of entry i has come within the last n windows; window is the
+// number of the current one.
+func (t *Top) Fresh(i int, window uint32) bool {
+	t.Advance(window)
+	return window-t.origins[i].Seen < uint32(t.windows)
+}
