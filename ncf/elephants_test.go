@@ -43,7 +43,7 @@ func TestDetectorRefuses(t *testing.T) {
 // countsOf makes counts of windows, the current one last, as figure 2 has them.
 func countsOf(elapsed float64, flow, total []uint64) *Counts {
 	n := len(flow)
-	c := &Counts{Windows: n, Duration: 10 * ms, Elapsed: unit.Time(elapsed * float64(10*ms))}
+	c := &Counts{Windows: n, Duration: 10 * milli, Elapsed: unit.Time(elapsed * float64(10*milli))}
 	for j := range n {
 		c.Flow[j], c.Total[j] = uint32(flow[n-1-j]), total[n-1-j]
 	}
@@ -61,16 +61,16 @@ func countsOf(elapsed float64, flow, total []uint64) *Counts {
 // figure only; f2 is a mouse by average once 95 packets of others have come without one of its
 // own: 6 of 15 + 10 + 95. f3 then stays what it was.
 func TestFigure2(t *testing.T) {
-	s := sketchOf(t, SketchConfig{Windows: 3, Duration: 10 * ms, Width: 1 << 12, Depth: 5, Bits: 32, Packets: true})
+	s := sketchOf(t, SketchConfig{Windows: 3, Duration: 10 * milli, Width: 1 << 12, Depth: 5, Bits: 32, Packets: true})
 	flows := [][]int{{0, 0, 1}, {10, 5, 1}, {12, 10, 8}}
 	for w := range 3 {
 		for f, counts := range flows {
 			for range counts[w] {
-				s.Count(unit.Time(w)*10*ms, uint64(f+1), 1500)
+				s.Count(unit.Time(w)*10*milli, uint64(f+1), 1500)
 			}
 		}
 	}
-	const t1 = 30 * ms
+	const t1 = 30 * milli
 	for f, counts := range flows {
 		c := s.Query(t1-1, uint64(f+1))
 		for j := range 3 {
@@ -109,7 +109,7 @@ func TestFigure2(t *testing.T) {
 	judge("94 packets later", t1, 0, map[Form][3]bool{Average: paper, MeanOfShares: paper, AllWindows: {false, false, true}, AnyWindow: {true, true, true}})
 	s.Count(t1, 3, 1500) // 6 of 120 are not more than 5 %
 	judge("95 packets later", t1, 0, map[Form][3]bool{Average: {false, false, true}, MeanOfShares: paper, AllWindows: {false, false, true}, AnyWindow: {true, true, true}})
-	judge("before t2", t1+10*ms-1, 11, map[Form][3]bool{Average: {false, false, true}, MeanOfShares: {false, true, true}, AllWindows: {false, false, false}, AnyWindow: {false, true, true}})
+	judge("before t2", t1+10*milli-1, 11, map[Form][3]bool{Average: {false, false, true}, MeanOfShares: {false, true, true}, AllWindows: {false, false, false}, AnyWindow: {false, true, true}})
 }
 
 // How the current window counts, and windows with little traffic (Detector).
@@ -208,9 +208,9 @@ func detection(form Form, n int, x, threshold, phase, floor float64) float64 {
 }
 
 // How long a new elephant is a mouse: the formula, and what the sketch and F need with packets of
-// 200 bytes at 1 Gb/s, n = 4, d = 10 ms, θ = 5 %, floor 20 kB, least 0.
+// 200 bytes at 1 Gb/s, n = 4, d = 10 milli, θ = 5 %, floor 20 kB, least 0.
 func TestDetectionTime(t *testing.T) {
-	const n, threshold, frame, d, phases = 4, 0.05, 200, 10 * ms, 6
+	const n, threshold, frame, d, phases = 4, 0.05, 200, 10 * milli, 6
 	const gap = 1600 * unit.Nanosecond
 	floor := float64(20_000/frame*gap) / float64(d)
 	var table strings.Builder
@@ -262,7 +262,7 @@ func TestDetectionTime(t *testing.T) {
 // and any window.
 func TestElephantsEnd(t *testing.T) {
 	for form := range Forms {
-		s := sketchOf(t, SketchConfig{Windows: 4, Duration: 10 * ms, Width: 1 << 12, Depth: 3, Bits: 32})
+		s := sketchOf(t, SketchConfig{Windows: 4, Duration: 10 * milli, Width: 1 << 12, Depth: 3, Bits: 32})
 		d := Detector{Form: form, Threshold: 0.05, Floor: 20_000}
 		end := -1
 		for i := range 2000 { // 100 packets a window

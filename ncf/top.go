@@ -86,20 +86,6 @@ func (t *Top) Advance(window uint32) {
 	}
 }
 
-// Offer tells of a flow that sends, with its present count, all of which is taken as of the
-// current window; OfferCounts is exact. It returns the flow's entry, new or old, whose
-// headers the caller notes; nil if the flow is not among the heaviest.
-func (t *Top) Offer(window uint32, key, count uint64) *Origin {
-	i := t.enter(window, key, count)
-	if i < 0 {
-		return nil
-	}
-	own := t.counts[i*t.windows:][:t.windows]
-	clear(own)
-	own[t.slot] = count
-	return &t.origins[i]
-}
-
 // OfferCounts tells of a flow that sends, with what a sketch of as many windows knows of it;
 // window is the number of the current one. It returns the flow's entry, new or old, whose
 // headers the caller notes; nil if the flow is not among the heaviest.
