@@ -86,6 +86,11 @@ type hash struct {
 	base    int // where the row begins
 }
 
+// column is the key's in the row, of so many.
+func (h *hash) column(lower, upper, width uint64) int {
+	return int(((h.a+lower)*(h.b+upper) + h.c) >> 32 * width >> 32)
+}
+
 // quad is four words of a cell.
 type quad [4]uint32
 
@@ -221,8 +226,7 @@ func (s *Sketch) walk(now unit.Time, key uint64, n uint32) *Counts {
 	four, one, last := s.slot>>2, s.slot&3, s.quads-1
 	for r := range places {
 		h := &s.rows[r]
-		column := ((h.a+lower)*(h.b+upper) + h.c) >> 32 * width >> 32
-		i := h.base + int(column)*s.quads
+		i := h.base + h.column(lower, upper, width)*s.quads
 		places[r] = i
 		if cells[i+last][3] != s.window {
 			s.refresh(i)

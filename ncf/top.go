@@ -2,6 +2,7 @@ package ncf
 
 import (
 	"fmt"
+	"slices"
 
 	"weir/packet"
 	"weir/unit"
@@ -50,7 +51,7 @@ func (o *Origin) Note(p *packet.Packet, out packet.PortID) {
 type Top struct {
 	keys    []uint64
 	origins []Origin
-	counts  []uint32 // by entry, slot
+	counts  []uint64 // by entry, slot
 	windows int
 	window  uint32 // as of which the counts are
 	slot    int    // of it
@@ -62,7 +63,7 @@ func NewTop(n, windows int) (*Top, error) {
 	if n < 1 || n > 1024 || windows < 1 || windows > MaxWindows {
 		return nil, fmt.Errorf("the top %d flows of %d windows; 1 … 1024 flows of 1 … %d windows are possible", n, windows, MaxWindows)
 	}
-	return &Top{keys: make([]uint64, 0, n), origins: make([]Origin, 0, n), counts: make([]uint32, n*windows), windows: windows, least: -1}, nil
+	return &Top{keys: make([]uint64, 0, n), origins: make([]Origin, 0, n), counts: make([]uint64, n*windows), windows: windows, least: -1}, nil
 }
 
 // Advance takes out of the counts what is older than the last n windows; window is the
@@ -79,74 +80,75 @@ func (t *Top) Advance(window uint32) {
 		}
 		for i := range t.origins {
 			x := &t.counts[i*t.windows+t.slot]
-			t.origins[i].Count -= uint64(*x)
+			t.origins[i].Count -= *x
 			*x = 0
 		}
 	}
 }
 
-// Offer tells of a flow with its present count, all of which is taken as of the current window;
-// OfferCounts is exact. It returns the flow's entry, new or old, whose headers the caller
-// notes; nil if the flow is not among the heaviest.
-func (t *Top) Offer(window uint32, key, count uint64) *Origin {
-	c := Counts{Windows: 1}
-	c.Flow[0] = uint32(min(count, 1<<32-1))
-	return t.OfferCounts(window, key, &c)
-}
-
-// OfferCounts tells of a flow that sends, with what the sketch knows of it in the current
-// window, whose number is window. It returns the flow's entry, new or old, whose headers the
-// caller notes; nil if the flow is not among the heaviest.
+// OfferCounts tells of a flow that sends, with what a sketch of as many windows knows of it;
+// window is the number of the current one. It returns the flow's entry, new or old, whose
+// headers the caller notes; nil if the flow is not among the heaviest.
 func (t *Top) OfferCounts(window uint32, key uint64, c *Counts) *Origin {
-	t.Advance(window)
-	count, _ := c.Sum()
-	full := len(t.keys) == cap(t.keys)
-	if full && t.least >= 0 && count < t.origins[t.least].Count {
-		return nil // nor is it there: a flow's count does not fall but with a window
+	windows, count := min(c.Windows, t.windows), uint64(0)
+	for _, n := range c.Flow[:windows] {
+		count += uint64(n)
 	}
-	for i, k := range t.keys {
-		if k == key {
-			t.set(i, count, c)
-			return &t.origins[i]
-		}
+	i := t.enter(window, key, count)
+	if i < 0 {
+		return nil
 	}
-	i := len(t.keys)
-	if full {
-		if t.least < 0 {
-			t.least = 0
-			for i := range t.origins {
-				if t.origins[i].Count < t.origins[t.least].Count {
-					t.least = i
-				}
-			}
-		}
-		if i = t.least; count <= t.origins[i].Count {
-			return nil
-		}
-	} else {
-		t.keys, t.origins = t.keys[:i+1], t.origins[:i+1]
-	}
-	t.keys[i], t.origins[i] = key, Origin{Key: key}
-	t.set(i, count, c)
-	return &t.origins[i]
-}
-
-// set gives entry i the counts of a flow that sends in the current window.
-func (t *Top) set(i int, count uint64, c *Counts) {
-	if i == t.least {
-		t.least = -1
-	}
-	t.origins[i].Count, t.origins[i].Seen = count, t.window
 	own, slot := t.counts[i*t.windows:][:t.windows], t.slot
 	for j := range own {
 		own[slot] = 0
-		if j < c.Windows {
-			own[slot] = c.Flow[j]
+		if j < windows {
+			own[slot] = uint64(c.Flow[j])
 		}
 		if slot--; slot < 0 {
 			slot = t.windows - 1
 		}
 	}
+	return &t.origins[i]
+}
+
+// enter finds or makes the entry of a flow with this count in all; −1: there is none.
+func (t *Top) enter(window uint32, key, count uint64) int {
+	t.Advance(window)
+	full := len(t.keys) == cap(t.keys)
+	if full && t.least >= 0 && count < t.origins[t.least].Count {
+		return -1 // nor was it there: a flow's count falls only when a window begins
+	}
+	i := slices.Index(t.keys, key)
+	if i < 0 {
+		if i = len(t.keys); full {
+			if i = t.smallest(); count <= t.origins[i].Count {
+				return -1
+			}
+		} else if count == 0 {
+			return -1
+		} else {
+			t.keys, t.origins = t.keys[:i+1], t.origins[:i+1]
+		}
+		t.keys[i], t.origins[i] = key, Origin{Key: key}
+	}
+	if i == t.least {
+		t.least = -1
+	}
+	t.origins[i].Count, t.origins[i].Seen = count, t.window
+	return i
+}
+
+// smallest is the entry with the smallest count, of several the first.
+func (t *Top) smallest() int {
+	if t.least < 0 {
+		t.least = 0
+		for i := range t.origins {
+			if t.origins[i].Count < t.origins[t.least].Count {
+				t.least = i
+			}
+		}
+	}
+	return t.least
 }
 
 // Len is how many entries there are, stale ones included.
