@@ -73,6 +73,29 @@ func (s *spy) Book(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
 	}
 }
 
+// again has every packet come a second time.
+type again struct{}
+
+func (again) Name() string { return "again" }
+func (again) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	if m.In != packet.NoPort {
+		env.Inject(env.Clone(p, false))
+		return dataplane.Drop(dataplane.Policed)
+	}
+	return dataplane.Accept
+}
+
+// A packet counts once, however often it passes the ingress.
+func TestCountedOnce(t *testing.T) {
+	r := newRig(t, setup{ports: 2, queues: 3, after: []dataplane.Program{again{}}, given: []string{"memory", "100kB"}})
+	p := r.data(1, 2, 9, 0, 1000)
+	k := key(p)
+	r.come(ms, 0, p)
+	if c := r.g.at(1).sketch.Query(ms, k); c.Total[0] != 1066 || c.Flow[0] != 1066 || r.sw.Port(1).TxPackets() != 1 {
+		t.Errorf("%d of %d bytes", c.Flow[0], c.Total[0])
+	}
+}
+
 // acks: mice puts acknowledgements beside mice; feedback of the network stays control.
 func TestAcks(t *testing.T) {
 	spy, queues := &spy{}, []uint8{}
