@@ -23,13 +23,13 @@
 //	§4.2  the rest is work conserving       tm.NewNCF                 TestNoStarvation
 //	§4.2  neither starves the other         tm.NewNCF, Memory         TestNoStarvation, TestAttack
 //	§4.2  memory on demand, up to 95 %      Memory.Fits               TestMemoryOnDemand, TestReclaim
-//	§4.2  reservations under scarcity       Memory.Victim             TestReservations, TestMemoryBooks
+//	§4.2  reservations under scarcity       Memory.Victim             TestReservations, TestVictim, TestMemoryBooks
 //	§4.3  congestion is lack of memory      wants, Memory.Refused     TestReasons, TestCongestion
 //	§4.3  trim, switch endpoints, flag      Program.OnDrop, send      TestNack
 //	§4.3  straight to the sender            Program.send              TestAsymmetricReturn
 //	§4.3  highest-priority queue            tm.NewNCF                 TestControlCeiling
 //	§4.3  which packet did not arrive       packet.Notification       TestNack, TestBooks
-//	§4.3  NACKs are not combined            Config.Coalesce           TestCoalesce, TestCoalesceLeaves
+//	§4.3  NACKs are not combined            Config.Coalesce           TestCoalesce, TestCoalesceLeaves, TestCoalesceCauses
 //	§4.3  limited overhead                  Told.Nacks                TestOverhead, TestCoalesce
 //	§4.3  NACKs can be dropped              Told.Lost                 TestNotAnswered, TestOverhead
 //	§4.4  tilting                           MemoryConfig.Tilt         TestTilt
@@ -37,7 +37,7 @@
 //	§4.4  what is reclaimed becomes NACKs   Program.OnDrop            TestReclaim
 //	§4.4  the N heaviest                    Top, Program.call         TestTopElephants
 //	§4.4  until the load decreases          Memory.Congested          TestCongestion, TestTopElephants
-//	§4.4  an attack is limited in time      MemoryConfig.Spike        TestSpikeLimit, TestAttack
+//	§4.4  an attack is limited in time      MemoryConfig.Spike        TestSpikeLimit, TestSpikeClock, TestAttack
 //	§4.4  mice packets handled in n·d       Program.MiceHandled       TestAttack
 //	§4.4  memory is balanced again          Memory.Victim             TestSpikeLimit, TestAttack
 //	§5    tuning control knobs              Scheme                    TestDefaults, TestBadInput
@@ -119,5 +119,5 @@
 // then more of its packets wait than at first: TestChange has 15 packets reordered at once, 57
 // after 1 ms, none without a limit. At once is the default.
 //
-// A packet that comes again by recirculation is counted once.
+// A packet that comes again by recirculation is counted once (TestCountedOnce).
 package ncf

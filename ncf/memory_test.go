@@ -150,6 +150,57 @@ func TestSpikeLimit(t *testing.T) {
 	}
 }
 
+// When a spike begins and ends: mice that fall back to their balance, or whose time is over, do not
+// use it up; elephants that are refused what mice have beyond it begin one.
+func TestSpikeClock(t *testing.T) {
+	spike := func() *Memory {
+		m := memory(t, nil)
+		take(m, 0, Elephants, 200)
+		for range 60 {
+			v, _ := m.Victim(0, Mice, 1000)
+			m.Unbook(0, v, 1000)
+			m.Book(0, Mice, 1000)
+		}
+		return m
+	}
+	m := spike()
+	for range 20 {
+		m.Unbook(100*us, Mice, 1000)
+	}
+	for range 20 { // what is free is no spike
+		m.Book(200*us, Mice, 1000)
+	}
+	if m.Entitled(3*ms, Mice) != 85_000 {
+		t.Error("a spike of 100 µs uses up 1 ms")
+	}
+	m = spike()
+	if m.Entitled(ms, Mice) != 47_500 || m.Entitled(4*ms+us, Mice) != 47_500 || m.Entitled(5*ms, Mice) != 85_000 {
+		t.Error("a spike whose time is over goes on")
+	}
+	m = memory(t, nil)
+	take(m, 0, Mice, 85)
+	take(m, 0, Elephants, 10)
+	if _, ok := m.Victim(0, Elephants, 1000); ok || m.Entitled(ms, Mice) != 47_500 {
+		t.Error("elephants lack memory, and it is no spike")
+	}
+}
+
+// Memory is taken from the class that exceeds its claim most.
+func TestVictim(t *testing.T) {
+	for _, c := range []struct {
+		control, elephants int
+		want               Class
+	}{{10, 85, Elephants}, {40, 55, Control}} {
+		m := memory(t, func(c *MemoryConfig) { c.Spike = 0 })
+		take(m, 0, Control, c.control)
+		take(m, 0, Elephants, c.elephants)
+		take(m, 0, Mice, 200)
+		if v, ok := m.Victim(0, Mice, 1000); !ok || v != c.want {
+			t.Errorf("control has %d %%, elephants %d %%: from %v", c.control, c.elephants, v)
+		}
+	}
+}
+
 // Congestion begins at 95 % or with a refusal, and ends below 50 % (ours).
 func TestCongestion(t *testing.T) {
 	m := memory(t, nil)

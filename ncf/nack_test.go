@@ -76,7 +76,7 @@ func TestNack(t *testing.T) {
 						real := 14 + 20*int32(version/6) + 20 + map[uint8]int32{packet.ProtoTCP: 20 + options, packet.ProtoRDMA: 16}[transport] + 16 // the notice
 						size := map[string]int32{"l2": real, "wire": real + 24, "hpcc": 60, "htsim": 64}[name]
 						if p.Kind != packet.Nack || p.Src != 2 || p.Dst != 1 || p.SrcPort != 80 || p.DstPort != 9 || p.Payload != 0 || p.Size != size ||
-							p.HopLimit != 63 || p.TOS&packet.ECN != 0 || p.Version != version || p.Proto != transport {
+							p.HopLimit != 63 || p.TOS&packet.ECN != 0 || p.Meta.Flags&packet.Trimmed != 0 || p.Version != version || p.Proto != transport {
 							t.Fatalf("%s: %+v, size %d, want %d", what, p, p.Size, size)
 						}
 						if transport == packet.ProtoTCP && p.TCP.TSVal != uint32(p.Seq)+1 || transport == packet.ProtoRDMA && p.Ack != p.Seq/1000+3 {
@@ -184,6 +184,13 @@ func TestUDP(t *testing.T) {
 			}
 			seqs[i] = append(seqs[i], p.Seq)
 		}
+	}
+	r := newRig(t, tight("udp", "true")) // a NACK to a sender of UDP is not answered by one either
+	for i := range 1000 {
+		r.come(ms, 0, r.data(1, 2, 9, int64(i), 8, proto(packet.ProtoUDP), func(p *packet.Packet) { p.SetNotification(&packet.Notification{Lost: 1000}) }))
+	}
+	if r.g.Told().Lost == 0 || r.g.Told().Nacks != [packet.Causes]uint64{} {
+		t.Errorf("NACKs are answered: %+v", r.g.Told())
 	}
 	if len(seqs[0]) == 0 || fmt.Sprint(seqs[0]) != fmt.Sprint(seqs[1]) || seqs[0][0] == 0 {
 		t.Errorf("numbers of datagrams: %v and %v", seqs[0], seqs[1])
@@ -337,6 +344,28 @@ func TestCoalesce(t *testing.T) {
 		t.Errorf("%d frames, %d bytes, combined %d, %d", one, oneBytes, some, someBytes)
 	}
 	t.Logf("%d packets gone: %d NACKs of %d bytes, combined %d of %d bytes; data was %d bytes", oneLost, one, oneBytes, some, someBytes, 2*60*1066)
+}
+
+// What found no room and what was taken back are not combined: a notice has one cause.
+func TestCoalesceCauses(t *testing.T) {
+	r := newRig(t, tight("coalesce", "1ms", "least", "15kB"))
+	now := r.fatten(ms, 1, 2, 9, 30)
+	for i := range 20 {
+		r.come(now, 0, r.data(1, 2, 9, int64(30+i)*1000, 1000))
+	}
+	for i := range 3 {
+		r.come(now, 2, r.data(3, 2, uint16(100+i), 0, 1000))
+	}
+	r.drain()
+	_, notices := r.nacks()
+	named := map[packet.Cause]uint64{}
+	for _, n := range notices {
+		named[n.Cause] += 1 + uint64(n.Spans)
+	}
+	drops := r.sw.Drops()
+	if named[packet.CauseTrimmed] != drops[dataplane.Notified] || named[packet.CauseReclaimed] != drops[dataplane.Evicted] || drops[dataplane.Evicted] == 0 || drops[dataplane.Notified] == 0 {
+		t.Errorf("named: %v; dropped: %v", named, drops)
+	}
 }
 
 // A combined NACK leaves in time, when it is full, and when another flow needs its place.

@@ -88,3 +88,8 @@ func sameWithNCF(t *testing.T, forms map[string]func(t testing.TB, c *Config)) {
 	}
 	t.Log(causes)
 }
+
+// And over TCP, whose senders take the NACKs.
+func TestSameResultNCFTCP(t *testing.T) {
+	sameWithNCF(t, map[string]func(t testing.TB, c *Config){"tcp": connections})
+}
