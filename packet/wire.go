@@ -190,10 +190,7 @@ func (p *Packet) Parse(book *Book, frame []byte) error {
 		if err != nil {
 			return err
 		}
-		if p.Kind = Data; p.Notifies() {
-			p.Kind = Nack
-		}
-		p.SrcPort, p.DstPort = u.SrcPort(), u.DstPort()
+		p.Kind, p.SrcPort, p.DstPort = Data, u.SrcPort(), u.DstPort()
 		p.Seq, p.Sent, p.Ack = 0, 0, 0
 		data := u.Payload()
 		p.Payload = int32(len(data))

@@ -118,8 +118,8 @@ func (x *nacker) OnDrop(env *dataplane.Env, p *packet.Packet, m *dataplane.Metad
 	q.SetNotification(&packet.Notification{Cause: packet.CauseTrimmed, Lost: p.Payload})
 	q.TurnRound()
 	q.Kind, q.Data, q.Size = packet.Nack, nil, p.Size-p.Payload+q.ExtensionBytes()
-	if p.Proto == packet.ProtoUDP { // the number of a datagram stands in its first bytes
-		q.Payload = 8
+	if p.Proto == packet.ProtoUDP { // the number of a datagram stands in its first bytes, and no header says what it is
+		q.Kind, q.Payload = packet.Data, 8
 	}
 	env.Inject(q)
 	x.made++

@@ -581,10 +581,6 @@ func TestNackHold(t *testing.T) {
 		if w.s.NextSend() > now+4*us {
 			t.Errorf("%s: an acknowledgement has come, and it waits until %v", recovery, w.s.NextSend())
 		}
-		w.c.window = 2000
-		w.s.Emit(now+4*us, p)
-		w.s.Receive(now+5*us, nackOf(p, packet.CauseTrimmed)) // this one is still within the old decision
-		w.s.Receive(now+6*us, answer(packet.Ack, 1000, 0))
 	}
 	w := newPipe(t, 50_000, repeat, &fixed{window: 2000}, 0)
 	p := &packet.Packet{}
