@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"weir/dataplane"
@@ -93,8 +94,16 @@ func TestFairQueueing(t *testing.T) {
 	}
 }
 
-// Fair queues give the same trace with packets as bytes and in any window, and place flows
-// by the run's seed; programs that book, and marks, go with them.
+// seen notes the seed that a scheduler is given.
+type seen struct {
+	tm.Scheduler
+	seeds *[]uint32
+}
+
+func (s seen) Seed(seed uint32) { *s.seeds = append(*s.seeds, seed) }
+
+// Fair queues give the same trace with packets as bytes and in any window; marks go with
+// them. The seed of the hash is the run's, for each port another.
 func TestFairQueueingSame(t *testing.T) {
 	run := func(change func(*Config)) string {
 		c := config(t, 1, nil)
@@ -118,6 +127,17 @@ func TestFairQueueingSame(t *testing.T) {
 			t.Error("nobody gives way")
 		}
 		return frames(list)
+	}
+	var seeds []uint32
+	c := config(t, 1, nil)
+	for i := range c.Switches {
+		c.Switches[i].Scheduler = func(int, unit.LinkRate) (tm.Scheduler, error) { return seen{tm.NewFIFO(), &seeds}, nil }
+	}
+	if _, err := New(c); err != nil {
+		t.Fatal(err)
+	}
+	if seeds = slices.Compact(slices.Sorted(slices.Values(seeds))); len(seeds) != 20 {
+		t.Errorf("%d ports have seeds of their own, there are 20", len(seeds))
 	}
 	want := run(func(*Config) {})
 	for how, change := range map[string]func(*Config){

@@ -20,7 +20,7 @@ type FQ struct {
 	// FromHead takes the oldest packet of the longest list when there is no room (RFC 8290
 	// §4.1), instead of the newest.
 	FromHead bool
-	Seed     uint32 // of the hash (RFC 8290 §4.1.1)
+	Seed     uint32 // of the hash (RFC 8290 §4.1)
 }
 
 // MaxFlows is how many lists a queue can have.
@@ -158,7 +158,7 @@ func (f *flows) push(p *packet.Packet) {
 	}
 }
 
-// pop takes the packet whose turn it is, or returns nil (RFC 8290 §4.2, §5.5): a flow without
+// pop takes the packet whose turn it is, or returns nil (RFC 8290 §4.2): a flow without
 // credit earns a quantum and goes to the end of the old ones; a new flow that has run
 // empty becomes an old one, so that it does not come back as new before others had
 // their turn; an old one that has run empty loses its turn.

@@ -126,7 +126,7 @@ func TestFQIsolation(t *testing.T) {
 }
 
 // With all flows in one place it is a first-in, first-out queue that loses what comes last.
-// RFC 8290 §6.2: places are few, and flows that share one share all. Of m flows in
+// RFC 8290 §5.3: places are few, and flows that share one share all. Of m flows in
 // n places a flow is alone with probability (1 − 1/n)^(m−1).
 func TestFQCollisions(t *testing.T) {
 	p := fairPort(t, 1, Limit{}, Limit{Packets: 5}, FQ{Flows: 1, Quantum: 1514})

@@ -323,7 +323,7 @@ func Schemes() []Scheme {
 				return NewFIFO(), nil
 			}},
 		{scheme.Scheme{Name: "fq", Doc: "each queue fair among flows, by deficit round robin; the longest flow gives way; queues in strict priority", Source: "RFC 8290 §4.2 without CoDel; Shreedhar, Varghese, SIGCOMM'95", Params: []scheme.Param{
-			{Name: "flows", Kind: scheme.Int, Default: "1024", Min: "1", Max: "65536", Doc: "places for flows in a queue, by their hash", Source: "RFC 8290 §5.2.3"},
+			{Name: "flows", Kind: scheme.Int, Default: "1024", Min: "1", Max: "65536", Doc: "places for flows in a queue, by their hash", Source: "RFC 8290 §5.2.5"},
 			{Name: "quantum", Kind: scheme.Size, Default: "1514 B", Min: "64 B", Max: "1MB", Doc: "bytes that a flow may send a turn; at least the largest frame", Source: "RFC 8290 §5.2.4"},
 			{Name: "new_first", Kind: scheme.Bool, Default: "false", Doc: "flows that had nothing waiting go before the others, up to a quantum", Source: "RFC 8290 §4.2; none: Shreedhar, Varghese 1995"},
 			{Name: "drop", Kind: scheme.Text, Words: []string{"tail", "head"}, Default: "tail", Doc: "which packet of the longest flow goes when there is no room", Source: "ours; RFC 8290 §4.1 has head"}}},
