@@ -366,6 +366,8 @@ func Schemes() []Scheme {
 				return NewNCF(queues, NCF{Control: v.Float("control"), Hard: v.Bool("hard"), Mice: v.Float("mice"), Elephants: v.Float("elephants")},
 					rate.Bits, int32(v.Bytes("quantum")), v.Bytes("burst"))
 			}},
+		{scheme.Scheme{Name: "strict", Doc: "strict priority, queue 0 first", Source: "ours"},
+			func(int, unit.LinkRate, scheme.Values) (Scheduler, error) { return NewStrict(), nil }},
 		{scheme.Scheme{Name: "wrr", Doc: "weighted round robin by packets: a queue sends up to its weight of packets a turn", Source: "Katevenis, Sidiropoulos, Courcoubetis, JSAC 1991; NDP (SIGCOMM 2017) §3.1: {0: 10}", Params: []scheme.Param{
 			{Name: "weights", Kind: scheme.Map, Of: scheme.Int, Doc: "packets a turn by queue, 1 where none is given", Source: "ours"}}},
 			func(queues int, _ unit.LinkRate, v scheme.Values) (Scheduler, error) {
@@ -386,8 +388,6 @@ func Schemes() []Scheme {
 				}
 				return NewWRR(weights), nil
 			}},
-		{scheme.Scheme{Name: "strict", Doc: "strict priority, queue 0 first", Source: "ours"},
-			func(int, unit.LinkRate, scheme.Values) (Scheduler, error) { return NewStrict(), nil }},
 	}
 }
 

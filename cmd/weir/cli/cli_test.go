@@ -232,7 +232,7 @@ func TestRun(t *testing.T) {
 // Lists and shows fit a terminal, are sorted, and hide no default.
 func TestShow(t *testing.T) {
 	for _, args := range []string{"list", "list schemes", "list measures", "list workloads", "list topologies", "show p4abc/fig4", "show abc", "show udp", "show guarantee",
-		"check p4abc/fig4 --quick", "--help", "run --help", "trace --help", "show window"} {
+		"check p4abc/fig4 --quick", "--help", "run --help", "trace --help", "show window", "show ndp"} {
 		code, out, errs := weir(strings.Fields(args)...)
 		if code != 0 || out == "" {
 			t.Errorf("weir %s: exit code %d, %s", args, code, errs)
@@ -251,6 +251,12 @@ func TestShow(t *testing.T) {
 	for _, want := range []string{"average_memory", "default 300ms", "P4-ABC §6.1.3", "one of exact, register"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("weir show abc lacks %q:\n%s", want, out)
+		}
+	}
+	_, out, _ = weir("show", "ndp") // a program and a transport have this name
+	for _, want := range []string{"program ndp", "trim_tail", "transport ndp", "initial_window"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("weir show ndp lacks %q:\n%s", want, out)
 		}
 	}
 	_, out, _ = weir("show", "p4abc/fig4", "--set", "duration=300s")
