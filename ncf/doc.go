@@ -45,7 +45,7 @@
 //	§5    who the switch is                 Config.Signed             TestSigned
 //	§5    interplay, security of senders    transport/tcp, /rdma      their tests
 //
-// In a switch: books balance and each packet that is gone is named once, as fields and as
+// In a switch: books balance, each packet that is gone is named at most once, and exactly once where no NACK is lost, as fields and as
 // bytes (TestBooks), the contract of programs and drivers (TestContract), memory that a port's buffer
 // holds, in bytes or packets (TestMemoryOfThePort). In a network the trace is the same in wire form,
 // for any window and grouping: see sim/ncf_test.go.
