@@ -47,6 +47,9 @@ func (g *NackGate) Reduce(now, rtt unit.Time) bool {
 	if g.shut && (rtt <= 0 || now-g.last < rtt) {
 		return false
 	}
-	g.last, g.shut = now, true
+	g.Note(now)
 	return true
 }
+
+// Note takes note of a reduction at now that has another reason.
+func (g *NackGate) Note(now unit.Time) { g.last, g.shut = now, true }

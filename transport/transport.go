@@ -75,6 +75,8 @@ type Counters struct {
 	ReceivedBytes   unit.Bytes // payload that was new to the receiver
 	Duplicates      int64      // packets with nothing new in them
 	Retransmitted   int64      // packets sent again
+	NacksTaken      int64      // of a sender: NACKs of the network that it has believed
+	NacksRefused    int64      // … and those that are not of this flow, damaged, old, or of nothing that is out
 
 	// One-way delay of received data packets, from the first bit at the sender's
 	// NIC to the last bit at the receiver.

@@ -45,6 +45,10 @@ type event struct {
 
 // Receive takes a segment of the peer: tcp_rcv_established and tcp_ack.
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
+	if p.Notifies() {
+		s.notified(now, p)
+		return false
+	}
 	s.counters.ReceivedPackets++
 	if p.Proto != packet.ProtoTCP || p.Meta.Flags&packet.Trimmed != 0 || !s.asker.Genuine(p) {
 		return false
@@ -418,7 +422,7 @@ func (s *Sender) markSacked(now unit.Time, n uint32, g *segment, e *event) {
 			s.waiting--
 		}
 	}
-	g.flags |= sacked
+	g.flags = g.flags&^nacked | sacked
 	e.flags |= dataSacked
 	s.sackedOut++
 	s.deliver(now, g, e)
@@ -572,5 +576,8 @@ func (s *Sender) finish(now unit.Time, p *packet.Packet, e *event, deliveredBefo
 	}
 	if s.reducing() && !s.own {
 		s.prr(packets, newlyLost, e.flags)
+	}
+	if packets > 0 {
+		s.release(packets)
 	}
 }

@@ -1,0 +1,259 @@
+package tcp
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"weir/cc"
+	"weir/internal/testutil"
+	"weir/packet"
+	"weir/transport"
+	"weir/unit"
+)
+
+// nackOf is what a switch makes of a data packet that found no room (BS'19 §4.3): its headers
+// with the endpoints swapped, and the notice.
+func nackOf(p *packet.Packet, n packet.Notification) *packet.Packet {
+	q := *p
+	q.TurnRound()
+	q.Kind, q.Payload, q.Data = packet.Nack, 0, nil
+	q.SetNotification(&n)
+	return &q
+}
+
+func trimmed(p *packet.Packet) *packet.Packet {
+	return nackOf(p, packet.Notification{Cause: packet.CauseTrimmed, Lost: p.Payload})
+}
+
+// nackDrops has a switch, so far from the sender, NACK whatever is dropped.
+func (w *pipe) nackDrops(away unit.Time) {
+	w.onDrop = func(p *packet.Packet) {
+		if p.Payload > 0 {
+			w.inject(trimmed(p), away)
+		}
+	}
+}
+
+// sentAs makes a copy of the data packet that was a segment's last transmission.
+func sentAs(w *pipe, g *segment) *packet.Packet {
+	p := &packet.Packet{Src: 1, Dst: 2, SrcPort: 10000, DstPort: 5000, Proto: packet.ProtoTCP, Version: 4, Seq: g.seq, Ack: w.s.peerNext, Payload: int32(g.end - g.seq)}
+	if g.flags&final != 0 {
+		p.Payload--
+	}
+	p.TCP.Flags = packet.ACK
+	stamp(&p.TCP, g.sent, w.s.tsRecent)
+	return p
+}
+
+// numbered calls lost for the transmissions 0, 1, … with payload.
+func numbered(lost func(n int, p *packet.Packet) bool) func(p *packet.Packet) (bool, unit.Time) {
+	n := -1
+	return func(p *packet.Packet) (bool, unit.Time) {
+		if p.Payload == 0 {
+			return true, 0
+		}
+		n++
+		return !lost(n, p), 0
+	}
+}
+
+// BS'19 §4.3: "NACKs also help the sender directly infer which packet did not reach the
+// receiver". What was trimmed is sent again at once and once, nothing else is, whichever
+// packets it were: no duplicate arrives, no timer fires, no SACK is waited for.
+func TestNackExact(t *testing.T) {
+	for _, mode := range []string{transport.NacksLoss, transport.NacksResend, transport.NacksSupply} {
+		for name := range controllers {
+			for _, gone := range [][]int{{0}, {9}, {3, 4, 5}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {11, 20, 29, 30, 41}, {68}, {66, 67, 68}} {
+				w := newPipe(t, name, 69*1448-100, func(c *Config) { c.Nacks = mode })
+				w.limit = 0
+				lost := map[int64]int{}
+				w.onData = numbered(func(n int, p *packet.Packet) bool {
+					for _, g := range gone {
+						if n == g {
+							lost[p.Seq]++
+							return true
+						}
+					}
+					return false
+				})
+				var nacked unit.Time // when the last NACK came to the sender
+				w.onDrop = func(p *packet.Packet) { w.inject(trimmed(p), ms/2); nacked = w.now + ms/2 }
+				sent := map[int64]int{}
+				w.emitted = func(p *packet.Packet) {
+					if p.Payload > 0 {
+						if sent[p.Seq]++; sent[p.Seq] > 1 && (w.now > nacked+250*unit.Microsecond || // BBR paces
+							p.Payload != 1448 && p.Seq+int64(p.Payload) != w.s.appEnd) {
+							t.Errorf("%s, %s, %v: %d sent again at %v, its NACK came at %v", mode, name, gone, p.Seq, w.now, nacked)
+						}
+					}
+				}
+				w.run(2 * unit.Second)
+				for seq, n := range sent {
+					if n != 1+lost[seq] {
+						t.Errorf("%s, %s, %v: %d was sent %d times, lost %d times", mode, name, gone, seq, n, lost[seq])
+					}
+				}
+				c := w.s.counters
+				if c.Finished == unit.Never || c.Retransmitted != int64(len(gone)) || c.NacksTaken != int64(len(gone)) || c.NacksRefused != 0 || w.r.counters.Duplicates != 0 || w.s.timeouts != 0 {
+					t.Errorf("%s, %s, %v: %+v, %d duplicates, %d timeouts", mode, name, gone, c, w.r.counters.Duplicates, w.s.timeouts)
+				}
+			}
+		}
+	}
+}
+
+// One NACK can name several packets of one time stamp: all that are out are sent again, those
+// that are not are passed over, and one named twice counts once.
+func TestNackSpans(t *testing.T) {
+	w := newPipe(t, "reno", 0, nil)
+	w.limit = 0
+	w.run(60 * ms)
+	q := &w.s.queue
+	at := func(n uint32) *segment { return q.at(q.first + n) }
+	base := at(10)
+	n := packet.Notification{Cause: packet.CauseReclaimed, Lost: 1448}
+	for _, s := range []packet.Span{{Offset: 1448, Lost: 1448}, {Offset: 1448, Lost: 1448}, {Offset: 2 * 1448, Lost: 1447}, {Offset: 3*1448 + 1, Lost: 1448}, {Offset: -1448, Lost: 1448}, {Offset: 1 << 30, Lost: 1448}, {Offset: math.MinInt32, Lost: 1448}} {
+		n.More[n.Spans] = s
+		n.Spans++
+	}
+	for i := range uint32(4) {
+		at(9 + i).sent = base.sent // within a tick
+	}
+	var told []cc.Notice
+	w.s.control = &noticeSpy{Controller: w.s.control, notice: func(n cc.Notice) { told = append(told, n) }}
+	w.s.Receive(w.now, nackOf(sentAs(w, base), n))
+	w.s.check(t, w.now)
+	if w.s.lostOut != 3 || at(9).flags&nacked == 0 || base.flags&nacked == 0 || at(11).flags&nacked == 0 {
+		t.Errorf("%d segments are lost", w.s.lostOut)
+	}
+	if len(told) != 1 || told[0] != (cc.Notice{Kind: cc.NackNotice, Seq: base.seq, Lost: 3 * 1448}) {
+		t.Errorf("the controller was told %+v", told)
+	}
+	for i := range 3 {
+		if w.s.plan != sendResent || w.s.planAt > w.now {
+			t.Fatalf("retransmission %d is not sent at once", i)
+		}
+		w.s.Emit(w.now, &packet.Packet{})
+	}
+	if w.s.plan == sendResent || w.s.waiting != 0 {
+		t.Error("there is more to be sent again")
+	}
+}
+
+type noticeSpy struct {
+	cc.Controller
+	notice func(cc.Notice)
+	loss   func(cc.Loss)
+}
+
+func (s *noticeSpy) OnNotice(now unit.Time, n cc.Notice) {
+	if s.notice != nil {
+		s.notice(n)
+	}
+	s.Controller.OnNotice(now, n)
+}
+
+func (s *noticeSpy) OnLoss(now unit.Time, l cc.Loss) {
+	if s.loss != nil {
+		s.loss(l)
+	}
+	s.Controller.OnLoss(now, l)
+}
+
+// in brings a new connection into a state of recovery, a round trip or more after its last
+// reduction, with data in flight.
+func in(t *testing.T, state cc.State, config func(c *Config)) *pipe {
+	w := newPipe(t, "reno", 0, func(c *Config) { c.ECN, c.Bursts = true, false; config(c) })
+	w.limit, w.rate = 0, 100*unit.Mbps
+	w.run(58 * ms)
+	switch una := w.s.una; state {
+	case cc.Open:
+	case cc.Disorder:
+		for n := w.s.queue.first + 1; n != w.s.queue.end; n++ { // the second of two that were sent together
+			if a, b := w.s.queue.at(n-1), w.s.queue.at(n); b.sent-a.sent < ms/2 {
+				w.s.Receive(w.now, ackOf(w, a.seq, b.seq, b.end))
+				break
+			}
+		}
+	case cc.Reduced:
+		p := ackOf(w, una+1448)
+		p.TCP.Flags |= packet.ECE
+		w.s.Receive(w.now, p)
+	case cc.Recovery:
+		w.s.Receive(w.now, ackOf(w, una, una+1448, una+5*1448))
+	case cc.Timeout:
+		w.onData = func(*packet.Packet) (bool, unit.Time) { return false, 0 }
+		for w.s.state != cc.Timeout && w.step(unit.Second) {
+		}
+	}
+	if w.s.state != state {
+		t.Fatalf("%v, want %v", w.s.state, state)
+	}
+	return w
+}
+
+// Causes, modes and states, in one table: what is marked, what the controller is told, which
+// state follows. In the states in which a reduction goes on, the NACK comes once within
+// a round trip of it and once later, about what was sent since; so it does in a recovery that
+// NACKs began.
+func TestNackTable(t *testing.T) {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%-9s %-6s %-29s %s\n", "cause", "nacks", "state", "→ state, lost, the controller is told")
+	for _, cause := range []packet.Cause{packet.CauseTrimmed, packet.CauseReclaimed, packet.CauseElephant, packet.CauseMarked} {
+		for _, mode := range []string{transport.NacksLoss, transport.NacksResend, transport.NacksIgnored} {
+			for _, x := range []struct {
+				state cc.State
+				later bool
+			}{{cc.Open, false}, {cc.Disorder, false}, {cc.Reduced, false}, {cc.Reduced, true}, {cc.Recovery, false}, {cc.Recovery, true}, {cc.Timeout, false}, {cc.Timeout, true}} {
+				w := in(t, x.state, func(c *Config) { c.Nacks = mode })
+				name := x.state.String()
+				last := func() *segment { return w.s.queue.at(w.s.queue.end - 1) }
+				if x.later {
+					name += ", a round trip later"
+					w.now += w.s.SRTT() + ms
+					w.s.think(w.now)
+					if w.s.planAt > w.now { // something that is sent since
+						w.s.Receive(w.now, ackOf(w, w.s.una+30*1448))
+					}
+					p := &packet.Packet{}
+					w.s.Emit(w.now, p)
+					w.s.queue.at(w.s.queue.find(p.Seq, 1448)).sent = w.now
+				}
+				g := last()
+				if x.later {
+					for n := w.s.queue.first; n != w.s.queue.end; n++ {
+						if w.s.queue.at(n).sent == w.now {
+							g = w.s.queue.at(n)
+						}
+					}
+				}
+				lostBefore, inFlight := w.s.lostOut-w.s.resentOut, w.s.inFlight()
+				var said []string
+				w.s.control = &noticeSpy{Controller: w.s.control,
+					notice: func(n cc.Notice) {
+						said = append(said, fmt.Sprintf("%s of %d B", map[cc.NoticeKind]string{cc.NackNotice: "NACK", cc.CNPNotice: "CNP"}[n.Kind], n.Lost))
+					},
+					loss: func(l cc.Loss) { said = append(said, l.Kind.String()) }}
+				n := packet.Notification{Cause: cause}
+				if cause <= packet.CauseReclaimed {
+					n.Lost = int32(g.end - g.seq)
+				}
+				sent := g.sent
+				w.s.Receive(w.now, nackOf(sentAs(w, g), n))
+				w.s.check(t, w.now)
+				state := w.s.state.String()
+				if w.s.quiet {
+					state += " (quiet)"
+				}
+				c := w.s.counters
+				if mode == transport.NacksIgnored && (c.NacksTaken+c.NacksRefused > 0 || w.s.inFlight() != inFlight || g.sent != sent) {
+					t.Errorf("%v in %s is not ignored: %+v", cause, name, c)
+				}
+				fmt.Fprintf(&out, "%-9s %-6s %-29s → %s, %d, %s\n", cause, mode, name, state, w.s.lostOut-w.s.resentOut-lostBefore, strings.Join(said, ", "))
+			}
+		}
+	}
+	testutil.Golden(t, "nacks.txt", out.String())
+}
