@@ -38,6 +38,7 @@ type event struct {
 	anySack   bool
 	reorder   int64 // lowest sequence found to be reordered
 	bytes     int64
+	again     int       // deliveries that DSACK reports
 	rtt       unit.Time // for the controller
 	duplicate bool
 	sampling
@@ -332,6 +333,7 @@ func (s *Sender) dsack(b span, e *event) bool {
 	}
 	e.flags |= dsacked
 	s.delivered += int64(dups) // a spurious retransmission is a delivery too
+	e.again += dups
 	if b.right <= e.priorUna && s.undoMarker >= 0 && s.undoResent > 0 && b.right > s.undoMarker {
 		s.undoResent = max(0, s.undoResent-dups)
 	}
@@ -573,6 +575,9 @@ func (s *Sender) finish(now unit.Time, p *packet.Packet, e *event, deliveredBefo
 	s.decide()
 	if s.decision.AppLimited {
 		s.appLimited = max(s.delivered+int64(s.inFlight()), 1)
+	}
+	if s.known { // duplicates are no clock: who forges NACKs makes as many as there are packets
+		packets -= e.again
 	}
 	if s.reducing() && !s.own {
 		s.prr(packets, newlyLost, e.flags)
