@@ -37,7 +37,7 @@
 //	§4.3 incast; senders do not storm        Sender.withhold, Sender.release  TestNackIncast, TestNackHoldOff
 //	… with RACK, TLP, F-RTO, undo, PRR       Sender.enterRecovery, Sender.undo TestNackRACK, TestNackTLP, TestNackFRTO, TestNackUndo, TestNackPRR
 //	§5 security: off the path                Sender.aboutThis, Sender.out     TestNackWithoutTuple, TestNackSweep
-//	… replays, and NACKs of what arrives     Sender.gone, Sender.mayReduce    TestNackReplay, TestNackOfDelivered
+//	… replays, and NACKs of what arrives     Sender.gone, Sender.mayReduce    TestNackReplay, TestNackOfDelivered, TestNackRules
 //	… damaged notices                        Sender.notified                  FuzzNack, TestNackRandomPaths
 //	RFC 6633 no source quench; other phases  Sender.notified                  TestNackPhases
 //

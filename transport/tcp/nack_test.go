@@ -975,3 +975,80 @@ func TestNackAllocatesNothing(t *testing.T) {
 		t.Errorf("%g allocations, %d NACKs taken", a, w.s.counters.NacksTaken)
 	}
 }
+
+// The finer rules. A number within a segment is none of its own; a notice that contradicts
+// itself, or comes twice, is refused; what was sent before the last reduction causes no other, however
+// late its NACK comes; a pending TLP gives way to the RTO, which stays where it was; what a
+// NACK has told stays lost when a timeout is undone.
+func TestNackRules(t *testing.T) {
+	start := func() (*pipe, *segment) {
+		w := newPipe(t, "reno", 0, func(c *Config) { c.Bursts = false })
+		w.run(58 * ms)
+		return w, w.s.queue.at(w.s.queue.end - 1)
+	}
+	for what, change := range map[string]func(p *packet.Packet) *packet.Packet{
+		"a number within the segment": func(p *packet.Packet) *packet.Packet { p.Seq += 100; return trimmed(p) },
+		"one before it":               func(p *packet.Packet) *packet.Packet { p.Seq--; return trimmed(p) },
+		"another length":              func(p *packet.Packet) *packet.Packet { p.Payload--; return trimmed(p) },
+		"a loss of nothing":           func(p *packet.Packet) *packet.Packet { return nackOf(p, packet.Notification{}) },
+		"an elephant's loss": func(p *packet.Packet) *packet.Packet {
+			return nackOf(p, packet.Notification{Cause: packet.CauseElephant, Lost: 1448})
+		},
+		"an elephant's losses": func(p *packet.Packet) *packet.Packet {
+			return nackOf(p, packet.Notification{Cause: packet.CauseElephant, Spans: 1, More: [packet.MostSpans]packet.Span{{Lost: 1448}}})
+		},
+	} {
+		w, g := start()
+		before := state(w.s)
+		if w.s.Receive(w.now, change(sentAs(w, g))); state(w.s) != before || w.s.counters.NacksRefused != 1 {
+			t.Errorf("%s is taken", what)
+		}
+	}
+
+	w, g := start()
+	for range 2 {
+		w.s.Receive(w.now, nackOf(sentAs(w, g), packet.Notification{Cause: packet.CauseElephant}))
+	}
+	if c := w.s.counters; c.NacksTaken != 1 || c.NacksRefused != 1 {
+		t.Errorf("a notice twice: %+v", c)
+	}
+	w.s.Receive(w.now, trimmed(sentAs(w, g))) // by another switch
+	if c := w.s.counters; c.NacksTaken != 2 || w.s.lostOut != 1 {
+		t.Errorf("an elephant's packet was trimmed: %+v", c)
+	}
+
+	w, g = start()
+	reductions := 0
+	w.s.control = &noticeSpy{Controller: w.s.control, loss: func(l cc.Loss) {
+		if l.Kind == cc.FastRecovery {
+			reductions++
+		}
+	}}
+	if w.s.timer != lossProbe {
+		t.Fatal("no TLP is due")
+	}
+	rto := w.s.queue.at(w.s.queue.first).sent + w.s.rto
+	late := trimmed(sentAs(w, w.s.queue.at(w.s.queue.end-2)))
+	w.s.Receive(w.now, trimmed(sentAs(w, g)))
+	if w.s.timer != retransmission || w.s.timerAt != rto {
+		t.Errorf("timer %d at %v, want the RTO at %v", w.s.timer, w.s.timerAt, rto)
+	}
+	w.s.Receive(w.now+3*w.s.SRTT(), late)
+	if w.s.counters.NacksTaken != 2 || w.s.lostOut != 2 || reductions != 1 {
+		t.Errorf("%d reductions; both packets were sent before the first", reductions)
+	}
+	w.s.undo(w.now, true)
+	if w.s.check(t, w.now); w.s.lostOut != 2 {
+		t.Errorf("after an undo %d are lost", w.s.lostOut)
+	}
+
+	// With nacks: resend a controller hears of no loss, and of no end of one.
+	w = newPipe(t, "cubic", 69*1448, func(c *Config) { c.Nacks = transport.NacksResend })
+	told, last := 0, ""
+	w.s.control = &noticeSpy{Controller: w.s.control, notice: func(cc.Notice) { told++ }, loss: func(l cc.Loss) { last = l.Kind.String() }}
+	w.nackDrops(ms)
+	w.onData = numbered(func(n int, _ *packet.Packet) bool { return n == 5 || n == 30 })
+	if w.run(unit.Second); told != 2 || last != "" || w.s.counters.Finished == unit.Never {
+		t.Errorf("%d notices, %q", told, last)
+	}
+}
