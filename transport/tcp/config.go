@@ -120,11 +120,8 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	reduces := c.Nacks == transport.NacksLoss
-	if c.Nacks == transport.NacksSupply {
-		if control, reduces, err = followSupply(control, known); err != nil {
-			return nil, nil, fmt.Errorf("transport tcp: nacks: supply: %w", err)
-		}
+	if control, err = transport.WrapNacks(c.Nacks, control, known); err != nil {
+		return nil, nil, fmt.Errorf("transport tcp: %w", err)
 	}
 	asker, err := transport.NewAsker(&f, c.Telemetry)
 	if err != nil {
@@ -139,7 +136,6 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	}
 	s, r := newSender(f, c, control), newReceiver(f, c)
 	s.asker, r.tele = asker, answerer
-	s.nacks.reduces = reduces
 	return s, r, nil
 }
 
