@@ -136,7 +136,6 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	}
 	s, r := newSender(f, c, control), newReceiver(f, c)
 	s.asker, r.tele = asker, answerer
-	s.nacks.reduces = c.Nacks == transport.NacksLoss
 	return s, r, nil
 }
 

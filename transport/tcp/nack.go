@@ -10,7 +10,6 @@ import (
 // nacks is what a sender keeps for NACKs of the network (BS'19 §4.3). What it does about
 // them is ours: the paper leaves it to the end points (§5).
 type nacks struct {
-	reduces   bool // they count as losses for the controller
 	gate      transport.NackGate
 	reducedAt unit.Time // the last reduction, whatever its reason
 	known     bool      // a NACK has told of a loss of this recovery: ACKs that echo old stamps undo nothing
@@ -166,7 +165,7 @@ func (s *Sender) lostTold(now unit.Time, t *tidings) {
 
 // mayReduce tells whether a NACK of what was sent then reduces now, and takes note of it.
 func (s *Sender) mayReduce(now, sent unit.Time) bool {
-	return s.nacks.reduces && sent >= s.reducedAt && s.gate.Reduce(now, s.roundTrip())
+	return s.config.Nacks == transport.NacksLoss && sent >= s.reducedAt && s.gate.Reduce(now, s.roundTrip())
 }
 
 // roundTrip is the smoothed round-trip time, before the first sample that of the empty path.

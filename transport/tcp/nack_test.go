@@ -61,7 +61,8 @@ func numbered(lost func(n int, p *packet.Packet) bool) func(p *packet.Packet) (b
 
 // BS'19 §4.3: "NACKs also help the sender directly infer which packet did not reach the
 // receiver". What was trimmed is sent again at once and once, nothing else is, whichever
-// packets it were: no duplicate arrives, no timer fires, no SACK is waited for.
+// packets it were: no duplicate arrives, no timer fires, no SACK is waited for. With nacks: supply the
+// bound says when.
 func TestNackExact(t *testing.T) {
 	for _, mode := range []string{transport.NacksLoss, transport.NacksResend, transport.NacksSupply} {
 		for name := range controllers {
@@ -83,7 +84,7 @@ func TestNackExact(t *testing.T) {
 				sent := map[int64]int{}
 				w.emitted = func(p *packet.Packet) {
 					if p.Payload > 0 {
-						if sent[p.Seq]++; sent[p.Seq] > 1 && (mode != transport.NacksSupply && w.now > nacked+250*unit.Microsecond || // BBR paces, and so does supply, within its window
+						if sent[p.Seq]++; sent[p.Seq] > 1 && (mode != transport.NacksSupply && w.now > nacked+250*unit.Microsecond || // BBR paces
 							p.Payload != 1448 && p.Seq+int64(p.Payload) != w.s.appEnd) {
 							t.Errorf("%s, %s, %v: %d sent again at %v, its NACK came at %v", mode, name, gone, p.Seq, w.now, nacked)
 						}
@@ -202,7 +203,7 @@ func TestNackTable(t *testing.T) {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%-9s %-6s %-29s %s\n", "cause", "nacks", "state", "→ state, lost, the controller is told")
 	for _, cause := range []packet.Cause{packet.CauseTrimmed, packet.CauseReclaimed, packet.CauseElephant, packet.CauseMarked} {
-		for _, mode := range []string{transport.NacksLoss, transport.NacksResend, transport.NacksIgnored} {
+		for _, mode := range []string{transport.NacksLoss, transport.NacksSupply, transport.NacksResend, transport.NacksIgnored} {
 			for _, x := range []struct {
 				state cc.State
 				later bool
