@@ -267,6 +267,19 @@ func TestShow(t *testing.T) {
 	}
 }
 
+// A name that two kinds of schemes have shows both: ndp is a program and a transport.
+func TestShowAll(t *testing.T) {
+	var out, errs bytes.Buffer
+	if code := Run(Registry(), []string{"show", "ndp"}, &out, &errs, false); code != 0 {
+		t.Fatal(errs.String())
+	}
+	for _, want := range []string{"program ndp", "trim_tail", "transport ndp", "initial_window"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("weir show ndp lacks %q:\n%s", want, out.String())
+		}
+	}
+}
+
 // --yaml gives an experiment's file to copy, and nothing that is none.
 func TestShowYAML(t *testing.T) {
 	file, err := os.ReadFile("../../../p4abc/experiments/fig4.yaml")
