@@ -210,6 +210,8 @@ type Path struct {
 	LineRate unit.Rate
 	// NICRate is that bit rate itself. 0: not known, or not in bit/s.
 	NICRate unit.Rate
+	// ReceiverRate is the bit rate of the receiver's link. 0: not known, or not in bit/s.
+	ReceiverRate unit.Rate
 	// BaseRTT is the round-trip time of a full packet and its acknowledgement on the empty
 	// path, with basic headers only. 0: not known.
 	BaseRTT unit.Time

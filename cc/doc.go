@@ -2,6 +2,6 @@
 // Controller is told what happened to one flow's packets and answers with a
 // window and a rate. The transport owns everything else: what is lost, what is
 // sent again, and when. Each baseline controller has a folder; those
-// with a rate can be put into a BoundedWindow. cctest has the model that every
-// controller must pass.
+// with a rate can be put into a BoundedWindow, and package supply bounds any of them by
+// what NACKs of switches offer. cctest has the model that every controller must pass.
 package cc

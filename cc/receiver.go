@@ -38,7 +38,24 @@ type Feedback struct {
 }
 
 // Host is what the Receivers of one host share.
-type Host struct{ Census Census }
+type Host struct {
+	Census Census
+	shared map[string]any
+}
+
+// Shared returns what the receivers of this host have in common under a name, which the
+// first one that asks makes. It is for making flows, not for packets.
+func (h *Host) Shared(name string, build func() any) any {
+	if h.shared == nil {
+		h.shared = map[string]any{}
+	}
+	x, there := h.shared[name]
+	if !there {
+		x = build()
+		h.shared[name] = x
+	}
+	return x
+}
 
 // Census counts the flows from which a host has got a packet within the last T. The
 // zero value is a host without flows.

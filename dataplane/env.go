@@ -54,14 +54,28 @@ func (e *Env) Clone(p *packet.Packet, headersOnly bool) *packet.Packet {
 // Send gives p to the traffic manager for port out in the given class, with all
 // admission hooks and limits.
 func (e *Env) Send(p *packet.Packet, out PortID, class uint8) {
+	e.made(p)
 	p.Meta = Metadata{In: packet.NoPort, Out: out, Class: class, Flags: p.Meta.Flags | packet.Internal}
 	e.sw.later(p, toManager, NotDropped)
 }
 
 // Inject gives p to the ingress, as if it had come in at no port.
 func (e *Env) Inject(p *packet.Packet) {
+	e.made(p)
 	p.Meta = Metadata{In: packet.NoPort, Out: packet.NoPort, Flags: p.Meta.Flags | packet.Internal}
 	e.sw.later(p, toIngress, NotDropped)
+}
+
+// made counts a packet that a program hands over for the first time. What is no data was
+// sent now; a copy of data stays as old as that.
+func (e *Env) made(p *packet.Packet) {
+	if p.Meta.Flags&packet.Internal != 0 {
+		return
+	}
+	e.sw.made[p.Kind]++
+	if p.Kind != packet.Data {
+		p.Sent = e.now
+	}
 }
 
 // Recirculate sends p through the recirculation port, whose rate and queue are
@@ -93,9 +107,14 @@ func (e *Env) TickAt(t Ticker, at unit.Time) {
 	}
 }
 
-// Evict drops the packet that came last into queue q of port out and returns
-// whether there was one.
+// Evict drops the packet that came last into queue q of port out or, of a fair queue, one
+// of its longest flow (tm.Buffer.PopTail), and returns whether there was one.
 func (e *Env) Evict(out PortID, q tm.QueueID) bool { return e.sw.evict(out, q) }
+
+// TrimTail cuts the payload off the packet that came last into queue q of port out, and
+// has it admitted again in the trim class after the packet in hand, as if the hook's
+// verdict on it had been Trim. It returns whether there was one.
+func (e *Env) TrimTail(out PortID, q tm.QueueID) bool { return e.sw.trimTail(out, q) }
 
 // Digest tells the local control plane.
 func (e *Env) Digest(d Digest) {

@@ -111,10 +111,11 @@ const (
 	BufferFull               // the shared buffer was full
 	EgressThreshold          // the queue's share of the shared buffer was used up
 	HeadroomFull             // PFC's headroom was full: the neighbour went on for too long
-	Evicted                  // removed from a queue by a program
+	Evicted                  // removed from a queue, by a program or for another flow's packet (tm.NewFQ)
 	TrimFailed               // trimmed, and then refused again
 	RecirculationFull        // the recirculation port's queue was full
 	Notified                 // trimmed, and the sender told by a NACK (BS'19 §4.3)
+	Returned                 // trimmed, and its header sent back to the sender (NDP §3.2.4)
 	LinkLost                 // the link lost it (spec key loss)
 	LinkDown                 // the link was down
 	Reasons                  // how many there are
@@ -123,7 +124,7 @@ const (
 var reasonNames = [Reasons]string{
 	"none", "malformed", "input loss", "no route", "hop limit", "policed", "activity", "early drop",
 	"queue packets", "queue bytes", "port packets", "port bytes", "buffer full", "egress threshold", "headroom full", "evicted", "trim failed",
-	"recirculation full", "notified", "link loss", "link down",
+	"recirculation full", "notified", "returned", "link loss", "link down",
 }
 
 func (r Reason) String() string {

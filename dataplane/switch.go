@@ -79,6 +79,8 @@ type Switch struct {
 	consumed  uint64
 	drops     [Reasons]uint64
 	portDrops [][Reasons]uint64
+	made      [packet.Kinds]uint64
+	madeDrops [packet.Kinds]uint64
 }
 
 type ticker struct {
@@ -186,6 +188,14 @@ func (s *Switch) Drops() [Reasons]uint64 { return s.drops }
 
 // PortDrops returns the drops of packets that were on their way to port i.
 func (s *Switch) PortDrops(i PortID) [Reasons]uint64 { return s.portDrops[i] }
+
+// Made returns how many packets the switch's programs have made since the start (Env.Send,
+// Env.Inject), by kind; a copy counts as one.
+func (s *Switch) Made() [packet.Kinds]uint64 { return s.made }
+
+// MadeDrops returns how many of the packets that programs of this or another switch have made were
+// dropped here since the start, by kind.
+func (s *Switch) MadeDrops() [packet.Kinds]uint64 { return s.madeDrops }
 
 // Digests returns the messages to the control plane since the last call. The
 // slice is valid until the next call into the switch.
@@ -303,8 +313,7 @@ again:
 			goto again
 		}
 	}
-	if r := port.Fits(m.Queue, p.Size); r != tm.Fits {
-		s.drop(p, refusals[r])
+	if r := port.Fits(m.Queue, p.Size); r != tm.Fits && !s.makeRoom(port, p, r) {
 		return
 	}
 	p.Enqueued = s.env.now
@@ -314,6 +323,21 @@ again:
 		h.Book(&s.env, p, m)
 	}
 	s.wake(m.Out)
+}
+
+// makeRoom lets others of port give way for p, which does not fit for a reason (tm.NewFQ). If
+// p has to go itself it returns false, and p is dropped.
+func (s *Switch) makeRoom(port *tm.Port, p *packet.Packet, why tm.Refusal) bool {
+	for why != tm.Fits {
+		x := port.Displace(p.Meta.Queue, p, why)
+		if x == nil {
+			s.drop(p, refusals[why])
+			return false
+		}
+		s.evicted(x)
+		why = port.Fits(p.Meta.Queue, p.Size)
+	}
+	return true
 }
 
 // wake names the port to the driver if it has something to send and the driver
@@ -424,6 +448,9 @@ func (s *Switch) drop(p *packet.Packet, why Reason) {
 	if int(m.Out) < len(s.portDrops) {
 		s.portDrops[m.Out][why]++
 	}
+	if m.Flags&packet.Internal != 0 {
+		s.madeDrops[p.Kind]++
+	}
 	for _, h := range s.droppers {
 		h.OnDrop(&s.env, p, m, why)
 	}
@@ -519,12 +546,33 @@ func (s *Switch) evict(out PortID, q tm.QueueID) bool {
 	if p == nil {
 		return false
 	}
+	s.evicted(p)
+	return true
+}
+
+// evicted drops p, which was taken out of its queue, when this step ends.
+func (s *Switch) evicted(p *packet.Packet) {
+	s.unbook(p)
+	s.later(p, toDrop, Evicted)
+}
+
+func (s *Switch) trimTail(out PortID, q tm.QueueID) bool {
+	p := s.ports[out].PopTail(q)
+	if p == nil {
+		return false
+	}
+	s.unbook(p)
+	s.trim(p)
+	s.later(p, toManager, NotDropped)
+	return true
+}
+
+// unbook takes p, which was taken out of its queue, out of the books.
+func (s *Switch) unbook(p *packet.Packet) {
 	s.buffered -= unit.Bytes(p.Size)
 	for _, h := range s.unbookers {
 		h.Unbook(&s.env, p, &p.Meta)
 	}
-	s.later(p, toDrop, Evicted)
-	return true
 }
 
 // NextTimer is when Advance wants to be called: for programs' ticks and packets

@@ -35,6 +35,12 @@ func (p *point) observe(c *sim.Config) error {
 	for _, m := range p.measures {
 		c.Delays = c.Delays || m.name == "delay"
 		c.Tally = c.Tally || m.name == "overhead"
+		c.Peaks = c.Peaks || m.name == "overshoot"
+		c.Notices = c.Notices || m.name == "nacks"
+		c.Ordering = c.Ordering || m.name == "reordering"
+		if m.name == "reduction" {
+			c.Onsets = append(c.Onsets, m.onsets(p, c)...)
+		}
 	}
 	return nil
 }
@@ -61,6 +67,7 @@ type evaluation struct {
 	res     *sim.Result
 	seconds float64 // of the measured part
 	samples [][]int64
+	onsets  []sim.OnsetResult // of a reduction
 	run     *Run
 }
 
@@ -69,7 +76,12 @@ func (p *point) evaluate(c *sim.Config, res *sim.Result, run *Run) {
 	e := &evaluation{p: p, c: c, res: res, seconds: res.Measured.Seconds(), run: run}
 	_, each := p.watches(c)
 	at := 0
+	onsets := res.Onsets
 	for i, m := range p.measures {
+		if m.name == "reduction" {
+			n := len(m.onsets(p, c))
+			e.onsets, onsets = onsets[:n], onsets[n:]
+		}
 		e.samples = res.Watched[at : at+each[i]]
 		at += each[i]
 		m.evaluate(m, e)
@@ -84,7 +96,7 @@ func (p *point) shape() *Run {
 		return &Run{}
 	}
 	res := &sim.Result{Flows: make([]sim.FlowResult, len(c.Flows)), Ports: make([]sim.PortResult, 2*len(p.network.Links)),
-		Watched: make([][]int64, len(c.Watches)), Delays: make([]unit.Histogram, len(p.traffic))}
+		Watched: make([][]int64, len(c.Watches)), Delays: make([]unit.Histogram, len(p.traffic)), Onsets: make([]sim.OnsetResult, len(c.Onsets))}
 	for i := range res.Flows {
 		res.Flows[i].FCT, res.Flows[i].Written = unit.Never, unit.Never
 	}
@@ -580,7 +592,7 @@ func (e *evaluation) lengths(m *measure, unitName string, all []float64) {
 	}
 	groups := []Grouped{{prefix + "mean", mean(all)}, {prefix + "max", most}}
 	for _, q := range m.percentiles {
-		groups = append(groups, Grouped{prefix + strings.TrimPrefix(percentileName("", q), "_"), percentile(all, q)})
+		groups = append(groups, Grouped{prefix + percentileGroup(q), percentile(all, q)})
 	}
 	e.add(Measured{Name: m.name, Unit: unitName, Groups: groups})
 	d := Distribution{Name: m.name, Unit: unitName, Group: m.label}
@@ -842,6 +854,9 @@ func (p *point) hasBuffer() bool {
 func percentileName(measure string, p float64) string {
 	return measure + "_p" + strings.ReplaceAll(strconv.FormatFloat(p, 'f', -1, 64), ".", "_")
 }
+
+// percentileGroup is what it is called as a group: p99_9.
+func percentileGroup(p float64) string { return percentileName("", p)[1:] }
 
 // percentile is the p-th of sorted values by nearest rank; NaN with fewer than ten
 // values beyond it, on the side where there are fewer.

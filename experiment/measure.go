@@ -31,9 +31,11 @@ type measure struct {
 	after       unit.Time // time_to_fairness, reaction
 	until       unit.Time // reaction, queue
 	hold        int
-	level       float64 // the index that is fair, or the band around the target
-	target      float64 // reaction; NaN: where it settles
-	of          string  // reaction: goodput, throughput, queue
+	level       float64     // the index that is fair, or the band around the target
+	target      float64     // reaction; NaN: where it settles
+	of          string      // reaction: goodput, throughput, queue; reduction: first, all
+	above       unit.Length // reduction: the queue that is congestion
+	inFlight    bool        // reduction: of what is in flight
 }
 
 // kindOfMeasure is what the measure list can name.
@@ -60,6 +62,8 @@ func init() {
 		{"drops", "packets dropped in switches and on links, by reason", nil, nil, nil, evaluateDrops},
 		{"fct", "flow completion time, from start to last byte acknowledged, mean and largest of the finished, percentiles, by size, and to the last write's return (fct_written), by traffic [s]",
 			[]string{"by", "percentiles", "bins"}, decodeCompletion, nil, evaluateFCT},
+		{"fct_last", "time from a traffic's first start until the last byte of all its flows has arrived [s], and the sum of their sizes over that (incast_goodput [bit/s]), by traffic",
+			[]string{"by"}, decodeByTraffic, nil, evaluateLast},
 		{"goodput", "payload bits per second that were new to the receiver, by traffic or in all; with every over time too [bit/s]",
 			[]string{"by", "every"}, decodeGoodput, watchGoodput, evaluateGoodput},
 		{"in_flight", "payload in flight over time of a traffic's first flows, and its mean by traffic [bytes]",
@@ -68,8 +72,12 @@ func init() {
 			[]string{"by", "every"}, decodeJain, watchJain, evaluateJain},
 		{"jitter", "smoothed difference of transit times (RFC 3550 §6.4.1), by traffic [s]", []string{"by"}, decodeByTraffic, nil, evaluateJitter},
 		{"loss", "share of the sent data packets that did not arrive within the measured part, by traffic", []string{"by"}, decodeByTraffic, nil, evaluateLoss},
+		{"nacks", "notices that switches made: packets made, dropped, delivered to senders, taken and refused by them [packets], share dropped (nacks_lost), delay from switch to sender (nacks_delay): mean, largest, percentiles [s]",
+			[]string{"percentiles"}, decodeNacks, nil, evaluateNacks},
 		{"overhead", "what the frames on all links consist of: payload (also sent again), headers, extensions, ack, nack, notice, pfc, probe [bytes, counted on every link]",
 			nil, nil, nil, evaluateOverhead},
+		{"overshoot", "largest payload in flight of a sender over its path's bandwidth-delay product (base RTT times the slowest link's rate of payload): mean and largest (overshoot_max) of the flows, by traffic",
+			[]string{"by"}, decodeWindowed, nil, evaluateOvershoot},
 		{"pfc_pause", "share of the time for which PFC held a port, mean of all ports, by port, or of the NICs of a traffic's senders in its class; and the Pause frames that they got (pfc_pauses)",
 			[]string{"by", "log"}, decodePause, nil, evaluatePause},
 		{"queue", "length of a port's queue without the frame on the wire, or of all ports of switches, mean, largest, percentiles and distribution [packets or bytes]",
@@ -78,6 +86,10 @@ func init() {
 			[]string{"traffic", "every", "flows"}, decodeGauge, watchGauge, evaluateGauge},
 		{"reaction", "time after which goodput, throughput or queue stays within a band around its target, from a given time on [s]",
 			[]string{"after", "until", "goodput", "throughput", "queue", "to", "within", "hold", "every"}, decodeReaction, watchReaction, evaluateReaction},
+		{"reduction", "time from congestion, which begins at a given time or when a queue grows beyond a length (reduction_from), until the first sender, or all, have reduced window or rate by a share, by traffic [s]",
+			[]string{"traffic", "after", "port", "above", "by", "of", "gauge"}, decodeReduction, nil, evaluateReduction},
+		{"reordering", "share of the data packets that came after one that was sent later (RFC 4737 §4.1), and the largest extent (§4.2; reordering_extent [packets]), by traffic",
+			[]string{"by"}, decodeByTraffic, nil, evaluateReordering},
 		{"retransmissions", "data packets sent again, by traffic", []string{"by"}, decodeByTraffic, nil, evaluateRetransmissions},
 		{"slowdown", "flow completion time over the ideal one of the flow alone: " + IdealFormula + "; mean and percentiles of the finished, also by size, by traffic",
 			[]string{"by", "percentiles", "bins"}, decodeCompletion, nil, evaluateSlowdown},
@@ -85,6 +97,7 @@ func init() {
 			[]string{"port", "every"}, decodePort, watchPort, evaluateThroughput},
 		{"time_to_fairness", "time until Jain's index of the goodputs is and stays above a level, from a given time on [s]",
 			[]string{"by", "every", "index", "hold", "after"}, decodeFairness, watchJain, evaluateFairness},
+		{"timeouts", "retransmission timeouts of senders, by traffic", []string{"by"}, decodeWindowed, nil, evaluateTimeouts},
 		{"utilisation", "share of what a port's link could have carried; with every over time too",
 			[]string{"port", "every"}, decodePort, watchPort, evaluateUtilisation},
 	}
@@ -273,12 +286,7 @@ func decodePause(d *decoder, at, options *tree, p *point, m *measure) {
 }
 
 func decodeGauge(d *decoder, at, options *tree, p *point, m *measure) {
-	var gauged []string
-	for i := range p.traffic {
-		if p.traffic[i].transport.Gauged {
-			gauged = append(gauged, p.traffic[i].name)
-		}
-	}
+	gauged := p.windowed()
 	if len(gauged) == 0 {
 		d.fail(at.place, "a traffic over a transport with a window", "no traffic of the experiment has a %s", m.name)
 		return

@@ -94,7 +94,7 @@ func (s *Spec) decodePlots(d *decoder) {
 		}
 		words := sortedKeys(sets[p.Kind])
 		if len(words) == 0 {
-			why := [4]string{"", "goodput: {every: 100ms}, or queue: {port: …}", "slowdown: {bins: 20}", "slowdown, fct, delay, or queue"}[p.Kind]
+			why := [4]string{"", "goodput: {every: 100ms}, or queue: {port: …}", "slowdown: {bins: 20}", "slowdown, fct, delay, queue, or nacks"}[p.Kind]
 			d.fail(x.place, "a measure such as "+why, "no measure of the experiment has what the plot shows")
 			continue
 		}

@@ -55,5 +55,6 @@ func (p *point) pathOf(src, dst int, tr *traffic) cc.Path {
 	nic := p.network.Links[links[0]].Rate.Bits
 	frame := p.framing.Frame(tr.headers(), tr.payload, true)
 	return cc.Path{NICRate: nic, LineRate: unit.Rate(float64(nic) * float64(tr.payload) / float64(frame)),
-		BaseRTT: p.ideal(src, dst, unit.Bytes(tr.payload), tr), Hops: len(links) - 1}
+		ReceiverRate: p.network.Links[links[len(links)-1]].Rate.Bits,
+		BaseRTT:      p.ideal(src, dst, unit.Bytes(tr.payload), tr), Hops: len(links) - 1}
 }

@@ -152,8 +152,8 @@ func (d *decoder) generatedFlows(x *tree, p *point, tr traffic, g *generator, fl
 		}
 	}
 	switch hosts := len(g.from); {
-	case g.fromN+g.toN > hosts && g.fromN > 0:
-		d.fail(x.place, fmt.Sprintf("up to %d in all", hosts), "%d sources and %d destinations are more than there are hosts", g.fromN, g.toN)
+	case g.fromN+max(g.toN, len(g.aside())) > hosts && g.fromN > 0:
+		d.fail(x.place, fmt.Sprintf("up to %d in all", hosts), "%d sources and %d destinations are more than there are hosts", g.fromN, max(g.toN, len(g.aside())))
 	case (g.pattern == permutation || g.pattern == toStride) && hosts < 2:
 		d.fail(x.place, "two hosts or more", "a %s needs others to send to", g.pattern)
 	case g.pattern == toStride && g.stride%hosts == 0:
@@ -239,7 +239,7 @@ func (g *generator) expand(p *point, id int, seed uint64) []plannedFlow {
 		out = append(out, f)
 	}
 	if g.load == 0 {
-		sources := draw(random, g.from, g.fromN, nil)
+		sources := draw(random, g.from, g.fromN, g.aside())
 		targets := g.targets(random, sources)
 		for i, src := range sources {
 			for range g.flows {
@@ -272,7 +272,7 @@ func (g *generator) expand(p *point, id int, seed uint64) []plannedFlow {
 	}
 	if g.fromN > 0 {
 		arrivals(random, g.each(0), func(at unit.Time) {
-			sources := draw(random, g.from, g.fromN, nil)
+			sources := draw(random, g.from, g.fromN, g.aside())
 			targets := g.targets(random, sources)
 			for i, src := range sources {
 				for _, dst := range g.destinations(random, src, i, targets) {
@@ -292,6 +292,15 @@ func (g *generator) expand(p *point, id int, seed uint64) []plannedFlow {
 		})
 	}
 	return out
+}
+
+// aside is the one host that all send to, if there is one: it is none of the sources that
+// are drawn.
+func (g *generator) aside() map[int]bool {
+	if g.pattern != toHosts || g.toN > 0 || len(g.to) != 1 {
+		return nil
+	}
+	return map[int]bool{g.to[0]: true}
 }
 
 // targets are the destinations that are drawn once: those of {random: n}, or a

@@ -195,3 +195,28 @@ traffic:
 		t.Errorf("%d receivers", len(receivers))
 	}
 }
+
+// Senders that are drawn to send to one host are so many, of which it is none.
+func TestIncastIntoOneHost(t *testing.T) {
+	s := load(t, `title: t
+duration: 1ms
+repeat: 20
+topology: {star: {hosts: 9, rate: 1Gbps, delay: 1us}}
+switch: [forward]
+traffic: [{name: x, from: {random: 7}, to: h3, transport: {window: {window: 1 packets}}, size: 1 kB}]
+`, Options{})
+	for _, r := range s.Runs() {
+		c, err := r.Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range c.Flows {
+			if f.Src == 3 || f.Dst != 3 {
+				t.Errorf("a flow from %d to %d", f.Src, f.Dst)
+			}
+		}
+		if len(c.Flows) != 7 {
+			t.Errorf("%d flows", len(c.Flows))
+		}
+	}
+}

@@ -341,6 +341,13 @@ func SealUDP(u []byte, src, dst netip.Addr) {
 	be.PutUint16(u[6:], sum)
 }
 
+// Flags of the header that protocols without one of their own have, besides FIN and ECE, in
+// place of TCP's: of packets that know about trimming (NDP, SIGCOMM 2017 §3.2).
+const (
+	Trimmable = SYN // a switch may cut the payload off, and may send what is left back
+	Returned  = RST // of a header that a switch has sent back to its sender
+)
+
 // TCP is a view over a TCP segment (RFC 9293).
 type TCP []byte
 

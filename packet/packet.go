@@ -88,8 +88,8 @@ type Packet struct {
 
 	TCP     Segment
 	Seq     int64     // first payload byte of the flow (TCP: relative; UDP: number of the datagram); of Pause: its time in quanta of 512 bits, 1 … 65534, or 0: until Resume
-	Ack     int64     // cumulative acknowledgement: next byte expected
-	Sent    unit.Time // when the sender's NIC took it
+	Ack     int64     // cumulative acknowledgement: next byte expected; of RDMA's data: number of its transmission, mod 256, 0 for the first
+	Sent    unit.Time // when the sender's NIC took it, or a switch made it
 	Flow    FlowID
 	Src     Addr
 	Payload int32 // bytes of transport payload

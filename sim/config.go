@@ -35,6 +35,10 @@ type Config struct {
 	Watches   []Watch           // what is looked at every so often in the measured part
 	Delays    bool              // keep histograms of the one-way delays, by traffic
 	Tally     bool              // count what all frames on all links consist of
+	Onsets    []Onset           // beginnings of congestion, after which senders' reductions are looked for
+	Peaks     bool              // keep what each sender had in flight at most
+	Notices   bool              // follow the notices that switches make
+	Ordering  bool              // see in which order data packets arrive
 	Window    unit.Time         // > 0: execution window to use instead of the shortest link delay (tests)
 	// Wire makes every packet cross every link in wire form: serialised and parsed
 	// at each hop. It gives the same result as the fast mode, only slower; it is
@@ -166,6 +170,8 @@ type Result struct {
 	Watched    [][]int64                 // by Config.Watches: sample k is of the time Warmup + k·Every
 	Delays     []unit.Histogram          // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
 	Tally      Tally                     // with Config.Tally: of all frames that were sent on any link, measured part
+	Onsets     []OnsetResult             // by Config.Onsets
+	Notices    Notices                   // with Config.Notices
 
 	Events     uint64 // of the event loop, whole run
 	PacketHops uint64 // packets that arrived over a link, whole run
@@ -177,6 +183,9 @@ type FlowResult struct {
 	Sender, Receiver transport.Counters // measured part
 	FCT              unit.Time          // start to finish as the sender sees it; unit.Never if unfinished or endless
 	Arrived          unit.Time          // when the receiver had all; unit.Never if it has not, or the flow is endless
+	Timeouts         int64              // of a sender that is a transport.Retransmitter, measured part
+	Peak             unit.Bytes         // with Config.Peaks: what a sender that is transport.Gauged had in flight at most, measured part
+	Reordering       Reordering         // with Config.Ordering
 	Written          unit.Time          // start to the return of the application's last write; unit.Never if it has not, or there is no send buffer
 }
 

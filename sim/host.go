@@ -18,6 +18,7 @@ type host struct {
 	port *tm.Port
 	pool *packet.Pool
 	run  *Simulation
+	seen *observation // nil: nothing is noted
 	slot []slot
 
 	ready      int32 // first slot of the ring of those that may send, −1: none
@@ -36,6 +37,7 @@ type host struct {
 // slot is one endpoint of a flow at this host.
 type slot struct {
 	endpoint transport.Endpoint
+	stirring transport.Stirring // the same, if it is; or nil
 	counters *transport.Counters
 	sendAt   unit.Time // what sends holds for it, Never if nothing
 	timerAt  unit.Time // what timers holds for it
@@ -125,6 +127,7 @@ func (h *host) add(s slot) int32 {
 	i := int32(len(h.slot))
 	s.sendAt, s.timerAt, s.next = unit.Never, unit.Never, -1
 	s.counters = s.endpoint.Counters()
+	s.stirring, _ = s.endpoint.(transport.Stirring)
 	h.slot = append(h.slot, s)
 	return i
 }
@@ -132,6 +135,9 @@ func (h *host) add(s slot) int32 {
 // update reads what slot i wants after a call into it.
 func (h *host) update(i int32, now unit.Time) {
 	s := &h.slot[i]
+	if h.seen != nil {
+		h.seen.called(h, i, now)
+	}
 	if t := s.endpoint.NextSend(); t <= now {
 		if !s.ready {
 			s.ready = true
@@ -151,6 +157,11 @@ func (h *host) update(i int32, now unit.Time) {
 	}
 	if s.leads > 0 {
 		h.lead(i, now)
+	}
+	if s.stirring != nil {
+		for f, ok := s.stirring.Stirred(); ok; f, ok = s.stirring.Stirred() {
+			h.update(h.run.receiver[f], now)
+		}
 	}
 }
 
@@ -249,6 +260,9 @@ func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 		return
 	}
 	s := &h.slot[i]
+	if h.seen != nil {
+		h.seen.arrived(h, i, now, p)
+	}
 	if s.endpoint.Receive(now, p) {
 		p.Sent, p.Enqueued = now, now
 		p.Meta = packet.Metadata{Class: s.class}

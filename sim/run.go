@@ -41,6 +41,7 @@ type Simulation struct {
 	periods  []period
 	delays   []unit.Histogram // by Flow.Group
 	tally    Tally
+	seen     *observation // nil: nothing is noted
 }
 
 // period is a time between samples, with the watches that have it.
@@ -67,6 +68,9 @@ type snapshot struct {
 	drops            [][dataplane.Reasons]uint64
 	pauses           []tm.Pauses
 	allDrops         [dataplane.Reasons]uint64
+	timeouts         []int64 // by flow
+	made             uint64  // notices, by switches
+	noticeDrops      uint64  // in switches
 }
 
 // Run carries one run out. The error tells what of the configuration cannot be.
@@ -116,6 +120,9 @@ func New(c *Config) (*Simulation, error) {
 			r.linkOf = append(r.linkOf, direction{i, e, from, at[e], n.Nodes[from].Switch})
 		}
 	}
+	if err := r.checkOnsets(); err != nil {
+		return nil, err
+	}
 	nodes := make([]fabric.Node, len(n.Nodes))
 	for i, node := range n.Nodes {
 		if node.Switch {
@@ -142,6 +149,7 @@ func New(c *Config) (*Simulation, error) {
 	if err := r.addWatches(); err != nil {
 		return nil, err
 	}
+	r.observe()
 	if c.Warmup == 0 {
 		r.atWarmup = r.snapshot(0) // the fabric sends what is due at time 0 when it is made
 	}
@@ -160,6 +168,7 @@ func (r *Simulation) newSwitch(node int, links []fabric.Link, leaving []int32) (
 	queues := max(sc.Queues, 1)
 	ports := make([]*tm.Port, 0, len(leaving))
 	var numbers []dataplane.Number
+	var hashes unit.Random // of schedulers that place flows by a hash
 	lines := make([]dataplane.Line, 0, len(leaving))
 	for _, i := range leaving {
 		l := &links[i]
@@ -174,6 +183,12 @@ func (r *Simulation) newSwitch(node int, links []fabric.Link, leaving []int32) (
 			s = tm.NewFIFO()
 		default:
 			s = tm.NewStrict()
+		}
+		if x, ok := s.(tm.Seeded); ok {
+			if hashes.Rand == nil {
+				hashes = unit.NewRandom(c.Seed, "switch "+n.Nodes[node].Name+" flow queues")
+			}
+			x.Seed(uint32(hashes.Uint64()))
 		}
 		lines = append(lines, dataplane.Line{Rate: l.Rate, Delay: l.Delay + l.Jitter})
 		buffer := n.Links[r.linkOf[i].link].Buffer
@@ -195,6 +210,7 @@ func (r *Simulation) newSwitch(node int, links []fabric.Link, leaving []int32) (
 			return nil, fmt.Errorf("switch %s: %w", name, err)
 		}
 	}
+	programs = append(programs, r.gauges(node)...)
 	onPFC := func(now unit.Time, in dataplane.PortID, class uint8, kind packet.Kind) {
 		r.pfc(now, node, in, class, kind)
 	}
@@ -345,6 +361,7 @@ func (r *Simulation) begin(i int, now unit.Time) {
 	h := r.hosts[f.Src]
 	s := &h.slot[r.sender[i]]
 	s.endpoint, s.counters, s.class = e, e.Counters(), class(e, f.Class)
+	s.stirring, _ = e.(transport.Stirring)
 	h.update(r.sender[i], now)
 }
 
@@ -511,6 +528,9 @@ func (r *Simulation) Run() *Result {
 		if c.Trace != nil {
 			r.flush(done)
 		}
+		if r.seen != nil {
+			r.seen.settle(done)
+		}
 		switch {
 		case c.Stopped != nil && c.Stopped():
 			reason = Interrupted
@@ -527,7 +547,7 @@ func (r *Simulation) Run() *Result {
 		}
 		return false
 	}
-	now, nextSample := unit.Time(0), r.nextSample()
+	now, nextSample, nextOnset := unit.Time(0), r.nextSample(), r.seen.nextOnset(-1)
 	warm := c.Warmup == 0
 	events := c.Events
 	every := max(unit.Millisecond, end/10_000) // between looks for a deadlock
@@ -550,7 +570,11 @@ func (r *Simulation) Run() *Result {
 		if !warm {
 			until = min(until, c.Warmup)
 		}
-		until = min(until, nextSample, nextLook)
+		if nextOnset <= now {
+			r.seen.look(now)
+			nextOnset = r.seen.nextOnset(now)
+		}
+		until = min(until, nextSample, nextLook, nextOnset)
 		if len(events) > 0 {
 			until = min(until, events[0].At)
 		}
@@ -567,7 +591,7 @@ func (r *Simulation) Run() *Result {
 		now = until
 		if !warm && now == c.Warmup {
 			r.atWarmup = r.snapshot(now)
-			r.restart()
+			r.restart(now)
 			warm = true
 		}
 		if now == nextSample {
@@ -596,7 +620,7 @@ func (r *Simulation) Run() *Result {
 	}
 	if !warm {
 		r.atWarmup = r.snapshot(now) // it ended before anything was measured
-		r.restart()
+		r.restart(now)
 	}
 	if c.Trace != nil {
 		r.flush(unit.Never)
@@ -624,7 +648,7 @@ func (r *Simulation) happen(e *Event) {
 
 // restart makes what is not a difference of two counters that of the measured part:
 // minimum and maximum delay, histograms, what frames consist of.
-func (r *Simulation) restart() {
+func (r *Simulation) restart(now unit.Time) {
 	for _, h := range r.hosts {
 		if h == nil {
 			continue
@@ -638,6 +662,9 @@ func (r *Simulation) restart() {
 		r.delays[i].Reset()
 	}
 	r.tally = Tally{}
+	if r.seen != nil {
+		r.seen.restart(now)
+	}
 }
 
 func (r *Simulation) portOf(d direction) *tm.Port {
@@ -650,13 +677,18 @@ func (r *Simulation) portOf(d direction) *tm.Port {
 func (r *Simulation) snapshot(now unit.Time) snapshot {
 	flows, links := len(r.config.Flows), len(r.linkOf)
 	s := snapshot{
-		sender: make([]transport.Counters, 0, flows), receiver: make([]transport.Counters, 0, flows),
+		sender: make([]transport.Counters, 0, flows), receiver: make([]transport.Counters, 0, flows), timeouts: make([]int64, 0, flows),
 		txBytes: make([]uint64, 0, links), txPackets: make([]uint64, 0, links), lost: make([]uint64, 0, links),
 		drops: make([][dataplane.Reasons]uint64, 0, links), pauses: make([]tm.Pauses, 0, links),
 	}
 	for i := range r.config.Flows {
 		f := &r.config.Flows[i]
 		s.sender = append(s.sender, *r.senders[i].Counters())
+		var timeouts int64
+		if t, ok := r.senders[i].(transport.Retransmitter); ok {
+			timeouts = t.Timeouts()
+		}
+		s.timeouts = append(s.timeouts, timeouts)
 		s.receiver = append(s.receiver, *f.Receiver.Counters())
 	}
 	for i, d := range r.linkOf {
@@ -679,6 +711,9 @@ func (r *Simulation) snapshot(now unit.Time) snapshot {
 	for _, sw := range r.switches {
 		if sw != nil {
 			add(&s.allDrops, sw.Drops())
+			made, dropped := sw.Made(), sw.MadeDrops()
+			s.made += made[packet.Nack] + made[packet.Notice]
+			s.noticeDrops += dropped[packet.Nack] + dropped[packet.Notice]
 		}
 	}
 	for _, lost := range s.lost {
@@ -711,6 +746,7 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 			Sender:   since(last.sender[i], first.sender[i]),
 			Receiver: since(last.receiver[i], first.receiver[i]),
 			Start:    r.starts[i],
+			Timeouts: last.timeouts[i] - first.timeouts[i],
 			FCT:      unit.Never,
 			Arrived:  unit.Never,
 			Written:  unit.Never,
@@ -738,6 +774,9 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 			p.Drops[k] = last.drops[i][k] - first.drops[i][k]
 		}
 		out.Ports = append(out.Ports, p)
+	}
+	if r.seen != nil {
+		r.seen.result(out, &last, &first)
 	}
 	return out
 }
@@ -781,6 +820,8 @@ func since(last, first transport.Counters) transport.Counters {
 	d.ReceivedBytes -= first.ReceivedBytes
 	d.Duplicates -= first.Duplicates
 	d.Retransmitted -= first.Retransmitted
+	d.NacksTaken -= first.NacksTaken
+	d.NacksRefused -= first.NacksRefused
 	d.DelaySum -= first.DelaySum
 	return d
 }

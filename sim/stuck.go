@@ -92,7 +92,7 @@ func (r *Simulation) blocked(h *held, number map[queueOf]int) bool {
 		for set := p.Waiting(); set != 0; set &= set - 1 {
 			q := tm.QueueID(bits.TrailingZeros32(set))
 			k, stuck := number[queueOf{i, q}]
-			for x := p.Queue(q).Head(); x != nil; x = x.Next {
+			for x := range p.Queue(q).All() {
 				class := x.Meta.Class % tm.Classes
 				if x.Meta.In != back.port || classes&(1<<class) == 0 || min(class, last) != h.queue {
 					continue

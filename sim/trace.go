@@ -41,13 +41,16 @@ func (t *Tally) count(f *packet.Packet, format *telemetry.Format) {
 	t.Extensions += extensions
 }
 
-// links is told what links do: it counts what frames consist of, and adds to the
-// events of a trace what waits at the port that sends.
+// links is told what links do: it counts what frames consist of and which notices are
+// lost, and adds to the events of a trace what waits at the port that sends.
 type links struct{ run *Simulation }
 
 func (q links) Observe(e trace.Event, p *packet.Packet) {
 	if q.run.config.Tally && e.Kind == trace.Transmit {
 		q.run.tally.count(p, q.run.config.Telemetry)
+	}
+	if q.run.config.Notices && e.Kind == trace.Lost && isNotice(p) {
+		q.run.seen.notices.Dropped++
 	}
 	if q.run.config.Trace == nil {
 		return
@@ -61,7 +64,7 @@ func (q links) Observe(e trace.Event, p *packet.Packet) {
 
 // linkObserver is the fabric's; its link i is the port 2·link + end.
 func (r *Simulation) linkObserver() trace.Observer {
-	if r.config.Trace == nil && !r.config.Tally {
+	if r.config.Trace == nil && !r.config.Tally && !r.config.Notices {
 		return nil
 	}
 	return links{r}

@@ -13,8 +13,8 @@ type tuple struct {
 }
 
 // wire returns what wire mode does to a packet at the end of a link: it keeps
-// nothing but its bytes, and what a link knows by itself (its size in the run's
-// framing, when the sender's NIC took it). nil in fast mode.
+// nothing but its bytes, what a link knows by itself (its size in the run's framing)
+// and what measures want to know (who made it, and when). nil in fast mode.
 func (r *Simulation) wire() func(p *packet.Packet) {
 	if !r.config.Wire {
 		return nil
@@ -34,12 +34,13 @@ func (r *Simulation) wire() func(p *packet.Packet) {
 				panic(fmt.Sprintf("sim: wire mode cannot serialise a packet of flow %d: %v", p.Flow, err))
 			}
 		}
-		size, sent := p.Size, p.Sent
+		size, sent, made := p.Size, p.Sent, p.Meta.Flags&packet.Internal
 		*p = packet.Packet{Size: size}
 		if err := p.Parse(r.config.Hosts, data); err != nil {
 			panic(fmt.Sprintf("sim: wire mode cannot parse what it serialised: %v", err))
 		}
 		p.Data, p.Sent = data, sent
+		p.Meta.Flags = made
 		if p.Kind != packet.Pause && p.Kind != packet.Resume {
 			p.Flow = flows[tuple{p.Src, p.Dst, p.SrcPort, p.DstPort}]
 		}

@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"weir/cc"
+	"weir/cc/supply"
 	"weir/scheme"
 	"weir/unit"
 )
@@ -21,6 +23,16 @@ func NackParams() []scheme.Param {
 	}
 }
 
+// WrapNacks is the controller of flow f as NACKs want it: beneath what they offer with
+// NacksSupply, otherwise c itself. With NacksSupply a transport calls OnNotice for every NACK that it
+// accepts, and OnLoss for none.
+func WrapNacks(nacks string, c cc.Controller, f cc.Flow) (cc.Controller, error) {
+	if nacks != NacksSupply {
+		return c, nil
+	}
+	return supply.Wrap(c, f)
+}
+
 // NackGate lets a flow reduce at most once a round trip, however many NACKs come (BS'19
 // leaves it open; RFC 5681 §3.1 has one reduction a window of data, but a switch tells in
 // less than a round trip). What a forged NACK for a packet in flight can do is bounded by it.
@@ -35,6 +47,9 @@ func (g *NackGate) Reduce(now, rtt unit.Time) bool {
 	if g.shut && (rtt <= 0 || now-g.last < rtt) {
 		return false
 	}
-	g.last, g.shut = now, true
+	g.Note(now)
 	return true
 }
+
+// Note takes note of a reduction at now that has another reason.
+func (g *NackGate) Note(now unit.Time) { g.last, g.shut = now, true }

@@ -38,16 +38,31 @@ type Gauge struct {
 	Window   unit.Bytes // congestion window, of payload
 	InFlight unit.Bytes // payload that is sent and neither delivered nor lost
 	Rate     unit.Rate  // pacing rate of payload; 0: not paced
+	Derived  bool       // Rate follows from Window and the round-trip time: no decision of its own
 }
 
 // Gauged is a sender that shows its state.
 type Gauged interface{ Gauge() Gauge }
+
+// A Retransmitter is a sender that has a retransmission timer.
+type Retransmitter interface {
+	Timeouts() int64 // how often it has expired since the start
+}
 
 // Classed is an Endpoint whose packets are not of priority class 0.
 type Classed interface {
 	// Class is the class, 0 to 7, of all that the endpoint sends; 0 is the first in
 	// strict priority.
 	Class() uint8
+}
+
+// Stirring is an Endpoint that shares something with others of its host, so that a call
+// into it may change when another one wants to send.
+type Stirring interface {
+	// Stirred names such another one, a flow whose receiver is at this host. The host
+	// asks after every call into the endpoint until ok is false, and reads NextSend and
+	// NextTimer of those named.
+	Stirred() (flow packet.FlowID, ok bool)
 }
 
 // Passive is the part of an Endpoint that sends nothing by itself and has no
@@ -75,6 +90,8 @@ type Counters struct {
 	ReceivedBytes   unit.Bytes // payload that was new to the receiver
 	Duplicates      int64      // packets with nothing new in them
 	Retransmitted   int64      // packets sent again
+	NacksTaken      int64      // of a sender: NACKs of the network that it has believed
+	NacksRefused    int64      // … and those that are not of this flow, damaged, old, or of nothing that is out
 
 	// One-way delay of received data packets, from the first bit at the sender's
 	// NIC to the last bit at the receiver.

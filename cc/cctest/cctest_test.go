@@ -12,6 +12,7 @@ import (
 	"weir/cc/bbr"
 	"weir/cc/cubic"
 	"weir/cc/dctcp"
+	"weir/cc/none"
 	"weir/cc/reno"
 	"weir/internal/testutil"
 	"weir/unit"
@@ -210,4 +211,65 @@ func ExampleScript() {
 	// send 10                                      window 10, slow start, 10 in flight at 0s
 	// ack 2 rtt=20ms                               window 12, slow start, 8 in flight at 0s
 	// recovery                                     window 6, 8 in flight at 0s
+}
+
+// raising is a controller that sends more when a NACK comes.
+type raising struct {
+	cc.Controller
+	more unit.Bytes
+}
+
+func (r *raising) OnNotice(unit.Time, cc.Notice) { r.more = MSS }
+func (r *raising) Decision() cc.Decision {
+	d := r.Controller.Decision()
+	d.Window += r.more
+	return d
+}
+
+// The model finds who sends more by NACKs, if it is to tell of them.
+func TestNacks(t *testing.T) {
+	story := []byte{0, 31, 15, 159}
+	if err := (&Model{Controller: &raising{Controller: reno.New(Flow(7))}, Nacks: true}).Run(story); err == nil {
+		t.Error("the model does not find a controller that grows by NACKs")
+	}
+	for _, nacks := range []bool{false, true} {
+		if err := (&Model{Controller: reno.New(Flow(7)), Nacks: nacks}).Run(story); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The loop by hand: 8 Mb/s of frames of 1000 B are a packet a millisecond. A window of 5 and
+// 9 ms of RTT, 10 ms with the packet itself, give half of the rate and no queue; one of 30 the
+// whole rate and a queue of 20, or 21 for an instant, and nothing trimmed. Of 40
+// packets with room for 20 the first round loses what the path and the queue do not hold.
+func TestBottleneck(t *testing.T) {
+	run := func(window, buffer int) (*Bottleneck, *Sender) {
+		s := &Sender{Controller: none.New(Flow(1), 0, window), RTT: 9 * unit.Millisecond, NIC: unit.Gbps, Nacks: Resend}
+		b := &Bottleneck{Rate: 8 * unit.Mbps, Frame: 1000, Buffer: buffer, Flows: []*Sender{s}}
+		b.Run(unit.Second)
+		b.Most = 0
+		before, trimmed := s.Delivered, b.Trimmed
+		b.Run(2 * unit.Second)
+		s.Delivered -= before
+		b.Trimmed -= trimmed
+		return b, s
+	}
+	for _, c := range []struct{ window, buffer, delivered, most, inFlight int }{
+		{5, 20, 500, 4, 5}, {30, 40, 1000, 21, 30}, {1, 20, 100, 0, 1},
+	} {
+		b, s := run(c.window, c.buffer)
+		if s.Delivered != int64(c.delivered) || b.Most > c.most || b.Trimmed > 0 || s.InFlight() != c.inFlight {
+			t.Errorf("a window of %d: %d packets in a second, %d wait at most, %d are trimmed, %d in flight", c.window, s.Delivered, b.Most, b.Trimmed, s.InFlight())
+		}
+	}
+	if b, s := run(40, 20); s.Delivered != 1000 || b.Trimmed == 0 || b.Most != 20 {
+		t.Errorf("a window of 40: %d packets in a second, %d wait at most, %d are trimmed", s.Delivered, b.Most, b.Trimmed)
+	}
+	s := &Sender{Controller: reno.New(Flow(1)), RTT: 9 * unit.Millisecond, NIC: unit.Gbps, Nacks: Reduce, ECN: true}
+	b := &Bottleneck{Rate: 8 * unit.Mbps, Frame: 1000, Buffer: 20, Flows: []*Sender{s}}
+	b.Run(10 * unit.Second)
+	if s.Delivered < 9900 || b.Trimmed == 0 || b.Trimmed > 200 {
+		t.Errorf("Reno: %d packets in ten seconds, %d trimmed", s.Delivered, b.Trimmed)
+	}
 }

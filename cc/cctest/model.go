@@ -28,6 +28,9 @@ type Model struct {
 	Free bool
 	// Least and Line bound the rate of a rate-based controller; 0 for others.
 	Least, Line unit.Rate
+	// Nacks tells the controller of NACKs too, with any supply and demand or none; the losses
+	// that they report are in LostTotal, and OnLoss is not called.
+	Nacks bool
 	// Speed divides all of the story's times, which are those of wide areas: with 1000 round
 	// trips last 10 to 30 µs. 0 is 1.
 	Speed unit.Time
@@ -246,6 +249,9 @@ func (m *Model) event(kind byte, n int) (string, error) {
 			}
 		}
 	default:
+		if m.Nacks && n >= 96 && n < 160 {
+			return "a NACK", m.nack(n - 96)
+		}
 		if n >= 160 {
 			rate := m.Controller.Decision().Rate
 			m.Controller.OnNotice(m.Now, cc.Notice{Kind: cc.CNPNotice, Seq: m.una})
@@ -259,6 +265,32 @@ func (m *Model) event(kind byte, n int) (string, error) {
 		}
 	}
 	return "time", nil
+}
+
+// nack reports a packet lost: of 64 kinds the first say no supply, the others up to 100 Gb/s.
+func (m *Model) nack(n int) error {
+	notice := cc.Notice{Kind: cc.NackNotice, Seq: m.una}
+	if n%4 > 0 && m.inFlight > 0 {
+		m.inFlight--
+		m.lostTotal++
+		notice.Lost = MSS
+	}
+	if n%8 > 1 {
+		notice.Demand = unit.Rate(1+n) * unit.Gbps
+	}
+	if n >= 8 {
+		notice.Supply = unit.Rate(1) << (n % 37) * unit.Kbps
+		if n == 63 {
+			notice.Supply = 1
+		}
+	}
+	before := m.Controller.Decision()
+	m.Controller.OnNotice(m.Now, notice)
+	m.undoable = 0
+	if d := m.Controller.Decision(); d.Window > before.Window || before.Rate > 0 && (d.Rate == 0 || d.Rate > before.Rate) {
+		return fmt.Errorf("window and rate grow from %v, %v to %v, %v", before.Window, before.Rate, d.Window, d.Rate)
+	}
+	return nil
 }
 
 // pass lets time pass: timers run when they are due.

@@ -197,11 +197,42 @@ dropped 2: recirculation full
 3.336us port 1 data 1, 125 B, hop limit 63
 dropped 1: queue packets
 `},
+		{"the packet that came last is trimmed, and the next one takes its place", func() Setup {
+			p := two()
+			p[1].Queues, p[1].Each = 2, tm.Limit{Packets: 2}
+			return with(Setup{Ports: p, TrimClass: 0}, &tailTrimmer{})
+		}, burst(6, 1*us), `2us port 1 data 0, 125 B, hop limit 63
+2.336us port 1 data 2, 42 B, hop limit 63, trimmed
+2.672us port 1 data 3, 42 B, hop limit 63, trimmed
+3.672us port 1 data 1, 125 B, hop limit 63
+4.672us port 1 data 5, 125 B, hop limit 63
+dropped 1: queue packets
+`},
 		{"an evicted packet is the one that came last", func() Setup {
 			return with(Setup{Ports: two()}, &evicter{})
 		}, burst(4, 1*us), `2us port 1 data 0, 125 B, hop limit 63
 3us port 1 data 1, 125 B, hop limit 63
 4us port 1 data 3, 125 B, hop limit 63
+dropped 1: evicted
+`},
+		// flow of port 0: 1 leaves at once, 2, 3 and 4 wait; 10 of port 1 takes the place of 4, for 5
+		// there is none; with a quantum of one frame the flows take turns
+		{"fair queues: turns of flows, and the longest flow gives way", func() Setup {
+			p := append(two(), Port{Rate: gigabit, Queues: 1, Total: tm.Limit{Packets: 3}})
+			s, err := tm.NewFQ(tm.FQ{Flows: 1024, Quantum: 125})
+			if err != nil {
+				panic(err)
+			}
+			p[2].Scheduler = s
+			return with(Setup{Ports: p})
+		}, []Arrival{
+			{At: 1 * us, Dst: 3, Seq: 1, Payload: pay}, {At: 1 * us, Dst: 3, Seq: 2, Payload: pay}, {At: 1 * us, Dst: 3, Seq: 3, Payload: pay}, {At: 1 * us, Dst: 3, Seq: 4, Payload: pay},
+			{At: 1*us + 100, Port: 1, Dst: 3, Seq: 10, Payload: pay}, {At: 1*us + 200, Dst: 3, Seq: 5, Payload: pay},
+		}, `2us port 2 data 1, 125 B, hop limit 63
+3us port 2 data 2, 125 B, hop limit 63
+4us port 2 data 10, 125 B, hop limit 63
+5us port 2 data 3, 125 B, hop limit 63
+dropped 1: port packets
 dropped 1: evicted
 `},
 		{"a tick comes when it was asked for, and may send", func() Setup {
@@ -257,8 +288,8 @@ func Contract(t T, d Driver) {
 				t.Errorf("%s (bytes: %v): got\n%swant\n%s", s.Name, wire, got, s.Want)
 			}
 			k := setup.Programs[len(setup.Programs)-1].(*bookkeeper)
-			if k.booked != 0 && k.wrong == "" {
-				k.wrong = fmt.Sprintf("%d packets were booked and neither left nor were dropped", k.booked)
+			if len(k.booked) != 0 && k.wrong == "" {
+				k.wrong = fmt.Sprintf("%d packets were booked and neither left nor were dropped", len(k.booked))
 			}
 			if (k.packets != 0 || k.bytes != 0) && k.wrong == "" {
 				k.wrong = fmt.Sprintf("%d packets, %d bytes, were booked and not unbooked", k.packets, k.bytes)
@@ -274,8 +305,8 @@ func Contract(t T, d Driver) {
 // dropped once; nothing leaves that was not booked; times do not run back; link
 // control frames are seen by no hook.
 type bookkeeper struct {
-	booked  int
-	packets int // booked and not unbooked, and their bytes: exactly what waits
+	booked  map[*packet.Packet]bool // that are to be released or dropped
+	packets int                     // booked and not unbooked, and their bytes: exactly what waits
 	bytes   int64
 	last    unit.Time
 	wrong   string
@@ -300,7 +331,10 @@ func (k *bookkeeper) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.
 
 func (k *bookkeeper) Book(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
 	k.see(env, p, "book")
-	k.booked++
+	if k.booked == nil {
+		k.booked = map[*packet.Packet]bool{}
+	}
+	k.booked[p] = true // also once more: its payload was cut off, and it waits elsewhere
 	k.packets++
 	k.bytes += int64(p.Size)
 	k.waits(env, "booked")
@@ -308,8 +342,8 @@ func (k *bookkeeper) Book(env *dataplane.Env, p *packet.Packet, m *dataplane.Met
 	for i := range env.Ports() {
 		total += int(env.Port(packet.PortID(i)).Packets())
 	}
-	if k.booked < total { // more: what was evicted by this step's hooks is told when the step ends
-		k.wrong = fmt.Sprintf("%d packets are booked, %d wait", k.booked, total)
+	if len(k.booked) < total { // more: what was evicted by this step's hooks is told when the step ends
+		k.wrong = fmt.Sprintf("%d packets are booked, %d wait", len(k.booked), total)
 	}
 }
 
@@ -334,17 +368,16 @@ func (k *bookkeeper) Unbook(env *dataplane.Env, p *packet.Packet, m *dataplane.M
 
 func (k *bookkeeper) Release(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
 	k.see(env, p, "release")
-	if k.booked--; k.booked < 0 {
+	if !k.booked[p] {
 		k.wrong = "a packet leaves that was never booked"
 	}
+	delete(k.booked, p)
 	return dataplane.Accept
 }
 
 func (k *bookkeeper) OnDrop(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata, why dataplane.Reason) {
 	k.see(env, p, "drop")
-	if why == dataplane.Evicted || why == dataplane.EarlyDrop { // it had been booked
-		k.booked--
-	}
+	delete(k.booked, p)
 }
 
 // classifier puts odd packets into class 1.
@@ -425,6 +458,17 @@ func (*trimmer) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadat
 func (*trimmer) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
 	if m.Flags&packet.Trimmed == 0 && env.Port(m.Out).Fits(m.Queue, p.Size) != tm.Fits {
 		return dataplane.Trim
+	}
+	return dataplane.Accept
+}
+
+// tailTrimmer trims the packet queued last when queue 1 is full.
+type tailTrimmer struct{ trimmer }
+
+func (*tailTrimmer) Name() string { return "tail trimmer" }
+func (*tailTrimmer) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	if m.Queue == 1 && env.Port(m.Out).Fits(m.Queue, p.Size) != tm.Fits {
+		env.TrimTail(m.Out, m.Queue)
 	}
 	return dataplane.Accept
 }

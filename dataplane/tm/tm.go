@@ -1,6 +1,9 @@
 package tm
 
 import (
+	"iter"
+	"math/bits"
+
 	"weir/packet"
 	"weir/unit"
 )
@@ -31,9 +34,10 @@ type Limit struct {
 	Bytes   unit.Bytes
 }
 
-// A Queue is a first-in, first-out list of packets.
+// A Queue is a first-in, first-out list of packets or, under NewFQ, one of a list a flow.
 type Queue struct {
-	head, tail *packet.Packet
+	head, tail *packet.Packet // of a fair queue: those that sort has not seen
+	flows      *flows         // of a fair queue
 	packets    int32
 	bytes      unit.Bytes
 	served     unit.Time // when a packet last left for the wire
@@ -46,16 +50,51 @@ func (q *Queue) Packets() int32 { return q.packets }
 // Bytes returns how many bytes wait.
 func (q *Queue) Bytes() unit.Bytes { return q.bytes }
 
-// Head returns the packet that would leave next, or nil. The others follow by Next.
-func (q *Queue) Head() *packet.Packet { return q.head }
+// Head returns the packet that would leave next, or nil.
+func (q *Queue) Head() *packet.Packet {
+	if q.flows != nil {
+		return q.sort().next()
+	}
+	return q.head
+}
+
+// sort gives the packets of a fair queue that came since the last time to their flows,
+// before anybody takes or looks. So Push is the same for all queues, and pays nothing.
+func (q *Queue) sort() *flows {
+	for p := q.head; p != nil; {
+		next := p.Next
+		p.Next = nil
+		q.flows.push(p)
+		p = next
+	}
+	q.head, q.tail = nil, nil
+	return q.flows
+}
+
+// All returns the packets that wait: in the order in which they will leave or, of a fair
+// queue, flow by flow. The queue must not change meanwhile.
+func (q *Queue) All() iter.Seq[*packet.Packet] {
+	return func(yield func(*packet.Packet) bool) {
+		if q.flows != nil {
+			q.sort().each(yield)
+			return
+		}
+		for p := q.head; p != nil && yield(p); p = p.Next {
+		}
+	}
+}
+
+// Tail returns the packet that came last, or nil.
+func (q *Queue) Tail() *packet.Packet { return q.tail }
 
 // Held returns since when the head waits for its turn: when it entered the queue or
 // its predecessor left, whichever was later. unit.Never if the queue is empty.
 func (q *Queue) Held() unit.Time {
-	if q.head == nil {
+	head := q.Head()
+	if head == nil {
 		return unit.Never
 	}
-	return max(q.served, q.head.Enqueued)
+	return max(q.served, head.Enqueued)
 }
 
 // Buffer is what waits at one port: its queues, their totals, and which of them
@@ -159,7 +198,13 @@ func (b *Buffer) Push(q QueueID, p *packet.Packet) {
 }
 
 // Pop removes the head of queue q, or returns nil.
-func (b *Buffer) Pop(q QueueID) *packet.Packet { return b.pop(&b.queues[q], q) }
+func (b *Buffer) Pop(q QueueID) *packet.Packet {
+	l := &b.queues[q]
+	if l.flows != nil {
+		return b.taken(l, q, l.sort().pop())
+	}
+	return b.pop(l, q)
+}
 
 func (b *Buffer) pop(l *Queue, q QueueID) *packet.Packet {
 	p := l.head
@@ -180,10 +225,47 @@ func (b *Buffer) pop(l *Queue, q QueueID) *packet.Packet {
 	return p
 }
 
-// PopTail removes the packet that came last into queue q, or returns nil. It
-// walks the queue: for eviction, not for the hot path.
+// taken counts p, which may be nil, out of fair queue q, and returns it.
+func (b *Buffer) taken(l *Queue, q QueueID, p *packet.Packet) *packet.Packet {
+	if p == nil {
+		return nil
+	}
+	if l.packets--; l.packets == 0 {
+		b.waiting &^= 1 << q
+	}
+	l.bytes -= unit.Bytes(p.Size)
+	b.packets--
+	b.bytes -= unit.Bytes(p.Size)
+	return p
+}
+
+// Displace removes a packet so that p, which does not fit into queue q for this reason,
+// may. It returns nil when p itself must go: always under schedulers other than NewFQ's.
+// Several packets may have to give way, and p may have to go after some have.
+func (b *Buffer) Displace(q QueueID, p *packet.Packet, why Refusal) *packet.Packet {
+	if b.queues[q].flows == nil {
+		return nil
+	}
+	if why == PortPackets || why == PortBytes {
+		if last := bits.Len32(b.waiting) - 1; last > int(q) {
+			l := &b.queues[last]
+			return b.taken(l, QueueID(last), l.sort().drop())
+		} else if last < int(q) {
+			return nil
+		}
+	}
+	l := &b.queues[q]
+	return b.taken(l, q, l.sort().yield(p))
+}
+
+// PopTail removes the packet that came last into queue q or, of a fair queue, one of its
+// longest flow; nil if there is none. It walks the queue: for eviction, not for the
+// hot path.
 func (b *Buffer) PopTail(q QueueID) *packet.Packet {
 	l := &b.queues[q]
+	if l.flows != nil {
+		return b.taken(l, q, l.sort().drop())
+	}
 	if l.head == l.tail {
 		return b.Pop(q)
 	}
@@ -219,6 +301,11 @@ type Port struct {
 // NewPort returns a port with the given buffer, scheduler and line rate.
 func NewPort(b Buffer, s Scheduler, rate unit.LinkRate) *Port {
 	_, first := s.(fifo)
+	if fair, ok := s.(*fq); ok {
+		for i := range b.queues {
+			b.queues[i].flows = newFlows(&fair.config)
+		}
+	}
 	return &Port{Buffer: b, scheduler: s, fifo: first, rate: rate}
 }
 
@@ -293,6 +380,10 @@ func (p *Port) Next(now unit.Time) (f *packet.Packet, control bool, again unit.T
 	if !p.fifo {
 		if q, again = p.scheduler.Next(now, &p.Buffer); q == NoQueue {
 			return nil, false, again
+		}
+		if l := &p.queues[q]; l.flows != nil {
+			l.served = now
+			return p.Pop(q), false, unit.Never
 		}
 	}
 	l := &p.queues[q]

@@ -323,22 +323,80 @@ func TestGuarantee(t *testing.T) {
 	}
 }
 
+// BS'19 §4.2, §4.3: control packets first, up to 5 % of the port; mice and elephants have
+// 10 % each at the least, and share the rest; one that is alone has all that there is.
+func TestNCF(t *testing.T) {
+	shares := NCF{Control: 0.05, Mice: 0.1, Elephants: 0.1}
+	for _, c := range []struct {
+		queues int
+		want   []float64 // all queues busy
+	}{
+		{1, []float64{1}}, {2, []float64{0.05, 0.95}}, {3, []float64{0.05, 0.475, 0.475}},
+		{4, []float64{0.05, 0.475, 0.2375, 0.2375}}, {8, []float64{0.05, 0.475, 0.0792, 0.0792, 0.0792, 0.0792, 0.0792, 0.0792}},
+	} {
+		s, err := NewNCF(c.queues, shares, unit.Gbps, 1514, 3028)
+		if err != nil {
+			t.Fatal(err)
+		}
+		served, now := backlog(t, s, c.queues, 100000, unit.Gbps, nil)
+		for q, want := range c.want {
+			if got := float64(served[q]) / float64(unit.Gbps.BytesIn(now)); math.Abs(got-want) > 0.005 {
+				t.Errorf("%d queues: queue %d gets %.3f of the port, want %.3f", c.queues, q, got, want)
+			}
+		}
+	}
+	s, err := NewNCF(3, NCF{Control: 0.05, Mice: 0.1, Elephants: 0.7}, unit.Gbps, 1514, 3028)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, now := backlog(t, s, 3, 100000, unit.Gbps, nil)
+	if got := float64(served[1]) / float64(unit.Gbps.BytesIn(now)); got < 0.1 {
+		t.Errorf("mice get %.3f of the port beside elephants with 70 %%", got)
+	}
+	// a control frame waits for nobody below the ceiling; above it goes last
+	s, _ = NewNCF(3, shares, unit.Gbps, 1514, 200)
+	b := NewBuffer(3, Limit{}, Limit{})
+	fill(&b, 1, 1514, 1514)
+	fill(&b, 2, 1514, 1514)
+	fill(&b, 0, 100, 100, 100, 100)
+	if got := order(s, &b, 9); got != "0:100 0:100 1:1514 2:1514 1:1514 2:1514 0:100 0:100" {
+		t.Error(got)
+	}
+	s, _ = NewNCF(3, NCF{Control: 0.05, Hard: true, Mice: 0.1, Elephants: 0.1}, unit.Gbps, 1514, 200)
+	fill(&b, 0, 100, 100, 100)
+	if got := order(s, &b, 9); got != "0:100 0:100 -1ps" { // an empty bucket is open a moment later
+		t.Error(got)
+	}
+	for _, bad := range []NCF{{Control: 0, Mice: 0.1}, {Control: 0.05, Mice: 0.6, Elephants: 0.6}, {Control: 0.05, Mice: -1}, {Control: math.NaN()}} {
+		if _, err := NewNCF(3, bad, unit.Gbps, 1514, 3028); err == nil {
+			t.Errorf("%+v is taken", bad)
+		}
+	}
+	if _, err := NewPriorityGuarantee(2, []Share{{Ceiling: 1}}, unit.Gbps, 1514, 3028); err == nil {
+		t.Error("two of one queue go before the others")
+	}
+}
+
 func TestSchemes(t *testing.T) {
 	rate := unit.LinkRate{Bits: unit.Gbps}
 	values := map[string]any{"quantum": unit.Bytes(1514), "hard": false, "burst": unit.Bytes(3028), "priority": 0,
+		"control": 0.05, "mice": 0.1, "elephants": 0.1,
+		"flows": 1024, "new_first": false, "drop": "tail",
 		"weights": []scheme.Entry{{Key: "1", Value: 3}}, "guarantees": []scheme.Entry{{Key: "0", Value: 0.5}}, "ceilings": []scheme.Entry{{Key: "1", Value: 0.5}}}
 	for _, s := range Schemes() {
 		if _, err := s.Build(2, rate, scheme.NewValues(s.Name, values)); (err == nil) != (s.Name != "fifo") {
 			t.Errorf("%s with two queues: %v", s.Name, err)
 		}
-		if _, err := s.Build(1, rate, scheme.NewValues(s.Name, values)); (err != nil) != (s.Name == "dwrr" || s.Name == "guarantee") {
+		if _, err := s.Build(1, rate, scheme.NewValues(s.Name, values)); (err != nil) != (s.Name == "dwrr" || s.Name == "wrr" || s.Name == "guarantee") {
 			t.Errorf("%s with one queue and a parameter for the second: %v", s.Name, err)
 		}
 	}
-	if s := Schemes()[1]; s.Name == "dwrr" {
-		bad := map[string]any{"quantum": unit.Bytes(1514), "priority": 0, "weights": []scheme.Entry{{Key: "0", Value: 0}}}
-		if _, err := s.Build(1, rate, scheme.NewValues("dwrr", bad)); err == nil {
-			t.Error("a weight of 0 is taken")
+	for _, s := range Schemes() {
+		if s.Name == "dwrr" || s.Name == "wrr" {
+			bad := map[string]any{"quantum": unit.Bytes(1514), "priority": 0, "weights": []scheme.Entry{{Key: "0", Value: 0}}}
+			if _, err := s.Build(1, rate, scheme.NewValues(s.Name, bad)); err == nil {
+				t.Errorf("%s: a weight of 0 is taken", s.Name)
+			}
 		}
 	}
 }
@@ -384,4 +442,59 @@ func ExampleNewStrict() {
 	// Output:
 	// 64
 	// 1500
+}
+
+// Weighted round robin by packets, whatever their lengths: 10 to 1 while both queues have
+// some, all of the port for one alone, and no more than a packet of the other before
+// the first of a queue that was empty.
+func TestWRR(t *testing.T) {
+	b := NewBuffer(3, Limit{}, Limit{})
+	s := NewWRR([]int32{10, 1, 2})
+	next := func() QueueID {
+		q, again := s.Next(0, &b)
+		if again != unit.Never {
+			t.Fatal("it does not know its time")
+		}
+		b.Pop(q)
+		return q
+	}
+	var got string
+	fill(&b, 1, 1500, 1500, 1500, 1500, 1500)
+	for range 2 {
+		got += fmt.Sprint(next())
+	}
+	for range 25 {
+		fill(&b, 0, 64)
+	}
+	for b.Waiting() != 0 {
+		got += fmt.Sprint(next())
+	}
+	if want := "11" + "0000000000" + "1" + "0000000000" + "1" + "00000" + "1"; got != want {
+		t.Errorf("served %s, want %s", got, want)
+	}
+	fill(&b, 0, 64, 64)
+	fill(&b, 1, 1500, 1500)
+	fill(&b, 2, 64, 64, 64)
+	b.SetPaused(1, true)
+	got = ""
+	for b.Ready() != 0 {
+		got += fmt.Sprint(next())
+	}
+	if got != "22121" && got != "12212" {
+		t.Errorf("with the first queue paused %s is served", got)
+	}
+}
+
+// BenchmarkFIFO is a packet in and out of a port with one queue, the hot path of most.
+func BenchmarkFIFO(b *testing.B) {
+	p := NewPort(NewBuffer(1, Limit{}, Limit{Packets: 100}), NewFIFO(), unit.LinkRate{Bits: unit.Gbps})
+	fill(&p.Buffer, 0, 1514, 64, 500)
+	now := unit.Time(0)
+	for b.Loop() {
+		now++
+		f, _, _ := p.Next(now)
+		if p.Fits(0, f.Size) == Fits {
+			p.Push(0, f)
+		}
+	}
 }

@@ -79,13 +79,15 @@ type Config struct {
 	AckPriority bool  // ACKs, NACKs and CNPs are of class 0 there
 	Telemetry   transport.Asking
 	AckTOS      int // TOS of ACKs, NACKs and CNPs, by which switches may know them; −1: the data's
+
+	Nacks string // what NACKs of the network do: transport.NacksLoss …
 }
 
 // Defaults are a RoCE NIC's as the HPCC simulator has it, with a retransmission timer.
 func Defaults() Config {
 	return Config{Recovery: GoBackN, Start: LineRate, Bound: BoundNone, Packets: 10, AckEvery: 1, AckDelay: 20 * unit.Microsecond,
 		NackInterval: 500 * unit.Microsecond, RTO: MeasuredRTO, RTOMin: 320 * unit.Microsecond, RTOLowPackets: 3,
-		Resends: ResendFirst, ECN: ECNByController, CNPInterval: 50 * unit.Microsecond, AckTOS: -1,
+		Resends: ResendFirst, ECN: ECNByController, CNPInterval: 50 * unit.Microsecond, AckTOS: -1, Nacks: transport.NacksLoss,
 		Telemetry: transport.Asking{When: transport.AskPacket, Packets: 8, Integrity: transport.IntegrityNone}}
 }
 
@@ -124,7 +126,7 @@ func Scheme() transport.Scheme {
 				{Name: "class", Kind: scheme.Int, Default: "0", Min: "0", Max: "7", Doc: "priority class at the NIC, which PFC pauses; 0 is the first in strict priority, or what the upper three bits of the traffic's TOS say. Without a DSCP in its TOS the traffic gets the class there, by which switches that classify know it", Source: "RFC 2474 §4.2.2: class selector"},
 				{Name: "ack_priority", Kind: scheme.Bool, Default: "false", Doc: "ACKs, NACKs and CNPs are of class 0, whatever the data's", Source: "HPCC simulator: ACK_HIGH_PRIO 0"},
 				{Name: "ack_tos", Kind: scheme.Int, Default: "-1", Min: "-1", Max: "255", Doc: "TOS byte of ACKs, NACKs and CNPs, by which switches may prefer them; -1: the data's", Source: "ours"},
-			}, transport.TelemetryParams()...),
+			}, append(transport.NackParams(), transport.TelemetryParams()...)...),
 		},
 		Controlled: true, Gauged: true,
 		Headers: header,
@@ -136,6 +138,7 @@ func Scheme() transport.Scheme {
 				RTO: v.Text("rto"), RTOMin: v.Time("rto_min"), RTOLow: v.Time("rto_low"), RTOLowPackets: v.Int("rto_low_packets"),
 				RTOMax: v.Time("rto_max"), Resends: v.Text("timeout_resends"), ECN: v.Text("ecn"), CNPInterval: v.Time("cnp_interval"),
 				Class: uint8(v.Int("class")), AckPriority: v.Bool("ack_priority"), AckTOS: v.Int("ack_tos"), Telemetry: transport.AskingOf(v),
+				Nacks: v.Text("nacks"),
 			})
 			if err != nil {
 				return nil, nil, err
@@ -143,8 +146,11 @@ func Scheme() transport.Scheme {
 			return s, r, nil
 		},
 		Warn: func(v scheme.Values) string {
-			if v.Bool("ack_priority") && v.Int("class") == 0 {
+			switch nacks := v.Text("nacks"); {
+			case v.Bool("ack_priority") && v.Int("class") == 0:
 				return "ack_priority changes nothing: the data is of class 0 already"
+			case v.Text("integrity") == transport.IntegrityKeyed && (nacks == transport.NacksSupply || nacks == transport.NacksResend):
+				return "nacks changes nothing: NACKs of switches carry no code, and integrity: keyed refuses them"
 			}
 			return ""
 		},
@@ -181,6 +187,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("transport rdma: rto_low %v, rto_min %v and rto_max %v must ascend", c.RTOLow, c.RTOMin, c.RTOMax)
 	case c.AckTOS < -1 || c.AckTOS > 255:
 		return fmt.Errorf("transport rdma: ack_tos %d; 0 to 255 are possible, or -1", c.AckTOS)
+	case !oneOf(c.Nacks, transport.NacksIgnored, transport.NacksResend, transport.NacksLoss, transport.NacksSupply):
+		return fmt.Errorf("transport rdma: nacks %q; ignore, resend, loss and supply are possible", c.Nacks)
 	case c.Class > 7:
 		return fmt.Errorf("transport rdma: class %d; 0 to 7 are possible", c.Class)
 	}
@@ -219,6 +227,9 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	}
 	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + header + ipHeader(f.Version), InitialWindow: initial, Start: f.Start, Path: path, Random: f.Random, Loads: f.Telemetry.Relative()}
 	control, err := f.CC.Build(known, f.CCValues)
+	if err == nil {
+		control, err = transport.WrapNacks(c.Nacks, control, known)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

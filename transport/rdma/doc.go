@@ -16,6 +16,12 @@
 //	RFC 6298 §2, §5 RTO, doubling              Sender.rto, measure       TestRTO, TestMeasuredRTO, TestEverythingLost
 //	DCQCN §3.1 CNPs, one an interval           Receiver.Receive          TestCNP
 //	draft-miao §9.1 notices are checked        Sender.notice             TestNotices
+//	BS'19 §4.3 NACKs of the network: checks    Sender.nack               TestNackChecks, TestTransmissionNumbers, TestNackAttacks
+//	BS'19 §4.3 what did not arrive goes again  Sender.name, lost         TestNackTraces, TestNackGoBackN
+//	BS'19 §4.3, §5 reduction, a round trip     Sender.nack               TestNackReactions, TestNackOncePerRoundTrip, TestNackStates
+//	BS'19 §4.3 incast without timeouts         Sender.nack, hold         TestNackIncast, TestNackHold, TestNackHoldIncast
+//	BS'19 §5 attackers                         Sender.nack               TestNackAttacks, FuzzNack
+//	a switch's CNP                             Sender.notified           TestSwitchCNP
 //	RFC 8257 §3.2 echo of marks                Receiver.Receive          TestEcho
 //	RFC 8257 §3.3 one reduction a window       Sender.turn               TestEchoReduces
 //	coalesced and delayed ACKs                 Receiver.take             TestCoalescing
@@ -35,6 +41,34 @@
 // whenever the first unacknowledged packet is sent. Retransmissions keep to the window
 // and the rate as well. While a timeout's first packet is out, the others do not count
 // as in flight.
+//
+// # NACKs of the network
+//
+// BS'19 has a switch tell the sender which packet it has trimmed, and leaves the sender's part open.
+// It is ours:
+//
+//   - Data carries the number of its transmission, mod 256, where acknowledgements have
+//     theirs; a first transmission has 0. A switch sends it back with the rest of the header. So a NACK
+//     that comes late, or once more, is told from one of what is out. Further packets that
+//     a NACK names (Notification.More) have no number; they count while the first does.
+//   - What is named is sent again next, before anything new, within window and rate: with
+//     selective repeat and without recovery exactly that. A receiver of go-back-N drops
+//     what comes behind a gap, so there all from the first one named on is, and the
+//     receiver's own NACK, which comes later, changes nothing for a round trip. With
+//     recovery: none NACKs are all that repairs; if one gets lost the flow does not end.
+//     There the first packet that is out goes again whatever the window, for nobody
+//     says what has come beyond it.
+//   - nacks: loss makes them losses for the controller, an elephant's an ECN echo, once a
+//     smoothed round trip: what else reduced, a timeout or SACKs, counts. As switches tell
+//     of retransmissions too, it reduces again in recovery. nacks: supply leaves
+//     all of that to cc/supply, nacks: resend to the controller's OnNotice.
+//   - With a window of one packet, which can't become less, the sender waits for a round trip, twice
+//     that the next time, and so on up to a retransmission timeout, in a row without any
+//     delivery; spread by half to either side, by a hash, for hosts of an incast hear of it at
+//     the same time. It spares five in six NACKs and takes two thirds longer
+//     (TestNackHoldIncast). Windows of two packets, to which RFC 5681 §3.1 and its relatives
+//     go down, do not wait.
+//   - With integrity: keyed they are refused, for a switch has no key.
 //
 // Controllers of TCP work too, but there is no PRR: a reduced window holds at once.
 package rdma

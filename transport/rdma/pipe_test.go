@@ -28,6 +28,8 @@ type fixed struct {
 	keep    bool // acks and log
 	want    telemetry.Want
 	sent    int
+	told    []cc.Notice
+	onLoss  func(l cc.Loss)
 }
 
 func (f *fixed) OnSend(unit.Time, cc.Sent) { f.sent++ }
@@ -40,9 +42,16 @@ func (f *fixed) OnAck(now unit.Time, a *cc.Ack) {
 		f.acks = append(f.acks, b)
 	}
 }
-func (f *fixed) OnNotice(unit.Time, cc.Notice) { f.notices++ }
+func (f *fixed) OnNotice(_ unit.Time, n cc.Notice) {
+	if f.notices++; f.keep {
+		f.told = append(f.told, n)
+	}
+}
 func (f *fixed) OnLoss(now unit.Time, l cc.Loss) {
 	f.losses++
+	if f.onLoss != nil {
+		f.onLoss(l)
+	}
 	if f.keep {
 		f.log = append(f.log, fmt.Sprintf("%v %v", now, l.Kind))
 	}
@@ -125,6 +134,14 @@ func insert(q *[]flight, f flight) {
 
 func describe(p *packet.Packet) string {
 	var b strings.Builder
+	var n packet.Notification
+	if p.Notification(&n) {
+		fmt.Fprintf(&b, "NACK of a switch: %d +%d, transmission %d, %v", p.Seq, n.Lost, p.Ack, n.Cause)
+		for _, x := range n.More[:n.Spans] {
+			fmt.Fprintf(&b, ", %d +%d", p.Seq+int64(x.Offset), x.Lost)
+		}
+		return b.String()
+	}
 	switch p.Kind {
 	case packet.Data:
 		fmt.Fprintf(&b, "data %d +%d", p.Seq, p.Payload)
@@ -184,6 +201,9 @@ func (w *pipe) step(until unit.Time) bool {
 	case len(w.back) > 0 && w.back[0].at <= w.now:
 		p := w.back[0].p
 		w.back = w.back[1:]
+		if w.log != nil && p.Notifies() {
+			fmt.Fprintf(w.log, "%10.3f us < %s\n", w.now.Seconds()*1e6, describe(p))
+		}
 		w.s.Receive(w.now, p)
 	case w.r.NextSend() <= w.now:
 		p := &packet.Packet{Src: 2, Dst: 1}
@@ -201,7 +221,7 @@ func (w *pipe) step(until unit.Time) bool {
 		p := &packet.Packet{Src: 1, Dst: 2, Sent: w.now}
 		window := int64(w.s.decision.Window)
 		w.s.Emit(w.now, p)
-		if n := w.s.inFlight(); n > 1 && (n-1)*payload+int64(p.Payload) > window {
+		if n := w.s.inFlight(); n > 1 && w.s.config.Recovery != NoRecovery && (n-1)*payload+int64(p.Payload) > window {
 			w.t.Fatalf("%v: %d packets are in flight, the window has %d bytes", w.now, n, window)
 		}
 		if w.emitted != nil {
@@ -225,7 +245,7 @@ func (w *pipe) run(until unit.Time) {
 // check counts everything anew, and looks for a stall.
 func (w *pipe) check() {
 	s := w.s
-	var nSacked, nGone int
+	var nSacked, nGone, nNamed int
 	for n := s.una; n < s.top; n++ {
 		f := s.at(n).flags
 		if f&sacked != 0 {
@@ -237,9 +257,17 @@ func (w *pipe) check() {
 				w.t.Fatalf("%v: packet %d waits below the hint %d", w.now, n, s.hint)
 			}
 		}
+		if f&(gone|nacked) == gone|nacked {
+			if nNamed++; n < s.namedHint {
+				w.t.Fatalf("%v: packet %d waits below the hint %d of those named", w.now, n, s.namedHint)
+			}
+		}
 		if f&gone != 0 && f&(sacked|resent) != 0 {
 			w.t.Fatalf("%v: packet %d has flags %b", w.now, n, f)
 		}
+	}
+	if nNamed != s.namedOut {
+		w.t.Fatalf("%v: counted %d named, noted %d", w.now, nNamed, s.namedOut)
 	}
 	if nSacked != s.sackedOut || nGone != s.goneOut || s.inFlight() < 0 {
 		w.t.Fatalf("%v: counted %d SACKed and %d gone; noted %d and %d, %d in flight", w.now, nSacked, nGone, s.sackedOut, s.goneOut, s.inFlight())

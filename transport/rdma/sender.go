@@ -62,6 +62,13 @@ type Sender struct {
 	backoff   int
 	timeouts  int64
 	notices   int64
+
+	// NACKs of the network
+	gate      transport.NackGate
+	namedOut  int       // of the packets in goneOut, those that the network has named
+	namedHint int64     // none of them is below this
+	held      unit.Time // nothing is sent before
+	holds     int       // how often in a row, since something was delivered
 }
 
 // sent is the state of one packet, of its last transmission.
@@ -71,15 +78,18 @@ type sent struct {
 	deliveredAt unit.Time
 	delivered   int64
 	flags       uint8
+	number      uint8 // of the transmission, mod 256
 }
 
 const (
-	sacked   uint8 = 1 << iota // the receiver holds it
-	gone                       // taken for lost, and not sent again yet
-	resent                     // sent again since it was taken for lost
-	everSent                   // sent more than once: no RTT sample (Karn)
-	noticed                    // this transmission has had a notice
-	limited                    // the application had no more when it was sent
+	sacked    uint8 = 1 << iota // the receiver holds it
+	gone                        // taken for lost, and not sent again yet
+	resent                      // sent again since it was taken for lost; with go-back-N since a NACK of the network
+	everSent                    // sent more than once: no RTT sample (Karn)
+	noticed                     // this transmission has had a notice
+	limited                     // the application had no more when it was sent
+	nacked                      // the network has said that this transmission is gone
+	throttled                   // or, of it, that the flow is an elephant
 )
 
 func newSender(f transport.Flow, c Config, control cc.Controller, bound int64, asker transport.Asker) *Sender {
@@ -154,9 +164,10 @@ func (s *Sender) fits(bytes int64) bool {
 // It is called after everything that happens.
 func (s *Sender) think(now unit.Time) {
 	s.plan, s.planAt = -1, unit.Never
-	if at := max(s.start, s.pacedUntil); s.una < s.packets {
+	if at := max(s.start, s.pacedUntil, s.held); s.una < s.packets {
 		if n := s.lost(); n >= 0 { // IRN §3.1: in recovery what is lost goes before what is new
-			if s.fits(s.bytes(n)) {
+			// With recovery: none nobody says what came beyond the first packet, and it may fill the window.
+			if s.fits(s.bytes(n)) || n == s.una && s.config.Recovery == NoRecovery {
 				s.plan, s.planAt = n, at
 			}
 		} else if n := s.next; n < s.packets && (n < s.top || max(at, now) < s.stop) && n-s.una < mostOut && s.fits(s.bytes(n)) &&
@@ -179,17 +190,31 @@ func (s *Sender) think(now unit.Time) {
 	}
 }
 
-// lost is the first packet that is to be sent again with selective repeat; −1: none.
+// lost is the first packet that is to be sent again with selective repeat, or because the
+// network has named it; −1: none.
 func (s *Sender) lost() int64 {
 	if s.goneOut == 0 {
 		return -1
 	}
+	n := int64(-1)
 	for s.hint = max(s.hint, s.una); s.hint < s.eligible; s.hint++ {
 		if s.at(s.hint).flags&gone != 0 {
-			return s.hint
+			n = s.hint
+			break
 		}
 	}
-	return -1
+	if s.namedOut == 0 {
+		return n
+	}
+	for s.namedHint = max(s.namedHint, s.una); s.namedHint < s.top; s.namedHint++ {
+		if s.at(s.namedHint).flags&(gone|nacked) == gone|nacked {
+			if n < 0 || s.namedHint < n {
+				return s.namedHint
+			}
+			break
+		}
+	}
+	return n
 }
 
 // rto is the retransmission timeout: a floor, which is lower when few packets are in
@@ -242,7 +267,11 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	s.decide()
 
 	s.asker.Ask(now, p, s.roundTrip.Smoothed)
-	s.fill(p, packet.Data, s.seq(n), 0, bytes, s.asker.Bytes(p), 0, s.ecn)
+	number := uint8(0)
+	if again {
+		number = s.at(n).number + 1
+	}
+	s.fill(p, packet.Data, s.seq(n), int64(number), bytes, s.asker.Bytes(p), 0, s.ecn)
 	if s.una == s.top { // draft-cheng-iccrg-delivery-rate-estimation §3.2
 		s.firstSent, s.deliveredAt = now, now
 	}
@@ -253,7 +282,10 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	flags := uint8(0)
 	if again {
 		if x.flags&gone != 0 {
-			s.goneOut--
+			s.remain(x)
+			flags = resent
+		}
+		if x.flags&nacked != 0 {
 			flags = resent
 		}
 		flags |= everSent
@@ -264,7 +296,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if s.appLimited > 0 {
 		flags |= limited
 	}
-	*x = sent{at: now, first: s.firstSent, deliveredAt: s.deliveredAt, delivered: s.delivered, flags: flags}
+	*x = sent{at: now, first: s.firstSent, deliveredAt: s.deliveredAt, delivered: s.delivered, flags: flags, number: number}
 	if n == s.next {
 		s.next++
 	}
@@ -291,6 +323,10 @@ func (s *Sender) grow() {
 // what was never sent, or says nothing new, changes nothing.
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
+	if (p.Kind == packet.Nack || p.Kind == packet.Notice) && p.Notifies() {
+		s.notified(now, p)
+		return false
+	}
 	if !s.mine(p) || p.Meta.Flags&packet.Trimmed != 0 || !s.asker.Genuine(p) {
 		return false
 	}
@@ -311,12 +347,8 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 // notice passes a CNP on if it is about a packet that is out, and the first for this
 // transmission of it.
 func (s *Sender) notice(now unit.Time, p *packet.Packet) {
-	n := s.number(p.Seq, s.una)
-	if n < s.una || n >= s.top {
-		return
-	}
-	x := s.at(n)
-	if x.flags&(sacked|noticed) != 0 {
+	n, x := s.out(p.Seq)
+	if x == nil || x.flags&noticed != 0 {
 		return
 	}
 	x.flags |= noticed
@@ -351,8 +383,7 @@ type sampling struct {
 func (s *Sender) deliver(n int64, e *sampling) {
 	x := s.at(n)
 	if x.flags&gone != 0 {
-		x.flags &^= gone
-		s.goneOut--
+		s.remain(x)
 	}
 	s.report.Packets++
 	s.report.Bytes += unit.Bytes(s.bytes(n))
@@ -397,7 +428,7 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 	}
 	lost := 0
 	if p.Kind == packet.Nack {
-		lost = s.negative(ack, about, &e)
+		lost = s.negative(now, ack, about, &e)
 	}
 	if s.asker.Read(now, p, &s.report) {
 		if about >= 0 {
@@ -412,6 +443,9 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 	if s.delivered > s.appLimited {
 		s.appLimited = 0
 	}
+	if s.report.Packets > 0 {
+		s.held, s.holds = 0, 0
+	}
 	s.lostTotal += int64(lost)
 	s.turn(now, lost, s.report.Packets > 0 && p.TCP.Flags&packet.ECE != 0)
 	s.conclude(now, p, lost, rtt, prior, full, &e)
@@ -419,9 +453,9 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 
 // negative takes what a NACK says beyond its acknowledgement and returns how many
 // packets are found lost.
-func (s *Sender) negative(ack, about int64, e *sampling) (lost int) {
+func (s *Sender) negative(now unit.Time, ack, about int64, e *sampling) (lost int) {
 	if !s.repeats {
-		if s.config.Recovery == GoBackN && ack == s.una && s.next > s.una { // facts A5
+		if s.config.Recovery == GoBackN && ack == s.una && s.next > s.una && !s.repaired(now) { // facts A5
 			s.next = s.una
 			return 1
 		}
@@ -464,7 +498,7 @@ func (s *Sender) turn(now unit.Time, lost int, echoed bool) {
 	if s.state != cc.Open && s.una >= s.recover {
 		s.state = cc.Open
 		s.lose(now, cc.Loss{Kind: cc.Recovered})
-		lost = max(lost, s.goneOut) // lost while the recovery went on
+		lost = max(lost, s.goneOut-s.namedOut) // lost while the recovery went on
 	}
 	switch {
 	case lost > 0 && s.state == cc.Open:
@@ -481,6 +515,9 @@ func (s *Sender) turn(now unit.Time, lost int, echoed bool) {
 
 // lose tells the controller of a change of state.
 func (s *Sender) lose(now unit.Time, l cc.Loss) {
+	if l.Kind != cc.Recovered {
+		s.gate.Reduce(now, 1) // NACKs count what else reduces
+	}
 	l.InFlight, l.Next, l.LostTotal = int(s.inFlight()), s.seq(s.top), s.lostTotal
 	s.control.OnLoss(now, l)
 	s.decide()

@@ -38,6 +38,7 @@ type event struct {
 	anySack   bool
 	reorder   int64 // lowest sequence found to be reordered
 	bytes     int64
+	again     int       // deliveries that DSACK reports
 	rtt       unit.Time // for the controller
 	duplicate bool
 	sampling
@@ -45,6 +46,10 @@ type event struct {
 
 // Receive takes a segment of the peer: tcp_rcv_established and tcp_ack.
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
+	if p.Notifies() {
+		s.notified(now, p)
+		return false
+	}
 	s.counters.ReceivedPackets++
 	if p.Proto != packet.ProtoTCP || p.Meta.Flags&packet.Trimmed != 0 || !s.asker.Genuine(p) {
 		return false
@@ -328,6 +333,7 @@ func (s *Sender) dsack(b span, e *event) bool {
 	}
 	e.flags |= dsacked
 	s.delivered += int64(dups) // a spurious retransmission is a delivery too
+	e.again += dups
 	if b.right <= e.priorUna && s.undoMarker >= 0 && s.undoResent > 0 && b.right > s.undoMarker {
 		s.undoResent = max(0, s.undoResent-dups)
 	}
@@ -418,7 +424,7 @@ func (s *Sender) markSacked(now unit.Time, n uint32, g *segment, e *event) {
 			s.waiting--
 		}
 	}
-	g.flags |= sacked
+	g.flags = g.flags&^nacked | sacked
 	e.flags |= dataSacked
 	s.sackedOut++
 	s.deliver(now, g, e)
@@ -570,7 +576,13 @@ func (s *Sender) finish(now unit.Time, p *packet.Packet, e *event, deliveredBefo
 	if s.decision.AppLimited {
 		s.appLimited = max(s.delivered+int64(s.inFlight()), 1)
 	}
+	if s.known { // duplicates are no clock: who forges NACKs makes as many as there are packets
+		packets -= e.again
+	}
 	if s.reducing() && !s.own {
 		s.prr(packets, newlyLost, e.flags)
+	}
+	if packets > 0 {
+		s.release(packets)
 	}
 }

@@ -25,6 +25,7 @@ type Config struct {
 	Autotuning    bool       // of the receive buffer; false: it has its largest size at once
 	DelayedACK    unit.Time  // longest delay of an ACK (TCP_DELACK_MIN)
 	Telemetry     transport.Asking
+	Nacks         string    // what NACKs of the network do: transport.NacksLoss, …
 	CompressedACK unit.Time // longest delay of an ACK with SACK blocks (tcp_comp_sack_delay_ns)
 
 	// InitialSeq is the initial sequence number of the sender, InitialPeerSeq the
@@ -35,7 +36,7 @@ type Config struct {
 // Defaults are Linux 6.18's, on an Ethernet without offloads.
 func Defaults() Config {
 	return Config{InitialWindow: 10, RTOMin: 200 * unit.Millisecond, SendBuffer: 4 << 20, ReceiveBuffer: 32 << 20,
-		Bursts: true, Autotuning: true, DelayedACK: 40 * unit.Millisecond, CompressedACK: unit.Millisecond,
+		Bursts: true, Autotuning: true, DelayedACK: 40 * unit.Millisecond, CompressedACK: unit.Millisecond, Nacks: transport.NacksLoss,
 		Telemetry: transport.Asking{When: transport.AskPacket, Packets: 8, Integrity: transport.IntegrityNone}}
 }
 
@@ -80,7 +81,7 @@ func Scheme() transport.Scheme {
 				{Name: "autotuning", Kind: scheme.Bool, Default: "true", Doc: "grow the receive buffer from 128 KiB on with the flow", Source: "Linux 6.18: tcp_moderate_rcvbuf"},
 				{Name: "delayed_ack", Kind: scheme.Duration, Default: "40ms", Min: "0s", Max: "500ms", Doc: "how long an ACK waits for a second segment", Source: "Linux 6.18: TCP_DELACK_MIN; RFC 9293 §3.8.6.3"},
 				{Name: "compressed_ack", Kind: scheme.Duration, Default: "1ms", Min: "0s", Max: "1s", Doc: "how long an ACK with SACK blocks waits for another segment, from the fourth on", Source: "Linux 6.18: tcp_comp_sack_delay_ns"},
-			}, transport.TelemetryParams()...),
+			}, append(transport.TelemetryParams(), transport.NackParams()...)...),
 		},
 		Controlled: true, Gauged: true, Buffered: true,
 		Headers: packet.TCPHeader + timestampBytes,
@@ -89,7 +90,7 @@ func Scheme() transport.Scheme {
 			c.InitialWindow, c.RTOMin, c.Rate, c.ECN, c.Pacing = v.Int("initial_window"), v.Time("rto_min"), v.Rate("rate"), v.Bool("ecn"), v.Bool("pacing")
 			c.Bursts = v.Bool("bursts")
 			c.SendBuffer, c.ReceiveBuffer, c.Autotuning = v.Bytes("send_buffer"), v.Bytes("receive_buffer"), v.Bool("autotuning")
-			c.Telemetry = transport.AskingOf(v)
+			c.Telemetry, c.Nacks = transport.AskingOf(v), v.Text("nacks")
 			c.DelayedACK, c.CompressedACK = v.Time("delayed_ack"), v.Time("compressed_ack")
 			s, r, err := New(f, c)
 			if err != nil {
@@ -118,6 +119,9 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	control, err := f.CC.Build(known, f.CCValues)
 	if err != nil {
 		return nil, nil, err
+	}
+	if control, err = transport.WrapNacks(c.Nacks, control, known); err != nil {
+		return nil, nil, fmt.Errorf("transport tcp: %w", err)
 	}
 	asker, err := transport.NewAsker(&f, c.Telemetry)
 	if err != nil {

@@ -29,6 +29,21 @@
 //	RFC 9438, with cc/cubic                  Sender.finish                    TestFull, TestCubicCurve
 //	draft-cheng-iccrg-delivery-rate-estimation  sampling                      TestDeliveryRate, TestBBR
 //
+// NACKs of the network (BS'19 §4.3, §5), of which the reactions are ours:
+//
+//	§4.3 which packet did not arrive         Sender.believe, Sender.gone      TestNackExact, TestNackSpans, TestNackAllocatesNothing
+//	§4.3 "quickly reduce", once a round trip Sender.lostTold, Sender.recoverTold TestNackTable, TestNackOnceARoundTrip
+//	§4.4 elephants of which nothing is lost  Sender.reduceTold                TestNackTable
+//	§4.3 incast; senders do not storm        Sender.withhold, Sender.release  TestNackIncast, TestNackHoldOff
+//	… with RACK, TLP, F-RTO, undo, PRR       Sender.enterRecovery, Sender.undo TestNackRACK, TestNackTLP, TestNackFRTO, TestNackUndo, TestNackPRR
+//	§5 security: off the path                Sender.aboutThis, Sender.out     TestNackWithoutTuple, TestNackSweep
+//	… replays, and NACKs of what arrives     Sender.gone, Sender.mayReduce    TestNackReplay, TestNackOfDelivered, TestNackRules
+//	… damaged notices                        Sender.notified                  FuzzNack, TestNackRandomPaths
+//	RFC 6633 no source quench; other phases  Sender.notified                  TestNackPhases
+//
+// A stamp has ticks of 1 ms: a transmission within the tick of the one before looks like that
+// to a NACK. A NACK that names several packets names those of one stamp.
+//
 // What Linux does beyond them: window updates (tcp_may_update_window) TestInjectedWindows,
 // TestRewrittenWindows, TestInjectedEchoes, TestInjectedAcknowledgements,
 // TestInjectedMalformed; send buffers TestSendBuffer; receive buffers that tune

@@ -39,7 +39,8 @@ type pipe struct {
 	onData    func(p *packet.Packet) (keep bool, later unit.Time) // before the queue
 	onAck     func(p *packet.Packet) (keep bool, later unit.Time) // at the switch, on the way back
 	after     func()
-	unchecked bool // leave out the recount after every step
+	onDrop    func(p *packet.Packet) // after the drop
+	unchecked bool                   // leave out the recount after every step
 	emitted   func(p *packet.Packet)
 }
 
@@ -100,7 +101,7 @@ func (w *pipe) data(p *packet.Packet) {
 	if w.onData != nil {
 		keep, l := w.onData(p)
 		if !keep {
-			w.drops++
+			w.dropped(p)
 			return
 		}
 		later = l
@@ -110,7 +111,7 @@ func (w *pipe) data(p *packet.Packet) {
 			w.waiting++
 		}
 		if w.waiting > w.limit {
-			w.drops++
+			w.dropped(p)
 			return
 		}
 	}
@@ -120,6 +121,13 @@ func (w *pipe) data(p *packet.Packet) {
 	}
 	w.free = max(w.free, w.now) + unit.TransmitTime(unit.Bytes(p.Size), w.rate)
 	insert(&w.forward, flight{w.free + w.delay + later, w.free, p, 0})
+}
+
+func (w *pipe) dropped(p *packet.Packet) {
+	w.drops++
+	if w.onDrop != nil {
+		w.onDrop(p)
+	}
 }
 
 func insert(q *[]flight, f flight) {
@@ -234,6 +242,9 @@ func (s *Sender) check(t *testing.T, now unit.Time) {
 		if g.flags&resent != 0 {
 			nResent++
 		}
+		if g.flags&nacked != 0 && g.flags&(lost|resent|told) != lost|told {
+			t.Fatalf("%v: segment %d was NACKed, and has flags %b", now, g.seq, g.flags)
+		}
 		if g.flags&(lost|resent) == lost {
 			nWaiting++
 			if int32(n-s.hint) < 0 {
@@ -250,6 +261,9 @@ func (s *Sender) check(t *testing.T, now unit.Time) {
 	if nSacked != s.sackedOut || nLost != s.lostOut || nResent != s.resentOut || nWaiting != s.waiting {
 		t.Fatalf("%v: counted %d SACKed, %d lost, %d resent, %d waiting; noted %d, %d, %d, %d", now,
 			nSacked, nLost, nResent, nWaiting, s.sackedOut, s.lostOut, s.resentOut, s.waiting)
+	}
+	if s.quiet && s.state != cc.Recovery || s.withheld < 0 || s.holds < 0 {
+		t.Fatalf("%v: %v, quiet %v, %d withheld, %d holds", now, s.state, s.quiet, s.withheld, s.holds)
 	}
 	for slot, last := s.queue.head, unit.Time(0); slot != none; slot = s.queue.ring[slot].after {
 		if s.queue.ring[slot].sent < last {

@@ -235,7 +235,7 @@ func wholeUnits(window int64) int64 {
 
 // Receive takes a segment (tcp_rcv_established, tcp_data_queue).
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
-	if p.Proto != packet.ProtoTCP || p.Meta.Flags&packet.Trimmed != 0 || r.reset {
+	if p.Proto != packet.ProtoTCP || p.Meta.Flags&packet.Trimmed != 0 || p.Notifies() || r.reset { // what it sends is not NACKed
 		return false
 	}
 	t := &p.TCP

@@ -20,6 +20,7 @@ type recovery struct {
 
 	state   cc.State
 	highSeq int64 // SND.NXT when the state was entered
+	quiet   bool  // Recovery from what NACKs have told, in which nothing is reduced
 	cwrDue  bool  // CWR has to be sent
 
 	prrWindow, prrPrior, prrDelivered, prrOut int // PRR (RFC 9937)
@@ -56,7 +57,9 @@ func (r *recovery) init() {
 }
 
 // reducing: PRR governs what may be sent (tcp_in_cwnd_reduction).
-func (r *recovery) reducing() bool { return r.state == cc.Reduced || r.state == cc.Recovery }
+func (r *recovery) reducing() bool {
+	return r.state == cc.Reduced || r.state == cc.Recovery && !r.quiet
+}
 
 // sawReordering is tcp_check_sack_reordering: low was delivered after what is above it.
 func (s *Sender) sawReordering(low int64) {
@@ -143,11 +146,11 @@ func (s *Sender) markLost(n uint32) {
 		if g.flags&resent == 0 {
 			return
 		}
-		g.flags &^= resent // lost again
+		g.flags &^= resent | told // lost again
 		s.resentOut--
 		s.waiting++
 	} else {
-		g.flags |= lost
+		g.flags = g.flags&^told | lost
 		s.lostOut++
 		if g.flags&resent == 0 {
 			s.waiting++
@@ -221,7 +224,11 @@ func (s *Sender) alert(now unit.Time, p *packet.Packet, e *event, deliveredBefor
 		if s.undoDSACK(now) {
 			s.tryOpen(now, e)
 		}
+		before := s.lostTotal
 		s.identify(now, e)
+		if s.quiet && s.state == cc.Recovery && s.lostTotal > before { // what no NACK has told
+			s.enterRecovery(now, e)
+		}
 		if s.state != cc.Recovery {
 			if s.lostOut == 0 {
 				return
@@ -259,9 +266,12 @@ func (s *Sender) setState(now unit.Time, state cc.State) {
 	if s.state == state {
 		return
 	}
-	before := s.state
+	before, quiet := s.state, s.quiet
 	s.state = state
-	if before >= cc.Reduced && state < cc.Reduced {
+	if state != cc.Recovery {
+		s.quiet = false
+	}
+	if before >= cc.Reduced && state < cc.Reduced && !quiet {
 		s.lose(now, cc.Loss{Kind: cc.Recovered})
 	}
 }
@@ -303,6 +313,9 @@ func (s *Sender) startReduction(now unit.Time, kind cc.LossKind) {
 	s.prrPrior = s.cwnd()
 	s.prrWindow, s.prrDelivered, s.prrOut = s.prrPrior, 0, 0
 	s.lose(now, cc.Loss{Kind: kind})
+	s.quiet = false
+	s.reducedAt = now
+	s.gate.Note(now)
 	if s.ecn {
 		s.cwrDue = true
 	}
@@ -338,6 +351,10 @@ func (s *Sender) initUndo() {
 
 // enterRecovery is tcp_enter_recovery.
 func (s *Sender) enterRecovery(now unit.Time, e *event) {
+	if s.onlyTold() {
+		s.recoverTold(now, s.mayReduce(now, now))
+		return
+	}
 	s.undoable = false
 	s.initUndo()
 	if !s.reducing() {
@@ -382,6 +399,9 @@ func (s *Sender) mayUndo(t *packet.Segment) bool {
 // packetDelayed is tcp_packet_delayed: the ACK is for what was sent before the first
 // retransmission (Eifel, RFC 3522, RFC 4015).
 func (s *Sender) packetDelayed(t *packet.Segment) bool {
+	if s.known { // ACKs of what is below it come all the time
+		return false
+	}
 	if s.resentStamp == 0 { // nothing was sent again yet
 		return true
 	}
@@ -393,6 +413,9 @@ func (s *Sender) undo(now unit.Time, unmark bool) {
 	if unmark {
 		for n := s.queue.first; n != s.queue.end; n++ {
 			g := s.queue.at(n)
+			if g.flags&nacked != 0 { // no guess
+				continue
+			}
 			if g.flags&lost != 0 {
 				g.flags &^= lost
 				s.lostOut--
@@ -462,6 +485,9 @@ func (s *Sender) undoTimeout(now unit.Time, t *packet.Segment, byFRTO bool) bool
 	s.retries = 0
 	s.frto = false
 	s.setState(now, cc.Open)
+	if s.lostOut > 0 {
+		s.recoverTold(now, false)
+	}
 	return true
 }
 
@@ -551,8 +577,9 @@ func (s *Sender) timeout(now unit.Time) {
 	}
 	s.prrPrior = 0
 	s.used, s.usedSince = 0, now
-	s.state = cc.Timeout
+	s.state, s.quiet = cc.Timeout, false
 	s.lose(now, cc.Loss{Kind: cc.RetransmissionTimeout, Again: again})
+	s.timedOut(now)
 	s.highSeq = s.next
 	s.tlpEnd = -1
 	s.forcedNew, s.forcedLast, s.chunk = false, false, 0
@@ -571,7 +598,7 @@ func (s *Sender) timeout(now unit.Time) {
 func (s *Sender) reorderingTimeout(now unit.Time) {
 	lostBefore, inFlight := s.lostTotal, s.inFlight()
 	s.detectLoss(now)
-	if inFlight != s.inFlight() && s.state != cc.Recovery {
+	if inFlight != s.inFlight() && (s.state != cc.Recovery || s.quiet) {
 		var e event
 		s.enterRecovery(now, &e)
 		if !s.own {

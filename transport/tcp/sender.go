@@ -105,6 +105,7 @@ type Sender struct {
 	segmentMemory int64 // what it reckons for a segment
 
 	recovery
+	nacks
 	delivery
 	rttEstimator
 
@@ -193,7 +194,7 @@ func (s *Sender) SRTT() unit.Time        { return s.srtt / 8 }
 // Gauge is the same in bytes, with sk_pacing_rate.
 func (s *Sender) Gauge() transport.Gauge {
 	return transport.Gauge{Window: unit.Bytes(s.cwnd()) * unit.Bytes(s.mss), InFlight: unit.Bytes(s.inFlight()) * unit.Bytes(s.mss),
-		Rate: unit.Rate(s.pacingRate() * 8)}
+		Rate: unit.Rate(s.pacingRate() * 8), Derived: s.decision.Rate == 0}
 }
 func (s *Sender) Timeouts() int64 { return s.timeouts }
 
@@ -270,8 +271,14 @@ func (s *Sender) think(now unit.Time) {
 		s.plan, s.planAt = sendProbe, now
 		return
 	}
-	ready := max(now, s.pacedUntil)
+	ready := max(now, s.pacedUntil, s.heldUntil)
 	cwnd, inFlight := s.cwnd(), s.inFlight()
+	if s.withheld > 0 {
+		if inFlight == 0 { // nothing comes that would free them
+			s.withheld = 0
+		}
+		inFlight += s.withheld
+	}
 	room := inFlight < cwnd
 	if s.forcedLast && s.queue.len() > 0 {
 		s.plan, s.planAt, s.planned = sendResent, now, s.queue.end-1
@@ -316,7 +323,7 @@ func (s *Sender) think(now unit.Time) {
 		}
 		if more != unit.Never && s.next < buffer && room {
 			if open >= min(s.mss, s.appEnd-s.next) {
-				s.plan, s.planAt, s.planBytes = sendNew, max(more, s.pacedUntil), 0 // looked up then
+				s.plan, s.planAt, s.planBytes = sendNew, max(more, s.pacedUntil, s.heldUntil), 0 // looked up then
 			} else if s.queue.len() == 0 && s.timer == noTimer {
 				s.setTimer(persist, more+max(s.rto, s.config.RTOMin))
 			}
@@ -604,7 +611,7 @@ func (s *Sender) transmitted(now unit.Time, n uint32, g *segment) {
 	}
 	g.sent = now
 	g.first, g.deliveredAt, g.delivered = s.firstSent, s.deliveredAt, s.delivered
-	g.flags = g.flags&^limited | rated
+	g.flags = g.flags&^(limited|nacked|warned) | rated
 	if s.appLimited > 0 {
 		g.flags |= limited
 	}

@@ -19,11 +19,12 @@ type ControlledConfig struct {
 	ReportDelay unit.Time // longest wait of a report for more datagrams
 	RTOMin      unit.Time // least time without a report after which what is out is written off
 	Telemetry   transport.Asking
+	Nacks       string // what NACKs of the network do: transport.NacksLoss …
 }
 
 // ControlledDefaults are those of the scheme.
 func ControlledDefaults() ControlledConfig {
-	return ControlledConfig{ReportEvery: 1, ReportDelay: 20 * unit.Microsecond, RTOMin: 320 * unit.Microsecond,
+	return ControlledConfig{ReportEvery: 1, ReportDelay: 20 * unit.Microsecond, RTOMin: 320 * unit.Microsecond, Nacks: transport.NacksLoss,
 		Telemetry: transport.Asking{When: transport.AskPacket, Packets: 8, Integrity: transport.IntegrityNone}}
 }
 
@@ -45,12 +46,12 @@ func ControlledScheme() transport.Scheme {
 				{Name: "report_every", Kind: scheme.Packets, Default: "1 packet", Min: "1 packet", Max: "1000000 packets", Doc: "datagrams a report of the receiver", Source: "ours"},
 				{Name: "report_delay", Kind: scheme.Duration, Default: "20us", Min: "1ns", Max: "60s", Doc: "with report_every above 1: how long a report waits for more datagrams", Source: "ours"},
 				{Name: "rto_min", Kind: scheme.Duration, Default: "320us", Min: "1us", Max: "60s", Doc: "least time without a report after which what is out is written off; at least SRTT + 4 RTTVAR", Source: "as of rdma"},
-			}, transport.TelemetryParams()...),
+			}, append(transport.NackParams(), transport.TelemetryParams()...)...),
 		},
 		Headers: packet.UDPHeader, Controlled: true, Gauged: true,
 		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
 			s, r, err := NewControlled(f, ControlledConfig{Rate: v.Rate("rate"), ReportEvery: v.Int("report_every"), ReportDelay: v.Time("report_delay"),
-				RTOMin: v.Time("rto_min"), Telemetry: transport.AskingOf(v)})
+				RTOMin: v.Time("rto_min"), Telemetry: transport.AskingOf(v), Nacks: v.Text("nacks")})
 			if err != nil {
 				return nil, nil, err
 			}
@@ -69,12 +70,20 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	case c.Rate < 0 || c.ReportEvery < 1 || c.ReportDelay < 1 || c.RTOMin < 1 || f.Size < 0:
 		return nil, nil, fmt.Errorf("transport udp_controlled: rate, size, report_every, report_delay or rto_min are out of range")
 	}
+	switch c.Nacks {
+	case transport.NacksIgnored, transport.NacksResend, transport.NacksLoss, transport.NacksSupply:
+	default:
+		return nil, nil, fmt.Errorf("transport udp_controlled: nacks %q; ignore, resend, loss and supply are possible", c.Nacks)
+	}
 	headers := int32(packet.UDPHeader + packet.IPv4Header)
 	if f.Version == 6 {
 		headers = packet.UDPHeader + packet.IPv6Header
 	}
 	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + headers, InitialWindow: 10, Start: f.Start, Random: f.Random, Path: f.Path, Loads: f.Telemetry.Relative()}
 	control, err := f.CC.Build(known, f.CCValues)
+	if err == nil {
+		control, err = transport.WrapNacks(c.Nacks, control, known)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -109,8 +118,8 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 }
 
 // ControlledSender sends datagrams, numbered from 0, within a window and at a rate. What
-// is reported received, or was overtaken by it, is no longer in flight; what is lost
-// stays lost.
+// is reported received, or was overtaken by it, or the network says is gone, is no
+// longer in flight; what is lost stays lost.
 type ControlledSender struct {
 	flow     transport.Flow
 	config   ControlledConfig
@@ -128,6 +137,7 @@ type ControlledSender struct {
 	marked     int64
 	lost       int64
 	writtenOff int64 // of lost: by timeouts
+	timeouts   int64
 	recover    int64
 	state      cc.State
 
@@ -141,12 +151,20 @@ type ControlledSender struct {
 	heard     unit.Time // when the timer was started anew
 	timerAt   unit.Time
 	backoff   int
+
+	// notices of the network
+	gate   transport.NackGate
+	ring   []uint8 // what has come of datagram n at n mod its length, a power of two, for done ≤ n < next; nil: nothing
+	nacked int64   // datagrams from done on that are gone
 }
 
 // State is the state of recovery; InFlight and Lost count datagrams.
 func (s *ControlledSender) State() cc.State { return s.state }
-func (s *ControlledSender) InFlight() int64 { return s.next - s.done }
+func (s *ControlledSender) InFlight() int64 { return s.next - s.done - s.nacked }
 func (s *ControlledSender) Lost() int64     { return s.lost }
+
+// Timeouts counts how often no report came in time.
+func (s *ControlledSender) Timeouts() int64 { return s.timeouts }
 
 // Counters returns what was counted. A flow with a size is finished, as the sender sees
 // it, when nothing is in flight any more.
@@ -248,6 +266,9 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 	s.asker.Ask(now, p, s.roundTrip.Smoothed)
 	p.Seq, p.Payload = n, payload
 	p.Size = s.flow.Framing.Frame(s.headers+s.asker.Bytes(p), payload, true)
+	if s.ring != nil {
+		s.forget(n)
+	}
 	s.next++
 	s.counters.SentPackets++
 	s.counters.SentBytes += unit.Bytes(payload)
@@ -261,6 +282,10 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
 	b, ok := p.Extension(Report)
+	if !ok && p.Notifies() {
+		s.notified(now, p)
+		return false
+	}
 	if p.Proto != packet.ProtoUDP || p.SrcPort != s.flow.DstPort || p.DstPort != s.flow.SrcPort || !ok || len(b) != reportBytes || !s.asker.Genuine(p) {
 		return false
 	}
@@ -289,9 +314,9 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.marked = max(s.marked, marked)
 	if upTo > s.done {
 		a.Advanced = true
-		s.done = upTo
+		s.pass(upTo)
 	}
-	lost := max(s.done-s.received-s.writtenOff-s.lost, 0)
+	lost := max(s.done-s.received-s.writtenOff-s.lost+s.nacked, 0)
 	s.lost += lost
 	a.Lost = int(lost)
 	s.turn(now, int(lost), a.ECE)
@@ -334,6 +359,9 @@ func (s *ControlledSender) turn(now unit.Time, lost int, echoed bool) {
 }
 
 func (s *ControlledSender) lose(now unit.Time, l cc.Loss) {
+	if l.Kind != cc.Recovered {
+		s.gate.Reduce(now, 1) // NACKs count what else reduces
+	}
 	l.InFlight, l.Next, l.LostTotal = int(s.InFlight()), s.next*int64(s.flow.Payload), s.lost+s.writtenOff
 	s.control.OnLoss(now, l)
 	s.decide()
@@ -348,8 +376,9 @@ func (s *ControlledSender) Advance(now unit.Time) {
 	if s.timerAt <= now {
 		out := s.InFlight()
 		s.writtenOff += out
-		s.done = s.next
+		s.pass(s.next)
 		s.backoff++
+		s.timeouts++
 		s.heard = now
 		again := s.state != cc.Open
 		s.state, s.recover = cc.Timeout, s.next

@@ -19,12 +19,15 @@ type fixed struct {
 	rate   unit.Rate
 	acks   []cc.Ack
 	losses []cc.Loss
+	told   []cc.Notice
 	sent   int
 }
 
-func (f *fixed) OnSend(unit.Time, cc.Sent)     { f.sent++ }
-func (f *fixed) OnAck(_ unit.Time, a *cc.Ack)  { f.acks = append(f.acks, *a) }
-func (f *fixed) OnNotice(unit.Time, cc.Notice) {}
+func (f *fixed) OnSend(unit.Time, cc.Sent)    { f.sent++ }
+func (f *fixed) OnAck(_ unit.Time, a *cc.Ack) { f.acks = append(f.acks, *a) }
+func (f *fixed) OnNotice(_ unit.Time, n cc.Notice) {
+	f.told = append(f.told, n)
+}
 func (f *fixed) OnLoss(_ unit.Time, l cc.Loss) { f.losses = append(f.losses, l) }
 func (f *fixed) OnTimer(unit.Time)             {}
 func (f *fixed) Decision() cc.Decision {

@@ -2,4 +2,7 @@
 // (§6.2.1: constant bit rate, 1448 bytes of payload): constant rate with jittered
 // gaps, bursts as iperf3 sends them, Poisson arrivals, and on/off sources; and the
 // receiver that counts goodput, loss, one-way delay and jitter.
+//
+// A flow with a congestion controller (udp_controlled) also takes NACKs of switches in
+// (BS'19 §4.3): a datagram that they name leaves flight and is lost, and nothing is sent again.
 package udp

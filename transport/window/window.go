@@ -70,6 +70,7 @@ type Sender struct {
 	timer    unit.Time
 	headers  int32
 	hash     uint32
+	timeouts int64
 	counters transport.Counters
 }
 
@@ -136,12 +137,16 @@ func (s *Sender) Advance(now unit.Time) {
 	}
 	s.next = s.unacked
 	s.backoff = min(s.backoff+1, 6)
+	s.timeouts++
 	s.timer = now + s.timeout<<s.backoff
 }
 
 // Counters returns what was counted. Finished is when the last byte was
 // acknowledged.
 func (s *Sender) Counters() *transport.Counters { return &s.counters }
+
+// Timeouts counts how often it went back because nothing came.
+func (s *Sender) Timeouts() int64 { return s.timeouts }
 
 // Gauge shows the window; there is no pacing.
 func (s *Sender) Gauge() transport.Gauge {

@@ -238,11 +238,19 @@ func (s *showCmd) Run(a *app) error {
 	if s.YAML {
 		return s.file(a)
 	}
+	shown := false
 	for _, k := range a.schemes() {
-		if k.s.Name == s.Name {
-			a.showScheme(k)
-			return nil
+		if k.s.Name != s.Name {
+			continue
 		}
+		if shown {
+			fmt.Fprintln(a.stdout)
+		}
+		a.showScheme(k)
+		shown = true
+	}
+	if shown {
+		return nil
 	}
 	spec, err := s.load(a)
 	var wrong experiment.InputErrors

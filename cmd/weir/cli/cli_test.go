@@ -253,10 +253,33 @@ func TestShow(t *testing.T) {
 			t.Errorf("weir show abc lacks %q:\n%s", want, out)
 		}
 	}
+	var both, errs bytes.Buffer // a program and a transport have this name
+	if code := Run(Registry(), []string{"show", "ndp"}, &both, &errs, false); code != 0 {
+		t.Errorf("weir show ndp: exit code %d, %s", code, errs.String())
+	}
+	out = both.String()
+	for _, want := range []string{"program ndp", "trim_tail", "transport ndp", "initial_window"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("weir show ndp lacks %q:\n%s", want, out)
+		}
+	}
 	_, out, _ = weir("show", "p4abc/fig4", "--set", "duration=300s")
 	for _, want := range []string{"300s", "--set", "gap_jitter", "10%", "default: ours"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("weir show p4abc/fig4 lacks %q:\n%s", want, out)
+		}
+	}
+}
+
+// A name that two kinds of schemes have shows both: ndp is a program and a transport.
+func TestShowAll(t *testing.T) {
+	var out, errs bytes.Buffer
+	if code := Run(Registry(), []string{"show", "ndp"}, &out, &errs, false); code != 0 {
+		t.Fatal(errs.String())
+	}
+	for _, want := range []string{"program ndp", "trim_tail", "transport ndp", "initial_window"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("weir show ndp lacks %q:\n%s", want, out.String())
 		}
 	}
 }

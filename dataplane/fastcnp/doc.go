@@ -1,0 +1,17 @@
+// Package fastcnp lets a switch tell RDMA senders of congestion itself: where ecn would mark
+// a packet, it sends a congestion notification packet (CNP) straight to the packet's sender,
+// which so hears of it without the way to the receiver, the queues on it and the receiver's
+// own delay (draft-xiao-rtgwg-rocev2-fast-cnp, after RECN, RFC 7514). Of the draft we have
+// no more than its abstract; the following is ours:
+//
+//	when                       as DCQCN §3.1 marks: by the egress queue's length       TestWhen
+//	about what                 data of RDMA that is capable of ECN, never about CNPs,
+//	                           ACKs, NACKs, probes, or what a switch made or trimmed   TestAboutWhat
+//	how often                  once a flow and interval, with a table of fixed size    TestInterval, TestTable
+//	the packet                 packet.Notice with the data packet's sequence number, its
+//	                           endpoints swapped, no payload, packet.CauseMarked       TestPacket, TestIPv6
+//	its way                    through the ingress and the class of its tos            TestWay
+//	marks besides              option; other transports' packets are always marked     TestMarks
+//	the sender                 checks that the packet is out (transport/rdma), then
+//	                           reacts as to the receiver's CNP (cc/dcqcn)              sim/fastcnp_test.go
+package fastcnp

@@ -1,0 +1,123 @@
+// Package ncf is network-assisted congestion feedback, NCF, as Feldmann, Chandrasekaran,
+// Fathalli and Weyulu propose it ("P4-enabled Network-assisted Congestion Feedback: A Case
+// for NACKs", BS'19): a switch finds elephants by a rolling sketch, keeps them, mice and
+// control packets in three queues with memory in common, and tells senders by NACKs what
+// found no room. There is no code of the authors, and the follow-up (IEEE TNSM 2026) is known to us
+// by its abstract only. What a sender does about NACKs is in the packages of transport/, the
+// notice's form in packet.Notification.
+//
+// # Where the paper's parts are
+//
+//	§3    address the elephants             Detector, NackElephants   TestNackElephantsOnly
+//	§3    three queues suffice              queue, tm.NewNCF          TestQueues
+//	§3    detect elephants in data plane    Sketch, Program.Ingress   TestNoAllocation, BenchmarkProgram
+//	§3    trim packets in data plane        Program.OnDrop            TestNack
+//	§3    switches initiate NACKs           Program.send              TestNack, TestAsymmetricReturn
+//	§3    allocate memory dynamically       Memory                    TestMemoryOnDemand, TestMemoryBooks
+//	§3    signals without queued packets    Program.call              TestTopElephants
+//	§4.1  rolling windows, totals           Sketch                    see sketch.go and its tests
+//	§4.1  F: average, any, all              Detector                  see elephants.go and its tests
+//	§4.1  transitions of mice and elephants changes                   TestChange, TestChangeIsBounded
+//	§4.2  three queues, their order         queue, tm.NewNCF          TestQueues, TestAcks, TestControlCeiling
+//	§4.2  10 %, 10 %, at most 5 %           tm.NewNCF                 TestNoStarvation, TestControlCeiling
+//	§4.2  the rest is work conserving       tm.NewNCF                 TestNoStarvation
+//	§4.2  neither starves the other         tm.NewNCF, Memory         TestNoStarvation, TestAttack
+//	§4.2  memory on demand, up to 95 %      Memory.Fits               TestMemoryOnDemand, TestReclaim
+//	§4.2  reservations under scarcity       Memory.Victim             TestReservations, TestVictim, TestMemoryBooks
+//	§4.3  congestion is lack of memory      wants, Memory.Refused     TestReasons, TestCongestion
+//	§4.3  trim, switch endpoints, flag      Program.OnDrop, send      TestNack
+//	§4.3  straight to the sender            Program.send              TestAsymmetricReturn
+//	§4.3  highest-priority queue            tm.NewNCF                 TestControlCeiling
+//	§4.3  which packet did not arrive       packet.Notification       TestNack, TestBooks
+//	§4.3  NACKs are not combined            Config.Coalesce           TestCoalesce, TestCoalesceLeaves, TestCoalesceCauses
+//	§4.3  limited overhead                  Told.Nacks                TestOverhead, TestCoalesce
+//	§4.3  NACKs can be dropped              Told.Lost                 TestNotAnswered, TestOverhead
+//	§4.4  tilting                           MemoryConfig.Tilt         TestTilt
+//	§4.4  spikes of mice reclaim memory     Program.reclaim           TestReclaim, TestSpikeLimit
+//	§4.4  what is reclaimed becomes NACKs   Program.OnDrop            TestReclaim
+//	§4.4  the N heaviest                    Top, Program.call         TestTopElephants
+//	§4.4  until the load decreases          Memory.Congested          TestCongestion, TestTopElephants
+//	§4.4  an attack is limited in time      MemoryConfig.Spike        TestSpikeLimit, TestSpikeClock, TestAttack
+//	§4.4  mice packets handled in n·d       Program.MiceHandled       TestAttack
+//	§4.4  memory is balanced again          Memory.Victim             TestSpikeLimit, TestAttack
+//	§5    tuning control knobs              Scheme                    TestDefaults, TestBadInput
+//	§5    overload of the switch            a NACK a drop at most     TestNotAnswered, TestTopElephants
+//	§5    who the switch is                 Config.Signed             TestSigned
+//	§5    interplay, security of senders    transport/tcp, /rdma      their tests
+//
+// In a switch: books balance, each packet that is gone is named at most once, and exactly once where no NACK is lost, as fields and as
+// bytes (TestBooks), the contract of programs and drivers (TestContract), memory that a port's buffer
+// holds, in bytes or packets (TestMemoryOfThePort). In a network the trace is the same in wire form,
+// for any window and grouping: see sim/ncf_test.go.
+//
+// # Experiments
+//
+// (They are in experiments/*.yaml.)
+//
+// # What the paper leaves open
+//
+// Figure 2. At t1 both f2 and f3 are labelled elephants; at t2 f3 is said to have become one from a
+// mouse, which it was not. We keep to §4.1's definition of F.
+//
+// Whose total a share is of: by default the traffic of the egress port, where the congestion is; with
+// 64 ports no flow would have 5 % of a switch. sketch: switch is the other reading.
+//
+// How small an elephant can be: alone on a port the first packet of any flow has all of the traffic.
+// least (30 kB) in the last n·d is a bound of ours.
+//
+// What is a control packet: feedback of the network or of receivers (NACKs, CNPs, probes, trimmed
+// headers), and acknowledgements (acks: mice puts these beside mice: TestAcks). Retransmissions
+// are data of their flow.
+//
+// The maximum of 5 %. It is a ceiling while others wait, so that the port stays work conserving; hard
+// makes it one always. TestControlCeiling: 2.6 % of a port's rate in control frames wait for 9 µs
+// at 1 Gb/s whatever the ceiling; of 10 % the rest waits until the burst is over, 1.7 ms here,
+// and with hard also on an idle port. Without priority it would be 34 µs.
+//
+// With other numbers of queues: one for all; two, control and all else; more than three, elephants
+// are spread over the further ones by their flow. Only with three or more have mice and
+// elephants memory of their own, and with one nothing is ever taken back.
+//
+// Memory. Anyone takes what is free: all packets together the whole, mice and elephants up to limit.
+// When a packet does not fit its class has a claim: control to its 5 %, mice and elephants to their
+// reservation and a part of the rest by tilt. If it has less than that, packets are evicted
+// from the longest queue of the class that exceeds its claim most, the last ones first, until it
+// fits; else it is dropped. For up to spike · n·d in n·d mice may claim all but the elephants'
+// reservation. A spike lasts while elephants lack what mice have beyond their claim; then elephants
+// take it back packet by packet, which takes them as long as they send that much (TestAttack). The pool
+// is a port's or the switch's. A buffer in packets is shared out in packets.
+//
+// Begin and end of congestion: 95 % of the memory, or anything that found no room; below 50 %.
+//
+// Whose drops become NACKs: §4.3 tells the sender of whatever is trimmed, and incast, of mice, is to
+// profit by it; §4.1 and §5 say that only elephants are told. nack: all is the default, and
+// nack: elephants the other. Packets without payload, those of which the sender is not known, and
+// NACKs are plainly dropped. So is UDP: its header has no sequence number, and a NACK would
+// be of no use to anyone but udp_controlled (udp: true), for which it quotes 8 bytes of payload,
+// the datagram's number (TestUDP). Drops for another reason than want of memory are not told of
+// (TestReasons): an AQM's drop is its own signal.
+//
+// The notice. It has the packet's headers with TCP's time stamps, or RDMA's number of the
+// transmission, so that a sender knows which transmission is gone; all extensions are taken
+// off (telemetry is of a path that the packet did not finish), ECN is not-ECT, and the hop limit new.
+// Demand is the flow's rate over the last n·d by the sketch, so an upper bound; supply is target
+// of the port's rate without what mice and control packets brought in n·d, but at least the
+// elephants' 10 %, divided by the number of elephants among the N heaviest of the port, or max-min
+// (TestSupplyAndDemand, TestFill).
+//
+// Overhead. Senders that do not react, at twice a port's rate, cost NACKs of 2.8 % of the data's bytes;
+// a way back that is full of other traffic has 5 % for them, and loses a third, which were more than
+// that; combined over 50 µs none is lost (TestOverhead).
+//
+// The N heaviest are told one for each packet with payload that comes for the port, at most, and each once in
+// every (a window). early tells an elephant that sends as soon as elephants use so much of
+// the memory (TestEarly), which the follow-up's abstract suggests.
+//
+// A flow that changes its class is reordered when its packets wait in both queues. change:
+// flowlet keeps it in its queue until they have left, or for change_wait, when as many packets as the
+// queue holds can be overtaken, once. A flow that never pauses waits to the end of change_wait, and by
+// then more of its packets wait than at first: TestChange has 15 packets reordered at once, 57
+// after 1 ms, none without a limit. At once is the default.
+//
+// A packet that comes again by recirculation is counted once (TestCountedOnce).
+package ncf

@@ -1,0 +1,8 @@
+package ncf
+
+import "embed"
+
+// Experiments are those of the paper and of the drafts, for an experiment.Library.
+//
+//go:embed experiments
+var Experiments embed.FS
