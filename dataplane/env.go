@@ -141,6 +141,10 @@ type Place struct {
 	Up, Down    []PortID     // ports to the tiers above and below, ascending
 	Routes      []Route      // the downward table: prefixes of hosts, leaves or pods, one port each; nil: addresses are not hierarchical
 	All         netip.Prefix // common prefix of all hosts; invalid: there is none
+	// Leaf is by address the number of a host's leaf, or of the leaf itself, 0 … Leaves − 1;
+	// −1 of other addresses. All switches share it, so nothing of it may be changed.
+	Leaf   []int32
+	Leaves int
 }
 
 // Shared returns what the programs of this switch have in common under a name, which

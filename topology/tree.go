@@ -209,6 +209,22 @@ func (t *Tree) leafOf(pod, number int) int {
 // Leaves returns the leaves by pod and number.
 func (t *Tree) Leaves() []int { return t.leaves }
 
+// LeafOf returns by address (node + 1) the number of a host's leaf, or of the leaf itself, an
+// index into Leaves; −1 of other addresses.
+func (t *Tree) LeafOf() []int32 {
+	of := make([]int32, len(t.n.Nodes)+1)
+	for i := range of {
+		of[i] = -1
+	}
+	for i, leaf := range t.leaves {
+		of[leaf+1] = int32(i)
+		for _, host := range t.below(leaf) {
+			of[host+1] = int32(i)
+		}
+	}
+	return of
+}
+
 // Prefixes is an address plan: a prefix for every leaf, in the order of Leaves, from which
 // its hosts have their addresses, and what the switches above match.
 type Prefixes struct {
