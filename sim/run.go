@@ -222,7 +222,7 @@ func (r *Simulation) place(node int) (*dataplane.Place, error) {
 	if r.leafOf == nil {
 		r.leafOf = tree.LeafOf()
 	}
-	p := &dataplane.Place{Tiers: tree.Tiers, Tier: int(tree.Tier[node]), Up: tree.Up[node], Down: tree.Down[node], Leaf: r.leafOf, Leaves: len(tree.Leaves())}
+	p := &dataplane.Place{Tiers: tree.Tiers, Tier: int(tree.Tier[node]), Up: tree.Up[node], Down: tree.Down[node], Above: tree.Above(node), Leaf: r.leafOf, Leaves: len(tree.Leaves())}
 	if c.Tree != nil {
 		p.All = c.Prefixes.All
 		for _, d := range tree.DownRoutes(node, c.Prefixes, c.Hosts) {

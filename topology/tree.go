@@ -206,6 +206,14 @@ func (t *Tree) leafOf(pod, number int) int {
 	return 0
 }
 
+// Above returns the switches that a node's ports of Up lead to, in their order.
+func (t *Tree) Above(node int) (nodes []int) {
+	for _, k := range t.Up[node] {
+		nodes = append(nodes, t.n.other(t.ports[node][k]))
+	}
+	return nodes
+}
+
 // Leaves returns the leaves by pod and number.
 func (t *Tree) Leaves() []int { return t.leaves }
 

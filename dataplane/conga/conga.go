@@ -9,13 +9,14 @@
 // the larger of local congestion and what the other leaf told is least (§3.5).
 //
 // The paper leaves failures to the fabric's routing. Here a leaf avoids uplinks that are
-// down, and says of paths that end at a port of its own that is down that they carry
-// nothing (Unreachable, in place of a metric); other failures do not occur in two tiers.
+// down, and says of the paths whose last link is down, one of its own, that they carry
+// nothing (Unreachable, in place of a metric); other links there are none in two tiers.
 package conga
 
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"weir/dataplane"
 	"weir/packet"
@@ -71,24 +72,23 @@ type Program struct {
 	random   unit.Random
 	seed     uint32
 
-	rates  []estimator // by port
-	decay  [64]float64 // by periods, what X has kept
-	uplink []uint8     // by port, its tag; noFeedback: it leads down
-	port   []dataplane.PortID
-	leaf   []int32  // by address, its leaf
-	to     []metric // by leaf and tag: Congestion-To-Leaf
-	from   []metric // by leaf and tag: Congestion-From-Leaf
-	last   []uint8  // by leaf, the tag that was told last
-	most   float64  // largest metric
+	rates  []estimator        // by port
+	decay  [64]float64        // by periods, what X has kept
+	uplink []uint8            // by port, its tag; noFeedback: it leads down
+	port   []dataplane.PortID // by tag
+	leaf   []int32            // by address, its leaf
+	to     []metric           // by leaf and tag: Congestion-To-Leaf
+	from   []metric           // by leaf and tag: Congestion-From-Leaf
+	last   []uint8            // by leaf, the tag that was told last
+	most   float64            // largest metric
 }
 
 // metric is a congestion metric and when it came.
 type metric struct {
-	at      unit.Time
-	port    dataplane.PortID // Congestion-From-Leaf: by which it came
-	value   uint8
-	known   bool
-	changed bool
+	at    unit.Time
+	value uint8
+	known bool
+	told  uint16 // Congestion-From-Leaf: what was told last, plus 1; 0: nothing
 }
 
 // estimator is a DRE (§3.2): X grows by the bytes that leave and shrinks by alpha each
@@ -123,7 +123,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	}
 	r := site.Random("conga")
 	g := &Program{config: c, place: place, paths: dataplane.NewPathSet(site), flowlets: f, random: r, seed: uint32(r.Uint64()),
-		rates: make([]estimator, site.Ports), uplink: make([]uint8, site.Ports), port: place.Up, leaf: place.Leaf, most: float64(int(1)<<c.Bits - 1)}
+		rates: make([]estimator, site.Ports), uplink: make([]uint8, site.Ports), leaf: place.Leaf, most: float64(int(1)<<c.Bits - 1)}
 	for i := range g.decay {
 		g.decay[i] = math.Pow(1-float64(c.Period)/float64(c.Tau), float64(i))
 	}
@@ -131,8 +131,10 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 		g.setRate(&g.rates[i], site.Lines[i].Rate)
 		g.uplink[i] = noFeedback
 	}
-	for k, p := range place.Up {
-		g.uplink[p] = uint8(k)
+	// A tag is the same spine's at all leaves, so that they know whose last link is down.
+	for _, i := range byAbove(place) {
+		g.uplink[place.Up[i]] = uint8(len(g.port))
+		g.port = append(g.port, place.Up[i])
 	}
 	if place.Tier == 1 { // each spine is linked to each leaf, so all have as many uplinks
 		n := place.Leaves * len(place.Up)
@@ -143,6 +145,16 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 
 // Name is "conga".
 func (g *Program) Name() string { return "conga" }
+
+// byAbove returns the numbers of the uplinks in the order of the switches above.
+func byAbove(place *dataplane.Place) []int {
+	order := make([]int, len(place.Up))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return place.Above[a] - place.Above[b] })
+	return order
+}
 
 func (g *Program) setRate(e *estimator, r unit.LinkRate) {
 	e.rate, e.scale = r, float64(int(1)<<g.config.Bits)/dataplane.Carries(r, g.config.Tau)
@@ -174,7 +186,7 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Met
 	}
 	now := env.Now()
 	if p.Asks(Extension) && int(m.In) < len(g.uplink) && g.uplink[m.In] != noFeedback { // from another leaf: it ends here
-		g.learn(now, p, m.In)
+		g.learn(now, p)
 		before := p.ExtensionBytes()
 		p.RemoveExtension(Extension)
 		p.Size += p.ExtensionBytes() - before
@@ -254,7 +266,7 @@ func (g *Program) choose(env *dataplane.Env, leaf int, hash uint32) dataplane.Po
 
 // learn takes in a packet from another leaf: its path's congestion, and what that leaf
 // tells of the paths to it.
-func (g *Program) learn(now unit.Time, p *packet.Packet, in dataplane.PortID) {
+func (g *Program) learn(now unit.Time, p *packet.Packet) {
 	h, ok := p.Extension(Extension)
 	if !ok || len(h) != 4 || int(p.Src) >= len(g.leaf) || g.leaf[p.Src] < 0 {
 		return
@@ -262,7 +274,7 @@ func (g *Program) learn(now unit.Time, p *packet.Packet, in dataplane.PortID) {
 	first := int(g.leaf[p.Src]) * len(g.port)
 	if k := int(h[tag]); k < len(g.port) {
 		f := &g.from[first+k]
-		*f = metric{at: now, port: in, value: h[ce], known: true, changed: f.changed || !f.known || f.value != h[ce]}
+		f.at, f.value, f.known = now, h[ce], true
 	}
 	if k := int(h[fbTag]); k < len(g.port) {
 		g.to[first+k] = metric{at: now, value: h[fbMetric], known: true}
@@ -274,33 +286,29 @@ func (g *Program) learn(now unit.Time, p *packet.Packet, in dataplane.PortID) {
 func (g *Program) tell(env *dataplane.Env, leaf int, header *[4]byte) {
 	now, n := env.Now(), len(g.port)
 	from := g.from[leaf*n:][:n]
-	pick, k := -1, int(g.last[leaf])
+	pick, value, k := -1, uint8(0), int(g.last[leaf])
 	for range from {
 		if k++; k >= n {
 			k = 0
 		}
 		f := &from[k]
-		if !f.known || now-f.at > g.config.Age && !env.Port(f.port).Down() {
+		x := f.value
+		if env.Port(g.port[k]).Down() {
+			x = Unreachable
+		} else if !f.known || now-f.at > g.config.Age {
 			continue
 		}
-		if f.changed {
-			pick = k
-			break
+		if changed := f.told != uint16(x)+1; changed || pick < 0 {
+			pick, value = k, x
+			if changed {
+				break
+			}
 		}
-		if pick < 0 {
-			pick = k
-		}
 	}
-	if pick < 0 {
-		return
+	if pick >= 0 {
+		header[fbTag], header[fbMetric] = uint8(pick), value
+		from[pick].told, g.last[leaf] = uint16(value)+1, uint8(pick)
 	}
-	f := &from[pick]
-	header[fbTag], header[fbMetric] = uint8(pick), f.value
-	if env.Port(f.port).Down() {
-		header[fbMetric] = Unreachable
-	}
-	f.changed = false
-	g.last[leaf] = uint8(pick)
 }
 
 // Egress counts what leaves, and raises the packet's congestion to its link's.

@@ -297,7 +297,6 @@ func TestAging(t *testing.T) {
 func TestLinkDown(t *testing.T) {
 	a := leaf(t, 2)
 	up, _ := send(t, a, 0, 1, 1, 100)
-	tell(t, a, 0, 1, byte(up), 3, 0xff, 0)
 	a.Ports[2+up].SetDown(true)
 	for flow := range uint16(50) {
 		x, h := send(t, a, us, 1, 1+flow, 100)

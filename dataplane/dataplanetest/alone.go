@@ -65,6 +65,7 @@ func NewAlone(s dataplane.Scheme, w Where, given ...string) (*Alone, error) {
 			place.Down = append(place.Down, packet.PortID(i))
 		} else {
 			up = append(up, packet.PortID(i))
+			place.Above = append(place.Above, 3*w.Leaves+i-down)
 		}
 	}
 	place.Up = up

@@ -18,6 +18,7 @@ import (
 	"weir/dataplane/ecmp"
 	"weir/dataplane/ecn"
 	"weir/dataplane/forward"
+	"weir/dataplane/hula"
 	"weir/dataplane/inband"
 	"weir/dataplane/inputloss"
 	"weir/dataplane/letflow"
@@ -41,7 +42,7 @@ import (
 // is a new value each time, to which a program of yours adds its own schemes.
 func Registry() *experiment.Registry {
 	return &experiment.Registry{
-		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), conga.Scheme(), drill.Scheme(), ecmp.Scheme(), ecn.Scheme(), forward.Scheme(), inband.Scheme(), inputloss.Scheme(), letflow.Scheme(),
+		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), conga.Scheme(), drill.Scheme(), ecmp.Scheme(), ecn.Scheme(), forward.Scheme(), hula.Scheme(), inband.Scheme(), inputloss.Scheme(), letflow.Scheme(),
 			pfc.Scheme(), p4te.Scheme(), sharedbuffer.Scheme(), wecmp.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme(), window.Scheme()},
