@@ -221,9 +221,8 @@ func (g *Program) carries(env *dataplane.Env, now unit.Time, leaf int, port data
 	return t.value != Unreachable || now-t.at > g.config.Age
 }
 
-// remote is what a leaf told of the path by an uplink (§3.3): nothing is congested that it
-// has not told of. What is old decays.
-func (t *metric) remote(now, age unit.Time) uint8 {
+// aged is the metric now (§3.3): what is old decays, and 0 is what nobody has told.
+func (t *metric) aged(now, age unit.Time) uint8 {
 	past := now - t.at
 	switch {
 	case !t.known:
@@ -247,7 +246,7 @@ func (g *Program) choose(env *dataplane.Env, leaf int, hash uint32) dataplane.Po
 		if env.Port(port).Down() {
 			continue
 		}
-		x := max(g.level(&g.rates[port], now), g.to[leaf*len(g.port)+k].remote(now, g.config.Age))
+		x := max(g.level(&g.rates[port], now), g.to[leaf*len(g.port)+k].aged(now, g.config.Age))
 		if x > least || x == Unreachable {
 			continue
 		}
@@ -292,10 +291,10 @@ func (g *Program) tell(env *dataplane.Env, leaf int, header *[4]byte) {
 			k = 0
 		}
 		f := &from[k]
-		x := f.value
+		x := f.aged(now, g.config.Age)
 		if env.Port(g.port[k]).Down() {
 			x = Unreachable
-		} else if !f.known || now-f.at > g.config.Age {
+		} else if !f.known {
 			continue
 		}
 		if changed := f.told != uint16(x)+1; changed || pick < 0 {

@@ -194,8 +194,12 @@ func TestFeedback(t *testing.T) {
 	if _, h := send(t, a, 4*us, 2, 51, 100); h[2] != 0xff {
 		t.Errorf("leaf 2 is told of tag %d, from leaf 1", h[2])
 	}
-	if _, h := send(t, a, 15*ms, 1, 52, 100); h[2] != 0xff {
-		t.Errorf("tag %d is told after 15 ms", h[2])
+	for at, want := range map[unit.Time]byte{9 * ms: 7, 15 * ms: 3, 25 * ms: 1, 35 * ms: 0} { // and decays, if it is not seen again
+		b := leaf(t, 1)
+		tell(t, b, 0, 1, 0, 7, 0xff, 0)
+		if _, h := send(t, b, at, 1, 52, 100); h[2] != 0 || h[3] != want {
+			t.Errorf("after %v tag %d is told with %d, want 0 with %d", at, h[2], h[3], want)
+		}
 	}
 }
 
