@@ -252,11 +252,11 @@ func TestBalance(t *testing.T) {
 	for _, tree := range trees {
 		index := map[string]float64{}
 		for _, b := range balancers(tree.tiers) {
-			for seed := range uint64(4) {
+			for seed := range uint64(2) {
 				n := networkOf(t, tree.family, tree.given)
 				c, reordered := across(t, seed, n, &b, 0, nil)
 				r := runOf(t, c)
-				index[b.Name] += jain(t, n, r) / 4
+				index[b.Name] += jain(t, n, r) / 2
 				if *reordered > 0 && b.Name != "drill" {
 					t.Errorf("%s with %s, seed %d: %d packets come late", tree.family, b.Name, seed, *reordered)
 				}
@@ -342,13 +342,19 @@ func TestBalancersLinkFailure(t *testing.T) {
 		for what, node := range map[string]int{"first leaf": x.Leaves()[0], "last leaf": x.Leaves()[len(x.Leaves())-1]} {
 			link := ports[node][x.Up[node][0]].Link
 			for _, b := range balancers(tree.tiers) {
-				dropped := func(back bool) (drops uint64, used bool) {
+				if b.Name != "ecmp" && b.Name != "hula" && b.Name != "conga" {
+					continue
+				}
+				dropped := func(back, idle bool) (drops uint64, used bool) {
 					c, _ := across(t, 5, networkOf(t, tree.family, tree.given), &b, 0, func(c *Config) {
 						c.Duration, c.Warmup = 12*unit.Millisecond, 7*unit.Millisecond // HULA ages in 2 ms
 						c.Events = []Event{{At: 3 * unit.Millisecond, Link: link, Down: true}}
 						if back {
 							c.Duration, c.Warmup = 30*unit.Millisecond, 20*unit.Millisecond // CONGA in 10
 							c.Events = append(c.Events, Event{At: 8 * unit.Millisecond, Link: link})
+						}
+						if idle {
+							c.Flows = nil
 						}
 					})
 					r := runOf(t, c)
@@ -360,22 +366,22 @@ func TestBalancersLinkFailure(t *testing.T) {
 					}
 					return r.Drops[dataplane.LinkDown], float64(data) > 0.1*2*c.carries(link)
 				}
-				drops, _ := dropped(false)
+				drops, _ := dropped(false, false)
 				switch b.Name {
 				case "conga":
 					if drops > 0 {
 						t.Errorf("%s, %s: with CONGA %d packets are lost in a link that is down since 4 ms", tree.family, what, drops)
 					}
 				case "hula": // probes go on
-					if probes := 2 * 25 * uint64(x.Tiers) * uint64(len(x.Leaves())); drops > probes {
-						t.Errorf("%s, %s: with HULA %d packets are lost in a link that is down since 4 ms, at most %d probes", tree.family, what, drops, probes)
+					if probes, _ := dropped(false, true); probes == 0 || drops > probes+2 { // 2: at the ends of what is measured
+						t.Errorf("%s, %s: with HULA %d packets are lost in a link that is down since 4 ms, %d probes", tree.family, what, drops, probes)
 					}
 				case "ecmp":
 					if drops < 200 {
 						t.Errorf("%s, %s: with ECMP %d packets are lost; the failure does not matter", tree.family, what, drops)
 					}
 				}
-				if drops, used := dropped(true); drops > 0 || (b.Name == "hula" || b.Name == "conga") && !used {
+				if drops, used := dropped(true, false); drops > 0 || (b.Name == "hula" || b.Name == "conga") && !used {
 					t.Errorf("%s, %s: with %s the link that is back loses %d, used: %v", tree.family, what, b.Name, drops, used)
 				}
 			}
