@@ -454,3 +454,20 @@ func TestBalancersNeedTrees(t *testing.T) {
 		t.Errorf("conga in three tiers: %v", err)
 	}
 }
+
+// BenchmarkBalancers is a whole run with each: Mhops/s beside ECMP's say what it costs, where
+// probes are hops too.
+func BenchmarkBalancers(bench *testing.B) {
+	for _, tree := range trees {
+		for _, b := range balancers(tree.tiers) {
+			bench.Run(tree.family+"/"+b.Name, func(bench *testing.B) {
+				hops := uint64(0)
+				for bench.Loop() {
+					c, _ := across(bench, 1, networkOf(bench, tree.family, tree.given), &b, 0, func(c *Config) { c.Tally = false })
+					hops += runOf(bench, c).PacketHops
+				}
+				bench.ReportMetric(float64(hops)/bench.Elapsed().Seconds()/1e6, "Mhops/s")
+			})
+		}
+	}
+}

@@ -16,6 +16,7 @@ package conga
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"weir/dataplane"
@@ -79,7 +80,8 @@ type Program struct {
 	leaf   []int32            // by address, its leaf
 	to     []metric           // by leaf and tag: Congestion-To-Leaf
 	from   []metric           // by leaf and tag: Congestion-From-Leaf
-	last   []uint8            // by leaf, the tag that was told last
+	turns  []turn             // by leaf
+	levels []uint8            // by tag, in the choice in hand
 	most   float64            // largest metric
 }
 
@@ -91,6 +93,31 @@ type metric struct {
 	told  uint16 // Congestion-From-Leaf: what was told last, plus 1; 0: nothing
 }
 
+// turn is whose turn it is among the tags of a leaf, to be told of.
+type turn struct {
+	last    uint8
+	changed [4]uint64 // bit k: what tag k came with is not what was told last
+}
+
+// next returns the first tag after the last that has changed.
+func (t *turn) next() (tag int, ok bool) {
+	start := uint(t.last) + 1
+	for i := range uint(5) { // once round, and the first word's lower part
+		w := (start/64 + i) % 4
+		set := t.changed[w]
+		switch i {
+		case 0:
+			set &= ^uint64(0) << (start % 64)
+		case 4:
+			set &= 1<<(start%64) - 1
+		}
+		if set != 0 {
+			return int(64*w) + bits.TrailingZeros64(set), true
+		}
+	}
+	return 0, false
+}
+
 // estimator is a DRE (§3.2): X grows by the bytes that leave and shrinks by alpha each
 // period, so that X is R·tau for a rate R.
 type estimator struct {
@@ -98,6 +125,7 @@ type estimator struct {
 	last  unit.Time // when it was decremented last
 	scale float64   // of X to 2^Q steps, by the rate
 	rate  unit.LinkRate
+	level uint8 // of X
 }
 
 // New returns the program for a leaf or spine; the error says why the network is no
@@ -138,7 +166,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	}
 	if place.Tier == 1 { // each spine is linked to each leaf, so all have as many uplinks
 		n := place.Leaves * len(place.Up)
-		g.to, g.from, g.last = make([]metric, n), make([]metric, n), make([]uint8, place.Leaves)
+		g.to, g.from, g.turns, g.levels = make([]metric, n), make([]metric, n), make([]turn, place.Leaves), make([]uint8, len(place.Up))
 	}
 	return g, nil
 }
@@ -160,18 +188,35 @@ func (g *Program) setRate(e *estimator, r unit.LinkRate) {
 	e.rate, e.scale = r, float64(int(1)<<g.config.Bits)/dataplane.Carries(r, g.config.Tau)
 }
 
-// level is a port's congestion, in 2^Q equal steps up to its rate (§3.2).
+// level is a port's congestion, in 2^Q equal steps up to its rate (§3.2), when what is due
+// of T_dre's periods is done.
 func (g *Program) level(e *estimator, now unit.Time) uint8 {
-	if past := now - e.last; past >= g.config.Period {
-		n := past / g.config.Period
-		if n < unit.Time(len(g.decay)) {
-			e.x *= g.decay[n]
-		} else {
-			e.x *= math.Pow(g.decay[1], float64(n))
-		}
-		e.last += n * g.config.Period
+	if now-e.last >= g.config.Period {
+		g.decrement(e, now)
 	}
-	return uint8(min(e.x*e.scale, g.most))
+	return e.level
+}
+
+func (g *Program) decrement(e *estimator, now unit.Time) {
+	n := unit.Time(1)
+	if past := now - e.last; past >= 2*g.config.Period {
+		n = past / g.config.Period
+	}
+	e.last += n * g.config.Period
+	if n < unit.Time(len(g.decay)) {
+		e.x *= g.decay[n]
+	} else {
+		e.x *= math.Pow(g.decay[1], float64(n))
+	}
+	g.quantise(e)
+}
+
+func (g *Program) quantise(e *estimator) {
+	if x := e.x * e.scale; x < g.most {
+		e.level = uint8(x)
+	} else {
+		e.level = uint8(g.most)
+	}
 }
 
 // Ingress takes in what the other leaf tells, and chooses the port.
@@ -239,28 +284,34 @@ func (t *metric) aged(now, age unit.Time) uint8 {
 // congestion; of several the flow's last, or one at random.
 func (g *Program) choose(env *dataplane.Env, leaf int, hash uint32) dataplane.PortID {
 	now := env.Now()
-	least, ties, kept := uint8(Unreachable), 0, false
-	best := g.port[uint64(hash)*uint64(len(g.port))>>32] // if nothing carries
-	last, had := g.flowlets.Last(hash)
+	least, ties := uint8(Unreachable), uint64(0)
+	to := g.to[leaf*len(g.port):][:len(g.port)]
 	for k, port := range g.port {
-		if env.Port(port).Down() {
-			continue
+		x := uint8(Unreachable)
+		if !env.Port(port).Down() {
+			x = max(g.level(&g.rates[port], now), to[k].aged(now, g.config.Age))
 		}
-		x := max(g.level(&g.rates[port], now), g.to[leaf*len(g.port)+k].aged(now, g.config.Age))
-		if x > least || x == Unreachable {
-			continue
+		if g.levels[k] = x; x < least {
+			least, ties = x, 0
 		}
-		if x < least {
-			least, ties, kept = x, 0, false
-		}
-		ties++
-		if had && port == last {
-			best, kept = port, true
-		} else if !kept && g.random.Uint64()>>32*uint64(ties)>>32 == 0 {
-			best = port
+		if x == least {
+			ties++
 		}
 	}
-	return best
+	// if nothing carries all are as good
+	if last, had := g.flowlets.Last(hash); had && g.uplink[last] != noFeedback && g.levels[g.uplink[last]] == least {
+		return last
+	}
+	pick := g.random.Uint64() >> 32 * ties >> 32
+	for k, x := range g.levels {
+		if x == least {
+			if pick == 0 {
+				return g.port[k]
+			}
+			pick--
+		}
+	}
+	return g.port[0]
 }
 
 // learn takes in a packet from another leaf: its path's congestion, and what that leaf
@@ -270,10 +321,13 @@ func (g *Program) learn(now unit.Time, p *packet.Packet) {
 	if !ok || len(h) != 4 || int(p.Src) >= len(g.leaf) || g.leaf[p.Src] < 0 {
 		return
 	}
-	first := int(g.leaf[p.Src]) * len(g.port)
+	leaf := int(g.leaf[p.Src])
+	first := leaf * len(g.port)
 	if k := int(h[tag]); k < len(g.port) {
 		f := &g.from[first+k]
-		f.at, f.value, f.known = now, h[ce], true
+		if f.at, f.value, f.known = now, h[ce], true; f.told != uint16(h[ce])+1 {
+			g.turns[leaf].changed[k/64] |= 1 << (k % 64)
+		}
 	}
 	if k := int(h[fbTag]); k < len(g.port) {
 		g.to[first+k] = metric{at: now, value: h[fbMetric], known: true}
@@ -283,31 +337,31 @@ func (g *Program) learn(now unit.Time, p *packet.Packet) {
 // tell puts one value of the paths from a leaf into a packet that goes there: in turn, and
 // those that have changed since they were told before the others (§3.3).
 func (g *Program) tell(env *dataplane.Env, leaf int, header *[4]byte) {
-	now, n := env.Now(), len(g.port)
+	t, n := &g.turns[leaf], len(g.port)
 	from := g.from[leaf*n:][:n]
-	pick, value, k := -1, uint8(0), int(g.last[leaf])
-	for range from {
-		if k++; k >= n {
-			k = 0
-		}
-		f := &from[k]
-		x := f.aged(now, g.config.Age)
-		if env.Port(g.port[k]).Down() {
-			x = Unreachable
-		} else if !f.known {
-			continue
-		}
-		if changed := f.told != uint16(x)+1; changed || pick < 0 {
-			pick, value = k, x
-			if changed {
+	k, changed := t.next()
+	if !changed {
+		k = int(t.last)
+		for i := 0; ; i++ {
+			if k++; k >= n {
+				k = 0
+			}
+			if from[k].known || env.Port(g.port[k]).Down() {
 				break
+			}
+			if i == n {
+				return
 			}
 		}
 	}
-	if pick >= 0 {
-		header[fbTag], header[fbMetric] = uint8(pick), value
-		from[pick].told, g.last[leaf] = uint16(value)+1, uint8(pick)
+	f := &from[k]
+	x := f.aged(env.Now(), g.config.Age)
+	if env.Port(g.port[k]).Down() {
+		x = Unreachable
 	}
+	header[fbTag], header[fbMetric] = uint8(k), x
+	f.told, t.last = uint16(x)+1, uint8(k)
+	t.changed[k/64] &^= 1 << (k % 64)
 }
 
 // Egress counts what leaves, and raises the packet's congestion to its link's.
@@ -318,6 +372,7 @@ func (g *Program) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Meta
 	}
 	level := g.level(e, env.Now())
 	e.x += dataplane.FrameLoad(e.rate, p.Size)
+	g.quantise(e)
 	if p.Asks(Extension) {
 		if h, ok := p.Extension(Extension); ok && len(h) == 4 && h[ce] < level {
 			h[ce] = level
