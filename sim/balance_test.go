@@ -436,6 +436,35 @@ func sentBytes(r *Result) (bytes uint64) {
 	return bytes
 }
 
+// CONGA §3.1: the header is there between leaves, and counts there, in every framing; hosts
+// neither pay for it nor see it.
+func TestCongaHeaderBytes(t *testing.T) {
+	for _, framing := range packet.Framings {
+		n := networkOf(t, "leaf_spine", map[string]string{"leaves": "2", "spines": "2", "hosts": "1"})
+		b := balancer{Scheme: conga.Scheme()}
+		c := &Config{Seed: 1, Network: n, Duration: unit.Millisecond, Tally: true, Framing: framing}
+		forwarding(c)
+		b.runs(c)
+		s, r, err := udp.New(transport.Flow{Src: 1, Dst: 2, SrcPort: 1, DstPort: 2, Version: 4, Payload: 500, Framing: framing, Random: unit.NewRandom(1, "f"), Stop: 900 * unit.Microsecond},
+			udp.Config{Rate: unit.Gbps, Pattern: udp.CBR})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Flows = []Flow{{Src: 0, Dst: 1, Sender: s, Receiver: r, SrcPort: 1, DstPort: 2, Stop: 900 * unit.Microsecond}}
+		got := runOf(t, c)
+		bytes := map[string]uint64{} // by kind of sender and receiver: host, leaf, spine
+		for _, p := range got.Ports {
+			kind := func(node int) string { return strings.TrimRight(n.Nodes[node].Name, "0123456789") }
+			bytes[kind(p.Node)+" to "+kind(n.Links[p.Link].Ends[1-p.End])] += p.TxBytes
+		}
+		packets := uint64(got.Flows[0].Receiver.ReceivedPackets)
+		if packets < 200 || bytes["h to leaf"] == 0 || bytes["leaf to h"] != bytes["h to leaf"] || bytes["leaf to spine"] != bytes["h to leaf"]+8*packets ||
+			bytes["spine to leaf"] != bytes["leaf to spine"] || got.Tally.Extensions != 2*8*packets {
+			t.Errorf("%s: %d packets, %v, extensions %d B; want 8 B a packet between switches", framing.Name, packets, bytes, got.Tally.Extensions)
+		}
+	}
+}
+
 // The balancers that know fat trees only say what keeps a network from being one.
 func TestBalancersNeedTrees(t *testing.T) {
 	for _, b := range []balancer{{Scheme: hula.Scheme()}, {Scheme: conga.Scheme()}} {
