@@ -299,3 +299,31 @@ func through(a *dataplanetest.Alone, flow uint32) {
 		}
 	}
 }
+
+// In place of forward, where one port leads everywhere, every balancer keeps the contract of
+// switches and drivers to the letter, with packets as fields and as bytes.
+func TestBalanceContract(t *testing.T) {
+	for _, s := range []dataplane.Scheme{ecmp.Scheme(), wecmp.Scheme(), letflow.Scheme(), drill.Scheme(), hula.Scheme(), conga.Scheme()} {
+		for _, script := range dataplanetest.Scripts() {
+			for _, wire := range []bool{false, true} {
+				setup := script.Setup()
+				site := setup.Site()
+				site.Place = func() (*dataplane.Place, error) { // the only leaf
+					p := &dataplane.Place{Tiers: 2, Tier: 1, Leaves: 1, Leaf: make([]int32, site.Book.Len())}
+					for i := range site.Ports {
+						p.Down = append(p.Down, packet.PortID(i))
+					}
+					return p, nil
+				}
+				p, err := dataplanetest.Make(s, site)
+				if err != nil {
+					t.Fatal(err)
+				}
+				setup.Wire, setup.Programs[0] = wire, p
+				if got := dataplanetest.Direct(setup, append([]dataplanetest.Arrival(nil), script.Arrives...)); got.String() != script.Want {
+					t.Errorf("%s, %s (bytes: %v): got\n%swant\n%s", s.Name, script.Name, wire, got, script.Want)
+				}
+			}
+		}
+	}
+}
