@@ -32,13 +32,11 @@ type balancer struct {
 	tiers   int  // at most
 }
 
-// balancers are those that can do so many tiers. CONGA's metrics age in 10 ms by default,
-// which is long beside the bursts here: a path that one of them has filled is left for the
-// rest of a run of 20 ms.
+// balancers are those that can do so many tiers.
 func balancers(tiers int) (all []balancer) {
 	for _, b := range []balancer{
 		{ecmp.Scheme(), nil, false, 3}, {wecmp.Scheme(), nil, false, 3}, {letflow.Scheme(), []string{"gap", "100us"}, true, 3}, {drill.Scheme(), nil, false, 3},
-		{hula.Scheme(), nil, true, 3}, {conga.Scheme(), []string{"gap", "100us", "age", "1ms"}, true, 2},
+		{hula.Scheme(), nil, true, 3}, {conga.Scheme(), []string{"gap", "100us"}, true, 2},
 	} {
 		if tiers <= b.tiers {
 			all = append(all, b)
