@@ -58,7 +58,7 @@ func (g *Program) tells(now unit.Time, p *packet.Packet) bool {
 	if g.config.Nack == NackNone || !carries(p) || p.Src == 0 || p.Proto == packet.ProtoUDP && (!g.config.UDP || p.Payload < quoted) {
 		return false
 	}
-	return g.config.Nack == NackAll || g.detector.Elephant(g.at(p.Meta.Out).sketch.Query(now, key(p)))
+	return g.config.Nack == NackAll || g.detector.Elephant(g.at(p.Meta.Out).sketch.Query(now, g.key(p)))
 }
 
 // OnDrop makes a NACK of a packet for which memory was wanting (§4.3).
@@ -86,18 +86,23 @@ func (g *Program) OnDrop(env *dataplane.Env, p *packet.Packet, m *dataplane.Meta
 		g.collect(env, p, cause)
 		return
 	}
-	n := g.notice(env, x, cause, p.Payload, g.demand(now, x, p))
+	demand, class := g.demand(now, x, p)
+	n := g.notice(env, x, cause, p.Payload, demand, class)
 	g.send(env, env.Clone(p, true), &n)
 }
 
 // demand is what a flow has sent through the switch in the last n windows (ours: what counts
-// is what came, whether it found room or not), in bit/s of frames.
-func (g *Program) demand(now unit.Time, x *port, p *packet.Packet) unit.Rate {
-	flow, _ := x.sketch.Query(now, key(p)).Sum()
+// is what came, whether it found room or not), in bit/s of frames, and its class by that.
+func (g *Program) demand(now unit.Time, x *port, p *packet.Packet) (unit.Rate, Class) {
+	counts, class := x.sketch.Query(now, g.key(p)), Mice
+	if g.detector.Elephant(counts) {
+		class = Elephants
+	}
+	flow, _ := counts.Sum()
 	if g.config.Sketch.Packets {
 		flow *= uint64(p.Size)
 	}
-	return g.rate(now, flow)
+	return g.rate(now, flow), class
 }
 
 // rate is what so many bytes in the last n windows are in bit/s.
@@ -106,9 +111,9 @@ func (g *Program) rate(now unit.Time, bytes uint64) unit.Rate {
 }
 
 // notice says what has happened to a flow at port x.
-func (g *Program) notice(env *dataplane.Env, x *port, cause packet.Cause, lost int32, demand unit.Rate) packet.Notification {
+func (g *Program) notice(env *dataplane.Env, x *port, cause packet.Cause, lost int32, demand unit.Rate, class Class) packet.Notification {
 	g.told.Nacks[cause]++
-	n := packet.Notification{Cause: cause, Lost: min(lost, 0xffff), Supply: g.supply(env, x), Demand: demand}
+	n := packet.Notification{Cause: cause, Lost: min(lost, 0xffff), Supply: g.supply(env, x, class), Demand: demand}
 	if g.config.Signed {
 		n.Signed, n.Switch = true, uint32(env.ID())
 	}
@@ -132,16 +137,18 @@ func (g *Program) send(env *dataplane.Env, c *packet.Packet, n *packet.Notificat
 	env.Inject(c)
 }
 
-// supply is what port x has for one elephant, in bit/s: the target share of its rate without
-// what mice and control packets brought in the last n windows, but not less than the
-// elephants' guarantee, divided by the number of elephants among the heaviest (ours). 0:
-// not known, for the port's rate is in packets. It is computed at most eight times a window.
-func (g *Program) supply(env *dataplane.Env, x *port) unit.Rate {
+// supply is what port x has for one flow of a class, in bit/s (ours). For an elephant it is the
+// target share of the port's rate without what mice and control packets brought in the last n
+// windows, but not less than the elephants' guarantee, divided by the number of elephants among
+// the heaviest. For a mouse it is the target share of the rate, divided by the number of all
+// flows, which the sketch estimates: an incast may have no elephant. 0: not known, for the
+// port's rate is in packets. It is computed at most eight times a window.
+func (g *Program) supply(env *dataplane.Env, x *port, class Class) unit.Rate {
 	now := env.Now()
 	if x.supplied && now-x.supplyAt < g.config.Sketch.Duration/8 {
-		return x.offer
+		return x.offer[class]
 	}
-	x.supplied, x.supplyAt, x.offer = true, now, 0
+	x.supplied, x.supplyAt, x.offer = true, now, [Classes]unit.Rate{}
 	if int(x.out) >= env.Ports() {
 		return 0
 	}
@@ -156,11 +163,12 @@ func (g *Program) supply(env *dataplane.Env, x *port) unit.Rate {
 		}
 	}
 	if g.config.MaxMin && !g.config.Sketch.Packets {
-		x.offer = unit.Rate(fill(left, demands))
+		x.offer[Elephants] = unit.Rate(fill(left, demands))
 	} else {
-		x.offer = unit.Rate(left / float64(max(1, len(demands))))
+		x.offer[Elephants] = unit.Rate(left / float64(max(1, len(demands))))
 	}
-	return x.offer
+	x.offer[Mice] = unit.Rate(float64(rate*g.config.Target) / max(x.sketch.Flows(), 1))
+	return x.offer[class]
 }
 
 // fill is the max-min fair share: what each gets who wants more, when whoever wants less
@@ -209,7 +217,7 @@ func (g *Program) tellElephant(env *dataplane.Env, x *port, o *Origin) bool {
 	if !g.config.Sketch.Packets {
 		demand = g.rate(now, o.Count)
 	}
-	n := g.notice(env, x, packet.CauseElephant, 0, demand)
+	n := g.notice(env, x, packet.CauseElephant, 0, demand, Elephants)
 	c := env.New()
 	c.Flow, c.Src, c.Dst, c.SrcPort, c.DstPort = o.Flow, o.Src, o.Dst, o.SrcPort, o.DstPort
 	c.Proto, c.Version, c.TOS, c.Seq, c.Ack = o.Proto, o.Version, o.TOS, o.Seq, o.Ack
@@ -241,14 +249,15 @@ const pendingSlots = 256
 // collect adds a packet that is gone to the NACK of its flow that waits, or begins one, which
 // leaves after Coalesce, or when it is full, or when another flow needs its slot.
 func (g *Program) collect(env *dataplane.Env, p *packet.Packet, cause packet.Cause) {
-	now, k := env.Now(), key(p)
+	now, k := env.Now(), g.key(p)
 	w := &g.pending[(k*0x9e3779b97f4a7c15)>>32%pendingSlots]
 	if w.taken && w.key == k && w.notice.Cause == cause {
 		distance := (p.Seq - w.seq) << 24 >> 24 // sequence numbers of the wire have 40 bits,
 		if p.Proto == packet.ProtoTCP {         // or 32
 			distance = int64(int32(p.Seq - w.seq))
 		}
-		if w.notice.Spans < packet.MostSpans && distance == int64(int32(distance)) {
+		// All have the time stamp of the first, by which TCP tells a transmission from another.
+		if w.notice.Spans < packet.MostSpans && distance == int64(int32(distance)) && w.tcp.TSVal == p.TCP.TSVal {
 			w.notice.More[w.notice.Spans] = packet.Span{Offset: int32(distance), Lost: min(p.Payload, 0xffff)}
 			w.notice.Spans++
 			return
@@ -256,9 +265,10 @@ func (g *Program) collect(env *dataplane.Env, p *packet.Packet, cause packet.Cau
 	}
 	g.flush(env, w)
 	x := g.at(p.Meta.Out)
+	demand, class := g.demand(now, x, p)
 	*w = gathered{key: k, due: now + g.config.Coalesce, tcp: p.TCP, seq: p.Seq, ack: p.Ack, sent: p.Sent, flow: p.Flow, src: p.Src, dst: p.Dst,
 		srcPort: p.SrcPort, dstPort: p.DstPort, proto: p.Proto, version: p.Version, tos: p.TOS, out: x.out, taken: true,
-		notice: g.notice(env, x, cause, p.Payload, g.demand(now, x, p))}
+		notice: g.notice(env, x, cause, p.Payload, demand, class)}
 	env.TickAt(g, w.due)
 }
 

@@ -79,7 +79,7 @@ func TestNack(t *testing.T) {
 							p.HopLimit != 63 || p.TOS&packet.ECN != 0 || p.Meta.Flags&packet.Trimmed != 0 || p.Version != version || p.Proto != transport {
 							t.Fatalf("%s: %+v, size %d, want %d", what, p, p.Size, size)
 						}
-						if transport == packet.ProtoTCP && p.TCP.TSVal != uint32(p.Seq)+1 || transport == packet.ProtoRDMA && p.Ack != p.Seq/1000+3 {
+						if transport == packet.ProtoTCP && p.TCP.TSVal != 77 || transport == packet.ProtoRDMA && p.Ack != p.Seq/1000+3 {
 							t.Fatalf("%s: it does not say which transmission is gone: %+v", what, p)
 						}
 						if _, asks := p.Extension(telemetry.Extension); asks || n.Lost != 1000 || n.Cause != packet.CauseTrimmed || n.Signed || n.Spans != 0 || n.Demand == 0 || n.Supply == 0 {
@@ -423,5 +423,28 @@ func TestOverhead(t *testing.T) {
 		if share > c.bytes || lost > c.lost || told.Dropped != 0 {
 			t.Errorf("load by %v, coalesce %s: %.4f of the bytes, %.4f lost; %+v", c.gap, c.coalesce, share, lost, told)
 		}
+	}
+}
+
+// TCP tells a transmission from another by its time stamp, of which a NACK has one: packets of
+// different stamps are not combined.
+func TestCoalesceStamps(t *testing.T) {
+	r := newRig(t, tight("coalesce", "1ms"))
+	for i := range 40 {
+		p := r.data(1, 2, 9, int64(i)*1000, 1000)
+		p.TCP.TSVal = uint32(i / 2)
+		r.come(ms, 0, p)
+	}
+	r.drain()
+	packets, notices := r.nacks()
+	for i, n := range notices {
+		for _, s := range n.More[:n.Spans] {
+			if other := (packets[i].Seq + int64(s.Offset)) / 2000; uint32(other) != packets[i].TCP.TSVal {
+				t.Errorf("the NACK with stamp %d names the packet at %d", packets[i].TCP.TSVal, packets[i].Seq+int64(s.Offset))
+			}
+		}
+	}
+	if len(notices) < 5 {
+		t.Errorf("only %d NACKs", len(notices))
 	}
 }

@@ -67,10 +67,10 @@ type port struct {
 	sketch        *Sketch
 	memory        *Memory // nil: of no port
 	top           *Top
-	next          int   // in top
-	mice, control tally // bytes that came for the port
-	packets       tally // of mice that were taken into the queue
-	offer         unit.Rate
+	next          int                // in top
+	mice, control tally              // bytes that came for the port
+	packets       tally              // of mice that were taken into the queue
+	offer         [Classes]unit.Rate // by class, for one flow
 	supplyAt      unit.Time
 	supplied      bool
 }
@@ -223,13 +223,8 @@ func (g *Program) Changed() (moved, forced uint64) {
 	return g.changes.moved, g.changes.forced
 }
 
-// key is what the sketch knows a flow by: a mix of its 5-tuple that differs for two flows between
-// the same hosts.
-func key(p *packet.Packet) uint64 {
-	h := (uint64(p.Src)<<32 | uint64(p.Dst)) * 0x9e3779b97f4a7c15
-	h = (h ^ h>>29) * 0xbf58476d1ce4e5b9
-	return h ^ uint64(p.SrcPort)<<24 ^ uint64(p.DstPort)<<8 ^ uint64(p.Proto)
-}
+// key is what the sketches of this switch know a flow by; they have one seed.
+func (g *Program) key(p *packet.Packet) uint64 { return g.ports[0].sketch.Key(p) }
 
 // queue is the queue of a class in a port with so many (§4.2: three; with more of them
 // elephants are spread over all but the first two).
@@ -275,7 +270,7 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Met
 		m.Class = queue(c, 0, queues)
 		return dataplane.Accept
 	}
-	k := key(p)
+	k := g.key(p)
 	var counts *Counts
 	if m.In == packet.NoPort { // it comes again, or is not a host's
 		counts = x.sketch.Query(now, k)
@@ -391,7 +386,7 @@ func (g *Program) Book(env *dataplane.Env, p *packet.Packet, m *dataplane.Metada
 		x.packets.add(env.Now(), 1)
 	}
 	if g.changes != nil {
-		g.changes.book(key(p), x.out, m.Queue, p.Size)
+		g.changes.book(g.key(p), x.out, m.Queue, p.Size)
 	}
 }
 

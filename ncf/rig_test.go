@@ -166,7 +166,7 @@ func (r *rig) data(src, dst packet.Addr, port uint16, seq int64, payload int32, 
 	p := r.pool.Get()
 	p.Src, p.Dst, p.SrcPort, p.DstPort, p.Flow = src, dst, port, 80, packet.FlowID(port)
 	p.Kind, p.Proto, p.Version, p.HopLimit, p.Seq, p.Payload, p.TOS = packet.Data, packet.ProtoTCP, 4, 64, seq, payload, packet.ECT0
-	p.TCP.Flags, p.TCP.Has, p.TCP.TSVal, p.TCP.TSEcho, p.TCP.Window = packet.ACK, packet.HasTimestamps, uint32(seq)+1, 5, 100
+	p.TCP.Flags, p.TCP.Has, p.TCP.TSVal, p.TCP.TSEcho, p.TCP.Window = packet.ACK, packet.HasTimestamps, 77, 5, 100
 	for _, f := range change {
 		f(p)
 	}

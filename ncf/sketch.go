@@ -61,20 +61,21 @@ func Dimensions(epsilon, delta float64) (width, depth int, err error) {
 // of n windows or more counts as n, and with every number one more cell is touched, in
 // turn, of which there are at most 2²⁶.
 type Sketch struct {
-	cells  []quad // by row, column: a count a slot, and last the stamp
-	quads  int    // of a cell, a power of two: it does not straddle lines
-	window uint32 // number of the current one
-	most   uint32 // of a counter
-	slot   int    // where it lies
-	rows   []hash
-	places [maxDepth]int          // of the flow's cells
-	least  [4]quad                // of the rows, by slot
-	totals [MaxWindows + 1]uint64 // by slot
-	start  unit.Time              // when it began
-	sweep  int                    // cell that the next window touches
-	counts Counts
-	names  [10]uint64 // of Key
-	config SketchConfig
+	cells   []quad // by row, column: a count a slot, and last the stamp
+	quads   int    // of a cell, a power of two: it does not straddle lines
+	window  uint32 // number of the current one
+	most    uint32 // of a counter
+	slot    int    // where it lies
+	rows    []hash
+	places  [maxDepth]int          // of the flow's cells
+	least   [4]quad                // of the rows, by slot
+	totals  [MaxWindows + 1]uint64 // by slot
+	touched [16]uint32             // by slot: counters of the first row in which something was counted
+	start   unit.Time              // when it began
+	sweep   int                    // cell that the next window touches
+	counts  Counts
+	names   [10]uint64 // of Key
+	config  SketchConfig
 }
 
 // hash is a row's: ((a + lower)·(b + upper) + c) >> 32 of the key's two halves, strongly
@@ -154,6 +155,19 @@ func (s *Sketch) Key(p *packet.Packet) uint64 {
 // Bytes is the memory of the counters, which does not depend on the number of flows.
 func (s *Sketch) Bytes() int { return 16*len(s.cells) + 8*s.config.Windows }
 
+// Flows estimates how many flows there were in the busiest of the last n windows, by linear
+// counting (Whang, Vander-Zanden, Taylor, TODS 15(2), 1990): a row of w counters of which z
+// were not touched has seen w·ln(w/z) flows. Beyond w·ln w, where none is left untouched, it
+// stays there. The current window counts as far as it has come.
+func (s *Sketch) Flows() float64 {
+	most := uint32(0)
+	for _, n := range s.touched[:s.config.Windows] {
+		most = max(most, n)
+	}
+	w := float64(s.config.Width)
+	return w * math.Log(w/max(w-float64(most), 1))
+}
+
 // Windows and Duration are n and d.
 func (s *Sketch) Windows() int        { return s.config.Windows }
 func (s *Sketch) Duration() unit.Time { return s.config.Duration }
@@ -171,7 +185,7 @@ func (s *Sketch) roll(now unit.Time) {
 		if s.slot++; s.slot == s.config.Windows {
 			s.slot = 0
 		}
-		s.totals[s.slot] = 0
+		s.totals[s.slot], s.touched[s.slot] = 0, 0
 		s.refresh(s.sweep)
 		if s.sweep += s.quads; s.sweep == len(s.cells) {
 			s.sweep = 0
@@ -232,6 +246,9 @@ func (s *Sketch) walk(now unit.Time, key uint64, n uint32) *Counts {
 			s.refresh(i)
 		}
 		x := &cells[i+four][one]
+		if r == 0 && *x == 0 && n > 0 {
+			s.touched[s.slot]++
+		}
 		*x += min(n, s.most-*x)
 	}
 	for b := range (s.config.Windows + 3) / 4 {

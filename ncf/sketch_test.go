@@ -643,3 +643,31 @@ func TestCountNoAllocation(t *testing.T) {
 		t.Errorf("%v allocations a packet", n)
 	}
 }
+
+// Linear counting (Whang, Vander-Zanden, Taylor 1990): with w counters the estimate of m flows
+// has a standard error of √(w(e^t − t − 1))/m for t = m/w; four of them are allowed. Each window
+// counts for itself, and the busiest of the last n is told.
+func TestFlows(t *testing.T) {
+	const w = 272
+	for _, m := range []int{1, 8, 64, 256, 600} {
+		s := sketchOf(t, SketchConfig{Windows: 4, Duration: unit.Millisecond, Width: w, Depth: 5, Bits: 32, Seed: 11})
+		for round := range 3 {
+			for i := range m {
+				s.Count(unit.Time(round)*100*unit.Microsecond, uint64(i)*0x9e3779b97f4a7c15, 1500)
+				s.Query(0, uint64(i)*0x9e3779b97f4a7c15)
+			}
+		}
+		load := float64(m) / w
+		tolerance := 4*math.Sqrt(w*(math.Exp(load)-load-1)) + 1
+		if got := s.Flows(); math.Abs(got-float64(m)) > tolerance {
+			t.Errorf("%d flows: the estimate is %.1f, tolerance %.1f", m, got, tolerance)
+		}
+		for j := 1; j <= 4; j++ { // silence: they are told as long as their window counts
+			s.Count(unit.Time(j)*unit.Millisecond, 1, 1500)
+			got := s.Flows()
+			if kept := math.Abs(got-float64(m)) <= tolerance; j < 4 && !kept || j == 4 && m > 8 && kept {
+				t.Errorf("%d flows, %d windows later: the estimate is %.1f", m, j, got)
+			}
+		}
+	}
+}

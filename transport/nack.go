@@ -41,10 +41,12 @@ type NackGate struct {
 	shut bool
 }
 
-// Reduce tells whether a NACK that has come now reduces, and takes note of it if so. rtt is
-// the round-trip time, or an estimate; 0: not known, and then only the first one does.
-func (g *NackGate) Reduce(now, rtt unit.Time) bool {
-	if g.shut && (rtt <= 0 || now-g.last < rtt) {
+// Reduce tells whether a NACK that has come now, of a packet that was sent then, reduces,
+// and takes note of it if so. rtt is the round-trip time, or an estimate; 0: not known, and
+// then only the first one does. What was sent before the last reduction says nothing new: a
+// smoothed round-trip time is behind a queue that has just filled.
+func (g *NackGate) Reduce(now, sent, rtt unit.Time) bool {
+	if g.shut && (rtt <= 0 || now-g.last < rtt || sent < g.last) {
 		return false
 	}
 	g.Note(now)

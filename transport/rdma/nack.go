@@ -64,7 +64,7 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 		x.flags |= throttled
 		s.control.OnNotice(now, told)
 		s.decide()
-		if s.reduces() && s.state == cc.Open && s.gate.Reduce(now, s.rtt()) {
+		if s.reduces() && s.state == cc.Open && s.gate.Reduce(now, x.at, s.rtt()) {
 			s.state, s.recover = cc.Reduced, s.top
 			s.lose(now, cc.Loss{Kind: cc.ECNEcho})
 		}
@@ -84,7 +84,7 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 	s.lostTotal += int64(lost)
 	s.control.OnNotice(now, told)
 	s.decide()
-	if s.reduces() && s.gate.Reduce(now, s.rtt()) {
+	if s.reduces() && s.gate.Reduce(now, x.at, s.rtt()) {
 		kind := cc.FastRecovery
 		if s.state == cc.Reduced {
 			kind = cc.LossInReduction

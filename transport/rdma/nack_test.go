@@ -506,6 +506,8 @@ func TestNackOncePerRoundTrip(t *testing.T) {
 	}
 	w, out = out5(t, SelectiveRepeat, transport.NacksLoss)
 	w.s.Advance(w.s.NextTimer())
+	w.s.Receive(w.now+500*us, nackOf(out[3], packet.CauseTrimmed)) // it was sent before the timeout
+	w.s.at(4).at = w.now + 499*us
 	w.s.Receive(w.now+500*us, nackOf(out[4], packet.CauseTrimmed))
 	if w.s.Timeouts() != 1 || len(w.c.log) != 2 || w.s.State() != cc.Recovery {
 		t.Errorf("%d timeouts, %v, %v", w.s.Timeouts(), w.c.log, w.s.State())
@@ -520,16 +522,21 @@ func TestNackStates(t *testing.T) {
 		at    unit.Time
 		n     int
 		cause packet.Cause
+		sent  bool // just before, not at 0 as the others
 		want  string
 	}{
-		{2 * us, 1, packet.CauseElephant, "[2us ecn-echo]"},
-		{2*us + 1, 2, packet.CauseElephant, "[2us ecn-echo]"},
-		{2*us + 2, 2, packet.CauseTrimmed, "[2us ecn-echo]"}, // less than a round trip later
-		{20 * us, 3, packet.CauseElephant, "[2us ecn-echo]"},
-		{20 * us, 3, packet.CauseTrimmed, "[2us ecn-echo 20us loss-in-reduction]"},
-		{40 * us, 4, packet.CauseElephant, "[2us ecn-echo 20us loss-in-reduction]"},
-		{40 * us, 4, packet.CauseTrimmed, "[2us ecn-echo 20us loss-in-reduction 40us fast-recovery]"},
+		{2 * us, 1, packet.CauseElephant, false, "[2us ecn-echo]"},
+		{2*us + 1, 2, packet.CauseElephant, false, "[2us ecn-echo]"},
+		{2*us + 2, 2, packet.CauseTrimmed, true, "[2us ecn-echo]"}, // less than a round trip later
+		{20 * us, 3, packet.CauseElephant, true, "[2us ecn-echo]"},
+		{20 * us, 3, packet.CauseTrimmed, true, "[2us ecn-echo 20us loss-in-reduction]"},
+		{40 * us, 1, packet.CauseTrimmed, false, "[2us ecn-echo 20us loss-in-reduction]"}, // sent before the last reduction
+		{40 * us, 4, packet.CauseElephant, true, "[2us ecn-echo 20us loss-in-reduction]"},
+		{40 * us, 4, packet.CauseTrimmed, true, "[2us ecn-echo 20us loss-in-reduction 40us fast-recovery]"},
 	} {
+		if x.sent {
+			w.s.at(int64(x.n)).at = x.at
+		}
 		if w.s.Receive(x.at, nackOf(out[x.n], x.cause)); fmt.Sprint(w.c.log) != x.want || w.s.Counters().NacksTaken != int64(i+1) {
 			t.Errorf("%d: %v, %d NACKs, want %s", i, w.c.log, w.s.Counters().NacksTaken, x.want)
 		}

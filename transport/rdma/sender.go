@@ -516,7 +516,7 @@ func (s *Sender) turn(now unit.Time, lost int, echoed bool) {
 // lose tells the controller of a change of state.
 func (s *Sender) lose(now unit.Time, l cc.Loss) {
 	if l.Kind != cc.Recovered {
-		s.gate.Reduce(now, 1) // NACKs count what else reduces
+		s.gate.Note(now) // NACKs count what else reduces
 	}
 	l.InFlight, l.Next, l.LostTotal = int(s.inFlight()), s.seq(s.top), s.lostTotal
 	s.control.OnLoss(now, l)

@@ -165,7 +165,7 @@ func (s *Sender) lostTold(now unit.Time, t *tidings) {
 
 // mayReduce tells whether a NACK of what was sent then reduces now, and takes note of it.
 func (s *Sender) mayReduce(now, sent unit.Time) bool {
-	return s.config.Nacks == transport.NacksLoss && sent >= s.reducedAt && s.gate.Reduce(now, s.roundTrip())
+	return s.config.Nacks == transport.NacksLoss && sent >= s.reducedAt && s.gate.Reduce(now, sent, s.roundTrip())
 }
 
 // roundTrip is the smoothed round-trip time, before the first sample that of the empty path.

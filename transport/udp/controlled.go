@@ -360,7 +360,7 @@ func (s *ControlledSender) turn(now unit.Time, lost int, echoed bool) {
 
 func (s *ControlledSender) lose(now unit.Time, l cc.Loss) {
 	if l.Kind != cc.Recovered {
-		s.gate.Reduce(now, 1) // NACKs count what else reduces
+		s.gate.Note(now) // NACKs count what else reduces
 	}
 	l.InFlight, l.Next, l.LostTotal = int(s.InFlight()), s.next*int64(s.flow.Payload), s.lost+s.writtenOff
 	s.control.OnLoss(now, l)

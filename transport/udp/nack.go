@@ -56,7 +56,7 @@ func (s *ControlledSender) nack(now unit.Time, p *packet.Packet, n *packet.Notif
 		}
 		s.control.OnNotice(now, told)
 		s.decide()
-		if reduces && s.state == cc.Open && s.gate.Reduce(now, rtt) {
+		if reduces && s.state == cc.Open && s.gate.Reduce(now, now, rtt) {
 			s.state, s.recover = cc.Reduced, s.next
 			s.lose(now, cc.Loss{Kind: cc.ECNEcho})
 		}
@@ -75,7 +75,7 @@ func (s *ControlledSender) nack(now unit.Time, p *packet.Packet, n *packet.Notif
 	}
 	s.control.OnNotice(now, told)
 	s.decide()
-	if reduces && s.gate.Reduce(now, rtt) {
+	if reduces && s.gate.Reduce(now, now, rtt) {
 		kind := cc.FastRecovery
 		if s.state == cc.Reduced {
 			kind = cc.LossInReduction
