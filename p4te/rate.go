@@ -73,17 +73,18 @@ type flowCell struct {
 	next          uint32 // behind the last byte that the host has sent
 	largest       int32  // payload
 	limit         int64  // bytes of window, Enforced; 0: none
+	quiet         uint32 // with a limit: no fake ACK has come since this byte was sent, and the limit not risen
 }
 
 // FlowBits is what a cell of a leaf's register takes: tag 32, used, known and stamped 1 each, scale
 // 4, window 16, ack, seq, both time stamps and changed 32 each; enforced holds next, 32,
-// largest, 16, and the limit, 30, beside them. The paper's 4 bytes are one of these fields.
+// quiet, 32, largest, 16, and the limit, 30, beside them. The paper's 4 bytes are one of these fields.
 func (c *RateConfig) FlowBits() int {
 	switch c.Mode {
 	case RateOff:
 		return 0
 	case Enforced:
-		return 215 + 78
+		return 215 + 110
 	}
 	return 215
 }
@@ -137,7 +138,9 @@ func (r *rater) fromHost(p *packet.Packet, h *Header) {
 	if p.TCP.Flags&packet.SYN != 0 {
 		scale := unknownScale // a SYN-ACK opens the other direction, whose scale the SYN had
 		if c := r.cell(p.Hash); c != nil && !c.known && p.TCP.Flags&packet.ACK != 0 {
-			scale = c.scale
+			if scale = c.scale; p.TCP.Has&packet.HasScale == 0 && scale != unknownScale { // RFC 7323 §2.2: both or none
+				scale = 0
+			}
 		}
 		c := r.open(p.Hash)
 		c.scale, c.changed, c.next = scale, seq, seq+1
@@ -164,16 +167,15 @@ func (r *rater) fromHost(p *packet.Packet, h *Header) {
 	if !c.known { // before the first ACK no rate is changed
 		return
 	}
-	behind := int32(seq - c.changed)
-	if c.limit > 0 && behind >= 2*int32(r.config.Bytes) {
+	if c.limit > 0 && int64(int32(seq-c.quiet)) >= 2*int64(r.config.Bytes) {
 		// No switch has had anything against another B bytes. The flow may be held below
 		// its class's safe rate, where none ever says more (§6.4.1).
 		r.limit(c, false)
-		c.changed = seq - uint32(r.config.Bytes)
+		c.quiet = seq - uint32(r.config.Bytes)
 	}
 	h.Rated, h.Ack, h.Seq, h.Window, h.Scale = true, c.ack, c.seq, c.window, c.scale
 	h.Stamped, h.TSVal, h.TSEcho = c.stamped, c.tsVal, c.tsEcho
-	h.Allowed = behind >= int32(r.config.Bytes)
+	h.Allowed = int32(seq-c.changed) >= int32(r.config.Bytes)
 }
 
 // toHost writes down the acknowledgements that go to a host, and what fake ACKs say: the
@@ -226,6 +228,7 @@ func scaleOf(t *packet.Segment) uint8 {
 // faked takes note of a fake ACK for a packet at sequence number h.Ack.
 func (r *rater) faked(c *flowCell, h *Header) dataplane.Verdict {
 	if c != nil {
+		c.quiet = c.next
 		if int64(int32(h.Ack-c.changed)) < int64(r.config.Bytes) {
 			r.t.counts.Repeated++
 			if !r.config.Repeats {
