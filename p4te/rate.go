@@ -19,6 +19,7 @@ const (
 	LastAck
 	// NextByte is the code's: it acknowledges everything up to the packet in hand, ack = seq + 1,
 	// be it delivered or lost, with the window of the data packet, which is the sender's own.
+	// It has no time stamps: the code counts 20 bytes of TCP (and says 32, by which stacks drop it).
 	NextByte
 	// Enforced holds the window: the sender's leaf keeps a limit for the flow and lowers
 	// the window of every acknowledgement that passes. Fake ACKs end there.
@@ -344,7 +345,7 @@ func (r *rater) fake(env *dataplane.Env, p *packet.Packet, h *Header, lower bool
 	window = r.changed(window, lower)
 	f.Seq, f.Ack = int64(seq), int64(ack)
 	f.TCP = packet.Segment{Flags: packet.ACK, Window: window}
-	if h.Stamped {
+	if h.Stamped && r.config.Mode != NextByte {
 		f.TCP.Has, f.TCP.TSVal, f.TCP.TSEcho = packet.HasTimestamps, h.TSVal, h.TSEcho
 	}
 	// The header tells the leaf which packet it is about (Ack), and whether less is wanted.
