@@ -332,7 +332,7 @@ func (t *Program) choose(now unit.Time, p *packet.Packet, class Class) (dataplan
 	if class == Other { // lines 32, 33
 		return t.pick(QueueDepth, hash), true
 	}
-	if port, goesOn := t.flowlets.Port(now, hash); goesOn {
+	if port, goesOn := t.flowlets.Port(now, hash); goesOn && !t.isDown[port] { // line 19, but no flowlet goes on over a failed link
 		return port, true
 	}
 	group := hash
