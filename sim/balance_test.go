@@ -14,6 +14,7 @@ import (
 	"weir/dataplane/ecmp"
 	"weir/dataplane/hula"
 	"weir/dataplane/letflow"
+	"weir/dataplane/spray"
 	"weir/dataplane/wecmp"
 	"weir/packet"
 	"weir/scheme"
@@ -35,7 +36,7 @@ type balancer struct {
 // balancers are those that can do so many tiers.
 func balancers(tiers int) (all []balancer) {
 	for _, b := range []balancer{
-		{ecmp.Scheme(), nil, false, 3}, {wecmp.Scheme(), nil, false, 3}, {letflow.Scheme(), []string{"gap", "100us"}, true, 3}, {drill.Scheme(), nil, false, 3},
+		{ecmp.Scheme(), nil, false, 3}, {wecmp.Scheme(), nil, false, 3}, {letflow.Scheme(), []string{"gap", "100us"}, true, 3}, {drill.Scheme(), nil, false, 3}, {spray.Scheme(), nil, false, 3},
 		{hula.Scheme(), nil, true, 3}, {conga.Scheme(), []string{"gap", "100us"}, true, 2},
 	} {
 		if tiers <= b.tiers {
@@ -255,14 +256,14 @@ func TestBalance(t *testing.T) {
 				c, reordered := across(t, seed, n, &b, 0, nil)
 				r := runOf(t, c)
 				index[b.Name] += jain(t, n, r) / 2
-				if *reordered > 0 && b.Name != "drill" {
+				if *reordered > 0 && b.Name != "drill" && b.Name != "spray" {
 					t.Errorf("%s with %s, seed %d: %d packets come late", tree.family, b.Name, seed, *reordered)
 				}
 			}
 		}
 		for _, b := range balancers(tree.tiers) {
 			t.Logf("%s: Jain's index of uplinks with %s: %.3f", tree.family, b.Name, index[b.Name])
-			if (b.flowlet || b.Name == "drill") && index[b.Name] < index["ecmp"]+(1-index["ecmp"])/2 {
+			if (b.flowlet || b.Name == "drill" || b.Name == "spray") && index[b.Name] < index["ecmp"]+(1-index["ecmp"])/2 {
 				t.Errorf("%s: Jain's index of uplinks is %.3f with %s, %.3f with ECMP", tree.family, index[b.Name], b.Name, index["ecmp"])
 			}
 		}
