@@ -31,7 +31,7 @@
 // The header on the wire: TestHeaderGolden, TestHeaderDamaged, FuzzHeader; TestWireMode runs whole networks
 // in both forms, over IPv4 and IPv6. Its bytes: TestHeaderOverhead. A host's own is not
 // believed: TestHostsHeader. What is off is off: TestOff. What cannot be: TestControlErrors, TestRateErrors.
-// TestNoAllocationPerPacket, BenchmarkPacket.
+// TestNoAllocationPerPacket, BenchmarkPacket, BenchmarkFatTree.
 //
 // # What fake ACKs do to TCP
 //
