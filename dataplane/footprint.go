@@ -293,7 +293,7 @@ func (f *Footprint) Breaks(l Limits) (out []Break) {
 			}
 		}
 		if reads > l.Accesses || writes > l.Accesses {
-			out = append(out, Break{"4.2", x.Name, fmt.Sprintf("%d reads and %d writes of registers; %d of each can be", reads, writes, l.Accesses)})
+			out = append(out, Break{"4.2", x.Name, fmt.Sprintf("registers are read %d and written %d times; %d each can be", reads, writes, l.Accesses)})
 		}
 		sram, tcam := x.tables()
 		if sram+memory > l.SRAM {
