@@ -24,7 +24,10 @@ func (t *Program) Footprint() dataplane.Footprint {
 	x.Tables = append(x.Tables, dataplane.TableUse{Name: "class by DSCP", Entries: len(t.config.Class), Key: dataplane.IndexBits(len(t.config.Class)), Action: dataplane.IndexBits(int(TrafficClasses))})
 	if monitor {
 		x = stage(in, "delay, safe rate: algorithm 2")
-		register(x, "old delays", len(t.delay.old), dataplane.Bits(t.delay.old[0]))
+		if t.place.Tier > 1 { // of what switches send up
+			register(x, "old delays", len(t.delay.old), dataplane.Bits(t.delay.old[0]))
+			x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Copying, What: "feedback to the neighbour", Times: 1})
+		}
 		meters := 0
 		for _, classes := range t.safe.meters {
 			for _, m := range classes {
@@ -35,7 +38,6 @@ func (t *Program) Footprint() dataplane.Footprint {
 		}
 		x.Tables = append(x.Tables, dataplane.TableUse{Name: "MAT_Rate^In", Entries: meters, Key: port + dataplane.IndexBits(int(TrafficClasses)), Action: dataplane.IndexBits(meters)})
 		x.Meters = append(x.Meters, dataplane.MeterUse{Name: "safe rates", Count: meters, Rates: 1})
-		x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Copying, What: "feedback to the neighbour", Times: 1})
 	}
 
 	x = stage(in, "routes")
@@ -69,13 +71,17 @@ func (t *Program) Footprint() dataplane.Footprint {
 
 	if monitor {
 		x = stage(out, "depth, utilisation: algorithm 1")
-		register(x, "old queue depths", len(t.depth.old), dataplane.Bits(t.depth.old[0]))
+		if len(t.place.Up) > 0 {
+			register(x, "old queue depths", len(t.depth.old), dataplane.Bits(t.depth.old[0]))
+		}
 		x.Tables = append(x.Tables, dataplane.TableUse{Name: "MAT_Rate^Link_Util", Entries: len(t.colours.meters), Key: port, Action: dataplane.IndexBits(len(t.colours.meters))})
 		x.Meters = append(x.Meters, dataplane.MeterUse{Name: "link utilisation", Count: len(t.colours.meters), Rates: 2})
 		x = stage(out, "colours: algorithm 1")
 		register(x, "old packet colours", len(t.colours.old), dataplane.Bits(t.colours.old[0]))
-		x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Copying, What: "feedback to the control plane", Times: 1},
-			dataplane.Operation{Kind: dataplane.Recirculating, What: "feedback to ingress", Times: 1})
+		if len(t.place.Up) > 0 { // there is no choice between others
+			x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Copying, What: "feedback to the control plane", Times: 1},
+				dataplane.Operation{Kind: dataplane.Recirculating, What: "feedback to ingress", Times: 1})
+		}
 		if t.rate != nil {
 			x = stage(out, "rate control: decision")
 			x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Recirculating, What: "fake ACK", Times: 1})

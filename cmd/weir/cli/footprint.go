@@ -68,11 +68,11 @@ func (s *showCmd) footprint(a *app) error {
 	if s.JSON {
 		return a.footprintJSON(s, points)
 	}
-	fmt.Fprintf(a.stdout, "%s: footprint", s.Name)
+	title := s.Name + ": footprint"
 	if s.Topology != "" {
-		fmt.Fprintf(a.stdout, " in %s", s.Topology)
+		title += " in " + s.Topology
 	}
-	fmt.Fprintf(a.stdout, "\n")
+	fmt.Fprintln(a.stdout, report.Wrap(title, report.Width, "    "))
 	for _, p := range points {
 		if len(points) > 1 || p.Points[0] != "" {
 			fmt.Fprintf(a.stdout, "\n%s\n", report.Wrap(inCommon(p.Points), report.Width, "    "))
