@@ -1,13 +1,17 @@
 package dataplane_test
 
 import (
+	"fmt"
 	"math"
 	"net/netip"
 	"testing"
 
 	"weir/dataplane"
+	"weir/dataplane/conga"
 	"weir/dataplane/dataplanetest"
 	"weir/dataplane/drill"
+	"weir/dataplane/ecmp"
+	"weir/dataplane/hula"
 	"weir/dataplane/letflow"
 	"weir/dataplane/tm"
 	"weir/dataplane/wecmp"
@@ -191,6 +195,135 @@ func (b *balanced) drain(flow uint32) {
 		}
 		if p, _ := b.Dequeue(b.now, out); p != nil {
 			b.pool.Put(p)
+		}
+	}
+}
+
+// across sends a packet from a host of a leaf to another leaf, and one back.
+func across(a *dataplanetest.Alone, flow uint32) {
+	a.Now += unit.Microsecond
+	for a.NextTimer() <= a.Now {
+		a.Advance(a.Now)
+	}
+	leaf := int(flow%7) + 1
+	p := a.Pool.Get()
+	p.Kind, p.Src, p.Dst, p.Version, p.HopLimit, p.Hash, p.Size = packet.Data, dataplanetest.Host(0, 0), dataplanetest.Host(leaf, 0), 4, 9, dataplane.MixHash(flow), 1000
+	a.Receive(a.Now, 0, p)
+	for {
+		out, ok := a.Woken()
+		if !ok {
+			return
+		}
+		for {
+			p, _ := a.Dequeue(a.Now, out)
+			if p == nil {
+				break
+			}
+			if h, ok := p.Extension(conga.Extension); ok { // the other leaf's answer
+				h[2], h[3] = h[0], uint8(flow)&7
+				p.Dst, p.Src, p.HopLimit = p.Src, p.Dst, 9
+				a.Receive(a.Now, out, p)
+				continue
+			}
+			a.Pool.Put(p)
+		}
+	}
+}
+
+// leaves is a leaf of eight with 16 uplinks.
+var leaves = dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 8, Up: 16}
+
+func TestTreeBalanceAllocatesNothing(t *testing.T) {
+	for _, s := range []dataplane.Scheme{conga.Scheme(), hula.Scheme()} {
+		a, err := dataplanetest.NewAlone(s, leaves)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range uint32(2000) {
+			across(a, i)
+		}
+		i := uint32(0)
+		if n := testing.AllocsPerRun(1000, func() { i++; across(a, i) }); n > 0 {
+			t.Errorf("%s allocates %.1f times a packet", s.Name, n)
+		}
+		if n := a.Pool.Live(); n != 0 {
+			t.Errorf("%s loses %d packets", s.Name, n)
+		}
+	}
+}
+
+// A packet through a leaf of 16 uplinks, to another leaf: 1000 flows, 1 µs apart, so that
+// each of 1 ms begins a flowlet, or 64, which go on with theirs.
+func BenchmarkBalance(bench *testing.B) {
+	for _, flows := range []uint32{64, 1000} {
+		for _, s := range []dataplane.Scheme{ecmp.Scheme(), wecmp.Scheme(), letflow.Scheme(), drill.Scheme(), hula.Scheme(), conga.Scheme()} {
+			bench.Run(fmt.Sprintf("%d/%s", flows, s.Name), func(bench *testing.B) {
+				a, err := dataplanetest.NewAlone(s, leaves)
+				if err != nil {
+					bench.Fatal(err)
+				}
+				bench.ReportAllocs()
+				for i := range uint32(1000) { // with what other leaves tell
+					across(a, i)
+				}
+				i := uint32(0)
+				for bench.Loop() {
+					i++
+					through(a, i%flows)
+				}
+			})
+		}
+	}
+}
+
+// through sends a packet from a host of a leaf to another leaf.
+func through(a *dataplanetest.Alone, flow uint32) {
+	a.Now += unit.Microsecond
+	if a.NextTimer() <= a.Now {
+		a.Advance(a.Now)
+	}
+	p := a.Pool.Get()
+	p.Kind, p.Src, p.Dst, p.Version, p.HopLimit, p.Hash, p.Size = packet.Data, dataplanetest.Host(0, 0), dataplanetest.Host(1, 0), 4, 9, dataplane.MixHash(flow), 1000
+	a.Receive(a.Now, 0, p)
+	for {
+		out, ok := a.Woken()
+		if !ok {
+			return
+		}
+		for {
+			p, _ := a.Dequeue(a.Now, out)
+			if p == nil {
+				break
+			}
+			a.Pool.Put(p)
+		}
+	}
+}
+
+// In place of forward, where one port leads everywhere, every balancer keeps the contract of
+// switches and drivers to the letter, with packets as fields and as bytes.
+func TestBalanceContract(t *testing.T) {
+	for _, s := range []dataplane.Scheme{ecmp.Scheme(), wecmp.Scheme(), letflow.Scheme(), drill.Scheme(), hula.Scheme(), conga.Scheme()} {
+		for _, script := range dataplanetest.Scripts() {
+			for _, wire := range []bool{false, true} {
+				setup := script.Setup()
+				site := setup.Site()
+				site.Place = func() (*dataplane.Place, error) { // the only leaf
+					p := &dataplane.Place{Tiers: 2, Tier: 1, Leaves: 1, Leaf: make([]int32, site.Book.Len())}
+					for i := range site.Ports {
+						p.Down = append(p.Down, packet.PortID(i))
+					}
+					return p, nil
+				}
+				p, err := dataplanetest.Make(s, site)
+				if err != nil {
+					t.Fatal(err)
+				}
+				setup.Wire, setup.Programs[0] = wire, p
+				if got := dataplanetest.Direct(setup, append([]dataplanetest.Arrival(nil), script.Arrives...)); got.String() != script.Want {
+					t.Errorf("%s, %s (bytes: %v): got\n%swant\n%s", s.Name, script.Name, wire, got, script.Want)
+				}
+			}
 		}
 	}
 }

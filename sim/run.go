@@ -23,6 +23,7 @@ type Simulation struct {
 	pool     packet.Pool
 	rates    []unit.Rate
 	tree     *topology.Tree // of networks with flat addresses, if a program asks
+	leafOf   []int32        // Tree.LeafOf, likewise
 	hosts    []*host        // by node, nil for switches
 	switches []*dataplane.Switch
 	fabric   *fabric.Fabric
@@ -234,7 +235,10 @@ func (r *Simulation) place(node int) (*dataplane.Place, error) {
 			r.tree = tree
 		}
 	}
-	p := &dataplane.Place{Tiers: tree.Tiers, Tier: int(tree.Tier[node]), Up: tree.Up[node], Down: tree.Down[node]}
+	if r.leafOf == nil {
+		r.leafOf = tree.LeafOf()
+	}
+	p := &dataplane.Place{Tiers: tree.Tiers, Tier: int(tree.Tier[node]), Up: tree.Up[node], Down: tree.Down[node], Above: tree.Above(node), Leaf: r.leafOf, Leaves: len(tree.Leaves())}
 	if c.Tree != nil {
 		p.All = c.Prefixes.All
 		for _, d := range tree.DownRoutes(node, c.Prefixes, c.Hosts) {

@@ -206,8 +206,32 @@ func (t *Tree) leafOf(pod, number int) int {
 	return 0
 }
 
+// Above returns the switches that a node's ports of Up lead to, in their order.
+func (t *Tree) Above(node int) (nodes []int) {
+	for _, k := range t.Up[node] {
+		nodes = append(nodes, t.n.other(t.ports[node][k]))
+	}
+	return nodes
+}
+
 // Leaves returns the leaves by pod and number.
 func (t *Tree) Leaves() []int { return t.leaves }
+
+// LeafOf returns by address (node + 1) the number of a host's leaf, or of the leaf itself, an
+// index into Leaves; −1 of other addresses.
+func (t *Tree) LeafOf() []int32 {
+	of := make([]int32, len(t.n.Nodes)+1)
+	for i := range of {
+		of[i] = -1
+	}
+	for i, leaf := range t.leaves {
+		of[leaf+1] = int32(i)
+		for _, host := range t.below(leaf) {
+			of[host+1] = int32(i)
+		}
+	}
+	return of
+}
 
 // Prefixes is an address plan: a prefix for every leaf, in the order of Leaves, from which
 // its hosts have their addresses, and what the switches above match.

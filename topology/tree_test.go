@@ -32,6 +32,25 @@ func TestTree(t *testing.T) {
 	if err := x.Check(plan); err != nil {
 		t.Fatal(err)
 	}
+	// by the numbering of fat_tree: 16 hosts, 8 leaves, 8 spines, 4 super spines
+	of := x.LeafOf()
+	for i, node := range n.Nodes {
+		want := int32(-1)
+		switch {
+		case i < 16:
+			want = int32(i / 2)
+		case x.Tier[i] == 1:
+			want = int32(i - 16)
+		}
+		if of[i+1] != want {
+			t.Errorf("%s is of leaf %d, want %d", node.Name, of[i+1], want)
+		}
+		for k, above := range x.Above(i) {
+			if x.Tier[above] != x.Tier[i]+1 || n.other(n.Ports()[i][x.Up[i][k]]) != above {
+				t.Errorf("%s: above port %d is %s", node.Name, x.Up[i][k], n.Nodes[above].Name)
+			}
+		}
+	}
 	book := x.Addresses(plan)
 	want := map[string]string{"h0": "2001:1:1::", "h1": "2001:1:1::1", "h2": "2001:1:1::1:0", "h15": "2001:1:1:3::1:1"}
 	for i, node := range n.Nodes {

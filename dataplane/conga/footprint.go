@@ -10,8 +10,8 @@ func (g *Program) Footprint() dataplane.Footprint {
 	var m metric
 	var e estimator
 	f := dataplane.Footprint{Stages: []dataplane.Stage{g.paths.Stage()}}
-	rates := dataplane.RegisterUse{Name: "rate estimators", Cells: len(g.rates), Bits: dataplane.Bits(e.x) + dataplane.Bits(e.last)}
-	estimate := []dataplane.Operation{{Kind: dataplane.Dividing, What: "periods past, X by tau R", Times: 2}, {Kind: dataplane.FloatingPoint, What: "X", Times: 1}, {Kind: dataplane.Transcendental, What: "(1 - alpha)^periods", Times: 1}}
+	rates := dataplane.RegisterUse{Name: "rate estimators", Cells: len(g.rates), Bits: dataplane.Bits(e.x) + dataplane.Bits(e.last) + dataplane.Bits(e.level)}
+	estimate := []dataplane.Operation{{Kind: dataplane.Dividing, What: "periods past", Times: 1}, {Kind: dataplane.FloatingPoint, What: "X", Times: 1}, {Kind: dataplane.Transcendental, What: "(1 - alpha)^periods", Times: 1}}
 	if up := len(g.port); g.place.Tier == 1 && len(g.to) > 0 {
 		gap, port := g.flowlets.Stages()
 		at, known := dataplane.Bits(m.at), dataplane.Bits(m)-dataplane.Bits(m.at)
@@ -29,7 +29,7 @@ func (g *Program) Footprint() dataplane.Footprint {
 			dataplane.Stage{Name: "least congested uplink", Gress: in, Registers: []dataplane.RegisterUse{{Name: "congestion to leaf", Cells: len(g.to), Bits: at + known, Reads: up, Writes: 1}},
 				Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "over the uplinks", Times: up}}},
 			port,
-			dataplane.Stage{Name: "feedback", Gress: in, Registers: []dataplane.RegisterUse{from, {Name: "tag told last", Cells: len(g.next), Bits: dataplane.Bits(g.next[0]), Reads: 1, Writes: 1}},
+			dataplane.Stage{Name: "feedback", Gress: in, Registers: []dataplane.RegisterUse{from, {Name: "whose turn it is to be told", Cells: len(g.turns), Bits: dataplane.Bits(g.turns[0]), Reads: 1, Writes: 1}},
 				Operations: []dataplane.Operation{tell}})
 	}
 	rates.Reads, rates.Writes = 1, 1

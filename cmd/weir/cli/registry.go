@@ -19,6 +19,7 @@ import (
 	"weir/dataplane/ecn"
 	"weir/dataplane/fastcnp"
 	"weir/dataplane/forward"
+	"weir/dataplane/hula"
 	"weir/dataplane/inband"
 	"weir/dataplane/inputloss"
 	"weir/dataplane/letflow"
@@ -46,7 +47,7 @@ import (
 // is a new value each time, to which a program of yours adds its own schemes.
 func Registry() *experiment.Registry {
 	return &experiment.Registry{
-		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), conga.Scheme(), drill.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(), inband.Scheme(), inputloss.Scheme(),
+		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), conga.Scheme(), drill.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(), hula.Scheme(), inband.Scheme(), inputloss.Scheme(),
 			letflow.Scheme(), ncf.Scheme(), ndpswitch.Scheme(), pfc.Scheme(), p4te.Scheme(), sharedbuffer.Scheme(), spray.Scheme(), wecmp.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{ndp.Scheme(), rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme(), window.Scheme()},
