@@ -37,6 +37,7 @@ type Config struct {
 type Counts struct {
 	ToControl, ToNeighbour, Recirculated uint64
 	Lower, Raise                         uint64
+	Repeated                             uint64 // fake ACKs for a packet within B bytes of the last change, at the sender's leaf
 	Held                                 uint64 // passing acknowledgements whose window was lowered (enforced)
 }
 
@@ -124,6 +125,9 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	if t.rate, err = newRater(t, c.Rate); err != nil {
 		return nil, fmt.Errorf("p4te: %w", err)
 	}
+	if !c.Monitor { // no colours: no rate is ever changed, and no header needed
+		t.rate = nil
+	}
 	return t, nil
 }
 
@@ -144,6 +148,11 @@ func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Met
 	now, class := env.Now(), t.config.Class[p.TOS>>2]
 	fromHost := int(m.In) < len(t.hosts) && t.hosts[m.In]
 	var h Header
+	if fromHost && p.Asks(HeaderKind) { // no host makes one
+		before := p.ExtensionBytes()
+		p.RemoveExtension(HeaderKind)
+		p.Size += p.ExtensionBytes() - before
+	}
 	carries := h.Get(p)
 	if t.config.Monitor && m.In != packet.NoPort {
 		m.Mark = uint8(t.safe.Observe(now, m.In, class, p.Size))
@@ -161,23 +170,51 @@ func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Met
 	} else {
 		return dataplane.Drop(dataplane.NoRoute)
 	}
+	toHost := t.hosts[m.Out]
 	switch {
-	case fromHost && !t.hosts[m.Out]: // on the way to another leaf
-		h = Header{Source: stampOf(t.clock.Read(now)), Scale: 0xff}
-		if t.rate != nil {
-			t.rate.fromHost(now, p, &h)
-		}
-		before := p.ExtensionBytes()
-		h.Set(p)
-		p.Size += p.ExtensionBytes() - before
+	case fromHost:
+		t.begin(now, p, toHost)
 	case carries:
 		h.Source = stampOf(t.clock.Read(now))
 		h.Set(p)
 	}
-	if t.rate != nil && t.hosts[m.Out] {
-		return t.rate.toHost(now, p, &h, carries)
+	if t.rate != nil && toHost {
+		if carries {
+			return t.rate.toHost(p, &h)
+		}
+		return t.rate.toHost(p, nil)
 	}
 	return dataplane.Accept
+}
+
+// begin gives what comes from a host its header. What stays at the leaf needs it for its
+// rate only, and has it within the switch: no byte of it counts.
+func (t *Program) begin(now unit.Time, p *packet.Packet, stays bool) {
+	if !t.config.Monitor {
+		return
+	}
+	h := Header{Source: stampOf(t.clock.Read(now)), Scale: unknownScale}
+	if t.rate != nil {
+		t.rate.fromHost(p, &h)
+	}
+	if stays {
+		if h.Rated {
+			h.Set(p)
+		}
+		return
+	}
+	before := p.ExtensionBytes()
+	h.Set(p)
+	p.Size += p.ExtensionBytes() - before
+}
+
+// end takes the header out of what goes to a host.
+func (t *Program) end(p *packet.Packet, m *dataplane.Metadata) {
+	before := p.ExtensionBytes()
+	p.RemoveExtension(HeaderKind)
+	if int(m.In) >= len(t.hosts) || !t.hosts[m.In] { // else it was never on a link
+		p.Size += p.ExtensionBytes() - before
+	}
 }
 
 // message takes a feedback packet in: of a neighbour, or a copy of this switch's own that
@@ -220,11 +257,11 @@ const shimHeader = 16
 
 // size counts a packet that this switch has made, with a transport header of so many bytes.
 func (t *Program) size(f *packet.Packet, transport int32) {
-	headers := packet.EthernetHeader + packet.IPv4Header + transport + f.ExtensionBytes()
+	headers := packet.EthernetHeader + packet.IPv4Header + transport
 	if f.Version == 6 {
 		headers += packet.IPv6Header - packet.IPv4Header
 	}
-	f.Size = t.framing.Frame(headers, 0, false)
+	f.Size = t.framing.Frame(headers, 0, false) + f.ExtensionBytes() // as begin and end count it
 }
 
 // copy makes the headers of a packet into a message.
@@ -295,7 +332,7 @@ func (t *Program) choose(now unit.Time, p *packet.Packet, class Class) (dataplan
 	if class == Other { // lines 32, 33
 		return t.pick(QueueDepth, hash), true
 	}
-	if port, goesOn := t.flowlets.Port(now, hash); goesOn {
+	if port, goesOn := t.flowlets.Port(now, hash); goesOn && !t.isDown[port] { // line 19, but no flowlet goes on over a failed link
 		return port, true
 	}
 	group := hash
@@ -339,9 +376,7 @@ func (t *Program) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Meta
 		}
 	}
 	if t.hosts[out] && p.Asks(HeaderKind) {
-		before := p.ExtensionBytes()
-		p.RemoveExtension(HeaderKind)
-		p.Size += p.ExtensionBytes() - before
+		t.end(p, m)
 	}
 	return dataplane.Accept
 }

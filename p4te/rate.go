@@ -19,6 +19,7 @@ const (
 	LastAck
 	// NextByte is the code's: it acknowledges everything up to the packet in hand, ack = seq + 1,
 	// be it delivered or lost, with the window of the data packet, which is the sender's own.
+	// It has no time stamps: the code counts 20 bytes of TCP (and says 32, by which stacks drop it).
 	NextByte
 	// Enforced holds the window: the sender's leaf keeps a limit for the flow and lowers
 	// the window of every acknowledgement that passes. Fake ACKs end there.
@@ -28,13 +29,22 @@ const (
 // RateConfig are the parameters of rate adaptation (§6.4).
 type RateConfig struct {
 	Mode    Mode
-	Bytes   unit.Bytes // B: a flow sends so much before its rate is changed again
+	Bytes   unit.Bytes // B: a flow sends so much before its rate is changed again, up to MostBytes
 	Lower   int        // the window loses 1/2^Lower of itself
 	Raise   int        // or gains 1/2^Raise
 	RoundUp bool       // a change below one unit of the window field is one unit; else none
 	Flows   int        // cells of a leaf's register
 	Mark    bool       // packets for which the rate is lowered are marked, if they are ECN-capable
+	// Repeats: fake ACKs pass the sender's leaf also if they are for a packet within B
+	// bytes of the last change. Switches make them for all that is on its way until the
+	// first one has come back; without Repeats they end at the leaf, and what §6.4.1
+	// promises holds, once in B bytes.
+	Repeats bool
 }
+
+// MostBytes is the largest B: a quarter of the sequence numbers' half, so that a distance
+// of 2B still tells what comes first.
+const MostBytes unit.Bytes = 1 << 29
 
 // rater adapts rates in one switch.
 type rater struct {
@@ -48,6 +58,9 @@ type rater struct {
 // hash names: the last acknowledgement on its way to the host, and the sequence number
 // at which its rate was changed last. The cell is that of the flow whose SYN came last; a
 // flow that has lost its cell to another is left alone.
+//
+// §6.6 counts 4 bytes a flow, which is changed alone; its fake ACK cannot be made without
+// the rest. On a switch a cell has FlowBits.
 type flowCell struct {
 	tag           uint32
 	used          bool
@@ -61,6 +74,20 @@ type flowCell struct {
 	next          uint32 // behind the last byte that the host has sent
 	largest       int32  // payload
 	limit         int64  // bytes of window, Enforced; 0: none
+	quiet         uint32 // with a limit: no fake ACK has come since this byte was sent, and the limit not risen
+}
+
+// FlowBits is what a cell of a leaf's register takes: tag 32, used, known and stamped 1 each, scale
+// 4, window 16, ack, seq, both time stamps and changed 32 each; enforced holds next, 32,
+// quiet, 32, largest, 16, and the limit, 30, beside them. The paper's 4 bytes are one of these fields.
+func (c *RateConfig) FlowBits() int {
+	switch c.Mode {
+	case RateOff:
+		return 0
+	case Enforced:
+		return 215 + 110
+	}
+	return 215
 }
 
 func newRater(t *Program, c RateConfig) (*rater, error) {
@@ -68,8 +95,8 @@ func newRater(t *Program, c RateConfig) (*rater, error) {
 		return nil, nil
 	}
 	switch {
-	case c.Bytes < 0 || c.Bytes > 1<<30:
-		return nil, fmt.Errorf("B of %d bytes; 0 … %d are possible", c.Bytes, 1<<30)
+	case c.Bytes < 0 || c.Bytes > MostBytes:
+		return nil, fmt.Errorf("B of %d bytes; 0 … %d are possible", c.Bytes, MostBytes)
 	case c.Lower < 1 || c.Lower > 15 || c.Raise < 1 || c.Raise > 15:
 		return nil, fmt.Errorf("a window that loses 1/2^%d or gains 1/2^%d; powers of 1 … 15 are possible", c.Lower, c.Raise)
 	case c.Flows < 1 || c.Flows > 1<<24:
@@ -95,14 +122,29 @@ func (r *rater) cell(hash uint32) *flowCell {
 	return c
 }
 
-// fromHost writes down what a host sends to another leaf, and what the switches on the way
-// need to know of it into its header.
-func (r *rater) fromHost(now unit.Time, p *packet.Packet, h *Header) {
+// open gives a flow its cell, whoever had it.
+func (r *rater) open(hash uint32) *flowCell {
+	c := &r.flows[dataplane.MixHash(hash)&r.mask]
+	*c = flowCell{used: true, tag: hash, scale: unknownScale}
+	return c
+}
+
+// fromHost writes down what a host sends, and what the switches on the way need to know of
+// it into its header.
+func (r *rater) fromHost(p *packet.Packet, h *Header) {
 	if p.Proto != packet.ProtoTCP {
 		return
 	}
+	seq := uint32(p.Seq)
 	if p.TCP.Flags&packet.SYN != 0 {
-		r.flows[dataplane.MixHash(p.Hash)&r.mask] = flowCell{used: true, tag: p.Hash, scale: 0xff, changed: uint32(p.Seq), next: uint32(p.Seq) + 1}
+		scale := unknownScale // a SYN-ACK opens the other direction, whose scale the SYN had
+		if c := r.cell(p.Hash); c != nil && !c.known && p.TCP.Flags&packet.ACK != 0 {
+			if scale = c.scale; p.TCP.Has&packet.HasScale == 0 && scale != unknownScale { // RFC 7323 §2.2: both or none
+				scale = 0
+			}
+		}
+		c := r.open(p.Hash)
+		c.scale, c.changed, c.next = scale, seq, seq+1
 		return
 	}
 	c := r.cell(p.Hash)
@@ -116,59 +158,94 @@ func (r *rater) fromHost(now unit.Time, p *packet.Packet, h *Header) {
 	if p.Payload == 0 {
 		return
 	}
-	end := uint32(p.Seq) + uint32(p.Payload)
-	if int32(end-c.next) > 0 {
+	if end := seq + uint32(p.Payload); int32(end-c.next) > 0 {
 		c.next = end
 	}
 	c.largest = max(c.largest, p.Payload)
+	if int32(seq-c.changed) > 2*int32(MostBytes)-1 { // stay behind, or sequence numbers wrap
+		c.changed = seq - 2*uint32(MostBytes) + 1
+	}
 	if !c.known { // before the first ACK no rate is changed
 		return
 	}
+	if c.limit > 0 && int64(int32(seq-c.quiet)) >= 2*int64(r.config.Bytes) {
+		// No switch has had anything against another B bytes. The flow may be held below
+		// its class's safe rate, where none ever says more (§6.4.1).
+		r.limit(c, false)
+		c.quiet = seq - uint32(r.config.Bytes)
+	}
 	h.Rated, h.Ack, h.Seq, h.Window, h.Scale = true, c.ack, c.seq, c.window, c.scale
 	h.Stamped, h.TSVal, h.TSEcho = c.stamped, c.tsVal, c.tsEcho
-	h.Allowed = int32(uint32(p.Seq)-c.changed) >= int32(r.config.Bytes)
+	h.Allowed = int32(seq-c.changed) >= int32(r.config.Bytes)
 }
 
 // toHost writes down the acknowledgements that go to a host, and what fake ACKs say: the
 // flow's rate has been changed. Enforced, it lowers windows, and fake ACKs end here.
-func (r *rater) toHost(_ unit.Time, p *packet.Packet, h *Header, carries bool) dataplane.Verdict {
-	if p.Proto != packet.ProtoTCP || p.TCP.Flags&packet.ACK == 0 {
-		return dataplane.Accept
-	}
-	c := r.cell(packet.FlowHash(p.Dst, p.Src, p.DstPort, p.SrcPort, p.Proto))
-	if carries && h.Fake {
-		if c != nil {
-			c.changed = h.Ack // the sequence number of the packet for which it was made
-		}
-		if r.config.Mode == Enforced {
-			if c != nil {
-				r.limit(c, h.Applied)
-			}
-			return dataplane.Consume
-		}
-		return dataplane.Accept
-	}
-	if c == nil {
+func (r *rater) toHost(p *packet.Packet, h *Header) dataplane.Verdict {
+	if p.Proto != packet.ProtoTCP {
 		return dataplane.Accept
 	}
 	t := &p.TCP
-	if c.known && int32(uint32(p.Ack)-c.ack) < 0 { // an old one
-		r.hold(c, t)
+	reverse := packet.FlowHash(p.Dst, p.Src, p.DstPort, p.SrcPort, p.Proto)
+	switch {
+	case h != nil && h.Fake:
+		return r.faked(r.cell(reverse), h)
+	case t.Flags&(packet.SYN|packet.ACK) == packet.SYN: // if the host answers, the answer has this scale
+		r.open(reverse).scale = scaleOf(t)
 		return dataplane.Accept
 	}
-	c.ack, c.seq, c.window = uint32(p.Ack), uint32(p.Seq)+uint32(p.Payload), t.Window
-	if t.Flags&(packet.SYN|packet.FIN) != 0 {
-		c.seq++
+	c := r.cell(reverse)
+	if c == nil || t.Flags&packet.ACK == 0 {
+		return dataplane.Accept
 	}
 	if t.Flags&packet.SYN != 0 {
-		if c.scale = 0; t.Has&packet.HasScale != 0 {
-			c.scale = min(t.Scale, 14)
+		if !c.known {
+			c.scale = scaleOf(t)
 		}
-	} else {
-		c.known = true
+		return dataplane.Accept
 	}
-	c.stamped, c.tsVal, c.tsEcho = t.Has&packet.HasTimestamps != 0, t.TSVal, t.TSEcho
+	if !c.known || int32(uint32(p.Ack)-c.ack) >= 0 { // else an old one
+		c.known, c.ack, c.seq, c.window = true, uint32(p.Ack), uint32(p.Seq)+uint32(p.Payload), t.Window
+		if t.Flags&packet.FIN != 0 {
+			c.seq++
+		}
+		c.stamped, c.tsVal, c.tsEcho = t.Has&packet.HasTimestamps != 0, t.TSVal, t.TSEcho
+	}
 	r.hold(c, t)
+	return dataplane.Accept
+}
+
+// unknownScale is that of a window whose SYN the leaf has not seen.
+const unknownScale uint8 = 0xff
+
+// scaleOf is what a SYN's window scale is, at most 14 (RFC 7323 §2.3).
+func scaleOf(t *packet.Segment) uint8 {
+	if t.Has&packet.HasScale == 0 {
+		return 0
+	}
+	return min(t.Scale, 14)
+}
+
+// faked takes note of a fake ACK for a packet at sequence number h.Ack.
+func (r *rater) faked(c *flowCell, h *Header) dataplane.Verdict {
+	if c != nil {
+		c.quiet = c.next
+		if int64(int32(h.Ack-c.changed)) < int64(r.config.Bytes) {
+			r.t.counts.Repeated++
+			if !r.config.Repeats {
+				return dataplane.Consume
+			}
+		}
+		if int32(h.Ack-c.changed) > 0 {
+			c.changed = h.Ack
+		}
+		if r.config.Mode == Enforced {
+			r.limit(c, h.Applied)
+		}
+	}
+	if r.config.Mode == Enforced {
+		return dataplane.Consume
+	}
 	return dataplane.Accept
 }
 
@@ -213,6 +290,19 @@ func (r *rater) part(x int64, shift int, unit int64) int64 {
 	return d
 }
 
+// changed is a window field after a change (§6.4.2): of the field, so whatever its scale,
+// between 1 and 65535; 0 stays 0.
+func (r *rater) changed(window uint16, lower bool) uint16 {
+	switch w := int64(window); {
+	case w == 0:
+		return 0
+	case lower:
+		return uint16(max(w-r.part(w, r.config.Lower, 1), 1))
+	default:
+		return uint16(min(w+r.part(w, r.config.Raise, 1), 65535))
+	}
+}
+
 // decide changes a flow's rate (§6.4.1): its class is over the safe rate at the port where
 // the packet came in, and the egress port is over-utilised: less; or it is not: more. The
 // packet's header tells the switches behind.
@@ -225,8 +315,7 @@ func (r *rater) decide(env *dataplane.Env, p *packet.Packet, m *dataplane.Metada
 		return
 	}
 	lower := egress != dataplane.Green
-	f, ok := r.fake(env, p, &h, lower)
-	if ok {
+	if f, ok := r.fake(env, p, &h, lower); ok {
 		env.Inject(f)
 	}
 	if lower {
@@ -253,14 +342,10 @@ func (r *rater) fake(env *dataplane.Env, p *packet.Packet, h *Header, lower bool
 	if r.config.Mode == NextByte { // facts E4
 		seq, ack, window = uint32(p.Ack), uint32(p.Seq)+1, p.TCP.Window
 	}
-	if lower {
-		window -= uint16(min(r.part(int64(window), r.config.Lower, 1), int64(window)))
-	} else {
-		window = uint16(min(int64(window)+r.part(int64(window), r.config.Raise, 1), 65535))
-	}
+	window = r.changed(window, lower)
 	f.Seq, f.Ack = int64(seq), int64(ack)
 	f.TCP = packet.Segment{Flags: packet.ACK, Window: window}
-	if h.Stamped {
+	if h.Stamped && r.config.Mode != NextByte {
 		f.TCP.Has, f.TCP.TSVal, f.TCP.TSEcho = packet.HasTimestamps, h.TSVal, h.TSEcho
 	}
 	// The header tells the leaf which packet it is about (Ack), and whether less is wanted.

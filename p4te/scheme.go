@@ -21,13 +21,13 @@ func Scheme() dataplane.Scheme {
 		Scheme: scheme.Scheme{Name: "p4te", Doc: "in-band traffic engineering in fat trees: monitoring, routing groups, flowlets by class, fake ACKs; hop limit", Source: "Robin, Khan: P4TE", Params: []scheme.Param{
 			{Name: "monitoring", Kind: scheme.Bool, Default: "true", Doc: "of queue depth, hop delay, utilisation and the classes' rates; without it nothing moves and no rate is changed", Source: "P4TE §6.1"},
 			{Name: "depth_delta", Kind: scheme.Packets, Default: "2 packets", Min: "1 packet", Doc: "Δ of the egress queue depth", Source: "P4TE §7.1"},
-			{Name: "delay_delta", Kind: scheme.Duration, Default: "15ms", Doc: "Δ of the hop-to-hop delay", Source: "P4TE §7.1"},
+			{Name: "delay_delta", Kind: scheme.Duration, Default: "15ms", Min: "1ns", Doc: "Δ of the hop-to-hop delay", Source: "P4TE §7.1"},
 			{Name: "committed", Kind: scheme.Share, Default: "70%", Min: "0.1%", Max: "100%", Doc: "CIR of a link's meter: up to here a link is not over-utilised", Source: "P4TE §7.1; the code has 90%"},
 			{Name: "peak", Kind: scheme.Share, Default: "90%", Min: "0.1%", Max: "100%", Doc: "PIR: from here on it is red", Source: "P4TE §7.1; the code has 100%"},
 			{Name: "burst", Kind: scheme.Duration, Default: "100ms", Min: "1ns", Max: "10s", Doc: "CBS and PBS of all meters: what their rates carry in it, a frame at the least", Source: "facts E1: 0.1 of the rate"},
 			{Name: "classes", Kind: scheme.Map, Of: scheme.Text, Doc: "low_delay, high_throughput or other by TOS byte, as {0x10: low_delay}; {0x10: low_delay, 0x08: high_throughput} if nothing is given", Source: "P4TE §7; the code has DSCP 4, 5, 6"},
-			{Name: "safe_low_delay", Kind: scheme.Share, Default: "65%", Min: "0%", Max: "100%", Doc: "safe rate of the class at each port", Source: "P4TE §7.1"},
-			{Name: "safe_high_throughput", Kind: scheme.Share, Default: "35%", Min: "0%", Max: "100%", Doc: "safe rate of the class at each port", Source: "P4TE §7.1: the rest"},
+			{Name: "safe_low_delay", Kind: scheme.Share, Default: "65%", Min: "0.1%", Max: "100%", Doc: "safe rate of the class at each port", Source: "P4TE §7.1"},
+			{Name: "safe_high_throughput", Kind: scheme.Share, Default: "35%", Min: "0.1%", Max: "100%", Doc: "safe rate of the class at each port", Source: "P4TE §7.1: the rest"},
 			{Name: "paths", Kind: scheme.Bool, Default: "true", Doc: "path control; without it flows go up by their hash, as with ecmp", Source: "P4TE §6.2, §6.3"},
 			{Name: "delay_groups", Kind: scheme.Int, Default: "3", Min: "1", Max: "1024", Doc: "n routing groups by hop delay", Source: "P4TE §7.1; the code has 4"},
 			{Name: "depth_groups", Kind: scheme.Int, Default: "3", Min: "1", Max: "1024", Doc: "n routing groups by queue depth", Source: "P4TE §7.1; the code has 4"},
@@ -42,11 +42,12 @@ func Scheme() dataplane.Scheme {
 			{Name: "member", Kind: scheme.Text, Words: []string{wordFlow, wordFlowlet}, Default: wordFlow, Doc: "what the hash within a group is of: the flow, or each flowlet anew", Source: "P4TE §6.2.1.2; the code hashes the time as well"},
 			{Name: "detect", Kind: scheme.Duration, Default: "10ms", Max: "60s", Doc: "how often links are looked at: a failed one leaves its groups; 0s: never", Source: "ours; P4TE §6.5: the operator"},
 			{Name: "rate", Kind: scheme.Text, Words: []string{wordLastAck, wordNextByte, wordEnforced, wordOff}, Default: wordLastAck, Doc: "fake ACKs with the last acknowledgement; with ack = seq + 1; a window that the leaf holds; none", Source: "P4TE §6.4, §7.2.1; next_byte: its code; enforced: ours, as AC/DC"},
-			{Name: "bytes", Kind: scheme.Size, Default: "5000 B", Max: "1GB", Doc: "B: so much a flow sends before its rate is changed again", Source: "facts E1: the code; the paper has no value"},
+			{Name: "bytes", Kind: scheme.Size, Default: "5000 B", Max: "500MB", Doc: "B: so much a flow sends before its rate is changed again", Source: "facts E1: the code; the paper has no value"},
 			{Name: "lower", Kind: scheme.Int, Default: "2", Min: "1", Max: "15", Doc: "a window loses 1/2^lower", Source: "P4TE §6.4.2: 1/4; the code has 16"},
 			{Name: "raise", Kind: scheme.Int, Default: "8", Min: "1", Max: "15", Doc: "a window gains 1/2^raise", Source: "P4TE §6.4.2: 1/256; the code has 1"},
 			{Name: "round", Kind: scheme.Text, Words: []string{"down", "up"}, Default: "down", Doc: "changes below one unit of the window field: none, or one unit", Source: "ours; P4's shift rounds down"},
 			{Name: "flows", Kind: scheme.Int, Default: "65536", Min: "1", Max: "16777216", Doc: "cells of a leaf's register of flows, rounded up to a power of two", Source: "ours; P4TE §6.6 counts 1 M"},
+			{Name: "repeats", Kind: scheme.Bool, Default: "false", Doc: "fake ACKs reach the sender also for packets within B bytes of the last change, which were on their way by then; else its leaf drops them", Source: "ours; P4TE §6.4.1: once in B bytes"},
 			{Name: "mark", Kind: scheme.Bool, Default: "true", Doc: "packets for which a rate is lowered get a congestion mark", Source: "P4TE §6.4.1"},
 		}},
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
@@ -71,7 +72,7 @@ func configOf(v scheme.Values) (Config, error) {
 			Range:   [Metrics]int64{Delay: int64(v.Time("delay_range")), QueueDepth: int64(v.Int("depth_range")), Utilisation: int64(dataplane.Red) + 1},
 			Latency: v.Time("control_latency"), Write: v.Time("table_write"),
 		},
-		Rate: RateConfig{Bytes: v.Bytes("bytes"), Lower: v.Int("lower"), Raise: v.Int("raise"), RoundUp: v.Text("round") == "up", Flows: v.Int("flows"), Mark: v.Bool("mark")},
+		Rate: RateConfig{Bytes: v.Bytes("bytes"), Lower: v.Int("lower"), Raise: v.Int("raise"), RoundUp: v.Text("round") == "up", Flows: v.Int("flows"), Mark: v.Bool("mark"), Repeats: v.Bool("repeats")},
 	}
 	if v.Text("mapping") == wordRange {
 		c.Control.Mapping = ByRange

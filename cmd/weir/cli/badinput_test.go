@@ -362,6 +362,24 @@ var badInput = []struct {
 		{name: "the experiment is a folder", text: valid, run: "folder"},
 		{name: "the experiment is below a file", text: valid, run: "bad.yaml/good.yaml"},
 	}},
+	{"P4TE", []bad{
+		in(tree, "no fat tree", "topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 2,", "topology: {parking_lot: {hops: 3, bottleneck: 10Gbps,"),
+		in(tree, "no fat tree, flat", "addresses: hierarchical\ntopology: {leaf_spine: {leaves: 2, spines: 2, hosts: 2,", "topology: {parking_lot: {hops: 3, bottleneck: 10Gbps,"),
+		in(tree, "flat addresses", "addresses: hierarchical\n", ""),
+		in(tree, "prefixes that overlap", "hierarchical", `{leaf0: "2001:db8::/64", leaf1: "2001:db8::/96"}`),
+		in(tree, "a prefix that is too small", "hierarchical", `{leaf0: "2001:db8::/128", leaf1: "2001:db8:1::/96"}`),
+		in(tree, "no groups", "switch: [p4te]", "switch: [{p4te: {depth_groups: 0}}]"),
+		in(tree, "no delta of the depth", "switch: [p4te]", "switch: [{p4te: {depth_delta: 0 packets}}]"),
+		in(tree, "no delta of the delay", "switch: [p4te]", "switch: [{p4te: {delay_delta: 0s}}]"),
+		in(tree, "a class without a rate", "switch: [p4te]", "switch: [{p4te: {safe_low_delay: 0%}}]"),
+		in(tree, "committed above peak", "switch: [p4te]", "switch: [{p4te: {committed: 95%}}]"),
+		in(tree, "a class that is none", "switch: [p4te]", "switch: [{p4te: {classes: {0x10: fast}}}]"),
+		in(tree, "a TOS that is none", "switch: [p4te]", "switch: [{p4te: {classes: {low: low_delay}}}]"),
+		in(tree, "too many bytes", "switch: [p4te]", "switch: [{p4te: {bytes: 1GB}}]"),
+		in(tree, "a window that loses all", "switch: [p4te]", "switch: [{p4te: {lower: 0}}]"),
+		in(tree, "no cells", "switch: [p4te]", "switch: [{p4te: {flows: 0}}]"),
+		in(tree, "a mode that is none", "switch: [p4te]", "switch: [{p4te: {rate: lastack}}]"),
+	}},
 	{"an expect that names no measure", []bad{
 		in(valid, "a slip", "goodput.heavy >", "goodputt.heavy >"),
 		in(valid, "a measure that is not measured", "goodput.heavy >", "jain >"),
@@ -380,6 +398,15 @@ const family = `title: family
 duration: 10ms
 topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 2, rate: 10Gbps, delay: 1us}}
 switch: [ecmp]
+traffic:
+  - {name: web, from: "*", to: random, transport: tcp, sizes: websearch, load: 10%}
+`
+
+const tree = `title: tree
+duration: 10ms
+addresses: hierarchical
+topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 2, rate: 10Gbps, delay: 1us}}
+switch: [p4te]
 traffic:
   - {name: web, from: "*", to: random, transport: tcp, sizes: websearch, load: 10%}
 `

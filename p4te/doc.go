@@ -1,0 +1,88 @@
+// Package p4te is P4TE (Robin, Khan 2022), traffic engineering inside the switches of a fat
+// tree: each packet measures the link that it takes, a switch's own control plane moves
+// ports between routing groups, flowlets go by class, and fake ACKs steer senders whose
+// class is over its safe rate. This is from the paper; the public code is of a later version and
+// differs (parameters named after it say so).
+//
+// # Where the paper's parts are
+//
+//	§3.1, figure 1   fat trees, hierarchical addresses   dataplane.Place, topology.Tree
+//	§3.2             traffic classes                      Class
+//	§4.3             tables are not written atomically    ControlPlane.write   TestWritesAreNotAtomic
+//	§4.6             packets are made of packets          Program.copy, rater.fake  TestRecirculationExhausted
+//	§6.1.1, algorithm 1 lines 1 to 10   queue depth       Gradient             TestFigure5, TestOneEventForDelta
+//	§6.1.2, algorithm 2 lines 1 to 10   hop delay         Gradient, Header     TestClockOffset, TestFirstEventOfOffset, TestClockDrift, TestSourceWraps
+//	§6.1.2           feedback to the source switch        Program.tellNeighbour  TestFeedbackLost, FuzzFeedback
+//	§6.1.3, algorithm 1 lines 11 to 18  utilisation       Colours              TestColours, TestPacketRates, TestRateChange
+//	§6.1.3           port_utilizations by recirculation   Program.watch        TestRecirculationExhausted
+//	§6.1.4, algorithm 2 line 11   classes' rates          SafeRates            TestSafeRates
+//	§6.2.1.1         downward table                       New
+//	§6.2.1.2, figure 6   routing groups, three tables     Upward               TestUpward, TestRanges
+//	§6.2.1.2, algorithm 3   path selection                Program.choose
+//	§6.3, algorithm 4, figure 5 e, f   priorities         ControlPlane         TestAlgorithm4
+//	§6.4.1           flow selection                       rater.decide         TestFlowSelection, TestNoMarks
+//	§6.4.1           leaves: once in B bytes              rater.fromHost, rater.faked  TestOnceInB, TestSequenceWrap, TestLeafStamps, TestCells, TestWithinALeaf
+//	§6.4.2, §7.2.1   fake ACKs                            rater.fake           TestFakeACK, TestWindowChange
+//	§6.5             failed links                         ControlPlane.Link    TestLink, TestLinkFailure
+//	§6.6             a leaf's register                    RateConfig.FlowBits  TestRegisterSize
+//	facts E4         the code's ack = seq + 1             NextByte             TestFakeACKOfTheCode, TestNextByte
+//	ours             windows that a leaf holds            Enforced             TestEnforcedLimit, TestEnforcedIsObeyed, TestEnforcedFlows, TestEnforcedRises
+//
+// The header on the wire: TestHeaderGolden, TestHeaderDamaged, FuzzHeader; TestWireMode runs whole networks
+// in both forms, over IPv4 and IPv6. Its bytes: TestHeaderOverhead. A host's own is not
+// believed: TestHostsHeader. What is off is off: TestOff. What cannot be: TestControlErrors, TestRateErrors.
+// TestNoAllocationPerPacket, BenchmarkPacket, BenchmarkFatTree.
+//
+// # What fake ACKs do to TCP
+//
+// live.md §3 measured it with Linux 6.18; the simulated TCP takes fake ACKs by its ordinary way and agrees.
+//
+// last_ack, the paper's: nothing. The switch knows the acknowledgement that the sender's
+// leaf knew when the packet passed, so the fake ACK is behind real ones that have
+// passed since: it acknowledges less than they do, or the same with a window that is not larger, or its
+// time stamp is from the past (PAWS). Goodput and retransmissions are those of a run without
+// fake ACKs, against §7.2.1, which blames them for retransmissions; with SACK a stack does not
+// count them as duplicates (TestLastAckIsIgnored). Only one that overtakes ACKs in a queue is
+// believed, until the next of these (TestOvertaking). What is left of rate
+// adaptation is the congestion mark.
+//
+// next_byte, the code's: it acknowledges what is still in a queue or lost. Without a loss the
+// sender sees no queue and goes on; at the first one the connection is dead (TestNextByte).
+//
+// enforced: the leaf keeps a limit and lowers the window of passing ACKs to it, as AC/DC
+// does. Senders obey, whatever their controller, and the link stays at its committed rate
+// with no queue (TestEnforcedFlows). Shares do not converge: 1/256 of the window is no additive increase,
+// which §6.4.2's AIMD would need.
+//
+// # What the paper leaves open, and where it is at odds with itself
+//
+// §7.1 names algorithm 1 for the hop delay and 2 for the queue depth; §6.1 has them the other way round.
+// It also divides 10/3 into 4, and calls that Δ = 2.
+//
+// Figure 5: P1 sees 39 packets and is no event, P2 sees 40 and is one, with Δ = 10: the last event
+// was at 30. At port 4 a queue of 30 is a decline by line 6 (<) only below the last event less
+// Δ, so that one was above 40, though the figure shows 40.
+//
+// §6.4.1 gives the condition for "no action" as old_packet_colors = GREEN where it means
+// incoming_packet_color. §6.6 counts 4 bytes a flow, which is one of the numbers that a leaf
+// needs: 27 bytes for a fake ACK, 41 to hold a window (TestRegisterSize). The register is of
+// stated size; the flow whose SYN came last has a cell, who has lost it is left alone.
+//
+// A leaf that learns of a change from the fake ACK alone lets switches make more of them for
+// what is on its way until then. §6.4.1 promises one in B bytes, so the leaf drops the others (option repeats).
+// It has no value for B: the code's 5000 bytes.
+//
+// Before the first ACK of a flow no switch changes its rate: there is nothing to acknowledge. A
+// spine knows neither acknowledgement nor window, so the leaf writes both into the header:
+// frames between switches grow by 16 bytes, and by 32 once a flow has been acknowledged. A
+// flow within a leaf is controlled as well, and has its header inside the switch only.
+//
+// Enforced, a flow that is held below its class's safe rate would stay there, for §6.4.1 then
+// changes nothing: its limit rises by 1/256 with every B bytes for which no fake ACK comes (TestEnforcedRises).
+//
+// A failed link is taken out by its own two ends. Algorithm 3 keeps a flowlet on its port whatever
+// happens to it; here it ends with the link. Other leaves go on to send to the spine that has lost its way down,
+// and what they send is lost: the paper's operator would have to tell them.
+//
+// Meters keep their rates for life (§6.1.3): a link that becomes slower is full and green (TestRateChange).
+package p4te

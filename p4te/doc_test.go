@@ -1,0 +1,10 @@
+package p4te
+
+import (
+	"testing"
+
+	"weir/internal/testutil"
+)
+
+// Every test that doc.go names exists.
+func TestDoc(t *testing.T) { testutil.CheckDocTests(t, 40) }
