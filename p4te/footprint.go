@@ -65,7 +65,10 @@ func (t *Program) Footprint() dataplane.Footprint {
 	}
 	if t.rate != nil && len(t.rate.flows) > 0 {
 		t.rate.footprint(func(name string, bits int) {
-			register(stage(in, "rate control: "+name), name, len(t.rate.flows), bits)
+			x := stage(in, "rate control: "+name)
+			register(x, name, len(t.rate.flows), bits)
+			// between two hosts of this leaf: the cell of either direction
+			x.Registers[0].Reads, x.Registers[0].Writes = min(2, len(t.rate.flows)), min(2, len(t.rate.flows))
 		})
 	}
 
