@@ -140,7 +140,7 @@ func footprintText(kinds []experiment.SwitchFootprint) string {
 			fmt.Fprintf(&b, "    %-8s %s\n", x.Gress, x.Name)
 			for _, r := range uses(&x) {
 				line := fmt.Sprintf("      %-8s  %-*s  %s", r[0], wide, r[1], r[2])
-				if utf8.RuneCountInString(r[1]) > wide {
+				if utf8.RuneCountInString(r[1]) > wide || utf8.RuneCountInString(line) > report.Width {
 					line = fmt.Sprintf("      %-8s  %s\n%18s%s", r[0], r[1], "", r[2])
 				}
 				b.WriteString(line + "\n")
