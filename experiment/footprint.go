@@ -176,9 +176,10 @@ func (e *noFootprint) Error() string {
 	return fmt.Sprintf("program %s does not tell its footprint", e.program)
 }
 
-// footprints builds the switches of a run and asks their programs.
+// footprints builds the switches of a run and asks their programs. It keeps none of them:
+// all registers of a large network together would not fit into memory.
 func footprints(c *sim.Config) (out []SwitchFootprint, err error) {
-	programs := make([][]dataplane.Program, len(c.Network.Nodes))
+	programs := make([][]ProgramFootprint, len(c.Network.Nodes))
 	c.Switches = slices.Clone(c.Switches)
 	for i := range c.Switches {
 		build := c.Switches[i].Programs
@@ -187,8 +188,17 @@ func footprints(c *sim.Config) (out []SwitchFootprint, err error) {
 		}
 		c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			list, err := build(site)
-			programs[i] = list
-			return list, err
+			if err != nil {
+				return nil, err
+			}
+			for _, p := range list {
+				x, ok := p.(dataplane.Footprinted)
+				if !ok {
+					return nil, &noFootprint{p.Name()}
+				}
+				programs[i] = append(programs[i], ProgramFootprint{p.Name(), x.Footprint()})
+			}
+			return nil, nil
 		}
 	}
 	if _, err := sim.New(c); err != nil {
@@ -212,13 +222,9 @@ func footprints(c *sim.Config) (out []SwitchFootprint, err error) {
 			f.Tier = [...]string{"switch", "leaf", "spine", "super spine"}[tier]
 		}
 		kind := f.Tier
-		for _, p := range programs[i] {
-			x, ok := p.(dataplane.Footprinted)
-			if !ok {
-				return nil, &noFootprint{p.Name()}
-			}
-			f.Programs = append(f.Programs, ProgramFootprint{p.Name(), x.Footprint()})
-			kind += " " + p.Name()
+		f.Programs = programs[i]
+		for _, p := range f.Programs {
+			kind += " " + p.Name
 		}
 		sums := f.Sums()
 		k := slices.Index(kinds, kind)
