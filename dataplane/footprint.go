@@ -185,7 +185,7 @@ type Limits struct {
 
 // RMT are the limits of the architecture that P4TE's paper refers to: 32 stages, each with 106
 // blocks of SRAM of 1024 × 112 bits and 16 of TCAM of 2048 × 40 bits (Bosshart et al.,
-// SIGCOMM 2013, §5), and one read and write of memory in a stage (P4TE §4.2).
+// SIGCOMM 2013), and one read and write of memory in a stage (P4TE §4.2).
 var RMT = Limits{Stages: 32, SRAM: 106 * 1024 * 112, TCAM: 16 * 2048 * 40, Accesses: 1}
 
 // Sums are what a footprint takes in all, of the pipeline only.
