@@ -64,11 +64,14 @@ func (f *Flowlets) Cells() int { return len(f.cells) }
 
 // PathSet is what every program that balances load begins with: the ports of the shortest
 // paths to a destination.
-type PathSet struct{ paths [2]*packet.Paths } // by IP version
+type PathSet struct {
+	paths  [2]*packet.Paths // by IP version
+	routes *Routes
+}
 
 // NewPathSet returns the site's.
 func NewPathSet(site *Site) PathSet {
-	return PathSet{[2]*packet.Paths{site.Routes.Paths(4), site.Routes.Paths(6)}}
+	return PathSet{[2]*packet.Paths{site.Routes.Paths(4), site.Routes.Paths(6)}, site.Routes}
 }
 
 // To decrements the packet's hop limit and returns the ports that lead to its destination,

@@ -25,6 +25,7 @@
 //	§6.4.2, §7.2.1   fake ACKs                            rater.fake           TestFakeACK, TestWindowChange
 //	§6.5             failed links                         ControlPlane.Link    TestLink, TestLinkFailure
 //	§6.6             a leaf's register                    RateConfig.FlowBits  TestRegisterSize
+//	§6.6             tables, registers, meters, accesses  Program.Footprint    TestPaperRoutingGroups, TestPaperMonitoring, TestPaperFlows, TestFootprintModes, TestFootprintWrites
 //	facts E4         the code's ack = seq + 1             NextByte             TestFakeACKOfTheCode, TestNextByte
 //	ours             windows that a leaf holds            Enforced             TestEnforcedLimit, TestEnforcedIsObeyed, TestEnforcedFlows, TestEnforcedRises
 //

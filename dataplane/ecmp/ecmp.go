@@ -13,8 +13,9 @@ import (
 
 // Program spreads flows over equal paths.
 type Program struct {
-	paths [2]*packet.Paths // by IP version
-	seed  uint32
+	routes *dataplane.Routes
+	paths  [2]*packet.Paths // by IP version
+	seed   uint32
 }
 
 // Scheme is what an experiment names: switch: [ecmp].
@@ -29,7 +30,7 @@ func Scheme() dataplane.Scheme {
 
 // New returns the program with the site's routes and a seed.
 func New(site *dataplane.Site, seed uint32) *Program {
-	return &Program{paths: [2]*packet.Paths{site.Routes.Paths(4), site.Routes.Paths(6)}, seed: seed}
+	return &Program{routes: site.Routes, paths: [2]*packet.Paths{site.Routes.Paths(4), site.Routes.Paths(6)}, seed: seed}
 }
 
 // Name is "ecmp".

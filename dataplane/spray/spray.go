@@ -23,6 +23,7 @@ const (
 
 // Program spreads packets over equal paths.
 type Program struct {
+	routes *dataplane.Routes
 	paths  [2]*packet.Paths // by IP version
 	turns  [2][]*turn       // by IP version and set of paths; nil where there is no choice
 	order  string
@@ -57,7 +58,7 @@ func New(site *dataplane.Site, order string) (*Program, error) {
 	if order != Permutation && order != RoundRobin && order != Random {
 		return nil, fmt.Errorf("spray: %q is not an order; allowed are %s, %s, %s", order, Permutation, RoundRobin, Random)
 	}
-	s := &Program{order: order, random: site.Random("spray")}
+	s := &Program{routes: site.Routes, order: order, random: site.Random("spray")}
 	for i, version := range []uint8{4, 6} {
 		paths := site.Routes.Paths(version)
 		s.paths[i], s.turns[i] = paths, make([]*turn, len(paths.Sets))

@@ -231,10 +231,19 @@ func (s *selection) load(a *app) (*experiment.Spec, error) {
 
 type showCmd struct {
 	selection
-	YAML bool `name:"yaml" help:"Print the experiment's file as it is, to copy and change."`
+	YAML      bool   `name:"yaml" help:"Print the experiment's file as it is, to copy and change."`
+	Footprint bool   `help:"What the programs take of a switch's pipeline, and what such a pipeline cannot do."`
+	Topology  string `placeholder:"NETWORK" help:"With --footprint of a program: the network, as an experiment has it."`
+	JSON      bool   `name:"json" help:"With --footprint: one JSON document instead of tables."`
 }
 
 func (s *showCmd) Run(a *app) error {
+	switch {
+	case s.Footprint:
+		return s.footprint(a)
+	case s.Topology != "" || s.JSON:
+		return fmt.Errorf("%w: --topology and --json are for --footprint", errInput)
+	}
 	if s.YAML {
 		return s.file(a)
 	}

@@ -1,0 +1,304 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"weir/dataplane"
+	"weir/experiment"
+	"weir/report"
+)
+
+// standardTopology is that of a program's footprint where none is given.
+const standardTopology = "fat_tree: {k: 8, rate: 10Gbps, delay: 1us}"
+
+// footprint shows what a program, or the programs of an experiment, take of switches.
+func (s *showCmd) footprint(a *app) error {
+	if s.YAML {
+		return fmt.Errorf("%w: --yaml prints a file, --footprint what its programs take; one of them", errInput)
+	}
+	program, other := false, ""
+	for _, k := range a.schemes() {
+		if k.s.Name == s.Name {
+			if k.kind == "program" {
+				program = true
+			} else {
+				other = k.kind
+			}
+		}
+	}
+	var points []experiment.PointFootprint
+	switch {
+	case program:
+		if s.Seed != nil || s.Quick {
+			return fmt.Errorf("%w: --seed and --quick are for experiments; %s is a program", errInput, s.Name)
+		}
+		topology := s.Topology
+		if topology == "" {
+			topology = standardTopology
+		}
+		f, err := a.registry.Footprint(s.Name, topology, s.Set)
+		if err != nil {
+			var wrong experiment.InputErrors
+			if s.Topology == "" && errors.As(err, &wrong) && wrong[0].File == "--topology" {
+				wrong[0].Msg += "; --topology gives another one"
+			}
+			return err
+		}
+		s.Topology, points = topology, []experiment.PointFootprint{{Points: []string{""}, Switches: f}}
+	case other != "":
+		return fmt.Errorf("%w: %s is no program (%s): what it takes of a switch's pipeline is nothing", errInput, s.Name, other)
+	default:
+		if s.Topology != "" {
+			return fmt.Errorf("%w: --topology is for programs; an experiment has its own (--set topology.…)", errInput)
+		}
+		spec, err := s.load(a)
+		if err != nil {
+			return err
+		}
+		if points, err = spec.Footprints(); err != nil {
+			return err
+		}
+	}
+	if s.JSON {
+		return a.footprintJSON(s, points)
+	}
+	title := s.Name + ": footprint"
+	if s.Topology != "" {
+		title += " in " + s.Topology
+	}
+	fmt.Fprintln(a.stdout, report.Wrap(title, report.Width, "    "))
+	for _, p := range points {
+		if len(points) > 1 || p.Points[0] != "" {
+			fmt.Fprintf(a.stdout, "\n%s\n", report.Wrap(inCommon(p.Points), report.Width, "    "))
+		}
+		for i := 0; i < len(p.Switches); {
+			n := i + 1
+			for n < len(p.Switches) && reflect.DeepEqual(p.Switches[n].Programs, p.Switches[i].Programs) {
+				n++
+			}
+			fmt.Fprint(a.stdout, "\n", footprintText(p.Switches[i:n]))
+			i = n
+		}
+	}
+	return nil
+}
+
+// inCommon names points of a sweep by what all of them have.
+func inCommon(points []string) string {
+	common := strings.Fields(points[0])
+	for _, p := range points[1:] {
+		words := strings.Fields(p)
+		common = slices.DeleteFunc(common, func(w string) bool { return !slices.Contains(words, w) })
+	}
+	switch {
+	case len(points) == 1:
+		return points[0]
+	case len(common) == 0:
+		return fmt.Sprintf("%s and %s more", points[0], plural(len(points)-1, "point"))
+	}
+	return fmt.Sprintf("%s (%s)", strings.Join(common, " "), plural(len(points), "point"))
+}
+
+// plural is a number with its noun.
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	many := one + "s"
+	if strings.HasSuffix(one, "ch") {
+		many = one + "es"
+	} else if strings.HasSuffix(one, "y") {
+		many = one[:len(one)-1] + "ies"
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// footprintText is the table of kinds of switches whose programs take the same.
+func footprintText(kinds []experiment.SwitchFootprint) string {
+	var b strings.Builder
+	for i := range kinds {
+		k := &kinds[i]
+		fmt.Fprintf(&b, "%s: %s; %s, %s\n", k.Tier, plural(k.Count, "switch"), k.Switch, plural(k.Ports, "port"))
+	}
+	f := &kinds[0]
+	for i := range f.Programs {
+		p := &f.Programs[i]
+		fmt.Fprintf(&b, "  %s\n", p.Name)
+		wide := 0
+		for _, x := range p.Stages {
+			for _, r := range uses(&x) {
+				wide = min(max(wide, utf8.RuneCountInString(r[1])), 28)
+			}
+		}
+		for _, x := range p.Stages {
+			fmt.Fprintf(&b, "    %-8s %s\n", x.Gress, x.Name)
+			for _, r := range uses(&x) {
+				line := fmt.Sprintf("      %-8s  %-*s  %s", r[0], wide, r[1], r[2])
+				if utf8.RuneCountInString(r[1]) > wide || utf8.RuneCountInString(line) > report.Width {
+					line = fmt.Sprintf("      %-8s  %s\n%18s%s", r[0], r[1], "", r[2])
+				}
+				b.WriteString(line + "\n")
+			}
+			for _, o := range x.Operations {
+				b.WriteString("      ! " + report.Wrap(o.String(), report.Width-8, "        ") + "\n")
+			}
+		}
+	}
+	s := f.Sums()
+	sums := fmt.Sprintf("in all: %s at ingress, %d at egress; %s; SRAM %s, TCAM %s; registers %s; %s; %s and %s of registers a packet",
+		plural(s.Ingress, "stage"), s.Egress, plural(s.Entries, "entry"), memory(s.SRAM), memory(s.TCAM), memory(s.Registers), plural(s.Meters, "meter"), plural(s.Reads, "read"), plural(s.Writes, "write"))
+	b.WriteString("  " + report.Wrap(sums, report.Width-2, "    ") + "\n")
+	breaks := f.Breaks(dataplane.RMT)
+	if len(breaks) == 0 {
+		b.WriteString("  nothing breaks the limits of P4TE §4\n")
+		return b.String()
+	}
+	b.WriteString("  what breaks the limits of P4TE §4\n")
+	slices.SortStableFunc(breaks, func(x, y experiment.ProgramBreak) int { return strings.Compare(x.Section, y.Section) })
+	for _, x := range breaks {
+		where := x.Stage
+		if len(f.Programs) > 1 && x.Program != x.Stage {
+			where = x.Program + ", " + x.Stage
+		}
+		b.WriteString("    " + report.Wrap(fmt.Sprintf("§%s %s: %s", x.Section, where, x.What), report.Width-4, "         ") + "\n")
+	}
+	return b.String()
+}
+
+// uses are the rows of a stage: kind, name, size.
+func uses(x *dataplane.Stage) (rows [][3]string) {
+	for _, t := range x.Tables {
+		size := fmt.Sprintf("%s of %d + %d bits", plural(t.Entries, "entry"), t.Key, t.Action)
+		if t.Match == dataplane.MatchSelector {
+			size = fmt.Sprintf("%s of %d bits", plural(t.Entries, "member"), t.Action)
+		}
+		rows = append(rows, [3]string{t.Match.String(), t.Name, size})
+	}
+	for _, r := range x.Registers {
+		rows = append(rows, [3]string{"register", r.Name, fmt.Sprintf("%d of %d bits; %s, %s", r.Cells, r.Bits, plural(r.Reads, "read"), plural(r.Writes, "write"))})
+	}
+	for _, m := range x.Meters {
+		rows = append(rows, [3]string{"meter", m.Name, fmt.Sprintf("%d with %s", m.Count, plural(m.Rates, "rate"))})
+	}
+	return rows
+}
+
+// memory is bits, and what they are in bytes.
+func memory(bits int64) string {
+	if bits < 8000 {
+		return fmt.Sprintf("%d bit", bits)
+	}
+	return fmt.Sprintf("%d bit (%sB)", bits, experiment.SI(float64(bits)/8))
+}
+
+// footprintJSON prints the same as one document.
+func (a *app) footprintJSON(s *showCmd, points []experiment.PointFootprint) error {
+	type table struct {
+		Name       string `json:"name"`
+		Match      string `json:"match"`
+		Entries    int    `json:"entries"`
+		KeyBits    int    `json:"key_bits"`
+		ActionBits int    `json:"action_bits"`
+	}
+	type register struct {
+		Name   string `json:"name"`
+		Cells  int    `json:"cells"`
+		Bits   int    `json:"cell_bits"`
+		Reads  int    `json:"reads"`
+		Writes int    `json:"writes"`
+	}
+	type meter struct {
+		Name  string `json:"name"`
+		Count int    `json:"count"`
+		Rates int    `json:"rates"`
+	}
+	type operation struct {
+		Kind    string `json:"kind"`
+		What    string `json:"what"`
+		Times   int    `json:"times"`
+		Section string `json:"section,omitempty"`
+	}
+	type stage struct {
+		Program    string      `json:"program"`
+		Name       string      `json:"name"`
+		Gress      string      `json:"gress"`
+		Tables     []table     `json:"tables"`
+		Registers  []register  `json:"registers"`
+		Meters     []meter     `json:"meters"`
+		Operations []operation `json:"operations"`
+	}
+	type broken struct {
+		Section string `json:"section"`
+		Program string `json:"program"`
+		Stage   string `json:"stage"`
+		What    string `json:"what"`
+	}
+	type sums struct {
+		Ingress   int   `json:"ingress_stages"`
+		Egress    int   `json:"egress_stages"`
+		Entries   int   `json:"entries"`
+		SRAM      int64 `json:"sram_bits"`
+		TCAM      int64 `json:"tcam_bits"`
+		Registers int64 `json:"register_bits"`
+		Meters    int   `json:"meters"`
+		Reads     int   `json:"reads"`
+		Writes    int   `json:"writes"`
+	}
+	type node struct {
+		Tier   string   `json:"tier"`
+		Switch string   `json:"switch"`
+		Count  int      `json:"count"`
+		Ports  int      `json:"ports"`
+		Stages []stage  `json:"stages"`
+		Sums   sums     `json:"sums"`
+		Breaks []broken `json:"breaks"`
+	}
+	type point struct {
+		Points   []string `json:"points"`
+		Switches []node   `json:"switches"`
+	}
+	document := struct {
+		Name     string  `json:"name"`
+		Topology string  `json:"topology,omitempty"`
+		Points   []point `json:"footprints"`
+	}{Name: s.Name, Topology: s.Topology}
+	for _, p := range points {
+		out := point{Points: p.Points}
+		for i := range p.Switches {
+			f := &p.Switches[i]
+			n := node{Tier: f.Tier, Switch: f.Switch, Count: f.Count, Ports: f.Ports, Sums: sums(f.Sums()), Breaks: []broken{}}
+			for k := range f.Programs {
+				for _, x := range f.Programs[k].Stages {
+					y := stage{f.Programs[k].Name, x.Name, x.Gress.String(), []table{}, []register{}, []meter{}, []operation{}}
+					for _, t := range x.Tables {
+						y.Tables = append(y.Tables, table{t.Name, t.Match.String(), t.Entries, t.Key, t.Action})
+					}
+					for _, r := range x.Registers {
+						y.Registers = append(y.Registers, register(r))
+					}
+					for _, m := range x.Meters {
+						y.Meters = append(y.Meters, meter(m))
+					}
+					for _, o := range x.Operations {
+						y.Operations = append(y.Operations, operation{o.Kind.String(), o.What, o.Times, o.Kind.Section()})
+					}
+					n.Stages = append(n.Stages, y)
+				}
+			}
+			for _, x := range f.Breaks(dataplane.RMT) {
+				n.Breaks = append(n.Breaks, broken{x.Section, x.Program, x.Stage, x.What})
+			}
+			out.Switches = append(out.Switches, n)
+		}
+		document.Points = append(document.Points, out)
+	}
+	e := json.NewEncoder(a.stdout)
+	e.SetIndent("", "  ")
+	return e.Encode(document)
+}
