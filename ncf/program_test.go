@@ -665,8 +665,8 @@ func TestBadInput(t *testing.T) {
 		queues int
 		given  []string
 	}{
-		{"share of 0 on", 3, []string{"threshold", "0%"}},
-		{"share of 1.01 on", 3, []string{"threshold", "101%"}},
+		{"threshold 0%; above 0, at most 100% is possible", 3, []string{"threshold", "0%"}},
+		{"threshold 101%; above 0", 3, []string{"threshold", "101%"}},
 		{"sketch of 0 windows", 3, []string{"windows", "0"}},
 		{"windows of 0", 3, []string{"duration", "0s"}},
 		{"epsilon 0", 3, []string{"epsilon", "0%"}},
