@@ -107,7 +107,8 @@
 //
 // Overhead. Senders that do not react, at twice a port's rate, cost NACKs of 2.8 % of the data's bytes;
 // a way back that is full of other traffic has 5 % for them, and loses a third, which were more than
-// that; combined over 50 µs none is lost (TestOverhead).
+// that; combined over 50 µs none is lost (TestOverhead). §4.3 speaks of NACKs to the same source;
+// coalesce combines those of a flow, for a NACK has the headers of one, by which its sender checks it.
 //
 // The N heaviest are told one for each packet with payload that comes for the port, at most, and each once in
 // every (a window). early tells an elephant that sends as soon as elephants use so much of

@@ -42,7 +42,7 @@ func Scheme() dataplane.Scheme {
 				{Name: "acks", Kind: scheme.Text, Words: []string{"control", "mice"}, Default: "control", Doc: "which queue is that of packets without payload", Source: "ours; BS'19 §4.2: control packets"},
 				{Name: "top", Kind: scheme.Int, Default: "20", Min: "0", Max: "1024", Doc: "N: so many elephants of a port are told during congestion; 0: only those whose packets find no room", Source: "BS'19 §4.4"},
 				{Name: "every", Kind: scheme.Duration, Default: "0s", Doc: "each at most once so often; 0s: once a window", Source: "ours"},
-				{Name: "early", Kind: scheme.Share, Default: "0%", Max: "100%", Doc: "elephants that send are told when their packets use this share of the memory; 0%: not", Source: "ours; Fathalli et al., TNSM 2026 detect congestion in the elephants' queue"},
+				{Name: "early", Kind: scheme.Share, Default: "0%", Max: "100%", Doc: "elephants that send are told when their packets use this share of the memory; 0%: not", Source: "ours; Fathalli et al., TNSM 2026: the elephants' queue"},
 				{Name: "target", Kind: scheme.Share, Default: "95%", Max: "100%", Doc: "share of a port's rate that is offered to mice and elephants", Source: "ours, as HPCC's eta"},
 				{Name: "supply", Kind: scheme.Text, Words: []string{"equal", "max_min"}, Default: "equal", Doc: "what NACKs offer: the same for each elephant, or with what others do not use", Source: "ours"},
 				{Name: "change", Kind: scheme.Text, Words: []string{"at_once", "flowlet"}, Default: "at_once", Doc: "when a flow that becomes an elephant, or a mouse, changes its queue: with its next packet, or when its packets have left the other", Source: "ours"},
