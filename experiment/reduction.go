@@ -249,7 +249,7 @@ func evaluateNacks(m *measure, e *evaluation) {
 	d := Distribution{Name: "nacks_delay", Unit: "s"}
 	longest := math.NaN()
 	for _, c := range n.Delay.Classes() {
-		d.add(c.Middle().Seconds(), c.Count)
+		d.add(min(c.Middle(), n.DelayMax).Seconds(), c.Count) // which no middle exceeds
 		longest = n.DelayMax.Seconds()
 	}
 	groups := []Grouped{{"mean", n.DelaySum.Seconds() / float64(n.Delivered)}, {"max", longest}}
