@@ -417,8 +417,8 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *point {
 			d.unknown(k.place, "key", k.name, topKeys)
 		}
 	}
-	for _, v := range variables {
-		d.substitute(v.value, p.at, places, nil, used)
+	for i, v := range variables { // a block may use the names of those before it
+		d.substitute(v.value, p.at, places, variables[:i], used)
 	}
 	d.substitute(root, p.at, places, variables, used)
 	for _, v := range variables {
