@@ -126,6 +126,7 @@ func (e *Env) Digest(d Digest) {
 type Line struct {
 	Rate  unit.LinkRate
 	Delay unit.Time // propagation, with the largest jitter
+	To    string    // name of the node at its other end; "": not known
 }
 
 // Site is where a program will run: what its constructor may use.

@@ -304,6 +304,7 @@ type point struct {
 	traffic          []traffic
 	flows            []plannedFlow
 	measures         []*measure
+	partial          bool // what its measures are of is not all there, for there are errors
 	events           []sim.Event
 	buffered         bool    // a traffic of some point has a send buffer
 	hops             float64 // estimate of packet-hops
@@ -426,8 +427,8 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *point {
 			d.unknown(k.place, "key", k.name, topKeys)
 		}
 	}
-	for _, v := range variables {
-		d.substitute(v.value, p.at, places, nil, used)
+	for i, v := range variables { // a block may use the names of those before it
+		d.substitute(v.value, p.at, places, variables[:i], used)
 	}
 	d.substitute(root, p.at, places, variables, used)
 	for _, v := range variables {
@@ -459,6 +460,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *point {
 	d.switchConfigs(root, p)
 	d.trafficList(root, p)
 	d.eventList(root, p)
+	p.partial = len(d.errors) > 0
 	d.measureList(root, p)
 	d.buffers(p)
 	if len(d.errors) == 0 {
@@ -512,9 +514,12 @@ func (d *decoder) dryRun(root *tree, p *point) {
 		}
 	}
 	var much *tooMuch
+	var refused *refusal
 	switch {
 	case errors.As(err, &much):
 		d.fail(root.get("measure").place, "", "%v", err)
+	case errors.As(err, &refused):
+		d.fail(refused.place, "", "this cannot be built: %v", err)
 	case err != nil:
 		d.fail(root.get("topology").place, "", "this cannot be built: %v", err)
 	}
@@ -838,7 +843,16 @@ func (d *decoder) inFile(name string, line, column int) place {
 type program struct {
 	scheme *dataplane.Scheme
 	values scheme.Values
+	place  place // of its name
 }
+
+// refusal is why a program cannot be built, with its place in the file.
+type refusal struct {
+	place
+	error
+}
+
+func (r *refusal) Unwrap() error { return r.error }
 
 // named splits an entry that is a name or {name: {parameters}}.
 func (d *decoder) named(t *tree, what string) (string, *tree) {
@@ -885,7 +899,7 @@ func (d *decoder) programs(t *tree) []program {
 		found := false
 		for i := range d.registry.Programs {
 			if s := &d.registry.Programs[i]; s.Name == name {
-				out = append(out, program{s, d.schemeValues(&s.Scheme, params, nil)})
+				out = append(out, program{s, d.schemeValues(&s.Scheme, params, nil), where})
 				found = true
 			}
 		}
@@ -935,7 +949,7 @@ func (d *decoder) switchConfigs(root *tree, p *point) {
 			for _, x := range list {
 				program, err := x.scheme.Build(site, x.values)
 				if err != nil {
-					return nil, err
+					return nil, &refusal{x.place, err}
 				}
 				out = append(out, program)
 			}
@@ -1368,7 +1382,7 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
 	case tr.startHigh < tr.startLow:
 		d.fail(start.place, "0.5s, or 0s..1s", "the range %q ends before it begins", start.text)
 	case tr.startHigh >= p.duration+p.warmup:
-		d.fail(start.place, "a time before the end", "the traffic may start after the run has ended (%v)", p.duration+p.warmup)
+		d.fail(start.place, "a time before the end", "the traffic may start (%s) after the run has ended (%v)", start.text, p.duration+p.warmup)
 	}
 	if tr.stop <= tr.startHigh && err == nil {
 		d.fail(x.get("stop").place, "a time after the start "+start.text, "the traffic stops before it starts")

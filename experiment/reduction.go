@@ -20,7 +20,7 @@ func (p *point) windowed() (names []string) {
 
 // needsWindow reports that no traffic has a window.
 func (d *decoder) needsWindow(at *tree, p *point, name string) (ok bool) {
-	if ok = len(p.windowed()) > 0; !ok {
+	if ok = len(p.windowed()) > 0; !ok && !p.partial {
 		d.fail(at.place, "a traffic over a transport with a window", "no traffic of the experiment has a window or a rate, as %s needs", name)
 	}
 	return ok
@@ -249,7 +249,7 @@ func evaluateNacks(m *measure, e *evaluation) {
 	d := Distribution{Name: "nacks_delay", Unit: "s"}
 	longest := math.NaN()
 	for _, c := range n.Delay.Classes() {
-		d.add(c.Middle().Seconds(), c.Count)
+		d.add(min(c.Middle(), n.DelayMax).Seconds(), c.Count) // which no middle exceeds
 		longest = n.DelayMax.Seconds()
 	}
 	groups := []Grouped{{"mean", n.DelaySum.Seconds() / float64(n.Delivered)}, {"max", longest}}

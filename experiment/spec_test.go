@@ -442,6 +442,11 @@ sweep:
 	if o := load(t, over, Options{}); o.points[0].traffic[0].transport.Name != "tcp" || o.points[3].traffic[0].transport.Name != "window" {
 		t.Errorf("%+v", o.points[3].traffic)
 	}
+	nested := strings.Replace(strings.Replace(text, "{control: reno, extra: none}", "{control: reno, extra: none, p: 2%}", 1), "sweep:\n", "sweep:\n  first:\n    one: {p: 3%}\n", 1)
+	nested = strings.Replace(strings.Replace(nested, "reno, extra: none, p: 2%}", "reno, extra: {loss: {probability: $p}}}", 1), "probability: 1%", "probability: $p", 1)
+	if o := load(t, nested, Options{}); !strings.Contains(o.points[0].canonical, "loss: {probability: 3%}") {
+		t.Error(o.points[0].canonical)
+	}
 	resolved := string(s.Resolved())
 	for _, want := range []string{"cc: $control", "switch: [{forward: {}}, $extra]", "beta: 0.6, c: 0.4"} {
 		if !strings.Contains(resolved, want) {

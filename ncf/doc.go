@@ -15,8 +15,10 @@
 //	§3    switches initiate NACKs           Program.send              TestNack, TestAsymmetricReturn
 //	§3    allocate memory dynamically       Memory                    TestMemoryOnDemand, TestMemoryBooks
 //	§3    signals without queued packets    Program.call              TestTopElephants
-//	§4.1  rolling windows, totals           Sketch                    see sketch.go and its tests
-//	§4.1  F: average, any, all              Detector                  see elephants.go and its tests
+//	§4.1  rolling windows, totals           Sketch                    TestWindows, TestLazyClearing, TestWindowNumbersWrap, FuzzSketch
+//	§4.1  F: average, any, all              Detector                  TestFigure2, TestPartialWindow, TestDetectionTime, TestElephantsEnd
+//	§4.1  from counters to sketches         Sketch, Dimensions        TestErrorBound, TestAdversary, TestSaturation, TestHash, TestKey
+//	§4.1  small and fixed memory            Sketch, Top               TestMemory, TestCountNoAllocation
 //	§4.1  transitions of mice and elephants changes                   TestChange, TestChangeIsBounded
 //	§4.2  three queues, their order         queue, tm.NewNCF          TestQueues, TestAcks, TestControlCeiling
 //	§4.2  10 %, 10 %, at most 5 %           tm.NewNCF                 TestNoStarvation, TestControlCeiling
@@ -35,7 +37,7 @@
 //	§4.4  tilting                           MemoryConfig.Tilt         TestTilt
 //	§4.4  spikes of mice reclaim memory     Program.reclaim           TestReclaim, TestSpikeLimit
 //	§4.4  what is reclaimed becomes NACKs   Program.OnDrop            TestReclaim
-//	§4.4  the N heaviest                    Top, Program.call         TestTopElephants
+//	§4.4  the N heaviest                    Top, Program.call         TestTopElephants, TestTopRecall, TestTopDecays, FuzzTop
 //	§4.4  until the load decreases          Memory.Congested          TestCongestion, TestTopElephants
 //	§4.4  an attack is limited in time      MemoryConfig.Spike        TestSpikeLimit, TestSpikeClock, TestAttack
 //	§4.4  mice packets handled in n·d       Program.MiceHandled       TestAttack
@@ -43,12 +45,17 @@
 //	§5    tuning control knobs              Scheme                    TestDefaults, TestBadInput
 //	§5    overload of the switch            a NACK a drop at most     TestNotAnswered, TestTopElephants
 //	§5    who the switch is                 Config.Signed             TestSigned
-//	§5    interplay, security of senders    transport/tcp, /rdma      their tests
+//	§5    interplay, security of senders    see the doc.go of transport/tcp and transport/rdma, and cc/supply
 //
 // In a switch: books balance, each packet that is gone is named at most once, and exactly once where no NACK is lost, as fields and as
 // bytes (TestBooks), the contract of programs and drivers (TestContract), memory that a port's buffer
 // holds, in bytes or packets (TestMemoryOfThePort). In a network the trace is the same in wire form,
 // for any window and grouping: see sim/ncf_test.go.
+//
+// A packet's update and query of the sketch take 48 ns (BenchmarkCount: ε = δ = 1 %, n = 4, a million flows;
+// 2 cores of a server, the best of 25), and 43 552 bytes a port. What a switch does for a packet is bounded: a cell a
+// row, one pass over the N heaviest, at most four of them looked at to be told, at most 144
+// evictions, each from a queue's end (tm.Buffer.PopTail).
 //
 // # Experiments
 //
@@ -107,7 +114,8 @@
 //
 // Overhead. Senders that do not react, at twice a port's rate, cost NACKs of 2.8 % of the data's bytes;
 // a way back that is full of other traffic has 5 % for them, and loses a third, which were more than
-// that; combined over 50 µs none is lost (TestOverhead).
+// that; combined over 50 µs none is lost (TestOverhead). §4.3 speaks of NACKs to the same source;
+// coalesce combines those of a flow, for a NACK has the headers of one, by which its sender checks it.
 //
 // The N heaviest are told one for each packet with payload that comes for the port, at most, and each once in
 // every (a window). early tells an elephant that sends as soon as elephants use so much of

@@ -58,7 +58,7 @@ type Detector struct {
 // Check tells what of a detector cannot be.
 func (d *Detector) Check() error {
 	if !(d.Threshold > 0 && d.Threshold <= 1) {
-		return fmt.Errorf("elephants from a share of %g on; above 0 and up to 1 is possible", d.Threshold)
+		return fmt.Errorf("threshold %.4g%%; above 0, at most 100%% is possible", 100*d.Threshold)
 	}
 	if d.Form >= Forms {
 		return fmt.Errorf("elephants by form %d; 0 … %d are possible", d.Form, Forms-1)

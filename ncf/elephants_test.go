@@ -13,7 +13,7 @@ import (
 func TestDetectorRefuses(t *testing.T) {
 	for _, threshold := range []float64{0, -0.05, 1.01, math.NaN(), math.Inf(1)} {
 		d := Detector{Threshold: threshold}
-		if err := d.Check(); err == nil || !strings.Contains(err.Error(), "above 0 and up to 1 is possible") {
+		if err := d.Check(); err == nil || !strings.Contains(err.Error(), "above 0, at most 100% is possible") {
 			t.Errorf("threshold %g: %v", threshold, err)
 		}
 	}

@@ -80,27 +80,27 @@ func NewMemory(c MemoryConfig) (*Memory, error) {
 	sum := 0.0
 	for k, r := range c.Reserved {
 		if !(r >= 0 && r <= 1) {
-			return nil, fmt.Errorf("reservation of %v: %g; 0 … 100%% is possible", Class(k), r)
+			return nil, fmt.Errorf("reservation of %v %.4g%%; 0 … 100%% is possible", Class(k), 100*r)
 		}
 		sum += r
 	}
 	switch {
-	case size <= 0:
-		return nil, fmt.Errorf("memory has no size: memory, or the port's buffer, must say how much there is")
 	case sum > 1+1e-9:
 		return nil, fmt.Errorf("reservations are %.4g%% of the memory; at most 100%% is possible", 100*sum)
 	case !(c.Limit > 0 && c.Limit <= 1):
-		return nil, fmt.Errorf("limit %g; above 0, at most 100%% is possible", c.Limit)
+		return nil, fmt.Errorf("limit %.4g%%; above 0, at most 100%% is possible", 100*c.Limit)
 	case c.Reserved[Mice]+c.Reserved[Elephants] > c.Limit+1e-9:
 		return nil, fmt.Errorf("mice and elephants have %.4g%% reserved, their limit is %.4g%%", 100*(c.Reserved[Mice]+c.Reserved[Elephants]), 100*c.Limit)
 	case !(c.Tilt >= 0 && c.Tilt <= 1):
-		return nil, fmt.Errorf("tilt %g; 0 … 100%% is possible", c.Tilt)
+		return nil, fmt.Errorf("tilt %.4g%%; 0 … 100%% is possible", 100*c.Tilt)
 	case !(c.Spike >= 0 && c.Spike <= 1):
-		return nil, fmt.Errorf("spike %g; 0 … 100%% is possible", c.Spike)
+		return nil, fmt.Errorf("spike %.4g%%; 0 … 100%% is possible", 100*c.Spike)
 	case !(c.Congested > 0 && c.Congested <= 1 && c.Calm > 0 && c.Calm <= c.Congested):
-		return nil, fmt.Errorf("congestion begins at %g and ends below %g; needed is 0 < calm ≤ congested ≤ 100%%", c.Congested, c.Calm)
+		return nil, fmt.Errorf("congestion begins at %.4g%% and ends below %.4g%%; needed is 0 < calm ≤ congested ≤ 100%%", 100*c.Congested, 100*c.Calm)
 	case c.Windows < 1 || c.Duration < 1:
 		return nil, fmt.Errorf("%d windows of %v; both must be above 0", c.Windows, c.Duration)
+	case size <= 0:
+		return nil, fmt.Errorf("memory has no size; the link's buffer, or memory, must say how much there is")
 	}
 	part := func(share float64) int64 { return int64(float64(share*float64(size)) + 1e-6) }
 	var reserved [Classes]int64
@@ -111,13 +111,13 @@ func NewMemory(c MemoryConfig) (*Memory, error) {
 			least = control
 		}
 		if c.Reserved[k] > 0 && reserved[k] < least {
-			return nil, fmt.Errorf("a memory of %d %s has %.4g for %v (%.4g%%), which holds no frame of %d",
-				size, what, c.Reserved[k]*float64(size), Class(k), 100*c.Reserved[k], least)
+			return nil, fmt.Errorf("a memory of %d %s has %.4g for %v (%.4g%%), which holds no frame%s",
+				size, what, c.Reserved[k]*float64(size), Class(k), 100*c.Reserved[k], m.bytes(least))
 		}
 	}
 	m.size, m.limit = size, part(c.Limit)
 	if m.limit < frame {
-		return nil, fmt.Errorf("a memory of %d %s leaves mice and elephants %d, which holds no frame of %d", size, what, m.limit, frame)
+		return nil, fmt.Errorf("a memory of %d %s leaves mice and elephants %d, which holds no frame%s", size, what, m.limit, m.bytes(frame))
 	}
 	share := min(m.limit, size-reserved[Control]) // of mice and elephants, under scarcity
 	rest := share - reserved[Mice] - reserved[Elephants]
@@ -132,6 +132,14 @@ func NewMemory(c MemoryConfig) (*Memory, error) {
 	m.spent = newTally(c.Windows, c.Duration)
 	m.spike = unit.Time(c.Spike * float64(c.Duration) * float64(c.Windows))
 	return m, nil
+}
+
+// bytes is " of so many" where memory is in bytes.
+func (m *Memory) bytes(frame int64) string {
+	if m.packets {
+		return ""
+	}
+	return fmt.Sprintf(" of %d", frame)
 }
 
 // cost is what a frame takes.

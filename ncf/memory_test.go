@@ -285,7 +285,7 @@ func TestMemoryErrors(t *testing.T) {
 		"reservation of mice":                  func(c *MemoryConfig) { c.Reserved[Mice] = 1.1 },
 		"at most 100% is possible":             func(c *MemoryConfig) { c.Reserved = [Classes]float64{0.4, 0.4, 0.4} },
 		"limit 0":                              func(c *MemoryConfig) { c.Limit = 0 },
-		"limit 1.5":                            func(c *MemoryConfig) { c.Limit = 1.5 },
+		"limit 150%":                           func(c *MemoryConfig) { c.Limit = 1.5 },
 		"their limit is 15%":                   func(c *MemoryConfig) { c.Limit = 0.15 },
 		"tilt":                                 func(c *MemoryConfig) { c.Tilt = -1 },
 		"spike":                                func(c *MemoryConfig) { c.Spike = 2 },

@@ -316,6 +316,9 @@ func TestCoalesce(t *testing.T) {
 		for i, p := range nacks {
 			bytes += int64(p.Size)
 			n := notices[i]
+			if v6 := p.Dst == 3; (p.Version == 6) != v6 || (p.Proto == packet.ProtoRDMA) != v6 || p.Payload != 0 || p.TOS&packet.ECN != 0 {
+				t.Errorf("%+v", p)
+			}
 			names[fmt.Sprint(p.Dst, p.Seq)]++
 			for _, x := range n.More[:n.Spans] {
 				if x.Lost != 1000 {

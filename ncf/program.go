@@ -107,9 +107,9 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	case c.Coalesce < 0 || c.Every < 0 || c.Wait < 0:
 		return nil, fmt.Errorf("ncf: coalesce %v, every %v, wait %v; none may be below 0", c.Coalesce, c.Every, c.Wait)
 	case !(c.Early >= 0 && c.Early <= 1):
-		return nil, fmt.Errorf("ncf: elephants are told early at %g of the memory; 0 … 100%% is possible", c.Early)
+		return nil, fmt.Errorf("ncf: early %.4g%%; 0 … 100%% is possible", 100*c.Early)
 	case !(c.Target > 0 && c.Target <= 1):
-		return nil, fmt.Errorf("ncf: target %g; above 0, at most 100%% is possible", c.Target)
+		return nil, fmt.Errorf("ncf: target %.4g%%; above 0, at most 100%% is possible", 100*c.Target)
 	}
 	if err := c.Detector.Check(); err != nil {
 		return nil, fmt.Errorf("ncf: %w", err)
@@ -182,7 +182,7 @@ func (g *Program) share(site *dataplane.Site) error {
 		own.Separate = queues >= 3
 		memory, err := NewMemory(own)
 		if err != nil {
-			return fmt.Errorf("port %d: %w", i, err)
+			return fmt.Errorf("%s: %w", portName(site, i), err)
 		}
 		g.ports[i].memory = memory
 	}
@@ -197,6 +197,14 @@ func (g *Program) share(site *dataplane.Site) error {
 		g.ports[i].memory = memory
 	}
 	return err
+}
+
+// portName says which port of a switch it is.
+func portName(site *dataplane.Site, i int) string {
+	if i < len(site.Lines) && site.Lines[i].To != "" {
+		return fmt.Sprintf("port %s->%s", site.Switch, site.Lines[i].To)
+	}
+	return fmt.Sprintf("port %d", i)
 }
 
 // Name is "ncf".

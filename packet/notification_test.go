@@ -3,6 +3,7 @@ package packet
 import (
 	"encoding/hex"
 	"math"
+	"strings"
 	"testing"
 
 	"weir/unit"
@@ -35,6 +36,24 @@ func TestNotificationGolden(t *testing.T) {
 		}
 		if got := hex.EncodeToString(b); got != want {
 			t.Errorf("%+v: %s, want %s", c.n, got, want)
+		}
+	}
+}
+
+// What is not one of these is no notice: too short, another version, unknown flags and causes, half
+// a span, a span of nothing, too many of them.
+func TestNotNotification(t *testing.T) {
+	head := "10 00 05a8 00000000 00000000 "
+	for _, text := range []string{"", "10 00 05a8 00000000 000000", "20 00 05a8 00000000 00000000", "12 00 05a8 00000000 00000000", "10 04 05a8 00000000 00000000",
+		"11 00 05a8 00000000 00000000 000000", head + "000003e8", head + "000003e80000", head + strings.Repeat("000003e803e8", MostSpans+1)} {
+		var p Packet
+		var n Notification
+		b, err := hex.DecodeString(strings.ReplaceAll(text, " ", ""))
+		if err != nil || !p.SetExtension(ExtNotification, b) {
+			t.Fatal(err)
+		}
+		if p.Notification(&n) {
+			t.Errorf("%s is read as %+v", text, n)
 		}
 	}
 }

@@ -82,9 +82,10 @@ type Packet struct {
 
 	// second line, with HPCC's header in it, and what there is of longer extensions
 	Enqueued unit.Time  // when it entered the queue that it is in, or was last in
+	Before   *Packet    // which came into its queue before it; stale once that has left
 	ext      [192]uint8 // room for five hops of telemetry in full
 
-	_ [24]byte // what follows TCP's SACK blocks is one line, that of end hosts
+	_ [16]byte // what follows TCP's SACK blocks is one line, that of end hosts
 
 	TCP     Segment
 	Seq     int64     // first payload byte of the flow (TCP: relative; UDP: number of the datagram); of Pause: its time in quanta of 512 bits, 1 … 65534, or 0: until Resume
@@ -225,7 +226,7 @@ func (l *Pool) Get() *Packet {
 	p.Next, p.Seq, p.Flow, p.Src, p.Dst, p.Hash = nil, 0, 0, 0, 0, 0
 	p.Size, p.Payload, p.SrcPort, p.DstPort, p.Meta = 0, 0, 0, 0, Metadata{}
 	p.Kind, p.TOS, p.HopLimit, p.Proto, p.Version, p.extLen, p.changing = 0, 0, 0, 0, 0, 0, 0
-	p.Sent, p.Enqueued, p.Ack, p.Data = 0, 0, 0, nil
+	p.Sent, p.Enqueued, p.Before, p.Ack, p.Data = 0, 0, nil, 0, nil
 	t := &p.TCP
 	t.TSVal, t.TSEcho, t.Window, t.MSS, t.Flags, t.Has, t.Scale, t.Blocks = 0, 0, 0, 0, 0, 0, 0, 0
 	return p

@@ -191,7 +191,7 @@ func (r *Simulation) newSwitch(node int, links []fabric.Link, leaving []int32) (
 			}
 			x.Seed(uint32(hashes.Uint64()))
 		}
-		lines = append(lines, dataplane.Line{Rate: l.Rate, Delay: l.Delay + l.Jitter})
+		lines = append(lines, dataplane.Line{Rate: l.Rate, Delay: l.Delay + l.Jitter, To: n.Nodes[l.To].Name})
 		buffer := n.Links[r.linkOf[i].link].Buffer
 		total := tm.Limit{Packets: buffer.Packets, Bytes: buffer.Bytes}
 		ports = append(ports, tm.NewPort(tm.NewBuffer(queues, sc.QueueLimit, total), s, l.Rate))

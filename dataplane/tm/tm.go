@@ -183,7 +183,7 @@ func (b *Buffer) Fits(q QueueID, size int32) Refusal {
 // Push appends p to queue q. It checks no limit.
 func (b *Buffer) Push(q QueueID, p *packet.Packet) {
 	l := &b.queues[q]
-	p.Next = nil
+	p.Next, p.Before = nil, l.tail
 	if l.tail == nil {
 		l.head = p
 	} else {
@@ -259,8 +259,8 @@ func (b *Buffer) Displace(q QueueID, p *packet.Packet, why Refusal) *packet.Pack
 }
 
 // PopTail removes the packet that came last into queue q or, of a fair queue, one of its
-// longest flow; nil if there is none. It walks the queue: for eviction, not for the
-// hot path.
+// longest flow; nil if there is none. But for a fair queue its work does not depend on how
+// many packets wait.
 func (b *Buffer) PopTail(q QueueID) *packet.Packet {
 	l := &b.queues[q]
 	if l.flows != nil {
@@ -269,13 +269,9 @@ func (b *Buffer) PopTail(q QueueID) *packet.Packet {
 	if l.head == l.tail {
 		return b.Pop(q)
 	}
-	before := l.head
-	for before.Next != l.tail {
-		before = before.Next
-	}
 	p := l.tail
-	before.Next = nil
-	l.tail = before
+	l.tail = p.Before
+	l.tail.Next = nil
 	l.packets--
 	l.bytes -= unit.Bytes(p.Size)
 	b.packets--

@@ -3,6 +3,7 @@ package tm
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -69,6 +70,44 @@ func TestBuffer(t *testing.T) {
 	}
 	if b.Pop(0) != nil || b.PopTail(0) != nil || b.PopTail(1) == nil || b.Packets() != 0 || b.Bytes() != 0 || b.Waiting() != 0 {
 		t.Error("an empty buffer is not empty")
+	}
+}
+
+// Packets taken at the tail are the ones that came last, however heads and tails alternate, and
+// none is walked over: 200 000 of a queue of as many go in far less than a second.
+func TestPopTail(t *testing.T) {
+	r, b, wait := rand.New(rand.NewPCG(1, 2)), NewBuffer(2, Limit{}, Limit{}), []*packet.Packet{}
+	for i := range 20_000 {
+		switch k := r.IntN(7); {
+		case k < 3 || len(wait) == 0:
+			p := &packet.Packet{Seq: int64(i), Size: 100}
+			b.Push(1, p)
+			wait = append(wait, p)
+		case k < 5:
+			if p := b.Pop(1); p != wait[0] || p.Next != nil {
+				t.Fatalf("step %d: packet %d leaves at the head, want %d", i, p.Seq, wait[0].Seq)
+			}
+			wait = wait[1:]
+		default:
+			last := len(wait) - 1
+			if p := b.PopTail(1); p != wait[last] || p.Next != nil {
+				t.Fatalf("step %d: packet %d leaves at the tail, want %d", i, p.Seq, wait[last].Seq)
+			}
+			wait = wait[:last]
+		}
+		if q := b.Queue(1); int(q.Packets()) != len(wait) || int(q.Bytes()) != 100*len(wait) || (b.Waiting() == 2) != (len(wait) > 0) {
+			t.Fatalf("step %d: %d packets, %d bytes, %d wait", i, q.Packets(), q.Bytes(), len(wait))
+		}
+	}
+	const many = 200_000
+	packets := make([]packet.Packet, many)
+	for i := range packets {
+		b.Push(0, &packets[i])
+	}
+	for i := many - 1; i >= 0; i-- { // a walk would be 2·10¹⁰ steps
+		if b.PopTail(0) != &packets[i] {
+			t.Fatalf("packet %d is not the last", i)
+		}
 	}
 }
 

@@ -80,6 +80,11 @@ func inFile(name, file string, edits ...string) bad {
 	return b
 }
 
+// ofNCF has switches with NCF and these parameters.
+func ofNCF(name, params string) bad {
+	return in(valid, name, "switch: [forward]", `switches: {"*": {queues: 3, scheduler: ncf, buffer: 200KB, programs: [forward, {ncf: {`+params+"}}]}}")
+}
+
 const megabytes = 10 << 20
 
 // binary is what a compressed file looks like.
@@ -119,6 +124,23 @@ var badInput = []struct {
 		in(valid, "a traffic to itself", "to: server, transport: udp", "to: client0, transport: udp"),
 		inFile("a flow to itself", "list.flow", "1 2 3 100", "1 1 3 100"),
 		inFile("a connection to itself", "matrix.cm", "2->1", "2->2"),
+	}},
+	{"NCF", []bad{
+		ofNCF("threshold, zero", "threshold: 0%"),
+		ofNCF("threshold, more than everything", "threshold: 101%"),
+		ofNCF("threshold, negative", "threshold: -5%"),
+		ofNCF("windows, none", "windows: 0"),
+		ofNCF("windows, too many", "windows: 16"),
+		ofNCF("windows, of no time", "duration: 0s"),
+		ofNCF("reservations, over 100 %", "mice: 50%, reserve: 55%"),
+		ofNCF("reservations, one over 100 %", "mice: 101%"),
+		ofNCF("reservations, beyond the limit", "limit: 15%"),
+		ofNCF("memory, below the reservations", "memory: 5KB"),
+		ofNCF("memory, in packets", "memory: 9 packets, control: 20%"),
+		in(valid, "memory, none", "switch: [forward]", `switches: {"*": {queues: 3, scheduler: ncf, programs: [forward, ncf]}}`),
+		ofNCF("congestion, ends before it begins", "congested: 40%"),
+		ofNCF("sketch, exact", "epsilon: 0%"),
+		ofNCF("scheduler, guarantees over 100 %", "}}]}, s1: {scheduler: {ncf: {mice: 60%, elephants: 60%}}, programs: [forward, {ncf: {"),
 	}},
 	{"rate", []bad{
 		in(valid, "of a link, zero", "rate: 10Mbps", "rate: 0Mbps"),

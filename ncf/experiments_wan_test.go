@@ -1,0 +1,106 @@
+package ncf_test
+
+import (
+	"context"
+	"testing"
+
+	"weir/cc"
+	"weir/cc/bbr"
+	"weir/cc/cubic"
+	"weir/cc/dcqcn"
+	"weir/cc/dctcp"
+	"weir/cc/none"
+	"weir/cc/reno"
+	"weir/cc/swift"
+	"weir/cc/timely"
+	"weir/dataplane"
+	"weir/dataplane/ecn"
+	"weir/dataplane/fastcnp"
+	"weir/dataplane/forward"
+	"weir/dataplane/inband"
+	ndpswitch "weir/dataplane/ndp"
+	"weir/dataplane/tm"
+	"weir/experiment"
+	"weir/hpcc"
+	"weir/ncf"
+	"weir/topology"
+	"weir/transport"
+	"weir/transport/ndp"
+	"weir/transport/rdma"
+	"weir/transport/tcp"
+	"weir/transport/udp"
+)
+
+// wide is the registry of the experiments of wide areas, controllers, partial deployment and
+// attacks.
+func wide() *experiment.Registry {
+	return &experiment.Registry{
+		Programs:   []dataplane.Scheme{ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(), inband.Scheme(), ncf.Scheme(), ndpswitch.Scheme()},
+		Schedulers: tm.Schemes(),
+		Transports: []transport.Scheme{ndp.Scheme(), rdma.Scheme(), tcp.Scheme(), udp.Scheme()},
+		Topologies: topology.Schemes(),
+		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), hpcc.Scheme(), hpcc.PowerScheme(), none.Scheme(), reno.Scheme(),
+			swift.Scheme(), timely.Scheme()},
+		Library: []experiment.Library{{Name: "ncf", Files: ncf.Experiments}},
+	}
+}
+
+func loadWide(t *testing.T, name string, quick bool) *experiment.Spec {
+	t.Helper()
+	src, err := wide().Open("ncf/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := experiment.Load(wide(), src, experiment.Options{Quick: quick})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+// Each is valid; its quick variant has every scheme and both ends of each sweep, once.
+func TestWideExperimentsLoad(t *testing.T) {
+	for _, name := range []string{"internet", "reaction", "internet-lot", "controllers", "partial", "partial-path", "attack"} {
+		whole, quick := loadWide(t, name, false), loadWide(t, name, true)
+		if quick.Repeat != 1 {
+			t.Errorf("%s: quick has %d seeds", name, quick.Repeat)
+		}
+		for i, d := range quick.Sweep {
+			all := whole.Sweep[i].Values
+			if d.Values[0] != all[0] || d.Values[len(d.Values)-1] != all[len(all)-1] || d.Key == "scheme" && len(d.Values) != len(all) {
+				t.Errorf("%s: quick has %v of %v", name, d.Values, all)
+			}
+		}
+	}
+}
+
+// quickVerdicts runs the quick variant and checks that exactly the claims named do not hold.
+func quickVerdicts(t *testing.T, name string, otherwise map[string]experiment.Verdict) {
+	t.Helper()
+	out, err := experiment.Execute(context.Background(), loadWide(t, name, true), experiment.ExecOptions{})
+	if err != nil || len(out.Failed) > 0 || out.Missing > 0 {
+		t.Fatal(err, out.Failed, out.Missing)
+	}
+	for _, c := range out.Claims {
+		want, ok := otherwise[c.ID]
+		if !ok {
+			want = experiment.Holds
+		}
+		if c.Verdict != want {
+			t.Errorf("%s %s, want %s: %s", c.ID, c.Verdict, want, c.Measured)
+		}
+	}
+}
+
+// Why claims do not hold stands in doc.go and in the experiments.
+func TestReaction(t *testing.T) {
+	quickVerdicts(t, "reaction", map[string]experiment.Verdict{})
+}
+
+func TestControllers(t *testing.T) {
+	quickVerdicts(t, "controllers", map[string]experiment.Verdict{})
+}
+
+func TestMiceAttack(t *testing.T) {
+	quickVerdicts(t, "attack", map[string]experiment.Verdict{})
+}
