@@ -35,7 +35,7 @@
 //	§4.3  limited overhead                  Told.Nacks                TestOverhead, TestCoalesce
 //	§4.3  NACKs can be dropped              Told.Lost                 TestNotAnswered, TestOverhead
 //	§4.4  tilting                           MemoryConfig.Tilt         TestTilt
-//	§4.4  spikes of mice reclaim memory     Program.reclaim           TestReclaim, TestSpikeLimit
+//	§4.4  spikes of mice reclaim memory     Program.reclaim           TestReclaim, TestReclaimLongest, TestSpikeLimit
 //	§4.4  what is reclaimed becomes NACKs   Program.OnDrop            TestReclaim
 //	§4.4  the N heaviest                    Top, Program.call         TestTopElephants, TestTopRecall, TestTopDecays, FuzzTop
 //	§4.4  until the load decreases          Memory.Congested          TestCongestion, TestTopElephants
@@ -110,7 +110,7 @@
 // Demand is the flow's rate over the last n·d by the sketch, so an upper bound; supply is target
 // of the port's rate without what mice and control packets brought in n·d, but at least the
 // elephants' 10 %, divided by the number of elephants among the N heaviest of the port, or max-min
-// (TestSupplyAndDemand, TestFill).
+// (TestSupplyAndDemand, TestFill, TestMaxMin); a mouse is offered target divided by the number of all flows (TestSupplyOfMice).
 //
 // Overhead. Senders that do not react, at twice a port's rate, cost NACKs of 2.8 % of the data's bytes;
 // a way back that is full of other traffic has 5 % for them, and loses a third, which were more than
