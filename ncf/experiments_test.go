@@ -40,11 +40,12 @@ func library() *experiment.Registry {
 	return &experiment.Registry{
 		Programs: []dataplane.Scheme{classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(), inband.Scheme(), inputloss.Scheme(),
 			ncf.Scheme(), ndpswitch.Scheme(), spray.Scheme()},
-		Schedulers:  tm.Schemes(),
-		Transports:  []transport.Scheme{ndp.Scheme(), rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme()},
-		Topologies:  topology.Schemes(),
-		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), hpcc.Scheme(), none.Scheme(), reno.Scheme(), swift.Scheme(), timely.Scheme()},
-		Library:     []experiment.Library{{Name: "ncf", Files: ncf.Experiments}},
+		Schedulers: tm.Schemes(),
+		Transports: []transport.Scheme{ndp.Scheme(), rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme()},
+		Topologies: topology.Schemes(),
+		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), hpcc.Scheme(), hpcc.PowerScheme(), none.Scheme(), reno.Scheme(),
+			swift.Scheme(), timely.Scheme()},
+		Library: []experiment.Library{{Name: "ncf", Files: ncf.Experiments}},
 	}
 }
 
