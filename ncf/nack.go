@@ -139,8 +139,9 @@ func (g *Program) send(env *dataplane.Env, c *packet.Packet, n *packet.Notificat
 
 // supply is what port x has for one flow of a class, in bit/s (ours). For an elephant it is the
 // target share of the port's rate without what mice and control packets brought in the last n
-// windows, but not less than the elephants' guarantee, divided by the number of elephants among
-// the heaviest. For a mouse it is the target share of the rate, divided by the number of all
+// windows, but not less than what the scheduler leaves elephants whatever mice bring (half where
+// they have queues of their own, else the reservation), divided by the number of elephants among
+// the heaviest: with less, a flood of mice would make obedient elephants mice themselves. For a mouse it is the target share of the rate, divided by the number of all
 // flows, which the sketch estimates: an incast may have no elephant. 0: not known, for the
 // port's rate is in packets. It is computed at most eight times a window.
 func (g *Program) supply(env *dataplane.Env, x *port, class Class) unit.Rate {
@@ -154,7 +155,11 @@ func (g *Program) supply(env *dataplane.Env, x *port, class Class) unit.Rate {
 	}
 	rate := float64(env.Port(x.out).Rate().Bits)
 	others := float64(g.rate(now, uint64(x.mice.sum(now)+x.control.sum(now))))
-	left := max(float64(rate*g.config.Target)-others, float64(rate*g.config.Memory.Reserved[Elephants]))
+	least := float64(rate * g.config.Memory.Reserved[Elephants])
+	if env.Port(x.out).Queues() >= 3 { // the scheduler serves mice and elephants alike
+		least = max(least, float64(rate*g.config.Target)/2)
+	}
+	left := max(float64(rate*g.config.Target)-others, least)
 	demands := g.demands[:0]
 	x.top.Advance(x.sketch.Window())
 	for i := range x.top.Len() {

@@ -256,7 +256,13 @@ func TestReasons(t *testing.T) {
 // Demand is what the flow has sent through the switch in the last n·d, supply what the port has for
 // one elephant: the target without mice and control, at least the elephants' guarantee (ours).
 func TestSupplyAndDemand(t *testing.T) {
-	s := tight("duration", "1ms", "least", "15kB", "target", "90%")
+	for _, count := range []string{"bytes", "packets"} {
+		supplyAndDemand(t, count)
+	}
+}
+
+func supplyAndDemand(t *testing.T, count string) {
+	s := tight("duration", "1ms", "least", "15kB", "target", "90%", "count", count)
 	s.ports = 4
 	r := newRig(t, s)
 	// two elephants of 1066 bytes every 20 µs, mice of a quarter of that together
@@ -283,6 +289,53 @@ func TestSupplyAndDemand(t *testing.T) {
 		t.Errorf("demand %v, want about %.0f", notices[0].Demand, frame)
 	}
 	if got, want := float64(notices[0].Supply), (0.9e9-frame/4)/2; got < want*0.98 || got > want*1.02 {
+		t.Errorf("supply %v, want %.0f", notices[0].Supply, want)
+	}
+}
+
+// With max_min what an elephant does not want is the others': of 900 Mb/s one sends 106.6, and the other is
+// offered the rest, where with equal shares it is half.
+func TestMaxMin(t *testing.T) {
+	frame := 1066 * 8 / 80e-6
+	for supply, want := range map[string]float64{"equal": 0.45e9, "max_min": 0.9e9 - frame} {
+		r := newRig(t, tight("duration", "1ms", "least", "15kB", "target", "90%", "supply", supply))
+		now := unit.Time(0)
+		for i := range 600 {
+			r.come(now, 0, r.data(1, 2, 9, int64(i)*1000, 1000))
+			if i%8 == 0 {
+				r.come(now, 2, r.data(3, 2, 10, int64(i)*1000, 1000))
+			}
+			now += 10 * us
+		}
+		r.until(now)
+		r.overflow(now, 1, 2, 9, 30)
+		r.drain()
+		_, notices := r.nacks()
+		if len(notices) == 0 {
+			t.Fatal("no NACK")
+		}
+		if got := float64(notices[0].Supply); got < want*0.97 || got > want*1.03 {
+			t.Errorf("%s: supply %v, want %.0f", supply, notices[0].Supply, want)
+		}
+	}
+}
+
+// A mouse is offered an equal share of the target among all flows: an incast may have no elephant.
+func TestSupplyOfMice(t *testing.T) {
+	r := newRig(t, tight())
+	for i := range 8 { // each has come before the first one finds no room
+		r.come(unit.Time(i)*20*us, 0, r.data(1, 2, uint16(100+i), 0, 1000))
+	}
+	for i := range 8 {
+		r.overflow(ms, 1, 2, uint16(100+i), 5)
+	}
+	r.drain()
+	_, notices := r.nacks()
+	if len(notices) == 0 {
+		t.Fatal("no NACK")
+	}
+	// The sketch counts two flows that meet in its first row as one.
+	if got, want := float64(notices[0].Supply), 0.95e9/8; got < want*0.95 || got > want*1.15 {
 		t.Errorf("supply %v, want %.0f", notices[0].Supply, want)
 	}
 }

@@ -153,6 +153,37 @@ func TestReclaim(t *testing.T) {
 	}
 }
 
+// With several queues of elephants the longest one gives way, whichever it is.
+func TestReclaimLongest(t *testing.T) {
+	for _, first := range []bool{true, false} { // the long one comes first among the queues
+		r := newRig(t, setup{ports: 4, queues: 8, given: []string{"memory", "100kB", "least", "15kB", "top", "0"}})
+		long, short, number := r.data(1, 2, 9, 0, 1000), r.data(3, 2, 9, 0, 1000), func(p *packet.Packet) uint8 { return queue(Elephants, r.g.key(p), 8) }
+		for number(long) == number(short) || number(long) < number(short) != first {
+			short.SrcPort++
+		}
+		port := short.SrcPort
+		r.pool.Put(long)
+		r.pool.Put(short)
+		now := r.fatten(r.fatten(ms, 1, 2, 9, 30), 3, 2, port, 30)
+		r.overflow(now, 3, 2, port, 20)
+		r.overflow(now, 1, 2, 9, 68)
+		for i := range 20 {
+			r.come(now, 3, r.data(4, 2, uint16(100+i), 0, 1000))
+		}
+		r.drain()
+		nacks, notices := r.nacks()
+		from := map[packet.Addr]int{}
+		for i, n := range notices {
+			if n.Cause == packet.CauseReclaimed {
+				from[nacks[i].Dst]++
+			}
+		}
+		if from[1] < 15 || from[3] > 0 {
+			t.Errorf("first %v: packets taken by sender: %v", first, from)
+		}
+	}
+}
+
 // load is an open-loop sender of frames with 1000 bytes.
 type load struct {
 	src, dst packet.Addr
@@ -520,6 +551,14 @@ func TestChangeIsBounded(t *testing.T) {
 	c.unbook(0, 1, 100, true)
 	if c.class(0, 1, 0, Elephants) != Elephants {
 		t.Error("an evicted packet holds its flow")
+	}
+	// and leave those before them where they are
+	c = newChanges(4, 1, ms)
+	c.class(0, 1, 0, Mice)
+	c.book(1, 0, 1, 100)
+	c.book(2, 0, 1, 100)
+	if c.unbook(0, 1, 100, true); c.class(0, 1, 0, Elephants) != Mice {
+		t.Error("an eviction behind its packets lets a flow go")
 	}
 }
 

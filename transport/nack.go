@@ -55,3 +55,6 @@ func (g *NackGate) Reduce(now, sent, rtt unit.Time) bool {
 
 // Note takes note of a reduction at now that has another reason.
 func (g *NackGate) Note(now unit.Time) { g.last, g.shut = now, true }
+
+// Vain takes the last reduction back: the controller was told, and did not reduce.
+func (g *NackGate) Vain() { g.shut = false }

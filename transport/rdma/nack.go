@@ -65,8 +65,12 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 		s.control.OnNotice(now, told)
 		s.decide()
 		if s.reduces() && s.state == cc.Open && s.gate.Reduce(now, x.at, s.rtt()) {
+			before := s.decision
 			s.state, s.recover = cc.Reduced, s.top
 			s.lose(now, cc.Loss{Kind: cc.ECNEcho})
+			if s.decision.Window >= before.Window && s.decision.Rate >= before.Rate {
+				s.gate.Vain() // DCTCP without a history of marks, or none that heeds them: what is lost still reduces
+			}
 		}
 		return true
 	}

@@ -520,6 +520,11 @@ func TestNackOncePerRoundTrip(t *testing.T) {
 // anything is not reduced for being one.
 func TestNackStates(t *testing.T) {
 	w, out := out5(t, SelectiveRepeat, transport.NacksLoss)
+	w.c.onLoss = func(l cc.Loss) {
+		if l.Kind != cc.Recovered {
+			w.c.window--
+		}
+	}
 	for i, x := range []struct {
 		at    unit.Time
 		n     int
@@ -541,6 +546,24 @@ func TestNackStates(t *testing.T) {
 		}
 		if w.s.Receive(x.at, nackOf(out[x.n], x.cause)); fmt.Sprint(w.c.log) != x.want || w.s.Counters().NacksTaken != int64(i+1) {
 			t.Errorf("%d: %v, %d NACKs, want %s", i, w.c.log, w.s.Counters().NacksTaken, x.want)
+		}
+	}
+}
+
+// A controller that an elephant's NACK does not move, as DCTCP without marks, is told of what is
+// lost within the round trip.
+func TestNackElephantInVain(t *testing.T) {
+	for moves, want := range map[bool]string{true: "[2us ecn-echo]", false: "[2us ecn-echo 2.5us loss-in-reduction]"} {
+		w, out := out5(t, SelectiveRepeat, transport.NacksLoss)
+		w.c.onLoss = func(cc.Loss) {
+			if moves {
+				w.c.window--
+			}
+		}
+		w.s.Receive(2*us, nackOf(out[1], packet.CauseElephant))
+		w.s.at(2).at = 2 * us
+		if w.s.Receive(2*us+us/2, nackOf(out[2], packet.CauseTrimmed)); fmt.Sprint(w.c.log) != want {
+			t.Errorf("the controller moves %t: %v, want %s", moves, w.c.log, want)
 		}
 	}
 }
