@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"fmt"
 	"math"
 	"path"
 	"slices"
@@ -27,6 +28,7 @@ type measure struct {
 	inBytes     bool      // queue
 	log         bool      // pfc_pause: keep every frame
 	bins        int       // fct, slowdown
+	deviation   bool      // fct
 	flows       int       // whose state is shown, of each traffic
 	after       unit.Time // time_to_fairness, reaction
 	until       unit.Time // reaction, queue
@@ -50,6 +52,8 @@ var kindsOfMeasure []kindOfMeasure
 
 func init() {
 	kindsOfMeasure = []kindOfMeasure{
+		{"balance", "Jain's index of the packets that a switch's upward ports have sent, by switch, and these packets by port (port_packets, with every also over time) of a fat tree",
+			[]string{"switches", "every"}, decodeBalance, watchBalance, evaluateBalance},
 		{"buffer", "what waits in all ports of a switch: mean, largest, percentiles and distribution over the switches of a pattern [bytes]",
 			[]string{"switches", "every", "percentiles"}, decodeBuffer, watchBuffer, evaluateBuffer},
 		{"collective", "time from a collective's start until the last of its data has arrived, by traffic [s]", []string{"by"}, decodeCollective, nil, evaluateCollective},
@@ -59,7 +63,7 @@ func init() {
 			[]string{"by", "percentiles"}, decodeDelay, nil, evaluateDelay},
 		{"drops", "packets dropped in switches and on links, by reason", nil, nil, nil, evaluateDrops},
 		{"fct", "flow completion time, from start to last byte acknowledged, mean and largest of the finished, percentiles, by size, and to the last write's return (fct_written), by traffic [s]",
-			[]string{"by", "percentiles", "bins"}, decodeCompletion, nil, evaluateFCT},
+			[]string{"by", "percentiles", "bins", "deviation"}, decodeCompletion, nil, evaluateFCT},
 		{"goodput", "payload bits per second that were new to the receiver, by traffic or in all; with every over time too [bit/s]",
 			[]string{"by", "every"}, decodeGoodput, watchGoodput, evaluateGoodput},
 		{"in_flight", "payload in flight over time of a traffic's first flows, and its mean by traffic [bytes]",
@@ -78,13 +82,15 @@ func init() {
 			[]string{"traffic", "every", "flows"}, decodeGauge, watchGauge, evaluateGauge},
 		{"reaction", "time after which goodput, throughput or queue stays within a band around its target, from a given time on [s]",
 			[]string{"after", "until", "goodput", "throughput", "queue", "to", "within", "hold", "every"}, decodeReaction, watchReaction, evaluateReaction},
-		{"retransmissions", "data packets sent again, by traffic", []string{"by"}, decodeByTraffic, nil, evaluateRetransmissions},
+		{"retransmissions", "data packets sent again, by traffic; by flow: also mean and standard deviation over its flows", []string{"by"}, decodeRetransmissions, nil, evaluateRetransmissions},
 		{"slowdown", "flow completion time over the ideal one of the flow alone: " + IdealFormula + "; mean and percentiles of the finished, also by size, by traffic",
 			[]string{"by", "percentiles", "bins"}, decodeCompletion, nil, evaluateSlowdown},
 		{"throughput", "bits of frames per second that a port has sent; with every over time too [bit/s]",
 			[]string{"port", "every"}, decodePort, watchPort, evaluateThroughput},
 		{"time_to_fairness", "time until Jain's index of the goodputs is and stays above a level, from a given time on [s]",
 			[]string{"by", "every", "index", "hold", "after"}, decodeFairness, watchJain, evaluateFairness},
+		{"unacked", "payload that was not acknowledged when the application's last write returned, mean and largest over the flows, by traffic [bytes]",
+			[]string{"by"}, decodeUnacked, nil, evaluateUnacked},
 		{"utilisation", "share of what a port's link could have carried; with every over time too",
 			[]string{"port", "every"}, decodePort, watchPort, evaluateUtilisation},
 	}
@@ -163,6 +169,50 @@ func decodeByTraffic(d *decoder, _, options *tree, _ *point, m *measure) {
 	m.by = d.word(d.value(options, "by", "traffic", "ours"), "grouping", []string{"traffic"})
 }
 
+func decodeRetransmissions(d *decoder, _, options *tree, _ *point, m *measure) {
+	m.by = d.word(d.value(options, "by", "traffic", "ours"), "grouping", []string{"traffic", "flow"})
+}
+
+func decodeUnacked(d *decoder, at, options *tree, p *point, m *measure) {
+	decodeByTraffic(d, at, options, p, m)
+	for i := range p.traffic {
+		if p.traffic[i].transport.Buffered {
+			return
+		}
+	}
+	d.fail(at.place, "a traffic with transport: tcp", "no traffic of the experiment has a send buffer")
+}
+
+func decodeBalance(d *decoder, at, options *tree, p *point, m *measure) {
+	t := d.value(options, "switches", "*", "ours")
+	of := d.switchesOf(t, p)
+	d.every(options, p, m)
+	if len(d.errors) > 0 {
+		return
+	}
+	x, err := p.network.Tree()
+	if err != nil {
+		d.fail(at.place, "a fat tree of two or three tiers", "balance is that of upward ports: %v", err)
+		return
+	}
+	ports := p.network.Ports()
+	for _, n := range of {
+		for _, up := range x.Up[n] {
+			ref := ports[n][up]
+			m.ports = append(m.ports, 2*ref.Link+ref.End)
+		}
+		if len(x.Up[n]) > 0 {
+			m.nodes = append(m.nodes, n)
+		}
+	}
+	if m.label = d.text(t); len(m.nodes) == 0 {
+		d.fail(t.place, "switches of a lower tier", "no switch that %q matches has ports upward", t.text)
+	}
+	if len(m.ports) > mostPorts {
+		d.fail(t.place, fmt.Sprintf("a pattern of switches with %d ports upward at most", mostPorts), "%q has %d", t.text, len(m.ports))
+	}
+}
+
 func decodeGoodput(d *decoder, _, options *tree, p *point, m *measure) {
 	m.by = d.word(d.value(options, "by", "traffic", "ours"), "grouping", []string{"traffic", "all"})
 	d.every(options, p, m)
@@ -188,6 +238,9 @@ func decodeCompletion(d *decoder, at, options *tree, p *point, m *measure) {
 		standard, source = "50 95 99", "HPCC §5"
 	}
 	m.percentiles = d.percentiles(options, standard, source)
+	if m.name == "fct" {
+		m.deviation = d.word(d.value(options, "deviation", "false", "ours"), "answer", []string{"true", "false"}) == "true"
+	}
 	if b := options.get("bins"); b != nil {
 		m.bins = d.integer(b, 1, mostBins)
 	}
