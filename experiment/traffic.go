@@ -231,6 +231,10 @@ func (d *decoder) typesOfService(t *tree, tr *traffic) {
 		tr.tos = one(t)
 		return
 	}
+	if len(t.keys) == 0 {
+		d.fail(t.place, "{0 B: 0x10, 100KB: 0x08}", "no TOS byte is given")
+		return
+	}
 	for i, k := range t.keys {
 		from, err := unit.ParseBytes(k.name)
 		switch {
@@ -246,9 +250,7 @@ func (d *decoder) typesOfService(t *tree, tr *traffic) {
 		}
 		tr.tosBySize = append(tr.tosBySize, sizedTOS{from, one(k.value)})
 	}
-	if len(tr.tosBySize) > 0 {
-		tr.tos = tr.tosBySize[len(tr.tosBySize)-1].tos
-	}
+	tr.tos = tr.tosBySize[len(tr.tosBySize)-1].tos
 }
 
 // tosOf is the TOS byte of a flow of this size.
