@@ -82,8 +82,11 @@ func TestExperiments(t *testing.T) {
 		"figure11": {"figure11.ecmp": experiment.Fails, "figure11.p4te": experiment.Fails},
 	} {
 		var set []string
-		if name == "table1" {
+		switch name {
+		case "table1":
 			set = []string{"cc=dctcp"}
+		case "table1-options":
+			set = []string{"scheme=[ecmp, one_port, p4te, gap, delta, gap_delta]"}
 		}
 		seen := 0
 		for _, c := range carryOut(t, "p4te/"+name, experiment.Options{Set: set}).Claims {
