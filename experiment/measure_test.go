@@ -475,7 +475,8 @@ func TestEveryMeasure(t *testing.T) {
 	if !slices.IsSorted(names) {
 		t.Error("measures are not in order")
 	}
-	r := first(t, line+`
+	network := strings.NewReplacer("switches: [s]", "switches: [s, up]", "  links:\n", "  links:\n    - {ends: [s, up], rate: 1Gbps, delay: 1ms}\n").Replace(line)
+	r := first(t, network+`
 traffic: [{name: w, from: a, to: c, transport: tcp, size: 1MB, start: 0s}, {name: ring, collective: ring, hosts: "*", transport: tcp, size: 1MB}]
 measure: [`+strings.Join(entries, ", ")+"]\n")
 	for _, name := range names {
