@@ -11,7 +11,7 @@ import (
 
 // collectiveKeys are those of a traffic that a collective does not have: it decides
 // itself who sends to whom, and when.
-var collectiveKeys = []string{"from", "to", "flows", "sizes", "load", "arrivals", "stop", "file", "format", "offset", "time_unit", "port", "rest"}
+var collectiveKeys = []string{"from", "to", "flows", "sizes", "load", "arrivals", "sets", "stop", "file", "format", "offset", "time_unit", "port", "rest"}
 
 // collective reads the flows of a traffic that is a collective operation.
 func (d *decoder) collective(x *tree, p *point, tr traffic, size unit.Bytes) {

@@ -323,7 +323,8 @@ type traffic struct {
 	payload    int32
 	version    uint8
 	tos        uint8
-	sized      bool // its flows have an end, in some point of the sweep
+	tosBySize  []sizedTOS // ascending; tos is that of the last
+	sized      bool       // its flows have an end, in some point of the sweep
 	startLow   unit.Time
 	startHigh  unit.Time
 	stop       unit.Time
@@ -337,8 +338,9 @@ type plannedFlow struct {
 	size     unit.Bytes
 	fixed    bool // start is given
 	start    unit.Time
-	port     int   // destination port of a flow file; 0: none
-	after    []int // flows of the point that arrive at src before it begins; start is the earliest then
+	later    unit.Time // added to a start that is drawn: of its set
+	port     int       // destination port of a flow file; 0: none
+	after    []int     // flows of the point that arrive at src before it begins; start is the earliest then
 }
 
 // variable is what a block of the sweep says a $name stands for.
@@ -1207,7 +1209,7 @@ func (d *decoder) scheduler(t *tree, queues int) func(int, unit.LinkRate) (tm.Sc
 }
 
 // Keys of a traffic entry besides the transport's parameters.
-var trafficKeys = []string{"name", "from", "to", "collective", "hosts", "transport", "cc", "flows", "size", "sizes", "load", "arrivals", "payload", "start", "stop", "tos", "ip", "file", "format", "offset", "time_unit", "port", "rest"}
+var trafficKeys = []string{"name", "from", "to", "collective", "hosts", "transport", "cc", "flows", "size", "sizes", "load", "arrivals", "payload", "start", "sets", "stop", "tos", "ip", "file", "format", "offset", "time_unit", "port", "rest"}
 
 func (d *decoder) trafficList(root *tree, p *point) {
 	t := root.get("traffic")
@@ -1335,11 +1337,7 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
 	}
 	d.controller(x, &tr, p)
 	if v := x.get("tos"); v != nil {
-		n, err := strconv.ParseUint(d.text(v), 0, 8)
-		if err != nil {
-			d.fail(v.place, "0 … 255, 0x00 … 0xff", "%q is not a TOS byte", v.text)
-		}
-		tr.tos = uint8(n)
+		d.typesOfService(v, &tr)
 	}
 	if v := d.value(x, "ip", "4", "ours"); d.word(v, "IP version", []string{"4", "6"}) == "6" {
 		tr.version = 6
@@ -1402,7 +1400,8 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
 	if x.get("load") == nil || x.get("flows") != nil {
 		flows = d.integer(d.value(x, "flows", "1", "ours"), 1, 100000)
 	}
-	g := &generator{pattern: toHosts, size: size}
+	sets := d.sets(x, p, &tr)
+	g := &generator{pattern: toHosts, size: size, sets: sets}
 	from, drawnFrom := d.endpoints(x, "from", p, g)
 	to, drawnTo := d.endpoints(x, "to", p, g)
 	if len(d.errors) > 0 {
@@ -1428,13 +1427,15 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
 				d.fail(x.get("to").place, "hosts that links and switches join", "there is no path from %s to %s", p.network.Nodes[a].Name, p.network.Nodes[b].Name)
 				return
 			}
-			if len(p.flows)+flows > mostFlows {
+			if len(p.flows)+flows*len(sets) > mostFlows {
 				d.fail(x.place, strconv.Itoa(mostFlows), "the experiment has too many flows")
 				return
 			}
-			for range flows {
-				p.flows = append(p.flows, plannedFlow{traffic: id, index: index, src: a, dst: b, size: size})
-				index++
+			for _, later := range sets {
+				for range flows {
+					p.flows = append(p.flows, plannedFlow{traffic: id, index: index, src: a, dst: b, size: size, later: later})
+					index++
+				}
 			}
 		}
 	}
@@ -1545,7 +1546,7 @@ func (d *decoder) controller(x *tree, tr *traffic, p *point) {
 }
 
 func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
-	for _, k := range []string{"from", "to", "flows", "size", "sizes", "load", "arrivals", "start", "stop"} {
+	for _, k := range []string{"from", "to", "flows", "size", "sizes", "load", "arrivals", "start", "sets", "stop"} {
 		if v := x.get(k); v != nil {
 			d.fail(v.place, "file, format, offset", "%q stands beside a flow file, which decides it", k)
 		}
@@ -1666,10 +1667,11 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 			if start = tr.startLow; tr.startHigh > tr.startLow {
 				start += unit.Time(random.Int64N(int64(tr.startHigh-tr.startLow) + 1))
 			}
+			start += f.later
 		}
 		tf := transport.Flow{
 			ID: packet.FlowID(i), Src: packet.Addr(f.src + 1), Dst: packet.Addr(f.dst + 1),
-			SrcPort: uint16(firstPort + i%50000), DstPort: uint16(serverPort + i/50000), Version: tr.version, TOS: tr.tos,
+			SrcPort: uint16(firstPort + i%50000), DstPort: uint16(serverPort + i/50000), Version: tr.version, TOS: tr.tosOf(f.size),
 			Start: start, Stop: tr.stop, Size: f.size, Payload: tr.payload, Framing: p.framing, Random: random, Seed: seed,
 			Path: p.pathOf(f.src, f.dst, tr), CC: tr.cc, CCValues: tr.ccValues,
 			Telemetry: p.telemetry, Host: &hosts[f.dst],

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"math"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -359,12 +360,96 @@ func evaluateJitter(_ *measure, e *evaluation) {
 	})
 }
 
-func evaluateRetransmissions(_ *measure, e *evaluation) {
+func evaluateRetransmissions(m *measure, e *evaluation) {
 	e.byTraffic("retransmissions", "packets", func(t int) float64 {
 		n := 0.0
 		e.each(t, func(s, _ *transport.Counters, _ unit.Time) { n += float64(s.Retransmitted) })
 		return n
 	})
+	if m.by == "traffic" {
+		return
+	}
+	all := make([][]float64, len(e.p.traffic))
+	for t := range all {
+		e.each(t, func(s, _ *transport.Counters, _ unit.Time) { all[t] = append(all[t], float64(s.Retransmitted)) })
+		sort.Float64s(all[t])
+	}
+	e.byTraffic("retransmissions_mean", "packets", func(t int) float64 { return mean(all[t]) })
+	e.byTraffic("retransmissions_sd", "packets", func(t int) float64 { return deviation(all[t]) })
+	for t := range all {
+		e.distribution(distributionOf("retransmissions", "packets", e.p.traffic[t].name, all[t]))
+	}
+}
+
+// deviation is the sample's standard deviation, with n−1; not a number for fewer than two.
+func deviation(x []float64) float64 {
+	middle, squares := mean(x), 0.0
+	for _, v := range x {
+		squares += float64((v - middle) * (v - middle))
+	}
+	if len(x) < 2 {
+		return math.NaN()
+	}
+	return math.Sqrt(squares / float64(len(x)-1))
+}
+
+// distributionOf is that of ascending values.
+func distributionOf(name, unitName, group string, ascending []float64) Distribution {
+	d := Distribution{Name: name, Unit: unitName, Group: group}
+	for _, v := range ascending {
+		d.add(v, 1)
+	}
+	return d
+}
+
+func evaluateUnacked(_ *measure, e *evaluation) {
+	all := make([][]float64, len(e.p.traffic))
+	for i := range e.c.Flows {
+		if f := &e.res.Flows[i]; f.Written != unit.Never {
+			all[e.c.Flows[i].Group] = append(all[e.c.Flows[i].Group], float64(f.Sender.Unacked))
+		}
+	}
+	e.byTraffic("unacked", "bytes", func(t int) float64 { return mean(all[t]) })
+	e.byTraffic("unacked_max", "bytes", func(t int) float64 {
+		if len(all[t]) == 0 {
+			return math.NaN()
+		}
+		return slices.Max(all[t])
+	})
+}
+
+// watchBalance looks at what upward ports have sent.
+func watchBalance(m *measure, _ *point, _ *sim.Config) (out []sim.Watch) {
+	for _, port := range m.ports {
+		if m.every > 0 {
+			out = append(out, sim.Watch{What: sim.SentPackets, Index: port, Every: m.every})
+		}
+	}
+	return out
+}
+
+func evaluateBalance(m *measure, e *evaluation) {
+	index, packets := Measured{Name: "balance"}, Measured{Name: "port_packets", Unit: "packets"}
+	next := 0
+	for _, n := range m.nodes {
+		var x []float64
+		for next < len(m.ports) && e.p.network.Links[m.ports[next]/2].Ends[m.ports[next]%2] == n {
+			sent := float64(e.res.Ports[m.ports[next]].TxPackets)
+			x = append(x, sent)
+			packets.Groups = append(packets.Groups, Grouped{portName(e.p.network, m.ports[next]), sent})
+			next++
+		}
+		index.Groups = append(index.Groups, Grouped{e.p.network.Nodes[n].Name, jain(x)})
+	}
+	e.add(index)
+	e.add(packets)
+	for k, samples := range e.samples {
+		over := make([]float64, 0, len(samples))
+		for _, v := range samples {
+			over = append(over, float64(v-samples[0]))
+		}
+		e.series("port_packets", "packets", portName(e.p.network, m.ports[k]), m.every, over)
+	}
 }
 
 func evaluateDrops(_ *measure, e *evaluation) {
@@ -515,16 +600,28 @@ func evaluateFCT(m *measure, e *evaluation) {
 	})
 	e.ofSized("fct_finished", "flows", func(t int) float64 { return float64(len(all[t])) })
 	e.completed(m, "s", all)
-	if e.p.buffered {
-		e.ofSized("fct_written", "s", func(t int) float64 {
-			var x []float64
-			for i := range e.c.Flows {
-				if at := e.res.Flows[i].Written; e.c.Flows[i].Group == t && at != unit.Never {
-					x = append(x, at.Seconds())
-				}
-			}
-			return mean(x)
-		})
+	if m.deviation {
+		e.ofSized("fct_sd", "s", func(t int) float64 { return deviation(values(all[t])) })
+	}
+	if !e.p.buffered {
+		return
+	}
+	written := make([][]float64, len(e.p.traffic))
+	for i := range e.c.Flows {
+		if at := e.res.Flows[i].Written; at != unit.Never {
+			written[e.c.Flows[i].Group] = append(written[e.c.Flows[i].Group], at.Seconds())
+		}
+	}
+	e.ofSized("fct_written", "s", func(t int) float64 { return mean(written[t]) })
+	if !m.deviation {
+		return
+	}
+	e.ofSized("fct_written_sd", "s", func(t int) float64 { return deviation(written[t]) })
+	for t := range written {
+		sort.Float64s(written[t])
+		if e.p.traffic[t].sized {
+			e.distribution(distributionOf("fct_written", "s", e.p.traffic[t].name, written[t]))
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"fmt"
 	"math"
 	"path"
 	"slices"
@@ -27,6 +28,7 @@ type measure struct {
 	inBytes     bool      // queue
 	log         bool      // pfc_pause: keep every frame
 	bins        int       // fct, slowdown
+	deviation   bool      // fct
 	flows       int       // whose state is shown, of each traffic
 	after       unit.Time // time_to_fairness, reaction
 	until       unit.Time // reaction, queue
@@ -52,6 +54,8 @@ var kindsOfMeasure []kindOfMeasure
 
 func init() {
 	kindsOfMeasure = []kindOfMeasure{
+		{"balance", "Jain's index of the packets that a switch's upward ports have sent, by switch, and these packets by port (port_packets, with every also over time) of a fat tree",
+			[]string{"switches", "every"}, decodeBalance, watchBalance, evaluateBalance},
 		{"buffer", "what waits in all ports of a switch: mean, largest, percentiles and distribution over the switches of a pattern [bytes]",
 			[]string{"switches", "every", "percentiles"}, decodeBuffer, watchBuffer, evaluateBuffer},
 		{"collective", "time from a collective's start until the last of its data has arrived, by traffic [s]", []string{"by"}, decodeCollective, nil, evaluateCollective},
@@ -61,7 +65,7 @@ func init() {
 			[]string{"by", "percentiles"}, decodeDelay, nil, evaluateDelay},
 		{"drops", "packets dropped in switches and on links, by reason", nil, nil, nil, evaluateDrops},
 		{"fct", "flow completion time, from start to last byte acknowledged, mean and largest of the finished, percentiles, by size, and to the last write's return (fct_written), by traffic [s]",
-			[]string{"by", "percentiles", "bins"}, decodeCompletion, nil, evaluateFCT},
+			[]string{"by", "percentiles", "bins", "deviation"}, decodeCompletion, nil, evaluateFCT},
 		{"fct_last", "time from a traffic's first start until the last byte of all its flows has arrived [s], and the sum of their sizes over that (incast_goodput [bit/s]), by traffic",
 			[]string{"by"}, decodeByTraffic, nil, evaluateLast},
 		{"goodput", "payload bits per second that were new to the receiver, by traffic or in all; with every over time too [bit/s]",
@@ -90,7 +94,7 @@ func init() {
 			[]string{"traffic", "after", "port", "above", "by", "of", "gauge"}, decodeReduction, nil, evaluateReduction},
 		{"reordering", "share of the data packets that came after one that was sent later (RFC 4737 §4.1), and the largest extent (§4.2; reordering_extent [packets]), by traffic",
 			[]string{"by"}, decodeByTraffic, nil, evaluateReordering},
-		{"retransmissions", "data packets sent again, by traffic", []string{"by"}, decodeByTraffic, nil, evaluateRetransmissions},
+		{"retransmissions", "data packets sent again, by traffic; by flow: also mean and standard deviation over its flows", []string{"by"}, decodeRetransmissions, nil, evaluateRetransmissions},
 		{"slowdown", "flow completion time over the ideal one of the flow alone: " + IdealFormula + "; mean and percentiles of the finished, also by size, by traffic",
 			[]string{"by", "percentiles", "bins"}, decodeCompletion, nil, evaluateSlowdown},
 		{"throughput", "bits of frames per second that a port has sent; with every over time too [bit/s]",
@@ -98,6 +102,8 @@ func init() {
 		{"time_to_fairness", "time until Jain's index of the goodputs is and stays above a level, from a given time on [s]",
 			[]string{"by", "every", "index", "hold", "after"}, decodeFairness, watchJain, evaluateFairness},
 		{"timeouts", "retransmission timeouts of senders, by traffic", []string{"by"}, decodeWindowed, nil, evaluateTimeouts},
+		{"unacked", "payload that was not acknowledged when the application's last write returned, mean and largest over the flows, by traffic [bytes]",
+			[]string{"by"}, decodeUnacked, nil, evaluateUnacked},
 		{"utilisation", "share of what a port's link could have carried; with every over time too",
 			[]string{"port", "every"}, decodePort, watchPort, evaluateUtilisation},
 	}
@@ -176,6 +182,50 @@ func decodeByTraffic(d *decoder, _, options *tree, _ *point, m *measure) {
 	m.by = d.word(d.value(options, "by", "traffic", "ours"), "grouping", []string{"traffic"})
 }
 
+func decodeRetransmissions(d *decoder, _, options *tree, _ *point, m *measure) {
+	m.by = d.word(d.value(options, "by", "traffic", "ours"), "grouping", []string{"traffic", "flow"})
+}
+
+func decodeUnacked(d *decoder, at, options *tree, p *point, m *measure) {
+	decodeByTraffic(d, at, options, p, m)
+	for i := range p.traffic {
+		if p.traffic[i].transport.Buffered {
+			return
+		}
+	}
+	d.fail(at.place, "a traffic with transport: tcp", "no traffic of the experiment has a send buffer")
+}
+
+func decodeBalance(d *decoder, at, options *tree, p *point, m *measure) {
+	t := d.value(options, "switches", "*", "ours")
+	of := d.switchesOf(t, p)
+	d.every(options, p, m)
+	if len(d.errors) > 0 {
+		return
+	}
+	x, err := p.network.Tree()
+	if err != nil {
+		d.fail(at.place, "a fat tree of two or three tiers", "balance is that of upward ports: %v", err)
+		return
+	}
+	ports := p.network.Ports()
+	for _, n := range of {
+		for _, up := range x.Up[n] {
+			ref := ports[n][up]
+			m.ports = append(m.ports, 2*ref.Link+ref.End)
+		}
+		if len(x.Up[n]) > 0 {
+			m.nodes = append(m.nodes, n)
+		}
+	}
+	if m.label = d.text(t); len(m.nodes) == 0 {
+		d.fail(t.place, "switches of a lower tier", "no switch that %q matches has ports upward", t.text)
+	}
+	if len(m.ports) > mostPorts {
+		d.fail(t.place, fmt.Sprintf("a pattern of switches with %d ports upward at most", mostPorts), "%q has %d", t.text, len(m.ports))
+	}
+}
+
 func decodeGoodput(d *decoder, _, options *tree, p *point, m *measure) {
 	m.by = d.word(d.value(options, "by", "traffic", "ours"), "grouping", []string{"traffic", "all"})
 	d.every(options, p, m)
@@ -201,6 +251,9 @@ func decodeCompletion(d *decoder, at, options *tree, p *point, m *measure) {
 		standard, source = "50 95 99", "HPCC §5"
 	}
 	m.percentiles = d.percentiles(options, standard, source)
+	if m.name == "fct" {
+		m.deviation = d.word(d.value(options, "deviation", "false", "ours"), "answer", []string{"true", "false"}) == "true"
+	}
 	if b := options.get("bins"); b != nil {
 		m.bins = d.integer(b, 1, mostBins)
 	}

@@ -213,6 +213,79 @@ func TestWritten(t *testing.T) {
 	}
 }
 
+// The last write of a flow returns when what is left fits into the send buffer, so that no
+// more than the buffer holds is not acknowledged then. Deviations are those of the flows'
+// values, which the table has one by one.
+func TestDeviations(t *testing.T) {
+	r := first(t, line+`
+traffic:
+  - {name: x, from: [a, b], to: c, flows: 2, start: 0s..300ms, size: 100kB, transport: {tcp: {send_buffer: 20000 B}}}
+measure: [{fct: {deviation: true}}, {retransmissions: {by: flow}}, unacked]
+`)
+	var fct, again []float64
+	for i, v := range r.Flows.FCTS {
+		fct, again = append(fct, float64(v)), append(again, float64(r.Flows.RetransmittedPackets[i]))
+	}
+	two := func(x []float64) (mean, sd float64) {
+		for _, v := range x {
+			mean += v / 4
+		}
+		for _, v := range x {
+			sd += (v - mean) * (v - mean) / 3
+		}
+		return mean, math.Sqrt(sd)
+	}
+	m, sd := two(fct)
+	near(t, "mean FCT", r.value(t, "fct", "x"), m, 1e-9)
+	near(t, "its deviation", r.value(t, "fct_sd", "x"), sd, 1e-9)
+	m, sd = two(again)
+	near(t, "mean of retransmissions", r.value(t, "retransmissions_mean", "x"), m, 1e-9)
+	near(t, "their deviation", r.value(t, "retransmissions_sd", "x"), sd, 1e-9)
+	near(t, "their sum", r.value(t, "retransmissions", "x"), 4*m, 1e-9)
+	written := r.distribution("fct_written", "x")
+	if written.N() != 4 || r.distribution("retransmissions", "x").N() != 4 {
+		t.Errorf("distributions of %d and %d flows", written.N(), r.distribution("retransmissions", "x").N())
+	}
+	if w := r.value(t, "fct_written", "x"); !(w < r.value(t, "fct", "x")) || !(r.value(t, "fct_written_sd", "x") > 0) {
+		t.Errorf("the last write returns after %g s", w)
+	}
+	if u, most := r.value(t, "unacked", "x"), r.value(t, "unacked_max", "x"); u <= 5000 || u > most || most > 20000 {
+		t.Errorf("%g bytes, %g at most, are not acknowledged with a buffer of 20000", u, most)
+	}
+}
+
+// Weights of ECMP say what a leaf's upward ports send: all through two of four is an index
+// of 0.5 (Σx)²/(4·Σx²); a spine has no upward ports.
+func TestBalance(t *testing.T) {
+	r := first(t, `title: t
+duration: 50ms
+topology: {leaf_spine: {leaves: 2, spines: 4, hosts: 4, rate: 1Gbps, delay: 1us}}
+switch: [ecmp]
+traffic: [{name: x, from: h0, to: h4, flows: 40, size: 100kB, transport: tcp, start: 0s..10ms}]
+measure: [{balance: {every: 5ms}}]
+`)
+	sum, squares, bytes := 0.0, 0.0, 0.0
+	for k := range 4 {
+		name := fmt.Sprintf("leaf0->spine%d", k)
+		n := r.value(t, "port_packets", name)
+		sum, squares = sum+n, squares+n*n
+		over := floats(r.over(t, "port_packets", name))
+		if over[0] != 0 || !slices.IsSorted(over) || over[len(over)-1] > n {
+			t.Errorf("%s has sent %v packets over time, %g in all", name, over, n)
+		}
+		bytes += n
+	}
+	near(t, "balance", r.value(t, "balance", "leaf0"), sum*sum/4/squares, 1e-9)
+	if bytes < 40*100e3/1448 {
+		t.Errorf("%g packets went up", bytes)
+	}
+	for _, m := range r.Measures {
+		if m.Name == "balance" && len(m.Groups) != 2 || m.Name == "port_packets" && len(m.Groups) != 8 {
+			t.Errorf("%s of %v", m.Name, m.Groups)
+		}
+	}
+}
+
 // The window of transport window never changes; nothing is shown before a flow begins
 // and after its end. UDP has no window.
 func TestGauges(t *testing.T) {
@@ -402,7 +475,8 @@ func TestEveryMeasure(t *testing.T) {
 	if !slices.IsSorted(names) {
 		t.Error("measures are not in order")
 	}
-	r := first(t, line+`
+	network := strings.NewReplacer("switches: [s]", "switches: [s, up]", "  links:\n", "  links:\n    - {ends: [s, up], rate: 1Gbps, delay: 1ms}\n").Replace(line)
+	r := first(t, network+`
 traffic: [{name: w, from: a, to: c, transport: tcp, size: 1MB, start: 0s}, {name: ring, collective: ring, hosts: "*", transport: tcp, size: 1MB}]
 measure: [`+strings.Join(entries, ", ")+"]\n")
 	for _, name := range names {

@@ -128,7 +128,8 @@ func (r *Registry) Schema() []byte {
 		"sizes":      node{"description": "distribution of sizes", "anyOf": []node{word("by name", sizes...), mapOf("of a file", node{"file": text("lines of bytes and cumulative percent")}, "file")}},
 		"collective": word("all-reduce of hosts", workload.Collectives...), "hosts": node{"description": "host, pattern, or list of them, of a collective", "anyOf": names["anyOf"]},
 		"load": text("share of the senders' links that is offered"), "arrivals": word("with load", "poisson", "periodic"),
-		"payload": text("of a packet"), "start": text("a time, or low..high"), "stop": text("a time"), "tos": text("0 … 255"), "ip": text("4 or 6"),
+		"payload": text("of a packet"), "start": text("a time, or low..high"), "stop": text("a time"), "tos": node{"description": "0 … 255, or one for each class of sizes: {0 B: 0x10, 100KB: 0x08}", "type": append([]string{"object"}, anyScalar...)},
+		"sets": mapOf("all of the traffic begins so often, one interval after another", node{"count": text("how often"), "interval": text("a time")}, "count", "interval"), "ip": text("4 or 6"),
 		"file": text("a flow file"), "format": word("of the file", "hpcc", "htsim"), "offset": text("subtracted from all starts"), "time_unit": text("what a .cm file's start counts"), "port": text("only the file's flows to this port"), "rest": word("what the file has behind its last flow", "ignored"),
 	}
 	for _, s := range transports { // parameters may stand beside the transport's name

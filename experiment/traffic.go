@@ -17,6 +17,7 @@ type generator struct {
 	pattern    string
 	stride     int
 	flows      int
+	sets       []unit.Time // when each set begins, after the traffic's start; without a load
 	size       unit.Bytes
 	sizes      *workload.CDF // nil: size
 	load       float64       // of the sending hosts' links; 0: flows begin at the traffic's start
@@ -173,6 +174,98 @@ func (d *decoder) generatedFlows(x *tree, p *point, tr traffic, g *generator, fl
 	p.traffic = append(p.traffic, tr)
 }
 
+// sets reads when each set of a traffic begins, after its start: {count: 4, interval: 100s}.
+// Without the key there is one.
+func (d *decoder) sets(x *tree, p *point, tr *traffic) []unit.Time {
+	t := x.get("sets")
+	if t == nil {
+		return []unit.Time{0}
+	}
+	if l := x.get("load"); l != nil {
+		d.fail(t.place, "", "sets stand beside load, which decides when flows begin")
+		return nil
+	}
+	if t.kind != mapping {
+		d.fail(t.place, "{count: 4, interval: 100s}", "this is no number of sets with an interval")
+		return nil
+	}
+	if !d.keys(t, "key of sets", []string{"count", "interval"}) {
+		return nil
+	}
+	count, interval := t.get("count"), t.get("interval")
+	if count == nil || interval == nil {
+		d.fail(t.place, "{count: 4, interval: 100s}", "sets need a count and an interval")
+		return nil
+	}
+	n, every := d.integer(count, 1, mostFlows), d.positive(interval)
+	if len(d.errors) > 0 {
+		return nil
+	}
+	if end := p.warmup + p.duration; unit.Time(n-1) > (end-1-tr.startHigh)/every {
+		d.fail(t.place, "a shorter interval, or fewer", "set %d would begin after the run has ended (%v)", n, end)
+		return nil
+	}
+	out := make([]unit.Time, n)
+	for i := range out {
+		out[i] = unit.Time(i) * every
+	}
+	return out
+}
+
+// sizedTOS is the TOS byte of flows of so many bytes and more.
+type sizedTOS struct {
+	from unit.Bytes
+	tos  uint8
+}
+
+// typesOfService reads a TOS byte, or one for each class of sizes: {0 B: 0x10, 100KB: 0x08}.
+func (d *decoder) typesOfService(t *tree, tr *traffic) {
+	one := func(v *tree) uint8 {
+		n, err := strconv.ParseUint(d.text(v), 0, 8)
+		if err != nil {
+			d.fail(v.place, "0 … 255, 0x00 … 0xff", "%q is not a TOS byte", v.text)
+		}
+		return uint8(n)
+	}
+	if t.kind != mapping {
+		tr.tos = one(t)
+		return
+	}
+	if len(t.keys) == 0 {
+		d.fail(t.place, "{0 B: 0x10, 100KB: 0x08}", "no TOS byte is given")
+		return
+	}
+	for i, k := range t.keys {
+		from, err := unit.ParseBytes(k.name)
+		switch {
+		case err != nil:
+			d.fail(k.place, "{0 B: 0x10, 100KB: 0x08}", "%v", err)
+			return
+		case i == 0 && from != 0:
+			d.fail(k.place, "0 B", "the first of the sizes from which on flows have a TOS byte is %q", k.name)
+			return
+		case i > 0 && from <= tr.tosBySize[i-1].from:
+			d.fail(k.place, "ascending sizes", "%q is not above the size before", k.name)
+			return
+		}
+		tr.tosBySize = append(tr.tosBySize, sizedTOS{from, one(k.value)})
+	}
+	tr.tos = tr.tosBySize[len(tr.tosBySize)-1].tos
+}
+
+// tosOf is the TOS byte of a flow of this size.
+func (tr *traffic) tosOf(size unit.Bytes) uint8 {
+	if size == 0 { // it has no end
+		return tr.tos
+	}
+	for i := len(tr.tosBySize) - 1; i >= 0; i-- {
+		if size >= tr.tosBySize[i].from {
+			return tr.tosBySize[i].tos
+		}
+	}
+	return tr.tos
+}
+
 // mean is the mean size of a flow; 0: it has no end.
 func (g *generator) mean() float64 {
 	if g.sizes != nil {
@@ -213,7 +306,7 @@ func (g *generator) expected(p *point, tr *traffic) float64 {
 		if g.fromN > 0 {
 			n = float64(g.fromN)
 		}
-		return n * float64(g.flows) * float64(max(g.toN, 1))
+		return n * float64(g.flows) * float64(max(g.toN, 1)) * float64(len(g.sets))
 	}
 	seconds := (g.until(p, tr) - tr.startLow).Seconds()
 	if g.fromN > 0 {
@@ -241,11 +334,17 @@ func (g *generator) expand(p *point, id int, seed uint64) []plannedFlow {
 	if g.load == 0 {
 		sources := draw(random, g.from, g.fromN, g.aside())
 		targets := g.targets(random, sources)
-		for i, src := range sources {
-			for range g.flows {
-				for _, dst := range g.destinations(random, src, i, targets) {
-					add(random, src, dst, -1)
+		for _, later := range g.sets {
+			first := len(out)
+			for i, src := range sources {
+				for range g.flows {
+					for _, dst := range g.destinations(random, src, i, targets) {
+						add(random, src, dst, -1)
+					}
 				}
+			}
+			for i := range out[first:] {
+				out[first+i].later = later
 			}
 		}
 		return out

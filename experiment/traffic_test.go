@@ -48,6 +48,45 @@ func TestPermutationTraffic(t *testing.T) {
 	}
 }
 
+// Sets begin one interval after another, each with starts of its own; patterns and pairs of
+// hosts alike.
+func TestSets(t *testing.T) {
+	for _, traffic := range []string{`from: "*", to: {stride: 4}`, `from: h0, to: [h4, h8]`} {
+		c := drawn(t, traffic+`, size: 1MB, flows: 2, start: 5ms..8ms, sets: {count: 3, interval: 20ms}`, 1)
+		starts := [3]int{}
+		for _, f := range c.Flows {
+			set := f.Start / (20 * unit.Millisecond)
+			if at := f.Start - set*20*unit.Millisecond; at < 5*unit.Millisecond || at > 8*unit.Millisecond {
+				t.Errorf("%s: a flow starts at %v", traffic, f.Start)
+			}
+			starts[set]++
+		}
+		if n := len(c.Flows) / 3; starts != [3]int{n, n, n} || n == 0 {
+			t.Errorf("%s: %v flows a set", traffic, starts)
+		}
+	}
+}
+
+// A TOS byte by size: that of the last size which is not above the flow's.
+func TestTOSBySize(t *testing.T) {
+	s := load(t, `title: t
+duration: 2s
+topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 2, rate: 10Gbps, delay: 1us}}
+switch: [ecmp]
+traffic:
+  - {name: x, transport: tcp, from: h0, to: h2, tos: {0 B: 0x10, 100KB: 0x08, 1MB: 0xb8}}
+  - {name: y, transport: tcp, from: h0, to: h2, tos: 3}
+`, Options{})
+	for size, want := range map[unit.Bytes]uint8{1: 0x10, 99999: 0x10, 100000: 0x08, 999999: 0x08, 1e6: 0xb8, 1 << 40: 0xb8, 0: 0xb8} {
+		if got := s.points[0].traffic[0].tosOf(size); got != want {
+			t.Errorf("%d bytes have TOS %#x, want %#x", size, got, want)
+		}
+		if got := s.points[0].traffic[1].tosOf(size); got != 3 {
+			t.Errorf("%d bytes have TOS %#x, want 3", size, got)
+		}
+	}
+}
+
 // Strides, random destinations, incasts without a load, several flows a source.
 func TestPatterns(t *testing.T) {
 	c := drawn(t, `from: "*", to: {stride: 4}, size: 1MB, flows: 2`, 1)

@@ -73,6 +73,7 @@ func Schemes() []Scheme {
 			Scheme: scheme.Scheme{Name: "leaf_spine", Doc: "leaves with hosts, each linked to every spine", Source: "ours", Params: append(common("of the hosts' links"),
 				count("leaves", "leaf switches: leaf0, …", "1", "10000"), count("spines", "spine switches: spine0, …", "1", "10000"),
 				count("hosts", "hosts a leaf: h0, …", "1", "10000"), optionalRate("uplink", "of the links between leaves and spines"),
+				scheme.Param{Name: "uplink_buffer", Kind: scheme.Length, Default: "0 packets", Doc: "limit of switch ports between leaves and spines; 0 packets: that of buffer", Source: "ours; P4TE §7 has 2 × rate for each"},
 			)},
 			Build: func(v scheme.Values) (*Network, error) {
 				b := newBuilder(v)
@@ -88,6 +89,9 @@ func Schemes() []Scheme {
 				for i := range leaves {
 					for k := range spines {
 						b.link(leaf+i, spine+k, b.or(v.LinkRate("uplink")))
+						if up := v.Length("uplink_buffer"); up != (unit.Length{}) {
+							b.n.Links[len(b.n.Links)-1].Buffer = up
+						}
 					}
 				}
 				return &b.n, nil

@@ -265,7 +265,7 @@ func (s *Sender) think(now unit.Time) {
 	end, more := s.written(now)
 	buffer := s.una + s.buffered()
 	if s.counters.Written == unit.Never && end == s.appEnd && buffer >= s.appEnd {
-		s.counters.Written = now
+		s.counters.Written, s.counters.Unacked = now, unit.Bytes(s.appEnd-s.una)
 	}
 	if s.windowing {
 		s.plan, s.planAt = sendProbe, now

@@ -54,6 +54,7 @@ func Registry() *experiment.Registry {
 		Topologies: topology.Schemes(),
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), hpcc.Scheme(), hpcc.PINTScheme(), hpcc.PowerScheme(),
 			hpcc.RxScheme(), none.Scheme(), reno.Scheme(), swift.Scheme(), timely.Scheme()},
-		Library: []experiment.Library{{Name: "bench", Files: bench.Experiments}, {Name: "hpcc", Files: hpcc.Experiments}, {Name: "ncf", Files: ncf.Experiments}, {Name: "p4abc", Files: p4abc.Experiments}},
+		Library: []experiment.Library{{Name: "bench", Files: bench.Experiments}, {Name: "hpcc", Files: hpcc.Experiments}, {Name: "ncf", Files: ncf.Experiments}, {Name: "p4abc", Files: p4abc.Experiments},
+			{Name: "p4te", Files: p4te.Experiments}},
 	}
 }

@@ -1,0 +1,9 @@
+package p4te
+
+import "embed"
+
+// Experiments are those of the paper, and those that go beyond it, for an
+// experiment.Library.
+//
+//go:embed experiments
+var Experiments embed.FS
