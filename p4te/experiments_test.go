@@ -14,8 +14,10 @@ import (
 	"weir/dataplane/drill"
 	"weir/dataplane/ecmp"
 	"weir/dataplane/ecn"
+	"weir/dataplane/hula"
 	"weir/dataplane/inband"
 	"weir/dataplane/letflow"
+	"weir/dataplane/spray"
 	"weir/dataplane/wecmp"
 	"weir/experiment"
 	"weir/hpcc"
@@ -29,8 +31,8 @@ import (
 // library is the registry of the experiments in experiments/.
 func library() *experiment.Registry {
 	return &experiment.Registry{
-		Programs: []dataplane.Scheme{conga.Scheme(), drill.Scheme(), ecmp.Scheme(), ecn.Scheme(), inband.Scheme(), letflow.Scheme(),
-			p4te.Scheme(), wecmp.Scheme()},
+		Programs: []dataplane.Scheme{conga.Scheme(), drill.Scheme(), ecmp.Scheme(), ecn.Scheme(), hula.Scheme(), inband.Scheme(), letflow.Scheme(),
+			p4te.Scheme(), spray.Scheme(), wecmp.Scheme()},
 		Transports:  []transport.Scheme{rdma.Scheme(), tcp.Scheme()},
 		Topologies:  topology.Schemes(),
 		Controllers: []cc.Scheme{cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), hpcc.Scheme()},
