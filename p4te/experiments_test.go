@@ -125,7 +125,7 @@ func TestVariants(t *testing.T) {
 // Every experiment is valid, also its quick variant, which keeps every scheme; those at
 // 10 to 100 Gb/s have the ends of each sweep.
 func TestExperimentsLoad(t *testing.T) {
-	schemes := map[string]int{"leaf-spine": 6, "fat-tree": 5}
+	schemes := map[string]int{"leaf-spine": 8, "fat-tree": 7}
 	for _, e := range library().Experiments() {
 		base := strings.TrimPrefix(e.Name, "p4te/")
 		for family, n := range schemes {
