@@ -61,7 +61,8 @@ type Program struct {
 	hosts    []bool             // by port: there is a host
 	isDown   []bool             // by port: the link, as the control plane knows it
 	control  *ControlPlane
-	writes   []Write // that are on their way, by time
+	writes   []Write // that are on their way from the written-th on, by time
+	written  int
 	nextLook unit.Time
 	counts   Counts
 	rate     *rater // nil: no rate adaptation
@@ -290,17 +291,19 @@ func (t *Program) await(env *dataplane.Env, writes []Write) {
 		return
 	}
 	t.writes = append(t.writes, writes...)
-	env.TickAt(t, t.writes[0].At)
+	env.TickAt(t, t.writes[t.written].At)
 }
 
 // Tick carries out the writes that have come, and looks after links.
 func (t *Program) Tick(env *dataplane.Env) unit.Time {
-	now, n := env.Now(), 0
-	for n < len(t.writes) && t.writes[n].At <= now {
-		t.upward[t.writes[n].Metric].Apply(t.writes[n])
-		n++
+	now := env.Now()
+	for t.written < len(t.writes) && t.writes[t.written].At <= now {
+		t.upward[t.writes[t.written].Metric].Apply(t.writes[t.written])
+		t.written++
 	}
-	t.writes = t.writes[:copy(t.writes, t.writes[n:])]
+	if 2*t.written >= len(t.writes) { // events may come faster than writes: what waits is not moved each time
+		t.writes, t.written = t.writes[:copy(t.writes, t.writes[t.written:])], 0
+	}
 	next := unit.Never
 	if t.config.Detect > 0 {
 		if now >= t.nextLook {
@@ -314,8 +317,8 @@ func (t *Program) Tick(env *dataplane.Env) unit.Time {
 		}
 		next = t.nextLook
 	}
-	if len(t.writes) > 0 {
-		next = min(next, t.writes[0].At)
+	if t.written < len(t.writes) {
+		next = min(next, t.writes[t.written].At)
 	}
 	return next
 }
