@@ -231,6 +231,22 @@ func (l *Pool) Get() *Packet {
 	return p
 }
 
+// GetFrame returns a zeroed packet with an empty Data of a capacity of at least room
+// bytes: that of a packet which was put back, if it is enough. So no two packets of a
+// pool may have one Data.
+func (l *Pool) GetFrame(room int) *Packet {
+	if l.free == nil {
+		l.grow()
+	}
+	data := l.free.Data
+	p := l.Get()
+	if cap(data) < room {
+		data = make([]byte, 0, room)
+	}
+	p.Data = data[:0]
+	return p
+}
+
 // Put takes p back.
 func (l *Pool) Put(p *Packet) {
 	p.Next = l.free

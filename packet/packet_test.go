@@ -72,6 +72,35 @@ func TestPool(t *testing.T) {
 // DESIGN "Bytes, queues, order": 1448 of 1514 bytes is TCP's share of a frame with
 // time stamps; UDP's is 1448 of 1490; the peers' framings are facts A5 and
 // notes/speed §2.
+// The room of a frame is used again, if it is enough; a packet without a frame has none.
+func TestPoolFrames(t *testing.T) {
+	var pool Pool
+	p := pool.GetFrame(100)
+	if len(p.Data) != 0 || cap(p.Data) < 100 {
+		t.Fatalf("%d of %d bytes", len(p.Data), cap(p.Data))
+	}
+	p.Data, p.Seq = append(p.Data, make([]byte, 80)...), 7
+	first := &p.Data[0]
+	pool.Put(p)
+	if p = pool.GetFrame(100); len(p.Data) != 0 || p.Seq != 0 || &p.Data[:1][0] != first {
+		t.Error("the frame is not used again, or not empty")
+	}
+	pool.Put(p)
+	if p = pool.GetFrame(101); cap(p.Data) < 101 {
+		t.Errorf("room for %d bytes", cap(p.Data))
+	}
+	pool.Put(p)
+	if p = pool.Get(); p.Data != nil {
+		t.Error("a packet in fast mode has a frame")
+	}
+	pool.Put(p)
+	p = pool.GetFrame(100)
+	pool.Put(p)
+	if n := testing.AllocsPerRun(10, func() { pool.Put(pool.GetFrame(100)) }); n != 0 {
+		t.Errorf("%g allocations", n)
+	}
+}
+
 func TestFraming(t *testing.T) {
 	for _, c := range []struct {
 		name                   string
@@ -833,7 +862,7 @@ func TestDeparseCutsADatagram(t *testing.T) {
 		if !sum {
 			u[6], u[7] = 0, 0
 		}
-		frame, err := AppendIPv4(AppendEthernet(nil, mac(2), mac(1), EtherIPv4), a4, b4, ProtoUDP, 0, 9, len(u)+3)
+		frame, err := AppendIPv4(AppendEthernet(nil, MAC(2), MAC(1), EtherIPv4), a4, b4, ProtoUDP, 0, 9, len(u)+3)
 		if err != nil {
 			t.Fatal(err)
 		}

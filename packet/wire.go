@@ -25,8 +25,8 @@ func FlowHash(src, dst Addr, srcPort, dstPort uint16, proto uint8) uint32 {
 	return uint32(h >> 32)
 }
 
-// mac is the address of a's interface: locally administered, made of the number.
-func mac(a Addr) [6]byte {
+// MAC is the address of a's interface: locally administered, made of the number.
+func MAC(a Addr) [6]byte {
 	return [6]byte{0x02, 0x57, uint8(a >> 24), uint8(a >> 16), uint8(a >> 8), uint8(a)}
 }
 
@@ -43,7 +43,7 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 		if p.Meta.Class > 7 {
 			return nil, fmt.Errorf("PFC frame: class %d; 0 to 7 are possible", p.Meta.Class)
 		}
-		b = AppendEthernet(b, [6]byte{0x01, 0x80, 0xc2, 0, 0, 1}, mac(p.Src), EtherControl)
+		b = AppendEthernet(b, [6]byte{0x01, 0x80, 0xc2, 0, 0, 1}, MAC(p.Src), EtherControl)
 		b = be.AppendUint16(b, 0x0101) // opcode of PFC
 		b = be.AppendUint16(b, 1<<p.Meta.Class)
 		for class := range uint8(8) {
@@ -93,7 +93,7 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 		src, dst = book.V6(p.Src), book.V6(p.Dst)
 		etherType = EtherIPv6
 	}
-	b = AppendEthernet(b, mac(p.Dst), mac(p.Src), etherType)
+	b = AppendEthernet(b, MAC(p.Dst), MAC(p.Src), etherType)
 	if p.Version == 6 {
 		if ext > 0 {
 			proto = protoHopByHop
