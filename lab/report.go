@@ -20,12 +20,11 @@ type Counts struct {
 
 // GateCounts are what one gate counts.
 type GateCounts struct {
-	Received  uint64 // frames that the kernel had for the ring
-	RingLost  uint64 // of these, frames for which the ring had no room
-	TooLong   uint64 // frames longer than a slot: cut, and dropped here
-	Partial   uint64 // frames without a checksum (offload was on): dropped here
-	Tagged    uint64 // frames with a VLAN tag: dropped here
-	Malformed uint64 // frames that the kernel found wrong when they were to leave
+	Received uint64 // frames that the kernel had for the ring
+	RingLost uint64 // of these, frames for which the ring had no room
+	TooLong  uint64 // frames longer than a slot, or than the MTU allows when they were to leave: dropped here
+	Partial  uint64 // frames without a checksum (offload was on): dropped here
+	Tagged   uint64 // frames with a VLAN tag: dropped here
 }
 
 func (c *GateCounts) add(o GateCounts) {
@@ -34,7 +33,6 @@ func (c *GateCounts) add(o GateCounts) {
 	c.TooLong += o.TooLong
 	c.Partial += o.Partial
 	c.Tagged += o.Tagged
-	c.Malformed += o.Malformed
 }
 
 // PortCounts are those of one direction of a link, in the measured part.
@@ -94,7 +92,6 @@ func (r *Report) Errors() (all []string) {
 		{r.Gates.TooLong, "frames were longer than a ring's slot"},
 		{r.Gates.Partial, "frames came without their checksum"},
 		{r.Gates.Tagged, "frames came with a VLAN tag"},
-		{r.Gates.Malformed, "frames were refused as malformed"},
 		{r.Counts.SendLost, "frames were not taken by a host's kernel"},
 		{r.Counts.Unwritable, "packets of switches cannot be written as frames"},
 	} {
