@@ -67,6 +67,8 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 		return nil, fmt.Errorf("packet of flow %d: IP version %d; 4 and 6 are possible", p.Flow, p.Version)
 	case p.Version == 4 && p.Proto == protoShim, p.Version == 6 && p.Proto == protoHopByHop:
 		return nil, fmt.Errorf("packet of flow %d: protocol %d is that of the extensions over IPv%d", p.Flow, p.Proto, p.Version)
+	case p.Proto == ProtoICMP || p.Proto == ProtoICMPv6:
+		return nil, fmt.Errorf("packet of flow %d: ICMP is carried, not made", p.Flow)
 	}
 	transport := shimHeader
 	var room [80]byte
@@ -142,7 +144,7 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 // the flow's hash. Size, Flow and Meta are not the frame's to tell (but a PFC
 // frame's class), nor is Sent, but of UDP. Sequence numbers come as their low 32
 // bits for TCP, 40 bits for other protocols than UDP; what the frame has no room
-// for is 0. An address that the book does not have is 0. It fails on frames that
+// for is 0. Of ICMP, which hosts of the lab send, all is payload. An address that the book does not have is 0. It fails on frames that
 // are neither IP nor PFC, or damaged, and then leaves p in an undefined state.
 func (p *Packet) Parse(book *Book, frame []byte) error {
 	e, err := ParseEthernet(frame)
@@ -219,6 +221,9 @@ func (p *Packet) Parse(book *Book, frame []byte) error {
 		case p.Payload > 0:
 			p.Kind = Data
 		}
+	case ProtoICMP, ProtoICMPv6: // all of it is payload
+		p.Kind, p.SrcPort, p.DstPort = Data, 0, 0
+		p.Seq, p.Ack, p.Payload = 0, 0, int32(len(rest))
 	default:
 		if len(rest) < shimHeader {
 			return short("transport header", shimHeader, len(rest))
