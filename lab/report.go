@@ -109,7 +109,7 @@ func (r *Report) Disturbed(rtt unit.Time) (why []string) {
 		why = append(why, fmt.Sprintf("%d frames lost in rings", n))
 	}
 	if r.Lateness.P999 > MostLateness {
-		why = append(why, fmt.Sprintf("0.1 %% of frames left %v late or more", r.Lateness.P999))
+		why = append(why, fmt.Sprintf("0.1 %% of frames left %.1f ms late or more", 1e3*r.Lateness.P999.Seconds()))
 	}
 	if 4*r.Stall > rtt {
 		why = append(why, fmt.Sprintf("a stall of %v, more than a quarter of the round-trip time (%v)", r.Stall, rtt))
@@ -126,8 +126,9 @@ func (r *Report) Disturbed(rtt unit.Time) (why []string) {
 // String is the report's part about the machine, in a line.
 func (r *Report) String() string {
 	l := &r.Lateness
-	s := fmt.Sprintf("%d frames, late by %v (median), %v (99 %%), %v (99.9 %%), %v (most); longest stall %v; steal %.1f %%, own CPU %.1f %%",
-		l.Frames, l.P50, l.P99, l.P999, l.Max, r.Stall, 100*r.Steal, 100*r.CPU)
+	us := func(t unit.Time) float64 { return 1e6 * t.Seconds() }
+	s := fmt.Sprintf("%d frames, late by %.0f us (median), %.0f (99 %%), %.0f (99.9 %%), %.0f (most); longest stall %.0f us; steal %.1f %%, own CPU %.1f %%",
+		l.Frames, us(l.P50), us(l.P99), us(l.P999), us(l.Max), us(r.Stall), 100*r.Steal, 100*r.CPU)
 	if e := r.Errors(); len(e) > 0 {
 		s += "; " + strings.Join(e, ", ")
 	}

@@ -169,6 +169,68 @@ func TestDatagrams(t *testing.T) {
 	}
 }
 
+// echoRequest is an ICMP echo request (RFC 792) with a sequence number.
+func echoRequest(seq uint16) []byte {
+	b := []byte{8, 0, 0, 0, 0xbe, 0xef, byte(seq >> 8), byte(seq)}
+	b = append(b, make([]byte, 48)...)
+	sum := packet.Checksum(packet.Sum(0, b))
+	b[2], b[3] = byte(sum>>8), byte(sum)
+	return b
+}
+
+// An idle network is as late as its links are, and hardly more: below 0.5 ms for 99 % of
+// pings, if nothing disturbs the machine.
+func TestPing(t *testing.T) {
+	needRoot(t)
+	if testing.Short() {
+		t.Skip("takes some seconds")
+	}
+	var why []string
+	for range 3 {
+		l, p := open(t, "")
+		var c net.PacketConn
+		if err := l.Do(client, func() (err error) { c, err = net.ListenPacket("ip4:icmp", "0.0.0.0"); return err }); err != nil {
+			t.Fatal(err)
+		}
+		var took []time.Duration
+		to := &net.IPAddr{IP: shaped("").Hosts.V4(server + 1).AsSlice()}
+		for seq := range uint16(200) {
+			start := time.Now()
+			if _, err := c.WriteTo(echoRequest(seq), to); err != nil {
+				t.Fatal(err)
+			}
+			c.SetReadDeadline(start.Add(5 * time.Second))
+			b := make([]byte, 200)
+			n, _, err := c.ReadFrom(b)
+			if err != nil || n != 56 || b[0] != 0 || b[6] != byte(seq>>8) || b[7] != byte(seq) {
+				t.Fatalf("echo %d: % x, %v", seq, b[:n], err)
+			}
+			took = append(took, time.Since(start))
+		}
+		c.Close()
+		r, err := p.Stop()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+		slices.Sort(took)
+		// 98 bytes at 100 and at 50 Mb/s, there and back
+		const ideal = 10*time.Millisecond + 47*time.Microsecond
+		p99 := took[len(took)*99/100] - ideal
+		t.Logf("pings took %v at least, %v in the median, %v (99 %%): %v", took[0], took[len(took)/2], p99+ideal, r)
+		if took[0] < ideal {
+			t.Errorf("a ping took %v, faster than the links", took[0])
+		}
+		if p99 < 500*time.Microsecond {
+			return
+		}
+		if why = r.Disturbed(10 * unit.Millisecond); len(why) == 0 {
+			t.Fatalf("1 %% of pings took %v longer than the links, undisturbed", p99)
+		}
+	}
+	t.Skipf("the machine disturbed all runs, the last one by %s", strings.Join(why, ", "))
+}
+
 // bulk sends for some time by one TCP connection, and returns the payload that arrives a
 // second between two times.
 func bulk(t *testing.T, l *Network, warm, measured time.Duration) (bps float64) {

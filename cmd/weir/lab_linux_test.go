@@ -15,6 +15,7 @@ import (
 	"weir/experiment"
 	"weir/lab"
 	"weir/packet"
+	"weir/unit"
 )
 
 // The same file in the lab: each run of figure 5's quick variant has a data plane of its
@@ -53,7 +54,7 @@ func TestLab(t *testing.T) {
 				if len(r.Errors()) > 0 || r.Counts.NonIP > 0 || len(r.Ports) != 2*len(c.Network.Links) {
 					t.Errorf("%s: %v, %+v, %d ports", name, r.Errors(), r.Counts, len(r.Ports))
 				}
-				if why := r.Disturbed(20_000_000_000); got < 5e6 && len(why) == 0 {
+				if why := r.Disturbed(20 * unit.Millisecond); got < 5e6 && len(why) == 0 {
 					t.Errorf("%s: %.1f of 50 Mb/s went through, undisturbed", name, got/1e6)
 				}
 			}

@@ -42,6 +42,29 @@ func ethtool(fd int, name string, command, value uint32) (uint32, error) {
 	return data.value, nil
 }
 
+// Offload switches one offload of an interface of the calling thread's network namespace
+// on or off: tso, gso, gro, sg, tx or rx.
+func Offload(name, offload string, on bool) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	value := uint32(0)
+	if on {
+		value = 1
+	}
+	for _, o := range offloads {
+		if o.name == offload {
+			if _, err := ethtool(fd, name, o.set, value); err != nil {
+				return fmt.Errorf("interface %s: offload %s: %w", name, offload, err)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("interface %s: no offload %s is known", name, offload)
+}
+
 // NoOffloads switches the offloads of an interface of the calling thread's network
 // namespace off and returns the names of those that were on. What the interface cannot do
 // at all counts as off. It fails if one stays on.
