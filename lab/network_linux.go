@@ -34,7 +34,7 @@ type Network struct {
 	set     *netns.Set
 }
 
-// plane is the namespace of the data plane; no node has such a name.
+// planeName is the namespace of the data plane; no node has such a name.
 const planeName = "@dataplane"
 
 // NIC is the name of a host's interface in its namespace.
@@ -90,6 +90,8 @@ func explain(err error) error {
 	switch {
 	case errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES):
 		return fmt.Errorf("%w; the lab needs CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_NET_RAW", err)
+	case errors.Is(err, unix.EAFNOSUPPORT):
+		return fmt.Errorf("%w; the lab needs a kernel with IPv6 and packet sockets (CONFIG_IPV6, CONFIG_PACKET)", err)
 	case errors.Is(err, unix.EOPNOTSUPP):
 		return fmt.Errorf("%w; the lab needs a kernel with network namespaces, veth and packet sockets (CONFIG_NET_NS, CONFIG_VETH, CONFIG_PACKET)", err)
 	}

@@ -258,3 +258,24 @@ func BenchmarkPacket(b *testing.B) {
 		}
 	}
 }
+
+// Percentiles are those of the histogram, whose classes are 1/64 wide.
+func TestLateness(t *testing.T) {
+	var h unit.Histogram
+	for us := range unit.Time(10000) {
+		h.Add((us + 1) * unit.Microsecond)
+	}
+	l := lateness(&h, 10*unit.Millisecond)
+	for _, x := range [][2]unit.Time{{l.P50, 5000}, {l.P99, 9900}, {l.P999, 9990}} {
+		if want := x[1] * unit.Microsecond; x[0] < want-want/64 || x[0] > want+want/64 {
+			t.Errorf("%v instead of %v", x[0], want)
+		}
+	}
+	sum := uint64(0)
+	for _, n := range l.Below {
+		sum += n
+	}
+	if l.Frames != 10000 || sum != 10000 || l.Max != 10*unit.Millisecond || len(l.Below) != 25 { // 2^23 ns < 10 ms < 2^24 ns
+		t.Errorf("%+v", l)
+	}
+}

@@ -155,7 +155,7 @@ func TestDatagrams(t *testing.T) {
 			}
 			least = min(least, time.Since(start))
 		}
-		if least < 10*time.Millisecond || least > 14*time.Millisecond {
+		if least < 10*time.Millisecond || least > 20*time.Millisecond {
 			t.Errorf("%v: the fastest of 20 took %v", to, least)
 		}
 	}
@@ -482,7 +482,7 @@ func TestEnds(t *testing.T) {
 			t.Errorf("%v: the data plane goes on", s)
 		}
 		var removed []string
-		if s == syscall.SIGKILL {
+		if s == syscall.SIGKILL { // unless another lab that starts has done it already
 			if removed, err = Clean(); err != nil {
 				t.Fatal(err)
 			}
@@ -491,7 +491,7 @@ func TestEnds(t *testing.T) {
 			if slices.Contains(ours(t), n) {
 				t.Errorf("%v: %s is still there", s, n)
 			}
-			if slices.Contains(removed, n) != (s == syscall.SIGKILL) {
+			if slices.Contains(removed, n) && s != syscall.SIGKILL {
 				t.Errorf("%v: cleaning up removed %v", s, removed)
 			}
 		}
@@ -507,26 +507,65 @@ func TestEnds(t *testing.T) {
 func TestNameClash(t *testing.T) {
 	needRoot(t)
 	c := shaped("")
-	l, err := Open(c.Network, c.Hosts, 0)
-	if err != nil {
-		t.Fatal(err)
+	const name = "clash" // no other lab of the tests has such a host
+	c.Network.Nodes[server].Name = name
+	for range 10 { // another lab may take the number in between
+		l, err := Open(c.Network, c.Hosts, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clash, id := l.Namespace(server), l.set.ID
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(netns.Path(clash), os.O_CREATE|os.O_EXCL, 0o444)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		l, err = Open(c.Network, c.Hosts, 0)
+		if err == nil {
+			if l.set.ID == id {
+				t.Errorf("a lab with the namespace %s, which was there", clash)
+			}
+			l.Close()
+			os.Remove(netns.Path(clash))
+			continue
+		}
+		if l != nil || !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), clash) || !strings.Contains(err.Error(), "not this lab's") {
+			t.Errorf("error: %v", err)
+		}
+		if err := os.Remove(netns.Path(clash)); err != nil {
+			t.Errorf("what was there is gone: %v", err)
+		}
+		if s, removed, err := netns.NewSet(); err == nil {
+			if s.Close(); slices.Contains(removed, fmt.Sprintf("%s%d-client", netns.Prefix, id)) {
+				t.Errorf("it left %v", removed)
+			}
+		}
+		return
 	}
-	clash := l.Namespace(server)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
+	t.Skip("other labs took the number every time")
+}
+
+// What the kernel's errors mean is said.
+func TestExplain(t *testing.T) {
+	for err, want := range map[error]string{
+		unix.EPERM: "CAP_NET_ADMIN", unix.EOPNOTSUPP: "CONFIG_VETH", unix.EAFNOSUPPORT: "CONFIG_IPV6", unix.EINVAL: unix.EINVAL.Error(),
+	} {
+		got := explain(fmt.Errorf("host x: %w", err))
+		if !errors.Is(got, err) || !strings.Contains(got.Error(), want) || !strings.Contains(got.Error(), "host x") {
+			t.Errorf("%v: %v", err, got)
+		}
 	}
-	f, err := os.OpenFile(netns.Path(clash), os.O_CREATE|os.O_EXCL, 0o444)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Close()
-	defer os.Remove(netns.Path(clash))
-	before := ours(t)
-	if _, err = Open(c.Network, c.Hosts, 0); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), clash) || !strings.Contains(err.Error(), "not this lab's") {
-		t.Errorf("error: %v", err)
-	}
-	if after := ours(t); !slices.Equal(before, after) {
-		t.Errorf("there were %v, there are %v", before, after)
+	if os.Geteuid() != 0 {
+		c := shaped("")
+		if l, err := Open(c.Network, c.Hosts, 0); l != nil || err != ErrNotRoot {
+			t.Errorf("without root: %v", err)
+		}
+		if _, err := Clean(); err != ErrNotRoot {
+			t.Errorf("without root: %v", err)
+		}
 	}
 }
 

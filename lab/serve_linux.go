@@ -203,8 +203,9 @@ func (g *ringGate) Counts() GateCounts {
 // slewed alike.
 type wallClock struct {
 	base  time.Time
-	epoch int64 // CLOCK_MONOTONIC at base
-	ahead int64 // ns
+	epoch int64     // CLOCK_MONOTONIC at base
+	ahead int64     // ns
+	last  unit.Time // of read
 	steps int
 }
 
@@ -243,7 +244,8 @@ func (w *wallClock) read() unit.Time {
 	if jump := t.UnixNano() - int64(mono) - w.ahead; jump > stepFrom || jump < -stepFrom {
 		w.step()
 	}
-	return unit.Time(mono) * unit.Nanosecond
+	w.last = unit.Time(mono) * unit.Nanosecond
+	return w.last
 }
 
 // step counts a step of the clock, if it was one: two readings of which nothing came in
@@ -263,9 +265,20 @@ func (w *wallClock) step() {
 	}
 }
 
+// future is how much later than the last reading a frame can have come in: one with a
+// later stamp has it from before the clock was set back.
+const future = 10 * unit.Millisecond
+
 // event translates a stamp; what was before event time 0 is 0.
 func (w *wallClock) event(realtime int64) unit.Time {
-	return max(unit.Time(realtime-w.ahead)*unit.Nanosecond, 0)
+	at := realtime - w.ahead
+	if at < 0 {
+		return 0
+	}
+	if at > int64((w.last+future)/unit.Nanosecond) {
+		return w.last
+	}
+	return unit.Time(at) * unit.Nanosecond
 }
 
 // cpuTimes is the time that was stolen, and all time, of all cores so far (proc(5)); 0 if
