@@ -178,6 +178,15 @@ func echoRequest(seq uint16) []byte {
 	return b
 }
 
+// oversleeps is how much longer a sleep takes than it should: what the machine does to
+// whoever waits for a packet.
+func oversleeps(length time.Duration) time.Duration {
+	timeout := unix.NsecToTimespec(int64(length))
+	start := time.Now()
+	unix.Ppoll(nil, &timeout, nil)
+	return time.Since(start) - length
+}
+
 // An idle network is as late as its links are, and hardly more: below 0.5 ms for 99 % of
 // pings, if nothing disturbs the machine.
 func TestPing(t *testing.T) {
@@ -192,7 +201,7 @@ func TestPing(t *testing.T) {
 		if err := l.Do(client, func() (err error) { c, err = net.ListenPacket("ip4:icmp", "0.0.0.0"); return err }); err != nil {
 			t.Fatal(err)
 		}
-		var took []time.Duration
+		var took, woke []time.Duration
 		to := &net.IPAddr{IP: shaped("").Hosts.V4(server + 1).AsSlice()}
 		for seq := range uint16(200) {
 			start := time.Now()
@@ -206,6 +215,7 @@ func TestPing(t *testing.T) {
 				t.Fatalf("echo %d: % x, %v", seq, b[:n], err)
 			}
 			took = append(took, time.Since(start))
+			woke = append(woke, oversleeps(10*time.Millisecond))
 		}
 		c.Close()
 		r, err := p.Stop()
@@ -214,6 +224,7 @@ func TestPing(t *testing.T) {
 		}
 		l.Close()
 		slices.Sort(took)
+		slices.Sort(woke)
 		// 98 bytes at 100 and at 50 Mb/s, there and back
 		const ideal = 10*time.Millisecond + 47*time.Microsecond
 		p99 := took[len(took)*99/100] - ideal
@@ -224,7 +235,11 @@ func TestPing(t *testing.T) {
 		if p99 < 500*time.Microsecond {
 			return
 		}
-		if why = r.Disturbed(10 * unit.Millisecond); len(why) == 0 {
+		why = r.Disturbed(10 * unit.Millisecond)
+		if late := woke[len(woke)*99/100]; late > 250*time.Microsecond {
+			why = append(why, fmt.Sprintf("others, for which 1 %% of sleeps took %v longer", late))
+		}
+		if len(why) == 0 {
 			t.Fatalf("1 %% of pings took %v longer than the links, undisturbed", p99)
 		}
 	}
