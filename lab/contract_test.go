@@ -18,13 +18,17 @@ type scripted struct {
 	stamps []unit.Time
 	out    [][]byte // put and not flushed
 	got    [][]byte
-	room   int     // of out; 0: no limit
-	fails  []error // of the next flushes
+	room   int              // of out; 0: no limit
+	fails  []error          // of the next flushes
+	wall   func() unit.Time // a mistake: what has come in has the stamp of now
 }
 
 func (g *scripted) Stamp() unit.Time {
 	if len(g.stamps) == 0 {
 		return unit.Never
+	}
+	if g.wall != nil && g.stamps[0] <= g.wall() {
+		return g.wall()
 	}
 	return g.stamps[0]
 }
@@ -70,8 +74,8 @@ func (a arrivals) Observe(e trace.Event, p *packet.Packet) {
 }
 
 // driver carries a script out on the lab's data plane, whose thread runs at the times
-// that wake gives, one after the other, up to a second.
-func driver(t *testing.T, wake func(now unit.Time) unit.Time) dataplanetest.Driver {
+// that wake gives, one after the other, up to a second. wrong makes a mistake on purpose.
+func driver(t *testing.T, wake func(now unit.Time) unit.Time, wrong bool) dataplanetest.Driver {
 	return func(s dataplanetest.Setup, script []dataplanetest.Arrival) dataplanetest.Transcript {
 		var out dataplanetest.Transcript
 		book := s.Book()
@@ -88,6 +92,9 @@ func driver(t *testing.T, wake func(now unit.Time) unit.Time) dataplanetest.Driv
 		for i, p := range s.Ports {
 			port := packet.PortID(i)
 			g := &scripted{}
+			if wrong {
+				g.wall = func() unit.Time { return now }
+			}
 			for _, a := range script {
 				if a.Port != port {
 					continue
@@ -156,17 +163,29 @@ func equalSeq(want, got []int64) bool {
 // The lab's packet path passes the contract that every driver passes, whenever its thread
 // gets to run: packets walk in event time.
 func TestContract(t *testing.T) {
-	dataplanetest.Contract(t, driver(t, func(unit.Time) unit.Time { return unit.Second }))
+	dataplanetest.Contract(t, driver(t, func(unit.Time) unit.Time { return unit.Second }, false))
 	dataplanetest.Contract(t, driver(t, func(now unit.Time) unit.Time {
 		if now < 200*unit.Microsecond {
 			return now + 100*unit.Nanosecond
 		}
 		return unit.Second
-	}))
+	}, false))
 	for seed := range uint64(8) {
 		random := unit.NewRandom(seed, "wake")
 		dataplanetest.Contract(t, driver(t, func(now unit.Time) unit.Time {
 			return now + 1 + max(now/4, unit.Time(random.Int64N(int64(5*unit.Microsecond))))
-		}))
+		}, false))
+	}
+	// A plane that goes by its own clock instead of the stamps is caught.
+	var caught failures
+	dataplanetest.Contract(&caught, driver(t, func(now unit.Time) unit.Time { return now + now/4 + 300*unit.Nanosecond }, true))
+	if caught < 20 {
+		t.Errorf("%d scripts notice that packets do not walk in event time", caught)
 	}
 }
+
+// failures counts errors.
+type failures int
+
+func (f *failures) Helper()               {}
+func (f *failures) Errorf(string, ...any) { *f++ }
