@@ -436,6 +436,15 @@ func (w *wire) grow() {
 	w.ring, w.head = ring, 0
 }
 
+// Wake has node n asked what it wants, after something from outside of the network has
+// happened to it at now. All that is before now must have been carried out, and
+// nothing after now.
+func (f *Fabric) Wake(n int, now unit.Time) {
+	g := f.groupOf[n]
+	f.after(int32(n), &f.groups[g], now)
+	f.nextAt[g] = f.groups[g].heap.first()
+}
+
 // Next returns the time of the earliest pending event, unit.Never if nothing will
 // ever happen again.
 func (f *Fabric) Next() unit.Time {

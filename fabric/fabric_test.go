@@ -302,6 +302,43 @@ func TestLossAndJitter(t *testing.T) {
 	}
 }
 
+// What comes in from outside of the network goes the way of all else, whatever the
+// grouping, and however the run is cut into pieces.
+func TestWake(t *testing.T) {
+	want := ""
+	for _, window := range []unit.Time{0, unit.Second} {
+		for _, pieces := range []bool{false, true} {
+			var pool packet.Pool
+			var midLog, dstLog strings.Builder
+			src := &relay{name: "src", pool: &pool}
+			mid := &relay{name: "mid", pool: &pool, log: &midLog, route: map[packet.PortID]packet.PortID{0: 1}}
+			dst := &relay{name: "dst", pool: &pool, log: &dstLog}
+			f := mustNew(t, Config{Nodes: []Node{src, mid, dst}, Pool: &pool, Window: window, Links: []Link{
+				{From: 0, To: 1, Rate: inBits(unit.Gbps), Delay: 2 * unit.Microsecond},
+				{From: 1, To: 2, FromPort: 1, Rate: inBits(unit.Gbps), Delay: unit.Microsecond}}})
+			for k, at := range []unit.Time{0, 1, 5 * unit.Microsecond, 5 * unit.Microsecond, 7777} {
+				at += unit.Time(k) * 10 * unit.Microsecond
+				f.Run(at, nil)
+				p := pool.Get()
+				p.Size, p.Seq = 125, int64(k)
+				src.push(0, p)
+				f.Wake(0, at)
+				if pieces {
+					f.Run(at+3*unit.Microsecond, nil)
+				}
+			}
+			f.Run(unit.Never, nil)
+			got := midLog.String() + dstLog.String()
+			if want == "" {
+				want = got
+			}
+			if got != want || strings.Count(want, "dst") != 5 || pool.Live() != 0 {
+				t.Errorf("window %d, pieces %v: got\n%swant\n%s", window, pieces, got, want)
+			}
+		}
+	}
+}
+
 // A link that is down loses what is put on it; what is on its way arrives.
 func TestLinkDown(t *testing.T) {
 	var pool packet.Pool

@@ -33,9 +33,11 @@ const (
 
 // Protocols (IANA), as in Packet.Proto.
 const (
-	ProtoTCP  uint8 = 6
-	ProtoUDP  uint8 = 17
-	ProtoRDMA uint8 = 0xfc // the HPCC simulator's number for ACK and NACK (facts A5); from RFC 3692's neighbourhood
+	ProtoICMP   uint8 = 1
+	ProtoTCP    uint8 = 6
+	ProtoUDP    uint8 = 17
+	ProtoICMPv6 uint8 = 58
+	ProtoRDMA   uint8 = 0xfc // the HPCC simulator's number for ACK and NACK (facts A5); from RFC 3692's neighbourhood
 )
 
 // Flags of a packet that are not part of any header.
@@ -229,6 +231,22 @@ func (l *Pool) Get() *Packet {
 	p.Sent, p.Enqueued, p.Before, p.Ack, p.Data = 0, 0, nil, 0, nil
 	t := &p.TCP
 	t.TSVal, t.TSEcho, t.Window, t.MSS, t.Flags, t.Has, t.Scale, t.Blocks = 0, 0, 0, 0, 0, 0, 0, 0
+	return p
+}
+
+// GetFrame returns a zeroed packet with an empty Data of a capacity of at least room
+// bytes: that of a packet which was put back, if it is enough. So no two packets of a
+// pool may have one Data.
+func (l *Pool) GetFrame(room int) *Packet {
+	if l.free == nil {
+		l.grow()
+	}
+	data := l.free.Data
+	p := l.Get()
+	if cap(data) < room {
+		data = make([]byte, 0, room)
+	}
+	p.Data = data[:0]
 	return p
 }
 

@@ -72,6 +72,35 @@ func TestPool(t *testing.T) {
 // DESIGN "Bytes, queues, order": 1448 of 1514 bytes is TCP's share of a frame with
 // time stamps; UDP's is 1448 of 1490; the peers' framings are facts A5 and
 // notes/speed §2.
+// The room of a frame is used again, if it is enough; a packet without a frame has none.
+func TestPoolFrames(t *testing.T) {
+	var pool Pool
+	p := pool.GetFrame(100)
+	if len(p.Data) != 0 || cap(p.Data) < 100 {
+		t.Fatalf("%d of %d bytes", len(p.Data), cap(p.Data))
+	}
+	p.Data, p.Seq = append(p.Data, make([]byte, 80)...), 7
+	first := &p.Data[0]
+	pool.Put(p)
+	if p = pool.GetFrame(100); len(p.Data) != 0 || p.Seq != 0 || &p.Data[:1][0] != first {
+		t.Error("the frame is not used again, or not empty")
+	}
+	pool.Put(p)
+	if p = pool.GetFrame(101); cap(p.Data) < 101 {
+		t.Errorf("room for %d bytes", cap(p.Data))
+	}
+	pool.Put(p)
+	if p = pool.Get(); p.Data != nil {
+		t.Error("a packet in fast mode has a frame")
+	}
+	pool.Put(p)
+	p = pool.GetFrame(100)
+	pool.Put(p)
+	if n := testing.AllocsPerRun(10, func() { pool.Put(pool.GetFrame(100)) }); n != 0 {
+		t.Errorf("%g allocations", n)
+	}
+}
+
 func TestFraming(t *testing.T) {
 	for _, c := range []struct {
 		name                   string
@@ -422,6 +451,8 @@ func FuzzWire(f *testing.F) {
 			}
 		case proto == protoShim && p.Version == 4 || proto == protoHopByHop && p.Version == 6:
 			return // those are the extensions' own numbers
+		case proto == ProtoICMP || proto == ProtoICMPv6:
+			return // not made: TestICMP
 		case proto == ProtoUDP:
 			p.Kind, p.Ack, p.Seq = Data, 0, seq
 			if p.Payload < 8 {
@@ -833,7 +864,7 @@ func TestDeparseCutsADatagram(t *testing.T) {
 		if !sum {
 			u[6], u[7] = 0, 0
 		}
-		frame, err := AppendIPv4(AppendEthernet(nil, mac(2), mac(1), EtherIPv4), a4, b4, ProtoUDP, 0, 9, len(u)+3)
+		frame, err := AppendIPv4(AppendEthernet(nil, MAC(2), MAC(1), EtherIPv4), a4, b4, ProtoUDP, 0, 9, len(u)+3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -905,6 +936,45 @@ func TestShimByHand(t *testing.T) {
 		"fc00" + "3e043f800000" + "11223344" + "02" + "0102030405" + "060708090a" + "00"
 	if err != nil || hex.EncodeToString(got) != want {
 		t.Errorf("%v:\n%x, want\n%s", err, got, want)
+	}
+}
+
+// A switch carries ICMP (RFC 792, RFC 4443) as it is, but for its own fields of the IP header.
+func TestICMP(t *testing.T) {
+	b := book()
+	for _, proto := range []uint8{ProtoICMP, ProtoICMPv6} {
+		echo := []byte{8, 0, 0xf7, 0xff, 0xff, 0xff, 0, 1} // identifier 0xffff, of which the shim would make a kind
+		frame := AppendEthernet(nil, MAC(2), MAC(1), EtherIPv4)
+		var err error
+		if proto == ProtoICMPv6 {
+			frame = AppendEthernet(nil, MAC(2), MAC(1), EtherIPv6)
+			frame, err = AppendIPv6(frame, b.V6(1), b.V6(2), proto, 0, 64, len(echo))
+		} else {
+			frame, err = AppendIPv4(frame, b.V4(1), b.V4(2), proto, 0, 64, len(echo))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := Packet{Data: append(frame, echo...), SrcPort: 7, DstPort: 8, Seq: 9, Ack: 10}
+		if err := p.Parse(b, p.Data); err != nil {
+			t.Fatal(err)
+		}
+		if p.Kind != Data || p.Payload != 8 || p.Src != 1 || p.Dst != 2 || p.SrcPort|p.DstPort != 0 || p.Seq|p.Ack != 0 {
+			t.Errorf("protocol %d: %s", proto, essence(&p))
+		}
+		p.HopLimit--
+		p.TOS |= CE
+		if err := p.Deparse(b); err != nil {
+			t.Fatal(err)
+		}
+		checksums(t, p.Data)
+		if got := p.Data[len(p.Data)-len(echo):]; string(got) != string(echo) {
+			t.Errorf("protocol %d: % x came out", proto, got)
+		}
+		p.Proto = proto
+		if _, err := p.Emit(b, nil); err == nil {
+			t.Errorf("protocol %d is made", proto)
+		}
 	}
 }
 

@@ -25,8 +25,8 @@ func FlowHash(src, dst Addr, srcPort, dstPort uint16, proto uint8) uint32 {
 	return uint32(h >> 32)
 }
 
-// mac is the address of a's interface: locally administered, made of the number.
-func mac(a Addr) [6]byte {
+// MAC is the address of a's interface: locally administered, made of the number.
+func MAC(a Addr) [6]byte {
 	return [6]byte{0x02, 0x57, uint8(a >> 24), uint8(a >> 16), uint8(a >> 8), uint8(a)}
 }
 
@@ -43,7 +43,7 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 		if p.Meta.Class > 7 {
 			return nil, fmt.Errorf("PFC frame: class %d; 0 to 7 are possible", p.Meta.Class)
 		}
-		b = AppendEthernet(b, [6]byte{0x01, 0x80, 0xc2, 0, 0, 1}, mac(p.Src), EtherControl)
+		b = AppendEthernet(b, [6]byte{0x01, 0x80, 0xc2, 0, 0, 1}, MAC(p.Src), EtherControl)
 		b = be.AppendUint16(b, 0x0101) // opcode of PFC
 		b = be.AppendUint16(b, 1<<p.Meta.Class)
 		for class := range uint8(8) {
@@ -67,6 +67,8 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 		return nil, fmt.Errorf("packet of flow %d: IP version %d; 4 and 6 are possible", p.Flow, p.Version)
 	case p.Version == 4 && p.Proto == protoShim, p.Version == 6 && p.Proto == protoHopByHop:
 		return nil, fmt.Errorf("packet of flow %d: protocol %d is that of the extensions over IPv%d", p.Flow, p.Proto, p.Version)
+	case p.Proto == ProtoICMP || p.Proto == ProtoICMPv6:
+		return nil, fmt.Errorf("packet of flow %d: ICMP is carried, not made", p.Flow)
 	}
 	transport := shimHeader
 	var room [80]byte
@@ -93,7 +95,7 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 		src, dst = book.V6(p.Src), book.V6(p.Dst)
 		etherType = EtherIPv6
 	}
-	b = AppendEthernet(b, mac(p.Dst), mac(p.Src), etherType)
+	b = AppendEthernet(b, MAC(p.Dst), MAC(p.Src), etherType)
 	if p.Version == 6 {
 		if ext > 0 {
 			proto = protoHopByHop
@@ -142,7 +144,7 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 // the flow's hash. Size, Flow and Meta are not the frame's to tell (but a PFC
 // frame's class), nor is Sent, but of UDP. Sequence numbers come as their low 32
 // bits for TCP, 40 bits for other protocols than UDP; what the frame has no room
-// for is 0. An address that the book does not have is 0. It fails on frames that
+// for is 0. Of ICMP, which hosts of the lab send, all is payload. An address that the book does not have is 0. It fails on frames that
 // are neither IP nor PFC, or damaged, and then leaves p in an undefined state.
 func (p *Packet) Parse(book *Book, frame []byte) error {
 	e, err := ParseEthernet(frame)
@@ -219,6 +221,9 @@ func (p *Packet) Parse(book *Book, frame []byte) error {
 		case p.Payload > 0:
 			p.Kind = Data
 		}
+	case ProtoICMP, ProtoICMPv6: // all of it is payload
+		p.Kind, p.SrcPort, p.DstPort = Data, 0, 0
+		p.Seq, p.Ack, p.Payload = 0, 0, int32(len(rest))
 	default:
 		if len(rest) < shimHeader {
 			return short("transport header", shimHeader, len(rest))

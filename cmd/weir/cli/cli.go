@@ -52,7 +52,10 @@ type command struct {
 	Export  exportCmd  `cmd:"" help:"Write results as the HPCC simulator's files."`
 	Schema  schemaCmd  `cmd:"" help:"Print a JSON schema of experiment files, for editors."`
 	Bench   benchCmd   `cmd:"" help:"Measure speed."`
+	Lab     labCmd     `cmd:"" help:"The lab: experiments between namespaces of this machine."`
 	Version versionCmd `cmd:"" help:"Print the version."`
+
+	LabDataplane labDataplaneCmd `cmd:"" hidden:"" name:"lab-dataplane" help:"The process of a lab's data plane."`
 }
 
 // app is what commands work with.

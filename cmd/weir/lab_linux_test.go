@@ -1,0 +1,119 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/cmd/weir/cli"
+	"weir/experiment"
+	"weir/lab"
+	"weir/packet"
+	"weir/unit"
+)
+
+// The same file in the lab: each run of figure 5's quick variant has a data plane of its
+// own switches and programs, which carries a kernel's TCP.
+func TestLab(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: it makes network namespaces and packet sockets")
+	}
+	binary := build(t)
+	registry := cli.Registry()
+	src, err := registry.Open("p4abc/fig5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := experiment.Load(registry, src, experiment.Options{Quick: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for index, run := range spec.Runs() {
+		name := experiment.PointName(run.Point)
+		c, err := run.Lab()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := lab.Open(c.Network, c.Hosts, c.MTU)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := l.Start(exec.Command(binary, "lab-dataplane", "p4abc/fig5", "--quick", "--index", strconv.Itoa(index)))
+		if err == nil {
+			var got float64
+			got, err = sendFor(l, c, time.Second)
+			r, stopped := p.Stop()
+			if err = errors.Join(err, stopped); err == nil {
+				t.Logf("%s: %.1f Mb/s; %v", name, got/1e6, r)
+				if len(r.Errors()) > 0 || r.Counts.NonIP > 0 || len(r.Ports) != 2*len(c.Network.Links) {
+					t.Errorf("%s: %v, %+v, %d ports", name, r.Errors(), r.Counts, len(r.Ports))
+				}
+				if why := r.Disturbed(20 * unit.Millisecond); got < 5e6 && len(why) == 0 {
+					t.Errorf("%s: %.1f of 50 Mb/s went through, undisturbed", name, got/1e6)
+				}
+			}
+		}
+		if err := errors.Join(err, l.Close()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+}
+
+// sendFor sends from the first host to the last one by TCP, and returns what arrived in
+// bit/s.
+func sendFor(l *lab.Network, c *lab.Config, length time.Duration) (float64, error) {
+	first, last := -1, 0
+	for i, n := range c.Network.Nodes {
+		if !n.Switch {
+			if last = i; first < 0 {
+				first = i
+			}
+		}
+	}
+	var listener net.Listener
+	err := l.Do(last, func() (err error) {
+		listener, err = net.Listen("tcp", netip.AddrPortFrom(c.Hosts.V4(packet.Addr(last+1)), 5001).String())
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	defer listener.Close()
+	var out net.Conn
+	err = l.Do(first, func() (err error) {
+		out, err = net.DialTimeout("tcp", listener.Addr().String(), 5*time.Second)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	defer out.Close()
+	in, err := listener.Accept()
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	end := time.Now().Add(length)
+	out.SetDeadline(end)
+	in.SetDeadline(end)
+	go func() {
+		for b := []byte(strings.Repeat("weir", 4096)); ; {
+			if _, err := out.Write(b); err != nil {
+				return
+			}
+		}
+	}()
+	sum, b := 0, make([]byte, 1<<16)
+	for {
+		n, err := in.Read(b)
+		if sum += n; err != nil {
+			return 8 * float64(sum) / length.Seconds(), nil
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package netns
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// Dir is where namespaces have their names (ip-netns(8)).
+const Dir = "/run/netns"
+
+const own = "/proc/thread-self/ns/net"
+
+// Path is the file of a namespace's name.
+func Path(name string) string { return filepath.Join(Dir, name) }
+
+// Do runs what in a namespace, on a thread of its own: sockets that it opens stay there.
+// It must not start goroutines that rely on the namespace.
+func Do(name string, what func() error) error {
+	to, err := os.Open(Path(name))
+	if err != nil {
+		return fmt.Errorf("namespace %s: %w", name, errors.Unwrap(err))
+	}
+	defer to.Close()
+	return in(name, func() error { return unix.Setns(int(to.Fd()), unix.CLONE_NEWNET) }, what)
+}
+
+// in runs what on a locked thread after enter has moved it to another namespace, and
+// brings the thread back.
+func in(name string, enter, what func() error) error {
+	runtime.LockOSThread()
+	home, err := os.Open(own)
+	if err != nil {
+		runtime.UnlockOSThread()
+		return fmt.Errorf("own network namespace: %w", err)
+	}
+	defer home.Close()
+	if err := enter(); err != nil {
+		runtime.UnlockOSThread()
+		return fmt.Errorf("namespace %s: %w", name, err)
+	}
+	err = what()
+	if back := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); back != nil {
+		// The thread stays locked, and so ends with its goroutine.
+		return errors.Join(err, fmt.Errorf("namespace %s: way back: %w", name, back))
+	}
+	runtime.UnlockOSThread()
+	return err
+}
+
+// Enter moves the calling goroutine's thread, which must be locked, to a namespace for
+// good.
+func Enter(name string) error {
+	to, err := os.Open(Path(name))
+	if err != nil {
+		return fmt.Errorf("namespace %s: %w", name, errors.Unwrap(err))
+	}
+	defer to.Close()
+	if err := unix.Setns(int(to.Fd()), unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("namespace %s: %w", name, err)
+	}
+	return nil
+}
+
+// inode tells namespaces apart.
+func inode(path string) (uint64, error) {
+	var s unix.Stat_t
+	if err := unix.Stat(path, &s); err != nil {
+		return 0, err
+	}
+	return s.Ino, nil
+}
+
+// create makes a namespace with a name and returns its inode. It fails with fs.ErrExist if
+// the name is taken.
+func create(name string) (ino uint64, err error) {
+	if err := os.MkdirAll(Dir, 0o755); err != nil {
+		return 0, err
+	}
+	f, err := os.OpenFile(Path(name), os.O_CREATE|os.O_EXCL|os.O_RDONLY, 0o444)
+	if err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return 0, fmt.Errorf("the name %s: %w", name, fs.ErrExist)
+		}
+		return 0, err
+	}
+	f.Close()
+	defer func() {
+		if err != nil {
+			remove(name)
+		}
+	}()
+	err = in(name, func() error { return unix.Unshare(unix.CLONE_NEWNET) }, func() error {
+		if err := unix.Mount(own, Path(name), "", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("namespace %s: its name: %w", name, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return inode(Path(name))
+}
+
+// remove takes a namespace's name away, and with it the namespace, once no process and no
+// socket is in it. What is not there is no error.
+func remove(name string) error {
+	path := Path(name)
+	for { // mounts of one name may lie on top of each other
+		err := unix.Unmount(path, unix.MNT_DETACH)
+		if err == unix.EINVAL || err == unix.ENOENT {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("namespace %s: %w", name, err)
+		}
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

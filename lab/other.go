@@ -1,0 +1,14 @@
+//go:build !linux
+
+package lab
+
+import (
+	"io"
+	"os"
+)
+
+// Serve is the data plane's process; there is none on this system.
+func Serve(*Config, *os.File, io.Writer) error { return ErrNotLinux }
+
+// Clean removes what dead labs have left; there are none on this system.
+func Clean() ([]string, error) { return nil, ErrNotLinux }

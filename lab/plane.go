@@ -1,0 +1,280 @@
+package lab
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"weir/dataplane"
+	"weir/dataplane/tm"
+	"weir/fabric"
+	"weir/packet"
+	"weir/trace"
+	"weir/unit"
+)
+
+// A Gate is the way between the data plane and one host's kernel: the two rings of a
+// socket, or a script's. Frames are Ethernet frames without FCS.
+type Gate interface {
+	// Stamp is when the first of the frames that wait came in, in event time;
+	// unit.Never if none waits.
+	Stamp() unit.Time
+	// Take appends that frame to b and gives its room back.
+	Take(b []byte) []byte
+	// Put copies a frame to those that are to leave; false: there is no room.
+	Put(frame []byte) bool
+	// Flush lets them leave. EAGAIN and ENOBUFS say that some have to wait.
+	Flush() error
+	// Counts is what the gate has counted since the start.
+	Counts() GateCounts
+}
+
+// plane is the data plane: the fabric with all switches and links, and the gates to the
+// hosts. It has no clock of its own but to see how late frames leave.
+type plane struct {
+	config   *Config
+	fabric   *fabric.Fabric
+	pool     packet.Pool
+	book     *packet.Book
+	framing  packet.Framing
+	room     int     // of a frame, in bytes
+	hosts    []*host // by node, nil for switches
+	switches []*dataplane.Switch
+	ways     []direction // of the fabric's links
+	gated    []*host
+	stamps   []unit.Time // of gated, in this step
+	clock    func() unit.Time
+	failed   error
+
+	done    unit.Time // all before it has happened
+	due     unit.Time // when the next event was to happen, at the end of the last step
+	events  []Event
+	marks   [2]unit.Time // begin and end of what is measured
+	marked  int
+	at      [2]snapshot // at marks
+	counts  Counts
+	late    unit.Histogram
+	latest  unit.Time
+	stall   unit.Time
+	retryAt unit.Time
+}
+
+// framesReady is for how many packets there is room before anything happens.
+const framesReady = 4096
+
+// start makes the fabric.
+func (d *plane) start(nodes []fabric.Node, links []fabric.Link, o trace.Observer) (err error) {
+	for _, h := range d.hosts {
+		if h != nil {
+			d.gated = append(d.gated, h)
+		}
+	}
+	d.stamps = make([]unit.Time, len(d.gated))
+	d.due, d.retryAt = unit.Never, unit.Never
+	var ready [framesReady]*packet.Packet
+	for i := range ready {
+		ready[i] = d.pool.GetFrame(d.room)
+	}
+	for _, p := range ready {
+		d.pool.Put(p)
+	}
+	d.late.Add(1000 * unit.Second) // room for all that will come
+	d.late.Reset()
+	if c := d.config; c != nil {
+		d.events = c.Events
+		d.marks = [2]unit.Time{c.Lead + c.Warmup, c.Lead + c.Duration}
+	}
+	d.fabric, err = fabric.New(fabric.Config{Nodes: nodes, Links: links, Pool: &d.pool, Observer: o})
+	return err
+}
+
+// step does all that is due at now, by the wall clock: it takes what has come in, in the
+// order of its stamps, carries the fabric's events out, and lets what arrives at hosts
+// leave. now must be read before. An error ends the run.
+func (d *plane) step(now unit.Time) error {
+	need := d.due
+	for i, h := range d.gated {
+		d.stamps[i] = h.gate.Stamp()
+		need = min(need, d.stamps[i])
+	}
+	if need < now {
+		d.stall = max(d.stall, now-need)
+	}
+	for {
+		first, at := 0, unit.Never
+		for i, t := range d.stamps {
+			if t < at {
+				first, at = i, t
+			}
+		}
+		if at > now {
+			break
+		}
+		if at < d.done { // its stamp was not to be seen yet in the last step
+			d.counts.Belated++
+			d.counts.BelatedBy = max(d.counts.BelatedBy, d.done-at)
+			at = d.done
+		}
+		d.advance(at)
+		d.enter(d.gated[first], at)
+		d.stamps[first] = d.gated[first].gate.Stamp()
+	}
+	if now >= d.done {
+		d.advance(now + 1)
+	}
+	d.retryAt = unit.Never
+	for _, h := range d.gated {
+		if h.pending > 0 {
+			d.flush(h)
+		}
+	}
+	d.due = d.next()
+	return d.failed
+}
+
+// next is when step has something to do if nothing comes in; unit.Never if not.
+func (d *plane) next() unit.Time {
+	t := min(d.fabric.Next(), d.retryAt)
+	if len(d.events) > 0 {
+		t = min(t, d.config.Lead+d.events[0].At)
+	}
+	if d.config != nil && d.marked < len(d.marks) {
+		t = min(t, d.marks[d.marked])
+	}
+	return t
+}
+
+// advance carries out all that happens before until, and what the experiment has in
+// store up to then.
+func (d *plane) advance(until unit.Time) {
+	for c := d.config; c != nil; {
+		mark, event := unit.Never, unit.Never
+		if d.marked < len(d.marks) {
+			mark = d.marks[d.marked]
+		}
+		if len(d.events) > 0 {
+			event = c.Lead + d.events[0].At
+		}
+		at := min(mark, event)
+		if at > until {
+			break
+		}
+		d.fabric.Run(at, nil)
+		if at == mark {
+			d.at[d.marked] = d.snapshot(at)
+			d.marked++
+			continue
+		}
+		d.happen(&d.events[0])
+		d.events = d.events[1:]
+	}
+	d.fabric.Run(until, nil)
+	d.done = max(d.done, until)
+}
+
+// happen carries out an event.
+func (d *plane) happen(e *Event) {
+	for i, w := range d.ways {
+		switch {
+		case w.link != e.Link:
+		case e.Rate == unit.LinkRate{}:
+			d.fabric.SetDown(i, e.Down)
+		default:
+			d.fabric.SetRate(i, e.Rate)
+			d.portOf(w).SetRate(e.Rate)
+		}
+	}
+}
+
+// enter takes the first frame of a host into the fabric.
+func (d *plane) enter(h *host, now unit.Time) {
+	p := d.pool.GetFrame(d.room)
+	p.Data = h.gate.Take(p.Data)
+	d.counts.In++
+	if len(p.Data) < packet.EthernetHeader || !known(binary.BigEndian.Uint16(p.Data[12:])) {
+		d.counts.NonIP++
+		d.pool.Put(p)
+		return
+	}
+	p.Size = d.framing.Frame(int32(len(p.Data)), 0, false)
+	h.enter(now, p)
+	d.fabric.Wake(h.node, now)
+}
+
+// known tells whether switches take frames of a type.
+func known(etherType uint16) bool {
+	return etherType == packet.EtherIPv4 || etherType == packet.EtherIPv6 || etherType == packet.EtherControl
+}
+
+// retryAfter is when frames that a kernel did not take are offered to it again, and
+// mostRetries how often until they are given up.
+const (
+	retryAfter  = 100 * unit.Microsecond
+	mostRetries = 100
+)
+
+// flush lets what was put into a host's gate leave, and notes how late that is.
+func (d *plane) flush(h *host) {
+	now := d.clock()
+	switch err := h.gate.Flush(); {
+	case errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.ENOBUFS):
+		if h.retries++; h.retries <= mostRetries {
+			d.retryAt = min(d.retryAt, now+retryAfter)
+			return
+		}
+		d.counts.SendLost += uint64(h.pending)
+		h.retries, h.pending = 0, 0
+		return
+	case err != nil:
+		if d.failed == nil {
+			d.failed = fmt.Errorf("host %s: %w", h.name, err)
+		}
+		h.pending = 0
+		return
+	}
+	h.retries = 0
+	d.counts.Out += uint64(h.pending)
+	for _, due := range h.due[:h.pending] {
+		late := now - due
+		d.late.Add(late)
+		d.latest = max(d.latest, late)
+	}
+	h.pending = 0
+}
+
+// snapshot is a copy of all counters of the fabric, by direction.
+type snapshot struct {
+	ports []PortCounts
+	drops [dataplane.Reasons]uint64
+	at    unit.Time
+}
+
+func (d *plane) portOf(w direction) *tm.Port {
+	if sw := d.switches[w.node]; sw != nil {
+		return sw.Port(w.port)
+	}
+	return d.hosts[w.node].port
+}
+
+func (d *plane) snapshot(now unit.Time) snapshot {
+	s := snapshot{at: now}
+	for i, w := range d.ways {
+		p, l := d.portOf(w), d.fabric.Link(i)
+		c := PortCounts{Node: w.node, Link: w.link, End: w.end, TxBytes: p.TxBytes(), TxPackets: p.TxPackets(), Lost: l.Lost}
+		if sw := d.switches[w.node]; sw != nil {
+			c.Drops = sw.PortDrops(w.port)
+		}
+		s.ports = append(s.ports, c)
+		s.drops[dataplane.LinkLost] += l.Lost - l.Down
+		s.drops[dataplane.LinkDown] += l.Down
+	}
+	for _, sw := range d.switches {
+		if sw != nil {
+			for why, n := range sw.Drops() {
+				s.drops[why] += n
+			}
+		}
+	}
+	return s
+}

@@ -1,0 +1,281 @@
+package lab
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"weir/dataplane"
+	"weir/dataplane/forward"
+	"weir/packet"
+	"weir/topology"
+	"weir/unit"
+)
+
+// dumbbell is two hosts at one switch: 100 Mb/s from and 50 Mb/s to the second one, 5 ms
+// each, as in P4-ABC §6.1.3, with 24 packets of buffer.
+func dumbbell() *Config {
+	n := &topology.Network{
+		Nodes: []topology.Node{{Name: "client"}, {Name: "s1", Switch: true}, {Name: "server"}},
+		Links: []topology.Link{
+			{Ends: [2]int{0, 1}, Rate: unit.LinkRate{Bits: 100 * unit.Mbps}, Delay: 5 * unit.Millisecond},
+			{Ends: [2]int{1, 2}, Rate: unit.LinkRate{Bits: 50 * unit.Mbps}, Delay: 5 * unit.Millisecond, Buffer: unit.Length{Packets: 24}},
+		},
+	}
+	book := n.Addresses()
+	routes := n.Routes()
+	c := &Config{Seed: 1, Network: n, Hosts: book, Duration: 10 * unit.Second, Switches: make([]SwitchConfig, 3)}
+	c.Framing, _ = packet.FramingByName("l2")
+	c.Switches[1] = SwitchConfig{Routes: dataplane.HostRoutes(book, routes.Paths(1)),
+		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
+			return []dataplane.Program{forward.New(site)}, nil
+		}}
+	return c
+}
+
+// memory makes the plane of a configuration with gates in memory.
+func memory(t testing.TB, c *Config, now *unit.Time) (*plane, []*scripted) {
+	t.Helper()
+	var gates []*scripted
+	all := make([]Gate, len(c.Network.Nodes))
+	for i, n := range c.Network.Nodes {
+		gates = append(gates, &scripted{})
+		if !n.Switch {
+			all[i] = gates[i]
+		}
+	}
+	d, err := c.build(all, func() unit.Time { return *now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, gates
+}
+
+// datagram is a frame from node 0 to node 2 with size bytes of payload.
+func datagram(t testing.TB, c *Config, seq int64, size int32) []byte {
+	t.Helper()
+	p := packet.Packet{Src: 1, Dst: 3, Version: 4, HopLimit: 9, Proto: packet.ProtoUDP, SrcPort: 1, DstPort: 2, Seq: seq, Payload: size}
+	b, err := p.Emit(c.Hosts, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Frames arrive when links and delays say, whenever the thread runs: 1514 bytes at 100 and
+// at 50 Mb/s are 121.12 and 242.24 µs, 5 ms each.
+func TestEventTime(t *testing.T) {
+	for _, step := range []unit.Time{unit.Microsecond, 777 * unit.Microsecond, unit.Second} {
+		c, now := dumbbell(), unit.Time(0)
+		d, gates := memory(t, c, &now)
+		for k := range int64(3) {
+			gates[0].frames = append(gates[0].frames, datagram(t, c, k, 1472))
+			gates[0].stamps = append(gates[0].stamps, unit.Millisecond)
+		}
+		var out strings.Builder
+		for now < 100*unit.Millisecond {
+			now += step
+			before := len(gates[2].got)
+			if err := d.step(now); err != nil {
+				t.Fatal(err)
+			}
+			for range len(gates[2].got) - before {
+				due := 11*unit.Millisecond + unit.Time(121120+242240*len(strings.Fields(out.String()))+242240)*unit.Nanosecond
+				if now < due || now-due >= step {
+					t.Errorf("step %v: a frame that is due at %v left at %v", step, due, now)
+				}
+				out.WriteString("x ")
+			}
+		}
+		r := d.report(now)
+		if len(gates[2].got) != 3 || r.Counts.In != 3 || r.Counts.Out != 3 || r.Lateness.Frames != 3 || r.Lateness.Max >= step || d.pool.Live() != 0 {
+			t.Errorf("step %v: %d frames left; %+v", step, len(gates[2].got), r)
+		}
+	}
+}
+
+// What is no packet is counted and dropped; what cannot leave waits, and is given up at
+// last; measures are those of the measured part.
+func TestCounts(t *testing.T) {
+	c, now := dumbbell(), unit.Time(0)
+	c.Lead, c.Warmup, c.Duration = unit.Millisecond, 20*unit.Millisecond, 40*unit.Millisecond
+	c.Events = []Event{{At: 30 * unit.Millisecond, Link: 0, Down: true}}
+	d, gates := memory(t, c, &now)
+	arp := datagram(t, c, 0, 100)
+	binary.BigEndian.PutUint16(arp[12:], 0x0806)
+	g := gates[0]
+	enter := func(at unit.Time, f []byte) { g.frames, g.stamps = append(g.frames, f), append(g.stamps, at) }
+	enter(unit.Millisecond, arp)
+	enter(unit.Millisecond, []byte{1, 2, 3})
+	enter(2*unit.Millisecond, datagram(t, c, 1, 100))  // before the warm-up's end
+	enter(25*unit.Millisecond, datagram(t, c, 2, 100)) // measured
+	enter(32*unit.Millisecond, datagram(t, c, 3, 100)) // the link is down
+	gates[2].fails = []error{syscall.ENOBUFS, syscall.EAGAIN, nil}
+	for now < 100*unit.Millisecond {
+		now = max(now+1, min(d.due, now+unit.Millisecond))
+		if err := d.step(now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := d.report(now)
+	if r.Counts.NonIP != 2 || r.Counts.In != 5 || r.Counts.Out != 2 || r.Counts.SendLost != 0 || len(gates[2].got) != 2 {
+		t.Errorf("%+v; %d left", r.Counts, len(gates[2].got))
+	}
+	if r.Lateness.Max < 2*retryAfter || r.Lateness.Max > 3*retryAfter {
+		t.Errorf("what was refused twice left %v late", r.Lateness.Max)
+	}
+	if r.Measured != 20*unit.Millisecond || r.Ports[0].TxPackets != 2 || r.Ports[2].TxPackets != 1 || r.Ports[2].TxBytes != 142 || r.Drops[dataplane.LinkDown] != 1 {
+		t.Errorf("measured: %v, %+v, %v", r.Measured, r.Ports, r.Drops)
+	}
+	gates[2].fails = make([]error, 2*mostRetries)
+	for i := range gates[2].fails {
+		gates[2].fails[i] = syscall.ENOBUFS
+	}
+	d.fabric.SetDown(0, false)
+	enter(now, datagram(t, c, 4, 100))
+	for end := now + unit.Second; now < end; now += retryAfter {
+		if err := d.step(now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r = d.report(now)
+	if r.Counts.SendLost != 1 || len(r.Errors()) != 1 || len(r.Disturbed(unit.Second)) != 1 {
+		t.Errorf("a frame that no kernel takes: %+v, %v", r.Counts, r.Errors())
+	}
+	gates[2].fails = []error{syscall.ENETDOWN}
+	enter(now, datagram(t, c, 5, 100))
+	now += unit.Second
+	if err := d.step(now); err == nil || !strings.Contains(err.Error(), "server") {
+		t.Errorf("the interface is gone: %v", err)
+	}
+}
+
+// A stamp that is older than what has happened counts as now: time never runs back.
+func TestBelated(t *testing.T) {
+	c, now := dumbbell(), 5*unit.Millisecond
+	d, gates := memory(t, c, &now)
+	if err := d.step(now); err != nil {
+		t.Fatal(err)
+	}
+	gates[0].frames = [][]byte{datagram(t, c, 1, 100)}
+	gates[0].stamps = []unit.Time{4 * unit.Millisecond}
+	now = unit.Second
+	if err := d.step(now); err != nil {
+		t.Fatal(err)
+	}
+	if d.counts.Belated != 1 || d.counts.BelatedBy != unit.Millisecond+1 || len(gates[2].got) != 1 {
+		t.Errorf("%+v, %d left", d.counts, len(gates[2].got))
+	}
+}
+
+// A run is disturbed by what the issue names, and by nothing else.
+func TestDisturbed(t *testing.T) {
+	for _, x := range []struct {
+		change func(r *Report)
+		want   string
+	}{
+		{func(*Report) {}, "[]"},
+		{func(r *Report) { r.Gates.RingLost = 1 }, "[1 frames lost in rings]"},
+		{func(r *Report) { r.VethLost = 2 }, "[2 frames lost in rings]"},
+		{func(r *Report) { r.Lateness.P999 = 2 * unit.Millisecond }, "[]"},
+		{func(r *Report) { r.Lateness.P999 = 2*unit.Millisecond + 1000 }, "[0.1 % of frames left 2.0 ms late or more]"},
+		{func(r *Report) { r.Stall = 5 * unit.Millisecond }, "[]"},
+		{func(r *Report) { r.Stall = 6 * unit.Millisecond }, "[a stall of 6ms, more than a quarter of the round-trip time (20ms)]"},
+		{func(r *Report) { r.Steal = 0.03 }, "[3.0 % of the cores' time stolen]"},
+		{func(r *Report) { r.Steps = 1 }, "[the clock was set 1 times]"},
+	} {
+		var r Report
+		x.change(&r)
+		if got := fmt.Sprint(r.Disturbed(20 * unit.Millisecond)); got != x.want {
+			t.Errorf("got %s, want %s", got, x.want)
+		}
+	}
+}
+
+func TestBadConfig(t *testing.T) {
+	for want, change := range map[string]func(c *Config){
+		"warm-up":   func(c *Config) { c.Warmup = c.Duration },
+		"framing":   func(c *Config) { c.Framing, _ = packet.FramingByName("hpcc") },
+		"MTU":       func(c *Config) { c.MTU = 100 },
+		"an event":  func(c *Config) { c.Events = []Event{{Link: 2}} },
+		"one NIC":   func(c *Config) { c.Network.Links = append(c.Network.Links, c.Network.Links[0]) },
+		"addresses": func(c *Config) { c.Hosts = packet.NewBook() },
+	} {
+		c := dumbbell()
+		change(c)
+		_, err := c.build([]Gate{&scripted{}, nil, &scripted{}}, nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+// echo is a gate that always has frames.
+type echo struct {
+	scripted
+	frame []byte
+	next  unit.Time
+}
+
+func (g *echo) Stamp() unit.Time     { return g.next }
+func (g *echo) Take(b []byte) []byte { g.next += 100 * unit.Microsecond; return append(b, g.frame...) }
+func (g *echo) Put([]byte) bool      { return true }
+func (g *echo) Flush() error         { return nil }
+
+// No packet costs an allocation.
+func TestNoAllocationPerPacket(t *testing.T) {
+	c, now := dumbbell(), unit.Time(0)
+	d, err := c.build([]Gate{&echo{frame: datagram(t, c, 0, 1000)}, nil, &echo{next: unit.Never}}, func() unit.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func() {
+		now += 100 * unit.Millisecond
+		if err := d.step(now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step()
+	if n := testing.AllocsPerRun(20, step); n > 0 || d.counts.Out < 10000 {
+		t.Errorf("%g allocations per 1000 packets, %d packets", n, d.counts.Out)
+	}
+}
+
+// What a packet costs from one kernel to the other, without the kernels.
+func BenchmarkPacket(b *testing.B) {
+	c, now := dumbbell(), unit.Time(0)
+	d, err := c.build([]Gate{&echo{frame: datagram(b, c, 0, 1000)}, nil, &echo{next: unit.Never}}, func() unit.Time { return now })
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for range b.N {
+		now += 100 * unit.Microsecond
+		if err := d.step(now); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// Percentiles are those of the histogram, whose classes are 1/64 wide.
+func TestLateness(t *testing.T) {
+	var h unit.Histogram
+	for us := range unit.Time(10000) {
+		h.Add((us + 1) * unit.Microsecond)
+	}
+	l := lateness(&h, 10*unit.Millisecond)
+	for _, x := range [][2]unit.Time{{l.P50, 5000}, {l.P99, 9900}, {l.P999, 9990}} {
+		if want := x[1] * unit.Microsecond; x[0] < want-want/64 || x[0] > want+want/64 {
+			t.Errorf("%v instead of %v", x[0], want)
+		}
+	}
+	sum := uint64(0)
+	for _, n := range l.Below {
+		sum += n
+	}
+	if l.Frames != 10000 || sum != 10000 || l.Max != 10*unit.Millisecond || len(l.Below) != 25 { // 2^23 ns < 10 ms < 2^24 ns
+		t.Errorf("%+v", l)
+	}
+}

@@ -1,0 +1,97 @@
+package rtnl
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Offloads are what network interfaces do for the kernel on their own and a switch in
+// user space must not meet: checksums of neither end, scatter-gather, and packets larger
+// than frames, which are cut (TSO, GSO) or joined (GRO). By the number of ethtool's
+// commands that read and set them.
+var offloads = [...]struct {
+	name     string
+	get, set uint32
+}{
+	{"tso", unix.ETHTOOL_GTSO, unix.ETHTOOL_STSO},
+	{"gso", unix.ETHTOOL_GGSO, unix.ETHTOOL_SGSO},
+	{"gro", unix.ETHTOOL_GGRO, unix.ETHTOOL_SGRO},
+	{"sg", unix.ETHTOOL_GSG, unix.ETHTOOL_SSG},
+	{"tx", unix.ETHTOOL_GTXCSUM, unix.ETHTOOL_STXCSUM},
+	{"rx", unix.ETHTOOL_GRXCSUM, unix.ETHTOOL_SRXCSUM},
+}
+
+// ethtool carries out one of ethtool's commands that have a number (struct ethtool_value)
+// on an interface of the calling thread's network namespace.
+func ethtool(fd int, name string, command, value uint32) (uint32, error) {
+	data := struct{ command, value uint32 }{command, value}
+	request := struct {
+		name [unix.IFNAMSIZ]byte
+		data unsafe.Pointer
+		_    [16]byte
+	}{data: unsafe.Pointer(&data)}
+	copy(request.name[:unix.IFNAMSIZ-1], name)
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&request)))
+	runtime.KeepAlive(&data)
+	if errno != 0 {
+		return 0, errno
+	}
+	return data.value, nil
+}
+
+// Offload switches one offload of an interface of the calling thread's network namespace
+// on or off: tso, gso, gro, sg, tx or rx.
+func Offload(name, offload string, on bool) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	value := uint32(0)
+	if on {
+		value = 1
+	}
+	for _, o := range offloads {
+		if o.name == offload {
+			if _, err := ethtool(fd, name, o.set, value); err != nil {
+				return fmt.Errorf("interface %s: offload %s: %w", name, offload, err)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("interface %s: no offload %s is known", name, offload)
+}
+
+// NoOffloads switches the offloads of an interface of the calling thread's network
+// namespace off and returns the names of those that were on. What the interface cannot do
+// at all counts as off. It fails if one stays on.
+func NoOffloads(name string) (were []string, err error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	for _, o := range offloads {
+		on, err := ethtool(fd, name, o.get, 0)
+		if err == unix.EOPNOTSUPP || err == nil && on == 0 {
+			continue
+		}
+		if err == nil {
+			_, err = ethtool(fd, name, o.set, 0)
+		}
+		if err == nil {
+			on, err = ethtool(fd, name, o.get, 0)
+		}
+		if err == nil && on != 0 {
+			err = fmt.Errorf("it stays on")
+		}
+		if err != nil {
+			return were, fmt.Errorf("interface %s: offload %s: %w", name, o.name, err)
+		}
+		were = append(were, o.name)
+	}
+	return were, nil
+}

@@ -1,0 +1,73 @@
+package lab
+
+import (
+	"testing"
+	"time"
+
+	"weir/unit"
+)
+
+// A step of the clock is noticed once, in either direction, and stamps from before and
+// after it are near now all the same; time itself goes on.
+func TestClockSteps(t *testing.T) {
+	w := &wallClock{}
+	if err := w.start(); err != nil {
+		t.Fatal(err)
+	}
+	w.read()
+	if w.steps != 0 {
+		t.Fatalf("%d steps although nobody has set the clock", w.steps)
+	}
+	for i, step := range []time.Duration{time.Hour, -time.Hour, time.Second, -time.Millisecond} {
+		stale := time.Now().UnixNano() - int64(step) // as the clock was before
+		w.ahead -= int64(step)                       // as if it had just been set
+		before := w.now()
+		now := w.read()
+		if w.steps != i+1 {
+			t.Errorf("set by %v: %d steps are known", step, w.steps)
+		}
+		if now < before || now > before+unit.Second {
+			t.Errorf("set by %v: from %v to %v", step, before, now)
+		}
+		if at := w.event(time.Now().UnixNano()); at < now || at > now+unit.Second {
+			t.Errorf("set by %v: a stamp of now, %v, is %v", step, now, at)
+		}
+		if at := w.event(stale); at > now+future {
+			t.Errorf("set by %v: an old stamp is %v, it is %v", step, at, now)
+		}
+	}
+	w.read()
+	if w.steps != 4 {
+		t.Errorf("%d steps", w.steps)
+	}
+}
+
+func TestStampTranslation(t *testing.T) {
+	w := &wallClock{ahead: 1_000_000, last: 5 * unit.Millisecond}
+	for ns, want := range map[int64]unit.Time{
+		1_000_000: 0, 999_999: 0, -5: 0, 1_000_123: 123 * unit.Nanosecond, 16_000_000: 15 * unit.Millisecond, // up to 10 ms later
+		16_000_001: 5 * unit.Millisecond, 1 << 62: 5 * unit.Millisecond,
+	} {
+		if got := w.event(ns); got != want {
+			t.Errorf("stamp %d is %v, want %v", ns, got, want)
+		}
+	}
+}
+
+// proc(5): user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice.
+func TestCPUTimes(t *testing.T) {
+	for _, x := range []struct {
+		line        string
+		stolen, all uint64
+	}{
+		{"cpu  10 20 30 40 50 60 70 80 5 6", 80, 360},
+		{"cpu  10 20 30 40 50 60 70", 0, 0}, // before Linux 2.6.11
+		{"cpu0 10 20 30 40 50 60 70 80 5 6", 0, 0},
+		{"cpu  10 20 30 x 50 60 70 80 5 6", 0, 0},
+		{"", 0, 0},
+	} {
+		if s, a := parseCPU(x.line); s != x.stolen || a != x.all {
+			t.Errorf("%q: %d of %d", x.line, s, a)
+		}
+	}
+}
