@@ -40,6 +40,9 @@ type RateConfig struct {
 	// first one has come back; without Repeats they end at the leaf, and what §6.4.1
 	// promises holds, once in B bytes.
 	Repeats bool
+	// Within: flows between two hosts of one leaf as well. Their packets have two cells to
+	// look at, the sender's flow's and, as acknowledgements, that of the other direction.
+	Within bool
 }
 
 // MostBytes is the largest B: a quarter of the sequence numbers' half, so that a distance
@@ -316,7 +319,7 @@ func (r *rater) decide(env *dataplane.Env, p *packet.Packet, m *dataplane.Metada
 	}
 	lower := egress != dataplane.Green
 	if f, ok := r.fake(env, p, &h, lower); ok {
-		env.Inject(f)
+		env.Recirculate(f) // the egress has found out; the way to the sender and the leaf's register are ingress's
 	}
 	if lower {
 		r.t.counts.Lower++
@@ -333,8 +336,9 @@ func (r *rater) decide(env *dataplane.Env, p *packet.Packet, m *dataplane.Metada
 // fake makes the fake ACK for a packet.
 func (r *rater) fake(env *dataplane.Env, p *packet.Packet, h *Header, lower bool) (*packet.Packet, bool) {
 	f := env.Clone(p, true)
-	f.Meta.Flags &^= packet.Trimmed
 	f.ClearExtensions()
+	f.Meta = packet.Metadata{In: packet.NoPort, Out: packet.NoPort, Flags: packet.Internal}
+	f.Sent = env.Now()
 	f.TurnRound()
 	f.Kind = packet.Ack
 	f.TOS &^= packet.ECN
