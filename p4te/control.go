@@ -41,6 +41,7 @@ type ControlConfig struct {
 	Mapping Mapping
 	Latency unit.Time // from the event to the control plane's answer
 	Write   unit.Time // that one change of a table takes; writes come one after another
+	Queue   int       // events whose writes may wait, from 1 on; what comes then is lost
 }
 
 // ControlPlane is algorithm 4, on the switch's own CPU. It is pure: Step takes an event and
@@ -52,6 +53,7 @@ type ControlPlane struct {
 	group  [Metrics][]int // by port; −1: not an upward port
 	down   []bool         // by port: taken out, because its link is
 	free   unit.Time      // when the last write is done
+	lost   uint64
 	writes []Write
 }
 
@@ -74,6 +76,9 @@ func NewControlPlane(ports int, up []dataplane.PortID, c ControlConfig) (*Contro
 			k.group[m][p] = 0
 		}
 	}
+	if c.Queue < 1 {
+		return nil, fmt.Errorf("a control plane for which %d events can wait; 1 or more are possible", c.Queue)
+	}
 	if c.Latency < 0 || c.Write < 0 {
 		return nil, fmt.Errorf("a control plane with a latency of %v and writes of %v; both must be 0 or above", c.Latency, c.Write)
 	}
@@ -88,9 +93,13 @@ func (k *ControlPlane) Group(m Metric, port dataplane.PortID) int {
 	return k.group[m][port]
 }
 
+// Lost is how many events found the queue full.
+func (k *ControlPlane) Lost() uint64 { return k.lost }
+
 // Step takes an event in (lines 6 to 18). An increase moves the port one group further from
-// the highest priority, a decrease one nearer, within the groups that there are. The
-// writes are the control plane's, until the next call.
+// the highest priority, a decrease one nearer, within the groups that there are. Data planes
+// may have more events than tables take writes (doc.go): one that finds Queue events waiting
+// is lost, and moves nothing. The writes are the control plane's, until the next call.
 func (k *ControlPlane) Step(now unit.Time, e Event) []Write {
 	k.writes = k.writes[:0]
 	old := k.group[e.Metric][e.Port]
@@ -108,6 +117,10 @@ func (k *ControlPlane) Step(now unit.Time, e Event) []Write {
 		group = max(old-1, 0)
 	}
 	if group == old {
+		return nil
+	}
+	if k.free-now-k.config.Latency > 2*k.config.Write*unit.Time(k.config.Queue-1) { // an event is two writes
+		k.lost++
 		return nil
 	}
 	k.group[e.Metric][e.Port] = group

@@ -11,6 +11,7 @@ import (
 func plane(t *testing.T, groups int, c ControlConfig, up ...dataplane.PortID) *ControlPlane {
 	t.Helper()
 	c.Groups = [Metrics]int{groups, groups, groups}
+	c.Queue = max(c.Queue, 1)
 	k, err := NewControlPlane(8, up, c)
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +52,7 @@ func TestAlgorithm4(t *testing.T) {
 
 // §4.3: writes reach the tables later, one at a time; a port leaves before it enters.
 func TestWritesAreNotAtomic(t *testing.T) {
-	k := plane(t, 3, ControlConfig{Latency: unit.Millisecond, Write: 100 * unit.Microsecond}, 3, 4)
+	k := plane(t, 3, ControlConfig{Latency: unit.Millisecond, Write: 100 * unit.Microsecond, Queue: 2}, 3, 4)
 	first := slices.Clone(k.Step(5*unit.Millisecond, Event{Delay, Increase, 3, 0}))
 	second := slices.Clone(k.Step(5*unit.Millisecond, Event{QueueDepth, Increase, 4, 0}))
 	ms := unit.Millisecond
@@ -67,6 +68,31 @@ func TestWritesAreNotAtomic(t *testing.T) {
 	u.Apply(want[1])
 	if port, ok := u.Select(0); !ok || port != 3 || !slices.Equal(u.Group(1), []dataplane.PortID{3}) {
 		t.Errorf("after the writes: %v, group 1 %v", port, u.Group(1))
+	}
+}
+
+// Events that come faster than the tables take writes wait, so many as there is room for; others are
+// lost and move nothing. What is full has room again when writes are done, and a failed
+// link is the operator's, who is heard always.
+func TestControlQueue(t *testing.T) {
+	k := plane(t, 100, ControlConfig{Latency: unit.Millisecond, Write: 100 * unit.Microsecond, Queue: 4}, 3, 4)
+	step := func(now unit.Time) int { return len(k.Step(now, Event{Delay, Increase, 3, 0})) }
+	for i := range 10 {
+		if got, want := step(0), 2; i < 4 && got != want || i >= 4 && got != 0 {
+			t.Errorf("event %d of one moment: %d writes", i, got)
+		}
+	}
+	if k.Lost() != 6 || k.Group(Delay, 3) != 4 {
+		t.Errorf("%d events are lost, the port is in group %d; want 6 and 4", k.Lost(), k.Group(Delay, 3))
+	}
+	if n := step(199 * unit.Microsecond); n != 0 {
+		t.Errorf("before the first event's writes: %d writes", n)
+	}
+	if n := step(200 * unit.Microsecond); n != 2 || k.writes[0].At != 1900*unit.Microsecond {
+		t.Errorf("after them: %v", k.writes)
+	}
+	if w := k.Link(200*unit.Microsecond, 4, true); len(w) != int(Metrics) {
+		t.Errorf("the operator's writes: %v", w)
 	}
 }
 
@@ -152,7 +178,7 @@ func TestRanges(t *testing.T) {
 
 func TestControlErrors(t *testing.T) {
 	for _, c := range []ControlConfig{
-		{Groups: [Metrics]int{3, 0, 3}}, {Groups: [Metrics]int{3, 3, 3}, Latency: -1}, {Groups: [Metrics]int{3, 3, 3}, Mapping: ByRange},
+		{Groups: [Metrics]int{3, 0, 3}, Queue: 1}, {Groups: [Metrics]int{3, 3, 3}, Queue: 1, Latency: -1}, {Groups: [Metrics]int{3, 3, 3}, Queue: 1, Mapping: ByRange}, {Groups: [Metrics]int{3, 3, 3}},
 	} {
 		if _, err := NewControlPlane(4, nil, c); err == nil {
 			t.Errorf("%+v is taken", c)

@@ -67,8 +67,9 @@ func (t *Program) Footprint() dataplane.Footprint {
 		t.rate.footprint(func(name string, bits int) {
 			x := stage(in, "rate control: "+name)
 			register(x, name, len(t.rate.flows), bits)
-			// between two hosts of this leaf: the cell of either direction
-			x.Registers[0].Reads, x.Registers[0].Writes = min(2, len(t.rate.flows)), min(2, len(t.rate.flows))
+			if t.config.Rate.Within { // the cell of either direction
+				x.Registers[0].Reads, x.Registers[0].Writes = min(2, len(t.rate.flows)), min(2, len(t.rate.flows))
+			}
 		})
 	}
 

@@ -36,6 +36,7 @@ type Config struct {
 // neighbours and through the recirculation port, and fake ACKs.
 type Counts struct {
 	ToControl, ToNeighbour, Recirculated uint64
+	Lost                                 uint64 // events for which the control plane had no room
 	Lower, Raise                         uint64
 	Repeated                             uint64 // fake ACKs for a packet within B bytes of the last change, at the sender's leaf
 	Held                                 uint64 // passing acknowledgements whose window was lowered (enforced)
@@ -136,7 +137,11 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 func (t *Program) Name() string { return "p4te" }
 
 // Counts returns what was done so far.
-func (t *Program) Counts() Counts { return t.counts }
+func (t *Program) Counts() Counts {
+	c := t.counts
+	c.Lost = t.control.Lost()
+	return c
+}
 
 // Ingress monitors what comes in (algorithm 2) and chooses the port (algorithm 3).
 func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
@@ -174,6 +179,9 @@ func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Met
 	toHost := t.hosts[m.Out]
 	switch {
 	case fromHost:
+		if toHost && !t.config.Rate.Within {
+			return dataplane.Accept
+		}
 		t.begin(now, p, toHost)
 	case carries:
 		h.Source = stampOf(t.clock.Read(now))

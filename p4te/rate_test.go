@@ -504,14 +504,31 @@ func TestRegisterSize(t *testing.T) {
 	}
 }
 
-// A flow between two hosts of one leaf is controlled as others are, and its header is on
+// A flow between two hosts of one leaf is left alone; if asked for it is controlled as others are, and its header is on
 // no link.
 func TestWithinALeaf(t *testing.T) {
-	x := newStation(t, 1, "bytes", "0 B")
+	for _, within := range []bool{false, true} {
+		testWithinALeaf(t, within)
+	}
+}
+
+func testWithinALeaf(t *testing.T, within bool) {
+	x := newStation(t, 1, "bytes", "0 B", "within_leaf", fmt.Sprint(within))
 	x.pass(0, x.segment(a, b, 100, 0, 0, packet.SYN))
 	x.pass(1, x.segment(b, a, 900, 101, 0, packet.SYN|packet.ACK))
 	x.pass(1, x.segment(b, a, 901, 101, 0, packet.ACK))
 	left := x.pass(0, x.segment(a, b, 101, 901, 1000, packet.ACK))
+	if !within {
+		if len(left[1]) != 1 || len(left[0]) != 0 || left[1][0].Extended() || left[1][0].Size != 1086 || left[1][0].TOS&packet.ECN != packet.ECT0 {
+			t.Errorf("it is not left alone: %v", left)
+		}
+		for _, c := range x.rate.flows {
+			if c.used {
+				t.Errorf("it has a cell: %+v", c)
+			}
+		}
+		return
+	}
 	if len(left[1]) != 1 || len(left[0]) != 1 {
 		t.Fatalf("%d packets and %d fake ACKs, want 1 and 1", len(left[1]), len(left[0]))
 	}
@@ -537,7 +554,7 @@ func (x *station) leavingNothing() {
 // A header that a host sends is no header: it is taken out, and its bytes with it.
 func TestHostsHeader(t *testing.T) {
 	for _, to := range []packet.Addr{b, c} {
-		x := newStation(t, 1, "bytes", "0 B")
+		x := newStation(t, 1, "bytes", "0 B", "within_leaf", "true")
 		p := x.segment(a, to, 101, 901, 1000, packet.ACK)
 		(&Header{Allowed: true, Rated: true, Ack: 7, Window: 99}).Set(p)
 		p.Size += p.ExtensionBytes()

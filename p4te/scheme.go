@@ -37,6 +37,7 @@ func Scheme() dataplane.Scheme {
 			{Name: "delay_range", Kind: scheme.Duration, Default: "75ms", Min: "1ns", Doc: "with mapping: range, the largest delay", Source: "facts E1: PORT_TO_PORT_DELAY_LEVELS"},
 			{Name: "control_latency", Kind: scheme.Duration, Default: "1ms", Max: "60s", Doc: "of the control plane, from an event to its first write", Source: "ours"},
 			{Name: "table_write", Kind: scheme.Duration, Default: "100us", Max: "60s", Doc: "that one change of a table takes; a move is two", Source: "ours; P4TE §4.3: not atomic"},
+			{Name: "control_queue", Kind: scheme.Int, Default: "64", Min: "1", Max: "1048576", Doc: "events whose writes may wait; one that comes then is lost", Source: "ours"},
 			{Name: "gap", Kind: scheme.Duration, Default: "40ms", Max: "60s", Doc: "that ends a flowlet", Source: "facts E1: the code's 40000 us"},
 			{Name: "flowlet_cells", Kind: scheme.Int, Default: "8192", Min: "1", Max: "16777216", Doc: "of the flowlet table, rounded up to a power of two", Source: "facts E1"},
 			{Name: "member", Kind: scheme.Text, Words: []string{wordFlow, wordFlowlet}, Default: wordFlow, Doc: "what the hash within a group is of: the flow, or each flowlet anew", Source: "P4TE §6.2.1.2; the code hashes the time as well"},
@@ -48,6 +49,7 @@ func Scheme() dataplane.Scheme {
 			{Name: "round", Kind: scheme.Text, Words: []string{"down", "up"}, Default: "down", Doc: "changes below one unit of the window field: none, or one unit", Source: "ours; P4's shift rounds down"},
 			{Name: "flows", Kind: scheme.Int, Default: "65536", Min: "1", Max: "16777216", Doc: "cells of a leaf's register of flows, rounded up to a power of two", Source: "ours; P4TE §6.6 counts 1 M"},
 			{Name: "repeats", Kind: scheme.Bool, Default: "false", Doc: "fake ACKs reach the sender also for packets within B bytes of the last change, which were on their way by then; else its leaf drops them", Source: "ours; P4TE §6.4.1: once in B bytes"},
+			{Name: "within_leaf", Kind: scheme.Bool, Default: "false", Doc: "flows between two hosts of one leaf have their rates adapted too, by packets that touch two cells of the register of flows, which P4TE §4.2 rules out", Source: "ours; P4TE does not speak of them"},
 			{Name: "mark", Kind: scheme.Bool, Default: "true", Doc: "packets for which a rate is lowered get a congestion mark", Source: "P4TE §6.4.1"},
 		}},
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
@@ -70,9 +72,9 @@ func configOf(v scheme.Values) (Config, error) {
 		Control: ControlConfig{
 			Groups:  [Metrics]int{Delay: v.Int("delay_groups"), QueueDepth: v.Int("depth_groups"), Utilisation: v.Int("utilisation_groups")},
 			Range:   [Metrics]int64{Delay: int64(v.Time("delay_range")), QueueDepth: int64(v.Int("depth_range")), Utilisation: int64(dataplane.Red) + 1},
-			Latency: v.Time("control_latency"), Write: v.Time("table_write"),
+			Latency: v.Time("control_latency"), Write: v.Time("table_write"), Queue: v.Int("control_queue"),
 		},
-		Rate: RateConfig{Bytes: v.Bytes("bytes"), Lower: v.Int("lower"), Raise: v.Int("raise"), RoundUp: v.Text("round") == "up", Flows: v.Int("flows"), Mark: v.Bool("mark"), Repeats: v.Bool("repeats")},
+		Rate: RateConfig{Bytes: v.Bytes("bytes"), Lower: v.Int("lower"), Raise: v.Int("raise"), RoundUp: v.Text("round") == "up", Flows: v.Int("flows"), Mark: v.Bool("mark"), Repeats: v.Bool("repeats"), Within: v.Bool("within_leaf")},
 	}
 	if v.Text("mapping") == wordRange {
 		c.Control.Mapping = ByRange
@@ -97,6 +99,7 @@ func configOf(v scheme.Values) (Config, error) {
 	if len(classes) == 0 {
 		c.Class[0x10>>2], c.Class[0x08>>2] = LowDelay, HighThroughput
 	}
+	var by [len(c.Class)]string
 	for _, e := range classes {
 		tos, err := strconv.ParseUint(e.Key, 0, 8)
 		if err != nil {
@@ -110,6 +113,11 @@ func configOf(v scheme.Values) (Config, error) {
 		}
 		if class == TrafficClasses {
 			return c, fmt.Errorf("classes: TOS %s is of class %q; low_delay, high_throughput and other are possible", e.Key, word)
+		}
+		if of := &by[tos>>2]; *of == "" {
+			*of = e.Key
+		} else {
+			return c, fmt.Errorf("classes: TOS %s and %s are of one code point: the last two bits are ECN's", *of, e.Key)
 		}
 		c.Class[tos>>2] = class
 	}
