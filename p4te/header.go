@@ -105,6 +105,23 @@ func (h *Header) Get(p *packet.Packet) bool {
 	return true
 }
 
+// restamp puts T^Source into the header of p, in its place, and returns what was there. It returns
+// false if there is no header, or it is damaged.
+func restamp(p *packet.Packet, source uint64) (old uint64, ok bool) {
+	if !p.Asks(HeaderKind) {
+		return 0, false
+	}
+	b, ok := p.Extension(HeaderKind)
+	if rated := ok && len(b) > 0 && b[0]&flagRated != 0; !ok || len(b) != headerShort && !rated || len(b) != headerLong && rated || b[0]>>5 != headerForm>>5 {
+		return 0, false
+	}
+	be := binary.BigEndian
+	old = uint64(be.Uint16(b[2:]))<<32 | uint64(be.Uint32(b[4:]))
+	be.PutUint16(b[2:], uint16(source>>32))
+	be.PutUint32(b[4:], uint32(source))
+	return old, true
+}
+
 // stampOf is a clock's reading as Source has it.
 func stampOf(reading unit.Time) uint64 { return uint64(reading/unit.Nanosecond) & (1<<48 - 1) }
 

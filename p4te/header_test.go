@@ -85,6 +85,9 @@ func TestHeaderDamaged(t *testing.T) {
 		if h.Get(&p) {
 			t.Errorf("%s: taken as %+v", name, h)
 		}
+		if _, ok := restamp(&p, 1); ok && name != "reserved" && name != "only stamps" {
+			t.Errorf("%s: it is stamped", name)
+		}
 	}
 	for name, text := range map[string]string{"empty": "", "cut": "0101000300000000000000", "three": "010100030000000000000028010100030000000000000028010100030000000000000028",
 		"metric": "030100030000000000000028", "change": "010300030000000000000028"} {
@@ -137,6 +140,13 @@ func FuzzHeader(f *testing.F) {
 		var room [headerLong]byte
 		if again := room[:h.put(&room)]; !bytes.Equal(again, b) {
 			t.Errorf("%x is %+v, which is written as %x", b, h, again)
+		}
+		const source = 0xa1b2c3d4e5f6
+		old, ok := restamp(&p, source)
+		again := h
+		again.Source = source
+		if !ok || old != h.Source || !h.Get(&p) || h != again {
+			t.Errorf("%x: stamped anew (%v, was %#x) it is %+v, want %+v", b, ok, old, h, again)
 		}
 	})
 }

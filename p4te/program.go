@@ -153,17 +153,17 @@ func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Met
 	}
 	now, class := env.Now(), t.config.Class[p.TOS>>2]
 	fromHost := int(m.In) < len(t.hosts) && t.hosts[m.In]
-	var h Header
 	if fromHost && p.Asks(HeaderKind) { // no host makes one
 		before := p.ExtensionBytes()
 		p.RemoveExtension(HeaderKind)
 		p.Size += p.ExtensionBytes() - before
 	}
-	carries := h.Get(p)
+	reading := t.clock.Read(now)
+	before, carries := restamp(p, stampOf(reading))
 	if t.config.Monitor && m.In != packet.NoPort {
 		m.Mark = uint8(t.safe.Observe(now, m.In, class, p.Size))
 		if carries && !fromHost && !t.leadsUp[m.In] { // from below: the neighbour's upward port
-			d := delaySince(t.clock.Read(now), h.Source)
+			d := delaySince(reading, before)
 			if change := t.delay.Observe(m.In, int64(d)); change != Unchanged {
 				t.tellNeighbour(env, p, m.In, Event{Delay, change, 0, int64(d)})
 			}
@@ -177,18 +177,15 @@ func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Met
 		return dataplane.Drop(dataplane.NoRoute)
 	}
 	toHost := t.hosts[m.Out]
-	switch {
-	case fromHost:
+	if fromHost {
 		if toHost && !t.config.Rate.Within {
 			return dataplane.Accept
 		}
 		t.begin(now, p, toHost)
-	case carries:
-		h.Source = stampOf(t.clock.Read(now))
-		h.Set(p)
 	}
 	if t.rate != nil && toHost {
-		if carries {
+		var h Header
+		if carries && h.Get(p) {
 			return t.rate.toHost(p, &h)
 		}
 		return t.rate.toHost(p, nil)

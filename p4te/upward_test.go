@@ -159,6 +159,37 @@ traffic:
 	}
 }
 
+// §6.1.2: T^Source is of the last switch, so that each switch sees the delay of one hop, whatever was
+// before it: on idle links 1014 + 16 bytes at 1 Gb/s and 10 us. Clocks that differ are in it.
+func TestHopByHop(t *testing.T) {
+	n := build(t, `
+duration: 3ms
+addresses: hierarchical
+topology: {fat_tree: {k: 4, rate: 1Gbps, delay: 10us, buffer: 100 packets}}
+switch: [{p4te: {delay_delta: 15us}}]
+traffic:
+  - {name: slow, from: h0, to: h15, transport: {udp: {rate: 10Mbps}}, start: 0s, tos: 0x10}
+`)
+	n.run()
+	var seen [4]int
+	for _, p := range n.programs {
+		if p == nil {
+			continue
+		}
+		for _, port := range p.place.Down {
+			if d := unit.Time(p.delay.Old(port)); d != 0 {
+				seen[p.place.Tier]++
+				if d < 18*unit.Microsecond || d > 24*unit.Microsecond {
+					t.Errorf("a switch of tier %d has seen %v", p.place.Tier, d)
+				}
+			}
+		}
+	}
+	if seen != [4]int{0, 0, 1, 1} {
+		t.Errorf("ports that have seen a delay, by tier: %v; want one of a spine and one of a super spine", seen)
+	}
+}
+
 // At most one feedback packet for Δ is so for the queue's depth. Under a load that stays above a meter's
 // rate the colour changes with every few packets (TestColours), and so the control plane has events without end: what it
 // cannot write is lost, and what waits is bounded.
