@@ -8,17 +8,19 @@
 //
 //	§3.1, figure 1   fat trees, hierarchical addresses   dataplane.Place, topology.Tree
 //	§3.2             traffic classes                      Class
-//	§4.3             tables are not written atomically    ControlPlane.write   TestWritesAreNotAtomic
+//	§4.3             tables are not written atomically    ControlPlane.write   TestWritesAreNotAtomic, TestControlQueue
 //	§4.6             packets are made of packets          Program.copy, rater.fake  TestRecirculationExhausted
 //	§6.1.1, algorithm 1 lines 1 to 10   queue depth       Gradient             TestFigure5, TestOneEventForDelta
 //	§6.1.2, algorithm 2 lines 1 to 10   hop delay         Gradient, Header     TestClockOffset, TestFirstEventOfOffset, TestClockDrift, TestSourceWraps
-//	§6.1.2           feedback to the source switch        Program.tellNeighbour  TestFeedbackLost, FuzzFeedback
+//	§6.1.2           T^Source of each hop                 restamp              TestHopByHop
+//	§6.1.2           feedback to the source switch        Program.tellNeighbour  TestFeedbackLost, FuzzFeedback, TestThreeTiers
 //	§6.1.3, algorithm 1 lines 11 to 18  utilisation       Colours              TestColours, TestPacketRates, TestRateChange
 //	§6.1.3           port_utilizations by recirculation   Program.watch        TestRecirculationExhausted
 //	§6.1.4, algorithm 2 line 11   classes' rates          SafeRates            TestSafeRates
-//	§6.2.1.1         downward table                       New
+//	§6.2.1.1         downward table                       New                  TestThreeTiers
 //	§6.2.1.2, figure 6   routing groups, three tables     Upward               TestUpward, TestRanges
-//	§6.2.1.2, algorithm 3   path selection                Program.choose
+//	§6.2.1.2, algorithm 3, figure 6   path selection      Program.choose       TestAlgorithm3, TestFlowletStays
+//	§6.3, §6.5       all in one group: ECMP               Upward.Select        TestOneGroupIsECMP
 //	§6.3, algorithm 4, figure 5 e, f   priorities         ControlPlane         TestAlgorithm4
 //	§6.4.1           flow selection                       rater.decide         TestFlowSelection, TestNoMarks
 //	§6.4.1           leaves: once in B bytes              rater.fromHost, rater.faked  TestOnceInB, TestSequenceWrap, TestLeafStamps, TestCells, TestWithinALeaf
@@ -55,6 +57,19 @@
 // with no queue (TestEnforcedFlows). Shares do not converge: 1/256 of the window is no additive increase,
 // which §6.4.2's AIMD would need.
 //
+// # What feedback costs
+//
+// "At most one feedback packet is generated for Δ packets" (§6.1.1) holds of the queue's depth, which
+// changes by one packet at a time (TestOneEventForDelta). §6.1.3 says that a meter's burst size
+// is the same for the utilisation, and it is not: bursts delay the first event, and then a load that stays above
+// a rate leaves tokens for a packet every few packets, each of which changes the colour twice. At 96 %
+// of a 10 Gb/s link 6 of 10 packets upward recirculate a copy and report to the control plane (TestOverload),
+// which is what §4.6 warns of. Fake ACKs come on top: one for each packet until the first is back at the leaf.
+//
+// The control plane writes twice for an event. What it has no time for would make its tables older without
+// end: control_queue events wait, others are lost (Counts.Lost). Only ports that lead
+// upward are watched, as only these are chosen, and hop delay is told to the switch below.
+//
 // # What the paper leaves open, and where it is at odds with itself
 //
 // §7.1 names algorithm 1 for the hop delay and 2 for the queue depth; §6.1 has them the other way round.
@@ -76,7 +91,9 @@
 // Before the first ACK of a flow no switch changes its rate: there is nothing to acknowledge. A
 // spine knows neither acknowledgement nor window, so the leaf writes both into the header:
 // frames between switches grow by 16 bytes, and by 32 once a flow has been acknowledged. A
-// flow within a leaf is controlled as well, and has its header inside the switch only.
+// flow within a leaf is left alone: its packets would touch two cells of the leaf's register, its own and that of the
+// direction that they acknowledge, which §4.2 rules out. With within_leaf it is controlled,
+// and has its header inside the switch only.
 //
 // Enforced, a flow that is held below its class's safe rate would stay there, for §6.4.1 then
 // changes nothing: its limit rises by 1/256 with every B bytes for which no fake ACK comes (TestEnforcedRises).
