@@ -82,8 +82,6 @@ func (e *Env) made(p *packet.Packet) {
 // the switch's (Config.Recirculation), to the ingress. It is dropped with
 // RecirculationFull if that port's queue is full.
 func (e *Env) Recirculate(p *packet.Packet) {
-	e.made(p)
-	p.Meta.Flags |= packet.Internal
 	e.sw.later(p, toRecirculation, NotDropped)
 }
 

@@ -190,7 +190,7 @@ func (s *Switch) Drops() [Reasons]uint64 { return s.drops }
 func (s *Switch) PortDrops(i PortID) [Reasons]uint64 { return s.portDrops[i] }
 
 // Made returns how many packets the switch's programs have made since the start (Env.Send,
-// Env.Inject, Env.Recirculate), by kind; a copy counts as one.
+// Env.Inject), by kind; a copy counts as one.
 func (s *Switch) Made() [packet.Kinds]uint64 { return s.made }
 
 // MadeDrops returns how many of the packets that programs of this or another switch have made were

@@ -336,9 +336,9 @@ func (r *rater) decide(env *dataplane.Env, p *packet.Packet, m *dataplane.Metada
 // fake makes the fake ACK for a packet.
 func (r *rater) fake(env *dataplane.Env, p *packet.Packet, h *Header, lower bool) (*packet.Packet, bool) {
 	f := env.Clone(p, true)
-	f.Meta.Flags &^= packet.Trimmed
 	f.ClearExtensions()
-	f.Meta = packet.Metadata{In: packet.NoPort, Out: packet.NoPort, Flags: f.Meta.Flags}
+	f.Meta = packet.Metadata{In: packet.NoPort, Out: packet.NoPort, Flags: packet.Internal}
+	f.Sent = env.Now()
 	f.TurnRound()
 	f.Kind = packet.Ack
 	f.TOS &^= packet.ECN
