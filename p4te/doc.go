@@ -104,6 +104,10 @@
 //
 // Meters keep their rates for life (§6.1.3): a link that becomes slower is full and green (TestRateChange).
 //
+// The code's own choices, where they differ from the paper's (facts E), are options: selection: code (TestCodePaths),
+// decision: code with meters of three colours (TestCodeDecision, TestCodeMeters), rate: next_byte, committed, peak,
+// lower, raise, the numbers of groups, member: flowlet.
+//
 // # Experiments
 //
 // In experiments/*.yaml (TestExperimentsLoad, TestExperiments and their neighbours):

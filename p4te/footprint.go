@@ -28,7 +28,7 @@ func (t *Program) Footprint() dataplane.Footprint {
 			register(x, "old delays", len(t.delay.old), dataplane.Bits(t.delay.old[0]))
 			x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Copying, What: "feedback to the neighbour", Times: 1})
 		}
-		meters := 0
+		meters, rates := 0, 1
 		for _, classes := range t.safe.meters {
 			for _, m := range classes {
 				if m != nil {
@@ -36,8 +36,15 @@ func (t *Program) Footprint() dataplane.Footprint {
 				}
 			}
 		}
+		for _, classes := range t.safe.three {
+			for _, m := range classes {
+				if rates = 2; m != nil {
+					meters++
+				}
+			}
+		}
 		x.Tables = append(x.Tables, dataplane.TableUse{Name: "MAT_Rate^In", Entries: meters, Key: port + dataplane.IndexBits(int(TrafficClasses)), Action: dataplane.IndexBits(meters)})
-		x.Meters = append(x.Meters, dataplane.MeterUse{Name: "safe rates", Count: meters, Rates: 1})
+		x.Meters = append(x.Meters, dataplane.MeterUse{Name: "safe rates", Count: meters, Rates: rates})
 	}
 
 	x = stage(in, "routes")

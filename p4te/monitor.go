@@ -148,22 +148,34 @@ func (c Class) String() string {
 
 // SafeRates is algorithm 2, line 11: for each ingress port and class a meter of one rate and
 // two colours, the class's safe rate (§6.1.4): Green below it, Yellow above. Other has none,
-// and is always green.
+// and is always green. The code has meters of two rates and three colours (facts E1).
 type SafeRates struct {
 	meters [][TrafficClasses]*dataplane.SrTCM
+	three  [][TrafficClasses]*dataplane.TrTCM // in place of meters
 }
 
-// NewSafeRates returns the meters of shares of the ports' rates, with bursts as NewColours'.
-func NewSafeRates(lines []dataplane.Line, share [TrafficClasses]float64, burst unit.Time, maxFrame int32) (*SafeRates, error) {
-	s := &SafeRates{make([][TrafficClasses]*dataplane.SrTCM, len(lines))}
+// NewSafeRates returns the meters of shares of the ports' rates, with bursts as NewColours'. With
+// a peak above 0 they have that share as PIR.
+func NewSafeRates(lines []dataplane.Line, share [TrafficClasses]float64, peak float64, burst unit.Time, maxFrame int32) (*SafeRates, error) {
+	s := &SafeRates{}
 	for i, l := range lines {
+		if peak > 0 {
+			s.three = append(s.three, [TrafficClasses]*dataplane.TrTCM{})
+		} else {
+			s.meters = append(s.meters, [TrafficClasses]*dataplane.SrTCM{})
+		}
 		for class := LowDelay; class < TrafficClasses; class++ {
 			rate := part(l.Rate, share[class])
-			m, err := dataplane.NewSrTCM(rate, burstOf(rate, burst, maxFrame), 0)
+			var err error
+			if peak > 0 {
+				most := part(l.Rate, max(peak, share[class]))
+				s.three[i][class], err = dataplane.NewTrTCM(rate, burstOf(rate, burst, maxFrame), most, burstOf(most, burst, maxFrame))
+			} else {
+				s.meters[i][class], err = dataplane.NewSrTCM(rate, burstOf(rate, burst, maxFrame), 0)
+			}
 			if err != nil {
 				return nil, fmt.Errorf("class %v: %w", class, err)
 			}
-			s.meters[i][class] = m
 		}
 	}
 	return s, nil
@@ -171,10 +183,12 @@ func NewSafeRates(lines []dataplane.Line, share [TrafficClasses]float64, burst u
 
 // Observe meters a packet of a class that has come in by a port.
 func (s *SafeRates) Observe(now unit.Time, port dataplane.PortID, class Class, size int32) dataplane.Colour {
-	if class == Other || int(port) >= len(s.meters) {
+	switch {
+	case class == Other || int(port) >= len(s.meters)+len(s.three):
 		return dataplane.Green
-	}
-	if s.meters[port][class].Colour(now, size, dataplane.Green) == dataplane.Green {
+	case s.three != nil:
+		return s.three[port][class].Colour(now, size, dataplane.Green)
+	case s.meters[port][class].Colour(now, size, dataplane.Green) == dataplane.Green:
 		return dataplane.Green
 	}
 	return dataplane.Yellow

@@ -188,7 +188,7 @@ func TestPacketRates(t *testing.T) {
 // meter at each port.
 func TestSafeRates(t *testing.T) {
 	lines := []dataplane.Line{{Rate: unit.LinkRate{Bits: 100 * unit.Mbps}}, {Rate: unit.LinkRate{Bits: 100 * unit.Mbps}}}
-	s, err := NewSafeRates(lines, [TrafficClasses]float64{LowDelay: .65, HighThroughput: .35}, 10*unit.Millisecond, 1514)
+	s, err := NewSafeRates(lines, [TrafficClasses]float64{LowDelay: .65, HighThroughput: .35}, 0, 10*unit.Millisecond, 1514)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,6 +207,6 @@ func TestSafeRates(t *testing.T) {
 		if (yellow > 0) != x.yellow {
 			t.Errorf("%v at %g: %d packets are yellow", x.class, x.load, yellow)
 		}
-		s, _ = NewSafeRates(lines, [TrafficClasses]float64{LowDelay: .65, HighThroughput: .35}, 10*unit.Millisecond, 1514)
+		s, _ = NewSafeRates(lines, [TrafficClasses]float64{LowDelay: .65, HighThroughput: .35}, 0, 10*unit.Millisecond, 1514)
 	}
 }

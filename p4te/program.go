@@ -20,14 +20,16 @@ type Config struct {
 	Burst      unit.Time // of all meters: what their rate carries in it
 	Class      [64]Class // by DSCP
 	Safe       [TrafficClasses]float64
+	SafePeak   float64 // PIR of the classes' meters, which then have three colours: the code's (facts E1); 0: the paper's two
 
 	// Path control (§6.2, §6.3)
-	Paths   bool
-	Control ControlConfig
-	Gap     unit.Time // that ends a flowlet
-	Cells   int       // of the flowlet table
-	Spread  bool      // a new flowlet takes another port of its group; else all of a flow take the same
-	Detect  unit.Time // after which the operator takes a failed link out; 0: never
+	Paths     bool
+	Control   ControlConfig
+	Gap       unit.Time // that ends a flowlet
+	Cells     int       // of the flowlet table
+	Spread    bool      // a new flowlet takes another port of its group; else all of a flow take the same
+	CodePaths bool      // the code's choice of a port (facts E2) in place of algorithm 3
+	Detect    unit.Time // after which the operator takes a failed link out; 0: never
 
 	Rate RateConfig
 }
@@ -121,7 +123,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	if t.colours, err = NewColours(site.Lines, c.Committed, c.Peak, c.Burst, site.MaxFrame); err != nil {
 		return nil, fmt.Errorf("p4te: link utilisation: %w", err)
 	}
-	if t.safe, err = NewSafeRates(site.Lines, c.Safe, c.Burst, site.MaxFrame); err != nil {
+	if t.safe, err = NewSafeRates(site.Lines, c.Safe, c.SafePeak, c.Burst, site.MaxFrame); err != nil {
 		return nil, fmt.Errorf("p4te: safe rates: %w", err)
 	}
 	if t.rate, err = newRater(t, c.Rate); err != nil {
@@ -337,7 +339,7 @@ func (t *Program) choose(now unit.Time, p *packet.Packet, class Class) (dataplan
 	if !t.config.Paths {
 		return t.place.Up[uint64(hash)*uint64(len(t.place.Up))>>32], true
 	}
-	if class == Other { // lines 32, 33
+	if class == Other && !t.config.CodePaths { // lines 32, 33
 		return t.pick(QueueDepth, hash), true
 	}
 	if port, goesOn := t.flowlets.Port(now, hash); goesOn && !t.isDown[port] { // line 19, but no flowlet goes on over a failed link
@@ -347,14 +349,19 @@ func (t *Program) choose(now unit.Time, p *packet.Packet, class Class) (dataplan
 	if t.config.Spread {
 		group = dataplane.MixHash(hash + uint32(now/unit.Nanosecond))
 	}
-	first, last := Delay, Utilisation // lines 8 to 16
-	if class == HighThroughput {      // lines 20 to 28
+	first, second, last := Delay, QueueDepth, Utilisation // lines 8 to 16
+	switch {
+	case t.config.CodePaths && class == HighThroughput: // facts E2: no delay, no third branch
+		first, second, last = Utilisation, QueueDepth, QueueDepth
+	case t.config.CodePaths:
+		first, second, last = QueueDepth, Utilisation, Utilisation
+	case class == HighThroughput: // lines 20 to 28
 		first, last = Utilisation, Delay
 	}
 	port := t.pick(first, group)
 	switch t.used[port] {
 	case dataplane.Yellow:
-		port = t.pick(QueueDepth, group)
+		port = t.pick(second, group)
 	case dataplane.Red:
 		port = t.pick(last, group)
 	}

@@ -35,6 +35,7 @@ type RateConfig struct {
 	RoundUp bool       // a change below one unit of the window field is one unit; else none
 	Flows   int        // cells of a leaf's register
 	Mark    bool       // packets for which the rate is lowered are marked, if they are ECN-capable
+	Code    bool       // the code's decision (facts E3) in place of §6.4.1's
 	// Repeats: fake ACKs pass the sender's leaf also if they are for a packet within B
 	// bytes of the last change. Switches make them for all that is on its way until the
 	// first one has come back; without Repeats they end at the leaf, and what §6.4.1
@@ -310,14 +311,14 @@ func (r *rater) changed(window uint16, lower bool) uint16 {
 // the packet came in, and the egress port is over-utilised: less; or it is not: more. The
 // packet's header tells the switches behind.
 func (r *rater) decide(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata, egress dataplane.Colour) {
-	if dataplane.Colour(m.Mark) != dataplane.Yellow || p.Payload == 0 || p.Proto != packet.ProtoTCP {
+	lower, acts := r.wants(dataplane.Colour(m.Mark), egress)
+	if !acts || p.Payload == 0 || p.Proto != packet.ProtoTCP {
 		return
 	}
 	var h Header
 	if !h.Get(p) || !h.Rated || !h.Allowed || h.Applied || h.Fake {
 		return
 	}
-	lower := egress != dataplane.Green
 	if f, ok := r.fake(env, p, &h, lower); ok {
 		env.Recirculate(f) // the egress has found out; the way to the sender and the leaf's register are ingress's
 	}
@@ -331,6 +332,17 @@ func (r *rater) decide(env *dataplane.Env, p *packet.Packet, m *dataplane.Metada
 	}
 	h.Applied = true
 	h.Set(p)
+}
+
+// wants is what the colours of the class at the ingress port and of the egress port ask for.
+// The code raises also a class that is within its rate, and lowers only where both
+// are red (facts E3).
+func (r *rater) wants(ingress, egress dataplane.Colour) (lower, acts bool) {
+	if r.config.Code {
+		lower = egress == dataplane.Red && ingress == dataplane.Red
+		return lower, lower || egress <= dataplane.Yellow && ingress < dataplane.Red
+	}
+	return egress != dataplane.Green, ingress == dataplane.Yellow
 }
 
 // fake makes the fake ACK for a packet.

@@ -11,6 +11,7 @@ import (
 // words of parameters
 const (
 	wordOff, wordLastAck, wordNextByte, wordEnforced = "off", "last_ack", "next_byte", "enforced"
+	wordPaper, wordCode                              = "paper", "code"
 	wordStep, wordRange                              = "step", "range"
 	wordFlow, wordFlowlet                            = "flow", "flowlet"
 )
@@ -41,8 +42,11 @@ func Scheme() dataplane.Scheme {
 			{Name: "gap", Kind: scheme.Duration, Default: "40ms", Max: "60s", Doc: "that ends a flowlet", Source: "facts E1: the code's 40000 us"},
 			{Name: "flowlet_cells", Kind: scheme.Int, Default: "8192", Min: "1", Max: "16777216", Doc: "of the flowlet table, rounded up to a power of two", Source: "facts E1"},
 			{Name: "member", Kind: scheme.Text, Words: []string{wordFlow, wordFlowlet}, Default: wordFlow, Doc: "what the hash within a group is of: the flow, or each flowlet anew", Source: "P4TE §6.2.1.2; the code hashes the time as well"},
+			{Name: "selection", Kind: scheme.Text, Words: []string{wordPaper, wordCode}, Default: wordPaper, Doc: "of a flowlet's port; code: by utilisation or queue only, and all classes keep flowlets", Source: "P4TE algorithm 3; code: facts E2"},
 			{Name: "detect", Kind: scheme.Duration, Default: "10ms", Max: "60s", Doc: "how often links are looked at: a failed one leaves its groups; 0s: never", Source: "ours; P4TE §6.5: the operator"},
 			{Name: "rate", Kind: scheme.Text, Words: []string{wordLastAck, wordNextByte, wordEnforced, wordOff}, Default: wordLastAck, Doc: "fake ACKs with the last acknowledgement; with ack = seq + 1; a window that the leaf holds; none", Source: "P4TE §6.4, §7.2.1; next_byte: its code; enforced: ours, as AC/DC"},
+			{Name: "decision", Kind: scheme.Text, Words: []string{wordPaper, wordCode}, Default: wordPaper, Doc: "whose rate is changed; code: lower where class and port are red, raise where neither is, by meters of three colours", Source: "P4TE §6.4.1; code: facts E3"},
+			{Name: "safe_peak", Kind: scheme.Share, Default: "95%", Min: "0.1%", Max: "100%", Doc: "with decision: code, PIR of the classes' meters", Source: "facts E1"},
 			{Name: "bytes", Kind: scheme.Size, Default: "5000 B", Max: "500MB", Doc: "B: so much a flow sends before its rate is changed again", Source: "facts E1: the code; the paper has no value"},
 			{Name: "lower", Kind: scheme.Int, Default: "2", Min: "1", Max: "15", Doc: "a window loses 1/2^lower", Source: "P4TE §6.4.2: 1/4; the code has 16"},
 			{Name: "raise", Kind: scheme.Int, Default: "8", Min: "1", Max: "15", Doc: "a window gains 1/2^raise", Source: "P4TE §6.4.2: 1/256; the code has 1"},
@@ -78,6 +82,10 @@ func configOf(v scheme.Values) (Config, error) {
 	}
 	if v.Text("mapping") == wordRange {
 		c.Control.Mapping = ByRange
+	}
+	c.CodePaths, c.Rate.Code = v.Text("selection") == wordCode, v.Text("decision") == wordCode
+	if c.Rate.Code {
+		c.SafePeak = v.Float("safe_peak")
 	}
 	switch v.Text("rate") {
 	case wordLastAck:
