@@ -135,6 +135,7 @@
 // the claims fail as exact ties. In the high stride flowlets of 40 ms end between two packets of 50 ms: with a gap of 4 s
 // it is 28.5/140 to the last acknowledgement in place of 37/200. Figure 11's balance is not there
 // (Jain 0.82 against ECMP's 0.93); a port without packets reports nothing and so does not come back, we suspect.
-// At 10 Gb/s P4TE's mean slowdown is 0.89 of ECMP's (leaf-spine, quick, one seed), DRILL's 0.72, CONGA's 0.81, LetFlow's 0.93.
+// At 10 Gb/s P4TE's mean slowdown is 0.91 of ECMP's (leaf-spine, quick, one seed, geometric mean), weighted ECMP's 0.92, LetFlow's
+// 0.93, HULA's 0.84, CONGA's 0.83, DRILL's 0.72, spraying's 0.71.
 // The fake ACKs of the paper change nothing in a sender (TestLastAckIsIgnored).
 package p4te
