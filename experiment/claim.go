@@ -37,6 +37,7 @@ type filter struct {
 // condition is one key of where.
 type condition struct {
 	key  string
+	only string // the one value that is meant; "": there may be several
 	test func(Coordinate) bool
 }
 
@@ -188,7 +189,7 @@ func (s *Spec) decodeWhere(d *decoder, c *filter, w *tree) {
 			m := comparison.FindStringSubmatch(text)
 			if m == nil {
 				s.checkValue(d, k.name, k.value)
-				cond.test = func(c Coordinate) bool { return c.Text == text }
+				cond.only, cond.test = text, func(c Coordinate) bool { return c.Text == text }
 				break
 			}
 			bound, ok := number(strings.TrimSpace(m[2]))

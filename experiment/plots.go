@@ -13,6 +13,17 @@ type Plot struct {
 	filter
 }
 
+// Only are the sweep keys of which where picks one value, as key=value in the file's order:
+// what tells two plots of the same axes apart.
+func (p *Plot) Only() (keys []string) {
+	for _, c := range p.where {
+		if c.only != "" {
+			keys = append(keys, c.key+"="+c.only)
+		}
+	}
+	return keys
+}
+
 // PlotKind says what a plot's axes are.
 type PlotKind uint8
 

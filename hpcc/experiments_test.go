@@ -1,7 +1,6 @@
 package hpcc_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -17,6 +16,7 @@ import (
 	"weir/dataplane/pfc"
 	"weir/dataplane/sharedbuffer"
 	"weir/experiment"
+	"weir/experiment/experimenttest"
 	"weir/hpcc"
 )
 
@@ -27,23 +27,6 @@ func library() *experiment.Registry {
 	r.Controllers = append(r.Controllers, []cc.Scheme{dcqcn.Scheme(), dctcp.Scheme(), timely.Scheme()}...)
 	r.Library = []experiment.Library{{Name: "hpcc", Files: hpcc.Experiments}}
 	return r
-}
-
-func carryOut(t *testing.T, name string, o experiment.Options) *experiment.Outcome {
-	t.Helper()
-	src, err := library().Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec, err := experiment.Load(library(), src, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := experiment.Execute(context.Background(), spec, experiment.ExecOptions{})
-	if err != nil || len(out.Failed) > 0 || out.Missing > 0 {
-		t.Fatal(err, out.Failed, out.Missing)
-	}
-	return out
 }
 
 // The paper's testbed and single-switch cases, in full: every claim but those named here
@@ -59,7 +42,7 @@ func TestExperiments(t *testing.T) {
 		"mice.dcqcn": experiment.Fails,
 	}
 	for _, name := range []string{"incast16", "incast16-reaction", "rates", "joins", "long-short", "incast-long", "elephant-mice"} {
-		for _, c := range carryOut(t, "hpcc/"+name, experiment.Options{}).Claims {
+		for _, c := range experimenttest.CarryOut(t, library(), "hpcc/"+name, experiment.Options{}).Claims {
 			want, ok := otherwise[c.ID]
 			if !ok {
 				want = experiment.Holds

@@ -1,7 +1,6 @@
 package ncf_test
 
 import (
-	"context"
 	"testing"
 
 	"weir/cc"
@@ -25,6 +24,7 @@ import (
 	"weir/dataplane/spray"
 	"weir/dataplane/tm"
 	"weir/experiment"
+	"weir/experiment/experimenttest"
 	"weir/hpcc"
 	"weir/ncf"
 	"weir/topology"
@@ -47,23 +47,6 @@ func library() *experiment.Registry {
 			swift.Scheme(), timely.Scheme()},
 		Library: []experiment.Library{{Name: "ncf", Files: ncf.Experiments}},
 	}
-}
-
-func carryOut(t *testing.T, name string, o experiment.Options) *experiment.Outcome {
-	t.Helper()
-	src, err := library().Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec, err := experiment.Load(library(), src, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := experiment.Execute(context.Background(), spec, experiment.ExecOptions{})
-	if err != nil || len(out.Failed) > 0 || out.Missing > 0 {
-		t.Fatal(err, out.Failed, out.Missing)
-	}
-	return out
 }
 
 // Every experiment is valid, also its quick variant, which keeps every scheme and both ends
@@ -106,7 +89,7 @@ func TestExperimentsLoad(t *testing.T) {
 // than that they hold.
 func verdicts(t *testing.T, name string, o experiment.Options, otherwise map[string]experiment.Verdict) {
 	t.Helper()
-	for _, c := range carryOut(t, name, o).Claims {
+	for _, c := range experimenttest.CarryOut(t, library(), name, o).Claims {
 		want, ok := otherwise[c.ID]
 		if !ok {
 			want = experiment.Holds

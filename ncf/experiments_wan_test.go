@@ -5,25 +5,13 @@ import (
 	"testing"
 
 	"weir/experiment"
+	"weir/experiment/experimenttest"
 )
-
-func loadWide(t *testing.T, name string, quick bool) *experiment.Spec {
-	t.Helper()
-	src, err := library().Open("ncf/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec, err := experiment.Load(library(), src, experiment.Options{Quick: quick})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return spec
-}
 
 // Each is valid; its quick variant has every scheme and both ends of each sweep, once.
 func TestWideExperimentsLoad(t *testing.T) {
 	for _, name := range []string{"internet", "reaction", "internet-lot", "controllers", "partial", "partial-path", "attack"} {
-		whole, quick := loadWide(t, name, false), loadWide(t, name, true)
+		whole, quick := experimenttest.Load(t, library(), "ncf/"+name, experiment.Options{Quick: false}), experimenttest.Load(t, library(), "ncf/"+name, experiment.Options{Quick: true})
 		if quick.Repeat != 1 {
 			t.Errorf("%s: quick has %d seeds", name, quick.Repeat)
 		}
@@ -39,7 +27,7 @@ func TestWideExperimentsLoad(t *testing.T) {
 // quickVerdicts runs the quick variant and checks that exactly the claims named do not hold.
 func quickVerdicts(t *testing.T, name string, otherwise map[string]experiment.Verdict) {
 	t.Helper()
-	out, err := experiment.Execute(context.Background(), loadWide(t, name, true), experiment.ExecOptions{})
+	out, err := experiment.Execute(context.Background(), experimenttest.Load(t, library(), "ncf/"+name, experiment.Options{Quick: true}), experiment.ExecOptions{})
 	if err != nil || len(out.Failed) > 0 || out.Missing > 0 {
 		t.Fatal(err, out.Failed, out.Missing)
 	}

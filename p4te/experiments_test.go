@@ -1,7 +1,6 @@
 package p4te_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -20,6 +19,7 @@ import (
 	"weir/dataplane/spray"
 	"weir/dataplane/wecmp"
 	"weir/experiment"
+	"weir/experiment/experimenttest"
 	"weir/hpcc"
 	"weir/p4te"
 	"weir/topology"
@@ -38,28 +38,6 @@ func library() *experiment.Registry {
 		Controllers: []cc.Scheme{cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), hpcc.Scheme()},
 		Library:     []experiment.Library{{Name: "p4te", Files: p4te.Experiments}},
 	}
-}
-
-func loadOne(t *testing.T, name string, o experiment.Options) *experiment.Spec {
-	t.Helper()
-	src, err := library().Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec, err := experiment.Load(library(), src, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return spec
-}
-
-func carryOut(t *testing.T, name string, o experiment.Options) *experiment.Outcome {
-	t.Helper()
-	out, err := experiment.Execute(context.Background(), loadOne(t, name, o), experiment.ExecOptions{})
-	if err != nil || len(out.Failed) > 0 || out.Missing > 0 {
-		t.Fatal(err, out.Failed, out.Missing)
-	}
-	return out
 }
 
 // Table 1, figure 11 and what they turn on. Retransmissions are as the paper says; FCTs are
@@ -91,7 +69,7 @@ func TestExperiments(t *testing.T) {
 			set = []string{"scheme=[ecmp, one_port, p4te, gap, delta, gap_delta]"}
 		}
 		seen := 0
-		for _, c := range carryOut(t, "p4te/"+name, experiment.Options{Set: set}).Claims {
+		for _, c := range experimenttest.CarryOut(t, library(), "p4te/"+name, experiment.Options{Set: set}).Claims {
 			v, ok := want[c.ID]
 			if !ok {
 				continue
@@ -114,7 +92,7 @@ func TestVariants(t *testing.T) {
 		"compose":  {"arrivals=[300us]", "load=[50%]", "scheme=[ecmp, p4te]"},
 		"failure":  {"scheme=[ecmp, p4te]", "cc=dctcp", "traffic.leaving.stop=12ms", "traffic.coming.stop=12ms"},
 	} {
-		for _, r := range carryOut(t, "p4te/"+name, experiment.Options{Quick: true, Set: set}).Runs {
+		for _, r := range experimenttest.CarryOut(t, library(), "p4te/"+name, experiment.Options{Quick: true, Set: set}).Runs {
 			if r.End.Reason != "all flows done" {
 				t.Errorf("%s %s ends: %s", name, experiment.PointName(r.Point), r.End.Reason)
 			}
@@ -132,18 +110,18 @@ func TestExperimentsLoad(t *testing.T) {
 			if !strings.HasPrefix(base, family) {
 				continue
 			}
-			spec := loadOne(t, e.Name, experiment.Options{Quick: true})
+			spec := experimenttest.Load(t, library(), e.Name, experiment.Options{Quick: true})
 			if points := len(spec.Runs()) / spec.Repeat; points != 4*2*2*2*n {
 				t.Errorf("%s: %d points in the quick variant", e.Name, points)
 			}
 			base = ""
 		}
 		if base == "" {
-			loadOne(t, e.Name, experiment.Options{Set: []string{"arrivals=[100us]"}})
+			experimenttest.Load(t, library(), e.Name, experiment.Options{Set: []string{"arrivals=[100us]"}})
 			continue
 		}
 		for _, quick := range []bool{false, true} {
-			loadOne(t, e.Name, experiment.Options{Quick: quick})
+			experimenttest.Load(t, library(), e.Name, experiment.Options{Quick: quick})
 		}
 	}
 }

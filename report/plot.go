@@ -109,6 +109,9 @@ func SVG(p experiment.Plot, points []PointSummary) ([]byte, error) {
 	pl.X.Label.Text = axis(strings.ReplaceAll(d.xName, "_", " "), xSc.Unit)
 	pl.Y.Label.Text = axis(strings.ReplaceAll(d.yName, "_", " "), ySc.Unit)
 	pl.Title.Text = Title(p) + d.note
+	if only := p.Only(); len(only) > 0 {
+		pl.Title.Text += "\n" + strings.Join(only, " ")
+	}
 	pl.Title.TextStyle.Font = sans(12)
 	pl.Title.Padding = vg.Points(8)
 	for _, a := range []*plot.Axis{&pl.X, &pl.Y} {
