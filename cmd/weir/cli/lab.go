@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/pprof"
 
 	"weir/lab"
 )
@@ -32,7 +33,8 @@ func (*labCleanCmd) Run(a *app) error {
 // from its standard input where the hosts are, and runs until that is closed.
 type labDataplaneCmd struct {
 	selection
-	Index int `name:"index" help:"Which of the experiment's runs, from 0."`
+	Index   int    `name:"index" help:"Which of the experiment's runs, from 0."`
+	Profile string `hidden:"" type:"path" help:"File for a CPU profile of the process (weir bench switch --profile)."`
 }
 
 func (d *labDataplaneCmd) Run(a *app) error {
@@ -47,6 +49,17 @@ func (d *labDataplaneCmd) Run(a *app) error {
 	c, err := runs[d.Index].Lab()
 	if err != nil {
 		return err
+	}
+	if d.Profile != "" {
+		f, err := os.Create(d.Profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
 	}
 	return lab.Serve(c, os.Stdin, a.stdout)
 }
