@@ -24,10 +24,10 @@ type Attempt struct {
 	Lateness  []uint64  `json:"lateness"` // frames by powers of two: entry i were less than 2^i ns late, and not less than half of that
 	StallS    float64   `json:"stall_s"`  // longest time in which something was to be done and nothing happened
 	RingLost  uint64    `json:"ring_lost"`
-	Lost      uint64    `json:"lost"`     // frames that kernels dropped or did not take
-	Steal     float64   `json:"steal"`    // share of all cores that the hypervisor kept back
-	CPU       float64   `json:"cpu"`      // share of one core that the data plane used
-	OwnCPU    float64   `json:"own_cpu"`  // … and of the process that sends and receives
+	Lost      uint64    `json:"lost"`    // frames that kernels dropped or did not take
+	Steal     float64   `json:"steal"`   // share of all cores that the hypervisor kept back
+	CPU       float64   `json:"cpu"`     // share of one core that the data plane used
+	OwnCPU    float64   `json:"own_cpu"` // … and of the process that sends and receives
 	Send      *SendLate `json:"send,omitempty"`
 	WallS     float64   `json:"wall_s"`
 }
