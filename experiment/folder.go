@@ -14,6 +14,7 @@ import (
 	"path"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // Reopen reads a results folder that Execute has written: its spec, the runs that
@@ -99,6 +100,12 @@ func Reopen(r *Registry, dir string) (*Outcome, error) {
 	}
 	o.Found = len(o.Runs)
 	o.Claims = spec.judge(o.Runs)
+	if beside, ok := strings.CutSuffix(filepath.Clean(dir), "-"+Lab); ok && o.World == Lab {
+		// What the simulator has for the same; without it the lab's stands alone.
+		if b, err := Reopen(r, beside); err == nil && b.World == Sim && b.Spec.Hash() == spec.Hash() {
+			o.Beside = b
+		}
+	}
 	return o, nil
 }
 
@@ -178,7 +185,7 @@ func (s *Spec) found(dir string, o ExecOptions) ([]*Run, error) {
 		}
 		run, err := readRun(data)
 		switch name := filepath.Join("runs", filepath.Base(runFile(dir, r, o))); {
-		case err == nil && run.ID == r.ID(o.Executable):
+		case err == nil && run.ID == o.id(r):
 			results[i] = run
 		case err != nil && json.Valid(data): // what is cut is no JSON
 			return nil, wrong(name, 1, "", "it cannot be used: %v", err)

@@ -1,14 +1,52 @@
 package experiment
 
 import (
+	"context"
+	"os/exec"
+	"slices"
+
 	"weir/lab"
+	labtraffic "weir/lab/traffic"
 	"weir/packet"
+	"weir/sim"
 	"weir/unit"
 )
 
 // LabLead is the time between the start of a run's data plane in the lab and time 0 of
 // the experiment: what is to happen then can get ready.
 const LabLead = 500 * unit.Millisecond
+
+// LabOptions say how runs are carried out in the lab.
+type LabOptions struct {
+	// Dataplane makes the process of a run's data plane, which calls lab.Serve with what
+	// r.Lab() gives.
+	Dataplane func(r *RunSpec) *exec.Cmd
+	// Attempts is how often a run is carried out at most while the machine disturbs it;
+	// below 1 means once.
+	Attempts int
+	// Generator of traffic; nil: lab/traffic.
+	Generator *LabGenerator
+	// Beside is what the simulator gives for the same; may be nil.
+	Beside *Outcome
+	// OnRun is told what a run's attempt has given, and how many there can be.
+	OnRun func(r *RunSpec, attempt int, a *Attempt)
+}
+
+// LabGenerator sends and receives a run's traffic in the lab.
+type LabGenerator struct {
+	Name string
+	Run  func(ctx context.Context, c labtraffic.Config) (*labtraffic.Result, error)
+}
+
+// Kernel is the generator of our own, over kernel sockets.
+var Kernel = LabGenerator{"weir", labtraffic.Run}
+
+func (o *LabOptions) generator() *LabGenerator {
+	if o.Generator == nil {
+		return &Kernel
+	}
+	return o.Generator
+}
 
 // Lab makes the configuration of the run's data plane in the lab. Hosts there are real:
 // of traffic it says nothing.
@@ -31,4 +69,74 @@ func (r *RunSpec) Lab() (*lab.Config, error) {
 		out.Events = append(out.Events, lab.Event(e))
 	}
 	return out, nil
+}
+
+// hostMTU is the MTU of the hosts' interfaces: Ethernet's, or what the largest packets
+// need.
+func (p *point) hostMTU() int {
+	mtu := int32(lab.DefaultMTU)
+	for i := range p.traffic {
+		mtu = max(mtu, p.traffic[i].ipPacket())
+	}
+	return int(mtu)
+}
+
+// shortestRTT is the least base RTT of the run's flows.
+func (p *point) shortestRTT(c *sim.Config) unit.Time {
+	least := unit.Never
+	for i := range c.Flows {
+		f := &c.Flows[i]
+		least = min(least, p.pathOf(f.Src, f.Dst, &p.traffic[f.Group]).BaseRTT)
+	}
+	return least
+}
+
+// sampled are the watches of flows, which the generator looks at.
+var sampled = map[sim.Watched]labtraffic.What{
+	sim.ReceivedBytes: labtraffic.ReceivedBytes, sim.Window: labtraffic.Window, sim.Rate: labtraffic.Rate, sim.InFlight: labtraffic.InFlight,
+}
+
+// attemptOf is what a run of the data plane, and of the generator, say of the machine.
+func attemptOf(r *lab.Report, t *labtraffic.Result, rtt unit.Time) *Attempt {
+	l := &r.Lateness
+	a := &Attempt{
+		Disturbed: append(append([]string{}, r.Disturbed(rtt)...), t.Errors()...),
+		Errors:    append(append([]string{}, r.Errors()...), t.Errors()...),
+		Frames:    l.Frames, LateP50S: l.P50.Seconds(), LateP99S: l.P99.Seconds(), LateP999S: l.P999.Seconds(), LateMaxS: l.Max.Seconds(),
+		Lateness: slices.Clone(l.Below), StallS: r.Stall.Seconds(), RingLost: r.Gates.RingLost, Lost: r.VethLost + r.Counts.SendLost,
+		Steal: r.Steal, CPU: r.CPU, WallS: r.Wall.Seconds(),
+	}
+	for i := range t.Flows {
+		if err := t.Flows[i].Failed; err != nil {
+			a.Errors = append(a.Errors, err.Error())
+		}
+	}
+	if late := &t.Late; late.Count() > 0 {
+		a.Send = &SendLate{Datagrams: late.Count(), P50S: late.Quantile(0.5).Seconds(), P99S: late.Quantile(0.99).Seconds(), MaxS: late.Max.Seconds()}
+	}
+	return a
+}
+
+// labResult is a run of the lab as the simulator would give it, so that measures mean the
+// same in both.
+func (p *point) labResult(c *sim.Config, r *lab.Report, t *labtraffic.Result) *sim.Result {
+	res := &sim.Result{
+		End: sim.TimeUp, Time: min(t.Time, c.Duration), Drops: r.Drops, Events: r.Events, PacketHops: r.Hops,
+		Flows: make([]sim.FlowResult, len(c.Flows)), Watched: make([][]int64, len(c.Watches)),
+	}
+	res.Measured = max(res.Time-c.Warmup, 0)
+	switch t.End {
+	case labtraffic.AllDone:
+		res.End = sim.AllDone
+	case labtraffic.NoProgress:
+		res.End = sim.NoProgress
+	}
+	for i := range res.Flows {
+		x := &t.Flows[i]
+		res.Flows[i] = sim.FlowResult{Start: x.Start, Sender: x.Sender, Receiver: x.Receiver, FCT: x.FCT, Arrived: x.Arrived, Written: x.Written, Timeouts: x.Timeouts}
+		if c.Flows[i].Size > 0 && x.FCT == unit.Never {
+			res.Unfinished = append(res.Unfinished, i)
+		}
+	}
+	return res
 }

@@ -721,11 +721,12 @@ func source(t *tree, from string) string {
 
 // RunSpec is one run of an experiment: a point of its sweep and a seed.
 type RunSpec struct {
-	Seed  uint64
-	Point []Coordinate
-	spec  *Spec
-	point *point
-	index int // of the point
+	Seed   uint64
+	Point  []Coordinate
+	Number int // in the order of Spec.Runs, from 0
+	spec   *Spec
+	point  *point
+	index  int // of the point
 }
 
 // Runs expands the spec: the sweep's first key varies slowest, seeds fastest.
@@ -733,7 +734,7 @@ func (s *Spec) Runs() []*RunSpec {
 	var runs []*RunSpec
 	for i, p := range s.points {
 		for k := range s.Repeat {
-			runs = append(runs, &RunSpec{Seed: s.Seed + uint64(k), Point: p.at, spec: s, point: p, index: i})
+			runs = append(runs, &RunSpec{Seed: s.Seed + uint64(k), Point: p.at, Number: len(runs), spec: s, point: p, index: i})
 		}
 	}
 	return runs

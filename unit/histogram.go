@@ -45,6 +45,18 @@ func (h *Histogram) Add(v Time) {
 // Count returns how many values were added.
 func (h *Histogram) Count() uint64 { return h.n }
 
+// Quantile is the middle of the class that the given share, 0 to 1, of the values reach;
+// 0 if there are none.
+func (h *Histogram) Quantile(share float64) Time {
+	sum := uint64(0)
+	for _, c := range h.Classes() {
+		if sum += c.Count; float64(sum) >= share*float64(h.n) {
+			return c.Middle()
+		}
+	}
+	return 0
+}
+
 // Reset forgets everything.
 func (h *Histogram) Reset() {
 	clear(h.counts)

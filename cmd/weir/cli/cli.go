@@ -424,7 +424,7 @@ func took(seconds float64) string {
 
 type runCmd struct {
 	selection
-	On    string `enum:"sim" default:"sim" help:"World to run in: sim."`
+	On    string `enum:"sim,lab" default:"sim" help:"World to run in: sim, or lab: real packets between this machine's own TCP stacks, and sim beside it."`
 	Jobs  int    `help:"Runs at a time; 0 means one a core."`
 	Out   string `default:"results" type:"path" help:"Folder that results go into."`
 	Fresh bool   `help:"Run also what is finished already."`
@@ -433,6 +433,8 @@ type runCmd struct {
 	Check bool   `help:"Exit with 3 if a claim fails."`
 
 	Trace []string `placeholder:"PORT" help:"Ports (s1->server, or a pattern with *) whose packets are traced in every run, into traces/ of the results folder: pcapng, Parquet and text."`
+
+	labFlags
 }
 
 func (r *runCmd) Run(a *app) error {
@@ -446,10 +448,16 @@ func (r *runCmd) Run(a *app) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	bar := &progressBar{out: a.stderr, on: a.terminal, start: time.Now()}
-	o, err := experiment.Execute(ctx, spec, experiment.ExecOptions{
+	options := experiment.ExecOptions{
 		Jobs: r.Jobs, Dir: r.Out, Fresh: r.Fresh, Executable: executableHash(), OnProgress: bar.show, Trace: r.Trace,
 		Command: reproduce(spec, r.Name, a.args),
-	})
+	}
+	var o *experiment.Outcome
+	if r.On == experiment.Lab {
+		o, err = r.lab(ctx, a, spec, options, bar)
+	} else if err = r.labFlags.unused(); err == nil {
+		o, err = experiment.Execute(ctx, spec, options)
+	}
 	bar.clear()
 	interrupted := ctx.Err() != nil
 	stop()
@@ -497,7 +505,7 @@ func (f *folders) open(a *app, name string) (*experiment.Outcome, error) {
 		if err != nil {
 			return nil, err
 		}
-		dir = spec.Folder(f.Out)
+		dir = spec.Folder(f.Out, experiment.Sim)
 		if _, err := os.Stat(dir); err != nil {
 			return nil, fmt.Errorf("%w: %s has no results in %s/ as it is now: run it, or name a folder", errInput, name, filepath.Base(f.Out))
 		}
@@ -606,6 +614,9 @@ func exitCode(o *experiment.Outcome, interrupted, check bool) int {
 				return ClaimFailed
 			}
 		}
+		if _, _, enough := experiment.Agree(o.Agreements()); !enough {
+			return ClaimFailed
+		}
 	}
 	return Done
 }
@@ -621,7 +632,7 @@ func reproduce(spec *experiment.Spec, name string, args []string) string {
 	for i := 0; i < len(args); i++ {
 		name, _, joined := strings.Cut(args[i], "=")
 		switch name {
-		case "--set", "--seed":
+		case "--set", "--seed", "--on", "--generator":
 			words = append(words, quoted(args[i]))
 			if !joined && i+1 < len(args) {
 				i++

@@ -1,12 +1,93 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
 
+	"weir/experiment"
 	"weir/lab"
 )
+
+// labFlags are those of weir run for the lab alone.
+type labFlags struct {
+	Attempts  int    `default:"3" help:"Lab: how often a run is carried out at most while the machine disturbs it."`
+	Generator string `enum:"weir,iperf3" default:"weir" help:"Lab: what sends and receives: weir, or iperf3, to compare with."`
+	Force     bool   `help:"Lab: run also what is estimated to be too large for this machine."`
+}
+
+// unused says what of the flags means nothing in the simulator.
+func (f *labFlags) unused() error {
+	if f.Attempts != 3 || f.Generator != "weir" || f.Force {
+		return fmt.Errorf("%w: --attempts, --generator and --force are for --on lab", errInput)
+	}
+	return nil
+}
+
+// lab carries the experiment out in the simulator and then in the lab.
+func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options experiment.ExecOptions, bar *progressBar) (*experiment.Outcome, error) {
+	switch {
+	case len(r.Trace) > 0:
+		return nil, fmt.Errorf("%w: --trace is for the simulator", errInput)
+	case r.Attempts < 1 || r.Attempts > 100:
+		return nil, fmt.Errorf("%w: --attempts is %d; 1 … 100 are allowed", errInput, r.Attempts)
+	}
+	k, err := experiment.ThisKernel()
+	if err != nil {
+		if errors.Is(err, lab.ErrNotRoot) || errors.Is(err, lab.ErrNotLinux) {
+			err = fmt.Errorf("%w: %w", errInput, err)
+		}
+		return nil, err
+	}
+	if err := spec.CheckLab(k, r.Force); err != nil {
+		return nil, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("lab: this program's file: %w", err)
+	}
+	beside, err := experiment.Execute(ctx, spec, options)
+	if err != nil {
+		return nil, err
+	}
+	options.Lab = &experiment.LabOptions{
+		Attempts: r.Attempts, Beside: beside,
+		Dataplane: func(run *experiment.RunSpec) *exec.Cmd {
+			return exec.Command(program, append(r.selection.args("lab-dataplane"), "--index", strconv.Itoa(run.Number))...)
+		},
+		OnRun: func(run *experiment.RunSpec, attempt int, at *experiment.Attempt) {
+			if len(at.Disturbed) > 0 {
+				bar.clear()
+				fmt.Fprintf(a.stderr, "disturbed: %s seed %d, attempt %d of %d: %s\n", experiment.PointName(run.Point), run.Seed, attempt, r.Attempts, strings.Join(at.Disturbed, "; "))
+			}
+		},
+	}
+	if r.Generator == "iperf3" {
+		return nil, errors.New("not yet")
+	}
+	bar.start, bar.begun = time.Now(), false
+	return experiment.Execute(ctx, spec, options)
+}
+
+// args are the arguments of a command of ours that selects the same.
+func (s *selection) args(command string) []string {
+	out := []string{command, s.Name}
+	for _, x := range s.Set {
+		out = append(out, "--set="+x)
+	}
+	if s.Seed != nil {
+		out = append(out, "--seed="+strconv.FormatUint(*s.Seed, 10))
+	}
+	if s.Quick {
+		out = append(out, "--quick")
+	}
+	return out
+}
 
 type labCmd struct {
 	Clean labCleanCmd `cmd:"" help:"Remove what labs have left that died: namespaces and interfaces. Those of living labs stay."`
