@@ -93,7 +93,7 @@ func (p *point) shortestRTT(c *sim.Config) unit.Time {
 
 // sampled are the watches of flows, which the generator looks at.
 var sampled = map[sim.Watched]labtraffic.What{
-	sim.ReceivedBytes: labtraffic.ReceivedBytes, sim.Window: labtraffic.Window, sim.Rate: labtraffic.Rate, sim.InFlight: labtraffic.InFlight,
+	sim.ReceivedBytes: labtraffic.ReceivedBytes, sim.Window: labtraffic.Window, sim.Rate: labtraffic.Rate, sim.InFlight: labtraffic.InFlight, sim.RTT: labtraffic.RTT, sim.DeliveryRate: labtraffic.DeliveryRate,
 }
 
 // attemptOf is what a run of the data plane, and of the generator, say of the machine.

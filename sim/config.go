@@ -119,6 +119,8 @@ const (
 	Window        = observe.Window
 	Rate          = observe.Rate
 	InFlight      = observe.InFlight
+	RTT           = observe.RTT
+	DeliveryRate  = observe.DeliveryRate
 	BufferBytes   = observe.BufferBytes
 )
 

@@ -316,9 +316,21 @@ func (r *Simulation) look(w *Watch, now unit.Time) int64 {
 		return int64(g.Window)
 	case Rate:
 		return int64(g.Rate)
-	default:
+	case InFlight:
 		return int64(g.InFlight)
+	case RTT:
+		return orNone(int64(g.RTT))
+	default:
+		return orNone(int64(g.Delivery))
 	}
+}
+
+// orNone is −1 for what is not known.
+func orNone(v int64) int64 {
+	if v == 0 {
+		return -1
+	}
+	return v
 }
 
 // class is the priority class of what e sends: its own, or that of its flow.

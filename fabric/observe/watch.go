@@ -17,8 +17,9 @@ type Watch struct {
 type Watched uint8
 
 // What can be watched. SentBytes, SentPackets and ReceivedBytes count from the start
-// of the run and are looked at once more at its end, if that is due. Window, Rate and
-// InFlight are −1 outside of a flow's life, and of a transport that is not transport.Gauged.
+// of the run and are looked at once more at its end, if that is due. From Window to
+// DeliveryRate they are −1 outside of a flow's life, and of a transport that is not
+// transport.Gauged; the last two also before there is a sample.
 const (
 	QueuePackets  Watched = iota // frames that wait at a port
 	QueueBytes                   // their bytes
@@ -28,6 +29,8 @@ const (
 	Window                       // congestion window of a flow's sender, in bytes of payload
 	Rate                         // pacing rate of a flow's sender, in bit/s of payload
 	InFlight                     // bytes of payload that a flow's sender has in flight
+	RTT                          // round-trip time as a flow's sender has smoothed it, in ps
+	DeliveryRate                 // latest rate at which a flow's payload was delivered, in bit/s
 	BufferBytes                  // bytes that wait in all ports of a switch
 )
 
@@ -36,7 +39,7 @@ const (
 func (w Watched) Counts() bool { return w == SentBytes || w == SentPackets || w == ReceivedBytes }
 
 // OfFlow tells whether the index is that of a flow.
-func (w Watched) OfFlow() bool { return w >= ReceivedBytes && w <= InFlight }
+func (w Watched) OfFlow() bool { return w >= ReceivedBytes && w <= DeliveryRate }
 
 // OfPort reads what a watch of a port looks at.
 func (w Watched) OfPort(p *tm.Port) int64 {

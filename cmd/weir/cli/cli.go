@@ -401,8 +401,8 @@ func (c *checkCmd) Run(a *app) error {
 	}
 	fmt.Fprint(a.stdout, grid(rows))
 	jobs := min(runtime.GOMAXPROCS(0), len(runs))
-	fmt.Fprintf(a.stdout, "\n%s is valid: %d runs, about %s packet-hops, %s on one core, and\nup to %s of memory a run (%d at a time here)\n",
-		spec.Name, len(runs), experiment.SI(total), took(total/hopsPerSecond), report.Bytes(int64(roundUp(most))), jobs)
+	fmt.Fprintf(a.stdout, "\n%s\n", report.Wrap(fmt.Sprintf("%s is valid: %d runs, about %s packet-hops, %s on one core, and up to %s of memory a run (%d at a time here)",
+		spec.Name, len(runs), experiment.SI(total), took(total/hopsPerSecond), report.Bytes(int64(roundUp(most))), jobs), report.Width, ""))
 	return nil
 }
 
