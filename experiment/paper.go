@@ -70,6 +70,7 @@ func (s *Spec) decodePaperValues(d *decoder) {
 			continue
 		}
 		var of PaperValue
+		before := len(d.errors)
 		if w := x.get("where"); w != nil {
 			s.decodeWhere(d, &of.filter, w)
 		}
@@ -83,7 +84,7 @@ func (s *Spec) decodePaperValues(d *decoder) {
 			continue
 		}
 		of.Source = d.text(source)
-		if len(d.errors) > 0 {
+		if len(d.errors) > before {
 			continue
 		}
 		if !s.Quick && !s.resolved && len(s.set) == 0 && !slices.ContainsFunc(s.points, func(p *point) bool { return of.means(p.at) }) {
