@@ -643,6 +643,7 @@ func (o *Outcome) JSON() []byte {
 		claims = []Claim{}
 	}
 	doc.add("claims", claims)
+	o.besideJSON(&doc)
 	return indent(doc.bytes())
 }
 

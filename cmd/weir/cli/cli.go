@@ -288,6 +288,9 @@ func (s *showCmd) Run(a *app) error {
 		rows = append(rows, []string{p.Path, p.Value, p.Source})
 	}
 	fmt.Fprint(a.stdout, grid(rows))
+	if text := report.PaperValues(spec); text != "" {
+		fmt.Fprintf(a.stdout, "\nthe paper's own values\n%s", text)
+	}
 	return nil
 }
 
@@ -579,12 +582,7 @@ func (schemaCmd) Run(a *app) error {
 }
 
 func (a *app) tables(o *experiment.Outcome, path string) {
-	points := report.Summarise(o.Runs)
-	fmt.Fprintf(a.stdout, "%s\n\n%s%s", o.Spec.Title, report.Results(points), report.Sizes(points))
-	if len(o.Claims) > 0 {
-		fmt.Fprintf(a.stdout, "\n%s", report.Claims(o.Claims))
-	}
-	fmt.Fprintf(a.stdout, "\n%s", report.Ends(o))
+	fmt.Fprint(a.stdout, report.Text(o))
 	if o.Traces > 0 {
 		fmt.Fprintf(a.stdout, "%d of the runs have left a trace in %s\n", o.Traces, filepath.Join(o.Dir, "traces"))
 	}
