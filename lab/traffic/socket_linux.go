@@ -91,18 +91,6 @@ func pending(fd int) error {
 	return unix.Errno(n)
 }
 
-// tcpInfo reads a socket's TCP_INFO.
-func tcpInfo(fd int, info *unix.TCPInfo) error {
-	n := uint32(unsafe.Sizeof(*info))
-	*info = unix.TCPInfo{}
-	_, _, e := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.IPPROTO_TCP, unix.TCP_INFO,
-		uintptr(unsafe.Pointer(info)), uintptr(unsafe.Pointer(&n)), 0)
-	if e != 0 {
-		return os.NewSyscallError("getsockopt TCP_INFO", e)
-	}
-	return nil
-}
-
 // drops counts what a socket had no room for (SO_MEMINFO, SK_MEMINFO_DROPS).
 func drops(fd int) uint64 {
 	var m [9]uint32

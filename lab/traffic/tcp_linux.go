@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"weir/lab/sockdiag"
 	"weir/transport"
 	"weir/unit"
 )
@@ -66,7 +67,8 @@ type connections struct {
 	strays    uint64
 	unmarked  uint64
 
-	info   unix.TCPInfo
+	info   sockdiag.Info
+	diag   []*sockdiag.Conn // by node of a sampled flow's source; nil: not needed, or the kernel does not have it
 	events [64]unix.EpollEvent
 	data   []byte // what applications write
 	void   []byte // where what they read is not put
@@ -165,6 +167,29 @@ func (c *connections) prepare() error {
 			}
 		}
 		c.accepting[accepted{l, c.local(f)}] = i
+	}
+	return c.openDiag()
+}
+
+// openDiag opens sock_diag in the namespaces of the senders that are sampled. Without it
+// they are asked by their sockets.
+func (c *connections) openDiag() error {
+	c.diag = make([]*sockdiag.Conn, c.Book.Len())
+	for _, p := range c.periods {
+		for _, k := range p.samples {
+			s := &c.Samples[k]
+			node := c.Flows[s.Flow].Src
+			if s.What == ReceivedBytes || c.diag[node] != nil {
+				continue
+			}
+			err := c.in(node, s.Flow, func() error {
+				c.diag[node], _ = sockdiag.Open()
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -687,20 +712,12 @@ func (c *connections) settle(i int) {
 	if x.in < 0 || !x.eof || x.out >= 0 {
 		return
 	}
-	if tcpInfo(x.in, &c.info) == nil && c.info.State != closed {
+	if c.info.Get(x.in) == nil && c.info.State != sockdiag.Closed {
 		return
 	}
 	unix.Close(x.in)
 	x.in = -1
 }
-
-// States in TCP_INFO.
-const (
-	closed    = 7
-	closeWait = 8
-	lastAck   = 9
-	inClosing = 11
-)
 
 // read reads and forgets what a socket has received.
 func (c *connections) read(fd int) (int, error) {
@@ -744,20 +761,20 @@ func (c *connections) receiver(i int) error {
 func (c *connections) count(i int) {
 	x := &c.conn[i]
 	t := &x.now
-	if x.out >= 0 && tcpInfo(x.out, &c.info) == nil {
+	if x.out >= 0 && c.info.Get(x.out) == nil {
 		s := &t.sender
-		s.SentPackets = int64(c.info.Data_segs_out)
-		s.SentBytes = unit.Bytes(c.info.Bytes_sent - c.info.Bytes_retrans)
-		s.Retransmitted = int64(c.info.Total_retrans)
-		s.ReceivedPackets = int64(c.info.Segs_in)
-		t.timeouts = int64(c.info.Total_rto)
-		t.receiver.Duplicates = int64(c.info.Dsack_dups)
+		s.SentPackets = int64(c.info.DataSegmentsOut)
+		s.SentBytes = c.info.BytesSent - c.info.BytesRetrans
+		s.Retransmitted = int64(c.info.TotalRetrans)
+		s.ReceivedPackets = int64(c.info.SegmentsIn)
+		t.timeouts = int64(c.info.Timeouts)
+		t.receiver.Duplicates = int64(c.info.DSACKs)
 	}
-	if x.in >= 0 && tcpInfo(x.in, &c.info) == nil {
+	if x.in >= 0 && c.info.Get(x.in) == nil {
 		r := &t.receiver
-		r.ReceivedPackets = int64(c.info.Data_segs_in)
-		r.ReceivedBytes = unit.Bytes(c.info.Bytes_received)
-		if s := c.info.State; s == closeWait || s == lastAck || s == inClosing || s == closed && x.eof {
+		r.ReceivedPackets = int64(c.info.DataSegmentsIn)
+		r.ReceivedBytes = c.info.BytesReceived
+		if s := c.info.State; s == sockdiag.CloseWait || s == sockdiag.LastAck || s == sockdiag.Closed && x.eof {
 			r.ReceivedBytes-- // FIN counts as a byte
 		}
 	}
@@ -813,7 +830,7 @@ func (c *connections) mark() {
 
 // sample looks at the flows of a period.
 func (c *connections) sample(p *period, at unit.Time, atEnd bool) {
-	last := -1
+	last, info := -1, (*sockdiag.Info)(nil)
 	for _, k := range p.samples {
 		s := &c.Samples[k]
 		x := &c.conn[s.Flow]
@@ -827,34 +844,47 @@ func (c *connections) sample(p *period, at unit.Time, atEnd bool) {
 		f := &c.Flows[s.Flow]
 		value := int64(-1)
 		if x.out >= 0 && x.phase >= opening && x.finished > at && (f.Stop == 0 || f.Size > 0 || f.Stop > at) {
-			if last == s.Flow || tcpInfo(x.out, &c.info) == nil {
-				last = s.Flow
-				value = quantity(s.What, &c.info)
+			if last != s.Flow {
+				last, info = s.Flow, c.ask(s.Flow)
+			}
+			if info != nil {
+				value = quantity(s.What, info)
 			}
 		}
 		c.result.Sampled[k] = append(c.result.Sampled[k], value)
 	}
 }
 
-// quantity is what a sample looks at.
-func quantity(what What, t *unix.TCPInfo) int64 {
-	bits := func(bytes uint64) int64 {
-		if bytes >= math.MaxUint32 && bytes == bytes|math.MaxUint32 { // no limit
-			return 0
+// ask asks the kernel what it knows of a sender: by sock_diag, or by the sender's socket.
+func (c *connections) ask(i int) *sockdiag.Info {
+	f := &c.Flows[i]
+	if d := c.diag[f.Src]; d != nil {
+		if s, err := d.Socket(c.local(f), c.remote(f)); err == nil && s.Info.Size > 0 {
+			return &s.Info
 		}
-		return int64(min(bytes, math.MaxInt64/8)) * 8
 	}
+	if c.info.Get(c.conn[i].out) != nil {
+		return nil
+	}
+	return &c.info
+}
+
+// quantity is what a sample looks at.
+func quantity(what What, t *sockdiag.Info) int64 {
 	switch what {
 	case Window:
-		return int64(t.Snd_cwnd) * int64(t.Snd_mss)
+		return int64(t.Window) * int64(t.SendMSS)
 	case Rate:
-		return bits(t.Pacing_rate)
+		if t.PacingRate == sockdiag.NoLimit {
+			return 0
+		}
+		return int64(t.PacingRate)
 	case InFlight:
-		return (int64(t.Unacked) - int64(t.Sacked) - int64(t.Lost) + int64(t.Retrans)) * int64(t.Snd_mss)
+		return t.InFlight() * int64(t.SendMSS)
 	case RTT:
-		return int64(t.Rtt) * int64(unit.Microsecond)
+		return int64(t.RTT)
 	default:
-		return bits(t.Delivery_rate)
+		return int64(t.DeliveryRate)
 	}
 }
 
@@ -899,6 +929,11 @@ func (c *connections) close() {
 	}
 	for _, l := range c.listeners {
 		unix.Close(l.fd)
+	}
+	for _, d := range c.diag {
+		if d != nil {
+			d.Close()
+		}
 	}
 	if c.epoll >= 0 {
 		unix.Close(c.epoll)
