@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"weir/lab"
+	"weir/lab/kernel"
 	labtraffic "weir/lab/traffic"
 	"weir/packet"
 	"weir/sim"
@@ -21,6 +22,8 @@ type LabOptions struct {
 	// Dataplane makes the process of a run's data plane, which calls lab.Serve with what
 	// r.Lab() gives.
 	Dataplane func(r *RunSpec) *exec.Cmd
+	// Kernel is what this machine's offers.
+	Kernel *kernel.Kernel
 	// Attempts is how often a run is carried out at most while the machine disturbs it;
 	// below 1 means once.
 	Attempts int

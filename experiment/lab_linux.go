@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"syscall"
 	"time"
 
@@ -50,6 +51,21 @@ func (o *LabOptions) attempt(ctx context.Context, r *RunSpec, id string, progres
 			run, a, err = nil, nil, e
 		}
 	}()
+	hosts, err := r.point.labHosts(o.Kernel)
+	if err != nil {
+		return nil, nil, err
+	}
+	for node := range plane.Network.Nodes {
+		if h := hosts[node]; h != nil {
+			err := n.Do(node, func() error {
+				_, err := h.Apply(lab.NIC)
+				return err
+			})
+			if err != nil {
+				return nil, nil, fmt.Errorf("lab: host %s: %w", plane.Network.Nodes[node].Name, err)
+			}
+		}
+	}
 	p, err := n.Start(o.Dataplane(r))
 	if err != nil {
 		return nil, nil, err

@@ -3,31 +3,17 @@ package experiment
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
+	"weir/lab/kernel"
 	"weir/packet"
 	"weir/scheme"
 	"weir/unit"
 )
 
-// LabKernel is what the kernels of the lab's hosts offer, which are all this machine's.
-type LabKernel struct {
-	CongestionControls []string // of TCP, by the kernel's names
-	// TCP says what of a traffic's TCP parameters the kernel cannot have: the parameter's
-	// name and why. nil: it can have all.
-	TCP func(v scheme.Values) []Lack
-	// Frames is how many frames a second the lab's data plane carries from hosts in good
-	// time, and Hosts how many hosts there can be.
-	Frames float64
-	Hosts  int
-}
-
-// Lack is a parameter that the kernel cannot have, and why.
-type Lack struct{ Parameter, Why string }
-
-// Frames that a data plane takes from hosts per second without being late: half of what
-// `weir bench switch` shows it forwards at most; and hosts, each of which has two rings.
+// What the lab's data plane carries in good time. Frames from all hosts together in a
+// second are half of what `weir bench switch` shows it forwards at most; of hosts, each has
+// two rings.
 const (
 	LabFrames = 100e3
 	LabHosts  = 128
@@ -40,9 +26,10 @@ var noLab = map[string]string{
 	"nacks":     "a kernel takes no notices of switches",
 }
 
-// CheckLab tells what of the experiment cannot be had in the lab: all of it together, as
-// InputErrors. With force, an experiment that is too large is none.
-func (s *Spec) CheckLab(k *LabKernel, force bool) error {
+// CheckLab tells what of the experiment cannot be had in a lab whose hosts have this
+// kernel: all of it together, as InputErrors. With force, an experiment that is too large
+// is none.
+func (s *Spec) CheckLab(k *kernel.Kernel, force bool) error {
 	c := &collector{}
 	c.remember(s.source.File, s.source.Data)
 	at := func(keys ...string) place {
@@ -87,12 +74,19 @@ func (s *Spec) CheckLab(k *LabKernel, force bool) error {
 		if force || len(c.errors) > 0 {
 			continue
 		}
-		if hosts > k.Hosts {
-			c.fail(at("topology"), fmt.Sprintf("up to %d hosts", k.Hosts), "the network has %d hosts, and each is a namespace with rings of its own", hosts)
+		if _, err := p.labHosts(k); err != nil {
+			c.fail(at("traffic"), "hosts of their own for such flows", "%v", err)
 		}
-		if f := p.framesPerSecond(); f > k.Frames {
-			c.fail(at("topology"), fmt.Sprintf("rates of a %.2gth of these, or as many fewer senders; --force runs it all the same", roundUpTo(f/k.Frames)),
-				"too large for this machine at %s: hosts would send about %s frames/s, and the lab carries %s in good time", orPoint(p.at), SI(f), SI(k.Frames))
+		if hosts > LabHosts {
+			c.fail(at("topology"), fmt.Sprintf("up to %d hosts", LabHosts), "the network has %d hosts, and each is a namespace with rings of its own", hosts)
+		}
+		most := float64(LabFrames)
+		if k.CPUs == 1 { // hosts and data plane share it
+			most /= 2
+		}
+		if f := p.framesPerSecond(); f > most {
+			c.fail(at("topology"), fmt.Sprintf("rates of a %.2gth of these, or as many fewer senders; --force runs it all the same", roundUpTo(f/most)),
+				"too large for this machine at %s: hosts would send about %s frames/s, and the lab carries %s in good time", orPoint(p.at), SI(f), SI(most))
 		}
 	}
 	return c.err()
@@ -109,7 +103,7 @@ func orPoint(at []Coordinate) string {
 func roundUpTo(x float64) float64 { return float64(int(x) + 1) }
 
 // checkLab tells what of a traffic the kernel cannot carry.
-func (tr *traffic) checkLab(c *collector, p *point, k *LabKernel) {
+func (tr *traffic) checkLab(c *collector, p *point, k *kernel.Kernel) {
 	if over := tr.ipPacket() - mostMTU; over > 0 {
 		c.fail(tr.at, fmt.Sprintf("a payload of %d B", tr.payload-over), "traffic %s: IP packets of %d bytes are longer than interfaces of the lab can have (%d)", tr.name, tr.ipPacket(), mostMTU)
 	}
@@ -121,8 +115,8 @@ func (tr *traffic) checkLab(c *collector, p *point, k *LabKernel) {
 		c.fail(tr.at, "tcp, udp", "traffic %s: the lab's hosts are Linux, which has no transport %s", tr.name, tr.transport.Name)
 		return
 	}
-	if !slices.Contains(k.CongestionControls, tr.cc.Name) {
-		c.fail(tr.ccAt, strings.Join(k.CongestionControls, ", "), "traffic %s: this kernel's TCP has no congestion control %s", tr.name, tr.cc.Name)
+	if err := k.CongestionControl(tr.cc.Name); err != nil {
+		c.fail(tr.ccAt, strings.Join(k.CongestionControls, ", "), "traffic %s: %v", tr.name, err)
 		return
 	}
 	for _, param := range tr.cc.Params {
@@ -130,11 +124,66 @@ func (tr *traffic) checkLab(c *collector, p *point, k *LabKernel) {
 			c.fail(tr.ccAt, "its default: "+param.Default, "traffic %s: the kernel's %s has no parameter %s", tr.name, tr.cc.Name, param.Name)
 		}
 	}
-	if k.TCP != nil {
-		for _, l := range k.TCP(tr.values) {
-			c.fail(tr.at, "", "traffic %s: the kernel's TCP cannot have this %s: %s", tr.name, l.Parameter, l.Why)
+	if _, err := k.TCP(tr.values); err != nil {
+		c.fail(tr.at, "", "traffic %s: %v", tr.name, err)
+	}
+}
+
+// labHosts are the hosts' settings, by node, that the traffic's TCP parameters need. The
+// error names a host whose flows want different things.
+func (p *point) labHosts(k *kernel.Kernel) (map[int]*kernel.Host, error) {
+	hosts := map[int]*kernel.Host{}
+	add := func(node int, h kernel.Host) error {
+		if hosts[node] == nil {
+			hosts[node] = &kernel.Host{}
+		}
+		if err := hosts[node].Add(h); err != nil {
+			return fmt.Errorf("host %s: %w", p.network.Nodes[node].Name, err)
+		}
+		return nil
+	}
+	for id := range p.traffic {
+		tr := &p.traffic[id]
+		if tr.transport.Name != "tcp" {
+			continue
+		}
+		s, err := k.TCP(tr.values)
+		if err != nil {
+			return nil, fmt.Errorf("traffic %s: %w", tr.name, err)
+		}
+		ends := map[[2]int]bool{} // node and 0 or 1: it sends, or receives
+		var order [][2]int
+		end := func(node, which int) {
+			if e := [2]int{node, which}; !ends[e] {
+				ends[e] = true
+				order = append(order, e)
+			}
+		}
+		if g := tr.generator; g != nil {
+			for _, h := range g.from {
+				end(h, 0)
+			}
+			for _, h := range g.to {
+				end(h, 1)
+			}
+		}
+		for _, f := range p.flows {
+			if f.traffic == id {
+				end(f.src, 0)
+				end(f.dst, 1)
+			}
+		}
+		for _, e := range order {
+			h := s.Sender
+			if e[1] == 1 {
+				h = s.Receiver
+			}
+			if err := add(e[0], h); err != nil {
+				return nil, err
+			}
 		}
 	}
+	return hosts, nil
 }
 
 // isDefault tells whether a parameter has its default value.

@@ -4,18 +4,17 @@ import (
 	"strings"
 	"testing"
 
-	"weir/scheme"
+	"weir/lab/kernel"
+	"weir/unit"
 )
 
 // What this machine's kernel has: tests do not ask it.
-func someKernel() *LabKernel {
-	return &LabKernel{CongestionControls: []string{"reno", "bbr", "cubic"}, Frames: LabFrames, Hosts: LabHosts,
-		TCP: func(v scheme.Values) (all []Lack) {
-			if !v.Bool("bursts") {
-				all = append(all, Lack{"bursts", "it always makes them"})
-			}
-			return all
-		}}
+func someKernel() *kernel.Kernel {
+	k := &kernel.Kernel{CongestionControls: []string{"reno", "bbr", "cubic"}, Tick: 4 * unit.Millisecond}
+	for _, name := range []string{"tcp_comp_sack_delay_ns", "tcp_comp_sack_nr", "tcp_ecn", "tcp_moderate_rcvbuf", "tcp_rmem", "tcp_rto_min_us", "tcp_wmem"} {
+		k.Sysctls = append(k.Sysctls, kernel.Sysctl{Name: name})
+	}
+	return k
 }
 
 // What the kernel lacks is said by name, with the place in the file, all together, before
@@ -36,11 +35,13 @@ topology:
 	}{
 		{"all can be had", head + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: bbr}\n  - {name: y, from: a, to: b, transport: udp, rate: 1Mbps}\nmeasure: [goodput]\n", nil, false},
 		{"a congestion control", head + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: dctcp}\nmeasure: [goodput]\n",
-			[]string{":10:51: traffic x: this kernel's TCP has no congestion control dctcp; allowed: reno, bbr, cubic"}, false},
+			[]string{":10:51: traffic x: the kernel has no dctcp: it offers reno, bbr, cubic (CONFIG_TCP_CONG_DCTCP, module tcp_dctcp); allowed: reno, bbr, cubic"}, false},
 		{"its parameter", head + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: {cubic: {variant: rfc9438}}}\nmeasure: [goodput]\n",
 			[]string{"the kernel's cubic has no parameter variant; allowed: its default: linux"}, false},
-		{"a parameter of TCP", head + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, bursts: false}\nmeasure: [goodput]\n",
-			[]string{"traffic x: the kernel's TCP cannot have this bursts: it always makes them"}, false},
+		{"a parameter of TCP", head + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, delayed_ack: 50ms}\nmeasure: [goodput]\n",
+			[]string{"traffic x: transport tcp: the kernel cannot have delayed_ack 50ms: it is 40ms at most (TCP_DELACK_MIN)"}, false},
+		{"a host's", head + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, ecn: true}\n  - {name: y, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
+			[]string{":10:3: host a: flows of one host want net.ipv4.tcp_ecn to be 1 and 2"}, false},
 		{"a framing", head + "switch: [forward]\nframing: htsim\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
 			[]string{":9:10: framing htsim counts headers that no real frame has; allowed: l2, wire"}, false},
 		{"measures", head + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput, overshoot]\n",

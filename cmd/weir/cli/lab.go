@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
 	"weir/experiment"
 	"weir/lab"
+	"weir/lab/kernel"
 )
 
 // labFlags are those of weir run for the lab alone.
@@ -37,11 +39,8 @@ func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options
 	case r.Attempts < 1 || r.Attempts > 100:
 		return nil, fmt.Errorf("%w: --attempts is %d; 1 … 100 are allowed", errInput, r.Attempts)
 	}
-	k, err := experiment.ThisKernel()
+	k, err := thisKernel()
 	if err != nil {
-		if errors.Is(err, lab.ErrNotRoot) || errors.Is(err, lab.ErrNotLinux) {
-			err = fmt.Errorf("%w: %w", errInput, err)
-		}
 		return nil, err
 	}
 	if err := spec.CheckLab(k, r.Force); err != nil {
@@ -56,7 +55,7 @@ func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options
 		return nil, err
 	}
 	options.Lab = &experiment.LabOptions{
-		Attempts: r.Attempts, Beside: beside,
+		Kernel: k, Attempts: r.Attempts, Beside: beside,
 		Dataplane: func(run *experiment.RunSpec) *exec.Cmd {
 			return exec.Command(program, append(r.selection.args("lab-dataplane"), "--index", strconv.Itoa(run.Number))...)
 		},
@@ -72,6 +71,24 @@ func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options
 	}
 	bar.start, bar.begun = time.Now(), false
 	return experiment.Execute(ctx, spec, options)
+}
+
+// thisKernel is what this machine's kernel offers to the lab, if that is enough.
+func thisKernel() (*kernel.Kernel, error) {
+	switch {
+	case runtime.GOOS != "linux":
+		return nil, fmt.Errorf("%w: %w", errInput, lab.ErrNotLinux)
+	case os.Geteuid() != 0:
+		return nil, fmt.Errorf("%w: %w", errInput, lab.ErrNotRoot)
+	}
+	k, err := kernel.Ask()
+	if err != nil {
+		return nil, err
+	}
+	if err := k.Err(); err != nil {
+		return nil, fmt.Errorf("%w: the lab needs what is not there: %w", errInput, err)
+	}
+	return k, nil
 }
 
 // args are the arguments of a command of ours that selects the same.
