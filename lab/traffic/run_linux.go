@@ -22,6 +22,7 @@ type run struct {
 	*Config
 	clock  clock
 	result *Result
+	loops  []loop
 	endAt  atomic.Int64 // unit.Time
 
 	lock    sync.Mutex
@@ -55,22 +56,39 @@ type released struct {
 // UntilDone when all is done, or when ctx is. A flow that fails is part of the result; an
 // error is one of this machine, such as a port that another program has.
 func Run(ctx context.Context, c Config) (*Result, error) {
-	if err := c.check(); err != nil {
-		return nil, err
+	r, err := newRun(&c)
+	if err == nil {
+		err = r.carry(ctx)
 	}
+	r.close()
+	if err != nil {
+		return nil, fmt.Errorf("traffic: %w", err)
+	}
+	return r.result, nil
+}
+
+// newRun opens what must be there before the first flow begins. The run is to be closed
+// also after an error.
+func newRun(c *Config) (*run, error) {
 	r := &run{
-		Config: &c, result: &Result{Flows: make([]FlowResult, len(c.Flows)), Sampled: make([][]int64, len(c.Samples))},
+		Config: c, result: &Result{Flows: make([]FlowResult, len(c.Flows)), Sampled: make([][]int64, len(c.Samples))},
 		missing: make([]int, len(c.Flows)), waiting: make([][]int, len(c.Flows)), givenUp: make([]bool, len(c.Flows)), tails: make([]atomic.Int64, len(c.Flows)),
 	}
+	for i := range r.begun {
+		r.begun[i].wake = -1
+	}
+	if err := c.check(); err != nil {
+		return r, err
+	}
 	r.endAt.Store(int64(c.Duration))
-	var kinds [2][]int // TCP, UDP
+	var tcp, udp []int
 	for i := range c.Flows {
 		f := &c.Flows[i]
-		k := 0
-		if f.TCP == nil {
-			k = 1
+		if f.TCP != nil {
+			tcp = append(tcp, i)
+		} else {
+			udp = append(udp, i)
 		}
-		kinds[k] = append(kinds[k], i)
 		if f.Size > 0 {
 			r.open++
 		}
@@ -85,47 +103,51 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	}
 	var err error
 	if r.clock, err = newClock(c.Epoch); err != nil {
-		return nil, fmt.Errorf("traffic: %w", err)
+		return r, err
 	}
-	var loops []loop
-	defer func() {
-		for _, l := range loops {
-			l.close()
-		}
-		for i := range r.begun {
-			if r.begun[i].wake > 0 {
-				unix.Close(r.begun[i].wake)
-			}
-		}
-	}()
 	for i := range r.begun {
 		if r.begun[i].wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
-			return nil, fmt.Errorf("traffic: %w", explain(os.NewSyscallError("eventfd", err)))
+			r.begun[i].wake = -1
+			return r, explain(os.NewSyscallError("eventfd", err))
 		}
 	}
-	if len(kinds[0]) > 0 {
-		loops = append(loops, newConnections(r, kinds[0]))
+	if len(tcp) > 0 {
+		r.loops = append(r.loops, newConnections(r, tcp))
 	}
-	if len(kinds[1]) > 0 {
-		loops = append(loops, newSending(r, kinds[1]), newReceiving(r, kinds[1]))
+	if len(udp) > 0 {
+		r.loops = append(r.loops, newSending(r, udp), newReceiving(r, udp))
 	}
-	for _, l := range loops {
+	for _, l := range r.loops {
 		if err := l.prepare(); err != nil {
-			return nil, fmt.Errorf("traffic: %w", err)
+			return r, err
 		}
 	}
-	if c.UntilDone && r.open == 0 {
+	return r, nil
+}
+
+// carry runs until the end.
+func (r *run) carry(ctx context.Context) error {
+	if r.UntilDone && r.open == 0 {
 		r.finish(AllDone, 0)
 	}
-	r.start(ctx, loops)
-	if r.failed != nil {
-		return nil, fmt.Errorf("traffic: %w", r.failed)
-	}
-	r.result.End, r.result.Time = r.end, unit.Time(r.endAt.Load())
+	r.start(ctx)
+	r.result.End, r.result.Time = r.end, max(r.until(), 0)
 	if r.end == "" {
 		r.result.End = TimeUp
 	}
-	return r.result, nil
+	return r.failed
+}
+
+// close closes all that is open.
+func (r *run) close() {
+	for _, l := range r.loops {
+		l.close()
+	}
+	for i := range r.begun {
+		if r.begun[i].wake >= 0 {
+			unix.Close(r.begun[i].wake)
+		}
+	}
 }
 
 // loop is what a thread does.
@@ -136,16 +158,17 @@ type loop interface {
 }
 
 // start runs the threads until all have ended.
-func (r *run) start(ctx context.Context, loops []loop) {
+func (r *run) start(ctx context.Context) {
 	var group sync.WaitGroup
-	for _, l := range loops {
+	for _, l := range r.loops {
 		group.Add(1)
 		go func() {
 			defer group.Done()
-			// It is never unlocked: the thread, which is more punctual than others,
-			// ends with its goroutine.
+			// The thread goes on when the goroutine ends: a data plane that it happens to
+			// have started would die with it (PR_SET_PDEATHSIG).
 			runtime.LockOSThread()
-			punctual()
+			defer runtime.UnlockOSThread()
+			defer punctual()()
 			if err := l.drive(); err != nil {
 				r.fail(err)
 			}
@@ -165,7 +188,7 @@ func (r *run) start(ctx context.Context, loops []loop) {
 			return
 		case <-done:
 			done = nil
-			r.finish(Interrupted, max(r.clock.now(), 0))
+			r.finish(Interrupted, r.clock.now())
 		case <-progress.C:
 			if r.Progress != nil {
 				r.Progress(r.clock.now())
@@ -174,11 +197,24 @@ func (r *run) start(ctx context.Context, loops []loop) {
 	}
 }
 
-// punctual makes wake-ups of this thread more punctual. Without the right to it the run
-// goes on, and its lateness shows it.
-func punctual() {
+// punctual makes wake-ups of this thread more punctual, until the function that it returns
+// is called. Without the right to it the run goes on, and its lateness shows it.
+func punctual() (usual func()) {
+	const thread = 0 // the calling one
+	slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+	if err != nil {
+		slack = 0 // the default
+	}
+	nice, err := unix.Getpriority(unix.PRIO_PROCESS, thread)
+	if nice = 20 - nice; err != nil { // the kernel gives 20 − nice
+		nice = 0
+	}
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-	unix.Setpriority(unix.PRIO_PROCESS, 0, -10)
+	unix.Setpriority(unix.PRIO_PROCESS, thread, -10)
+	return func() {
+		unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(slack), 0, 0, 0)
+		unix.Setpriority(unix.PRIO_PROCESS, thread, nice)
+	}
 }
 
 // until is when the run ends, as it is known now.
@@ -207,7 +243,7 @@ func (r *run) fail(err error) {
 	r.lock.Lock()
 	r.failed = errors.Join(r.failed, err)
 	r.lock.Unlock()
-	r.finish(Interrupted, max(r.clock.now(), 0))
+	r.finish(Interrupted, r.clock.now())
 }
 
 func (r *run) wake(thread int) {

@@ -191,7 +191,7 @@ type tuple struct {
 // check tells what of a configuration cannot be.
 func (c *Config) check() error {
 	if c.Warmup < 0 || c.Duration < c.Warmup || c.Duration > unit.Never/4 || c.Book == nil || c.Do == nil {
-		return fmt.Errorf("traffic: a warm-up of %v and a duration of %v, addresses and namespaces: the warm-up must not be longer, and all must be given", c.Warmup, c.Duration)
+		return fmt.Errorf("a warm-up of %v and a duration of %v, addresses and namespaces: the warm-up must not be longer, and all must be given", c.Warmup, c.Duration)
 	}
 	tuples := make(map[tuple]int, len(c.Flows))
 	for i := range c.Flows {
@@ -199,36 +199,36 @@ func (c *Config) check() error {
 		from, to := c.local(f), c.remote(f)
 		switch {
 		case f.Version != 4 && f.Version != 6:
-			return fmt.Errorf("traffic: flow %d: version %d of IP; 4 and 6 are possible", i, f.Version)
+			return fmt.Errorf("flow %d: version %d of IP; 4 and 6 are possible", i, f.Version)
 		case !from.IsValid() || !to.IsValid():
-			return fmt.Errorf("traffic: flow %d: node %d or %d has no IPv%d address", i, f.Src, f.Dst, f.Version)
+			return fmt.Errorf("flow %d: node %d or %d has no IPv%d address", i, f.Src, f.Dst, f.Version)
 		case f.SrcPort == 0 || f.DstPort == 0:
-			return fmt.Errorf("traffic: flow %d: ports %d and %d; a port is 1 … 65535", i, f.SrcPort, f.DstPort)
+			return fmt.Errorf("flow %d: ports %d and %d; a port is 1 … 65535", i, f.SrcPort, f.DstPort)
 		case f.Start < 0 || f.Size < 0 || f.Stop < 0 || f.Payload < 1:
-			return fmt.Errorf("traffic: flow %d: start %v, stop %v, size %d, payload %d", i, f.Start, f.Stop, f.Size, f.Payload)
+			return fmt.Errorf("flow %d: start %v, stop %v, size %d, payload %d", i, f.Start, f.Stop, f.Size, f.Payload)
 		case (f.TCP != nil) == (f.UDPReceiver != nil):
-			return fmt.Errorf("traffic: flow %d is of TCP or of UDP", i)
+			return fmt.Errorf("flow %d is of TCP or of UDP", i)
 		case f.TCP == nil && f.Payload < LeastDatagram:
-			return fmt.Errorf("traffic: flow %d: datagrams with %d bytes of payload cannot say what they are; from %d bytes on they can", i, f.Payload, LeastDatagram)
+			return fmt.Errorf("flow %d: datagrams with %d bytes of payload cannot say what they are; from %d bytes on they can", i, f.Payload, LeastDatagram)
 		case f.TCP == nil && (f.UDP == nil) != (len(f.After) > 0 && f.Begin != nil):
-			return fmt.Errorf("traffic: flow %d: a flow of UDP has its sender or, after others, what makes it", i)
+			return fmt.Errorf("flow %d: a flow of UDP has its sender or, after others, what makes it", i)
 		case f.TCP != nil && (f.TCP.Rate < 0 || f.TCP.MSS < 0):
-			return fmt.Errorf("traffic: flow %d: a rate of %d bit/s, an MSS of %d bytes", i, f.TCP.Rate, f.TCP.MSS)
+			return fmt.Errorf("flow %d: a rate of %d bit/s, an MSS of %d bytes", i, f.TCP.Rate, f.TCP.MSS)
 		}
 		t := tuple{f.Src, f.Dst, from, to, f.TCP != nil}
 		if other, taken := tuples[t]; taken {
-			return fmt.Errorf("traffic: flows %d and %d are both from %v to %v", other, i, from, to)
+			return fmt.Errorf("flows %d and %d are both from %v to %v", other, i, from, to)
 		}
 		tuples[t] = i
 		for _, a := range f.After {
 			if a < 0 || a >= len(c.Flows) || c.Flows[a].Size == 0 || c.Flows[a].Dst != f.Src {
-				return fmt.Errorf("traffic: flow %d comes after flow %d, which must have a size and end at its source", i, a)
+				return fmt.Errorf("flow %d comes after flow %d, which must have a size and end at its source", i, a)
 			}
 		}
 	}
 	for i, s := range c.Samples {
 		if s.What >= whats || s.Flow < 0 || s.Flow >= len(c.Flows) || s.Every < 1 {
-			return fmt.Errorf("traffic: sample %d: %d of flow %d every %v", i, s.What, s.Flow, s.Every)
+			return fmt.Errorf("sample %d: %d of flow %d every %v", i, s.What, s.Flow, s.Every)
 		}
 	}
 	return nil
