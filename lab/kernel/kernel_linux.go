@@ -278,8 +278,17 @@ func (h *Host) Apply(nic string) (changed []string, err error) {
 			return changed, err
 		}
 	}
-	changed = append(changed, fmt.Sprintf("default routes: %+v", metrics))
-	return changed, nil
+	said := "default routes:"
+	if h.InitialWindow > 0 {
+		said += fmt.Sprintf(" initcwnd %d", h.InitialWindow)
+	}
+	if h.RTOMin > 0 {
+		said += fmt.Sprintf(" rto_min %v", h.RTOMin)
+	}
+	if h.QuickACK {
+		said += " quickack"
+	}
+	return append(changed, said), nil
 }
 
 // Set gives a socket of this process the option.
