@@ -155,8 +155,12 @@ func (w *worlds) columns() (keys, values []column) {
 			c := column{head: append(head, unit)}
 			for _, x := range of {
 				cell := "–"
-				if x != nil {
+				switch {
+				case x == nil:
+				case !slices.Equal(of, sides[2]):
 					cell = Cell(x.Mean*sc.Factor, x.Half*sc.Factor, decimals)
+				case !math.IsNaN(x.Mean): // with no more digits than the paper has
+					cell = strconv.FormatFloat(x.Mean*sc.Factor, 'g', 4, 64)
 				}
 				c.cells = append(c.cells, cell)
 			}
@@ -347,7 +351,7 @@ func agreementLine(o *experiment.Outcome) string {
 	all := o.Agreements()
 	verdict := experiment.AgreeVerdict(all)
 	if verdict == experiment.Undecided {
-		return "simulator and lab are not compared: there is no point that both have a goodput of"
+		return "simulator and lab are not compared: no point has a goodput in both"
 	}
 	inside, points, _ := experiment.Agree(all)
 	return fmt.Sprintf("simulator and lab agree in %d of %d points (%s): %s", inside, points, experiment.AgreementRule, verdict)
@@ -357,7 +361,11 @@ func agreementLine(o *experiment.Outcome) string {
 func outside(o *experiment.Outcome) (out []string) {
 	for _, a := range o.Agreements() {
 		if a.Judged && !a.Agrees {
-			out = append(out, strings.TrimSpace(a.String()))
+			most := max(math.Abs(a.Sim), math.Abs(a.Lab))
+			sc := scaleFor(a.Unit, most)
+			d := decimalsFor(most * sc.Factor)
+			out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s", experiment.PointName(a.Point), a.Measure, a.Group))+
+				fmt.Sprintf(": %s %s in the simulator, %s in the lab", Cell(a.Sim*sc.Factor, math.NaN(), d), sc.Unit, Cell(a.Lab*sc.Factor, math.NaN(), d)))
 		}
 	}
 	return out
@@ -411,14 +419,16 @@ func claimsText(claims []claimBeside) string {
 	const indent = "                      "
 	var b strings.Builder
 	if len(claims) > 0 {
-		fmt.Fprintf(&b, "%-9s  %-9s\n", simulatorName, labName)
+		fmt.Fprintf(&b, "%s  %s\n", simulatorName, labName)
 	}
 	for _, c := range claims {
 		sim := "–"
 		n := strconv.Itoa(c.N)
 		if c.Sim != nil {
 			sim = string(c.Sim.Verdict)
-			n = fmt.Sprintf("%d, %d", c.Sim.N, c.N)
+			if c.Sim.N != c.N {
+				n = fmt.Sprintf("%d, %d", c.Sim.N, c.N)
+			}
 		}
 		fmt.Fprintf(&b, "%s  %-9s  %s\n", pad(sim, 9, true), c.Verdict, hang(fmt.Sprintf("%s (n = %s)", c.ID, n), indent))
 		b.WriteString(indent + hang(c.Says, indent) + "\n")

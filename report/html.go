@@ -92,9 +92,11 @@ func HTML(o *experiment.Outcome, points []PointSummary, plots []Drawn, p Page) (
 	if histogram != nil {
 		late = template.HTML(inPage(histogram))
 	}
+	agreements := o.Agreements()
+	inside, compared, _ := experiment.Agree(agreements)
 	var b bytes.Buffer
 	err = page.Execute(&b, map[string]any{
-		"Lab": w.lab, "Simulated": w.sim != nil, "ClaimsBeside": claimsBeside(o), "Agreement": agreementLine(o), "Agree": experiment.AgreeVerdict(o.Agreements()),
+		"Lab": w.lab, "Simulated": w.sim != nil, "ClaimsBeside": claimsBeside(o), "Agreement": agreementLine(o), "Agree": experiment.AgreeVerdict(agreements), "Inside": inside, "Points": compared, "Compared": compared > 0,
 		"Outside": outside(o), "Sources": sources(o, w), "MachineFacts": machineFacts(o), "Machine": tableOf("attempts", machineKeys, machineValues, len(attempts)),
 		"Notes": attemptNotes(o), "Lateness": late,
 		"Title": o.Spec.Title, "Name": o.Name, "World": o.World, "Paper": o.Spec.Paper.String(), "Quick": o.Spec.Quick,

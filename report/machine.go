@@ -66,24 +66,11 @@ func machineColumns(rows []machineRow) (keys, values []column) {
 		values = append(values, c)
 	}
 	times := func(head string, groups []string, of func(*experiment.Attempt) []float64) {
-		most := 0.0
-		for _, r := range rows {
-			most = max(most, largest(of(r.a)))
-		}
-		sc := scaleFor("s", most)
 		for k, g := range groups {
-			column := 0.0
-			for _, r := range rows {
-				if v := of(r.a)[k]; !math.IsNaN(v) {
-					column = max(column, v)
-				}
-			}
-			add(head, g, sc.Unit, func(a *experiment.Attempt) string {
-				return Cell(of(a)[k]*sc.Factor, math.NaN(), decimalsFor(column*sc.Factor))
-			})
+			add(head, g, "µs", func(a *experiment.Attempt) string { return atLeast(1e6*of(a)[k], 0) })
 		}
 	}
-	share := func(v float64) string { return Cell(100*v, math.NaN(), 1) }
+	share := func(v float64) string { return atLeast(100*v, 1) }
 	times("late", []string{"p50", "p99", "p99.9", "max"}, func(a *experiment.Attempt) []float64 {
 		return []float64{a.LateP50S, a.LateP99S, a.LateP999S, a.LateMaxS}
 	})
@@ -111,6 +98,19 @@ func machineColumns(rows []machineRow) (keys, values []column) {
 		})
 	}
 	return keys, values
+}
+
+// atLeast prints a value with so many decimals; one that they cannot show is said to
+// be below.
+func atLeast(v float64, decimals int) string {
+	last := math.Pow(10, -float64(decimals))
+	switch {
+	case math.IsNaN(v):
+		return "–"
+	case v > 0 && v < last/2:
+		return "<" + strconv.FormatFloat(last, 'f', decimals, 64)
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
 }
 
 // machineFacts says in sentences how often the machine disturbed runs; nil for an
@@ -143,7 +143,7 @@ func machineFacts(o *experiment.Outcome) []string {
 	sc := scaleFor("s", late)
 	out := []string{
 		fmt.Sprintf("%d %s in %d %s: %d repeated because the machine disturbed them, %d disturbed in the attempt that counts", runs, plural(runs, "run"), attempts, plural(attempts, "attempt"), repeated, disturbed),
-		fmt.Sprintf("%d frames; in the worst run 99.9 %% left less than %s %s after their time", frames, Cell(late*sc.Factor, math.NaN(), decimalsFor(late*sc.Factor)), sc.Unit),
+		fmt.Sprintf("%s frames; in the worst run 99.9 %% left less than %s %s after their time", strings.TrimSpace(experiment.SI(float64(frames))), Cell(late*sc.Factor, math.NaN(), decimalsFor(late*sc.Factor)), sc.Unit),
 	}
 	if wrong > 0 {
 		out = append(out, fmt.Sprintf("%d %s had errors: no measurement", wrong, plural(wrong, "run")))
@@ -243,47 +243,44 @@ func LatenessSVG(o *experiment.Outcome) ([]byte, error) {
 	const low = 0.5 // of the axis: a frame more is seen
 	pl := newPlot()
 	pl.Title.Text = fmt.Sprintf("lateness of transmissions, %d %s", len(counted), plural(len(counted), "run"))
-	pl.X.Label.Text, pl.Y.Label.Text = axis("after their time", sc.Unit), "frames"
+	pl.X.Label.Text, pl.Y.Label.Text = axis("late by", sc.Unit), "frames"
 	pl.X.Scale, pl.X.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
 	pl.Y.Scale, pl.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
 	pl.Add(plainGrid())
 	bound := lab.MostLateness.Seconds() * 1e6
 	pl.X.Min, pl.X.Max = edge(from), max(edge(to), 1.5*bound)
 	pl.Y.Min, pl.Y.Max = low, float64(most)*2
-	bars := func(h []uint64, filled bool, c color.RGBA) (plot.Thumbnailer, error) {
-		var thumb plot.Thumbnailer
-		for i, count := range h {
-			if count == 0 {
-				continue
-			}
-			left, right, top := edge(i), edge(i+1), float64(count)
-			box, err := plotter.NewPolygon(plotter.XYs{{X: left, Y: low}, {X: left, Y: top}, {X: right, Y: top}, {X: right, Y: low}})
-			if err != nil {
-				return nil, err
-			}
-			box.LineStyle.Color, box.LineStyle.Width = c, vg.Points(1.2)
-			if filled {
-				box.Color = c
-				box.LineStyle.Color = color.Gray{255}
-			} else {
-				box.LineStyle.Dashes = dashes[1]
-			}
-			pl.Add(box)
-			thumb = box
-		}
-		return thumb, nil
-	}
 	var entries []entry
-	thumb, err := bars(sum, true, palette[0])
-	if err != nil {
-		return nil, err
-	}
-	entries = append(entries, entry{fmt.Sprintf("%d frames of the attempts that count", n), []plot.Thumbnailer{thumb}})
-	if m > 0 {
-		if thumb, err = bars(other, false, palette[1]); err != nil {
+	var bar *plotter.Polygon
+	for i, count := range sum {
+		if count == 0 {
+			continue
+		}
+		left, right, top := edge(i), edge(i+1), float64(count)
+		var err error
+		if bar, err = plotter.NewPolygon(plotter.XYs{{X: left, Y: low}, {X: left, Y: top}, {X: right, Y: top}, {X: right, Y: low}}); err != nil {
 			return nil, err
 		}
-		entries = append(entries, entry{fmt.Sprintf("%d frames of attempts that were repeated", m), []plot.Thumbnailer{thumb}})
+		bar.Color, bar.LineStyle.Color, bar.LineStyle.Width = palette[0], color.Gray{255}, vg.Points(1.2)
+		pl.Add(bar)
+	}
+	entries = append(entries, entry{strings.TrimSpace(experiment.SI(float64(n))) + " frames of the attempts that count", []plot.Thumbnailer{bar}})
+	if m > 0 {
+		outline := plotter.XYs{{X: edge(from), Y: low}}
+		for i := from; i < to; i++ {
+			top := low
+			if i < len(other) {
+				top = max(low, float64(other[i]))
+			}
+			outline = append(outline, plotter.XY{X: edge(i), Y: top}, plotter.XY{X: edge(i + 1), Y: top})
+		}
+		stairs, err := plotter.NewLine(append(outline, plotter.XY{X: edge(to), Y: low}))
+		if err != nil {
+			return nil, err
+		}
+		stairs.Color, stairs.Width = palette[1], vg.Points(1.8)
+		pl.Add(stairs)
+		entries = append(entries, entry{strings.TrimSpace(experiment.SI(float64(m))) + " frames of attempts that were repeated", []plot.Thumbnailer{stairs}})
 	}
 	limit, err := plotter.NewLine(plotter.XYs{{X: bound, Y: low}, {X: bound, Y: pl.Y.Max}})
 	if err != nil {
@@ -291,7 +288,7 @@ func LatenessSVG(o *experiment.Outcome) ([]byte, error) {
 	}
 	limit.Width, limit.Dashes = vg.Points(1.2), dashes[2]
 	pl.Add(limit)
-	entries = append(entries, entry{fmt.Sprintf("%v: a run with more than 0.1 %% beyond is disturbed", lab.MostLateness), []plot.Thumbnailer{limit}})
+	entries = append(entries, entry{fmt.Sprintf("%g ms: an attempt with more than 0.1 %% beyond is disturbed", 1e3*lab.MostLateness.Seconds()), []plot.Thumbnailer{limit}})
 	return render(pl, entries)
 }
 

@@ -246,11 +246,11 @@ func (all *worlds) svg(p experiment.Plot) ([]byte, error) {
 			}
 		}
 		line, dash := &plotter.Line{}, &plotter.Line{}
-		line.Color, line.Width = color.Gray{}, vg.Points(1.6)
+		line.Color, line.Width = worldColour, vg.Points(1.6)
 		*dash = *line
 		dash.Dashes = dashes[1]
 		mark := &plotter.Scatter{}
-		mark.Color, mark.Radius, mark.Shape = color.Gray{}, vg.Points(3.2), markers[0]
+		mark.Color, mark.Radius, mark.Shape = worldColour, vg.Points(3.2), markers[0]
 		entries = append(entries, entry{simulatorName, []plot.Thumbnailer{line}})
 		if d.plain {
 			entries = append(entries, entry{labName, []plot.Thumbnailer{dash}})
@@ -260,7 +260,7 @@ func (all *worlds) svg(p experiment.Plot) ([]byte, error) {
 	}
 	if crossed {
 		mark := &plotter.Scatter{}
-		mark.Color, mark.Radius, mark.Shape = color.Gray{}, vg.Points(4.6), cross{}
+		mark.Color, mark.Radius, mark.Shape = worldColour, vg.Points(4.6), cross{}
 		entries = append(entries, entry{paperName, []plot.Thumbnailer{mark}})
 	}
 	if d.words != nil {
@@ -289,6 +289,10 @@ func (all *worlds) svg(p experiment.Plot) ([]byte, error) {
 	}
 	return render(pl, entries)
 }
+
+// worldColour is the ink of legends of worlds. It is not quite black, which an SVG
+// leaves out where it fills, so that the page could not replace it.
+var worldColour = color.Gray{1}
 
 // cross is the paper's marker: thicker than gonum's, for it lies above others.
 type cross struct{}
