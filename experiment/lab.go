@@ -59,17 +59,17 @@ func (r *RunSpec) Lab() (*lab.Config, error) {
 		return nil, err
 	}
 	out := &lab.Config{
-		Seed: c.Seed, Network: c.Network, Hosts: c.Hosts, Framing: c.Framing, Lead: LabLead, Warmup: c.Warmup, Duration: c.Duration,
-		Counted: c.Telemetry != nil && c.Telemetry.Counted,
+		Seed: c.Seed, Network: c.Network, Switches: c.Switches, Hosts: c.Hosts, Tree: c.Tree, Prefixes: c.Prefixes, Events: c.Events,
+		Framing: c.Framing, Telemetry: c.Telemetry, Lead: LabLead, Warmup: c.Warmup, Duration: c.Duration,
+		Watches: c.Watches, Delays: c.Delays, Tally: c.Tally, Notices: c.Notices, Ordering: c.Ordering,
 	}
 	if mtu := int(c.MaxFrame-c.Framing.Extra) - packet.EthernetHeader; mtu > lab.DefaultMTU {
 		out.MTU = mtu
 	}
-	for _, s := range c.Switches {
-		out.Switches = append(out.Switches, lab.SwitchConfig(s))
-	}
-	for _, e := range c.Events {
-		out.Events = append(out.Events, lab.Event(e))
+	for _, f := range c.Flows {
+		tr := &r.point.traffic[f.Group]
+		out.Flows = append(out.Flows, lab.Flow{Group: f.Group, Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort,
+			Version: tr.version, Proto: kernelProtocols[tr.transport.Name]})
 	}
 	return out, nil
 }
@@ -143,3 +143,5 @@ func (p *point) labResult(c *sim.Config, r *lab.Report, t *labtraffic.Result) *s
 	}
 	return res
 }
+// kernelProtocols are the transports that Linux has, by name.
+var kernelProtocols = map[string]uint8{"tcp": packet.ProtoTCP, "udp": packet.ProtoUDP}

@@ -1,6 +1,10 @@
 package unit
 
-import "math/bits"
+import (
+	"encoding/json"
+	"fmt"
+	"math/bits"
+)
 
 // Histogram counts durations in classes whose width is at most 1/64 of the value:
 // a percentile that it gives is at most 0.8 % off. Values from 0 to Never are
@@ -81,4 +85,35 @@ func (h *Histogram) Classes() (out []Class) {
 		}
 	}
 	return out
+}
+
+// MarshalJSON writes the classes that are not empty: [[lowest value in ps, count], …].
+func (h *Histogram) MarshalJSON() ([]byte, error) {
+	out := make([][2]uint64, 0)
+	for _, c := range h.Classes() {
+		out = append(out, [2]uint64{uint64(c.Low), c.Count})
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. The error is about a value or a sum of counts
+// that is out of range.
+func (h *Histogram) UnmarshalJSON(b []byte) error {
+	var classes [][2]uint64
+	if err := json.Unmarshal(b, &classes); err != nil {
+		return err
+	}
+	h.counts, h.n = nil, 0
+	for _, c := range classes {
+		if c[0] > uint64(Never) || h.n+c[1] < h.n {
+			return fmt.Errorf("histogram: %d times %d ps", c[1], c[0])
+		}
+		i := classOf(c[0])
+		if i >= len(h.counts) {
+			h.counts = append(h.counts, make([]uint64, i+1-len(h.counts))...)
+		}
+		h.counts[i] += c[1]
+		h.n += c[1]
+	}
+	return nil
 }
