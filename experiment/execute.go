@@ -272,7 +272,7 @@ func carryOut(ctx context.Context, r *RunSpec, o *ExecOptions, t *tracer, progre
 		}
 	}()
 	if o.Lab != nil {
-		return o.Lab.carryOut(ctx, r, o.id(r), progress)
+		return o.Lab.carryOut(ctx, r, o.folder(r.spec), o.id(r), progress)
 	}
 	return simulate(ctx, r, o.id(r), t, progress)
 }

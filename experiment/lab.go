@@ -2,7 +2,10 @@ package experiment
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 
 	"weir/lab"
@@ -20,8 +23,12 @@ const LabLead = 500 * unit.Millisecond
 // LabOptions say how runs are carried out in the lab.
 type LabOptions struct {
 	// Dataplane makes the process of a run's data plane, which calls lab.Serve with what
-	// r.Lab() gives.
-	Dataplane func(r *RunSpec) *exec.Cmd
+	// r.Lab() gives and with the capture; nil: there is none.
+	Dataplane func(r *RunSpec, capture *lab.Capture) *exec.Cmd
+	// Capture are switches whose input and output each run captures, into captures/ of the
+	// results folder. Replayed through a switch of the simulator, the input must give the
+	// output.
+	Capture []string
 	// Kernel is what this machine's offers.
 	Kernel *kernel.Kernel
 	// Attempts is how often a run is carried out at most while the machine disturbs it;
@@ -74,6 +81,31 @@ func (r *RunSpec) Lab() (*lab.Config, error) {
 	return out, nil
 }
 
+// captureFile is where a run's capture is.
+func captureFile(dir, id string) string { return filepath.Join(dir, "captures", id+".pcapng") }
+
+// ReplayFile replays what a capture has of switches of the lab through such switches of
+// the simulator.
+func ReplayFile(c *lab.Config, switches []string, file string) (all []Replay, err error) {
+	for _, name := range switches {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: it cannot be read: %w", file, reason(err))
+		}
+		r, err := lab.Replay(c, name, f)
+		f.Close()
+		if err != nil {
+			return nil, fmt.Errorf("%s: switch %s: %w", file, name, err)
+		}
+		x := Replay{Switch: name, In: r.In, Out: r.Out, Cut: r.Cut}
+		if r.First != nil {
+			x.Difference = r.First.String()
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}
+
 // hostMTU is the MTU of the hosts' interfaces: Ethernet's, or what the largest packets
 // need.
 func (p *point) hostMTU() int {
@@ -124,8 +156,27 @@ func attemptOf(r *lab.Report, t *labtraffic.Result, rtt unit.Time) *Attempt {
 // same in both.
 func (p *point) labResult(c *sim.Config, r *lab.Report, t *labtraffic.Result) *sim.Result {
 	res := &sim.Result{
-		End: sim.TimeUp, Time: min(t.Time, c.Duration), Drops: r.Drops, Events: r.Events, PacketHops: r.Hops,
+		End: sim.TimeUp, Time: min(t.Time, c.Duration), Drops: r.Drops, Events: r.Events, PacketHops: r.Hops, Ports: r.Ports,
 		Flows: make([]sim.FlowResult, len(c.Flows)), Watched: make([][]int64, len(c.Watches)),
+		Delays: r.Delays, Tally: r.Tally, Notices: r.Notices,
+	}
+	for len(res.Delays) < len(p.traffic) {
+		res.Delays = append(res.Delays, unit.Histogram{})
+	}
+	next := 0
+	for i, w := range c.Watches {
+		if !w.What.OfFlow() {
+			res.Watched[i] = r.Watched[i]
+			continue
+		}
+		res.Watched[i] = t.Sampled[next]
+		if next++; w.What == sim.RTT || w.What == sim.DeliveryRate {
+			for k, v := range res.Watched[i] {
+				if v == 0 { // there was none yet
+					res.Watched[i][k] = -1
+				}
+			}
+		}
 	}
 	res.Measured = max(res.Time-c.Warmup, 0)
 	switch t.End {
@@ -137,6 +188,14 @@ func (p *point) labResult(c *sim.Config, r *lab.Report, t *labtraffic.Result) *s
 	for i := range res.Flows {
 		x := &t.Flows[i]
 		res.Flows[i] = sim.FlowResult{Start: x.Start, Sender: x.Sender, Receiver: x.Receiver, FCT: x.FCT, Arrived: x.Arrived, Written: x.Written, Timeouts: x.Timeouts}
+		// Data packets and their delays are those that the network delivered, by event time: what
+		// waits in a socket is no part of them.
+		if i < len(r.Flows) && r.Flows[i].Packets > 0 {
+			n, to := &r.Flows[i], &res.Flows[i].Receiver
+			to.ReceivedPackets, to.Duplicates = n.Packets, 0
+			to.DelaySum, to.DelayMin, to.DelayMax, to.Jitter = n.DelaySum, n.DelayMin, n.DelayMax, n.Jitter
+			res.Flows[i].Reordering = n.Reordering
+		}
 		if c.Flows[i].Size > 0 && x.FCT == unit.Never {
 			res.Unfinished = append(res.Unfinished, i)
 		}

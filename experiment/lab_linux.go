@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -14,10 +16,10 @@ import (
 )
 
 // carryOut runs one run in the lab, again while the machine disturbs it.
-func (o *LabOptions) carryOut(ctx context.Context, r *RunSpec, id string, progress func(share float64)) (*Run, error) {
+func (o *LabOptions) carryOut(ctx context.Context, r *RunSpec, dir, id string, progress func(share float64)) (*Run, error) {
 	var attempts []Attempt
 	for {
-		run, a, err := o.attempt(ctx, r, id, progress)
+		run, a, err := o.attempt(ctx, r, dir, id, progress)
 		if err != nil {
 			return nil, err
 		}
@@ -33,7 +35,7 @@ func (o *LabOptions) carryOut(ctx context.Context, r *RunSpec, id string, progre
 }
 
 // attempt carries a run out once.
-func (o *LabOptions) attempt(ctx context.Context, r *RunSpec, id string, progress func(share float64)) (run *Run, a *Attempt, err error) {
+func (o *LabOptions) attempt(ctx context.Context, r *RunSpec, dir, id string, progress func(share float64)) (run *Run, a *Attempt, err error) {
 	c, err := r.Config()
 	if err != nil {
 		return nil, nil, err
@@ -66,7 +68,14 @@ func (o *LabOptions) attempt(ctx context.Context, r *RunSpec, id string, progres
 			}
 		}
 	}
-	p, err := n.Start(o.Dataplane(r))
+	var capture *lab.Capture
+	if len(o.Capture) > 0 && dir != "" {
+		capture = &lab.Capture{Switches: o.Capture, File: captureFile(dir, id)}
+		if err := os.MkdirAll(filepath.Dir(capture.File), 0o777); err != nil {
+			return nil, nil, fmt.Errorf("%s: it cannot be made: %w", filepath.Dir(capture.File), reason(err))
+		}
+	}
+	p, err := n.Start(o.Dataplane(r, capture))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -105,6 +114,11 @@ func (o *LabOptions) attempt(ctx context.Context, r *RunSpec, id string, progres
 	}
 	a = attemptOf(report, sent, r.point.shortestRTT(c))
 	a.OwnCPU = own
+	if capture != nil {
+		if a.Replays, err = ReplayFile(plane, o.Capture, capture.File); err != nil {
+			return nil, nil, err
+		}
+	}
 	return r.result(c, r.point.labResult(c, report, sent), id), a, nil
 }
 

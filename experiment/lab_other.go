@@ -9,6 +9,6 @@ import (
 )
 
 // carryOut has no lab on this system.
-func (o *LabOptions) carryOut(context.Context, *RunSpec, string, func(float64)) (*Run, error) {
+func (o *LabOptions) carryOut(context.Context, *RunSpec, string, string, func(float64)) (*Run, error) {
 	return nil, lab.ErrNotLinux
 }

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"path"
 	"reflect"
 	"strings"
 
@@ -276,4 +277,34 @@ func appRate(tr *traffic) unit.Rate {
 		}
 	}
 	return 0
+}
+
+// Switches are those of the experiment's networks whose names some pattern matches
+// (path.Match), in the order of the first network that has them. The error is about a
+// pattern that matches none at some point.
+func (s *Spec) Switches(patterns []string) (names []string, err error) {
+	for _, pattern := range patterns {
+		for _, p := range s.points {
+			var all []string
+			found := false
+			for _, n := range p.network.Nodes {
+				if !n.Switch {
+					continue
+				}
+				all = append(all, n.Name)
+				if ok, err := path.Match(pattern, n.Name); ok && err == nil || n.Name == pattern {
+					if found = true; !contains(names, n.Name) {
+						names = append(names, n.Name)
+					}
+				}
+			}
+			if !found {
+				if len(all) > 20 {
+					all = append(all[:20], "…")
+				}
+				return nil, fmt.Errorf("no switch is %q; allowed: %s, or a pattern with *", pattern, strings.Join(all, ", "))
+			}
+		}
+	}
+	return names, nil
 }

@@ -30,6 +30,17 @@ type Attempt struct {
 	OwnCPU    float64   `json:"own_cpu"` // … and of the process that sends and receives
 	Send      *SendLate `json:"send,omitempty"`
 	WallS     float64   `json:"wall_s"`
+	Replays   []Replay  `json:"replays,omitempty"` // of captured switches
+}
+
+// Replay is what came of giving a switch of the simulator the input that one of the lab
+// had: the same output, byte for byte and to the picosecond, or the first difference.
+type Replay struct {
+	Switch     string `json:"switch"`
+	In         uint64 `json:"in"`                   // frames that came in
+	Out        uint64 `json:"out"`                  // frames that went out alike
+	Cut        bool   `json:"cut,omitempty"`        // the capture had no room for what came after
+	Difference string `json:"difference,omitempty"` // empty: there is none
 }
 
 // SendLate is how late datagrams were sent after their schedule.

@@ -18,21 +18,26 @@ import (
 
 // labFlags are those of weir run for the lab alone.
 type labFlags struct {
-	Attempts  int    `default:"3" help:"Lab: how often a run is carried out at most while the machine disturbs it."`
-	Generator string `enum:"weir,iperf3" default:"weir" help:"Lab: what sends and receives: weir, or iperf3, to compare with."`
-	Force     bool   `help:"Lab: run also what is estimated to be too large for this machine."`
+	Capture   []string `placeholder:"SWITCH" help:"Lab: switches whose input and output every run captures, into captures/ of the results folder, and replays through the simulator's: both must give the same bytes."`
+	Attempts  int      `default:"3" help:"Lab: how often a run is carried out at most while the machine disturbs it."`
+	Generator string   `enum:"weir,iperf3" default:"weir" help:"Lab: what sends and receives: weir, or iperf3, to compare with."`
+	Force     bool     `help:"Lab: run also what is estimated to be too large for this machine."`
 }
 
 // unused says what of the flags means nothing in the simulator.
 func (f *labFlags) unused() error {
-	if f.Attempts != 3 || f.Generator != "weir" || f.Force {
-		return fmt.Errorf("%w: --attempts, --generator and --force are for --on lab", errInput)
+	if f.Attempts != 3 || f.Generator != "weir" || f.Force || len(f.Capture) > 0 {
+		return fmt.Errorf("%w: --attempts, --capture, --generator and --force are for --on lab", errInput)
 	}
 	return nil
 }
 
 // lab carries the experiment out in the simulator and then in the lab.
 func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options experiment.ExecOptions, bar *progressBar) (*experiment.Outcome, error) {
+	capture, err := spec.Switches(r.Capture)
+	if err != nil {
+		return nil, fmt.Errorf("%w: --capture: %w", errInput, err)
+	}
 	switch {
 	case len(r.Trace) > 0:
 		return nil, fmt.Errorf("%w: --trace is for the simulator", errInput)
@@ -56,8 +61,16 @@ func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options
 	}
 	options.Lab = &experiment.LabOptions{
 		Kernel: k, Attempts: r.Attempts, Beside: beside,
-		Dataplane: func(run *experiment.RunSpec) *exec.Cmd {
-			return exec.Command(program, append(r.selection.args("lab-dataplane"), "--index", strconv.Itoa(run.Number))...)
+		Capture: capture,
+		Dataplane: func(run *experiment.RunSpec, capture *lab.Capture) *exec.Cmd {
+			args := append(r.selection.args("lab-dataplane"), "--index", strconv.Itoa(run.Number))
+			if capture != nil {
+				args = append(args, "--file", capture.File)
+				for _, s := range capture.Switches {
+					args = append(args, "--capture="+s)
+				}
+			}
+			return exec.Command(program, args...)
 		},
 		OnRun: func(run *experiment.RunSpec, attempt int, at *experiment.Attempt) {
 			if len(at.Disturbed) > 0 {
@@ -130,7 +143,9 @@ func (*labCleanCmd) Run(a *app) error {
 // from its standard input where the hosts are, and runs until that is closed.
 type labDataplaneCmd struct {
 	selection
-	Index int `name:"index" help:"Which of the experiment's runs, from 0."`
+	Index   int      `name:"index" help:"Which of the experiment's runs, from 0."`
+	Capture []string `help:"Switches to capture."`
+	File    string   `help:"Where the capture goes."`
 }
 
 func (d *labDataplaneCmd) Run(a *app) error {
@@ -145,6 +160,9 @@ func (d *labDataplaneCmd) Run(a *app) error {
 	c, err := runs[d.Index].Lab()
 	if err != nil {
 		return err
+	}
+	if len(d.Capture) > 0 {
+		c.Capture = &lab.Capture{Switches: d.Capture, File: d.File}
 	}
 	return lab.Serve(c, os.Stdin, a.stdout)
 }
