@@ -220,7 +220,7 @@ func punctual() (usual func()) {
 // until is when the run ends, as it is known now.
 func (r *run) until() unit.Time { return unit.Time(r.endAt.Load()) }
 
-// finish ends the run at a time that has come.
+// finish ends the run at a time, unless it ends before.
 func (r *run) finish(why End, at unit.Time) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -228,7 +228,7 @@ func (r *run) finish(why End, at unit.Time) {
 }
 
 func (r *run) finishLocked(why End, at unit.Time) {
-	if r.end != "" || at >= r.until() {
+	if at >= r.until() {
 		return
 	}
 	r.end = why

@@ -204,10 +204,14 @@ func (s *sending) step(now unit.Time) error {
 func (s *sending) send(i int, now unit.Time) error {
 	f, x := &s.Flows[i], &s.sender[i]
 	p := &s.packet
+	last := min(now, s.agenda.next(), s.until()-1)
+	if !s.marked {
+		last = min(last, s.Warmup-1)
+	}
 	n := 0
-	for before := min(now, s.agenda.next()); n < batch; n++ {
+	for ; n < batch; n++ {
 		at := x.endpoint.NextSend()
-		if at > before && n > 0 || at == unit.Never {
+		if at > last && n > 0 || at == unit.Never {
 			break
 		}
 		*p = packet.Packet{Flow: packet.FlowID(i), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1), Sent: now}
