@@ -210,12 +210,10 @@ func (s *Switch) Receive(now unit.Time, in PortID, p *packet.Packet) {
 	s.env.now = now
 	if p.Data != nil {
 		// Size is what the link has carried; the parser reads only headers. When the packet
-		// was sent its driver knows better than the payload.
+		// was sent its driver knows, not the payload.
 		sent := p.Sent
 		err := p.Parse(s.config.Book, p.Data)
-		if sent > 0 {
-			p.Sent = sent
-		}
+		p.Sent = sent
 		if err != nil {
 			p.Meta = Metadata{In: in, Out: packet.NoPort}
 			s.drop(p, Malformed)
