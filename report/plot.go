@@ -207,6 +207,9 @@ func (all *worlds) svg(p experiment.Plot) ([]byte, error) {
 				isMarks = false
 			case both && !d.plain:
 				isLine = false
+				if sides, ok := outlines[marks.Shape]; ok {
+					marks.Shape = outline(sides)
+				}
 			}
 			var thumbs []plot.Thumbnailer
 			if isLine {
@@ -306,6 +309,32 @@ func (cross) DrawGlyph(c *draw.Canvas, g draw.GlyphStyle, at vg.Point) {
 		path.Line(vg.Point{X: at.X + r, Y: at.Y + y})
 		c.Stroke(path)
 	}
+}
+
+// outline is a marker that is not filled, of so many sides (0: a ring): thicker than
+// gonum's, for no line joins the lab's.
+type outline int
+
+var outlines = map[draw.GlyphDrawer]int{draw.SquareGlyph{}: 4, draw.TriangleGlyph{}: 3, draw.RingGlyph{}: 0}
+
+func (sides outline) DrawGlyph(c *draw.Canvas, g draw.GlyphStyle, at vg.Point) {
+	c.SetLineStyle(draw.LineStyle{Color: g.Color, Width: vg.Points(1.4)})
+	var path vg.Path
+	if sides == 0 {
+		path.Move(vg.Point{X: at.X + g.Radius, Y: at.Y})
+		path.Arc(at, g.Radius, 0, 2*math.Pi)
+	}
+	for k := range int(sides) {
+		turn := math.Pi/2 + math.Pi/float64(sides)*float64(1-sides%2) + 2*math.Pi*float64(k)/float64(sides)
+		p := vg.Point{X: at.X + g.Radius*vg.Length(math.Cos(turn)), Y: at.Y + g.Radius*vg.Length(math.Sin(turn))}
+		if k == 0 {
+			path.Move(p)
+		} else {
+			path.Line(p)
+		}
+	}
+	path.Close()
+	c.Stroke(path)
 }
 
 // shell is a drawing without its lines.
