@@ -118,6 +118,11 @@ func (o *LabOptions) attempt(ctx context.Context, r *RunSpec, dir, id string, pr
 		if a.Replays, err = ReplayFile(plane, o.Capture, capture.File); err != nil {
 			return nil, nil, err
 		}
+		for i := range a.Replays {
+			if x := &a.Replays[i]; x.Difference != "" {
+				a.Errors = append(a.Errors, fmt.Sprintf("switch %s, replayed in the simulator: %s", x.Switch, x.Difference))
+			}
+		}
 	}
 	return r.result(c, r.point.labResult(c, report, sent), id), a, nil
 }

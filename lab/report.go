@@ -125,7 +125,7 @@ func (r *Report) Disturbed(rtt unit.Time) (why []string) {
 		why = append(why, fmt.Sprintf("0.1 %% of frames left %.1f ms late or more", 1e3*r.Lateness.P999.Seconds()))
 	}
 	if 4*r.Stall > rtt {
-		why = append(why, fmt.Sprintf("a stall of %v, more than a quarter of the round-trip time (%v)", r.Stall, rtt))
+		why = append(why, fmt.Sprintf("a stall of %.1f ms, more than a quarter of the round-trip time (%.3g ms)", 1e3*r.Stall.Seconds(), 1e3*rtt.Seconds()))
 	}
 	if r.Steal > MostSteal {
 		why = append(why, fmt.Sprintf("%.1f %% of the cores' time stolen", 100*r.Steal))

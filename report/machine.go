@@ -145,10 +145,34 @@ func machineFacts(o *experiment.Outcome) []string {
 		fmt.Sprintf("%d %s in %d %s: %d repeated because the machine disturbed them, %d disturbed in the attempt that counts", runs, plural(runs, "run"), attempts, plural(attempts, "attempt"), repeated, disturbed),
 		fmt.Sprintf("%s frames; in the worst run 99.9 %% left less than %s %s after their time", strings.TrimSpace(experiment.SI(float64(frames))), Cell(late*sc.Factor, math.NaN(), decimalsFor(late*sc.Factor)), sc.Unit),
 	}
+	replayed, in, sent, other := 0, uint64(0), uint64(0), ""
+	for _, r := range machineRows(o, false) {
+		for i := range r.a.Replays {
+			x := &r.a.Replays[i]
+			replayed++
+			in, sent = in+x.In, sent+x.Out
+			if other == "" && x.Difference != "" {
+				other = fmt.Sprintf("%s, switch %s: %s", experiment.PointName(r.run.Point), x.Switch, x.Difference)
+			}
+		}
+	}
+	switch {
+	case other != "":
+		out = append(out, "replayed in the simulator, a switch did otherwise: "+other)
+	case replayed > 0:
+		out = append(out, fmt.Sprintf("%d captured %s, replayed in the simulator: of %d frames in came the same %d out, byte for byte, at the same times", replayed, pluralSwitch(replayed), in, sent))
+	}
 	if wrong > 0 {
 		out = append(out, fmt.Sprintf("%d %s had errors: no measurement", wrong, plural(wrong, "run")))
 	}
 	return out
+}
+
+func pluralSwitch(n int) string {
+	if n == 1 {
+		return "switch"
+	}
+	return "switches"
 }
 
 // attemptNotes says by what attempts were disturbed, and what was wrong with them.

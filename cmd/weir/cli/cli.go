@@ -599,6 +599,9 @@ func exitCode(o *experiment.Outcome, interrupted, check bool) int {
 	cut := len(o.Failed) > 0 || o.Missing > 0
 	for _, r := range o.Runs {
 		cut = cut || r.End.Stuck()
+		if n := len(r.Attempts); n > 0 && len(r.Attempts[n-1].Errors) > 0 {
+			cut = true // no measurement
+		}
 	}
 	switch {
 	case interrupted:
