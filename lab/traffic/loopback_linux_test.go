@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"weir/lab/sockdiag"
 	"weir/packet"
 	"weir/transport"
 	"weir/transport/udp"
@@ -508,5 +509,28 @@ func TestStarts(t *testing.T) {
 	}
 	if len(got) != 9 {
 		t.Errorf("%v", got)
+	}
+}
+
+// What samples show is TCP_INFO's in the simulator's units.
+func TestQuantity(t *testing.T) {
+	info := &sockdiag.Info{Window: 10, SendMSS: 1448, PacingRate: 5 * unit.Mbps, Unacked: 9, Sacked: 3, Lost: 2, Retrans: 1,
+		RTT: 20 * unit.Millisecond, DeliveryRate: unit.Mbps}
+	for what, want := range map[What]int64{Window: 14480, Rate: 5e6, InFlight: 5 * 1448, RTT: 20e9, DeliveryRate: 1e6} {
+		if got := quantity(what, info); got != want {
+			t.Errorf("%d: %d, not %d", what, got, want)
+		}
+	}
+	if info.PacingRate = sockdiag.NoLimit; quantity(Rate, info) != 0 {
+		t.Error("no limit is a rate")
+	}
+}
+
+// Headers of datagrams say what was put into them.
+func TestHeader(t *testing.T) {
+	var b [LeastDatagram]byte
+	putHeader(b[:], 1<<30, 1<<32-1, -5)
+	if flow, seq, sent := header(b[:]); flow != 1<<30 || seq != 1<<32-1 || sent != -5 {
+		t.Errorf("%d, %d, %v", flow, seq, sent)
 	}
 }

@@ -141,7 +141,7 @@ type Lost struct {
 	Unsent   uint64 // datagrams for which the sending socket had no room
 	Unread   uint64 // datagrams that the receiving sockets had no room for, or that came damaged
 	Strays   uint64 // datagrams and connections of no flow of the run
-	Unmarked uint64 // flows whose last acknowledgement the kernel did not stamp: they have no FCT
+	Unmarked uint64 // flows whose last acknowledgement the kernel did not stamp: their FCT has the wait for FIN in it
 }
 
 // Errors lists what must not happen in a run.
