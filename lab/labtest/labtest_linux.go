@@ -28,17 +28,18 @@ const (
 	Server = 2
 )
 
-// Dumbbell is two hosts at one switch. Both links have the same rate and delay.
+// Dumbbell is two hosts at one switch. The client's link is twice as fast as the server's.
 type Dumbbell struct {
-	Rate    unit.Rate
-	Delay   unit.Time
-	Packets int32 // buffer of each link
+	Rate    unit.Rate // of the server's link
+	Delay   unit.Time // of each link
+	Packets int32     // buffer of each link
 }
 
 // Config is the lab's configuration of the dumbbell.
 func (d Dumbbell) Config() *lab.Config {
 	link := topology.Link{Rate: unit.LinkRate{Bits: d.Rate}, Delay: d.Delay, Buffer: unit.Length{Packets: d.Packets}}
 	n := &topology.Network{Nodes: []topology.Node{{Name: "client"}, {Name: "s1", Switch: true}, {Name: "server"}}, Links: []topology.Link{link, link}}
+	n.Links[0].Rate.Bits *= 2
 	n.Links[0].Ends, n.Links[1].Ends = [2]int{0, 1}, [2]int{1, 2}
 	routes := n.Routes()
 	c := &lab.Config{Seed: 1, Network: n, Hosts: n.Addresses(), Duration: unit.Second, Switches: make([]lab.SwitchConfig, 3)}
