@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/capture"
 	"weir/cmd/weir/cli"
 	"weir/experiment"
 	"weir/lab"
@@ -27,6 +28,7 @@ func configuration(t testing.TB, text string) *lab.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.Lead = 5 * unit.Millisecond
 	return c
 }
 
@@ -120,9 +122,9 @@ var switches = []struct {
 }
 
 // replay replays a capture's switch.
-func replay(t *testing.T, c *lab.Config, name string, capture []byte) *lab.Replayed {
+func replay(t *testing.T, c *lab.Config, name string, file []byte) *lab.Replayed {
 	t.Helper()
-	r, err := lab.Replay(c, name, bytes.NewReader(capture))
+	r, err := lab.Replay(c, name, bytes.NewReader(file))
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -136,7 +138,6 @@ func TestReplay(t *testing.T) {
 	for _, x := range switches {
 		t.Run(x.name, func(t *testing.T) {
 			c := configuration(t, fmt.Sprintf(x.spec, x.programs))
-			c.Lead = 5 * unit.Millisecond
 			c.Capture = &lab.Capture{Switches: []string{"*"}}
 			random := unit.NewRandom(1, "wake")
 			end := c.Lead + c.Duration
@@ -254,4 +255,107 @@ func write(all []trace.Frame, keep func(f *trace.Frame) bool) []byte {
 		}
 	}
 	return b
+}
+
+// A capture without room ends there, and says so; what it has can be replayed.
+func TestCaptureCut(t *testing.T) {
+	c := configuration(t, fmt.Sprintf(dumbbell, "[forward]"))
+	c.Capture = &lab.Capture{Switches: []string{"s*"}, Limit: 2_000_000}
+	end := 200 * unit.Millisecond
+	r, file := lab.Scripted(t, c, busy(t, c, end, 800*unit.Microsecond), func(now unit.Time) unit.Time { return now + unit.Millisecond }, end)
+	x := r.Captured
+	if x.Cut == unit.Never || x.Bytes > 2_001_000 || x.Bytes < 1_990_000 || !strings.Contains(r.String(), "the capture has no room") || len(r.Errors()) > 0 {
+		t.Errorf("%+v: %v", x, r)
+	}
+	got := replay(t, c, "s1", file)
+	if !got.Cut || got.Until != x.Cut || got.First != nil || got.Out < 500 || got.Out > x.Out {
+		t.Errorf("%+v of %+v", got, x)
+	}
+}
+
+// Weir's own reader of traces takes a capture: what goes out and what comes in, not what
+// happens to ports.
+func TestCaptureIsTrace(t *testing.T) {
+	c := configuration(t, fmt.Sprintf(dumbbell, "[forward]"))
+	c.Capture = &lab.Capture{Switches: []string{"s1"}}
+	end := 400 * unit.Millisecond
+	r, file := lab.Scripted(t, c, busy(t, c, end, 5*unit.Millisecond), func(now unit.Time) unit.Time { return now + unit.Millisecond }, end)
+	var in, out, events uint64
+	last := unit.Time(0)
+	clock, err := capture.ReadPcapng(bytes.NewReader(file), func(r *trace.Record) error {
+		switch {
+		case r.Node != "s1" || r.At < last || r.FrameBytes == 0:
+			t.Errorf("%+v", r)
+		case r.Kind == trace.Arrive:
+			in++
+		case r.Kind == trace.Transmit:
+			out++
+		}
+		last = r.At
+		return nil
+	})
+	for _, f := range read(t, file) {
+		if len(f.Data) == 0 {
+			events++
+		}
+	}
+	if err != nil || !clock.IsZero() || in != r.Captured.In || out != r.Captured.Out || in == 0 || events != 4 {
+		t.Errorf("%d in, %d out of %+v, %d events, %v, %v", in, out, r.Captured, events, clock, err)
+	}
+}
+
+// What is no capture of the switch, or a damaged one, is an error that names the place.
+func TestBadCapture(t *testing.T) {
+	c := configuration(t, fmt.Sprintf(dumbbell, "[forward]"))
+	c.Capture = &lab.Capture{Switches: []string{"s1"}}
+	end := 160 * unit.Millisecond
+	_, good := lab.Scripted(t, c, busy(t, c, end, 5*unit.Millisecond), func(now unit.Time) unit.Time { return now + unit.Millisecond }, end)
+	all := read(t, good)
+	change := func(n int, what func(f *trace.Frame)) []byte {
+		k := 0
+		return write(all, func(f *trace.Frame) bool {
+			if k == n {
+				f.Data = bytes.Clone(f.Data)
+				what(f)
+			}
+			k++
+			return true
+		})
+	}
+	last := len(all) - 1
+	inbound := slices.IndexFunc(all, func(f trace.Frame) bool { return f.Inbound })
+	event := slices.IndexFunc(all, func(f trace.Frame) bool { return len(f.Data) == 0 })
+	for want, b := range map[string][]byte{
+		"the file is empty":     nil,
+		"offset 0":              []byte("what is no pcapng at all"),
+		"ends within a block":   good[:len(good)-3],
+		"has no end":            write(all[:last], func(*trace.Frame) bool { return true }),
+		"behind the end":        write(append(slices.Clone(all), all[last]), func(*trace.Frame) bool { return true }),
+		"the one before it":     change(last-1, func(f *trace.Frame) { f.At = 1 }),
+		"other direction":       change(inbound, func(f *trace.Frame) { f.Inbound = false }),
+		"is not known":          change(inbound, func(f *trace.Frame) { f.Comment = "made; of clay" }),
+		"a size of":             change(inbound, func(f *trace.Frame) { f.Comment = "size -1" }),
+		"nothing that happens":  change(event, func(f *trace.Frame) { f.Comment = "5 bit/h" }),
+		"two frames come in at": change(inbound, func(f *trace.Frame) { f.At = 0 }),
+	} {
+		if r, err := lab.Replay(c, "s1", bytes.NewReader(b)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v", want, r, err)
+		}
+	}
+	if _, err := lab.Replay(c, "a", bytes.NewReader(good)); err == nil || !strings.Contains(err.Error(), `no switch "a"`) {
+		t.Errorf("a host: %v", err)
+	}
+	// Ten more bytes, another port, a picosecond later are differences that are named.
+	out := slices.IndexFunc(all, func(f trace.Frame) bool { return !f.Inbound && strings.HasPrefix(f.On, "s1->") && len(f.Data) > 0 })
+	for want, b := range map[string][]byte{
+		"the sizes of":        change(out, func(f *trace.Frame) { f.Data = append(f.Data, 1, 2, 3) }),
+		"frames (byte 20)":    change(out, func(f *trace.Frame) { f.Data[20]++ }),
+		"the times of packet": change(out, func(f *trace.Frame) { f.At++ }),
+		"captured: nothing":   write(all, func(f *trace.Frame) bool { return f.Inbound || len(f.Data) == 0 }),
+	} {
+		r := replay(t, c, "s1", b)
+		if r.First == nil || !strings.Contains(r.First.String(), want) {
+			t.Errorf("%s: %v", want, r.First)
+		}
+	}
 }
