@@ -557,12 +557,17 @@ func (s *Switch) settle() {
 }
 
 func (s *Switch) clone(p *packet.Packet, headersOnly bool) *packet.Packet {
-	c := s.pool.Get()
-	*c = *p
-	c.Next = nil
-	if p.Data != nil {
-		c.Data = append([]byte(nil), p.Data...)
+	var c *packet.Packet
+	if p.Data == nil {
+		c = s.pool.Get()
+		*c = *p
+	} else {
+		c = s.pool.GetFrame(len(p.Data))
+		data := append(c.Data, p.Data...)
+		*c = *p
+		c.Data = data
 	}
+	c.Next = nil
 	if headersOnly {
 		class := c.Meta.Class
 		s.trim(c)
