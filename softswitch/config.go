@@ -103,7 +103,7 @@ func Decode(r *experiment.Registry, file string, data []byte) (*Config, error) {
 	c := &Config{Behind: -1}
 	root := doc.Root()
 	if doc.OK() && root.Keys("key", topKeys...) {
-		c.decode(root)
+		c.decode(doc)
 	}
 	if doc.OK() {
 		c.try()
@@ -115,7 +115,8 @@ func Decode(r *experiment.Registry, file string, data []byte) (*Config, error) {
 	return c, nil
 }
 
-func (c *Config) decode(root experiment.Value) {
+func (c *Config) decode(doc *experiment.Document) {
+	root := doc.Root()
 	if v, ok := root.Need("ports", "key", topKeys, "ports: {name: "+portExample+", …}"); ok {
 		c.ports(v)
 	}
@@ -134,7 +135,7 @@ func (c *Config) decode(root experiment.Value) {
 	}
 	c.Framing, _ = packet.FramingByName(framing.Word("framing", names))
 	if v, ok := root.Need("switch", "key", topKeys, "switch: [forward, …]"); ok {
-		c.programs(v)
+		c.programs(v, doc.OK)
 	}
 	c.Users = 4096
 	if v, ok := root.Get("users"); ok && v.Keys("key of users", "behind", "most") {
@@ -214,7 +215,7 @@ func (c *Config) ports(v experiment.Value) {
 		c.Ports = append(c.Ports, p)
 	}
 	if len(c.Ports) < 2 {
-		v.Fail("two at least", "a switch of %d ports has nothing to switch", len(c.Ports))
+		v.Fail("two ports at least", "ports to switch between are missing: there are %d", len(c.Ports))
 	}
 }
 
@@ -235,7 +236,7 @@ func word(s string) bool {
 	return s != "" && len(s) <= 40 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
-func (c *Config) programs(v experiment.Value) {
+func (c *Config) programs(v experiment.Value, ok func() bool) {
 	c.Programs = v.Programs()
 	forwards := false
 	for i, p := range c.Programs {
@@ -257,7 +258,7 @@ func (c *Config) programs(v experiment.Value) {
 			}
 		}
 	}
-	if !forwards {
+	if !forwards && ok() {
 		v.Fail("[forward, …]", "no program forwards")
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -94,12 +93,6 @@ type loop struct {
 	stop    atomic.Bool
 }
 
-// running is a program with what it was made of.
-type running struct {
-	dataplane.Program
-	text string
-}
-
 // Serve is the process of the data plane: it is told by the supervisor on control which
 // sockets it has, carries frames until it is told to stop or control ends, and answers on
 // out. It needs no capability and never gives its thread back.
@@ -135,7 +128,7 @@ func Serve(r *experiment.Registry, control io.Reader, out io.Writer) error {
 		return fmt.Errorf("data plane: %w", err)
 	}
 	l.users = newUsers(l.config.Users, be.Uint64(seed[:]))
-	l.users.forget = l.forget
+	l.users.forget = func(a packet.Addr) { forget(l.running, a) }
 	if l.event, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return fmt.Errorf("data plane: %w", err)
 	}
@@ -145,7 +138,7 @@ func Serve(r *experiment.Registry, control io.Reader, out io.Writer) error {
 		Framing: l.config.Framing, Book: l.users.book, Codec: &codec{l.users, behind(l.config)},
 		Programs: func(site *dataplane.Site) (all []dataplane.Program, err error) {
 			l.running, _, err = adopt(0, site, nil, l.config.Programs)
-			return l.programs(), err
+			return programs(l.running), err
 		},
 	}
 	if l.live, err = lab.OpenBridge(c, sockets, memoryLimit); err != nil {
@@ -156,13 +149,6 @@ func Serve(r *experiment.Registry, control io.Reader, out io.Writer) error {
 	}
 	go l.listen(r, lines)
 	return l.run()
-}
-
-func behind(c *Config) packet.PortID {
-	if c.Behind < 0 {
-		return packet.NoPort
-	}
-	return packet.PortID(c.Behind)
 }
 
 func nextOrder(lines *bufio.Reader) (o order, err error) {
@@ -235,63 +221,6 @@ func (l *loop) run() error {
 	}
 }
 
-// forget tells programs that a number has another user.
-func (l *loop) forget(a packet.Addr) {
-	for _, p := range l.running {
-		if x, ok := p.Program.(interface{ Forget(packet.Addr) }); ok {
-			x.Forget(a)
-		}
-	}
-}
-
-// programs are those that run.
-func (l *loop) programs() (all []dataplane.Program) {
-	for _, p := range l.running {
-		all = append(all, p.Program)
-	}
-	return all
-}
-
-// adopt makes a list of programs out of those that run: what has the same parameters goes
-// on as it is, ABC with others takes over what it has measured, and what is left begins
-// anew. notes say what was lost.
-func adopt(now unit.Time, site *dataplane.Site, was []running, want []experiment.NamedProgram) (list []running, notes []string, err error) {
-	for _, w := range want {
-		i := slices.IndexFunc(was, func(r running) bool { return r.Name() == w.Scheme.Name })
-		if i >= 0 && was[i].text == w.Text {
-			list = append(list, was[i])
-			continue
-		}
-		p, err := w.Scheme.Build(site, w.Values)
-		if err != nil {
-			return nil, nil, fmt.Errorf("program %s: %w", w.Scheme.Name, err)
-		}
-		list = append(list, running{p, w.Text})
-		switch {
-		case i < 0 && was != nil:
-			notes = append(notes, w.Scheme.Name+" begins now")
-		case i < 0:
-		default:
-			old, ok := was[i].Program.(*p4abc.Program)
-			if x, abc := p.(*p4abc.Program); abc && ok {
-				note := "abc has other parameters and keeps its meters"
-				for _, lost := range x.Adopt(now, old) {
-					note += "; lost: " + lost
-				}
-				notes = append(notes, note)
-			} else {
-				notes = append(notes, w.Scheme.Name+" has other parameters and begins anew")
-			}
-		}
-	}
-	for _, x := range was {
-		if !slices.ContainsFunc(want, func(w experiment.NamedProgram) bool { return w.Scheme.Name == x.Name() }) {
-			notes = append(notes, x.Name()+" has ended")
-		}
-	}
-	return list, notes, nil
-}
-
 // reload goes over to another configuration, between two packets.
 func (l *loop) reload(c *Config) {
 	refuse := func(err error) { l.out.Encode(answer{Is: isRefused, Text: err.Error()}) }
@@ -307,7 +236,7 @@ func (l *loop) reload(c *Config) {
 	}
 	was := l.running
 	l.running = list
-	if err := l.live.SetPrograms(now, l.programs()); err != nil {
+	if err := l.live.SetPrograms(now, programs(l.running)); err != nil {
 		l.running = was
 		refuse(err)
 		return

@@ -1,18 +1,18 @@
-package softswitch_test
+package softswitch
 
 import (
 	"encoding/hex"
 	"strings"
 )
 
-// framed is a frame as it comes over a wire.
-type framed struct {
-	name  string
-	bytes []byte
+// Framed is a frame as it comes over a wire.
+type Framed struct {
+	Name  string
+	Bytes []byte
 }
 
-// frames are one of each kind that the switch treats in another way, or must not.
-func frames() (all []framed) {
+// Frames are one of each kind that the switch treats in another way, or must not.
+func Frames() (all []Framed) {
 	const (
 		hosts = "020000000002 020000000001"
 		// 28 bytes of IPv4 and UDP from 10.9.0.1 to 10.9.0.2, 4 bytes of payload; ECT(0).
@@ -56,7 +56,7 @@ func frames() (all []framed) {
 		if err != nil {
 			panic(x[0] + ": " + err.Error())
 		}
-		all = append(all, framed{x[0], b})
+		all = append(all, Framed{x[0], b})
 	}
 	return all
 }

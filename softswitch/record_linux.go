@@ -136,7 +136,11 @@ func records(dead func(recorded) (remove bool, err error), living func(recorded)
 				living(r)
 			}
 			continue
-		case r.namespace == here || r.owner == 0 || len(r.changes) == 0:
+		case r.namespace != here && r.owner != 0 && len(r.changes) > 0:
+			if gone(r.namespace) {
+				os.Remove(path)
+			}
+		default:
 			remove, err := dead(r)
 			if err == nil && remove {
 				err = os.Remove(path)
@@ -149,6 +153,30 @@ func records(dead func(recorded) (remove bool, err error), living func(recorded)
 		f.Close()
 	}
 	return nil
+}
+
+// gone tells whether no process is in a network namespace any more, and no name leads there:
+// its interfaces are gone with it, or back where they came from.
+func gone(namespace uint64) bool {
+	processes, err := os.ReadDir("/proc")
+	if err != nil {
+		return false
+	}
+	paths := []string{}
+	for _, p := range processes {
+		paths = append(paths, filepath.Join("/proc", p.Name(), "ns/net"))
+	}
+	names, _ := os.ReadDir(netns.Dir) // none: no names
+	for _, n := range names {
+		paths = append(paths, netns.Path(n.Name()))
+	}
+	for _, path := range paths {
+		var s unix.Stat_t
+		if unix.Stat(path, &s) == nil && s.Ino == namespace {
+			return false
+		}
+	}
+	return true
 }
 
 // lockRecord opens and locks a record; nil if a living switch has it, or if another one has

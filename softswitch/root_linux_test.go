@@ -23,6 +23,7 @@ import (
 	"weir/lab/netns"
 	"weir/lab/ring"
 	"weir/lab/rtnl"
+	"weir/softswitch"
 )
 
 // This binary is weir when its first argument is one of weir's.
@@ -229,7 +230,7 @@ func (w *wire) launch(yaml string) *process {
 		p.said.mu.Unlock()
 	}()
 	w.t.Cleanup(func() {
-		p.cmd.Process.Kill()
+		p.cmd.Process.Signal(syscall.SIGTERM)
 		until(w.t, "the end", p.over)
 		if w.t.Failed() {
 			w.t.Logf("the switch said:\n%s%s", p.said, p.out.String())
@@ -408,10 +409,10 @@ switch: [forward, {abc: {}}, {ecn: {kmin: 100KB, kmax: 200KB, pmax: 10%}}]
 metrics: none
 `)
 	in, out := w.socket("left", 1500), w.socket("right", 1500)
-	for _, f := range frames() {
+	for _, f := range softswitch.Frames() {
 		for _, way := range [][2]*ring.Socket{{in, out}, {out, in}} {
-			if got := pass(t, way[0], way[1], f.bytes); !bytes.Equal(got, f.bytes) {
-				t.Errorf("%s: %d bytes\n%x\ncame out as %d\n%x", f.name, len(f.bytes), f.bytes, len(got), got)
+			if got := pass(t, way[0], way[1], f.Bytes); !bytes.Equal(got, f.Bytes) {
+				t.Errorf("%s: %d bytes\n%x\ncame out as %d\n%x", f.Name, len(f.Bytes), f.Bytes, len(got), got)
 			}
 		}
 	}
@@ -523,4 +524,26 @@ func (w *wire) transfer(from, to string, at netip.AddrPort, connections int, war
 		sum += c.bytes
 	}
 	return 8 * float64(sum) / length.Seconds(), nil
+}
+
+// setUp sets an interface up or down (SIOCSIFFLAGS).
+func setUp(name string, up bool) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	r, err := unix.NewIfreq(name)
+	if err != nil {
+		return err
+	}
+	if err := unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, r); err != nil {
+		return err
+	}
+	flags := r.Uint16() &^ unix.IFF_UP
+	if up {
+		flags |= unix.IFF_UP
+	}
+	r.SetUint16(flags)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, r)
 }
