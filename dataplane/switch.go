@@ -3,6 +3,7 @@ package dataplane
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"weir/dataplane/tm"
 	"weir/packet"
@@ -26,6 +27,7 @@ type Config struct {
 	Programs      []Program // in order
 	Pool          *packet.Pool
 	Book          *packet.Book // for the parser; may be nil if packets never come in wire form
+	Codec         Codec        // nil: packet.Parse and packet.Deparse, with the Book
 	Random        unit.Random
 	Recirculation Recirculation
 	TrimClass     uint8 // class that trimmed packets move to
@@ -36,6 +38,16 @@ type Config struct {
 	// OnPFC is told of every PFC frame that came in, after it has worked, and of every
 	// pause that ended by itself; may be nil.
 	OnPFC func(now unit.Time, in PortID, class uint8, kind packet.Kind)
+}
+
+// Codec is the parser and deparser of a switch that takes other frames than the lab's hosts
+// send: a bridge has its own.
+type Codec interface {
+	// Parse fills p, all but Data, Size, Flow and what is not the frame's to tell of Meta, from
+	// p.Data, which came in at port in. An error drops it as Malformed.
+	Parse(now unit.Time, in PortID, p *packet.Packet) error
+	// Deparse writes what programs may have changed into p.Data.
+	Deparse(p *packet.Packet) error
 }
 
 // Number is what events call the two directions of a switch port's link: the one
@@ -133,45 +145,93 @@ func New(c Config) (*Switch, error) {
 		s.recircSerialiser = unit.NewSerialiser(c.Recirculation.Rate)
 	}
 	for _, p := range c.Programs {
-		hooks := 0
-		if h, ok := p.(Ingresser); ok {
-			s.ingressers = append(s.ingressers, h)
-			hooks++
-		}
-		if h, ok := p.(Admitter); ok {
-			s.admitters = append(s.admitters, h)
-			hooks++
-		}
-		if h, ok := p.(Booker); ok {
-			s.bookers = append(s.bookers, h)
-			hooks++
-		}
-		if h, ok := p.(Unbooker); ok {
-			s.unbookers = append(s.unbookers, h)
-			hooks++
-		}
-		if h, ok := p.(Releaser); ok {
-			s.releasers = append(s.releasers, h)
-			hooks++
-		}
-		if h, ok := p.(Egresser); ok {
-			s.egressers = append(s.egressers, h)
-			hooks++
-		}
-		if h, ok := p.(Dropper); ok {
-			s.droppers = append(s.droppers, h)
-			hooks++
-		}
-		if h, ok := p.(Ticker); ok {
-			s.tickers = append(s.tickers, ticker{h, 0})
-			s.nextTick = 0
-			hooks++
-		}
-		if hooks == 0 {
+		if !s.hook(p) {
 			return nil, fmt.Errorf("switch %s: program %s has no hook", c.Name, p.Name())
 		}
 	}
 	return s, nil
+}
+
+// hook sorts a program's hooks into the slices; false: it has none.
+func (s *Switch) hook(p Program) bool {
+	hooks := 0
+	if h, ok := p.(Ingresser); ok {
+		s.ingressers = append(s.ingressers, h)
+		hooks++
+	}
+	if h, ok := p.(Admitter); ok {
+		s.admitters = append(s.admitters, h)
+		hooks++
+	}
+	if h, ok := p.(Booker); ok {
+		s.bookers = append(s.bookers, h)
+		hooks++
+	}
+	if h, ok := p.(Unbooker); ok {
+		s.unbookers = append(s.unbookers, h)
+		hooks++
+	}
+	if h, ok := p.(Releaser); ok {
+		s.releasers = append(s.releasers, h)
+		hooks++
+	}
+	if h, ok := p.(Egresser); ok {
+		s.egressers = append(s.egressers, h)
+		hooks++
+	}
+	if h, ok := p.(Dropper); ok {
+		s.droppers = append(s.droppers, h)
+		hooks++
+	}
+	if h, ok := p.(Ticker); ok {
+		s.tickers = append(s.tickers, ticker{h, 0})
+		s.nextTick = 0
+		hooks++
+	}
+	return hooks > 0
+}
+
+// SetPrograms puts other programs in place of the switch's, between two packets. Those that
+// were there before go on as they were. To a new one that keeps books of what waits
+// (Unbooker) all of that is booked, queue by queue; it ticks from now on. The switch must
+// have no observer.
+func (s *Switch) SetPrograms(now unit.Time, programs []Program) error {
+	if s.config.Observer != nil {
+		return fmt.Errorf("switch %s: its programs cannot change while it is observed", s.config.Name)
+	}
+	ticking := s.tickers
+	s.env.now = now
+	s.ingressers, s.admitters, s.bookers, s.unbookers, s.releasers, s.egressers, s.droppers, s.tickers = nil, nil, nil, nil, nil, nil, nil, nil
+	for _, p := range programs {
+		s.hook(p)
+	}
+	for i := range s.tickers {
+		for _, was := range ticking {
+			if was.Ticker == s.tickers[i].Ticker {
+				s.tickers[i].at = was.at
+			}
+		}
+	}
+	s.nextTick = s.expiry
+	for i := range s.tickers {
+		s.nextTick = min(s.nextTick, s.tickers[i].at)
+	}
+	for _, p := range programs {
+		_, keeps := p.(Unbooker)
+		books, ok := p.(Booker)
+		if !keeps || !ok || slices.Contains(s.config.Programs, p) {
+			continue
+		}
+		for _, port := range s.ports {
+			for q := range port.Queues() {
+				for x := range port.Queue(tm.QueueID(q)).All() {
+					books.Book(&s.env, x, &x.Meta)
+				}
+			}
+		}
+	}
+	s.config.Programs = programs
+	return nil
 }
 
 // Name returns the switch's name.
@@ -212,7 +272,12 @@ func (s *Switch) Receive(now unit.Time, in PortID, p *packet.Packet) {
 		// Size is what the link has carried; the parser reads only headers. When the packet
 		// was sent its driver knows, not the payload.
 		sent := p.Sent
-		err := p.Parse(s.config.Book, p.Data)
+		var err error
+		if s.config.Codec != nil {
+			err = s.config.Codec.Parse(now, in, p)
+		} else {
+			err = p.Parse(s.config.Book, p.Data)
+		}
 		p.Sent = sent
 		if err != nil {
 			p.Meta = Metadata{In: in, Out: packet.NoPort}
@@ -425,7 +490,13 @@ func (s *Switch) leave(p *packet.Packet) bool {
 		}
 	}
 	if p.Data != nil {
-		if err := p.Deparse(s.config.Book); err != nil { // a program has made what no frame can say
+		var err error
+		if s.config.Codec != nil {
+			err = s.config.Codec.Deparse(p)
+		} else {
+			err = p.Deparse(s.config.Book)
+		}
+		if err != nil { // a program has made what no frame can say
 			s.drop(p, Malformed)
 			return false
 		}
@@ -489,12 +560,17 @@ func (s *Switch) settle() {
 }
 
 func (s *Switch) clone(p *packet.Packet, headersOnly bool) *packet.Packet {
-	c := s.pool.Get()
-	*c = *p
-	c.Next = nil
-	if p.Data != nil {
-		c.Data = append([]byte(nil), p.Data...)
+	var c *packet.Packet
+	if p.Data == nil {
+		c = s.pool.Get()
+		*c = *p
+	} else {
+		c = s.pool.GetFrame(len(p.Data))
+		data := append(c.Data, p.Data...)
+		*c = *p
+		c.Data = data
 	}
+	c.Next = nil
 	if headersOnly {
 		class := c.Meta.Class
 		s.trim(c)

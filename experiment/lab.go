@@ -202,5 +202,6 @@ func (p *point) labResult(c *sim.Config, r *lab.Report, t *labtraffic.Result) *s
 	}
 	return res
 }
+
 // kernelProtocols are the transports that Linux has, by name.
 var kernelProtocols = map[string]uint8{"tcp": packet.ProtoTCP, "udp": packet.ProtoUDP}

@@ -40,6 +40,7 @@ type plane struct {
 	book     *packet.Book
 	framing  packet.Framing
 	room     int     // of a frame, in bytes
+	any      bool    // frames of all types enter, not only what hosts of the lab send
 	hosts    []*host // by node, nil for switches
 	switches []*dataplane.Switch
 	wiring   *wiring.Wiring
@@ -228,7 +229,7 @@ func (d *plane) enter(h *host, now unit.Time) {
 	p := d.pool.GetFrame(d.room)
 	p.Data = h.gate.Take(p.Data)
 	d.counts.In++
-	if len(p.Data) < packet.EthernetHeader || !known(binary.BigEndian.Uint16(p.Data[12:])) {
+	if len(p.Data) < packet.EthernetHeader || !d.any && !known(binary.BigEndian.Uint16(p.Data[12:])) {
 		d.counts.NonIP++
 		d.pool.Put(p)
 		return

@@ -28,11 +28,16 @@ func (m *Meter) Update(now unit.Time, bits float64, memory unit.Time) {
 // Rate returns R_m in bit/s at a time not before the last packet: S/T, where
 // T = M·(1 − exp(−(now − t_start)/M)); 0 where T is 0, at the very start.
 func (m *Meter) Rate(now unit.Time, memory unit.Time) float64 {
-	t := memory.Seconds() * -math.Expm1(-(now-m.start).Seconds()/memory.Seconds())
+	t := m.weight(now, memory)
 	if t <= 0 {
 		return 0
 	}
 	return float64(m.bits*decay(now-m.last, memory)) / t
+}
+
+// weight is T, in seconds.
+func (m *Meter) weight(now, memory unit.Time) float64 {
+	return memory.Seconds() * -math.Expm1(-(now-m.start).Seconds()/memory.Seconds())
 }
 
 // decay is exp(−age/memory).

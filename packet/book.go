@@ -30,6 +30,11 @@ func (b *Book) Add(v4, v6 netip.Addr) Addr {
 	return a
 }
 
+// Rename gives the number a, which was added without addresses, addresses of its own or
+// others. Lookup does not find them: who renames knows where they are. A driver that meets
+// addresses as it goes has so many numbers and no more.
+func (b *Book) Rename(a Addr, v4, v6 netip.Addr) { b.v4[a], b.v6[a] = v4, v6 }
+
 // Len returns how many numbers there are, Addr 0 included: the length of a slice
 // indexed by Addr.
 func (b *Book) Len() int { return len(b.v4) }

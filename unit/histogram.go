@@ -61,6 +61,17 @@ func (h *Histogram) Quantile(share float64) Time {
 	return 0
 }
 
+// Sum returns the sum of all values in seconds, each as its class's middle.
+func (h *Histogram) Sum() (seconds float64) {
+	for i, n := range h.counts {
+		if n > 0 {
+			low, high := bounds(i)
+			seconds += float64(n) * Time(low+(high-low)/2).Seconds()
+		}
+	}
+	return seconds
+}
+
 // Reset forgets everything.
 func (h *Histogram) Reset() {
 	clear(h.counts)
@@ -75,6 +86,25 @@ type Class struct {
 
 // Middle is a class's middle, which stands for its values.
 func (c Class) Middle() Time { return c.Low + (c.High-c.Low)/2 }
+
+// CountUpTo fills counts with how many values were at most each of limits, which ascend. Of
+// a class that a limit cuts, all values count as its middle.
+func (h *Histogram) CountUpTo(limits []Time, counts []uint64) {
+	sum, k := uint64(0), 0
+	for i, n := range h.counts {
+		if n == 0 {
+			continue
+		}
+		low, high := bounds(i)
+		for middle := Time(low + (high-low)/2); k < len(limits) && limits[k] < middle; k++ {
+			counts[k] = sum
+		}
+		sum += n
+	}
+	for ; k < len(limits); k++ {
+		counts[k] = sum
+	}
+}
 
 // Classes returns those that are not empty, ascending.
 func (h *Histogram) Classes() (out []Class) {

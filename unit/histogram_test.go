@@ -78,3 +78,25 @@ func TestHistogramJSON(t *testing.T) {
 		}
 	}
 }
+
+// Counts up to limits are those of the values themselves, but for what a class blurs.
+func TestHistogramCountUpTo(t *testing.T) {
+	var h Histogram
+	limits := []Time{0, 10, 10, 1000, 1 << 40}
+	got := make([]uint64, len(limits))
+	if h.CountUpTo(limits, got); got[4] != 0 {
+		t.Errorf("of nothing: %v", got)
+	}
+	for _, v := range []Time{0, 3, 10, 11, 900, 5000, 1 << 50} {
+		h.Add(v)
+	}
+	if sum, want := h.Sum(), Time(5924+1<<50).Seconds(); sum < 0.99*want || sum > 1.01*want {
+		t.Errorf("a sum of %g s, want %g", sum, want)
+	}
+	h.CountUpTo(limits, got)
+	for i, want := range []uint64{1, 3, 3, 5, 6} {
+		if got[i] != want {
+			t.Errorf("up to %d: %d, want %d", limits[i], got[i], want)
+		}
+	}
+}

@@ -133,6 +133,9 @@ func (b *Buffer) Bytes() unit.Bytes { return b.bytes }
 // Limit returns the bound of the port as a whole.
 func (b *Buffer) Limit() Limit { return b.limit }
 
+// SetLimit changes the bound of the port as a whole. What waits stays.
+func (b *Buffer) SetLimit(total Limit) { b.limit = total }
+
 // Ready returns the queues that have packets and are not paused, as a bit set.
 func (b *Buffer) Ready() uint32 { return b.waiting &^ b.paused }
 

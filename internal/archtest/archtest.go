@@ -57,6 +57,7 @@ var Rooms = []Room{
 	{Name: "report", Imports: Above, Modules: true},
 	{Name: "web", Imports: below + " transport fabric fabric/wiring hpcc ncf p4te p4abc topology workload sim lab experiments experiment"},
 	{Name: "bench", Imports: Above, Modules: true},
+	{Name: "softswitch", Imports: Above, Modules: true},
 	{Name: "cmd", Imports: Above, Modules: true},
 	{Name: "internal/testutil", Imports: "unit packet"},
 	{Name: "internal/archtest"},

@@ -12,8 +12,13 @@ import (
 // Config is the size of a socket's rings.
 type Config struct {
 	Interface string // in the calling thread's network namespace
-	MaxFrame  int    // bytes of the largest frame, without FCS
+	MaxFrame  int    // bytes of the largest frame, without FCS and VLAN tag
 	Rx, Tx    int    // slots; powers of two, at least 8
+	// Tags puts the outer VLAN tag of frames, which the kernel takes out, back into them;
+	// without it tagged frames are counted and passed over.
+	Tags bool
+	// Promiscuous takes in frames for all addresses for as long as the socket is open.
+	Promiscuous bool
 }
 
 // Counts is what a socket has counted since it was opened.
@@ -22,7 +27,7 @@ type Counts struct {
 	Lost     uint64 // of these, frames for which the ring had no room
 	TooLong  uint64 // frames longer than a slot, or than MaxFrame when they were to leave
 	Partial  uint64 // frames that came without a checksum, for a card to fill in
-	Tagged   uint64 // frames with a VLAN tag, which the kernel takes out
+	Tagged   uint64 // frames with a VLAN tag that were passed over
 }
 
 // Socket is a packet socket with its rings. It is not safe for concurrent use.
@@ -31,6 +36,7 @@ type Socket struct {
 	memory []byte
 	slot   int // bytes
 	room   int // bytes of a frame in a slot that is to leave
+	tags   bool
 	rx, tx half
 	counts Counts
 }
@@ -49,6 +55,8 @@ const (
 	macAt      = 12
 	secondsAt  = 16
 	nanosAt    = 20
+	tagAt      = 24
+	tagTypeAt  = 26
 	headerSize = unix.SizeofTpacket2Hdr
 	// outAt is where a frame that is to leave begins: behind the header, for the kernel
 	// takes the address that follows it in a slot that has come in as not being there.
@@ -58,34 +66,57 @@ const (
 	inMost = 96
 )
 
-// Open opens a socket. What comes in from then on is in its ring.
-func Open(c Config) (s *Socket, err error) {
-	fail := func(what string, err error) (*Socket, error) {
-		return nil, fmt.Errorf("packet socket at %s: %s: %w", c.Interface, what, err)
-	}
+// tagBytes is the length of a VLAN tag (IEEE 802.1Q §9.3), and addressBytes what stands
+// before it.
+const (
+	tagBytes     = 4
+	addressBytes = 12
+	defaultTag   = 0x8100
+)
+
+// sizes are what the kernel is asked for: whole pages that hold whole slots.
+func (c *Config) sizes() (in, out *unix.TpacketReq, err error) {
 	if c.Rx < 8 || c.Tx < 8 || c.Rx&(c.Rx-1) != 0 || c.Tx&(c.Tx-1) != 0 || c.MaxFrame < 60 || c.MaxFrame > 1<<16 {
-		return fail("rings", fmt.Errorf("%d and %d slots for frames of %d bytes", c.Rx, c.Tx, c.MaxFrame))
+		return nil, nil, fmt.Errorf("%d and %d slots for frames of %d bytes", c.Rx, c.Tx, c.MaxFrame)
 	}
 	slot := 2048
-	for slot < inMost+c.MaxFrame {
+	for slot < inMost+c.MaxFrame+tagBytes {
 		slot *= 2
+	}
+	block := max(slot, 1<<16)
+	request := func(slots int) *unix.TpacketReq {
+		per := block / slot
+		blocks := (slots + per - 1) / per
+		return &unix.TpacketReq{Block_size: uint32(block), Block_nr: uint32(blocks), Frame_size: uint32(slot), Frame_nr: uint32(blocks * per)}
+	}
+	return request(c.Rx), request(c.Tx), nil
+}
+
+func (c *Config) fail(what string, err error) (*Socket, error) {
+	return nil, fmt.Errorf("packet socket at %s: %s: %w", c.Interface, what, err)
+}
+
+// Open opens a socket. What comes in from then on is in its ring.
+func Open(c Config) (s *Socket, err error) {
+	in, out, err := c.sizes()
+	if err != nil {
+		return c.fail("rings", err)
 	}
 	index, err := interfaceIndex(c.Interface)
 	if err != nil {
-		return fail("interface", err)
+		return c.fail("interface", err)
 	}
 	// Protocol 0 takes nothing in until bind says what is wanted.
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err == unix.EAFNOSUPPORT {
-		return fail("socket", fmt.Errorf("the kernel has no packet sockets (CONFIG_PACKET): %w", err))
+		return c.fail("socket", fmt.Errorf("the kernel has no packet sockets (CONFIG_PACKET): %w", err))
 	}
 	if err != nil {
-		return fail("socket", err)
+		return c.fail("socket", err)
 	}
-	s = &Socket{fd: fd, slot: slot, room: c.MaxFrame}
 	defer func() {
-		if err != nil {
-			s.Close()
+		if err != nil && s == nil {
+			unix.Close(fd)
 		}
 	}()
 	for _, o := range []struct {
@@ -98,33 +129,47 @@ func Open(c Config) (s *Socket, err error) {
 		{"PACKET_QDISC_BYPASS", unix.PACKET_QDISC_BYPASS, 1},
 	} {
 		if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, o.n, o.value); err != nil {
-			return fail(o.name, err)
+			return c.fail(o.name, err)
 		}
 	}
-	// The kernel wants whole pages that hold whole slots.
-	block := max(slot, 1<<16)
-	request := func(slots int) *unix.TpacketReq {
-		per := block / slot
-		blocks := (slots + per - 1) / per
-		return &unix.TpacketReq{Block_size: uint32(block), Block_nr: uint32(blocks), Frame_size: uint32(slot), Frame_nr: uint32(blocks * per)}
-	}
-	in, out := request(c.Rx), request(c.Tx)
 	if err := unix.SetsockoptTpacketReq(fd, unix.SOL_PACKET, unix.PACKET_RX_RING, in); err != nil {
-		return fail("receive ring", err)
+		return c.fail("receive ring", err)
 	}
 	if err := unix.SetsockoptTpacketReq(fd, unix.SOL_PACKET, unix.PACKET_TX_RING, out); err != nil {
-		return fail("transmit ring", err)
+		return c.fail("transmit ring", err)
 	}
+	if c.Promiscuous {
+		m := &unix.PacketMreq{Ifindex: int32(index), Type: unix.PACKET_MR_PROMISC}
+		if err := unix.SetsockoptPacketMreq(fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, m); err != nil {
+			return c.fail("promiscuous mode", err)
+		}
+	}
+	if s, err = Attach(c, fd); err != nil {
+		return nil, err
+	}
+	all := uint16(unix.ETH_P_ALL)
+	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all<<8 | all>>8, Ifindex: index}); err != nil {
+		s.Close()
+		return c.fail("bind", err)
+	}
+	return s, nil
+}
+
+// Attach makes a Socket of the descriptor of one that another process has opened with the
+// same configuration, which must not use it any more. It needs no right.
+func Attach(c Config, fd int) (*Socket, error) {
+	in, out, err := c.sizes()
+	if err != nil {
+		return c.fail("rings", err)
+	}
+	block, slot := int(in.Block_size), int(in.Frame_size)
+	s := &Socket{fd: fd, slot: slot, room: c.MaxFrame, tags: c.Tags}
 	size := int(in.Block_nr+out.Block_nr) * block
 	if s.memory, err = unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
-		return fail("rings", err)
+		return c.fail("rings", err)
 	}
 	s.rx = half{mask: in.Frame_nr - 1}
 	s.tx = half{start: int(in.Block_nr) * block, mask: out.Frame_nr - 1}
-	all := uint16(unix.ETH_P_ALL)
-	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all<<8 | all>>8, Ifindex: index}); err != nil {
-		return fail("bind", err)
-	}
 	return s, nil
 }
 
@@ -178,7 +223,7 @@ func (s *Socket) Stamp() (ns int64, ok bool) {
 		switch {
 		case status&unix.TP_STATUS_CSUMNOTREADY != 0:
 			s.counts.Partial++
-		case status&unix.TP_STATUS_VLAN_VALID != 0:
+		case status&unix.TP_STATUS_VLAN_VALID != 0 && !s.tags:
 			s.counts.Tagged++
 		case s.word(&s.rx, s.rx.at, lengthAt) != s.word(&s.rx, s.rx.at, snapLenAt):
 			s.counts.TooLong++
@@ -194,7 +239,18 @@ func (s *Socket) Stamp() (ns int64, ok bool) {
 func (s *Socket) Take(b []byte) []byte {
 	n := int(s.word(&s.rx, s.rx.at, snapLenAt))
 	start := s.rx.start + int(s.rx.at&s.rx.mask)*s.slot + int(*(*uint16)(s.at(&s.rx, s.rx.at, macAt)))
-	b = append(b, s.memory[start:start+n]...)
+	if frame := s.memory[start : start+n]; s.tags && n >= addressBytes && s.word(&s.rx, s.rx.at, 0)&unix.TP_STATUS_VLAN_VALID != 0 {
+		kind := uint16(defaultTag)
+		if s.word(&s.rx, s.rx.at, 0)&unix.TP_STATUS_VLAN_TPID_VALID != 0 {
+			kind = *(*uint16)(s.at(&s.rx, s.rx.at, tagTypeAt))
+		}
+		control := *(*uint16)(s.at(&s.rx, s.rx.at, tagAt))
+		b = append(b, frame[:addressBytes]...)
+		b = append(b, byte(kind>>8), byte(kind), byte(control>>8), byte(control))
+		b = append(b, frame[addressBytes:]...)
+	} else {
+		b = append(b, frame...)
+	}
 	s.release()
 	return b
 }
@@ -209,17 +265,23 @@ func (s *Socket) release() {
 func (s *Socket) Put(frame []byte) bool {
 	status := s.status(&s.tx, s.tx.at)
 	switch v := atomic.LoadUint32(status); {
-	case len(frame) > s.room:
+	case len(frame) > s.room && !s.tagged(frame):
 		s.counts.TooLong++
 		return true // it will never have room
 	case v&(unix.TP_STATUS_SEND_REQUEST|unix.TP_STATUS_SENDING) != 0:
 		return false
 	}
-	copy(unsafe.Slice((*byte)(s.at(&s.tx, s.tx.at, outAt)), s.room), frame)
+	copy(unsafe.Slice((*byte)(s.at(&s.tx, s.tx.at, outAt)), s.room+tagBytes), frame)
 	*(*uint32)(s.at(&s.tx, s.tx.at, lengthAt)) = uint32(len(frame))
 	atomic.StoreUint32(status, unix.TP_STATUS_SEND_REQUEST)
 	s.tx.at++
 	return true
+}
+
+// tagged tells whether a frame above the room is so by its VLAN tag. The kernel allows for
+// that of 802.1Q only.
+func (s *Socket) tagged(frame []byte) bool {
+	return s.tags && len(frame) <= s.room+tagBytes && frame[addressBytes] == defaultTag>>8 && frame[addressBytes+1] == defaultTag&0xff
 }
 
 // Flush gives what was put to the kernel. With EAGAIN or ENOBUFS some of it stays in the

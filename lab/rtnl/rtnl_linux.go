@@ -118,6 +118,7 @@ type Interface struct {
 	Up                 bool
 	RxQueues, TxQueues int
 	Segments           int // that TCP may give it as one (gso_max_segs)
+	Master             int // index of the bridge or bond that it belongs to; 0: none
 	// Dropped is how many frames the kernel dropped there in either direction.
 	Dropped uint64
 }
@@ -155,6 +156,8 @@ func parseInterface(b []byte) (Interface, error) {
 			i.MTU = int(ne.Uint32(v))
 		case kind == unix.IFLA_ADDRESS && len(v) == 6:
 			copy(i.MAC[:], v)
+		case kind == unix.IFLA_MASTER && len(v) >= 4:
+			i.Master = int(ne.Uint32(v))
 		case kind == unix.IFLA_NUM_RX_QUEUES && len(v) >= 4:
 			i.RxQueues = int(ne.Uint32(v))
 		case kind == unix.IFLA_NUM_TX_QUEUES && len(v) >= 4:

@@ -53,9 +53,13 @@ type command struct {
 	Schema  schemaCmd  `cmd:"" help:"Print a JSON schema of experiment files, for editors."`
 	Bench   benchCmd   `cmd:"" help:"Measure speed."`
 	Lab     labCmd     `cmd:"" help:"The lab: experiments between namespaces of this machine."`
+	Switch  switchCmd  `cmd:"" help:"A switch on its own, between interfaces of this machine."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 
 	LabDataplane labDataplaneCmd `cmd:"" hidden:"" name:"lab-dataplane" help:"The process of a lab's data plane."`
+
+	SwitchSupervisor switchSupervisorCmd `cmd:"" hidden:"" name:"switch-supervisor" help:"What a switch's process becomes."`
+	SwitchDataplane  switchDataplaneCmd  `cmd:"" hidden:"" name:"switch-dataplane" help:"The process of a switch's data plane."`
 }
 
 // app is what commands work with.
