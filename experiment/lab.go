@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"weir/lab"
+	"weir/lab/iperf"
 	"weir/lab/kernel"
 	labtraffic "weir/lab/traffic"
 	"weir/packet"
@@ -48,8 +49,18 @@ type LabGenerator struct {
 	Run  func(ctx context.Context, c labtraffic.Config) (*labtraffic.Result, error)
 }
 
-// Kernel is the generator of our own, over kernel sockets.
-var Kernel = LabGenerator{"weir", labtraffic.Run}
+// Kernel is the generator of our own, over kernel sockets, and IPerf3 the one to check it
+// with: flows of TCP without end, and datagrams at a constant rate, by iperf3.
+var (
+	Kernel = LabGenerator{"weir", labtraffic.Run}
+	IPerf3 = LabGenerator{"iperf3", func(ctx context.Context, c labtraffic.Config) (*labtraffic.Result, error) {
+		r, err := iperf.Run(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		return &r.Result, nil
+	}}
+)
 
 func (o *LabOptions) generator() *LabGenerator {
 	if o.Generator == nil {

@@ -34,7 +34,7 @@ type ready struct {
 // Slots of rings: 4096 frames are 50 ms of a gigabit.
 const (
 	rxSlots = 4096
-	txSlots = 1024
+	txSlots = batch
 )
 
 // memoryLimit is when the data plane collects garbage all the same.

@@ -7,12 +7,13 @@ import "net/netip"
 // An entry has an IPv4 and an IPv6 address; either may be missing.
 type Book struct {
 	v4, v6 []netip.Addr
-	index  map[netip.Addr]Addr
+	index4 map[uint32]Addr     // of IPv4, which parsers ask for all the time
+	index  map[netip.Addr]Addr // of all else
 }
 
 // NewBook returns a book with nothing in it but Addr 0, the unknown address.
 func NewBook() *Book {
-	return &Book{v4: make([]netip.Addr, 1), v6: make([]netip.Addr, 1), index: map[netip.Addr]Addr{}}
+	return &Book{v4: make([]netip.Addr, 1), v6: make([]netip.Addr, 1), index4: map[uint32]Addr{}, index: map[netip.Addr]Addr{}}
 }
 
 // Add enters a host's or switch's addresses, either of which may be the zero
@@ -23,7 +24,11 @@ func (b *Book) Add(v4, v6 netip.Addr) Addr {
 	b.v4 = append(b.v4, v4)
 	b.v6 = append(b.v6, v6)
 	for _, x := range [2]netip.Addr{v4, v6} {
-		if _, taken := b.index[x]; x.IsValid() && !taken {
+		switch {
+		case !x.IsValid() || b.Lookup(x) != 0:
+		case x.Is4():
+			b.index4[number(x)] = a
+		default:
 			b.index[x] = a
 		}
 	}
@@ -46,4 +51,14 @@ func (b *Book) V4(a Addr) netip.Addr { return b.v4[a] }
 func (b *Book) V6(a Addr) netip.Addr { return b.v6[a] }
 
 // Lookup returns the number of an address, or 0.
-func (b *Book) Lookup(x netip.Addr) Addr { return b.index[x] }
+func (b *Book) Lookup(x netip.Addr) Addr {
+	if x.Is4() {
+		return b.index4[number(x)]
+	}
+	return b.index[x]
+}
+
+func number(x netip.Addr) uint32 {
+	a := x.As4()
+	return be.Uint32(a[:])
+}

@@ -498,6 +498,10 @@ func ParseTCPOptions(b []byte) (TCPOptions, error) {
 	if len(b) > len(o.unknown) {
 		return o, fmt.Errorf("TCP options: %d bytes; at most 40 are possible", len(b))
 	}
+	if len(b) == 12 && be.Uint32(b) == 0x0101080a { // a segment with timestamps only, as RFC 7323 appendix A has it
+		o.Timestamps, o.TSVal, o.TSEcr = true, be.Uint32(b[4:]), be.Uint32(b[8:])
+		return o, nil
+	}
 	for len(b) > 0 {
 		switch b[0] {
 		case 0: // end of options

@@ -507,6 +507,13 @@ func FuzzWire(f *testing.F) {
 		if payload&1 == 1 && q.Payload > 16 { // cut
 			q.Payload = 16
 		}
+		if payload&6 == 6 { // turned round
+			q.Src, q.Dst = q.Dst, q.Src
+			q.Hash = FlowHash(q.Src, q.Dst, q.SrcPort, q.DstPort, q.Proto)
+		}
+		if short, quick := deparseQuickly(t, &q, b); quick != (short && q.Payload == p.Payload && payload&6 != 6) {
+			t.Fatalf("in place: %v; extensions %v, payload %d of %d", quick, !short, q.Payload, p.Payload)
+		}
 		if err := q.Deparse(b); err != nil {
 			t.Fatal(err)
 		}
@@ -519,6 +526,23 @@ func FuzzWire(f *testing.F) {
 			t.Fatalf("deparsed %sgot      %s", essence(&q), essence(&r))
 		}
 	})
+}
+
+// deparseQuickly tells whether refresh takes p, and fails if it does something else then
+// than rewrite. short says that it should, but for payload and addresses.
+func deparseQuickly(t *testing.T, p *Packet, b *Book) (short, quick bool) {
+	t.Helper()
+	one, two := *p, *p
+	one.Data, two.Data = bytes.Clone(p.Data), bytes.Clone(p.Data)
+	if quick = one.refresh(b); !quick {
+		if !bytes.Equal(one.Data, p.Data) {
+			t.Fatalf("refresh takes it not, but made % x of % x", one.Data, p.Data)
+		}
+	} else if err := two.rewrite(b); err != nil || !bytes.Equal(one.Data, two.Data) {
+		t.Fatalf("%v: refresh made % x, rewrite % x", err, one.Data, two.Data)
+	}
+	var old Packet
+	return old.Parse(b, p.Data) == nil && old.extLen == 0 && p.extLen == 0 && (p.Proto == ProtoTCP || p.Proto == ProtoUDP), quick
 }
 
 // No frame makes the parser panic, and what it takes it can write again.
@@ -543,6 +567,9 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		p.Data = append([]byte(nil), frame...)
+		changed := p
+		changed.TOS, changed.HopLimit, changed.Seq, changed.TCP.Flags = ^p.TOS, p.HopLimit-1, p.Seq+1, ^p.TCP.Flags
+		deparseQuickly(t, &changed, b)
 		if err := p.Deparse(b); err != nil {
 			t.Fatal(err)
 		}

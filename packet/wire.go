@@ -273,6 +273,73 @@ func (p *Packet) parsePFC(b []byte) error {
 // packet with other addresses, ports, protocol or kind, which a program has turned
 // round, is emitted anew.
 func (p *Packet) Deparse(book *Book) error {
+	if p.refresh(book) {
+		return nil
+	}
+	return p.rewrite(book)
+}
+
+// refresh is Deparse for TCP and UDP without extensions, of which nothing has changed that
+// needs more than another value in its place: what nearly all frames are. It returns false,
+// and has done nothing, if the frame is not such.
+func (p *Packet) refresh(book *Book) bool {
+	if p.extLen > 0 || len(p.Data) < EthernetHeader+IPv4Header || int(max(p.Src, p.Dst)) >= book.Len() {
+		return false
+	}
+	ip := p.Data[EthernetHeader:]
+	var rest []byte
+	switch kind := be.Uint16(p.Data[12:]); {
+	case kind == EtherIPv4 && p.Version == 4:
+		h := IPv4(ip)
+		n, total := h.header(), int(be.Uint16(h[2:]))
+		if n < IPv4Header || n > total || total > len(h) || h.Protocol() != p.Proto || h.Src() != book.v4[p.Src] || h.Dst() != book.v4[p.Dst] {
+			return false
+		}
+		rest = h[n:total]
+	case kind == EtherIPv6 && p.Version == 6 && len(ip) >= IPv6Header:
+		h := IPv6(ip)
+		total := IPv6Header + int(be.Uint16(h[4:]))
+		if total > len(h) || h.NextHeader() != p.Proto || h.Src() != book.v6[p.Src] || h.Dst() != book.v6[p.Dst] {
+			return false
+		}
+		rest = h[IPv6Header:total]
+	default:
+		return false
+	}
+	if len(rest) < UDPHeader || be.Uint16(rest) != p.SrcPort || be.Uint16(rest[2:]) != p.DstPort {
+		return false
+	}
+	switch p.Proto {
+	case ProtoTCP:
+		if len(rest) < TCPHeader || int(p.Payload) != len(rest)-int(rest[12]>>4)*4 {
+			return false
+		}
+		t := TCP(rest)
+		t.SetSeq(uint32(p.Seq))
+		t.SetAck(uint32(p.Ack))
+		t.SetFlags(p.TCP.Flags)
+		t.SetWindow(p.TCP.Window)
+	case ProtoUDP:
+		if p.Kind != Data || int(p.Payload) != int(be.Uint16(rest[4:]))-UDPHeader {
+			return false
+		}
+	default:
+		return false
+	}
+	if p.Version == 4 {
+		h := IPv4(ip)
+		h.SetTOS(p.TOS)
+		h.SetTTL(p.HopLimit)
+	} else {
+		h := IPv6(ip)
+		h.SetTOS(p.TOS)
+		h.SetHopLimit(p.HopLimit)
+	}
+	return true
+}
+
+// rewrite is Deparse for all frames.
+func (p *Packet) rewrite(book *Book) error {
 	var old Packet
 	if err := old.Parse(book, p.Data); err != nil {
 		return err

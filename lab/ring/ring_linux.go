@@ -13,7 +13,8 @@ import (
 type Config struct {
 	Interface string // in the calling thread's network namespace
 	MaxFrame  int    // bytes of the largest frame, without FCS and VLAN tag
-	Rx, Tx    int    // slots; powers of two, at least 8
+	Rx        int    // slots of the ring; a power of two, at least 8
+	Tx        int    // frames that wait for Flush, at most; 1 to 1024
 	// Tags puts the outer VLAN tag of frames, which the kernel takes out, back into them;
 	// without it tagged frames are counted and passed over.
 	Tags bool
@@ -30,40 +31,49 @@ type Counts struct {
 	Tagged   uint64 // frames with a VLAN tag that were passed over
 }
 
-// Socket is a packet socket with its rings. It is not safe for concurrent use.
+// Socket is a packet socket with its ring. It is not safe for concurrent use.
 type Socket struct {
 	fd     int
-	memory []byte
-	slot   int // bytes
-	room   int // bytes of a frame in a slot that is to leave
+	memory []byte // the ring's
+	slot   int    // bytes
+	mask   uint32
+	at     uint32 // slot that is next
 	tags   bool
-	rx, tx half
 	counts Counts
+
+	room     int    // bytes of a frame that is to leave
+	leaving  []byte // room for the frames that are to leave, one behind the other
+	parts    []unix.Iovec
+	messages []message // of which those from first to last are to be sent
+	first    int
+	last     int
 }
 
-// half is one of the rings.
-type half struct {
-	start int // in memory
-	mask  uint32
-	at    uint32 // slot that is next
+// message is the kernel's struct mmsghdr.
+type message struct {
+	unix.Msghdr
+	sent uint32 // bytes
 }
 
 // Places in a slot.
 const (
-	lengthAt   = 4
-	snapLenAt  = 8
-	macAt      = 12
-	secondsAt  = 16
-	nanosAt    = 20
-	tagAt      = 24
-	tagTypeAt  = 26
-	headerSize = unix.SizeofTpacket2Hdr
-	// outAt is where a frame that is to leave begins: behind the header, for the kernel
-	// takes the address that follows it in a slot that has come in as not being there.
-	outAt = (headerSize + unix.TPACKET_ALIGNMENT - 1) &^ (unix.TPACKET_ALIGNMENT - 1)
+	lengthAt  = 4
+	snapLenAt = 8
+	macAt     = 12
+	secondsAt = 16
+	nanosAt   = 20
+	tagAt     = 24
+	tagTypeAt = 26
 	// inMost is where a frame that has come in begins at the latest: header, address, and
 	// alignment of what follows the Ethernet header.
 	inMost = 96
+)
+
+// Of frames that are to leave.
+const (
+	mostTx     = 1024 // in one system call (UIO_MAXIOV)
+	sendBuffer = 4 << 20
+	line       = 64
 )
 
 // tagBytes is the length of a VLAN tag (IEEE 802.1Q §9.3), and addressBytes what stands
@@ -74,22 +84,19 @@ const (
 	defaultTag   = 0x8100
 )
 
-// sizes are what the kernel is asked for: whole pages that hold whole slots.
-func (c *Config) sizes() (in, out *unix.TpacketReq, err error) {
-	if c.Rx < 8 || c.Tx < 8 || c.Rx&(c.Rx-1) != 0 || c.Tx&(c.Tx-1) != 0 || c.MaxFrame < 60 || c.MaxFrame > 1<<16 {
-		return nil, nil, fmt.Errorf("%d and %d slots for frames of %d bytes", c.Rx, c.Tx, c.MaxFrame)
+// request is what the kernel is asked for: whole pages that hold whole slots.
+func (c *Config) request() (*unix.TpacketReq, error) {
+	if c.Rx < 8 || c.Tx < 1 || c.Rx&(c.Rx-1) != 0 || c.Tx > mostTx || c.MaxFrame < 60 || c.MaxFrame > 1<<16 {
+		return nil, fmt.Errorf("%d and %d slots for frames of %d bytes", c.Rx, c.Tx, c.MaxFrame)
 	}
 	slot := 2048
 	for slot < inMost+c.MaxFrame+tagBytes {
 		slot *= 2
 	}
 	block := max(slot, 1<<16)
-	request := func(slots int) *unix.TpacketReq {
-		per := block / slot
-		blocks := (slots + per - 1) / per
-		return &unix.TpacketReq{Block_size: uint32(block), Block_nr: uint32(blocks), Frame_size: uint32(slot), Frame_nr: uint32(blocks * per)}
-	}
-	return request(c.Rx), request(c.Tx), nil
+	per := block / slot
+	blocks := (c.Rx + per - 1) / per
+	return &unix.TpacketReq{Block_size: uint32(block), Block_nr: uint32(blocks), Frame_size: uint32(slot), Frame_nr: uint32(blocks * per)}, nil
 }
 
 func (c *Config) fail(what string, err error) (*Socket, error) {
@@ -98,9 +105,9 @@ func (c *Config) fail(what string, err error) (*Socket, error) {
 
 // Open opens a socket. What comes in from then on is in its ring.
 func Open(c Config) (s *Socket, err error) {
-	in, out, err := c.sizes()
+	request, err := c.request()
 	if err != nil {
-		return c.fail("rings", err)
+		return c.fail("ring", err)
 	}
 	index, err := interfaceIndex(c.Interface)
 	if err != nil {
@@ -132,12 +139,11 @@ func Open(c Config) (s *Socket, err error) {
 			return c.fail(o.name, err)
 		}
 	}
-	if err := unix.SetsockoptTpacketReq(fd, unix.SOL_PACKET, unix.PACKET_RX_RING, in); err != nil {
-		return c.fail("receive ring", err)
+	if err := unix.SetsockoptTpacketReq(fd, unix.SOL_PACKET, unix.PACKET_RX_RING, request); err != nil {
+		return c.fail("ring", err)
 	}
-	if err := unix.SetsockoptTpacketReq(fd, unix.SOL_PACKET, unix.PACKET_TX_RING, out); err != nil {
-		return c.fail("transmit ring", err)
-	}
+	// What has left counts until it is received; without the right to more, Flush waits.
+	unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, sendBuffer)
 	if c.Promiscuous {
 		m := &unix.PacketMreq{Ifindex: int32(index), Type: unix.PACKET_MR_PROMISC}
 		if err := unix.SetsockoptPacketMreq(fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, m); err != nil {
@@ -158,18 +164,23 @@ func Open(c Config) (s *Socket, err error) {
 // Attach makes a Socket of the descriptor of one that another process has opened with the
 // same configuration, which must not use it any more. It needs no right.
 func Attach(c Config, fd int) (*Socket, error) {
-	in, out, err := c.sizes()
+	request, err := c.request()
 	if err != nil {
-		return c.fail("rings", err)
+		return c.fail("ring", err)
 	}
-	block, slot := int(in.Block_size), int(in.Frame_size)
-	s := &Socket{fd: fd, slot: slot, room: c.MaxFrame, tags: c.Tags}
-	size := int(in.Block_nr+out.Block_nr) * block
+	s := &Socket{fd: fd, slot: int(request.Frame_size), mask: request.Frame_nr - 1, room: c.MaxFrame, tags: c.Tags}
+	size := int(request.Block_nr * request.Block_size)
 	if s.memory, err = unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
-		return c.fail("rings", err)
+		return c.fail("ring", err)
 	}
-	s.rx = half{mask: in.Frame_nr - 1}
-	s.tx = half{start: int(in.Block_nr) * block, mask: out.Frame_nr - 1}
+	stride := (s.room + tagBytes + line - 1) &^ (line - 1)
+	s.leaving = make([]byte, stride*c.Tx)
+	s.parts, s.messages = make([]unix.Iovec, c.Tx), make([]message, c.Tx)
+	for i := range s.messages {
+		s.parts[i].Base = &s.leaving[i*stride]
+		s.messages[i].Iov = &s.parts[i]
+		s.messages[i].SetIovlen(1)
+	}
 	return s, nil
 }
 
@@ -201,22 +212,20 @@ func (s *Socket) Close() error {
 // FD is the socket's file descriptor, to be polled: readable when a frame waits.
 func (s *Socket) FD() int { return s.fd }
 
-// at is the address of a byte of a slot.
-func (s *Socket) at(h *half, slot uint32, byte int) unsafe.Pointer {
-	return unsafe.Pointer(&s.memory[h.start+int(slot&h.mask)*s.slot+byte])
+// place is the address of a byte of the slot that is next.
+func (s *Socket) place(byte int) unsafe.Pointer {
+	return unsafe.Pointer(&s.memory[int(s.at&s.mask)*s.slot+byte])
 }
 
-func (s *Socket) word(h *half, slot uint32, byte int) uint32 {
-	return *(*uint32)(s.at(h, slot, byte))
-}
+func (s *Socket) word(byte int) uint32 { return *(*uint32)(s.place(byte)) }
 
-func (s *Socket) status(h *half, slot uint32) *uint32 { return (*uint32)(s.at(h, slot, 0)) }
+func (s *Socket) half(byte int) uint16 { return *(*uint16)(s.place(byte)) }
 
 // Stamp is when the first frame that waits came in, by CLOCK_REALTIME in ns. Frames that
 // no switch can take are counted and passed over.
 func (s *Socket) Stamp() (ns int64, ok bool) {
 	for {
-		status := atomic.LoadUint32(s.status(&s.rx, s.rx.at))
+		status := atomic.LoadUint32((*uint32)(s.place(0)))
 		if status&unix.TP_STATUS_USER == 0 {
 			return 0, false
 		}
@@ -225,10 +234,10 @@ func (s *Socket) Stamp() (ns int64, ok bool) {
 			s.counts.Partial++
 		case status&unix.TP_STATUS_VLAN_VALID != 0 && !s.tags:
 			s.counts.Tagged++
-		case s.word(&s.rx, s.rx.at, lengthAt) != s.word(&s.rx, s.rx.at, snapLenAt):
+		case s.word(lengthAt) != s.word(snapLenAt):
 			s.counts.TooLong++
 		default:
-			return int64(s.word(&s.rx, s.rx.at, secondsAt))*1e9 + int64(s.word(&s.rx, s.rx.at, nanosAt)), true
+			return int64(s.word(secondsAt))*1e9 + int64(s.word(nanosAt)), true
 		}
 		s.release()
 	}
@@ -237,14 +246,14 @@ func (s *Socket) Stamp() (ns int64, ok bool) {
 // Take appends the first frame that waits, of which Stamp has told, to b and gives its
 // slot back to the kernel.
 func (s *Socket) Take(b []byte) []byte {
-	n := int(s.word(&s.rx, s.rx.at, snapLenAt))
-	start := s.rx.start + int(s.rx.at&s.rx.mask)*s.slot + int(*(*uint16)(s.at(&s.rx, s.rx.at, macAt)))
-	if frame := s.memory[start : start+n]; s.tags && n >= addressBytes && s.word(&s.rx, s.rx.at, 0)&unix.TP_STATUS_VLAN_VALID != 0 {
+	n := int(s.word(snapLenAt))
+	start := int(s.at&s.mask)*s.slot + int(s.half(macAt))
+	if frame := s.memory[start : start+n]; s.tags && n >= addressBytes && s.word(0)&unix.TP_STATUS_VLAN_VALID != 0 {
 		kind := uint16(defaultTag)
-		if s.word(&s.rx, s.rx.at, 0)&unix.TP_STATUS_VLAN_TPID_VALID != 0 {
-			kind = *(*uint16)(s.at(&s.rx, s.rx.at, tagTypeAt))
+		if s.word(0)&unix.TP_STATUS_VLAN_TPID_VALID != 0 {
+			kind = s.half(tagTypeAt)
 		}
-		control := *(*uint16)(s.at(&s.rx, s.rx.at, tagAt))
+		control := s.half(tagAt)
 		b = append(b, frame[:addressBytes]...)
 		b = append(b, byte(kind>>8), byte(kind), byte(control>>8), byte(control))
 		b = append(b, frame[addressBytes:]...)
@@ -256,25 +265,24 @@ func (s *Socket) Take(b []byte) []byte {
 }
 
 func (s *Socket) release() {
-	atomic.StoreUint32(s.status(&s.rx, s.rx.at), unix.TP_STATUS_KERNEL)
-	s.rx.at++
+	atomic.StoreUint32((*uint32)(s.place(0)), unix.TP_STATUS_KERNEL)
+	s.at++
 }
 
-// Put copies a frame into the ring of those that are to leave. It returns false if there
-// is no room for it.
+// Put copies a frame to those that leave with the next Flush. It returns false if there is
+// no room for it.
 func (s *Socket) Put(frame []byte) bool {
-	status := s.status(&s.tx, s.tx.at)
-	switch v := atomic.LoadUint32(status); {
+	switch {
 	case len(frame) > s.room && !s.tagged(frame):
 		s.counts.TooLong++
 		return true // it will never have room
-	case v&(unix.TP_STATUS_SEND_REQUEST|unix.TP_STATUS_SENDING) != 0:
+	case s.last == len(s.messages):
 		return false
 	}
-	copy(unsafe.Slice((*byte)(s.at(&s.tx, s.tx.at, outAt)), s.room+tagBytes), frame)
-	*(*uint32)(s.at(&s.tx, s.tx.at, lengthAt)) = uint32(len(frame))
-	atomic.StoreUint32(status, unix.TP_STATUS_SEND_REQUEST)
-	s.tx.at++
+	part := &s.parts[s.last]
+	copy(unsafe.Slice(part.Base, s.room+tagBytes), frame)
+	part.SetLen(len(frame))
+	s.last++
 	return true
 }
 
@@ -284,19 +292,24 @@ func (s *Socket) tagged(frame []byte) bool {
 	return s.tags && len(frame) <= s.room+tagBytes && frame[addressBytes] == defaultTag>>8 && frame[addressBytes+1] == defaultTag&0xff
 }
 
-// Flush gives what was put to the kernel. With EAGAIN or ENOBUFS some of it stays in the
-// ring until the next call.
+// Flush gives what was put to the kernel. With EAGAIN or ENOBUFS some of it stays until the
+// next call. What the interface's MTU does not allow is counted and dropped.
 func (s *Socket) Flush() error {
-	for {
-		_, _, errno := unix.Syscall6(unix.SYS_SENDTO, uintptr(s.fd), 0, 0, unix.MSG_DONTWAIT, 0, 0)
+	for s.first < s.last {
+		n, _, errno := unix.Syscall6(unix.SYS_SENDMMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&s.messages[s.first])), uintptr(s.last-s.first), unix.MSG_DONTWAIT, 0, 0)
 		switch errno {
 		case 0:
-			return nil
+			s.first += int(n)
+		case unix.EMSGSIZE:
+			s.counts.TooLong++
+			s.first++
 		case unix.EINTR:
 		default:
 			return errno
 		}
 	}
+	s.first, s.last = 0, 0
+	return nil
 }
 
 // Err is what went wrong with the socket since it was asked last: ENETDOWN if its

@@ -23,7 +23,6 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"weir/bench"
 	"weir/experiment"
 	"weir/report"
 	"weir/scheme"
@@ -742,23 +741,5 @@ type versionCmd struct{}
 
 func (versionCmd) Run(a *app) error {
 	fmt.Fprintln(a.stdout, "weir", version())
-	return nil
-}
-
-type benchCmd struct {
-	What string `arg:"" enum:"engine,sim,tcp" default:"engine" help:"Packet-hops per second: engine, of the event loop; sim, the same traffic with RDMA and HPCC++; tcp, with TCP and CUBIC."`
-	JSON bool   `name:"json" help:"Print JSON."`
-}
-
-func (b *benchCmd) Run(a *app) error {
-	f, err := bench.Run(a.registry, b.What)
-	if err != nil {
-		return err
-	}
-	if b.JSON {
-		a.stdout.Write(f.JSON())
-	} else {
-		fmt.Fprint(a.stdout, f)
-	}
 	return nil
 }

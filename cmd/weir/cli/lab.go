@@ -7,12 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"time"
 
 	"weir/experiment"
 	"weir/lab"
+	"weir/lab/iperf"
 	"weir/lab/kernel"
 )
 
@@ -48,6 +50,11 @@ func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options
 	if err != nil {
 		return nil, err
 	}
+	if r.Generator == "iperf3" {
+		if _, err := exec.LookPath("iperf3"); err != nil {
+			return nil, fmt.Errorf("%w: --generator: %w", errInput, iperf.ErrMissing)
+		}
+	}
 	if err := spec.CheckLab(k, r.Force); err != nil {
 		return nil, err
 	}
@@ -80,7 +87,7 @@ func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options
 		},
 	}
 	if r.Generator == "iperf3" {
-		return nil, errors.New("not yet")
+		options.Lab.Generator = &experiment.IPerf3
 	}
 	bar.start, bar.begun = time.Now(), false
 	return experiment.Execute(ctx, spec, options)
@@ -146,6 +153,7 @@ type labDataplaneCmd struct {
 	Index   int      `name:"index" help:"Which of the experiment's runs, from 0."`
 	Capture []string `help:"Switches to capture."`
 	File    string   `help:"Where the capture goes."`
+	Profile string   `hidden:"" type:"path" help:"File for a CPU profile of the process (weir bench switch --profile)."`
 }
 
 func (d *labDataplaneCmd) Run(a *app) error {
@@ -163,6 +171,17 @@ func (d *labDataplaneCmd) Run(a *app) error {
 	}
 	if len(d.Capture) > 0 {
 		c.Capture = &lab.Capture{Switches: d.Capture, File: d.File}
+	}
+	if d.Profile != "" {
+		f, err := os.Create(d.Profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
 	}
 	return lab.Serve(c, os.Stdin, a.stdout)
 }

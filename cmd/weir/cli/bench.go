@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"weir/bench"
+	"weir/lab"
+)
+
+type benchCmd struct {
+	What    string        `arg:"" enum:"engine,sim,tcp,switch" default:"engine" help:"Packet-hops per second: engine, of the event loop; sim, the same traffic with RDMA and HPCC++; tcp, with TCP and CUBIC. Or switch: the lab's data plane between two kernels, unshaped and shaped, which needs root."`
+	JSON    bool          `name:"json" help:"Print JSON."`
+	Runs    int           `placeholder:"5" help:"Interleaved runs of switch."`
+	Time    time.Duration `placeholder:"2s" help:"How long a flow of switch is measured."`
+	Only    []string      `hidden:"" help:"Rows of switch."`
+	Profile string        `hidden:"" type:"path" help:"Folder for CPU profiles of switch's data planes."`
+}
+
+func (b *benchCmd) Run(a *app) error {
+	if b.What == "switch" {
+		return b.runSwitch(a)
+	}
+	if b.Runs != 0 || b.Time != 0 || b.Profile != "" {
+		return fmt.Errorf("%w: --runs and --time are for switch", errInput)
+	}
+	f, err := bench.Run(a.registry, b.What)
+	if err != nil {
+		return err
+	}
+	if b.JSON {
+		a.stdout.Write(f.JSON())
+	} else {
+		fmt.Fprint(a.stdout, f)
+	}
+	return nil
+}
+
+func (b *benchCmd) runSwitch(a *app) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	turns := 0
+	o := bench.SwitchOptions{Runs: b.Runs, Time: b.Time, Only: b.Only, DataPlane: func(experiment string, run int) (*exec.Cmd, error) {
+		c := exec.Command(self, "lab-dataplane", experiment, "--index", strconv.Itoa(run))
+		if b.Profile != "" {
+			turns++
+			c.Args = append(c.Args, "--profile", filepath.Join(b.Profile, fmt.Sprintf("%s-%d-%d.pprof", strings.ReplaceAll(experiment, "/", "-"), run, turns)))
+		}
+		return c, nil
+	}}
+	if o.Runs == 0 {
+		o.Runs = bench.Rounds
+	}
+	if o.Time == 0 {
+		o.Time = 2 * time.Second
+	}
+	const clear = "\r\x1b[K"
+	if a.terminal {
+		o.Progress = func(doing string) { fmt.Fprint(a.stderr, clear, doing) }
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	f, err := bench.Switch(ctx, a.registry, o)
+	if a.terminal {
+		fmt.Fprint(a.stderr, clear)
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		a.code = Interrupted
+		return nil
+	case errors.Is(err, lab.ErrNotRoot), errors.Is(err, lab.ErrNotLinux), errors.Is(err, bench.ErrRounds):
+		return fmt.Errorf("%w: %w", errInput, err)
+	case err != nil:
+		return err
+	}
+	if b.JSON {
+		a.stdout.Write(f.JSON())
+	} else {
+		fmt.Fprint(a.stdout, f)
+	}
+	return nil
+}
