@@ -20,5 +20,4 @@
 //   - When an endless flow of TCP stops, what is in its send buffer is still sent. For that
 //     to be little, the buffer is kept short (TCP_NOTSENT_LOWAT) half a second before.
 //   - TCP_INFO has no delays: those of TCP's packets are not known.
-//   - A connection that is being opened shows a window of segments of 536 bytes.
 package traffic

@@ -848,6 +848,9 @@ func (c *connections) sample(p *period, at unit.Time, atEnd bool) {
 				last, info = s.Flow, c.ask(s.Flow)
 			}
 			if info != nil {
+				if x.phase == opening { // without knowing the way, the kernel has small segments, and SYN counts as one
+					info.SendMSS, info.Unacked = unit.Bytes(f.Payload), 0
+				}
 				value = quantity(s.What, info)
 			}
 		}

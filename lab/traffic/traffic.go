@@ -135,6 +135,17 @@ func (l *Lateness) add(by unit.Time) {
 	l.Max = max(l.Max, by)
 }
 
+// At is by how much a share of them, 0 to 1, was late at most; 0 if there were none.
+func (l *Lateness) At(share float64) unit.Time {
+	sum := uint64(0)
+	for _, c := range l.Classes() {
+		if sum += c.Count; float64(sum) >= share*float64(l.Count()) {
+			return min(c.Middle(), l.Max)
+		}
+	}
+	return 0
+}
+
 // Lost counts what was lost in this machine outside of the experiment's network. Such a
 // run is no measurement.
 type Lost struct {
