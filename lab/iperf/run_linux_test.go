@@ -79,7 +79,7 @@ func TestGoodput(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds")
 	}
-	d := labtest.Dumbbell{Rate: 50 * unit.Mbps, Delay: 2500 * unit.Microsecond, Packets: 100}
+	d := labtest.Dumbbell{Rate: 50 * unit.Mbps, Delay: 2500 * unit.Microsecond, Packets: 1000}
 	l, _ := labtest.Open(t, d)
 	soon := func() int64 { return now() + int64(200*time.Millisecond) }
 	tcp := func() traffic.Flow {

@@ -113,7 +113,7 @@ func (k *Kernel) ask(own bool) error {
 	k.feature("stamps of acknowledgements (SOF_TIMESTAMPING_TX_ACK)", try(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error {
 		return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING,
 			unix.SOF_TIMESTAMPING_TX_ACK|unix.SOF_TIMESTAMPING_SOFTWARE|unix.SOF_TIMESTAMPING_OPT_TSONLY)
-	}), "Linux 4.0")
+	}), "Linux 3.17")
 	k.feature("sockets' own pacing (SO_MAX_PACING_RATE)", try(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error {
 		return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, mostPacing)
 	}), "Linux 4.13")
