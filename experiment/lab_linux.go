@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir/lab"
+	"weir/lab/kernel"
 	labtraffic "weir/lab/traffic"
 	"weir/sim"
 	"weir/unit"
@@ -96,7 +97,7 @@ func (o *LabOptions) attempt(ctx context.Context, r *RunSpec, dir, id string, pr
 	}()
 	before := cpuTime()
 	begin := time.Now()
-	sent, err := o.generator().Run(ctx, r.point.labTraffic(c, n, p.Epoch+int64(plane.Lead/unit.Nanosecond), progress))
+	sent, err := o.generator().Run(ctx, r.point.labTraffic(c, o.Kernel, n, p.Epoch+int64(plane.Lead/unit.Nanosecond), progress))
 	if cause := context.Cause(ctx); cause != nil {
 		if errors.Is(cause, context.Canceled) {
 			cause = errInterrupted
@@ -139,7 +140,7 @@ func cpuTime() time.Duration {
 const timestamps = 12
 
 // labTraffic is what the run's hosts send.
-func (p *point) labTraffic(c *sim.Config, n *lab.Network, epoch int64, progress func(share float64)) labtraffic.Config {
+func (p *point) labTraffic(c *sim.Config, k *kernel.Kernel, n *lab.Network, epoch int64, progress func(share float64)) labtraffic.Config {
 	t := labtraffic.Config{
 		Epoch: epoch, Warmup: c.Warmup, Duration: c.Duration, UntilDone: c.UntilDone, Book: c.Hosts, Do: n.Do,
 		Progress: func(now unit.Time) { progress(now.Seconds() / c.Duration.Seconds()) },
@@ -154,7 +155,8 @@ func (p *point) labTraffic(c *sim.Config, n *lab.Network, epoch int64, progress 
 		if tr.cc == nil {
 			x.UDP, x.UDPReceiver, x.Begin = f.Sender, f.Receiver, f.Begin
 		} else {
-			x.TCP = &labtraffic.TCP{CongestionControl: tr.cc.Name, Rate: tr.values.Rate("rate"), Pacing: tr.values.Bool("pacing"), MSS: tr.payload + timestamps}
+			s, _ := k.TCP(tr.values) // CheckLab has seen that it can
+			x.TCP = &labtraffic.TCP{ReceiverOptions: s.ReceiverOptions, CongestionControl: tr.cc.Name, Rate: tr.values.Rate("rate"), Pacing: tr.values.Bool("pacing"), MSS: tr.payload + timestamps}
 		}
 		t.Flows = append(t.Flows, x)
 	}

@@ -462,6 +462,12 @@ func (c *connections) accept(index int) error {
 		}
 		o := tos(c.Flows[i].Version, c.Flows[i].TOS)
 		unix.SetsockoptInt(fd, o.level, o.opt, o.value)
+		for _, o := range c.Flows[i].TCP.ReceiverOptions {
+			if err := o.Set(fd); err != nil {
+				unix.Close(fd)
+				return fmt.Errorf("host %d: flow %d: %w", l.node, i, err)
+			}
+		}
 		c.conn[i].in = fd
 		if err := c.watch(fd, ofReceiver, i, unix.EPOLLIN); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"weir/lab/kernel"
 	"weir/packet"
 	"weir/transport"
 	"weir/unit"
@@ -56,8 +57,10 @@ type TCP struct {
 	// Rate is at which the application writes payload, Payload bytes at a time, the first
 	// at Start; 0: as fast as the send buffer takes it.
 	Rate   unit.Rate
-	Pacing bool  // paced by TCP itself, also by a congestion control that does not ask for it
-	MSS    int32 // TCP_MAXSEG: most payload and options of a segment; 0: as the MTU says
+	Pacing bool // paced by TCP itself, also by a congestion control that does not ask for it
+	// ReceiverOptions are those of the receiving socket (kernel.Settings).
+	ReceiverOptions []kernel.Option
+	MSS             int32 // TCP_MAXSEG: most payload and options of a segment; 0: as the MTU says
 }
 
 // LeastDatagram is the least payload of UDP, in bytes: the number of the flow and of the
