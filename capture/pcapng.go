@@ -24,6 +24,13 @@ const application = "weir"
 // drops is what the name of an interface ends in that has a port's drops.
 const drops = " drops"
 
+// What the names of the interfaces of a lab's capture end in (lab.Replay) of what comes in at a
+// switch, and of what happens to its ports, whose packets have no bytes.
+const (
+	inputs  = " in"
+	changes = " events"
+)
+
 // Pcapng is a Sink that writes what ports transmit and what is dropped at them in
 // wire form: for each port an interface with its name, and one with " drops" behind
 // it, whose packets have the reason as their comment. Time 0 is the epoch's, the
@@ -96,8 +103,8 @@ func (c *counted) Read(b []byte) (int, error) {
 const horizon = 100 * 24 * time.Hour
 
 // ReadPcapng reads a pcapng file, Weir's or another one, and hands each packet to f
-// as a record, which f must not keep: of Weir's a transmission or a drop, of others
-// a transmission, at the interface of its name, or of its number. start is the time
+// as a record, which f must not keep: of Weir's a transmission, a drop or (in a capture of
+// the lab) an arrival, of others a transmission, at the interface of its name, or of its number. start is the time
 // of the first packet if the file's times are those of a clock: then records count
 // from it; else it is zero. An error names the offset in the file.
 func ReadPcapng(r io.Reader, f func(*trace.Record) error) (start time.Time, err error) {
@@ -161,11 +168,20 @@ func ReadPcapng(r io.Reader, f func(*trace.Record) error) (start time.Time, err 
 				record.Reason = oneWord(options.Comments[0])
 			}
 		}
+		if strings.HasSuffix(name, changes) && info.Length == 0 {
+			continue
+		}
+		if base, ok := strings.CutSuffix(name, inputs); ok {
+			name, record.Kind = base, trace.Arrive
+		}
 		if name == "" {
 			name = fmt.Sprint("interface", info.InterfaceIndex)
 		}
 		record.Port = oneWord(name)
-		record.Node, _, _ = strings.Cut(record.Port, "->")
+		from, to, _ := strings.Cut(record.Port, "->")
+		if record.Node = from; record.Kind == trace.Arrive {
+			record.Node = to
+		}
 		dissect(&record, data, intf.LinkType)
 		if err := f(&record); err != nil {
 			return start, err

@@ -269,13 +269,16 @@ func (s *Switch) Digests() []Digest {
 func (s *Switch) Receive(now unit.Time, in PortID, p *packet.Packet) {
 	s.env.now = now
 	if p.Data != nil {
-		// Size is what the link has carried; the parser reads only headers.
+		// Size is what the link has carried; the parser reads only headers. When the packet
+		// was sent its driver knows, not the payload.
+		sent := p.Sent
 		var err error
 		if s.config.Codec != nil {
 			err = s.config.Codec.Parse(now, in, p)
 		} else {
 			err = p.Parse(s.config.Book, p.Data)
 		}
+		p.Sent = sent
 		if err != nil {
 			p.Meta = Metadata{In: in, Out: packet.NoPort}
 			s.drop(p, Malformed)
@@ -557,12 +560,17 @@ func (s *Switch) settle() {
 }
 
 func (s *Switch) clone(p *packet.Packet, headersOnly bool) *packet.Packet {
-	c := s.pool.Get()
-	*c = *p
-	c.Next = nil
-	if p.Data != nil {
-		c.Data = append([]byte(nil), p.Data...)
+	var c *packet.Packet
+	if p.Data == nil {
+		c = s.pool.Get()
+		*c = *p
+	} else {
+		c = s.pool.GetFrame(len(p.Data))
+		data := append(c.Data, p.Data...)
+		*c = *p
+		c.Data = data
 	}
+	c.Next = nil
 	if headersOnly {
 		class := c.Meta.Class
 		s.trim(c)

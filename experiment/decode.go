@@ -314,6 +314,7 @@ type point struct {
 // traffic is one entry of the traffic list.
 type traffic struct {
 	name       string
+	at, ccAt   place // where it is given, and its congestion controller
 	transport  *transport.Scheme
 	values     scheme.Values
 	generator  *generator // nil: the flows are listed
@@ -1281,7 +1282,7 @@ func (d *decoder) payload(t *tree, text string) int32 {
 }
 
 func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
-	tr := traffic{version: 4, stop: unit.Never}
+	tr := traffic{version: 4, stop: unit.Never, at: x.place, ccAt: x.place}
 	name := x.get("name")
 	if name == nil {
 		d.missing(x, "name", "traffic's key", d.trafficWords(), "name: …", "the traffic has no name")
@@ -1517,6 +1518,9 @@ func (d *decoder) controller(x *tree, tr *traffic, p *point) {
 			d.fail(v.place, "no cc", "transport %s has no congestion controller", tr.transport.Name)
 		}
 		return
+	}
+	if v != nil {
+		tr.ccAt = v.place
 	}
 	name, params := d.named(d.value(x, "cc", "cubic", "Linux 6.18: tcp_congestion_control"), "congestion controller")
 	if params == nil {

@@ -835,13 +835,21 @@ func (e *evaluation) rateIn(link int, from, length unit.Time) float64 {
 	return (sum + rate*(from+length-at).Seconds()) / length.Seconds()
 }
 
+// gauges tells whether a traffic's senders show what the measure is of.
+func (m *measure) gauges(tr *traffic) bool {
+	if m.name == "rtt" || m.name == "delivery_rate" {
+		return tr.transport.Timed
+	}
+	return tr.transport.Gauged
+}
+
 // gaugedFlows are those whose state a measure shows: the first ones of each traffic
 // that has such a state.
 func (m *measure) gaugedFlows(p *point, c *sim.Config) (out []int) {
 	count := make([]int, len(p.traffic))
 	for i := range c.Flows {
 		t := c.Flows[i].Group
-		if p.traffic[t].transport.Gauged && (m.traffic < 0 || m.traffic == t) && count[t] < m.flows {
+		if m.gauges(&p.traffic[t]) && (m.traffic < 0 || m.traffic == t) && count[t] < m.flows {
 			count[t]++
 			out = append(out, i)
 		}
@@ -852,7 +860,8 @@ func (m *measure) gaugedFlows(p *point, c *sim.Config) (out []int) {
 var gauges = map[string]struct {
 	what sim.Watched
 	unit string
-}{"cwnd": {sim.Window, "bytes"}, "rate": {sim.Rate, "bps"}, "in_flight": {sim.InFlight, "bytes"}}
+}{"cwnd": {sim.Window, "bytes"}, "rate": {sim.Rate, "bps"}, "in_flight": {sim.InFlight, "bytes"},
+	"rtt": {sim.RTT, "s"}, "delivery_rate": {sim.DeliveryRate, "bps"}}
 
 func watchGauge(m *measure, p *point, c *sim.Config) (out []sim.Watch) {
 	for _, i := range m.gaugedFlows(p, c) {
@@ -870,6 +879,9 @@ func evaluateGauge(m *measure, e *evaluation) {
 		var over []float64
 		for _, v := range e.samples[k] {
 			x := float64(v)
+			if m.name == "rtt" {
+				x = unit.Time(v).Seconds()
+			}
 			if v < 0 {
 				x = math.NaN()
 			} else {
@@ -883,7 +895,7 @@ func evaluateGauge(m *measure, e *evaluation) {
 	}
 	x := Measured{Name: m.name, Unit: unitName}
 	for t := range e.p.traffic {
-		if e.p.traffic[t].transport.Gauged && (m.traffic < 0 || m.traffic == t) {
+		if m.gauges(&e.p.traffic[t]) && (m.traffic < 0 || m.traffic == t) {
 			x.Groups = append(x.Groups, Grouped{e.p.traffic[t].name, sum[t] / n[t]})
 		}
 	}

@@ -33,12 +33,41 @@ type ExecOptions struct {
 	Executable string // SHA-256 of the program, part of every run's id
 	Command    string // that asked for it, for the report
 	OnProgress func(Progress)
-	Trace      []string // ports, or patterns with *, of which every run leaves a trace; needs Dir
+	Trace      []string // ports, or patterns with *, of which every run leaves a trace; needs Dir; not in the lab
+	Lab        *LabOptions
 }
 
-// Folder is the experiment's results folder below dir.
-func (s *Spec) Folder(dir string) string {
-	return filepath.Join(dir, strings.ReplaceAll(s.Name, "/", "-")+"-"+s.Hash()[:12])
+// world says where runs are carried out.
+func (o *ExecOptions) world() string {
+	if o.Lab != nil {
+		return Lab
+	}
+	return Sim
+}
+
+// id is the name of a run's result.
+func (o *ExecOptions) id(r *RunSpec) string {
+	if o.Lab != nil {
+		return r.ID(o.Executable + " lab " + o.Lab.generator().Name)
+	}
+	return r.ID(o.Executable)
+}
+
+// folder is where the results go; "" if nowhere.
+func (o *ExecOptions) folder(s *Spec) string {
+	if o.Dir == "" {
+		return ""
+	}
+	return s.Folder(o.Dir, o.world())
+}
+
+// Folder is the experiment's results folder below dir, of a world.
+func (s *Spec) Folder(dir, world string) string {
+	name := strings.ReplaceAll(s.Name, "/", "-") + "-" + s.Hash()[:12]
+	if world != Sim {
+		name += "-" + world
+	}
+	return filepath.Join(dir, name)
 }
 
 // Execute carries out all runs of an experiment that are not there yet, several at
@@ -55,12 +84,16 @@ func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Outcome{Name: s.Name, World: "sim", Spec: s, Command: o.Command}
+	out := &Outcome{Name: s.Name, World: o.world(), Spec: s, Command: o.Command}
+	if o.Lab != nil {
+		out.Beside = o.Lab.Beside
+		o.Jobs = 1 // two would disturb each other
+	}
 	results := make([]*Run, len(runs))
 	before := make([]*Run, len(runs)) // what is there of runs that only a trace is wanted of
 	failures := make([]error, len(runs))
 	if o.Dir != "" {
-		out.Dir = s.Folder(o.Dir)
+		out.Dir = o.folder(s)
 		found, err := s.found(out.Dir, o)
 		if err != nil {
 			return nil, err
@@ -69,7 +102,7 @@ func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 			results = found
 		}
 		for i, r := range runs {
-			if results[i] != nil && !newTracer(out.Dir, r.ID(o.Executable), ports[r.index]).there() {
+			if results[i] != nil && !newTracer(out.Dir, o.id(r), ports[r.index]).there() {
 				before[i], results[i] = results[i], nil
 			}
 		}
@@ -114,8 +147,8 @@ func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 					return
 				}
 				i := todo[k]
-				t := newTracer(out.Dir, runs[i].ID(o.Executable), ports[runs[i].index])
-				results[i], failures[i] = carryOut(ctx, runs[i], o.Executable, t, func(share float64) { progress.at(k, share) })
+				t := newTracer(out.Dir, o.id(runs[i]), ports[runs[i].index])
+				results[i], failures[i] = carryOut(ctx, runs[i], &o, t, func(share float64) { progress.at(k, share) })
 				if results[i] != nil && out.Dir != "" {
 					data := results[i].json(true)
 					if before[i] != nil && !bytes.Equal(before[i].json(true), data) {
@@ -139,7 +172,7 @@ func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 	}
 	group.Wait()
 	for i, r := range runs {
-		traced := results[i] != nil && newTracer(out.Dir, r.ID(o.Executable), ports[r.index]) != nil
+		traced := results[i] != nil && newTracer(out.Dir, o.id(r), ports[r.index]) != nil
 		if results[i] == nil && (failures[i] == nil || errors.Is(failures[i], errInterrupted)) {
 			if results[i] = before[i]; results[i] != nil {
 				out.Untraced++
@@ -147,7 +180,7 @@ func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 		}
 		switch {
 		case failures[i] != nil && !errors.Is(failures[i], errInterrupted):
-			out.Failed = append(out.Failed, RunError{r.ID(o.Executable), r.Point, r.Seed, failures[i]})
+			out.Failed = append(out.Failed, RunError{o.id(r), r.Point, r.Seed, failures[i]})
 		case results[i] != nil:
 			if out.Runs = append(out.Runs, results[i]); traced {
 				out.Traces++
@@ -190,7 +223,7 @@ func (o *Outcome) Kept() string {
 }
 
 func runFile(dir string, r *RunSpec, o ExecOptions) string {
-	return filepath.Join(dir, "runs", r.ID(o.Executable)+".json")
+	return filepath.Join(dir, "runs", o.id(r)+".json")
 }
 
 // WriteFile writes a file of a results folder so that a reader sees the old one or the
@@ -229,15 +262,23 @@ func hostFacts(o ExecOptions) []byte {
 
 var errInterrupted = errors.New("interrupted")
 
-// carryOut runs one run. A panic in a scheme is an error of the run, not the end
-// of all.
-func carryOut(ctx context.Context, r *RunSpec, executable string, t *tracer, progress func(share float64)) (run *Run, err error) {
+// carryOut runs one run in the world that is wanted. A panic in a scheme is an error of
+// the run, not the end of all.
+func carryOut(ctx context.Context, r *RunSpec, o *ExecOptions, t *tracer, progress func(share float64)) (run *Run, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			buf := make([]byte, 4096)
 			err = fmt.Errorf("panic: %v\n%s", p, buf[:runtime.Stack(buf, false)])
 		}
 	}()
+	if o.Lab != nil {
+		return o.Lab.carryOut(ctx, r, o.folder(r.spec), o.id(r), progress)
+	}
+	return simulate(ctx, r, o.id(r), t, progress)
+}
+
+// simulate runs one run in the simulator.
+func simulate(ctx context.Context, r *RunSpec, id string, t *tracer, progress func(share float64)) (*Run, error) {
 	c, err := r.Config()
 	if err != nil {
 		return nil, err
@@ -273,15 +314,7 @@ func carryOut(ctx context.Context, r *RunSpec, executable string, t *tracer, pro
 	if res.End == sim.Interrupted {
 		return nil, errInterrupted
 	}
-	run = &Run{ID: r.ID(executable), Seed: r.Seed, Point: r.Point, End: End{Reason: string(res.End), TimeS: res.Time.Seconds()}, Events: res.Events, PacketHops: res.PacketHops}
-	for _, s := range res.Stuck {
-		name := portName(c.Network, s.Port)
-		if s.Queue > 0 || res.End == sim.Starved {
-			name += fmt.Sprintf(" queue %d", s.Queue)
-		}
-		run.End.Ports = append(run.End.Ports, name)
-	}
-	r.point.evaluate(c, res, run)
+	run := r.result(c, res, id)
 	if c.OnPFC != nil {
 		// Nodes run one after another within a window; each one's frames are in order.
 		sort.SliceStable(frames, func(i, j int) bool {
@@ -290,6 +323,20 @@ func carryOut(ctx context.Context, r *RunSpec, executable string, t *tracer, pro
 		})
 		run.PFC = append([]PFCFrame{}, frames...)
 	}
+	return run, nil
+}
+
+// result is what the measures give of a run's result, in either world.
+func (r *RunSpec) result(c *sim.Config, res *sim.Result, id string) *Run {
+	run := &Run{ID: id, Seed: r.Seed, Point: r.Point, End: End{Reason: string(res.End), TimeS: res.Time.Seconds()}, Events: res.Events, PacketHops: res.PacketHops}
+	for _, s := range res.Stuck {
+		name := portName(c.Network, s.Port)
+		if s.Queue > 0 || res.End == sim.Starved {
+			name += fmt.Sprintf(" queue %d", s.Queue)
+		}
+		run.End.Ports = append(run.End.Ports, name)
+	}
+	r.point.evaluate(c, res, run)
 	for i := range run.Distributions {
 		run.Distributions[i].thin()
 	}
@@ -303,7 +350,7 @@ func carryOut(ctx context.Context, r *RunSpec, executable string, t *tracer, pro
 		run.Unfinished = append(run.Unfinished, UnfinishedFlow{i, r.point.traffic[f.Group].name, c.Network.Nodes[f.Src].Name,
 			c.Network.Nodes[f.Dst].Name, int64(f.Size), int64(f.Receiver.Counters().ReceivedBytes)})
 	}
-	return run, nil
+	return run
 }
 
 // progress adds up what the workers report.

@@ -14,6 +14,7 @@ import (
 	"path"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // Reopen reads a results folder that Execute has written: its spec, the runs that
@@ -99,6 +100,12 @@ func Reopen(r *Registry, dir string) (*Outcome, error) {
 	}
 	o.Found = len(o.Runs)
 	o.Claims = spec.judge(o.Runs)
+	if beside, ok := strings.CutSuffix(filepath.Clean(dir), "-"+Lab); ok && o.World == Lab {
+		// What the simulator has for the same; without it the lab's stands alone.
+		if b, err := Reopen(r, beside); err == nil && b.World == Sim && b.Spec.Hash() == spec.Hash() {
+			o.Beside = b
+		}
+	}
 	return o, nil
 }
 
@@ -178,7 +185,7 @@ func (s *Spec) found(dir string, o ExecOptions) ([]*Run, error) {
 		}
 		run, err := readRun(data)
 		switch name := filepath.Join("runs", filepath.Base(runFile(dir, r, o))); {
-		case err == nil && run.ID == r.ID(o.Executable):
+		case err == nil && run.ID == o.id(r):
 			results[i] = run
 		case err != nil && json.Valid(data): // what is cut is no JSON
 			return nil, wrong(name, 1, "", "it cannot be used: %v", err)
@@ -188,16 +195,31 @@ func (s *Spec) found(dir string, o ExecOptions) ([]*Run, error) {
 }
 
 // CSV writes one line for each value of each run: run, seed, the sweep's keys,
-// measure, group, unit, value in base units; a value that is not defined is empty.
+// measure, group, unit, value in base units; a value that is not defined is empty. Of
+// the lab a first column says the world: the simulator's values follow the lab's.
 func (o *Outcome) CSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	head := []string{"run", "seed"}
+	if o.World == Lab {
+		head = append([]string{"world"}, head...)
+	}
 	for _, d := range o.Spec.Sweep {
 		head = append(head, d.Key)
 	}
 	c.Write(append(head, "measure", "group", "unit", "value"))
-	for _, r := range o.Runs {
+	runs := o.Runs
+	if o.World == Lab && o.Beside != nil {
+		runs = append(append([]*Run{}, runs...), o.Beside.Runs...)
+	}
+	for i, r := range runs {
 		base := []string{r.ID, strconv.FormatUint(r.Seed, 10)}
+		switch {
+		case o.World != Lab:
+		case i < len(o.Runs):
+			base = append([]string{Lab}, base...)
+		default:
+			base = append([]string{Sim}, base...)
+		}
 		for _, x := range r.Point {
 			base = append(base, x.Text)
 		}

@@ -63,6 +63,8 @@ func init() {
 			[]string{"traffic", "every", "flows"}, decodeGauge, watchGauge, evaluateGauge},
 		{"delay", "one-way delay of data packets, mean, largest and percentiles, by traffic [s]",
 			[]string{"by", "percentiles"}, decodeDelay, nil, evaluateDelay},
+		{"delivery_rate", "latest rate at which payload was delivered over time, as senders of a traffic's first flows see it, and its mean by traffic [bit/s]",
+			[]string{"traffic", "every", "flows"}, decodeGauge, watchGauge, evaluateGauge},
 		{"drops", "packets dropped in switches and on links, by reason", nil, nil, nil, evaluateDrops},
 		{"fct", "flow completion time, from start to last byte acknowledged, mean and largest of the finished, percentiles, by size, and to the last write's return (fct_written), by traffic [s]",
 			[]string{"by", "percentiles", "bins", "deviation"}, decodeCompletion, nil, evaluateFCT},
@@ -95,6 +97,8 @@ func init() {
 		{"reordering", "share of the data packets that came after one that was sent later (RFC 4737 §4.1), and the largest extent (§4.2; reordering_extent [packets]), by traffic",
 			[]string{"by"}, decodeByTraffic, nil, evaluateReordering},
 		{"retransmissions", "data packets sent again, by traffic; by flow: also mean and standard deviation over its flows", []string{"by"}, decodeRetransmissions, nil, evaluateRetransmissions},
+		{"rtt", "round-trip time over time, as senders of a traffic's first flows have smoothed it, and its mean by traffic [s]",
+			[]string{"traffic", "every", "flows"}, decodeGauge, watchGauge, evaluateGauge},
 		{"slowdown", "flow completion time over the ideal one of the flow alone: " + IdealFormula + "; mean and percentiles of the finished, also by size, by traffic",
 			[]string{"by", "percentiles", "bins"}, decodeCompletion, nil, evaluateSlowdown},
 		{"throughput", "bits of frames per second that a port has sent; with every over time too [bit/s]",
@@ -339,7 +343,12 @@ func decodePause(d *decoder, at, options *tree, p *point, m *measure) {
 }
 
 func decodeGauge(d *decoder, at, options *tree, p *point, m *measure) {
-	gauged := p.windowed()
+	var gauged []string
+	for i := range p.traffic {
+		if m.gauges(&p.traffic[i]) {
+			gauged = append(gauged, p.traffic[i].name)
+		}
+	}
 	if len(gauged) == 0 {
 		d.fail(at.place, "a traffic over a transport with a window", "no traffic of the experiment has a %s", m.name)
 		return

@@ -39,6 +39,7 @@ type Run struct {
 	Events     uint64 // of the event loop
 	PacketHops uint64
 	Bins       []Binned
+	Attempts   []Attempt // of a run in the lab: what each says of the machine; the last one counts. nil: the simulator's
 
 	// Only in runs/<id>.json:
 	Series        []Series
@@ -353,7 +354,7 @@ type Claim struct {
 // of the expansion.
 type Outcome struct {
 	Name     string // p4abc/fig4
-	World    string // sim
+	World    string // Sim or Lab
 	Spec     *Spec
 	Runs     []*Run // those that are finished
 	Claims   []Claim
@@ -364,6 +365,7 @@ type Outcome struct {
 	Untraced int        // of Runs, those that were there already and whose trace was interrupted
 	Dir      string     // results folder, "" if nothing was written
 	Command  string     // that asked for it, "" if not known
+	Beside   *Outcome   // of the lab: what the simulator gives for the same, as far as it is there; nil: nothing
 }
 
 // RunError is a run that ended with an error.
@@ -476,6 +478,9 @@ func (r *Run) json(whole bool) json.RawMessage {
 	if r.Bins != nil {
 		o.add("bins", r.Bins)
 	}
+	if r.Attempts != nil {
+		o.add("attempts", r.Attempts)
+	}
 	if whole {
 		o.add("record", record{r.Point, r.Measures, r.Drops}.encode())
 		if r.Series != nil {
@@ -567,6 +572,7 @@ func readRun(data []byte) (*Run, error) {
 		Events     uint64           `json:"events"`
 		PacketHops uint64           `json:"packet_hops"`
 		Bins       []Binned         `json:"bins"`
+		Attempts   []Attempt        `json:"attempts"`
 		Series     []Series         `json:"series"`
 		Dists      []Distribution   `json:"distributions"`
 		Flows      *FlowTable       `json:"flows"`
@@ -600,7 +606,7 @@ func readRun(data []byte) (*Run, error) {
 		}
 	}
 	r := &Run{ID: f.ID, Seed: f.Seed, Point: f.Record.Point, End: f.End, Drops: f.Record.Drops, Unfinished: f.Unfinished,
-		Bins: f.Bins, Series: f.Series, Distributions: f.Dists, Flows: f.Flows, PFC: f.PFC, Events: f.Events, PacketHops: f.PacketHops}
+		Bins: f.Bins, Attempts: f.Attempts, Series: f.Series, Distributions: f.Dists, Flows: f.Flows, PFC: f.PFC, Events: f.Events, PacketHops: f.PacketHops}
 	for _, m := range f.Record.Measures {
 		if len(m.Groups) != len(m.Values) {
 			return nil, fmt.Errorf("%s has %d groups and %d values", m.Name, len(m.Groups), len(m.Values))
@@ -637,6 +643,7 @@ func (o *Outcome) JSON() []byte {
 		claims = []Claim{}
 	}
 	doc.add("claims", claims)
+	o.besideJSON(&doc)
 	return indent(doc.bytes())
 }
 

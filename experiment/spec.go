@@ -207,6 +207,8 @@ type Spec struct {
 	set      []string
 	resolved bool
 	origins  map[string]Parameter // by path, of the file that a resolved spec was made of; nil if not known
+
+	paperValues []PaperValue
 }
 
 // Options change a spec before it is decoded.
@@ -291,6 +293,7 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 	if len(c.errors) == 0 {
 		s.decodePlots(d)
 		s.decodeClaims(d)
+		s.decodePaperValues(d)
 	}
 	s.Warnings = d.warnings
 	if err := c.err(); err != nil {
@@ -490,9 +493,11 @@ func (s *Spec) decodeHead(d *decoder) {
 		s.Title = s.Name
 	}
 	if p := s.root.get("paper"); p != nil {
-		if d.keys(p, "paper's key", []string{"name", "figure"}) {
+		if d.keys(p, "paper's key", []string{"name", "figure", "source", "values"}) {
 			for _, k := range p.keys {
-				d.text(k.value)
+				if k.name != "values" {
+					d.text(k.value)
+				}
 			}
 		}
 		s.Paper = paperOf(s.root)
@@ -721,11 +726,12 @@ func source(t *tree, from string) string {
 
 // RunSpec is one run of an experiment: a point of its sweep and a seed.
 type RunSpec struct {
-	Seed  uint64
-	Point []Coordinate
-	spec  *Spec
-	point *point
-	index int // of the point
+	Seed   uint64
+	Point  []Coordinate
+	Number int // in the order of Spec.Runs, from 0
+	spec   *Spec
+	point  *point
+	index  int // of the point
 }
 
 // Runs expands the spec: the sweep's first key varies slowest, seeds fastest.
@@ -733,7 +739,7 @@ func (s *Spec) Runs() []*RunSpec {
 	var runs []*RunSpec
 	for i, p := range s.points {
 		for k := range s.Repeat {
-			runs = append(runs, &RunSpec{Seed: s.Seed + uint64(k), Point: p.at, spec: s, point: p, index: i})
+			runs = append(runs, &RunSpec{Seed: s.Seed + uint64(k), Point: p.at, Number: len(runs), spec: s, point: p, index: i})
 		}
 	}
 	return runs

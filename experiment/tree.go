@@ -167,6 +167,16 @@ type collector struct {
 	bound  map[place]string  // what stands for the $key at a place, at the point in hand
 	errors InputErrors
 	seen   map[string]bool
+	what   string // kind of file, as messages name it; "": experiment
+	first  string // what such a file begins with
+}
+
+// kind is the kind of file that is read.
+func (c *collector) kind() string {
+	if c.what == "" {
+		return "experiment"
+	}
+	return c.what
 }
 
 // remember keeps a file for the excerpts of errors.
@@ -237,7 +247,7 @@ func parseTree(c *collector, file string, data []byte) (t *tree) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff")) // a byte order mark, which some editors write
 	c.remember(file, data)
 	if len(data) > int(largestFile) {
-		c.fail(place{file, 1, 1}, "up to "+largestFile.String(), "an experiment of more than %v", largestFile)
+		c.fail(place{file, 1, 1}, "up to "+largestFile.String(), "this %s file has more than %v", c.kind(), largestFile)
 		return nil
 	}
 	if !c.text(file, data, true) {
@@ -276,7 +286,11 @@ func parseTree(c *collector, file string, data []byte) (t *tree) {
 		c.fail(place{file, 1, 1}, "one", "the file has %d YAML documents", len(f.Docs))
 		return nil
 	case len(f.Docs) == 0 || f.Docs[0].Body == nil:
-		c.fail(place{file, 1, 1}, "title, duration, topology, traffic, …", "the file is empty")
+		first := "title, duration, topology, traffic, …"
+		if c.first != "" {
+			first = c.first
+		}
+		c.fail(place{file, 1, 1}, first, "the file is empty")
 		return nil
 	}
 	return c.convert(file, f.Docs[0].Body, 0)
@@ -385,7 +399,7 @@ func (c *collector) convert(file string, n ast.Node, depth int) *tree {
 			c.fail(here, "a value, or no key at all", "a value is missing")
 		}
 	default:
-		c.fail(here, "maps, lists and plain values", "YAML's %v is not used in experiment files", n.Type())
+		c.fail(here, "maps, lists and plain values", "YAML's %v is not used in %s files", n.Type(), c.kind())
 	}
 	return t
 }
@@ -394,7 +408,7 @@ func (c *collector) convertEntry(file string, t *tree, v *ast.MappingValueNode, 
 	k := v.Key.GetToken()
 	here := at(file, k)
 	if _, ok := v.Key.(*ast.MergeKeyNode); ok || v.Value == nil {
-		c.fail(here, "maps, lists and plain values", "this key cannot be used in experiment files")
+		c.fail(here, "maps, lists and plain values", "this key cannot be used in %s files", c.kind())
 		return
 	}
 	for _, other := range t.keys {

@@ -1,11 +1,14 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
+	"path"
 
-	"weir/dataplane"
 	"weir/dataplane/tm"
 	"weir/fabric"
+	"weir/fabric/observe"
+	"weir/fabric/wiring"
 	"weir/packet"
 	"weir/telemetry"
 	"weir/topology"
@@ -20,36 +23,49 @@ type Config struct {
 	Network  *topology.Network
 	Switches []SwitchConfig // one a node of Network; ignored for hosts
 	Hosts    *packet.Book   // Addr of node i is i+1
-	Events   []Event        // ascending by time
-	Framing  packet.Framing // one that counts the headers that frames have
-	MTU      int            // of hosts' interfaces, in bytes; 0: 1500
-	Lead     unit.Time      // from the data plane's start to time 0 of the experiment
-	Warmup   unit.Time      // measures begin then, in the experiment's time
-	Duration unit.Time      // and end then; above Warmup
-	// Counted says that the framing has telemetry in each frame (dataplane.Site).
-	Counted bool
+	// Tree is the network as a fat tree whose hosts have addresses from Prefixes, as Hosts
+	// says; nil: it is none, or they have not.
+	Tree      *topology.Tree
+	Prefixes  topology.Prefixes
+	Events    []Event           // ascending by time
+	Framing   packet.Framing    // one that counts the headers that frames have
+	Telemetry *telemetry.Format // in which switches write it; nil: none does
+	MTU       int               // of hosts' interfaces, in bytes; 0: 1500
+	Lead      unit.Time         // from the data plane's start to time 0 of the experiment
+	Warmup    unit.Time         // measures begin then, in the experiment's time
+	Duration  unit.Time         // and end then; above Warmup
+	// Flows are those that the hosts will have, so that the data plane knows their packets.
+	Flows []Flow
+	// Watches are what is looked at every so often in the measured part. Those of flows are
+	// not the data plane's to see: their samples are missing in the Report.
+	Watches  []Watch
+	Delays   bool // keep histograms of the one-way delays, by traffic
+	Tally    bool // count what all frames on all links consist of
+	Notices  bool // follow the notices that switches make
+	Ordering bool // see in which order data packets arrive
+	// Capture, if given, is what goes in and out at switches, to be written to a file.
+	Capture *Capture
 	// Observer, if given, is told what links transmit, lose and deliver, and what
 	// switches queue and drop.
 	Observer trace.Observer
 }
 
-// SwitchConfig is what runs in one switch. It has the fields of the simulator's.
-type SwitchConfig struct {
-	Programs      func(site *dataplane.Site) ([]dataplane.Program, error)
-	Routes        *dataplane.Routes
-	Queues        int                                                     // a port; 0 means 1
-	QueueLimit    tm.Limit                                                // of each queue, besides the link's buffer for the port as a whole
-	Scheduler     func(queues int, r unit.LinkRate) (tm.Scheduler, error) // nil: FIFO (one queue), strict priority (several)
-	Recirculation dataplane.Recirculation
-	Clock         telemetry.Clock
-}
+// What the simulator has as well: what runs in a switch, what happens to links, what a
+// port's outcome is, what is watched.
+type (
+	SwitchConfig = wiring.SwitchConfig
+	Event        = wiring.Event
+	PortResult   = wiring.PortResult
+	Watch        = observe.Watch
+)
 
-// Event is what happens to a link, in both directions, before anything else at its time.
-type Event struct {
-	At   unit.Time     // in the experiment's time
-	Link int           // index into Network.Links
-	Rate unit.LinkRate // the new rate, if it has one
-	Down bool          // else: the link goes down, or comes up
+// Flow is one flow of the experiment, as its packets tell it.
+type Flow struct {
+	Group            int // index of its traffic in the spec
+	Src, Dst         int // nodes
+	SrcPort, DstPort uint16
+	Version          uint8 // of IP: 4 or 6
+	Proto            uint8 // packet.ProtoTCP, packet.ProtoUDP; 0: no kernel can send it
 }
 
 // DefaultMTU is that of Ethernet (IEEE 802.3).
@@ -61,6 +77,9 @@ func (c *Config) mtu() int {
 	}
 	return c.MTU
 }
+
+// room is the length of the longest frame.
+func (c *Config) room() int { return c.mtu() + packet.EthernetHeader }
 
 // check tells what of a configuration cannot be.
 func (c *Config) check() error {
@@ -84,14 +103,37 @@ func (c *Config) check() error {
 		}
 		last = e.At
 	}
+	host := func(node int) bool { return node >= 0 && node < len(n.Nodes) && !n.Nodes[node].Switch }
+	for i, f := range c.Flows {
+		if f.Src == f.Dst || !host(f.Src) || !host(f.Dst) || f.Group < 0 || f.Group >= 1<<20 ||
+			f.Proto != 0 && f.Version != 4 && f.Version != 6 || f.Proto != 0 && f.Proto != packet.ProtoTCP && f.Proto != packet.ProtoUDP {
+			return fmt.Errorf("lab: flow %d from node %d to node %d, IPv%d, protocol %d", i, f.Src, f.Dst, f.Version, f.Proto)
+		}
+	}
+	for i, w := range c.Watches {
+		limit := 2 * len(n.Links)
+		switch {
+		case w.What.OfFlow():
+			limit = len(c.Flows)
+		case w.What == observe.BufferBytes && (w.Index < 0 || w.Index >= len(n.Nodes) || !n.Nodes[w.Index].Switch):
+			limit = 0
+		case w.What == observe.BufferBytes:
+			limit = len(n.Nodes)
+		}
+		if w.Every <= 0 || w.What > observe.BufferBytes || w.Index < 0 || w.Index >= limit {
+			return fmt.Errorf("lab: watch %d looks at %d of %d every %v", i, w.Index, limit, w.Every)
+		}
+	}
 	return nil
 }
 
-// direction is one direction of a topology link, and a link of the fabric.
-type direction struct {
-	link, end int // leaves Network.Links[link] at Ends[end]
-	node      int
-	port      packet.PortID
+// wire makes links and switches, with what they take their packets from.
+func (c *Config) wire(pool *packet.Pool) *wiring.Wiring {
+	return wiring.New(wiring.Config{
+		Seed: c.Seed, Network: c.Network, Switches: c.Switches, Hosts: c.Hosts, Tree: c.Tree, Prefixes: c.Prefixes,
+		MinFrame: c.Framing.Min + c.Framing.Extra, MaxFrame: c.Framing.Frame(int32(c.room()), 0, true), Framing: c.Framing,
+		Counted: c.Telemetry != nil && c.Telemetry.Counted, Pool: pool, Observer: c.Observer,
+	})
 }
 
 // build makes the data plane of a configuration; gates are those of the hosts, by node.
@@ -100,92 +142,92 @@ func (c *Config) build(gates []Gate, clock func() unit.Time) (*plane, error) {
 		return nil, err
 	}
 	n := c.Network
-	leaving := make([][]int32, len(n.Nodes)) // by node and port, index into links
-	links := make([]fabric.Link, 0, 2*len(n.Links))
-	ways := make([]direction, 0, 2*len(n.Links))
-	for i := range n.Links {
-		l := &n.Links[i]
-		var at [2]packet.PortID
-		for e, node := range l.Ends {
-			at[e] = packet.PortID(len(leaving[node]))
-			leaving[node] = append(leaving[node], int32(2*i+e))
-		}
-		for e := range 2 {
-			links = append(links, fabric.Link{
-				From: l.Ends[e], To: l.Ends[1-e], FromPort: at[e], ToPort: at[1-e],
-				Rate: l.Rate, Delay: l.Delay, Jitter: l.Jitter, Loss: l.Loss,
-				Random: unit.NewRandom(c.Seed, "link "+n.PortName(i, e)),
-			})
-			ways = append(ways, direction{i, e, l.Ends[e], at[e]})
-		}
+	d := &plane{clock: clock, book: c.Hosts, framing: c.Framing, room: c.room(), config: c}
+	d.wiring = c.wire(&d.pool)
+	d.switches = d.wiring.Switches
+	captured, err := c.Capture.nodes(n)
+	if err != nil {
+		return nil, err
 	}
-	d := &plane{clock: clock, book: c.Hosts, framing: c.Framing, room: c.mtu() + packet.EthernetHeader, ways: ways, config: c}
 	nodes := make([]fabric.Node, len(n.Nodes))
-	d.switches = make([]*dataplane.Switch, len(n.Nodes))
 	d.hosts = make([]*host, len(n.Nodes))
 	for i, node := range n.Nodes {
 		if node.Switch {
-			sw, err := c.newSwitch(d, i, links, leaving[i])
+			sw, err := d.wiring.NewSwitch(i, nil, nil)
 			if err != nil {
 				return nil, err
 			}
-			d.switches[i], nodes[i] = sw, sw
+			if nodes[i] = sw; captured[i] {
+				t := d.newTap(i, sw)
+				nodes[i], d.taps = t, append(d.taps, t)
+			}
 			continue
 		}
-		if len(leaving[i]) != 1 || gates[i] == nil {
-			return nil, fmt.Errorf("lab: host %s has %d links; a host has one NIC", node.Name, len(leaving[i]))
+		leaving := d.wiring.Leaving(i)
+		if len(leaving) != 1 || gates[i] == nil {
+			return nil, fmt.Errorf("lab: host %s has %d links; a host has one NIC", node.Name, len(leaving))
 		}
-		d.hosts[i] = d.newHost(i, node.Name, links[leaving[i][0]].Rate, gates[i])
+		d.hosts[i] = d.newHost(i, node.Name, d.wiring.Links[leaving[0]].Rate, gates[i])
+		d.wiring.Attach(i, d.hosts[i].port)
 		nodes[i] = d.hosts[i]
 	}
-	return d, d.start(nodes, links, c.Observer)
+	if d.seen, err = newSeen(c); err != nil {
+		return nil, err
+	}
+	return d, d.start(nodes, d.wiring.Links, d.linkObserver())
 }
 
-// newSwitch makes the switch of a node, whose ports' links are leaving.
-func (c *Config) newSwitch(d *plane, node int, links []fabric.Link, leaving []int32) (*dataplane.Switch, error) {
-	n, sc := c.Network, &c.Switches[node]
-	name, queues := n.Nodes[node].Name, max(sc.Queues, 1)
-	var hashes unit.Random // of schedulers that place flows by a hash
-	site := &dataplane.Site{
-		Switch: name, ID: node, Ports: len(leaving), Book: c.Hosts, Routes: sc.Routes, Clock: sc.Clock, Rates: n.Rates(),
-		Counted: c.Counted, Queues: queues, MaxFrame: c.Framing.Frame(int32(d.room), 0, true), Framing: c.Framing,
-		Random: func(entity string) unit.Random { return unit.NewRandom(c.Seed, "switch "+name+" "+entity) },
+// linkObserver is the fabric's; nil if nobody wants to know what links do.
+func (d *plane) linkObserver() trace.Observer {
+	c := d.config
+	if !c.Tally && !c.Notices && c.Observer == nil {
+		return nil
 	}
-	var numbers []dataplane.Number
-	for _, i := range leaving {
-		l := &links[i]
-		s := tm.NewFIFO()
-		if queues > 1 {
-			s = tm.NewStrict()
-		}
-		if sc.Scheduler != nil {
-			var err error
-			if s, err = sc.Scheduler(queues, l.Rate); err != nil {
-				return nil, fmt.Errorf("switch %s: %w", name, err)
+	l := &observe.Links{Telemetry: c.Telemetry, Trace: c.Observer, Port: func(i int) *tm.Port { return d.wiring.Port(i) }}
+	if c.Tally {
+		l.Tally = &d.tally
+	}
+	if c.Notices {
+		l.Lost = &d.noticesLost
+	}
+	return l
+}
+
+// Capture asks for all that comes in and goes out at some switches.
+type Capture struct {
+	Switches []string // names, or patterns (path.Match: * stands for any characters)
+	File     string   // pcapng, see Replay
+	// Limit is how many bytes it may have, which are kept in memory until the run is over;
+	// 0: DefaultCapture. Of a switch nothing is kept from the first frame on that does not fit.
+	Limit unit.Bytes
+}
+
+// DefaultCapture is how many bytes a capture may have if nothing is said: half a minute of
+// 50 Mb/s, in and out.
+const DefaultCapture = 512 * unit.Bytes(1<<20)
+
+// nodes tells which nodes are captured. The error is about what names no switch.
+func (x *Capture) nodes(n *topology.Network) ([]bool, error) {
+	out := make([]bool, len(n.Nodes))
+	if x == nil {
+		return out, nil
+	}
+	if x.Limit < 0 {
+		return nil, fmt.Errorf("lab: a capture of at most %d bytes", x.Limit)
+	}
+	if len(x.Switches) == 0 {
+		return nil, errors.New("lab: a capture of no switch")
+	}
+	for _, pattern := range x.Switches {
+		found := false
+		for i, node := range n.Nodes {
+			if ok, err := path.Match(pattern, node.Name); node.Switch && (ok && err == nil || pattern == node.Name) {
+				out[i], found = true, true
 			}
 		}
-		if x, ok := s.(tm.Seeded); ok {
-			if hashes.Rand == nil {
-				hashes = unit.NewRandom(c.Seed, "switch "+name+" flow queues")
-			}
-			x.Seed(uint32(hashes.Uint64()))
-		}
-		buffer := n.Links[i/2].Buffer
-		total := tm.Limit{Packets: buffer.Packets, Bytes: buffer.Bytes}
-		site.At = append(site.At, tm.NewPort(tm.NewBuffer(queues, sc.QueueLimit, total), s, l.Rate))
-		site.Lines = append(site.Lines, dataplane.Line{Rate: l.Rate, Delay: l.Delay + l.Jitter})
-		numbers = append(numbers, dataplane.Number{Out: i, In: i ^ 1})
-	}
-	var programs []dataplane.Program
-	if sc.Programs != nil {
-		var err error
-		if programs, err = sc.Programs(site); err != nil {
-			return nil, fmt.Errorf("switch %s: %w", name, err)
+		if !found {
+			return nil, fmt.Errorf("lab: a capture of %q; there is no such switch", pattern)
 		}
 	}
-	return dataplane.New(dataplane.Config{
-		Name: name, ID: node, Ports: site.At, Programs: programs, Pool: &d.pool, Book: c.Hosts,
-		Random: unit.NewRandom(c.Seed, "switch "+name), Recirculation: sc.Recirculation, MinFrame: c.Framing.Min + c.Framing.Extra,
-		Observer: c.Observer, Numbers: numbers,
-	})
+	return out, nil
 }

@@ -18,7 +18,7 @@ func ExampleReport_Disturbed() {
 	}
 	fmt.Println(r.Errors())
 	// Output:
-	// a stall of 6ms, more than a quarter of the round-trip time (20ms)
+	// a stall of 6.0 ms, more than a quarter of the round-trip time (20 ms)
 	// 3.0 % of the cores' time stolen
 	// [2 frames came without their checksum]
 }

@@ -35,8 +35,7 @@ func (d *plane) newHost(node int, name string, rate unit.LinkRate, gate Gate) *h
 }
 
 // enter takes a frame of the kernel.
-func (h *host) enter(now unit.Time, p *packet.Packet) {
-	p.Sent, p.Enqueued = now, now
+func (h *host) enter(p *packet.Packet) {
 	h.port.Push(0, p)
 	h.wake()
 }
@@ -56,6 +55,7 @@ func (h *host) Woken() (packet.PortID, bool) {
 func (h *host) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Time) {
 	p, _, again := h.port.Next(now)
 	if p != nil {
+		p.Sent = now
 		h.port.Sent(p)
 		if again = now; h.port.Idle() {
 			again = unit.Never
@@ -75,6 +75,9 @@ func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 		h.port.Resume(now, class)
 		h.wake()
 	default:
+		if d.seen != nil {
+			d.seen.arrived(h.node, now, p)
+		}
 		h.leave(now, p)
 	}
 	d.pool.Put(p)

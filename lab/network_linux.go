@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -264,6 +265,10 @@ type DataPlane struct {
 	lines   *bufio.Reader
 	said    *tail
 	dropped uint64
+	stopped atomic.Bool // by us
+	done    chan struct{}
+	last    []byte // line, once done is closed
+	err     error  // likewise
 }
 
 // How long a data plane may take to begin and to end.
@@ -300,7 +305,7 @@ func (l *Network) Start(command *exec.Cmd) (*DataPlane, error) {
 	if err := command.Start(); err != nil {
 		return nil, fmt.Errorf("lab: data plane: %w", err)
 	}
-	w := wiring{Namespace: l.set.Name(planeName), Interfaces: make([]string, len(l.network.Nodes))}
+	w := places{Namespace: l.set.Name(planeName), Interfaces: make([]string, len(l.network.Nodes))}
 	for i, node := range l.network.Nodes {
 		if !node.Switch {
 			w.Interfaces[i] = gateName(i)
@@ -313,8 +318,45 @@ func (l *Network) Start(command *exec.Cmd) (*DataPlane, error) {
 	if err := p.read(&r); err != nil {
 		return nil, p.fail(err)
 	}
-	p.Epoch = r.Epoch
+	p.Epoch, p.done = r.Epoch, make(chan struct{})
+	go p.watch()
 	return p, nil
+}
+
+// watch waits for the process's end.
+func (p *DataPlane) watch() {
+	line, err := p.lines.ReadBytes('\n')
+	io.Copy(io.Discard, p.lines) // until it closes its output
+	ended := p.command.Wait()
+	switch said := strings.TrimSpace(p.said.String()); {
+	case (ended != nil || err != nil) && said != "":
+		p.err = fmt.Errorf("lab: data plane: %s", said)
+	case ended != nil:
+		p.err = fmt.Errorf("lab: data plane: %w", ended)
+	case err != nil:
+		p.err = errors.New("lab: data plane: it has ended without a report")
+	case !p.stopped.Load():
+		p.err = errors.New("lab: data plane: it has ended by itself")
+	}
+	p.last = line
+	close(p.done)
+}
+
+// PID is the process's number.
+func (p *DataPlane) PID() int { return p.command.Process.Pid }
+
+// Done is closed when the process has ended, by Stop, Kill or by itself.
+func (p *DataPlane) Done() <-chan struct{} { return p.done }
+
+// Err says why the process has ended, with what it said: nil as long as it has not, and if it
+// was stopped and ended in order.
+func (p *DataPlane) Err() error {
+	select {
+	case <-p.done:
+		return p.err
+	default:
+		return nil
+	}
 }
 
 // read reads one line of the process, which is killed if that takes too long.
@@ -328,7 +370,7 @@ func (p *DataPlane) read(to any) error {
 	return json.Unmarshal(line, to)
 }
 
-// fail ends the process, and says what it said.
+// fail ends a process that has not begun, and says what it said.
 func (p *DataPlane) fail(err error) error {
 	p.control.Close()
 	p.command.Process.Kill()
@@ -339,17 +381,19 @@ func (p *DataPlane) fail(err error) error {
 	return fmt.Errorf("lab: data plane: %w", err)
 }
 
-// Stop ends the data plane and returns what it has counted.
+// Stop ends the data plane and returns what it has counted. If it has ended by itself, the
+// error is Err's.
 func (p *DataPlane) Stop() (*Report, error) {
+	p.stopped.Store(true)
+	p.control.Close()
+	timer := time.AfterFunc(patience, func() { p.command.Process.Kill() })
+	defer timer.Stop()
+	if <-p.done; p.err != nil {
+		return nil, p.err
+	}
 	r := &Report{}
-	if err := p.control.Close(); err != nil {
-		return nil, p.fail(err)
-	}
-	if err := p.read(r); err != nil {
-		return nil, p.fail(err)
-	}
-	if err := p.command.Wait(); err != nil {
-		return nil, p.fail(err)
+	if err := json.Unmarshal(p.last, r); err != nil {
+		return nil, fmt.Errorf("lab: data plane: %w", err)
 	}
 	now, err := p.network.dropped()
 	if err != nil {
@@ -361,7 +405,8 @@ func (p *DataPlane) Stop() (*Report, error) {
 
 // Kill ends the data plane at once.
 func (p *DataPlane) Kill() {
+	p.stopped.Store(true)
 	p.control.Close()
 	p.command.Process.Kill()
-	p.command.Wait()
+	<-p.done
 }

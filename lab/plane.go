@@ -7,8 +7,9 @@ import (
 	"syscall"
 
 	"weir/dataplane"
-	"weir/dataplane/tm"
 	"weir/fabric"
+	"weir/fabric/observe"
+	"weir/fabric/wiring"
 	"weir/packet"
 	"weir/trace"
 	"weir/unit"
@@ -42,7 +43,8 @@ type plane struct {
 	any      bool    // frames of all types enter, not only what hosts of the lab send
 	hosts    []*host // by node, nil for switches
 	switches []*dataplane.Switch
-	ways     []direction // of the fabric's links
+	wiring   *wiring.Wiring
+	seen     *seen // nil: no flows are known
 	gated    []*host
 	stamps   []unit.Time // of gated, in this step
 	clock    func() unit.Time
@@ -53,12 +55,24 @@ type plane struct {
 	events  []Event
 	marks   [2]unit.Time // begin and end of what is measured
 	marked  int
-	at      [2]snapshot // at marks
-	counts  Counts
-	late    unit.Histogram
-	latest  unit.Time
-	stall   unit.Time
-	retryAt unit.Time
+	at      [2]wiring.Counts // at marks
+	ended   unit.Time        // when what is measured did
+	stopAt  unit.Time        // next of marks, events and samples
+	watches observe.Schedule
+	watched [][]int64 // by Config.Watches
+	tally   observe.Tally
+	tallied observe.Tally // at the last mark
+	taps    []*tap        // captured switches
+	// Notices that links lose, since the start and at the marks, and bytes that captures may
+	// still have.
+	noticesLost   uint64
+	noticesLostAt [2]uint64
+	captureLeft   int64
+	counts        Counts
+	late          unit.Histogram
+	latest        unit.Time
+	stall         unit.Time
+	retryAt       unit.Time
 }
 
 // framesReady is for how many packets there is room before anything happens.
@@ -82,9 +96,18 @@ func (d *plane) start(nodes []fabric.Node, links []fabric.Link, o trace.Observer
 	}
 	d.late.Add(1000 * unit.Second) // room for all that will come
 	d.late.Reset()
+	d.stopAt = unit.Never
 	if c := d.config; c != nil {
 		d.events = c.Events
 		d.marks = [2]unit.Time{c.Lead + c.Warmup, c.Lead + c.Duration}
+		d.watched = make([][]int64, len(c.Watches))
+		for i, w := range c.Watches {
+			if !w.What.OfFlow() {
+				d.watches.Add(i, w.Every, d.marks[0])
+				d.watched[i] = make([]int64, 0, int((c.Duration-c.Warmup)/w.Every)+1)
+			}
+		}
+		d.stopAt = d.nextStop()
 	}
 	d.fabric, err = fabric.New(fabric.Config{Nodes: nodes, Links: links, Pool: &d.pool, Observer: o})
 	return err
@@ -136,55 +159,68 @@ func (d *plane) step(now unit.Time) error {
 
 // next is when step has something to do if nothing comes in; unit.Never if not.
 func (d *plane) next() unit.Time {
-	t := min(d.fabric.Next(), d.retryAt)
-	if len(d.events) > 0 {
-		t = min(t, d.config.Lead+d.events[0].At)
-	}
-	if d.config != nil && d.marked < len(d.marks) {
-		t = min(t, d.marks[d.marked])
-	}
-	return t
+	return min(d.fabric.Next(), d.retryAt, d.stopAt)
 }
 
 // advance carries out all that happens before until, and what the experiment has in
 // store up to then.
 func (d *plane) advance(until unit.Time) {
-	for c := d.config; c != nil; {
-		mark, event := unit.Never, unit.Never
-		if d.marked < len(d.marks) {
-			mark = d.marks[d.marked]
-		}
-		if len(d.events) > 0 {
-			event = c.Lead + d.events[0].At
-		}
-		at := min(mark, event)
-		if at > until {
-			break
-		}
-		d.fabric.Run(at, nil)
-		if at == mark {
-			d.at[d.marked] = d.snapshot(at)
-			d.marked++
-			continue
-		}
-		d.happen(&d.events[0])
-		d.events = d.events[1:]
+	for d.stopAt <= until {
+		d.fabric.Run(d.stopAt, nil)
+		d.stop()
 	}
 	d.fabric.Run(until, nil)
 	d.done = max(d.done, until)
 }
 
-// happen carries out an event.
-func (d *plane) happen(e *Event) {
-	for i, w := range d.ways {
-		switch {
-		case w.link != e.Link:
-		case e.Rate == unit.LinkRate{}:
-			d.fabric.SetDown(i, e.Down)
-		default:
-			d.fabric.SetRate(i, e.Rate)
-			d.portOf(w).SetRate(e.Rate)
+// nextStop is when the experiment has something in store: the measured part begins or ends,
+// something is looked at, or happens to a link.
+func (d *plane) nextStop() unit.Time {
+	t := unit.Never
+	if d.marked < len(d.marks) {
+		t = min(d.marks[d.marked], d.watches.Next())
+	}
+	if len(d.events) > 0 {
+		t = min(t, d.config.Lead+d.events[0].At)
+	}
+	return t
+}
+
+// stop does what is due at stopAt, before which all has happened.
+func (d *plane) stop() {
+	now := d.stopAt
+	if d.marked == 0 && d.marks[0] == now {
+		d.mark(now)
+	}
+	if d.marked == 1 {
+		for _, i := range d.watches.Due(now) {
+			w := &d.config.Watches[i]
+			switch {
+			case now == d.marks[1] && !w.What.Counts(): // what comes then belongs to no interval
+			case w.What == observe.BufferBytes:
+				d.watched[i] = append(d.watched[i], int64(d.switches[w.Index].Buffered()))
+			default:
+				d.watched[i] = append(d.watched[i], w.What.OfPort(d.wiring.Port(w.Index)))
+			}
 		}
+		if d.marks[1] == now {
+			d.mark(now)
+		}
+	}
+	for len(d.events) > 0 && d.config.Lead+d.events[0].At <= now {
+		d.wiring.Happen(d.fabric, &d.events[0])
+		d.happened(now, &d.events[0])
+		d.events = d.events[1:]
+	}
+	d.stopAt = d.nextStop()
+}
+
+// mark begins the measured part, or ends it.
+func (d *plane) mark(now unit.Time) {
+	d.at[d.marked], d.noticesLostAt[d.marked], d.tallied, d.ended = d.wiring.Counts(now, d.fabric), d.noticesLost, d.tally, now
+	d.marked++
+	if d.tally = (observe.Tally{}); d.seen != nil {
+		d.seen.measure(part(d.marked))
 	}
 }
 
@@ -199,7 +235,10 @@ func (d *plane) enter(h *host, now unit.Time) {
 		return
 	}
 	p.Size = d.framing.Frame(int32(len(p.Data)), 0, false)
-	h.enter(now, p)
+	if d.seen != nil {
+		d.seen.identify(p)
+	}
+	h.enter(p)
 	d.fabric.Wake(h.node, now)
 }
 
@@ -242,40 +281,4 @@ func (d *plane) flush(h *host) {
 		d.latest = max(d.latest, late)
 	}
 	h.pending = 0
-}
-
-// snapshot is a copy of all counters of the fabric, by direction.
-type snapshot struct {
-	ports []PortCounts
-	drops [dataplane.Reasons]uint64
-	at    unit.Time
-}
-
-func (d *plane) portOf(w direction) *tm.Port {
-	if sw := d.switches[w.node]; sw != nil {
-		return sw.Port(w.port)
-	}
-	return d.hosts[w.node].port
-}
-
-func (d *plane) snapshot(now unit.Time) snapshot {
-	s := snapshot{at: now}
-	for i, w := range d.ways {
-		p, l := d.portOf(w), d.fabric.Link(i)
-		c := PortCounts{Node: w.node, Link: w.link, End: w.end, TxBytes: p.TxBytes(), TxPackets: p.TxPackets(), Lost: l.Lost}
-		if sw := d.switches[w.node]; sw != nil {
-			c.Drops = sw.PortDrops(w.port)
-		}
-		s.ports = append(s.ports, c)
-		s.drops[dataplane.LinkLost] += l.Lost - l.Down
-		s.drops[dataplane.LinkDown] += l.Down
-	}
-	for _, sw := range d.switches {
-		if sw != nil {
-			for why, n := range sw.Drops() {
-				s.drops[why] += n
-			}
-		}
-	}
-	return s
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"weir/dataplane"
+	"weir/fabric/observe"
 	"weir/unit"
 )
 
@@ -35,13 +36,15 @@ func (c *GateCounts) add(o GateCounts) {
 	c.Tagged += o.Tagged
 }
 
-// PortCounts are those of one direction of a link, in the measured part.
-type PortCounts struct {
-	Node, Link, End int // node it belongs to; index into Network.Links and which end
-	TxBytes         uint64
-	TxPackets       uint64
-	Lost            uint64 // on the link
-	Drops           [dataplane.Reasons]uint64
+// FlowCounts are of the data packets of one flow that came to its receiver, in the measured
+// part: TCP segments with payload, datagrams, also those that were sent again.
+type FlowCounts struct {
+	Packets int64
+	Bytes   unit.Bytes // payload
+	// One-way delays, from the first bit at the sender's NIC to the last bit at the receiver.
+	DelaySum, DelayMin, DelayMax unit.Time // DelayMin is unit.Never if there are none
+	Jitter                       float64   // RFC 3550 §6.4.1, in ps
+	Reordering                   observe.Reordering
 }
 
 // Lateness is how much later than its event time a frame left, by the wall clock.
@@ -57,10 +60,17 @@ type Lateness struct {
 type Report struct {
 	Epoch    int64     // CLOCK_MONOTONIC of event time 0, in ns
 	Measured unit.Time // length of the measured part; less than was asked for if the run was stopped
-	Ports    []PortCounts
+	Ports    []PortResult
 	Drops    [dataplane.Reasons]uint64 // all switches and links, measured part
 	Events   uint64                    // of the fabric
 	Hops     uint64                    // packets that arrived over a link
+
+	Flows    []FlowCounts     // by Config.Flows
+	Watched  [][]int64        // by Config.Watches: sample k is of the time Warmup + k·Every; null of what flows have
+	Delays   []unit.Histogram // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
+	Tally    observe.Tally    // with Config.Tally: of all frames that were sent on any link, measured part
+	Notices  observe.Notices  // with Config.Notices
+	Captured *Captured        // with Config.Capture
 
 	// What follows is of the whole run.
 	Counts   Counts
@@ -99,6 +109,9 @@ func (r *Report) Errors() (all []string) {
 			all = append(all, fmt.Sprintf("%d %s", e.n, e.what))
 		}
 	}
+	if r.Captured != nil && r.Captured.Error != "" {
+		all = append(all, "the capture could not be written: "+r.Captured.Error)
+	}
 	return all
 }
 
@@ -112,7 +125,7 @@ func (r *Report) Disturbed(rtt unit.Time) (why []string) {
 		why = append(why, fmt.Sprintf("0.1 %% of frames left %.1f ms late or more", 1e3*r.Lateness.P999.Seconds()))
 	}
 	if 4*r.Stall > rtt {
-		why = append(why, fmt.Sprintf("a stall of %v, more than a quarter of the round-trip time (%v)", r.Stall, rtt))
+		why = append(why, fmt.Sprintf("a stall of %.1f ms, more than a quarter of the round-trip time (%.3g ms)", 1e3*r.Stall.Seconds(), 1e3*rtt.Seconds()))
 	}
 	if r.Steal > MostSteal {
 		why = append(why, fmt.Sprintf("%.1f %% of the cores' time stolen", 100*r.Steal))
@@ -129,6 +142,9 @@ func (r *Report) String() string {
 	us := func(t unit.Time) float64 { return 1e6 * t.Seconds() }
 	s := fmt.Sprintf("%d frames, late by %.0f us (median), %.0f (99 %%), %.0f (99.9 %%), %.0f (most); longest stall %.0f us; steal %.1f %%, own CPU %.1f %%",
 		l.Frames, us(l.P50), us(l.P99), us(l.P999), us(l.Max), us(r.Stall), 100*r.Steal, 100*r.CPU)
+	if x := r.Captured; x != nil && x.Cut != unit.Never {
+		s += fmt.Sprintf("; the capture has no room for what came after %v", x.Cut)
+	}
 	if e := r.Errors(); len(e) > 0 {
 		s += "; " + strings.Join(e, ", ")
 	}
@@ -163,26 +179,22 @@ func lateness(h *unit.Histogram, most unit.Time) Lateness {
 
 // report makes the report of a run that ends now.
 func (d *plane) report(now unit.Time) *Report {
-	for ; d.marked < len(d.marks); d.marked++ { // it was stopped before its end
-		d.at[d.marked] = d.snapshot(min(now, d.marks[d.marked]))
+	for d.marked < len(d.marks) { // it was stopped before its end
+		d.mark(min(now, d.marks[d.marked]))
 	}
-	first, last := &d.at[0], &d.at[1]
+	c, first, last := d.config, &d.at[0], &d.at[1]
+	from, until := c.Lead+c.Warmup, d.ended
 	r := &Report{
-		Measured: max(last.at-first.at, 0), Events: d.fabric.Events(), Hops: d.fabric.Hops(), Counts: d.counts,
-		Lateness: lateness(&d.late, d.latest), Stall: d.stall, Wall: now,
+		Measured: max(until-from, 0), Events: d.fabric.Events(), Hops: d.fabric.Hops(), Counts: d.counts,
+		Lateness: lateness(&d.late, d.latest), Stall: d.stall, Wall: now, Watched: d.watched, Tally: d.tallied,
 	}
-	for i := range last.ports {
-		p, f := last.ports[i], &first.ports[i]
-		p.TxBytes -= f.TxBytes
-		p.TxPackets -= f.TxPackets
-		p.Lost -= f.Lost
-		for k := range p.Drops {
-			p.Drops[k] -= f.Drops[k]
-		}
-		r.Ports = append(r.Ports, p)
+	r.Ports, r.Drops = d.wiring.Results(first, last, c.Warmup, max(until-c.Lead, c.Warmup), c.Events)
+	if d.seen != nil {
+		d.seen.report(r)
 	}
-	for k := range r.Drops {
-		r.Drops[k] = last.drops[k] - first.drops[k]
+	if c.Notices {
+		r.Notices.Made = last.Made - first.Made
+		r.Notices.Dropped = last.NoticeDrops - first.NoticeDrops + d.noticesLostAt[1] - d.noticesLostAt[0]
 	}
 	for _, h := range d.gated {
 		r.Gates.add(h.gate.Counts())

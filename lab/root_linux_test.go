@@ -38,6 +38,8 @@ func TestMain(m *testing.M) {
 		err = Serve(shaped(of), os.Stdin, os.Stdout)
 	case "victim":
 		err = victim()
+	default:
+		err = Roles[what](of)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -80,6 +82,8 @@ func needRoot(t *testing.T) {
 		}
 	}
 }
+
+func init() { NeedRoot = needRoot }
 
 func again(t *testing.T, as string) *exec.Cmd {
 	self, err := os.Executable()

@@ -20,8 +20,8 @@ import (
 	"weir/unit"
 )
 
-// wiring is where the data plane finds its hosts: the first line that it reads.
-type wiring struct {
+// places is where the data plane finds its hosts: the first line that it reads.
+type places struct {
 	Namespace  string
 	Interfaces []string // by node; none for switches
 }
@@ -47,7 +47,7 @@ func Serve(c *Config, control *os.File, out io.Writer) error {
 	runtime.LockOSThread()
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(memoryLimit)
-	var w wiring
+	var w places
 	if err := readLine(control, &w); err != nil {
 		return fmt.Errorf("lab: data plane: %w", err)
 	}
@@ -76,6 +76,13 @@ func Serve(c *Config, control *os.File, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	var captured *os.File
+	if c.Capture != nil {
+		if captured, err = os.Create(c.Capture.File); err != nil {
+			return fmt.Errorf("lab: capture: %w", err)
+		}
+		defer captured.Close()
+	}
 	// Both make wake-ups more punctual; without the right to them the run goes on, and
 	// its lateness shows it.
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
@@ -102,6 +109,14 @@ func Serve(c *Config, control *os.File, out io.Writer) error {
 	for _, g := range rings {
 		if g.failed != nil {
 			return fmt.Errorf("lab: data plane: %w", g.failed)
+		}
+	}
+	if captured != nil {
+		if r.Captured, err = d.writeCapture(captured, d.done); err == nil {
+			err = captured.Close()
+		}
+		if err != nil { // the run is a measurement all the same
+			r.Captured.Error = err.Error()
 		}
 	}
 	return json.NewEncoder(out).Encode(r)

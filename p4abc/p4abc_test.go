@@ -558,3 +558,98 @@ func ExampleThreshold() {
 	fmt.Println(Threshold(11, 10, 6, 20, 16), Threshold(9, 10, 6, 20, 16))
 	// Output: 6 36
 }
+
+// A program with other parameters takes over what the one before has measured: the rates of
+// aggregates and of single sources, also with another memory, and the averages. It begins
+// anew with what is new, and says what is lost.
+func TestAdopt(t *testing.T) {
+	book := packet.NewBook()
+	for i := range byte(4) {
+		book.Add(netip.AddrFrom4([4]byte{10, 0, i, 1}), netip.Addr{})
+	}
+	site := &dataplane.Site{Ports: 2, Book: book}
+	prefix := func(i byte) netip.Prefix { return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, i, 0}), 24) }
+	base := Config{Role: Alone, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps, Average: 300 * unit.Millisecond,
+		QMin: unit.Length{Packets: 6}, QBase: unit.Length{Packets: 20}, Gamma: unit.Length{Packets: 16}}
+	program := func(memory unit.Time, shared bool, prefixes ...byte) *Program {
+		c := base
+		c.Memory, c.Shared = memory, shared
+		for _, i := range prefixes {
+			c.Aggregates = append(c.Aggregates, Aggregate{prefix(i), 10 * unit.Kbps})
+		}
+		a, err := New(site, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	old := program(3*unit.Second, false, 0, 1)
+	now := unit.Time(0)
+	for ; now < 10*unit.Second; now += unit.Millisecond {
+		for src := packet.Addr(1); src <= 3; src++ {
+			old.meters[old.aggregate(&packet.Packet{Src: src, Version: 4})].Update(now, 1000*float64(src), old.config.Memory)
+		}
+		old.averages[1].Update(now, 5, old.config.Average)
+	}
+	rate := func(a *Program, src packet.Addr) float64 {
+		return a.meters[a.aggregate(&packet.Packet{Src: src, Version: 4})].Rate(now, a.config.Memory)
+	}
+	for _, memory := range []unit.Time{3 * unit.Second, unit.Second, 60 * unit.Second} {
+		a := program(memory, false, 1, 0, 3)
+		if lost := a.Adopt(now, old); len(lost) > 0 {
+			t.Errorf("lost: %v", lost)
+		}
+		for src := packet.Addr(1); src <= 3; src++ {
+			if got, want := rate(a, src), rate(old, src); !near(got/want, 1, 1e-9) {
+				t.Errorf("memory %v, source %d: rate %g, want %g", memory, src, got, want)
+			}
+		}
+		if rate(a, 4) != 0 || !near(a.Average(1), 5, 1e-9) || a.Average(0) != 0 {
+			t.Errorf("a new aggregate has the rate %g; averages are %g and %g", rate(a, 4), a.Average(1), a.Average(0))
+		}
+	}
+	a := program(3*unit.Second, true, 0)
+	if lost := a.Adopt(now, old); len(lost) != 2 || !strings.Contains(lost[0], "10.0.1.0/24") || !strings.Contains(lost[1], "sources without an aggregate") {
+		t.Errorf("lost: %q", lost)
+	}
+	back := program(3*unit.Second, true, 0)
+	a.meters[a.common].Update(now, 5e6, a.config.Memory)
+	now += unit.Second
+	if lost := back.Adopt(now, a); len(lost) > 0 || rate(back, 3) != rate(a, 3) || rate(a, 3) == 0 {
+		t.Errorf("of all others: %q, rate %g, want %g", lost, rate(back, 3), rate(a, 3))
+	}
+	if lost := program(3*unit.Second, false, 0).Adopt(now, a); len(lost) != 1 {
+		t.Errorf("lost: %q", lost)
+	}
+}
+
+// The most active come first, whether they are aggregates or single sources; a number that
+// goes to another address has sent nothing.
+func TestMostActive(t *testing.T) {
+	book := packet.NewBook()
+	for i := range byte(6) {
+		book.Add(netip.AddrFrom4([4]byte{10, 0, i, 1}), netip.Addr{})
+	}
+	a, err := New(&dataplane.Site{Ports: 2, Book: book}, Config{Role: Alone, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps, Average: unit.Second,
+		QBase: unit.Length{Packets: 20}, Gamma: unit.Length{Packets: 16}, Aggregates: []Aggregate{{netip.MustParsePrefix("10.0.2.0/24"), 10 * unit.Kbps}, {netip.MustParsePrefix("10.0.9.0/24"), unit.Kbps}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const now = unit.Second
+	for src, bits := range map[packet.Addr]float64{1: 100e3, 2: 400e3, 3: 300e3, 4: 200e3} {
+		a.meters[a.aggregate(&packet.Packet{Src: src, Version: 4})].Update(now, bits, a.config.Memory)
+	}
+	var users [3]User
+	n := a.MostActive(now, users[:])
+	if n != 3 || users[0].Source != 2 || users[1].Aggregate != 0 || users[2].Source != 4 || users[0].Activity <= users[1].Activity || users[1].Activity <= users[2].Activity {
+		t.Errorf("%d: %+v", n, users)
+	}
+	a.Forget(2)
+	if n := a.MostActive(now, users[:]); n != 3 || users[0].Aggregate != 0 || users[2].Source != 1 {
+		t.Errorf("after forgetting: %d: %+v", n, users)
+	}
+	var room [10]User
+	if n := a.MostActive(now, room[:]); n != 3 || a.MostActive(now, nil) != 0 {
+		t.Errorf("%d of ten", n)
+	}
+}

@@ -5,6 +5,10 @@ import "weir/unit"
 // FlowID names a flow of one run; the driver numbers them from 0.
 type FlowID uint32
 
+// NoFlow is the FlowID of a packet that belongs to no flow of the run, or of which the driver
+// does not know to which: frames that real hosts send.
+const NoFlow FlowID = 1<<32 - 1
+
 // PortID numbers the ports of one node from 0.
 type PortID uint16
 

@@ -85,7 +85,11 @@ func Diff(a, b *experiment.Outcome) string {
 }
 
 func describe(o *experiment.Outcome) string {
-	return fmt.Sprintf("%s, %d runs", o.Name, len(o.Runs))
+	text := fmt.Sprintf("%s, %d runs", o.Name, len(o.Runs))
+	if o.World == experiment.Lab {
+		text += " in the lab"
+	}
+	return text
 }
 
 func find(values []Value, v Value) *Value {

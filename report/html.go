@@ -74,15 +74,31 @@ func HTML(o *experiment.Outcome, points []PointSummary, plots []Drawn, p Page) (
 	if command == "" {
 		command = "weir run spec.yaml"
 	}
-	keys, values := columnsOf(points)
-	results := tableOf("results", keys, values, len(points))
+	w := worldsOf(o)
+	keys, values := w.columns()
+	results := tableOf("results", keys, values, len(w.own))
 	var sizes []table
-	for _, t := range SizeTables(points) {
+	for _, t := range SizeTables(w.sizes()) {
 		keys, values := t.columns()
 		sizes = append(sizes, tableOf(t.Title(), keys, values, len(t.Edges)))
 	}
+	attempts := machineRows(o, true)
+	machineKeys, machineValues := machineColumns(attempts)
+	histogram, err := LatenessSVG(o)
+	if err != nil {
+		return nil, err
+	}
+	var late template.HTML
+	if histogram != nil {
+		late = template.HTML(inPage(histogram))
+	}
+	agreements := o.Agreements()
+	inside, compared, _ := experiment.Agree(agreements)
 	var b bytes.Buffer
-	err := page.Execute(&b, map[string]any{
+	err = page.Execute(&b, map[string]any{
+		"Lab": w.lab, "Simulated": w.sim != nil, "ClaimsBeside": claimsBeside(o), "Agreement": agreementLine(o), "Agree": experiment.AgreeVerdict(agreements), "Inside": inside, "Points": compared, "Compared": compared > 0,
+		"Outside": outside(o), "Sources": sources(o, w), "MachineFacts": machineFacts(o), "Machine": tableOf("attempts", machineKeys, machineValues, len(attempts)),
+		"Notes": attemptNotes(o), "Lateness": late,
 		"Title": o.Spec.Title, "Name": o.Name, "World": o.World, "Paper": o.Spec.Paper.String(), "Quick": o.Spec.Quick,
 		"Facts": facts(o, len(points)), "Short": len(o.Failed) > 0 || o.Missing > 0 || stuck,
 		"Claims": o.Claims, "Counts": counts, "Plots": plots, "Table": results, "Sizes": sizes, "Drops": dropped,
@@ -159,7 +175,8 @@ type tableRow struct {
 // tableCell is a mean with its interval, so that means stand below means.
 type tableCell struct {
 	Mean, Half string
-	Width      int // of the widest interval of the column
+	Width      int  // of the widest interval of the column
+	Outside    bool // the lab's goodput does not agree with the simulator's
 }
 
 // Key columns of so many digits stay in place, on a phone and on a desk: more would
@@ -224,7 +241,7 @@ func tableOf(title string, keys, values []column, rows int) table {
 		}
 		for c, v := range values {
 			mean, half, _ := strings.Cut(v.cells[i], " ± ")
-			r.Cells = append(r.Cells, tableCell{mean, half, widths[c]})
+			r.Cells = append(r.Cells, tableCell{mean, half, widths[c], strings.HasSuffix(mean, " outside")})
 		}
 		r.First = i > 0 && len(keys) > 2 && keys[0].cells[i] != keys[0].cells[i-1]
 		t.Rows = append(t.Rows, r)
@@ -325,7 +342,8 @@ func fileName(text string) string {
 
 // Write makes plots and page in the outcome's folder and returns the page's path.
 func Write(o *experiment.Outcome, p Page) (string, error) {
-	points := Summarise(o.Runs)
+	w := worldsOf(o)
+	points := w.own
 	dir := filepath.Join(o.Dir, "plots")
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", err
@@ -335,7 +353,7 @@ func Write(o *experiment.Outcome, p Page) (string, error) {
 		if len(points) == 0 {
 			break
 		}
-		svg, err := SVG(x, points)
+		svg, err := w.svg(x)
 		if err != nil {
 			return "", err
 		}
@@ -348,6 +366,13 @@ func Write(o *experiment.Outcome, p Page) (string, error) {
 			return "", err
 		}
 		plots = append(plots, Drawn{Title(x), "plots/" + name, template.HTML(inPage(svg))})
+	}
+	if late, err := LatenessSVG(o); err != nil {
+		return "", err
+	} else if late != nil {
+		if err := experiment.WriteFile(filepath.Join(dir, "lateness.svg"), late); err != nil {
+			return "", err
+		}
 	}
 	html, err := HTML(o, points, plots, p)
 	if err != nil {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
 	"image/color"
 	"maps"
@@ -15,7 +14,6 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
 
 	"weir/experiment"
 )
@@ -72,53 +70,63 @@ func Title(p experiment.Plot) string {
 // all runs of a point together. The bytes depend on the numbers only. It is nil if no
 // value is defined.
 func SVG(p experiment.Plot, points []PointSummary) ([]byte, error) {
-	var shown []PointSummary
-	for _, x := range points {
-		if p.Means(x.Point) {
-			shown = append(shown, x)
-		}
+	return (&worlds{own: points}).svg(p)
+}
+
+// svg draws a plot of all worlds in one picture: of the lab the simulator as a line and
+// the lab as markers, of what has no markers as dashes; over a sweep key the paper's
+// numbers as crosses. A curve has its colour in every world.
+func (all *worlds) svg(p experiment.Plot) ([]byte, error) {
+	w := all.only(p.Means)
+	d := collect(p, w.own)
+	both := w.sim != nil
+	var sim, paper drawing
+	if both {
+		sim = collect(p, w.sim)
 	}
-	d := collect(p, shown)
+	if w.paper != nil && p.Kind == experiment.OverSweep {
+		paper = collect(p, w.paper)
+	}
+	if len(d.lines) == 0 && len(sim.lines) > 0 { // the lab has nothing of it
+		d = sim.shell()
+	}
 	switch {
-	case len(d.lines) > 0:
-	case len(shown) > 0 && p.Kind == experiment.OverSweep && !measured(p.Y, shown):
+	case len(d.lines) > 0 || len(sim.lines) > 0:
+	case len(w.own) > 0 && p.Kind == experiment.OverSweep && !measured(p.Y, w.own):
 		return nil, fmt.Errorf("plot %s: no run has the measure", Title(p))
 	default: // no value of it is defined, as of percentiles with too few samples
 		return nil, nil
 	}
+	if both {
+		d.bothNotes(&sim)
+	}
 	most := 0.0
-	for _, l := range d.lines {
-		for i, y := range l.y {
-			h := 0.0
-			if l.half != nil && !math.IsNaN(l.half[i]) {
-				h = l.half[i]
-			}
-			if !math.IsNaN(y) {
-				most = max(most, math.Abs(y)+h)
+	for _, x := range []*drawing{&d, &sim, &paper} {
+		for _, l := range x.lines {
+			for i, y := range l.y {
+				h := 0.0
+				if l.half != nil && !math.IsNaN(l.half[i]) {
+					h = l.half[i]
+				}
+				if !math.IsNaN(y) {
+					most = max(most, math.Abs(y)+h)
+				}
 			}
 		}
 	}
-	ySc, xSc := scaleFor(d.unit, most), scaleFor(d.xUnit, largest(d.xs))
+	ySc, xSc := scaleFor(d.unit, most), scaleFor(d.xUnit, max(largest(d.xs), largest(sim.xs)))
 	if p.LogX && p.Kind != experiment.OverSweep {
 		xSc = Scale{d.xUnit, 1}
 	}
 	if p.LogY {
 		ySc = Scale{baseUnit(d.unit), 1}
 	}
-	pl := plot.New()
+	pl := newPlot()
 	pl.X.Label.Text = axis(strings.ReplaceAll(d.xName, "_", " "), xSc.Unit)
 	pl.Y.Label.Text = axis(strings.ReplaceAll(d.yName, "_", " "), ySc.Unit)
 	pl.Title.Text = Title(p) + d.note
 	if only := p.Only(); len(only) > 0 {
 		pl.Title.Text += "\n" + strings.Join(only, " ")
-	}
-	pl.Title.TextStyle.Font = sans(12)
-	pl.Title.Padding = vg.Points(8)
-	for _, a := range []*plot.Axis{&pl.X, &pl.Y} {
-		a.Label.TextStyle.Font = sans(12)
-		a.Tick.Label.Font = sans(11)
-		a.Tick.Marker = plot.TickerFunc(ticks)
-		a.Padding = vg.Points(4)
 	}
 	logX := p.LogX && d.words == nil
 	if logX {
@@ -127,69 +135,136 @@ func SVG(p experiment.Plot, points []PointSummary) ([]byte, error) {
 	if p.LogY {
 		pl.Y.Scale, pl.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
 	}
-	grid := plotter.NewGrid()
-	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{225}, color.Gray{225}
-	pl.Add(grid)
-	var entries []plot.Legend
-	widest := vg.Length(0)
-	for i, l := range d.lines {
-		var data struct {
-			plotter.XYs
-			plotter.YErrors
+	pl.Add(plainGrid())
+	var entries []entry
+	number := map[string]int{} // of a curve's colour
+	numberOf := func(name string) int {
+		if _, ok := number[name]; !ok {
+			number[name] = len(number)
+			entries = append(entries, entry{name: name})
 		}
-		for k := range l.x {
-			x, y := l.x[k]*xSc.Factor, l.y[k]*ySc.Factor
-			if math.IsNaN(y) || math.IsInf(y, 0) || logX && x <= 0 || p.LogY && y <= 0 {
+		return number[name]
+	}
+	for _, x := range []*drawing{&d, &sim} { // the own world's first
+		for _, l := range x.lines {
+			numberOf(l.name)
+		}
+	}
+	crossed := false
+	for _, x := range []*drawing{&sim, &d, &paper} { // what is drawn later lies above
+		for _, l := range x.lines {
+			if _, ok := number[l.name]; !ok {
+				continue // of a curve that is not shown
+			}
+			i := number[l.name]
+			var data struct {
+				plotter.XYs
+				plotter.YErrors
+			}
+			for k := range l.x {
+				x, y := l.x[k]*xSc.Factor, l.y[k]*ySc.Factor
+				if math.IsNaN(y) || math.IsInf(y, 0) || logX && x <= 0 || p.LogY && y <= 0 {
+					continue
+				}
+				h := 0.0
+				if l.half != nil && !math.IsNaN(l.half[k]) {
+					h = l.half[k] * ySc.Factor
+				}
+				low := h
+				if p.LogY && y-h <= 0 { // down to the axis
+					low = y * 0.9
+				}
+				data.XYs = append(data.XYs, plotter.XY{X: x, Y: y})
+				data.YErrors = append(data.YErrors, struct{ Low, High float64 }{low, h})
+			}
+			if len(data.XYs) == 0 {
 				continue
 			}
-			h := 0.0
-			if l.half != nil && !math.IsNaN(l.half[k]) {
-				h = l.half[k] * ySc.Factor
-			}
-			low := h
-			if p.LogY && y-h <= 0 { // down to the axis
-				low = y * 0.9
-			}
-			data.XYs = append(data.XYs, plotter.XY{X: x, Y: y})
-			data.YErrors = append(data.YErrors, struct{ Low, High float64 }{low, h})
-		}
-		if len(data.XYs) == 0 {
-			continue
-		}
-		curve, marks, err := plotter.NewLinePoints(data.XYs)
-		if err != nil {
-			return nil, err
-		}
-		c := palette[i%len(palette)]
-		curve.Color, curve.Width, curve.Dashes = c, vg.Points(1.8), dashes[i%len(dashes)]
-		marks.Color, marks.Radius, marks.Shape = c, vg.Points(3.2), markers[i%len(markers)]
-		thumbs := []plot.Thumbnailer{curve, marks}
-		if pl.Add(curve); d.plain {
-			thumbs = thumbs[:1]
-			if curve.Width = vg.Points(1.4); d.steps {
-				curve.StepStyle = plotter.PostStep
-			}
-		} else {
-			pl.Add(marks)
-		}
-		if l.half != nil && d.most > 1 {
-			bars, err := plotter.NewYErrorBars(data)
+			curve, marks, err := plotter.NewLinePoints(data.XYs)
 			if err != nil {
 				return nil, err
 			}
-			bars.Color, bars.Width, bars.CapWidth = c, vg.Points(1.2), vg.Points(6)
-			pl.Add(bars)
+			c := palette[i%len(palette)]
+			curve.Color, curve.Width, curve.Dashes = c, vg.Points(1.8), dashes[i%len(dashes)]
+			marks.Color, marks.Radius, marks.Shape = c, vg.Points(3.2), markers[i%len(markers)]
+			if d.plain {
+				if curve.Width = vg.Points(1.4); d.steps {
+					curve.StepStyle = plotter.PostStep
+				}
+				if both {
+					curve.Dashes = nil
+					if x == &d {
+						curve.Dashes = dashes[1]
+					}
+				}
+			}
+			isLine, isMarks := true, !d.plain
+			switch {
+			case x == &paper:
+				marks.Shape, marks.Radius, crossed = cross{}, vg.Points(4.6), true
+				isLine, isMarks = false, true
+			case both && !d.plain && x == &sim:
+				isMarks = false
+			case both && !d.plain:
+				isLine = false
+				if sides, ok := outlines[marks.Shape]; ok {
+					marks.Shape = outline(sides)
+				}
+			}
+			var thumbs []plot.Thumbnailer
+			if isLine {
+				pl.Add(curve)
+				thumbs = append(thumbs, curve)
+			}
+			if isMarks {
+				pl.Add(marks)
+				thumbs = append(thumbs, marks)
+			}
+			if l.half != nil && x.most > 1 && x != &paper {
+				bars, err := plotter.NewYErrorBars(data)
+				if err != nil {
+					return nil, err
+				}
+				bars.Color, bars.Width, bars.CapWidth = c, vg.Points(1.2), vg.Points(6)
+				if x == &sim {
+					bars.Width, bars.CapWidth = vg.Points(0.8), vg.Points(3)
+				}
+				pl.Add(bars)
+			}
+			if x != &paper && (!d.plain || len(entries[i].thumbs) == 0) {
+				entries[i].thumbs = append(entries[i].thumbs, thumbs...)
+			}
 		}
-		entry := plot.NewLegend()
-		entry.TextStyle.Font = sans(11)
-		entry.ThumbnailWidth = vg.Points(30)
-		entry.Top, entry.Left = true, true
-		entry.Add(l.name, thumbs...)
-		widest = max(widest, entry.ThumbnailWidth+entry.TextStyle.Width(" "+l.name)+vg.Points(16))
-		entries = append(entries, entry)
 	}
+	entries = slices.DeleteFunc(entries, func(e entry) bool { return len(e.thumbs) == 0 })
 	if len(entries) == 0 {
 		return nil, nil // nothing of it is defined
+	}
+	if both {
+		for i := range entries { // colours only: worlds have entries of their own
+			if l, ok := entries[i].thumbs[0].(*plotter.Line); ok && d.plain {
+				solid := *l
+				solid.Dashes = nil
+				entries[i].thumbs[0] = &solid
+			}
+		}
+		line, dash := &plotter.Line{}, &plotter.Line{}
+		line.Color, line.Width = worldColour, vg.Points(1.6)
+		*dash = *line
+		dash.Dashes = dashes[1]
+		mark := &plotter.Scatter{}
+		mark.Color, mark.Radius, mark.Shape = worldColour, vg.Points(3.2), markers[0]
+		entries = append(entries, entry{simulatorName, []plot.Thumbnailer{line}})
+		if d.plain {
+			entries = append(entries, entry{labName, []plot.Thumbnailer{dash}})
+		} else {
+			entries = append(entries, entry{labName, []plot.Thumbnailer{mark}})
+		}
+	}
+	if crossed {
+		mark := &plotter.Scatter{}
+		mark.Color, mark.Radius, mark.Shape = worldColour, vg.Points(4.6), cross{}
+		entries = append(entries, entry{paperName, []plot.Thumbnailer{mark}})
 	}
 	if d.words != nil {
 		var nominal []plot.Tick
@@ -215,29 +290,69 @@ func SVG(p experiment.Plot, points []PointSummary) ([]byte, error) {
 		}
 		pl.Y.Max += (pl.Y.Max - pl.Y.Min) * 0.04
 	}
+	return render(pl, entries)
+}
 
-	// the legend stands below the plot, where no curve can be, in as many columns as
-	// the longest name allows
-	const side, rowHeight = vg.Length(12), vg.Length(16)
-	width := max(plotWidth, widest+2*side)
-	columns := max(1, min(len(entries), int((width-2*side)/widest)))
-	rows := (len(entries) + columns - 1) / columns
-	columns = (len(entries) + rows - 1) / rows // rows of equal length
-	height := plotHeight + vg.Length(rows)*rowHeight
+// worldColour is the ink of legends of worlds. It is not quite black, which an SVG
+// leaves out where it fills, so that the page could not replace it.
+var worldColour = color.Gray{1}
 
-	canvas := vgsvg.New(width, height)
-	c := draw.New(canvas)
-	for i := range entries {
-		left := side + vg.Length(i%columns)*widest
-		top := plotHeight + vg.Length(i/columns)*rowHeight
-		entries[i].Draw(draw.Crop(c, left, 0, 0, -top))
+// cross is the paper's marker: thicker than gonum's, for it lies above others.
+type cross struct{}
+
+func (cross) DrawGlyph(c *draw.Canvas, g draw.GlyphStyle, at vg.Point) {
+	c.SetLineStyle(draw.LineStyle{Color: g.Color, Width: vg.Points(1.6)})
+	r := g.Radius * math.Sqrt2 / 2
+	for _, y := range []vg.Length{r, -r} {
+		var path vg.Path
+		path.Move(vg.Point{X: at.X - r, Y: at.Y - y})
+		path.Line(vg.Point{X: at.X + r, Y: at.Y + y})
+		c.Stroke(path)
 	}
-	pl.Draw(draw.Crop(c, vg.Points(4), -vg.Points(14), height-plotHeight+vg.Points(4), -vg.Points(6)))
-	var b bytes.Buffer
-	if _, err := canvas.WriteTo(&b); err != nil {
-		return nil, err
+}
+
+// outline is a marker that is not filled, of so many sides (0: a ring): thicker than
+// gonum's, for no line joins the lab's.
+type outline int
+
+var outlines = map[draw.GlyphDrawer]int{draw.SquareGlyph{}: 4, draw.TriangleGlyph{}: 3, draw.RingGlyph{}: 0}
+
+func (sides outline) DrawGlyph(c *draw.Canvas, g draw.GlyphStyle, at vg.Point) {
+	c.SetLineStyle(draw.LineStyle{Color: g.Color, Width: vg.Points(1.4)})
+	var path vg.Path
+	if sides == 0 {
+		path.Move(vg.Point{X: at.X + g.Radius, Y: at.Y})
+		path.Arc(at, g.Radius, 0, 2*math.Pi)
 	}
-	return bytes.ReplaceAll(b.Bytes(), []byte(drawnFont), []byte(namedFont)), nil
+	for k := range int(sides) {
+		turn := math.Pi/2 + math.Pi/float64(sides)*float64(1-sides%2) + 2*math.Pi*float64(k)/float64(sides)
+		p := vg.Point{X: at.X + g.Radius*vg.Length(math.Cos(turn)), Y: at.Y + g.Radius*vg.Length(math.Sin(turn))}
+		if k == 0 {
+			path.Move(p)
+		} else {
+			path.Line(p)
+		}
+	}
+	path.Close()
+	c.Stroke(path)
+}
+
+// shell is a drawing without its lines.
+func (d *drawing) shell() drawing {
+	out := *d
+	out.lines = nil
+	return out
+}
+
+// bothNotes says of how many runs the worlds' curves are.
+func (d *drawing) bothNotes(sim *drawing) {
+	if d.note == sim.note || d.plain {
+		return
+	}
+	d.note = "; n = " + d.n + " in the lab, " + sim.n + " simulated"
+	if max(d.most, sim.most) > 1 {
+		d.note = "; mean and 95 % interval, n = " + d.n + " in the lab, " + sim.n + " simulated"
+	}
 }
 
 // measured tells whether a run has the measure, defined or not.
@@ -341,7 +456,7 @@ type drawing struct {
 	words        []string // of an x without numbers, at 0, 1, 2, …
 	xName, yName string
 	unit, xUnit  string
-	note         string // behind the title: n, and what of it is shown
+	n, note      string // note is behind the title: n, and what of it is shown
 	most         int    // runs a point
 	plain, steps bool   // without markers; as stairs
 }
@@ -369,7 +484,9 @@ func collect(p experiment.Plot, points []PointSummary) drawing {
 	low := math.MaxInt
 	texts, varied := map[string]string{}, map[string]bool{} // of each key its first value; those that have others
 	for _, s := range points {
-		low, d.most = min(low, s.N), max(d.most, s.N)
+		if s.N > 0 { // 0: of another world only
+			low, d.most = min(low, s.N), max(d.most, s.N)
+		}
 		for _, c := range s.Point {
 			if first, ok := texts[c.Key]; ok && first != c.Text {
 				varied[c.Key] = true
@@ -378,10 +495,11 @@ func collect(p experiment.Plot, points []PointSummary) drawing {
 			}
 		}
 	}
-	n := strconv.Itoa(low)
-	if d.most != low {
+	n := strconv.Itoa(min(low, d.most))
+	if d.most > low {
 		n = fmt.Sprintf("%d … %d", low, d.most)
 	}
+	d.n = n
 	if d.note = ", n = " + n; d.most > 1 {
 		d.note = "; mean and 95 % interval, n = " + n
 	}

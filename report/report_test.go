@@ -335,7 +335,7 @@ func TestPageTable(t *testing.T) {
 	if s := fmt.Sprint(got.Keys); s != "[{scheme 8 0 0 pin pin-wide} {r0 8 8 1 pin pin-wide edge} {n 2 16 2 pin-wide edge-wide}]" {
 		t.Errorf("keys %s", s)
 	}
-	if c := got.Rows[0].Cells[0]; c != (tableCell{"10.1", "0.2", 3}) {
+	if c := got.Rows[0].Cells[0]; c != (tableCell{Mean: "10.1", Half: "0.2", Width: 3}) {
 		t.Errorf("cell %+v", c)
 	}
 	if c := got.Rows[2].Cells[2]; c.Mean != "–" || c.Half != "" {

@@ -77,6 +77,9 @@ func get[T any](v Values, name string) T {
 	return x
 }
 
+// Get returns a parameter as it is; nil if it was not declared.
+func (v Values) Get(name string) any { return v.values[name] }
+
 // Int returns an Int or a Packets parameter.
 func (v Values) Int(name string) int { return get[int](v, name) }
 

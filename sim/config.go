@@ -3,6 +3,8 @@ package sim
 import (
 	"weir/dataplane"
 	"weir/dataplane/tm"
+	"weir/fabric/observe"
+	"weir/fabric/wiring"
 	"weir/packet"
 	"weir/telemetry"
 	"weir/topology"
@@ -55,16 +57,13 @@ type Config struct {
 	Progress func(now unit.Time)
 }
 
-// SwitchConfig is what runs in one switch.
-type SwitchConfig struct {
-	Programs      func(site *dataplane.Site) ([]dataplane.Program, error)
-	Routes        *dataplane.Routes
-	Queues        int                                                     // a port; 0 means 1
-	QueueLimit    tm.Limit                                                // of each queue, besides the link's buffer for the port as a whole
-	Scheduler     func(queues int, r unit.LinkRate) (tm.Scheduler, error) // nil: FIFO (one queue), strict priority (several)
-	Recirculation dataplane.Recirculation
-	Clock         telemetry.Clock
-}
+// What the lab has as well: what runs in a switch, what happens to links, what a port's
+// outcome is.
+type (
+	SwitchConfig = wiring.SwitchConfig
+	Event        = wiring.Event
+	PortResult   = wiring.PortResult
+)
 
 // Flow is one flow: two endpoints at two hosts.
 type Flow struct {
@@ -105,43 +104,25 @@ type PFCEvent struct {
 }
 
 // Watch is a quantity that is looked at every so often from the warm-up's end on.
-type Watch struct {
-	What  Watched
-	Index int       // of a port (Result.Ports), of a flow or, for BufferBytes, of a node that is a switch
-	Every unit.Time // above 0
-}
-
-// Watched says what a Watch looks at.
-type Watched uint8
-
-// What can be watched. SentBytes, SentPackets and ReceivedBytes count from the start
-// of the run and are looked at once more at its end, if that is due. Window, Rate and
-// InFlight are −1 outside of a flow's life, and of a transport that is not transport.Gauged.
-const (
-	QueuePackets  Watched = iota // frames that wait at a port
-	QueueBytes                   // their bytes
-	SentBytes                    // bytes of the frames that left a port
-	SentPackets                  // frames that left a port
-	ReceivedBytes                // payload that was new to a flow's receiver
-	Window                       // congestion window of a flow's sender, in bytes of payload
-	Rate                         // pacing rate of a flow's sender, in bit/s of payload
-	InFlight                     // bytes of payload that a flow's sender has in flight
-	BufferBytes                  // bytes that wait in all ports of a switch
+type (
+	Watch   = observe.Watch
+	Watched = observe.Watched
 )
 
-func (w Watched) counts() bool { return w == SentBytes || w == SentPackets || w == ReceivedBytes }
-
-// ofFlow tells whether the index is that of a flow.
-func (w Watched) ofFlow() bool { return w >= ReceivedBytes && w <= InFlight }
-
-// Event is what happens to a link, in both directions, before anything else at its
-// time. What is on the wire arrives; what is put onto a link that is down is lost.
-type Event struct {
-	At   unit.Time
-	Link int           // index into Network.Links
-	Rate unit.LinkRate // the new rate, if it has one
-	Down bool          // else: the link goes down, or comes up
-}
+// What can be watched.
+const (
+	QueuePackets  = observe.QueuePackets
+	QueueBytes    = observe.QueueBytes
+	SentBytes     = observe.SentBytes
+	SentPackets   = observe.SentPackets
+	ReceivedBytes = observe.ReceivedBytes
+	Window        = observe.Window
+	Rate          = observe.Rate
+	InFlight      = observe.InFlight
+	RTT           = observe.RTT
+	DeliveryRate  = observe.DeliveryRate
+	BufferBytes   = observe.BufferBytes
+)
 
 // EndReason is why a run ended.
 type EndReason string
@@ -195,20 +176,4 @@ type Stuck struct {
 	Queue  tm.QueueID
 	Since  unit.Time // its head waits since then
 	Paused bool      // PFC holds it
-}
-
-// PortResult is one egress port's outcome.
-type PortResult struct {
-	Node, Link, End int    // node it belongs to; index into Network.Links and which end
-	TxBytes         uint64 // measured part
-	TxPackets       uint64
-	Lost            uint64 // on the link
-	Drops           [dataplane.Reasons]uint64
-	// Pauses is what PFC did to the port, in the measured part: Pause frames that came
-	// in, and the time for which they held it.
-	Pauses tm.Pauses
-	// Capacity is what the link could have carried in the measured part: bits or, of a
-	// link whose rate is in packets, packets. It follows the events that change the
-	// rate; a link that is down still takes frames, which it loses.
-	Capacity float64
 }

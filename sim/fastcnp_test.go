@@ -52,9 +52,9 @@ func longPath(t testing.TB, program dataplane.Scheme, given ...string) *Config {
 			t.Fatal(err)
 		}
 		c.Flows = append(c.Flows, Flow{Src: i, Dst: i + 2, Size: f.Size, Sender: s, Receiver: r, SrcPort: f.SrcPort, DstPort: f.DstPort})
-		c.Watches = append(c.Watches, Watch{Rate, i, unit.Microsecond})
+		c.Watches = append(c.Watches, Watch{What: Rate, Index: i, Every: unit.Microsecond})
 	}
-	c.Watches = append(c.Watches, Watch{QueueBytes, 0, unit.Microsecond})
+	c.Watches = append(c.Watches, Watch{What: QueueBytes, Index: 0, Every: unit.Microsecond})
 	return c
 }
 

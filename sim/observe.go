@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"weir/dataplane"
+	"weir/fabric/observe"
 	"weir/packet"
 	"weir/transport"
 	"weir/unit"
@@ -31,35 +32,20 @@ type OnsetResult struct {
 	Reduced []unit.Time
 }
 
-// Notices are what became of the notices that switches made (packet.Nack and packet.Notice), in the
-// measured part. What was made may be dropped or arrive later than it ends.
-type Notices struct {
-	Made      uint64
-	Dropped   uint64         // by switches and on links
-	Delivered uint64         // to the sender of their flow
-	Delay     unit.Histogram // of those delivered, from the switch that made them
-	DelaySum  unit.Time
-	DelayMax  unit.Time
-}
-
-// Reordering is what of a flow's data packets came in another order than they were sent in. The order
-// is that of their transmissions: a packet that is sent again is a packet of its own.
-type Reordering struct {
-	Arrived   int64 // data packets with payload, measured part
-	Reordered int64 // of them, after one that was sent later: RFC 4737 §3.3, with the time of sending as s
-	Extent    int64 // the largest i − j of the reordered, where j is the first arrival sent later than arrival i (§4.2); mostExtent at most
-}
-
-// mostExtent is how far back the extent of reordering is told apart.
-const mostExtent = 4096
+// What the lab notes as well.
+type (
+	Notices    = observe.Notices
+	Reordering = observe.Reordering
+	Tally      = observe.Tally
+)
 
 // observation is what is noted beyond counters, if the configuration asks for any of it:
 // Config.Onsets, Peaks, Notices, Ordering.
 type observation struct {
 	run     *Simulation
 	onsets  []onset
-	flows   []observed // by flow
-	order   []order    // by flow, with Config.Ordering
+	flows   []observed      // by flow
+	order   []observe.Order // by flow, with Config.Ordering
 	notices Notices
 }
 
@@ -90,26 +76,12 @@ type change struct {
 	window, rate int64
 }
 
-// order is what is known of the order in which a flow's packets came.
-type order struct {
-	Reordering
-	arrivals int64
-	latest   []record // ring of the last mostExtent of those that were sent later than all before them
-	next     int      // of the ring, where the oldest is once it is full
-}
-
-// record is an arrival: its number, from 0, and when it was sent.
-type record struct {
-	number int64
-	sent   unit.Time
-}
-
 // checkOnsets tells what of the onsets cannot be.
 func (r *Simulation) checkOnsets() error {
 	seen := make(map[int]bool)
 	for i, o := range r.config.Onsets {
 		if o.After < 0 || !(o.By > 0 && o.By < 1) || o.Port >= len(r.linkOf) ||
-			o.Port >= 0 && (!r.linkOf[o.Port].ofSwitch || o.Above.Packets < 1 && o.Above.Bytes < 1) {
+			o.Port >= 0 && (!r.linkOf[o.Port].OfSwitch || o.Above.Packets < 1 && o.Above.Bytes < 1) {
 			return fmt.Errorf("sim: onset %d: after %v, more than %v at port %d of %d, by %g", i, o.After, o.Above, o.Port, len(r.linkOf), o.By)
 		}
 		for _, f := range o.Flows {
@@ -142,7 +114,7 @@ func (r *Simulation) observe() {
 		o.onsets = append(o.onsets, n)
 	}
 	if c.Ordering {
-		o.order = make([]order, len(c.Flows))
+		o.order = make([]observe.Order, len(c.Flows))
 	}
 	r.seen = o
 	for _, h := range r.hosts {
@@ -155,8 +127,8 @@ func (r *Simulation) observe() {
 // gauges are the programs that see the queues of a switch grow, where onsets are looked for.
 func (r *Simulation) gauges(node int) (out []dataplane.Program) {
 	for i, o := range r.config.Onsets {
-		if o.Port >= 0 && r.linkOf[o.Port].node == node {
-			out = append(out, &gauge{r, i, r.linkOf[o.Port].port})
+		if o.Port >= 0 && r.linkOf[o.Port].Node == node {
+			out = append(out, &gauge{r, i, r.linkOf[o.Port].Port})
 		}
 	}
 	return out
@@ -282,54 +254,12 @@ func (g *gauge) Book(env *dataplane.Env, _ *packet.Packet, m *dataplane.Metadata
 func (o *observation) arrived(h *host, i int32, now unit.Time, p *packet.Packet) {
 	f := h.slot[i].flow
 	sender := o.run.config.Flows[f].Src == h.node
-	if o.run.config.Notices && sender && isNotice(p) {
-		if now >= o.run.config.Warmup {
-			o.notices.Delivered++
-			o.notices.DelaySum += now - p.Sent
-			o.notices.DelayMax = max(o.notices.DelayMax, now-p.Sent)
-			o.notices.Delay.Add(now - p.Sent)
-		}
+	if o.run.config.Notices && sender && observe.IsNotice(p) && now >= o.run.config.Warmup {
+		o.notices.Arrived(now - p.Sent)
 	}
 	if o.order != nil && !sender && p.Kind == packet.Data && p.Payload > 0 {
-		o.order[f].arrived(p.Sent, now >= o.run.config.Warmup)
+		o.order[f].Saw(p.Sent, now >= o.run.config.Warmup)
 	}
-}
-
-// isNotice tells whether a switch has made p to tell a sender something.
-func isNotice(p *packet.Packet) bool {
-	return p.Meta.Flags&packet.Internal != 0 && (p.Kind == packet.Nack || p.Kind == packet.Notice)
-}
-
-// arrived takes note of a packet by the time at which it was sent.
-func (r *order) arrived(sent unit.Time, measured bool) {
-	number := r.arrivals
-	r.arrivals++
-	if measured {
-		r.Arrived++
-	}
-	n := len(r.latest)
-	if n == 0 || sent >= r.latest[(r.next+n-1)%n].sent {
-		if n < mostExtent {
-			r.latest = append(r.latest, record{number, sent})
-		} else {
-			r.latest[r.next] = record{number, sent}
-			r.next = (r.next + 1) % n
-		}
-		return
-	}
-	if !measured {
-		return
-	}
-	r.Reordered++
-	low, high := 0, n-1 // the first one that was sent later is in [low, high]
-	for low < high {
-		if k := (low + high) / 2; r.latest[(r.next+k)%n].sent > sent {
-			high = k
-		} else {
-			low = k + 1
-		}
-	}
-	r.Extent = max(r.Extent, min(number-r.latest[(r.next+low)%n].number, mostExtent))
 }
 
 // restart begins the measured part: a sender has in flight what it had before.
@@ -367,7 +297,7 @@ func (o *observation) result(out *Result, last, first *snapshot) {
 	}
 	if c.Notices {
 		out.Notices = o.notices
-		out.Notices.Made = last.made - first.made
-		out.Notices.Dropped += last.noticeDrops - first.noticeDrops
+		out.Notices.Made = last.Made - first.Made
+		out.Notices.Dropped += last.NoticeDrops - first.NoticeDrops
 	}
 }

@@ -14,49 +14,6 @@ import (
 	"weir/unit"
 )
 
-// RFC 4737 §7: in packets, what comes late is reordered, and how far from the first that
-// was sent after it.
-func TestReordering(t *testing.T) {
-	for _, x := range []struct {
-		arrivals  []int
-		reordered int64
-		extent    int64
-	}{
-		{[]int{1, 2, 3, 4, 5}, 0, 0},
-		{[]int{1, 2, 3, 5, 6, 7, 8, 4, 9, 10}, 1, 4},     // §7.1: i = 8, j = 4
-		{[]int{1, 2, 3, 4, 7, 5, 6, 8, 9, 10}, 2, 2},     // §7.2: extents 1 and 2
-		{[]int{1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11}, 3, 6}, // §7.3: extents 4, 5 and 6
-		{[]int{2, 1, 2, 1}, 2, 3},                        // what comes twice is no later than itself
-	} {
-		var o order
-		for _, s := range x.arrivals {
-			o.arrived(unit.Time(s), true)
-		}
-		if o.Arrived != int64(len(x.arrivals)) || o.Reordered != x.reordered || o.Extent != x.extent {
-			t.Errorf("%v: %+v, want %d and %d", x.arrivals, o.Reordering, x.reordered, x.extent)
-		}
-	}
-	var o order // what is measured counts, but what came before decides
-	o.arrived(5, false)
-	o.arrived(3, false)
-	o.arrived(4, true)
-	if o.Reordering != (Reordering{1, 1, 2}) {
-		t.Errorf("after a warm-up: %+v", o.Reordering)
-	}
-	var long order // extents up to mostExtent are told apart, also when the ring has turned
-	for s := range 3 * mostExtent {
-		if s != 2*mostExtent+7 {
-			long.arrived(unit.Time(s), true)
-		}
-	}
-	if long.arrived(2*mostExtent+7, true); long.Extent != mostExtent-8 || long.Reordered != 1 {
-		t.Errorf("a long way back: %+v", long.Reordering)
-	}
-	if long.arrived(9, true); long.Extent != mostExtent || len(long.latest) != mostExtent {
-		t.Errorf("further than that: %+v", long.Reordering)
-	}
-}
-
 // chain is a – s – b, whose second link is ten times slower: 100 and 10 Mb/s, 1 ms each.
 func chain(change func(c *Config)) *Config {
 	n := &topology.Network{Nodes: []topology.Node{{Name: "a"}, {Name: "b"}, {Name: "s", Switch: true}}}
@@ -124,7 +81,7 @@ func TestReorderingInNetwork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Flows[0].Reordering != (Reordering{6, 1, 4}) {
+		if r.Flows[0].Reordering != (Reordering{Arrived: 6, Reordered: 1, Extent: 4}) {
 			t.Errorf("wire %v: %+v", wire, r.Flows[0].Reordering)
 		}
 	}

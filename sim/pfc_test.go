@@ -401,7 +401,7 @@ func TestSameResultPFC(t *testing.T) {
 			}
 			for k := range c.Network.Nodes {
 				if c.Network.Nodes[k].Switch {
-					c.Watches = append(c.Watches, Watch{BufferBytes, k, 100 * unit.Microsecond})
+					c.Watches = append(c.Watches, Watch{What: BufferBytes, Index: k, Every: 100 * unit.Microsecond})
 				}
 			}
 			if change != nil {
@@ -465,7 +465,7 @@ func TestClassesShare(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.Flows = append(c.Flows, Flow{Src: src, Dst: 3, Start: start, Stop: stop, Sender: s, Receiver: r, SrcPort: f.SrcPort, DstPort: f.DstPort, Class: class})
-		c.Watches = append(c.Watches, Watch{ReceivedBytes, i, unit.Millisecond})
+		c.Watches = append(c.Watches, Watch{What: ReceivedBytes, Index: i, Every: unit.Millisecond})
 	}
 	flow(0, 1, 0, 15*unit.Millisecond, 9500*unit.Mbps)
 	flow(1, 2, 10*unit.Millisecond, unit.Never, 9500*unit.Mbps)

@@ -7,8 +7,9 @@ import (
 	"weir/dataplane"
 	"weir/dataplane/tm"
 	"weir/fabric"
+	"weir/fabric/observe"
+	"weir/fabric/wiring"
 	"weir/packet"
-	"weir/topology"
 	"weir/transport"
 	"weir/unit"
 )
@@ -21,10 +22,8 @@ const Patience = 10 * unit.Second
 type Simulation struct {
 	config   *Config
 	pool     packet.Pool
-	rates    []unit.Rate
-	tree     *topology.Tree // of networks with flat addresses, if a program asks
-	leafOf   []int32        // Tree.LeafOf, likewise
-	hosts    []*host        // by node, nil for switches
+	wiring   *wiring.Wiring
+	hosts    []*host // by node, nil for switches
 	switches []*dataplane.Switch
 	fabric   *fabric.Fabric
 	linkOf   []direction // of the fabric's links
@@ -39,39 +38,20 @@ type Simulation struct {
 
 	atWarmup snapshot
 	watched  [][]int64 // by Config.Watches
-	periods  []period
+	watches  observe.Schedule
 	delays   []unit.Histogram // by Flow.Group
 	tally    Tally
 	seen     *observation // nil: nothing is noted
 }
 
-// period is a time between samples, with the watches that have it.
-type period struct {
-	every, next unit.Time
-	watches     []int
-}
-
 // direction is one direction of a topology link.
-type direction struct {
-	link, end int // leaves Network.Links[link] at Ends[end]
-	node      int
-	port      packet.PortID
-	ofSwitch  bool
-}
+type direction = wiring.Direction
 
 // snapshot is a copy of all counters.
 type snapshot struct {
+	wiring.Counts
 	sender, receiver []transport.Counters
-	txBytes          []uint64
-	txPackets        []uint64
-	lost             []uint64
-	down             uint64 // of lost, of all links
-	drops            [][dataplane.Reasons]uint64
-	pauses           []tm.Pauses
-	allDrops         [dataplane.Reasons]uint64
 	timeouts         []int64 // by flow
-	made             uint64  // notices, by switches
-	noticeDrops      uint64  // in switches
 }
 
 // Run carries one run out. The error tells what of the configuration cannot be.
@@ -96,52 +76,41 @@ func New(c *Config) (*Simulation, error) {
 		return nil, fmt.Errorf("sim: %d switch configurations for %d nodes", len(c.Switches), len(n.Nodes))
 	}
 	r := &Simulation{
-		config: c, hosts: make([]*host, len(n.Nodes)), switches: make([]*dataplane.Switch, len(n.Nodes)),
+		config: c, hosts: make([]*host, len(n.Nodes)),
 		sender: make([]int32, len(c.Flows)), receiver: make([]int32, len(c.Flows)),
 		senders: make([]transport.Endpoint, len(c.Flows)), starts: make([]unit.Time, len(c.Flows)),
 	}
-	r.rates = n.Rates()
-	leaving := make([][]int32, len(n.Nodes)) // by node and port, index into links
-	links := make([]fabric.Link, 0, 2*len(n.Links))
-	r.linkOf = make([]direction, 0, 2*len(n.Links))
-	for i := range n.Links {
-		l := &n.Links[i]
-		var at [2]packet.PortID
-		for e, node := range l.Ends {
-			at[e] = packet.PortID(len(leaving[node]))
-			leaving[node] = append(leaving[node], int32(2*i+e))
-		}
-		for e := range 2 {
-			from, to := l.Ends[e], l.Ends[1-e]
-			links = append(links, fabric.Link{
-				From: from, To: to, FromPort: at[e], ToPort: at[1-e],
-				Rate: l.Rate, Delay: l.Delay, Jitter: l.Jitter, Loss: l.Loss,
-				Random: unit.NewRandom(c.Seed, "link "+n.PortName(i, e)),
-			})
-			r.linkOf = append(r.linkOf, direction{i, e, from, at[e], n.Nodes[from].Switch})
-		}
-	}
+	r.wiring = wiring.New(wiring.Config{
+		Seed: c.Seed, Network: n, Switches: c.Switches, Hosts: c.Hosts, Tree: c.Tree, Prefixes: c.Prefixes,
+		MinFrame: c.MinFrame, MaxFrame: c.MaxFrame, Framing: c.Framing, Counted: c.Telemetry != nil && c.Telemetry.Counted,
+		Pool: &r.pool, Observer: r.switchObserver(),
+	})
+	r.linkOf, r.switches = r.wiring.Directions, r.wiring.Switches
 	if err := r.checkOnsets(); err != nil {
 		return nil, err
 	}
 	nodes := make([]fabric.Node, len(n.Nodes))
 	for i, node := range n.Nodes {
 		if node.Switch {
-			sw, err := r.newSwitch(i, links, leaving[i])
+			sw, err := r.wiring.NewSwitch(i, r.gauges(i), func(now unit.Time, in dataplane.PortID, class uint8, kind packet.Kind) {
+				r.pfc(now, i, in, class, kind)
+			})
 			if err != nil {
 				return nil, err
 			}
-			r.switches[i], nodes[i] = sw, sw
+			nodes[i] = sw
 			continue
 		}
-		if len(leaving[i]) > 1 {
-			return nil, fmt.Errorf("sim: host %s has %d links; a host has one NIC", node.Name, len(leaving[i]))
+		leaving := r.wiring.Leaving(i)
+		if len(leaving) > 1 {
+			return nil, fmt.Errorf("sim: host %s has %d links; a host has one NIC", node.Name, len(leaving))
 		}
 		var rate unit.LinkRate
-		for _, l := range leaving[i] {
-			rate = links[l].Rate
+		for _, l := range leaving {
+			rate = r.wiring.Links[l].Rate
 		}
 		r.hosts[i] = newHost(r, i, rate)
+		r.wiring.Attach(i, r.hosts[i].port)
 		nodes[i] = r.hosts[i]
 	}
 	if err := r.addFlows(); err != nil {
@@ -154,98 +123,12 @@ func New(c *Config) (*Simulation, error) {
 	if c.Warmup == 0 {
 		r.atWarmup = r.snapshot(0) // the fabric sends what is due at time 0 when it is made
 	}
-	f, err := fabric.New(fabric.Config{Nodes: nodes, Links: links, Pool: &r.pool, Window: c.Window, Wire: r.wire(), Observer: r.linkObserver()})
+	f, err := fabric.New(fabric.Config{Nodes: nodes, Links: r.wiring.Links, Pool: &r.pool, Window: c.Window, Wire: r.wire(), Observer: r.linkObserver()})
 	if err != nil {
 		return nil, err
 	}
 	r.fabric = f
 	return r, nil
-}
-
-// newSwitch makes the switch of a node, whose ports' links are leaving.
-func (r *Simulation) newSwitch(node int, links []fabric.Link, leaving []int32) (*dataplane.Switch, error) {
-	c, n := r.config, r.config.Network
-	sc := &c.Switches[node]
-	queues := max(sc.Queues, 1)
-	ports := make([]*tm.Port, 0, len(leaving))
-	var numbers []dataplane.Number
-	var hashes unit.Random // of schedulers that place flows by a hash
-	lines := make([]dataplane.Line, 0, len(leaving))
-	for _, i := range leaving {
-		l := &links[i]
-		var s tm.Scheduler
-		switch {
-		case sc.Scheduler != nil:
-			var err error
-			if s, err = sc.Scheduler(queues, l.Rate); err != nil {
-				return nil, fmt.Errorf("switch %s: %w", n.Nodes[node].Name, err)
-			}
-		case queues == 1:
-			s = tm.NewFIFO()
-		default:
-			s = tm.NewStrict()
-		}
-		if x, ok := s.(tm.Seeded); ok {
-			if hashes.Rand == nil {
-				hashes = unit.NewRandom(c.Seed, "switch "+n.Nodes[node].Name+" flow queues")
-			}
-			x.Seed(uint32(hashes.Uint64()))
-		}
-		lines = append(lines, dataplane.Line{Rate: l.Rate, Delay: l.Delay + l.Jitter, To: n.Nodes[l.To].Name})
-		buffer := n.Links[r.linkOf[i].link].Buffer
-		total := tm.Limit{Packets: buffer.Packets, Bytes: buffer.Bytes}
-		ports = append(ports, tm.NewPort(tm.NewBuffer(queues, sc.QueueLimit, total), s, l.Rate))
-		numbers = append(numbers, dataplane.Number{Out: int32(i), In: int32(i ^ 1)})
-	}
-	name := n.Nodes[node].Name
-	site := &dataplane.Site{
-		Switch: name, ID: node, Ports: len(ports), At: ports, Book: c.Hosts, Routes: sc.Routes,
-		Clock: sc.Clock, Rates: r.rates, Counted: c.Telemetry != nil && c.Telemetry.Counted, Lines: lines, Queues: queues, MaxFrame: c.MaxFrame, Framing: c.Framing,
-		Random: func(entity string) unit.Random { return unit.NewRandom(c.Seed, "switch "+name+" "+entity) },
-		Place:  func() (*dataplane.Place, error) { return r.place(node) },
-	}
-	var programs []dataplane.Program
-	if sc.Programs != nil {
-		var err error
-		if programs, err = sc.Programs(site); err != nil {
-			return nil, fmt.Errorf("switch %s: %w", name, err)
-		}
-	}
-	programs = append(programs, r.gauges(node)...)
-	onPFC := func(now unit.Time, in dataplane.PortID, class uint8, kind packet.Kind) {
-		r.pfc(now, node, in, class, kind)
-	}
-	return dataplane.New(dataplane.Config{
-		OnPFC: onPFC,
-		Name:  name, ID: node, Ports: ports, Programs: programs, Pool: &r.pool, Book: c.Hosts,
-		Random: unit.NewRandom(c.Seed, "switch "+name), Recirculation: sc.Recirculation, MinFrame: c.MinFrame,
-		Observer: r.switchObserver(), Numbers: numbers,
-	})
-}
-
-// place finds where a switch is in the fat tree, if the network is one.
-func (r *Simulation) place(node int) (*dataplane.Place, error) {
-	c, tree := r.config, r.config.Tree
-	if tree == nil {
-		if tree = r.tree; tree == nil {
-			var err error
-			if tree, err = c.Network.Tree(); err != nil {
-				return nil, err
-			}
-			r.tree = tree
-		}
-	}
-	if r.leafOf == nil {
-		r.leafOf = tree.LeafOf()
-	}
-	p := &dataplane.Place{Tiers: tree.Tiers, Tier: int(tree.Tier[node]), Up: tree.Up[node], Down: tree.Down[node], Above: tree.Above(node), Leaf: r.leafOf, Leaves: len(tree.Leaves())}
-	if c.Tree != nil {
-		p.All = c.Prefixes.All
-		for _, d := range tree.DownRoutes(node, c.Prefixes, c.Hosts) {
-			p.Routes = append(p.Routes, dataplane.Route{Prefix: d.Prefix, Ports: []packet.PortID{d.Port}})
-		}
-	}
-	return p, nil
 }
 
 // pfc notes a PFC frame that came in.
@@ -375,7 +258,7 @@ func (r *Simulation) addWatches() error {
 	r.watched = make([][]int64, len(c.Watches))
 	for i, w := range c.Watches {
 		limit := len(r.linkOf)
-		if w.What.ofFlow() {
+		if w.What.OfFlow() {
 			limit = len(c.Flows)
 		}
 		if w.What == BufferBytes {
@@ -387,14 +270,7 @@ func (r *Simulation) addWatches() error {
 		if w.Every <= 0 || w.What > BufferBytes || w.Index < 0 || w.Index >= limit {
 			return fmt.Errorf("sim: watch %d looks at %d of %d every %v", i, w.Index, limit, w.Every)
 		}
-		k := 0
-		for k < len(r.periods) && r.periods[k].every != w.Every {
-			k++
-		}
-		if k == len(r.periods) {
-			r.periods = append(r.periods, period{every: w.Every, next: c.Warmup})
-		}
-		r.periods[k].watches = append(r.periods[k].watches, i)
+		r.watches.Add(i, w.Every, c.Warmup)
 	}
 	if c.Delays {
 		groups := 0
@@ -409,28 +285,12 @@ func (r *Simulation) addWatches() error {
 	return nil
 }
 
-// nextSample is when the next look is due.
-func (r *Simulation) nextSample() unit.Time {
-	next := unit.Never
-	for i := range r.periods {
-		next = min(next, r.periods[i].next)
-	}
-	return next
-}
-
 // sample looks at what is due at now. At the end of a run only what counts is
 // looked at: what comes then belongs to no interval.
 func (r *Simulation) sample(now unit.Time, atEnd bool) {
-	for i := range r.periods {
-		p := &r.periods[i]
-		if p.next != now {
-			continue
-		}
-		p.next += p.every
-		for _, k := range p.watches {
-			if w := &r.config.Watches[k]; !atEnd || w.What.counts() {
-				r.watched[k] = append(r.watched[k], r.look(w, now))
-			}
+	for _, k := range r.watches.Due(now) {
+		if w := &r.config.Watches[k]; !atEnd || w.What.Counts() {
+			r.watched[k] = append(r.watched[k], r.look(w, now))
 		}
 	}
 }
@@ -440,17 +300,8 @@ func (r *Simulation) look(w *Watch, now unit.Time) int64 {
 	if w.What == BufferBytes {
 		return int64(r.switches[w.Index].Buffered())
 	}
-	if !w.What.ofFlow() {
-		switch p := r.portOf(r.linkOf[w.Index]); w.What {
-		case QueuePackets:
-			return int64(p.Packets())
-		case QueueBytes:
-			return int64(p.Bytes())
-		case SentBytes:
-			return int64(p.TxBytes())
-		default:
-			return int64(p.TxPackets())
-		}
+	if !w.What.OfFlow() {
+		return w.What.OfPort(r.wiring.Port(w.Index))
 	}
 	f := &r.config.Flows[w.Index]
 	if w.What == ReceivedBytes {
@@ -465,9 +316,21 @@ func (r *Simulation) look(w *Watch, now unit.Time) int64 {
 		return int64(g.Window)
 	case Rate:
 		return int64(g.Rate)
-	default:
+	case InFlight:
 		return int64(g.InFlight)
+	case RTT:
+		return orNone(int64(g.RTT))
+	default:
+		return orNone(int64(g.Delivery))
 	}
+}
+
+// orNone is −1 for what is not known.
+func orNone(v int64) int64 {
+	if v == 0 {
+		return -1
+	}
+	return v
 }
 
 // class is the priority class of what e sends: its own, or that of its flow.
@@ -551,7 +414,7 @@ func (r *Simulation) Run() *Result {
 		}
 		return false
 	}
-	now, nextSample, nextOnset := unit.Time(0), r.nextSample(), r.seen.nextOnset(-1)
+	now, nextSample, nextOnset := unit.Time(0), r.watches.Next(), r.seen.nextOnset(-1)
 	warm := c.Warmup == 0
 	events := c.Events
 	every := max(unit.Millisecond, end/10_000) // between looks for a deadlock
@@ -559,7 +422,7 @@ func (r *Simulation) Run() *Result {
 	var stuck []Stuck
 	for now < end {
 		for len(events) > 0 && events[0].At <= now {
-			r.happen(&events[0])
+			r.wiring.Happen(r.fabric, &events[0])
 			events = events[1:]
 		}
 		if c.UntilDone && r.unfinished == 0 && stopping == unit.Never {
@@ -600,7 +463,7 @@ func (r *Simulation) Run() *Result {
 		}
 		if now == nextSample {
 			r.sample(now, now == end && now != c.Warmup)
-			nextSample = r.nextSample()
+			nextSample = r.watches.Next()
 		}
 		if now == nextLook {
 			if nextLook += every; r.paused {
@@ -634,22 +497,6 @@ func (r *Simulation) Run() *Result {
 	return out
 }
 
-// happen carries out an event.
-func (r *Simulation) happen(e *Event) {
-	for i, d := range r.linkOf {
-		if d.link != e.Link {
-			continue
-		}
-		if e.Rate == (unit.LinkRate{}) {
-			r.fabric.SetDown(i, e.Down)
-			r.portOf(d).SetDown(e.Down)
-			continue
-		}
-		r.fabric.SetRate(i, e.Rate)
-		r.portOf(d).SetRate(e.Rate)
-	}
-}
-
 // restart makes what is not a difference of two counters that of the measured part:
 // minimum and maximum delay, histograms, what frames consist of.
 func (r *Simulation) restart(now unit.Time) {
@@ -672,18 +519,14 @@ func (r *Simulation) restart(now unit.Time) {
 }
 
 func (r *Simulation) portOf(d direction) *tm.Port {
-	if d.ofSwitch {
-		return r.switches[d.node].Port(d.port)
-	}
-	return r.hosts[d.node].port
+	return r.wiring.Port(2*d.Link + d.End)
 }
 
 func (r *Simulation) snapshot(now unit.Time) snapshot {
-	flows, links := len(r.config.Flows), len(r.linkOf)
+	flows := len(r.config.Flows)
 	s := snapshot{
+		Counts: r.wiring.Counts(now, r.fabric),
 		sender: make([]transport.Counters, 0, flows), receiver: make([]transport.Counters, 0, flows), timeouts: make([]int64, 0, flows),
-		txBytes: make([]uint64, 0, links), txPackets: make([]uint64, 0, links), lost: make([]uint64, 0, links),
-		drops: make([][dataplane.Reasons]uint64, 0, links), pauses: make([]tm.Pauses, 0, links),
 	}
 	for i := range r.config.Flows {
 		f := &r.config.Flows[i]
@@ -695,43 +538,7 @@ func (r *Simulation) snapshot(now unit.Time) snapshot {
 		s.timeouts = append(s.timeouts, timeouts)
 		s.receiver = append(s.receiver, *f.Receiver.Counters())
 	}
-	for i, d := range r.linkOf {
-		p := r.portOf(d)
-		s.txBytes = append(s.txBytes, p.TxBytes())
-		s.txPackets = append(s.txPackets, p.TxPackets())
-		var l fabric.LinkCounters
-		if r.fabric != nil {
-			l = r.fabric.Link(i)
-		}
-		s.lost = append(s.lost, l.Lost)
-		s.down += l.Down
-		s.pauses = append(s.pauses, p.Pauses(now))
-		var drops [dataplane.Reasons]uint64
-		if d.ofSwitch {
-			drops = r.switches[d.node].PortDrops(d.port)
-		}
-		s.drops = append(s.drops, drops)
-	}
-	for _, sw := range r.switches {
-		if sw != nil {
-			add(&s.allDrops, sw.Drops())
-			made, dropped := sw.Made(), sw.MadeDrops()
-			s.made += made[packet.Nack] + made[packet.Notice]
-			s.noticeDrops += dropped[packet.Nack] + dropped[packet.Notice]
-		}
-	}
-	for _, lost := range s.lost {
-		s.allDrops[dataplane.LinkLost] += lost
-	}
-	s.allDrops[dataplane.LinkLost] -= s.down
-	s.allDrops[dataplane.LinkDown] += s.down
 	return s
-}
-
-func add(to *[dataplane.Reasons]uint64, n [dataplane.Reasons]uint64) {
-	for i := range to {
-		to[i] += n[i]
-	}
 }
 
 func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
@@ -740,11 +547,9 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 	out := &Result{
 		End: reason, Time: end, Measured: max(end-c.Warmup, 0),
 		Events: r.fabric.Events(), PacketHops: r.fabric.Hops(), Watched: r.watched, Delays: r.delays, Tally: r.tally,
-		Flows: make([]FlowResult, 0, len(c.Flows)), Ports: make([]PortResult, 0, len(r.linkOf)),
+		Flows: make([]FlowResult, 0, len(c.Flows)),
 	}
-	for i := range last.allDrops {
-		out.Drops[i] = last.allDrops[i] - first.allDrops[i]
-	}
+	out.Ports, out.Drops = r.wiring.Results(&first.Counts, &last.Counts, c.Warmup, end, c.Events)
 	for i := range c.Flows {
 		f := FlowResult{
 			Sender:   since(last.sender[i], first.sender[i]),
@@ -768,50 +573,10 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 		}
 		out.Flows = append(out.Flows, f)
 	}
-	for i, d := range r.linkOf {
-		p := PortResult{
-			Node: d.node, Link: d.link, End: d.end,
-			TxBytes: last.txBytes[i] - first.txBytes[i], TxPackets: last.txPackets[i] - first.txPackets[i],
-			Lost: last.lost[i] - first.lost[i], Pauses: paused(&last.pauses[i], &first.pauses[i]), Capacity: r.capacity(d.link, end),
-		}
-		for k := range p.Drops {
-			p.Drops[k] = last.drops[i][k] - first.drops[i][k]
-		}
-		out.Ports = append(out.Ports, p)
-	}
 	if r.seen != nil {
 		r.seen.result(out, &last, &first)
 	}
 	return out
-}
-
-// paused is the difference of two states of one port.
-func paused(last, first *tm.Pauses) tm.Pauses {
-	d := *last
-	d.Frames -= first.Frames
-	d.Any -= first.Any
-	for c := range d.Time {
-		d.Time[c] -= first.Time[c]
-	}
-	return d
-}
-
-// capacity is what a link can carry in the measured part, in bits or packets.
-func (r *Simulation) capacity(link int, end unit.Time) float64 {
-	c := r.config
-	perSecond := func(l unit.LinkRate) float64 { return float64(max(int64(l.Bits), int64(l.Packets))) }
-	rate, from, total := perSecond(c.Network.Links[link].Rate), c.Warmup, 0.0
-	for _, e := range c.Events {
-		if e.Link != link || e.Rate == (unit.LinkRate{}) || e.At >= end {
-			continue
-		}
-		if e.At > from {
-			total += rate * (e.At - from).Seconds()
-			from = e.At
-		}
-		rate = perSecond(e.Rate)
-	}
-	return total + rate*max(end-from, 0).Seconds()
 }
 
 // since returns the difference of two copies of one endpoint's counters.

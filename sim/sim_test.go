@@ -49,7 +49,7 @@ func config(t testing.TB, seed uint64, change func(*Config)) *Config {
 	const h = 4
 	c := &Config{Seed: seed, Network: leafSpine(h, 3, unit.Length{Packets: 12}), Duration: 20 * unit.Millisecond, Delays: true, Tally: true}
 	for i := range 2 * len(c.Network.Links) {
-		c.Watches = append(c.Watches, Watch{QueuePackets, i, unit.Millisecond}, Watch{SentBytes, i, 700 * unit.Microsecond})
+		c.Watches = append(c.Watches, Watch{What: QueuePackets, Index: i, Every: unit.Millisecond}, Watch{What: SentBytes, Index: i, Every: 700 * unit.Microsecond})
 	}
 	c.Network.Links[1].Loss = 0.01
 	c.Network.Links[9].Jitter = 3 * unit.Microsecond

@@ -30,7 +30,7 @@ func (r *Simulation) deadlock() []Stuck {
 	number := map[queueOf]int{}
 	leaving := make([]int, len(r.switches)) // held queues by switch
 	for i, d := range r.linkOf {
-		if !d.ofSwitch || !r.linkOf[i^1].ofSwitch {
+		if !d.OfSwitch || !r.linkOf[i^1].OfSwitch {
 			continue // a host never stops its switch
 		}
 		p := r.portOf(d)
@@ -38,16 +38,16 @@ func (r *Simulation) deadlock() []Stuck {
 			at := queueOf{i, tm.QueueID(bits.TrailingZeros32(set))}
 			number[at] = len(all)
 			all = append(all, held{queueOf: at})
-			leaving[d.node]++
+			leaving[d.Node]++
 		}
 	}
 	// A queue can only be in a deadlock if one is held at the switch behind the link.
 	for changed := true; changed; {
 		changed = false
 		for k := range all {
-			if h := &all[k]; !h.free && leaving[r.linkOf[h.direction^1].node] == 0 {
+			if h := &all[k]; !h.free && leaving[r.linkOf[h.direction^1].Node] == 0 {
 				h.free, changed = true, true
-				leaving[r.linkOf[h.direction].node]--
+				leaving[r.linkOf[h.direction].Node]--
 			}
 		}
 	}
@@ -79,22 +79,22 @@ func (r *Simulation) deadlock() []Stuck {
 // returns false if something there can move, or the queue is about to be released.
 func (r *Simulation) blocked(h *held, number map[queueOf]int) bool {
 	back := r.linkOf[h.direction^1] // the port there that the link leads to
-	next := r.switches[back.node]
-	classes := r.portOf(r.linkOf[h.direction]).Held() & next.Pausing(back.port)
+	next := r.switches[back.Node]
+	classes := r.portOf(r.linkOf[h.direction]).Held() & next.Pausing(back.Port)
 	last := tm.QueueID(r.portOf(r.linkOf[h.direction]).Queues() - 1)
 	seen := map[int]bool{}
 	var found uint8 // classes of which packets are there
 	for i, d := range r.linkOf {
-		if d.node != back.node {
+		if d.Node != back.Node {
 			continue
 		}
-		p := next.Port(d.port)
+		p := next.Port(d.Port)
 		for set := p.Waiting(); set != 0; set &= set - 1 {
 			q := tm.QueueID(bits.TrailingZeros32(set))
 			k, stuck := number[queueOf{i, q}]
 			for x := range p.Queue(q).All() {
 				class := x.Meta.Class % tm.Classes
-				if x.Meta.In != back.port || classes&(1<<class) == 0 || min(class, last) != h.queue {
+				if x.Meta.In != back.Port || classes&(1<<class) == 0 || min(class, last) != h.queue {
 					continue
 				}
 				if !stuck {
@@ -138,10 +138,10 @@ func (r *Simulation) starved(now unit.Time) (out []Stuck) {
 				out = append(out, Stuck{i, q, since, p.Paused()&(1<<q) != 0})
 			}
 		}
-		if d.ofSwitch {
+		if d.OfSwitch {
 			continue
 		}
-		h, named := r.hosts[d.node], uint8(0) // what flows have not sent waits in no queue
+		h, named := r.hosts[d.Node], uint8(0) // what flows have not sent waits in no queue
 		for _, s := range h.held {
 			class := h.slot[s].class
 			if since := p.HeldSince(class); since != unit.Never && now-since >= limit && named&(1<<class) == 0 && p.Waiting()&(1<<class) == 0 {

@@ -104,6 +104,9 @@ func (t *Collector) Observe(e Event, p *packet.Packet) {
 	if p.Kind != packet.Pause && p.Kind != packet.Resume {
 		r.Flow, r.Proto, r.TOS = int64(p.Flow), p.Proto, p.TOS
 		r.Src, r.Dst, r.SrcPort, r.DstPort = t.host(p.Src), t.host(p.Dst), p.SrcPort, p.DstPort
+		if p.Flow == packet.NoFlow {
+			r.Flow = None
+		}
 		r.Seq, r.Ack, r.Payload = p.Seq, p.Ack, int64(p.Payload)
 		if p.Proto == packet.ProtoTCP {
 			r.Seq, r.Ack, r.TCPFlags = int64(uint32(p.Seq)), int64(uint32(p.Ack)), p.TCP.Flags

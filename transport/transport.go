@@ -39,6 +39,8 @@ type Gauge struct {
 	InFlight unit.Bytes // payload that is sent and neither delivered nor lost
 	Rate     unit.Rate  // pacing rate of payload; 0: not paced
 	Derived  bool       // Rate follows from Window and the round-trip time: no decision of its own
+	RTT      unit.Time  // smoothed round-trip time; 0: none was measured
+	Delivery unit.Rate  // latest rate of delivery of payload; 0: none was measured
 }
 
 // Gauged is a sender that shows its state.
@@ -159,6 +161,7 @@ type Scheme struct {
 	Controlled bool  // its flows have a congestion controller
 	Gauged     bool  // its senders are Gauged
 	Buffered   bool  // its senders have a send buffer: they count when the last write returned
+	Timed      bool  // they measure round-trip times and rates of delivery: Gauge.RTT, Gauge.Delivery
 	Headers    int32 // bytes of the transport's header in a full packet: what an MTU leaves after IP's is the payload
 	// Build makes the two endpoints of a flow.
 	Build func(f Flow, v scheme.Values) (sender, receiver Endpoint, err error)

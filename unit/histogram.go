@@ -1,6 +1,10 @@
 package unit
 
-import "math/bits"
+import (
+	"encoding/json"
+	"fmt"
+	"math/bits"
+)
 
 // Histogram counts durations in classes whose width is at most 1/64 of the value:
 // a percentile that it gives is at most 0.8 % off. Values from 0 to Never are
@@ -44,6 +48,18 @@ func (h *Histogram) Add(v Time) {
 
 // Count returns how many values were added.
 func (h *Histogram) Count() uint64 { return h.n }
+
+// Quantile is the middle of the class that the given share, 0 to 1, of the values reach;
+// 0 if there are none.
+func (h *Histogram) Quantile(share float64) Time {
+	sum := uint64(0)
+	for _, c := range h.Classes() {
+		if sum += c.Count; float64(sum) >= share*float64(h.n) {
+			return c.Middle()
+		}
+	}
+	return 0
+}
 
 // Sum returns the sum of all values in seconds, each as its class's middle.
 func (h *Histogram) Sum() (seconds float64) {
@@ -99,4 +115,35 @@ func (h *Histogram) Classes() (out []Class) {
 		}
 	}
 	return out
+}
+
+// MarshalJSON writes the classes that are not empty: [[lowest value in ps, count], …].
+func (h *Histogram) MarshalJSON() ([]byte, error) {
+	out := make([][2]uint64, 0)
+	for _, c := range h.Classes() {
+		out = append(out, [2]uint64{uint64(c.Low), c.Count})
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. The error is about a value or a sum of counts
+// that is out of range.
+func (h *Histogram) UnmarshalJSON(b []byte) error {
+	var classes [][2]uint64
+	if err := json.Unmarshal(b, &classes); err != nil {
+		return err
+	}
+	h.counts, h.n = nil, 0
+	for _, c := range classes {
+		if c[0] > uint64(Never) || h.n+c[1] < h.n {
+			return fmt.Errorf("histogram: %d times %d ps", c[1], c[0])
+		}
+		i := classOf(c[0])
+		if i >= len(h.counts) {
+			h.counts = append(h.counts, make([]uint64, i+1-len(h.counts))...)
+		}
+		h.counts[i] += c[1]
+		h.n += c[1]
+	}
+	return nil
 }

@@ -1,7 +1,10 @@
 package unit
 
 import (
+	"encoding/json"
 	"math"
+	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -51,6 +54,28 @@ func TestHistogram(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, func() { h.Add(Never); h.Add(7) }); n > 0 {
 		t.Errorf("Add allocates %g times", n)
+	}
+}
+
+// A histogram is the same after its way through JSON.
+func TestHistogramJSON(t *testing.T) {
+	var h, back, empty Histogram
+	for _, v := range []Time{0, 1, 127, 128, 129, 5 * Millisecond, 5 * Millisecond, Never} {
+		h.Add(v)
+	}
+	all := []Histogram{h, empty}
+	b, err := json.Marshal(all)
+	if err != nil || !strings.HasPrefix(string(b), `[[[0,1],[1,1],[127,1],[128,2],`) || !strings.HasSuffix(string(b), `,[]]`) {
+		t.Errorf("%s, %v", b, err)
+	}
+	var got []Histogram
+	if err := json.Unmarshal(b, &got); err != nil || len(got) != 2 || !reflect.DeepEqual(got[0].Classes(), h.Classes()) || got[0].Count() != 8 || got[1].Count() != 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, bad := range []string{`[[-1,1]]`, `[[9223372036854775808,1]]`, `[[1,18446744073709551615],[2,1]]`, `{}`} {
+		if err := json.Unmarshal([]byte(bad), &back); err == nil {
+			t.Errorf("%s is a histogram: %v", bad, back.Classes())
+		}
 	}
 }
 

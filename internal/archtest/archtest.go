@@ -45,17 +45,19 @@ var Rooms = []Room{
 	{Name: "dataplane", Imports: "unit scheme packet telemetry trace", Pure: true},
 	{Name: "transport", Imports: below, Pure: true},
 	{Name: "fabric", Imports: below, Pure: true},
+	{Name: "fabric/wiring", Imports: below + " fabric topology", Pure: true},
 	{Name: "hpcc", Imports: below, Pure: true},
 	{Name: "ncf", Imports: below, Pure: true},
 	{Name: "p4te", Imports: below, Pure: true},
 	{Name: "p4abc", Imports: below, Pure: true},
-	{Name: "sim", Imports: below + " transport fabric hpcc ncf p4te p4abc topology workload", Pure: true},
-	{Name: "lab", Imports: below + " transport fabric hpcc ncf p4te p4abc topology workload", Modules: true},
+	{Name: "sim", Imports: below + " transport fabric fabric/wiring hpcc ncf p4te p4abc topology workload", Pure: true},
+	{Name: "lab", Imports: below + " transport fabric fabric/wiring hpcc ncf p4te p4abc topology workload", Modules: true},
 	{Name: "experiments"}, // files of experiments only
 	{Name: "experiment", Imports: Above, Modules: true},
 	{Name: "report", Imports: Above, Modules: true},
-	{Name: "web", Imports: below + " transport fabric hpcc ncf p4te p4abc topology workload sim lab experiments experiment"},
+	{Name: "web", Imports: below + " transport fabric fabric/wiring hpcc ncf p4te p4abc topology workload sim lab experiments experiment"},
 	{Name: "bench", Imports: Above, Modules: true},
+	{Name: "softswitch", Imports: Above, Modules: true},
 	{Name: "cmd", Imports: Above, Modules: true},
 	{Name: "internal/testutil", Imports: "unit packet"},
 	{Name: "internal/archtest"},
@@ -196,14 +198,14 @@ func (c *checker) parse(fsys fs.FS) error {
 	})
 }
 
-// room returns the room that a folder is in.
-func (c *checker) room(folder string) (Room, bool) {
+// room returns the room that a folder is in: of rooms within rooms the innermost.
+func (c *checker) room(folder string) (found Room, ok bool) {
 	for _, r := range c.rooms {
-		if folder == r.Name || strings.HasPrefix(folder, r.Name+"/") {
-			return r, true
+		if (folder == r.Name || strings.HasPrefix(folder, r.Name+"/")) && len(r.Name) > len(found.Name) {
+			found, ok = r, true
 		}
 	}
-	return Room{}, false
+	return found, ok
 }
 
 // may tells whether room r may import code of room other.

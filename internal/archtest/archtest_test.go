@@ -41,6 +41,8 @@ func TestCheckCatches(t *testing.T) {
 		{"root folder", "x.go", "package weir\n", `folder "." is in no room`},
 		{"unlisted import", room, source(`import _ "weir/helpers"`, ""), "weir/helpers is in no room"},
 		{"prefix is not a room", "simulator/x.go", "package simulator\n", "in no room"},
+		{"room within a room", "fabric/wiring/x.go", "package wiring\nimport _ \"weir/topology\"\n", ""},
+		{"room around a room", "fabric/x.go", "package fabric\nimport _ \"weir/topology\"\n", "fabric may not import room topology"},
 		{"left of experiment", "experiment/x.go", "package experiment\nimport (_ \"weir/sim\"; _ \"os\"; _ \"example.org/yaml\")\n", ""},
 		{"experiment to report", "experiment/x.go", "package experiment\nimport _ \"weir/report\"\n", "experiment may not import room report"},
 		{"cmd", "cmd/weir/x.go", "package main\nimport (_ \"weir/bench\"; _ \"weir/unit\")\n", ""},

@@ -211,3 +211,72 @@ func TestOpenRefuses(t *testing.T) {
 		t.Error("9 slots are possible")
 	}
 }
+
+// The kernel takes the outer tag out of frames that come in. With Tags it is in its place
+// again, whatever it says, and a full frame may have one of 802.1Q when it leaves; without,
+// such frames are counted. A socket that was opened elsewhere goes on with its rings.
+func TestTags(t *testing.T) {
+	pair(t, func() error {
+		c := ring.Config{Interface: "a", MaxFrame: 1514, Rx: 32, Tx: 32, Tags: true}
+		opened, err := ring.Open(c)
+		if err != nil {
+			return err
+		}
+		fd, err := unix.Dup(opened.FD())
+		if err != nil {
+			return err
+		}
+		opened.Close()
+		a, err := ring.Attach(c, fd)
+		if err != nil {
+			return err
+		}
+		defer a.Close()
+		c.Interface = "b"
+		b, err := ring.Open(c)
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		c.Tags = false
+		without, err := ring.Open(c)
+		if err != nil {
+			return err
+		}
+		defer without.Close()
+		tagged := func(n int, tag ...byte) []byte {
+			f := frame(n, 7)
+			return append(append(append([]byte{}, f[:12]...), tag...), f[12:]...)
+		}
+		all := [][]byte{
+			tagged(60, 0x81, 0, 0xef, 0xfe), tagged(60, 0x81, 0, 0, 0), tagged(1514, 0x81, 0, 0, 5),
+			tagged(60, 0x88, 0xa8, 0, 100, 0x81, 0, 0, 200), frame(60, 7),
+		}
+		for _, f := range append(all, tagged(1514, 0x88, 0xa8, 0, 5), tagged(1515, 0x81, 0, 0, 5)) {
+			if !a.Put(f) {
+				return fmt.Errorf("no room")
+			}
+		}
+		if err := a.Flush(); err != nil {
+			return err
+		}
+		for i, f := range all {
+			if _, ok := b.Stamp(); !ok {
+				return fmt.Errorf("frame %d did not come", i)
+			}
+			if got := b.Take(nil); string(got) != string(f) {
+				t.Errorf("frame %d\n%x\ncame as\n%x", i, f, got)
+			}
+		}
+		if counts, err := a.Counts(); err != nil || counts.TooLong != 2 {
+			t.Errorf("%d frames were too long to leave, want 2; %v", counts.TooLong, err)
+		}
+		if _, ok := without.Stamp(); !ok || len(without.Take(nil)) != 60 {
+			t.Error("the frame without a tag did not come")
+		}
+		if counts, err := without.Counts(); err != nil || counts.Tagged != 4 {
+			t.Errorf("%d frames had a tag, want 4; %v", counts.Tagged, err)
+		}
+		return nil
+	})
+}

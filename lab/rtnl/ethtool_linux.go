@@ -10,7 +10,7 @@ import (
 
 // Offloads are what network interfaces do for the kernel on their own and a switch in
 // user space must not meet: checksums of neither end, scatter-gather, and packets larger
-// than frames, which are cut (TSO, GSO) or joined (GRO). By the number of ethtool's
+// than frames, which are cut (TSO, GSO) or joined (LRO, GRO). By the number of ethtool's
 // commands that read and set them.
 var offloads = [...]struct {
 	name     string
@@ -18,10 +18,33 @@ var offloads = [...]struct {
 }{
 	{"tso", unix.ETHTOOL_GTSO, unix.ETHTOOL_STSO},
 	{"gso", unix.ETHTOOL_GGSO, unix.ETHTOOL_SGSO},
+	{"lro", unix.ETHTOOL_GFLAGS, unix.ETHTOOL_SFLAGS}, // a flag among others: see flagLRO
 	{"gro", unix.ETHTOOL_GGRO, unix.ETHTOOL_SGRO},
 	{"sg", unix.ETHTOOL_GSG, unix.ETHTOOL_SSG},
 	{"tx", unix.ETHTOOL_GTXCSUM, unix.ETHTOOL_STXCSUM},
 	{"rx", unix.ETHTOOL_GRXCSUM, unix.ETHTOOL_SRXCSUM},
+}
+
+// flagLRO is that of large receive offload among the flags of an interface (linux/ethtool.h).
+const flagLRO = 1 << 15
+
+// offload reads whether an offload is on, or switches it.
+func offload(fd int, name string, command, value uint32) (uint32, error) {
+	switch command {
+	case unix.ETHTOOL_GFLAGS:
+		flags, err := ethtool(fd, name, command, 0)
+		return flags & flagLRO, err
+	case unix.ETHTOOL_SFLAGS:
+		flags, err := ethtool(fd, name, unix.ETHTOOL_GFLAGS, 0)
+		if err != nil {
+			return 0, err
+		}
+		if flags &^= flagLRO; value != 0 {
+			flags |= flagLRO
+		}
+		return ethtool(fd, name, command, flags)
+	}
+	return ethtool(fd, name, command, value)
 }
 
 // ethtool carries out one of ethtool's commands that have a number (struct ethtool_value)
@@ -43,8 +66,8 @@ func ethtool(fd int, name string, command, value uint32) (uint32, error) {
 }
 
 // Offload switches one offload of an interface of the calling thread's network namespace
-// on or off: tso, gso, gro, sg, tx or rx.
-func Offload(name, offload string, on bool) error {
+// on or off: tso, gso, lro, gro, sg, tx or rx.
+func Offload(name, which string, on bool) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -55,14 +78,34 @@ func Offload(name, offload string, on bool) error {
 		value = 1
 	}
 	for _, o := range offloads {
-		if o.name == offload {
-			if _, err := ethtool(fd, name, o.set, value); err != nil {
-				return fmt.Errorf("interface %s: offload %s: %w", name, offload, err)
+		if o.name == which {
+			if _, err := offload(fd, name, o.set, value); err != nil {
+				return fmt.Errorf("interface %s: offload %s: %w", name, which, err)
 			}
 			return nil
 		}
 	}
-	return fmt.Errorf("interface %s: no offload %s is known", name, offload)
+	return fmt.Errorf("interface %s: no offload %s is known", name, which)
+}
+
+// Offloads lists the offloads of an interface of the calling thread's network namespace that
+// are on.
+func Offloads(name string) (on []string, err error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	for _, o := range offloads {
+		v, err := offload(fd, name, o.get, 0)
+		switch {
+		case err == nil && v != 0:
+			on = append(on, o.name)
+		case err != nil && err != unix.EOPNOTSUPP:
+			return on, fmt.Errorf("interface %s: offload %s: %w", name, o.name, err)
+		}
+	}
+	return on, nil
 }
 
 // NoOffloads switches the offloads of an interface of the calling thread's network
@@ -75,15 +118,15 @@ func NoOffloads(name string) (were []string, err error) {
 	}
 	defer unix.Close(fd)
 	for _, o := range offloads {
-		on, err := ethtool(fd, name, o.get, 0)
+		on, err := offload(fd, name, o.get, 0)
 		if err == unix.EOPNOTSUPP || err == nil && on == 0 {
 			continue
 		}
 		if err == nil {
-			_, err = ethtool(fd, name, o.set, 0)
+			_, err = offload(fd, name, o.set, 0)
 		}
 		if err == nil {
-			on, err = ethtool(fd, name, o.get, 0)
+			on, err = offload(fd, name, o.get, 0)
 		}
 		if err == nil && on != 0 {
 			err = fmt.Errorf("it stays on")

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
+	"net/netip"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"weir/unit"
 )
 
 // A request by hand, from rtnetlink(7) and linux/if_link.h: header, ifinfomsg, attributes,
@@ -25,6 +28,36 @@ func TestMessage(t *testing.T) {
 		"0c00" + "1280" + "0800" + "0400" + "dc050000"
 	if got := hex.EncodeToString(m.b); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A route with metrics by hand, from linux/rtnetlink.h: rtmsg, prefix, interface, metrics.
+func TestRouteMessage(t *testing.T) {
+	if ne.Uint16([]byte{1, 0}) != 1 {
+		t.Skip("written for little-endian machines")
+	}
+	p := netip.MustParsePrefix("10.1.2.3/16")
+	head := "00000000" + "1800" + "0505" + "00000000" + "00000000" + "02100000" + "fe04fd01" + "00000000" +
+		"0800" + "0100" + "0a010000" + "0800" + "0400" + "07000000"
+	m := routeMessage(unix.NLM_F_CREATE|unix.NLM_F_REPLACE, 7, p, Metrics{})
+	if got := hex.EncodeToString(m.b); got != head {
+		t.Errorf("got\n%s\nwant\n%s", got, head)
+	}
+	m = routeMessage(unix.NLM_F_CREATE|unix.NLM_F_REPLACE, 7, p, Metrics{InitialWindow: 32, InitialReceiveWindow: 5, RTOMin: 20 * unit.Millisecond, QuickACK: true})
+	want := head + "2c000880" + "0800010000200000" + "08000d0014000000" + "08000b0020000000" + "08000e0005000000" + "08000f0001000000"
+	if got := hex.EncodeToString(m.b); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	var c Conn
+	for _, x := range []Metrics{{InitialWindow: -1}, {InitialReceiveWindow: 1 << 30}, {RTOMin: unit.Microsecond}, {RTOMin: -unit.Millisecond}} {
+		if err := c.ReplaceRoute(7, p, x); err == nil {
+			t.Errorf("%+v is taken", x)
+		}
+	}
+	for _, n := range []int{0, -1, 65536} {
+		if err := c.LimitSegments(7, n); err == nil {
+			t.Errorf("%d segments are taken", n)
+		}
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"weir/unit"
 )
 
 // Conn is a netlink socket. It works on the network namespace in which it was opened, for
@@ -115,6 +117,8 @@ type Interface struct {
 	MAC                [6]byte
 	Up                 bool
 	RxQueues, TxQueues int
+	Segments           int // that TCP may give it as one (gso_max_segs)
+	Master             int // index of the bridge or bond that it belongs to; 0: none
 	// Dropped is how many frames the kernel dropped there in either direction.
 	Dropped uint64
 }
@@ -152,10 +156,14 @@ func parseInterface(b []byte) (Interface, error) {
 			i.MTU = int(ne.Uint32(v))
 		case kind == unix.IFLA_ADDRESS && len(v) == 6:
 			copy(i.MAC[:], v)
+		case kind == unix.IFLA_MASTER && len(v) >= 4:
+			i.Master = int(ne.Uint32(v))
 		case kind == unix.IFLA_NUM_RX_QUEUES && len(v) >= 4:
 			i.RxQueues = int(ne.Uint32(v))
 		case kind == unix.IFLA_NUM_TX_QUEUES && len(v) >= 4:
 			i.TxQueues = int(ne.Uint32(v))
+		case kind == unix.IFLA_GSO_MAX_SEGS && len(v) >= 4:
+			i.Segments = int(ne.Uint32(v))
 		case kind == unix.IFLA_STATS64 && len(v) >= 8*statsWords:
 			i.Dropped = ne.Uint64(v[8*rxDropped:]) + ne.Uint64(v[8*txDropped:])
 		}
@@ -210,18 +218,78 @@ func (c *Conn) AddAddress(index int, p netip.Prefix) error {
 	return nil
 }
 
+// Metrics are what TCP takes from a route (ip-route(8)). 0 leaves a value to the kernel.
+type Metrics struct {
+	InitialWindow        int       // congestion window of new connections, in packets (initcwnd)
+	InitialReceiveWindow int       // the most that is offered at first, in packets (initrwnd)
+	RTOMin               unit.Time // least part of the RTO above the smoothed RTT, in whole ms (rto_min, locked)
+	QuickACK             bool      // each segment is acknowledged at once (quickack)
+}
+
 // AddRoute makes the addresses of a prefix neighbours at an interface.
 func (c *Conn) AddRoute(index int, p netip.Prefix) error {
+	return c.route(unix.NLM_F_CREATE|unix.NLM_F_EXCL, index, p, Metrics{})
+}
+
+// ReplaceRoute is AddRoute with metrics, also if there is such a route. Connections that
+// are there keep what they have.
+func (c *Conn) ReplaceRoute(index int, p netip.Prefix, m Metrics) error {
+	const most = 1 << 20
+	if m.InitialWindow < 0 || m.InitialWindow > most || m.InitialReceiveWindow < 0 || m.InitialReceiveWindow > most ||
+		m.RTOMin < 0 || m.RTOMin > 1000*unit.Second || m.RTOMin%unit.Millisecond != 0 {
+		return fmt.Errorf("route to %v: windows of %d and %d packets, an RTO of %v", p, m.InitialWindow, m.InitialReceiveWindow, m.RTOMin)
+	}
+	return c.route(unix.NLM_F_CREATE|unix.NLM_F_REPLACE, index, p, m)
+}
+
+func (c *Conn) route(flags uint16, index int, p netip.Prefix, metrics Metrics) error {
+	if _, err := c.do(routeMessage(flags, index, p, metrics)); err != nil {
+		return fmt.Errorf("route to %v: %w", p, err)
+	}
+	return nil
+}
+
+func routeMessage(flags uint16, index int, p netip.Prefix, metrics Metrics) *message {
 	b := make([]byte, unix.SizeofRtMsg)
 	b[0], b[1] = family(p.Addr()), byte(p.Bits())
 	b[4], b[5], b[6], b[7] = unix.RT_TABLE_MAIN, unix.RTPROT_STATIC, unix.RT_SCOPE_LINK, unix.RTN_UNICAST
-	m := newMessage(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_EXCL, b)
+	m := newMessage(unix.RTM_NEWROUTE, flags, b)
 	if p.Bits() > 0 {
 		m.attribute(unix.RTA_DST, p.Masked().Addr().AsSlice())
 	}
 	m.number(unix.RTA_OIF, uint32(index))
+	if metrics == (Metrics{}) {
+		return m
+	}
+	m.nest(unix.RTA_METRICS, func() {
+		if metrics.RTOMin > 0 {
+			m.number(unix.RTAX_LOCK, 1<<unix.RTAX_RTO_MIN) // else it is a hint that TCP passes over
+			m.number(unix.RTAX_RTO_MIN, uint32(metrics.RTOMin/unit.Millisecond))
+		}
+		if metrics.InitialWindow > 0 {
+			m.number(unix.RTAX_INITCWND, uint32(metrics.InitialWindow))
+		}
+		if metrics.InitialReceiveWindow > 0 {
+			m.number(unix.RTAX_INITRWND, uint32(metrics.InitialReceiveWindow))
+		}
+		if metrics.QuickACK {
+			m.number(unix.RTAX_QUICKACK, 1)
+		}
+	})
+	return m
+}
+
+// LimitSegments says how many segments TCP may give to an interface as one, to be cut
+// there or above it (gso_max_segs): with 1 none are ever sent in one piece.
+func (c *Conn) LimitSegments(index, segments int) error {
+	const most = 65535 // GSO_MAX_SEGS
+	if segments < 1 || segments > most {
+		return fmt.Errorf("interface %d: at most %d segments in one; 1 to %d are possible", index, segments, most)
+	}
+	m := newMessage(unix.RTM_SETLINK, 0, ifinfo(index, 0, 0))
+	m.number(unix.IFLA_GSO_MAX_SEGS, uint32(segments))
 	if _, err := c.do(m); err != nil {
-		return fmt.Errorf("route to %v: %w", p, err)
+		return fmt.Errorf("interface %d: at most %d segments in one: %w", index, segments, err)
 	}
 	return nil
 }

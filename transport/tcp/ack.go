@@ -568,6 +568,10 @@ func (s *Sender) finish(now unit.Time, p *packet.Packet, e *event, deliveredBefo
 			PriorDelivered: e.priorDelivered, AppLimited: e.sampling.appLimited, Retransmitted: e.sampling.resent}
 		if d.Interval >= s.minRTT.get() && d.Interval > 0 { // a shorter one is of a spurious retransmission
 			a.Delivery = d
+			// An application that pauses hides what the path can (tcp_rate_gen).
+			if !d.AppLimited || float64(d.Packets)*float64(s.rated.Interval) >= float64(s.rated.Packets)*float64(d.Interval) {
+				s.rated = d
+			}
 		}
 	}
 	s.asker.Read(now, p, a)

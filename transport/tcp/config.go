@@ -83,7 +83,7 @@ func Scheme() transport.Scheme {
 				{Name: "compressed_ack", Kind: scheme.Duration, Default: "1ms", Min: "0s", Max: "1s", Doc: "how long an ACK with SACK blocks waits for another segment, from the fourth on", Source: "Linux 6.18: tcp_comp_sack_delay_ns"},
 			}, append(transport.TelemetryParams(), transport.NackParams()...)...),
 		},
-		Controlled: true, Gauged: true, Buffered: true,
+		Controlled: true, Gauged: true, Buffered: true, Timed: true,
 		Headers: packet.TCPHeader + timestampBytes,
 		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
 			c := Defaults()

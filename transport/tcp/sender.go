@@ -51,6 +51,7 @@ type Sender struct {
 	asker    transport.Asker
 	decision cc.Decision
 	report   cc.Ack
+	rated    cc.Delivery // the sample that stands (rate_delivered, rate_interval_us)
 	counters transport.Counters
 	own      bool // the controller has its own recovery
 	exact    bool // its window holds also within a burst that has begun (draft-miao §9.3)
@@ -194,8 +195,17 @@ func (s *Sender) SRTT() unit.Time        { return s.srtt / 8 }
 // Gauge is the same in bytes, with sk_pacing_rate.
 func (s *Sender) Gauge() transport.Gauge {
 	return transport.Gauge{Window: unit.Bytes(s.cwnd()) * unit.Bytes(s.mss), InFlight: unit.Bytes(s.inFlight()) * unit.Bytes(s.mss),
-		Rate: unit.Rate(s.pacingRate() * 8), Derived: s.decision.Rate == 0}
+		Rate: unit.Rate(s.pacingRate() * 8), Derived: s.decision.Rate == 0, RTT: s.SRTT(), Delivery: s.deliveryRate()}
 }
+
+// deliveryRate is tcp_compute_delivery_rate.
+func (s *Sender) deliveryRate() unit.Rate {
+	if s.rated.Interval == 0 {
+		return 0
+	}
+	return unit.Rate(float64(s.rated.Packets) * float64(s.mss) * 8 / s.rated.Interval.Seconds())
+}
+
 func (s *Sender) Timeouts() int64 { return s.timeouts }
 
 func (s *Sender) setTimer(kind timerKind, at unit.Time) { s.timer, s.timerAt = kind, at }

@@ -116,6 +116,9 @@ type Sender struct {
 	earnedFrom unit.Time // burst: start of the schedule
 }
 
+// Config is how it sends.
+func (s *Sender) Config() Config { return s.config }
+
 // exponential draws a time of at least a picosecond, unit.Never where it is beyond
 // the range of Time.
 func (s *Sender) exponential(mean unit.Time) unit.Time {

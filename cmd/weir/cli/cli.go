@@ -52,9 +52,13 @@ type command struct {
 	Schema  schemaCmd  `cmd:"" help:"Print a JSON schema of experiment files, for editors."`
 	Bench   benchCmd   `cmd:"" help:"Measure speed."`
 	Lab     labCmd     `cmd:"" help:"The lab: experiments between namespaces of this machine."`
+	Switch  switchCmd  `cmd:"" help:"A switch on its own, between interfaces of this machine."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 
 	LabDataplane labDataplaneCmd `cmd:"" hidden:"" name:"lab-dataplane" help:"The process of a lab's data plane."`
+
+	SwitchSupervisor switchSupervisorCmd `cmd:"" hidden:"" name:"switch-supervisor" help:"What a switch's process becomes."`
+	SwitchDataplane  switchDataplaneCmd  `cmd:"" hidden:"" name:"switch-dataplane" help:"The process of a switch's data plane."`
 }
 
 // app is what commands work with.
@@ -287,6 +291,9 @@ func (s *showCmd) Run(a *app) error {
 		rows = append(rows, []string{p.Path, p.Value, p.Source})
 	}
 	fmt.Fprint(a.stdout, grid(rows))
+	if text := report.PaperValues(spec); text != "" {
+		fmt.Fprintf(a.stdout, "\nthe paper's own values\n%s", text)
+	}
 	return nil
 }
 
@@ -400,8 +407,8 @@ func (c *checkCmd) Run(a *app) error {
 	}
 	fmt.Fprint(a.stdout, grid(rows))
 	jobs := min(runtime.GOMAXPROCS(0), len(runs))
-	fmt.Fprintf(a.stdout, "\n%s is valid: %d runs, about %s packet-hops, %s on one core, and\nup to %s of memory a run (%d at a time here)\n",
-		spec.Name, len(runs), experiment.SI(total), took(total/hopsPerSecond), report.Bytes(int64(roundUp(most))), jobs)
+	fmt.Fprintf(a.stdout, "\n%s\n", report.Wrap(fmt.Sprintf("%s is valid: %d runs, about %s packet-hops, %s on one core, and up to %s of memory a run (%d at a time here)",
+		spec.Name, len(runs), experiment.SI(total), took(total/hopsPerSecond), report.Bytes(int64(roundUp(most))), jobs), report.Width, ""))
 	return nil
 }
 
@@ -423,7 +430,7 @@ func took(seconds float64) string {
 
 type runCmd struct {
 	selection
-	On    string `enum:"sim" default:"sim" help:"World to run in: sim."`
+	On    string `enum:"sim,lab" default:"sim" help:"World to run in: sim, or lab: real packets between this machine's own TCP stacks, and sim beside it."`
 	Jobs  int    `help:"Runs at a time; 0 means one a core."`
 	Out   string `default:"results" type:"path" help:"Folder that results go into."`
 	Fresh bool   `help:"Run also what is finished already."`
@@ -432,6 +439,8 @@ type runCmd struct {
 	Check bool   `help:"Exit with 3 if a claim fails."`
 
 	Trace []string `placeholder:"PORT" help:"Ports (s1->server, or a pattern with *) whose packets are traced in every run, into traces/ of the results folder: pcapng, Parquet and text."`
+
+	labFlags
 }
 
 func (r *runCmd) Run(a *app) error {
@@ -445,10 +454,16 @@ func (r *runCmd) Run(a *app) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	bar := &progressBar{out: a.stderr, on: a.terminal, start: time.Now()}
-	o, err := experiment.Execute(ctx, spec, experiment.ExecOptions{
+	options := experiment.ExecOptions{
 		Jobs: r.Jobs, Dir: r.Out, Fresh: r.Fresh, Executable: executableHash(), OnProgress: bar.show, Trace: r.Trace,
 		Command: reproduce(spec, r.Name, a.args),
-	})
+	}
+	var o *experiment.Outcome
+	if r.On == experiment.Lab {
+		o, err = r.lab(ctx, a, spec, options, bar)
+	} else if err = r.labFlags.unused(); err == nil {
+		o, err = experiment.Execute(ctx, spec, options)
+	}
 	bar.clear()
 	interrupted := ctx.Err() != nil
 	stop()
@@ -496,7 +511,7 @@ func (f *folders) open(a *app, name string) (*experiment.Outcome, error) {
 		if err != nil {
 			return nil, err
 		}
-		dir = spec.Folder(f.Out)
+		dir = spec.Folder(f.Out, experiment.Sim)
 		if _, err := os.Stat(dir); err != nil {
 			return nil, fmt.Errorf("%w: %s has no results in %s/ as it is now: run it, or name a folder", errInput, name, filepath.Base(f.Out))
 		}
@@ -570,12 +585,7 @@ func (schemaCmd) Run(a *app) error {
 }
 
 func (a *app) tables(o *experiment.Outcome, path string) {
-	points := report.Summarise(o.Runs)
-	fmt.Fprintf(a.stdout, "%s\n\n%s%s", o.Spec.Title, report.Results(points), report.Sizes(points))
-	if len(o.Claims) > 0 {
-		fmt.Fprintf(a.stdout, "\n%s", report.Claims(o.Claims))
-	}
-	fmt.Fprintf(a.stdout, "\n%s", report.Ends(o))
+	fmt.Fprint(a.stdout, report.Text(o))
 	if o.Traces > 0 {
 		fmt.Fprintf(a.stdout, "%d of the runs have left a trace in %s\n", o.Traces, filepath.Join(o.Dir, "traces"))
 	}
@@ -592,6 +602,9 @@ func exitCode(o *experiment.Outcome, interrupted, check bool) int {
 	cut := len(o.Failed) > 0 || o.Missing > 0
 	for _, r := range o.Runs {
 		cut = cut || r.End.Stuck()
+		if n := len(r.Attempts); n > 0 && len(r.Attempts[n-1].Errors) > 0 {
+			cut = true // no measurement
+		}
 	}
 	switch {
 	case interrupted:
@@ -604,6 +617,9 @@ func exitCode(o *experiment.Outcome, interrupted, check bool) int {
 			if c.Verdict == experiment.Fails {
 				return ClaimFailed
 			}
+		}
+		if _, _, enough := experiment.Agree(o.Agreements()); !enough {
+			return ClaimFailed
 		}
 	}
 	return Done
@@ -620,7 +636,7 @@ func reproduce(spec *experiment.Spec, name string, args []string) string {
 	for i := 0; i < len(args); i++ {
 		name, _, joined := strings.Cut(args[i], "=")
 		switch name {
-		case "--set", "--seed":
+		case "--set", "--seed", "--on", "--generator":
 			words = append(words, quoted(args[i]))
 			if !joined && i+1 < len(args) {
 				i++

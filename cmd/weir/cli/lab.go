@@ -1,13 +1,130 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"runtime"
 	"runtime/pprof"
+	"strconv"
+	"strings"
+	"time"
 
+	"weir/experiment"
 	"weir/lab"
+	"weir/lab/iperf"
+	"weir/lab/kernel"
 )
+
+// labFlags are those of weir run for the lab alone.
+type labFlags struct {
+	Capture   []string `placeholder:"SWITCH" help:"Lab: switches whose input and output every run captures, into captures/ of the results folder, and replays through the simulator's: both must give the same bytes."`
+	Attempts  int      `default:"3" help:"Lab: how often a run is carried out at most while the machine disturbs it."`
+	Generator string   `enum:"weir,iperf3" default:"weir" help:"Lab: what sends and receives: weir, or iperf3, to compare with."`
+	Force     bool     `help:"Lab: run also what is estimated to be too large for this machine."`
+}
+
+// unused says what of the flags means nothing in the simulator.
+func (f *labFlags) unused() error {
+	if f.Attempts != 3 || f.Generator != "weir" || f.Force || len(f.Capture) > 0 {
+		return fmt.Errorf("%w: --attempts, --capture, --generator and --force are for --on lab", errInput)
+	}
+	return nil
+}
+
+// lab carries the experiment out in the simulator and then in the lab.
+func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options experiment.ExecOptions, bar *progressBar) (*experiment.Outcome, error) {
+	capture, err := spec.Switches(r.Capture)
+	if err != nil {
+		return nil, fmt.Errorf("%w: --capture: %w", errInput, err)
+	}
+	switch {
+	case len(r.Trace) > 0:
+		return nil, fmt.Errorf("%w: --trace is for the simulator", errInput)
+	case r.Attempts < 1 || r.Attempts > 100:
+		return nil, fmt.Errorf("%w: --attempts is %d; 1 … 100 are allowed", errInput, r.Attempts)
+	}
+	k, err := thisKernel()
+	if err != nil {
+		return nil, err
+	}
+	if r.Generator == "iperf3" {
+		if _, err := exec.LookPath("iperf3"); err != nil {
+			return nil, fmt.Errorf("%w: --generator: %w", errInput, iperf.ErrMissing)
+		}
+	}
+	if err := spec.CheckLab(k, r.Force); err != nil {
+		return nil, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("lab: this program's file: %w", err)
+	}
+	beside, err := experiment.Execute(ctx, spec, options)
+	if err != nil {
+		return nil, err
+	}
+	options.Lab = &experiment.LabOptions{
+		Kernel: k, Attempts: r.Attempts, Beside: beside,
+		Capture: capture,
+		Dataplane: func(run *experiment.RunSpec, capture *lab.Capture) *exec.Cmd {
+			args := append(r.selection.args("lab-dataplane"), "--index", strconv.Itoa(run.Number))
+			if capture != nil {
+				args = append(args, "--file", capture.File)
+				for _, s := range capture.Switches {
+					args = append(args, "--capture="+s)
+				}
+			}
+			return exec.Command(program, args...)
+		},
+		OnRun: func(run *experiment.RunSpec, attempt int, at *experiment.Attempt) {
+			if len(at.Disturbed) > 0 {
+				bar.clear()
+				fmt.Fprintf(a.stderr, "disturbed: %s seed %d, attempt %d of %d: %s\n", experiment.PointName(run.Point), run.Seed, attempt, r.Attempts, strings.Join(at.Disturbed, "; "))
+			}
+		},
+	}
+	if r.Generator == "iperf3" {
+		options.Lab.Generator = &experiment.IPerf3
+	}
+	bar.start, bar.begun = time.Now(), false
+	return experiment.Execute(ctx, spec, options)
+}
+
+// thisKernel is what this machine's kernel offers to the lab, if that is enough.
+func thisKernel() (*kernel.Kernel, error) {
+	switch {
+	case runtime.GOOS != "linux":
+		return nil, fmt.Errorf("%w: %w", errInput, lab.ErrNotLinux)
+	case os.Geteuid() != 0:
+		return nil, fmt.Errorf("%w: %w", errInput, lab.ErrNotRoot)
+	}
+	k, err := kernel.Ask()
+	if err != nil {
+		return nil, err
+	}
+	if err := k.Err(); err != nil {
+		return nil, fmt.Errorf("%w: the lab needs what is not there: %w", errInput, err)
+	}
+	return k, nil
+}
+
+// args are the arguments of a command of ours that selects the same.
+func (s *selection) args(command string) []string {
+	out := []string{command, s.Name}
+	for _, x := range s.Set {
+		out = append(out, "--set="+x)
+	}
+	if s.Seed != nil {
+		out = append(out, "--seed="+strconv.FormatUint(*s.Seed, 10))
+	}
+	if s.Quick {
+		out = append(out, "--quick")
+	}
+	return out
+}
 
 type labCmd struct {
 	Clean labCleanCmd `cmd:"" help:"Remove what labs have left that died: namespaces and interfaces. Those of living labs stay."`
@@ -33,8 +150,10 @@ func (*labCleanCmd) Run(a *app) error {
 // from its standard input where the hosts are, and runs until that is closed.
 type labDataplaneCmd struct {
 	selection
-	Index   int    `name:"index" help:"Which of the experiment's runs, from 0."`
-	Profile string `hidden:"" type:"path" help:"File for a CPU profile of the process (weir bench switch --profile)."`
+	Index   int      `name:"index" help:"Which of the experiment's runs, from 0."`
+	Capture []string `help:"Switches to capture."`
+	File    string   `help:"Where the capture goes."`
+	Profile string   `hidden:"" type:"path" help:"File for a CPU profile of the process (weir bench switch --profile)."`
 }
 
 func (d *labDataplaneCmd) Run(a *app) error {
@@ -49,6 +168,9 @@ func (d *labDataplaneCmd) Run(a *app) error {
 	c, err := runs[d.Index].Lab()
 	if err != nil {
 		return err
+	}
+	if len(d.Capture) > 0 {
+		c.Capture = &lab.Capture{Switches: d.Capture, File: d.File}
 	}
 	if d.Profile != "" {
 		f, err := os.Create(d.Profile)

@@ -1,0 +1,46 @@
+# Reads the output of go test -v: prints each package's result, everything of a package
+# that failed, and of the lab's packages which tests ran or were skipped and why. With
+# root=1 a skip there is an error, but for a machine that disturbed all attempts, which is
+# told.
+/^=== / { next }
+/^(ok  |FAIL|\?   )\t/ || /^FAIL$/ {
+	if ($1 == "FAIL") {
+		bad = 1
+		for (i = 1; i <= lines; i++) print buffer[i]
+	}
+	if ($2 ~ /^weir\/(lab|softswitch|bench$|cmd\/weir$)/) {
+		for (i = 1; i <= results; i++) print result[i]
+		for (i = 1; i <= skips; i++) {
+			if (skip[i] ~ /disturbed/) disturbed++
+			else wrong[++wrongs] = skip[i]
+		}
+		ran += passed
+	}
+	if ($0 !~ /no test files/) print
+	lines = results = skips = passed = words = 0
+	next
+}
+{ buffer[++lines] = $0 }
+/^    [^ ]/ { said[++words] = $0 } # a test's log comes before its result, and last the reason of a skip
+/^--- (PASS|SKIP|FAIL): / {
+	passed += $2 == "PASS:"
+	result[++results] = "      " substr($0, 5)
+	if ($2 == "SKIP:") {
+		skip[++skips] = $3 ":"
+		for (i = 1; i <= words; i++) {
+			result[++results] = "      " said[i]
+			skip[skips] = skip[skips] " " substr(said[i], 5)
+		}
+	}
+	words = 0
+}
+END {
+	print "of the lab: " ran " tests ran, " wrongs + disturbed + 0 " were skipped"
+	if (disturbed) print disturbed " of them because the machine disturbed every attempt"
+	if (root && wrongs) {
+		for (i = 1; i <= wrongs; i++) print "skipped as root: " wrong[i]
+		bad = 1
+	}
+	if (!ran && root) bad = 1
+	exit bad
+}

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"weir/softswitch"
+)
+
+type switchCmd struct {
+	Config  string `short:"c" placeholder:"FILE" help:"The switch's file (docs/switch.md)."`
+	Check   bool   `help:"Validate the file, look at the interfaces, and print what a start would do."`
+	Restore bool   `help:"Switch on again what switches that died have left off."`
+}
+
+func (s *switchCmd) Run(a *app) error {
+	switch {
+	case s.Restore && (s.Check || s.Config != ""):
+		return fmt.Errorf("%w: --restore stands alone", errInput)
+	case s.Restore:
+		done, err := softswitch.Restore()
+		for _, what := range done {
+			fmt.Fprintln(a.stdout, "restored", what)
+		}
+		if err == nil && len(done) == 0 {
+			fmt.Fprintln(a.stdout, "there is nothing to restore")
+		}
+		return switchError(err)
+	case s.Config == "":
+		return fmt.Errorf("%w: -c FILE is missing", errInput)
+	case s.Check:
+		return switchError(softswitch.Check(a.registry, s.Config, a.stdout))
+	}
+	return switchError(softswitch.Start(a.registry, s.Config, []string{os.Args[0], "switch-supervisor"}, a.stderr))
+}
+
+// switchError says which errors are about what was given.
+func switchError(err error) error {
+	if errors.Is(err, softswitch.ErrSetup) {
+		return fmt.Errorf("%w: %w", errInput, err)
+	}
+	return err
+}
+
+// switchSupervisorCmd is what a switch's process becomes when it has given root up.
+type switchSupervisorCmd struct {
+	State int `arg:""`
+}
+
+func (s *switchSupervisorCmd) Run(a *app) error {
+	return switchError(softswitch.Supervise(a.registry, s.State, []string{"switch-dataplane"}, version(), a.stdout, a.stderr))
+}
+
+// switchDataplaneCmd is the process of a switch's data plane, which the supervisor starts.
+type switchDataplaneCmd struct{}
+
+func (switchDataplaneCmd) Run(a *app) error {
+	return softswitch.Serve(a.registry, os.Stdin, a.stdout)
+}

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// labDocument is what the tests read of --json.
+type labDocument struct {
+	World string `json:"world"`
+	Runs  []struct {
+		Measures map[string]json.RawMessage `json:"measures"`
+		Attempts []struct {
+			Frames   uint64   `json:"frames"`
+			Errors   []string `json:"errors"`
+			Lateness []uint64 `json:"lateness"`
+			WallS    float64  `json:"wall_s"`
+			Replays  []struct {
+				In, Out    uint64
+				Difference string
+			} `json:"replays"`
+		} `json:"attempts"`
+	} `json:"runs"`
+	Agreement []any `json:"agreement"`
+}
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: it makes network namespaces and packet sockets")
+	}
+}
+
+// One experiment file, two worlds: each run of figure 5's quick variant in the lab, with
+// what the simulator gives beside it, what the machine did, and the captured switch
+// replayed through the simulator's byte for byte.
+func TestRunOnLab(t *testing.T) {
+	needRoot(t)
+	binary, out := build(t), t.TempDir()
+	args := []string{"run", "p4abc/fig5", "--quick", "--set", "duration=2s", "--set", "warmup=1s", "--on", "lab", "--out", out, "--attempts", "1"}
+	data, err := exec.Command(binary, append(args, "--json", "--capture", "s*")...).Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, said(err))
+	}
+	var doc labDocument
+	if err := json.Unmarshal(data, &doc); err != nil {
+		t.Fatal(err)
+	}
+	if doc.World != "lab" || len(doc.Runs) != 4 || len(doc.Agreement) == 0 {
+		t.Fatalf("world %q, %d runs, %d values compared", doc.World, len(doc.Runs), len(doc.Agreement))
+	}
+	for i, r := range doc.Runs {
+		if len(r.Attempts) != 1 {
+			t.Fatalf("run %d: %d attempts", i, len(r.Attempts))
+		}
+		a := r.Attempts[0]
+		frames := uint64(0)
+		for _, n := range a.Lateness {
+			frames += n
+		}
+		if a.Frames < 5000 || frames != a.Frames || a.WallS < 3 || len(a.Errors) > 0 {
+			t.Errorf("run %d: %+v", i, a)
+		}
+		if len(a.Replays) != 1 || a.Replays[0].Difference != "" || a.Replays[0].In < 10000 || a.Replays[0].Out < 10000 {
+			t.Errorf("run %d: replays %+v", i, a.Replays)
+		}
+		for _, m := range []string{"goodput_bps", "retransmissions_packets", "queue_packets", "jain"} {
+			if v := string(r.Measures[m]); v == "" || m != "queue_packets" && strings.Contains(v, "null") { // there are too few samples for a p99
+				t.Errorf("run %d: %s is %q", i, m, v)
+			}
+		}
+	}
+	// The same command finds what is there, and the report can be made anew.
+	if data, err = exec.Command(binary, args...).Output(); err != nil || !strings.Contains(string(data), "4 of the runs were there already") {
+		t.Errorf("again: %v: %s", err, data)
+	}
+	folders, _ := filepath.Glob(filepath.Join(out, "*-lab"))
+	if len(folders) != 1 {
+		t.Fatalf("folders %v", folders)
+	}
+	data, err = exec.Command(binary, "report", folders[0]).Output()
+	if err != nil || !strings.Contains(string(data), "simulator and lab agree in") {
+		t.Errorf("report: %v: %s", err, data)
+	}
+	if left := namespaces(t); left != "" {
+		t.Errorf("left behind: %s", left)
+	}
+}
+
+// Every kind of traffic that Linux carries: flows with sizes that arrive at random, flows
+// that wait for others, IPv6, datagrams in bursts; with what senders show of themselves.
+func TestTrafficOnLab(t *testing.T) {
+	needRoot(t)
+	binary, dir := build(t), t.TempDir()
+	file := filepath.Join(dir, "all.yaml")
+	if err := os.WriteFile(file, []byte(`duration: 3s
+topology:
+  hosts: [a, b, c]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 100Mbps, delay: 1ms, jitter: 100us}
+    - {ends: [b, s], rate: 100Mbps, delay: 1ms}
+    - {ends: [s, c], rate: 100Mbps, delay: 1ms, buffer: 200 packets, loss: 0.01%}
+switch: [forward]
+events:
+  - {at: 1s, link: [s, c], rate: 50Mbps}
+traffic:
+  - {name: long, from: a, to: c, transport: tcp, cc: reno, start: 0s, stop: 2s, ip: 6}
+  - {name: short, from: [a, b], to: c, transport: tcp, cc: bbr, size: 20kB, load: 10%}
+  - {name: paced, from: b, to: c, transport: tcp, pacing: true, rate: 5Mbps, start: 0s}
+  - {name: burst, from: b, to: c, transport: udp, rate: 2Mbps, pattern: burst, interval: 10ms, start: 0s}
+  - {name: random, from: b, to: c, transport: udp, rate: 2Mbps, pattern: poisson, start: 0s, ip: 6}
+  - {name: ring, hosts: [a, b, c], collective: ring, transport: tcp, size: 300kB}
+measure: [{goodput: {by: traffic}}, {fct: {by: traffic}}, collective, {cwnd: {every: 10ms}}, {rtt: {every: 10ms}}, {delivery_rate: {every: 10ms}}, {rate: {every: 10ms}},
+  {in_flight: {every: 10ms}}, {loss: {by: traffic}}, {delay: {by: traffic}}, jitter, {queue: {port: s->c, every: 10ms}}, timeouts, {utilisation: {port: s->c}}, drops, overhead]
+`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	data, err := exec.Command(binary, "run", file, "--on", "lab", "--json", "--out", dir, "--attempts", "1").Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, said(err))
+	}
+	var doc labDocument
+	if err := json.Unmarshal(data, &doc); err != nil || len(doc.Runs) != 1 {
+		t.Fatalf("%v: %s", err, data)
+	}
+	by := func(measure, group string) float64 {
+		var groups map[string]float64
+		if err := json.Unmarshal(doc.Runs[0].Measures[measure], &groups); err != nil {
+			t.Errorf("%s: %v: %s", measure, err, doc.Runs[0].Measures[measure])
+		}
+		return groups[group]
+	}
+	for _, x := range []struct {
+		measure, group string
+		low, high      float64
+	}{
+		{"goodput_bps", "paced", 4.8e6, 5.05e6},
+		{"goodput_bps", "burst", 1.9e6, 2.05e6},
+		{"goodput_bps", "random", 1.8e6, 2.2e6},
+		{"goodput_bps", "long", 5e6, 60e6},
+		{"fct_s", "short", 0.004, 1},
+		{"fct_s", "ring", 0.01, 2},
+		{"collective_s", "ring", 0.02, 3},
+		{"cwnd_bytes", "long", 14480, 5e6},
+		{"rtt_s", "long", 0.0039, 0.2},
+		{"rtt_s", "paced", 0.0039, 0.2},
+		{"delivery_rate_bps", "paced", 1e6, 100e6},
+		{"in_flight_bytes", "long", 1448, 5e6},
+		{"delay_s", "random", 0.002, 0.1},
+	} {
+		if v := by(x.measure, x.group); !(v >= x.low && v <= x.high) {
+			t.Errorf("%s %s: %g, want %g to %g", x.measure, x.group, v, x.low, x.high)
+		}
+	}
+}
+
+// Ctrl-C keeps what is finished, says so, and leaves no namespace behind.
+func TestInterruptOnLab(t *testing.T) {
+	needRoot(t)
+	binary, out := build(t), t.TempDir()
+	c := exec.Command(binary, "run", "p4abc/fig5", "--quick", "--on", "lab", "--out", out, "--attempts", "1", "--set", "duration=2s", "--set", "warmup=1s")
+	var stderr strings.Builder
+	c.Stderr = &stderr
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	finished := func() int {
+		runs, _ := filepath.Glob(filepath.Join(out, "*-lab", "runs", "*.json"))
+		return len(runs)
+	}
+	for end := time.Now().Add(40 * time.Second); finished() < 1 && time.Now().Before(end); {
+		time.Sleep(50 * time.Millisecond)
+	}
+	time.Sleep(time.Second) // into the second run
+	c.Process.Signal(syscall.SIGINT)
+	c.Wait()
+	if code := c.ProcessState.ExitCode(); code != 130 || !strings.Contains(stderr.String(), "runs are finished and kept") {
+		t.Errorf("exit code %d, %q", code, stderr.String())
+	}
+	if n := finished(); n < 1 || n > 3 {
+		t.Errorf("%d runs are kept", n)
+	}
+	if left := namespaces(t); left != "" {
+		t.Errorf("left behind: %s", left)
+	}
+}
+
+// What cannot be is said before anything starts (exit code 2).
+func TestBadInputOnLab(t *testing.T) {
+	binary := build(t)
+	if os.Geteuid() != 0 {
+		out, err := exec.Command(binary, "run", "p4abc/fig5", "--on", "lab").CombinedOutput()
+		if code := exitCodeOf(err); code != 2 || !strings.Contains(string(out), "the lab needs root") {
+			t.Errorf("not root: exit code %d: %s", code, out)
+		}
+		t.Skip("needs root for the rest: it makes network namespaces and packet sockets")
+	}
+	for _, c := range []struct {
+		args string
+		want string
+	}{
+		{"run hpcc/incast16 --on lab", "the lab's hosts are Linux, which has no transport"},
+		{"run p4abc/fig6-loss --on lab", "the kernel's cubic has no parameter variant; allowed: its default: linux"},
+		{"run p4te/fat-tree-10g --quick --on lab", "too large for this machine"},
+		{"run p4abc/fig5 --on lab --trace s1->server", "--trace is for the simulator"},
+		{"run p4abc/fig5 --on lab --attempts 0", "--attempts is 0; 1 … 100 are allowed"},
+		{"run p4abc/fig5 --on lab --capture s9", `no switch is "s9"; allowed: s1, or a pattern with *`},
+		{"run p4abc/fig5 --attempts 2", "are for --on lab"},
+		{"run p4abc/fig5 --on moon", "sim"},
+	} {
+		out, err := exec.Command(binary, append(strings.Fields(c.args), "--out", t.TempDir())...).CombinedOutput()
+		if code := exitCodeOf(err); code != 2 || !strings.Contains(string(out), c.want) {
+			t.Errorf("%s: exit code %d, want 2 and %q:\n%s", c.args, code, c.want, out)
+		}
+	}
+	if left := namespaces(t); left != "" {
+		t.Errorf("left behind: %s", left)
+	}
+}
+
+func exitCodeOf(err error) int {
+	if e, ok := err.(*exec.ExitError); ok {
+		return e.ExitCode()
+	}
+	return 0
+}
+
+func said(err error) string {
+	if e, ok := err.(*exec.ExitError); ok {
+		return string(e.Stderr)
+	}
+	return ""
+}
+
+// namespaces lists the named network namespaces of labs that are dead: those of living ones
+// are others' business.
+func namespaces(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command(build(t), "lab", "clean").Output()
+	if err != nil {
+		t.Error(err)
+	}
+	if s := strings.TrimSpace(string(out)); s != "there is nothing to remove" {
+		return s
+	}
+	return ""
+}
