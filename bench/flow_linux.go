@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -14,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"weir/packet"
 	"weir/unit"
 )
 
@@ -22,8 +24,7 @@ type hosts struct {
 	do   [2]func(what func() error) error
 	addr [2]netip.Addr
 	nic  string
-	bulk uint16 // port of the receiving host
-	echo uint16 // and that for echoes
+	port uint16 // of the receiving host
 }
 
 // socket opens a blocking socket at a host, whose calls give up after some seconds.
@@ -72,14 +73,14 @@ func (h *hosts) send() (*flow, error) {
 		return nil, err
 	}
 	defer unix.Close(listener)
-	if err := errors.Join(unix.Bind(listener, h.at(1, h.bulk)), unix.Listen(listener, 1)); err != nil {
+	if err := errors.Join(unix.Bind(listener, h.at(1, h.port)), unix.Listen(listener, 1)); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	f := &flow{}
 	if f.out, err = h.socket(0, unix.SOCK_STREAM); err != nil {
 		return nil, err
 	}
-	if err = unix.Connect(f.out, h.at(1, h.bulk)); err == nil {
+	if err = unix.Connect(f.out, h.at(1, h.port)); err == nil {
 		f.in, _, err = unix.Accept4(listener, unix.SOCK_CLOEXEC)
 	}
 	if err != nil {
@@ -132,64 +133,70 @@ func (f *flow) end() {
 	unix.Close(f.in)
 }
 
-// echoes sends datagrams of 56 bytes, as ping does, one after the other, and returns how
-// long each took there and back. The first ones, which find everything cold, do not count.
+// echo is an ICMP echo request (RFC 792) with a sequence number, as long as ping's: 64
+// bytes, which are 98 of Ethernet.
+func echo(b []byte, seq uint16) []byte {
+	b = append(b[:0], icmpEcho, 0, 0, 0, identifier>>8, identifier&0xff, byte(seq>>8), byte(seq))
+	b = append(b, make([]byte, 56)...)
+	binary.BigEndian.PutUint16(b[2:], packet.Checksum(packet.Sum(0, b)))
+	return b
+}
+
+// answers tells whether an IPv4 packet is the answer to it.
+func answers(b []byte, seq uint16) bool {
+	h, err := packet.ParseIPv4(b)
+	if err != nil || h.Protocol() != packet.ProtoICMP {
+		return false
+	}
+	m := h.Payload()
+	return len(m) >= 8 && m[0] == icmpReply && binary.BigEndian.Uint16(m[4:]) == identifier && binary.BigEndian.Uint16(m[6:]) == seq
+}
+
+// Of echoes: types, and whose they are.
+const (
+	icmpReply  = 0
+	icmpEcho   = 8
+	identifier = 0xbe5c
+)
+
+// echoes sends echo requests, one after the other, to the other host's kernel, which
+// answers them, and returns how long each took there and back. The first ones, which find
+// everything cold, do not count.
 func (h *hosts) echoes(n int, pause time.Duration) (took []unit.Time, err error) {
 	const cold = 5
-	there, err := h.socket(1, unix.SOCK_DGRAM)
+	var fd int
+	err = h.do[0](func() error {
+		fd, err = unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
+		return os.NewSyscallError("socket", err)
+	})
 	if err != nil {
-		return nil, err
-	}
-	here, err := h.socket(0, unix.SOCK_DGRAM)
-	if err != nil {
-		unix.Close(there)
-		return nil, err
-	}
-	if err := errors.Join(unix.Bind(there, h.at(1, h.echo)), unix.Connect(here, h.at(1, h.echo))); err != nil {
-		unix.Close(there)
-		unix.Close(here)
 		return nil, fmt.Errorf("echo: %w", err)
 	}
-	var server sync.WaitGroup
-	server.Go(func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		for b := make([]byte, 2000); ; {
-			n, from, err := unix.Recvfrom(there, b, 0)
-			if err == unix.EINTR {
-				continue
-			}
-			if err != nil || n == 0 { // an empty datagram ends it
-				return
-			}
-			unix.Sendto(there, b[:n], 0, from)
-		}
-	})
-	defer func() {
-		unix.Write(here, nil)
-		server.Wait()
-		unix.Close(there)
-		unix.Close(here)
-	}()
+	defer unix.Close(fd)
+	err = errors.Join(unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 5}), unix.Connect(fd, h.at(1, 0)))
+	if err != nil {
+		return nil, fmt.Errorf("echo: %w", err)
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	var b [56]byte
-	for seq := range cold + n {
+	in := make([]byte, 2000)
+	var out []byte
+	for seq := range uint16(cold + n) {
 		time.Sleep(pause)
-		b[0], b[1] = byte(seq>>8), byte(seq)
+		out = echo(out, seq)
 		start := time.Now()
-		if _, err := unix.Write(here, b[:]); err != nil {
+		if _, err := unix.Write(fd, out); err != nil {
 			return nil, fmt.Errorf("echo: %w", err)
 		}
 		for {
-			n, err := unix.Read(here, b[:])
+			n, err := unix.Read(fd, in)
 			if err == unix.EINTR {
 				continue
 			}
 			if err != nil {
-				return nil, fmt.Errorf("echo: datagram %d did not come back: %w", seq, err)
+				return nil, fmt.Errorf("echo: request %d was not answered: %w", seq, err)
 			}
-			if n == len(b) && b[0] == byte(seq>>8) && b[1] == byte(seq) {
+			if answers(in[:n], seq) {
 				break
 			}
 		}

@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"weir/packet"
 	"weir/unit"
 )
 
 // Over the loopback interface a flow carries something, and echoes come back.
 func TestFlowOverLoopback(t *testing.T) {
 	here := func(what func() error) error { return what() }
-	h := &hosts{do: [2]func(func() error) error{here, here}, addr: [2]netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.1")}, nic: "lo", bulk: 15001, echo: 15007}
+	h := &hosts{do: [2]func(func() error) error{here, here}, addr: [2]netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.1")}, nic: "lo", port: 15001}
 	before, err := h.received()
 	if err != nil {
 		t.Fatal(err)
@@ -34,6 +35,9 @@ func TestFlowOverLoopback(t *testing.T) {
 	if after, err := h.received(); err != nil || after <= before {
 		t.Errorf("packets: %d and then %d, %v", before, after, err)
 	}
+	if os.Geteuid() != 0 {
+		return // raw sockets are root's
+	}
 	took, err := h.echoes(10, 0)
 	if err != nil || len(took) != 10 {
 		t.Fatalf("%d echoes: %v", len(took), err)
@@ -42,6 +46,30 @@ func TestFlowOverLoopback(t *testing.T) {
 		if d <= 0 || d > 5*unit.Second {
 			t.Errorf("an echo took %v", d)
 		}
+	}
+}
+
+// What is no answer to a request is not taken for one.
+func TestAnswers(t *testing.T) {
+	request := echo(nil, 513)
+	if len(request) != 64 || packet.Checksum(packet.Sum(0, request)) != 0 || request[6] != 2 || request[7] != 1 {
+		t.Fatalf("% x", request)
+	}
+	ip, err := packet.DatagramHeader{TTL: 64, Protocol: packet.ProtoICMP, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2")}.Append(nil, len(request))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := append(ip, request...)
+	if answers(all, 513) {
+		t.Error("the request answers itself")
+	}
+	all[len(ip)] = icmpReply
+	if !answers(all, 513) || answers(all, 512) || answers(all[:len(ip)+7], 513) || answers(nil, 513) {
+		t.Error("the answer, another one's, or parts of it")
+	}
+	all[len(ip)+5]++
+	if answers(all, 513) {
+		t.Error("an answer to another process")
 	}
 }
 

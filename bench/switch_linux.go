@@ -31,11 +31,8 @@ const (
 // warm is for how long a flow runs before it is measured.
 const warm = time.Second
 
-// Ports of the receiving host.
-const (
-	bulkPort = 5001
-	echoPort = 7 // RFC 862
-)
+// bulkPort is the receiving host's.
+const bulkPort = 5001
 
 // Echoes a turn, and the pause before each.
 const (
@@ -105,7 +102,7 @@ func openSwitch(r *experiment.Registry, name string, only []string) (*switchBenc
 	if err != nil {
 		return nil, err
 	}
-	through := &hosts{nic: lab.NIC, bulk: bulkPort, echo: echoPort}
+	through := &hosts{nic: lab.NIC, port: bulkPort}
 	b := &switchBench{name: name, hosts: through}
 	for i, run := range spec.Runs() {
 		c, err := run.Lab()
@@ -150,7 +147,7 @@ func node(c *lab.Config, name string) int {
 func (b *switchBench) addDirect() error {
 	through := b.hosts
 	// Addresses that are for benchmarks (RFC 2544 C.2.2).
-	w := &hosts{do: through.do, nic: direct, bulk: bulkPort, echo: echoPort, addr: [2]netip.Addr{netip.MustParseAddr("198.18.0.1"), netip.MustParseAddr("198.19.0.1")}}
+	w := &hosts{do: through.do, nic: direct, port: bulkPort, addr: [2]netip.Addr{netip.MustParseAddr("198.18.0.1"), netip.MustParseAddr("198.19.0.1")}}
 	macs := [2][6]byte{{0x02, 0x59, 0, 0, 0, 1}, {0x02, 0x59, 0, 0, 0, 2}}
 	far, err := os.Open(netns.Path(b.lab.Namespace(node(b.config, "server"))))
 	if err != nil {
