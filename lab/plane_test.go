@@ -239,9 +239,9 @@ func measured() *Config {
 	c := dumbbell()
 	c.Warmup, c.Duration = 0, 1000*unit.Second
 	for i := range uint16(99) {
-		c.Flows = append(c.Flows, Flow{Src: client, Dst: server, SrcPort: 7000 + i, DstPort: 2, Version: 4, Proto: packet.ProtoUDP})
+		c.Flows = append(c.Flows, Flow{Src: 0, Dst: 2, SrcPort: 7000 + i, DstPort: 2, Version: 4, Proto: packet.ProtoUDP})
 	}
-	c.Flows = append(c.Flows, Flow{Src: client, Dst: server, SrcPort: 1, DstPort: 2, Version: 4, Proto: packet.ProtoUDP})
+	c.Flows = append(c.Flows, Flow{Src: 0, Dst: 2, SrcPort: 1, DstPort: 2, Version: 4, Proto: packet.ProtoUDP})
 	c.Watches = []Watch{{What: observe.QueuePackets, Index: 2, Every: 10 * unit.Millisecond}, {What: observe.SentBytes, Index: 2, Every: 10 * unit.Millisecond}}
 	c.Delays, c.Ordering, c.Notices = true, true, true
 	return c
