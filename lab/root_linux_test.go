@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"runtime"
 	"os/signal"
 	"slices"
 	"strings"
@@ -602,5 +603,34 @@ func TestNoDataPlane(t *testing.T) {
 	bad.Env = append(bad.Env, role+"=other")
 	if _, err := l.Start(bad); err == nil {
 		t.Error("a process that is no data plane is one")
+	}
+}
+
+// A data plane lives longer than the thread from which Start was called (PR_SET_PDEATHSIG).
+func TestStartingThread(t *testing.T) {
+	needRoot(t)
+	c := shaped("")
+	l, err := Open(c.Network, c.Hosts, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var p *DataPlane
+	begun := make(chan struct{})
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		p, err = l.Start(again(t, "dataplane "))
+		close(begun)
+	}()
+	if <-begun; err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-p.Done():
+		t.Errorf("it has ended: %v", p.Err())
+	case <-time.After(200 * time.Millisecond):
+	}
+	if _, err := p.Stop(); err != nil {
+		t.Error(err)
 	}
 }
