@@ -22,13 +22,9 @@ type hosts struct {
 	do   [2]func(what func() error) error
 	addr [2]netip.Addr
 	nic  string
+	bulk uint16 // port of the receiving host
+	echo uint16 // and that for echoes
 }
-
-// Ports of the receiving host.
-const (
-	bulkPort = 5001
-	echoPort = 7 // RFC 862
-)
 
 // socket opens a blocking socket at a host, whose calls give up after some seconds.
 func (h *hosts) socket(host, kind int) (fd int, err error) {
@@ -76,14 +72,14 @@ func (h *hosts) send() (*flow, error) {
 		return nil, err
 	}
 	defer unix.Close(listener)
-	if err := errors.Join(unix.Bind(listener, h.at(1, bulkPort)), unix.Listen(listener, 1)); err != nil {
+	if err := errors.Join(unix.Bind(listener, h.at(1, h.bulk)), unix.Listen(listener, 1)); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	f := &flow{}
 	if f.out, err = h.socket(0, unix.SOCK_STREAM); err != nil {
 		return nil, err
 	}
-	if err = unix.Connect(f.out, h.at(1, bulkPort)); err == nil {
+	if err = unix.Connect(f.out, h.at(1, h.bulk)); err == nil {
 		f.in, _, err = unix.Accept4(listener, unix.SOCK_CLOEXEC)
 	}
 	if err != nil {
@@ -149,7 +145,7 @@ func (h *hosts) echoes(n int, pause time.Duration) (took []unit.Time, err error)
 		unix.Close(there)
 		return nil, err
 	}
-	if err := errors.Join(unix.Bind(there, h.at(1, echoPort)), unix.Connect(here, h.at(1, echoPort))); err != nil {
+	if err := errors.Join(unix.Bind(there, h.at(1, h.echo)), unix.Connect(here, h.at(1, h.echo))); err != nil {
 		unix.Close(there)
 		unix.Close(here)
 		return nil, fmt.Errorf("echo: %w", err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/report"
 	"weir/unit"
 )
 
@@ -228,68 +229,58 @@ func (f *SwitchFigures) judge() {
 // String prints the figures for people, in 80 columns.
 func (f *SwitchFigures) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "switch: %d interleaved runs of %.3g s, on %d cores of %s, Linux %s\n", f.Runs, f.Time, f.Cores, f.CPU, f.Kernel)
+	fmt.Fprintln(&b, report.Wrap(fmt.Sprintf("switch: %d interleaved runs of %.3g s, on %d cores of %s, Linux %s", f.Runs, f.Time, f.Cores, f.CPU, f.Kernel), report.Width, "    "))
 	mega := func(v float64) string { return fmt.Sprintf("%.0f", v/1e6) }
 	if len(f.Unshaped) > 0 {
 		b.WriteString(`
 One TCP flow (CUBIC), MTU 1500, no offloads; direct: a veth pair, no switch.
-Medians; packets are those of both hosts; CPU is the data plane's, of a core.
+Medians; packets of both hosts; CPU of the data plane, of a core; d/r: runs that
+were disturbed, and how often disturbed ones were repeated.
 
-          goodput [Mb/s]           of  kpackets  CPU     idle echo [us]
-          median     min–max   direct       /s    %     p50     p99  lost  notes
+          goodput [Mb/s]            of   kpkt  CPU  idle echo [us]
+          median        min–max direct     /s    %     p50    p99  lost   d/r
 `)
 		for _, r := range f.Unshaped {
 			cpu, lost := fmt.Sprintf("%.0f", 100*r.CPU), fmt.Sprint(r.Lost)
 			if r.Name == direct {
 				cpu, lost = "–", "–"
 			}
-			fmt.Fprintf(&b, "%-8s %7s %11s %8.2f %9.0f %4s %7.0f %7.0f %5s  %s\n", r.Name, mega(r.Goodput), mega(r.Least)+"–"+mega(r.Most), r.Ratio,
-				r.Packets/1e3, cpu, 1e6*r.EchoP50, 1e6*r.EchoP99, lost, r.notes())
+			fmt.Fprintf(&b, "%-8s %7s %14s %6.2f %6.0f %4s %7.0f %6.0f %5s %5s\n", r.Name, mega(r.Goodput), mega(r.Least)+"–"+mega(r.Most), r.Ratio,
+				r.Packets/1e3, cpu, 1e6*r.EchoP50, 1e6*r.EchoP99, lost, r.disturbances())
 		}
 	}
 	if len(f.Shaped) > 0 {
 		b.WriteString(`
 One TCP flow at a bottleneck, 5 ms each way; error against the payload's share,
-1448 of 1514 bytes. late: by how much frames left after their time.
+1448 of 1514 bytes; late: how long after their time frames left; echoes without
+the links' 10 ms.
 
-          goodput  error [%]    CPU  late [us]              idle echo-10 ms [us]
-           [Mb/s]  min    max     %    p50    p99   p99.9       p50    p99  notes
+           goodput  error [%]    CPU          late [us]     idle [us]
+            [Mb/s]   min   max     %   p50    p99  p99.9    p50    p99   d/r
 `)
 		for _, r := range f.Shaped {
 			off := func(v float64) float64 { return 100 * (v/r.Share - 1) }
-			fmt.Fprintf(&b, "%-8s %8.2f %+.2f  %+.2f %5.0f %6.0f %6.0f %7.0f    %6.0f %6.0f  %s\n", r.Name, r.Goodput/1e6, off(r.Least), off(r.Most), 100*r.CPU,
-				1e6*r.LateP50, 1e6*r.LateP99, 1e6*r.LateP999, 1e6*(r.EchoP50-r.Delay), 1e6*(r.EchoP99-r.Delay), r.notes())
+			fmt.Fprintf(&b, "%-8s %9.2f %+5.2f %+5.2f  %4.0f %5.0f %6.0f %6.0f %6.0f %6.0f %5s\n", r.Name, r.Goodput/1e6, off(r.Least), off(r.Most), 100*r.CPU,
+				1e6*r.LateP50, 1e6*r.LateP99, 1e6*r.LateP999, 1e6*(r.EchoP50-r.Delay), 1e6*(r.EchoP99-r.Delay), r.disturbances())
 		}
 	}
 	b.WriteString("\n")
 	for _, bar := range f.Bars {
-		fmt.Fprintf(&b, "%-9s  %-42s  %.3g, bar %.3g (%d runs)\n", bar.Verdict, bar.What, bar.Got, bar.Want, bar.Runs)
+		fmt.Fprintf(&b, "%-9s %-41s %.3g, bar %.3g, n = %d\n", bar.Verdict, bar.What, bar.Got, bar.Want, bar.Runs)
 	}
-	var why []string
 	for _, r := range append(slices.Clone(f.Unshaped), f.Shaped...) {
 		for i, t := range r.Turns {
 			if len(t.Disturbed) > 0 {
-				why = append(why, fmt.Sprintf("disturbed: %s, run %d: %s", r.Name, i+1, strings.Join(t.Disturbed, ", ")))
+				fmt.Fprintln(&b, report.Wrap(fmt.Sprintf("disturbed: %s, run %d: %s", r.Name, i+1, strings.Join(t.Disturbed, ", ")), report.Width, "    "))
 			}
 		}
-	}
-	for _, w := range why {
-		fmt.Fprintln(&b, w)
 	}
 	return b.String()
 }
 
-// notes are a row's disturbances.
-func (r *SwitchRow) notes() string {
-	var notes []string
-	if r.Disturbed > 0 {
-		notes = append(notes, fmt.Sprintf("%d dist.", r.Disturbed))
-	}
-	if r.Repeats > 0 {
-		notes = append(notes, fmt.Sprintf("%d rep.", r.Repeats))
-	}
-	return strings.Join(notes, " ")
-}
+// disturbances are how many of a row's runs were disturbed, and how many repeats there
+// were.
+func (r *SwitchRow) disturbances() string { return fmt.Sprintf("%d/%d", r.Disturbed, r.Repeats) }
 
 // JSON prints them for programs.
 func (f *SwitchFigures) JSON() []byte {

@@ -31,6 +31,12 @@ const (
 // warm is for how long a flow runs before it is measured.
 const warm = time.Second
 
+// Ports of the receiving host.
+const (
+	bulkPort = 5001
+	echoPort = 7 // RFC 862
+)
+
 // Echoes a turn, and the pause before each.
 const (
 	echoesATurn = 200
@@ -99,7 +105,7 @@ func openSwitch(r *experiment.Registry, name string, only []string) (*switchBenc
 	if err != nil {
 		return nil, err
 	}
-	through := &hosts{nic: lab.NIC}
+	through := &hosts{nic: lab.NIC, bulk: bulkPort, echo: echoPort}
 	b := &switchBench{name: name, hosts: through}
 	for i, run := range spec.Runs() {
 		c, err := run.Lab()
@@ -144,7 +150,7 @@ func node(c *lab.Config, name string) int {
 func (b *switchBench) addDirect() error {
 	through := b.hosts
 	// Addresses that are for benchmarks (RFC 2544 C.2.2).
-	w := &hosts{do: through.do, nic: direct, addr: [2]netip.Addr{netip.MustParseAddr("198.18.0.1"), netip.MustParseAddr("198.19.0.1")}}
+	w := &hosts{do: through.do, nic: direct, bulk: bulkPort, echo: echoPort, addr: [2]netip.Addr{netip.MustParseAddr("198.18.0.1"), netip.MustParseAddr("198.19.0.1")}}
 	macs := [2][6]byte{{0x02, 0x59, 0, 0, 0, 1}, {0x02, 0x59, 0, 0, 0, 2}}
 	far, err := os.Open(netns.Path(b.lab.Namespace(node(b.config, "server"))))
 	if err != nil {

@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+)
+
+// What bench switch cannot do is wrong input, and said.
+func TestBenchSwitchRefuses(t *testing.T) {
+	cases := map[string]string{
+		"switch --runs 101":     "1 to 100 runs",
+		"switch --time 1ms":     "0.1 s to 60 s",
+		"engine --runs 3":       "--runs and --time are for switch",
+		"tcp --time 3s":         "--runs and --time are for switch",
+		"switches":              "must be one of",
+		"switch --time forever": "--time",
+	}
+	if os.Geteuid() != 0 {
+		cases["switch"] = "the lab needs root"
+	}
+	for args, want := range cases {
+		var out, errs bytes.Buffer
+		if code := Run(Registry(), append([]string{"bench"}, strings.Fields(args)...), &out, &errs, false); code != WrongInput || !strings.Contains(errs.String(), want) {
+			t.Errorf("bench %s: exit code %d, %s", args, code, errs.String())
+		}
+	}
+}
