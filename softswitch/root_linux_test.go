@@ -295,6 +295,9 @@ func (w *wire) echo(host string, at netip.AddrPort) {
 	}()
 }
 
+// silence is when a datagram counts as lost.
+const silence = 3 * time.Second
+
 // ask sends datagrams to an echo until one comes back, and returns how many it took.
 func (w *wire) ask(host string, to netip.AddrPort, size, most int) (tries int, err error) {
 	var c net.Conn
@@ -307,7 +310,7 @@ func (w *wire) ask(host string, to netip.AddrPort, size, most int) (tries int, e
 		if _, err = c.Write(sent); err != nil {
 			return tries, err
 		}
-		c.SetReadDeadline(time.Now().Add(time.Second))
+		c.SetReadDeadline(time.Now().Add(silence))
 		n := 0
 		if n, err = c.Read(got); err == nil {
 			if !bytes.Equal(got[:n], sent) {
