@@ -69,6 +69,26 @@ func (o *LabOptions) generator() *LabGenerator {
 	return o.Generator
 }
 
+// repeat carries a run out again while the machine disturbs it. The last attempt counts;
+// all are recorded.
+func (o *LabOptions) repeat(r *RunSpec, attempt func() (*Run, *Attempt, error)) (*Run, error) {
+	var attempts []Attempt
+	for {
+		run, a, err := attempt()
+		if err != nil {
+			return nil, err
+		}
+		attempts = append(attempts, *a)
+		if o.OnRun != nil {
+			o.OnRun(r, len(attempts), a)
+		}
+		if len(a.Disturbed) == 0 || len(attempts) >= o.Attempts {
+			run.Attempts = attempts
+			return run, nil
+		}
+	}
+}
+
 // Lab makes the configuration of the run's data plane in the lab. Hosts there are real:
 // of traffic it says nothing.
 func (r *RunSpec) Lab() (*lab.Config, error) {
