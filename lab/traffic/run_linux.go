@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"weir/transport"
 	"weir/unit"
 )
 
