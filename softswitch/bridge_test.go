@@ -436,3 +436,68 @@ func FuzzCodec(f *testing.F) {
 		}
 	})
 }
+
+// loopGate gives the same frames again and again, and keeps nothing.
+type loopGate struct {
+	frames [][]byte
+	next   int
+	until  int
+	now    *unit.Time
+	out    int
+}
+
+func (g *loopGate) Stamp() unit.Time {
+	if g.next >= g.until {
+		return unit.Never
+	}
+	return *g.now
+}
+
+func (g *loopGate) Take(b []byte) []byte {
+	g.next++
+	return append(b, g.frames[g.next%len(g.frames)]...)
+}
+func (g *loopGate) Put([]byte) bool        { g.out++; return true }
+func (g *loopGate) Flush() error           { return nil }
+func (g *loopGate) Counts() lab.GateCounts { return lab.GateCounts{} }
+
+// Carrying a frame allocates nothing, with ABC and marks, whatever kind of frame.
+func TestNoGarbage(t *testing.T) {
+	c := decode(t, wire2)
+	b := &bench{users: newUsers(c.Users, 1)}
+	all := [][]byte{datagram(t, 1, 2, 2, 1500), datagram(t, 3, 4, 2, 100)}
+	for _, f := range Frames() {
+		all = append(all, f.Bytes)
+	}
+	gates := []lab.Gate{&loopGate{frames: all, now: &b.time}, &loopGate{frames: all, now: &b.time}}
+	var err error
+	b.Bridge, err = lab.NewBridge(lab.BridgeConfig{
+		Name: "switch", Seed: 1, Ports: c.links(), MaxFrame: 1514 + MostTagged, Queues: c.Queues, Scheduler: c.scheduler, Framing: c.Framing,
+		Book: b.users.book, Codec: &codec{b.users, behind(c)},
+		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
+			list, _, err := adopt(0, site, nil, c.Programs)
+			return programs(list), err
+		},
+	}, gates, func() unit.Time { return b.time })
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func() {
+		for _, g := range gates {
+			g.(*loopGate).until += 20
+		}
+		b.time += 10 * unit.Millisecond
+		if err := b.Step(b.time); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 100 {
+		step()
+	}
+	if n := testing.AllocsPerRun(200, step); n > 0 {
+		t.Errorf("%v allocations for 40 frames", n)
+	}
+	if g := gates[0].(*loopGate); g.out < 1000 {
+		t.Errorf("%d frames went through", g.out)
+	}
+}

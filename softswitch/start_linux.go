@@ -107,7 +107,7 @@ func look(c *Config) (*plan, error) {
 	}
 	for i, port := range c.Ports {
 		if port.Rate.Bits == 0 && port.Rate.Packets == 0 {
-			warn("port %s has no rate: its queue, on which programs work, stays empty", c.Ports[i].Name)
+			warn("port %s has no rate: its queue, on which programs work, hardly fills", c.Ports[i].Name)
 		}
 	}
 	return p, errors.Join(wrong...)
