@@ -183,6 +183,16 @@ func attemptOf(r *lab.Report, t *labtraffic.Result, rtt unit.Time) *Attempt {
 	return a
 }
 
+// labRun is what the measures give of a run of the lab.
+func (r *RunSpec) labRun(c *sim.Config, report *lab.Report, t *labtraffic.Result, id string) *Run {
+	run := r.result(c, r.point.labResult(c, report, t), id)
+	for i := range run.Unfinished { // the simulator's receivers have received nothing here
+		u := &run.Unfinished[i]
+		u.DoneBytes = int64(t.Flows[u.Flow].Received)
+	}
+	return run
+}
+
 // labResult is a run of the lab as the simulator would give it, so that measures mean the
 // same in both.
 func (p *point) labResult(c *sim.Config, r *lab.Report, t *labtraffic.Result) *sim.Result {

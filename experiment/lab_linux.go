@@ -111,7 +111,7 @@ func (o *LabOptions) attempt(ctx context.Context, r *RunSpec, dir, id string, pr
 			}
 		}
 	}
-	return r.result(c, r.point.labResult(c, report, sent), id), a, nil
+	return r.labRun(c, report, sent, id), a, nil
 }
 
 func cpuTime() time.Duration {
