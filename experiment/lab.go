@@ -99,10 +99,7 @@ func (r *RunSpec) Lab() (*lab.Config, error) {
 	out := &lab.Config{
 		Seed: c.Seed, Network: c.Network, Switches: c.Switches, Hosts: c.Hosts, Tree: c.Tree, Prefixes: c.Prefixes, Events: c.Events,
 		Framing: c.Framing, Telemetry: c.Telemetry, Lead: LabLead, Warmup: c.Warmup, Duration: c.Duration,
-		Watches: c.Watches, Delays: c.Delays, Tally: c.Tally, Notices: c.Notices, Ordering: c.Ordering,
-	}
-	if mtu := int(c.MaxFrame-c.Framing.Extra) - packet.EthernetHeader; mtu > lab.DefaultMTU {
-		out.MTU = mtu
+		Watches: c.Watches, Delays: c.Delays, Tally: c.Tally, Notices: c.Notices, Ordering: c.Ordering, MTU: r.point.hostMTU(),
 	}
 	for _, f := range c.Flows {
 		tr := &r.point.traffic[f.Group]

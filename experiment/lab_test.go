@@ -177,3 +177,93 @@ measure: [{goodput: {by: traffic}}, {rtt: {every: 500ms}}, {queue: {port: s->b, 
 		t.Errorf("%+v", run.End)
 	}
 }
+
+// One point in ten may be outside, and a point is outside if one of its goodputs is (issue
+// "The lab").
+func TestAgree(t *testing.T) {
+	for _, x := range []struct {
+		points, outside int
+		enough          bool
+	}{{10, 0, true}, {10, 1, true}, {10, 2, false}, {9, 1, false}, {20, 2, true}, {19, 2, false}, {1, 0, true}, {1, 1, false}, {0, 0, true}} {
+		var all []Agreement
+		for p := range x.points {
+			point := []Coordinate{{Key: "n", Text: fmt.Sprint(p)}}
+			all = append(all, Agreement{Point: point, Measure: "goodput", Group: "a", Judged: true, Agrees: p >= x.outside},
+				Agreement{Point: point, Measure: "goodput", Group: "b", Judged: true, Agrees: true}, Agreement{Point: point, Measure: "jain"})
+		}
+		inside, points, enough := Agree(all)
+		if inside != x.points-x.outside || points != x.points || enough != x.enough {
+			t.Errorf("%d of %d points outside: %d of %d inside, enough: %v", x.outside, x.points, inside, points, enough)
+		}
+		want := map[bool]Verdict{true: Holds, false: Fails}[x.enough]
+		if x.points == 0 {
+			want = Undecided
+		}
+		if got := AgreeVerdict(all); got != want {
+			t.Errorf("%d of %d points outside: %v, want %v", x.outside, x.points, got, want)
+		}
+	}
+	// Points are compared by their means over seeds; what only one world has is not.
+	run := func(n string, seed uint64, goodput float64) *Run {
+		return &Run{Seed: seed, Point: []Coordinate{{Key: "n", Text: n}}, Measures: []Measured{{Name: "goodput", Unit: "bps", Groups: []Grouped{{"x", goodput}}}}}
+	}
+	o := &Outcome{World: Lab, Runs: []*Run{run("1", 1, 40e6), run("1", 2, 48e6), run("2", 1, 1e6)},
+		Beside: &Outcome{World: Sim, Runs: []*Run{run("1", 1, 41e6), run("1", 2, 43e6), run("1", 3, 36e6), run("3", 1, 1e6)}}}
+	all := o.Agreements()
+	if len(all) != 1 || all[0].Sim != 40e6 || all[0].Lab != 44e6 || !all[0].Judged || !all[0].Agrees {
+		t.Errorf("%+v", all)
+	}
+}
+
+// The data plane has the network, the times and the flows of the simulator's run, and room
+// for the largest packets of the file.
+func TestLabConfig(t *testing.T) {
+	s := load(t, `duration: 2s
+warmup: 1s
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 100Mbps, delay: 1ms}
+    - {ends: [s, b], rate: 100Mbps, delay: 3ms, buffer: 100 packets}
+traffic:
+  - {name: x, from: a, to: b, transport: tcp, flows: 2, start: 0s}
+  - {name: y, from: b, to: a, transport: udp, rate: $r, payload: $payload, ip: 6, start: 0s}
+switch: [forward]
+sweep: {r: [1Mbps, 2Mbps], payload: [1000 B, 9168 B]}
+measure: [goodput, {queue: {port: s->b}}]
+`, Options{})
+	for _, r := range s.Runs() {
+		c, err := r.Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := r.Lab()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Duration != 3*unit.Second || l.Warmup != unit.Second || l.Lead != LabLead || l.Seed != c.Seed {
+			t.Errorf("from %v to %v, lead %v, seed %d", l.Warmup, l.Duration, l.Lead, l.Seed)
+		}
+		want := 1500
+		if r.Point[1].Text != "1000 B" { // as long as they can be (mostMTU)
+			want = 9216
+		}
+		if l.MTU != want || r.point.hostMTU() != l.MTU {
+			t.Errorf("an MTU of %d, of hosts %d", l.MTU, r.point.hostMTU())
+		}
+		if !reflect.DeepEqual(l.Watches, c.Watches) || len(l.Flows) != 3 {
+			t.Fatalf("%+v, %+v", l.Watches, l.Flows)
+		}
+		for k, f := range l.Flows {
+			x := &c.Flows[k]
+			group, version, proto := 0, uint8(4), uint8(6)
+			if k == 2 {
+				group, version, proto = 1, 6, 17
+			}
+			if f != (lab.Flow{Group: group, Src: x.Src, Dst: x.Dst, SrcPort: x.SrcPort, DstPort: x.DstPort, Version: version, Proto: proto}) {
+				t.Errorf("flow %d: %+v of %+v", k, f, x)
+			}
+		}
+	}
+}
