@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -47,13 +48,16 @@ type LabOptions struct {
 type LabGenerator struct {
 	Name string
 	Run  func(ctx context.Context, c labtraffic.Config) (*labtraffic.Result, error)
+	// Check tells what of a run's traffic it cannot send; nil: it can all that CheckLab lets
+	// through.
+	Check func(c labtraffic.Config) error
 }
 
 // Kernel is the generator of our own, over kernel sockets, and IPerf3 the one to check it
 // with: flows of TCP without end, and datagrams at a constant rate, by iperf3.
 var (
-	Kernel = LabGenerator{"weir", labtraffic.Run}
-	IPerf3 = LabGenerator{"iperf3", func(ctx context.Context, c labtraffic.Config) (*labtraffic.Result, error) {
+	Kernel = LabGenerator{Name: "weir", Run: labtraffic.Run}
+	IPerf3 = LabGenerator{Name: "iperf3", Check: iperf.Check, Run: func(ctx context.Context, c labtraffic.Config) (*labtraffic.Result, error) {
 		r, err := iperf.Run(ctx, c)
 		if err != nil {
 			return nil, err
@@ -61,6 +65,31 @@ var (
 		return &r.Result, nil
 	}}
 )
+
+// Check tells what of the experiment's traffic the generator cannot send, before anything
+// starts. CheckLab must have found nothing.
+func (o *LabOptions) Check(s *Spec) error {
+	g := o.generator()
+	if g.Check == nil {
+		return nil
+	}
+	nowhere := func(int, func() error) error { return errors.New("there is no lab yet") }
+	seen := map[*point]bool{} // seeds of a point have the same kinds of flows
+	for _, r := range s.Runs() {
+		if seen[r.point] {
+			continue
+		}
+		seen[r.point] = true
+		c, err := r.Config()
+		if err != nil {
+			return err
+		}
+		if err := g.Check(r.point.labTraffic(c, o.Kernel, nowhere, 0, nil)); err != nil {
+			return fmt.Errorf("%s: %w", orPoint(r.Point), err)
+		}
+	}
+	return nil
+}
 
 func (o *LabOptions) generator() *LabGenerator {
 	if o.Generator == nil {
@@ -152,6 +181,38 @@ func (p *point) shortestRTT(c *sim.Config) unit.Time {
 		least = min(least, p.pathOf(f.Src, f.Dst, &p.traffic[f.Group]).BaseRTT)
 	}
 	return least
+}
+
+// timestamps are the bytes of options in each of the kernel's segments (RFC 7323 §3).
+const timestamps = 12
+
+// labTraffic is what the run's hosts send.
+func (p *point) labTraffic(c *sim.Config, k *kernel.Kernel, do func(node int, what func() error) error, epoch int64, progress func(share float64)) labtraffic.Config {
+	t := labtraffic.Config{
+		Epoch: epoch, Warmup: c.Warmup, Duration: c.Duration, UntilDone: c.UntilDone, Book: c.Hosts, Do: do,
+		Progress: func(now unit.Time) { progress(now.Seconds() / c.Duration.Seconds()) },
+	}
+	for i := range c.Flows {
+		f := &c.Flows[i]
+		tr := &p.traffic[f.Group]
+		x := labtraffic.Flow{
+			Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort, Version: tr.version, TOS: tr.tosOf(f.Size),
+			Start: f.Start, Stop: f.Stop, Size: f.Size, Payload: tr.payload, After: f.After,
+		}
+		if tr.cc == nil {
+			x.UDP, x.UDPReceiver, x.Begin = f.Sender, f.Receiver, f.Begin
+		} else {
+			s, _ := k.TCP(tr.values) // CheckLab has seen that it can
+			x.TCP = &labtraffic.TCP{ReceiverOptions: s.ReceiverOptions, CongestionControl: tr.cc.Name, Rate: tr.values.Rate("rate"), Pacing: tr.values.Bool("pacing"), MSS: tr.payload + timestamps}
+		}
+		t.Flows = append(t.Flows, x)
+	}
+	for _, w := range c.Watches {
+		if what, ok := sampled[w.What]; ok {
+			t.Samples = append(t.Samples, labtraffic.Sample{What: what, Flow: w.Index, Every: w.Every})
+		}
+	}
+	return t
 }
 
 // sampled are the watches of flows, which the generator looks at.

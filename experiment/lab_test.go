@@ -267,3 +267,35 @@ measure: [goodput, {queue: {port: s->b}}]
 		}
 	}
 }
+
+// What iperf3 cannot send is said before anything starts, by flow; our own generator sends
+// whatever CheckLab lets through.
+func TestCheckGenerator(t *testing.T) {
+	const head = `duration: 2s
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 100Mbps, delay: 1ms}
+    - {ends: [s, b], rate: 100Mbps, delay: 3ms, buffer: 100 packets}
+switch: [forward]
+`
+	for _, x := range []struct{ rest, want string }{
+		{"traffic: [{name: x, from: a, to: b, transport: tcp, flows: 2}, {name: y, from: a, to: b, transport: udp, rate: 1Mbps}]\nmeasure: [goodput]\n", ""},
+		{"traffic: [{name: x, from: a, to: b, transport: tcp, size: 1MB}]\nmeasure: [goodput]\n", "its only point: iperf: a run until all is done"},
+		{"traffic: [{name: x, from: a, to: b, transport: udp, rate: 1Mbps, pattern: $p}]\nsweep: {p: [cbr, poisson]}\nmeasure: [goodput]\n", "p=poisson: iperf: flow 0: pattern poisson of UDP"},
+		{"traffic: [{name: x, from: a, to: b, transport: tcp}]\nmeasure: [goodput, {cwnd: {every: 10ms}}]\n", "iperf: samples of flows"},
+	} {
+		s := load(t, head+x.rest, Options{})
+		if err := s.CheckLab(someKernel(), false); err != nil {
+			t.Fatal(err)
+		}
+		if err := (&LabOptions{Kernel: someKernel()}).Check(s); err != nil {
+			t.Errorf("our own: %v", err)
+		}
+		err := (&LabOptions{Kernel: someKernel(), Generator: &IPerf3}).Check(s)
+		if got := fmt.Sprint(err); (err == nil) != (x.want == "") || !strings.Contains(got, x.want) && err != nil {
+			t.Errorf("%q: %v, want %q", x.rest, err, x.want)
+		}
+	}
+}

@@ -104,6 +104,13 @@ measure: [goodput]
 	if err != nil {
 		t.Fatal(err)
 	}
+	// On one core hosts and data plane share it.
+	k := someKernel()
+	for cpus, enough := range map[int]bool{1: false, 2: true} {
+		if k.CPUs = cpus; (s.CheckLab(k, false) == nil) != enough {
+			t.Errorf("%d cores: %v", cpus, s.CheckLab(k, false))
+		}
+	}
 	// 400 Mb/s of frames of 1490 bytes; 200 Mb/s of 1514 and half as many acknowledgements.
 	want := 400e6/8/1490 + 1.5*200e6/8/1514
 	if got := s.points[0].framesPerSecond(); got < 0.97*want || got > 1.03*want {

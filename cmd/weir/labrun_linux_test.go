@@ -212,6 +212,7 @@ func TestBadInputOnLab(t *testing.T) {
 		{"run p4abc/fig5 --on lab --trace s1->server", "--trace is for the simulator"},
 		{"run p4abc/fig5 --on lab --attempts 0", "--attempts is 0; 1 … 100 are allowed"},
 		{"run p4abc/fig5 --on lab --capture s9", `no switch is "s9"; allowed: s1, or a pattern with *`},
+		{"run p4abc/fig5 --on lab --generator iperf3 --set measure=[{goodput:{by:traffic}},jain,{queue:{port:s1->server,every:10ms}},{cwnd:{every:10ms}}]", "--generator iperf3 cannot send this: scheme=without n=1: iperf: samples of flows"},
 		{"run p4abc/fig5 --attempts 2", "are for --on lab"},
 		{"run p4abc/fig5 --on moon", "sim"},
 	} {

@@ -58,6 +58,13 @@ func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options
 	if err := spec.CheckLab(k, r.Force); err != nil {
 		return nil, err
 	}
+	inLab := experiment.LabOptions{Kernel: k, Attempts: r.Attempts, Capture: capture}
+	if r.Generator == "iperf3" {
+		inLab.Generator = &experiment.IPerf3
+	}
+	if err := inLab.Check(spec); err != nil {
+		return nil, fmt.Errorf("%w: --generator %s cannot send this: %w", errInput, r.Generator, err)
+	}
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("lab: this program's file: %w", err)
@@ -66,29 +73,24 @@ func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options
 	if err != nil {
 		return nil, err
 	}
-	options.Lab = &experiment.LabOptions{
-		Kernel: k, Attempts: r.Attempts, Beside: beside,
-		Capture: capture,
-		Dataplane: func(run *experiment.RunSpec, capture *lab.Capture) *exec.Cmd {
-			args := append(r.selection.args("lab-dataplane"), "--index", strconv.Itoa(run.Number))
-			if capture != nil {
-				args = append(args, "--file", capture.File)
-				for _, s := range capture.Switches {
-					args = append(args, "--capture="+s)
-				}
+	inLab.Beside = beside
+	inLab.Dataplane = func(run *experiment.RunSpec, capture *lab.Capture) *exec.Cmd {
+		args := append(r.selection.args("lab-dataplane"), "--index", strconv.Itoa(run.Number))
+		if capture != nil {
+			args = append(args, "--file", capture.File)
+			for _, s := range capture.Switches {
+				args = append(args, "--capture="+s)
 			}
-			return exec.Command(program, args...)
-		},
-		OnRun: func(run *experiment.RunSpec, attempt int, at *experiment.Attempt) {
-			if len(at.Disturbed) > 0 {
-				bar.clear()
-				fmt.Fprintf(a.stderr, "disturbed: %s seed %d, attempt %d of %d: %s\n", experiment.PointName(run.Point), run.Seed, attempt, r.Attempts, strings.Join(at.Disturbed, "; "))
-			}
-		},
+		}
+		return exec.Command(program, args...)
 	}
-	if r.Generator == "iperf3" {
-		options.Lab.Generator = &experiment.IPerf3
+	inLab.OnRun = func(run *experiment.RunSpec, attempt int, at *experiment.Attempt) {
+		if len(at.Disturbed) > 0 {
+			bar.clear()
+			fmt.Fprintf(a.stderr, "disturbed: %s seed %d, attempt %d of %d: %s\n", experiment.PointName(run.Point), run.Seed, attempt, r.Attempts, strings.Join(at.Disturbed, "; "))
+		}
 	}
+	options.Lab = &inLab
 	bar.start, bar.begun = time.Now(), false
 	return experiment.Execute(ctx, spec, options)
 }
