@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"weir/lab/kernel"
+	"weir/telemetry"
 	"weir/unit"
 )
 
@@ -115,5 +116,34 @@ measure: [goodput]
 	want := 400e6/8/1490 + 1.5*200e6/8/1514
 	if got := s.points[0].framesPerSecond(); got < 0.97*want || got > 1.03*want {
 		t.Errorf("%.0f frames/s, want %.0f", got, want)
+	}
+}
+
+// Kernels know no telemetry, and the data plane keeps no log of pause frames.
+func TestCheckLabOfNetwork(t *testing.T) {
+	const spec = `duration: 2s
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 100Mbps, delay: 1ms}
+    - {ends: [s, b], rate: 100Mbps, delay: 1ms, buffer: 100 packets}
+switch: [forward]
+traffic: [{name: x, from: a, to: b, transport: tcp}]
+measure: [goodput]
+`
+	for want, change := range map[string]func(p *point){
+		":8:9: the lab's hosts are Linux, which does not know packets with telemetry": func(p *point) { p.telemetry = &telemetry.Format{} },
+		"the lab keeps no log of pause frames":                                        func(p *point) { p.measures[0].log = true },
+		"host a has 2 links; a host of the lab has one interface":                     func(p *point) { p.network.Links = append(p.network.Links, p.network.Links[0]) },
+	} {
+		s := load(t, spec, Options{})
+		if err := s.CheckLab(someKernel(), false); err != nil {
+			t.Fatal(err)
+		}
+		change(s.points[0])
+		if err := s.CheckLab(someKernel(), false); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }
