@@ -119,6 +119,27 @@ measure: [goodput]
 	}
 }
 
+// Small datagrams do not make TCP's segments small: 1 Mb/s of 64 bytes beside TCP at 100 Mb/s.
+func TestSmallDatagrams(t *testing.T) {
+	s := load(t, `duration: 2s
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 100Mbps, delay: 1ms}
+    - {ends: [s, b], rate: 100Mbps, delay: 1ms, buffer: 100 packets}
+switch: [forward]
+traffic:
+  - {name: x, from: a, to: b, transport: udp, rate: 1Mbps, payload: 64 B}
+  - {name: y, from: a, to: b, transport: tcp}
+measure: [goodput]
+`, Options{})
+	want := 1e6/8/64 + 1.5*100e6/8/1514
+	if got := s.points[0].framesPerSecond(); got < 0.97*want || got > 1.03*want {
+		t.Errorf("%.0f frames/s, want %.0f", got, want)
+	}
+}
+
 // Kernels know no telemetry, and the data plane keeps no log of pause frames.
 func TestCheckLabOfNetwork(t *testing.T) {
 	const spec = `duration: 2s
