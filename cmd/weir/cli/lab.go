@@ -65,24 +65,20 @@ func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options
 	if err := inLab.Check(spec); err != nil {
 		return nil, fmt.Errorf("%w: --generator %s cannot send this: %w", errInput, r.Generator, err)
 	}
-	program, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("lab: this program's file: %w", err)
-	}
 	beside, err := experiment.Execute(ctx, spec, options)
 	if err != nil {
 		return nil, err
 	}
 	inLab.Beside = beside
 	inLab.Dataplane = func(run *experiment.RunSpec, capture *lab.Capture) *exec.Cmd {
-		args := append(r.selection.args("lab-dataplane"), "--index", strconv.Itoa(run.Number))
+		args := append(r.selection.args("lab-dataplane"), "--index", strconv.Itoa(run.Number), "--id", run.ID(""))
 		if capture != nil {
 			args = append(args, "--file", capture.File)
 			for _, s := range capture.Switches {
 				args = append(args, "--capture="+s)
 			}
 		}
-		return exec.Command(program, args...)
+		return exec.Command(thisProgram, args...)
 	}
 	inLab.OnRun = func(run *experiment.RunSpec, attempt int, at *experiment.Attempt) {
 		if len(at.Disturbed) > 0 {
@@ -94,6 +90,10 @@ func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options
 	bar.start, bar.begun = time.Now(), false
 	return experiment.Execute(ctx, spec, options)
 }
+
+// thisProgram is the file of the program that runs, also if another one has its place by now
+// (proc(5)): the data plane must be of the same.
+const thisProgram = "/proc/self/exe"
 
 // thisKernel is what this machine's kernel offers to the lab, if that is enough.
 func thisKernel() (*kernel.Kernel, error) {
@@ -153,6 +153,7 @@ func (*labCleanCmd) Run(a *app) error {
 type labDataplaneCmd struct {
 	selection
 	Index   int      `name:"index" help:"Which of the experiment's runs, from 0."`
+	ID      string   `name:"id" help:"What the run is, as its lab knows it: it must be the same here. Empty: whatever it is."`
 	Capture []string `help:"Switches to capture."`
 	File    string   `help:"Where the capture goes."`
 	Profile string   `hidden:"" type:"path" help:"File for a CPU profile of the process (weir bench switch --profile)."`
@@ -166,6 +167,9 @@ func (d *labDataplaneCmd) Run(a *app) error {
 	runs := spec.Runs()
 	if d.Index < 0 || d.Index >= len(runs) {
 		return fmt.Errorf("%w: run %d of %d", errInput, d.Index, len(runs))
+	}
+	if d.ID != "" && d.ID != runs[d.Index].ID("") {
+		return fmt.Errorf("%w: %s has been changed since the lab began", errInput, d.Name)
 	}
 	c, err := runs[d.Index].Lab()
 	if err != nil {

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"weir/experiment"
@@ -66,5 +69,42 @@ func TestLabArguments(t *testing.T) {
 		if f.unused() == nil {
 			t.Errorf("%+v means nothing in the simulator", f)
 		}
+	}
+}
+
+// A data plane reads the experiment's file again: if that is another one by now, it does not
+// begin.
+func TestLabChangedFile(t *testing.T) {
+	const text = `duration: 2s
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 10Mbps, delay: 1ms}
+    - {ends: [s, b], rate: 10Mbps, delay: 1ms, buffer: 100 packets}
+switch: [forward]
+traffic: [{name: x, from: a, to: b, transport: tcp}]
+measure: [goodput]
+`
+	file := filepath.Join(t.TempDir(), "changing.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(text)
+	d := labDataplaneCmd{selection: selection{Name: file}}
+	a := &app{registry: Registry()}
+	spec, err := d.load(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.ID = spec.Runs()[0].ID("")
+	write(strings.Replace(text, "100 packets", "99 packets", 1))
+	if err := d.Run(a); err == nil || !strings.Contains(err.Error(), "has been changed since the lab began") {
+		t.Errorf("a smaller buffer: %v", err)
+	}
+	if d.Index = 1; d.Run(a) == nil {
+		t.Error("there is one run only")
 	}
 }
