@@ -69,6 +69,26 @@ func (o *LabOptions) generator() *LabGenerator {
 	return o.Generator
 }
 
+// repeat carries a run out again while the machine disturbs it. The last attempt counts;
+// all are recorded.
+func (o *LabOptions) repeat(r *RunSpec, attempt func() (*Run, *Attempt, error)) (*Run, error) {
+	var attempts []Attempt
+	for {
+		run, a, err := attempt()
+		if err != nil {
+			return nil, err
+		}
+		attempts = append(attempts, *a)
+		if o.OnRun != nil {
+			o.OnRun(r, len(attempts), a)
+		}
+		if len(a.Disturbed) == 0 || len(attempts) >= o.Attempts {
+			run.Attempts = attempts
+			return run, nil
+		}
+	}
+}
+
 // Lab makes the configuration of the run's data plane in the lab. Hosts there are real:
 // of traffic it says nothing.
 func (r *RunSpec) Lab() (*lab.Config, error) {
@@ -79,10 +99,7 @@ func (r *RunSpec) Lab() (*lab.Config, error) {
 	out := &lab.Config{
 		Seed: c.Seed, Network: c.Network, Switches: c.Switches, Hosts: c.Hosts, Tree: c.Tree, Prefixes: c.Prefixes, Events: c.Events,
 		Framing: c.Framing, Telemetry: c.Telemetry, Lead: LabLead, Warmup: c.Warmup, Duration: c.Duration,
-		Watches: c.Watches, Delays: c.Delays, Tally: c.Tally, Notices: c.Notices, Ordering: c.Ordering,
-	}
-	if mtu := int(c.MaxFrame-c.Framing.Extra) - packet.EthernetHeader; mtu > lab.DefaultMTU {
-		out.MTU = mtu
+		Watches: c.Watches, Delays: c.Delays, Tally: c.Tally, Notices: c.Notices, Ordering: c.Ordering, MTU: r.point.hostMTU(),
 	}
 	for _, f := range c.Flows {
 		tr := &r.point.traffic[f.Group]
@@ -161,6 +178,16 @@ func attemptOf(r *lab.Report, t *labtraffic.Result, rtt unit.Time) *Attempt {
 		a.Send = &SendLate{Datagrams: late.Count(), P50S: late.Quantile(0.5).Seconds(), P99S: late.Quantile(0.99).Seconds(), MaxS: late.Max.Seconds()}
 	}
 	return a
+}
+
+// labRun is what the measures give of a run of the lab.
+func (r *RunSpec) labRun(c *sim.Config, report *lab.Report, t *labtraffic.Result, id string) *Run {
+	run := r.result(c, r.point.labResult(c, report, t), id)
+	for i := range run.Unfinished { // the simulator's receivers have received nothing here
+		u := &run.Unfinished[i]
+		u.DoneBytes = int64(t.Flows[u.Flow].Received)
+	}
+	return run
 }
 
 // labResult is a run of the lab as the simulator would give it, so that measures mean the

@@ -18,21 +18,7 @@ import (
 
 // carryOut runs one run in the lab, again while the machine disturbs it.
 func (o *LabOptions) carryOut(ctx context.Context, r *RunSpec, dir, id string, progress func(share float64)) (*Run, error) {
-	var attempts []Attempt
-	for {
-		run, a, err := o.attempt(ctx, r, dir, id, progress)
-		if err != nil {
-			return nil, err
-		}
-		attempts = append(attempts, *a)
-		if o.OnRun != nil {
-			o.OnRun(r, len(attempts), a)
-		}
-		if len(a.Disturbed) == 0 || len(attempts) >= o.Attempts {
-			run.Attempts = attempts
-			return run, nil
-		}
-	}
+	return o.repeat(r, func() (*Run, *Attempt, error) { return o.attempt(ctx, r, dir, id, progress) })
 }
 
 // attempt carries a run out once.
@@ -125,7 +111,7 @@ func (o *LabOptions) attempt(ctx context.Context, r *RunSpec, dir, id string, pr
 			}
 		}
 	}
-	return r.result(c, r.point.labResult(c, report, sent), id), a, nil
+	return r.labRun(c, report, sent, id), a, nil
 }
 
 func cpuTime() time.Duration {

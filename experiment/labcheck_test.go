@@ -53,6 +53,12 @@ topology:
 		{"too large, by force", strings.ReplaceAll(head, "100Mbps", "10Gbps") + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n", nil, true},
 		{"many hosts", "duration: 2s\ntopology: {fat_tree: {k: 16, rate: 1Mbps, delay: 1us}}\nswitch: [forward]\ntraffic:\n  - {name: x, from: h0, to: h1, transport: tcp}\nmeasure: [goodput]\n",
 			[]string{"the network has 1024 hosts, and each is a namespace with rings of its own; allowed: up to 128 hosts"}, false},
+		{"too large, by force, with what cannot be had", strings.ReplaceAll(head, "100Mbps", "10Gbps") + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: dctcp}\nmeasure: [goodput]\n",
+			[]string{"the kernel has no dctcp"}, true},
+		{"a transport", head + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: rdma, cc: none}\nmeasure: [goodput]\n",
+			[]string{"traffic x: the lab's hosts are Linux, which has no transport rdma; allowed: tcp, udp"}, false},
+		{"all together", head + "switch: [forward]\nframing: htsim\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: dctcp}\n  - {name: y, from: a, to: b, transport: rdma, cc: none}\nmeasure: [goodput, overshoot]\n",
+			[]string{"the kernel has no dctcp", "no transport rdma", "framing htsim", "no overshoot"}, false},
 	} {
 		s, err := Load(room(), file("test.yaml", c.spec), Options{})
 		if err != nil {

@@ -562,7 +562,7 @@ func (s *receiving) conclude() error {
 		if !x.marked {
 			s.mark(x)
 		}
-		out.Receiver = x.counters.Since(&x.first)
+		out.Receiver, out.Received = x.counters.Since(&x.first), x.counters.ReceivedBytes
 	}
 	for _, b := range s.sockets {
 		s.unread += drops(b.fd) - b.drops
