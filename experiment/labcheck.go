@@ -271,6 +271,14 @@ func (p *point) framesPerSecond() float64 {
 	return frames + 1.5*min(sent, received)/segment
 }
 
+// EstimateLab guesses how many frames a second the hosts of a run send together at most,
+// and how long the run takes in the lab, in seconds.
+func EstimateLab(r *RunSpec) (frames, seconds float64) {
+	const around = 1 // namespaces, data plane, lead, end
+	p := r.point
+	return p.framesPerSecond(), (p.warmup + p.duration).Seconds() + around
+}
+
 // appRate is at what rate a traffic's flows send by themselves; 0: as fast as it goes.
 func appRate(tr *traffic) unit.Rate {
 	for _, param := range tr.transport.Params {

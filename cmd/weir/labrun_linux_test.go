@@ -207,6 +207,7 @@ func TestBadInputOnLab(t *testing.T) {
 		want string
 	}{
 		{"run hpcc/incast16 --on lab", "the lab's hosts are Linux, which has no transport"},
+		{"check hpcc/incast16 --on lab", "the lab's hosts are Linux, which has no transport"},
 		{"run p4abc/fig6-loss --on lab", "the kernel's cubic has no parameter variant; allowed: its default: linux"},
 		{"run p4te/fat-tree-10g --quick --on lab", "too large for this machine"},
 		{"run p4abc/fig5 --on lab --trace s1->server", "--trace is for the simulator"},
@@ -216,7 +217,9 @@ func TestBadInputOnLab(t *testing.T) {
 		{"run p4abc/fig5 --attempts 2", "are for --on lab"},
 		{"run p4abc/fig5 --on moon", "sim"},
 	} {
-		out, err := exec.Command(binary, append(strings.Fields(c.args), "--out", t.TempDir())...).CombinedOutput()
+		command := exec.Command(binary, strings.Fields(c.args)...)
+		command.Dir = t.TempDir()
+		out, err := command.CombinedOutput()
 		if code := exitCodeOf(err); code != 2 || !strings.Contains(string(out), c.want) {
 			t.Errorf("%s: exit code %d, want 2 and %q:\n%s", c.args, code, c.want, out)
 		}

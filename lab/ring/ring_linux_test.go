@@ -148,6 +148,91 @@ func TestSocket(t *testing.T) {
 	})
 }
 
+// up sets an interface up or down.
+func up(name string, up bool) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	r, err := unix.NewIfreq(name)
+	if err != nil {
+		return err
+	}
+	flags := uint16(unix.IFF_NOARP)
+	if up {
+		flags |= unix.IFF_UP
+	}
+	r.SetUint16(flags)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, r)
+}
+
+// As many frames wait for Flush as was asked for; those that the interface's MTU does not
+// allow are counted, and the others leave in their order; with the interface down all stay.
+func TestFlush(t *testing.T) {
+	pair(t, func() error {
+		a, err := ring.Open(ring.Config{Interface: "a", MaxFrame: 9100, Rx: 8, Tx: 5})
+		if err != nil {
+			return err
+		}
+		defer a.Close()
+		b, err := ring.Open(ring.Config{Interface: "b", MaxFrame: 9014, Rx: 32, Tx: 1})
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		for round := range 3 {
+			for i, n := range []int{9100, 60, 9050, 9014, 9015} {
+				if !a.Put(frame(n, byte(i))) {
+					return fmt.Errorf("no room for frame %d", i)
+				}
+			}
+			if a.Put(frame(60, 0)) {
+				t.Error("there is room for 6 frames")
+			}
+			if err := a.Flush(); err != nil {
+				return err
+			}
+			for _, want := range []int{60, 9014} {
+				if _, ok := b.Stamp(); !ok {
+					return fmt.Errorf("no frame of %d bytes", want)
+				}
+				if got := len(b.Take(nil)); got != want {
+					t.Errorf("%d bytes, not %d", got, want)
+				}
+			}
+			if _, ok := b.Stamp(); ok {
+				t.Error("a frame too much")
+			}
+			if c, err := a.Counts(); err != nil || c.TooLong != uint64(3*(round+1)) {
+				t.Errorf("%+v, %v", c, err)
+			}
+		}
+		a.Put(frame(60, 1))
+		if err := up("a", false); err != nil {
+			return err
+		}
+		for range 2 {
+			if err := a.Flush(); !errors.Is(err, unix.ENETDOWN) {
+				t.Errorf("with the interface down: %v", err)
+			}
+		}
+		if err := up("a", true); err != nil {
+			return err
+		}
+		if err := a.Err(); !errors.Is(err, unix.ENETDOWN) {
+			t.Errorf("what went wrong: %v", err)
+		}
+		if err := a.Flush(); err != nil {
+			t.Errorf("with the interface up again: %v", err)
+		}
+		if _, ok := b.Stamp(); !ok {
+			t.Error("what was kept while it was down has not left")
+		}
+		return nil
+	})
+}
+
 // With checksum offload on, a kernel's datagrams come without a checksum: they are
 // counted, and not passed on.
 func TestPartialChecksum(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"weir/lab"
 	"weir/lab/iperf"
 	"weir/lab/kernel"
+	"weir/report"
 )
 
 // labFlags are those of weir run for the lab alone.
@@ -94,6 +95,34 @@ func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options
 // thisProgram is the file of the program that runs, also if another one has its place by now
 // (proc(5)): the data plane must be of the same.
 const thisProgram = "/proc/self/exe"
+
+// checkLab says what the lab lacks for an experiment, or what it will take.
+func (a *app) checkLab(spec *experiment.Spec) error {
+	if runtime.GOOS != "linux" {
+		return fmt.Errorf("%w: %w", errInput, lab.ErrNotLinux)
+	}
+	k, err := kernel.Ask()
+	if err != nil {
+		return err
+	}
+	if err := spec.CheckLab(k, false); err != nil {
+		return err
+	}
+	rows := [][]string{{"point", "seed", "frames/s that hosts send (estimate), time"}}
+	runs, total := spec.Runs(), 0.0
+	for _, r := range runs {
+		frames, seconds := experiment.EstimateLab(r)
+		total += seconds
+		rows = append(rows, []string{experiment.PointName(r.Point), fmt.Sprint(r.Seed), fmt.Sprintf("%s, %s", experiment.SI(frames), took(seconds))})
+	}
+	fmt.Fprint(a.stdout, grid(rows))
+	fmt.Fprintf(a.stdout, "\n%s\n", report.Wrap(fmt.Sprintf("%s is valid, and this kernel (Linux %s) has what it needs: %d runs, one at a time, %s, longer if the machine disturbs them; the lab carries %s frames/s in good time",
+		spec.Name, k.Release, len(runs), took(total), experiment.SI(experiment.LabFrames)), report.Width, ""))
+	if err := k.Err(); err != nil {
+		fmt.Fprintf(a.stdout, "weir run cannot begin here, as this user: %v\n", err)
+	}
+	return nil
+}
 
 // thisKernel is what this machine's kernel offers to the lab, if that is enough.
 func thisKernel() (*kernel.Kernel, error) {
