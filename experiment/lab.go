@@ -138,6 +138,18 @@ func (r *RunSpec) Lab() (*lab.Config, error) {
 	return out, nil
 }
 
+// captured tells whether a run that is there has captures of all switches that are wanted. If
+// not, it is measured again.
+func (o *LabOptions) captured(r *Run) bool {
+	for _, name := range o.Capture {
+		n := len(r.Attempts)
+		if n == 0 || !slices.ContainsFunc(r.Attempts[n-1].Replays, func(x Replay) bool { return x.Switch == name }) {
+			return false
+		}
+	}
+	return true
+}
+
 // captureFile is where a run's capture is.
 func captureFile(dir, id string) string { return filepath.Join(dir, "captures", id+".pcapng") }
 

@@ -98,7 +98,7 @@ func (o *LabOptions) attempt(ctx context.Context, r *RunSpec, dir, id string, pr
 	}
 	a = attemptOf(report, sent, r.point.shortestRTT(c))
 	a.OwnCPU = own
-	if capture != nil {
+	if capture != nil && (report.Captured == nil || report.Captured.Error == "") { // else it is an error of the run
 		if a.Replays, err = ReplayFile(plane, o.Capture, capture.File); err != nil {
 			return nil, nil, err
 		}

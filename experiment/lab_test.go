@@ -299,3 +299,21 @@ switch: [forward]
 		}
 	}
 }
+
+// A run that is there counts only with the captures that are wanted.
+func TestCaptured(t *testing.T) {
+	first := Attempt{Replays: []Replay{{Switch: "s1"}, {Switch: "s2"}}}
+	last := Attempt{Replays: []Replay{{Switch: "s1"}}}
+	for _, x := range []struct {
+		want     []string
+		attempts []Attempt
+		there    bool
+	}{
+		{nil, nil, true}, {nil, []Attempt{last}, true}, {[]string{"s1"}, []Attempt{last}, true}, {[]string{"s1"}, []Attempt{{}}, false},
+		{[]string{"s1", "s2"}, []Attempt{first, last}, false}, {[]string{"s2", "s1"}, []Attempt{last, first}, true}, {[]string{"s1"}, nil, false},
+	} {
+		if got := (&LabOptions{Capture: x.want}).captured(&Run{Attempts: x.attempts}); got != x.there {
+			t.Errorf("%v of %+v: %v", x.want, x.attempts, got)
+		}
+	}
+}

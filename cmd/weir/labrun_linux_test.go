@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,6 +23,9 @@ type labDocument struct {
 			Errors   []string `json:"errors"`
 			Lateness []uint64 `json:"lateness"`
 			WallS    float64  `json:"wall_s"`
+			CPU      float64  `json:"cpu"`
+			OwnCPU   float64  `json:"own_cpu"`
+			LateMaxS float64  `json:"late_max_s"`
 			Replays  []struct {
 				In, Out    uint64
 				Difference string
@@ -64,7 +69,7 @@ func TestRunOnLab(t *testing.T) {
 		for _, n := range a.Lateness {
 			frames += n
 		}
-		if a.Frames < 5000 || frames != a.Frames || a.WallS < 3 || len(a.Errors) > 0 {
+		if a.Frames < 5000 || frames != a.Frames || a.WallS < 3 || a.CPU <= 0 || a.CPU > 1 || a.OwnCPU <= 0 || a.LateMaxS <= 0 || len(a.Errors) > 0 {
 			t.Errorf("run %d: %+v", i, a)
 		}
 		if len(a.Replays) != 1 || a.Replays[0].Difference != "" || a.Replays[0].In < 10000 || a.Replays[0].Out < 10000 {
@@ -190,6 +195,107 @@ func TestInterruptOnLab(t *testing.T) {
 	if left := namespaces(t); left != "" {
 		t.Errorf("left behind: %s", left)
 	}
+}
+
+// A data plane or an iperf3 that is killed is the end of its run, with what happened (exit code
+// 1). A weir that is killed takes both with it, and weir lab clean removes the rest.
+func TestKilledOnLab(t *testing.T) {
+	needRoot(t)
+	binary, dir := build(t), t.TempDir()
+	file := filepath.Join(dir, "long.yaml")
+	if err := os.WriteFile(file, []byte(`duration: 30s
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 10Mbps, delay: 1ms}
+    - {ends: [s, b], rate: 10Mbps, delay: 1ms, buffer: 100 packets}
+switch: [forward]
+traffic: [{name: x, from: a, to: b, transport: tcp, start: 0s}]
+measure: [goodput]
+`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct{ victim, generator, want string }{
+		{"lab-dataplane", "weir", "lab: data plane: signal: killed"},
+		{"iperf3 -s", "iperf3", "iperf: flow 0: "},
+		{"", "weir", ""},
+		{"", "iperf3", ""},
+	} {
+		if _, err := exec.LookPath("iperf3"); err != nil && x.generator == "iperf3" {
+			t.Logf("left out: %v", err)
+			continue
+		}
+		c := exec.Command(binary, "run", file, "--on", "lab", "--out", dir, "--fresh", "--attempts", "1", "--generator", x.generator)
+		var said strings.Builder
+		c.Stdout, c.Stderr = &said, &said
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		family := map[int]string{}
+		for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			if family = childrenOf(c.Process.Pid); len(family) == map[string]int{"weir": 1, "iperf3": 3}[x.generator] {
+				break
+			}
+		}
+		victim := c.Process.Pid
+		for pid, words := range family {
+			if x.victim != "" && strings.Contains(words, x.victim) {
+				victim = pid
+			}
+		}
+		if x.victim != "" && victim == c.Process.Pid {
+			c.Process.Kill()
+			t.Fatalf("no %s among %v", x.victim, family)
+		}
+		time.Sleep(300 * time.Millisecond) // into the run
+		syscall.Kill(victim, syscall.SIGKILL)
+		c.Wait()
+		if x.victim != "" {
+			if code := c.ProcessState.ExitCode(); code != 1 || !strings.Contains(said.String(), x.want) {
+				t.Errorf("%s killed: exit code %d, %q", x.victim, code, said.String())
+			}
+			if left := namespaces(t); left != "" {
+				t.Errorf("%s killed: left behind: %s", x.victim, left)
+			}
+		}
+		for pid, words := range family {
+			gone := false
+			for range 100 {
+				if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err != nil || strings.Contains(string(b), ") Z ") {
+					gone = true
+					break
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			if !gone {
+				t.Errorf("%q outlives its lab", words)
+			}
+		}
+		if x.victim == "" {
+			namespaces(t) // another lab that has begun may have removed them already
+			if left := namespaces(t); left != "" {
+				t.Errorf("after weir lab clean: %s", left)
+			}
+		}
+	}
+}
+
+// childrenOf are the processes that a process has started, with their words.
+func childrenOf(parent int) map[int]string {
+	out := map[int]string{}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, name := range stats {
+		b, _ := os.ReadFile(name)
+		_, rest, _ := strings.Cut(string(b), ") ")
+		if f := strings.Fields(rest); len(f) < 2 || f[1] != strconv.Itoa(parent) {
+			continue
+		}
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		words, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
+		out[pid] = strings.ReplaceAll(string(words), "\x00", " ")
+	}
+	return out
 }
 
 // What cannot be is said before anything starts (exit code 2).
