@@ -317,3 +317,30 @@ func TestCaptured(t *testing.T) {
 		}
 	}
 }
+
+// A stall is judged by the shortest way that any flow has.
+func TestShortestRTT(t *testing.T) {
+	for _, order := range []string{"near, far", "far, near"} {
+		first, second, _ := strings.Cut(order, ", ")
+		s := load(t, fmt.Sprintf(`duration: 2s
+topology:
+  hosts: [near, far, b]
+  switches: [s]
+  links:
+    - {ends: [near, s], rate: 100Mbps, delay: 1ms}
+    - {ends: [far, s], rate: 100Mbps, delay: 20ms}
+    - {ends: [s, b], rate: 100Mbps, delay: 1ms, buffer: 100 packets}
+switch: [forward]
+traffic: [{name: x, from: %s, to: b, transport: tcp}, {name: y, from: %s, to: b, transport: tcp}]
+measure: [goodput]
+`, first, second), Options{})
+		r := s.Runs()[0]
+		c, err := r.Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rtt := r.point.shortestRTT(c); rtt < 4*unit.Millisecond || rtt > 5*unit.Millisecond {
+			t.Errorf("%s: %v", order, rtt)
+		}
+	}
+}

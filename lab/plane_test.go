@@ -184,6 +184,9 @@ func TestDisturbed(t *testing.T) {
 		{func(r *Report) { r.Lateness.P999 = 2*unit.Millisecond + 1000 }, "[0.1 % of frames left 2.0 ms late or more]"},
 		{func(r *Report) { r.Stall = 5 * unit.Millisecond }, "[]"},
 		{func(r *Report) { r.Stall = 6 * unit.Millisecond }, "[a stall of 6.0 ms, more than a quarter of the round-trip time (20 ms)]"},
+		{func(r *Report) { r.Steal = 0.02 }, "[]"},
+		{func(r *Report) { r.Steal = 0.0201 }, "[2.0 % of the cores' time stolen]"},
+		{func(r *Report) { r.Counts.SendLost = 3 }, "[3 frames lost in rings]"},
 		{func(r *Report) { r.Steal = 0.03 }, "[3.0 % of the cores' time stolen]"},
 		{func(r *Report) { r.Steps = 1 }, "[the clock was set 1 times]"},
 	} {
