@@ -287,17 +287,18 @@ func (w *wallClock) step() {
 	}
 }
 
-// future is how much later than the last reading a frame can have come in: one with a
-// later stamp has it from before the clock was set back.
+// future is how much later than now a frame can have come in: one with a later stamp has it
+// from before the clock was set back.
 const future = 10 * unit.Millisecond
 
-// event translates a stamp; what was before event time 0 is 0.
+// event translates a stamp; what was before event time 0 is 0, and what is after now as it
+// was last read. That may be long ago: the thread may have stood still since.
 func (w *wallClock) event(realtime int64) unit.Time {
 	at := realtime - w.ahead
 	if at < 0 {
 		return 0
 	}
-	if at > int64((w.last+future)/unit.Nanosecond) {
+	if at > int64((w.last+future)/unit.Nanosecond) && at > int64((w.now()+future)/unit.Nanosecond) {
 		return w.last
 	}
 	return unit.Time(at) * unit.Nanosecond
