@@ -291,8 +291,8 @@ func (w *wallClock) step() {
 // from before the clock was set back.
 const future = 10 * unit.Millisecond
 
-// event translates a stamp; what was before event time 0 is 0, and what is after now as it
-// was last read. That may be long ago: the thread may have stood still since.
+// event translates a stamp. What was before event time 0 is 0, and what is in the future is the
+// last reading; which is looked at anew, since the thread may have stood still after it.
 func (w *wallClock) event(realtime int64) unit.Time {
 	at := realtime - w.ahead
 	if at < 0 {
