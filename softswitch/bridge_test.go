@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"net/netip"
+	"slices"
+	"strings"
 	"testing"
 
 	"weir/dataplane"
@@ -305,7 +307,7 @@ metrics: none
 	var was, is [1]p4abc.User
 	abcOf(b).MostActive(b.time, was[:])
 	c := decode(t, after)
-	list, notes, err := adopt(b.time, b.Site(), b.running, c.Programs)
+	list, notes, err := adopt(b.time, b.Site(c.links()), b.running, c.Programs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,6 +336,41 @@ metrics: none
 	}
 	if b.Port(1).Limit().Packets != 10 {
 		t.Error("the buffer's size is the old one")
+	}
+}
+
+// Thresholds that go by a port's rate are those of its new one after a change, although the
+// program's own parameters stay; what does not go by rates goes on as it is.
+func TestChangeOfRate(t *testing.T) {
+	const file = `
+ports: {left: {interface: a}, right: {interface: b, rate: 10Mbps, buffer: 1000 packets}}
+switch: [forward, {abc: {q_min: 900 packets, q_base: 950 packets}}, {ecn: {kmin: 15kB, kmax: 15kB, pmax: 100%, at_rate: 10Mbps, at: enqueue}}]
+metrics: none
+`
+	b := newBench(t, decode(t, file))
+	c := decode(t, strings.Replace(file, "rate: 10Mbps", "rate: 100Mbps", 1))
+	was := b.running
+	list, notes, err := adopt(b.time, b.Site(c.links()), was, c.Programs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list[0].Program != was[0].Program || list[1].Program != was[1].Program || len(notes) != 1 || notes[0] != "ecn begins anew, with the ports' other rates" {
+		t.Errorf("%q", notes)
+	}
+	if err := b.SetPrograms(b.time, programs(list)); err != nil {
+		t.Fatal(err)
+	}
+	b.SetPorts(c.links())
+	for range 150 { // 10 times 15 kB is reached by the hundredth
+		b.send(0, b.time, datagram(t, byte(1), 2, 2, 1500))
+	}
+	b.run(t, b.time+20*unit.Millisecond)
+	first := slices.IndexFunc(b.gates[1].out, func(f []byte) bool { return f[15]&3 == 3 })
+	if first < 100 || first > 105 {
+		t.Errorf("of %d frames, number %d is the first with a mark", len(b.gates[1].out), first)
+	}
+	if again, notes, err := adopt(b.time, b.Site(c.links()), list, c.Programs); err != nil || len(notes) > 0 || again[2].Program != list[2].Program {
+		t.Errorf("nothing has changed: %q, %v", notes, err)
 	}
 }
 

@@ -232,7 +232,7 @@ func (l *loop) reload(c *Config) {
 		return
 	}
 	now := l.live.Now()
-	list, notes, err := adopt(now, l.live.Site(), l.running, c.Programs)
+	list, notes, err := adopt(now, l.live.Site(c.links()), l.running, c.Programs)
 	if err != nil {
 		refuse(err)
 		return
