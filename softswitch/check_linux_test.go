@@ -104,13 +104,27 @@ func TestCheck(t *testing.T) {
 		t.Errorf("started without root: exit code %d\n%s", code, said)
 	}
 	// Metrics on an address that this machine has not: what was done by then is undone.
-	if code, said := w.ends(strings.Replace(plain, "metrics: none", "metrics: 192.0.2.77:9465", 1), 0); code != 2 || !strings.Contains(said, "metrics: ") {
-		t.Errorf("metrics elsewhere: exit code %d\n%s", code, said)
+	for _, args := range [][]string{nil, {"--check"}} {
+		if code, said := w.ends(strings.Replace(plain, "metrics: none", "metrics: 192.0.2.77:9465", 1), 0, args...); code != 2 || !strings.Contains(said, "metrics: ") {
+			t.Errorf("metrics elsewhere %v: exit code %d\n%s", args, code, said)
+		}
 	}
 	if now := w.offloads("left"); !slices.Equal(now, before) {
 		t.Errorf("offloads of left are %v, and were %v", now, before)
 	}
-	p := w.open(shaped)
+	// Whoever starts at the same time gets them too late, if at all.
+	p, late := w.launch(shaped), w.launch(shaped)
+	until(t, "the end of one of two", func() bool { return p.over() || late.over() })
+	if p.over() {
+		p, late = late, p
+	}
+	if !strings.Contains(late.said.String(), "interface left is that of a switch that runs") {
+		t.Errorf("of two that started at once one said\n%s", late.said)
+	}
+	until(t, "the other one", func() bool { return strings.Contains(p.said.String(), "switching between") || p.over() })
+	if p.over() { // each has seen the other
+		p = w.open(shaped)
+	}
 	for _, args := range [][]string{nil, {"--check"}} {
 		if code, said := w.ends(shaped, 0, args...); code != 2 || !strings.Contains(said, "interface left is that of a switch that runs") {
 			t.Errorf("a second switch %v: exit code %d\n%s", args, code, said)

@@ -45,6 +45,7 @@ func namespace() (uint64, error) {
 
 // lines of a record: "owner PID NAMESPACE", "port INTERFACE", "offload INTERFACE INDEX OFFLOAD".
 type recorded struct {
+	path      string
 	owner     int
 	namespace uint64
 	ports     []string
@@ -135,6 +136,7 @@ func records(dead func(recorded) (remove bool, err error), living func(recorded)
 			return err
 		}
 		r := parseRecord(string(text))
+		r.path = path
 		f, err := lockRecord(path, false)
 		switch {
 		case errors.Is(err, fs.ErrPermission):
