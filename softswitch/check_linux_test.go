@@ -78,6 +78,7 @@ func TestCheck(t *testing.T) {
 		{"right, of another user", shaped, 65534, 0, []string{"warning: starting needs root"}},
 		{"own traffic", strings.ReplaceAll(shaped, "right", "own"), 0, 0, []string{"warning: interface own has the address 10.9.9.1/24", "warning: interface own has a default route",
 			"warning: interface own has an MTU of 9000 bytes, left one of 1500"}},
+		{"metrics for all", strings.Replace(shaped, "metrics: none", "metrics: 0.0.0.0:9465", 1), 0, 0, []string{"warning: metrics are at 0.0.0.0:9465, for whoever can reach it"}},
 		{"no such interface", strings.Replace(plain, "interface: left", "interface: leftt", 1), 0, 2, []string{`port left: there is no interface leftt; did you mean "left"?`}},
 		{"down", strings.Replace(plain, "interface: left", "interface: down", 1), 0, 2, []string{"port left: interface down is down; set it up first (ip link set down up)"}},
 		{"loopback", strings.Replace(plain, "interface: left", "interface: lo", 1), 0, 2, []string{"port left: lo is no Ethernet interface"}},

@@ -2,9 +2,11 @@ package softswitch_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/netip"
 	"os"
@@ -327,7 +329,7 @@ func (w *wire) ask(host string, to netip.AddrPort, size, most int) (tries int, e
 // its interfaces are off meanwhile and on again then, those of others never change.
 func TestThrough(t *testing.T) {
 	w := lay(t, 1500, "left", "right", "other")
-	before := map[string][]string{}
+	before, was := map[string][]string{}, w.links()
 	for _, name := range w.hosts {
 		if before[name] = w.offloads(name); len(before[name]) == 0 {
 			t.Fatalf("%s has no offloads on from the start", name)
@@ -336,6 +338,11 @@ func TestThrough(t *testing.T) {
 	p := w.open(plain)
 	if l, r, o := w.offloads("left"), w.offloads("right"), w.offloads("other"); len(l) > 0 || len(r) > 0 || !slices.Equal(o, before["other"]) {
 		t.Errorf("offloads while the switch runs: %v, %v; of another interface %v, before %v", l, r, o, before["other"])
+	}
+	for name, is := range w.links() {
+		if own := name == "left" || name == "right"; is.text != was[name].text || is.promiscuity > 0 != own {
+			t.Errorf("interface %s is promiscuous %d times; it was\n%s\nand is, while the switch runs,\n%s", name, is.promiscuity, was[name].text, is.text)
+		}
 	}
 	for _, to := range []string{"10.9.0.2:7", "[fd09::2]:7"} {
 		w.echo("right", netip.MustParseAddrPort(to))
@@ -357,8 +364,122 @@ func TestThrough(t *testing.T) {
 			t.Errorf("offloads of %s are %v now, and were %v", name, now, before[name])
 		}
 	}
+	if is := w.links(); !maps.Equal(is, was) {
+		t.Errorf("the interfaces were\n%v\nand are\n%v", was, is)
+	}
 	if _, err := w.ask("left", netip.MustParseAddrPort("10.9.0.2:7"), 8, 1); err == nil {
 		t.Error("something goes through without the switch")
+	}
+}
+
+// link is all that the kernel tells of an interface and its addresses, but for counters.
+type link struct {
+	text        string
+	promiscuity uint32
+}
+
+// links are the interfaces of the switch's namespace.
+func (w *wire) links() map[string]link {
+	w.t.Helper()
+	all, names := map[string]link{}, map[int32]string{}
+	each := func(about int, take func(m syscall.NetlinkMessage, attributes []syscall.NetlinkRouteAttr)) error {
+		b, err := syscall.NetlinkRIB(about, unix.AF_UNSPEC)
+		if err != nil {
+			return err
+		}
+		messages, err := syscall.ParseNetlinkMessage(b)
+		if err != nil {
+			return err
+		}
+		for _, m := range messages {
+			if m.Header.Type == unix.NLMSG_DONE {
+				break
+			}
+			attributes, err := syscall.ParseNetlinkRouteAttr(&m)
+			if err != nil {
+				return err
+			}
+			take(m, attributes)
+		}
+		return nil
+	}
+	err := w.do(middle, func() error {
+		err := each(unix.RTM_GETLINK, func(m syscall.NetlinkMessage, attributes []syscall.NetlinkRouteAttr) {
+			var l link
+			var name string
+			text := fmt.Sprintf("%x", m.Data[:unix.SizeofIfInfomsg])
+			for _, a := range attributes {
+				switch a.Attr.Type {
+				case unix.IFLA_IFNAME:
+					name = strings.TrimRight(string(a.Value), "\x00")
+				case unix.IFLA_PROMISCUITY:
+					l.promiscuity = binary.NativeEndian.Uint32(a.Value)
+				case unix.IFLA_STATS, unix.IFLA_STATS64, unix.IFLA_AF_SPEC:
+				default:
+					text += fmt.Sprintf(" %d=%x", a.Attr.Type, a.Value)
+				}
+			}
+			l.text = text
+			all[name], names[int32(binary.NativeEndian.Uint32(m.Data[4:]))] = l, name
+		})
+		if err != nil {
+			return err
+		}
+		return each(unix.RTM_GETADDR, func(m syscall.NetlinkMessage, _ []syscall.NetlinkRouteAttr) {
+			name := names[int32(binary.NativeEndian.Uint32(m.Data[4:]))]
+			l := all[name]
+			l.text += fmt.Sprintf("\naddress %x", m.Data)
+			all[name] = l
+		})
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return all
+}
+
+// What waits when the switch is to stop leaves first, for up to a second, and what does not
+// leave by then is counted.
+func TestStop(t *testing.T) {
+	w := lay(t, 1500, "left", "right")
+	for _, x := range []struct {
+		rate   string
+		frames int
+		all    bool
+	}{{"1Mbps", 50, true}, {"10kbps", 5, false}} { // a frame in 8 ms, in 0.8 s
+		p := w.open(strings.Replace(plain, "right}", "right, rate: "+x.rate+"}", 1))
+		in, out := w.socket("left", 1500), w.socket("right", 1500)
+		for range x.frames {
+			in.Put(append(append(mac(1), mac(0)...), make([]byte, 988)...))
+		}
+		if err := in.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		count := func() int {
+			for {
+				if _, ok := out.Stamp(); !ok {
+					return n
+				}
+				if f := out.Take(nil); len(f) == 1000 {
+					n++
+				}
+			}
+		}
+		until(t, "the first frame", func() bool { return count() > 0 })
+		start := time.Now()
+		summary := p.stop()
+		took := time.Since(start)
+		if count(); x.all && (n != x.frames || !strings.Contains(summary, " 0 were left in queues")) {
+			t.Errorf("%s: %d of %d frames came out\n%s", x.rate, n, x.frames, summary)
+		}
+		left := 0
+		if at := strings.LastIndex(summary, ", "); at > 0 {
+			fmt.Sscanf(summary[at:], ", %d were left in queues", &left)
+		}
+		if !x.all && (n > 3 || left < x.frames-n || took < time.Second) { // more is left if the hosts sent by themselves
+			t.Errorf("%s: %d of %d frames came out, within %v\n%s", x.rate, n, x.frames, took, summary)
+		}
 	}
 }
 

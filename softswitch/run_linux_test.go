@@ -425,6 +425,10 @@ func TestKilled(t *testing.T) {
 	if now := w.offloads("left"); p.err == nil || !slices.Equal(now, before) || !strings.Contains(p.said.String(), "the data plane has ended") {
 		t.Errorf("without its data plane: %v, offloads %v, before %v\n%s", p.err, now, before, p.said)
 	}
+	w.echo("right", netip.MustParseAddrPort("10.9.0.2:7"))
+	if _, err := w.ask("left", netip.MustParseAddrPort("10.9.0.2:7"), 8, 1); err == nil {
+		t.Error("something goes through without the data plane")
+	}
 	kill := func() {
 		t.Helper()
 		p := w.open(plain)
@@ -452,6 +456,9 @@ func TestKilled(t *testing.T) {
 	p = w.open(plain)
 	if !strings.Contains(p.said.String(), "restored what a switch has left that died: left ") {
 		t.Errorf("the next start says\n%s", p.said)
+	}
+	if _, err := w.ask("left", netip.MustParseAddrPort("10.9.0.2:7"), 8, 3); err != nil {
+		t.Errorf("after the next start: %v", err)
 	}
 	p.stop()
 	if now := w.offloads("left"); !slices.Equal(now, before) {
