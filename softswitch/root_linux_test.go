@@ -259,7 +259,12 @@ func (p *process) hears(what string) {
 // stop stops the switch in order and returns its summary.
 func (p *process) stop() string {
 	p.t.Helper()
-	p.cmd.Process.Signal(syscall.SIGTERM)
+	return p.stopBy(syscall.SIGTERM)
+}
+
+func (p *process) stopBy(s syscall.Signal) string {
+	p.t.Helper()
+	p.cmd.Process.Signal(s)
 	until(p.t, "the end", p.over)
 	if p.err != nil {
 		p.t.Errorf("it ended with %v\n%s", p.err, p.said)
@@ -446,7 +451,8 @@ func TestStop(t *testing.T) {
 		rate   string
 		frames int
 		all    bool
-	}{{"1Mbps", 50, true}, {"10kbps", 5, false}} { // a frame in 8 ms, in 0.8 s
+		by     syscall.Signal
+	}{{"1Mbps", 50, true, syscall.SIGINT}, {"10kbps", 5, false, syscall.SIGTERM}} { // a frame in 8 ms, in 0.8 s
 		p := w.open(strings.Replace(plain, "right}", "right, rate: "+x.rate+"}", 1))
 		in, out := w.socket("left", 1500), w.socket("right", 1500)
 		for range x.frames {
@@ -468,7 +474,7 @@ func TestStop(t *testing.T) {
 		}
 		until(t, "the first frame", func() bool { return count() > 0 })
 		start := time.Now()
-		summary := p.stop()
+		summary := p.stopBy(x.by)
 		took := time.Since(start)
 		if count(); x.all && (n != x.frames || !strings.Contains(summary, " 0 were left in queues")) {
 			t.Errorf("%s: %d of %d frames came out\n%s", x.rate, n, x.frames, summary)

@@ -309,6 +309,32 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s is %v, want %v at least", key, v, least)
 		}
 	}
+	// What goes one way only is counted at the right ends.
+	const some = 50
+	out := w.socket("left", 1500)
+	for range some {
+		out.Put(append(append(mac(1), mac(0)...), make([]byte, 488)...))
+	}
+	if err := out.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the last frame", func() bool {
+		return w.metrics()[`weir_switch_sent_frames_total{port="right"}`] >= m[`weir_switch_sent_frames_total{port="right"}`]+some
+	})
+	after := w.metrics()
+	for key, least := range map[string]float64{
+		`weir_switch_received_frames_total{port="left"}`: some, `weir_switch_sent_frames_total{port="right"}`: some, `weir_switch_received_bytes_total{port="left"}`: 500 * some,
+		`weir_switch_sent_bytes_total{port="right"}`: 500 * some, `weir_switch_received_frames_total{port="right"}`: 0, `weir_switch_sent_frames_total{port="left"}`: 0,
+		`weir_switch_received_bytes_total{port="right"}`: 0, `weir_switch_sent_bytes_total{port="left"}`: 0, "weir_switch_lateness_seconds_count": some,
+	} {
+		few := 20.0 // that hosts send by themselves
+		if strings.Contains(key, "bytes") {
+			few *= 100
+		}
+		if more := after[key] - m[key]; more < least || more > least+few {
+			t.Errorf("%s has grown by %v, want %v", key, more, least)
+		}
+	}
 	var help int
 	for key := range m {
 		if strings.HasPrefix(key, "weir_build_info{") {
