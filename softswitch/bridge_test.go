@@ -374,6 +374,22 @@ metrics: none
 	}
 }
 
+// What comes after a switch has been told to stop stays outside; what was in it leaves.
+func TestShut(t *testing.T) {
+	b := newBench(t, decode(t, wire2))
+	for i := range 5 {
+		b.send(0, unit.Time(i), datagram(t, 1, 2, 0, 1500))
+	}
+	b.run(t, 100*unit.Microsecond)
+	b.Shut()
+	b.send(0, b.time, datagram(t, 1, 2, 0, 1500))
+	b.send(1, b.time, datagram(t, 2, 1, 0, 1500))
+	b.run(t, b.time+20*unit.Millisecond)
+	if out, back := len(b.gates[1].out), len(b.gates[0].out); out != 5 || back != 0 || b.Waiting() != 0 {
+		t.Errorf("%d frames came out, %d the other way, %d wait", out, back, b.Waiting())
+	}
+}
+
 // Who comes when there is no room takes the number of who was not seen for the longest
 // time, and begins as somebody new.
 func TestUsersAreBounded(t *testing.T) {

@@ -369,6 +369,11 @@ func TestThrough(t *testing.T) {
 			t.Errorf("offloads of %s are %v now, and were %v", name, now, before[name])
 		}
 	}
+	var said []byte
+	c := w.command("switch", "--restore")
+	if err := w.do(middle, func() (err error) { said, err = c.CombinedOutput(); return err }); err != nil || string(said) != "there is nothing to restore\n" {
+		t.Errorf("after an orderly end --restore says %v: %s", err, said)
+	}
 	if is := w.links(); !maps.Equal(is, was) {
 		t.Errorf("the interfaces were\n%v\nand are\n%v", was, is)
 	}
