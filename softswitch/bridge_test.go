@@ -245,6 +245,10 @@ func TestControlIsNotABC(t *testing.T) {
 	if arps != n/20 || discoveries != n/20 || marked < 100 || users+marked > 600 {
 		t.Errorf("%d of %d ARP requests, %d of %d solicitations, %d frames of the user, %d marked", arps, n/20, discoveries, n/20, users, marked)
 	}
+	var top [3]p4abc.User
+	if n := abcOf(b).MostActive(b.time, top[:]); n != 1 || top[0].Source == 0 || b.users.slots[top[0].Source-1].address.String() != "10.0.0.1" {
+		t.Errorf("%d users are metered: %v", n, top[:n])
+	}
 	if d := b.PortDrops(1); d[dataplane.ActivityExceeded] < 300 || d[dataplane.PortPacketLimit] > 0 {
 		t.Errorf("drops %v", d)
 	}

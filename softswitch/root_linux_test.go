@@ -221,6 +221,7 @@ func (w *wire) launch(yaml string) *process {
 	p := &process{t: w.t, file: filepath.Join(dir, "switch.yaml"), said: &log{}}
 	p.write(yaml)
 	p.cmd = w.command("switch", "-c", p.file)
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Groups: []uint32{4}}} // root, with a group to lose
 	p.cmd.Stderr, p.cmd.Stdout = p.said, &p.out
 	if err := w.do(middle, p.cmd.Start); err != nil {
 		w.t.Fatal(err)
@@ -530,6 +531,61 @@ func pass(t *testing.T, from, to *ring.Socket, frame []byte) []byte {
 		}
 	}
 	return nil
+}
+
+// What the switch's own machine sends at an interface, and who listens there, is no business of
+// the switch: the frame leaves once, and not by the other port.
+func TestOwnTraffic(t *testing.T) {
+	w := lay(t, 1500, "left", "right")
+	w.open(plain)
+	left, right := w.socket("left", 1500), w.socket("right", 1500)
+	frame := append(append(append([]byte{}, mac(0)...), 2, 0, 0, 0, 9, 9, 0x88, 0xb5), make([]byte, 46)...)
+	err := w.do(middle, func() error {
+		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		i, err := net.InterfaceByName("left")
+		if err != nil {
+			return err
+		}
+		return unix.Sendto(fd, frame, 0, &unix.SockaddrLinklayer{Ifindex: i.Index})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// After it, one that passes.
+	after := append(append(append([]byte{}, mac(1)...), mac(0)...), frame[12:]...)
+	left.Put(after)
+	if err := left.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	seen := func(s *ring.Socket) (own, passed int) {
+		for {
+			if _, ok := s.Stamp(); !ok {
+				return own, passed
+			}
+			switch f := s.Take(nil); {
+			case bytes.Equal(f, frame):
+				own++
+			case bytes.Equal(f, after):
+				passed++
+			}
+		}
+	}
+	through := 0
+	until(t, "the frame that passes", func() bool {
+		own, passed := seen(right)
+		through += own
+		return passed > 0
+	})
+	if n, _ := seen(left); n != 1 {
+		t.Errorf("the machine's own frame left %d times", n)
+	}
+	if through > 0 {
+		t.Errorf("the machine's own frame left %d times by the other port", through)
+	}
 }
 
 // Every kind of frame comes out byte for byte as it came in, whether programs look at it or
