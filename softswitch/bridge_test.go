@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"net/netip"
+	"slices"
+	"strings"
 	"testing"
 
 	"weir/dataplane"
@@ -243,6 +245,10 @@ func TestControlIsNotABC(t *testing.T) {
 	if arps != n/20 || discoveries != n/20 || marked < 100 || users+marked > 600 {
 		t.Errorf("%d of %d ARP requests, %d of %d solicitations, %d frames of the user, %d marked", arps, n/20, discoveries, n/20, users, marked)
 	}
+	var top [3]p4abc.User
+	if n := abcOf(b).MostActive(b.time, top[:]); n != 1 || top[0].Source == 0 || b.users.slots[top[0].Source-1].address.String() != "10.0.0.1" {
+		t.Errorf("%d users are metered: %v", n, top[:n])
+	}
 	if d := b.PortDrops(1); d[dataplane.ActivityExceeded] < 300 || d[dataplane.PortPacketLimit] > 0 {
 		t.Errorf("drops %v", d)
 	}
@@ -305,7 +311,7 @@ metrics: none
 	var was, is [1]p4abc.User
 	abcOf(b).MostActive(b.time, was[:])
 	c := decode(t, after)
-	list, notes, err := adopt(b.time, b.Site(), b.running, c.Programs)
+	list, notes, err := adopt(b.time, b.Site(c.links()), b.running, c.Programs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,6 +340,57 @@ metrics: none
 	}
 	if b.Port(1).Limit().Packets != 10 {
 		t.Error("the buffer's size is the old one")
+	}
+}
+
+// Thresholds that go by a port's rate are those of its new one after a change, although the
+// program's own parameters stay; what does not go by rates goes on as it is.
+func TestChangeOfRate(t *testing.T) {
+	const file = `
+ports: {left: {interface: a}, right: {interface: b, rate: 10Mbps, buffer: 1000 packets}}
+switch: [forward, {abc: {q_min: 900 packets, q_base: 950 packets}}, {ecn: {kmin: 15kB, kmax: 15kB, pmax: 100%, at_rate: 10Mbps, at: enqueue}}]
+metrics: none
+`
+	b := newBench(t, decode(t, file))
+	c := decode(t, strings.Replace(file, "rate: 10Mbps", "rate: 100Mbps", 1))
+	was := b.running
+	list, notes, err := adopt(b.time, b.Site(c.links()), was, c.Programs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list[0].Program != was[0].Program || list[1].Program != was[1].Program || len(notes) != 1 || notes[0] != "ecn begins anew, with the ports' other rates" {
+		t.Errorf("%q", notes)
+	}
+	if err := b.SetPrograms(b.time, programs(list)); err != nil {
+		t.Fatal(err)
+	}
+	b.SetPorts(c.links())
+	for range 150 { // 10 times 15 kB is reached by the hundredth
+		b.send(0, b.time, datagram(t, byte(1), 2, 2, 1500))
+	}
+	b.run(t, b.time+20*unit.Millisecond)
+	first := slices.IndexFunc(b.gates[1].out, func(f []byte) bool { return f[15]&3 == 3 })
+	if first < 100 || first > 105 {
+		t.Errorf("of %d frames, number %d is the first with a mark", len(b.gates[1].out), first)
+	}
+	if again, notes, err := adopt(b.time, b.Site(c.links()), list, c.Programs); err != nil || len(notes) > 0 || again[2].Program != list[2].Program {
+		t.Errorf("nothing has changed: %q, %v", notes, err)
+	}
+}
+
+// What comes after a switch has been told to stop stays outside; what was in it leaves.
+func TestShut(t *testing.T) {
+	b := newBench(t, decode(t, wire2))
+	for i := range 5 {
+		b.send(0, unit.Time(i), datagram(t, 1, 2, 0, 1500))
+	}
+	b.run(t, 100*unit.Microsecond)
+	b.Shut()
+	b.send(0, b.time, datagram(t, 1, 2, 0, 1500))
+	b.send(1, b.time, datagram(t, 2, 1, 0, 1500))
+	b.run(t, b.time+20*unit.Millisecond)
+	if out, back := len(b.gates[1].out), len(b.gates[0].out); out != 5 || back != 0 || b.Waiting() != 0 {
+		t.Errorf("%d frames came out, %d the other way, %d wait", out, back, b.Waiting())
 	}
 }
 
