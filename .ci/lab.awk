@@ -21,21 +21,27 @@
 	next
 }
 { buffer[++lines] = $0 }
+/^ +--- (PASS|SKIP|FAIL): / { # a part of a test: it comes after the whole, its log before that
+	if ($2 == "SKIP:") {
+		result[++results] = "      " $2 " " $3 text
+		skip[++skips] = $3 ":" text
+	}
+	next
+}
 /^    [^ ]/ { said[++words] = $0 } # a test's log comes before its result, and last the reason of a skip
 /^--- (PASS|SKIP|FAIL): / {
 	passed += $2 == "PASS:"
 	result[++results] = "      " substr($0, 5)
-	if ($2 == "SKIP:") {
-		skip[++skips] = $3 ":"
-		for (i = 1; i <= words; i++) {
-			result[++results] = "      " said[i]
-			skip[skips] = skip[skips] " " substr(said[i], 5)
-		}
+	text = ""
+	for (i = 1; i <= words; i++) {
+		text = text " " substr(said[i], 5)
+		if ($2 == "SKIP:") result[++results] = "      " said[i]
 	}
+	if ($2 == "SKIP:") skip[++skips] = $3 ":" text
 	words = 0
 }
 END {
-	print "of the lab: " ran " tests ran, " wrongs + disturbed + 0 " were skipped"
+	print "of the lab: " ran + 0 " tests ran, " wrongs + disturbed + 0 " were skipped"
 	if (disturbed) print disturbed " of them because the machine disturbed every attempt"
 	if (root && wrongs) {
 		for (i = 1; i <= wrongs; i++) print "skipped as root: " wrong[i]

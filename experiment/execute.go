@@ -105,6 +105,9 @@ func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 			if results[i] != nil && !newTracer(out.Dir, o.id(r), ports[r.index]).there() {
 				before[i], results[i] = results[i], nil
 			}
+			if results[i] != nil && o.Lab != nil && !o.Lab.captured(results[i]) {
+				results[i] = nil
+			}
 		}
 		if err := os.MkdirAll(filepath.Join(out.Dir, "runs"), 0o777); err != nil {
 			return nil, fmt.Errorf("%s: the results folder cannot be made: %w", out.Dir, reason(err))

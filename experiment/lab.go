@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -47,13 +48,16 @@ type LabOptions struct {
 type LabGenerator struct {
 	Name string
 	Run  func(ctx context.Context, c labtraffic.Config) (*labtraffic.Result, error)
+	// Check tells what of a run's traffic it cannot send; nil: it can all that CheckLab lets
+	// through.
+	Check func(c labtraffic.Config) error
 }
 
 // Kernel is the generator of our own, over kernel sockets, and IPerf3 the one to check it
 // with: flows of TCP without end, and datagrams at a constant rate, by iperf3.
 var (
-	Kernel = LabGenerator{"weir", labtraffic.Run}
-	IPerf3 = LabGenerator{"iperf3", func(ctx context.Context, c labtraffic.Config) (*labtraffic.Result, error) {
+	Kernel = LabGenerator{Name: "weir", Run: labtraffic.Run}
+	IPerf3 = LabGenerator{Name: "iperf3", Check: iperf.Check, Run: func(ctx context.Context, c labtraffic.Config) (*labtraffic.Result, error) {
 		r, err := iperf.Run(ctx, c)
 		if err != nil {
 			return nil, err
@@ -62,11 +66,56 @@ var (
 	}}
 )
 
+// Check tells what of the experiment's traffic the generator cannot send, before anything
+// starts. CheckLab must have found nothing.
+func (o *LabOptions) Check(s *Spec) error {
+	g := o.generator()
+	if g.Check == nil {
+		return nil
+	}
+	nowhere := func(int, func() error) error { return errors.New("there is no lab yet") }
+	seen := map[*point]bool{} // seeds of a point have the same kinds of flows
+	for _, r := range s.Runs() {
+		if seen[r.point] {
+			continue
+		}
+		seen[r.point] = true
+		c, err := r.Config()
+		if err != nil {
+			return err
+		}
+		if err := g.Check(r.point.labTraffic(c, o.Kernel, nowhere, 0, nil)); err != nil {
+			return fmt.Errorf("%s: %w", orPoint(r.Point), err)
+		}
+	}
+	return nil
+}
+
 func (o *LabOptions) generator() *LabGenerator {
 	if o.Generator == nil {
 		return &Kernel
 	}
 	return o.Generator
+}
+
+// repeat carries a run out again while the machine disturbs it. The last attempt counts;
+// all are recorded.
+func (o *LabOptions) repeat(r *RunSpec, attempt func() (*Run, *Attempt, error)) (*Run, error) {
+	var attempts []Attempt
+	for {
+		run, a, err := attempt()
+		if err != nil {
+			return nil, err
+		}
+		attempts = append(attempts, *a)
+		if o.OnRun != nil {
+			o.OnRun(r, len(attempts), a)
+		}
+		if len(a.Disturbed) == 0 || len(attempts) >= o.Attempts {
+			run.Attempts = attempts
+			return run, nil
+		}
+	}
 }
 
 // Lab makes the configuration of the run's data plane in the lab. Hosts there are real:
@@ -79,10 +128,7 @@ func (r *RunSpec) Lab() (*lab.Config, error) {
 	out := &lab.Config{
 		Seed: c.Seed, Network: c.Network, Switches: c.Switches, Hosts: c.Hosts, Tree: c.Tree, Prefixes: c.Prefixes, Events: c.Events,
 		Framing: c.Framing, Telemetry: c.Telemetry, Lead: LabLead, Warmup: c.Warmup, Duration: c.Duration,
-		Watches: c.Watches, Delays: c.Delays, Tally: c.Tally, Notices: c.Notices, Ordering: c.Ordering,
-	}
-	if mtu := int(c.MaxFrame-c.Framing.Extra) - packet.EthernetHeader; mtu > lab.DefaultMTU {
-		out.MTU = mtu
+		Watches: c.Watches, Delays: c.Delays, Tally: c.Tally, Notices: c.Notices, Ordering: c.Ordering, MTU: r.point.hostMTU(),
 	}
 	for _, f := range c.Flows {
 		tr := &r.point.traffic[f.Group]
@@ -90,6 +136,18 @@ func (r *RunSpec) Lab() (*lab.Config, error) {
 			Version: tr.version, Proto: kernelProtocols[tr.transport.Name]})
 	}
 	return out, nil
+}
+
+// captured tells whether a run that is there has captures of all switches that are wanted. If
+// not, it is measured again.
+func (o *LabOptions) captured(r *Run) bool {
+	for _, name := range o.Capture {
+		n := len(r.Attempts)
+		if n == 0 || !slices.ContainsFunc(r.Attempts[n-1].Replays, func(x Replay) bool { return x.Switch == name }) {
+			return false
+		}
+	}
+	return true
 }
 
 // captureFile is where a run's capture is.
@@ -137,6 +195,38 @@ func (p *point) shortestRTT(c *sim.Config) unit.Time {
 	return least
 }
 
+// timestamps are the bytes of options in each of the kernel's segments (RFC 7323 §3).
+const timestamps = 12
+
+// labTraffic is what the run's hosts send.
+func (p *point) labTraffic(c *sim.Config, k *kernel.Kernel, do func(node int, what func() error) error, epoch int64, progress func(share float64)) labtraffic.Config {
+	t := labtraffic.Config{
+		Epoch: epoch, Warmup: c.Warmup, Duration: c.Duration, UntilDone: c.UntilDone, Book: c.Hosts, Do: do,
+		Progress: func(now unit.Time) { progress(now.Seconds() / c.Duration.Seconds()) },
+	}
+	for i := range c.Flows {
+		f := &c.Flows[i]
+		tr := &p.traffic[f.Group]
+		x := labtraffic.Flow{
+			Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort, Version: tr.version, TOS: tr.tosOf(f.Size),
+			Start: f.Start, Stop: f.Stop, Size: f.Size, Payload: tr.payload, After: f.After,
+		}
+		if tr.cc == nil {
+			x.UDP, x.UDPReceiver, x.Begin = f.Sender, f.Receiver, f.Begin
+		} else {
+			s, _ := k.TCP(tr.values) // CheckLab has seen that it can
+			x.TCP = &labtraffic.TCP{ReceiverOptions: s.ReceiverOptions, CongestionControl: tr.cc.Name, Rate: tr.values.Rate("rate"), Pacing: tr.values.Bool("pacing"), MSS: tr.payload + timestamps}
+		}
+		t.Flows = append(t.Flows, x)
+	}
+	for _, w := range c.Watches {
+		if what, ok := sampled[w.What]; ok {
+			t.Samples = append(t.Samples, labtraffic.Sample{What: what, Flow: w.Index, Every: w.Every})
+		}
+	}
+	return t
+}
+
 // sampled are the watches of flows, which the generator looks at.
 var sampled = map[sim.Watched]labtraffic.What{
 	sim.ReceivedBytes: labtraffic.ReceivedBytes, sim.Window: labtraffic.Window, sim.Rate: labtraffic.Rate, sim.InFlight: labtraffic.InFlight, sim.RTT: labtraffic.RTT, sim.DeliveryRate: labtraffic.DeliveryRate,
@@ -161,6 +251,16 @@ func attemptOf(r *lab.Report, t *labtraffic.Result, rtt unit.Time) *Attempt {
 		a.Send = &SendLate{Datagrams: late.Count(), P50S: late.Quantile(0.5).Seconds(), P99S: late.Quantile(0.99).Seconds(), MaxS: late.Max.Seconds()}
 	}
 	return a
+}
+
+// labRun is what the measures give of a run of the lab.
+func (r *RunSpec) labRun(c *sim.Config, report *lab.Report, t *labtraffic.Result, id string) *Run {
+	run := r.result(c, r.point.labResult(c, report, t), id)
+	for i := range run.Unfinished { // the simulator's receivers have received nothing here
+		u := &run.Unfinished[i]
+		u.DoneBytes = int64(t.Flows[u.Flow].Received)
+	}
+	return run
 }
 
 // labResult is a run of the lab as the simulator would give it, so that measures mean the

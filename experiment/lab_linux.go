@@ -10,29 +10,12 @@ import (
 	"time"
 
 	"weir/lab"
-	"weir/lab/kernel"
-	labtraffic "weir/lab/traffic"
-	"weir/sim"
 	"weir/unit"
 )
 
 // carryOut runs one run in the lab, again while the machine disturbs it.
 func (o *LabOptions) carryOut(ctx context.Context, r *RunSpec, dir, id string, progress func(share float64)) (*Run, error) {
-	var attempts []Attempt
-	for {
-		run, a, err := o.attempt(ctx, r, dir, id, progress)
-		if err != nil {
-			return nil, err
-		}
-		attempts = append(attempts, *a)
-		if o.OnRun != nil {
-			o.OnRun(r, len(attempts), a)
-		}
-		if len(a.Disturbed) == 0 || len(attempts) >= o.Attempts {
-			run.Attempts = attempts
-			return run, nil
-		}
-	}
+	return o.repeat(r, func() (*Run, *Attempt, error) { return o.attempt(ctx, r, dir, id, progress) })
 }
 
 // attempt carries a run out once.
@@ -97,7 +80,7 @@ func (o *LabOptions) attempt(ctx context.Context, r *RunSpec, dir, id string, pr
 	}()
 	before := cpuTime()
 	begin := time.Now()
-	sent, err := o.generator().Run(ctx, r.point.labTraffic(c, o.Kernel, n, p.Epoch+int64(plane.Lead/unit.Nanosecond), progress))
+	sent, err := o.generator().Run(ctx, r.point.labTraffic(c, o.Kernel, n.Do, p.Epoch+int64(plane.Lead/unit.Nanosecond), progress))
 	if cause := context.Cause(ctx); cause != nil {
 		if errors.Is(cause, context.Canceled) {
 			cause = errInterrupted
@@ -115,7 +98,7 @@ func (o *LabOptions) attempt(ctx context.Context, r *RunSpec, dir, id string, pr
 	}
 	a = attemptOf(report, sent, r.point.shortestRTT(c))
 	a.OwnCPU = own
-	if capture != nil {
+	if capture != nil && (report.Captured == nil || report.Captured.Error == "") { // else it is an error of the run
 		if a.Replays, err = ReplayFile(plane, o.Capture, capture.File); err != nil {
 			return nil, nil, err
 		}
@@ -125,7 +108,7 @@ func (o *LabOptions) attempt(ctx context.Context, r *RunSpec, dir, id string, pr
 			}
 		}
 	}
-	return r.result(c, r.point.labResult(c, report, sent), id), a, nil
+	return r.labRun(c, report, sent, id), a, nil
 }
 
 func cpuTime() time.Duration {
@@ -134,36 +117,4 @@ func cpuTime() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// timestamps are the bytes of options in each of the kernel's segments (RFC 7323 §3).
-const timestamps = 12
-
-// labTraffic is what the run's hosts send.
-func (p *point) labTraffic(c *sim.Config, k *kernel.Kernel, n *lab.Network, epoch int64, progress func(share float64)) labtraffic.Config {
-	t := labtraffic.Config{
-		Epoch: epoch, Warmup: c.Warmup, Duration: c.Duration, UntilDone: c.UntilDone, Book: c.Hosts, Do: n.Do,
-		Progress: func(now unit.Time) { progress(now.Seconds() / c.Duration.Seconds()) },
-	}
-	for i := range c.Flows {
-		f := &c.Flows[i]
-		tr := &p.traffic[f.Group]
-		x := labtraffic.Flow{
-			Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort, Version: tr.version, TOS: tr.tosOf(f.Size),
-			Start: f.Start, Stop: f.Stop, Size: f.Size, Payload: tr.payload, After: f.After,
-		}
-		if tr.cc == nil {
-			x.UDP, x.UDPReceiver, x.Begin = f.Sender, f.Receiver, f.Begin
-		} else {
-			s, _ := k.TCP(tr.values) // CheckLab has seen that it can
-			x.TCP = &labtraffic.TCP{ReceiverOptions: s.ReceiverOptions, CongestionControl: tr.cc.Name, Rate: tr.values.Rate("rate"), Pacing: tr.values.Bool("pacing"), MSS: tr.payload + timestamps}
-		}
-		t.Flows = append(t.Flows, x)
-	}
-	for _, w := range c.Watches {
-		if what, ok := sampled[w.What]; ok {
-			t.Samples = append(t.Samples, labtraffic.Sample{What: what, Flow: w.Index, Every: w.Every})
-		}
-	}
-	return t
 }

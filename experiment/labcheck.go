@@ -220,15 +220,18 @@ func (p *point) framesPerSecond() float64 {
 			}
 		}
 	}
-	fixed, out, in := make([]float64, n), make([]float64, n), make([]float64, n) // bit/s by host: datagrams sent, TCP sent and received at most
-	least := 1e18                                                                // bits of a full frame
+	out, in := make([]float64, n), make([]float64, n)                 // bit/s by host: TCP sent and received at most
+	datagrams, datagramBits := make([]float64, n), make([]float64, n) // a second, by host
+	segment := 1e18                                                   // bits of a full frame of TCP, the least
 	add := func(tr *traffic, src, dst int, offered float64) {
 		bits := 8 * float64(tr.headers()+tr.payload)
-		least = min(least, bits)
 		if tr.transport.Name == "udp" {
-			fixed[src] += offered * bits / 8 / float64(tr.payload)
+			packets := offered / 8 / float64(tr.payload)
+			datagrams[src] += packets
+			datagramBits[src] += packets * bits
 			return
 		}
+		segment = min(segment, bits)
 		out[src] += offered
 		in[dst] += offered
 	}
@@ -257,16 +260,23 @@ func (p *point) framesPerSecond() float64 {
 			}
 		}
 	}
-	if least == 1e18 {
-		return 0
-	}
-	datagrams, sent, received := 0.0, 0.0, 0.0
+	frames, sent, received := 0.0, 0.0, 0.0
 	for h := range rate {
-		datagrams += min(fixed[h], rate[h])
+		if datagrams[h] > 0 {
+			frames += datagrams[h] * min(1, rate[h]/datagramBits[h])
+		}
 		sent += min(out[h], rate[h])
 		received += min(in[h], rate[h])
 	}
-	return datagrams/least + 1.5*min(sent, received)/least
+	return frames + 1.5*min(sent, received)/segment
+}
+
+// EstimateLab guesses how many frames a second the hosts of a run send together at most,
+// and how long the run takes in the lab, in seconds.
+func EstimateLab(r *RunSpec) (frames, seconds float64) {
+	const around = 1 // namespaces, data plane, lead, end
+	p := r.point
+	return p.framesPerSecond(), (p.warmup + p.duration).Seconds() + around
 }
 
 // appRate is at what rate a traffic's flows send by themselves; 0: as fast as it goes.

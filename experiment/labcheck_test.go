@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"weir/lab/kernel"
+	"weir/telemetry"
 	"weir/unit"
 )
 
@@ -53,6 +54,12 @@ topology:
 		{"too large, by force", strings.ReplaceAll(head, "100Mbps", "10Gbps") + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n", nil, true},
 		{"many hosts", "duration: 2s\ntopology: {fat_tree: {k: 16, rate: 1Mbps, delay: 1us}}\nswitch: [forward]\ntraffic:\n  - {name: x, from: h0, to: h1, transport: tcp}\nmeasure: [goodput]\n",
 			[]string{"the network has 1024 hosts, and each is a namespace with rings of its own; allowed: up to 128 hosts"}, false},
+		{"too large, by force, with what cannot be had", strings.ReplaceAll(head, "100Mbps", "10Gbps") + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: dctcp}\nmeasure: [goodput]\n",
+			[]string{"the kernel has no dctcp"}, true},
+		{"a transport", head + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: rdma, cc: none}\nmeasure: [goodput]\n",
+			[]string{"traffic x: the lab's hosts are Linux, which has no transport rdma; allowed: tcp, udp"}, false},
+		{"all together", head + "switch: [forward]\nframing: htsim\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: dctcp}\n  - {name: y, from: a, to: b, transport: rdma, cc: none}\nmeasure: [goodput, overshoot]\n",
+			[]string{"the kernel has no dctcp", "no transport rdma", "framing htsim", "no overshoot"}, false},
 	} {
 		s, err := Load(room(), file("test.yaml", c.spec), Options{})
 		if err != nil {
@@ -98,9 +105,66 @@ measure: [goodput]
 	if err != nil {
 		t.Fatal(err)
 	}
+	// On one core hosts and data plane share it.
+	k := someKernel()
+	for cpus, enough := range map[int]bool{1: false, 2: true} {
+		if k.CPUs = cpus; (s.CheckLab(k, false) == nil) != enough {
+			t.Errorf("%d cores: %v", cpus, s.CheckLab(k, false))
+		}
+	}
 	// 400 Mb/s of frames of 1490 bytes; 200 Mb/s of 1514 and half as many acknowledgements.
 	want := 400e6/8/1490 + 1.5*200e6/8/1514
 	if got := s.points[0].framesPerSecond(); got < 0.97*want || got > 1.03*want {
 		t.Errorf("%.0f frames/s, want %.0f", got, want)
+	}
+}
+
+// Small datagrams do not make TCP's segments small: 1 Mb/s of 64 bytes beside TCP at 100 Mb/s.
+func TestSmallDatagrams(t *testing.T) {
+	s := load(t, `duration: 2s
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 100Mbps, delay: 1ms}
+    - {ends: [s, b], rate: 100Mbps, delay: 1ms, buffer: 100 packets}
+switch: [forward]
+traffic:
+  - {name: x, from: a, to: b, transport: udp, rate: 1Mbps, payload: 64 B}
+  - {name: y, from: a, to: b, transport: tcp}
+measure: [goodput]
+`, Options{})
+	want := 1e6/8/64 + 1.5*100e6/8/1514
+	if got := s.points[0].framesPerSecond(); got < 0.97*want || got > 1.03*want {
+		t.Errorf("%.0f frames/s, want %.0f", got, want)
+	}
+}
+
+// Kernels know no telemetry, and the data plane keeps no log of pause frames.
+func TestCheckLabOfNetwork(t *testing.T) {
+	const spec = `duration: 2s
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 100Mbps, delay: 1ms}
+    - {ends: [s, b], rate: 100Mbps, delay: 1ms, buffer: 100 packets}
+switch: [forward]
+traffic: [{name: x, from: a, to: b, transport: tcp}]
+measure: [goodput]
+`
+	for want, change := range map[string]func(p *point){
+		":8:9: the lab's hosts are Linux, which does not know packets with telemetry": func(p *point) { p.telemetry = &telemetry.Format{} },
+		"the lab keeps no log of pause frames":                                        func(p *point) { p.measures[0].log = true },
+		"host a has 2 links; a host of the lab has one interface":                     func(p *point) { p.network.Links = append(p.network.Links, p.network.Links[0]) },
+	} {
+		s := load(t, spec, Options{})
+		if err := s.CheckLab(someKernel(), false); err != nil {
+			t.Fatal(err)
+		}
+		change(s.points[0])
+		if err := s.CheckLab(someKernel(), false); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }

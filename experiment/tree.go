@@ -179,6 +179,14 @@ func (c *collector) kind() string {
 	return c.what
 }
 
+// whole is the file that is read.
+func (c *collector) whole() string {
+	if c.what == "" {
+		return "an experiment"
+	}
+	return "a " + c.what + " file"
+}
+
 // remember keeps a file for the excerpts of errors.
 func (c *collector) remember(file string, data []byte) {
 	if c.files == nil {
@@ -247,7 +255,7 @@ func parseTree(c *collector, file string, data []byte) (t *tree) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff")) // a byte order mark, which some editors write
 	c.remember(file, data)
 	if len(data) > int(largestFile) {
-		c.fail(place{file, 1, 1}, "up to "+largestFile.String(), "this %s file has more than %v", c.kind(), largestFile)
+		c.fail(place{file, 1, 1}, "up to "+largestFile.String(), "%s of more than %v", c.whole(), largestFile)
 		return nil
 	}
 	if !c.text(file, data, true) {

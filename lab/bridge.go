@@ -101,7 +101,7 @@ func NewBridge(c BridgeConfig, gates []Gate, clock func() unit.Time) (*Bridge, e
 		b.hosts = append(b.hosts, h)
 		nodes = append(nodes, h)
 	}
-	site := b.site(ports)
+	site := b.site(c.Ports, ports)
 	programs, err := c.Programs(site)
 	if err != nil {
 		return nil, fmt.Errorf("bridge %s: %w", c.Name, err)
@@ -117,27 +117,27 @@ func NewBridge(c BridgeConfig, gates []Gate, clock func() unit.Time) (*Bridge, e
 	return b, b.start(nodes, links, nil)
 }
 
-// site is where the programs of a bridge with these ports run.
-func (b *Bridge) site(ports []*tm.Port) *dataplane.Site {
+// site is where the programs of a bridge run.
+func (b *Bridge) site(ports []BridgePort, at []*tm.Port) *dataplane.Site {
 	c := &b.config
 	s := &dataplane.Site{
-		Switch: c.Name, Ports: len(ports), At: ports, Book: c.Book, Queues: max(c.Queues, 1),
+		Switch: c.Name, Ports: len(ports), At: at, Book: c.Book, Queues: max(c.Queues, 1),
 		MaxFrame: c.Framing.Frame(int32(c.MaxFrame), 0, true), Framing: c.Framing,
 		Random: func(entity string) unit.Random { return unit.NewRandom(c.Seed, "switch "+c.Name+" "+entity) },
 	}
 	for _, p := range ports {
-		s.Lines = append(s.Lines, dataplane.Line{Rate: p.Rate()})
+		s.Lines = append(s.Lines, dataplane.Line{Rate: p.Rate})
 	}
 	return s
 }
 
-// Site is where new programs for the running bridge are made.
-func (b *Bridge) Site() *dataplane.Site {
-	var ports []*tm.Port
-	for i := range b.config.Ports {
-		ports = append(ports, b.Port(i))
+// Site is where new programs for the running bridge are made, when SetPorts is to follow.
+func (b *Bridge) Site(ports []BridgePort) *dataplane.Site {
+	var at []*tm.Port
+	for i := range ports {
+		at = append(at, b.Port(i))
 	}
-	return b.site(ports)
+	return b.site(ports, at)
 }
 
 // SetPorts changes rates and limits of the ports, whose names stay. What waits stays, also

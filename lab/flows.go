@@ -40,9 +40,12 @@ type flowSeen struct {
 
 // key is what names a flow in a frame.
 type key struct {
-	addresses      [4]uint64 // source and destination as in the header; IPv4: in the first
-	ports          uint32    // as in the header
-	version, proto uint8
+	addresses [4]uint64 // source and destination as in the header; IPv4: in the first
+	rest      uint64    // ports as in the header, version, protocol: one word, so that keys compare as memory
+}
+
+func restOf(ports uint32, version, proto uint8) uint64 {
+	return uint64(ports)<<16 | uint64(version)<<8 | uint64(proto)
 }
 
 // entry is a slot of the table.
@@ -54,9 +57,8 @@ type entry struct {
 
 // slot is where the search for a key begins: every bit of it moves the upper ones.
 func (k *key) slot(size int) int {
-	h := k.addresses[0] ^ uint64(k.ports)<<8 ^ uint64(k.proto)
-	h *= 0x9e3779b97f4a7c15
-	if k.version == 6 {
+	h := (k.addresses[0] ^ k.rest) * 0x9e3779b97f4a7c15
+	if k.rest>>8&0xff == 6 {
 		h = (h ^ h>>32 ^ k.addresses[1]) * 0xbf58476d1ce4e5b9
 		h = (h ^ h>>32 ^ k.addresses[2]) * 0x94d049bb133111eb
 		h = (h ^ h>>32 ^ k.addresses[3]) * 0x9e3779b97f4a7c15
@@ -106,7 +108,7 @@ func newSeen(c *Config) (*seen, error) {
 			for k := range len(head) / 8 {
 				e.addresses[k] = binary.BigEndian.Uint64(head[8*k:])
 			}
-			e.ports, e.version, e.proto = uint32(from)<<16|uint32(to), f.Version, f.Proto
+			e.rest = restOf(uint32(from)<<16|uint32(to), f.Version, f.Proto)
 			at, there := s.find(&e.key)
 			if there {
 				return nil, fmt.Errorf("lab: flows %d and %d have the same addresses and ports", s.table[at].flow-1, i)
@@ -156,7 +158,7 @@ func (s *seen) identify(p *packet.Packet) {
 		if header < packet.IPv4Header || total < header || total > len(ip) || be.Uint16(ip[6:])&0x3fff != 0 { // damaged, or a fragment
 			return
 		}
-		k.version, k.proto, p.TOS = 4, ip[9], ip[1]
+		p.Version, p.Proto, p.TOS = 4, ip[9], ip[1]
 		k.addresses[0] = be.Uint64(ip[12:])
 		segment = ip[header:total]
 	case len(ip) >= packet.IPv6Header && ip[0]>>4 == 6 && p.Data[12] == 0x86:
@@ -164,7 +166,7 @@ func (s *seen) identify(p *packet.Packet) {
 		if packet.IPv6Header+length > len(ip) {
 			return
 		}
-		k.version, k.proto, p.TOS = 6, ip[6], ip[0]<<4|ip[1]>>4
+		p.Version, p.Proto, p.TOS = 6, ip[6], ip[0]<<4|ip[1]>>4
 		for i := range k.addresses {
 			k.addresses[i] = be.Uint64(ip[8+8*i:])
 		}
@@ -172,22 +174,22 @@ func (s *seen) identify(p *packet.Packet) {
 	default:
 		return
 	}
-	p.Version, p.Proto = k.version, k.proto
 	p.Kind, p.Payload = packet.Data, int32(len(segment))
 	switch {
-	case k.proto == packet.ProtoTCP && len(segment) >= packet.TCPHeader:
+	case p.Proto == packet.ProtoTCP && len(segment) >= packet.TCPHeader:
 		if p.Payload -= int32(segment[12]>>4) * 4; p.Payload <= 0 {
 			p.Kind, p.Payload = packet.Ack, 0
 		}
-	case k.proto == packet.ProtoUDP && len(segment) >= packet.UDPHeader:
+	case p.Proto == packet.ProtoUDP && len(segment) >= packet.UDPHeader:
 		p.Payload -= packet.UDPHeader
 	default:
 		return
 	}
-	k.ports = binary.BigEndian.Uint32(segment)
+	ports := binary.BigEndian.Uint32(segment)
+	k.rest = restOf(ports, p.Version, p.Proto)
 	if at, there := s.find(&k); there {
 		e := &s.table[at]
-		p.Flow, p.Src, p.Dst, p.SrcPort, p.DstPort = packet.FlowID(e.flow-1), e.src, e.dst, uint16(k.ports>>16), uint16(k.ports)
+		p.Flow, p.Src, p.Dst, p.SrcPort, p.DstPort = packet.FlowID(e.flow-1), e.src, e.dst, uint16(ports>>16), uint16(ports)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -287,7 +288,7 @@ func (t *tail) Write(b []byte) (int, error) {
 // Start starts the data plane: command is a process that calls Serve with its standard
 // input and output. It dies with this process.
 func (l *Network) Start(command *exec.Cmd) (*DataPlane, error) {
-	p := &DataPlane{network: l, command: command, said: &tail{}}
+	p := &DataPlane{network: l, command: command, said: &tail{}, done: make(chan struct{})}
 	out, err := command.StdoutPipe()
 	if err == nil {
 		p.control, err = command.StdinPipe()
@@ -302,7 +303,7 @@ func (l *Network) Start(command *exec.Cmd) (*DataPlane, error) {
 	command.Stderr = p.said
 	// A signal of the terminal is for us: we stop it in order.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if err := command.Start(); err != nil {
+	if err := p.start(); err != nil {
 		return nil, fmt.Errorf("lab: data plane: %w", err)
 	}
 	w := places{Namespace: l.set.Name(planeName), Interfaces: make([]string, len(l.network.Nodes))}
@@ -318,9 +319,24 @@ func (l *Network) Start(command *exec.Cmd) (*DataPlane, error) {
 	if err := p.read(&r); err != nil {
 		return nil, p.fail(err)
 	}
-	p.Epoch, p.done = r.Epoch, make(chan struct{})
+	p.Epoch = r.Epoch
 	go p.watch()
 	return p, nil
+}
+
+// start starts the process from a thread that lives as long: Pdeathsig comes when the thread
+// ends that has forked, and threads end with goroutines that are locked to them.
+func (p *DataPlane) start() error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.command.Start()
+		if started <- err; err == nil {
+			<-p.done
+		}
+	}()
+	return <-started
 }
 
 // watch waits for the process's end.
@@ -375,6 +391,7 @@ func (p *DataPlane) fail(err error) error {
 	p.control.Close()
 	p.command.Process.Kill()
 	p.command.Wait()
+	close(p.done)
 	if said := strings.TrimSpace(p.said.String()); said != "" {
 		return fmt.Errorf("lab: data plane: %s", said)
 	}

@@ -184,6 +184,9 @@ func TestDisturbed(t *testing.T) {
 		{func(r *Report) { r.Lateness.P999 = 2*unit.Millisecond + 1000 }, "[0.1 % of frames left 2.0 ms late or more]"},
 		{func(r *Report) { r.Stall = 5 * unit.Millisecond }, "[]"},
 		{func(r *Report) { r.Stall = 6 * unit.Millisecond }, "[a stall of 6.0 ms, more than a quarter of the round-trip time (20 ms)]"},
+		{func(r *Report) { r.Steal = 0.02 }, "[]"},
+		{func(r *Report) { r.Steal = 0.0201 }, "[2.0 % of the cores' time stolen]"},
+		{func(r *Report) { r.Counts.SendLost = 3 }, "[3 frames lost in rings]"},
 		{func(r *Report) { r.Steal = 0.03 }, "[3.0 % of the cores' time stolen]"},
 		{func(r *Report) { r.Steps = 1 }, "[the clock was set 1 times]"},
 	} {
@@ -192,6 +195,68 @@ func TestDisturbed(t *testing.T) {
 		if got := fmt.Sprint(r.Disturbed(20 * unit.Millisecond)); got != x.want {
 			t.Errorf("got %s, want %s", got, x.want)
 		}
+	}
+}
+
+// A stall is the longest time between that at which something was to happen, an event or a
+// frame that came in, and the step in which it did.
+func TestStall(t *testing.T) {
+	step := func(d *plane, now *unit.Time, at unit.Time) {
+		*now = at
+		if err := d.step(at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, now := dumbbell(), unit.Time(0)
+	d, gates := memory(t, c, &now)
+	step(d, &now, 500*unit.Millisecond) // nothing was to be done
+	if d.stall != 0 {
+		t.Errorf("a stall of %v in which nothing was to be done", d.stall)
+	}
+	gates[0].frames = [][]byte{datagram(t, c, 1, 1472)}
+	gates[0].stamps = []unit.Time{600 * unit.Millisecond}
+	step(d, &now, 607*unit.Millisecond)
+	if d.stall != 7*unit.Millisecond {
+		t.Errorf("a frame waited for 7 ms: a stall of %v", d.stall)
+	}
+	step(d, &now, 608*unit.Millisecond)
+	due := d.next() // the frame's last bit at the server, after 10 ms and two links
+	step(d, &now, due+9*unit.Millisecond)
+	if d.stall != 9*unit.Millisecond || len(gates[2].got) != 1 {
+		t.Errorf("an event was 9 ms late: a stall of %v", d.stall)
+	}
+	gates[0].frames, gates[0].stamps = append(gates[0].frames, datagram(t, c, 2, 100)), append(gates[0].stamps, now)
+	step(d, &now, now+unit.Millisecond)
+	if d.report(now).Stall != 9*unit.Millisecond {
+		t.Errorf("the longest stall is %v", d.report(now).Stall)
+	}
+}
+
+// Whatever is lost or damaged outside of the experiment's network is an error of the run, by
+// its number (issue "The lab": frames larger than a slot, partial checksums, ring losses).
+func TestErrorsOfRun(t *testing.T) {
+	for want, change := range map[string]func(r *Report){
+		"1 frames found no room in a ring":                 func(r *Report) { r.Gates.RingLost = 1 },
+		"2 frames were dropped by the kernel on their way": func(r *Report) { r.VethLost = 2 },
+		"3 frames were longer than a ring's slot":          func(r *Report) { r.Gates.TooLong = 3 },
+		"4 frames came without their checksum":             func(r *Report) { r.Gates.Partial = 4 },
+		"5 frames came with a VLAN tag":                    func(r *Report) { r.Gates.Tagged = 5 },
+		"6 frames were not taken by a host's kernel":       func(r *Report) { r.Counts.SendLost = 6 },
+		"7 packets of switches cannot be written":          func(r *Report) { r.Counts.Unwritable = 7 },
+		"the capture could not be written: full":           func(r *Report) { r.Captured = &Captured{Error: "full"} },
+	} {
+		r := Report{Captured: &Captured{}}
+		if e := r.Errors(); len(e) > 0 {
+			t.Errorf("nothing was wrong: %v", e)
+		}
+		change(&r)
+		if e := r.Errors(); len(e) != 1 || !strings.Contains(e[0], want) {
+			t.Errorf("got %q, want %q", e, want)
+		}
+	}
+	sum, want := GateCounts{1, 2, 3, 4, 5}, GateCounts{11, 22, 33, 44, 55}
+	if sum.add(GateCounts{10, 20, 30, 40, 50}); sum != want {
+		t.Errorf("of two gates: %+v, want %+v", sum, want)
 	}
 }
 
@@ -239,9 +304,9 @@ func measured() *Config {
 	c := dumbbell()
 	c.Warmup, c.Duration = 0, 1000*unit.Second
 	for i := range uint16(99) {
-		c.Flows = append(c.Flows, Flow{Src: client, Dst: server, SrcPort: 7000 + i, DstPort: 2, Version: 4, Proto: packet.ProtoUDP})
+		c.Flows = append(c.Flows, Flow{Src: 0, Dst: 2, SrcPort: 7000 + i, DstPort: 2, Version: 4, Proto: packet.ProtoUDP})
 	}
-	c.Flows = append(c.Flows, Flow{Src: client, Dst: server, SrcPort: 1, DstPort: 2, Version: 4, Proto: packet.ProtoUDP})
+	c.Flows = append(c.Flows, Flow{Src: 0, Dst: 2, SrcPort: 1, DstPort: 2, Version: 4, Proto: packet.ProtoUDP})
 	c.Watches = []Watch{{What: observe.QueuePackets, Index: 2, Every: 10 * unit.Millisecond}, {What: observe.SentBytes, Index: 2, Every: 10 * unit.Millisecond}}
 	c.Delays, c.Ordering, c.Notices = true, true, true
 	return c

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -497,7 +498,7 @@ func TestEnds(t *testing.T) {
 	}
 	f.Close()
 	defer os.Remove(netns.Path(foreign))
-	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
+	for i, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL, syscall.SIGKILL} {
 		c := again(t, "victim")
 		out, err := c.StdoutPipe()
 		if err == nil {
@@ -526,10 +527,21 @@ func TestEnds(t *testing.T) {
 			t.Errorf("%v: the data plane goes on", s)
 		}
 		var removed []string
-		if s == syscall.SIGKILL { // unless another lab that starts has done it already
-			if removed, err = Clean(); err != nil {
-				t.Fatal(err)
+		switch { // unless another lab that starts has done it already
+		case i == 2:
+			removed, err = Clean()
+		case i == 3: // the next start does it as well
+			c := shaped("")
+			c.Network.Nodes[client].Name, c.Network.Nodes[server].Name = "next", "after"
+			var l *Network
+			if l, err = Open(c.Network, c.Hosts, 0); err == nil {
+				defer l.Close()
+				removed = l.Removed
 			}
+			names = slices.DeleteFunc(names, func(n string) bool { return strings.HasSuffix(n, planeName) }) // it may have the same number
+		}
+		if err != nil {
+			t.Fatal(err)
 		}
 		for _, n := range names {
 			if slices.Contains(ours(t), n) {
@@ -627,5 +639,34 @@ func TestNoDataPlane(t *testing.T) {
 	bad.Env = append(bad.Env, role+"=other")
 	if _, err := l.Start(bad); err == nil {
 		t.Error("a process that is no data plane is one")
+	}
+}
+
+// A data plane lives longer than the thread from which Start was called (PR_SET_PDEATHSIG).
+func TestStartingThread(t *testing.T) {
+	needRoot(t)
+	c := shaped("")
+	l, err := Open(c.Network, c.Hosts, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var p *DataPlane
+	begun := make(chan struct{})
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		p, err = l.Start(again(t, "dataplane "))
+		close(begun)
+	}()
+	if <-begun; err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-p.Done():
+		t.Errorf("it has ended: %v", p.Err())
+	case <-time.After(200 * time.Millisecond):
+	}
+	if _, err := p.Stop(); err != nil {
+		t.Error(err)
 	}
 }

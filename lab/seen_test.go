@@ -110,8 +110,13 @@ func both(t testing.TB) (*Config, *sim.Config, []Arriving) {
 // both carry the same out: every count, delay and sample, on links that lose and delay by
 // chance, that count in packets, change their rate and go down.
 func TestAsInSimulator(t *testing.T) {
-	for name, step := range map[string]unit.Time{"often": 777 * unit.Microsecond, "once": 2 * unit.Second} {
+	for name, x := range map[string]struct{ step, lead unit.Time }{"often": {step: 777 * unit.Microsecond}, "once": {step: 2 * unit.Second}, "later": {777 * unit.Microsecond, 333 * unit.Millisecond}} {
 		c, s, script := both(t)
+		step := x.step
+		c.Lead = x.lead // all that the experiment has in store comes so much later, and is the same
+		for i := range script {
+			script[i].At += x.lead
+		}
 		want, err := sim.Run(s)
 		if err != nil {
 			t.Fatal(err)
@@ -302,6 +307,23 @@ func TestIdentify(t *testing.T) {
 	c.Flows = append(c.Flows, c.Flows[1])
 	if _, err := newSeen(c); err == nil {
 		t.Error("two flows that nothing tells apart")
+	}
+}
+
+// What it costs to know a packet's flow among a thousand.
+func BenchmarkIdentify(b *testing.B) {
+	c, _, script := both(b)
+	for i := range uint16(1000) {
+		c.Flows = append(c.Flows, Flow{Src: 0, Dst: 2, SrcPort: i, DstPort: 40000, Version: 4 + uint8(i%2)*2, Proto: packet.ProtoTCP})
+	}
+	s, err := newSeen(c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var p packet.Packet
+	for k := range b.N {
+		p.Data = script[k%64].Frame
+		s.identify(&p)
 	}
 }
 

@@ -287,17 +287,18 @@ func (w *wallClock) step() {
 	}
 }
 
-// future is how much later than the last reading a frame can have come in: one with a
-// later stamp has it from before the clock was set back.
+// future is how much later than now a frame can have come in: one with a later stamp has it
+// from before the clock was set back.
 const future = 10 * unit.Millisecond
 
-// event translates a stamp; what was before event time 0 is 0.
+// event translates a stamp. What was before event time 0 is 0, and what is in the future is the
+// last reading; which is looked at anew, since the thread may have stood still after it.
 func (w *wallClock) event(realtime int64) unit.Time {
 	at := realtime - w.ahead
 	if at < 0 {
 		return 0
 	}
-	if at > int64((w.last+future)/unit.Nanosecond) {
+	if at > int64((w.last+future)/unit.Nanosecond) && at > int64((w.now()+future)/unit.Nanosecond) {
 		return w.last
 	}
 	return unit.Time(at) * unit.Nanosecond

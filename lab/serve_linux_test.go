@@ -42,11 +42,32 @@ func TestClockSteps(t *testing.T) {
 	}
 }
 
+// A stamp that is far after the last reading is right if time has gone on meanwhile: a thread
+// that stood still finds frames that came one after the other, not all at once.
+func TestStampsAfterAStall(t *testing.T) {
+	w := &wallClock{}
+	if err := w.start(); err != nil {
+		t.Fatal(err)
+	}
+	read := w.read()
+	time.Sleep(3 * time.Duration(future/unit.Nanosecond))
+	before := w.now()
+	ns := time.Now().UnixNano()
+	const apart = 100_000
+	at, next := w.event(ns), w.event(ns+apart)
+	if slack := unit.Time(stepFrom) * unit.Nanosecond; at < before-slack || at > w.now()+slack || next-at != apart*unit.Nanosecond {
+		t.Errorf("stamps at %v and 100 us later, long after %v, are %v and %v", before, read, at, next)
+	}
+	if at := w.event(ns + int64(time.Hour)); at != read {
+		t.Errorf("a stamp of the next hour is %v, want that of the last reading, %v", at, read)
+	}
+}
+
 func TestStampTranslation(t *testing.T) {
-	w := &wallClock{ahead: 1_000_000, last: 5 * unit.Millisecond}
+	w := &wallClock{base: time.Now(), ahead: 1_000_000, last: 5 * unit.Second}
 	for ns, want := range map[int64]unit.Time{
-		1_000_000: 0, 999_999: 0, -5: 0, 1_000_123: 123 * unit.Nanosecond, 16_000_000: 15 * unit.Millisecond, // up to 10 ms later
-		16_000_001: 5 * unit.Millisecond, 1 << 62: 5 * unit.Millisecond,
+		1_000_000: 0, 999_999: 0, -5: 0, 1_000_123: 123 * unit.Nanosecond, 5_011_000_000: 5010 * unit.Millisecond, // up to 10 ms later
+		5_011_000_001: 5 * unit.Second, 1 << 62: 5 * unit.Second,
 	} {
 		if got := w.event(ns); got != want {
 			t.Errorf("stamp %d is %v, want %v", ns, got, want)

@@ -552,8 +552,8 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 	out.Ports, out.Drops = r.wiring.Results(&first.Counts, &last.Counts, c.Warmup, end, c.Events)
 	for i := range c.Flows {
 		f := FlowResult{
-			Sender:   since(last.sender[i], first.sender[i]),
-			Receiver: since(last.receiver[i], first.receiver[i]),
+			Sender:   last.sender[i].Since(&first.sender[i]),
+			Receiver: last.receiver[i].Since(&first.receiver[i]),
 			Start:    r.starts[i],
 			Timeouts: last.timeouts[i] - first.timeouts[i],
 			FCT:      unit.Never,
@@ -577,20 +577,4 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 		r.seen.result(out, &last, &first)
 	}
 	return out
-}
-
-// since returns the difference of two copies of one endpoint's counters.
-func since(last, first transport.Counters) transport.Counters {
-	d := last
-	d.Delays = nil // Result.Delays has them
-	d.SentPackets -= first.SentPackets
-	d.SentBytes -= first.SentBytes
-	d.ReceivedPackets -= first.ReceivedPackets
-	d.ReceivedBytes -= first.ReceivedBytes
-	d.Duplicates -= first.Duplicates
-	d.Retransmitted -= first.Retransmitted
-	d.NacksTaken -= first.NacksTaken
-	d.NacksRefused -= first.NacksRefused
-	d.DelaySum -= first.DelaySum
-	return d
 }

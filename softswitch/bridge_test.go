@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"net/netip"
+	"slices"
+	"strings"
 	"testing"
 
 	"weir/dataplane"
@@ -243,6 +245,10 @@ func TestControlIsNotABC(t *testing.T) {
 	if arps != n/20 || discoveries != n/20 || marked < 100 || users+marked > 600 {
 		t.Errorf("%d of %d ARP requests, %d of %d solicitations, %d frames of the user, %d marked", arps, n/20, discoveries, n/20, users, marked)
 	}
+	var top [3]p4abc.User
+	if n := abcOf(b).MostActive(b.time, top[:]); n != 1 || top[0].Source == 0 || b.users.slots[top[0].Source-1].address.String() != "10.0.0.1" {
+		t.Errorf("%d users are metered: %v", n, top[:n])
+	}
 	if d := b.PortDrops(1); d[dataplane.ActivityExceeded] < 300 || d[dataplane.PortPacketLimit] > 0 {
 		t.Errorf("drops %v", d)
 	}
@@ -305,7 +311,7 @@ metrics: none
 	var was, is [1]p4abc.User
 	abcOf(b).MostActive(b.time, was[:])
 	c := decode(t, after)
-	list, notes, err := adopt(b.time, b.Site(), b.running, c.Programs)
+	list, notes, err := adopt(b.time, b.Site(c.links()), b.running, c.Programs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,6 +340,57 @@ metrics: none
 	}
 	if b.Port(1).Limit().Packets != 10 {
 		t.Error("the buffer's size is the old one")
+	}
+}
+
+// Thresholds that go by a port's rate are those of its new one after a change, although the
+// program's own parameters stay; what does not go by rates goes on as it is.
+func TestChangeOfRate(t *testing.T) {
+	const file = `
+ports: {left: {interface: a}, right: {interface: b, rate: 10Mbps, buffer: 1000 packets}}
+switch: [forward, {abc: {q_min: 900 packets, q_base: 950 packets}}, {ecn: {kmin: 15kB, kmax: 15kB, pmax: 100%, at_rate: 10Mbps, at: enqueue}}]
+metrics: none
+`
+	b := newBench(t, decode(t, file))
+	c := decode(t, strings.Replace(file, "rate: 10Mbps", "rate: 100Mbps", 1))
+	was := b.running
+	list, notes, err := adopt(b.time, b.Site(c.links()), was, c.Programs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list[0].Program != was[0].Program || list[1].Program != was[1].Program || len(notes) != 1 || notes[0] != "ecn begins anew, with the ports' other rates" {
+		t.Errorf("%q", notes)
+	}
+	if err := b.SetPrograms(b.time, programs(list)); err != nil {
+		t.Fatal(err)
+	}
+	b.SetPorts(c.links())
+	for range 150 { // 10 times 15 kB is reached by the hundredth
+		b.send(0, b.time, datagram(t, byte(1), 2, 2, 1500))
+	}
+	b.run(t, b.time+20*unit.Millisecond)
+	first := slices.IndexFunc(b.gates[1].out, func(f []byte) bool { return f[15]&3 == 3 })
+	if first < 100 || first > 105 {
+		t.Errorf("of %d frames, number %d is the first with a mark", len(b.gates[1].out), first)
+	}
+	if again, notes, err := adopt(b.time, b.Site(c.links()), list, c.Programs); err != nil || len(notes) > 0 || again[2].Program != list[2].Program {
+		t.Errorf("nothing has changed: %q, %v", notes, err)
+	}
+}
+
+// What comes after a switch has been told to stop stays outside; what was in it leaves.
+func TestShut(t *testing.T) {
+	b := newBench(t, decode(t, wire2))
+	for i := range 5 {
+		b.send(0, unit.Time(i), datagram(t, 1, 2, 0, 1500))
+	}
+	b.run(t, 100*unit.Microsecond)
+	b.Shut()
+	b.send(0, b.time, datagram(t, 1, 2, 0, 1500))
+	b.send(1, b.time, datagram(t, 2, 1, 0, 1500))
+	b.run(t, b.time+20*unit.Millisecond)
+	if out, back := len(b.gates[1].out), len(b.gates[0].out); out != 5 || back != 0 || b.Waiting() != 0 {
+		t.Errorf("%d frames came out, %d the other way, %d wait", out, back, b.Waiting())
 	}
 }
 
@@ -435,4 +492,69 @@ func FuzzCodec(f *testing.F) {
 			t.Fatalf("trimmed: %x", p.Data)
 		}
 	})
+}
+
+// loopGate gives the same frames again and again, and keeps nothing.
+type loopGate struct {
+	frames [][]byte
+	next   int
+	until  int
+	now    *unit.Time
+	out    int
+}
+
+func (g *loopGate) Stamp() unit.Time {
+	if g.next >= g.until {
+		return unit.Never
+	}
+	return *g.now
+}
+
+func (g *loopGate) Take(b []byte) []byte {
+	g.next++
+	return append(b, g.frames[g.next%len(g.frames)]...)
+}
+func (g *loopGate) Put([]byte) bool        { g.out++; return true }
+func (g *loopGate) Flush() error           { return nil }
+func (g *loopGate) Counts() lab.GateCounts { return lab.GateCounts{} }
+
+// Carrying a frame allocates nothing, with ABC and marks, whatever kind of frame.
+func TestNoGarbage(t *testing.T) {
+	c := decode(t, wire2)
+	b := &bench{users: newUsers(c.Users, 1)}
+	all := [][]byte{datagram(t, 1, 2, 2, 1500), datagram(t, 3, 4, 2, 100)}
+	for _, f := range Frames() {
+		all = append(all, f.Bytes)
+	}
+	gates := []lab.Gate{&loopGate{frames: all, now: &b.time}, &loopGate{frames: all, now: &b.time}}
+	var err error
+	b.Bridge, err = lab.NewBridge(lab.BridgeConfig{
+		Name: "switch", Seed: 1, Ports: c.links(), MaxFrame: 1514 + MostTagged, Queues: c.Queues, Scheduler: c.scheduler, Framing: c.Framing,
+		Book: b.users.book, Codec: &codec{b.users, behind(c)},
+		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
+			list, _, err := adopt(0, site, nil, c.Programs)
+			return programs(list), err
+		},
+	}, gates, func() unit.Time { return b.time })
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func() {
+		for _, g := range gates {
+			g.(*loopGate).until += 20
+		}
+		b.time += 10 * unit.Millisecond
+		if err := b.Step(b.time); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 100 {
+		step()
+	}
+	if n := testing.AllocsPerRun(200, step); n > 0 {
+		t.Errorf("%v allocations for 40 frames", n)
+	}
+	if g := gates[0].(*loopGate); g.out < 1000 {
+		t.Errorf("%d frames went through", g.out)
+	}
 }

@@ -78,6 +78,7 @@ func TestCheck(t *testing.T) {
 		{"right, of another user", shaped, 65534, 0, []string{"warning: starting needs root"}},
 		{"own traffic", strings.ReplaceAll(shaped, "right", "own"), 0, 0, []string{"warning: interface own has the address 10.9.9.1/24", "warning: interface own has a default route",
 			"warning: interface own has an MTU of 9000 bytes, left one of 1500"}},
+		{"metrics for all", strings.Replace(shaped, "metrics: none", "metrics: 0.0.0.0:9465", 1), 0, 0, []string{"warning: metrics are at 0.0.0.0:9465, for whoever can reach it"}},
 		{"no such interface", strings.Replace(plain, "interface: left", "interface: leftt", 1), 0, 2, []string{`port left: there is no interface leftt; did you mean "left"?`}},
 		{"down", strings.Replace(plain, "interface: left", "interface: down", 1), 0, 2, []string{"port left: interface down is down; set it up first (ip link set down up)"}},
 		{"loopback", strings.Replace(plain, "interface: left", "interface: lo", 1), 0, 2, []string{"port left: lo is no Ethernet interface"}},
@@ -104,13 +105,27 @@ func TestCheck(t *testing.T) {
 		t.Errorf("started without root: exit code %d\n%s", code, said)
 	}
 	// Metrics on an address that this machine has not: what was done by then is undone.
-	if code, said := w.ends(strings.Replace(plain, "metrics: none", "metrics: 192.0.2.77:9465", 1), 0); code != 2 || !strings.Contains(said, "metrics: ") {
-		t.Errorf("metrics elsewhere: exit code %d\n%s", code, said)
+	for _, args := range [][]string{nil, {"--check"}} {
+		if code, said := w.ends(strings.Replace(plain, "metrics: none", "metrics: 192.0.2.77:9465", 1), 0, args...); code != 2 || !strings.Contains(said, "metrics: ") {
+			t.Errorf("metrics elsewhere %v: exit code %d\n%s", args, code, said)
+		}
 	}
 	if now := w.offloads("left"); !slices.Equal(now, before) {
 		t.Errorf("offloads of left are %v, and were %v", now, before)
 	}
-	p := w.open(shaped)
+	// Whoever starts at the same time gets them too late, if at all.
+	p, late := w.launch(shaped), w.launch(shaped)
+	until(t, "the end of one of two", func() bool { return p.over() || late.over() })
+	if p.over() {
+		p, late = late, p
+	}
+	if !strings.Contains(late.said.String(), "interface left is that of a switch that runs") {
+		t.Errorf("of two that started at once one said\n%s", late.said)
+	}
+	until(t, "the other one", func() bool { return strings.Contains(p.said.String(), "switching between") || p.over() })
+	if p.over() { // each has seen the other
+		p = w.open(shaped)
+	}
 	for _, args := range [][]string{nil, {"--check"}} {
 		if code, said := w.ends(shaped, 0, args...); code != 2 || !strings.Contains(said, "interface left is that of a switch that runs") {
 			t.Errorf("a second switch %v: exit code %d\n%s", args, code, said)

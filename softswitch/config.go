@@ -77,7 +77,7 @@ var unfit = func() map[string]string {
 	for _, name := range []string{"conga", "drill", "ecmp", "hula", "letflow", "p4te", "spray", "wecmp"} {
 		m[name] = paths
 	}
-	for _, name := range []string{"fastcnp", "ncf", "ndp"} {
+	for _, name := range []string{"fast_cnp", "ncf", "ndp"} {
 		m[name] = hosts
 	}
 	return m

@@ -189,7 +189,10 @@ func (l *loop) run() error {
 	for {
 		err := l.live.Run(l.event)
 		if err != nil {
-			if !errors.Is(err, unix.ENETDOWN) {
+			switch {
+			case errors.Is(err, unix.ENXIO): // of a frame that was to leave there
+				return fmt.Errorf("data plane: the interface of a port is gone: %w", err)
+			case !errors.Is(err, unix.ENETDOWN):
 				return fmt.Errorf("data plane: %w", err)
 			}
 			if !l.down { // what it is about is said once
@@ -229,7 +232,7 @@ func (l *loop) reload(c *Config) {
 		return
 	}
 	now := l.live.Now()
-	list, notes, err := adopt(now, l.live.Site(), l.running, c.Programs)
+	list, notes, err := adopt(now, l.live.Site(c.links()), l.running, c.Programs)
 	if err != nil {
 		refuse(err)
 		return

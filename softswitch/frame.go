@@ -99,7 +99,8 @@ type anatomy struct {
 	version, proto              uint8
 }
 
-// dissect finds the IP packet of a frame; false if there is none that can be read.
+// dissect finds the IP packet of a frame; false if there is none that can be read. It checks
+// what packet's parsers do but makes no errors: whoever sends damage may send much of it.
 func dissect(f []byte) (d anatomy, ok bool) {
 	at := typeAt
 	kind := be.Uint16(f[at:])
@@ -127,19 +128,26 @@ func dissect(f []byte) (d anatomy, ok bool) {
 	whole := true
 	switch kind {
 	case packet.EtherIPv4:
-		h, err := packet.ParseIPv4(f[at:])
-		if err != nil {
+		h := packet.IPv4(f[at:])
+		if len(h) < packet.IPv4Header || h[0]>>4 != 4 {
+			return d, false
+		}
+		header, total := int(h[0]&15)*4, int(be.Uint16(h[2:]))
+		if header < packet.IPv4Header || total < header || total > len(h) {
 			return d, false
 		}
 		d.version, d.proto, whole = 4, h.Protocol(), !h.Fragment()
-		d.end, d.transport = at+len(h), at+len(h)-len(h.Payload())
+		d.transport, d.end = at+header, at+total
 	case packet.EtherIPv6:
-		h, err := packet.ParseIPv6(f[at:])
-		if err != nil {
+		h := packet.IPv6(f[at:])
+		if len(h) < packet.IPv6Header || h[0]>>4 != 6 {
 			return d, false
 		}
 		d.version, d.proto = 6, h.NextHeader()
-		d.end, d.transport = at+len(h), at+packet.IPv6Header
+		d.transport, d.end = at+packet.IPv6Header, at+packet.IPv6Header+int(be.Uint16(h[4:]))
+		if d.end > len(f) {
+			return d, false
+		}
 	default:
 		return d, false
 	}

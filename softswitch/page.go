@@ -48,7 +48,7 @@ type PortCounters struct {
 	Ring                       uint64 // frames that the kernel had for the ring
 	RingLost, TooLong, Partial uint64
 	Average                    float64 // A_avg of ABC
-	Down                       uint64  // 1: the interface is down
+
 }
 
 // Activity is a user's, of ABC.

@@ -14,7 +14,21 @@ import (
 // running is a program with what it was made of.
 type running struct {
 	dataplane.Program
-	text string
+	text  string
+	lines []dataplane.Line // of its site
+}
+
+// same tells whether the program would be made again of that. Others than the bridge's own
+// forwarding and ABC may go by the ports' rates, as ecn does (at_rate, kmin_map).
+func (r *running) same(text string, lines []dataplane.Line) bool {
+	if r.text != text {
+		return false
+	}
+	switch r.Program.(type) {
+	case *forward, *p4abc.Program:
+		return true
+	}
+	return slices.Equal(r.lines, lines)
 }
 
 // programs are those of a list that runs.
@@ -42,13 +56,13 @@ func behind(c *Config) packet.PortID {
 	return packet.PortID(c.Behind)
 }
 
-// adopt makes a list of programs out of those that run: what has the same parameters goes
-// on as it is, ABC with others takes over what it has measured, and what is left begins
+// adopt makes a list of programs out of those that run: what would be the same goes on as it
+// is, ABC with others takes over what it has measured, and what is left begins
 // anew. notes say what was lost.
 func adopt(now unit.Time, site *dataplane.Site, was []running, want []experiment.NamedProgram) (list []running, notes []string, err error) {
 	for _, w := range want {
 		i := slices.IndexFunc(was, func(r running) bool { return r.Name() == w.Scheme.Name })
-		if i >= 0 && was[i].text == w.Text {
+		if i >= 0 && was[i].same(w.Text, site.Lines) {
 			list = append(list, was[i])
 			continue
 		}
@@ -56,11 +70,13 @@ func adopt(now unit.Time, site *dataplane.Site, was []running, want []experiment
 		if err != nil {
 			return nil, nil, fmt.Errorf("program %s: %w", w.Scheme.Name, err)
 		}
-		list = append(list, running{p, w.Text})
+		list = append(list, running{p, w.Text, site.Lines})
 		switch {
 		case i < 0 && was != nil:
 			notes = append(notes, w.Scheme.Name+" begins now")
 		case i < 0:
+		case was[i].text == w.Text:
+			notes = append(notes, w.Scheme.Name+" begins anew, with the ports' other rates")
 		default:
 			old, ok := was[i].Program.(*p4abc.Program)
 			if x, abc := p.(*p4abc.Program); abc && ok {

@@ -45,6 +45,7 @@ func namespace() (uint64, error) {
 
 // lines of a record: "owner PID NAMESPACE", "port INTERFACE", "offload INTERFACE INDEX OFFLOAD".
 type recorded struct {
+	path      string
 	owner     int
 	namespace uint64
 	ports     []string
@@ -71,31 +72,41 @@ func parseRecord(text string) (r recorded) {
 	return r
 }
 
-// restore switches offloads on again, the last first. What is not there any more is left.
+// restore switches offloads on again, the last first, whatever their interface is called by
+// now. What is not there any more is left.
 func restore(all []change) (done []string, err error) {
-	if len(all) == 0 {
-		return nil, nil
-	}
-	c, err := rtnl.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
 	for _, x := range slices.Backward(all) {
-		i, e := c.Interface(x.Interface)
-		if errors.Is(e, unix.ENODEV) || e == nil && i.Index != x.Index {
+		name, e := interfaceName(x.Index)
+		if e == unix.ENODEV {
 			continue
 		}
 		if e == nil {
-			e = rtnl.Offload(x.Interface, x.Offload, true)
+			e = rtnl.Offload(name, x.Offload, true)
 		}
 		if e != nil {
-			err = errors.Join(err, e)
+			err = errors.Join(err, fmt.Errorf("offload %s of %s: %w", x.Offload, x.Interface, e))
 			continue
 		}
-		done = append(done, x.Interface+" "+x.Offload)
+		done = append(done, name+" "+x.Offload)
 	}
 	return done, err
+}
+
+// interfaceName is what the interface with an index is called; ENODEV if there is none
+// (netdevice(7), SIOCGIFNAME).
+func interfaceName(index int) (string, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(fd)
+	r, err := unix.NewIfreq("")
+	if err != nil {
+		return "", err
+	}
+	r.SetUint32(uint32(index))
+	err = unix.IoctlIfreq(fd, unix.SIOCGIFNAME, r)
+	return r.Name(), err
 }
 
 // records looks at all records that it may. Those of dead switches of this network namespace
@@ -125,6 +136,7 @@ func records(dead func(recorded) (remove bool, err error), living func(recorded)
 			return err
 		}
 		r := parseRecord(string(text))
+		r.path = path
 		f, err := lockRecord(path, false)
 		switch {
 		case errors.Is(err, fs.ErrPermission):

@@ -2,9 +2,11 @@ package softswitch_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/netip"
 	"os"
@@ -219,6 +221,7 @@ func (w *wire) launch(yaml string) *process {
 	p := &process{t: w.t, file: filepath.Join(dir, "switch.yaml"), said: &log{}}
 	p.write(yaml)
 	p.cmd = w.command("switch", "-c", p.file)
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Groups: []uint32{4}}} // root, with a group to lose
 	p.cmd.Stderr, p.cmd.Stdout = p.said, &p.out
 	if err := w.do(middle, p.cmd.Start); err != nil {
 		w.t.Fatal(err)
@@ -257,7 +260,12 @@ func (p *process) hears(what string) {
 // stop stops the switch in order and returns its summary.
 func (p *process) stop() string {
 	p.t.Helper()
-	p.cmd.Process.Signal(syscall.SIGTERM)
+	return p.stopBy(syscall.SIGTERM)
+}
+
+func (p *process) stopBy(s syscall.Signal) string {
+	p.t.Helper()
+	p.cmd.Process.Signal(s)
 	until(p.t, "the end", p.over)
 	if p.err != nil {
 		p.t.Errorf("it ended with %v\n%s", p.err, p.said)
@@ -295,6 +303,9 @@ func (w *wire) echo(host string, at netip.AddrPort) {
 	}()
 }
 
+// silence is when a datagram counts as lost.
+const silence = 3 * time.Second
+
 // ask sends datagrams to an echo until one comes back, and returns how many it took.
 func (w *wire) ask(host string, to netip.AddrPort, size, most int) (tries int, err error) {
 	var c net.Conn
@@ -307,7 +318,7 @@ func (w *wire) ask(host string, to netip.AddrPort, size, most int) (tries int, e
 		if _, err = c.Write(sent); err != nil {
 			return tries, err
 		}
-		c.SetReadDeadline(time.Now().Add(time.Second))
+		c.SetReadDeadline(time.Now().Add(silence))
 		n := 0
 		if n, err = c.Read(got); err == nil {
 			if !bytes.Equal(got[:n], sent) {
@@ -324,7 +335,7 @@ func (w *wire) ask(host string, to netip.AddrPort, size, most int) (tries int, e
 // its interfaces are off meanwhile and on again then, those of others never change.
 func TestThrough(t *testing.T) {
 	w := lay(t, 1500, "left", "right", "other")
-	before := map[string][]string{}
+	before, was := map[string][]string{}, w.links()
 	for _, name := range w.hosts {
 		if before[name] = w.offloads(name); len(before[name]) == 0 {
 			t.Fatalf("%s has no offloads on from the start", name)
@@ -333,6 +344,11 @@ func TestThrough(t *testing.T) {
 	p := w.open(plain)
 	if l, r, o := w.offloads("left"), w.offloads("right"), w.offloads("other"); len(l) > 0 || len(r) > 0 || !slices.Equal(o, before["other"]) {
 		t.Errorf("offloads while the switch runs: %v, %v; of another interface %v, before %v", l, r, o, before["other"])
+	}
+	for name, is := range w.links() {
+		if own := name == "left" || name == "right"; is.text != was[name].text || is.promiscuity > 0 != own {
+			t.Errorf("interface %s is promiscuous %d times; it was\n%s\nand is, while the switch runs,\n%s", name, is.promiscuity, was[name].text, is.text)
+		}
 	}
 	for _, to := range []string{"10.9.0.2:7", "[fd09::2]:7"} {
 		w.echo("right", netip.MustParseAddrPort(to))
@@ -354,8 +370,128 @@ func TestThrough(t *testing.T) {
 			t.Errorf("offloads of %s are %v now, and were %v", name, now, before[name])
 		}
 	}
+	var said []byte
+	c := w.command("switch", "--restore")
+	if err := w.do(middle, func() (err error) { said, err = c.CombinedOutput(); return err }); err != nil || string(said) != "there is nothing to restore\n" {
+		t.Errorf("after an orderly end --restore says %v: %s", err, said)
+	}
+	if is := w.links(); !maps.Equal(is, was) {
+		t.Errorf("the interfaces were\n%v\nand are\n%v", was, is)
+	}
 	if _, err := w.ask("left", netip.MustParseAddrPort("10.9.0.2:7"), 8, 1); err == nil {
 		t.Error("something goes through without the switch")
+	}
+}
+
+// link is all that the kernel tells of an interface and its addresses, but for counters.
+type link struct {
+	text        string
+	promiscuity uint32
+}
+
+// links are the interfaces of the switch's namespace.
+func (w *wire) links() map[string]link {
+	w.t.Helper()
+	all, names := map[string]link{}, map[int32]string{}
+	each := func(about int, take func(m syscall.NetlinkMessage, attributes []syscall.NetlinkRouteAttr)) error {
+		b, err := syscall.NetlinkRIB(about, unix.AF_UNSPEC)
+		if err != nil {
+			return err
+		}
+		messages, err := syscall.ParseNetlinkMessage(b)
+		if err != nil {
+			return err
+		}
+		for _, m := range messages {
+			if m.Header.Type == unix.NLMSG_DONE {
+				break
+			}
+			attributes, err := syscall.ParseNetlinkRouteAttr(&m)
+			if err != nil {
+				return err
+			}
+			take(m, attributes)
+		}
+		return nil
+	}
+	err := w.do(middle, func() error {
+		err := each(unix.RTM_GETLINK, func(m syscall.NetlinkMessage, attributes []syscall.NetlinkRouteAttr) {
+			var l link
+			var name string
+			text := fmt.Sprintf("%x", m.Data[:unix.SizeofIfInfomsg])
+			for _, a := range attributes {
+				switch a.Attr.Type {
+				case unix.IFLA_IFNAME:
+					name = strings.TrimRight(string(a.Value), "\x00")
+				case unix.IFLA_PROMISCUITY:
+					l.promiscuity = binary.NativeEndian.Uint32(a.Value)
+				case unix.IFLA_STATS, unix.IFLA_STATS64, unix.IFLA_AF_SPEC:
+				default:
+					text += fmt.Sprintf(" %d=%x", a.Attr.Type, a.Value)
+				}
+			}
+			l.text = text
+			all[name], names[int32(binary.NativeEndian.Uint32(m.Data[4:]))] = l, name
+		})
+		if err != nil {
+			return err
+		}
+		return each(unix.RTM_GETADDR, func(m syscall.NetlinkMessage, _ []syscall.NetlinkRouteAttr) {
+			name := names[int32(binary.NativeEndian.Uint32(m.Data[4:]))]
+			l := all[name]
+			l.text += fmt.Sprintf("\naddress %x", m.Data)
+			all[name] = l
+		})
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return all
+}
+
+// What waits when the switch is to stop leaves first, for up to a second, and what does not
+// leave by then is counted.
+func TestStop(t *testing.T) {
+	w := lay(t, 1500, "left", "right")
+	for _, x := range []struct {
+		rate   string
+		frames int
+		all    bool
+		by     syscall.Signal
+	}{{"1Mbps", 50, true, syscall.SIGINT}, {"10kbps", 5, false, syscall.SIGTERM}} { // a frame in 8 ms, in 0.8 s
+		p := w.open(strings.Replace(plain, "right}", "right, rate: "+x.rate+"}", 1))
+		in, out := w.socket("left", 1500), w.socket("right", 1500)
+		for range x.frames {
+			in.Put(append(append(mac(1), mac(0)...), make([]byte, 988)...))
+		}
+		if err := in.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		count := func() int {
+			for {
+				if _, ok := out.Stamp(); !ok {
+					return n
+				}
+				if f := out.Take(nil); len(f) == 1000 {
+					n++
+				}
+			}
+		}
+		until(t, "the first frame", func() bool { return count() > 0 })
+		start := time.Now()
+		summary := p.stopBy(x.by)
+		took := time.Since(start)
+		if count(); x.all && (n != x.frames || !strings.Contains(summary, " 0 were left in queues")) {
+			t.Errorf("%s: %d of %d frames came out\n%s", x.rate, n, x.frames, summary)
+		}
+		left := 0
+		if at := strings.LastIndex(summary, ", "); at > 0 {
+			fmt.Sscanf(summary[at:], ", %d were left in queues", &left)
+		}
+		if !x.all && (n > 3 || left < x.frames-n || took < time.Second) { // more is left if the hosts sent by themselves
+			t.Errorf("%s: %d of %d frames came out, within %v\n%s", x.rate, n, x.frames, took, summary)
+		}
 	}
 }
 
@@ -395,6 +531,61 @@ func pass(t *testing.T, from, to *ring.Socket, frame []byte) []byte {
 		}
 	}
 	return nil
+}
+
+// What the switch's own machine sends at an interface, and who listens there, is no business of
+// the switch: the frame leaves once, and not by the other port.
+func TestOwnTraffic(t *testing.T) {
+	w := lay(t, 1500, "left", "right")
+	w.open(plain)
+	left, right := w.socket("left", 1500), w.socket("right", 1500)
+	frame := append(append(append([]byte{}, mac(0)...), 2, 0, 0, 0, 9, 9, 0x88, 0xb5), make([]byte, 46)...)
+	err := w.do(middle, func() error {
+		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		i, err := net.InterfaceByName("left")
+		if err != nil {
+			return err
+		}
+		return unix.Sendto(fd, frame, 0, &unix.SockaddrLinklayer{Ifindex: i.Index})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// After it, one that passes.
+	after := append(append(append([]byte{}, mac(1)...), mac(0)...), frame[12:]...)
+	left.Put(after)
+	if err := left.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	seen := func(s *ring.Socket) (own, passed int) {
+		for {
+			if _, ok := s.Stamp(); !ok {
+				return own, passed
+			}
+			switch f := s.Take(nil); {
+			case bytes.Equal(f, frame):
+				own++
+			case bytes.Equal(f, after):
+				passed++
+			}
+		}
+	}
+	through := 0
+	until(t, "the frame that passes", func() bool {
+		own, passed := seen(right)
+		through += own
+		return passed > 0
+	})
+	if n, _ := seen(left); n != 1 {
+		t.Errorf("the machine's own frame left %d times", n)
+	}
+	if through > 0 {
+		t.Errorf("the machine's own frame left %d times by the other port", through)
+	}
 }
 
 // Every kind of frame comes out byte for byte as it came in, whether programs look at it or

@@ -14,9 +14,11 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	"golang.org/x/sys/unix"
 
 	"weir/lab/rtnl"
 )
@@ -198,7 +200,20 @@ func TestReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	in.SetReadBuffer(8 << 20)
+	numbers := make(chan []string)
+	go func() { // until the last one, or a long silence
+		var all []string
+		b := make([]byte, 2000)
+		for {
+			in.SetReadDeadline(time.Now().Add(patience))
+			k, err := in.Read(b)
+			if err != nil || string(b[:min(k, 8)]) == "the end." {
+				numbers <- all
+				return
+			}
+			all = append(all, string(b[:min(k, 8)]))
+		}
+	}()
 	if err := w.do("left", func() (err error) { out, err = net.DialUDP("udp", nil, to); return err }); err != nil {
 		t.Fatal(err)
 	}
@@ -245,13 +260,17 @@ func TestReload(t *testing.T) {
 	}
 	close(stop)
 	n := <-sent
-	b := make([]byte, 2000)
-	for i := range n {
-		in.SetReadDeadline(time.Now().Add(5 * time.Second))
-		if k, err := in.Read(b); err != nil || string(b[:8]) != fmt.Sprintf("%08d", i) {
-			t.Fatalf("of %d datagrams, number %d is %q: %v", n, i, b[:min(k, 8)], err)
+	out.Write([]byte("the end."))
+	got := <-numbers
+	for i, x := range got {
+		if x != fmt.Sprintf("%08d", i) {
+			t.Fatalf("of %d datagrams, number %d is %q", n, i, x)
 		}
 	}
+	if len(got) != n {
+		t.Errorf("%d of %d datagrams came", len(got), n)
+	}
+	t.Logf("%d datagrams over 12 changes and 5 refusals", n)
 }
 
 // The page is one of metrics, as text and as OpenMetrics, and says what happened.
@@ -288,6 +307,32 @@ func TestMetrics(t *testing.T) {
 	} {
 		if v, ok := m[key]; !ok || v < least {
 			t.Errorf("%s is %v, want %v at least", key, v, least)
+		}
+	}
+	// What goes one way only is counted at the right ends.
+	const some = 50
+	out := w.socket("left", 1500)
+	for range some {
+		out.Put(append(append(mac(1), mac(0)...), make([]byte, 488)...))
+	}
+	if err := out.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the last frame", func() bool {
+		return w.metrics()[`weir_switch_sent_frames_total{port="right"}`] >= m[`weir_switch_sent_frames_total{port="right"}`]+some
+	})
+	after := w.metrics()
+	for key, least := range map[string]float64{
+		`weir_switch_received_frames_total{port="left"}`: some, `weir_switch_sent_frames_total{port="right"}`: some, `weir_switch_received_bytes_total{port="left"}`: 500 * some,
+		`weir_switch_sent_bytes_total{port="right"}`: 500 * some, `weir_switch_received_frames_total{port="right"}`: 0, `weir_switch_sent_frames_total{port="left"}`: 0,
+		`weir_switch_received_bytes_total{port="right"}`: 0, `weir_switch_sent_bytes_total{port="left"}`: 0, "weir_switch_lateness_seconds_count": some,
+	} {
+		few := 20.0 // that hosts send by themselves
+		if strings.Contains(key, "bytes") {
+			few *= 100
+		}
+		if more := after[key] - m[key]; more < least || more > least+few {
+			t.Errorf("%s has grown by %v, want %v", key, more, least)
 		}
 	}
 	var help int
@@ -406,6 +451,10 @@ func TestKilled(t *testing.T) {
 	if now := w.offloads("left"); p.err == nil || !slices.Equal(now, before) || !strings.Contains(p.said.String(), "the data plane has ended") {
 		t.Errorf("without its data plane: %v, offloads %v, before %v\n%s", p.err, now, before, p.said)
 	}
+	w.echo("right", netip.MustParseAddrPort("10.9.0.2:7"))
+	if _, err := w.ask("left", netip.MustParseAddrPort("10.9.0.2:7"), 8, 1); err == nil {
+		t.Error("something goes through without the data plane")
+	}
 	kill := func() {
 		t.Helper()
 		p := w.open(plain)
@@ -434,9 +483,100 @@ func TestKilled(t *testing.T) {
 	if !strings.Contains(p.said.String(), "restored what a switch has left that died: left ") {
 		t.Errorf("the next start says\n%s", p.said)
 	}
+	if _, err := w.ask("left", netip.MustParseAddrPort("10.9.0.2:7"), 8, 3); err != nil {
+		t.Errorf("after the next start: %v", err)
+	}
 	p.stop()
 	if now := w.offloads("left"); !slices.Equal(now, before) {
 		t.Errorf("offloads are %v after the next start, before %v", now, before)
+	}
+}
+
+// rename gives an interface another name (SIOCSIFNAME).
+func rename(name, to string) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	r := struct {
+		name, to [unix.IFNAMSIZ]byte
+		_        [8]byte
+	}{}
+	copy(r.name[:], name)
+	copy(r.to[:], to)
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCSIFNAME, uintptr(unsafe.Pointer(&r))); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// An interface that has got another name meanwhile is restored all the same, and not the one
+// that has its old name now.
+func TestRenamed(t *testing.T) {
+	w := lay(t, 1500, "left", "right", "other")
+	before := w.offloads("left")
+	p := w.open(plain)
+	err := w.do(middle, func() error {
+		for _, x := range [][2]string{{"left", "was-left"}, {"other", "left"}} {
+			setUp(x[0], false) // older kernels rename nothing that is up
+			if err := rename(x[0], x[1]); err != nil {
+				return err
+			}
+		}
+		_, err := rtnl.NoOffloads("left")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.stop()
+	if now := w.offloads("was-left"); !slices.Equal(now, before) {
+		t.Errorf("offloads of the interface with another name are %v, and were %v", now, before)
+	}
+	if now := w.offloads("left"); len(now) > 0 {
+		t.Errorf("offloads %v of an interface that the switch never had are on", now)
+	}
+}
+
+// remove removes an interface (rtnetlink(7), RTM_DELLINK).
+func remove(index int) error {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	m := struct {
+		unix.NlMsghdr
+		unix.IfInfomsg
+	}{unix.NlMsghdr{Type: unix.RTM_DELLINK, Flags: unix.NLM_F_REQUEST}, unix.IfInfomsg{Index: int32(index)}}
+	m.Len = uint32(unsafe.Sizeof(m))
+	_, err = unix.Write(fd, unsafe.Slice((*byte)(unsafe.Pointer(&m)), m.Len))
+	return err
+}
+
+// An interface that vanishes is the end, as soon as something is to leave there: who starts the
+// switch again can wait for it. The other interface is restored.
+func TestVanished(t *testing.T) {
+	w := lay(t, 1500, "left", "right")
+	before := w.offloads("left")
+	p := w.open(plain)
+	w.in(middle, func(c *rtnl.Conn) error {
+		x, err := c.Interface("right")
+		if err != nil {
+			return err
+		}
+		return remove(x.Index)
+	})
+	p.hears("is down")
+	s := w.socket("left", 1500)
+	until(t, "the end", func() bool {
+		s.Put(append(append(mac(1), mac(0)...), 0x88, 0xb5))
+		s.Flush()
+		return p.over()
+	})
+	if now := w.offloads("left"); p.err == nil || !slices.Equal(now, before) || !strings.Contains(p.said.String(), "the interface of a port is gone: host right") {
+		t.Errorf("%v, offloads %v, before %v\n%s", p.err, now, before, p.said)
 	}
 }
 

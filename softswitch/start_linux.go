@@ -107,7 +107,7 @@ func look(c *Config) (*plan, error) {
 	}
 	for i, port := range c.Ports {
 		if port.Rate.Bits == 0 && port.Rate.Packets == 0 {
-			warn("port %s has no rate: its queue, on which programs work, stays empty", c.Ports[i].Name)
+			warn("port %s has no rate: its queue, on which programs work, hardly fills", c.Ports[i].Name)
 		}
 	}
 	return p, errors.Join(wrong...)
@@ -164,6 +164,14 @@ func Check(r *experiment.Registry, file string, out io.Writer) error {
 	err = records(func(recorded) (bool, error) { return false, nil }, func(r recorded) { taken = errors.Join(taken, p.taken(r)) })
 	if err = errors.Join(err, taken); err != nil {
 		return err
+	}
+	if c.Metrics.IsValid() {
+		l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(c.Metrics))
+		if err == nil {
+			l.Close()
+		} else if !errors.Is(err, unix.EACCES) { // of a low port, which root may have
+			return setup("metrics: %v", err)
+		}
 	}
 	p.print(out)
 	if os.Geteuid() != 0 {
@@ -268,25 +276,12 @@ func Start(r *experiment.Registry, file string, self []string, stderr io.Writer)
 	for _, w := range p.warnings {
 		fmt.Fprintln(stderr, "warning:", w)
 	}
-	var taken error
-	err = records(func(r recorded) (bool, error) {
-		was, err := restore(r.changes)
-		for _, what := range was {
-			fmt.Fprintln(stderr, "restored what a switch has left that died:", what)
-		}
-		return true, err
-	}, func(r recorded) { taken = errors.Join(taken, p.taken(r)) })
-	if err = errors.Join(err, taken); err != nil {
-		return err
-	}
-	if p, err = look(c); err != nil { // with what was restored
-		return err
-	}
 	s := state{File: file, Data: data, Listener: -1}
 	var interfaces []string
 	for _, port := range c.Ports {
 		interfaces = append(interfaces, port.Interface)
 	}
+	// Before others are looked for: of two that start at once, one at least sees the other.
 	rec, err := newRecord(interfaces)
 	if err != nil {
 		return err
@@ -299,6 +294,24 @@ func Start(r *experiment.Registry, file string, self []string, stderr io.Writer)
 		}
 		rec.file.Close()
 	}()
+	var taken error
+	err = records(func(r recorded) (bool, error) {
+		was, err := restore(r.changes)
+		for _, what := range was {
+			fmt.Fprintln(stderr, "restored what a switch has left that died:", what)
+		}
+		return true, err
+	}, func(r recorded) {
+		if r.path != rec.file.Name() {
+			taken = errors.Join(taken, p.taken(r))
+		}
+	})
+	if err = errors.Join(err, taken); err != nil {
+		return err
+	}
+	if p, err = look(c); err != nil { // with what was restored
+		return err
+	}
 	var sockets []*ring.Socket
 	for i, port := range c.Ports {
 		for _, offload := range p.on[i] {

@@ -131,6 +131,23 @@ func (c *Counters) Delay(d unit.Time) {
 	}
 }
 
+// Since returns what was counted between first, a copy of before, and c. Times, jitter and
+// the least and largest delay stay as they are in c; Delays are not copied.
+func (c *Counters) Since(first *Counters) Counters {
+	d := *c
+	d.Delays = nil
+	d.SentPackets -= first.SentPackets
+	d.SentBytes -= first.SentBytes
+	d.ReceivedPackets -= first.ReceivedPackets
+	d.ReceivedBytes -= first.ReceivedBytes
+	d.Duplicates -= first.Duplicates
+	d.Retransmitted -= first.Retransmitted
+	d.NacksTaken -= first.NacksTaken
+	d.NacksRefused -= first.NacksRefused
+	d.DelaySum -= first.DelaySum
+	return d
+}
+
 // A Flow is what a transport needs to know to make its two endpoints.
 type Flow struct {
 	ID       packet.FlowID

@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,6 +23,9 @@ type labDocument struct {
 			Errors   []string `json:"errors"`
 			Lateness []uint64 `json:"lateness"`
 			WallS    float64  `json:"wall_s"`
+			CPU      float64  `json:"cpu"`
+			OwnCPU   float64  `json:"own_cpu"`
+			LateMaxS float64  `json:"late_max_s"`
 			Replays  []struct {
 				In, Out    uint64
 				Difference string
@@ -64,7 +69,7 @@ func TestRunOnLab(t *testing.T) {
 		for _, n := range a.Lateness {
 			frames += n
 		}
-		if a.Frames < 5000 || frames != a.Frames || a.WallS < 3 || len(a.Errors) > 0 {
+		if a.Frames < 5000 || frames != a.Frames || a.WallS < 3 || a.CPU <= 0 || a.CPU > 1 || a.OwnCPU <= 0 || a.LateMaxS <= 0 || len(a.Errors) > 0 {
 			t.Errorf("run %d: %+v", i, a)
 		}
 		if len(a.Replays) != 1 || a.Replays[0].Difference != "" || a.Replays[0].In < 10000 || a.Replays[0].Out < 10000 {
@@ -192,6 +197,107 @@ func TestInterruptOnLab(t *testing.T) {
 	}
 }
 
+// A data plane or an iperf3 that is killed is the end of its run, with what happened (exit code
+// 1). A weir that is killed takes both with it, and weir lab clean removes the rest.
+func TestKilledOnLab(t *testing.T) {
+	needRoot(t)
+	binary, dir := build(t), t.TempDir()
+	file := filepath.Join(dir, "long.yaml")
+	if err := os.WriteFile(file, []byte(`duration: 30s
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 10Mbps, delay: 1ms}
+    - {ends: [s, b], rate: 10Mbps, delay: 1ms, buffer: 100 packets}
+switch: [forward]
+traffic: [{name: x, from: a, to: b, transport: tcp, start: 0s}]
+measure: [goodput]
+`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct{ victim, generator, want string }{
+		{"lab-dataplane", "weir", "lab: data plane: signal: killed"},
+		{"iperf3 -s", "iperf3", "iperf: flow 0: "},
+		{"", "weir", ""},
+		{"", "iperf3", ""},
+	} {
+		if _, err := exec.LookPath("iperf3"); err != nil && x.generator == "iperf3" {
+			t.Logf("left out: %v", err)
+			continue
+		}
+		c := exec.Command(binary, "run", file, "--on", "lab", "--out", dir, "--fresh", "--attempts", "1", "--generator", x.generator)
+		var said strings.Builder
+		c.Stdout, c.Stderr = &said, &said
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		family := map[int]string{}
+		for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			if family = childrenOf(c.Process.Pid); len(family) == map[string]int{"weir": 1, "iperf3": 3}[x.generator] {
+				break
+			}
+		}
+		victim := c.Process.Pid
+		for pid, words := range family {
+			if x.victim != "" && strings.Contains(words, x.victim) {
+				victim = pid
+			}
+		}
+		if x.victim != "" && victim == c.Process.Pid {
+			c.Process.Kill()
+			t.Fatalf("no %s among %v", x.victim, family)
+		}
+		time.Sleep(300 * time.Millisecond) // into the run
+		syscall.Kill(victim, syscall.SIGKILL)
+		c.Wait()
+		if x.victim != "" {
+			if code := c.ProcessState.ExitCode(); code != 1 || !strings.Contains(said.String(), x.want) {
+				t.Errorf("%s killed: exit code %d, %q", x.victim, code, said.String())
+			}
+			if left := namespaces(t); left != "" {
+				t.Errorf("%s killed: left behind: %s", x.victim, left)
+			}
+		}
+		for pid, words := range family {
+			gone := false
+			for range 100 {
+				if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err != nil || strings.Contains(string(b), ") Z ") {
+					gone = true
+					break
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			if !gone {
+				t.Errorf("%q outlives its lab", words)
+			}
+		}
+		if x.victim == "" {
+			namespaces(t) // another lab that has begun may have removed them already
+			if left := namespaces(t); left != "" {
+				t.Errorf("after weir lab clean: %s", left)
+			}
+		}
+	}
+}
+
+// childrenOf are the processes that a process has started, with their words.
+func childrenOf(parent int) map[int]string {
+	out := map[int]string{}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, name := range stats {
+		b, _ := os.ReadFile(name)
+		_, rest, _ := strings.Cut(string(b), ") ")
+		if f := strings.Fields(rest); len(f) < 2 || f[1] != strconv.Itoa(parent) {
+			continue
+		}
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		words, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
+		out[pid] = strings.ReplaceAll(string(words), "\x00", " ")
+	}
+	return out
+}
+
 // What cannot be is said before anything starts (exit code 2).
 func TestBadInputOnLab(t *testing.T) {
 	binary := build(t)
@@ -207,15 +313,19 @@ func TestBadInputOnLab(t *testing.T) {
 		want string
 	}{
 		{"run hpcc/incast16 --on lab", "the lab's hosts are Linux, which has no transport"},
+		{"check hpcc/incast16 --on lab", "the lab's hosts are Linux, which has no transport"},
 		{"run p4abc/fig6-loss --on lab", "the kernel's cubic has no parameter variant; allowed: its default: linux"},
 		{"run p4te/fat-tree-10g --quick --on lab", "too large for this machine"},
 		{"run p4abc/fig5 --on lab --trace s1->server", "--trace is for the simulator"},
 		{"run p4abc/fig5 --on lab --attempts 0", "--attempts is 0; 1 … 100 are allowed"},
 		{"run p4abc/fig5 --on lab --capture s9", `no switch is "s9"; allowed: s1, or a pattern with *`},
+		{"run p4abc/fig5 --on lab --generator iperf3 --set measure=[{goodput:{by:traffic}},jain,{queue:{port:s1->server,every:10ms}},{cwnd:{every:10ms}}]", "--generator iperf3 cannot send this: scheme=without n=1: iperf: samples of flows"},
 		{"run p4abc/fig5 --attempts 2", "are for --on lab"},
 		{"run p4abc/fig5 --on moon", "sim"},
 	} {
-		out, err := exec.Command(binary, append(strings.Fields(c.args), "--out", t.TempDir())...).CombinedOutput()
+		command := exec.Command(binary, strings.Fields(c.args)...)
+		command.Dir = t.TempDir()
+		out, err := command.CombinedOutput()
 		if code := exitCodeOf(err); code != 2 || !strings.Contains(string(out), c.want) {
 			t.Errorf("%s: exit code %d, want 2 and %q:\n%s", c.args, code, c.want, out)
 		}

@@ -65,6 +65,14 @@ type plan struct {
 	server   []string
 }
 
+// Check tells what of a run's traffic iperf3 cannot do, by name.
+func Check(c traffic.Config) error {
+	if _, err := plans(&c); err != nil {
+		return fmt.Errorf("iperf: %w", err)
+	}
+	return nil
+}
+
 // plans makes the arguments of iperf3, or says what of a configuration iperf3 cannot do.
 func plans(c *traffic.Config) ([]plan, error) {
 	switch {

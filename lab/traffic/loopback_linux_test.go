@@ -155,6 +155,24 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
+// Of flows that are cut off by the run's end it is known how much has come, also before the
+// warm-up's end.
+func TestReceived(t *testing.T) {
+	const size = 100_000_000
+	slow, datagrams := stream(4, size), datagrams(t, 6, size, udp.Config{Rate: 8 * unit.Mbps, Pattern: udp.CBR})
+	slow.TCP.Rate, slow.Payload = 8*unit.Mbps, 1000
+	c := loopback(t, slow, datagrams)
+	c.Warmup, c.Duration, c.UntilDone = 300*unit.Millisecond, 400*unit.Millisecond, false
+	c.Samples = []Sample{{ReceivedBytes, 0, 100 * unit.Millisecond}, {ReceivedBytes, 1, 100 * unit.Millisecond}}
+	r := carry(t, c)
+	for i := range r.Flows {
+		f, s := &r.Flows[i], r.Sampled[i]
+		if d := f.Received - unit.Bytes(s[len(s)-1]); d < 0 || d > 5000 || f.Received <= f.Receiver.ReceivedBytes || f.FCT != unit.Never {
+			t.Errorf("flow %d: %v received, by samples %v, %v of it in the measured part", i, f.Received, s, f.Receiver.ReceivedBytes)
+		}
+	}
+}
+
 // A flow begins when all that it comes after have arrived, TCP or UDP.
 func TestAfter(t *testing.T) {
 	first, second := stream(4, 50_000), stream(4, 50_000)

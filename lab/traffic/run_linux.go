@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"weir/transport"
 	"weir/unit"
 )
 
@@ -336,20 +335,6 @@ func (r *run) in(node, flow int, what func() error) error {
 		return fmt.Errorf("flow %d, host %d: %w", flow, node, explain(err))
 	}
 	return nil
-}
-
-// since returns the difference of two copies of an endpoint's counters.
-func since(last, first transport.Counters) transport.Counters {
-	d := last
-	d.Delays = nil
-	d.SentPackets -= first.SentPackets
-	d.SentBytes -= first.SentBytes
-	d.ReceivedPackets -= first.ReceivedPackets
-	d.ReceivedBytes -= first.ReceivedBytes
-	d.Duplicates -= first.Duplicates
-	d.Retransmitted -= first.Retransmitted
-	d.DelaySum -= first.DelaySum
-	return d
 }
 
 // period are the samples that are looked at together.

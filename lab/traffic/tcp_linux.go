@@ -907,7 +907,8 @@ func (c *connections) conclude(end unit.Time) error {
 	}
 	for _, i := range c.flows {
 		x, out := &c.conn[i], &c.result.Flows[i]
-		out.Sender, out.Receiver = since(x.now.sender, x.first.sender), since(x.now.receiver, x.first.receiver)
+		out.Sender, out.Receiver = x.now.sender.Since(&x.first.sender), x.now.receiver.Since(&x.first.receiver)
+		out.Received = x.now.receiver.ReceivedBytes
 		out.Timeouts = x.now.timeouts - x.first.timeouts
 		out.Sender.Finished, out.Sender.Written, out.Sender.Unacked = x.finished, x.closing, x.unacked
 		out.Receiver.Finished, out.Arrived = x.arrived, x.arrived

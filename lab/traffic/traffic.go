@@ -120,11 +120,12 @@ type Result struct {
 type FlowResult struct {
 	Start            unit.Time // when it was to begin; unit.Never if what it comes after did not arrive
 	Sender, Receiver transport.Counters
-	FCT              unit.Time // from Start to the acknowledgement of the last byte (UDP: to its sending); unit.Never if unfinished or endless
-	Arrived          unit.Time // when the receiving application had all; unit.Never if it has not, or the flow is endless
-	Written          unit.Time // from Start to the return of the last write; unit.Never if it has not returned, or for UDP
-	Timeouts         int64     // of the retransmission timer, measured part
-	Failed           error     // why the connection was not made, or ended early; nil: it was not, or the run ended before
+	FCT              unit.Time  // from Start to the acknowledgement of the last byte (UDP: to its sending); unit.Never if unfinished or endless
+	Arrived          unit.Time  // when the receiving application had all; unit.Never if it has not, or the flow is endless
+	Written          unit.Time  // from Start to the return of the last write; unit.Never if it has not returned, or for UDP
+	Timeouts         int64      // of the retransmission timer, measured part
+	Received         unit.Bytes // payload that has come to the receiver, from the start of the run
+	Failed           error      // why the connection was not made, or ended early; nil: it was not, or the run ended before
 }
 
 // Lateness is how much later than they should things happened.

@@ -290,7 +290,7 @@ func (s *sending) conclude() error {
 			continue
 		}
 		c := x.endpoint.Counters()
-		out.Sender = since(*c, x.first)
+		out.Sender = c.Since(&x.first)
 		if s.Flows[i].Size > 0 && c.Finished != unit.Never {
 			out.FCT = c.Finished - x.start
 		}
@@ -562,7 +562,7 @@ func (s *receiving) conclude() error {
 		if !x.marked {
 			s.mark(x)
 		}
-		out.Receiver = since(*x.counters, x.first)
+		out.Receiver, out.Received = x.counters.Since(&x.first), x.counters.ReceivedBytes
 	}
 	for _, b := range s.sockets {
 		s.unread += drops(b.fd) - b.drops

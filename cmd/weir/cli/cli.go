@@ -386,6 +386,7 @@ func fold(s string, width int) []string {
 
 type checkCmd struct {
 	selection
+	On string `enum:"sim,lab" default:"sim" help:"World to check it for: sim, or lab: what this machine's kernel lacks, and whether it is too large."`
 }
 
 // hopsPerSecond is what an estimate of time assumes of one core: the order of
@@ -396,6 +397,9 @@ func (c *checkCmd) Run(a *app) error {
 	spec, err := c.load(a)
 	if err != nil {
 		return err
+	}
+	if c.On == experiment.Lab {
+		return a.checkLab(spec)
 	}
 	runs := spec.Runs()
 	rows := [][]string{{"point", "seed", "packet-hops, time, memory (estimate)"}}

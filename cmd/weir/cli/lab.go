@@ -16,6 +16,7 @@ import (
 	"weir/lab"
 	"weir/lab/iperf"
 	"weir/lab/kernel"
+	"weir/report"
 )
 
 // labFlags are those of weir run for the lab alone.
@@ -58,39 +59,69 @@ func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options
 	if err := spec.CheckLab(k, r.Force); err != nil {
 		return nil, err
 	}
-	program, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("lab: this program's file: %w", err)
+	inLab := experiment.LabOptions{Kernel: k, Attempts: r.Attempts, Capture: capture}
+	if r.Generator == "iperf3" {
+		inLab.Generator = &experiment.IPerf3
+	}
+	if err := inLab.Check(spec); err != nil {
+		return nil, fmt.Errorf("%w: --generator %s cannot send this: %w", errInput, r.Generator, err)
 	}
 	beside, err := experiment.Execute(ctx, spec, options)
 	if err != nil {
 		return nil, err
 	}
-	options.Lab = &experiment.LabOptions{
-		Kernel: k, Attempts: r.Attempts, Beside: beside,
-		Capture: capture,
-		Dataplane: func(run *experiment.RunSpec, capture *lab.Capture) *exec.Cmd {
-			args := append(r.selection.args("lab-dataplane"), "--index", strconv.Itoa(run.Number))
-			if capture != nil {
-				args = append(args, "--file", capture.File)
-				for _, s := range capture.Switches {
-					args = append(args, "--capture="+s)
-				}
+	inLab.Beside = beside
+	inLab.Dataplane = func(run *experiment.RunSpec, capture *lab.Capture) *exec.Cmd {
+		args := append(r.selection.args("lab-dataplane"), "--index", strconv.Itoa(run.Number), "--id", run.ID(""))
+		if capture != nil {
+			args = append(args, "--file", capture.File)
+			for _, s := range capture.Switches {
+				args = append(args, "--capture="+s)
 			}
-			return exec.Command(program, args...)
-		},
-		OnRun: func(run *experiment.RunSpec, attempt int, at *experiment.Attempt) {
-			if len(at.Disturbed) > 0 {
-				bar.clear()
-				fmt.Fprintf(a.stderr, "disturbed: %s seed %d, attempt %d of %d: %s\n", experiment.PointName(run.Point), run.Seed, attempt, r.Attempts, strings.Join(at.Disturbed, "; "))
-			}
-		},
+		}
+		return exec.Command(thisProgram, args...)
 	}
-	if r.Generator == "iperf3" {
-		options.Lab.Generator = &experiment.IPerf3
+	inLab.OnRun = func(run *experiment.RunSpec, attempt int, at *experiment.Attempt) {
+		if len(at.Disturbed) > 0 {
+			bar.clear()
+			fmt.Fprintf(a.stderr, "disturbed: %s seed %d, attempt %d of %d: %s\n", experiment.PointName(run.Point), run.Seed, attempt, r.Attempts, strings.Join(at.Disturbed, "; "))
+		}
 	}
+	options.Lab = &inLab
 	bar.start, bar.begun = time.Now(), false
 	return experiment.Execute(ctx, spec, options)
+}
+
+// thisProgram is the file of the program that runs, also if another one has its place by now
+// (proc(5)): the data plane must be of the same.
+const thisProgram = "/proc/self/exe"
+
+// checkLab says what the lab lacks for an experiment, or what it will take.
+func (a *app) checkLab(spec *experiment.Spec) error {
+	if runtime.GOOS != "linux" {
+		return fmt.Errorf("%w: %w", errInput, lab.ErrNotLinux)
+	}
+	k, err := kernel.Ask()
+	if err != nil {
+		return err
+	}
+	if err := spec.CheckLab(k, false); err != nil {
+		return err
+	}
+	rows := [][]string{{"point", "seed", "frames/s that hosts send (estimate), time"}}
+	runs, total := spec.Runs(), 0.0
+	for _, r := range runs {
+		frames, seconds := experiment.EstimateLab(r)
+		total += seconds
+		rows = append(rows, []string{experiment.PointName(r.Point), fmt.Sprint(r.Seed), fmt.Sprintf("%s, %s", experiment.SI(frames), took(seconds))})
+	}
+	fmt.Fprint(a.stdout, grid(rows))
+	fmt.Fprintf(a.stdout, "\n%s\n", report.Wrap(fmt.Sprintf("%s is valid, and this kernel (Linux %s) has what it needs: %d runs, one at a time, %s, longer if the machine disturbs them; the lab carries %s frames/s in good time",
+		spec.Name, k.Release, len(runs), took(total), experiment.SI(experiment.LabFrames)), report.Width, ""))
+	if err := k.Err(); err != nil {
+		fmt.Fprintf(a.stdout, "weir run cannot begin here, as this user: %v\n", err)
+	}
+	return nil
 }
 
 // thisKernel is what this machine's kernel offers to the lab, if that is enough.
@@ -151,6 +182,7 @@ func (*labCleanCmd) Run(a *app) error {
 type labDataplaneCmd struct {
 	selection
 	Index   int      `name:"index" help:"Which of the experiment's runs, from 0."`
+	ID      string   `name:"id" help:"What the run is, as its lab knows it: it must be the same here. Empty: whatever it is."`
 	Capture []string `help:"Switches to capture."`
 	File    string   `help:"Where the capture goes."`
 	Profile string   `hidden:"" type:"path" help:"File for a CPU profile of the process (weir bench switch --profile)."`
@@ -164,6 +196,9 @@ func (d *labDataplaneCmd) Run(a *app) error {
 	runs := spec.Runs()
 	if d.Index < 0 || d.Index >= len(runs) {
 		return fmt.Errorf("%w: run %d of %d", errInput, d.Index, len(runs))
+	}
+	if d.ID != "" && d.ID != runs[d.Index].ID("") {
+		return fmt.Errorf("%w: %s has been changed since the lab began", errInput, d.Name)
 	}
 	c, err := runs[d.Index].Lab()
 	if err != nil {

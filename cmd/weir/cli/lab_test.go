@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"weir/experiment"
+)
+
+// A run of the lab with an error is no measurement (exit code 1); with --check, simulator and
+// lab that do not agree are like a claim that fails (3). What disturbed a run is told, and
+// no failure.
+func TestLabExitCode(t *testing.T) {
+	run := func(goodput float64, attempts ...experiment.Attempt) []*experiment.Run {
+		return []*experiment.Run{{Attempts: attempts, Measures: []experiment.Measured{{Name: "goodput", Unit: "bps", Groups: []experiment.Grouped{{Group: "x", Value: goodput}}}}}}
+	}
+	var good, disturbed, bad experiment.Attempt
+	disturbed.Disturbed = []string{"a stall"}
+	bad.Errors = []string{"12 frames found no room in a ring"}
+	for _, x := range []struct {
+		name               string
+		runs               []*experiment.Run
+		interrupted, check bool
+		want               int
+	}{
+		{"all is well", run(40e6, good), false, true, Done},
+		{"disturbed", run(40e6, disturbed), false, true, Done},
+		{"an error", run(40e6, bad), false, false, RunFailed},
+		{"an error and a check", run(40e6, bad), false, true, RunFailed},
+		{"an error of an attempt that does not count", run(40e6, bad, good), false, true, Done},
+		{"no agreement", run(30e6, good), false, false, Done},
+		{"no agreement and a check", run(30e6, good), false, true, ClaimFailed},
+		{"interrupted", run(30e6, bad), true, true, Interrupted},
+	} {
+		o := &experiment.Outcome{World: experiment.Lab, Runs: x.runs, Beside: &experiment.Outcome{World: experiment.Sim, Runs: run(40e6)}}
+		if got := exitCode(o, x.interrupted, x.check); got != x.want {
+			t.Errorf("%s: exit code %d, want %d", x.name, got, x.want)
+		}
+	}
+	// A claim that fails in the simulator's part alone is no failure of the lab's run.
+	o := &experiment.Outcome{World: experiment.Lab, Runs: run(40e6, good), Beside: &experiment.Outcome{World: experiment.Sim, Runs: run(40e6), Claims: []experiment.Claim{{Verdict: experiment.Fails}}}}
+	if got := exitCode(o, false, true); got != Done {
+		t.Errorf("a claim that fails in the simulator: exit code %d", got)
+	}
+}
+
+// A data plane is told all that selects the experiment, and nothing else; options of the lab
+// are refused in the simulator.
+func TestLabArguments(t *testing.T) {
+	seed := uint64(7)
+	s := selection{Name: "p4abc/fig5", Set: []string{"duration=2s", "warmup=1s"}, Seed: &seed, Quick: true}
+	want := []string{"lab-dataplane", "p4abc/fig5", "--set=duration=2s", "--set=warmup=1s", "--seed=7", "--quick"}
+	got := s.args("lab-dataplane")
+	if len(got) != len(want) {
+		t.Fatalf("%q", got)
+	}
+	for i := range got {
+		if got[i] != want[i] {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	usual := labFlags{Attempts: 3, Generator: "weir"}
+	if err := usual.unused(); err != nil {
+		t.Error(err)
+	}
+	for _, f := range []labFlags{{Attempts: 2, Generator: "weir"}, {Attempts: 3, Generator: "iperf3"}, {Attempts: 3, Generator: "weir", Force: true}, {Attempts: 3, Generator: "weir", Capture: []string{"s1"}}} {
+		if f.unused() == nil {
+			t.Errorf("%+v means nothing in the simulator", f)
+		}
+	}
+}
+
+// A data plane reads the experiment's file again: if that is another one by now, it does not
+// begin.
+func TestLabChangedFile(t *testing.T) {
+	const text = `duration: 2s
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 10Mbps, delay: 1ms}
+    - {ends: [s, b], rate: 10Mbps, delay: 1ms, buffer: 100 packets}
+switch: [forward]
+traffic: [{name: x, from: a, to: b, transport: tcp}]
+measure: [goodput]
+`
+	file := filepath.Join(t.TempDir(), "changing.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(text)
+	d := labDataplaneCmd{selection: selection{Name: file}}
+	a := &app{registry: Registry()}
+	spec, err := d.load(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.ID = spec.Runs()[0].ID("")
+	write(strings.Replace(text, "100 packets", "99 packets", 1))
+	if err := d.Run(a); err == nil || !strings.Contains(err.Error(), "has been changed since the lab began") {
+		t.Errorf("a smaller buffer: %v", err)
+	}
+	if d.Index = 1; d.Run(a) == nil {
+		t.Error("there is one run only")
+	}
+}

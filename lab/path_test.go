@@ -1,0 +1,50 @@
+package lab
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The data plane's packet path is one thread's and knows no clock: no goroutine, channel or
+// select, nothing of package time, sync, os or net, and no map but what is made at the start
+// (issue "The lab": no goroutine, channel or allocation per packet). Its allocations are
+// TestNoAllocationPerPacket's.
+func TestPacketPath(t *testing.T) {
+	for _, name := range []string{"plane.go", "host.go", "flows.go", "bridge.go"} {
+		set := token.NewFileSet()
+		f, err := parser.ParseFile(set, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range f.Imports {
+			if path := strings.Trim(i.Path.Value, `"`); slices.Contains([]string{"time", "sync", "sync/atomic", "os", "net", "log", "math/rand", "golang.org/x/sys/unix"}, path) {
+				t.Errorf("%s imports %s", name, path)
+			}
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			what := ""
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				what = "a goroutine"
+			case *ast.ChanType, *ast.SendStmt:
+				what = "a channel"
+			case *ast.SelectStmt:
+				what = "select"
+			case *ast.MapType:
+				what = "a map"
+			case *ast.UnaryExpr:
+				if n.Op == token.ARROW {
+					what = "a channel"
+				}
+			}
+			if what != "" {
+				t.Errorf("%v: %s", set.Position(n.Pos()), what)
+			}
+			return true
+		})
+	}
+}
