@@ -335,7 +335,7 @@ func (w *wire) ask(host string, to netip.AddrPort, size, most int) (tries int, e
 // its interfaces are off meanwhile and on again then, those of others never change.
 func TestThrough(t *testing.T) {
 	w := lay(t, 1500, "left", "right", "other")
-	before, was := map[string][]string{}, w.links()
+	before, was := map[string][]string{}, w.settled()
 	for _, name := range w.hosts {
 		if before[name] = w.offloads(name); len(before[name]) == 0 {
 			t.Fatalf("%s has no offloads on from the start", name)
@@ -387,6 +387,24 @@ func TestThrough(t *testing.T) {
 type link struct {
 	text        string
 	promiscuity uint32
+}
+
+// settled are the links once the kernel has noticed that all are up (IFLA_OPERSTATE is
+// IF_OPER_UP), which takes it a moment.
+func (w *wire) settled() (all map[string]link) {
+	w.t.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		up := true
+		all = w.links()
+		for _, name := range w.hosts {
+			up = up && strings.Contains(all[name].text, fmt.Sprintf(" %d=06 ", unix.IFLA_OPERSTATE))
+		}
+		if up {
+			return all
+		}
+	}
+	w.t.Fatalf("not all interfaces come up: %v", all)
+	return nil
 }
 
 // links are the interfaces of the switch's namespace.
