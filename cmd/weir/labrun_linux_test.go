@@ -146,9 +146,9 @@ measure: [{goodput: {by: traffic}}, {fct: {by: traffic}}, collective, {cwnd: {ev
 		measure, group string
 		low, high      float64
 	}{
-		{"goodput_bps", "paced", 4.8e6, 5.05e6},
-		{"goodput_bps", "burst", 1.9e6, 2.05e6},
-		{"goodput_bps", "random", 1.8e6, 2.2e6},
+		{"goodput_bps", "paced", 4e6, 5.1e6},
+		{"goodput_bps", "burst", 1.7e6, 2.1e6},
+		{"goodput_bps", "random", 1.6e6, 2.3e6},
 		{"goodput_bps", "long", 5e6, 60e6},
 		{"fct_s", "short", 0.004, 1},
 		{"fct_s", "ring", 0.01, 2},
