@@ -160,7 +160,8 @@ const (
 )
 
 // echoes sends echo requests, one after the other, to the other host's kernel, which
-// answers them, and returns how long each took there and back. The first ones, which find
+// answers them, and returns how long each took there and back: as with ping(8), from before
+// the request is sent until the answer's stamp by this kernel. The first ones, which find
 // everything cold, do not count.
 func (h *hosts) echoes(n int, pause time.Duration) (took []unit.Time, err error) {
 	const cold = 5
@@ -173,13 +174,14 @@ func (h *hosts) echoes(n int, pause time.Duration) (took []unit.Time, err error)
 		return nil, fmt.Errorf("echo: %w", err)
 	}
 	defer unix.Close(fd)
-	err = errors.Join(unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 5}), unix.Connect(fd, h.at(1, 0)))
+	err = errors.Join(unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 5}),
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1), unix.Connect(fd, h.at(1, 0)))
 	if err != nil {
 		return nil, fmt.Errorf("echo: %w", err)
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	in := make([]byte, 2000)
+	in, notes := make([]byte, 2000), make([]byte, 200)
 	var out []byte
 	for seq := range uint16(cold + n) {
 		time.Sleep(pause)
@@ -189,22 +191,45 @@ func (h *hosts) echoes(n int, pause time.Duration) (took []unit.Time, err error)
 			return nil, fmt.Errorf("echo: %w", err)
 		}
 		for {
-			n, err := unix.Read(fd, in)
+			n, noted, _, _, err := unix.Recvmsg(fd, in, notes, 0)
 			if err == unix.EINTR {
 				continue
 			}
 			if err != nil {
 				return nil, fmt.Errorf("echo: request %d was not answered: %w", seq, err)
 			}
-			if answers(in[:n], seq) {
-				break
+			if !answers(in[:n], seq) {
+				continue
 			}
-		}
-		if seq >= cold {
-			took = append(took, unit.Time(time.Since(start))*unit.Nanosecond)
+			stamp, err := stampOf(notes[:noted])
+			if err != nil {
+				return nil, fmt.Errorf("echo: answer %d: %w", seq, err)
+			}
+			if seq >= cold {
+				d, most := time.Duration(stamp-start.UnixNano()), time.Since(start)
+				if d < 0 || d > most { // somebody has set the clock
+					d = most
+				}
+				took = append(took, unit.Time(d)*unit.Nanosecond)
+			}
+			break
 		}
 	}
 	return took, nil
+}
+
+// stampOf is when a message came in, by SO_TIMESTAMPNS: CLOCK_REALTIME in ns.
+func stampOf(notes []byte) (ns int64, err error) {
+	all, err := unix.ParseSocketControlMessage(notes)
+	if err != nil {
+		return 0, err
+	}
+	for _, m := range all {
+		if m.Header.Level == unix.SOL_SOCKET && m.Header.Type == unix.SO_TIMESTAMPNS && len(m.Data) >= 16 {
+			return int64(binary.NativeEndian.Uint64(m.Data))*1e9 + int64(binary.NativeEndian.Uint64(m.Data[8:])), nil
+		}
+	}
+	return 0, errors.New("the kernel gave no stamp")
 }
 
 // received is how many packets the two hosts' interfaces took in so far.

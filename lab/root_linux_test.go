@@ -200,6 +200,36 @@ func oversleeps(length time.Duration) time.Duration {
 // all were disturbed is skipped, and says by what.
 const attempts = 5
 
+// A data plane that has nothing to do sleeps, and has the least timer slack (PR_SET_TIMERSLACK,
+// prctl(2)) on the thread that it runs on.
+func TestSleeps(t *testing.T) {
+	needRoot(t)
+	_, p := open(t, "50")
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", p.command.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var slacks []string
+	for _, thread := range threads {
+		b, err := os.ReadFile("/proc/" + thread.Name() + "/timerslack_ns")
+		if err != nil {
+			t.Fatal(err)
+		}
+		slacks = append(slacks, strings.TrimSpace(string(b)))
+	}
+	if !slices.Contains(slacks, "1") {
+		t.Errorf("timer slacks of its threads in ns: %v, want 1 of one", slacks)
+	}
+	time.Sleep(time.Second)
+	r, err := p.Stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.CPU > 0.1 {
+		t.Errorf("it used %.0f %% of a core for nothing: %v", 100*r.CPU, r)
+	}
+}
+
 // An idle network is as late as its links are, and hardly more: below 0.5 ms for 99 % of
 // pings, if nothing disturbs the machine.
 func TestPing(t *testing.T) {

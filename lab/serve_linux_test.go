@@ -92,3 +92,31 @@ func TestCPUTimes(t *testing.T) {
 		}
 	}
 }
+
+// A sleep ends with short ones, and a short one is not cut.
+func TestFirstSleep(t *testing.T) {
+	for _, x := range []struct{ all, first unit.Time }{
+		{0, 0}, {1, 1}, {3 * nap, 3 * nap},
+		{3*nap + 1, 2*nap + 1},
+		{2 * doze, 2*doze - nap},
+		{2*doze + 1, doze + 1},
+		{longestSleep, longestSleep - doze},
+	} {
+		if got := firstSleep(x.all); got != x.first {
+			t.Errorf("of %v first %v, want %v", x.all, got, x.first)
+		}
+	}
+	for _, late := range []unit.Time{0, 50 * unit.Microsecond} { // after each but the last
+		parts, left, last := 0, longestSleep, unit.Time(0)
+		for ; left > 0; parts++ {
+			last = firstSleep(left)
+			left -= last
+			if left > 0 {
+				left -= late
+			}
+		}
+		if parts > 3 || last > 3*nap {
+			t.Errorf("woken %v late: %d parts, the last one %v", late, parts, last)
+		}
+	}
+}
