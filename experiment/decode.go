@@ -306,6 +306,7 @@ type point struct {
 	measures         []*measure
 	partial          bool // what its measures are of is not all there, for there are errors
 	events           []sim.Event
+	stalls           sim.Stalls
 	buffered         bool    // a traffic of some point has a send buffer
 	hops             float64 // estimate of packet-hops
 	sampled          float64 // values that the measures of a run keep
@@ -463,6 +464,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *point {
 	d.switchConfigs(root, p)
 	d.trafficList(root, p)
 	d.eventList(root, p)
+	d.stalls(root, p)
 	p.partial = len(d.errors) > 0
 	d.measureList(root, p)
 	d.buffers(p)
@@ -1652,7 +1654,7 @@ const (
 func (p *point) config(seed uint64) (*sim.Config, error) {
 	c := &sim.Config{
 		Seed: seed, Network: p.network, Duration: p.warmup + p.duration, Warmup: p.warmup,
-		Switches: p.switches, Hosts: p.book, Tree: p.tree, Prefixes: p.prefixes, UntilDone: true, Events: p.events, Telemetry: p.telemetry,
+		Switches: p.switches, Hosts: p.book, Tree: p.tree, Prefixes: p.prefixes, UntilDone: true, Events: p.events, Stalls: p.stalls, Telemetry: p.telemetry,
 		MinFrame: p.framing.Min + p.framing.Extra, MaxFrame: p.largestFrame(), Framing: p.framing,
 	}
 	flows := p.flows

@@ -62,6 +62,33 @@ func (d *decoder) eventList(root *tree, p *point) {
 	sort.SliceStable(p.events, func(i, j int) bool { return p.events[i].At < p.events[j].At })
 }
 
+var stallKeys = []string{"every", "length"}
+
+// stalls reads when the simulator's hosts stand still.
+func (d *decoder) stalls(root *tree, p *point) {
+	const like = "{every: 2s, length: 2ms}"
+	t := root.get("stalls")
+	if t == nil || !d.keys(t, "a key of stalls", stallKeys) {
+		return
+	}
+	every, length := t.get("every"), t.get("length")
+	for _, k := range stallKeys {
+		if t.get(k) == nil {
+			d.missing(t, k, "a key of stalls", stallKeys, like, "stalls have no %q", k)
+		}
+	}
+	if every == nil || length == nil {
+		return
+	}
+	var ok bool
+	if p.stalls.Every, ok = readOK(d, every, unit.ParseTime); ok && p.stalls.Every <= 0 {
+		d.fail(every.place, "above 0s, the mean from one stall to the next", "stalls every %s", every.text)
+	}
+	if p.stalls.Length, ok = readOK(d, length, unit.ParseTime); ok && p.stalls.Every > 0 && p.stalls.Length >= p.stalls.Every {
+		d.fail(length.place, "0s, for none, up to below every", "a stall of %s every %s", length.text, every.text)
+	}
+}
+
 // link finds the link between two nodes; −1 if there is none.
 func (d *decoder) link(t *tree, p *point) int {
 	if t.kind != list || len(t.items) != 2 {

@@ -162,6 +162,7 @@ func (r *Registry) Schema() []byte {
 		"traffic": listOf("flows", mapOf("flows of one kind", flow, "name", "transport")),
 		"events": listOf("what happens to links", mapOf("an event", node{"at": text("time"), "link": pair, "down": text("true or false"), "rate": text("new rate"),
 			"enabled": text("true or false")}, "at", "link")),
+		"stalls":  mapOf("when the simulator's hosts stand still", node{"every": text("mean from one stall to the next"), "length": text("of each, 0s: there are none")}, "every", "length"),
 		"sweep":   node{"type": "object", "description": "key: [values], or key: {name: {what it puts into the file}}; every combination is a point"},
 		"quick":   node{"type": "object", "description": "what --quick changes"},
 		"measure": listOf("what is measured", node{"anyOf": []node{{"enum": measures}, {"type": "object", "properties": measure, "additionalProperties": false, "minProperties": 1, "maxProperties": 1}}}),

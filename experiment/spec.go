@@ -223,7 +223,7 @@ type Options struct {
 
 // Top-level keys, and those that do not change a run's outcome.
 var topKeys = []string{"title", "paper", "duration", "warmup", "repeat", "seed", "framing", "mtu", "topology", "addresses", "switch", "switches",
-	"traffic", "events", "sweep", "quick", "measure", "plot", "expect"}
+	"traffic", "events", "stalls", "sweep", "quick", "measure", "plot", "expect"}
 
 // Load decodes and validates an experiment. Everything that is wrong comes back
 // together as InputErrors.

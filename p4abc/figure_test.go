@@ -131,6 +131,17 @@ func TestFigure6Loss(t *testing.T) {
 	}
 }
 
+// What the lab's machine does to figure 6 (docs/lab.md): it stands still for some milliseconds
+// now and then.
+func TestFigure6Stalls(t *testing.T) {
+	o := run(t, "p4abc/fig6-stalls", experiment.Options{Set: []string{"r0=60Mbps", "duration=30s"}})
+	for _, c := range o.Claims {
+		if c.Verdict != experiment.Holds {
+			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
+		}
+	}
+}
+
 // One TCP flow alone is not hurt by ABC.
 func TestSingle(t *testing.T) {
 	o := run(t, "p4abc/single", experiment.Options{Set: []string{"repeat=2", "cc=cubic"}})

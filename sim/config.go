@@ -30,6 +30,7 @@ type Config struct {
 
 	Flows     []Flow
 	Events    []Event           // ascending by time
+	Stalls    Stalls            // when hosts stand still
 	MinFrame  int32             // least bytes that a frame counts, by the run's framing; 0: none
 	MaxFrame  int32             // most bytes that a frame counts; 0: not known
 	Framing   packet.Framing    // by which switches size the frames that they make
@@ -64,6 +65,14 @@ type (
 	Event        = wiring.Event
 	PortResult   = wiring.PortResult
 )
+
+// Stalls have all hosts stand still together now and then, as those of a lab do when its
+// machine's hypervisor or another process takes its cores: what arrives waits, and reaches
+// endpoints when the stall ends, all at once. Timers and NICs go on.
+type Stalls struct {
+	Every  unit.Time // mean of the exponentially distributed gaps between beginnings
+	Length unit.Time // of each; 0: there are none
+}
 
 // Flow is one flow: two endpoints at two hosts.
 type Flow struct {

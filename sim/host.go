@@ -27,7 +27,9 @@ type host struct {
 	leads      []lead
 	sends      dates // slots that will send later
 	timers     dates
-	expiry     unit.Time // when a pause ends by itself
+	expiry     unit.Time        // when a pause ends by itself
+	stall      unit.Time        // when a stall ends; Never: there is none
+	kept       []*packet.Packet // came in during it
 	node       int
 	told       unit.Time // when the driver will ask by itself
 	wokenSoon  bool
@@ -113,7 +115,7 @@ func (h *dates) pop() date {
 
 func newHost(r *Simulation, node int, rate unit.LinkRate) *host {
 	return &host{
-		node: node, expiry: unit.Never,
+		node: node, expiry: unit.Never, stall: unit.Never,
 		port: tm.NewPort(tm.NewBuffer(classes, tm.Limit{}, tm.Limit{}), tm.NewStrict(), rate),
 		pool: &r.pool, run: r, ready: -1, readyTail: -1, told: unit.Never,
 	}
@@ -253,6 +255,16 @@ func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 		h.tell(now)
 		return
 	}
+	if h.stall != unit.Never {
+		h.kept = append(h.kept, p)
+		return
+	}
+	h.take(now, p)
+	h.tell(now)
+}
+
+// take gives a packet to its endpoint.
+func (h *host) take(now unit.Time, p *packet.Packet) {
 	i := h.run.endpoint(h, p)
 	if i < 0 {
 		h.unexpected++
@@ -271,7 +283,19 @@ func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 		h.pool.Put(p)
 	}
 	h.update(i, now)
-	h.tell(now)
+}
+
+// standStill begins a stall, or makes one longer.
+func (h *host) standStill(until unit.Time) { h.stall = until }
+
+// goOn ends it.
+func (h *host) goOn(now unit.Time) {
+	h.stall = unit.Never
+	for _, p := range h.kept {
+		h.take(now, p)
+	}
+	clear(h.kept)
+	h.kept = h.kept[:0]
 }
 
 // heed is what a PFC frame does to a NIC.
@@ -351,16 +375,19 @@ func (h *host) NextTimer() unit.Time {
 	for len(h.timers) > 0 {
 		d := h.timers[0]
 		if h.slot[d.slot].timerAt == d.at {
-			return min(d.at, h.expiry)
+			return min(d.at, h.expiry, h.stall)
 		}
 		h.timers.pop()
 	}
-	return h.expiry
+	return min(h.expiry, h.stall)
 }
 
 func (h *host) Advance(now unit.Time) {
 	if h.expiry <= now {
 		h.expire(now)
+	}
+	if h.stall <= now {
+		h.goOn(now)
 	}
 	for len(h.timers) > 0 && h.timers[0].at <= now {
 		d := h.timers.pop()

@@ -417,6 +417,7 @@ func (r *Simulation) Run() *Result {
 	now, nextSample, nextOnset := unit.Time(0), r.watches.Next(), r.seen.nextOnset(-1)
 	warm := c.Warmup == 0
 	events := c.Events
+	stalls := newStalling(c)
 	every := max(unit.Millisecond, end/10_000) // between looks for a deadlock
 	nextLook := every
 	var stuck []Stuck
@@ -424,6 +425,10 @@ func (r *Simulation) Run() *Result {
 		for len(events) > 0 && events[0].At <= now {
 			r.wiring.Happen(r.fabric, &events[0])
 			events = events[1:]
+		}
+		for stalls.at <= now {
+			r.standStill(now, stalls.at+c.Stalls.Length)
+			stalls.next()
 		}
 		if c.UntilDone && r.unfinished == 0 && stopping == unit.Never {
 			// Cut one window after the last flow ended: no group has run further.
@@ -441,7 +446,7 @@ func (r *Simulation) Run() *Result {
 			r.seen.look(now)
 			nextOnset = r.seen.nextOnset(now)
 		}
-		until = min(until, nextSample, nextLook, nextOnset)
+		until = min(until, nextSample, nextLook, nextOnset, stalls.at)
 		if len(events) > 0 {
 			until = min(until, events[0].At)
 		}
