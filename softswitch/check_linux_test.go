@@ -2,6 +2,7 @@ package softswitch_test
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -126,9 +127,21 @@ func TestCheck(t *testing.T) {
 	if p.over() { // each has seen the other
 		p = w.open(shaped)
 	}
-	for _, args := range [][]string{nil, {"--check"}} {
-		if code, said := w.ends(shaped, 0, args...); code != 2 || !strings.Contains(said, "interface left is that of a switch that runs") {
-			t.Errorf("a second switch %v: exit code %d\n%s", args, code, said)
+	const taken = "interface left is that of a switch that runs"
+	for _, x := range []struct {
+		yaml string
+		args []string
+		code int
+		says string
+	}{
+		{shaped, nil, 2, taken},
+		{strings.ReplaceAll(shaped, "right", "own"), nil, 2, taken},
+		{strings.ReplaceAll(shaped, "right", "own"), []string{"--check"}, 2, taken},
+		{plain, []string{"--check"}, 0, fmt.Sprintf("the switch of these interfaces runs: kill -HUP %d has it read the file anew", p.cmd.Process.Pid)},
+		{strings.Replace(plain, "[forward]", "[red]", 1), []string{"--check"}, 2, `program "red" is not known`},
+	} {
+		if code, said := w.ends(x.yaml, 0, x.args...); code != x.code || !strings.Contains(said, x.says) {
+			t.Errorf("a second switch %v: exit code %d, want %d and %q\n%s%s", x.args, code, x.code, x.says, x.yaml, said)
 		}
 	}
 	p.stop()

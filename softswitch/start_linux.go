@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/user"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -146,7 +147,8 @@ func defaultRoutes() map[string]bool {
 }
 
 // Check reads a switch's file, looks at what it is to run on and writes what a start would
-// do. It changes nothing, and needs no right.
+// do, or that the switch of these interfaces runs, which can read the file anew. It changes
+// nothing, and needs no right.
 func Check(r *experiment.Registry, file string, out io.Writer) error {
 	data, err := readFile(file)
 	if err != nil {
@@ -161,11 +163,18 @@ func Check(r *experiment.Registry, file string, out io.Writer) error {
 		return err
 	}
 	var taken error
-	err = records(func(recorded) (bool, error) { return false, nil }, func(r recorded) { taken = errors.Join(taken, p.taken(r)) })
+	runs := 0
+	err = records(func(recorded) (bool, error) { return false, nil }, func(r recorded) {
+		if p.of(r) {
+			runs = r.owner
+			return
+		}
+		taken = errors.Join(taken, p.taken(r))
+	})
 	if err = errors.Join(err, taken); err != nil {
 		return err
 	}
-	if c.Metrics.IsValid() {
+	if c.Metrics.IsValid() && runs == 0 {
 		l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(c.Metrics))
 		if err == nil {
 			l.Close()
@@ -174,10 +183,22 @@ func Check(r *experiment.Registry, file string, out io.Writer) error {
 		}
 	}
 	p.print(out)
+	if runs != 0 {
+		fmt.Fprintf(out, "the switch of these interfaces runs: kill -HUP %d has it read the file anew\n", runs)
+	}
 	if os.Geteuid() != 0 {
 		fmt.Fprintln(out, "warning: starting needs root")
 	}
 	return nil
+}
+
+// of tells whether the plan is for the interfaces of a switch, all of them and no others.
+func (p *plan) of(r recorded) bool {
+	var own []string
+	for _, port := range p.config.Ports {
+		own = append(own, port.Interface)
+	}
+	return slices.Equal(slices.Sorted(slices.Values(own)), slices.Sorted(slices.Values(r.ports)))
 }
 
 // taken tells whether a living switch has one of the plan's interfaces.
