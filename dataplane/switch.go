@@ -154,41 +154,25 @@ func New(c Config) (*Switch, error) {
 
 // hook sorts a program's hooks into the slices; false: it has none.
 func (s *Switch) hook(p Program) bool {
-	hooks := 0
-	if h, ok := p.(Ingresser); ok {
-		s.ingressers = append(s.ingressers, h)
-		hooks++
-	}
-	if h, ok := p.(Admitter); ok {
-		s.admitters = append(s.admitters, h)
-		hooks++
-	}
-	if h, ok := p.(Booker); ok {
-		s.bookers = append(s.bookers, h)
-		hooks++
-	}
-	if h, ok := p.(Unbooker); ok {
-		s.unbookers = append(s.unbookers, h)
-		hooks++
-	}
-	if h, ok := p.(Releaser); ok {
-		s.releasers = append(s.releasers, h)
-		hooks++
-	}
-	if h, ok := p.(Egresser); ok {
-		s.egressers = append(s.egressers, h)
-		hooks++
-	}
-	if h, ok := p.(Dropper); ok {
-		s.droppers = append(s.droppers, h)
-		hooks++
-	}
+	hooks := add(p, &s.ingressers) + add(p, &s.admitters) + add(p, &s.bookers) + add(p, &s.unbookers) +
+		add(p, &s.releasers) + add(p, &s.egressers) + add(p, &s.droppers)
 	if h, ok := p.(Ticker); ok {
 		s.tickers = append(s.tickers, ticker{h, 0})
 		s.nextTick = 0
 		hooks++
 	}
 	return hooks > 0
+}
+
+// add appends a program to those that have a hook, and returns how many hooks of the kind
+// it has: 0 or 1.
+func add[Hook any](p Program, to *[]Hook) int {
+	h, ok := p.(Hook)
+	if !ok {
+		return 0
+	}
+	*to = append(*to, h)
+	return 1
 }
 
 // SetPrograms puts other programs in place of the switch's, between two packets. Those that
