@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -87,6 +88,12 @@ func (d *decoder) stalls(root *tree, p *point) {
 	if p.stalls.Length, ok = readOK(d, length, unit.ParseTime); ok && p.stalls.Every > 0 && p.stalls.Length >= p.stalls.Every {
 		d.fail(length.place, "0s, for none, up to below every", "a stall of %s every %s", length.text, every.text)
 	}
+}
+
+// Stalls tells whether the simulator's hosts stand still in some run; the lab's have stalls
+// of their own.
+func (s *Spec) Stalls() bool {
+	return slices.ContainsFunc(s.points, func(p *point) bool { return p.stalls.Length > 0 })
 }
 
 // link finds the link between two nodes; −1 if there is none.

@@ -18,10 +18,8 @@ func someKernel() *kernel.Kernel {
 	return k
 }
 
-// What the kernel lacks is said by name, with the place in the file, all together, before
-// anything starts (issue "The lab").
-func TestCheckLab(t *testing.T) {
-	const head = `duration: 2s
+// twoHosts begins experiments of two hosts at one switch.
+const twoHosts = `duration: 2s
 topology:
   hosts: [a, b]
   switches: [s]
@@ -29,36 +27,40 @@ topology:
     - {ends: [a, s], rate: 100Mbps, delay: 1ms}
     - {ends: [s, b], rate: 100Mbps, delay: 1ms, buffer: 100 packets}
 `
+
+// What the kernel lacks is said by name, with the place in the file, all together, before
+// anything starts (issue "The lab").
+func TestCheckLab(t *testing.T) {
 	for _, c := range []struct {
 		name, spec string
 		want       []string // of the error, in order; none: there is no error
 		force      bool
 	}{
-		{"all can be had", head + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: bbr}\n  - {name: y, from: a, to: b, transport: udp, rate: 1Mbps}\nmeasure: [goodput]\n", nil, false},
-		{"a congestion control", head + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: dctcp}\nmeasure: [goodput]\n",
+		{"all can be had", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: bbr}\n  - {name: y, from: a, to: b, transport: udp, rate: 1Mbps}\nmeasure: [goodput]\n", nil, false},
+		{"a congestion control", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: dctcp}\nmeasure: [goodput]\n",
 			[]string{":10:51: traffic x: the kernel has no dctcp: it offers reno, bbr, cubic (CONFIG_TCP_CONG_DCTCP, module tcp_dctcp); allowed: reno, bbr, cubic"}, false},
-		{"its parameter", head + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: {cubic: {variant: rfc9438}}}\nmeasure: [goodput]\n",
+		{"its parameter", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: {cubic: {variant: rfc9438}}}\nmeasure: [goodput]\n",
 			[]string{"the kernel's cubic has no parameter variant; allowed: its default: linux"}, false},
-		{"a parameter of TCP", head + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, delayed_ack: 50ms}\nmeasure: [goodput]\n",
+		{"a parameter of TCP", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, delayed_ack: 50ms}\nmeasure: [goodput]\n",
 			[]string{"traffic x: transport tcp: the kernel cannot have delayed_ack 50ms: it is 40ms at most (TCP_DELACK_MIN)"}, false},
-		{"a host's", head + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, ecn: true}\n  - {name: y, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
+		{"a host's", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, ecn: true}\n  - {name: y, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
 			[]string{":10:3: host a: flows of one host want net.ipv4.tcp_ecn to be 1 and 2"}, false},
-		{"a framing", head + "switch: [forward]\nframing: htsim\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
+		{"a framing", twoHosts + "switch: [forward]\nframing: htsim\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
 			[]string{":9:10: framing htsim counts headers that no real frame has; allowed: l2, wire"}, false},
-		{"measures", head + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput, overshoot]\n",
+		{"measures", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput, overshoot]\n",
 			[]string{":11:20: there is no overshoot in the lab: "}, false},
-		{"long packets", head + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: udp, rate: 1Mbps, payload: 9300 B}\nmeasure: [goodput]\n",
+		{"long packets", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: udp, rate: 1Mbps, payload: 9300 B}\nmeasure: [goodput]\n",
 			[]string{"traffic x: IP packets of 9328 bytes are longer than interfaces of the lab can have (9216); allowed: a payload of 9188 B"}, false},
-		{"too large", strings.ReplaceAll(head, "100Mbps", "10Gbps") + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
+		{"too large", strings.ReplaceAll(twoHosts, "100Mbps", "10Gbps") + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
 			[]string{":3:3: too large for this machine at its only point: hosts would send about 1.238 M frames/s, and the lab carries 100 k in good time; allowed: rates of a 13th of these"}, false},
-		{"too large, by force", strings.ReplaceAll(head, "100Mbps", "10Gbps") + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n", nil, true},
+		{"too large, by force", strings.ReplaceAll(twoHosts, "100Mbps", "10Gbps") + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n", nil, true},
 		{"many hosts", "duration: 2s\ntopology: {fat_tree: {k: 16, rate: 1Mbps, delay: 1us}}\nswitch: [forward]\ntraffic:\n  - {name: x, from: h0, to: h1, transport: tcp}\nmeasure: [goodput]\n",
 			[]string{"the network has 1024 hosts, and each is a namespace with rings of its own; allowed: up to 128 hosts"}, false},
-		{"too large, by force, with what cannot be had", strings.ReplaceAll(head, "100Mbps", "10Gbps") + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: dctcp}\nmeasure: [goodput]\n",
+		{"too large, by force, with what cannot be had", strings.ReplaceAll(twoHosts, "100Mbps", "10Gbps") + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: dctcp}\nmeasure: [goodput]\n",
 			[]string{"the kernel has no dctcp"}, true},
-		{"a transport", head + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: rdma, cc: none}\nmeasure: [goodput]\n",
+		{"a transport", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: rdma, cc: none}\nmeasure: [goodput]\n",
 			[]string{"traffic x: the lab's hosts are Linux, which has no transport rdma; allowed: tcp, udp"}, false},
-		{"all together", head + "switch: [forward]\nframing: htsim\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: dctcp}\n  - {name: y, from: a, to: b, transport: rdma, cc: none}\nmeasure: [goodput, overshoot]\n",
+		{"all together", twoHosts + "switch: [forward]\nframing: htsim\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: dctcp}\n  - {name: y, from: a, to: b, transport: rdma, cc: none}\nmeasure: [goodput, overshoot]\n",
 			[]string{"the kernel has no dctcp", "no transport rdma", "framing htsim", "no overshoot"}, false},
 	} {
 		s, err := Load(room(), file("test.yaml", c.spec), Options{})
@@ -121,14 +123,7 @@ measure: [goodput]
 
 // Small datagrams do not make TCP's segments small: 1 Mb/s of 64 bytes beside TCP at 100 Mb/s.
 func TestSmallDatagrams(t *testing.T) {
-	s := load(t, `duration: 2s
-topology:
-  hosts: [a, b]
-  switches: [s]
-  links:
-    - {ends: [a, s], rate: 100Mbps, delay: 1ms}
-    - {ends: [s, b], rate: 100Mbps, delay: 1ms, buffer: 100 packets}
-switch: [forward]
+	s := load(t, twoHosts+`switch: [forward]
 traffic:
   - {name: x, from: a, to: b, transport: udp, rate: 1Mbps, payload: 64 B}
   - {name: y, from: a, to: b, transport: tcp}
@@ -142,14 +137,7 @@ measure: [goodput]
 
 // Kernels know no telemetry, and the data plane keeps no log of pause frames.
 func TestCheckLabOfNetwork(t *testing.T) {
-	const spec = `duration: 2s
-topology:
-  hosts: [a, b]
-  switches: [s]
-  links:
-    - {ends: [a, s], rate: 100Mbps, delay: 1ms}
-    - {ends: [s, b], rate: 100Mbps, delay: 1ms, buffer: 100 packets}
-switch: [forward]
+	const spec = twoHosts + `switch: [forward]
 traffic: [{name: x, from: a, to: b, transport: tcp}]
 measure: [goodput]
 `

@@ -6,17 +6,47 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 )
 
-// build makes the binary once; extra are flags of go build.
+// built are the binaries of these tests, by the flags of go build, in a folder of their own.
+var built = struct {
+	sync.Mutex
+	dir   string
+	names map[string]string
+}{names: map[string]string{}}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built.dir != "" {
+		os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
+}
+
+// build makes the binary, once; extra are flags of go build.
 func build(t *testing.T, extra ...string) string {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "weir")
+	built.Lock()
+	defer built.Unlock()
+	flags := strings.Join(extra, " ")
+	if name := built.names[flags]; name != "" {
+		return name
+	}
+	if built.dir == "" {
+		var err error
+		if built.dir, err = os.MkdirTemp("", "weir"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	name := filepath.Join(built.dir, fmt.Sprint("weir", len(built.names)))
 	args := append(append([]string{"build", "-buildvcs=false"}, extra...), "-o", name, ".")
 	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
+	built.names[flags] = name
 	return name
 }
 

@@ -51,9 +51,8 @@ func TestFirstHour(t *testing.T) {
 				t.Fatal(err)
 			}
 		case command == "go build ./cmd/weir":
-			build := exec.Command("go", "build", "-buildvcs=false", "-o", dir, ".")
-			if out, err := build.CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
+			if err := os.Symlink(build(t), filepath.Join(dir, "weir")); err != nil {
+				t.Fatal(err)
 			}
 		default:
 			c := exec.Command("sh", "-c", command)

@@ -308,10 +308,8 @@ func TestBadInputOnLab(t *testing.T) {
 		}
 		t.Skip("needs root for the rest: it makes network namespaces and packet sockets")
 	}
-	for _, c := range []struct {
-		args string
-		want string
-	}{
+	type bad struct{ args, want string }
+	cases := []bad{
 		{"run hpcc/incast16 --on lab", "the lab's hosts are Linux, which has no transport"},
 		{"check hpcc/incast16 --on lab", "the lab's hosts are Linux, which has no transport"},
 		{"run p4abc/fig6-loss --on lab", "the kernel's cubic has no parameter variant; allowed: its default: linux"},
@@ -322,12 +320,24 @@ func TestBadInputOnLab(t *testing.T) {
 		{"run p4abc/fig5 --on lab --generator iperf3 --set measure=[{goodput:{by:traffic}},jain,{queue:{port:s1->server,every:10ms}},{cwnd:{every:10ms}}]", "--generator iperf3 cannot send this: scheme=without n=1: iperf: samples of flows"},
 		{"run p4abc/fig5 --attempts 2", "are for --on lab"},
 		{"run p4abc/fig5 --on moon", "sim"},
-	} {
+	}
+	if offered, err := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control"); err != nil || strings.Contains(string(offered), "dctcp") {
+		t.Logf("left out: this kernel has dctcp: %s, %v", offered, err)
+	} else {
+		cases = append(cases, bad{"run p4abc/fig6 --on lab --set traffic.client1.cc=dctcp", "the kernel has no dctcp"})
+	}
+	for _, c := range cases {
 		command := exec.Command(binary, strings.Fields(c.args)...)
 		command.Dir = t.TempDir()
 		out, err := command.CombinedOutput()
 		if code := exitCodeOf(err); code != 2 || !strings.Contains(string(out), c.want) {
 			t.Errorf("%s: exit code %d, want 2 and %q:\n%s", c.args, code, c.want, out)
+		}
+	}
+	for name, warned := range map[string]bool{"p4abc/fig6": false, "p4abc/fig6-stalls": true} {
+		out, err := exec.Command(binary, "check", name, "--on", "lab").CombinedOutput()
+		if err != nil || strings.Contains(string(out), "warning: stalls are for the simulator") != warned {
+			t.Errorf("%s: %v, warned of stalls: want %v:\n%s", name, err, warned, out)
 		}
 	}
 	if left := namespaces(t); left != "" {

@@ -66,6 +66,7 @@ func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options
 	if err := inLab.Check(spec); err != nil {
 		return nil, fmt.Errorf("%w: --generator %s cannot send this: %w", errInput, r.Generator, err)
 	}
+	a.warnOfStalls(spec)
 	beside, err := experiment.Execute(ctx, spec, options)
 	if err != nil {
 		return nil, err
@@ -92,6 +93,13 @@ func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options
 	return experiment.Execute(ctx, spec, options)
 }
 
+// warnOfStalls says that the lab takes no notice of stalls.
+func (a *app) warnOfStalls(spec *experiment.Spec) {
+	if spec.Stalls() {
+		fmt.Fprintln(a.stderr, "warning: stalls are for the simulator: the lab's machine has its own")
+	}
+}
+
 // thisProgram is the file of the program that runs, also if another one has its place by now
 // (proc(5)): the data plane must be of the same.
 const thisProgram = "/proc/self/exe"
@@ -108,6 +116,7 @@ func (a *app) checkLab(spec *experiment.Spec) error {
 	if err := spec.CheckLab(k, false); err != nil {
 		return err
 	}
+	a.warnOfStalls(spec)
 	rows := [][]string{{"point", "seed", "frames/s that hosts send (estimate), time"}}
 	runs, total := spec.Runs(), 0.0
 	for _, r := range runs {
