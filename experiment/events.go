@@ -82,11 +82,11 @@ func (d *decoder) stalls(root *tree, p *point) {
 		return
 	}
 	var ok bool
-	if p.stalls.Every, ok = readOK(d, every, unit.ParseTime); ok && p.stalls.Every <= 0 {
-		d.fail(every.place, "above 0s, the mean from one stall to the next", "stalls every %s", every.text)
+	if p.stalls.Every, ok = readOK(d, every, unit.ParseTime); ok && (p.stalls.Every < unit.Millisecond || p.stalls.Every > 1000*unit.Second) {
+		d.fail(every.place, "1ms … 1000s, the mean from one stall to the next", "stalls every %s", every.text)
 	}
-	if p.stalls.Length, ok = readOK(d, length, unit.ParseTime); ok && p.stalls.Every > 0 && p.stalls.Length >= p.stalls.Every {
-		d.fail(length.place, "0s, for none, up to below every", "a stall of %s every %s", length.text, every.text)
+	if p.stalls.Length, ok = readOK(d, length, unit.ParseTime); ok && p.stalls.Every > 0 && (p.stalls.Length >= p.stalls.Every || p.stalls.Length > unit.Second) {
+		d.fail(length.place, "0s, for none, up to below every and 1s", "a stall of %s every %s", length.text, every.text)
 	}
 }
 

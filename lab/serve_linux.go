@@ -142,6 +142,7 @@ func readLine(f *os.File, to any) error {
 const (
 	longestSleep = 100 * unit.Millisecond
 	lookEvery    = 10 * unit.Millisecond
+	shortSleep   = 5 * unit.Millisecond // up to which other goroutines can wait for the processor
 )
 
 // Parts of a long sleep, each a sleep of its own: the shorter one was, the more punctually a
@@ -170,7 +171,6 @@ func (d *plane) run(clock *wallClock, rings []*ringGate, control int32) error {
 	for _, g := range rings {
 		fds = append(fds, unix.PollFd{Fd: int32(g.FD()), Events: unix.POLLIN})
 	}
-	var timeout unix.Timespec
 	look := unit.Time(0)
 	for {
 		now := clock.read()
@@ -187,14 +187,11 @@ func (d *plane) run(clock *wallClock, rings []*ringGate, control int32) error {
 		}
 		sleep = firstSleep(sleep)
 		look = now + lookEvery
-		timeout = unix.NsecToTimespec(int64((sleep + unit.Nanosecond - 1) / unit.Nanosecond))
-		// Raw, as all of this loop: Go's monitor need not know, which else wakes up a
-		// thousand times a second, on a core that is in use, to take the processor away.
-		n, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&fds[0])), uintptr(len(fds)), uintptr(unsafe.Pointer(&timeout)), 0, 0, 0)
-		if errno != 0 && errno != unix.EINTR {
-			return os.NewSyscallError("ppoll", errno)
+		n, err := wait(fds, sleep)
+		if err != nil {
+			return os.NewSyscallError("ppoll", err)
 		}
-		if errno != 0 || n == 0 {
+		if n == 0 {
 			continue
 		}
 		if fds[0].Revents != 0 {
@@ -209,6 +206,26 @@ func (d *plane) run(clock *wallClock, rings []*ringGate, control int32) error {
 			}
 		}
 	}
+}
+
+// wait polls for so long, and returns how many descriptors have something; none after a signal.
+// Short sleeps are raw: Go's monitor need not know of them, which else wakes up a thousand times
+// a second, on a core that is in use, to take the processor away. In long ones it may, and other
+// goroutines have it.
+func wait(fds []unix.PollFd, sleep unit.Time) (n int, err error) {
+	timeout := unix.NsecToTimespec(int64((sleep + unit.Nanosecond - 1) / unit.Nanosecond))
+	if sleep > shortSleep {
+		n, err = unix.Ppoll(fds, &timeout, nil)
+	} else {
+		k, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&fds[0])), uintptr(len(fds)), uintptr(unsafe.Pointer(&timeout)), 0, 0, 0)
+		if n = int(k); errno != 0 {
+			n, err = 0, errno
+		}
+	}
+	if err == unix.EINTR {
+		return 0, nil
+	}
+	return n, err
 }
 
 // ringGate is a socket as the plane's gate.

@@ -68,7 +68,8 @@ type (
 
 // Stalls have all hosts stand still together now and then, as those of a lab do when its
 // machine's hypervisor or another process takes its cores: what arrives waits, and reaches
-// endpoints when the stall ends, all at once. Timers and NICs go on.
+// endpoints when the stall ends, all at once. Senders, timers, NICs and their pauses go on. A
+// stall that begins during another makes it longer.
 type Stalls struct {
 	Every  unit.Time // mean of the exponentially distributed gaps between beginnings
 	Length unit.Time // of each; 0: there are none

@@ -97,6 +97,11 @@ func outcome(t testing.TB, c *Config) string {
 	for _, d := range s.linkOf {
 		waiting += int(s.portOf(d).Packets())
 	}
+	for _, h := range s.hosts {
+		if h != nil {
+			waiting += len(h.kept)
+		}
+	}
 	if live := s.pool.Live(); live != waiting+s.fabric.InFlight() {
 		t.Errorf("%d packets are out, %d wait and %d are on wires", live, waiting, s.fabric.InFlight())
 	}

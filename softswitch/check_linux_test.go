@@ -128,19 +128,23 @@ func TestCheck(t *testing.T) {
 		p = w.open(shaped)
 	}
 	const taken = "interface left is that of a switch that runs"
+	runs := fmt.Sprintf("the switch of these interfaces runs: kill -HUP %d has it read its file anew", p.cmd.Process.Pid)
 	for _, x := range []struct {
 		yaml string
+		as   uint32
 		args []string
 		code int
 		says string
 	}{
-		{shaped, nil, 2, taken},
-		{strings.ReplaceAll(shaped, "right", "own"), nil, 2, taken},
-		{strings.ReplaceAll(shaped, "right", "own"), []string{"--check"}, 2, taken},
-		{plain, []string{"--check"}, 0, fmt.Sprintf("the switch of these interfaces runs: kill -HUP %d has it read the file anew", p.cmd.Process.Pid)},
-		{strings.Replace(plain, "[forward]", "[red]", 1), []string{"--check"}, 2, `program "red" is not known`},
+		{shaped, 0, nil, 2, taken},
+		{strings.ReplaceAll(shaped, "right", "own"), 0, nil, 2, taken},
+		{strings.ReplaceAll(shaped, "right", "own"), 0, []string{"--check"}, 2, taken},
+		{strings.ReplaceAll(shaped, "right", "own"), 65534, []string{"--check"}, 2, taken},
+		{plain, 0, []string{"--check"}, 0, runs},
+		{plain, 65534, []string{"--check"}, 0, runs},
+		{strings.Replace(plain, "[forward]", "[red]", 1), 0, []string{"--check"}, 2, `program "red" is not known`},
 	} {
-		if code, said := w.ends(x.yaml, 0, x.args...); code != x.code || !strings.Contains(said, x.says) {
+		if code, said := w.ends(x.yaml, x.as, x.args...); code != x.code || !strings.Contains(said, x.says) {
 			t.Errorf("a second switch %v: exit code %d, want %d and %q\n%s%s", x.args, code, x.code, x.says, x.yaml, said)
 		}
 	}

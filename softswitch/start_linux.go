@@ -184,21 +184,16 @@ func Check(r *experiment.Registry, file string, out io.Writer) error {
 	}
 	p.print(out)
 	if runs != 0 {
-		fmt.Fprintf(out, "the switch of these interfaces runs: kill -HUP %d has it read the file anew\n", runs)
-	}
-	if os.Geteuid() != 0 {
+		fmt.Fprintf(out, "the switch of these interfaces runs: kill -HUP %d has it read its file anew; offloads are off already\n", runs)
+	} else if os.Geteuid() != 0 {
 		fmt.Fprintln(out, "warning: starting needs root")
 	}
 	return nil
 }
 
-// of tells whether the plan is for the interfaces of a switch, all of them and no others.
+// of tells whether the plan is for the interfaces of a switch, in its order.
 func (p *plan) of(r recorded) bool {
-	var own []string
-	for _, port := range p.config.Ports {
-		own = append(own, port.Interface)
-	}
-	return slices.Equal(slices.Sorted(slices.Values(own)), slices.Sorted(slices.Values(r.ports)))
+	return slices.EqualFunc(p.config.Ports, r.ports, func(own Port, name string) bool { return own.Interface == name })
 }
 
 // taken tells whether a living switch has one of the plan's interfaces.

@@ -296,7 +296,7 @@ func (s *Socket) tagged(frame []byte) bool {
 // next call. What the interface's MTU does not allow is counted and dropped.
 func (s *Socket) Flush() error {
 	for s.first < s.last {
-		// Raw, since it never waits: Go's scheduler need not know.
+		// Raw, since it does not block, and a batch is short: Go's scheduler need not know.
 		n, _, errno := unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&s.messages[s.first])), uintptr(s.last-s.first), unix.MSG_DONTWAIT, 0, 0)
 		switch errno {
 		case 0:
