@@ -64,7 +64,7 @@ func TestCheck(t *testing.T) {
 		if err := setMTU("own", 9000); err != nil {
 			return err
 		}
-		return setUp("down", false)
+		return setUp(c, "down", false)
 	})
 	shaped := strings.Replace(plain, "right}", "right, rate: 50Mbps}", 1)
 	for _, x := range []struct {

@@ -128,6 +128,18 @@ func (w *wire) in(name string, what func(c *rtnl.Conn) error) {
 	}
 }
 
+// setUp sets an interface of the switch's namespace up or down.
+func setUp(c *rtnl.Conn, name string, up bool) error {
+	i, err := c.Interface(name)
+	if err != nil {
+		return err
+	}
+	if up {
+		return c.Up(i.Index)
+	}
+	return c.Down(i.Index)
+}
+
 func (w *wire) do(name string, what func() error) error { return netns.Do(w.set.Name(name), what) }
 
 // offloads are those that are on in the switch's namespace.
@@ -733,26 +745,4 @@ func (w *wire) transfer(from, to string, at netip.AddrPort, connections int, war
 		sum += c.bytes
 	}
 	return 8 * float64(sum) / length.Seconds(), nil
-}
-
-// setUp sets an interface up or down (SIOCSIFFLAGS).
-func setUp(name string, up bool) error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	r, err := unix.NewIfreq(name)
-	if err != nil {
-		return err
-	}
-	if err := unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, r); err != nil {
-		return err
-	}
-	flags := r.Uint16() &^ unix.IFF_UP
-	if up {
-		flags |= unix.IFF_UP
-	}
-	r.SetUint16(flags)
-	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, r)
 }

@@ -517,9 +517,9 @@ func TestRenamed(t *testing.T) {
 	w := lay(t, 1500, "left", "right", "other")
 	before := w.offloads("left")
 	p := w.open(plain)
-	err := w.do(middle, func() error {
+	w.in(middle, func(c *rtnl.Conn) error {
 		for _, x := range [][2]string{{"left", "was-left"}, {"other", "left"}} {
-			setUp(x[0], false) // older kernels rename nothing that is up
+			setUp(c, x[0], false) // older kernels rename nothing that is up
 			if err := rename(x[0], x[1]); err != nil {
 				return err
 			}
@@ -527,9 +527,6 @@ func TestRenamed(t *testing.T) {
 		_, err := rtnl.NoOffloads("left")
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	p.stop()
 	if now := w.offloads("was-left"); !slices.Equal(now, before) {
 		t.Errorf("offloads of the interface with another name are %v, and were %v", now, before)
@@ -588,11 +585,7 @@ func TestDown(t *testing.T) {
 	if _, err := w.ask("left", netip.MustParseAddrPort("10.9.0.2:7"), 8, 3); err != nil {
 		t.Fatal(err)
 	}
-	set := func(up bool) {
-		if err := w.do(middle, func() error { return setUp("right", up) }); err != nil {
-			t.Fatal(err)
-		}
-	}
+	set := func(up bool) { w.in(middle, func(c *rtnl.Conn) error { return setUp(c, "right", up) }) }
 	set(false)
 	p.hears("is down")
 	w.ask("left", netip.MustParseAddrPort("10.9.0.2:7"), 8, 1)

@@ -148,25 +148,6 @@ func TestSocket(t *testing.T) {
 	})
 }
 
-// up sets an interface up or down.
-func up(name string, up bool) error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	r, err := unix.NewIfreq(name)
-	if err != nil {
-		return err
-	}
-	flags := uint16(unix.IFF_NOARP)
-	if up {
-		flags |= unix.IFF_UP
-	}
-	r.SetUint16(flags)
-	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, r)
-}
-
 // As many frames wait for Flush as was asked for; those that the interface's MTU does not
 // allow are counted, and the others leave in their order; with the interface down all stay.
 func TestFlush(t *testing.T) {
@@ -209,7 +190,16 @@ func TestFlush(t *testing.T) {
 			}
 		}
 		a.Put(frame(60, 1))
-		if err := up("a", false); err != nil {
+		c, err := rtnl.Open()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		i, err := c.Interface("a")
+		if err != nil {
+			return err
+		}
+		if err := c.Down(i.Index); err != nil {
 			return err
 		}
 		for range 2 {
@@ -217,7 +207,7 @@ func TestFlush(t *testing.T) {
 				t.Errorf("with the interface down: %v", err)
 			}
 		}
-		if err := up("a", true); err != nil {
+		if err := c.Up(i.Index); err != nil {
 			return err
 		}
 		if err := a.Err(); !errors.Is(err, unix.ENETDOWN) {

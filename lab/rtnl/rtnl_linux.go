@@ -189,6 +189,9 @@ func (c *Conn) Quiet(index int) error {
 // Up sets an interface up.
 func (c *Conn) Up(index int) error { return c.flags(index, unix.IFF_UP, unix.IFF_UP) }
 
+// Down sets an interface down.
+func (c *Conn) Down(index int) error { return c.flags(index, 0, unix.IFF_UP) }
+
 func (c *Conn) flags(index int, flags, change uint32) error {
 	if _, err := c.do(newMessage(unix.RTM_SETLINK, 0, ifinfo(index, flags, change))); err != nil {
 		return fmt.Errorf("flags of interface %d: %w", index, err)
