@@ -1035,7 +1035,7 @@ func (s *Spec) neighbour(c *claim, i int) int {
 }
 
 // judge gives every claim its verdict over the finished runs.
-func (s *Spec) judge(runs []*Run) []Claim {
+func (s *Spec) judge(runs []*Run, world string) []Claim {
 	// by point and seed
 	at := map[string]map[uint64]*Run{}
 	for _, r := range runs {
@@ -1058,7 +1058,7 @@ func (s *Spec) judge(runs []*Run) []Claim {
 		for _, i := range points {
 			var envs []map[string]any
 			here := at[PointName(s.points[i].at)]
-			for k := range s.Repeat {
+			for k := range s.RepeatOn(world) {
 				seed := s.Seed + uint64(k)
 				r := here[seed]
 				if r == nil {

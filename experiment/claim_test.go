@@ -27,7 +27,7 @@ func judged(t *testing.T, repeat, claim string, a [][]float64) Claim {
 		runs = append(runs, &Run{Seed: r.Seed, Point: r.Point, Measures: []Measured{
 			{Name: "goodput", Unit: "bps", Groups: []Grouped{{"a", a[i][seed]}, {"b", 10}}}, {Name: "jain", Value: 0.5}}})
 	}
-	return s.judge(runs)[0]
+	return s.judge(runs, Sim)[0]
 }
 
 // TestVerdicts: the interval over seeds lies on one side of the bound, or crosses it;
@@ -104,7 +104,7 @@ func TestOtherPoints(t *testing.T) {
 		}
 	}
 	text := claimSpec + "quick: {rate: [1Mbps, 4Mbps]}\nexpect:\n  - {id: x, says: y, where: {rate: 1Mbps}, that: jain <= point(rate='2Mbps').jain}\n"
-	if c := load(t, text, Options{Quick: true}).judge(nil)[0]; c.Verdict != Undecided {
+	if c := load(t, text, Options{Quick: true}).judge(nil, Sim)[0]; c.Verdict != Undecided {
 		t.Errorf("got %+v", c)
 	}
 }
@@ -113,7 +113,7 @@ func TestOtherPoints(t *testing.T) {
 func TestClaimWithoutPoint(t *testing.T) {
 	text := claimSpec + "quick: {rate: [1Mbps, 4Mbps]}\nexpect:\n  - {id: x, says: y, where: {rate: 2Mbps}, that: jain > 0}\n"
 	s := load(t, text, Options{Quick: true})
-	if c := s.judge(nil)[0]; c.Verdict != Undecided || !strings.Contains(c.Measured, "no point") {
+	if c := s.judge(nil, Sim)[0]; c.Verdict != Undecided || !strings.Contains(c.Measured, "no point") {
 		t.Errorf("got %+v", c)
 	}
 	wrong(t, claimSpec+"expect:\n  - {id: x, says: y, where: {rate: \"> 9Mbps\"}, that: jain > 0}\n", Options{})

@@ -395,7 +395,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *point {
 	var rest []entry
 	for _, k := range root.keys {
 		switch k.name {
-		case "title", "paper", "sweep", "quick", "repeat", "seed", "plot", "expect":
+		case "title", "paper", "sweep", "quick", "repeat", "lab_repeat", "seed", "plot", "expect":
 		default:
 			rest = append(rest, k)
 		}

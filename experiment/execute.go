@@ -79,7 +79,7 @@ func (s *Spec) Folder(dir, world string) string {
 // the outcome has what was kept. Runs that fail are in the outcome. A run that is there
 // without the trace that is wanted is carried out again, and must give the same.
 func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
-	runs := s.Runs()
+	runs := s.RunsOn(o.world())
 	ports, err := s.tracePorts(o.Trace)
 	if err != nil {
 		return nil, err
@@ -192,7 +192,7 @@ func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 			out.Missing++
 		}
 	}
-	out.Claims = s.judge(out.Runs)
+	out.Claims = s.judge(out.Runs, out.World)
 	if out.Dir == "" {
 		return out, nil
 	}

@@ -91,7 +91,7 @@ func Reopen(r *Registry, dir string) (*Outcome, error) {
 		}
 		at[fmt.Sprintf("%s seed %d", PointName(run.Point), run.Seed)] = run
 	}
-	for _, x := range spec.Runs() {
+	for _, x := range spec.RunsOn(o.World) {
 		if run := at[fmt.Sprintf("%s seed %d", PointName(x.Point), x.Seed)]; run != nil {
 			o.Runs = append(o.Runs, run)
 		} else {
@@ -99,7 +99,7 @@ func Reopen(r *Registry, dir string) (*Outcome, error) {
 		}
 	}
 	o.Found = len(o.Runs)
-	o.Claims = spec.judge(o.Runs)
+	o.Claims = spec.judge(o.Runs, o.World)
 	if beside, ok := strings.CutSuffix(filepath.Clean(dir), "-"+Lab); ok && o.World == Lab {
 		// What the simulator has for the same; without it the lab's stands alone.
 		if b, err := Reopen(r, beside); err == nil && b.World == Sim && b.Spec.Hash() == spec.Hash() {
@@ -176,7 +176,7 @@ func (s *Spec) found(dir string, o ExecOptions) ([]*Run, error) {
 		text, _ := excerpt(lineOf(data, line), 1)
 		return nil, wrong("spec.yaml", line, text, "this is not the experiment that the folder was made for: another version of weir wrote it, or it was changed")
 	}
-	runs := s.Runs()
+	runs := s.RunsOn(o.world())
 	results := make([]*Run, len(runs))
 	for i, r := range runs {
 		data, err := os.ReadFile(runFile(dir, r, o))

@@ -344,3 +344,35 @@ measure: [goodput]
 		}
 	}
 }
+
+// lab_repeat: a point has another number of seeds in the lab than in the simulator, the first ones,
+// and claims about the lab miss none.
+func TestLabRepeat(t *testing.T) {
+	text := strings.Replace(claimSpec, "repeat: 2", "repeat: 3\nlab_repeat: 1\nquick: {lab_repeat: 2, rate: [1Mbps, 4Mbps]}", 1) +
+		"expect: [{id: x, says: y, that: goodput.a < 5}]\n"
+	s := load(t, text, Options{})
+	runs := s.RunsOn(Lab)
+	if len(s.Runs()) != 3*3 || len(runs) != 3 {
+		t.Fatalf("%d runs, %d in the lab", len(s.Runs()), len(runs))
+	}
+	var results []*Run
+	for i, r := range runs {
+		if same := s.Runs()[3*i]; r.Number != i || r.Seed != s.Seed || r.ID("") != same.ID("") {
+			t.Errorf("run %d: number %d, seed %d", i, r.Number, r.Seed)
+		}
+		results = append(results, &Run{Seed: r.Seed, Point: r.Point, Measures: []Measured{{Name: "goodput", Unit: "bps", Groups: []Grouped{{"a", 1}}}}})
+	}
+	if c := s.judge(results, Lab)[0]; c.Verdict != Holds {
+		t.Errorf("in the lab: %+v", c)
+	}
+	if c := s.judge(results, Sim)[0]; c.Verdict != Undecided {
+		t.Errorf("in the simulator, with two of three seeds missing: %+v", c)
+	}
+	quick := load(t, text, Options{Quick: true})
+	if len(quick.Runs()) != 2*3 || len(quick.RunsOn(Lab)) != 2*2 {
+		t.Errorf("quick: %d runs, %d in the lab", len(quick.Runs()), len(quick.RunsOn(Lab)))
+	}
+	if s := load(t, claimSpec, Options{}); len(s.RunsOn(Lab)) != len(s.Runs()) {
+		t.Error("without lab_repeat the lab has other runs than the simulator")
+	}
+}

@@ -152,7 +152,7 @@ func (r *Registry) Schema() []byte {
 		"title": text("of the report"), "paper": mapOf("what it reproduces", node{"name": text("of the paper"), "figure": text("of the paper"), "source": text("of values that do not say theirs"),
 			"values": listOf("numbers that the paper gives: measure, or measure.group, and value", node{"type": "object", "additionalProperties": text("a value with its unit"),
 				"properties": node{"where": node{"description": "points that are meant"}, "source": text("where in the paper")}})}),
-		"duration": text("that is measured, after the warm-up"), "warmup": text("before measures begin"), "repeat": text("seeds a point"), "seed": text("the first"),
+		"duration": text("that is measured, after the warm-up"), "warmup": text("before measures begin"), "repeat": text("seeds a point"), "lab_repeat": text("seeds a point in the lab, if not as many"), "seed": text("the first"),
 		"framing": word("what a frame counts", framings...), "mtu": text("1500 B of IP, or 1448 B payload"),
 		"topology": mapOf("the network", topology), "addresses": node{"description": "flat, hierarchical, or prefixes by leaf of a fat tree"}, "switch": list,
 		"switches": node{"type": "object", "description": "by name or pattern", "additionalProperties": mapOf("what differs", node{

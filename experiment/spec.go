@@ -192,10 +192,11 @@ type Spec struct {
 	Sweep []Dimension
 	Plots []Plot
 
-	Repeat   int
-	Seed     uint64
-	Quick    bool
-	Warnings []string
+	Repeat    int // seeds a point, in the simulator
+	LabRepeat int // and in the lab, where a run takes as long as what it measures
+	Seed      uint64
+	Quick     bool
+	Warnings  []string
 
 	registry *Registry
 	source   *Source
@@ -222,7 +223,7 @@ type Options struct {
 }
 
 // Top-level keys, and those that do not change a run's outcome.
-var topKeys = []string{"title", "paper", "duration", "warmup", "repeat", "seed", "framing", "mtu", "topology", "addresses", "switch", "switches",
+var topKeys = []string{"title", "paper", "duration", "warmup", "repeat", "lab_repeat", "seed", "framing", "mtu", "topology", "addresses", "switch", "switches",
 	"traffic", "events", "stalls", "sweep", "quick", "measure", "plot", "expect"}
 
 // Load decodes and validates an experiment. Everything that is wrong comes back
@@ -348,7 +349,7 @@ func (s *Spec) applyQuick(c *collector) {
 	}
 	sweep := s.root.get("sweep")
 	var allowed []string
-	allowed = append(allowed, "repeat", "duration", "warmup")
+	allowed = append(allowed, "repeat", "lab_repeat", "duration", "warmup")
 	if sweep != nil {
 		for _, k := range sweep.keys {
 			allowed = append(allowed, k.name)
@@ -503,6 +504,10 @@ func (s *Spec) decodeHead(d *decoder) {
 		s.Paper = paperOf(s.root)
 	}
 	s.Repeat = d.integer(d.value(s.root, "repeat", "1", "ours"), 1, 10000)
+	s.LabRepeat = s.Repeat
+	if t := s.root.get("lab_repeat"); t != nil {
+		s.LabRepeat = d.integer(t, 1, 10000)
+	}
 	seed := d.value(s.root, "seed", "1", "ours")
 	n, err := strconv.ParseUint(d.text(seed), 10, 64)
 	if err != nil && seed.kind == scalar {
@@ -545,7 +550,7 @@ func (s *Spec) decodeSweep(d *decoder) {
 					continue
 				}
 				for _, y := range x.value.keys {
-					if contains([]string{"title", "paper", "sweep", "quick", "repeat", "seed", "measure", "plot", "expect"}, y.name) {
+					if contains([]string{"title", "paper", "sweep", "quick", "repeat", "lab_repeat", "seed", "measure", "plot", "expect"}, y.name) {
 						d.fail(y.place, "what decides one run", "%q cannot be varied by a sweep", y.name)
 					}
 				}
@@ -728,21 +733,33 @@ func source(t *tree, from string) string {
 type RunSpec struct {
 	Seed   uint64
 	Point  []Coordinate
-	Number int // in the order of Spec.Runs, from 0
+	Number int // in the order of Spec.RunsOn, from 0
 	spec   *Spec
 	point  *point
 	index  int // of the point
 }
 
-// Runs expands the spec: the sweep's first key varies slowest, seeds fastest.
-func (s *Spec) Runs() []*RunSpec {
+// Runs expands the spec for the simulator: the sweep's first key varies slowest, seeds
+// fastest.
+func (s *Spec) Runs() []*RunSpec { return s.RunsOn(Sim) }
+
+// RunsOn is Runs for Sim or Lab: the two may differ in how many seeds a point has.
+func (s *Spec) RunsOn(world string) []*RunSpec {
 	var runs []*RunSpec
 	for i, p := range s.points {
-		for k := range s.Repeat {
+		for k := range s.RepeatOn(world) {
 			runs = append(runs, &RunSpec{Seed: s.Seed + uint64(k), Point: p.at, Number: len(runs), spec: s, point: p, index: i})
 		}
 	}
 	return runs
+}
+
+// RepeatOn is how many seeds a point has in a world, Sim or Lab.
+func (s *Spec) RepeatOn(world string) int {
+	if world == Lab {
+		return s.LabRepeat
+	}
+	return s.Repeat
 }
 
 // ID is the hash of all that decides the run's outcome: the resolved spec of its

@@ -123,10 +123,11 @@ func facts(o *experiment.Outcome, points int) string {
 	if points > 0 {
 		text += fmt.Sprintf(" of %d %s", points, plural(points, "point"))
 	}
-	if o.Spec.Repeat == 1 {
+	repeat := o.Spec.RepeatOn(o.World)
+	if repeat == 1 {
 		text += fmt.Sprintf(", seed %d", o.Spec.Seed)
 	} else {
-		text += fmt.Sprintf(", seeds %d … %d", o.Spec.Seed, o.Spec.Seed+uint64(o.Spec.Repeat)-1)
+		text += fmt.Sprintf(", seeds %d … %d", o.Spec.Seed, o.Spec.Seed+uint64(repeat)-1)
 	}
 	text += "; " + duration + " measured"
 	if warmup != "" && warmup != "0s" {

@@ -34,7 +34,7 @@ func TestLab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for index, run := range spec.Runs() {
+	for index, run := range spec.RunsOn(experiment.Lab) {
 		name := experiment.PointName(run.Point)
 		c, err := run.Lab()
 		if err != nil {

@@ -285,7 +285,11 @@ func (s *showCmd) Run(a *app) error {
 	if p := spec.Paper.String(); p != "" {
 		fmt.Fprintf(a.stdout, " (%s)", p)
 	}
-	fmt.Fprintf(a.stdout, "\n%d runs\n\n", len(spec.Runs()))
+	fmt.Fprintf(a.stdout, "\n%d runs", len(spec.Runs()))
+	if spec.LabRepeat != spec.Repeat {
+		fmt.Fprintf(a.stdout, ", %d in the lab", len(spec.RunsOn(experiment.Lab)))
+	}
+	fmt.Fprint(a.stdout, "\n\n")
 	rows := [][]string{{"parameter", "value", "source"}}
 	for _, p := range spec.Parameters() {
 		rows = append(rows, []string{p.Path, p.Value, p.Source})

@@ -118,7 +118,7 @@ func (a *app) checkLab(spec *experiment.Spec) error {
 	}
 	a.warnOfStalls(spec)
 	rows := [][]string{{"point", "seed", "frames/s that hosts send (estimate), time"}}
-	runs, total := spec.Runs(), 0.0
+	runs, total := spec.RunsOn(experiment.Lab), 0.0
 	for _, r := range runs {
 		frames, seconds := experiment.EstimateLab(r)
 		total += seconds
@@ -202,7 +202,7 @@ func (d *labDataplaneCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	runs := spec.Runs()
+	runs := spec.RunsOn(experiment.Lab)
 	if d.Index < 0 || d.Index >= len(runs) {
 		return fmt.Errorf("%w: run %d of %d", errInput, d.Index, len(runs))
 	}
