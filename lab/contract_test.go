@@ -59,6 +59,12 @@ func (g *scripted) Flush() error {
 	return nil
 }
 
+func (g *scripted) Drop() int {
+	n := len(g.out)
+	g.out = nil
+	return n
+}
+
 func (g *scripted) Counts() GateCounts { return GateCounts{} }
 
 // arrivals writes down what arrives at nodes other than the first.

@@ -15,8 +15,8 @@ import (
 	"weir/unit"
 )
 
-// A Gate is the way between the data plane and one host's kernel: the two rings of a
-// socket, or a script's. Frames are Ethernet frames without FCS.
+// A Gate is the way between the data plane and one host's kernel: a socket with a ring, or
+// a script's. Frames are Ethernet frames without FCS.
 type Gate interface {
 	// Stamp is when the first of the frames that wait came in, in event time;
 	// unit.Never if none waits.
@@ -27,6 +27,8 @@ type Gate interface {
 	Put(frame []byte) bool
 	// Flush lets them leave. EAGAIN and ENOBUFS say that some have to wait.
 	Flush() error
+	// Drop gives up what has not left, and says how many frames that were.
+	Drop() int
 	// Counts is what the gate has counted since the start.
 	Counts() GateCounts
 }
@@ -263,14 +265,17 @@ func (d *plane) flush(h *host) {
 			d.retryAt = min(d.retryAt, now+retryAfter)
 			return
 		}
-		d.counts.SendLost += uint64(h.pending)
+		lost := h.gate.Drop()
+		d.counts.SendLost += uint64(lost)
+		d.counts.Out += uint64(h.pending - lost)
 		h.retries, h.pending = 0, 0
 		return
 	case err != nil:
 		if d.failed == nil {
 			d.failed = fmt.Errorf("host %s: %w", h.name, err)
 		}
-		h.pending = 0
+		h.gate.Drop()
+		h.retries, h.pending = 0, 0
 		return
 	}
 	h.retries = 0

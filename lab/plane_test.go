@@ -145,6 +145,17 @@ func TestCounts(t *testing.T) {
 	if r.Counts.SendLost != 1 || len(r.Errors()) != 1 || len(r.Disturbed(unit.Second)) != 1 {
 		t.Errorf("a frame that no kernel takes: %+v, %v", r.Counts, r.Errors())
 	}
+	before := r.Counts
+	gates[2].fails = nil
+	enter(now, datagram(t, c, 6, 100))
+	for end := now + unit.Second; now < end; now += retryAfter {
+		if err := d.step(now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r = d.report(now); r.Counts.Out != before.Out+1 || r.Counts.SendLost != 1 || len(gates[2].got) != 3 {
+		t.Errorf("the frame after one that was given up: %+v, %d left", r.Counts, len(gates[2].got))
+	}
 	gates[2].fails = []error{syscall.ENETDOWN}
 	enter(now, datagram(t, c, 5, 100))
 	now += unit.Second
@@ -297,6 +308,7 @@ func (g *echo) Stamp() unit.Time     { return g.next }
 func (g *echo) Take(b []byte) []byte { g.next += 100 * unit.Microsecond; return append(b, g.frame...) }
 func (g *echo) Put([]byte) bool      { return true }
 func (g *echo) Flush() error         { return nil }
+func (g *echo) Drop() int            { return 0 }
 
 // measured has all that the data plane can measure switched on, with other flows beside that
 // of the datagrams; port 2 is that from the switch to the server.

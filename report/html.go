@@ -123,17 +123,24 @@ func facts(o *experiment.Outcome, points int) string {
 	if points > 0 {
 		text += fmt.Sprintf(" of %d %s", points, plural(points, "point"))
 	}
-	repeat := o.Spec.RepeatOn(o.World)
-	if repeat == 1 {
-		text += fmt.Sprintf(", seed %d", o.Spec.Seed)
-	} else {
-		text += fmt.Sprintf(", seeds %d … %d", o.Spec.Seed, o.Spec.Seed+uint64(repeat)-1)
+	text += ", " + seeds(o.Spec, o.World)
+	if o.World == experiment.Lab && o.Spec.LabRepeat != o.Spec.Repeat {
+		text += ", of the simulator " + seeds(o.Spec, experiment.Sim)
 	}
 	text += "; " + duration + " measured"
 	if warmup != "" && warmup != "0s" {
 		text += " after " + warmup
 	}
 	return text
+}
+
+// seeds names those of every point in a world.
+func seeds(s *experiment.Spec, world string) string {
+	n := s.RepeatOn(world)
+	if n == 1 {
+		return fmt.Sprintf("seed %d", s.Seed)
+	}
+	return fmt.Sprintf("seeds %d … %d", s.Seed, s.Seed+uint64(n)-1)
 }
 
 func plural(n int, word string) string {

@@ -180,7 +180,7 @@ func TestLabAlone(t *testing.T) {
 // numbers, the machine with its histogram and every attempt; nothing of outside itself.
 func TestLabPage(t *testing.T) {
 	o := labOutcome(t)
-	o.Dir = t.TempDir()
+	o.Dir, o.Spec.Repeat, o.Spec.LabRepeat = t.TempDir(), 3, 2
 	path, err := Write(o, Page{Version: "test"})
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +192,8 @@ func TestLabPage(t *testing.T) {
 	page := string(data)
 	for _, want := range []string{"the paper says</th><th>simulator</th><th>lab", "simulator and lab agree in 3 of 4 points", "lab: 2 fail", ">paper<", ">lab<", ">simulator<", "32</td>",
 		"§6.2.3, &lt;in words&gt;", `class="outside"`, "outside: scheme=abc r0=10Mbps goodput client0", `id="machine"`, "lateness of transmissions, 8 runs", "2 of 3", "error: 12 frames found no room in a ring",
-		"disturbed by 0.1 % of frames left 3.4 ms late or more", "--on lab", "they differ from time to time"} {
+		"disturbed by 0.1 % of frames left 3.4 ms late or more", "--on lab", "they differ from time to time",
+		", seeds 1 … 2, of the simulator seeds 1 … 3;"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -43,6 +43,7 @@ func (g *gate) Put(f []byte) bool {
 }
 
 func (g *gate) Flush() error           { return nil }
+func (g *gate) Drop() int              { return 0 }
 func (g *gate) Counts() lab.GateCounts { return lab.GateCounts{} }
 
 // bench is a switch without interfaces, whose clock a test sets.
@@ -516,6 +517,7 @@ func (g *loopGate) Take(b []byte) []byte {
 }
 func (g *loopGate) Put([]byte) bool        { g.out++; return true }
 func (g *loopGate) Flush() error           { return nil }
+func (g *loopGate) Drop() int              { return 0 }
 func (g *loopGate) Counts() lab.GateCounts { return lab.GateCounts{} }
 
 // Carrying a frame allocates nothing, with ABC and marks, whatever kind of frame.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -81,6 +82,12 @@ func restore(all []change) (done []string, err error) {
 			continue
 		}
 		if e == nil {
+			var on []string
+			if on, e = rtnl.Offloads(name); slices.Contains(on, x.Offload) {
+				continue // it has not been switched off, or it cannot be
+			}
+		}
+		if e == nil {
 			e = rtnl.Offload(name, x.Offload, true)
 		}
 		if e != nil {
@@ -148,6 +155,15 @@ func records(dead func(recorded) (remove bool, err error), living func(recorded)
 				living(r)
 			}
 			continue
+		}
+		// Its switch may have written more before it died.
+		text, err = io.ReadAll(f)
+		r = parseRecord(string(text))
+		r.path = path
+		switch {
+		case err != nil:
+			f.Close()
+			return err
 		case r.namespace != here && r.owner != 0 && len(r.changes) > 0:
 			if gone(r.namespace) {
 				os.Remove(path)

@@ -6,11 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"weir/lab/netns"
+	"weir/lab/rtnl"
 )
 
 // A record that was cut short, or is no record, is read as far as it goes.
@@ -73,5 +75,37 @@ func TestRecordsElsewhere(t *testing.T) {
 	}
 	if _, err := os.Stat(removed); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the record of a namespace that is gone: %v", err)
+	}
+}
+
+// What an interface cannot switch off, as the loopback's checksums, is on already when it is
+// to be restored; of others than a receiver's checksums that is an error before a switch starts.
+func TestFixedOffloads(t *testing.T) {
+	on, err := rtnl.Offloads("lo")
+	if err != nil || len(on) == 0 {
+		t.Fatalf("%v, %v", on, err)
+	}
+	for _, which := range on {
+		if done, err := restore([]change{{"lo", which, 1}}); err != nil || len(done) > 0 {
+			t.Errorf("%s, which is on: %v, %v", which, done, err)
+		}
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("needs root for the rest: it makes network namespaces")
+	}
+	set, _, err := netns.NewSet()
+	if err == nil {
+		defer set.Close()
+		err = set.Add("fixed")
+	}
+	if err != nil {
+		t.Skipf("no network namespaces here: %v", err)
+	}
+	err = netns.Do(set.Name("fixed"), func() error {
+		_, err := rtnl.NoOffloads("lo")
+		return err
+	})
+	if !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(err.Error(), "interface lo: offload ") || !strings.Contains(err.Error(), "cannot switch it off") {
+		t.Errorf("what is fixed: %v", err)
 	}
 }

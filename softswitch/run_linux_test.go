@@ -117,7 +117,7 @@ func TestGoodput(t *testing.T) {
 			return
 		}
 		if try == 5 {
-			t.Skip("the machine disturbed five runs")
+			t.Skip("disturbed: the machine disturbed five runs")
 		}
 	}
 }

@@ -306,6 +306,7 @@ func Start(r *experiment.Registry, file string, self []string, stderr io.Writer)
 	defer func() { // all that follows has failed, or we would not be here
 		_, undone := restore(s.Changed)
 		if err = errors.Join(err, undone); undone == nil {
+			rec.file.Truncate(0) // who is not root any more may not remove it
 			os.Remove(rec.file.Name())
 		}
 		rec.file.Close()

@@ -143,6 +143,10 @@ func Supervise(r *experiment.Registry, descriptor int, command []string, version
 				return err
 			}
 		case err := <-ended:
+			if len(answers) > 0 { // what it has said before comes first
+				ended <- err
+				continue
+			}
 			if said := strings.TrimSpace(s.said.String()); said != "" {
 				return fmt.Errorf("the data plane has ended: %s", said)
 			}

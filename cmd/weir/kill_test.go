@@ -50,7 +50,7 @@ func TestKill(t *testing.T) {
 	}
 	before := finished()
 	if before < 9 || before >= 20 {
-		t.Skipf("%d of 20 runs were finished when it was killed: too fast or too slow to tell", before)
+		t.Skipf("disturbed: %d of 20 runs were finished when it was killed: too fast or too slow to tell", before)
 	}
 	var stdout bytes.Buffer
 	cmd := exec.Command(binary, arguments(out)...)

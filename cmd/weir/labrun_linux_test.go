@@ -42,13 +42,29 @@ func needRoot(t *testing.T) {
 	}
 }
 
+// asNobody is a command of ours of a user without rights, who may not enter the program's folder.
+func asNobody(t *testing.T, binary string, args ...string) *exec.Cmd {
+	t.Helper()
+	f, err := os.Open(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	c := exec.Command("/proc/self/fd/3", args...)
+	c.ExtraFiles, c.Dir = []*os.File{f}, "/"
+	if os.Geteuid() == 0 {
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	}
+	return c
+}
+
 // One experiment file, two worlds: each run of figure 5's quick variant in the lab, with
 // what the simulator gives beside it, what the machine did, and the captured switch
 // replayed through the simulator's byte for byte.
 func TestRunOnLab(t *testing.T) {
 	needRoot(t)
 	binary, out := build(t), t.TempDir()
-	args := []string{"run", "p4abc/fig5", "--quick", "--set", "duration=2s", "--set", "warmup=1s", "--on", "lab", "--out", out, "--attempts", "1"}
+	args := []string{"run", "p4abc/fig5", "--quick", "--set", "duration=2s", "--set", "warmup=1s", "--on", "lab", "--out", out, "--attempts", "1", "--set", "repeat=2", "--set", "lab_repeat=1"}
 	data, err := exec.Command(binary, append(args, "--json", "--capture", "s*")...).Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, said(err))
@@ -82,7 +98,7 @@ func TestRunOnLab(t *testing.T) {
 		}
 	}
 	// The same command finds what is there, and the report can be made anew.
-	if data, err = exec.Command(binary, args...).Output(); err != nil || !strings.Contains(string(data), "4 of the runs were there already") {
+	if data, err = exec.Command(binary, args...).Output(); err != nil || !strings.Contains(string(data), "4 of the runs were there already") || strings.Contains(string(data), "missing") {
 		t.Errorf("again: %v: %s", err, data)
 	}
 	folders, _ := filepath.Glob(filepath.Join(out, "*-lab"))
@@ -90,7 +106,7 @@ func TestRunOnLab(t *testing.T) {
 		t.Fatalf("folders %v", folders)
 	}
 	data, err = exec.Command(binary, "report", folders[0]).Output()
-	if err != nil || !strings.Contains(string(data), "simulator and lab agree in") {
+	if err != nil || !strings.Contains(string(data), "simulator and lab agree in") || !strings.Contains(string(data), "1/2") || strings.Contains(string(data), "missing") {
 		t.Errorf("report: %v: %s", err, data)
 	}
 	if left := namespaces(t); left != "" {
@@ -166,9 +182,15 @@ measure: [{goodput: {by: traffic}}, {fct: {by: traffic}}, collective, {cwnd: {ev
 	}
 }
 
-// Ctrl-C keeps what is finished, says so, and leaves no namespace behind.
+// Ctrl-C and SIGTERM keep what is finished, say so, and leave no namespace behind.
 func TestInterruptOnLab(t *testing.T) {
 	needRoot(t)
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(s.String(), func(t *testing.T) { interruptOnLab(t, s) })
+	}
+}
+
+func interruptOnLab(t *testing.T, signal syscall.Signal) {
 	binary, out := build(t), t.TempDir()
 	c := exec.Command(binary, "run", "p4abc/fig5", "--quick", "--on", "lab", "--out", out, "--attempts", "1", "--set", "duration=2s", "--set", "warmup=1s")
 	var stderr strings.Builder
@@ -184,7 +206,8 @@ func TestInterruptOnLab(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	time.Sleep(time.Second) // into the second run
-	c.Process.Signal(syscall.SIGINT)
+	made := namespacesOf(t, c.Process.Pid)
+	c.Process.Signal(signal)
 	c.Wait()
 	if code := c.ProcessState.ExitCode(); code != 130 || !strings.Contains(stderr.String(), "runs are finished and kept") {
 		t.Errorf("exit code %d, %q", code, stderr.String())
@@ -194,6 +217,9 @@ func TestInterruptOnLab(t *testing.T) {
 	}
 	if left := namespaces(t); left != "" {
 		t.Errorf("left behind: %s", left)
+	}
+	if left := existing(made); len(made) != 4 || len(left) > 0 {
+		t.Errorf("of %v there still are %v", made, left)
 	}
 }
 
@@ -249,6 +275,7 @@ measure: [goodput]
 			t.Fatalf("no %s among %v", x.victim, family)
 		}
 		time.Sleep(300 * time.Millisecond) // into the run
+		made := namespacesOf(t, c.Process.Pid)
 		syscall.Kill(victim, syscall.SIGKILL)
 		c.Wait()
 		if x.victim != "" {
@@ -278,6 +305,9 @@ measure: [goodput]
 				t.Errorf("after weir lab clean: %s", left)
 			}
 		}
+		if left := existing(made); len(made) != 3 || len(left) > 0 {
+			t.Errorf("of %v there still are %v", made, left)
+		}
 	}
 }
 
@@ -301,19 +331,24 @@ func childrenOf(parent int) map[int]string {
 // What cannot be is said before anything starts (exit code 2).
 func TestBadInputOnLab(t *testing.T) {
 	binary := build(t)
-	if os.Geteuid() != 0 {
-		out, err := exec.Command(binary, "run", "p4abc/fig5", "--on", "lab").CombinedOutput()
-		if code := exitCodeOf(err); code != 2 || !strings.Contains(string(out), "the lab needs root") {
-			t.Errorf("not root: exit code %d: %s", code, out)
+	for _, args := range [][]string{{"run", "p4abc/fig5", "--on", "lab"}, {"lab", "clean"}, {"bench", "switch"}} {
+		out, err := asNobody(t, binary, args...).CombinedOutput()
+		if code := exitCodeOf(err); code != 2 || !strings.Contains(string(out), "needs root") {
+			t.Errorf("%v, not root: exit code %d: %s", args, code, out)
 		}
-		t.Skip("needs root for the rest: it makes network namespaces and packet sockets")
 	}
+	out, err := asNobody(t, binary, "check", "p4abc/fig5", "--on", "lab").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "weir run cannot begin here, as this user: ") || !strings.Contains(string(out), "CAP_SYS_ADMIN") || !strings.Contains(string(out), "is valid") {
+		t.Errorf("check, not root: %v: %s", err, out)
+	}
+	needRoot(t)
 	type bad struct{ args, want string }
 	cases := []bad{
 		{"run hpcc/incast16 --on lab", "the lab's hosts are Linux, which has no transport"},
 		{"check hpcc/incast16 --on lab", "the lab's hosts are Linux, which has no transport"},
 		{"run p4abc/fig6-loss --on lab", "the kernel's cubic has no parameter variant; allowed: its default: linux"},
 		{"run p4te/fat-tree-10g --quick --on lab", "too large for this machine"},
+		{"run p4te/fat-tree-10g --quick --on lab", "allowed: rates divided by 1"},
 		{"run p4abc/fig5 --on lab --trace s1->server", "--trace is for the simulator"},
 		{"run p4abc/fig5 --on lab --attempts 0", "--attempts is 0; 1 … 100 are allowed"},
 		{"run p4abc/fig5 --on lab --capture s9", `no switch is "s9"; allowed: s1, or a pattern with *`},
@@ -357,6 +392,34 @@ func said(err error) string {
 		return string(e.Stderr)
 	}
 	return ""
+}
+
+// namespacesOf are those that the lab of a process has noted.
+func namespacesOf(t *testing.T, pid int) (names []string) {
+	t.Helper()
+	records, _ := filepath.Glob("/run/weir/lab-*")
+	for _, name := range records {
+		text, err := os.ReadFile(name)
+		if err != nil || !strings.HasPrefix(string(text), fmt.Sprintf("owner %d\n", pid)) {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			if w := strings.Fields(line); len(w) == 3 && w[0] == "made" {
+				names = append(names, w[1])
+			}
+		}
+	}
+	return names
+}
+
+// existing are those of network namespaces that still have their names.
+func existing(names []string) (out []string) {
+	for _, n := range names {
+		if _, err := os.Lstat("/run/netns/" + n); err == nil {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 // namespaces lists the named network namespaces of labs that are dead: those of living ones

@@ -110,10 +110,11 @@ func (k *Kernel) ask(own bool) error {
 	k.feature("packet sockets with rings (TPACKET_V2)", try(unix.AF_PACKET, unix.SOCK_RAW, 0, func(fd int) error {
 		return unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V2)
 	}), "CAP_NET_RAW and CONFIG_PACKET")
-	k.feature("stamps of acknowledgements (SOF_TIMESTAMPING_TX_ACK)", try(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error {
+	// Of the lab's needs the youngest. A TCP socket takes it when it is connected.
+	k.feature("stamps of acknowledgements by offset (SOF_TIMESTAMPING_OPT_ID_TCP)", try(unix.AF_INET, unix.SOCK_DGRAM, 0, func(fd int) error {
 		return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING,
-			unix.SOF_TIMESTAMPING_TX_ACK|unix.SOF_TIMESTAMPING_SOFTWARE|unix.SOF_TIMESTAMPING_OPT_TSONLY)
-	}), "Linux 3.17")
+			unix.SOF_TIMESTAMPING_TX_ACK|unix.SOF_TIMESTAMPING_SOFTWARE|unix.SOF_TIMESTAMPING_OPT_TSONLY|unix.SOF_TIMESTAMPING_OPT_ID|unix.SOF_TIMESTAMPING_OPT_ID_TCP)
+	}), "Linux 6.2")
 	k.feature("sockets' own pacing (SO_MAX_PACING_RATE)", try(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error {
 		return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, mostPacing)
 	}), "Linux 4.13")
@@ -199,11 +200,10 @@ func (k *Kernel) askControls() error {
 		err := try(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error {
 			return unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
 		})
-		if err == nil {
-			k.CongestionControls = append(k.CongestionControls, name)
-		} else if !errors.Is(err, unix.EPERM) {
+		if err != nil && !errors.Is(err, unix.EPERM) { // not permitted without root, which the lab needs
 			return fmt.Errorf("congestion control %s: %w", name, err)
 		}
+		k.CongestionControls = append(k.CongestionControls, name)
 		if !slices.Contains(strings.Fields(allowed), name) {
 			k.Restricted = append(k.Restricted, name)
 		}

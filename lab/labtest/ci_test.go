@@ -31,6 +31,7 @@ func TestCI(t *testing.T) {
 		{"without root", passed + skipped + ok, "0", false, []string{"SKIP: TestB", "needs root: it makes namespaces", "1 tests ran, 1 were skipped"}, "skipped as root"},
 		{"skipped as root", passed + skipped + ok, "1", true, []string{"skipped as root: TestB: b_test.go:3: needs root"}, "TestA:"},
 		{"disturbed", passed + shaken + ok, "1", false, []string{"1 tests ran, 1 were skipped", "1 of them because the machine disturbed every attempt"}, "skipped as root"},
+		{"not by the machine", passed + strings.Replace(skipped, "needs root", "was not disturbed: needs root", 1) + ok, "1", true, []string{"skipped as root: TestB"}, "because the machine"},
 		{"a part", needsIPerf + ok, "1", true, []string{"SKIP: TestD/50", "skipped as root: TestD/50: d_test.go:5: needs iperf3"}, "TestD/200:"},
 		{"a disturbed part", shook + skipped + ok, "1", true, []string{"2 were skipped", "1 of them because the machine", "skipped as root: TestB: b_test.go:3: needs root"}, "root: TestD"},
 		{"elsewhere", passed + skipped + other + passed + ok, "1", false, []string{"1 tests ran, 0 were skipped", "ok  \tweir/sim"}, "SKIP: TestB"},

@@ -76,6 +76,17 @@ func inode(path string) (uint64, error) {
 	return s.Ino, nil
 }
 
+// bare tells whether a name is an empty file that leads to no namespace any more: what stays
+// of one after a restart of the machine, where the folder outlives it.
+func bare(path string) bool {
+	var s unix.Statfs_t
+	if unix.Statfs(path, &s) != nil || s.Type == unix.NSFS_MAGIC {
+		return false
+	}
+	i, err := os.Lstat(path)
+	return err == nil && i.Mode().IsRegular() && i.Size() == 0
+}
+
 // create makes a namespace with a name and returns its inode. It fails with fs.ErrExist if
 // the name is taken.
 func create(name string) (ino uint64, err error) {

@@ -120,6 +120,36 @@ func TestRecord(t *testing.T) {
 			t.Errorf("%q: removed %v, %v", x.text, removed, err)
 		}
 	}
+	// A lab that died while it made one; and what outlives a restart of the machine, or is
+	// something else by now.
+	if err := s.Add("half"); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		name, content, record string
+		want                  bool
+	}{
+		{s.Name("half"), "", "makes %s\n", true},
+		{s.Name("bare"), "", "makes %s\nmade %[1]s 5\n", true},
+		{s.Name("file"), "text", "makes %s\nmade %[1]s 5\n", false},
+	} {
+		if x.name != s.Name("half") {
+			if err := os.WriteFile(Path(x.name), []byte(x.content), 0o444); err != nil {
+				t.Fatal(err)
+			}
+			defer os.Remove(Path(x.name))
+		}
+		f, err := os.CreateTemp(t.TempDir(), "record")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(f, x.record, x.name)
+		removed, err := sweep(f)
+		f.Close()
+		if _, there := os.Lstat(Path(x.name)); err != nil || slices.Contains(removed, x.name) != x.want || (there != nil) != x.want {
+			t.Errorf("%s: removed %v, %v; there: %v", x.name, removed, err, there)
+		}
+	}
 }
 
 func TestNames(t *testing.T) {

@@ -115,7 +115,7 @@ func sweep(f *os.File) (removed []string, err error) {
 	}
 	for _, e := range entries {
 		ino, err := inode(Path(e.name))
-		if errors.Is(err, fs.ErrNotExist) || err == nil && e.ino != 0 && ino != e.ino {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && e.ino != 0 && ino != e.ino && !bare(Path(e.name)) {
 			continue
 		}
 		if err == nil {
@@ -160,16 +160,17 @@ func (s *Set) Add(short string) error {
 	return err
 }
 
-// Close removes all namespaces of the set and its record. It may be called again.
+// Close removes all namespaces of the set and its record. It may be called again, also
+// after an error: until then the set lives.
 func (s *Set) Close() error {
 	if s.closed {
 		return nil
 	}
-	s.closed = true
-	defer s.file.Close()
 	if _, err := sweep(s.file); err != nil {
 		return err
 	}
+	s.closed = true
+	defer s.file.Close()
 	return os.Remove(s.file.Name())
 }
 

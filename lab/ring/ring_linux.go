@@ -155,7 +155,7 @@ func Open(c Config) (s *Socket, err error) {
 	}
 	all := uint16(unix.ETH_P_ALL)
 	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all<<8 | all>>8, Ifindex: index}); err != nil {
-		s.Close()
+		unix.Munmap(s.memory) // the descriptor is closed above
 		return c.fail("bind", err)
 	}
 	return s, nil
@@ -311,6 +311,13 @@ func (s *Socket) Flush() error {
 	}
 	s.first, s.last = 0, 0
 	return nil
+}
+
+// Drop gives up what was put and has not left, and says how many frames that were.
+func (s *Socket) Drop() int {
+	n := s.last - s.first
+	s.first, s.last = 0, 0
+	return n
 }
 
 // Err is what went wrong with the socket since it was asked last: ENETDOWN if its

@@ -219,6 +219,23 @@ func TestFlush(t *testing.T) {
 		if _, ok := b.Stamp(); !ok {
 			t.Error("what was kept while it was down has not left")
 		}
+		a.Put(frame(60, 2))
+		a.Put(frame(60, 3))
+		if n := a.Drop(); n != 2 {
+			t.Errorf("%d frames given up, want 2", n)
+		}
+		a.Put(frame(60, 4))
+		if err := a.Flush(); err != nil {
+			t.Error(err)
+		}
+		for _, want := range []byte{1, 4} {
+			if _, ok := b.Stamp(); !ok {
+				return fmt.Errorf("frame %d has not come", want)
+			}
+			if got := b.Take(nil); got[len(got)-1] != want {
+				t.Errorf("frame %d instead of %d", got[len(got)-1], want)
+			}
+		}
 		return nil
 	})
 }

@@ -136,7 +136,7 @@ func undisturbed(t *testing.T, try func(t *testing.T) (wrong []string, report *l
 		}
 		t.Logf("%s, disturbed by %s", strings.Join(wrong, "; "), strings.Join(why, ", "))
 	}
-	t.Skipf("the machine disturbed all runs, the last one by %s", strings.Join(why, ", "))
+	t.Skipf("disturbed: the machine disturbed all runs, the last one by %s", strings.Join(why, ", "))
 }
 
 // through are flows from the left host to the server.

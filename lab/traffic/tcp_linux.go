@@ -68,7 +68,7 @@ type connections struct {
 	unmarked  uint64
 
 	info   sockdiag.Info
-	diag   []*sockdiag.Conn // by node of a sampled flow's source; nil: not needed, or the kernel does not have it
+	diag   []*sockdiag.Conn // by node of a sampled flow's source; nil: not needed
 	events [64]unix.EpollEvent
 	data   []byte // what applications write
 	void   []byte // where what they read is not put
@@ -171,8 +171,7 @@ func (c *connections) prepare() error {
 	return c.openDiag()
 }
 
-// openDiag opens sock_diag in the namespaces of the senders that are sampled. Without it
-// they are asked by their sockets.
+// openDiag opens sock_diag in the namespaces of the senders that are sampled.
 func (c *connections) openDiag() error {
 	c.diag = make([]*sockdiag.Conn, c.Book.Len())
 	for _, p := range c.periods {
@@ -182,9 +181,9 @@ func (c *connections) openDiag() error {
 			if s.What == ReceivedBytes || c.diag[node] != nil {
 				continue
 			}
-			err := c.in(node, s.Flow, func() error {
-				c.diag[node], _ = sockdiag.Open()
-				return nil
+			err := c.in(node, s.Flow, func() (err error) {
+				c.diag[node], err = sockdiag.Open()
+				return err
 			})
 			if err != nil {
 				return err
@@ -654,6 +653,10 @@ func (c *connections) finish(i int, at unit.Time) {
 			c.took(i, n)
 		}
 	}
+	if x.arrived == unit.Never { // nobody has read it yet
+		x.arrived = at
+		c.run.arrived(i, at)
+	}
 	x.arrived = min(x.arrived, at)
 	c.done(at)
 }
@@ -864,7 +867,8 @@ func (c *connections) sample(p *period, at unit.Time, atEnd bool) {
 	}
 }
 
-// ask asks the kernel what it knows of a sender: by sock_diag, or by the sender's socket.
+// ask asks the kernel what it knows of a sender: by sock_diag, or by the sender's socket
+// where that does not find it any more.
 func (c *connections) ask(i int) *sockdiag.Info {
 	f := &c.Flows[i]
 	if d := c.diag[f.Src]; d != nil {
