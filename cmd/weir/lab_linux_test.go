@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"weir/cmd/weir/cli"
-	"weir/experiment"
-	"weir/lab"
-	"weir/packet"
-	"weir/unit"
+	"weir/core/packet"
+	"weir/core/unit"
+	"weir/study/experiment"
+	"weir/worlds/lab"
 )
 
 // The same file in the lab: each run of figure 5's quick variant has a data plane of its

@@ -6,10 +6,10 @@ import (
 	"os"
 
 	"weir/cmd/weir/cli"
-	"weir/dataplane"
-	"weir/packet"
-	"weir/scheme"
-	"weir/unit"
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
 )
 
 // early is the program's state in one switch.

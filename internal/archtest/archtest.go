@@ -11,56 +11,33 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
 )
 
-// Room is one row of the table of rooms: a folder with all that is below it.
-type Room struct {
-	Name    string // folder
-	Imports string // rooms whose code it may import, separated by spaces; Above for all rows above
-	Pure    bool   // a state machine: see Check
+// Storey is one row of the table of storeys: a folder with all that is below it. Of rows
+// within rows the innermost holds.
+type Storey struct {
+	Name    string
+	Imports string // storeys whose code it may import beside its own, separated by spaces
+	Floors  string // order of its rooms, from the lowest: see Check; "" for any order
+	Apart   bool   // its rooms do not import each other
+	Pure    bool   // state machines: see Check
 	Modules bool   // may import modules of others
 }
 
-// Above in Room.Imports stands for all rows above.
-const Above = "*"
-
-// below is what a scheme's room may use: all that is left of it.
-const below = "unit scheme packet telemetry trace cc dataplane"
-
-// Rooms is DESIGN.md's order of rooms. A folder with Go code that is in no room
-// is an error.
-var Rooms = []Room{
-	{Name: "unit", Pure: true},
-	{Name: "scheme", Imports: "unit", Pure: true},
-	{Name: "packet", Imports: "unit", Pure: true},
-	{Name: "topology", Imports: "unit scheme packet", Pure: true},
-	{Name: "workload", Imports: "unit packet", Pure: true},
-	{Name: "telemetry", Imports: "unit packet", Pure: true},
-	{Name: "trace", Imports: "unit packet telemetry", Pure: true},
-	{Name: "capture", Imports: "unit packet telemetry trace", Modules: true},
-	{Name: "cc", Imports: "unit scheme packet telemetry trace", Pure: true},
-	{Name: "dataplane", Imports: "unit scheme packet telemetry trace", Pure: true},
-	{Name: "transport", Imports: below, Pure: true},
-	{Name: "fabric", Imports: below, Pure: true},
-	{Name: "fabric/wiring", Imports: below + " fabric topology", Pure: true},
-	{Name: "hpcc", Imports: below, Pure: true},
-	{Name: "ncf", Imports: below, Pure: true},
-	{Name: "p4te", Imports: below, Pure: true},
-	{Name: "p4abc", Imports: below, Pure: true},
-	{Name: "sim", Imports: below + " transport fabric fabric/wiring hpcc ncf p4te p4abc topology workload", Pure: true},
-	{Name: "lab", Imports: below + " transport fabric fabric/wiring hpcc ncf p4te p4abc topology workload", Modules: true},
-	{Name: "experiments"}, // files of experiments only
-	{Name: "experiment", Imports: Above, Modules: true},
-	{Name: "report", Imports: Above, Modules: true},
-	{Name: "web", Imports: below + " transport fabric fabric/wiring hpcc ncf p4te p4abc topology workload sim lab experiments experiment"},
-	{Name: "bench", Imports: Above, Modules: true},
-	{Name: "softswitch", Imports: Above, Modules: true},
-	{Name: "cmd", Imports: Above, Modules: true},
-	{Name: "internal/testutil", Imports: "unit packet"},
-	{Name: "internal/archtest"},
+// Storeys are the rules of docs/design.md: one reads the house from bottom to top, and
+// imports go down only.
+var Storeys = []Storey{
+	{Name: "core", Pure: true, Floors: "unit < packet scheme < telemetry topology workload < trace < cc dataplane < transport fabric"},
+	{Name: "papers", Imports: "core", Apart: true, Pure: true},
+	{Name: "internal", Imports: "core", Modules: true},
+	{Name: "worlds", Imports: "core internal", Modules: true},
+	{Name: "worlds/sim", Imports: "core", Pure: true},
+	{Name: "study", Imports: "core internal worlds worlds/sim", Modules: true},
+	{Name: "cmd", Imports: "core papers internal worlds worlds/sim study", Modules: true},
 }
 
 // impure are packages of the standard library that bring time, other threads,
@@ -98,7 +75,7 @@ type file struct {
 type checker struct {
 	module   string
 	fset     *token.FileSet
-	rooms    []Room
+	storeys  []Storey
 	packages map[string][]*file // by folder
 	checked  map[string]*types.Package
 	standard types.Importer
@@ -108,18 +85,22 @@ type checker struct {
 // Check checks all Go sources below fsys, the root of module, against the table
 // and returns what it found in the order of the sources:
 //
-//   - a room's code imports only the rooms that its row names, and its own;
-//   - only rooms with Modules import what is neither this module's nor the
+//   - code imports only its own storey, and those that its storey's row names;
+//   - a room, which is a folder right below its storey, imports of its own storey only
+//     itself if the storey's rooms are Apart, and itself and rooms of lower floors if it
+//     has Floors, all of which are there;
+//   - a storey and a room of the table have Go code;
+//   - only storeys with Modules import what is neither this module's nor the
 //     standard library's, and that holds for tests too;
-//   - a pure room does not import impure packages (but unit time), uses of
+//   - a pure storey does not import impure packages (but core/unit time), uses of
 //     math/rand/v2 only streams, has no go statement, channel or select, and does
 //     not range over a map, unless a comment "//weir:unordered reason" at the
 //     statement says why its order reaches nothing.
 //
-// Tests are bound by the second rule only.
-func Check(fsys fs.FS, module string, rooms []Room) ([]Violation, error) {
+// Tests are bound by the rule about modules only.
+func Check(fsys fs.FS, module string, storeys []Storey) ([]Violation, error) {
 	c := &checker{
-		module: module, fset: token.NewFileSet(), rooms: rooms,
+		module: module, fset: token.NewFileSet(), storeys: storeys,
 		packages: map[string][]*file{}, checked: map[string]*types.Package{},
 	}
 	c.standard = importer.ForCompiler(c.fset, "source", nil)
@@ -131,14 +112,15 @@ func Check(fsys fs.FS, module string, rooms []Room) ([]Violation, error) {
 		folders = append(folders, f)
 	}
 	sort.Strings(folders)
+	c.vacant(folders)
 	for _, folder := range folders {
-		r, ok := c.room(folder)
+		r, ok := c.storey(folder)
 		for _, f := range c.packages[folder] {
 			if !ok {
-				c.fail(f.Package, "folder %q is in no room of the table", folder)
+				c.fail(f.Package, "folder %q is in no storey of the table", folder)
 				break
 			}
-			c.imports(r, f)
+			c.imports(r, folder, f)
 			if r.Pure && !f.test {
 				c.syntax(f)
 			}
@@ -159,12 +141,12 @@ func Check(fsys fs.FS, module string, rooms []Room) ([]Violation, error) {
 	return c.found, nil
 }
 
-// parse reads all Go files. Folders that the go command ignores are skipped.
 func exists(fsys fs.FS, name string) bool {
 	_, err := fs.Stat(fsys, name)
 	return err == nil
 }
 
+// parse reads all Go files. Folders that the go command ignores are skipped.
 func (c *checker) parse(fsys fs.FS) error {
 	context := build.Default
 	context.OpenFile = func(name string) (io.ReadCloser, error) { return fsys.Open(name) }
@@ -198,9 +180,26 @@ func (c *checker) parse(fsys fs.FS) error {
 	})
 }
 
-// room returns the room that a folder is in: of rooms within rooms the innermost.
-func (c *checker) room(folder string) (found Room, ok bool) {
-	for _, r := range c.rooms {
+// vacant finds rows and floors of the table that have no Go code.
+func (c *checker) vacant(folders []string) {
+	has := func(name string) bool {
+		return slices.ContainsFunc(folders, func(f string) bool { return f == name || strings.HasPrefix(f, name+"/") })
+	}
+	for _, r := range c.storeys {
+		if !has(r.Name) {
+			c.found = append(c.found, Violation{Msg: fmt.Sprintf("the table has storey %s, and there is no such code", r.Name)})
+		}
+		for _, room := range strings.Fields(r.Floors) {
+			if room != "<" && !has(r.Name+"/"+room) {
+				c.found = append(c.found, Violation{Msg: fmt.Sprintf("the table has room %s/%s, and there is no such code", r.Name, room)})
+			}
+		}
+	}
+}
+
+// storey returns the row that a folder is in: of rows within rows the innermost.
+func (c *checker) storey(folder string) (found Storey, ok bool) {
+	for _, r := range c.storeys {
 		if (folder == r.Name || strings.HasPrefix(folder, r.Name+"/")) && len(r.Name) > len(found.Name) {
 			found, ok = r, true
 		}
@@ -208,28 +207,43 @@ func (c *checker) room(folder string) (found Room, ok bool) {
 	return found, ok
 }
 
-// may tells whether room r may import code of room other.
-func (c *checker) may(r, other Room) bool {
-	if r.Name == other.Name {
-		return true
-	}
-	if r.Imports != Above {
-		for _, name := range strings.Fields(r.Imports) {
-			if name == other.Name {
-				return true
-			}
-		}
-		return false
-	}
-	for _, row := range c.rooms {
-		switch row.Name {
-		case r.Name:
-			return false
-		case other.Name:
-			return true
+// room is the folder right below a storey that a folder is in.
+func (r Storey) room(folder string) string {
+	rest, _ := strings.CutPrefix(strings.TrimPrefix(folder, r.Name), "/")
+	room, _, _ := strings.Cut(rest, "/")
+	return room
+}
+
+// floor is how high a room is, from 0; -1 if the table does not say it.
+func (r Storey) floor(room string) int {
+	for i, floor := range strings.Split(r.Floors, "<") {
+		if slices.Contains(strings.Fields(floor), room) {
+			return i
 		}
 	}
-	return false
+	return -1
+}
+
+// may says why code of a folder in storey r may not import a folder in storey other; "" if it may.
+func (c *checker) may(r Storey, folder string, other Storey, imported string) string {
+	if r.Name != other.Name {
+		if slices.Contains(strings.Fields(r.Imports), other.Name) {
+			return ""
+		}
+		return fmt.Sprintf("storey %s may not import storey %s", r.Name, other.Name)
+	}
+	from, to := r.room(folder), r.room(imported)
+	switch {
+	case from == to:
+	case r.Apart:
+		return fmt.Sprintf("%s may not import %s: rooms of %s stand apart", folder, imported, r.Name)
+	case r.Floors == "":
+	case r.floor(from) < 0:
+		return fmt.Sprintf("room %s/%s has no floor in the table", r.Name, from)
+	case r.floor(to) >= r.floor(from):
+		return fmt.Sprintf("room %s/%s may not import room %s/%s, which is not below it", r.Name, from, r.Name, to)
+	}
+	return ""
 }
 
 func (c *checker) fail(at token.Pos, format string, args ...any) {
@@ -237,7 +251,7 @@ func (c *checker) fail(at token.Pos, format string, args ...any) {
 }
 
 // imports checks a file's direct imports.
-func (c *checker) imports(r Room, f *file) {
+func (c *checker) imports(r Storey, folder string, f *file) {
 	for _, spec := range f.Imports {
 		p, _ := strconv.Unquote(spec.Path.Value)
 		first, _, _ := strings.Cut(p, "/")
@@ -247,24 +261,24 @@ func (c *checker) imports(r Room, f *file) {
 			if f.test {
 				continue
 			}
-			if other, ok := c.room(rest); !own || !ok {
-				c.fail(spec.Pos(), "%s is in no room of the table", p)
-			} else if !c.may(r, other) {
-				c.fail(spec.Pos(), "room %s may not import room %s", r.Name, other.Name)
+			if other, ok := c.storey(rest); !own || !ok {
+				c.fail(spec.Pos(), "%s is in no storey of the table", p)
+			} else if why := c.may(r, folder, other, rest); why != "" {
+				c.fail(spec.Pos(), "%s", why)
 			}
 		case strings.Contains(first, "."):
 			if !r.Modules {
-				c.fail(spec.Pos(), "room %s may not import %s: standard library only", r.Name, p)
+				c.fail(spec.Pos(), "storey %s may not import %s: standard library only", r.Name, p)
 			}
-		case r.Pure && !f.test && !(r.Name == "unit" && p == "time"):
+		case r.Pure && !f.test && !(folder == "core/unit" && p == "time"):
 			for _, bad := range impure {
 				if p == bad && p != "net/netip" || strings.HasSuffix(bad, "/") && strings.HasPrefix(p, bad) && p != "net/netip" {
-					c.fail(spec.Pos(), "room %s is pure and may not import %s", r.Name, p)
+					c.fail(spec.Pos(), "storey %s is pure and may not import %s", r.Name, p)
 					break
 				}
 			}
 			if spec.Name != nil && spec.Name.Name == "." {
-				c.fail(spec.Pos(), "room %s is pure; a dot import hides what it uses", r.Name)
+				c.fail(spec.Pos(), "storey %s is pure; a dot import hides what it uses", r.Name)
 			}
 		}
 	}
@@ -275,16 +289,16 @@ func (c *checker) syntax(f *file) {
 	ast.Inspect(f.File, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.GoStmt:
-			c.fail(n.Pos(), "go statement in a pure room")
+			c.fail(n.Pos(), "go statement in a pure storey")
 		case *ast.ChanType:
-			c.fail(n.Pos(), "channel in a pure room")
+			c.fail(n.Pos(), "channel in a pure storey")
 		case *ast.SelectStmt:
-			c.fail(n.Pos(), "select in a pure room")
+			c.fail(n.Pos(), "select in a pure storey")
 		case *ast.SendStmt:
-			c.fail(n.Pos(), "send to a channel in a pure room")
+			c.fail(n.Pos(), "send to a channel in a pure storey")
 		case *ast.UnaryExpr:
 			if n.Op == token.ARROW {
-				c.fail(n.Pos(), "receive from a channel in a pure room")
+				c.fail(n.Pos(), "receive from a channel in a pure storey")
 			}
 		}
 		return true
@@ -319,7 +333,7 @@ func (c *checker) Import(p string) (*types.Package, error) {
 	conf := types.Config{Importer: c, Error: func(error) {}, FakeImportC: true}
 	pkg, _ := conf.Check(p, c.fset, files, info)
 	c.checked[p] = pkg
-	if r, ok := c.room(folder); ok && r.Pure {
+	if r, ok := c.storey(folder); ok && r.Pure {
 		for _, f := range sources {
 			c.typed(f, info)
 		}
@@ -352,7 +366,7 @@ func (c *checker) typed(f *file, info *types.Info) {
 			case t == nil || t == types.Typ[types.Invalid]:
 				c.fail(n.Pos(), "what this ranges over has no known type")
 			case ranges(t) && !allowed[c.fset.Position(n.Pos()).Line]:
-				c.fail(n.Pos(), "range over a map in a pure room; sort it, or say why the order reaches nothing: %sreason", unordered)
+				c.fail(n.Pos(), "range over a map in a pure storey; sort it, or say why the order reaches nothing: %sreason", unordered)
 			}
 		case *ast.Ident:
 			o := info.Uses[n]
@@ -362,11 +376,11 @@ func (c *checker) typed(f *file, info *types.Info) {
 			switch o.Pkg().Path() {
 			case "math/rand/v2":
 				if !random[o.Name()] {
-					c.fail(n.Pos(), "rand.%s in a pure room; only streams that are handed in are allowed", o.Name())
+					c.fail(n.Pos(), "rand.%s in a pure storey; only streams that are handed in are allowed", o.Name())
 				}
 			case "maps":
 				if name := o.Name(); (name == "All" || name == "Keys" || name == "Values") && !allowed[c.fset.Position(n.Pos()).Line] {
-					c.fail(n.Pos(), "maps.%s in a pure room; sort it, or say why the order reaches nothing: %sreason", name, unordered)
+					c.fail(n.Pos(), "maps.%s in a pure storey; sort it, or say why the order reaches nothing: %sreason", name, unordered)
 				}
 			}
 		}

@@ -3,14 +3,15 @@ package archtest
 import (
 	"fmt"
 	"os"
+	"path"
 	"strings"
 	"testing"
 	"testing/fstest"
 )
 
-// TestRooms holds this module against DESIGN.md's order of rooms.
-func TestRooms(t *testing.T) {
-	found, err := Check(os.DirFS("../.."), "weir", Rooms)
+// TestStoreys holds this module against the order of its storeys.
+func TestStoreys(t *testing.T) {
+	found, err := Check(os.DirFS("../.."), "weir", Storeys)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,39 +20,44 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// source is a fixture: one file of a pure room with what it imports and does.
+// source is a fixture: one file of a room of a pure storey with what it imports and does.
 func source(imports, body string) string {
 	return "package dataplane\n" + imports + "\n" + body + "\n"
 }
 
 func TestCheckCatches(t *testing.T) {
-	const room = "dataplane/x.go"
+	const room = "core/dataplane/x.go"
 	for _, c := range []struct {
 		name, file, src string
 		want            string // part of the only violation; "" for none
 	}{
-		{"clean", room, source(`import ("fmt"; "net/netip"; "embed"; "io/fs"; "weir/unit"; "weir/dataplane/tm")`,
+		{"clean", room, source(`import ("fmt"; "net/netip"; "embed"; "io/fs"; "weir/core/unit"; "weir/core/dataplane/tm")`,
 			`var _, _, _ = fmt.Sprint, netip.Addr{}, unit.Y; var _ = tm.X; var _ embed.FS; var _ fs.FS`), ""},
-		{"right", room, source(`import _ "weir/sim"`, ""), "room dataplane may not import room sim"},
-		{"right in a folder below", "dataplane/ecmp/x.go", "package ecmp\nimport _ \"weir/experiment\"\n", "dataplane may not import room experiment"},
-		{"same braces", room, source(`import _ "weir/cc"`, ""), "dataplane may not import room cc"},
-		{"papers", "p4abc/x.go", "package p4abc\nimport _ \"weir/hpcc\"\n", "p4abc may not import room hpcc"},
-		{"trace from the same braces", room, source(`import _ "weir/trace"`, ""), ""},
-		{"unlisted folder", "helpers/x.go", "package helpers\n", `folder "helpers" is in no room`},
-		{"root folder", "x.go", "package weir\n", `folder "." is in no room`},
-		{"unlisted import", room, source(`import _ "weir/helpers"`, ""), "weir/helpers is in no room"},
-		{"prefix is not a room", "simulator/x.go", "package simulator\n", "in no room"},
-		{"room within a room", "fabric/wiring/x.go", "package wiring\nimport _ \"weir/topology\"\n", ""},
-		{"room around a room", "fabric/x.go", "package fabric\nimport _ \"weir/topology\"\n", "fabric may not import room topology"},
-		{"left of experiment", "experiment/x.go", "package experiment\nimport (_ \"weir/sim\"; _ \"os\"; _ \"example.org/yaml\")\n", ""},
-		{"experiment to report", "experiment/x.go", "package experiment\nimport _ \"weir/report\"\n", "experiment may not import room report"},
-		{"cmd", "cmd/weir/x.go", "package main\nimport (_ \"weir/bench\"; _ \"weir/unit\")\n", ""},
+		{"storey above", room, source(`import _ "weir/worlds/sim"`, ""), "storey core may not import storey worlds"},
+		{"storey above, from a folder below", "core/dataplane/ecmp/x.go", "package ecmp\nimport _ \"weir/study/spec\"\n", "storey core may not import storey study"},
+		{"same floor", room, source(`import _ "weir/core/cc"`, ""), "core/dataplane may not import room core/cc"},
+		{"floor above", "core/unit/x.go", "package unit\nimport _ \"weir/core/packet\"\n", "core/unit may not import room core/packet"},
+		{"floor below", room, source(`import _ "weir/core/trace"`, ""), ""},
+		{"room without a floor", "core/helpers/x.go", "package helpers\nimport _ \"weir/core/unit\"\n", "core/helpers has no floor"},
+		{"papers", "papers/p4abc/x.go", "package p4abc\nimport _ \"weir/papers/hpcc\"\n", "rooms of papers stand apart"},
+		{"folder of a paper", "papers/p4abc/x.go", "package p4abc\nimport _ \"weir/papers/p4abc/meter\"\n", ""},
+		{"worlds to a paper", "worlds/lab/x.go", "package lab\nimport _ \"weir/papers/p4abc\"\n", "storey worlds may not import storey papers"},
+		{"study to a paper", "study/run/x.go", "package run\nimport _ \"weir/papers/p4abc\"\n", "storey study may not import storey papers"},
+		{"plumbing to a world", "internal/rtnl/x.go", "package rtnl\nimport _ \"weir/worlds/lab\"\n", "storey internal may not import storey worlds"},
+		{"sim to plumbing", "worlds/sim/x.go", "package sim\nimport _ \"weir/internal/rtnl\"\n", "worlds/sim may not import storey internal"},
+		{"unlisted folder", "helpers/x.go", "package helpers\n", `folder "helpers" is in no storey`},
+		{"root folder", "x.go", "package weir\n", `folder "." is in no storey`},
+		{"unlisted import", room, source(`import _ "weir/helpers"`, ""), "weir/helpers is in no storey"},
+		{"prefix is not a storey", "studying/x.go", "package studying\n", "in no storey"},
+		{"study", "study/run/x.go", "package run\nimport (_ \"weir/worlds/sim\"; _ \"os\"; _ \"example.org/yaml\"; _ \"weir/study/spec\")\n", ""},
+		{"study to cmd", "study/run/x.go", "package run\nimport _ \"weir/cmd/weir/cli\"\n", "storey study may not import storey cmd"},
+		{"cmd", "cmd/weir/x.go", "package main\nimport (_ \"weir/study/bench\"; _ \"weir/core/unit\"; _ \"weir/papers/ncf\")\n", ""},
 		{"module", room, source(`import _ "example.org/set"`, ""), "standard library only"},
-		{"module in sim", "sim/x.go", "package sim\nimport _ \"example.org/set\"\n", "standard library only"},
-		{"module in a test", "dataplane/x_test.go", source(`import _ "example.org/set"`, ""), "standard library only"},
+		{"module in sim", "worlds/sim/x.go", "package sim\nimport _ \"example.org/set\"\n", "standard library only"},
+		{"module in a test", "core/dataplane/x_test.go", source(`import _ "example.org/set"`, ""), "standard library only"},
 		{"time", room, source(`import _ "time"`, ""), "may not import time"},
-		{"time in unit", "unit/x.go", "package unit\nimport _ \"time\"\nvar X int\n", ""},
-		{"time in sim", "sim/x.go", "package sim\nimport _ \"time\"\n", "may not import time"},
+		{"time in unit", "core/unit/x.go", "package unit\nimport _ \"time\"\nvar X int\n", ""},
+		{"time in sim", "worlds/sim/x.go", "package sim\nimport _ \"time\"\n", "may not import time"},
 		{"sync", room, source(`import _ "sync"`, ""), "may not import sync"},
 		{"atomic", room, source(`import _ "sync/atomic"`, ""), "may not import sync/atomic"},
 		{"os", room, source(`import _ "os"`, ""), "may not import os"},
@@ -69,7 +75,7 @@ func TestCheckCatches(t *testing.T) {
 		{"chan", room, source("", `func f(c chan int) {}`), "channel"},
 		{"select", room, source("", `func f() { select {} }`), "select"},
 		{"map", room, source("", `func f(m map[int]int) (n int) { for k := range m { n += k }; return }`), "range over a map"},
-		{"named map", room, source(`import "weir/unit"`, `func f(m unit.Table) { for range m {} }`), "range over a map"},
+		{"named map", room, source(`import "weir/core/unit"`, `func f(m unit.Table) { for range m {} }`), "range over a map"},
 		{"map behind a call", room, source("", `type t map[int]int; func (t) g() t { return nil }; func f(m t) { for range m.g() {} }`), "range over a map"},
 		{"map as a type parameter", room, source("", `func f[M ~map[int]V, V any](m M) { for range m {} }`), "range over a map"},
 		{"map in a constraint", room, source("", `type c interface { ~map[int]int }; func f[M c](m M) { for range m {} }`), "range over a map"},
@@ -79,19 +85,16 @@ func TestCheckCatches(t *testing.T) {
 		{"reason is missing", room, source("", "func f(s []int) {\n//weir:unordered\nfor range s {}\n}"), "needs a reason"},
 		{"unknown type", room, source("", `func f() { for range nothing {} }`), "no known type"},
 		{"slice", room, source("", `func f(s []int) { for range s {}; for range 3 {} }`), ""},
-		{"test of a pure room", "dataplane/x_test.go", source(`import ("sync"; "weir/sim")`, `func f(m map[int]sync.Mutex) { go sim.F(); for range m {} }`), ""},
-		{"impure room", "experiment/x.go", "package experiment\nimport \"sync\"\nfunc f(m map[int]sync.Mutex) { go f(nil); for range m {} }\n", ""},
-		{"other build", "dataplane/x_windows.go", source("", `func f() { go f() }`), "go statement"},
-		{"ignored folder", "dataplane/testdata/x.go", source(`import _ "time"`, ""), ""},
+		{"test of a pure storey", "core/dataplane/x_test.go", source(`import ("sync"; "weir/worlds/sim")`, `func f(m map[int]sync.Mutex) { go sim.F(); for range m {} }`), ""},
+		{"impure storey", "study/run/x.go", "package run\nimport \"sync\"\nfunc f(m map[int]sync.Mutex) { go f(nil); for range m {} }\n", ""},
+		{"other build", "core/dataplane/x_windows.go", source("", `func f() { go f() }`), "go statement"},
+		{"ignored folder", "core/dataplane/testdata/x.go", source(`import _ "time"`, ""), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			fsys := fstest.MapFS{
-				"unit/unit.go":       {Data: []byte("package unit\nvar Y int\ntype Table map[int]int\n")},
-				"dataplane/tm/tm.go": {Data: []byte("package tm\nvar X int\n")},
-				c.file:               {Data: []byte(c.src)},
-			}
-			found, err := Check(fsys, "weir", Rooms)
+			fsys := furnished()
+			fsys[c.file] = &fstest.MapFile{Data: []byte(c.src)}
+			found, err := Check(fsys, "weir", Storeys)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,12 +111,41 @@ func TestCheckCatches(t *testing.T) {
 	}
 }
 
-// The table itself: names occur once, rows are known, and an arrow points to a row above.
+// furnished is a house in which every storey and floor of the table has code.
+func furnished() fstest.MapFS {
+	fsys := fstest.MapFS{
+		"core/unit/unit.go":       {Data: []byte("package unit\nvar Y int\ntype Table map[int]int\n")},
+		"core/dataplane/tm/tm.go": {Data: []byte("package tm\nvar X int\n")},
+	}
+	for _, r := range Storeys {
+		fsys[r.Name+"/doc.go"] = &fstest.MapFile{Data: []byte("package " + path.Base(r.Name) + "\n")}
+		for _, room := range strings.Fields(r.Floors) {
+			if room != "<" {
+				fsys[r.Name+"/"+room+"/doc.go"] = &fstest.MapFile{Data: []byte("package " + room + "\n")}
+			}
+		}
+	}
+	return fsys
+}
+
+// A row, or a floor, whose code is gone is refused.
+func TestVacant(t *testing.T) {
+	for _, gone := range []string{"cmd/doc.go", "core/topology/doc.go"} {
+		fsys := furnished()
+		delete(fsys, gone)
+		found, err := Check(fsys, "weir", Storeys)
+		if err != nil || len(found) != 1 || !strings.Contains(found[0].Msg, path.Dir(gone)+", and there is no such code") {
+			t.Errorf("without %s: %v, %v", gone, found, err)
+		}
+	}
+}
+
+// The table itself: names occur once, and an arrow points to a row above.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
-	for _, r := range Rooms {
+	for _, r := range Storeys {
 		for _, name := range strings.Fields(r.Imports) {
-			if name != Above && !seen[name] {
+			if !seen[name] {
 				t.Errorf("%s imports %s, which is no row above it", r.Name, name)
 			}
 		}
@@ -129,10 +161,10 @@ func TestTable(t *testing.T) {
 
 func ExampleCheck() {
 	fsys := fstest.MapFS{
-		"unit/time.go":   {Data: []byte("package unit\n")},
-		"cc/cubic/cc.go": {Data: []byte("package cubic\nimport \"time\"\nvar start = time.Now()\n")},
+		"core/unit/time.go":   {Data: []byte("package unit\n")},
+		"core/cc/cubic/cc.go": {Data: []byte("package cubic\nimport \"time\"\nvar start = time.Now()\n")},
 	}
-	found, err := Check(fsys, "weir", Rooms)
+	found, err := Check(fsys, "weir", []Storey{{Name: "core", Floors: "unit < cc", Pure: true}})
 	fmt.Println(found, err)
-	// Output: [cc/cubic/cc.go:2:8: room cc is pure and may not import time] <nil>
+	// Output: [core/cc/cubic/cc.go:2:8: storey core is pure and may not import time] <nil>
 }

@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
-	"weir/bench"
-	"weir/lab"
+	"weir/study/bench"
+	"weir/worlds/lab"
 )
 
 type benchCmd struct {

@@ -23,10 +23,10 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"weir/experiment"
-	"weir/report"
-	"weir/scheme"
-	"weir/workload"
+	"weir/core/scheme"
+	"weir/core/workload"
+	"weir/study/experiment"
+	"weir/study/report"
 )
 
 // Exit codes.

@@ -10,16 +10,16 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"weir/bench"
-	"weir/dataplane"
-	"weir/dataplane/ecmp"
-	"weir/dataplane/forward"
-	"weir/dataplane/tm"
-	"weir/experiment"
-	"weir/p4abc"
-	"weir/transport"
-	"weir/transport/udp"
-	"weir/transport/window"
+	"weir/core/dataplane"
+	"weir/core/dataplane/ecmp"
+	"weir/core/dataplane/forward"
+	"weir/core/dataplane/tm"
+	"weir/core/transport"
+	"weir/core/transport/udp"
+	"weir/core/transport/window"
+	"weir/papers/p4abc"
+	"weir/study/bench"
+	"weir/study/experiment"
 )
 
 func registry() *experiment.Registry {
@@ -286,7 +286,7 @@ func TestShowAll(t *testing.T) {
 
 // --yaml gives an experiment's file to copy, and nothing that is none.
 func TestShowYAML(t *testing.T) {
-	file, err := os.ReadFile("../../../p4abc/experiments/fig4.yaml")
+	file, err := os.ReadFile("../../../papers/p4abc/experiments/fig4.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

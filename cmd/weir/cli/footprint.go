@@ -9,9 +9,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"weir/dataplane"
-	"weir/experiment"
-	"weir/report"
+	"weir/core/dataplane"
+	"weir/study/experiment"
+	"weir/study/report"
 )
 
 // standardTopology is that of a program's footprint where none is given.

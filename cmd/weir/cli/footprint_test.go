@@ -11,7 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"weir/report"
+	"weir/study/report"
 )
 
 var footprintTwoTiers = []string{"--topology", "fat_tree: {k: 8, tiers: 2, rate: 10Gbps, delay: 1us}"}

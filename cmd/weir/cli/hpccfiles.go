@@ -5,9 +5,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"weir/experiment"
-	"weir/report"
-	"weir/unit"
+	"weir/core/unit"
+	"weir/study/experiment"
+	"weir/study/report"
 )
 
 type importCmd struct {

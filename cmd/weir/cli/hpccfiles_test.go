@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/hpcc/simfiles"
+	"weir/study/interop/simfiles"
 )
 
 // From a config.txt with its topology and flows to a fct.txt, as a researcher goes who

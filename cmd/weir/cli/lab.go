@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"weir/experiment"
-	"weir/lab"
-	"weir/lab/iperf"
-	"weir/lab/kernel"
-	"weir/report"
+	"weir/study/experiment"
+	"weir/study/report"
+	"weir/worlds/lab"
+	"weir/worlds/lab/iperf"
+	"weir/worlds/lab/kernel"
 )
 
 // labFlags are those of weir run for the lab alone.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/experiment"
+	"weir/study/experiment"
 )
 
 // A run of the lab with an error is no measurement (exit code 1); with --check, simulator and

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"weir/cc"
-	"weir/cc/cctest"
+	"weir/core/cc"
+	"weir/core/cc/cctest"
+	"weir/core/telemetry"
+	"weir/core/transport"
+	"weir/core/unit"
 	"weir/internal/testutil"
-	"weir/telemetry"
-	"weir/transport"
-	"weir/unit"
 )
 
 // cause is by what a controller was told when its allowance fell.

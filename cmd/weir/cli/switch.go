@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"weir/softswitch"
+	"weir/worlds/softswitch"
 )
 
 type switchCmd struct {

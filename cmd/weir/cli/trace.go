@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"weir/capture"
-	"weir/trace"
-	"weir/unit"
+	"weir/core/trace"
+	"weir/core/unit"
+	"weir/study/capture"
 )
 
 type traceCmd struct {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"weir/scheme"
+	"weir/core/scheme"
 )
 
 // Every transport can stand in a traffic with its parameters beside it: none of them is

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"weir/report"
+	"weir/study/report"
 )
 
 // No list is wider than a terminal.

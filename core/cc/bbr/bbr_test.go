@@ -1,0 +1,108 @@
+package bbr
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/unit"
+)
+
+const ms = unit.Millisecond
+
+func flow() cc.Flow {
+	return cc.Flow{MSS: 1000, MTU: 1052, InitialWindow: 10, Random: unit.NewRandom(1, "bbr")}
+}
+
+// path is one of so many packets a second and a round-trip time, exactly full.
+type path struct {
+	b         *BBR
+	now       unit.Time
+	delivered int64
+	rate      float64
+	rtt       unit.Time
+}
+
+func (p *path) run(until unit.Time) {
+	pipe := int(p.rate * p.rtt.Seconds())
+	for p.now < until {
+		p.now += unit.Time(float64(unit.Second) / p.rate)
+		p.delivered++
+		p.b.OnAck(p.now, &cc.Ack{Packets: 1, Advanced: true, Delivered: p.delivered, RTT: p.rtt, SRTT: p.rtt, MinRTT: p.rtt,
+			InFlight: pipe - 1, PriorInFlight: pipe, NextSend: p.now,
+			Delivery: cc.Delivery{Packets: pipe, Interval: p.rtt, PriorDelivered: p.delivered - int64(pipe)}})
+	}
+}
+
+// draft-cardwell-iccrg-bbr-00 §4.1, §4.2: pacing rate = gain · bandwidth, less 1 %;
+// window = gain · BDP and room for bursts. Startup has 2/ln 2 = 2.89.
+func TestFormulas(t *testing.T) {
+	b := New(flow())
+	if g := b.PacingGain(); g < 2.885 || g > 2.89 {
+		t.Errorf("startup's gain is %g, 2/ln 2 is 2.885", g)
+	}
+	if r := float64(b.Decision().Rate); r < 0.98*10*8e6*2.88 || r > 10*8e6*2.89 {
+		t.Errorf("before any RTT: %g bit/s, want 10 packets in 1 ms times the gain", r)
+	}
+	p := &path{b: b, rate: 5000, rtt: 20 * ms} // 100 packets
+	p.run(3 * unit.Second)
+	if b.Mode() != ProbeBandwidth || b.Bandwidth() < 4990 || b.Bandwidth() > 5010 {
+		t.Errorf("mode %v, bandwidth %g packets/s", b.Mode(), b.Bandwidth())
+	}
+	d := b.Decision()
+	if want := 5000 * 8000 * 0.99 * b.PacingGain(); float64(d.Rate) < 0.999*want || float64(d.Rate) > 1.001*want {
+		t.Errorf("rate %v, want %g", d.Rate, want)
+	}
+	if w := int(d.Window / 1000); w < 200 || w > 240 {
+		t.Errorf("window %d, want twice the BDP of 100 and room for bursts", w)
+	}
+}
+
+// §4.3.2: three rounds with less than a quarter more bandwidth end startup.
+func TestFullPipe(t *testing.T) {
+	b := New(flow())
+	a := &cc.Ack{Packets: 1, Advanced: true, RTT: 20 * ms, SRTT: 20 * ms}
+	rounds := func(bandwidths ...int) {
+		for _, n := range bandwidths {
+			a.Delivery = cc.Delivery{Packets: n, Interval: 20 * ms, PriorDelivered: a.Delivered}
+			a.Delivered += 10
+			b.OnAck(unit.Time(a.Delivered)*ms, a)
+		}
+	}
+	if rounds(10, 20, 40, 45, 49); b.Mode() != Startup {
+		t.Errorf("two rounds without growth: %v", b.Mode())
+	}
+	if rounds(51, 52, 53); b.Mode() != Startup { // 51 is a quarter more than 40
+		t.Errorf("growth begins the count anew: %v", b.Mode())
+	}
+	if rounds(54); b.Mode() == Startup {
+		t.Errorf("three rounds without growth: %v", b.Mode())
+	}
+}
+
+// The filter is the maximum of the last rounds, approximately: never below that of the
+// last window, never above that of the last two.
+func TestMaxFilter(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	var m maxFilter
+	var values []float64
+	for round := range uint32(3000) {
+		v := r.Float64() * 100
+		values = append(values, v)
+		m.update(10, round, v)
+		most := 0.0
+		for i := max(0, len(values)-21); i < len(values); i++ {
+			most = max(most, values[i])
+		}
+		if m.max() > most || m.max() < v {
+			t.Fatalf("round %d: %g; the largest of 20 rounds is %g, the last %g", round, m.max(), most, v)
+		}
+	}
+}
+
+func ExampleBBR_Mode() {
+	b := New(flow())
+	fmt.Println(b.Mode(), b.Decision().Window)
+	// Output: startup 10kB
+}

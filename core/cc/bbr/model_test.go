@@ -1,0 +1,56 @@
+package bbr
+
+import (
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/unit"
+)
+
+// tests that kill survivors: conservation's round, extra_acked's expiry, lt_bw, idle restart
+func TestKill(t *testing.T) {
+	p := &path{b: New(flow()), rate: 5000, rtt: 20 * ms}
+	p.run(3 * unit.Second)
+	b := p.b
+	b.longTerm, b.longTermUsed = 1000, true
+	if b.Bandwidth() != 1000 {
+		t.Error("lt_bw is not used")
+	}
+	b.resetLongTerm(p.now)
+	// packet conservation lasts one round from its start, and restores
+	b.OnLoss(p.now, cc.Loss{Kind: cc.FastRecovery})
+	a := cc.Ack{Packets: 1, Advanced: true, State: cc.Recovery, Lost: 5, InFlight: 50, PriorInFlight: 56, RTT: 20 * ms, SRTT: 20 * ms}
+	send := func(prior int64) {
+		p.now += ms
+		p.delivered++
+		a.Delivered, a.Delivery = p.delivered, cc.Delivery{Packets: 100, Interval: 20 * ms, PriorDelivered: prior}
+		b.OnAck(p.now, &a)
+	}
+	send(p.delivered - 1)
+	start := p.delivered
+	if b.window != 51 {
+		t.Errorf("conservation: %d, want 50 + 1", b.window)
+	}
+	a.Lost = 0
+	if send(start - 1); !b.conservation {
+		t.Error("conservation ends before a round is over")
+	}
+	if send(start); b.conservation {
+		t.Error("conservation does not end after a round")
+	}
+	a.Lost = 3
+	if w := b.window; func() bool { send(start); return b.window != w-3+1 }() {
+		t.Errorf("three lost, one delivered: %d to %d", w, b.window)
+	}
+	// idle restart at an RTT expired: no PROBE_RTT, pace at the estimate
+	b.advance(p.now)
+	b.OnSend(p.now+20*unit.Second, cc.Sent{Idle: 20 * unit.Second, AppLimited: true})
+	if r := b.pacing(b.estimate(), 1); b.rate != r || !b.idleRestart {
+		t.Errorf("restart from idle: %v, want %v", b.rate, r)
+	}
+	p.now += 20 * unit.Second
+	a.State, a.Lost = cc.Open, 0
+	if send(start); b.Mode() == ProbeRTT {
+		t.Error("PROBE_RTT at a restart from idle")
+	}
+}

@@ -1,0 +1,98 @@
+package cc_test
+
+import (
+	"fmt"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/cc/none"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+func path(rate unit.Rate, rtt unit.Time) cc.Flow {
+	return cc.Flow{MSS: 1000, MTU: 1052, InitialWindow: 10, Path: cc.Path{LineRate: rate, BaseRTT: rtt}}
+}
+
+// HPCC §5.1, +win: the window is B·T; the simulator's GetWin with VAR_WIN is m_win·rate/
+// max_rate, at least a byte, and IsWinBound lets a packet go while less is in flight.
+func TestBoundedWindow(t *testing.T) {
+	for _, c := range []struct {
+		rate, line unit.Rate
+		rtt        unit.Time
+		variable   bool
+		packets    unit.Bytes
+	}{
+		{100 * unit.Gbps, 100 * unit.Gbps, 12240 * unit.Nanosecond, false, 153}, // maxBdp of fat.txt: 153000 B
+		{100 * unit.Gbps, 100 * unit.Gbps, 12240 * unit.Nanosecond, true, 153},
+		{1 * unit.Gbps, 100 * unit.Gbps, 12240 * unit.Nanosecond, false, 153},
+		{50 * unit.Gbps, 100 * unit.Gbps, 12240 * unit.Nanosecond, true, 77},   // 76500 B: 76 packets are less
+		{1 * unit.Gbps, 100 * unit.Gbps, 12240 * unit.Nanosecond, true, 2},     // 1530 B
+		{100 * unit.Mbps, 100 * unit.Gbps, 12240 * unit.Nanosecond, true, 1},   // 153 B
+		{1, 100 * unit.Gbps, 12240 * unit.Nanosecond, true, 1},                 // 0 B count as one
+		{100 * unit.Gbps, 100 * unit.Gbps, 1, false, 1},                        // as above
+		{unit.Tbps, unit.Tbps, 1000 * unit.Second, true, cc.Unlimited},         // beyond all windows
+		{0, 100 * unit.Gbps, 12240 * unit.Nanosecond, true, 153},               // not paced: the line's rate
+		{100 * unit.Gbps, 100 * unit.Gbps, 12241 * unit.Nanosecond, true, 154}, // 153012 B
+	} {
+		f := path(c.line, c.rtt)
+		inner := none.New(path(0, 0), c.rate, 0)
+		b, err := cc.NewBoundedWindow(inner, f, c.variable)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := b.Decision(); d.Window != c.packets*1000 || d.Rate != c.rate || d.NextTimer != unit.Never {
+			t.Errorf("%v of %v, %v, variable %v: %+v, want %d packets", c.rate, c.line, c.rtt, c.variable, d, c.packets)
+		}
+	}
+	for _, f := range []cc.Flow{path(0, unit.Microsecond), path(unit.Gbps, 0), {Path: cc.Path{LineRate: 1, BaseRTT: 1}}} {
+		if _, err := cc.Bound(none.New(f, 0, 0), f, cc.BDPWindow); err == nil {
+			t.Errorf("a bandwidth-delay product of %v and %v is known", f.LineRate, f.BaseRTT)
+		}
+		if _, err := cc.Bound(none.New(f, 0, 0), f, cc.NoWindow); err != nil {
+			t.Error(err)
+		}
+	}
+	b, err := cc.NewBoundedWindow(none.New(path(0, 0), 0, 3), path(100*unit.Gbps, 12*unit.Microsecond), false)
+	if err != nil || b.Decision().Window != 3000 {
+		t.Errorf("a smaller window of the controller's own is not kept: %v, %v", b.Decision().Window, err)
+	}
+}
+
+// A smaller rate never has a larger variable window.
+func TestVariableWindowIsMonotone(t *testing.T) {
+	f := path(40*unit.Gbps, 25*unit.Microsecond)
+	last := unit.Bytes(0)
+	for rate := unit.Mbps; rate <= f.LineRate; rate += 7 * unit.Mbps {
+		b, err := cc.NewBoundedWindow(none.New(path(0, 0), rate, 0), f, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := b.Decision().Window
+		if w < last || w > 125_000 {
+			t.Fatalf("rate %v: window %v, and %v at a smaller one", rate, w, last)
+		}
+		last = w
+	}
+}
+
+// The parameters override what the caller knows of the path.
+func TestWithPath(t *testing.T) {
+	values := func(rate unit.Rate, rtt unit.Time) scheme.Values {
+		return scheme.NewValues("none", map[string]any{"line_rate": rate, "base_rtt": rtt})
+	}
+	if f := path(5, 6).WithPath(values(0, 0)); f.LineRate != 5 || f.BaseRTT != 6 {
+		t.Errorf("%v, %v", f.LineRate, f.BaseRTT)
+	}
+	if f := path(5, 6).WithPath(values(7, 8)); f.LineRate != 7 || f.BaseRTT != 8 {
+		t.Errorf("%v, %v", f.LineRate, f.BaseRTT)
+	}
+}
+
+func ExampleNewBoundedWindow() {
+	f := cc.Flow{MSS: 1000, Path: cc.Path{LineRate: 100 * unit.Gbps, BaseRTT: 12 * unit.Microsecond}}
+	half := none.New(f, 50*unit.Gbps, 0)
+	b, _ := cc.NewBoundedWindow(half, f, true)
+	fmt.Println(b.Decision().Rate, b.Decision().Window)
+	// Output: 50Gbps 75kB
+}

@@ -1,0 +1,239 @@
+package cc
+
+import (
+	"weir/core/scheme"
+	"weir/core/telemetry"
+	"weir/core/unit"
+)
+
+// Controller decides how fast one flow may send: told what happened, it answers
+// with a Decision. It is a pure state machine; calls come in the order of time.
+type Controller interface {
+	// OnSend is told of every packet right before it is sent.
+	OnSend(now unit.Time, s Sent)
+	// OnAck is told of every acknowledgement that the transport accepted, after the
+	// transport has seen what it delivers and what is lost. a is the caller's.
+	OnAck(now unit.Time, a *Ack)
+	// OnNotice is told of a message of the network that the transport has checked.
+	OnNotice(now unit.Time, n Notice)
+	// OnLoss is told when the transport's state of recovery changes.
+	OnLoss(now unit.Time, l Loss)
+	// OnTimer is called when Decision's NextTimer has come.
+	OnTimer(now unit.Time)
+	// Decision is the whole output; the transport reads it after every call.
+	Decision() Decision
+}
+
+// Decision is what a controller says.
+type Decision struct {
+	// Window bounds what is in flight, in bytes of payload: at least one packet's.
+	Window unit.Bytes
+	// Rate is the pacing rate of payload; 0: not paced. A new rate also moves the
+	// pending send.
+	Rate unit.Rate
+	// NextTimer is when OnTimer wants to be called; unit.Never for none.
+	NextTimer unit.Time
+	// SlowStart says that the window still doubles: then it counts as used when half
+	// of it is (Linux' tcp_is_cwnd_limited).
+	SlowStart bool
+	// AppLimited asks that delivery-rate samples of what is in flight now count as
+	// limited by the application: the controller holds the flow back (BBR's PROBE_RTT).
+	AppLimited bool
+}
+
+// Sent is one packet that is being sent.
+type Sent struct {
+	Bytes         unit.Bytes // payload
+	InFlight      int        // packets before it
+	Retransmitted bool
+	// Idle is how long nothing was in flight and nothing sent before this packet; 0
+	// when something was in flight.
+	Idle       unit.Time
+	AppLimited bool // the application had nothing more to send at some time since the last sample
+}
+
+// State is the transport's state of recovery, as Linux has it.
+type State uint8
+
+// States of recovery.
+const (
+	Open     State = iota
+	Disorder       // something is out of order or retransmitted, nothing known to be lost
+	Reduced        // after an ECN echo (CWR): the window is being reduced
+	Recovery       // fast recovery: lost packets are sent again
+	Timeout        // after a retransmission timeout
+)
+
+func (s State) String() string {
+	return [...]string{"open", "disorder", "reduced", "recovery", "timeout"}[s]
+}
+
+// Delivery is a delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation):
+// Packets were delivered in Interval.
+type Delivery struct {
+	Packets        int       // 0: there is no sample
+	Interval       unit.Time // the longer of the times in which they were sent and acknowledged
+	PriorDelivered int64     // Ack.Delivered when the packet that gives the sample was sent
+	AppLimited     bool      // the sender had nothing to send at some time in it
+	Retransmitted  bool      // the packet that gives the sample had been sent before
+}
+
+// Ack is what one acknowledgement says. Counts of packets are those of the
+// transport's segments.
+type Ack struct {
+	Packets  int        // newly delivered: acknowledged, or selectively so
+	Bytes    unit.Bytes // their payload
+	Advanced bool       // the cumulative acknowledgement moved, or, on a path known to reorder, SACK delivered
+	Una      int64      // first byte not acknowledged
+	Next     int64      // first byte never sent
+	Lost     int        // packets found lost by this acknowledgement
+
+	Delivered   int64 // packets delivered since the start
+	DeliveredCE int64 // of these, acknowledged with an ECN echo
+	LostTotal   int64 // packets found lost since the start
+
+	RTT      unit.Time // of the packet that was sent last of those delivered; 0: no sample
+	SRTT     unit.Time // smoothed (RFC 6298); 0: no sample yet
+	MinRTT   unit.Time // over the transport's window of 5 minutes; 0: no sample yet
+	Delayed  bool      // the receiver may have delayed it: RTT is no good for a minimum
+	Delivery Delivery
+
+	PriorInFlight int       // packets in flight before it
+	InFlight      int       // and after it
+	NextSend      unit.Time // when pacing lets the next packet go; not later than now if it does
+	Limited       bool      // the window is what limits the sender
+	State         State     // after it
+	ECE           bool      // it carries an ECN echo (RFC 3168 §6.1.3)
+
+	// What the network wrote into the packet that this answers, on its way to the
+	// receiver. The acknowledgement may be a response of its own that delivers nothing.
+	Hops   []telemetry.Hop // of its path, oldest first; the caller's, good during the call; nil: no telemetry
+	Path   uint16          // identity of the path (telemetry.Records)
+	Missed int             // hops that found no room for their records
+	Load   float64         // largest load of the path, or a bound of it, of telemetry without records (PINT; upon congestion only); 0: none
+	Seq    int64           // byte behind the packet's last; 0: Una
+
+	// What a receiver that controls (Rx-HPCC) says.
+	Window unit.Bytes // the window that it wants, also below a packet; 0: it says nothing
+	Flows  int        // flows that share the last hop, while that is the bottleneck; 0: not said
+}
+
+// NoticeKind is what a Notice is.
+type NoticeKind uint8
+
+// Kinds of notices.
+const (
+	NackNotice NoticeKind = iota // a switch has trimmed or dropped a packet of the flow
+	CNPNotice                    // congestion notification packet of a receiver or switch
+)
+
+// Notice is a message made by the network, already checked by the transport:
+// the flow is known, the sequence is in flight, and it is no replay.
+type Notice struct {
+	Kind NoticeKind
+	Seq  int64 // first byte of the packet that it is about
+
+	// Of a NackNotice: the payload of packets that are gone and will be sent again (0: of an
+	// elephant from which nothing is lost), and in bit/s of frames what the switch has for the
+	// flow and what that has sent through it lately (0: not said).
+	Lost           unit.Bytes
+	Supply, Demand unit.Rate
+}
+
+// LossKind is what happened.
+type LossKind uint8
+
+// Kinds of losses, and their ends.
+const (
+	// FastRecovery: packets are lost. The window to be reached is wanted; unless the
+	// scheme has OwnRecovery, the transport reduces what is in flight by PRR (RFC 9937).
+	FastRecovery LossKind = iota
+	// LossInReduction: packets are lost while an ECN reduction goes on, which is the only
+	// reduction of this window of data; Linux' dctcp_state halves nevertheless.
+	LossInReduction
+	// ECNEcho: the receiver has echoed a congestion mark, once per window of data.
+	ECNEcho
+	// RetransmissionTimeout: everything in flight but Loss.InFlight is lost.
+	RetransmissionTimeout
+	// Spurious: the last reduction was wrong (Eifel, DSACK, F-RTO) and shall be undone.
+	Spurious
+	// Recovered: the state is Open again.
+	Recovered
+	// Idled: the window has not been used for a while (RFC 2861, RFC 7661): it goes
+	// down to Loss.Window.
+	Idled
+)
+
+func (k LossKind) String() string {
+	return [...]string{"fast-recovery", "loss-in-reduction", "ecn-echo", "timeout", "spurious", "recovered", "idled"}[k]
+}
+
+// Loss is a change of the transport's state of recovery.
+type Loss struct {
+	Kind     LossKind
+	InFlight int   // packets that are neither lost nor delivered
+	Lost     int   // packets that are known to be lost
+	Window   int   // Idled: packets
+	Again    bool  // RetransmissionTimeout: within the same recovery; no further reduction is due
+	Next     int64 // first byte never sent
+
+	LostTotal int64 // packets found lost since the start
+}
+
+// ECNMode is how a flow uses ECN.
+type ECNMode uint8
+
+// Modes of ECN.
+const (
+	AsConfigured ECNMode = iota // the transport's own parameter decides; RFC 3168
+	DCTCPMode                   // always on; every segment is ECT; the receiver echoes each change (RFC 8257 §3.2)
+	CNPMode                     // always on; the receiver answers marks with CNPs (DCQCN, SIGCOMM 2015 §3.1)
+)
+
+// Flow is what a scheme needs to know to make the controller of a flow.
+type Flow struct {
+	MSS           int32       // payload of a full packet
+	MTU           int32       // IP bytes of a full packet
+	InitialWindow int         // packets (RFC 6928: 10)
+	Start         unit.Time   // time 0 of the flow
+	Paced         bool        // the transport paces also without a Rate
+	Random        unit.Random // the flow's own stream
+	Loads         bool        // telemetry has no records, only Ack.Load: format relative
+
+	Path // what is known of it
+}
+
+// Path is what is known of a flow's path before its first packet.
+type Path struct {
+	// LineRate is what the sender's link carries of payload in full packets: its bit rate
+	// times payload over frame. 0: not known.
+	LineRate unit.Rate
+	// NICRate is that bit rate itself. 0: not known, or not in bit/s.
+	NICRate unit.Rate
+	// ReceiverRate is the bit rate of the receiver's link. 0: not known, or not in bit/s.
+	ReceiverRate unit.Rate
+	// BaseRTT is the round-trip time of a full packet and its acknowledgement on the empty
+	// path, with basic headers only. 0: not known.
+	BaseRTT unit.Time
+	// Hops is how many switches a packet passes on its way to the receiver. 0: not known.
+	Hops int
+}
+
+// Scheme is a controller that an experiment can name.
+type Scheme struct {
+	scheme.Scheme
+	ECN ECNMode
+	// OwnRecovery: the Window is exact also in recovery; the transport applies no PRR
+	// and does not touch an idle window (Linux: cong_control).
+	OwnRecovery bool
+	// BufferedWindows is how many windows a send buffer holds at least (Linux:
+	// sndbuf_expand); 0 means 2.
+	BufferedWindows int
+	// Telemetry is what the controller, or its Receiver, wants to know of the path.
+	Telemetry telemetry.Want
+	Build     func(f Flow, v scheme.Values) (Controller, error)
+	// Receiver makes the scheme's part at the receiver, for which the telemetry is then: it
+	// is not sent back. f is the sender's; host is shared by the flows that its host
+	// receives. nil: the scheme has none.
+	Receiver func(f Flow, v scheme.Values, host *Host) (Receiver, error)
+}

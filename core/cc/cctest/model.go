@@ -1,0 +1,339 @@
+// Package cctest is what every congestion controller must pass: a model of a sender
+// that drives a controller with any sequence of events and checks what must hold
+// after each of them, and event streams in text.
+package cctest
+
+import (
+	"fmt"
+
+	"weir/core/cc"
+	"weir/core/unit"
+)
+
+// MSS is the payload of the model's packets.
+const MSS = 1000
+
+// Flow is the flow that the model's controllers are made for.
+func Flow(seed uint64) cc.Flow {
+	return cc.Flow{MSS: MSS, MTU: MSS + 52, InitialWindow: 10, Random: unit.NewRandom(seed, "cctest")}
+}
+
+// Model is one sender that knows nothing but counts. It is driven by bytes, so that a
+// fuzzer can write its story.
+type Model struct {
+	Controller cc.Controller
+	Own        bool // of its scheme: it has its own recovery
+	// Free is for controllers that are Own and whose window is not RFC 5681's after a
+	// timeout either: those with a rate, and Swift.
+	Free bool
+	// Least and Line bound the rate of a rate-based controller; 0 for others.
+	Least, Line unit.Rate
+	// Nacks tells the controller of NACKs too, with any supply and demand or none; the losses
+	// that they report are in LostTotal, and OnLoss is not called.
+	Nacks bool
+	// Speed divides all of the story's times, which are those of wide areas: with 1000 round
+	// trips last 10 to 30 µs. 0 is 1.
+	Speed unit.Time
+	Now   unit.Time
+
+	una, next   int64 // in bytes
+	inFlight    int
+	delivered   int64
+	deliveredCE int64
+	lostTotal   int64
+	state       cc.State
+	high        int64
+	srtt, least unit.Time
+	lastSend    unit.Time
+	undoable    int // window before the reduction that can still be undone; 0: none
+	started     bool
+	limit       int // slow start ends here at the latest (ssthresh); 0: not known
+}
+
+// window is the controller's window in packets.
+func (m *Model) window() int { return int(m.Controller.Decision().Window / MSS) }
+
+// Run plays a story: two bytes an event. It returns the first thing that must not be.
+func (m *Model) Run(story []byte) error {
+	if err := m.check("at the start"); err != nil {
+		return err
+	}
+	for i := 0; i+1 < len(story); i += 2 {
+		what, err := m.event(story[i], int(story[i+1]))
+		if err == nil {
+			err = m.check(what)
+		}
+		if err != nil {
+			return fmt.Errorf("event %d, %s at %v: %w", i/2, what, m.Now, err)
+		}
+	}
+	return nil
+}
+
+// check is what holds always.
+func (m *Model) check(what string) error {
+	d := m.Controller.Decision()
+	switch {
+	case d != m.Controller.Decision():
+		return fmt.Errorf("asking for the decision changes it")
+	case d.Window < MSS:
+		return fmt.Errorf("a window of %v is below a packet", d.Window)
+	case d.Window > unit.Bytes(cc.Unlimited)*MSS:
+		return fmt.Errorf("a window of %v", d.Window)
+	case d.Rate < 0:
+		return fmt.Errorf("a rate of %v", d.Rate)
+	case m.Line > 0 && (d.Rate < m.Least || d.Rate > m.Line):
+		return fmt.Errorf("a rate of %v, bounds are %v and %v", d.Rate, m.Least, m.Line)
+	case d.NextTimer <= m.Now:
+		return fmt.Errorf("the next timer, %v, is not after now", d.NextTimer)
+	}
+	return nil
+}
+
+// event plays one event: kind and strength.
+func (m *Model) event(kind byte, n int) (string, error) {
+	before := m.window()
+	grown := func(most int, why string) error {
+		if w := m.window(); !m.Own && w > before+most {
+			return fmt.Errorf("the window grows from %d to %d; %s", before, w, why)
+		}
+		return nil
+	}
+	switch kind % 16 {
+	case 0, 1, 2: // sends
+		idle := unit.Time(0)
+		if m.inFlight == 0 && m.started {
+			idle = m.Now - m.lastSend
+		}
+		m.started = true
+		for range 1 + n%32 {
+			if m.inFlight >= m.window() {
+				break
+			}
+			m.Controller.OnSend(m.Now, cc.Sent{Bytes: MSS, InFlight: m.inFlight, Idle: idle, AppLimited: n%5 == 0})
+			idle = 0
+			m.inFlight++
+			m.next += MSS
+			m.lastSend = m.Now
+		}
+		return "sends", grown(0, "nothing was acknowledged")
+	case 3, 4, 5, 6, 7, 8: // acknowledgement of some
+		k := min(m.inFlight, 1+n%4)
+		if k == 0 {
+			return "nothing", nil
+		}
+		limited := m.inFlight >= m.window() || m.Controller.Decision().SlowStart && 2*m.inFlight > m.window()
+		if n >= 192 {
+			limited = false
+		}
+		a, err := m.ack(k, n)
+		if err != nil {
+			return "a timer", err
+		}
+		a.Limited = limited
+		slow := m.Controller.Decision().SlowStart
+		m.Controller.OnAck(m.Now, a)
+		if m.state == cc.Timeout && m.una >= m.high {
+			m.state = cc.Open
+			m.Controller.OnLoss(m.Now, m.loss(cc.Recovered))
+		}
+		switch {
+		case a.State == cc.Recovery || a.State == cc.Reduced:
+			return "an ACK in recovery", grown(0, "it is in recovery")
+		case !limited:
+			return "an ACK of a flow that does not use its window", grown(0, "the window does not limit it")
+		}
+		if !slow { // RFC 5681 §3.1 step 2, RFC 9438 §4.2: half of it at most in congestion avoidance
+			return "an ACK in congestion avoidance", grown(k/2+1, "it is no slow start")
+		}
+		if w := m.window(); !m.Own && m.limit > 0 && w > m.limit && m.Controller.Decision().SlowStart {
+			return "an ACK", fmt.Errorf("slow start at %d, the threshold is at most %d", w, m.limit)
+		}
+		// RFC 5681 §3.1: at most what is acknowledged; a packet more for what was kept.
+		return "an ACK", grown(k+1, fmt.Sprintf("%d packets were acknowledged", k))
+	case 9: // SACK without progress
+		a, err := m.ack(0, n)
+		if err != nil {
+			return "a timer", err
+		}
+		a.Packets, a.Bytes = min(1, m.inFlight), unit.Bytes(min(1, m.inFlight)*MSS)
+		m.delivered += int64(a.Packets)
+		m.inFlight -= a.Packets
+		a.InFlight, a.Delivered, a.Advanced = m.inFlight, m.delivered, false
+		if m.state == cc.Open {
+			a.State = cc.Disorder
+		}
+		m.Controller.OnAck(m.Now, a)
+		return "a duplicate ACK", grown(0, "the cumulative acknowledgement did not move")
+	case 10, 11: // losses
+		kind := cc.FastRecovery
+		if n%3 == 0 {
+			kind = cc.ECNEcho
+		}
+		if m.state != cc.Open || m.inFlight < 2 {
+			return "nothing", nil
+		}
+		lost := 0
+		if m.state = cc.Reduced; kind == cc.FastRecovery {
+			m.state = cc.Recovery
+			lost = 1 + n%min(m.inFlight, 8)
+			m.inFlight -= lost
+			m.lostTotal += int64(lost)
+			m.undoable = before
+		} else {
+			m.undoable = 0
+		}
+		m.high = m.next
+		l := m.loss(kind)
+		l.Lost = lost
+		m.Controller.OnLoss(m.Now, l)
+		if !m.Own && kind == cc.FastRecovery {
+			m.limit = max(int(float64(before)*0.7)+1, 2)
+			if m.window() > m.limit { // RFC 5681 equation 4, RFC 9438 §4.6
+				return kind.String(), fmt.Errorf("the window was %d and is %d", before, m.window())
+			}
+		}
+		if w := m.window(); !m.Own && (w > before || kind == cc.FastRecovery && before > 4 && w >= before) {
+			return kind.String(), fmt.Errorf("the window was %d and is %d", before, w)
+		}
+		return kind.String(), nil
+	case 12: // the end of recovery, or that it was spurious
+		if m.state != cc.Recovery && m.state != cc.Reduced || n%5 > 1 {
+			return "nothing", nil
+		}
+		if n%4 == 0 && m.undoable > 0 && m.state == cc.Recovery {
+			m.state = cc.Open
+			m.limit = 0
+			m.Controller.OnLoss(m.Now, m.loss(cc.Spurious))
+			if w := m.window(); !m.Own && w < m.undoable {
+				return "a spurious loss", fmt.Errorf("the window was %d before it and is %d now", m.undoable, w)
+			}
+			m.undoable = 0
+		}
+		m.state, m.undoable = cc.Open, 0
+		m.una = m.next - int64(m.inFlight)*MSS
+		m.Controller.OnLoss(m.Now, m.loss(cc.Recovered))
+		return "the end of recovery", nil
+	case 13: // timeout
+		if m.inFlight == 0 || n%4 != 0 {
+			return "nothing", nil
+		}
+		again := m.state == cc.Timeout
+		if !again {
+			m.limit = max(before*7/10+1, 2)
+			if m.state == cc.Recovery || m.state == cc.Reduced {
+				again, m.limit = true, 0
+			}
+		}
+		m.lostTotal += int64(m.inFlight)
+		m.inFlight = 0
+		m.state, m.undoable, m.high = cc.Timeout, 0, m.next
+		l := m.loss(cc.RetransmissionTimeout)
+		l.Again = again
+		m.Controller.OnLoss(m.Now, l)
+		if w := m.window(); !m.Free && w != 1 {
+			return "a timeout", fmt.Errorf("the window is %d; RFC 5681 §3.1 has it at 1", w)
+		}
+		return "a timeout", nil
+	case 14: // time, and an idle window
+		if err := m.pass(unit.Time(n+1) * 10 * unit.Millisecond); err != nil {
+			return "a timer", err
+		}
+		if n%8 == 0 && m.state == cc.Open && !m.Own && m.inFlight == 0 {
+			l := m.loss(cc.Idled)
+			l.Window = max(before/2, 1)
+			m.Controller.OnLoss(m.Now, l)
+			m.limit = 0
+			if w := m.window(); w > l.Window {
+				return "idleness", fmt.Errorf("the window was %d and is %d", before, w)
+			}
+		}
+	default:
+		if m.Nacks && n >= 96 && n < 160 {
+			return "a NACK", m.nack(n - 96)
+		}
+		if n >= 160 {
+			rate := m.Controller.Decision().Rate
+			m.Controller.OnNotice(m.Now, cc.Notice{Kind: cc.CNPNotice, Seq: m.una})
+			if r := m.Controller.Decision().Rate; r > rate {
+				return "a CNP", fmt.Errorf("the rate grows from %v to %v", rate, r)
+			}
+			return "a CNP", grown(0, "nothing was acknowledged")
+		}
+		if err := m.pass(unit.Time(n+1) * 100 * unit.Microsecond); err != nil {
+			return "a timer", err
+		}
+	}
+	return "time", nil
+}
+
+// nack reports a packet lost: of 64 kinds the first say no supply, the others up to 100 Gb/s.
+func (m *Model) nack(n int) error {
+	notice := cc.Notice{Kind: cc.NackNotice, Seq: m.una}
+	if n%4 > 0 && m.inFlight > 0 {
+		m.inFlight--
+		m.lostTotal++
+		notice.Lost = MSS
+	}
+	if n%8 > 1 {
+		notice.Demand = unit.Rate(1+n) * unit.Gbps
+	}
+	if n >= 8 {
+		notice.Supply = unit.Rate(1) << (n % 37) * unit.Kbps
+		if n == 63 {
+			notice.Supply = 1
+		}
+	}
+	before := m.Controller.Decision()
+	m.Controller.OnNotice(m.Now, notice)
+	m.undoable = 0
+	if d := m.Controller.Decision(); d.Window > before.Window || before.Rate > 0 && (d.Rate == 0 || d.Rate > before.Rate) {
+		return fmt.Errorf("window and rate grow from %v, %v to %v, %v", before.Window, before.Rate, d.Window, d.Rate)
+	}
+	return nil
+}
+
+// pass lets time pass: timers run when they are due.
+func (m *Model) pass(d unit.Time) error {
+	end := m.Now + d/max(m.Speed, 1)
+	for m.Controller.Decision().NextTimer <= end {
+		m.Now = m.Controller.Decision().NextTimer
+		m.Controller.OnTimer(m.Now)
+		if next := m.Controller.Decision().NextTimer; next <= m.Now {
+			return fmt.Errorf("the timer of %v leaves one of %v", m.Now, next)
+		}
+	}
+	m.Now = end
+	return nil
+}
+
+func (m *Model) loss(kind cc.LossKind) cc.Loss {
+	return cc.Loss{Kind: kind, InFlight: m.inFlight, Next: m.next, LostTotal: m.lostTotal}
+}
+
+// ack acknowledges k packets after a while.
+func (m *Model) ack(k, n int) (*cc.Ack, error) {
+	if err := m.pass(unit.Time(1+n%7) * 100 * unit.Microsecond); err != nil {
+		return nil, err
+	}
+	prior := m.inFlight
+	m.inFlight -= k
+	m.una = m.next - int64(m.inFlight)*MSS
+	m.delivered += int64(k)
+	rtt := unit.Time(10+n%20) * unit.Millisecond / max(m.Speed, 1)
+	m.srtt = (7*m.srtt + rtt) / 8
+	if m.least == 0 || rtt < m.least {
+		m.least = rtt
+	}
+	ece := n%11 == 0
+	if ece {
+		m.deliveredCE += int64(k)
+	}
+	a := &cc.Ack{Packets: k, Bytes: unit.Bytes(k * MSS), Advanced: k > 0, Una: m.una, Next: m.next, Delivered: m.delivered,
+		DeliveredCE: m.deliveredCE, LostTotal: m.lostTotal, RTT: rtt, SRTT: m.srtt, MinRTT: m.least, PriorInFlight: prior,
+		InFlight: m.inFlight, NextSend: m.Now, State: m.state, ECE: ece}
+	if k > 0 && n%13 != 0 {
+		a.Delivery = cc.Delivery{Packets: 1 + n%16, Interval: rtt, PriorDelivered: max(m.delivered-int64(n%32), 0), AppLimited: n%9 == 0}
+	}
+	return a, nil
+}

@@ -1,0 +1,237 @@
+// Package cubic is CUBIC (RFC 9438) with fast convergence, and with HyStart as Linux
+// has it or HyStart++ (RFC 9406).
+package cubic
+
+import (
+	"math"
+
+	"weir/core/cc"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Names of slow starts and variants.
+const (
+	LinuxHyStart = "linux"
+	PlusPlus     = "hystart++"
+	NoHyStart    = "off"
+
+	RFC9438 = "rfc9438"
+	Linux   = "linux"
+)
+
+// Config are the parameters of RFC 9438 §4.1 and §4.6 to §4.7.
+type Config struct {
+	C               float64 // packets / s³
+	Beta            float64 // β_cubic
+	FastConvergence bool
+	HyStart         string // LinuxHyStart, PlusPlus, NoHyStart
+	Variant         string // RFC9438, Linux
+}
+
+// Defaults are Linux': RFC 9438 but for the two places that Variant names.
+func Defaults() Config {
+	return Config{C: 0.4, Beta: 0.7, FastConvergence: true, HyStart: LinuxHyStart, Variant: Linux}
+}
+
+// Scheme is what an experiment names: cc: cubic.
+func Scheme() cc.Scheme {
+	return cc.Scheme{
+		Scheme: scheme.Scheme{Name: "cubic", Doc: "window is a cubic function of the time since the last loss", Source: "RFC 9438", Params: []scheme.Param{
+			{Name: "c", Kind: scheme.Float, Default: "0.4", Min: "0.001", Max: "1000", Doc: "how fast the window grows [packets/s³]", Source: "RFC 9438 §5"},
+			{Name: "beta", Kind: scheme.Float, Default: "0.7", Min: "0.1", Max: "0.95", Doc: "what a loss leaves of the window", Source: "RFC 9438 §4.6"},
+			{Name: "fast_convergence", Kind: scheme.Bool, Default: "true", Doc: "release more when the window has shrunk since the last loss", Source: "RFC 9438 §4.7"},
+			{Name: "hystart", Kind: scheme.Text, Words: []string{LinuxHyStart, PlusPlus, NoHyStart}, Default: LinuxHyStart, Doc: "how slow start ends before a loss; hystart++ is RFC 9406", Source: "Linux 6.18: hystart=1, hystart_detect=3"},
+			{Name: "variant", Kind: scheme.Text, Words: []string{Linux, RFC9438}, Default: Linux, Doc: "linux grows by 5 % a round trip or more until the first loss, and an undone loss leaves W_max; in rfc9438 the Reno-friendly window grows by 1 from the last maximum on", Source: "Linux 6.18; RFC 9438 §4.3"},
+		}},
+		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
+			return New(f, Config{C: v.Float("c"), Beta: v.Float("beta"), FastConvergence: v.Bool("fast_convergence"),
+				HyStart: v.Text("hystart"), Variant: v.Text("variant")}), nil
+		},
+	}
+}
+
+// Cubic is the controller of one flow.
+type Cubic struct {
+	config Config
+	window cc.Window
+	paced  bool
+
+	cwnd       float64   // the window with its fraction, in congestion avoidance
+	wMax       float64   // W_max; 0: not known
+	epoch      unit.Time // t_epoch, when this stage of congestion avoidance began; Never: it has not
+	k          float64   // K [s]
+	origin     float64   // W_max of the cubic function of this stage
+	wEst       float64   // W_est of §4.3
+	cwndPrior  float64   // window before the last reduction
+	delayMin   unit.Time
+	found      bool
+	linux      linuxHyStart
+	plus       hyStartPlusPlus
+	hasStarted bool
+
+	prior saved
+}
+
+// saved is what Spurious restores (RFC 9438 §4.9).
+type saved struct {
+	cwnd, wMax, k, origin, wEst, cwndPrior float64
+	epoch                                  unit.Time
+}
+
+// New makes the controller of a flow.
+func New(f cc.Flow, c Config) *Cubic {
+	return &Cubic{config: c, window: cc.NewWindow(f), paced: f.Paced, epoch: unit.Never}
+}
+
+// OnSend: time in which nothing was in flight does not count in t (RFC 9438 §5.8;
+// Linux' cubictcp_cwnd_event).
+func (c *Cubic) OnSend(now unit.Time, s cc.Sent) {
+	if !c.hasStarted {
+		c.hasStarted = true
+		c.linux.reset(now, 0)
+	}
+	if s.Idle > 0 && c.epoch != unit.Never {
+		c.epoch = min(c.epoch+s.Idle, now)
+	}
+}
+
+// OnAck grows the window.
+func (c *Cubic) OnAck(now unit.Time, a *cc.Ack) {
+	w := &c.window
+	reduced := a.State == cc.Reduced || a.State == cc.Recovery
+	if a.RTT > 0 && !(c.epoch != unit.Never && now-c.epoch < unit.Second) { // no samples right after recovery, as in Linux
+		if c.delayMin == 0 || a.RTT < c.delayMin {
+			c.delayMin = a.RTT
+		}
+		if c.config.HyStart == LinuxHyStart && !c.found && w.InSlowStart() &&
+			c.linux.found(now, a, c.delayMin, w.Packets, w.MSS, c.paced) {
+			c.found = true
+			w.Threshold = w.Packets
+		}
+	}
+	if reduced || !a.Advanced {
+		return
+	}
+	if w.InSlowStart() && c.config.HyStart == PlusPlus && w.Threshold == cc.Unlimited { // "only for the initial slow start" (RFC 9406 §4.3)
+		growth, done := c.plus.onAck(a, c.paced) // rounds and samples also where the window does not limit
+		if a.Limited {
+			w.Packets += growth
+		}
+		if done {
+			w.Threshold = w.Packets
+		}
+		return
+	}
+	if !a.Limited {
+		return
+	}
+	acked := a.Packets
+	if w.InSlowStart() {
+		if acked = w.SlowStart(acked); acked == 0 {
+			return
+		}
+	}
+	c.avoid(now, a, acked)
+}
+
+// avoid is congestion avoidance (§4.2 to §4.5).
+func (c *Cubic) avoid(now unit.Time, a *cc.Ack, acked int) {
+	if c.epoch == unit.Never {
+		c.epoch = now
+		c.cwnd = float64(c.window.Packets)
+		c.wEst = c.cwnd
+		if c.wMax <= c.cwnd { // also slow start's exit without a loss (§4.10): K = 0, W_max = cwnd
+			c.k, c.origin = 0, c.cwnd
+		} else {
+			c.k, c.origin = math.Cbrt((c.wMax-c.cwnd)/c.config.C), c.wMax // equation 2
+		}
+		if c.cwndPrior == 0 { // never reduced (§4.10)
+			c.cwndPrior = c.cwnd
+		}
+	}
+	// §4.2: the target is W_cubic(t + RTT), within [cwnd, 1.5 cwnd].
+	target := c.Target(now - c.epoch + max(a.SRTT, 0))
+	target = min(max(target, c.cwnd), 1.5*c.cwnd)
+	if c.config.Variant == Linux && c.wMax == 0 {
+		target = max(target, 1.05*c.cwnd)
+	}
+	grown := c.cwnd + float64(acked)*(target-c.cwnd)/c.cwnd // §4.4, §4.5
+
+	// §4.3, equation 4: what Reno with this β would have.
+	alpha := 3 * (1 - c.config.Beta) / (1 + c.config.Beta)
+	if c.config.Variant == RFC9438 && c.wEst >= c.cwndPrior {
+		alpha = 1
+	}
+	c.wEst += alpha * float64(acked) / c.cwnd
+	if c.Target(now-c.epoch) < c.wEst && grown < c.wEst { // the Reno-friendly region
+		grown = min(c.wEst, 1.5*c.cwnd)
+	}
+	c.cwnd = min(grown, cc.Unlimited)
+	c.window.Packets = int(c.cwnd)
+}
+
+// Target is W_cubic(t), equation 1, in packets.
+func (c *Cubic) Target(t unit.Time) float64 {
+	x := t.Seconds() - c.k
+	return c.config.C*x*x*x + c.origin
+}
+
+// OnNotice does nothing.
+func (c *Cubic) OnNotice(unit.Time, cc.Notice) {}
+
+// OnLoss is §4.6 to §4.9.
+func (c *Cubic) OnLoss(now unit.Time, l cc.Loss) {
+	w := &c.window
+	switch l.Kind {
+	case cc.FastRecovery, cc.ECNEcho:
+		w.Reduce(c.reduced())
+	case cc.RetransmissionTimeout:
+		if !l.Again {
+			w.Collapse(c.reduced(), l)
+		} else {
+			w.Collapse(0, l)
+		}
+		c.epoch = unit.Never
+		c.wMax = 0 // K = 0 in the next stage (§4.8; Linux' bictcp_reset)
+		c.delayMin = 0
+		c.found = false
+		c.linux.reset(now, l.Next)
+	case cc.Spurious:
+		if !w.Undo() {
+			return
+		}
+		if c.config.Variant == Linux { // it restores window and threshold only (tcp_reno_undo_cwnd)
+			c.epoch = unit.Never
+			return
+		}
+		p := c.prior
+		c.cwnd, c.wMax, c.k, c.origin, c.wEst, c.cwndPrior, c.epoch = p.cwnd, p.wMax, p.k, p.origin, p.wEst, p.cwndPrior, p.epoch
+		c.cwnd = max(c.cwnd, float64(w.Packets))
+	case cc.Idled:
+		w.Idle(l.Window)
+		c.cwnd = min(c.cwnd, float64(w.Packets))
+		c.epoch = unit.Never
+	}
+}
+
+// reduced returns the threshold after a loss: the window times β; W_max is the
+// window, or less when it has shrunk since the last loss (§4.7).
+func (c *Cubic) reduced() int {
+	c.prior = saved{c.cwnd, c.wMax, c.k, c.origin, c.wEst, c.cwndPrior, c.epoch}
+	cwnd := float64(c.window.Packets)
+	c.cwndPrior = cwnd
+	if cwnd < c.wMax && c.config.FastConvergence {
+		c.wMax = cwnd * (1 + c.config.Beta) / 2
+	} else {
+		c.wMax = cwnd
+	}
+	c.epoch = unit.Never
+	return max(int(cwnd*c.config.Beta+1e-9), 2)
+}
+
+// OnTimer is never called.
+func (c *Cubic) OnTimer(unit.Time) {}
+
+// Decision is the window.
+func (c *Cubic) Decision() cc.Decision { return c.window.Decision() }

@@ -1,0 +1,234 @@
+package cubic
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/unit"
+)
+
+const ms = unit.Millisecond
+
+func flow(window int) cc.Flow { return cc.Flow{MSS: 1000, MTU: 1052, InitialWindow: window} }
+
+func packets(c *Cubic) int { return int(c.Decision().Window / 1000) }
+
+func plain(variant string) Config {
+	c := Defaults()
+	c.HyStart, c.Variant = NoHyStart, variant
+	return c
+}
+
+// run acknowledges evenly for so long, a window a round trip.
+func run(c *Cubic, from, long, rtt unit.Time) unit.Time {
+	end := from + long
+	for now := from; now < end; {
+		now += rtt / unit.Time(packets(c))
+		c.OnAck(now, &cc.Ack{Packets: 1, Advanced: true, Limited: true, RTT: rtt, SRTT: rtt})
+		from = now
+	}
+	return from
+}
+
+// RFC 9438 §4.2 equations 1 and 2, §4.6: from 70 % of W_max = 1000 the window follows
+// C(t − K)³ + W_max and is back at W_max after K = ∛(300/0.4) = 9.09 s.
+func TestCurve(t *testing.T) {
+	for _, variant := range []string{Linux, RFC9438} {
+		c := New(flow(1000), plain(variant))
+		c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
+		if packets(c) != 700 {
+			t.Fatalf("after the loss: %d", packets(c))
+		}
+		k := math.Cbrt(300 / 0.4)
+		now := unit.Time(0)
+		for now < 15*unit.Second {
+			now = run(c, now, 100*ms, 100*ms)
+			at := now.Seconds() - k
+			if want := 0.4*at*at*at + 1000; now > 300*ms && math.Abs(float64(packets(c))+0.5-want) > 1.5 {
+				t.Errorf("%s at %v: %d, want %.1f", variant, now, packets(c), want)
+			}
+		}
+	}
+}
+
+// §4.3 equation 4: where the cubic function is slower, the window is that of an AIMD
+// with α = 3(1 − β)/(1 + β) = 0.529 packets a round trip; from the last maximum on
+// with 1 (rfc9438), or with 0.529 for ever (linux).
+func TestRenoFriendly(t *testing.T) {
+	const alpha = 3 * 0.3 / 1.7
+	for _, variant := range []string{Linux, RFC9438} {
+		c := New(flow(40), plain(variant))
+		c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery}) // 28
+		now := run(c, 0, 200*ms, 10*ms)             // 20 round trips
+		if got, want := float64(packets(c)), 28+20*alpha; math.Abs(got-want) > 1.5 {
+			t.Errorf("%s after 20 round trips: %g, want %.1f", variant, got, want)
+		}
+		now = run(c, now, 300*ms, 10*ms)
+		before := packets(c)
+		run(c, now, 200*ms, 10*ms)
+		want := 20 * alpha
+		if variant == RFC9438 {
+			want = 20
+		}
+		if got := float64(packets(c) - before); math.Abs(got-want) > 2 {
+			t.Errorf("%s beyond the last maximum: %g packets in 20 round trips, want %.1f", variant, got, want)
+		}
+	}
+}
+
+// §4.7: when the window at a loss is below the last W_max, W_max becomes cwnd(1 + β)/2.
+// §4.8: after a timeout the window is 1 and the threshold β·cwnd. §4.9: a spurious loss
+// restores everything.
+func TestLosses(t *testing.T) {
+	c := New(flow(100), plain(RFC9438))
+	c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
+	if c.wMax != 100 || packets(c) != 70 {
+		t.Errorf("first loss: W_max %g, window %d", c.wMax, packets(c))
+	}
+	c.OnLoss(unit.Second, cc.Loss{Kind: cc.FastRecovery})
+	if math.Abs(c.wMax-70*0.85) > 0.01 || packets(c) != 49 {
+		t.Errorf("second loss, at 70: W_max %g, want 59.5; window %d", c.wMax, packets(c))
+	}
+	c.OnLoss(2*unit.Second, cc.Loss{Kind: cc.Spurious})
+	if packets(c) != 70 || c.wMax != 100 {
+		t.Errorf("it was spurious: W_max %g, window %d", c.wMax, packets(c))
+	}
+	c.OnLoss(3*unit.Second, cc.Loss{Kind: cc.RetransmissionTimeout})
+	if packets(c) != 1 || c.window.Threshold != 49 {
+		t.Errorf("timeout at 70: window %d, threshold %d", packets(c), c.window.Threshold)
+	}
+	config := plain(RFC9438)
+	config.FastConvergence = false
+	c = New(flow(100), config)
+	c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
+	c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
+	if c.wMax != 70 {
+		t.Errorf("without fast convergence: W_max %g, want 70", c.wMax)
+	}
+}
+
+// §5.8: time in which nothing is sent does not count.
+func TestIdle(t *testing.T) {
+	a, b := New(flow(100), plain(RFC9438)), New(flow(100), plain(RFC9438))
+	for _, c := range []*Cubic{a, b} {
+		c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
+		run(c, 0, unit.Second, 50*ms)
+	}
+	b.OnSend(11*unit.Second, cc.Sent{Bytes: 1000, Idle: 10 * unit.Second})
+	run(a, unit.Second, unit.Second, 50*ms)
+	run(b, 11*unit.Second, unit.Second, 50*ms)
+	if packets(a) != packets(b) {
+		t.Errorf("%d without a pause of 10 s, %d with it", packets(a), packets(b))
+	}
+}
+
+// Linux grows by 5 % a round trip or more before the first loss.
+func TestBeforeTheFirstLoss(t *testing.T) {
+	c := New(flow(100), plain(Linux))
+	c.window.Threshold = 100
+	run(c, 0, 500*ms, 50*ms) // ten round trips
+	if got, want := float64(packets(c)), 100*math.Pow(1.05, 10); math.Abs(got/want-1) > 0.03 {
+		t.Errorf("after ten round trips: %g, want %.0f", got, want)
+	}
+}
+
+// ackRound acknowledges n packets one by one, the first at now, with so much between;
+// n are always in flight.
+func ackRound(c *Cubic, now unit.Time, una *int64, n int, gap, rtt unit.Time) unit.Time {
+	for range n {
+		*una++
+		c.OnAck(now, &cc.Ack{Packets: 1, Advanced: true, Limited: true, RTT: rtt, SRTT: rtt, Una: *una, Next: *una + int64(n)})
+		now += gap
+	}
+	return now
+}
+
+// HyStart as in Linux: a train of ACKs that lasts half of the minimum RTT (and about
+// the time of a burst) ends slow start, and so does an RTT that has grown by 1/8, 4 to
+// 16 ms, after eight samples; never below 16 packets.
+func TestLinuxHyStart(t *testing.T) {
+	config := Defaults()
+	start := func(gap unit.Time, rtts ...unit.Time) (c *Cubic) {
+		c = New(flow(10), config)
+		c.OnSend(0, cc.Sent{Bytes: 1000})
+		una, now := int64(0), unit.Time(0)
+		for _, rtt := range rtts {
+			now = ackRound(c, now+rtt, &una, packets(c), gap, rtt)
+		}
+		return c
+	}
+	if c := start(0, 100*ms, 100*ms, 100*ms, 100*ms); packets(c) != 160 || c.found {
+		t.Errorf("all ACKs at once, same RTT: %d, found %v", packets(c), c.found)
+	}
+	if c := start(2*ms, 60*ms, 60*ms, 60*ms); !c.found || packets(c) < 16 || packets(c) > 45 {
+		t.Errorf("a train of 2 ms gaps over an RTT of 60 ms: %d, found %v", packets(c), c.found)
+	}
+	if c := start(0, 40*ms, 40*ms, 44*ms, 44*ms); c.found {
+		t.Errorf("40 to 44 ms: found at %d", packets(c))
+	}
+	if c := start(0, 40*ms, 40*ms, 46*ms, 46*ms); !c.found {
+		t.Errorf("40 to 46 ms: not found at %d (5 ms are enough)", packets(c))
+	}
+	if c := start(0, 10*ms, 30*ms); c.found && c.window.Threshold < lowWindow {
+		t.Errorf("found below %d packets", lowWindow)
+	}
+}
+
+// HyStart++ (RFC 9406 §4.2): a round whose smallest RTT is larger by 1/8, 4 to 16 ms,
+// begins conservative slow start, a quarter as fast; five such rounds end slow start,
+// and a smaller RTT resumes it.
+func TestHyStartPlusPlus(t *testing.T) {
+	config := Defaults()
+	config.HyStart = PlusPlus
+	c := New(cc.Flow{MSS: 1000, InitialWindow: 16, Paced: true}, config)
+	una, now := int64(0), unit.Time(0)
+	grow := func(rtt unit.Time) float64 {
+		before := packets(c)
+		now = ackRound(c, now+rtt, &una, before, 0, rtt)
+		return float64(packets(c)) / float64(before)
+	}
+	grow(40 * ms)
+	if g := grow(40 * ms); g != 2 {
+		t.Errorf("slow start grows by %g", g)
+	}
+	grow(50 * ms) // found in it
+	if !c.plus.conservative {
+		t.Fatal("40 to 50 ms does not begin conservative slow start")
+	}
+	if g := grow(50 * ms); math.Abs(g-1.25) > 0.02 {
+		t.Errorf("conservative slow start grows by %g", g)
+	}
+	if g := grow(41 * ms); c.plus.conservative || g < 1.5 {
+		t.Errorf("the RTT is smaller again: conservative %v, growth %g", c.plus.conservative, g)
+	}
+	grow(60 * ms)
+	rounds := 0
+	for c.window.InSlowStart() && rounds < 20 {
+		grow(60 * ms)
+		rounds++
+	}
+	if rounds < 4 || rounds > 6 {
+		t.Errorf("conservative slow start lasts %d rounds more", rounds)
+	}
+}
+
+// L = 8: without pacing an ACK counts for eight packets at most (RFC 9406 §4.3).
+func TestHyStartPlusPlusStretched(t *testing.T) {
+	config := Defaults()
+	config.HyStart = PlusPlus
+	c := New(flow(16), config)
+	c.OnAck(0, &cc.Ack{Packets: 16, Advanced: true, Limited: true, RTT: 10 * ms, Next: 100})
+	if packets(c) != 24 {
+		t.Errorf("an ACK of 16 packets at 16: %d, want 24", packets(c))
+	}
+}
+
+func ExampleCubic_Target() {
+	c := New(cc.Flow{MSS: 1000, InitialWindow: 100}, Defaults())
+	c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
+	c.OnAck(0, &cc.Ack{Packets: 1, Advanced: true, Limited: true})
+	fmt.Printf("%.1f %.1f", c.Target(0), c.Target(4217*ms)) // K = ∛(30/0.4) = 4.217 s
+	// Output: 70.0 100.0
+}

@@ -1,0 +1,356 @@
+package dcqcn_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/cc/cctest"
+	"weir/core/cc/dcqcn"
+	"weir/core/unit"
+)
+
+const (
+	us   = unit.Microsecond
+	line = 40 * unit.Gbps
+	g    = 1. / 256
+)
+
+func start(t testing.TB, c dcqcn.Config) *dcqcn.DCQCN {
+	d, err := dcqcn.New(cctest.Datacentre(1), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func cnp(d *dcqcn.DCQCN, now unit.Time) { d.OnNotice(now, cc.Notice{Kind: cc.CNPNotice}) }
+
+// run calls the timers that are due up to a time, when they are.
+func run(d *dcqcn.DCQCN, until unit.Time) {
+	for next := d.Decision().NextTimer; next <= until; next = d.Decision().NextTimer {
+		d.OnTimer(next)
+	}
+}
+
+// near compares rates to a share of 10⁻⁶.
+func near(t *testing.T, what string, got unit.Rate, want float64) {
+	t.Helper()
+	if math.Abs(float64(got)-want) > want*1e-6+2 {
+		t.Errorf("%s: %v, want %.0f", what, got, want)
+	}
+}
+
+// §3.1: a flow starts at line rate. Equation 1: R_T = R_C, R_C = R_C·(1 − α/2), and only
+// then α = (1 − g)·α + g; α begins at 1. Equation 2: without a CNP for the timer's
+// time α = (1 − g)·α.
+func TestDecrease(t *testing.T) {
+	d := start(t, dcqcn.PaperConfig())
+	if d.Decision().Rate != line || d.Decision().NextTimer != unit.Never {
+		t.Fatalf("start: %+v", d.Decision())
+	}
+	cnp(d, 0)
+	near(t, "first CNP", d.Decision().Rate, 20e9)
+	near(t, "its target", d.Target(), 40e9)
+	cnp(d, 50*us)
+	near(t, "second CNP", d.Decision().Rate, 10e9)
+	near(t, "its target", d.Target(), 20e9)
+	if d.Alpha() != 1 {
+		t.Errorf("alpha after two CNPs within its timer: %v", d.Alpha())
+	}
+	// Alpha decays 55, 110 and 165 µs after the CNP, and an event at the CNP's own time is later.
+	alpha, rate := math.Pow(1-g, 3), 0.
+	run(d, 220*us)
+	rate = float64(d.Decision().Rate)
+	cnp(d, 50*us+4*55*us)
+	near(t, "after three periods", d.Decision().Rate, rate*(1-alpha/2))
+	if want := alpha*(1-g) + g; math.Abs(d.Alpha()-want) > 1e-12 {
+		t.Errorf("alpha: %v, want %v", d.Alpha(), want)
+	}
+	e := start(t, dcqcn.PaperConfig())
+	cnp(e, 0)
+	cnp(e, 55*us) // at the time of alpha's update, which is later
+	near(t, "a CNP as alpha's timer ends", e.Decision().Rate, 10e9)
+	d.OnNotice(300*us, cc.Notice{Kind: cc.NackNotice})
+	near(t, "a NACK", d.Decision().Rate, rate*(1-alpha/2))
+}
+
+// Figure 7, equations 3 and 4: F events of the timer are fast recovery, R_C = (R_C + R_T)/2;
+// then R_T rises by R_AI first; hyper increase needs both counters beyond F.
+func TestIncreaseByTimer(t *testing.T) {
+	c := dcqcn.PaperConfig()
+	d := start(t, c)
+	for i := range 3 { // down, so that the target stays below the line
+		cnp(d, unit.Time(i)*50*us)
+	}
+	target, rate := 10e9, 5e9
+	for n := 1; n <= 30; n++ {
+		at := 100*us + unit.Time(n)*55*us
+		if d.Decision().NextTimer != at {
+			t.Fatalf("timer %d at %v, want %v", n, d.Decision().NextTimer, at)
+		}
+		d.OnTimer(at)
+		if n > 5 {
+			target += 40e6
+		}
+		rate = (rate + target) / 2
+		near(t, fmt.Sprint("increase ", n), d.Decision().Rate, rate)
+		near(t, fmt.Sprint("target ", n), d.Target(), target)
+	}
+}
+
+// Figure 7: the byte counter counts as the timer does; with both beyond F it is hyper
+// increase by R_HAI.
+func TestByteCounter(t *testing.T) {
+	c := dcqcn.PaperConfig()
+	d := start(t, c)
+	for i := range 3 {
+		cnp(d, unit.Time(i)*50*us)
+	}
+	target, rate := 10e9, 5e9
+	both := func(n int, step float64) {
+		t.Helper()
+		for range 9_999 {
+			d.OnSend(101*us, cc.Sent{Bytes: 1000})
+		}
+		near(t, fmt.Sprint("10 MB less a packet, ", n), d.Decision().Rate, rate)
+		d.OnSend(101*us, cc.Sent{Bytes: 1000})
+		target += step
+		rate = (rate + target) / 2
+		near(t, fmt.Sprint("byte counter ", n), d.Decision().Rate, rate)
+	}
+	for n := range 5 {
+		both(n, 0)
+	}
+	both(5, 40e6)
+	for n := 1; n <= 6; n++ { // the timer follows: the larger counter is beyond F already
+		d.OnTimer(100*us + unit.Time(n)*55*us)
+		target += 40e6
+		rate = (rate + target) / 2
+		near(t, fmt.Sprint("timer ", n), d.Decision().Rate, rate)
+	}
+	both(6, 200e6) // T = BC = 6 > F
+	d.OnTimer(100*us + 7*55*us)
+	target += 40e6 // BC = 7, T = 6: both are
+	target += 160e6
+	rate = (rate + target) / 2
+	near(t, "timer 7", d.Decision().Rate, rate)
+	for range 5_000 { // which the CNP forgets
+		d.OnSend(599*us, cc.Sent{Bytes: 1000})
+	}
+	cnp(d, 600*us)
+	rate = float64(d.Decision().Rate)
+	target = float64(d.Target())
+	both(0, 0) // both counters begin anew: fast recovery
+}
+
+// A decrease interval: CNPs within it raise alpha only.
+func TestDecreaseInterval(t *testing.T) {
+	c := dcqcn.PaperConfig()
+	c.DecreaseInterval = 50 * us
+	d := start(t, c)
+	cnp(d, 0)
+	for _, at := range []unit.Time{us, 10 * us, 50*us - 1} {
+		cnp(d, at)
+		near(t, fmt.Sprint("a CNP at ", at), d.Decision().Rate, 20e9)
+	}
+	cnp(d, 50*us)
+	near(t, "a CNP at the interval's end", d.Decision().Rate, 10e9)
+}
+
+// The HPCC simulator (rdma-hw.cc): after the first CNP alpha is updated each µs, from 1 on and with
+// that CNP's flag cleared; decreases are checked each 4 µs, 1 ns behind alpha; F = 1: the
+// increases are one of fast recovery, one additive, then hyper; without
+// CLAMP_TARGET_RATE the target stays if nothing has increased since the last decrease.
+func TestVendor(t *testing.T) {
+	d := start(t, dcqcn.VendorConfig(line))
+	cnp(d, 100*us)
+	near(t, "a CNP alone", d.Decision().Rate, 40e9)
+	first := 104*us + unit.Nanosecond
+	if d.Decision().NextTimer != first {
+		t.Fatalf("the decrease is at %v, want %v", d.Decision().NextTimer, first)
+	}
+	run(d, first)
+	alpha := math.Pow(1-g, 4)
+	rate := 40e9 * (1 - alpha/2)
+	near(t, "first decrease", d.Decision().Rate, rate)
+	// two CNPs in the same µs, one decrease at the next check
+	cnp(d, 105500*unit.Nanosecond)
+	cnp(d, 105600*unit.Nanosecond)
+	if at := d.Decision().NextTimer; at != first+4*us {
+		t.Fatalf("the second decrease is at %v, want %v", at, first+4*us)
+	}
+	run(d, first+4*us)
+	alpha = math.Pow(1-g, 5)    // 105 µs
+	alpha = alpha*(1-g) + g     // 106 µs, with a CNP before it
+	alpha *= math.Pow(1-g, 2.0) // 107, 108
+	rate *= 1 - alpha/2
+	near(t, "second decrease", d.Decision().Rate, rate)
+	near(t, "its target", d.Target(), 40e9) // not lowered: nothing has increased
+	if math.Abs(d.Alpha()-alpha) > 1e-12 {
+		t.Errorf("alpha %v, want %v", d.Alpha(), alpha)
+	}
+	// a CNP after two increases lowers it
+	run(d, first+4*us+600*us)
+	rate = (rate + 40e9) / 2
+	rate = (rate + 40e9) / 2
+	near(t, "two increases", d.Decision().Rate, rate)
+	cnp(d, 800*us)
+	run(d, 805*us)
+	near(t, "the target", d.Target(), rate)
+	alpha *= math.Pow(1-g, 692) // 109 … 800: the CNP comes before the update of its µs
+	alpha = alpha + g           // which is this one; the check is 1 ns later
+	near(t, "third decrease", d.Decision().Rate, rate*(1-alpha/2))
+	// F = 1: fast recovery, additive (1/5000 of the line), hyper (1/500)
+	target := rate
+	rate *= 1 - alpha/2
+	at := d.Decision().NextTimer
+	for n, step := range []float64{0, 8e6, 80e6, 80e6} {
+		d.OnTimer(at + unit.Time(n)*300*us)
+		target += step
+		rate = (rate + target) / 2
+		near(t, fmt.Sprint("increase ", n), d.Decision().Rate, rate)
+	}
+}
+
+// With a decrease and an increase due at one time, the increase is first.
+func TestTie(t *testing.T) {
+	d := start(t, dcqcn.VendorConfig(line))
+	cnp(d, 0)
+	run(d, 5*us)
+	rate := float64(d.Decision().Rate)
+	cnp(d, 303*us) // the next check is at 304 µs + 1 ns, the increase as well
+	if d.Decision().NextTimer != 304*us+unit.Nanosecond {
+		t.Fatal(d.Decision().NextTimer)
+	}
+	d.OnTimer(d.Decision().NextTimer)
+	near(t, "the target is what the increase left", d.Target(), (rate+40e9)/2)
+	if next := d.Decision().NextTimer; next != 604*us+unit.Nanosecond {
+		t.Errorf("the increase timer is not set anew: %v", next)
+	}
+}
+
+// Properties under CNPs at random: the rate stays between its bounds, no CNP raises it
+// and none is without effect for long, timers never raise above the line, the target
+// is never below the rate, no timer is in the past, and a timer that is served late
+// leads to the same.
+func TestProperties(t *testing.T) {
+	for name, c := range map[string]dcqcn.Config{"paper": dcqcn.PaperConfig(), "vendor": dcqcn.VendorConfig(line)} {
+		random := unit.NewRandom(1, name)
+		d, late := start(t, c), start(t, c)
+		now := unit.Time(0)
+		for i := range 20000 {
+			now += unit.Time(random.Int64N(int64(40 * us)))
+			run(d, now)
+			if late.Decision().NextTimer <= now {
+				late.OnTimer(now)
+			}
+			before := d.Decision().Rate
+			if random.IntN(1+i/1000) == 0 {
+				cnp(d, now)
+				cnp(late, now)
+				if d.Decision().Rate > before {
+					t.Fatalf("%s: a CNP raises from %v to %v", name, before, d.Decision().Rate)
+				}
+			}
+			if dec := d.Decision(); dec.Rate < c.MinRate || dec.Rate > line || d.Target() > line || d.Target() < dec.Rate || dec.NextTimer <= now {
+				t.Fatalf("%s: %+v, target %v at %v", name, dec, d.Target(), now)
+			}
+			if d.Alpha() <= 0 || d.Alpha() > 1 {
+				t.Fatalf("%s: alpha %v", name, d.Alpha())
+			}
+			if d.Decision() != late.Decision() {
+				t.Fatalf("%s: timers in time: %+v, late: %+v", name, d.Decision(), late.Decision())
+			}
+		}
+		run(d, now+unit.Second)
+		if dec := d.Decision(); dec.Rate != line || dec.NextTimer != unit.Never {
+			t.Errorf("%s: a second without CNPs leaves %+v", name, dec)
+		}
+	}
+}
+
+// The same CNPs, later by whatever, cut as deep or less: alpha only decays meanwhile.
+func TestMonotone(t *testing.T) {
+	last := 1.0
+	for gap := 50 * us; gap < 100*unit.Millisecond; gap += gap / 3 {
+		d := start(t, dcqcn.PaperConfig())
+		cnp(d, 0)
+		run(d, gap)
+		before := d.Decision().Rate
+		cnp(d, gap)
+		cut := 1 - float64(d.Decision().Rate)/float64(before)
+		if cut > last+1e-9 {
+			t.Errorf("a CNP %v after another cuts by %v, a nearer one by %v", gap, cut, last)
+		}
+		last = cut
+	}
+}
+
+// Presets, what is given in their place, and what is refused.
+func TestScheme(t *testing.T) {
+	first := func(given ...string) unit.Rate {
+		c, err := cctest.Make(dcqcn.Scheme(), cctest.Datacentre(1), given...)
+		if err != nil {
+			t.Fatal(given, err)
+		}
+		c.OnNotice(0, cc.Notice{Kind: cc.CNPNotice})
+		for c.Decision().NextTimer <= 5*us {
+			c.OnTimer(c.Decision().NextTimer)
+		}
+		return c.Decision().Rate
+	}
+	near(t, "paper", first(), 20e9)
+	near(t, "vendor", first("preset", "vendor"), 40e9*(1-math.Pow(1-g, 4)/2))
+	near(t, "vendor, at once", first("preset", "vendor", "reaction", "cnp"), 20e9)
+	near(t, "g", first("preset", "vendor", "g", "50%"), 40e9*(1-1./32))
+	near(t, "least rate", first("min_rate", "30Gbps"), 30e9)
+	near(t, "line rate", first("line_rate", "10Gbps"), 5e9)
+	near(t, "alpha's timer", first("preset", "vendor", "alpha_timer", "2us"), 40e9*(1-math.Pow(1-g, 2)/2))
+	near(t, "increase timer", first("increase_timer", "4us"), 30e9)
+	near(t, "increase timer, F = 0", first("increase_timer", "4us", "fast_recovery", "0", "line_rate", "40Gbps", "ai", "5Gbps"), 30e9)
+	near(t, "a later check", first("preset", "vendor", "decrease_interval", "5us"), 40e9)
+	for _, given := range [][]string{
+		{"min_rate", "41Gbps"}, {"line_rate", "99Mbps"}, {"preset", "vendor", "line_rate", "500Mbps"}, {"reaction", "interval"},
+		{"window", "bdp", "min_rate", "50Gbps"},
+	} {
+		if _, err := cctest.Make(dcqcn.Scheme(), cctest.Datacentre(1), given...); err == nil {
+			t.Errorf("%q is taken", given)
+		}
+	}
+	if _, err := cctest.Make(dcqcn.Scheme(), cctest.Flow(1)); err == nil {
+		t.Error("a flow of unknown line rate is taken")
+	}
+	if _, err := cctest.Make(dcqcn.Scheme(), cctest.Flow(1), "line_rate", "1Gbps", "window", "bdp"); err == nil {
+		t.Error("a window of an unknown RTT is taken")
+	}
+	// The timer alone: F = 1 and hyper increase from the third on; with both, never without bytes.
+	hyper := func(given ...string) unit.Rate {
+		c, err := cctest.Make(dcqcn.Scheme(), cctest.Datacentre(1), append(given, "fast_recovery", "0", "ai", "1Mbps", "hai", "1Gbps", "clamp_target_rate", "true")...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 8 {
+			c.OnNotice(unit.Time(i)*us, cc.Notice{Kind: cc.CNPNotice})
+		}
+		for range 4 {
+			c.OnTimer(c.Decision().NextTimer)
+		}
+		return c.Decision().Rate
+	}
+	if both, timer := hyper("increase", "both"), hyper("increase", "timer"); both > 400*unit.Mbps || timer < unit.Gbps {
+		t.Errorf("four increases: %v with both counters, %v with the timer alone", both, timer)
+	}
+}
+
+func ExampleNew() {
+	d, _ := dcqcn.New(cc.Flow{MSS: 1000, Path: cc.Path{LineRate: 40 * unit.Gbps}}, dcqcn.PaperConfig())
+	d.OnNotice(0, cc.Notice{Kind: cc.CNPNotice})
+	fmt.Println(d.Decision().Rate, d.Decision().NextTimer)
+	d.OnTimer(d.Decision().NextTimer)
+	fmt.Println(d.Decision().Rate)
+	// Output:
+	// 20Gbps 55us
+	// 30Gbps
+}

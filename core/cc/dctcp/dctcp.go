@@ -1,0 +1,92 @@
+// Package dctcp is Data Center TCP (RFC 8257): the window falls in proportion to
+// the share of marked packets.
+package dctcp
+
+import (
+	"weir/core/cc"
+	"weir/core/cc/reno"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Scheme is what an experiment names: cc: dctcp.
+func Scheme() cc.Scheme {
+	return cc.Scheme{
+		Scheme: scheme.Scheme{Name: "dctcp", Doc: "reduces by the share of ECN marks", Source: "RFC 8257", Params: []scheme.Param{
+			{Name: "g", Kind: scheme.Share, Default: "6.25%", Min: "0%", Max: "100%", Doc: "weight of a new share in the average", Source: "RFC 8257 §4.2"},
+			{Name: "initial_alpha", Kind: scheme.Share, Default: "100%", Min: "0%", Max: "100%", Doc: "average at the start", Source: "RFC 8257 §4.2"},
+			{Name: "slow_start", Kind: scheme.Bool, Default: "true", Doc: "grow exponentially at first; false: the first window is that of congestion avoidance", Source: "RFC 8257 §3; HPCC §5.1 takes it away and starts at line rate"},
+		}},
+		ECN: cc.DCTCPMode,
+		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
+			d := New(f, v.Float("g"), v.Float("initial_alpha"))
+			if !v.Bool("slow_start") {
+				d.window.Threshold = d.window.Packets
+			}
+			return d, nil
+		},
+	}
+}
+
+// DCTCP is the controller of one flow.
+type DCTCP struct {
+	window    cc.Window
+	g         float64
+	alpha     float64 // DCTCP.Alpha
+	windowEnd int64   // DCTCP.WindowEnd: sequence number
+	observed  bool
+	oldSeen   int64 // delivered packets at the window's start
+	oldMarked int64
+}
+
+// New makes the controller of a flow.
+func New(f cc.Flow, g, alpha float64) *DCTCP {
+	return &DCTCP{window: cc.NewWindow(f), g: g, alpha: alpha}
+}
+
+// OnSend does nothing.
+func (d *DCTCP) OnSend(unit.Time, cc.Sent) {}
+
+// OnAck counts marks; once a window of data it moves the average: M is the share
+// of what was acknowledged with an echo, Alpha = Alpha·(1 − g) + g·M (§3.3 steps 5
+// to 8). Growth is Reno's (§3.3).
+func (d *DCTCP) OnAck(_ unit.Time, a *cc.Ack) {
+	reno.Grow(&d.window, a)
+	if !d.observed {
+		d.observed = true
+		d.windowEnd = a.Next
+		return
+	}
+	if a.Una < d.windowEnd { // as in Linux; RFC 8257 §3.3 step 5 goes on a byte later
+		return
+	}
+	if seen := a.Delivered - d.oldSeen; seen > 0 {
+		d.alpha = min(1, d.alpha*(1-d.g)+d.g*float64(a.DeliveredCE-d.oldMarked)/float64(seen))
+	}
+	d.oldSeen, d.oldMarked, d.windowEnd = a.Delivered, a.DeliveredCE, a.Next
+}
+
+// Alpha is the average share of marks.
+func (d *DCTCP) Alpha() float64 { return d.alpha }
+
+// OnNotice does nothing.
+func (d *DCTCP) OnNotice(unit.Time, cc.Notice) {}
+
+// OnLoss: an echo reduces by Alpha/2 (§3.3 step 9); a loss halves (§3.5).
+func (d *DCTCP) OnLoss(_ unit.Time, l cc.Loss) {
+	w := &d.window
+	to := w.Packets / 2
+	switch l.Kind {
+	case cc.ECNEcho:
+		to = w.Packets - int(float64(w.Packets)*d.alpha/2)
+	case cc.LossInReduction: // dctcp_react_to_loss
+		l.Kind = cc.FastRecovery
+	}
+	w.Lose(l, to)
+}
+
+// OnTimer is never called.
+func (d *DCTCP) OnTimer(unit.Time) {}
+
+// Decision is the window.
+func (d *DCTCP) Decision() cc.Decision { return d.window.Decision() }

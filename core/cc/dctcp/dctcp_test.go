@@ -1,0 +1,82 @@
+package dctcp_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/cc/dctcp"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+func flow() cc.Flow { return cc.Flow{MSS: 1000, MTU: 1052, InitialWindow: 10} }
+
+// round acknowledges n packets one by one, of which so many are marked; n are always
+// in flight.
+func round(d *dctcp.DCTCP, base *cc.Ack, n, marked int) {
+	for i := range n {
+		base.Una += 1000
+		base.Next = base.Una + int64(n)*1000
+		base.Delivered++
+		if i < marked {
+			base.DeliveredCE++
+		}
+		a := *base
+		a.Packets, a.Advanced = 1, true
+		d.OnAck(0, &a)
+	}
+}
+
+// RFC 8257 §3.3 steps 6 to 8: Alpha = Alpha·(1 − g) + g·M, once a window; step 9: the
+// window falls by Alpha/2; §3.5: a loss halves it.
+func TestFormulas(t *testing.T) {
+	const g = 1 / 16.
+	d := dctcp.New(flow(), g, 1)
+	base := &cc.Ack{}
+	base.Next = 20_000
+	d.OnAck(0, base) // begins the first window
+	alpha := d.Alpha()
+	for i, m := range []int{0, 0, 5, 20, 20, 0, 10} {
+		round(d, base, 20, m)
+		alpha = alpha*(1-g) + g*float64(m)/20
+		if math.Abs(d.Alpha()-alpha) > 1e-9 {
+			t.Errorf("round %d, %d of 20 marked: alpha %.3f, want %.3f", i, m, d.Alpha(), alpha)
+		}
+	}
+	d = dctcp.New(flow(), g, 0.5)
+	grow := &cc.Ack{Packets: 90, Advanced: true, Limited: true}
+	d.OnAck(0, grow)
+	d.OnLoss(0, cc.Loss{Kind: cc.ECNEcho})
+	if w := d.Decision().Window / 1000; w != 75 {
+		t.Errorf("an echo at a window of 100 and alpha 0.5: %d, want 75", w)
+	}
+	d.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
+	if w := d.Decision().Window / 1000; w != 37 {
+		t.Errorf("a loss at 75: %d, want 37", w)
+	}
+}
+
+func ExampleNew() {
+	d := dctcp.New(cc.Flow{MSS: 1000, InitialWindow: 40}, 1/16., 0.25)
+	d.OnLoss(0, cc.Loss{Kind: cc.ECNEcho})
+	fmt.Println(d.Decision().Window) // 40·(1 − 0.25/2)
+	// Output: 35kB
+}
+
+// HPCC §5.1's variant has no slow start: from the first window on it grows by one packet
+// a round trip.
+func TestWithoutSlowStart(t *testing.T) {
+	s := dctcp.Scheme()
+	c, err := s.Build(cc.Flow{MSS: 1000, InitialWindow: 100}, scheme.NewValues("dctcp", map[string]any{"g": 0.0625, "initial_alpha": 1.0, "slow_start": false}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(100) {
+		c.OnAck(unit.Time(i), &cc.Ack{Packets: 1, Bytes: 1000, Advanced: true, Una: 1000 * (i + 1), Next: 1000 * (i + 101), Delivered: i + 1, Limited: true, PriorInFlight: 100, InFlight: 99})
+	}
+	if d := c.Decision(); d.Window != 101_000 || d.SlowStart {
+		t.Errorf("after a round trip %+v", d)
+	}
+}

@@ -1,0 +1,111 @@
+package cc
+
+import (
+	"weir/core/telemetry"
+	"weir/core/unit"
+)
+
+// Receiver is a scheme's part at the receiver of one flow: it is told of the data that
+// comes and says what the sender is to be told. It is a pure state machine as a
+// Controller is.
+type Receiver interface {
+	// OnData is told of each packet of the flow that has come, with what the network has
+	// written into it. now is true if the feedback is to be sent at once.
+	OnData(now unit.Time, d *Data) (f Feedback, atOnce bool)
+	// OnTimer is called when NextTimer has come.
+	OnTimer(now unit.Time) (f Feedback, atOnce bool)
+	// NextTimer is when OnTimer wants to be called; unit.Never for none.
+	NextTimer() unit.Time
+	// Told is what every acknowledgement carries: the last feedback.
+	Told() Feedback
+	// Coalesce is how many packets an acknowledgement may wait for, of at most most.
+	Coalesce(most int) int
+}
+
+// Data is what a Receiver is told of a packet that has come.
+type Data struct {
+	Hops   []telemetry.Hop // as in Ack
+	Path   uint16
+	Missed int
+	Load   float64
+}
+
+// Feedback is what a Receiver tells the sender.
+type Feedback struct {
+	Window unit.Bytes // that it wants, also below a packet, but at least a byte
+	Rate   unit.Rate  // the same as a rate, of a window that is not rounded
+	Flows  int        // that share the last hop, while it is the bottleneck; 0: not said
+}
+
+// Host is what the Receivers of one host share.
+type Host struct {
+	Census Census
+	shared map[string]any
+}
+
+// Shared returns what the receivers of this host have in common under a name, which the
+// first one that asks makes. It is for making flows, not for packets.
+func (h *Host) Shared(name string, build func() any) any {
+	if h.shared == nil {
+		h.shared = map[string]any{}
+	}
+	x, there := h.shared[name]
+	if !there {
+		x = build()
+		h.shared[name] = x
+	}
+	return x
+}
+
+// Census counts the flows from which a host has got a packet within the last T. The
+// zero value is a host without flows.
+type Census struct {
+	oldest, newest *Member
+	flows          int
+}
+
+// Member is a flow's place in a Census; the zero value is not in one.
+type Member struct {
+	previous, next *Member
+	at             unit.Time
+	in             bool
+}
+
+// Count is told that a packet of the flow has come, and forgets the flows that have sent
+// none for t. now does not go back.
+func (c *Census) Count(now, t unit.Time, m *Member) {
+	c.Leave(m)
+	m.at, m.in, m.previous, m.next = now, true, c.newest, nil
+	if c.newest != nil {
+		c.newest.next = m
+	} else {
+		c.oldest = m
+	}
+	c.newest = m
+	c.flows++
+	for c.oldest.at < now-t {
+		c.Leave(c.oldest)
+	}
+}
+
+// Flows is how many there are.
+func (c *Census) Flows() int { return c.flows }
+
+// Leave takes a flow out of the count.
+func (c *Census) Leave(m *Member) {
+	if !m.in {
+		return
+	}
+	if m.previous != nil {
+		m.previous.next = m.next
+	} else {
+		c.oldest = m.next
+	}
+	if m.next != nil {
+		m.next.previous = m.previous
+	} else {
+		c.newest = m.previous
+	}
+	m.in = false
+	c.flows--
+}

@@ -1,0 +1,270 @@
+// Package supply is a sender's reaction to NACKs that say what a switch has for the flow
+// (cc.Notice's Supply): it wraps any controller and bounds window and rate, so that what
+// the flow sends meets what there is.
+//
+// The reaction is ours. BS'19 §4.3 says that a sender "should be able to quickly reduce its
+// sending rate", §5 that its controller should "simply acknowledge an explicit signal"; of
+// the follow-up (Fathalli et al., IEEE TNSM 2026) only the abstract can be had, from which
+// the aim is: to match "a flow's demands with supply", without slow-start spikes, and fair to
+// flows of different round-trip times. No text gives the law. Here it is:
+//
+//   - Supply s, in bit/s of frames, becomes the bound B = s · payload/frame. The pacing rate is
+//     at most B, the window ⌈B·T⌉ + 1 packets, T being the base RTT or the least measured. The
+//     window alone would not do, for it cannot fall below a packet a round trip; the rate
+//     alone would leave standing what is queued. The packet more is for receivers that
+//     acknowledge every second one (RFC 1122 §4.2.3.2): a flow whose share of the path is
+//     below a packet would wait for their timer. So in flight is the supply's share of the
+//     path within a round trip, and the queue that the flow had built is gone.
+//   - A round trip (smoothed, at least T) has one reduction. The least supply counts that any
+//     notice names within it: of several switches the scarcest decides. Later notices
+//     bring news: a lower supply reduces again, a higher one raises nothing.
+//   - B holds for a round trip; then it opens with what is delivered: B·T by 1/64 of it, and
+//     by 1/8 when no notice has come for 16 round trips. In time that is 1.6 % a round trip at
+//     first and 12.5 % later, never a doubling. A round trip counts as the time of 4
+//     packets at B, if that is longer: where many flows share a switch each hears of
+//     congestion by the few packets that it sends. A flow that does not send does not open.
+//   - Once the wrapped controller asks for less than B, the bound is gone until the next notice;
+//     but not as long as the wrapped one is in slow start: that ends with the first
+//     notice, for beyond the bound it can only go as the bound opens.
+//   - Fairness is the switch's: whoever is told the same supply gets the same rate, whatever
+//     its RTT. What flows take in between differs by what they open, little as long
+//     as congestion brings notices. A queue that others keep up costs a flow of short RTT
+//     more, for its window is that of the empty path.
+//   - A notice without supply counts as half of the demand that it names, or of what
+//     the flow is allowed to send if it names none.
+//   - A forged notice can name any supply. One reduction leaves a 64th of what the flow might
+//     send, and a packet in 8 round trips or 10 ms, whichever is longer.
+//
+// The wrapped controller hears nothing of NACKs: not the notice (two reactions to one
+// congestion would be one too many), nor that packets are lost by it (Ack.LostTotal and
+// State are put right; transports do not call OnLoss for them). What it is told of
+// otherwise, losses that SACK or a timeout finds, ECN echoes, CNPs, delays and telemetry, it
+// answers as it does without NACKs, beneath the bound. While the bound is tighter than its
+// own window, ACKs come with Limited false, so that it does not grow a window that nobody
+// uses (RFC 7661 §4.2).
+package supply
+
+import (
+	"fmt"
+	"math"
+
+	"weir/core/cc"
+	"weir/core/unit"
+)
+
+// The law's constants, ours.
+const (
+	slow       = 1. / 64               // of what is delivered, by which the bound opens
+	fast       = 1. / 8                // the same after a quiet time
+	quiet      = 16                    // round trips without a notice
+	blind      = 0.5                   // of the demand, when the supply is not said
+	depth      = 1. / 64               // of what the flow may send, that a reduction leaves
+	packets    = 4                     // whose time is the least that counts as a round trip for opening
+	pauseTrips = 8                     // longest time between packets, in round trips,
+	leastPause = 10 * unit.Millisecond // or this
+)
+
+// Supply is a controller beneath a bound.
+type Supply struct {
+	inner cc.Controller
+	mss   float64
+	line  float64 // of payload [bit/s]; +Inf: not known
+	share float64 // payload of a bit of frames
+
+	given bool      // base is
+	base  unit.Time // T; 0: not known yet
+	srtt  unit.Time
+
+	bounds  bool
+	rate    float64 // B, bit/s of payload; +Inf while there is none
+	window  float64 // its window, in bytes; +Inf without T
+	least   float64 // of B, in the round trip of the last reduction
+	reduced unit.Time
+	heard   unit.Time // the last notice
+
+	noticed int64 // packets that NACKs have reported lost
+	told    bool  // the inner controller, of a state other than Open
+	ack     cc.Ack
+}
+
+// Wrap puts the controller of flow f beneath what NACKs offer. f must know its MSS; its BaseRTT is
+// T if it is known, its LineRate and NICRate, or else MSS and MTU, give the payload's share of
+// a frame.
+func Wrap(inner cc.Controller, f cc.Flow) (cc.Controller, error) {
+	switch {
+	case inner == nil:
+		return nil, fmt.Errorf("supply: there is no controller to wrap")
+	case f.MSS <= 0:
+		return nil, fmt.Errorf("supply: packets of %d B; above 0 are possible", f.MSS)
+	case f.BaseRTT < 0:
+		return nil, fmt.Errorf("supply: a base RTT of %v; 0s or more is possible", f.BaseRTT)
+	}
+	s := &Supply{inner: inner, mss: float64(f.MSS), line: math.Inf(1), share: 1, given: f.BaseRTT > 0, base: f.BaseRTT, rate: math.Inf(1)}
+	if f.LineRate > 0 {
+		s.line = float64(f.LineRate)
+	}
+	const ethernet = 14 // header of a frame, without FCS
+	switch {
+	case f.LineRate > 0 && f.NICRate > 0:
+		s.share = min(float64(f.LineRate)/float64(f.NICRate), 1)
+	case f.MTU >= f.MSS:
+		s.share = float64(f.MSS) / float64(f.MTU+ethernet)
+	}
+	return s, nil
+}
+
+// trip is a round trip as the flow sees it; 0: not known yet.
+func (s *Supply) trip() unit.Time { return max(s.srtt, s.base) }
+
+// set moves the bound.
+func (s *Supply) set(rate float64) {
+	s.rate, s.window = rate, math.Inf(1)
+	if s.base > 0 {
+		s.window = (math.Ceil(rate*float64(s.base)/8e12/s.mss-1e-9) + 1) * s.mss
+	}
+}
+
+// OnSend passes it on.
+func (s *Supply) OnSend(now unit.Time, x cc.Sent) { s.inner.OnSend(now, x) }
+
+// OnAck learns round-trip times, lets the wrapped controller know, and opens the bound.
+func (s *Supply) OnAck(now unit.Time, a *cc.Ack) {
+	s.learn(a)
+	if s.noticed > 0 || s.bounds {
+		s.ack = *a
+		s.ack.LostTotal = s.lostTotal(a.LostTotal)
+		if a.State == cc.Recovery && !s.told {
+			s.ack.State = cc.Open
+		}
+		if s.tighter() {
+			s.ack.Limited = false
+		}
+		a = &s.ack
+	}
+	s.inner.OnAck(now, a)
+	s.ack.Hops = nil // the caller's
+	if s.bounds {
+		s.open(now, a.Bytes)
+	}
+}
+
+// learn takes what the transport has measured.
+func (s *Supply) learn(a *cc.Ack) {
+	s.srtt = max(a.SRTT, 0)
+	if s.given || a.MinRTT <= 0 || a.MinRTT == s.base {
+		return
+	}
+	s.base = a.MinRTT
+	if s.bounds {
+		s.set(s.rate)
+	}
+}
+
+// lostTotal leaves out the packets that are known from NACKs.
+func (s *Supply) lostTotal(n int64) int64 { return max(n-s.noticed, 0) }
+
+// tighter tells whether the bound's window is the smaller one.
+func (s *Supply) tighter() bool {
+	return s.bounds && s.window < float64(s.inner.Decision().Window)
+}
+
+// open raises the bound by a share of what was delivered, not earlier than a round trip
+// after a reduction, and lets go of it when it bounds nothing.
+func (s *Supply) open(now unit.Time, delivered unit.Bytes) {
+	trip := s.trip()
+	if trip <= 0 || now-s.reduced < trip {
+		return
+	}
+	gain := slow
+	trip = max(trip, unit.Time(min(packets*s.mss*8e12/s.rate, math.MaxInt64/2/quiet)))
+	if now-s.heard >= quiet*trip {
+		gain = fast
+	}
+	s.set(s.rate + gain*float64(max(delivered, 0))*8e12/float64(trip))
+	if d := s.inner.Decision(); !d.SlowStart && (d.Rate > 0 && float64(d.Rate) <= s.rate || float64(d.Window) <= s.window) {
+		s.bounds, s.rate = false, math.Inf(1)
+	}
+}
+
+// OnNotice takes a NACK's supply; other notices are the wrapped controller's.
+func (s *Supply) OnNotice(now unit.Time, n cc.Notice) {
+	if n.Kind != cc.NackNotice {
+		s.inner.OnNotice(now, n)
+		return
+	}
+	if n.Lost > 0 {
+		s.noticed += int64(math.Ceil(float64(n.Lost) / s.mss))
+	}
+	s.heard = now
+	trip := s.trip()
+	held := s.bounds && (trip <= 0 || now-s.reduced < trip) // there was a reduction in this round trip
+	rate := s.offered(n, held)
+	if rate <= 0 || rate >= s.rate {
+		return
+	}
+	if !held {
+		s.least = max(s.allowed()*depth, s.mss*8e12/float64(max(pauseTrips*trip, leastPause)))
+		s.bounds, s.reduced = true, now
+	}
+	s.set(min(max(rate, s.least), s.rate))
+}
+
+// offered is the rate that a notice stands for; 0: it says nothing.
+func (s *Supply) offered(n cc.Notice, held bool) float64 {
+	rate := float64(n.Supply)
+	if rate <= 0 {
+		rate = float64(n.Demand) * blind
+	}
+	rate *= s.share
+	if rate <= 0 && !held {
+		rate = s.allowed() * blind
+	}
+	return rate
+}
+
+// allowed is what the flow may send now [bit/s]; 0: not known.
+func (s *Supply) allowed() float64 {
+	d := s.Decision()
+	rate := s.line
+	if d.Rate > 0 {
+		rate = min(rate, float64(d.Rate))
+	}
+	if trip := s.trip(); trip > 0 && float64(d.Window) < cc.Unlimited*s.mss {
+		rate = min(rate, float64(d.Window)*8e12/float64(trip))
+	}
+	if math.IsInf(rate, 1) {
+		return 0
+	}
+	return rate
+}
+
+// OnLoss passes it on: the transport does not call it for what NACKs report.
+func (s *Supply) OnLoss(now unit.Time, l cc.Loss) {
+	switch l.Kind {
+	case cc.FastRecovery, cc.LossInReduction, cc.ECNEcho, cc.RetransmissionTimeout:
+		s.told = true
+	case cc.Recovered:
+		s.told = false
+	}
+	l.LostTotal = s.lostTotal(l.LostTotal)
+	s.inner.OnLoss(now, l)
+}
+
+// OnTimer passes it on; the bound needs no timer.
+func (s *Supply) OnTimer(now unit.Time) { s.inner.OnTimer(now) }
+
+// Decision is the wrapped controller's beneath the bound: never more than it asks for, never
+// less than a packet.
+func (s *Supply) Decision() cc.Decision {
+	d := s.inner.Decision()
+	if !s.bounds {
+		return d
+	}
+	if s.window < float64(d.Window) {
+		d.Window, d.SlowStart = unit.Bytes(s.window), false
+	}
+	if r := max(unit.Rate(min(s.rate, math.MaxInt64/2)), 1); d.Rate == 0 || r < d.Rate {
+		d.Rate = r
+	}
+	return d
+}

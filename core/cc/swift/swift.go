@@ -1,0 +1,209 @@
+// Package swift is Swift (Kumar et al., Swift: Delay is Simple and Effective for
+// Congestion Control in the Datacenter, SIGCOMM'20): AIMD on the distance between the
+// measured delay and a target that grows with the path's length and with the number
+// of flows that share it.
+//
+// Swift has two windows, one for the fabric's delay and one for the hosts', and uses the
+// smaller. A simulated host has no delay beside its queue's: the RTT, from the
+// transport's sending to the ACK's arrival, is taken as fabric delay, the endpoint delay
+// is 0, and so the endpoint's window is always the largest one and is left out. What
+// a packet waits in its sender's own port is part of the RTT, though Swift's NIC
+// timestamps would not have it in; a flow whose pacing or window keeps that queue
+// empty has no difference.
+//
+// The paper leaves parameters unpublished; the defaults are those of the simulator
+// csg-htsim, whose authors call them guesses, or ours.
+package swift
+
+import (
+	"fmt"
+	"math"
+
+	"weir/core/cc"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Config are the parameters of algorithm 1 and of the target delay (§3.5). Windows are
+// in packets.
+type Config struct {
+	BaseTarget     unit.Time // base target delay
+	HopDelay       unit.Time // ħ, target delay a hop
+	Hops           int       // switches on the path; 0: the flow's
+	Range          unit.Time // fs_range: the most that flow scaling adds; 0: none
+	FlowMin        float64   // fs_min_cwnd: window at which it adds all
+	FlowMax        float64   // fs_max_cwnd: window from which it adds nothing
+	AI             float64   // additive increase a round trip
+	Beta           float64   // β, multiplicative decrease
+	MaxDecrease    float64   // max_mdf
+	MinWindow      float64   // min_cwnd
+	MaxWindow      float64   // max_cwnd
+	InitialWindow  float64   // 0: the flow's
+	ResetThreshold int       // RETX_RESET_THRESHOLD: timeouts in a row that reset the window
+}
+
+// Defaults are csg-htsim's (swift.cpp), but for MinWindow, which is ours.
+func Defaults() Config {
+	return Config{BaseTarget: 20 * unit.Microsecond, HopDelay: 3053 * unit.Nanosecond, Range: 100 * unit.Microsecond, FlowMin: 0.1, FlowMax: 100,
+		AI: 1, Beta: 0.8, MaxDecrease: 0.5, MinWindow: 0.01, MaxWindow: 1000, ResetThreshold: 5}
+}
+
+// Scheme is what an experiment names: cc: swift.
+func Scheme() cc.Scheme {
+	return cc.Scheme{
+		Scheme: scheme.Scheme{Name: "swift", Doc: "AIMD towards a target delay", Source: "Kumar et al., SIGCOMM'20", Params: []scheme.Param{
+			{Name: "base_target", Kind: scheme.Duration, Default: "20us", Min: "1ps", Max: "1s", Doc: "target delay of a path without hops", Source: "csg-htsim"},
+			{Name: "hop_delay", Kind: scheme.Duration, Default: "3053ns", Max: "1s", Doc: "target delay that each hop adds; 0s: topology scaling off", Source: "csg-htsim: base target / 6.55"},
+			{Name: "hops", Kind: scheme.Int, Default: "0", Min: "0", Max: "255", Doc: "switches on the path; 0: as many as there are", Source: "SIGCOMM'20 §3.5"},
+			{Name: "fs_range", Kind: scheme.Duration, Default: "100us", Max: "1s", Doc: "most that flow scaling adds to the target delay; 0s: off", Source: "csg-htsim: 5 base targets"},
+			{Name: "fs_min_cwnd", Kind: scheme.Float, Default: "0.1", Min: "0.0001", Max: "1000000", Doc: "window in packets at which flow scaling adds all", Source: "csg-htsim"},
+			{Name: "fs_max_cwnd", Kind: scheme.Float, Default: "100", Min: "0.0001", Max: "1000000", Doc: "window in packets from which it adds nothing", Source: "csg-htsim"},
+			{Name: "ai", Kind: scheme.Float, Default: "1", Min: "0.0001", Max: "1000", Doc: "additive increase [packets a round trip]", Source: "csg-htsim"},
+			{Name: "beta", Kind: scheme.Share, Default: "80%", Min: "0%", Max: "100%", Doc: "multiplicative decrease", Source: "csg-htsim"},
+			{Name: "max_mdf", Kind: scheme.Share, Default: "50%", Min: "0%", Max: "99%", Doc: "largest decrease at once", Source: "csg-htsim"},
+			{Name: "min_cwnd", Kind: scheme.Float, Default: "0.01", Min: "0.0001", Max: "1000", Doc: "least window [packets]", Source: "ours"},
+			{Name: "max_cwnd", Kind: scheme.Float, Default: "1000", Min: "1", Max: "1000000", Doc: "largest window [packets]", Source: "csg-htsim"},
+			{Name: "initial_window", Kind: scheme.Packets, Default: "0 packets", Doc: "window at the start; 0 packets: the transport's", Source: "ours"},
+			{Name: "retx_reset_threshold", Kind: scheme.Int, Default: "5", Min: "1", Max: "1000", Doc: "timeouts in a row that set the window to the least", Source: "csg-htsim"},
+		}},
+		OwnRecovery: true,
+		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
+			s, err := New(f, Config{BaseTarget: v.Time("base_target"), HopDelay: v.Time("hop_delay"), Hops: v.Int("hops"), Range: v.Time("fs_range"),
+				FlowMin: v.Float("fs_min_cwnd"), FlowMax: v.Float("fs_max_cwnd"), AI: v.Float("ai"), Beta: v.Float("beta"), MaxDecrease: v.Float("max_mdf"),
+				MinWindow: v.Float("min_cwnd"), MaxWindow: v.Float("max_cwnd"), InitialWindow: float64(v.Int("initial_window")),
+				ResetThreshold: v.Int("retx_reset_threshold")})
+			if err != nil {
+				return nil, err
+			}
+			return s, nil
+		},
+	}
+}
+
+// Swift is the controller of one flow.
+type Swift struct {
+	config      Config
+	mss         float64
+	fixed       float64 // target delay without flow scaling [ps]
+	alpha, beta float64 // of flow scaling [ps]
+
+	window    float64   // cwnd [packets]
+	rtt       unit.Time // the last one
+	decreased unit.Time // t_last_decrease
+	ever      bool      // it has been decreased
+	timeouts  int       // retransmit_cnt
+}
+
+// New makes the controller of a flow. With a HopDelay the number of hops must be known,
+// from the flow or from c.
+func New(f cc.Flow, c Config) (*Swift, error) {
+	if c.Hops == 0 {
+		c.Hops = f.Hops
+	}
+	if c.InitialWindow == 0 {
+		c.InitialWindow = float64(f.InitialWindow)
+	}
+	switch {
+	case c.HopDelay > 0 && c.Hops < 1:
+		return nil, fmt.Errorf("cc swift: the number of hops is not known; hops gives it, and hop_delay: 0s does without it")
+	case c.BaseTarget < 1 || c.HopDelay < 0 || c.Range < 0:
+		return nil, fmt.Errorf("cc swift: base_target is %v, hop_delay %v, fs_range %v; the first must be above 0s, the others not below", c.BaseTarget, c.HopDelay, c.Range)
+	case !(c.FlowMin > 0 && c.FlowMin < c.FlowMax):
+		return nil, fmt.Errorf("cc swift: fs_min_cwnd is %v, fs_max_cwnd %v; the first must be above 0 and below the second", c.FlowMin, c.FlowMax)
+	case !(c.MinWindow > 0 && c.MinWindow <= c.MaxWindow && c.MaxWindow >= 1 && c.MaxWindow <= cc.Unlimited):
+		return nil, fmt.Errorf("cc swift: min_cwnd is %v, max_cwnd %v; they must be above 0 and in this order", c.MinWindow, c.MaxWindow)
+	case !(c.AI > 0 && c.Beta >= 0 && c.Beta <= 1 && c.MaxDecrease >= 0 && c.MaxDecrease < 1) || c.ResetThreshold < 1:
+		return nil, fmt.Errorf("cc swift: ai is %v, beta %v, max_mdf %v, retx_reset_threshold %d; shares are possible, and above 0", c.AI, c.Beta, c.MaxDecrease, c.ResetThreshold)
+	}
+	s := &Swift{config: c, mss: float64(f.MSS), window: min(max(c.InitialWindow, c.MinWindow), c.MaxWindow)}
+	s.fixed = float64(c.BaseTarget) + float64(c.Hops)*float64(c.HopDelay)
+	s.alpha = float64(c.Range) / (1/math.Sqrt(c.FlowMin) - 1/math.Sqrt(c.FlowMax))
+	s.beta = -s.alpha / math.Sqrt(c.FlowMax)
+	return s, nil
+}
+
+// Window is the congestion window in packets: below 1 it is the rate that holds.
+func (s *Swift) Window() float64 { return s.window }
+
+// TargetDelay is t = base target + hops·ħ + max(0, min(α/√cwnd + β, fs_range)), with α =
+// fs_range/(1/√fs_min_cwnd − 1/√fs_max_cwnd) and β = −α/√fs_max_cwnd (§3.5), in picoseconds.
+func (s *Swift) TargetDelay() float64 {
+	return s.fixed + max(0, min(s.alpha/math.Sqrt(s.window)+s.beta, float64(s.config.Range)))
+}
+
+// OnSend does nothing.
+func (s *Swift) OnSend(unit.Time, cc.Sent) {}
+
+// OnAck is algorithm 1's receipt of an ACK: below the target delay the window grows by
+// ai packets a round trip, else it falls by β times the excess' share of the delay.
+func (s *Swift) OnAck(now unit.Time, a *cc.Ack) {
+	s.timeouts = 0
+	if a.RTT <= 0 {
+		return
+	}
+	s.rtt = a.RTT
+	before := s.window
+	delay, target := float64(a.RTT), s.TargetDelay()
+	switch {
+	case delay < target && s.window >= 1:
+		s.window += s.config.AI / s.window * float64(a.Packets)
+	case delay < target:
+		s.window += s.config.AI * float64(a.Packets)
+	case s.canDecrease(now):
+		s.window *= max(1-s.config.Beta*(delay-target)/delay, 1-s.config.MaxDecrease)
+	}
+	s.bound(now, before)
+}
+
+// canDecrease allows one decrease a round trip.
+func (s *Swift) canDecrease(now unit.Time) bool { return !s.ever || now-s.decreased >= s.rtt }
+
+// bound is the end of algorithm 1: it clamps the window and notes the time of a
+// decrease, which is when the window is smaller than before. With "not larger", as
+// ports of the algorithm have it too, each ACK that leaves the window alone would put the
+// next decrease off by a round trip, and a congested flow whose ACKs keep coming would
+// never decrease again.
+func (s *Swift) bound(now unit.Time, before float64) {
+	s.window = min(max(s.window, s.config.MinWindow), s.config.MaxWindow)
+	if s.window < before {
+		s.decreased, s.ever = now, true
+	}
+}
+
+// OnNotice does nothing.
+func (s *Swift) OnNotice(unit.Time, cc.Notice) {}
+
+// OnLoss is algorithm 1's fast recovery and retransmission timeout: a decrease by
+// max_mdf, once a round trip; ResetThreshold timeouts in a row leave the least window.
+func (s *Swift) OnLoss(now unit.Time, l cc.Loss) {
+	before := s.window
+	switch l.Kind {
+	case cc.FastRecovery:
+		s.timeouts = 0
+	case cc.RetransmissionTimeout:
+		if s.timeouts++; s.timeouts >= s.config.ResetThreshold {
+			s.window = s.config.MinWindow
+			s.bound(now, before)
+			return
+		}
+	default:
+		return
+	}
+	if s.canDecrease(now) {
+		s.window *= 1 - s.config.MaxDecrease
+	}
+	s.bound(now, before)
+}
+
+// OnTimer is never called.
+func (s *Swift) OnTimer(unit.Time) {}
+
+// Decision is the window; below one packet it is one packet and a pacing delay of
+// rtt/cwnd a packet, in form of a rate.
+func (s *Swift) Decision() cc.Decision {
+	d := cc.Decision{Window: unit.Bytes(max(s.window, 1) * s.mss), NextTimer: unit.Never}
+	if s.window < 1 && s.rtt > 0 {
+		d.Rate = max(unit.Rate(s.window*s.mss*8/s.rtt.Seconds()), 1)
+	}
+	return d
+}

@@ -1,0 +1,274 @@
+// Package timely is TIMELY (Mittal et al., TIMELY: RTT-based Congestion Control for the
+// Datacenter, SIGCOMM'15): a rate that follows the gradient of the round-trip time.
+//
+// Preset paper is algorithm 1, once a completion event, which is a segment of 16 to 64 KB
+// acknowledged. Preset patched is what Zhu et al. (ECN or Delay: Lessons Learnt from
+// Analysis of DCQCN and TIMELY, CoNEXT'16) mend in it, for algorithm 1 can settle at any
+// share of a link. Preset hpcc is the HPCC
+// simulator's (rdma-hw.cc: UpdateRateTimely): once a round trip, hyperactive also below
+// Tlow, and with a counter of increases of any kind.
+//
+// The paper sends a segment as a burst and delays the next one; here the transport paces
+// its packets. The RTT is the transport's, of the packet that completes the event: the
+// time of the segment's own serialisation, which §4.1 subtracts, is not in it.
+package timely
+
+import (
+	"fmt"
+
+	"weir/core/cc"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Presets, and the word that leaves a parameter to them.
+const (
+	Paper   = "paper"
+	Patched = "patched"
+	HPCC    = "hpcc"
+	preset  = "preset"
+)
+
+// Events after which the rate is computed.
+const (
+	EachSegment = "segment" // Config.Segment bytes are acknowledged; shorter messages count together
+	EachACK     = "ack"
+	EachRTT     = "rtt" // what was sent after the last event is acknowledged
+)
+
+// Config are the parameters.
+type Config struct {
+	Law       string    // Paper, Patched, HPCC: how an event changes the rate
+	Update    string    // EachSegment, EachACK, EachRTT
+	Alpha     float64   // weight of a new difference of RTTs
+	Beta      float64   // multiplicative decrement
+	TLow      unit.Time // below it the rate rises whatever the gradient
+	THigh     unit.Time // above it the rate falls whatever the gradient
+	MinRTT    unit.Time // what the gradient is divided by
+	Delta     unit.Rate // δ, additive increment
+	HAI       int       // δ is multiplied by so much in hyperactive increase: N
+	HAIAfter  int       // which begins after so many events
+	Segment   unit.Bytes
+	MinRate   unit.Rate
+	StartRate unit.Rate // 0: the line rate
+	// MaxDecrease is the most of the rate that one event takes. Algorithm 1 has no bound: a
+	// gradient of 1/β, two flows that start at line rate within an RTT, takes all.
+	MaxDecrease float64
+}
+
+// PresetConfig returns a preset's parameters for a line rate. Those of paper are as Zhu
+// et al. (CoNEXT'16) and the HPCC simulator quote them; MinRate is ours.
+func PresetConfig(name string, line unit.Rate) Config {
+	c := Config{Law: name, Update: EachSegment, Alpha: 0.875, Beta: 0.8, TLow: 50 * unit.Microsecond, THigh: 500 * unit.Microsecond,
+		MinRTT: 20 * unit.Microsecond, Delta: 10 * unit.Mbps, HAI: 5, HAIAfter: 5, Segment: 64 * unit.KB, MinRate: 10 * unit.Mbps, MaxDecrease: 1}
+	switch name {
+	case Patched:
+		c.Beta, c.Segment = 0.008, 16*unit.KB
+	case HPCC: // run.py: AI of 10·bw/10 Mb/s, HAI of 50·bw/10 Mb/s, with bw in Gb/s
+		c.Update, c.Delta, c.MinRate = EachRTT, max(line/1000, 1), unit.Gbps
+	}
+	return c
+}
+
+// Scheme is what an experiment names: cc: timely.
+func Scheme() cc.Scheme {
+	return cc.Scheme{
+		Scheme: scheme.Scheme{Name: "timely", Doc: "a rate that follows the gradient of the RTT", Source: "Mittal et al., SIGCOMM'15", Params: append([]scheme.Param{
+			{Name: "preset", Kind: scheme.Text, Words: []string{Paper, Patched, HPCC}, Default: Paper, Doc: "law, and where what is not given comes from: algorithm 1, Zhu et al.'s patch, the HPCC simulator", Source: "SIGCOMM'15 algorithm 1; CoNEXT'16; HPCC simulator rdma-hw.cc"},
+			{Name: "update", Kind: scheme.Text, Words: []string{preset, EachSegment, EachACK, EachRTT}, Default: preset, Doc: "when the rate is computed: segment (paper, patched), rtt (hpcc)", Source: "SIGCOMM'15 §4; HPCC simulator rdma-hw.cc"},
+			{Name: "segment", Kind: scheme.Size, Default: "0 B", Max: "1GB", Doc: "payload of a completion event; 0 B: preset (64kB, 16kB, –)", Source: "SIGCOMM'15 §4: 16 to 64 KB; CoNEXT'16"},
+			{Name: "alpha", Kind: scheme.Share, Default: "87.5%", Min: "0%", Max: "100%", Doc: "weight of a new difference of RTTs", Source: "CoNEXT'16; HPCC simulator"},
+			{Name: "beta", Kind: scheme.Share, Default: "0%", Min: "0%", Max: "100%", Doc: "multiplicative decrement; 0%: preset (80%, 0.8%, 80%)", Source: "SIGCOMM'15 algorithm 1; CoNEXT'16"},
+			{Name: "max_decrease", Kind: scheme.Share, Default: "100%", Min: "0%", Max: "100%", Doc: "most of the rate that one event takes; eRPC's port of the authors' code takes 50% at most", Source: "SIGCOMM'15 algorithm 1: no bound"},
+			{Name: "t_low", Kind: scheme.Duration, Default: "50us", Min: "1ps", Max: "1s", Doc: "RTT below which the rate rises", Source: "SIGCOMM'15; CoNEXT'16"},
+			{Name: "t_high", Kind: scheme.Duration, Default: "500us", Min: "1ps", Max: "1s", Doc: "RTT above which the rate falls", Source: "SIGCOMM'15; CoNEXT'16"},
+			{Name: "min_rtt", Kind: scheme.Duration, Default: "20us", Min: "1ps", Max: "1s", Doc: "what the gradient is divided by", Source: "CoNEXT'16; HPCC simulator"},
+			{Name: "delta", Kind: scheme.Rate, Default: "0bps", Doc: "additive increment; 0bps: preset (10Mbps, 10Mbps, 1/1000 of the line rate)", Source: "SIGCOMM'15; HPCC simulator run.py"},
+			{Name: "hai", Kind: scheme.Int, Default: "5", Min: "1", Max: "1000", Doc: "increments at once in hyperactive increase, N", Source: "SIGCOMM'15 algorithm 1"},
+			{Name: "hai_after", Kind: scheme.Int, Default: "5", Min: "0", Max: "1000000", Doc: "events until hyperactive increase", Source: "SIGCOMM'15 algorithm 1"},
+			{Name: "min_rate", Kind: scheme.Rate, Default: "0bps", Doc: "least rate; 0bps: preset (10Mbps, 10Mbps, 1Gbps)", Source: "ours; HPCC simulator run.py"},
+			{Name: "start_rate", Kind: scheme.Rate, Default: "0bps", Doc: "rate at the start; 0bps: line rate, the paper's C/(N+1) for a sender's first flow", Source: "SIGCOMM'15; HPCC §5.1"},
+		}, cc.RateParams()...)},
+		OwnRecovery: true,
+		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
+			f = f.WithPath(v)
+			t, err := New(f, config(f, v))
+			if err != nil {
+				return nil, err
+			}
+			c, err := cc.Bound(t, f, v.Text("window"))
+			if err != nil {
+				return nil, fmt.Errorf("cc timely: %w", err)
+			}
+			return c, nil
+		},
+	}
+}
+
+// config is the preset with what is given in its place.
+func config(f cc.Flow, v scheme.Values) Config {
+	c := PresetConfig(v.Text("preset"), f.LineRate)
+	c.Alpha, c.TLow, c.THigh, c.MinRTT = v.Float("alpha"), v.Time("t_low"), v.Time("t_high"), v.Time("min_rtt")
+	c.HAI, c.HAIAfter, c.StartRate, c.MaxDecrease = v.Int("hai"), v.Int("hai_after"), v.Rate("start_rate"), v.Float("max_decrease")
+	if word := v.Text("update"); word != preset {
+		c.Update = word
+	}
+	if x := v.Bytes("segment"); x > 0 {
+		c.Segment = x
+	}
+	if x := v.Float("beta"); x > 0 {
+		c.Beta = x
+	}
+	if x := v.Rate("delta"); x > 0 {
+		c.Delta = x
+	}
+	if x := v.Rate("min_rate"); x > 0 {
+		c.MinRate = x
+	}
+	return c
+}
+
+// Timely is the controller of one flow.
+type Timely struct {
+	config Config
+	line   float64
+	free   unit.Bytes
+
+	rate      float64    // bit/s
+	previous  unit.Time  // prev_rtt; 0: there is none
+	diff      float64    // rtt_diff [ps]
+	rises     int        // events in a row with a negative gradient; HPCC: increases in a row
+	completed unit.Bytes // of the segment
+	next      int64      // EachRTT: an event is due when more than this is acknowledged
+}
+
+// New makes the controller of a flow. The flow's LineRate must be known, and not be
+// below MinRate.
+func New(f cc.Flow, c Config) (*Timely, error) {
+	if c.StartRate == 0 {
+		c.StartRate = f.LineRate
+	}
+	switch {
+	case f.LineRate <= 0:
+		return nil, fmt.Errorf("cc timely: the line rate is not known; line_rate gives it")
+	case c.MinRate < 1 || c.MinRate > f.LineRate:
+		return nil, fmt.Errorf("cc timely: min_rate is %v; 1bps … %v, the line rate, are possible", c.MinRate, f.LineRate)
+	case c.StartRate < c.MinRate || c.StartRate > f.LineRate:
+		return nil, fmt.Errorf("cc timely: start_rate is %v; %v … %v are possible", c.StartRate, c.MinRate, f.LineRate)
+	case c.TLow < 1 || c.THigh < c.TLow || c.MinRTT < 1:
+		return nil, fmt.Errorf("cc timely: t_low is %v, t_high %v, min_rtt %v; they must be above 0s, and t_high not below t_low", c.TLow, c.THigh, c.MinRTT)
+	case c.Alpha < 0 || c.Alpha > 1 || c.Beta < 0 || c.Beta > 1 || c.MaxDecrease < 0 || c.MaxDecrease > 1:
+		return nil, fmt.Errorf("cc timely: alpha is %v, beta %v, max_decrease %v; 0 … 1 are possible", c.Alpha, c.Beta, c.MaxDecrease)
+	case c.Delta < 1 || c.HAI < 1 || c.HAIAfter < 0 || c.Segment < 1:
+		return nil, fmt.Errorf("cc timely: delta is %v, hai %d, hai_after %d, segment %v; they must be above 0", c.Delta, c.HAI, c.HAIAfter, c.Segment)
+	}
+	return &Timely{config: c, line: float64(f.LineRate), free: f.FreeWindow(), rate: float64(c.StartRate)}, nil
+}
+
+// OnSend does nothing.
+func (t *Timely) OnSend(unit.Time, cc.Sent) {}
+
+// OnAck computes the rate if it completes an event and has an RTT; without one the
+// event waits for the next ACK.
+func (t *Timely) OnAck(_ unit.Time, a *cc.Ack) {
+	t.completed += a.Bytes
+	if a.RTT <= 0 {
+		return
+	}
+	switch t.config.Update {
+	case EachSegment:
+		if t.completed < t.config.Segment {
+			return
+		}
+	case EachRTT:
+		if a.Una <= t.next {
+			return
+		}
+	}
+	t.completed = 0
+	t.update(a.RTT)
+	t.next = a.Next
+}
+
+// update is a completion event (algorithm 1). The first one has no RTT before it to
+// compare with.
+func (t *Timely) update(rtt unit.Time) {
+	c := &t.config
+	if t.previous == 0 {
+		t.previous = rtt
+		return
+	}
+	t.diff = (1-c.Alpha)*t.diff + c.Alpha*float64(rtt-t.previous)
+	t.previous = rtt
+	gradient := t.diff / float64(c.MinRTT) // normalized_gradient
+	if c.Law == HPCC {
+		t.simulator(rtt, gradient)
+		return
+	}
+	if gradient < 0 {
+		t.rises++
+	} else {
+		t.rises = 0
+	}
+	delta := float64(c.Delta)
+	switch {
+	case rtt < c.TLow:
+		t.set(t.rate + delta)
+	case rtt > c.THigh:
+		t.set(t.rate * (1 - c.Beta*(1-float64(c.THigh)/float64(rtt))))
+	case c.Law == Patched: // patched TIMELY, with Tlow as RTT_ref
+		w := weight(gradient)
+		excess := float64(rtt-c.TLow) / float64(c.TLow)
+		t.set(delta*(1-w) + t.rate*(1-c.Beta*w*excess))
+	case gradient <= 0:
+		if t.rises >= c.HAIAfter {
+			delta *= float64(c.HAI)
+		}
+		t.set(t.rate + delta)
+	default:
+		t.set(t.rate * (1 - c.Beta*gradient))
+	}
+}
+
+// simulator is rdma-hw.cc's UpdateRateTimely.
+func (t *Timely) simulator(rtt unit.Time, gradient float64) {
+	c := &t.config
+	if rtt < c.TLow || rtt <= c.THigh && gradient <= 0 {
+		delta := float64(c.Delta)
+		if t.rises >= c.HAIAfter {
+			delta *= float64(c.HAI)
+		}
+		t.rises++
+		t.set(t.rate + delta)
+		return
+	}
+	factor := 1 - c.Beta*gradient
+	if rtt > c.THigh {
+		factor = 1 - c.Beta*(1-float64(c.THigh)/float64(rtt))
+	}
+	t.rises = 0
+	t.set(t.rate * factor)
+}
+
+// weight is w(g) of patched TIMELY: 0 up to a gradient of −1/4, 1 from 1/4 on.
+func weight(gradient float64) float64 { return min(max(2*gradient+0.5, 0), 1) }
+
+// set keeps the rate within its bounds; a gradient above 1/β would make it negative.
+func (t *Timely) set(rate float64) {
+	rate = max(rate, t.rate*(1-t.config.MaxDecrease))
+	t.rate = min(max(rate, float64(t.config.MinRate)), t.line)
+}
+
+// OnNotice does nothing.
+func (t *Timely) OnNotice(unit.Time, cc.Notice) {}
+
+// OnLoss does nothing: the paper's network loses nothing.
+func (t *Timely) OnLoss(unit.Time, cc.Loss) {}
+
+// OnTimer is never called.
+func (t *Timely) OnTimer(unit.Time) {}
+
+// Decision is the rate.
+func (t *Timely) Decision() cc.Decision {
+	return cc.Decision{Window: t.free, Rate: unit.Rate(t.rate), NextTimer: unit.Never}
+}

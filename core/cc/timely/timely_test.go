@@ -1,0 +1,292 @@
+package timely_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/cc/cctest"
+	"weir/core/cc/timely"
+	"weir/core/unit"
+)
+
+const (
+	us   = unit.Microsecond
+	line = 40 * unit.Gbps
+)
+
+func start(t testing.TB, c timely.Config) *timely.Timely {
+	x, err := timely.New(cctest.Datacentre(1), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// each is a preset that computes the rate at each ACK, from 10 Gb/s on.
+func each(preset string) timely.Config {
+	c := timely.PresetConfig(preset, line)
+	c.Update, c.StartRate = timely.EachACK, 10*unit.Gbps
+	return c
+}
+
+func ack(c cc.Controller, rtt unit.Time) { c.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: rtt}) }
+
+func near(t *testing.T, what string, c cc.Controller, want float64) {
+	t.Helper()
+	if got := float64(c.Decision().Rate); math.Abs(got-want) > want*1e-9+1 {
+		t.Errorf("%s: %.0f, want %.0f", what, got, want)
+	}
+}
+
+// SIGCOMM'15 algorithm 1: rtt_diff = (1 − α)·rtt_diff + α·(new_rtt − prev_rtt), gradient =
+// rtt_diff/minRTT. new_rtt < Tlow: rate + δ. new_rtt > Thigh: rate·(1 − β·(1 − Thigh/new_rtt)).
+// gradient ≤ 0: rate + N·δ. Else rate·(1 − β·gradient).
+func TestAlgorithm1(t *testing.T) {
+	c := start(t, each(timely.Paper))
+	rate, diff, last := 10e9, 0.0, 0.0
+	ack(c, 100*us)
+	near(t, "the first RTT", c, rate)
+	last = 100
+	for i, rtt := range []float64{100, 101, 103, 102, 40, 49, 50, 51, 500, 501, 900, 499, 300, 300} {
+		diff = 0.125*diff + 0.875*(rtt-last)
+		last = rtt
+		switch gradient := diff / 20; {
+		case rtt < 50:
+			rate += 10e6
+		case rtt > 500:
+			rate *= 1 - 0.8*(1-500/rtt)
+		case gradient <= 0:
+			rate += 10e6
+		default:
+			rate *= 1 - 0.8*gradient
+		}
+		rate = max(rate, 10e6)
+		ack(c, unit.Time(rtt)*us)
+		near(t, fmt.Sprintf("event %d, RTT %v us", i, rtt), c, rate)
+	}
+}
+
+// Algorithm 1: N = 5 after five completion events with a negative gradient, else 1; an
+// event without one begins the count anew.
+func TestHAI(t *testing.T) {
+	c := start(t, each(timely.Paper))
+	rate := 10e9
+	rtt := 400 * us
+	ack(c, rtt)
+	for n := 1; n <= 9; n++ {
+		rtt -= us
+		ack(c, rtt)
+		if rate += 10e6; n >= 5 {
+			rate += 40e6
+		}
+		near(t, fmt.Sprint("negative gradient ", n), c, rate)
+	}
+	for range 500 { // the average's tail: it falls to a gradient of 0
+		ack(c, rtt)
+	}
+	before := float64(c.Decision().Rate)
+	ack(c, rtt)
+	near(t, "no gradient", c, before+10e6)
+}
+
+// CoNEXT'16, patched TIMELY: w(g) is 0 up to −1/4, 2g + 1/2 between, 1 from 1/4 on; rate =
+// δ·(1 − w) + rate·(1 − β·w·(new_rtt − RTT_ref)/RTT_ref), with RTT_ref = Tlow and β = 0.008.
+func TestPatched(t *testing.T) {
+	for _, step := range []float64{-30, -7, -6, -3, -1, 0, 1, 3, 5, 6, 7, 30} { // µs
+		c := start(t, each(timely.Patched))
+		ack(c, 200*us)
+		ack(c, 200*us+unit.Time(step*1e6))
+		gradient := 0.875 * step / 20
+		w := 2*gradient + 0.5
+		if gradient <= -0.25 {
+			w = 0
+		} else if gradient >= 0.25 {
+			w = 1
+		}
+		near(t, fmt.Sprint("a step of ", step), c, 10e6*(1-w)+10e9*(1-0.008*w*(150+step)/50))
+	}
+	c := start(t, each(timely.Patched))
+	ack(c, 600*us)
+	ack(c, 1000*us)
+	near(t, "above Thigh", c, 10e9*(1-0.008*0.5))
+	ack(c, 20*us)
+	near(t, "below Tlow", c, 10e9*(1-0.008*0.5)+10e6)
+}
+
+// Patched TIMELY has one fixed point: with no gradient, δ/2 = rate·β/2·(RTT − Tlow)/Tlow.
+// Algorithm 1 has none: without a gradient it rises whatever the rate.
+func TestFixedPoint(t *testing.T) {
+	for _, begin := range []unit.Rate{100 * unit.Mbps, 30 * unit.Gbps} {
+		config := each(timely.Patched)
+		config.StartRate = begin
+		c := start(t, config)
+		for range 20000 {
+			ack(c, 100*us)
+		}
+		near(t, fmt.Sprint("from ", begin), c, 10e6/0.008)
+	}
+	c := start(t, each(timely.Paper))
+	for range 2000 {
+		ack(c, 100*us)
+	}
+	near(t, "algorithm 1", c, 10e9+1999*10e6)
+}
+
+// The HPCC simulator (rdma-hw.cc): δ is 1/1000 of the line, any five increases in a row bring five times
+// as much, a decrease ends that, and the rate is computed once a round trip.
+func TestHPCC(t *testing.T) {
+	config := timely.PresetConfig(timely.HPCC, line)
+	config.StartRate = 10 * unit.Gbps
+	c := start(t, config)
+	una, next := int64(0), int64(10_000)
+	round := func(rtt unit.Time) {
+		before := c.Decision().Rate
+		for range 10 {
+			una += 1000
+			c.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: rtt, Una: una, Next: una + 10_000})
+			if una < next+1000 && c.Decision().Rate != before {
+				t.Fatalf("the rate changes within a round trip")
+			}
+		}
+		next += 10_000
+	}
+	next = 0
+	round(20 * us) // stores the first RTT; sent until then: 11000 B
+	next = 11_000
+	rate := 10e9
+	for n := range 7 {
+		una = next
+		c.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: 20 * us, Una: una, Next: una + 10_000})
+		near(t, fmt.Sprint("not beyond what was sent at event ", n), c, rate)
+		una = next + 1000
+		c.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: 20 * us, Una: una, Next: una + 10_000})
+		next = una + 10_000
+		if rate += 40e6; n >= 5 {
+			rate += 160e6
+		}
+		near(t, fmt.Sprint("increase ", n), c, rate)
+	}
+	c.OnAck(0, &cc.Ack{RTT: 1000 * us, Una: next + 1000, Next: next + 11_000})
+	rate *= 1 - 0.8*0.5
+	near(t, "above Thigh", c, rate)
+	c.OnAck(0, &cc.Ack{RTT: 20 * us, Una: next + 12_000, Next: next + 20_000})
+	near(t, "one increase after it", c, rate+40e6)
+}
+
+// A completion event is a segment: 64 KB of payload, whatever the ACKs; an ACK without an
+// RTT leaves it to the next one.
+func TestSegments(t *testing.T) {
+	config := timely.PresetConfig(timely.Paper, line)
+	config.StartRate = 10 * unit.Gbps
+	c := start(t, config)
+	events := 0
+	for i := 1; i <= 640; i++ {
+		before := c.Decision().Rate
+		a := &cc.Ack{Packets: 1, Bytes: 1000, RTT: 20 * us}
+		if i%64 == 0 {
+			a.RTT = 0
+		}
+		c.OnAck(0, a)
+		if c.Decision().Rate > before {
+			events++
+			if i%64 == 0 {
+				t.Errorf("ACK %d has no RTT", i)
+			}
+		}
+	}
+	if events != 8 { // ten segments; the first event has no RTT before it, the last one's ACK none at all
+		t.Errorf("%d events", events)
+	}
+	config.Segment = 16 * unit.KB
+	c = start(t, config)
+	for range 64 {
+		ack(c, 20*us)
+	}
+	near(t, "four segments of 16 KB", c, 10e9+3*10e6)
+}
+
+// Properties under RTTs at random: the rate stays within its bounds, and a larger RTT
+// never leaves a higher rate than a smaller one after the same story, once the count
+// for hyperactive increase is out of the way.
+func TestProperties(t *testing.T) {
+	for _, preset := range []string{timely.Paper, timely.Patched, timely.HPCC} {
+		config := each(preset)
+		config.HAI = 1
+		random := unit.NewRandom(1, preset)
+		for range 300 {
+			story := make([]unit.Time, 1+random.IntN(30))
+			for i := range story {
+				story[i] = unit.Time(10+random.IntN(600)) * us
+			}
+			last := math.Inf(1)
+			for rtt := 10 * us; rtt < 700*us; rtt += 13 * us {
+				c := start(t, config)
+				for _, r := range story {
+					ack(c, r)
+				}
+				ack(c, rtt)
+				rate := float64(c.Decision().Rate)
+				if rate < float64(config.MinRate) || rate > float64(line) {
+					t.Fatalf("%s: %v", preset, c.Decision().Rate)
+				}
+				if rtt <= config.THigh && rate > last+1 { // at Thigh the law changes and may jump up
+					t.Fatalf("%s: an RTT of %v leaves %.0f, a smaller one %.0f", preset, rtt, rate, last)
+				}
+				last = rate
+			}
+		}
+	}
+}
+
+// Presets, what is given in their place, and what is refused.
+func TestScheme(t *testing.T) {
+	after := func(rtts []unit.Time, given ...string) cc.Controller {
+		c, err := cctest.Make(timely.Scheme(), cctest.Datacentre(1), append(given, "update", "ack", "start_rate", "10Gbps")...)
+		if err != nil {
+			t.Fatal(given, err)
+		}
+		for _, rtt := range rtts {
+			ack(c, rtt)
+		}
+		return c
+	}
+	flat := []unit.Time{20 * us, 20 * us}
+	near(t, "paper", after(flat), 10e9+10e6)
+	near(t, "hpcc", after(flat, "preset", "hpcc", "line_rate", "20Gbps"), 10e9+20e6)
+	near(t, "delta", after(flat, "delta", "1Gbps"), 11e9)
+	near(t, "t_low", after([]unit.Time{20 * us, 22 * us}, "t_low", "15us", "alpha", "100%"), 10e9*(1-0.8*0.1))
+	near(t, "min_rtt, beta", after([]unit.Time{60 * us, 62 * us}, "min_rtt", "10us", "alpha", "100%", "beta", "50%"), 10e9*(1-0.5*0.2))
+	near(t, "t_high", after([]unit.Time{100 * us, 100 * us}, "t_high", "80us"), 10e9*(1-0.8*0.2))
+	near(t, "hai", after([]unit.Time{100 * us, 99 * us, 98 * us}, "hai_after", "2", "hai", "100"), 10e9+10e6+1000e6)
+	near(t, "no bound of a decrease", after([]unit.Time{60 * us, 400 * us}), 10e6)
+	near(t, "max_decrease", after([]unit.Time{60 * us, 400 * us}, "max_decrease", "50%"), 5e9)
+	near(t, "min_rate", after([]unit.Time{60 * us, 400 * us}, "min_rate", "2Gbps"), 2e9)
+	if c, err := cctest.Make(timely.Scheme(), cctest.Datacentre(1), "window", "variable", "start_rate", "20Gbps"); err != nil || c.Decision().Window != 25_000 {
+		t.Errorf("variable window: %v, %v", c, err)
+	}
+	for _, given := range [][]string{
+		{"min_rate", "41Gbps"}, {"start_rate", "41Gbps"}, {"start_rate", "1Mbps"}, {"t_low", "600us"}, {"preset", "hpcc", "line_rate", "500Mbps"},
+	} {
+		if _, err := cctest.Make(timely.Scheme(), cctest.Datacentre(1), given...); err == nil {
+			t.Errorf("%q is taken", given)
+		}
+	}
+	if _, err := cctest.Make(timely.Scheme(), cctest.Flow(1)); err == nil {
+		t.Error("a flow of unknown line rate is taken")
+	}
+	if _, err := cctest.Make(timely.Scheme(), cctest.Flow(1), "line_rate", "1Gbps", "window", "bdp"); err == nil {
+		t.Error("a window of an unknown RTT is taken")
+	}
+}
+
+func ExampleNew() {
+	c := timely.PresetConfig(timely.Paper, 40*unit.Gbps)
+	c.Update = timely.EachACK
+	x, _ := timely.New(cc.Flow{MSS: 1000, Path: cc.Path{LineRate: 40 * unit.Gbps}}, c)
+	x.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: 500 * unit.Microsecond})
+	x.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: 1000 * unit.Microsecond}) // twice Thigh
+	fmt.Println(x.Decision().Rate)
+	// Output: 24Gbps
+}

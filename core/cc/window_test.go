@@ -1,0 +1,46 @@
+package cc_test
+
+import (
+	"fmt"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/unit"
+)
+
+// RFC 2861 §3: an unused window goes down, and three quarters of it stay known.
+func TestIdle(t *testing.T) {
+	w := cc.NewWindow(cc.Flow{MSS: 1000, InitialWindow: 100})
+	w.Reduce(80)
+	w.Idle(10)
+	if w.Packets != 10 || w.Threshold != 80 {
+		t.Errorf("window %d, threshold %d; want 10 and 80", w.Packets, w.Threshold)
+	}
+	w = cc.NewWindow(cc.Flow{MSS: 1000, InitialWindow: 100})
+	w.Reduce(20)
+	w.Increase(1, 80)
+	w.Idle(10)
+	if w.Packets != 10 || w.Threshold != 75 {
+		t.Errorf("window %d, threshold %d; want 10 and three quarters of 100", w.Packets, w.Threshold)
+	}
+}
+
+// What is acknowledged is not lost when the increase is slow.
+func TestIncrease(t *testing.T) {
+	for _, every := range []float64{1, 2.5, 7, 100} {
+		w := cc.NewWindow(cc.Flow{MSS: 1000, InitialWindow: 10})
+		for i := range 1000 {
+			w.Increase(every, i%3)
+		}
+		if want := 10 + 999/every; float64(w.Packets) > want || float64(w.Packets) < want-1 {
+			t.Errorf("999 packets, one more for every %g: %d, want %.1f", every, w.Packets, want)
+		}
+	}
+}
+
+func ExampleWindow() {
+	w := cc.NewWindow(cc.Flow{MSS: 1000, InitialWindow: 10})
+	w.Reduce(w.Packets / 2)
+	fmt.Println(w.Packets, w.InSlowStart(), w.Decision().NextTimer == unit.Never)
+	// Output: 5 false true
+}

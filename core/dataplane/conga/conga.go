@@ -1,0 +1,382 @@
+// Package conga is CONGA (Alizadeh et al., SIGCOMM 2014): in leaf-spine networks, every
+// flowlet takes the uplink whose path to the destination's leaf is least congested, as that
+// leaf tells.
+//
+// Every port has a discounting rate estimator (DRE, §3.2). The packets between leaves carry
+// the uplink that they took (LBTag) and the largest congestion of their links (CE, §3.3);
+// the leaf at the end keeps that by leaf and tag, and gives it back, one value a packet, in
+// packets that go the other way (§3.3, feedback). A new flowlet takes the port for which
+// the larger of local congestion and what the other leaf told is least (§3.5).
+//
+// The paper leaves failures to the fabric's routing. Here a leaf avoids uplinks that are
+// down, and says of the paths whose last link is down, one of its own, that they carry
+// nothing (Unreachable, in place of a metric); other links there are none in two tiers.
+package conga
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Extension is the packet extension in place of CONGA's overlay header (§3.1): LBTag, CE,
+// FB_LBTag, FB_Metric, a byte each. It changes en route. FB_LBTag 0xff: no feedback.
+const Extension uint8 = 0x39
+
+const (
+	tag, ce, fbTag, fbMetric = 0, 1, 2, 3
+	noFeedback               = 0xff
+)
+
+// Unreachable is the FB_Metric of a path whose last link is down.
+const Unreachable = 0xff
+
+// Config are CONGA's parameters.
+type Config struct {
+	Gap    unit.Time // T_fl, that ends a flowlet
+	Cells  int       // of the flowlet table
+	Tau    unit.Time // time constant of the DRE
+	Period unit.Time // T_dre, of its decrements
+	Bits   int       // Q, of a congestion metric
+	Age    unit.Time // after which what a leaf told begins to decay
+}
+
+// Scheme is what an experiment names: switch: [conga].
+func Scheme() dataplane.Scheme {
+	return dataplane.Scheme{
+		Scheme: scheme.Scheme{Name: "conga", Doc: "flowlets by congestion of the whole path, which leaves tell each other; leaf-spine networks; hop limit", Source: "Alizadeh et al., SIGCOMM 2014", Params: []scheme.Param{
+			{Name: "gap", Kind: scheme.Duration, Default: "500us", Min: "0s", Max: "10s", Doc: "that ends a flowlet", Source: "CONGA §3.6: T_fl = 500us"},
+			{Name: "cells", Kind: scheme.Int, Default: "65536", Min: "1", Max: "16777216", Doc: "of the flowlet table, rounded up to a power of two", Source: "CONGA §3.4: 64 K entries"},
+			{Name: "tau", Kind: scheme.Duration, Default: "160us", Min: "1ns", Max: "10s", Doc: "time constant of the rate estimators", Source: "CONGA §3.6: 160us"},
+			{Name: "period", Kind: scheme.Duration, Default: "16us", Min: "1ns", Max: "10s", Doc: "of their decrements, at most tau", Source: "CONGA §3.2: T_dre; the value is ours, alpha 0.1"},
+			{Name: "bits", Kind: scheme.Int, Default: "3", Min: "1", Max: "7", Doc: "of a congestion metric", Source: "CONGA §3.6: Q = 3"},
+			{Name: "age", Kind: scheme.Duration, Default: "10ms", Min: "1us", Max: "60s", Doc: "after which what a leaf told counts half, and half of that each time again", Source: "CONGA §3.3: 10ms"},
+		}},
+		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
+			return New(site, Config{Gap: v.Time("gap"), Cells: v.Int("cells"), Tau: v.Time("tau"), Period: v.Time("period"), Bits: v.Int("bits"), Age: v.Time("age")})
+		},
+	}
+}
+
+// Program is CONGA at a leaf or at a spine.
+type Program struct {
+	config   Config
+	place    *dataplane.Place
+	paths    dataplane.PathSet
+	flowlets *dataplane.Flowlets
+	random   unit.Random
+	seed     uint32
+
+	rates  []estimator        // by port
+	decay  [64]float64        // by periods, what X has kept
+	uplink []uint8            // by port, its tag; noFeedback: it leads down
+	port   []dataplane.PortID // by tag
+	leaf   []int32            // by address, its leaf
+	to     []metric           // by leaf and tag: Congestion-To-Leaf
+	from   []metric           // by leaf and tag: Congestion-From-Leaf
+	turns  []turn             // by leaf
+	levels []uint8            // by tag, in the choice in hand
+	most   float64            // largest metric
+}
+
+// metric is a congestion metric and when it came.
+type metric struct {
+	at    unit.Time
+	value uint8
+	known bool
+	told  uint16 // Congestion-From-Leaf: what was told last, plus 1; 0: nothing
+}
+
+// turn is whose turn it is among the tags of a leaf, to be told of.
+type turn struct {
+	last    uint8
+	changed [4]uint64 // bit k: what tag k came with is not what was told last
+}
+
+// next returns the first tag after the last that has changed.
+func (t *turn) next() (tag int, ok bool) {
+	start := uint(t.last) + 1
+	for i := range uint(5) { // once round, and the first word's lower part
+		w := (start/64 + i) % 4
+		set := t.changed[w]
+		switch i {
+		case 0:
+			set &= ^uint64(0) << (start % 64)
+		case 4:
+			set &= 1<<(start%64) - 1
+		}
+		if set != 0 {
+			return int(64*w) + bits.TrailingZeros64(set), true
+		}
+	}
+	return 0, false
+}
+
+// estimator is a DRE (§3.2): X grows by the bytes that leave and shrinks by alpha each
+// period, so that X is R·tau for a rate R.
+type estimator struct {
+	x     float64
+	last  unit.Time // when it was decremented last
+	scale float64   // of X to 2^Q steps, by the rate
+	rate  unit.LinkRate
+	level uint8 // of X
+}
+
+// New returns the program for a leaf or spine; the error says why the network is no
+// leaf-spine one.
+func New(site *dataplane.Site, c Config) (*Program, error) {
+	if site.Place == nil {
+		return nil, fmt.Errorf("conga: the network is not known")
+	}
+	place, err := site.Place()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("conga needs a leaf-spine network: %w", err)
+	case place.Tiers != 2:
+		return nil, fmt.Errorf("conga needs a leaf-spine network; this one has %d tiers", place.Tiers)
+	case c.Period > c.Tau || c.Period <= 0:
+		return nil, fmt.Errorf("conga: a period of %v; above 0 and up to tau, %v, is possible", c.Period, c.Tau)
+	case len(place.Up) > noFeedback:
+		return nil, fmt.Errorf("conga: %d uplinks; at most %d are possible", len(place.Up), noFeedback)
+	}
+	f, err := dataplane.NewFlowlets(c.Cells, c.Gap)
+	if err != nil {
+		return nil, fmt.Errorf("conga: %w", err)
+	}
+	r := site.Random("conga")
+	g := &Program{config: c, place: place, paths: dataplane.NewPathSet(site), flowlets: f, random: r, seed: uint32(r.Uint64()),
+		rates: make([]estimator, site.Ports), uplink: make([]uint8, site.Ports), leaf: place.Leaf, most: float64(int(1)<<c.Bits - 1)}
+	for i := range g.decay {
+		g.decay[i] = math.Pow(1-float64(c.Period)/float64(c.Tau), float64(i))
+	}
+	for i := range g.rates {
+		g.setRate(&g.rates[i], site.Lines[i].Rate)
+		g.uplink[i] = noFeedback
+	}
+	// A tag is the same spine's at all leaves, so that they know whose last link is down.
+	for _, i := range byAbove(place) {
+		g.uplink[place.Up[i]] = uint8(len(g.port))
+		g.port = append(g.port, place.Up[i])
+	}
+	if place.Tier == 1 { // each spine is linked to each leaf, so all have as many uplinks
+		n := place.Leaves * len(place.Up)
+		g.to, g.from, g.turns, g.levels = make([]metric, n), make([]metric, n), make([]turn, place.Leaves), make([]uint8, len(place.Up))
+	}
+	return g, nil
+}
+
+// Name is "conga".
+func (g *Program) Name() string { return "conga" }
+
+// byAbove returns the numbers of the uplinks in the order of the switches above.
+func byAbove(place *dataplane.Place) []int {
+	order := make([]int, len(place.Up))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return place.Above[a] - place.Above[b] })
+	return order
+}
+
+func (g *Program) setRate(e *estimator, r unit.LinkRate) {
+	e.rate, e.scale = r, float64(int(1)<<g.config.Bits)/dataplane.Carries(r, g.config.Tau)
+}
+
+// level is a port's congestion, in 2^Q equal steps up to its rate (§3.2), when what is due
+// of T_dre's periods is done.
+func (g *Program) level(e *estimator, now unit.Time) uint8 {
+	if now-e.last >= g.config.Period {
+		g.decrement(e, now)
+	}
+	return e.level
+}
+
+func (g *Program) decrement(e *estimator, now unit.Time) {
+	n := unit.Time(1)
+	if past := now - e.last; past >= 2*g.config.Period {
+		n = past / g.config.Period
+	}
+	e.last += n * g.config.Period
+	if n < unit.Time(len(g.decay)) {
+		e.x *= g.decay[n]
+	} else {
+		e.x *= math.Pow(g.decay[1], float64(n))
+	}
+	g.quantise(e)
+}
+
+func (g *Program) quantise(e *estimator) {
+	if x := e.x * e.scale; x < g.most {
+		e.level = uint8(x)
+	} else {
+		e.level = uint8(g.most)
+	}
+}
+
+// Ingress takes in what the other leaf tells, and chooses the port.
+func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	ports, _, v := g.paths.To(p)
+	if v != dataplane.Accept {
+		return v
+	}
+	m.Out = ports[0]
+	if g.place.Tier != 1 {
+		return dataplane.Accept
+	}
+	now := env.Now()
+	if p.Asks(Extension) && int(m.In) < len(g.uplink) && g.uplink[m.In] != noFeedback { // from another leaf: it ends here
+		g.learn(now, p)
+		before := p.ExtensionBytes()
+		p.RemoveExtension(Extension)
+		p.Size += p.ExtensionBytes() - before
+		return dataplane.Accept
+	}
+	if g.uplink[m.Out] == noFeedback || int(p.Dst) >= len(g.leaf) || g.leaf[p.Dst] < 0 {
+		return dataplane.Accept
+	}
+	to, hash := int(g.leaf[p.Dst]), dataplane.MixHash(p.Hash^g.seed)
+	if port, goesOn := g.flowlets.Port(now, hash); goesOn && g.carries(env, now, to, port) {
+		m.Out = port
+	} else {
+		m.Out = g.choose(env, to, hash)
+		g.flowlets.Begin(now, hash, m.Out)
+	}
+	var header [4]byte
+	header[tag], header[fbTag] = g.uplink[m.Out], noFeedback
+	g.tell(env, to, &header)
+	before := p.ExtensionBytes()
+	p.SetExtension(Extension, header[:])
+	p.Size += p.ExtensionBytes() - before
+	return dataplane.Accept
+}
+
+// carries tells whether an uplink is up, and the path by it to a leaf as that told.
+func (g *Program) carries(env *dataplane.Env, now unit.Time, leaf int, port dataplane.PortID) bool {
+	k := g.uplink[port]
+	if k == noFeedback || env.Port(port).Down() {
+		return false
+	}
+	t := &g.to[leaf*len(g.port)+int(k)]
+	return t.value != Unreachable || now-t.at > g.config.Age
+}
+
+// aged is the metric now (§3.3): what is old decays, and 0 is what nobody has told.
+func (t *metric) aged(now, age unit.Time) uint8 {
+	past := now - t.at
+	switch {
+	case !t.known:
+		return 0
+	case past <= age:
+		return t.value
+	case t.value == Unreachable || past >= 8*age:
+		return 0 // to be tried again
+	}
+	return t.value >> (past / age)
+}
+
+// choose is §3.5: the uplink with the least of the larger of local and remote
+// congestion; of several the flow's last, or one at random.
+func (g *Program) choose(env *dataplane.Env, leaf int, hash uint32) dataplane.PortID {
+	now := env.Now()
+	least, ties := uint8(Unreachable), uint64(0)
+	to := g.to[leaf*len(g.port):][:len(g.port)]
+	for k, port := range g.port {
+		x := uint8(Unreachable)
+		if !env.Port(port).Down() {
+			x = max(g.level(&g.rates[port], now), to[k].aged(now, g.config.Age))
+		}
+		if g.levels[k] = x; x < least {
+			least, ties = x, 0
+		}
+		if x == least {
+			ties++
+		}
+	}
+	// if nothing carries all are as good
+	if last, had := g.flowlets.Last(hash); had && g.uplink[last] != noFeedback && g.levels[g.uplink[last]] == least {
+		return last
+	}
+	pick := g.random.Uint64() >> 32 * ties >> 32
+	for k, x := range g.levels {
+		if x == least {
+			if pick == 0 {
+				return g.port[k]
+			}
+			pick--
+		}
+	}
+	return g.port[0]
+}
+
+// learn takes in a packet from another leaf: its path's congestion, and what that leaf
+// tells of the paths to it.
+func (g *Program) learn(now unit.Time, p *packet.Packet) {
+	h, ok := p.Extension(Extension)
+	if !ok || len(h) != 4 || int(p.Src) >= len(g.leaf) || g.leaf[p.Src] < 0 {
+		return
+	}
+	leaf := int(g.leaf[p.Src])
+	first := leaf * len(g.port)
+	if k := int(h[tag]); k < len(g.port) {
+		f := &g.from[first+k]
+		if f.at, f.value, f.known = now, h[ce], true; f.told != uint16(h[ce])+1 {
+			g.turns[leaf].changed[k/64] |= 1 << (k % 64)
+		}
+	}
+	if k := int(h[fbTag]); k < len(g.port) {
+		g.to[first+k] = metric{at: now, value: h[fbMetric], known: true}
+	}
+}
+
+// tell puts one value of the paths from a leaf into a packet that goes there: in turn, and
+// those that have changed since they were told before the others (§3.3).
+func (g *Program) tell(env *dataplane.Env, leaf int, header *[4]byte) {
+	t, n := &g.turns[leaf], len(g.port)
+	from := g.from[leaf*n:][:n]
+	k, changed := t.next()
+	if !changed {
+		k = int(t.last)
+		for i := 0; ; i++ {
+			if k++; k >= n {
+				k = 0
+			}
+			if from[k].known || env.Port(g.port[k]).Down() {
+				break
+			}
+			if i == n {
+				return
+			}
+		}
+	}
+	f := &from[k]
+	x := f.aged(env.Now(), g.config.Age)
+	if env.Port(g.port[k]).Down() {
+		x = Unreachable
+	}
+	header[fbTag], header[fbMetric] = uint8(k), x
+	f.told, t.last = uint16(x)+1, uint8(k)
+	t.changed[k/64] &^= 1 << (k % 64)
+}
+
+// Egress counts what leaves, and raises the packet's congestion to its link's.
+func (g *Program) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	e := &g.rates[m.Out]
+	if r := env.Port(m.Out).Rate(); r != e.rate { // an event has changed it
+		g.setRate(e, r)
+	}
+	level := g.level(e, env.Now())
+	e.x += dataplane.FrameLoad(e.rate, p.Size)
+	g.quantise(e)
+	if p.Asks(Extension) {
+		if h, ok := p.Extension(Extension); ok && len(h) == 4 && h[ce] < level {
+			h[ce] = level
+		}
+	}
+	return dataplane.Accept
+}

@@ -1,0 +1,313 @@
+package dataplane
+
+import (
+	"fmt"
+	"net/netip"
+	"sort"
+	"strings"
+	"testing"
+
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+func TestExact(t *testing.T) {
+	x := NewExact[string, int](2)
+	v := x.Version()
+	if x.Insert("a", 1) != nil || x.Insert("b", 2) != nil || x.Insert("a", 3) != nil || x.Insert("c", 4) == nil {
+		t.Error("capacity is two keys")
+	}
+	if a, ok := x.Lookup("a"); !ok || a != 3 || x.Len() != 2 || x.Version() == v {
+		t.Errorf("a is %d", a)
+	}
+	if !x.Delete("a") || x.Delete("a") {
+		t.Error("delete")
+	}
+	if _, ok := x.Lookup("a"); ok {
+		t.Error("deleted, and still there")
+	}
+}
+
+// Longest prefix match against trying every rule, IPv4 and IPv6, with rules that
+// come and go.
+func TestLPM(t *testing.T) {
+	random := unit.NewRandom(1, "lpm")
+	x := NewLPM[int](60)
+	rules := map[netip.Prefix]int{}
+	address := func() netip.Addr {
+		if random.IntN(2) == 0 {
+			return netip.AddrFrom4([4]byte{10, byte(random.IntN(3)), byte(random.IntN(4)), byte(random.IntN(4))})
+		}
+		return netip.AddrFrom16([16]byte{0: 0xfd, 7: byte(random.IntN(3)), 15: byte(random.IntN(4))})
+	}
+	for i := range 20000 {
+		a := address()
+		p, _ := a.Prefix(random.IntN(a.BitLen() + 1))
+		switch {
+		case random.IntN(4) == 0:
+			_, there := rules[p]
+			if x.Delete(p) != there {
+				t.Fatalf("deleting %v, which is there: %v", p, there)
+			}
+			delete(rules, p)
+		case random.IntN(3) == 0:
+			_, there := rules[p]
+			full := !there && len(rules) >= 60
+			if err := x.Insert(netip.PrefixFrom(a, p.Bits()), i); (err != nil) != full {
+				t.Fatalf("insert into %d rules: %v", len(rules), err)
+			} else if err == nil {
+				rules[p] = i
+			}
+		}
+		want, length := -1, -1
+		b := address()
+		for r, action := range rules {
+			if r.Contains(b) && r.Bits() > length {
+				want, length = action, r.Bits()
+			}
+		}
+		got, ok := x.Lookup(b)
+		if ok != (length >= 0) || ok && got != want || x.Len() != len(rules) {
+			t.Fatalf("%v: %d (%v), want %d", b, got, ok, want)
+		}
+	}
+	if _, ok := x.Lookup(netip.Addr{}); ok || x.Insert(netip.Prefix{}, 1) == nil {
+		t.Error("what is no address matches, or is a prefix")
+	}
+	if n := testing.AllocsPerRun(100, func() { x.Lookup(netip.AddrFrom4([4]byte{10, 1, 1, 1})) }); n != 0 {
+		t.Errorf("a look-up allocates %g times", n)
+	}
+}
+
+// Ternary match against sorting all rules that match by priority, then age.
+func TestTernary(t *testing.T) {
+	random := unit.NewRandom(1, "ternary")
+	x := NewTernary[int](2, 40)
+	type rule struct {
+		value, mask []byte
+		priority, n int
+	}
+	var rules []rule
+	for i := range 5000 {
+		r := rule{[]byte{byte(random.IntN(8)), byte(random.IntN(8))}, []byte{byte(random.IntN(8)), byte(random.IntN(8))}, random.IntN(5), i}
+		if random.IntN(3) == 0 && len(rules) > 0 {
+			k := random.IntN(len(rules))
+			first := -1
+			for j, o := range rules { // Delete takes the first that looks the same
+				if o.priority == rules[k].priority && string(o.mask) == string(rules[k].mask) && o.value[0]&o.mask[0] == rules[k].value[0]&o.mask[0] && o.value[1]&o.mask[1] == rules[k].value[1]&o.mask[1] {
+					first = j
+					break
+				}
+			}
+			if !x.Delete(rules[k].value, rules[k].mask, rules[k].priority) {
+				t.Fatal("a rule that is there is not deleted")
+			}
+			rules = append(rules[:first], rules[first+1:]...)
+		} else if err := x.Insert(r.value, r.mask, r.priority, i); (err != nil) != (len(rules) == 40) {
+			t.Fatalf("insert into %d rules: %v", len(rules), err)
+		} else if err == nil {
+			rules = append(rules, r)
+		}
+		key := []byte{byte(random.IntN(8)), byte(random.IntN(8))}
+		var match []rule
+		for _, r := range rules {
+			if key[0]&r.mask[0] == r.value[0]&r.mask[0] && key[1]&r.mask[1] == r.value[1]&r.mask[1] {
+				match = append(match, r)
+			}
+		}
+		sort.SliceStable(match, func(i, j int) bool { return match[i].priority > match[j].priority })
+		got, ok := x.Lookup(key)
+		if ok != (len(match) > 0) || ok && got != match[0].n {
+			t.Fatalf("%v: %d (%v), want %v", key, got, ok, match)
+		}
+	}
+	if x.Insert([]byte{1}, []byte{1, 2}, 0, 0) == nil {
+		t.Error("a value of another width is taken")
+	}
+	if _, ok := x.Lookup([]byte{1}); ok {
+		t.Error("a key of another width matches")
+	}
+}
+
+func TestRegister(t *testing.T) {
+	r, err := NewRegister[int64](4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Write(1, 7)
+	*r.At(2) += 5
+	if r.Read(1) != 7 || r.Read(5) != 7 || r.Read(2) != 5 || r.Read(0) != 0 || r.Len() != 4 {
+		t.Error("cells")
+	}
+	for _, n := range []int{0, -1, 1<<24 + 1} {
+		if _, err := NewRegister[int](n); err == nil {
+			t.Errorf("a register of %d cells is made", n)
+		}
+	}
+}
+
+func bps(r unit.Rate) unit.LinkRate { return unit.LinkRate{Bits: r} }
+
+// RFC 2697 §3: C and E start full; the rate fills C, what does not fit fills E;
+// green takes from C, yellow from E, red nothing.
+func TestSrTCM(t *testing.T) {
+	m, err := NewSrTCM(bps(8*unit.Kbps), 1000, 500) // 1000 bytes a second
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		at     unit.Time
+		size   int32
+		before Colour
+		want   Colour
+	}{
+		{0, 600, Green, Green},                         // C 400, E 500
+		{0, 500, Green, Yellow},                        // C 400, E 0
+		{0, 500, Green, Red},                           // nothing spent
+		{0, 400, Green, Green},                         // C 0
+		{500 * unit.Millisecond, 500, Green, Green},    // C was 500
+		{2500 * unit.Millisecond, 1000, Yellow, Red},   // C 1000, then E 500: 2000 earned, 500 lost; yellow needs E ≥ 1000
+		{2500 * unit.Millisecond, 500, Yellow, Yellow}, // E 0
+		{2500 * unit.Millisecond, 1000, Green, Green},  // C 0
+		{2500 * unit.Millisecond, 1, Red, Red},         // colour-aware: red stays red
+		{2500*unit.Millisecond + 999, 1, Green, Red},   // not a byte yet
+		{2501 * unit.Millisecond, 1, Green, Green},     // one byte a millisecond
+	} {
+		if got := m.Colour(c.at, c.size, c.before); got != c.want {
+			t.Errorf("at %v %d bytes, %v before: %v, want %v", c.at, c.size, c.before, got, c.want)
+		}
+	}
+	for _, bad := range [][2]int64{{0, 0}, {-1, 5}, {5, -1}} {
+		if _, err := NewSrTCM(bps(1), bad[0], bad[1]); err == nil {
+			t.Errorf("CBS %d, EBS %d is taken", bad[0], bad[1])
+		}
+	}
+	if _, err := NewSrTCM(bps(0), 1, 1); err == nil {
+		t.Error("a rate of 0 is taken")
+	}
+}
+
+// RFC 2698 §3: red if P lacks tokens, nothing spent; yellow if only C does, spends P;
+// green spends both.
+func TestTrTCM(t *testing.T) {
+	m, err := NewTrTCM(bps(8*unit.Kbps), 1000, bps(16*unit.Kbps), 1500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		at     unit.Time
+		size   int32
+		before Colour
+		want   Colour
+	}{
+		{0, 1000, Green, Green},                     // C 0, P 500
+		{0, 600, Green, Red},                        // P lacks
+		{0, 500, Green, Yellow},                     // P 0
+		{100 * unit.Millisecond, 100, Green, Green}, // C 100 → 0, P 200 → 100
+		{100 * unit.Millisecond, 100, Green, Yellow},
+		{100 * unit.Millisecond, 1, Green, Red},
+		{unit.Second, 100, Yellow, Yellow}, // colour-aware: yellow spends P alone
+		{unit.Second, 900, Green, Green},   // C was 900
+		{unit.Second, 1, Red, Red},
+		{unit.Second, 400, Green, Yellow}, // P 1500 − 100 − 900 = 500
+	} {
+		if got := m.Colour(c.at, c.size, c.before); got != c.want {
+			t.Errorf("at %v %d bytes, %v before: %v, want %v", c.at, c.size, c.before, got, c.want)
+		}
+	}
+	for _, err := range []error{
+		second(NewTrTCM(bps(2), 1, bps(1), 1)), second(NewTrTCM(bps(1), 0, bps(1), 1)), second(NewTrTCM(bps(1), 1, bps(1), 0)),
+		second(NewTrTCM(bps(1), 1, unit.LinkRate{Packets: 1}, 1)), second(NewTrTCM(bps(0), 1, bps(1), 1)),
+	} {
+		if err == nil {
+			t.Error("a bad trTCM is taken")
+		}
+	}
+}
+
+func second(_ *TrTCM, err error) error { return err }
+
+// Over any interval green is at most CIR·t + CBS, all that passes at most PIR·t +
+// PBS, and in the long run under overload green is CIR to the byte: tokens do not
+// drift, at any rate.
+func TestMetersKeepTheirRates(t *testing.T) {
+	random := unit.NewRandom(1, "meter")
+	for _, rate := range []unit.Rate{7, 999_999_937, 8 * unit.Mbps, 33_333_333} {
+		const cbs, pbs = 3000, 6000
+		single, _ := NewSrTCM(bps(rate), cbs, 0)
+		two, _ := NewTrTCM(bps(rate), cbs, bps(2*rate), pbs)
+		now, green, greenTwo, passed := unit.Time(0), int64(0), int64(0), int64(0)
+		gap := int64(unit.TransmitTime(500, rate)) / 3 // three times the rate in packets of 500 bytes on average
+		for range 30000 {
+			now += unit.Time(random.Int64N(2*gap) + 1)
+			size := int32(1 + random.IntN(1000))
+			if single.Colour(now, size, Green) == Green {
+				green += int64(size)
+			}
+			switch two.Colour(now, size, Green) {
+			case Green:
+				greenTwo += int64(size)
+				fallthrough
+			case Yellow:
+				passed += int64(size)
+			}
+			earned := int64(rate.BytesIn(now))
+			if green > earned+cbs || greenTwo > earned+cbs || passed > 2*earned+1+pbs {
+				t.Fatalf("rate %v at %v: green %d, %d, passed %d; %d were earned", rate, now, green, greenTwo, passed, earned)
+			}
+		}
+		if earned := int64(rate.BytesIn(now)); green < earned-1000 || greenTwo < earned-1000 {
+			t.Errorf("rate %v: green %d and %d of %d bytes", rate, green, greenTwo, earned)
+		}
+	}
+	// in packets/s a packet is a token, whatever its length
+	m, err := NewSrTCM(unit.LinkRate{Packets: 4170}, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	green := 0
+	for i := range 100_000 {
+		if m.Colour(unit.Time(i)*10*unit.Microsecond, int32(60+i%1000), Green) == Green {
+			green++
+		}
+	}
+	if green < 4165 || green > 4171 {
+		t.Errorf("%d packets are green in a second of 4170 packets/s", green)
+	}
+}
+
+// Every reason has a name of its own.
+func TestReasons(t *testing.T) {
+	seen := map[string]bool{}
+	for r := range Reasons {
+		if n := r.String(); n == "" || n == "unknown" || seen[n] {
+			t.Errorf("reason %d is called %q", r, n)
+		} else {
+			seen[n] = true
+		}
+	}
+	if Reasons.String() != "unknown" {
+		t.Error("what is no reason has a name")
+	}
+}
+
+type hookless struct{}
+
+func (hookless) Name() string { return "hookless" }
+
+func TestNewRefusesHookless(t *testing.T) {
+	if _, err := New(Config{Name: "s", Programs: []Program{hookless{}}, Pool: &packet.Pool{}}); err == nil || !strings.Contains(err.Error(), "hookless") {
+		t.Errorf("a program without hooks: %v", err)
+	}
+}
+
+func ExampleLPM() {
+	t := NewLPM[string](10)
+	t.Insert(netip.MustParsePrefix("10.0.0.0/8"), "core")
+	t.Insert(netip.MustParsePrefix("10.1.0.0/16"), "rack 1")
+	fmt.Println(t.Lookup(netip.MustParseAddr("10.1.2.3")))
+	fmt.Println(t.Lookup(netip.MustParseAddr("10.9.9.9")))
+	// Output:
+	// rack 1 true
+	// core true
+}

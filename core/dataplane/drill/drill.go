@@ -1,0 +1,87 @@
+// Package drill is DRILL(d, m) (Ghorbani et al., SIGCOMM 2017): every packet goes to the
+// shortest queue of d that are drawn at random and the m that were shortest the last time,
+// among the shortest paths to its destination. It looks at this switch only, packet by
+// packet, and leaves what it reorders to the receivers.
+package drill
+
+import (
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Program spreads packets.
+type Program struct {
+	paths  dataplane.PathSet
+	draws  int
+	memory int
+	random unit.Random
+	best   [][]dataplane.PortID // by number of the set of ports: what was best, shortest first
+}
+
+// Scheme is what an experiment names: switch: [drill].
+func Scheme() dataplane.Scheme {
+	return dataplane.Scheme{
+		Scheme: scheme.Scheme{Name: "drill", Doc: "each packet to the shortest of some random queues and the last best, among equal paths; hop limit", Source: "Ghorbani et al., SIGCOMM 2017", Params: []scheme.Param{
+			{Name: "d", Kind: scheme.Int, Default: "2", Min: "1", Max: "64", Doc: "queues drawn", Source: "DRILL §3.2: DRILL(2,1)"},
+			{Name: "m", Kind: scheme.Int, Default: "1", Min: "0", Max: "64", Doc: "queues remembered", Source: "DRILL §3.2"},
+		}},
+		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
+			return &Program{paths: dataplane.NewPathSet(site), draws: v.Int("d"), memory: v.Int("m"), random: site.Random("drill")}, nil
+		},
+	}
+}
+
+// Name is "drill".
+func (d *Program) Name() string { return "drill" }
+
+// Ingress chooses the port of a packet.
+func (d *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	ports, set, v := d.paths.To(p)
+	if v != dataplane.Accept {
+		return v
+	}
+	if m.Out = ports[0]; len(ports) == 1 || set < 0 {
+		return dataplane.Accept
+	}
+	best := d.remembered(ports, set)
+	m.Out = ports[d.draw(len(ports))]
+	least := env.Port(m.Out).Bytes()
+	for range d.draws - 1 {
+		x := ports[d.draw(len(ports))]
+		if n := env.Port(x).Bytes(); n < least {
+			m.Out, least = x, n
+		}
+	}
+	for _, x := range best {
+		if n := env.Port(x).Bytes(); n < least {
+			m.Out, least = x, n
+		}
+	}
+	if len(best) > 0 { // the m best of those looked at: this one goes to the front
+		at := len(best) - 1
+		for i, x := range best {
+			if x == m.Out {
+				at = i
+				break
+			}
+		}
+		copy(best[1:at+1], best[:at])
+		best[0] = m.Out
+	}
+	return dataplane.Accept
+}
+
+func (d *Program) draw(n int) int { return int(d.random.Uint64() >> 32 * uint64(n) >> 32) }
+
+// remembered returns the memory of a set of ports, which is made once.
+func (d *Program) remembered(ports []dataplane.PortID, set int) []dataplane.PortID {
+	for set >= len(d.best) {
+		d.best = append(d.best, nil)
+	}
+	if d.best[set] == nil {
+		d.best[set] = append(make([]dataplane.PortID, 0, d.memory), ports[:min(d.memory, len(ports))]...)
+	}
+	return d.best[set]
+}

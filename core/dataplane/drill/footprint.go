@@ -1,0 +1,24 @@
+package drill
+
+import "weir/core/dataplane"
+
+// Footprint is one lookup, and a comparison of queues: d drawn ones and the m that were best,
+// which the set of paths remembers. It has a memory from its first packet on.
+func (d *Program) Footprint() dataplane.Footprint {
+	f := dataplane.Footprint{Stages: []dataplane.Stage{d.paths.Stage()}}
+	if d.paths.Most() < 2 {
+		return f
+	}
+	x := dataplane.Stage{Name: "shortest of d + m queues", Gress: dataplane.InIngress,
+		Operations: []dataplane.Operation{{Kind: dataplane.ReadingEgress, What: "queues of ports", Times: d.draws + d.memory}, {Kind: dataplane.Looping, What: "over the queues", Times: d.draws + d.memory}}}
+	if d.memory > 0 {
+		cells := 0
+		for _, n := range d.paths.Groups() {
+			cells += min(d.memory, n)
+		}
+		m := min(d.memory, cells)
+		x.Registers = []dataplane.RegisterUse{{Name: "best ports", Cells: cells, Bits: dataplane.PortBits, Reads: m, Writes: m}}
+	}
+	f.Stages = append(f.Stages, x)
+	return f
+}

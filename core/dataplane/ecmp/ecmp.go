@@ -1,0 +1,59 @@
+// Package ecmp is equal-cost multipath: of all shortest paths to a destination a
+// packet takes the one that its flow's hash says, so a flow stays on its path.
+// Each switch mixes a seed of its own into the hash: with one hash everywhere the
+// switches of the next tier would see only flows whose hashes agree, and use one
+// path (polarisation).
+package ecmp
+
+import (
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/scheme"
+)
+
+// Program spreads flows over equal paths.
+type Program struct {
+	routes *dataplane.Routes
+	paths  [2]*packet.Paths // by IP version
+	seed   uint32
+}
+
+// Scheme is what an experiment names: switch: [ecmp].
+func Scheme() dataplane.Scheme {
+	return dataplane.Scheme{
+		Scheme: scheme.Scheme{Name: "ecmp", Doc: "equal-cost multipath by the flow's hash; hop limit", Source: "RFC 2992; seed a switch as the HPCC simulator"},
+		Build: func(site *dataplane.Site, _ scheme.Values) (dataplane.Program, error) {
+			return New(site, uint32(site.Random("ecmp").Uint64())), nil
+		},
+	}
+}
+
+// New returns the program with the site's routes and a seed.
+func New(site *dataplane.Site, seed uint32) *Program {
+	return &Program{routes: site.Routes, paths: [2]*packet.Paths{site.Routes.Paths(4), site.Routes.Paths(6)}, seed: seed}
+}
+
+// Name is "ecmp".
+func (e *Program) Name() string { return "ecmp" }
+
+// Ingress decrements the hop limit, drops the packet when that reaches 0, and
+// chooses among the destination's paths.
+func (e *Program) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	if !p.TakeHop() {
+		return dataplane.Drop(dataplane.HopLimitExceeded)
+	}
+	paths := e.paths[0]
+	if p.Version == 6 {
+		paths = e.paths[1]
+	}
+	ports := paths.To(p.Dst)
+	switch n := uint64(len(ports)); n {
+	case 0:
+		return dataplane.Drop(dataplane.NoRoute)
+	case 1:
+		m.Out = ports[0]
+	default:
+		m.Out = ports[uint64(dataplane.MixHash(p.Hash^e.seed))*n>>32]
+	}
+	return dataplane.Accept
+}

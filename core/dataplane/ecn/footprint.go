@@ -1,0 +1,31 @@
+package ecn
+
+import "weir/core/dataplane"
+
+// Use is what marking by curves takes in a stage: a table of them by port, and the
+// line between two thresholds, if there is one. At ingress the queue is egress state.
+func Use(name string, g dataplane.Gress, curves []Curve) dataplane.Stage {
+	var c Curve
+	s := dataplane.Stage{Name: name, Gress: g,
+		Tables: []dataplane.TableUse{{Name: "thresholds by port", Entries: len(curves), Key: dataplane.PortBits, Action: dataplane.Bits(c)}}}
+	if g == dataplane.InIngress {
+		s.Operations = append(s.Operations, dataplane.Operation{Kind: dataplane.ReadingEgress, What: "queue of the port", Times: 1})
+	}
+	for _, c := range curves {
+		if c.Kmin < c.Kmax && c.Pmax > 0 {
+			s.Operations = append(s.Operations, dataplane.Operation{Kind: dataplane.Dividing, What: "place between the thresholds", Times: 1}, dataplane.Operation{Kind: dataplane.FloatingPoint, What: "probability", Times: 1})
+			break
+		}
+	}
+	return s
+}
+
+// Footprint is that of Use, before the queue.
+func (e *Enqueue) Footprint() dataplane.Footprint {
+	return dataplane.Footprint{Stages: []dataplane.Stage{Use("mark", dataplane.InIngress, e.curves)}}
+}
+
+// Footprint is that of Use, behind the queue.
+func (d *Dequeue) Footprint() dataplane.Footprint {
+	return dataplane.Footprint{Stages: []dataplane.Stage{Use("mark", dataplane.InEgress, d.curves)}}
+}

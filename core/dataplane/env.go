@@ -1,0 +1,192 @@
+package dataplane
+
+import (
+	"net/netip"
+
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/telemetry"
+	"weir/core/unit"
+)
+
+// Env is what a hook may see of the switch, and may ask of it, while it runs.
+// What it asks for (Send, Inject, Recirculate) happens after the packet in hand
+// is done with, in the order of asking, so no hook is ever entered twice.
+type Env struct {
+	now    unit.Time
+	id     int
+	sw     *Switch
+	random unit.Random
+}
+
+// Now is the time of this step, the same for everything in it.
+func (e *Env) Now() unit.Time { return e.now }
+
+// ID is the switch's number in the run.
+func (e *Env) ID() int { return e.id }
+
+// Ports returns how many ports the switch has.
+func (e *Env) Ports() int { return len(e.sw.ports) }
+
+// Port returns port i, to be read: queue lengths, transmitted bytes, rate.
+func (e *Env) Port(i PortID) *tm.Port { return e.sw.ports[i] }
+
+// Buffered returns the bytes that wait in all ports of the switch: its shared
+// buffer's use.
+func (e *Env) Buffered() unit.Bytes { return e.sw.buffered }
+
+// Random is the switch's own random stream.
+func (e *Env) Random() unit.Random { return e.random }
+
+// New returns a zeroed packet for the program to fill and to hand back by Send,
+// Inject or Recirculate (or Free).
+func (e *Env) New() *packet.Packet { return e.sw.pool.Get() }
+
+// Free takes back a packet that came from New or Clone and is not wanted.
+func (e *Env) Free(p *packet.Packet) { e.sw.pool.Put(p) }
+
+// Clone returns a copy of p, without its payload if headersOnly.
+func (e *Env) Clone(p *packet.Packet, headersOnly bool) *packet.Packet {
+	return e.sw.clone(p, headersOnly)
+}
+
+// Send gives p to the traffic manager for port out in the given class, with all
+// admission hooks and limits.
+func (e *Env) Send(p *packet.Packet, out PortID, class uint8) {
+	e.made(p)
+	p.Meta = Metadata{In: packet.NoPort, Out: out, Class: class, Flags: p.Meta.Flags | packet.Internal}
+	e.sw.later(p, toManager, NotDropped)
+}
+
+// Inject gives p to the ingress, as if it had come in at no port.
+func (e *Env) Inject(p *packet.Packet) {
+	e.made(p)
+	p.Meta = Metadata{In: packet.NoPort, Out: packet.NoPort, Flags: p.Meta.Flags | packet.Internal}
+	e.sw.later(p, toIngress, NotDropped)
+}
+
+// made counts a packet that a program hands over for the first time. What is no data was
+// sent now; a copy of data stays as old as that.
+func (e *Env) made(p *packet.Packet) {
+	if p.Meta.Flags&packet.Internal != 0 {
+		return
+	}
+	e.sw.made[p.Kind]++
+	if p.Kind != packet.Data {
+		p.Sent = e.now
+	}
+}
+
+// Recirculate sends p through the recirculation port, whose rate and queue are
+// the switch's (Config.Recirculation), to the ingress. It is dropped with
+// RecirculationFull if that port's queue is full.
+func (e *Env) Recirculate(p *packet.Packet) {
+	e.sw.later(p, toRecirculation, NotDropped)
+}
+
+// Control sends a PFC frame out of port in, by which the neighbour there stops
+// or resumes sending packets of the class (IEEE 802.1Qbb; 64 bytes, before all
+// queues). What is stopped is so until it is resumed.
+func (e *Env) Control(in PortID, kind packet.Kind, class uint8) { e.sw.control(in, kind, class, 0) }
+
+// Pause sends a PFC frame as Control does, which stops the class for that many quanta
+// of 512 bit times, 1 … 65534.
+func (e *Env) Pause(in PortID, class uint8, quanta int64) {
+	e.sw.control(in, packet.Pause, class, max(1, min(quanta, 0xfffe)))
+}
+
+// TickAt has the program's Tick called at at, which is later than now, if that is
+// before the time that it returned last.
+func (e *Env) TickAt(t Ticker, at unit.Time) {
+	for i := range e.sw.tickers {
+		if k := &e.sw.tickers[i]; k.Ticker == t && at < k.at {
+			k.at = max(at, e.now+1)
+			e.sw.nextTick = min(e.sw.nextTick, k.at)
+		}
+	}
+}
+
+// Evict drops the packet that came last into queue q of port out or, of a fair queue, one
+// of its longest flow (tm.Buffer.PopTail), and returns whether there was one.
+func (e *Env) Evict(out PortID, q tm.QueueID) bool { return e.sw.evict(out, q) }
+
+// TrimTail cuts the payload off the packet that came last into queue q of port out, and
+// has it admitted again in the trim class after the packet in hand, as if the hook's
+// verdict on it had been Trim. It returns whether there was one.
+func (e *Env) TrimTail(out PortID, q tm.QueueID) bool { return e.sw.trimTail(out, q) }
+
+// Digest tells the local control plane.
+func (e *Env) Digest(d Digest) {
+	d.At = e.now
+	e.sw.digests = append(e.sw.digests, d)
+}
+
+// Line is the link at a port, as the switch's configuration knows it.
+type Line struct {
+	Rate  unit.LinkRate
+	Delay unit.Time // propagation, with the largest jitter
+	To    string    // name of the node at its other end; "": not known
+}
+
+// Site is where a program will run: what its constructor may use.
+type Site struct {
+	Switch string // name
+	ID     int
+	Ports  int
+	At     []*tm.Port // the ports, to be read
+	Clock  telemetry.Clock
+	Rates  []unit.Rate // of the network's links in bit/s, ascending
+	// Counted: the framing has telemetry in each frame already, see telemetry.Format.
+	Counted bool
+	Lines   []Line // by port
+	Queues  int    // a port; 0 means 1
+	// MaxFrame is the Size of the largest frame; 0: not known.
+	MaxFrame int32
+	Framing  packet.Framing // of the run; the zero value counts real headers, as l2 does
+	Book     *packet.Book
+	Routes   *Routes
+	// Place finds the switch's place in a fat tree; the error says why the network is none.
+	// nil: it is not known.
+	Place func() (*Place, error)
+	// Random makes the stream of an entity of this switch, by a name unique there.
+	Random func(entity string) unit.Random
+
+	shared map[string]any
+}
+
+// Place is where a switch is in a fat tree of two or three tiers (P4TE §3.1).
+type Place struct {
+	Tiers, Tier int          // Tier: 1 leaf, 2 spine, 3 super spine
+	Up, Down    []PortID     // ports to the tiers above and below, ascending
+	Above       []int        // by Up, the switch at the other end: its node
+	Routes      []Route      // the downward table: prefixes of hosts, leaves or pods, one port each; nil: addresses are not hierarchical
+	All         netip.Prefix // common prefix of all hosts; invalid: there is none
+	// Leaf is by address the number of a host's leaf, or of the leaf itself, 0 … Leaves − 1;
+	// −1 of other addresses. All switches share it, so nothing of it may be changed.
+	Leaf   []int32
+	Leaves int
+}
+
+// Shared returns what the programs of this switch have in common under a name, which
+// the first one that asks makes.
+func (s *Site) Shared(name string, build func() any) any {
+	if s.shared == nil {
+		s.shared = map[string]any{}
+	}
+	x, there := s.shared[name]
+	if !there {
+		x = build()
+		s.shared[name] = x
+	}
+	return x
+}
+
+// Scheme is a program that an experiment can name.
+type Scheme struct {
+	scheme.Scheme
+	Build func(site *Site, v scheme.Values) (Program, error)
+	// Telemetry is the format in which a program with these parameters writes telemetry in
+	// a network with links of these rates, which hosts must know; nil: it writes none.
+	Telemetry func(v scheme.Values, rates []unit.Rate) (telemetry.Format, error)
+}

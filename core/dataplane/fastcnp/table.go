@@ -1,0 +1,57 @@
+package fastcnp
+
+import "weir/core/unit"
+
+// MostFlows is how large a table can be.
+const MostFlows = 1 << 20
+
+// ways is how many entries a set has, in any of which a flow's may be.
+const ways = 4
+
+// table remembers the flows that have had a CNP within the last interval, in memory that
+// does not depend on how many flows there are. A flow is known by the 32 bits of its hash:
+// flows with the same one share an interval. A flow whose set is full of others must wait,
+// so that a full table makes CNPs rarer, never more frequent.
+type table struct {
+	entries    []entry // in sets
+	interval   unit.Time
+	seed       uint32
+	suppressed uint64
+	crowded    uint64
+}
+
+// entry says that a flow has no CNP before a time.
+type entry struct {
+	until unit.Time
+	flow  uint32
+}
+
+func newTable(flows int, interval unit.Time, seed uint32) table {
+	return table{entries: make([]entry, (flows+ways-1)/ways*ways), interval: interval, seed: seed}
+}
+
+// due tells whether a flow may have a CNP now, and takes note of it if so.
+func (t *table) due(now unit.Time, flow uint32) bool {
+	h := flow ^ t.seed // the finaliser of MurmurHash3
+	h = (h ^ h>>16) * 0x85ebca6b
+	h = (h ^ h>>13) * 0xc2b2ae35
+	h ^= h >> 16
+	first := uint64(h) * uint64(len(t.entries)/ways) >> 32 * ways
+	var free *entry
+	set := t.entries[first : first+ways]
+	for i := range set {
+		switch e := &set[i]; {
+		case e.until <= now:
+			free = e
+		case e.flow == flow:
+			t.suppressed++
+			return false
+		}
+	}
+	if free == nil {
+		t.crowded++
+		return false
+	}
+	*free = entry{now + t.interval, flow}
+	return true
+}

@@ -1,0 +1,98 @@
+package dataplane
+
+import (
+	"fmt"
+
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// Flowlets remembers which port a flowlet goes by (Sinha, Kandula, Katabi, HotNets 2004):
+// packets of a flow with less than Gap between them stay together, so that whatever path the
+// next flowlet takes, no packet overtakes one of the last if paths differ by less. It is a
+// register array indexed by the flow's hash, as on hardware (LetFlow §3, CONGA §3.4):
+// flows that collide are one.
+type Flowlets struct {
+	gap   unit.Time
+	cells []flowlet
+	mask  uint32
+}
+
+type flowlet struct {
+	until unit.Time // the flowlet ends when no packet has come by then
+	port  PortID
+	used  bool
+}
+
+// NewFlowlets returns an array of at least size cells, 1 … 2²⁴, a power of two. A gap of 0
+// makes every packet a flowlet.
+func NewFlowlets(size int, gap unit.Time) (*Flowlets, error) {
+	if size < 1 || size > 1<<24 || gap < 0 {
+		return nil, fmt.Errorf("flowlets in %d cells with gaps of %v; 1 … %d cells and gaps from 0 on are possible", size, gap, 1<<24)
+	}
+	n := 1
+	for n < size {
+		n *= 2
+	}
+	return &Flowlets{gap: gap, cells: make([]flowlet, n), mask: uint32(n - 1)}, nil
+}
+
+// Port returns the port of the flow's flowlet and extends it. It returns false when a new
+// flowlet begins: Begin then says by which port it goes.
+func (f *Flowlets) Port(now unit.Time, hash uint32) (PortID, bool) {
+	c := &f.cells[hash&f.mask]
+	if !c.used || now >= c.until {
+		return 0, false
+	}
+	c.until = now + f.gap
+	return c.port, true
+}
+
+// Begin notes the port of a flowlet that begins with a packet now.
+func (f *Flowlets) Begin(now unit.Time, hash uint32, port PortID) {
+	f.cells[hash&f.mask] = flowlet{now + f.gap, port, true}
+}
+
+// Last returns the port that the flow, or one that collides with it, had last.
+func (f *Flowlets) Last(hash uint32) (PortID, bool) {
+	c := &f.cells[hash&f.mask]
+	return c.port, c.used
+}
+
+// Cells is how many there are.
+func (f *Flowlets) Cells() int { return len(f.cells) }
+
+// PathSet is what every program that balances load begins with: the ports of the shortest
+// paths to a destination.
+type PathSet struct {
+	paths  [2]*packet.Paths // by IP version
+	routes *Routes
+}
+
+// NewPathSet returns the site's.
+func NewPathSet(site *Site) PathSet {
+	return PathSet{[2]*packet.Paths{site.Routes.Paths(4), site.Routes.Paths(6)}, site.Routes}
+}
+
+// To decrements the packet's hop limit and returns the ports that lead to its destination,
+// one at least, with their set's number (packet.Paths); or the verdict that drops it.
+func (s *PathSet) To(p *packet.Packet) (ports []PortID, set int, v Verdict) {
+	if !p.TakeHop() {
+		return nil, -1, Drop(HopLimitExceeded)
+	}
+	paths := s.paths[0]
+	if p.Version == 6 {
+		paths = s.paths[1]
+	}
+	if ports, set = paths.SetTo(p.Dst); len(ports) == 0 {
+		return nil, -1, Drop(NoRoute)
+	}
+	return ports, set, Accept
+}
+
+// MixHash makes every bit of h depend on all of it (the finaliser of MurmurHash3).
+func MixHash(h uint32) uint32 {
+	h = (h ^ h>>16) * 0x85ebca6b
+	h = (h ^ h>>13) * 0xc2b2ae35
+	return h ^ h>>16
+}

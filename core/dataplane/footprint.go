@@ -1,0 +1,460 @@
+package dataplane
+
+import (
+	"fmt"
+	"math/bits"
+	"reflect"
+	"slices"
+	"strings"
+
+	"weir/core/packet"
+)
+
+// Footprint is what a program takes of a PISA switch, stage by stage in the packet's order, and
+// what it asks for that such a pipeline has not (P4TE §4, §6.6). Sizes are those of the
+// program's own tables and arrays, in the switch for which it was made.
+type Footprint struct{ Stages []Stage }
+
+// Footprinted is a program that tells its footprint, before or after it has seen packets.
+type Footprinted interface{ Footprint() Footprint }
+
+// Gress is the part of the switch that a stage is in.
+type Gress uint8
+
+// Parts of the switch. The traffic manager's functions are fixed: what is there (buffer
+// accounting, PFC) is no program of the pipeline and takes none of its memory. The control
+// plane is a CPU, for which no limit of §4 holds.
+const (
+	InIngress Gress = iota
+	InManager
+	InEgress
+	InControl
+)
+
+func (g Gress) String() string {
+	if g <= InControl {
+		return [...]string{"ingress", "manager", "egress", "control"}[g]
+	}
+	return "unknown"
+}
+
+// Stage is what one logical match-action stage does for a packet: its tables are looked up
+// side by side, and what it needs of another stage comes before it.
+type Stage struct {
+	Name       string
+	Gress      Gress
+	Tables     []TableUse
+	Registers  []RegisterUse
+	Meters     []MeterUse
+	Operations []Operation
+}
+
+// Match is how a table finds its entry.
+type Match uint8
+
+// Kinds of tables: P4's three, and the members of action selectors, groups of which a
+// packet's hash takes one.
+const (
+	MatchExact Match = iota
+	MatchPrefix
+	MatchTernary
+	MatchSelector
+)
+
+func (m Match) String() string {
+	if m <= MatchSelector {
+		return [...]string{"exact", "lpm", "ternary", "selector"}[m]
+	}
+	return "unknown"
+}
+
+// TableUse is a table with so many entries, of bits of key and of action data each. Those of
+// a selector have no key.
+type TableUse struct {
+	Name        string
+	Match       Match
+	Entries     int
+	Key, Action int
+}
+
+// RegisterUse is an array of registers and how many of its cells a packet reads and writes
+// at the most. A cell that is read and written in one place counts once in each.
+type RegisterUse struct {
+	Name          string
+	Cells, Bits   int // Bits: of a cell
+	Reads, Writes int
+}
+
+// MeterUse is an array of meters with one rate (RFC 2697) or two (RFC 2698).
+type MeterUse struct {
+	Name         string
+	Count, Rates int
+}
+
+// Operation is something beyond matching, adding and comparing that a stage does for a packet.
+type Operation struct {
+	Kind  OperationKind
+	What  string
+	Times int // at most; of a loop its turns
+}
+
+// OperationKind is a kind of operation.
+type OperationKind uint8
+
+// Kinds of operations. Copying and recirculating a packet is the way that §4.6 leaves to make
+// one, and costs the pipeline a packet each time; no other is possible in a pipeline.
+const (
+	Copying OperationKind = iota
+	Recirculating
+	Dividing
+	FloatingPoint // also fractions by which something is multiplied
+	Transcendental
+	ReadingEgress // at ingress: queues, what a port has sent
+	WritingTables // without the control plane
+	Looping
+	Timing       // a timer, or anything else that no packet sets off
+	TouchingTail // a packet that waits, or was dropped, is changed, removed or answered
+	MakingPacket // out of none
+)
+
+// operations are the names and sections of P4TE's paper by kind; no section: within the limits.
+var operations = [...]struct{ name, section string }{
+	Copying:        {"copies the packet", ""},
+	Recirculating:  {"recirculates a copy", ""},
+	Dividing:       {"divides", "4.1"},
+	FloatingPoint:  {"calculates with fractions", "4.1"},
+	Transcendental: {"takes an exponential or a logarithm", "4.1"},
+	ReadingEgress:  {"reads egress state at ingress", "4.2"},
+	WritingTables:  {"writes a table from the data plane", "4.3"},
+	Looping:        {"loops", "4.4"},
+	Timing:         {"acts without a packet", "4.5"},
+	TouchingTail:   {"touches a packet that is not in the pipeline", "4.5"},
+	MakingPacket:   {"makes a packet out of none", "4.6"},
+}
+
+func (k OperationKind) String() string {
+	if int(k) < len(operations) {
+		return operations[k].name
+	}
+	return "unknown"
+}
+
+// Section is the section of P4TE's paper that says that a pipeline cannot do it; "" if it can.
+func (k OperationKind) Section() string {
+	if int(k) < len(operations) {
+		return operations[k].section
+	}
+	return ""
+}
+
+// Bits is how wide the state in x is: the sum of its fields' widths, a bool being 1 bit.
+// What x only refers to (slices, maps, pointers) does not count.
+func Bits(x any) int { return widthOf(reflect.TypeOf(x)) }
+
+func widthOf(t reflect.Type) (n int) {
+	if t == nil {
+		return 0
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return 1
+	case reflect.Struct:
+		for i := range t.NumField() {
+			n += widthOf(t.Field(i).Type)
+		}
+	case reflect.Array:
+		return t.Len() * widthOf(t.Elem())
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:
+		return t.Bits()
+	}
+	return n
+}
+
+// IndexBits is how wide an index into n cells is, at least 1 bit.
+func IndexBits(n int) int { return max(bits.Len(uint(max(n-1, 0))), 1) }
+
+// PortBits is how wide the number of a port is.
+var PortBits = Bits(PortID(0))
+
+// Limits are those of a pipeline (P4TE §4.1, §4.2).
+type Limits struct {
+	Stages     int   // of ingress and egress together
+	SRAM, TCAM int64 // bits of a stage
+	Accesses   int   // reads of registers, and writes, by a packet in one stage
+}
+
+// RMT are the limits of the architecture that P4TE's paper refers to: 32 stages, each with 106
+// blocks of SRAM of 1024 × 112 bits and 16 of TCAM of 2048 × 40 bits (Bosshart et al.,
+// SIGCOMM 2013), and one read and write of memory in a stage (P4TE §4.2).
+var RMT = Limits{Stages: 32, SRAM: 106 * 1024 * 112, TCAM: 16 * 2048 * 40, Accesses: 1}
+
+// Sums are what a footprint takes in all, of the pipeline only.
+type Sums struct {
+	Ingress, Egress int // stages
+	Entries         int // of tables, selectors' members included
+	SRAM, TCAM      int64
+	Registers       int64 // bits
+	Meters          int
+	Reads, Writes   int // of registers by one packet, at the most
+}
+
+// Add adds the sums of another program of the switch.
+func (s *Sums) Add(o Sums) {
+	s.Ingress, s.Egress, s.Entries, s.Meters = s.Ingress+o.Ingress, s.Egress+o.Egress, s.Entries+o.Entries, s.Meters+o.Meters
+	s.SRAM, s.TCAM, s.Registers = s.SRAM+o.SRAM, s.TCAM+o.TCAM, s.Registers+o.Registers
+	s.Reads, s.Writes = s.Reads+o.Reads, s.Writes+o.Writes
+}
+
+// Memory is the bits of tables and registers together.
+func (s *Sums) Memory() int64 { return s.SRAM + s.TCAM + s.Registers }
+
+// Sums adds up the stages. An array that several stages access is there once.
+func (f *Footprint) Sums() (s Sums) {
+	var seen []string
+	for i := range f.Stages {
+		x := &f.Stages[i]
+		switch x.Gress {
+		case InIngress:
+			s.Ingress++
+		case InEgress:
+			s.Egress++
+		default:
+			continue
+		}
+		sram, tcam := x.tables()
+		s.SRAM, s.TCAM = s.SRAM+sram, s.TCAM+tcam
+		for _, t := range x.Tables {
+			s.Entries += t.Entries
+		}
+		for _, r := range x.Registers {
+			s.Reads, s.Writes = s.Reads+r.Reads, s.Writes+r.Writes
+			if !slices.Contains(seen, r.Name) {
+				seen = append(seen, r.Name)
+				s.Registers += r.Size()
+			}
+		}
+		for _, m := range x.Meters {
+			s.Meters += m.Count
+		}
+	}
+	return s
+}
+
+// Size is the bits of all cells.
+func (r *RegisterUse) Size() int64 { return int64(r.Cells) * int64(r.Bits) }
+
+// tables are the bits of SRAM and of TCAM of a stage's tables: keys of exact match and all
+// action data are in SRAM.
+func (x *Stage) tables() (sram, tcam int64) {
+	for _, t := range x.Tables {
+		sram += int64(t.Entries) * int64(t.Action)
+		if keys := int64(t.Entries) * int64(t.Key); t.Match == MatchPrefix || t.Match == MatchTernary {
+			tcam += keys
+		} else {
+			sram += keys
+		}
+	}
+	return sram, tcam
+}
+
+// Break is what goes beyond a limit of P4TE's §4.
+type Break struct {
+	Section string // of P4TE's paper, "4.1" to "4.6"
+	Stage   string
+	What    string
+}
+
+// Breaks lists what of a footprint breaks the limits of P4TE §4, stage by stage; then arrays
+// that more than one stage accesses, and too many stages.
+func (f *Footprint) Breaks(l Limits) (out []Break) {
+	type access struct{ register, first string }
+	var seen []access
+	var shared []Break
+	for i := range f.Stages {
+		x := &f.Stages[i]
+		if x.Gress == InControl {
+			continue
+		}
+		for _, o := range x.Operations {
+			if section := o.Kind.Section(); section != "" && (x.Gress != InManager || o.Kind == TouchingTail) {
+				out = append(out, Break{section, x.Name, o.String()})
+			}
+		}
+		if x.Gress == InManager {
+			continue
+		}
+		reads, writes, memory := 0, 0, int64(0)
+		for _, r := range x.Registers {
+			reads, writes, memory = reads+r.Reads, writes+r.Writes, memory+r.Size()
+			if k := slices.IndexFunc(seen, func(a access) bool { return a.register == r.Name }); k >= 0 {
+				shared = append(shared, Break{"4.2", x.Name, fmt.Sprintf("register %q is accessed in stage %q already", r.Name, seen[k].first)})
+			} else {
+				seen = append(seen, access{r.Name, x.Name})
+			}
+		}
+		if reads > l.Accesses || writes > l.Accesses {
+			out = append(out, Break{"4.2", x.Name, fmt.Sprintf("registers are read %d and written %d times; %d each can be", reads, writes, l.Accesses)})
+		}
+		sram, tcam := x.tables()
+		if sram+memory > l.SRAM {
+			out = append(out, Break{"4.2", x.Name, fmt.Sprintf("its SRAM is that of %.1f stages", float64(sram+memory)/float64(l.SRAM))})
+		}
+		if tcam > l.TCAM {
+			out = append(out, Break{"4.2", x.Name, fmt.Sprintf("its TCAM is that of %.1f stages", float64(tcam)/float64(l.TCAM))})
+		}
+	}
+	out = append(out, shared...)
+	if s := f.Sums(); s.Ingress+s.Egress > l.Stages {
+		out = append(out, Break{"4.1", "all", fmt.Sprintf("%d stages; %d can be", s.Ingress+s.Egress, l.Stages)})
+	}
+	return out
+}
+
+// String is what is done, and how often.
+func (o Operation) String() string {
+	s := o.Kind.String()
+	if o.What != "" {
+		s += ": " + o.What
+	}
+	if o.Times > 1 {
+		s += fmt.Sprintf(" (%d times)", o.Times)
+	}
+	return s
+}
+
+// Check returns an error if a footprint cannot be: a name that is missing, a size below 0, a
+// selector with keys. Tests ask for it.
+func (f *Footprint) Check() error {
+	if len(f.Stages) == 0 {
+		return fmt.Errorf("no stages")
+	}
+	for i, x := range f.Stages {
+		switch {
+		case strings.TrimSpace(x.Name) == "":
+			return fmt.Errorf("stage %d has no name", i)
+		case x.Gress > InControl:
+			return fmt.Errorf("stage %q is in part %d of the switch", x.Name, x.Gress)
+		case i > 0 && x.Gress < f.Stages[i-1].Gress:
+			return fmt.Errorf("stage %q of %v comes after one of %v", x.Name, x.Gress, f.Stages[i-1].Gress)
+		}
+		for _, t := range x.Tables {
+			if t.Name == "" || t.Match > MatchSelector || t.Entries < 0 || t.Key < 0 || t.Action < 0 || (t.Key == 0) != (t.Match == MatchSelector) {
+				return fmt.Errorf("stage %q: table %+v", x.Name, t)
+			}
+		}
+		for _, r := range x.Registers {
+			if r.Name == "" || r.Cells < 1 || r.Bits < 1 || r.Reads < 0 || r.Writes < 0 || r.Reads > r.Cells || r.Writes > r.Cells || r.Reads+r.Writes == 0 {
+				return fmt.Errorf("stage %q: register %+v", x.Name, r)
+			}
+		}
+		for _, m := range x.Meters {
+			if m.Name == "" || m.Count < 1 || m.Rates < 1 || m.Rates > 2 {
+				return fmt.Errorf("stage %q: meters %+v", x.Name, m)
+			}
+		}
+		for _, o := range x.Operations {
+			if int(o.Kind) >= len(operations) || o.Times < 1 {
+				return fmt.Errorf("stage %q: operation %+v", x.Name, o)
+			}
+		}
+	}
+	return nil
+}
+
+// Stage is the footprint of looking routes up: a table for each version of IP, exact where
+// all prefixes are single addresses. With choice, destinations with several shortest paths
+// have a group of a selector.
+func (r *Routes) Stage(choice bool) Stage {
+	s := Stage{Name: "routes", Gress: InIngress}
+	var groups groupsOf
+	for i, name := range [...]string{"routes, IPv4", "routes, IPv6"} {
+		t := TableUse{Name: name, Match: MatchExact, Key: [...]int{32, 128}[i], Action: PortBits}
+		r.each(i, func(whole bool, ports []PortID) {
+			if t.Entries++; !whole {
+				t.Match = MatchPrefix
+			}
+			if choice {
+				groups.add(ports)
+			}
+		})
+		if t.Entries > 0 {
+			s.Tables = append(s.Tables, t)
+		}
+	}
+	if len(groups) > 0 {
+		members := 0
+		for _, g := range groups {
+			members += len(g)
+		}
+		s.Tables = append(s.Tables, TableUse{Name: "equal paths", Match: MatchSelector, Entries: members, Action: PortBits})
+	}
+	return s
+}
+
+// groupsOf are the different sets of several ports.
+type groupsOf [][]PortID
+
+func (g *groupsOf) add(ports []PortID) {
+	if len(ports) > 1 && !slices.ContainsFunc(*g, func(x []PortID) bool { return slices.Equal(x, ports) }) {
+		*g = append(*g, ports)
+	}
+}
+
+// each calls f for every route of a version of IP, with whether it is to a single address.
+func (r *Routes) each(version int, f func(whole bool, ports []PortID)) {
+	if r == nil {
+		return
+	}
+	if r.rules != nil {
+		for _, x := range r.rules {
+			if x.Prefix.Addr().Is4() == (version == 0) {
+				f(x.Prefix.IsSingleIP(), x.Ports)
+			}
+		}
+		return
+	}
+	if r.book == nil {
+		return
+	}
+	for a := range packet.Addr(r.book.Len()) {
+		x := r.book.V4(a)
+		if version == 1 {
+			x = r.book.V6(a)
+		}
+		if ports := r.paths[version].To(a); len(ports) > 0 && x.IsValid() {
+			f(true, ports)
+		}
+	}
+}
+
+// Stage is that of the routes, with the groups of equal paths.
+func (s *PathSet) Stage() Stage { return s.routes.Stage(true) }
+
+// Groups are the sizes of the different sets of several paths.
+func (s *PathSet) Groups() (sizes []int) {
+	var groups groupsOf
+	for i := range s.paths {
+		s.routes.each(i, func(_ bool, ports []PortID) { groups.add(ports) })
+	}
+	for _, g := range groups {
+		sizes = append(sizes, len(g))
+	}
+	return sizes
+}
+
+// Most is the size of the largest of them, 0 if there is none.
+func (s *PathSet) Most() (n int) {
+	for _, size := range s.Groups() {
+		n = max(n, size)
+	}
+	return n
+}
+
+// Stages are those of the table of flowlets: whether the flowlet goes on, before a port is
+// chosen, and the port, after it.
+func (f *Flowlets) Stages() (gap, port Stage) {
+	var c flowlet
+	n := len(f.cells)
+	return Stage{Name: "flowlet's gap", Gress: InIngress, Registers: []RegisterUse{{"flowlet's end", n, Bits(c.until) + Bits(c.used), 1, 1}}},
+		Stage{Name: "flowlet's port", Gress: InIngress, Registers: []RegisterUse{{"flowlet's port", n, Bits(c.port), 1, 1}}}
+}

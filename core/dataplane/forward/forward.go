@@ -1,0 +1,120 @@
+// Package forward is plain IP forwarding: longest prefix match on the
+// destination, hop limit (P4-ABC §4.2). Of several shortest paths it takes the
+// one by the lowest port; package ecmp spreads.
+package forward
+
+import (
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/scheme"
+)
+
+// Program forwards.
+type Program struct {
+	routes *dataplane.Routes
+	paths  [2]*packet.Paths // by IP version
+	book   *packet.Book
+
+	table   *dataplane.LPM[packet.PortID] // once a control plane has asked for it: in place of paths
+	version uint32
+	cache   [2][]packet.PortID // by IP version and destination; unknown where not looked up yet
+}
+
+// unknown marks destinations that the cache does not have.
+const unknown = packet.NoPort - 1
+
+// Scheme is what an experiment names: switch: [forward].
+func Scheme() dataplane.Scheme {
+	return dataplane.Scheme{
+		Scheme: scheme.Scheme{Name: "forward", Doc: "IP forwarding by longest prefix; hop limit; the lowest port of equal paths", Source: "RFC 1812 §5.2, P4-ABC §4.2"},
+		Build: func(site *dataplane.Site, _ scheme.Values) (dataplane.Program, error) {
+			return New(site), nil
+		},
+	}
+}
+
+// New returns the program with the site's routes.
+func New(site *dataplane.Site) *Program {
+	return &Program{routes: site.Routes, book: site.Book, paths: [2]*packet.Paths{site.Routes.Paths(4), site.Routes.Paths(6)}}
+}
+
+// Name is "forward".
+func (f *Program) Name() string { return "forward" }
+
+// Routes is the table, to be changed by a control plane. It is made when it is first
+// asked for: until then all switches of a network look up what they share.
+func (f *Program) Routes() *dataplane.LPM[packet.PortID] {
+	if f.table != nil {
+		return f.table
+	}
+	rules := f.routes.Rules()
+	f.table = dataplane.NewLPM[packet.PortID](max(len(rules), 1024))
+	for _, r := range rules {
+		out := packet.NoPort
+		if len(r.Ports) > 0 {
+			out = r.Ports[0]
+		}
+		_ = f.table.Insert(r.Prefix, out) // a site's prefixes are valid, and they fit
+	}
+	for i := range f.cache {
+		f.cache[i] = make([]packet.PortID, f.book.Len())
+	}
+	f.forget()
+	return f.table
+}
+
+func (f *Program) forget() {
+	for i := range f.cache {
+		for a := range f.cache[i] {
+			f.cache[i][a] = unknown
+		}
+	}
+	f.version = f.table.Version()
+}
+
+// Ingress decrements the hop limit, drops the packet when that reaches 0, and
+// looks the destination up.
+func (f *Program) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	if !p.TakeHop() {
+		return dataplane.Drop(dataplane.HopLimitExceeded)
+	}
+	family := 0
+	if p.Version == 6 {
+		family = 1
+	}
+	if f.table != nil {
+		m.Out = f.look(family, p.Dst)
+	} else if ports := f.paths[family].To(p.Dst); len(ports) > 0 {
+		m.Out = ports[0]
+	} else {
+		m.Out = packet.NoPort
+	}
+	if m.Out == packet.NoPort {
+		return dataplane.Drop(dataplane.NoRoute)
+	}
+	return dataplane.Accept
+}
+
+// look asks the table, through the cache.
+func (f *Program) look(family int, dst packet.Addr) packet.PortID {
+	if f.version != f.table.Version() {
+		f.forget()
+	}
+	if int(dst) >= len(f.cache[family]) {
+		return packet.NoPort
+	}
+	out := f.cache[family][dst]
+	if out != unknown {
+		return out
+	}
+	a := f.book.V4(dst)
+	if family == 1 {
+		a = f.book.V6(dst)
+	}
+	out, ok := f.table.Lookup(a)
+	if !ok {
+		out = packet.NoPort
+	}
+	f.cache[family][dst] = out
+	return out
+}

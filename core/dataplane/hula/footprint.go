@@ -1,0 +1,49 @@
+package hula
+
+import "weir/core/dataplane"
+
+// Footprint is HULA's as it is here, in a packet's order. A probe reads at ingress what egress
+// estimates of the same link in the other direction (§3.2), and a flowlet's port is
+// looked up before and written after the choice, for a port that has failed is left (§3.3).
+func (h *Program) Footprint() dataplane.Footprint {
+	const in = dataplane.InIngress
+	var l link
+	var b hop
+	f := dataplane.Footprint{Stages: []dataplane.Stage{h.paths.Stage()}}
+	load := dataplane.RegisterUse{Name: "utilisation of links", Cells: len(h.links), Bits: dataplane.Bits(l.load) + dataplane.Bits(l.last), Reads: 1}
+	estimate := []dataplane.Operation{{Kind: dataplane.Dividing, What: "age by tau", Times: 1}, {Kind: dataplane.FloatingPoint, What: "U", Times: 1}}
+	if len(h.best) > 0 {
+		up := len(h.place.Up) > 0
+		gap, port := h.flowlets.Stages()
+		if up {
+			last := port
+			last.Name, last.Registers = "flowlet's last port", []dataplane.RegisterUse{port.Registers[0]}
+			last.Registers[0].Writes = 0
+			f.Stages = append(f.Stages, gap, last)
+		}
+		f.Stages = append(f.Stages,
+			dataplane.Stage{Name: "probe heard at the port", Gress: in, Registers: []dataplane.RegisterUse{{Name: "heard", Cells: len(h.links), Bits: dataplane.Bits(l.heard), Reads: 1, Writes: 1}}},
+			dataplane.Stage{Name: "probe: link's utilisation", Gress: in, Registers: []dataplane.RegisterUse{load}, Operations: estimate})
+		best := dataplane.Stage{Name: "best hop", Gress: in, Registers: []dataplane.RegisterUse{{Name: "best hop by ToR", Cells: len(h.best), Bits: dataplane.Bits(b), Reads: 1, Writes: 1}}}
+		copies := len(h.place.Up)
+		if h.place.Tier > 1 {
+			copies += len(h.place.Down) - 1
+		}
+		if copies > 0 {
+			best.Operations = append(best.Operations, dataplane.Operation{Kind: dataplane.Copying, What: "the probe, to other ports", Times: copies})
+		}
+		if f.Stages = append(f.Stages, best); up {
+			port.Name = "flowlet's new port"
+			port.Registers = []dataplane.RegisterUse{port.Registers[0]}
+			port.Registers[0].Reads = 0
+			f.Stages = append(f.Stages, port)
+		}
+		if h.own >= 0 && up {
+			f.Stages = append(f.Stages, dataplane.Stage{Name: "own probes", Gress: in, Operations: []dataplane.Operation{
+				{Kind: dataplane.Timing, What: "each probe period", Times: 1}, {Kind: dataplane.MakingPacket, What: "a probe for each upward port", Times: len(h.place.Up)}}})
+		}
+	}
+	load.Writes = 1
+	f.Stages = append(f.Stages, dataplane.Stage{Name: "link's utilisation, §3.2", Gress: dataplane.InEgress, Registers: []dataplane.RegisterUse{load}, Operations: estimate})
+	return f
+}

@@ -1,0 +1,289 @@
+// Package hula is HULA (Katta, Hira, Kim, Sivaraman, Rexford, SOSR 2016): in fat trees of two
+// or three tiers, every flowlet takes the next hop of the least loaded path to its ToR,
+// as probes tell.
+//
+// Every ToR (leaf) sends probes upward, and switches spread them: a probe from below goes to
+// all ports but that where it came from, one from above downward only, so that it comes by
+// every path that data to its ToR can take, and never in a circle (§3.1). It gathers the
+// utilisation of the most loaded link, in the direction of the data (§3.2). A switch keeps,
+// by ToR, the best next hop and its utilisation, and that is what it passes on, so that
+// nobody needs to know more than its neighbours (§3.3). A hop of which nothing is heard for
+// some probe periods has failed: the next probe takes its place (§3.3).
+//
+// Downward there is one way, for data as for probes; HULA chooses upward.
+package hula
+
+import (
+	"fmt"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Extension is the packet extension of a probe, the paper's header of 32 bits (§3.1): the
+// ToR's number in 24 bits, most significant first, and the path's utilisation in 8, of
+// which 255 is the whole rate.
+const Extension uint8 = 0x1b
+
+// mostToRs is how many ToRs a probe can name.
+const mostToRs = 1 << 24
+
+// Config are HULA's parameters.
+type Config struct {
+	Probe    unit.Time // period of a ToR's probes
+	Gap      unit.Time // that ends a flowlet
+	Cells    int       // of the flowlet table
+	Tau      unit.Time // time constant of the estimators of utilisation
+	Age      unit.Time // after which a hop that is not heard of has failed
+	OnlyBest bool      // probes that do not change a switch's table end there
+}
+
+// Counts are a switch's probes: sent by itself as a ToR, received, and sent on.
+type Counts struct{ Sent, Received, Forwarded uint64 }
+
+const wordAll, wordBest = "all", "best"
+
+// Scheme is what an experiment names: switch: [hula].
+func Scheme() dataplane.Scheme {
+	return dataplane.Scheme{
+		Scheme: scheme.Scheme{Name: "hula", Doc: "flowlets by utilisation of the best path, which probes tell; fat trees of 2 or 3 tiers; hop limit", Source: "Katta et al., SOSR 2016", Params: []scheme.Param{
+			{Name: "probe", Kind: scheme.Duration, Default: "200us", Min: "1us", Max: "10s", Doc: "period of a leaf's probes", Source: "HULA: 200us to 1ms (facts G)"},
+			{Name: "gap", Kind: scheme.Duration, Default: "100us", Min: "0s", Max: "10s", Doc: "that ends a flowlet", Source: "HULA: 100us (facts G)"},
+			{Name: "cells", Kind: scheme.Int, Default: "65536", Min: "1", Max: "16777216", Doc: "of the flowlet table, rounded up to a power of two", Source: "CONGA §3.4: 64 K entries"},
+			{Name: "tau", Kind: scheme.Duration, Default: "0s", Max: "10s", Doc: "time constant of the estimators of utilisation; 0s: twice the probe period", Source: "HULA §3.2: at least twice"},
+			{Name: "age", Kind: scheme.Duration, Default: "0s", Max: "60s", Doc: "after which a hop that no probe comes by has failed; 0s: ten probe periods", Source: "HULA §3.3: 10 probe periods (facts G)"},
+			{Name: "forward", Kind: scheme.Text, Words: []string{wordAll, wordBest}, Default: wordAll, Doc: "a switch passes on all probes, or those that change its table: one path's a period, or more as paths get better", Source: "HULA §3.1; best: ours, the load of §4"},
+		}},
+		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
+			c := Config{Probe: v.Time("probe"), Gap: v.Time("gap"), Cells: v.Int("cells"), Tau: v.Time("tau"), Age: v.Time("age"), OnlyBest: v.Text("forward") == wordBest}
+			if c.Tau == 0 {
+				c.Tau = 2 * c.Probe
+			}
+			if c.Age == 0 {
+				c.Age = 10 * c.Probe
+			}
+			return New(site, c)
+		},
+	}
+}
+
+// Program is HULA at a ToR or a switch above.
+type Program struct {
+	config   Config
+	place    *dataplane.Place
+	paths    dataplane.PathSet
+	flowlets *dataplane.Flowlets
+	framing  packet.Framing
+	address  packet.Addr
+	version  uint8
+	own      int // number of this ToR; −1 of other switches
+	seed     uint32
+	phase    unit.Time // of the probes
+	links    []link    // by port
+	best     []hop     // by ToR
+	counts   Counts
+}
+
+// link is what a switch knows of a port.
+type link struct {
+	load  float64 // U: what has left lately
+	last  unit.Time
+	heard unit.Time // when a probe came in last
+	scale float64   // of U to 255, by the rate
+	rate  unit.LinkRate
+	up    bool // leads to the tier above
+}
+
+// hop is an entry of the best-hop table.
+type hop struct {
+	at    unit.Time // when it was told last
+	port  dataplane.PortID
+	util  uint8
+	known bool
+}
+
+// New returns the program for a switch of a fat tree; the error says why the network is
+// none. All parameters but the gap are above 0.
+func New(site *dataplane.Site, c Config) (*Program, error) {
+	if site.Place == nil {
+		return nil, fmt.Errorf("hula: the network is not known")
+	}
+	place, err := site.Place()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("hula needs a fat tree of two or three tiers: %w", err)
+	case place.Leaves > mostToRs:
+		return nil, fmt.Errorf("hula: %d leaves; at most %d are possible", place.Leaves, mostToRs)
+	case c.Probe <= 0 || c.Tau <= 0 || c.Age <= 0:
+		return nil, fmt.Errorf("hula: probe %v, tau %v, age %v; all must be above 0", c.Probe, c.Tau, c.Age)
+	}
+	f, err := dataplane.NewFlowlets(c.Cells, c.Gap)
+	if err != nil {
+		return nil, fmt.Errorf("hula: %w", err)
+	}
+	r := site.Random("hula")
+	h := &Program{config: c, place: place, paths: dataplane.NewPathSet(site), flowlets: f, framing: site.Framing, own: -1, seed: uint32(r.Uint64()),
+		phase: 1 + unit.Time(r.Uint64()%uint64(c.Probe)), links: make([]link, site.Ports), best: make([]hop, place.Leaves)}
+	for i := range h.links {
+		h.links[i].setRate(site.Lines[i].Rate, c.Tau)
+	}
+	for _, p := range place.Up {
+		h.links[p].up = true
+	}
+	if a := packet.Addr(site.ID + 1); site.Book != nil && int(a) < site.Book.Len() {
+		h.address, h.version = a, 4
+		if !site.Book.V4(a).IsValid() {
+			h.version = 6
+		}
+		if place.Tier == 1 && int(a) < len(place.Leaf) {
+			h.own = int(place.Leaf[a])
+		}
+	}
+	return h, nil
+}
+
+func (l *link) setRate(r unit.LinkRate, tau unit.Time) {
+	l.rate, l.scale = r, 255/dataplane.Carries(r, tau)
+}
+
+// Name is "hula".
+func (h *Program) Name() string { return "hula" }
+
+// Counts returns how many probes there were so far.
+func (h *Program) Counts() Counts { return h.counts }
+
+// Best returns the next hop to a ToR and its path's utilisation in 1/255, as the last
+// probes told; ok is false if none did, or too long ago.
+func (h *Program) Best(now unit.Time, tor int) (port dataplane.PortID, util uint8, ok bool) {
+	if tor < 0 || tor >= len(h.best) {
+		return 0, 0, false
+	}
+	b := &h.best[tor]
+	return b.port, b.util, b.known && now-b.at <= h.config.Age
+}
+
+// utilisation is the link's estimate now, without a frame that leaves.
+func (l *link) utilisation(now, tau unit.Time) uint8 {
+	if past := now - l.last; past < tau {
+		return uint8(min(l.load*(1-float64(past)/float64(tau))*l.scale, 255))
+	}
+	return 0
+}
+
+// Egress is the estimator of §3.2: U = D + U·(1 − Δt/τ), which is C·τ of a busy link.
+func (h *Program) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	l, now := &h.links[m.Out], env.Now()
+	if r := env.Port(m.Out).Rate(); r != l.rate { // an event has changed it
+		l.setRate(r, h.config.Tau)
+	}
+	d := dataplane.FrameLoad(l.rate, p.Size)
+	if past := now - l.last; past < h.config.Tau {
+		d += l.load * (1 - float64(past)/float64(h.config.Tau))
+	}
+	l.load, l.last = d, now
+	return dataplane.Accept
+}
+
+// Ingress takes probes in, and sends data on.
+func (h *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	if p.Kind == packet.Probe && h.probe(env, p, m) {
+		return dataplane.Consume
+	}
+	ports, _, v := h.paths.To(p)
+	if v != dataplane.Accept {
+		return v
+	}
+	if m.Out = ports[0]; len(ports) == 1 || int(p.Dst) >= len(h.place.Leaf) {
+		return dataplane.Accept
+	}
+	now, hash := env.Now(), dataplane.MixHash(p.Hash^h.seed)
+	if port, goesOn := h.flowlets.Port(now, hash); goesOn && h.links[port].up && now-h.links[port].heard <= h.config.Age {
+		m.Out = port
+		return dataplane.Accept
+	}
+	if port, _, ok := h.Best(now, int(h.place.Leaf[p.Dst])); ok && h.links[port].up {
+		m.Out = port
+	} else { // before the first probe, or cut off
+		m.Out = ports[uint64(hash)*uint64(len(ports))>>32]
+	}
+	h.flowlets.Begin(now, hash, m.Out)
+	return dataplane.Accept
+}
+
+// probe takes a probe in and sends it on; it returns false if it is none.
+func (h *Program) probe(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) bool {
+	e, ok := p.Extension(Extension)
+	if !ok || len(e) != 4 || int(m.In) >= len(h.links) {
+		return false
+	}
+	l, now := &h.links[m.In], env.Now()
+	if !l.up && h.place.Tier == 1 {
+		return false // a host's
+	}
+	tor := int(e[0])<<16 | int(e[1])<<8 | int(e[2])
+	h.counts.Received++
+	l.heard = now
+	if tor >= len(h.best) || tor == h.own {
+		return true
+	}
+	util, b := max(e[3], l.utilisation(now, h.config.Tau)), &h.best[tor]
+	changes := !b.known || util < b.util || m.In == b.port || now-b.at > h.config.Age
+	if changes {
+		*b = hop{at: now, port: m.In, util: util, known: true}
+	} else if h.config.OnlyBest {
+		return true
+	}
+	if !l.up {
+		h.spread(env, h.place.Up, packet.NoPort, tor, b.util)
+	}
+	if h.place.Tier > 1 {
+		h.spread(env, h.place.Down, m.In, tor, b.util)
+	}
+	return true
+}
+
+// spread sends a probe out of all these ports but one.
+func (h *Program) spread(env *dataplane.Env, ports []dataplane.PortID, but dataplane.PortID, tor int, util uint8) {
+	for _, port := range ports {
+		if port != but {
+			h.counts.Forwarded++
+			h.send(env, port, tor, util)
+		}
+	}
+}
+
+// shimHeader is the header of ProtoRDMA, which has a field for the kind (packet.Emit).
+const shimHeader = 16
+
+// send makes a probe. It goes no further than the neighbour.
+func (h *Program) send(env *dataplane.Env, port dataplane.PortID, tor int, util uint8) {
+	p := env.New()
+	p.Kind, p.Proto, p.Version, p.HopLimit = packet.Probe, packet.ProtoRDMA, h.version, 1
+	p.Src, p.Dst = h.address, h.address
+	p.Hash = packet.FlowHash(p.Src, p.Dst, 0, 0, p.Proto)
+	p.SetExtension(Extension, []byte{byte(tor >> 16), byte(tor >> 8), byte(tor), util})
+	headers := packet.EthernetHeader + packet.IPv4Header + shimHeader + p.ExtensionBytes()
+	if p.Version == 6 {
+		headers += packet.IPv6Header - packet.IPv4Header
+	}
+	p.Size = h.framing.Frame(headers, 0, false)
+	env.Send(p, port, 0)
+}
+
+// Tick sends a ToR's own probes: the first at 0, the next after a part of the period that is
+// drawn for each ToR, so that they do not go in step.
+func (h *Program) Tick(env *dataplane.Env) unit.Time {
+	if h.own < 0 || h.place.Leaves < 2 || len(h.place.Up) == 0 {
+		return unit.Never
+	}
+	for _, port := range h.place.Up {
+		h.counts.Sent++
+		h.send(env, port, h.own, 0)
+	}
+	if env.Now() < h.phase {
+		return h.phase
+	}
+	return env.Now() + h.config.Probe
+}

@@ -1,0 +1,187 @@
+package inband
+
+import (
+	"fmt"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/telemetry"
+	"weir/core/unit"
+)
+
+// Program writes telemetry.
+type Program struct {
+	format telemetry.Format
+	clock  telemetry.Clock
+	ports  []port
+	id     uint32
+	full   bool // the format has no codes of rates: it is not HPCC's
+	keeps  bool // loads or classes, which every packet changes
+	idle   unit.Time
+}
+
+// port is what the program keeps of an egress port.
+type port struct {
+	rate    unit.Rate // of which code is
+	code    uint8
+	coded   bool
+	load    telemetry.PortLoad
+	classes []class // by queue, of a port whose scheduler shares its rate; else nil
+}
+
+type class struct {
+	share   float64
+	txBytes uint64
+	left    unit.Time // when a packet of it left last
+}
+
+// Scheme is what an experiment names: switch: [ecmp, telemetry].
+func Scheme() dataplane.Scheme {
+	var words []string
+	for _, p := range telemetry.Profiles {
+		words = append(words, p.Name)
+	}
+	return dataplane.Scheme{
+		Scheme: scheme.Scheme{Name: "telemetry", Doc: "writes time, queue, sent bytes and rate of the egress port into packets that ask for it", Source: "draft-miao-iccrg-hpccplus-01 §6.1, §7.1; HPCC (SIGCOMM 2019) §4.1",
+			Params: []scheme.Param{
+				{Name: "format", Kind: scheme.Text, Words: words, Default: "hpcc", Doc: "how it is carried; of int-md, ioam and ifa the bytes count, their records are exact; relative has no records, but the path's largest load (needs t)", Source: "HPCC §4.1, figure 7; relative: draft-miao §9.1"},
+				{Name: "multi", Kind: scheme.Int, Default: "1", Min: "1", Max: "65536", Doc: "hpcc: multiplier of the units, 128 B sent and 80 B queued", Source: "HPCC simulator: INT_MULTI; its run.py has the NIC's rate / 25 Gb/s"},
+				{Name: "base", Kind: scheme.Float, Default: "1.05", Min: "1.0001", Max: "2", Doc: "of PINT's code: 1.05 takes 1 byte, 1.01 takes 2", Source: "PINT (SIGCOMM 2020); HPCC simulator: PINT_LOG_BASE"},
+				{Name: "t", Kind: scheme.Duration, Default: "0s", Max: "1s", Doc: "time over which a port's load is averaged, for PINT, format: relative and telemetry upon congestion; 0s: it is not", Source: "HPCC simulator: the largest RTT"},
+				{Name: "congested_load", Kind: scheme.Share, Default: "80%", Min: "1%", Max: "100%", Doc: "for packets that ask for it upon congestion: the load from which on a port is congested", Source: "ours: below eta"},
+				{Name: "congested_queue", Kind: scheme.Size, Default: "5000 B", Min: "1 B", Doc: "or the queue", Source: "ours"},
+				{Name: "idle", Kind: scheme.Duration, Default: "0s", Doc: "under DWRR: a class that has sent nothing for so long leaves its share to the others; 0s: never", Source: "draft-miao §9.4: the guaranteed bandwidth"},
+			}},
+		Build:     func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) { return build(site, v) },
+		Telemetry: format,
+	}
+}
+
+// format reads the format of telemetry.
+func format(v scheme.Values, rates []unit.Rate) (telemetry.Format, error) {
+	f, err := telemetry.NewFormat(v.Text("format"), int64(v.Int("multi")), v.Float("base"), rates)
+	f.T, f.Load, f.Queue = v.Time("t"), v.Float("congested_load"), v.Bytes("congested_queue")
+	return f, err
+}
+
+func build(site *dataplane.Site, v scheme.Values) (*Program, error) {
+	f, err := format(v, site.Rates)
+	if err != nil {
+		return nil, err
+	}
+	f.Counted = site.Counted
+	return New(site, f, v.Time("idle"))
+}
+
+// New returns the program for a switch. A class of a port whose scheduler guarantees it
+// a share of the rate is told as if it was a port of that rate; when another class has
+// sent nothing for idle, above 0, the others have its share. It is an error if the format
+// has no code for the rate of a port: its hop would be missing.
+func New(site *dataplane.Site, f telemetry.Format, idle unit.Time) (*Program, error) {
+	t := &Program{format: f, clock: site.Clock, ports: make([]port, site.Ports), id: uint32(site.ID), full: f.Profile.Name != "hpcc", keeps: f.T > 0, idle: idle}
+	for i, p := range site.At {
+		x := &t.ports[i]
+		for q := range p.Queues() {
+			if share, ok := p.Share(uint8(q)); ok {
+				x.classes = append(x.classes, class{share: share, left: -1 << 62})
+			}
+		}
+		t.keeps = t.keeps || x.classes != nil
+		rate := p.Rate().Bits
+		if x.classes != nil && f.Relative() {
+			return nil, fmt.Errorf("program telemetry: port %d shares its rate among classes, and format: relative is of ports", i)
+		}
+		if x.classes != nil && !t.full {
+			for q, c := range x.classes {
+				if _, ok := f.HPCC.Code(unit.Rate(float64(rate) * c.share)); !ok || idle > 0 {
+					return nil, fmt.Errorf("program telemetry: class %d of port %d has %.4g of %v, for which HPCC's format has no code; format: int-md has", q, i, c.share, rate)
+				}
+			}
+		}
+		if x.set(&f, rate); rate > 0 && !x.coded && !t.full {
+			return nil, fmt.Errorf("program telemetry: HPCC's format has no code for the rate %v of port %d", rate, i)
+		}
+	}
+	return t, nil
+}
+
+func (x *port) set(f *telemetry.Format, rate unit.Rate) {
+	x.rate = rate
+	x.code, x.coded = f.HPCC.Code(rate)
+}
+
+// Name is "telemetry".
+func (t *Program) Name() string { return "telemetry" }
+
+// Egress takes the snapshot of the port: after the dequeue, before the packet counts as
+// sent.
+func (t *Program) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	want := t.format.Wants(p)
+	if want == 0 && !t.keeps {
+		return dataplane.Accept
+	}
+	x, out := &t.ports[m.Out], env.Port(m.Out)
+	rate := out.Rate().Bits
+	if rate != x.rate { // an event has changed it
+		x.set(&t.format, rate)
+	}
+	h := telemetry.Hop{Time: t.clock.Read(env.Now()), TxBytes: out.TxBytes(), Queue: out.Bytes(), Rate: rate, Switch: t.id, Port: uint16(m.Out)}
+	load := 0.0
+	if t.format.T > 0 {
+		load = x.load.Dequeue(h.Time, unit.Bytes(p.Size), h.Queue, rate, t.format.T)
+	}
+	if x.classes != nil {
+		t.class(env, m, &h)
+	}
+	if want != 0 && rate > 0 {
+		t.write(env, p, x, &h, want, load)
+	}
+	if x.classes != nil {
+		c := &x.classes[m.Queue]
+		c.txBytes += uint64(p.Size)
+		c.left = env.Now()
+	}
+	return dataplane.Accept
+}
+
+// write writes what p wants.
+func (t *Program) write(env *dataplane.Env, p *packet.Packet, x *port, h *telemetry.Hop, want telemetry.Wanted, load float64) {
+	if want&telemetry.WantsIf != 0 && h.Queue < t.format.Queue && load < t.format.Load {
+		want &^= telemetry.WantsIf
+	}
+	switch {
+	case want&telemetry.WantsRecord != 0 && !t.full && x.classes == nil:
+		if b, ok := p.Extension(telemetry.Extension); ok && x.coded {
+			t.format.HPCC.PushCode(b, x.code, h)
+		}
+	case want&(telemetry.WantsRecord|telemetry.WantsIf) != 0:
+		h.Sojourn = env.Now() - p.Enqueued
+		t.format.Push(p, h)
+	}
+	if want&telemetry.WantsRelative != 0 {
+		t.format.PushRelative(p, load)
+	}
+	if want&telemetry.WantsLoad != 0 {
+		t.format.PushLoad(p, load, env.Random())
+	}
+}
+
+// class makes of the port's snapshot that of the packet's class: its queue, its bytes,
+// and its share of the rate (draft-miao §9.4).
+func (t *Program) class(env *dataplane.Env, m *dataplane.Metadata, h *telemetry.Hop) {
+	x, out, now := &t.ports[m.Out], env.Port(m.Out), env.Now()
+	c := &x.classes[m.Queue]
+	h.Queue, h.TxBytes = out.Queue(m.Queue).Bytes(), c.txBytes
+	share := c.share
+	if t.idle > 0 {
+		busy := 0.0
+		for q := range x.classes {
+			if o := &x.classes[q]; o == c || out.Queue(uint8(q)).Packets() > 0 || now-t.idle < o.left {
+				busy += o.share
+			}
+		}
+		share /= busy
+	}
+	h.Rate = unit.Rate(float64(h.Rate) * share)
+}

@@ -1,0 +1,331 @@
+package inband
+
+import (
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/telemetry"
+	"weir/core/unit"
+)
+
+const (
+	ns = unit.Nanosecond
+	us = unit.Microsecond
+)
+
+// router sends everything to port 0, by the class that the TOS byte says.
+type router struct{}
+
+func (router) Name() string { return "router" }
+func (router) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	m.Out, m.Class = 0, p.TOS>>5
+	return dataplane.Accept
+}
+
+// rig is a switch with one port of 100 Gb/s.
+type rig struct {
+	t    *testing.T
+	sw   *dataplane.Switch
+	pool packet.Pool
+	f    telemetry.Format
+	site dataplane.Site
+	idle unit.Time
+}
+
+func newRig(t *testing.T, format string, s tm.Scheduler, queues int, change func(r *rig)) *rig {
+	t.Helper()
+	r := &rig{t: t}
+	var err error
+	if r.f, err = telemetry.NewFormat(format, 1, 1.05, nil); err != nil {
+		t.Fatal(err)
+	}
+	port := tm.NewPort(tm.NewBuffer(queues, tm.Limit{}, tm.Limit{}), s, unit.LinkRate{Bits: 100 * unit.Gbps})
+	r.site = dataplane.Site{Switch: "s", ID: 9, Ports: 1, At: []*tm.Port{port}}
+	if change != nil {
+		change(r)
+	}
+	p, err := New(&r.site, r.f, r.idle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.sw, err = dataplane.New(dataplane.Config{Name: "s", ID: 9, Ports: r.site.At, Programs: []dataplane.Program{router{}, p}, Pool: &r.pool, Random: unit.NewRandom(1, "s")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// receive puts a packet of size bytes into the switch; want: what it asks for.
+func (r *rig) receive(now unit.Time, size int32, tos uint8, want telemetry.Want, congested bool) {
+	p := r.pool.Get()
+	p.Size, p.TOS, p.HopLimit = size, tos, 9
+	r.f.Ask(p, want, congested)
+	r.sw.Receive(now, 0, p)
+}
+
+func (r *rig) dequeue(now unit.Time) (p *packet.Packet, h telemetry.Records, what telemetry.Reading, load float64) {
+	r.t.Helper()
+	if p, _ = r.sw.Dequeue(now, 0); p == nil {
+		r.t.Fatalf("nothing leaves at %v", now)
+	}
+	what, load = r.f.ReadAsked(p, &h)
+	return p, h, what, load
+}
+
+// One moment, after the dequeue: the clock, the queue without this packet, the bytes sent
+// before it, the rate, how long it was here.
+func TestSnapshot(t *testing.T) {
+	for _, format := range []string{"hpcc", "int-md"} {
+		r := newRig(t, format, tm.NewFIFO(), 1, nil)
+		for i := range 3 {
+			r.receive(unit.Time(i)*us, 1280, 0, telemetry.HopRecords, false)
+		}
+		for i := range 3 {
+			now := 10*us + unit.Time(i)*us
+			_, h, what, _ := r.dequeue(now)
+			if what != telemetry.Recorded || h.Len() != 1 || h.Path() != 9 {
+				t.Fatalf("%s: %d, %+v", format, what, h.Hops())
+			}
+			want := telemetry.Hop{Time: now, TxBytes: uint64(i) * 1280, Queue: unit.Bytes(2-i) * 1280, Rate: 100 * unit.Gbps, Sojourn: 10 * us, Switch: 9}
+			if format == "hpcc" {
+				want.Sojourn, want.Switch, want.Flags = 0, 0, telemetry.NoSwitch|telemetry.NoSojourn
+			} else { // the record of the packets before has made them grow
+				want.TxBytes += uint64(i) * uint64(r.f.Profile.Bytes(1)-r.f.Profile.Bytes(0))
+			}
+			if *h.At(0) != want {
+				t.Errorf("%s: packet %d has %+v, want %+v", format, i, *h.At(0), want)
+			}
+		}
+	}
+}
+
+// Of six switches on the way five leave a record; the sixth is counted.
+func TestFiveHops(t *testing.T) {
+	for _, format := range []string{"hpcc", "ifa"} {
+		r := newRig(t, format, tm.NewFIFO(), 1, nil)
+		r.receive(0, 1000, 0, telemetry.HopRecords, false)
+		for i := 1; ; i++ {
+			p, h, _, _ := r.dequeue(unit.Time(i) * us)
+			if h.Len() != min(i, 5) || h.Missed() != max(i-5, 0) || h.At(h.Len()-1).Time != unit.Time(min(i, 5))*us {
+				t.Errorf("%s: after %d switches %d hops, %d missed", format, i, h.Len(), h.Missed())
+			}
+			if i == 6 {
+				break
+			}
+			r.sw.Receive(unit.Time(i)*us, 0, p)
+		}
+	}
+}
+
+// §6: a packet that asks upon congestion gets a record from a queue or a load that is
+// long or high enough, and from no other; it grows by the header then.
+func TestCongestionOnly(t *testing.T) {
+	r := newRig(t, "hpcc", tm.NewFIFO(), 1, func(r *rig) { r.f.T, r.f.Load, r.f.Queue = 10*us, 0.8, 3000 })
+	for range 4 {
+		r.receive(0, 1000, 0, telemetry.HopRecords, true)
+	}
+	for i, want := range []telemetry.Reading{telemetry.Recorded, telemetry.Uncongested, telemetry.Uncongested, telemetry.Uncongested} {
+		p, _, what, _ := r.dequeue(unit.Time(i) * us) // 1000 B in a microsecond are 8 Gb/s
+		if what != want {
+			t.Errorf("packet %d, %d B behind it: %d, want %d", i, 3000-1000*i, what, want)
+		}
+		if size := int32(1000 + 40*boolean(want == telemetry.Recorded)); p.Size != size {
+			t.Errorf("packet %d has %d bytes, want %d", i, p.Size, size)
+		}
+	}
+	seen := false
+	for i := range 1000 { // back to back, no queue
+		now := 100*us + unit.Time(i)*80*ns
+		r.receive(now, 1000, 0, telemetry.HopRecords, true)
+		_, h, what, _ := r.dequeue(now)
+		if what == telemetry.Recorded && h.At(0).Queue == 0 {
+			seen = true
+		} else if i > 300 {
+			t.Fatalf("packet %d of a full link has no record", i)
+		}
+	}
+	if !seen {
+		t.Error("a load never counts")
+	}
+}
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// §9.4, two classes at 1:3: each has its queue, its bytes, its share of the rate; when
+// one has sent nothing for idle, the other has all.
+func TestClasses(t *testing.T) {
+	r := newRig(t, "int-md", tm.NewDWRR([]int32{1, 3}, 1514), 2, func(r *rig) { r.idle = 10 * us })
+	for i := range 6 {
+		r.receive(unit.Time(i), 1000, uint8(i%2)<<5, telemetry.HopRecords, false)
+	}
+	sent := [2]uint64{}
+	waits := [2]unit.Bytes{3000, 3000}
+	for i := range 6 {
+		p, h, _, _ := r.dequeue(unit.Time(i+1) * us)
+		q := p.TOS >> 5
+		waits[q] -= 1000
+		if x := h.At(0); x.TxBytes != sent[q] || x.Queue != waits[q] || x.Rate != []unit.Rate{25 * unit.Gbps, 75 * unit.Gbps}[q] {
+			t.Errorf("class %d: %+v, want %d sent and %d waiting", q, x, sent[q], waits[q])
+		}
+		sent[q] += uint64(p.Size)
+	}
+	r.receive(100*us, 1000, 0, telemetry.HopRecords, false)
+	if _, h, _, _ := r.dequeue(100 * us); h.At(0).Rate != 100*unit.Gbps || h.At(0).TxBytes != sent[0] {
+		t.Errorf("alone: %+v", h.At(0))
+	}
+	// HPCC's header has no code for 75 Gb/s, and none for rates that change
+	port := tm.NewPort(tm.NewBuffer(2, tm.Limit{}, tm.Limit{}), tm.NewDWRR([]int32{1, 3}, 1514), unit.LinkRate{Bits: 100 * unit.Gbps})
+	f, _ := telemetry.NewFormat("hpcc", 1, 1.05, nil)
+	if _, err := New(&dataplane.Site{Ports: 1, At: []*tm.Port{port}}, f, 0); err == nil {
+		t.Error("75 Gb/s in HPCC's header")
+	}
+	equal := tm.NewPort(tm.NewBuffer(2, tm.Limit{}, tm.Limit{}), tm.NewDRR(2, 1514), unit.LinkRate{Bits: 100 * unit.Gbps})
+	if _, err := New(&dataplane.Site{Ports: 1, At: []*tm.Port{equal}}, f, 0); err != nil {
+		t.Error(err)
+	}
+	odd := tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(), unit.LinkRate{Bits: 7 * unit.Gbps})
+	if _, err := New(&dataplane.Site{Ports: 1, At: []*tm.Port{odd}}, f, 0); err == nil {
+		t.Error("7 Gb/s in HPCC's header")
+	}
+}
+
+// PINT: the load of the port, as telemetry.PortLoad has it, and the largest on the way.
+func TestLoad(t *testing.T) {
+	r := newRig(t, "hpcc", tm.NewFIFO(), 1, func(r *rig) { r.f.T = 10 * us })
+	last := 0.0
+	for i := range 1000 {
+		now := unit.Time(i) * 80 * ns
+		r.receive(now, 1000, 0, telemetry.PathLoad, false)
+		p, _, what, load := r.dequeue(now)
+		if what != telemetry.Loaded {
+			t.Fatalf("packet %d: %d", i, what)
+		}
+		if last = load; i == 999 {
+			for range 3 { // the same switch again, with the port idle: the largest stays
+				r.sw.Receive(now+100*us, 0, p)
+				if p, _, _, load = r.dequeue(now + 100*us); load < last {
+					t.Errorf("%v after %v", load, last)
+				}
+			}
+		}
+	}
+	if last < 0.93 || last > 1.07 {
+		t.Errorf("a full link has load %v", last)
+	}
+}
+
+// §9.1, format relative: the port's load, as for PINT, in its own code; a port of any rate
+// has one, one whose classes share it has none.
+func TestRelativeLoad(t *testing.T) {
+	r := newRig(t, "relative", tm.NewFIFO(), 1, func(r *rig) {
+		r.f.T = 10 * us
+		r.site.At = []*tm.Port{tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(), unit.LinkRate{Bits: 7 * unit.Gbps})}
+	})
+	var want telemetry.PortLoad
+	for i := range 1000 {
+		now := unit.Time(i) * us // 875 B in a microsecond are 7 Gb/s
+		r.receive(now, 700, 0, telemetry.HopRecords, false)
+		load := want.Dequeue(now, 700, 0, 7*unit.Gbps, 10*us)
+		p, h, what, got := r.dequeue(now)
+		if what != telemetry.Loaded || got != telemetry.DecodeRelative(telemetry.EncodeRelative(load)) || h.Len() != 0 || p.Size != 700 {
+			t.Fatalf("packet %d: %d, load %v of %v, %d B", i, what, got, load, p.Size)
+		}
+		if i == 999 && (got < 0.78 || got > 0.82) {
+			t.Errorf("a link in use to 80 %% has load %v", got)
+		}
+	}
+	f, _ := telemetry.NewFormat("relative", 1, 1.05, nil)
+	shared := tm.NewPort(tm.NewBuffer(2, tm.Limit{}, tm.Limit{}), tm.NewDRR(2, 1514), unit.LinkRate{Bits: 100 * unit.Gbps})
+	if _, err := New(&dataplane.Site{Ports: 1, At: []*tm.Port{shared}}, f, 0); err == nil {
+		t.Error("classes with format relative")
+	}
+}
+
+// What does not ask, or asks what the switch cannot do, leaves as it came.
+func TestNotAsked(t *testing.T) {
+	r := newRig(t, "hpcc", tm.NewFIFO(), 1, nil)
+	r.receive(0, 1000, 0, telemetry.Nothing, false)
+	if p, _, what, _ := r.dequeue(0); p.Extended() || what != telemetry.NoAnswer || p.Size != 1000 {
+		t.Error("a packet that does not ask has telemetry")
+	}
+	r.receive(0, 1000, 0, telemetry.PathLoad, false)
+	if p, _, _, _ := r.dequeue(0); p.Size != 1000 {
+		t.Error("it grows")
+	}
+	p := r.pool.Get()
+	p.Size, p.HopLimit = 60, 9
+	r.f.Ask(p, telemetry.HopRecords, false)
+	r.f.Answer(p)
+	r.sw.Receive(0, 0, p)
+	var h telemetry.Records
+	if p, _ = r.sw.Dequeue(0, 0); true {
+		if what, _ := r.f.Read(p, &h); what != telemetry.Recorded || h.Len() != 0 {
+			t.Errorf("an answer on its way back has %d hops", h.Len())
+		}
+	}
+	port := tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(), unit.LinkRate{Packets: 1000})
+	r = newRig(t, "hpcc", tm.NewFIFO(), 1, func(r *rig) { r.site.At = []*tm.Port{port} })
+	r.receive(0, 1000, 0, telemetry.HopRecords, false)
+	if _, h, _, _ := r.dequeue(0); h.Len() != 0 {
+		t.Error("a port whose rate is in packets has a record")
+	}
+}
+
+// A switch's clock stamps its records.
+func TestClocks(t *testing.T) {
+	r := newRig(t, "int-md", tm.NewFIFO(), 1, func(r *rig) { r.site.Clock = telemetry.Clock{Resolution: 100 * ns, Offset: 5 * us, Drift: 1000} })
+	r.receive(0, 1000, 0, telemetry.HopRecords, false)
+	if _, h, _, _ := r.dequeue(100 * us); h.At(0).Time != 105*us+100*ns {
+		t.Errorf("%v", h.At(0).Time)
+	}
+}
+
+// A link's new rate is told at once, and not told in HPCC's header if it has no code.
+func TestRateChanges(t *testing.T) {
+	r := newRig(t, "hpcc", tm.NewFIFO(), 1, nil)
+	for _, x := range []struct {
+		rate unit.Rate
+		hops int
+	}{{100 * unit.Gbps, 1}, {50 * unit.Gbps, 1}, {7 * unit.Gbps, 0}, {25 * unit.Gbps, 1}} {
+		r.site.At[0].SetRate(unit.LinkRate{Bits: x.rate})
+		r.receive(0, 1000, 0, telemetry.HopRecords, false)
+		if _, h, _, _ := r.dequeue(0); h.Len() != x.hops || x.hops > 0 && h.At(0).Rate != x.rate {
+			t.Errorf("%v: %+v", x.rate, h.Hops())
+		}
+	}
+}
+
+func TestScheme(t *testing.T) {
+	s := Scheme()
+	v := scheme.NewValues("telemetry", map[string]any{"format": "hpcc", "multi": 4, "base": 1.05, "t": 13 * us, "congested_load": 0.8, "congested_queue": 5 * unit.KB, "idle": unit.Time(0)})
+	rates := []unit.Rate{10 * unit.Gbps}
+	f, err := s.Telemetry(v, rates)
+	if err != nil || f.HPCC.Multi != 4 || f.HPCC.Rates[5] != 10*unit.Gbps || f.T != 13*us || f.Load != 0.8 || f.Queue != 5000 {
+		t.Errorf("%+v, %v", f, err)
+	}
+	p, err := s.Build(&dataplane.Site{Rates: rates, Counted: true}, v)
+	if err != nil || p.Name() != "telemetry" || !p.(*Program).format.Counted {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+func TestEgressAllocatesNothing(t *testing.T) {
+	r := newRig(t, "hpcc", tm.NewFIFO(), 1, nil)
+	now := unit.Time(0)
+	if n := testing.AllocsPerRun(1000, func() {
+		now += us
+		r.receive(now, 1000, 0, telemetry.HopRecords, false)
+		p, _ := r.sw.Dequeue(now, 0)
+		r.pool.Put(p)
+	}); n != 0 {
+		t.Errorf("%g allocations a packet", n)
+	}
+}

@@ -1,0 +1,38 @@
+// Package inputloss loses packets at a switch's input with a fixed probability:
+// what P4-ABC's testbed did when BMv2 could not read fast enough (§6.1.3).
+package inputloss
+
+import (
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Program loses packets.
+type Program struct {
+	probability float64
+	random      unit.Random
+}
+
+// Scheme is what an experiment names: switch: [{loss: {probability: 0.2%}}, …].
+func Scheme() dataplane.Scheme {
+	return dataplane.Scheme{
+		Scheme: scheme.Scheme{Name: "loss", Doc: "loses packets at the switch's input", Source: "P4-ABC §6.1.3", Params: []scheme.Param{
+			{Name: "probability", Kind: scheme.Share, Required: true, Min: "0%", Max: "100%", Doc: "of a packet to be lost", Source: "ours"}}},
+		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
+			return &Program{v.Float("probability"), site.Random("loss")}, nil
+		},
+	}
+}
+
+// Name is "loss".
+func (l *Program) Name() string { return "loss" }
+
+// Ingress draws.
+func (l *Program) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	if l.probability > 0 && m.In != packet.NoPort && l.random.Float64() < l.probability {
+		return dataplane.Drop(dataplane.InputLoss)
+	}
+	return dataplane.Accept
+}

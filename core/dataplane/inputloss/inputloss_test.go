@@ -1,0 +1,55 @@
+package inputloss
+
+import (
+	"fmt"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+func program(t testing.TB, p float64) dataplane.Program {
+	t.Helper()
+	site := &dataplane.Site{Random: func(name string) unit.Random { return unit.NewRandom(1, name) }}
+	l, err := Scheme().Build(site, scheme.NewValues("loss", map[string]any{"probability": p}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// The given share of packets is lost, for the right reason; what the switch itself
+// made never is; the same seed loses the same packets.
+func TestLoss(t *testing.T) {
+	for _, c := range []struct{ p, low, high float64 }{{0, 0, 0}, {0.002, 0.0016, 0.0024}, {0.5, 0.49, 0.51}, {1, 1, 1}} {
+		a, b := program(t, c.p).(*Program), program(t, c.p).(*Program)
+		lost := 0
+		const n = 200000
+		for range n {
+			var p packet.Packet
+			v := a.Ingress(nil, &p, &p.Meta)
+			if v != b.Ingress(nil, &p, &p.Meta) {
+				t.Fatal("one seed, two outcomes")
+			}
+			if v == dataplane.Drop(dataplane.InputLoss) {
+				lost++
+			} else if v != dataplane.Accept {
+				t.Fatalf("verdict %v", v)
+			}
+		}
+		if share := float64(lost) / n; share < c.low || share > c.high {
+			t.Errorf("probability %g: %g are lost", c.p, share)
+		}
+	}
+	own := packet.Packet{Meta: packet.Metadata{In: packet.NoPort}}
+	if program(t, 1).(*Program).Ingress(nil, &own, &own.Meta) != dataplane.Accept {
+		t.Error("a packet that the switch made is lost at its input")
+	}
+}
+
+func ExampleScheme() {
+	fmt.Println(Scheme().Name, Scheme().Params[0].Name)
+	// Output: loss probability
+}

@@ -1,0 +1,9 @@
+package letflow
+
+import "weir/core/dataplane"
+
+// Footprint is one lookup and the flowlet table.
+func (l *Program) Footprint() dataplane.Footprint {
+	gap, port := l.flowlets.Stages()
+	return dataplane.Footprint{Stages: []dataplane.Stage{l.paths.Stage(), gap, port}}
+}

@@ -1,0 +1,52 @@
+package dataplane
+
+import (
+	"testing"
+
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// maker answers data by a NACK and by a copy, and notes when what is dropped was sent.
+type maker struct{ sent [packet.Kinds]unit.Time }
+
+func (*maker) Name() string { return "maker" }
+func (k *maker) Ingress(env *Env, p *packet.Packet, m *Metadata) Verdict {
+	m.Out = 0
+	if p.Kind == packet.Data && m.In != packet.NoPort {
+		n := env.New()
+		n.Kind, n.Size = packet.Nack, 64
+		env.Send(n, 0, 0)
+		env.Inject(env.Clone(p, false))
+	}
+	return Accept
+}
+func (k *maker) OnDrop(_ *Env, p *packet.Packet, _ *Metadata, _ Reason) { k.sent[p.Kind] = p.Sent }
+
+// What programs make is counted by kind, and where it is dropped, also in a switch that has
+// not made it; a NACK is as old as it is, a copy of data as old as that.
+func TestMade(t *testing.T) {
+	var pool packet.Pool
+	k := &maker{}
+	port := tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{Packets: 1}), tm.NewFIFO(), unit.LinkRate{Bits: unit.Gbps})
+	s, err := New(Config{Name: "s", Ports: []*tm.Port{port}, Programs: []Program{k}, Pool: &pool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrive := func(kind packet.Kind, flags uint8) {
+		p := pool.Get()
+		p.Kind, p.Size, p.Sent, p.Meta.Flags = kind, 100, 5, flags
+		s.Receive(7, 0, p)
+	}
+	arrive(packet.Data, 0) // it takes the only place
+	want := [packet.Kinds]uint64{packet.Data: 1, packet.Nack: 1}
+	if s.Made() != want || s.MadeDrops() != want || k.sent != [packet.Kinds]unit.Time{packet.Data: 5, packet.Nack: 7} {
+		t.Errorf("made %v, dropped %v, sent at %v", s.Made(), s.MadeDrops(), k.sent)
+	}
+	arrive(packet.Nack, 0)               // of a receiver
+	arrive(packet.Nack, packet.Internal) // of another switch
+	if want[packet.Nack]++; s.MadeDrops() != want || s.Made()[packet.Nack] != 1 {
+		t.Errorf("made %v, dropped %v", s.Made(), s.MadeDrops())
+	}
+}

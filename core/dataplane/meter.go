@@ -1,0 +1,158 @@
+package dataplane
+
+import (
+	"fmt"
+	"math/bits"
+
+	"weir/core/unit"
+)
+
+// Colour is a meter's answer.
+type Colour uint8
+
+// Colours of RFC 2697 and RFC 2698.
+const (
+	Green Colour = iota
+	Yellow
+	Red
+)
+
+func (c Colour) String() string { return [...]string{"green", "yellow", "red"}[min(c, Red)] }
+
+// bucket holds tokens: bytes, or packets for meters of packet rates. It earns
+// them exactly: what is less than a token is carried on.
+type bucket struct {
+	size, tokens int64
+}
+
+// accrual gives the tokens that a rate has earned since the last call.
+type accrual struct {
+	rate  uint64 // tokens per scale ps
+	scale uint64
+	last  unit.Time
+	rest  uint64 // part of a token, in 1/scale
+}
+
+// newAccrual returns the accrual of a rate: bytes of a bit rate, packets of a
+// packet rate.
+func newAccrual(r unit.LinkRate) accrual {
+	if r.Packets > 0 {
+		return accrual{rate: uint64(r.Packets), scale: 1_000_000_000_000}
+	}
+	return accrual{rate: uint64(r.Bits), scale: 8_000_000_000_000}
+}
+
+func (a *accrual) since(now unit.Time) int64 {
+	if now <= a.last {
+		return 0
+	}
+	hi, lo := bits.Mul64(a.rate, uint64(now-a.last))
+	a.last = now
+	lo, carry := bits.Add64(lo, a.rest, 0)
+	hi += carry
+	if hi >= a.scale {
+		a.rest = 0
+		return 1<<62 - 1
+	}
+	q, rem := bits.Div64(hi, lo, a.scale)
+	a.rest = rem
+	return int64(min(q, 1<<62-1))
+}
+
+// add puts tokens in and returns those that did not fit.
+func (b *bucket) add(n int64) int64 {
+	if free := b.size - b.tokens; n > free {
+		b.tokens = b.size
+		return n - free
+	}
+	b.tokens += n
+	return 0
+}
+
+func (b *bucket) take(n int64) bool {
+	if b.tokens < n {
+		return false
+	}
+	b.tokens -= n
+	return true
+}
+
+// SrTCM is the single rate three colour marker of RFC 2697.
+type SrTCM struct {
+	committed, excess bucket
+	earn              accrual
+	packets           bool
+}
+
+// NewSrTCM returns a meter with committed information rate CIR and the burst
+// sizes CBS and EBS: bytes, or packets if the rate is in packets/s. At least one
+// of the sizes must be above 0 (RFC 2697 §3).
+func NewSrTCM(cir unit.LinkRate, cbs, ebs int64) (*SrTCM, error) {
+	if cbs < 0 || ebs < 0 || cbs+ebs == 0 {
+		return nil, fmt.Errorf("srTCM: CBS %d, EBS %d; none below 0 and one above 0 is needed (RFC 2697 §3)", cbs, ebs)
+	}
+	if (cir.Bits > 0) == (cir.Packets > 0) {
+		return nil, fmt.Errorf("srTCM: CIR must be above 0, in bit/s or in packets/s")
+	}
+	return &SrTCM{bucket{cbs, cbs}, bucket{ebs, ebs}, newAccrual(cir), cir.Packets > 0}, nil
+}
+
+// Colour meters a packet of size bytes that arrives at now. before is the colour
+// that it came with; Green makes the meter colour-blind.
+func (m *SrTCM) Colour(now unit.Time, size int32, before Colour) Colour {
+	m.excess.add(m.committed.add(m.earn.since(now))) // what C cannot hold goes to E
+	n := cost(size, m.packets)
+	switch {
+	case before == Green && m.committed.take(n):
+		return Green
+	case before != Red && m.excess.take(n):
+		return Yellow
+	}
+	return Red
+}
+
+func cost(size int32, packets bool) int64 {
+	if packets {
+		return 1
+	}
+	return int64(size)
+}
+
+// TrTCM is the two rate three colour marker of RFC 2698.
+type TrTCM struct {
+	committed, peak         bucket
+	earnCommitted, earnPeak accrual
+	packets                 bool
+}
+
+// NewTrTCM returns a meter with committed and peak information rates (PIR ≥ CIR,
+// of the same kind) and their burst sizes, above 0: bytes, or packets if the
+// rates are in packets/s.
+func NewTrTCM(cir unit.LinkRate, cbs int64, pir unit.LinkRate, pbs int64) (*TrTCM, error) {
+	switch {
+	case cbs <= 0 || pbs <= 0:
+		return nil, fmt.Errorf("trTCM: CBS %d, PBS %d; both must be above 0 (RFC 2698 §3)", cbs, pbs)
+	case (cir.Bits > 0) == (cir.Packets > 0) || (cir.Packets > 0) != (pir.Packets > 0) || (cir.Bits > 0) != (pir.Bits > 0):
+		return nil, fmt.Errorf("trTCM: CIR and PIR must be above 0 and both in bit/s or both in packets/s")
+	case pir.Bits < cir.Bits || pir.Packets < cir.Packets:
+		return nil, fmt.Errorf("trTCM: PIR %v is below CIR %v (RFC 2698 §3)", pir, cir)
+	}
+	return &TrTCM{bucket{cbs, cbs}, bucket{pbs, pbs}, newAccrual(cir), newAccrual(pir), cir.Packets > 0}, nil
+}
+
+// Colour meters a packet as SrTCM.Colour does.
+func (m *TrTCM) Colour(now unit.Time, size int32, before Colour) Colour {
+	m.committed.add(m.earnCommitted.since(now))
+	m.peak.add(m.earnPeak.since(now))
+	n := cost(size, m.packets)
+	switch {
+	case before == Red || m.peak.tokens < n:
+		return Red // nothing is spent
+	case before == Yellow || m.committed.tokens < n:
+		m.peak.take(n)
+		return Yellow
+	}
+	m.peak.take(n)
+	m.committed.take(n)
+	return Green
+}

@@ -1,0 +1,166 @@
+package dataplane
+
+import (
+	"strings"
+
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// PortID numbers the ports of a switch.
+type PortID = packet.PortID
+
+// Metadata is what the switch knows about the packet in hand.
+type Metadata = packet.Metadata
+
+// A Program is one part of what a switch does: routing, an AQM, telemetry. It
+// has a name and any of the hooks below; the switch sorts them into one slice a
+// hook when it is built, so nobody pays for hooks that are not there. Programs
+// run in the order of the experiment's list.
+//
+// A hook borrows the packet: it neither frees it nor keeps it beyond its return.
+type Program interface {
+	Name() string
+}
+
+// Ingresser sees a packet after the parser. It chooses the egress port
+// (m.Out), meters, marks, or drops.
+type Ingresser interface {
+	Ingress(env *Env, p *packet.Packet, m *Metadata) Verdict
+}
+
+// Admitter decides before the queue whether a packet may enter it: limits, ECN,
+// ABC, trimming. It must not book anything: a later hook or the queue's limit
+// may still refuse. What an admitter needs to book goes into Book.
+type Admitter interface {
+	Admit(env *Env, p *packet.Packet, m *Metadata) Verdict
+}
+
+// Booker is told that a packet has entered its queue. Everything has accepted
+// it by then, so there is no booking that would have to be undone.
+type Booker interface {
+	Book(env *Env, p *packet.Packet, m *Metadata)
+}
+
+// Unbooker is told that a packet that was booked has left its queue, to be sent,
+// to be dropped by a Releaser or as Evicted. It comes before Releasers, exactly once
+// for every Book, with the packet and its metadata as they were then.
+type Unbooker interface {
+	Unbook(env *Env, p *packet.Packet, m *Metadata)
+}
+
+// Releaser sees a packet that has left its queue (CoDel, accounting) and may
+// still drop it; the port then serves the next one at once.
+type Releaser interface {
+	Release(env *Env, p *packet.Packet, m *Metadata) Verdict
+}
+
+// Egresser sees a packet just before it goes onto the wire: telemetry, marks.
+type Egresser interface {
+	Egress(env *Env, p *packet.Packet, m *Metadata) Verdict
+}
+
+// Dropper is told of every packet that this switch drops, before it is freed:
+// mirror on drop, NACKs.
+type Dropper interface {
+	OnDrop(env *Env, p *packet.Packet, m *Metadata, why Reason)
+}
+
+// Ticker is called when the time comes that it returned last (the first time at
+// time 0) and returns when it wants to be called next, or unit.Never. Env.TickAt
+// makes that earlier.
+type Ticker interface {
+	Tick(env *Env) (next unit.Time)
+}
+
+// Verdict is a hook's answer: Accept, Trim, Consume, or a drop with its Reason.
+type Verdict uint8
+
+// Accept lets the packet go on; Trim asks the switch to cut the payload off, to
+// move the packet into the trim queue and to admit it again. Consume, of an Ingresser
+// only, takes in a message that was meant for the switch (a probe, a neighbour's feedback):
+// it ends here, and is no drop.
+const (
+	Accept  Verdict = 0
+	Consume Verdict = 0xfe
+	Trim    Verdict = 0xff
+)
+
+// Drop is the verdict that drops the packet for a reason.
+func Drop(why Reason) Verdict { return Verdict(why) }
+
+// Reason is why a packet was dropped. Every drop has one and is counted by it.
+type Reason uint8
+
+// Reasons of drops. NotDropped is none; the others are in the order of the
+// packet's way through the switch.
+const (
+	NotDropped        Reason = iota
+	Malformed                // the parser could not read it
+	InputLoss                // the switch's input lost it (P4-ABC §6.1.3, the loss program)
+	NoRoute                  // no table entry for the destination
+	HopLimitExceeded         // hop limit reached 0
+	Policed                  // a meter's colour
+	ActivityExceeded         // P4-ABC equation (2)
+	EarlyDrop                // another AQM's decision
+	QueuePacketLimit         // the queue's limit in packets
+	QueueByteLimit           // the queue's limit in bytes
+	PortPacketLimit          // the port's limit in packets
+	PortByteLimit            // the port's limit in bytes
+	BufferFull               // the shared buffer was full
+	EgressThreshold          // the queue's share of the shared buffer was used up
+	HeadroomFull             // PFC's headroom was full: the neighbour went on for too long
+	Evicted                  // removed from a queue, by a program or for another flow's packet (tm.NewFQ)
+	TrimFailed               // trimmed, and then refused again
+	RecirculationFull        // the recirculation port's queue was full
+	Notified                 // trimmed, and the sender told by a NACK (BS'19 §4.3)
+	Returned                 // trimmed, and its header sent back to the sender (NDP §3.2.4)
+	LinkLost                 // the link lost it (spec key loss)
+	LinkDown                 // the link was down
+	Reasons                  // how many there are
+)
+
+var reasonNames = [Reasons]string{
+	"none", "malformed", "input loss", "no route", "hop limit", "policed", "activity", "early drop",
+	"queue packets", "queue bytes", "port packets", "port bytes", "buffer full", "egress threshold", "headroom full", "evicted", "trim failed",
+	"recirculation full", "notified", "returned", "link loss", "link down",
+}
+
+func (r Reason) String() string {
+	if r < Reasons {
+		return reasonNames[r]
+	}
+	return "unknown"
+}
+
+// reasonWords are reasonNames as one word each.
+var reasonWords = func() (words [Reasons]string) {
+	for r, name := range reasonNames {
+		words[r] = strings.ReplaceAll(name, " ", "_")
+	}
+	return words
+}()
+
+// Word is the reason's name as one word, as expressions and traces have it.
+func (r Reason) Word() string {
+	if r < Reasons {
+		return reasonWords[r]
+	}
+	return "unknown"
+}
+
+// refusals translates a full buffer into a reason.
+var refusals = [...]Reason{
+	tm.Fits: NotDropped, tm.QueuePackets: QueuePacketLimit, tm.QueueBytes: QueueByteLimit,
+	tm.PortPackets: PortPacketLimit, tm.PortBytes: PortByteLimit,
+}
+
+// A Digest is a message from the data plane to the switch's local control plane
+// (P4's digest): what happened, where, and up to four values.
+type Digest struct {
+	At     unit.Time
+	Kind   uint8
+	Port   PortID
+	Values [4]int64
+}

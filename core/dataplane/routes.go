@@ -1,0 +1,82 @@
+package dataplane
+
+import (
+	"fmt"
+	"net/netip"
+
+	"weir/core/packet"
+)
+
+// A Route says by which ports a prefix is reached on shortest paths.
+type Route struct {
+	Prefix netip.Prefix
+	Ports  []PortID // ascending; none: nothing leads there
+}
+
+// Routes are those that a switch starts with, looked up for every address of the book.
+// They never change, and switches and runs share them: a program whose table a control
+// plane may write fills a table of its own (Rules).
+type Routes struct {
+	book  *packet.Book
+	paths [2]*packet.Paths
+	rules []Route // nil: one for each address of paths
+}
+
+// HostRoutes returns the routes to single addresses, the same over IPv4 and IPv6.
+func HostRoutes(book *packet.Book, p *packet.Paths) *Routes {
+	return &Routes{book: book, paths: [2]*packet.Paths{p, p}}
+}
+
+// NewRoutes returns the routes that a list of rules makes: the longest prefix wins, of
+// equal ones the last. It fails on a prefix that is invalid.
+func NewRoutes(book *packet.Book, rules []Route) (*Routes, error) {
+	r := &Routes{book: book, rules: append(make([]Route, 0, len(rules)), rules...)}
+	table := NewLPM[uint32](len(rules))
+	sets, via := [][]PortID{nil}, []uint32{0}
+	for i := range rules {
+		if err := table.Insert(rules[i].Prefix, uint32(i+1)); err != nil {
+			return nil, fmt.Errorf("route %d: %w", i, err)
+		}
+		sets, via = append(sets, rules[i].Ports), append(via, uint32(i+1))
+	}
+	for i, address := range []func(packet.Addr) netip.Addr{book.V4, book.V6} {
+		class := make([]uint32, book.Len())
+		for a := range class {
+			class[a], _ = table.Lookup(address(packet.Addr(a)))
+		}
+		r.paths[i] = &packet.Paths{Class: class, Via: via, Sets: sets}
+	}
+	return r, nil
+}
+
+// Paths returns the ways to the addresses of an IP version, to be kept and asked for
+// every packet.
+func (r *Routes) Paths(version uint8) *packet.Paths {
+	switch {
+	case r == nil:
+		return &packet.Paths{}
+	case version == 6:
+		return r.paths[1]
+	}
+	return r.paths[0]
+}
+
+// Rules returns the routes as a list, made anew at each call, to fill a table with.
+func (r *Routes) Rules() []Route {
+	switch {
+	case r == nil:
+		return nil
+	case r.rules != nil:
+		return append([]Route(nil), r.rules...)
+	}
+	var rules []Route
+	for i, address := range []func(packet.Addr) netip.Addr{r.book.V4, r.book.V6} {
+		for a := range packet.Addr(r.book.Len()) {
+			x := address(a)
+			if ports := r.paths[i].To(a); len(ports) > 0 && x.IsValid() {
+				rules = append(rules, Route{netip.PrefixFrom(x, x.BitLen()), ports})
+			}
+		}
+	}
+	return rules
+}

@@ -1,0 +1,259 @@
+// Package sharedbuffer is the packet memory that all ports of a switch share: what is
+// set aside for every ingress queue, a shared part that egress queues and PFC's
+// thresholds compete for, and PFC's headroom. Egress queues are held to a dynamic
+// threshold (Choudhury, Hahne, "Dynamic queue length thresholds for shared-memory
+// packet switches", ToN 6(2), 1998) or a static one. It counts as the memory
+// management unit of the HPCC simulator does.
+package sharedbuffer
+
+import (
+	"fmt"
+	"math"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// Queue is one ingress queue: what came in at one port in one class and waits, in
+// whatever egress queue.
+type Queue struct {
+	bytes    unit.Bytes // of it all, headroom included
+	headroom unit.Bytes // of them, in the headroom
+	room     unit.Bytes // how large the headroom is
+	reserved unit.Bytes
+	trigger  Trigger
+	guarded  bool // PFC's: it may use headroom, and no egress threshold holds for it
+}
+
+// Bytes returns what the queue holds.
+func (q *Queue) Bytes() unit.Bytes { return q.bytes }
+
+// Headroom returns what the queue has in its headroom.
+func (q *Queue) Headroom() unit.Bytes { return q.headroom }
+
+// Shared returns what the queue uses of the shared part.
+func (q *Queue) Shared() unit.Bytes { return max(0, q.bytes-q.headroom-q.reserved) }
+
+// Reserved tells whether all that the queue holds is in its reserve.
+func (q *Queue) Reserved() bool { return q.headroom == 0 && q.bytes <= q.reserved }
+
+// Guarded tells whether PFC looks after the queue.
+func (q *Queue) Guarded() bool { return q.guarded }
+
+// Trigger is the use of the shared part at which PFC stops the neighbour: a static
+// one, or a part of what is free there.
+type Trigger struct {
+	Static unit.Bytes // above 0: the others do not count
+	Share  float64    // of what is free
+}
+
+// Buffer is a switch's packet memory. Programs of one switch share one (Of).
+type Buffer struct {
+	size     unit.Bytes // of all; 0: no bound
+	shared   unit.Bytes // what is not set aside: size − all reserves − all headroom
+	used     unit.Bytes // of shared: the sum of all queues' Shared
+	alpha    float64    // of the dynamic threshold; 0: none
+	limit    unit.Bytes // static threshold; 0: none
+	queues   []Queue    // by ingress port and class; at the end what the switch itself made
+	settled  bool       // a program has made it the switch's
+	headroom unit.Bytes // of all queues
+	reserves unit.Bytes
+}
+
+// unbounded stands for the size of memory without end.
+const unbounded = unit.Bytes(math.MaxInt64 / 4)
+
+// Of returns the memory of a site's switch. Before a shared_buffer program has given it
+// a size it has no bound.
+func Of(site *dataplane.Site) *Buffer {
+	return site.Shared("buffer", func() any {
+		return &Buffer{shared: unbounded, queues: make([]Queue, (site.Ports+1)*tm.Classes)}
+	}).(*Buffer)
+}
+
+// Config is what a Buffer is given.
+type Config struct {
+	Size     unit.Bytes // above 0
+	Reserved unit.Bytes // of every ingress queue of classes 0 … Classes−1
+	Classes  int
+	Alpha    float64    // 0: no dynamic threshold
+	Limit    unit.Bytes // 0: no static one
+}
+
+// Settle gives the memory its size, before any queue is guarded. It fails when the
+// reserves do not fit, or a size is there already.
+func (b *Buffer) Settle(c Config) error {
+	switch {
+	case b.settled:
+		return fmt.Errorf("a switch has one shared buffer")
+	case b.headroom > 0 || b.guards():
+		return fmt.Errorf("shared_buffer stands before pfc in the list: pfc sets headroom aside in it")
+	}
+	b.settled = true
+	for i := range b.queues[:len(b.queues)-tm.Classes] {
+		if i%tm.Classes < c.Classes {
+			b.queues[i].reserved = c.Reserved
+			b.reserves += c.Reserved
+		}
+	}
+	b.size, b.alpha, b.limit, b.shared = c.Size, c.Alpha, c.Limit, c.Size-b.reserves
+	if b.shared <= 0 {
+		return fmt.Errorf("a buffer of %d bytes does not hold the reserves of %d bytes", c.Size, b.reserves)
+	}
+	return nil
+}
+
+func (b *Buffer) guards() bool {
+	for i := range b.queues {
+		if b.queues[i].guarded {
+			return true
+		}
+	}
+	return false
+}
+
+// Settled tells whether a shared_buffer program has given it a size.
+func (b *Buffer) Settled() bool { return b.settled }
+
+// Guard puts an ingress queue into PFC's care: with so much headroom, and a trigger.
+// It fails when nothing of the shared part would be left.
+func (b *Buffer) Guard(in dataplane.PortID, class uint8, room unit.Bytes, t Trigger) error {
+	if b.settled {
+		if b.shared -= room; b.shared <= 0 {
+			return fmt.Errorf("a buffer of %d bytes does not hold the reserves (%d bytes) and the headroom (%d bytes so far)", b.size, b.reserves, b.headroom+room)
+		}
+	}
+	b.headroom += room
+	q := b.Queue(in, class)
+	q.guarded, q.room, q.trigger = true, room, t
+	return nil
+}
+
+// Queue returns the ingress queue of a port and a class.
+func (b *Buffer) Queue(in dataplane.PortID, class uint8) *Queue {
+	i := int(in)*tm.Classes + int(class%tm.Classes)
+	if i >= len(b.queues) { // NoPort: made here
+		i = len(b.queues) - tm.Classes + int(class%tm.Classes)
+	}
+	return &b.queues[i]
+}
+
+// Free returns what is left of the shared part.
+func (b *Buffer) Free() unit.Bytes { return b.shared - b.used }
+
+// Used returns what is used of the shared part, Size how large the whole is (0: no
+// bound), Shared what of it is shared.
+func (b *Buffer) Used() unit.Bytes   { return b.used }
+func (b *Buffer) Size() unit.Bytes   { return b.size }
+func (b *Buffer) Shared() unit.Bytes { return b.shared }
+
+// Threshold returns the use of the shared part at which PFC stops the neighbour now.
+func (b *Buffer) Threshold(q *Queue) unit.Bytes {
+	if q.trigger.Static > 0 {
+		return q.trigger.Static
+	}
+	return unit.Bytes(q.trigger.Share * float64(b.Free()))
+}
+
+// Where a packet goes.
+type part uint8
+
+const (
+	nowhere part = iota
+	common       // reserve and shared part
+	headroom
+)
+
+// place says where n bytes of a queue go.
+func (b *Buffer) place(q *Queue, n unit.Bytes) part {
+	held := q.bytes - q.headroom
+	over := held + n - q.reserved // what the queue would use of the shared part
+	switch {
+	case over <= 0:
+		return common
+	case over-max(0, held-q.reserved) <= b.Free() && (!q.guarded || over <= b.Threshold(q)):
+		return common
+	case q.guarded && q.headroom+n <= q.room:
+		return headroom
+	}
+	return nowhere
+}
+
+// Admit says whether there is room for a packet.
+func (b *Buffer) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	q, n := b.Queue(m.In, m.Class), unit.Bytes(p.Size)
+	if q.guarded && q.bytes-q.headroom+n <= q.reserved { // the reserve has room
+		return dataplane.Accept
+	}
+	if b.place(q, n) == nowhere {
+		if q.guarded {
+			return dataplane.Drop(dataplane.HeadroomFull)
+		}
+		return dataplane.Drop(dataplane.BufferFull)
+	}
+	if q.guarded || b.alpha == 0 && b.limit == 0 {
+		return dataplane.Accept
+	}
+	// The reserve is the queue's own, whatever the others use.
+	waits := env.Port(m.Out).Queue(m.Queue).Bytes() + n
+	if b.limit > 0 && waits > b.limit ||
+		b.alpha > 0 && q.bytes+n > q.reserved && waits > unit.Bytes(b.alpha*float64(b.Free())) {
+		return dataplane.Drop(dataplane.EgressThreshold)
+	}
+	return dataplane.Accept
+}
+
+// Book counts a packet in. Headroom is used only when place says so.
+func (b *Buffer) Book(p *packet.Packet, m *dataplane.Metadata) {
+	q, n := b.Queue(m.In, m.Class), unit.Bytes(p.Size)
+	if q.bytes-q.headroom+n <= q.reserved { // all of it goes into the reserve
+		q.bytes += n
+		return
+	}
+	before := q.Shared()
+	if b.place(q, n) == headroom {
+		q.headroom += n
+	}
+	q.bytes += n
+	b.used += q.Shared() - before
+}
+
+// Unbook counts a packet out: headroom empties first.
+func (b *Buffer) Unbook(p *packet.Packet, m *dataplane.Metadata) {
+	q, n := b.Queue(m.In, m.Class), unit.Bytes(p.Size)
+	if q.headroom == 0 && q.bytes <= q.reserved { // all of it was in the reserve
+		q.bytes -= n
+		return
+	}
+	before := q.Shared()
+	q.headroom -= min(q.headroom, n)
+	q.bytes -= n
+	b.used += q.Shared() - before
+}
+
+// Check returns an error if the books do not balance: what tests ask for.
+func (b *Buffer) Check(waits unit.Bytes) error {
+	var bytes, shared, room unit.Bytes
+	for i := range b.queues {
+		q := &b.queues[i]
+		if q.bytes < 0 || q.headroom < 0 || q.headroom > q.bytes || q.headroom > q.room {
+			return fmt.Errorf("ingress queue %d: %d bytes, %d of them in a headroom of %d", i, q.bytes, q.headroom, q.room)
+		}
+		bytes += q.bytes
+		shared += q.Shared()
+		room += q.headroom
+	}
+	switch {
+	case shared != b.used:
+		return fmt.Errorf("%d bytes of the shared part are used, the queues' sum is %d", b.used, shared)
+	case b.used > b.shared:
+		return fmt.Errorf("%d bytes of the shared part are used, it has %d", b.used, b.shared)
+	case b.size > 0 && bytes > b.size:
+		return fmt.Errorf("%d bytes are in a buffer of %d", bytes, b.size)
+	case bytes != waits:
+		return fmt.Errorf("%d bytes are booked, %d wait", bytes, waits)
+	}
+	return nil
+}

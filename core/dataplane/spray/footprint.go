@@ -1,0 +1,31 @@
+package spray
+
+import "weir/core/dataplane"
+
+// Footprint is one lookup; round robin and permutations have a turn for each group of
+// paths, and permutations their order, in which a round's end draws anew.
+func (s *Program) Footprint() dataplane.Footprint {
+	f := dataplane.Footprint{Stages: []dataplane.Stage{s.routes.Stage(true)}}
+	groups, members, most := 0, 0, 0
+	for _, turns := range s.turns {
+		for _, t := range turns {
+			if t != nil {
+				groups, members, most = groups+1, members+len(t.ports), max(most, len(t.ports))
+			}
+		}
+	}
+	if groups == 0 || s.order == Random {
+		return f
+	}
+	f.Stages = append(f.Stages, dataplane.Stage{Name: "turn", Gress: dataplane.InIngress,
+		Registers: []dataplane.RegisterUse{{Name: "next in turn", Cells: groups, Bits: dataplane.IndexBits(most), Reads: 1, Writes: 1}}})
+	order := dataplane.Stage{Name: "port in turn", Gress: dataplane.InIngress,
+		Registers: []dataplane.RegisterUse{{Name: "order of ports", Cells: members, Bits: dataplane.PortBits, Reads: 1}}}
+	if s.order == Permutation {
+		r := &order.Registers[0]
+		r.Reads, r.Writes = most, most // the last packet of a round
+		order.Operations = []dataplane.Operation{{Kind: dataplane.Looping, What: "draws a new order", Times: most - 1}}
+	}
+	f.Stages = append(f.Stages, order)
+	return f
+}

@@ -1,0 +1,120 @@
+// Package spray sends each packet by another one of the equal-cost paths to its destination, so
+// that the paths fill evenly, whatever the flows are (Dixit et al., "On the Impact of Packet
+// Spraying in Data Center Networks", INFOCOM 2013). Packets of one flow overtake each
+// other; the transport must bear it. NDP's senders spread their packets so (SIGCOMM 2017 §3.1.1:
+// each path once, in a random order, then in another one); here every switch does.
+package spray
+
+import (
+	"fmt"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// How the port of a packet is chosen: values of the parameter order.
+const (
+	Permutation = "permutation" // each port once in a random order, then in another one
+	RoundRobin  = "round_robin" // in one order, from a random port on
+	Random      = "random"      // each time anew
+)
+
+// Program spreads packets over equal paths.
+type Program struct {
+	routes *dataplane.Routes
+	paths  [2]*packet.Paths // by IP version
+	turns  [2][]*turn       // by IP version and set of paths; nil where there is no choice
+	order  string
+	random unit.Random
+}
+
+// turn is where a switch is in the round of one set of ports.
+type turn struct {
+	ports []packet.PortID
+	next  int
+}
+
+// Scheme is what an experiment names: switch: [spray].
+func Scheme() dataplane.Scheme {
+	return dataplane.Scheme{
+		Scheme: scheme.Scheme{Name: "spray", Doc: "equal-cost multipath packet by packet; hop limit", Source: "Dixit et al., INFOCOM 2013; NDP (SIGCOMM 2017) §3.1.1",
+			Params: []scheme.Param{
+				{Name: "order", Kind: scheme.Text, Words: []string{Permutation, RoundRobin, Random}, Default: Permutation, Doc: "each port once in a random order, then in another one; in turn; or drawn for each packet", Source: "NDP §3.1.1: permutations"},
+			}},
+		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
+			p, err := New(site, v.Text("order"))
+			if err != nil {
+				return nil, err
+			}
+			return p, nil
+		},
+	}
+}
+
+// New returns the program with the site's routes. It fails on an order that is unknown.
+func New(site *dataplane.Site, order string) (*Program, error) {
+	if order != Permutation && order != RoundRobin && order != Random {
+		return nil, fmt.Errorf("spray: %q is not an order; allowed are %s, %s, %s", order, Permutation, RoundRobin, Random)
+	}
+	s := &Program{routes: site.Routes, order: order, random: site.Random("spray")}
+	for i, version := range []uint8{4, 6} {
+		paths := site.Routes.Paths(version)
+		s.paths[i], s.turns[i] = paths, make([]*turn, len(paths.Sets))
+		for _, set := range paths.Via {
+			if ports := paths.Sets[set]; len(ports) > 1 && s.turns[i][set] == nil {
+				t := &turn{ports: append([]packet.PortID(nil), ports...)}
+				if s.turns[i][set] = t; order == RoundRobin {
+					t.next = s.random.IntN(len(ports))
+				} else {
+					s.shuffle(t)
+				}
+			}
+		}
+	}
+	return s, nil
+}
+
+// Name is "spray".
+func (s *Program) Name() string { return "spray" }
+
+// Ingress decrements the hop limit, drops the packet when that reaches 0, and chooses the
+// next one of the destination's paths.
+func (s *Program) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	if !p.TakeHop() {
+		return dataplane.Drop(dataplane.HopLimitExceeded)
+	}
+	i := 0
+	if p.Version == 6 {
+		i = 1
+	}
+	ports := s.paths[i].To(p.Dst)
+	switch len(ports) {
+	case 0:
+		return dataplane.Drop(dataplane.NoRoute)
+	case 1:
+		m.Out = ports[0]
+		return dataplane.Accept
+	}
+	t := s.turns[i][s.paths[i].Via[s.paths[i].Class[p.Dst]]]
+	if s.order == Random {
+		m.Out = t.ports[s.random.IntN(len(t.ports))]
+		return dataplane.Accept
+	}
+	m.Out = t.ports[t.next]
+	if t.next++; t.next == len(t.ports) {
+		if t.next = 0; s.order == Permutation {
+			s.shuffle(t)
+		}
+	}
+	return dataplane.Accept
+}
+
+// shuffle draws a new order (Fisher, Yates).
+func (s *Program) shuffle(t *turn) {
+	for i := len(t.ports) - 1; i > 0; i-- {
+		j := s.random.IntN(i + 1)
+		t.ports[i], t.ports[j] = t.ports[j], t.ports[i]
+	}
+}

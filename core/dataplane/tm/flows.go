@@ -1,0 +1,351 @@
+package tm
+
+import (
+	"fmt"
+
+	"weir/core/packet"
+)
+
+// FQ is how a port shares each of its queues among flows. Every packet waits in one of
+// Flows lists, by the hash of its flow; those that have packets are served by deficit
+// round robin (Shreedhar, Varghese, SIGCOMM'95) in the form of FQ-CoDel (RFC 8290 §4.2),
+// without CoDel. Flows with one place share its list, its turn and its losses: m flows in
+// n places leave each flow alone with probability (1 − 1/n)^(m−1).
+type FQ struct {
+	Flows   int   // lists a queue, 1 … MaxFlows
+	Quantum int32 // bytes that a flow may send a turn; at least the largest frame, so that each turn sends
+	// NewFirst serves flows that had nothing waiting before the others, up to one quantum
+	// (RFC 8290 §4.2: new queues); otherwise they take their turn at the end.
+	NewFirst bool
+	// FromHead takes the oldest packet of the longest list when there is no room (RFC 8290
+	// §4.1), instead of the newest.
+	FromHead bool
+	Seed     uint32 // of the hash (RFC 8290 §4.1)
+}
+
+// MaxFlows is how many lists a queue can have.
+const MaxFlows = 1 << 16
+
+// A Seeded is a Scheduler that gives flows their places by a hash. Its driver gives it a
+// seed before the port is made, so that flows that share a place at one switch do not at others.
+type Seeded interface {
+	Scheduler
+	Seed(seed uint32)
+}
+
+// fq serves the queues of a port in strict priority; what makes them fair is in the queues.
+type fq struct {
+	strict
+	config FQ
+}
+
+// NewFQ returns the scheduler of a port whose queues are fair among flows. Queues are
+// served in strict priority. When a limit is reached, the longest list of the
+// last queue that has packets gives way, if that is not before the queue of the packet
+// that comes; of its own queue the longest is found with that packet counted.
+func NewFQ(c FQ) (Scheduler, error) {
+	switch {
+	case c.Flows < 1 || c.Flows > MaxFlows:
+		return nil, fmt.Errorf("%d flows; 1 … %d are possible", c.Flows, MaxFlows)
+	case c.Quantum < 1:
+		return nil, fmt.Errorf("a quantum of %d bytes; it must be above 0", c.Quantum)
+	}
+	return &fq{config: c}, nil
+}
+
+// Seed sets the hash's seed.
+func (f *fq) Seed(seed uint32) { f.config.Seed = seed }
+
+// flows are the packets of a fair queue. Packets are nodes, which are counted from 1, and
+// so are lists; 0 is none.
+type flows struct {
+	lists  []flow
+	nodes  []node
+	unused int32 // first of the nodes without a packet
+	count  int32 // packets that wait
+
+	fresh, old round
+	period     uint64 // counts from 1 how often the queue has run empty: then no flow has a turn or credit
+
+	// heap orders lists by an upper bound of their bytes, the largest first: bounds rise
+	// with the lists, and fall only when somebody asks for the longest.
+	heap []int32
+
+	quantum  int32
+	newFirst bool
+	fromHead bool
+	seed     uint32
+}
+
+// flow is one list. It has a turn, now or later, as long as listed is the queue's period:
+// whatever has packets does.
+type flow struct {
+	bytes      int64
+	bound      int64 // at least bytes
+	listed     uint64
+	head, tail int32 // nodes
+	credit     int32 // bytes that it may still send this turn
+	next       int32 // list behind it in its round
+	place      int32 // in heap, from 1; 0: it is not there
+}
+
+type node struct {
+	p          *packet.Packet
+	prev, next int32
+}
+
+// round is a list of flows in the order of their turns.
+type round struct{ first, last int32 }
+
+func newFlows(c *FQ) *flows {
+	return &flows{lists: make([]flow, c.Flows+1), nodes: make([]node, 1, 64), heap: make([]int32, 0, c.Flows), period: 1,
+		quantum: c.Quantum, newFirst: c.NewFirst, fromHead: c.FromHead, seed: c.Seed}
+}
+
+// of is the list of a packet: every bit of hash and seed reaches every bit of it (the
+// finaliser of MurmurHash3).
+func (f *flows) of(p *packet.Packet) int32 {
+	h := p.Hash ^ f.seed
+	h = (h ^ h>>16) * 0x85ebca6b
+	h = (h ^ h>>13) * 0xc2b2ae35
+	h ^= h >> 16
+	return 1 + int32(uint64(h)*uint64(len(f.lists)-1)>>32)
+}
+
+// turn appends list i to a round.
+func (f *flows) turn(r *round, i int32) {
+	if f.lists[i].next = 0; r.first == 0 {
+		r.first = i
+	} else {
+		f.lists[r.last].next = i
+	}
+	r.last = i
+}
+
+// push appends p to its flow's list.
+func (f *flows) push(p *packet.Packet) {
+	i := f.of(p)
+	l := &f.lists[i]
+	n := f.unused
+	if n == 0 {
+		n = int32(len(f.nodes))
+		f.nodes = append(f.nodes, node{})
+	} else {
+		f.unused = f.nodes[n].next
+	}
+	if f.nodes[n] = (node{p: p, prev: l.tail}); l.tail == 0 {
+		l.head = n
+	} else {
+		f.nodes[l.tail].next = n
+	}
+	l.tail = n
+	f.count++
+	if l.listed != f.period {
+		l.listed = f.period
+		l.credit = f.quantum
+		if f.newFirst {
+			f.turn(&f.fresh, i)
+		} else {
+			f.turn(&f.old, i)
+		}
+	}
+	if l.bytes += int64(p.Size); l.bytes > l.bound {
+		if l.bound = l.bytes; l.place == 0 {
+			f.heap = append(f.heap, i)
+			l.place = int32(len(f.heap))
+		}
+		f.rise(int(l.place) - 1)
+	}
+}
+
+// pop takes the packet whose turn it is, or returns nil (RFC 8290 §4.2): a flow without
+// credit earns a quantum and goes to the end of the old ones; a new flow that has run
+// empty becomes an old one, so that it does not come back as new before others had
+// their turn; an old one that has run empty loses its turn.
+func (f *flows) pop() *packet.Packet {
+	for f.count > 0 {
+		r := &f.fresh
+		if r.first == 0 {
+			r = &f.old
+		}
+		i := r.first
+		l := &f.lists[i]
+		switch {
+		case l.credit <= 0:
+			r.first = l.next
+			l.credit += f.quantum
+			f.turn(&f.old, i)
+		case l.head == 0:
+			if r.first = l.next; r == &f.fresh && f.old.first != 0 {
+				f.turn(&f.old, i)
+			} else {
+				l.listed = 0
+			}
+		default:
+			p := f.take(l, l.head)
+			l.credit -= p.Size
+			return p
+		}
+	}
+	return nil
+}
+
+// take takes node n out of list l.
+func (f *flows) take(l *flow, n int32) *packet.Packet {
+	x := &f.nodes[n]
+	p := x.p
+	if x.prev == 0 {
+		l.head = x.next
+	} else {
+		f.nodes[x.prev].next = x.next
+	}
+	if x.next == 0 {
+		l.tail = x.prev
+	} else {
+		f.nodes[x.next].prev = x.prev
+	}
+	*x = node{next: f.unused}
+	f.unused = n
+	l.bytes -= int64(p.Size)
+	if f.count--; f.count == 0 {
+		f.fresh, f.old = round{}, round{}
+		f.period++
+	}
+	return p
+}
+
+// yield takes the packet that gives way for another, which comes; nil if that one is of the
+// longest list itself and must go. Of two longest ones it is that which loses.
+func (f *flows) yield(comes *packet.Packet) *packet.Packet {
+	i, own := f.longest(), f.of(comes)
+	if l := &f.lists[own]; i == 0 || l.bytes+int64(comes.Size) >= f.lists[i].bytes {
+		if !f.fromHead || l.head == 0 {
+			return nil
+		}
+		i = own
+	}
+	return f.shorten(i)
+}
+
+// drop takes a packet of the longest list; nil if there is none.
+func (f *flows) drop() *packet.Packet {
+	if i := f.longest(); i != 0 {
+		return f.shorten(i)
+	}
+	return nil
+}
+
+func (f *flows) shorten(i int32) *packet.Packet {
+	l := &f.lists[i]
+	if f.fromHead {
+		return f.take(l, l.head)
+	}
+	return f.take(l, l.tail)
+}
+
+// longest is a list with the most bytes; 0 if all are empty. What lists have become shorter
+// since is brought up to date only as far as it matters.
+func (f *flows) longest() int32 {
+	for len(f.heap) > 0 {
+		i := f.heap[0]
+		l := &f.lists[i]
+		switch {
+		case l.bytes == l.bound:
+			return i
+		case l.bytes > 0:
+			l.bound = l.bytes
+		default:
+			l.bound, l.place = 0, 0
+			last := len(f.heap) - 1
+			f.heap[0] = f.heap[last]
+			if f.heap = f.heap[:last]; last == 0 {
+				return 0
+			}
+		}
+		f.sink()
+	}
+	return 0
+}
+
+// rise moves what is at place k of the heap up to where it belongs.
+func (f *flows) rise(k int) {
+	h, i := f.heap, f.heap[k]
+	for bound := f.lists[i].bound; k > 0; {
+		up := (k - 1) / 2
+		if f.lists[h[up]].bound >= bound {
+			break
+		}
+		h[k] = h[up]
+		f.lists[h[k]].place = int32(k) + 1
+		k = up
+	}
+	h[k] = i
+	f.lists[i].place = int32(k) + 1
+}
+
+// sink moves the heap's first down to where it belongs.
+func (f *flows) sink() {
+	h, i, k := f.heap, f.heap[0], 0
+	bound := f.lists[i].bound
+	for {
+		c := 2*k + 1
+		if c >= len(h) {
+			break
+		}
+		if c+1 < len(h) && f.lists[h[c+1]].bound > f.lists[h[c]].bound {
+			c++
+		}
+		if f.lists[h[c]].bound <= bound {
+			break
+		}
+		h[k] = h[c]
+		f.lists[h[k]].place = int32(k) + 1
+		k = c
+	}
+	h[k] = i
+	f.lists[i].place = int32(k) + 1
+}
+
+// next is the packet that pop would take, or nil. It changes nothing, for who looks must
+// not move turns: of the flows with packets it is the first one that needs the fewest
+// turns to have credit.
+func (f *flows) next() *packet.Packet {
+	for i := f.fresh.first; i != 0; i = f.lists[i].next {
+		if l := &f.lists[i]; l.head != 0 && l.credit > 0 {
+			return f.nodes[l.head].p
+		}
+	}
+	var best *packet.Packet
+	fewest := int32(0)
+	look := func(r round, earned int32) {
+		for i := r.first; i != 0; i = f.lists[i].next {
+			l := &f.lists[i]
+			if l.head == 0 {
+				continue
+			}
+			turns := int32(0)
+			if credit := l.credit + earned; credit <= 0 {
+				turns = -credit/f.quantum + 1
+			}
+			if best == nil || turns < fewest {
+				best, fewest = f.nodes[l.head].p, turns
+			}
+		}
+	}
+	look(f.old, 0)
+	look(f.fresh, f.quantum) // they come behind the old ones, with a quantum more
+	return best
+}
+
+// each calls visit with all packets, flow by flow, until that returns false.
+func (f *flows) each(visit func(*packet.Packet) bool) {
+	for _, r := range [...]round{f.fresh, f.old} {
+		for i := r.first; i != 0; i = f.lists[i].next {
+			for n := f.lists[i].head; n != 0; n = f.nodes[n].next {
+				if !visit(f.nodes[n].p) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,397 @@
+package tm
+
+import (
+	"iter"
+	"math/bits"
+
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// QueueID numbers the queues of one port from 0. Queue 0 is the first in strict
+// priority.
+type QueueID = uint8
+
+// NoQueue is a Scheduler's answer when no queue may send.
+const NoQueue QueueID = 0xff
+
+// MaxQueues is how many queues a port can have.
+const MaxQueues = 16
+
+// A Scheduler chooses the queue that a port serves next; there is exactly one a
+// port. Next looks only at ready queues (b.Ready) and either names one, whose
+// head is then sent for certain and may be charged, or answers NoQueue together
+// with the time at which it could name one if nothing else happens (unit.Never
+// if only a new packet or a resume can help).
+type Scheduler interface {
+	Next(now unit.Time, b *Buffer) (q QueueID, again unit.Time)
+}
+
+// Limit bounds a queue. 0 means no bound. A packet that would exceed either is
+// refused; the frame on the wire does not count (DESIGN: queue length).
+type Limit struct {
+	Packets int32
+	Bytes   unit.Bytes
+}
+
+// A Queue is a first-in, first-out list of packets or, under NewFQ, one of a list a flow.
+type Queue struct {
+	head, tail *packet.Packet // of a fair queue: those that sort has not seen
+	flows      *flows         // of a fair queue
+	packets    int32
+	bytes      unit.Bytes
+	served     unit.Time // when a packet last left for the wire
+	Limit      Limit
+}
+
+// Packets returns how many packets wait.
+func (q *Queue) Packets() int32 { return q.packets }
+
+// Bytes returns how many bytes wait.
+func (q *Queue) Bytes() unit.Bytes { return q.bytes }
+
+// Head returns the packet that would leave next, or nil.
+func (q *Queue) Head() *packet.Packet {
+	if q.flows != nil {
+		return q.sort().next()
+	}
+	return q.head
+}
+
+// sort gives the packets of a fair queue that came since the last time to their flows,
+// before anybody takes or looks. So Push is the same for all queues, and pays nothing.
+func (q *Queue) sort() *flows {
+	for p := q.head; p != nil; {
+		next := p.Next
+		p.Next = nil
+		q.flows.push(p)
+		p = next
+	}
+	q.head, q.tail = nil, nil
+	return q.flows
+}
+
+// All returns the packets that wait: in the order in which they will leave or, of a fair
+// queue, flow by flow. The queue must not change meanwhile.
+func (q *Queue) All() iter.Seq[*packet.Packet] {
+	return func(yield func(*packet.Packet) bool) {
+		if q.flows != nil {
+			q.sort().each(yield)
+			return
+		}
+		for p := q.head; p != nil && yield(p); p = p.Next {
+		}
+	}
+}
+
+// Tail returns the packet that came last, or nil.
+func (q *Queue) Tail() *packet.Packet { return q.tail }
+
+// Held returns since when the head waits for its turn: when it entered the queue or
+// its predecessor left, whichever was later. unit.Never if the queue is empty.
+func (q *Queue) Held() unit.Time {
+	head := q.Head()
+	if head == nil {
+		return unit.Never
+	}
+	return max(q.served, head.Enqueued)
+}
+
+// Buffer is what waits at one port: its queues, their totals, and which of them
+// may send now.
+type Buffer struct {
+	queues  []Queue
+	packets int32
+	bytes   unit.Bytes
+	waiting uint32 // bit q: queue q has packets
+	paused  uint32 // bit q: PFC pauses queue q
+	limit   Limit  // of the port as a whole
+}
+
+// NewBuffer returns a buffer of n queues (1 … MaxQueues), each with the limit
+// each, all together with the limit total.
+func NewBuffer(n int, each, total Limit) Buffer {
+	b := Buffer{queues: make([]Queue, n), limit: total}
+	for i := range b.queues {
+		b.queues[i].Limit = each
+	}
+	return b
+}
+
+// Queue returns queue q.
+func (b *Buffer) Queue(q QueueID) *Queue { return &b.queues[q] }
+
+// Queues returns how many queues the port has.
+func (b *Buffer) Queues() int { return len(b.queues) }
+
+// Packets returns how many packets wait in all queues.
+func (b *Buffer) Packets() int32 { return b.packets }
+
+// Bytes returns how many bytes wait in all queues.
+func (b *Buffer) Bytes() unit.Bytes { return b.bytes }
+
+// Limit returns the bound of the port as a whole.
+func (b *Buffer) Limit() Limit { return b.limit }
+
+// SetLimit changes the bound of the port as a whole. What waits stays.
+func (b *Buffer) SetLimit(total Limit) { b.limit = total }
+
+// Ready returns the queues that have packets and are not paused, as a bit set.
+func (b *Buffer) Ready() uint32 { return b.waiting &^ b.paused }
+
+// Waiting returns the queues that have packets, paused or not, as a bit set.
+func (b *Buffer) Waiting() uint32 { return b.waiting }
+
+// Paused returns the queues that PFC holds, as a bit set.
+func (b *Buffer) Paused() uint32 { return b.paused }
+
+// SetPaused stops or releases the queues in the bit set.
+func (b *Buffer) SetPaused(set uint32, paused bool) {
+	if paused {
+		b.paused |= set
+	} else {
+		b.paused &^= set
+	}
+}
+
+// A Refusal says why a packet does not fit.
+type Refusal uint8
+
+// Why a packet does not fit.
+const (
+	Fits Refusal = iota
+	QueuePackets
+	QueueBytes
+	PortPackets
+	PortBytes
+)
+
+// Fits tells whether a packet of size bytes may enter queue q, or which limit
+// forbids it.
+func (b *Buffer) Fits(q QueueID, size int32) Refusal {
+	l := &b.queues[q]
+	switch {
+	case l.Limit.Packets > 0 && l.packets >= l.Limit.Packets:
+		return QueuePackets
+	case l.Limit.Bytes > 0 && l.bytes+unit.Bytes(size) > l.Limit.Bytes:
+		return QueueBytes
+	case b.limit.Packets > 0 && b.packets >= b.limit.Packets:
+		return PortPackets
+	case b.limit.Bytes > 0 && b.bytes+unit.Bytes(size) > b.limit.Bytes:
+		return PortBytes
+	}
+	return Fits
+}
+
+// Push appends p to queue q. It checks no limit.
+func (b *Buffer) Push(q QueueID, p *packet.Packet) {
+	l := &b.queues[q]
+	p.Next, p.Before = nil, l.tail
+	if l.tail == nil {
+		l.head = p
+	} else {
+		l.tail.Next = p
+	}
+	l.tail = p
+	l.packets++
+	l.bytes += unit.Bytes(p.Size)
+	b.packets++
+	b.bytes += unit.Bytes(p.Size)
+	b.waiting |= 1 << q
+}
+
+// Pop removes the head of queue q, or returns nil.
+func (b *Buffer) Pop(q QueueID) *packet.Packet {
+	l := &b.queues[q]
+	if l.flows != nil {
+		return b.taken(l, q, l.sort().pop())
+	}
+	return b.pop(l, q)
+}
+
+func (b *Buffer) pop(l *Queue, q QueueID) *packet.Packet {
+	p := l.head
+	if p == nil {
+		return nil
+	}
+	l.head = p.Next
+	if l.head == nil {
+		l.tail = nil
+		b.waiting &^= 1 << q
+	}
+	p.Next = nil
+	size := unit.Bytes(p.Size)
+	l.packets--
+	l.bytes -= size
+	b.packets--
+	b.bytes -= size
+	return p
+}
+
+// taken counts p, which may be nil, out of fair queue q, and returns it.
+func (b *Buffer) taken(l *Queue, q QueueID, p *packet.Packet) *packet.Packet {
+	if p == nil {
+		return nil
+	}
+	if l.packets--; l.packets == 0 {
+		b.waiting &^= 1 << q
+	}
+	l.bytes -= unit.Bytes(p.Size)
+	b.packets--
+	b.bytes -= unit.Bytes(p.Size)
+	return p
+}
+
+// Displace removes a packet so that p, which does not fit into queue q for this reason,
+// may. It returns nil when p itself must go: always under schedulers other than NewFQ's.
+// Several packets may have to give way, and p may have to go after some have.
+func (b *Buffer) Displace(q QueueID, p *packet.Packet, why Refusal) *packet.Packet {
+	if b.queues[q].flows == nil {
+		return nil
+	}
+	if why == PortPackets || why == PortBytes {
+		if last := bits.Len32(b.waiting) - 1; last > int(q) {
+			l := &b.queues[last]
+			return b.taken(l, QueueID(last), l.sort().drop())
+		} else if last < int(q) {
+			return nil
+		}
+	}
+	l := &b.queues[q]
+	return b.taken(l, q, l.sort().yield(p))
+}
+
+// PopTail removes the packet that came last into queue q or, of a fair queue, one of its
+// longest flow; nil if there is none. But for a fair queue its work does not depend on how
+// many packets wait.
+func (b *Buffer) PopTail(q QueueID) *packet.Packet {
+	l := &b.queues[q]
+	if l.flows != nil {
+		return b.taken(l, q, l.sort().drop())
+	}
+	if l.head == l.tail {
+		return b.Pop(q)
+	}
+	p := l.tail
+	l.tail = p.Before
+	l.tail.Next = nil
+	l.packets--
+	l.bytes -= unit.Bytes(p.Size)
+	b.packets--
+	b.bytes -= unit.Bytes(p.Size)
+	return p
+}
+
+// Port is one egress port: buffer, scheduler and counters. Switches and host
+// NICs have the same.
+type Port struct {
+	Buffer
+	scheduler Scheduler
+	fifo      bool // scheduler is fifo
+	rate      unit.LinkRate
+	control   Queue // link-layer control (PFC frames): before the scheduler, never paused, seen by no program
+
+	txBytes   uint64
+	txPackets uint64
+	pauses    *pauses // nil until the first Pause frame
+	down      bool
+}
+
+// NewPort returns a port with the given buffer, scheduler and line rate.
+func NewPort(b Buffer, s Scheduler, rate unit.LinkRate) *Port {
+	_, first := s.(fifo)
+	if fair, ok := s.(*fq); ok {
+		for i := range b.queues {
+			b.queues[i].flows = newFlows(&fair.config)
+		}
+	}
+	return &Port{Buffer: b, scheduler: s, fifo: first, rate: rate}
+}
+
+// SetRate changes the port's line rate, also for a scheduler that works with it. Its
+// link changes by itself.
+func (p *Port) SetRate(rate unit.LinkRate) {
+	p.rate = rate
+	if s, ok := p.scheduler.(interface{ SetRate(unit.LinkRate) }); ok {
+		s.SetRate(rate)
+	}
+}
+
+// SetDown says that the port's link is down, or up again: what a PHY sees. The port goes
+// on to send all the same; it is a program's business to notice.
+func (p *Port) SetDown(down bool) { p.down = down }
+
+// Down tells whether the port's link is down.
+func (p *Port) Down() bool { return p.down }
+
+// Share returns the share of the port's rate that its scheduler gives to queue q while
+// all queues are busy; ok is false if the scheduler shares it in no such way.
+func (p *Port) Share(q QueueID) (share float64, ok bool) {
+	if s, sharing := p.scheduler.(interface{ Share(QueueID) float64 }); sharing {
+		return s.Share(q), true
+	}
+	return 1, false
+}
+
+// Rate returns the port's line rate.
+func (p *Port) Rate() unit.LinkRate { return p.rate }
+
+// TxBytes returns the bytes of all frames that ever left, the one on the wire
+// included: HPCC's txBytes.
+func (p *Port) TxBytes() uint64 { return p.txBytes }
+
+// TxPackets returns the number of frames that ever left.
+func (p *Port) TxPackets() uint64 { return p.txPackets }
+
+// Control puts a link-layer control frame before everything else.
+func (p *Port) Control(f *packet.Packet) {
+	q := &p.control
+	f.Next = nil
+	if q.tail == nil {
+		q.head = f
+	} else {
+		q.tail.Next = f
+	}
+	q.tail = f
+	q.packets++
+}
+
+// Idle tells whether nothing may leave: no control frame, no ready queue.
+func (p *Port) Idle() bool { return p.control.head == nil && p.Ready() == 0 }
+
+// Next takes the packet that leaves now from its queue. control says that it is
+// a link-layer frame, which programs must not see. If p is nil, again says when
+// to ask again (unit.Never: when something changed).
+func (p *Port) Next(now unit.Time) (f *packet.Packet, control bool, again unit.Time) {
+	if f = p.control.head; f != nil {
+		p.control.head = f.Next
+		if f.Next == nil {
+			p.control.tail = nil
+		}
+		f.Next = nil
+		p.control.packets--
+		return f, true, unit.Never
+	}
+	if p.Ready() == 0 {
+		return nil, false, unit.Never
+	}
+	q := QueueID(0)
+	if !p.fifo {
+		if q, again = p.scheduler.Next(now, &p.Buffer); q == NoQueue {
+			return nil, false, again
+		}
+		if l := &p.queues[q]; l.flows != nil {
+			l.served = now
+			return p.Pop(q), false, unit.Never
+		}
+	}
+	l := &p.queues[q]
+	l.served = now
+	return p.pop(l, q), false, unit.Never
+}
+
+// Sent counts a frame that goes onto the wire.
+func (p *Port) Sent(f *packet.Packet) {
+	p.txBytes += uint64(f.Size)
+	p.txPackets++
+}

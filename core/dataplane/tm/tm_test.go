@@ -1,0 +1,539 @@
+package tm
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+func fill(b *Buffer, q QueueID, sizes ...int32) {
+	for i, s := range sizes {
+		b.Push(q, &packet.Packet{Size: s, Seq: int64(i)})
+	}
+}
+
+// order serves n packets, as fast as the scheduler allows, and writes the queues.
+func order(s Scheduler, b *Buffer, n int) string {
+	var out strings.Builder
+	for range n {
+		if b.Ready() == 0 {
+			break
+		}
+		q, again := s.Next(0, b)
+		if q == NoQueue {
+			fmt.Fprintf(&out, "-%v ", again)
+			break
+		}
+		p := b.Pop(q)
+		fmt.Fprintf(&out, "%d:%d ", q, p.Size)
+	}
+	return strings.TrimSpace(out.String())
+}
+
+func TestBuffer(t *testing.T) {
+	b := NewBuffer(3, Limit{Packets: 2, Bytes: 1000}, Limit{Packets: 4, Bytes: 1800})
+	if b.Fits(0, 1001) != QueueBytes || b.Fits(0, 1000) != Fits {
+		t.Error("limit in bytes")
+	}
+	fill(&b, 0, 100, 200)
+	if b.Fits(0, 1) != QueuePackets || b.Fits(1, 1) != Fits {
+		t.Error("limit in packets")
+	}
+	fill(&b, 1, 700, 300)
+	if b.Fits(2, 1) != PortPackets {
+		t.Error("the port's limit in packets")
+	}
+	if p := b.PopTail(1); p.Size != 300 || b.Queue(1).Head().Size != 700 {
+		t.Error("the tail is not what came last")
+	}
+	if b.Fits(2, 801) != PortBytes || b.Fits(2, 800) != Fits {
+		t.Error("the port's limit in bytes")
+	}
+	if b.Packets() != 3 || b.Bytes() != 1000 || b.Queue(0).Packets() != 2 || b.Queue(0).Bytes() != 300 || b.Ready() != 0b011 {
+		t.Errorf("%d packets, %d bytes, ready %b", b.Packets(), b.Bytes(), b.Ready())
+	}
+	b.SetPaused(0b001, true)
+	if b.Ready() != 0b010 || b.Waiting() != 0b011 || b.Paused() != 0b001 {
+		t.Error("a paused queue is ready")
+	}
+	b.SetPaused(0b001, false)
+	for _, want := range []int64{0, 1} {
+		if p := b.Pop(0); p.Seq != want {
+			t.Errorf("packet %d leaves, want %d", p.Seq, want)
+		}
+	}
+	if b.Pop(0) != nil || b.PopTail(0) != nil || b.PopTail(1) == nil || b.Packets() != 0 || b.Bytes() != 0 || b.Waiting() != 0 {
+		t.Error("an empty buffer is not empty")
+	}
+}
+
+// Packets taken at the tail are the ones that came last, however heads and tails alternate, and
+// none is walked over: 200 000 of a queue of as many go in far less than a second.
+func TestPopTail(t *testing.T) {
+	r, b, wait := rand.New(rand.NewPCG(1, 2)), NewBuffer(2, Limit{}, Limit{}), []*packet.Packet{}
+	for i := range 20_000 {
+		switch k := r.IntN(7); {
+		case k < 3 || len(wait) == 0:
+			p := &packet.Packet{Seq: int64(i), Size: 100}
+			b.Push(1, p)
+			wait = append(wait, p)
+		case k < 5:
+			if p := b.Pop(1); p != wait[0] || p.Next != nil {
+				t.Fatalf("step %d: packet %d leaves at the head, want %d", i, p.Seq, wait[0].Seq)
+			}
+			wait = wait[1:]
+		default:
+			last := len(wait) - 1
+			if p := b.PopTail(1); p != wait[last] || p.Next != nil {
+				t.Fatalf("step %d: packet %d leaves at the tail, want %d", i, p.Seq, wait[last].Seq)
+			}
+			wait = wait[:last]
+		}
+		if q := b.Queue(1); int(q.Packets()) != len(wait) || int(q.Bytes()) != 100*len(wait) || (b.Waiting() == 2) != (len(wait) > 0) {
+			t.Fatalf("step %d: %d packets, %d bytes, %d wait", i, q.Packets(), q.Bytes(), len(wait))
+		}
+	}
+	const many = 200_000
+	packets := make([]packet.Packet, many)
+	for i := range packets {
+		b.Push(0, &packets[i])
+	}
+	for i := many - 1; i >= 0; i-- { // a walk would be 2·10¹⁰ steps
+		if b.PopTail(0) != &packets[i] {
+			t.Fatalf("packet %d is not the last", i)
+		}
+	}
+}
+
+// Link-layer control frames go first, paused or not, and count as sent.
+func TestPort(t *testing.T) {
+	p := NewPort(NewBuffer(1, Limit{}, Limit{}), NewFIFO(), unit.LinkRate{Bits: unit.Gbps})
+	if f, _, again := p.Next(0); f != nil || again != unit.Never || !p.Idle() {
+		t.Error("an empty port has something to send")
+	}
+	fill(&p.Buffer, 0, 100)
+	p.SetPaused(1, true)
+	if f, _, again := p.Next(0); f != nil || again != unit.Never || !p.Idle() {
+		t.Error("a paused port sends")
+	}
+	p.Control(&packet.Packet{Kind: packet.Pause, Size: 64})
+	p.Control(&packet.Packet{Kind: packet.Resume, Size: 64})
+	for _, want := range []packet.Kind{packet.Pause, packet.Resume} {
+		f, control, _ := p.Next(0)
+		if f == nil || !control || f.Kind != want {
+			t.Fatalf("%+v instead of %v", f, want)
+		}
+		p.Sent(f)
+	}
+	p.SetPaused(1, false)
+	f, control, _ := p.Next(0)
+	p.Sent(f)
+	if control || p.TxBytes() != 228 || p.TxPackets() != 3 || p.Rate().Bits != unit.Gbps {
+		t.Errorf("%d bytes, %d packets", p.TxBytes(), p.TxPackets())
+	}
+}
+
+// IEEE 802.1Qbb: a pause lasts so many times 512 bits at the port's rate; a new frame sets
+// the time anew; Resume ends it. Times of classes and of the port add up.
+func TestPause(t *testing.T) {
+	const us = unit.Microsecond
+	p := NewPort(NewBuffer(3, Limit{}, Limit{}), NewStrict(), unit.LinkRate{Bits: 100 * unit.Gbps})
+	if p.Held() != 0 || p.NextExpiry() != unit.Never || p.Pauses(us) != (Pauses{}) || p.HeldSince(1) != unit.Never {
+		t.Error("nobody has paused")
+	}
+	p.Resume(0, 1) // of nothing
+	p.Pause(1*us, 1, 10000)
+	if at := 1*us + 51200*unit.Nanosecond; p.NextExpiry() != at || p.Paused() != 0b010 || p.Held() != 0b010 {
+		t.Errorf("held until %v: %b", p.NextExpiry(), p.Held())
+	}
+	p.Pause(11*us, 1, 10000)
+	p.Pause(12*us, 6, 0) // shares the last queue
+	p.Pause(13*us, 2, 1)
+	if p.NextExpiry() != 13*us+5120 || p.Paused() != 0b110 || p.HeldSince(1) != 1*us || p.HeldSince(6) != 12*us {
+		t.Errorf("held until %v: %b", p.NextExpiry(), p.Paused())
+	}
+	p.Expire(13*us + 5120)
+	if p.Held() != 0b1000010 || p.Paused() != 0b110 || p.NextExpiry() != 62200*unit.Nanosecond {
+		t.Errorf("held until %v: %b", p.NextExpiry(), p.Held())
+	}
+	p.Expire(62200 * unit.Nanosecond)
+	if p.Paused() != 0b100 {
+		t.Errorf("held: %b", p.Paused())
+	}
+	p.Resume(70*us, 6)
+	p.Pause(80*us, 0, 0)
+	want := Pauses{Frames: 5, Any: 69*us + 5*us}
+	want.Time[1], want.Time[2], want.Time[6], want.Time[0] = 61200*unit.Nanosecond, 5120, 58*us, 5*us
+	if got := p.Pauses(85 * us); got != want || p.Paused() != 1 {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	// a port whose rate is in packets counts 1500 bytes as one
+	p = NewPort(NewBuffer(1, Limit{}, Limit{}), NewFIFO(), unit.LinkRate{Packets: 1000})
+	if p.Pause(0, 7, 3000); p.NextExpiry() != 128*unit.Millisecond || p.Paused() != 1 {
+		t.Errorf("held until %v", p.NextExpiry())
+	}
+}
+
+// The head waits since it came, or since its predecessor left.
+func TestHeld(t *testing.T) {
+	p := NewPort(NewBuffer(1, Limit{}, Limit{}), NewFIFO(), unit.LinkRate{Bits: unit.Gbps})
+	q := p.Queue(0)
+	if q.Held() != unit.Never {
+		t.Error("an empty queue holds a packet")
+	}
+	for _, at := range []unit.Time{10, 20} {
+		p.Push(0, &packet.Packet{Size: 100, Enqueued: at})
+	}
+	if q.Held() != 10 {
+		t.Errorf("since %v", q.Held())
+	}
+	if p.Next(50); q.Held() != 50 {
+		t.Errorf("since %v", q.Held())
+	}
+}
+
+// The first queues go before the others, in strict priority; these share by weight.
+func TestPriorityDWRR(t *testing.T) {
+	b := NewBuffer(4, Limit{}, Limit{})
+	fill(&b, 3, 100, 100, 100, 100, 100, 100)
+	fill(&b, 2, 100, 100)
+	fill(&b, 1, 100)
+	fill(&b, 0, 100, 100)
+	if got := order(NewPriorityDWRR(2, []int32{1, 1, 1, 3}, 100), &b, 11); got != "0:100 0:100 1:100 2:100 3:100 3:100 3:100 2:100 3:100 3:100 3:100" {
+		t.Error(got)
+	}
+}
+
+func TestStrict(t *testing.T) {
+	b := NewBuffer(3, Limit{}, Limit{})
+	fill(&b, 2, 1)
+	fill(&b, 1, 2, 3)
+	fill(&b, 0, 4)
+	if got := order(NewStrict(), &b, 9); got != "0:4 1:2 1:3 2:1" {
+		t.Error(got)
+	}
+}
+
+// Shreedhar and Varghese §3, figure 2's example: quantum 500; a queue with 200, 750,
+// 20 sends only the 200 in its first turn, keeps 300, and sends the rest in its
+// second.
+func TestDRRPaper(t *testing.T) {
+	b := NewBuffer(2, Limit{}, Limit{})
+	fill(&b, 0, 200, 750, 20)
+	fill(&b, 1, 500, 500)
+	if got := order(NewDRR(2, 500), &b, 9); got != "0:200 1:500 0:750 0:20 1:500" {
+		t.Error(got)
+	}
+}
+
+// A queue that runs empty loses its credit; one that is paused keeps its turn's
+// credit but is passed over.
+func TestDRRCredit(t *testing.T) {
+	b := NewBuffer(2, Limit{}, Limit{})
+	d := NewDRR(2, 1000).(*deficit)
+	fill(&b, 0, 100)
+	fill(&b, 1, 900, 900)
+	order(d, &b, 2)
+	if d.counter[0] != 0 {
+		t.Errorf("an empty queue keeps a credit of %d bytes", d.counter[0])
+	}
+	fill(&b, 0, 1000, 1000, 1000)
+	b.SetPaused(1, true)
+	if got := order(d, &b, 1); got != "1:900" {
+		t.Error("paused queues are served:", got)
+	}
+	b.SetPaused(1, false)
+	if got := order(d, &b, 5); got != "0:1000 0:1000 0:1000" {
+		t.Error(got)
+	}
+}
+
+// backlog serves queues that always have packets of random sizes and returns the
+// bytes served of each. check is called after each packet.
+func backlog(t *testing.T, s Scheduler, queues, n int, rate unit.Rate, check func(now unit.Time, served []int64)) (served []int64, now unit.Time) {
+	t.Helper()
+	random := unit.NewRandom(5, "sizes")
+	b := NewBuffer(queues, Limit{}, Limit{})
+	served = make([]int64, queues)
+	top := func() {
+		for q := range queues {
+			for b.Queue(QueueID(q)).Packets() < 2 {
+				fill(&b, QueueID(q), int32(64+random.IntN(1451)))
+			}
+		}
+	}
+	for range n {
+		top()
+		q, again := s.Next(now, &b)
+		if q == NoQueue {
+			if again <= now || again == unit.Never {
+				t.Fatalf("at %v nothing may be sent, again at %v", now, again)
+			}
+			now = again
+			continue
+		}
+		p := b.Pop(q)
+		served[q] += int64(p.Size)
+		now += unit.TransmitTime(unit.Bytes(p.Size), rate)
+		if check != nil {
+			check(now, served)
+		}
+	}
+	return served, now
+}
+
+// Shreedhar and Varghese, theorem on fairness: two backlogged queues' services
+// differ by at most a quantum and two packets, at any time; with weights, by their
+// share.
+func TestDRRFairness(t *testing.T) {
+	backlog(t, NewDRR(4, 1514), 4, 50000, unit.Gbps, func(_ unit.Time, served []int64) {
+		for i := range served {
+			for j := range served {
+				if d := served[i] - served[j]; d > 1514+2*1514 {
+					t.Fatalf("queues %d and %d: %d bytes apart", i, j, d)
+				}
+			}
+		}
+	})
+	served, _ := backlog(t, NewDWRR([]int32{1, 2, 5}, 1514), 3, 80000, unit.Gbps, nil)
+	for q, w := range []float64{1, 2, 5} {
+		if share := float64(served[q]) / float64(served[0]+served[1]+served[2]); math.Abs(share-w/8) > 0.005 {
+			t.Errorf("weight %g of 8 gets %.4f", w, share)
+		}
+	}
+}
+
+// Guarantee and ceiling (BS'19 §4.2: control at most 5 %, mice and elephants 10 %
+// each guaranteed, the rest work conserving).
+func TestGuarantee(t *testing.T) {
+	shares := []Share{{Guarantee: 0.05, Ceiling: 0.05}, {Guarantee: 0.6, Ceiling: 1}, {Guarantee: 0.1, Ceiling: 1}}
+	s, err := NewGuarantee(shares, unit.Gbps, 1514, 3028)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, now := backlog(t, s, 3, 100000, unit.Gbps, nil)
+	total := float64(unit.Gbps.BytesIn(now))
+	for q, want := range []float64{0.05, 0.6 + 0.125, 0.1 + 0.125} { // what is not guaranteed is shared alike
+		if got := float64(served[q]) / total; math.Abs(got-want) > 0.01 {
+			t.Errorf("queue %d gets %.3f of the port, want %.3f", q, got, want)
+		}
+	}
+	if sum := float64(served[0]+served[1]+served[2]) / total; sum < 0.9999 {
+		t.Errorf("the port is used to %.4f only", sum)
+	}
+	// alone, a soft ceiling gives way, a hard one does not
+	for _, hard := range []bool{false, true} {
+		s, err := NewGuarantee([]Share{{Ceiling: 0.05, Hard: hard}}, unit.Gbps, 1514, 3028)
+		if err != nil {
+			t.Fatal(err)
+		}
+		served, now := backlog(t, s, 1, 20000, unit.Gbps, func(now unit.Time, served []int64) {
+			if limit := 0.05*float64(unit.Gbps.BytesIn(now)) + 3028 + 1514; hard && float64(served[0]) > limit {
+				t.Fatalf("at %v: %d bytes, the ceiling allows %.0f", now, served[0], limit)
+			}
+		})
+		share := float64(served[0]) / float64(unit.Gbps.BytesIn(now))
+		if hard && math.Abs(share-0.05) > 0.001 || !hard && share < 0.9999 {
+			t.Errorf("hard %v: %.4f of the port", hard, share)
+		}
+	}
+	// nobody starves: a queue without guarantee beside two with
+	s, err = NewGuarantee([]Share{{Guarantee: 0.45, Ceiling: 1}, {Guarantee: 0.45, Ceiling: 1}, {Ceiling: 1}}, unit.Gbps, 1514, 3028)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, now = backlog(t, s, 3, 50000, unit.Gbps, nil)
+	if share := float64(served[2]) / float64(unit.Gbps.BytesIn(now)); share < 0.03 {
+		t.Errorf("the queue without guarantee gets %.4f", share)
+	}
+	for _, bad := range [][]Share{{{Guarantee: -1, Ceiling: 1}}, {{Guarantee: 0.5, Ceiling: 0.4}}, {{Ceiling: 0}}, {{Guarantee: 0.6, Ceiling: 1}, {Guarantee: 0.6, Ceiling: 1}}, {{Ceiling: math.NaN()}}} {
+		if _, err := NewGuarantee(bad, unit.Gbps, 1514, 3028); err == nil {
+			t.Errorf("%+v is taken", bad)
+		}
+	}
+	if _, err := NewGuarantee([]Share{{Ceiling: 1}}, 0, 1514, 3028); err == nil {
+		t.Error("a port in packets/s is taken")
+	}
+}
+
+// BS'19 §4.2, §4.3: control packets first, up to 5 % of the port; mice and elephants have
+// 10 % each at the least, and share the rest; one that is alone has all that there is.
+func TestNCF(t *testing.T) {
+	shares := NCF{Control: 0.05, Mice: 0.1, Elephants: 0.1}
+	for _, c := range []struct {
+		queues int
+		want   []float64 // all queues busy
+	}{
+		{1, []float64{1}}, {2, []float64{0.05, 0.95}}, {3, []float64{0.05, 0.475, 0.475}},
+		{4, []float64{0.05, 0.475, 0.2375, 0.2375}}, {8, []float64{0.05, 0.475, 0.0792, 0.0792, 0.0792, 0.0792, 0.0792, 0.0792}},
+	} {
+		s, err := NewNCF(c.queues, shares, unit.Gbps, 1514, 3028)
+		if err != nil {
+			t.Fatal(err)
+		}
+		served, now := backlog(t, s, c.queues, 100000, unit.Gbps, nil)
+		for q, want := range c.want {
+			if got := float64(served[q]) / float64(unit.Gbps.BytesIn(now)); math.Abs(got-want) > 0.005 {
+				t.Errorf("%d queues: queue %d gets %.3f of the port, want %.3f", c.queues, q, got, want)
+			}
+		}
+	}
+	s, err := NewNCF(3, NCF{Control: 0.05, Mice: 0.1, Elephants: 0.7}, unit.Gbps, 1514, 3028)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, now := backlog(t, s, 3, 100000, unit.Gbps, nil)
+	if got := float64(served[1]) / float64(unit.Gbps.BytesIn(now)); got < 0.1 {
+		t.Errorf("mice get %.3f of the port beside elephants with 70 %%", got)
+	}
+	// a control frame waits for nobody below the ceiling; above it goes last
+	s, _ = NewNCF(3, shares, unit.Gbps, 1514, 200)
+	b := NewBuffer(3, Limit{}, Limit{})
+	fill(&b, 1, 1514, 1514)
+	fill(&b, 2, 1514, 1514)
+	fill(&b, 0, 100, 100, 100, 100)
+	if got := order(s, &b, 9); got != "0:100 0:100 1:1514 2:1514 1:1514 2:1514 0:100 0:100" {
+		t.Error(got)
+	}
+	s, _ = NewNCF(3, NCF{Control: 0.05, Hard: true, Mice: 0.1, Elephants: 0.1}, unit.Gbps, 1514, 200)
+	fill(&b, 0, 100, 100, 100)
+	if got := order(s, &b, 9); got != "0:100 0:100 -1ps" { // an empty bucket is open a moment later
+		t.Error(got)
+	}
+	for _, bad := range []NCF{{Control: 0, Mice: 0.1}, {Control: 0.05, Mice: 0.6, Elephants: 0.6}, {Control: 0.05, Mice: -1}, {Control: math.NaN()}} {
+		if _, err := NewNCF(3, bad, unit.Gbps, 1514, 3028); err == nil {
+			t.Errorf("%+v is taken", bad)
+		}
+	}
+	if _, err := NewPriorityGuarantee(2, []Share{{Ceiling: 1}}, unit.Gbps, 1514, 3028); err == nil {
+		t.Error("two of one queue go before the others")
+	}
+}
+
+func TestSchemes(t *testing.T) {
+	rate := unit.LinkRate{Bits: unit.Gbps}
+	values := map[string]any{"quantum": unit.Bytes(1514), "hard": false, "burst": unit.Bytes(3028), "priority": 0,
+		"control": 0.05, "mice": 0.1, "elephants": 0.1,
+		"flows": 1024, "new_first": false, "drop": "tail",
+		"weights": []scheme.Entry{{Key: "1", Value: 3}}, "guarantees": []scheme.Entry{{Key: "0", Value: 0.5}}, "ceilings": []scheme.Entry{{Key: "1", Value: 0.5}}}
+	for _, s := range Schemes() {
+		if _, err := s.Build(2, rate, scheme.NewValues(s.Name, values)); (err == nil) != (s.Name != "fifo") {
+			t.Errorf("%s with two queues: %v", s.Name, err)
+		}
+		if _, err := s.Build(1, rate, scheme.NewValues(s.Name, values)); (err != nil) != (s.Name == "dwrr" || s.Name == "wrr" || s.Name == "guarantee") {
+			t.Errorf("%s with one queue and a parameter for the second: %v", s.Name, err)
+		}
+	}
+	for _, s := range Schemes() {
+		if s.Name == "dwrr" || s.Name == "wrr" {
+			bad := map[string]any{"quantum": unit.Bytes(1514), "priority": 0, "weights": []scheme.Entry{{Key: "0", Value: 0}}}
+			if _, err := s.Build(1, rate, scheme.NewValues(s.Name, bad)); err == nil {
+				t.Errorf("%s: a weight of 0 is taken", s.Name)
+			}
+		}
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	g, _ := NewGuarantee([]Share{{Guarantee: 0.1, Ceiling: 1}, {Ceiling: 1}}, unit.Gbps, 1514, 3028)
+	for name, s := range map[string]Scheduler{"drr": NewDRR(2, 1514), "strict": NewStrict(), "guarantee": g} {
+		b := NewBuffer(2, Limit{}, Limit{})
+		fill(&b, 0, 100, 100)
+		fill(&b, 1, 100, 100)
+		now := unit.Time(0)
+		if n := testing.AllocsPerRun(1000, func() {
+			now += unit.Microsecond
+			q, _ := s.Next(now, &b)
+			b.Push(q, b.Pop(q))
+		}); n != 0 {
+			t.Errorf("%s: %g allocations", name, n)
+		}
+	}
+}
+
+func BenchmarkDRR(bench *testing.B) {
+	b := NewBuffer(8, Limit{}, Limit{})
+	for q := range QueueID(8) {
+		fill(&b, q, 1514, 64, 500)
+	}
+	s := NewDRR(8, 1514)
+	for bench.Loop() {
+		q, _ := s.Next(0, &b)
+		b.Push(q, b.Pop(q))
+	}
+}
+
+func ExampleNewStrict() {
+	b := NewBuffer(2, Limit{}, Limit{})
+	b.Push(1, &packet.Packet{Size: 1500})
+	b.Push(0, &packet.Packet{Size: 64})
+	p := NewPort(b, NewStrict(), unit.LinkRate{Bits: unit.Gbps})
+	for !p.Idle() {
+		f, _, _ := p.Next(0)
+		fmt.Println(f.Size)
+	}
+	// Output:
+	// 64
+	// 1500
+}
+
+// Weighted round robin by packets, whatever their lengths: 10 to 1 while both queues have
+// some, all of the port for one alone, and no more than a packet of the other before
+// the first of a queue that was empty.
+func TestWRR(t *testing.T) {
+	b := NewBuffer(3, Limit{}, Limit{})
+	s := NewWRR([]int32{10, 1, 2})
+	next := func() QueueID {
+		q, again := s.Next(0, &b)
+		if again != unit.Never {
+			t.Fatal("it does not know its time")
+		}
+		b.Pop(q)
+		return q
+	}
+	var got string
+	fill(&b, 1, 1500, 1500, 1500, 1500, 1500)
+	for range 2 {
+		got += fmt.Sprint(next())
+	}
+	for range 25 {
+		fill(&b, 0, 64)
+	}
+	for b.Waiting() != 0 {
+		got += fmt.Sprint(next())
+	}
+	if want := "11" + "0000000000" + "1" + "0000000000" + "1" + "00000" + "1"; got != want {
+		t.Errorf("served %s, want %s", got, want)
+	}
+	fill(&b, 0, 64, 64)
+	fill(&b, 1, 1500, 1500)
+	fill(&b, 2, 64, 64, 64)
+	b.SetPaused(1, true)
+	got = ""
+	for b.Ready() != 0 {
+		got += fmt.Sprint(next())
+	}
+	if got != "22121" && got != "12212" {
+		t.Errorf("with the first queue paused %s is served", got)
+	}
+}
+
+// BenchmarkFIFO is a packet in and out of a port with one queue, the hot path of most.
+func BenchmarkFIFO(b *testing.B) {
+	p := NewPort(NewBuffer(1, Limit{}, Limit{Packets: 100}), NewFIFO(), unit.LinkRate{Bits: unit.Gbps})
+	fill(&p.Buffer, 0, 1514, 64, 500)
+	now := unit.Time(0)
+	for b.Loop() {
+		now++
+		f, _, _ := p.Next(now)
+		if p.Fits(0, f.Size) == Fits {
+			p.Push(0, f)
+		}
+	}
+}

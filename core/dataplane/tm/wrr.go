@@ -1,0 +1,29 @@
+package tm
+
+import "weir/core/unit"
+
+// weighted is weighted round robin by packets: in its turn a queue sends up to its
+// weight of packets, whatever their lengths; a queue that cannot send is passed over.
+type weighted struct {
+	weight []int32
+	turn   int   // queue whose turn it is
+	left   int32 // packets that it may still send in this turn
+}
+
+// NewWRR returns weighted round robin by packets: queue i sends up to weights[i] packets,
+// all above 0, a turn.
+func NewWRR(weights []int32) Scheduler {
+	return &weighted{weight: weights, left: weights[0]}
+}
+
+func (w *weighted) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
+	ready := b.Ready()
+	for w.left == 0 || ready&(1<<w.turn) == 0 {
+		if w.turn++; w.turn == len(w.weight) {
+			w.turn = 0
+		}
+		w.left = w.weight[w.turn]
+	}
+	w.left--
+	return QueueID(w.turn), unit.Never
+}

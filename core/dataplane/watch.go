@@ -1,0 +1,39 @@
+package dataplane
+
+import (
+	"weir/core/packet"
+	"weir/core/trace"
+)
+
+// watch tells an observer what happens in a switch. It is a hook like those of
+// programs and the first of them, so that a switch without an observer pays nothing.
+type watch struct {
+	observer trace.Observer
+	sw       *Switch
+}
+
+// Book tells of a packet that has entered its queue.
+func (w *watch) Book(env *Env, p *packet.Packet, m *Metadata) {
+	w.observe(trace.Enqueue, env, p, m, "")
+}
+
+// OnDrop tells of a drop.
+func (w *watch) OnDrop(env *Env, p *packet.Packet, m *Metadata, why Reason) {
+	w.observe(trace.Drop, env, p, m, why.Word())
+}
+
+// observe names the port: the egress port or, if none was chosen before the drop,
+// the one that p came in by.
+func (w *watch) observe(k trace.Kind, env *Env, p *packet.Packet, m *Metadata, why string) {
+	s := w.sw
+	e := trace.Event{At: env.now, Kind: k, Node: int32(s.config.ID), Reason: why,
+		Port: trace.None, QueuePackets: trace.None, QueueBytes: trace.None}
+	switch {
+	case int(m.Out) < len(s.ports):
+		port := s.ports[m.Out]
+		e.Port, e.QueuePackets, e.QueueBytes = s.config.Numbers[m.Out].Out, port.Packets(), port.Bytes()
+	case int(m.In) < len(s.ports):
+		e.Port = s.config.Numbers[m.In].In
+	}
+	w.observer.Observe(e, p)
+}

@@ -1,0 +1,18 @@
+package wecmp
+
+import "weir/core/dataplane"
+
+// Footprint is one lookup, and a draw by weights: here a walk over the paths of a group.
+// WCMP (§3.1) repeats members of a group as often as their weights say instead, which takes
+// no loop, and more entries.
+func (w *Program) Footprint() dataplane.Footprint {
+	s := w.paths.Stage()
+	most := w.paths.Most()
+	f := dataplane.Footprint{Stages: []dataplane.Stage{s}}
+	if most > 1 {
+		f.Stages = append(f.Stages, dataplane.Stage{Name: "draw by weight", Gress: dataplane.InIngress,
+			Tables:     []dataplane.TableUse{{Name: "weights by port", Entries: len(w.weight), Key: dataplane.PortBits, Action: dataplane.Bits(w.weight[0])}},
+			Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "over the paths' weights", Times: most}, {Kind: dataplane.FloatingPoint, What: "the hash's part of their sum", Times: 1}}})
+	}
+	return f
+}

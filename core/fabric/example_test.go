@@ -1,0 +1,42 @@
+package fabric_test
+
+import (
+	"fmt"
+
+	"weir/core/fabric"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// sender sends one frame at time 0; receiver prints when it comes.
+type sender struct{ frame *packet.Packet }
+
+func (s *sender) Receive(unit.Time, packet.PortID, *packet.Packet) {}
+func (s *sender) Dequeue(unit.Time, packet.PortID) (*packet.Packet, unit.Time) {
+	p := s.frame
+	s.frame = nil
+	return p, unit.Never
+}
+func (s *sender) Woken() (packet.PortID, bool) { return 0, s.frame != nil }
+func (s *sender) NextTimer() unit.Time         { return unit.Never }
+func (s *sender) Advance(unit.Time)            {}
+
+type receiver struct{ sender }
+
+func (r *receiver) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
+	fmt.Println(p.Size, "bytes arrive at", now)
+}
+
+func ExampleNew() {
+	f, err := fabric.New(fabric.Config{
+		Nodes: []fabric.Node{&sender{&packet.Packet{Size: 1514}}, &receiver{}},
+		Links: []fabric.Link{{From: 0, To: 1, Rate: unit.LinkRate{Bits: 50 * unit.Mbps}, Delay: 5 * unit.Millisecond}},
+		Pool:  &packet.Pool{},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	f.Run(unit.Second, nil)
+	// Output: 1514 bytes arrive at 5242.24us
+}

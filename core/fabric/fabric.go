@@ -1,0 +1,492 @@
+package fabric
+
+import (
+	"fmt"
+
+	"weir/core/packet"
+	"weir/core/trace"
+	"weir/core/unit"
+)
+
+// Link is one direction of a cable: it takes the packets of port FromPort of
+// node From to port ToPort of node To.
+type Link struct {
+	From, To         int
+	FromPort, ToPort packet.PortID
+	Rate             unit.LinkRate
+	Delay            unit.Time // propagation, ≥ 0
+	Jitter           unit.Time // added to Delay: uniform in [0, Jitter]; frames are never reordered
+	Loss             float64   // probability that a frame is lost after it was sent, in [0, 1)
+	Random           unit.Random
+}
+
+// LinkCounters is what a link has counted since the start.
+type LinkCounters struct {
+	Sent, Lost uint64 // frames
+	LostBytes  uint64
+	Down       uint64 // of Lost, frames that were put on it while it was down
+}
+
+// Config is a network: its nodes and the directed links between them. Each port
+// of a node has at most one link out and one link in.
+type Config struct {
+	Nodes []Node
+	Links []Link
+	Pool  *packet.Pool // takes the packets that links lose
+	// Window is the length of execution windows; 0 means the shortest delay above
+	// 0. Nodes joined by shorter links form one group. It changes speed only.
+	Window unit.Time
+	// Wire, if given, is applied to every packet that is about to arrive: the
+	// simulator's wire mode serialises and parses there.
+	Wire func(p *packet.Packet)
+	// Observer, if given, is told what links transmit, lose and deliver; its events
+	// name a link's index as the port and tell no queue.
+	Observer trace.Observer
+}
+
+// port is the sending half of a link: one cache line of the sender.
+type port struct {
+	freeAt  unit.Time // when the frame on the wire has left
+	armedAt unit.Time // pending port event, or Never
+	delay   unit.Time
+	ser     unit.Serialiser
+	node    int32
+	out     packet.PortID
+	special bool // loss, jitter, down or an observer: see extra
+}
+
+// extra is what only links with loss, jitter or events need.
+type extra struct {
+	loss   float64
+	jitter unit.Time
+	random unit.Random
+	down   bool
+}
+
+// wire is the receiving half of a link: the frames on their way, in order of
+// arrival. Only the first one has an event.
+type wire struct {
+	ring  []flight // length is a power of two
+	head  uint32
+	count uint32
+	last  unit.Time // latest arrival so far
+	sent  uint64    // LinkCounters.Sent: its line is written to at every frame anyway
+	node  int32
+	group int32
+	in    packet.PortID
+	ends  bool // the node is an End
+}
+
+type flight struct {
+	at unit.Time
+	p  *packet.Packet
+}
+
+type group struct {
+	heap  heap
+	wires []int32 // links that end here
+}
+
+// Fabric is a running network.
+type Fabric struct {
+	nodes    []Node
+	ports    []port // by link
+	wires    []wire
+	extras   []extra
+	counters []LinkCounters
+	out      [][]int32 // link by node and port, −1 for none
+	timers   []unit.Time
+	groupOf  []int32
+	groups   []group
+	nextAt   []unit.Time // earliest event of each group
+	window   unit.Time
+	pool     *packet.Pool
+	observer trace.Observer
+	wireMode func(p *packet.Packet)
+	delivers bool // there is an observer or a wire mode
+
+	events uint64
+	hops   uint64
+	sink   int32 // keeps the touch loop's reads
+}
+
+// New makes a network and lets every node say what it wants at time 0.
+func New(c Config) (*Fabric, error) {
+	f := &Fabric{
+		nodes: c.Nodes, pool: c.Pool, observer: c.Observer, wireMode: c.Wire, delivers: c.Observer != nil || c.Wire != nil,
+		ports: make([]port, len(c.Links)), wires: make([]wire, len(c.Links)),
+		extras: make([]extra, len(c.Links)), counters: make([]LinkCounters, len(c.Links)),
+		out: make([][]int32, len(c.Nodes)), timers: make([]unit.Time, len(c.Nodes)),
+		groupOf: make([]int32, len(c.Nodes)),
+	}
+	f.window = c.Window
+	if f.window <= 0 {
+		f.window = unit.Never
+		for _, l := range c.Links {
+			if l.Delay > 0 {
+				f.window = min(f.window, l.Delay)
+			}
+		}
+	}
+	if f.window == unit.Never { // no delay anywhere: one group, which only has to stop now and then
+		f.window = unit.Millisecond
+	}
+	in := map[[2]int]bool{}
+	for i, l := range c.Links {
+		switch {
+		case l.From < 0 || l.From >= len(c.Nodes) || l.To < 0 || l.To >= len(c.Nodes):
+			return nil, fmt.Errorf("fabric: link %d joins nodes %d and %d, there are %d", i, l.From, l.To, len(c.Nodes))
+		case (l.Rate.Bits > 0) == (l.Rate.Packets > 0) || l.Rate.Bits < 0 || l.Rate.Packets < 0:
+			return nil, fmt.Errorf("fabric: link %d: exactly one of bit/s and packets/s must be above 0", i)
+		case l.Delay < 0 || l.Jitter < 0 || l.Delay > unit.Never/4 || l.Jitter > unit.Never/4 || !(l.Loss >= 0 && l.Loss < 1):
+			return nil, fmt.Errorf("fabric: link %d: delay %d ps, jitter %d ps or loss %g out of range", i, l.Delay, l.Jitter, l.Loss)
+		case in[[2]int{l.To, int(l.ToPort)}]:
+			return nil, fmt.Errorf("fabric: two links end at port %d of node %d", l.ToPort, l.To)
+		}
+		in[[2]int{l.To, int(l.ToPort)}] = true
+		for len(f.out[l.From]) <= int(l.FromPort) {
+			f.out[l.From] = append(f.out[l.From], -1)
+		}
+		if f.out[l.From][l.FromPort] >= 0 {
+			return nil, fmt.Errorf("fabric: two links leave port %d of node %d", l.FromPort, l.From)
+		}
+		f.out[l.From][l.FromPort] = int32(i)
+		f.ports[i] = port{armedAt: unit.Never, freeAt: -1, delay: l.Delay, ser: unit.NewSerialiser(l.Rate),
+			node: int32(l.From), out: l.FromPort}
+		_, ends := c.Nodes[l.To].(End)
+		f.wires[i] = wire{node: int32(l.To), in: l.ToPort, last: -1, ends: ends}
+		f.extras[i] = extra{loss: l.Loss, jitter: l.Jitter, random: l.Random}
+		f.SetDown(i, false)
+	}
+	f.makeGroups(c.Links)
+	for n := range f.nodes {
+		f.timers[n] = unit.Never
+	}
+	for n := range f.nodes {
+		f.after(int32(n), &f.groups[f.groupOf[n]], 0)
+	}
+	for g := range f.groups {
+		f.nextAt[g] = f.groups[g].heap.first()
+	}
+	return f, nil
+}
+
+// makeGroups joins the nodes of links shorter than the window and numbers the
+// groups in the order of their first nodes.
+func (f *Fabric) makeGroups(links []Link) {
+	root := make([]int, len(f.nodes))
+	for n := range root {
+		root[n] = n
+	}
+	find := func(n int) int {
+		for root[n] != n {
+			root[n] = root[root[n]]
+			n = root[n]
+		}
+		return n
+	}
+	for _, l := range links {
+		if l.Delay < f.window {
+			a, b := find(l.From), find(l.To)
+			root[max(a, b)] = min(a, b)
+		}
+	}
+	for n := range root {
+		if r := find(n); r == n {
+			f.groupOf[n] = int32(len(f.groups))
+			f.groups = append(f.groups, group{})
+		} else {
+			f.groupOf[n] = f.groupOf[r]
+		}
+	}
+	f.nextAt = make([]unit.Time, len(f.groups))
+	for i := range f.wires {
+		w := &f.wires[i]
+		w.group = f.groupOf[w.node]
+		f.groups[w.group].wires = append(f.groups[w.group].wires, int32(i))
+	}
+}
+
+// Run carries out every event before until. It returns early, at the end of a
+// window, when stop says so (stop may be nil); stop is given the time before
+// which everything has happened. Run may be called again to go on.
+func (f *Fabric) Run(until unit.Time, stop func(done unit.Time) bool) {
+	for {
+		start := unit.Never
+		for _, t := range f.nextAt {
+			start = min(start, t)
+		}
+		if start >= until {
+			return
+		}
+		end := until
+		if f.window < until-start {
+			end = start + f.window
+		}
+		for g := range f.nextAt {
+			if f.nextAt[g] < end {
+				f.runGroup(g, end)
+			}
+		}
+		if stop != nil && stop(end) {
+			return
+		}
+	}
+}
+
+// runGroup carries out the events of one group before end.
+func (f *Fabric) runGroup(n int, end unit.Time) {
+	g := &f.groups[n]
+	// Read the headers of all packets that arrive in this window, so that their
+	// cache misses overlap; without it each is a stall of its own.
+	touched := int32(0)
+	for _, i := range g.wires {
+		w := &f.wires[i]
+		mask := uint32(len(w.ring) - 1)
+		for k := range w.count {
+			fl := &w.ring[(w.head+k)&mask]
+			if fl.at >= end {
+				break
+			}
+			if w.ends {
+				touched += fl.p.TouchEnd()
+			} else {
+				touched += fl.p.Touch()
+			}
+		}
+	}
+	f.sink = touched
+	events, hops := uint64(0), uint64(0)
+	for g.heap.first() < end {
+		e := g.heap.take()
+		events++
+		i := int32(e.key &^ uint64(kindMask))
+		var node int32
+		switch kind(e.key) & kindMask {
+		case arrival:
+			w := &f.wires[i]
+			ring, head := w.ring, w.head
+			p := ring[head&uint32(len(ring)-1)].p
+			w.head = head + 1
+			if w.count--; w.count > 0 {
+				g.heap.push(event{ring[(head+1)&uint32(len(ring)-1)].at, e.key})
+			}
+			node = w.node
+			hops++
+			if f.delivers {
+				f.deliver(e.at, i, p)
+			}
+			f.nodes[node].Receive(e.at, w.in, p)
+		case timer:
+			node = i
+			if f.timers[i] != e.at {
+				events-- // an older, later date that was moved forward
+				continue
+			}
+			f.timers[i] = unit.Never
+			f.nodes[i].Advance(e.at)
+		default:
+			pt := &f.ports[i]
+			if pt.armedAt != e.at {
+				events--
+				continue
+			}
+			pt.armedAt = unit.Never
+			if pt.freeAt > e.at { // a wake for which another frame was faster
+				f.arm(i, pt, g, pt.freeAt, portFree)
+				continue
+			}
+			node = pt.node
+			f.transmit(i, g, e.at)
+		}
+		f.after(node, g, e.at)
+	}
+	f.events += events
+	f.hops += hops
+	f.nextAt[n] = g.heap.first()
+}
+
+// after does what every call into a node may have made necessary.
+func (f *Fabric) after(n int32, g *group, now unit.Time) {
+	node := f.nodes[n]
+	for {
+		out, ok := node.Woken()
+		if !ok {
+			break
+		}
+		links := f.out[n]
+		if int(out) >= len(links) {
+			continue // a port without a link keeps what it has
+		}
+		i := links[out]
+		if i < 0 {
+			continue
+		}
+		if pt := &f.ports[i]; pt.freeAt <= now {
+			f.transmit(i, g, now)
+		} else {
+			f.arm(i, pt, g, pt.freeAt, portFree)
+		}
+	}
+	if t := node.NextTimer(); t < f.timers[n] {
+		t = max(t, now)
+		f.timers[n] = t
+		g.heap.push(event{t, uint64(timer) | uint64(n)})
+	}
+}
+
+// arm schedules the port's next event unless an earlier one is pending.
+func (f *Fabric) arm(i int32, pt *port, g *group, at unit.Time, k kind) {
+	if at < pt.armedAt {
+		pt.armedAt = at
+		g.heap.push(event{at, uint64(k) | uint64(i)})
+	}
+}
+
+// transmit asks the port for its next frame and puts it on the wire.
+func (f *Fabric) transmit(i int32, g *group, now unit.Time) {
+	pt := &f.ports[i]
+	p, again := f.nodes[pt.node].Dequeue(now, pt.out)
+	if p == nil {
+		if again != unit.Never {
+			f.arm(i, pt, g, max(again, now+1), nicWake)
+		}
+		return
+	}
+	end := now + pt.ser.Next(p.Size, pt.freeAt == now)
+	pt.freeAt = end
+	if again <= end {
+		f.arm(i, pt, g, end, portFree)
+	} else if again != unit.Never {
+		f.arm(i, pt, g, again, nicWake)
+	}
+	at := end + pt.delay
+	w := &f.wires[i]
+	w.sent++
+	if pt.special {
+		if at = f.impair(i, p, now, at); at == unit.Never {
+			return
+		}
+	}
+	if at <= w.last { // only jitter, or frames shorter than 1 ps, can do this
+		at = w.last + 1
+	}
+	w.last = at
+	if w.count == uint32(len(w.ring)) {
+		w.grow()
+	}
+	w.ring[(w.head+w.count)&uint32(len(w.ring)-1)] = flight{at, p}
+	w.count++
+	if w.count == 1 {
+		f.groups[w.group].heap.push(event{at, uint64(arrival) | uint64(i)})
+		if at < f.nextAt[w.group] {
+			f.nextAt[w.group] = at
+		}
+	}
+}
+
+// impair is what a special link does to a frame that is sent now: it returns when
+// the frame arrives, which was to be at, or unit.Never if it is lost.
+//
+//go:noinline
+func (f *Fabric) impair(i int32, p *packet.Packet, now, at unit.Time) unit.Time {
+	x, node := &f.extras[i], f.ports[i].node
+	f.observe(now, trace.Transmit, node, i, "", p)
+	if x.down || x.loss > 0 && x.random.Float64() < x.loss {
+		f.counters[i].Lost++
+		f.counters[i].LostBytes += uint64(p.Size)
+		why := "link_loss"
+		if x.down {
+			f.counters[i].Down++
+			why = "link_down"
+		}
+		f.observe(now, trace.Lost, node, i, why, p)
+		f.pool.Put(p)
+		return unit.Never
+	}
+	if x.jitter > 0 {
+		at += unit.Time(x.random.Int64N(int64(x.jitter) + 1))
+	}
+	return at
+}
+
+// deliver is what Config.Wire and the observer want of a frame that arrives now.
+//
+//go:noinline
+func (f *Fabric) deliver(now unit.Time, i int32, p *packet.Packet) {
+	f.observe(now, trace.Arrive, f.wires[i].node, i, "", p)
+	if f.wireMode != nil {
+		f.wireMode(p)
+	}
+}
+
+// observe tells the observer, if there is one. Only what is not on an unobserved
+// run's way calls it: links are special if they are observed.
+func (f *Fabric) observe(now unit.Time, k trace.Kind, node, link int32, why string, p *packet.Packet) {
+	if f.observer != nil {
+		f.observer.Observe(trace.Event{At: now, Kind: k, Node: node, Port: link, Reason: why, QueuePackets: trace.None, QueueBytes: trace.None}, p)
+	}
+}
+
+func (w *wire) grow() {
+	ring := make([]flight, max(8, 2*len(w.ring)))
+	for k := range w.count {
+		ring[k] = w.ring[(w.head+k)&uint32(len(w.ring)-1)]
+	}
+	w.ring, w.head = ring, 0
+}
+
+// Wake has node n asked what it wants, after something from outside of the network has
+// happened to it at now. All that is before now must have been carried out, and
+// nothing after now.
+func (f *Fabric) Wake(n int, now unit.Time) {
+	g := f.groupOf[n]
+	f.after(int32(n), &f.groups[g], now)
+	f.nextAt[g] = f.groups[g].heap.first()
+}
+
+// Next returns the time of the earliest pending event, unit.Never if nothing will
+// ever happen again.
+func (f *Fabric) Next() unit.Time {
+	t := unit.Never
+	for _, at := range f.nextAt {
+		t = min(t, at)
+	}
+	return t
+}
+
+// Window returns the length of execution windows: a run that stops for what it
+// has seen must go on for this long, to be cut at a time rather than at a moment
+// of the loop.
+func (f *Fabric) Window() unit.Time { return f.window }
+
+// Link returns the counters of link i.
+func (f *Fabric) Link(i int) LinkCounters {
+	c := f.counters[i]
+	c.Sent = f.wires[i].sent
+	return c
+}
+
+// Events returns how many events were carried out.
+func (f *Fabric) Events() uint64 { return f.events }
+
+// Hops returns how many packets arrived at the end of a link.
+func (f *Fabric) Hops() uint64 { return f.hops }
+
+// InFlight returns how many packets are on wires.
+func (f *Fabric) InFlight() int {
+	n := 0
+	for i := range f.wires {
+		n += int(f.wires[i].count)
+	}
+	return n
+}
+
+// SetDown takes link i down or up: a link that is down loses what is put on it.
+func (f *Fabric) SetDown(i int, down bool) {
+	f.extras[i].down = down
+	f.ports[i].special = down || f.extras[i].loss > 0 || f.extras[i].jitter > 0 || f.observer != nil
+}
+
+// SetRate changes the rate of link i. The frame on the wire leaves when it would have.
+func (f *Fabric) SetRate(i int, rate unit.LinkRate) { f.ports[i].ser = unit.NewSerialiser(rate) }

@@ -1,0 +1,139 @@
+package observe
+
+import (
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/telemetry"
+	"weir/core/trace"
+	"weir/core/unit"
+)
+
+// Tally is what frames consisted of, in bytes, added up over all links.
+type Tally struct {
+	Kinds      [packet.Kinds]uint64 // frames without extensions, by packet.Kind
+	Payload    uint64               // of Data
+	Extensions uint64               // of all kinds: telemetry and what else rides along
+}
+
+// count takes telemetry as its format counts it, which is nil if there is none.
+func (t *Tally) count(f *packet.Packet, format *telemetry.Format) {
+	extensions := uint64(f.ExtensionBytes())
+	if format != nil {
+		extensions = uint64(format.Bytes(f))
+	}
+	extensions = min(extensions, uint64(f.Size)) // a fixed framing may have them in its own bytes
+	t.Kinds[f.Kind] += uint64(f.Size) - extensions
+	if f.Kind == packet.Data {
+		t.Payload += uint64(f.Payload)
+	}
+	t.Extensions += extensions
+}
+
+// Notices are what became of the notices that switches made (packet.Nack and packet.Notice), in the
+// measured part. What was made may be dropped or arrive later than it ends.
+type Notices struct {
+	Made      uint64
+	Dropped   uint64         // by switches and on links
+	Delivered uint64         // to the sender of their flow
+	Delay     unit.Histogram // of those delivered, from the switch that made them
+	DelaySum  unit.Time
+	DelayMax  unit.Time
+}
+
+// Arrived counts a notice that has come to the sender of its flow, so long after it was made.
+func (n *Notices) Arrived(delay unit.Time) {
+	n.Delivered++
+	n.DelaySum += delay
+	n.DelayMax = max(n.DelayMax, delay)
+	n.Delay.Add(delay)
+}
+
+// IsNotice tells whether a switch has made p to tell a sender something.
+func IsNotice(p *packet.Packet) bool {
+	return p.Meta.Flags&packet.Internal != 0 && (p.Kind == packet.Nack || p.Kind == packet.Notice)
+}
+
+// Links is told what links do (fabric.Config.Observer): it counts what frames consist of and
+// which notices are lost, and adds to the events of a trace what waits at the port that sends.
+type Links struct {
+	Tally     *Tally            // nil: not counted
+	Telemetry *telemetry.Format // in which switches write it; nil: none does
+	Lost      *uint64           // notices that links lose; nil: not counted
+	Trace     trace.Observer    // nil: nobody is told
+	Port      func(i int) *tm.Port
+}
+
+// Observe is told of an event; its port is the number of the link.
+func (l *Links) Observe(e trace.Event, p *packet.Packet) {
+	if l.Tally != nil && e.Kind == trace.Transmit {
+		l.Tally.count(p, l.Telemetry)
+	}
+	if l.Lost != nil && e.Kind == trace.Lost && IsNotice(p) {
+		*l.Lost++
+	}
+	if l.Trace == nil {
+		return
+	}
+	if e.Kind != trace.Arrive { // whose node may be ahead of the port's
+		port := l.Port(int(e.Port))
+		e.QueuePackets, e.QueueBytes = port.Packets(), port.Bytes()
+	}
+	l.Trace.Observe(e, p)
+}
+
+// Reordering is what of a flow's data packets came in another order than they were sent in. The order
+// is that of their transmissions: a packet that is sent again is a packet of its own.
+type Reordering struct {
+	Arrived   int64 // data packets with payload, measured part
+	Reordered int64 // of them, after one that was sent later: RFC 4737 §3.3, with the time of sending as s
+	Extent    int64 // the largest i − j of the reordered, where j is the first arrival sent later than arrival i (§4.2); MostExtent at most
+}
+
+// MostExtent is how far back the extent of reordering is told apart.
+const MostExtent = 4096
+
+// Order is what is known of the order in which a flow's packets came.
+type Order struct {
+	Reordering
+	arrivals int64
+	latest   []record // ring of the last MostExtent of those that were sent later than all before them
+	next     int      // of the ring, where the oldest is once it is full
+}
+
+// record is an arrival: its number, from 0, and when it was sent.
+type record struct {
+	number int64
+	sent   unit.Time
+}
+
+// Saw takes note of a packet by the time at which it was sent.
+func (r *Order) Saw(sent unit.Time, measured bool) {
+	number := r.arrivals
+	r.arrivals++
+	if measured {
+		r.Arrived++
+	}
+	n := len(r.latest)
+	if n == 0 || sent >= r.latest[(r.next+n-1)%n].sent {
+		if n < MostExtent {
+			r.latest = append(r.latest, record{number, sent})
+		} else {
+			r.latest[r.next] = record{number, sent}
+			r.next = (r.next + 1) % n
+		}
+		return
+	}
+	if !measured {
+		return
+	}
+	r.Reordered++
+	low, high := 0, n-1 // the first one that was sent later is in [low, high]
+	for low < high {
+		if k := (low + high) / 2; r.latest[(r.next+k)%n].sent > sent {
+			high = k
+		} else {
+			low = k + 1
+		}
+	}
+	r.Extent = max(r.Extent, min(number-r.latest[(r.next+low)%n].number, MostExtent))
+}

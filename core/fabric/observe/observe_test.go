@@ -1,0 +1,70 @@
+package observe
+
+import (
+	"fmt"
+	"testing"
+
+	"weir/core/unit"
+)
+
+// RFC 4737 §7: in packets, what comes late is reordered, and how far from the first that
+// was sent after it.
+func TestReordering(t *testing.T) {
+	for _, x := range []struct {
+		arrivals  []int
+		reordered int64
+		extent    int64
+	}{
+		{[]int{1, 2, 3, 4, 5}, 0, 0},
+		{[]int{1, 2, 3, 5, 6, 7, 8, 4, 9, 10}, 1, 4},     // §7.1: i = 8, j = 4
+		{[]int{1, 2, 3, 4, 7, 5, 6, 8, 9, 10}, 2, 2},     // §7.2: extents 1 and 2
+		{[]int{1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11}, 3, 6}, // §7.3: extents 4, 5 and 6
+		{[]int{2, 1, 2, 1}, 2, 3},                        // what comes twice is no later than itself
+	} {
+		var o Order
+		for _, s := range x.arrivals {
+			o.Saw(unit.Time(s), true)
+		}
+		if o.Arrived != int64(len(x.arrivals)) || o.Reordered != x.reordered || o.Extent != x.extent {
+			t.Errorf("%v: %+v, want %d and %d", x.arrivals, o.Reordering, x.reordered, x.extent)
+		}
+	}
+	var o Order // what is measured counts, but what came before decides
+	o.Saw(5, false)
+	o.Saw(3, false)
+	o.Saw(4, true)
+	if o.Reordering != (Reordering{1, 1, 2}) {
+		t.Errorf("after a warm-up: %+v", o.Reordering)
+	}
+	var long Order // extents up to MostExtent are told apart, also when the ring has turned
+	for s := range 3 * MostExtent {
+		if s != 2*MostExtent+7 {
+			long.Saw(unit.Time(s), true)
+		}
+	}
+	if long.Saw(2*MostExtent+7, true); long.Extent != MostExtent-8 || long.Reordered != 1 {
+		t.Errorf("a long way back: %+v", long.Reordering)
+	}
+	if long.Saw(9, true); long.Extent != MostExtent || len(long.latest) != MostExtent {
+		t.Errorf("further than that: %+v", long.Reordering)
+	}
+}
+
+// Watches of one period are due together, once, and those of others when it is their time.
+func TestSchedule(t *testing.T) {
+	var s Schedule
+	if s.Next() != unit.Never {
+		t.Error("nothing to look at, and yet a time for it")
+	}
+	s.Add(0, 3, 10)
+	s.Add(1, 2, 10)
+	s.Add(2, 3, 10)
+	got := ""
+	for s.Next() < 17 {
+		now := s.Next()
+		got += fmt.Sprint(int64(now), s.Due(now), s.Due(now), " ")
+	}
+	if want := "10 [0 2 1] [] 12 [1] [] 13 [0 2] [] 14 [1] [] 16 [0 2 1] [] "; got != want {
+		t.Errorf("due: %s\nwant %s", got, want)
+	}
+}

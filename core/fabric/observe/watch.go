@@ -1,0 +1,101 @@
+package observe
+
+import (
+	"weir/core/dataplane/tm"
+	"weir/core/unit"
+)
+
+// Watch is a quantity that is looked at every so often from the warm-up's end on: sample k is
+// of the time Warmup + k·Every.
+type Watch struct {
+	What  Watched
+	Index int       // of a port (2·link + end), of a flow or, for BufferBytes, of a node that is a switch
+	Every unit.Time // above 0
+}
+
+// Watched says what a Watch looks at.
+type Watched uint8
+
+// What can be watched. SentBytes, SentPackets and ReceivedBytes count from the start
+// of the run and are looked at once more at its end, if that is due. From Window to
+// DeliveryRate they are −1 outside of a flow's life, and of a transport that is not
+// transport.Gauged; the last two also before there is a sample.
+const (
+	QueuePackets  Watched = iota // frames that wait at a port
+	QueueBytes                   // their bytes
+	SentBytes                    // bytes of the frames that left a port
+	SentPackets                  // frames that left a port
+	ReceivedBytes                // payload that was new to a flow's receiver
+	Window                       // congestion window of a flow's sender, in bytes of payload
+	Rate                         // pacing rate of a flow's sender, in bit/s of payload
+	InFlight                     // bytes of payload that a flow's sender has in flight
+	RTT                          // round-trip time as a flow's sender has smoothed it, in ps
+	DeliveryRate                 // latest rate at which a flow's payload was delivered, in bit/s
+	BufferBytes                  // bytes that wait in all ports of a switch
+)
+
+// Counts tells whether the quantity only grows: what comes to it at the end of a run belongs
+// to the last interval.
+func (w Watched) Counts() bool { return w == SentBytes || w == SentPackets || w == ReceivedBytes }
+
+// OfFlow tells whether the index is that of a flow.
+func (w Watched) OfFlow() bool { return w >= ReceivedBytes && w <= DeliveryRate }
+
+// OfPort reads what a watch of a port looks at.
+func (w Watched) OfPort(p *tm.Port) int64 {
+	switch w {
+	case QueuePackets:
+		return int64(p.Packets())
+	case QueueBytes:
+		return int64(p.Bytes())
+	case SentBytes:
+		return int64(p.TxBytes())
+	default:
+		return int64(p.TxPackets())
+	}
+}
+
+// Schedule says which watches are due when. The zero Schedule has none.
+type Schedule struct {
+	periods []period
+	due     []int
+}
+
+// period is a time between samples, with the watches that have it.
+type period struct {
+	every, next unit.Time
+	watches     []int
+}
+
+// Add enters watch i, which looks at from for the first time.
+func (s *Schedule) Add(i int, every, from unit.Time) {
+	k := 0
+	for k < len(s.periods) && s.periods[k].every != every {
+		k++
+	}
+	if k == len(s.periods) {
+		s.periods = append(s.periods, period{every: every, next: from})
+	}
+	s.periods[k].watches = append(s.periods[k].watches, i)
+}
+
+// Next is when the next look is due; unit.Never if there are no watches.
+func (s *Schedule) Next() unit.Time {
+	next := unit.Never
+	for i := range s.periods {
+		next = min(next, s.periods[i].next)
+	}
+	return next
+}
+
+// Due returns the watches that are due at now, once. The slice is good until the next call.
+func (s *Schedule) Due(now unit.Time) []int {
+	s.due = s.due[:0]
+	for i := range s.periods {
+		if p := &s.periods[i]; p.next == now {
+			p.next += p.every
+			s.due = append(s.due, p.watches...)
+		}
+	}
+	return s.due
+}

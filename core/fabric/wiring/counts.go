@@ -1,0 +1,109 @@
+package wiring
+
+import (
+	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
+	"weir/core/fabric"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// PortResult is one egress port's outcome.
+type PortResult struct {
+	Node, Link, End int    // node it belongs to; index into Network.Links and which end
+	TxBytes         uint64 // measured part
+	TxPackets       uint64
+	Lost            uint64 // on the link
+	Drops           [dataplane.Reasons]uint64
+	// Pauses is what PFC did to the port, in the measured part: Pause frames that came
+	// in, and the time for which they held it.
+	Pauses tm.Pauses
+	// Capacity is what the link could have carried in the measured part: bits or, of a
+	// link whose rate is in packets, packets. It follows the events that change the
+	// rate; a link that is down still takes frames, which it loses.
+	Capacity float64
+}
+
+// Counts is a copy, at one time, of all that ports, links and switches count.
+type Counts struct {
+	ports []PortResult // since the start
+	// Drops are those of all switches and links, since the start.
+	Drops [dataplane.Reasons]uint64
+	// Made are the notices that switches have made (packet.Nack and packet.Notice), and
+	// NoticeDrops those that switches have dropped.
+	Made, NoticeDrops uint64
+}
+
+// Counts reads them at now. f may be nil as long as there is no fabric.
+func (w *Wiring) Counts(now unit.Time, f *fabric.Fabric) Counts {
+	c := Counts{ports: make([]PortResult, 0, len(w.Directions))}
+	for i, d := range w.Directions {
+		p := w.ports[i]
+		r := PortResult{Node: d.Node, Link: d.Link, End: d.End, TxBytes: p.TxBytes(), TxPackets: p.TxPackets(), Pauses: p.Pauses(now)}
+		if f != nil {
+			l := f.Link(i)
+			r.Lost = l.Lost
+			c.Drops[dataplane.LinkLost] += l.Lost - l.Down
+			c.Drops[dataplane.LinkDown] += l.Down
+		}
+		if d.OfSwitch {
+			r.Drops = w.Switches[d.Node].PortDrops(d.Port)
+		}
+		c.ports = append(c.ports, r)
+	}
+	for _, sw := range w.Switches {
+		if sw == nil {
+			continue
+		}
+		for why, n := range sw.Drops() {
+			c.Drops[why] += n
+		}
+		made, dropped := sw.Made(), sw.MadeDrops()
+		c.Made += made[packet.Nack] + made[packet.Notice]
+		c.NoticeDrops += dropped[packet.Nack] + dropped[packet.Notice]
+	}
+	return c
+}
+
+// Results gives the difference between two Counts, of which first is of the time from and
+// last of until, both in the experiment's time, of which events are.
+func (w *Wiring) Results(first, last *Counts, from, until unit.Time, events []Event) (ports []PortResult, drops [dataplane.Reasons]uint64) {
+	ports = make([]PortResult, len(last.ports))
+	for i := range ports {
+		p, f := last.ports[i], &first.ports[i]
+		p.TxBytes -= f.TxBytes
+		p.TxPackets -= f.TxPackets
+		p.Lost -= f.Lost
+		for k := range p.Drops {
+			p.Drops[k] -= f.Drops[k]
+		}
+		p.Pauses.Frames -= f.Pauses.Frames
+		p.Pauses.Any -= f.Pauses.Any
+		for k := range p.Pauses.Time {
+			p.Pauses.Time[k] -= f.Pauses.Time[k]
+		}
+		p.Capacity = w.capacity(p.Link, from, until, events)
+		ports[i] = p
+	}
+	for k := range drops {
+		drops[k] = last.Drops[k] - first.Drops[k]
+	}
+	return ports, drops
+}
+
+// capacity is what a link can carry between two times, in bits or packets.
+func (w *Wiring) capacity(link int, from, until unit.Time, events []Event) float64 {
+	perSecond := func(l unit.LinkRate) float64 { return float64(max(int64(l.Bits), int64(l.Packets))) }
+	rate, total := perSecond(w.config.Network.Links[link].Rate), 0.0
+	for _, e := range events {
+		if e.Link != link || e.Rate == (unit.LinkRate{}) || e.At >= until {
+			continue
+		}
+		if e.At > from {
+			total += rate * (e.At - from).Seconds()
+			from = e.At
+		}
+		rate = perSecond(e.Rate)
+	}
+	return total + rate*max(until-from, 0).Seconds()
+}

@@ -1,0 +1,277 @@
+package packet
+
+import "weir/core/unit"
+
+// FlowID names a flow of one run; the driver numbers them from 0.
+type FlowID uint32
+
+// NoFlow is the FlowID of a packet that belongs to no flow of the run, or of which the driver
+// does not know to which: frames that real hosts send.
+const NoFlow FlowID = 1<<32 - 1
+
+// PortID numbers the ports of one node from 0.
+type PortID uint16
+
+// NoPort is the PortID of no port: a packet that the switch itself made has it
+// as its ingress port.
+const NoPort PortID = 0xffff
+
+// Addr names a network address by its index in the run's Book, so that tables
+// and caches are flat slices. 0 is no address or an unknown one.
+type Addr uint32
+
+// Kind is what a packet is to transports and to the port's link layer.
+type Kind uint8
+
+// Kinds of packets.
+const (
+	Data   Kind = iota // carries payload
+	Ack                // acknowledges
+	Nack               // negative acknowledgement, of a receiver or of the network
+	Notice             // other feedback made by the network (CNP, …)
+	Pause              // PFC: stop the class in Meta.Class (IEEE 802.1Qbb); never seen by programs
+	Resume             // PFC: go on
+	Probe              // telemetry probe
+	Kinds              // how many there are
+)
+
+// Protocols (IANA), as in Packet.Proto.
+const (
+	ProtoICMP   uint8 = 1
+	ProtoTCP    uint8 = 6
+	ProtoUDP    uint8 = 17
+	ProtoICMPv6 uint8 = 58
+	ProtoRDMA   uint8 = 0xfc // the HPCC simulator's number for ACK and NACK (facts A5); from RFC 3692's neighbourhood
+)
+
+// Flags of a packet that are not part of any header.
+const (
+	Trimmed  uint8 = 1 << iota // payload was cut off by a switch
+	Internal                   // made by a switch, not by a host
+)
+
+// Metadata is what one switch knows about a packet while it holds it: P4's
+// standard metadata. It is reset when a switch receives the packet.
+type Metadata struct {
+	In    PortID // where it came in; NoPort: made here
+	Out   PortID // egress port chosen at ingress; NoPort: none yet
+	Queue uint8  // queue of the egress port
+	Class uint8  // priority class: 0 is the first in strict priority; also PFC's class
+	Flags uint8  // Trimmed, Internal
+	Mark  uint8  // colour of a meter, or a program's mark
+	User  uint32 // user-defined metadata of the switch's programs (P4-ABC §4.1)
+}
+
+// Packet is one frame. Its first two lines of 64 bytes are all that a hop touches, with
+// telemetry for up to five switches; what only end hosts or single schemes need lies
+// behind. A packet has one owner at a time; programs copy what they keep.
+//
+// Data is the wire form from the Ethernet header on (without FCS), or nil in the
+// simulator's fast mode, where the fields are the packet. Extensions are kept in
+// wire form in either case.
+type Packet struct {
+	// hot line, 64 bytes
+	Next     *Packet // link of the list that the packet is in: a queue, a ring, the pool
+	Data     []byte
+	Dst      Addr
+	Hash     uint32 // of the flow's 5-tuple, computed once at the sender or parser
+	Size     int32  // bytes that links and queues count, by the run's Framing
+	Meta     Metadata
+	Kind     Kind
+	TOS      uint8 // DSCP in the upper six bits, ECN in the lower two (RFC 2474, 3168)
+	HopLimit uint8 // TTL or hop limit
+	Proto    uint8
+	Version  uint8 // of IP: 4 or 6
+	extLen   uint8
+	changing uint8 // bit k: there is an extension of kind 0x38 + k, which the switches may write to
+	_        uint8
+
+	// second line, with HPCC's header in it, and what there is of longer extensions
+	Enqueued unit.Time  // when it entered the queue that it is in, or was last in
+	Before   *Packet    // which came into its queue before it; stale once that has left
+	ext      [192]uint8 // room for five hops of telemetry in full
+
+	_ [16]byte // what follows TCP's SACK blocks is one line, that of end hosts
+
+	TCP     Segment
+	Seq     int64     // first payload byte of the flow (TCP: relative; UDP: number of the datagram); of Pause: its time in quanta of 512 bits, 1 … 65534, or 0: until Resume
+	Ack     int64     // cumulative acknowledgement: next byte expected; of RDMA's data: number of its transmission, mod 256, 0 for the first
+	Sent    unit.Time // when the sender's NIC took it, or a switch made it
+	Flow    FlowID
+	Src     Addr
+	Payload int32 // bytes of transport payload
+	SrcPort uint16
+	DstPort uint16
+	_       [8]byte // a packet is six lines
+}
+
+// Segment is what a TCP header says beside ports, sequence and acknowledgement
+// (RFC 9293 §3.1), with the options that end hosts use, as fields.
+type Segment struct {
+	SACK          [4]SACKBlock
+	TSVal, TSEcho uint32 // RFC 7323 §3, with HasTimestamps
+	Window        uint16 // as in the header: not scaled
+	MSS           uint16 // RFC 9293 §3.7.1, of a SYN; 0: none
+	Flags         uint8  // FIN … CWR
+	Has           uint8  // which options there are: HasTimestamps …
+	Scale         uint8  // RFC 7323 §2, with HasScale
+	Blocks        uint8  // how many of SACK are there, 0 … 4
+}
+
+// SACKBlock is one block of RFC 2018 §3: sequence numbers of its first byte and
+// of the byte behind its last.
+type SACKBlock struct{ Left, Right uint32 }
+
+// Options of a Segment that are there or not.
+const (
+	HasTimestamps uint8 = 1 << iota
+	HasScale
+	HasSACKPermitted
+)
+
+// OptionBytes is the length of the segment's options on the wire, with the
+// padding that Linux uses: a multiple of 4, at most 40.
+func (s *Segment) OptionBytes() int32 {
+	var n int32
+	if s.MSS > 0 {
+		n += 4
+	}
+	switch s.Has & (HasTimestamps | HasSACKPermitted) {
+	case HasTimestamps, HasTimestamps | HasSACKPermitted:
+		n += 12
+	case HasSACKPermitted:
+		n += 4
+	}
+	if s.Has&HasScale != 0 {
+		n += 4
+	}
+	if s.Blocks > 0 {
+		n += 4 + 8*int32(s.Blocks)
+	}
+	return min(n, 40)
+}
+
+// options gives them in the codec's form.
+func (s *Segment) options() TCPOptions {
+	o := TCPOptions{MSS: s.MSS, WindowScale: -1, SACKPermitted: s.Has&HasSACKPermitted != 0,
+		Timestamps: s.Has&HasTimestamps != 0, TSVal: s.TSVal, TSEcr: s.TSEcho, SACKBlocks: int(s.Blocks)}
+	if s.Has&HasScale != 0 {
+		o.WindowScale = int8(s.Scale)
+	}
+	for i := range s.Blocks {
+		o.SACK[i] = [2]uint32{s.SACK[i].Left, s.SACK[i].Right}
+	}
+	return o
+}
+
+// setOptions takes them from the codec's form.
+func (s *Segment) setOptions(o *TCPOptions) {
+	s.MSS, s.TSVal, s.TSEcho, s.Has, s.Scale, s.Blocks = o.MSS, o.TSVal, o.TSEcr, 0, 0, uint8(o.SACKBlocks)
+	if o.Timestamps {
+		s.Has |= HasTimestamps
+	}
+	if o.SACKPermitted {
+		s.Has |= HasSACKPermitted
+	}
+	if o.WindowScale >= 0 {
+		s.Has |= HasScale
+		s.Scale = uint8(o.WindowScale)
+	}
+	for i := range o.SACKBlocks {
+		s.SACK[i] = SACKBlock{o.SACK[i][0], o.SACK[i][1]}
+	}
+}
+
+// Touch reads what a switch will read of p, so that cache misses of several packets
+// overlap. What it returns says nothing.
+func (p *Packet) Touch() int32 { return p.Size + int32(p.ext[0]) }
+
+// TouchEnd reads what an end host will read of p.
+func (p *Packet) TouchEnd() int32 { return p.Size + int32(p.ext[0]) + int32(p.Flow) }
+
+// ECN code points (RFC 3168 §5), the lower two bits of TOS.
+const (
+	NotECT uint8 = 0
+	ECT1   uint8 = 1
+	ECT0   uint8 = 2
+	CE     uint8 = 3
+	ECN    uint8 = 3 // mask
+)
+
+// TakeHop decrements the hop limit as a router does before it forwards (RFC 1812
+// §5.3.1, RFC 8200 §3). It returns false when nothing is left: the packet must be
+// dropped.
+func (p *Packet) TakeHop() bool {
+	if p.HopLimit > 0 {
+		p.HopLimit--
+	}
+	return p.HopLimit > 0
+}
+
+// A Pool gives and takes packets. It is not safe for concurrent use: each worker
+// of a driver has its own. Packets come zeroed.
+type Pool struct {
+	free *Packet
+	live int
+	made int
+}
+
+// slabPackets is how many packets are allocated at once.
+const slabPackets = 1024
+
+// Get returns a zeroed packet, which the caller owns.
+func (l *Pool) Get() *Packet {
+	if l.free == nil {
+		l.grow()
+	}
+	p := l.free
+	l.free = p.Next
+	l.live++
+	// The blocks of SACK and the bytes of extensions say nothing where their numbers
+	// are 0, and so the third and fourth line are not touched.
+	p.Next, p.Seq, p.Flow, p.Src, p.Dst, p.Hash = nil, 0, 0, 0, 0, 0
+	p.Size, p.Payload, p.SrcPort, p.DstPort, p.Meta = 0, 0, 0, 0, Metadata{}
+	p.Kind, p.TOS, p.HopLimit, p.Proto, p.Version, p.extLen, p.changing = 0, 0, 0, 0, 0, 0, 0
+	p.Sent, p.Enqueued, p.Before, p.Ack, p.Data = 0, 0, nil, 0, nil
+	t := &p.TCP
+	t.TSVal, t.TSEcho, t.Window, t.MSS, t.Flags, t.Has, t.Scale, t.Blocks = 0, 0, 0, 0, 0, 0, 0, 0
+	return p
+}
+
+// GetFrame returns a zeroed packet with an empty Data of a capacity of at least room
+// bytes: that of a packet which was put back, if it is enough. So no two packets of a
+// pool may have one Data.
+func (l *Pool) GetFrame(room int) *Packet {
+	if l.free == nil {
+		l.grow()
+	}
+	data := l.free.Data
+	p := l.Get()
+	if cap(data) < room {
+		data = make([]byte, 0, room)
+	}
+	p.Data = data[:0]
+	return p
+}
+
+// Put takes p back.
+func (l *Pool) Put(p *Packet) {
+	p.Next = l.free
+	l.free = p
+	l.live--
+}
+
+// Live returns how many packets are out.
+func (l *Pool) Live() int { return l.live }
+
+// Made returns how many packets were ever allocated.
+func (l *Pool) Made() int { return l.made }
+
+func (l *Pool) grow() {
+	slab := make([]Packet, slabPackets)
+	for i := range slab {
+		slab[i].Next = l.free
+		l.free = &slab[i]
+	}
+	l.made += slabPackets
+}

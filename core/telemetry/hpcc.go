@@ -1,0 +1,147 @@
+package telemetry
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+
+	"weir/core/unit"
+)
+
+// HPCC is the telemetry header of the HPCC paper (§4.1, figure 7) and of its simulator:
+// 42 bytes on every packet, whatever its path. Bits are in network order, the first
+// named is the most significant:
+//
+//	2 bytes      nHop 4 | pathID 12
+//	5 × 8 bytes  rate code 3 | time 24 | bytes 20 | queue 17     hop 1 first
+//
+// time is in nanoseconds and wraps after 16.8 ms. bytes is TxBytes in units of
+// 128 B × Multi and wraps after 134 MB × Multi. queue is in units of 80 B × Multi, and
+// the largest value stands for all that is longer (the simulator lets it wrap: then a
+// long queue reads as a short one). All are rounded down. pathID is the XOR of the
+// switches' low 12 bits. Switch, Port and Sojourn are not carried.
+//
+// A hop that finds all five places taken is counted in nHop, up to 15, and enters
+// pathID, but leaves no record: places keep their hops, so that the sender's
+// comparison by place holds, the sender knows how many hops are missing, and a path
+// change behind the fifth hop still shows. (The simulator goes on at the first place.)
+//
+// The paper does not say the order of bits; the simulator's is that of C bit fields on
+// a little-endian machine, from the least significant bit, and it has no pathID.
+type HPCC struct {
+	Multi int64        // multiplier of units: the simulator takes the NIC's rate / 25 Gb/s; at least 1
+	Rates [8]unit.Rate // by rate code; 0: not used
+}
+
+// Sizes of HPCC's header.
+const (
+	HPCCBytes = 42
+	HPCCHops  = 5
+
+	hpccTimeBits  = 24
+	hpccBytesBits = 20
+	hpccQueueBits = 17
+	hpccBytesUnit = 128
+	hpccQueueUnit = 80
+	hpccCount     = 15 // most that nHop counts
+)
+
+// NewHPCC returns the format with the simulator's rate codes: 25, 50, 100, 200 and
+// 400 Gb/s. multi must be from 1 to 65536.
+func NewHPCC(multi int64) (HPCC, error) {
+	if multi < 1 || multi > 1<<16 {
+		return HPCC{}, fmt.Errorf("HPCC's telemetry: a multiplier of %d; it is from 1 to 65536", multi)
+	}
+	return HPCC{Multi: multi, Rates: [8]unit.Rate{25 * unit.Gbps, 50 * unit.Gbps, 100 * unit.Gbps, 200 * unit.Gbps, 400 * unit.Gbps}}, nil
+}
+
+// Code returns the code of a port's rate; false if the format has none. Whoever builds
+// a switch asks for each port once.
+func (f *HPCC) Code(r unit.Rate) (uint8, bool) {
+	for i, have := range f.Rates {
+		if have == r && r > 0 {
+			return uint8(i), true
+		}
+	}
+	return 0, false
+}
+
+// Span is after how much the format's fields begin anew.
+func (f *HPCC) Span() Span {
+	return Span{Time: unit.Nanosecond << hpccTimeBits, Bytes: uint64(f.Multi) * hpccBytesUnit << hpccBytesBits}
+}
+
+// Push writes a hop into a header, in place, as a switch does; a header of zeros is an
+// empty one. It returns false if there is no record of the hop: no place is free, and it
+// is counted only; or, and then b is unchanged, b is too short or the rate has no code.
+func (f *HPCC) Push(b []byte, h *Hop) bool {
+	code, ok := f.Code(h.Rate)
+	return ok && f.PushCode(b, code, h)
+}
+
+// PushCode is Push for a hop whose rate has this code.
+func (f *HPCC) PushCode(b []byte, code uint8, h *Hop) bool {
+	if len(b) < HPCCBytes {
+		return false
+	}
+	head := binary.BigEndian.Uint16(b)
+	n := head >> PathBits
+	path := head&(1<<PathBits-1) ^ uint16(h.Switch)&(1<<PathBits-1)
+	binary.BigEndian.PutUint16(b, min(n+1, hpccCount)<<PathBits|path)
+	if n >= HPCCHops {
+		return false
+	}
+	binary.BigEndian.PutUint64(b[2+8*n:], f.word(code, h))
+	return true
+}
+
+func (f *HPCC) word(code uint8, h *Hop) uint64 {
+	ns := h.Time / unit.Nanosecond
+	if h.Time%unit.Nanosecond < 0 {
+		ns--
+	}
+	sent := h.TxBytes / hpccBytesUnit
+	if f.Multi&(f.Multi-1) == 0 {
+		sent >>= uint(bits.TrailingZeros64(uint64(f.Multi))) & 63
+	} else {
+		sent /= uint64(f.Multi)
+	}
+	queue := uint64(0)
+	if one := unit.Bytes(hpccQueueUnit * f.Multi); h.Queue >= one {
+		queue = uint64(min(h.Queue/one, 1<<hpccQueueBits-1))
+	}
+	return uint64(code)<<61 | uint64(ns)&(1<<hpccTimeBits-1)<<37 | sent&(1<<hpccBytesBits-1)<<17 | queue
+}
+
+// Decode reads a header into r, whose earlier content goes. Hops beyond r's room and
+// beyond the header's five count as missed. It is an error if b is too short or a rate
+// code is not used; r is then empty.
+func (f *HPCC) Decode(b []byte, r *Records) error {
+	r.Reset()
+	if len(b) < HPCCBytes {
+		return fmt.Errorf("HPCC's telemetry: needs %d bytes, there are %d", HPCCBytes, len(b))
+	}
+	head := binary.BigEndian.Uint16(b)
+	n := int(head >> PathBits)
+	for i := range min(n, HPCCHops) {
+		w := binary.BigEndian.Uint64(b[2+8*i:])
+		rate := f.Rates[w>>61]
+		if rate <= 0 {
+			r.Reset()
+			return fmt.Errorf("HPCC's telemetry: hop %d has rate code %d, which is not used", i+1, w>>61)
+		}
+		if i >= r.Cap() {
+			continue
+		}
+		h := &r.hops[i]
+		h.Rate = rate
+		h.Time = unit.Time(w>>37&(1<<hpccTimeBits-1)) * unit.Nanosecond
+		h.TxBytes = w >> 17 & (1<<hpccBytesBits - 1) * uint64(hpccBytesUnit*f.Multi)
+		h.Queue = unit.Bytes(w&(1<<hpccQueueBits-1)) * unit.Bytes(hpccQueueUnit*f.Multi)
+		h.Sojourn, h.Switch, h.Port, h.Flags = 0, 0, 0, NoSwitch|NoSojourn
+		r.n++
+	}
+	r.missed = uint8(n - int(r.n))
+	r.path = head & (1<<PathBits - 1)
+	return nil
+}

@@ -1,0 +1,91 @@
+package telemetry
+
+import (
+	"math/bits"
+
+	"weir/core/unit"
+)
+
+// Span is after how much a format's fields begin anew at 0; 0: they do not.
+type Span struct {
+	Time  unit.Time
+	Bytes uint64
+}
+
+// Delta returns how much time and how many bytes lie between two records of one port.
+// elapsed is the time between their arrivals by the reader's own clock: of all times
+// that the field may mean, that nearest to it is taken, so that a gap of many wraps and a
+// record that was overtaken (its time is negative then, and so are its bytes) are told
+// apart, as long as the feedback's delay varies by less than half of Span.Time. ok is
+// false if the port could have sent Span.Bytes or more in between: then nobody knows
+// how many bytes it were.
+func (s Span) Delta(old, new *Hop, elapsed unit.Time) (dt unit.Time, bytes int64, ok bool) {
+	dt = new.Time - old.Time
+	// Within half a span of elapsed dt is the nearest already, and nothing has to be divided.
+	if off := elapsed - dt; s.Time > 0 && (off >= s.Time/2 || off <= -s.Time/2) {
+		if dt %= s.Time; dt < 0 {
+			dt += s.Time
+		}
+		// The nearest to elapsed of dt + k·span.
+		k := (elapsed - dt) / s.Time
+		dt += k * s.Time
+		switch rest := elapsed - dt; {
+		case 2*rest > s.Time:
+			dt += s.Time
+		case 2*rest < -s.Time:
+			dt -= s.Time
+		}
+	}
+	if s.Bytes == 0 {
+		return dt, int64(new.TxBytes - old.TxBytes), true
+	}
+	one := new.TxBytes - old.TxBytes
+	switch {
+	case s.Bytes&(s.Bytes-1) == 0 && dt >= 0:
+		bytes = int64(one & (s.Bytes - 1))
+	case s.Bytes&(s.Bytes-1) == 0:
+		bytes = -int64(-one & (s.Bytes - 1))
+	case dt >= 0:
+		bytes = int64((new.TxBytes%s.Bytes + s.Bytes - old.TxBytes%s.Bytes) % s.Bytes)
+	default:
+		bytes = -int64((old.TxBytes%s.Bytes + s.Bytes - new.TxBytes%s.Bytes) % s.Bytes)
+	}
+	// What the rate carries in dt is less than Bytes: compared by products, not quotients.
+	hi, lo := bits.Mul64(uint64(max(new.Rate, old.Rate)), uint64(max(dt, -dt)))
+	limitHi, limitLo := bits.Mul64(s.Bytes, 8*uint64(unit.Second))
+	return dt, bytes, hi < limitHi || hi == limitHi && lo < limitLo
+}
+
+// Unwrapper makes the records of one flow continuous that come in a format that wraps:
+// times and bytes that only grow, from those of the first record on.
+type Unwrapper struct {
+	Span Span
+	last Records
+	at   unit.Time // when last came; by the reader's clock
+}
+
+// Unwrap rewrites r, which came at now. The hops of a first record, of another path
+// than the last one's, and those of which Delta cannot tell the bytes, get the flag
+// Restart. A record that another has overtaken keeps its earlier times.
+func (u *Unwrapper) Unwrap(now unit.Time, r *Records) {
+	if r.n == 0 {
+		return
+	}
+	if r.n != u.last.n || r.path != u.last.path || r.missed != u.last.missed {
+		for i := range r.Hops() {
+			r.hops[i].Flags |= Restart
+		}
+	} else {
+		for i := range r.Hops() {
+			h, old := &r.hops[i], &u.last.hops[i]
+			dt, bytes, ok := u.Span.Delta(old, h, now-u.at)
+			if !ok || h.Rate != old.Rate {
+				h.Flags |= Restart
+				continue
+			}
+			h.Time, h.TxBytes = old.Time+dt, old.TxBytes+uint64(bytes)
+		}
+	}
+	copy(u.last.hops[:r.n], r.hops[:r.n])
+	u.last.n, u.last.path, u.last.missed, u.at = r.n, r.path, r.missed, now
+}

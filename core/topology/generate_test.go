@@ -1,0 +1,282 @@
+package topology
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// build makes a network of a family; every parameter that is not given has its default.
+func build(t *testing.T, name string, given map[string]any) (*Network, error) {
+	t.Helper()
+	for _, s := range Schemes() {
+		if s.Name != name {
+			continue
+		}
+		v := map[string]any{}
+		for _, p := range s.Params {
+			switch p.Kind {
+			case scheme.Int:
+				n := 0
+				fmt.Sscan(p.Default, &n)
+				v[p.Name] = n
+			case scheme.LinkRate:
+				r, _ := scheme.Parse(p.Kind, p.Default)
+				v[p.Name] = r
+			case scheme.Share:
+				x, _ := unit.ParseShare(p.Default)
+				v[p.Name] = x
+			case scheme.Length:
+				l, _ := unit.ParseLength(p.Default)
+				v[p.Name] = l
+			default:
+				x, _ := unit.ParseTime(p.Default)
+				v[p.Name] = x
+			}
+		}
+		for k, x := range given {
+			if r, bits := x.(unit.Rate); bits {
+				x = unit.LinkRate{Bits: r}
+			}
+			v[k] = x
+		}
+		n, err := s.Build(scheme.NewValues(name, v))
+		if err == nil {
+			if err := n.Validate(); err != nil {
+				t.Errorf("%s %v: %v", name, given, err)
+			}
+		}
+		return n, err
+	}
+	t.Fatalf("no family %s", name)
+	return nil, nil
+}
+
+// shape counts hosts, switches and links, and how long the shortest paths from the
+// first host are: of so many links, so many hosts.
+func shape(n *Network) string {
+	hosts, switches := 0, 0
+	for _, x := range n.Nodes {
+		if x.Switch {
+			switches++
+		} else {
+			hosts++
+		}
+	}
+	first := 0
+	for n.Nodes[first].Switch {
+		first++
+	}
+	ports := n.Ports()
+	far := map[int]int{first: 0}
+	queue := []int{first}
+	count := map[int]int{}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		if !n.Nodes[at].Switch {
+			count[far[at]]++
+			if at != first {
+				continue
+			}
+		}
+		for _, r := range ports[at] {
+			next := n.Links[r.Link].Ends[1-r.End]
+			if _, seen := far[next]; !seen {
+				far[next] = far[at] + 1
+				queue = append(queue, next)
+			}
+		}
+	}
+	return fmt.Sprintf("%d hosts, %d switches, %d links, paths %v", hosts, switches, len(n.Links), count)
+}
+
+// Sizes and distances of every family: Al-Fares et al. §3 for the fat tree.
+func TestFamilies(t *testing.T) {
+	rate := unit.Rate(100) * unit.Gbps
+	for _, c := range []struct {
+		name  string
+		given map[string]any
+		want  string
+	}{
+		{"dumbbell", map[string]any{"hosts": 3, "bottleneck": unit.Gbps}, "6 hosts, 2 switches, 7 links, paths map[0:1 2:2 3:3]"},
+		{"parking_lot", map[string]any{"hops": 3, "hosts": 2, "bottleneck": unit.Gbps}, "8 hosts, 4 switches, 11 links, paths map[0:1 2:1 3:2 4:2 5:2]"},
+		// HPCC §5.1 and facts A1: 320 hosts, 20 ToR, 20 Agg, 16 Core; a ToR has 16 hosts and 4
+		// uplinks, so 15 hosts are below the same, 48 in the same pod, 256 elsewhere
+		{"pods", map[string]any{"pods": 5, "tors": 4, "aggs": 4, "hosts": 16, "uplinks": 4, "fabric": 400 * unit.Gbps}, "320 hosts, 56 switches, 480 links, paths map[0:1 2:15 4:48 6:256]"},
+		{"pods", map[string]any{"pods": 2, "tors": 3, "aggs": 2, "hosts": 1, "uplinks": 1}, "6 hosts, 12 switches, 22 links, paths map[0:1 4:2 6:3]"},
+		{"star", map[string]any{"hosts": 17}, "17 hosts, 1 switches, 17 links, paths map[0:1 2:16]"},
+		{"leaf_spine", map[string]any{"leaves": 4, "spines": 2, "hosts": 8}, "32 hosts, 6 switches, 40 links, paths map[0:1 2:7 4:24]"},
+		{"fat_tree", map[string]any{"k": 4}, "16 hosts, 20 switches, 48 links, paths map[0:1 2:1 4:2 6:12]"},
+		{"fat_tree", map[string]any{"k": 8}, "128 hosts, 80 switches, 384 links, paths map[0:1 2:3 4:12 6:112]"},
+		{"fat_tree", map[string]any{"k": 8, "oversubscription": 4}, "512 hosts, 80 switches, 768 links, paths map[0:1 2:15 4:48 6:448]"},
+		{"fat_tree", map[string]any{"k": 8, "tiers": 2}, "32 hosts, 12 switches, 64 links, paths map[0:1 2:3 4:28]"},
+	} {
+		c.given["rate"], c.given["delay"] = rate, unit.Microsecond
+		n, err := build(t, c.name, c.given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := shape(n); got != c.want {
+			t.Errorf("%s %v:\n%s, want\n%s", c.name, c.given, got, c.want)
+		}
+	}
+	if _, err := build(t, "fat_tree", map[string]any{"k": 5, "rate": rate}); err == nil || !strings.Contains(err.Error(), "even") {
+		t.Errorf("k = 5: %v", err)
+	}
+	if _, err := build(t, "leaf_spine", map[string]any{"leaves": 10000, "spines": 1, "hosts": 10000, "rate": rate}); err == nil {
+		t.Error("1e8 hosts are taken")
+	}
+	if _, err := build(t, "leaf_spine", map[string]any{"leaves": 10000, "spines": 10000, "hosts": 1, "rate": rate}); err == nil {
+		t.Error("1e8 links are taken")
+	}
+}
+
+// The fat tree is that of the benchmark's file, up to names: as many ports by node and
+// as many equal paths between hosts.
+func TestFatTreeIsThatOfTheFile(t *testing.T) {
+	f, err := os.Open(filepath.FromSlash("../../study/bench/experiments/fat_k8_100g_1us.topo.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	want, err := ReadHPCC(f, "fat_k8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, _ := build(t, "fat_tree", map[string]any{"k": 8, "rate": 100 * unit.Gbps, "delay": unit.Microsecond})
+	if shape(n) != shape(want) {
+		t.Errorf("%s, the file has %s", shape(n), shape(want))
+	}
+	equal := func(n *Network) map[int]int { // number of routes by number of equal ports
+		count := map[int]int{}
+		routes := n.Routes()
+		for i := range n.Nodes {
+			for host, node := range n.Nodes {
+				if to := routes.Paths(i).To(packet.Addr(host + 1)); !node.Switch && len(to) > 0 {
+					count[len(to)]++
+				}
+			}
+		}
+		return count
+	}
+	if a, b := fmt.Sprint(equal(n)), fmt.Sprint(equal(want)); a != b {
+		t.Errorf("routes by equal ports: %s, the file has %s", a, b)
+	}
+}
+
+const leafSpineTiny = `# a comment
+Nodes 32
+Tiers 2
+Podsize 32
+
+Tier 0
+Downlink_speed_Gbps 100
+Radix_Down 8
+Radix_Up 2
+Downlink_Latency_ns 1000
+Oversubscribed 4
+Tier 1
+Downlink_speed_Gbps 100
+Radix_Down 4
+Downlink_Latency_ns 2000
+Switch_Latency_ns 0
+`
+
+const threeTiers = `Nodes 16
+Tiers 3
+Podsize 4
+Tier 0
+Downlink_speed_Gbps 10
+Radix_Down 2
+Radix_Up 2
+Tier 1
+Downlink_speed_Gbps 10
+Radix_Down 2
+Radix_Up 2
+Bundle 1
+Tier 2
+Downlink_speed_Gbps 40
+Radix_Down 4
+`
+
+func TestReadHTSim(t *testing.T) {
+	n, err := ReadHTSim(strings.NewReader(leafSpineTiny), "t.topo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := shape(n), "32 hosts, 6 switches, 40 links, paths map[0:1 2:7 4:24]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if l := n.Links[39]; l.Rate.Bits != 100*unit.Gbps || l.Delay != 2*unit.Microsecond || n.Links[0].Delay != unit.Microsecond {
+		t.Errorf("links %+v", l)
+	}
+	n, err = ReadHTSim(strings.NewReader(threeTiers), "t.topo")
+	if err != nil || n.Validate() != nil {
+		t.Fatal(err)
+	}
+	if got, want := shape(n), "16 hosts, 20 switches, 48 links, paths map[0:1 2:1 4:2 6:12]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for _, c := range []struct{ from, to, want string }{
+		{"Nodes 32", "Nodes x", "t.topo:2:7: Nodes is \"x\""},
+		{"Tiers 2", "Tiers 4", "t.topo:3:7: Tiers is 4; 2 and 3"},
+		{"Tier 1\n", "Tier 2\n", "t.topo:12:6: tier 2; the next one is 1"},
+		{"Radix_Down 8", "Radix_Down 5", "t.topo:6:1: tier 0: 5 × 100"},
+		{"Radix_Down 4\n", "Radix_Down 3\n", "t.topo:12:1: the highest tier has 3 ports down; there are 4"},
+		{"Switch_Latency_ns 0", "Switch_Latency_ns 5", "t.topo:16:19: a switch latency"},
+		{"Switch_Latency_ns 0", "Queue_Up 5", "t.topo:16:1: \"Queue_Up\" is not known"},
+		{"Podsize 32", "Podsize", "t.topo:4:8: the line ends"},
+		{"Radix_Up 2\n", "", "t.topo:6:1: tier 0 lacks Radix_Up"},
+		{"Tier 1\n", "Bundle 2\nTier 1\n", "t.topo:12:8: a bundle of 2"},
+		{"Radix_Up 2\n", "Radix_Up 2\nRadix_Up 2\n", "t.topo:10:1: \"Radix_Up\" is here twice"},
+		{leafSpineTiny[strings.Index(leafSpineTiny, "Tier 1\n"):], "", "t.topo:11:17: the file ends after 1 of 2 tiers"},
+	} {
+		_, err := ReadHTSim(strings.NewReader(strings.Replace(leafSpineTiny, c.from, c.to, 1)), "t.topo")
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q → %q: %v, want %s", c.from[:min(20, len(c.from))], c.to, err, c.want)
+		}
+	}
+}
+
+// Whatever is in a .topo file, it is a valid network or an error with its place.
+func FuzzReadHTSim(f *testing.F) {
+	f.Add(leafSpineTiny)
+	f.Add(threeTiers)
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 2000 || strings.Contains(text, "0000") {
+			return // large networks take long
+		}
+		n, err := ReadHTSim(strings.NewReader(text), "f.topo")
+		if err != nil {
+			if _, ok := err.(*FormatError); !ok {
+				t.Errorf("%T: %v", err, err)
+			}
+			return
+		}
+		if len(n.Nodes) < 5000 {
+			if err := n.Validate(); err != nil {
+				t.Errorf("%v\n%s", err, text)
+			}
+		}
+	})
+}
+
+func ExampleSchemes() {
+	for _, s := range Schemes() {
+		fmt.Println(s.Name, "–", s.Doc)
+	}
+	// Output:
+	// dumbbell – hosts on both sides of one bottleneck
+	// fat_tree – k-ary fat tree of two or three tiers
+	// leaf_spine – leaves with hosts, each linked to every spine
+	// parking_lot – a chain of bottlenecks; each switch has hosts
+	// pods – three tiers of free sizes: pods of tor and agg switches below a layer of cores, as HPCC's 320 hosts have it
+	// star – hosts around one switch
+}

@@ -1,0 +1,214 @@
+package topology
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"weir/core/unit"
+)
+
+// FormatError is what is wrong with an input file, and where.
+type FormatError struct {
+	File         string
+	Line, Column int // from 1
+	Msg          string
+	Excess       bool // all that the file announces was read, and more stands behind it
+}
+
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Msg)
+}
+
+// words reads a file word by word and knows where each stands.
+type words struct {
+	file         string
+	lines        *bufio.Scanner
+	rest         string
+	line, column int // of the word in hand
+	next         int // column of rest
+}
+
+func (w *words) errorf(format string, args ...any) error {
+	return &FormatError{File: w.file, Line: max(w.line, 1), Column: max(w.column, 1), Msg: fmt.Sprintf(format, args...)}
+}
+
+// word returns the next word; what says what it should be.
+func (w *words) word(what string) (string, error) {
+	for {
+		trimmed := strings.TrimLeft(w.rest, " \t\r")
+		w.next += len(w.rest) - len(trimmed)
+		w.rest = trimmed
+		if w.rest != "" {
+			break
+		}
+		if !w.lines.Scan() {
+			if err := w.lines.Err(); err != nil {
+				return "", unreadable(w.file, w.line+1, longestLine, err)
+			}
+			w.column = w.next
+			return "", w.errorf("the file ends; %s is missing", what)
+		}
+		w.line++
+		w.rest, w.next = w.lines.Text(), 1
+	}
+	n := strings.IndexAny(w.rest, " \t\r")
+	if n < 0 {
+		n = len(w.rest)
+	}
+	w.column = w.next
+	word := w.rest[:n]
+	w.rest, w.next = w.rest[n:], w.next+n
+	return word, nil
+}
+
+// number reads an integer in [low, high].
+func (w *words) number(what string, low, high int) (int, error) {
+	s, err := w.word(what)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < low || n > high {
+		return 0, w.errorf("%s is %q; a number from %d to %d is allowed", what, s, low, high)
+	}
+	return n, nil
+}
+
+// end checks that nothing is left.
+func (w *words) end() error {
+	s, err := w.word("")
+	if err == nil {
+		return &FormatError{w.file, w.line, w.column, fmt.Sprintf("%q stands behind the last entry that the first line announces", s), true}
+	}
+	if w.lines.Err() != nil {
+		return err
+	}
+	return nil
+}
+
+// unreadable is a line that could not be read, or that has more than most bytes.
+func unreadable(file string, line, most int, err error) error {
+	if errors.Is(err, bufio.ErrTooLong) {
+		return &FormatError{File: file, Line: line, Column: 1, Msg: fmt.Sprintf("the line has more than %d bytes", most)}
+	}
+	return &FormatError{File: file, Line: line, Column: 1, Msg: err.Error()}
+}
+
+// longestLine holds the ids of all switches of the largest network.
+const longestLine = 16 << 20
+
+// largestNetwork bounds node and link counts, so that a wrong number in a file
+// is an error and not a request for all memory.
+const largestNetwork = 1 << 20
+
+// ReadHPCC reads a topology file of the HPCC simulator: "<nodes> <switches>
+// <links>", the switches' ids, then per link "src dst rate delay error_rate". A
+// host is named h<id>, a switch s<id>; the error rate becomes the link's loss.
+// Errors are of type *FormatError; a network without one is valid (Validate). With an
+// error of Excess it is there, too: the simulator does not look behind the last link.
+func ReadHPCC(r io.Reader, file string) (*Network, error) {
+	w := &words{file: file, lines: bufio.NewScanner(r)}
+	w.lines.Buffer(nil, longestLine)
+	nodes, err := w.number("the number of nodes", 1, largestNetwork)
+	if err != nil {
+		return nil, err
+	}
+	switches, err := w.number("the number of switches", 0, nodes)
+	if err != nil {
+		return nil, err
+	}
+	links, err := w.number("the number of links", 0, largestNetwork)
+	if err != nil {
+		return nil, err
+	}
+	n := &Network{Nodes: make([]Node, nodes)}
+	for range switches {
+		id, err := w.number("a switch's id", 0, nodes-1)
+		if err != nil {
+			return nil, err
+		}
+		if n.Nodes[id].Switch {
+			return nil, w.errorf("switch %d is listed twice", id)
+		}
+		n.Nodes[id].Switch = true
+	}
+	for id := range n.Nodes {
+		kind := "h"
+		if n.Nodes[id].Switch {
+			kind = "s"
+		}
+		n.Nodes[id].Name = kind + strconv.Itoa(id)
+	}
+	seen := map[[2]int]bool{}
+	degree := make([]int, nodes)
+	for range links {
+		var l Link
+		for e, what := range []string{"a link's source", "a link's destination"} {
+			if l.Ends[e], err = w.number(what, 0, nodes-1); err != nil {
+				return nil, err
+			}
+		}
+		if l.Ends[0] == l.Ends[1] {
+			return nil, w.errorf("the link joins node %d to itself", l.Ends[0])
+		}
+		pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
+		if seen[pair] {
+			return nil, w.errorf("nodes %d and %d have a link already", pair[0], pair[1])
+		}
+		seen[pair] = true
+		for _, node := range l.Ends {
+			degree[node]++
+			if limit := n.mostLinks(node); degree[node] > limit {
+				return nil, w.errorf("%s has more than %d links", n.Nodes[node].Name, limit)
+			}
+		}
+		s, err := w.word("a link's rate")
+		if err != nil {
+			return nil, err
+		}
+		if l.Rate, err = unit.ParseLinkRate(s); err != nil {
+			return nil, w.errorf("%v", err)
+		}
+		if s, err = w.word("a link's delay"); err != nil {
+			return nil, err
+		}
+		if l.Delay, err = unit.ParseTime(s); err != nil {
+			return nil, w.errorf("%v", err)
+		}
+		if s, err = w.word("a link's error rate"); err != nil {
+			return nil, err
+		}
+		if l.Loss, err = strconv.ParseFloat(s, 64); err != nil || !(l.Loss >= 0 && l.Loss < 1) {
+			return nil, w.errorf("the error rate is %q; a number from 0 to below 1 is allowed", s)
+		}
+		n.Links = append(n.Links, l)
+	}
+	var excess *FormatError
+	if err := w.end(); errors.As(err, &excess) && !excess.Excess {
+		return nil, err
+	} else if err != nil {
+		return n, err
+	}
+	return n, nil
+}
+
+// WriteHPCC writes a network in that format. Names, jitter and buffers are lost:
+// nodes become their numbers, and the format has no place for the others.
+func (n *Network) WriteHPCC(out io.Writer) error {
+	b := bufio.NewWriter(out)
+	var ids []string
+	for i, node := range n.Nodes {
+		if node.Switch {
+			ids = append(ids, strconv.Itoa(i))
+		}
+	}
+	fmt.Fprintf(b, "%d %d %d\n%s\n", len(n.Nodes), len(ids), len(n.Links), strings.Join(ids, " "))
+	for _, l := range n.Links {
+		fmt.Fprintf(b, "%d %d %v %v %s\n", l.Ends[0], l.Ends[1], l.Rate, l.Delay, strconv.FormatFloat(l.Loss, 'f', -1, 64))
+	}
+	return b.Flush()
+}

@@ -1,0 +1,301 @@
+package topology
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"weir/core/packet"
+)
+
+// PortRef is a node's port: the end of a link.
+type PortRef struct {
+	Link, End int // Network.Links[Link].Ends[End] is the node
+}
+
+// Ports returns the ports of every node: a node's k-th link, in the order of
+// Links, is its port k.
+func (n *Network) Ports() [][]PortRef {
+	degree := make([]int, len(n.Nodes))
+	for i := range n.Links {
+		for _, node := range n.Links[i].Ends {
+			degree[node]++
+		}
+	}
+	ports, all := make([][]PortRef, len(n.Nodes)), make([]PortRef, 2*len(n.Links))
+	for i, d := range degree {
+		ports[i], all = all[:0:d], all[d:]
+	}
+	for i := range n.Links {
+		for e, node := range n.Links[i].Ends {
+			ports[node] = append(ports[node], PortRef{i, e})
+		}
+	}
+	return ports
+}
+
+// Addresses gives every node an address: node i has packet.Addr i+1, the IPv4
+// address 10.0.0.0 + i+1 and the IPv6 address fd00:: + i+1.
+func (n *Network) Addresses() *packet.Book {
+	b := packet.NewBook()
+	for i := range n.Nodes {
+		b.Add(flat(i))
+	}
+	return b
+}
+
+// flat returns the addresses of a node.
+func flat(node int) (v4, v6 netip.Addr) {
+	v := uint32(node + 1)
+	a := [16]byte{0: 0xfd, 12: uint8(v >> 24), 13: uint8(v >> 16), 14: uint8(v >> 8), 15: uint8(v)}
+	return netip.AddrFrom4([4]byte{10, uint8(v >> 16), uint8(v >> 8), uint8(v)}), netip.AddrFrom16(a)
+}
+
+// Routes are the shortest paths of a network from its switches to its hosts, by number
+// of links as the HPCC simulator counts; hosts carry nothing for others. As a host has
+// one link, all hosts of a switch share the way to it: they are a class (packet.Paths).
+// Routes never change, so whoever is in the same network shares them.
+type Routes struct {
+	network *Network
+	ports   [][]PortRef
+	paths   []packet.Paths // by node
+}
+
+// Classes returns how many classes of hosts a network has: switches with hosts. Its
+// routes have so many entries a switch.
+func (n *Network) Classes() int {
+	last := make([]bool, len(n.Nodes))
+	classes := 0
+	for _, l := range n.Links {
+		for e, node := range l.Ends {
+			if n.Nodes[node].Switch && !n.Nodes[l.Ends[1-e]].Switch && !last[node] {
+				last[node] = true
+				classes++
+			}
+		}
+	}
+	return classes
+}
+
+// Routes computes the routes of a network, which must be valid.
+func (n *Network) Routes() *Routes {
+	r := &Routes{network: n, ports: n.Ports(), paths: make([]packet.Paths, len(n.Nodes))}
+	class := make([]uint32, len(n.Nodes)+1) // by address, which is node + 1
+	port := make([]packet.PortID, len(n.Nodes)+1)
+	lasts := []int{-1} // by class: the switch of its hosts
+	for sw, node := range n.Nodes {
+		if !node.Switch {
+			continue
+		}
+		for k, p := range r.ports[sw] {
+			host := n.Links[p.Link].Ends[1-p.End]
+			if n.Nodes[host].Switch {
+				continue
+			}
+			if r.paths[sw].Own == 0 {
+				r.paths[sw].Own = uint32(len(lasts))
+				lasts = append(lasts, sw)
+			}
+			class[host+1], port[host+1] = r.paths[sw].Own, packet.PortID(k)
+		}
+	}
+	s := n.search(r.ports)
+	all := make([]uint32, len(s.switches)*len(lasts))
+	for i, sw := range s.switches {
+		p := &r.paths[sw]
+		p.Class, p.Port, p.Via = class, port, all[i*len(lasts):][:len(lasts):len(lasts)]
+	}
+	for c := 1; c < len(lasts); c++ {
+		s.toward(s.number[lasts[c]], all, len(lasts), c)
+	}
+	for _, sw := range s.switches {
+		r.paths[sw].Sets = s.sets
+	}
+	return r
+}
+
+// search finds shortest paths over switches, breadth first.
+type search struct {
+	switches []int   // nodes
+	number   []int32 // by node, the index into switches
+	first    []int32 // by switch, its first entry in next and port
+	next     []int32 // the neighbours of each switch that are switches, in the order of ports
+	port     []packet.PortID
+
+	distance []int32 // by switch, of the search in hand
+	queue    []int32
+	ways     []packet.PortID
+
+	sets  [][]packet.PortID // all different ones; the first is empty
+	index map[string]uint32 // of sets, by their bytes
+	bytes []byte
+}
+
+func (n *Network) search(ports [][]PortRef) *search {
+	s := &search{number: make([]int32, len(n.Nodes)), sets: make([][]packet.PortID, 1), index: map[string]uint32{}}
+	for node := range n.Nodes {
+		if n.Nodes[node].Switch {
+			s.number[node] = int32(len(s.switches))
+			s.switches = append(s.switches, node)
+		}
+	}
+	for _, sw := range s.switches {
+		s.first = append(s.first, int32(len(s.next)))
+		for k, p := range ports[sw] {
+			if other := n.Links[p.Link].Ends[1-p.End]; n.Nodes[other].Switch {
+				s.next, s.port = append(s.next, s.number[other]), append(s.port, packet.PortID(k))
+			}
+		}
+	}
+	s.first = append(s.first, int32(len(s.next)))
+	s.distance, s.queue = make([]int32, len(s.switches)), make([]int32, 0, len(s.switches))
+	return s
+}
+
+// toward writes for every switch the set of its ports on shortest paths to the switch
+// last, 0 where there are none: for switch i into via[i·stride + class].
+func (s *search) toward(last int32, via []uint32, stride, class int) {
+	const far = 1 << 30
+	for i := range s.distance {
+		s.distance[i] = far
+	}
+	s.distance[last] = 0
+	s.queue = append(s.queue[:0], last)
+	for k := 0; k < len(s.queue); k++ {
+		at := s.queue[k]
+		d := s.distance[at]
+		s.ways = s.ways[:0]
+		for i := s.first[at]; i < s.first[at+1]; i++ {
+			next := s.next[i]
+			switch s.distance[next] {
+			case far:
+				s.distance[next] = d + 1
+				s.queue = append(s.queue, next)
+			case d - 1:
+				s.ways = append(s.ways, s.port[i])
+			}
+		}
+		if at != last {
+			i := int(at)*stride + class
+			via[i] = s.set(via[i-1])
+		}
+	}
+}
+
+// set returns the number of the set of ports in hand. It is often like that of the
+// class before.
+func (s *search) set(like uint32) uint32 {
+	if slices.Equal(s.ways, s.sets[like]) {
+		return like
+	}
+	s.bytes = s.bytes[:0]
+	for _, p := range s.ways {
+		s.bytes = append(s.bytes, uint8(p), uint8(p>>8))
+	}
+	i, ok := s.index[string(s.bytes)]
+	if !ok {
+		i = uint32(len(s.sets))
+		s.index[string(s.bytes)] = i
+		s.sets = append(s.sets, slices.Clone(s.ways))
+	}
+	return i
+}
+
+// Paths returns the paths from a switch.
+func (r *Routes) Paths(sw int) *packet.Paths { return &r.paths[sw] }
+
+// step is the port by which a shortest path to a host leaves a node: of several the
+// lowest.
+func (r *Routes) step(at, host int) (PortRef, bool) {
+	k := 0
+	if r.network.Nodes[at].Switch {
+		to := r.paths[at].To(packet.Addr(host + 1))
+		if len(to) == 0 {
+			return PortRef{}, false
+		}
+		k = int(to[0])
+	}
+	if k >= len(r.ports[at]) {
+		return PortRef{}, false // a host without a link
+	}
+	return r.ports[at][k], true
+}
+
+// Path returns the links of a shortest path from a node to a host: of several the one
+// that leaves every switch by the lowest port. ok is false if there is none.
+func (r *Routes) Path(from, host int) (links []int, ok bool) {
+	if !r.walk(from, host, func(link int) { links = append(links, link) }) {
+		return nil, false
+	}
+	return links, true
+}
+
+// Hops returns how many links a shortest path from a node to a host has, −1 if there is
+// none.
+func (r *Routes) Hops(from, host int) int {
+	hops := 0
+	if !r.walk(from, host, func(int) { hops++ }) {
+		return -1
+	}
+	return hops
+}
+
+// walk names the links of a path until it is at the host or nothing leads on.
+func (r *Routes) walk(from, host int, visit func(link int)) bool {
+	for at := from; at != host; {
+		p, ok := r.step(at, host)
+		if !ok || at != from && !r.network.Nodes[at].Switch {
+			return false
+		}
+		visit(p.Link)
+		at = r.network.Links[p.Link].Ends[1-p.End]
+	}
+	return true
+}
+
+// Validate checks what every user of a network relies on.
+func (n *Network) Validate() error {
+	if len(n.Nodes) > largestNetwork || len(n.Links) > largestNetwork {
+		return fmt.Errorf("%d nodes and %d links; at most %d of each are possible", len(n.Nodes), len(n.Links), largestNetwork)
+	}
+	names := map[string]bool{}
+	for _, node := range n.Nodes {
+		if names[node.Name] {
+			return fmt.Errorf("two nodes are named %s", node.Name)
+		}
+		names[node.Name] = true
+	}
+	degree := make([]int, len(n.Nodes))
+	for i, l := range n.Links {
+		for _, e := range l.Ends {
+			if e < 0 || e >= len(n.Nodes) {
+				return fmt.Errorf("link %d ends at node %d; there are %d", i, e, len(n.Nodes))
+			}
+			degree[e]++
+		}
+		switch {
+		case l.Ends[0] == l.Ends[1]:
+			return fmt.Errorf("link %d joins %s to itself", i, n.Nodes[l.Ends[0]].Name)
+		case (l.Rate.Bits > 0) == (l.Rate.Packets > 0) || l.Rate.Bits < 0 || l.Rate.Packets < 0:
+			return fmt.Errorf("link %d (%s) needs a rate above 0, in bit/s or in packets/s", i, n.PortName(i, 0))
+		case l.Delay < 0 || l.Jitter < 0 || !(l.Loss >= 0 && l.Loss < 1):
+			return fmt.Errorf("link %d (%s): delay %v, jitter %v, loss %v; delay and jitter from 0, loss from 0 to below 1 are possible",
+				i, n.PortName(i, 0), l.Delay, l.Jitter, l.Loss)
+		}
+	}
+	for i, d := range degree {
+		if limit := n.mostLinks(i); d > limit {
+			return fmt.Errorf("%s has %d links; at most %d are possible", n.Nodes[i].Name, d, limit)
+		}
+	}
+	return nil
+}
+
+// mostLinks returns how many links a node can have: a host has one NIC, a switch
+// as many ports as packet.PortID can number.
+func (n *Network) mostLinks(node int) int {
+	if n.Nodes[node].Switch {
+		return int(packet.NoPort)
+	}
+	return 1
+}

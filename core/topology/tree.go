@@ -1,0 +1,356 @@
+package topology
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+
+	"weir/core/packet"
+)
+
+// Tree is what a network is as a fat tree (Al-Fares, Loukissas, Vahdat 2008) of two or
+// three tiers: leaves, which have the hosts, spines and, with three tiers, super spines.
+// A host is reached downward by one way only; upward there is choice.
+type Tree struct {
+	Tiers  int
+	Tier   []uint8           // by node: 0 of hosts, 1 of leaves, 2 of spines, 3 of super spines
+	Pod    []int             // by node: of hosts, leaves and, with three tiers, spines; else 0
+	Leaf   []int             // by node: number of the leaf in its pod, of hosts and leaves; else 0
+	Index  []int             // by host: its number at its leaf, from 0
+	Up     [][]packet.PortID // by node: ports to the tier above, ascending
+	Down   [][]packet.PortID // by switch: ports to the tier below, ascending
+	leaves []int             // nodes, by pod and number
+	n      *Network
+	ports  [][]PortRef
+}
+
+// Tree finds the fat tree in a network. Leaves are the switches that have hosts. The error
+// says what keeps the network from being one: a leaf that is linked to a leaf, two ways
+// down to a host, a spine that misses one of its pod's leaves.
+func (n *Network) Tree() (*Tree, error) {
+	t := &Tree{Tiers: 2, Tier: make([]uint8, len(n.Nodes)), Pod: make([]int, len(n.Nodes)), Leaf: make([]int, len(n.Nodes)), Index: make([]int, len(n.Nodes)),
+		Up: make([][]packet.PortID, len(n.Nodes)), Down: make([][]packet.PortID, len(n.Nodes)), n: n, ports: n.Ports()}
+	name := func(node int) string { return n.Nodes[node].Name }
+	for node := range n.Nodes {
+		if n.Nodes[node].Switch {
+			for _, p := range t.ports[node] {
+				if !n.Nodes[n.other(p)].Switch {
+					t.Tier[node] = 1
+				}
+			}
+		} else if len(t.ports[node]) != 1 || !n.Nodes[n.other(t.ports[node][0])].Switch {
+			return nil, fmt.Errorf("host %s is not linked to one switch", name(node))
+		}
+	}
+	for tier := uint8(1); tier <= 2; tier++ { // those above a tier are the next one
+		for node := range n.Nodes {
+			if !n.Nodes[node].Switch || t.Tier[node] != 0 {
+				continue
+			}
+			for _, p := range t.ports[node] {
+				if t.Tier[n.other(p)] == tier {
+					t.Tier[node] = tier + 1
+				}
+			}
+		}
+	}
+	for node := range n.Nodes {
+		if n.Nodes[node].Switch && t.Tier[node] == 0 {
+			return nil, fmt.Errorf("switch %s is in no tier: it is neither a leaf, which has hosts, nor up to two links above one", name(node))
+		}
+		t.Tiers = max(t.Tiers, int(t.Tier[node]))
+	}
+	for node := range n.Nodes {
+		for k, p := range t.ports[node] {
+			other := n.other(p)
+			switch int(t.Tier[other]) - int(t.Tier[node]) {
+			case 1:
+				t.Up[node] = append(t.Up[node], packet.PortID(k))
+			case -1:
+				t.Down[node] = append(t.Down[node], packet.PortID(k))
+			default:
+				return nil, fmt.Errorf("%s of tier %d is linked to %s of tier %d; a fat tree has links between neighbouring tiers only", name(node), t.Tier[node], name(other), t.Tier[other])
+			}
+		}
+	}
+	return t, t.pods()
+}
+
+// other is the node at the far end of a port's link.
+func (n *Network) other(p PortRef) int { return n.Links[p.Link].Ends[1-p.End] }
+
+// below returns the nodes that a switch's ports lead down to.
+func (t *Tree) below(node int) (nodes []int) {
+	for _, k := range t.Down[node] {
+		nodes = append(nodes, t.n.other(t.ports[node][k]))
+	}
+	return nodes
+}
+
+// pods numbers pods, leaves and hosts, and checks that there is one way down from each
+// switch to each host below it.
+func (t *Tree) pods() error {
+	n := t.n
+	name := func(node int) string { return n.Nodes[node].Name }
+	const none = -1
+	pod := make([]int, len(n.Nodes))
+	for i := range pod {
+		pod[i] = none
+	}
+	pods := 0
+	for leaf := range n.Nodes { // a pod is what hangs together by leaves and spines
+		if t.Tier[leaf] != 1 || pod[leaf] != none {
+			continue
+		}
+		reached := []int{leaf}
+		pod[leaf] = pods
+		for k := 0; k < len(reached); k++ {
+			at := reached[k]
+			next := t.below(at)
+			if t.Tier[at] == 1 {
+				next = nil
+				for _, p := range t.Up[at] {
+					next = append(next, n.other(t.ports[at][p]))
+				}
+			}
+			for _, other := range next {
+				if pod[other] == none {
+					pod[other] = pods
+					reached = append(reached, other)
+				}
+			}
+		}
+		pods++
+	}
+	if t.Tiers == 2 && pods > 1 {
+		return fmt.Errorf("the leaves %s and %s are not linked by spines", name(t.firstOf(pod, 0)), name(t.firstOf(pod, 1)))
+	}
+	number := make([]int, pods)
+	for node := range n.Nodes {
+		if t.Tier[node] != 1 {
+			continue
+		}
+		t.Pod[node], t.Leaf[node] = pod[node], number[pod[node]]
+		number[pod[node]]++
+		for i, host := range t.below(node) {
+			t.Pod[host], t.Leaf[host], t.Index[host] = t.Pod[node], t.Leaf[node], i
+		}
+	}
+	for p := range pods {
+		for node := range n.Nodes {
+			if t.Tier[node] == 1 && pod[node] == p {
+				t.leaves = append(t.leaves, node)
+			}
+		}
+	}
+	for node := range n.Nodes {
+		switch t.Tier[node] {
+		case 2:
+			t.Pod[node] = pod[node]
+			seen := make([]bool, number[pod[node]])
+			for _, leaf := range t.below(node) {
+				if seen[t.Leaf[leaf]] {
+					return fmt.Errorf("%s has two links to %s: two ways down", name(node), name(leaf))
+				}
+				seen[t.Leaf[leaf]] = true
+			}
+			for i, there := range seen {
+				if !there {
+					return fmt.Errorf("%s has no link to %s, a leaf of its pod", name(node), name(t.leafOf(pod[node], i)))
+				}
+			}
+		case 3:
+			seen := make([]int, pods)
+			for i := range seen {
+				seen[i] = none
+			}
+			for _, spine := range t.below(node) {
+				p := pod[spine]
+				if seen[p] != none {
+					return fmt.Errorf("%s has links to %s and %s of one pod: two ways down", name(node), name(seen[p]), name(spine))
+				}
+				seen[p] = spine
+			}
+			for p, spine := range seen {
+				if spine == none {
+					return fmt.Errorf("%s has no link into the pod of %s", name(node), name(t.leafOf(p, 0)))
+				}
+			}
+		}
+	}
+	if t.Tiers == 3 {
+		for node := range n.Nodes {
+			if t.Tier[node] == 2 && len(t.Up[node]) == 0 {
+				return fmt.Errorf("%s has no link to a switch of tier 3", name(node))
+			}
+		}
+	}
+	return nil
+}
+
+func (t *Tree) firstOf(pod []int, p int) int {
+	for node := range pod {
+		if t.Tier[node] == 1 && pod[node] == p {
+			return node
+		}
+	}
+	return 0
+}
+
+func (t *Tree) leafOf(pod, number int) int {
+	for _, leaf := range t.leaves {
+		if t.Pod[leaf] == pod && t.Leaf[leaf] == number {
+			return leaf
+		}
+	}
+	return 0
+}
+
+// Above returns the switches that a node's ports of Up lead to, in their order.
+func (t *Tree) Above(node int) (nodes []int) {
+	for _, k := range t.Up[node] {
+		nodes = append(nodes, t.n.other(t.ports[node][k]))
+	}
+	return nodes
+}
+
+// Leaves returns the leaves by pod and number.
+func (t *Tree) Leaves() []int { return t.leaves }
+
+// LeafOf returns by address (node + 1) the number of a host's leaf, or of the leaf itself, an
+// index into Leaves; −1 of other addresses.
+func (t *Tree) LeafOf() []int32 {
+	of := make([]int32, len(t.n.Nodes)+1)
+	for i := range of {
+		of[i] = -1
+	}
+	for i, leaf := range t.leaves {
+		of[leaf+1] = int32(i)
+		for _, host := range t.below(leaf) {
+			of[host+1] = int32(i)
+		}
+	}
+	return of
+}
+
+// Prefixes is an address plan: a prefix for every leaf, in the order of Leaves, from which
+// its hosts have their addresses, and what the switches above match.
+type Prefixes struct {
+	Leaf []netip.Prefix
+	Pod  []netip.Prefix // by pod, of trees of three tiers; nil: leaves have no common prefix
+	All  netip.Prefix   // common to all; invalid: there is none
+}
+
+// Plan is the hierarchical plan of P4TE's figure 1: a host is 2001:1:1:pod:0:0:leaf:host,
+// so that leaves have /112, pods /96 and the network /48.
+func (t *Tree) Plan() Prefixes {
+	p := Prefixes{All: netip.PrefixFrom(address(0, 0, 0), 48).Masked()}
+	for _, leaf := range t.leaves {
+		p.Leaf = append(p.Leaf, netip.PrefixFrom(address(t.Pod[leaf], t.Leaf[leaf], 0), 112).Masked())
+		if t.Tiers == 3 && t.Pod[leaf] == len(p.Pod) {
+			p.Pod = append(p.Pod, netip.PrefixFrom(address(t.Pod[leaf], 0, 0), 96).Masked())
+		}
+	}
+	return p
+}
+
+func address(pod, leaf, host int) netip.Addr {
+	a := [16]byte{0x20, 0x01, 0, 1, 0, 1}
+	binary.BigEndian.PutUint16(a[6:], uint16(pod))
+	binary.BigEndian.PutUint16(a[12:], uint16(leaf))
+	binary.BigEndian.PutUint16(a[14:], uint16(host))
+	return netip.AddrFrom16(a)
+}
+
+// Check tells what of a plan cannot be: a prefix that is not of IPv6, too small for its
+// leaf's hosts, or that overlaps another leaf's.
+func (t *Tree) Check(p Prefixes) error {
+	if len(p.Leaf) != len(t.leaves) {
+		return fmt.Errorf("%d prefixes for %d leaves", len(p.Leaf), len(t.leaves))
+	}
+	for i := range p.Leaf {
+		if err := t.CheckLeaf(p, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckLeaf tells what of the prefix of one leaf cannot be, beside those of the leaves
+// that have one.
+func (t *Tree) CheckLeaf(p Prefixes, i int) error {
+	x, name := p.Leaf[i], t.n.Nodes[t.leaves[i]].Name
+	if !x.IsValid() || x.Addr().Is4() {
+		return fmt.Errorf("%s: %v is not an IPv6 prefix", name, x)
+	}
+	if hosts := len(t.Down[t.leaves[i]]); x.Bits() > 112 && hosts > 1<<(128-x.Bits()) || hosts > 1<<16 {
+		return fmt.Errorf("%s: %v is too small for %d hosts", name, x, hosts)
+	}
+	for k, y := range p.Leaf {
+		if k != i && y.IsValid() && x.Overlaps(y) {
+			return fmt.Errorf("%s: %v overlaps %v of %s", name, x, y, t.n.Nodes[t.leaves[k]].Name)
+		}
+	}
+	return nil
+}
+
+// Addresses gives hosts the IPv6 addresses of a plan that Check accepts: its leaf's prefix
+// with the host's number in the lower bits. All else is as with Network.Addresses.
+func (t *Tree) Addresses(p Prefixes) *packet.Book {
+	number := make([]int, len(t.n.Nodes))
+	for i, leaf := range t.leaves {
+		number[leaf] = i
+	}
+	b := packet.NewBook()
+	for node := range t.n.Nodes {
+		v4, v6 := flat(node)
+		if t.Tier[node] == 0 {
+			leaf := t.n.other(t.ports[node][0])
+			a := p.Leaf[number[leaf]].Masked().Addr().As16()
+			binary.BigEndian.PutUint16(a[14:], binary.BigEndian.Uint16(a[14:])|uint16(t.Index[node]))
+			v6 = netip.AddrFrom16(a)
+		}
+		b.Add(v4, v6)
+	}
+	return b
+}
+
+// A DownRoute is an entry of a switch's downward table: what is below which port.
+type DownRoute struct {
+	Prefix netip.Prefix
+	Port   packet.PortID
+}
+
+// DownRoutes is the downward table of a switch (P4TE §6.2.1.1): hosts at a leaf, leaves at a
+// spine, and at a super spine the pods or, where these have no common prefix, the leaves.
+func (t *Tree) DownRoutes(node int, p Prefixes, book *packet.Book) (routes []DownRoute) {
+	for _, k := range t.Down[node] {
+		below := t.n.other(t.ports[node][k])
+		switch t.Tier[node] {
+		case 1:
+			routes = append(routes, DownRoute{netip.PrefixFrom(book.V6(packet.Addr(below+1)), 128), k})
+		case 2:
+			routes = append(routes, DownRoute{p.Leaf[t.number(below)], k})
+		case 3:
+			if len(p.Pod) > 0 {
+				routes = append(routes, DownRoute{p.Pod[t.Pod[below]], k})
+				break
+			}
+			for i, leaf := range t.leaves {
+				if t.Pod[leaf] == t.Pod[below] {
+					routes = append(routes, DownRoute{p.Leaf[i], k})
+				}
+			}
+		}
+	}
+	return routes
+}
+
+func (t *Tree) number(leaf int) int {
+	for i, x := range t.leaves {
+		if x == leaf {
+			return i
+		}
+	}
+	return 0
+}

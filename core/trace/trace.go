@@ -1,0 +1,113 @@
+package trace
+
+import (
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// Kind is what happened to a packet.
+type Kind uint8
+
+// Kinds of events. A host's NIC takes packets from its endpoints when it can send,
+// so that only switches have Enqueue and Drop.
+const (
+	Enqueue  Kind = iota // it entered a queue of the port
+	Transmit             // the port begins to send it
+	Drop                 // the switch dropped it, for a Reason
+	Lost                 // the link will lose it, for a Reason; the time is that of its transmission's begin
+	Arrive               // its last bit is at the other end of the port's link
+	Kinds                // how many there are
+)
+
+var kindNames = [Kinds]string{"enqueue", "transmit", "drop", "lost", "arrive"}
+
+func (k Kind) String() string {
+	if k < Kinds {
+		return kindNames[k]
+	}
+	return "unknown"
+}
+
+// KindNames lists the names of all kinds.
+func KindNames() []string { return kindNames[:] }
+
+// ParseKind returns the kind of a name.
+func ParseKind(name string) (Kind, bool) {
+	for k, n := range kindNames {
+		if n == name {
+			return Kind(k), true
+		}
+	}
+	return 0, false
+}
+
+// None stands where an event has no port, no flow or no queue.
+const None = -1
+
+// Event is what a switch or a link knows of an event, beside the packet.
+type Event struct {
+	At           unit.Time
+	Kind         Kind
+	Node         int32  // where it happened: of Arrive the receiving node, else the port's
+	Port         int32  // 2·link + end, as in sim.Result.Ports, or None
+	Reason       string // of Drop and Lost, one word
+	QueuePackets int32  // that wait at the port after it, or None
+	QueueBytes   unit.Bytes
+}
+
+// An Observer is told of events as they happen, of each node in order. It borrows
+// the packet.
+type Observer interface {
+	Observe(e Event, p *packet.Packet)
+}
+
+// Record is one event with all that files have of it.
+type Record struct {
+	At               unit.Time
+	Kind             Kind
+	Node, Port       string      // Port is "" if there is none
+	Flow             int64       // number in the run, or None
+	Packet           packet.Kind // data, acknowledgement, …
+	Proto            uint8       // of IP; 0: no IP packet
+	Src, Dst         string      // hosts by name, or addresses; "" if there are none
+	SrcPort, DstPort uint16
+	Seq, Ack         int64 // TCP: as in the header, 32 bits; UDP: number of the datagram
+	Size             int64 // bytes that queues and links count, by the run's framing
+	Payload          int64 // bytes
+	TOS              uint8
+	TCPFlags         uint8
+	QueuePackets     int64 // that wait at the port after it, or None
+	QueueBytes       int64
+	Reason           string
+
+	// Frame is the beginning of the packet's wire form and FrameBytes the length of
+	// all of it; nil and 0 if nobody asked for frames. It is good until the sink returns.
+	Frame      []byte
+	FrameBytes int
+}
+
+// A Sink takes records in their order.
+type Sink interface {
+	Write(r *Record) error
+}
+
+var packetNames = [...]string{packet.Data: "data", packet.Ack: "ack", packet.Nack: "nack", packet.Notice: "notice",
+	packet.Pause: "pause", packet.Resume: "resume", packet.Probe: "probe"}
+
+// PacketName is the name of a kind of packet.
+func PacketName(k packet.Kind) string {
+	if int(k) < len(packetNames) {
+		return packetNames[k]
+	}
+	return "unknown"
+}
+
+// ParsePacketName returns the kind of packet of a name.
+func ParsePacketName(name string) (packet.Kind, bool) {
+	for k, n := range packetNames {
+		if n == name {
+			return packet.Kind(k), true
+		}
+	}
+	return 0, false
+}

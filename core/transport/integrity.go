@@ -1,0 +1,157 @@
+package transport
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"hash"
+
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/telemetry"
+)
+
+// What a sender believes of what comes back: values of Asking.Integrity.
+const (
+	IntegrityNone  = "none"  // anything that looks like an answer of its flow
+	IntegrityKeyed = "keyed" // what carries the receiver's code, and has not come before
+)
+
+// Authentication is the packet extension with a message authentication code of feedback
+// (draft-miao §9.1: feedback is "at least integrity checked"): 4 bytes, the lower half of
+// the message's number, and 16 bytes, HMAC-SHA-256-128 (RFC 2104, RFC 4868 §2.1). It does
+// not change en route.
+const Authentication uint8 = 0x17
+
+const (
+	numberBytes = 4
+	codeBytes   = 16
+
+	// sealBytes is what the extension takes in a header of its own: what a frame of a fixed
+	// framing grows by.
+	sealBytes = (2 + numberBytes + codeBytes + 2 + 7) &^ 7
+
+	replayed = 64 // numbers below the highest of which it is known whether they came (RFC 4303 §3.4.3)
+)
+
+// IntegrityParams are the parameters of every transport whose receivers can seal feedback.
+func IntegrityParams() []scheme.Param {
+	return []scheme.Param{
+		{Name: "integrity", Kind: scheme.Text, Words: []string{IntegrityNone, IntegrityKeyed}, Default: IntegrityNone,
+			Doc: "keyed: every packet of the receiver carries a code that the sender checks first, and comes once", Source: "draft-miao-iccrg-hpccplus-01 §9.1"},
+		{Name: "feedback_key", Kind: scheme.Text, Default: "", Doc: "with integrity: keyed, what the flows' keys are made of; without it, the run's seed", Source: "ours"},
+	}
+}
+
+// seal is what one end of a flow needs to write or to check codes. Like IPsec's extended
+// sequence numbers (RFC 4303 §2.2.1) a message's number has 64 bits, of which the lower
+// 32 travel.
+type seal struct {
+	code    hash.Hash
+	number  uint64 // the last that was written, or the highest that was taken; they begin at 1
+	seen    uint64 // bit k: number−k has been taken
+	fixed   bool   // the framing counts no extensions
+	message [64 + 256]byte
+	sum     [sha256.Size]byte
+}
+
+// newSeal makes one end's part; nil if the flow has none. The flow's key is
+// HMAC-SHA-256(secret, flow's number and ports): no feedback of one flow is another's.
+func newSeal(f *Flow, a *Asking) (*seal, error) {
+	switch a.Integrity {
+	case "", IntegrityNone:
+		return nil, nil
+	case IntegrityKeyed:
+	default:
+		return nil, fmt.Errorf("integrity: %q; none and keyed are possible", a.Integrity)
+	}
+	secret := []byte("key " + a.Key)
+	if a.Key == "" {
+		secret = binary.BigEndian.AppendUint64([]byte("seed "), f.Seed)
+	}
+	k := hmac.New(sha256.New, secret)
+	b := binary.BigEndian.AppendUint32([]byte("feedback"), uint32(f.ID))
+	b = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(b, f.SrcPort), f.DstPort)
+	k.Write(b)
+	return &seal{code: hmac.New(sha256.New, k.Sum(nil)), fixed: f.Framing.Fixed()}, nil
+}
+
+// open puts the extension into p, with the next number and without a code, so that it
+// counts in p's bytes. Telemetry for which there is no room beside it stays behind.
+func (s *seal) open(p *packet.Packet) {
+	var b [numberBytes + codeBytes]byte
+	s.number++
+	binary.BigEndian.PutUint32(b[:], uint32(s.number))
+	p.RemoveExtension(Authentication)
+	if !p.SetExtension(Authentication, b[:]) {
+		p.RemoveExtension(telemetry.InFull &^ telemetry.Asked)
+		p.SetExtension(Authentication, b[:])
+	}
+}
+
+// close writes the code; nothing of p changes afterwards.
+func (s *seal) close(p *packet.Packet) {
+	if s.fixed {
+		p.Size += sealBytes
+	}
+	if b, ok := p.Extension(Authentication); ok {
+		copy(b[numberBytes:], s.compute(p, s.number))
+	}
+}
+
+// check tells whether p is feedback of this flow that has not come before, and takes
+// note of it if so. Numbers are taken in any order within the last 64 (RFC 4303 §3.4.3);
+// older ones are not.
+func (s *seal) check(p *packet.Packet) bool {
+	b, ok := p.Extension(Authentication)
+	if !ok || len(b) != numberBytes+codeBytes {
+		return false
+	}
+	ahead := int64(int32(binary.BigEndian.Uint32(b) - uint32(s.number)))
+	if ahead <= -replayed || ahead <= 0 && s.seen>>-ahead&1 == 1 {
+		return false
+	}
+	number := s.number + uint64(ahead)
+	if !hmac.Equal(b[numberBytes:], s.compute(p, number)) {
+		return false
+	}
+	if ahead > 0 {
+		s.number, s.seen = number, s.seen<<ahead|1
+	} else {
+		s.seen |= 1 << -ahead
+	}
+	return true
+}
+
+// compute is the code of p: of its number, of what the transport's header says, and of all
+// other extensions. What routers may change (TOS, hop limit) is not in it, nor what some
+// header has no room for.
+func (s *seal) compute(p *packet.Packet, number uint64) []byte {
+	be := binary.BigEndian
+	b := be.AppendUint64(s.message[:0], number)
+	b = append(b, p.Version, p.Proto)
+	b = be.AppendUint16(be.AppendUint16(b, p.SrcPort), p.DstPort)
+	b = be.AppendUint32(b, uint32(p.Payload))
+	switch p.Proto {
+	case packet.ProtoTCP:
+		t := &p.TCP
+		b = be.AppendUint32(be.AppendUint32(b, uint32(p.Seq)), uint32(p.Ack))
+		b = be.AppendUint16(be.AppendUint16(b, t.Window), t.MSS)
+		b = append(b, t.Flags, t.Has, t.Scale, t.Blocks)
+		b = be.AppendUint32(be.AppendUint32(b, t.TSVal), t.TSEcho)
+		for i := range min(int(t.Blocks), len(t.SACK)) {
+			b = be.AppendUint32(be.AppendUint32(b, t.SACK[i].Left), t.SACK[i].Right)
+		}
+	case packet.ProtoUDP:
+		b = be.AppendUint64(b, uint64(p.Seq))
+	default: // the upper bits of sequence numbers do not travel
+		b = append(b, byte(p.Kind), p.TCP.Flags)
+		b = be.AppendUint64(b, uint64(p.Seq)<<24)
+		b = be.AppendUint64(b, uint64(p.Ack)<<24)
+	}
+	b = p.AppendExtensions(b, Authentication)
+	s.code.Reset()
+	s.code.Write(b)
+	return s.code.Sum(s.sum[:0])[:codeBytes]
+}

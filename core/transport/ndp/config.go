@@ -1,0 +1,186 @@
+package ndp
+
+import (
+	"fmt"
+	"math"
+
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// Config are the parameters of a flow.
+type Config struct {
+	Window   int       // packets that are sent without a PULL; 0: a BDP
+	PullRate unit.Rate // of the frames that PULLs ask for, of all flows to a host; 0: of the receiver's link
+	Priority bool      // the flow's PULLs go before those of flows without it
+	RTOMin   unit.Time // of the retransmission timeout; above 0
+}
+
+// Defaults are the paper's.
+func Defaults() Config { return Config{Window: 30, RTOMin: 5 * unit.Millisecond} }
+
+// headerBytes is the transport's own header on the wire (packet.Emit).
+const headerBytes = 16
+
+// mostOut is how far packets may be apart that are not acknowledged, and counters of what
+// comes next and what has come: a bound on memory, far above any window.
+const mostOut = 1 << 20
+
+// Scheme is what an experiment names: transport: ndp.
+func Scheme() transport.Scheme {
+	return transport.Scheme{
+		Scheme: scheme.Scheme{
+			Name: "ndp", Doc: "receiver-driven: a first window at line rate, then a packet a PULL; for switches with the program ndp", Source: "NDP (SIGCOMM 2017) §3.2",
+			Params: []scheme.Param{
+				{Name: "initial_window", Kind: scheme.Packets, Default: "30 packets", Min: "0 packets", Max: "1000000 packets", Doc: "packets that a flow sends at line rate before it waits for PULLs; 0 packets: line rate × base RTT", Source: "NDP §6.1: 30"},
+				{Name: "pull_rate", Kind: scheme.Rate, Default: "0bps", Doc: "rate of the frames that a host's PULLs ask for; 0bps: of the receiver's link", Source: "NDP §3.2: its link's"},
+				{Name: "priority", Kind: scheme.Bool, Default: "false", Doc: "the flow's PULLs go before those of the host's flows without priority", Source: "NDP §3.2.3"},
+				{Name: "rto_min", Kind: scheme.Duration, Default: "5ms", Min: "1us", Max: "60s", Doc: "least retransmission timeout, for packets of which nothing is heard; doubles up to 64 times", Source: "htsim, ndp.h: DEFAULT_RTO_MIN"},
+			},
+		},
+		Headers: headerBytes, Gauged: true,
+		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
+			s, r, err := New(f, Config{Window: v.Int("initial_window"), PullRate: v.Rate("pull_rate"), Priority: v.Bool("priority"), RTOMin: v.Time("rto_min")})
+			if err != nil {
+				return nil, nil, err
+			}
+			return s, r, nil
+		},
+	}
+}
+
+// New makes the two endpoints of a flow. Receivers of one host must be given the same
+// f.Host, by which they share the pace of their PULLs; without one a flow paces alone.
+func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
+	if c.PullRate == 0 {
+		c.PullRate = f.Path.ReceiverRate
+	}
+	e := newEnds(&f, false)
+	frame := f.Framing.Frame(e.headers, f.Payload, true)
+	if c.Window == 0 && frame > 0 {
+		bdp := int64(f.Path.NICRate.BytesIn(f.Path.BaseRTT))
+		c.Window = int(min((bdp+int64(frame)-1)/int64(frame), mostOut))
+	}
+	switch {
+	case f.Payload < 1 || f.Payload > 65000:
+		return nil, nil, fmt.Errorf("transport ndp: payload %d; 1 … 65000 bytes are possible", f.Payload)
+	case f.Size < 0:
+		return nil, nil, fmt.Errorf("transport ndp: a size of %d bytes", f.Size)
+	case c.Window < 1 || c.Window > mostOut:
+		return nil, nil, fmt.Errorf("transport ndp: initial_window of %d packets; it must be above 0, and 0 packets needs the path's line rate and base RTT", c.Window)
+	case c.PullRate <= 0:
+		return nil, nil, fmt.Errorf("transport ndp: pull_rate must be above 0; without one the receiver's link needs a rate in bit/s")
+	case c.RTOMin < 1:
+		return nil, nil, fmt.Errorf("transport ndp: rto_min %v; it must be above 0", c.RTOMin)
+	}
+	host := f.Host
+	if host == nil {
+		host = &cc.Host{}
+	}
+	pulls := host.Shared("ndp pulls", func() any { return &pulls{} }).(*pulls)
+	gap := unit.TransmitTime(unit.Bytes(frame), c.PullRate)
+	return newSender(f, c, e), newReceiver(f, c, pulls, gap), nil
+}
+
+// ends is what the two ends of a flow have in common: headers and numbering. Packets are
+// numbered from 0, and all but the last have a full payload; on the wire their number
+// is that of their first byte.
+type ends struct {
+	framing          packet.Framing
+	hash             uint32
+	headers          int32 // Ethernet to transport
+	srcPort, dstPort uint16
+	version, tos     uint8
+	payload          int64
+	size             int64 // bytes of the flow; MaxInt64: no end
+	packets          int64 // packets of the flow
+}
+
+func newEnds(f *transport.Flow, back bool) ends {
+	e := ends{framing: f.Framing, headers: packet.EthernetHeader + packet.IPv4Header + headerBytes,
+		srcPort: f.SrcPort, dstPort: f.DstPort, version: f.Version, tos: f.TOS &^ packet.ECN,
+		payload: int64(f.Payload), size: math.MaxInt64, packets: math.MaxInt64 / max(int64(f.Payload), 1)}
+	if f.Version == 6 {
+		e.headers += packet.IPv6Header - packet.IPv4Header
+	}
+	src, dst := f.Src, f.Dst
+	if back {
+		src, dst = dst, src
+		e.srcPort, e.dstPort = e.dstPort, e.srcPort
+	}
+	e.hash = packet.FlowHash(src, dst, e.srcPort, e.dstPort, packet.ProtoRDMA)
+	if f.Size > 0 && f.Payload > 0 {
+		e.size = int64(f.Size)
+		e.packets = (e.size-1)/e.payload + 1
+	}
+	return e
+}
+
+// seq is the first byte of packet n, or the byte behind the last packet.
+func (e *ends) seq(n int64) int64 {
+	if n >= e.packets {
+		return e.size
+	}
+	return n * e.payload
+}
+
+// bytes is the payload of packet n.
+func (e *ends) bytes(n int64) int64 { return e.seq(n+1) - e.seq(n) }
+
+// unwrap gives a number of the wire, which has 40 bits, the upper ones: nearest to near.
+func unwrap(x, near int64) int64 { return near + (x-near)<<24>>24 }
+
+// number is the packet that begins at byte seq, near packet near, or the number of
+// packets for the byte behind the last; −1: none does.
+func (e *ends) number(seq, near int64) int64 {
+	switch seq = unwrap(seq, e.seq(near)); {
+	case seq < 0 || seq > e.size:
+		return -1
+	case seq == e.size:
+		return e.packets
+	case seq%e.payload != 0:
+		return -1
+	}
+	return seq / e.payload
+}
+
+// mine tells whether p belongs to this flow, coming from its other end.
+func (e *ends) mine(p *packet.Packet) bool {
+	return p.SrcPort == e.dstPort && p.DstPort == e.srcPort && p.Proto == packet.ProtoRDMA
+}
+
+// fill writes the headers of p, which has no extensions.
+func (e *ends) fill(p *packet.Packet, kind packet.Kind, seq, ack, payload int64, flags uint8) {
+	p.Kind, p.Seq, p.Ack, p.Payload, p.TCP.Flags = kind, seq, ack, int32(payload), flags
+	p.Size = e.framing.Frame(e.headers, p.Payload, kind == packet.Data)
+	p.Hash, p.SrcPort, p.DstPort = e.hash, e.srcPort, e.dstPort
+	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoRDMA, e.version, e.tos, 64
+}
+
+// queue is first in, first out, in a ring that grows.
+type queue[T any] struct {
+	ring  []T
+	first int
+	n     int
+}
+
+func (q *queue[T]) push(x T) {
+	if q.n == len(q.ring) {
+		ring := make([]T, max(16, 2*q.n))
+		k := copy(ring, q.ring[q.first:])
+		copy(ring[k:], q.ring[:q.first])
+		q.ring, q.first = ring, 0
+	}
+	q.ring[(q.first+q.n)&(len(q.ring)-1)] = x
+	q.n++
+}
+
+func (q *queue[T]) head() *T { return &q.ring[q.first] }
+
+func (q *queue[T]) pop() {
+	q.first = (q.first + 1) & (len(q.ring) - 1)
+	q.n--
+}

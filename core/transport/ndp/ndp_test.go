@@ -1,0 +1,620 @@
+package ndp
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/transport"
+	"weir/core/unit"
+	"weir/internal/testutil"
+)
+
+func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 12) }
+
+// NDP §3.2: the first window goes at line rate, then a packet a PULL; a PULL for each packet
+// that came, an ACK each, and none for the rest of the flow after the last packet. The
+// traces are read by hand.
+func TestTraces(t *testing.T) {
+	for name, c := range map[string]struct {
+		size   unit.Bytes
+		window int
+		data   func(n int) fate // by data packet sent, from 0
+	}{
+		"plain":    {7500, 4, nil},
+		"short":    {2500, 30, nil},
+		"trimmed":  {6000, 4, func(n int) fate { return fate{copies: 1, trim: n == 1 || n == 3 || n == 5} }},
+		"returned": {6000, 4, func(n int) fate { return fate{copies: 1, back: n == 1 || n == 2} }},
+		"all-back": {3000, 30, func(n int) fate { return fate{copies: 1, back: n < 3} }},
+		"lost":     {3000, 2, func(n int) fate { return fate{copies: 1 - min(n%2, 1)*max(0, 1-n/2)} }},
+	} {
+		w := newPipe(t, []unit.Bytes{c.size}, func(_ int, f *Config) { f.Window, f.RTOMin = c.window, 100*us })
+		w.log, w.wire = &strings.Builder{}, true
+		if n := -1; c.data != nil {
+			w.onData = func(*packet.Packet) fate { n++; return c.data(n) }
+		}
+		w.run(unit.Never - 1)
+		w.done()
+		testutil.Golden(t, name+".txt", w.log.String())
+		if wants := name == "lost"; (w.timeouts() > 0) != wants {
+			t.Errorf("%s: %d timeouts", name, w.timeouts())
+		}
+	}
+}
+
+// NDP §3.2: initial_window packets and no more without a PULL; 0 is a BDP.
+func TestFirstWindow(t *testing.T) {
+	for _, c := range []struct{ window, want int }{{30, 30}, {1, 1}, {0, 5}} { // 10 Gb/s × 4 µs = 5000 B: 5 frames of 1050 B
+		s, _, err := New(flow(0, 100_000, nil), Config{Window: c.window, RTOMin: unit.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := 0
+		for ; s.NextSend() == 0; sent++ {
+			s.Emit(0, &packet.Packet{})
+		}
+		if sent != c.want || s.NextSend() != unit.Never {
+			t.Errorf("initial window %d: %d packets sent, want %d", c.window, sent, c.want)
+		}
+	}
+}
+
+func answer(kind packet.Kind, seq, ack int64) *packet.Packet {
+	return &packet.Packet{Kind: kind, Seq: seq, Ack: ack, SrcPort: 20, DstPort: 10, Proto: packet.ProtoRDMA}
+}
+
+// NDP §3.2: PULLs have numbers, so that lost, doubled and reordered ones do no harm.
+func TestPullNumbers(t *testing.T) {
+	s, _, _ := New(flow(0, 1_000_000, nil), Config{Window: 2, RTOMin: unit.Millisecond})
+	sent := func() (n int) {
+		for ; s.NextSend() == 0; n++ {
+			s.Emit(1, &packet.Packet{})
+		}
+		return n
+	}
+	if n := sent(); n != 2 {
+		t.Fatal(n)
+	}
+	for _, c := range []struct {
+		pull int64
+		want int
+	}{{1, 1}, {1, 0}, {4, 3}, {3, 0}, {2, 0}, {5, 1}, {mostOut + 6, 0}, {-1, 0}} {
+		s.Receive(1, answer(packet.Notice, c.pull, 0))
+		if n := sent(); n != c.want {
+			t.Errorf("PULL %d: %d packets sent, want %d", c.pull, n, c.want)
+		}
+	}
+}
+
+// NDP §3.2: what was NACKed goes before what is new, in the order of the NACKs.
+func TestRepairsFirst(t *testing.T) {
+	s, _, _ := New(flow(0, 1_000_000, nil), Config{Window: 6, RTOMin: unit.Millisecond})
+	for s.NextSend() == 0 {
+		s.Emit(0, &packet.Packet{})
+	}
+	for _, n := range []int64{4, 1} {
+		s.Receive(1, answer(packet.Nack, n*payload, 0))
+	}
+	if s.NextSend() != unit.Never {
+		t.Fatal("a NACKed packet goes without a PULL")
+	}
+	s.Receive(2, answer(packet.Notice, 3, 0))
+	for _, want := range []int64{4, 1, 6} {
+		p := &packet.Packet{}
+		if s.Emit(3, p); p.Seq != want*payload {
+			t.Errorf("packet %d is sent, want %d", p.Seq/payload, want)
+		}
+	}
+	if s.Counters().Retransmitted != 2 || s.NextSend() != unit.Never {
+		t.Errorf("%d sent again, next at %v", s.Counters().Retransmitted, s.NextSend())
+	}
+}
+
+// NDP §3.2.4: a returned header is sent again at once if nothing else is out and no PULL
+// is to come; else it waits for a PULL, and the receiver, who has not seen it, is told.
+func TestReturned(t *testing.T) {
+	back := func(n int64) *packet.Packet {
+		p := answer(packet.Data, n*payload, 0)
+		p.TCP.Flags = packet.Returned
+		return p
+	}
+	s, r, _ := New(flow(0, 3000, nil), Config{Window: 3, RTOMin: unit.Millisecond})
+	for s.NextSend() == 0 {
+		s.Emit(0, &packet.Packet{})
+	}
+	for n := range int64(3) {
+		if s.NextSend() != unit.Never {
+			t.Fatal("with others out, a returned packet is sent at once")
+		}
+		s.Receive(1, back(n))
+	}
+	p := &packet.Packet{}
+	if s.NextSend() != 0 {
+		t.Fatal("all came back, and nothing is sent")
+	}
+	if s.Emit(2, p); p.Seq != 0 || p.Ack != 3 || s.NextSend() != unit.Never {
+		t.Errorf("packet at %d, %d returned, next at %v; the first, 3 and never were expected", p.Seq, p.Ack, s.NextSend())
+	}
+	r.Receive(3, p)
+	s.Receive(4, p)
+	if r.member.wants != 3 { // three are owed; the first of these is what was sent at once
+		t.Errorf("%d PULLs are wanted, 3 were expected", r.member.wants)
+	}
+	for want := int64(1); s.una < s.packets; {
+		q := &packet.Packet{}
+		r.Emit(5, q)
+		s.Receive(5, q)
+		for s.NextSend() == 0 && s.una < s.packets {
+			p = &packet.Packet{}
+			if s.Emit(5, p); p.Seq != want*payload {
+				t.Fatalf("packet at %d, want %d", p.Seq, want*payload)
+			}
+			want++
+			r.Receive(5, p)
+			s.Receive(5, p)
+		}
+	}
+	if s.Timeouts() != 0 || s.Counters().Retransmitted != 3 {
+		t.Errorf("%d timeouts, %d sent again", s.Timeouts(), s.Counters().Retransmitted)
+	}
+	// what a PULL has asked for goes again at once, in its place
+	s, _, _ = New(flow(0, 10_000, nil), Config{Window: 2, RTOMin: unit.Millisecond})
+	for s.NextSend() == 0 {
+		s.Emit(0, &packet.Packet{})
+	}
+	s.Receive(1, answer(packet.Notice, 1, 0))
+	s.Emit(1, p)
+	if s.Receive(2, back(2)); s.NextSend() != 0 {
+		t.Fatal("what a PULL has asked for came back, and is not sent again")
+	}
+	if s.Emit(2, p); p.Seq != 2000 || p.Ack != 0 || s.Returned() != 1 || s.NextSend() != unit.Never {
+		t.Errorf("packet at %d, %d returned; next at %v", p.Seq, p.Ack, s.NextSend())
+	}
+	// forged: not out, or not returned
+	s, _, _ = New(flow(0, 3000, nil), Config{Window: 3, RTOMin: unit.Millisecond})
+	s.Emit(0, &packet.Packet{})
+	s.Receive(1, back(1))
+	s.Receive(1, answer(packet.Data, 0, 0))
+	if s.Returned() != 0 {
+		t.Error("a header that was never out counts as returned")
+	}
+}
+
+// NDP §3.2: PULLs of one host go in the time of a full frame each, in turn among its
+// flows; those with priority first.
+func TestPacing(t *testing.T) {
+	w := newPipe(t, []unit.Bytes{100_000, 100_000, 100_000, 20_000}, func(i int, c *Config) { c.Window, c.Priority = 10, i == 3 })
+	n := 0
+	w.onData = func(*packet.Packet) fate { n++; return fate{copies: 1, trim: n%4 > 0 && n < 200} }
+	w.run(unit.Never - 1)
+	w.done()
+	for i := 1; i < len(w.pulls); i++ {
+		if d := w.pulls[i] - w.pulls[i-1]; d < gap {
+			t.Fatalf("PULLs %d and %d are %v apart, want %v", i-1, i, d, gap)
+		}
+	}
+	total := (w.pulls[len(w.pulls)-1] - w.pulls[0]) / gap
+	if busy := float64(len(w.pulls)) / float64(total); busy < 0.95 || w.timeouts() != 0 {
+		t.Errorf("%d PULLs in the time of %d, %d timeouts", len(w.pulls), total, w.timeouts())
+	}
+	// in turn: while three flows want PULLs, none gets two ahead of another
+	var counts [4]int
+	for _, f := range w.of[60:150] {
+		counts[f]++
+	}
+	if counts[0] < 25 || counts[1] < 25 || counts[2] < 25 {
+		t.Errorf("PULLs by flow: %v", counts)
+	}
+	if p := w.s[3].Counters().Finished; p >= w.s[0].Counters().Finished/2 {
+		t.Errorf("with priority a fifth of the bytes ends at %v, the others at %v", p, w.s[0].Counters().Finished)
+	}
+}
+
+// A host's pull queue in the order of calls.
+func TestPullQueue(t *testing.T) {
+	q := &pulls{}
+	m := []*member{{flow: 0, ring: 1}, {flow: 1, ring: 1}, {flow: 2, ring: 1}, {flow: 3}}
+	for i, x := range m {
+		q.add(100, x, int64(i+1)) // 1, 2, 3, and 4 with priority
+	}
+	q.cut(m[2], 2)
+	q.cut(m[3], 1)
+	var got []packet.FlowID
+	for q.head() != nil {
+		got = append(got, q.head().flow)
+		q.send(q.at, 10)
+	}
+	if fmt.Sprint(got) != "[3 0 1 2 1 2]" || q.at != 160 {
+		t.Errorf("PULLs go to %v, the next may go at %v", got, q.at)
+	}
+	q.add(500, m[0], 1) // after a pause, at once, and then a gap again
+	if q.at != 500 {
+		t.Errorf("the next may go at %v", q.at)
+	}
+	q.add(500, m[1], 1)
+	if q.send(505, 10); q.at != 510 { // late by less than a gap: no rate is lost
+		t.Errorf("the next may go at %v", q.at)
+	}
+	if q.send(600, 10); q.at != 600 || q.head() != nil {
+		t.Errorf("the next may go at %v", q.at)
+	}
+}
+
+// A flow that fits into the first window says so in every packet, and no PULL is sent;
+// of a longer one those of the last window go, before FIN comes: with it they end
+// (NDP §3.2).
+func TestLastPackets(t *testing.T) {
+	for _, c := range []struct {
+		size  unit.Bytes
+		pulls int64
+	}{{30_000, 0}, {1000, 0}, {31_000, 30}, {130_000, 129}} {
+		w := newPipe(t, []unit.Bytes{c.size}, nil)
+		w.run(unit.Never - 1)
+		w.done()
+		if got := w.r[0].Pulls(); got != c.pulls {
+			t.Errorf("%d B: %d PULLs, want %d", c.size, got, c.pulls)
+		}
+	}
+}
+
+// A lost last PULL, or a path that loses everything for a while: the timeout doubles.
+func TestTimeouts(t *testing.T) {
+	w := newPipe(t, []unit.Bytes{10_000}, func(_ int, c *Config) { c.Window, c.RTOMin = 4, 100*us })
+	dead := unit.Time(0)
+	w.onData = func(*packet.Packet) fate {
+		if w.now < dead {
+			return fate{}
+		}
+		return fate{copies: 1}
+	}
+	dead = 2 * unit.Millisecond
+	w.run(unit.Never - 1)
+	w.done()
+	if n := w.timeouts(); n < 4 || n > 12 { // 100 µs, doubled: at 0.1, 0.3, 0.7, 1.5, 3.1 ms
+		t.Errorf("%d timeouts", n)
+	}
+	if end := w.s[0].Counters().Finished; end > 4*unit.Millisecond {
+		t.Errorf("the end is at %v", end)
+	}
+	w = newPipe(t, []unit.Bytes{10_000}, func(_ int, c *Config) { c.Window, c.RTOMin = 1, 100*us })
+	pulls := 0
+	w.onBack = func(p *packet.Packet) fate {
+		if p.Kind == packet.Notice {
+			if pulls++; pulls == 4 {
+				return fate{}
+			}
+		}
+		return fate{copies: 1}
+	}
+	w.run(unit.Never - 1)
+	w.done()
+	if w.timeouts() != 1 {
+		t.Errorf("a lost PULL gives %d timeouts", w.timeouts())
+	}
+}
+
+// Paths that lose, trim, return, delay and double whatever they like: every byte comes
+// once, and nothing stalls; bytes on the wire give the same as fields.
+func TestRandomPaths(t *testing.T) {
+	var timeouts, nacks, returned int64
+	for seed := range uint64(300) {
+		outcome := func(wire bool) string {
+			random := unit.NewRandom(seed, "ndp")
+			sizes := make([]unit.Bytes, 1+random.IntN(4))
+			for i := range sizes {
+				sizes[i] = unit.Bytes(1 + random.IntN(100_000))
+			}
+			window, floor, first := 1+random.IntN(40), unit.Time(20+random.IntN(500))*us, random.IntN(5)
+			w := newPipe(t, sizes, func(i int, c *Config) { c.Window, c.RTOMin, c.Priority = window, floor, i == first })
+			w.wire, w.log = wire, &strings.Builder{}
+			loss, back, twice, reorder := random.Float64()*0.2, random.Float64()*0.2, random.Float64()*0.1, random.Float64()*0.3
+			trim, bounce := random.Float64()*0.9, random.Float64()*0.5
+			if random.IntN(2) == 0 {
+				loss, back = 0, 0
+			}
+			hook := func(loss float64) func(p *packet.Packet) fate {
+				return func(p *packet.Packet) fate {
+					f := fate{copies: 1}
+					if random.Float64() < twice {
+						f.copies = 2
+					}
+					if random.Float64() < loss {
+						f.copies = 0
+					}
+					if random.Float64() < reorder {
+						f.later = unit.Time(random.IntN(int(10 * us)))
+					}
+					if f.trim = random.Float64() < trim; f.trim {
+						f.back = random.Float64() < bounce
+					}
+					return f
+				}
+			}
+			w.onData, w.onBack = hook(loss), hook(back)
+			w.run(unit.Never - 1)
+			w.done()
+			if loss == 0 && back == 0 && twice < 0.01 && reorder < 0.01 && w.timeouts() > 0 {
+				t.Errorf("seed %d: nothing is lost, and there are %d timeouts", seed, w.timeouts())
+			}
+			for i := range w.s {
+				timeouts, nacks, returned = timeouts+w.s[i].Timeouts(), nacks+w.r[i].Nacks(), returned+w.s[i].Returned()
+			}
+			return w.log.String()
+		}
+		if outcome(false) != outcome(true) {
+			t.Errorf("seed %d: bytes give another trace than fields", seed)
+		}
+	}
+	if timeouts < 100 || nacks < 1000 || returned < 1000 {
+		t.Errorf("the paths are too good: %d timeouts, %d NACKs, %d returned", timeouts, nacks, returned)
+	}
+}
+
+// Without loss there is never a timeout, whatever is trimmed and returned: every packet
+// that needs one gets a PULL, or is sent at once (the argument is in doc.go).
+func TestNoTimeoutsWithoutLoss(t *testing.T) {
+	for seed := range uint64(400) {
+		random := unit.NewRandom(seed, "lossless")
+		sizes := make([]unit.Bytes, 1+random.IntN(6))
+		for i := range sizes {
+			sizes[i] = unit.Bytes(1 + random.IntN(80_000))
+		}
+		window := 1 + random.IntN(40)
+		w := newPipe(t, sizes, func(_ int, c *Config) { c.Window = window })
+		trim, bounce, reorder := random.Float64()*0.95, random.Float64()*random.Float64(), random.Float64()*random.Float64()
+		delays := func(p *packet.Packet) fate {
+			f := fate{copies: 1}
+			if random.Float64() < reorder {
+				f.later = unit.Time(random.IntN(int(10 * us)))
+			}
+			if f.trim = p.Kind == packet.Data && random.Float64() < trim; f.trim {
+				f.back = random.Float64() < bounce
+			}
+			return f
+		}
+		w.onData, w.onBack = delays, delays
+		w.run(unit.Never - 1)
+		w.done()
+		if n := w.timeouts(); n > 0 {
+			t.Errorf("seed %d: %d timeouts", seed, n)
+		}
+	}
+}
+
+// What is not of the flow, or says what cannot be, changes nothing.
+func TestStrangers(t *testing.T) {
+	s, r, _ := New(flow(0, 100_000, nil), Config{Window: 5, RTOMin: unit.Millisecond})
+	for s.NextSend() == 0 {
+		s.Emit(0, &packet.Packet{})
+	}
+	for _, change := range []func(p *packet.Packet){
+		func(p *packet.Packet) { p.SrcPort = 1 },
+		func(p *packet.Packet) { p.DstPort = 1 },
+		func(p *packet.Packet) { p.Proto = packet.ProtoUDP },
+		func(p *packet.Packet) { p.Ack = 6000 },
+		func(p *packet.Packet) { p.Ack = 1 },
+		func(p *packet.Packet) { p.Kind = packet.Probe },
+		func(p *packet.Packet) { p.Payload = 7 },
+		func(p *packet.Packet) { p.SetNotification(&packet.Notification{Cause: packet.CauseMarked}) },
+	} {
+		for _, kind := range []packet.Kind{packet.Ack, packet.Nack, packet.Notice} {
+			p := answer(kind, 1000, 0)
+			change(p)
+			if before := *s; s.Receive(5, p) || s.una != before.una || s.inFlight != before.inFlight || s.credit != before.credit || s.refused != before.refused {
+				t.Errorf("%+v was taken", p)
+			}
+		}
+	}
+	data := func() *packet.Packet {
+		return &packet.Packet{Kind: packet.Data, Seq: 1000, Payload: payload, SrcPort: 10, DstPort: 20, Proto: packet.ProtoRDMA}
+	}
+	for _, change := range []func(p *packet.Packet){
+		func(p *packet.Packet) { p.SrcPort = 1 },
+		func(p *packet.Packet) { p.Proto = packet.ProtoTCP },
+		func(p *packet.Packet) { p.Kind = packet.Ack },
+		func(p *packet.Packet) { p.Payload = 999 },
+		func(p *packet.Packet) { p.Seq = 1001 },
+		func(p *packet.Packet) { p.Seq = 100_000 },
+		func(p *packet.Packet) { p.Seq = -1000 },
+	} {
+		p := data()
+		if change(p); r.Receive(5, p) || r.counters.ReceivedBytes > 0 || r.queue.head() != nil {
+			t.Errorf("%+v was taken", p)
+		}
+	}
+	if p := data(); !r.Receive(5, p) || p.Kind != packet.Ack {
+		t.Error("data was not taken")
+	}
+}
+
+// Flows without an end go on beyond 2^40 bytes, which is where sequence numbers of the
+// wire begin anew.
+func TestNumbers(t *testing.T) {
+	e := newEnds(&transport.Flow{Payload: 1000, Version: 6}, false)
+	for _, near := range []int64{0, 1 << 30, 1 << 40} {
+		for _, d := range []int64{0, 1, 1000, 1 << 20} {
+			n := near + d
+			if got := e.number(n*1000&(1<<40-1), near); got != n {
+				t.Errorf("packet %d near %d is taken for %d", n, near, got)
+			}
+		}
+	}
+	if e.packets <= 1<<40 || e.seq(e.packets) != math.MaxInt64 || e.headers != 70 {
+		t.Errorf("%+v", e)
+	}
+}
+
+// A flow stops when its application does; what is out is still delivered.
+func TestStop(t *testing.T) {
+	f := flow(0, 0, nil)
+	f.Start, f.Stop = 10*us, 500*us
+	s, r, err := New(f, Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newPipe(t, []unit.Bytes{1000}, nil)
+	w.s[0], w.r[0] = s, r
+	w.run(5 * unit.Millisecond)
+	sent, came := s.Counters(), r.Counters()
+	if want := unit.Bytes(490 * us / gap * payload); sent.SentBytes != came.ReceivedBytes || sent.SentBytes < want*95/100 || sent.SentBytes > want+30_000 {
+		t.Errorf("%d bytes sent, %d came, about %d were expected", sent.SentBytes, came.ReceivedBytes, want)
+	}
+	if s.NextTimer() != unit.Never || s.NextSend() != unit.Never {
+		t.Errorf("stopped, and yet: timer %v, next %v", s.NextTimer(), s.NextSend())
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	for name, change := range map[string]func(f *transport.Flow, c *Config){
+		"payload 0": func(f *transport.Flow, _ *Config) { f.Payload = 0 },
+		"payload":   func(f *transport.Flow, _ *Config) { f.Payload = 70_000 },
+		"size":      func(f *transport.Flow, _ *Config) { f.Size = -1 },
+		"window":    func(_ *transport.Flow, c *Config) { c.Window = -1 },
+		"no BDP":    func(f *transport.Flow, c *Config) { c.Window, f.Path.BaseRTT = 0, 0 },
+		"no rate":   func(f *transport.Flow, _ *Config) { f.Path.ReceiverRate = 0 },
+		"rate":      func(_ *transport.Flow, c *Config) { c.PullRate = -1 },
+		"rto":       func(_ *transport.Flow, c *Config) { c.RTOMin = 0 },
+	} {
+		f, c := flow(0, 1000, nil), Defaults()
+		change(&f, &c)
+		if _, _, err := New(f, c); err == nil || !strings.Contains(err.Error(), "transport ndp") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	v := scheme.NewValues("ndp", map[string]any{"initial_window": 30, "pull_rate": unit.Rate(0), "priority": true, "rto_min": unit.Millisecond})
+	if _, r, err := Scheme().Build(flow(0, 1000, nil), v); err != nil || r.(*Receiver).member.ring != 0 {
+		t.Error(err)
+	}
+}
+
+// No memory is taken per packet.
+func TestNoAllocation(t *testing.T) {
+	s, r, _ := New(flow(0, 0, nil), Config{Window: 30, RTOMin: unit.Millisecond})
+	now, p, q := unit.Time(0), &packet.Packet{}, &packet.Packet{}
+	n := 0
+	one := func() {
+		for now += gap; s.NextSend() <= now; n++ {
+			*p = packet.Packet{Src: 2, Dst: 1, Sent: now}
+			if s.Emit(now, p); n%5 == 0 {
+				p.Payload = 0
+			}
+			r.Receive(now, p)
+			s.Receive(now, p)
+		}
+		if r.NextSend() <= now {
+			*q = packet.Packet{}
+			r.Emit(now, q)
+			s.Receive(now, q)
+		}
+		r.Stirred()
+	}
+	for range 10_000 {
+		one()
+	}
+	if a := testing.AllocsPerRun(2000, one); a != 0 {
+		t.Errorf("%g allocations a packet", a)
+	}
+}
+
+// Scripts of events, two bytes each, in any order: counts are right, and unless
+// something was forged the flows finish.
+func FuzzPath(f *testing.F) {
+	f.Add(uint8(0), uint16(9000), []byte{0, 9, 2, 0, 1, 1, 3, 0, 6, 0, 0, 9, 1, 0})
+	f.Add(uint8(3), uint16(20_500), []byte{0, 20, 4, 3, 1, 3, 3, 0, 3, 1, 0, 5, 6, 0, 0, 3, 4, 0, 5, 0})
+	f.Add(uint8(77), uint16(65_535), []byte{0, 30, 7, 0, 1, 2, 1, 5, 3, 9, 8, 3, 9, 200, 0, 9, 10, 77})
+	f.Fuzz(func(t *testing.T, window uint8, size uint16, script []byte) {
+		if size == 0 || len(script) > 2000 {
+			return
+		}
+		w := newPipe(t, []unit.Bytes{unit.Bytes(size), 5000}, func(_ int, c *Config) { c.Window = 1 + int(window) })
+		w.wire = true
+		forged := false
+		for i := 0; i+1 < len(script); i += 2 {
+			n := int(script[i+1])
+			at := 0
+			if len(w.air) > 0 {
+				at = n % len(w.air)
+			}
+			switch script[i] % 9 {
+			case 0: // what comes next, n times
+				for range n {
+					w.step(unit.Never - 1)
+				}
+			case 1: // one is lost
+				if len(w.air) > 0 {
+					w.air = append(w.air[:at], w.air[at+1:]...)
+				}
+			case 2, 3: // one is trimmed, and sent back
+				if len(w.air) > 0 && w.air[at].p.Kind == packet.Data && w.air[at].p.TCP.Flags&packet.Trimmable != 0 {
+					p := w.air[at].p
+					p.Size, p.Payload = p.Size-p.Payload, 0
+					if script[i]%9 == 3 {
+						p.TurnRound()
+						p.TCP.Flags = p.TCP.Flags&^packet.Trimmable | packet.Returned
+					}
+				}
+			case 4: // one is doubled
+				if len(w.air) > 0 {
+					w.air = append(w.air, passage{w.air[len(w.air)-1].at, w.cross(w.air[at].p)})
+				}
+			case 5: // one overtakes
+				if len(w.air) > 1 {
+					w.air[at].p, w.air[0].p = w.air[0].p, w.air[at].p
+				}
+			case 6:
+				w.now += unit.Time(n) * us
+			case 7: // made up, to the sender
+				forged = true
+				p := answer(packet.Kind(n&7), int64(n>>3)*500, int64(n>>2)*500)
+				p.TCP.Flags = uint8(n)
+				w.s[0].Receive(w.now, p)
+			case 8: // made up, to the receiver
+				forged = true
+				q := &packet.Packet{Kind: packet.Data, Seq: int64(n&15) * 1000, Ack: int64(n), Payload: int32(n>>7) * payload, SrcPort: 10, DstPort: 20, Proto: packet.ProtoRDMA}
+				q.TCP.Flags = uint8(n)
+				before := w.r[0].queue.head()
+				w.r[0].Receive(w.now, q)
+				w.stir(0, before)
+			}
+			w.check()
+		}
+		if !forged {
+			w.run(unit.Never - 1)
+			w.done()
+		}
+	})
+}
+
+func ExampleNew() {
+	f := transport.Flow{SrcPort: 10, DstPort: 20, Version: 4, Size: 3000, Payload: 1000, Framing: packet.Framings[0],
+		Path: cc.Path{ReceiverRate: 10 * unit.Gbps}}
+	s, r, err := New(f, Config{Window: 2, RTOMin: unit.Millisecond})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for s.Counters().Finished == unit.Never {
+		for s.NextSend() == 0 {
+			p := &packet.Packet{}
+			s.Emit(0, p)
+			fmt.Println("data", p.Seq)
+			r.Receive(0, p)
+			s.Receive(0, p)
+		}
+		if r.NextSend() != unit.Never {
+			p := &packet.Packet{}
+			r.Emit(0, p)
+			fmt.Println("pull", p.Seq)
+			s.Receive(0, p)
+		}
+	}
+	// Output:
+	// data 0
+	// data 1000
+	// pull 1
+	// data 2000
+}

@@ -1,0 +1,97 @@
+package ndp
+
+import (
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// pulls is the pull queue of a host (NDP §3.2): its flows share it in turn, those with
+// priority before the others, and one PULL goes in the time of a full frame on the
+// host's link, so that what is pulled comes at that link's rate.
+type pulls struct {
+	rings   [2]ring   // with priority, without
+	at      unit.Time // when the next one may go
+	stirred bool      // the head has changed without a call into its flow
+}
+
+// ring is a list of the flows that want PULLs, the next one first.
+type ring struct{ head, tail *member }
+
+// member is a flow's place in the queue of its host.
+type member struct {
+	next, previous *member
+	flow           packet.FlowID
+	wants          int64 // PULLs; it is in the ring while that is above 0
+	ring           uint8
+}
+
+// head is the flow whose turn it is, nil if none wants a PULL.
+func (q *pulls) head() *member {
+	if m := q.rings[0].head; m != nil {
+		return m
+	}
+	return q.rings[1].head
+}
+
+// add gives a flow n more PULLs.
+func (q *pulls) add(now unit.Time, m *member, n int64) {
+	if n <= 0 {
+		return
+	}
+	if q.head() == nil {
+		q.at = max(q.at, now)
+	}
+	if m.wants == 0 {
+		q.append(m)
+	}
+	m.wants += n
+}
+
+func (q *pulls) append(m *member) {
+	r := &q.rings[m.ring]
+	m.next, m.previous = nil, r.tail
+	if r.tail == nil {
+		r.head = m
+	} else {
+		r.tail.next = m
+	}
+	r.tail = m
+}
+
+// cut takes away what a flow wants beyond n.
+func (q *pulls) cut(m *member, n int64) {
+	if m.wants <= n {
+		return
+	}
+	if m.wants = n; n == 0 {
+		q.stirred = q.stirred || q.head() == m
+		q.remove(m)
+	}
+}
+
+func (q *pulls) remove(m *member) {
+	r := &q.rings[m.ring]
+	if m.previous != nil {
+		m.previous.next = m.next
+	} else {
+		r.head = m.next
+	}
+	if m.next != nil {
+		m.next.previous = m.previous
+	} else {
+		r.tail = m.previous
+	}
+	m.next, m.previous = nil, nil
+}
+
+// send takes the head's PULL, which goes now, and gives the turn to the next flow. A
+// PULL that the NIC has kept waiting for less than a gap delays no other.
+func (q *pulls) send(now, gap unit.Time) {
+	m := q.head()
+	q.at = max(q.at+gap, now)
+	q.remove(m)
+	if m.wants--; m.wants > 0 {
+		q.append(m)
+	}
+	q.stirred = true
+}

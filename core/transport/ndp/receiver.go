@@ -1,0 +1,158 @@
+package ndp
+
+import (
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// Receiver is the receiving half of a flow. It acknowledges each packet, or NACKs its
+// header if that is all that has come, and puts a PULL for it into its host's queue.
+type Receiver struct {
+	ends
+	counters transport.Counters
+
+	expected int64   // first packet that has not come
+	state    []uint8 // of packets from expected on, a ring
+	refused  int64   // packets whose header has come, and nothing else
+	returned int64   // packets of the first window that switches sent back, as the sender tells
+	drained  bool    // what is new to the sender needs no PULL any more
+
+	queue  *pulls
+	member member
+	gap    unit.Time // between PULLs
+	pulled int64     // PULLs sent
+	nacks  int64
+}
+
+// States of a packet, as bits.
+const (
+	come uint8 = 1 << iota
+	refused
+)
+
+func newReceiver(f transport.Flow, c Config, q *pulls, gap unit.Time) *Receiver {
+	r := &Receiver{ends: newEnds(&f, true), state: make([]uint8, 64), queue: q, gap: gap, member: member{flow: f.ID, ring: 1}}
+	if c.Priority {
+		r.member.ring = 0
+	}
+	r.counters.Finished, r.counters.DelayMin = unit.Never, unit.Never
+	return r
+}
+
+// Counters returns what was counted. Finished is when the last byte came; ReceivedBytes
+// counts a packet when it comes, in order or not.
+func (r *Receiver) Counters() *transport.Counters { return &r.counters }
+
+// Expected is the first byte that has not come. Pulls and Nacks are how many were sent.
+func (r *Receiver) Expected() int64 { return r.seq(r.expected) }
+func (r *Receiver) Pulls() int64    { return r.pulled }
+func (r *Receiver) Nacks() int64    { return r.nacks }
+
+func (r *Receiver) at(n int64) *uint8 { return &r.state[n&int64(len(r.state)-1)] }
+
+// Receive takes a data packet or what is left of it, and makes its ACK or NACK of it.
+func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
+	c := &r.counters
+	c.ReceivedPackets++
+	n := r.number(p.Seq, r.expected)
+	if p.Kind != packet.Data || !r.mine(p) || n < 0 || n >= r.packets || n-r.expected >= mostOut ||
+		p.Payload != 0 && int64(p.Payload) != r.bytes(n) {
+		return false
+	}
+	for n-r.expected >= int64(len(r.state)) {
+		r.grow()
+	}
+	kind := packet.Ack
+	x := r.at(n)
+	switch {
+	case n < r.expected || *x&come != 0:
+		c.Duplicates++ // its ACK may be lost; a PULL was sent for it
+	case p.Payload == 0:
+		kind = packet.Nack
+		r.nacks++
+		if *x&refused == 0 {
+			*x |= refused
+			r.refused++
+		}
+		r.queue.add(now, &r.member, 1)
+	default:
+		if *x&refused != 0 {
+			r.refused--
+		}
+		*x = come
+		c.ReceivedBytes += unit.Bytes(p.Payload)
+		c.Delay(now - p.Sent)
+		for ; r.expected < r.packets && *r.at(r.expected)&come != 0; r.expected++ {
+			*r.at(r.expected) = 0
+		}
+		if r.expected == r.packets {
+			c.Finished = now
+		}
+		r.queue.add(now, &r.member, 1)
+	}
+	// A header that was sent back is one that never came: it is owed a PULL (doc.go).
+	if told := unwrap(p.Ack, r.returned); told > r.returned && told-r.returned <= mostOut {
+		r.queue.add(now, &r.member, told-r.returned)
+		r.returned = told
+	}
+	if p.TCP.Flags&packet.FIN != 0 {
+		r.drained = true
+	}
+	switch {
+	case r.expected == r.packets:
+		r.queue.cut(&r.member, 0)
+	case r.drained: // NDP §3.2: after the last packet PULLs are for what is to be sent again
+		r.queue.cut(&r.member, r.refused+r.returned)
+	}
+	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
+	if p.Extended() {
+		p.ClearExtensions()
+	}
+	r.fill(p, kind, p.Seq, r.seq(r.expected), 0, 0)
+	return true
+}
+
+// grow doubles the ring.
+func (r *Receiver) grow() {
+	state := make([]uint8, 2*len(r.state))
+	for n := r.expected; n < r.expected+int64(len(r.state)); n++ {
+		state[n&int64(len(state)-1)] = *r.at(n)
+	}
+	r.state = state
+}
+
+// NextSend is when the host's next PULL may go, if it is this flow's turn.
+func (r *Receiver) NextSend() unit.Time {
+	if r.queue.head() != &r.member {
+		return unit.Never
+	}
+	return r.queue.at
+}
+
+// Emit sends a PULL: its number, which counts the flow's, as sequence number. One that is
+// lost is made good by the next.
+func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
+	r.queue.send(now, r.gap)
+	r.pulled++
+	r.fill(p, packet.Notice, r.pulled, r.seq(r.expected), 0, 0)
+}
+
+// Stirred names the flow whose turn it is, when that has changed.
+func (r *Receiver) Stirred() (packet.FlowID, bool) {
+	if !r.queue.stirred {
+		return 0, false
+	}
+	r.queue.stirred = false
+	m := r.queue.head()
+	if m == nil {
+		return 0, false
+	}
+	return m.flow, true
+}
+
+// NextTimer is never: what is lost is the sender's to find.
+func (r *Receiver) NextTimer() unit.Time { return unit.Never }
+
+// Advance is never called.
+func (r *Receiver) Advance(unit.Time) {}

@@ -1,0 +1,342 @@
+package ndp
+
+import (
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// Sender is the sending half of a flow: a first window at line rate, then a packet for each
+// PULL, what is to be sent again before what is new.
+type Sender struct {
+	ends
+	config Config
+	start  unit.Time
+	stop   unit.Time
+
+	una      int64         // first packet that is not acknowledged
+	next     int64         // first packet never sent
+	ring     []sent        // of packets from una to next
+	flights  queue[flight] // transmissions by time; stale ones among them
+	repairs  queue[int64]  // packets to be sent again; stale ones among them
+	inFlight int64         // packets of which nothing was heard since they were sent
+	refused  int64         // packets that a NACK was for and that are not sent again yet
+	free     int64         // new packets that need no PULL
+	credit   int64         // packets that PULLs have asked for and that were not sent yet; below 0: sent without
+	pulled   int64         // highest PULL
+	answered int64         // ACKs and NACKs, for each of which there will be a PULL
+	returned int64         // packets of the first window whose headers switches have sent back
+	bounced  int64         // all whose headers switches have sent back
+	probing  bool          // a PULL may be lost: one packet goes without
+	quiet    unit.Time     // when something was last heard or sent
+	backoff  int           // timeouts since something was heard
+	round    transport.RoundTrip
+	wait     transport.RoundTrip // from NACKs to the PULLs that send their packets again
+
+	plan     int64 // what is sent next, −1: nothing
+	repair   bool  // plan is at the head of repairs
+	timerAt  unit.Time
+	timeouts int64
+	counters transport.Counters
+}
+
+// sent is a packet that is not acknowledged.
+type sent struct {
+	at    unit.Time // when it was last sent or, if it waits to be sent again, why it does was heard
+	flags uint8
+}
+
+// What there is of a packet, as bits of sent.flags.
+const (
+	flying   uint8 = 1 << iota // sent, and nothing heard
+	waiting                    // to be sent again
+	nacked                     // waiting because of a NACK
+	acked                      // received
+	unasked                    // sent without a PULL, in the first window
+	repeated                   // sent more than once: its RTT says nothing (Karn)
+)
+
+// flight is a transmission.
+type flight struct {
+	n  int64
+	at unit.Time
+}
+
+func newSender(f transport.Flow, c Config, e ends) *Sender {
+	s := &Sender{ends: e, config: c, start: f.Start, stop: f.Stop, free: int64(c.Window), ring: make([]sent, 64), quiet: f.Start, timerAt: unit.Never}
+	if s.stop == 0 {
+		s.stop = unit.Never
+	}
+	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
+	s.think(f.Start)
+	return s
+}
+
+// Counters returns what was counted. SentBytes is what was sent for the first time;
+// Finished is when the last byte was acknowledged.
+func (s *Sender) Counters() *transport.Counters { return &s.counters }
+
+// Timeouts is how often a timer had to help. Returned is how many headers switches have
+// sent back.
+func (s *Sender) Timeouts() int64 { return s.timeouts }
+func (s *Sender) Returned() int64 { return s.bounced }
+
+// Gauge is the first window, in payload, and what is in flight: there is no other window,
+// and no rate of the sender's own.
+func (s *Sender) Gauge() transport.Gauge {
+	return transport.Gauge{Window: unit.Bytes(int64(s.config.Window) * s.payload), InFlight: unit.Bytes(s.inFlight * s.payload)}
+}
+
+func (s *Sender) at(n int64) *sent { return &s.ring[n&int64(len(s.ring)-1)] }
+
+// think decides what is sent next, and when something ought to have been heard. It is
+// called after everything that happens.
+func (s *Sender) think(now unit.Time) {
+	s.plan, s.repair, s.timerAt = -1, false, unit.Never
+	if s.una == s.packets {
+		return
+	}
+	for s.repairs.n > 0 {
+		if n := *s.repairs.head(); n >= s.una && s.at(n).flags&waiting != 0 {
+			break
+		}
+		s.repairs.pop()
+	}
+	fresh := s.next < s.packets && s.next-s.una < mostOut && max(now, s.start) < s.stop
+	switch {
+	case s.repairs.n > 0 && (s.credit > 0 || s.probing || s.inFlight == 0 && !s.expecting()): // NDP §3.2: before what is new
+		s.plan, s.repair = *s.repairs.head(), true
+	case fresh && (s.free > 0 || s.credit > 0 || s.probing):
+		s.plan = s.next
+	}
+	for s.flights.n > 0 {
+		f := s.flights.head()
+		if f.n >= s.una && s.at(f.n).flags&flying != 0 && s.at(f.n).at == f.at {
+			s.timerAt = f.at + s.rto(0)
+			break
+		}
+		s.flights.pop()
+	}
+	if s.plan < 0 && s.inFlight == 0 && (s.repairs.n > 0 || fresh) {
+		s.timerAt = s.quiet + s.rto(s.wait.Smoothed+4*s.wait.Variation)
+	}
+	s.timerAt = max(s.timerAt, now)
+}
+
+// expecting tells whether PULLs are to come. While there are new packets that wait for them
+// there is one for each packet that has arrived, whole or not; then for NACKed ones.
+// With none to come and nothing out, a packet whose header was sent back is sent again at
+// once: the receiver may know of none (NDP §3.2.4; htsim's processRTS).
+func (s *Sender) expecting() bool {
+	if s.packets-s.next > s.free {
+		return s.answered > s.pulled
+	}
+	return s.refused > 0
+}
+
+// rto is how long nothing may be heard: at least RTOMin, SRTT + 4 RTTVAR (RFC 6298 §2.3)
+// and least, doubled for each timeout since something was.
+func (s *Sender) rto(least unit.Time) unit.Time {
+	return max(s.config.RTOMin, s.round.Smoothed+4*s.round.Variation, least) << min(s.backoff, 6)
+}
+
+// NextSend is when Emit has something to send.
+func (s *Sender) NextSend() unit.Time {
+	if s.plan < 0 {
+		return unit.Never
+	}
+	return s.start
+}
+
+// Emit sends what was planned. The acknowledgement field of data counts the
+// packets of the first window that came back; FIN says that what is new needs no further PULL.
+func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
+	n := s.plan
+	if n < 0 {
+		return
+	}
+	if s.repair {
+		s.repairs.pop()
+		x := s.at(n)
+		if x.flags&nacked != 0 {
+			s.refused--
+			s.wait.Measure(max(now-x.at, 1))
+		}
+		*x = sent{now, flying | repeated}
+		s.credit--
+		s.counters.Retransmitted++
+	} else {
+		if s.next-s.una == int64(len(s.ring)) {
+			s.grow()
+		}
+		s.next++
+		*s.at(n) = sent{now, flying}
+		if s.free > 0 {
+			s.free--
+			s.at(n).flags |= unasked
+		} else {
+			s.credit--
+		}
+		s.counters.SentBytes += unit.Bytes(s.bytes(n))
+	}
+	s.flights.push(flight{n, now})
+	s.inFlight++
+	s.counters.SentPackets++
+	s.quiet, s.probing = now, false
+	flags := packet.Trimmable
+	if s.packets-s.next <= s.free {
+		flags |= packet.FIN
+	}
+	s.fill(p, packet.Data, s.seq(n), s.returned, s.bytes(n), flags)
+	s.think(now)
+}
+
+// grow doubles the ring.
+func (s *Sender) grow() {
+	ring := make([]sent, 2*len(s.ring))
+	for n := s.una; n < s.next; n++ {
+		ring[n&int64(len(ring)-1)] = *s.at(n)
+	}
+	s.ring = ring
+}
+
+// Receive takes an ACK, a NACK, a PULL, or a header that a switch has sent back. What is of
+// another flow, or about packets that are not out, changes nothing.
+func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
+	s.counters.ReceivedPackets++
+	if !s.mine(p) || p.Payload != 0 || p.Extended() {
+		return false
+	}
+	switch p.Kind {
+	case packet.Ack, packet.Nack:
+		about := s.number(p.Seq, s.una)
+		if !s.acknowledged(now, p) || about < 0 || about >= s.next {
+			return false
+		}
+		s.answered++
+		if about < s.una {
+			break
+		}
+		if x := s.at(about); p.Kind == packet.Ack {
+			s.sample(now, x)
+			s.deliver(x)
+			s.advance(now)
+		} else if x.flags&flying != 0 {
+			s.sample(now, x)
+			s.inFlight--
+			s.refused++
+			s.again(now, about, nacked)
+		}
+	case packet.Notice:
+		if !s.acknowledged(now, p) {
+			return false
+		}
+		if pull := unwrap(p.Seq, s.pulled); pull > s.pulled && pull-s.pulled <= mostOut {
+			s.credit += pull - s.pulled
+			s.pulled = pull
+		}
+	case packet.Data:
+		n := s.number(p.Seq, s.una)
+		if p.TCP.Flags&packet.Returned == 0 || n < s.una || n >= s.next || s.at(n).flags&flying == 0 {
+			return false
+		}
+		s.heard(now)
+		s.inFlight--
+		s.bounced++
+		if s.at(n).flags&unasked != 0 {
+			s.returned++
+		} else { // the PULL that asked for it is not spent
+			s.credit++
+		}
+		s.again(now, n, 0)
+	default:
+		return false
+	}
+	s.think(now)
+	return false
+}
+
+func (s *Sender) heard(now unit.Time) { s.quiet, s.backoff = now, 0 }
+
+// sample measures the round trip by a packet that is answered.
+func (s *Sender) sample(now unit.Time, x *sent) {
+	if x.flags&(flying|repeated) == flying {
+		s.round.Measure(max(now-x.at, 1))
+	}
+}
+
+// acknowledged takes the cumulative acknowledgement that every packet of the receiver
+// has. It returns false if that is of what was never sent.
+func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) bool {
+	ack := s.number(p.Ack, s.una)
+	if ack < 0 || ack > s.next {
+		return false
+	}
+	s.heard(now)
+	about := s.number(p.Seq, s.una)
+	for ; s.una < ack; s.una++ {
+		x := s.at(s.una)
+		if s.una == about && p.Kind == packet.Ack {
+			s.sample(now, x)
+		}
+		s.deliver(x)
+	}
+	s.advance(now)
+	return true
+}
+
+// advance goes on to the first packet that has not arrived.
+func (s *Sender) advance(now unit.Time) {
+	for s.una < s.next && s.at(s.una).flags&acked != 0 {
+		s.una++
+	}
+	if s.una == s.packets && s.counters.Finished == unit.Never {
+		s.counters.Finished = now
+	}
+}
+
+// deliver notes that a packet has arrived.
+func (s *Sender) deliver(x *sent) {
+	if x.flags&flying != 0 {
+		s.inFlight--
+	}
+	if x.flags&nacked != 0 {
+		s.refused--
+	}
+	x.flags = acked
+}
+
+// again notes that packet n, which is in flight no more, is to be sent again.
+func (s *Sender) again(now unit.Time, n int64, why uint8) {
+	*s.at(n) = sent{now, waiting | why}
+	s.repairs.push(n)
+}
+
+// NextTimer is when something ought to have been heard.
+func (s *Sender) NextTimer() unit.Time { return s.timerAt }
+
+// Advance sends again what nothing was heard of, beside all PULLs, for none will come for
+// it; or, when it is a PULL that should have come, one packet, so that another one comes.
+func (s *Sender) Advance(now unit.Time) {
+	if now < s.timerAt {
+		return
+	}
+	s.timeouts++
+	due := now - s.rto(0)
+	s.probing = s.inFlight == 0
+	for s.flights.n > 0 {
+		f := *s.flights.head()
+		live := f.n >= s.una && s.at(f.n).flags&flying != 0 && s.at(f.n).at == f.at
+		if live && f.at > due {
+			break
+		}
+		if s.flights.pop(); live {
+			s.inFlight--
+			s.credit++
+			s.again(now, f.n, 0)
+		}
+	}
+	s.backoff++
+	s.quiet = now
+	s.think(now)
+}

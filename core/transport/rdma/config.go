@@ -1,0 +1,356 @@
+package rdma
+
+import (
+	"fmt"
+	"math"
+
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// Ways to repair losses: values of Config.Recovery.
+const (
+	GoBackN         = "go_back_n"        // the receiver takes packets in order only
+	SelectiveRepeat = "selective_repeat" // IRN §3.1
+	NoRecovery      = "none"             // for lossless networks: a lost packet leaves the flow unfinished
+)
+
+// What bounds the bytes in flight besides the controller's window: values of Config.Bound.
+const (
+	BoundNone  = "none"
+	BoundBDP   = "bdp"   // IRN §3.2: line rate × base RTT
+	BoundBytes = "bytes" // Config.BoundBytes
+)
+
+// How a flow starts: values of Config.Start.
+const (
+	LineRate      = "line_rate"      // the controller's first window is a BDP
+	InitialWindow = "initial_window" // Config.InitialWindow
+)
+
+// What retransmission timeouts are made of: values of Config.RTO.
+const (
+	MeasuredRTO = "measured" // the floor, or SRTT + 4 RTTVAR if that is more
+	FixedRTO    = "fixed"    // the floor
+)
+
+// What is sent again after a timeout with selective repeat: values of Config.Resends.
+const (
+	ResendFirst = "first" // the first packet; of the others those below one that was received
+	ResendAll   = "all"   // whatever is not acknowledged
+)
+
+// How a flow uses ECN: values of Config.ECN.
+const (
+	ECNByController = "controller" // as the controller's scheme wants it
+	ECNOff          = "off"        // data is not ECN-capable
+	ECNEcho         = "echo"       // each ACK says whether its packet was marked
+	ECNNotify       = "cnp"        // marks are answered by CNPs, and echoed as well
+)
+
+// Config are the parameters of a queue pair.
+type Config struct {
+	Recovery   string
+	Start      string
+	Bound      string
+	BoundBytes unit.Bytes
+	Packets    int       // initial window, with Start InitialWindow
+	LineRate   unit.Rate // 0: of the flow
+	BaseRTT    unit.Time // 0: of the flow
+
+	AckEvery     int       // packets an ACK
+	AckDelay     unit.Time // longest wait of a coalesced ACK
+	NackInterval unit.Time // between NACKs of one expected sequence, with GoBackN
+
+	RTO           string
+	RTOMin        unit.Time // IRN's RTO_high
+	RTOLow        unit.Time // with at most RTOLowPackets in flight; 0: RTOMin always
+	RTOLowPackets int
+	RTOMax        unit.Time // to which it doubles; 0: 64 times itself
+	Resends       string
+
+	ECN         string
+	CNPInterval unit.Time
+
+	Class       uint8 // priority class of data and, without AckPriority, ACKs, at the hosts' NICs
+	AckPriority bool  // ACKs, NACKs and CNPs are of class 0 there
+	Telemetry   transport.Asking
+	AckTOS      int // TOS of ACKs, NACKs and CNPs, by which switches may know them; −1: the data's
+
+	Nacks string // what NACKs of the network do: transport.NacksLoss …
+}
+
+// Defaults are a RoCE NIC's as the HPCC simulator has it, with a retransmission timer.
+func Defaults() Config {
+	return Config{Recovery: GoBackN, Start: LineRate, Bound: BoundNone, Packets: 10, AckEvery: 1, AckDelay: 20 * unit.Microsecond,
+		NackInterval: 500 * unit.Microsecond, RTO: MeasuredRTO, RTOMin: 320 * unit.Microsecond, RTOLowPackets: 3,
+		Resends: ResendFirst, ECN: ECNByController, CNPInterval: 50 * unit.Microsecond, AckTOS: -1, Nacks: transport.NacksLoss,
+		Telemetry: transport.Asking{When: transport.AskPacket, Packets: 8, Integrity: transport.IntegrityNone}}
+}
+
+// header is the transport's own header on the wire (packet.Emit): ports, kind,
+// sequence, acknowledgement, flags.
+const header = 16
+
+// mostOut is how many packets may be unacknowledged, and how far ahead of the expected
+// one a receiver takes packets: a bound on memory, far above any window.
+const mostOut = 1 << 20
+
+// Scheme is what an experiment names: transport: rdma.
+func Scheme() transport.Scheme {
+	return transport.Scheme{
+		Scheme: scheme.Scheme{
+			Name: "rdma", Doc: "queue pair of an RDMA NIC: window and pacing, go-back-N or selective repeat, telemetry echo, CNPs", Source: "HPCC (SIGCOMM 2019) §4, its simulator; IRN (SIGCOMM 2018) §3",
+			Params: append([]scheme.Param{
+				{Name: "recovery", Kind: scheme.Text, Words: []string{GoBackN, SelectiveRepeat, NoRecovery}, Default: GoBackN, Doc: "how losses are repaired; none: not at all, for lossless networks", Source: "HPCC simulator; selective_repeat: IRN §3.1"},
+				{Name: "first_window", Kind: scheme.Text, Words: []string{LineRate, InitialWindow}, Default: LineRate, Doc: "first window of the controller: line_rate × base_rtt, or initial_window", Source: "HPCC §3.2: a new flow starts at line rate"},
+				{Name: "initial_window", Kind: scheme.Packets, Default: "10 packets", Min: "1 packet", Max: "1000000 packets", Doc: "with first_window: initial_window", Source: "RFC 6928"},
+				{Name: "bound", Kind: scheme.Text, Words: []string{BoundNone, BoundBDP, BoundBytes}, Default: BoundNone, Doc: "of what is sent and not acknowledged, besides the controller's window: line_rate × base_rtt, or bound_bytes", Source: "RoCE has none; bdp: IRN §3.2"},
+				{Name: "bound_bytes", Kind: scheme.Size, Default: "0 B", Doc: "with bound: bytes; one packet may always be out", Source: "ours"},
+				{Name: "line_rate", Kind: scheme.Rate, Default: "0bps", Doc: "of the sender's NIC; 0bps: of its link", Source: "ours"},
+				{Name: "base_rtt", Kind: scheme.Duration, Default: "0s", Max: "60s", Doc: "RTT without queues; 0s: of the flow's shortest path, a full packet and its ACK", Source: "HPCC §3.2: T, slightly greater than the largest RTT"},
+				{Name: "ack_every", Kind: scheme.Packets, Default: "1 packet", Min: "1 packet", Max: "1000000 packets", Doc: "packets that one ACK acknowledges", Source: "HPCC simulator: L2_ACK_INTERVAL 1"},
+				{Name: "ack_delay", Kind: scheme.Duration, Default: "20us", Min: "1ns", Max: "60s", Doc: "with ack_every above 1: how long an ACK waits for more packets", Source: "ours"},
+				{Name: "nack_interval", Kind: scheme.Duration, Default: "500us", Min: "1ns", Max: "60s", Doc: "go_back_n: least time between NACKs of one expected sequence", Source: "HPCC simulator: NACK generation interval"},
+				{Name: "rto", Kind: scheme.Text, Words: []string{MeasuredRTO, FixedRTO}, Default: MeasuredRTO, Doc: "retransmission timeout: at least SRTT + 4 RTTVAR, or rto_min and rto_low as they are", Source: "RFC 6298 §2.3; fixed: IRN §3.1"},
+				{Name: "rto_min", Kind: scheme.Duration, Default: "320us", Min: "1us", Max: "60s", Doc: "retransmission timeout: the least, or the fixed one", Source: "IRN §4.1: RTO_high"},
+				{Name: "rto_low", Kind: scheme.Duration, Default: "0s", Max: "60s", Doc: "in place of rto_min with at most rto_low_packets in flight; 0s: never", Source: "IRN §3.1: an option, RTO_low of 100us"},
+				{Name: "rto_low_packets", Kind: scheme.Packets, Default: "3 packets", Min: "1 packet", Max: "1000000 packets", Doc: "with rto_low", Source: "IRN §4.1: N"},
+				{Name: "rto_max", Kind: scheme.Duration, Default: "0s", Min: "0s", Max: "120s", Doc: "up to which the timeout doubles while nothing is acknowledged; 0s: 64 times itself", Source: "ours"},
+				{Name: "timeout_resends", Kind: scheme.Text, Words: []string{ResendFirst, ResendAll}, Default: ResendFirst, Doc: "selective_repeat: what a timeout sends again; first: and what SACKs show to be lost", Source: "IRN §3.1"},
+				{Name: "ecn", Kind: scheme.Text, Words: []string{ECNByController, ECNOff, ECNEcho, ECNNotify}, Default: ECNByController, Doc: "use of ECN: as the controller wants it, none, echoed by ACKs, or answered by CNPs and echoed", Source: "RFC 8257 §3.2; DCQCN (SIGCOMM 2015) §3.1"},
+				{Name: "cnp_interval", Kind: scheme.Duration, Default: "50us", Min: "1ns", Max: "60s", Doc: "least time between CNPs of a flow", Source: "DCQCN §3.1: N"},
+				{Name: "class", Kind: scheme.Int, Default: "0", Min: "0", Max: "7", Doc: "priority class at the NIC, which PFC pauses; 0 is the first in strict priority, or what the upper three bits of the traffic's TOS say. Without a DSCP in its TOS the traffic gets the class there, by which switches that classify know it", Source: "RFC 2474 §4.2.2: class selector"},
+				{Name: "ack_priority", Kind: scheme.Bool, Default: "false", Doc: "ACKs, NACKs and CNPs are of class 0, whatever the data's", Source: "HPCC simulator: ACK_HIGH_PRIO 0"},
+				{Name: "ack_tos", Kind: scheme.Int, Default: "-1", Min: "-1", Max: "255", Doc: "TOS byte of ACKs, NACKs and CNPs, by which switches may prefer them; -1: the data's", Source: "ours"},
+			}, append(transport.NackParams(), transport.TelemetryParams()...)...),
+		},
+		Controlled: true, Gauged: true,
+		Headers: header,
+		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
+			s, r, err := New(f, Config{
+				Recovery: v.Text("recovery"), Start: v.Text("first_window"), Packets: v.Int("initial_window"),
+				Bound: v.Text("bound"), BoundBytes: v.Bytes("bound_bytes"), LineRate: v.Rate("line_rate"), BaseRTT: v.Time("base_rtt"),
+				AckEvery: v.Int("ack_every"), AckDelay: v.Time("ack_delay"), NackInterval: v.Time("nack_interval"),
+				RTO: v.Text("rto"), RTOMin: v.Time("rto_min"), RTOLow: v.Time("rto_low"), RTOLowPackets: v.Int("rto_low_packets"),
+				RTOMax: v.Time("rto_max"), Resends: v.Text("timeout_resends"), ECN: v.Text("ecn"), CNPInterval: v.Time("cnp_interval"),
+				Class: uint8(v.Int("class")), AckPriority: v.Bool("ack_priority"), AckTOS: v.Int("ack_tos"), Telemetry: transport.AskingOf(v),
+				Nacks: v.Text("nacks"),
+			})
+			if err != nil {
+				return nil, nil, err
+			}
+			return s, r, nil
+		},
+		Warn: func(v scheme.Values) string {
+			switch nacks := v.Text("nacks"); {
+			case v.Bool("ack_priority") && v.Int("class") == 0:
+				return "ack_priority changes nothing: the data is of class 0 already"
+			case v.Text("integrity") == transport.IntegrityKeyed && (nacks == transport.NacksSupply || nacks == transport.NacksResend):
+				return "nacks changes nothing: NACKs of switches carry no code, and integrity: keyed refuses them"
+			}
+			return ""
+		},
+	}
+}
+
+// oneOf tells whether word is one of the words.
+func oneOf(word string, words ...string) bool {
+	for _, w := range words {
+		if w == word {
+			return true
+		}
+	}
+	return false
+}
+
+// check tells what of a configuration cannot be.
+func (c *Config) check() error {
+	switch {
+	case !oneOf(c.Recovery, GoBackN, SelectiveRepeat, NoRecovery), !oneOf(c.Start, LineRate, InitialWindow),
+		!oneOf(c.Bound, BoundNone, BoundBDP, BoundBytes), !oneOf(c.RTO, MeasuredRTO, FixedRTO),
+		!oneOf(c.Resends, ResendFirst, ResendAll), !oneOf(c.ECN, ECNByController, ECNOff, ECNEcho, ECNNotify):
+		return fmt.Errorf("transport rdma: recovery %q, start %q, bound %q, rto %q, timeout_resends %q, ecn %q: one of them is not known",
+			c.Recovery, c.Start, c.Bound, c.RTO, c.Resends, c.ECN)
+	case c.LineRate < 0 || c.BaseRTT < 0 || (c.Start == LineRate || c.Bound == BoundBDP) && (c.LineRate == 0 || c.BaseRTT == 0):
+		return fmt.Errorf("transport rdma: first_window: line_rate and bound: bdp need line_rate and base_rtt above 0; they are %v and %v", c.LineRate, c.BaseRTT)
+	case c.Bound == BoundBytes && c.BoundBytes < 1:
+		return fmt.Errorf("transport rdma: bound: bytes needs bound_bytes above 0")
+	case c.AckEvery < 1 || c.Start == InitialWindow && c.Packets < 1 || c.RTOLow > 0 && c.RTOLowPackets < 1:
+		return fmt.Errorf("transport rdma: ack_every, initial_window and rto_low_packets must be at least 1 packet")
+	case c.AckDelay < 1 || c.NackInterval < 1 || c.RTOMin < 1 || c.RTOLow < 0 || c.CNPInterval < 1:
+		return fmt.Errorf("transport rdma: ack_delay, nack_interval, rto_min and cnp_interval must be above 0, rto_low not below")
+	case c.RTOMax > 0 && c.RTOMax < c.RTOMin || c.RTOLow > c.RTOMin:
+		return fmt.Errorf("transport rdma: rto_low %v, rto_min %v and rto_max %v must ascend", c.RTOLow, c.RTOMin, c.RTOMax)
+	case c.AckTOS < -1 || c.AckTOS > 255:
+		return fmt.Errorf("transport rdma: ack_tos %d; 0 to 255 are possible, or -1", c.AckTOS)
+	case !oneOf(c.Nacks, transport.NacksIgnored, transport.NacksResend, transport.NacksLoss, transport.NacksSupply):
+		return fmt.Errorf("transport rdma: nacks %q; ignore, resend, loss and supply are possible", c.Nacks)
+	case c.Class > 7:
+		return fmt.Errorf("transport rdma: class %d; 0 to 7 are possible", c.Class)
+	}
+	return nil
+}
+
+// New makes the two endpoints of a flow. Where the configuration leaves line rate and
+// base RTT out, the flow's count.
+func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
+	if c.LineRate == 0 {
+		c.LineRate = f.Path.NICRate
+	}
+	if c.BaseRTT == 0 {
+		c.BaseRTT = f.Path.BaseRTT
+	}
+	if err := c.check(); err != nil {
+		return nil, nil, err
+	}
+	if f.Payload < 1 || f.Payload > 65000 {
+		return nil, nil, fmt.Errorf("transport rdma: payload %d; 1 … 65000 bytes are possible", f.Payload)
+	}
+	if f.Size < 0 {
+		return nil, nil, fmt.Errorf("transport rdma: a size of %d bytes", f.Size)
+	}
+	if f.CC == nil {
+		return nil, nil, fmt.Errorf("transport rdma: the flow has no congestion controller")
+	}
+	path := cc.Path{NICRate: c.LineRate, BaseRTT: c.BaseRTT, LineRate: f.Path.LineRate, Hops: f.Path.Hops}
+	if f.Path.NICRate > 0 && c.LineRate != f.Path.NICRate { // another rate than the link's: payload has the same share
+		path.LineRate = unit.Rate(float64(path.LineRate) * float64(c.LineRate) / float64(f.Path.NICRate))
+	}
+	payload, bdp := int64(f.Payload), int64(c.LineRate.BytesIn(c.BaseRTT))
+	initial := c.Packets
+	if c.Start == LineRate {
+		initial = int(min(max((bdp+payload-1)/payload, 1), mostOut))
+	}
+	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + header + ipHeader(f.Version), InitialWindow: initial, Start: f.Start, Path: path, Random: f.Random, Loads: f.Telemetry.Relative()}
+	control, err := f.CC.Build(known, f.CCValues)
+	if err == nil {
+		control, err = transport.WrapNacks(c.Nacks, control, known)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	f.Path = path
+	asker, err := transport.NewAsker(&f, c.Telemetry)
+	if err != nil {
+		return nil, nil, fmt.Errorf("transport rdma: %w", err)
+	}
+	answerer, err := transport.NewAnswerer(&f, known, c.Telemetry)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.ECN == ECNByController {
+		switch f.CC.ECN {
+		case cc.DCTCPMode:
+			c.ECN = ECNEcho
+		case cc.CNPMode:
+			c.ECN = ECNNotify
+		default:
+			c.ECN = ECNOff
+		}
+	}
+	bound := int64(math.MaxInt64)
+	switch c.Bound {
+	case BoundBDP:
+		bound = max(bdp, payload)
+	case BoundBytes:
+		bound = max(int64(c.BoundBytes), payload)
+	}
+	// A flow without a DSCP carries its class as class selector (RFC 2474 §4.2.2), by which
+	// switches know it; one with a DSCP and no class is of the class that this selects.
+	reply := f
+	switch {
+	case f.TOS&^packet.ECN != 0 && c.Class == 0:
+		c.Class = f.TOS >> 5
+	case f.TOS&^packet.ECN == 0:
+		if f.TOS |= c.Class << 5; !c.AckPriority {
+			reply.TOS = f.TOS
+		}
+	}
+	return newSender(f, c, control, bound, asker), newReceiver(reply, c, answerer), nil
+}
+
+func ipHeader(version uint8) int32 {
+	if version == 6 {
+		return packet.IPv6Header
+	}
+	return packet.IPv4Header
+}
+
+// ends is what the two ends of a flow have in common: headers and numbering. Packets
+// are numbered from 0; all but the last have a full payload.
+type ends struct {
+	framing          packet.Framing
+	hash             uint32
+	headers          int32 // Ethernet to transport
+	srcPort, dstPort uint16
+	version, tos     uint8
+	payload          int64
+	size             int64 // bytes of the flow; MaxInt64: no end
+	packets          int64 // packets of the flow
+}
+
+func newEnds(f *transport.Flow, back bool) ends {
+	e := ends{framing: f.Framing, headers: packet.EthernetHeader + ipHeader(f.Version) + header,
+		srcPort: f.SrcPort, dstPort: f.DstPort, version: f.Version, tos: f.TOS &^ packet.ECN,
+		payload: int64(f.Payload), size: math.MaxInt64, packets: math.MaxInt64 / int64(f.Payload)}
+	src, dst := f.Src, f.Dst
+	if back {
+		src, dst = dst, src
+		e.srcPort, e.dstPort = e.dstPort, e.srcPort
+	}
+	e.hash = packet.FlowHash(src, dst, e.srcPort, e.dstPort, packet.ProtoRDMA)
+	if f.Size > 0 {
+		e.size = int64(f.Size)
+		e.packets = (e.size + e.payload - 1) / e.payload
+	}
+	return e
+}
+
+// seq is the first byte of packet n, or the byte behind the last packet.
+func (e *ends) seq(n int64) int64 { return min(n*e.payload, e.size) }
+
+// bytes is the payload of packet n.
+func (e *ends) bytes(n int64) int64 { return e.seq(n+1) - e.seq(n) }
+
+// extend gives a sequence number of the wire, which has 40 bits, the upper ones: nearest
+// to packet near.
+func (e *ends) extend(seq, near int64) int64 {
+	at := near * e.payload
+	return at + (seq-at)<<24>>24
+}
+
+// number is the packet that begins at byte seq, near packet near; −1: none does. On
+// the wire a sequence number has 40 bits.
+func (e *ends) number(seq, near int64) int64 {
+	seq = e.extend(seq, near)
+	switch at := near * e.payload; {
+	case seq == at && seq < e.size: // what is so nearly always, without a division
+		return near
+	case seq == at+e.payload && seq < e.size:
+		return near + 1
+	case seq < 0 || seq > e.size:
+		return -1
+	case seq == e.size:
+		return e.packets
+	case seq%e.payload != 0:
+		return -1
+	}
+	return seq / e.payload
+}
+
+// mine tells whether p belongs to this flow, coming from its other end.
+func (e *ends) mine(p *packet.Packet) bool {
+	return p.SrcPort == e.dstPort && p.DstPort == e.srcPort && p.Proto == packet.ProtoRDMA
+}
+
+// fill writes the headers of p, whose extensions are there already and take ext bytes.
+func (e *ends) fill(p *packet.Packet, kind packet.Kind, seq, ack, payload int64, ext int32, flags, ecn uint8) {
+	p.Kind, p.Seq, p.Ack, p.Payload, p.TCP.Flags = kind, seq, ack, int32(payload), flags
+	p.Size = e.framing.Frame(e.headers+ext, p.Payload, kind == packet.Data)
+	p.Hash, p.SrcPort, p.DstPort = e.hash, e.srcPort, e.dstPort
+	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoRDMA, e.version, e.tos|ecn, 64
+}

@@ -1,0 +1,165 @@
+package rdma
+
+import (
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// NACKs of the network (BS'19 §4.3, §5): a switch tells the sender which packet is gone, or
+// that the flow is an elephant. What the text leaves open is ours: the checks, the number of
+// a transmission, what is sent again and when, and what the controller is told.
+
+// notified takes a notice of the network, p, which has ExtNotification: a CNP goes the way of
+// those that receivers make, and a NACK is counted as taken or refused.
+func (s *Sender) notified(now unit.Time, p *packet.Packet) {
+	var n packet.Notification
+	readable := p.Notification(&n)
+	if p.Kind == packet.Notice || readable && n.Cause == packet.CauseMarked {
+		if readable && n.Cause == packet.CauseMarked && s.mine(p) && s.asker.Genuine(p) {
+			s.notice(now, p)
+			s.think(now)
+		}
+		return
+	}
+	if s.config.Nacks == transport.NacksIgnored {
+		return
+	}
+	if !readable || !s.mine(p) || !s.asker.Genuine(p) || !s.nack(now, p, &n) {
+		s.counters.NacksRefused++
+		return
+	}
+	s.counters.NacksTaken++
+	s.think(now)
+}
+
+// out is the packet that begins at byte seq, if it is out and not SACKed, and its state; nil
+// if it is not.
+func (s *Sender) out(seq int64) (int64, *sent) {
+	n := s.number(seq, s.una)
+	if n < s.una || n >= s.top {
+		return n, nil
+	}
+	if x := s.at(n); x.flags&sacked == 0 {
+		return n, x
+	}
+	return n, nil
+}
+
+// nack takes a NACK in. It is refused, and changes nothing, unless it is about a whole packet
+// that is out, in its last transmission, of which no such NACK has come: one of an
+// earlier transmission is late or replayed. Further packets that it names have no
+// numbers; of these the ones count that are out and have not been named.
+func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) bool {
+	first, x := s.out(p.Seq)
+	if x == nil || p.Ack != int64(x.number) {
+		return false
+	}
+	told := cc.Notice{Kind: cc.NackNotice, Seq: s.seq(first), Supply: n.Supply, Demand: n.Demand}
+	if n.Cause == packet.CauseElephant {
+		if x.flags&throttled != 0 || n.Lost != 0 || n.Spans != 0 {
+			return false
+		}
+		x.flags |= throttled
+		s.control.OnNotice(now, told)
+		s.decide()
+		if s.reduces() && s.state == cc.Open && s.gate.Reduce(now, x.at, s.rtt()) {
+			before := s.decision
+			s.state, s.recover = cc.Reduced, s.top
+			s.lose(now, cc.Loss{Kind: cc.ECNEcho})
+			if s.decision.Window >= before.Window && s.decision.Rate >= before.Rate {
+				s.gate.Vain() // DCTCP without a history of marks, or none that heeds them: what is lost still reduces
+			}
+		}
+		return true
+	}
+	if x.flags&nacked != 0 || int64(n.Lost) != s.bytes(first) {
+		return false
+	}
+	lost := s.name(first, x)
+	told.Lost = unit.Bytes(n.Lost)
+	for _, span := range n.More[:n.Spans] {
+		if m, y := s.out(p.Seq + int64(span.Offset)); y != nil && y.flags&nacked == 0 && int64(span.Lost) == s.bytes(m) {
+			lost += s.name(m, y)
+			told.Lost += unit.Bytes(span.Lost)
+		}
+	}
+	s.lostTotal += int64(lost)
+	s.control.OnNotice(now, told)
+	s.decide()
+	if s.reduces() && s.gate.Reduce(now, x.at, s.rtt()) {
+		kind := cc.FastRecovery
+		if s.state == cc.Reduced {
+			kind = cc.LossInReduction
+		}
+		s.state, s.recover = cc.Recovery, s.top
+		s.lose(now, cc.Loss{Kind: kind, Lost: lost})
+	}
+	s.hold(now)
+	return true
+}
+
+// reduces tells whether NACKs are losses to the controller, once a round trip. With nacks: supply
+// the notice is all that reduces.
+func (s *Sender) reduces() bool { return s.config.Nacks == transport.NacksLoss }
+
+// rtt is the round-trip time: smoothed, or before there is a sample without queues.
+func (s *Sender) rtt() unit.Time {
+	if s.roundTrip.Smoothed > 0 {
+		return s.roundTrip.Smoothed
+	}
+	return s.config.BaseRTT
+}
+
+// name takes packet n for lost on the network's word, which holds for its last transmission
+// and needs no packet that overtook it: it is sent again next, and nothing else is. A
+// receiver of go-back-N, however, has dropped what came behind it, and so all from n on
+// is sent again, unless it is to be anyway. It returns how many packets are found lost.
+func (s *Sender) name(n int64, x *sent) int {
+	x.flags |= nacked
+	if s.config.Recovery == GoBackN {
+		s.next = min(s.next, n)
+		return 1
+	}
+	x.flags &^= resent
+	lost := s.judge(n)
+	if s.namedOut++; s.namedOut == 1 || n < s.namedHint {
+		s.namedHint = n
+	}
+	return lost
+}
+
+// remain takes packet x, which was taken for lost, out of the books of those: it is sent
+// again, or there.
+func (s *Sender) remain(x *sent) {
+	s.goneOut--
+	if x.flags&nacked != 0 {
+		s.namedOut--
+	}
+	x.flags &^= gone
+}
+
+// repaired tells, with go-back-N, whether the first packet that is out was sent again on
+// the network's word less than a round trip ago: the receiver, which now asks for it, can't
+// have heard of that.
+func (s *Sender) repaired(now unit.Time) bool {
+	x := s.at(s.una)
+	return x.flags&resent != 0 && now-x.at < s.rtt()
+}
+
+// hold lets a sender wait whose window has room for one packet only, and which therefore
+// can't reduce any more: a round trip, twice that when the next one is gone as well, and so on, at most
+// a retransmission timeout. Otherwise many of them send as fast as the switch tells them
+// that nothing fits.
+func (s *Sender) hold(now unit.Time) {
+	if int64(s.decision.Window) >= 2*s.payload || now < s.held {
+		return
+	}
+	wait := s.rto()
+	if rtt := s.rtt(); rtt > 0 {
+		wait = min(wait, rtt<<min(s.holds, 16))
+	}
+	s.held = now + wait/2 + wait/1024*unit.Time(packet.FlowHash(packet.Addr(s.hash), packet.Addr(s.counters.NacksTaken), s.srcPort, s.dstPort, 0)>>22)
+	s.holds++
+}

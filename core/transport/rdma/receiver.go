@@ -1,0 +1,289 @@
+package rdma
+
+import (
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// Receiver is the receiving half of a queue pair: it acknowledges, echoes telemetry
+// and marks, and makes CNPs.
+type Receiver struct {
+	ends
+	config   Config
+	counters transport.Counters
+	class    uint8
+	selects  bool // it takes packets out of order
+	notifies bool // it makes CNPs
+
+	expected int64  // first packet not received
+	held     bitmap // of those received beyond it
+	heldBack int    // how many
+
+	pending    int   // packets in order that are not acknowledged yet
+	pendingSeq int64 // first byte of the newest of them
+	ce         bool  // they were marked (RFC 8257 §3.2: DCTCP.CE)
+	ackAt      unit.Time
+
+	nacked   int64 // expected when the last NACK was sent, −1: none
+	nackedAt unit.Time
+	cnpAt    unit.Time // when the next CNP may be sent
+
+	out   [4]reply // what waits for the NIC
+	outs  int
+	tele  transport.Answerer
+	cnps  int64
+	nacks int64
+}
+
+// reply is a packet that is to be sent.
+type reply struct {
+	kind     packet.Kind
+	seq, ack int64
+	marked   bool
+}
+
+func newReceiver(f transport.Flow, c Config, tele transport.Answerer) *Receiver {
+	r := &Receiver{ends: newEnds(&f, true), config: c, class: c.Class, selects: c.Recovery != GoBackN, notifies: c.ECN == ECNNotify,
+		tele: tele, ackAt: unit.Never, nacked: -1}
+	if c.AckTOS >= 0 {
+		r.tos = uint8(c.AckTOS) &^ packet.ECN
+	}
+	if c.AckPriority {
+		r.class = 0
+	}
+	r.counters.Finished, r.counters.DelayMin = unit.Never, unit.Never
+	return r
+}
+
+// Class is the priority class of acknowledgements.
+func (r *Receiver) Class() uint8 { return r.class }
+
+// Counters returns what was counted. Finished is when the last byte came. ReceivedBytes
+// counts a packet when it comes, in order or not, if it is kept.
+func (r *Receiver) Counters() *transport.Counters { return &r.counters }
+
+// Expected is the first byte that was not received: all before it was delivered, in
+// order. CNPs and Nacks are how many were made.
+func (r *Receiver) Expected() int64 { return r.seq(r.expected) }
+func (r *Receiver) CNPs() int64     { return r.cnps }
+func (r *Receiver) Nacks() int64    { return r.nacks }
+
+// NextSend is at once when something waits for the NIC.
+func (r *Receiver) NextSend() unit.Time {
+	if r.outs > 0 {
+		return 0
+	}
+	return unit.Never
+}
+
+// Emit sends what has waited longest.
+func (r *Receiver) Emit(_ unit.Time, p *packet.Packet) {
+	x := r.out[0]
+	copy(r.out[:], r.out[1:])
+	r.outs--
+	if x.kind != packet.Notice {
+		r.tele.Give(p)
+	}
+	r.write(p, x)
+}
+
+// NextTimer is when a coalesced ACK has waited long enough, or the controller's part here
+// has something to tell.
+func (r *Receiver) NextTimer() unit.Time {
+	if r.expected == r.packets {
+		return r.ackAt
+	}
+	return min(r.ackAt, r.tele.NextTimer())
+}
+
+// Advance sends the ACK that has waited.
+func (r *Receiver) Advance(now unit.Time) {
+	if told := r.tele.Timer(now); told || now >= r.ackAt {
+		r.wait(r.acknowledgement(packet.Ack, r.pendingSeq, r.ce))
+	}
+}
+
+// wait queues x for the NIC. If that does not come, the oldest is lost, as an ACK may be.
+func (r *Receiver) wait(x reply) {
+	if r.outs == len(r.out) {
+		copy(r.out[:], r.out[1:])
+		r.outs--
+	}
+	r.out[r.outs] = x
+	r.outs++
+}
+
+// acknowledgement is an ACK or NACK of all that was received in order.
+func (r *Receiver) acknowledgement(kind packet.Kind, seq int64, marked bool) reply {
+	r.pending, r.ackAt = 0, unit.Never
+	return reply{kind, seq, r.seq(r.expected), marked}
+}
+
+// write fills p with a reply, whose extensions are there already.
+func (r *Receiver) write(p *packet.Packet, x reply) {
+	var flags uint8
+	if x.marked {
+		flags = packet.ECE
+	}
+	r.tele.Open(p)
+	r.fill(p, x.kind, x.seq, x.ack, 0, r.tele.Bytes(p), flags, packet.NotECT)
+	r.tele.Seal(p)
+}
+
+// Receive takes a data packet in. The first of its answers is made of p in place: a
+// CNP, which must not come after the ACK of its packet, then an ACK of what came with
+// another mark (RFC 8257 §3.2), then its own. Others wait for the NIC.
+func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
+	c := &r.counters
+	c.ReceivedPackets++
+	if p.Kind == packet.Probe && r.mine(p) {
+		r.tele.Data(now, p)
+		p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
+		r.write(p, reply{kind: packet.Probe, seq: p.Seq, ack: r.seq(r.expected)})
+		return true
+	}
+	n := r.number(p.Seq, r.expected)
+	trimmed := p.Meta.Flags&packet.Trimmed != 0
+	if p.Kind != packet.Data || !r.mine(p) || n < 0 || n >= r.packets || n-r.expected >= mostOut || !trimmed && int64(p.Payload) != r.bytes(n) {
+		return false
+	}
+	marked := p.TOS&packet.ECN == packet.CE
+	atOnce := r.tele.Data(now, p)
+
+	var answers [3]reply
+	k := 0
+	if r.notifies && marked && now >= r.cnpAt && r.outs == 0 {
+		r.cnpAt = now + r.config.CNPInterval
+		r.cnps++
+		answers[k] = reply{kind: packet.Notice, seq: p.Seq}
+		k++
+	}
+	if r.pending > 0 && marked != r.ce {
+		answers[k] = r.acknowledgement(packet.Ack, r.pendingSeq, r.ce)
+		k++
+	}
+	r.ce = marked
+	own, ok := r.take(now, n, trimmed, p)
+	if !ok && atOnce { // draft-miao §6.2 line 31: send_ack(W)
+		own, ok = r.acknowledgement(packet.Ack, p.Seq, false), true
+	}
+	if ok {
+		own.marked = marked
+		answers[k] = own
+		k++
+	}
+	if k == 1 && ok {
+		r.tele.Give(p)
+	} else { // the last answer has it, or one to come
+		r.tele.Keep(p)
+		p.ClearExtensions()
+	}
+	for _, x := range answers[min(k, 1):k] {
+		r.wait(x)
+	}
+	if k == 0 {
+		return false
+	}
+	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
+	r.write(p, answers[0])
+	return true
+}
+
+// take takes packet n in, and tells what is to be answered at once.
+func (r *Receiver) take(now unit.Time, n int64, trimmed bool, p *packet.Packet) (reply, bool) {
+	c := &r.counters
+	switch {
+	case n < r.expected:
+		// The HPCC simulator does not answer; with a timer it must be, for the ACK may be
+		// what was lost.
+		c.Duplicates++
+		return r.acknowledgement(packet.Ack, p.Seq, false), true
+	case trimmed:
+		return r.refuse(now)
+	case n > r.expected && !r.selects:
+		return r.refuse(now)
+	case n > r.expected:
+		if r.held.test(n, r.expected) {
+			c.Duplicates++
+		} else {
+			r.held.set(n, r.expected)
+			r.heldBack++
+			r.accept(now, n, p)
+		}
+		if r.config.Recovery == NoRecovery {
+			return reply{}, false
+		}
+		// IRN §3.1: every packet out of order gives a NACK with the cumulative
+		// acknowledgement and its own sequence number.
+		r.nacks++
+		return r.acknowledgement(packet.Nack, p.Seq, false), true
+	}
+	r.accept(now, n, p)
+	r.expected++
+	r.pending++
+	filled := r.heldBack > 0
+	for r.heldBack > 0 && r.held.test(r.expected, r.expected) {
+		r.held.clear(r.expected)
+		r.heldBack--
+		r.expected++
+		r.pending++
+	}
+	if r.expected == r.packets {
+		c.Finished = now
+	}
+	r.pendingSeq = p.Seq
+	if filled || r.pending >= r.tele.Coalesce(r.config.AckEvery) || r.expected == r.packets {
+		return r.acknowledgement(packet.Ack, p.Seq, false), true
+	}
+	if r.ackAt == unit.Never {
+		r.ackAt = now + r.config.AckDelay
+	}
+	return reply{}, false
+}
+
+func (r *Receiver) accept(now unit.Time, n int64, p *packet.Packet) {
+	r.counters.ReceivedBytes += unit.Bytes(r.bytes(n))
+	r.counters.Delay(now - p.Sent)
+}
+
+// refuse answers a packet that is not kept: by a NACK of the expected one, once an
+// interval (facts A5), whose sequence number says that nothing was received beyond.
+func (r *Receiver) refuse(now unit.Time) (reply, bool) {
+	if r.config.Recovery == NoRecovery || r.nacked == r.expected && now-r.nackedAt < r.config.NackInterval {
+		return reply{}, false
+	}
+	r.nacked, r.nackedAt = r.expected, now
+	r.nacks++
+	return r.acknowledgement(packet.Nack, r.seq(r.expected), false), true
+}
+
+// bitmap is a set of packet numbers less than mostOut apart, as a ring of bits that
+// grows with the distance.
+type bitmap []uint64
+
+// test tells whether n is in the set; nothing in it is below low.
+func (b bitmap) test(n, low int64) bool {
+	size := int64(len(b)) * 64
+	return n-low < size && b[n&(size-1)/64]>>(n&63)&1 != 0
+}
+
+func (b bitmap) clear(n int64) { b[n&(int64(len(b))*64-1)/64] &^= 1 << (n & 63) }
+
+// set adds n; nothing in the set is below low.
+func (b *bitmap) set(n, low int64) {
+	if size := int64(len(*b)) * 64; n-low >= size {
+		size = max(size, 64)
+		for n-low >= size {
+			size *= 2
+		}
+		grown := make(bitmap, size/64)
+		for m := low; m < low+int64(len(*b))*64; m++ {
+			if b.test(m, low) {
+				grown[m&(size-1)/64] |= 1 << (m & 63)
+			}
+		}
+		*b = grown
+	}
+	(*b)[n&(int64(len(*b))*64-1)/64] |= 1 << (n & 63)
+}

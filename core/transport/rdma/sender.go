@@ -1,0 +1,599 @@
+package rdma
+
+import (
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// Sender is the sending half of a queue pair.
+//
+// Packets are numbered: those below una are acknowledged, those from top on were never
+// sent, and next is what comes next unless something lost goes first. With go-back-N
+// next may fall behind top; otherwise the two are one.
+type Sender struct {
+	ends
+	config   Config
+	control  cc.Controller
+	asker    transport.Asker
+	decision cc.Decision
+	report   cc.Ack
+	counters transport.Counters
+	start    unit.Time
+	stop     unit.Time
+	bound    int64 // of bytes between una and top
+	ecn      uint8 // of data
+	repeats  bool  // selective repeat
+
+	una, next, top int64
+	ring           []sent // packet n at n mod its length, a power of two, for una ≤ n < top
+
+	// what will be sent
+	plan   int64 // packet; −1: none
+	planAt unit.Time
+	probe  unit.Time // when a probe goes; Never: none
+
+	// pacing
+	lastSend   unit.Time
+	lastBytes  unit.Bytes
+	pacedUntil unit.Time
+
+	// selective repeat
+	sackedOut int   // packets beyond una that the receiver holds
+	goneOut   int   // packets that are taken for lost and not sent again yet
+	judged    int64 // packets below are SACKed, or taken for lost
+	eligible  int64 // those taken for lost below this are sent again
+	hint      int64 // none of them is below this
+
+	state   cc.State
+	recover int64 // the state ends when una reaches it: IRN's recovery sequence
+
+	delivered   int64
+	deliveredCE int64
+	lostTotal   int64
+	firstSent   unit.Time // when the first packet of the sample's flight was sent
+	deliveredAt unit.Time
+	appLimited  int64 // samples are, until so many are delivered; 0: they are not
+
+	roundTrip transport.RoundTrip
+	timerFrom unit.Time // when the retransmission timer was started anew
+	timerAt   unit.Time
+	backoff   int
+	timeouts  int64
+	notices   int64
+
+	// NACKs of the network
+	gate      transport.NackGate
+	namedOut  int       // of the packets in goneOut, those that the network has named
+	namedHint int64     // none of them is below this
+	held      unit.Time // nothing is sent before
+	holds     int       // how often in a row, since something was delivered
+}
+
+// sent is the state of one packet, of its last transmission.
+type sent struct {
+	at          unit.Time
+	first       unit.Time // Sender.firstSent then
+	deliveredAt unit.Time
+	delivered   int64
+	flags       uint8
+	number      uint8 // of the transmission, mod 256
+}
+
+const (
+	sacked    uint8 = 1 << iota // the receiver holds it
+	gone                        // taken for lost, and not sent again yet
+	resent                      // sent again since it was taken for lost; with go-back-N since a NACK of the network
+	everSent                    // sent more than once: no RTT sample (Karn)
+	noticed                     // this transmission has had a notice
+	limited                     // the application had no more when it was sent
+	nacked                      // the network has said that this transmission is gone
+	throttled                   // or, of it, that the flow is an elephant
+)
+
+func newSender(f transport.Flow, c Config, control cc.Controller, bound int64, asker transport.Asker) *Sender {
+	s := &Sender{ends: newEnds(&f, false), config: c, control: control, asker: asker, start: f.Start, stop: f.Stop, bound: bound,
+		repeats: c.Recovery == SelectiveRepeat, ring: make([]sent, 16), timerAt: unit.Never}
+	if c.ECN == ECNEcho || c.ECN == ECNNotify {
+		s.ecn = packet.ECT0
+	}
+	if s.stop == 0 {
+		s.stop = unit.Never
+	}
+	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
+	s.decide()
+	s.think(f.Start)
+	return s
+}
+
+// Class is the priority class of data.
+func (s *Sender) Class() uint8 { return s.config.Class }
+
+// Counters returns what was counted. SentBytes is what was sent for the first time;
+// Finished is when the last byte was acknowledged.
+func (s *Sender) Counters() *transport.Counters { return &s.counters }
+
+// State is the state of recovery; InFlight what is sent and neither acknowledged nor
+// taken for lost, in packets; Timeouts, and Notices that were passed on, are counts.
+func (s *Sender) State() cc.State  { return s.state }
+func (s *Sender) InFlight() int    { return int(s.inFlight()) }
+func (s *Sender) Timeouts() int64  { return s.timeouts }
+func (s *Sender) Notices() int64   { return s.notices }
+func (s *Sender) SRTT() unit.Time  { return s.roundTrip.Smoothed }
+func (s *Sender) at(n int64) *sent { return &s.ring[n&int64(len(s.ring)-1)] }
+
+// Gauge is the controller's window and rate, and what is in flight.
+func (s *Sender) Gauge() transport.Gauge {
+	return transport.Gauge{Window: s.decision.Window, InFlight: unit.Bytes(s.inFlight()) * unit.Bytes(s.payload), Rate: s.decision.Rate}
+}
+
+func (s *Sender) inFlight() int64 {
+	return s.next - s.una - int64(s.sackedOut) - int64(s.goneOut)
+}
+
+// decide reads the controller's answer. A new rate moves the pending send: the gap
+// behind the last packet becomes what it is at the new rate (facts A5).
+func (s *Sender) decide() {
+	old := s.decision.Rate
+	s.decision = s.control.Decision()
+	if s.decision.Rate != old && s.lastBytes > 0 {
+		s.pace()
+	}
+}
+
+// pace sets when the packet after the last one may go.
+func (s *Sender) pace() {
+	s.pacedUntil = s.lastSend
+	if s.decision.Rate > 0 {
+		if gap := unit.TransmitTime(s.lastBytes, s.decision.Rate); gap < unit.Never-s.lastSend {
+			s.pacedUntil += gap
+		} else {
+			s.pacedUntil = unit.Never - 1
+		}
+	}
+}
+
+// fits tells whether the window has room for so many bytes. One packet always may go.
+func (s *Sender) fits(bytes int64) bool {
+	n := s.inFlight()
+	return n <= 0 || n*s.payload+bytes <= int64(s.decision.Window)
+}
+
+// think decides what is sent next and when, and when the retransmission timer runs out.
+// It is called after everything that happens.
+func (s *Sender) think(now unit.Time) {
+	s.plan, s.planAt = -1, unit.Never
+	if at := max(s.start, s.pacedUntil, s.held); s.una < s.packets {
+		if n := s.lost(); n >= 0 { // IRN §3.1: in recovery what is lost goes before what is new
+			// With recovery: none nobody says what came beyond the first packet, and it may fill the window.
+			if s.fits(s.bytes(n)) || n == s.una && s.config.Recovery == NoRecovery {
+				s.plan, s.planAt = n, at
+			}
+		} else if n := s.next; n < s.packets && (n < s.top || max(at, now) < s.stop) && n-s.una < mostOut && s.fits(s.bytes(n)) &&
+			(n == s.una || (n-s.una)*s.payload+s.bytes(n) <= s.bound) { // IRN §3.2: BDP-FC
+			s.plan, s.planAt = n, at
+		}
+		if s.plan < 0 && s.next == s.packets && s.fits(s.payload) {
+			s.appLimited = max(s.delivered+s.inFlight(), 1)
+		}
+	}
+	s.probe = unit.Never
+	if s.una < s.packets && (s.una < s.top || s.plan >= 0) {
+		if at := s.asker.NextProbe(s.roundTrip.Smoothed); at < unit.Never {
+			s.probe = max(s.start, at)
+		}
+	}
+	s.timerAt = unit.Never
+	if s.una < s.top && s.config.Recovery != NoRecovery && (s.plan < 0 || s.inFlight() > 0) {
+		s.timerAt = s.timerFrom + s.rto()
+	}
+}
+
+// lost is the first packet that is to be sent again with selective repeat, or because the
+// network has named it; −1: none.
+func (s *Sender) lost() int64 {
+	if s.goneOut == 0 {
+		return -1
+	}
+	n := int64(-1)
+	for s.hint = max(s.hint, s.una); s.hint < s.eligible; s.hint++ {
+		if s.at(s.hint).flags&gone != 0 {
+			n = s.hint
+			break
+		}
+	}
+	if s.namedOut == 0 {
+		return n
+	}
+	for s.namedHint = max(s.namedHint, s.una); s.namedHint < s.top; s.namedHint++ {
+		if s.at(s.namedHint).flags&(gone|nacked) == gone|nacked {
+			if n < 0 || s.namedHint < n {
+				return s.namedHint
+			}
+			break
+		}
+	}
+	return n
+}
+
+// rto is the retransmission timeout: a floor, which is lower when few packets are in
+// flight (IRN §3.1), or with more RTT SRTT + 4 RTTVAR (RFC 6298 §2.3), doubled for each
+// timeout since there was progress (§5.5).
+func (s *Sender) rto() unit.Time {
+	t := s.config.RTOMin
+	if s.config.RTOLow > 0 && s.inFlight() <= int64(s.config.RTOLowPackets) {
+		t = s.config.RTOLow
+	}
+	if s.config.RTO == MeasuredRTO {
+		if s.roundTrip.Smoothed > 0 {
+			t = max(t, s.roundTrip.Smoothed+4*s.roundTrip.Variation)
+		} else {
+			t = max(t, 3*s.config.BaseRTT) // as if it was the first sample (RFC 6298 §2.2)
+		}
+	}
+	most := max(t, s.config.RTOMax)
+	if s.config.RTOMax == 0 {
+		most = 64 * max(t, s.config.RTOMin)
+	}
+	for i := 0; i < s.backoff && t < most; i++ {
+		t *= 2
+	}
+	return min(t, most)
+}
+
+// NextSend is when Emit has something to send.
+func (s *Sender) NextSend() unit.Time { return min(s.planAt, s.probe) }
+
+// Emit sends what was planned.
+func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
+	if s.probe <= now { // draft-miao §6.1, guideline 4: of the flow's 5-tuple and class
+		s.asker.Probe(now, p)
+		s.fill(p, packet.Probe, s.seq(s.top), 0, 0, s.asker.Bytes(p), 0, packet.NotECT)
+		s.think(now)
+		return
+	}
+	n := s.plan
+	if n < 0 {
+		return
+	}
+	again := n < s.top
+	bytes := s.bytes(n)
+	note := cc.Sent{Bytes: unit.Bytes(bytes), InFlight: int(s.inFlight()), Retransmitted: again, AppLimited: s.appLimited > 0}
+	if s.una == s.top && s.lastBytes > 0 {
+		note.Idle = now - s.lastSend
+	}
+	s.control.OnSend(now, note)
+	s.decide()
+
+	s.asker.Ask(now, p, s.roundTrip.Smoothed)
+	number := uint8(0)
+	if again {
+		number = s.at(n).number + 1
+	}
+	s.fill(p, packet.Data, s.seq(n), int64(number), bytes, s.asker.Bytes(p), 0, s.ecn)
+	if s.una == s.top { // draft-cheng-iccrg-delivery-rate-estimation §3.2
+		s.firstSent, s.deliveredAt = now, now
+	}
+	if !again && n-s.una == int64(len(s.ring)) {
+		s.grow()
+	}
+	x := s.at(n)
+	flags := uint8(0)
+	if again {
+		if x.flags&gone != 0 {
+			s.remain(x)
+			flags = resent
+		}
+		if x.flags&nacked != 0 {
+			flags = resent
+		}
+		flags |= everSent
+		s.counters.Retransmitted++
+	} else {
+		s.counters.SentBytes += unit.Bytes(bytes)
+	}
+	if s.appLimited > 0 {
+		flags |= limited
+	}
+	*x = sent{at: now, first: s.firstSent, deliveredAt: s.deliveredAt, delivered: s.delivered, flags: flags, number: number}
+	if n == s.next {
+		s.next++
+	}
+	s.top = max(s.top, s.next)
+	s.counters.SentPackets++
+	if n == s.una || s.timerAt == unit.Never {
+		s.timerFrom = now
+	}
+	s.lastSend, s.lastBytes = now, unit.Bytes(bytes)
+	s.pace()
+	s.think(now)
+}
+
+// grow doubles the ring.
+func (s *Sender) grow() {
+	ring := make([]sent, 2*len(s.ring))
+	for n := s.una; n < s.top; n++ {
+		ring[n&int64(len(ring)-1)] = *s.at(n)
+	}
+	s.ring = ring
+}
+
+// Receive takes an ACK, a NACK or a notice. What is not of this flow, or not sealed as it must be, or acknowledges
+// what was never sent, or says nothing new, changes nothing.
+func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
+	s.counters.ReceivedPackets++
+	if (p.Kind == packet.Nack || p.Kind == packet.Notice) && p.Notifies() {
+		s.notified(now, p)
+		return false
+	}
+	if !s.mine(p) || p.Meta.Flags&packet.Trimmed != 0 || !s.asker.Genuine(p) {
+		return false
+	}
+	switch p.Kind {
+	case packet.Ack, packet.Nack:
+		s.acknowledged(now, p)
+	case packet.Notice:
+		s.notice(now, p)
+	case packet.Probe:
+		s.probed(now, p)
+	default:
+		return false
+	}
+	s.think(now)
+	return false
+}
+
+// notice passes a CNP on if it is about a packet that is out, and the first for this
+// transmission of it.
+func (s *Sender) notice(now unit.Time, p *packet.Packet) {
+	n, x := s.out(p.Seq)
+	if x == nil || x.flags&noticed != 0 {
+		return
+	}
+	x.flags |= noticed
+	s.notices++
+	s.control.OnNotice(now, cc.Notice{Kind: cc.CNPNotice, Seq: s.seq(n)})
+	s.decide()
+}
+
+// probed takes the answer to a probe: telemetry of its own, which delivers nothing.
+func (s *Sender) probed(now unit.Time, p *packet.Packet) {
+	s.report = cc.Ack{}
+	if seq := s.extend(p.Seq, s.una); seq >= 0 && seq <= s.seq(s.top) && s.una < s.packets && s.asker.Read(now, p, &s.report) {
+		s.report.Seq = seq + 1
+		prior := s.inFlight()
+		s.conclude(now, p, 0, 0, prior, s.full(prior), &sampling{})
+	}
+}
+
+// full tells whether the window is what limits the sender with so much in flight.
+func (s *Sender) full(inFlight int64) bool {
+	return s.decision.SlowStart && 2*inFlight*s.payload > int64(s.decision.Window) || (inFlight+1)*s.payload > int64(s.decision.Window)
+}
+
+// sampling is the packet that gives the delivery-rate sample: of those newly delivered
+// the one sent last.
+type sampling struct {
+	sent
+	has bool
+}
+
+// deliver notes that packet n has arrived.
+func (s *Sender) deliver(n int64, e *sampling) {
+	x := s.at(n)
+	if x.flags&gone != 0 {
+		s.remain(x)
+	}
+	s.report.Packets++
+	s.report.Bytes += unit.Bytes(s.bytes(n))
+	s.delivered++
+	if !e.has || x.delivered > e.delivered || x.delivered == e.delivered && x.at >= e.at {
+		e.sent, e.has = *x, true
+	}
+}
+
+// acknowledged takes an ACK or NACK.
+func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
+	ack, about := s.number(p.Ack, s.una), s.number(p.Seq, s.una)
+	if ack < 0 || ack > s.top {
+		return
+	}
+	prior := s.inFlight()
+	full := s.full(prior)
+	s.report = cc.Ack{}
+	var e sampling
+	var rtt unit.Time
+	out := about >= s.una && about < s.top
+	if out {
+		if x := s.at(about); x.flags&(everSent|sacked) == 0 && (about < ack || p.Kind == packet.Nack && s.repeats) {
+			rtt = max(now-x.at, 1)
+		}
+	}
+	if ack > s.una {
+		for n := s.una; n < ack; n++ {
+			if s.at(n).flags&sacked != 0 {
+				s.sackedOut--
+			} else {
+				s.deliver(n, &e)
+			}
+		}
+		s.una = ack
+		s.next = max(s.next, ack)
+		s.backoff, s.timerFrom = 0, now
+		s.report.Advanced = true
+		if ack == s.packets && s.counters.Finished == unit.Never {
+			s.counters.Finished = now
+		}
+	}
+	lost := 0
+	if p.Kind == packet.Nack {
+		lost = s.negative(now, ack, about, &e)
+	}
+	if s.asker.Read(now, p, &s.report) {
+		if about >= 0 {
+			s.report.Seq = s.seq(about + 1)
+		}
+	} else if s.report.Packets == 0 && lost == 0 {
+		return
+	}
+	if rtt > 0 {
+		s.roundTrip.Measure(rtt)
+	}
+	if s.delivered > s.appLimited {
+		s.appLimited = 0
+	}
+	if s.report.Packets > 0 {
+		s.held, s.holds = 0, 0
+	}
+	s.lostTotal += int64(lost)
+	s.turn(now, lost, s.report.Packets > 0 && p.TCP.Flags&packet.ECE != 0)
+	s.conclude(now, p, lost, rtt, prior, full, &e)
+}
+
+// negative takes what a NACK says beyond its acknowledgement and returns how many
+// packets are found lost.
+func (s *Sender) negative(now unit.Time, ack, about int64, e *sampling) (lost int) {
+	if !s.repeats {
+		if s.config.Recovery == GoBackN && ack == s.una && s.next > s.una && !s.repaired(now) { // facts A5
+			s.next = s.una
+			return 1
+		}
+		return 0
+	}
+	if about >= s.una && about < s.top && about > ack {
+		if x := s.at(about); x.flags&sacked == 0 {
+			s.deliver(about, e)
+			x.flags |= sacked
+			s.sackedOut++
+		}
+		// IRN §3.1: a packet is lost if one with a higher number was received.
+		for n := max(s.judged, s.una); n < about; n++ {
+			lost += s.judge(n)
+		}
+		s.judged, s.eligible = max(s.judged, about), max(s.eligible, about)
+	}
+	if about == ack && ack == s.una && s.una < s.top { // its first packet was trimmed
+		lost += s.judge(s.una)
+		s.judged, s.eligible = max(s.judged, s.una+1), max(s.eligible, s.una+1)
+	}
+	return lost
+}
+
+// judge takes packet n for lost, unless it is known to be there, or to be sent again.
+func (s *Sender) judge(n int64) int {
+	x := s.at(n)
+	if x.flags&(sacked|gone|resent) != 0 {
+		return 0
+	}
+	x.flags |= gone
+	s.goneOut++
+	s.hint = min(s.hint, n)
+	return 1
+}
+
+// turn changes the state of recovery after an acknowledgement. An echo of a mark is a
+// reduction once per window of data (RFC 8257 §3.3), unless CNPs stand for it.
+func (s *Sender) turn(now unit.Time, lost int, echoed bool) {
+	if s.state != cc.Open && s.una >= s.recover {
+		s.state = cc.Open
+		s.lose(now, cc.Loss{Kind: cc.Recovered})
+		lost = max(lost, s.goneOut-s.namedOut) // lost while the recovery went on
+	}
+	switch {
+	case lost > 0 && s.state == cc.Open:
+		s.state, s.recover = cc.Recovery, s.top
+		s.lose(now, cc.Loss{Kind: cc.FastRecovery, Lost: lost})
+	case lost > 0 && s.state == cc.Reduced:
+		s.state, s.recover = cc.Recovery, s.top
+		s.lose(now, cc.Loss{Kind: cc.LossInReduction, Lost: lost})
+	case echoed && s.state == cc.Open && s.config.ECN == ECNEcho && s.una < s.packets:
+		s.state, s.recover = cc.Reduced, s.top
+		s.lose(now, cc.Loss{Kind: cc.ECNEcho})
+	}
+}
+
+// lose tells the controller of a change of state.
+func (s *Sender) lose(now unit.Time, l cc.Loss) {
+	if l.Kind != cc.Recovered {
+		s.gate.Note(now) // NACKs count what else reduces
+	}
+	l.InFlight, l.Next, l.LostTotal = int(s.inFlight()), s.seq(s.top), s.lostTotal
+	s.control.OnLoss(now, l)
+	s.decide()
+}
+
+// conclude lets the controller decide about an acknowledgement.
+func (s *Sender) conclude(now unit.Time, p *packet.Packet, lost int, rtt unit.Time, prior int64, full bool, e *sampling) {
+	a := &s.report
+	a.ECE = p.TCP.Flags&packet.ECE != 0
+	if a.ECE {
+		s.deliveredCE += int64(a.Packets)
+	}
+	a.Una, a.Next, a.Lost = s.seq(s.una), s.seq(s.top), lost
+	a.Delivered, a.DeliveredCE, a.LostTotal = s.delivered, s.deliveredCE, s.lostTotal
+	a.RTT, a.SRTT, a.MinRTT = rtt, s.roundTrip.Smoothed, s.roundTrip.Min
+	a.Delayed = s.config.AckEvery > 1 && a.Packets < s.config.AckEvery
+	a.PriorInFlight, a.InFlight, a.NextSend = int(prior), int(s.inFlight()), max(now, s.pacedUntil)
+	a.Limited, a.State = full, s.state
+	if e.has {
+		s.firstSent, s.deliveredAt = e.at, now
+		d := cc.Delivery{Packets: int(s.delivered - e.delivered), Interval: max(e.at-e.first, now-e.deliveredAt),
+			PriorDelivered: e.delivered, AppLimited: e.flags&limited != 0, Retransmitted: e.flags&everSent != 0}
+		if d.Interval >= s.roundTrip.Min && d.Interval > 0 { // a shorter one is of a spurious retransmission
+			a.Delivery = d
+		}
+	}
+	s.control.OnAck(now, a)
+	s.decide()
+	if s.decision.AppLimited {
+		s.appLimited = max(s.delivered+s.inFlight(), 1)
+	}
+}
+
+// NextTimer is the retransmission timer's, or the controller's.
+func (s *Sender) NextTimer() unit.Time {
+	if s.una == s.packets { // a controller's timers have nothing to do any more
+		return unit.Never
+	}
+	return min(s.timerAt, s.decision.NextTimer)
+}
+
+// Advance is called when the timer's time has come.
+func (s *Sender) Advance(now unit.Time) {
+	if s.decision.NextTimer <= now {
+		s.control.OnTimer(now)
+		s.decide()
+	}
+	if s.timerAt <= now {
+		s.timeout(now)
+	}
+	s.think(now)
+}
+
+// timeout takes all that is in flight for lost. With go-back-N it is sent anew from the
+// first byte that is not acknowledged on; with selective repeat the first packet is
+// (IRN §3.1), and either all others or those that SACKs show to be lost.
+func (s *Sender) timeout(now unit.Time) {
+	s.timeouts++
+	s.backoff++
+	s.timerFrom = now
+	lost := int(s.inFlight())
+	if s.repeats {
+		for n := s.una; n < s.top; n++ {
+			s.at(n).flags &^= resent
+			s.judge(n)
+		}
+		s.hint = s.una
+		if s.eligible = max(s.eligible, s.una+1); s.config.Resends == ResendAll {
+			s.eligible = s.top
+		}
+		s.judged = max(s.judged, s.top)
+	} else {
+		s.next = s.una
+	}
+	s.lostTotal += int64(lost)
+	again := s.state != cc.Open
+	s.state, s.recover = cc.Timeout, s.top
+	s.lose(now, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: lost, Again: again})
+}

@@ -1,0 +1,236 @@
+package tcp
+
+import (
+	"fmt"
+
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/telemetry"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// Config are the parameters of a connection: Linux' sysctls, and what the
+// application does.
+type Config struct {
+	InitialWindow int        // packets (RFC 6928)
+	RTOMin        unit.Time  // least part of the RTO above the smoothed RTT
+	Rate          unit.Rate  // at which the application writes; 0: as fast as the send buffer takes
+	ECN           bool       // RFC 3168 negotiated
+	Bursts        bool       // segments leave in bursts, as Linux makes them for segmentation offload
+	Pacing        bool       // paced also without a controller's rate, as with Linux' fq
+	SendBuffer    unit.Bytes // largest memory of the send buffer (tcp_wmem[2])
+	ReceiveBuffer unit.Bytes // largest memory of the receive buffer (tcp_rmem[2])
+	Autotuning    bool       // of the receive buffer; false: it has its largest size at once
+	DelayedACK    unit.Time  // longest delay of an ACK (TCP_DELACK_MIN)
+	Telemetry     transport.Asking
+	Nacks         string    // what NACKs of the network do: transport.NacksLoss, …
+	CompressedACK unit.Time // longest delay of an ACK with SACK blocks (tcp_comp_sack_delay_ns)
+
+	// InitialSeq is the initial sequence number of the sender, InitialPeerSeq the
+	// receiver's. Both are 0 in experiments, for readable traces.
+	InitialSeq, InitialPeerSeq uint32
+}
+
+// Defaults are Linux 6.18's, on an Ethernet without offloads.
+func Defaults() Config {
+	return Config{InitialWindow: 10, RTOMin: 200 * unit.Millisecond, SendBuffer: 4 << 20, ReceiveBuffer: 32 << 20,
+		Bursts: true, Autotuning: true, DelayedACK: 40 * unit.Millisecond, CompressedACK: unit.Millisecond, Nacks: transport.NacksLoss,
+		Telemetry: transport.Asking{When: transport.AskPacket, Packets: 8, Integrity: transport.IntegrityNone}}
+}
+
+// Other constants of Linux.
+const (
+	initialRTO      = unit.Second            // RFC 6298 §2.1
+	largestRTO      = 120 * unit.Second      // TCP_RTO_MAX
+	probeSlack      = 2 * unit.Millisecond   // TCP_TIMEOUT_MIN: two jiffies of 1 ms
+	minRTTWindow    = 300 * unit.Second      // tcp_min_rtt_wlen
+	tick            = unit.Millisecond       // of the time stamps
+	reordering      = 3                      // tcp_reordering: DupThresh (RFC 6675 §2)
+	mostReordering  = 300                    // tcp_max_reordering
+	mostRetries     = 15                     // tcp_retries2
+	synRetries      = 6                      // tcp_syn_retries
+	initialReceive  = 131072                 // tcp_rmem[1]
+	mostQuick       = 16                     // TCP_MAX_QUICKACKS
+	mostCompressed  = 44                     // tcp_comp_sack_nr
+	burstBytes      = 65536                  // sk_gso_max_size
+	burstShift      = 10                     // sk_pacing_shift: about 1 ms at the pacing rate
+	burstRTT        = 512 * unit.Microsecond // tcp_tso_rtt_log: bursts halve with each of them in the minimum RTT
+	burstShare      = 3                      // tcp_tso_win_divisor
+	scale           = 10                     // of the window: for receive buffers up to 32 MiB
+	timestampBytes  = 12                     // in every segment
+	reorderingSteps = 4                      // RFC 8985 §6.2 step 4: a quarter of the minimum RTT each
+	persistRounds   = 16                     // TCP_RACK_RECOVERY_THRESH
+)
+
+// Scheme is what an experiment names: transport: tcp.
+func Scheme() transport.Scheme {
+	return transport.Scheme{
+		Scheme: scheme.Scheme{
+			Name: "tcp", Doc: "TCP as Linux 6.18 speaks it", Source: "RFC 9293; Linux 6.18",
+			Params: append([]scheme.Param{
+				{Name: "rate", Kind: scheme.Rate, Default: "0bps", Doc: "payload that the application writes per second; 0bps: as fast as it goes", Source: "ours"},
+				{Name: "initial_window", Kind: scheme.Packets, Default: "10 packets", Min: "1 packet", Max: "10000 packets", Doc: "congestion window at the start", Source: "RFC 6928"},
+				{Name: "rto_min", Kind: scheme.Duration, Default: "200ms", Min: "1us", Max: "120s", Doc: "least part of the retransmission timeout above the smoothed RTT", Source: "Linux 6.18: tcp_rto_min_us"},
+				{Name: "ecn", Kind: scheme.Bool, Default: "false", Doc: "negotiate ECN; a controller that needs it has it always", Source: "Linux 6.18: tcp_ecn=2 asks for none"},
+				{Name: "pacing", Kind: scheme.Bool, Default: "false", Doc: "pace at 2 or 1.2 windows a round trip, as Linux does with fq", Source: "Linux 6.18: not without fq"},
+				{Name: "bursts", Kind: scheme.Bool, Default: "true", Doc: "send in bursts of about 1 ms, as Linux makes them for segmentation offload, and wait until they are full", Source: "Linux 6.18: tcp_tso_autosize, tcp_tso_should_defer"},
+				{Name: "send_buffer", Kind: scheme.Size, Default: "4194304 B", Min: "4096 B", Max: "1000MB", Doc: "memory for unacknowledged data, grown with the window up to this", Source: "Linux 6.18: tcp_wmem[2]"},
+				{Name: "receive_buffer", Kind: scheme.Size, Default: "33554432 B", Min: "4096 B", Max: "33554432 B", Doc: "memory at the receiver, half of which is window; autotuned up to this", Source: "Linux 6.18: tcp_rmem[2]"},
+				{Name: "autotuning", Kind: scheme.Bool, Default: "true", Doc: "grow the receive buffer from 128 KiB on with the flow", Source: "Linux 6.18: tcp_moderate_rcvbuf"},
+				{Name: "delayed_ack", Kind: scheme.Duration, Default: "40ms", Min: "0s", Max: "500ms", Doc: "how long an ACK waits for a second segment", Source: "Linux 6.18: TCP_DELACK_MIN; RFC 9293 §3.8.6.3"},
+				{Name: "compressed_ack", Kind: scheme.Duration, Default: "1ms", Min: "0s", Max: "1s", Doc: "how long an ACK with SACK blocks waits for another segment, from the fourth on", Source: "Linux 6.18: tcp_comp_sack_delay_ns"},
+			}, append(transport.TelemetryParams(), transport.NackParams()...)...),
+		},
+		Controlled: true, Gauged: true, Buffered: true, Timed: true,
+		Headers: packet.TCPHeader + timestampBytes,
+		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
+			c := Defaults()
+			c.InitialWindow, c.RTOMin, c.Rate, c.ECN, c.Pacing = v.Int("initial_window"), v.Time("rto_min"), v.Rate("rate"), v.Bool("ecn"), v.Bool("pacing")
+			c.Bursts = v.Bool("bursts")
+			c.SendBuffer, c.ReceiveBuffer, c.Autotuning = v.Bytes("send_buffer"), v.Bytes("receive_buffer"), v.Bool("autotuning")
+			c.Telemetry, c.Nacks = transport.AskingOf(v), v.Text("nacks")
+			c.DelayedACK, c.CompressedACK = v.Time("delayed_ack"), v.Time("compressed_ack")
+			s, r, err := New(f, c)
+			if err != nil {
+				return nil, nil, err
+			}
+			return s, r, nil
+		},
+	}
+}
+
+// New makes the two endpoints of a connection.
+func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
+	if f.Payload < 88 || f.Payload > 65483 {
+		return nil, nil, fmt.Errorf("transport tcp: payload %d; 88 … 65483 bytes are possible", f.Payload)
+	}
+	if f.CC == nil {
+		return nil, nil, fmt.Errorf("transport tcp: the flow has no congestion controller")
+	}
+	if c.InitialWindow < 1 || c.RTOMin < 1 || c.SendBuffer < 1 || c.ReceiveBuffer < 1 {
+		return nil, nil, fmt.Errorf("transport tcp: initial window, least RTO and buffers must be above 0")
+	}
+	known := cc.Flow{
+		MSS: f.Payload, MTU: f.Payload + packet.TCPHeader + timestampBytes + ipHeader(f.Version),
+		InitialWindow: c.InitialWindow, Start: f.Start, Paced: c.Pacing, Random: f.Random, Path: f.Path, Loads: f.Telemetry.Relative(),
+	}
+	control, err := f.CC.Build(known, f.CCValues)
+	if err != nil {
+		return nil, nil, err
+	}
+	if control, err = transport.WrapNacks(c.Nacks, control, known); err != nil {
+		return nil, nil, fmt.Errorf("transport tcp: %w", err)
+	}
+	asker, err := transport.NewAsker(&f, c.Telemetry)
+	if err != nil {
+		return nil, nil, fmt.Errorf("transport tcp: %w", err)
+	}
+	answerer, err := transport.NewAnswerer(&f, known, c.Telemetry)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.CC.ECN == cc.DCTCPMode {
+		c.ECN = true
+	}
+	s, r := newSender(f, c, control), newReceiver(f, c)
+	s.asker, r.tele = asker, answerer
+	return s, r, nil
+}
+
+func ipHeader(version uint8) int32 {
+	if version == 6 {
+		return packet.IPv6Header
+	}
+	return packet.IPv4Header
+}
+
+// header is what both ends put into each of their segments.
+type header struct {
+	framing          packet.Framing
+	hash             uint32
+	headers          int32 // Ethernet, IP, TCP without options
+	srcPort, dstPort uint16
+	version, tos     uint8
+	format           *telemetry.Format
+}
+
+func newHeader(f *transport.Flow, back bool) header {
+	h := header{framing: f.Framing, headers: packet.EthernetHeader + ipHeader(f.Version) + packet.TCPHeader,
+		srcPort: f.SrcPort, dstPort: f.DstPort, version: f.Version, tos: f.TOS &^ packet.ECN, format: f.Telemetry}
+	src, dst := f.Src, f.Dst
+	if back {
+		src, dst = dst, src
+		h.srcPort, h.dstPort = h.dstPort, h.srcPort
+	}
+	h.hash = packet.FlowHash(src, dst, h.srcPort, h.dstPort, packet.ProtoTCP)
+	return h
+}
+
+// fill writes a segment's headers but for sequence and acknowledgement; the TCP part
+// and extensions are there already.
+func (h *header) fill(p *packet.Packet, payload int32, ecn uint8) {
+	p.Kind = packet.Ack
+	if payload > 0 {
+		p.Kind = packet.Data
+	}
+	p.Payload = payload
+	headers := h.headers + p.TCP.OptionBytes()
+	switch {
+	case !p.Extended():
+	case h.format != nil:
+		headers += h.format.Bytes(p)
+	default:
+		headers += p.ExtensionBytes()
+	}
+	p.Size = h.framing.Frame(headers, payload, payload > 0)
+	p.Hash, p.SrcPort, p.DstPort = h.hash, h.srcPort, h.dstPort
+	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoTCP, h.version, h.tos|ecn, 64
+}
+
+// stamp writes the time-stamps option (RFC 7323 §3).
+func stamp(s *packet.Segment, now unit.Time, echo uint32) {
+	s.Has |= packet.HasTimestamps
+	s.TSVal, s.TSEcho = stampOf(now), echo
+}
+
+// stampOf is the time-stamp clock: milliseconds, from 1 on, for an echo of 0 is none.
+func stampOf(now unit.Time) uint32 { return uint32(now/tick) + 1 }
+
+// extend gives a 32-bit sequence number its upper bits: the nearest to near.
+func extend(seq int64, near int64) int64 { return near + int64(int32(uint32(seq)-uint32(near))) }
+
+// windowedMin is the minimum over a window of time, with three samples (Kathleen
+// Nichols; Linux' lib/win_minmax.c).
+type windowedMin [3]struct {
+	at    unit.Time
+	value unit.Time
+}
+
+func (m *windowedMin) get() unit.Time { return m[0].value }
+
+func (m *windowedMin) update(window, at, value unit.Time) {
+	s := m[0]
+	s.at, s.value = at, value
+	if m[0].value == 0 || value <= m[0].value || at-m[2].at > window {
+		m[0], m[1], m[2] = s, s, s
+		return
+	}
+	if value <= m[1].value {
+		m[1], m[2] = s, s
+	} else if value <= m[2].value {
+		m[2] = s
+	}
+	switch age := at - m[0].at; {
+	case age > window:
+		m[0], m[1], m[2] = m[1], m[2], s
+		if at-m[0].at > window {
+			m[0], m[1], m[2] = m[1], m[2], s
+		}
+	case m[1].at == m[0].at && age > window/4:
+		m[1], m[2] = s, s
+	case m[2].at == m[1].at && age > window/2:
+		m[2] = s
+	}
+}

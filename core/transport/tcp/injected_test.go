@@ -1,0 +1,276 @@
+package tcp
+
+import (
+	"encoding/hex"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// injection is one experiment of the table in notes/live.md §3: what a switch on the
+// path does to the ACKs of an unmodified sender.
+type injection struct {
+	w       *pipe
+	warm    unit.Bytes
+	from    unit.Time
+	lowest  unit.Bytes // smallest window that the sender had
+	window  unit.Bytes // and that before the injections
+	inState [5]unit.Time
+	last    unit.Time
+}
+
+// inject runs 1 s without and 4 s with injections.
+func inject(t *testing.T, controller string, ecn bool, start func(w *pipe)) *injection {
+	w := newPipe(t, controller, 0, func(c *Config) { c.ECN = ecn })
+	w.run(unit.Second)
+	x := &injection{w: w, warm: w.r.counters.ReceivedBytes, from: w.now, window: w.s.PeerWindow(), lowest: w.s.PeerWindow(), last: w.now}
+	start(w)
+	w.after = func() {
+		x.lowest = min(x.lowest, w.s.PeerWindow())
+		x.inState[w.s.state] += w.now - x.last
+		x.last = w.now
+	}
+	w.run(5 * unit.Second)
+	return x
+}
+
+func (x *injection) goodput() float64 { return x.w.goodput(x.warm, x.from) }
+
+// behind sends a changed copy of every n-th ACK in order behind it; ahead sends it past
+// all ACKs that are on their way.
+func behind(w *pipe, n int, change func(p *packet.Packet)) { copies(w, n, w.delay, change) }
+func ahead(w *pipe, n int, change func(p *packet.Packet))  { copies(w, n, 0, change) }
+
+func copies(w *pipe, n int, in unit.Time, change func(p *packet.Packet)) {
+	i := 0
+	w.onAck = func(p *packet.Packet) (bool, unit.Time) {
+		if i++; i%n == 0 {
+			c := *p
+			change(&c)
+			defer w.inject(&c, in+50*unit.Microsecond)
+		}
+		return true, 0
+	}
+}
+
+const small = 19456 // bytes: 19 units of the window's scale
+
+func shrink(p *packet.Packet) { p.TCP.Window = small >> scale }
+
+// Window updates: tcp_may_update_window accepts iff ack > snd_una, or seq > snd_wl1, or
+// seq == snd_wl1 and the window grows or is 0.
+func TestInjectedWindows(t *testing.T) {
+	x := inject(t, "cubic", false, func(w *pipe) { behind(w, 1, shrink) })
+	if x.lowest <= small || x.goodput() < 47 {
+		t.Errorf("same sequence, smaller window, behind the ACK: window fell to %d, %.1f Mb/s; Linux ignores it", x.lowest, x.goodput())
+	}
+	x = inject(t, "cubic", false, func(w *pipe) { ahead(w, 50, shrink) })
+	if x.lowest != small || x.goodput() < 46 || x.w.s.PeerWindow() <= small {
+		t.Errorf("overtaking ACKs on their way: window fell to %d and is %d, %.1f Mb/s; Linux takes it for 5 ms", x.lowest, x.w.s.PeerWindow(), x.goodput())
+	}
+	x = inject(t, "cubic", false, func(w *pipe) { behind(w, 1, func(p *packet.Packet) { shrink(p); p.Seq++ }) })
+	if x.lowest != small || x.goodput() < 47 {
+		t.Errorf("sequence + 1: window fell to %d, %.1f Mb/s; Linux takes it until the next ACK", x.lowest, x.goodput())
+	}
+	x = inject(t, "cubic", false, func(w *pipe) { behind(w, 100, func(p *packet.Packet) { p.TCP.Window = 0 }) })
+	if x.lowest != 0 || x.goodput() < 47 {
+		t.Errorf("window 0: fell to %d, %.1f Mb/s; Linux takes it until the next ACK", x.lowest, x.goodput())
+	}
+	x = inject(t, "cubic", false, func(w *pipe) { behind(w, 1, func(p *packet.Packet) { shrink(p); p.TCP.Has = 0 }) })
+	if x.lowest <= small || x.goodput() < 47 {
+		t.Errorf("without time stamps: window fell to %d, %.1f Mb/s; Linux ignores it", x.lowest, x.goodput())
+	}
+}
+
+// PAWS: a stamp from the past is dropped, one from the future poisons ts_recent.
+func TestInjectedStamps(t *testing.T) {
+	x := inject(t, "cubic", false, func(w *pipe) {
+		behind(w, 1, func(p *packet.Packet) { shrink(p); p.Seq++; p.TCP.TSVal -= 1e6 })
+	})
+	if x.lowest <= small || x.goodput() < 47 {
+		t.Errorf("stamp 1e6 ticks old: window fell to %d, %.1f Mb/s; Linux drops it", x.lowest, x.goodput())
+	}
+	x = inject(t, "cubic", false, func(w *pipe) {
+		behind(w, 200, func(p *packet.Packet) { p.TCP.TSVal += 100_000 })
+	})
+	if x.w.s.timeouts < 3 || x.goodput() > 10 {
+		t.Errorf("stamp 100 s ahead: %d timeouts, %.1f Mb/s; with Linux real ACKs fail PAWS, and RTOs follow", x.w.s.timeouts, x.goodput())
+	}
+}
+
+// What acknowledges nothing new changes nothing: stale ACKs, and duplicates without
+// SACK blocks, which a connection with SACK does not count.
+func TestInjectedDuplicates(t *testing.T) {
+	x := inject(t, "cubic", false, func(w *pipe) { behind(w, 1, func(p *packet.Packet) { p.Ack -= 100_000; shrink(p) }) })
+	if x.lowest <= small || x.goodput() < 47 {
+		t.Errorf("stale: window fell to %d, %.1f Mb/s", x.lowest, x.goodput())
+	}
+	w := newPipe(t, "cubic", 0, nil)
+	w.rate = 10 * unit.Gbps // no losses
+	w.run(200 * ms)
+	i := 0
+	w.onAck = func(p *packet.Packet) (bool, unit.Time) {
+		if i++; i%100 == 1 {
+			for range 50 {
+				c := *p
+				w.inject(&c, w.delay+1)
+			}
+		}
+		return true, 0
+	}
+	w.run(unit.Second)
+	if w.s.counters.Retransmitted > 0 {
+		t.Errorf("50 copies of an ACK: %d packets sent again", w.s.counters.Retransmitted)
+	}
+}
+
+// P4TE's leaf.p4 as it stands: 20 bytes of TCP by IP's length, a data offset of 8
+// words. It is malformed: a stack drops it, and so does the parser.
+func TestInjectedMalformed(t *testing.T) {
+	b, _ := hex.DecodeString("1388271000000001000005a98010001300000000")
+	if _, err := packet.ParseTCP(b); err == nil {
+		t.Error("a header longer than the segment is taken")
+	}
+}
+
+// P4TE's ack = data sequence + 1, well-formed: it acknowledges what has not arrived.
+// Without loss the RTT becomes that to the switch's egress, below the path's 10 ms
+// (the live switch acknowledged at its ingress, and saw 15 us); a loss kills the
+// connection.
+func TestInjectedAcknowledgements(t *testing.T) {
+	early := func(w *pipe, loss float64) {
+		random := unit.NewRandom(1, "loss")
+		last := packet.Packet{}
+		var pending []*packet.Packet // copies that have not left yet: of the last ACK, whichever that is then
+		w.onAck = func(p *packet.Packet) (bool, unit.Time) {
+			last = *p
+			for _, c := range pending {
+				c.TCP.TSVal = p.TCP.TSVal
+			}
+			return true, 0
+		}
+		w.onData = func(p *packet.Packet) (bool, unit.Time) {
+			if p.Payload == 0 || last.Ack == 0 {
+				return true, 0
+			}
+			c := last
+			if pending = append(pending, &c); len(pending) > 200 {
+				pending = pending[100:]
+			}
+			c.Ack = p.Seq + 1
+			c.TCP.Blocks = 0
+			shrink(&c)
+			if random.Float64() < loss {
+				return false, 0
+			}
+			// as the packet leaves the queue
+			w.inject(&c, max(w.free-w.now, 0)+unit.TransmitTime(unit.Bytes(p.Size), w.rate)+15*unit.Microsecond)
+			return true, 0
+		}
+	}
+	x := inject(t, "cubic", false, func(w *pipe) { early(w, 0) })
+	if least := x.w.s.minRTT.get(); least > 5*ms || x.goodput() < 45 {
+		t.Errorf("ack = seq + 1: smallest RTT %v, %.1f Mb/s; with Linux 15 us, 47 Mb/s", least, x.goodput())
+	}
+	x = inject(t, "cubic", false, func(w *pipe) { early(w, 0.005) })
+	if b := x.w.r.counters.ReceivedBytes; x.goodput() > 12 {
+		t.Errorf("ack = seq + 1 and 0.5 %% loss: %.1f Mb/s; with Linux the connection is dead", x.goodput())
+	} else if x.w.run(10 * unit.Second); x.w.r.counters.ReceivedBytes != b {
+		t.Errorf("it is not dead: %d bytes came", x.w.r.counters.ReceivedBytes-b)
+	}
+}
+
+// Rewriting the window of every ACK (AC/DC) holds any sender at W / RTT.
+func TestRewrittenWindows(t *testing.T) {
+	clamp := func(w *pipe, most int) {
+		w.onAck = func(p *packet.Packet) (bool, unit.Time) {
+			p.TCP.Window = min(p.TCP.Window, uint16(most>>scale))
+			return true, 0
+		}
+	}
+	for _, name := range []string{"cubic", "reno", "bbr"} {
+		x := inject(t, name, false, func(w *pipe) { clamp(w, 30000) })
+		x.w.after = nil
+		drops := x.w.drops
+		b, from := x.w.r.counters.ReceivedBytes, x.w.now
+		x.w.run(8 * unit.Second)
+		if got := x.w.goodput(b, from); got < 21.5 || got > 23 || x.w.s.PeerWindow() != 29696 || x.w.drops != drops {
+			t.Errorf("%s, W = 30000: %.2f Mb/s, window %d, %d losses; with Linux 22.5 Mb/s, 29696, 0", name, got, x.w.s.PeerWindow(), x.w.drops-drops)
+		}
+		x.w.onAck = nil
+		x.w.run(x.w.now + 50*ms)
+		b, from = x.w.r.counters.ReceivedBytes, x.w.now
+		x.w.run(x.w.now + 2*unit.Second)
+		if got := x.w.goodput(b, from); got < 44 {
+			t.Errorf("%s released: %.2f Mb/s", name, got)
+		}
+	}
+	x := inject(t, "cubic", false, func(w *pipe) { clamp(w, 3000) })
+	b, from := x.w.r.counters.ReceivedBytes, x.w.now
+	x.w.run(8 * unit.Second)
+	if got := x.w.goodput(b, from); got < 1.5 || got > 1.6 {
+		t.Errorf("W = 3000: %.2f Mb/s; with Linux 1.57 (1448 and 600 bytes a round trip), no stall", got)
+	}
+}
+
+// ECE on passing ACKs, or on copies of the last one, reduces a sender that negotiated
+// ECN, once a window.
+func TestInjectedEchoes(t *testing.T) {
+	echo := func(p *packet.Packet) { p.TCP.Flags |= packet.ECE }
+	every := func(w *pipe) { w.onAck = func(p *packet.Packet) (bool, unit.Time) { echo(p); return true, 0 } }
+	for _, name := range []string{"cubic", "reno"} {
+		x := inject(t, name, true, every)
+		if x.goodput() > 5 || x.w.s.Window() > 4 {
+			t.Errorf("%s, ECE on every ACK: %.1f Mb/s, cwnd %d; with Linux 2 Mb/s, 2", name, x.goodput(), x.w.s.Window())
+		}
+	}
+	one := func(n int, change func(*packet.Packet)) func(w *pipe) {
+		return func(w *pipe) { behind(w, n, func(p *packet.Packet) { echo(p); change(p) }) }
+	}
+	plain := func(*packet.Packet) {}
+	// once in 500 packets: an ACK every two
+	x := inject(t, "cubic", true, one(250, plain))
+	if g := x.goodput(); g < 20 || g > 38 || x.inState[cc.Reduced] == 0 {
+		t.Errorf("a copy with ECE in 500 packets: %.1f Mb/s, %v in CWR; with Linux 28", g, x.inState[cc.Reduced])
+	}
+	y := inject(t, "cubic", true, one(250, func(p *packet.Packet) { p.TCP.Has = 0 }))
+	if d := y.goodput() - x.goodput(); d < -3 || d > 3 {
+		t.Errorf("without time stamps %.1f Mb/s, with them %.1f", y.goodput(), x.goodput())
+	}
+	for _, c := range []struct {
+		name string
+		ecn  bool
+	}{{"bbr", true}, {"cubic", false}} {
+		if x := inject(t, c.name, c.ecn, every); x.goodput() < 44 {
+			t.Errorf("%s, ECN %v: %.1f Mb/s; with Linux ECE is ignored", c.name, c.ecn, x.goodput())
+		}
+	}
+}
+
+// At once: the very ACK with ECE starts the reduction.
+func TestEchoAtOnce(t *testing.T) {
+	for name, factor := range map[string]float64{"cubic": 0.7, "reno": 0.5} {
+		w := newPipe(t, name, 0, func(c *Config) { c.ECN = true })
+		w.rate = unit.Gbps
+		w.run(100 * ms)
+		before := w.s.Window()
+		w.onAck = func(p *packet.Packet) (bool, unit.Time) { p.TCP.Flags |= packet.ECE; w.onAck = nil; return true, 0 }
+		for w.s.state != cc.Reduced && w.step(unit.Second) {
+		}
+		if want := int(float64(before) * factor); int(int64(w.s.decision.Window)/w.s.mss) > want+before/4 {
+			t.Errorf("%s: window %d → %d, want about %d", name, before, int64(w.s.decision.Window)/w.s.mss, want)
+		}
+		marks := 0
+		w.emitted = func(p *packet.Packet) {
+			if p.TCP.Flags&packet.CWR != 0 {
+				marks++
+			}
+		}
+		w.run(w.now + 100*ms)
+		if w.s.state != cc.Open || marks > 1 {
+			t.Errorf("%s: afterwards %v, CWR sent %d times more", name, w.s.state, marks)
+		}
+	}
+}

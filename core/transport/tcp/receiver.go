@@ -1,0 +1,608 @@
+package tcp
+
+import (
+	"math"
+
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// Receiver is the passive end of a connection, whose application reads everything
+// at once.
+type Receiver struct {
+	header
+	config   Config
+	flow     transport.Flow
+	counters transport.Counters
+	tele     transport.Answerer
+	asked    bool // the segment in hand asks for telemetry, or the sender is to be told something
+	dctcp    bool
+	mss      int64
+
+	established, synReceived bool
+	initial                  int64
+	peerStart                int64 // first byte of data
+	next                     int64 // RCV.NXT
+	finSeq                   int64 // of FIN; MaxInt64: not known
+	reset                    bool
+	tsRecent                 uint32
+	lastAckSent              int64 // rcv_wup: next when the last ACK went
+	lastAnswer               unit.Time
+	answered                 bool
+
+	// out of order
+	ranges    []span  // sorted, disjoint
+	held      int64   // bytes in them
+	blocks    [4]span // for SACK, the latest first (RFC 2018 §4)
+	blockN    int
+	duplicate span // for DSACK (RFC 2883); right == 0: none
+
+	// ACKs
+	due        bool      // an ACK waits to be emitted
+	delayed    bool      // one is delayed
+	quick      int       // ACKs that are not to be delayed
+	timeout    unit.Time // ato
+	lastData   unit.Time
+	timerAt    unit.Time
+	compressed int // ACKs that wait together
+	compressAt unit.Time
+	dupAcks    int
+	dupNext    int64
+	segment    int64 // rcv_mss
+
+	// ECN
+	ecn    bool
+	echo   bool // every ACK has ECE (RFC 3168 §6.1.3)
+	marked bool // DCTCP.CE (RFC 8257 §3.2)
+	ect    bool // ECT was seen
+
+	// window
+	buffer    int64 // memory
+	clamp     int64 // largest window
+	threshold int64 // rcv_ssthresh
+	window    int64 // rcv_wnd, as last announced
+	windowEnd int64
+	rtt       unit.Time // 8 times
+	lastEcho  uint32
+	spaceAt   unit.Time // rcvq_space
+	spaceSeq  int64
+	space     int64
+
+	synSent unit.Time
+	rto     unit.Time
+	retries int
+}
+
+func newReceiver(f transport.Flow, c Config) *Receiver {
+	r := &Receiver{header: newHeader(&f, true), config: c, flow: f, dctcp: f.CC.ECN == cc.DCTCPMode, mss: int64(f.Payload),
+		initial: int64(c.InitialPeerSeq), timerAt: unit.Never, compressAt: unit.Never, rto: initialRTO, segment: 536, finSeq: math.MaxInt64}
+	r.counters.Finished, r.counters.Written, r.counters.DelayMin = unit.Never, unit.Never, unit.Never
+	r.buffer = int64(c.ReceiveBuffer)
+	if c.Autotuning {
+		r.buffer = min(r.buffer, initialReceive)
+	}
+	r.clamp = r.buffer / 2 // the other half is for headers and slack (tcp_adv_win_scale=1)
+	r.window = min(r.clamp, 65535) / r.mss * r.mss
+	if r.window == 0 {
+		r.window = r.clamp
+	}
+	r.threshold = r.window
+	r.space = min(r.window, 10*r.mss)
+	return r
+}
+
+// Counters returns what was counted: ReceivedBytes is what the application could
+// read; Finished is when it had everything. SYNs and pure ACKs do not count.
+func (r *Receiver) Counters() *transport.Counters { return &r.counters }
+
+// NextSend is at once if an ACK is due that no arriving segment carries away.
+func (r *Receiver) NextSend() unit.Time {
+	if r.due {
+		return 0
+	}
+	return unit.Never
+}
+
+// NextTimer is that of a delayed or compressed ACK, of the SYN-ACK, or of the controller's
+// part here.
+func (r *Receiver) NextTimer() unit.Time {
+	at := min(r.timerAt, r.compressAt)
+	if r.established && r.counters.Finished == unit.Never {
+		at = min(at, r.tele.NextTimer())
+	}
+	return at
+}
+
+// Emit sends an ACK.
+func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
+	r.due = false
+	if r.synReceived && !r.established {
+		r.synAck(now, p)
+		return
+	}
+	r.acknowledge(now, p, r.next)
+}
+
+// Advance sends what has waited long enough.
+func (r *Receiver) Advance(now unit.Time) {
+	if r.compressAt <= now {
+		r.compressAt = unit.Never
+		if r.compressed > 0 {
+			r.due = true
+		}
+	}
+	if r.established && r.tele.Timer(now) {
+		r.due = true
+	}
+	if r.timerAt > now {
+		return
+	}
+	r.timerAt = unit.Never
+	switch {
+	case r.synReceived && !r.established:
+		if r.retries++; r.retries <= synRetries {
+			r.rto = min(2*r.rto, largestRTO)
+			r.timerAt = now + r.rto
+			r.due = true
+		}
+	case r.delayed: // tcp_delack_timer_handler
+		r.due = true
+	}
+}
+
+// synAck fills p with the SYN-ACK.
+func (r *Receiver) synAck(now unit.Time, p *packet.Packet) {
+	p.Seq, p.Ack = r.initial, r.next
+	t := &p.TCP
+	t.Flags, t.Window, t.MSS = packet.SYN|packet.ACK, uint16(min(r.window, 65535)), uint16(r.mss+timestampBytes)
+	t.Has, t.Scale = packet.HasSACKPermitted|packet.HasScale, scale
+	if r.ecn {
+		t.Flags |= packet.ECE
+	}
+	stamp(t, now, r.tsRecent)
+	r.synSent = now
+	r.tele.Open(p)
+	r.fill(p, 0, r.ecnOf())
+	r.tele.Seal(p)
+}
+
+func (r *Receiver) ecnOf() uint8 {
+	if r.dctcp {
+		return packet.ECT0
+	}
+	return packet.NotECT
+}
+
+// acknowledge fills p with an ACK of everything before next.
+func (r *Receiver) acknowledge(now unit.Time, p *packet.Packet, next int64) {
+	t := &p.TCP
+	p.Seq, p.Ack = r.initial+1, next
+	t.Flags, t.Window = packet.ACK, uint16(r.selectWindow()>>scale)
+	if r.echo {
+		t.Flags |= packet.ECE
+	}
+	stamp(t, now, r.tsRecent)
+	if r.duplicate.right != 0 {
+		t.SACK[0] = packet.SACKBlock{Left: uint32(r.duplicate.left), Right: uint32(r.duplicate.right)}
+		t.Blocks = 1
+		r.duplicate = span{}
+	}
+	for i := 0; i < r.blockN && t.Blocks < 3; i++ { // with time stamps there is room for three
+		t.SACK[t.Blocks] = packet.SACKBlock{Left: uint32(r.blocks[i].left), Right: uint32(r.blocks[i].right)}
+		t.Blocks++
+	}
+	r.tele.Give(p)
+	r.tele.Open(p)
+	r.fill(p, 0, r.ecnOf())
+	r.tele.Seal(p)
+	r.lastAckSent = next
+	r.quick = max(r.quick-1, 0)
+	r.compressed, r.compressAt = 0, unit.Never
+	r.delayed = false
+	r.timerAt = unit.Never
+}
+
+// turn makes p an ACK of everything before next.
+func (r *Receiver) turn(now unit.Time, p *packet.Packet, next int64) bool {
+	r.back(p)
+	r.acknowledge(now, p, next)
+	return true
+}
+
+func (r *Receiver) back(p *packet.Packet) {
+	p.Src, p.Dst = r.flow.Dst, r.flow.Src
+	p.Data = nil
+	p.TCP = packet.Segment{}
+}
+
+// selectWindow is tcp_select_window: what is free in the buffer, up to the slow-start
+// threshold of the window; a window that was announced never shrinks (RFC 9293
+// §3.8.6).
+func (r *Receiver) selectWindow() int64 {
+	free := max(min(r.clamp-r.held, r.threshold), 0)
+	r.window = max(wholeUnits(free), wholeUnits(r.windowEnd-r.next)) // also the part of a unit stays announced
+	r.windowEnd = max(r.windowEnd, r.next+r.window)
+	return r.window
+}
+
+// wholeUnits rounds a window up to what the header can say.
+func wholeUnits(window int64) int64 {
+	const u = int64(1) << scale
+	return min((window+u-1)/u*u, 65535<<scale)
+}
+
+// Receive takes a segment (tcp_rcv_established, tcp_data_queue).
+func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
+	if p.Proto != packet.ProtoTCP || p.Meta.Flags&packet.Trimmed != 0 || p.Notifies() || r.reset { // what it sends is not NACKed
+		return false
+	}
+	t := &p.TCP
+	if !r.established && !r.handshake(now, p) {
+		return r.synReceived && t.Flags&packet.SYN != 0 && r.answerSYN(now, p)
+	}
+	seq := extend(p.Seq, r.next)
+	end := seq + int64(p.Payload)
+	fin := t.Flags&packet.FIN != 0
+	if fin {
+		end++
+	}
+	if p.Payload > 0 {
+		r.counters.ReceivedPackets++
+	}
+	stamped := t.Has&packet.HasTimestamps != 0
+	if stamped && int32(r.tsRecent-t.TSVal) > 1 && t.Flags&packet.RST == 0 { // PAWS
+		return r.refuse(now, p, seq, end)
+	}
+	if t.Flags&packet.RST != 0 {
+		r.reset = seq == r.next // RFC 5961 §3.2
+		if r.reset {
+			r.timerAt, r.compressAt, r.due = unit.Never, unit.Never, false
+		}
+		return !r.reset && r.refuse(now, p, seq, end)
+	}
+	if end < r.lastAckSent || end > max(r.next, r.windowEnd)+1 || seq > max(r.next, r.windowEnd) || t.Flags&packet.SYN != 0 {
+		return r.refuse(now, p, seq, end)
+	}
+	if stamped && seq <= r.lastAckSent && int32(r.tsRecent-t.TSVal) <= 0 {
+		r.tsRecent = t.TSVal
+	}
+	if r.asked = false; r.tele.Active() {
+		r.asked = p.Extended()
+		r.asked = r.tele.Data(now, p) || r.asked
+		r.tele.Keep(p)
+		p.ClearExtensions()
+		if r.asked && seq == end {
+			return r.turn(now, p, r.next)
+		}
+	}
+	if seq == end { // a pure ACK; out of sequence it is a probe of the window
+		return seq < r.next && r.refuse(now, p, seq, end)
+	}
+	return r.data(now, p, seq, end, fin, stamped)
+}
+
+// handshake takes what comes before the connection is established; true: it is now,
+// and the segment is to be looked at.
+func (r *Receiver) handshake(now unit.Time, p *packet.Packet) bool {
+	t := &p.TCP
+	if t.Flags&(packet.SYN|packet.ACK|packet.RST) == packet.SYN {
+		if !r.synReceived {
+			r.synReceived = true
+			r.peerStart = int64(uint32(p.Seq)) + 1
+			r.next, r.lastAckSent = r.peerStart, r.peerStart
+			r.spaceSeq, r.spaceAt = r.next, now
+			r.windowEnd = r.next + r.window
+			r.timerAt = now + r.rto
+			if t.MSS > timestampBytes {
+				r.mss = min(r.mss, int64(t.MSS)-timestampBytes)
+			}
+			r.ecn = r.config.ECN && t.Flags&(packet.ECE|packet.CWR) == packet.ECE|packet.CWR
+		}
+		if t.Has&packet.HasTimestamps != 0 {
+			r.tsRecent = t.TSVal
+		}
+		return false
+	}
+	if !r.synReceived || t.Flags&packet.ACK == 0 || uint32(p.Ack) != uint32(r.initial+1) {
+		return false
+	}
+	r.established = true
+	r.due = false
+	r.timerAt = unit.Never
+	if r.retries == 0 {
+		r.rtt = 8 * max(now-r.synSent, 1)
+	}
+	return true
+}
+
+func (r *Receiver) answerSYN(now unit.Time, p *packet.Packet) bool {
+	r.back(p)
+	r.synAck(now, p)
+	return true
+}
+
+// refuse answers a segment that is not acceptable (tcp_send_dupack): with DSACK if
+// it was data, else twice a second at most.
+func (r *Receiver) refuse(now unit.Time, p *packet.Packet, seq, end int64) bool {
+	if p.Payload == 0 {
+		if r.answered && now-r.lastAnswer < unit.Second/2 {
+			return false
+		}
+		r.answered, r.lastAnswer = true, now
+	}
+	if end > seq && seq < r.next {
+		r.quickly(mostQuick)
+		r.duplicated(seq, min(end, r.next))
+		r.counters.Duplicates++
+	}
+	return r.turn(now, p, r.next)
+}
+
+// quickly enters quick-ACK mode (tcp_enter_quickack_mode).
+func (r *Receiver) quickly(most int) {
+	r.quick = max(r.quick, r.quickFor(most))
+	r.timeout = r.config.DelayedACK
+}
+
+// quickFor is tcp_incr_quickack: half a window of segments.
+func (r *Receiver) quickFor(most int) int {
+	return int(min(max(r.window/(2*r.segment), 2), int64(most)))
+}
+
+// duplicated notes a range for DSACK (tcp_dsack_set, tcp_dsack_extend).
+func (r *Receiver) duplicated(left, right int64) {
+	if d := &r.duplicate; d.right != 0 && left <= d.right && d.left <= right {
+		d.left, d.right = min(d.left, left), max(d.right, right)
+		return
+	}
+	r.duplicate = span{left, right}
+}
+
+// data takes a segment with data or FIN.
+func (r *Receiver) data(now unit.Time, p *packet.Packet, seq, end int64, fin, stamped bool) bool {
+	payload := int64(p.Payload)
+	prior, hole := r.next, len(r.ranges) > 0
+	atOnce := false
+	if r.ecn && p.TCP.Flags&packet.CWR != 0 && !r.dctcp { // tcp_ecn_accept_cwr
+		r.echo = false
+		atOnce = payload > 0
+	}
+	if end <= r.next { // all of it was here before
+		r.counters.Duplicates++
+		r.duplicated(seq, end)
+		r.quickly(mostQuick)
+		return r.turn(now, p, r.next)
+	}
+	if fin {
+		r.finSeq = end - 1
+	}
+	r.measure(now, p, payload, stamped)
+	if seq <= r.next {
+		if seq < r.next {
+			r.duplicated(seq, r.next)
+			r.quickly(mostQuick)
+		}
+		r.take(now, p, end)
+		atOnce = atOnce || hole && len(r.ranges) == 0 // a gap was filled (RFC 5681 §4.2)
+	} else if !r.hold(now, p, seq, end) {
+		atOnce = true // nothing new in it: DSACK
+	}
+	if r.ecn && r.markedCE(p.TOS&packet.ECN, prior) {
+		// What was delayed is acknowledged as it was marked, then this segment.
+		r.echo = !r.marked
+		r.turn(now, p, prior)
+		r.echo = r.marked
+		r.due = true
+		return true
+	}
+	return r.ack(now, p, atOnce, payload)
+}
+
+// markedCE notes a congestion mark. With DCTCP a change of it has what was delayed
+// acknowledged first, in the old state: then it returns true (RFC 8257 §3.2, figure
+// 1).
+func (r *Receiver) markedCE(field uint8, prior int64) (delayed bool) {
+	if field == packet.NotECT { // after ECT: a retransmission, most likely
+		if r.ect {
+			r.quickly(2)
+		}
+		return false
+	}
+	r.ect = true
+	ce := field == packet.CE
+	if !r.dctcp {
+		if ce && !r.echo { // RFC 3168 §6.1.3
+			r.quickly(2)
+			r.echo = true
+		}
+		return false
+	}
+	if ce == r.marked {
+		return false
+	}
+	r.marked, r.echo = ce, ce
+	r.quick = max(r.quick, 1)
+	return r.delayed && prior > r.lastAckSent
+}
+
+// measure is tcp_event_data_recv: how often data comes, how large its segments are,
+// and how the window may grow.
+func (r *Receiver) measure(now unit.Time, p *packet.Packet, payload int64, stamped bool) {
+	if payload >= r.segment || payload >= 536 {
+		r.segment = min(max(payload, 88), r.mss)
+	}
+	if r.timeout == 0 {
+		r.quick = max(r.quick, r.quickFor(mostQuick))
+		r.timeout = r.config.DelayedACK
+	} else if since := now - r.lastData; since <= r.config.DelayedACK/2 {
+		r.timeout = r.timeout/2 + r.config.DelayedACK/2
+	} else if since < r.timeout {
+		r.timeout = min(r.timeout/2+since, r.config.DelayedACK)
+	} else if since > max(r.rtt/8, 200*unit.Millisecond) { // longer than an RTO: slow start again, most likely
+		r.quick = max(r.quick, r.quickFor(mostQuick))
+	}
+	r.lastData = now
+	if stamped && p.TCP.TSEcho != 0 && p.TCP.TSEcho != r.lastEcho && payload >= r.segment { // tcp_rcv_rtt_measure_ts
+		r.lastEcho = p.TCP.TSEcho
+		if ticks := int32(stampOf(now) - p.TCP.TSEcho); ticks >= 0 {
+			sample := unit.Time(max(ticks, 1)) * tick
+			if r.rtt == 0 {
+				r.rtt = 8 * sample
+			} else {
+				r.rtt += sample - r.rtt/8
+			}
+		}
+	}
+	if payload >= 128 { // tcp_grow_window
+		if room := min(r.clamp, r.clamp-r.held) - r.threshold; room > 0 {
+			r.threshold += min(room, max(2*r.mss, payload))
+			r.quick = max(r.quick, 1)
+		}
+	}
+}
+
+// take advances RCV.NXT to end and over what was held, and gives it to the application.
+func (r *Receiver) take(now unit.Time, p *packet.Packet, end int64) {
+	before := r.next
+	r.next = end
+	n := 0
+	for n < len(r.ranges) && r.ranges[n].left <= r.next {
+		r.held -= r.ranges[n].right - r.ranges[n].left
+		r.next = max(r.next, r.ranges[n].right)
+		n++
+	}
+	if n > 0 {
+		r.ranges = r.ranges[:copy(r.ranges, r.ranges[n:])]
+		kept := 0
+		for _, b := range r.blocks[:r.blockN] { // tcp_sack_remove
+			if b.right > r.next {
+				r.blocks[kept] = b
+				kept++
+			}
+		}
+		r.blockN = kept
+	}
+	r.counters.ReceivedBytes += unit.Bytes(min(r.next, r.finSeq) - min(before, r.finSeq))
+	r.counters.Delay(now - p.Sent)
+	if r.flow.Size > 0 && r.counters.Finished == unit.Never && r.counters.ReceivedBytes >= r.flow.Size {
+		r.counters.Finished = now
+	}
+	r.adjust(now)
+}
+
+// adjust is tcp_rcv_space_adjust: once a round trip the buffer grows with what the
+// application has read (dynamic right-sizing).
+func (r *Receiver) adjust(now unit.Time) {
+	if !r.config.Autotuning || r.rtt == 0 || now-r.spaceAt < r.rtt/8 {
+		return
+	}
+	if copied := r.next - r.spaceSeq; copied > r.space {
+		window := 2 * copied // the sender may double its rate
+		window += 2 * window * (copied - r.space) / r.space
+		if n := len(r.ranges); n > 0 {
+			window += r.ranges[n-1].right - r.next
+		}
+		if buffer := min(2*window, int64(r.config.ReceiveBuffer)); buffer > r.buffer {
+			r.buffer, r.clamp = buffer, buffer/2
+		}
+		r.space = copied
+	}
+	r.spaceSeq, r.spaceAt = r.next, now
+}
+
+// hold keeps a segment that is out of order (tcp_data_queue_ofo); false: it was here.
+func (r *Receiver) hold(now unit.Time, p *packet.Packet, seq, end int64) bool {
+	i := 0
+	for i < len(r.ranges) && r.ranges[i].right < seq {
+		i++
+	}
+	if i < len(r.ranges) && r.ranges[i].left <= seq && end <= r.ranges[i].right {
+		r.counters.Duplicates++
+		r.duplicated(seq, end)
+		r.front(r.ranges[i])
+		return false
+	}
+	merged := span{seq, end}
+	k := i
+	for k < len(r.ranges) && r.ranges[k].left <= end {
+		o := r.ranges[k]
+		if left, right := max(o.left, seq), min(o.right, end); left < right {
+			r.duplicated(left, right)
+		}
+		merged.left, merged.right = min(merged.left, o.left), max(merged.right, o.right)
+		r.held -= o.right - o.left
+		k++
+	}
+	r.held += merged.right - merged.left
+	switch {
+	case k == i:
+		r.ranges = append(r.ranges, span{})
+		copy(r.ranges[i+1:], r.ranges[i:])
+	case k > i+1:
+		r.ranges = append(r.ranges[:i+1], r.ranges[k:]...)
+	}
+	r.ranges[i] = merged
+	r.front(merged)
+	r.counters.Delay(now - p.Sent)
+	if r.threshold < r.clamp && p.Payload >= 128 {
+		r.threshold = min(r.threshold+2*r.mss, r.clamp)
+	}
+	return true
+}
+
+// front puts a range first in SACK's list; those inside it go.
+func (r *Receiver) front(b span) {
+	var list [4]span
+	list[0] = b
+	n := 1
+	for _, o := range r.blocks[:r.blockN] {
+		if n < len(list) && (o.right < b.left || o.left > b.right) {
+			list[n] = o
+			n++
+		}
+	}
+	r.blocks, r.blockN = list, n
+}
+
+// ack is __tcp_ack_snd_check: now, later, or together with others. What asks for
+// telemetry is answered at once: windows may be below two segments, and the clock of
+// acknowledgements is the feedback's (draft-miao §9.3).
+func (r *Receiver) ack(now unit.Time, p *packet.Packet, atOnce bool, payload int64) bool {
+	switch {
+	case atOnce, r.asked, r.next > r.finSeq, r.config.DelayedACK == 0,
+		r.next-r.lastAckSent > r.segment, // the second full segment (RFC 9293 §3.8.6.3)
+		r.quick > 0,
+		len(r.ranges) == 0 && (payload < r.segment || p.TCP.Flags&packet.PSH != 0): // the end of a burst, and the application has read it (tcp_cleanup_rbuf)
+		return r.turn(now, p, r.next)
+	case len(r.ranges) > 0:
+		return r.compress(now, p)
+	}
+	if !r.delayed {
+		r.delayed = true
+		r.timerAt = now + min(r.timeout, r.config.DelayedACK)
+	}
+	return false
+}
+
+// compress sends the first ACKs with SACK blocks at once, and later ones together
+// (tcp_comp_sack_delay_ns).
+func (r *Receiver) compress(now unit.Time, p *packet.Packet) bool {
+	if r.dupNext != r.next {
+		r.dupNext, r.dupAcks = r.next, 0
+	}
+	if r.config.CompressedACK == 0 || r.compressed >= mostCompressed {
+		return r.turn(now, p, r.next)
+	}
+	if r.dupAcks < 3 {
+		r.dupAcks++
+		return r.turn(now, p, r.next)
+	}
+	r.compressed++
+	if r.compressAt == unit.Never {
+		delay := min(r.config.CompressedACK, r.rtt/8/20) // 5 % of the RTT
+		r.compressAt = now + delay
+	}
+	return false
+}

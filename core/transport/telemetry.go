@@ -1,0 +1,344 @@
+package transport
+
+import (
+	"fmt"
+
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/telemetry"
+	"weir/core/unit"
+)
+
+// When a sender asks the network for telemetry (draft-miao §6, §6.1, §7.2): values of
+// Asking.When.
+const (
+	AskPacket     = "packet"     // with each packet
+	AskPackets    = "packets"    // with each n-th
+	AskRTT        = "rtt"        // with one packet a round trip
+	AskCongestion = "congestion" // with each packet, of congested switches only
+	AskProbe      = "probe"      // with a packet of its own, a round trip each
+	AskNever      = "none"
+)
+
+// Asking is how a sender asks for telemetry, if its controller wants any, and what of the
+// answers it believes.
+type Asking struct {
+	When      string
+	Packets   int    // n, with AskPackets
+	Integrity string // IntegrityNone if empty
+	Key       string // with IntegrityKeyed; "": of the run's seed
+}
+
+// TelemetryParams are the parameters of every transport that carries telemetry.
+func TelemetryParams() []scheme.Param {
+	return append([]scheme.Param{
+		{Name: "telemetry", Kind: scheme.Text, Words: []string{AskPacket, AskPackets, AskRTT, AskCongestion, AskProbe, AskNever}, Default: AskPacket,
+			Doc: "for controllers that use it: with each packet, every telemetry_packets, once a round trip, of congested switches only, by probes once a round trip, or none", Source: "draft-miao-iccrg-hpccplus-01 §6, §7.2; HPCC §4.1: each packet"},
+		{Name: "telemetry_packets", Kind: scheme.Packets, Default: "8 packets", Min: "1 packet", Max: "1000000 packets", Doc: "with telemetry: packets", Source: "ours"},
+	}, IntegrityParams()...)
+}
+
+// AskingOf reads them.
+func AskingOf(v scheme.Values) Asking {
+	return Asking{When: v.Text("telemetry"), Packets: v.Int("telemetry_packets"), Integrity: v.Text("integrity"), Key: v.Text("feedback_key")}
+}
+
+// Feedback is the packet extension by which a receiver tells a window: 4 bytes, and 2 of
+// how many flows (cc.Feedback). It does not change en route (RFC 8200 §4.2).
+const Feedback uint8 = 0x1a
+
+// Asker is a sender's part of telemetry: it asks for it, and reads what comes back.
+type Asker struct {
+	format   *telemetry.Format
+	want     telemetry.Want
+	when     string
+	every    int
+	count    int
+	askedAt  unit.Time
+	asked    bool
+	base     unit.Time // round-trip time before there is any other
+	told     bool      // a receiver tells windows
+	seal     *seal     // nil: feedback is not checked
+	*reading           // nil: nothing is asked for
+}
+
+// reading is what reads a flow's records.
+type reading struct {
+	unwrap  telemetry.Unwrapper
+	records telemetry.Records
+}
+
+func newReading(f *telemetry.Format) *reading {
+	r := &reading{}
+	if f != nil {
+		r.unwrap.Span = f.Span()
+	}
+	return r
+}
+
+// NewAsker makes the sender's part for a flow. Where the controller wants no telemetry,
+// or the network has none, it asks for none.
+func NewAsker(f *Flow, a Asking) (Asker, error) {
+	x := Asker{format: f.Telemetry, when: a.When, every: a.Packets, base: f.Path.BaseRTT, told: f.CC != nil && f.CC.Receiver != nil}
+	if f.CC != nil {
+		x.want = f.CC.Telemetry
+	}
+	if a.When == AskNever || a.When == "" || f.Telemetry == nil {
+		x.want = telemetry.Nothing
+	}
+	var err error
+	if x.seal, err = newSeal(f, &a); err != nil {
+		return x, err
+	}
+	if x.want == telemetry.Nothing {
+		return x, nil
+	}
+	x.reading = newReading(f.Telemetry)
+	switch {
+	case a.When == AskPackets && a.Packets < 1:
+		return x, fmt.Errorf("telemetry: packets needs telemetry_packets of at least 1 packet")
+	case f.Telemetry.T == 0 && (a.When == AskCongestion || x.want == telemetry.PathLoad || f.Telemetry.Relative()):
+		return x, fmt.Errorf("switches must average loads: the program telemetry needs its parameter t for format: relative, for telemetry: congestion and for controllers that want loads")
+	case a.When == AskCongestion && f.Telemetry.Relative():
+		return x, fmt.Errorf("telemetry: congestion is of records; format: relative has none")
+	case a.When == AskCongestion && x.want == telemetry.PathLoad:
+		return x, fmt.Errorf("telemetry: congestion is of records; the controller wants a load")
+	}
+	return x, nil
+}
+
+// Ask makes the data packet p ask for telemetry, if it is its turn.
+func (x *Asker) Ask(now unit.Time, p *packet.Packet, srtt unit.Time) {
+	if x.want == telemetry.Nothing {
+		return
+	}
+	switch x.when {
+	case AskProbe:
+		return
+	case AskPackets:
+		if x.count++; x.asked && x.count < x.every {
+			return
+		}
+		x.count = 0
+	case AskRTT:
+		if x.asked && now < x.next(srtt) {
+			return
+		}
+	}
+	x.asked, x.askedAt = true, now
+	x.format.Ask(p, x.want, x.when == AskCongestion)
+}
+
+func (x *Asker) next(srtt unit.Time) unit.Time {
+	if srtt == 0 {
+		srtt = x.base
+	}
+	return x.askedAt + max(srtt, unit.Microsecond)
+}
+
+// NextProbe is when a probe is due, unit.Never if the sender does not probe.
+func (x *Asker) NextProbe(srtt unit.Time) unit.Time {
+	switch {
+	case x.when != AskProbe || x.want == telemetry.Nothing:
+		return unit.Never
+	case !x.asked:
+		return 0
+	}
+	return x.next(srtt)
+}
+
+// Probe makes p, a packet without payload, ask for telemetry.
+func (x *Asker) Probe(now unit.Time, p *packet.Packet) {
+	x.asked, x.askedAt = true, now
+	x.format.Ask(p, x.want, false)
+}
+
+// Bytes is what p's extensions add to its headers.
+func (x *Asker) Bytes(p *packet.Packet) int32 { return extensionBytes(x.format, p) }
+
+func extensionBytes(f *telemetry.Format, p *packet.Packet) int32 {
+	if f == nil {
+		return p.ExtensionBytes()
+	}
+	return f.Bytes(p)
+}
+
+// Genuine tells whether p, which has come back, is the receiver's, and has not come before.
+// A transport asks it once for every packet and takes no other packet in: neither its
+// controller nor anything else of the sender changes by one.
+func (x *Asker) Genuine(p *packet.Packet) bool { return x.seal == nil || x.seal.check(p) }
+
+// Read reads what an acknowledgement says of the path and of the receiver's wishes into
+// a, and tells whether it says anything. What a holds of it is good until the next call.
+func (x *Asker) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
+	if x.want == telemetry.Nothing || !p.Extended() {
+		return false
+	}
+	if x.told {
+		b, ok := p.Extension(Feedback)
+		if !ok || len(b) != 6 {
+			return false
+		}
+		a.Window = unit.Bytes(uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3]))
+		a.Flows = int(b[4])<<8 | int(b[5])
+		return true
+	}
+	what, load := x.format.Read(p, &x.records)
+	switch what {
+	case telemetry.Recorded:
+		if x.records.Len() == 0 {
+			return false
+		}
+		x.unwrap.Unwrap(now, &x.records)
+		a.Hops, a.Path, a.Missed = x.records.Hops(), x.records.Path(), x.records.Missed()
+	case telemetry.Loaded, telemetry.Uncongested:
+		a.Load = load
+	default:
+		return false
+	}
+	return true
+}
+
+// Answerer is a receiver's part of telemetry: it sends back what data packets have
+// gathered or, of a scheme with a part at the receiver, gives it to that.
+type Answerer struct {
+	active   bool
+	format   *telemetry.Format
+	control  cc.Receiver
+	data     cc.Data
+	seal     *seal          // nil: feedback is not sealed
+	*reading                // with control
+	held     *packet.Packet // its extensions are the newest answer that waits for an acknowledgement
+}
+
+// NewAnswerer makes the receiver's part for a flow. control is what the controller was
+// told of the flow, a what the sender's Asker was.
+func NewAnswerer(f *Flow, control cc.Flow, a Asking) (Answerer, error) {
+	x := Answerer{format: f.Telemetry, active: f.Telemetry != nil && f.CC != nil && f.CC.Telemetry != telemetry.Nothing}
+	var err error
+	if x.seal, err = newSeal(f, &a); err != nil {
+		return x, err
+	}
+	if f.CC == nil || f.CC.Receiver == nil {
+		return x, nil
+	}
+	if x.control, err = f.CC.Receiver(control, f.CCValues, f.Host); err != nil {
+		return x, err
+	}
+	x.reading, x.active = newReading(f.Telemetry), true
+	return x, nil
+}
+
+// Active tells whether the flow has telemetry, or a controller's part at the receiver.
+// The transport of a flow that has neither need not ask the Answerer.
+func (x *Answerer) Active() bool { return x.active }
+
+// Data is told of a data packet or a probe, whose extensions it may take. It makes of
+// them those of the acknowledgement, if p is turned into that (else Keep is to be
+// called). atOnce: the sender is to be told something now.
+func (x *Answerer) Data(now unit.Time, p *packet.Packet) (atOnce bool) {
+	if x.control == nil {
+		if x.format == nil {
+			if p.Extended() {
+				p.ClearExtensions()
+			}
+			return false
+		}
+		x.format.Answer(p)
+		return false
+	}
+	d := &x.data
+	*d = cc.Data{}
+	if x.format != nil {
+		switch what, load := x.format.ReadAsked(p, &x.records); what {
+		case telemetry.Recorded:
+			if x.records.Len() > 0 {
+				x.unwrap.Unwrap(now, &x.records)
+				d.Hops, d.Path, d.Missed = x.records.Hops(), x.records.Path(), x.records.Missed()
+			}
+		case telemetry.Loaded, telemetry.Uncongested:
+			d.Load = load
+		}
+	}
+	p.ClearExtensions()
+	_, atOnce = x.control.OnData(now, d)
+	x.tell(p)
+	return atOnce
+}
+
+// tell writes what the receiver's part wants into an acknowledgement.
+func (x *Answerer) tell(p *packet.Packet) {
+	f := x.control.Told()
+	w, n := uint32(min(f.Window, 1<<32-1)), uint16(min(f.Flows, 1<<16-1))
+	p.SetExtension(Feedback, []byte{byte(w >> 24), byte(w >> 16), byte(w >> 8), byte(w), byte(n >> 8), byte(n)})
+}
+
+// Keep keeps the answer that Data has made of p for a later acknowledgement. What was
+// kept before stays if p has none: then it is the newest.
+func (x *Answerer) Keep(p *packet.Packet) {
+	if x.control == nil && p.Extended() {
+		if x.held == nil {
+			x.held = &packet.Packet{}
+		}
+		x.held.CopyExtensions(p)
+	}
+}
+
+// Give puts what was kept, or is to be told, into an acknowledgement, unless it has an
+// answer of its own, which is newer.
+func (x *Answerer) Give(p *packet.Packet) {
+	switch {
+	case x.control != nil:
+		x.tell(p)
+	case x.held != nil && x.held.Extended():
+		if !p.Extended() {
+			p.CopyExtensions(x.held)
+		}
+		x.held.ClearExtensions()
+	}
+}
+
+// Open is called for every packet to the sender when it has its extensions, and before its
+// bytes are counted; Seal when all else of it is there.
+func (x *Answerer) Open(p *packet.Packet) {
+	if x.seal != nil {
+		x.seal.open(p)
+	}
+}
+
+// Seal writes the code that Genuine checks.
+func (x *Answerer) Seal(p *packet.Packet) {
+	if x.seal != nil {
+		x.seal.close(p)
+	}
+}
+
+// Bytes is what p's extensions add to its headers.
+func (x *Answerer) Bytes(p *packet.Packet) int32 { return extensionBytes(x.format, p) }
+
+// Coalesce is how many packets an acknowledgement may wait for, of at most most.
+func (x *Answerer) Coalesce(most int) int {
+	if x.control == nil {
+		return most
+	}
+	return x.control.Coalesce(most)
+}
+
+// NextTimer is when Timer wants to be called.
+func (x *Answerer) NextTimer() unit.Time {
+	if x.control == nil {
+		return unit.Never
+	}
+	return x.control.NextTimer()
+}
+
+// Timer is called when NextTimer has come; it tells whether the sender is to be told
+// something now.
+func (x *Answerer) Timer(now unit.Time) bool {
+	if x.control == nil || now < x.control.NextTimer() {
+		return false
+	}
+	_, told := x.control.OnTimer(now)
+	return told
+}

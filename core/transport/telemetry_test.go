@@ -1,0 +1,187 @@
+package transport
+
+import (
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/telemetry"
+	"weir/core/unit"
+)
+
+const us = unit.Microsecond
+
+func teller(t *testing.T, want telemetry.Want, average unit.Time, a Asking) (Asker, *telemetry.Format, error) {
+	t.Helper()
+	f, err := telemetry.NewFormat("hpcc", 1, 1.05, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.T = average
+	x, err := NewAsker(&Flow{Telemetry: &f, CC: &cc.Scheme{Telemetry: want}, Path: cc.Path{BaseRTT: 10 * us}}, a)
+	return x, &f, err
+}
+
+// draft-miao §6, §7.2: which packets ask. A packet each 3 µs for 300 µs, with an RTT of
+// 20 µs after the first 10.
+func TestAsking(t *testing.T) {
+	for when, want := range map[string]int{AskPacket: 100, AskPackets: 25, AskRTT: 16, AskCongestion: 100, AskProbe: 0, AskNever: 0} {
+		x, f, err := teller(t, telemetry.HopRecords, 13*us, Asking{When: when, Packets: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked, probes := 0, 0
+		for i := range 100 {
+			now, srtt := unit.Time(i)*3*us, unit.Time(0)
+			if i > 10 {
+				srtt = 20 * us
+			}
+			p := &packet.Packet{}
+			x.Ask(now, p, srtt)
+			if f.Wants(p) != 0 {
+				asked++
+			}
+			if x.NextProbe(srtt) <= now {
+				probes++
+				x.Probe(now, p)
+				if f.Wants(p) != telemetry.WantsRecord {
+					t.Error("a probe does not ask")
+				}
+			}
+		}
+		if asked != want || (probes > 0) != (when == AskProbe) || probes > 17 {
+			t.Errorf("%s: %d packets ask, want %d; %d probes", when, asked, want, probes)
+		}
+	}
+}
+
+// Who does not want telemetry, or whose network has none, asks for none; what the
+// switches cannot give is an error.
+func TestAskingErrors(t *testing.T) {
+	x, f, err := teller(t, telemetry.Nothing, 0, Asking{When: AskPacket})
+	p := &packet.Packet{}
+	if x.Ask(0, p, 0); err != nil || p.Extended() || x.NextProbe(0) != unit.Never || x.Read(0, p, &cc.Ack{}) {
+		t.Error("a controller that wants nothing asks")
+	}
+	none, err := NewAsker(&Flow{CC: &cc.Scheme{Telemetry: telemetry.HopRecords}}, Asking{When: AskPacket})
+	if none.Ask(0, p, 0); err != nil || p.Extended() || none.Bytes(p) != 0 {
+		t.Error("asks in a network without telemetry")
+	}
+	for _, bad := range []func() error{
+		func() error { _, _, err := teller(t, telemetry.PathLoad, 0, Asking{When: AskPacket}); return err },
+		func() error { _, _, err := teller(t, telemetry.HopRecords, 0, Asking{When: AskCongestion}); return err },
+		func() error { _, _, err := teller(t, telemetry.PathLoad, us, Asking{When: AskCongestion}); return err },
+		func() error { _, _, err := teller(t, telemetry.HopRecords, us, Asking{When: AskPackets}); return err },
+	} {
+		if bad() == nil {
+			t.Error("no error")
+		}
+	}
+	_ = f
+}
+
+// echo sends a packet through one switch and back, and returns what the sender reads.
+func echo(x *Asker, f *telemetry.Format, r *Answerer, now unit.Time, tx uint64, a *cc.Ack) bool {
+	p := &packet.Packet{}
+	x.Ask(now, p, 0)
+	f.Push(p, &telemetry.Hop{Time: now, TxBytes: tx, Rate: 100 * unit.Gbps, Switch: 5})
+	r.Data(now, p)
+	r.Give(p)
+	return x.Read(now, p, a)
+}
+
+// Records come unwrapped: times and bytes go on where the format begins anew.
+func TestReadUnwraps(t *testing.T) {
+	x, f, _ := teller(t, telemetry.HopRecords, 0, Asking{When: AskPacket})
+	r, err := NewAnswerer(&Flow{Telemetry: f, CC: &cc.Scheme{Telemetry: telemetry.HopRecords}}, cc.Flow{}, Asking{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first, last telemetry.Hop
+	const step = 2 * unit.Millisecond
+	for i := range 40 { // 80 ms, 4 wraps of time; 25 MB a step, 7 wraps of bytes
+		var a cc.Ack
+		if !echo(&x, f, &r, unit.Time(i)*step, uint64(i)*25_000_000, &a) || len(a.Hops) != 1 || a.Path != 5 {
+			t.Fatalf("packet %d: %+v", i, a)
+		}
+		if last = a.Hops[0]; i == 0 {
+			first = last
+		}
+	}
+	if last.Time-first.Time != 39*step || 39*25_000_000-(last.TxBytes-first.TxBytes) > 128 {
+		t.Errorf("%v and %d bytes lie between first and last", last.Time-first.Time, last.TxBytes-first.TxBytes)
+	}
+}
+
+// A delayed acknowledgement has the newest telemetry, and gives it once.
+func TestAnswererKeeps(t *testing.T) {
+	x, f, _ := teller(t, telemetry.HopRecords, 0, Asking{When: AskPacket})
+	r, _ := NewAnswerer(&Flow{Telemetry: f, CC: &cc.Scheme{Telemetry: telemetry.HopRecords}}, cc.Flow{}, Asking{})
+	for i := range 3 {
+		p := &packet.Packet{}
+		x.Ask(0, p, 0)
+		f.Push(p, &telemetry.Hop{Queue: unit.Bytes(i) * 80, Rate: 100 * unit.Gbps})
+		r.Data(0, p)
+		r.Keep(p)
+	}
+	bare := &packet.Packet{}
+	r.Data(0, bare)
+	r.Keep(bare)
+	ack, again := &packet.Packet{}, &packet.Packet{}
+	r.Give(ack)
+	r.Give(again)
+	var a cc.Ack
+	if !x.Read(0, ack, &a) || a.Hops[0].Queue != 160 || again.Extended() {
+		t.Errorf("%+v, and then %d bytes", a.Hops, again.ExtensionBytes())
+	}
+}
+
+// told is a controller's part at a receiver.
+type told struct {
+	data cc.Data
+	next unit.Time
+}
+
+func (r *told) OnData(_ unit.Time, d *cc.Data) (cc.Feedback, bool) {
+	r.data = *d
+	return r.Told(), d.Path == 6
+}
+func (r *told) OnTimer(unit.Time) (cc.Feedback, bool) { r.next = unit.Never; return r.Told(), true }
+func (r *told) NextTimer() unit.Time                  { return r.next }
+func (r *told) Told() cc.Feedback                     { return cc.Feedback{Window: 0x123456789a, Flows: 70000} }
+func (r *told) Coalesce(most int) int                 { return min(most, 2) }
+
+// A scheme with a part at the receiver: telemetry is for that, windows come back. What
+// does not fit is the largest.
+func TestReceiverTells(t *testing.T) {
+	part := &told{next: 50 * us}
+	s := &cc.Scheme{Telemetry: telemetry.HopRecords, Receiver: func(cc.Flow, scheme.Values, *cc.Host) (cc.Receiver, error) { return part, nil }}
+	f, _ := telemetry.NewFormat("hpcc", 1, 1.05, nil)
+	flow := &Flow{Telemetry: &f, CC: s}
+	x, _ := NewAsker(flow, Asking{When: AskPacket})
+	r, _ := NewAnswerer(flow, cc.Flow{}, Asking{})
+	for _, sw := range []uint32{5, 6} {
+		p := &packet.Packet{}
+		x.Ask(0, p, 0)
+		f.Push(p, &telemetry.Hop{Rate: 100 * unit.Gbps, Switch: sw})
+		if atOnce := r.Data(0, p); atOnce != (sw == 6) || part.data.Path != uint16(sw) || len(part.data.Hops) != 1 {
+			t.Errorf("at once %v, %+v", atOnce, part.data)
+		}
+		r.Keep(p)
+		ack := &packet.Packet{}
+		r.Give(ack)
+		var a cc.Ack
+		if !x.Read(0, ack, &a) || a.Window != 1<<32-1 || a.Flows != 65535 || a.Hops != nil || r.Bytes(ack) != 16 {
+			t.Errorf("%+v in %d bytes", a, r.Bytes(ack))
+		}
+	}
+	if r.Coalesce(8) != 2 || r.NextTimer() != 50*us || r.Timer(49*us) || !r.Timer(50*us) || r.NextTimer() != unit.Never {
+		t.Error("timers")
+	}
+	damaged := &packet.Packet{}
+	damaged.SetExtension(Feedback, []byte{1})
+	if x.Read(0, damaged, &cc.Ack{}) {
+		t.Error("a damaged window is read")
+	}
+}

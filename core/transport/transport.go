@@ -1,0 +1,187 @@
+package transport
+
+import (
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/telemetry"
+	"weir/core/unit"
+)
+
+// An Endpoint is one half of a flow, at the sending or at the receiving host: a
+// pure state machine. The host calls it with the time and asks it afterwards
+// what it wants: NextSend and NextTimer are read after every call, because any
+// call may change them.
+type Endpoint interface {
+	// Receive takes a packet of the flow in. It returns true when it has turned p
+	// into a packet to be sent (a receiver turns data into its acknowledgement in
+	// place); otherwise the host frees p.
+	Receive(now unit.Time, p *packet.Packet) (reply bool)
+	// NextSend is the earliest time at which Emit would give a packet: a time in
+	// the past or now when it could at once, unit.Never when something has to be
+	// received first. A flow that starts later answers its start time.
+	NextSend() unit.Time
+	// Emit fills the zeroed p with the next packet of the flow. The host calls it
+	// only when NextSend is not later than now, and has set Flow and the
+	// addresses; the endpoint sets Seq, Payload, Size, ports, protocol, TOS, Kind.
+	Emit(now unit.Time, p *packet.Packet)
+	// NextTimer is when Advance wants to be called; unit.Never for none.
+	NextTimer() unit.Time
+	// Advance is called when NextTimer has come.
+	Advance(now unit.Time)
+	// Counters gives what the endpoint has counted so far; the host reads it.
+	Counters() *Counters
+}
+
+// Gauge is what a sender that controls congestion shows of itself.
+type Gauge struct {
+	Window   unit.Bytes // congestion window, of payload
+	InFlight unit.Bytes // payload that is sent and neither delivered nor lost
+	Rate     unit.Rate  // pacing rate of payload; 0: not paced
+	Derived  bool       // Rate follows from Window and the round-trip time: no decision of its own
+	RTT      unit.Time  // smoothed round-trip time; 0: none was measured
+	Delivery unit.Rate  // latest rate of delivery of payload; 0: none was measured
+}
+
+// Gauged is a sender that shows its state.
+type Gauged interface{ Gauge() Gauge }
+
+// A Retransmitter is a sender that has a retransmission timer.
+type Retransmitter interface {
+	Timeouts() int64 // how often it has expired since the start
+}
+
+// Classed is an Endpoint whose packets are not of priority class 0.
+type Classed interface {
+	// Class is the class, 0 to 7, of all that the endpoint sends; 0 is the first in
+	// strict priority.
+	Class() uint8
+}
+
+// Stirring is an Endpoint that shares something with others of its host, so that a call
+// into it may change when another one wants to send.
+type Stirring interface {
+	// Stirred names such another one, a flow whose receiver is at this host. The host
+	// asks after every call into the endpoint until ok is false, and reads NextSend and
+	// NextTimer of those named.
+	Stirred() (flow packet.FlowID, ok bool)
+}
+
+// Passive is the part of an Endpoint that sends nothing by itself and has no
+// timer: to be embedded by receivers that only reply or only count.
+type Passive struct{}
+
+// NextSend is never.
+func (Passive) NextSend() unit.Time { return unit.Never }
+
+// Emit is never called.
+func (Passive) Emit(unit.Time, *packet.Packet) {}
+
+// NextTimer is never.
+func (Passive) NextTimer() unit.Time { return unit.Never }
+
+// Advance is never called.
+func (Passive) Advance(unit.Time) {}
+
+// Counters is what an endpoint counts from its start on. Measures over a part
+// of a run are differences of two copies.
+type Counters struct {
+	SentPackets     int64
+	SentBytes       unit.Bytes // payload
+	ReceivedPackets int64
+	ReceivedBytes   unit.Bytes // payload that was new to the receiver
+	Duplicates      int64      // packets with nothing new in them
+	Retransmitted   int64      // packets sent again
+	NacksTaken      int64      // of a sender: NACKs of the network that it has believed
+	NacksRefused    int64      // … and those that are not of this flow, damaged, old, or of nothing that is out
+
+	// One-way delay of received data packets, from the first bit at the sender's
+	// NIC to the last bit at the receiver.
+	DelaySum unit.Time
+	DelayMin unit.Time
+	DelayMax unit.Time
+	Jitter   float64 // RFC 3550 §6.4.1, smoothed |difference of transit times|, in ps
+
+	// Delays counts them one by one, for percentiles; nil: it does not.
+	Delays *unit.Histogram
+
+	lastDelay unit.Time
+
+	Finished unit.Time  // when the flow was complete as this endpoint sees it; unit.Never until then
+	Written  unit.Time  // when the application's last write returned: all is in the send buffer; unit.Never until then, 0 where there is no such buffer
+	Unacked  unit.Bytes // payload that was not acknowledged then
+}
+
+// Delay counts the one-way delay of a data packet that was received: sum,
+// minimum, maximum and RFC 3550 §6.4.1's interarrival jitter J += (|D| − J)/16.
+func (c *Counters) Delay(d unit.Time) {
+	if c.lastDelay > 0 {
+		difference := float64(d - c.lastDelay)
+		if difference < 0 {
+			difference = -difference
+		}
+		c.Jitter += (difference - c.Jitter) / 16
+	}
+	c.lastDelay = d
+	c.DelaySum += d
+	c.DelayMin = min(c.DelayMin, d)
+	c.DelayMax = max(c.DelayMax, d)
+	if c.Delays != nil {
+		c.Delays.Add(d)
+	}
+}
+
+// Since returns what was counted between first, a copy of before, and c. Times, jitter and
+// the least and largest delay stay as they are in c; Delays are not copied.
+func (c *Counters) Since(first *Counters) Counters {
+	d := *c
+	d.Delays = nil
+	d.SentPackets -= first.SentPackets
+	d.SentBytes -= first.SentBytes
+	d.ReceivedPackets -= first.ReceivedPackets
+	d.ReceivedBytes -= first.ReceivedBytes
+	d.Duplicates -= first.Duplicates
+	d.Retransmitted -= first.Retransmitted
+	d.NacksTaken -= first.NacksTaken
+	d.NacksRefused -= first.NacksRefused
+	d.DelaySum -= first.DelaySum
+	return d
+}
+
+// A Flow is what a transport needs to know to make its two endpoints.
+type Flow struct {
+	ID       packet.FlowID
+	Src, Dst packet.Addr
+	SrcPort  uint16
+	DstPort  uint16
+	Version  uint8      // of IP
+	TOS      uint8      // DSCP and ECN
+	Start    unit.Time  // when the application starts
+	Stop     unit.Time  // when it ends; unit.Never: with the run
+	Size     unit.Bytes // payload to carry; 0: no end
+	Payload  int32      // largest payload of a packet
+	Framing  packet.Framing
+	Random   unit.Random // the flow's own random stream
+	Seed     uint64      // of the run
+	Path     cc.Path     // what is known of the path
+
+	Telemetry *telemetry.Format // of the network; nil: no switch writes any
+	Host      *cc.Host          // what the receivers at the flow's destination share; may be nil
+
+	CC       *cc.Scheme // the congestion controller, of transports that are Controlled
+	CCValues scheme.Values
+}
+
+// Scheme is a transport that an experiment can name.
+type Scheme struct {
+	scheme.Scheme
+	Controlled bool  // its flows have a congestion controller
+	Gauged     bool  // its senders are Gauged
+	Buffered   bool  // its senders have a send buffer: they count when the last write returned
+	Timed      bool  // they measure round-trip times and rates of delivery: Gauge.RTT, Gauge.Delivery
+	Headers    int32 // bytes of the transport's header in a full packet: what an MTU leaves after IP's is the payload
+	// Build makes the two endpoints of a flow.
+	Build func(f Flow, v scheme.Values) (sender, receiver Endpoint, err error)
+	// Warn says what about the parameters may surprise, "" if nothing; may be nil.
+	Warn func(v scheme.Values) string
+}

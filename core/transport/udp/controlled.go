@@ -1,0 +1,485 @@
+package udp
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// ControlledConfig is how a sender with a congestion controller sends.
+type ControlledConfig struct {
+	Rate        unit.Rate // at which the application has datagrams; 0: always
+	ReportEvery int       // datagrams a report
+	ReportDelay unit.Time // longest wait of a report for more datagrams
+	RTOMin      unit.Time // least time without a report after which what is out is written off
+	Telemetry   transport.Asking
+	Nacks       string // what NACKs of the network do: transport.NacksLoss …
+}
+
+// ControlledDefaults are those of the scheme.
+func ControlledDefaults() ControlledConfig {
+	return ControlledConfig{ReportEvery: 1, ReportDelay: 20 * unit.Microsecond, RTOMin: 320 * unit.Microsecond, Nacks: transport.NacksLoss,
+		Telemetry: transport.Asking{When: transport.AskPacket, Packets: 8, Integrity: transport.IntegrityNone}}
+}
+
+// Report is the packet extension by which a receiver reports (it does not change en
+// route, RFC 8200 §4.2): the number behind the highest datagram received, how many were
+// received, how many of them marked, and when the one that is answered was sent, 8 bytes
+// each. A report is a datagram without payload.
+const Report uint8 = 0x19
+
+const reportBytes = 4 * 8
+
+// ControlledScheme is what an experiment names: transport: udp_controlled.
+func ControlledScheme() transport.Scheme {
+	return transport.Scheme{
+		Scheme: scheme.Scheme{
+			Name: "udp_controlled", Doc: "datagrams within the window and rate of a congestion controller, reports of the receiver; nothing is sent again", Source: "draft-miao-iccrg-hpccplus-01 §9.3",
+			Params: append([]scheme.Param{
+				{Name: "rate", Kind: scheme.Rate, Default: "0bps", Doc: "payload that the application has per second; 0bps: always more", Source: "ours"},
+				{Name: "report_every", Kind: scheme.Packets, Default: "1 packet", Min: "1 packet", Max: "1000000 packets", Doc: "datagrams a report of the receiver", Source: "ours"},
+				{Name: "report_delay", Kind: scheme.Duration, Default: "20us", Min: "1ns", Max: "60s", Doc: "with report_every above 1: how long a report waits for more datagrams", Source: "ours"},
+				{Name: "rto_min", Kind: scheme.Duration, Default: "320us", Min: "1us", Max: "60s", Doc: "least time without a report after which what is out is written off; at least SRTT + 4 RTTVAR", Source: "as of rdma"},
+			}, append(transport.NackParams(), transport.TelemetryParams()...)...),
+		},
+		Headers: packet.UDPHeader, Controlled: true, Gauged: true,
+		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
+			s, r, err := NewControlled(f, ControlledConfig{Rate: v.Rate("rate"), ReportEvery: v.Int("report_every"), ReportDelay: v.Time("report_delay"),
+				RTOMin: v.Time("rto_min"), Telemetry: transport.AskingOf(v), Nacks: v.Text("nacks")})
+			if err != nil {
+				return nil, nil, err
+			}
+			return s, r, nil
+		},
+	}
+}
+
+// NewControlled makes the endpoints of a flow with a congestion controller.
+func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *ControlledReceiver, error) {
+	switch {
+	case f.Payload < 1 || f.Payload > 65507:
+		return nil, nil, fmt.Errorf("transport udp_controlled: payload %d; 1 … 65507 bytes are possible", f.Payload)
+	case f.CC == nil:
+		return nil, nil, fmt.Errorf("transport udp_controlled: the flow has no congestion controller")
+	case c.Rate < 0 || c.ReportEvery < 1 || c.ReportDelay < 1 || c.RTOMin < 1 || f.Size < 0:
+		return nil, nil, fmt.Errorf("transport udp_controlled: rate, size, report_every, report_delay or rto_min are out of range")
+	}
+	switch c.Nacks {
+	case transport.NacksIgnored, transport.NacksResend, transport.NacksLoss, transport.NacksSupply:
+	default:
+		return nil, nil, fmt.Errorf("transport udp_controlled: nacks %q; ignore, resend, loss and supply are possible", c.Nacks)
+	}
+	headers := int32(packet.UDPHeader + packet.IPv4Header)
+	if f.Version == 6 {
+		headers = packet.UDPHeader + packet.IPv6Header
+	}
+	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + headers, InitialWindow: 10, Start: f.Start, Random: f.Random, Path: f.Path, Loads: f.Telemetry.Relative()}
+	control, err := f.CC.Build(known, f.CCValues)
+	if err == nil {
+		control, err = transport.WrapNacks(c.Nacks, control, known)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	asker, err := transport.NewAsker(&f, c.Telemetry)
+	if err != nil {
+		return nil, nil, fmt.Errorf("transport udp_controlled: %w", err)
+	}
+	answerer, err := transport.NewAnswerer(&f, known, c.Telemetry)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.Stop == 0 {
+		f.Stop = unit.Never
+	}
+	headers += packet.EthernetHeader
+	s := &ControlledSender{flow: f, config: c, control: control, asker: asker, headers: headers, total: math.MaxInt64,
+		hash: packet.FlowHash(f.Src, f.Dst, f.SrcPort, f.DstPort, packet.ProtoUDP), timerAt: unit.Never}
+	if f.Size > 0 {
+		s.total = (int64(f.Size) + int64(f.Payload) - 1) / int64(f.Payload)
+	}
+	if f.CC.ECN != cc.AsConfigured {
+		s.flow.TOS = f.TOS&^packet.ECN | packet.ECT0
+	}
+	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
+	s.decide()
+	s.think(f.Start)
+	r := &ControlledReceiver{flow: f, config: c, headers: headers, tele: answerer, reportAt: unit.Never,
+		hash: packet.FlowHash(f.Dst, f.Src, f.DstPort, f.SrcPort, packet.ProtoUDP)}
+	r.plain.size, r.plain.highest = f.Size, -1
+	r.plain.counters.Finished, r.plain.counters.DelayMin = unit.Never, unit.Never
+	return s, r, nil
+}
+
+// ControlledSender sends datagrams, numbered from 0, within a window and at a rate. What
+// is reported received, or was overtaken by it, or the network says is gone, is no
+// longer in flight; what is lost stays lost.
+type ControlledSender struct {
+	flow     transport.Flow
+	config   ControlledConfig
+	control  cc.Controller
+	decision cc.Decision
+	asker    transport.Asker
+	report   cc.Ack
+	counters transport.Counters
+	headers  int32
+	hash     uint32
+
+	next, done int64 // number of the next datagram; those below done are not in flight
+	total      int64
+	received   int64 // as last reported
+	marked     int64
+	lost       int64
+	writtenOff int64 // of lost: by timeouts
+	timeouts   int64
+	recover    int64
+	state      cc.State
+
+	planAt     unit.Time
+	probeAt    unit.Time
+	lastSend   unit.Time
+	lastBytes  unit.Bytes
+	pacedUntil unit.Time
+
+	roundTrip transport.RoundTrip
+	heard     unit.Time // when the timer was started anew
+	timerAt   unit.Time
+	backoff   int
+
+	// notices of the network
+	gate   transport.NackGate
+	ring   []uint8 // what has come of datagram n at n mod its length, a power of two, for done ≤ n < next; nil: nothing
+	nacked int64   // datagrams from done on that are gone
+}
+
+// State is the state of recovery; InFlight and Lost count datagrams.
+func (s *ControlledSender) State() cc.State { return s.state }
+func (s *ControlledSender) InFlight() int64 { return s.next - s.done - s.nacked }
+func (s *ControlledSender) Lost() int64     { return s.lost }
+
+// Timeouts counts how often no report came in time.
+func (s *ControlledSender) Timeouts() int64 { return s.timeouts }
+
+// Counters returns what was counted. A flow with a size is finished, as the sender sees
+// it, when nothing is in flight any more.
+func (s *ControlledSender) Counters() *transport.Counters { return &s.counters }
+
+// Gauge is the controller's window and rate, and what is in flight.
+func (s *ControlledSender) Gauge() transport.Gauge {
+	return transport.Gauge{Window: s.decision.Window, InFlight: unit.Bytes(s.InFlight()) * unit.Bytes(s.flow.Payload), Rate: s.decision.Rate}
+}
+
+// payload is that of datagram n.
+func (s *ControlledSender) payload(n int64) int32 {
+	if n == s.total-1 {
+		return int32(int64(s.flow.Size) - n*int64(s.flow.Payload))
+	}
+	return s.flow.Payload
+}
+
+// decide reads the controller's answer; a new rate moves the pending send.
+func (s *ControlledSender) decide() {
+	old := s.decision.Rate
+	if s.decision = s.control.Decision(); s.decision.Rate != old && s.lastBytes > 0 {
+		s.pace()
+	}
+}
+
+func (s *ControlledSender) pace() {
+	s.pacedUntil = s.lastSend
+	if s.decision.Rate > 0 {
+		s.pacedUntil = after(s.lastSend, unit.TransmitTime(s.lastBytes, s.decision.Rate))
+	}
+}
+
+// fits tells whether the window has room for datagram n. One always may go.
+func (s *ControlledSender) fits(n int64) bool {
+	out := s.InFlight()
+	return out == 0 || out*int64(s.flow.Payload)+int64(s.payload(n)) <= int64(s.decision.Window)
+}
+
+// think decides when what is sent next.
+func (s *ControlledSender) think(now unit.Time) {
+	s.planAt, s.probeAt, s.timerAt = unit.Never, unit.Never, unit.Never
+	if s.next < s.total && s.fits(s.next) {
+		at := max(s.flow.Start, s.pacedUntil)
+		if s.config.Rate > 0 {
+			at = max(at, after(s.flow.Start, unit.TransmitTime(unit.Bytes(s.next)*unit.Bytes(s.flow.Payload), s.config.Rate)))
+		}
+		if max(at, now) < s.flow.Stop {
+			s.planAt = at
+		}
+	}
+	if s.InFlight() > 0 {
+		s.timerAt = after(s.heard, s.rto())
+		if at := s.asker.NextProbe(s.roundTrip.Smoothed); at < unit.Never {
+			s.probeAt = max(at, s.flow.Start)
+		}
+	}
+}
+
+func (s *ControlledSender) rto() unit.Time {
+	t := max(s.config.RTOMin, s.roundTrip.Smoothed+4*s.roundTrip.Variation)
+	if s.roundTrip.Smoothed == 0 {
+		t = max(t, 3*s.flow.Path.BaseRTT)
+	}
+	return t << min(s.backoff, 6)
+}
+
+// NextSend is when Emit has something to send.
+func (s *ControlledSender) NextSend() unit.Time { return min(s.planAt, s.probeAt) }
+
+// NextTimer is when what is out is written off, or the controller's.
+func (s *ControlledSender) NextTimer() unit.Time {
+	if s.done == s.total {
+		return unit.Never
+	}
+	return min(s.timerAt, s.decision.NextTimer)
+}
+
+// Emit sends a datagram, or a probe: one without payload (draft-miao §9.3).
+func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
+	p.Hash, p.SrcPort, p.DstPort = s.hash, s.flow.SrcPort, s.flow.DstPort
+	p.Kind, p.Proto, p.Version, p.TOS, p.HopLimit = packet.Data, packet.ProtoUDP, s.flow.Version, s.flow.TOS, 64
+	if s.probeAt <= now {
+		s.asker.Probe(now, p)
+		p.Size = s.flow.Framing.Frame(s.headers+s.asker.Bytes(p), 0, false)
+		s.think(now)
+		return
+	}
+	n, payload := s.next, s.payload(s.next)
+	sent := cc.Sent{Bytes: unit.Bytes(payload), InFlight: int(s.InFlight())}
+	if s.InFlight() == 0 {
+		if s.lastBytes > 0 {
+			sent.Idle = now - s.lastSend
+		}
+		s.heard = now
+	}
+	s.control.OnSend(now, sent)
+	s.decide()
+	s.asker.Ask(now, p, s.roundTrip.Smoothed)
+	p.Seq, p.Payload = n, payload
+	p.Size = s.flow.Framing.Frame(s.headers+s.asker.Bytes(p), payload, true)
+	if s.ring != nil {
+		s.forget(n)
+	}
+	s.next++
+	s.counters.SentPackets++
+	s.counters.SentBytes += unit.Bytes(payload)
+	s.lastSend, s.lastBytes = now, unit.Bytes(payload)
+	s.pace()
+	s.think(now)
+}
+
+// Receive takes a report. One that says nothing new, or of what was never sent, changes
+// nothing, but for its telemetry.
+func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
+	s.counters.ReceivedPackets++
+	b, ok := p.Extension(Report)
+	if !ok && p.Notifies() {
+		s.notified(now, p)
+		return false
+	}
+	if p.Proto != packet.ProtoUDP || p.SrcPort != s.flow.DstPort || p.DstPort != s.flow.SrcPort || !ok || len(b) != reportBytes || !s.asker.Genuine(p) {
+		return false
+	}
+	upTo, received := int64(binary.BigEndian.Uint64(b)), int64(binary.BigEndian.Uint64(b[8:]))
+	marked, sent := int64(binary.BigEndian.Uint64(b[16:])), unit.Time(binary.BigEndian.Uint64(b[24:]))
+	if upTo < 0 || upTo > s.next || received < 0 || received > upTo || marked < 0 || marked > received || sent < 0 || sent > now {
+		return false
+	}
+	prior := s.InFlight()
+	full := (prior+1)*int64(s.flow.Payload) > int64(s.decision.Window)
+	a := &s.report
+	*a = cc.Ack{}
+	p.RemoveExtension(Report)
+	told := s.asker.Read(now, p, a)
+	if received <= s.received && upTo <= s.done && !told {
+		return false
+	}
+	if fresh := received - s.received; fresh > 0 {
+		a.Packets, a.Bytes = int(fresh), unit.Bytes(fresh)*unit.Bytes(s.flow.Payload)
+		a.RTT = max(now-sent, 1)
+		s.roundTrip.Measure(a.RTT)
+		s.received = received
+		s.heard, s.backoff = now, 0
+	}
+	a.ECE = marked > s.marked
+	s.marked = max(s.marked, marked)
+	if upTo > s.done {
+		a.Advanced = true
+		s.pass(upTo)
+	}
+	lost := max(s.done-s.received-s.writtenOff-s.lost+s.nacked, 0)
+	s.lost += lost
+	a.Lost = int(lost)
+	s.turn(now, int(lost), a.ECE)
+	payload := int64(s.flow.Payload)
+	a.Una, a.Next = s.done*payload, s.next*payload
+	a.Delivered, a.DeliveredCE, a.LostTotal = s.received, s.marked, s.lost+s.writtenOff
+	a.SRTT, a.MinRTT = s.roundTrip.Smoothed, s.roundTrip.Min
+	a.Delayed = s.config.ReportEvery > 1
+	a.PriorInFlight, a.InFlight, a.NextSend, a.Limited, a.State = int(prior), int(s.InFlight()), max(now, s.pacedUntil), full, s.state
+	s.control.OnAck(now, a)
+	s.decide()
+	s.finish(now)
+	s.think(now)
+	return false
+}
+
+func (s *ControlledSender) finish(now unit.Time) {
+	if s.done == s.total && s.counters.Finished == unit.Never {
+		s.counters.Finished = now
+	}
+}
+
+// turn changes the state after a report: one reduction a window, of losses or marks.
+func (s *ControlledSender) turn(now unit.Time, lost int, echoed bool) {
+	if s.state != cc.Open && s.done >= s.recover {
+		s.state = cc.Open
+		s.lose(now, cc.Loss{Kind: cc.Recovered})
+	}
+	if s.state != cc.Open {
+		return
+	}
+	switch {
+	case lost > 0:
+		s.state, s.recover = cc.Recovery, s.next
+		s.lose(now, cc.Loss{Kind: cc.FastRecovery, Lost: lost})
+	case echoed:
+		s.state, s.recover = cc.Reduced, s.next
+		s.lose(now, cc.Loss{Kind: cc.ECNEcho})
+	}
+}
+
+func (s *ControlledSender) lose(now unit.Time, l cc.Loss) {
+	if l.Kind != cc.Recovered {
+		s.gate.Note(now) // NACKs count what else reduces
+	}
+	l.InFlight, l.Next, l.LostTotal = int(s.InFlight()), s.next*int64(s.flow.Payload), s.lost+s.writtenOff
+	s.control.OnLoss(now, l)
+	s.decide()
+}
+
+// Advance writes off what is out when no report comes.
+func (s *ControlledSender) Advance(now unit.Time) {
+	if s.decision.NextTimer <= now {
+		s.control.OnTimer(now)
+		s.decide()
+	}
+	if s.timerAt <= now {
+		out := s.InFlight()
+		s.writtenOff += out
+		s.pass(s.next)
+		s.backoff++
+		s.timeouts++
+		s.heard = now
+		again := s.state != cc.Open
+		s.state, s.recover = cc.Timeout, s.next
+		s.lose(now, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: int(out), Again: again})
+		s.finish(now)
+	}
+	s.think(now)
+}
+
+// ControlledReceiver counts as a Receiver does, and reports.
+type ControlledReceiver struct {
+	plain    Receiver
+	flow     transport.Flow
+	config   ControlledConfig
+	tele     transport.Answerer
+	headers  int32
+	hash     uint32
+	received int64 // datagrams, without duplicates
+	marked   int64
+	sent     unit.Time // of the newest datagram
+	pending  int
+	due      bool
+	reportAt unit.Time
+}
+
+// Counters returns what was counted.
+func (r *ControlledReceiver) Counters() *transport.Counters { return &r.plain.counters }
+
+// NextSend is at once when a report is due.
+func (r *ControlledReceiver) NextSend() unit.Time {
+	if r.due {
+		return 0
+	}
+	return unit.Never
+}
+
+// NextTimer is when a report has waited long enough, or the controller's part here has
+// something to tell.
+func (r *ControlledReceiver) NextTimer() unit.Time {
+	if r.plain.counters.Finished != unit.Never {
+		return r.reportAt
+	}
+	return min(r.reportAt, r.tele.NextTimer())
+}
+
+// Advance makes a report due.
+func (r *ControlledReceiver) Advance(now unit.Time) {
+	if told := r.tele.Timer(now); told || now >= r.reportAt {
+		r.due, r.reportAt = true, unit.Never
+	}
+}
+
+// Emit sends a report.
+func (r *ControlledReceiver) Emit(_ unit.Time, p *packet.Packet) { r.write(p) }
+
+// Receive counts a datagram, and turns it into a report in place if one is due.
+func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
+	if p.Proto != packet.ProtoUDP || p.SrcPort != r.flow.SrcPort || p.DstPort != r.flow.DstPort || p.Seq < 0 {
+		return false
+	}
+	probe := p.Payload == 0 && p.Meta.Flags&packet.Trimmed == 0
+	atOnce := r.tele.Data(now, p)
+	if !probe {
+		before := r.plain.counters.Duplicates
+		bytes := r.plain.counters.ReceivedBytes
+		if r.plain.Receive(now, p); r.plain.counters.ReceivedBytes == bytes && (r.plain.counters.Duplicates > before || p.Meta.Flags&packet.Trimmed != 0) {
+			return false
+		}
+		r.received++
+		if p.TOS&packet.ECN == packet.CE {
+			r.marked++
+		}
+		r.sent = p.Sent
+		r.pending++
+	}
+	if !probe && !atOnce && r.pending < r.tele.Coalesce(r.config.ReportEvery) && r.plain.counters.Finished == unit.Never {
+		r.tele.Keep(p)
+		if r.reportAt == unit.Never {
+			r.reportAt = now + r.config.ReportDelay
+		}
+		return false
+	}
+	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
+	r.write(p)
+	return true
+}
+
+// write makes p a report.
+func (r *ControlledReceiver) write(p *packet.Packet) {
+	r.due, r.reportAt, r.pending = false, unit.Never, 0
+	r.tele.Give(p)
+	var b [reportBytes]byte
+	binary.BigEndian.PutUint64(b[:], uint64(r.plain.highest+1))
+	binary.BigEndian.PutUint64(b[8:], uint64(r.received))
+	binary.BigEndian.PutUint64(b[16:], uint64(r.marked))
+	binary.BigEndian.PutUint64(b[24:], uint64(r.sent))
+	p.SetExtension(Report, b[:])
+	r.tele.Open(p)
+	p.Kind, p.Seq, p.Payload = packet.Data, 0, 0
+	p.Size = r.flow.Framing.Frame(r.headers+r.tele.Bytes(p), 0, false)
+	p.Hash, p.SrcPort, p.DstPort = r.hash, r.flow.DstPort, r.flow.SrcPort
+	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoUDP, r.flow.Version, r.flow.TOS&^packet.ECN, 64
+	r.tele.Seal(p)
+}

@@ -1,0 +1,273 @@
+package udp
+
+import (
+	"fmt"
+	"math"
+
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// Patterns of sending.
+const (
+	CBR     = "cbr"     // one datagram a gap, each gap jittered
+	Burst   = "burst"   // every interval all datagrams that the rate has earned, as iperf3 does
+	Poisson = "poisson" // exponential gaps
+	OnOff   = "onoff"   // cbr while on; on and off times exponential
+)
+
+// gapsPerOn bounds how many on times a gap may take: each is drawn.
+const gapsPerOn = 10_000
+
+// Config is how a sender sends.
+type Config struct {
+	Rate      unit.Rate // of payload
+	Pattern   string
+	GapJitter float64   // cbr, onoff: each gap × (1 + U(−j, j)), j in [0, 1]
+	Interval  unit.Time // burst: time between bursts
+	On, Off   unit.Time // onoff: mean lengths
+}
+
+// Scheme is what an experiment names: transport: udp.
+func Scheme() transport.Scheme {
+	return transport.Scheme{
+		Scheme: scheme.Scheme{
+			Name: "udp", Doc: "datagrams at a given rate, no congestion control", Source: "P4-ABC §6.2.1",
+			Params: []scheme.Param{
+				{Name: "rate", Kind: scheme.Rate, Required: true, Min: "1bps", Doc: "payload bits per second", Source: "ours"},
+				{Name: "pattern", Kind: scheme.Text, Words: []string{CBR, Burst, Poisson, OnOff}, Default: CBR, Doc: "when datagrams are sent", Source: "P4-ABC §6.2.1: CBR"},
+				{Name: "gap_jitter", Kind: scheme.Share, Default: "10%", Min: "0%", Max: "100%", Doc: "each gap varies by so much, uniformly; 0% lets senders lock phase", Source: "ours: breaks phase lock"},
+				{Name: "interval", Kind: scheme.Duration, Default: "1ms", Min: "1ns", Doc: "burst: time between bursts", Source: "iperf3's pacing timer"},
+				{Name: "on", Kind: scheme.Duration, Default: "100ms", Min: "1us", Doc: "onoff: mean time on, exponential", Source: "ours"},
+				{Name: "off", Kind: scheme.Duration, Default: "100ms", Min: "1us", Doc: "onoff: mean time off, exponential", Source: "ours"},
+			},
+		},
+		Headers: packet.UDPHeader,
+		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
+			return New(f, Config{Rate: v.Rate("rate"), Pattern: v.Text("pattern"), GapJitter: v.Float("gap_jitter"),
+				Interval: v.Time("interval"), On: v.Time("on"), Off: v.Time("off")})
+		},
+		Warn: func(v scheme.Values) string {
+			if v.Float("gap_jitter") == 0 && (v.Text("pattern") == CBR || v.Text("pattern") == OnOff) {
+				return "gap_jitter is 0: senders of one rate keep their phase, and at a full queue the same one may lose every time (phase lock)"
+			}
+			return ""
+		},
+	}
+}
+
+// New makes the endpoints of a flow.
+func New(f transport.Flow, c Config) (transport.Endpoint, transport.Endpoint, error) {
+	if f.Payload < 1 || f.Payload > 65507 {
+		return nil, nil, fmt.Errorf("transport udp: payload %d; 1 … 65507 bytes are possible", f.Payload)
+	}
+	if c.Rate < 1 || !(c.GapJitter >= 0 && c.GapJitter <= 1) || c.Pattern == Burst && c.Interval < 1 || c.Pattern == OnOff && (c.On < 1 || c.Off < 1) {
+		return nil, nil, fmt.Errorf("transport udp: rate, gap jitter, interval or on and off times are out of range")
+	}
+	if c.Pattern == OnOff && unit.TransmitTime(unit.Bytes(f.Payload), c.Rate)/gapsPerOn > c.On {
+		return nil, nil, fmt.Errorf("transport udp: on %v is less than 1/%d of the gap between datagrams at rate %v", c.On, gapsPerOn, c.Rate)
+	}
+	headers := int32(packet.EthernetHeader + packet.UDPHeader + packet.IPv4Header)
+	if f.Version == 6 {
+		headers += packet.IPv6Header - packet.IPv4Header
+	}
+	s := &Sender{flow: f, config: c, at: f.Start, headers: headers,
+		hash: packet.FlowHash(f.Src, f.Dst, f.SrcPort, f.DstPort, packet.ProtoUDP),
+		gap:  unit.NewSerialiser(unit.LinkRate{Bits: c.Rate})}
+	if f.Stop == 0 {
+		s.flow.Stop = unit.Never
+	}
+	s.counters.Finished = unit.Never
+	switch c.Pattern {
+	case CBR, Poisson:
+	case Burst:
+		s.earnedFrom = f.Start
+	case OnOff:
+		s.onUntil = after(f.Start, s.exponential(c.On))
+	default:
+		return nil, nil, fmt.Errorf("transport udp: %q is not a pattern; allowed are %s, %s, %s, %s", c.Pattern, CBR, Burst, Poisson, OnOff)
+	}
+	if s.at >= s.flow.Stop {
+		s.at = unit.Never
+	}
+	r := &Receiver{size: f.Size, highest: -1}
+	r.counters.Finished, r.counters.DelayMin = unit.Never, unit.Never
+	return s, r, nil
+}
+
+// Sender sends datagrams on a schedule. The schedule does not wait for the NIC: a
+// datagram that could not go when it should goes as soon as the NIC is free, and
+// the next gap counts from the time in the schedule, so that the rate is exact in
+// the long run unless the NIC itself is slower.
+type Sender struct {
+	flow     transport.Flow
+	config   Config
+	at       unit.Time // when the next datagram is due
+	gap      unit.Serialiser
+	headers  int32
+	hash     uint32
+	sent     int64 // datagrams
+	left     int64 // burst: datagrams left of this burst
+	onUntil  unit.Time
+	counters transport.Counters
+
+	earnedFrom unit.Time // burst: start of the schedule
+}
+
+// Config is how it sends.
+func (s *Sender) Config() Config { return s.config }
+
+// exponential draws a time of at least a picosecond, unit.Never where it is beyond
+// the range of Time.
+func (s *Sender) exponential(mean unit.Time) unit.Time {
+	x := math.Round(s.flow.Random.ExpFloat64() * float64(mean))
+	if x >= float64(unit.Never) {
+		return unit.Never
+	}
+	return max(1, unit.Time(x))
+}
+
+// after is t + d, unit.Never where that is beyond the range of Time.
+func after(t, d unit.Time) unit.Time {
+	if d > unit.Never-t {
+		return unit.Never
+	}
+	return t + d
+}
+
+// payload returns the payload of the next datagram, 0 when the flow is complete.
+func (s *Sender) payload() int32 {
+	if s.flow.Size == 0 {
+		return s.flow.Payload
+	}
+	return int32(min(unit.Bytes(s.flow.Payload), s.flow.Size-s.counters.SentBytes))
+}
+
+// NextSend is when the next datagram is due.
+func (s *Sender) NextSend() unit.Time { return s.at }
+
+// Emit fills p with the next datagram and moves the schedule on.
+func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
+	payload := s.payload()
+	p.Kind = packet.Data
+	p.Seq = s.sent
+	p.Payload = payload
+	p.Size = s.flow.Framing.Frame(s.headers, payload, true)
+	p.Hash = s.hash
+	p.SrcPort, p.DstPort = s.flow.SrcPort, s.flow.DstPort
+	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoUDP, s.flow.Version, s.flow.TOS, 64
+	s.sent++
+	s.counters.SentPackets++
+	s.counters.SentBytes += unit.Bytes(payload)
+	s.schedule(payload)
+	if s.payload() == 0 {
+		s.counters.Finished = now
+		s.at = unit.Never
+	}
+	if s.at >= s.flow.Stop {
+		s.at = unit.Never
+	}
+}
+
+// schedule moves at to the next datagram.
+func (s *Sender) schedule(payload int32) {
+	switch s.config.Pattern {
+	case CBR, OnOff:
+		gap := s.gap.Next(payload, true)
+		if j := s.config.GapJitter; j > 0 {
+			gap += unit.Time(float64(gap) * j * (2*s.flow.Random.Float64() - 1))
+		}
+		s.at = after(s.at, gap)
+		if s.config.Pattern == OnOff {
+			for s.at > s.onUntil { // what is left of the gap is sent when it is on again
+				off := s.exponential(s.config.Off)
+				s.at = after(s.at, off)
+				s.onUntil = after(after(s.onUntil, off), s.exponential(s.config.On))
+			}
+		}
+	case Poisson:
+		s.at = after(s.at, s.exponential(s.gap.Next(payload, true)))
+	case Burst:
+		if s.left > 0 {
+			s.left--
+			return
+		}
+		// Sleep until a whole datagram is earned. The first one went at the start,
+		// so with sent datagrams gone it takes the time of so many to earn the next.
+		if s.wake(s.sent); s.at == unit.Never {
+			return
+		}
+		earned := int64(s.config.Rate.BytesIn(s.at-s.earnedFrom)) / int64(s.flow.Payload)
+		s.left = earned - s.sent
+	}
+}
+
+// wake moves at to the next multiple of the interval by which n datagrams are
+// earned.
+func (s *Sender) wake(n int64) {
+	earned := unit.TransmitTime(unit.Bytes(n)*unit.Bytes(s.flow.Payload), s.config.Rate)
+	late := max(0, earned-(s.at-s.earnedFrom)-s.config.Interval) // after the next wake-up
+	intervals := 1 + late/s.config.Interval
+	if late%s.config.Interval > 0 {
+		intervals++
+	}
+	if intervals > (unit.Never-s.at)/s.config.Interval {
+		s.at = unit.Never
+		return
+	}
+	s.at += intervals * s.config.Interval
+}
+
+// Receive is never called: nothing answers.
+func (s *Sender) Receive(unit.Time, *packet.Packet) bool { return false }
+
+// NextTimer is never: the schedule is NextSend's.
+func (s *Sender) NextTimer() unit.Time { return unit.Never }
+
+// Advance is never called.
+func (s *Sender) Advance(unit.Time) {}
+
+// Counters returns what was counted. A flow with a size is finished, as the
+// sender sees it, when its last datagram was sent.
+func (s *Sender) Counters() *transport.Counters { return &s.counters }
+
+// Receiver counts.
+type Receiver struct {
+	transport.Passive
+	size     unit.Bytes
+	highest  int64      // highest number received
+	seen     [16]uint64 // bit n%1024: number n, of the last 1024, was received
+	counters transport.Counters
+}
+
+// Receive counts a datagram; one that comes twice within 1024 counts as a
+// duplicate, and so does one that comes more than 1024 late: it cannot be told.
+func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
+	c := &r.counters
+	c.ReceivedPackets++
+	if p.Meta.Flags&packet.Trimmed != 0 {
+		return false
+	}
+	const window = int64(len(r.seen) * 64)
+	for n := max(r.highest+1, p.Seq-window+1); n <= p.Seq; n++ {
+		r.seen[n%window/64] &^= 1 << (n % 64)
+	}
+	word, bit := &r.seen[p.Seq%window/64], uint64(1)<<(p.Seq%64)
+	if p.Seq <= r.highest-window || *word&bit != 0 {
+		c.Duplicates++
+		return false
+	}
+	*word |= bit
+	r.highest = max(r.highest, p.Seq)
+	c.ReceivedBytes += unit.Bytes(p.Payload)
+	c.Delay(now - p.Sent)
+	if r.size > 0 && c.ReceivedBytes >= r.size {
+		c.Finished = now
+	}
+	return false
+}
+
+// Counters returns what was counted.
+func (r *Receiver) Counters() *transport.Counters { return &r.counters }

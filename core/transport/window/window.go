@@ -1,0 +1,205 @@
+package window
+
+import (
+	"fmt"
+
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// header is the transport's own header on the wire: kind, sequence,
+// acknowledgement (packet.Emit).
+const header = 16
+
+// Scheme is what an experiment names: transport: {window: {...}}.
+func Scheme() transport.Scheme {
+	return transport.Scheme{
+		Scheme: scheme.Scheme{
+			Name:   "window",
+			Doc:    "fixed window of packets, an ACK a packet, go-back-N; no congestion control",
+			Source: "ours",
+			Params: []scheme.Param{
+				{Name: "window", Kind: scheme.Packets, Required: true, Min: "1 packet", Doc: "packets in flight at most", Source: "ours"},
+				{Name: "timeout", Kind: scheme.Duration, Default: "1ms", Min: "1us", Doc: "first retransmission timeout; doubles up to 64 times", Source: "ours"},
+			},
+		},
+		Headers: header, Gauged: true,
+		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
+			if f.Size <= 0 {
+				return nil, nil, fmt.Errorf("transport window: a flow needs a size above 0")
+			}
+			s, r := New(f, v.Int("window"), v.Time("timeout"))
+			return s, r, nil
+		},
+	}
+}
+
+// New makes the two endpoints of flow f with a window of so many packets.
+func New(f transport.Flow, window int, timeout unit.Time) (*Sender, *Receiver) {
+	headers := int32(packet.EthernetHeader + header)
+	if headers += packet.IPv4Header; f.Version == 6 {
+		headers += packet.IPv6Header - packet.IPv4Header
+	}
+	s := &Sender{
+		flow: f, size: int64(f.Size), window: int64(window) * int64(f.Payload), timeout: timeout,
+		headers: headers, hash: packet.FlowHash(f.Src, f.Dst, f.SrcPort, f.DstPort, packet.ProtoRDMA),
+		timer: unit.Never,
+	}
+	s.counters.Finished = unit.Never
+	r := &Receiver{
+		size: int64(f.Size), nacked: -1, version: f.Version, tos: f.TOS,
+		hash:     packet.FlowHash(f.Dst, f.Src, f.DstPort, f.SrcPort, packet.ProtoRDMA),
+		ackFrame: f.Framing.Frame(headers, 0, false),
+	}
+	r.counters.Finished, r.counters.DelayMin = unit.Never, unit.Never
+	return s, r
+}
+
+// Sender is the sending half.
+type Sender struct {
+	flow     transport.Flow
+	size     int64
+	window   int64 // bytes
+	next     int64 // first byte not sent since the last going back
+	unacked  int64 // first byte not acknowledged
+	highest  int64 // first byte never sent
+	timeout  unit.Time
+	backoff  uint
+	timer    unit.Time
+	headers  int32
+	hash     uint32
+	timeouts int64
+	counters transport.Counters
+}
+
+// NextSend is the flow's start until it has begun, then at once while the window
+// is open.
+func (s *Sender) NextSend() unit.Time {
+	if s.next >= s.size || s.next-s.unacked >= s.window {
+		return unit.Never
+	}
+	return s.flow.Start
+}
+
+// Emit fills p with the next packet of the window.
+func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
+	payload := min(int64(s.flow.Payload), s.size-s.next)
+	p.Kind = packet.Data
+	p.Seq = s.next
+	p.Payload = int32(payload)
+	p.Size = s.flow.Framing.Frame(s.headers, p.Payload, true)
+	p.Hash = s.hash
+	p.SrcPort, p.DstPort = s.flow.SrcPort, s.flow.DstPort
+	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoRDMA, s.flow.Version, s.flow.TOS, 64
+	s.counters.SentPackets++
+	if s.next < s.highest {
+		s.counters.Retransmitted++
+	} else {
+		s.counters.SentBytes += unit.Bytes(payload)
+	}
+	s.next += payload
+	s.highest = max(s.highest, s.next)
+	if s.timer == unit.Never {
+		s.timer = now + s.timeout<<s.backoff
+	}
+}
+
+// Receive takes an acknowledgement or a NACK, whose Ack is the next byte that
+// the receiver expects.
+func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
+	s.counters.ReceivedPackets++
+	if p.Ack > s.unacked && p.Ack <= s.highest {
+		s.unacked = p.Ack
+		s.next = max(s.next, s.unacked)
+		s.backoff = 0
+		if s.timer = now + s.timeout; s.unacked == s.highest {
+			s.timer = unit.Never
+		}
+		if s.unacked == s.size && s.counters.Finished == unit.Never {
+			s.counters.Finished = now
+		}
+	}
+	if p.Kind == packet.Nack && p.Ack == s.unacked && s.unacked < s.size {
+		s.next = s.unacked
+	}
+	return false
+}
+
+// NextTimer is the retransmission timeout.
+func (s *Sender) NextTimer() unit.Time { return s.timer }
+
+// Advance goes back to the first byte that is not acknowledged.
+func (s *Sender) Advance(now unit.Time) {
+	if now < s.timer {
+		return
+	}
+	s.next = s.unacked
+	s.backoff = min(s.backoff+1, 6)
+	s.timeouts++
+	s.timer = now + s.timeout<<s.backoff
+}
+
+// Counters returns what was counted. Finished is when the last byte was
+// acknowledged.
+func (s *Sender) Counters() *transport.Counters { return &s.counters }
+
+// Timeouts counts how often it went back because nothing came.
+func (s *Sender) Timeouts() int64 { return s.timeouts }
+
+// Gauge shows the window; there is no pacing.
+func (s *Sender) Gauge() transport.Gauge {
+	return transport.Gauge{Window: unit.Bytes(s.window), InFlight: unit.Bytes(s.next - s.unacked)}
+}
+
+// Receiver is the receiving half. It takes packets in order only.
+type Receiver struct {
+	transport.Passive
+	expected int64
+	size     int64
+	nacked   int64 // expected when the last NACK was sent: one a gap
+	hash     uint32
+	ackFrame int32
+	version  uint8
+	tos      uint8
+	counters transport.Counters
+}
+
+// Receive turns a data packet into its acknowledgement; a gap gives one NACK,
+// and packets beyond it are dropped silently.
+func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
+	c := &r.counters
+	c.ReceivedPackets++
+	kind := packet.Ack
+	switch {
+	case p.Meta.Flags&packet.Trimmed != 0 || p.Seq > r.expected:
+		if r.nacked == r.expected {
+			return false
+		}
+		r.nacked = r.expected
+		kind = packet.Nack
+	case p.Seq+int64(p.Payload) <= r.expected:
+		c.Duplicates++
+	default:
+		c.ReceivedBytes += unit.Bytes(p.Seq + int64(p.Payload) - r.expected)
+		r.expected = p.Seq + int64(p.Payload)
+		c.Delay(now - p.Sent)
+		if r.expected == r.size {
+			c.Finished = now
+		}
+	}
+	p.Kind = kind
+	p.Ack = r.expected
+	p.Payload = 0
+	p.Size = r.ackFrame
+	p.Hash = r.hash
+	p.Src, p.Dst = p.Dst, p.Src
+	p.SrcPort, p.DstPort = p.DstPort, p.SrcPort
+	p.HopLimit = 64
+	p.Data = nil
+	return true
+}
+
+// Counters returns what was counted. Finished is when the last byte came.
+func (r *Receiver) Counters() *transport.Counters { return &r.counters }

@@ -1,8 +1,0 @@
-package ecmp
-
-import "weir/dataplane"
-
-// Footprint is one lookup, and a member of the group of equal paths by the hash.
-func (e *Program) Footprint() dataplane.Footprint {
-	return dataplane.Footprint{Stages: []dataplane.Stage{e.routes.Stage(true)}}
-}

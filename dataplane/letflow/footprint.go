@@ -1,9 +1,0 @@
-package letflow
-
-import "weir/dataplane"
-
-// Footprint is one lookup and the flowlet table.
-func (l *Program) Footprint() dataplane.Footprint {
-	gap, port := l.flowlets.Stages()
-	return dataplane.Footprint{Stages: []dataplane.Stage{l.paths.Stage(), gap, port}}
-}

@@ -1,0 +1,124 @@
+package archtest
+
+import (
+	"bufio"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"strings"
+	"unicode/utf8"
+)
+
+// What a reader can hold at once.
+const (
+	LongestLine     = 120 // characters, a tab as one
+	LongestFunction = 80  // lines, from func to its closing brace
+	LongestFile     = 600 // lines
+)
+
+// Exception is one place that may be longer, and why.
+type Exception struct {
+	File     string // core/packet/packet.go, or a folder with a slash at its end
+	Function string // Packet.Emit; "" for the file's length
+	Why      string
+}
+
+// Exceptions are the places that may be longer than a reader can hold at once.
+var Exceptions = []Exception{}
+
+// Sizes checks the length of lines, functions and files of all Go sources below fsys, and
+// that every exception still is one.
+func Sizes(fsys fs.FS, exceptions []Exception) (found []Violation, err error) {
+	used := make([]bool, len(exceptions))
+	excused := func(file, function string) bool {
+		for i, e := range exceptions {
+			if e.File == file && e.Function == function {
+				used[i] = true
+				return true
+			}
+		}
+		return false
+	}
+	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		base := path.Base(name)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && (base[0] == '.' || base[0] == '_' || base == "testdata"):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, ".go"):
+			return nil
+		}
+		src, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return err
+		}
+		over, err := sizesOf(name, string(src), excused)
+		found = append(found, over...)
+		return err
+	})
+	for i, e := range exceptions {
+		if !used[i] {
+			found = append(found, Violation{Msg: fmt.Sprintf("%s %s needs no exception", e.File, e.Function)})
+		}
+		if e.Why == "" {
+			found = append(found, Violation{Msg: fmt.Sprintf("%s %s has no reason", e.File, e.Function)})
+		}
+	}
+	return found, err
+}
+
+// sizesOf checks one file.
+func sizesOf(name, src string, excused func(file, function string) bool) (found []Violation, err error) {
+	fail := func(line int, format string, args ...any) {
+		at := token.Position{Filename: name, Line: line, Column: 1}
+		found = append(found, Violation{at, fmt.Sprintf(format, args...)})
+	}
+	lines := 0
+	for in := bufio.NewScanner(strings.NewReader(src)); in.Scan(); {
+		lines++
+		if n := utf8.RuneCountInString(in.Text()); n > LongestLine {
+			fail(lines, "a line of %d characters; at most %d", n, LongestLine)
+		}
+	}
+	if lines > LongestFile && !excused(name, "") {
+		fail(1, "a file of %d lines; at most %d", lines, LongestFile)
+	}
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range f.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		from, to := fset.Position(fn.Pos()).Line, fset.Position(fn.End()).Line
+		if n := to - from + 1; n > LongestFunction && !excused(name, functionName(fn)) {
+			fail(from, "%s has %d lines; at most %d", functionName(fn), n, LongestFunction)
+		}
+	}
+	return found, nil
+}
+
+// functionName is a function's name, with its receiver's type in front.
+func functionName(fn *ast.FuncDecl) string {
+	if fn.Recv == nil || len(fn.Recv.List) == 0 {
+		return fn.Name.Name
+	}
+	t := fn.Recv.List[0].Type
+	if star, ok := t.(*ast.StarExpr); ok {
+		t = star.X
+	}
+	if generic, ok := t.(*ast.IndexExpr); ok {
+		t = generic.X
+	}
+	if id, ok := t.(*ast.Ident); ok {
+		return id.Name + "." + fn.Name.Name
+	}
+	return fn.Name.Name
+}

@@ -1,0 +1,59 @@
+package archtest
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// TestSizes holds this module against what a reader can hold at once.
+func TestSizes(t *testing.T) {
+	found, err := Sizes(os.DirFS("../.."), Exceptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range found {
+		t.Error(v)
+	}
+}
+
+func TestSizesCatches(t *testing.T) {
+	long := func(n int) string { return strings.Repeat("\n", n) }
+	for _, c := range []struct {
+		name, src string
+		except    []Exception
+		want      []string
+	}{
+		{"clean", "package a\n//" + strings.Repeat("ä", 118) + "\n", nil, nil},
+		{"line", "package a\n//" + strings.Repeat("ä", 119) + "\n", nil, []string{"a/x.go:2:1: a line of 121 characters"}},
+		{"file", "package a\n" + long(600), nil, []string{"a/x.go:1:1: a file of 601 lines"}},
+		{"file with a reason", "package a\n" + long(600), []Exception{{"a/x.go", "", "a table"}}, nil},
+		{"function of 80 lines", "package a\nfunc f() {" + long(79) + "}\n", nil, nil},
+		{"function", "package a\nfunc f() {" + long(80) + "}\n", nil, []string{"a/x.go:2:1: f has 81 lines"}},
+		{"method", "package a\ntype t[T any] int\nfunc (t *t[T]) f() {" + long(80) + "}\n", nil, []string{"t.f has 81 lines"}},
+		{"method with a reason", "package a\ntype t int\nfunc (t) f() {" + long(80) + "}\n", []Exception{{"a/x.go", "t.f", "a list"}}, nil},
+		{"no reason", "package a\n" + long(600), []Exception{{"a/x.go", "", ""}}, []string{"has no reason"}},
+		{"not needed", "package a\n", []Exception{{"a/x.go", "f", "a list"}}, []string{"needs no exception"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			found, err := Sizes(fstest.MapFS{"a/x.go": {Data: []byte(c.src)}}, c.except)
+			if err != nil || len(found) != len(c.want) {
+				t.Fatalf("%v, %v; want %q", found, err, c.want)
+			}
+			for i, v := range found {
+				if !strings.Contains(v.String(), c.want[i]) {
+					t.Errorf("%v; want %q", v, c.want[i])
+				}
+			}
+		})
+	}
+}
+
+func ExampleSizes() {
+	fsys := fstest.MapFS{"unit/unit.go": {Data: []byte("package unit\n\nvar long = `" + strings.Repeat("x", 120) + "`\n")}}
+	found, err := Sizes(fsys, nil)
+	fmt.Println(found, err)
+	// Output: [unit/unit.go:3:1: a line of 132 characters; at most 120] <nil>
+}

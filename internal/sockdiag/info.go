@@ -1,0 +1,361 @@
+package sockdiag
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"weir/core/unit"
+)
+
+var ne = binary.NativeEndian
+
+// little says in which order this machine's bit fields are.
+var little = ne.Uint16([]byte{1, 0}) == 1
+
+// State is that of a TCP socket (RFC 9293 §3.3.2; net/tcp_states.h).
+type State uint8
+
+// States.
+const (
+	Established State = 1 + iota
+	SynSent
+	SynReceived // with a socket of its own: Fast Open, simultaneous open
+	FinWait1
+	FinWait2
+	TimeWait
+	Closed
+	CloseWait
+	LastAck
+	Listen
+	Closing
+	NewSynReceived // a request at a listening socket
+)
+
+var states = [...]string{
+	Established: "ESTABLISHED", SynSent: "SYN-SENT", SynReceived: "SYN-RECEIVED", FinWait1: "FIN-WAIT-1",
+	FinWait2: "FIN-WAIT-2", TimeWait: "TIME-WAIT", Closed: "CLOSED", CloseWait: "CLOSE-WAIT", LastAck: "LAST-ACK",
+	Listen: "LISTEN", Closing: "CLOSING", NewSynReceived: "NEW-SYN-RECEIVED",
+}
+
+func (s State) String() string {
+	if int(s) < len(states) && states[s] != "" {
+		return states[s]
+	}
+	return fmt.Sprintf("state %d", uint8(s))
+}
+
+// CAState is that of loss recovery (enum tcp_ca_state).
+type CAState uint8
+
+// States of loss recovery.
+const (
+	CAOpen     CAState = iota // nothing is amiss
+	CADisorder                // duplicate or selective acknowledgements
+	CACWR                     // the window was reduced for ECN or a full local queue
+	CARecovery                // fast retransmission
+	CALoss                    // after a retransmission timeout
+)
+
+var caStates = [...]string{CAOpen: "open", CADisorder: "disorder", CACWR: "cwr", CARecovery: "recovery", CALoss: "loss"}
+
+func (s CAState) String() string {
+	if int(s) < len(caStates) {
+		return caStates[s]
+	}
+	return fmt.Sprintf("state %d", uint8(s))
+}
+
+// Options are what the two ends have agreed upon (TCPI_OPT_*).
+type Options uint8
+
+// Options.
+const (
+	Timestamps            Options = 1 << iota // RFC 7323 §3
+	SACK                                      // RFC 2018
+	WindowScale                               // RFC 7323 §2
+	ECN                                       // RFC 3168 §6.1.1
+	ECNSeen                                   // a packet with an ECN codepoint has come
+	SynData                                   // data in the SYN were acknowledged (RFC 7413)
+	MicrosecondTimestamps                     // TCP_USEC_TS
+	FastOpenChild                             // a server's, opened by Fast Open
+)
+
+// NoLimit is a rate at which nothing is held back.
+const NoLimit = unit.Rate(math.MaxInt64)
+
+// Info is what TCP knows of a connection: struct tcp_info of Linux 6.18, whose fields are
+// named in brackets. An older kernel sends fewer bytes of it; the fields that it does not
+// send are 0, and Has tells them apart.
+type Info struct {
+	// Size is how many bytes of it the kernel has sent; 0, there is none: of sockets in
+	// TIME-WAIT and requests at a listening socket.
+	Size int
+
+	State              State   // [tcpi_state]
+	CAState            CAState // [tcpi_ca_state]
+	Retransmits        uint8   // timeouts in a row without an answer [tcpi_retransmits]
+	Probes             uint8   // window probes and keep-alives without an answer [tcpi_probes]
+	Backoff            uint8   // how often the timeout was doubled [tcpi_backoff]
+	Options            Options // [tcpi_options]
+	SendWindowScale    uint8   // that of windows which the other end offers, in bits [tcpi_snd_wscale]
+	ReceiveWindowScale uint8   // that of windows which it is offered, in bits [tcpi_rcv_wscale]
+	AppLimited         bool    // DeliveryRate was limited by the application [tcpi_delivery_rate_app_limited]
+	FastOpenFail       uint8   // why there was no Fast Open; 0 if there was none to fail [tcpi_fastopen_client_fail]
+
+	RTO        unit.Time  // retransmission timeout (RFC 6298) [tcpi_rto]
+	ATO        unit.Time  // how long an ACK waits at present [tcpi_ato]
+	SendMSS    unit.Bytes // payload of a full segment [tcpi_snd_mss]
+	ReceiveMSS unit.Bytes // that of the other end, estimated [tcpi_rcv_mss]
+
+	// Packets are segments of at most SendMSS.
+	Unacked uint32 // packets sent and not acknowledged; of a listening socket: connections that wait for accept(2) [tcpi_unacked]
+	Sacked  uint32 // packets of them that the other end has (RFC 2018); of a listening socket: the most connections that may wait [tcpi_sacked]
+	Lost    uint32 // packets of them that are held for lost [tcpi_lost]
+	Retrans uint32 // packets of them that were sent again and are on their way [tcpi_retrans]
+	Fackets uint32 // 0 since Linux 4.15 [tcpi_fackets]
+
+	LastDataSent     unit.Time // since then, to the millisecond [tcpi_last_data_sent]
+	LastAckSent      unit.Time // 0: Linux does not remember [tcpi_last_ack_sent]
+	LastDataReceived unit.Time // to the millisecond [tcpi_last_data_recv]
+	LastAckReceived  unit.Time // to the millisecond [tcpi_last_ack_recv]
+
+	PathMTU           unit.Bytes // [tcpi_pmtu]
+	ReceiveSsthresh   unit.Bytes // the window that may be offered [tcpi_rcv_ssthresh]
+	RTT               unit.Time  // smoothed (RFC 6298 §2), to the microsecond [tcpi_rtt]
+	RTTVar            unit.Time  // its mean deviation, to the microsecond [tcpi_rttvar]
+	Ssthresh          uint32     // slow-start threshold, packets; 2³¹-1: none yet [tcpi_snd_ssthresh]
+	Window            uint32     // congestion window, packets [tcpi_snd_cwnd]
+	AdvertisedMSS     unit.Bytes // [tcpi_advmss]
+	Reordering        uint32     // packets by which they may be out of order, not lost [tcpi_reordering]
+	ReceiveRTT        unit.Time  // the receiver's estimate; 0: none [tcpi_rcv_rtt]
+	ReceiveSpace      unit.Bytes // what the application took in the last RTT, for autotuning [tcpi_rcv_space]
+	TotalRetrans      uint32     // packets sent again since the start, those of SYN with them [tcpi_total_retrans]
+	PacingRate        unit.Rate  // of payload and headers; NoLimit: none [tcpi_pacing_rate]
+	MaxPacingRate     unit.Rate  // SO_MAX_PACING_RATE; NoLimit: none [tcpi_max_pacing_rate]
+	BytesAcked        unit.Bytes // acknowledged since the start, SYN and FIN of it as one each (RFC 4898: tcpEStatsAppHCThruOctetsAcked) [tcpi_bytes_acked]
+	BytesReceived     unit.Bytes // in order since the start (tcpEStatsAppHCThruOctetsReceived) [tcpi_bytes_received]
+	SegmentsOut       uint32     // all, with ACKs and retransmissions (tcpEStatsPerfSegsOut) [tcpi_segs_out]
+	SegmentsIn        uint32     // all (tcpEStatsPerfSegsIn) [tcpi_segs_in]
+	NotSent           unit.Bytes // written by the application and never sent [tcpi_notsent_bytes]
+	MinRTT            unit.Time  // of the last five minutes (tcp_min_rtt_wlen); unit.Never: none yet [tcpi_min_rtt]
+	DataSegmentsIn    uint32     // with payload (tcpEStatsDataSegsIn) [tcpi_data_segs_in]
+	DataSegmentsOut   uint32     // with payload, retransmissions too (tcpEStatsDataSegsOut) [tcpi_data_segs_out]
+	DeliveryRate      unit.Rate  // of payload, the last sample (draft-cheng-iccrg-delivery-rate-estimation) [tcpi_delivery_rate]
+	BusyTime          unit.Time  // with data unacknowledged or to send, to the microsecond [tcpi_busy_time]
+	WindowLimited     unit.Time  // of it: held back by the receiver's window [tcpi_rwnd_limited]
+	BufferLimited     unit.Time  // of it: held back by the send buffer [tcpi_sndbuf_limited]
+	Delivered         uint32     // packets since the start, SYN with them [tcpi_delivered]
+	DeliveredCE       uint32     // of them with ECE in their ACKs [tcpi_delivered_ce]
+	BytesSent         unit.Bytes // payload since the start, retransmissions too (tcpEStatsPerfHCDataOctetsOut) [tcpi_bytes_sent]
+	BytesRetrans      unit.Bytes // of it: retransmissions (tcpEStatsPerfOctetsRetrans) [tcpi_bytes_retrans]
+	DSACKs            uint32     // the other end says it has had them (RFC 2883) [tcpi_dsack_dups]
+	ReorderingSeen    uint32     // times that packets were found to be out of order, not lost [tcpi_reord_seen]
+	OutOfOrder        uint32     // packets that came so [tcpi_rcv_ooopack]
+	SendWindow        unit.Bytes // that the other end offers [tcpi_snd_wnd]
+	ReceiveWindow     unit.Bytes // that it is offered [tcpi_rcv_wnd]
+	Rehash            uint32     // times that another path was tried for [tcpi_rehash]
+	Timeouts          uint16     // RTOs since the start, those of SYN with them [tcpi_total_rto]
+	TimeoutRecoveries uint16     // times that one or more in a row began [tcpi_total_rto_recoveries]
+	TimeoutTime       unit.Time  // spent in them, to the millisecond [tcpi_total_rto_time]
+
+	// Accurate ECN (draft-ietf-tcpm-accurate-ecn); bytes are modulo 2³².
+	ReceivedCE       uint32     // packets marked CE that came [tcpi_received_ce]
+	DeliveredE1Bytes unit.Bytes // payload that the other end had as ECT(1) [tcpi_delivered_e1_bytes]
+	DeliveredE0Bytes unit.Bytes // as ECT(0) [tcpi_delivered_e0_bytes]
+	DeliveredCEBytes unit.Bytes // as CE [tcpi_delivered_ce_bytes]
+	ReceivedE1Bytes  unit.Bytes // payload that came as ECT(1) [tcpi_received_e1_bytes]
+	ReceivedE0Bytes  unit.Bytes // as ECT(0) [tcpi_received_e0_bytes]
+	ReceivedCEBytes  unit.Bytes // as CE [tcpi_received_ce_bytes]
+	// AccECN is the 4 bytes after these: in Linux 6.18 [tcpi_accecn_fail_mode] and
+	// [tcpi_accecn_opt_seen] of 16 bits each, in Linux 7.0 bit fields.
+	AccECN uint32
+}
+
+// InFlight is how many packets are on their way: sent, and neither acknowledged nor held
+// for lost, as the kernel counts them against the congestion window
+// (tcp_packets_in_flight).
+func (i *Info) InFlight() int64 {
+	return int64(i.Unacked) - int64(i.Sacked) - int64(i.Lost) + int64(i.Retrans)
+}
+
+// Field is one that not every kernel sends. What Linux had before 3.15 is always there.
+type Field uint8
+
+// Fields.
+const (
+	PacingRate Field = iota
+	MaxPacingRate
+	BytesAcked
+	BytesReceived
+	SegmentsOut
+	SegmentsIn
+	NotSent
+	MinRTT
+	DataSegmentsIn
+	DataSegmentsOut
+	DeliveryRate // with AppLimited
+	BusyTime
+	WindowLimited
+	BufferLimited
+	Delivered
+	DeliveredCE
+	BytesSent
+	BytesRetrans
+	DSACKs
+	ReorderingSeen
+	OutOfOrder
+	SendWindow
+	ReceiveWindow
+	Rehash
+	Timeouts
+	TimeoutRecoveries
+	TimeoutTime
+	ReceivedCE
+	DeliveredE1Bytes
+	DeliveredE0Bytes
+	DeliveredCEBytes
+	ReceivedE1Bytes
+	ReceivedE0Bytes
+	ReceivedCEBytes
+	AccECN
+	fieldCount
+)
+
+// fields are the kernel's names, where they end in struct tcp_info, and the first Linux
+// that has them.
+var fields = [fieldCount]struct {
+	name  string
+	end   int
+	since string
+}{
+	PacingRate:        {"tcpi_pacing_rate", 112, "3.15"},
+	MaxPacingRate:     {"tcpi_max_pacing_rate", 120, "3.15"},
+	BytesAcked:        {"tcpi_bytes_acked", 128, "4.1"},
+	BytesReceived:     {"tcpi_bytes_received", 136, "4.1"},
+	SegmentsOut:       {"tcpi_segs_out", 140, "4.2"},
+	SegmentsIn:        {"tcpi_segs_in", 144, "4.2"},
+	NotSent:           {"tcpi_notsent_bytes", 148, "4.6"},
+	MinRTT:            {"tcpi_min_rtt", 152, "4.6"},
+	DataSegmentsIn:    {"tcpi_data_segs_in", 156, "4.6"},
+	DataSegmentsOut:   {"tcpi_data_segs_out", 160, "4.6"},
+	DeliveryRate:      {"tcpi_delivery_rate", 168, "4.9"},
+	BusyTime:          {"tcpi_busy_time", 176, "4.10"},
+	WindowLimited:     {"tcpi_rwnd_limited", 184, "4.10"},
+	BufferLimited:     {"tcpi_sndbuf_limited", 192, "4.10"},
+	Delivered:         {"tcpi_delivered", 196, "4.18"},
+	DeliveredCE:       {"tcpi_delivered_ce", 200, "4.18"},
+	BytesSent:         {"tcpi_bytes_sent", 208, "4.19"},
+	BytesRetrans:      {"tcpi_bytes_retrans", 216, "4.19"},
+	DSACKs:            {"tcpi_dsack_dups", 220, "4.19"},
+	ReorderingSeen:    {"tcpi_reord_seen", 224, "4.19"},
+	OutOfOrder:        {"tcpi_rcv_ooopack", 228, "5.4"},
+	SendWindow:        {"tcpi_snd_wnd", 232, "5.4"},
+	ReceiveWindow:     {"tcpi_rcv_wnd", 236, "6.2"},
+	Rehash:            {"tcpi_rehash", 240, "6.2"},
+	Timeouts:          {"tcpi_total_rto", 242, "6.7"},
+	TimeoutRecoveries: {"tcpi_total_rto_recoveries", 244, "6.7"},
+	TimeoutTime:       {"tcpi_total_rto_time", 248, "6.7"},
+	ReceivedCE:        {"tcpi_received_ce", 252, "6.18"},
+	DeliveredE1Bytes:  {"tcpi_delivered_e1_bytes", 256, "6.18"},
+	DeliveredE0Bytes:  {"tcpi_delivered_e0_bytes", 260, "6.18"},
+	DeliveredCEBytes:  {"tcpi_delivered_ce_bytes", 264, "6.18"},
+	ReceivedE1Bytes:   {"tcpi_received_e1_bytes", 268, "6.18"},
+	ReceivedE0Bytes:   {"tcpi_received_e0_bytes", 272, "6.18"},
+	ReceivedCEBytes:   {"tcpi_received_ce_bytes", 276, "6.18"},
+	AccECN:            {"tcpi_accecn_fail_mode", 280, "6.18"},
+}
+
+// infoBytes is the size of struct tcp_info of Linux 6.18.
+const infoBytes = 280
+
+// String is the kernel's name of the field.
+func (f Field) String() string {
+	if f < fieldCount {
+		return fields[f].name
+	}
+	return fmt.Sprintf("field %d", uint8(f))
+}
+
+// Since is the first Linux that sends the field.
+func (f Field) Since() string {
+	if f < fieldCount {
+		return fields[f].since
+	}
+	return ""
+}
+
+// Has tells whether the kernel has sent the field.
+func (i *Info) Has(f Field) bool { return f < fieldCount && i.Size >= fields[f].end }
+
+// Need is an error that names those of the fields that the kernel has not sent, and the
+// Linux that has the first of them.
+func (i *Info) Need(f ...Field) error {
+	for _, f := range f {
+		if !i.Has(f) {
+			return fmt.Errorf("the kernel sends %d bytes of tcp_info, without %v, which Linux %s has", i.Size, f, f.Since())
+		}
+	}
+	return nil
+}
+
+// bits takes n bits of a byte, from the at-th on in the order of bit fields.
+func bits(b byte, at, n int) uint8 {
+	if !little {
+		at = 8 - at - n
+	}
+	return b >> at & (1<<n - 1)
+}
+
+// rate makes bit/s of the kernel's bytes/s.
+func rate(v uint64) unit.Rate {
+	if v > math.MaxInt64/8 {
+		return NoLimit
+	}
+	return unit.Rate(8 * v)
+}
+
+// long makes a time of n of the unit u; what is beyond the range of times is unit.Never.
+func long(n uint64, u unit.Time) unit.Time {
+	if n > uint64(unit.Never/u) {
+		return unit.Never
+	}
+	return unit.Time(n) * u
+}
+
+// ParseInfo reads a struct tcp_info as this machine's kernel gives it, also with
+// getsockopt(TCP_INFO): as many bytes of it as there are.
+func (i *Info) ParseInfo(sent []byte) {
+	var whole [infoBytes]byte
+	copy(whole[:], sent)
+	b := whole[:]
+	u32 := func(at int) uint32 { return ne.Uint32(b[at:]) }
+	u64 := func(at int) uint64 { return ne.Uint64(b[at:]) }
+	size := func(at int) unit.Bytes { return unit.Bytes(u32(at)) }
+	total := func(at int) unit.Bytes { return unit.Bytes(min(u64(at), math.MaxInt64)) }
+	us := func(at int) unit.Time { return unit.Time(u32(at)) * unit.Microsecond }
+	ms := func(at int) unit.Time { return unit.Time(u32(at)) * unit.Millisecond }
+	*i = Info{
+		Size:  len(sent),
+		State: State(b[0]), CAState: CAState(b[1]), Retransmits: b[2], Probes: b[3], Backoff: b[4], Options: Options(b[5]),
+		SendWindowScale: bits(b[6], 0, 4), ReceiveWindowScale: bits(b[6], 4, 4),
+		AppLimited: bits(b[7], 0, 1) != 0, FastOpenFail: bits(b[7], 1, 2),
+		RTO: us(8), ATO: us(12), SendMSS: size(16), ReceiveMSS: size(20),
+		Unacked: u32(24), Sacked: u32(28), Lost: u32(32), Retrans: u32(36), Fackets: u32(40),
+		LastDataSent: ms(44), LastAckSent: ms(48), LastDataReceived: ms(52), LastAckReceived: ms(56),
+		PathMTU: size(60), ReceiveSsthresh: size(64), RTT: us(68), RTTVar: us(72), Ssthresh: u32(76), Window: u32(80),
+		AdvertisedMSS: size(84), Reordering: u32(88), ReceiveRTT: us(92), ReceiveSpace: size(96), TotalRetrans: u32(100),
+		PacingRate: rate(u64(104)), MaxPacingRate: rate(u64(112)), BytesAcked: total(120), BytesReceived: total(128),
+		SegmentsOut: u32(136), SegmentsIn: u32(140), NotSent: size(144), MinRTT: us(148),
+		DataSegmentsIn: u32(152), DataSegmentsOut: u32(156), DeliveryRate: rate(u64(160)),
+		BusyTime: long(u64(168), unit.Microsecond), WindowLimited: long(u64(176), unit.Microsecond), BufferLimited: long(u64(184), unit.Microsecond),
+		Delivered: u32(192), DeliveredCE: u32(196), BytesSent: total(200), BytesRetrans: total(208),
+		DSACKs: u32(216), ReorderingSeen: u32(220), OutOfOrder: u32(224), SendWindow: size(228), ReceiveWindow: size(232),
+		Rehash: u32(236), Timeouts: ne.Uint16(b[240:]), TimeoutRecoveries: ne.Uint16(b[242:]), TimeoutTime: ms(244),
+		ReceivedCE: u32(248), DeliveredE1Bytes: size(252), DeliveredE0Bytes: size(256), DeliveredCEBytes: size(260),
+		ReceivedE1Bytes: size(264), ReceivedE0Bytes: size(268), ReceivedCEBytes: size(272), AccECN: u32(276),
+	}
+	if u32(148) == math.MaxUint32 {
+		i.MinRTT = unit.Never
+	}
+}

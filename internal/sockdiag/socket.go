@@ -1,0 +1,267 @@
+package sockdiag
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"syscall"
+
+	"weir/core/unit"
+)
+
+// Socket is one TCP socket of a network namespace.
+type Socket struct {
+	// Addresses and ports; those of IPv4 are given as such, also of a socket of IPv6.
+	Local, Remote netip.AddrPort
+	State         State
+	Received      unit.Bytes // came, and the application has not read it; of a listening socket connections that wait for accept(2)
+	Unsent        unit.Bytes // written, and not acknowledged; of a listening socket the most connections that may wait
+	UID           uint32
+	Inode         uint32
+	Cookie        uint64 // that of SO_COOKIE
+
+	CongestionControl Name // empty in TIME-WAIT
+	Info              Info
+	Memory            Memory
+	BBR               BBR   // with CongestionControl bbr
+	DCTCP             DCTCP // with CongestionControl dctcp
+	Vegas             Vegas // with CongestionControl vegas and those that work like it
+}
+
+// Name is that of a congestion control, at most 15 bytes and a zero (TCP_CA_NAME_MAX).
+type Name [16]byte
+
+func (n Name) String() string {
+	s, _, _ := strings.Cut(string(n[:]), "\x00")
+	return s
+}
+
+// Is compares without allocation.
+func (n *Name) Is(s string) bool {
+	return len(s) < len(n) && string(n[:len(s)]) == s && n[len(s)] == 0
+}
+
+// Memory is what a socket takes (SK_MEMINFO_*), in bytes, packets with all that the kernel
+// adds to them.
+type Memory struct {
+	Known         bool
+	Receive       unit.Bytes // packets received
+	ReceiveBuffer unit.Bytes // the most of it
+	Send          unit.Bytes // packets given to the device
+	SendBuffer    unit.Bytes // the most of Queued
+	Forward       unit.Bytes // set aside
+	Queued        unit.Bytes // packets to send or to be acknowledged
+	Options       unit.Bytes
+	Backlog       unit.Bytes // packets that wait while the socket is in use
+	Drops         uint32     // packets lost for want of memory
+}
+
+// BBR is the model of bbr (struct tcp_bbr_info).
+type BBR struct {
+	Known      bool
+	Bandwidth  unit.Rate // the highest delivery rate of the last ten round trips
+	MinRTT     unit.Time
+	PacingGain uint32 // in 1/256
+	WindowGain uint32 // in 1/256
+}
+
+// DCTCP is the state of dctcp (struct tcp_dctcp_info; RFC 8257).
+type DCTCP struct {
+	Known     bool
+	Enabled   bool       // else ECN was not agreed upon, and it works like reno
+	CE        bool       // the last packet that came was marked
+	Alpha     uint32     // share of marked bytes, in 1/1024
+	AckedECN  unit.Bytes // acknowledged with ECE in this window, modulo 2³²
+	AckedBoth unit.Bytes // acknowledged in it, modulo 2³²
+}
+
+// Vegas is what vegas and its like measure (struct tcpvegas_info).
+type Vegas struct {
+	Known   bool
+	Enabled bool
+	Samples uint32
+	RTT     unit.Time
+	MinRTT  unit.Time
+}
+
+// Filter says which sockets are wanted. The zero value of each field means all.
+type Filter struct {
+	States                []State
+	LocalPort, RemotePort uint16
+}
+
+// Numbers of linux/inet_diag.h and linux/netlink.h, and sizes of its structures.
+const (
+	byFamily       = 20 // SOCK_DIAG_BY_FAMILY
+	protocolTCP    = 6
+	inet, inet6    = 2, 10 // AF_INET, AF_INET6
+	flagRequest    = 0x1
+	flagInterrupt  = 0x10  // NLM_F_DUMP_INTR
+	flagDump       = 0x300 // NLM_F_ROOT | NLM_F_MATCH
+	messageError   = 2
+	messageDone    = 3
+	messageOverrun = 4
+
+	headerBytes  = 16
+	idBytes      = 48                        // struct inet_diag_sockid
+	requestBytes = headerBytes + 8 + idBytes // of struct inet_diag_req_v2
+	socketBytes  = 4 + idBytes + 20          // struct inet_diag_msg
+
+	extInfo    = 2  // INET_DIAG_INFO
+	extVegas   = 3  // INET_DIAG_VEGASINFO; asking for it gives BBR's and DCTCP's
+	extControl = 4  // INET_DIAG_CONG
+	extSkMem   = 7  // INET_DIAG_SKMEMINFO
+	extDCTCP   = 9  // INET_DIAG_DCTCPINFO
+	extBBR     = 16 // INET_DIAG_BBRINFO
+
+	extensions = 1<<(extInfo-1) | 1<<(extVegas-1) | 1<<(extControl-1) | 1<<(extSkMem-1)
+	typeMask   = 0x3fff // NLA_TYPE_MASK
+)
+
+// appendRequest makes a request: struct nlmsghdr and struct inet_diag_req_v2. Without
+// flagDump it is for the one socket with these addresses and this interface.
+func appendRequest(b []byte, seq uint32, flags uint16, family uint8, states uint32, local, remote netip.AddrPort) []byte {
+	b = ne.AppendUint32(b, requestBytes)
+	b = ne.AppendUint16(b, byFamily)
+	b = ne.AppendUint16(b, flagRequest|flags)
+	b = ne.AppendUint32(b, seq)
+	b = ne.AppendUint32(b, 0)
+	b = append(b, family, protocolTCP, extensions, 0)
+	b = ne.AppendUint32(b, states)
+	b = binary.BigEndian.AppendUint16(b, local.Port())
+	b = binary.BigEndian.AppendUint16(b, remote.Port())
+	for _, a := range [2]netip.Addr{local.Addr(), remote.Addr()} {
+		var raw [16]byte
+		switch {
+		case a.Is4():
+			v4 := a.As4()
+			copy(raw[:], v4[:])
+		case a.Is6():
+			raw = a.As16()
+		}
+		b = append(b, raw[:]...)
+	}
+	b = ne.AppendUint32(b, 0)          // any interface
+	return ne.AppendUint64(b, 1<<64-1) // any cookie (INET_DIAG_NOCOOKIE)
+}
+
+// errInterrupted: what was dumped changed in between (NLM_F_DUMP_INTR).
+var errInterrupted = errors.New("sock_diag: the kernel's list changed while it was read")
+
+// parse goes through the messages of one datagram and appends the sockets of request seq.
+// done: there is no more. With one, it is an answer about one socket, which no other
+// message follows. The error is the kernel's, or about a message that is damaged.
+func parse(b []byte, seq uint32, one bool, sockets []Socket) (_ []Socket, done bool, err error) {
+	interrupted := false
+	for len(b) >= headerBytes {
+		n := int(ne.Uint32(b))
+		if n < headerBytes || n > len(b) {
+			return sockets, false, fmt.Errorf("netlink: message of %d bytes in %d", n, len(b))
+		}
+		kind, flags, of, data := ne.Uint16(b[4:]), ne.Uint16(b[6:]), ne.Uint32(b[8:]), b[headerBytes:n]
+		b = b[min(len(b), (n+3)&^3):]
+		if of != seq {
+			continue // of a request that was given up
+		}
+		interrupted = interrupted || flags&flagInterrupt != 0
+		switch kind {
+		case messageOverrun:
+			return sockets, true, errors.New("netlink: data were lost")
+		case messageError, messageDone:
+			if len(data) < 4 && (kind == messageError || len(data) > 0) {
+				return sockets, true, fmt.Errorf("netlink: acknowledgement of %d bytes", len(data))
+			}
+			done = true
+			if len(data) >= 4 {
+				if code := int32(ne.Uint32(data)); code != 0 {
+					return sockets, true, syscall.Errno(-code)
+				}
+			}
+		case byFamily:
+			if len(sockets) < cap(sockets) {
+				sockets = sockets[:len(sockets)+1]
+			} else {
+				sockets = append(sockets, Socket{})
+			}
+			if err := sockets[len(sockets)-1].parse(data); err != nil {
+				return sockets[:len(sockets)-1], false, err
+			}
+			done = done || one
+		}
+	}
+	if interrupted {
+		return sockets, done, errInterrupted
+	}
+	return sockets, done, nil
+}
+
+func address(family uint8, b []byte) (netip.Addr, bool) {
+	switch family {
+	case inet:
+		return netip.AddrFrom4([4]byte(b)), true
+	case inet6:
+		return netip.AddrFrom16([16]byte(b)).Unmap(), true
+	}
+	return netip.Addr{}, false
+}
+
+// parse reads a struct inet_diag_msg and its attributes.
+func (s *Socket) parse(b []byte) error {
+	if len(b) < socketBytes {
+		return fmt.Errorf("sock_diag: %d bytes about a socket", len(b))
+	}
+	local, ok := address(b[0], b[8:24])
+	if !ok {
+		return fmt.Errorf("sock_diag: a socket of family %d", b[0])
+	}
+	remote, _ := address(b[0], b[24:40])
+	*s = Socket{
+		Local:  netip.AddrPortFrom(local, binary.BigEndian.Uint16(b[4:])),
+		Remote: netip.AddrPortFrom(remote, binary.BigEndian.Uint16(b[6:])),
+		State:  State(b[1]),
+		Cookie: uint64(ne.Uint32(b[44:])) | uint64(ne.Uint32(b[48:]))<<32,
+		// expires is at 52: of a timer that nobody here asks for
+		Received: unit.Bytes(ne.Uint32(b[56:])), Unsent: unit.Bytes(ne.Uint32(b[60:])), UID: ne.Uint32(b[64:]), Inode: ne.Uint32(b[68:]),
+	}
+	for b = b[socketBytes:]; len(b) >= 4; {
+		n := int(ne.Uint16(b))
+		if n < 4 || n > len(b) {
+			return fmt.Errorf("sock_diag: attribute of %d bytes in %d", n, len(b))
+		}
+		s.attribute(ne.Uint16(b[2:])&typeMask, b[4:n])
+		b = b[min(len(b), (n+3)&^3):]
+	}
+	return nil
+}
+
+func (s *Socket) attribute(kind uint16, v []byte) {
+	u32 := func(i int) uint32 { return ne.Uint32(v[4*i:]) }
+	size := func(i int) unit.Bytes { return unit.Bytes(u32(i)) }
+	us := func(i int) unit.Time { return unit.Time(u32(i)) * unit.Microsecond }
+	switch {
+	case kind == extInfo && len(v) > 0:
+		s.Info.ParseInfo(v)
+	case kind == extControl && len(v) < len(s.CongestionControl):
+		s.CongestionControl = Name{}
+		copy(s.CongestionControl[:], v)
+	case kind == extControl && len(v) == len(s.CongestionControl):
+		copy(s.CongestionControl[:len(s.CongestionControl)-1], v)
+	case kind == extSkMem && len(v) >= 32:
+		m := &s.Memory
+		*m = Memory{
+			Known: true, Receive: size(0), ReceiveBuffer: size(1), Send: size(2), SendBuffer: size(3),
+			Forward: size(4), Queued: size(5), Options: size(6), Backlog: size(7),
+		}
+		if len(v) >= 36 { // since Linux 4.7
+			m.Drops = u32(8)
+		}
+	case kind == extBBR && len(v) >= 20:
+		s.BBR = BBR{Known: true, Bandwidth: rate(uint64(u32(0)) | uint64(u32(1))<<32), MinRTT: us(2), PacingGain: u32(3), WindowGain: u32(4)}
+	case kind == extDCTCP && len(v) >= 16:
+		s.DCTCP = DCTCP{Known: true, Enabled: ne.Uint16(v) != 0, CE: ne.Uint16(v[2:]) != 0, Alpha: u32(1), AckedECN: size(2), AckedBoth: size(3)}
+	case kind == extVegas && len(v) >= 16:
+		s.Vegas = Vegas{Known: true, Enabled: u32(0) != 0, Samples: u32(1), RTT: us(2), MinRTT: us(3)}
+	}
+}

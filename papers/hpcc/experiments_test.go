@@ -1,0 +1,78 @@
+package hpcc_test
+
+import (
+	"strings"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/cc/dcqcn"
+	"weir/core/cc/dctcp"
+	"weir/core/cc/timely"
+	"weir/core/dataplane"
+	"weir/core/dataplane/ecmp"
+	"weir/core/dataplane/ecn"
+	"weir/core/dataplane/forward"
+	"weir/core/dataplane/inband"
+	"weir/core/dataplane/pfc"
+	"weir/core/dataplane/sharedbuffer"
+	"weir/papers/hpcc"
+	"weir/study/experiment"
+	"weir/study/experiment/experimenttest"
+)
+
+// library is the registry of the experiments in experiments/.
+func library() *experiment.Registry {
+	r := registry()
+	r.Programs = []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), forward.Scheme(), inband.Scheme(), pfc.Scheme(), sharedbuffer.Scheme()}
+	r.Controllers = append(r.Controllers, []cc.Scheme{dcqcn.Scheme(), dctcp.Scheme(), timely.Scheme()}...)
+	r.Library = []experiment.Library{{Name: "hpcc", Files: hpcc.Experiments}}
+	return r
+}
+
+// The paper's testbed and single-switch cases, in full: every claim but those named here
+// holds.
+func TestExperiments(t *testing.T) {
+	otherwise := map[string]experiment.Verdict{
+		// 4.7 ± 1.6 kB with 25 B, which adds so little that single packets show; below with the others
+		"incast16.short-queue": experiment.Undecided,
+		// it depends on the seed: the vendor's target rate is not clamped, so that fast recovery may
+		// bring the long flow back at once
+		"long-short.dcqcn-slow": experiment.Undecided,
+		// 25 us: our DCQCN's queue is 70 kB on average, the testbed's must have been above 100 kB
+		"mice.dcqcn": experiment.Fails,
+	}
+	for _, name := range []string{"incast16", "incast16-reaction", "rates", "joins", "long-short", "incast-long", "elephant-mice"} {
+		for _, c := range experimenttest.CarryOut(t, library(), "hpcc/"+name, experiment.Options{}).Claims {
+			want, ok := otherwise[c.ID]
+			if !ok {
+				want = experiment.Holds
+			}
+			if c.Verdict != want {
+				t.Errorf("%s %s, want %s: %s", c.ID, c.Verdict, want, c.Measured)
+			}
+		}
+	}
+}
+
+// Every experiment is valid, also its quick variant, which keeps every scheme.
+func TestExperimentsLoad(t *testing.T) {
+	for _, e := range library().Experiments() {
+		src, err := library().Open(e.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		points := map[bool]int{}
+		for _, quick := range []bool{false, true} {
+			spec, err := experiment.Load(library(), src, experiment.Options{Quick: quick})
+			if err != nil {
+				t.Fatalf("%s: %v", e.Name, err)
+			}
+			points[quick] = len(spec.Runs()) / spec.Repeat
+			if strings.HasPrefix(e.Name, "hpcc/websearch") || strings.HasPrefix(e.Name, "hpcc/hadoop") {
+				if points[quick] != 6 {
+					t.Errorf("%s: %d schemes", e.Name, points[quick])
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,286 @@
+package hpcc
+
+import (
+	"fmt"
+
+	"weir/core/cc"
+	"weir/core/telemetry"
+	"weir/core/unit"
+)
+
+// Path is what a packet says of its path: records, oldest first, which are the
+// caller's; the path's identity; and how many hops have no record.
+type Path struct {
+	Hops   []telemetry.Hop
+	ID     uint16
+	Missed int
+	Load   float64 // with no records: no hop has a larger load; 0: not known
+}
+
+// slowest is the least rate of the path's hops.
+func slowest(p *Path) unit.Rate {
+	least := unit.Rate(0)
+	for i := range p.Hops {
+		if r := p.Hops[i].Rate; r > 0 && (least == 0 || r < least) {
+			least = r
+		}
+	}
+	return least
+}
+
+// track is L, the records that the next ones are compared with.
+type track struct {
+	hops   [telemetry.MaxHops]telemetry.Hop
+	byteIn [telemetry.MaxHops]float64 // time of a byte at the port's rate, ps; 0: no rate
+	n      int
+	id     uint16
+	missed int
+	at     unit.Time // when they came
+}
+
+// news is what records are beside those of before.
+type news uint8
+
+const (
+	nothing  news = iota // of no use; the old ones stay
+	first                // of another path, or the first at all: to be compared with later
+	measured             // a measurement
+)
+
+// compare closes what the draft leaves open in line 4. Records are a measurement if
+// they are of the same path (its identity, number of hops, and where the format has
+// them switches and ports) and every hop's time has moved on. Where one has not, they
+// come from within one tick of a clock, or were overtaken, and are of no use; L stays,
+// so that no byte is lost from the next measurement. A clock that was set back, or
+// stands, must not stop the control: after 2T without a measurement the hops that
+// have moved on count, and without any L begins anew.
+func (k *track) compare(now, t unit.Time, p *Path) news {
+	n := min(len(p.Hops), telemetry.MaxHops)
+	if n != k.n || p.ID != k.id || p.Missed != k.missed {
+		return first
+	}
+	moved := 0
+	for i := range p.Hops[:n] {
+		h, old := &p.Hops[i], &k.hops[i]
+		if h.Switch != old.Switch || h.Port != old.Port || h.Rate != old.Rate || h.Flags&telemetry.Restart != 0 {
+			return first
+		}
+		if h.Rate <= 0 { // says nothing of use
+			moved++
+			continue
+		}
+		if h.Time > old.Time {
+			if int64(h.TxBytes-old.TxBytes) < 0 { // the counter began anew
+				return first
+			}
+			moved++
+		}
+	}
+	switch {
+	case moved == n:
+		return measured
+	case now-k.at <= 2*t:
+		return nothing
+	case moved == 0:
+		return first
+	}
+	return measured
+}
+
+// store is line 27: L = ack.L.
+func (k *track) store(now unit.Time, p *Path, what news) {
+	k.n = copy(k.hops[:], p.Hops)
+	if what == first {
+		for i := range k.hops[:k.n] {
+			k.byteIn[i] = 0
+			if r := k.hops[i].Rate; r > 0 {
+				k.byteIn[i] = 8e12 / float64(r)
+			}
+		}
+	}
+	k.id, k.missed, k.at = p.ID, p.Missed, now
+}
+
+// forget makes the next records the first ones.
+func (k *track) forget() { k.n = -1 }
+
+// reference is what a window is computed from.
+type reference struct {
+	u     float64 // U
+	wc    float64 // Wc
+	stage int     // incStage
+}
+
+// law is HPCC++'s computation, at a sender or a receiver: lines 1 to 20.
+type law struct {
+	window
+	config Config
+	track  track
+	ref    reference
+	hop    [telemetry.MaxHops]reference // in mode PerHop
+	seen   uint8                        // hops that the last measurement has, by bit
+	worst  int                          // and the one with the largest load
+	ai     float64                      // W_ai
+	flows  int                          // N as the receiver reports it; 0: the configured one
+}
+
+func newLaw(f cc.Flow, c Config) (law, error) {
+	if err := c.Validate(); err != nil {
+		return law{}, err
+	}
+	if f.Loads && (c.Mode == RxRate || c.Mode == PerHop || c.Sojourn) {
+		return law{}, fmt.Errorf("hpcc: mode rx_rate, mode per_hop and delay: sojourn need records of hops; the network's format: relative has none")
+	}
+	l := law{window: newWindow(f, c.T, c.MinRate), config: c}
+	l.track.forget()
+	l.restart()
+	l.ref.wc = l.w
+	l.increase(0)
+	return l, nil
+}
+
+// increase sets W_ai: as configured, or by the rule of §5, W_init·(1−eta)/N, with the N that
+// is reported (§6.2), or the one that is configured.
+func (l *law) increase(reported int) {
+	l.flows = reported
+	n := l.config.N
+	if reported > 0 {
+		n = reported
+	}
+	l.ai = float64(l.config.WAI)
+	if n > 0 && l.perTime > 0 && l.window.rate > 0 {
+		l.ai = l.most * (1 - l.config.Eta) / float64(n)
+	}
+}
+
+// rebase follows T or the path's rate.
+func (l *law) rebase() {
+	l.ref.wc = l.clamp(l.ref.wc)
+	for i := range l.hop {
+		l.hop[i].wc = l.clamp(l.hop[i].wc)
+	}
+	l.increase(l.flows)
+}
+
+// restart forgets the load of a path that is no more. U is 1 until a T has passed, as
+// in HPCC's simulator; the draft does not say. Wc stays.
+func (l *law) restart() {
+	l.ref.u, l.ref.stage = 1, 0
+	for i := range l.hop {
+		l.hop[i] = reference{u: 1, wc: l.w}
+	}
+}
+
+// take is given the records of a packet and tells what they were. measure and react
+// come before the records are stored.
+func (l *law) take(now unit.Time, p *Path, commit bool) news {
+	if len(p.Hops) == 0 && p.Load > 0 && l.perTime > 0 {
+		// §6, telemetry upon congestion: no hop had cause to write a record. What is known
+		// of U is a bound, which makes the window grow as far as is safe.
+		l.track.forget()
+		l.ref.u, l.worst = p.Load, -1
+		l.w = l.compute(&l.ref, commit)
+		return measured
+	}
+	if len(p.Hops) == 0 || l.perTime == 0 {
+		return nothing
+	}
+	what := l.track.compare(now, l.t, p)
+	switch what {
+	case nothing:
+		return nothing
+	case first:
+		if l.flow.NICRate == 0 {
+			l.rate = slowest(p)
+			l.base(l.t)
+			l.rebase()
+		}
+		l.restart()
+	case measured:
+		if !l.measure(p) {
+			return nothing // no hop has a rate
+		}
+		l.react(commit)
+	}
+	l.track.store(now, p, what)
+	return what
+}
+
+// measure is MeasureInflight, lines 1 to 10. Where the load of all hops is 0, line 6
+// leaves tau without a value; the first hop's is taken then.
+func (l *law) measure(p *Path) bool {
+	u, tau, worst := -1.0, 0.0, -1
+	l.seen = 0
+	for i := range p.Hops[:l.track.n] { // line 3
+		h, old := &p.Hops[i], &l.track.hops[i]
+		dt := float64(h.Time - old.Time)
+		perByte := l.track.byteIn[i]
+		if dt <= 0 || perByte == 0 {
+			continue
+		}
+		l.seen |= 1 << i
+		bytes := float64(h.TxBytes - old.TxBytes)
+		if l.config.Mode == RxRate { // arrivals are departures and what the queue has grown by
+			bytes = max(bytes+float64(h.Queue-old.Queue), 0)
+		}
+		v := bytes / dt * perByte // line 4 and the second term of line 5
+		if l.config.Sojourn && (h.Flags|old.Flags)&telemetry.NoSojourn == 0 {
+			v += float64(min(h.Sojourn, old.Sojourn)) * l.perTime // §9.4
+		} else {
+			v += float64(min(h.Queue, old.Queue)) * perByte * l.perTime // line 5
+		}
+		if l.config.Mode == PerHop {
+			average(&l.hop[i].u, v, dt*l.perTime)
+		}
+		if v > u { // lines 6, 7
+			u, tau, worst = v, dt, i
+		}
+	}
+	if worst < 0 {
+		return false
+	}
+	l.worst = worst
+	average(&l.ref.u, u, tau*l.perTime)
+	return true
+}
+
+// average is lines 8 and 9; weight is tau/T.
+func average(u *float64, v, weight float64) {
+	weight = min(weight, 1)
+	old := *u
+	*u = float64((1-weight)*old) + float64(weight*v)
+}
+
+// react computes W.
+func (l *law) react(commit bool) {
+	if l.config.Mode != PerHop {
+		l.w = l.compute(&l.ref, commit)
+		return
+	}
+	w := l.most
+	for i := range l.hop[:l.track.n] {
+		if l.seen>>i&1 == 1 {
+			w = min(w, l.compute(&l.hop[i], commit))
+		}
+	}
+	l.w = w
+	l.ref.wc = l.w
+}
+
+// compute is ComputeWind, lines 11 to 20, within the bounds of the window. A load of 0
+// gives the largest.
+func (l *law) compute(r *reference, commit bool) float64 {
+	multiply := r.u >= l.config.Eta || r.stage >= l.config.MaxStage // line 12
+	w := r.wc + l.ai                                                // line 17
+	if multiply {
+		w = r.wc/(r.u/l.config.Eta) + l.ai // line 13
+	}
+	w = l.clamp(w)
+	if commit { // lines 14, 15, 18, 19
+		r.wc = w
+		if r.stage++; multiply {
+			r.stage = 0
+		}
+	}
+	return w
+}

@@ -1,0 +1,181 @@
+package hpcc
+
+import (
+	"errors"
+	"fmt"
+
+	"weir/core/cc"
+	"weir/core/scheme"
+	"weir/core/telemetry"
+	"weir/core/unit"
+)
+
+// PowerConfig configures PowerTCP.
+type PowerConfig struct {
+	Gamma   float64   // weight of the new window
+	Beta    unit.Rate // additive increase, as a rate: β is Beta·T
+	N       int       // above 0: β is W_init/N instead
+	Eta     float64   // target of the power; 1: of the paper
+	Floor   float64   // least λ, as a share of the port's rate; 0: none
+	T       unit.Time // as Config.T
+	MinRate unit.Rate // as Config.MinRate
+}
+
+// PowerDefaults are those of the scheme.
+func PowerDefaults() PowerConfig {
+	return PowerConfig{Gamma: 0.9, Beta: 150 * unit.Mbps, Eta: 1}
+}
+
+// Validate says what is wrong.
+func (c *PowerConfig) Validate() error {
+	switch {
+	case !(c.Gamma > 0 && c.Gamma <= 1):
+		return fmt.Errorf("powertcp: gamma is %v; it is above 0%% and at most 100%%", c.Gamma)
+	case !(c.Eta > 0 && c.Eta <= 1):
+		return fmt.Errorf("powertcp: eta is %v; it is above 0%% and at most 100%%", c.Eta)
+	case !(c.Floor >= 0 && c.Floor <= 1):
+		return fmt.Errorf("powertcp: floor is %v; it is from 0%% to 100%%", c.Floor)
+	case c.Beta < 0 || c.N < 0 || c.T < 0 || c.MinRate < 0:
+		return errors.New("powertcp: beta, n, t and min_rate are not negative")
+	}
+	return nil
+}
+
+// PowerTCP is that of Addanki, Michel and Schmid (NSDI'22, algorithm 1), on HPCC's records:
+// the window follows the path's power, the product of its current λ = q̇ + µ and voltage
+// ν = q + B·T, over the power of a full link without a queue, B²·T. As far as the algorithm
+// leaves it open (first records, equal times, another path, bounds, timeouts) it does
+// as Sender does. Gamma and β's 150 Mb/s are the authors' simulator's; so are eta
+// (95 %) and floor (50 %), which the paper does not have.
+type PowerTCP struct {
+	window
+	trip
+	config PowerConfig
+	track  track
+	power  float64 // smoothed, of the worst hop, normalised
+	old    float64 // window a round trip ago
+}
+
+// PowerScheme is what an experiment names: cc: powertcp.
+func PowerScheme() cc.Scheme {
+	return cc.Scheme{
+		Scheme: scheme.Scheme{Name: "powertcp", Doc: "window by the path's power, from telemetry", Source: "PowerTCP (NSDI'22)", Params: []scheme.Param{
+			{Name: "gamma", Kind: scheme.Share, Default: "90%", Min: "0.01%", Max: "100%", Doc: "weight of the new window", Source: "the authors' simulator"},
+			{Name: "beta", Kind: scheme.Rate, Default: "150Mbps", Min: "0bps", Doc: "additive increase, as a rate", Source: "the authors' simulator"},
+			{Name: "n", Kind: scheme.Int, Default: "0", Min: "0", Doc: "flows expected at a host: β is W_init/n; 0: by beta", Source: "ours"},
+			{Name: "eta", Kind: scheme.Share, Default: "100%", Min: "0.01%", Max: "100%", Doc: "target of the normalised power", Source: "ours: the algorithm has none; the authors' simulator has 95 %"},
+			{Name: "floor", Kind: scheme.Share, Default: "0%", Min: "0%", Max: "100%", Doc: "least current, as a share of the port's rate", Source: "ours: the algorithm has none; the authors' simulator has 50 %"},
+			tParam, minRateParam,
+		}},
+		OwnRecovery: true, Telemetry: telemetry.HopRecords,
+		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
+			return build(NewPower(f, PowerConfig{Gamma: v.Float("gamma"), Beta: v.Rate("beta"), N: v.Int("n"), Eta: v.Float("eta"),
+				Floor: v.Float("floor"), T: v.Time("t"), MinRate: v.Rate("min_rate")}))
+		},
+	}
+}
+
+// NewPower makes the controller of a flow.
+func NewPower(f cc.Flow, c PowerConfig) (*PowerTCP, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if f.Loads {
+		return nil, errors.New("powertcp: needs records of hops; the network's format: relative has none")
+	}
+	p := &PowerTCP{window: newWindow(f, c.T, c.MinRate), config: c, power: 1}
+	p.old = p.w
+	p.track.forget()
+	return p, nil
+}
+
+// OnAck is NEWACK of algorithm 1.
+func (p *PowerTCP) OnAck(now unit.Time, a *cc.Ack) {
+	if p.learn(a) {
+		p.old = p.clamp(p.old)
+	}
+	if len(a.Hops) == 0 && a.Load > 0 && p.perTime > 0 { // telemetry upon congestion, and no hop is: its power is below
+		p.track.forget()
+		p.power = a.Load
+		p.steered()
+		p.update(a)
+		return
+	}
+	if len(a.Hops) == 0 || p.perTime == 0 {
+		p.unsteered(a)
+		return
+	}
+	path := Path{Hops: a.Hops, ID: a.Path, Missed: a.Missed}
+	what := p.track.compare(now, p.t, &path)
+	switch what {
+	case nothing:
+		p.unsteered(a)
+		return
+	case first:
+		p.unsteered(a)
+		if p.flow.NICRate == 0 {
+			p.rate = slowest(&path)
+			p.base(p.t)
+			p.old = p.clamp(p.old)
+		}
+		p.power = 1
+		p.begin(a)
+	case measured:
+		if !p.norm(&path) {
+			p.unsteered(a)
+			return
+		}
+		p.steered()
+		p.update(a)
+	}
+	p.track.store(now, &path, what)
+}
+
+// norm is NORMPOWER.
+func (p *PowerTCP) norm(path *Path) bool {
+	power, tau := -1.0, 0.0
+	for i := range path.Hops[:p.track.n] {
+		h, old := &path.Hops[i], &p.track.hops[i]
+		dt := float64(h.Time - old.Time)
+		perByte := p.track.byteIn[i]
+		if dt <= 0 || perByte == 0 {
+			continue
+		}
+		lambda := (float64(h.Queue-old.Queue) + float64(h.TxBytes-old.TxBytes)) / dt * perByte // λ/B
+		nu := float64(h.Queue)*perByte*p.perTime + 1                                           // ν/(B·T)
+		if v := max(lambda, p.config.Floor) * nu; v > power {
+			power, tau = v, dt
+		}
+	}
+	if tau == 0 {
+		return false
+	}
+	average(&p.power, max(power, 0), tau*p.perTime)
+	return true
+}
+
+// update is UPDATEWINDOW and UPDATEOLD.
+func (p *PowerTCP) update(a *cc.Ack) {
+	if p.over(a) {
+		p.old = p.w
+		p.begin(a)
+	}
+	beta := float64(p.config.Beta) * float64(p.t) / 8e12
+	if p.config.N > 0 {
+		beta = p.most / float64(p.config.N)
+	}
+	fresh := p.clamp(p.old/(p.power/p.config.Eta) + beta)
+	p.w = p.clamp(float64(p.config.Gamma*fresh) + float64((1-p.config.Gamma)*p.w))
+}
+
+// Power is the smoothed normalised power of the path.
+func (p *PowerTCP) Power() float64 { return p.power }
+
+// OnLoss is as the Sender's.
+func (p *PowerTCP) OnLoss(_ unit.Time, l cc.Loss) {
+	p.lose(l)
+	if l.Kind == cc.RetransmissionTimeout {
+		p.track.forget()
+		p.lastUpdateSeq = p.una
+	}
+}

@@ -1,0 +1,242 @@
+package hpcc
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/telemetry"
+	"weir/core/unit"
+)
+
+func newReceiver(t *testing.T, census *cc.Census) *Receiver {
+	t.Helper()
+	r, err := NewReceiver(flow(), Defaults(), census)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func path(hops ...telemetry.Hop) *cc.Data { return &cc.Data{Hops: hops} }
+
+// Lines 28 to 34, and that L is stored at each packet: loads are those between packets.
+func TestReceiver(t *testing.T) {
+	r := newReceiver(t, nil)
+	if f := r.Told(); f.Window != 125000 || f.Rate != 100*gbps {
+		t.Errorf("before any packet: %+v", f)
+	}
+	tell := func(now unit.Time, tx uint64, queue unit.Bytes) (cc.Feedback, bool) {
+		return r.OnData(now, path(hop(1, now, tx, queue)))
+	}
+	if _, told := tell(50*us, 0, 25000); told {
+		t.Error("the first packet, 50 µs after time 0, tells a window")
+	}
+	for i := range unit.Time(2) { // line 34: load 1.2, U = 1.1, then 1.15
+		if f, told := tell(55*us+i*5*us, uint64(i+1)*62500, 25000); told || f.Window != 125000 {
+			t.Errorf("within T: %+v, %v", f, told)
+		}
+	}
+	near(t, "U", r.ref.u, 1.15)
+	near(t, "Wc", r.ref.wc, 125000)
+	near(t, "W", r.w, 125000/(1.15/0.95)+80)
+	if r.Told().Window != 125000 {
+		t.Error("ordinary acknowledgements carry line 34's window")
+	}
+	// Line 29 is now > lastUpdateTime + T: 60 µs is not, the picosecond after is.
+	f, told := r.OnData(60*us+1, path(hop(1, 61*us, 3*62500-50000, 25000))) // 12500 B in 1 µs
+	u := 0.9*1.15 + 0.1*1.2
+	want := 125000/(u/0.95) + 80
+	near(t, "U", r.ref.u, u)
+	near(t, "Wc", r.ref.wc, want)
+	if !told || f.Window != unit.Bytes(want) || r.Told() != f || f.Rate != unit.Rate(want*8e12/float64(10*us)) {
+		t.Errorf("line 31: %+v, %v, want %v", f, told, want)
+	}
+	if _, told := r.OnData(200*us, &cc.Data{}); told {
+		t.Error("a packet without records tells")
+	}
+}
+
+// Guideline 1 of §6.1: whatever comes, windows are told at most once per T, and only then
+// does Wc move.
+func TestReceiverOncePerT(t *testing.T) {
+	r := newReceiver(t, &cc.Census{})
+	random := rand.New(rand.NewPCG(4, 4))
+	now, last, tx, told := unit.Time(0), unit.Time(-1<<40), uint64(0), 0
+	for range 20000 {
+		now += unit.Time(random.IntN(300)) * ns
+		if random.IntN(500) == 0 {
+			now += unit.Time(random.IntN(100)) * us
+		}
+		wc := r.ref.wc
+		var yes bool
+		if r.NextTimer() <= now {
+			_, yes = r.OnTimer(now)
+		} else {
+			tx += uint64(random.IntN(3000))
+			_, yes = r.OnData(now, path(hop(1, now, tx, unit.Bytes(random.IntN(200000)))))
+		}
+		if !yes && r.ref.wc != wc {
+			t.Fatal("Wc moves and is not told")
+		}
+		if yes {
+			if now-last <= 10*us {
+				t.Fatalf("told at %v and %v", last, now)
+			}
+			last = now
+			told++
+		}
+	}
+	if told < 100 {
+		t.Errorf("told %d times", told)
+	}
+}
+
+// What came after the last feedback is told when packets stop.
+func TestReceiverTimer(t *testing.T) {
+	r := newReceiver(t, nil)
+	r.OnData(0, path(hop(1, 0, 0, 0)))
+	if r.NextTimer() != unit.Never {
+		t.Error("nothing is to be told")
+	}
+	r.OnData(5*us, path(hop(1, 5*us, 62500, 125000)))
+	r.OnData(9*us, path(hop(1, 9*us, 112500, 125000))) // loads 1, with the queue's least 0, then 2
+	if r.NextTimer() != 20*us {
+		t.Errorf("the timer is at %v, want 2T", r.NextTimer())
+	}
+	if _, told := r.OnTimer(19 * us); told {
+		t.Error("an early timer tells")
+	}
+	u := 0.6*1 + 0.4*2.0
+	f, told := r.OnTimer(20 * us)
+	if want := 125000/(u/0.95) + 80; !told || f.Window != unit.Bytes(want) || r.ref.wc != want || r.NextTimer() != unit.Never {
+		t.Errorf("%+v, %v; want %v", f, told, want)
+	}
+}
+
+// W below a packet: the sender keeps a packet in flight, the rate goes on falling, and
+// acknowledgements do not wait for more than the window.
+func TestReceiverSmallWindows(t *testing.T) {
+	r := newReceiver(t, nil)
+	if n := r.Coalesce(16); n != 16 {
+		t.Errorf("a window of 125 packets lets %d coalesce", n)
+	}
+	now := unit.Time(0)
+	for i := range 60 {
+		now += 11 * us
+		r.OnData(now, path(hop(1, now, uint64(i)*137500, 500_000)))
+		if n := r.Coalesce(16); n < 1 || n > 1 && unit.Bytes(2*n*1000) > r.Told().Window {
+			t.Errorf("a window of %v lets %d coalesce", r.Told().Window, n)
+		}
+	}
+	f := r.Told()
+	if f.Window >= 1000 || f.Window < 1 || f.Rate >= 800*unit.Mbps || f.Rate < unit.Mbps {
+		t.Errorf("%+v", f)
+	}
+	s, err := NewFollower(flow(), Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.OnAck(now, &cc.Ack{Window: f.Window})
+	if d := s.Decision(); d.Window != 1000 || d.Rate != unit.Rate(f.Window)*8*100*unit.Kbps { // over 10 µs
+		t.Errorf("the sender, told %v: %+v", f.Window, d)
+	}
+	c := cc.Flow{MSS: 1000}
+	if _, err := NewReceiver(c, Defaults(), nil); err == nil {
+		t.Error("a receiver without T")
+	}
+	if _, err := NewReceiver(flow(), Config{}, nil); err == nil {
+		t.Error("a receiver without eta")
+	}
+}
+
+// §6.2: N is the flows that sent within the last T.
+func TestCensus(t *testing.T) {
+	var c cc.Census
+	random := rand.New(rand.NewPCG(5, 5))
+	members, seen := make([]cc.Member, 30), make([]unit.Time, 30)
+	for i := range seen {
+		seen[i] = -unit.Second
+	}
+	now := unit.Time(0)
+	for range 20000 {
+		now += unit.Time(random.IntN(1000)) * ns
+		i := random.IntN(30)
+		if random.IntN(20) == 0 {
+			c.Leave(&members[i])
+			seen[i] = -unit.Second
+			continue
+		}
+		c.Count(now, 10*us, &members[i])
+		seen[i] = now
+		want := 0
+		for _, at := range seen {
+			if at >= now-10*us {
+				want++
+			}
+		}
+		if c.Flows() != want {
+			t.Fatalf("at %v: %d flows, want %d", now, c.Flows(), want)
+		}
+	}
+}
+
+// N sets W_ai while the last hop is the bottleneck, and only then.
+func TestReceiverCounts(t *testing.T) {
+	census := &cc.Census{}
+	a, b := newReceiver(t, census), newReceiver(t, census)
+	now, tx := unit.Time(0), uint64(0)
+	step := func(first, last unit.Bytes) cc.Feedback {
+		now += 6 * us
+		tx += 75000
+		for _, r := range []*Receiver{a, b} {
+			r.OnData(now, path(hop(1, now, tx, first), hop(2, now, tx, last)))
+		}
+		return a.Told()
+	}
+	for range 3 {
+		step(0, 100)
+	}
+	if f := step(0, 100); f.Flows != 2 || a.ai != 125000*(1-Defaults().Eta)/2 {
+		t.Errorf("the last hop is the bottleneck: %+v, W_ai %v", f, a.ai)
+	}
+	for range 3 {
+		step(100, 0)
+	}
+	if f := step(100, 0); f.Flows != 0 || a.ai != 80 {
+		t.Errorf("the first is: %+v, W_ai %v", f, a.ai)
+	}
+	b.Close()
+	if census.Flows() != 1 {
+		t.Errorf("%d flows after one has closed", census.Flows())
+	}
+}
+
+// Receiver and Follower together: the sender's window is the receiver's, and a lying
+// receiver gets line rate at most.
+func TestFollower(t *testing.T) {
+	s, err := NewFollower(flow(), Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newReceiver(t, nil)
+	for i := range 40 {
+		n := unit.Time(i) * us
+		r.OnData(n, path(hop(1, n, uint64(i)*12500, 50000)))
+		f := r.Told()
+		s.OnAck(n, &cc.Ack{Window: f.Window})
+		if d := s.Decision(); d.Window != f.Window {
+			t.Fatalf("at %v: %+v; told %+v", n, d, f)
+		}
+	}
+	if s.Decision().Window > 90000 {
+		t.Errorf("%+v after 40 µs at 1.4", s.Decision())
+	}
+	s.OnAck(0, &cc.Ack{Window: 1 << 60})
+	if d := s.Decision(); d.Window != 125000 || d.Rate != 100*gbps {
+		t.Errorf("after a lie: %+v", d)
+	}
+	if _, err := NewFollower(flow(), Config{}); err == nil {
+		t.Error("no eta")
+	}
+}

@@ -1,0 +1,467 @@
+package hpcc_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/telemetry"
+	"weir/core/transport"
+	"weir/core/unit"
+	"weir/papers/hpcc"
+	"weir/study/experiment"
+	"weir/worlds/sim"
+)
+
+// attacker is a program in a switch on the way back. It makes packets of what flow 0 is fed
+// back, or changes every 4th, or drops it; all that it has touched is marked by a bit of the
+// TOS byte, which nobody else looks at.
+type attacker struct {
+	mode string
+	old  packet.Packet
+	n    int
+}
+
+const touched uint8 = 0x80
+
+func (*attacker) Name() string { return "attacker" }
+
+func (a *attacker) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	_, records := p.Extension(telemetry.Extension &^ telemetry.Asked)
+	_, told := p.Extension(transport.Feedback)
+	if m.In == packet.NoPort || p.Flow != 0 || !records && !told {
+		return dataplane.Accept
+	}
+	switch a.n++; {
+	case a.mode == "alter" && a.n%4 == 0:
+		a.lie(p)
+	case a.mode == "drop" && a.n%4 == 0:
+		return dataplane.Drop(dataplane.Policed)
+	case a.mode == "forge":
+		q := env.Clone(p, false)
+		if a.lie(q); a.n%2 == 0 {
+			if b, ok := q.Extension(transport.Authentication); ok { // a number that has not been
+				b[3]++
+			}
+		}
+		env.Inject(q)
+	case a.mode == "replay" && a.n == 20:
+		a.old = *p
+	case a.mode == "replay" && a.n > 20:
+		q := env.Clone(&a.old, false)
+		q.TOS |= touched
+		env.Inject(q)
+	}
+	return dataplane.Accept
+}
+
+// lie says that the first hop's queue is as long as the format can tell, a nanosecond later;
+// or that the window is a byte.
+func (a *attacker) lie(p *packet.Packet) {
+	p.TOS |= touched
+	if b, ok := p.Extension(telemetry.Extension &^ telemetry.Asked); ok {
+		for i := range int(b[0] >> 4) {
+			w := binary.BigEndian.Uint64(b[2+8*i:])
+			binary.BigEndian.PutUint64(b[2+8*i:], w&^(1<<17-1)+1<<37|1<<17-1)
+		}
+	}
+	if b, ok := p.Extension(transport.Feedback); ok {
+		binary.BigEndian.PutUint32(b, 1)
+	}
+}
+
+// hostile is the registry with the attacker, whose controllers of the senders are kept in
+// controllers, one a flow.
+func hostile(controllers *[]cc.Controller) *experiment.Registry {
+	r := registry()
+	r.Programs = append(r.Programs, dataplane.Scheme{
+		Scheme: scheme.Scheme{Name: "attacker", Doc: "for tests", Params: []scheme.Param{{Name: "mode", Kind: scheme.Text, Words: []string{"none", "forge", "replay", "alter", "drop"}, Default: "none", Doc: "what it does", Source: "ours"}}},
+		Build: func(_ *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
+			return &attacker{mode: v.Text("mode")}, nil
+		},
+	})
+	for i := range r.Controllers {
+		build := r.Controllers[i].Build
+		r.Controllers[i].Build = func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
+			c, err := build(f, v)
+			*controllers = append(*controllers, c)
+			return c, err
+		}
+	}
+	return r
+}
+
+// under makes the first run of an experiment with a registry.
+func under(t testing.TB, r *experiment.Registry, text string) *sim.Config {
+	t.Helper()
+	spec, err := experiment.Load(r, &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := spec.Runs()[0].Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// victim is a sender that is watched when it gets what the attacker has touched.
+type victim struct {
+	transport.Endpoint
+	state   func() string
+	attacks int
+	changes int
+}
+
+func (v *victim) Receive(now unit.Time, p *packet.Packet) bool {
+	if p.TOS&touched == 0 {
+		return v.Endpoint.Receive(now, p)
+	}
+	v.attacks++
+	before := v.state()
+	reply := v.Endpoint.Receive(now, p)
+	if v.state() != before || reply {
+		v.changes++
+	}
+	return reply
+}
+
+// draft-miao §9.1: a switch on the way back forges an acknowledgement for each that passes,
+// sends an old one again and again, or alters each fourth. With a key nothing of the
+// controller changes by any of them (all its fields are compared), nor window, rate, next
+// send and timer of the sender; the flow ends in the picosecond in which it ends without the
+// attack, or where what was altered is dropped. Without a key forgeries are believed.
+func TestAttacks(t *testing.T) {
+	for _, x := range [][2]string{{"rdma", "hpcc"}, {"rdma", "rx_hpcc"}, {"tcp", "hpcc"}, {"udp_controlled", "hpcc"}, {"udp_controlled", "rx_hpcc"}} {
+		attack := func(integrity, mode string) (fct unit.Time, v *victim) {
+			var controllers []cc.Controller
+			r := hostile(&controllers)
+			text := strings.Replace(dumbbell(2, "ecmp, telemetry", fmt.Sprintf(`
+  - {name: one, from: left0, to: right0, transport: %s, integrity: %s, cc: {%s: {w_ai: 150 B}}, size: 4MB, start: 0s}
+  - {name: two, from: left1, to: right1, transport: %s, integrity: %s, cc: {%s: {w_ai: 150 B}}, size: 4MB, start: 0s}`, x[0], integrity, x[1], x[0], integrity, x[1])),
+				`{"*": {programs: [ecmp, telemetry]}}`, fmt.Sprintf(`{"*": {programs: [ecmp, telemetry]}, right: {programs: [{attacker: {mode: %s}}, ecmp, telemetry]}}`, mode), 1)
+			controllers = nil
+			c := under(t, r, text)
+			c.Duration = 20 * ms
+			control := controllers[len(controllers)-2]
+			s := c.Flows[0].Sender
+			v = &victim{Endpoint: s, state: func() string {
+				return fmt.Sprintf("%+v %+v %v %v %+v", control, s.(transport.Gauged).Gauge(), s.NextSend(), s.NextTimer(), control.Decision())
+			}}
+			c.Flows[0].Sender = v
+			result, err := sim.Run(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if fct = result.Flows[0].FCT; fct == unit.Never {
+				fct = 20 * ms
+			}
+			return fct, v
+		}
+		quiet, _ := attack("keyed", "none")
+		without, _ := attack("keyed", "drop")
+		for _, mode := range []string{"forge", "replay", "alter"} {
+			fct, v := attack("keyed", mode)
+			open, o := attack("none", mode)
+			t.Logf("%s over %s, %s: FCT %v, without attack %v, without a key %v; of %d attacks %d count, without a key %d of %d", x[1], x[0], mode, fct, quiet, open, v.attacks, v.changes, o.changes, o.attacks)
+			if v.attacks < 500 || v.changes > 0 {
+				t.Errorf("%s over %s, %s: %d of %d attacks change something", x[1], x[0], mode, v.changes, v.attacks)
+			}
+			want := quiet
+			if mode == "alter" {
+				want = without
+			}
+			if fct != want {
+				t.Errorf("%s over %s, %s: FCT %v, want %v", x[1], x[0], mode, fct, want)
+			}
+			if mode == "forge" && (o.changes < o.attacks/2 || open < 3*quiet/2) {
+				t.Errorf("%s over %s: without a key %d of %d forgeries count, FCT %v", x[1], x[0], o.changes, o.attacks, open)
+			}
+		}
+	}
+}
+
+// Sealed feedback is the same in wire form, in every transport: none of it is refused.
+func TestSealedForms(t *testing.T) {
+	for _, x := range combinations {
+		text := mesh(x[0], x[1], x[2], x[3], x[4]+", integrity: keyed, feedback_key: tested")
+		with := func(wire bool) string {
+			return outcome(t, configure(t, text, func(c *sim.Config) { c.Wire, c.Tally = wire, true }))
+		}
+		want := with(false)
+		if !strings.Contains(want, `"Unfinished":null`) {
+			t.Errorf("%v: %.200s", x, want)
+		}
+		if got := with(true); got != want {
+			t.Errorf("%v: another result\n%.400s\n%.400s", x, got, want)
+		}
+	}
+}
+
+// A code's bytes count: an acknowledgement with HPCC's 42 bytes, 48 with their header, has 72
+// then, one with a window has 32 in place of 16; frames of a fixed size grow by 24.
+func TestSealedBytes(t *testing.T) {
+	for _, transport := range []string{"rdma", "tcp", "udp_controlled"} {
+		for _, framing := range []string{"l2", "hpcc"} {
+			for control, want := range map[string]int32{"hpcc": 24, "rx_hpcc": 16} {
+				if framing == "hpcc" {
+					want = 24
+				} else if transport == "udp_controlled" {
+					want = 24 // 34 B of the report with 8 are 48 of 44, with 22 more 72 of 66
+				}
+				var sizes [2]int32
+				for i, integrity := range []string{"none", "keyed"} {
+					text := strings.Replace(dumbbell(1, "ecmp, telemetry", fmt.Sprintf(`
+  - {name: one, from: left0, to: right0, transport: %s, integrity: %s, cc: %s, size: 20kB, start: 0s}`, transport, integrity, control)), "framing: hpcc", "framing: "+framing, 1)
+					c := configure(t, text, nil)
+					c.Flows[0].Sender = &listening{Endpoint: c.Flows[0].Sender, onReceive: func(p *packet.Packet) { sizes[i] = p.Size }}
+					if r, err := sim.Run(c); err != nil || r.Flows[0].FCT == unit.Never {
+						t.Fatal(r, err)
+					}
+				}
+				if sizes[1]-sizes[0] != want {
+					t.Errorf("%s over %s, framing %s: an acknowledgement has %d bytes, with a code %d", control, transport, framing, sizes[0], sizes[1])
+				}
+			}
+		}
+	}
+}
+
+// liar is a receiver that says the best that its format can: no queue, hardly a byte sent
+// since the first record, time goes on.
+type liar struct {
+	transport.Endpoint
+	sent map[int]uint64
+}
+
+func (l *liar) Receive(now unit.Time, p *packet.Packet) bool {
+	reply := l.Endpoint.Receive(now, p)
+	if b, ok := p.Extension(telemetry.Extension &^ telemetry.Asked); reply && ok {
+		for i := range int(b[0] >> 4) {
+			w := binary.BigEndian.Uint64(b[2+8*i:])
+			if _, ok := l.sent[i]; !ok {
+				l.sent[i] = w >> 17 & (1<<20 - 1)
+			}
+			binary.BigEndian.PutUint64(b[2+8*i:], w>>37<<37|l.sent[i]<<17)
+		}
+	}
+	return reply
+}
+
+// boundless is Rx-HPCC's part of a receiver that wants the largest window there is.
+type boundless struct{ cc.Receiver }
+
+func (boundless) Told() cc.Feedback { return cc.Feedback{Window: math.MaxInt64} }
+
+// draft-miao §9.1, which points to RFC 8888: a receiver that lies. Its key is good, so integrity is no
+// help; what bounds the harm is that a window is W_init = B_NIC·T at most, and the rate B_NIC. So
+// the queue stays within W_init of frames for each liar, beyond what honest flows have. Of k
+// liars and h honest flows the latter keep what additive increase gives them: the law
+// stands still where W = W_ai/(1 − eta/U), with U = k + h·W/W_init. A packet that waits now and then
+// makes that less.
+func TestLyingReceivers(t *testing.T) {
+	const every = 10 * us
+	for _, x := range []struct {
+		control string
+		liars   int
+		honest  string
+		wai     float64
+	}{
+		{"hpcc", 0, "hpcc: {}", 80},
+		{"hpcc", 1, "hpcc: {}", 80},
+		{"hpcc", 2, "hpcc: {}", 80},
+		{"hpcc", 1, "hpcc: {n: 4}", 82_500 * 0.05 / 4},
+		{"rx_hpcc", 1, "rx_hpcc: {}", 80},
+	} {
+		var controllers []cc.Controller
+		r := hostile(&controllers)
+		rx := hpcc.RxScheme()
+		receiver := rx.Receiver
+		rx.Name = "rx_liar"
+		rx.Receiver = func(f cc.Flow, v scheme.Values, host *cc.Host) (cc.Receiver, error) {
+			inner, err := receiver(f, v, host)
+			return boundless{inner}, err
+		}
+		r.Controllers = append(r.Controllers, rx)
+		lying := x.control + ": {}"
+		if x.control == "rx_hpcc" {
+			lying = "rx_liar: {}"
+		}
+		text := dumbbell(2+max(x.liars, 1), "ecmp, telemetry", fmt.Sprintf(`
+  - {name: honest, from: [left0, left1], to: right0, transport: rdma, integrity: keyed, cc: {%s}, start: 0s}`, x.honest))
+		for i := range x.liars {
+			text += fmt.Sprintf(`
+  - {name: liar%d, from: left%d, to: right1, transport: rdma, integrity: %s, cc: {%s}, start: 1ms}`, i, 2+i, map[bool]string{true: "keyed", false: "none"}[x.control == "rx_hpcc"], lying)
+		}
+		c := under(t, r, text)
+		watch(every)(c)
+		var senders []*bounded
+		for i := range c.Flows {
+			b := &bounded{Endpoint: c.Flows[i].Sender, t: t, name: fmt.Sprint(x.control, " flow ", i), payload: 1000}
+			c.Flows[i].Sender = b
+			if senders = append(senders, b); i >= 2 && x.control == "hpcc" {
+				c.Flows[i].Receiver = &liar{Endpoint: c.Flows[i].Receiver, sent: map[int]uint64{}}
+			}
+		}
+		result, err := sim.Run(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const wInit = 100e9 / 8 * 6.6e-6 // B_NIC·T
+		want := 0.95
+		if x.liars > 0 {
+			w := 1000.0
+			for range 1000 {
+				w = (w + x.wai/(1-0.95/(float64(x.liars)+2*w/wInit))) / 2
+			}
+			if want = 2 * w / wInit; w > 1000 { // of a window of packets, in a round trip of U·T
+				want /= float64(x.liars) + want
+			}
+		}
+		share := func(flow int) float64 {
+			w := result.Watched[1+flow]
+			return float64(w[5*ms/every]-w[3*ms/every]) * 8 / 2e-3 / 100e9 / payloadShare
+		}
+		honest, liars := share(0)+share(1), 0.0
+		for i := range x.liars {
+			liars += share(2 + i)
+			if senders[2+i].most > wInit+1000 {
+				t.Errorf("%s: a liar has %v in flight, W_init is %v", x.control, senders[2+i].most, unit.Bytes(wInit))
+			}
+		}
+		queue := percentile(result.Watched[0][2*ms/every:], 100)
+		t.Logf("%s with %d liars: two honest flows have %.4f of the link, the law says %.4f, liars %.3f; a queue of %d B at most", x.honest, x.liars, honest, want, liars, queue)
+		if honest < want/2 || honest > want*1.25 {
+			t.Errorf("%s with %d liars: honest flows have %.4f of the link, want %.4f", x.honest, x.liars, honest, want)
+		}
+		if x.liars > 0 && honest+liars < 0.93 || float64(queue) > float64(x.liars)*wInit*1.09+30_000 {
+			t.Errorf("%s with %d liars: %.3f of the link in use, a queue of %d B", x.honest, x.liars, honest+liars, queue)
+		}
+	}
+}
+
+// draft-miao §9.1, "only convey the relative ratio": with format relative two flows, and 16,
+// converge as with HPCC's records: the last flow ends at the same time within 3 %, and the
+// queue is short; likewise at receivers. A second flow that comes later has its half as well.
+func TestRelativeConverges(t *testing.T) {
+	const every = 5 * us
+	for _, x := range []struct {
+		hosts   int
+		control string
+		size    string
+	}{{2, "hpcc: {w_ai: 150 B}", "10MB"}, {2, "hpcc: {w_ai: 150 B, mode: per_rtt}", "10MB"}, {16, "hpcc: {w_ai: 25 B}", "1MB"}, {2, "rx_hpcc: {w_ai: 150 B}", "10MB"}} {
+		var last [2]unit.Time
+		var queue [2]int64
+		for i, format := range []string{"hpcc", "relative"} {
+			r := run(t, dumbbell(x.hosts, fmt.Sprintf("ecmp, {telemetry: {format: %s, t: 7us}}", format), fmt.Sprintf(`
+  - {name: all, from: "left*", to: right0, transport: rdma, cc: {%s}, size: %s, start: 0s}`, x.control, x.size)), watch(every))
+			for _, f := range r.Flows {
+				last[i] = max(last[i], f.FCT)
+			}
+			queue[i] = percentile(r.Watched[0][400*us/every:unit.Time(900)*us/every], 95)
+		}
+		t.Logf("%d flows, %s: last FCT %v with records, %v relative; queue %d and %d B", x.hosts, x.control, last[0], last[1], queue[0], queue[1])
+		if math.Abs(float64(last[1])/float64(last[0])-1) > 0.03 || queue[1] > 20_000 {
+			t.Errorf("%d flows, %s: last FCT %v with records, %v relative; queue %d and %d B", x.hosts, x.control, last[0], last[1], queue[0], queue[1])
+		}
+	}
+	for _, format := range []string{"hpcc", "relative"} {
+		r := run(t, dumbbell(2, fmt.Sprintf("ecmp, {telemetry: {format: %s, t: 7us}}", format), `
+  - {name: one, from: left0, to: right0, transport: rdma, cc: {hpcc: {w_ai: 150 B}}, start: 0s}
+  - {name: two, from: left1, to: right1, transport: rdma, cc: {hpcc: {w_ai: 150 B}}, start: 1ms}`), watch(every))
+		for flow := range 2 {
+			w := r.Watched[1+flow]
+			x := float64(w[6*ms/every-1]-w[4*ms/every-1]) * 8 / 2e-3 / 100e9 / payloadShare
+			if t.Logf("%s: flow %d has %.3f of the link", format, flow, x); x < 0.475*0.95 || x > 0.475*1.05 {
+				t.Errorf("%s: flow %d has %.3f of the link", format, flow, x)
+			}
+		}
+	}
+}
+
+// What hosts get of format relative is two bytes, which are a load: no rate, count of bytes,
+// queue, time, switch or number of hops, in data at the receiver or in acknowledgements at
+// the sender. What it cannot hide: a host that is alone on the path knows its own rate, and
+// that over the load is the capacity.
+func TestRelativeOnTheWire(t *testing.T) {
+	c := configure(t, dumbbell(2, "ecmp, {telemetry: {format: relative, t: 7us}}", `
+  - {name: one, from: left0, to: right0, transport: rdma, cc: {hpcc: {}}, size: 5MB, start: 0s}`), nil)
+	seen, load := 0, 0.0
+	look := func(kind uint8) func(p *packet.Packet) {
+		return func(p *packet.Packet) {
+			b := p.AppendExtensions(nil, 0)
+			if len(b) == 0 {
+				return
+			}
+			if len(b) != 4 || b[0] != kind || b[1] != 2 {
+				t.Fatalf("%x", b)
+			}
+			if u := telemetry.DecodeRelative(binary.BigEndian.Uint16(b[2:])); seen > 4000 {
+				load += u / 2000
+			}
+			seen++
+		}
+	}
+	c.Flows[0].Sender = &listening{Endpoint: c.Flows[0].Sender, onReceive: look(telemetry.RelativeLoad &^ telemetry.Asked)}
+	c.Flows[0].Receiver = &listening{Endpoint: c.Flows[0].Receiver, onReceive: look(telemetry.RelativeLoad)}
+	c.Watches = append(c.Watches, sim.Watch{What: sim.ReceivedBytes, Index: 0, Every: 100 * us})
+	r, err := sim.Run(c)
+	if err != nil || r.End != sim.AllDone || seen != 10_000 {
+		t.Fatal(r, err, seen)
+	}
+	own := float64(r.Watched[0][4]-r.Watched[0][2]) * 8 / 200e-6 / payloadShare
+	load /= 3 // of 6000
+	if guess := own / load; guess < 97e9 || guess > 103e9 {
+		t.Errorf("%.4g bit/s at load %.3f: a capacity of %.4g", own, load, guess)
+	}
+}
+
+// Loads alone: each moves the window, but in mode per_rtt those of the round trip that goes
+// on do not; Wc moves once a round trip in both. W_init is 125 kB: 100 Gb/s, 10 µs.
+func TestRelativeOncePerRoundTrip(t *testing.T) {
+	for mode, want := range map[hpcc.Mode][2]float64{hpcc.PlusPlus: {125_000, 125_000.0 / 2}, hpcc.PerRTT: {125_000, 125_000}} {
+		s, err := hpcc.New(cc.Flow{MSS: 1000, InitialWindow: 10, Loads: true, Path: cc.Path{NICRate: 100 * unit.Gbps, BaseRTT: 10 * us}}, hpcc.Config{Eta: 1, Mode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, a := range []cc.Ack{{Load: 1, Seq: 1000, Next: 100_000}, {Load: 2, Seq: 2000, Next: 101_000}} {
+			s.OnAck(unit.Time(i)*us, &a)
+			if x := s.State(); math.Abs(x.W-want[i]) > 1 || math.Abs(x.Wc-125_000) > 1 || x.LastUpdateSeq != 100_000 {
+				t.Errorf("%v, ACK %d: %+v, want W %v", mode, i, x, want[i])
+			}
+		}
+		s.OnAck(20*us, &cc.Ack{Load: 2, Seq: 101_000, Next: 200_000})
+		if x := s.State(); math.Abs(x.W-62_500) > 1 || math.Abs(x.Wc-62_500) > 1 {
+			t.Errorf("%v, next round trip: %+v", mode, x)
+		}
+	}
+}
+
+// Laws that need what format relative does not have are refused, and so is what cannot be
+// asked for.
+func TestRelativeErrors(t *testing.T) {
+	for traffic, want := range map[string]string{
+		"cc: {hpcc: {mode: per_hop}}": "need records", "cc: {hpcc: {mode: rx_rate}}": "need records", "cc: {hpcc: {delay: sojourn}}": "need records",
+		"cc: powertcp": "needs records", "cc: hpcc, telemetry: congestion": "has none", "cc: hpcc_pint": "", "cc: hpcc, integrity: keyed": "",
+	} {
+		for averages, want := range map[string]string{"7us": want, "0s": "average loads"} {
+			if want == "average loads" && strings.Contains(traffic, "powertcp") || strings.Contains(traffic, "{") && averages == "0s" {
+				continue
+			}
+			spec, err := experiment.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(dumbbell(1, fmt.Sprintf("ecmp, {telemetry: {format: relative, t: %s}}", averages), `
+  - {name: one, from: left0, to: right0, transport: rdma, `+traffic+`, size: 1MB, start: 0s}`))}, experiment.Options{})
+			if err == nil {
+				_, err = spec.Runs()[0].Config()
+			}
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, t: %s: %v, want %q", traffic, averages, err, want)
+			}
+		}
+	}
+}

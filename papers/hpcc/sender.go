@@ -1,0 +1,90 @@
+package hpcc
+
+import (
+	"weir/core/cc"
+	"weir/core/telemetry"
+	"weir/core/unit"
+)
+
+// Sender is HPCC++ at the sender of one flow.
+type Sender struct {
+	law
+	trip
+}
+
+// New makes the controller of a flow.
+func New(f cc.Flow, c Config) (*Sender, error) {
+	l, err := newLaw(f, c)
+	if err != nil {
+		return nil, err
+	}
+	return &Sender{law: l}, nil
+}
+
+// OnAck is NewAck, lines 21 to 27. An acknowledgement whose records are no
+// measurement changes nothing: it neither commits nor moves lastUpdateSeq; one with the
+// first records of a path begins a round trip.
+func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
+	if s.learn(a) {
+		s.rebase()
+	}
+	if a.Flows != s.flows && (a.Flows > 0 || a.Hops != nil) {
+		s.increase(a.Flows)
+	}
+	if a.Hops == nil && a.Load == 0 {
+		s.unsteered(a)
+		return
+	}
+	commit := s.over(a) // line 22
+	p := Path{Hops: a.Hops, ID: a.Path, Missed: a.Missed, Load: a.Load}
+	switch s.config.Mode {
+	case PerACK:
+		commit = true
+	case PerRTT:
+		if !commit && len(p.Hops) == 0 {
+			return
+		}
+		if !commit && s.track.id == p.ID && s.track.n == min(len(p.Hops), telemetry.MaxHops) {
+			return
+		}
+	}
+	switch s.take(now, &p, commit) {
+	case nothing:
+		s.unsteered(a)
+		return
+	case first:
+		s.unsteered(a)
+		commit = true
+	case measured:
+		s.steered()
+	}
+	if commit {
+		s.begin(a) // line 24
+	}
+}
+
+// OnLoss: after a timeout the records are old, and nothing that was sent before will be
+// acknowledged: the next acknowledgement ends the round trip.
+func (s *Sender) OnLoss(_ unit.Time, l cc.Loss) {
+	s.lose(l)
+	if l.Kind == cc.RetransmissionTimeout {
+		s.track.forget()
+		s.lastUpdateSeq = s.una
+	}
+}
+
+// State is what the controller knows, for tests and traces.
+type State struct {
+	U             float64   // normalised bytes in flight of the path, averaged
+	W, Wc         float64   // window and reference window, bytes
+	WAI           float64   // additive increase, bytes
+	Stage         int       // incStage
+	Bottleneck    int       // hop with the largest load in the last measurement
+	T             unit.Time // base round-trip time; 0: not known
+	LastUpdateSeq int64
+}
+
+// State returns it.
+func (s *Sender) State() State {
+	return State{U: s.ref.u, W: s.w, Wc: s.ref.wc, WAI: s.ai, Stage: s.ref.stage, Bottleneck: s.worst, T: s.t, LastUpdateSeq: s.lastUpdateSeq}
+}

@@ -1,0 +1,344 @@
+package hpcc
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/telemetry"
+	"weir/core/unit"
+)
+
+// network is HPCC's Appendix A: resources of some capacity, flows that each use some of
+// them with W/T, and senders that see the exact loads. A step is two T long: in the first
+// the loads of the new windows settle, the second is measured and committed.
+type network struct {
+	senders []*Sender
+	uses    [][]int // by flow: its resources
+	rate    []unit.Rate
+	tx      []uint64
+	now     unit.Time
+	seq     int64
+}
+
+const networkT = 10 * ms
+
+// newNetwork makes the senders: with W_ai, and windows that are not bounded by a NIC.
+func newNetwork(t *testing.T, rate []unit.Rate, uses [][]int, windows []float64, change func(c *Config)) *network {
+	n := &network{uses: uses, rate: rate, tx: make([]uint64, len(rate))}
+	for i := range uses {
+		f := flow()
+		f.NICRate, f.BaseRTT = 100_000*gbps, networkT
+		s := newSender(t, f, change)
+		s.w, s.ref.wc = windows[i], windows[i]
+		n.senders = append(n.senders, s)
+	}
+	return n
+}
+
+// load is Y_i/C_i: what flows have in flight there, over what fits without a queue.
+func (n *network) load(resource int) float64 {
+	y := 0.0
+	for j, s := range n.senders {
+		for _, i := range n.uses[j] {
+			if i == resource {
+				y += s.ref.wc
+			}
+		}
+	}
+	return y / n.bdp(resource)
+}
+
+func (n *network) bdp(resource int) float64 {
+	return float64(n.rate[resource]) * float64(networkT) / 8e12
+}
+
+func (n *network) step() {
+	for _, commit := range []bool{false, true} {
+		n.now += networkT
+		hops := make([]telemetry.Hop, len(n.rate))
+		for i := range hops {
+			u := n.load(i)
+			n.tx[i] += uint64(math.Round(min(u, 1) * n.bdp(i)))
+			hops[i] = telemetry.Hop{Switch: uint32(i), Time: n.now, TxBytes: n.tx[i], Rate: n.rate[i],
+				Queue: unit.Bytes(math.Round(max(u-1, 0) * n.bdp(i)))}
+		}
+		for j, s := range n.senders {
+			var path []telemetry.Hop
+			for _, i := range n.uses[j] {
+				path = append(path, hops[i])
+			}
+			seq := s.lastUpdateSeq
+			if commit {
+				seq++
+			}
+			s.OnAck(n.now, &cc.Ack{Seq: seq, Next: seq + 1, Hops: path})
+		}
+	}
+}
+
+// Appendix A: from any rates, one update brings a single resource to its target.
+func TestOneStep(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	for range 50 {
+		flows := 1 + random.IntN(20)
+		eta := 0.9 + random.Float64()*0.1
+		windows, uses := make([]float64, flows), make([][]int, flows)
+		for i := range windows {
+			windows[i], uses[i] = math.Pow(10, 5+3*random.Float64()), []int{0}
+		}
+		n := newNetwork(t, []unit.Rate{100 * gbps}, uses, windows, func(c *Config) { c.WAI, c.Eta = 0, eta })
+		before := n.load(0)
+		n.step()
+		if u := n.load(0); math.Abs(u-eta) > 1e-5 {
+			t.Errorf("%d flows from a load of %.3f: %.6f after one update, want %.6f", flows, before, u, eta)
+		}
+		n.step()
+		if u := n.load(0); math.Abs(u-eta) > 1e-5 {
+			t.Errorf("it does not stay: %.6f", u)
+		}
+	}
+}
+
+// Appendix A: R_j(n+1) = R_j(n)/max_i{Y_i·A_ij/C_i}. Rates are feasible after one update, never
+// fall again, and become Pareto-optimal: each flow has a resource that is full.
+func TestManyResources(t *testing.T) {
+	random := rand.New(rand.NewPCG(2, 2))
+	for trial := range 200 {
+		resources := 1 + random.IntN(5)
+		flows := 1 + random.IntN(8)
+		rate := make([]unit.Rate, resources)
+		for i := range rate {
+			rate[i] = unit.Rate(10+random.IntN(390)) * gbps
+		}
+		windows, uses := make([]float64, flows), make([][]int, flows)
+		for j := range uses {
+			for i := range resources {
+				if random.IntN(2) == 0 {
+					uses[j] = append(uses[j], i)
+				}
+			}
+			if uses[j] == nil {
+				uses[j] = []int{random.IntN(resources)}
+			}
+			windows[j] = math.Pow(10, 6+2*random.Float64())
+		}
+		n := newNetwork(t, rate, uses, windows, func(c *Config) { c.WAI, c.Eta = 0, 1 })
+		for k := range 400 {
+			var want, before []float64
+			for j, s := range n.senders {
+				want = append(want, s.ref.wc/n.worst(j))
+				before = append(before, s.ref.wc)
+			}
+			n.step()
+			for j, s := range n.senders {
+				if math.Abs(s.ref.wc/want[j]-1) > 1e-4 {
+					t.Fatalf("trial %d, update %d, flow %d: %v, want %v", trial, k+1, j, s.ref.wc, want[j])
+				}
+				if k > 0 && s.ref.wc < before[j]*(1-1e-5) {
+					t.Fatalf("trial %d, update %d: flow %d falls from %v to %v", trial, k+1, j, before[j], s.ref.wc)
+				}
+			}
+			for i := range rate {
+				if u := n.load(i); u > 1+1e-4 {
+					t.Fatalf("trial %d, update %d: resource %d has a load of %v", trial, k+1, i, u)
+				}
+			}
+		}
+		for j := range uses {
+			if u := n.worst(j); u < 1-1e-3 {
+				t.Errorf("trial %d: flow %d has a load of %.4f at most", trial, j, u)
+			}
+		}
+	}
+}
+
+// worst is the largest load on a flow's way.
+func (n *network) worst(flow int) float64 {
+	u := 0.0
+	for _, i := range n.uses[flow] {
+		u = max(u, n.load(i))
+	}
+	return u
+}
+
+// How many updates that takes. At most I for I resources, if no flow that is done shares
+// a resource with one that is not: here one each, with resources filled by flows of
+// their own. Otherwise the recursion itself takes more: two resources of 100, flows {1},
+// {1, 2}, {2} at 100, 100, 50. The first update fills resource 1 and halves its flows; then
+// the third goes 33, 40, 44.4, … towards 50, and the gap halves, since the second, which
+// no longer moves, has half of resource 2.
+func TestAtMostIUpdates(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 7))
+	for range 50 {
+		resources := 1 + random.IntN(5)
+		rate := make([]unit.Rate, resources)
+		var uses [][]int
+		var windows []float64
+		for i := range rate {
+			rate[i] = unit.Rate(10+random.IntN(390)) * gbps
+			for range 1 + random.IntN(4) {
+				uses = append(uses, []int{i})
+				windows = append(windows, math.Pow(10, 6+2*random.Float64()))
+			}
+		}
+		n := newNetwork(t, rate, uses, windows, func(c *Config) { c.WAI, c.Eta = 0, 1 })
+		for range resources {
+			n.step()
+		}
+		for j := range uses {
+			if u := n.worst(j); math.Abs(u-1) > 1e-4 {
+				t.Errorf("%d resources: flow %d has a load of %v", resources, j, u)
+			}
+		}
+	}
+	const bdp = 125_000_000.0
+	n := newNetwork(t, []unit.Rate{100 * gbps, 100 * gbps}, [][]int{{0}, {0, 1}, {1}}, []float64{bdp, bdp, bdp / 2},
+		func(c *Config) { c.WAI, c.Eta = 0, 1 })
+	for i, want := range []float64{1. / 3, 0.4, 4. / 9, 8. / 17} {
+		n.step()
+		if got := n.senders[2].ref.wc / bdp; math.Abs(got-want) > 1e-5 {
+			t.Errorf("update %d: the third flow has %.6f, want %.6f", i+1, got, want)
+		}
+	}
+}
+
+// Appendix A: with additive increase a, R = a·(1 − Utarget/U)⁻¹ for every flow: fair.
+// §5: the increases of N flows stay within the headroom, U ≤ 1, if N·a ≤ (1−eta)·B·T; with
+// more flows than N utilisation is full and the control is stable, with a queue.
+func TestFixedPoint(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 3))
+	const flows = 10
+	for _, c := range []struct {
+		configured int
+		queue      bool
+	}{{20, false}, {10, false}, {5, true}, {1, true}} {
+		windows, uses := make([]float64, flows), make([][]int, flows)
+		for i := range windows {
+			windows[i], uses[i] = math.Pow(10, 5+3*random.Float64()), []int{0}
+		}
+		bdp := 125_000_000.0
+		a := math.Floor(bdp * 0.05 / float64(c.configured))
+		n := newNetwork(t, []unit.Rate{100 * gbps}, uses, windows, func(f *Config) { f.WAI = unit.Bytes(a) })
+		for range 3000 {
+			n.step()
+		}
+		u := n.load(0)
+		near(t, "U", math.Round(u*1e5)/1e5, math.Round((0.95+flows*a/bdp)*1e5)/1e5)
+		if (u > 1+1e-5) != c.queue {
+			t.Errorf("N = %d: a load of %.4f", c.configured, u)
+		}
+		want := a / (1 - 0.95/u)
+		for j, s := range n.senders {
+			if math.Abs(s.ref.wc/want-1) > 1e-3 {
+				t.Errorf("N = %d, flow %d: W = %.0f, want %.0f", c.configured, j, s.ref.wc, want)
+			}
+		}
+		for range 100 {
+			n.step()
+			if v := n.load(0); math.Abs(v-u) > 1e-5 {
+				t.Fatalf("N = %d: not stable: %v, then %v", c.configured, u, v)
+			}
+		}
+	}
+}
+
+// Appendix A: with a register for each resource, of which the least rate holds, a flow's
+// rate is the least of a·(1 − Utarget/U_i)⁻¹, which is max-min fair; with the path's worst load
+// in one register it comes to the same, since the least is that of the largest U_i.
+func TestPerHopFixedPoint(t *testing.T) {
+	const a = 600_000
+	uses := [][]int{{0, 1}, {0}, {1}, {1}, {1}}
+	for _, mode := range []Mode{PlusPlus, PerHop} {
+		n := newNetwork(t, []unit.Rate{100 * gbps, 400 * gbps}, uses, []float64{9e7, 1e7, 6e7, 3e7, 4e6},
+			func(c *Config) { c.Mode, c.WAI = mode, a })
+		for range 3000 {
+			n.step()
+		}
+		for j, s := range n.senders {
+			if want := a / (1 - 0.95/n.worst(j)); math.Abs(s.ref.wc/want-1) > 1e-3 {
+				t.Errorf("%v, flow %d: W = %.0f, want %.0f", mode, j, s.ref.wc, want)
+			}
+		}
+		// The long flow shares resource 0 with one flow, resource 1 with three.
+		long, one, three := n.senders[0].ref.wc, n.senders[1].ref.wc, n.senders[2].ref.wc
+		if math.Abs(long/one-1) > 1e-3 || three <= long {
+			t.Errorf("%v: %.0f, %.0f, %.0f", mode, long, one, three)
+		}
+	}
+}
+
+// B's formulas: power = λ·ν/(B²·T), λ = q̇ + µ, ν = q + B·T; window γ(W_old/power + β) + (1−γ)W.
+func TestPowerTCP(t *testing.T) {
+	p, err := NewPower(flow(), PowerDefaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ack(p, 0, 1000, 5000, hop(1, 0, 0, 12500))
+	ack(p, 5*us, 6000, 9000, hop(1, 5*us, 62500, 25000))
+	// λ = (12500 + 62500) B in 5 µs = 1.2·B; ν = 1.2·B·T: 1.44; smoothed ½·1 + ½·1.44
+	near(t, "power", p.Power(), 1.22)
+	near(t, "W", p.w, 0.9*(125000/1.22+187.5)+0.1*125000) // β = 150 Mb/s · 10 µs
+	d, _ := NewPower(flow(), PowerConfig{Gamma: 0.9, N: 100, Eta: 0.95, Floor: 0.5})
+	ack(d, 0, 1000, 5000, hop(1, 0, 0, 125000))
+	ack(d, 10*us, 6000, 9000, hop(1, 10*us, 0, 0)) // λ < 0: half of B; ν = B·T
+	near(t, "power with a floor", d.Power(), 0.5)
+	ack(d, 20*us, 7000, 9500, hop(1, 20*us, 125000, 125000)) // λ = 2, ν = 2
+	near(t, "power", d.Power(), 4)
+	near(t, "W by N, eta and the old window", d.w, 0.9*(125000/(4/0.95)+1250)+0.1*125000)
+	w := d.w
+	ack(d, 30*us, 9501, 9900, hop(1, 30*us, 250000, 125000)) // λ = 1, ν = 2: another round trip
+	near(t, "W a round trip later", d.w, 0.9*(w/(2/0.95)+1250)+0.1*w)
+	// At power 1 with β = 0 the window stands: the equilibrium is a full link without a queue.
+	e, _ := NewPower(flow(), PowerConfig{Gamma: 0.9, Eta: 1})
+	for i := range 100 {
+		n := unit.Time(i) * 10 * us
+		ack(e, n, int64(i)*1000, int64(i)*1000+5, hop(1, n, uint64(i)*125000, 0))
+	}
+	near(t, "W at equilibrium", e.w, 125000)
+	// The same gaps are closed as for HPCC++.
+	before := *e
+	ack(e, 991*us, 200000, 210000, hop(1, 990*us, 125000*99, 9999))
+	if e.power != before.power || e.w != before.w {
+		t.Error("an equal time counts")
+	}
+	ack(e, 992*us, 200000, 210000, hop(2, 0, 0, 9999))
+	if e.power != 1 || e.w != before.w {
+		t.Error("another path counts")
+	}
+	e.OnLoss(ms, cc.Loss{Kind: cc.RetransmissionTimeout})
+	if e.Decision().Window != 1000 {
+		t.Error("a timeout leaves more than a packet")
+	}
+}
+
+// A7: HPCC's law with the decoded load as U, without an average at the sender.
+func TestPINT(t *testing.T) {
+	p, err := NewPINT(flow(), Defaults(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.OnAck(0, &cc.Ack{Una: 1000, Next: 5000, Load: 1.9})
+	near(t, "W", p.w, 62580)
+	p.OnAck(0, &cc.Ack{Una: 2000, Next: 5000, Load: 0.95})
+	near(t, "W within the round trip", p.w, 62660)
+	near(t, "Wc", p.ref.wc, 62580)
+	p.OnAck(0, &cc.Ack{Una: 5001, Next: 9000, Load: 3.8})
+	near(t, "W after the next", p.ref.wc, 62580/4.+80)
+	p.OnAck(0, &cc.Ack{Una: 9001, Next: 10000})
+	near(t, "W after an ACK without a load", p.ref.wc, 62580/4.+80)
+	// A share of 25 % looks at that many.
+	p, _ = NewPINT(flow(), Defaults(), 0.25)
+	seen := 0
+	for i := range 4000 {
+		before := p.lastUpdateSeq
+		p.OnAck(0, &cc.Ack{Una: int64(i) + 1, Next: int64(i) + 1, Load: 0.95})
+		if p.lastUpdateSeq != before {
+			seen++
+		}
+	}
+	if seen < 900 || seen > 1100 {
+		t.Errorf("%d of 4000 are looked at", seen)
+	}
+}

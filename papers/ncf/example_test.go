@@ -1,0 +1,26 @@
+package ncf_test
+
+import (
+	"fmt"
+
+	"weir/core/unit"
+	"weir/papers/ncf"
+)
+
+// A memory of 100 kB with the paper's shares: elephants alone may have 95 % of it, and a
+// mouse that comes then takes back what it needs.
+func ExampleMemory() {
+	m, err := ncf.NewMemory(ncf.MemoryConfig{
+		Size: 100_000, Reserved: [ncf.Classes]float64{ncf.Control: 0.05, ncf.Mice: 0.1, ncf.Elephants: 0.1}, Limit: 0.95, Tilt: 0.5,
+		Windows: 4, Duration: unit.Millisecond, Congested: 0.95, Calm: 0.5, MaxFrame: 1000, ControlFrame: 100, Separate: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for m.Fits(ncf.Elephants, 1000) {
+		m.Book(0, ncf.Elephants, 1000)
+	}
+	victim, ok := m.Victim(0, ncf.Mice, 1000)
+	fmt.Println(m.Used(ncf.Elephants), m.Congested(), victim, ok)
+	// Output: 95000 true elephants true
+}

@@ -1,0 +1,298 @@
+package ncf
+
+import (
+	"fmt"
+
+	"weir/core/unit"
+)
+
+// Class is whose queue and memory a packet takes (BS'19 §4.2).
+type Class uint8
+
+// Classes of packets.
+const (
+	Control   Class = iota // NACKs, other feedback, acknowledgements
+	Mice                   // data of flows that are no elephants; with fewer than three queues all data
+	Elephants              // data of elephants
+	Classes                // how many there are
+)
+
+func (c Class) String() string {
+	if c < Classes {
+		return [...]string{"control", "mice", "elephants"}[c]
+	}
+	return "unknown"
+}
+
+// MemoryConfig is how memory is shared out (§4.2, §4.4). Shares are of Size.
+type MemoryConfig struct {
+	Size    unit.Bytes // what waits at the most; 0: Packets counts
+	Packets int        // the same in packets
+	// Reserved is what each class is sure of when memory is the bottleneck, and Limit what
+	// mice and elephants may use together.
+	Reserved [Classes]float64
+	Limit    float64
+	// Tilt is the mice's share of what Limit leaves beyond the two reservations.
+	Tilt float64
+	// Spike is the part of Windows × Duration for which mice may push elephants back to
+	// their reservation, beyond what Tilt gives them.
+	Spike    float64
+	Windows  int
+	Duration unit.Time
+	// Congested and Calm are the use at which congestion begins, and below which it ends.
+	Congested, Calm float64
+	// MaxFrame is the largest frame in bytes, ControlFrame that of a control packet.
+	MaxFrame, ControlFrame int32
+	// Separate says that mice and elephants have queues of their own; else there is
+	// nothing to share out between them.
+	Separate bool
+}
+
+// Memory is the packet memory of a port or of a switch, shared by three classes on demand:
+// anyone takes what is free, up to the limit, and only when something does not fit do
+// reservations count. Then a class that has less than it is entitled to takes memory
+// back from one that has more. It counts bytes, or packets where the buffer does.
+type Memory struct {
+	packets  bool
+	size     int64
+	limit    int64          // of mice and elephants together
+	balanced [Classes]int64 // what each is entitled to
+	spiking  [Classes]int64 // and while mice may go beyond it
+	used     [Classes]int64
+
+	congested, calm int64
+	jam             bool
+
+	spike unit.Time // longest time of spikes in Windows × Duration
+	spent tally     // of it, in ps
+	last  unit.Time
+	over  bool // since last there is a spike: elephants lack what mice have beyond their balance
+}
+
+// NewMemory returns memory that is empty. It fails when the shares are not ones, or the
+// memory cannot hold a frame in each reservation.
+func NewMemory(c MemoryConfig) (*Memory, error) {
+	size, frame, control, what := int64(c.Size), int64(max(c.MaxFrame, 1)), int64(max(c.ControlFrame, 1)), "bytes"
+	m := &Memory{}
+	if c.Size == 0 && c.Packets > 0 {
+		m.packets, size, frame, control, what = true, int64(c.Packets), 1, 1, "packets"
+	}
+	sum := 0.0
+	for k, r := range c.Reserved {
+		if !(r >= 0 && r <= 1) {
+			return nil, fmt.Errorf("reservation of %v %.4g%%; 0 … 100%% is possible", Class(k), 100*r)
+		}
+		sum += r
+	}
+	switch {
+	case sum > 1+1e-9:
+		return nil, fmt.Errorf("reservations are %.4g%% of the memory; at most 100%% is possible", 100*sum)
+	case !(c.Limit > 0 && c.Limit <= 1):
+		return nil, fmt.Errorf("limit %.4g%%; above 0, at most 100%% is possible", 100*c.Limit)
+	case c.Reserved[Mice]+c.Reserved[Elephants] > c.Limit+1e-9:
+		return nil, fmt.Errorf("mice and elephants have %.4g%% reserved, their limit is %.4g%%", 100*(c.Reserved[Mice]+c.Reserved[Elephants]), 100*c.Limit)
+	case !(c.Tilt >= 0 && c.Tilt <= 1):
+		return nil, fmt.Errorf("tilt %.4g%%; 0 … 100%% is possible", 100*c.Tilt)
+	case !(c.Spike >= 0 && c.Spike <= 1):
+		return nil, fmt.Errorf("spike %.4g%%; 0 … 100%% is possible", 100*c.Spike)
+	case !(c.Congested > 0 && c.Congested <= 1 && c.Calm > 0 && c.Calm <= c.Congested):
+		return nil, fmt.Errorf("congestion begins at %.4g%% and ends below %.4g%%; needed is 0 < calm ≤ congested ≤ 100%%", 100*c.Congested, 100*c.Calm)
+	case c.Windows < 1 || c.Duration < 1:
+		return nil, fmt.Errorf("%d windows of %v; both must be above 0", c.Windows, c.Duration)
+	case size <= 0:
+		return nil, fmt.Errorf("memory has no size; the link's buffer, or memory, must say how much there is")
+	}
+	part := func(share float64) int64 { return int64(float64(share*float64(size)) + 1e-6) }
+	var reserved [Classes]int64
+	for k := range reserved {
+		reserved[k] = part(c.Reserved[k])
+		least := frame
+		if Class(k) == Control {
+			least = control
+		}
+		if c.Reserved[k] > 0 && reserved[k] < least {
+			return nil, fmt.Errorf("a memory of %d %s has %.4g for %v (%.4g%%), which holds no frame%s",
+				size, what, c.Reserved[k]*float64(size), Class(k), 100*c.Reserved[k], m.bytes(least))
+		}
+	}
+	m.size, m.limit = size, part(c.Limit)
+	if m.limit < frame {
+		return nil, fmt.Errorf("a memory of %d %s leaves mice and elephants %d, which holds no frame%s", size, what, m.limit, m.bytes(frame))
+	}
+	share := min(m.limit, size-reserved[Control]) // of mice and elephants, under scarcity
+	rest := share - reserved[Mice] - reserved[Elephants]
+	toMice := int64(float64(c.Tilt*float64(rest)) + 1e-6)
+	m.balanced = [Classes]int64{reserved[Control], reserved[Mice] + toMice, share - reserved[Mice] - toMice}
+	m.spiking = [Classes]int64{reserved[Control], share - reserved[Elephants], reserved[Elephants]}
+	if !c.Separate {
+		m.balanced = [Classes]int64{reserved[Control], share, 0}
+		m.spiking = m.balanced
+	}
+	m.congested, m.calm = max(part(c.Congested), 1), max(part(c.Calm), 1)
+	m.spent = newTally(c.Windows, c.Duration)
+	m.spike = unit.Time(c.Spike * float64(c.Duration) * float64(c.Windows))
+	return m, nil
+}
+
+// bytes is " of so many" where memory is in bytes.
+func (m *Memory) bytes(frame int64) string {
+	if m.packets {
+		return ""
+	}
+	return fmt.Sprintf(" of %d", frame)
+}
+
+// cost is what a frame takes.
+func (m *Memory) cost(size int32) int64 {
+	if m.packets {
+		return 1
+	}
+	return int64(size)
+}
+
+// Size returns how much there is, in bytes or in packets.
+func (m *Memory) Size() int64 { return m.size }
+
+// Used returns what a class uses.
+func (m *Memory) Used(c Class) int64 { return m.used[c] }
+
+func (m *Memory) total() int64 { return m.used[Control] + m.used[Mice] + m.used[Elephants] }
+
+// Fits tells whether a frame of a class fits into what is free (§4.2: almost all of it for
+// mice or elephants, if there is nothing else).
+func (m *Memory) Fits(c Class, size int32) bool {
+	n := m.cost(size)
+	data := m.used[Mice] + m.used[Elephants] + n
+	return data+m.used[Control] <= m.size && (c == Control || data <= m.limit)
+}
+
+// Entitled returns what a class is sure of now.
+func (m *Memory) Entitled(now unit.Time, c Class) int64 {
+	m.clock(now)
+	if m.mayspike(now) {
+		return m.spiking[c]
+	}
+	return m.balanced[c]
+}
+
+// mayspike tells whether mice may push elephants back to their reservation.
+func (m *Memory) mayspike(now unit.Time) bool {
+	return unit.Time(m.spent.sum(now)) < m.spike
+}
+
+// Victim returns the class from which a frame of class c, which does not fit, takes memory,
+// and false if it takes none: c has what it is entitled to. The classes' entitlements
+// do not exceed the memory, so there is one for whoever has less.
+func (m *Memory) Victim(now unit.Time, c Class, size int32) (Class, bool) {
+	m.clock(now)
+	right, n := &m.balanced, m.used[c]+m.cost(size)
+	if m.mayspike(now) {
+		right = &m.spiking
+		m.over = m.over || c == Mice && n > m.balanced[c] && n <= right[c] || c == Elephants && n <= m.balanced[c] && n > right[c]
+	}
+	if n > right[c] {
+		return 0, false
+	}
+	victim, most := Control, int64(0)
+	for k := range Classes {
+		if over := m.used[k] - right[k]; k != c && over > most {
+			victim, most = k, over
+		}
+	}
+	return victim, most > 0
+}
+
+// Refused notes that something found no room: there is congestion.
+func (m *Memory) Refused() { m.jam = true }
+
+// Congested tells whether there is congestion: the use has reached the share at which it
+// begins, or something found no room, and since then it has not been calm.
+func (m *Memory) Congested() bool { return m.jam }
+
+// Book counts a frame in, Unbook counts it out.
+func (m *Memory) Book(now unit.Time, c Class, size int32) {
+	m.clock(now)
+	m.used[c] += m.cost(size)
+	if m.total() >= m.congested {
+		m.jam = true
+	}
+}
+
+// Unbook counts a frame out.
+func (m *Memory) Unbook(now unit.Time, c Class, size int32) {
+	m.clock(now)
+	m.used[c] -= m.cost(size)
+	if m.jam && m.total() < m.calm {
+		m.jam = false
+	}
+	m.over = m.over && m.used[Mice] > m.balanced[Mice]
+}
+
+// clock counts the time of spikes up to now. A spike lasts from when mice take, or
+// keep from elephants, what is beyond their balance until they have it no more, or its time is
+// over.
+func (m *Memory) clock(now unit.Time) {
+	if m.over && now > m.last {
+		m.spent.add(now, int64(now-m.last))
+		m.over = m.mayspike(now)
+	}
+	m.last = now
+}
+
+// Check returns an error if the books do not balance with what waits: what tests ask for.
+func (m *Memory) Check(waits [Classes]int64) error {
+	switch {
+	case m.used != waits:
+		return fmt.Errorf("%d are booked by class, %d wait", m.used, waits)
+	case m.total() > m.size:
+		return fmt.Errorf("%d are in a memory of %d", m.total(), m.size)
+	case m.used[Mice]+m.used[Elephants] > m.limit:
+		return fmt.Errorf("mice and elephants use %d, their limit is %d", m.used[Mice]+m.used[Elephants], m.limit)
+	}
+	return nil
+}
+
+// tally is a sum over the last windows, rolled as the sketch is: the current window and
+// the n − 1 before it.
+type tally struct {
+	slots    []int64
+	duration unit.Time
+	window   int64 // number of the current one
+	total    int64
+}
+
+func newTally(windows int, duration unit.Time) tally {
+	return tally{slots: make([]int64, windows), duration: duration}
+}
+
+// roll goes on to the window of now.
+func (t *tally) roll(now unit.Time) {
+	w := int64(now / t.duration)
+	if w == t.window {
+		return
+	}
+	n := int64(len(t.slots))
+	for k := max(t.window+1, w-n+1); k <= w; k++ {
+		t.total -= t.slots[k%n]
+		t.slots[k%n] = 0
+	}
+	t.window = w
+}
+
+func (t *tally) add(now unit.Time, n int64) {
+	t.roll(now)
+	t.slots[t.window%int64(len(t.slots))] += n
+	t.total += n
+}
+
+func (t *tally) sum(now unit.Time) int64 {
+	t.roll(now)
+	return t.total
+}
+
+// span is the time that the tally, or a sketch with the same windows, covers at now: whole
+// windows and the part of the current one, at most since time 0.
+func span(now unit.Time, windows int, duration unit.Time) unit.Time {
+	covered := unit.Time(windows-1)*duration + now%duration
+	return max(1, min(covered, now))
+}

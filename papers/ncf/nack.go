@@ -1,0 +1,306 @@
+package ncf
+
+import (
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// Told is what a switch has done about packets that found no room, and about elephants.
+type Told struct {
+	Nacks     [packet.Causes]uint64 // that were sent, by cause
+	Named     uint64                // packets that are gone, in them
+	Dropped   uint64                // packets with payload for which memory was wanting, and of which nobody was told
+	Reclaimed uint64                // packets that were taken out of queues
+	Lost      uint64                // NACKs, of this switch or others, that were dropped here
+}
+
+// wants tells whether a drop for this reason is one for want of memory (§4.3: "the lack of
+// available memory for the queues"). Headroom that is full is PFC's failure, and drops by
+// an AQM are its own signal.
+func wants(why dataplane.Reason) bool {
+	switch why {
+	case dataplane.QueuePacketLimit, dataplane.QueueByteLimit, dataplane.PortPacketLimit, dataplane.PortByteLimit,
+		dataplane.BufferFull, dataplane.EgressThreshold, dataplane.Evicted, dataplane.Notified:
+		return true
+	}
+	return false
+}
+
+// quoted is how much of a UDP datagram's payload a NACK keeps: there the datagram's number is
+// (as ICMP quotes 64 bits of a datagram, RFC 792).
+const quoted = 8
+
+// headers is the length of a packet's headers, Ethernet to transport, without extensions.
+func headers(p *packet.Packet) int32 {
+	n := int32(packet.EthernetHeader + packet.IPv4Header)
+	if p.Version == 6 {
+		n = packet.EthernetHeader + packet.IPv6Header
+	}
+	switch p.Proto {
+	case packet.ProtoTCP:
+		return n + packet.TCPHeader + p.TCP.OptionBytes()
+	case packet.ProtoUDP:
+		return n + packet.UDPHeader
+	}
+	return n + 16 // packet.Emit's header of other protocols
+}
+
+// carries tells whether p has payload of a flow: else it is control, or an acknowledgement.
+func carries(p *packet.Packet) bool {
+	return p.Payload > 0 && p.Kind == packet.Data && p.Meta.Flags&packet.Trimmed == 0 && !p.Notifies()
+}
+
+// tells tells whether somebody is told when p is gone. A NACK is never answered by one; nor
+// are packets without payload, and datagrams of UDP only where their senders are
+// known to understand it.
+func (g *Program) tells(now unit.Time, p *packet.Packet) bool {
+	if g.config.Nack == NackNone || !carries(p) || p.Src == 0 || p.Proto == packet.ProtoUDP && (!g.config.UDP || p.Payload < quoted) {
+		return false
+	}
+	return g.config.Nack == NackAll || g.detector.Elephant(g.at(p.Meta.Out).sketch.Query(now, g.key(p)))
+}
+
+// OnDrop makes a NACK of a packet for which memory was wanting (§4.3).
+func (g *Program) OnDrop(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata, why dataplane.Reason) {
+	if p.Notifies() {
+		g.told.Lost++
+	}
+	if !wants(why) || !carries(p) {
+		return
+	}
+	now, x := env.Now(), g.at(m.Out)
+	if x.memory != nil {
+		x.memory.Refused()
+	}
+	if !g.tells(now, p) {
+		g.told.Dropped++
+		return
+	}
+	cause := packet.CauseTrimmed
+	if why == dataplane.Evicted {
+		cause = packet.CauseReclaimed
+	}
+	g.told.Named++
+	if g.pending != nil {
+		g.collect(env, p, cause)
+		return
+	}
+	demand, class := g.demand(now, x, p)
+	n := g.notice(env, x, cause, p.Payload, demand, class)
+	g.send(env, env.Clone(p, true), &n)
+}
+
+// demand is what a flow has sent through the switch in the last n windows (ours: what counts
+// is what came, whether it found room or not), in bit/s of frames, and its class by that.
+func (g *Program) demand(now unit.Time, x *port, p *packet.Packet) (unit.Rate, Class) {
+	counts, class := x.sketch.Query(now, g.key(p)), Mice
+	if g.detector.Elephant(counts) {
+		class = Elephants
+	}
+	flow, _ := counts.Sum()
+	if g.config.Sketch.Packets {
+		flow *= uint64(p.Size)
+	}
+	return g.rate(now, flow), class
+}
+
+// rate is what so many bytes in the last n windows are in bit/s.
+func (g *Program) rate(now unit.Time, bytes uint64) unit.Rate {
+	return unit.Rate(float64(bytes) * 8e12 / float64(span(now, g.config.Sketch.Windows, g.config.Sketch.Duration)))
+}
+
+// notice says what has happened to a flow at port x.
+func (g *Program) notice(env *dataplane.Env, x *port, cause packet.Cause, lost int32, demand unit.Rate, class Class) packet.Notification {
+	g.told.Nacks[cause]++
+	n := packet.Notification{Cause: cause, Lost: min(lost, 0xffff), Supply: g.supply(env, x, class), Demand: demand}
+	if g.config.Signed {
+		n.Signed, n.Switch = true, uint32(env.ID())
+	}
+	return n
+}
+
+// send makes of c, which has the headers of the packet that the notice is about, the NACK, and
+// gives it to the ingress: it finds its way like any packet, which need not be that by
+// which the flow came.
+func (g *Program) send(env *dataplane.Env, c *packet.Packet, n *packet.Notification) {
+	c.TurnRound()
+	c.ClearExtensions()
+	c.SetNotification(n)
+	c.Payload = 0
+	if c.Kind = packet.Nack; c.Proto == packet.ProtoUDP {
+		c.Kind, c.Payload = packet.Data, quoted // what the parser makes of it
+	}
+	c.TOS &^= packet.ECN
+	c.Meta.Flags &^= packet.Trimmed
+	c.Size = g.framing.Frame(headers(c)+c.ExtensionBytes(), c.Payload, false)
+	env.Inject(c)
+}
+
+// supply is what port x has for one flow of a class, in bit/s (ours). For an elephant it is the
+// target share of the port's rate without what mice and control packets brought in the last n
+// windows, but not less than what the scheduler leaves elephants whatever mice bring (half where
+// they have queues of their own, else the reservation), divided by the number of elephants among
+// the heaviest: with less, a flood of mice would make obedient elephants mice themselves. For a mouse it is the target share of the rate, divided by the number of all
+// flows, which the sketch estimates: an incast may have no elephant. 0: not known, for the
+// port's rate is in packets. It is computed at most eight times a window.
+func (g *Program) supply(env *dataplane.Env, x *port, class Class) unit.Rate {
+	now := env.Now()
+	if x.supplied && now-x.supplyAt < g.config.Sketch.Duration/8 {
+		return x.offer[class]
+	}
+	x.supplied, x.supplyAt, x.offer = true, now, [Classes]unit.Rate{}
+	if int(x.out) >= env.Ports() {
+		return 0
+	}
+	rate := float64(env.Port(x.out).Rate().Bits)
+	others := float64(g.rate(now, uint64(x.mice.sum(now)+x.control.sum(now))))
+	least := float64(rate * g.config.Memory.Reserved[Elephants])
+	if env.Port(x.out).Queues() >= 3 { // the scheduler serves mice and elephants alike
+		least = max(least, float64(rate*g.config.Target)/2)
+	}
+	left := max(float64(rate*g.config.Target)-others, least)
+	demands := g.demands[:0]
+	x.top.Advance(x.sketch.Window())
+	for i := range x.top.Len() {
+		if x.top.Fresh(i, x.sketch.Window()) {
+			demands = append(demands, float64(g.rate(now, x.top.At(i).Count)))
+		}
+	}
+	if g.config.MaxMin && !g.config.Sketch.Packets {
+		x.offer[Elephants] = unit.Rate(fill(left, demands))
+	} else {
+		x.offer[Elephants] = unit.Rate(left / float64(max(1, len(demands))))
+	}
+	x.offer[Mice] = unit.Rate(float64(rate*g.config.Target) / max(x.sketch.Flows(), 1))
+	return x.offer[class]
+}
+
+// fill is the max-min fair share: what each gets who wants more, when whoever wants less
+// gets that. If nobody wants more it is what the largest could have.
+func fill(left float64, demands []float64) float64 {
+	for i := 1; i < len(demands); i++ {
+		for k := i; k > 0 && demands[k] < demands[k-1]; k-- {
+			demands[k], demands[k-1] = demands[k-1], demands[k]
+		}
+	}
+	for i, d := range demands {
+		if n := float64(len(demands) - i); i == len(demands)-1 || d >= left/n {
+			return left / n
+		}
+		left -= d
+	}
+	return left
+}
+
+// call tells one of the heaviest elephants of a congested port, whether packets of it wait or
+// not (§4.4), if there is one that was not told for an interval. It looks at callWidth of them
+// at most: bounded work for each packet that comes.
+func (g *Program) call(env *dataplane.Env, x *port) {
+	x.top.Advance(x.sketch.Window())
+	for range min(callWidth, x.top.Len()) {
+		if x.next++; x.next >= x.top.Len() {
+			x.next = 0
+		}
+		if x.top.Fresh(x.next, x.sketch.Window()) && g.tellElephant(env, x, x.top.At(x.next)) {
+			return
+		}
+	}
+}
+
+const callWidth = 4
+
+// tellElephant sends a NACK about the last packet of an elephant, of which nothing is
+// lost, unless it was told within the interval.
+func (g *Program) tellElephant(env *dataplane.Env, x *port, o *Origin) bool {
+	now := env.Now()
+	if g.config.Nack == NackNone || o.Told && now-o.Notified < g.config.Every || o.Src == 0 || o.Proto == packet.ProtoUDP && !g.config.UDP {
+		return false
+	}
+	o.Told, o.Notified = true, now
+	demand := unit.Rate(0)
+	if !g.config.Sketch.Packets {
+		demand = g.rate(now, o.Count)
+	}
+	n := g.notice(env, x, packet.CauseElephant, 0, demand, Elephants)
+	c := env.New()
+	c.Flow, c.Src, c.Dst, c.SrcPort, c.DstPort = o.Flow, o.Src, o.Dst, o.SrcPort, o.DstPort
+	c.Proto, c.Version, c.TOS, c.Seq, c.Ack = o.Proto, o.Version, o.TOS, o.Seq, o.Ack
+	c.TCP.TSVal, c.TCP.TSEcho, c.TCP.Flags, c.TCP.Has = o.TSVal, o.TSEcho, o.Flags, o.Has
+	g.send(env, c, &n)
+	return true
+}
+
+// gathered is a NACK that waits for more packets of its flow to be gone.
+type gathered struct {
+	key              uint64
+	due              unit.Time
+	notice           packet.Notification
+	tcp              packet.Segment
+	seq, ack         int64
+	sent             unit.Time
+	flow             packet.FlowID
+	src, dst         packet.Addr
+	out              dataplane.PortID
+	srcPort, dstPort uint16
+	proto, version   uint8
+	tos              uint8
+	taken            bool
+}
+
+// pendingSlots is how many flows can have a NACK that waits.
+const pendingSlots = 256
+
+// collect adds a packet that is gone to the NACK of its flow that waits, or begins one, which
+// leaves after Coalesce, or when it is full, or when another flow needs its slot.
+func (g *Program) collect(env *dataplane.Env, p *packet.Packet, cause packet.Cause) {
+	now, k := env.Now(), g.key(p)
+	w := &g.pending[(k*0x9e3779b97f4a7c15)>>32%pendingSlots]
+	if w.taken && w.key == k && w.notice.Cause == cause {
+		distance := (p.Seq - w.seq) << 24 >> 24 // sequence numbers of the wire have 40 bits,
+		if p.Proto == packet.ProtoTCP {         // or 32
+			distance = int64(int32(p.Seq - w.seq))
+		}
+		// All have the time stamp of the first, by which TCP tells a transmission from another.
+		if w.notice.Spans < packet.MostSpans && distance == int64(int32(distance)) && w.tcp.TSVal == p.TCP.TSVal {
+			w.notice.More[w.notice.Spans] = packet.Span{Offset: int32(distance), Lost: min(p.Payload, 0xffff)}
+			w.notice.Spans++
+			return
+		}
+	}
+	g.flush(env, w)
+	x := g.at(p.Meta.Out)
+	demand, class := g.demand(now, x, p)
+	*w = gathered{key: k, due: now + g.config.Coalesce, tcp: p.TCP, seq: p.Seq, ack: p.Ack, sent: p.Sent, flow: p.Flow, src: p.Src, dst: p.Dst,
+		srcPort: p.SrcPort, dstPort: p.DstPort, proto: p.Proto, version: p.Version, tos: p.TOS, out: x.out, taken: true,
+		notice: g.notice(env, x, cause, p.Payload, demand, class)}
+	env.TickAt(g, w.due)
+}
+
+// flush sends a NACK that waits.
+func (g *Program) flush(env *dataplane.Env, w *gathered) {
+	if !w.taken {
+		return
+	}
+	w.taken = false
+	c := env.New()
+	c.Flow, c.Src, c.Dst, c.SrcPort, c.DstPort = w.flow, w.src, w.dst, w.srcPort, w.dstPort
+	c.Proto, c.Version, c.TOS, c.Seq, c.Ack, c.Sent, c.TCP = w.proto, w.version, w.tos, w.seq, w.ack, w.sent, w.tcp
+	g.send(env, c, &w.notice)
+}
+
+// Tick sends the NACKs that have waited for long enough.
+func (g *Program) Tick(env *dataplane.Env) (next unit.Time) {
+	next = unit.Never
+	for i := range g.pending {
+		if w := &g.pending[i]; w.taken && w.due <= env.Now() {
+			g.flush(env, w)
+		} else if w.taken {
+			next = min(next, w.due)
+		}
+	}
+	return next
+}
+
+// Told returns what was done since the start.
+func (g *Program) Told() Told { return g.told }

@@ -1,0 +1,410 @@
+package ncf
+
+import (
+	"fmt"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// Whose drops become NACKs: values of Config.Nack.
+const (
+	NackAll       = "all"       // of any flow: mice, too, learn which packet is gone (§4.3, Incast)
+	NackElephants = "elephants" // of elephants only (§5)
+	NackNone      = "none"      // of nobody: three queues, and drops
+)
+
+// What Config.Scope says.
+const (
+	PerPort   = "port"
+	PerSwitch = "switch"
+)
+
+// Config is how a switch does NCF.
+type Config struct {
+	Sketch   SketchConfig // its Seed is the switch's own
+	Scope    string       // whose traffic a flow's share is of: PerPort or PerSwitch
+	Detector Detector
+
+	Pool   string       // memory is a port's or the switch's: PerPort or PerSwitch
+	Memory MemoryConfig // Size and Packets 0: what the ports' buffers hold. Windows, Duration, MaxFrame, ControlFrame and Separate are not read
+
+	Nack     string
+	Signed   bool      // notices say which switch sends them
+	Coalesce unit.Time // how long a notice waits for further packets of its flow to be gone; 0: not
+	UDP      bool      // datagrams of UDP are answered by NACKs, too
+	Acks     Class     // Control or Mice: what packets without payload are that are no feedback of the network
+
+	Top    int       // how many elephants are told during congestion; 0: only those whose packets find no room
+	Every  unit.Time // at most once so often
+	Early  float64   // elephants are told when their packets use this share of the memory; 0: not
+	Target float64   // share of a port's rate that is offered
+	MaxMin bool      // what elephants do not want is offered to the others
+
+	Flowlet bool      // a flow changes its queue only when its packets have left the other one
+	Wait    unit.Time // or after that long
+}
+
+// Program is NCF in one switch.
+type Program struct {
+	config   Config
+	detector Detector
+	framing  packet.Framing
+	ports    []port // and at the end one for packets whose egress port is not known
+	changes  *changes
+	pending  []gathered
+	demands  []float64
+	told     Told
+	evicting bool
+}
+
+// port is what the program keeps of an egress port. Ports may have their sketch, or their
+// memory, in common.
+type port struct {
+	out           dataplane.PortID
+	sketch        *Sketch
+	memory        *Memory // nil: of no port
+	top           *Top
+	next          int                // in top
+	mice, control tally              // bytes that came for the port
+	packets       tally              // of mice that were taken into the queue
+	offer         [Classes]unit.Rate // by class, for one flow
+	supplyAt      unit.Time
+	supplied      bool
+}
+
+// controlFrame is a NACK over IPv6 and TCP with all that it can say, in bytes.
+const controlFrame = packet.EthernetHeader + packet.IPv6Header + packet.TCPHeader + 40 + 80 + 24
+
+// defaultFrame stands for the largest frame where it is not known.
+const defaultFrame = 1514
+
+// slots is how many flows a switch remembers that may change their class.
+const slots = 4096
+
+// New returns the program for a site.
+func New(site *dataplane.Site, c Config) (*Program, error) {
+	g := &Program{config: c, detector: c.Detector, framing: site.Framing, demands: make([]float64, 0, heaviest(c.Top))}
+	queues := max(site.Queues, 1)
+	for _, p := range site.At {
+		queues = max(queues, p.Queues())
+	}
+	switch {
+	case c.Scope != PerPort && c.Scope != PerSwitch:
+		return nil, fmt.Errorf("ncf: a sketch for each %q; allowed are %s, %s", c.Scope, PerPort, PerSwitch)
+	case c.Pool != PerPort && c.Pool != PerSwitch:
+		return nil, fmt.Errorf("ncf: memory of each %q; allowed are %s, %s", c.Pool, PerPort, PerSwitch)
+	case c.Nack != NackAll && c.Nack != NackElephants && c.Nack != NackNone:
+		return nil, fmt.Errorf("ncf: NACKs to %q; allowed are %s, %s, %s", c.Nack, NackAll, NackElephants, NackNone)
+	case c.Acks != Control && c.Acks != Mice:
+		return nil, fmt.Errorf("ncf: acknowledgements with %v; allowed are %v, %v", c.Acks, Control, Mice)
+	case queues > maxQueues:
+		return nil, fmt.Errorf("ncf: ports have %d queues; 1 … %d are possible (3: control, mice, elephants)", queues, maxQueues)
+	case c.Top < 0 || c.Top > 1024:
+		return nil, fmt.Errorf("ncf: the top %d elephants; 0 … 1024 are possible", c.Top)
+	case c.Coalesce < 0 || c.Every < 0 || c.Wait < 0:
+		return nil, fmt.Errorf("ncf: coalesce %v, every %v, wait %v; none may be below 0", c.Coalesce, c.Every, c.Wait)
+	case !(c.Early >= 0 && c.Early <= 1):
+		return nil, fmt.Errorf("ncf: early %.4g%%; 0 … 100%% is possible", 100*c.Early)
+	case !(c.Target > 0 && c.Target <= 1):
+		return nil, fmt.Errorf("ncf: target %.4g%%; above 0, at most 100%% is possible", 100*c.Target)
+	}
+	if err := c.Detector.Check(); err != nil {
+		return nil, fmt.Errorf("ncf: %w", err)
+	}
+	c.Sketch.Seed = site.Random("ncf").Uint64()
+	var sketch *Sketch
+	for i := range site.Ports + 1 {
+		x := port{out: dataplane.PortID(i)}
+		var err error
+		if sketch == nil || c.Scope == PerPort {
+			if sketch, err = NewSketch(c.Sketch); err != nil {
+				return nil, fmt.Errorf("ncf: %w", err)
+			}
+		}
+		x.sketch = sketch
+		if x.top, err = NewTop(heaviest(c.Top), c.Sketch.Windows); err != nil {
+			return nil, fmt.Errorf("ncf: %w", err)
+		}
+		x.mice, x.control, x.packets = newTally(c.Sketch.Windows, c.Sketch.Duration), newTally(c.Sketch.Windows, c.Sketch.Duration), newTally(c.Sketch.Windows, c.Sketch.Duration)
+		g.ports = append(g.ports, x)
+	}
+	if err := g.share(site); err != nil {
+		return nil, fmt.Errorf("ncf: %w", err)
+	}
+	if c.Flowlet {
+		g.changes = newChanges(slots, site.Ports+1, c.Wait)
+	}
+	if c.Coalesce > 0 {
+		g.pending = make([]gathered, pendingSlots)
+	}
+	return g, nil
+}
+
+// heaviest is how many elephants a port remembers: also when none is told during congestion,
+// their number is needed for the supply.
+func heaviest(top int) int {
+	if top == 0 {
+		return 20
+	}
+	return top
+}
+
+// share gives the ports their memory.
+func (g *Program) share(site *dataplane.Site) error {
+	m := g.config.Memory
+	m.Windows, m.Duration = g.config.Sketch.Windows, g.config.Sketch.Duration
+	if m.MaxFrame = site.MaxFrame; m.MaxFrame == 0 {
+		m.MaxFrame = defaultFrame
+	}
+	m.ControlFrame = g.framing.Frame(controlFrame, 0, false)
+	given := m.Size > 0 || m.Packets > 0
+	whole, none := m, false
+	whole.Separate = site.Queues >= 3
+	for i := range site.Ports {
+		own, limit, queues := m, tm.Limit{}, site.Queues
+		if i < len(site.At) {
+			limit, queues = site.At[i].Limit(), site.At[i].Queues()
+		}
+		if !given {
+			if own.Size = limit.Bytes; own.Size == 0 {
+				own.Packets = int(limit.Packets)
+			}
+			none = none || own.Size == 0 && own.Packets == 0
+			whole.Size += own.Size
+			whole.Packets += own.Packets
+		}
+		if g.config.Pool == PerSwitch {
+			continue
+		}
+		own.Separate = queues >= 3
+		memory, err := NewMemory(own)
+		if err != nil {
+			return fmt.Errorf("%s: %w", portName(site, i), err)
+		}
+		g.ports[i].memory = memory
+	}
+	if g.config.Pool != PerSwitch {
+		return nil
+	}
+	if !given && (none || whole.Size > 0 && whole.Packets > 0) {
+		return fmt.Errorf("memory of the switch is what its ports' buffers hold: all must have one, in bytes or all in packets; or memory says how much there is")
+	}
+	memory, err := NewMemory(whole)
+	for i := range site.Ports {
+		g.ports[i].memory = memory
+	}
+	return err
+}
+
+// portName says which port of a switch it is.
+func portName(site *dataplane.Site, i int) string {
+	if i < len(site.Lines) && site.Lines[i].To != "" {
+		return fmt.Sprintf("port %s->%s", site.Switch, site.Lines[i].To)
+	}
+	return fmt.Sprintf("port %d", i)
+}
+
+// Name is "ncf".
+func (g *Program) Name() string { return "ncf" }
+
+// at returns what the program keeps of an egress port.
+func (g *Program) at(out dataplane.PortID) *port {
+	return &g.ports[min(int(out), len(g.ports)-1)]
+}
+
+// Memory returns the memory of a port; MiceHandled is how many packets of mice its queue has
+// taken within the last n windows (§4.4).
+func (g *Program) Memory(out dataplane.PortID) *Memory { return g.at(out).memory }
+func (g *Program) MiceHandled(now unit.Time, out dataplane.PortID) int64 {
+	return g.at(out).packets.sum(now)
+}
+
+// Changed returns how often a flow that was remembered went on in another class, and how
+// often although packets of it still waited.
+func (g *Program) Changed() (moved, forced uint64) {
+	if g.changes == nil {
+		return 0, 0
+	}
+	return g.changes.moved, g.changes.forced
+}
+
+// key is what the sketches of this switch know a flow by; they have one seed.
+func (g *Program) key(p *packet.Packet) uint64 { return g.ports[0].sketch.Key(p) }
+
+// queue is the queue of a class in a port with so many (§4.2: three; with more of them
+// elephants are spread over all but the first two).
+func queue(c Class, k uint64, queues int) uint8 {
+	switch {
+	case queues == 1 || c == Control:
+		return 0
+	case queues == 2 || c == Mice:
+		return 1
+	}
+	return 2 + uint8((k*0x9e3779b97f4a7c15)>>33%uint64(queues-2))
+}
+
+// classOf is the class of a packet in its queue.
+func classOf(p *packet.Packet, m *dataplane.Metadata, queues int) Class {
+	switch {
+	case queues == 1 && carries(p):
+		return Mice
+	case queues == 1 || m.Queue == 0:
+		return Control
+	case m.Queue == 1:
+		return Mice
+	}
+	return Elephants
+}
+
+// Ingress counts the packet, finds out whether its flow is an elephant, and gives it its class
+// (§4.1, §4.2). It stands behind the programs that choose the egress port or a class.
+func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	now, x := env.Now(), g.at(m.Out)
+	queues := maxQueues
+	if int(m.Out) < env.Ports() {
+		queues = env.Port(m.Out).Queues()
+	}
+	if !carries(p) {
+		c := Control
+		if g.config.Acks == Mice && p.Payload == 0 && (p.Kind == packet.Ack || p.Kind == packet.Data) && m.Flags&packet.Trimmed == 0 && !p.Notifies() {
+			c = Mice
+			x.mice.add(now, int64(p.Size))
+		} else {
+			x.control.add(now, int64(p.Size))
+		}
+		m.Class = queue(c, 0, queues)
+		return dataplane.Accept
+	}
+	k := g.key(p)
+	var counts *Counts
+	if m.In == packet.NoPort { // it comes again, or is not a host's
+		counts = x.sketch.Query(now, k)
+	} else {
+		counts = x.sketch.Count(now, k, p.Size)
+	}
+	c, told := Mice, false
+	if g.detector.Elephant(counts) {
+		c = Elephants
+		if o := x.top.OfferCounts(x.sketch.Window(), k, counts); o != nil {
+			o.Note(p, m.Out)
+			if g.config.Early > 0 && x.memory != nil && float64(x.memory.Used(Elephants)) >= g.config.Early*float64(x.memory.Size()) {
+				told = g.tellElephant(env, x, o)
+			}
+		}
+	} else {
+		x.mice.add(now, int64(p.Size))
+	}
+	if !told && x.memory != nil && x.memory.Congested() && g.config.Top > 0 && g.config.Nack != NackNone {
+		g.call(env, x)
+	}
+	if g.changes != nil {
+		c = g.changes.class(now, k, x.out, c)
+	}
+	m.Class = queue(c, k, queues)
+	return dataplane.Accept
+}
+
+// Admit takes the packet into memory, if there is some, or some can be taken back from
+// another class (§4.2, §4.4). What is evicted for a packet that another program or a limit then
+// refuses is gone for nothing: NCF stands behind other programs that refuse packets.
+func (g *Program) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	memory := g.at(m.Out).memory
+	if memory == nil {
+		return dataplane.Accept
+	}
+	queues := env.Port(m.Out).Queues()
+	c := classOf(p, m, queues)
+	if memory.Fits(c, p.Size) || queues > 1 && g.reclaim(env, m.Out, c, p.Size) {
+		return dataplane.Accept
+	}
+	memory.Refused()
+	if g.tells(env.Now(), p) {
+		return dataplane.Drop(dataplane.Notified)
+	}
+	return dataplane.Drop(dataplane.BufferFull)
+}
+
+// mostEvicted bounds the packets that one packet can push out: 9000 bytes against 64.
+const mostEvicted = 144
+
+// reclaim evicts packets of classes that have more than they are entitled to until a frame of
+// class c fits, and tells whether it does. Each becomes a NACK (OnDrop).
+func (g *Program) reclaim(env *dataplane.Env, out dataplane.PortID, c Class, size int32) bool {
+	memory := g.at(out).memory
+	for range mostEvicted {
+		victim, ok := memory.Victim(env.Now(), c, size)
+		if !ok {
+			return false
+		}
+		from, q, ok := g.longest(env, out, victim)
+		if !ok {
+			return false
+		}
+		g.evicting = true
+		gone := env.Evict(from, q)
+		g.evicting = false
+		if !gone {
+			return false
+		}
+		g.told.Reclaimed++
+		if memory.Fits(c, size) {
+			memory.Refused() // what was evicted has found no room
+			return true
+		}
+	}
+	return false
+}
+
+// longest is the longest queue of a class: of the port, or of all ports with the same memory.
+func (g *Program) longest(env *dataplane.Env, out dataplane.PortID, c Class) (at dataplane.PortID, q tm.QueueID, ok bool) {
+	first, last := int(out), int(out)
+	if g.config.Pool == PerSwitch {
+		first, last = 0, env.Ports()-1
+	}
+	most := int32(0)
+	for i := first; i <= last; i++ {
+		x := env.Port(dataplane.PortID(i))
+		if x.Queues() == 1 {
+			continue // what waits there is of all classes
+		}
+		from, to := int(c), int(c)
+		if c == Elephants {
+			to = x.Queues() - 1
+		}
+		for k := from; k <= to && k < x.Queues(); k++ {
+			if n := int32(x.Queue(tm.QueueID(k)).Bytes()); n > most {
+				at, q, most = dataplane.PortID(i), tm.QueueID(k), n
+			}
+		}
+	}
+	return at, q, most > 0
+}
+
+// Book counts a packet that has entered its queue.
+func (g *Program) Book(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
+	x := g.at(m.Out)
+	c := classOf(p, m, env.Port(m.Out).Queues())
+	if x.memory != nil {
+		x.memory.Book(env.Now(), c, p.Size)
+	}
+	if c == Mice {
+		x.packets.add(env.Now(), 1)
+	}
+	if g.changes != nil {
+		g.changes.book(g.key(p), x.out, m.Queue, p.Size)
+	}
+}
+
+// Unbook counts it out.
+func (g *Program) Unbook(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
+	x := g.at(m.Out)
+	if x.memory != nil {
+		x.memory.Unbook(env.Now(), classOf(p, m, env.Port(m.Out).Queues()), p.Size)
+	}
+	if g.changes != nil {
+		g.changes.unbook(x.out, m.Queue, p.Size, g.evicting)
+	}
+}

@@ -1,0 +1,272 @@
+package ncf
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// MaxWindows is the most windows that a sketch can have: the counts of one cell and the
+// number of the window that they are of are then one line of 64 bytes.
+const MaxWindows = 15
+
+const (
+	maxWidth = 1 << 24
+	maxDepth = 16
+	maxQuads = 1 << 26 // 1 GiB
+)
+
+// SketchConfig says what a Sketch is made of.
+type SketchConfig struct {
+	Windows  int       // n, 1 … MaxWindows
+	Duration unit.Time // d of one window, above 0
+	Width    int       // w, counters a row, 1 … 2²⁴
+	Depth    int       // rows, 1 … 16
+	Packets  bool      // it counts packets; else bytes
+	Bits     int       // of a counter, 8 … 32; it stays at 2^Bits − 1, and a flow's share below (2^Bits − 1)/total
+	Seed     uint64    // of the hashes, unknown to who sends traffic
+}
+
+// Dimensions gives the width and depth of a count-min sketch (Cormode, Muthukrishnan,
+// J. Algorithms 55(1), 2005, §3) whose answers are too large by more than epsilon times the
+// window's total with probability delta at most: w = ⌈e/ε⌉, depth = ⌈ln(1/δ)⌉. Both lie
+// between 0 and 1, not included.
+func Dimensions(epsilon, delta float64) (width, depth int, err error) {
+	if !(epsilon > 0 && epsilon < 1 && delta > 0 && delta < 1) {
+		return 0, 0, fmt.Errorf("a sketch with epsilon %g and delta %g; both must be above 0 and below 1", epsilon, delta)
+	}
+	w, d := math.Ceil(math.E/epsilon), math.Ceil(math.Log(1/delta))
+	if w > maxWidth || d > maxDepth {
+		return 0, 0, fmt.Errorf("a sketch with epsilon %g and delta %g has %g counters in each of %g rows; at most %d in %d are possible", epsilon, delta, w, d, maxWidth, maxDepth)
+	}
+	return int(w), int(d), nil
+}
+
+// Sketch is a rolling sketch (BS'19 §4.1): for each of the last n windows of duration d a
+// count-min sketch of the flows' packets or bytes, and the window's total. Window j holds
+// what came in [(⌊t/d⌋ − j)·d, (⌊t/d⌋ − j + 1)·d); window 0 is the current one, and partial.
+//
+// It rolls by pointer: a window lies in one of n slots, the next window takes the oldest's, and
+// nothing is moved. It is cleared lazily: the counts of a cell for all windows stand side
+// by side, with the number of the window in which the cell was touched last, and
+// whoever touches it sets to 0 what is older than that. The work for a packet is that of
+// depth cells of n counts at most, whatever has happened before; the first of a window
+// has n cells more.
+//
+// Windows are numbered modulo 2³². Those numbers do not repeat within a cell's memory: a gap
+// of n windows or more counts as n, and with every number one more cell is touched, in
+// turn, of which there are at most 2²⁶.
+type Sketch struct {
+	cells   []quad // by row, column: a count a slot, and last the stamp
+	quads   int    // of a cell, a power of two: it does not straddle lines
+	window  uint32 // number of the current one
+	most    uint32 // of a counter
+	slot    int    // where it lies
+	rows    []hash
+	places  [maxDepth]int          // of the flow's cells
+	least   [4]quad                // of the rows, by slot
+	totals  [MaxWindows + 1]uint64 // by slot
+	touched [16]uint32             // by slot: counters of the first row in which something was counted
+	start   unit.Time              // when it began
+	sweep   int                    // cell that the next window touches
+	counts  Counts
+	names   [10]uint64 // of Key
+	config  SketchConfig
+}
+
+// hash is a row's: ((a + lower)·(b + upper) + c) >> 32 of the key's two halves, strongly
+// universal with a, b, c drawn at random (pair-multiply-shift: Thorup, High Speed Hashing
+// for Integers and Strings, 2015, §3.5). Two keys meet in a row of w columns with
+// probability 1/w + 2⁻³² at most.
+type hash struct {
+	a, b, c uint64
+	base    int // where the row begins
+}
+
+// column is the key's in the row, of so many.
+func (h *hash) column(lower, upper, width uint64) int {
+	return int(((h.a+lower)*(h.b+upper) + h.c) >> 32 * width >> 32)
+}
+
+// quad is four words of a cell.
+type quad [4]uint32
+
+// Counts is what a sketch knows of one flow: by window, 0 being the current one.
+type Counts struct {
+	Flow     [MaxWindows]uint32 // never below what was counted, but for saturation
+	Total    [MaxWindows]uint64 // of all flows, exact
+	Windows  int
+	Duration unit.Time // of a window
+	Elapsed  unit.Time // how long the current window has lasted, 0 … Duration
+}
+
+// Sum is the flow's and the total count of all windows.
+func (c *Counts) Sum() (flow, total uint64) {
+	for j := range c.Windows {
+		flow += uint64(c.Flow[j])
+		total += c.Total[j]
+	}
+	return flow, total
+}
+
+// NewSketch returns an empty sketch that begins at time 0.
+func NewSketch(c SketchConfig) (*Sketch, error) {
+	switch {
+	case c.Windows < 1 || c.Windows > MaxWindows:
+		return nil, fmt.Errorf("a sketch of %d windows; 1 … %d are possible", c.Windows, MaxWindows)
+	case c.Duration <= 0:
+		return nil, fmt.Errorf("a sketch with windows of %v; they must be longer than 0", c.Duration)
+	case c.Width < 1 || c.Width > maxWidth || c.Depth < 1 || c.Depth > maxDepth:
+		return nil, fmt.Errorf("a sketch with %d counters in each of %d rows; 1 … %d in 1 … %d are possible", c.Width, c.Depth, maxWidth, maxDepth)
+	case c.Bits < 8 || c.Bits > 32:
+		return nil, fmt.Errorf("a sketch with counters of %d bits; 8 … 32 are possible", c.Bits)
+	}
+	s := &Sketch{config: c, quads: 1 << bits.Len(uint(c.Windows)/4), rows: make([]hash, c.Depth), most: 1<<c.Bits - 1}
+	if c.Width*c.Depth > maxQuads/s.quads {
+		return nil, fmt.Errorf("a sketch with %d counters in each of %d rows for %d windows; at most 1 GiB is possible", c.Width, c.Depth, c.Windows)
+	}
+	s.cells = make([]quad, c.Width*c.Depth*s.quads)
+	random := rand.New(rand.NewPCG(c.Seed, 0x9e3779b97f4a7c15))
+	for i := range s.rows {
+		s.rows[i] = hash{random.Uint64(), random.Uint64(), random.Uint64(), i * c.Width * s.quads}
+	}
+	for i := range s.names {
+		s.names[i] = random.Uint64()
+	}
+	s.counts.Windows, s.counts.Duration = c.Windows, c.Duration
+	return s, nil
+}
+
+// Key names a flow by its 5-tuple. It depends on the sketch's seed, and is the same in
+// sketches with the same one: who does not know it finds no two flows with one key but
+// by chance, 2⁻⁶⁴. packet.FlowHash is known to all and has 32 bits.
+func (s *Sketch) Key(p *packet.Packet) uint64 {
+	n := &s.names
+	src, dst, ports, proto := uint64(p.Src), uint64(p.Dst), uint64(p.SrcPort)<<16|uint64(p.DstPort), uint64(p.Proto)
+	upper := (n[0]+src)*(n[1]+dst) + (n[2]+ports)*(n[3]+proto) + n[4]
+	lower := (n[5]+src)*(n[6]+dst) + (n[7]+ports)*(n[8]+proto) + n[9]
+	return upper>>32<<32 | lower>>32
+}
+
+// Bytes is the memory of the counters, which does not depend on the number of flows.
+func (s *Sketch) Bytes() int { return 16*len(s.cells) + 8*s.config.Windows }
+
+// Flows estimates how many flows there were in the busiest of the last n windows, by linear
+// counting (Whang, Vander-Zanden, Taylor, TODS 15(2), 1990): a row of w counters of which z
+// were not touched has seen w·ln(w/z) flows. Beyond w·ln w, where none is left untouched, it
+// stays there. The current window counts as far as it has come.
+func (s *Sketch) Flows() float64 {
+	most := uint32(0)
+	for _, n := range s.touched[:s.config.Windows] {
+		most = max(most, n)
+	}
+	w := float64(s.config.Width)
+	return w * math.Log(w/max(w-float64(most), 1))
+}
+
+// Windows and Duration are n and d.
+func (s *Sketch) Windows() int        { return s.config.Windows }
+func (s *Sketch) Duration() unit.Time { return s.config.Duration }
+
+// Window is the number of the current window, modulo 2³². It grows by one from window to
+// window, and by n where there were n or more without a packet between.
+func (s *Sketch) Window() uint32 { return s.window }
+
+// roll goes on to the window of now, which is not before that of the last call.
+func (s *Sketch) roll(now unit.Time) {
+	passed := (now - s.start) / s.config.Duration
+	s.start += passed * s.config.Duration
+	for range min(passed, unit.Time(s.config.Windows)) { // those of windows that are over, and of this one
+		s.window++
+		if s.slot++; s.slot == s.config.Windows {
+			s.slot = 0
+		}
+		s.totals[s.slot], s.touched[s.slot] = 0, 0
+		s.refresh(s.sweep)
+		if s.sweep += s.quads; s.sweep == len(s.cells) {
+			s.sweep = 0
+		}
+	}
+}
+
+// refresh sets to 0 what of the cell at i is older than n windows, or of windows in which
+// nothing touched it.
+//
+//go:noinline
+func (s *Sketch) refresh(i int) {
+	stamp := &s.cells[i+s.quads-1][3]
+	behind := min(s.window-*stamp, uint32(s.config.Windows))
+	*stamp = s.window
+	for slot := s.slot; behind > 0; behind-- {
+		s.cells[i+slot/4][slot%4] = 0
+		if slot--; slot < 0 {
+			slot = s.config.Windows - 1
+		}
+	}
+}
+
+// Count counts a packet of a flow that has come now and returns what the sketch then knows
+// of the flow. A time before that of the last call counts in the current window. The
+// result is the sketch's, until the next call.
+func (s *Sketch) Count(now unit.Time, key uint64, bytes int32) *Counts {
+	if now-s.start >= s.config.Duration {
+		s.roll(now)
+	}
+	n := uint32(max(bytes, 0))
+	if s.config.Packets {
+		n = 1
+	}
+	s.totals[s.slot] += uint64(n)
+	return s.walk(now, key, n)
+}
+
+// Query returns what the sketch knows of a flow now; the result is as Count's.
+func (s *Sketch) Query(now unit.Time, key uint64) *Counts {
+	if now-s.start >= s.config.Duration {
+		s.roll(now)
+	}
+	return s.walk(now, key, 0)
+}
+
+// walk adds n to the flow's counters of the current window and takes the least of each
+// window over the rows, four windows at a time: they are registers.
+func (s *Sketch) walk(now unit.Time, key uint64, n uint32) *Counts {
+	cells, places := s.cells, s.places[:len(s.rows)]
+	lower, upper, width := key&(1<<32-1), key>>32, uint64(s.config.Width)
+	four, one, last := s.slot>>2, s.slot&3, s.quads-1
+	for r := range places {
+		h := &s.rows[r]
+		i := h.base + h.column(lower, upper, width)*s.quads
+		places[r] = i
+		if cells[i+last][3] != s.window {
+			s.refresh(i)
+		}
+		x := &cells[i+four][one]
+		if r == 0 && *x == 0 && n > 0 {
+			s.touched[s.slot]++
+		}
+		*x += min(n, s.most-*x)
+	}
+	for b := range (s.config.Windows + 3) / 4 {
+		var w, x, y, z uint32 = 1<<32 - 1, 1<<32 - 1, 1<<32 - 1, 1<<32 - 1
+		for _, i := range places {
+			q := &cells[i+b]
+			w, x, y, z = min(w, q[0]), min(x, q[1]), min(y, q[2]), min(z, q[3])
+		}
+		l := &s.least[b&3]
+		l[0], l[1], l[2], l[3] = w, x, y, z
+	}
+	c, i, windows := &s.counts, uint(s.slot), s.config.Windows
+	for j := range c.Flow[:windows] {
+		c.Flow[j], c.Total[j] = s.least[i/4&3][i%4], s.totals[i%16]
+		if i--; int(i) < 0 {
+			i = uint(windows - 1)
+		}
+	}
+	c.Elapsed = max(now-s.start, 0)
+	return c
+}

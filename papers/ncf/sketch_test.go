@@ -1,0 +1,673 @@
+package ncf
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/core/packet"
+	"weir/core/unit"
+	"weir/core/workload"
+	"weir/internal/testutil"
+)
+
+const milli = unit.Millisecond
+
+// sketchOf is a sketch that the test's configuration must allow.
+func sketchOf(t testing.TB, c SketchConfig) *Sketch {
+	t.Helper()
+	s, err := NewSketch(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Cormode, Muthukrishnan 2005, §3: w = ⌈e/ε⌉, d = ⌈ln(1/δ)⌉.
+func TestDimensions(t *testing.T) {
+	for _, c := range []struct {
+		epsilon, delta float64
+		width, depth   int
+	}{{0.01, 0.01, 272, 5}, {0.001, 0.001, 2719, 7}, {0.1, 0.1, 28, 3}, {0.5, 0.5, 6, 1}, {0.0001, 1e-6, 27183, 14}} {
+		if w, d, err := Dimensions(c.epsilon, c.delta); err != nil || w != c.width || d != c.depth {
+			t.Errorf("Dimensions(%g, %g) = %d, %d, %v; want %d, %d", c.epsilon, c.delta, w, d, err, c.width, c.depth)
+		}
+	}
+	for _, c := range [][2]float64{{0, 0.1}, {1, 0.1}, {-1, 0.1}, {math.NaN(), 0.1}, {0.1, 0}, {0.1, 1}, {0.1, math.NaN()}, {math.Inf(1), 0.1}} {
+		if _, _, err := Dimensions(c[0], c[1]); err == nil || !strings.Contains(err.Error(), "above 0 and below 1") {
+			t.Errorf("Dimensions(%g, %g): %v", c[0], c[1], err)
+		}
+	}
+	for _, c := range [][2]float64{{1e-8, 0.1}, {0.1, 1e-9}} {
+		if _, _, err := Dimensions(c[0], c[1]); err == nil || !strings.Contains(err.Error(), "are possible") {
+			t.Errorf("Dimensions(%g, %g): %v", c[0], c[1], err)
+		}
+	}
+}
+
+func TestSketchRefuses(t *testing.T) {
+	good := SketchConfig{Windows: 4, Duration: milli, Width: 10, Depth: 2, Bits: 32}
+	sketchOf(t, good)
+	for _, c := range []struct {
+		change func(*SketchConfig)
+		want   string
+	}{
+		{func(c *SketchConfig) { c.Windows = 0 }, "0 windows; 1 … 15 are possible"},
+		{func(c *SketchConfig) { c.Windows = 16 }, "16 windows; 1 … 15 are possible"},
+		{func(c *SketchConfig) { c.Duration = 0 }, "must be longer than 0"},
+		{func(c *SketchConfig) { c.Duration = -1 }, "must be longer than 0"},
+		{func(c *SketchConfig) { c.Width = 0 }, "0 counters in each of 2 rows"},
+		{func(c *SketchConfig) { c.Width = 1<<24 + 1 }, "16777217 counters in each of 2 rows"},
+		{func(c *SketchConfig) { c.Depth = 0 }, "10 counters in each of 0 rows"},
+		{func(c *SketchConfig) { c.Depth = 17 }, "10 counters in each of 17 rows"},
+		{func(c *SketchConfig) { c.Bits = 7 }, "counters of 7 bits; 8 … 32 are possible"},
+		{func(c *SketchConfig) { c.Bits = 33 }, "counters of 33 bits; 8 … 32 are possible"},
+		{func(c *SketchConfig) { c.Width, c.Depth = 1<<24, 16 }, "at most 1 GiB"},
+	} {
+		bad := good
+		c.change(&bad)
+		if _, err := NewSketch(bad); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v; want %q", bad, err, c.want)
+		}
+	}
+}
+
+// BS'19 §4.1: c^j counts what came in [(⌊t/d⌋ − j)·d, (⌊t/d⌋ − j + 1)·d), and T_j is the sum
+// over all flows.
+func TestWindows(t *testing.T) {
+	for _, packets := range []bool{false, true} {
+		s := sketchOf(t, SketchConfig{Windows: 3, Duration: 10 * milli, Width: 1 << 12, Depth: 4, Bits: 32, Packets: packets})
+		size := uint64(1500)
+		if packets {
+			size = 1
+		}
+		count := func(now unit.Time, key uint64) { s.Count(now, key, 1500) }
+		expect := func(now unit.Time, key uint64, flow, total [3]uint64, elapsed unit.Time) {
+			t.Helper()
+			c := s.Query(now, key)
+			for j := range 3 {
+				if uint64(c.Flow[j]) != flow[j]*size || c.Total[j] != total[j]*size {
+					t.Errorf("packets %v, at %v: window %d: %d of %d, want %d of %d packets", packets, now, j, c.Flow[j], c.Total[j], flow[j], total[j])
+				}
+			}
+			if c.Windows != 3 || c.Duration != 10*milli || c.Elapsed != elapsed {
+				t.Errorf("at %v: %d windows of %v, elapsed %v, want %v", now, c.Windows, c.Duration, c.Elapsed, elapsed)
+			}
+			if f, all := c.Sum(); f != (flow[0]+flow[1]+flow[2])*size || all != (total[0]+total[1]+total[2])*size {
+				t.Errorf("at %v: sums %d of %d", now, f, all)
+			}
+		}
+		count(0, 1)
+		count(10*milli-1, 1)
+		count(10*milli-1, 2)
+		expect(10*milli-1, 1, [3]uint64{2}, [3]uint64{3}, 10*milli-1)
+		expect(10*milli, 1, [3]uint64{0, 2}, [3]uint64{0, 3}, 0) // the boundary is the new window's
+		count(10*milli, 1)
+		count(19*milli, 2)
+		expect(20*milli, 1, [3]uint64{0, 1, 2}, [3]uint64{0, 2, 3}, 0)
+		count(25*milli, 1)
+		expect(29*milli, 1, [3]uint64{1, 1, 2}, [3]uint64{1, 2, 3}, 9*milli)
+		expect(30*milli, 1, [3]uint64{0, 1, 1}, [3]uint64{0, 1, 2}, 0) // the oldest has gone
+		expect(30*milli, 2, [3]uint64{0, 0, 1}, [3]uint64{0, 1, 2}, 0)
+		count(28*milli, 1) // a clock that goes back: the current window
+		expect(31*milli, 1, [3]uint64{1, 1, 1}, [3]uint64{1, 1, 2}, 1*milli)
+		expect(28*milli, 1, [3]uint64{1, 1, 1}, [3]uint64{1, 1, 2}, 0)
+		expect(49*milli, 1, [3]uint64{0, 1, 1}, [3]uint64{0, 1, 1}, 9*milli)
+		expect(60*milli, 1, [3]uint64{}, [3]uint64{}, 0)    // n windows without a packet
+		expect(1e6*milli+3, 1, [3]uint64{}, [3]uint64{}, 3) // and 100 000
+		expect(unit.Never-1, 1, [3]uint64{}, [3]uint64{}, (unit.Never-1)%(10*milli))
+	}
+	s := sketchOf(t, SketchConfig{Windows: 1, Duration: milli, Width: 8, Depth: 1, Bits: 32})
+	if c := s.Count(0, 1, -5); c.Flow[0] != 0 || c.Total[0] != 0 {
+		t.Errorf("a packet of -5 bytes counts %d", c.Flow[0])
+	}
+}
+
+// exact is what Sketch must be: counts by row, column and true window number, cleared by
+// nobody, and by flow.
+type exact struct {
+	s      *Sketch
+	cells  map[[3]int64]uint64
+	flows  map[[2]uint64]uint64
+	totals map[int64]uint64
+	now    unit.Time
+}
+
+func newExact(s *Sketch) *exact {
+	return &exact{s: s, cells: map[[3]int64]uint64{}, flows: map[[2]uint64]uint64{}, totals: map[int64]uint64{}}
+}
+
+func (e *exact) window() int64 { return int64(e.now / e.s.config.Duration) }
+
+func (e *exact) column(r int, key uint64) int64 {
+	return int64(e.s.rows[r].column(key&(1<<32-1), key>>32, uint64(e.s.config.Width)))
+}
+
+func (e *exact) count(key, n uint64) {
+	w := e.window()
+	for r := range e.s.rows {
+		at := [3]int64{int64(r), e.column(r, key), w}
+		e.cells[at] = min(e.cells[at]+n, uint64(e.s.most))
+	}
+	e.flows[[2]uint64{key, uint64(w)}] += n
+	e.totals[w] += n
+}
+
+// check compares an answer for key with the model.
+func (e *exact) check(t *testing.T, key uint64, c *Counts) {
+	t.Helper()
+	for j := range e.s.config.Windows {
+		w := e.window() - int64(j)
+		least := uint64(e.s.most)
+		for r := range e.s.rows {
+			least = min(least, e.cells[[3]int64{int64(r), e.column(r, key), w}])
+		}
+		flow, total := e.flows[[2]uint64{key, uint64(w)}], e.totals[w]
+		if w < 0 {
+			least, flow, total = 0, 0, 0
+		}
+		got := uint64(c.Flow[j])
+		if got != least || c.Total[j] != total {
+			t.Fatalf("at %v, flow %d, window %d: %d of %d, want %d of %d", e.now, key, j, got, c.Total[j], least, total)
+		}
+		if got < min(flow, uint64(e.s.most)) || got > total {
+			t.Fatalf("at %v, flow %d, window %d: %d of %d, exact %d", e.now, key, j, got, total, flow)
+		}
+	}
+	if c.Elapsed != e.now%e.s.config.Duration {
+		t.Fatalf("at %v: elapsed %v", e.now, c.Elapsed)
+	}
+}
+
+// The lazily cleared sketch answers as one whose windows were all kept: never less than
+// what came unless a counter is full, for all numbers of windows, gaps and counters.
+func FuzzSketch(f *testing.F) {
+	f.Add(uint8(3), uint8(4), uint8(2), uint8(0), []byte{0, 1, 9, 1, 1, 9, 0, 1, 9, 200, 2, 9, 7, 1, 9})
+	f.Add(uint8(1), uint8(1), uint8(1), uint8(24), []byte{0, 1, 255, 0, 2, 255, 0, 3, 255, 31, 1, 0})
+	f.Add(uint8(15), uint8(7), uint8(5), uint8(8), []byte{255, 1, 9, 254, 1, 9, 253, 1, 9, 10, 1, 9})
+	f.Fuzz(func(t *testing.T, windows, width, depth, fewer uint8, ops []byte) {
+		c := SketchConfig{Windows: int(windows), Duration: 8, Width: int(width), Depth: int(depth), Bits: 32 - int(fewer), Packets: windows%2 == 0}
+		s, err := NewSketch(c)
+		if err != nil {
+			if c.Windows >= 1 && c.Windows <= MaxWindows && c.Width >= 1 && c.Depth >= 1 && c.Depth <= 16 && c.Bits >= 8 {
+				t.Fatal(err)
+			}
+			return
+		}
+		s.window = -uint32(width) // numbers wrap soon
+		for i := range s.cells {
+			if i%s.quads == s.quads-1 {
+				s.cells[i][3] = s.window
+			}
+		}
+		e := newExact(s)
+		for ; len(ops) >= 3; ops = ops[3:] {
+			switch gap := unit.Time(ops[0]); {
+			case gap >= 250:
+				e.now += 1 << (gap - 250) * 7919 // over many windows
+			default:
+				e.now += gap % 32
+			}
+			key, n := uint64(ops[1])*0x1_0000_0001, uint64(ops[2])*uint64(ops[2])*uint64(ops[2])
+			if ops[2]%5 == 0 {
+				e.check(t, key, s.Query(e.now, key))
+				continue
+			}
+			size := int32(n)
+			if c.Packets {
+				n = 1
+			}
+			e.count(key, n)
+			e.check(t, key, s.Count(e.now, key, size))
+		}
+	})
+}
+
+// A long run of FuzzSketch's model: bursts, idle times, jumps.
+func TestLazyClearing(t *testing.T) {
+	for _, windows := range []int{1, 2, 3, 4, 5, 7, 8, 12, 15} {
+		for _, bits := range []int{32, 12} {
+			s := sketchOf(t, SketchConfig{Windows: windows, Duration: unit.Microsecond, Width: 11, Depth: 3, Bits: bits, Seed: uint64(windows)})
+			e, r := newExact(s), rand.New(rand.NewPCG(1, uint64(windows)))
+			for range 4000 {
+				switch r.IntN(100) {
+				case 0:
+					e.now += unit.Time(r.IntN(40)) * unit.Microsecond
+				case 1:
+					e.now += unit.Time(r.IntN(1 << 40))
+				default:
+					e.now += unit.Time(r.IntN(200_000))
+				}
+				key, n := r.Uint64N(50), uint64(r.IntN(1500))
+				e.count(key, n)
+				e.check(t, key, s.Count(e.now, key, int32(n)))
+				key = r.Uint64N(50)
+				e.check(t, key, s.Query(e.now, key))
+			}
+		}
+	}
+}
+
+// Window numbers have 32 bits. Over their end all goes on as before, and a gap that is a
+// multiple of 2³² windows does not bring old counts back.
+func TestWindowNumbersWrap(t *testing.T) {
+	s := sketchOf(t, SketchConfig{Windows: 3, Duration: 1, Width: 5, Depth: 2, Bits: 32})
+	s.window = 1<<32 - 20
+	for i := range s.cells {
+		s.cells[i][3] = s.window
+	}
+	e, r := newExact(s), rand.New(rand.NewPCG(1, 2))
+	wrapped := false
+	for range 200 {
+		e.now += unit.Time(r.IntN(2))
+		key := r.Uint64N(9)
+		e.count(key, 10)
+		before := s.window
+		e.check(t, key, s.Count(e.now, key, 10))
+		wrapped = wrapped || s.window < before
+	}
+	if !wrapped {
+		t.Error("the numbers did not wrap")
+	}
+	for _, gap := range []unit.Time{1 << 32, 1<<32 + 1, 1<<32 - 1, 1<<33 - 2, 1 << 62} {
+		key := uint64(3)
+		e.count(key, 10)
+		s.Count(e.now, key, 10)
+		e.now += gap
+		e.check(t, key, s.Query(e.now, key))
+	}
+}
+
+// With each window number one more cell is touched, so that none is older than there are
+// cells, whatever the traffic touches: numbers do not repeat within a cell's memory.
+func TestNoCellGrowsOld(t *testing.T) {
+	s := sketchOf(t, SketchConfig{Windows: 4, Duration: milli, Width: 13, Depth: 3, Bits: 32})
+	for i := range 1000 {
+		now := unit.Time(i) * milli
+		if i%10 == 9 {
+			now += 100 * milli * unit.Time(i)
+		}
+		s.Count(now, 7, 100)
+		for k := 0; k < len(s.cells); k += s.quads {
+			if age := s.window - s.cells[k+s.quads-1][3]; age > 13*3 {
+				t.Fatalf("window %d: cell %d was touched %d windows ago", i, k, age)
+			}
+		}
+	}
+}
+
+// Counters stay at 2^Bits − 1: only then a count is too small, and a share with it; totals do
+// not saturate.
+func TestSaturation(t *testing.T) {
+	for _, bits := range []int{8, 12, 16, 31, 32} {
+		s := sketchOf(t, SketchConfig{Windows: 2, Duration: milli, Width: 64, Depth: 3, Bits: bits})
+		most := uint64(1)<<bits - 1
+		var sum uint64
+		var c *Counts
+		for sum < most+most/2 {
+			n := min(most/3+1, 1<<31-1)
+			c = s.Count(0, 5, int32(n))
+			if sum += n; uint64(c.Flow[0]) != min(sum, most) || c.Total[0] != sum {
+				t.Fatalf("%d bits: %d of %d, want %d of %d", bits, c.Flow[0], c.Total[0], min(sum, most), sum)
+			}
+		}
+		c = s.Count(milli, 5, 1) // the next window begins from 0
+		if c.Flow[0] != 1 || uint64(c.Flow[1]) != most {
+			t.Errorf("%d bits: next window %d, %d", bits, c.Flow[0], c.Flow[1])
+		}
+	}
+	// What saturation costs: 16 bits hold 65 kB of a window of 1 MB, 6.6 %. An elephant with 50 %
+	// is still one by 5 %, and no more by 10 %.
+	s := sketchOf(t, SketchConfig{Windows: 2, Duration: 10 * milli, Width: 1 << 10, Depth: 4, Bits: 16})
+	for i := range 1000 {
+		s.Count(0, uint64(i%2)*uint64(i)+1, 1000)
+	}
+	c := s.Query(0, 1)
+	for threshold, want := range map[float64]bool{0.05: true, 0.1: false} {
+		if d := (Detector{Form: Average, Threshold: threshold}); d.Elephant(c) != want {
+			t.Errorf("%d of %d: an elephant by %g: %v", c.Flow[0], c.Total[0], threshold, !want)
+		}
+	}
+}
+
+// The row's hash is strongly universal (Thorup 2015, §3.5): over seeds, keys that differ in any
+// way, however alike, meet in a row with probability 1/w, and a key is in each column
+// equally often.
+func TestHash(t *testing.T) {
+	const width, seeds = 10, 20000
+	pairs := [][2]uint64{{0, 1}, {1, 2}, {0, 1 << 63}, {0, 1 << 32}, {1, 1 << 32}, {5, 5 << 32}, {1<<64 - 1, 0}, {1<<32 - 1, 1 << 32}, {0x1_0000_0001, 0x2_0000_0002}, {1 << 31, 1 << 31 << 32}}
+	met := make([]int, len(pairs))
+	var columns [width]int
+	for seed := range uint64(seeds) {
+		s := sketchOf(t, SketchConfig{Windows: 1, Duration: 1, Width: width, Depth: 1, Bits: 32, Seed: seed})
+		h := &s.rows[0]
+		at := func(key uint64) int { return h.column(key&(1<<32-1), key>>32, width) }
+		for i, p := range pairs {
+			if at(p[0]) == at(p[1]) {
+				met[i]++
+			}
+		}
+		columns[at(12345)]++
+	}
+	deviation := math.Sqrt(seeds * (1.0 / width) * (1 - 1.0/width))
+	for i, n := range met {
+		if math.Abs(float64(n)-seeds/width) > 4.5*deviation {
+			t.Errorf("keys %#x meet in %d of %d rows of %d columns", pairs[i], n, seeds, width)
+		}
+	}
+	for i, n := range columns {
+		if math.Abs(float64(n)-seeds/width) > 4.5*deviation {
+			t.Errorf("column %d has %d of %d", i, n, seeds)
+		}
+	}
+}
+
+// A key names a 5-tuple: both directions and every field count, and who knows it for one seed
+// does not know it for another.
+func TestKey(t *testing.T) {
+	a := sketchOf(t, SketchConfig{Windows: 1, Duration: 1, Width: 8, Depth: 1, Bits: 32, Seed: 1})
+	same := sketchOf(t, SketchConfig{Windows: 2, Duration: 7, Width: 9, Depth: 1, Bits: 8, Seed: 1})
+	other := sketchOf(t, SketchConfig{Windows: 1, Duration: 1, Width: 8, Depth: 1, Bits: 32, Seed: 2})
+	p := packet.Packet{Src: 3, Dst: 9, SrcPort: 1024, DstPort: 80, Proto: packet.ProtoTCP}
+	if a.Key(&p) != same.Key(&p) || a.Key(&p) == other.Key(&p) {
+		t.Error("the key is not the seed's")
+	}
+	seen := map[uint64]packet.Packet{}
+	note := func(q packet.Packet) {
+		k := a.Key(&q)
+		if was, ok := seen[k]; ok {
+			t.Errorf("%v:%d %v:%d %d and %v:%d %v:%d %d have one key", was.Src, was.SrcPort, was.Dst, was.DstPort, was.Proto, q.Src, q.SrcPort, q.Dst, q.DstPort, q.Proto)
+		}
+		seen[k] = q
+	}
+	note(packet.Packet{Src: p.Dst, Dst: p.Src, SrcPort: p.DstPort, DstPort: p.SrcPort, Proto: p.Proto})
+	note(packet.Packet{Src: p.Src, Dst: p.Dst, SrcPort: p.SrcPort, DstPort: p.DstPort, Proto: packet.ProtoUDP})
+	for i := range packet.Addr(40) {
+		for j := range packet.Addr(40) {
+			for k := range uint16(40) {
+				q := p
+				q.Src, q.Dst, q.SrcPort = i, j, 1000+k
+				note(q)
+			}
+		}
+	}
+	p.Seq, p.Size, p.TOS, p.Flow, p.Hash = 5, 6, 7, 8, 9
+	if a.Key(&p) != same.Key(&packet.Packet{Src: 3, Dst: 9, SrcPort: 1024, DstPort: 80, Proto: packet.ProtoTCP}) {
+		t.Error("the key is not of the 5-tuple alone")
+	}
+}
+
+// traffic is a window's packets: flow and bytes.
+type traffic func(r *rand.Rand, give func(key uint64, bytes int32))
+
+// zipf is packets whose flows are drawn from Zipf's law over 100 000.
+func zipf(exponent float64) traffic {
+	return func(r *rand.Rand, give func(uint64, int32)) {
+		z := rand.NewZipf(r, exponent, 1, 99_999)
+		for range 20_000 {
+			give(z.Uint64(), 1500)
+		}
+	}
+}
+
+// websearch is flows with sizes of the web search workload (HPCC's CDF), of which 15 send at a time
+// with the same rate, and each that ends makes room for a new one.
+func websearch() traffic {
+	type flow struct{ key, left uint64 }
+	var active []flow
+	var next uint64
+	sizes := &workload.Distributions[slices.IndexFunc(workload.Distributions, func(c workload.CDF) bool { return c.Name == "websearch" })]
+	return func(r *rand.Rand, give func(uint64, int32)) {
+		for range 20_000 {
+			if len(active) < 15 {
+				next++
+				active = append(active, flow{next, uint64(sizes.Size(r.Float64()))})
+			}
+			f := &active[r.IntN(len(active))]
+			n := min(f.left, 1460)
+			give(f.key, int32(n)+54)
+			if f.left -= n; f.left == 0 {
+				*f = active[len(active)-1]
+				active = active[:len(active)-1]
+			}
+		}
+	}
+}
+
+// Cormode, Muthukrishnan 2005, theorem 1: an answer is never too small, and too large by more
+// than ε·T with probability δ at most. F with more than θ + ε of the total is then never
+// missed and with less than θ − ε rarely alarmed about. The table says how often, over hashes
+// drawn anew, n = 4, θ = 5 %, average; false alarms are of flows that sent in the last window.
+func TestErrorBound(t *testing.T) {
+	const windows, seeds, threshold = 4, 8, 0.05
+	var table strings.Builder
+	fmt.Fprintf(&table, "%-10s %6s %6s %6s %5s %9s | %9s %9s %9s | %9s %9s %6s %6s\n", "traffic", "eps", "delta", "width", "depth", "bytes", "over eps", "mean/T", "most/T", "flows", "elephants", "false", "missed")
+	for _, load := range []struct {
+		name string
+		make func() traffic
+	}{{"zipf 1.1", func() traffic { return zipf(1.1) }}, {"zipf 1.5", func() traffic { return zipf(1.5) }}, {"websearch", websearch}} {
+		for _, c := range []struct{ epsilon, delta float64 }{{0.1, 0.1}, {0.05, 0.1}, {0.05, 0.01}, {0.01, 0.1}, {0.01, 0.01}, {0.001, 0.01}} {
+			width, depth, err := Dimensions(c.epsilon, c.delta)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := Detector{Form: Average, Threshold: threshold}
+			var answers, over, flows, elephants, alarms, missed, memory int
+			var mean, most float64
+			for seed := range uint64(seeds) {
+				s := sketchOf(t, SketchConfig{Windows: windows, Duration: 10 * milli, Width: width, Depth: depth, Bits: 32, Seed: seed})
+				memory = s.Bytes()
+				r, give := rand.New(rand.NewPCG(seed, 1)), load.make()
+				var counts [windows]map[uint64]uint64
+				var totals [windows]uint64
+				for w := range windows { // the last is window 0
+					counts[windows-1-w] = map[uint64]uint64{}
+					give(r, func(key uint64, bytes int32) {
+						counts[windows-1-w][key] += uint64(bytes)
+						totals[windows-1-w] += uint64(bytes)
+						s.Count(unit.Time(w)*10*milli, key, bytes)
+					})
+				}
+				now, sum := windows*10*milli-1, totals[0]+totals[1]+totals[2]+totals[3]
+				for key := range counts[0] {
+					got := s.Query(now, key)
+					flow := uint64(0)
+					for j := range windows {
+						excess := int64(got.Flow[j]) - int64(counts[j][key])
+						if excess < 0 || got.Total[j] != totals[j] {
+							t.Fatalf("%s: flow %d has %d of %d in window %d, exact %d of %d", load.name, key, got.Flow[j], got.Total[j], j, counts[j][key], totals[j])
+						}
+						share := float64(excess) / float64(totals[j])
+						if answers++; share > c.epsilon {
+							over++
+						}
+						mean += share
+						most = max(most, share)
+						flow += counts[j][key]
+					}
+					is, judged := float64(flow) > threshold*float64(sum), d.Elephant(got)
+					switch flows++; {
+					case is && !judged:
+						missed++
+					case !is && judged:
+						alarms++
+					}
+					if is {
+						elephants++
+					}
+				}
+			}
+			if share := float64(over) / float64(answers); share > c.delta {
+				t.Errorf("%s: %.4f of the answers are more than %g too large; %g may be", load.name, share, c.epsilon, c.delta)
+			}
+			if missed > 0 {
+				t.Errorf("%s: %d elephants missed", load.name, missed)
+			}
+			fmt.Fprintf(&table, "%-10s %5.1f%% %5.0f%% %6d %5d %9d | %8.3f%% %8.4f%% %8.3f%% | %9d %9d %6d %6d\n", load.name, 100*c.epsilon, 100*c.delta, width, depth, memory,
+				100*float64(over)/float64(answers), 100*mean/float64(answers), 100*most, flows, elephants, alarms, missed)
+		}
+	}
+	testutil.Golden(t, "sketch_errors.txt", table.String())
+}
+
+// Who knows the hashes makes a mouse an elephant with flows that are mice themselves: for each row
+// two keys that meet the victim's there, with 4 % of the traffic each. With a seed that
+// the attacker does not know they are keys like any others, and the bound holds.
+func TestAdversary(t *testing.T) {
+	const windows, victim, known, seeds = 4, uint64(0xfeed), uint64(0), 2000
+	width, depth, err := Dimensions(0.01, 0.01)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := SketchConfig{Windows: windows, Duration: 10 * milli, Width: width, Depth: depth, Bits: 32, Seed: known}
+	open := sketchOf(t, config)
+	var attackers []uint64
+	tries, next := 0, uint64(1)
+	for r := range open.rows {
+		h := &open.rows[r]
+		at := func(key uint64) int { return h.column(key&(1<<32-1), key>>32, uint64(width)) }
+		for found := 0; found < 2; next++ {
+			if tries++; at(next) == at(victim) {
+				attackers = append(attackers, next)
+				found++
+			}
+		}
+	}
+	attack := func(seed uint64, keys []uint64) (alarm bool, share float64, others int) {
+		config.Seed = seed
+		s := sketchOf(t, config)
+		d := Detector{Form: Average, Threshold: 0.05}
+		for w := range windows {
+			now := unit.Time(w) * 10 * milli
+			s.Count(now, victim, 100)
+			for i := range 100 { // 1 % of the traffic a step
+				key := uint64(1)<<40 + uint64(w*100+i) // others, each once
+				if i < 4*len(keys) {
+					key = keys[i%len(keys)]
+				}
+				s.Count(now, key, 1000)
+			}
+		}
+		now := windows*10*milli - 1
+		for _, k := range keys {
+			if d.Elephant(s.Query(now, k)) {
+				others++
+			}
+		}
+		c := s.Query(now, victim)
+		flow, total := c.Sum()
+		return d.Elephant(c), float64(flow) / float64(total), others
+	}
+	alarm, share, _ := attack(known, attackers)
+	if !alarm || share < 0.08 {
+		t.Errorf("with hashes that it knows an attacker gives the victim %.3f of the traffic", share)
+	}
+	alarms, over, caught := 0, 0, 0
+	for seed := known + 1; seed <= seeds; seed++ {
+		alarm, share, n := attack(seed, attackers)
+		caught += n
+		if alarm {
+			alarms++
+		}
+		if share > 0.01+0.001 {
+			over++
+		}
+	}
+	if float64(over)/seeds > 0.01 || float64(alarms)/seeds > 0.01 {
+		t.Errorf("with an unknown seed %d of %d victims are elephants, %d more than epsilon above what they sent", alarms, seeds, over)
+	}
+	testutil.Golden(t, "sketch_adversary.txt", fmt.Sprintf("epsilon 1%%, delta 1%%, %d rows of %d; %d keys with 4%% of the traffic each, found with %d hashes\n"+
+		"known seed: a victim that sends 0.1%% has %.1f%%; elephant: %v\n%d unknown seeds: %d victims elephants, %d over epsilon, %d of the attacker's flows elephants\n",
+		depth, width, len(attackers), tries, 100*share, alarm, seeds, alarms, over, caught))
+}
+
+// BS'19 §4.1: a small and fixed memory budget, regardless of the number of flows.
+func TestMemory(t *testing.T) {
+	width, depth, err := Dimensions(0.001, 0.01)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := sketchOf(t, SketchConfig{Windows: 4, Duration: 100 * milli, Width: width, Depth: depth, Bits: 32, Seed: 1})
+	before := s.Bytes()
+	if want := 2719*5*8*4 + 4*8; before != want { // a cell: four counts, the stamp, up to the next power of two
+		t.Errorf("%d bytes, want %d", before, want)
+	}
+	top, err := NewTop(20, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const flows = 1_000_000
+	now := unit.Time(0)
+	if n := testing.AllocsPerRun(1, func() {
+		for key := range uint64(flows) { // all within one window
+			now += 40 * unit.Nanosecond
+			c := s.Count(now, key*0x9e3779b97f4a7c15, 1500)
+			top.OfferCounts(s.Window(), key, c)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations for %d flows", n, flows)
+	}
+	if s.Bytes() != before {
+		t.Errorf("%d bytes with a million flows, %d without", s.Bytes(), before)
+	}
+	c := s.Query(now, 1*0x9e3779b97f4a7c15)
+	if _, total := c.Sum(); total != 2*flows*1500 { // AllocsPerRun runs it twice
+		t.Errorf("total %d", total)
+	}
+	if over := float64(c.Flow[0]-1500) / float64(c.Total[0]); over > 0.001 {
+		t.Errorf("one of a million flows is %.5f of the total too large", over)
+	}
+}
+
+func TestCountNoAllocation(t *testing.T) {
+	s := sketchOf(t, SketchConfig{Windows: 15, Duration: unit.Microsecond, Width: 100, Depth: 16, Bits: 32})
+	d, p := Detector{Form: MeanOfShares, Threshold: 0.05}, packet.Packet{Src: 1, Dst: 2, Size: 1500}
+	top, err := NewTop(20, 15)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, key := unit.Time(0), uint64(0)
+	if n := testing.AllocsPerRun(10000, func() {
+		now += 300 * unit.Nanosecond
+		key = key*6364136223846793005 + 1442695040888963407
+		c := s.Count(now, s.Key(&p)+key>>59, 1500)
+		d.Elephant(c)
+		if o := top.OfferCounts(s.Window(), key>>59, c); o != nil {
+			o.Note(&p, 1)
+		}
+		s.Query(now, key)
+	}); n != 0 {
+		t.Errorf("%v allocations a packet", n)
+	}
+}
+
+// Linear counting (Whang, Vander-Zanden, Taylor 1990): with w counters the estimate of m flows
+// has a standard error of √(w(e^t − t − 1))/m for t = m/w; four of them are allowed. Each window
+// counts for itself, and the busiest of the last n is told.
+func TestFlows(t *testing.T) {
+	const w = 272
+	for _, m := range []int{1, 8, 64, 256, 600} {
+		s := sketchOf(t, SketchConfig{Windows: 4, Duration: unit.Millisecond, Width: w, Depth: 5, Bits: 32, Seed: 11})
+		for round := range 3 {
+			for i := range m {
+				s.Count(unit.Time(round)*100*unit.Microsecond, uint64(i)*0x9e3779b97f4a7c15, 1500)
+				s.Query(0, uint64(i)*0x9e3779b97f4a7c15)
+			}
+		}
+		load := float64(m) / w
+		tolerance := 4*math.Sqrt(w*(math.Exp(load)-load-1)) + 1
+		if got := s.Flows(); math.Abs(got-float64(m)) > tolerance {
+			t.Errorf("%d flows: the estimate is %.1f, tolerance %.1f", m, got, tolerance)
+		}
+		for j := 1; j <= 4; j++ { // silence: they are told as long as their window counts
+			s.Count(unit.Time(j)*unit.Millisecond, 1, 1500)
+			got := s.Flows()
+			if kept := math.Abs(got-float64(m)) <= tolerance; j < 4 && !kept || j == 4 && m > 8 && kept {
+				t.Errorf("%d flows, %d windows later: the estimate is %.1f", m, j, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package ncf
+
+import (
+	"fmt"
+	"slices"
+
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// Origin is what a switch keeps of an elephant so that it can send it a NACK when no packet
+// of it is at hand (BS'19 §4.4): the headers of the last packet that came.
+type Origin struct {
+	Key      uint64
+	Count    uint64 // of the last n windows, as of the window of the table's last call
+	Seen     uint32 // number of the window in which the last packet came
+	Notified unit.Time
+	Told     bool // Notified is a time
+
+	Src, Dst         packet.Addr
+	Flow             packet.FlowID
+	Hash             uint32
+	SrcPort, DstPort uint16
+	Out              packet.PortID // egress port
+	Proto, Version   uint8
+	TOS              uint8
+	Seq, Ack         int64 // as in its header
+	TSVal, TSEcho    uint32
+	Flags, Has       uint8
+	Headers          int32 // bytes of the packet without payload and extensions
+}
+
+// Note takes the headers of a packet that goes to port out.
+func (o *Origin) Note(p *packet.Packet, out packet.PortID) {
+	o.Src, o.Dst, o.Flow, o.Hash = p.Src, p.Dst, p.Flow, p.Hash
+	o.SrcPort, o.DstPort, o.Out = p.SrcPort, p.DstPort, out
+	o.Proto, o.Version, o.TOS = p.Proto, p.Version, p.TOS
+	o.Seq, o.Ack, o.Flags = p.Seq, p.Ack, p.TCP.Flags
+	o.TSVal, o.TSEcho, o.Has = p.TCP.TSVal, p.TCP.TSEcho, p.TCP.Has&packet.HasTimestamps
+	o.Headers = p.Size - p.Payload
+}
+
+// Top retains the N heaviest flows among those that are offered to it within the last n
+// windows (BS'19 §4.4, N = 20), by what the sketch knew of them with their last packet; what
+// leaves its windows leaves the table's counts. The work for an offer is one pass over the N
+// keys, one over N counts when a flow comes in, and one over the N·n counts with the first
+// of a window. Of two flows with the same count the one that is there stays.
+//
+// With Average, and all flows counted as they are, less than 1/threshold flows can be
+// elephants at a time: 20 for 5 %, and so the table need not be larger.
+type Top struct {
+	keys    []uint64
+	origins []Origin
+	counts  []uint64 // by entry, slot
+	windows int
+	window  uint32 // as of which the counts are
+	slot    int    // of it
+	least   int    // entry with the smallest count; −1: not known
+}
+
+// NewTop returns a table for n flows, 1 … 1024, and so many windows, 1 … MaxWindows.
+func NewTop(n, windows int) (*Top, error) {
+	if n < 1 || n > 1024 || windows < 1 || windows > MaxWindows {
+		return nil, fmt.Errorf("the top %d flows of %d windows; 1 … 1024 flows of 1 … %d windows are possible", n, windows, MaxWindows)
+	}
+	return &Top{keys: make([]uint64, 0, n), origins: make([]Origin, 0, n), counts: make([]uint64, n*windows), windows: windows, least: -1}, nil
+}
+
+// Advance takes out of the counts what is older than the last n windows; window is the
+// number of the current one, modulo 2³² (Sketch.Window). Every other call does it, too.
+func (t *Top) Advance(window uint32) {
+	if window == t.window {
+		return
+	}
+	passed := min(window-t.window, uint32(t.windows))
+	t.window, t.least = window, -1
+	for range passed {
+		if t.slot++; t.slot == t.windows {
+			t.slot = 0
+		}
+		for i := range t.origins {
+			x := &t.counts[i*t.windows+t.slot]
+			t.origins[i].Count -= *x
+			*x = 0
+		}
+	}
+}
+
+// OfferCounts tells of a flow that sends, with what a sketch of as many windows knows of it;
+// window is the number of the current one. It returns the flow's entry, new or old, whose
+// headers the caller notes; nil if the flow is not among the heaviest.
+func (t *Top) OfferCounts(window uint32, key uint64, c *Counts) *Origin {
+	windows, count := min(c.Windows, t.windows), uint64(0)
+	for _, n := range c.Flow[:windows] {
+		count += uint64(n)
+	}
+	i := t.enter(window, key, count)
+	if i < 0 {
+		return nil
+	}
+	own, slot := t.counts[i*t.windows:][:t.windows], t.slot
+	for j := range own {
+		own[slot] = 0
+		if j < windows {
+			own[slot] = uint64(c.Flow[j])
+		}
+		if slot--; slot < 0 {
+			slot = t.windows - 1
+		}
+	}
+	return &t.origins[i]
+}
+
+// enter finds or makes the entry of a flow with this count in all; −1: there is none.
+func (t *Top) enter(window uint32, key, count uint64) int {
+	t.Advance(window)
+	full := len(t.keys) == cap(t.keys)
+	if full && t.least >= 0 && count < t.origins[t.least].Count {
+		return -1 // nor was it there: a flow's count falls only when a window begins
+	}
+	i := slices.Index(t.keys, key)
+	if i < 0 {
+		if i = len(t.keys); full {
+			if i = t.smallest(); count <= t.origins[i].Count {
+				return -1
+			}
+		} else if count == 0 {
+			return -1
+		} else {
+			t.keys, t.origins = t.keys[:i+1], t.origins[:i+1]
+		}
+		t.keys[i], t.origins[i] = key, Origin{Key: key}
+	}
+	if i == t.least {
+		t.least = -1
+	}
+	t.origins[i].Count, t.origins[i].Seen = count, t.window
+	return i
+}
+
+// smallest is the entry with the smallest count, of several the first.
+func (t *Top) smallest() int {
+	if t.least < 0 {
+		t.least = 0
+		for i := range t.origins {
+			if t.origins[i].Count < t.origins[t.least].Count {
+				t.least = i
+			}
+		}
+	}
+	return t.least
+}
+
+// Len is how many entries there are, stale ones included.
+func (t *Top) Len() int { return len(t.keys) }
+
+// At returns entry i.
+func (t *Top) At(i int) *Origin { return &t.origins[i] }
+
+// Fresh tells whether a packet of entry i has come within the last n windows; window is the
+// number of the current one.
+func (t *Top) Fresh(i int, window uint32) bool {
+	t.Advance(window)
+	return window-t.origins[i].Seen < uint32(t.windows)
+}

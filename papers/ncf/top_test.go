@@ -1,0 +1,280 @@
+package ncf
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/core/packet"
+	"weir/core/unit"
+	"weir/internal/testutil"
+)
+
+func topOf(t testing.TB, n, windows int) *Top {
+	t.Helper()
+	top, err := NewTop(n, windows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return top
+}
+
+func TestTopRefuses(t *testing.T) {
+	for _, c := range [][2]int{{0, 4}, {-1, 4}, {1025, 4}, {20, 0}, {20, 16}} {
+		if _, err := NewTop(c[0], c[1]); err == nil || !strings.Contains(err.Error(), "1 … 1024 flows of 1 … 15 windows are possible") {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
+	topOf(t, 1, 1)
+	topOf(t, 1024, 15)
+}
+
+// What a NACK needs without a packet (BS'19 §4.3, §4.4): the endpoints, and the sequence number
+// and time stamp of a packet that the sender has sent.
+func TestOrigin(t *testing.T) {
+	top := topOf(t, 2, 4)
+	p := packet.Packet{Src: 1, Dst: 2, SrcPort: 3, DstPort: 4, Proto: packet.ProtoTCP, Version: 6, TOS: 7, Hash: 8, Flow: 9, Seq: 10, Ack: 11, Size: 1514, Payload: 1428,
+		TCP: packet.Segment{TSVal: 12, TSEcho: 13, Flags: 16, Has: packet.HasTimestamps | packet.HasScale}}
+	one := func(n uint32) *Counts {
+		c := &Counts{Windows: 4}
+		c.Flow[0] = n
+		return c
+	}
+	o := top.OfferCounts(0, 77, one(1500))
+	if o == nil {
+		t.Fatal("no entry")
+	}
+	o.Note(&p, 5)
+	o.Told, o.Notified = true, 99
+	want := Origin{Key: 77, Count: 1500, Told: true, Notified: 99, Src: 1, Dst: 2, Flow: 9, Hash: 8, SrcPort: 3, DstPort: 4, Out: 5, Proto: packet.ProtoTCP, Version: 6, TOS: 7,
+		Seq: 10, Ack: 11, TSVal: 12, TSEcho: 13, Flags: 16, Has: packet.HasTimestamps, Headers: 86}
+	if *o != want {
+		t.Errorf("%+v\nwant %+v", *o, want)
+	}
+	o = top.OfferCounts(1, 77, one(3000)) // the last packet's headers, and when it was told, stay
+	want.Count, want.Seen = 3000, 1
+	if *o != want {
+		t.Errorf("%+v\nwant %+v", *o, want)
+	}
+	top.OfferCounts(1, 78, one(4000))
+	if o = top.OfferCounts(1, 79, one(5000)); o == nil || *o != (Origin{Key: 79, Count: 5000, Seen: 1}) { // in the place of 77
+		t.Errorf("%+v", o)
+	}
+}
+
+// Counts decay as windows roll, the smallest leaves, what stopped n windows ago is stale.
+func TestTopDecays(t *testing.T) {
+	top := topOf(t, 2, 3)
+	counts := func(flow ...uint32) *Counts { // the current window first
+		c := &Counts{Windows: 3}
+		copy(c.Flow[:], flow)
+		return c
+	}
+	see := func(window uint32, want map[uint64]uint64) {
+		t.Helper()
+		got := map[uint64]uint64{}
+		for i := range top.Len() {
+			if top.Fresh(i, window) {
+				got[top.At(i).Key] = top.At(i).Count
+			}
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("window %d: %v, want %v", window, got, want)
+		}
+	}
+	top.OfferCounts(10, 1, counts(5, 20, 30))
+	top.OfferCounts(10, 2, counts(40, 0, 0))
+	see(10, map[uint64]uint64{1: 55, 2: 40})
+	if top.OfferCounts(10, 3, counts(40)) != nil || top.OfferCounts(10, 3, counts(0)) != nil {
+		t.Error("the same as the smallest takes its place")
+	}
+	see(11, map[uint64]uint64{1: 25, 2: 40}) // 30 are older than 3 windows
+	if o := top.OfferCounts(11, 3, counts(26)); o == nil {
+		t.Error("more than the smallest, and not in")
+	}
+	see(11, map[uint64]uint64{2: 40, 3: 26})
+	see(12, map[uint64]uint64{2: 40, 3: 26})
+	see(13, map[uint64]uint64{3: 26}) // 2 sent in window 10 last
+	if o := top.OfferCounts(13, 4, counts(1)); o == nil {
+		t.Error("a stale entry keeps its place")
+	}
+	see(13, map[uint64]uint64{3: 26, 4: 1})
+	see(1000, nil)
+	top.OfferCounts(1000, 5, counts(7, 8, 9))
+	see(1000, map[uint64]uint64{5: 24})
+	see(1002, map[uint64]uint64{5: 7})
+	// over the end of window numbers
+	top.OfferCounts(1<<32-1, 6, counts(3, 2, 1))
+	see(1<<32-1, map[uint64]uint64{6: 6})
+	see(0, map[uint64]uint64{6: 5})
+	see(1, map[uint64]uint64{6: 3})
+	see(2, nil)
+	// nothing is not heavy
+	if topOf(t, 2, 3).OfferCounts(0, 1, counts()) != nil {
+		t.Error("a flow without traffic is among the heaviest")
+	}
+}
+
+// The table is the exact top N of what was offered, whatever the order: against a model that
+// keeps all flows' counts by window, offered with each packet, and looks at them all.
+func FuzzTop(f *testing.F) {
+	f.Add(uint8(3), uint8(3), []byte{0, 1, 9, 0, 2, 8, 0, 3, 7, 0, 4, 6, 1, 1, 1, 2, 4, 9})
+	f.Add(uint8(1), uint8(1), []byte{0, 1, 9, 0, 2, 10, 9, 2, 1})
+	f.Fuzz(func(t *testing.T, entries, windows uint8, ops []byte) {
+		n, w := int(entries)%24+1, int(windows)%MaxWindows+1
+		top := topOf(t, n, w)
+		all := map[uint64]map[uint32]uint64{} // flow, window
+		now := uint32(1<<32 - 9)
+		worth := func(key uint64) (sum uint64) {
+			for j := range uint32(w) {
+				sum += all[key][now-j]
+			}
+			return sum
+		}
+		for ; len(ops) >= 3; ops = ops[3:] {
+			if gap := ops[0]; gap > 200 {
+				now += uint32(gap - 200)
+			}
+			key := uint64(ops[1])
+			if all[key] == nil {
+				all[key] = map[uint32]uint64{}
+			}
+			all[key][now] += uint64(ops[2]) + 1
+			c := &Counts{Windows: w}
+			for j := range uint32(w) {
+				c.Flow[j] = uint32(all[key][now-j])
+			}
+			in := top.OfferCounts(now, key, c) != nil
+			var least uint64 = 1<<64 - 1
+			held := map[uint64]bool{}
+			for i := range top.Len() {
+				o := top.At(i)
+				if held[o.Key] {
+					t.Fatalf("flow %d is there twice", o.Key)
+				}
+				held[o.Key] = true
+				if o.Count != worth(o.Key) {
+					t.Fatalf("flow %d has %d, exact %d", o.Key, o.Count, worth(o.Key))
+				}
+				least = min(least, o.Count)
+			}
+			if in != held[key] {
+				t.Fatalf("flow %d: told %v", key, in)
+			}
+			if !in && (top.Len() < n || worth(key) > least) {
+				t.Fatalf("flow %d with %d is not there, but one with %d", key, worth(key), least)
+			}
+		}
+	})
+}
+
+// Against the exact N heaviest of the last n·d, behind a sketch, at the end of each window: of Zipf's
+// traffic, of web search, and of Zipf's traffic whose flows are all new in every window
+// (churn), every second, or drift.
+func TestTopRecall(t *testing.T) {
+	const n, windows, rounds = 20, 4, 24
+	width, depth, err := Dimensions(0.001, 0.01)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table strings.Builder
+	fmt.Fprintf(&table, "%-22s %8s %8s %12s\n", "traffic", "recall", "worst", "of the bytes")
+	for _, load := range []struct {
+		name  string
+		make  func() traffic
+		shift func(w int) uint64
+		floor float64
+	}{
+		{"zipf 1.1", func() traffic { return zipf(1.1) }, func(int) uint64 { return 0 }, 0.97},
+		{"zipf 1.5", func() traffic { return zipf(1.5) }, func(int) uint64 { return 0 }, 0.97},
+		{"websearch", websearch, func(int) uint64 { return 0 }, 0.85},
+		{"zipf 1.1, new each", func() traffic { return zipf(1.1) }, func(w int) uint64 { return uint64(w) << 32 }, 0.9},
+		{"zipf 1.1, new each 2nd", func() traffic { return zipf(1.1) }, func(w int) uint64 { return uint64(w/2) << 32 }, 0.9},
+		{"zipf 1.1, drifting", func() traffic { return zipf(1.1) }, func(w int) uint64 { return uint64(w) }, 0.95},
+	} {
+		s := sketchOf(t, SketchConfig{Windows: windows, Duration: 10 * milli, Width: width, Depth: depth, Bits: 32, Seed: 3})
+		top, r, give := topOf(t, n, windows), rand.New(rand.NewPCG(5, 6)), load.make()
+		history := make([]map[uint64]uint64, rounds)
+		var sum, bytes, exactBytes float64
+		worst, samples := 1.0, 0
+		for w := range rounds {
+			history[w] = map[uint64]uint64{}
+			i := 0
+			give(r, func(key uint64, size int32) {
+				key += load.shift(w)
+				history[w][key] += uint64(size)
+				now := unit.Time(w)*10*milli + unit.Time(i)*400*unit.Nanosecond
+				i++
+				c := s.Count(now, key, size)
+				if o := top.OfferCounts(s.Window(), key, c); o != nil && o.Key != key {
+					t.Fatalf("flow %d has the entry of %d", key, o.Key)
+				}
+			})
+			if w < windows {
+				continue
+			}
+			exact := map[uint64]uint64{}
+			for _, past := range history[w-windows+1 : w+1] {
+				for key, size := range past {
+					exact[key] += size
+				}
+			}
+			var keys []uint64
+			for key := range exact {
+				keys = append(keys, key)
+			}
+			slices.SortFunc(keys, func(a, b uint64) int {
+				return cmp.Or(cmp.Compare(exact[b], exact[a]), cmp.Compare(a, b))
+			})
+			keys = keys[:min(n, len(keys))]
+			smallest := exact[keys[len(keys)-1]]
+			found := 0
+			for i := range top.Len() {
+				if !top.Fresh(i, s.Window()) {
+					continue
+				}
+				size := exact[top.At(i).Key]
+				bytes += float64(size)
+				if size >= smallest { // several may have the smallest's count
+					found++
+				}
+			}
+			for _, key := range keys {
+				exactBytes += float64(exact[key])
+			}
+			recall := min(float64(found)/float64(len(keys)), 1)
+			sum, worst, samples = sum+recall, min(worst, recall), samples+1
+		}
+		if mean := sum / float64(samples); mean < load.floor {
+			t.Errorf("%s: recall %.3f", load.name, mean)
+		}
+		fmt.Fprintf(&table, "%-22s %7.2f%% %7.2f%% %11.2f%%\n", load.name, 100*sum/float64(samples), 100*worst, 100*bytes/exactBytes)
+	}
+	testutil.Golden(t, "top_recall.txt", table.String())
+}
+
+func BenchmarkTop(b *testing.B) {
+	for _, n := range []int{20, 1024} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			top := topOf(b, n, 4)
+			z := rand.NewZipf(rand.New(rand.NewPCG(1, 1)), 1.1, 1, 99_999)
+			keys, counts := make([]uint64, 1<<16), map[uint64]uint32{}
+			flows := make([]uint32, 1<<16)
+			for i := range keys {
+				keys[i] = z.Uint64()
+				counts[keys[i]]++
+				flows[i] = counts[keys[i]]
+			}
+			c := &Counts{Windows: 4}
+			b.ReportAllocs()
+			for i := range b.N {
+				k := i & (1<<16 - 1)
+				c.Flow[0] = flows[k]
+				top.OfferCounts(uint32(i>>16), keys[k], c)
+			}
+		})
+	}
+}

@@ -1,0 +1,162 @@
+package p4abc_test
+
+import (
+	"context"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/cc/bbr"
+	"weir/core/cc/cubic"
+	"weir/core/cc/dctcp"
+	"weir/core/cc/reno"
+	"weir/core/dataplane"
+	"weir/core/dataplane/forward"
+	"weir/core/dataplane/inputloss"
+	"weir/core/transport"
+	"weir/core/transport/tcp"
+	"weir/core/transport/udp"
+	"weir/internal/testutil"
+	"weir/papers/p4abc"
+	"weir/study/experiment"
+	"weir/study/report"
+)
+
+func registry() *experiment.Registry {
+	return &experiment.Registry{
+		Programs:    []dataplane.Scheme{p4abc.Scheme(), forward.Scheme(), inputloss.Scheme()},
+		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme()},
+		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), reno.Scheme()},
+		Library:     []experiment.Library{{Name: "p4abc", Files: p4abc.Experiments}},
+	}
+}
+
+func run(t *testing.T, name string, o experiment.Options) *experiment.Outcome {
+	t.Helper()
+	src, err := registry().Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := experiment.Load(registry(), src, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := experiment.Execute(context.Background(), spec, experiment.ExecOptions{})
+	if err != nil || len(out.Failed) > 0 {
+		t.Fatal(err, out.Failed)
+	}
+	return out
+}
+
+// §6.2.1, figure 4, every point, with two seeds and 20 s: the three claims about ABC
+// hold; without ABC goodput is not proportional to rate, which TestPhase explains.
+// The table is golden: a change of any number shows.
+func TestFigure4(t *testing.T) {
+	o := run(t, "p4abc/fig4", experiment.Options{Set: []string{"repeat=2", "duration=20s"}})
+	testutil.Golden(t, "fig4.txt", report.Results(report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
+	for _, c := range o.Claims {
+		want := experiment.Holds
+		if c.ID == "fig4.without.proportional" {
+			want = experiment.Fails
+		}
+		if c.Verdict != want {
+			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
+		}
+	}
+}
+
+// What makes the claim fail is phase: with jitter of one service time on the access
+// links (Floyd, Jacobson 1992) it holds, up to R0 = 80 Mb/s with room; at 100 Mb/s,
+// where client 0's own link carries 97.2 Mb/s at most, it does not fail.
+func TestPhase(t *testing.T) {
+	for r0, want := range map[string]experiment.Verdict{"80Mbps": experiment.Holds, "100Mbps": experiment.Undecided} {
+		o := run(t, "p4abc/fig4-phase", experiment.Options{Set: []string{"repeat=3", "duration=60s", "r0=" + r0}})
+		if c := o.Claims[0]; c.Verdict == experiment.Holds {
+			t.Errorf("R0 = %s without jitter: %s %s", r0, c.Verdict, c.Measured)
+		}
+		if c := o.Claims[1]; c.Verdict != want {
+			t.Errorf("R0 = %s with jitter: %s %s", r0, c.Verdict, c.Measured)
+		}
+	}
+}
+
+// §6.2.2, figure 5, every point, with three seeds and 30 s: the claims hold. The table
+// is golden.
+func TestFigure5(t *testing.T) {
+	o := run(t, "p4abc/fig5", experiment.Options{Set: []string{"repeat=3", "duration=30s"}})
+	testutil.Golden(t, "fig5.txt", report.Results(report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
+	for _, c := range o.Claims {
+		if c.Verdict != experiment.Holds {
+			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
+		}
+	}
+}
+
+// §6.2.3, figure 6, every point, with two seeds and 20 s: TCP starves without ABC and
+// is bounded with it. The paper's 32 Mb/s for client 0 at the largest R0 is not there:
+// the mechanism gives 3.4 (TestFigure6Loss explains).
+func TestFigure6(t *testing.T) {
+	o := run(t, "p4abc/fig6", experiment.Options{Set: []string{"repeat=2", "duration=20s"}})
+	testutil.Golden(t, "fig6.txt", report.Results(report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
+	for _, c := range o.Claims {
+		switch c.ID {
+		case "fig6.abc.32":
+			if c.Verdict != experiment.Fails {
+				t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
+			}
+		case "fig6.abc.32.loss": // 35.4 ± 0.9 Mb/s in fig6-loss: just outside
+			if c.Verdict == experiment.Holds {
+				t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
+			}
+		default:
+			if c.Verdict != experiment.Holds {
+				t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
+			}
+		}
+	}
+}
+
+// What brings client 0 to 32 Mb/s is loss at the switch's input, which holds TCP back:
+// 0.15 % with Linux' CUBIC, 0.2 % with RFC 9438's.
+func TestFigure6Loss(t *testing.T) {
+	for id, set := range map[string][]string{
+		"fig6-loss.linux":   {"variant=linux", "loss=0.15%"},
+		"fig6-loss.rfc9438": {"variant=rfc9438", "loss=0.2%"},
+	} {
+		o := run(t, "p4abc/fig6-loss", experiment.Options{Set: set})
+		for _, c := range o.Claims {
+			if c.ID == id && c.Verdict != experiment.Holds {
+				t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
+			}
+		}
+	}
+}
+
+// What the lab's machine does to figure 6 (docs/lab.md): it stands still for some milliseconds
+// now and then.
+func TestFigure6Stalls(t *testing.T) {
+	o := run(t, "p4abc/fig6-stalls", experiment.Options{Set: []string{"r0=60Mbps", "duration=30s"}})
+	for _, c := range o.Claims {
+		if c.Verdict != experiment.Holds {
+			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
+		}
+	}
+}
+
+// One TCP flow alone is not hurt by ABC.
+func TestSingle(t *testing.T) {
+	o := run(t, "p4abc/single", experiment.Options{Set: []string{"repeat=2", "cc=cubic"}})
+	if c := o.Claims[0]; c.Verdict != experiment.Holds {
+		t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
+	}
+}
+
+// The quick variants of all experiments run, and keep every scheme and the ends of
+// every sweep.
+func TestQuickVariants(t *testing.T) {
+	for _, e := range registry().Experiments() {
+		o := run(t, e.Name, experiment.Options{Quick: true, Set: []string{"duration=2s", "warmup=1s"}})
+		if len(o.Runs) < 4 || o.Missing > 0 {
+			t.Errorf("%s: %d runs, %d missing", e.Name, len(o.Runs), o.Missing)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package p4abc
+
+import (
+	"fmt"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// watched looks at the state before and after each step of a packet.
+type watched struct {
+	*Program
+	t    *testing.T
+	most map[string]int // by register
+}
+
+func (w *watched) state() map[string][]string {
+	s := map[string][]string{}
+	put := func(name string, x any) { s[name] = append(s[name], fmt.Sprint(x)) }
+	for _, m := range w.meters {
+		put("S of meters", m.bits)
+		put("t_last of meters", m.last)
+		put("t_start of meters", m.start)
+	}
+	for i, a := range w.averages {
+		put("S of A_avg", a.sum)
+		put("N of A_avg", a.count)
+		put("t_last of A_avg", a.last)
+		put("queue length", w.registers[i])
+	}
+	return s
+}
+
+func (w *watched) step(what func()) {
+	before := w.state()
+	what()
+	for name, cells := range w.state() {
+		n := 0
+		for i, x := range cells {
+			if i < len(before[name]) && x != before[name][i] {
+				n++
+			}
+		}
+		w.most[name] = max(w.most[name], n)
+	}
+}
+
+func (w *watched) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) (v dataplane.Verdict) {
+	w.step(func() { v = w.Program.Ingress(env, p, m) })
+	return v
+}
+
+func (w *watched) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) (v dataplane.Verdict) {
+	w.step(func() { v = w.Program.Admit(env, p, m) })
+	return v
+}
+
+func (w *watched) Book(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
+	w.step(func() { w.Program.Book(env, p, m) })
+}
+
+func (w *watched) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) (v dataplane.Verdict) {
+	w.step(func() { v = w.Program.Egress(env, p, m) })
+	return v
+}
+
+type forwarding struct{}
+
+func (forwarding) Name() string { return "forwarding" }
+func (forwarding) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	m.Out = packet.PortID(p.Dst - 1)
+	return dataplane.Accept
+}
+
+// Packets change what the footprint says that they write, and nothing else.
+func TestFootprintWrites(t *testing.T) {
+	for _, given := range [][]string{nil, {"queue", "register"}, {"others", "shared"}, {"role", "core"}} {
+		port := dataplanetest.Port{Rate: unit.LinkRate{Bits: 100 * unit.Mbps}, Queues: 1}
+		s := dataplanetest.Setup{Ports: []dataplanetest.Port{port, port, port, port}}
+		p, err := dataplanetest.Make(Scheme(), s.Site(), given...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &watched{p.(*Program), t, map[string]int{}}
+		s.Programs = []dataplane.Program{forwarding{}, w}
+		var script []dataplanetest.Arrival
+		for i := range 400 {
+			script = append(script, dataplanetest.Arrival{At: unit.Time(i) * 50 * unit.Microsecond, Port: packet.PortID(i % 3), Dst: packet.Addr(4 - i%2), Payload: 1000})
+		}
+		dataplanetest.Direct(s, script)
+		f := w.Footprint()
+		if err := f.Check(); err != nil {
+			t.Error(err)
+		}
+		writes := map[string]int{}
+		for _, x := range f.Stages {
+			for _, r := range x.Registers {
+				writes[r.Name] = max(writes[r.Name], r.Writes)
+			}
+		}
+		changed := 0
+		for name, n := range w.most {
+			if n > 0 {
+				changed++
+			}
+			if name == "queue length" && !w.config.Register {
+				continue // which nobody reads then
+			}
+			if n > writes[name] {
+				t.Errorf("%v: a packet changes %d cells of %q; the footprint says %d", given, n, name, writes[name])
+			}
+		}
+		if changed < 4 && w.config.Role != Core {
+			t.Errorf("%v: packets change %v", given, w.most)
+		}
+	}
+}
+
+// Meters made for sources that sent are counted once: a footprint does not change with traffic.
+func TestFootprintStays(t *testing.T) {
+	port := dataplanetest.Port{Rate: unit.LinkRate{Bits: 100 * unit.Mbps}, Queues: 1}
+	s := dataplanetest.Setup{Ports: []dataplanetest.Port{port, port, port}}
+	p, err := dataplanetest.Make(Scheme(), s.Site(), "aggregates", "10.0.0.1/32: 1Mbps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := p.(*Program)
+	before := fmt.Sprint(a.Footprint())
+	s.Programs = []dataplane.Program{forwarding{}, a}
+	dataplanetest.Direct(s, []dataplanetest.Arrival{{Port: 0, Dst: 2, Payload: 100}, {Port: 1, Dst: 3, Payload: 100}, {Port: 2, Dst: 1, Payload: 100}})
+	if after := fmt.Sprint(a.Footprint()); after != before || len(a.meters) != 3 {
+		t.Errorf("%d meters\n%s\nbefore\n%s", len(a.meters), after, before)
+	}
+}

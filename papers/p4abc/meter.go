@@ -1,0 +1,86 @@
+package p4abc
+
+import (
+	"math"
+
+	"weir/core/unit"
+)
+
+// Meter is TDRM-UTEMA, the time-dependent rate meter of §3.2 (Menth, Hauser,
+// ICPE'17, equations (28)–(30), (40)–(42)): the traffic of the past, weighted by
+// exp(−age/M), over the same weight's integral since the measurement began. Its
+// state is the paper's three variables (§5.2): S, t_last, t_start.
+type Meter struct {
+	bits  float64   // S: weighted bits, as of last
+	last  unit.Time // t_last
+	start unit.Time // t_start: when the measurement began, not when the first packet came
+}
+
+// NewMeter returns a meter whose measurement begins at start.
+func NewMeter(start unit.Time) Meter { return Meter{last: start, start: start} }
+
+// Update counts a packet of so many bits that arrives at now.
+func (m *Meter) Update(now unit.Time, bits float64, memory unit.Time) {
+	m.bits = float64(m.bits*decay(now-m.last, memory)) + bits
+	m.last = now
+}
+
+// Rate returns R_m in bit/s at a time not before the last packet: S/T, where
+// T = M·(1 − exp(−(now − t_start)/M)); 0 where T is 0, at the very start.
+func (m *Meter) Rate(now unit.Time, memory unit.Time) float64 {
+	t := m.weight(now, memory)
+	if t <= 0 {
+		return 0
+	}
+	return float64(m.bits*decay(now-m.last, memory)) / t
+}
+
+// weight is T, in seconds.
+func (m *Meter) weight(now, memory unit.Time) float64 {
+	return memory.Seconds() * -math.Expm1(-(now-m.start).Seconds()/memory.Seconds())
+}
+
+// decay is exp(−age/memory).
+func decay(age, memory unit.Time) float64 { return math.Exp(-(age.Seconds() / memory.Seconds())) }
+
+// Activity is equation (1): A = log2(R_m/R_r). Where R_m is 0, which it is only
+// for a packet at the very start of the measurement, the logarithm has no value
+// and the paper says nothing; we take 0, the activity of a user at its reference
+// rate. Minus infinity would let that packet pass, and then hold A_avg down for
+// ever.
+func Activity(rate float64, reference unit.Rate) float64 {
+	if rate <= 0 {
+		return 0
+	}
+	return math.Log2(rate / float64(reference))
+}
+
+// Average is UTEMA, the unbiased time-dependent exponential moving average of
+// §3.3 (ICPE'17, equations (18)–(20)): S/N with both weighted by exp(−age/M).
+type Average struct {
+	sum, count float64 // S, N, as of last
+	last       unit.Time
+}
+
+// Update adds a sample.
+func (a *Average) Update(now unit.Time, x float64, memory unit.Time) {
+	d := decay(now-a.last, memory)
+	a.sum = float64(a.sum*d) + x
+	a.count = float64(a.count*d) + 1
+	a.last = now
+}
+
+// Value returns S/N, 0 where there were no samples. It does not change between
+// samples: both decay alike.
+func (a *Average) Value() float64 {
+	if a.count <= 0 {
+		return 0
+	}
+	return a.sum / a.count
+}
+
+// Threshold is equation (2): T_drop(A) = max(Q_min, Q_base − γ·(A − A_avg)). A
+// packet is dropped if the queue is longer.
+func Threshold(activity, average, qMin, qBase, gamma float64) float64 {
+	return max(qMin, qBase-float64(gamma*(activity-average)))
+}

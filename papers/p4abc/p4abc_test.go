@@ -1,0 +1,655 @@
+package p4abc
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/forward"
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/unit"
+	"weir/internal/testutil"
+)
+
+func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 18) }
+
+func near(a, b, tolerance float64) bool { return math.Abs(a-b) <= tolerance }
+
+// Facts C1: unit packets each second, M = 10 s give 1.0508331944 at every arrival
+// from the first: right after an arrival R = b·dt/(1 − exp(−b·dt)) of the rate.
+func TestMeterGolden(t *testing.T) {
+	m := NewMeter(0)
+	for i := 1; i <= 200; i++ {
+		now := unit.Time(i) * unit.Second
+		m.Update(now, 1, 10*unit.Second)
+		if r := m.Rate(now, 10*unit.Second); !near(r, 1.0508331944, 1e-9) {
+			t.Fatalf("arrival %d: rate %.10f", i, r)
+		}
+	}
+	// read later, only S decays and T grows: half a second after the last arrival
+	now := 200*unit.Second + unit.Second/2
+	s, T := 0.0, 10*(1-math.Exp(-20.05))
+	for k := 1; k <= 200; k++ {
+		s += math.Exp(-(200.5 - float64(k)) / 10)
+	}
+	if r := m.Rate(now, 10*unit.Second); !near(r, s/T, 1e-9) {
+		t.Errorf("between arrivals: rate %.10f, want %.10f", r, s/T)
+	}
+}
+
+// Facts C1 (ICPE'17, table 6): TDRM-UTEMA gives 1.000 of the rate of Poisson
+// traffic, with a coefficient of variation of 0.158 for M = 20 gaps (figure 6e).
+func TestMeterIsUnbiased(t *testing.T) {
+	random := unit.NewRandom(1, "poisson")
+	m := NewMeter(0)
+	const memory = 20 * unit.Second // 20 mean gaps
+	now, sum, squares, n := unit.Time(0), 0.0, 0.0, 0.0
+	next := unit.Time(0)
+	for now < 200000*unit.Second {
+		gap := unit.Time(random.ExpFloat64() * 1e12)
+		for next < now+gap { // read at fixed times, not at arrivals
+			if next > 300*unit.Second {
+				r := m.Rate(next, memory)
+				sum, squares, n = sum+r, squares+r*r, n+1
+			}
+			next += 7 * unit.Second
+		}
+		now += gap
+		m.Update(now, 1, memory)
+	}
+	mean := sum / n
+	if cv := math.Sqrt(squares/n-mean*mean) / mean; !near(mean, 1, 0.005) || !near(cv, 0.158, 0.006) {
+		t.Errorf("mean %.4f, coefficient of variation %.4f; want 1.000 and 0.158", mean, cv)
+	}
+}
+
+// Facts C1: UTEMA with M = 4, t = 0, 1, 2, 3, X = 1, 0, 1, 0.
+func TestAverageGolden(t *testing.T) {
+	var a Average
+	if a.Value() != 0 {
+		t.Error("an average of nothing is not 0")
+	}
+	for i, want := range []float64{1, 0.437823, 0.673504, 0.437823} {
+		a.Update(unit.Time(i)*unit.Second, float64(1-i%2), 4*unit.Second)
+		if !near(a.Value(), want, 1e-6) {
+			t.Errorf("t = %d: %.6f, want %.6f", i, a.Value(), want)
+		}
+	}
+}
+
+// Equation (1).
+func TestActivity(t *testing.T) {
+	for _, c := range []struct{ rate, want float64 }{{10e3, 0}, {20e3, 1}, {5e3, -1}, {40e6, math.Log2(4000)}, {0, 0}} {
+		if got := Activity(c.rate, 10*unit.Kbps); !near(got, c.want, 1e-12) {
+			t.Errorf("A(%g b/s) = %g, want %g", c.rate, got, c.want)
+		}
+	}
+}
+
+// Equation (2) with the parameters of §6.1.3.
+func TestThreshold(t *testing.T) {
+	for _, c := range []struct{ a, avg, want float64 }{
+		{10, 10, 20},   // average activity: Q_base
+		{10.5, 10, 12}, // half a unit above
+		{11, 10, 6},    // one above: 4, but at least Q_min
+		{9, 10, 36},    // one below: beyond the buffer
+		{0, 0, 20},
+	} {
+		if got := Threshold(c.a, c.avg, 6, 20, 16); got != c.want {
+			t.Errorf("T(%g) at average %g = %g, want %g", c.a, c.avg, got, c.want)
+		}
+	}
+}
+
+// bench is a switch with two ports: what comes in leaves by port 1.
+type bench struct {
+	*dataplane.Switch
+	program *Program
+	pool    *packet.Pool
+	book    *packet.Book
+	now     unit.Time
+}
+
+func newBench(t testing.TB, c Config, before ...dataplane.Program) *bench {
+	t.Helper()
+	b := &bench{pool: &packet.Pool{}, book: packet.NewBook()}
+	for i := range 6 {
+		b.book.Add(netip.AddrFrom4([4]byte{10, 0, byte(i / 3), byte(i + 1)}), netip.MustParseAddr(fmt.Sprintf("fd00::%d", i+1)))
+	}
+	routes, err := dataplane.NewRoutes(b.book, []dataplane.Route{
+		{Prefix: netip.MustParsePrefix("0.0.0.0/0"), Ports: []packet.PortID{1}}, {Prefix: netip.MustParsePrefix("::/0"), Ports: []packet.PortID{1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := &dataplane.Site{Switch: "s1", Ports: 2, Book: b.book, Routes: routes}
+	f := forward.New(site)
+	if b.program, err = New(site, c); err != nil {
+		t.Fatal(err)
+	}
+	port := func() *tm.Port {
+		return tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{Packets: 24}), tm.NewFIFO(), unit.LinkRate{Bits: 50 * unit.Mbps})
+	}
+	b.Switch, err = dataplane.New(dataplane.Config{Name: "s1", Ports: []*tm.Port{port(), port()}, Programs: append(before, f, b.program), Pool: b.pool, Book: b.book})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// send lets a packet of 1490 bytes from a source come in and tells whether it was
+// accepted.
+func (b *bench) send(src packet.Addr, ext ...func(*packet.Packet)) bool {
+	p := b.pool.Get()
+	p.Src, p.Dst, p.Size, p.Payload, p.HopLimit, p.Version = src, 6, 1490, 1448, 64, 4
+	for _, f := range ext {
+		f(p)
+	}
+	before := b.Port(1).Packets()
+	b.Receive(b.now, 0, p)
+	return b.Port(1).Packets() > before
+}
+
+func (b *bench) take() *packet.Packet {
+	p, _ := b.Dequeue(b.now, 1)
+	return p
+}
+
+func defaults() Config {
+	return Config{Role: Alone, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps, Average: 300 * unit.Millisecond,
+		QMin: unit.Length{Packets: 6}, QBase: unit.Length{Packets: 20}, Gamma: unit.Length{Packets: 16}}
+}
+
+// The first packet at the very start of the measurement has activity 0; one that
+// comes later has a rate.
+func TestFirstPacket(t *testing.T) {
+	b := newBench(t, defaults())
+	b.send(1)
+	if a := b.program.activity; a != 0 {
+		t.Errorf("first packet at time 0: activity %g, want 0", a)
+	}
+	b = newBench(t, defaults())
+	b.now = unit.Second
+	b.send(1)
+	// R = 1490·8 bits / (3 s · (1 − e^(−1/3))) = 14017 b/s
+	if want := math.Log2(11920 / (3 * (1 - math.Exp(-1.0/3))) / 10000); !near(b.program.activity, want, 1e-12) {
+		t.Errorf("first packet after 1 s: activity %g, want %g", b.program.activity, want)
+	}
+}
+
+// §3.3: A_avg is over accepted packets only; what a full buffer refuses does not
+// count either.
+func TestAverageOfAcceptedOnly(t *testing.T) {
+	b := newBench(t, defaults())
+	accepted := 0.0
+	var reference Average
+	for i := range 200 {
+		b.now = unit.Time(i) * unit.Millisecond
+		if b.send(packet.Addr(1 + i%3)) {
+			accepted++
+			reference.Update(b.now, b.program.activity, 300*unit.Millisecond)
+		}
+		if i%4 == 0 {
+			if p := b.take(); p != nil {
+				b.pool.Put(p)
+			}
+		}
+	}
+	drops := b.Drops()
+	if accepted == 200 || drops[dataplane.ActivityExceeded] == 0 {
+		t.Fatalf("%g of 200 accepted, drops %v: this tests nothing", accepted, drops)
+	}
+	if got, want := b.program.averages[1].Value(), reference.Value(); got != want {
+		t.Errorf("A_avg %g, that of the accepted packets is %g", got, want)
+	}
+	if b.program.averages[0] != (Average{}) {
+		t.Error("a port without traffic has an average")
+	}
+}
+
+// §5.1 and §5.3: the ingress sees the length that the last departure left, plus one
+// for each packet accepted since; so between departures it is right, and after a
+// departure it is the true length.
+func TestRegister(t *testing.T) {
+	c := defaults()
+	c.Register = true
+	b := newBench(t, c)
+	for i := range 5 {
+		b.now = unit.Time(i+1) * unit.Second
+		b.send(1)
+	}
+	if r := b.program.registers[1]; r != 5 {
+		t.Errorf("after 5 arrivals the register is %d", r)
+	}
+	b.pool.Put(b.take())
+	if r := b.program.registers[1]; r != 4 {
+		t.Errorf("after a departure the register is %d, 4 packets wait", r)
+	}
+	b.send(1)
+	if r := b.program.registers[1]; r != 5 {
+		t.Errorf("after another arrival the register is %d", r)
+	}
+}
+
+// §5.2: the source address is the aggregate; prefixes join sources, the longest
+// wins; the others have one each, or share one.
+func TestAggregates(t *testing.T) {
+	c := defaults()
+	c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.0/24"), 20 * unit.Kbps}, {netip.MustParsePrefix("10.0.0.2/32"), 30 * unit.Kbps}}
+	b := newBench(t, c)
+	for src := packet.Addr(1); src <= 5; src++ {
+		b.send(src)
+	}
+	of := b.program.aggregateOf[0]
+	if of[1] != of[3] || of[2] == of[1] || of[4] == of[5] || of[4] == of[1] {
+		t.Errorf("aggregates by source: %v", of[1:6])
+	}
+	if r := b.program.reference; r[of[1]] != 20*unit.Kbps || r[of[2]] != 30*unit.Kbps || r[of[4]] != 10*unit.Kbps {
+		t.Errorf("reference rates %v", r)
+	}
+	c.Shared = true
+	b = newBench(t, c)
+	for src := packet.Addr(1); src <= 5; src++ {
+		b.send(src)
+	}
+	if of := b.program.aggregateOf[0]; of[4] != of[5] || of[4] == of[1] {
+		t.Errorf("with a shared default: %v", of[1:6])
+	}
+	// the same source over IPv6 keeps its aggregate
+	b = newBench(t, defaults())
+	b.send(1)
+	b.send(1, func(p *packet.Packet) { p.Version = 6 })
+	if n := len(b.program.meters); n != 1 || b.program.meters[0].bits != 2*11920 {
+		t.Errorf("%d meters for one source, the first has seen %g bits", n, b.program.meters[0].bits)
+	}
+}
+
+// §3.4: "Reference rates R_r specific to aggregates may be used to differentiate
+// their achievable throughput": of two sources that overload the link alike the one
+// with the higher reference rate is the less active, and the other one is dropped
+// first.
+func TestReferenceRates(t *testing.T) {
+	c := defaults()
+	c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.1/32"), 30 * unit.Kbps}, {netip.MustParsePrefix("10.0.0.2/32"), 10 * unit.Kbps}}
+	b := newBench(t, c)
+	got := [3]int{}
+	random := unit.NewRandom(1, "arrivals")
+	// one frame is served each 238.4 µs; both sources send at 60 Mb/s
+	next := [3]unit.Time{0, 0, 0}
+	serve := unit.Time(0)
+	for b.now < 30*unit.Second {
+		src := packet.Addr(1)
+		if next[2] < next[1] {
+			src = 2
+		}
+		if serve <= next[src] {
+			b.now = serve
+			if p := b.take(); p != nil {
+				if b.now > 10*unit.Second {
+					got[p.Src]++
+				}
+				b.pool.Put(p)
+			}
+			serve += 238400 * unit.Nanosecond
+			continue
+		}
+		b.now = next[src]
+		b.send(src)
+		next[src] += unit.Time(198667 * (0.5 + random.Float64()) * 1e3)
+	}
+	if share := float64(got[1]) / float64(got[1]+got[2]); share < 0.9 {
+		t.Errorf("the source with three times the reference rate gets %.0f %% (%d, %d)", 100*share, got[1], got[2])
+	}
+}
+
+// §3.1, figure 1: the edge marks, the core drops by the mark and keeps no state of
+// users, the egress node removes the mark.
+func TestDomain(t *testing.T) {
+	edge, core, exit := defaults(), defaults(), defaults()
+	edge.Role, core.Role, exit.Role = Edge, Core, Exit
+	e, c, x := newBench(t, edge), newBench(t, core), newBench(t, exit)
+	for i := range 50 {
+		now := unit.Time(i+1) * unit.Millisecond
+		e.now, c.now, x.now = now, now, now
+		e.send(1)
+		p := e.take()
+		mark, ok := p.Extension(packet.ExtActivity)
+		if !ok || len(mark) != 4 || p.Size != 1498 {
+			t.Fatalf("packet %d leaves the edge with mark %v, %d bytes", i, mark, p.Size)
+		}
+		c.Receive(now, 0, p)
+		if c.program.activity != e.program.activity {
+			t.Fatalf("the core reads activity %g, the edge wrote %g", c.program.activity, e.program.activity)
+		}
+		if p = c.take(); p == nil {
+			t.Fatal("the core dropped into an empty queue")
+		}
+		x.Receive(now, 0, p)
+		if p = x.take(); p.ExtensionBytes() != 0 || p.Size != 1490 {
+			t.Fatalf("packet %d leaves the domain with %d bytes of marks, %d in all", i, p.ExtensionBytes(), p.Size)
+		}
+		x.pool.Put(p)
+	}
+	if len(c.program.meters) != 0 || len(x.program.meters) != 0 {
+		t.Error("the core measures users")
+	}
+	// without a mark a packet is not the domain's: it passes and does not count
+	before := c.program.averages[1]
+	if !c.send(2) || c.program.averages[1] != before {
+		t.Error("a packet without a mark is treated as the domain's")
+	}
+	// more active packets are dropped first
+	mark := func(a float32) func(p *packet.Packet) {
+		return func(p *packet.Packet) {
+			v := math.Float32bits(a)
+			p.SetExtension(packet.ExtActivity, []byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)})
+		}
+	}
+	for range 12 {
+		c.send(3, mark(10))
+	}
+	if c.send(3, mark(12)) || !c.send(3, mark(10)) {
+		t.Error("of two packets at one queue the more active must be the one to drop")
+	}
+	if c.send(3, mark(float32(math.Inf(1)))) != true {
+		t.Error("a mark that is no number must not decide anything")
+	}
+}
+
+// §6.1.3's values are the defaults.
+func TestDefaults(t *testing.T) {
+	var b strings.Builder
+	for _, p := range Scheme().Params {
+		fmt.Fprintf(&b, "%s=%s ", p.Name, p.Default)
+	}
+	want := "role=alone memory=3s reference=10kbps average_memory=300ms q_min=6 packets q_base=20 packets gamma=16 packets queue=exact aggregates= others=each "
+	if b.String() != want {
+		t.Errorf("defaults\n%s, want\n%s", b.String(), want)
+	}
+}
+
+// Thresholds in bytes: an option, all three or none.
+func TestBytes(t *testing.T) {
+	c := defaults()
+	c.QMin, c.QBase, c.Gamma = unit.Length{Bytes: 9000}, unit.Length{Bytes: 30000}, unit.Length{Bytes: 24000}
+	b := newBench(t, c)
+	for range 8 {
+		b.now += unit.Millisecond
+		b.send(1)
+	}
+	if got := b.Port(1).Bytes(); got != 8*1490 {
+		t.Errorf("%d bytes wait", got)
+	}
+	c.Gamma = unit.Length{Packets: 16}
+	if _, err := New(&dataplane.Site{Book: packet.NewBook()}, c); err == nil {
+		t.Error("thresholds in bytes with a gamma in packets are taken")
+	}
+	c = defaults()
+	c.QBase, c.QMin, c.Gamma, c.Register = unit.Length{Bytes: 1}, unit.Length{Bytes: 1}, unit.Length{Bytes: 1}, true
+	if _, err := New(&dataplane.Site{Book: packet.NewBook()}, c); err == nil {
+		t.Error("the prototype's register with thresholds in bytes is taken")
+	}
+}
+
+// §3.3: Q_min "prevents packet dropping in the absence of congestion": at queues up
+// to it nobody is dropped, however active. So ABC at ports that are not congested,
+// the return path of §6.1.1 among them, is the same as no ABC there.
+func TestQMin(t *testing.T) {
+	c := defaults()
+	c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.2/32"), 100 * unit.Mbps}} // user 1 has 10 kb/s
+	b := newBench(t, c)
+	for i := range 10_000 {
+		b.now = unit.Time(i+1) * unit.Millisecond
+		b.send(2)
+		for b.Port(1).Packets() > 6 {
+			b.pool.Put(b.take())
+		}
+		average := b.program.averages[1].Value()
+		if !b.send(1) {
+			t.Fatalf("frame %d is dropped at a queue of %d", i, b.Port(1).Packets())
+		}
+		if i > 10 && Threshold(b.program.activity, average, 6, 20, 16) != 6 {
+			t.Fatalf("frame %d: activity %g at average %g; this tests nothing", i, b.program.activity, average)
+		}
+	}
+	if b.send(1) {
+		t.Error("a far more active user's frame is accepted at a queue of 7")
+	}
+}
+
+// A source with both families is metered by the prefix that its packet's address
+// is in, whichever family came first.
+func TestAggregatesByFamily(t *testing.T) {
+	c := defaults()
+	c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.1/32"), 20 * unit.Kbps}}
+	six := func(p *packet.Packet) { p.Version = 6 }
+	b := newBench(t, c)
+	b.now = unit.Second
+	b.send(1, six)
+	by6 := b.program.activity
+	b.now = 2 * unit.Second
+	b.send(1)
+	by4 := b.program.activity
+	// 11920 bits each; the aggregate of the IPv4 prefix has seen one frame
+	if want := math.Log2(11920 / (3 * (1 - math.Exp(-2.0/3))) / 20000); !near(by4, want, 1e-12) {
+		t.Errorf("IPv4 after IPv6: activity %g, want %g", by4, want)
+	}
+	if want := math.Log2(11920 / (3 * (1 - math.Exp(-1.0/3))) / 10000); !near(by6, want, 1e-12) {
+		t.Errorf("IPv6 first: activity %g, want %g", by6, want)
+	}
+}
+
+// again lets the switch make a copy of each packet from a port: beside it, or
+// instead of it for a second round.
+type again struct{ inject bool }
+
+func (again) Name() string { return "again" }
+
+func (a again) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	if m.In == packet.NoPort {
+		return dataplane.Accept
+	}
+	if a.inject {
+		env.Inject(env.Clone(p, false))
+		return dataplane.Accept
+	}
+	env.Recirculate(env.Clone(p, false))
+	return dataplane.Drop(dataplane.Policed)
+}
+
+// A user's frame is measured once: what the switch makes from it does not make the
+// user more active and does not enter A_avg, and a program before this one may send
+// it round again.
+func TestMeasuredOnce(t *testing.T) {
+	for _, a := range []again{{inject: true}, {inject: false}} {
+		b := newBench(t, defaults(), a)
+		b.now = unit.Second
+		b.send(1)
+		if got := b.program.meters[0].bits; got != 11920 {
+			t.Errorf("%+v: %g bits measured of a frame of 11920", a, got)
+		}
+		if got := b.program.averages[1].count; got != 1 {
+			t.Errorf("%+v: %g samples in A_avg, want 1", a, got)
+		}
+	}
+}
+
+// §5.2: the register grows with every packet that is accepted for the port, also
+// with those that are not the domain's.
+func TestRegisterCountsAll(t *testing.T) {
+	c := defaults()
+	c.Role, c.Register = Core, true
+	b := newBench(t, c)
+	for range 5 {
+		b.send(1) // no mark
+	}
+	if r := b.program.registers[1]; r != 5 {
+		t.Errorf("5 packets wait, the register is %d", r)
+	}
+}
+
+// A program with values that no spec can hold is refused, not run.
+func TestRefuses(t *testing.T) {
+	site := &dataplane.Site{Ports: 2, Book: packet.NewBook()}
+	if _, err := New(site, defaults()); err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range map[string]func(*Config){
+		"no role":               func(c *Config) { c.Role = "" },
+		"unknown role":          func(c *Config) { c.Role = "middle" },
+		"no memory":             func(c *Config) { c.Memory = 0 },
+		"no memory of average":  func(c *Config) { c.Average = -1 },
+		"no reference":          func(c *Config) { c.Reference = 0 },
+		"aggregate at rate 0":   func(c *Config) { c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.0/8"), 0}} },
+		"no prefix":             func(c *Config) { c.Aggregates = []Aggregate{{netip.Prefix{}, unit.Kbps}} },
+		"negative queue length": func(c *Config) { c.QMin = unit.Length{Packets: -1} },
+		"the same prefix twice": func(c *Config) {
+			c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.1/8"), unit.Kbps}, {netip.MustParsePrefix("10.0.0.2/8"), 2 * unit.Kbps}}
+		},
+	} {
+		c := defaults()
+		spoil(&c)
+		if _, err := New(site, c); err == nil {
+			t.Errorf("%s: taken", name)
+		}
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	for _, role := range []Role{Alone, Edge, Core, Exit} {
+		c := defaults()
+		c.Role = role
+		b := newBench(t, c)
+		step := func() {
+			b.now += 200 * unit.Microsecond
+			b.send(1)
+			b.send(2)
+			if p := b.take(); p != nil {
+				b.pool.Put(p)
+			}
+		}
+		for range 100 {
+			step()
+		}
+		if n := testing.AllocsPerRun(1000, step); n != 0 {
+			t.Errorf("%s: %g allocations a packet", role, n)
+		}
+	}
+}
+
+func BenchmarkPacket(b *testing.B) {
+	s := newBench(b, defaults())
+	b.ReportAllocs()
+	for b.Loop() {
+		s.now += 200 * unit.Microsecond
+		s.send(1)
+		if p := s.take(); p != nil {
+			s.pool.Put(p)
+		}
+	}
+}
+
+func ExampleThreshold() {
+	// §6.1.3: Q_min 6, Q_base 20, γ 16 packets; a user twice as active as the
+	// average is dropped from 6 packets on, one half as active never.
+	fmt.Println(Threshold(11, 10, 6, 20, 16), Threshold(9, 10, 6, 20, 16))
+	// Output: 6 36
+}
+
+// A program with other parameters takes over what the one before has measured: the rates of
+// aggregates and of single sources, also with another memory, and the averages. It begins
+// anew with what is new, and says what is lost.
+func TestAdopt(t *testing.T) {
+	book := packet.NewBook()
+	for i := range byte(4) {
+		book.Add(netip.AddrFrom4([4]byte{10, 0, i, 1}), netip.Addr{})
+	}
+	site := &dataplane.Site{Ports: 2, Book: book}
+	prefix := func(i byte) netip.Prefix { return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, i, 0}), 24) }
+	base := Config{Role: Alone, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps, Average: 300 * unit.Millisecond,
+		QMin: unit.Length{Packets: 6}, QBase: unit.Length{Packets: 20}, Gamma: unit.Length{Packets: 16}}
+	program := func(memory unit.Time, shared bool, prefixes ...byte) *Program {
+		c := base
+		c.Memory, c.Shared = memory, shared
+		for _, i := range prefixes {
+			c.Aggregates = append(c.Aggregates, Aggregate{prefix(i), 10 * unit.Kbps})
+		}
+		a, err := New(site, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	old := program(3*unit.Second, false, 0, 1)
+	now := unit.Time(0)
+	for ; now < 10*unit.Second; now += unit.Millisecond {
+		for src := packet.Addr(1); src <= 3; src++ {
+			old.meters[old.aggregate(&packet.Packet{Src: src, Version: 4})].Update(now, 1000*float64(src), old.config.Memory)
+		}
+		old.averages[1].Update(now, 5, old.config.Average)
+	}
+	rate := func(a *Program, src packet.Addr) float64 {
+		return a.meters[a.aggregate(&packet.Packet{Src: src, Version: 4})].Rate(now, a.config.Memory)
+	}
+	for _, memory := range []unit.Time{3 * unit.Second, unit.Second, 60 * unit.Second} {
+		a := program(memory, false, 1, 0, 3)
+		if lost := a.Adopt(now, old); len(lost) > 0 {
+			t.Errorf("lost: %v", lost)
+		}
+		for src := packet.Addr(1); src <= 3; src++ {
+			if got, want := rate(a, src), rate(old, src); !near(got/want, 1, 1e-9) {
+				t.Errorf("memory %v, source %d: rate %g, want %g", memory, src, got, want)
+			}
+		}
+		if rate(a, 4) != 0 || !near(a.Average(1), 5, 1e-9) || a.Average(0) != 0 {
+			t.Errorf("a new aggregate has the rate %g; averages are %g and %g", rate(a, 4), a.Average(1), a.Average(0))
+		}
+	}
+	a := program(3*unit.Second, true, 0)
+	if lost := a.Adopt(now, old); len(lost) != 2 || !strings.Contains(lost[0], "10.0.1.0/24") || !strings.Contains(lost[1], "sources without an aggregate") {
+		t.Errorf("lost: %q", lost)
+	}
+	back := program(3*unit.Second, true, 0)
+	a.meters[a.common].Update(now, 5e6, a.config.Memory)
+	now += unit.Second
+	if lost := back.Adopt(now, a); len(lost) > 0 || rate(back, 3) != rate(a, 3) || rate(a, 3) == 0 {
+		t.Errorf("of all others: %q, rate %g, want %g", lost, rate(back, 3), rate(a, 3))
+	}
+	if lost := program(3*unit.Second, false, 0).Adopt(now, a); len(lost) != 1 {
+		t.Errorf("lost: %q", lost)
+	}
+}
+
+// The most active come first, whether they are aggregates or single sources; a number that
+// goes to another address has sent nothing.
+func TestMostActive(t *testing.T) {
+	book := packet.NewBook()
+	for i := range byte(6) {
+		book.Add(netip.AddrFrom4([4]byte{10, 0, i, 1}), netip.Addr{})
+	}
+	a, err := New(&dataplane.Site{Ports: 2, Book: book}, Config{Role: Alone, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps, Average: unit.Second,
+		QBase: unit.Length{Packets: 20}, Gamma: unit.Length{Packets: 16}, Aggregates: []Aggregate{{netip.MustParsePrefix("10.0.2.0/24"), 10 * unit.Kbps}, {netip.MustParsePrefix("10.0.9.0/24"), unit.Kbps}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const now = unit.Second
+	for src, bits := range map[packet.Addr]float64{1: 100e3, 2: 400e3, 3: 300e3, 4: 200e3} {
+		a.meters[a.aggregate(&packet.Packet{Src: src, Version: 4})].Update(now, bits, a.config.Memory)
+	}
+	var users [3]User
+	n := a.MostActive(now, users[:])
+	if n != 3 || users[0].Source != 2 || users[1].Aggregate != 0 || users[2].Source != 4 || users[0].Activity <= users[1].Activity || users[1].Activity <= users[2].Activity {
+		t.Errorf("%d: %+v", n, users)
+	}
+	a.Forget(2)
+	if n := a.MostActive(now, users[:]); n != 3 || users[0].Aggregate != 0 || users[2].Source != 1 {
+		t.Errorf("after forgetting: %d: %+v", n, users)
+	}
+	var room [10]User
+	if n := a.MostActive(now, room[:]); n != 3 || a.MostActive(now, nil) != 0 {
+		t.Errorf("%d of ten", n)
+	}
+}

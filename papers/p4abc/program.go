@@ -1,0 +1,407 @@
+package p4abc
+
+import (
+	"embed"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Experiments are the paper's figures.
+//
+//go:embed experiments/*.yaml
+var Experiments embed.FS
+
+// Role is a switch's place in the ABC domain (figure 1).
+type Role string
+
+// Roles.
+const (
+	Alone Role = "alone" // one switch is the whole domain, as in the prototype (§5.1): packets carry nothing
+	Edge  Role = "edge"  // ingress node: meters, marks, and has the AQM
+	Core  Role = "core"  // forwarding node: the AQM, by the mark
+	Exit  Role = "exit"  // egress node: the AQM, then removes the mark
+)
+
+// Aggregate is a group of users that is metered as one.
+type Aggregate struct {
+	Prefix    netip.Prefix // of source addresses
+	Reference unit.Rate    // R_r
+}
+
+// Config is what the paper's §6.1.3 configures.
+type Config struct {
+	Role       Role
+	Memory     unit.Time   // M_AM, of the activity meter
+	Reference  unit.Rate   // R_r of sources that no aggregate has
+	Average    unit.Time   // M_AA, of the average of accepted packets' activity
+	QMin       unit.Length // Q_min; the three are all in packets or all in bytes
+	QBase      unit.Length // Q_base
+	Gamma      unit.Length // γ
+	Register   bool        // the prototype's queue length (§5.1)
+	Shared     bool        // sources without an aggregate share one, instead of one each
+	Aggregates []Aggregate
+}
+
+// Program is ABC in one switch: activity meters, one per aggregate, and activity
+// AQMs, one per egress port. It holds no state of users but the meters, and none
+// at all in the core.
+type Program struct {
+	config             Config
+	qMin, qBase, gamma float64
+	inBytes            bool
+	book               *packet.Book
+
+	aggregateOf [2][]int32 // by family (IPv4, IPv6) and source address; −1: not looked up yet
+	own         []int32    // by source address: the aggregate of a source that is in no prefix; −1: none yet
+	meters      []Meter    // by aggregate
+	reference   []unit.Rate
+	prefixes    *dataplane.LPM[int32]
+	common      int32 // aggregate of all sources without one of their own, −1: each gets its own
+
+	averages  []Average // by egress port
+	registers []int64   // queue length as the prototype's ingress knows it, by egress port
+
+	activity float64 // of the packet in hand, between Ingress and Book
+}
+
+// Scheme is what an experiment names: switch: [forward, {abc: {…}}].
+func Scheme() dataplane.Scheme {
+	return dataplane.Scheme{
+		Scheme: scheme.Scheme{
+			Name: "abc", Doc: "activity-based congestion management: activity meters and activity AQM", Source: "Menth et al. 2019 (P4-ABC)",
+			Params: []scheme.Param{
+				{Name: "role", Kind: scheme.Text, Words: []string{string(Alone), string(Edge), string(Core), string(Exit)}, Default: string(Alone), Doc: "place in the ABC domain", Source: "P4-ABC §3.1, §5.1"},
+				{Name: "memory", Kind: scheme.Duration, Default: "3s", Min: "1us", Doc: "M_AM of the activity meter", Source: "P4-ABC §6.1.3"},
+				{Name: "reference", Kind: scheme.Rate, Default: "10kbps", Min: "1bps", Doc: "R_r of sources that no aggregate has", Source: "P4-ABC §6.1.3"},
+				{Name: "average_memory", Kind: scheme.Duration, Default: "300ms", Min: "1us", Doc: "M_AA of the average activity", Source: "P4-ABC §6.1.3"},
+				{Name: "q_min", Kind: scheme.Length, Default: "6 packets", Doc: "Q_min: no drop at queues up to this", Source: "P4-ABC §6.1.3"},
+				{Name: "q_base", Kind: scheme.Length, Default: "20 packets", Doc: "Q_base: threshold for average activity", Source: "P4-ABC §6.1.3"},
+				{Name: "gamma", Kind: scheme.Length, Default: "16 packets", Min: "1 packet", Doc: "γ: threshold per unit of activity", Source: "P4-ABC §6.1.3"},
+				{Name: "queue", Kind: scheme.Text, Words: []string{"exact", "register"}, Default: "exact", Doc: "queue length: the queue's, or the prototype's register", Source: "register: P4-ABC §5.1, §5.3"},
+				{Name: "aggregates", Kind: scheme.Map, Of: scheme.Rate, Doc: "reference rate by source prefix, metered as one; longest prefix wins", Source: "P4-ABC §3.1, §3.4"},
+				{Name: "others", Kind: scheme.Text, Words: []string{"each", "shared"}, Default: "each", Doc: "sources without an aggregate: one each, or one for all", Source: "each: P4-ABC §5.2"},
+			},
+		},
+		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
+			c := Config{
+				Role: Role(v.Text("role")), Memory: v.Time("memory"), Reference: v.Rate("reference"), Average: v.Time("average_memory"),
+				QMin: v.Length("q_min"), QBase: v.Length("q_base"), Gamma: v.Length("gamma"),
+				Register: v.Text("queue") == "register", Shared: v.Text("others") == "shared",
+			}
+			for _, e := range v.Map("aggregates") {
+				prefix, err := netip.ParsePrefix(e.Key)
+				if err != nil {
+					a, err2 := netip.ParseAddr(e.Key)
+					if err2 != nil {
+						return nil, fmt.Errorf("abc: aggregate %q is neither an address nor a prefix", e.Key)
+					}
+					prefix = netip.PrefixFrom(a, a.BitLen())
+				}
+				c.Aggregates = append(c.Aggregates, Aggregate{prefix, e.Value.(unit.Rate)})
+			}
+			return New(site, c)
+		},
+	}
+}
+
+// New returns the program for a site.
+func New(site *dataplane.Site, c Config) (*Program, error) {
+	a := &Program{
+		config: c, book: site.Book, common: -1, prefixes: dataplane.NewLPM[int32](len(c.Aggregates) + 1),
+		own:      make([]int32, site.Book.Len()),
+		averages: make([]Average, site.Ports), registers: make([]int64, site.Ports),
+		inBytes: c.QBase.Bytes > 0,
+	}
+	switch {
+	case c.Role != Alone && c.Role != Edge && c.Role != Core && c.Role != Exit:
+		return nil, fmt.Errorf("abc: role %q; allowed are %s, %s, %s, %s", c.Role, Alone, Edge, Core, Exit)
+	case c.Memory <= 0 || c.Average <= 0:
+		return nil, fmt.Errorf("abc: memory %v, average_memory %v; both must be above 0", c.Memory, c.Average)
+	case c.Reference <= 0:
+		return nil, fmt.Errorf("abc: reference %v; it must be above 0", c.Reference)
+	}
+	for _, l := range []unit.Length{c.QMin, c.QBase, c.Gamma} {
+		if l.Packets < 0 || l.Bytes < 0 {
+			return nil, fmt.Errorf("abc: q_min %v, q_base %v, gamma %v: none may be negative", c.QMin, c.QBase, c.Gamma)
+		}
+		if a.inBytes && l.Packets > 0 || !a.inBytes && l.Bytes > 0 {
+			return nil, fmt.Errorf("abc: q_min %v, q_base %v, gamma %v: all in packets or all in bytes are needed", c.QMin, c.QBase, c.Gamma)
+		}
+	}
+	if a.inBytes && c.Register {
+		return nil, fmt.Errorf("abc: the prototype's register counts packets; q_min, q_base and gamma are in bytes")
+	}
+	value := func(l unit.Length) float64 {
+		if a.inBytes {
+			return float64(l.Bytes)
+		}
+		return float64(l.Packets)
+	}
+	a.qMin, a.qBase, a.gamma = value(c.QMin), value(c.QBase), value(c.Gamma)
+	if a.gamma <= 0 {
+		return nil, fmt.Errorf("abc: gamma must be above 0 (§3.3)")
+	}
+	for i := range a.own {
+		a.own[i] = -1
+	}
+	a.aggregateOf = [2][]int32{slices.Clone(a.own), slices.Clone(a.own)}
+	for i, g := range c.Aggregates {
+		if g.Reference <= 0 {
+			return nil, fmt.Errorf("abc: aggregate %v has the reference rate %v; it must be above 0", g.Prefix, g.Reference)
+		}
+		for _, h := range c.Aggregates[:i] {
+			if h.Prefix.Masked() == g.Prefix.Masked() && g.Prefix.IsValid() {
+				return nil, fmt.Errorf("abc: aggregates %v and %v are the same prefix", h.Prefix, g.Prefix)
+			}
+		}
+		if err := a.prefixes.Insert(g.Prefix, a.newMeter(g.Reference)); err != nil {
+			return nil, err
+		}
+	}
+	if c.Shared {
+		a.common = a.newMeter(c.Reference)
+	}
+	return a, nil
+}
+
+func (a *Program) newMeter(reference unit.Rate) int32 {
+	a.meters = append(a.meters, NewMeter(0))
+	a.reference = append(a.reference, reference)
+	return int32(len(a.meters) - 1)
+}
+
+// Name is "abc".
+func (a *Program) Name() string { return "abc" }
+
+// aggregate returns the meter of a packet's source: that of the longest prefix
+// that its address is in, otherwise the common one or, whatever the family, the
+// source's own.
+func (a *Program) aggregate(p *packet.Packet) int32 {
+	family, address := 0, netip.Addr{}
+	if p.Version == 6 {
+		family = 1
+	}
+	g := &a.aggregateOf[family][p.Src]
+	if *g >= 0 {
+		return *g
+	}
+	if family == 1 {
+		address = a.book.V6(p.Src)
+	} else {
+		address = a.book.V4(p.Src)
+	}
+	found, ok := a.prefixes.Lookup(address)
+	switch {
+	case ok:
+		*g = found
+	case a.common >= 0:
+		*g = a.common
+	default:
+		if a.own[p.Src] < 0 { // a user of its own (§5.2: exact match on the source address)
+			a.own[p.Src] = a.newMeter(a.config.Reference)
+		}
+		*g = a.own[p.Src]
+	}
+	return *g
+}
+
+// Ingress is the activity meter (§3.2, §5.2: the first table), or reads the mark
+// in the core. What switches themselves made, and in the core what has no mark, is
+// not the domain's: it has no activity, which is NaN here. A frame counts each time
+// it passes the meter, so programs that recirculate stand before this one.
+func (a *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	a.activity = math.NaN()
+	if m.Flags&packet.Internal != 0 {
+		return dataplane.Accept
+	}
+	switch a.config.Role {
+	case Alone, Edge:
+		g := a.aggregate(p)
+		meter := &a.meters[g]
+		meter.Update(env.Now(), float64(p.Size)*8, a.config.Memory)
+		a.activity = Activity(meter.Rate(env.Now(), a.config.Memory), a.reference[g])
+		if a.config.Role == Edge {
+			var mark [4]byte
+			binary.BigEndian.PutUint32(mark[:], math.Float32bits(float32(a.activity)))
+			before := p.ExtensionBytes()
+			p.SetExtension(packet.ExtActivity, mark[:])
+			p.Size += p.ExtensionBytes() - before
+			a.activity = float64(float32(a.activity)) // what the core will see
+		}
+	default:
+		if mark, ok := p.Extension(packet.ExtActivity); ok && len(mark) == 4 {
+			a.activity = float64(math.Float32frombits(binary.BigEndian.Uint32(mark)))
+		}
+	}
+	return dataplane.Accept
+}
+
+// outside tells whether the packet in hand is none of the domain's: it passes the
+// AQM and does not enter A_avg.
+func (a *Program) outside(m *dataplane.Metadata) bool {
+	return m.Flags&packet.Internal != 0 || math.IsNaN(a.activity) || math.IsInf(a.activity, 0)
+}
+
+// Admit is the activity AQM (§3.3, §5.2: the second table).
+func (a *Program) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	if a.outside(m) {
+		return dataplane.Accept
+	}
+	t := Threshold(a.activity, a.averages[m.Out].Value(), a.qMin, a.qBase, a.gamma)
+	if a.queue(env, m.Out) > t {
+		return dataplane.Drop(dataplane.ActivityExceeded)
+	}
+	return dataplane.Accept
+}
+
+// queue is Q, in the thresholds' unit: what waits, without the packet on the
+// wire.
+func (a *Program) queue(env *dataplane.Env, out dataplane.PortID) float64 {
+	switch {
+	case a.config.Register:
+		return float64(a.registers[out])
+	case a.inBytes:
+		return float64(env.Port(out).Bytes())
+	}
+	return float64(env.Port(out).Packets())
+}
+
+// Book counts an accepted packet: the average is over accepted packets of the
+// domain only (§3.3), and the prototype's register grows by one for any (§5.2).
+func (a *Program) Book(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
+	a.registers[m.Out]++
+	if a.outside(m) {
+		return
+	}
+	a.averages[m.Out].Update(env.Now(), a.activity, a.config.Average)
+}
+
+// Egress copies the queue's length to the register (§5.3), and at the domain's
+// end removes the mark (§3.1).
+func (a *Program) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	a.registers[m.Out] = int64(env.Port(m.Out).Packets())
+	if a.config.Role == Exit {
+		before := p.ExtensionBytes()
+		p.RemoveExtension(packet.ExtActivity)
+		p.Size -= before - p.ExtensionBytes()
+	}
+	return dataplane.Accept
+}
+
+// Adopt takes over what old has measured until now: the meters of aggregates that both
+// have, of sources and of what all share, with the rates that they show (a meter with
+// another memory goes on from there), the averages of accepted packets and the registers.
+// Both must be of one switch with one book. lost says what has no successor here; the
+// meters of new aggregates begin now.
+func (a *Program) Adopt(now unit.Time, old *Program) (lost []string) {
+	meter := func(to, from int32) {
+		m := old.meters[from]
+		if rate := m.Rate(now, old.config.Memory); old.config.Memory != a.config.Memory {
+			m.bits, m.last = rate*m.weight(now, a.config.Memory), max(now, m.last)
+		}
+		a.meters[to] = m
+	}
+	for i, g := range a.config.Aggregates {
+		a.meters[i] = NewMeter(now)
+		for k, h := range old.config.Aggregates {
+			if h.Prefix.Masked() == g.Prefix.Masked() {
+				meter(int32(i), int32(k))
+			}
+		}
+	}
+	for _, h := range old.config.Aggregates {
+		if !slices.ContainsFunc(a.config.Aggregates, func(g Aggregate) bool { return h.Prefix.Masked() == g.Prefix.Masked() }) {
+			lost = append(lost, fmt.Sprintf("the activity of %v", h.Prefix))
+		}
+	}
+	switch {
+	case a.common >= 0 && old.common >= 0:
+		meter(a.common, old.common)
+	case a.common >= 0:
+		a.meters[a.common] = NewMeter(now)
+		lost = append(lost, "the activities of sources without an aggregate")
+	case old.common >= 0:
+		lost = append(lost, "the activity of all sources without an aggregate")
+	default:
+		for src, from := range old.own {
+			if from >= 0 && src < len(a.own) {
+				a.own[src] = a.newMeter(a.config.Reference)
+				meter(a.own[src], from)
+			}
+		}
+	}
+	if a.inBytes == old.inBytes {
+		copy(a.registers, old.registers)
+	}
+	copy(a.averages, old.averages)
+	return lost
+}
+
+// Forget makes the source src, which had no aggregate, one that was never seen: its number
+// goes to another address.
+func (a *Program) Forget(src packet.Addr) {
+	for i := range a.aggregateOf {
+		a.aggregateOf[i][src] = -1
+	}
+	if own := a.own[src]; own >= 0 {
+		a.meters[own] = NewMeter(0)
+	}
+}
+
+// User is an aggregate, or a source without one, with what its meter shows.
+type User struct {
+	Source    packet.Addr // of a source that is in no aggregate; 0: of an aggregate
+	Aggregate int         // index into Config.Aggregates; −1: of a source, −2: all sources without one
+	Rate      float64     // R_m, in bit/s
+	Activity  float64     // A; 0 while Rate is 0
+}
+
+// MostActive fills users with those of the highest activity, the highest first, and
+// returns how many there are. Without a rate nobody is active.
+func (a *Program) MostActive(now unit.Time, users []User) (n int) {
+	add := func(u User, meter int32) {
+		m := &a.meters[meter]
+		if m.bits == 0 || len(users) == 0 {
+			return
+		}
+		u.Rate = m.Rate(now, a.config.Memory)
+		u.Activity = Activity(u.Rate, a.reference[meter])
+		if n == len(users) {
+			if u.Activity <= users[n-1].Activity {
+				return
+			}
+			n--
+		}
+		at := n
+		for n++; at > 0 && users[at-1].Activity < u.Activity; at-- {
+			users[at] = users[at-1]
+		}
+		users[at] = u
+	}
+	for i := range a.config.Aggregates {
+		add(User{Aggregate: i}, int32(i))
+	}
+	if a.common >= 0 {
+		add(User{Aggregate: -2}, a.common)
+	}
+	for src, meter := range a.own {
+		if meter >= 0 {
+			add(User{Source: packet.Addr(src), Aggregate: -1}, meter)
+		}
+	}
+	return n
+}
+
+// Config returns what the program was made with.
+func (a *Program) Config() Config { return a.config }
+
+// Average returns A_avg at an egress port.
+func (a *Program) Average(out dataplane.PortID) float64 { return a.averages[out].Value() }

@@ -1,0 +1,152 @@
+package p4te
+
+import (
+	"fmt"
+
+	"weir/core/dataplane"
+	"weir/core/unit"
+)
+
+// Event is what the data plane reports to the local control plane in a feedback packet: a
+// metric of a port has changed, to this value (packets, picoseconds, or a colour).
+type Event struct {
+	Metric Metric
+	Change Change
+	Port   dataplane.PortID
+	Value  int64
+}
+
+// Write is a change of one upward table: a port enters a routing group, or leaves it.
+type Write struct {
+	At     unit.Time // when the table has it
+	Metric Metric
+	Group  int
+	Port   dataplane.PortID
+	Enter  bool
+}
+
+// Mapping is how the control plane finds a port's group.
+type Mapping uint8
+
+// Mappings.
+const (
+	ByStep  Mapping = iota // algorithm 4: one group further with each event
+	ByRange                // the group of the value's sub-range (§6.2.1.2)
+)
+
+// ControlConfig are the parameters of a switch's control plane.
+type ControlConfig struct {
+	Groups  [Metrics]int   // n routing groups a metric, from 1 on
+	Range   [Metrics]int64 // ByRange: the largest value of the metric's range
+	Mapping Mapping
+	Latency unit.Time // from the event to the control plane's answer
+	Write   unit.Time // that one change of a table takes; writes come one after another
+	Queue   int       // events whose writes may wait, from 1 on; what comes then is lost
+}
+
+// ControlPlane is algorithm 4, on the switch's own CPU. It is pure: Step takes an event and
+// returns the writes that follow from it with the times at which they reach the tables.
+// Writes are not atomic (§4.3): a port first leaves its group, and a write later enters the
+// next one; in between it is in none.
+type ControlPlane struct {
+	config ControlConfig
+	group  [Metrics][]int // by port; −1: not an upward port
+	down   []bool         // by port: taken out, because its link is
+	free   unit.Time      // when the last write is done
+	lost   uint64
+	writes []Write
+}
+
+// NewControlPlane returns the control plane of a switch with so many ports, of which up
+// are upward: all of them in the group of the highest priority, 0 (lines 1 to 5).
+func NewControlPlane(ports int, up []dataplane.PortID, c ControlConfig) (*ControlPlane, error) {
+	k := &ControlPlane{config: c, down: make([]bool, ports)}
+	for m := range Metrics {
+		if c.Groups[m] < 1 {
+			return nil, fmt.Errorf("%d routing groups for the %v; 1 or more are possible", c.Groups[m], m)
+		}
+		if c.Mapping == ByRange && c.Range[m] < 1 {
+			return nil, fmt.Errorf("routing groups of a range up to %d for the %v; it must be above 0", c.Range[m], m)
+		}
+		k.group[m] = make([]int, ports)
+		for i := range k.group[m] {
+			k.group[m][i] = -1
+		}
+		for _, p := range up {
+			k.group[m][p] = 0
+		}
+	}
+	if c.Queue < 1 {
+		return nil, fmt.Errorf("a control plane for which %d events can wait; 1 or more are possible", c.Queue)
+	}
+	if c.Latency < 0 || c.Write < 0 {
+		return nil, fmt.Errorf("a control plane with a latency of %v and writes of %v; both must be 0 or above", c.Latency, c.Write)
+	}
+	return k, nil
+}
+
+// Group returns the group of a port as the control plane sees it; −1: it is in none.
+func (k *ControlPlane) Group(m Metric, port dataplane.PortID) int {
+	if k.down[port] {
+		return -1
+	}
+	return k.group[m][port]
+}
+
+// Lost is how many events found the queue full.
+func (k *ControlPlane) Lost() uint64 { return k.lost }
+
+// Step takes an event in (lines 6 to 18). An increase moves the port one group further from
+// the highest priority, a decrease one nearer, within the groups that there are. Data planes
+// may have more events than tables take writes (doc.go): one that finds Queue events waiting
+// is lost, and moves nothing. The writes are the control plane's, until the next call.
+func (k *ControlPlane) Step(now unit.Time, e Event) []Write {
+	k.writes = k.writes[:0]
+	old := k.group[e.Metric][e.Port]
+	if old < 0 {
+		return nil
+	}
+	group := old
+	switch {
+	case k.config.Mapping == ByRange:
+		n := int64(k.config.Groups[e.Metric])
+		group = int(min(max(e.Value, 0)*n/k.config.Range[e.Metric], n-1))
+	case e.Change == Increase:
+		group = min(old+1, k.config.Groups[e.Metric]-1)
+	case e.Change == Decrease:
+		group = max(old-1, 0)
+	}
+	if group == old {
+		return nil
+	}
+	if k.free-now-k.config.Latency > 2*k.config.Write*unit.Time(k.config.Queue-1) { // an event is two writes
+		k.lost++
+		return nil
+	}
+	k.group[e.Metric][e.Port] = group
+	if !k.down[e.Port] {
+		k.write(now, Write{Metric: e.Metric, Group: old, Port: e.Port})
+		k.write(now, Write{Metric: e.Metric, Group: group, Port: e.Port, Enter: true})
+	}
+	return k.writes
+}
+
+// Link takes a port out of its groups because its link is down, or puts it back where it
+// was (§6.5: "the operator can simply remove the link").
+func (k *ControlPlane) Link(now unit.Time, port dataplane.PortID, down bool) []Write {
+	k.writes = k.writes[:0]
+	if k.group[0][port] < 0 || k.down[port] == down {
+		return nil
+	}
+	k.down[port] = down
+	for m := range Metrics {
+		k.write(now, Write{Metric: m, Group: k.group[m][port], Port: port, Enter: !down})
+	}
+	return k.writes
+}
+
+func (k *ControlPlane) write(now unit.Time, w Write) {
+	k.free = max(k.free, now+k.config.Latency) + k.config.Write
+	w.At = k.free
+	k.writes = append(k.writes, w)
+}

@@ -1,0 +1,187 @@
+package p4te
+
+import (
+	"slices"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/unit"
+)
+
+func plane(t *testing.T, groups int, c ControlConfig, up ...dataplane.PortID) *ControlPlane {
+	t.Helper()
+	c.Groups = [Metrics]int{groups, groups, groups}
+	c.Queue = max(c.Queue, 1)
+	k, err := NewControlPlane(8, up, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// Algorithm 4: ports begin in the group of the highest priority; an increase moves one
+// group on, a decrease one back, never beyond the first and the last. Figure 5, e and f: port
+// 3, whose queue has grown, is moved one group down and port 4, whose queue has shrunk,
+// one up.
+func TestAlgorithm4(t *testing.T) {
+	k := plane(t, 3, ControlConfig{}, 3, 4)
+	step := func(port dataplane.PortID, change Change) int {
+		k.Step(0, Event{QueueDepth, change, port, 0})
+		return k.Group(QueueDepth, port)
+	}
+	if k.Group(QueueDepth, 3) != 0 || k.Group(QueueDepth, 4) != 0 || k.Group(QueueDepth, 1) != -1 {
+		t.Fatal("upward ports do not begin in group 0")
+	}
+	step(4, Increase) // before figure 5
+	for i, s := range []struct {
+		port   dataplane.PortID
+		change Change
+		want   int
+	}{{3, Increase, 1}, {4, Decrease, 0}, {4, Decrease, 0}, {3, Increase, 2}, {3, Increase, 2}, {3, Decrease, 1}} {
+		if got := step(s.port, s.change); got != s.want {
+			t.Errorf("step %d: port %d is in group %d, want %d", i, s.port, got, s.want)
+		}
+	}
+	if k.Group(Delay, 3) != 0 || k.Group(Utilisation, 3) != 0 {
+		t.Error("an event of one metric has moved the port in another's table")
+	}
+	if w := k.Step(0, Event{Delay, Increase, 1, 0}); len(w) != 0 {
+		t.Errorf("a downward port is moved: %v", w)
+	}
+}
+
+// §4.3: writes reach the tables later, one at a time; a port leaves before it enters.
+func TestWritesAreNotAtomic(t *testing.T) {
+	k := plane(t, 3, ControlConfig{Latency: unit.Millisecond, Write: 100 * unit.Microsecond, Queue: 2}, 3, 4)
+	first := slices.Clone(k.Step(5*unit.Millisecond, Event{Delay, Increase, 3, 0}))
+	second := slices.Clone(k.Step(5*unit.Millisecond, Event{QueueDepth, Increase, 4, 0}))
+	ms := unit.Millisecond
+	want := []Write{{6*ms + ms/10, Delay, 0, 3, false}, {6*ms + 2*ms/10, Delay, 1, 3, true}, {6*ms + 3*ms/10, QueueDepth, 0, 4, false}, {6*ms + 4*ms/10, QueueDepth, 1, 4, true}}
+	if got := append(first, second...); !slices.Equal(got, want) {
+		t.Errorf("writes %v, want %v", got, want)
+	}
+	u := NewUpward(3, []dataplane.PortID{3})
+	u.Apply(want[0])
+	if _, ok := u.Select(0); ok {
+		t.Error("between the writes the port is in a group")
+	}
+	u.Apply(want[1])
+	if port, ok := u.Select(0); !ok || port != 3 || !slices.Equal(u.Group(1), []dataplane.PortID{3}) {
+		t.Errorf("after the writes: %v, group 1 %v", port, u.Group(1))
+	}
+}
+
+// Events that come faster than the tables take writes wait, so many as there is room for; others are
+// lost and move nothing. What is full has room again when writes are done, and a failed
+// link is the operator's, who is heard always.
+func TestControlQueue(t *testing.T) {
+	k := plane(t, 100, ControlConfig{Latency: unit.Millisecond, Write: 100 * unit.Microsecond, Queue: 4}, 3, 4)
+	step := func(now unit.Time) int { return len(k.Step(now, Event{Delay, Increase, 3, 0})) }
+	for i := range 10 {
+		if got, want := step(0), 2; i < 4 && got != want || i >= 4 && got != 0 {
+			t.Errorf("event %d of one moment: %d writes", i, got)
+		}
+	}
+	if k.Lost() != 6 || k.Group(Delay, 3) != 4 {
+		t.Errorf("%d events are lost, the port is in group %d; want 6 and 4", k.Lost(), k.Group(Delay, 3))
+	}
+	if n := step(199 * unit.Microsecond); n != 0 {
+		t.Errorf("before the first event's writes: %d writes", n)
+	}
+	if n := step(200 * unit.Microsecond); n != 2 || k.writes[0].At != 1900*unit.Microsecond {
+		t.Errorf("after them: %v", k.writes)
+	}
+	if w := k.Link(200*unit.Microsecond, 4, true); len(w) != int(Metrics) {
+		t.Errorf("the operator's writes: %v", w)
+	}
+}
+
+// §6.2.1.2: the first group that is not empty, and in it each port as likely; with all in
+// one group, whichever it is, that is ECMP (§6.3, §6.5).
+func TestUpward(t *testing.T) {
+	u := NewUpward(3, []dataplane.PortID{2, 3, 5})
+	spread := func() []dataplane.PortID {
+		var got []dataplane.PortID
+		for i := range uint32(300) {
+			port, ok := u.Select(dataplane.MixHash(i))
+			if !ok {
+				return nil
+			}
+			if at, there := slices.BinarySearch(got, port); !there {
+				got = slices.Insert(got, at, port)
+			}
+		}
+		return got
+	}
+	if got := spread(); !slices.Equal(got, []dataplane.PortID{2, 3, 5}) {
+		t.Errorf("all in group 0: %v", got)
+	}
+	move := func(port dataplane.PortID, from, to int) {
+		u.Apply(Write{Group: from, Port: port})
+		u.Apply(Write{Group: to, Port: port, Enter: true})
+	}
+	move(3, 0, 1)
+	if got := spread(); !slices.Equal(got, []dataplane.PortID{2, 5}) {
+		t.Errorf("3 in group 1: %v", got)
+	}
+	move(2, 0, 2)
+	move(5, 0, 2)
+	if got := spread(); !slices.Equal(got, []dataplane.PortID{3}) {
+		t.Errorf("3 alone in group 1: %v", got)
+	}
+	move(3, 1, 2)
+	if got := spread(); !slices.Equal(got, []dataplane.PortID{2, 3, 5}) || u.Entries() != 3 {
+		t.Errorf("all in group 2: %v, %d entries", got, u.Entries())
+	}
+	u.Apply(Write{Group: 2, Port: 3, Enter: true}) // twice
+	u.Apply(Write{Group: 0, Port: 3})
+	if u.Entries() != 3 {
+		t.Errorf("entering twice or leaving a group that it is not in: %d entries", u.Entries())
+	}
+}
+
+// §6.5: a failed link leaves all tables, moves on as events come, and is put back where it
+// then belongs.
+func TestLink(t *testing.T) {
+	k := plane(t, 3, ControlConfig{}, 3, 4)
+	if w := k.Link(0, 3, true); len(w) != int(Metrics) || w[0].Enter || k.Group(Delay, 3) != -1 {
+		t.Errorf("a failed link: %v", w)
+	}
+	if w := k.Link(0, 3, true); len(w) != 0 {
+		t.Errorf("failed again: %v", w)
+	}
+	if w := k.Step(0, Event{Delay, Increase, 3, 0}); len(w) != 0 {
+		t.Errorf("an event of a failed link writes %v", w)
+	}
+	w := k.Link(0, 3, false)
+	if len(w) != int(Metrics) || !w[Delay].Enter || w[Delay].Group != 1 || w[QueueDepth].Group != 0 {
+		t.Errorf("back: %v", w)
+	}
+	if w := k.Link(0, 1, true); len(w) != 0 {
+		t.Errorf("a downward port: %v", w)
+	}
+}
+
+// §6.2.1.2, §7.1: with sub-ranges a value says the group: 0–3, 4–6, 7–10 of 10 packets in three.
+func TestRanges(t *testing.T) {
+	k := plane(t, 3, ControlConfig{Mapping: ByRange, Range: [Metrics]int64{100, 10, 3}}, 3)
+	for _, x := range []struct {
+		value int64
+		want  int
+	}{{9, 2}, {3, 0}, {4, 1}, {6, 1}, {7, 2}, {1000, 2}, {0, 0}, {-5, 0}} {
+		k.Step(0, Event{QueueDepth, Increase, 3, x.value})
+		if got := k.Group(QueueDepth, 3); got != x.want {
+			t.Errorf("a queue of %d: group %d, want %d", x.value, got, x.want)
+		}
+	}
+}
+
+func TestControlErrors(t *testing.T) {
+	for _, c := range []ControlConfig{
+		{Groups: [Metrics]int{3, 0, 3}, Queue: 1}, {Groups: [Metrics]int{3, 3, 3}, Queue: 1, Latency: -1}, {Groups: [Metrics]int{3, 3, 3}, Queue: 1, Mapping: ByRange}, {Groups: [Metrics]int{3, 3, 3}},
+	} {
+		if _, err := NewControlPlane(4, nil, c); err == nil {
+			t.Errorf("%+v is taken", c)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package p4te
+
+import (
+	"encoding/binary"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// Header is the packet extension of P4TE's in-band header, which the leaf of the sender adds
+// and that of the receiver removes (the code's mdn_int; the form is ours). It changes en
+// route. Feedback is that of a message between neighbours, or of a copy that a switch
+// recirculates to itself.
+const (
+	HeaderKind   uint8 = 0x3a
+	FeedbackKind uint8 = 0x1c
+)
+
+// Header is the in-band header. On the wire it has 8 bytes, or 28 with Rated: flags and
+// version, the window's scale, T^Source; then the acknowledgement.
+type Header struct {
+	// Source is T^Source (§6.1.2): when the last switch's ingress took the packet, by that
+	// switch's clock, in ns modulo 2⁴⁸.
+	Source uint64
+	// Allowed says that this flow has sent B bytes since its rate was changed (§6.4.1);
+	// Applied that a switch has changed it by this packet, so that no other does.
+	Allowed, Applied bool
+	// Fake marks a fake ACK on its way to the sender's leaf.
+	Fake bool
+	// Rated says that the leaf knows an acknowledgement of this flow; what it said last: a
+	// spine knows neither (§6.4.2).
+	Rated         bool
+	Ack, Seq      uint32
+	TSVal, TSEcho uint32
+	Stamped       bool // it had time stamps
+	Window        uint16
+	Scale         uint8 // of the window; 0xff: not known
+}
+
+const (
+	headerShort = 8
+	headerLong  = 28
+	headerForm  = 1 << 5 // version 1 in the upper three bits
+)
+
+// Flags in the first byte.
+const (
+	flagAllowed = 1 << iota
+	flagApplied
+	flagFake
+	flagRated
+	flagStamped
+)
+
+// put writes the header into b and returns its length.
+func (h *Header) put(b *[headerLong]byte) int {
+	b[0], b[1] = headerForm, h.Scale
+	for i, on := range [...]bool{h.Allowed, h.Applied, h.Fake, h.Rated, h.Stamped} {
+		if on {
+			b[0] |= 1 << i
+		}
+	}
+	be := binary.BigEndian
+	be.PutUint16(b[2:], uint16(h.Source>>32))
+	be.PutUint32(b[4:], uint32(h.Source))
+	if !h.Rated {
+		return headerShort
+	}
+	be.PutUint32(b[8:], h.Ack)
+	be.PutUint32(b[12:], h.Seq)
+	be.PutUint32(b[16:], h.TSVal)
+	be.PutUint32(b[20:], h.TSEcho)
+	be.PutUint16(b[24:], h.Window)
+	b[26], b[27] = 0, 0
+	return headerLong
+}
+
+// Set puts the header into p, whose Size it leaves alone. It returns false if there is no
+// room for it.
+func (h *Header) Set(p *packet.Packet) bool {
+	var b [headerLong]byte
+	return p.SetExtension(HeaderKind, b[:h.put(&b)])
+}
+
+// Get reads the header of p. It returns false if there is none, or it is damaged.
+func (h *Header) Get(p *packet.Packet) bool {
+	if !p.Asks(HeaderKind) {
+		return false
+	}
+	b, ok := p.Extension(HeaderKind)
+	if !ok || len(b) < headerShort || b[0]>>5 != headerForm>>5 {
+		return false
+	}
+	be := binary.BigEndian
+	*h = Header{Source: uint64(be.Uint16(b[2:]))<<32 | uint64(be.Uint32(b[4:])), Scale: b[1],
+		Allowed: b[0]&flagAllowed != 0, Applied: b[0]&flagApplied != 0, Fake: b[0]&flagFake != 0, Rated: b[0]&flagRated != 0, Stamped: b[0]&flagStamped != 0}
+	if !h.Rated {
+		return len(b) == headerShort && !h.Stamped
+	}
+	if len(b) != headerLong || b[26] != 0 || b[27] != 0 {
+		return false
+	}
+	h.Ack, h.Seq, h.TSVal, h.TSEcho, h.Window = be.Uint32(b[8:]), be.Uint32(b[12:]), be.Uint32(b[16:]), be.Uint32(b[20:]), be.Uint16(b[24:])
+	return true
+}
+
+// restamp puts T^Source into the header of p, in its place, and returns what was there. It returns
+// false if there is no header, or it is damaged.
+func restamp(p *packet.Packet, source uint64) (old uint64, ok bool) {
+	if !p.Asks(HeaderKind) {
+		return 0, false
+	}
+	b, ok := p.Extension(HeaderKind)
+	if rated := ok && len(b) > 0 && b[0]&flagRated != 0; !ok || len(b) != headerShort && !rated || len(b) != headerLong && rated || b[0]>>5 != headerForm>>5 {
+		return 0, false
+	}
+	be := binary.BigEndian
+	old = uint64(be.Uint16(b[2:]))<<32 | uint64(be.Uint32(b[4:]))
+	be.PutUint16(b[2:], uint16(source>>32))
+	be.PutUint32(b[4:], uint32(source))
+	return old, true
+}
+
+// stampOf is a clock's reading as Source has it.
+func stampOf(reading unit.Time) uint64 { return uint64(reading/unit.Nanosecond) & (1<<48 - 1) }
+
+// delaySince is how much later a reading is than a stamp, in ps; below 0 where the clocks differ so.
+func delaySince(reading unit.Time, source uint64) unit.Time {
+	return unit.Time(int64(stampOf(reading)-source)<<16>>16) * unit.Nanosecond
+}
+
+// putFeedback writes events, two at most, into p: a byte each for metric and change, two
+// for the port, eight for the value.
+func putFeedback(p *packet.Packet, events []Event) bool {
+	var room [2 * 12]byte
+	b := room[:0]
+	for _, e := range events {
+		b = append(b, byte(e.Metric), byte(e.Change))
+		b = binary.BigEndian.AppendUint16(b, uint16(e.Port))
+		b = binary.BigEndian.AppendUint64(b, uint64(e.Value))
+	}
+	return p.SetExtension(FeedbackKind, b)
+}
+
+// feedback reads the events of a feedback packet.
+func feedback(p *packet.Packet, events *[2]Event) (n int, ok bool) {
+	b, there := p.Extension(FeedbackKind)
+	if !there || len(b) == 0 || len(b)%12 != 0 || len(b) > 24 {
+		return 0, false
+	}
+	for ; len(b) > 0; b = b[12:] {
+		e := Event{Metric: Metric(b[0]), Change: Change(b[1]), Port: dataplane.PortID(binary.BigEndian.Uint16(b[2:])), Value: int64(binary.BigEndian.Uint64(b[4:]))}
+		if e.Metric >= Metrics || e.Change > Decrease {
+			return 0, false
+		}
+		events[n] = e
+		n++
+	}
+	return n, true
+}

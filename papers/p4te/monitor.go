@@ -1,0 +1,195 @@
+package p4te
+
+import (
+	"fmt"
+
+	"weir/core/dataplane"
+	"weir/core/unit"
+)
+
+// Metric is a link performance metric that P4TE watches and routes by (§6.1, §6.2).
+type Metric uint8
+
+// Metrics, each with an upward table of its own.
+const (
+	Delay       Metric = iota // hop-to-hop delay (§6.1.2)
+	QueueDepth                // egress queue depth (§6.1.1)
+	Utilisation               // link utilisation, a meter's colour (§6.1.3)
+	Metrics                   // how many there are
+)
+
+func (m Metric) String() string {
+	if m < Metrics {
+		return [...]string{"delay", "queue depth", "utilisation"}[m]
+	}
+	return "unknown"
+}
+
+// Change is what an event says of a metric.
+type Change uint8
+
+// Changes.
+const (
+	Unchanged Change = iota
+	Increase
+	Decrease
+)
+
+// Gradient is algorithm 1, lines 1 to 10, and algorithm 2, lines 1 to 10: for every port it
+// keeps the last value that was an event, 0 at first, and finds an event where a value is
+// at least Δ above it, or more than Δ below (the paper's ≥ and <). A window of 2Δ moves with
+// the values, so that at most one event comes for Δ steps of 1.
+//
+// It compares values with each other only. What all of them are too large by, as by the
+// offset between two switches' clocks, changes nothing after the first event.
+type Gradient struct {
+	old   []int64
+	delta int64
+}
+
+// NewGradient returns the registers of so many ports with Δ above 0.
+func NewGradient(ports int, delta int64) (*Gradient, error) {
+	if delta <= 0 {
+		return nil, fmt.Errorf("a delta of %d; it must be above 0", delta)
+	}
+	return &Gradient{make([]int64, ports), delta}, nil
+}
+
+// Observe takes a packet's value at a port.
+func (g *Gradient) Observe(port dataplane.PortID, value int64) Change {
+	old := &g.old[port]
+	switch {
+	case value >= *old+g.delta:
+		*old = value
+		return Increase
+	case value < *old-g.delta:
+		*old = value
+		return Decrease
+	}
+	return Unchanged
+}
+
+// Old returns the last value of a port that was an event.
+func (g *Gradient) Old(port dataplane.PortID) int64 { return g.old[port] }
+
+// Colours is algorithm 1, lines 11 to 18: a two-rate three-colour meter (RFC 2698) for each
+// port, with fixed rates, and the colour of its last packet. A change of the colour is
+// an event.
+type Colours struct {
+	meters []*dataplane.TrTCM
+	old    []dataplane.Colour
+}
+
+// NewColours returns meters of shares of the ports' rates: CIR and PIR, with bursts of what
+// these rates carry in burst, one frame of maxFrame bytes at the least.
+func NewColours(lines []dataplane.Line, committed, peak float64, burst unit.Time, maxFrame int32) (*Colours, error) {
+	c := &Colours{old: make([]dataplane.Colour, len(lines))}
+	for _, l := range lines {
+		m, err := dataplane.NewTrTCM(part(l.Rate, committed), burstOf(part(l.Rate, committed), burst, maxFrame), part(l.Rate, peak), burstOf(part(l.Rate, peak), burst, maxFrame))
+		if err != nil {
+			return nil, err
+		}
+		c.meters = append(c.meters, m)
+	}
+	return c, nil
+}
+
+// part is a share of a rate, at least 1 bit/s or packet/s.
+func part(r unit.LinkRate, share float64) unit.LinkRate {
+	if r.Packets > 0 {
+		return unit.LinkRate{Packets: max(unit.PacketRate(float64(r.Packets)*share), 1)}
+	}
+	return unit.LinkRate{Bits: max(unit.Rate(float64(r.Bits)*share), 1)}
+}
+
+// burstOf is what a rate carries in t, in bytes or packets, but one frame at the least.
+func burstOf(r unit.LinkRate, t unit.Time, maxFrame int32) int64 {
+	if r.Packets > 0 {
+		return max(int64(float64(r.Packets)*t.Seconds()), 1)
+	}
+	return max(int64(r.Bits.BytesIn(t)), int64(maxFrame), 1)
+}
+
+// Observe meters a packet of size bytes that leaves by a port, and tells how the colour has
+// changed.
+func (c *Colours) Observe(now unit.Time, port dataplane.PortID, size int32) (dataplane.Colour, Change) {
+	before := c.old[port]
+	after := c.meters[port].Colour(now, size, dataplane.Green)
+	c.old[port] = after
+	switch {
+	case before < after:
+		return after, Increase
+	case before > after:
+		return after, Decrease
+	}
+	return after, Unchanged
+}
+
+// Colour is that of the port's last packet (old_packet_colors).
+func (c *Colours) Colour(port dataplane.PortID) dataplane.Colour { return c.old[port] }
+
+// Class is a traffic class (§3.2).
+type Class uint8
+
+// Traffic classes.
+const (
+	Other          Class = iota // neither: by the queue's depth, packet by packet
+	LowDelay                    // short flows that want low latency
+	HighThroughput              // large flows that want throughput
+	TrafficClasses              // how many there are
+)
+
+func (c Class) String() string {
+	if c < TrafficClasses {
+		return [...]string{"other", "low_delay", "high_throughput"}[c]
+	}
+	return "unknown"
+}
+
+// SafeRates is algorithm 2, line 11: for each ingress port and class a meter of one rate and
+// two colours, the class's safe rate (§6.1.4): Green below it, Yellow above. Other has none,
+// and is always green. The code has meters of two rates and three colours (facts E1).
+type SafeRates struct {
+	meters [][TrafficClasses]*dataplane.SrTCM
+	three  [][TrafficClasses]*dataplane.TrTCM // in place of meters
+}
+
+// NewSafeRates returns the meters of shares of the ports' rates, with bursts as NewColours'. With
+// a peak above 0 they have that share as PIR.
+func NewSafeRates(lines []dataplane.Line, share [TrafficClasses]float64, peak float64, burst unit.Time, maxFrame int32) (*SafeRates, error) {
+	s := &SafeRates{}
+	for i, l := range lines {
+		if peak > 0 {
+			s.three = append(s.three, [TrafficClasses]*dataplane.TrTCM{})
+		} else {
+			s.meters = append(s.meters, [TrafficClasses]*dataplane.SrTCM{})
+		}
+		for class := LowDelay; class < TrafficClasses; class++ {
+			rate := part(l.Rate, share[class])
+			var err error
+			if peak > 0 {
+				most := part(l.Rate, max(peak, share[class]))
+				s.three[i][class], err = dataplane.NewTrTCM(rate, burstOf(rate, burst, maxFrame), most, burstOf(most, burst, maxFrame))
+			} else {
+				s.meters[i][class], err = dataplane.NewSrTCM(rate, burstOf(rate, burst, maxFrame), 0)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("class %v: %w", class, err)
+			}
+		}
+	}
+	return s, nil
+}
+
+// Observe meters a packet of a class that has come in by a port.
+func (s *SafeRates) Observe(now unit.Time, port dataplane.PortID, class Class, size int32) dataplane.Colour {
+	switch {
+	case class == Other || int(port) >= len(s.meters)+len(s.three):
+		return dataplane.Green
+	case s.three != nil:
+		return s.three[port][class].Colour(now, size, dataplane.Green)
+	case s.meters[port][class].Colour(now, size, dataplane.Green) == dataplane.Green:
+		return dataplane.Green
+	}
+	return dataplane.Yellow
+}

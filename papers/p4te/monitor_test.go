@@ -1,0 +1,212 @@
+package p4te
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/telemetry"
+	"weir/core/unit"
+)
+
+// Figure 5, a to d: Δ = 10. At port 3 P1 sees 39 packets and P2 40, the port's last event was
+// at 30 (the least for which P2 is one and P1 is not); only P2 is an increase. At port 4 P3 sees 30 and
+// is a decline: by line 6 (<) the last event was above 40 there.
+func TestFigure5(t *testing.T) {
+	g, err := NewGradient(5, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v := int64(10); v <= 30; v += 10 {
+		g.Observe(3, v)
+	}
+	for v := int64(10); v <= 40; v += 10 {
+		g.Observe(4, v)
+	}
+	g.Observe(4, 41)
+	for _, s := range []struct {
+		port  dataplane.PortID
+		depth int64
+		want  Change
+		old   int64
+	}{
+		{3, 39, Unchanged, 30}, {3, 40, Increase, 40},
+		{4, 30, Unchanged, 40}, // 30 < 40 − 10 does not hold
+		{4, 29, Decrease, 29}, {4, 20, Unchanged, 29}, {4, 39, Increase, 39},
+	} {
+		if got := g.Observe(s.port, s.depth); got != s.want || g.Old(s.port) != s.old {
+			t.Errorf("port %d sees %d: %v, old value %d; want %v, %d", s.port, s.depth, got, g.Old(s.port), s.want, s.old)
+		}
+	}
+	if _, err := NewGradient(1, 0); err == nil {
+		t.Error("a delta of 0 is taken")
+	}
+}
+
+// §6.1.1: "at most one feedback packet is generated for Δ packets", for a queue that grows
+// or shrinks by one packet at a time.
+func TestOneEventForDelta(t *testing.T) {
+	for delta := int64(1); delta <= 20; delta++ {
+		g, _ := NewGradient(1, delta)
+		r := rand.New(rand.NewPCG(1, uint64(delta)))
+		depth, packets, last := int64(0), int64(0), int64(-1)
+		for range 20000 {
+			if depth += 2*r.Int64N(2) - 1; depth < 0 {
+				depth = 0
+			}
+			packets++
+			if g.Observe(0, depth) != Unchanged {
+				if last >= 0 && packets-last < delta {
+					t.Fatalf("delta %d: two events within %d packets", delta, packets-last)
+				}
+				last = packets
+			}
+		}
+	}
+}
+
+// §6.1.2: the gradient does not see a constant offset between two switches' clocks: the
+// events, after the first one, are the same with clocks that differ by seconds either way, and the same
+// as those of the true delay to within a clock's nanosecond.
+func TestClockOffset(t *testing.T) {
+	events := func(offset unit.Time) (changes []Change, at []int) {
+		g, _ := NewGradient(1, int64(10*unit.Microsecond))
+		clock := telemetry.Clock{Offset: offset}
+		r := rand.New(rand.NewPCG(7, 7))
+		now, delay := unit.Time(5*unit.Second), unit.Time(0)
+		first := true
+		for i := range 5000 {
+			now += unit.Microsecond
+			delay = min(max(delay+unit.Time(r.Int64N(7)-3)*unit.Microsecond, 0), 100*unit.Microsecond)
+			d := delaySince(clock.Read(now+delay), stampOf(now))
+			if first { // whatever it is, it becomes the value to compare with
+				g.old[0], first = int64(d), false
+			}
+			if c := g.Observe(0, int64(d)); c != Unchanged {
+				changes, at = append(changes, c), append(at, i)
+			}
+		}
+		return
+	}
+	want, when := events(0)
+	if len(want) < 20 {
+		t.Fatalf("only %d events", len(want))
+	}
+	for _, offset := range []unit.Time{unit.Second, -unit.Second, 3 * unit.Microsecond, -70 * unit.Millisecond, 40 * 3600 * unit.Second, -40 * 3600 * unit.Second} {
+		if got, at := events(offset); !slices.Equal(got, want) || !slices.Equal(at, when) {
+			t.Errorf("a clock that is %v off gives %d events, an exact one %d", offset, len(got), len(want))
+		}
+	}
+}
+
+// From the paper's initial 0 an offset costs one event at most: the first.
+func TestFirstEventOfOffset(t *testing.T) {
+	g, _ := NewGradient(1, 1000)
+	for i, want := range []Change{Increase, Unchanged, Unchanged, Increase, Decrease} {
+		if got := g.Observe(0, []int64{50_000, 50_500, 49_500, 51_000, 49_999}[i]); got != want {
+			t.Errorf("observation %d: %v, want %v", i, got, want)
+		}
+	}
+}
+
+// A clock that drifts: at 100 ppm the delay seems to grow by Δ = 15 ms after 150 s, so there
+// is one false increase each 150 s, and no more.
+func TestClockDrift(t *testing.T) {
+	g, _ := NewGradient(1, int64(15*unit.Millisecond))
+	clock := telemetry.Clock{Drift: 100}
+	var at []unit.Time
+	for now := unit.Time(0); now < 700*unit.Second; now += 10 * unit.Millisecond {
+		if g.Observe(0, int64(delaySince(clock.Read(now), stampOf(now)))) != Unchanged {
+			at = append(at, now)
+		}
+	}
+	if len(at) != 4 || at[0] < 149*unit.Second || at[0] > 151*unit.Second {
+		t.Errorf("false events at %v; want one in 150 s", at)
+	}
+}
+
+// Algorithm 1, lines 11 to 18, with §7.1's 70 % and 90 %: the colours of a constant load, and one
+// event where it changes, however many packets there are.
+func TestColours(t *testing.T) {
+	lines := []dataplane.Line{{Rate: unit.LinkRate{Bits: 100 * unit.Mbps}}}
+	for _, x := range []struct {
+		load  float64
+		worst dataplane.Colour
+	}{{0.60, dataplane.Green}, {0.69, dataplane.Green}, {0.80, dataplane.Yellow}, {0.89, dataplane.Yellow}, {1, dataplane.Red}} {
+		c, err := NewColours(lines, 0.7, 0.9, 10*unit.Millisecond, 1514)
+		if err != nil {
+			t.Fatal(err)
+		}
+		worst := dataplane.Green
+		gap := unit.TransmitTime(unit.Bytes(1514), unit.Rate(x.load*float64(100*unit.Mbps)))
+		for now := unit.Time(0); now < 2*unit.Second; now += gap {
+			colour, _ := c.Observe(now, 0, 1514)
+			worst = max(worst, colour)
+		}
+		if worst != x.worst {
+			t.Errorf("a load of %g: the worst colour is %v, want %v", x.load, worst, x.worst)
+		}
+	}
+	// §6.1.3 says that burst sizes trigger one event for a burst. So it is as long as there are
+	// tokens of the burst: 87.5 kB at 70 Mb/s, which a line at 100 Mb/s drains by 30 Mb/s, in
+	// 23 ms or 193 packets. A load that stays above a rate is another thing: whenever tokens for a
+	// packet are back the colour is too, which is an event, and another with the next packet.
+	c, _ := NewColours(lines, 0.7, 0.9, 10*unit.Millisecond, 1514)
+	first, events := 0, 0
+	for i := range 2000 { // line rate
+		if _, change := c.Observe(unit.Time(i)*121120*unit.Nanosecond, 0, 1514); change != Unchanged {
+			if events++; events == 1 {
+				first = i
+			}
+		}
+	}
+	if first < 188 || first > 198 || events < 400 {
+		t.Errorf("the first event is packet %d, want about 193; %d events of 2000 packets at line rate, want hundreds", first, events)
+	}
+	t.Logf("%d events for 2000 packets at line rate", events)
+}
+
+// Packets/s, as the paper has its links: 20 packets/s, of which 14 are green.
+func TestPacketRates(t *testing.T) {
+	c, err := NewColours([]dataplane.Line{{Rate: unit.LinkRate{Packets: 20}}}, 0.7, 0.9, 100*unit.Millisecond, 1514)
+	if err != nil {
+		t.Fatal(err)
+	}
+	green := 0
+	for i := range 2000 {
+		if colour, _ := c.Observe(unit.Time(i)*50*unit.Millisecond, 0, 1000); colour == dataplane.Green {
+			green++
+		}
+	}
+	if green < 1350 || green > 1450 {
+		t.Errorf("%d of 2000 packets at 20/s are green, want about 1400", green)
+	}
+}
+
+// §6.1.4, §7.1: 65 % of a port for short flows, 35 % for large ones; each class has its own
+// meter at each port.
+func TestSafeRates(t *testing.T) {
+	lines := []dataplane.Line{{Rate: unit.LinkRate{Bits: 100 * unit.Mbps}}, {Rate: unit.LinkRate{Bits: 100 * unit.Mbps}}}
+	s, err := NewSafeRates(lines, [TrafficClasses]float64{LowDelay: .65, HighThroughput: .35}, 0, 10*unit.Millisecond, 1514)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		class  Class
+		load   float64
+		yellow bool
+	}{{LowDelay, .6, false}, {LowDelay, .7, true}, {HighThroughput, .3, false}, {HighThroughput, .4, true}, {Other, 1, false}} {
+		yellow := 0
+		gap := unit.TransmitTime(unit.Bytes(1514), unit.Rate(x.load*float64(100*unit.Mbps)))
+		for now := unit.Time(0); now < unit.Second; now += gap {
+			if s.Observe(now, dataplane.PortID(len(lines)-1), x.class, 1514) == dataplane.Yellow {
+				yellow++
+			}
+		}
+		if (yellow > 0) != x.yellow {
+			t.Errorf("%v at %g: %d packets are yellow", x.class, x.load, yellow)
+		}
+		s, _ = NewSafeRates(lines, [TrafficClasses]float64{LowDelay: .65, HighThroughput: .35}, 0, 10*unit.Millisecond, 1514)
+	}
+}

@@ -1,0 +1,433 @@
+package p4te
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/cc/bbr"
+	"weir/core/cc/cubic"
+	"weir/core/cc/dctcp"
+	"weir/core/cc/reno"
+	"weir/core/dataplane"
+	"weir/core/dataplane/ecmp"
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/topology"
+	"weir/core/transport"
+	"weir/core/transport/tcp"
+	"weir/core/transport/udp"
+	"weir/core/unit"
+	"weir/study/experiment"
+	"weir/worlds/sim"
+)
+
+const ms = unit.Millisecond
+
+func registry() *experiment.Registry {
+	return &experiment.Registry{
+		Programs: []dataplane.Scheme{ecmp.Scheme(), Scheme()}, Schedulers: tm.Schemes(), Topologies: topology.Schemes(),
+		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme()},
+		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), reno.Scheme()},
+	}
+}
+
+// network is a run with what is in its switches and hosts.
+type network struct {
+	*sim.Config
+	t        testing.TB
+	programs []*Program // by node; nil: none
+	hooks    map[int]*hook
+	senders  []*sender // by flow; nil: no TCP
+}
+
+// hook runs before P4TE in a switch.
+type hook struct {
+	ingress func(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict
+	at      unit.Time
+	tick    func()
+}
+
+func (h *hook) Name() string { return "hook" }
+func (h *hook) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	if h.ingress == nil {
+		return dataplane.Accept
+	}
+	return h.ingress(env, p, m)
+}
+func (h *hook) Tick(env *dataplane.Env) unit.Time {
+	switch {
+	case h.tick == nil || env.Now() > h.at:
+		return unit.Never
+	case env.Now() < h.at:
+		return h.at
+	}
+	h.tick()
+	return unit.Never
+}
+
+// sender is a TCP sender under observation.
+type sender struct {
+	*tcp.Sender
+	fakes, taken int        // fake ACKs that came; those that changed the window
+	grown        int        // of these, those that made it larger
+	largest      unit.Bytes // window that there was
+	answered     int        // fake ACKs that were answered
+	alarmed      int        // fake ACKs that changed the state of recovery
+	seen         func(now unit.Time)
+}
+
+func (s *sender) Receive(now unit.Time, p *packet.Packet) bool {
+	window, state, fake := s.PeerWindow(), s.State(), p.Meta.Flags&packet.Internal != 0
+	reply := s.Sender.Receive(now, p)
+	if fake {
+		s.fakes++
+		if s.PeerWindow() != window {
+			s.taken++
+		}
+		if s.PeerWindow() > window {
+			s.grown++
+		}
+		if reply {
+			s.answered++
+		}
+		if s.State() != state {
+			s.alarmed++
+		}
+	}
+	s.largest = max(s.largest, s.PeerWindow())
+	if s.seen != nil {
+		s.seen(now)
+	}
+	return reply
+}
+
+// build makes the first run of an experiment.
+func build(t testing.TB, text string) *network {
+	t.Helper()
+	spec, err := experiment.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := spec.Runs()[0].Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &network{Config: c, t: t, programs: make([]*Program, len(c.Network.Nodes)), hooks: map[int]*hook{}, senders: make([]*sender, len(c.Flows))}
+	for node := range c.Switches {
+		if !c.Network.Nodes[node].Switch {
+			continue
+		}
+		h := &hook{}
+		n.hooks[node] = h
+		make := c.Switches[node].Programs
+		c.Switches[node].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+			programs, err := make(site)
+			for _, p := range programs {
+				if x, ok := p.(*Program); ok {
+					n.programs[node] = x
+				}
+			}
+			return append([]dataplane.Program{h}, programs...), err
+		}
+	}
+	for i := range c.Flows {
+		if s, ok := c.Flows[i].Sender.(*tcp.Sender); ok {
+			n.senders[i] = &sender{Sender: s}
+			c.Flows[i].Sender = n.senders[i]
+		}
+	}
+	return n
+}
+
+func (n *network) run() *sim.Result {
+	n.t.Helper()
+	r, err := sim.Run(n.Config)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return r
+}
+
+// node is the number of a node.
+func (n *network) node(name string) int {
+	for i, x := range n.Network.Nodes {
+		if x.Name == name {
+			return i
+		}
+	}
+	n.t.Fatalf("no node %s", name)
+	return -1
+}
+
+// counts adds up what all switches did.
+func (n *network) counts() (c Counts) {
+	for _, p := range n.programs {
+		if p != nil {
+			x := p.Counts()
+			c.ToControl += x.ToControl
+			c.ToNeighbour += x.ToNeighbour
+			c.Recirculated += x.Recirculated
+			c.Lower += x.Lower
+			c.Raise += x.Raise
+			c.Repeated += x.Repeated
+			c.Held += x.Held
+		}
+	}
+	return c
+}
+
+// pair is two leaves with two hosts each and one spine: links of hosts 100 Mb/s, of
+// leaves 50 Mb/s with 100 packets, a round trip of 10 ms: the bottleneck of live.md §3.
+func pair(duration, program, traffic string) string {
+	return fmt.Sprintf(`
+duration: %s
+addresses: hierarchical
+topology: {leaf_spine: {leaves: 2, spines: 1, hosts: 2, rate: 100Mbps, uplink: 50Mbps, delay: 1250us, buffer: 100 packets}}
+switch: [%s]
+traffic:
+%s`, duration, program, traffic)
+}
+
+// heavy is one flow of the class whose safe rate is 35 Mb/s at a host's link; cc and more
+// are its.
+func heavy(cc, more string) string {
+	return fmt.Sprintf("  - {name: heavy, from: h0, to: h2, transport: tcp, cc: %s, tos: 0x08, start: 0s%s}\n", cc, more)
+}
+
+func mbps(r *sim.Result, flow int) float64 {
+	return float64(r.Flows[flow].Receiver.ReceivedBytes) * 8 / r.Measured.Seconds() / 1e6
+}
+
+// silence makes fake ACKs end at the leaf of the first hosts.
+func (n *network) silence() {
+	n.hooks[n.node("leaf0")].ingress = func(_ *dataplane.Env, p *packet.Packet, _ *dataplane.Metadata) dataplane.Verdict {
+		var h Header
+		if h.Get(p) && h.Fake {
+			return dataplane.Consume
+		}
+		return dataplane.Accept
+	}
+}
+
+// link is the number of the link between two nodes.
+func (n *network) link(x, y string) int {
+	ends := [2]int{n.node(x), n.node(y)}
+	for i, l := range n.Network.Links {
+		if l.Ends == ends || l.Ends == [2]int{ends[1], ends[0]} {
+			return i
+		}
+	}
+	n.t.Fatalf("no link between %s and %s", x, y)
+	return -1
+}
+
+// index is the number of the port by which a link leaves a node.
+func (n *network) index(from, to string) int {
+	l := n.link(from, to)
+	if n.Network.Links[l].Ends[1] == n.node(from) {
+		return 2*l + 1
+	}
+	return 2 * l
+}
+
+// port is the outcome of the port by which a link leaves a node.
+func (n *network) port(r *sim.Result, from, to string) *sim.PortResult {
+	return &r.Ports[n.index(from, to)]
+}
+
+// live.md §3: a fake ACK with the last sequence and a smaller window changes nothing for a
+// Linux sender. Here it is as old as the queue that its packet has waited in, so that it
+// acknowledges less than others have since, and its stamp is from the past (PAWS). The
+// goodput is that of a run in which no fake ACK comes; and so are retransmissions, against
+// §7.2.1: "end-host protocol stacks can initiate retransmission". At 10 Gb/s, where all
+// stamps are of the same ms, it is no different.
+func TestLastAckIsIgnored(t *testing.T) {
+	for _, fast := range []bool{false, true} {
+		for _, cc := range []string{"cubic", "reno", "bbr", "dctcp"} {
+			text := pair("5s", "{p4te: {mark: false, repeats: true}}", heavy(cc, ""))
+			if fast {
+				text = quick("20ms", "{p4te: {mark: false, repeats: true, burst: 1ms, gap: 100us}}", heavy(cc, ""))
+			}
+			n, quiet := build(t, text), build(t, text)
+			quiet.silence()
+			r, q := n.run(), quiet.run()
+			s, k := n.senders[0], n.counts()
+			resent, without := r.Flows[0].Sender.Retransmitted, q.Flows[0].Sender.Retransmitted
+			if s.fakes < 500 || k.Lower < 100 || k.Raise < 100 {
+				t.Errorf("fast %v, %s: %d fake ACKs came; %+v", fast, cc, s.fakes, k)
+			}
+			if s.taken > s.grown || s.grown > s.fakes/100 || s.alarmed > 0 { // a larger window is taken if nothing newer has come
+				t.Errorf("fast %v, %s: %d of %d fake ACKs changed the window, %d made it larger, %d changed the state", fast, cc, s.taken, s.fakes, s.grown, s.alarmed)
+			}
+			if x, y := mbps(r, 0), mbps(q, 0); x < 0.99*y || x > 1.01*y || resent > without+without/10+2 {
+				t.Errorf("fast %v, %s: %.2f Mb/s and %d packets sent again; without fake ACKs %.2f and %d", fast, cc, x, resent, y, without)
+			}
+		}
+	}
+}
+
+// quick is pair at 10 Gb/s, with a round trip of 8 us.
+func quick(duration, program, traffic string) string {
+	return fmt.Sprintf(`
+duration: %s
+addresses: hierarchical
+topology: {leaf_spine: {leaves: 2, spines: 1, hosts: 2, rate: 10Gbps, uplink: 5Gbps, delay: 1us, buffer: 100 packets}}
+switch: [%s]
+traffic:
+%s`, duration, program, traffic)
+}
+
+// live.md §3: a fake ACK that overtakes ACKs which wait, here in a queue of its own to the
+// host, is ahead of what the sender knows: its window is taken, until the next ACK
+// that waited. The goodput stays.
+func TestOvertaking(t *testing.T) {
+	cross := "  - {name: cross, from: h1, to: h0, transport: udp, rate: 95Mbps, start: 0s}\n"
+	n := build(t, pair("5s", "{p4te: {mark: false, repeats: true}}", heavy("cubic", "")+cross))
+	leaf := n.node("leaf0")
+	n.Switches[leaf].Queues = 2
+	n.Network.Links[n.link("leaf0", "spine0")].Buffer = unit.Length{Packets: 20}
+	n.hooks[leaf].ingress = func(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+		var h Header
+		if m.Class = 1; h.Get(p) && h.Fake {
+			m.Class = 0
+		}
+		return dataplane.Accept
+	}
+	s := n.senders[0]
+	fell, longest := unit.Time(0), unit.Time(0)
+	s.seen = func(now unit.Time) {
+		switch lower := s.PeerWindow() < s.largest*9/10; {
+		case lower && fell == 0:
+			fell = now
+		case !lower && fell > 0:
+			longest, fell = max(longest, now-fell), 0
+		}
+	}
+	if got := mbps(n.run(), 0); got < 42 || s.taken < 1000 || longest < unit.Millisecond || longest > 10*ms {
+		t.Errorf("%.2f Mb/s; %d of %d fake ACKs changed the window, for %v at most", got, s.taken, s.fakes, longest)
+	}
+}
+
+// Facts E4, live.md §3: ack = seq + 1 acknowledges what is not delivered. Without a loss
+// that is a proxy: the sender sees no queue, and the goodput stays. Lost data it has
+// forgotten: nothing more ever arrives, as with Linux.
+func TestNextByte(t *testing.T) {
+	run := func(loss float64, size string) (*sender, *sim.Result) {
+		n := build(t, pair("10s", "{p4te: {rate: next_byte, repeats: true, mark: false}}", heavy("cubic", size)))
+		n.Network.Links[n.link("leaf1", "spine0")].Loss = loss
+		r := n.run()
+		return n.senders[0], r
+	}
+	s, r := run(0, "")
+	if s.taken < 1000 || mbps(r, 0) < 44 || r.Flows[0].Sender.Retransmitted > 0 {
+		t.Errorf("without loss: %d fake ACKs changed the window, %.2f Mb/s, %d packets sent again", s.taken, mbps(r, 0), r.Flows[0].Sender.Retransmitted)
+	}
+	s, r = run(0.005, "")
+	sent, received := r.Flows[0].Sender.SentBytes, r.Flows[0].Receiver.ReceivedBytes
+	if acked := sent - unit.Bytes(s.InFlight())*1448; acked < received+5e6 || received > 5e6 {
+		t.Errorf("0.5 %% loss: %d bytes acknowledged, %d delivered", acked, received)
+	}
+	if s, r = run(0.005, ", size: 20MB"); len(r.Unfinished) != 1 || s.Timeouts() == 0 {
+		t.Errorf("0.5 %% loss, 20 MB: unfinished %v, %d timeouts; the connection is not dead", r.Unfinished, s.Timeouts())
+	}
+	n := build(t, pair("10s", "{p4te: {repeats: true, mark: false}}", heavy("cubic", ", size: 2MB")))
+	n.Network.Links[n.link("leaf1", "spine0")].Loss = 0.005
+	if r = n.run(); len(r.Unfinished) != 0 {
+		t.Errorf("last_ack with 0.5 %% loss: unfinished %v", r.Unfinished)
+	}
+}
+
+// live.md §3, AC/DC: a window that the leaf holds is obeyed by an unmodified sender: W / RTT
+// within 5 %, whatever its controller; the own window comes back when the limit ends.
+func TestEnforcedIsObeyed(t *testing.T) {
+	for _, cc := range []string{"cubic", "reno", "bbr", "dctcp"} {
+		n := build(t, pair("6s", "{p4te: {rate: enforced, bytes: 500MB, mark: false}}", heavy(cc, "")))
+		n.Warmup, n.Duration = 2*unit.Second, 4*unit.Second
+		leaf := n.node("leaf0")
+		limit := func(bytes int64) func() {
+			return func() {
+				for i := range n.programs[leaf].rate.flows {
+					if c := &n.programs[leaf].rate.flows[i]; c.used && c.known {
+						c.limit, c.quiet = bytes, c.next
+					}
+				}
+			}
+		}
+		h := n.hooks[leaf]
+		h.at, h.tick = unit.Second, limit(30000)
+		r := n.run()
+		s := n.senders[0]
+		want := 29696 * 8 / s.SRTT().Seconds() / 1e6 // whole units of 1024
+		if got := mbps(r, 0); got < 0.95*want || got > 1.05*want || s.PeerWindow() != 29696 || s.SRTT() > 11500*unit.Microsecond || r.Flows[0].Sender.Retransmitted > 0 {
+			t.Errorf("%s: %.2f Mb/s, want %.2f; window %d, SRTT %v, %d packets sent again", cc, got, want, s.PeerWindow(), s.SRTT(), r.Flows[0].Sender.Retransmitted)
+		}
+		if n.counts().Held < 1000 {
+			t.Errorf("%s: %d windows held", cc, n.counts().Held)
+		}
+	}
+}
+
+// Rate adaptation by itself: flows of the class above its safe rate are held where the link
+// is over-utilised (70 % of 50 Mb/s), so that no queue stands; without, the buffer is full.
+// Several flows share what is left unevenly: §6.4.2 says AIMD, but 1/256 of the window is no
+// additive increase, and with both multiplicative shares do not converge (Chiu, Jain 1989).
+func TestEnforcedFlows(t *testing.T) {
+	type outcome struct {
+		goodput, jain float64
+		queue         int64
+		drops         uint64
+	}
+	run := func(mode, cc string) (o outcome) {
+		n := build(t, pair("10s", "{p4te: {mark: false, rate: "+mode+"}}", heavy(cc, ", flows: 4")))
+		n.Warmup = 4 * unit.Second
+		n.Watches = append(n.Watches, sim.Watch{What: sim.QueuePackets, Index: n.index("leaf0", "spine0"), Every: ms})
+		r := n.run()
+		var sum, squares float64
+		for i := range n.senders {
+			x := mbps(r, i)
+			sum += x
+			squares += x * x
+		}
+		slices.Sort(r.Watched[0])
+		p := n.port(r, "leaf0", "spine0")
+		for _, d := range p.Drops {
+			o.drops += d
+		}
+		o.goodput, o.jain, o.queue = sum, sum*sum/4/squares, r.Watched[0][len(r.Watched[0])*95/100]
+		return o
+	}
+	for _, cc := range []string{"cubic", "reno", "bbr", "dctcp"} {
+		free, held := run("off", cc), run("enforced", cc)
+		if free.goodput < 46 || free.queue < 80 {
+			t.Errorf("%s, not held: %+v", cc, free)
+		}
+		if held.goodput < 0.9*0.7*47.8 || held.goodput > 1.02*0.7*47.8 || held.queue > 5 || held.drops > 0 {
+			t.Errorf("%s, held: %+v; want 70 %% of the link and no queue", cc, held)
+		}
+		if cc != "bbr" && held.jain > 0.9 {
+			t.Errorf("%s, held: Jain %.2f; 1/256 of the window more and 1/4 less do not converge", cc, held.jain)
+		}
+	}
+}
+
+// A flow that is held far below its class's safe rate, where §6.4.1 changes nothing, rises.
+func TestEnforcedRises(t *testing.T) {
+	n := build(t, pair("14s", "{p4te: {rate: enforced, mark: false}}", heavy("cubic", "")))
+	n.Warmup, n.Duration = 10*unit.Second, 14*unit.Second
+	leaf := n.node("leaf0")
+	h := n.hooks[leaf]
+	var lowered uint64
+	h.at, h.tick = unit.Second, func() {
+		lowered = n.counts().Lower
+		for i := range n.programs[leaf].rate.flows {
+			if c := &n.programs[leaf].rate.flows[i]; c.used && c.known {
+				c.limit, c.quiet = 3000, c.next
+			}
+		}
+	}
+	if got := mbps(n.run(), 0); got < 28 || n.counts().Lower == lowered {
+		t.Errorf("%.2f Mb/s 9 s after it was held at one segment a round trip", got)
+	}
+}

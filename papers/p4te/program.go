@@ -1,0 +1,432 @@
+package p4te
+
+import (
+	"fmt"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/telemetry"
+	"weir/core/unit"
+)
+
+// Config are the parameters of P4TE in one switch.
+type Config struct {
+	// Monitoring (§6.1)
+	Monitor    bool
+	DepthDelta int64     // Δ of the queue depth, packets
+	DelayDelta unit.Time // Δ of the hop-to-hop delay
+	Committed  float64   // CIR of a link's meter, share of its rate
+	Peak       float64   // PIR
+	Burst      unit.Time // of all meters: what their rate carries in it
+	Class      [64]Class // by DSCP
+	Safe       [TrafficClasses]float64
+	SafePeak   float64 // PIR of the classes' meters, which then have three colours: the code's (facts E1); 0: the paper's two
+
+	// Path control (§6.2, §6.3)
+	Paths     bool
+	Control   ControlConfig
+	Gap       unit.Time // that ends a flowlet
+	Cells     int       // of the flowlet table
+	Spread    bool      // a new flowlet takes another port of its group; else all of a flow take the same
+	CodePaths bool      // the code's choice of a port (facts E2) in place of algorithm 3
+	Detect    unit.Time // after which the operator takes a failed link out; 0: never
+
+	Rate RateConfig
+}
+
+// Counts is what a switch has done for P4TE: feedback packets to its own control plane, to
+// neighbours and through the recirculation port, and fake ACKs.
+type Counts struct {
+	ToControl, ToNeighbour, Recirculated uint64
+	Lost                                 uint64 // events for which the control plane had no room
+	Lower, Raise                         uint64
+	Repeated                             uint64 // fake ACKs for a packet within B bytes of the last change, at the sender's leaf
+	Held                                 uint64 // passing acknowledgements whose window was lowered (enforced)
+}
+
+// Program is P4TE at a leaf, a spine or a super spine.
+type Program struct {
+	config   Config
+	place    *dataplane.Place
+	clock    telemetry.Clock
+	framing  packet.Framing
+	down     []int32 // by address, the port that leads down to it; −1: upward
+	upward   [Metrics]*Upward
+	flowlets *dataplane.Flowlets
+	seed     uint32
+
+	depth    *Gradient
+	delay    *Gradient
+	colours  *Colours
+	safe     *SafeRates
+	used     []dataplane.Colour // port_utilizations, at ingress
+	leadsUp  []bool             // by port
+	hosts    []bool             // by port: there is a host
+	isDown   []bool             // by port: the link, as the control plane knows it
+	control  *ControlPlane
+	writes   []Write // that are on their way from the written-th on, by time
+	written  int
+	nextLook unit.Time
+	counts   Counts
+	rate     *rater // nil: no rate adaptation
+}
+
+// New returns the program for a switch of a fat tree whose hosts have hierarchical addresses.
+func New(site *dataplane.Site, c Config) (*Program, error) {
+	if site.Place == nil {
+		return nil, fmt.Errorf("p4te: the network is not known")
+	}
+	place, err := site.Place()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("p4te needs a fat tree of two or three tiers: %w", err)
+	case len(place.Routes) == 0:
+		return nil, fmt.Errorf("p4te needs prefixes to route by; addresses: hierarchical gives them")
+	}
+	t := &Program{config: c, place: place, clock: site.Clock, framing: site.Framing, seed: uint32(site.Random("p4te").Uint64()), down: make([]int32, site.Book.Len()),
+		used: make([]dataplane.Colour, site.Ports), leadsUp: make([]bool, site.Ports), hosts: make([]bool, site.Ports), isDown: make([]bool, site.Ports)}
+	table := dataplane.NewLPM[dataplane.PortID](len(place.Routes))
+	for _, r := range place.Routes {
+		if err := table.Insert(r.Prefix, r.Ports[0]); err != nil {
+			return nil, fmt.Errorf("p4te: downward table: %w", err)
+		}
+	}
+	for a := range t.down { // looked up once for every address: MAT_Down never changes (§6.2.1.1)
+		t.down[a] = -1
+		if port, ok := table.Lookup(site.Book.V6(packet.Addr(a))); ok {
+			t.down[a] = int32(port)
+		}
+	}
+	for _, p := range place.Up {
+		t.leadsUp[p] = true
+	}
+	if place.Tier == 1 {
+		for _, p := range place.Down {
+			t.hosts[p] = true
+		}
+	}
+	if t.flowlets, err = dataplane.NewFlowlets(c.Cells, c.Gap); err != nil {
+		return nil, fmt.Errorf("p4te: %w", err)
+	}
+	if t.control, err = NewControlPlane(site.Ports, place.Up, c.Control); err != nil {
+		return nil, fmt.Errorf("p4te: %w", err)
+	}
+	for m := range Metrics {
+		t.upward[m] = NewUpward(c.Control.Groups[m], place.Up)
+	}
+	if t.depth, err = NewGradient(site.Ports, c.DepthDelta); err != nil {
+		return nil, fmt.Errorf("p4te: queue depth: %w", err)
+	}
+	if t.delay, err = NewGradient(site.Ports, int64(c.DelayDelta)); err != nil {
+		return nil, fmt.Errorf("p4te: hop delay: %w", err)
+	}
+	if t.colours, err = NewColours(site.Lines, c.Committed, c.Peak, c.Burst, site.MaxFrame); err != nil {
+		return nil, fmt.Errorf("p4te: link utilisation: %w", err)
+	}
+	if t.safe, err = NewSafeRates(site.Lines, c.Safe, c.SafePeak, c.Burst, site.MaxFrame); err != nil {
+		return nil, fmt.Errorf("p4te: safe rates: %w", err)
+	}
+	if t.rate, err = newRater(t, c.Rate); err != nil {
+		return nil, fmt.Errorf("p4te: %w", err)
+	}
+	if !c.Monitor { // no colours: no rate is ever changed, and no header needed
+		t.rate = nil
+	}
+	return t, nil
+}
+
+// Name is "p4te".
+func (t *Program) Name() string { return "p4te" }
+
+// Counts returns what was done so far.
+func (t *Program) Counts() Counts {
+	c := t.counts
+	c.Lost = t.control.Lost()
+	return c
+}
+
+// Ingress monitors what comes in (algorithm 2) and chooses the port (algorithm 3).
+func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	if p.Kind == packet.Probe && t.message(env, p, m) {
+		return dataplane.Consume
+	}
+	if !p.TakeHop() {
+		return dataplane.Drop(dataplane.HopLimitExceeded)
+	}
+	now, class := env.Now(), t.config.Class[p.TOS>>2]
+	fromHost := int(m.In) < len(t.hosts) && t.hosts[m.In]
+	if fromHost && p.Asks(HeaderKind) { // no host makes one
+		before := p.ExtensionBytes()
+		p.RemoveExtension(HeaderKind)
+		p.Size += p.ExtensionBytes() - before
+	}
+	reading := t.clock.Read(now)
+	before, carries := restamp(p, stampOf(reading))
+	if t.config.Monitor && m.In != packet.NoPort {
+		m.Mark = uint8(t.safe.Observe(now, m.In, class, p.Size))
+		if carries && !fromHost && !t.leadsUp[m.In] { // from below: the neighbour's upward port
+			d := delaySince(reading, before)
+			if change := t.delay.Observe(m.In, int64(d)); change != Unchanged {
+				t.tellNeighbour(env, p, m.In, Event{Delay, change, 0, int64(d)})
+			}
+		}
+	}
+	if int(p.Dst) < len(t.down) && t.down[p.Dst] >= 0 {
+		m.Out = dataplane.PortID(t.down[p.Dst])
+	} else if port, ok := t.choose(now, p, class); ok {
+		m.Out = port
+	} else {
+		return dataplane.Drop(dataplane.NoRoute)
+	}
+	toHost := t.hosts[m.Out]
+	if fromHost {
+		if toHost && !t.config.Rate.Within {
+			return dataplane.Accept
+		}
+		t.begin(now, p, toHost)
+	}
+	if t.rate != nil && toHost {
+		var h Header
+		if carries && h.Get(p) {
+			return t.rate.toHost(p, &h)
+		}
+		return t.rate.toHost(p, nil)
+	}
+	return dataplane.Accept
+}
+
+// begin gives what comes from a host its header. What stays at the leaf needs it for its
+// rate only, and has it within the switch: no byte of it counts.
+func (t *Program) begin(now unit.Time, p *packet.Packet, stays bool) {
+	if !t.config.Monitor {
+		return
+	}
+	h := Header{Source: stampOf(t.clock.Read(now)), Scale: unknownScale}
+	if t.rate != nil {
+		t.rate.fromHost(p, &h)
+	}
+	if stays {
+		if h.Rated {
+			h.Set(p)
+		}
+		return
+	}
+	before := p.ExtensionBytes()
+	h.Set(p)
+	p.Size += p.ExtensionBytes() - before
+}
+
+// end takes the header out of what goes to a host.
+func (t *Program) end(p *packet.Packet, m *dataplane.Metadata) {
+	before := p.ExtensionBytes()
+	p.RemoveExtension(HeaderKind)
+	if int(m.In) >= len(t.hosts) || !t.hosts[m.In] { // else it was never on a link
+		p.Size += p.ExtensionBytes() - before
+	}
+}
+
+// message takes a feedback packet in: of a neighbour, or a copy of this switch's own that
+// comes back from the recirculation port.
+func (t *Program) message(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) bool {
+	var events [2]Event
+	n, ok := feedback(p, &events)
+	if !ok {
+		return false
+	}
+	for _, e := range events[:n] {
+		switch {
+		case m.In == packet.NoPort:
+			if int(e.Port) < len(t.used) && e.Metric == Utilisation {
+				t.used[e.Port] = dataplane.Colour(e.Value)
+			}
+		case e.Metric == Delay:
+			e.Port = m.In
+			t.report(env, e)
+		}
+	}
+	return true
+}
+
+// tellNeighbour sends an event to the switch that a packet has come from: a packet of its
+// own over the link, made of the data packet's headers (§4.6).
+func (t *Program) tellNeighbour(env *dataplane.Env, p *packet.Packet, in dataplane.PortID, e Event) {
+	f := t.copy(env, p)
+	if !putFeedback(f, []Event{e}) {
+		env.Free(f)
+		return
+	}
+	t.size(f, shimHeader)
+	t.counts.ToNeighbour++
+	env.Send(f, in, 0)
+}
+
+// shimHeader is the header of ProtoRDMA (packet.Emit).
+const shimHeader = 16
+
+// size counts a packet that this switch has made, with a transport header of so many bytes.
+func (t *Program) size(f *packet.Packet, transport int32) {
+	headers := packet.EthernetHeader + packet.IPv4Header + transport
+	if f.Version == 6 {
+		headers += packet.IPv6Header - packet.IPv4Header
+	}
+	f.Size = t.framing.Frame(headers, 0, false) + f.ExtensionBytes() // as begin and end count it
+}
+
+// copy makes the headers of a packet into a message.
+func (t *Program) copy(env *dataplane.Env, p *packet.Packet) *packet.Packet {
+	f := env.Clone(p, true)
+	f.Meta.Flags &^= packet.Trimmed
+	f.ClearExtensions()
+	f.Kind = packet.Probe
+	f.Proto = packet.ProtoRDMA // the header that has a field for the kind
+	f.TCP = packet.Segment{}
+	f.TOS &^= packet.ECN
+	return f
+}
+
+// report gives an event to the control plane, whose writes come when they come.
+func (t *Program) report(env *dataplane.Env, e Event) {
+	t.counts.ToControl++
+	if !t.config.Paths {
+		return
+	}
+	t.await(env, t.control.Step(env.Now(), e))
+}
+
+func (t *Program) await(env *dataplane.Env, writes []Write) {
+	if len(writes) == 0 {
+		return
+	}
+	t.writes = append(t.writes, writes...)
+	env.TickAt(t, t.writes[t.written].At)
+}
+
+// Tick carries out the writes that have come, and looks after links.
+func (t *Program) Tick(env *dataplane.Env) unit.Time {
+	now := env.Now()
+	for t.written < len(t.writes) && t.writes[t.written].At <= now {
+		t.upward[t.writes[t.written].Metric].Apply(t.writes[t.written])
+		t.written++
+	}
+	if 2*t.written >= len(t.writes) { // events may come faster than writes: what waits is not moved each time
+		t.writes, t.written = t.writes[:copy(t.writes, t.writes[t.written:])], 0
+	}
+	next := unit.Never
+	if t.config.Detect > 0 {
+		if now >= t.nextLook {
+			t.nextLook = now + t.config.Detect
+			for _, p := range t.place.Up {
+				if down := env.Port(p).Down(); down != t.isDown[p] {
+					t.isDown[p] = down
+					t.writes = append(t.writes, t.control.Link(now, p, down)...)
+				}
+			}
+		}
+		next = t.nextLook
+	}
+	if t.written < len(t.writes) {
+		next = min(next, t.writes[t.written].At)
+	}
+	return next
+}
+
+// choose is algorithm 3: the upward port of a packet.
+func (t *Program) choose(now unit.Time, p *packet.Packet, class Class) (dataplane.PortID, bool) {
+	if len(t.place.Up) == 0 {
+		return 0, false
+	}
+	hash := dataplane.MixHash(p.Hash ^ t.seed)
+	if !t.config.Paths {
+		return t.place.Up[uint64(hash)*uint64(len(t.place.Up))>>32], true
+	}
+	if class == Other && !t.config.CodePaths { // lines 32, 33
+		return t.pick(QueueDepth, hash), true
+	}
+	if port, goesOn := t.flowlets.Port(now, hash); goesOn && !t.isDown[port] { // line 19, but no flowlet goes on over a failed link
+		return port, true
+	}
+	group := hash
+	if t.config.Spread {
+		group = dataplane.MixHash(hash + uint32(now/unit.Nanosecond))
+	}
+	first, second, last := Delay, QueueDepth, Utilisation // lines 8 to 16
+	switch {
+	case t.config.CodePaths && class == HighThroughput: // facts E2: no delay, no third branch
+		first, second, last = Utilisation, QueueDepth, QueueDepth
+	case t.config.CodePaths:
+		first, second, last = QueueDepth, Utilisation, Utilisation
+	case class == HighThroughput: // lines 20 to 28
+		first, last = Utilisation, Delay
+	}
+	port := t.pick(first, group)
+	switch t.used[port] {
+	case dataplane.Yellow:
+		port = t.pick(second, group)
+	case dataplane.Red:
+		port = t.pick(last, group)
+	}
+	t.flowlets.Begin(now, hash, port)
+	return port, true
+}
+
+// pick is a table's port. Between two writes a table may be empty; then every upward port
+// is as good.
+func (t *Program) pick(m Metric, hash uint32) dataplane.PortID {
+	if port, ok := t.upward[m].Select(hash); ok {
+		return port
+	}
+	return t.place.Up[uint64(hash)*uint64(len(t.place.Up))>>32]
+}
+
+// Egress monitors what leaves (algorithm 1) and steers the flow's rate (§6.4).
+func (t *Program) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	now, out := env.Now(), m.Out
+	if t.config.Monitor && p.Kind != packet.Probe {
+		colour, changed := t.colours.Observe(now, out, p.Size)
+		if t.leadsUp[out] {
+			t.watch(env, p, out, colour, changed)
+		}
+		if t.rate != nil {
+			t.rate.decide(env, p, m, colour)
+		}
+	}
+	if t.hosts[out] && p.Asks(HeaderKind) {
+		t.end(p, m)
+	}
+	return dataplane.Accept
+}
+
+// watch reports the events of an upward port: one feedback packet for both metrics to the
+// control plane, and if the utilisation has changed a copy to the ingress registers.
+func (t *Program) watch(env *dataplane.Env, p *packet.Packet, out dataplane.PortID, colour dataplane.Colour, changed Change) {
+	var events [2]Event
+	n := 0
+	depth := int64(env.Port(out).Packets())
+	if change := t.depth.Observe(out, depth); change != Unchanged {
+		events[n] = Event{QueueDepth, change, out, depth}
+		n++
+	}
+	if changed != Unchanged {
+		events[n] = Event{Utilisation, changed, out, int64(colour)}
+		n++
+	}
+	if n == 0 {
+		return
+	}
+	if changed != Unchanged {
+		f := t.copy(env, p)
+		if putFeedback(f, events[:n]) {
+			t.size(f, shimHeader)
+			t.counts.Recirculated++
+			env.Recirculate(f)
+		} else {
+			env.Free(f)
+		}
+	}
+	t.counts.ToControl++
+	if t.config.Paths {
+		for _, e := range events[:n] {
+			t.await(env, t.control.Step(env.Now(), e))
+		}
+	}
+}

@@ -1,0 +1,375 @@
+package p4te
+
+import (
+	"fmt"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// Mode is what is done to a flow's rate.
+type Mode uint8
+
+// Modes of rate adaptation.
+const (
+	RateOff Mode = iota
+	// LastAck is the paper's fake ACK (§7.2.1): with the last sequence that the receiver
+	// has acknowledged.
+	LastAck
+	// NextByte is the code's: it acknowledges everything up to the packet in hand, ack = seq + 1,
+	// be it delivered or lost, with the window of the data packet, which is the sender's own.
+	// It has no time stamps: the code counts 20 bytes of TCP (and says 32, by which stacks drop it).
+	NextByte
+	// Enforced holds the window: the sender's leaf keeps a limit for the flow and lowers
+	// the window of every acknowledgement that passes. Fake ACKs end there.
+	Enforced
+)
+
+// RateConfig are the parameters of rate adaptation (§6.4).
+type RateConfig struct {
+	Mode    Mode
+	Bytes   unit.Bytes // B: a flow sends so much before its rate is changed again, up to MostBytes
+	Lower   int        // the window loses 1/2^Lower of itself
+	Raise   int        // or gains 1/2^Raise
+	RoundUp bool       // a change below one unit of the window field is one unit; else none
+	Flows   int        // cells of a leaf's register
+	Mark    bool       // packets for which the rate is lowered are marked, if they are ECN-capable
+	Code    bool       // the code's decision (facts E3) in place of §6.4.1's
+	// Repeats: fake ACKs pass the sender's leaf also if they are for a packet within B
+	// bytes of the last change. Switches make them for all that is on its way until the
+	// first one has come back; without Repeats they end at the leaf, and what §6.4.1
+	// promises holds, once in B bytes.
+	Repeats bool
+	// Within: flows between two hosts of one leaf as well. Their packets have two cells to
+	// look at, the sender's flow's and, as acknowledgements, that of the other direction.
+	Within bool
+}
+
+// MostBytes is the largest B: a quarter of the sequence numbers' half, so that a distance
+// of 2B still tells what comes first.
+const MostBytes unit.Bytes = 1 << 29
+
+// rater adapts rates in one switch.
+type rater struct {
+	config RateConfig
+	t      *Program
+	flows  []flowCell
+	mask   uint32
+}
+
+// flowCell is what a leaf keeps of a flow of one of its hosts, in the cell that the flow's
+// hash names: the last acknowledgement on its way to the host, and the sequence number
+// at which its rate was changed last. The cell is that of the flow whose SYN came last; a
+// flow that has lost its cell to another is left alone.
+//
+// §6.6 counts 4 bytes a flow, which is changed alone; its fake ACK cannot be made without
+// the rest. On a switch a cell has FlowBits.
+type flowCell struct {
+	tag           uint32
+	used          bool
+	known         bool // an acknowledgement has come
+	stamped       bool
+	scale         uint8 // of the receiver's window; 0xff: not known
+	window        uint16
+	ack, seq      uint32
+	tsVal, tsEcho uint32
+	changed       uint32 // sequence number of the last change
+	next          uint32 // behind the last byte that the host has sent
+	largest       int32  // payload
+	limit         int64  // bytes of window, Enforced; 0: none
+	quiet         uint32 // with a limit: no fake ACK has come since this byte was sent, and the limit not risen
+}
+
+// FlowBits is what a cell of a leaf's register takes: tag 32, used, known and stamped 1 each, scale
+// 4, window 16, ack, seq, both time stamps and changed 32 each; enforced holds next, 32,
+// quiet, 32, largest, 16, and the limit, 30, beside them. The paper's 4 bytes are one of these fields.
+func (c *RateConfig) FlowBits() int {
+	switch c.Mode {
+	case RateOff:
+		return 0
+	case Enforced:
+		return 215 + 110
+	}
+	return 215
+}
+
+func newRater(t *Program, c RateConfig) (*rater, error) {
+	if c.Mode == RateOff {
+		return nil, nil
+	}
+	switch {
+	case c.Bytes < 0 || c.Bytes > MostBytes:
+		return nil, fmt.Errorf("B of %d bytes; 0 … %d are possible", c.Bytes, MostBytes)
+	case c.Lower < 1 || c.Lower > 15 || c.Raise < 1 || c.Raise > 15:
+		return nil, fmt.Errorf("a window that loses 1/2^%d or gains 1/2^%d; powers of 1 … 15 are possible", c.Lower, c.Raise)
+	case c.Flows < 1 || c.Flows > 1<<24:
+		return nil, fmt.Errorf("a register for %d flows; 1 … %d are possible", c.Flows, 1<<24)
+	}
+	r := &rater{config: c, t: t}
+	if t.place.Tier == 1 {
+		n := 1
+		for n < c.Flows {
+			n *= 2
+		}
+		r.flows, r.mask = make([]flowCell, n), uint32(n-1)
+	}
+	return r, nil
+}
+
+// cell is the cell of a flow, by the hash of its data's direction; nil: it has none.
+func (r *rater) cell(hash uint32) *flowCell {
+	c := &r.flows[dataplane.MixHash(hash)&r.mask]
+	if !c.used || c.tag != hash {
+		return nil
+	}
+	return c
+}
+
+// open gives a flow its cell, whoever had it.
+func (r *rater) open(hash uint32) *flowCell {
+	c := &r.flows[dataplane.MixHash(hash)&r.mask]
+	*c = flowCell{used: true, tag: hash, scale: unknownScale}
+	return c
+}
+
+// fromHost writes down what a host sends, and what the switches on the way need to know of
+// it into its header.
+func (r *rater) fromHost(p *packet.Packet, h *Header) {
+	if p.Proto != packet.ProtoTCP {
+		return
+	}
+	seq := uint32(p.Seq)
+	if p.TCP.Flags&packet.SYN != 0 {
+		scale := unknownScale // a SYN-ACK opens the other direction, whose scale the SYN had
+		if c := r.cell(p.Hash); c != nil && !c.known && p.TCP.Flags&packet.ACK != 0 {
+			if scale = c.scale; p.TCP.Has&packet.HasScale == 0 && scale != unknownScale { // RFC 7323 §2.2: both or none
+				scale = 0
+			}
+		}
+		c := r.open(p.Hash)
+		c.scale, c.changed, c.next = scale, seq, seq+1
+		return
+	}
+	c := r.cell(p.Hash)
+	if c == nil {
+		return
+	}
+	if p.TCP.Flags&(packet.FIN|packet.RST) != 0 {
+		c.used = false
+		return
+	}
+	if p.Payload == 0 {
+		return
+	}
+	if end := seq + uint32(p.Payload); int32(end-c.next) > 0 {
+		c.next = end
+	}
+	c.largest = max(c.largest, p.Payload)
+	if int32(seq-c.changed) > 2*int32(MostBytes)-1 { // stay behind, or sequence numbers wrap
+		c.changed = seq - 2*uint32(MostBytes) + 1
+	}
+	if !c.known { // before the first ACK no rate is changed
+		return
+	}
+	if c.limit > 0 && int64(int32(seq-c.quiet)) >= 2*int64(r.config.Bytes) {
+		// No switch has had anything against another B bytes. The flow may be held below
+		// its class's safe rate, where none ever says more (§6.4.1).
+		r.limit(c, false)
+		c.quiet = seq - uint32(r.config.Bytes)
+	}
+	h.Rated, h.Ack, h.Seq, h.Window, h.Scale = true, c.ack, c.seq, c.window, c.scale
+	h.Stamped, h.TSVal, h.TSEcho = c.stamped, c.tsVal, c.tsEcho
+	h.Allowed = int32(seq-c.changed) >= int32(r.config.Bytes)
+}
+
+// toHost writes down the acknowledgements that go to a host, and what fake ACKs say: the
+// flow's rate has been changed. Enforced, it lowers windows, and fake ACKs end here.
+func (r *rater) toHost(p *packet.Packet, h *Header) dataplane.Verdict {
+	if p.Proto != packet.ProtoTCP {
+		return dataplane.Accept
+	}
+	t := &p.TCP
+	reverse := packet.FlowHash(p.Dst, p.Src, p.DstPort, p.SrcPort, p.Proto)
+	switch {
+	case h != nil && h.Fake:
+		return r.faked(r.cell(reverse), h)
+	case t.Flags&(packet.SYN|packet.ACK) == packet.SYN: // if the host answers, the answer has this scale
+		r.open(reverse).scale = scaleOf(t)
+		return dataplane.Accept
+	}
+	c := r.cell(reverse)
+	if c == nil || t.Flags&packet.ACK == 0 {
+		return dataplane.Accept
+	}
+	if t.Flags&packet.SYN != 0 {
+		if !c.known {
+			c.scale = scaleOf(t)
+		}
+		return dataplane.Accept
+	}
+	if !c.known || int32(uint32(p.Ack)-c.ack) >= 0 { // else an old one
+		c.known, c.ack, c.seq, c.window = true, uint32(p.Ack), uint32(p.Seq)+uint32(p.Payload), t.Window
+		if t.Flags&packet.FIN != 0 {
+			c.seq++
+		}
+		c.stamped, c.tsVal, c.tsEcho = t.Has&packet.HasTimestamps != 0, t.TSVal, t.TSEcho
+	}
+	r.hold(c, t)
+	return dataplane.Accept
+}
+
+// unknownScale is that of a window whose SYN the leaf has not seen.
+const unknownScale uint8 = 0xff
+
+// scaleOf is what a SYN's window scale is, at most 14 (RFC 7323 §2.3).
+func scaleOf(t *packet.Segment) uint8 {
+	if t.Has&packet.HasScale == 0 {
+		return 0
+	}
+	return min(t.Scale, 14)
+}
+
+// faked takes note of a fake ACK for a packet at sequence number h.Ack.
+func (r *rater) faked(c *flowCell, h *Header) dataplane.Verdict {
+	if c != nil {
+		c.quiet = c.next
+		if int64(int32(h.Ack-c.changed)) < int64(r.config.Bytes) {
+			r.t.counts.Repeated++
+			if !r.config.Repeats {
+				return dataplane.Consume
+			}
+		}
+		if int32(h.Ack-c.changed) > 0 {
+			c.changed = h.Ack
+		}
+		if r.config.Mode == Enforced {
+			r.limit(c, h.Applied)
+		}
+	}
+	if r.config.Mode == Enforced {
+		return dataplane.Consume
+	}
+	return dataplane.Accept
+}
+
+// hold lowers the window of an acknowledgement to the flow's limit. A SYN's is not scaled
+// and stays.
+func (r *rater) hold(c *flowCell, t *packet.Segment) {
+	if c.limit == 0 || t.Flags&packet.SYN != 0 || c.scale > 14 {
+		return
+	}
+	if w := c.limit >> c.scale; w < int64(t.Window) {
+		t.Window = uint16(max(w, 1))
+		r.t.counts.Held++
+	}
+}
+
+// limit changes the limit of a flow: from what is in flight, if there was none, for the
+// receiver's window is mostly far above that. A limit that reaches the receiver's window ends.
+func (r *rater) limit(c *flowCell, lower bool) {
+	if c.scale > 14 {
+		return
+	}
+	own := int64(c.window) << c.scale
+	if lower {
+		if c.limit == 0 || c.limit > own {
+			c.limit = min(own, int64(c.next-c.ack))
+		}
+		c.limit -= r.part(c.limit, r.config.Lower, int64(1)<<c.scale)
+		c.limit = max(c.limit, int64(c.largest), int64(1)<<c.scale)
+	} else if c.limit > 0 {
+		if c.limit += r.part(c.limit, r.config.Raise, int64(1)<<c.scale); c.limit >= own {
+			c.limit = 0
+		}
+	}
+}
+
+// part is what a window of x changes by: x/2^shift in whole units.
+func (r *rater) part(x int64, shift int, unit int64) int64 {
+	d := x >> shift
+	if r.config.RoundUp && d < unit {
+		return unit
+	}
+	return d
+}
+
+// changed is a window field after a change (§6.4.2): of the field, so whatever its scale,
+// between 1 and 65535; 0 stays 0.
+func (r *rater) changed(window uint16, lower bool) uint16 {
+	switch w := int64(window); {
+	case w == 0:
+		return 0
+	case lower:
+		return uint16(max(w-r.part(w, r.config.Lower, 1), 1))
+	default:
+		return uint16(min(w+r.part(w, r.config.Raise, 1), 65535))
+	}
+}
+
+// decide changes a flow's rate (§6.4.1): its class is over the safe rate at the port where
+// the packet came in, and the egress port is over-utilised: less; or it is not: more. The
+// packet's header tells the switches behind.
+func (r *rater) decide(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata, egress dataplane.Colour) {
+	lower, acts := r.wants(dataplane.Colour(m.Mark), egress)
+	if !acts || p.Payload == 0 || p.Proto != packet.ProtoTCP {
+		return
+	}
+	var h Header
+	if !h.Get(p) || !h.Rated || !h.Allowed || h.Applied || h.Fake {
+		return
+	}
+	if f, ok := r.fake(env, p, &h, lower); ok {
+		env.Recirculate(f) // the egress has found out; the way to the sender and the leaf's register are ingress's
+	}
+	if lower {
+		r.t.counts.Lower++
+		if ecn := p.TOS & packet.ECN; r.config.Mark && ecn != packet.NotECT {
+			p.TOS |= packet.CE
+		}
+	} else {
+		r.t.counts.Raise++
+	}
+	h.Applied = true
+	h.Set(p)
+}
+
+// wants is what the colours of the class at the ingress port and of the egress port ask for.
+// The code raises also a class that is within its rate, and lowers only where both
+// are red (facts E3).
+func (r *rater) wants(ingress, egress dataplane.Colour) (lower, acts bool) {
+	if r.config.Code {
+		lower = egress == dataplane.Red && ingress == dataplane.Red
+		return lower, lower || egress <= dataplane.Yellow && ingress < dataplane.Red
+	}
+	return egress != dataplane.Green, ingress == dataplane.Yellow
+}
+
+// fake makes the fake ACK for a packet.
+func (r *rater) fake(env *dataplane.Env, p *packet.Packet, h *Header, lower bool) (*packet.Packet, bool) {
+	f := env.Clone(p, true)
+	f.ClearExtensions()
+	f.Meta = packet.Metadata{In: packet.NoPort, Out: packet.NoPort, Flags: packet.Internal}
+	f.Sent = env.Now()
+	f.TurnRound()
+	f.Kind = packet.Ack
+	f.TOS &^= packet.ECN
+	seq, ack, window := h.Seq, h.Ack, h.Window
+	if r.config.Mode == NextByte { // facts E4
+		seq, ack, window = uint32(p.Ack), uint32(p.Seq)+1, p.TCP.Window
+	}
+	window = r.changed(window, lower)
+	f.Seq, f.Ack = int64(seq), int64(ack)
+	f.TCP = packet.Segment{Flags: packet.ACK, Window: window}
+	if h.Stamped && r.config.Mode != NextByte {
+		f.TCP.Has, f.TCP.TSVal, f.TCP.TSEcho = packet.HasTimestamps, h.TSVal, h.TSEcho
+	}
+	// The header tells the leaf which packet it is about (Ack), and whether less is wanted.
+	note := Header{Source: h.Source, Scale: h.Scale, Fake: true, Applied: lower, Rated: true, Ack: uint32(p.Seq)}
+	if !note.Set(f) {
+		env.Free(f)
+		return nil, false
+	}
+	r.t.size(f, packet.TCPHeader+f.TCP.OptionBytes())
+	return f, true
+}

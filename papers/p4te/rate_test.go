@@ -1,0 +1,668 @@
+package p4te
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// forced is P4TE with the colours that a test wants.
+type forced struct {
+	*Program
+	class, egress dataplane.Colour
+}
+
+func (f *forced) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	v := f.Program.Ingress(env, p, m)
+	m.Mark = uint8(f.class)
+	return v
+}
+
+func (f *forced) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	if f.rate != nil {
+		f.rate.decide(env, p, m, f.egress)
+	}
+	if f.hosts[m.Out] && p.Asks(HeaderKind) {
+		f.end(p, m)
+	}
+	return dataplane.Accept
+}
+
+// station is one switch: of the hosts a, b below leaf 0 and c, d below leaf 1. Leaf 0 has a
+// and b at ports 0 and 1 and spines at 2 and 3; a spine has the leaves at ports 0 and 1.
+type station struct {
+	*dataplane.Switch
+	*forced
+	t    testing.TB
+	pool packet.Pool
+	book *packet.Book
+	now  unit.Time
+}
+
+const a, b, c, d packet.Addr = 1, 2, 3, 4
+
+func newStation(t testing.TB, tier int, given ...string) *station {
+	t.Helper()
+	x := &station{t: t, book: packet.NewBook()}
+	for i := range 4 {
+		x.book.Add(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), netip.MustParseAddr(fmt.Sprintf("2001:1:1::%x:%x", i/2, i%2)))
+	}
+	place := &dataplane.Place{Tiers: 2, Tier: tier, Down: []packet.PortID{0, 1}}
+	prefix := func(text string, port packet.PortID) {
+		place.Routes = append(place.Routes, dataplane.Route{Prefix: netip.MustParsePrefix(text), Ports: []packet.PortID{port}})
+	}
+	if tier == 1 {
+		place.Up = []packet.PortID{2, 3}
+		prefix("2001:1:1::0:0/128", 0)
+		prefix("2001:1:1::0:1/128", 1)
+	} else {
+		prefix("2001:1:1::0:0/112", 0)
+		prefix("2001:1:1::1:0/112", 1)
+	}
+	site := &dataplane.Site{Switch: "s", Ports: 4, MaxFrame: 1600, Book: x.book, Place: func() (*dataplane.Place, error) { return place, nil },
+		Random: func(e string) unit.Random { return unit.NewRandom(1, e) }}
+	var ports []*tm.Port
+	for range 4 {
+		rate := unit.LinkRate{Bits: 10 * unit.Gbps}
+		ports = append(ports, tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(), rate))
+		site.Lines = append(site.Lines, dataplane.Line{Rate: rate})
+	}
+	p, err := dataplanetest.Make(Scheme(), site, given...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.forced = &forced{Program: p.(*Program), class: dataplane.Yellow, egress: dataplane.Yellow}
+	x.Switch, err = dataplane.New(dataplane.Config{Name: "s", Ports: ports, Programs: []dataplane.Program{x.forced}, Pool: &x.pool, Book: x.book, Random: unit.NewRandom(1, "s")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// segment is one of TCP, ports 1000 + source to 1000 + destination.
+func (x *station) segment(src, dst packet.Addr, seq, ack uint32, payload int32, flags uint8) *packet.Packet {
+	p := x.pool.Get()
+	p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.Version, p.HopLimit = src, dst, 1000+uint16(src), 1000+uint16(dst), packet.ProtoTCP, 6, 64
+	p.Seq, p.Ack, p.Payload = int64(seq), int64(ack), payload
+	p.TCP.Flags, p.TCP.Window, p.TCP.Has, p.TCP.TSVal, p.TCP.TSEcho = flags, 99, packet.HasTimestamps, 11, 12
+	if p.Kind = packet.Ack; payload > 0 {
+		p.Kind = packet.Data
+	}
+	p.TOS = packet.ECT0
+	p.Hash = packet.FlowHash(p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto)
+	p.Size = 14 + 40 + 32 + payload
+	return p
+}
+
+// pass lets a packet in and returns what leaves then, by port.
+func (x *station) pass(in packet.PortID, p *packet.Packet) (left [4][]*packet.Packet) {
+	x.t.Helper()
+	x.now += unit.Microsecond
+	x.Receive(x.now, in, p)
+	return x.leaving()
+}
+
+func (x *station) leaving() (left [4][]*packet.Packet) {
+	for range 2 { // what one port sends may be answered by another
+		for out := range left {
+			for {
+				p, _ := x.Dequeue(x.now, packet.PortID(out))
+				if p == nil {
+					break
+				}
+				left[out] = append(left[out], p)
+			}
+		}
+	}
+	return left
+}
+
+// ack is an acknowledgement of c to a with window and scale-free fields.
+func (x *station) ack(seq, ack uint32, window uint16, val, echo uint32) *packet.Packet {
+	p := x.segment(c, a, seq, ack, 0, packet.ACK)
+	p.TCP.Window, p.TCP.TSVal, p.TCP.TSEcho = window, val, echo
+	return p
+}
+
+// handshake passes the SYN of a, at isn, and the SYN-ACK of c, at peer.
+func (x *station) handshake(isn, peer uint32) {
+	syn := x.segment(a, c, isn, 0, 0, packet.SYN)
+	x.pass(0, syn)
+	back := x.segment(c, a, peer, isn+1, 0, packet.SYN|packet.ACK)
+	back.TCP.Has |= packet.HasScale
+	back.TCP.Scale = 7
+	x.pass(2, back)
+}
+
+// up is the only packet that went up.
+func (x *station) up(left [4][]*packet.Packet) (*packet.Packet, Header) {
+	x.t.Helper()
+	went := append(left[2], left[3]...)
+	if len(went) != 1 {
+		x.t.Fatalf("%d packets went up", len(went))
+	}
+	var h Header
+	h.Get(went[0])
+	return went[0], h
+}
+
+// §6.4.1: the class's colour at the ingress port, the egress port's, and the flags decide.
+// Only what is over its class's safe rate is changed: lowered and marked where the egress port
+// is over-utilised, raised where it is not; never within B bytes, nor twice by one packet.
+func TestFlowSelection(t *testing.T) {
+	const green, yellow, red = dataplane.Green, dataplane.Yellow, dataplane.Red
+	for _, s := range []struct {
+		class, egress dataplane.Colour
+		change        func(h *Header, p *packet.Packet)
+		want          string
+		ecn           uint8
+	}{
+		{green, green, nil, "nothing", packet.ECT0},
+		{green, yellow, nil, "nothing", packet.ECT0}, // the other classes' flows will be lowered
+		{green, red, nil, "nothing", packet.ECT0},
+		{yellow, green, nil, "raise", packet.ECT0},
+		{yellow, yellow, nil, "lower", packet.CE},
+		{yellow, red, nil, "lower", packet.CE},
+		{yellow, red, func(_ *Header, p *packet.Packet) { p.TOS = packet.ECT1 }, "lower", packet.CE},
+		{yellow, red, func(_ *Header, p *packet.Packet) { p.TOS = packet.CE }, "lower", packet.CE},
+		{yellow, red, func(_ *Header, p *packet.Packet) { p.TOS = packet.NotECT }, "lower", packet.NotECT},
+		{yellow, red, func(h *Header, _ *packet.Packet) { h.Allowed = false }, "nothing", packet.ECT0},
+		{yellow, green, func(h *Header, _ *packet.Packet) { h.Allowed = false }, "nothing", packet.ECT0},
+		{yellow, red, func(h *Header, _ *packet.Packet) { h.Applied = true }, "nothing", packet.ECT0},
+		{yellow, green, func(h *Header, _ *packet.Packet) { h.Applied = true }, "nothing", packet.ECT0},
+		{yellow, red, func(h *Header, _ *packet.Packet) { *h = Header{Allowed: true} }, "nothing", packet.ECT0}, // before the first ACK
+		{yellow, red, func(_ *Header, p *packet.Packet) { p.Payload, p.Kind = 0, packet.Ack }, "nothing", packet.ECT0},
+		{yellow, red, func(_ *Header, p *packet.Packet) { p.Proto = packet.ProtoUDP }, "nothing", packet.ECT0},
+		{yellow, red, func(h *Header, p *packet.Packet) { p.Payload, p.Kind, h.Fake = 0, packet.Ack, true }, "nothing", packet.ECT0}, // a fake ACK is not answered
+	} {
+		x := newStation(t, 2)
+		x.class, x.egress = s.class, s.egress
+		p := x.segment(a, c, 5000, 1, 1000, packet.ACK)
+		h := Header{Allowed: true, Rated: true, Stamped: true, Ack: 2000, Seq: 7, Window: 400, Scale: 7}
+		if s.change != nil {
+			s.change(&h, p)
+		}
+		h.Set(p)
+		left := x.pass(0, p)
+		if len(left[1]) != 1 {
+			t.Fatalf("%v: %d packets go on", s, len(left[1]))
+		}
+		got, window := "nothing", uint16(0)
+		if len(left[0]) > 0 {
+			if window = left[0][0].TCP.Window; window < 400 {
+				got = "lower"
+			} else {
+				got = "raise"
+			}
+		}
+		var after Header
+		after.Get(left[1][0])
+		if got != s.want || len(left[0]) > 1 || left[1][0].TOS&packet.ECN != s.ecn {
+			t.Errorf("class %v, egress %v, header %+v: %s (%d fake ACKs, window %d), ECN %d; want %s, ECN %d", s.class, s.egress, h, got, len(left[0]), window, left[1][0].TOS&packet.ECN, s.want, s.ecn)
+		}
+		if after.Applied != (h.Applied || got != "nothing") {
+			t.Errorf("class %v, egress %v, header %+v: goes on with %+v", s.class, s.egress, h, after)
+		}
+	}
+}
+
+// What the option mark says: no congestion marks.
+func TestNoMarks(t *testing.T) {
+	x := newStation(t, 2, "mark", "false")
+	p := x.segment(a, c, 5000, 1, 1000, packet.ACK)
+	(&Header{Allowed: true, Rated: true, Window: 400}).Set(p)
+	if left := x.pass(0, p); len(left[0]) != 1 || left[1][0].TOS&packet.ECN != packet.ECT0 {
+		t.Errorf("%d fake ACKs, ECN %d", len(left[0]), left[1][0].TOS&packet.ECN)
+	}
+}
+
+// §6.4.2, §7.2.1: the fake ACK has the endpoints swapped, the last acknowledgement that the
+// leaf knows with its sequence number and time stamps, the window less a quarter or plus
+// 1/256 of the field, whatever its scale; and on the wire its checksums are right.
+func TestFakeACK(t *testing.T) {
+	for _, version := range []uint8{4, 6} {
+		for _, stamped := range []bool{true, false} {
+			for _, lower := range []bool{true, false} {
+				x := newStation(t, 2)
+				if !lower {
+					x.egress = dataplane.Green
+				}
+				p := x.segment(a, c, 5000, 1, 1000, packet.ACK|packet.PSH)
+				p.Version, p.TOS, p.HopLimit = version, 0x10|packet.ECT0, 7
+				h := Header{Allowed: true, Rated: true, Stamped: stamped, Ack: 2000, Seq: 0xdeadbeef, Window: 512, Scale: 7}
+				if stamped {
+					h.TSVal, h.TSEcho = 70, 60
+				}
+				h.Set(p)
+				f := x.pass(0, p)[0][0]
+				want := uint16(512 - 128)
+				if !lower {
+					want = 512 + 2
+				}
+				frame, err := f.Emit(x.book, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var q packet.Packet
+				if err := q.Parse(x.book, frame); err != nil {
+					t.Fatal(err)
+				}
+				for form, g := range map[string]*packet.Packet{"fields": f, "wire": &q} {
+					s := g.TCP
+					ok := g.Src == c && g.Dst == a && g.SrcPort == 1000+uint16(c) && g.DstPort == 1000+uint16(a) && g.Proto == packet.ProtoTCP && g.Kind == packet.Ack && g.Version == version &&
+						uint32(g.Seq) == 0xdeadbeef && g.Ack == 2000 && g.Payload == 0 && s.Flags == packet.ACK && s.Window == want && s.Blocks == 0 && s.MSS == 0 && g.TOS == 0x10
+					if stamped {
+						ok = ok && s.Has == packet.HasTimestamps && s.TSVal == 70 && s.TSEcho == 60
+					} else {
+						ok = ok && s.Has == 0
+					}
+					if !ok || g.Hash != packet.FlowHash(c, a, 1000+uint16(c), 1000+uint16(a), packet.ProtoTCP) {
+						t.Errorf("IPv%d, stamped %v, lower %v, %s: %+v", version, stamped, lower, form, g)
+					}
+					var note Header
+					if !note.Get(g) || !note.Fake || note.Applied != lower || note.Ack != 5000 {
+						t.Errorf("IPv%d, %s: the header tells the leaf %+v", version, form, note)
+					}
+				}
+				if int(f.Size) != len(frame) { // framing l2
+					t.Errorf("IPv%d, stamped %v: counts %d bytes, the frame has %d", version, stamped, f.Size, len(frame))
+				}
+				checksums(t, frame)
+			}
+		}
+	}
+}
+
+// checksums verifies those of IPv4 and TCP in a frame with extensions.
+func checksums(t *testing.T, frame []byte) {
+	t.Helper()
+	e, _ := packet.ParseEthernet(frame)
+	var rest []byte
+	var src, dst netip.Addr
+	if frame[14]>>4 == 4 {
+		ip, err := packet.ParseIPv4(e.Payload())
+		if err != nil || !ip.ChecksumOK() {
+			t.Errorf("IPv4: %v, checksum %v", err, ip.ChecksumOK())
+		}
+		rest, src, dst = ip.Payload(), ip.Src(), ip.Dst()
+	} else {
+		ip, err := packet.ParseIPv6(e.Payload())
+		if err != nil {
+			t.Error(err)
+		}
+		rest, src, dst = ip.Payload(), ip.Src(), ip.Dst()
+	}
+	tcp, err := packet.ParseTCP(rest[8*(int(rest[1])+1):])
+	if err != nil || !tcp.ChecksumOK(src, dst) {
+		t.Errorf("TCP: %v, checksum %v", err, tcp.ChecksumOK(src, dst))
+	}
+}
+
+// Facts E4: the code acknowledges the byte behind the packet's first, with the sequence number
+// that the sender expects and the sender's own window.
+func TestFakeACKOfTheCode(t *testing.T) {
+	x := newStation(t, 2, "rate", "next_byte")
+	p := x.segment(a, c, 5000, 77, 1000, packet.ACK)
+	(&Header{Allowed: true, Rated: true, Ack: 2000, Seq: 7, Window: 400}).Set(p)
+	if f := x.pass(0, p)[0][0]; f.Ack != 5001 || f.Seq != 77 || f.TCP.Window != 99-99>>2 {
+		t.Errorf("ack %d, seq %d, window %d; want 5001, 77, %d", f.Ack, f.Seq, f.TCP.Window, 99-99>>2)
+	}
+}
+
+// A window field after a change: shifts as P4 has them, which round down; with round: up a
+// change below a unit is one. It stays within 1 … 65535.
+func TestWindowChange(t *testing.T) {
+	for _, s := range []struct {
+		window                         uint16
+		down, downUp, raised, raisedUp uint16
+	}{
+		{0, 0, 0, 0, 0},
+		{1, 1, 1, 1, 2},
+		{2, 2, 1, 2, 3},
+		{3, 3, 2, 3, 4},
+		{4, 3, 3, 4, 5},
+		{255, 192, 192, 255, 256},
+		{256, 192, 192, 257, 257},
+		{512, 384, 384, 514, 514},
+		{65279, 48960, 48960, 65533, 65533},
+		{65535, 49152, 49152, 65535, 65535},
+	} {
+		down, up := &rater{config: RateConfig{Lower: 2, Raise: 8}}, &rater{config: RateConfig{Lower: 2, Raise: 8, RoundUp: true}}
+		if got := [4]uint16{down.changed(s.window, true), up.changed(s.window, true), down.changed(s.window, false), up.changed(s.window, false)}; got != [4]uint16{s.down, s.downUp, s.raised, s.raisedUp} {
+			t.Errorf("%d: %v, want %v", s.window, got, s)
+		}
+	}
+}
+
+// At the sender's leaf: nothing before the first ACK; then what the last ACK said rides in
+// the header, until a newer one passes; an older one, overtaken, is not taken down.
+func TestLeafStamps(t *testing.T) {
+	x := newStation(t, 1)
+	x.class = dataplane.Green
+	x.handshake(100, 900)
+	p, h := x.up(x.pass(0, x.segment(a, c, 101, 901, 1000, packet.ACK)))
+	if h.Rated || h.Allowed || p.Size != 14+40+32+1000+16 {
+		t.Errorf("before the first ACK: %+v, %d bytes", h, p.Size)
+	}
+	if left := x.pass(2, x.ack(901, 1101, 300, 21, 22)); len(left[0]) != 1 || left[0][0].TCP.Window != 300 {
+		t.Fatalf("the ACK did not pass: %v", left)
+	}
+	want := Header{Rated: true, Stamped: true, Ack: 1101, Seq: 901, TSVal: 21, TSEcho: 22, Window: 300, Scale: 7}
+	p, h = x.up(x.pass(0, x.segment(a, c, 1101, 901, 1000, packet.ACK)))
+	if h.Source = 0; h != want || p.Size != 14+40+32+1000+32 {
+		t.Errorf("after it: %+v, %d bytes; want %+v", h, p.Size, want)
+	}
+	x.pass(2, x.ack(901, 1051, 200, 19, 20))
+	if _, h = x.up(x.pass(0, x.segment(a, c, 2101, 901, 1000, packet.ACK))); h.Ack != 1101 || h.Window != 300 {
+		t.Errorf("an old ACK was taken down: %+v", h)
+	}
+	x.pass(2, x.ack(901, 1101, 250, 23, 24)) // a window update
+	if _, h = x.up(x.pass(0, x.segment(a, c, 3101, 901, 1000, packet.ACK))); h.Ack != 1101 || h.Window != 250 || h.TSVal != 23 {
+		t.Errorf("a window update was not: %+v", h)
+	}
+	if p, h = x.up(x.pass(0, x.segment(a, c, 4101, 901, 0, packet.ACK))); h.Rated || p.Size != 14+40+32+16 {
+		t.Errorf("a packet without payload carries %+v", h)
+	}
+}
+
+// §6.4.1: the leaf allows a change when B bytes were sent since the last one, which it learns
+// of from the fake ACK on its way to the host; one for a packet within them ends there.
+func TestOnceInB(t *testing.T) {
+	for _, repeats := range []bool{false, true} {
+		x := newStation(t, 1, "bytes", "5000 B", "repeats", fmt.Sprint(repeats))
+		x.class = dataplane.Green
+		x.handshake(100, 900)
+		x.pass(2, x.ack(901, 101, 300, 1, 1))
+		allowed := func(seq uint32) bool {
+			_, h := x.up(x.pass(0, x.segment(a, c, seq, 901, 1000, packet.ACK)))
+			return h.Allowed
+		}
+		fake := func(seq uint32) bool {
+			f := x.ack(901, 101, 225, 1, 1)
+			(&Header{Fake: true, Applied: true, Rated: true, Ack: seq}).Set(f)
+			f.Size += f.ExtensionBytes()
+			left := x.pass(3, f)
+			if len(left[0]) == 1 && (left[0][0].Extended() || left[0][0].Size != 86) {
+				t.Error("a fake ACK reaches the host with P4TE's header")
+			}
+			return len(left[0]) == 1
+		}
+		for _, s := range []struct {
+			seq  uint32
+			want bool
+		}{{101, false}, {5099, false}, {5100, true}, {6100, true}, {7100, true}} {
+			if got := allowed(s.seq); got != s.want {
+				t.Errorf("at %d: allowed %v, want %v", s.seq, got, s.want)
+			}
+		}
+		if !fake(5100) { // all three were answered; the first comes
+			t.Error("a fake ACK does not reach the sender")
+		}
+		if fake(6100) != repeats || fake(7100) != repeats || x.Counts().Repeated != 2 {
+			t.Errorf("fake ACKs within B bytes: %d, repeats %v", x.Counts().Repeated, repeats)
+		}
+		last := uint32(5100)
+		if repeats {
+			last = 7100
+		}
+		if allowed(last+4999) || !allowed(last+5000) {
+			t.Errorf("repeats %v: not allowed from %d on", repeats, last+5000)
+		}
+		if got := fake(last + 5000); !got {
+			t.Error("the next one does not reach the sender")
+		}
+		if allowed(last + 4000) { // sent again
+			t.Error("a packet from before the change is allowed")
+		}
+	}
+}
+
+// Sequence numbers wrap; a flow whose rate is not changed for 4 GB can still be.
+func TestSequenceWrap(t *testing.T) {
+	x := newStation(t, 1, "bytes", "5000 B")
+	x.class = dataplane.Green
+	isn := uint32(0xfffff000)
+	x.handshake(isn, 0xffffffff)
+	x.pass(2, x.ack(0, isn+1, 300, 1, 1))
+	allowed := func(seq uint32) bool {
+		_, h := x.up(x.pass(0, x.segment(a, c, seq, 0, 1000, packet.ACK)))
+		if !h.Rated || h.Seq != 0 {
+			t.Fatalf("at %#x: %+v", seq, h)
+		}
+		return h.Allowed
+	}
+	if allowed(isn+4999) || !allowed(isn+5000) { // beyond 2³²
+		t.Error("over the wrap B bytes are not B bytes")
+	}
+	for sent := uint64(5000); sent < 9<<30; sent += 1 << 27 {
+		if !allowed(isn + uint32(sent)) {
+			t.Fatalf("after %d bytes no change is allowed", sent)
+		}
+	}
+}
+
+// A cell is the flow's whose SYN came last: who has lost it is left alone, without a word in
+// anybody else's cell. FIN and RST give it back; without a SYN there is none.
+func TestCells(t *testing.T) {
+	x := newStation(t, 1, "flows", "1", "bytes", "0 B")
+	x.class = dataplane.Green
+	if _, h := x.up(x.pass(0, x.segment(a, c, 1, 1, 1000, packet.ACK))); h.Rated {
+		t.Error("a flow without a SYN has a cell")
+	}
+	x.handshake(100, 900)
+	x.pass(2, x.ack(901, 101, 300, 1, 1))
+	if _, h := x.up(x.pass(0, x.segment(a, c, 101, 901, 1000, packet.ACK))); !h.Rated || !h.Allowed {
+		t.Fatalf("the flow has no cell: %+v", h)
+	}
+	x.pass(1, x.segment(b, d, 5000, 0, 0, packet.SYN)) // the only cell
+	x.pass(2, x.ack(901, 1101, 300, 1, 1))
+	if _, h := x.up(x.pass(0, x.segment(a, c, 1101, 901, 1000, packet.ACK))); h.Rated {
+		t.Errorf("the flow lost its cell: %+v", h)
+	}
+	f := x.ack(901, 101, 225, 1, 1)
+	(&Header{Fake: true, Rated: true, Ack: 101}).Set(f)
+	if left := x.pass(3, f); len(left[0]) != 1 {
+		t.Error("a fake ACK of a flow without a cell does not pass")
+	}
+	back := x.segment(d, b, 900, 5001, 0, packet.ACK)
+	x.pass(2, back)
+	if _, h := x.up(x.pass(1, x.segment(b, d, 5001, 901, 1000, packet.ACK))); !h.Rated || h.Ack != 5001 {
+		t.Errorf("the flow that has it: %+v", h)
+	}
+	for _, flag := range []uint8{packet.FIN, packet.RST} {
+		x.pass(1, x.segment(b, d, 5000, 0, 0, packet.SYN))
+		x.pass(2, x.segment(d, b, 900, 5001, 0, packet.ACK))
+		x.pass(1, x.segment(b, d, 6001, 901, 1000, packet.ACK|flag))
+		if _, h := x.up(x.pass(1, x.segment(b, d, 7001, 901, 1000, packet.ACK))); h.Rated {
+			t.Errorf("after flag %d the flow has its cell still", flag)
+		}
+	}
+}
+
+// §6.6: "requires only 4 bytes. For 1M flows total stateful memory requirement is 4MB". That
+// is the sequence number of the last change alone. A fake ACK needs the last
+// acknowledgement, and a cell that is not shared by mistake a tag: 27 bytes, and 41 to
+// hold a window; 27 MB and 41 MB for 1 M flows.
+func TestRegisterSize(t *testing.T) {
+	for mode, want := range map[Mode]int{RateOff: 0, LastAck: 27, NextByte: 27, Enforced: 41} {
+		if got := ((&RateConfig{Mode: mode}).FlowBits() + 7) / 8; got != want {
+			t.Errorf("mode %d: %d bytes a flow, want %d", mode, got, want)
+		}
+	}
+	x := newStation(t, 1, "flows", "1000")
+	if len(x.rate.flows) != 1024 {
+		t.Errorf("%d cells", len(x.rate.flows))
+	}
+	if x = newStation(t, 2); len(x.rate.flows) != 0 {
+		t.Errorf("a spine has %d cells; it keeps no state of flows", len(x.rate.flows))
+	}
+}
+
+// A flow between two hosts of one leaf is left alone; if asked for it is controlled as others are, and its header is on
+// no link.
+func TestWithinALeaf(t *testing.T) {
+	for _, within := range []bool{false, true} {
+		testWithinALeaf(t, within)
+	}
+}
+
+func testWithinALeaf(t *testing.T, within bool) {
+	x := newStation(t, 1, "bytes", "0 B", "within_leaf", fmt.Sprint(within))
+	x.pass(0, x.segment(a, b, 100, 0, 0, packet.SYN))
+	x.pass(1, x.segment(b, a, 900, 101, 0, packet.SYN|packet.ACK))
+	x.pass(1, x.segment(b, a, 901, 101, 0, packet.ACK))
+	left := x.pass(0, x.segment(a, b, 101, 901, 1000, packet.ACK))
+	if !within {
+		if len(left[1]) != 1 || len(left[0]) != 0 || left[1][0].Extended() || left[1][0].Size != 1086 || left[1][0].TOS&packet.ECN != packet.ECT0 {
+			t.Errorf("it is not left alone: %v", left)
+		}
+		for _, c := range x.rate.flows {
+			if c.used {
+				t.Errorf("it has a cell: %+v", c)
+			}
+		}
+		return
+	}
+	if len(left[1]) != 1 || len(left[0]) != 1 {
+		t.Fatalf("%d packets and %d fake ACKs, want 1 and 1", len(left[1]), len(left[0]))
+	}
+	if p := left[1][0]; p.Extended() || p.Size != 1086 || p.TOS&packet.ECN != packet.CE {
+		t.Errorf("the packet has %d bytes of extensions, size %d, ECN %d", p.ExtensionBytes(), p.Size, p.TOS&packet.ECN)
+	}
+	if f := left[0][0]; f.Extended() || f.Size != 86 || f.Ack != 101 || f.TCP.Window != 99-99>>2 {
+		t.Errorf("the fake ACK: %d bytes of extensions, size %d, %+v", f.ExtensionBytes(), f.Size, f)
+	}
+	if x.leavingNothing(); x.pool.Live() != 5 {
+		t.Errorf("%d packets are out", x.pool.Live())
+	}
+}
+
+func (x *station) leavingNothing() {
+	for out, l := range x.leaving() {
+		if len(l) > 0 {
+			x.t.Errorf("%d packets more leave by port %d", len(l), out)
+		}
+	}
+}
+
+// A header that a host sends is no header: it is taken out, and its bytes with it.
+func TestHostsHeader(t *testing.T) {
+	for _, to := range []packet.Addr{b, c} {
+		x := newStation(t, 1, "bytes", "0 B", "within_leaf", "true")
+		p := x.segment(a, to, 101, 901, 1000, packet.ACK)
+		(&Header{Allowed: true, Rated: true, Ack: 7, Window: 99}).Set(p)
+		p.Size += p.ExtensionBytes()
+		left := x.pass(0, p)
+		if to == b {
+			if len(left[0]) != 0 || len(left[1]) != 1 || left[1][0].Size != 1086 {
+				t.Errorf("within the leaf: %v", left)
+			}
+			continue
+		}
+		if q, h := x.up(left); h.Rated || h.Allowed || q.Size != 1086+16 || len(left[0]) != 0 {
+			t.Errorf("to another leaf: %+v, size %d", h, q.Size)
+		}
+	}
+}
+
+// Enforced: fake ACKs end at the leaf. The limit is a quarter less than what is in flight,
+// then than itself, a segment at the least; it rises by 1/256, by fake ACKs and with
+// every B bytes without one, and ends at the receiver's own window.
+func TestEnforcedLimit(t *testing.T) {
+	x := newStation(t, 1, "rate", "enforced", "bytes", "1000 B")
+	x.class = dataplane.Green
+	x.handshake(0, 900)
+	x.pass(2, x.ack(901, 1, 8000, 1, 1)) // × 128: 1024000 bytes
+	seq := uint32(1)
+	send := func(bytes int32) {
+		for ; bytes > 0; bytes -= 1000 {
+			x.pass(0, x.segment(a, c, seq, 901, 1000, packet.ACK))
+			seq += 1000
+		}
+	}
+	fake := func(lower bool) {
+		t.Helper()
+		f := x.ack(901, 1, 225, 1, 1)
+		(&Header{Fake: true, Applied: lower, Rated: true, Ack: seq - 1000}).Set(f)
+		if left := x.pass(3, f); len(left[0]) != 0 {
+			t.Error("a fake ACK reaches the sender")
+		}
+	}
+	window := func(ack uint32) uint16 {
+		t.Helper()
+		left := x.pass(2, x.ack(901, ack, 8000, 1, 1))
+		if len(left[0]) != 1 {
+			t.Fatal("the ACK does not reach the sender")
+		}
+		return left[0][0].TCP.Window
+	}
+	if got := window(1); got != 8000 {
+		t.Errorf("without a limit: %d", got)
+	}
+	fake(false)
+	if got := window(1); got != 8000 {
+		t.Errorf("raised without a limit: %d", got)
+	}
+	send(64_000)
+	fake(true)
+	if got := window(1); got != 48_000/128 {
+		t.Errorf("3/4 of 64000 bytes in flight: %d units, want %d", got, 48_000/128)
+	}
+	send(1000)
+	fake(true)
+	if got := window(1); got != 36_000/128 {
+		t.Errorf("and 3/4 of that: %d units, want %d", got, 36_000/128)
+	}
+	send(1000)
+	fake(false)
+	if got := window(1); got != (36_000+36_000/256)/128 {
+		t.Errorf("raised: %d units, want %d", got, (36_000+36_000/256)/128)
+	}
+	limit := int64(36_000 + 36_000/256)
+	send(2000) // the second is 1000 bytes behind the fake ACK …
+	if got := x.rate.cell(packet.FlowHash(a, c, 1001, 1003, packet.ProtoTCP)).limit; got != limit {
+		t.Errorf("too early: %d, want %d", got, limit)
+	}
+	send(2000) // … and these 2000 and 3000 without another
+	limit += limit / 256
+	limit += limit / 256
+	if got := x.rate.cell(packet.FlowHash(a, c, 1001, 1003, packet.ProtoTCP)).limit; got != limit {
+		t.Errorf("after B bytes of silence: %d, want %d", got, limit)
+	}
+	for range 40 {
+		send(1000)
+		fake(true)
+	}
+	if got := window(1); got != 1000/128 {
+		t.Errorf("lowered again and again: %d units, want one segment", got)
+	}
+	for range 2000 {
+		send(1000)
+		fake(false)
+	}
+	if got := window(seq); got != 8000 {
+		t.Errorf("raised again and again: %d units, want the receiver's own window", got)
+	}
+	if x.Counts().Held != 4 {
+		t.Errorf("%d windows held, want 4", x.Counts().Held)
+	}
+}
+
+// What no parameters can be.
+func TestRateErrors(t *testing.T) {
+	for _, c := range []RateConfig{
+		{Mode: LastAck, Bytes: -1, Lower: 2, Raise: 8, Flows: 1}, {Mode: LastAck, Bytes: MostBytes + 1, Lower: 2, Raise: 8, Flows: 1},
+		{Mode: LastAck, Lower: 0, Raise: 8, Flows: 1}, {Mode: LastAck, Lower: 16, Raise: 8, Flows: 1}, {Mode: LastAck, Lower: 2, Raise: 0, Flows: 1},
+		{Mode: LastAck, Lower: 2, Raise: 16, Flows: 1}, {Mode: Enforced, Lower: 2, Raise: 8, Flows: 0}, {Mode: Enforced, Lower: 2, Raise: 8, Flows: 1<<24 + 1},
+	} {
+		if _, err := newRater(&Program{place: &dataplane.Place{Tier: 2}}, c); err == nil {
+			t.Errorf("%+v is taken", c)
+		}
+	}
+}

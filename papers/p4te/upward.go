@@ -1,0 +1,64 @@
+package p4te
+
+import (
+	"slices"
+
+	"weir/core/dataplane"
+)
+
+// Upward is one upward table (§6.2.1.2): the ports of each routing group, of which the
+// first that is not empty is taken, and in it the port that a hash says.
+type Upward struct {
+	groups [][]dataplane.PortID // ascending in each
+	first  int                  // that is not empty; len(groups): all are
+}
+
+// NewUpward returns a table of n groups with the ports in the first.
+func NewUpward(n int, ports []dataplane.PortID) *Upward {
+	u := &Upward{groups: make([][]dataplane.PortID, n)}
+	for i := range u.groups {
+		u.groups[i] = make([]dataplane.PortID, 0, len(ports))
+	}
+	u.groups[0] = append(u.groups[0], ports...)
+	u.find()
+	return u
+}
+
+func (u *Upward) find() {
+	for u.first = 0; u.first < len(u.groups) && len(u.groups[u.first]) == 0; u.first++ {
+	}
+}
+
+// Apply carries a write out. Entering twice and leaving twice change nothing.
+func (u *Upward) Apply(w Write) {
+	g := &u.groups[w.Group]
+	i, there := slices.BinarySearch(*g, w.Port)
+	switch {
+	case w.Enter && !there:
+		*g = slices.Insert(*g, i, w.Port)
+	case !w.Enter && there:
+		*g = slices.Delete(*g, i, i+1)
+	}
+	u.find()
+}
+
+// Select returns the port of the first group that is not empty, by hash; false if the
+// table is empty.
+func (u *Upward) Select(hash uint32) (dataplane.PortID, bool) {
+	if u.first == len(u.groups) {
+		return 0, false
+	}
+	g := u.groups[u.first]
+	return g[uint64(hash)*uint64(len(g))>>32], true
+}
+
+// Group returns the ports of a group, ascending.
+func (u *Upward) Group(i int) []dataplane.PortID { return u.groups[i] }
+
+// Entries is how many ports the table holds.
+func (u *Upward) Entries() (n int) {
+	for _, g := range u.groups {
+		n += len(g)
+	}
+	return n
+}

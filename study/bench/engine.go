@@ -1,0 +1,180 @@
+package bench
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/study/experiment"
+	"weir/worlds/sim"
+)
+
+// Experiments are the suite's workloads: specs, topologies and flow lists.
+//
+//go:embed experiments
+var Experiments embed.FS
+
+// work is what counts of an experiment's packet-hops: 2 × Σ packets × links of the
+// shortest paths for the permutation with an acknowledgement a packet, so that
+// retransmissions do not count; 0: all of them.
+var work = map[string]float64{"engine": 2_904_000, "sim": 2_904_000, "tcp": 0}
+
+// Rounds is how many times a benchmark runs; its figures are medians.
+const Rounds = 5
+
+// Figures is what a benchmark gives.
+type Figures struct {
+	Name              string  `json:"benchmark"`
+	PacketHopsPerSec  float64 `json:"packet_hops_per_s"` // median
+	Best              float64 `json:"packet_hops_per_s_best"`
+	EventsPerHop      float64 `json:"events_per_hop"`
+	HopsPerCalibrated float64 `json:"packet_hops_per_calibration_op"`
+	CalibrationPerSec float64 `json:"calibration_ops_per_s"`
+	Allocations       uint64  `json:"allocations"` // in the loop, median
+	PeakMemory        uint64  `json:"peak_memory_bytes"`
+	PacketHops        uint64  `json:"packet_hops_counted"`
+	FCTHash           string  `json:"fct_sha256"`
+	Rounds            int     `json:"rounds"`
+}
+
+// Run times a benchmark: engine, the event loop on the permutation with the fixed
+// window, sim, the same with HPCC++, or tcp, with TCP and CUBIC.
+func Run(r *experiment.Registry, name string) (*Figures, error) {
+	hops, known := work[name]
+	if !known {
+		return nil, fmt.Errorf("bench: %q is no benchmark; there are engine, sim and tcp", name)
+	}
+	src, err := r.Open("bench/" + name)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := experiment.Load(r, src, experiment.Options{})
+	if err != nil {
+		return nil, err
+	}
+	f := &Figures{Name: name, Rounds: Rounds}
+	var speeds, calibrations, ratios []float64
+	var allocations []uint64
+	for range Rounds {
+		before := calibrate()
+		c, err := spec.Runs()[0].Config()
+		if err != nil {
+			return nil, err
+		}
+		s, err := sim.New(c)
+		if err != nil {
+			return nil, err
+		}
+		runtime.GC()
+		var m0, m1 runtime.MemStats
+		runtime.ReadMemStats(&m0)
+		start := time.Now()
+		res := s.Run()
+		took := time.Since(start).Seconds()
+		runtime.ReadMemStats(&m1)
+		if len(res.Unfinished) > 0 {
+			return nil, fmt.Errorf("bench %s: %d flows did not finish (%s)", name, len(res.Unfinished), res.End)
+		}
+		hash := FCTHash(res)
+		if f.FCTHash != "" && hash != f.FCTHash {
+			return nil, fmt.Errorf("bench %s: two rounds gave different flow completion times", name)
+		}
+		f.FCTHash = hash
+		f.PacketHops = res.PacketHops
+		f.EventsPerHop = float64(res.Events) / float64(res.PacketHops)
+		calibration := (before + calibrate()) / 2
+		if hops == 0 {
+			hops = float64(res.PacketHops)
+		}
+		speeds = append(speeds, hops/took)
+		calibrations = append(calibrations, calibration)
+		ratios = append(ratios, hops/took/calibration)
+		allocations = append(allocations, m1.Mallocs-m0.Mallocs)
+	}
+	sort.Slice(allocations, func(i, j int) bool { return allocations[i] < allocations[j] })
+	f.Allocations = allocations[Rounds/2]
+	f.PacketHopsPerSec, f.Best = median(speeds), speeds[Rounds-1]
+	f.CalibrationPerSec, f.HopsPerCalibrated = median(calibrations), median(ratios)
+	f.PeakMemory = peakMemory()
+	return f, nil
+}
+
+func median(x []float64) float64 {
+	sort.Float64s(x)
+	return x[len(x)/2]
+}
+
+// FCTHash is the SHA-256 over all flow completion times in picoseconds, in the
+// order of flows: what must not change when only speed should.
+func FCTHash(r *sim.Result) string {
+	h := sha256.New()
+	for _, f := range r.Flows {
+		var b [8]byte
+		binary.BigEndian.PutUint64(b[:], uint64(f.FCT))
+		h.Write(b[:])
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// calibrate returns operations per second of a fixed loop of dependent reads and
+// multiplications in 512 KB: much like an event loop's mix, and none of our code.
+func calibrate() float64 {
+	const operations = 20_000_000
+	var table [1 << 16]uint64
+	for i := range table {
+		table[i] = uint64(i) * 0x9e3779b97f4a7c15
+	}
+	start := time.Now()
+	x := uint64(1)
+	for range operations {
+		x = x*6364136223846793005 + table[x>>48]
+	}
+	took := time.Since(start).Seconds()
+	sink = x
+	return operations / took
+}
+
+var sink uint64
+
+// peakMemory is the process's largest resident set in bytes; 0 where the system
+// does not tell.
+func peakMemory() uint64 {
+	data, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for _, l := range strings.Split(string(data), "\n") {
+		if rest, ok := strings.CutPrefix(l, "VmHWM:"); ok {
+			n, _ := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
+			return n * 1024
+		}
+	}
+	return 0
+}
+
+// String prints the figures for people.
+func (f *Figures) String() string {
+	return fmt.Sprintf(`%s: median of %d rounds (best)
+  %.2f M packet-hops/s (%.2f)
+  %.3f packet-hops/calibration op, at %.0f M calibration ops/s
+  %.2f events/hop, %d packet-hops
+  %d allocations, %.1f MB peak memory
+  FCTs %s
+`, f.Name, f.Rounds, f.PacketHopsPerSec/1e6, f.Best/1e6, f.HopsPerCalibrated, f.CalibrationPerSec/1e6,
+		f.EventsPerHop, f.PacketHops, f.Allocations, float64(f.PeakMemory)/1e6, f.FCTHash[:16])
+}
+
+// JSON prints them for programs.
+func (f *Figures) JSON() []byte {
+	b, _ := json.MarshalIndent(f, "", "  ")
+	return append(b, '\n')
+}

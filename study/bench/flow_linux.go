@@ -1,0 +1,350 @@
+package bench
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// hosts are two network namespaces: 0 sends, 1 receives.
+type hosts struct {
+	do   [2]func(what func() error) error
+	addr [2]netip.Addr
+	nic  string
+	port uint16 // of the receiving host
+}
+
+// socket opens a blocking socket at a host, whose calls give up after some seconds.
+func (h *hosts) socket(host, kind int) (fd int, err error) {
+	err = h.do[host](func() error {
+		fd, err = unix.Socket(unix.AF_INET, kind|unix.SOCK_CLOEXEC, 0)
+		return os.NewSyscallError("socket", err)
+	})
+	if err != nil {
+		return -1, err
+	}
+	patience := unix.Timeval{Sec: 5}
+	err = errors.Join(unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &patience),
+		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &patience))
+	if err == nil && kind == unix.SOCK_STREAM {
+		err = unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, "cubic")
+	}
+	if err == nil {
+		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, fmt.Errorf("socket options: %w", err)
+	}
+	return fd, nil
+}
+
+func (h *hosts) at(host int, port uint16) unix.Sockaddr {
+	return &unix.SockaddrInet4{Port: int(port), Addr: h.addr[host].As4()}
+}
+
+// flow is a TCP connection that is kept busy: the sender writes 128 KiB at a time, the
+// receiver reads as much. Both are threads of this process that block in their calls.
+type flow struct {
+	out, in int
+	arrived atomic.Int64 // bytes
+	threads sync.WaitGroup
+}
+
+const chunk = 128 << 10
+
+// send starts a flow.
+func (h *hosts) send() (*flow, error) {
+	listener, err := h.socket(1, unix.SOCK_STREAM)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(listener)
+	if err := errors.Join(unix.Bind(listener, h.at(1, h.port)), unix.Listen(listener, 1)); err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	f := &flow{}
+	if f.out, err = h.socket(0, unix.SOCK_STREAM); err != nil {
+		return nil, err
+	}
+	if err = unix.Connect(f.out, h.at(1, h.port)); err == nil {
+		f.in, _, err = unix.Accept4(listener, unix.SOCK_CLOEXEC)
+	}
+	if err != nil {
+		unix.Close(f.out)
+		return nil, fmt.Errorf("TCP connection through the network: %w", err)
+	}
+	f.threads.Go(func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		for b := make([]byte, chunk); ; {
+			n, err := unix.Read(f.in, b)
+			if err == unix.EINTR {
+				continue
+			}
+			if n <= 0 || err != nil {
+				return
+			}
+			f.arrived.Add(int64(n))
+		}
+	})
+	f.threads.Go(func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		for b := make([]byte, chunk); ; {
+			if _, err := unix.Write(f.out, b); err != nil && err != unix.EINTR {
+				return
+			}
+		}
+	})
+	return f, nil
+}
+
+// bytes is what has arrived, and when that was looked at.
+func (f *flow) bytes() (n int64, at time.Time) {
+	for try := 0; ; try++ {
+		before := time.Now()
+		n, at = f.arrived.Load(), time.Now()
+		if at.Sub(before) < 20*time.Microsecond || try == 100 { // else something came in between
+			return n, at
+		}
+	}
+}
+
+// end ends a flow.
+func (f *flow) end() {
+	unix.Shutdown(f.out, unix.SHUT_RDWR)
+	unix.Shutdown(f.in, unix.SHUT_RDWR)
+	f.threads.Wait()
+	unix.Close(f.out)
+	unix.Close(f.in)
+}
+
+// echo is an ICMP echo request (RFC 792) with a sequence number, as long as ping's: 64
+// bytes, which are 98 of Ethernet.
+func echo(b []byte, seq uint16) []byte {
+	b = append(b[:0], icmpEcho, 0, 0, 0, identifier>>8, identifier&0xff, byte(seq>>8), byte(seq))
+	b = append(b, make([]byte, 56)...)
+	binary.BigEndian.PutUint16(b[2:], packet.Checksum(packet.Sum(0, b)))
+	return b
+}
+
+// answers tells whether an IPv4 packet is the answer to it.
+func answers(b []byte, seq uint16) bool {
+	h, err := packet.ParseIPv4(b)
+	if err != nil || h.Protocol() != packet.ProtoICMP {
+		return false
+	}
+	m := h.Payload()
+	return len(m) >= 8 && m[0] == icmpReply && binary.BigEndian.Uint16(m[4:]) == identifier && binary.BigEndian.Uint16(m[6:]) == seq
+}
+
+// Of echoes: types, and whose they are.
+const (
+	icmpReply  = 0
+	icmpEcho   = 8
+	identifier = 0xbe5c
+)
+
+// echoes sends echo requests, one after the other, to the other host's kernel, which
+// answers them, and returns how long each took there and back: as with ping(8), from before
+// the request is sent until the answer's stamp by this kernel. The first ones, which find
+// everything cold, do not count.
+func (h *hosts) echoes(n int, pause time.Duration) (took []unit.Time, err error) {
+	const cold = 5
+	var fd int
+	err = h.do[0](func() error {
+		fd, err = unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
+		return os.NewSyscallError("socket", err)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("echo: %w", err)
+	}
+	defer unix.Close(fd)
+	err = errors.Join(unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 5}),
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1), unix.Connect(fd, h.at(1, 0)))
+	if err != nil {
+		return nil, fmt.Errorf("echo: %w", err)
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	in, notes := make([]byte, 2000), make([]byte, 200)
+	var out []byte
+	for seq := range uint16(cold + n) {
+		time.Sleep(pause)
+		out = echo(out, seq)
+		start := time.Now()
+		if _, err := unix.Write(fd, out); err != nil {
+			return nil, fmt.Errorf("echo: %w", err)
+		}
+		for {
+			n, noted, _, _, err := unix.Recvmsg(fd, in, notes, 0)
+			if err == unix.EINTR {
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("echo: request %d was not answered: %w", seq, err)
+			}
+			if !answers(in[:n], seq) {
+				continue
+			}
+			stamp, err := stampOf(notes[:noted])
+			if err != nil {
+				return nil, fmt.Errorf("echo: answer %d: %w", seq, err)
+			}
+			if seq >= cold {
+				d, most := time.Duration(stamp-start.UnixNano()), time.Since(start)
+				if d < 0 || d > most { // somebody has set the clock
+					d = most
+				}
+				took = append(took, unit.Time(d)*unit.Nanosecond)
+			}
+			break
+		}
+	}
+	return took, nil
+}
+
+// stampOf is when a message came in, by SO_TIMESTAMPNS: CLOCK_REALTIME in ns.
+func stampOf(notes []byte) (ns int64, err error) {
+	all, err := unix.ParseSocketControlMessage(notes)
+	if err != nil {
+		return 0, err
+	}
+	for _, m := range all {
+		if m.Header.Level == unix.SOL_SOCKET && m.Header.Type == unix.SO_TIMESTAMPNS && len(m.Data) >= 16 {
+			return int64(binary.NativeEndian.Uint64(m.Data))*1e9 + int64(binary.NativeEndian.Uint64(m.Data[8:])), nil
+		}
+	}
+	return 0, errors.New("the kernel gave no stamp")
+}
+
+// received is how many packets the two hosts' interfaces took in so far.
+func (h *hosts) received() (n uint64, err error) {
+	for host := range 2 {
+		err := h.do[host](func() error {
+			text, err := os.ReadFile("/proc/thread-self/net/dev")
+			if err != nil {
+				return err
+			}
+			k, err := receivedBy(string(text), h.nic)
+			n += k
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
+}
+
+// receivedBy finds an interface's packets in /proc/net/dev (proc(5)).
+func receivedBy(text, name string) (uint64, error) {
+	for l := range strings.SplitSeq(text, "\n") {
+		if of, rest, ok := strings.Cut(strings.TrimSpace(l), ":"); ok && of == name {
+			if f := strings.Fields(rest); len(f) > 1 {
+				return strconv.ParseUint(f[1], 10, 64)
+			}
+		}
+	}
+	return 0, fmt.Errorf("/proc/net/dev: nothing of interface %s", name)
+}
+
+// machine is what the cores have done so far, in seconds.
+type machine struct {
+	busy, stolen float64 // all cores
+	own, plane   float64 // this process; that of the data plane
+	softirq      float64 // the kernel's threads that do the network's work
+}
+
+// ticks is how many units of /proc have a second (USER_HZ).
+const ticks = 100
+
+// look reads what the cores have done; pid is the data plane's, 0 if there is none.
+func look(pid int) (m machine, err error) {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return m, err
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	fields := strings.Fields(line)
+	if len(fields) < 9 || fields[0] != "cpu" {
+		return m, fmt.Errorf("/proc/stat: %q", line)
+	}
+	for i, s := range fields[1:9] { // what follows is within user and nice
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			return m, fmt.Errorf("/proc/stat: %w", err)
+		}
+		switch i {
+		case 3, 4: // idle, waiting for a disk
+		case 7:
+			m.stolen = float64(n) / ticks
+		default:
+			m.busy += float64(n) / ticks
+		}
+	}
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		return m, os.NewSyscallError("getrusage", err)
+	}
+	m.own = float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+	if pid != 0 {
+		if m.plane, err = used(pid); err != nil {
+			return m, err
+		}
+	}
+	for _, pid := range softirqs() {
+		s, _ := used(pid)
+		m.softirq += s
+	}
+	return m, nil
+}
+
+// used is the processor time of a process (proc(5)).
+func used(pid int) (float64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	// The name, in parentheses, may have spaces.
+	f := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	if len(f) < 13 {
+		return 0, fmt.Errorf("/proc/%d/stat: %q", pid, text)
+	}
+	user, err1 := strconv.ParseUint(f[11], 10, 64)
+	system, err2 := strconv.ParseUint(f[12], 10, 64)
+	return float64(user+system) / ticks, errors.Join(err1, err2)
+}
+
+// softirqs are the kernel's threads for the network's work that no call has done
+// (ksoftirqd), if they can be seen.
+var softirqs = sync.OnceValue(func() (pids []int) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if name, _ := os.ReadFile("/proc/" + e.Name() + "/comm"); strings.HasPrefix(string(name), "ksoftirqd/") {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+})

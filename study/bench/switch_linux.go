@@ -1,0 +1,318 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"weir/core/packet"
+	"weir/core/topology"
+	"weir/core/unit"
+	"weir/internal/netns"
+	"weir/internal/rtnl"
+	"weir/study/experiment"
+	"weir/worlds/lab"
+)
+
+// The experiments whose runs are the rows.
+const (
+	unshaped = "bench/switch"
+	shaped   = "bench/shaped"
+)
+
+// warm is for how long a flow runs before it is measured.
+const warm = time.Second
+
+// bulkPort is the receiving host's.
+const bulkPort = 5001
+
+// Echoes a turn, and the pause before each.
+const (
+	echoesATurn = 200
+	echoPause   = 2 * time.Millisecond
+)
+
+// Switch times the lab's data plane; see SwitchFigures. It needs root (lab.ErrNotRoot), and
+// leaves nothing behind when it ends, also if ctx ends it.
+func Switch(ctx context.Context, r *experiment.Registry, o SwitchOptions) (f *SwitchFigures, err error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	f = &SwitchFigures{Name: "switch", Runs: o.Runs, Time: o.Time.Seconds(), Cores: runtime.NumCPU(), CPU: processor(), Kernel: release()}
+	fail := func(err error) (*SwitchFigures, error) {
+		return nil, fmt.Errorf("bench switch: %w", err)
+	}
+	for _, name := range []string{unshaped, shaped} {
+		b, err := openSwitch(r, name, o.Only)
+		if err != nil {
+			return fail(err)
+		}
+		if name == unshaped && (len(b.rows) > 0 || slices.Contains(o.Only, direct)) {
+			if err := b.addDirect(); err != nil {
+				return fail(errors.Join(err, b.lab.Close()))
+			}
+		}
+		err = b.rounds(ctx, &o)
+		if err = errors.Join(err, b.lab.Close()); err != nil {
+			return fail(err)
+		}
+		var to *SwitchRow
+		if name == unshaped && len(b.rows) > 0 {
+			to = b.rows[0]
+		}
+		for _, row := range b.rows {
+			row.sum(to)
+		}
+		if name == unshaped {
+			f.Unshaped = b.rows
+		} else {
+			f.Shaped = b.rows
+		}
+	}
+	f.judge()
+	return f, nil
+}
+
+// switchBench is one experiment's part.
+type switchBench struct {
+	name   string
+	lab    *lab.Network
+	config *lab.Config
+	hosts  *hosts
+	rows   []*SwitchRow
+	runs   []int // of the rows; -1: no data plane
+	ways   []*hosts
+}
+
+// openSwitch makes the namespaces of an experiment. All its runs have the same hosts.
+func openSwitch(r *experiment.Registry, name string, only []string) (*switchBench, error) {
+	src, err := r.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := experiment.Load(r, src, experiment.Options{})
+	if err != nil {
+		return nil, err
+	}
+	through := &hosts{nic: lab.NIC, port: bulkPort}
+	b := &switchBench{name: name, hosts: through}
+	for i, run := range spec.Runs() {
+		c, err := run.Lab()
+		if err != nil {
+			return nil, err
+		}
+		b.config = c
+		row := &SwitchRow{}
+		for _, p := range run.Point {
+			row.Name = p.Text
+		}
+		if len(only) > 0 && !slices.Contains(only, row.Name) {
+			continue
+		}
+		if name == shaped {
+			// The bottleneck and both links' delays, there and back.
+			links := c.Network.Links
+			payload, frame := lab.DefaultMTU-52, lab.DefaultMTU+packet.EthernetHeader
+			row.Share = float64(links[1].Rate.Bits) * float64(payload) / float64(frame)
+			row.Delay = 2 * (links[0].Delay + links[1].Delay).Seconds()
+		}
+		b.rows, b.runs, b.ways = append(b.rows, row), append(b.runs, i), append(b.ways, through)
+	}
+	ends := [2]int{node(b.config, "client"), node(b.config, "server")}
+	if b.lab, err = lab.Open(b.config.Network, b.config.Hosts, lab.DefaultMTU); err != nil {
+		return nil, err
+	}
+	for i, node := range ends {
+		through.do[i] = func(what func() error) error { return b.lab.Do(node, what) }
+		through.addr[i] = b.config.Hosts.V4(packet.Addr(node + 1))
+	}
+	return b, nil
+}
+
+// node is the number of the node with a name.
+func node(c *lab.Config, name string) int {
+	return slices.IndexFunc(c.Network.Nodes, func(n topology.Node) bool { return n.Name == name })
+}
+
+// addDirect adds a veth pair between the two hosts, made as those to the data plane are,
+// and a row for it.
+func (b *switchBench) addDirect() error {
+	through := b.hosts
+	// Addresses that are for benchmarks (RFC 2544 C.2.2).
+	w := &hosts{do: through.do, nic: direct, port: bulkPort, addr: [2]netip.Addr{netip.MustParseAddr("198.18.0.1"), netip.MustParseAddr("198.19.0.1")}}
+	macs := [2][6]byte{{0x02, 0x59, 0, 0, 0, 1}, {0x02, 0x59, 0, 0, 0, 2}}
+	far, err := os.Open(netns.Path(b.lab.Namespace(node(b.config, "server"))))
+	if err != nil {
+		return err
+	}
+	defer far.Close()
+	for host := range 2 {
+		err := w.do[host](func() error {
+			c, err := rtnl.Open()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if host == 0 {
+				if err := c.AddVeth(rtnl.End{Name: w.nic, MAC: macs[0]}, rtnl.End{Name: w.nic, MAC: macs[1]}, int(far.Fd()), lab.DefaultMTU); err != nil {
+					return err
+				}
+			}
+			if _, err := rtnl.NoOffloads(w.nic); err != nil {
+				return err
+			}
+			i, err := c.Interface(w.nic)
+			if err != nil {
+				return err
+			}
+			other := w.addr[1-host]
+			return errors.Join(c.Quiet(i.Index), c.AddAddress(i.Index, netip.PrefixFrom(w.addr[host], 32)),
+				c.AddRoute(i.Index, netip.PrefixFrom(other, 32)), c.AddNeighbour(i.Index, other, macs[1-host]))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	b.rows, b.runs, b.ways = slices.Insert(b.rows, 0, &SwitchRow{Name: direct}), slices.Insert(b.runs, 0, -1), slices.Insert(b.ways, 0, w)
+	return nil
+}
+
+// rounds gives every row its turn, as often as there are runs. A turn that something
+// disturbed is taken again at once.
+func (b *switchBench) rounds(ctx context.Context, o *SwitchOptions) error {
+	for round := range o.Runs {
+		for i, row := range b.rows {
+			for again := 0; ; again++ {
+				if o.Progress != nil {
+					o.Progress(fmt.Sprintf("run %d of %d: %s", round+1, o.Runs, row.Name))
+				}
+				t, err := b.turn(ctx, i, o)
+				if err != nil {
+					return fmt.Errorf("%s, run %d: %w", row.Name, round+1, err)
+				}
+				if t.Repeats = again; len(t.Disturbed) == 0 || again == mostRepeats {
+					row.Turns = append(row.Turns, t)
+					break
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// turn measures a row once: echoes first, then the flow.
+func (b *switchBench) turn(ctx context.Context, i int, o *SwitchOptions) (t *SwitchTurn, err error) {
+	var plane *lab.DataPlane
+	pid := 0
+	if run := b.runs[i]; run >= 0 {
+		command, err := o.DataPlane(b.name, run)
+		if err != nil {
+			return nil, err
+		}
+		if plane, err = b.lab.Start(command); err != nil {
+			return nil, err
+		}
+		defer plane.Kill()
+		pid = command.Process.Pid
+	}
+	w, row := b.ways[i], b.rows[i]
+	t = &SwitchTurn{}
+	first, err := look(pid)
+	if err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	if t.echoes, err = w.echoes(echoesATurn, echoPause); err != nil {
+		return nil, err
+	}
+	sorted := slices.Sorted(slices.Values(t.echoes))
+	t.EchoP50, t.EchoP99 = percentile(sorted, 50), percentile(sorted, 99)
+	flow, err := w.send()
+	if err != nil {
+		return nil, err
+	}
+	defer flow.end()
+	if err := pause(ctx, warm); err != nil {
+		return nil, err
+	}
+	bytes, from := flow.bytes() // first, so that looking about delays nobody in between
+	before, err1 := look(pid)
+	packets, err2 := w.received()
+	if err := errors.Join(err1, err2, pause(ctx, o.Time)); err != nil {
+		return nil, err
+	}
+	bytesAfter, until := flow.bytes()
+	after, err1 := look(pid)
+	packetsAfter, err2 := w.received()
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	took := until.Sub(from).Seconds()
+	t.Goodput = 8 * float64(bytesAfter-bytes) / took
+	t.Packets = float64(packetsAfter-packets) / took
+	t.CPU = (after.plane - before.plane) / took
+	whole := until.Sub(begin).Seconds()
+	ours := after.own + after.plane + after.softirq - first.own - first.plane - first.softirq
+	if t.Others = max(0, after.busy-first.busy-ours) / whole; t.Others > mostOthers {
+		t.Disturbed = append(t.Disturbed, fmt.Sprintf("others used %.0f %% of a core", 100*t.Others))
+	}
+	if plane == nil {
+		if steal := (after.stolen - first.stolen) / whole / float64(runtime.NumCPU()); steal > lab.MostSteal {
+			t.Disturbed = append(t.Disturbed, fmt.Sprintf("%.1f %% of the cores' time stolen", 100*steal))
+		}
+		return t, nil
+	}
+	r, err := plane.Stop()
+	if err != nil {
+		return nil, err
+	}
+	t.Lost = r.Gates.RingLost + r.VethLost + r.Counts.SendLost
+	rtt := unit.Never // a flow that nothing shapes keeps the data plane busy: frames wait, and are late
+	if row.Share > 0 {
+		rtt = unit.Time(row.Delay * float64(unit.Second))
+		l := &r.Lateness
+		t.Late = []float64{l.P50.Seconds(), l.P99.Seconds(), l.P999.Seconds(), l.Max.Seconds()}
+	} else {
+		r.Lateness.P999, r.Stall = 0, 0
+	}
+	t.Disturbed = append(t.Disturbed, r.Disturbed(rtt)...)
+	return t, nil
+}
+
+// pause waits, unless ctx ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// processor is the name of the machine's processor, as far as it says one.
+func processor() string {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	for l := range strings.SplitSeq(string(text), "\n") {
+		if k, v, ok := strings.Cut(l, ":"); ok && strings.TrimSpace(k) == "model name" {
+			return strings.TrimSpace(v)
+		}
+	}
+	return runtime.GOARCH
+}
+
+// release is that of the kernel.
+func release() string {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return "of an unknown release"
+	}
+	return unix.ByteSliceToString(u.Release[:])
+}

@@ -1,0 +1,192 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+
+	"weir/core/packet"
+	"weir/core/trace"
+	"weir/core/unit"
+)
+
+// row is a record as the columns of a Parquet file: names have their units, what
+// is not there is null.
+type row struct {
+	TimePS       int64  `parquet:"time_ps,delta"`
+	Event        string `parquet:"event,dict"`
+	Node         string `parquet:"node,dict"`
+	Port         string `parquet:"port,optional,dict"`
+	Flow         *int64 `parquet:"flow,optional"`
+	Packet       string `parquet:"packet,dict"`
+	Proto        int32  `parquet:"proto"`
+	Src          string `parquet:"src,optional,dict"`
+	SrcPort      int32  `parquet:"src_port"`
+	Dst          string `parquet:"dst,optional,dict"`
+	DstPort      int32  `parquet:"dst_port"`
+	Seq          int64  `parquet:"seq,delta"`
+	Ack          int64  `parquet:"ack,delta"`
+	SizeBytes    int64  `parquet:"size_bytes"`
+	PayloadBytes int64  `parquet:"payload_bytes"`
+	TOS          int32  `parquet:"tos"`
+	ECN          string `parquet:"ecn,dict"`
+	TCPFlags     string `parquet:"tcp_flags,optional,dict"`
+	QueuePackets *int64 `parquet:"queue_packets,optional"`
+	QueueBytes   *int64 `parquet:"queue_bytes,optional"`
+	Reason       string `parquet:"reason,optional,dict"`
+}
+
+// rowsHeld is how many rows a row group has at most: what a writer holds in memory.
+const rowsHeld = 1 << 16
+
+// portsKey is the metadata key of the traced ports.
+const portsKey = "weir.ports"
+
+// Parquet is a Sink that writes one row an event.
+type Parquet struct {
+	w       *parquet.GenericWriter[row]
+	rows    []row
+	numbers []int64 // of rows, what pointers point to
+}
+
+// NewParquet begins a Parquet file; Close must end it.
+func NewParquet(w io.Writer, ports []string) *Parquet {
+	return &Parquet{w: parquet.NewGenericWriter[row](w, parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(rowsHeld),
+		parquet.CreatedBy(application, "1", ""), parquet.KeyValueMetadata(portsKey, strings.Join(ports, " ")))}
+}
+
+// batch is how many rows are handed on at once.
+const batch = 256
+
+// Write writes a row.
+func (p *Parquet) Write(r *trace.Record) error {
+	if p.rows == nil {
+		p.rows, p.numbers = make([]row, 0, batch), make([]int64, 0, 3*batch)
+	}
+	number := func(n int64) *int64 {
+		if n == trace.None {
+			return nil
+		}
+		p.numbers = append(p.numbers, n)
+		return &p.numbers[len(p.numbers)-1]
+	}
+	p.rows = append(p.rows, row{
+		TimePS: int64(r.At), Event: r.Kind.String(), Node: r.Node, Port: r.Port, Flow: number(r.Flow),
+		Packet: trace.PacketName(r.Packet), Proto: int32(r.Proto), Src: r.Src, SrcPort: int32(r.SrcPort), Dst: r.Dst, DstPort: int32(r.DstPort),
+		Seq: r.Seq, Ack: r.Ack, SizeBytes: r.Size, PayloadBytes: r.Payload, TOS: int32(r.TOS), ECN: trace.ECNName(r.TOS),
+		TCPFlags: trace.FlagLetters(r.TCPFlags), QueuePackets: number(r.QueuePackets), QueueBytes: number(r.QueueBytes), Reason: r.Reason,
+	})
+	if len(p.rows) == batch {
+		return p.flush()
+	}
+	return nil
+}
+
+func (p *Parquet) flush() error {
+	_, err := p.w.Write(p.rows)
+	p.rows, p.numbers = p.rows[:0], p.numbers[:0]
+	return err
+}
+
+// Close writes what is buffered and the file's end. It does not close the writer
+// below.
+func (p *Parquet) Close() error {
+	return errors.Join(p.flush(), p.w.Close())
+}
+
+// ReadParquet reads a Parquet file of size bytes that Weir has written and hands
+// each record to f, which must not keep it. An error names the row.
+func ReadParquet(r io.ReaderAt, size int64, f func(*trace.Record) error) (err error) {
+	n := int64(0)
+	defer func() {
+		if p := recover(); p != nil { // a library's, on a damaged file
+			err = fmt.Errorf("row %d: damaged: %v", n, p)
+		}
+	}()
+	file, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return fmt.Errorf("offset %d: %w", size, err) // a Parquet file's head is at its end
+	}
+	have := map[string]bool{}
+	for _, c := range file.Schema().Columns() {
+		have[strings.Join(c, ".")] = true
+	}
+	for _, c := range parquet.SchemaOf(row{}).Columns() {
+		if name := strings.Join(c, "."); !have[name] {
+			return fmt.Errorf("it has no column %q: this is no trace of weir", name)
+		}
+	}
+	reader := parquet.NewGenericReader[row](file)
+	defer reader.Close()
+	rows := make([]row, batch)
+	for {
+		clear(rows)
+		k, err := reader.Read(rows)
+		for i := range rows[:k] {
+			record, bad := rows[i].record()
+			if bad != nil {
+				return fmt.Errorf("row %d: %w", n, bad)
+			}
+			if err := f(&record); err != nil {
+				return err
+			}
+			n++
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("row %d: %w", n, err)
+		}
+		if k == 0 {
+			return fmt.Errorf("row %d: the file has no more, and does not say that it ends", n)
+		}
+	}
+}
+
+// record is the inverse of Write.
+func (x *row) record() (trace.Record, error) {
+	var bad error
+	wrong := func(column string, value any) {
+		if bad == nil {
+			bad = fmt.Errorf("column %s: %v is not possible", column, value)
+		}
+	}
+	number := func(p *int64) int64 {
+		if p == nil {
+			return trace.None
+		}
+		return *p
+	}
+	kind, ok := trace.ParseKind(x.Event)
+	if !ok {
+		wrong("event", x.Event)
+	}
+	packetKind, ok := trace.ParsePacketName(x.Packet)
+	if !ok {
+		wrong("packet", x.Packet)
+	}
+	flags, ok := trace.ParseFlagLetters(x.TCPFlags)
+	if !ok {
+		wrong("tcp_flags", x.TCPFlags)
+	}
+	if t := unit.Time(x.TimePS); t <= unit.Second-unit.Never || t >= unit.Never-unit.Second {
+		wrong("time_ps", t)
+	}
+	inside := func(column string, n int32, most int32) {
+		if n < 0 || n > most {
+			wrong(column, n)
+		}
+	}
+	inside("proto", x.Proto, 0xff)
+	inside("src_port", x.SrcPort, 0xffff)
+	inside("dst_port", x.DstPort, 0xffff)
+	inside("tos", x.TOS, 0xff)
+	return trace.Record{At: unit.Time(x.TimePS), Kind: kind, Node: oneWord(x.Node), Port: oneWord(x.Port), Flow: number(x.Flow),
+		Packet: packet.Kind(packetKind), Proto: uint8(x.Proto), Src: oneWord(x.Src), SrcPort: uint16(x.SrcPort), Dst: oneWord(x.Dst), DstPort: uint16(x.DstPort),
+		Seq: x.Seq, Ack: x.Ack, Size: x.SizeBytes, Payload: x.PayloadBytes, TOS: uint8(x.TOS), TCPFlags: flags,
+		QueuePackets: number(x.QueuePackets), QueueBytes: number(x.QueueBytes), Reason: oneWord(x.Reason)}, bad
+}

@@ -1,0 +1,209 @@
+package capture
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+	"github.com/gopacket/gopacket/pcapgo"
+
+	"weir/core/packet"
+	"weir/core/trace"
+	"weir/core/unit"
+)
+
+// application is what a section header says has written the file.
+const application = "weir"
+
+// drops is what the name of an interface ends in that has a port's drops.
+const drops = " drops"
+
+// What the names of the interfaces of a lab's capture end in (lab.Replay) of what comes in at a
+// switch, and of what happens to its ports, whose packets have no bytes.
+const (
+	inputs  = " in"
+	changes = " events"
+)
+
+// Pcapng is a Sink that writes what ports transmit and what is dropped at them in
+// wire form: for each port an interface with its name, and one with " drops" behind
+// it, whose packets have the reason as their comment. Time 0 is the epoch's, the
+// resolution 1 ns: picoseconds are cut off.
+type Pcapng struct {
+	w        *pcapgo.NgWriter
+	ports    map[string]int // interface
+	comments [1]string
+}
+
+// NewPcapng begins a pcapng file with the interfaces of the ports; Close must end it.
+func NewPcapng(w io.Writer, ports []string) (*Pcapng, error) {
+	if len(ports) == 0 {
+		return nil, errors.New("pcapng: a trace without ports")
+	}
+	p := &Pcapng{ports: map[string]int{}}
+	options := pcapgo.NgWriterOptions{SectionInfo: pcapgo.NgSectionInfo{Application: application,
+		Comment: "time 0 is the simulation's; of each frame the headers and " + fmt.Sprint(trace.Captured) + " bytes of payload"}}
+	for i, name := range ports {
+		for k, suffix := range []string{"", drops} {
+			n := pcapgo.NgInterface{Name: name + suffix, LinkType: layers.LinkTypeEthernet, SnapLength: trace.SnapLength, TimestampResolution: 9}
+			var err error
+			if i+k == 0 {
+				p.w, err = pcapgo.NewNgWriterInterface(w, n, options)
+			} else {
+				_, err = p.w.AddInterface(n)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("pcapng: %w", err)
+			}
+		}
+		p.ports[name] = 2 * i
+	}
+	return p, nil
+}
+
+// Write writes the frame of an event that has one, and nothing for others.
+func (p *Pcapng) Write(r *trace.Record) error {
+	n, ok := p.ports[r.Port]
+	if r.FrameBytes == 0 || !ok {
+		return nil
+	}
+	var options pcapgo.NgPacketOptions
+	if r.Kind == trace.Drop {
+		p.comments[0] = r.Reason
+		options.Comments = p.comments[:]
+		n++
+	}
+	at := time.Unix(int64(r.At/unit.Second), int64(r.At%unit.Second/unit.Nanosecond))
+	return p.w.WritePacketWithOptions(gopacket.CaptureInfo{Timestamp: at, CaptureLength: len(r.Frame), Length: r.FrameBytes, InterfaceIndex: n}, r.Frame, options)
+}
+
+// Close writes what is buffered. It does not close the writer below.
+func (p *Pcapng) Close() error { return p.w.Flush() }
+
+// counted counts what is read through it.
+type counted struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// horizon is how far from time 0 a file's first packet may be for its times to be
+// taken as they are: a run of Weir. Those of clocks count from their first packet.
+const horizon = 100 * 24 * time.Hour
+
+// ReadPcapng reads a pcapng file, Weir's or another one, and hands each packet to f
+// as a record, which f must not keep: of Weir's a transmission, a drop or (in a capture of
+// the lab) an arrival, of others a transmission, at the interface of its name, or of its number. start is the time
+// of the first packet if the file's times are those of a clock: then records count
+// from it; else it is zero. An error names the offset in the file.
+func ReadPcapng(r io.Reader, f func(*trace.Record) error) (start time.Time, err error) {
+	c := &counted{r: r}
+	br := bufio.NewReaderSize(c, 1<<16) // the reader below takes this very one
+	at := int64(0)
+	fail := func(err error) error {
+		if err == io.ErrUnexpectedEOF {
+			err = errors.New("the file ends within a block")
+		}
+		return fmt.Errorf("offset %d: %w", at, err)
+	}
+	defer func() {
+		if p := recover(); p != nil { // a library's, on a damaged file
+			err = fail(fmt.Errorf("damaged block: %v", p))
+		}
+	}()
+	ng, err := pcapgo.NewNgReader(br, pcapgo.NgReaderOptions{WantMixedLinkType: true, SkipUnknownVersion: true})
+	if err != nil {
+		return start, fail(err)
+	}
+	first := true
+	for {
+		at = c.n - int64(br.Buffered())
+		data, info, options, err := ng.ZeroCopyReadPacketDataWithOptions()
+		if err == io.EOF {
+			return start, nil
+		}
+		if err != nil {
+			return start, fail(err)
+		}
+		if info.Timestamp.IsZero() { // a simple packet block has none
+			if info.Timestamp = start; start.IsZero() {
+				info.Timestamp = time.Unix(0, 0)
+			}
+		}
+		if first && info.Timestamp.Sub(time.Unix(0, 0)).Abs() > horizon {
+			start = info.Timestamp
+		}
+		first = false
+		since := info.Timestamp.Sub(time.Unix(0, 0))
+		if !start.IsZero() {
+			since = info.Timestamp.Sub(start)
+		}
+		if since.Abs() > horizon {
+			return start, fail(fmt.Errorf("time stamp %v is more than %v from the first one", info.Timestamp, horizon))
+		}
+		intf, err := ng.Interface(info.InterfaceIndex)
+		if err != nil {
+			return start, fail(err)
+		}
+		if info.Length < 0 || info.CaptureLength > info.Length {
+			return start, fail(fmt.Errorf("a packet of %d bytes, of which %d are there", info.Length, info.CaptureLength))
+		}
+		record := trace.Record{At: unit.Time(since) * unit.Nanosecond, Kind: trace.Transmit, Flow: trace.None, Size: int64(info.Length),
+			QueuePackets: trace.None, QueueBytes: trace.None, Frame: data, FrameBytes: info.Length}
+		name := intf.Name
+		if base, ok := strings.CutSuffix(name, drops); ok {
+			name, record.Kind = base, trace.Drop
+			if len(options.Comments) > 0 {
+				record.Reason = oneWord(options.Comments[0])
+			}
+		}
+		if strings.HasSuffix(name, changes) && info.Length == 0 {
+			continue
+		}
+		if base, ok := strings.CutSuffix(name, inputs); ok {
+			name, record.Kind = base, trace.Arrive
+		}
+		if name == "" {
+			name = fmt.Sprint("interface", info.InterfaceIndex)
+		}
+		record.Port = oneWord(name)
+		from, to, _ := strings.Cut(record.Port, "->")
+		if record.Node = from; record.Kind == trace.Arrive {
+			record.Node = to
+		}
+		dissect(&record, data, intf.LinkType)
+		if err := f(&record); err != nil {
+			return start, err
+		}
+	}
+}
+
+// oneWord is s without what would break a line of the text form into other columns.
+func oneWord(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar {
+			return '_'
+		}
+		return r
+	}, s)
+}
+
+// kindOf takes TCP without payload for an acknowledgement, as packet.Parse does, and
+// all else for data.
+func kindOf(r *trace.Record) packet.Kind {
+	if r.Proto == packet.ProtoTCP && r.Payload == 0 {
+		return packet.Ack
+	}
+	return packet.Data
+}

@@ -1,0 +1,1129 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/parser"
+	"github.com/expr-lang/expr/vm"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"weir/core/unit"
+)
+
+// claim is one entry of the expect list, decoded.
+type claim struct {
+	Claim
+	filter
+	others  []selector // other points that it names
+	some    bool       // one point is enough
+	along   string     // sweep key along which neighbours are compared; "" for none
+	that    *truth
+	written *strings.Replacer // quantities as the file has them
+}
+
+// filter picks points of the sweep.
+type filter struct {
+	where []condition
+	when  *vm.Program // where as an expression over sweep keys; may be nil
+}
+
+// condition is one key of where.
+type condition struct {
+	key  string
+	only string // the one value that is meant; "": there may be several
+	test func(Coordinate) bool
+}
+
+// truth is a boolean expression: and, or, not over comparisons. A comparison is
+// judged by the interval of its difference over the seeds.
+type truth struct {
+	op          string // "and", "or", "not", "<", "<=", ">", ">=", "==", "!="; "bool": left alone
+	parts       []*truth
+	left, right *vm.Program
+	leftText    string
+	rightText   string
+	unit        string // of both sides, as far as the expression shows it
+}
+
+// ternary is Kleene's third value between false and true.
+type ternary int
+
+const (
+	no ternary = iota
+	maybe
+	yes
+)
+
+var (
+	literal    = regexp.MustCompile(`(^|[^A-Za-z0-9_.])([0-9]+(?:\.[0-9]+)?)([A-Za-zµ]+|%)($|[^A-Za-z0-9_])`)
+	quoted     = regexp.MustCompile("'[^']*'|\"[^\"]*\"|`[^`]*`")
+	comparison = regexp.MustCompile(`^\s*(<=|>=|<|>|==|!=)\s*(.+)$`)
+)
+
+// units replaces quantities in an expression by numbers in base units: "23.9Mbps",
+// "10%", "5ms". The modulo operator needs a space before it. Words in quotes stay.
+func units(text string) string {
+	var out strings.Builder
+	for {
+		q := quoted.FindStringIndex(text)
+		if q == nil {
+			out.WriteString(bareUnits(text))
+			return out.String()
+		}
+		out.WriteString(bareUnits(text[:q[0]]) + text[q[0]:q[1]])
+		text = text[q[1]:]
+	}
+}
+
+func bareUnits(text string) string {
+	for {
+		changed := literal.ReplaceAllStringFunc(text, func(s string) string {
+			m := literal.FindStringSubmatch(s)
+			if v, ok := number(m[2] + m[3]); ok {
+				return m[1] + strconv.FormatFloat(v, 'f', -1, 64) + m[4]
+			}
+			return s
+		})
+		if changed == text {
+			return text
+		}
+		text = changed
+	}
+}
+
+var claimKeys = []string{"id", "says", "where", "along", "for", "that"}
+
+// decodeClaims reads the expect list.
+func (s *Spec) decodeClaims(d *decoder) {
+	t := s.root.get("expect")
+	if t == nil {
+		return
+	}
+	if t.kind != list {
+		d.fail(t.place, "[{id: …, says: …, that: …}]", "expect is a list")
+		return
+	}
+	seen := map[string]bool{}
+	for _, x := range t.items {
+		if !d.keys(x, "a claim's key", claimKeys) {
+			continue
+		}
+		c := &claim{Claim: Claim{Paper: s.Paper.String()}}
+		for _, k := range []struct {
+			name string
+			to   *string
+		}{{"id", &c.ID}, {"says", &c.Says}} {
+			if v := x.get(k.name); v != nil {
+				*k.to = d.text(v)
+			} else {
+				d.missing(x, k.name, "a claim's key", claimKeys, k.name+": …", "the claim has no %q", k.name)
+			}
+		}
+		if id := x.get("id"); id != nil && seen[c.ID] {
+			d.fail(id.place, "another id", "the claim %q is here already", c.ID)
+		}
+		seen[c.ID] = true
+		if w := x.get("where"); w != nil {
+			s.decodeWhere(d, &c.filter, w)
+		}
+		if a := x.get("along"); a != nil {
+			c.along = d.word(a, "sweep key", sweepKeys(s.root))
+		}
+		if f := x.get("for"); f != nil {
+			c.some = d.word(f, "quantifier", []string{"every", "some"}) == "some"
+		}
+		that := x.get("that")
+		if that == nil {
+			d.missing(x, "that", "a claim's key", claimKeys, "that: goodput.a > goodput.b", "the claim has no \"that\"")
+			continue
+		}
+		s.decodeThat(d, c, that)
+		if len(d.errors) == 0 && !s.Quick && !s.resolved && len(s.set) == 0 && len(s.matching(c)) == 0 {
+			d.fail(x.place, "", "no point of the sweep is meant by the claim %q", c.ID)
+		}
+		s.claims = append(s.claims, c)
+	}
+}
+
+// decodeWhere reads which points are meant.
+func (s *Spec) decodeWhere(d *decoder, c *filter, w *tree) {
+	if w.kind == scalar {
+		env := environment(s.points[0].at, nil)
+		text := units(w.text)
+		if node, err := parser.Parse(text); err != nil {
+			d.fail(w.place, `{scheme: abc}, or scheme == "abc" and n > 4`, "%s", firstLine(err))
+		} else if v := unknownName(node.Node, env, nil); v.msg != "" {
+			d.fail(d.within(w, v.word), v.allowed, "%s", v.msg)
+		} else if c.when, err = expr.Compile(text, expr.Env(env), expr.AsBool()); err != nil {
+			d.fail(w.place, "a comparison of sweep keys", "%s", firstLine(err))
+		}
+		return
+	}
+	if !d.keys(w, "sweep key", sweepKeys(s.root)) {
+		return
+	}
+	for _, k := range w.keys {
+		cond := condition{key: k.name}
+		switch {
+		case !contains(sweepKeys(s.root), k.name):
+			continue
+		case k.value.kind == list:
+			allowed := map[string]bool{}
+			for _, x := range k.value.items {
+				allowed[d.text(x)] = true
+				s.checkValue(d, k.name, x)
+			}
+			cond.test = func(c Coordinate) bool { return allowed[c.Text] }
+		case k.value.kind == mapping:
+			d.fail(k.value.place, `a value, a list of values, or "<= 36Mbps"`, "this is a map")
+			continue
+		default:
+			text := k.value.text
+			m := comparison.FindStringSubmatch(text)
+			if m == nil {
+				s.checkValue(d, k.name, k.value)
+				cond.only, cond.test = text, func(c Coordinate) bool { return c.Text == text }
+				break
+			}
+			bound, ok := number(strings.TrimSpace(m[2]))
+			if !ok {
+				d.fail(k.value.place, "<= 36Mbps", "%q is not a quantity", m[2])
+				continue
+			}
+			cond.test = func(c Coordinate) bool { return c.IsNum && compare(m[1], c.Value, bound) }
+		}
+		c.where = append(c.where, cond)
+	}
+}
+
+// checkValue notes a where that names a value which the sweep does not have; --set
+// and --quick may have taken it away.
+func (s *Spec) checkValue(d *decoder, key string, t *tree) {
+	if s.Quick || s.resolved || len(s.set) > 0 {
+		return
+	}
+	var words []string
+	for _, dim := range s.Sweep {
+		if dim.Key == key {
+			for _, v := range dim.Values {
+				words = append(words, v.Text)
+			}
+		}
+	}
+	if t.kind == scalar && !contains(words, t.text) {
+		d.unknown(t.place, "value of "+key, t.text, words)
+	}
+}
+
+func compare(op string, a, b float64) bool {
+	switch op {
+	case "<":
+		return a < b
+	case "<=":
+		return a <= b
+	case ">":
+		return a > b
+	case ">=":
+		return a >= b
+	case "==":
+		return a == b
+	}
+	return a != b
+}
+
+// environment is what an expression can name at a point: sweep keys and measures.
+// A measure by flow size is slowdown_bins.traffic[0].p99.
+func environment(point []Coordinate, run *Run) map[string]any {
+	env := map[string]any{}
+	for _, c := range point {
+		if c.IsNum {
+			env[c.Key] = c.Value
+		} else {
+			env[c.Key] = c.Text
+		}
+	}
+	if run == nil {
+		return env
+	}
+	for _, m := range run.Measures {
+		if m.Groups == nil {
+			env[m.Name] = m.Value
+			continue
+		}
+		groups := map[string]float64{}
+		for _, g := range m.Groups {
+			groups[g.Group] = g.Value
+		}
+		env[m.Name] = groups
+	}
+	for i := range run.Bins {
+		b := &run.Bins[i]
+		of, ok := env[b.Name+"_bins"].(map[string][]map[string]float64)
+		if !ok {
+			of = map[string][]map[string]float64{}
+			env[b.Name+"_bins"] = of
+		}
+		rows := []map[string]float64{}
+		for _, x := range b.Bins {
+			row := map[string]float64{"from": float64(x.FromBytes), "to": float64(x.ToBytes), "n": float64(x.N), "mean": float64(x.Mean)}
+			for k, p := range b.Percentiles {
+				row[strings.TrimPrefix(percentileName("", p), "_")] = float64(x.Percentiles[k])
+			}
+			rows = append(rows, row)
+		}
+		of[b.Traffic] = rows
+	}
+	return env
+}
+
+// sample is an environment with every name that a run of this spec has; the values
+// do not matter.
+func (s *Spec) sample() map[string]any {
+	at := append([]Coordinate(nil), s.points[0].at...)
+	return environment(at, s.shape())
+}
+
+// measures are the names of measures that an expression can name.
+func (s *Spec) measures() map[string]any {
+	out := map[string]any{}
+	for _, m := range s.shape().Measures {
+		out[m.Name] = nil
+	}
+	for _, b := range s.shape().Bins {
+		out[b.Name+"_bins"] = nil
+	}
+	return out
+}
+
+// shape is a run of the spec with nothing in it but names.
+func (s *Spec) shape() *Run {
+	if s.names == nil {
+		s.names = s.points[0].shape()
+	}
+	return s.names
+}
+
+// literals pairs the numbers that units makes of an expression's quantities with
+// what the file has: a verdict's text shows 40Mbps, not 40000000.
+func literals(text string, pairs ...string) *strings.Replacer {
+	for _, m := range literal.FindAllStringSubmatch(text, -1) {
+		if v, ok := number(m[2] + m[3]); ok && v >= 1000 { // shorter numbers may stand for something else
+			pairs = append(pairs, strconv.FormatFloat(v, 'f', -1, 64), m[2]+m[3])
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// selector is a point(key=value, …) of a claim: the point in hand, with these sweep
+// keys at these values.
+type selector struct {
+	name   string // of the variable that stands for it
+	values []int  // by sweep key: index of the value, −1: as in the point in hand
+	gone   bool   // options have left out a value
+}
+
+var selection = regexp.MustCompile(`\bpoint\(([^()]*)\)`)
+
+// selectors replaces every point(…) of an expression by a variable.
+func (s *Spec) selectors(d *decoder, c *claim, t *tree, text string) (replaced string, written []string) {
+	replaced = selection.ReplaceAllStringFunc(text, func(whole string) string {
+		sel := selector{name: fmt.Sprintf("point_%d", len(c.others))}
+		for range s.Sweep {
+			sel.values = append(sel.values, -1)
+		}
+		for _, part := range strings.Split(selection.FindStringSubmatch(whole)[1], ",") {
+			key, value, ok := strings.Cut(part, "=")
+			key, value = strings.TrimSpace(key), strings.Trim(strings.TrimSpace(value), `'"`)
+			var keys, values []string
+			at := -1
+			for k, dim := range s.Sweep {
+				keys = append(keys, dim.Key)
+				if dim.Key == key {
+					at = k
+				}
+			}
+			if !ok || at < 0 {
+				d.unknown(t.place, "sweep key in point(key=value)", key, keys)
+				return sel.name
+			}
+			for k, v := range s.Sweep[at].Values {
+				if values = append(values, v.Text); v.Text == value {
+					sel.values[at] = k
+				}
+			}
+			if sel.values[at] < 0 {
+				if s.Quick || s.resolved || len(s.set) > 0 {
+					sel.gone = true
+					continue
+				}
+				d.unknown(t.place, "value of "+key, value, values)
+			}
+		}
+		c.others = append(c.others, sel)
+		written = append(written, sel.name, whole)
+		return sel.name
+	})
+	return replaced, written
+}
+
+// pointOf is the point that a selector means at point i, −1 if it is not there.
+func (s *Spec) pointOf(sel *selector, i int) int {
+	if sel.gone {
+		return -1
+	}
+	out, stride := 0, 1
+	for k := len(s.Sweep) - 1; k >= 0; k-- {
+		n := len(s.Sweep[k].Values)
+		v := i / stride % n
+		if sel.values[k] >= 0 {
+			v = sel.values[k]
+		}
+		out += v * stride
+		stride *= n
+	}
+	return out
+}
+
+func (s *Spec) decodeThat(d *decoder, c *claim, t *tree) {
+	text, pairs := s.selectors(d, c, t, d.text(t))
+	if len(d.errors) > 0 {
+		return
+	}
+	if strings.TrimSpace(text) == "" {
+		d.fail(t.place, "goodput.a > 0.5 * goodput.b", "the claim says nothing")
+		return
+	}
+	c.written = literals(text, pairs...)
+	text0 := text
+	text = units(text)
+	node, err := parser.Parse(text)
+	if err != nil {
+		d.fail(t.place, "goodput.a > 0.5 * goodput.b", "%s", firstLine(err))
+		return
+	}
+	env := s.sample()
+	if c.along != "" {
+		env["next"] = s.sample()
+	}
+	for _, sel := range c.others {
+		env[sel.name] = s.sample()
+	}
+	measures := s.measures()
+	if v := unknownName(node.Node, env, measures); v.msg != "" {
+		d.fail(d.within(t, v.word), v.allowed, "%s", v.msg)
+		return
+	} else if !v.measured {
+		d.fail(t.place, strings.Join(sortedKeys(measures), ", "), "the claim names no measure")
+		return
+	}
+	if word := s.clash(node.Node, literalUnits(text0, node.Node)); word != "" {
+		d.fail(t.place, "quantities of one kind on both sides", "%s", word)
+		return
+	}
+	c.that, err = build(node.Node, env, s.unitOf)
+	if err != nil {
+		d.fail(t.place, "comparisons joined by and, or, not", "%s", firstLine(err))
+	}
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// within is the place of a word of a value that stands on one line, else the value's.
+func (d *decoder) within(t *tree, word string) place {
+	line := []rune(lineOf(d.collector.files[t.file], t.line))
+	from := min(max(t.column-1, 0), len(line))
+	part := regexp.MustCompile(`(^|[^A-Za-z0-9_])(` + regexp.QuoteMeta(word) + `)($|[^A-Za-z0-9_])`).FindStringSubmatchIndex(string(line[from:]))
+	if part == nil {
+		return t.place
+	}
+	return place{t.file, t.line, from + utf8.RuneCountInString(string(line[from:])[:part[4]]) + 1}
+}
+
+// names walks an expression for names that do not exist.
+type names struct {
+	env                map[string]any
+	measures           map[string]any
+	word, msg, allowed string // what is wrong
+	measured           bool   // it names a measure
+}
+
+func unknownName(n ast.Node, env map[string]any, measures map[string]any) *names {
+	v := &names{env: env, measures: measures}
+	ast.Walk(&n, v)
+	v.whole(n)
+	return v
+}
+
+// whole notes a measure that stands where a number should, without one of its groups.
+func (v *names) whole(n ast.Node) {
+	var m any
+	var word string
+	switch x := n.(type) {
+	case *ast.IdentifierNode:
+		m, word = v.env[x.Value], x.Value
+	case *ast.MemberNode:
+		base, name := baseOf(x, v.env)
+		if e, ok := base.(map[string]any); ok {
+			m, word = e[name], name
+		}
+	}
+	groups, ok := m.(map[string]float64)
+	if !ok || v.msg != "" {
+		return
+	}
+	var words []string
+	for _, g := range sortedKeys(groups) {
+		words = append(words, word+"."+g)
+	}
+	v.word, v.msg, v.allowed = word, fmt.Sprintf("%s is not one number", word), strings.Join(words, ", ")
+}
+
+func (v *names) Visit(n *ast.Node) {
+	if v.msg != "" {
+		return
+	}
+	switch x := (*n).(type) {
+	case *ast.IdentifierNode:
+		if _, ok := v.env[x.Value]; !ok {
+			v.report(x.Value, v.env)
+		}
+		if _, ok := v.measures[x.Value]; ok {
+			v.measured = true
+		}
+	case *ast.BinaryNode:
+		v.whole(x.Left)
+		v.whole(x.Right)
+	case *ast.UnaryNode:
+		v.whole(x.Node)
+	case *ast.MemberNode:
+		base, name := baseOf(x, v.env)
+		if base == nil || name == "" {
+			return
+		}
+		switch m := base.(type) {
+		case map[string]float64:
+			if _, ok := m[name]; !ok {
+				words := sortedKeys(m)
+				v.word, v.msg, v.allowed = name, fmt.Sprintf("%s has no %q", measureOf(x), name), strings.Join(words, ", ")
+				if n := nearest(name, words); n != "" {
+					v.msg += fmt.Sprintf("; did you mean %q?", n)
+				}
+			}
+		case map[string]any:
+			if _, ok := m[name]; !ok {
+				v.report(name, m)
+			}
+			if _, ok := v.measures[name]; ok {
+				v.measured = true
+			}
+		}
+	}
+}
+
+func (v *names) report(name string, env map[string]any) {
+	words := sortedKeys(env)
+	v.word = name
+	v.msg = fmt.Sprintf("%q is neither a measure nor a sweep key", name)
+	if n := nearest(name, words); n != "" {
+		v.msg += fmt.Sprintf("; did you mean %q?", n)
+	}
+	v.allowed = strings.Join(words, ", ")
+}
+
+// measureOf names the measure of which a member node takes a group.
+func measureOf(m *ast.MemberNode) string {
+	switch x := m.Node.(type) {
+	case *ast.IdentifierNode:
+		return x.Value
+	case *ast.MemberNode:
+		if name, ok := x.Property.(*ast.StringNode); ok {
+			return name.Value
+		}
+	}
+	return "it"
+}
+
+// baseOf returns the value of which a member node takes a member, if that is in
+// the environment, and the member's name.
+func baseOf(m *ast.MemberNode, env map[string]any) (any, string) {
+	name, ok := m.Property.(*ast.StringNode)
+	if !ok {
+		return nil, ""
+	}
+	switch x := m.Node.(type) {
+	case *ast.IdentifierNode:
+		return env[x.Value], name.Value
+	case *ast.MemberNode:
+		base, inner := baseOf(x, env)
+		if e, ok := base.(map[string]any); ok {
+			return e[inner], name.Value
+		}
+	}
+	return nil, ""
+}
+
+// build turns an expression into a truth.
+func build(n ast.Node, env map[string]any, unitOf func(ast.Node) (string, bool)) (*truth, error) {
+	switch x := n.(type) {
+	case *ast.UnaryNode:
+		if x.Operator == "not" || x.Operator == "!" {
+			part, err := build(x.Node, env, unitOf)
+			return &truth{op: "not", parts: []*truth{part}}, err
+		}
+	case *ast.BinaryNode:
+		op := map[string]string{"and": "and", "&&": "and", "or": "or", "||": "or"}[x.Operator]
+		if op != "" {
+			l, err := build(x.Left, env, unitOf)
+			if err != nil {
+				return nil, err
+			}
+			r, err := build(x.Right, env, unitOf)
+			return &truth{op: op, parts: []*truth{l, r}}, err
+		}
+		switch x.Operator {
+		case "<", "<=", ">", ">=", "==", "!=":
+			t := &truth{op: x.Operator, leftText: x.Left.String(), rightText: x.Right.String()}
+			if t.unit, _ = unitOf(x.Left); t.unit == "" {
+				t.unit, _ = unitOf(x.Right)
+			}
+			_, err := expr.Compile(x.String(), expr.Env(env), expr.AsBool()) // do the sides compare?
+			if err != nil {
+				return nil, err
+			}
+			if t.left, err = expr.Compile(t.leftText, expr.Env(env)); err != nil {
+				return nil, err
+			}
+			t.right, err = expr.Compile(t.rightText, expr.Env(env))
+			return t, err
+		}
+	}
+	t := &truth{op: "bool", leftText: n.String()}
+	var err error
+	t.left, err = expr.Compile(t.leftText, expr.Env(env), expr.AsBool())
+	return t, err
+}
+
+// verdict is the outcome of a truth at one place of the sweep.
+type verdict struct {
+	value  ternary
+	margin float64 // of the comparison that decides, relative; negative when it is false
+	text   string  // that comparison with its numbers
+}
+
+// judge evaluates t over the seeds' environments, one a seed.
+func (t *truth) judge(envs []map[string]any) verdict {
+	switch t.op {
+	case "not":
+		v := t.parts[0].judge(envs)
+		v.value, v.margin = yes-v.value, -v.margin
+		return v
+	case "and", "or":
+		a, b := t.parts[0].judge(envs), t.parts[1].judge(envs)
+		worse := b.value < a.value || b.value == a.value && b.margin < a.margin
+		if worse == (t.op == "and") {
+			return b
+		}
+		return a
+	}
+	var differences, lefts, rights []float64
+	var holding, failing int // of what is not a comparison of numbers
+	for _, env := range envs {
+		l, err := expr.Run(t.left, env)
+		if err != nil {
+			return verdict{maybe, math.Inf(-1), t.leftText + ": " + firstLine(err)}
+		}
+		if t.op == "bool" {
+			if b, ok := l.(bool); ok && b {
+				holding++
+			} else {
+				failing++
+			}
+			continue
+		}
+		r, err := expr.Run(t.right, env)
+		if err != nil {
+			return verdict{maybe, math.Inf(-1), t.rightText + ": " + firstLine(err)}
+		}
+		x, okX := toFloat(l)
+		y, okY := toFloat(r)
+		if !okX || !okY { // words, of which only the same and others are known
+			a, isA := l.(string)
+			b, isB := r.(string)
+			if !isA || !isB || t.op != "==" && t.op != "!=" {
+				return verdict{maybe, math.Inf(-1), t.leftText + " and " + t.rightText + " cannot be compared there"}
+			}
+			if (a == b) == (t.op == "==") {
+				holding++
+			} else {
+				failing++
+			}
+			continue
+		}
+		lefts, rights = append(lefts, x), append(rights, y)
+		differences = append(differences, x-y)
+	}
+	switch {
+	case len(differences) > 0:
+	case failing == 0:
+		return verdict{yes, 1, t.text() + " is true"}
+	case holding == 0:
+		return verdict{no, -1, t.text() + " is false"}
+	default:
+		return verdict{maybe, 0, fmt.Sprintf("%s is true for %d of %d seeds", t.text(), holding, holding+failing)}
+	}
+	left, _ := MeanInterval(lefts)
+	right, _ := MeanInterval(rights)
+	mean, half := MeanInterval(differences)
+	v := verdict{text: fmt.Sprintf("%s = %s %s %s", t.leftText, Quantity(left, t.unit), t.op, Quantity(right, t.unit))}
+	if math.IsNaN(mean) {
+		v.value, v.margin = maybe, math.Inf(-1)
+		v.text = t.leftText + " or " + t.rightText + " is not defined there"
+		return v
+	}
+	if len(differences) < 2 || math.IsInf(mean, 0) {
+		half = 0
+	}
+	low, high := mean-half, mean+half
+	v.value = maybe
+	switch t.op {
+	case "<", "<=":
+		v.margin = -mean
+		if compare(t.op, high, 0) {
+			v.value = yes
+		} else if !compare(t.op, low, 0) {
+			v.value = no
+		}
+	case ">", ">=":
+		v.margin = mean
+		if compare(t.op, low, 0) {
+			v.value = yes
+		} else if !compare(t.op, high, 0) {
+			v.value = no
+		}
+	default:
+		equal := low == 0 && high == 0
+		apart := low > 0 || high < 0
+		v.margin = -math.Abs(mean)
+		if t.op == "!=" {
+			equal, apart, v.margin = apart, equal, -v.margin
+		}
+		if equal {
+			v.value = yes
+		} else if apart {
+			v.value = no
+		}
+	}
+	if scale := max(math.Abs(left), math.Abs(right)); scale > 0 {
+		v.margin /= scale
+	}
+	if half > 0 {
+		v.text += fmt.Sprintf(" (difference %s ± %s)", Quantity(mean, t.unit), Quantity(half, t.unit))
+	}
+	return v
+}
+
+// text is the expression of a leaf.
+func (t *truth) text() string {
+	if t.op == "bool" {
+		return t.leftText
+	}
+	return t.leftText + " " + t.op + " " + t.rightText
+}
+
+func toFloat(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true
+	case int:
+		return float64(v), true
+	}
+	return 0, false
+}
+
+// MeanInterval returns the mean of a sample and half the width of its 95 %
+// interval by Student's t; NaN for the width of a sample of one.
+func MeanInterval(x []float64) (mean, half float64) {
+	n := float64(len(x))
+	if n == 0 {
+		return math.NaN(), math.NaN()
+	}
+	for _, v := range x {
+		mean += v
+	}
+	mean /= n
+	if n < 2 {
+		return mean, math.NaN()
+	}
+	squares := 0.0
+	for _, v := range x {
+		squares += float64((v - mean) * (v - mean))
+	}
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.975)
+	return mean, t * math.Sqrt(squares/(n-1)/n)
+}
+
+// Quantity prints a number with three or four digits, an SI prefix and its unit.
+func Quantity(v float64, unit string) string {
+	text := SI(v)
+	switch unit {
+	case "":
+		return text
+	case "bps":
+		unit = "b/s"
+	case "bytes":
+		unit = "B"
+	}
+	if last := text[len(text)-1]; last >= '0' && last <= '9' || len(unit) > 3 { // no prefix, or a word
+		return text + " " + unit
+	}
+	return text + unit
+}
+
+// unitOf is the unit of an expression, as far as its measures show it; known is false
+// for what is a plain number and fits any unit.
+func (s *Spec) unitOf(n ast.Node) (unit string, known bool) {
+	switch x := n.(type) {
+	case *ast.IdentifierNode:
+		return s.unitOfMeasure(x.Value)
+	case *ast.MemberNode:
+		for m := n; ; { // the first name of the chain that is a measure
+			switch y := m.(type) {
+			case *ast.MemberNode:
+				if name, ok := y.Property.(*ast.StringNode); ok {
+					if m == n && (name.Value == "from" || name.Value == "to") { // of a bin
+						return "bytes", true
+					}
+					if m == n && name.Value == "n" {
+						return "", true
+					}
+					if u, is := s.unitOfMeasure(name.Value); is {
+						return u, true
+					}
+				}
+				m = y.Node
+				continue
+			case *ast.IdentifierNode:
+				return s.unitOfMeasure(y.Value)
+			}
+			return "", false
+		}
+	case *ast.UnaryNode:
+		return s.unitOf(x.Node)
+	case *ast.BuiltinNode:
+		if len(x.Arguments) > 0 && contains([]string{"abs", "min", "max", "mean", "floor", "ceil", "round"}, x.Name) {
+			return s.unitOf(x.Arguments[0])
+		}
+	case *ast.BinaryNode:
+		left, isLeft := s.unitOf(x.Left)
+		right, isRight := s.unitOf(x.Right)
+		switch {
+		case x.Operator == "+" || x.Operator == "-":
+			if isLeft {
+				return left, true
+			}
+			return right, isRight
+		case x.Operator == "*" && isLeft != isRight:
+			return left + right, true
+		case x.Operator == "/" && isLeft && !isRight:
+			return left, true
+		}
+	}
+	return "", false
+}
+
+// literalUnits tells the units of the numbers in an expression that stand for
+// quantities: text is the expression with its quantities, n with their numbers. Numbers
+// that also stand for themselves, or for two kinds of quantity, are left out.
+func literalUnits(text string, n ast.Node) map[float64]string {
+	units, count := map[float64]string{}, map[float64]int{}
+	for _, m := range literal.FindAllStringSubmatch(quoted.ReplaceAllString(strings.ReplaceAll(text, " ", "  "), "''"), -1) {
+		u, word := "", m[2]+m[3]
+		if _, err := unit.ParseTime(word); err == nil {
+			u = "s"
+		} else if _, err := unit.ParseRate(word); err == nil {
+			u = "bps"
+		} else if _, err := unit.ParseBytes(word); err == nil {
+			u = "bytes"
+		}
+		v, ok := number(word)
+		if old, twice := units[v]; !ok || twice && old != u || u == "" && m[3] != "%" {
+			u = "?"
+		}
+		units[v] = u
+		count[v]++
+	}
+	ast.Walk(&n, visitor(func(n ast.Node) {
+		if v, ok := literalOf(n); ok {
+			count[v]--
+		}
+	}))
+	for v, u := range units {
+		if u == "?" || count[v] != 0 {
+			delete(units, v)
+		}
+	}
+	return units
+}
+
+type visitor func(ast.Node)
+
+func (v visitor) Visit(n *ast.Node) { v(*n) }
+
+func literalOf(n ast.Node) (float64, bool) {
+	switch x := n.(type) {
+	case *ast.IntegerNode:
+		return float64(x.Value), true
+	case *ast.FloatNode:
+		return x.Value, true
+	}
+	return 0, false
+}
+
+// clash says which comparison, sum or difference of an expression has sides of
+// different units; "" if none has, as far as measures and quantities show it.
+func (s *Spec) clash(n ast.Node, literals map[float64]string) (what string) {
+	ast.Walk(&n, visitor(func(n ast.Node) {
+		x, ok := n.(*ast.BinaryNode)
+		if !ok || !contains([]string{"<", "<=", ">", ">=", "==", "!=", "+", "-"}, x.Operator) || what != "" {
+			return
+		}
+		left, isLeft := s.dimension(x.Left, literals)
+		right, isRight := s.dimension(x.Right, literals)
+		if isLeft && isRight && left != right {
+			what = fmt.Sprintf("the sides of %s are in %s and %s", x.Operator, nameOfUnit(left), nameOfUnit(right))
+		}
+	}))
+	return what
+}
+
+// dimension is the unit of an expression, quantities included; known is false for what
+// may be anything: a sweep key, a plain number, what a product or a quotient comes to.
+func (s *Spec) dimension(n ast.Node, literals map[float64]string) (unit string, known bool) {
+	switch x := n.(type) {
+	case *ast.IntegerNode, *ast.FloatNode:
+		v, _ := literalOf(x)
+		unit, known = literals[v]
+		return unit, known
+	case *ast.IdentifierNode, *ast.MemberNode:
+		return s.unitOf(x)
+	case *ast.UnaryNode:
+		return s.dimension(x.Node, literals)
+	case *ast.BuiltinNode:
+		if len(x.Arguments) > 0 && contains([]string{"abs", "min", "max", "mean"}, x.Name) {
+			return s.dimension(x.Arguments[0], literals)
+		}
+	case *ast.BinaryNode:
+		left, isLeft := s.dimension(x.Left, literals)
+		right, isRight := s.dimension(x.Right, literals)
+		_, factorLeft := literalOf(x.Left)
+		_, factorRight := literalOf(x.Right)
+		factorLeft, factorRight = factorLeft && !isLeft || isLeft && left == "", factorRight && !isRight || isRight && right == ""
+		switch {
+		case x.Operator == "+" || x.Operator == "-":
+			if isLeft {
+				return left, true
+			}
+			return right, isRight
+		case x.Operator == "*" && factorLeft:
+			return right, isRight
+		case (x.Operator == "*" || x.Operator == "/") && factorRight:
+			return left, isLeft
+		}
+	}
+	return "", false
+}
+
+func nameOfUnit(u string) string {
+	switch u {
+	case "":
+		return "plain numbers"
+	case "bps":
+		return "bit/s"
+	}
+	return u
+}
+
+// unitOfMeasure is the unit of a measure by its name, as expressions have it.
+func (s *Spec) unitOfMeasure(name string) (unit string, known bool) {
+	for i := range s.shape().Measures {
+		if m := &s.shape().Measures[i]; m.Name == name {
+			return m.Unit, true
+		}
+	}
+	for i := range s.shape().Bins {
+		if b := &s.shape().Bins[i]; b.Name+"_bins" == name {
+			return b.Unit, true
+		}
+	}
+	return "", false
+}
+
+// SI prints a number with three or four digits and an SI prefix.
+func SI(v float64) string {
+	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return fmt.Sprint(v)
+	}
+	a := math.Abs(v)
+	for _, p := range []struct {
+		worth  float64
+		prefix string
+	}{{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}, {1, ""}, {1e-3, " m"}, {1e-6, " µ"}, {1e-9, " n"}} {
+		if a >= p.worth*0.9995 {
+			if p.worth == 1e-3 && a >= 0.01 {
+				break
+			}
+			return strconv.FormatFloat(v/p.worth, 'g', 4, 64) + p.prefix
+		}
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+// matching returns the points that a claim means, or with along the first of each
+// pair of neighbours.
+func (s *Spec) matching(c *claim) []int {
+	var points []int
+	for i, p := range s.points {
+		if c.means(p.at) && (c.along == "" || s.neighbour(c, i) >= 0) {
+			points = append(points, i)
+		}
+	}
+	return points
+}
+
+func (c *filter) means(at []Coordinate) bool {
+	if c.when != nil {
+		is, err := expr.Run(c.when, environment(at, nil))
+		return err == nil && is == true
+	}
+	for _, w := range c.where {
+		for _, x := range at {
+			if x.Key == w.key && !w.test(x) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// neighbour returns the next point along the claim's sweep key that the claim
+// means, −1 if there is none.
+func (s *Spec) neighbour(c *claim, i int) int {
+	stride := 1
+	for k := len(s.Sweep) - 1; k >= 0; k-- {
+		n := len(s.Sweep[k].Values)
+		if s.Sweep[k].Key == c.along {
+			for here := i / stride % n; here < n-1; here++ {
+				if i += stride; c.means(s.points[i].at) {
+					return i
+				}
+			}
+			return -1
+		}
+		stride *= n
+	}
+	return -1
+}
+
+// judge gives every claim its verdict over the finished runs.
+func (s *Spec) judge(runs []*Run, world string) []Claim {
+	// by point and seed
+	at := map[string]map[uint64]*Run{}
+	for _, r := range runs {
+		name := PointName(r.Point)
+		if at[name] == nil {
+			at[name] = map[uint64]*Run{}
+		}
+		at[name][r.Seed] = r
+	}
+	var out []Claim
+	for _, c := range s.claims {
+		result := c.Claim
+		points := s.matching(c)
+		decides := verdict{value: yes, margin: math.Inf(1)}
+		if c.some {
+			decides = verdict{value: no, margin: math.Inf(-1)}
+		}
+		missing := len(points) == 0
+		used := map[*Run]bool{}
+		for _, i := range points {
+			var envs []map[string]any
+			here := at[PointName(s.points[i].at)]
+			for k := range s.RepeatOn(world) {
+				seed := s.Seed + uint64(k)
+				r := here[seed]
+				if r == nil {
+					missing = true
+					continue
+				}
+				env := environment(r.Point, r)
+				if c.along != "" {
+					next := at[PointName(s.points[s.neighbour(c, i)].at)][seed]
+					if next == nil {
+						missing = true
+						continue
+					}
+					env["next"] = environment(next.Point, next)
+					used[next] = true
+				}
+				for o := range c.others {
+					var there *Run
+					if k := s.pointOf(&c.others[o], i); k >= 0 {
+						there = at[PointName(s.points[k].at)][seed]
+					}
+					if there == nil {
+						env = nil
+						break
+					}
+					env[c.others[o].name] = environment(there.Point, there)
+					used[there] = true
+				}
+				if env == nil {
+					missing = true
+					continue
+				}
+				used[r] = true
+				envs = append(envs, env)
+			}
+			if len(envs) == 0 {
+				continue
+			}
+			v := c.that.judge(envs)
+			less, more := v, decides
+			if c.some {
+				less, more = decides, v
+			}
+			if less.value < more.value || less.value == more.value && less.margin < more.margin {
+				decides = v
+				if name := PointName(s.points[i].at); name != "" {
+					decides.text = name + ": " + v.text
+				}
+			}
+		}
+		result.Measured, result.N = c.written.Replace(decides.text), len(used)
+		switch {
+		case len(points) == 0:
+			result.Verdict, result.Measured = Undecided, "no point of this sweep bears on it"
+		case !c.some && decides.value == no, c.some && decides.value == no && !missing:
+			result.Verdict = Fails
+		case decides.value == maybe || missing && !(c.some && decides.value == yes):
+			result.Verdict = Undecided
+			if missing && decides.value != maybe {
+				result.Measured += " (runs are missing)"
+			}
+		default:
+			result.Verdict = Holds
+		}
+		out = append(out, result)
+	}
+	return out
+}

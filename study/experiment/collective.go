@@ -1,0 +1,101 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"weir/core/unit"
+	"weir/core/workload"
+)
+
+// collectiveKeys are those of a traffic that a collective does not have: it decides
+// itself who sends to whom, and when.
+var collectiveKeys = []string{"from", "to", "flows", "sizes", "load", "arrivals", "sets", "stop", "file", "format", "offset", "time_unit", "port", "rest"}
+
+// collective reads the flows of a traffic that is a collective operation.
+func (d *decoder) collective(x *tree, p *point, tr traffic, size unit.Bytes) {
+	kind := x.get("collective")
+	for _, k := range collectiveKeys {
+		if v := x.get(k); v != nil {
+			d.fail(v.place, "hosts, size, start", "%q stands beside collective, which decides who sends what to whom", k)
+		}
+	}
+	word := d.word(kind, "collective", workload.Collectives)
+	if tr.startHigh > tr.startLow {
+		d.fail(x.get("start").place, "one time", "a collective begins at one time")
+	}
+	if x.get("size") == nil {
+		d.missing(x, "size", "traffic's key", d.trafficWords(), "size: 100MB", "a collective needs the size of what every host has")
+	}
+	hosts := d.hosts(x, "hosts", p)
+	if len(d.errors) > 0 {
+		return
+	}
+	if n := 2 * len(hosts) * len(hosts); len(hosts) > mostFlows || word == workload.Ring && n > mostFlows {
+		d.fail(x.get("hosts").place, fmt.Sprintf("flows up to %d", mostFlows), "a ring of %d hosts has %d flows", len(hosts), 2*len(hosts)*(len(hosts)-1))
+		return
+	}
+	for _, h := range hosts[1:] {
+		if p.routes.Hops(hosts[0], h) < 0 {
+			d.fail(x.get("hosts").place, "hosts that links and switches join", "there is no path from %s to %s", p.network.Nodes[hosts[0]].Name, p.network.Nodes[h].Name)
+			return
+		}
+	}
+	steps, err := workload.AllReduce(word, len(hosts), size)
+	switch {
+	case err != nil && len(hosts) < 2:
+		d.fail(x.get("hosts").place, "two hosts or more", "%v", err)
+		return
+	case err != nil:
+		d.fail(x.get("size").place, strconv.Itoa(len(hosts))+" B or more", "%v", err)
+		return
+	case len(p.flows)+len(steps) > mostFlows:
+		d.fail(x.place, strconv.Itoa(mostFlows), "the experiment has too many flows")
+		return
+	}
+	first := len(p.flows)
+	for i, s := range steps {
+		f := plannedFlow{traffic: len(p.traffic), index: i, src: hosts[s.Src], dst: hosts[s.Dst], size: s.Size, fixed: true, start: tr.startLow}
+		for _, a := range s.After {
+			f.after = append(f.after, first+a)
+		}
+		p.flows = append(p.flows, f)
+	}
+	tr.collective = true
+	p.traffic = append(p.traffic, tr)
+}
+
+// evaluateCollective is when the last data of each collective arrived; not a number if
+// some did not.
+func evaluateCollective(_ *measure, e *evaluation) {
+	m := Measured{Name: "collective", Unit: "s", Groups: []Grouped{}}
+	for t := range e.p.traffic {
+		tr := &e.p.traffic[t]
+		if !tr.collective {
+			continue
+		}
+		last := unit.Time(0)
+		for i := range e.c.Flows {
+			if e.c.Flows[i].Group == t {
+				last = max(last, e.res.Flows[i].Arrived)
+			}
+		}
+		v := (last - tr.startLow).Seconds()
+		if last == unit.Never {
+			v = math.NaN()
+		}
+		m.Groups = append(m.Groups, Grouped{tr.name, v})
+	}
+	e.add(m)
+}
+
+func decodeCollective(d *decoder, at, options *tree, p *point, m *measure) {
+	decodeByTraffic(d, at, options, p, m)
+	for i := range p.traffic {
+		if p.traffic[i].collective {
+			return
+		}
+	}
+	d.fail(at.place, "a traffic with collective: ring, or tree", "no traffic of the experiment is a collective")
+}

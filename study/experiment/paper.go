@@ -1,0 +1,171 @@
+package experiment
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/core/unit"
+)
+
+// PaperValue is a number that the paper itself gives, for some points of the sweep.
+type PaperValue struct {
+	Measure, Group string // Group is "" if the measure has none
+	Unit           string // as the measure's: bps, s, packets, …
+	Value          float64
+	Source         string // where in the paper: §6.2.3, or figure 4, read off the plot
+	filter
+}
+
+// Means tells whether the value is given for a point.
+func (v *PaperValue) Means(at []Coordinate) bool { return v.means(at) }
+
+// Name is the value's as expressions have it: goodput.client0.
+func (v *PaperValue) Name() string {
+	if v.Group == "" {
+		return v.Measure
+	}
+	return v.Measure + "." + v.Group
+}
+
+// PaperValues are the numbers of the paper, in the file's order. Results do not depend
+// on them; reports show them.
+func (s *Spec) PaperValues() []PaperValue { return s.paperValues }
+
+// PaperValue is what the paper gives for a measure at a point; false if nothing.
+func (s *Spec) PaperValue(at []Coordinate, measure, group string) (PaperValue, bool) {
+	for i := range s.paperValues {
+		if v := &s.paperValues[i]; v.Measure == measure && v.Group == group && v.means(at) {
+			return *v, true
+		}
+	}
+	return PaperValue{}, false
+}
+
+// decodePaperValues reads the paper's values, when points and measures are known.
+func (s *Spec) decodePaperValues(d *decoder) {
+	t := s.root.get("paper").get("values")
+	if t == nil {
+		return
+	}
+	const example = "[{where: {scheme: abc}, goodput.client0: 32Mbps, source: §6.2.3}]"
+	if t.kind != list {
+		d.fail(t.place, example, "the paper's values are a list")
+		return
+	}
+	var names []string // what can be given
+	for i := range s.shape().Measures {
+		m := &s.shape().Measures[i]
+		if m.Groups == nil {
+			names = append(names, m.Name)
+		}
+		for _, g := range m.Groups {
+			names = append(names, m.Name+"."+g.Group)
+		}
+	}
+	general := s.root.get("paper").get("source")
+	for _, x := range t.items {
+		if x.kind != mapping {
+			d.fail(x.place, example[1:len(example)-1], "an entry of the paper's values is a map")
+			continue
+		}
+		var of PaperValue
+		before := len(d.errors)
+		if w := x.get("where"); w != nil {
+			s.decodeWhere(d, &of.filter, w)
+		}
+		source := x.get("source")
+		if source == nil {
+			source = general
+		}
+		if source == nil {
+			d.missing(x, "source", "key of the paper's values", append([]string{"where", "source"}, names...), "source: §6.2.3, or source: figure 4, read off the plot",
+				"it is not said where the paper has this")
+			continue
+		}
+		of.Source = d.text(source)
+		if len(d.errors) > before {
+			continue
+		}
+		if !s.Quick && !s.resolved && len(s.set) == 0 && !slices.ContainsFunc(s.points, func(p *point) bool { return of.means(p.at) }) {
+			d.fail(x.place, "", "no point of the sweep is meant by these values")
+		}
+		given := 0
+		for _, k := range x.keys {
+			if k.name == "where" || k.name == "source" {
+				continue
+			}
+			given++
+			if !contains(names, k.name) {
+				d.unknown(k.place, "measure", k.name, append([]string{"where", "source"}, names...))
+				continue
+			}
+			v := of
+			v.Measure, v.Group, _ = strings.Cut(k.name, ".")
+			v.Unit, _ = s.unitOfMeasure(v.Measure)
+			var ok bool
+			if v.Value, ok = d.quantity(k.value, v.Unit); !ok {
+				continue
+			}
+			for i := range s.paperValues {
+				if old := &s.paperValues[i]; old.Name() == k.name && slices.ContainsFunc(s.points, func(p *point) bool { return old.means(p.at) && v.means(p.at) }) {
+					d.fail(k.place, "each value of a point once", "%s is given for some of these points already", k.name)
+					break
+				}
+			}
+			s.paperValues = append(s.paperValues, v)
+		}
+		if given == 0 {
+			d.fail(x.place, strings.Join(names, ", "), "no value is given")
+		}
+	}
+}
+
+// quantity reads a value of a measure's unit in base units.
+func (d *decoder) quantity(t *tree, of string) (float64, bool) {
+	text := d.text(t)
+	if t.kind != scalar {
+		return 0, false
+	}
+	plain := func(word string) (float64, bool) {
+		v, err := strconv.ParseFloat(word, 64)
+		_, finite := number(word)
+		return v, err == nil && finite
+	}
+	allowed := ""
+	switch of {
+	case "bps":
+		if v, err := unit.ParseRate(text); err == nil {
+			return float64(v), true
+		}
+		allowed = kindOfQuantity[of]
+	case "s":
+		if v, err := unit.ParseTime(text); err == nil {
+			return v.Seconds(), true
+		}
+		allowed = kindOfQuantity[of]
+	case "bytes":
+		if v, err := unit.ParseBytes(text); err == nil {
+			return float64(v), true
+		}
+		allowed = kindOfQuantity[of]
+	case "":
+		if v, ok := plain(text); ok {
+			return v, true
+		}
+		if v, err := unit.ParseShare(text); err == nil {
+			return v, true
+		}
+		allowed = "a number such as 0.85, or a share such as 85%"
+	default: // a count: 7.5 packets
+		word := strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(text, of), strings.TrimSuffix(of, "s")))
+		if v, ok := plain(word); ok {
+			return v, true
+		}
+		allowed = "a number such as 7.5 " + of
+	}
+	d.fail(t.place, allowed, "%q is not a value of this measure", text)
+	return 0, false
+}
+
+var kindOfQuantity = map[string]string{"bps": "a rate such as 9.7Mbps", "s": "a time such as 5ms", "bytes": "a size such as 32MB"}

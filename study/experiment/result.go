@@ -1,0 +1,657 @@
+package experiment
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"weir/core/unit"
+	"weir/worlds/sim"
+)
+
+// Format is the version of what a results folder has: runs.json and runs/<id>.json.
+// It changes whenever an older weir could not read them, or a newer one would take
+// them for something else.
+const Format = 1
+
+// formatError is a file of results in another format than Format.
+type formatError struct{ format int }
+
+func (e formatError) Error() string {
+	if e.format == 0 {
+		return fmt.Sprintf("it has no format: another version of weir wrote it; this one reads and writes format %d", Format)
+	}
+	return fmt.Sprintf("it has format %d, of another version of weir; this one reads and writes format %d", e.format, Format)
+}
+
+// Run is one finished run as runs/<id>.json keeps it. Numbers are in base units
+// with the unit in the measure's JSON name (goodput_bps).
+type Run struct {
+	ID         string
+	Seed       uint64
+	Point      []Coordinate
+	End        End
+	Measures   []Measured
+	Drops      []Count // by reason, those above 0
+	Unfinished []UnfinishedFlow
+	Events     uint64 // of the event loop
+	PacketHops uint64
+	Bins       []Binned
+	Attempts   []Attempt // of a run in the lab: what each says of the machine; the last one counts. nil: the simulator's
+
+	// Only in runs/<id>.json:
+	Series        []Series
+	Distributions []Distribution
+	Flows         *FlowTable
+	PFC           []PFCFrame
+}
+
+// PFCFrame is what a Pause or Resume frame did at the port that it reached, or a pause
+// that ended by itself.
+type PFCFrame struct {
+	TimeNs int64 `json:"time_ns"`
+	Node   int   `json:"node"`
+	Port   int   `json:"port"` // of the node, from 0, in the order of links
+	Class  int   `json:"class"`
+	Paused bool  `json:"paused"`
+}
+
+// Coordinate is one sweep key's value at a point: the text that the spec gives
+// and, if it is a quantity, its value in base units.
+type Coordinate struct {
+	Key   string
+	Text  string
+	Value float64
+	IsNum bool
+}
+
+// End is how a run ended.
+type End struct {
+	Reason string  `json:"reason"`
+	TimeS  float64 `json:"time_s"`
+	// Ports are those of a PFC deadlock, each of which waits for the next, and the last for
+	// the first; or those with a queue that was not served.
+	Ports []string `json:"ports,omitempty"`
+}
+
+// Stuck tells whether the run ended because something did not move any more.
+func (e *End) Stuck() bool {
+	switch sim.EndReason(e.Reason) {
+	case sim.NoProgress, sim.Deadlock, sim.Starved:
+		return true
+	}
+	return false
+}
+
+// Measured is one measure's outcome in one run: a number, or one a group. NaN is a
+// value that is not defined: a dash in tables, null in JSON.
+type Measured struct {
+	Name   string // goodput
+	Unit   string // bps, s, packets, …; "" for none
+	Value  float64
+	Groups []Grouped // nil: Value holds
+}
+
+// JSONName is the name with the unit: goodput_bps.
+func (m *Measured) JSONName() string {
+	if m.Unit == "" {
+		return m.Name
+	}
+	return m.Name + "_" + m.Unit
+}
+
+// Grouped is one group's number.
+type Grouped struct {
+	Group string
+	Value float64
+}
+
+// UnfinishedFlow is a flow that had an end and did not reach it.
+type UnfinishedFlow struct {
+	Flow      int    `json:"flow"`
+	Traffic   string `json:"traffic"`
+	Src       string `json:"src"`
+	Dst       string `json:"dst"`
+	SizeBytes int64  `json:"size_bytes"`
+	DoneBytes int64  `json:"done_bytes"`
+}
+
+// Count is a number of something by name.
+type Count struct {
+	Name  string
+	Count uint64
+}
+
+// Number is a value that may be undefined: NaN here, null in JSON.
+type Number float64
+
+// MarshalJSON writes null for what is not a number.
+func (n Number) MarshalJSON() ([]byte, error) { return []byte(jsonNumber(float64(n))), nil }
+
+// UnmarshalJSON reads it back.
+func (n *Number) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		*n = Number(math.NaN())
+		return nil
+	}
+	v, err := strconv.ParseFloat(string(data), 64)
+	*n = Number(v)
+	return err
+}
+
+// Series is a quantity over time. Values of what counts (goodput, throughput,
+// utilisation, jain) are means of the interval that begins at their time; others are
+// those at their time.
+type Series struct {
+	Name   string   `json:"name"`  // queue
+	Unit   string   `json:"unit"`  // packets
+	Group  string   `json:"group"` // s1->server
+	StartS float64  `json:"start_s"`
+	StepS  float64  `json:"step_s"`
+	Values []Number `json:"values"`
+}
+
+// Time is that of value k in seconds, to the picosecond.
+func (s *Series) Time(k int) float64 {
+	return math.Round((s.StartS+float64(float64(k)*s.StepS))*1e12) / 1e12
+}
+
+// Distribution is how often a quantity had which value, ascending.
+type Distribution struct {
+	Name   string    `json:"name"` // fct, slowdown, delay, queue
+	Unit   string    `json:"unit"`
+	Group  string    `json:"group"`
+	Values []float64 `json:"values"`
+	Counts []uint64  `json:"counts"`
+}
+
+// add counts a value, the largest so far.
+func (d *Distribution) add(v float64, n uint64) {
+	if k := len(d.Values); k > 0 && d.Values[k-1] == v {
+		d.Counts[k-1] += n
+		return
+	}
+	d.Values, d.Counts = append(d.Values, v), append(d.Counts, n)
+}
+
+// N is how many values there are.
+func (d *Distribution) N() (n uint64) {
+	for _, c := range d.Counts {
+		n += c
+	}
+	return n
+}
+
+// percentile is the p-th by nearest rank; NaN with fewer than ten values beyond it.
+func (d *Distribution) percentile(p float64) float64 {
+	k, sum := rank(d.N(), p), uint64(0)
+	if k == 0 {
+		return math.NaN()
+	}
+	for i, c := range d.Counts {
+		if sum += c; sum >= k {
+			return d.Values[i]
+		}
+	}
+	return math.NaN()
+}
+
+// mostPoints is how many values of a distribution a run keeps.
+const mostPoints = 1000
+
+// thin joins neighbours of a long distribution under their largest value, in parts of
+// equally many.
+func (d *Distribution) thin() {
+	if len(d.Values) <= mostPoints {
+		return
+	}
+	each := float64(d.N()) / mostPoints
+	var values []float64
+	var counts []uint64
+	sum, held := 0.0, uint64(0)
+	for i, c := range d.Counts {
+		held += c
+		sum += float64(c)
+		if sum >= each*float64(len(values)+1) || i == len(d.Counts)-1 {
+			values, counts, held = append(values, d.Values[i]), append(counts, held), 0
+		}
+	}
+	d.Values, d.Counts = values, counts
+}
+
+func (e *evaluation) distribution(d Distribution) {
+	e.run.Distributions = append(e.run.Distributions, d)
+}
+
+// distribution finds one by name and group; without any it is empty.
+func (r *Run) distribution(name, group string) *Distribution {
+	for i := range r.Distributions {
+		if d := &r.Distributions[i]; d.Name == name && d.Group == group {
+			return d
+		}
+	}
+	return &Distribution{}
+}
+
+// Binned is a measure of flows by their size.
+type Binned struct {
+	Name        string    `json:"name"` // fct, slowdown
+	Unit        string    `json:"unit"`
+	Traffic     string    `json:"traffic"`
+	Percentiles []float64 `json:"percentiles"`
+	Bins        []Bin     `json:"bins"`
+}
+
+// Bin is what the finished flows of a range of sizes have: FromBytes < size ≤ ToBytes.
+type Bin struct {
+	FromBytes   int64    `json:"from_bytes"`
+	ToBytes     int64    `json:"to_bytes"`
+	N           int      `json:"n"`
+	Mean        Number   `json:"mean"`
+	Percentiles []Number `json:"percentiles"`
+}
+
+// FlowTable is what became of every flow, column by column. Traffic, Src and Dst are
+// indices into Names.
+type FlowTable struct {
+	Names                []string `json:"names"`
+	Traffic              []int32  `json:"traffic"`
+	Src                  []int32  `json:"src"`
+	Dst                  []int32  `json:"dst"`
+	SrcPort              []uint16 `json:"src_port"`
+	DstPort              []uint16 `json:"dst_port"`
+	SizeBytes            []int64  `json:"size_bytes"`  // 0: no end
+	StartS               []Number `json:"start_s"`     // null: it did not begin
+	FCTS                 []Number `json:"fct_s"`       // null: not finished, or no end
+	IdealS               []Number `json:"ideal_fct_s"` // null: no end
+	ReceivedBytes        []int64  `json:"received_bytes"`
+	SentPackets          []int64  `json:"sent_packets"`
+	RetransmittedPackets []int64  `json:"retransmitted_packets"`
+}
+
+// check tells whether the columns belong together.
+func (t *FlowTable) check() error {
+	n := len(t.Traffic)
+	for _, l := range []int{len(t.Src), len(t.Dst), len(t.SrcPort), len(t.DstPort), len(t.SizeBytes), len(t.StartS), len(t.FCTS), len(t.IdealS),
+		len(t.ReceivedBytes), len(t.SentPackets), len(t.RetransmittedPackets)} {
+		if l != n {
+			return fmt.Errorf("the table of flows has columns of %d and of %d rows", n, l)
+		}
+	}
+	for i := range n {
+		for _, x := range []int32{t.Traffic[i], t.Src[i], t.Dst[i]} {
+			if x < 0 || int(x) >= len(t.Names) {
+				return fmt.Errorf("flow %d names entry %d of %d", i, x, len(t.Names))
+			}
+		}
+	}
+	return nil
+}
+
+// flowTable makes the table of a run. Counters are those of the measured part.
+func (e *evaluation) flowTable() *FlowTable {
+	t := &FlowTable{}
+	index := map[string]int32{}
+	name := func(s string) int32 {
+		i, ok := index[s]
+		if !ok {
+			i = int32(len(t.Names))
+			index[s] = i
+			t.Names = append(t.Names, s)
+		}
+		return i
+	}
+	for i := range e.c.Flows {
+		f, r := &e.c.Flows[i], &e.res.Flows[i]
+		start, fct, ideal := math.NaN(), math.NaN(), math.NaN()
+		if r.Start != unit.Never {
+			start = r.Start.Seconds()
+		}
+		if r.FCT != unit.Never {
+			fct = r.FCT.Seconds()
+		}
+		if f.Size > 0 {
+			ideal = e.ideal(i)
+		}
+		t.Traffic = append(t.Traffic, name(e.p.traffic[f.Group].name))
+		t.Src = append(t.Src, name(e.c.Network.Nodes[f.Src].Name))
+		t.Dst = append(t.Dst, name(e.c.Network.Nodes[f.Dst].Name))
+		t.SrcPort, t.DstPort = append(t.SrcPort, f.SrcPort), append(t.DstPort, f.DstPort)
+		t.SizeBytes = append(t.SizeBytes, int64(f.Size))
+		t.StartS = append(t.StartS, Number(start))
+		t.FCTS, t.IdealS = append(t.FCTS, Number(fct)), append(t.IdealS, Number(ideal))
+		t.ReceivedBytes = append(t.ReceivedBytes, int64(r.Receiver.ReceivedBytes))
+		t.SentPackets = append(t.SentPackets, r.Sender.SentPackets)
+		t.RetransmittedPackets = append(t.RetransmittedPackets, r.Sender.Retransmitted)
+	}
+	return t
+}
+
+// Verdict is what an experiment says about a claim.
+type Verdict string
+
+// Verdicts. Undecided: the 95 % interval over seeds crosses the bound, or no run
+// bears on the claim.
+const (
+	Holds     Verdict = "holds"
+	Fails     Verdict = "fails"
+	Undecided Verdict = "undecided"
+)
+
+// Claim is a claim of the paper with its verdict.
+type Claim struct {
+	ID       string  `json:"id"`
+	Says     string  `json:"says"`
+	Paper    string  `json:"paper"`
+	Measured string  `json:"measured"` // the point that decides, with its numbers
+	Verdict  Verdict `json:"verdict"`
+	N        int     `json:"n"` // runs that it rests on
+}
+
+// Outcome is all that one invocation of an experiment gives. Runs are in the order
+// of the expansion.
+type Outcome struct {
+	Name     string // p4abc/fig4
+	World    string // Sim or Lab
+	Spec     *Spec
+	Runs     []*Run // those that are finished
+	Claims   []Claim
+	Failed   []RunError // those that could not be carried out
+	Missing  int        // those that were not begun, or were interrupted
+	Found    int        // of Runs, those that were there already
+	Traces   int        // of Runs, those that left the trace that was wanted
+	Untraced int        // of Runs, those that were there already and whose trace was interrupted
+	Dir      string     // results folder, "" if nothing was written
+	Command  string     // that asked for it, "" if not known
+	Beside   *Outcome   // of the lab: what the simulator gives for the same, as far as it is there; nil: nothing
+}
+
+// RunError is a run that ended with an error.
+type RunError struct {
+	ID    string
+	Point []Coordinate
+	Seed  uint64
+	Err   error
+}
+
+// object writes a JSON object whose keys keep their order.
+type object struct {
+	b     bytes.Buffer
+	count int
+	lines bool // each key on a line of its own
+}
+
+func (o *object) add(key string, value any) {
+	if o.count++; o.count == 1 {
+		o.b.WriteByte('{')
+	} else {
+		o.b.WriteByte(',')
+	}
+	if o.lines {
+		o.b.WriteString("\n  ")
+	}
+	o.encode(key)
+	if o.b.WriteByte(':'); o.lines {
+		o.b.WriteByte(' ')
+	}
+	switch v := value.(type) {
+	case float64:
+		o.b.WriteString(jsonNumber(v))
+	case json.RawMessage:
+		o.b.Write(v)
+	default:
+		o.encode(v)
+	}
+}
+
+// encode appends a value as JSON, with <, > and & as they are: port names have them.
+func (o *object) encode(v any) {
+	var enc bytes.Buffer
+	e := json.NewEncoder(&enc)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // only values of this file come here
+	}
+	o.b.Write(bytes.TrimSpace(enc.Bytes()))
+}
+
+func (o *object) bytes() json.RawMessage {
+	if o.count == 0 {
+		return json.RawMessage("{}")
+	}
+	end := "}"
+	if o.lines {
+		end = "\n}\n"
+	}
+	return append(json.RawMessage(nil), append(o.b.Bytes(), end...)...)
+}
+
+// jsonNumber writes a number, null for what is not one.
+func jsonNumber(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "null"
+	}
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// json writes the run; series only for the run's own file.
+func (r *Run) json(whole bool) json.RawMessage {
+	var o, point, measures, drops object
+	o.lines = whole
+	if whole {
+		o.add("format", Format)
+	}
+	o.add("id", r.ID)
+	o.add("seed", r.Seed)
+	for _, c := range r.Point {
+		point.add(c.Key, c.Text)
+	}
+	o.add("point", point.bytes())
+	o.add("end", r.End)
+	for i := range r.Measures {
+		m := &r.Measures[i]
+		if m.Groups == nil {
+			measures.add(m.JSONName(), m.Value)
+			continue
+		}
+		var g object
+		for _, x := range m.Groups {
+			g.add(x.Group, x.Value)
+		}
+		measures.add(m.JSONName(), g.bytes())
+	}
+	o.add("measures", measures.bytes())
+	for _, c := range r.Drops {
+		drops.add(c.Name, c.Count)
+	}
+	o.add("drops", drops.bytes())
+	if r.Unfinished != nil {
+		o.add("unfinished", r.Unfinished)
+	}
+	o.add("events", r.Events)
+	o.add("packet_hops", r.PacketHops)
+	if r.Bins != nil {
+		o.add("bins", r.Bins)
+	}
+	if r.Attempts != nil {
+		o.add("attempts", r.Attempts)
+	}
+	if whole {
+		o.add("record", record{r.Point, r.Measures, r.Drops}.encode())
+		if r.Series != nil {
+			o.add("series", r.Series)
+		}
+		if r.Distributions != nil {
+			o.add("distributions", r.Distributions)
+		}
+		if r.Flows != nil {
+			o.add("flows", r.Flows)
+		}
+		if r.PFC != nil {
+			o.add("pfc", r.PFC)
+		}
+	}
+	return o.bytes()
+}
+
+// record is what reading a run back needs beyond the document: the order of keys
+// and the units of measures.
+type record struct {
+	Point    []Coordinate
+	Measures []Measured
+	Drops    []Count
+}
+
+type recordMeasure struct {
+	Name, Unit string
+	Value      *float64   `json:",omitempty"`
+	Groups     []string   `json:",omitempty"`
+	Values     []*float64 `json:",omitempty"`
+}
+
+func pointer(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+func value(p *float64) float64 {
+	if p == nil {
+		return math.NaN()
+	}
+	return *p
+}
+
+func (r record) encode() json.RawMessage {
+	var measures []recordMeasure
+	for _, m := range r.Measures {
+		x := recordMeasure{Name: m.Name, Unit: m.Unit}
+		if m.Groups == nil {
+			x.Value = pointer(m.Value)
+		}
+		for _, g := range m.Groups {
+			x.Groups = append(x.Groups, g.Group)
+			x.Values = append(x.Values, pointer(g.Value))
+		}
+		measures = append(measures, x)
+	}
+	var o object
+	o.add("point", r.Point)
+	o.add("measures", measures)
+	o.add("drops", r.Drops)
+	return o.bytes()
+}
+
+// readRun reads what json(true) has written. The error is a formatError if another
+// version of weir has.
+func readRun(data []byte) (*Run, error) {
+	var version struct {
+		Format int `json:"format"`
+	}
+	if err := json.Unmarshal(data, &version); err != nil {
+		return nil, err
+	}
+	if version.Format != Format {
+		return nil, formatError{version.Format}
+	}
+	var f struct {
+		Format     int              `json:"format"`
+		Point      json.RawMessage  `json:"point"` // these three are in the record too, in order
+		Measures   json.RawMessage  `json:"measures"`
+		Drops      json.RawMessage  `json:"drops"`
+		ID         string           `json:"id"`
+		Seed       uint64           `json:"seed"`
+		End        End              `json:"end"`
+		Unfinished []UnfinishedFlow `json:"unfinished"`
+		Events     uint64           `json:"events"`
+		PacketHops uint64           `json:"packet_hops"`
+		Bins       []Binned         `json:"bins"`
+		Attempts   []Attempt        `json:"attempts"`
+		Series     []Series         `json:"series"`
+		Dists      []Distribution   `json:"distributions"`
+		Flows      *FlowTable       `json:"flows"`
+		PFC        []PFCFrame       `json:"pfc"`
+		Record     struct {
+			Point    []Coordinate    `json:"point"`
+			Measures []recordMeasure `json:"measures"`
+			Drops    []Count         `json:"drops"`
+		} `json:"record"`
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		return nil, err
+	}
+	for _, d := range f.Dists {
+		if len(d.Values) != len(d.Counts) {
+			return nil, fmt.Errorf("the distribution of %s has %d values and %d counts", d.Name, len(d.Values), len(d.Counts))
+		}
+	}
+	for _, b := range f.Bins {
+		for _, x := range b.Bins {
+			if len(x.Percentiles) != len(b.Percentiles) {
+				return nil, fmt.Errorf("%s by size has %d percentiles and %d values", b.Name, len(b.Percentiles), len(x.Percentiles))
+			}
+		}
+	}
+	if f.Flows != nil {
+		if err := f.Flows.check(); err != nil {
+			return nil, err
+		}
+	}
+	r := &Run{ID: f.ID, Seed: f.Seed, Point: f.Record.Point, End: f.End, Drops: f.Record.Drops, Unfinished: f.Unfinished,
+		Bins: f.Bins, Attempts: f.Attempts, Series: f.Series, Distributions: f.Dists, Flows: f.Flows, PFC: f.PFC, Events: f.Events, PacketHops: f.PacketHops}
+	for _, m := range f.Record.Measures {
+		if len(m.Groups) != len(m.Values) {
+			return nil, fmt.Errorf("%s has %d groups and %d values", m.Name, len(m.Groups), len(m.Values))
+		}
+		x := Measured{Name: m.Name, Unit: m.Unit, Value: value(m.Value)}
+		for i, g := range m.Groups {
+			x.Groups = append(x.Groups, Grouped{g, value(m.Values[i])})
+		}
+		r.Measures = append(r.Measures, x)
+	}
+	return r, nil
+}
+
+// JSON is the one document of --json and runs.json.
+func (o *Outcome) JSON() []byte {
+	var doc object
+	doc.add("format", Format)
+	doc.add("experiment", o.Name)
+	doc.add("world", o.World)
+	runs := []json.RawMessage{}
+	for _, r := range o.Runs {
+		runs = append(runs, r.json(false))
+	}
+	var list bytes.Buffer // not through encoding/json, which would escape again
+	for i, r := range runs {
+		if i > 0 {
+			list.WriteByte(',')
+		}
+		list.Write(r)
+	}
+	doc.add("runs", json.RawMessage("["+list.String()+"]"))
+	claims := o.Claims
+	if claims == nil {
+		claims = []Claim{}
+	}
+	doc.add("claims", claims)
+	o.besideJSON(&doc)
+	return indent(doc.bytes())
+}
+
+func indent(raw json.RawMessage) []byte {
+	var b bytes.Buffer
+	if err := json.Indent(&b, raw, "", "  "); err != nil {
+		panic(err) // what this file has written is JSON
+	}
+	b.WriteByte('\n')
+	return b.Bytes()
+}

@@ -1,0 +1,780 @@
+package experiment
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"weir/core/cc"
+	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
+	"weir/core/topology"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// Registry is all that experiment files can name. It is a value: a program that
+// embeds Weir makes its own, with its own schemes.
+type Registry struct {
+	Programs    []dataplane.Scheme
+	Schedulers  []tm.Scheme
+	Transports  []transport.Scheme
+	Controllers []cc.Scheme
+	Topologies  []topology.Scheme
+	Library     []Library
+}
+
+// Library is a room's own experiments.
+type Library struct {
+	Name  string // p4abc: its file fig4.yaml is the experiment p4abc/fig4
+	Files fs.FS  // experiments/*.yaml, and what they name, relative to experiments/
+}
+
+// Entry is one experiment of a library.
+type Entry struct {
+	Name, Title string
+	Paper       Paper
+}
+
+// Source is an experiment file that was found.
+type Source struct {
+	Name string // p4abc/fig4, or the file's base name
+	File string // as errors name it
+	Data []byte
+	open func(name string) ([]byte, error) // files that the spec names
+}
+
+// Experiments lists the library, sorted by name.
+func (r *Registry) Experiments() []Entry {
+	var list []Entry
+	for _, l := range r.Library {
+		files, _ := fs.Glob(l.Files, "experiments/*.yaml")
+		for _, f := range files {
+			name := l.Name + "/" + strings.TrimSuffix(path.Base(f), ".yaml")
+			data, err := fs.ReadFile(l.Files, f)
+			if err != nil {
+				continue
+			}
+			e := Entry{Name: name}
+			var c collector
+			if t := parseTree(&c, f, data); t != nil {
+				if x := t.get("title"); x != nil {
+					e.Title = x.text
+				}
+				e.Paper = paperOf(t)
+			}
+			list = append(list, e)
+		}
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
+	return list
+}
+
+// Open finds an experiment by its library name, or a file by its path.
+func (r *Registry) Open(name string) (*Source, error) {
+	var names []string
+	for _, e := range r.Experiments() {
+		names = append(names, e.Name)
+	}
+	for _, l := range r.Library {
+		rest, ok := strings.CutPrefix(name, l.Name+"/")
+		if !ok {
+			continue
+		}
+		file := "experiments/" + rest + ".yaml"
+		if data, err := fs.ReadFile(l.Files, file); err == nil {
+			return &Source{Name: name, File: name + ".yaml", Data: data, open: func(n string) ([]byte, error) {
+				return fs.ReadFile(l.Files, path.Join("experiments", n))
+			}}, nil
+		}
+	}
+	data, err := readFile(name, largestFile+1) // Load says what is wrong with a larger one
+	if err == nil {
+		base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
+		return &Source{Name: base, File: name, Data: data, open: func(n string) ([]byte, error) {
+			if !filepath.IsAbs(n) {
+				n = filepath.Join(filepath.Dir(name), n)
+			}
+			return readFile(n, largestInput)
+		}}, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, InputErrors{{File: name, Line: 1, Column: 1, Msg: "it cannot be read: " + reason(err).Error(), Allowed: "a file, or a name that weir list has"}}
+	}
+	e := InputError{File: name, Line: 1, Column: 1, Msg: "there is no such experiment and no such file"}
+	likely := nearest(name, names)
+	for _, n := range names { // without the room's name
+		if path.Base(n) == name {
+			likely = n
+		}
+	}
+	if likely != "" {
+		e.Msg += fmt.Sprintf("; did you mean %q?", likely)
+	}
+	e.Allowed = "a file, or one of " + strings.Join(names, ", ")
+	return nil, InputErrors{e}
+}
+
+// largestInput is the most that is read of a file that an experiment names.
+const largestInput = 256 * unit.MB
+
+// readFile reads a file, but no more than that much of it: a device has no end.
+func readFile(name string, most unit.Bytes) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, int64(most)))
+}
+
+// reason is an error of a file without the file's name, which stands elsewhere.
+func reason(err error) error {
+	var wrong *fs.PathError
+	var moved *os.LinkError
+	switch {
+	case errors.As(err, &wrong):
+		return wrong.Err
+	case errors.As(err, &moved):
+		return moved.Err
+	}
+	return err
+}
+
+// Paper names where an experiment comes from.
+type Paper struct {
+	Name   string
+	Figure string
+}
+
+func (p Paper) String() string {
+	if p.Figure == "" {
+		return p.Name
+	}
+	return p.Name + ", figure " + p.Figure
+}
+
+func paperOf(t *tree) Paper {
+	var p Paper
+	if x := t.get("paper").get("name"); x != nil {
+		p.Name = x.text
+	}
+	if x := t.get("paper").get("figure"); x != nil {
+		p.Figure = x.text
+	}
+	return p
+}
+
+// Dimension is one key of the sweep with its values.
+type Dimension struct {
+	Key    string
+	Values []Coordinate
+	blocks []*tree // of each value, what it puts into the spec; nil for scalars
+	places []place
+}
+
+// Spec is an experiment file, decoded and valid, with its options applied.
+type Spec struct {
+	Name  string
+	Title string
+	Paper Paper
+	Sweep []Dimension
+	Plots []Plot
+
+	Repeat    int // seeds a point, in the simulator
+	LabRepeat int // and in the lab, where a run takes as long as what it measures
+	Seed      uint64
+	Quick     bool
+	Warnings  []string
+
+	registry *Registry
+	source   *Source
+	root     *tree
+	points   []*point          // one a combination
+	names    *Run              // what runs have: shape
+	inputs   map[string][]byte // files that it names
+	claims   []*claim
+	set      []string
+	resolved bool
+	origins  map[string]Parameter // by path, of the file that a resolved spec was made of; nil if not known
+
+	paperValues []PaperValue
+}
+
+// Options change a spec before it is decoded.
+type Options struct {
+	Set   []string // key=value; dotted keys reach into maps; a sweep key is fixed to one value
+	Seed  *uint64
+	Quick bool
+	// Resolved: the file is the spec.yaml of a results folder, of which options may have
+	// left a part of the sweep; a claim may mean no point of it.
+	Resolved bool
+}
+
+// Top-level keys, and those that do not change a run's outcome.
+var topKeys = []string{"title", "paper", "duration", "warmup", "repeat", "lab_repeat", "seed", "framing", "mtu", "topology", "addresses", "switch", "switches",
+	"traffic", "events", "stalls", "sweep", "quick", "measure", "plot", "expect"}
+
+// Load decodes and validates an experiment. Everything that is wrong comes back
+// together as InputErrors.
+func Load(r *Registry, src *Source, o Options) (*Spec, error) {
+	c := &collector{}
+	root := parseTree(c, src.File, src.Data)
+	if root == nil || len(c.errors) > 0 {
+		return nil, c.err()
+	}
+	if root.kind != mapping {
+		c.fail(root.place, strings.Join(topKeys, ", "), "an experiment is a map")
+		return nil, c.err()
+	}
+	s := &Spec{Name: src.Name, registry: r, source: src, root: root, Quick: o.Quick, set: o.Set, resolved: o.Resolved}
+	for _, k := range root.keys {
+		if !contains(topKeys, k.name) {
+			c.unknown(k.place, "key", k.name, topKeys)
+		}
+	}
+	for _, k := range []struct{ name, example string }{{"duration", "duration: 10s"}, {"topology", "topology: {…}"}, {"traffic", "traffic: [{…}]"}} {
+		if root.get(k.name) == nil {
+			c.missing(root, k.name, "key", topKeys, k.example, "the key %q is missing", k.name)
+		}
+	}
+	if len(c.errors) > 0 {
+		return nil, c.err()
+	}
+	s.applyQuick(c)
+	s.applySet(c)
+	if o.Seed != nil {
+		root.set("seed", &tree{place: root.place, text: strconv.FormatUint(*o.Seed, 10), from: "--seed"})
+	}
+	d := &decoder{collector: c, registry: r, source: src, inputs: map[string][]byte{}, dryBuilt: map[string]bool{}}
+	s.inputs = d.inputs
+	s.decodeHead(d)
+	s.decodeSweep(d)
+	if len(c.errors) > 0 {
+		return nil, c.err()
+	}
+	used := map[string]bool{}
+	combinations := 1
+	for _, dim := range s.Sweep {
+		combinations *= len(dim.Values)
+	}
+	if combinations > 100000 {
+		c.fail(root.get("sweep").place, "100000", "the sweep has %d points", combinations)
+		return nil, c.err()
+	}
+	for i := range combinations {
+		s.points = append(s.points, s.decodePoint(d, i, used))
+		if len(c.errors) > 0 {
+			break
+		}
+	}
+	if s.agree(); len(c.errors) == 0 {
+		for _, m := range s.points[0].measures {
+			if sized := func(tr traffic) bool { return tr.sized }; (m.name == "fct" || m.name == "slowdown") && !slices.ContainsFunc(s.points[0].traffic, sized) {
+				c.fail(m.at, "a traffic with a size", "no traffic of the experiment has a %s: its flows have no end", m.name)
+			}
+		}
+	}
+	for _, dim := range s.Sweep {
+		if dim.blocks[0] == nil && !used[dim.Key] && len(c.errors) == 0 {
+			c.fail(dim.places[0], "$"+dim.Key+" somewhere in the file", "nothing uses $%s, which the sweep varies", dim.Key)
+		}
+	}
+	if len(c.errors) == 0 {
+		s.decodePlots(d)
+		s.decodeClaims(d)
+		s.decodePaperValues(d)
+	}
+	s.Warnings = d.warnings
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// agree makes all points have the same measures: what some point has, all show.
+func (s *Spec) agree() {
+	buffered, sized := false, map[string]bool{}
+	for _, p := range s.points {
+		buffered = buffered || p.hasBuffer()
+		for t := range p.traffic {
+			if g := p.traffic[t].generator; g != nil && g.mean() > 0 {
+				sized[p.traffic[t].name] = true
+			}
+		}
+		for _, f := range p.flows {
+			if f.size > 0 {
+				sized[p.traffic[f.traffic].name] = true
+			}
+		}
+	}
+	for _, p := range s.points {
+		p.buffered = buffered
+		for t := range p.traffic {
+			p.traffic[t].sized = sized[p.traffic[t].name]
+		}
+	}
+}
+
+func contains(words []string, w string) bool {
+	for _, x := range words {
+		if x == w {
+			return true
+		}
+	}
+	return false
+}
+
+// applyQuick puts the quick block's values into the spec. What it takes away from
+// a sweep, the spec keeps in full.
+func (s *Spec) applyQuick(c *collector) {
+	q := s.root.get("quick")
+	if q == nil {
+		return
+	}
+	if q.kind != mapping {
+		c.fail(q.place, "{repeat: 1, …}", "quick is a map")
+		return
+	}
+	sweep := s.root.get("sweep")
+	var allowed []string
+	allowed = append(allowed, "repeat", "lab_repeat", "duration", "warmup")
+	if sweep != nil {
+		for _, k := range sweep.keys {
+			allowed = append(allowed, k.name)
+		}
+	}
+	for _, k := range q.keys {
+		if !contains(allowed, k.name) {
+			c.unknown(k.place, "quick's key", k.name, allowed)
+			continue
+		}
+		if s.Quick {
+			s.put(c, k.name, k.value, "quick")
+		} else if v := sweep.get(k.name); v != nil {
+			s.subset(c, copyTree(v), k.value) // checked, not used
+		}
+	}
+}
+
+// put sets a top-level key or narrows a sweep key.
+func (s *Spec) put(c *collector, name string, value *tree, from string) {
+	v := copyTree(value)
+	v.orig, v.from = nil, from
+	if sweep := s.root.get("sweep"); sweep.get(name) != nil {
+		if narrowed := s.subset(c, sweep.get(name), v); narrowed != nil {
+			narrowed.from = from
+			sweep.set(name, narrowed)
+		}
+		return
+	}
+	s.root.set(name, v)
+}
+
+// subset returns the sweep values that value asks for: of a map those named, of a
+// list any values (they need not have been there).
+func (s *Spec) subset(c *collector, sweep, value *tree) *tree {
+	wanted := []*tree{value}
+	if value.kind == list {
+		wanted = value.items
+	}
+	out := &tree{place: value.place, kind: sweep.kind}
+	for _, w := range wanted {
+		if w.kind != scalar {
+			c.fail(w.place, "", "a value of the sweep is expected, not %v", w.kind)
+			return nil
+		}
+		if sweep.kind != mapping {
+			out.items = append(out.items, w)
+			continue
+		}
+		v := sweep.get(w.text)
+		if v == nil {
+			var names []string
+			for _, k := range sweep.keys {
+				names = append(names, k.name)
+			}
+			c.unknown(w.place, "the sweep's value", w.text, names)
+			return nil
+		}
+		out.set(w.text, v)
+	}
+	return out
+}
+
+// applySet carries out --set key=value.
+func (s *Spec) applySet(c *collector) {
+	for _, a := range s.set {
+		here := place{"--set " + a, 1, 1}
+		key, text, ok := strings.Cut(a, "=")
+		if !ok || key == "" || text == "" {
+			c.fail(here, "key=value", "this sets nothing")
+			continue
+		}
+		v := parseTree(c, here.file, []byte(text))
+		if v == nil {
+			continue
+		}
+		if _, in := s.root.get("sweep"), s.root.get("sweep").get(key); in != nil || contains(topKeys, key) {
+			s.put(c, key, v, "--set")
+			continue
+		}
+		v.from = "--set"
+		at := s.root
+		parts := strings.Split(key, ".")
+		for i, p := range parts {
+			if at.kind == list {
+				n, err := strconv.Atoi(p)
+				if err != nil || n < 0 || n >= len(at.items) {
+					// traffic.heavy.rate: an entry by its name
+					n = -1
+					for k, x := range at.items {
+						if name := x.get("name"); name != nil && name.text == p {
+							n = k
+						}
+					}
+				}
+				if n < 0 {
+					c.fail(here, "", "%q has no entry %q", strings.Join(parts[:i], "."), p)
+					break
+				}
+				if i == len(parts)-1 {
+					at.items[n] = v
+				}
+				at = at.items[n]
+				continue
+			}
+			if i == len(parts)-1 && at.kind == mapping && i > 0 {
+				at.set(p, v)
+				break
+			}
+			next := at.get(p)
+			if next == nil {
+				var words []string
+				for _, k := range at.keys {
+					words = append(words, k.name)
+				}
+				if i == 0 {
+					words = append(append([]string{}, topKeys...), sweepKeys(s.root)...)
+				}
+				c.unknown(here, "key", p, words)
+				break
+			}
+			at = next
+		}
+	}
+}
+
+func sweepKeys(root *tree) []string {
+	var keys []string
+	if sweep := root.get("sweep"); sweep != nil {
+		for _, k := range sweep.keys {
+			keys = append(keys, k.name)
+		}
+	}
+	return keys
+}
+
+// decodeHead reads what is the same for all points.
+func (s *Spec) decodeHead(d *decoder) {
+	if t := s.root.get("title"); t != nil {
+		s.Title = d.text(t)
+	} else {
+		s.Title = s.Name
+	}
+	if p := s.root.get("paper"); p != nil {
+		if d.keys(p, "paper's key", []string{"name", "figure", "source", "values"}) {
+			for _, k := range p.keys {
+				if k.name != "values" {
+					d.text(k.value)
+				}
+			}
+		}
+		s.Paper = paperOf(s.root)
+	}
+	s.Repeat = d.integer(d.value(s.root, "repeat", "1", "ours"), 1, 10000)
+	s.LabRepeat = s.Repeat
+	if t := s.root.get("lab_repeat"); t != nil {
+		s.LabRepeat = d.integer(t, 1, 10000)
+	}
+	seed := d.value(s.root, "seed", "1", "ours")
+	n, err := strconv.ParseUint(d.text(seed), 10, 64)
+	if err != nil && seed.kind == scalar {
+		d.fail(seed.place, "0 … 18446744073709551615", "%q is not a seed", seed.text)
+	}
+	s.Seed = n
+}
+
+// decodeSweep reads the sweep.
+func (s *Spec) decodeSweep(d *decoder) {
+	sweep := s.root.get("sweep")
+	if sweep == nil {
+		return
+	}
+	if sweep.kind != mapping {
+		d.fail(sweep.place, "{key: [value, …]} or {key: {name: {…}}}", "sweep is a map")
+		return
+	}
+	for _, k := range sweep.keys {
+		dim := Dimension{Key: k.name}
+		add := func(text string, at place, block *tree) {
+			v, ok := number(text)
+			dim.Values = append(dim.Values, Coordinate{k.name, text, v, ok})
+			dim.blocks = append(dim.blocks, block)
+			dim.places = append(dim.places, at)
+		}
+		switch k.value.kind {
+		case list:
+			for _, x := range k.value.items {
+				if x.kind != scalar {
+					d.fail(x.place, "", "a value of the sweep is a plain value; for blocks write a map of names")
+					continue
+				}
+				add(x.text, x.place, nil)
+			}
+		case mapping:
+			for _, x := range k.value.keys {
+				if x.value.kind != mapping {
+					d.fail(x.value.place, "{switch: […], …}", "the block %q of the sweep is a map", x.name)
+					continue
+				}
+				for _, y := range x.value.keys {
+					if contains([]string{"title", "paper", "sweep", "quick", "repeat", "lab_repeat", "seed", "measure", "plot", "expect"}, y.name) {
+						d.fail(y.place, "what decides one run", "%q cannot be varied by a sweep", y.name)
+					}
+				}
+				add(x.name, x.place, x.value)
+			}
+		default:
+			add(k.value.text, k.value.place, nil)
+		}
+		if len(dim.Values) == 0 {
+			d.fail(k.value.place, "", "the sweep of %q has no values", k.name)
+			continue
+		}
+		seen := map[string]bool{}
+		for i, v := range dim.Values {
+			if seen[v.Text] {
+				d.fail(dim.places[i], "each value once", "the sweep of %q has the value %q twice", k.name, v.Text)
+			}
+			seen[v.Text] = true
+		}
+		s.Sweep = append(s.Sweep, dim)
+	}
+}
+
+// number reads a quantity, or a plain number, in base units: seconds, bit/s,
+// bytes, packets/s, a share. Infinities and what is not a number are words.
+func number(text string) (float64, bool) {
+	if v, err := strconv.ParseFloat(text, 64); err == nil {
+		return v, !math.IsInf(v, 0) && !math.IsNaN(v)
+	}
+	if v, err := unit.ParseTime(text); err == nil {
+		return v.Seconds(), true
+	}
+	if v, err := unit.ParseRate(text); err == nil {
+		return float64(v), true
+	}
+	if v, err := unit.ParseBytes(text); err == nil {
+		return float64(v), true
+	}
+	if v, err := unit.ParsePacketRate(text); err == nil {
+		return float64(v), true
+	}
+	if v, err := unit.ParseLength(text); err == nil {
+		return float64(v.Packets), true
+	}
+	if v, err := unit.ParseShare(text); err == nil {
+		return v, true
+	}
+	return 0, false
+}
+
+// Resolved returns the spec as an experiment file with every option applied and
+// every default written out.
+func (s *Spec) Resolved() []byte {
+	var b strings.Builder
+	clean := copyTree(s.root)
+	var keep []entry
+	for _, k := range clean.keys {
+		if k.name != "quick" { // it has been applied, or is not wanted
+			keep = append(keep, k)
+		}
+	}
+	clean.keys = keep
+	clean.write(&b, 0)
+	return []byte(b.String())
+}
+
+// Hash is the SHA-256 of the resolved spec in hexadecimal.
+func (s *Spec) Hash() string {
+	h := sha256.Sum256(s.Resolved())
+	return hex.EncodeToString(h[:])
+}
+
+// Parameter is one value that decides the experiment, and where it comes from.
+type Parameter struct {
+	Path   string `json:"path"`
+	Value  string `json:"value"`
+	Source string `json:"source"`
+}
+
+// Parameters lists all values of the resolved spec in its order.
+func (s *Spec) Parameters() []Parameter {
+	out := s.bound(parameters(s.root))
+	for i := range out {
+		if was, ok := s.origins[out[i].Path]; ok && was.Value == out[i].Value {
+			out[i].Source = was.Source
+		}
+	}
+	return out
+}
+
+// parameters lists the values of a tree.
+func parameters(root *tree) []Parameter {
+	var out []Parameter
+	var walk func(path string, t *tree, inherited string)
+	walk = func(path string, t *tree, inherited string) {
+		from := inherited
+		if t.from != "" {
+			from = t.from
+		}
+		switch t.kind {
+		case mapping:
+			for _, k := range t.keys {
+				p := k.name
+				if path != "" {
+					p = path + "." + k.name
+				}
+				if k.value.kind == mapping && len(k.value.keys) == 0 { // a scheme without parameters
+					if f := k.value.from; f != "" {
+						from = f
+					}
+					if len(t.keys) == 1 {
+						out = append(out, Parameter{path, k.name, source(k.value, from)})
+					} else {
+						out = append(out, Parameter{p, "{}", source(k.value, from)})
+					}
+					continue
+				}
+				walk(p, k.value, from)
+			}
+		case list:
+			plain := true
+			for _, x := range t.items {
+				plain = plain && x.kind == scalar
+			}
+			if plain {
+				out = append(out, Parameter{path, t.flow(), source(t, from)})
+				return
+			}
+			for i, x := range t.items {
+				name := strconv.Itoa(i)
+				if n := x.get("name"); n != nil {
+					name = n.text
+				}
+				walk(path+"."+name, x, from)
+			}
+		default:
+			out = append(out, Parameter{path, t.text, source(t, from)})
+		}
+	}
+	for _, k := range root.keys {
+		switch k.name {
+		case "title", "paper", "quick", "plot", "expect":
+		default:
+			walk(k.name, k.value, "")
+		}
+	}
+	return out
+}
+
+// bound adds the defaults of what a $key names: they differ from point to point, so
+// the file has no one place for them. Those of a sweep's block are there already.
+func (s *Spec) bound(out []Parameter) []Parameter {
+	seen := map[string]bool{}
+	for _, p := range out {
+		seen[p.Path] = true
+	}
+	for _, p := range s.points {
+		for _, x := range p.defaults {
+			there := seen[x.Path]
+			for _, c := range p.at {
+				there = there || seen["sweep."+c.Key+"."+c.Text+"."+x.Path]
+			}
+			if !there {
+				seen[x.Path] = true
+				out = append(out, x)
+			}
+		}
+	}
+	return out
+}
+
+func source(t *tree, from string) string {
+	if from != "" {
+		return from
+	}
+	return fmt.Sprintf("%s:%d", filepath.Base(t.file), t.line) // results say nothing of the machine's folders
+}
+
+// RunSpec is one run of an experiment: a point of its sweep and a seed.
+type RunSpec struct {
+	Seed   uint64
+	Point  []Coordinate
+	Number int // in the order of Spec.RunsOn, from 0
+	spec   *Spec
+	point  *point
+	index  int // of the point
+}
+
+// Runs expands the spec for the simulator: the sweep's first key varies slowest, seeds
+// fastest.
+func (s *Spec) Runs() []*RunSpec { return s.RunsOn(Sim) }
+
+// RunsOn is Runs for Sim or Lab: the two may differ in how many seeds a point has.
+func (s *Spec) RunsOn(world string) []*RunSpec {
+	var runs []*RunSpec
+	for i, p := range s.points {
+		for k := range s.RepeatOn(world) {
+			runs = append(runs, &RunSpec{Seed: s.Seed + uint64(k), Point: p.at, Number: len(runs), spec: s, point: p, index: i})
+		}
+	}
+	return runs
+}
+
+// RepeatOn is how many seeds a point has in a world, Sim or Lab.
+func (s *Spec) RepeatOn(world string) int {
+	if world == Lab {
+		return s.LabRepeat
+	}
+	return s.Repeat
+}
+
+// ID is the hash of all that decides the run's outcome: the resolved spec of its
+// point, its seed, and the program (the SHA-256 of the executable).
+func (r *RunSpec) ID(executable string) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\nseed %d\nexecutable %s\n", r.point.canonical, r.Seed, executable)
+	return hex.EncodeToString(h.Sum(nil))[:16]
+}
+
+// PointName names the run's point for people: "scheme=abc r0=10Mbps".
+func PointName(point []Coordinate) string {
+	var s []string
+	for _, c := range point {
+		s = append(s, c.Key+"="+c.Text)
+	}
+	return strings.Join(s, " ")
+}

@@ -1,0 +1,486 @@
+package experiment
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+
+	"weir/core/unit"
+	"weir/core/workload"
+)
+
+// generator makes the flows of a traffic that are drawn anew for every seed.
+type generator struct {
+	from, to   []int // hosts
+	fromN, toN int   // so many of them, drawn at random; 0: all
+	pattern    string
+	stride     int
+	flows      int
+	sets       []unit.Time // when each set begins, after the traffic's start; without a load
+	size       unit.Bytes
+	sizes      *workload.CDF // nil: size
+	load       float64       // of the sending hosts' links; 0: flows begin at the traffic's start
+	periodic   bool
+	rates      map[int]float64 // bit/s of the hosts' links
+}
+
+// Patterns of destinations.
+const (
+	toHosts     = "hosts"       // every one of to
+	toRandom    = "random"      // for each flow another host
+	permutation = "permutation" // each sends to one other and hears from one
+	toStride    = "stride"      // the one so many further on
+)
+
+// isDrawn tells whether a traffic's flows are drawn anew for every seed.
+func isDrawn(x *tree) bool {
+	for _, key := range []string{"from", "to"} {
+		if t := x.get(key); t != nil && (t.kind == mapping || t.kind == scalar && (t.text == toRandom || t.text == permutation)) {
+			return true
+		}
+	}
+	return x.get("sizes") != nil || x.get("load") != nil || x.get("arrivals") != nil
+}
+
+// endpoints reads from or to: hosts, random, permutation, {random: n}, {stride: n}.
+func (d *decoder) endpoints(x *tree, key string, p *point, g *generator) (hosts []int, generated bool) {
+	t := x.get(key)
+	all := func() (out []int) {
+		for i, n := range p.network.Nodes {
+			if !n.Switch {
+				out = append(out, i)
+			}
+		}
+		return
+	}
+	if t == nil || t.kind == list || t.kind == scalar && t.text != toRandom && t.text != permutation {
+		return d.hosts(x, key, p), false
+	}
+	if t.kind == scalar {
+		if key == "from" {
+			d.fail(t.place, "a host, a pattern, or {random: 10}", "%q is no source", t.text)
+			return nil, true
+		}
+		g.pattern = t.text
+		return all(), true
+	}
+	if t.kind != mapping || len(t.keys) != 1 || t.keys[0].name != "random" && (key == "from" || t.keys[0].name != toStride) {
+		d.fail(t.place, "a host, a pattern, a list of them, random, permutation, {random: 1}, {stride: 8}", "this is no %s", map[string]string{"from": "source", "to": "destination"}[key])
+		return nil, true
+	}
+	hosts = all()
+	n := d.integer(t.keys[0].value, 1, max(len(hosts)-1, 1))
+	switch {
+	case t.keys[0].name == toStride:
+		g.pattern, g.stride = toStride, n
+	case key == "from":
+		g.fromN = n
+	default:
+		g.toN = n
+	}
+	return hosts, true
+}
+
+// sizes reads a distribution of flow sizes: its name, or {file: …}.
+func (d *decoder) sizes(t *tree) *workload.CDF {
+	if t.kind == mapping {
+		if !d.keys(t, "key of sizes", []string{"file"}) || t.get("file") == nil {
+			return nil
+		}
+		file := t.get("file")
+		data, name := d.openFile(file)
+		if len(d.errors) > 0 {
+			return nil
+		}
+		c, err := workload.ReadCDF(bytes.NewReader(data), name)
+		if err != nil {
+			d.foreign(file, err)
+			return nil
+		}
+		return c
+	}
+	var names []string
+	for i := range workload.Distributions {
+		c := &workload.Distributions[i]
+		if c.Name == t.text && t.kind == scalar {
+			return c
+		}
+		names = append(names, c.Name)
+	}
+	d.unknown(t.place, "distribution of sizes", d.text(t), append(names, "{file: …}"))
+	return nil
+}
+
+// generatedFlows reads the rest of a traffic whose flows are drawn.
+func (d *decoder) generatedFlows(x *tree, p *point, tr traffic, g *generator, flows int) {
+	g.flows = flows
+	if v := x.get("sizes"); v != nil {
+		if s := x.get("size"); s != nil {
+			d.fail(s.place, "", "size stands beside sizes")
+		}
+		g.sizes = d.sizes(v)
+	}
+	if v := x.get("load"); v != nil {
+		ok := false
+		if g.load, ok = readOK(d, v, unit.ParseShare); ok && !(g.load > 0 && g.load <= 10) {
+			d.fail(v.place, "above 0%, up to 1000%", "%q is not a load", v.text)
+		}
+		if f := x.get("flows"); f != nil {
+			d.fail(f.place, "", "flows stands beside load, which decides how many there are")
+		}
+		if g.size == 0 && x.get("sizes") == nil {
+			d.fail(v.place, "size: 500kB, or sizes: websearch", "a load needs the flows' size")
+		}
+		if tr.startHigh > tr.startLow {
+			d.fail(x.get("start").place, "one time", "with load, start is when arrivals begin")
+		}
+		g.periodic = d.word(d.value(x, "arrivals", "poisson", "HPCC traffic_gen: facts A3"), "kind of arrivals", []string{"poisson", "periodic"}) == "periodic"
+	} else if v := x.get("arrivals"); v != nil {
+		d.fail(v.place, "load: 50%", "arrivals need a load")
+	}
+	if len(d.errors) > 0 {
+		return
+	}
+	g.rates = map[int]float64{}
+	for _, l := range p.network.Links {
+		for _, e := range l.Ends {
+			if !p.network.Nodes[e].Switch {
+				if g.rates[e] = float64(l.Rate.Bits); l.Rate.Bits == 0 {
+					g.rates[e] = float64(l.Rate.Packets) * 12000
+				}
+			}
+		}
+	}
+	switch hosts := len(g.from); {
+	case g.fromN+max(g.toN, len(g.aside())) > hosts && g.fromN > 0:
+		d.fail(x.place, fmt.Sprintf("up to %d in all", hosts), "%d sources and %d destinations are more than there are hosts", g.fromN, max(g.toN, len(g.aside())))
+	case (g.pattern == permutation || g.pattern == toStride) && hosts < 2:
+		d.fail(x.place, "two hosts or more", "a %s needs others to send to", g.pattern)
+	case g.pattern == toStride && g.stride%hosts == 0:
+		d.fail(x.get("to").place, fmt.Sprintf("1 … %d", hosts-1), "a stride of %d over %d hosts leads to the sender itself", g.stride, hosts)
+	}
+	for _, hosts := range [][]int{g.from, g.to} {
+		for _, h := range hosts {
+			if len(d.errors) == 0 && h != g.from[0] && p.routes.Hops(g.from[0], h) < 0 {
+				d.fail(x.get("to").place, "hosts that links and switches join", "there is no path from %s to %s", p.network.Nodes[g.from[0]].Name, p.network.Nodes[h].Name)
+			}
+		}
+	}
+	tr.generator = g
+	if n := g.expected(p, &tr); n > mostFlows && len(d.errors) == 0 {
+		d.fail(x.place, strconv.Itoa(mostFlows), "the traffic has about %.0f flows", n)
+	}
+	p.traffic = append(p.traffic, tr)
+}
+
+// sets reads when each set of a traffic begins, after its start: {count: 4, interval: 100s}.
+// Without the key there is one.
+func (d *decoder) sets(x *tree, p *point, tr *traffic) []unit.Time {
+	t := x.get("sets")
+	if t == nil {
+		return []unit.Time{0}
+	}
+	if l := x.get("load"); l != nil {
+		d.fail(t.place, "", "sets stand beside load, which decides when flows begin")
+		return nil
+	}
+	if t.kind != mapping {
+		d.fail(t.place, "{count: 4, interval: 100s}", "this is no number of sets with an interval")
+		return nil
+	}
+	if !d.keys(t, "key of sets", []string{"count", "interval"}) {
+		return nil
+	}
+	count, interval := t.get("count"), t.get("interval")
+	if count == nil || interval == nil {
+		d.fail(t.place, "{count: 4, interval: 100s}", "sets need a count and an interval")
+		return nil
+	}
+	n, every := d.integer(count, 1, mostFlows), d.positive(interval)
+	if len(d.errors) > 0 {
+		return nil
+	}
+	if end := p.warmup + p.duration; unit.Time(n-1) > (end-1-tr.startHigh)/every {
+		d.fail(t.place, "a shorter interval, or fewer", "set %d would begin after the run has ended (%v)", n, end)
+		return nil
+	}
+	out := make([]unit.Time, n)
+	for i := range out {
+		out[i] = unit.Time(i) * every
+	}
+	return out
+}
+
+// sizedTOS is the TOS byte of flows of so many bytes and more.
+type sizedTOS struct {
+	from unit.Bytes
+	tos  uint8
+}
+
+// typesOfService reads a TOS byte, or one for each class of sizes: {0 B: 0x10, 100KB: 0x08}.
+func (d *decoder) typesOfService(t *tree, tr *traffic) {
+	one := func(v *tree) uint8 {
+		n, err := strconv.ParseUint(d.text(v), 0, 8)
+		if err != nil {
+			d.fail(v.place, "0 … 255, 0x00 … 0xff", "%q is not a TOS byte", v.text)
+		}
+		return uint8(n)
+	}
+	if t.kind != mapping {
+		tr.tos = one(t)
+		return
+	}
+	if len(t.keys) == 0 {
+		d.fail(t.place, "{0 B: 0x10, 100KB: 0x08}", "no TOS byte is given")
+		return
+	}
+	for i, k := range t.keys {
+		from, err := unit.ParseBytes(k.name)
+		switch {
+		case err != nil:
+			d.fail(k.place, "{0 B: 0x10, 100KB: 0x08}", "%v", err)
+			return
+		case i == 0 && from != 0:
+			d.fail(k.place, "0 B", "the first of the sizes from which on flows have a TOS byte is %q", k.name)
+			return
+		case i > 0 && from <= tr.tosBySize[i-1].from:
+			d.fail(k.place, "ascending sizes", "%q is not above the size before", k.name)
+			return
+		}
+		tr.tosBySize = append(tr.tosBySize, sizedTOS{from, one(k.value)})
+	}
+	tr.tos = tr.tosBySize[len(tr.tosBySize)-1].tos
+}
+
+// tosOf is the TOS byte of a flow of this size.
+func (tr *traffic) tosOf(size unit.Bytes) uint8 {
+	if size == 0 { // it has no end
+		return tr.tos
+	}
+	for i := len(tr.tosBySize) - 1; i >= 0; i-- {
+		if size >= tr.tosBySize[i].from {
+			return tr.tosBySize[i].tos
+		}
+	}
+	return tr.tos
+}
+
+// mean is the mean size of a flow; 0: it has no end.
+func (g *generator) mean() float64 {
+	if g.sizes != nil {
+		return g.sizes.Mean()
+	}
+	return float64(g.size)
+}
+
+// groups is how many flows begin together: of an incast, every source to every
+// destination.
+func (g *generator) groups() int {
+	if g.fromN > 0 {
+		return g.fromN * max(g.toN, 1)
+	}
+	return 1
+}
+
+// each is the number of arrivals per second, of one source, or of a whole incast,
+// whose load is a share of all hosts' links.
+func (g *generator) each(source int) float64 {
+	rate := g.rates[source]
+	if g.fromN > 0 {
+		rate = 0
+		for _, h := range g.from {
+			rate += g.rates[h]
+		}
+	}
+	return g.load * rate / 8 / g.mean() / float64(g.groups())
+}
+
+// until is when arrivals end.
+func (g *generator) until(p *point, tr *traffic) unit.Time { return min(tr.stop, p.warmup+p.duration) }
+
+// expected is how many flows a run has, on average.
+func (g *generator) expected(p *point, tr *traffic) float64 {
+	if g.load == 0 {
+		n := float64(len(g.from))
+		if g.fromN > 0 {
+			n = float64(g.fromN)
+		}
+		return n * float64(g.flows) * float64(max(g.toN, 1)) * float64(len(g.sets))
+	}
+	seconds := (g.until(p, tr) - tr.startLow).Seconds()
+	if g.fromN > 0 {
+		return g.each(0) * float64(g.groups()) * seconds
+	}
+	n := 0.0
+	for _, h := range g.from {
+		n += g.each(h) * seconds
+	}
+	return n * float64(max(g.toN, 1))
+}
+
+// expand draws the flows of one run.
+func (g *generator) expand(p *point, id int, seed uint64) []plannedFlow {
+	tr := &p.traffic[id]
+	var out []plannedFlow
+	random := unit.NewRandom(seed, "traffic "+tr.name)
+	add := func(r unit.Random, src, dst int, at unit.Time) {
+		f := plannedFlow{traffic: id, index: len(out), src: src, dst: dst, size: g.size, fixed: at >= 0, start: at}
+		if g.sizes != nil {
+			f.size = g.sizes.Size(r.Float64())
+		}
+		out = append(out, f)
+	}
+	if g.load == 0 {
+		sources := draw(random, g.from, g.fromN, g.aside())
+		targets := g.targets(random, sources)
+		for _, later := range g.sets {
+			first := len(out)
+			for i, src := range sources {
+				for range g.flows {
+					for _, dst := range g.destinations(random, src, i, targets) {
+						add(random, src, dst, -1)
+					}
+				}
+			}
+			for i := range out[first:] {
+				out[first+i].later = later
+			}
+		}
+		return out
+	}
+	until := g.until(p, tr)
+	arrivals := func(r unit.Random, each float64, begin func(at unit.Time)) {
+		gap := 1 / each * float64(unit.Second)
+		at := float64(tr.startLow)
+		if g.periodic {
+			at += gap * r.Float64() // a phase of its own
+		}
+		for {
+			if !g.periodic {
+				at += gap * r.ExpFloat64()
+			}
+			if at >= float64(until) || len(out) > 2*mostFlows {
+				return
+			}
+			begin(unit.Time(at))
+			if g.periodic {
+				at += gap
+			}
+		}
+	}
+	if g.fromN > 0 {
+		arrivals(random, g.each(0), func(at unit.Time) {
+			sources := draw(random, g.from, g.fromN, g.aside())
+			targets := g.targets(random, sources)
+			for i, src := range sources {
+				for _, dst := range g.destinations(random, src, i, targets) {
+					add(random, src, dst, at)
+				}
+			}
+		})
+		return out
+	}
+	targets := g.targets(random, g.from)
+	for i, src := range g.from {
+		r := unit.NewRandom(seed, fmt.Sprintf("traffic %s host %d", tr.name, src))
+		arrivals(r, g.each(src), func(at unit.Time) {
+			for _, dst := range g.destinations(r, src, i, targets) {
+				add(r, src, dst, at)
+			}
+		})
+	}
+	return out
+}
+
+// aside is the one host that all send to, if there is one: it is none of the sources that
+// are drawn.
+func (g *generator) aside() map[int]bool {
+	if g.pattern != toHosts || g.toN > 0 || len(g.to) != 1 {
+		return nil
+	}
+	return map[int]bool{g.to[0]: true}
+}
+
+// targets are the destinations that are drawn once: those of {random: n}, or a
+// permutation of the sources without a fixed point.
+func (g *generator) targets(r unit.Random, sources []int) []int {
+	switch {
+	case g.pattern == permutation:
+		perm := r.Perm(len(sources))
+		for again := true; again && len(sources) > 1; {
+			again = false
+			for i, k := range perm {
+				again = again || i == k
+			}
+			if again {
+				perm = r.Perm(len(sources))
+			}
+		}
+		out := make([]int, len(sources))
+		for i, k := range perm {
+			out[i] = sources[k]
+		}
+		return out
+	case g.toN > 0:
+		except := map[int]bool{}
+		if g.fromN > 0 {
+			for _, s := range sources {
+				except[s] = true
+			}
+		}
+		return draw(r, g.to, g.toN, except)
+	}
+	return g.to
+}
+
+// destinations are those of the flow, or flows, of source number i.
+func (g *generator) destinations(r unit.Random, src, i int, targets []int) []int {
+	switch {
+	case g.pattern == permutation:
+		return targets[i : i+1]
+	case g.pattern == toStride:
+		return []int{g.from[(i+g.stride)%len(g.from)]}
+	case g.toN > 0:
+		var out []int
+		for _, t := range targets {
+			if t != src {
+				out = append(out, t)
+			}
+		}
+		return out
+	}
+	// random, or one of the hosts that are listed
+	for range 64 {
+		if t := targets[r.IntN(len(targets))]; t != src {
+			return []int{t}
+		}
+	}
+	return nil // there is no other
+}
+
+// draw takes n different ones at random, all for 0.
+func draw(r unit.Random, of []int, n int, except map[int]bool) []int {
+	if n == 0 {
+		return of
+	}
+	var out []int
+	for _, k := range r.Perm(len(of)) {
+		if len(out) < n && !except[of[k]] {
+			out = append(out, of[k])
+		}
+	}
+	return out
+}
+
+// hops is the mean number of links between a traffic's hosts, for estimates.
+func (g *generator) hops(p *point) float64 {
+	sum, n := 0.0, 0.0
+	for k := range min(len(g.to), 64) {
+		if h := g.to[k*len(g.to)/min(len(g.to), 64)]; h != g.from[0] {
+			sum += float64(p.routes.Hops(g.from[0], h))
+			n++
+		}
+	}
+	return sum / math.Max(n, 1)
+}

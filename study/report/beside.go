@@ -1,0 +1,501 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"weir/study/experiment"
+)
+
+// Names of what stands side by side.
+const (
+	simulatorName = "simulator"
+	labName       = "lab"
+	paperName     = "paper"
+)
+
+// worlds are an outcome's points in each world that there are results of, and the
+// paper's numbers. The lists have the same points in the same order: a point without
+// results has N = 0 and values that are NaN.
+type worlds struct {
+	own   []PointSummary // of the outcome itself
+	sim   []PointSummary // of the lab: the simulator's; nil if there are none
+	paper []PointSummary // nil if the paper gives none of the values
+	lab   bool           // own is the lab's
+	all   []Value        // what is measured, without values
+	agree map[string]experiment.Agreement
+}
+
+func valueName(point []experiment.Coordinate, measure, group string) string {
+	return experiment.PointName(point) + "\n" + measure + "\n" + group
+}
+
+// worldsOf puts the outcome's points side by side.
+func worldsOf(o *experiment.Outcome) *worlds {
+	w := &worlds{own: Summarise(o.Runs), lab: o.World == experiment.Lab, agree: map[string]experiment.Agreement{}}
+	if w.lab && o.Beside != nil && len(o.Beside.Runs) > 0 {
+		w.sim = Summarise(o.Beside.Runs)
+		for _, p := range w.sim { // those that the lab has not got to
+			if !slices.ContainsFunc(w.own, func(q PointSummary) bool { return experiment.PointName(q.Point) == experiment.PointName(p.Point) }) {
+				w.own = append(w.own, PointSummary{Point: p.Point})
+			}
+		}
+		for _, a := range o.Agreements() {
+			w.agree[valueName(a.Point, a.Measure, a.Group)] = a
+		}
+	}
+	w.all = quantities(append(append([]PointSummary{}, w.own...), w.sim...))
+	at := map[string]*PointSummary{}
+	for i := range w.sim {
+		at[experiment.PointName(w.sim[i].Point)] = &w.sim[i]
+	}
+	var sim, paper []PointSummary
+	given := false
+	for i := range w.own {
+		p := &w.own[i]
+		if p.N == 0 {
+			p.Values = w.undefined()
+		}
+		s := PointSummary{Point: p.Point, Values: w.undefined()}
+		if x := at[experiment.PointName(p.Point)]; x != nil {
+			s = *x
+		}
+		sim = append(sim, s)
+		q := PointSummary{Point: p.Point, Values: w.undefined()}
+		for k := range q.Values {
+			v := &q.Values[k]
+			if x, ok := o.Spec.PaperValue(p.Point, v.Measure, v.Group); ok {
+				v.Mean, given = x.Value, true
+			}
+		}
+		paper = append(paper, q)
+	}
+	if w.sim != nil {
+		w.sim = sim
+	}
+	if given {
+		w.paper = paper
+	}
+	return w
+}
+
+// undefined are all values, none of them defined.
+func (w *worlds) undefined() (out []Value) {
+	for _, v := range w.all {
+		v.Mean, v.Half = math.NaN(), math.NaN()
+		out = append(out, v)
+	}
+	return out
+}
+
+// only are the worlds' points that a plot shows.
+func (w *worlds) only(means func([]experiment.Coordinate) bool) *worlds {
+	out := &worlds{lab: w.lab}
+	for _, x := range []struct {
+		from []PointSummary
+		to   *[]PointSummary
+	}{{w.own, &out.own}, {w.sim, &out.sim}, {w.paper, &out.paper}} {
+		for _, p := range x.from {
+			if means(p.Point) {
+				*x.to = append(*x.to, p)
+			}
+		}
+	}
+	return out
+}
+
+// columns are those of the results table: as columnsOf makes them, with the paper's
+// numbers behind; of the lab, simulator, lab, paper and difference of each value.
+func (w *worlds) columns() (keys, values []column) {
+	if !w.lab && w.paper == nil {
+		return columnsOf(w.own)
+	}
+	keys, _ = columnsOf(w.own)
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	if n := &keys[len(keys)-1]; w.sim != nil {
+		for i := range w.own {
+			if w.own[i].N != w.sim[i].N {
+				n.head[1], n.head[2] = "n", "lab/sim"
+			}
+		}
+		for i := range n.cells {
+			if n.head[1] != "" {
+				n.cells[i] = fmt.Sprintf("%d/%d", w.own[i].N, w.sim[i].N)
+			}
+		}
+	}
+	for _, v := range w.all {
+		most := 0.0
+		sides := [3][]*Value{} // simulator, own, paper
+		for k, points := range [][]PointSummary{w.sim, w.own, w.paper} {
+			for i := range points {
+				x := find(points[i].Values, v)
+				if sides[k] = append(sides[k], x); x != nil && !math.IsNaN(x.Mean) {
+					most = max(most, math.Abs(x.Mean))
+				}
+			}
+		}
+		if (v.Measure == "drops" || v.Measure == "overhead") && v.Group != "all" && most == 0 {
+			continue
+		}
+		sc := scaleFor(v.Unit, most)
+		decimals := decimalsFor(most * sc.Factor)
+		unit := sc.Unit
+		if unit != "" {
+			unit = "[" + unit + "]"
+		}
+		measure := strings.ReplaceAll(v.Measure, "_", " ")
+		add := func(of []*Value, head ...string) {
+			c := column{head: append(head, unit)}
+			for _, x := range of {
+				cell := "–"
+				switch {
+				case x == nil:
+				case !slices.Equal(of, sides[2]):
+					cell = Cell(x.Mean*sc.Factor, x.Half*sc.Factor, decimals)
+				case !math.IsNaN(x.Mean): // with no more digits than the paper has
+					cell = strconv.FormatFloat(x.Mean*sc.Factor, 'g', 4, 64)
+				}
+				c.cells = append(c.cells, cell)
+			}
+			values = append(values, c)
+		}
+		hasPaper := slices.ContainsFunc(sides[2], func(x *Value) bool { return x != nil && !math.IsNaN(x.Mean) })
+		if !w.lab {
+			add(sides[1], measure, v.Group)
+			if hasPaper {
+				add(sides[2], measure, strings.TrimSpace(v.Group+" "+paperName))
+			}
+			continue
+		}
+		title := strings.TrimSpace(measure + " " + v.Group)
+		if w.sim != nil {
+			add(sides[0], title, simulatorName)
+		}
+		add(sides[1], title, labName)
+		if hasPaper {
+			add(sides[2], title, paperName)
+		}
+		difference, judged := column{head: []string{title, "lab − sim", unit}}, false
+		for i := range w.own {
+			a, ok := w.agree[valueName(w.own[i].Point, v.Measure, v.Group)]
+			cell := "–"
+			if ok && a.Judged {
+				judged, cell = true, apart(a)
+			}
+			difference.cells = append(difference.cells, cell)
+		}
+		if judged {
+			values = append(values, difference)
+		}
+	}
+	return keys, values
+}
+
+// apart says how far the lab is from the simulator.
+func apart(a experiment.Agreement) string {
+	word := "outside"
+	if a.Agrees {
+		word = "inside"
+	}
+	switch {
+	case math.IsNaN(a.Sim) || math.IsNaN(a.Lab):
+		return "–"
+	case a.Sim == a.Lab:
+		return "0 % " + word
+	case a.Sim == 0, math.Abs(a.Lab/a.Sim-1) >= 10: // a share says nothing
+		return fmt.Sprintf("%sb/s %s", strings.TrimSpace(experiment.SI(a.Lab-a.Sim)), word)
+	}
+	return fmt.Sprintf("%+.1f %% %s", 100*(a.Lab/a.Sim-1), word)
+}
+
+// table prints the columns within 80. What is of one value stays together, below the
+// value's name; where that is too wide, without the intervals.
+func (w *worlds) table() string {
+	keys, values := w.columns()
+	rows := len(w.own)
+	apart := func(row int) bool {
+		p := w.own[row].Point
+		return len(p) > 1 && p[0].Text != w.own[row-1].Point[0].Text
+	}
+	if !w.lab {
+		return blocks(keys, values, rows, apart)
+	}
+	room := Width
+	for i := range keys {
+		if keys[i].head[1] != "" { // n of both
+			keys[i].head[2] = keys[i].head[1] + " " + keys[i].head[2]
+		}
+		keys[i].head = []string{"", keys[i].head[2]}
+		room -= keys[i].width() + 2
+	}
+	type cluster struct {
+		title   string
+		columns []column
+	}
+	width := func(c *cluster) int {
+		n := -2
+		for i := range c.columns {
+			n += c.columns[i].width() + 2
+		}
+		return max(n, utf8.RuneCountInString(c.title))
+	}
+	var clusters []cluster
+	for i, v := range values {
+		if i == 0 || v.head[0] != values[i-1].head[0] || v.head[2] != values[i-1].head[2] {
+			clusters = append(clusters, cluster{title: strings.TrimSpace(v.head[0] + " " + v.head[2])})
+		}
+		last := &clusters[len(clusters)-1]
+		last.columns = append(last.columns, column{head: []string{v.head[1]}, cells: v.cells})
+	}
+	for i := range clusters {
+		if c := &clusters[i]; width(c) > room {
+			for k := range c.columns {
+				for r, cell := range c.columns[k].cells {
+					c.columns[k].cells[r], _, _ = strings.Cut(cell, " ± ")
+				}
+			}
+		}
+	}
+	var b strings.Builder
+	line := func(parts []string) { b.WriteString(strings.TrimRight(strings.Join(parts, "  "), " ") + "\n") }
+	for first := true; first || len(clusters) > 0; first = false {
+		if !first {
+			b.WriteString("\n")
+		}
+		n, used := 0, 0
+		for n < len(clusters) && (n == 0 || used+width(&clusters[n]) <= room) {
+			used += width(&clusters[n]) + 2
+			n++
+		}
+		var titles, heads []string
+		for i := range keys {
+			titles = append(titles, pad("", keys[i].width(), true))
+			heads = append(heads, pad(keys[i].head[1], keys[i].width(), keys[i].left))
+		}
+		for k := range clusters[:n] {
+			c := &clusters[k]
+			spare := width(c) + 2
+			for i := range c.columns {
+				spare -= c.columns[i].width() + 2
+			}
+			titles = append(titles, pad(c.title, width(c), true))
+			for i := range c.columns {
+				fill := 0
+				if i == 0 {
+					fill = spare
+				}
+				heads = append(heads, pad(c.columns[i].head[0], c.columns[i].width()+fill, false))
+			}
+		}
+		line(titles)
+		line(heads)
+		for r := range rows {
+			if r > 0 && apart(r) {
+				b.WriteString("\n")
+			}
+			var row []string
+			for i := range keys {
+				row = append(row, pad(keys[i].cells[r], keys[i].width(), keys[i].left))
+			}
+			for k := range clusters[:n] {
+				c := &clusters[k]
+				spare := width(c) + 2
+				for i := range c.columns {
+					spare -= c.columns[i].width() + 2
+				}
+				for i := range c.columns {
+					fill := 0
+					if i == 0 {
+						fill = spare
+					}
+					row = append(row, pad(c.columns[i].cells[r], c.columns[i].width()+fill, false))
+				}
+			}
+			line(row)
+		}
+		clusters = clusters[n:]
+	}
+	return b.String()
+}
+
+// sizes are the tables by flow size, of the lab with the simulator's points beside.
+func (w *worlds) sizes() []PointSummary {
+	if w.sim == nil {
+		return w.own
+	}
+	var out []PointSummary
+	for i := range w.own {
+		for _, x := range []struct {
+			p    PointSummary
+			name string
+		}{{w.sim[i], simulatorName}, {w.own[i], labName}} {
+			x.p.Point = append([]experiment.Coordinate{{Key: "world", Text: x.name}}, x.p.Point...)
+			out = append(out, x.p)
+		}
+	}
+	return out
+}
+
+// agreementLine says whether simulator and lab agree; "" for an outcome of the simulator.
+func agreementLine(o *experiment.Outcome) string {
+	if o.World != experiment.Lab {
+		return ""
+	}
+	all := o.Agreements()
+	verdict := experiment.AgreeVerdict(all)
+	if verdict == experiment.Undecided {
+		return "simulator and lab are not compared: no point has a goodput in both"
+	}
+	inside, points, _ := experiment.Agree(all)
+	return fmt.Sprintf("simulator and lab agree in %d of %d points (%s): %s", inside, points, experiment.AgreementRule, verdict)
+}
+
+// outside lists the goodputs that do not agree.
+func outside(o *experiment.Outcome) (out []string) {
+	for _, a := range o.Agreements() {
+		if a.Judged && !a.Agrees {
+			most := max(math.Abs(a.Sim), math.Abs(a.Lab))
+			sc := scaleFor(a.Unit, most)
+			d := decimalsFor(most * sc.Factor)
+			out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s", experiment.PointName(a.Point), a.Measure, a.Group))+
+				fmt.Sprintf(": %s %s in the simulator, %s in the lab", Cell(a.Sim*sc.Factor, math.NaN(), d), sc.Unit, Cell(a.Lab*sc.Factor, math.NaN(), d)))
+		}
+	}
+	return out
+}
+
+// sources says where the paper has the numbers that are shown.
+func sources(o *experiment.Outcome, w *worlds) (out []string) {
+	if w.paper == nil {
+		return nil
+	}
+	for _, v := range o.Spec.PaperValues() {
+		name := strings.TrimSpace(strings.ReplaceAll(v.Measure, "_", " ") + " " + v.Group)
+		shown := slices.ContainsFunc(w.own, func(p PointSummary) bool { return v.Means(p.Point) })
+		if !shown {
+			continue
+		}
+		if n := len(out); n > 0 && strings.HasSuffix(out[n-1], ": "+v.Source) {
+			before, _ := strings.CutSuffix(out[n-1], ": "+v.Source)
+			if !strings.HasSuffix(", "+before, ", "+name) {
+				before += ", " + name
+			}
+			out[n-1] = before + ": " + v.Source
+			continue
+		}
+		out = append(out, name+": "+v.Source)
+	}
+	return out
+}
+
+// claimBeside is a claim with the verdicts of both worlds.
+type claimBeside struct {
+	experiment.Claim
+	Sim *experiment.Claim // nil: the simulator's verdict is not there
+}
+
+func claimsBeside(o *experiment.Outcome) (out []claimBeside) {
+	for _, c := range o.Claims {
+		x := claimBeside{Claim: c}
+		if o.Beside != nil {
+			if i := slices.IndexFunc(o.Beside.Claims, func(s experiment.Claim) bool { return s.ID == c.ID }); i >= 0 {
+				x.Sim = &o.Beside.Claims[i]
+			}
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// claimsText prints each claim with the verdicts of simulator and lab.
+func claimsText(claims []claimBeside) string {
+	const indent = "                      "
+	var b strings.Builder
+	if len(claims) > 0 {
+		fmt.Fprintf(&b, "%s  %s\n", simulatorName, labName)
+	}
+	for _, c := range claims {
+		sim := "–"
+		n := strconv.Itoa(c.N)
+		if c.Sim != nil {
+			sim = string(c.Sim.Verdict)
+			if c.Sim.N != c.N {
+				n = fmt.Sprintf("%d, %d", c.Sim.N, c.N)
+			}
+		}
+		fmt.Fprintf(&b, "%s  %-9s  %s\n", pad(sim, 9, true), c.Verdict, hang(fmt.Sprintf("%s (n = %s)", c.ID, n), indent))
+		b.WriteString(indent + hang(c.Says, indent) + "\n")
+		if c.Sim != nil && c.Sim.Measured != "" {
+			b.WriteString(indent + hang("simulator → "+c.Sim.Measured, indent) + "\n")
+		}
+		if c.Measured != "" {
+			b.WriteString(indent + hang("lab → "+c.Measured, indent) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// hang breaks text that begins behind an indent.
+func hang(text, indent string) string {
+	return strings.ReplaceAll(Wrap(text, Width-utf8.RuneCountInString(indent), ""), "\n", "\n"+indent)
+}
+
+// Text is all that the terminal shows of an outcome: tables, claims with their
+// verdicts, of the lab how it agrees with the simulator and what the machine did, and
+// how the runs ended. No line is wider than Width.
+func Text(o *experiment.Outcome) string {
+	w := worldsOf(o)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n%s%s", o.Spec.Title, w.table(), Sizes(w.sizes()))
+	for i, s := range sources(o, w) {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(Wrap("paper: "+s, Width, "    ") + "\n")
+	}
+	if line := agreementLine(o); line != "" {
+		fmt.Fprintf(&b, "\n%s\n", Wrap(line, Width, "    "))
+		for _, s := range outside(o) {
+			b.WriteString(Wrap("outside: "+s, Width, "    ") + "\n")
+		}
+	}
+	switch {
+	case len(o.Claims) == 0:
+	case w.lab:
+		fmt.Fprintf(&b, "\n%s", claimsText(claimsBeside(o)))
+	default:
+		fmt.Fprintf(&b, "\n%s", Claims(o.Claims))
+	}
+	if m := machineText(o); m != "" {
+		fmt.Fprintf(&b, "\n%s", m)
+	}
+	fmt.Fprintf(&b, "\n%s", Ends(o))
+	return b.String()
+}
+
+// PaperValues lists the numbers that an experiment has of its paper, "" if none.
+func PaperValues(s *experiment.Spec) string {
+	var b strings.Builder
+	for _, v := range s.PaperValues() {
+		sc := scaleFor(v.Unit, math.Abs(v.Value))
+		where := ""
+		for _, r := range s.Runs() {
+			if r.Seed == s.Seed && v.Means(r.Point) && len(r.Point) > 0 {
+				where += "; " + experiment.PointName(r.Point)
+			}
+		}
+		text := fmt.Sprintf("%s = %s (%s)", v.Name(), strings.TrimSpace(strconv.FormatFloat(v.Value*sc.Factor, 'g', 6, 64)+" "+sc.Unit), v.Source)
+		if where != "" {
+			text += ": " + where[2:]
+		}
+		b.WriteString(Wrap(text, Width, "    ") + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,391 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"image/color"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"weir/study/experiment"
+)
+
+//go:embed report.html.tmpl
+var pageSource string
+
+var page = template.Must(template.New("report").Parse(pageSource))
+
+// Page is what report.html is made of besides the outcome.
+type Page struct {
+	Version string // of weir
+}
+
+// HTML writes the self-contained page: claims with their verdicts first, then
+// plots, tables, how the runs ended, every parameter with its source, and how to make
+// it again. It has no scripts and names nothing outside itself.
+func HTML(o *experiment.Outcome, points []PointSummary, plots []Drawn, p Page) ([]byte, error) {
+	type drops struct {
+		Point string
+		Seed  uint64
+		Drops string
+	}
+	var dropped []drops
+	stuck := false
+	for _, r := range o.Runs {
+		var s []string
+		for _, c := range r.Drops {
+			s = append(s, fmt.Sprintf("%s %d", c.Name, c.Count))
+		}
+		dropped = append(dropped, drops{experiment.PointName(r.Point), r.Seed, strings.Join(s, ", ")})
+		stuck = stuck || r.End.Stuck()
+	}
+	type count struct {
+		Verdict experiment.Verdict
+		N       int
+	}
+	var counts []count
+	for _, v := range []experiment.Verdict{experiment.Holds, experiment.Fails, experiment.Undecided} {
+		n := 0
+		for _, c := range o.Claims {
+			if c.Verdict == v {
+				n++
+			}
+		}
+		if n > 0 {
+			counts = append(counts, count{v, n})
+		}
+	}
+	var given, defaults []experiment.Parameter
+	for _, x := range o.Spec.Parameters() {
+		if strings.HasPrefix(x.Source, "default") {
+			defaults = append(defaults, x)
+		} else {
+			given = append(given, x)
+		}
+	}
+	command := o.Command
+	if command == "" {
+		command = "weir run spec.yaml"
+	}
+	w := worldsOf(o)
+	keys, values := w.columns()
+	results := tableOf("results", keys, values, len(w.own))
+	var sizes []table
+	for _, t := range SizeTables(w.sizes()) {
+		keys, values := t.columns()
+		sizes = append(sizes, tableOf(t.Title(), keys, values, len(t.Edges)))
+	}
+	attempts := machineRows(o, true)
+	machineKeys, machineValues := machineColumns(attempts)
+	histogram, err := LatenessSVG(o)
+	if err != nil {
+		return nil, err
+	}
+	var late template.HTML
+	if histogram != nil {
+		late = template.HTML(inPage(histogram))
+	}
+	agreements := o.Agreements()
+	inside, compared, _ := experiment.Agree(agreements)
+	var b bytes.Buffer
+	err = page.Execute(&b, map[string]any{
+		"Lab": w.lab, "Simulated": w.sim != nil, "ClaimsBeside": claimsBeside(o), "Agreement": agreementLine(o), "Agree": experiment.AgreeVerdict(agreements), "Inside": inside, "Points": compared, "Compared": compared > 0,
+		"Outside": outside(o), "Sources": sources(o, w), "MachineFacts": machineFacts(o), "Machine": tableOf("attempts", machineKeys, machineValues, len(attempts)),
+		"Notes": attemptNotes(o), "Lateness": late,
+		"Title": o.Spec.Title, "Name": o.Name, "World": o.World, "Paper": o.Spec.Paper.String(), "Quick": o.Spec.Quick,
+		"Facts": facts(o, len(points)), "Short": len(o.Failed) > 0 || o.Missing > 0 || stuck,
+		"Claims": o.Claims, "Counts": counts, "Plots": plots, "Table": results, "Sizes": sizes, "Drops": dropped,
+		"Ends": Ends(o), "Given": grouped(given), "GivenN": len(given), "Defaults": grouped(defaults), "DefaultsN": len(defaults), "Warnings": o.Spec.Warnings,
+		"Command": command, "Version": p.Version, "Spec": string(o.Spec.Resolved()), "Hash": o.Spec.Hash(),
+	})
+	return b.Bytes(), err
+}
+
+// facts says what was run, in a line.
+func facts(o *experiment.Outcome, points int) string {
+	duration, warmup := "", ""
+	for _, p := range o.Spec.Parameters() {
+		switch p.Path {
+		case "duration":
+			duration = p.Value
+		case "warmup":
+			warmup = p.Value
+		}
+	}
+	text := fmt.Sprintf("%d %s", len(o.Runs), plural(len(o.Runs), "run"))
+	if points > 0 {
+		text += fmt.Sprintf(" of %d %s", points, plural(points, "point"))
+	}
+	text += ", " + seeds(o.Spec, o.World)
+	if o.World == experiment.Lab && o.Spec.LabRepeat != o.Spec.Repeat {
+		text += ", of the simulator " + seeds(o.Spec, experiment.Sim)
+	}
+	text += "; " + duration + " measured"
+	if warmup != "" && warmup != "0s" {
+		text += " after " + warmup
+	}
+	return text
+}
+
+// seeds names those of every point in a world.
+func seeds(s *experiment.Spec, world string) string {
+	n := s.RepeatOn(world)
+	if n == 1 {
+		return fmt.Sprintf("seed %d", s.Seed)
+	}
+	return fmt.Sprintf("seeds %d … %d", s.Seed, s.Seed+uint64(n)-1)
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}
+
+// table is the results as the page shows them: a head of two lines, measures over
+// their groups, and rows whose first columns stay in place when the rest is moved.
+type table struct {
+	Title  string
+	Keys   []keyColumn
+	Spans  []span   // upper line of the head, after the keys
+	Groups []string // lower line
+	Lone   bool     // there is no lower line
+	Rows   []tableRow
+}
+
+type keyColumn struct {
+	Name  string
+	Width int // in digits
+	Left  int // of the columns before it, in digits
+	Pads  int // columns before it
+	Class string
+}
+
+type span struct {
+	Name, Unit string
+	N          int
+}
+
+type tableRow struct {
+	Keys  []string
+	Cells []tableCell
+	First bool // the slowest key has another value than the row above
+}
+
+// tableCell is a mean with its interval, so that means stand below means.
+type tableCell struct {
+	Mean, Half string
+	Width      int  // of the widest interval of the column
+	Outside    bool // the lab's goodput does not agree with the simulator's
+}
+
+// Key columns of so many digits stay in place, on a phone and on a desk: more would
+// leave no room for values.
+const (
+	narrow = 20
+	wide   = 45
+)
+
+// tableOf makes the page's table out of the terminal's columns.
+func tableOf(title string, keys, values []column, rows int) table {
+	t := table{Title: title, Lone: true}
+	left := 0
+	edge, edgeWide := 0, 0 // the last columns that stay
+	for i, k := range keys {
+		c := keyColumn{Name: k.head[2], Width: k.width() + 1, Left: left, Pads: i}
+		left += c.Width
+		if sweep := i < len(keys)-1; sweep && left <= narrow { // the last is n
+			edge = i
+		}
+		if left <= wide {
+			edgeWide = i
+		}
+		t.Keys = append(t.Keys, c)
+	}
+	for i := range t.Keys {
+		var class []string
+		if i <= edge {
+			class = append(class, "pin")
+		}
+		if i <= edgeWide {
+			class = append(class, "pin-wide")
+		}
+		if i == edge {
+			class = append(class, "edge")
+		}
+		if i == edgeWide {
+			class = append(class, "edge-wide")
+		}
+		t.Keys[i].Class = strings.Join(class, " ")
+	}
+	for i, v := range values {
+		if i > 0 && v.head[0] == values[i-1].head[0] && v.head[2] == values[i-1].head[2] {
+			t.Spans[len(t.Spans)-1].N++
+		} else {
+			t.Spans = append(t.Spans, span{v.head[0], strings.Trim(v.head[2], "[]"), 1})
+		}
+		t.Groups = append(t.Groups, v.head[1])
+		t.Lone = t.Lone && v.head[1] == ""
+	}
+	widths := make([]int, len(values))
+	for i, v := range values {
+		for _, cell := range v.cells {
+			_, half, _ := strings.Cut(cell, " ± ")
+			widths[i] = max(widths[i], utf8.RuneCountInString(half))
+		}
+	}
+	for i := range rows {
+		var r tableRow
+		for _, k := range keys {
+			r.Keys = append(r.Keys, k.cells[i])
+		}
+		for c, v := range values {
+			mean, half, _ := strings.Cut(v.cells[i], " ± ")
+			r.Cells = append(r.Cells, tableCell{mean, half, widths[c], strings.HasSuffix(mean, " outside")})
+		}
+		r.First = i > 0 && len(keys) > 2 && keys[0].cells[i] != keys[0].cells[i-1]
+		t.Rows = append(t.Rows, r)
+	}
+	return t
+}
+
+// group is the parameters below one part of the spec.
+type group struct {
+	Name string
+	Rows []groupRow
+}
+
+type groupRow struct {
+	Path          []string // below the group
+	Value, Source string
+}
+
+// grouped sorts parameters by the part of the spec that they belong to: plain keys
+// first, then parts in the order of the spec.
+func grouped(parameters []experiment.Parameter) []group {
+	out := []group{{Name: "the run"}}
+	at := map[string]int{}
+	for _, p := range parameters {
+		path := strings.Split(p.Path, ".")
+		deep := 1
+		if len(path) > 2 && (path[0] == "traffic" || path[0] == "sweep" || path[0] == "switches") {
+			deep = 2
+		}
+		i := 0
+		if len(path) > 1 {
+			name := strings.Join(path[:deep], " ")
+			var ok bool
+			if i, ok = at[name]; !ok {
+				i = len(out)
+				at[name] = i
+				out = append(out, group{Name: name})
+			}
+			path = path[deep:]
+		}
+		out[i].Rows = append(out[i].Rows, groupRow{path, p.Value, p.Source})
+	}
+	if len(out[0].Rows) == 0 {
+		return out[1:]
+	}
+	return out
+}
+
+// Drawn is a plot as the page shows it; one that no run has a value of has but a title.
+type Drawn struct {
+	Title string
+	File  string        // of the folder plots
+	SVG   template.HTML // made by SVG, which escapes its texts
+}
+
+var drawnColour = regexp.MustCompile(`\b(stroke|fill):#([0-9A-Fa-f]{6})\b`)
+
+// inPage is an SVG as a part of the page: without the head of a file, and with the
+// page's variables for colours, so that it is readable on light and dark. Curves
+// have --curve1 … in the order of the palette; what is grey is ink, grid or paper.
+func inPage(svg []byte) []byte {
+	if at := bytes.Index(svg, []byte("<svg")); at > 0 {
+		svg = svg[at:]
+	}
+	return drawnColour.ReplaceAllFunc(svg, func(m []byte) []byte {
+		property, hex, _ := strings.Cut(string(m), ":#")
+		rgb, err := strconv.ParseUint(hex, 16, 32)
+		if err != nil {
+			return m
+		}
+		c := color.RGBA{uint8(rgb >> 16), uint8(rgb >> 8), uint8(rgb), 0xff}
+		name := ""
+		switch i := slices.Index(palette, c); {
+		case i >= 0:
+			name = fmt.Sprintf("curve%d", i+1)
+		case c.R != c.G || c.G != c.B:
+			return m
+		case c.R == 0xff:
+			name = "panel"
+		case c.R >= 0x80:
+			name = "grid"
+		default:
+			name = "ink"
+		}
+		return fmt.Appendf(nil, "%s:var(--%s,#%s)", property, name, hex)
+	})
+}
+
+// fileName keeps of a text what every file system takes.
+func fileName(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '-'
+	}, text)
+}
+
+// Write makes plots and page in the outcome's folder and returns the page's path.
+func Write(o *experiment.Outcome, p Page) (string, error) {
+	w := worldsOf(o)
+	points := w.own
+	dir := filepath.Join(o.Dir, "plots")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", err
+	}
+	var plots []Drawn
+	for i, x := range o.Spec.Plots {
+		if len(points) == 0 {
+			break
+		}
+		svg, err := w.svg(x)
+		if err != nil {
+			return "", err
+		}
+		if svg == nil {
+			plots = append(plots, Drawn{Title: Title(x)})
+			continue
+		}
+		name := fmt.Sprintf("%d-%s.svg", i+1, fileName(Title(x)))
+		if err := experiment.WriteFile(filepath.Join(dir, name), svg); err != nil {
+			return "", err
+		}
+		plots = append(plots, Drawn{Title(x), "plots/" + name, template.HTML(inPage(svg))})
+	}
+	if late, err := LatenessSVG(o); err != nil {
+		return "", err
+	} else if late != nil {
+		if err := experiment.WriteFile(filepath.Join(dir, "lateness.svg"), late); err != nil {
+			return "", err
+		}
+	}
+	html, err := HTML(o, points, plots, p)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(o.Dir, "report.html")
+	return path, experiment.WriteFile(path, html)
+}

@@ -1,0 +1,340 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"unicode/utf8"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/forward"
+	"weir/core/transport"
+	"weir/core/transport/udp"
+	"weir/internal/testutil"
+	"weir/study/experiment"
+)
+
+// paperSpec is valid, with a sweep and two numbers of the paper.
+func paperSpec(t *testing.T) *experiment.Spec {
+	t.Helper()
+	r := &experiment.Registry{Programs: []dataplane.Scheme{forward.Scheme()}, Transports: []transport.Scheme{udp.Scheme()},
+		Library: []experiment.Library{{Name: "room", Files: fstest.MapFS{"experiments/figure.yaml": {Data: []byte(`
+title: Two senders
+paper:
+  name: paper
+  figure: 4
+  values:
+    - {where: {scheme: abc, r0: 100Mbps}, goodput.client0: 32Mbps, source: "§6.2.3, <in words>"}
+    - {where: {scheme: abc, r0: 10Mbps}, goodput.client0: 9.7Mbps, jain: 0.8, source: figure 4}
+duration: 5s
+topology: {hosts: [a, b], switches: [s], links: [{ends: [a, s], rate: 1Mbps, delay: 1ms}, {ends: [s, b], rate: 1Mbps, delay: 1ms}]}
+switch: [forward]
+traffic: [{name: client0, from: a, to: b, transport: udp, rate: $r0}, {name: client1, from: a, to: b, transport: udp, rate: $rate}]
+sweep:
+  scheme: {without: {rate: 10kbps}, abc: {rate: 20kbps}}
+  r0: [10Mbps, 50Mbps, 100Mbps]
+measure: [goodput, delay, {queue: {port: s->b}}, jain]
+`)}}}}}
+	src, err := r.Open("room/figure")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := experiment.Load(r, src, experiment.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Plots = []experiment.Plot{{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}}, {X: "r0", Y: "queue", Lines: []string{"scheme"}}}
+	return s
+}
+
+// labOutcome is one of the lab beside the small sweep's: two seeds of three, goodputs
+// that are further off from point to point, the last two points not there; a run that
+// was repeated and is undisturbed then, one that stayed disturbed, one with an error.
+func labOutcome(t *testing.T) *experiment.Outcome {
+	t.Helper()
+	sim := outcome(t)
+	sim.Spec, sim.Runs[0].End.Reason, sim.Runs[0].Unfinished, sim.Missing = paperSpec(t), "time up", nil, 0
+	o := &experiment.Outcome{Name: sim.Name, World: experiment.Lab, Spec: sim.Spec, Beside: sim, Missing: 4, Command: "weir run room/figure --on lab"}
+	point := 0
+	for _, r := range sim.Runs {
+		if r.Seed == 1 {
+			point++
+		}
+		if r.Seed == 3 || point > 4 {
+			continue
+		}
+		x := *r
+		x.Measures = nil
+		for _, m := range r.Measures {
+			m.Groups = slices.Clone(m.Groups)
+			for k := range m.Groups {
+				m.Groups[k].Value *= 1 + 0.04*float64(point-1)
+			}
+			x.Measures = append(x.Measures, m)
+		}
+		x.Attempts = []experiment.Attempt{{Disturbed: []string{}, Errors: []string{}, Frames: 1000, LateP50S: 41e-6, LateP99S: 180e-6, LateP999S: 0.9e-3, LateMaxS: 1.7e-3,
+			Lateness: []uint64{15: 600, 16: 300, 20: 90, 21: 10}, StallS: 1.2e-3, Steal: 0.0002, CPU: 0.215, OwnCPU: 0.11, WallS: 71,
+			Send: &experiment.SendLate{Datagrams: 400, P50S: 50e-6, P99S: 0.2e-3, MaxS: 1e-3}}}
+		bad := x.Attempts[0]
+		bad.LateP999S, bad.LateMaxS, bad.Steal, bad.Lateness = 3.4e-3, 12e-3, 0.041, []uint64{15: 500, 24: 7}
+		bad.Disturbed = []string{"0.1 % of frames left 3.4 ms late or more", "4.1 % of the cores' time stolen"}
+		switch {
+		case point == 2 && r.Seed == 1:
+			x.Attempts = []experiment.Attempt{bad, bad, x.Attempts[0]}
+		case point == 3 && r.Seed == 2:
+			x.Attempts = []experiment.Attempt{bad, bad}
+		case point == 4 && r.Seed == 1:
+			x.Attempts[0].Errors, x.Attempts[0].RingLost, x.Attempts[0].Lost = []string{"12 frames found no room in a ring"}, 12, 2
+		}
+		o.Runs = append(o.Runs, &x)
+	}
+	o.Claims = slices.Clone(sim.Claims)
+	o.Claims[0].Verdict, o.Claims[0].N, o.Claims[0].Measured = experiment.Fails, 8, "scheme=abc r0=10Mbps: x = 3 < 2"
+	o.Beside.Claims = o.Beside.Claims[:2] // the third has no verdict of the simulator
+	return o
+}
+
+// What the terminal shows of the lab, word by word: the values of simulator, lab and
+// paper, what of them agrees, the verdicts of both worlds, and what the machine did.
+func TestLabText(t *testing.T) {
+	text := Text(labOutcome(t))
+	testutil.Golden(t, "lab.txt", text)
+	for _, l := range strings.Split(text, "\n") {
+		if utf8.RuneCountInString(l) > Width || strings.TrimRight(l, " ") != l {
+			t.Errorf("%d columns: %q", utf8.RuneCountInString(l), l)
+		}
+	}
+	if text != Text(labOutcome(t)) {
+		t.Error("the same outcome has another text")
+	}
+}
+
+// A simulated outcome has the paper's numbers in columns of their own; without any the
+// text is what the tables are.
+func TestPaperColumns(t *testing.T) {
+	o := outcome(t)
+	if got, want := Text(o), o.Spec.Title+"\n\n"+Results(Summarise(o.Runs))+"\n"+Claims(o.Claims)+"\n"+Ends(o); got != want {
+		t.Errorf("without a paper's numbers: got\n%s\nwant\n%s", got, want)
+	}
+	o.Spec = paperSpec(t)
+	testutil.Golden(t, "paper.txt", Text(o)+"\n"+PaperValues(o.Spec))
+	for _, l := range strings.Split(Text(o), "\n") {
+		if utf8.RuneCountInString(l) > Width {
+			t.Errorf("%d columns: %s", utf8.RuneCountInString(l), l)
+		}
+	}
+}
+
+// A goodput agrees within a tenth, or within 1 Mb/s (issue "The lab"): both sides of both
+// bounds, as the table says it.
+func TestAgreement(t *testing.T) {
+	for _, c := range []struct {
+		sim, lab float64
+		want     string
+	}{
+		{40e6, 43.8e6, "+9.5 % inside"}, {40e6, 44.2e6, "+10.5 % outside"}, {40e6, 35.8e6, "-10.5 % outside"},
+		{2e6, 2.9e6, "+45.0 % inside"}, {2e6, 0.9e6, "-55.0 % outside"}, {0, 0, "0 % inside"}, {0, 0.5e6, "500 kb/s inside"}, {0, 2e6, "2 Mb/s outside"},
+		{1e3, 9e5, "899 kb/s inside"}, {math.NaN(), 1e6, "–"},
+	} {
+		run := func(v float64) []*experiment.Run {
+			return []*experiment.Run{{Seed: 1, Measures: []experiment.Measured{{Name: "goodput", Unit: "bps", Groups: []experiment.Grouped{{Group: "x", Value: v}}}}}}
+		}
+		o := &experiment.Outcome{World: experiment.Lab, Spec: spec(t), Runs: run(c.lab), Beside: &experiment.Outcome{World: experiment.Sim, Runs: run(c.sim)}}
+		_, values := worldsOf(o).columns()
+		if got := values[len(values)-1].cells[0]; got != c.want {
+			t.Errorf("%g and %g: %q, want %q", c.sim, c.lab, got, c.want)
+		}
+	}
+}
+
+// Without the simulator's results the lab's stand alone, and nothing is judged.
+func TestLabAlone(t *testing.T) {
+	o := labOutcome(t)
+	o.Beside = nil
+	text := Text(o)
+	if strings.Contains(text, "inside") || strings.Contains(text, "simulator  lab  ") || !strings.Contains(text, "not compared") || !strings.Contains(text, "–          fails      a.b") {
+		t.Error(text)
+	}
+	o.Dir = t.TempDir()
+	if _, err := Write(o, Page{}); err != nil {
+		t.Error(err)
+	}
+	o.Runs, o.Beside = nil, labOutcome(t).Beside // interrupted before the first run
+	if text := Text(o); !strings.Contains(text, "not compared") {
+		t.Error(text)
+	}
+	if _, err := Write(o, Page{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// The page of the lab: claims with both verdicts, plots with both worlds and the paper's
+// numbers, the machine with its histogram and every attempt; nothing of outside itself.
+func TestLabPage(t *testing.T) {
+	o := labOutcome(t)
+	o.Dir, o.Spec.Repeat, o.Spec.LabRepeat = t.TempDir(), 3, 2
+	path, err := Write(o, Page{Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(data)
+	for _, want := range []string{"the paper says</th><th>simulator</th><th>lab", "simulator and lab agree in 3 of 4 points", "lab: 2 fail", ">paper<", ">lab<", ">simulator<", "32</td>",
+		"§6.2.3, &lt;in words&gt;", `class="outside"`, "outside: scheme=abc r0=10Mbps goodput client0", `id="machine"`, "lateness of transmissions, 8 runs", "2 of 3", "error: 12 frames found no room in a ring",
+		"disturbed by 0.1 % of frames left 3.4 ms late or more", "--on lab", "they differ from time to time",
+		", seeds 1 … 2, of the simulator seeds 1 … 3;"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for _, bad := range []string{"<in words>", "http://", "https://", "<script", "give the same numbers"} {
+		text := strings.NewReplacer(`"http://www.w3.org/2000/svg"`, "", `"http://www.w3.org/1999/xlink"`, "").Replace(page)
+		if strings.Contains(text, bad) {
+			t.Errorf("the page contains %q", bad)
+		}
+	}
+	for _, svg := range regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(page, -1) {
+		if left := drawnColour.FindString(strings.ReplaceAll(svg, ",#", "")); left != "" {
+			t.Errorf("a plot has the fixed colour %s", left)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(o.Dir, "plots", "lateness.svg")); err != nil {
+		t.Error(err)
+	}
+}
+
+// A curve has one colour in both worlds and in the paper's crosses, also if the lab has
+// not got to a point; markers are the lab's alone.
+func TestBothWorldsPlot(t *testing.T) {
+	o := labOutcome(t)
+	svg, err := worldsOf(o).svg(o.Spec.Plots[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(svg)
+	for _, want := range []string{"n = 2 in the lab, 3 simulated", "abc client1", ">simulator<", ">lab<", ">paper<"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the plot does not say %q", want)
+		}
+	}
+	if strings.Count(text, ">abc client0<") != 1 {
+		t.Error("a curve stands twice in the legend")
+	}
+	o.Beside = nil
+	if svg, err = worldsOf(o).svg(o.Spec.Plots[0]); err != nil || strings.Contains(string(svg), ">simulator<") {
+		t.Errorf("without the simulator: %v", err)
+	}
+	for _, k := range []experiment.Plot{{Kind: experiment.OverTime, X: "time", Y: "queue"}, {Kind: experiment.CDF, X: "queue", Y: "cdf"}} {
+		o := labOutcome(t)
+		for _, r := range append(slices.Clone(o.Runs), o.Beside.Runs...) {
+			r.Series = []experiment.Series{{Name: "queue", Unit: "packets", Group: "s->b", StepS: 1, Values: []experiment.Number{1, 2, 3}}}
+			r.Distributions = []experiment.Distribution{{Name: "queue", Unit: "packets", Group: "s->b", Values: []float64{1, 2}, Counts: []uint64{3, 1}}}
+		}
+		svg, err := worldsOf(o).svg(k)
+		if err != nil || !strings.Contains(string(svg), ">simulator<") || !strings.Contains(string(svg), "stroke-dasharray") {
+			t.Errorf("%s: %v", Title(k), err)
+		}
+	}
+}
+
+// The histogram counts every frame of the attempts that count.
+func TestLateness(t *testing.T) {
+	o := labOutcome(t)
+	sum, n := lateness(machineRows(o, false))
+	if n != 7*1000+507 || sum[15] != 7*600+500 || sum[24] != 7 {
+		t.Errorf("%d frames, %v", n, sum)
+	}
+	svg, err := LatenessSVG(o)
+	if err != nil || !strings.Contains(string(svg), "7.507 k frames of the attempts that count") || !strings.Contains(string(svg), "1.521 k frames of attempts that were repeated") {
+		t.Errorf("%v", err)
+	}
+	if svg, err := LatenessSVG(outcome(t)); svg != nil || err != nil {
+		t.Errorf("of the simulator: %d bytes, %v", len(svg), err)
+	}
+}
+
+// Documents of the lab have both worlds; those of the simulator are as before.
+func TestLabDocuments(t *testing.T) {
+	o := labOutcome(t)
+	var doc struct {
+		World     string
+		Runs      []struct{ Attempts []experiment.Attempt }
+		Simulator struct {
+			Runs   []struct{ ID string }
+			Claims []experiment.Claim
+		}
+		Agreement []struct {
+			Point          map[string]string
+			Measure, Group string
+			Simulator, Lab float64
+			Paper          *float64
+			Judged         bool
+			Agrees         *bool
+		}
+		Agree struct {
+			Inside, Points int
+			Verdict        experiment.Verdict
+		}
+	}
+	if err := json.Unmarshal(o.JSON(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if doc.World != "lab" || len(doc.Runs) != 8 || len(doc.Runs[2].Attempts) != 3 || len(doc.Simulator.Runs) != 18 || len(doc.Simulator.Claims) != 2 {
+		t.Errorf("%+v", doc)
+	}
+	if a := doc.Agree; a.Inside != 3 || a.Points != 4 || a.Verdict != experiment.Fails {
+		t.Errorf("%+v", a)
+	}
+	found := false
+	for _, a := range doc.Agreement {
+		if a.Point["scheme"] == "abc" && a.Point["r0"] == "10Mbps" && a.Measure == "goodput_bps" && a.Group == "client0" {
+			found = a.Judged && a.Agrees != nil && !*a.Agrees && a.Paper != nil && *a.Paper == 9.7e6 && math.Abs(a.Simulator-10.1e6) < 1
+		}
+		if a.Judged != (a.Agrees != nil) {
+			t.Errorf("%+v", a)
+		}
+	}
+	if !found {
+		t.Errorf("%+v", doc.Agreement)
+	}
+	if text := string(outcome(t).JSON()); strings.Contains(text, "agree") || strings.Contains(text, "simulator") {
+		t.Error("the simulator's document has the lab's keys")
+	}
+	rows := func(o *experiment.Outcome) [][]string {
+		var b bytes.Buffer
+		if err := o.CSV(&b); err != nil {
+			t.Fatal(err)
+		}
+		all, err := csv.NewReader(&b).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	all, sim := rows(o), rows(o.Beside)
+	if all[0][0] != "world" || all[1][0] != "lab" || all[len(all)-1][0] != "sim" || sim[0][0] != "run" || len(all)-1 != (len(sim)-1)*26/18 {
+		t.Errorf("%v … %v (%d), %v (%d)", all[0], all[len(all)-1], len(all), sim[0], len(sim))
+	}
+}
+
+// Two folders of different worlds can be compared.
+func TestLabDiff(t *testing.T) {
+	o := labOutcome(t)
+	text := Diff(o.Beside, o)
+	for _, want := range []string{"A  room/figure, 18 runs\nB  room/figure, 8 runs in the lab\n", "goodput client0 [Mb/s]", "only in A: scheme=abc r0=100Mbps"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it lacks %q:\n%s", want, text)
+		}
+	}
+}

@@ -1,0 +1,379 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"weir/study/experiment"
+	"weir/worlds/lab"
+)
+
+// machineRow is a line of the machine's table: an attempt of a run.
+type machineRow struct {
+	run     *experiment.Run
+	attempt int // from 1
+	a       *experiment.Attempt
+}
+
+// machineRows are the attempts of an outcome's runs: the ones that count, or all.
+func machineRows(o *experiment.Outcome, all bool) (out []machineRow) {
+	for _, r := range o.Runs {
+		for i := range r.Attempts {
+			if all || i == len(r.Attempts)-1 {
+				out = append(out, machineRow{r, i + 1, &r.Attempts[i]})
+			}
+		}
+	}
+	return out
+}
+
+// machineColumns are those of the machine's table.
+func machineColumns(rows []machineRow) (keys, values []column) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	key := func(head string, left bool, text func(machineRow) string) {
+		c := column{head: []string{"", "", head}, left: left}
+		for _, r := range rows {
+			c.cells = append(c.cells, text(r))
+		}
+		keys = append(keys, c)
+	}
+	for k, c := range rows[0].run.Point {
+		key(c.Key, true, func(r machineRow) string { return r.run.Point[k].Text })
+	}
+	key("seed", false, func(r machineRow) string { return strconv.FormatUint(r.run.Seed, 10) })
+	key("attempt", false, func(r machineRow) string { return fmt.Sprintf("%d of %d", r.attempt, len(r.run.Attempts)) })
+	add := func(head, group, unit string, text func(*experiment.Attempt) string) {
+		if unit != "" {
+			unit = "[" + unit + "]"
+		}
+		c := column{head: []string{head, group, unit}}
+		for _, r := range rows {
+			c.cells = append(c.cells, text(r.a))
+		}
+		values = append(values, c)
+	}
+	times := func(head string, groups []string, of func(*experiment.Attempt) []float64) {
+		for k, g := range groups {
+			add(head, g, "µs", func(a *experiment.Attempt) string { return atLeast(1e6*of(a)[k], 0) })
+		}
+	}
+	share := func(v float64) string { return atLeast(100*v, 1) }
+	times("late", []string{"p50", "p99", "p99.9", "max"}, func(a *experiment.Attempt) []float64 {
+		return []float64{a.LateP50S, a.LateP99S, a.LateP999S, a.LateMaxS}
+	})
+	times("stall", []string{""}, func(a *experiment.Attempt) []float64 { return []float64{a.StallS} })
+	add("steal", "", "%", func(a *experiment.Attempt) string { return share(a.Steal) })
+	add("CPU", "switch", "%", func(a *experiment.Attempt) string { return share(a.CPU) })
+	add("CPU", "hosts", "%", func(a *experiment.Attempt) string { return share(a.OwnCPU) })
+	add("lost", "rings", "frames", func(a *experiment.Attempt) string { return strconv.FormatUint(a.RingLost, 10) })
+	add("lost", "kernel", "frames", func(a *experiment.Attempt) string { return strconv.FormatUint(a.Lost, 10) })
+	add("disturbed", "", "", func(a *experiment.Attempt) string {
+		switch {
+		case len(a.Errors) > 0:
+			return "error"
+		case len(a.Disturbed) > 0:
+			return "yes"
+		}
+		return "no"
+	})
+	if slices.ContainsFunc(rows, func(r machineRow) bool { return r.a.Send != nil }) {
+		times("sent late", []string{"p50", "p99", "max"}, func(a *experiment.Attempt) []float64 {
+			if s := a.Send; s != nil {
+				return []float64{s.P50S, s.P99S, s.MaxS}
+			}
+			return []float64{math.NaN(), math.NaN(), math.NaN()}
+		})
+	}
+	return keys, values
+}
+
+// atLeast prints a value with so many decimals; one that they cannot show is said to
+// be below.
+func atLeast(v float64, decimals int) string {
+	last := math.Pow(10, -float64(decimals))
+	switch {
+	case math.IsNaN(v):
+		return "–"
+	case v > 0 && v < last/2:
+		return "<" + strconv.FormatFloat(last, 'f', decimals, 64)
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
+}
+
+// machineFacts says in sentences how often the machine disturbed runs; nil for an
+// outcome without attempts.
+func machineFacts(o *experiment.Outcome) []string {
+	runs, attempts, repeated, disturbed, wrong := 0, 0, 0, 0, 0
+	frames, late := uint64(0), 0.0
+	for _, r := range o.Runs {
+		if len(r.Attempts) == 0 {
+			continue
+		}
+		runs++
+		attempts += len(r.Attempts)
+		last := &r.Attempts[len(r.Attempts)-1]
+		frames += last.Frames
+		late = max(late, last.LateP999S)
+		if len(r.Attempts) > 1 {
+			repeated++
+		}
+		if len(last.Disturbed) > 0 {
+			disturbed++
+		}
+		if len(last.Errors) > 0 {
+			wrong++
+		}
+	}
+	if runs == 0 {
+		return nil
+	}
+	sc := scaleFor("s", late)
+	out := []string{
+		fmt.Sprintf("%d %s in %d %s: %d repeated because the machine disturbed them, %d disturbed in the attempt that counts", runs, plural(runs, "run"), attempts, plural(attempts, "attempt"), repeated, disturbed),
+		fmt.Sprintf("%s frames; in the worst run 99.9 %% left less than %s %s after their time", strings.TrimSpace(experiment.SI(float64(frames))), Cell(late*sc.Factor, math.NaN(), decimalsFor(late*sc.Factor)), sc.Unit),
+	}
+	replayed, in, sent, other := 0, uint64(0), uint64(0), ""
+	for _, r := range machineRows(o, false) {
+		for i := range r.a.Replays {
+			x := &r.a.Replays[i]
+			replayed++
+			in, sent = in+x.In, sent+x.Out
+			if other == "" && x.Difference != "" {
+				other = fmt.Sprintf("%s, switch %s: %s", experiment.PointName(r.run.Point), x.Switch, x.Difference)
+			}
+		}
+	}
+	switch {
+	case other != "":
+		out = append(out, "replayed in the simulator, a switch did otherwise: "+other)
+	case replayed > 0:
+		out = append(out, fmt.Sprintf("%d captured %s, replayed in the simulator: of %d frames in came the same %d out, byte for byte, at the same times", replayed, pluralSwitch(replayed), in, sent))
+	}
+	if wrong > 0 {
+		out = append(out, fmt.Sprintf("%d %s had errors: no measurement", wrong, plural(wrong, "run")))
+	}
+	return out
+}
+
+func pluralSwitch(n int) string {
+	if n == 1 {
+		return "switch"
+	}
+	return "switches"
+}
+
+// attemptNotes says by what attempts were disturbed, and what was wrong with them.
+func attemptNotes(o *experiment.Outcome) (out []string) {
+	for _, r := range machineRows(o, true) {
+		what := fmt.Sprintf("%s seed %d, attempt %d of %d", experiment.PointName(r.run.Point), r.run.Seed, r.attempt, len(r.run.Attempts))
+		if r.attempt == len(r.run.Attempts) {
+			what += ", which counts"
+		}
+		if len(r.a.Errors) > 0 {
+			out = append(out, strings.TrimSpace(what)+": error: "+strings.Join(r.a.Errors, "; "))
+		}
+		if len(r.a.Disturbed) > 0 {
+			out = append(out, strings.TrimSpace(what)+": disturbed by "+strings.Join(r.a.Disturbed, "; "))
+		}
+	}
+	return out
+}
+
+// mostNotes is how many lines of attempts the terminal shows.
+const mostNotes = 30
+
+// machineText is the terminal's part about the machine: a line a run of the attempt
+// that counts, and what disturbed others.
+func machineText(o *experiment.Outcome) string {
+	facts := machineFacts(o)
+	if facts == nil {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("the machine\n")
+	rows := machineRows(o, false)
+	keys, values := machineColumns(rows)
+	b.WriteString(blocks(keys, values, len(rows), func(r int) bool {
+		p, q := rows[r].run.Point, rows[r-1].run.Point
+		return len(p) > 1 && p[0].Text != q[0].Text
+	}))
+	for _, f := range facts {
+		b.WriteString(Wrap(f, Width, "    ") + "\n")
+	}
+	notes := attemptNotes(o)
+	for _, n := range notes[:min(len(notes), mostNotes)] {
+		b.WriteString(Wrap(n, Width, "    ") + "\n")
+	}
+	if left := len(notes) - mostNotes; left > 0 {
+		fmt.Fprintf(&b, "… and %d more, in runs.json\n", left)
+	}
+	return b.String()
+}
+
+// lateness sums the histograms of attempts up.
+func lateness(rows []machineRow) (sum []uint64, frames uint64) {
+	for _, r := range rows {
+		for i, n := range r.a.Lateness {
+			if i >= len(sum) {
+				sum = append(sum, 0)
+			}
+			sum[i] += n
+			frames += n
+		}
+	}
+	return sum, frames
+}
+
+// LatenessSVG draws how late frames left, over all runs: the frames by powers of two,
+// of the attempts that count and, as an outline, of those that were repeated. It is
+// nil if there are none.
+func LatenessSVG(o *experiment.Outcome) ([]byte, error) {
+	counted := machineRows(o, false)
+	var repeated []machineRow
+	for _, r := range machineRows(o, true) {
+		if r.attempt < len(r.run.Attempts) {
+			repeated = append(repeated, r)
+		}
+	}
+	sum, n := lateness(counted)
+	other, m := lateness(repeated)
+	if n == 0 {
+		return nil, nil
+	}
+	// entry i reaches from 2^(i−1) to 2^i ns; the first are below the resolution of any clock
+	sc := Scale{"µs", 1e-3}
+	from, to, most := len(sum), 0, uint64(0)
+	for _, h := range [][]uint64{sum, other} {
+		for i, c := range h {
+			if c > 0 {
+				from, to, most = min(from, i), max(to, i+1), max(most, c)
+			}
+		}
+	}
+	edge := func(i int) float64 { return math.Ldexp(1, i-1) * sc.Factor }
+	const low = 0.5 // of the axis: a frame more is seen
+	pl := newPlot()
+	pl.Title.Text = fmt.Sprintf("lateness of transmissions, %d %s", len(counted), plural(len(counted), "run"))
+	pl.X.Label.Text, pl.Y.Label.Text = axis("late by", sc.Unit), "frames"
+	pl.X.Scale, pl.X.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
+	pl.Y.Scale, pl.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
+	pl.Add(plainGrid())
+	bound := lab.MostLateness.Seconds() * 1e6
+	pl.X.Min, pl.X.Max = edge(from), max(edge(to), 1.5*bound)
+	pl.Y.Min, pl.Y.Max = low, float64(most)*2
+	var entries []entry
+	var bar *plotter.Polygon
+	for i, count := range sum {
+		if count == 0 {
+			continue
+		}
+		left, right, top := edge(i), edge(i+1), float64(count)
+		var err error
+		if bar, err = plotter.NewPolygon(plotter.XYs{{X: left, Y: low}, {X: left, Y: top}, {X: right, Y: top}, {X: right, Y: low}}); err != nil {
+			return nil, err
+		}
+		bar.Color, bar.LineStyle.Color, bar.LineStyle.Width = palette[0], color.Gray{255}, vg.Points(1.2)
+		pl.Add(bar)
+	}
+	entries = append(entries, entry{strings.TrimSpace(experiment.SI(float64(n))) + " frames of the attempts that count", []plot.Thumbnailer{bar}})
+	if m > 0 {
+		outline := plotter.XYs{{X: edge(from), Y: low}}
+		for i := from; i < to; i++ {
+			top := low
+			if i < len(other) {
+				top = max(low, float64(other[i]))
+			}
+			outline = append(outline, plotter.XY{X: edge(i), Y: top}, plotter.XY{X: edge(i + 1), Y: top})
+		}
+		stairs, err := plotter.NewLine(append(outline, plotter.XY{X: edge(to), Y: low}))
+		if err != nil {
+			return nil, err
+		}
+		stairs.Color, stairs.Width = palette[1], vg.Points(1.8)
+		pl.Add(stairs)
+		entries = append(entries, entry{strings.TrimSpace(experiment.SI(float64(m))) + " frames of attempts that were repeated", []plot.Thumbnailer{stairs}})
+	}
+	limit, err := plotter.NewLine(plotter.XYs{{X: bound, Y: low}, {X: bound, Y: pl.Y.Max}})
+	if err != nil {
+		return nil, err
+	}
+	limit.Width, limit.Dashes = vg.Points(1.2), dashes[2]
+	pl.Add(limit)
+	entries = append(entries, entry{fmt.Sprintf("%g ms: an attempt with more than 0.1 %% beyond is disturbed", 1e3*lab.MostLateness.Seconds()), []plot.Thumbnailer{limit}})
+	return render(pl, entries)
+}
+
+// entry is one of a plot's legend.
+type entry struct {
+	name   string
+	thumbs []plot.Thumbnailer
+}
+
+// newPlot is a plot with the fonts and ticks of all.
+func newPlot() *plot.Plot {
+	pl := plot.New()
+	pl.Title.TextStyle.Font = sans(12)
+	pl.Title.Padding = vg.Points(8)
+	for _, a := range []*plot.Axis{&pl.X, &pl.Y} {
+		a.Label.TextStyle.Font = sans(12)
+		a.Tick.Label.Font = sans(11)
+		a.Tick.Marker = plot.TickerFunc(ticks)
+		a.Padding = vg.Points(4)
+	}
+	return pl
+}
+
+// plainGrid are the lines behind a plot.
+func plainGrid() *plotter.Grid {
+	grid := plotter.NewGrid()
+	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{225}, color.Gray{225}
+	return grid
+}
+
+// render draws a plot and below it, where no curve can be, its legend, in as many
+// columns as the longest name allows.
+func render(pl *plot.Plot, entries []entry) ([]byte, error) {
+	const side, rowHeight = vg.Length(12), vg.Length(16)
+	var legends []plot.Legend
+	widest := vg.Length(0)
+	for _, e := range entries {
+		l := plot.NewLegend()
+		l.TextStyle.Font = sans(11)
+		l.ThumbnailWidth = vg.Points(30)
+		l.Top, l.Left = true, true
+		l.Add(e.name, e.thumbs...)
+		widest = max(widest, l.ThumbnailWidth+l.TextStyle.Width(" "+e.name)+vg.Points(16))
+		legends = append(legends, l)
+	}
+	width := max(plotWidth, widest+2*side)
+	columns := max(1, min(len(legends), int((width-2*side)/widest)))
+	rows := (len(legends) + columns - 1) / columns
+	columns = (len(legends) + rows - 1) / rows // rows of equal length
+	height := plotHeight + vg.Length(rows)*rowHeight
+	canvas := vgsvg.New(width, height)
+	c := draw.New(canvas)
+	for i := range legends {
+		left := side + vg.Length(i%columns)*widest
+		top := plotHeight + vg.Length(i/columns)*rowHeight
+		legends[i].Draw(draw.Crop(c, left, 0, 0, -top))
+	}
+	pl.Draw(draw.Crop(c, vg.Points(4), -vg.Points(14), height-plotHeight+vg.Points(4), -vg.Points(6)))
+	var b bytes.Buffer
+	if _, err := canvas.WriteTo(&b); err != nil {
+		return nil, err
+	}
+	return bytes.ReplaceAll(b.Bytes(), []byte(drawnFont), []byte(namedFont)), nil
+}

@@ -1,0 +1,407 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"unicode/utf8"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/forward"
+	"weir/core/transport"
+	"weir/core/transport/udp"
+	"weir/internal/testutil"
+	"weir/study/experiment"
+)
+
+// outcome is a small sweep: two schemes, three rates, three seeds, with a measure
+// that is not defined at one point.
+func outcome(t *testing.T) *experiment.Outcome {
+	t.Helper()
+	o := &experiment.Outcome{Name: "room/figure", World: "sim", Spec: spec(t)}
+	for _, scheme := range []string{"without", "abc"} {
+		for i, r0 := range []float64{10e6, 50e6, 100e6} {
+			for seed := range 3 {
+				v := r0 * (1 + 0.01*float64(seed))
+				delay := 0.0135
+				if i == 2 {
+					delay = math.NaN()
+				}
+				o.Runs = append(o.Runs, &experiment.Run{ID: fmt.Sprint(scheme, i, seed), Seed: uint64(seed + 1), End: experiment.End{Reason: "time up", TimeS: 70},
+					Point: []experiment.Coordinate{{Key: "scheme", Text: scheme}, {Key: "r0", Text: fmt.Sprintf("%.0fMbps", r0/1e6), Value: r0, IsNum: true}},
+					Measures: []experiment.Measured{
+						{Name: "goodput", Unit: "bps", Groups: []experiment.Grouped{{Group: "client0", Value: v}, {Group: "client1", Value: 40e6}}},
+						{Name: "delay", Unit: "s", Groups: []experiment.Grouped{{Group: "client0", Value: delay}}},
+						{Name: "queue", Unit: "packets", Groups: []experiment.Grouped{{Group: "mean", Value: 7.25}, {Group: "max", Value: 24}}},
+						{Name: "jain", Value: 0.75}},
+					Drops: []experiment.Count{{Name: "activity", Count: 12}}})
+			}
+		}
+	}
+	o.Runs[0].End.Reason = "no progress"
+	o.Runs[0].Unfinished = []experiment.UnfinishedFlow{{Flow: 3, Traffic: "bulk", Src: "a", Dst: "b", SizeBytes: 1000, DoneBytes: 10}}
+	o.Claims = []experiment.Claim{
+		{ID: "a.b", Says: "the first <claim> holds in every case, however long its sentence may be and whatever it may say", Verdict: experiment.Holds, N: 9, Measured: "scheme=abc r0=10Mbps: x = 1 < 2"},
+		{ID: "c", Says: "second", Verdict: experiment.Fails, N: 3},
+		{ID: "d", Says: "third", Verdict: experiment.Undecided, N: 3, Measured: "no point"},
+	}
+	o.Missing, o.Found = 2, 4
+	return o
+}
+
+// spec is a valid one, for its parameters, with the plots of the outcome.
+func spec(t *testing.T) *experiment.Spec {
+	t.Helper()
+	r := &experiment.Registry{Programs: []dataplane.Scheme{forward.Scheme()}, Transports: []transport.Scheme{udp.Scheme()},
+		Library: []experiment.Library{{Name: "room", Files: fstest.MapFS{"experiments/figure.yaml": {Data: []byte(`
+title: A <title> & more
+paper: {name: paper, figure: 4}
+duration: 5s
+topology: {hosts: [a, b], switches: [s], links: [{ends: [a, s], rate: 1Mbps, delay: 1ms}, {ends: [s, b], rate: 1Mbps, delay: 1ms}]}
+switch: [forward]
+traffic: [{name: x, from: a, to: b, transport: udp, rate: 10kbps}]
+`)}}}}}
+	src, err := r.Open("room/figure")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := experiment.Load(r, src, experiment.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Plots = []experiment.Plot{{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}}, {X: "r0", Y: "queue", Lines: []string{"scheme"}}}
+	return s
+}
+
+// The tables, word by word; nothing is wider than a terminal.
+func TestTables(t *testing.T) {
+	o := outcome(t)
+	text := Results(Summarise(o.Runs)) + "\n" + Claims(o.Claims) + "\n" + Ends(o)
+	testutil.Golden(t, "tables.txt", text)
+	for _, l := range strings.Split(text, "\n") {
+		if utf8.RuneCountInString(l) > Width {
+			t.Errorf("%d columns: %s", utf8.RuneCountInString(l), l)
+		}
+	}
+}
+
+// Student's t at 95 %, two-sided, as tables print it.
+func TestInterval(t *testing.T) {
+	for n, want := range map[int]float64{2: 12.706, 3: 4.303, 4: 3.182, 10: 2.262, 30: 2.045} {
+		x := make([]float64, n) // sample deviation 1, mean 0
+		x[0], x[1] = math.Sqrt(float64(n-1)/2), -math.Sqrt(float64(n-1)/2)
+		mean, half := experiment.MeanInterval(x)
+		if math.Abs(half*math.Sqrt(float64(n))-want) > 0.001 || mean != 0 {
+			t.Errorf("n = %d: t = %.4f, tables say %.3f", n, half*math.Sqrt(float64(n)), want)
+		}
+	}
+	if _, half := experiment.MeanInterval([]float64{3}); !math.IsNaN(half) {
+		t.Error("one value has an interval")
+	}
+}
+
+// Plots depend on the numbers only, name axes with units, and say n.
+func TestSVG(t *testing.T) {
+	o := outcome(t)
+	points := Summarise(o.Runs)
+	for _, p := range o.Spec.Plots {
+		a, err := SVG(p, points)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _ := SVG(p, points)
+		if string(a) != string(b) {
+			t.Errorf("%s: two drawings differ", Title(p))
+		}
+		for _, want := range []string{"r0 [Mb/s]", "n = 3", "without", "abc"} {
+			if !strings.Contains(string(a), want) {
+				t.Errorf("%s does not say %q", Title(p), want)
+			}
+		}
+	}
+	a, _ := SVG(o.Spec.Plots[0], points)
+	if !strings.Contains(string(a), "goodput [Mb/s]") || !strings.Contains(string(a), "abc client1") {
+		t.Error("the axis has no unit, or a line no name")
+	}
+	if _, err := SVG(experiment.Plot{X: "r0", Y: "nothing"}, points); err == nil {
+		t.Error("a measure that is not there is drawn")
+	}
+}
+
+// A measure that is nowhere defined, a sweep over words, one point: all have a
+// plot.
+func TestSVGOddities(t *testing.T) {
+	run := func(x string, v float64) *experiment.Run {
+		return &experiment.Run{Point: []experiment.Coordinate{{Key: "k", Text: x}}, Measures: []experiment.Measured{{Name: "m", Value: v}}}
+	}
+	for name, runs := range map[string][]*experiment.Run{
+		"undefined": {run("a", math.NaN()), run("b", math.NaN())}, "one": {run("a", 0)}, "words": {run("a", 1), run("b", -2)},
+	} {
+		if _, err := SVG(experiment.Plot{X: "k", Y: "m"}, Summarise(runs)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A table by flow size is of one traffic, also where a point of the sweep has another list
+// of traffics.
+func TestSizesByTraffic(t *testing.T) {
+	run := func(point string, traffics ...string) *experiment.Run {
+		r := &experiment.Run{Point: []experiment.Coordinate{{Key: "k", Text: point}}}
+		for _, name := range traffics {
+			r.Bins = append(r.Bins, experiment.Binned{Name: "fct", Unit: "s", Traffic: name, Bins: []experiment.Bin{{ToBytes: 100, N: 1, Mean: experiment.Number(name[0])}}})
+		}
+		return r
+	}
+	tables := SizeTables(Summarise([]*experiment.Run{run("one", "b"), run("two", "a", "b")}))
+	if len(tables) != 2 || tables[0].Traffic != "b" || tables[1].Traffic != "a" {
+		t.Fatalf("tables %+v", tables)
+	}
+	for _, x := range tables {
+		for p, want := range map[int]float64{0: map[string]float64{"a": math.NaN(), "b": 'b'}[x.Traffic], 1: float64(x.Traffic[0])} {
+			if got := x.Mean[p][0]; got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+				t.Errorf("%s of %s is %g, want %g", x.Traffic, x.Points[p], got, want)
+			}
+		}
+	}
+}
+
+// The n of a row are the flows that a value of it rests on, not those of all columns.
+func TestSizesCount(t *testing.T) {
+	var runs []*experiment.Run
+	for k, n := range []int{2, 3, 7, 7} { // two points, two seeds
+		runs = append(runs, &experiment.Run{Seed: uint64(k % 2), Point: []experiment.Coordinate{{Key: "k", Text: strconv.Itoa(k / 2)}},
+			Bins: []experiment.Binned{{Name: "fct", Unit: "s", Traffic: "x", Bins: []experiment.Bin{{ToBytes: 100, N: n, Mean: 1}, {ToBytes: 200, N: 4, Mean: 1}}}}})
+	}
+	text := Sizes(Summarise(runs))
+	if !strings.Contains(text, "100B  5 … 14 ") || !strings.Contains(text, "200B       8 ") {
+		t.Error(text)
+	}
+}
+
+// A plot that no run has a value of is no error: percentiles of few flows, a
+// distribution of none, a series of flows that a seed does not have. The page names it.
+func TestPlotWithoutValues(t *testing.T) {
+	nan := experiment.Number(math.NaN())
+	r := &experiment.Run{Measures: []experiment.Measured{{Name: "fct", Unit: "s", Groups: []experiment.Grouped{}}},
+		Bins:          []experiment.Binned{{Name: "slowdown", Traffic: "x", Percentiles: []float64{50}, Bins: []experiment.Bin{{ToBytes: 100, N: 3, Mean: 2, Percentiles: []experiment.Number{nan}}}}},
+		Distributions: []experiment.Distribution{{Name: "fct", Unit: "s", Group: "x"}}}
+	plots := []experiment.Plot{{Kind: experiment.OverSize, X: "flow_size", Y: "slowdown_p50"}, {Kind: experiment.CDF, X: "fct", Y: "cdf"},
+		{Kind: experiment.OverTime, X: "time", Y: "cwnd"}, {X: "k", Y: "fct"}}
+	for _, p := range plots {
+		if svg, err := SVG(p, Summarise([]*experiment.Run{r})); svg != nil || err != nil {
+			t.Errorf("%s: %d bytes, %v", Title(p), len(svg), err)
+		}
+	}
+	o := outcome(t)
+	o.Dir, o.Runs, o.Spec.Plots = t.TempDir(), []*experiment.Run{r}, plots
+	path, err := Write(o, Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(path)
+	if err != nil || strings.Count(string(page), "Not drawn, because no run has a value of it: ") != 4 || !strings.Contains(string(page), ": slowdown p50 over flow size.") {
+		t.Errorf("the page does not name the plots: %v", err)
+	}
+}
+
+// The page: escaped, self-contained, the same bytes each time, claims before plots
+// before tables.
+func TestWrite(t *testing.T) {
+	o := outcome(t)
+	var pages []string
+	for range 2 {
+		o.Dir = t.TempDir()
+		o.Command = "weir run room/figure --set 'a=b'"
+		path, err := Write(o, Page{Version: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, string(data))
+		if plots, _ := filepath.Glob(filepath.Join(o.Dir, "plots", "*.svg")); len(plots) != 2 {
+			t.Errorf("plots: %v", plots)
+		}
+	}
+	if pages[0] != pages[1] {
+		t.Error("two pages of one outcome differ")
+	}
+	page := pages[0]
+	for _, bad := range []string{"<title>A <title>", "first <claim>", "http://", "https://", "<script"} {
+		text := strings.ReplaceAll(page, `"http://www.w3.org/2000/svg"`, "")
+		text = strings.ReplaceAll(text, `"http://www.w3.org/1999/xlink"`, "")
+		if i := strings.Index(text, bad); i >= 0 {
+			t.Errorf("the page contains %q: %.120s", bad, text[i:])
+		}
+	}
+	last := -1
+	for _, want := range []string{"A &lt;title&gt; &amp; more", ">Claims</h2>", "the first &lt;claim&gt;", ">Plots</h2>", "<svg", ">Results</h2>", "activity 12", "unfinished: ", ">To reproduce</h2>", "weir run room/figure"} {
+		i := strings.Index(page, want)
+		if i < 0 {
+			t.Errorf("the page lacks %q", want)
+		}
+		if want != "unfinished: " && want != "activity 12" {
+			if i < last {
+				t.Errorf("%q stands too early", want)
+			}
+			last = i
+		}
+	}
+}
+
+// The page is as readable on dark as on light: texts have a contrast of 4.5 to what
+// they stand on, curves of 3 (WCAG 2.2 §1.4.3, §1.4.11), and every colour of the
+// palette has one of its own on both.
+func TestContrast(t *testing.T) {
+	light, rest, _ := strings.Cut(pageSource, "prefers-color-scheme: dark")
+	dark, _, _ := strings.Cut(rest, "} }")
+	for name, css := range map[string]string{"light": light, "dark": dark} {
+		luminance := map[string]float64{}
+		for _, m := range regexp.MustCompile(`--([a-z0-9-]+): #([0-9a-f]{6});`).FindAllStringSubmatch(css, -1) {
+			rgb, err := strconv.ParseUint(m[2], 16, 32)
+			if err != nil {
+				t.Fatal(err)
+			}
+			linear := func(shift uint) float64 {
+				c := float64(rgb>>shift&0xff) / 255
+				if c <= 0.04045 {
+					return c / 12.92
+				}
+				return math.Pow((c+0.055)/1.055, 2.4)
+			}
+			luminance[m[1]] = 0.2126*linear(16) + 0.7152*linear(8) + 0.0722*linear(0)
+		}
+		pairs := [][2]string{{"ink", "paper"}, {"ink", "band"}, {"ink", "panel"}, {"soft", "paper"}, {"soft", "band"}, {"link", "paper"}, {"ink", "undecided-band"}}
+		for _, v := range []string{"holds", "fails", "undecided"} {
+			pairs = append(pairs, [2]string{v, v + "-band"})
+		}
+		for i := range palette {
+			pairs = append(pairs, [2]string{fmt.Sprintf("curve%d", i+1), "panel"})
+		}
+		for _, p := range pairs {
+			a, okA := luminance[p[0]]
+			b, okB := luminance[p[1]]
+			least := 4.5
+			if strings.HasPrefix(p[0], "curve") {
+				least = 3
+			}
+			if c := (max(a, b) + 0.05) / (min(a, b) + 0.05); !okA || !okB || c < least {
+				t.Errorf("%s: %s on %s has a contrast of %.2f, want %g", name, p[0], p[1], c, least)
+			}
+		}
+	}
+}
+
+// Plots take the page's colours there, and have their own as files.
+func TestInPage(t *testing.T) {
+	got := string(inPage([]byte(`<?xml version="1.0"?><svg><path style="fill:none;stroke:#0072B2;stroke-width:1"/><path style="fill:#FFFFFF"/>` +
+		`<path style="stroke:#000000"/><path style="stroke:#E1E1E1"/><path style="fill:#123456"/><text>stroke:#0072B2x</text></svg>`)))
+	want := `<svg><path style="fill:none;stroke:var(--curve1,#0072B2);stroke-width:1"/><path style="fill:var(--panel,#FFFFFF)"/>` +
+		`<path style="stroke:var(--ink,#000000)"/><path style="stroke:var(--grid,#E1E1E1)"/><path style="fill:#123456"/><text>stroke:#0072B2x</text></svg>`
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	points := Summarise(outcome(t).Runs)
+	svg, err := SVG(experiment.Plot{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}}, points)
+	if err != nil || strings.Contains(string(svg), "var(") {
+		t.Errorf("a file with colours that only the page has: %v", err)
+	}
+	if left := drawnColour.FindString(strings.ReplaceAll(string(inPage(svg)), ",#", "")); left != "" {
+		t.Errorf("the page's plot has the fixed colour %s", left)
+	}
+}
+
+// The page's table: units over the groups that share them, means apart from their
+// intervals, keys that stay in place as far as a phone has room.
+func TestPageTable(t *testing.T) {
+	points := Summarise(outcome(t).Runs)
+	keys, values := columnsOf(points)
+	got := tableOf("results", keys, values, len(points))
+	if s := fmt.Sprint(got.Spans); s != "[{goodput Mb/s 2} {delay ms 1} {queue packets 2} {jain  1}]" {
+		t.Errorf("spans %s", s)
+	}
+	if s := fmt.Sprint(got.Groups, got.Lone); s != "[client0 client1 client0 mean max ] false" {
+		t.Errorf("groups %s", s)
+	}
+	if s := fmt.Sprint(got.Keys); s != "[{scheme 8 0 0 pin pin-wide} {r0 8 8 1 pin pin-wide edge} {n 2 16 2 pin-wide edge-wide}]" {
+		t.Errorf("keys %s", s)
+	}
+	if c := got.Rows[0].Cells[0]; c != (tableCell{Mean: "10.1", Half: "0.2", Width: 3}) {
+		t.Errorf("cell %+v", c)
+	}
+	if c := got.Rows[2].Cells[2]; c.Mean != "–" || c.Half != "" {
+		t.Errorf("a value that is not defined: %+v", c)
+	}
+	if !got.Rows[3].First || got.Rows[4].First {
+		t.Error("schemes are not set apart")
+	}
+}
+
+// Parameters stand by part of the spec, those that the user has not set apart from
+// the others.
+func TestGrouped(t *testing.T) {
+	var text []string
+	for _, g := range grouped([]experiment.Parameter{{Path: "duration"}, {Path: "topology.links.0.rate"}, {Path: "traffic.x.cc.bbr"},
+		{Path: "traffic.y.rate"}, {Path: "sweep.n"}, {Path: "sweep.scheme.abc.queue"}, {Path: "seed"}}) {
+		var rows []string
+		for _, r := range g.Rows {
+			rows = append(rows, strings.Join(r.Path, "."))
+		}
+		text = append(text, g.Name+": "+strings.Join(rows, " "))
+	}
+	if got, want := strings.Join(text, "; "), "the run: duration seed; topology: links.0.rate; traffic x: cc.bbr; traffic y: rate; sweep: n; sweep scheme: abc.queue"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	o := outcome(t)
+	page, err := HTML(o, nil, nil, Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	given, defaults, ok := strings.Cut(string(page), "that have their default")
+	if !ok || !strings.Contains(given, "figure.yaml:4") || strings.Contains(given, "default:") || !strings.Contains(defaults, "default: ") {
+		t.Error("defaults are not apart")
+	}
+}
+
+func TestScales(t *testing.T) {
+	for _, c := range []struct {
+		unit string
+		most float64
+		want string
+	}{{"bps", 5e9, "Gb/s"}, {"bps", 999e6, "Mb/s"}, {"bps", 20, "b/s"}, {"s", 0.2, "ms"}, {"s", 3, "s"}, {"s", 2e-6, "µs"}, {"packets", 5, "packets"}, {"", 5, ""}} {
+		if got := scaleFor(c.unit, c.most).Unit; got != c.want {
+			t.Errorf("%g %s is shown in %q, want %q", c.most, c.unit, got, c.want)
+		}
+	}
+}
+
+func ExampleWrap() {
+	fmt.Println(Wrap("one two three four", 9, "  "))
+	// Output:
+	// one two
+	//   three
+	//   four
+}
+
+// What a run got stuck at stands below the runs' ends.
+func TestStuck(t *testing.T) {
+	o := &experiment.Outcome{Runs: []*experiment.Run{{Seed: 3, End: experiment.End{Reason: "pfc deadlock", TimeS: 0.001, Ports: []string{"s0->s1 queue 3", "s1->s0 queue 3"}}}}}
+	if got, want := Ends(o), "1 runs: 1 pfc deadlock\npfc deadlock: seed 3, at 0.001 s: s0->s1 queue 3, s1->s0 queue 3\n"; got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	for range 30 {
+		o.Runs[0].End.Ports = append(o.Runs[0].End.Ports, "x->y")
+	}
+	if got := Ends(o); !strings.Contains(got, "and 22 more") {
+		t.Error(got)
+	}
+}

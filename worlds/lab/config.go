@@ -1,0 +1,233 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"path"
+
+	"weir/core/dataplane/tm"
+	"weir/core/fabric"
+	"weir/core/fabric/observe"
+	"weir/core/fabric/wiring"
+	"weir/core/packet"
+	"weir/core/telemetry"
+	"weir/core/topology"
+	"weir/core/trace"
+	"weir/core/unit"
+)
+
+// Config is the network of one run as its data plane needs it, and when what is measured
+// begins and ends.
+type Config struct {
+	Seed     uint64
+	Network  *topology.Network
+	Switches []SwitchConfig // one a node of Network; ignored for hosts
+	Hosts    *packet.Book   // Addr of node i is i+1
+	// Tree is the network as a fat tree whose hosts have addresses from Prefixes, as Hosts
+	// says; nil: it is none, or they have not.
+	Tree      *topology.Tree
+	Prefixes  topology.Prefixes
+	Events    []Event           // ascending by time
+	Framing   packet.Framing    // one that counts the headers that frames have
+	Telemetry *telemetry.Format // in which switches write it; nil: none does
+	MTU       int               // of hosts' interfaces, in bytes; 0: 1500
+	Lead      unit.Time         // from the data plane's start to time 0 of the experiment
+	Warmup    unit.Time         // measures begin then, in the experiment's time
+	Duration  unit.Time         // and end then; above Warmup
+	// Flows are those that the hosts will have, so that the data plane knows their packets.
+	Flows []Flow
+	// Watches are what is looked at every so often in the measured part. Those of flows are
+	// not the data plane's to see: their samples are missing in the Report.
+	Watches  []Watch
+	Delays   bool // keep histograms of the one-way delays, by traffic
+	Tally    bool // count what all frames on all links consist of
+	Notices  bool // follow the notices that switches make
+	Ordering bool // see in which order data packets arrive
+	// Capture, if given, is what goes in and out at switches, to be written to a file.
+	Capture *Capture
+	// Observer, if given, is told what links transmit, lose and deliver, and what
+	// switches queue and drop.
+	Observer trace.Observer
+}
+
+// What the simulator has as well: what runs in a switch, what happens to links, what a
+// port's outcome is, what is watched.
+type (
+	SwitchConfig = wiring.SwitchConfig
+	Event        = wiring.Event
+	PortResult   = wiring.PortResult
+	Watch        = observe.Watch
+)
+
+// Flow is one flow of the experiment, as its packets tell it.
+type Flow struct {
+	Group            int // index of its traffic in the spec
+	Src, Dst         int // nodes
+	SrcPort, DstPort uint16
+	Version          uint8 // of IP: 4 or 6
+	Proto            uint8 // packet.ProtoTCP, packet.ProtoUDP; 0: no kernel can send it
+}
+
+// DefaultMTU is that of Ethernet (IEEE 802.3).
+const DefaultMTU = 1500
+
+func (c *Config) mtu() int {
+	if c.MTU == 0 {
+		return DefaultMTU
+	}
+	return c.MTU
+}
+
+// room is the length of the longest frame.
+func (c *Config) room() int { return c.mtu() + packet.EthernetHeader }
+
+// check tells what of a configuration cannot be.
+func (c *Config) check() error {
+	n := c.Network
+	switch {
+	case c.Lead < 0 || c.Warmup < 0 || c.Duration <= c.Warmup || c.Duration > unit.Never/4 || c.Lead > unit.Never/4:
+		return fmt.Errorf("lab: a lead of %v, a warm-up of %v, a duration of %v: the warm-up must end before the run does", c.Lead, c.Warmup, c.Duration)
+	case len(c.Switches) != len(n.Nodes):
+		return fmt.Errorf("lab: %d switch configurations for %d nodes", len(c.Switches), len(n.Nodes))
+	case c.Hosts.Len() <= len(n.Nodes):
+		return fmt.Errorf("lab: addresses of %d nodes for %d", c.Hosts.Len()-1, len(n.Nodes))
+	case c.Framing.Fixed():
+		return fmt.Errorf("lab: framing %s counts headers that no real frame has; l2 and wire are possible", c.Framing.Name)
+	case c.mtu() < 1280 || c.mtu() > 9216: // RFC 8200 §5; what Ethernet cards call jumbo frames
+		return fmt.Errorf("lab: an MTU of %d bytes; 1280 to 9216 are possible", c.MTU)
+	}
+	last := unit.Time(0)
+	for _, e := range c.Events {
+		if e.At < last || e.Link < 0 || e.Link >= len(n.Links) {
+			return fmt.Errorf("lab: an event at %v, after one at %v, of link %d of %d", e.At, last, e.Link, len(n.Links))
+		}
+		last = e.At
+	}
+	host := func(node int) bool { return node >= 0 && node < len(n.Nodes) && !n.Nodes[node].Switch }
+	for i, f := range c.Flows {
+		if f.Src == f.Dst || !host(f.Src) || !host(f.Dst) || f.Group < 0 || f.Group >= 1<<20 ||
+			f.Proto != 0 && f.Version != 4 && f.Version != 6 || f.Proto != 0 && f.Proto != packet.ProtoTCP && f.Proto != packet.ProtoUDP {
+			return fmt.Errorf("lab: flow %d from node %d to node %d, IPv%d, protocol %d", i, f.Src, f.Dst, f.Version, f.Proto)
+		}
+	}
+	for i, w := range c.Watches {
+		limit := 2 * len(n.Links)
+		switch {
+		case w.What.OfFlow():
+			limit = len(c.Flows)
+		case w.What == observe.BufferBytes && (w.Index < 0 || w.Index >= len(n.Nodes) || !n.Nodes[w.Index].Switch):
+			limit = 0
+		case w.What == observe.BufferBytes:
+			limit = len(n.Nodes)
+		}
+		if w.Every <= 0 || w.What > observe.BufferBytes || w.Index < 0 || w.Index >= limit {
+			return fmt.Errorf("lab: watch %d looks at %d of %d every %v", i, w.Index, limit, w.Every)
+		}
+	}
+	return nil
+}
+
+// wire makes links and switches, with what they take their packets from.
+func (c *Config) wire(pool *packet.Pool) *wiring.Wiring {
+	return wiring.New(wiring.Config{
+		Seed: c.Seed, Network: c.Network, Switches: c.Switches, Hosts: c.Hosts, Tree: c.Tree, Prefixes: c.Prefixes,
+		MinFrame: c.Framing.Min + c.Framing.Extra, MaxFrame: c.Framing.Frame(int32(c.room()), 0, true), Framing: c.Framing,
+		Counted: c.Telemetry != nil && c.Telemetry.Counted, Pool: pool, Observer: c.Observer,
+	})
+}
+
+// build makes the data plane of a configuration; gates are those of the hosts, by node.
+func (c *Config) build(gates []Gate, clock func() unit.Time) (*plane, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	n := c.Network
+	d := &plane{clock: clock, book: c.Hosts, framing: c.Framing, room: c.room(), config: c}
+	d.wiring = c.wire(&d.pool)
+	d.switches = d.wiring.Switches
+	captured, err := c.Capture.nodes(n)
+	if err != nil {
+		return nil, err
+	}
+	nodes := make([]fabric.Node, len(n.Nodes))
+	d.hosts = make([]*host, len(n.Nodes))
+	for i, node := range n.Nodes {
+		if node.Switch {
+			sw, err := d.wiring.NewSwitch(i, nil, nil)
+			if err != nil {
+				return nil, err
+			}
+			if nodes[i] = sw; captured[i] {
+				t := d.newTap(i, sw)
+				nodes[i], d.taps = t, append(d.taps, t)
+			}
+			continue
+		}
+		leaving := d.wiring.Leaving(i)
+		if len(leaving) != 1 || gates[i] == nil {
+			return nil, fmt.Errorf("lab: host %s has %d links; a host has one NIC", node.Name, len(leaving))
+		}
+		d.hosts[i] = d.newHost(i, node.Name, d.wiring.Links[leaving[0]].Rate, gates[i])
+		d.wiring.Attach(i, d.hosts[i].port)
+		nodes[i] = d.hosts[i]
+	}
+	if d.seen, err = newSeen(c); err != nil {
+		return nil, err
+	}
+	return d, d.start(nodes, d.wiring.Links, d.linkObserver())
+}
+
+// linkObserver is the fabric's; nil if nobody wants to know what links do.
+func (d *plane) linkObserver() trace.Observer {
+	c := d.config
+	if !c.Tally && !c.Notices && c.Observer == nil {
+		return nil
+	}
+	l := &observe.Links{Telemetry: c.Telemetry, Trace: c.Observer, Port: func(i int) *tm.Port { return d.wiring.Port(i) }}
+	if c.Tally {
+		l.Tally = &d.tally
+	}
+	if c.Notices {
+		l.Lost = &d.noticesLost
+	}
+	return l
+}
+
+// Capture asks for all that comes in and goes out at some switches.
+type Capture struct {
+	Switches []string // names, or patterns (path.Match: * stands for any characters)
+	File     string   // pcapng, see Replay
+	// Limit is how many bytes it may have, which are kept in memory until the run is over;
+	// 0: DefaultCapture. Of a switch nothing is kept from the first frame on that does not fit.
+	Limit unit.Bytes
+}
+
+// DefaultCapture is how many bytes a capture may have if nothing is said: half a minute of
+// 50 Mb/s, in and out.
+const DefaultCapture = 512 * unit.Bytes(1<<20)
+
+// nodes tells which nodes are captured. The error is about what names no switch.
+func (x *Capture) nodes(n *topology.Network) ([]bool, error) {
+	out := make([]bool, len(n.Nodes))
+	if x == nil {
+		return out, nil
+	}
+	if x.Limit < 0 {
+		return nil, fmt.Errorf("lab: a capture of at most %d bytes", x.Limit)
+	}
+	if len(x.Switches) == 0 {
+		return nil, errors.New("lab: a capture of no switch")
+	}
+	for _, pattern := range x.Switches {
+		found := false
+		for i, node := range n.Nodes {
+			if ok, err := path.Match(pattern, node.Name); node.Switch && (ok && err == nil || pattern == node.Name) {
+				out[i], found = true, true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("lab: a capture of %q; there is no such switch", pattern)
+		}
+	}
+	return out, nil
+}

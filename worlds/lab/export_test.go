@@ -1,0 +1,43 @@
+package lab
+
+import (
+	"bytes"
+	"testing"
+
+	"weir/core/unit"
+)
+
+// Arriving is a frame that a host's kernel sends.
+type Arriving struct {
+	At    unit.Time
+	Node  int
+	Frame []byte
+}
+
+// Scripted carries a configuration out with kernels that follow a script, in order of time,
+// whose thread runs at the times that wake gives, one after the other, until end. It returns
+// what was captured as well.
+func Scripted(t testing.TB, c *Config, script []Arriving, wake func(now unit.Time) unit.Time, end unit.Time) (*Report, []byte) {
+	t.Helper()
+	now := unit.Time(0)
+	d, gates := memory(t, c, &now)
+	for _, a := range script {
+		g := gates[a.Node]
+		g.frames, g.stamps = append(g.frames, a.Frame), append(g.stamps, a.At)
+	}
+	for now < end {
+		now = min(wake(now), end)
+		if err := d.step(now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := d.report(now)
+	var b bytes.Buffer
+	if c.Capture != nil {
+		var err error
+		if r.Captured, err = d.writeCapture(&b, d.done); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r, b.Bytes()
+}

@@ -1,0 +1,205 @@
+package iperf
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+
+	"weir/core/packet"
+	"weir/core/transport/udp"
+	"weir/core/unit"
+	"weir/worlds/lab/traffic"
+)
+
+// ErrMissing: there is no iperf3 on this machine.
+var ErrMissing = errors.New("iperf3 is not installed (Debian's package is iperf3)")
+
+// Result is that of the run, as package traffic has it, with what iperf3 knows: of each
+// flow Sender.Retransmitted of TCP, Sender.SentBytes and SentPackets of UDP,
+// Receiver.ReceivedBytes, and ReceivedPackets of UDP; and in Begun how late flows began.
+// All else is 0.
+type Result struct {
+	traffic.Result
+	Version string      // of iperf3
+	Lost    []Loss      // by flow
+	Ports   []uint16    // by flow: at which its server was: DstPort, or another if one before has it
+	Short   []unit.Time // by flow: what of the measured part iperf3 has no intervals of
+	part    unit.Time   // length of the measured part
+}
+
+// Loss is how many datagrams of a flow of UDP did not arrive in the measured part, of how
+// many; 0 of TCP.
+type Loss struct{ Lost, Of int64 }
+
+// Share is 0 to 1.
+func (l Loss) Share() float64 {
+	if l.Of == 0 {
+		return 0
+	}
+	return float64(l.Lost) / float64(l.Of)
+}
+
+// Goodput is the payload that a flow's receiver had per second of the measured part.
+func (r *Result) Goodput(flow int) unit.Rate {
+	if r.part <= 0 {
+		return 0
+	}
+	return unit.Rate(unit.MulDiv(int64(r.Flows[flow].Receiver.ReceivedBytes), 8*int64(unit.Second), int64(r.part)))
+}
+
+const (
+	// mostFlows is how many flows there can be: each has two processes.
+	mostFlows = 64
+	// every is the length of iperf3's intervals, which is its least.
+	every = 100 * unit.Millisecond
+	// fastest is a rate of pacing that is never reached: 2³¹-1 bytes/s.
+	fastest = 8 * (1<<31 - 1)
+)
+
+// plan is one flow as iperf3 has it.
+type plan struct {
+	*traffic.Flow
+	from, to netip.AddrPort // to is where the server listens
+	client   []string
+	server   []string
+}
+
+// Check tells what of a run's traffic iperf3 cannot do, by name.
+func Check(c traffic.Config) error {
+	if _, err := plans(&c); err != nil {
+		return fmt.Errorf("iperf: %w", err)
+	}
+	return nil
+}
+
+// plans makes the arguments of iperf3, or says what of a configuration iperf3 cannot do.
+func plans(c *traffic.Config) ([]plan, error) {
+	switch {
+	case c.Warmup < 0 || c.Duration <= c.Warmup || c.Duration > unit.Never/4 || c.Book == nil || c.Do == nil:
+		return nil, fmt.Errorf("a warm-up of %v and a duration of %v, addresses and namespaces: the warm-up must be shorter, and all must be given", c.Warmup, c.Duration)
+	case c.UntilDone:
+		return nil, errors.New("a run until all is done: iperf3's flows here have no end")
+	case len(c.Samples) > 0:
+		return nil, errors.New("samples of flows: iperf3 has its own intervals")
+	case len(c.Flows) > mostFlows:
+		return nil, fmt.Errorf("%d flows: with two processes each, %d are possible", len(c.Flows), mostFlows)
+	}
+	taken := make(map[netip.AddrPort]int, len(c.Flows))
+	out := make([]plan, len(c.Flows))
+	for i := range c.Flows {
+		f := &c.Flows[i]
+		p, err := one(c, f)
+		if err != nil {
+			return nil, fmt.Errorf("flow %d: %w", i, err)
+		}
+		// A server takes one test at a time.
+		for {
+			if _, is := taken[p.to]; !is {
+				break
+			}
+			if p.to.Port() == 65535 {
+				return nil, fmt.Errorf("flow %d: no port from %d on is left at node %d", i, f.DstPort, f.Dst)
+			}
+			p.to = netip.AddrPortFrom(p.to.Addr(), p.to.Port()+1)
+		}
+		taken[p.to] = i
+		version := "-" + strconv.Itoa(int(f.Version))
+		port := strconv.Itoa(int(p.to.Port()))
+		interval := strconv.FormatFloat(float64(every)/float64(unit.Second), 'f', -1, 64)
+		p.server = []string{"-s", "-1", version, "-p", port, "-i", interval, "-J"}
+		p.client = append([]string{"-c", p.to.Addr().String(), version, "-p", port, "--cport", strconv.Itoa(int(f.SrcPort)), "-i", interval, "-J"}, p.client...)
+		out[i] = p
+	}
+	return out, nil
+}
+
+func address(b *packet.Book, node int, version uint8) netip.Addr {
+	switch {
+	case node < 0 || node+1 >= b.Len():
+		return netip.Addr{}
+	case version == 4:
+		return b.V4(packet.Addr(node + 1))
+	case version == 6:
+		return b.V6(packet.Addr(node + 1))
+	}
+	return netip.Addr{}
+}
+
+// one plans a flow, but for its server's port.
+func one(c *traffic.Config, f *traffic.Flow) (plan, error) {
+	p := plan{Flow: f, from: netip.AddrPortFrom(address(c.Book, f.Src, f.Version), f.SrcPort), to: netip.AddrPortFrom(address(c.Book, f.Dst, f.Version), f.DstPort)}
+	add := func(words ...string) { p.client = append(p.client, words...) }
+	number := func(word string, n int64) { add(word, strconv.FormatInt(n, 10)) }
+	end := c.Duration
+	if f.Stop > 0 {
+		end = min(end, f.Stop)
+	}
+	switch {
+	case !p.from.Addr().IsValid() || !p.to.Addr().IsValid():
+		return p, fmt.Errorf("node %d or %d has no IPv%d address", f.Src, f.Dst, f.Version)
+	case f.SrcPort == 0 || f.DstPort == 0:
+		return p, fmt.Errorf("ports %d and %d; a port is 1 to 65535", f.SrcPort, f.DstPort)
+	case f.Size > 0:
+		return p, errors.New("a size: iperf3 does not say when the last byte was acknowledged")
+	case len(f.After) > 0 || f.Begin != nil:
+		return p, errors.New("a start after other flows: iperf3's flows begin at times")
+	case f.Start < 0 || end <= f.Start:
+		return p, fmt.Errorf("a start at %v and an end at %v", f.Start, end)
+	case f.Payload < 16 || f.Payload > 65507:
+		return p, fmt.Errorf("a payload of %d bytes; 16 to 65507 are possible", f.Payload)
+	case (f.TCP != nil) == (f.UDP != nil):
+		return p, errors.New("it is of TCP or of UDP")
+	}
+	// Whole seconds: at the end of the run, iperf3's last ones are not measured.
+	length := end - f.Start
+	if f.Stop > 0 && f.Stop < c.Duration && length%unit.Second != 0 {
+		return p, fmt.Errorf("a stop after %v: iperf3 counts whole seconds", length)
+	}
+	whole := int64((length + unit.Second - 1) / unit.Second)
+	if end == c.Duration {
+		whole++ // the connection takes its time first
+	}
+	number("-t", whole)
+	if f.TOS != 0 {
+		number("-S", int64(f.TOS))
+	}
+	if f.TCP != nil {
+		t := f.TCP
+		if t.Rate < 0 || t.MSS < 0 {
+			return p, fmt.Errorf("a rate of %d bit/s, an MSS of %d bytes", t.Rate, t.MSS)
+		}
+		if t.CongestionControl != "" {
+			add("-C", t.CongestionControl)
+		}
+		if t.Rate > 0 {
+			number("-b", int64(t.Rate))
+			number("-l", int64(f.Payload))
+		}
+		if t.MSS > 0 {
+			number("-M", int64(t.MSS))
+		}
+		if t.Pacing {
+			number("--fq-rate", fastest)
+		}
+		return p, nil
+	}
+	s, ok := f.UDP.(*udp.Sender)
+	if !ok {
+		return p, fmt.Errorf("a sender of type %T: iperf3 sends UDP at a constant rate", f.UDP)
+	}
+	u := s.Config()
+	timer := u.Interval
+	switch u.Pattern {
+	case udp.Burst:
+	case udp.CBR: // a datagram a timer; of how gaps vary iperf3 knows nothing
+		timer = unit.TransmitTime(unit.Bytes(f.Payload), u.Rate)
+	default:
+		return p, fmt.Errorf("pattern %s of UDP: iperf3 has %s and %s", u.Pattern, udp.CBR, udp.Burst)
+	}
+	add("-u")
+	number("-b", int64(u.Rate))
+	number("-l", int64(f.Payload))
+	number("--pacing-timer", min(max(int64(timer/unit.Microsecond), 1), 1_000_000))
+	return p, nil
+}

@@ -1,0 +1,109 @@
+package iperf
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"weir/core/unit"
+)
+
+// report is what iperf3 --json writes, as far as it is wanted here.
+type report struct {
+	Start struct {
+		Version string `json:"version"` // iperf 3.12
+	} `json:"start"`
+	Intervals []struct {
+		Streams []stream `json:"streams"`
+	} `json:"intervals"`
+	Error string `json:"error"`
+}
+
+// stream is one flow in one interval. Numbers are such as cJSON writes: large ones have an
+// exponent.
+type stream struct {
+	Start       float64 `json:"start"` // s since the test's begin
+	End         float64 `json:"end"`
+	Bytes       float64 `json:"bytes"`
+	Retransmits float64 `json:"retransmits"`  // TCP's sender: segments
+	Packets     float64 `json:"packets"`      // UDP: sent; at the receiver, lost ones too
+	LostPackets float64 `json:"lost_packets"` // UDP's receiver
+}
+
+// interval is what happened to a flow in a part of its test.
+type interval struct {
+	start, end                        unit.Time // since the test's begin
+	bytes, retransmits, packets, lost float64
+}
+
+// series is the intervals of a test with one flow, ascending.
+type series struct {
+	version   string
+	intervals []interval
+}
+
+// mostSeconds bounds a test's times.
+const mostSeconds = 1e6
+
+// parse reads iperf3's report. Its error is iperf3's own, or about a report that cannot be.
+func parse(b []byte) (*series, error) {
+	var r report
+	if err := json.Unmarshal(b, &r); err != nil {
+		return nil, fmt.Errorf("its report: %w", err)
+	}
+	if r.Error != "" {
+		return nil, fmt.Errorf("it says: %s", r.Error)
+	}
+	s := &series{version: r.Start.Version}
+	last := 0.0
+	for i, x := range r.Intervals {
+		if len(x.Streams) != 1 {
+			return nil, fmt.Errorf("its report: %d flows in interval %d", len(x.Streams), i)
+		}
+		v := x.Streams[0]
+		for _, n := range [...]float64{v.Bytes, v.Retransmits, v.Packets, v.LostPackets} {
+			if n < 0 || n > math.MaxInt64/4 {
+				return nil, fmt.Errorf("its report: a count of %g in interval %d", n, i)
+			}
+		}
+		if v.Start < last-1e-3 || v.End < v.Start || v.End > mostSeconds {
+			return nil, fmt.Errorf("its report: interval %d is from %g to %g s, after %g s", i, v.Start, v.End, last)
+		}
+		last = v.End
+		start, end := seconds(v.Start), seconds(v.End)
+		if end == start {
+			continue // the remainder of a test that ended with an interval
+		}
+		s.intervals = append(s.intervals, interval{
+			start: start, end: end,
+			bytes: v.Bytes, retransmits: v.Retransmits, packets: v.Packets, lost: v.LostPackets,
+		})
+	}
+	if len(s.intervals) == 0 {
+		return nil, fmt.Errorf("its report: there is no interval")
+	}
+	return s, nil
+}
+
+func seconds(s float64) unit.Time { return unit.Time(math.Round(s * float64(unit.Second))) }
+
+// between sums up from one time to another, in the test's time: intervals count by the
+// share that is within.
+func (s *series) between(from, to unit.Time) (sum interval) {
+	sum.start, sum.end = from, to
+	for _, x := range s.intervals {
+		a, b := max(x.start, from), min(x.end, to)
+		if b <= a {
+			continue
+		}
+		share := float64(b-a) / float64(x.end-x.start)
+		sum.bytes += share * x.bytes
+		sum.retransmits += share * x.retransmits
+		sum.packets += share * x.packets
+		sum.lost += share * x.lost
+	}
+	return sum
+}
+
+// end is when the last interval ended.
+func (s *series) end() unit.Time { return s.intervals[len(s.intervals)-1].end }

@@ -1,0 +1,250 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Parameter says by what the kernel has a parameter of transport tcp.
+type Parameter struct {
+	Name string // as an experiment file has it
+	By   string // sysctl, route, interface, socket option, application, or none
+	How  string
+}
+
+// Parameters are those of transport tcp, in its order.
+func Parameters() []Parameter {
+	const none = "Linux' TCP neither sends nor reads telemetry"
+	return []Parameter{
+		{"rate", "application", "it writes at that rate"},
+		{"initial_window", "route", "initcwnd at the sender"},
+		{"rto_min", "sysctl", "tcp_rto_min_us at the sender; before Linux 6.11 the route's rto_min"},
+		{"ecn", "sysctl", "tcp_ecn at the sender: 1 or 2"},
+		{"pacing", "socket option", "SO_MAX_PACING_RATE of the sender"},
+		{"bursts", "interface", "gso_max_segs at the sender: 1 if false"},
+		{"send_buffer", "sysctl", "tcp_wmem at the sender"},
+		{"receive_buffer", "sysctl", "tcp_rmem at the receiver"},
+		{"autotuning", "sysctl", "tcp_moderate_rcvbuf at the receiver"},
+		{"delayed_ack", "socket option", "TCP_DELACK_MAX_US of the receiver; 0s: its route's quickack"},
+		{"compressed_ack", "sysctl", "tcp_comp_sack_delay_ns, tcp_comp_sack_nr at the receiver"},
+		{"telemetry", "none", none},
+		{"telemetry_packets", "none", none},
+		{"integrity", "none", none},
+		{"feedback_key", "none", none},
+		{"nacks", "none", "Linux' TCP knows no NACKs"},
+	}
+}
+
+// Sysctl is one of net.ipv4, of a network namespace.
+type Sysctl struct {
+	Name  string
+	Value string // numbers with a blank between each two
+}
+
+// Host is what a host's namespace, its routes and its interface must have for its flows.
+// A value that no flow speaks of is the kernel's.
+type Host struct {
+	Sysctls       []Sysctl
+	InitialWindow int       // packets; 0: the kernel's, 10
+	RTOMin        unit.Time // of routes; 0: the sysctl's
+	QuickACK      bool
+	Segments      int // that TCP may give to the interface as one; 0: what it has
+
+	sends, receives bool
+}
+
+// Option is a number that a socket is given (setsockopt(2)).
+type Option struct {
+	Name        string
+	Level, Code int
+	Value       int
+}
+
+// Settings are how the kernel is given a flow's parameters.
+type Settings struct {
+	Sender, Receiver               Host      // where it begins, and where it ends
+	SenderOptions, ReceiverOptions []Option  // of its two sockets, before they are connected or listen
+	Rate                           unit.Rate // at which the application writes; 0: as fast as it goes
+	Pacing                         bool      // paced by TCP itself: one of SenderOptions
+}
+
+// Numbers of linux/tcp.h and of TCP in Linux that x/sys does not have.
+const (
+	delackMaxUS = 46 // TCP_DELACK_MAX_US
+	protocolTCP = 6
+	socketLevel = 1  // SOL_SOCKET
+	maxPacing   = 47 // SO_MAX_PACING_RATE
+
+	delackMin = 40 * unit.Millisecond // TCP_DELACK_MIN
+	// LeastTicks is how many ticks a timer of TCP takes, at least (TCP_TIMEOUT_MIN).
+	leastTicks = 2
+	// mostPacing is a rate in bytes/s above all that a socket reaches, and not the one that
+	// stands for none.
+	mostPacing = 1<<31 - 1
+
+	leastWindow = 4096   // tcp_wmem[0], tcp_rmem[0]
+	firstSend   = 16384  // tcp_wmem[1]
+	firstRead   = 131072 // tcp_rmem[1]
+)
+
+// taken are sysctls that transport tcp takes for granted, with Linux 6.18's defaults:
+// those of other kernels and of administrators may differ. Kernels without one of them
+// work otherwise; no parameter is about it.
+var taken = []Sysctl{
+	{"tcp_no_metrics_save", "1"}, // a flow must not begin with what is remembered of the one before
+	{"tcp_sack", "1"}, {"tcp_dsack", "1"}, {"tcp_timestamps", "1"}, {"tcp_window_scaling", "1"},
+	{"tcp_adv_win_scale", "1"}, {"tcp_app_win", "31"}, {"tcp_shrink_window", "0"},
+	{"tcp_recovery", "1"}, {"tcp_early_retrans", "3"}, {"tcp_frto", "2"}, {"tcp_reordering", "3"}, {"tcp_max_reordering", "300"},
+	{"tcp_retries2", "15"}, {"tcp_syn_retries", "6"}, {"tcp_rto_max_ms", "120000"}, {"tcp_thin_linear_timeouts", "0"},
+	{"tcp_slow_start_after_idle", "1"}, {"tcp_min_rtt_wlen", "300"}, {"tcp_mtu_probing", "0"},
+	{"tcp_tso_win_divisor", "3"}, {"tcp_tso_rtt_log", "9"}, {"tcp_min_tso_segs", "2"}, {"tcp_limit_output_bytes", "4194304"},
+	{"tcp_pacing_ss_ratio", "200"}, {"tcp_pacing_ca_ratio", "120"}, {"tcp_notsent_lowat", "4294967295"},
+	{"tcp_plb_enabled", "0"}, {"tcp_backlog_ack_defer", "1"}, {"tcp_comp_sack_slack_ns", "100000"},
+}
+
+// TCP makes of a flow's parameters of transport tcp what this kernel is to be given. Its
+// error names the first parameter that it cannot have, and why.
+func (k *Kernel) TCP(v scheme.Values) (Settings, error) {
+	s := Settings{
+		Sender:   Host{Sysctls: slices.Clone(taken), sends: true},
+		Receiver: Host{Sysctls: slices.Clone(taken), receives: true},
+		Rate:     v.Rate("rate"), Pacing: v.Bool("pacing"),
+	}
+	cannot := func(name string, value any, why string, a ...any) (Settings, error) {
+		return Settings{}, fmt.Errorf("transport tcp: the kernel cannot have %s %v: %s", name, value, fmt.Sprintf(why, a...))
+	}
+	for _, x := range [...]struct{ name, standard, why string }{
+		{"telemetry", "packet", "Linux' TCP neither sends nor reads telemetry"},
+		{"integrity", "none", "Linux' TCP has no telemetry to protect"},
+		{"feedback_key", "", "Linux' TCP has no telemetry to protect"},
+		{"nacks", "loss", "Linux' TCP knows no NACKs"},
+	} {
+		if is := v.Text(x.name); is != x.standard {
+			return cannot(x.name, is, "%s", x.why)
+		}
+	}
+	if n := v.Int("telemetry_packets"); n != 8 {
+		return cannot("telemetry_packets", n, "Linux' TCP neither sends nor reads telemetry")
+	}
+	send, receive := &s.Sender, &s.Receiver
+
+	if n := v.Int("initial_window"); n != 10 {
+		send.InitialWindow = n
+	}
+	rto := v.Time("rto_min")
+	switch {
+	case rto < leastTicks*k.Tick:
+		return cannot("rto_min", rto, "its timers take two ticks of %v at least: from %v on", k.Tick, leastTicks*k.Tick)
+	case k.Has("tcp_rto_min_us"):
+		if rto%unit.Microsecond != 0 {
+			return cannot("rto_min", rto, "it counts whole microseconds")
+		}
+		send.set("tcp_rto_min_us", int64(rto/unit.Microsecond))
+	case rto != 200*unit.Millisecond:
+		if rto%unit.Millisecond != 0 {
+			return cannot("rto_min", rto, "it has no tcp_rto_min_us (Linux 6.11), and routes count whole milliseconds")
+		}
+		send.RTOMin = rto
+	}
+	ecn := int64(2) // agree, but do not ask
+	if v.Bool("ecn") {
+		ecn = 1
+	}
+	send.set("tcp_ecn", ecn)
+	if s.Pacing {
+		s.SenderOptions = append(s.SenderOptions, Option{"SO_MAX_PACING_RATE", socketLevel, maxPacing, mostPacing})
+	}
+	if !v.Bool("bursts") {
+		send.Segments = 1
+	}
+
+	wmem, rmem := int64(v.Bytes("send_buffer")), int64(v.Bytes("receive_buffer"))
+	send.set("tcp_wmem", leastWindow, min(firstSend, wmem), wmem)
+	moderate, first := int64(1), min(firstRead, rmem)
+	if !v.Bool("autotuning") {
+		moderate, first = 0, rmem
+	}
+	receive.set("tcp_moderate_rcvbuf", moderate)
+	receive.set("tcp_rmem", leastWindow, first, rmem)
+
+	switch d := v.Time("delayed_ack"); {
+	case d == 0:
+		receive.QuickACK = true
+	case d > delackMin:
+		return cannot("delayed_ack", d, "it is %v at most (TCP_DELACK_MIN)", delackMin)
+	case d == delackMin:
+	case d < leastTicks*k.Tick:
+		return cannot("delayed_ack", d, "its timers take two ticks of %v at least: 0s, or from %v on", k.Tick, leastTicks*k.Tick)
+	case d%unit.Microsecond != 0:
+		return cannot("delayed_ack", d, "it counts whole microseconds")
+	case !k.DelayedACK:
+		return cannot("delayed_ack", d, "it has no socket option TCP_DELACK_MAX_US (Linux 6.15)")
+	default:
+		s.ReceiverOptions = append(s.ReceiverOptions, Option{"TCP_DELACK_MAX_US", protocolTCP, delackMaxUS, int(d / unit.Microsecond)})
+	}
+	compressed, most := v.Time("compressed_ack"), int64(44)
+	if compressed == 0 {
+		compressed, most = unit.Millisecond, 0
+	}
+	if compressed%unit.Nanosecond != 0 {
+		return cannot("compressed_ack", compressed, "it counts whole nanoseconds")
+	}
+	receive.set("tcp_comp_sack_delay_ns", int64(compressed/unit.Nanosecond))
+	receive.set("tcp_comp_sack_nr", most)
+
+	// What the kernel has not cannot be set; what it does without is the default, or said.
+	for _, h := range [2]*Host{send, receive} {
+		for _, x := range h.Sysctls[len(taken):] {
+			if !k.Has(x.Name) {
+				return Settings{}, fmt.Errorf("transport tcp: the kernel has no sysctl net.ipv4.%s", x.Name)
+			}
+		}
+		h.Sysctls = slices.DeleteFunc(h.Sysctls, func(x Sysctl) bool { return !k.Has(x.Name) })
+	}
+	return s, nil
+}
+
+func (h *Host) set(name string, values ...int64) {
+	text := strings.Trim(fmt.Sprint(values), "[]")
+	h.Sysctls = append(h.Sysctls, Sysctl{name, text})
+}
+
+// Add makes h what both h and o want. The zero value wants nothing. Its error says what
+// they do not agree on.
+func (h *Host) Add(o Host) error {
+	for _, x := range o.Sysctls {
+		i := slices.IndexFunc(h.Sysctls, func(y Sysctl) bool { return y.Name == x.Name })
+		if i < 0 {
+			h.Sysctls = append(h.Sysctls, x)
+		} else if was := h.Sysctls[i].Value; was != x.Value {
+			return fmt.Errorf("flows of one host want net.ipv4.%s to be %s and %s", x.Name, was, x.Value)
+		}
+	}
+	// Of routes and interfaces, both have a say only if both send, or both receive.
+	if o.sends {
+		if h.sends && (h.InitialWindow != o.InitialWindow || h.RTOMin != o.RTOMin || h.Segments != o.Segments) {
+			return fmt.Errorf("flows of one host want an initial window of %s and %s, an RTO of at least %s and %s, bursts of %s and %s",
+				or(h.InitialWindow, "10"), or(o.InitialWindow, "10"), or(h.RTOMin, "200ms"), or(o.RTOMin, "200ms"), or(h.Segments, "many"), or(o.Segments, "many"))
+		}
+		h.InitialWindow, h.RTOMin, h.Segments, h.sends = o.InitialWindow, o.RTOMin, o.Segments, true
+	}
+	if o.receives {
+		if h.receives && h.QuickACK != o.QuickACK {
+			return fmt.Errorf("flows of one host want each segment acknowledged at once, and not")
+		}
+		h.QuickACK, h.receives = o.QuickACK, true
+	}
+	return nil
+}
+
+func or[T comparable](v T, standard string) string {
+	var zero T
+	if v == zero {
+		return standard
+	}
+	return fmt.Sprint(v)
+}

@@ -1,0 +1,229 @@
+package kernel
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/core/scheme"
+	"weir/core/transport/tcp"
+	"weir/core/unit"
+)
+
+// values are transport tcp's defaults, but for those given as an experiment has them.
+func values(t testing.TB, given ...string) scheme.Values {
+	t.Helper()
+	all := map[string]any{}
+	for _, p := range tcp.Scheme().Params {
+		text := p.Default
+		for i := 0; i < len(given); i += 2 {
+			if given[i] == p.Name {
+				text = given[i+1]
+			}
+		}
+		v, err := scheme.Parse(p.Kind, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[p.Name] = v
+	}
+	return scheme.NewValues("tcp", all)
+}
+
+// linux is Linux 6.18 with a tick of 4 ms.
+func linux() *Kernel {
+	k := &Kernel{Tick: 4 * unit.Millisecond, DelayedACK: true, CongestionControls: []string{"reno", "bbr", "cubic"}, Modules: []string{"vegas"}}
+	k.Sysctls = slices.Clone(taken)
+	for _, name := range []string{"tcp_ecn", "tcp_wmem", "tcp_rmem", "tcp_moderate_rcvbuf", "tcp_rto_min_us", "tcp_comp_sack_delay_ns", "tcp_comp_sack_nr"} {
+		k.Sysctls = append(k.Sysctls, Sysctl{Name: name})
+	}
+	slices.SortFunc(k.Sysctls, func(a, b Sysctl) int { return strings.Compare(a.Name, b.Name) })
+	return k
+}
+
+// without is that kernel without a sysctl.
+func without(name string) *Kernel {
+	k := linux()
+	k.Sysctls = slices.DeleteFunc(k.Sysctls, func(x Sysctl) bool { return x.Name == name })
+	return k
+}
+
+// Each parameter of transport tcp is in the table, in its order.
+func TestParameters(t *testing.T) {
+	var want, got []string
+	for _, p := range tcp.Scheme().Params {
+		want = append(want, p.Name)
+	}
+	for _, p := range Parameters() {
+		got = append(got, p.Name)
+		if p.By == "" || p.How == "" {
+			t.Errorf("%+v", p)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%v\nwant\n%v", got, want)
+	}
+}
+
+// The defaults are sysctls' defaults (Linux 6.18: Documentation/networking/ip-sysctl.rst)
+// and nothing else.
+func TestDefaults(t *testing.T) {
+	s, err := linux().TCP(values(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := append(slices.Clone(taken), Sysctl{"tcp_rto_min_us", "200000"}, Sysctl{"tcp_ecn", "2"}, Sysctl{"tcp_wmem", "4096 16384 4194304"})
+	receive := append(slices.Clone(taken), Sysctl{"tcp_moderate_rcvbuf", "1"}, Sysctl{"tcp_rmem", "4096 131072 33554432"},
+		Sysctl{"tcp_comp_sack_delay_ns", "1000000"}, Sysctl{"tcp_comp_sack_nr", "44"})
+	if !slices.Equal(s.Sender.Sysctls, send) || !slices.Equal(s.Receiver.Sysctls, receive) {
+		t.Errorf("got\n%v\n%v", s.Sender.Sysctls, s.Receiver.Sysctls)
+	}
+	if len(s.SenderOptions)+len(s.ReceiverOptions) > 0 || s.Rate != 0 || s.Pacing || s.Sender.InitialWindow != 0 || s.Sender.RTOMin != 0 ||
+		s.Sender.Segments != 0 || s.Receiver.QuickACK {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestTCP(t *testing.T) {
+	value := func(h Host, name string) string {
+		i := slices.IndexFunc(h.Sysctls, func(x Sysctl) bool { return x.Name == name })
+		if i < 0 {
+			return ""
+		}
+		return h.Sysctls[i].Value
+	}
+	sender := func(name string) func(s Settings) string {
+		return func(s Settings) string { return value(s.Sender, name) }
+	}
+	receiver := func(name string) func(s Settings) string {
+		return func(s Settings) string { return value(s.Receiver, name) }
+	}
+	option := func(o []Option) string {
+		if len(o) != 1 {
+			return ""
+		}
+		return o[0].Name
+	}
+	for _, x := range []struct {
+		kernel      *Kernel
+		name, given string
+		of          func(s Settings) string
+		want        string
+	}{
+		{linux(), "rate", "5Mbps", func(s Settings) string { return s.Rate.String() }, "5Mbps"},
+		{linux(), "initial_window", "32 packets", func(s Settings) string { return or(s.Sender.InitialWindow, "") }, "32"},
+		{linux(), "rto_min", "10ms", sender("tcp_rto_min_us"), "10000"},
+		{linux(), "rto_min", "2s", sender("tcp_rto_min_us"), "2000000"},
+		{without("tcp_rto_min_us"), "rto_min", "10ms", func(s Settings) string { return s.Sender.RTOMin.String() }, "10ms"},
+		{without("tcp_rto_min_us"), "rto_min", "200ms", func(s Settings) string { return s.Sender.RTOMin.String() }, "0s"},
+		{linux(), "ecn", "true", sender("tcp_ecn"), "1"},
+		{linux(), "pacing", "true", func(s Settings) string { return option(s.SenderOptions) }, "SO_MAX_PACING_RATE"},
+		{linux(), "bursts", "false", func(s Settings) string { return or(s.Sender.Segments, "") }, "1"},
+		{linux(), "send_buffer", "64KiB", sender("tcp_wmem"), "4096 16384 65536"},
+		{linux(), "send_buffer", "4096 B", sender("tcp_wmem"), "4096 4096 4096"},
+		{linux(), "receive_buffer", "64KiB", receiver("tcp_rmem"), "4096 65536 65536"},
+		{linux(), "autotuning", "false", receiver("tcp_rmem"), "4096 33554432 33554432"},
+		{linux(), "autotuning", "false", receiver("tcp_moderate_rcvbuf"), "0"},
+		{linux(), "delayed_ack", "0s", func(s Settings) string { return or(s.Receiver.QuickACK, "") }, "true"},
+		{linux(), "delayed_ack", "12ms", func(s Settings) string { return option(s.ReceiverOptions) }, "TCP_DELACK_MAX_US"},
+		{linux(), "compressed_ack", "50us", receiver("tcp_comp_sack_delay_ns"), "50000"},
+		{linux(), "compressed_ack", "0s", receiver("tcp_comp_sack_nr"), "0"},
+		{without("tcp_plb_enabled"), "ecn", "false", sender("tcp_plb_enabled"), ""},
+	} {
+		s, err := x.kernel.TCP(values(t, x.name, x.given))
+		if err != nil || x.of(s) != x.want {
+			t.Errorf("%s %s: %q, want %q; %v", x.name, x.given, x.of(s), x.want, err)
+		}
+	}
+}
+
+// What cannot be is said by name, with the reason.
+func TestCannot(t *testing.T) {
+	old := linux()
+	old.DelayedACK = false
+	for _, x := range []struct {
+		kernel      *Kernel
+		name, given string
+		want        []string
+	}{
+		{linux(), "rto_min", "7ms", []string{"two ticks of 4ms", "from 8ms"}},
+		{linux(), "rto_min", "10000001ns", []string{"whole microseconds"}},
+		{without("tcp_rto_min_us"), "rto_min", "10500us", []string{"Linux 6.11", "whole milliseconds"}},
+		{linux(), "delayed_ack", "50ms", []string{"40ms at most", "TCP_DELACK_MIN"}},
+		{linux(), "delayed_ack", "1ms", []string{"two ticks of 4ms"}},
+		{linux(), "delayed_ack", "12000001ns", []string{"whole microseconds"}},
+		{old, "delayed_ack", "12ms", []string{"TCP_DELACK_MAX_US", "Linux 6.15"}},
+		{linux(), "compressed_ack", "1500ps", []string{"whole nanoseconds"}},
+		{without("tcp_wmem"), "send_buffer", "64KiB", []string{"net.ipv4.tcp_wmem"}},
+		{linux(), "telemetry", "rtt", []string{"telemetry"}},
+		{linux(), "telemetry_packets", "9 packets", []string{"telemetry"}},
+		{linux(), "integrity", "keyed", []string{"telemetry"}},
+		{linux(), "feedback_key", "x", []string{"telemetry"}},
+		{linux(), "nacks", "resend", []string{"NACKs"}},
+	} {
+		_, err := x.kernel.TCP(values(t, x.name, x.given))
+		if err == nil {
+			t.Errorf("%s %s is possible", x.name, x.given)
+			continue
+		}
+		for _, w := range append(x.want, x.name) {
+			if w != "send_buffer" && !strings.Contains(err.Error(), w) {
+				t.Errorf("%s %s: %v does not say %q", x.name, x.given, err, w)
+			}
+		}
+	}
+}
+
+// A host that sends and receives has both; flows that want different things of it cannot
+// be in one run.
+func TestHostAdd(t *testing.T) {
+	of := func(given ...string) Settings {
+		s, err := linux().TCP(values(t, given...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	a, ecn, quick, window := of(), of("ecn", "true"), of("delayed_ack", "0s"), of("initial_window", "20 packets")
+	var h Host
+	for _, o := range []Host{ecn.Sender, ecn.Receiver, a.Receiver, ecn.Sender, window.Receiver} {
+		if err := h.Add(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, x := range []struct {
+		o    Host
+		want string
+	}{{a.Sender, "tcp_ecn to be 1 and 2"}, {quick.Receiver, "acknowledged at once"}} {
+		if err := h.Add(x.o); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%v, want %q", err, x.want)
+		}
+	}
+	h = Host{}
+	if err := h.Add(quick.Receiver); err != nil {
+		t.Error(err)
+	}
+	if err := h.Add(window.Sender); err != nil || !h.QuickACK || h.InitialWindow != 20 {
+		t.Errorf("%+v, %v", h, err)
+	}
+	if err := h.Add(a.Sender); err == nil || !strings.Contains(err.Error(), "initial window of 20 and 10") {
+		t.Error(err)
+	}
+}
+
+func TestCongestionControl(t *testing.T) {
+	k := linux()
+	for _, name := range []string{"reno", "cubic", "vegas"} {
+		if err := k.CongestionControl(name); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, want := range map[string]string{
+		"dctcp":     "the kernel has no dctcp: it offers reno, bbr, cubic, vegas (CONFIG_TCP_CONG_DCTCP, module tcp_dctcp)",
+		"highspeed": "the kernel has no highspeed: it offers reno, bbr, cubic, vegas (CONFIG_TCP_CONG_HSTCP, module tcp_highspeed)",
+	} {
+		if err := k.CongestionControl(name); err == nil || err.Error() != want {
+			t.Errorf("%v", err)
+		}
+	}
+}

@@ -1,0 +1,429 @@
+package lab
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"weir/core/packet"
+	"weir/core/topology"
+	"weir/internal/netns"
+	"weir/internal/rtnl"
+)
+
+// Network is the hosts of an experiment as network namespaces, each with one interface,
+// which leads to the namespace of the data plane.
+type Network struct {
+	// Removed names what dead labs had left, which is gone now.
+	Removed []string
+
+	network *topology.Network
+	book    *packet.Book
+	mtu     int
+	set     *netns.Set
+}
+
+// planeName is the namespace of the data plane; no node has such a name.
+const planeName = "@dataplane"
+
+// NIC is the name of a host's interface in its namespace.
+const NIC = "eth0"
+
+func gateName(node int) string { return fmt.Sprintf("gate%d", node) }
+
+// Open makes the namespaces, interfaces, addresses, routes and neighbours of the hosts of
+// a network, and removes what dead labs have left. An MTU of 0 is DefaultMTU. Whatever
+// fails, nothing stays behind; it needs root.
+func Open(n *topology.Network, book *packet.Book, mtu int) (l *Network, err error) {
+	if os.Geteuid() != 0 {
+		return nil, ErrNotRoot
+	}
+	if mtu == 0 {
+		mtu = DefaultMTU
+	}
+	l = &Network{network: n, book: book, mtu: mtu}
+	if l.Removed, err = netns.Clean(); err != nil {
+		return nil, fmt.Errorf("lab: what a dead lab has left: %w", err)
+	}
+	var more []string
+	l.set, more, err = netns.NewSet()
+	l.Removed = append(l.Removed, more...)
+	if err != nil {
+		return nil, fmt.Errorf("lab: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("lab: %w", explain(err))
+			if c := l.Close(); c != nil {
+				err = errors.Join(err, c)
+			}
+			l = nil
+		}
+	}()
+	if err := l.set.Add(planeName); err != nil {
+		return l, err
+	}
+	for i, node := range n.Nodes {
+		if node.Switch {
+			continue
+		}
+		if err := l.addHost(i); err != nil {
+			return l, fmt.Errorf("host %s: %w", node.Name, err)
+		}
+	}
+	return l, nil
+}
+
+// explain adds what an error of the kernel means here.
+func explain(err error) error {
+	switch {
+	case errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES):
+		return fmt.Errorf("%w; the lab needs CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_NET_RAW", err)
+	case errors.Is(err, unix.EAFNOSUPPORT):
+		return fmt.Errorf("%w; the lab needs a kernel with IPv6 and packet sockets (CONFIG_IPV6, CONFIG_PACKET)", err)
+	case errors.Is(err, unix.EOPNOTSUPP):
+		return fmt.Errorf("%w; the lab needs a kernel with network namespaces, veth and packet sockets (CONFIG_NET_NS, CONFIG_VETH, CONFIG_PACKET)", err)
+	}
+	return err
+}
+
+// locallyAdministered is the MAC address of the data plane's end: it is never used.
+func locallyAdministered(node int) [6]byte {
+	return [6]byte{0x02, 0x58, byte((node + 1) >> 24), byte((node + 1) >> 16), byte((node + 1) >> 8), byte(node + 1)}
+}
+
+func (l *Network) addHost(node int) error {
+	name := l.network.Nodes[node].Name
+	if err := l.set.Add(name); err != nil {
+		return err
+	}
+	there, err := os.Open(netns.Path(l.set.Name(name)))
+	if err != nil {
+		return err
+	}
+	defer there.Close()
+	self := packet.Addr(node + 1)
+	err = l.in(planeName, func(c *rtnl.Conn) error {
+		near := rtnl.End{Name: gateName(node), MAC: locallyAdministered(node)}
+		if err := c.AddVeth(near, rtnl.End{Name: NIC, MAC: packet.MAC(self)}, int(there.Fd()), l.mtu); err != nil {
+			return err
+		}
+		_, err := raise(c, near.Name)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return l.in(name, func(c *rtnl.Conn) error {
+		lo, err := c.Interface("lo")
+		if err != nil {
+			return err
+		}
+		if err := c.Up(lo.Index); err != nil {
+			return err
+		}
+		index, err := raise(c, NIC)
+		if err != nil {
+			return err
+		}
+		for _, a := range [2]netip.Addr{l.book.V4(self), l.book.V6(self)} {
+			if !a.IsValid() {
+				continue
+			}
+			if err := c.AddAddress(index, netip.PrefixFrom(a, a.BitLen())); err != nil {
+				return err
+			}
+			all := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+			if a.Is6() {
+				all = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+			}
+			if err := c.AddRoute(index, all); err != nil {
+				return err
+			}
+		}
+		for i, other := range l.network.Nodes {
+			if other.Switch || i == node {
+				continue
+			}
+			a := packet.Addr(i + 1)
+			for _, x := range [2]netip.Addr{l.book.V4(a), l.book.V6(a)} {
+				if !x.IsValid() {
+					continue
+				}
+				if err := c.AddNeighbour(index, x, packet.MAC(a)); err != nil {
+					return err
+				}
+			}
+		}
+		// A flow must not begin with what the kernel remembers of the one before.
+		const remember = "/proc/sys/net/ipv4/tcp_no_metrics_save"
+		return os.WriteFile(remember, []byte("1"), 0)
+	})
+}
+
+// raise sets up an interface that was just made.
+func raise(c *rtnl.Conn, name string) (int, error) {
+	i, err := c.Interface(name)
+	if err != nil {
+		return 0, err
+	}
+	if i.RxQueues != 1 || i.TxQueues != 1 {
+		return 0, fmt.Errorf("interface %s has %d and %d queues; one in each direction is needed", name, i.RxQueues, i.TxQueues)
+	}
+	if _, err := rtnl.NoOffloads(name); err != nil {
+		return 0, err
+	}
+	return i.Index, c.Quiet(i.Index)
+}
+
+// in runs what in a namespace of the set, with a netlink socket there.
+func (l *Network) in(short string, what func(c *rtnl.Conn) error) error {
+	return netns.Do(l.set.Name(short), func() error {
+		c, err := rtnl.Open()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return what(c)
+	})
+}
+
+// Namespace is the name of a host's network namespace, as ip-netns(8) knows it.
+func (l *Network) Namespace(node int) string { return l.set.Name(l.network.Nodes[node].Name) }
+
+// Do runs what in a host's namespace; sockets that it opens stay there.
+func (l *Network) Do(node int, what func() error) error {
+	return netns.Do(l.Namespace(node), what)
+}
+
+// dropped counts the frames that the kernel has dropped at the hosts' interfaces and the
+// data plane's.
+func (l *Network) dropped() (uint64, error) {
+	sum := uint64(0)
+	add := func(name string) func(c *rtnl.Conn) error {
+		return func(c *rtnl.Conn) error {
+			i, err := c.Interface(name)
+			sum += i.Dropped
+			return err
+		}
+	}
+	for i, node := range l.network.Nodes {
+		if node.Switch {
+			continue
+		}
+		if err := l.in(planeName, add(gateName(i))); err != nil {
+			return 0, err
+		}
+		if err := l.in(node.Name, add(NIC)); err != nil {
+			return 0, err
+		}
+	}
+	return sum, nil
+}
+
+// Close removes all namespaces and so all interfaces. It may be called again.
+func (l *Network) Close() error {
+	if err := l.set.Close(); err != nil {
+		return fmt.Errorf("lab: %w", err)
+	}
+	return nil
+}
+
+// Clean removes what dead labs have left and returns its names. It needs root.
+func Clean() ([]string, error) {
+	if os.Geteuid() != 0 {
+		return nil, ErrNotRoot
+	}
+	removed, err := netns.Clean()
+	if err != nil {
+		err = fmt.Errorf("lab: %w", explain(err))
+	}
+	return removed, err
+}
+
+// DataPlane is the running process of a network's data plane.
+type DataPlane struct {
+	// Epoch is the CLOCK_MONOTONIC of event time 0, in ns: time 0 of the experiment is
+	// Config.Lead later.
+	Epoch int64
+
+	network *Network
+	command *exec.Cmd
+	control io.WriteCloser
+	lines   *bufio.Reader
+	said    *tail
+	dropped uint64
+	stopped atomic.Bool // by us
+	done    chan struct{}
+	last    []byte // line, once done is closed
+	err     error  // likewise
+}
+
+// How long a data plane may take to begin and to end.
+const patience = 20 * time.Second
+
+// tail keeps the last of what a process says.
+type tail struct{ bytes.Buffer }
+
+func (t *tail) Write(b []byte) (int, error) {
+	if t.Len() > 1<<16 {
+		t.Reset()
+	}
+	return t.Buffer.Write(b)
+}
+
+// Start starts the data plane: command is a process that calls Serve with its standard
+// input and output. It dies with this process.
+func (l *Network) Start(command *exec.Cmd) (*DataPlane, error) {
+	p := &DataPlane{network: l, command: command, said: &tail{}, done: make(chan struct{})}
+	out, err := command.StdoutPipe()
+	if err == nil {
+		p.control, err = command.StdinPipe()
+	}
+	if err == nil {
+		p.dropped, err = l.dropped()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lab: data plane: %w", err)
+	}
+	p.lines = bufio.NewReader(out)
+	command.Stderr = p.said
+	// A signal of the terminal is for us: we stop it in order.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := p.start(); err != nil {
+		return nil, fmt.Errorf("lab: data plane: %w", err)
+	}
+	w := places{Namespace: l.set.Name(planeName), Interfaces: make([]string, len(l.network.Nodes))}
+	for i, node := range l.network.Nodes {
+		if !node.Switch {
+			w.Interfaces[i] = gateName(i)
+		}
+	}
+	var r ready
+	if err := json.NewEncoder(p.control).Encode(w); err != nil {
+		return nil, p.fail(err)
+	}
+	if err := p.read(&r); err != nil {
+		return nil, p.fail(err)
+	}
+	p.Epoch = r.Epoch
+	go p.watch()
+	return p, nil
+}
+
+// start starts the process from a thread that lives as long: Pdeathsig comes when the thread
+// ends that has forked, and threads end with goroutines that are locked to them.
+func (p *DataPlane) start() error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.command.Start()
+		if started <- err; err == nil {
+			<-p.done
+		}
+	}()
+	return <-started
+}
+
+// watch waits for the process's end.
+func (p *DataPlane) watch() {
+	line, err := p.lines.ReadBytes('\n')
+	io.Copy(io.Discard, p.lines) // until it closes its output
+	ended := p.command.Wait()
+	switch said := strings.TrimSpace(p.said.String()); {
+	case (ended != nil || err != nil) && said != "":
+		p.err = fmt.Errorf("lab: data plane: %s", said)
+	case ended != nil:
+		p.err = fmt.Errorf("lab: data plane: %w", ended)
+	case err != nil:
+		p.err = errors.New("lab: data plane: it has ended without a report")
+	case !p.stopped.Load():
+		p.err = errors.New("lab: data plane: it has ended by itself")
+	}
+	p.last = line
+	close(p.done)
+}
+
+// PID is the process's number.
+func (p *DataPlane) PID() int { return p.command.Process.Pid }
+
+// Done is closed when the process has ended, by Stop, Kill or by itself.
+func (p *DataPlane) Done() <-chan struct{} { return p.done }
+
+// Err says why the process has ended, with what it said: nil as long as it has not, and if it
+// was stopped and ended in order.
+func (p *DataPlane) Err() error {
+	select {
+	case <-p.done:
+		return p.err
+	default:
+		return nil
+	}
+}
+
+// read reads one line of the process, which is killed if that takes too long.
+func (p *DataPlane) read(to any) error {
+	timer := time.AfterFunc(patience, func() { p.command.Process.Kill() })
+	defer timer.Stop()
+	line, err := p.lines.ReadBytes('\n')
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(line, to)
+}
+
+// fail ends a process that has not begun, and says what it said.
+func (p *DataPlane) fail(err error) error {
+	p.control.Close()
+	p.command.Process.Kill()
+	p.command.Wait()
+	close(p.done)
+	if said := strings.TrimSpace(p.said.String()); said != "" {
+		return fmt.Errorf("lab: data plane: %s", said)
+	}
+	return fmt.Errorf("lab: data plane: %w", err)
+}
+
+// Stop ends the data plane and returns what it has counted. If it has ended by itself, the
+// error is Err's.
+func (p *DataPlane) Stop() (*Report, error) {
+	p.stopped.Store(true)
+	p.control.Close()
+	timer := time.AfterFunc(patience, func() { p.command.Process.Kill() })
+	defer timer.Stop()
+	if <-p.done; p.err != nil {
+		return nil, p.err
+	}
+	r := &Report{}
+	if err := json.Unmarshal(p.last, r); err != nil {
+		return nil, fmt.Errorf("lab: data plane: %w", err)
+	}
+	now, err := p.network.dropped()
+	if err != nil {
+		return nil, fmt.Errorf("lab: %w", err)
+	}
+	r.VethLost = now - p.dropped
+	return r, nil
+}
+
+// Kill ends the data plane at once.
+func (p *DataPlane) Kill() {
+	p.stopped.Store(true)
+	p.control.Close()
+	p.command.Process.Kill()
+	<-p.done
+}

@@ -1,0 +1,289 @@
+package lab
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"weir/core/dataplane"
+	"weir/core/fabric"
+	"weir/core/fabric/observe"
+	"weir/core/fabric/wiring"
+	"weir/core/packet"
+	"weir/core/trace"
+	"weir/core/unit"
+)
+
+// A Gate is the way between the data plane and one host's kernel: a socket with a ring, or
+// a script's. Frames are Ethernet frames without FCS.
+type Gate interface {
+	// Stamp is when the first of the frames that wait came in, in event time;
+	// unit.Never if none waits.
+	Stamp() unit.Time
+	// Take appends that frame to b and gives its room back.
+	Take(b []byte) []byte
+	// Put copies a frame to those that are to leave; false: there is no room.
+	Put(frame []byte) bool
+	// Flush lets them leave. EAGAIN and ENOBUFS say that some have to wait.
+	Flush() error
+	// Drop gives up what has not left, and says how many frames that were.
+	Drop() int
+	// Counts is what the gate has counted since the start.
+	Counts() GateCounts
+}
+
+// plane is the data plane: the fabric with all switches and links, and the gates to the
+// hosts. It has no clock of its own but to see how late frames leave.
+type plane struct {
+	config   *Config
+	fabric   *fabric.Fabric
+	pool     packet.Pool
+	book     *packet.Book
+	framing  packet.Framing
+	room     int     // of a frame, in bytes
+	any      bool    // frames of all types enter, not only what hosts of the lab send
+	hosts    []*host // by node, nil for switches
+	switches []*dataplane.Switch
+	wiring   *wiring.Wiring
+	seen     *seen // nil: no flows are known
+	gated    []*host
+	stamps   []unit.Time // of gated, in this step
+	clock    func() unit.Time
+	failed   error
+
+	done    unit.Time // all before it has happened
+	due     unit.Time // when the next event was to happen, at the end of the last step
+	events  []Event
+	marks   [2]unit.Time // begin and end of what is measured
+	marked  int
+	at      [2]wiring.Counts // at marks
+	ended   unit.Time        // when what is measured did
+	stopAt  unit.Time        // next of marks, events and samples
+	watches observe.Schedule
+	watched [][]int64 // by Config.Watches
+	tally   observe.Tally
+	tallied observe.Tally // at the last mark
+	taps    []*tap        // captured switches
+	// Notices that links lose, since the start and at the marks, and bytes that captures may
+	// still have.
+	noticesLost   uint64
+	noticesLostAt [2]uint64
+	captureLeft   int64
+	counts        Counts
+	late          unit.Histogram
+	latest        unit.Time
+	stall         unit.Time
+	retryAt       unit.Time
+}
+
+// framesReady is for how many packets there is room before anything happens.
+const framesReady = 4096
+
+// start makes the fabric.
+func (d *plane) start(nodes []fabric.Node, links []fabric.Link, o trace.Observer) (err error) {
+	for _, h := range d.hosts {
+		if h != nil {
+			d.gated = append(d.gated, h)
+		}
+	}
+	d.stamps = make([]unit.Time, len(d.gated))
+	d.due, d.retryAt = unit.Never, unit.Never
+	var ready [framesReady]*packet.Packet
+	for i := range ready {
+		ready[i] = d.pool.GetFrame(d.room)
+	}
+	for _, p := range ready {
+		d.pool.Put(p)
+	}
+	d.late.Add(1000 * unit.Second) // room for all that will come
+	d.late.Reset()
+	d.stopAt = unit.Never
+	if c := d.config; c != nil {
+		d.events = c.Events
+		d.marks = [2]unit.Time{c.Lead + c.Warmup, c.Lead + c.Duration}
+		d.watched = make([][]int64, len(c.Watches))
+		for i, w := range c.Watches {
+			if !w.What.OfFlow() {
+				d.watches.Add(i, w.Every, d.marks[0])
+				d.watched[i] = make([]int64, 0, int((c.Duration-c.Warmup)/w.Every)+1)
+			}
+		}
+		d.stopAt = d.nextStop()
+	}
+	d.fabric, err = fabric.New(fabric.Config{Nodes: nodes, Links: links, Pool: &d.pool, Observer: o})
+	return err
+}
+
+// step does all that is due at now, by the wall clock: it takes what has come in, in the
+// order of its stamps, carries the fabric's events out, and lets what arrives at hosts
+// leave. now must be read before. An error ends the run.
+func (d *plane) step(now unit.Time) error {
+	need := d.due
+	for i, h := range d.gated {
+		d.stamps[i] = h.gate.Stamp()
+		need = min(need, d.stamps[i])
+	}
+	if need < now {
+		d.stall = max(d.stall, now-need)
+	}
+	for {
+		first, at := 0, unit.Never
+		for i, t := range d.stamps {
+			if t < at {
+				first, at = i, t
+			}
+		}
+		if at > now {
+			break
+		}
+		if at < d.done { // its stamp was not to be seen yet in the last step
+			d.counts.Belated++
+			d.counts.BelatedBy = max(d.counts.BelatedBy, d.done-at)
+			at = d.done
+		}
+		d.advance(at)
+		d.enter(d.gated[first], at)
+		d.stamps[first] = d.gated[first].gate.Stamp()
+	}
+	if now >= d.done {
+		d.advance(now + 1)
+	}
+	d.retryAt = unit.Never
+	for _, h := range d.gated {
+		if h.pending > 0 {
+			d.flush(h)
+		}
+	}
+	d.due = d.next()
+	return d.failed
+}
+
+// next is when step has something to do if nothing comes in; unit.Never if not.
+func (d *plane) next() unit.Time {
+	return min(d.fabric.Next(), d.retryAt, d.stopAt)
+}
+
+// advance carries out all that happens before until, and what the experiment has in
+// store up to then.
+func (d *plane) advance(until unit.Time) {
+	for d.stopAt <= until {
+		d.fabric.Run(d.stopAt, nil)
+		d.stop()
+	}
+	d.fabric.Run(until, nil)
+	d.done = max(d.done, until)
+}
+
+// nextStop is when the experiment has something in store: the measured part begins or ends,
+// something is looked at, or happens to a link.
+func (d *plane) nextStop() unit.Time {
+	t := unit.Never
+	if d.marked < len(d.marks) {
+		t = min(d.marks[d.marked], d.watches.Next())
+	}
+	if len(d.events) > 0 {
+		t = min(t, d.config.Lead+d.events[0].At)
+	}
+	return t
+}
+
+// stop does what is due at stopAt, before which all has happened.
+func (d *plane) stop() {
+	now := d.stopAt
+	if d.marked == 0 && d.marks[0] == now {
+		d.mark(now)
+	}
+	if d.marked == 1 {
+		for _, i := range d.watches.Due(now) {
+			w := &d.config.Watches[i]
+			switch {
+			case now == d.marks[1] && !w.What.Counts(): // what comes then belongs to no interval
+			case w.What == observe.BufferBytes:
+				d.watched[i] = append(d.watched[i], int64(d.switches[w.Index].Buffered()))
+			default:
+				d.watched[i] = append(d.watched[i], w.What.OfPort(d.wiring.Port(w.Index)))
+			}
+		}
+		if d.marks[1] == now {
+			d.mark(now)
+		}
+	}
+	for len(d.events) > 0 && d.config.Lead+d.events[0].At <= now {
+		d.wiring.Happen(d.fabric, &d.events[0])
+		d.happened(now, &d.events[0])
+		d.events = d.events[1:]
+	}
+	d.stopAt = d.nextStop()
+}
+
+// mark begins the measured part, or ends it.
+func (d *plane) mark(now unit.Time) {
+	d.at[d.marked], d.noticesLostAt[d.marked], d.tallied, d.ended = d.wiring.Counts(now, d.fabric), d.noticesLost, d.tally, now
+	d.marked++
+	if d.tally = (observe.Tally{}); d.seen != nil {
+		d.seen.measure(part(d.marked))
+	}
+}
+
+// enter takes the first frame of a host into the fabric.
+func (d *plane) enter(h *host, now unit.Time) {
+	p := d.pool.GetFrame(d.room)
+	p.Data = h.gate.Take(p.Data)
+	d.counts.In++
+	if len(p.Data) < packet.EthernetHeader || !d.any && !known(binary.BigEndian.Uint16(p.Data[12:])) {
+		d.counts.NonIP++
+		d.pool.Put(p)
+		return
+	}
+	p.Size = d.framing.Frame(int32(len(p.Data)), 0, false)
+	if d.seen != nil {
+		d.seen.identify(p)
+	}
+	h.enter(p)
+	d.fabric.Wake(h.node, now)
+}
+
+// known tells whether switches take frames of a type.
+func known(etherType uint16) bool {
+	return etherType == packet.EtherIPv4 || etherType == packet.EtherIPv6 || etherType == packet.EtherControl
+}
+
+// retryAfter is when frames that a kernel did not take are offered to it again, and
+// mostRetries how often until they are given up.
+const (
+	retryAfter  = 100 * unit.Microsecond
+	mostRetries = 100
+)
+
+// flush lets what was put into a host's gate leave, and notes how late that is.
+func (d *plane) flush(h *host) {
+	now := d.clock()
+	switch err := h.gate.Flush(); {
+	case errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.ENOBUFS):
+		if h.retries++; h.retries <= mostRetries {
+			d.retryAt = min(d.retryAt, now+retryAfter)
+			return
+		}
+		lost := h.gate.Drop()
+		d.counts.SendLost += uint64(lost)
+		d.counts.Out += uint64(h.pending - lost)
+		h.retries, h.pending = 0, 0
+		return
+	case err != nil:
+		if d.failed == nil {
+			d.failed = fmt.Errorf("host %s: %w", h.name, err)
+		}
+		h.gate.Drop()
+		h.retries, h.pending = 0, 0
+		return
+	}
+	h.retries = 0
+	d.counts.Out += uint64(h.pending)
+	for _, due := range h.due[:h.pending] {
+		late := now - due
+		d.late.Add(late)
+		d.latest = max(d.latest, late)
+	}
+	h.pending = 0
+}

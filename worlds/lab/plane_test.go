@@ -1,0 +1,412 @@
+package lab
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/forward"
+	"weir/core/fabric/observe"
+	"weir/core/packet"
+	"weir/core/topology"
+	"weir/core/unit"
+)
+
+// dumbbell is two hosts at one switch: 100 Mb/s from and 50 Mb/s to the second one, 5 ms
+// each, as in P4-ABC §6.1.3, with 24 packets of buffer.
+func dumbbell() *Config {
+	n := &topology.Network{
+		Nodes: []topology.Node{{Name: "client"}, {Name: "s1", Switch: true}, {Name: "server"}},
+		Links: []topology.Link{
+			{Ends: [2]int{0, 1}, Rate: unit.LinkRate{Bits: 100 * unit.Mbps}, Delay: 5 * unit.Millisecond},
+			{Ends: [2]int{1, 2}, Rate: unit.LinkRate{Bits: 50 * unit.Mbps}, Delay: 5 * unit.Millisecond, Buffer: unit.Length{Packets: 24}},
+		},
+	}
+	book := n.Addresses()
+	routes := n.Routes()
+	c := &Config{Seed: 1, Network: n, Hosts: book, Duration: 10 * unit.Second, Switches: make([]SwitchConfig, 3)}
+	c.Framing, _ = packet.FramingByName("l2")
+	c.Switches[1] = SwitchConfig{Routes: dataplane.HostRoutes(book, routes.Paths(1)),
+		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
+			return []dataplane.Program{forward.New(site)}, nil
+		}}
+	return c
+}
+
+// memory makes the plane of a configuration with gates in memory.
+func memory(t testing.TB, c *Config, now *unit.Time) (*plane, []*scripted) {
+	t.Helper()
+	var gates []*scripted
+	all := make([]Gate, len(c.Network.Nodes))
+	for i, n := range c.Network.Nodes {
+		gates = append(gates, &scripted{})
+		if !n.Switch {
+			all[i] = gates[i]
+		}
+	}
+	d, err := c.build(all, func() unit.Time { return *now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, gates
+}
+
+// datagram is a frame from node 0 to node 2 with size bytes of payload.
+func datagram(t testing.TB, c *Config, seq int64, size int32) []byte {
+	t.Helper()
+	p := packet.Packet{Src: 1, Dst: 3, Version: 4, HopLimit: 9, Proto: packet.ProtoUDP, SrcPort: 1, DstPort: 2, Seq: seq, Payload: size}
+	b, err := p.Emit(c.Hosts, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Frames arrive when links and delays say, whenever the thread runs: 1514 bytes at 100 and
+// at 50 Mb/s are 121.12 and 242.24 µs, 5 ms each.
+func TestEventTime(t *testing.T) {
+	for _, step := range []unit.Time{unit.Microsecond, 777 * unit.Microsecond, unit.Second} {
+		c, now := dumbbell(), unit.Time(0)
+		d, gates := memory(t, c, &now)
+		for k := range int64(3) {
+			gates[0].frames = append(gates[0].frames, datagram(t, c, k, 1472))
+			gates[0].stamps = append(gates[0].stamps, unit.Millisecond)
+		}
+		var out strings.Builder
+		for now < 100*unit.Millisecond {
+			now += step
+			before := len(gates[2].got)
+			if err := d.step(now); err != nil {
+				t.Fatal(err)
+			}
+			for range len(gates[2].got) - before {
+				due := 11*unit.Millisecond + unit.Time(121120+242240*len(strings.Fields(out.String()))+242240)*unit.Nanosecond
+				if now < due || now-due >= step {
+					t.Errorf("step %v: a frame that is due at %v left at %v", step, due, now)
+				}
+				out.WriteString("x ")
+			}
+		}
+		r := d.report(now)
+		if len(gates[2].got) != 3 || r.Counts.In != 3 || r.Counts.Out != 3 || r.Lateness.Frames != 3 || r.Lateness.Max >= step || d.pool.Live() != 0 {
+			t.Errorf("step %v: %d frames left; %+v", step, len(gates[2].got), r)
+		}
+	}
+}
+
+// What is no packet is counted and dropped; what cannot leave waits, and is given up at
+// last; measures are those of the measured part.
+func TestCounts(t *testing.T) {
+	c, now := dumbbell(), unit.Time(0)
+	c.Lead, c.Warmup, c.Duration = unit.Millisecond, 20*unit.Millisecond, 40*unit.Millisecond
+	c.Events = []Event{{At: 30 * unit.Millisecond, Link: 0, Down: true}}
+	d, gates := memory(t, c, &now)
+	arp := datagram(t, c, 0, 100)
+	binary.BigEndian.PutUint16(arp[12:], 0x0806)
+	g := gates[0]
+	enter := func(at unit.Time, f []byte) { g.frames, g.stamps = append(g.frames, f), append(g.stamps, at) }
+	enter(unit.Millisecond, arp)
+	enter(unit.Millisecond, []byte{1, 2, 3})
+	enter(2*unit.Millisecond, datagram(t, c, 1, 100))  // before the warm-up's end
+	enter(25*unit.Millisecond, datagram(t, c, 2, 100)) // measured
+	enter(32*unit.Millisecond, datagram(t, c, 3, 100)) // the link is down
+	gates[2].fails = []error{syscall.ENOBUFS, syscall.EAGAIN, nil}
+	for now < 100*unit.Millisecond {
+		now = max(now+1, min(d.due, now+unit.Millisecond))
+		if err := d.step(now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := d.report(now)
+	if r.Counts.NonIP != 2 || r.Counts.In != 5 || r.Counts.Out != 2 || r.Counts.SendLost != 0 || len(gates[2].got) != 2 {
+		t.Errorf("%+v; %d left", r.Counts, len(gates[2].got))
+	}
+	if r.Lateness.Max < 2*retryAfter || r.Lateness.Max > 3*retryAfter {
+		t.Errorf("what was refused twice left %v late", r.Lateness.Max)
+	}
+	if r.Measured != 20*unit.Millisecond || r.Ports[0].TxPackets != 2 || r.Ports[2].TxPackets != 1 || r.Ports[2].TxBytes != 142 || r.Drops[dataplane.LinkDown] != 1 {
+		t.Errorf("measured: %v, %+v, %v", r.Measured, r.Ports, r.Drops)
+	}
+	gates[2].fails = make([]error, 2*mostRetries)
+	for i := range gates[2].fails {
+		gates[2].fails[i] = syscall.ENOBUFS
+	}
+	d.fabric.SetDown(0, false)
+	enter(now, datagram(t, c, 4, 100))
+	for end := now + unit.Second; now < end; now += retryAfter {
+		if err := d.step(now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r = d.report(now)
+	if r.Counts.SendLost != 1 || len(r.Errors()) != 1 || len(r.Disturbed(unit.Second)) != 1 {
+		t.Errorf("a frame that no kernel takes: %+v, %v", r.Counts, r.Errors())
+	}
+	before := r.Counts
+	gates[2].fails = nil
+	enter(now, datagram(t, c, 6, 100))
+	for end := now + unit.Second; now < end; now += retryAfter {
+		if err := d.step(now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r = d.report(now); r.Counts.Out != before.Out+1 || r.Counts.SendLost != 1 || len(gates[2].got) != 3 {
+		t.Errorf("the frame after one that was given up: %+v, %d left", r.Counts, len(gates[2].got))
+	}
+	gates[2].fails = []error{syscall.ENETDOWN}
+	enter(now, datagram(t, c, 5, 100))
+	now += unit.Second
+	if err := d.step(now); err == nil || !strings.Contains(err.Error(), "server") {
+		t.Errorf("the interface is gone: %v", err)
+	}
+}
+
+// A stamp that is older than what has happened counts as now: time never runs back.
+func TestBelated(t *testing.T) {
+	c, now := dumbbell(), 5*unit.Millisecond
+	d, gates := memory(t, c, &now)
+	if err := d.step(now); err != nil {
+		t.Fatal(err)
+	}
+	gates[0].frames = [][]byte{datagram(t, c, 1, 100)}
+	gates[0].stamps = []unit.Time{4 * unit.Millisecond}
+	now = unit.Second
+	if err := d.step(now); err != nil {
+		t.Fatal(err)
+	}
+	if d.counts.Belated != 1 || d.counts.BelatedBy != unit.Millisecond+1 || len(gates[2].got) != 1 {
+		t.Errorf("%+v, %d left", d.counts, len(gates[2].got))
+	}
+}
+
+// A run is disturbed by what the issue names, and by nothing else.
+func TestDisturbed(t *testing.T) {
+	for _, x := range []struct {
+		change func(r *Report)
+		want   string
+	}{
+		{func(*Report) {}, "[]"},
+		{func(r *Report) { r.Gates.RingLost = 1 }, "[1 frames lost in rings]"},
+		{func(r *Report) { r.VethLost = 2 }, "[2 frames lost in rings]"},
+		{func(r *Report) { r.Lateness.P999 = 2 * unit.Millisecond }, "[]"},
+		{func(r *Report) { r.Lateness.P999 = 2*unit.Millisecond + 1000 }, "[0.1 % of frames left 2.0 ms late or more]"},
+		{func(r *Report) { r.Stall = 5 * unit.Millisecond }, "[]"},
+		{func(r *Report) { r.Stall = 6 * unit.Millisecond }, "[a stall of 6.0 ms, more than a quarter of the round-trip time (20 ms)]"},
+		{func(r *Report) { r.Steal = 0.02 }, "[]"},
+		{func(r *Report) { r.Steal = 0.0201 }, "[2.0 % of the cores' time stolen]"},
+		{func(r *Report) { r.Counts.SendLost = 3 }, "[3 frames lost in rings]"},
+		{func(r *Report) { r.Steal = 0.03 }, "[3.0 % of the cores' time stolen]"},
+		{func(r *Report) { r.Steps = 1 }, "[the clock was set 1 times]"},
+	} {
+		var r Report
+		x.change(&r)
+		if got := fmt.Sprint(r.Disturbed(20 * unit.Millisecond)); got != x.want {
+			t.Errorf("got %s, want %s", got, x.want)
+		}
+	}
+}
+
+// A stall is the longest time between that at which something was to happen, an event or a
+// frame that came in, and the step in which it did.
+func TestStall(t *testing.T) {
+	step := func(d *plane, now *unit.Time, at unit.Time) {
+		*now = at
+		if err := d.step(at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, now := dumbbell(), unit.Time(0)
+	d, gates := memory(t, c, &now)
+	step(d, &now, 500*unit.Millisecond) // nothing was to be done
+	if d.stall != 0 {
+		t.Errorf("a stall of %v in which nothing was to be done", d.stall)
+	}
+	gates[0].frames = [][]byte{datagram(t, c, 1, 1472)}
+	gates[0].stamps = []unit.Time{600 * unit.Millisecond}
+	step(d, &now, 607*unit.Millisecond)
+	if d.stall != 7*unit.Millisecond {
+		t.Errorf("a frame waited for 7 ms: a stall of %v", d.stall)
+	}
+	step(d, &now, 608*unit.Millisecond)
+	due := d.next() // the frame's last bit at the server, after 10 ms and two links
+	step(d, &now, due+9*unit.Millisecond)
+	if d.stall != 9*unit.Millisecond || len(gates[2].got) != 1 {
+		t.Errorf("an event was 9 ms late: a stall of %v", d.stall)
+	}
+	gates[0].frames, gates[0].stamps = append(gates[0].frames, datagram(t, c, 2, 100)), append(gates[0].stamps, now)
+	step(d, &now, now+unit.Millisecond)
+	if d.report(now).Stall != 9*unit.Millisecond {
+		t.Errorf("the longest stall is %v", d.report(now).Stall)
+	}
+}
+
+// Whatever is lost or damaged outside of the experiment's network is an error of the run, by
+// its number (issue "The lab": frames larger than a slot, partial checksums, ring losses).
+func TestErrorsOfRun(t *testing.T) {
+	for want, change := range map[string]func(r *Report){
+		"1 frames found no room in a ring":                 func(r *Report) { r.Gates.RingLost = 1 },
+		"2 frames were dropped by the kernel on their way": func(r *Report) { r.VethLost = 2 },
+		"3 frames were longer than a ring's slot":          func(r *Report) { r.Gates.TooLong = 3 },
+		"4 frames came without their checksum":             func(r *Report) { r.Gates.Partial = 4 },
+		"5 frames came with a VLAN tag":                    func(r *Report) { r.Gates.Tagged = 5 },
+		"6 frames were not taken by a host's kernel":       func(r *Report) { r.Counts.SendLost = 6 },
+		"7 packets of switches cannot be written":          func(r *Report) { r.Counts.Unwritable = 7 },
+		"the capture could not be written: full":           func(r *Report) { r.Captured = &Captured{Error: "full"} },
+	} {
+		r := Report{Captured: &Captured{}}
+		if e := r.Errors(); len(e) > 0 {
+			t.Errorf("nothing was wrong: %v", e)
+		}
+		change(&r)
+		if e := r.Errors(); len(e) != 1 || !strings.Contains(e[0], want) {
+			t.Errorf("got %q, want %q", e, want)
+		}
+	}
+	sum, want := GateCounts{1, 2, 3, 4, 5}, GateCounts{11, 22, 33, 44, 55}
+	if sum.add(GateCounts{10, 20, 30, 40, 50}); sum != want {
+		t.Errorf("of two gates: %+v, want %+v", sum, want)
+	}
+}
+
+func TestBadConfig(t *testing.T) {
+	for want, change := range map[string]func(c *Config){
+		"warm-up":   func(c *Config) { c.Warmup = c.Duration },
+		"framing":   func(c *Config) { c.Framing, _ = packet.FramingByName("hpcc") },
+		"MTU":       func(c *Config) { c.MTU = 100 },
+		"an event":  func(c *Config) { c.Events = []Event{{Link: 2}} },
+		"one NIC":   func(c *Config) { c.Network.Links = append(c.Network.Links, c.Network.Links[0]) },
+		"flow 0":    func(c *Config) { c.Flows = []Flow{{Src: 0, Dst: 1, Version: 4, Proto: packet.ProtoTCP}} },
+		"IPv5":      func(c *Config) { c.Flows = []Flow{{Src: 0, Dst: 2, Version: 5, Proto: packet.ProtoTCP}} },
+		"same":      func(c *Config) { f := Flow{Src: 0, Dst: 2, Version: 4, Proto: packet.ProtoTCP}; c.Flows = []Flow{f, f} },
+		"watch 0":   func(c *Config) { c.Watches = []Watch{{Index: 4, Every: 1}} },
+		"watch":     func(c *Config) { c.Watches = []Watch{{What: observe.BufferBytes, Index: 0, Every: 1}} },
+		"s7":        func(c *Config) { c.Capture = &Capture{Switches: []string{"s7"}} },
+		"no switch": func(c *Config) { c.Capture = &Capture{} },
+		"at most":   func(c *Config) { c.Capture = &Capture{Switches: []string{"*"}, Limit: -1} },
+		"addresses": func(c *Config) { c.Hosts = packet.NewBook() },
+	} {
+		c := dumbbell()
+		change(c)
+		_, err := c.build([]Gate{&scripted{}, nil, &scripted{}}, nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+// echo is a gate that always has frames.
+type echo struct {
+	scripted
+	frame []byte
+	next  unit.Time
+}
+
+func (g *echo) Stamp() unit.Time     { return g.next }
+func (g *echo) Take(b []byte) []byte { g.next += 100 * unit.Microsecond; return append(b, g.frame...) }
+func (g *echo) Put([]byte) bool      { return true }
+func (g *echo) Flush() error         { return nil }
+func (g *echo) Drop() int            { return 0 }
+
+// measured has all that the data plane can measure switched on, with other flows beside that
+// of the datagrams; port 2 is that from the switch to the server.
+func measured() *Config {
+	c := dumbbell()
+	c.Warmup, c.Duration = 0, 1000*unit.Second
+	for i := range uint16(99) {
+		c.Flows = append(c.Flows, Flow{Src: 0, Dst: 2, SrcPort: 7000 + i, DstPort: 2, Version: 4, Proto: packet.ProtoUDP})
+	}
+	c.Flows = append(c.Flows, Flow{Src: 0, Dst: 2, SrcPort: 1, DstPort: 2, Version: 4, Proto: packet.ProtoUDP})
+	c.Watches = []Watch{{What: observe.QueuePackets, Index: 2, Every: 10 * unit.Millisecond}, {What: observe.SentBytes, Index: 2, Every: 10 * unit.Millisecond}}
+	c.Delays, c.Ordering, c.Notices = true, true, true
+	return c
+}
+
+// tallied has the overhead as well, for which links have an observer.
+func tallied() *Config {
+	c := measured()
+	c.Tally = true
+	return c
+}
+
+// captured writes down all that the switch does.
+func captured() *Config {
+	c := dumbbell()
+	c.Capture = &Capture{Switches: []string{"s1"}, Limit: 1 << 40}
+	return c
+}
+
+var configs = []struct {
+	name   string
+	config func() *Config
+}{{"plain", dumbbell}, {"measured", measured}, {"tallied", tallied}, {"captured", captured}}
+
+// No packet costs an allocation, whatever is measured; a capture's room grows by whole slabs.
+func TestNoAllocationPerPacket(t *testing.T) {
+	for _, x := range configs {
+		c, now := x.config(), unit.Time(0)
+		d, err := c.build([]Gate{&echo{frame: datagram(t, c, 0, 1000)}, nil, &echo{next: unit.Never}}, func() unit.Time { return now })
+		if err != nil {
+			t.Fatal(err)
+		}
+		step := func() {
+			now += 100 * unit.Millisecond
+			if err := d.step(now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 6 { // until what grows has its size: 4096 arrivals in their order
+			step()
+		}
+		most := 0.0
+		if x.name == "captured" {
+			most = 4 // 2.2 MB
+		}
+		if n := testing.AllocsPerRun(20, step); n > most || d.counts.Out < 10000 {
+			t.Errorf("%s: %g allocations per 1000 packets, %d packets", x.name, n, d.counts.Out)
+		}
+	}
+}
+
+// What a packet costs from one kernel to the other, without the kernels.
+func BenchmarkPacket(b *testing.B) {
+	for _, x := range configs {
+		b.Run(x.name, func(b *testing.B) {
+			c, now := x.config(), unit.Time(0)
+			d, err := c.build([]Gate{&echo{frame: datagram(b, c, 0, 1000)}, nil, &echo{next: unit.Never}}, func() unit.Time { return now })
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for range b.N {
+				now += 100 * unit.Microsecond
+				if err := d.step(now); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// Percentiles are those of the histogram, whose classes are 1/64 wide.
+func TestLateness(t *testing.T) {
+	var h unit.Histogram
+	for us := range unit.Time(10000) {
+		h.Add((us + 1) * unit.Microsecond)
+	}
+	l := lateness(&h, 10*unit.Millisecond)
+	for _, x := range [][2]unit.Time{{l.P50, 5000}, {l.P99, 9900}, {l.P999, 9990}} {
+		if want := x[1] * unit.Microsecond; x[0] < want-want/64 || x[0] > want+want/64 {
+			t.Errorf("%v instead of %v", x[0], want)
+		}
+	}
+	sum := uint64(0)
+	for _, n := range l.Below {
+		sum += n
+	}
+	if l.Frames != 10000 || sum != 10000 || l.Max != 10*unit.Millisecond || len(l.Below) != 25 { // 2^23 ns < 10 ms < 2^24 ns
+		t.Errorf("%+v", l)
+	}
+}

@@ -1,0 +1,366 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"weir/core/packet"
+	"weir/core/unit"
+	"weir/internal/netns"
+	"weir/internal/ring"
+)
+
+// places is where the data plane finds its hosts: the first line that it reads.
+type places struct {
+	Namespace  string
+	Interfaces []string // by node; none for switches
+}
+
+// ready is the first line that the data plane writes, when its rings are open.
+type ready struct {
+	Epoch int64 // CLOCK_MONOTONIC of event time 0, in ns
+}
+
+// Slots of rings: 4096 frames are 50 ms of a gigabit.
+const (
+	rxSlots = 4096
+	txSlots = batch
+)
+
+// memoryLimit is when the data plane collects garbage all the same.
+const memoryLimit = 1 << 30
+
+// Serve is the data plane's process: it reads from control where its hosts are, runs
+// until control is closed at the other end, and writes its Report. It never returns the
+// thread that it runs on. Whoever made the network (Open) starts it (Network.Start).
+func Serve(c *Config, control *os.File, out io.Writer) error {
+	runtime.LockOSThread()
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(memoryLimit)
+	var w places
+	if err := readLine(control, &w); err != nil {
+		return fmt.Errorf("lab: data plane: %w", err)
+	}
+	if len(w.Interfaces) != len(c.Network.Nodes) {
+		return fmt.Errorf("lab: data plane: interfaces of %d nodes for %d", len(w.Interfaces), len(c.Network.Nodes))
+	}
+	if err := netns.Enter(w.Namespace); err != nil {
+		return fmt.Errorf("lab: data plane: %w", err)
+	}
+	clock := &wallClock{}
+	gates := make([]Gate, len(w.Interfaces))
+	var rings []*ringGate
+	for i, name := range w.Interfaces {
+		if c.Network.Nodes[i].Switch {
+			continue
+		}
+		s, err := ring.Open(ring.Config{Interface: name, MaxFrame: c.mtu() + packet.EthernetHeader, Rx: rxSlots, Tx: txSlots})
+		if err != nil {
+			return fmt.Errorf("lab: host %s: %w", c.Network.Nodes[i].Name, err)
+		}
+		defer s.Close()
+		g := &ringGate{Socket: s, clock: clock}
+		gates[i], rings = g, append(rings, g)
+	}
+	d, err := c.build(gates, clock.now)
+	if err != nil {
+		return err
+	}
+	var captured *os.File
+	if c.Capture != nil {
+		if captured, err = os.Create(c.Capture.File); err != nil {
+			return fmt.Errorf("lab: capture: %w", err)
+		}
+		defer captured.Close()
+	}
+	// Both make wake-ups more punctual; without the right to them the run goes on, and
+	// its lateness shows it.
+	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+	unix.Setpriority(unix.PRIO_PROCESS, 0, -10)
+	stolen, all := cpuTimes()
+	var before, after unix.Rusage
+	unix.Getrusage(unix.RUSAGE_THREAD, &before)
+	if err := clock.start(); err != nil {
+		return fmt.Errorf("lab: data plane: %w", err)
+	}
+	if err := json.NewEncoder(out).Encode(ready{clock.epoch}); err != nil {
+		return fmt.Errorf("lab: data plane: %w", err)
+	}
+	if err := d.run(clock, rings, int32(control.Fd())); err != nil {
+		return fmt.Errorf("lab: data plane: %w", err)
+	}
+	r := d.report(clock.now())
+	unix.Getrusage(unix.RUSAGE_THREAD, &after)
+	r.Epoch, r.Steps = clock.epoch, clock.steps
+	r.CPU = float64(after.Utime.Nano()+after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano()) / (r.Wall.Seconds() * 1e9)
+	if s, a := cpuTimes(); a > all {
+		r.Steal = float64(s-stolen) / float64(a-all)
+	}
+	for _, g := range rings {
+		if g.failed != nil {
+			return fmt.Errorf("lab: data plane: %w", g.failed)
+		}
+	}
+	if captured != nil {
+		if r.Captured, err = d.writeCapture(captured, d.done); err == nil {
+			err = captured.Close()
+		}
+		if err != nil { // the run is a measurement all the same
+			r.Captured.Error = err.Error()
+		}
+	}
+	return json.NewEncoder(out).Encode(r)
+}
+
+// readLine reads one line of JSON, byte by byte: what follows it is for others.
+func readLine(f *os.File, to any) error {
+	var line []byte
+	for b := make([]byte, 1); ; {
+		if _, err := io.ReadFull(f, b); err != nil {
+			return err
+		}
+		if b[0] == '\n' {
+			return json.Unmarshal(line, to)
+		}
+		line = append(line, b[0])
+	}
+}
+
+// Longest sleep, so that steps of the clock are noticed, and how often the control file
+// is looked at when there is no time to sleep.
+const (
+	longestSleep = 100 * unit.Millisecond
+	lookEvery    = 10 * unit.Millisecond
+	shortSleep   = 5 * unit.Millisecond // up to which other goroutines can wait for the processor
+)
+
+// Parts of a long sleep, each a sleep of its own: the shorter one was, the more punctually a
+// core wakes up, after a short one at once, after a long one now and then hundreds of
+// microseconds late. The last part is a nap, the one before it begins a doze before the end.
+const (
+	nap  = 100 * unit.Microsecond
+	doze = 500 * unit.Microsecond
+)
+
+// firstSleep is how much of a sleep is slept at once.
+func firstSleep(all unit.Time) unit.Time {
+	switch {
+	case all > 2*doze:
+		return all - doze
+	case all > 3*nap:
+		return all - nap
+	}
+	return all
+}
+
+// run drives the plane as time goes by, until control is closed.
+func (d *plane) run(clock *wallClock, rings []*ringGate, control int32) error {
+	fds := make([]unix.PollFd, 0, len(rings)+1)
+	fds = append(fds, unix.PollFd{Fd: control, Events: unix.POLLIN})
+	for _, g := range rings {
+		fds = append(fds, unix.PollFd{Fd: int32(g.FD()), Events: unix.POLLIN})
+	}
+	look := unit.Time(0)
+	for {
+		now := clock.read()
+		if err := d.step(now); err != nil {
+			return err
+		}
+		now = clock.now()
+		sleep := min(d.next()-now, longestSleep)
+		if sleep <= 0 {
+			if now < look {
+				continue
+			}
+			sleep = 0
+		}
+		sleep = firstSleep(sleep)
+		look = now + lookEvery
+		n, err := wait(fds, sleep)
+		if err != nil {
+			return os.NewSyscallError("ppoll", err)
+		}
+		if n == 0 {
+			continue
+		}
+		if fds[0].Revents != 0 {
+			return nil
+		}
+		for i := range fds {
+			if fds[i].Revents&^unix.POLLIN == 0 {
+				continue
+			}
+			if err := rings[i-1].Err(); err != nil {
+				return fmt.Errorf("host %s: %w", d.gated[i-1].name, err)
+			}
+		}
+	}
+}
+
+// wait polls for so long, and returns how many descriptors have something; none after a signal.
+// Short sleeps are raw: Go's monitor need not know of them, which else wakes up a thousand times
+// a second, on a core that is in use, to take the processor away. In long ones it may, and other
+// goroutines have it.
+func wait(fds []unix.PollFd, sleep unit.Time) (n int, err error) {
+	timeout := unix.NsecToTimespec(int64((sleep + unit.Nanosecond - 1) / unit.Nanosecond))
+	if sleep > shortSleep {
+		n, err = unix.Ppoll(fds, &timeout, nil)
+	} else {
+		k, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&fds[0])), uintptr(len(fds)), uintptr(unsafe.Pointer(&timeout)), 0, 0, 0)
+		if n = int(k); errno != 0 {
+			n, err = 0, errno
+		}
+	}
+	if err == unix.EINTR {
+		return 0, nil
+	}
+	return n, err
+}
+
+// ringGate is a socket as the plane's gate.
+type ringGate struct {
+	*ring.Socket
+	clock  *wallClock
+	failed error
+}
+
+// Stamp translates the kernel's stamp into event time.
+func (g *ringGate) Stamp() unit.Time {
+	ns, ok := g.Socket.Stamp()
+	if !ok {
+		return unit.Never
+	}
+	return g.clock.event(ns)
+}
+
+// Counts adds what the socket has counted.
+func (g *ringGate) Counts() GateCounts {
+	c, err := g.Socket.Counts()
+	if err != nil {
+		g.failed = errors.Join(g.failed, err)
+	}
+	return GateCounts{Received: c.Received, RingLost: c.Lost, TooLong: c.TooLong, Partial: c.Partial, Tagged: c.Tagged}
+}
+
+// wallClock is event time by CLOCK_MONOTONIC, and what CLOCK_REALTIME, by which the kernel
+// stamps frames, is ahead of it. That changes only when somebody sets the clock: both are
+// slewed alike.
+type wallClock struct {
+	base  time.Time
+	epoch int64     // CLOCK_MONOTONIC at base
+	ahead int64     // ns
+	last  unit.Time // of read
+	steps int
+}
+
+// stepFrom is the least jump of the clock that counts as one: less may be the time
+// between two readings.
+const stepFrom = 100_000 // ns
+
+func (w *wallClock) start() error {
+	var t unix.Timespec
+	for try := 0; ; try++ {
+		w.base = time.Now()
+		if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
+			return os.NewSyscallError("clock_gettime", err)
+		}
+		if time.Since(w.base) < 5*time.Microsecond || try == 100 { // else something came in between
+			break
+		}
+	}
+	w.epoch = t.Nano()
+	w.ahead = w.measure()
+	return nil
+}
+
+// now is the event time.
+func (w *wallClock) now() unit.Time { return unit.Time(time.Since(w.base)) * unit.Nanosecond }
+
+func (w *wallClock) measure() int64 {
+	t := time.Now()
+	return t.UnixNano() - int64(t.Sub(w.base))
+}
+
+// read is now, and looks whether the clock was set since the last time.
+func (w *wallClock) read() unit.Time {
+	t := time.Now()
+	mono := t.Sub(w.base)
+	if jump := t.UnixNano() - int64(mono) - w.ahead; jump > stepFrom || jump < -stepFrom {
+		w.step()
+	}
+	w.last = unit.Time(mono) * unit.Nanosecond
+	return w.last
+}
+
+// step counts a step of the clock, if it was one: two readings of which nothing came in
+// between agree.
+func (w *wallClock) step() {
+	a := w.measure()
+	for range 10 {
+		b := w.measure()
+		if d := a - b; d < stepFrom && -d < stepFrom {
+			if d := b - w.ahead; d > stepFrom || d < -stepFrom {
+				w.ahead = b
+				w.steps++
+			}
+			return
+		}
+		a = b
+	}
+}
+
+// future is how much later than now a frame can have come in: one with a later stamp has it
+// from before the clock was set back.
+const future = 10 * unit.Millisecond
+
+// event translates a stamp. What was before event time 0 is 0, and what is in the future is the
+// last reading; which is looked at anew, since the thread may have stood still after it.
+func (w *wallClock) event(realtime int64) unit.Time {
+	at := realtime - w.ahead
+	if at < 0 {
+		return 0
+	}
+	if at > int64((w.last+future)/unit.Nanosecond) && at > int64((w.now()+future)/unit.Nanosecond) {
+		return w.last
+	}
+	return unit.Time(at) * unit.Nanosecond
+}
+
+// cpuTimes is the time that was stolen, and all time, of all cores so far (proc(5)); 0 if
+// the kernel does not tell.
+func cpuTimes() (stolen, all uint64) {
+	b, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, 0
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	return parseCPU(line)
+}
+
+func parseCPU(line string) (stolen, all uint64) {
+	f := strings.Fields(line)
+	if len(f) < 9 || f[0] != "cpu" {
+		return 0, 0
+	}
+	for i, s := range f[1:9] { // what follows is within user and nice
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			return 0, 0
+		}
+		if all += n; i == 7 {
+			stolen = n
+		}
+	}
+	return stolen, all
+}

@@ -1,0 +1,122 @@
+package lab
+
+import (
+	"testing"
+	"time"
+
+	"weir/core/unit"
+)
+
+// A step of the clock is noticed once, in either direction, and stamps from before and
+// after it are near now all the same; time itself goes on.
+func TestClockSteps(t *testing.T) {
+	w := &wallClock{}
+	if err := w.start(); err != nil {
+		t.Fatal(err)
+	}
+	w.read()
+	if w.steps != 0 {
+		t.Fatalf("%d steps although nobody has set the clock", w.steps)
+	}
+	for i, step := range []time.Duration{time.Hour, -time.Hour, time.Second, -time.Millisecond} {
+		stale := time.Now().UnixNano() - int64(step) // as the clock was before
+		w.ahead -= int64(step)                       // as if it had just been set
+		before := w.now()
+		now := w.read()
+		if w.steps != i+1 {
+			t.Errorf("set by %v: %d steps are known", step, w.steps)
+		}
+		if now < before || now > before+unit.Second {
+			t.Errorf("set by %v: from %v to %v", step, before, now)
+		}
+		if at := w.event(time.Now().UnixNano()); at < now || at > now+unit.Second {
+			t.Errorf("set by %v: a stamp of now, %v, is %v", step, now, at)
+		}
+		if at := w.event(stale); at > now+future {
+			t.Errorf("set by %v: an old stamp is %v, it is %v", step, at, now)
+		}
+	}
+	w.read()
+	if w.steps != 4 {
+		t.Errorf("%d steps", w.steps)
+	}
+}
+
+// A stamp that is far after the last reading is right if time has gone on meanwhile: a thread
+// that stood still finds frames that came one after the other, not all at once.
+func TestStampsAfterAStall(t *testing.T) {
+	w := &wallClock{}
+	if err := w.start(); err != nil {
+		t.Fatal(err)
+	}
+	read := w.read()
+	time.Sleep(3 * time.Duration(future/unit.Nanosecond))
+	before := w.now()
+	ns := time.Now().UnixNano()
+	const apart = 100_000
+	at, next := w.event(ns), w.event(ns+apart)
+	if slack := unit.Time(stepFrom) * unit.Nanosecond; at < before-slack || at > w.now()+slack || next-at != apart*unit.Nanosecond {
+		t.Errorf("stamps at %v and 100 us later, long after %v, are %v and %v", before, read, at, next)
+	}
+	if at := w.event(ns + int64(time.Hour)); at != read {
+		t.Errorf("a stamp of the next hour is %v, want that of the last reading, %v", at, read)
+	}
+}
+
+func TestStampTranslation(t *testing.T) {
+	w := &wallClock{base: time.Now(), ahead: 1_000_000, last: 5 * unit.Second}
+	for ns, want := range map[int64]unit.Time{
+		1_000_000: 0, 999_999: 0, -5: 0, 1_000_123: 123 * unit.Nanosecond, 5_011_000_000: 5010 * unit.Millisecond, // up to 10 ms later
+		5_011_000_001: 5 * unit.Second, 1 << 62: 5 * unit.Second,
+	} {
+		if got := w.event(ns); got != want {
+			t.Errorf("stamp %d is %v, want %v", ns, got, want)
+		}
+	}
+}
+
+// proc(5): user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice.
+func TestCPUTimes(t *testing.T) {
+	for _, x := range []struct {
+		line        string
+		stolen, all uint64
+	}{
+		{"cpu  10 20 30 40 50 60 70 80 5 6", 80, 360},
+		{"cpu  10 20 30 40 50 60 70", 0, 0}, // before Linux 2.6.11
+		{"cpu0 10 20 30 40 50 60 70 80 5 6", 0, 0},
+		{"cpu  10 20 30 x 50 60 70 80 5 6", 0, 0},
+		{"", 0, 0},
+	} {
+		if s, a := parseCPU(x.line); s != x.stolen || a != x.all {
+			t.Errorf("%q: %d of %d", x.line, s, a)
+		}
+	}
+}
+
+// A sleep ends with short ones, and a short one is not cut.
+func TestFirstSleep(t *testing.T) {
+	for _, x := range []struct{ all, first unit.Time }{
+		{0, 0}, {1, 1}, {3 * nap, 3 * nap},
+		{3*nap + 1, 2*nap + 1},
+		{2 * doze, 2*doze - nap},
+		{2*doze + 1, doze + 1},
+		{longestSleep, longestSleep - doze},
+	} {
+		if got := firstSleep(x.all); got != x.first {
+			t.Errorf("of %v first %v, want %v", x.all, got, x.first)
+		}
+	}
+	for _, late := range []unit.Time{0, 50 * unit.Microsecond} { // after each but the last
+		parts, left, last := 0, longestSleep, unit.Time(0)
+		for ; left > 0; parts++ {
+			last = firstSleep(left)
+			left -= last
+			if left > 0 {
+				left -= late
+			}
+		}
+		if parts > 3 || last > 3*nap {
+			t.Errorf("woken %v late: %d parts, the last one %v", late, parts, last)
+		}
+	}
+}

@@ -1,0 +1,603 @@
+package traffic
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// A datagram begins with the number of its flow, its own, each in 32 bits, and when it was
+// given to the kernel, in 64.
+func putHeader(b []byte, flow int, seq int64, sent unit.Time) {
+	binary.BigEndian.PutUint32(b, uint32(flow))
+	binary.BigEndian.PutUint32(b[4:], uint32(seq))
+	binary.BigEndian.PutUint64(b[8:], uint64(sent))
+}
+
+func header(b []byte) (flow int, seq int64, sent unit.Time) {
+	return int(binary.BigEndian.Uint32(b)), int64(binary.BigEndian.Uint32(b[4:])), unit.Time(binary.BigEndian.Uint64(b[8:]))
+}
+
+// message is struct mmsghdr.
+type message struct {
+	unix.Msghdr
+	n uint32 // bytes
+}
+
+// batch is how many datagrams are given to the kernel, or taken from it, in one call.
+const batch = 64
+
+// Memory of sockets. A receiving one is for what comes while the thread that reads it does
+// not run.
+const (
+	sendMemory    = 4 << 20
+	receiveMemory = 16 << 20
+)
+
+// setMemory sets the memory of a socket, above the system's limits if it may.
+func setMemory(fd, force, usual, bytes int) {
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, force, bytes) != nil {
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, usual, bytes)
+	}
+}
+
+// sender is one flow of UDP where it begins.
+type sender struct {
+	endpoint transport.Endpoint
+	fd       int // −1: none
+	first    transport.Counters
+	start    unit.Time
+}
+
+// sending is the thread that sends the datagrams of all flows.
+type sending struct {
+	*run
+	flows    []int
+	sender   []sender // by flow
+	starts   *starts
+	agenda   agenda
+	marked   bool
+	late     Lateness
+	unsent   uint64
+	more     []int
+	packet   packet.Packet
+	due      [batch]unit.Time
+	messages [batch]message
+	iov      [batch][2]unix.Iovec
+	headers  [batch][LeastDatagram]byte
+	rest     []byte // of payloads
+}
+
+func newSending(r *run, flows []int) *sending {
+	s := &sending{run: r, flows: flows, sender: make([]sender, len(r.Flows)), starts: newStarts(flows, r.Flows), rest: make([]byte, 1<<16)}
+	for _, i := range flows {
+		f := &r.Flows[i]
+		s.sender[i] = sender{endpoint: f.UDP, fd: -1, start: f.Start}
+	}
+	for k := range s.messages {
+		m := &s.messages[k]
+		s.iov[k][0].Base = &s.headers[k][0]
+		s.iov[k][1].Base = &s.rest[0]
+		m.Iov = &s.iov[k][0]
+	}
+	return s
+}
+
+func (s *sending) prepare() error { return nil }
+
+// bind opens the sockets of flows, those of a host one after the other.
+func (s *sending) bind(flows []int) error {
+	for len(flows) > 0 {
+		n, node := 1, s.Flows[flows[0]].Src
+		for n < len(flows) && s.Flows[flows[n]].Src == node {
+			n++
+		}
+		err := s.in(node, flows[0], func() error {
+			for _, i := range flows[:n] {
+				if s.sender[i].endpoint == nil || s.sender[i].endpoint.NextSend() == unit.Never {
+					continue // it has nothing to say
+				}
+				if err := s.dial(i); err != nil {
+					return fmt.Errorf("flow %d: %w", i, err)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		flows = flows[n:]
+	}
+	return nil
+}
+
+// dial opens the socket of a flow in the caller's namespace.
+func (s *sending) dial(i int) error {
+	f := &s.Flows[i]
+	whole := option{"IP_MTU_DISCOVER", unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_DO}
+	if f.Version == 6 {
+		whole = option{"IPV6_MTU_DISCOVER", unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, unix.IPV6_PMTUDISC_DO}
+	}
+	fd, err := socket(unix.SOCK_DGRAM, s.local(f), append([]option{tos(f.Version, f.TOS), whole}, shared...)...)
+	if err != nil {
+		return err
+	}
+	setMemory(fd, unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, sendMemory)
+	if err := unix.Connect(fd, sockaddr(s.remote(f))); err != nil {
+		unix.Close(fd)
+		return fmt.Errorf("connect to %v: %w", s.remote(f), err)
+	}
+	s.sender[i].fd = fd
+	s.agenda.push(entry{s.sender[i].endpoint.NextSend(), int32(i), send})
+	return nil
+}
+
+func (s *sending) drive() error {
+	fds := []unix.PollFd{{Fd: int32(s.begun[sendThread].wake), Events: unix.POLLIN}}
+	for {
+		now, end := s.clock.now(), s.until()
+		if err := s.step(min(now, end)); err != nil {
+			return err
+		}
+		if now >= end {
+			return s.conclude()
+		}
+		wait := timeout(min(end, s.agenda.next(), s.starts.next()), s.clock.now())
+		n, err := unix.Ppoll(fds, &wait, nil)
+		if err != nil && err != unix.EINTR {
+			return os.NewSyscallError("ppoll", err)
+		}
+		if n > 0 {
+			if err := s.wakeUp(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// wakeUp lets flows begin that others have waited for.
+func (s *sending) wakeUp() error {
+	s.woken(sendThread)
+	s.more = s.released(sendThread, s.more)
+	for _, i := range s.more {
+		x := &s.sender[i]
+		x.start = s.result.Flows[i].Start
+		if f := &s.Flows[i]; f.Begin != nil {
+			x.endpoint = f.Begin(x.start)
+		}
+	}
+	return s.bind(s.more)
+}
+
+// step sends what is due.
+func (s *sending) step(now unit.Time) error {
+	if s.starts.next() <= now {
+		if err := s.bind(s.starts.ready(now, s.Flows)); err != nil {
+			return err
+		}
+		now = min(s.clock.now(), s.until())
+	}
+	for {
+		next := s.agenda.next()
+		if !s.marked && min(next, now) >= s.Warmup {
+			s.mark()
+		}
+		if next > now || next >= s.until() {
+			return nil
+		}
+		if err := s.send(int(s.agenda.pop().flow), now); err != nil {
+			return err
+		}
+		now = min(s.clock.now(), s.until())
+	}
+}
+
+// send sends the datagrams of a flow that are due and come before those of others.
+func (s *sending) send(i int, now unit.Time) error {
+	f, x := &s.Flows[i], &s.sender[i]
+	p := &s.packet
+	last := min(now, s.agenda.next(), s.until()-1)
+	if !s.marked {
+		last = min(last, s.Warmup-1)
+	}
+	n := 0
+	for ; n < batch; n++ {
+		at := x.endpoint.NextSend()
+		if at > last && n > 0 || at == unit.Never {
+			break
+		}
+		*p = packet.Packet{Flow: packet.FlowID(i), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1), Sent: now}
+		x.endpoint.Emit(now, p)
+		s.due[n] = at
+		putHeader(s.headers[n][:], i, p.Seq, now)
+		first := min(int(p.Payload), LeastDatagram)
+		if first < LeastDatagram {
+			s.tails[i].Store(int64(now))
+		}
+		s.iov[n][0].SetLen(first)
+		s.iov[n][1].SetLen(int(p.Payload) - first)
+		s.messages[n].SetIovlen(2)
+	}
+	if err := s.transmit(i, n, now); err != nil {
+		return err
+	}
+	if next := x.endpoint.NextSend(); next != unit.Never {
+		s.agenda.push(entry{next, int32(i), send})
+		return nil
+	}
+	unix.Close(x.fd)
+	x.fd = -1
+	if f.Size > 0 && x.endpoint.Counters().Finished != unit.Never {
+		s.done(x.endpoint.Counters().Finished)
+	}
+	return nil
+}
+
+// transmit gives the first n messages to the kernel.
+func (s *sending) transmit(i, n int, now unit.Time) error {
+	for _, at := range s.due[:n] {
+		s.late.add(now - at)
+	}
+	tries := 0
+	for k := 0; k < n; {
+		sent, _, e := unix.Syscall6(unix.SYS_SENDMMSG, uintptr(s.sender[i].fd), uintptr(unsafe.Pointer(&s.messages[k])), uintptr(n-k), 0, 0, 0)
+		switch {
+		case e == 0:
+			k += int(sent)
+		case e == unix.EINTR:
+		case e == unix.EAGAIN || e == unix.ENOBUFS:
+			s.unsent++
+			k++
+		case unreachable(e) && tries < 4: // what has become of those before: it does not matter
+			tries++
+		case unreachable(e):
+			k++
+		default:
+			f := &s.Flows[i]
+			return fmt.Errorf("flow %d, host %d: send from %v to %v: %w", i, f.Src, s.local(f), s.remote(f), explain(e))
+		}
+	}
+	return nil
+}
+
+// mark notes what was counted up to the warm-up's end.
+func (s *sending) mark() {
+	s.marked = true
+	for _, i := range s.flows {
+		if x := &s.sender[i]; x.endpoint != nil {
+			x.first = *x.endpoint.Counters()
+		}
+	}
+}
+
+// conclude takes the last counters.
+func (s *sending) conclude() error {
+	if !s.marked {
+		s.mark()
+	}
+	for _, i := range s.flows {
+		x, out := &s.sender[i], &s.result.Flows[i]
+		if x.endpoint == nil {
+			out.Sender.Finished = unit.Never
+			continue
+		}
+		c := x.endpoint.Counters()
+		out.Sender = c.Since(&x.first)
+		if s.Flows[i].Size > 0 && c.Finished != unit.Never {
+			out.FCT = c.Finished - x.start
+		}
+	}
+	s.result.Late = s.late
+	s.lock.Lock()
+	s.result.Lost.Unsent += s.unsent
+	s.lock.Unlock()
+	return nil
+}
+
+func (s *sending) close() {
+	for _, i := range s.flows {
+		if fd := &s.sender[i].fd; *fd >= 0 {
+			unix.Close(*fd)
+			*fd = -1
+		}
+	}
+}
+
+// receiver is one flow of UDP where it ends.
+type receiver struct {
+	counters *transport.Counters
+	delays   *unit.Histogram // as it was given: it begins at the warm-up's end
+	first    transport.Counters
+	marked   bool
+	arrived  bool
+	due      unit.Time // when it is to be looked at
+	periods  []period
+}
+
+// receiving is the thread that receives the datagrams of all flows. It takes what comes by
+// the stamps of the kernel, so that it need not hurry.
+type receiving struct {
+	*run
+	flows    []int
+	receiver []receiver // by flow
+	sockets  []inbox
+	pause    unit.Time // between looks at the sockets
+	unread   uint64
+	strays   uint64
+	packet   packet.Packet
+	messages [batch]message
+	iov      [batch]unix.Iovec
+	headers  [batch][LeastDatagram]byte
+	control  [batch][64]byte
+	names    [batch]unix.RawSockaddrInet6
+}
+
+// inbox is the socket of a server.
+type inbox struct {
+	fd    int
+	node  int
+	at    netip.AddrPort
+	drops uint64 // before anything came
+}
+
+// While datagrams come, they are taken so often; what has a stamp older than settled is
+// out of the kernel then.
+const (
+	pause   = unit.Millisecond
+	settled = 2 * unit.Millisecond
+)
+
+func newReceiving(r *run, flows []int) *receiving {
+	s := &receiving{run: r, flows: flows, receiver: make([]receiver, len(r.Flows)), pause: pause}
+	for _, i := range flows {
+		c := r.Flows[i].UDPReceiver.Counters()
+		s.receiver[i] = receiver{counters: c, delays: c.Delays, due: r.Warmup,
+			periods: r.Config.periods(func(s *Sample) bool { return s.Flow == i })}
+		c.Delays = nil
+		if len(r.waiting[i]) > 0 {
+			s.pause = 0
+		}
+	}
+	for k := range s.messages {
+		m := &s.messages[k]
+		m.Name = (*byte)(unsafe.Pointer(&s.names[k]))
+		s.iov[k].Base = &s.headers[k][0]
+		s.iov[k].SetLen(LeastDatagram)
+		m.Iov = &s.iov[k]
+		m.SetIovlen(1)
+		m.Control = &s.control[k][0]
+	}
+	return s
+}
+
+// prepare opens the sockets of all servers.
+func (s *receiving) prepare() error {
+	type server struct {
+		node int
+		at   netip.AddrPort
+	}
+	servers := map[server]bool{}
+	for _, i := range s.flows {
+		f := &s.Flows[i]
+		who := server{f.Dst, s.remote(f)}
+		if servers[who] {
+			continue
+		}
+		servers[who] = true
+		err := s.in(f.Dst, i, func() error {
+			fd, err := socket(unix.SOCK_DGRAM, who.at, append([]option{{"SO_TIMESTAMPNS", unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1}}, shared[0])...)
+			if err != nil {
+				return err
+			}
+			setMemory(fd, unix.SO_RCVBUFFORCE, unix.SO_RCVBUF, receiveMemory)
+			s.sockets = append(s.sockets, inbox{fd, f.Dst, who.at, drops(fd)})
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *receiving) drive() error {
+	fds := []unix.PollFd{{Fd: int32(s.begun[receiveThread].wake), Events: unix.POLLIN}}
+	for _, b := range s.sockets {
+		fds = append(fds, unix.PollFd{Fd: int32(b.fd), Events: unix.POLLIN})
+	}
+	for {
+		now := s.clock.now()
+		ahead := s.clock.ahead()
+		for k := range s.sockets {
+			if err := s.drain(&s.sockets[k], ahead); err != nil {
+				return err
+			}
+		}
+		end := s.until()
+		known := min(now-settled, end)
+		next := unit.Never
+		for _, i := range s.flows {
+			s.settle(i, known)
+			next = min(next, s.receiver[i].due)
+		}
+		if now-settled >= end {
+			return s.conclude()
+		}
+		wait := timeout(min(next, end)+settled, s.clock.now())
+		n, err := unix.Ppoll(fds, &wait, nil)
+		if n > 0 && s.pause > 0 {
+			wait = timeout(s.pause, 0)
+			_, err = unix.Ppoll(fds[:1], &wait, nil)
+		}
+		if err != nil && err != unix.EINTR {
+			return os.NewSyscallError("ppoll", err)
+		}
+		if n > 0 {
+			s.woken(receiveThread)
+		}
+	}
+}
+
+// drain takes the datagrams of a socket, all but of a flood.
+func (s *receiving) drain(b *inbox, ahead int64) error {
+	for range 256 {
+		for k := range s.messages {
+			m := &s.messages[k]
+			m.Namelen = uint32(unsafe.Sizeof(s.names[k]))
+			m.SetControllen(len(s.control[k]))
+		}
+		n, _, e := unix.Syscall6(unix.SYS_RECVMMSG, uintptr(b.fd), uintptr(unsafe.Pointer(&s.messages[0])), batch, unix.MSG_DONTWAIT|unix.MSG_TRUNC, 0, 0)
+		switch {
+		case e == unix.EAGAIN:
+			return nil
+		case e == unix.EINTR || unreachable(e):
+			continue
+		case e != 0:
+			return fmt.Errorf("host %d: receive at %v: %w", b.node, b.at, e)
+		}
+		for k := range int(n) {
+			s.take(b, k, ahead)
+		}
+		if n < batch {
+			return nil
+		}
+	}
+	return nil
+}
+
+// take gives message k to its flow's receiver.
+func (s *receiving) take(b *inbox, k int, ahead int64) {
+	flow, seq, sent := header(s.headers[k][:])
+	length := int(s.messages[k].n)
+	if length < LeastDatagram { // a flow's last one
+		for _, i := range s.flows {
+			if f := &s.Flows[i]; f.Size > 0 && int(f.Size%unit.Bytes(f.Payload)) == length && s.from(b, k, i) {
+				s.receive(i, int64(f.Size/unit.Bytes(f.Payload)), unit.Time(s.tails[i].Load()), length, s.stamp(k, ahead))
+				return
+			}
+		}
+	} else if flow < len(s.Flows) && s.from(b, k, flow) {
+		s.receive(flow, seq, sent, length, s.stamp(k, ahead))
+		return
+	}
+	s.strays++
+}
+
+// from tells whether message k is of a flow.
+func (s *receiving) from(b *inbox, k, flow int) bool {
+	f := &s.Flows[flow]
+	return f.TCP == nil && f.Dst == b.node && s.remote(f) == b.at && s.port(k) == f.SrcPort
+}
+
+// receive gives a flow's receiver a datagram.
+func (s *receiving) receive(flow int, seq int64, sent unit.Time, length int, at unit.Time) {
+	f, x := &s.Flows[flow], &s.receiver[flow]
+	end := s.until()
+	if at >= x.due {
+		s.settle(flow, min(at, end))
+	}
+	if at >= end {
+		return
+	}
+	p := &s.packet
+	*p = packet.Packet{Kind: packet.Data, Flow: packet.FlowID(flow), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1),
+		SrcPort: f.SrcPort, DstPort: f.DstPort, Proto: packet.ProtoUDP, Version: f.Version, TOS: f.TOS,
+		Seq: seq, Payload: int32(length), Sent: sent}
+	f.UDPReceiver.Receive(at, p)
+	if f.Size > 0 && !x.arrived && x.counters.ReceivedBytes >= f.Size {
+		x.arrived = true
+		s.run.arrived(flow, x.counters.Finished)
+	}
+}
+
+// settle looks at a flow as far as that is due, when all that came before is counted.
+func (s *receiving) settle(flow int, until unit.Time) {
+	x := &s.receiver[flow]
+	for x.due <= until {
+		at := x.due
+		if !x.marked && at == s.Warmup {
+			s.mark(x)
+		}
+		x.due = unit.Never
+		if !x.marked {
+			x.due = s.Warmup
+		}
+		for k := range x.periods {
+			p := &x.periods[k]
+			if p.next == at {
+				p.next += p.every
+				for _, i := range p.samples {
+					if s.Samples[i].What == ReceivedBytes {
+						s.result.Sampled[i] = append(s.result.Sampled[i], int64(x.counters.ReceivedBytes))
+					} else if at < s.until() || at == s.Warmup {
+						s.result.Sampled[i] = append(s.result.Sampled[i], -1)
+					}
+				}
+			}
+			x.due = min(x.due, p.next)
+		}
+	}
+}
+
+// mark notes what was counted up to the warm-up's end. What is no difference of two counts
+// begins anew.
+func (s *receiving) mark(x *receiver) {
+	x.marked = true
+	x.first = *x.counters
+	x.counters.DelayMin, x.counters.DelayMax, x.counters.Delays = unit.Never, 0, x.delays
+}
+
+// conclude takes the last counters.
+func (s *receiving) conclude() error {
+	for _, i := range s.flows {
+		x, out := &s.receiver[i], &s.result.Flows[i]
+		if !x.marked {
+			s.mark(x)
+		}
+		out.Receiver, out.Received = x.counters.Since(&x.first), x.counters.ReceivedBytes
+	}
+	for _, b := range s.sockets {
+		s.unread += drops(b.fd) - b.drops
+	}
+	s.lock.Lock()
+	s.result.Lost.Unread += s.unread
+	s.result.Lost.Strays += s.strays
+	s.lock.Unlock()
+	return nil
+}
+
+func (s *receiving) close() {
+	for _, b := range s.sockets {
+		unix.Close(b.fd)
+	}
+	for _, i := range s.flows {
+		s.receiver[i].counters.Delays = s.receiver[i].delays
+	}
+}
+
+// port is that from which message k came.
+func (s *receiving) port(k int) uint16 {
+	b := (*[2]byte)(unsafe.Pointer(&s.names[k].Port)) // at the same place in both families
+	return uint16(b[0])<<8 | uint16(b[1])
+}
+
+// stamp is when the kernel received message k.
+func (s *receiving) stamp(k int, ahead int64) unit.Time {
+	b := s.control[k][:]
+	if n := int(s.messages[k].Controllen); n >= unix.CmsgLen(int(unsafe.Sizeof(unix.Timespec{}))) {
+		h := (*unix.Cmsghdr)(unsafe.Pointer(&b[0]))
+		if h.Level == unix.SOL_SOCKET && h.Type == unix.SO_TIMESTAMPNS {
+			t := (*unix.Timespec)(unsafe.Pointer(&b[unix.CmsgLen(0)]))
+			return s.clock.event(t.Nano(), ahead)
+		}
+	}
+	return s.clock.now()
+}

@@ -1,0 +1,83 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// A flow that comes after others begins when all of them have arrived, and not before
+// its own start; what could never begin is an error, and what does not begin is listed.
+func TestAfter(t *testing.T) {
+	with := func(change func(c *Config)) (*Result, error) {
+		c := config(t, 1, func(c *Config) {
+			for i := range c.Network.Links {
+				c.Network.Links[i].Loss, c.Network.Links[i].Buffer = 0, unit.Length{}
+			}
+		})
+		f := c.Flows
+		// flow 0 goes from f[0].Src to f[0].Dst; what it comes after must end at its source.
+		for i := 1; i < len(f); i++ {
+			if f[i].Dst == f[0].Src && f[i].Size > 0 {
+				f[0].After = append(f[0].After, i)
+			}
+		}
+		if len(f[0].After) == 0 {
+			t.Fatal("no flow ends where flow 0 begins")
+		}
+		sender := f[0].Sender
+		f[0].Sender, f[0].Begin = nil, func(start unit.Time) transport.Endpoint { return sender }
+		change(c)
+		return Run(c)
+	}
+	var after []int
+	res, err := with(func(c *Config) { after = c.Flows[0].After })
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := unit.Time(0)
+	for _, i := range after {
+		last = max(last, res.Flows[i].Arrived)
+	}
+	if res.Flows[0].Start != last || res.Flows[0].FCT == unit.Never || res.Flows[0].Arrived <= last {
+		t.Errorf("flow 0 comes after %v, which arrive by %v: %+v", after, last, res.Flows[0])
+	}
+	late := last + unit.Millisecond
+	if res, err = with(func(c *Config) { c.Flows[0].Start = late }); err != nil || res.Flows[0].Start != late {
+		t.Errorf("begins at %v, not at its start %v (%v)", res.Flows[0].Start, late, err)
+	}
+	res, err = with(func(c *Config) { c.Flows[0].Begin = func(unit.Time) transport.Endpoint { return nil } })
+	if err != nil || res.Flows[0].Start != unit.Never || res.Flows[0].FCT != unit.Never || len(res.Unfinished) == 0 || res.Unfinished[0] != 0 {
+		t.Errorf("what nothing makes: %+v, unfinished %v, %v", res.Flows[0], res.Unfinished, err)
+	}
+	for want, change := range map[string]func(c *Config){
+		"must have a size and end there": func(c *Config) {
+			for i := range c.Flows {
+				if c.Flows[i].Dst != c.Flows[0].Src {
+					c.Flows[0].After = []int{i}
+				}
+			}
+		},
+		"which must have a size": func(c *Config) { c.Flows[0].After = []int{-1} },
+		"twice":                  func(c *Config) { c.Flows[0].After = append(c.Flows[0].After, c.Flows[0].After[0]) },
+		"nothing makes its sender": func(c *Config) {
+			c.Flows[0].Begin = nil
+		},
+		"in a circle": func(c *Config) {
+			for i := range c.Flows {
+				if c.Flows[i].Src == c.Flows[0].Dst && c.Flows[i].Dst == c.Flows[0].Src {
+					c.Flows[i].After, c.Flows[0].After = []int{0}, []int{i}
+					c.Flows[i].Begin, c.Flows[i].Sender = c.Flows[0].Begin, nil
+					return
+				}
+			}
+			t.Skip("no two flows go back and forth")
+		},
+	} {
+		if _, err := with(change); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, not %s", err, want)
+		}
+	}
+}

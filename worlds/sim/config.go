@@ -1,0 +1,189 @@
+package sim
+
+import (
+	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
+	"weir/core/fabric/observe"
+	"weir/core/fabric/wiring"
+	"weir/core/packet"
+	"weir/core/telemetry"
+	"weir/core/topology"
+	"weir/core/trace"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// Config is one run, resolved: everything that decides its outcome.
+type Config struct {
+	Seed     uint64
+	Network  *topology.Network
+	Duration unit.Time // the run ends then at the latest
+	Warmup   unit.Time // measures begin then
+	// UntilDone ends the run when every flow with an end is finished.
+	UntilDone bool
+	Switches  []SwitchConfig // one a node of Network; ignored for hosts
+	Hosts     *packet.Book   // Addr of node i is i+1
+	// Tree is the network as a fat tree whose hosts have addresses from Prefixes, as Hosts
+	// says; nil: it is none, or they have not.
+	Tree     *topology.Tree
+	Prefixes topology.Prefixes
+
+	Flows     []Flow
+	Events    []Event           // ascending by time
+	Stalls    Stalls            // when hosts stand still
+	MinFrame  int32             // least bytes that a frame counts, by the run's framing; 0: none
+	MaxFrame  int32             // most bytes that a frame counts; 0: not known
+	Framing   packet.Framing    // by which switches size the frames that they make
+	Telemetry *telemetry.Format // in which switches write it; nil: none does
+	Watches   []Watch           // what is looked at every so often in the measured part
+	Delays    bool              // keep histograms of the one-way delays, by traffic
+	Tally     bool              // count what all frames on all links consist of
+	Onsets    []Onset           // beginnings of congestion, after which senders' reductions are looked for
+	Peaks     bool              // keep what each sender had in flight at most
+	Notices   bool              // follow the notices that switches make
+	Ordering  bool              // see in which order data packets arrive
+	Window    unit.Time         // > 0: execution window to use instead of the shortest link delay (tests)
+	// Wire makes every packet cross every link in wire form: serialised and parsed
+	// at each hop. It gives the same result as the fast mode, only slower; it is
+	// how the codecs are proved.
+	Wire bool
+	// Trace, if given, is told the events of the ports that it traces.
+	Trace *trace.Collector
+	// Stopped is asked now and then; true ends the run as interrupted.
+	Stopped func() bool
+	// OnPFC is told what PFC does at every port that it holds: those of one node in
+	// order of time. nil: nobody is.
+	OnPFC func(e PFCEvent)
+	// Progress is told the simulated time now and then.
+	Progress func(now unit.Time)
+}
+
+// What the lab has as well: what runs in a switch, what happens to links, what a port's
+// outcome is.
+type (
+	SwitchConfig = wiring.SwitchConfig
+	Event        = wiring.Event
+	PortResult   = wiring.PortResult
+)
+
+// Stalls have all hosts stand still together now and then, as those of a lab do when its
+// machine's hypervisor or another process takes its cores: what arrives waits, and reaches
+// endpoints when the stall ends, all at once. Senders, timers, NICs and their pauses go on. A
+// stall that begins during another makes it longer.
+type Stalls struct {
+	Every  unit.Time // mean of the exponentially distributed gaps between beginnings
+	Length unit.Time // of each; 0: there are none
+}
+
+// Flow is one flow: two endpoints at two hosts.
+type Flow struct {
+	Group            int // index of its traffic in the spec
+	Src, Dst         int // nodes
+	Start            unit.Time
+	Size             unit.Bytes // 0: no end
+	Stop             unit.Time  // when the application of a flow without a size stops; 0: with the run
+	Sender, Receiver transport.Endpoint
+	SrcPort, DstPort uint16
+	Class            uint8 // priority class of its packets at the hosts' NICs, 0 … 7, where the endpoint is not transport.Classed
+
+	// After are flows that have to arrive at Src, whole, before this one begins: each has
+	// a size, and its Dst is this flow's Src, so that nothing but the packets themselves
+	// tells that host. With After, Start is the earliest, Sender is nil, and Begin makes
+	// it when the flow begins.
+	After []int
+	Begin func(start unit.Time) transport.Endpoint
+}
+
+// SenderClass is the priority class of what the flow's sender sends; of a flow with After,
+// whose sender is not there yet, that of what its receiver does.
+func (f *Flow) SenderClass() uint8 {
+	if f.Sender == nil {
+		return class(f.Receiver, f.Class)
+	}
+	return class(f.Sender, f.Class)
+}
+
+// PFCEvent is a Pause or Resume frame that came in at a port, by which what leaves there
+// is held or goes on, or the end of a pause whose time is over.
+type PFCEvent struct {
+	At     unit.Time
+	Node   int           // that is told
+	Port   packet.PortID // where: links are numbered at each node in the network's order
+	Class  uint8
+	Paused bool
+}
+
+// Watch is a quantity that is looked at every so often from the warm-up's end on.
+type (
+	Watch   = observe.Watch
+	Watched = observe.Watched
+)
+
+// What can be watched.
+const (
+	QueuePackets  = observe.QueuePackets
+	QueueBytes    = observe.QueueBytes
+	SentBytes     = observe.SentBytes
+	SentPackets   = observe.SentPackets
+	ReceivedBytes = observe.ReceivedBytes
+	Window        = observe.Window
+	Rate          = observe.Rate
+	InFlight      = observe.InFlight
+	RTT           = observe.RTT
+	DeliveryRate  = observe.DeliveryRate
+	BufferBytes   = observe.BufferBytes
+)
+
+// EndReason is why a run ended.
+type EndReason string
+
+// Why a run ends.
+const (
+	AllDone     EndReason = "all flows done"
+	TimeUp      EndReason = "time up"
+	NoProgress  EndReason = "no progress"
+	Deadlock    EndReason = "pfc deadlock"  // ports hold each other in a cycle: Result.Stuck
+	Starved     EndReason = "class starved" // flows are unfinished, and a queue was not served: Result.Stuck
+	Interrupted EndReason = "interrupted"
+)
+
+// Result is what a run gives. Counters of flows and ports are differences
+// between the end and the warm-up's end, but for FCTs, which are whole.
+type Result struct {
+	End        EndReason
+	Time       unit.Time // when the run ended
+	Measured   unit.Time // length of the measured part: Time − Warmup
+	Flows      []FlowResult
+	Ports      []PortResult
+	Drops      [dataplane.Reasons]uint64 // all switches and links, measured part
+	Unfinished []int                     // flows with an end that did not reach it
+	Stuck      []Stuck                   // of a Deadlock, a cycle of ports in its order; with Starved, the queues that were
+	Watched    [][]int64                 // by Config.Watches: sample k is of the time Warmup + k·Every
+	Delays     []unit.Histogram          // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
+	Tally      Tally                     // with Config.Tally: of all frames that were sent on any link, measured part
+	Onsets     []OnsetResult             // by Config.Onsets
+	Notices    Notices                   // with Config.Notices
+
+	Events     uint64 // of the event loop, whole run
+	PacketHops uint64 // packets that arrived over a link, whole run
+}
+
+// FlowResult is one flow's outcome.
+type FlowResult struct {
+	Start            unit.Time          // when it began; unit.Never if what it comes after did not arrive
+	Sender, Receiver transport.Counters // measured part
+	FCT              unit.Time          // start to finish as the sender sees it; unit.Never if unfinished or endless
+	Arrived          unit.Time          // when the receiver had all; unit.Never if it has not, or the flow is endless
+	Timeouts         int64              // of a sender that is a transport.Retransmitter, measured part
+	Peak             unit.Bytes         // with Config.Peaks: what a sender that is transport.Gauged had in flight at most, measured part
+	Reordering       Reordering         // with Config.Ordering
+	Written          unit.Time          // start to the return of the application's last write; unit.Never if it has not, or there is no send buffer
+}
+
+// Stuck is a queue that is not served.
+type Stuck struct {
+	Port   int // index into Result.Ports
+	Queue  tm.QueueID
+	Since  unit.Time // its head waits since then
+	Paused bool      // PFC holds it
+}

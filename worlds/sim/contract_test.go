@@ -1,0 +1,106 @@
+package sim
+
+import (
+	"sort"
+	"testing"
+
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/fabric"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// station is the neighbour at one port of a scripted switch: it sends the script's
+// packets so that their last bits come in on time, and writes down what it gets.
+type station struct {
+	port   packet.PortID
+	setup  *dataplanetest.Setup
+	pool   *packet.Pool
+	book   *packet.Book
+	script []dataplanetest.Arrival
+	queue  []*packet.Packet
+	woken  bool
+	got    *dataplanetest.Transcript
+}
+
+// instant is the time that a frame needs on the stations' own links: 1 ps.
+const instant unit.Time = 1
+
+func (s *station) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
+	s.got.Departures = append(s.got.Departures, dataplanetest.Depart(now, s.port, p))
+	s.pool.Put(p)
+}
+
+func (s *station) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Time) {
+	if len(s.queue) == 0 {
+		return nil, unit.Never
+	}
+	p := s.queue[0]
+	if s.queue = s.queue[1:]; len(s.queue) > 0 {
+		return p, now
+	}
+	return p, unit.Never
+}
+
+func (s *station) Woken() (packet.PortID, bool) {
+	w := s.woken
+	s.woken = false
+	return 0, w
+}
+
+func (s *station) NextTimer() unit.Time {
+	if len(s.script) == 0 {
+		return unit.Never
+	}
+	return s.script[0].At - instant
+}
+
+func (s *station) Advance(now unit.Time) {
+	for len(s.script) > 0 && s.script[0].At-instant <= now {
+		s.queue = append(s.queue, s.setup.Packet(s.pool, s.book, s.script[0]))
+		s.script = s.script[1:]
+		s.woken = true
+	}
+}
+
+// driver carries a script out on the fabric. Frames that a script lets come in at
+// one instant come 1 ps apart there, for a link delivers at distinct times.
+func driver(window unit.Time) dataplanetest.Driver {
+	return func(s dataplanetest.Setup, script []dataplanetest.Arrival) dataplanetest.Transcript {
+		var pool packet.Pool
+		var t dataplanetest.Transcript
+		sw := s.Switch(&pool)
+		nodes := []fabric.Node{sw}
+		var links []fabric.Link
+		for i, p := range s.Ports {
+			port := packet.PortID(i)
+			st := &station{port: port, setup: &s, pool: &pool, book: s.Book(), got: &t}
+			for _, a := range script {
+				if a.Port == port {
+					st.script = append(st.script, a)
+				}
+			}
+			nodes = append(nodes, st)
+			links = append(links,
+				fabric.Link{From: 0, FromPort: port, To: i + 1, Rate: p.Rate},
+				fabric.Link{From: i + 1, To: 0, ToPort: port, Rate: unit.LinkRate{Bits: 1 << 62}})
+		}
+		f, err := fabric.New(fabric.Config{Nodes: nodes, Links: links, Pool: &pool, Window: window})
+		if err != nil {
+			panic(err)
+		}
+		f.Run(unit.Second, nil)
+		t.Drops, t.Live = sw.Drops(), pool.Live()
+		sort.SliceStable(t.Departures, func(i, j int) bool {
+			a, b := t.Departures[i], t.Departures[j]
+			return a.At < b.At || a.At == b.At && a.Port < b.Port
+		})
+		return t
+	}
+}
+
+// The simulator's fabric passes the contract that every driver passes.
+func TestContract(t *testing.T) {
+	dataplanetest.Contract(t, driver(0))
+	dataplanetest.Contract(t, driver(100*unit.Nanosecond))
+}

@@ -1,0 +1,405 @@
+package sim
+
+import (
+	"math/bits"
+
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// host is an end host with one NIC: the endpoints of its flows, and a port of
+// the kind that switches have, which is the NIC. What endpoints want to send
+// stays with them until the NIC is free (the queue is unlimited and
+// back-pressures); replies, which exist already, wait in the port's queues and
+// go first. Ready flows are served round robin. It implements fabric.Node.
+type host struct {
+	port *tm.Port
+	pool *packet.Pool
+	run  *Simulation
+	seen *observation // nil: nothing is noted
+	slot []slot
+
+	ready      int32 // first slot of the ring of those that may send, −1: none
+	readyTail  int32
+	held       []int32 // slots that may send but whose class is paused
+	leads      []lead
+	sends      dates // slots that will send later
+	timers     dates
+	expiry     unit.Time        // when a pause ends by itself
+	stall      unit.Time        // when a stall ends; Never: there is none
+	kept       []*packet.Packet // came in during it
+	node       int
+	told       unit.Time // when the driver will ask by itself
+	wokenSoon  bool
+	unexpected uint64 // packets of no flow of this host
+}
+
+// slot is one endpoint of a flow at this host.
+type slot struct {
+	endpoint transport.Endpoint
+	stirring transport.Stirring // the same, if it is; or nil
+	counters *transport.Counters
+	sendAt   unit.Time // what sends holds for it, Never if nothing
+	timerAt  unit.Time // what timers holds for it
+	next     int32     // in the ring of ready slots
+	flow     packet.FlowID
+	src, dst packet.Addr
+	srcPort  uint16
+	dstPort  uint16
+	leads    int32 // 1 + index into host.leads, of a receiver that other flows wait for; 0: none does
+	class    uint8
+	ready    bool
+	finite   bool // a sender with an end that has not come yet
+}
+
+// lead is a flow to this host, after which others from here begin (Flow.After).
+type lead struct {
+	size  unit.Bytes
+	flows []int // those that wait for it
+}
+
+// unbegun stands for the sender of a flow that has not begun.
+type unbegun struct {
+	transport.Passive
+	counters transport.Counters
+}
+
+func (u *unbegun) Receive(unit.Time, *packet.Packet) bool { return false }
+func (u *unbegun) Counters() *transport.Counters          { return &u.counters }
+
+// dates is a binary heap of (time, slot). Entries whose time is not the slot's
+// are stale.
+type dates []date
+
+type date struct {
+	at   unit.Time
+	slot int32
+}
+
+func (d date) before(o date) bool { return d.at < o.at || d.at == o.at && d.slot < o.slot }
+
+func (h *dates) push(d date) {
+	*h = append(*h, d)
+	s := *h
+	i := len(s) - 1
+	for i > 0 && d.before(s[(i-1)/2]) {
+		s[i] = s[(i-1)/2]
+		i = (i - 1) / 2
+	}
+	s[i] = d
+}
+
+func (h *dates) pop() date {
+	s := *h
+	top, last := s[0], s[len(s)-1]
+	s = s[:len(s)-1]
+	*h = s
+	i := 0
+	for c := 1; c < len(s); c = 2*i + 1 {
+		if c+1 < len(s) && s[c+1].before(s[c]) {
+			c++
+		}
+		if !s[c].before(last) {
+			break
+		}
+		s[i] = s[c]
+		i = c
+	}
+	if len(s) > 0 {
+		s[i] = last
+	}
+	return top
+}
+
+func newHost(r *Simulation, node int, rate unit.LinkRate) *host {
+	return &host{
+		node: node, expiry: unit.Never, stall: unit.Never,
+		port: tm.NewPort(tm.NewBuffer(classes, tm.Limit{}, tm.Limit{}), tm.NewStrict(), rate),
+		pool: &r.pool, run: r, ready: -1, readyTail: -1, told: unit.Never,
+	}
+}
+
+// classes is how many priority classes a host's NIC keeps apart (IEEE 802.1Q).
+const classes = tm.Classes
+
+// add gives the host an endpoint and returns its slot.
+func (h *host) add(s slot) int32 {
+	i := int32(len(h.slot))
+	s.sendAt, s.timerAt, s.next = unit.Never, unit.Never, -1
+	s.counters = s.endpoint.Counters()
+	s.stirring, _ = s.endpoint.(transport.Stirring)
+	h.slot = append(h.slot, s)
+	return i
+}
+
+// update reads what slot i wants after a call into it.
+func (h *host) update(i int32, now unit.Time) {
+	s := &h.slot[i]
+	if h.seen != nil {
+		h.seen.called(h, i, now)
+	}
+	if t := s.endpoint.NextSend(); t <= now {
+		if !s.ready {
+			s.ready = true
+			h.enqueue(i)
+		}
+	} else if t != s.sendAt && t != unit.Never {
+		s.sendAt = t
+		h.sends.push(date{t, i})
+	}
+	if t := s.endpoint.NextTimer(); t < s.timerAt {
+		s.timerAt = t
+		h.timers.push(date{t, i})
+	}
+	if s.finite && s.counters.Finished != unit.Never {
+		s.finite = false
+		h.run.finished(s.counters.Finished)
+	}
+	if s.leads > 0 {
+		h.lead(i, now)
+	}
+	if s.stirring != nil {
+		for f, ok := s.stirring.Stirred(); ok; f, ok = s.stirring.Stirred() {
+			h.update(h.run.receiver[f], now)
+		}
+	}
+}
+
+// lead lets begin what waits for the flow of slot i alone, once that has arrived.
+func (h *host) lead(i int32, now unit.Time) {
+	l := &h.leads[h.slot[i].leads-1]
+	if h.slot[i].counters.ReceivedBytes < l.size {
+		return
+	}
+	h.slot[i].leads = 0
+	for _, f := range l.flows {
+		if h.run.missing[f]--; h.run.missing[f] == 0 {
+			h.run.begin(f, now)
+		}
+	}
+}
+
+// enqueue appends slot i to the ring of ready ones.
+func (h *host) enqueue(i int32) {
+	h.slot[i].next = -1
+	if h.readyTail < 0 {
+		h.ready = i
+	} else {
+		h.slot[h.readyTail].next = i
+	}
+	h.readyTail = i
+}
+
+// due moves the slots whose time has come into the ring.
+func (h *host) due(now unit.Time) {
+	for len(h.sends) > 0 && h.sends[0].at <= now {
+		d := h.sends.pop()
+		s := &h.slot[d.slot]
+		if s.sendAt != d.at {
+			continue
+		}
+		s.sendAt = unit.Never
+		if !s.ready {
+			s.ready = true
+			h.enqueue(d.slot)
+		}
+	}
+}
+
+// earliest is when the NIC could send.
+func (h *host) earliest(now unit.Time) unit.Time {
+	if h.ready >= 0 || !h.port.Idle() {
+		return now
+	}
+	for len(h.sends) > 0 {
+		d := h.sends[0]
+		if h.slot[d.slot].sendAt == d.at {
+			return max(d.at, now)
+		}
+		h.sends.pop()
+	}
+	return unit.Never
+}
+
+// tell notes whether the driver has to come earlier than it was told.
+func (h *host) tell(now unit.Time) {
+	if t := h.earliest(now); t < h.told {
+		h.told = t
+		h.wokenSoon = true
+	}
+}
+
+func (h *host) Woken() (packet.PortID, bool) {
+	w := h.wokenSoon
+	h.wokenSoon = false
+	return 0, w
+}
+
+// start makes the endpoints' first wishes known.
+func (h *host) start() {
+	for i := range h.slot {
+		h.update(int32(i), 0)
+	}
+	h.tell(0)
+}
+
+// End says that packets end here (fabric.End).
+func (h *host) End() {}
+
+func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
+	if p.Kind == packet.Pause || p.Kind == packet.Resume {
+		h.heed(now, p)
+		h.pool.Put(p)
+		h.tell(now)
+		return
+	}
+	if h.stall != unit.Never {
+		h.kept = append(h.kept, p)
+		return
+	}
+	h.take(now, p)
+	h.tell(now)
+}
+
+// take gives a packet to its endpoint.
+func (h *host) take(now unit.Time, p *packet.Packet) {
+	i := h.run.endpoint(h, p)
+	if i < 0 {
+		h.unexpected++
+		h.pool.Put(p)
+		return
+	}
+	s := &h.slot[i]
+	if h.seen != nil {
+		h.seen.arrived(h, i, now, p)
+	}
+	if s.endpoint.Receive(now, p) {
+		p.Sent, p.Enqueued = now, now
+		p.Meta = packet.Metadata{Class: s.class}
+		h.port.Push(s.class, p)
+	} else {
+		h.pool.Put(p)
+	}
+	h.update(i, now)
+}
+
+// standStill begins a stall, or makes one longer.
+func (h *host) standStill(until unit.Time) { h.stall = until }
+
+// goOn ends it.
+func (h *host) goOn(now unit.Time) {
+	h.stall = unit.Never
+	for _, p := range h.kept {
+		h.take(now, p)
+	}
+	clear(h.kept)
+	h.kept = h.kept[:0]
+}
+
+// heed is what a PFC frame does to a NIC.
+func (h *host) heed(now unit.Time, p *packet.Packet) {
+	class := p.Meta.Class % classes
+	if p.Kind == packet.Pause {
+		h.port.Pause(now, class, p.Seq)
+		h.expiry = h.port.NextExpiry()
+	} else {
+		h.port.Resume(now, class)
+		h.release()
+	}
+	h.run.pfc(now, h.node, 0, class, p.Kind)
+}
+
+// release puts the slots back whose class may go on; emit takes the others out again.
+func (h *host) release() {
+	for _, i := range h.held {
+		h.enqueue(i)
+	}
+	h.held = h.held[:0]
+}
+
+// expire ends the pauses whose time is over.
+func (h *host) expire(now unit.Time) {
+	before := h.port.Held()
+	h.port.Expire(now)
+	for over := before &^ h.port.Held(); over != 0; over &= over - 1 {
+		h.run.pfc(now, h.node, 0, uint8(bits.TrailingZeros8(over)), packet.Resume)
+	}
+	h.expiry = h.port.NextExpiry()
+	h.release()
+}
+
+func (h *host) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Time) {
+	p, _, _ := h.port.Next(now)
+	if p == nil {
+		p = h.emit(now)
+	}
+	if p != nil {
+		h.port.Sent(p)
+	}
+	h.told = h.earliest(now)
+	return p, h.told
+}
+
+// emit takes a packet from the next flow that may send.
+func (h *host) emit(now unit.Time) *packet.Packet {
+	h.due(now)
+	for h.ready >= 0 {
+		i := h.ready
+		s := &h.slot[i]
+		if h.ready = s.next; h.ready < 0 {
+			h.readyTail = -1
+		}
+		if h.port.Paused()&(1<<s.class) != 0 {
+			h.held = append(h.held, i)
+			continue
+		}
+		s.ready = false
+		if s.endpoint.NextSend() > now { // it was ready once, but something closed its window
+			h.update(i, now)
+			continue
+		}
+		p := h.pool.Get()
+		p.Flow, p.Src, p.Dst = s.flow, s.src, s.dst
+		p.Meta.Class = s.class
+		p.Sent = now
+		s.endpoint.Emit(now, p)
+		h.update(i, now)
+		return p
+	}
+	return nil
+}
+
+func (h *host) NextTimer() unit.Time {
+	for len(h.timers) > 0 {
+		d := h.timers[0]
+		if h.slot[d.slot].timerAt == d.at {
+			return min(d.at, h.expiry, h.stall)
+		}
+		h.timers.pop()
+	}
+	return min(h.expiry, h.stall)
+}
+
+func (h *host) Advance(now unit.Time) {
+	if h.expiry <= now {
+		h.expire(now)
+	}
+	if h.stall <= now {
+		h.goOn(now)
+	}
+	for len(h.timers) > 0 && h.timers[0].at <= now {
+		d := h.timers.pop()
+		s := &h.slot[d.slot]
+		if s.timerAt != d.at {
+			continue
+		}
+		s.timerAt = unit.Never
+		if t := s.endpoint.NextTimer(); t <= now {
+			s.endpoint.Advance(now)
+		}
+		h.update(d.slot, now)
+	}
+	h.tell(now)
+}

@@ -1,0 +1,303 @@
+package sim
+
+import (
+	"fmt"
+
+	"weir/core/dataplane"
+	"weir/core/fabric/observe"
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// Onset is when congestion begins, or may begin, and whose reduction is looked for.
+type Onset struct {
+	After unit.Time   // it begins then at the earliest
+	Port  int         // it begins when more than Above waits at this port of a switch (Result.Ports); −1: at After
+	Above unit.Length // at least 1 packet or byte
+	By    float64     // a sender has reduced when it is below 1−By of the largest value since the onset, 0 < By < 1
+	// InFlight looks at the payload in flight in place of window and rate: for senders that have
+	// no window of their own, such as receiver-driven ones. It also falls when a flow ends.
+	InFlight bool
+	Flows    []int // a flow in one onset at most
+}
+
+// OnsetResult is what came of an Onset.
+type OnsetResult struct {
+	At unit.Time // when it began; unit.Never if it did not
+	// Reduced is when each of its flows did, to the event: the first time after At at which its
+	// congestion window or its pacing rate was below 1−By of its largest value since At, that at At
+	// included. A rate that follows from window and round-trip time (transport.Gauge.Derived)
+	// does not count. unit.Never if it did not before it ended.
+	Reduced []unit.Time
+}
+
+// What the lab notes as well.
+type (
+	Notices    = observe.Notices
+	Reordering = observe.Reordering
+	Tally      = observe.Tally
+)
+
+// observation is what is noted beyond counters, if the configuration asks for any of it:
+// Config.Onsets, Peaks, Notices, Ordering.
+type observation struct {
+	run     *Simulation
+	onsets  []onset
+	flows   []observed      // by flow
+	order   []observe.Order // by flow, with Config.Ordering
+	notices Notices
+}
+
+// observed is what is noted of a flow's sender.
+type observed struct {
+	onset        int32 // 1 + index; 0: none
+	at           int32 // in Onset.Flows
+	peak         unit.Bytes
+	window, rate int64 // as noted last
+	// Of the time up to which the onset is settled: the values then or, behind it, the
+	// largest since.
+	topWindow, topRate int64
+}
+
+// onset is one that is looked for. Nodes run ahead of each other within a window, so that what a sender
+// does waits in log until it is known when the onset was.
+type onset struct {
+	config  *Onset
+	at      unit.Time
+	reduced []unit.Time
+	log     []change
+}
+
+// change is a new window or rate of a flow's sender.
+type change struct {
+	at           unit.Time
+	flow         int32
+	window, rate int64
+}
+
+// checkOnsets tells what of the onsets cannot be.
+func (r *Simulation) checkOnsets() error {
+	seen := make(map[int]bool)
+	for i, o := range r.config.Onsets {
+		if o.After < 0 || !(o.By > 0 && o.By < 1) || o.Port >= len(r.linkOf) ||
+			o.Port >= 0 && (!r.linkOf[o.Port].OfSwitch || o.Above.Packets < 1 && o.Above.Bytes < 1) {
+			return fmt.Errorf("sim: onset %d: after %v, more than %v at port %d of %d, by %g", i, o.After, o.Above, o.Port, len(r.linkOf), o.By)
+		}
+		for _, f := range o.Flows {
+			if f < 0 || f >= len(r.config.Flows) || seen[f] {
+				return fmt.Errorf("sim: onset %d: flow %d of %d is not there, or there twice", i, f, len(r.config.Flows))
+			}
+			seen[f] = true
+		}
+	}
+	return nil
+}
+
+// observe begins to note what the configuration asks for.
+func (r *Simulation) observe() {
+	c := r.config
+	if len(c.Onsets) == 0 && !c.Peaks && !c.Notices && !c.Ordering {
+		return
+	}
+	o := &observation{run: r, flows: make([]observed, len(c.Flows))}
+	for i := range c.Onsets {
+		x := &c.Onsets[i]
+		n := onset{config: x, at: unit.Never, reduced: make([]unit.Time, len(x.Flows))}
+		if x.Port < 0 {
+			n.at = x.After
+		}
+		for k, f := range x.Flows {
+			n.reduced[k] = unit.Never
+			o.flows[f].onset, o.flows[f].at = int32(i+1), int32(k)
+		}
+		o.onsets = append(o.onsets, n)
+	}
+	if c.Ordering {
+		o.order = make([]observe.Order, len(c.Flows))
+	}
+	r.seen = o
+	for _, h := range r.hosts {
+		if h != nil {
+			h.seen = o
+		}
+	}
+}
+
+// gauges are the programs that see the queues of a switch grow, where onsets are looked for.
+func (r *Simulation) gauges(node int) (out []dataplane.Program) {
+	for i, o := range r.config.Onsets {
+		if o.Port >= 0 && r.linkOf[o.Port].Node == node {
+			out = append(out, &gauge{r, i, r.linkOf[o.Port].Port})
+		}
+	}
+	return out
+}
+
+// called is told of every call into the endpoint of a slot, which has just returned.
+func (o *observation) called(h *host, i int32, now unit.Time) {
+	s := &h.slot[i]
+	f := &o.run.config.Flows[s.flow]
+	w := &o.flows[s.flow]
+	if f.Src != h.node || w.onset == 0 && !o.run.config.Peaks {
+		return
+	}
+	if now < o.run.starts[s.flow] || s.counters.Finished <= now || f.Stop > 0 && f.Stop <= now {
+		return
+	}
+	sender, ok := s.endpoint.(transport.Gauged)
+	if !ok {
+		return
+	}
+	g := sender.Gauge()
+	w.peak = max(w.peak, g.InFlight)
+	if w.onset == 0 {
+		return
+	}
+	window, rate := int64(g.Window), int64(g.Rate)
+	if g.Derived {
+		rate = 0
+	}
+	n := &o.onsets[w.onset-1]
+	if n.config.InFlight {
+		window, rate = max(int64(g.InFlight), 1), 0 // nothing in flight is less, not no limit
+	}
+	if window == w.window && rate == w.rate || n.reduced[w.at] != unit.Never {
+		return
+	}
+	w.window, w.rate = window, rate
+	if now < n.config.After {
+		w.topWindow, w.topRate = window, rate
+		return
+	}
+	n.log = append(n.log, change{now, int32(s.flow), window, rate})
+}
+
+// settle judges what senders did before done, up to which everything has happened.
+func (o *observation) settle(done unit.Time) {
+	for i := range o.onsets {
+		n := &o.onsets[i]
+		left := n.log[:0]
+		for _, c := range n.log {
+			w := &o.flows[c.flow]
+			switch {
+			case c.at >= done:
+				left = append(left, c)
+			case c.at <= n.at:
+				w.topWindow, w.topRate = c.window, c.rate
+			case n.reduced[w.at] != unit.Never:
+			case n.fallen(c.window, w.topWindow) || n.fallen(c.rate, w.topRate):
+				n.reduced[w.at] = c.at
+			default:
+				w.topWindow, w.topRate = max(w.topWindow, c.window), max(w.topRate, c.rate)
+			}
+		}
+		n.log = left
+	}
+}
+
+// fallen tells whether a value is a reduction from the largest. 0 is no limit, or none yet.
+func (n *onset) fallen(value, largest int64) bool {
+	return value > 0 && float64(value) < (1-n.config.By)*float64(largest)
+}
+
+// nextOnset is when a port is to be looked at at first: it may be full already.
+func (o *observation) nextOnset(now unit.Time) unit.Time {
+	next := unit.Never
+	if o != nil {
+		for i := range o.onsets {
+			if c := o.onsets[i].config; c.Port >= 0 && c.After > now {
+				next = min(next, c.After)
+			}
+		}
+	}
+	return next
+}
+
+// look finds the onsets that begin at once.
+func (o *observation) look(now unit.Time) {
+	for i := range o.onsets {
+		n := &o.onsets[i]
+		if c := n.config; c.Port >= 0 && c.After == now && n.at == unit.Never {
+			p := o.run.portOf(o.run.linkOf[c.Port])
+			n.grown(now, p.Packets(), p.Bytes())
+		}
+	}
+}
+
+// grown is told how long the port's queue is.
+func (n *onset) grown(now unit.Time, packets int32, bytes unit.Bytes) {
+	if a := n.config.Above; a.Packets > 0 && packets > a.Packets || a.Bytes > 0 && bytes > a.Bytes {
+		n.at = now
+	}
+}
+
+// gauge is one of a switch's last programs: it sees the queue of an onset's port grow.
+type gauge struct {
+	run   *Simulation
+	onset int
+	port  packet.PortID
+}
+
+// Name names it in errors.
+func (g *gauge) Name() string { return "onset" }
+
+// Book looks at the port after each packet that has entered a queue.
+func (g *gauge) Book(env *dataplane.Env, _ *packet.Packet, m *dataplane.Metadata) {
+	if n := &g.run.seen.onsets[g.onset]; m.Out == g.port && n.at == unit.Never && env.Now() >= n.config.After {
+		p := env.Port(g.port)
+		n.grown(env.Now(), p.Packets(), p.Bytes())
+	}
+}
+
+// arrived is told of a packet that has come to the endpoint of a slot, before that sees it.
+func (o *observation) arrived(h *host, i int32, now unit.Time, p *packet.Packet) {
+	f := h.slot[i].flow
+	sender := o.run.config.Flows[f].Src == h.node
+	if o.run.config.Notices && sender && observe.IsNotice(p) && now >= o.run.config.Warmup {
+		o.notices.Arrived(now - p.Sent)
+	}
+	if o.order != nil && !sender && p.Kind == packet.Data && p.Payload > 0 {
+		o.order[f].Saw(p.Sent, now >= o.run.config.Warmup)
+	}
+}
+
+// restart begins the measured part: a sender has in flight what it had before.
+func (o *observation) restart(now unit.Time) {
+	for i := range o.flows {
+		w := &o.flows[i]
+		w.peak = 0
+		sender, ok := o.run.senders[i].(transport.Gauged)
+		if f := &o.run.config.Flows[i]; ok && o.run.starts[i] < now && o.run.senders[i].Counters().Finished > now && (f.Stop == 0 || f.Stop > now) {
+			w.peak = sender.Gauge().InFlight
+		}
+	}
+	o.notices.Dropped = 0
+}
+
+// result adds what was noted to a run's result.
+func (o *observation) result(out *Result, last, first *snapshot) {
+	c := o.run.config
+	o.settle(unit.Never)
+	for i := range o.onsets {
+		n := &o.onsets[i]
+		x := OnsetResult{At: n.at, Reduced: n.reduced}
+		if n.at > out.Time {
+			x.At = unit.Never // it ended before
+		}
+		out.Onsets = append(out.Onsets, x)
+	}
+	for i := range o.flows {
+		if c.Peaks {
+			out.Flows[i].Peak = o.flows[i].peak
+		}
+		if c.Ordering {
+			out.Flows[i].Reordering = o.order[i].Reordering
+		}
+	}
+	if c.Notices {
+		out.Notices = o.notices
+		out.Notices.Made = last.Made - first.Made
+		out.Notices.Dropped += last.NoticeDrops - first.NoticeDrops
+	}
+}

@@ -1,0 +1,214 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/cc/bbr"
+	"weir/core/cc/dctcp"
+	"weir/core/cc/reno"
+	"weir/core/dataplane"
+	"weir/core/dataplane/ecmp"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/topology"
+	"weir/core/transport"
+	"weir/core/transport/rdma"
+	"weir/core/transport/udp"
+	"weir/core/unit"
+)
+
+// marker marks what finds more than three packets in its queue.
+type marker struct{}
+
+func (marker) Name() string { return "marker" }
+
+func (marker) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	if env.Port(m.Out).Packets() > 3 && p.TOS&packet.ECN == packet.ECT0 {
+		p.TOS |= packet.CE
+	}
+	return dataplane.Accept
+}
+
+// queuePairs replaces the transports of a config by rdma with several controllers.
+func queuePairs(t testing.TB, c *Config) {
+	schemes := []cc.Scheme{dctcp.Scheme(), bbr.Scheme(), reno.Scheme()}
+	schemes[2].ECN = cc.CNPMode
+	for i := range c.Switches {
+		others := c.Switches[i].Programs
+		c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+			p, err := others(site)
+			return append(p, marker{}), err
+		}
+	}
+	for i := range c.Flows {
+		f := &c.Flows[i]
+		config := rdma.Defaults()
+		config.Recovery = []string{rdma.GoBackN, rdma.SelectiveRepeat}[i%2]
+		config.AckEvery, config.Class, config.AckPriority = 1+i%4, uint8(i%8), i%3 == 0
+		s, r, err := rdma.New(transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1), SrcPort: f.SrcPort, DstPort: f.DstPort,
+			Version: uint8(4 + 2*(i%2)), Size: f.Size, Payload: 1000, Framing: packet.Framings[0], Random: unit.NewRandom(c.Seed, "rdma"),
+			Start: f.Start, Stop: unit.Never, Path: cc.Path{NICRate: 10 * unit.Gbps, LineRate: 9 * unit.Gbps, BaseRTT: 50 * unit.Microsecond}, CC: &schemes[i%3], CCValues: scheme.NewValues("dctcp", map[string]any{"g": 0.0625, "initial_alpha": 1.0, "slow_start": true})}, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Sender, f.Receiver = s, r
+	}
+}
+
+// The same result in every form holds with queue pairs, too: echoes, NACKs, CNPs,
+// classes.
+func TestSameResultRDMA(t *testing.T) {
+	for seed := range uint64(3) {
+		with := func(change func(*Config)) string {
+			c := config(t, seed, change)
+			queuePairs(t, c)
+			return outcome(t, c)
+		}
+		want := with(nil)
+		for name, change := range map[string]func(*Config){
+			"again":        nil,
+			"small window": func(c *Config) { c.Window = 300 * unit.Nanosecond },
+			"one group":    func(c *Config) { c.Window = unit.Second },
+			"wire":         func(c *Config) { c.Wire = true },
+		} {
+			if got := with(change); got != want {
+				t.Errorf("seed %d, %s: another result\n%s\n%s", seed, name, got, want)
+			}
+		}
+		c := config(t, seed, nil)
+		queuePairs(t, c)
+		r, err := Run(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resent, done := int64(0), 0
+		for _, f := range r.Flows {
+			resent += f.Sender.Retransmitted
+			if f.FCT != unit.Never {
+				done++
+			}
+		}
+		if resent == 0 || done == 0 {
+			t.Errorf("seed %d: %d packets sent again, %d of %d flows done", seed, resent, done, len(r.Flows))
+		}
+	}
+}
+
+// nacker trims what finds no room and tells its sender (BS'19 §4.3), ahead of all else.
+type nacker struct{ made int64 }
+
+func (*nacker) Name() string { return "nacker" }
+
+func (x *nacker) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	if m.Class = 1; p.Notifies() {
+		m.Class = 0
+	}
+	return dataplane.Accept
+}
+
+func (x *nacker) OnDrop(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata, why dataplane.Reason) {
+	if p.Kind != packet.Data {
+		return
+	}
+	q := env.Clone(p, true)
+	q.ClearExtensions()
+	q.SetNotification(&packet.Notification{Cause: packet.CauseTrimmed, Lost: p.Payload})
+	q.TurnRound()
+	q.Kind, q.Data, q.Size = packet.Nack, nil, p.Size-p.Payload+q.ExtensionBytes()
+	if p.Proto == packet.ProtoUDP { // the number of a datagram stands in its first bytes, and no header says what it is
+		q.Kind, q.Payload = packet.Data, 8
+	}
+	env.Inject(q)
+	x.made++
+}
+
+// rack is n hosts that send to one more behind one switch, at 100 Gb/s and 1 µs a link.
+func rack(t *testing.T, n int, build func(f transport.Flow) (sender, receiver transport.Endpoint, err error)) (*Config, *nacker) {
+	network := &topology.Network{}
+	for i := range n + 1 {
+		network.Nodes = append(network.Nodes, topology.Node{Name: fmt.Sprint("h", i)})
+	}
+	network.Nodes = append(network.Nodes, topology.Node{Name: "s", Switch: true})
+	for i := range n + 1 {
+		network.Links = append(network.Links, topology.Link{Ends: [2]int{i, n + 1}, Rate: unit.LinkRate{Bits: 100 * unit.Gbps}, Delay: unit.Microsecond, Buffer: unit.Length{Packets: 50}})
+	}
+	c := &Config{Seed: 1, Network: network, Duration: 20 * unit.Millisecond, UntilDone: true}
+	forwarding(c)
+	x := &nacker{}
+	s := &c.Switches[n+1]
+	s.Queues = 2
+	s.Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+		return []dataplane.Program{ecmp.New(site, 1), x}, nil
+	}
+	control := reno.Scheme()
+	for i := range n {
+		f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(i + 1), Dst: packet.Addr(n + 1), SrcPort: uint16(1000 + i), DstPort: 7, Version: uint8(4 + 2*(i%2)),
+			Size: 20_000, Payload: 1000, Framing: packet.Framings[0], Random: unit.NewRandom(1, fmt.Sprint(i)), Stop: unit.Never,
+			Path: cc.Path{NICRate: 100 * unit.Gbps, LineRate: 95 * unit.Gbps, BaseRTT: 4300 * unit.Nanosecond}, CC: &control}
+		s, r, err := build(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Flows = append(c.Flows, Flow{Src: i, Dst: n, Size: f.Size, Sender: s, Receiver: r, SrcPort: f.SrcPort, DstPort: f.DstPort})
+	}
+	return c, x
+}
+
+// An incast of 256 hosts of a rack that start at line rate, with a switch that trims: NACKs
+// cross links and queues like any packet, and nobody waits for a timeout; the last flow
+// ends a tenth later than the link can carry all, or with go-back-N, which sends again what
+// the receiver did not take, at twice that time; NACKs of what it has sent again by then
+// are refused. The wire form gives the same result,
+// for datagrams too, of which what is trimmed is lost and not sent again.
+func TestNacksInNetwork(t *testing.T) {
+	pairs := func(recovery string) func(f transport.Flow) (transport.Endpoint, transport.Endpoint, error) {
+		return func(f transport.Flow) (transport.Endpoint, transport.Endpoint, error) {
+			config := rdma.Defaults()
+			config.Recovery = recovery
+			return rdma.New(f, config)
+		}
+	}
+	datagrams := func(f transport.Flow) (transport.Endpoint, transport.Endpoint, error) {
+		return udp.NewControlled(f, udp.ControlledDefaults())
+	}
+	for _, x := range []struct {
+		name  string
+		n     int
+		build func(f transport.Flow) (transport.Endpoint, transport.Endpoint, error)
+		most  float64
+	}{
+		{"selective repeat", 256, pairs(rdma.SelectiveRepeat), 1.1}, {"go-back-N", 256, pairs(rdma.GoBackN), 2},
+		{"selective repeat", 16, pairs(rdma.SelectiveRepeat), 0}, {"go-back-N", 16, pairs(rdma.GoBackN), 0}, {"datagrams", 16, datagrams, 0},
+	} {
+		c, made := rack(t, x.n, x.build)
+		r, err := Run(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var taken, refused, timeouts int64
+		var last unit.Time
+		for i, f := range r.Flows {
+			taken, refused, last = taken+f.Sender.NacksTaken, refused+f.Sender.NacksRefused, max(last, f.Sender.Finished)
+			if s, ok := c.Flows[i].Sender.(*rdma.Sender); ok {
+				timeouts += s.Timeouts()
+			}
+		}
+		ideal := unit.TransmitTime(unit.Bytes(x.n)*20*1050, 100*unit.Gbps)
+		t.Logf("%s, %d hosts: %d NACKs, %d taken, %d refused, %d timeouts, last FCT %v of %v", x.name, x.n, made.made, taken, refused, timeouts, last, ideal)
+		if made.made == 0 || taken+refused != made.made || refused > 0 && strings.HasPrefix(x.name, "sel") || timeouts > 0 || last == unit.Never || x.most > 0 && float64(last) > x.most*float64(ideal) {
+			t.Errorf("%s, %d hosts: %d NACKs, %d taken, %d refused, %d timeouts, last FCT %v of %v", x.name, x.n, made.made, taken, refused, timeouts, last, ideal)
+		}
+		if x.n < 100 {
+			c, _ = rack(t, x.n, x.build)
+			want := outcome(t, c)
+			c, _ = rack(t, x.n, x.build)
+			c.Wire = true
+			if got := outcome(t, c); got != want {
+				t.Errorf("%s: another result in wire form\n%s\n%s", x.name, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,371 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/cc/bbr"
+	"weir/core/cc/reno"
+	"weir/core/dataplane"
+	"weir/core/dataplane/ecmp"
+	"weir/core/packet"
+	"weir/core/topology"
+	"weir/core/transport"
+	"weir/core/transport/tcp"
+	"weir/core/transport/udp"
+	"weir/core/transport/window"
+	"weir/core/unit"
+)
+
+// leafSpine is two leaves with h hosts each and s spines.
+func leafSpine(h, s int, buffer unit.Length) *topology.Network {
+	n := &topology.Network{}
+	for i := range 2 * h {
+		n.Nodes = append(n.Nodes, topology.Node{Name: fmt.Sprint("h", i)})
+	}
+	for i := range 2 + s {
+		n.Nodes = append(n.Nodes, topology.Node{Name: fmt.Sprint("s", i), Switch: true})
+	}
+	link := func(a, b int, rate unit.Rate) {
+		n.Links = append(n.Links, topology.Link{Ends: [2]int{a, b}, Rate: unit.LinkRate{Bits: rate},
+			Delay: unit.Microsecond, Buffer: buffer})
+	}
+	for i := range 2 * h {
+		link(i, 2*h+i/h, 10*unit.Gbps)
+	}
+	for i := range s {
+		link(2*h, 2*h+2+i, 10*unit.Gbps)
+		link(2*h+1, 2*h+2+i, 10*unit.Gbps)
+	}
+	return n
+}
+
+// config is a run on a leaf-spine with flows of 60 packets across it, over lossy
+// links, and some datagrams beside them.
+func config(t testing.TB, seed uint64, change func(*Config)) *Config {
+	const h = 4
+	c := &Config{Seed: seed, Network: leafSpine(h, 3, unit.Length{Packets: 12}), Duration: 20 * unit.Millisecond, Delays: true, Tally: true}
+	for i := range 2 * len(c.Network.Links) {
+		c.Watches = append(c.Watches, Watch{What: QueuePackets, Index: i, Every: unit.Millisecond}, Watch{What: SentBytes, Index: i, Every: 700 * unit.Microsecond})
+	}
+	c.Network.Links[1].Loss = 0.01
+	c.Network.Links[9].Jitter = 3 * unit.Microsecond
+	c.Network.Links[10].Delay = 2500 * unit.Nanosecond
+	forwarding(c)
+	for i := range c.Switches {
+		c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+			return []dataplane.Program{ecmp.New(site, uint32(site.Random("ecmp").Uint64()))}, nil
+		}
+	}
+	for i := range 2 * h {
+		f := transport.Flow{ID: packet.FlowID(len(c.Flows)), Src: packet.Addr(i + 1), Dst: packet.Addr((i+h)%(2*h) + 1), SrcPort: uint16(100 + i), DstPort: 7,
+			Version: 4, Size: 60_000, Payload: 1000, Framing: packet.Framings[0], Random: unit.NewRandom(seed, fmt.Sprint("flow ", i)),
+			Start: unit.Time(i) * unit.Microsecond}
+		s, r := window.New(f, 20, 200*unit.Microsecond)
+		c.Flows = append(c.Flows, Flow{Src: i, Dst: (i + h) % (2 * h), Start: f.Start, Size: f.Size, Sender: s, Receiver: r, SrcPort: f.SrcPort, DstPort: f.DstPort})
+		f.ID++
+		f.SrcPort, f.Size = uint16(200+i), 0
+		us, ur, err := udp.New(f, udp.Config{Rate: 300 * unit.Mbps, Pattern: udp.CBR, GapJitter: 0.3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Flows = append(c.Flows, Flow{Src: i, Dst: (i + h) % (2 * h), Start: f.Start, Sender: us, Receiver: ur, SrcPort: f.SrcPort, DstPort: f.DstPort})
+	}
+	if change != nil {
+		change(c)
+	}
+	return c
+}
+
+// outcome is all of a result, as text.
+func outcome(t testing.TB, c *Config) string {
+	t.Helper()
+	s, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := s.Run()
+	b, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// nothing is lost: what is out is on wires and in queues
+	waiting := 0
+	for _, d := range s.linkOf {
+		waiting += int(s.portOf(d).Packets())
+	}
+	for _, h := range s.hosts {
+		if h != nil {
+			waiting += len(h.kept)
+		}
+	}
+	if live := s.pool.Live(); live != waiting+s.fabric.InFlight() {
+		t.Errorf("%d packets are out, %d wait and %d are on wires", live, waiting, s.fabric.InFlight())
+	}
+	return string(b)
+}
+
+// The same configuration gives the same result, whatever the execution windows are
+// and in whatever form packets cross the links.
+func TestSameResult(t *testing.T) {
+	for seed := range uint64(5) {
+		want := outcome(t, config(t, seed, nil))
+		if !strings.Contains(want, `"End":"time up"`) {
+			t.Fatalf("seed %d: %s", seed, want)
+		}
+		for name, change := range map[string]func(*Config){
+			"again":        nil,
+			"small window": func(c *Config) { c.Window = 300 * unit.Nanosecond },
+			"pairs":        func(c *Config) { c.Window = 1500 * unit.Nanosecond },
+			"one group":    func(c *Config) { c.Window = unit.Second },
+			"wire":         func(c *Config) { c.Wire = true },
+		} {
+			if got := outcome(t, config(t, seed, change)); got != want {
+				t.Errorf("seed %d, %s: another result\n%s\n%s", seed, name, got, want)
+			}
+		}
+	}
+	if outcome(t, config(t, 1, nil)) == outcome(t, config(t, 2, nil)) {
+		t.Error("two seeds give one result: randomness is not used")
+	}
+}
+
+// connections replaces the transports of a config by TCP with several controllers.
+func connections(t testing.TB, c *Config) {
+	schemes := []cc.Scheme{reno.Scheme(), bbr.Scheme(), reno.Scheme()}
+	for i := range c.Flows {
+		f := &c.Flows[i]
+		config := tcp.Defaults()
+		config.RTOMin, config.ECN, config.Pacing = unit.Millisecond, i%3 == 0, i%4 == 1
+		config.InitialSeq = uint32(i) * 0x31415926
+		s, r, err := tcp.New(transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1), SrcPort: f.SrcPort, DstPort: f.DstPort,
+			Version: uint8(4 + 2*(i%2)), Size: f.Size, Payload: 1000, Framing: packet.Framings[0], Random: unit.NewRandom(c.Seed, fmt.Sprint("tcp ", i)),
+			Start: f.Start, Stop: unit.Never, CC: &schemes[i%3]}, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Sender, f.Receiver = s, r
+	}
+}
+
+// The same holds with TCP: retransmissions, SACK, ECN, pacing, IPv4 and IPv6, and
+// sequence numbers that wrap.
+func TestSameResultTCP(t *testing.T) {
+	for seed := range uint64(3) {
+		with := func(change func(*Config)) string {
+			c := config(t, seed, change)
+			connections(t, c)
+			return outcome(t, c)
+		}
+		want := with(nil)
+		for name, change := range map[string]func(*Config){
+			"again":        nil,
+			"small window": func(c *Config) { c.Window = 300 * unit.Nanosecond },
+			"one group":    func(c *Config) { c.Window = unit.Second },
+			"wire":         func(c *Config) { c.Wire = true },
+		} {
+			if got := with(change); got != want {
+				t.Errorf("seed %d, %s: another result\n%s\n%s", seed, name, got, want)
+			}
+		}
+		c := config(t, seed, nil)
+		connections(t, c)
+		r, err := Run(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resent, done := int64(0), 0
+		for i, f := range r.Flows {
+			resent += f.Sender.Retransmitted
+			if c.Flows[i].Size > 0 && f.FCT != unit.Never && f.Written <= f.FCT {
+				done++
+			}
+		}
+		if resent == 0 || done < 6 {
+			t.Errorf("seed %d: %d packets sent again, %d of 8 flows complete", seed, resent, done)
+		}
+	}
+}
+
+// A host that is added, and sends nothing, does not shift the others' random
+// numbers: streams are by name.
+func TestNamedStreams(t *testing.T) {
+	drops := func(extra bool) string {
+		c := config(t, 3, func(c *Config) {
+			if extra {
+				c.Network.Nodes = append(c.Network.Nodes, topology.Node{Name: "idle"})
+				c.Switches = append(c.Switches, SwitchConfig{})
+			}
+		})
+		r, err := Run(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(r.Drops, r.Flows)
+	}
+	if a, b := drops(false), drops(true); a != b {
+		t.Error("an idle host changes the outcome of others")
+	}
+}
+
+// How a run ends, and what is unfinished.
+func TestEnds(t *testing.T) {
+	finite := func(change func(*Config)) *Result {
+		c := config(t, 1, nil)
+		var flows []Flow
+		for i := 0; i < len(c.Flows); i += 2 {
+			f := transport.Flow{ID: packet.FlowID(len(flows)), Src: packet.Addr(c.Flows[i].Src + 1), Dst: packet.Addr(c.Flows[i].Dst + 1),
+				SrcPort: c.Flows[i].SrcPort, DstPort: 7, Version: 4, Size: 60_000, Payload: 1000, Framing: packet.Framings[0]}
+			s, r := window.New(f, 20, 200*unit.Microsecond)
+			flows = append(flows, Flow{Src: c.Flows[i].Src, Dst: c.Flows[i].Dst, Size: f.Size, Sender: s, Receiver: r, SrcPort: f.SrcPort, DstPort: 7})
+		}
+		c.Flows, c.UntilDone, c.Duration = flows, true, unit.Second
+		change(c)
+		r, err := Run(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	r := finite(func(*Config) {})
+	last := unit.Time(0)
+	for _, f := range r.Flows {
+		last = max(last, f.FCT)
+	}
+	if r.End != AllDone || len(r.Unfinished) != 0 || r.Time != last+unit.Microsecond {
+		t.Errorf("all done: %s at %v, last flow %v, unfinished %v", r.End, r.Time, last, r.Unfinished)
+	}
+	r = finite(func(c *Config) { c.Duration = 50 * unit.Microsecond })
+	if r.End != TimeUp || len(r.Unfinished) != 8 || r.Time != 50*unit.Microsecond {
+		t.Errorf("time up: %s at %v, unfinished %v", r.End, r.Time, r.Unfinished)
+	}
+	// nothing gets through: retransmissions go on for ever, until Patience ends it
+	r = finite(func(c *Config) {
+		for i := range c.Network.Links {
+			c.Network.Links[i].Loss = 0.9999999
+		}
+		c.Duration = 100 * unit.Second
+	})
+	if r.End != NoProgress || len(r.Unfinished) != 8 || r.Time > 30*unit.Second {
+		t.Errorf("no progress: %s at %v, unfinished %v", r.End, r.Time, r.Unfinished)
+	}
+	// but not before the flows have started
+	r = finite(func(c *Config) {
+		for i := range c.Flows {
+			s, rx := window.New(transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(c.Flows[i].Src + 1), Dst: packet.Addr(c.Flows[i].Dst + 1),
+				SrcPort: c.Flows[i].SrcPort, DstPort: 7, Version: 4, Size: 5000, Payload: 1000, Framing: packet.Framings[0], Start: 25 * unit.Second}, 20, unit.Millisecond)
+			c.Flows[i].Sender, c.Flows[i].Receiver, c.Flows[i].Start, c.Flows[i].Size = s, rx, 25*unit.Second, 5000
+		}
+		c.Duration = 60 * unit.Second
+	})
+	if r.End != AllDone || len(r.Unfinished) != 0 {
+		t.Errorf("late flows: %s at %v, unfinished %v", r.End, r.Time, r.Unfinished)
+	}
+	calls := 0
+	r = finite(func(c *Config) {
+		c.Stopped = func() bool { calls++; return calls > 20 }
+	})
+	if r.End != Interrupted || len(r.Unfinished) == 0 {
+		t.Errorf("interrupted: %s at %v, unfinished %v", r.End, r.Time, r.Unfinished)
+	}
+}
+
+// What cannot be is an error.
+func TestBadConfigurations(t *testing.T) {
+	for want, change := range map[string]func(*Config){
+		"duration":              func(c *Config) { c.Duration = 0 },
+		"warm-up":               func(c *Config) { c.Warmup = c.Duration },
+		"switch configurations": func(c *Config) { c.Switches = nil },
+		"one NIC": func(c *Config) {
+			c.Network.Links = append(c.Network.Links, topology.Link{Ends: [2]int{0, 9}, Rate: unit.LinkRate{Bits: 1}})
+		},
+		"must be hosts": func(c *Config) { c.Flows[0].Dst = c.Flows[0].Src },
+		"exactly one":   func(c *Config) { c.Network.Links[0].Rate = unit.LinkRate{} },
+	} {
+		c := config(t, 1, nil)
+		change(c)
+		if _, err := Run(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v", want, err)
+		}
+	}
+}
+
+// No packet costs an allocation once queues, rings and heaps have grown.
+func TestNoAllocationPerPacket(t *testing.T) {
+	c := config(t, 1, func(c *Config) { c.Watches = nil; c.Duration = 10 * unit.Second })
+	s, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := 20 * unit.Millisecond
+	s.fabric.Run(at, nil)
+	hops := s.fabric.Hops()
+	if n := testing.AllocsPerRun(5, func() {
+		at += 5 * unit.Millisecond
+		s.fabric.Run(at, nil)
+	}); n > 0 || s.fabric.Hops() == hops {
+		t.Errorf("%g allocations in 5 ms, %d hops", n, s.fabric.Hops()-hops)
+	}
+}
+
+// PFC between a switch and a host's NIC: while class 0 is paused the host sends
+// nothing, and nothing is lost.
+func TestHostObeysPause(t *testing.T) {
+	c := config(t, 1, nil)
+	s, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.fabric.Run(unit.Millisecond, nil)
+	h := s.hosts[0]
+	pfc := func(k packet.Kind) {
+		p := s.pool.Get()
+		p.Kind = k
+		h.Receive(unit.Millisecond, 0, p)
+	}
+	pfc(packet.Pause)
+	if p, again := h.Dequeue(unit.Millisecond+unit.Second, 0); p != nil {
+		t.Errorf("a paused host sends a packet (again %v)", again)
+	}
+	pfc(packet.Resume)
+	if _, woken := h.Woken(); !woken {
+		t.Error("resuming does not wake the NIC")
+	}
+	if p, _ := h.Dequeue(unit.Millisecond+unit.Second, 0); p == nil {
+		t.Error("a resumed host sends nothing")
+	}
+}
+
+func BenchmarkRun(b *testing.B) {
+	var hops uint64
+	for b.Loop() {
+		r, err := Run(config(b, 1, nil))
+		if err != nil {
+			b.Fatal(err)
+		}
+		hops += r.PacketHops
+	}
+	b.ReportMetric(float64(hops)/b.Elapsed().Seconds()/1e6, "Mhops/s")
+}
+
+func ExampleRun() {
+	// two hosts and a switch; one flow of 10 packets
+	n := &topology.Network{
+		Nodes: []topology.Node{{Name: "a"}, {Name: "s", Switch: true}, {Name: "b"}},
+		Links: []topology.Link{
+			{Ends: [2]int{0, 1}, Rate: unit.LinkRate{Bits: unit.Gbps}, Delay: unit.Microsecond},
+			{Ends: [2]int{1, 2}, Rate: unit.LinkRate{Bits: unit.Gbps}, Delay: unit.Microsecond},
+		},
+	}
+	c := &Config{Seed: 1, Network: n, Duration: unit.Second, UntilDone: true}
+	forwarding(c)
+	f := transport.Flow{Src: 1, Dst: 3, SrcPort: 1, DstPort: 2, Version: 4, Size: 10_000, Payload: 1000, Framing: packet.Framings[0]}
+	sender, receiver := window.New(f, 10, unit.Millisecond)
+	c.Flows = []Flow{{Src: 0, Dst: 2, Size: f.Size, Sender: sender, Receiver: receiver}}
+	r, err := Run(c)
+	fmt.Println(err, r.End, r.Flows[0].FCT, r.PacketHops)
+	// Output: <nil> all flows done 97.2us 40
+}

@@ -1,0 +1,154 @@
+package sim
+
+import (
+	"math/bits"
+
+	"weir/core/dataplane/tm"
+	"weir/core/unit"
+)
+
+// queueOf is a queue of the port at which a direction of a link begins.
+type queueOf struct {
+	direction int // index into linkOf, which is that into Result.Ports
+	queue     tm.QueueID
+}
+
+// held is a queue of a switch that PFC holds although packets wait in it, and what
+// must move for that to end.
+type held struct {
+	queueOf
+	waitsFor []int // indices into the list of held queues
+	free     bool  // it will move, or something will that lets it
+}
+
+// deadlock finds queues that hold each other: PFC holds each of them, and every packet
+// for which the switch behind the link has stopped it waits in one of them, so that none
+// ever moves. It returns a cycle of them; nil if there is none. It looks at one
+// moment, at which every node is equally far.
+func (r *Simulation) deadlock() []Stuck {
+	var all []held
+	number := map[queueOf]int{}
+	leaving := make([]int, len(r.switches)) // held queues by switch
+	for i, d := range r.linkOf {
+		if !d.OfSwitch || !r.linkOf[i^1].OfSwitch {
+			continue // a host never stops its switch
+		}
+		p := r.portOf(d)
+		for set := p.Waiting() & p.Paused(); set != 0; set &= set - 1 {
+			at := queueOf{i, tm.QueueID(bits.TrailingZeros32(set))}
+			number[at] = len(all)
+			all = append(all, held{queueOf: at})
+			leaving[d.Node]++
+		}
+	}
+	// A queue can only be in a deadlock if one is held at the switch behind the link.
+	for changed := true; changed; {
+		changed = false
+		for k := range all {
+			if h := &all[k]; !h.free && leaving[r.linkOf[h.direction^1].Node] == 0 {
+				h.free, changed = true, true
+				leaving[r.linkOf[h.direction].Node]--
+			}
+		}
+	}
+	for k := range all {
+		if h := &all[k]; !h.free {
+			h.free = !r.blocked(h, number)
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for k := range all {
+			h := &all[k]
+			for _, w := range h.waitsFor {
+				if !h.free && all[w].free {
+					h.free, changed = true, true
+				}
+			}
+		}
+	}
+	for k := range all {
+		if !all[k].free {
+			return r.cycle(all, k)
+		}
+	}
+	return nil
+}
+
+// blocked finds what must move before the switch behind the link lets a queue go on. It
+// returns false if something there can move, or the queue is about to be released.
+func (r *Simulation) blocked(h *held, number map[queueOf]int) bool {
+	back := r.linkOf[h.direction^1] // the port there that the link leads to
+	next := r.switches[back.Node]
+	classes := r.portOf(r.linkOf[h.direction]).Held() & next.Pausing(back.Port)
+	last := tm.QueueID(r.portOf(r.linkOf[h.direction]).Queues() - 1)
+	seen := map[int]bool{}
+	var found uint8 // classes of which packets are there
+	for i, d := range r.linkOf {
+		if d.Node != back.Node {
+			continue
+		}
+		p := next.Port(d.Port)
+		for set := p.Waiting(); set != 0; set &= set - 1 {
+			q := tm.QueueID(bits.TrailingZeros32(set))
+			k, stuck := number[queueOf{i, q}]
+			for x := range p.Queue(q).All() {
+				class := x.Meta.Class % tm.Classes
+				if x.Meta.In != back.Port || classes&(1<<class) == 0 || min(class, last) != h.queue {
+					continue
+				}
+				if !stuck {
+					return false
+				}
+				found |= 1 << class
+				if !seen[k] {
+					seen[k] = true
+					h.waitsFor = append(h.waitsFor, k)
+				}
+			}
+		}
+	}
+	return found != 0
+}
+
+// cycle follows what queue k waits for until a queue comes again.
+func (r *Simulation) cycle(all []held, k int) []Stuck {
+	at := map[int]int{}
+	var path []Stuck
+	for {
+		if begin, again := at[k]; again {
+			return path[begin:]
+		}
+		at[k] = len(path)
+		h := &all[k]
+		path = append(path, Stuck{h.direction, h.queue, r.portOf(r.linkOf[h.direction]).Queue(h.queue).Held(), true})
+		k = h.waitsFor[0]
+	}
+}
+
+// starved finds the queues that were not served for half of the run, or for Patience,
+// although packets wait: others go first, or PFC holds them.
+func (r *Simulation) starved(now unit.Time) (out []Stuck) {
+	limit := min(Patience, r.config.Duration/2)
+	for i, d := range r.linkOf {
+		p := r.portOf(d)
+		for set := p.Waiting(); set != 0; set &= set - 1 {
+			q := tm.QueueID(bits.TrailingZeros32(set))
+			if since := p.Queue(q).Held(); now-since >= limit {
+				out = append(out, Stuck{i, q, since, p.Paused()&(1<<q) != 0})
+			}
+		}
+		if d.OfSwitch {
+			continue
+		}
+		h, named := r.hosts[d.Node], uint8(0) // what flows have not sent waits in no queue
+		for _, s := range h.held {
+			class := h.slot[s].class
+			if since := p.HeldSince(class); since != unit.Never && now-since >= limit && named&(1<<class) == 0 && p.Waiting()&(1<<class) == 0 {
+				named |= 1 << class
+				out = append(out, Stuck{i, class, since, true})
+			}
+		}
+	}
+	return out
+}

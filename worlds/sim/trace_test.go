@@ -1,0 +1,256 @@
+package sim
+
+import (
+	"fmt"
+	"hash/crc32"
+	"runtime"
+	"strings"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/ecmp"
+	"weir/core/dataplane/inputloss"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/trace"
+	"weir/core/transport"
+	"weir/core/transport/window"
+	"weir/core/unit"
+)
+
+// traced carries out a run with these ports traced and returns its result, its
+// trace as text and as records, with the frames in the text.
+func traced(t testing.TB, c *Config, patterns ...string) (*Result, string, []trace.Record) {
+	t.Helper()
+	ports := TracePorts(c.Network)
+	for _, p := range patterns {
+		if !trace.Select(ports, p) {
+			t.Fatalf("no port is like %s", p)
+		}
+	}
+	var b strings.Builder
+	text := trace.NewText(&b, nil)
+	all := &records{}
+	tc := trace.Config{Ports: ports, Book: c.Hosts, Frames: true, Sinks: []trace.Sink{text, all}}
+	for _, n := range c.Network.Nodes {
+		tc.Nodes = append(tc.Nodes, n.Name)
+	}
+	c.Trace = trace.NewCollector(tc)
+	r, err := Run(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Trace.Err(); err != nil {
+		t.Fatal(err)
+	}
+	text.Close()
+	return r, b.String(), all.list
+}
+
+type records struct{ list []trace.Record }
+
+func (r *records) Write(x *trace.Record) error {
+	y := *x
+	y.Frame = append([]byte(nil), x.Frame...)
+	r.list = append(r.list, y)
+	return nil
+}
+
+// frames is the text of a trace with checksums of the frames.
+func frames(list []trace.Record) string {
+	var b strings.Builder
+	for i := range list {
+		fmt.Fprintf(&b, "%s %d %d %08x\n", trace.AppendText(nil, &list[i]), list[i].FrameBytes, len(list[i].Frame), crc32.ChecksumIEEE(list[i].Frame))
+	}
+	return b.String()
+}
+
+// The bytes of a trace depend neither on execution windows nor on threads, nor on
+// the form in which packets cross the links; and a trace changes no result.
+func TestTraceSame(t *testing.T) {
+	for seed := range uint64(2) {
+		for name, transports := range map[string]func(testing.TB, *Config){
+			"window": func(testing.TB, *Config) {}, "tcp": mixed, "until done": untilDone,
+		} {
+			run := func(change func(*Config)) (string, *Config) {
+				c := config(t, seed, change)
+				c.Duration = 5 * unit.Millisecond
+				transports(t, c)
+				_, text, list := traced(t, c, "*")
+				f := frames(list)
+				if strings.Count(f, "\n") != strings.Count(text, "\n")-2 {
+					t.Fatal("the text has other events")
+				}
+				return f, c
+			}
+			want, c := run(nil)
+			if strings.Count(want, " drop ") == 0 || strings.Count(want, " lost ") == 0 {
+				t.Fatalf("seed %d, %s: too little happens", seed, name)
+			}
+			plain := config(t, seed, nil)
+			transports(t, plain)
+			again := config(t, seed, nil)
+			transports(t, again)
+			again.Trace = trace.NewCollector(trace.Config{Nodes: make([]string, len(c.Network.Nodes)), Ports: allTraced(c)})
+			if outcome(t, plain) != outcome(t, again) {
+				t.Errorf("seed %d, %s: a run with a trace gives another result", seed, name)
+			}
+			for how, change := range map[string]func(*Config){
+				"again":        nil,
+				"small window": func(c *Config) { c.Window = 300 * unit.Nanosecond },
+				"pairs":        func(c *Config) { c.Window = 1500 * unit.Nanosecond },
+				"one group":    func(c *Config) { c.Window = unit.Second },
+				"wire":         func(c *Config) { c.Wire = true },
+			} {
+				if got, _ := run(change); got != want {
+					t.Errorf("seed %d, %s, %s: another trace: %s", seed, name, how, difference(got, want))
+				}
+			}
+			before := runtime.GOMAXPROCS(1)
+			got, _ := run(nil)
+			runtime.GOMAXPROCS(before)
+			if got != want {
+				t.Errorf("seed %d, %s, GOMAXPROCS 1: another trace", seed, name)
+			}
+		}
+	}
+}
+
+func allTraced(c *Config) []trace.Port {
+	ports := TracePorts(c.Network)
+	trace.Select(ports, "*")
+	return ports
+}
+
+// untilDone makes a run of flows that all have an end.
+func untilDone(t testing.TB, c *Config) {
+	var flows []Flow
+	for i := 0; i < len(c.Flows); i += 2 {
+		f := transport.Flow{ID: packet.FlowID(len(flows)), Src: packet.Addr(c.Flows[i].Src + 1), Dst: packet.Addr(c.Flows[i].Dst + 1),
+			SrcPort: c.Flows[i].SrcPort, DstPort: 7, Version: 4, Size: 200_000, Payload: 1000, Framing: packet.Framings[0]}
+		s, r := window.New(f, 20, 200*unit.Microsecond)
+		flows = append(flows, Flow{Src: c.Flows[i].Src, Dst: c.Flows[i].Dst, Size: f.Size, Sender: s, Receiver: r, SrcPort: f.SrcPort, DstPort: 7})
+	}
+	c.Flows, c.UntilDone, c.Duration = flows, true, unit.Second
+}
+
+// mixed makes a run of TCP flows that have an end, with the datagrams beside them.
+func mixed(t testing.TB, c *Config) {
+	udp := append([]Flow(nil), c.Flows...)
+	connections(t, c)
+	for i := range c.Flows {
+		if c.Flows[i].Size == 0 {
+			c.Flows[i] = udp[i]
+		}
+	}
+}
+
+func difference(got, want string) string {
+	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("line %d\n%s\nwant\n%s", i+1, a[i], b[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, want %d", len(a), len(b))
+}
+
+// What a trace counts is what the run counts; queues grow and shrink by the packets
+// that the events name; times ascend.
+func TestTraceCounts(t *testing.T) {
+	for seed := range uint64(3) {
+		c := config(t, seed, nil)
+		mixed(t, c)
+		c.Events = []Event{{At: 100 * unit.Microsecond, Link: 9, Down: true}, {At: 300 * unit.Microsecond, Link: 9}}
+		for i := range c.Switches {
+			c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+				loss, err := inputloss.Scheme().Build(site, scheme.NewValues("input_loss", map[string]any{"probability": 0.02}))
+				if err != nil {
+					return nil, err
+				}
+				return []dataplane.Program{loss, ecmp.New(site, 7)}, nil
+			}
+		}
+		r, _, list := traced(t, c, "*")
+		names := map[string]int{}
+		for i := range r.Ports {
+			names[c.Network.PortName(i/2, i%2)] = i
+		}
+		var kinds [trace.Kinds]uint64
+		drops := map[string]uint64{}
+		transmitted, lost := make([]uint64, len(r.Ports)), make([]uint64, len(r.Ports))
+		packets, bytes := make([]int64, len(r.Ports)), make([]int64, len(r.Ports))
+		last := unit.Time(0)
+		for _, e := range list {
+			kinds[e.Kind]++
+			i := names[e.Port]
+			end := c.Network.Nodes[r.Ports[i].Node]
+			if e.At < last {
+				t.Fatalf("times descend: %v after %v", e.At, last)
+			}
+			last = e.At
+			switch e.Kind {
+			case trace.Enqueue:
+				packets[i]++
+				bytes[i] += e.Size
+			case trace.Transmit:
+				transmitted[i]++
+				if end.Switch {
+					packets[i]--
+					bytes[i] -= e.Size
+				}
+			case trace.Drop:
+				drops[e.Reason]++
+			case trace.Lost:
+				lost[i]++
+				drops[e.Reason]++
+				if want := dataplane.LinkLost.Word(); c.Network.Links[i/2].Loss > 0 && e.Reason != want {
+					t.Errorf("a loss for %s, want %s", e.Reason, want)
+				} else if want := dataplane.LinkDown.Word(); i/2 == 9 && e.Reason != want {
+					t.Errorf("a loss for %s, want %s", e.Reason, want)
+				}
+			}
+			if end.Switch && e.QueuePackets != trace.None && (packets[i] != e.QueuePackets || bytes[i] != e.QueueBytes) {
+				t.Fatalf("%s: %d packets and %d bytes wait by the events before", trace.AppendText(nil, &e), packets[i], bytes[i])
+			}
+			// before an egress port is chosen, a drop is of the port that the packet came in by
+			unrouted := e.Reason == "input_loss" || e.Reason == "no_route"
+			if known := e.Kind != trace.Arrive && !unrouted; known != (e.QueuePackets != trace.None) {
+				t.Errorf("%s: the queue is told where it is not known, or not told", trace.AppendText(nil, &e))
+			}
+			if here := e.Kind != trace.Arrive && !unrouted; here != (e.Node == end.Name) {
+				t.Errorf("%s: this happened at another node", trace.AppendText(nil, &e))
+			}
+		}
+		for i, p := range r.Ports {
+			if transmitted[i] != p.TxPackets || lost[i] != p.Lost {
+				t.Errorf("seed %d, port %d: %d transmitted, %d lost; the run counts %d, %d", seed, i, transmitted[i], lost[i], p.TxPackets, p.Lost)
+			}
+		}
+		for why := dataplane.Reason(1); why < dataplane.Reasons; why++ {
+			if drops[why.Word()] != r.Drops[why] {
+				t.Errorf("seed %d: %d drops for %s, the run counts %d", seed, drops[why.Word()], why, r.Drops[why])
+			}
+		}
+		if kinds[trace.Arrive] != r.PacketHops || drops["input_loss"] == 0 || drops["port_packets"] == 0 || drops["link_loss"] == 0 {
+			t.Errorf("seed %d: %v events by kind, %v drops, %d packet-hops", seed, kinds, drops, r.PacketHops)
+		}
+	}
+}
+
+// Only the traced ports report, and each as it does when all are traced.
+func TestTracePorts(t *testing.T) {
+	c := config(t, 1, nil)
+	_, all, _ := traced(t, c, "*")
+	c = config(t, 1, nil)
+	_, some, list := traced(t, c, "s0->h*", "h1->s0")
+	var want strings.Builder
+	for _, l := range strings.SplitAfter(all, "\n") {
+		if w := strings.Split(l, " "); strings.HasPrefix(l, "#") || len(w) > 3 && (w[3] == "h1->s0" || strings.HasPrefix(w[3], "s0->h")) {
+			want.WriteString(l)
+		}
+	}
+	if some != want.String() || len(list) < 100 {
+		t.Error(difference(some, want.String()))
+	}
+}

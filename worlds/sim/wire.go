@@ -1,0 +1,48 @@
+package sim
+
+import (
+	"fmt"
+
+	"weir/core/packet"
+)
+
+// tuple is what names a flow on the wire.
+type tuple struct {
+	src, dst         packet.Addr
+	srcPort, dstPort uint16
+}
+
+// wire returns what wire mode does to a packet at the end of a link: it keeps
+// nothing but its bytes, what a link knows by itself (its size in the run's framing)
+// and what measures want to know (who made it, and when). nil in fast mode.
+func (r *Simulation) wire() func(p *packet.Packet) {
+	if !r.config.Wire {
+		return nil
+	}
+	flows := map[tuple]packet.FlowID{}
+	for i := range r.config.Flows {
+		f := &r.config.Flows[i]
+		src, dst := packet.Addr(f.Src+1), packet.Addr(f.Dst+1)
+		flows[tuple{src, dst, f.SrcPort, f.DstPort}] = packet.FlowID(i)
+		flows[tuple{dst, src, f.DstPort, f.SrcPort}] = packet.FlowID(i)
+	}
+	return func(p *packet.Packet) {
+		data := p.Data
+		if data == nil {
+			var err error
+			if data, err = p.Emit(r.config.Hosts, nil); err != nil {
+				panic(fmt.Sprintf("sim: wire mode cannot serialise a packet of flow %d: %v", p.Flow, err))
+			}
+		}
+		size, sent, made := p.Size, p.Sent, p.Meta.Flags&packet.Internal
+		*p = packet.Packet{Size: size}
+		if err := p.Parse(r.config.Hosts, data); err != nil {
+			panic(fmt.Sprintf("sim: wire mode cannot parse what it serialised: %v", err))
+		}
+		p.Data, p.Sent = data, sent
+		p.Meta.Flags = made
+		if p.Kind != packet.Pause && p.Kind != packet.Resume {
+			p.Flow = flows[tuple{p.Src, p.Dst, p.SrcPort, p.DstPort}]
+		}
+	}
+}

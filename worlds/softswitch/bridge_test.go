@@ -1,0 +1,562 @@
+package softswitch
+
+import (
+	"bytes"
+	"encoding/binary"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/unit"
+	"weir/papers/p4abc"
+	"weir/worlds/lab"
+)
+
+// gate is a port of a bridge on a bench: what comes in has a script, what leaves is kept.
+type gate struct {
+	in   [][]byte
+	at   []unit.Time
+	out  [][]byte
+	when []unit.Time
+	now  func() unit.Time
+}
+
+func (g *gate) Stamp() unit.Time {
+	if len(g.at) == 0 {
+		return unit.Never
+	}
+	return g.at[0]
+}
+
+func (g *gate) Take(b []byte) []byte {
+	b = append(b, g.in[0]...)
+	g.in, g.at = g.in[1:], g.at[1:]
+	return b
+}
+
+func (g *gate) Put(f []byte) bool {
+	g.out, g.when = append(g.out, bytes.Clone(f)), append(g.when, g.now())
+	return true
+}
+
+func (g *gate) Flush() error           { return nil }
+func (g *gate) Drop() int              { return 0 }
+func (g *gate) Counts() lab.GateCounts { return lab.GateCounts{} }
+
+// bench is a switch without interfaces, whose clock a test sets.
+type bench struct {
+	*lab.Bridge
+	gates   []*gate
+	users   *users
+	running []running
+	time    unit.Time
+}
+
+func newBench(t testing.TB, c *Config) *bench {
+	t.Helper()
+	b := &bench{users: newUsers(c.Users, 1)}
+	var gates []lab.Gate
+	for range c.Ports {
+		g := &gate{now: func() unit.Time { return b.time }}
+		b.gates, gates = append(b.gates, g), append(gates, g)
+	}
+	var err error
+	b.Bridge, err = lab.NewBridge(lab.BridgeConfig{
+		Name: "switch", Seed: 1, Ports: c.links(), MaxFrame: 1514 + MostTagged, Queues: c.Queues, Scheduler: c.scheduler, Framing: c.Framing,
+		Book: b.users.book, Codec: &codec{b.users, behind(c)},
+		Programs: func(site *dataplane.Site) (all []dataplane.Program, err error) {
+			b.running, _, err = adopt(0, site, nil, c.Programs)
+			return programs(b.running), err
+		},
+	}, gates, func() unit.Time { return b.time })
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.users.forget = func(a packet.Addr) { forget(b.running, a) }
+	return b
+}
+
+// run lets time go by in small steps.
+func (b *bench) run(t testing.TB, until unit.Time) {
+	t.Helper()
+	for ; b.time <= until; b.time += 10 * unit.Microsecond {
+		if err := b.Step(b.time); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (b *bench) send(port int, at unit.Time, f []byte) {
+	g := b.gates[port]
+	g.in, g.at = append(g.in, f), append(g.at, at)
+}
+
+func decode(t testing.TB, text string) *Config {
+	t.Helper()
+	c, err := Decode(schemes(), "switch.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// datagram is a frame of UDP between hosts 10.0.0.src and 10.0.0.dst with MAC addresses to
+// match, of size bytes.
+func datagram(t testing.TB, src, dst byte, tos uint8, size int) []byte {
+	t.Helper()
+	a, b := netip.AddrFrom4([4]byte{10, 0, 0, src}), netip.AddrFrom4([4]byte{10, 0, 0, dst})
+	f := packet.AppendEthernet(nil, [6]byte{2, 0, 0, 0, 0, dst}, [6]byte{2, 0, 0, 0, 0, src}, packet.EtherIPv4)
+	f, err := packet.AppendIPv4(f, a, b, packet.ProtoUDP, tos, 64, size-14-20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err = packet.AppendUDP(f, a, b, 1000, 7, make([]byte, size-14-20-8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+const three = `
+ports: {a: {interface: a}, b: {interface: b}, c: {interface: c}}
+switch: [forward]
+metrics: none
+`
+
+// Three ports learn (IEEE 802.1Q §8.7): who is not known, and groups, are sent to all others; who is
+// known, to where it was seen last, in its VLAN; and again to all after 300 s. What is for the
+// side that it came from goes nowhere.
+func TestLearning(t *testing.T) {
+	b := newBench(t, decode(t, three))
+	tagged := func(f []byte, vlan uint16) []byte {
+		return append(binary.BigEndian.AppendUint16(append(bytes.Clone(f[:12]), 0x81, 0), vlan), f[12:]...)
+	}
+	broadcast := datagram(t, 1, 2, 0, 100)
+	copy(broadcast, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+	for i, x := range []struct {
+		in    int
+		frame []byte
+		out   []int
+	}{
+		{0, datagram(t, 1, 2, 0, 100), []int{1, 2}}, // 2 is not known
+		{1, datagram(t, 2, 1, 0, 100), []int{0}},
+		{0, datagram(t, 1, 2, 0, 100), []int{1}},
+		{0, broadcast, []int{1, 2}},
+		{2, datagram(t, 3, 1, 0, 100), []int{0}},
+		{0, datagram(t, 4, 1, 0, 100), nil},                      // both at port 0
+		{0, tagged(datagram(t, 1, 2, 0, 100), 5), []int{1, 2}},   // not known in VLAN 5
+		{1, tagged(datagram(t, 2, 1, 0, 100), 5), []int{0}},      //
+		{0, tagged(datagram(t, 1, 2, 0, 100), 0xf005), []int{1}}, // priority is no part of the VLAN
+		{2, datagram(t, 2, 1, 0, 100), []int{0}},                 // 2 has moved
+		{0, datagram(t, 1, 2, 0, 100), []int{2}},
+	} {
+		for _, g := range b.gates {
+			g.out = nil
+		}
+		b.send(x.in, b.time, x.frame)
+		b.run(t, b.time+unit.Millisecond)
+		for port, g := range b.gates {
+			want := 0
+			for _, o := range x.out {
+				if o == port {
+					want = 1
+				}
+			}
+			if len(g.out) != want || want == 1 && !bytes.Equal(g.out[0], x.frame) {
+				t.Errorf("frame %d: %d came out at port %d, want %d", i, len(g.out), port, want)
+			}
+		}
+	}
+	b.time += 301 * unit.Second
+	b.gates[1].out, b.gates[2].out = nil, nil
+	b.send(0, b.time, datagram(t, 1, 2, 0, 100))
+	b.run(t, b.time+unit.Millisecond)
+	if len(b.gates[1].out) != 1 || len(b.gates[2].out) != 1 {
+		t.Error("an address is remembered for ever")
+	}
+}
+
+// The table of a bridge is bounded: of more addresses than it holds, the last are known.
+func TestLearningIsBounded(t *testing.T) {
+	f := &forward{ports: 3, table: make([]station, macSets*ways)}
+	for i := range uint64(100_000) {
+		f.learn(unit.Time(i), i<<16|1, packet.PortID(i%3))
+	}
+	found := 0
+	for i := uint64(100_000 - 1000); i < 100_000; i++ {
+		if s := f.find(i<<16 | 1); s != nil && s.port == packet.PortID(i%3) {
+			found++
+		}
+	}
+	if found < 950 || len(f.table) != macSets*ways {
+		t.Errorf("%d of the last 1000 addresses are known, in %d places", found, len(f.table))
+	}
+}
+
+const wire2 = `
+ports: {users: {interface: a}, uplink: {interface: b, rate: 10Mbps, buffer: 50 packets}}
+switch: [forward, {abc: {q_min: 2 packets, q_base: 4 packets, gamma: 4 packets}}, {ecn: {kmin: 1kB, kmax: 1kB, pmax: 100%, at: enqueue}}]
+metrics: none
+`
+
+// ABC drops of a user who sends twice the link's rate, and nothing of ARP and neighbour
+// discovery, which belong to no user, however long the queue is; ECN marks, and changes
+// nothing else of a frame.
+func TestControlIsNotABC(t *testing.T) {
+	b := newBench(t, decode(t, wire2))
+	arp := append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1, 8, 6}, make([]byte, 46)...)
+	ns := append(append([]byte{0x33, 0x33, 0xff, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x86, 0xdd, 0x60, 0, 0, 0, 0, 24, 58, 255}, make([]byte, 32)...), 135, 0, 0, 0)
+	ns = append(ns, make([]byte, 20)...)
+	const n = 1000
+	for i := range n {
+		at := unit.Time(i) * 600 * unit.Microsecond // 1500 B in 600 us: 20 Mb/s
+		b.send(0, at, datagram(t, 1, 2, 2, 1500))
+		if i%20 == 0 {
+			b.send(0, at, arp)
+			b.send(0, at, ns)
+		}
+	}
+	b.run(t, n*700*unit.Microsecond)
+	arps, discoveries, users, marked := 0, 0, 0, 0
+	plain := datagram(t, 1, 2, 2, 1500)
+	for _, f := range b.gates[1].out {
+		switch {
+		case bytes.Equal(f, arp):
+			arps++
+		case bytes.Equal(f, ns):
+			discoveries++
+		case f[15] == 3:
+			marked++
+			ip := packet.IPv4(bytes.Clone(f[14:]))
+			if !ip.ChecksumOK() {
+				t.Fatal("the checksum of a marked frame is wrong")
+			}
+			if ip.SetTOS(2); !bytes.Equal(ip, plain[14:]) {
+				t.Fatal("a marked frame has more changed than its mark")
+			}
+		case bytes.Equal(f, plain):
+			users++
+		default:
+			t.Fatalf("%x", f)
+		}
+	}
+	if arps != n/20 || discoveries != n/20 || marked < 100 || users+marked > 600 {
+		t.Errorf("%d of %d ARP requests, %d of %d solicitations, %d frames of the user, %d marked", arps, n/20, discoveries, n/20, users, marked)
+	}
+	var top [3]p4abc.User
+	if n := abcOf(b).MostActive(b.time, top[:]); n != 1 || top[0].Source == 0 || b.users.slots[top[0].Source-1].address.String() != "10.0.0.1" {
+		t.Errorf("%d users are metered: %v", n, top[:n])
+	}
+	if d := b.PortDrops(1); d[dataplane.ActivityExceeded] < 300 || d[dataplane.PortPacketLimit] > 0 {
+		t.Errorf("drops %v", d)
+	}
+}
+
+func abcOf(b *bench) *p4abc.Program {
+	for _, x := range b.running {
+		if a, ok := x.Program.(*p4abc.Program); ok {
+			return a
+		}
+	}
+	return nil
+}
+
+// Users behind a port are its sources, and the destinations of what goes there; else all
+// sources are users.
+func TestUsersBehind(t *testing.T) {
+	for _, c := range []struct {
+		file string
+		want string // most active
+	}{{wire2, "10.0.0.9"}, {wire2 + "users: {behind: users}\n", "10.0.0.1"}} {
+		b := newBench(t, decode(t, c.file))
+		for i := range 100 {
+			at := unit.Time(i) * unit.Millisecond
+			b.send(1, at, datagram(t, 9, 1, 0, 1000)) // a download
+			b.send(0, at, datagram(t, 1, 9, 0, 100))
+		}
+		b.run(t, 200*unit.Millisecond)
+		var top [3]p4abc.User
+		n := abcOf(b).MostActive(b.time, top[:])
+		if n == 0 || b.users.slots[top[0].Source-1].address.String() != c.want {
+			t.Errorf("%s: %d users, the most active is %v", c.want, n, b.users.slots[top[0].Source-1].address)
+		}
+		if want := map[string]int{"10.0.0.9": 2, "10.0.0.1": 1}[c.want]; n != want {
+			t.Errorf("%d users, want %d", n, want)
+		}
+	}
+}
+
+// Going over to other programs, rates and limits between two packets loses none of those
+// that wait, and ABC's activities go on.
+func TestChange(t *testing.T) {
+	const before = `
+ports: {left: {interface: a}, right: {interface: b, rate: 10Mbps, buffer: 1000 packets}}
+switch: [forward, {abc: {q_min: 900 packets, q_base: 950 packets, memory: 1s}}]
+metrics: none
+`
+	const after = `
+ports: {left: {interface: a}, right: {interface: b, rate: 20Mbps, buffer: 10 packets}}
+switch: [forward, {abc: {q_min: 900 packets, q_base: 950 packets, memory: 3s}}, {ecn: {}}]
+metrics: none
+`
+	b := newBench(t, decode(t, before))
+	const n = 200
+	for i := range n {
+		b.send(0, unit.Time(i)*unit.Millisecond, datagram(t, 1, 2, 0, 1500)) // 12 Mb/s
+	}
+	b.run(t, n*unit.Millisecond)
+	waiting := b.Waiting()
+	var was, is [1]p4abc.User
+	abcOf(b).MostActive(b.time, was[:])
+	c := decode(t, after)
+	list, notes, err := adopt(b.time, b.Site(c.links()), b.running, c.Programs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := list[0].Program == b.running[0].Program
+	b.running = list
+	if err := b.SetPrograms(b.time, programs(list)); err != nil {
+		t.Fatal(err)
+	}
+	b.SetPorts(c.links())
+	abcOf(b).MostActive(b.time, is[:])
+	if !same || len(notes) != 2 || notes[0] != "abc has other parameters and keeps its meters" || notes[1] != "ecn begins now" {
+		t.Errorf("forward is the same: %v; %q", same, notes)
+	}
+	if waiting < 20 || b.Waiting() != waiting {
+		t.Errorf("%d frames waited, and %d do now", waiting, b.Waiting())
+	}
+	if d := is[0].Activity - was[0].Activity; d > 1e-9 || d < -1e-9 || was[0].Source != is[0].Source {
+		t.Errorf("the activity was %v, and is %v", was, is)
+	}
+	start := b.time
+	b.run(t, b.time+unit.Second)
+	if g := b.gates[1]; len(g.out) != n {
+		t.Errorf("%d of %d frames came out", len(g.out), n)
+	} else if took, want := g.when[n-1]-start, unit.Time(waiting)*600*unit.Microsecond; took > want+unit.Millisecond {
+		t.Errorf("%d frames at 20 Mb/s took %v, want %v", waiting, took, want)
+	}
+	if b.Port(1).Limit().Packets != 10 {
+		t.Error("the buffer's size is the old one")
+	}
+}
+
+// Thresholds that go by a port's rate are those of its new one after a change, although the
+// program's own parameters stay; what does not go by rates goes on as it is.
+func TestChangeOfRate(t *testing.T) {
+	const file = `
+ports: {left: {interface: a}, right: {interface: b, rate: 10Mbps, buffer: 1000 packets}}
+switch: [forward, {abc: {q_min: 900 packets, q_base: 950 packets}}, {ecn: {kmin: 15kB, kmax: 15kB, pmax: 100%, at_rate: 10Mbps, at: enqueue}}]
+metrics: none
+`
+	b := newBench(t, decode(t, file))
+	c := decode(t, strings.Replace(file, "rate: 10Mbps", "rate: 100Mbps", 1))
+	was := b.running
+	list, notes, err := adopt(b.time, b.Site(c.links()), was, c.Programs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list[0].Program != was[0].Program || list[1].Program != was[1].Program || len(notes) != 1 || notes[0] != "ecn begins anew, with the ports' other rates" {
+		t.Errorf("%q", notes)
+	}
+	if err := b.SetPrograms(b.time, programs(list)); err != nil {
+		t.Fatal(err)
+	}
+	b.SetPorts(c.links())
+	for range 150 { // 10 times 15 kB is reached by the hundredth
+		b.send(0, b.time, datagram(t, byte(1), 2, 2, 1500))
+	}
+	b.run(t, b.time+20*unit.Millisecond)
+	first := slices.IndexFunc(b.gates[1].out, func(f []byte) bool { return f[15]&3 == 3 })
+	if first < 100 || first > 105 {
+		t.Errorf("of %d frames, number %d is the first with a mark", len(b.gates[1].out), first)
+	}
+	if again, notes, err := adopt(b.time, b.Site(c.links()), list, c.Programs); err != nil || len(notes) > 0 || again[2].Program != list[2].Program {
+		t.Errorf("nothing has changed: %q, %v", notes, err)
+	}
+}
+
+// What comes after a switch has been told to stop stays outside; what was in it leaves.
+func TestShut(t *testing.T) {
+	b := newBench(t, decode(t, wire2))
+	for i := range 5 {
+		b.send(0, unit.Time(i), datagram(t, 1, 2, 0, 1500))
+	}
+	b.run(t, 100*unit.Microsecond)
+	b.Shut()
+	b.send(0, b.time, datagram(t, 1, 2, 0, 1500))
+	b.send(1, b.time, datagram(t, 2, 1, 0, 1500))
+	b.run(t, b.time+20*unit.Millisecond)
+	if out, back := len(b.gates[1].out), len(b.gates[0].out); out != 5 || back != 0 || b.Waiting() != 0 {
+		t.Errorf("%d frames came out, %d the other way, %d wait", out, back, b.Waiting())
+	}
+}
+
+// Who comes when there is no room takes the number of who was not seen for the longest
+// time, and begins as somebody new.
+func TestUsersAreBounded(t *testing.T) {
+	u := newUsers(100, 7)
+	gone := map[packet.Addr]int{}
+	u.forget = func(a packet.Addr) { gone[a]++ }
+	seen := map[packet.Addr]netip.Addr{}
+	for i := range 10_000 {
+		a := netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)})
+		if i%2 == 1 {
+			a = netip.AddrFrom16([16]byte{0x20, 1, 14: byte(i >> 8), 15: byte(i)})
+		}
+		n := u.number(unit.Time(i), a)
+		if n == 0 || int(n) >= u.book.Len() || u.number(unit.Time(i), a) != n {
+			t.Fatalf("%v has the number %d", a, n)
+		}
+		if a.Is4() && u.book.V4(n) != a || !a.Is4() && u.book.V6(n) != a || a.Is4() && u.book.V6(n).IsValid() {
+			t.Fatalf("the book has %v and %v for %v", u.book.V4(n), u.book.V6(n), a)
+		}
+		seen[n] = a
+		if i >= 5000 && i%10 == 0 { // one who comes often stays
+			u.number(unit.Time(i), netip.AddrFrom4([4]byte{10, 1, 0, 0}))
+		}
+	}
+	if len(seen) > 256 || u.known != uint64(len(seen)) || len(gone) == 0 || u.forgotten < 9000 {
+		t.Errorf("%d numbers, %d known, %d forgotten", len(seen), u.known, u.forgotten)
+	}
+}
+
+// What a program cuts off is cut off with all lengths and checksums, below tags and PPPoE.
+func TestCut(t *testing.T) {
+	full := datagram(t, 1, 2, 0, 200)
+	under := func(head ...byte) []byte { return append(append(bytes.Clone(full[:12]), head...), full[14:]...) }
+	session := under(0x88, 0x64, 0x11, 0, 0, 1, 0, 188, 0, 0x21)
+	for name, f := range map[string][]byte{"plain": full, "tagged": under(0x81, 0, 0, 5, 8, 0), "PPPoE": session} {
+		c := &codec{newUsers(1, 0), packet.NoPort}
+		p := &packet.Packet{Data: bytes.Clone(f)}
+		if err := c.Parse(0, 0, p); err != nil || p.Payload != 158 || p.Version != 4 || p.Proto != packet.ProtoUDP || p.DstPort != 7 {
+			t.Fatalf("%s: %v, %+v", name, err, p)
+		}
+		p.Payload = 40
+		if err := c.Deparse(p); err != nil {
+			t.Fatal(err)
+		}
+		d, ok := dissect(p.Data)
+		if !ok || d.end-d.payload != 40 || len(p.Data) != len(f)-118 || !packet.IPv4(p.Data[d.ip:]).ChecksumOK() {
+			t.Errorf("%s: %x", name, p.Data)
+		}
+		u, err := packet.ParseUDP(p.Data[d.transport:d.end])
+		if err != nil || len(u) != 48 || !u.ChecksumOK(netip.AddrFrom4([4]byte{10, 0, 0, 1}), netip.AddrFrom4([4]byte{10, 0, 0, 2})) {
+			t.Errorf("%s: %v, %x", name, err, u)
+		}
+		if d.session > 0 && be.Uint16(p.Data[d.session+4:]) != 188-118 {
+			t.Errorf("the session's length is %d", be.Uint16(p.Data[d.session+4:]))
+		}
+	}
+}
+
+// Whatever comes in, the codec carries it, and what no program changes stays as it is.
+func FuzzCodec(f *testing.F) {
+	for _, x := range Frames() {
+		f.Add(x.Bytes, uint8(0))
+		f.Add(x.Bytes, uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, frame []byte, tos uint8) {
+		if len(frame) < packet.EthernetHeader {
+			return
+		}
+		c := &codec{newUsers(1, 0), packet.NoPort}
+		p := &packet.Packet{Data: bytes.Clone(frame)}
+		if err := c.Parse(0, 0, p); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Deparse(p); err != nil || !bytes.Equal(p.Data, frame) {
+			t.Fatalf("%v\n%x\nbecame\n%x", err, frame, p.Data)
+		}
+		if p.Version == 0 {
+			return
+		}
+		// A mark is read again, and taking it back leaves the frame as it was, but for the
+		// two zeros of ones' complement in the checksum.
+		was := p.TOS
+		p.TOS = tos
+		if err := c.Deparse(p); err != nil {
+			t.Fatal(err)
+		}
+		q := &packet.Packet{Data: p.Data}
+		if c.Parse(0, 0, q); q.TOS != tos || q.Payload != p.Payload {
+			t.Fatalf("TOS %d came as %d", tos, q.TOS)
+		}
+		p.TOS, p.Payload = was, 0
+		if err := c.Deparse(p); err != nil {
+			t.Fatal(err)
+		}
+		if d, ok := dissect(p.Data); !ok || d.end != d.payload {
+			t.Fatalf("trimmed: %x", p.Data)
+		}
+	})
+}
+
+// loopGate gives the same frames again and again, and keeps nothing.
+type loopGate struct {
+	frames [][]byte
+	next   int
+	until  int
+	now    *unit.Time
+	out    int
+}
+
+func (g *loopGate) Stamp() unit.Time {
+	if g.next >= g.until {
+		return unit.Never
+	}
+	return *g.now
+}
+
+func (g *loopGate) Take(b []byte) []byte {
+	g.next++
+	return append(b, g.frames[g.next%len(g.frames)]...)
+}
+func (g *loopGate) Put([]byte) bool        { g.out++; return true }
+func (g *loopGate) Flush() error           { return nil }
+func (g *loopGate) Drop() int              { return 0 }
+func (g *loopGate) Counts() lab.GateCounts { return lab.GateCounts{} }
+
+// Carrying a frame allocates nothing, with ABC and marks, whatever kind of frame.
+func TestNoGarbage(t *testing.T) {
+	c := decode(t, wire2)
+	b := &bench{users: newUsers(c.Users, 1)}
+	all := [][]byte{datagram(t, 1, 2, 2, 1500), datagram(t, 3, 4, 2, 100)}
+	for _, f := range Frames() {
+		all = append(all, f.Bytes)
+	}
+	gates := []lab.Gate{&loopGate{frames: all, now: &b.time}, &loopGate{frames: all, now: &b.time}}
+	var err error
+	b.Bridge, err = lab.NewBridge(lab.BridgeConfig{
+		Name: "switch", Seed: 1, Ports: c.links(), MaxFrame: 1514 + MostTagged, Queues: c.Queues, Scheduler: c.scheduler, Framing: c.Framing,
+		Book: b.users.book, Codec: &codec{b.users, behind(c)},
+		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
+			list, _, err := adopt(0, site, nil, c.Programs)
+			return programs(list), err
+		},
+	}, gates, func() unit.Time { return b.time })
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func() {
+		for _, g := range gates {
+			g.(*loopGate).until += 20
+		}
+		b.time += 10 * unit.Millisecond
+		if err := b.Step(b.time); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 100 {
+		step()
+	}
+	if n := testing.AllocsPerRun(200, step); n > 0 {
+		t.Errorf("%v allocations for 40 frames", n)
+	}
+	if g := gates[0].(*loopGate); g.out < 1000 {
+		t.Errorf("%d frames went through", g.out)
+	}
+}

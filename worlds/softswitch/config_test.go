@@ -1,0 +1,194 @@
+package softswitch
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/classify"
+	"weir/core/dataplane/ecmp"
+	"weir/core/dataplane/ecn"
+	ipforward "weir/core/dataplane/forward"
+	"weir/core/dataplane/inputloss"
+	"weir/core/dataplane/pfc"
+	"weir/core/dataplane/tm"
+	"weir/core/scheme"
+	"weir/core/telemetry"
+	"weir/core/unit"
+	"weir/papers/ncf"
+	"weir/papers/p4abc"
+	"weir/study/experiment"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+func schemes() *experiment.Registry {
+	return &experiment.Registry{
+		Programs:   []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), ipforward.Scheme(), inputloss.Scheme(), ncf.Scheme(), pfc.Scheme()},
+		Schedulers: tm.Schemes(),
+	}
+}
+
+const access = `ports:
+  users: {interface: eth1}
+  uplink: {interface: eth2, rate: 50Mbps, buffer: 24 packets}
+switch: [forward, {abc: {memory: 3s, aggregates: {192.0.2.0/28: 20kbps, "2001:db8::/56": 20kbps}}}]
+`
+
+func TestDecode(t *testing.T) {
+	c, err := Decode(schemes(), "switch.yaml", []byte(access+"users: {behind: users, most: 100}\nmetrics: localhost:1234\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Ports) != 2 || c.Ports[0] != (Port{Name: "users", Interface: "eth1", Buffer: unit.Length{Packets: 100}}) ||
+		c.Ports[1] != (Port{Name: "uplink", Interface: "eth2", Rate: unit.LinkRate{Bits: 50 * unit.Mbps}, Buffer: unit.Length{Packets: 24}}) {
+		t.Errorf("ports %+v", c.Ports)
+	}
+	if c.Behind != 0 || c.Users != 100 || c.Metrics.String() != "127.0.0.1:1234" || c.User != "nobody" || c.Queues != 1 || c.Framing.Name != "l2" ||
+		len(c.Programs) != 2 || len(c.Programs[1].Values.Map("aggregates")) != 2 {
+		t.Errorf("%+v", c)
+	}
+	again, err := Decode(schemes(), "resolved.yaml", []byte(c.Resolved))
+	if err != nil {
+		t.Fatalf("what was resolved is not right: %v\n%s", err, c.Resolved)
+	}
+	if err := c.Keeps(again); err != nil || again.Programs[1].Text != c.Programs[1].Text {
+		t.Errorf("what was resolved is another switch: %v\n%s\n%s", err, again.Programs[1].Text, c.Programs[1].Text)
+	}
+}
+
+// Errors say where they are, what is allowed and what was probably meant.
+func TestDecodeErrors(t *testing.T) {
+	var b strings.Builder
+	for _, x := range []string{
+		"", "- a", "ports: {}\n", "port: {}\nswitch: [forward]\n",
+		access + "uesrs: {}\n",
+		strings.Replace(access, "eth2", "eth1", 1),
+		strings.Replace(access, "eth2", "a/name/that/is/too/long", 1),
+		strings.Replace(access, "50Mbps", "50", 1),
+		strings.Replace(access, "50Mbps", "0bps", 1),
+		strings.Replace(access, "rate: 50", "rat: 50", 1),
+		strings.Replace(access, "24 packets", "1kB", 1),
+		strings.Replace(access, "24 packets", "2000000 packets", 1),
+		strings.Replace(access, "uplink:", "up link:", 1),
+		strings.Replace(access, "  uplink", "  # uplink", 1),
+		strings.Replace(access, "forward,", "", 1),
+		strings.Replace(access, "forward", "foward", 1),
+		strings.Replace(access, "forward", "forward, ecmp", 1),
+		strings.Replace(access, "forward", "forward, pfc", 1),
+		strings.Replace(access, "forward", "forward, {ncf: {}}", 1),
+		strings.Replace(access, "forward", "forward, forward", 1),
+		strings.Replace(access, "memory: 3s", "memory: 3s, role: edge", 1),
+		strings.Replace(access, "memory: 3s", "memory: 3", 1),
+		strings.Replace(access, "192.0.2.0/28", "192.0.2.0/33", 1),
+		strings.Replace(access, "abc: {", "abc: {gama: 3 packets, ", 1),
+		access + "users: {behind: user}\n", access + "users: {most: 0}\n",
+		access + "metrics: 127.0.0.1\n", access + "metrics: 127.0.0.1:0\n", access + "user: root\n", access + "framing: hpcc\n",
+		access + "queues: 17\n", access + "queues: 2\nscheduler: fifo\n", access + "scheduler: wrr2\n",
+		access + "ports: {}\n", access + "framing: &a l2\n",
+	} {
+		c, err := Decode(schemes(), "switch.yaml", []byte(x))
+		var wrong experiment.InputErrors
+		if err == nil || !errors.As(err, &wrong) {
+			t.Errorf("%q is taken, or not as an input's error: %+v, %v", x, c, err)
+			continue
+		}
+		b.WriteString(err.Error() + "\n\n")
+	}
+	golden(t, "errors.golden", b.String())
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s is not what came out (-update rewrites it):\n%s", name, got)
+	}
+}
+
+// What writes telemetry for hosts does not fit either.
+func TestTelemetryDoesNotFit(t *testing.T) {
+	s := dataplane.Scheme{Scheme: ipforward.Scheme().Scheme, Build: ipforward.Scheme().Build}
+	s.Name, s.Telemetry = "int", func(scheme.Values, []unit.Rate) (telemetry.Format, error) { return telemetry.Format{}, nil }
+	r := schemes()
+	r.Programs = append(r.Programs, s)
+	_, err := Decode(r, "switch.yaml", []byte(strings.Replace(access, "forward,", "forward, int,", 1)))
+	if err == nil || !strings.Contains(err.Error(), "writes telemetry into packets") {
+		t.Error(err)
+	}
+}
+
+// The configuration of the documentation is right.
+func TestDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/switch.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(doc), "<!-- file: begin -->\n")
+	shown, _, ok := strings.Cut(rest, "<!-- file: end -->")
+	var lines []string
+	for _, l := range strings.Split(shown, "\n") {
+		lines = append(lines, strings.TrimPrefix(l, "    "))
+	}
+	c, err := Decode(schemes(), "switch.yaml", []byte(strings.Join(lines, "\n")))
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if c.Behind != 0 || len(c.Ports) != 2 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestKeeps(t *testing.T) {
+	decode := func(text string) *Config {
+		c, err := Decode(schemes(), "switch.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	c := decode(access)
+	for _, x := range []string{strings.Replace(access, "eth2", "eth3", 1), strings.Replace(access, "uplink", "up", 1), access + "queues: 2\n",
+		access + "framing: wire\n", access + "users: {behind: users}\n", access + "users: {most: 5}\n", access + "metrics: none\n", access + "user: daemon\n",
+		access + "scheduler: fq\n"} {
+		if err := c.Keeps(decode(x)); err == nil || !strings.Contains(err.Error(), "cannot change while the switch runs") {
+			t.Errorf("%v for\n%s", err, x)
+		}
+	}
+	if err := c.Keeps(decode(strings.NewReplacer("50Mbps", "60Mbps", "24 packets", "36 packets", "3s", "4s").Replace(access))); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whatever a file has in it, decoding says what is wrong or gives a switch that can be made.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(access))
+	f.Add([]byte(access + "users: {behind: users}\nqueues: 3\nscheduler: strict\nmetrics: none\n"))
+	f.Add([]byte("ports: {a: {interface: b, queue: 3 packets}, c: {interface: d, rate: 3pps}}\nswitch: [{forward: {}}, {loss: {probability: 1%}}]\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Decode(schemes(), "switch.yaml", data)
+		var wrong experiment.InputErrors
+		switch {
+		case err != nil && !errors.As(err, &wrong):
+			t.Errorf("%v", err)
+		case err == nil && (len(c.Ports) < 2 || c.Users < 1 || c.scheduler == nil || c.Framing.Name == "" || c.Behind >= len(c.Ports)):
+			t.Errorf("%+v", c)
+		}
+	})
+}

@@ -1,0 +1,298 @@
+package softswitch
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/unit"
+	"weir/internal/ring"
+	"weir/papers/p4abc"
+	"weir/study/experiment"
+	"weir/worlds/lab"
+)
+
+// order is what the supervisor tells the data plane: a line of JSON.
+type order struct {
+	Do   string // begin, reload, publish, stop
+	File string
+	Data []byte
+	// Of begin: what the descriptors are.
+	Sockets []socket
+	Page    int
+}
+
+// socket is an open packet socket of a port.
+type socket struct {
+	FD       int
+	Port     string
+	MaxFrame int
+}
+
+// Words of order.Do.
+const (
+	doBegin   = "begin"
+	doReload  = "reload"
+	doPublish = "publish"
+	doStop    = "stop"
+)
+
+// answer is what the data plane tells the supervisor.
+type answer struct {
+	Is    string // begun, reloaded, refused, note, stopped
+	Text  string
+	Notes []string
+	Left  int
+}
+
+// Words of answer.Is.
+const (
+	isBegun    = "begun"
+	isReloaded = "reloaded"
+	isRefused  = "refused"
+	isNote     = "note"
+	isStopped  = "stopped"
+)
+
+// ringConfig is that of a port's socket.
+func ringConfig(name string, maxFrame int) ring.Config {
+	return ring.Config{Interface: name, MaxFrame: maxFrame, Rx: lab.BridgeRx, Tx: lab.BridgeTx, Tags: true, Promiscuous: true}
+}
+
+// memoryLimit is when the data plane collects garbage all the same: it makes hardly any.
+const memoryLimit = 512 << 20
+
+// drainFor is for how long frames that wait may leave when the switch stops.
+const drainFor = unit.Second
+
+// niceness of the data plane, if it may have it.
+const niceness = -10
+
+// loop is the data plane while it runs. Only live's thread touches what is not atomic.
+type loop struct {
+	live    *lab.LiveBridge
+	config  *Config
+	users   *users
+	running []running
+	page    *page
+	out     *json.Encoder
+	room    [mostActive]p4abc.User
+	reloads uint64
+	down    bool // a port's interface was, when it was last looked at
+
+	event   int // eventfd, by which the other goroutine wakes the thread
+	next    atomic.Pointer[Config]
+	publish atomic.Bool
+	stop    atomic.Bool
+}
+
+// Serve is the process of the data plane: it is told by the supervisor on control which
+// sockets it has, carries frames until it is told to stop or control ends, and answers on
+// out. It needs no capability and never gives its thread back.
+func Serve(r *experiment.Registry, control io.Reader, out io.Writer) error {
+	lines := bufio.NewReaderSize(control, 1<<16)
+	first, err := nextOrder(lines)
+	if err == nil && first.Do != doBegin {
+		err = fmt.Errorf("the first order is %q", first.Do)
+	}
+	if err != nil {
+		return fmt.Errorf("data plane: %w", err)
+	}
+	l := &loop{out: json.NewEncoder(out)}
+	if l.config, err = Decode(r, first.File, first.Data); err != nil {
+		return err
+	}
+	memory, err := unix.Mmap(first.Page, 0, int(pageBytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("data plane: shared page: %w", err)
+	}
+	l.page = pageIn(memory)
+	var sockets []*ring.Socket
+	maxFrame := 0
+	for _, x := range first.Sockets {
+		s, err := ring.Attach(ringConfig(x.Port, x.MaxFrame), x.FD)
+		if err != nil {
+			return fmt.Errorf("data plane: %w", err)
+		}
+		sockets, maxFrame = append(sockets, s), max(maxFrame, x.MaxFrame)
+	}
+	var seed [8]byte
+	if _, err := unix.Getrandom(seed[:], 0); err != nil {
+		return fmt.Errorf("data plane: %w", err)
+	}
+	l.users = newUsers(l.config.Users, be.Uint64(seed[:]))
+	l.users.forget = func(a packet.Addr) { forget(l.running, a) }
+	if l.event, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		return fmt.Errorf("data plane: %w", err)
+	}
+	unix.Setpriority(unix.PRIO_PROCESS, 0, niceness) // without it, its lateness shows
+	c := lab.BridgeConfig{
+		Name: "switch", Seed: be.Uint64(seed[:]), Ports: l.config.links(), MaxFrame: maxFrame + MostTagged, Queues: l.config.Queues, Scheduler: l.config.scheduler,
+		Framing: l.config.Framing, Book: l.users.book, Codec: &codec{l.users, behind(l.config)},
+		Programs: func(site *dataplane.Site) (all []dataplane.Program, err error) {
+			l.running, _, err = adopt(0, site, nil, l.config.Programs)
+			return programs(l.running), err
+		},
+	}
+	if l.live, err = lab.OpenBridge(c, sockets, memoryLimit); err != nil {
+		return fmt.Errorf("data plane: %w", err)
+	}
+	if err := l.out.Encode(answer{Is: isBegun}); err != nil {
+		return fmt.Errorf("data plane: %w", err)
+	}
+	go l.listen(r, lines)
+	return l.run()
+}
+
+func nextOrder(lines *bufio.Reader) (o order, err error) {
+	line, err := lines.ReadBytes('\n')
+	if err != nil {
+		return o, err
+	}
+	return o, json.Unmarshal(line, &o)
+}
+
+// listen takes orders, off the thread of the data plane: it decodes and leaves there what
+// is to be done.
+func (l *loop) listen(r *experiment.Registry, lines *bufio.Reader) {
+	for {
+		o, err := nextOrder(lines)
+		switch {
+		case err != nil || o.Do == doStop:
+			l.stop.Store(true)
+		case o.Do == doPublish:
+			l.publish.Store(true)
+		case o.Do == doReload:
+			c, err := Decode(r, o.File, o.Data)
+			if err != nil { // the supervisor has read it before
+				continue
+			}
+			l.next.Store(c)
+		}
+		wake := [8]byte{7: 1}
+		unix.Write(l.event, wake[:])
+		if err != nil {
+			return
+		}
+	}
+}
+
+// run carries frames until the switch is to stop.
+func (l *loop) run() error {
+	for {
+		err := l.live.Run(l.event)
+		if err != nil {
+			switch {
+			case errors.Is(err, unix.ENXIO): // of a frame that was to leave there
+				return fmt.Errorf("data plane: the interface of a port is gone: %w", err)
+			case !errors.Is(err, unix.ENETDOWN):
+				return fmt.Errorf("data plane: %w", err)
+			}
+			if !l.down { // what it is about is said once
+				l.down = true
+				l.out.Encode(answer{Is: isNote, Text: fmt.Sprintf("the interface of a port is down: %v", err)})
+			}
+			// Until it is up again, orders are all that there is to wait for.
+			timeout := unix.NsecToTimespec(1e6)
+			unix.Ppoll(nil, &timeout, nil)
+		} else {
+			l.down = false
+		}
+		var count [8]byte
+		unix.Read(l.event, count[:])
+		if c := l.next.Swap(nil); c != nil {
+			l.reload(c)
+		}
+		if l.publish.Swap(false) {
+			l.write()
+		}
+		if l.stop.Load() {
+			left, err := l.live.Drain(drainFor)
+			l.write()
+			if err != nil {
+				return fmt.Errorf("data plane: %w", err)
+			}
+			return l.out.Encode(answer{Is: isStopped, Left: left})
+		}
+	}
+}
+
+// reload goes over to another configuration, between two packets.
+func (l *loop) reload(c *Config) {
+	refuse := func(err error) { l.out.Encode(answer{Is: isRefused, Text: err.Error()}) }
+	if err := l.config.Keeps(c); err != nil {
+		refuse(err)
+		return
+	}
+	now := l.live.Now()
+	list, notes, err := adopt(now, l.live.Site(c.links()), l.running, c.Programs)
+	if err != nil {
+		refuse(err)
+		return
+	}
+	was := l.running
+	l.running = list
+	if err := l.live.SetPrograms(now, programs(l.running)); err != nil {
+		l.running = was
+		refuse(err)
+		return
+	}
+	for i, p := range c.links() {
+		if old := l.config.links()[i]; old != p {
+			notes = append(notes, fmt.Sprintf("port %s has another rate, buffer or queue", p.Name))
+		}
+	}
+	l.live.SetPorts(c.links())
+	l.config = c
+	l.reloads++
+	l.out.Encode(answer{Is: isReloaded, Notes: notes})
+}
+
+// write puts the counters into the shared page. It makes no garbage.
+func (l *loop) write() {
+	p, live := l.page, l.live
+	p.sequence.Add(1)
+	c := &p.counters
+	c.At, c.Reloads = live.Now(), l.reloads
+	for i := range l.config.Ports {
+		to, port, gate := &c.Ports[i], live.Port(i), live.Gate(i)
+		to.In, to.InBytes = live.Came(i)
+		to.Out, to.OutBytes = port.TxPackets(), port.TxBytes()
+		to.Drops = live.PortDrops(i)
+		to.Queue, to.QueueBytes = uint64(port.Packets()), uint64(port.Bytes())
+		to.Ring, to.RingLost, to.TooLong, to.Partial = gate.Received, gate.RingLost, gate.TooLong, gate.Partial
+	}
+	c.Drops = live.Drops()
+	n := live.Counts()
+	c.Unsent, c.Unmade, c.Runts = n.SendLost, n.Unwritable, n.NonIP
+	c.Waiting, c.Stall = uint64(live.Waiting()), live.Stall()
+	var usage unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_THREAD, &usage) == nil {
+		c.CPU = unit.Time(usage.Utime.Nano()+usage.Stime.Nano()) * unit.Nanosecond
+	}
+	late := live.Late()
+	c.Late, c.LateSum = late.Count(), late.Sum()
+	late.CountUpTo(limits[:], c.LateTo[:])
+	c.Known, c.Forgotten, c.ABC, c.Actives = l.users.known, l.users.forgotten, 0, 0
+	for _, x := range l.running {
+		if a, ok := x.Program.(*p4abc.Program); ok {
+			c.fillActive(c.At, a, l.users, l.room[:])
+			for i := range l.config.Ports {
+				c.Ports[i].Average = a.Average(dataplane.PortID(i))
+			}
+		}
+	}
+	p.sequence.Add(1)
+}
+
+// openSockets opens a port's socket for the data plane.
+func openSocket(name string, maxFrame int) (*ring.Socket, error) {
+	return ring.Open(ringConfig(name, maxFrame))
+}

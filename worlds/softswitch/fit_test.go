@@ -1,0 +1,32 @@
+package softswitch_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/cmd/weir/cli"
+	"weir/worlds/softswitch"
+)
+
+// Of all programs of weir a bridge runs those that need nothing of other nodes, and refuses
+// each other one with the reason.
+func TestWhatFits(t *testing.T) {
+	fit := []string{"abc", "classify", "ecn", "forward", "loss"}
+	for _, s := range cli.Registry().Programs {
+		programs := "[forward, " + s.Name + "]"
+		if s.Name == "forward" {
+			programs = "[forward]"
+		}
+		text := fmt.Sprintf("ports: {a: {interface: eth1}, b: {interface: eth2}}\nswitch: %s\n", programs)
+		_, err := softswitch.Decode(cli.Registry(), "switch.yaml", []byte(text))
+		refused := err != nil && strings.Contains(err.Error(), s.Name+" is not for a switch on its own: ")
+		switch runs := slices.Contains(fit, s.Name); {
+		case runs && refused:
+			t.Errorf("%s is refused: %v", s.Name, err)
+		case !runs && !refused:
+			t.Errorf("%s is not refused: %v", s.Name, err)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package softswitch
+
+import (
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Bounds of what a bridge remembers (IEEE 802.1Q table 8-6: 300 s).
+const (
+	ageing  = 300 * unit.Second
+	macSets = 512 // of `ways` addresses
+)
+
+// forward is the program "forward" of a bridge. Of two ports, what comes in at one leaves
+// by the other, whatever its addresses. More ports learn: a frame leaves by the port behind
+// which its destination was seen, in its VLAN, and else by all ports but its own. Nothing
+// is kept from being forwarded, not even what bridges keep (BPDU, LLDP, pause frames), and
+// there is no spanning tree.
+type forward struct {
+	ports int
+	table []station // nil for two ports
+}
+
+// station is where an address was seen.
+type station struct {
+	key  uint64 // MAC address and VLAN; 0: nothing
+	seen unit.Time
+	port packet.PortID
+}
+
+// forwardScheme is that of a file: switch: [forward, …].
+func forwardScheme() dataplane.Scheme {
+	return dataplane.Scheme{
+		Scheme: scheme.Scheme{Name: "forward", Doc: "forwarding as a bridge: from one of two ports to the other, between more by MAC address", Source: "IEEE 802.1Q §8.6"},
+		Build: func(site *dataplane.Site, _ scheme.Values) (dataplane.Program, error) {
+			f := &forward{ports: site.Ports}
+			if site.Ports > 2 {
+				f.table = make([]station, macSets*ways)
+			}
+			return f, nil
+		},
+	}
+}
+
+// Name is "forward".
+func (f *forward) Name() string { return "forward" }
+
+// Ingress chooses the egress port, and has copies made of what leaves by several.
+func (f *forward) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	if int(m.In) >= f.ports || p.Data == nil {
+		return dataplane.Drop(dataplane.NoRoute)
+	}
+	if f.table == nil {
+		m.Out = 1 - m.In
+		return dataplane.Accept
+	}
+	vlan := uint64(0)
+	if kind := be.Uint16(p.Data[typeAt:]); (kind == etherVLAN || kind == etherService || kind == etherOldQinQ) && len(p.Data) >= typeAt+tagBytes {
+		vlan = uint64(be.Uint16(p.Data[typeAt+2:]) & 0xfff)
+	}
+	to, from := address(p.Data, vlan), address(p.Data[6:], vlan)
+	if p.Data[6]&1 == 0 { // no group sends
+		f.learn(env.Now(), from, m.In)
+	}
+	if p.Data[0]&1 == 0 {
+		if s := f.find(to); s != nil && env.Now()-s.seen < ageing {
+			if s.port == m.In {
+				return dataplane.Consume // both are on one side
+			}
+			m.Out = s.port
+			return dataplane.Accept
+		}
+	}
+	m.Out = packet.NoPort
+	for out := range packet.PortID(f.ports) {
+		switch {
+		case out == m.In:
+		case m.Out == packet.NoPort:
+			m.Out = out
+		default:
+			env.Send(env.Clone(p, false), out, m.Class)
+		}
+	}
+	return dataplane.Accept
+}
+
+// address is the key of the MAC address that b begins with.
+func address(b []byte, vlan uint64) uint64 {
+	return uint64(be.Uint32(b))<<32 | uint64(be.Uint16(b[4:]))<<16 | vlan
+}
+
+func (f *forward) set(key uint64) []station {
+	first := mix(key, 0) % macSets * ways
+	return f.table[first : first+ways]
+}
+
+// find returns where an address was seen, nil if nowhere.
+func (f *forward) find(key uint64) *station {
+	set := f.set(key)
+	for i := range set {
+		if set[i].key == key {
+			return &set[i]
+		}
+	}
+	return nil
+}
+
+// learn notes that an address was seen at a port.
+func (f *forward) learn(now unit.Time, key uint64, port packet.PortID) {
+	s := f.find(key)
+	if s == nil {
+		set := f.set(key)
+		s = &set[0]
+		for i := range set {
+			if set[i].key == 0 || set[i].seen < s.seen && s.key != 0 {
+				s = &set[i]
+			}
+		}
+	}
+	*s = station{key, now, port}
+}

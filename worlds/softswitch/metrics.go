@@ -1,0 +1,145 @@
+package softswitch
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"runtime"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"weir/core/dataplane"
+)
+
+// collector makes metrics of counters, when they are asked for.
+type collector struct {
+	version string
+	config  func() *Config
+	read    func() (Counters, bool) // false: the data plane does not answer
+	refused func() uint64           // reloads
+}
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+var (
+	metricInfo       = describe("weir_build_info", "The program that runs.", "version", "goversion")
+	metricUp         = describe("weir_switch_up", "1 if the data plane answers.")
+	metricRunning    = describe("weir_switch_running_seconds", "For how long the data plane has run.")
+	metricReloads    = describe("weir_switch_reloads_total", "Times that the configuration was read anew.", "result")
+	metricReceived   = describe("weir_switch_received_frames_total", "Frames that came in.", "port")
+	metricReceivedB  = describe("weir_switch_received_bytes_total", "Bytes of frames that came in, as the framing counts.", "port")
+	metricSent       = describe("weir_switch_sent_frames_total", "Frames that left their queue for the interface.", "port")
+	metricSentB      = describe("weir_switch_sent_bytes_total", "Bytes of frames that left, as the framing counts.", "port")
+	metricDropped    = describe("weir_switch_dropped_frames_total", "Frames that the switch dropped on their way to a port.", "port", "reason")
+	metricUndirected = describe("weir_switch_undirected_frames_total", "Frames that the switch dropped before they had a port to go to.", "reason")
+	metricQueue      = describe("weir_switch_queue_frames", "Frames that wait.", "port")
+	metricQueueB     = describe("weir_switch_queue_bytes", "Bytes that wait.", "port")
+	metricRingLost   = describe("weir_switch_ring_lost_frames_total", "Frames for which the ring between kernel and switch had no room.", "port")
+	metricTooLong    = describe("weir_switch_too_long_frames_total", "Frames longer than the interface's MTU allows, dropped.", "port")
+	metricPartial    = describe("weir_switch_without_checksum_frames_total", "Frames that came without their checksum, for a card to fill in, dropped.", "port")
+	metricUnsent     = describe("weir_switch_unsent_frames_total", "Frames that interfaces did not take.")
+	metricRunts      = describe("weir_switch_runt_frames_total", "Frames without a whole Ethernet header, dropped.")
+	metricLateness   = describe("weir_switch_lateness_seconds", "How much later than computed frames left.")
+	metricStall      = describe("weir_switch_longest_stall_seconds", "Longest time for which something was to be done and nothing happened.")
+	metricCPU        = describe("weir_switch_cpu_seconds_total", "CPU time of the data plane's thread.")
+	metricKnown      = describe("weir_switch_users", "Addresses of users that are known.")
+	metricForgotten  = describe("weir_switch_forgotten_users_total", "Addresses of users that had to make room for others.")
+	metricAverage    = describe("weir_abc_average_activity", "Average activity of the frames that a port's queue accepted.", "port")
+	metricActivity   = describe("weir_abc_user_activity", "Activity of the most active users.", "user")
+	metricUserRate   = describe("weir_abc_user_rate_bits_per_second", "Rate that the meters of the most active users show.", "user")
+)
+
+// Describe sends nothing: what there is depends on the configuration.
+func (c *collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends what the data plane has counted up to now.
+func (c *collector) Collect(to chan<- prometheus.Metric) {
+	value := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, kind, v, labels...)
+	}
+	count := func(d *prometheus.Desc, n uint64, labels ...string) {
+		value(d, prometheus.CounterValue, float64(n), labels...)
+	}
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) { value(d, prometheus.GaugeValue, v, labels...) }
+	gauge(metricInfo, 1, c.version, runtime.Version())
+	n, ok := c.read()
+	if !ok {
+		gauge(metricUp, 0)
+		return
+	}
+	gauge(metricUp, 1)
+	gauge(metricRunning, n.At.Seconds())
+	count(metricReloads, n.Reloads, "done")
+	count(metricReloads, c.refused(), "refused")
+	for i, port := range c.config().Ports {
+		p := &n.Ports[i]
+		count(metricReceived, p.In, port.Name)
+		count(metricReceivedB, p.InBytes, port.Name)
+		count(metricSent, p.Out, port.Name)
+		count(metricSentB, p.OutBytes, port.Name)
+		for why := dataplane.NotDropped + 1; why < dataplane.Reasons; why++ {
+			if p.Drops[why] > 0 {
+				count(metricDropped, p.Drops[why], port.Name, why.Word())
+			}
+			n.Drops[why] -= p.Drops[why]
+		}
+		gauge(metricQueue, float64(p.Queue), port.Name)
+		gauge(metricQueueB, float64(p.QueueBytes), port.Name)
+		count(metricRingLost, p.RingLost, port.Name)
+		count(metricTooLong, p.TooLong, port.Name)
+		count(metricPartial, p.Partial, port.Name)
+		if n.ABC != 0 {
+			gauge(metricAverage, p.Average, port.Name)
+		}
+	}
+	for why := dataplane.NotDropped + 1; why < dataplane.Reasons; why++ {
+		if n.Drops[why] > 0 {
+			count(metricUndirected, n.Drops[why], why.Word())
+		}
+	}
+	count(metricUnsent, n.Unsent)
+	count(metricRunts, n.Runts)
+	gauge(metricStall, n.Stall.Seconds())
+	value(metricCPU, prometheus.CounterValue, n.CPU.Seconds())
+	gauge(metricKnown, float64(n.Known))
+	count(metricForgotten, n.Forgotten)
+	buckets := map[float64]uint64{}
+	for i, limit := range limits {
+		buckets[limit.Seconds()] = n.LateTo[i]
+	}
+	to <- prometheus.MustNewConstHistogram(metricLateness, n.Late, n.LateSum, buckets)
+	for _, a := range n.Active[:min(n.Actives, mostActive)] {
+		gauge(metricActivity, a.Activity, a.user())
+		gauge(metricUserRate, a.Rate, a.user())
+	}
+}
+
+// user is the user's name: an address, a prefix or others.
+func (a *Activity) user() string {
+	if a.Others != 0 {
+		return "others"
+	}
+	address := netip.AddrFrom16(a.Address)
+	if a.Four != 0 {
+		address = address.Unmap()
+	}
+	if int(a.Bits) == address.BitLen() {
+		return address.String()
+	}
+	return address.String() + "/" + strconv.Itoa(int(a.Bits))
+}
+
+// handler serves metrics at /metrics, as OpenMetrics for who asks for that.
+func (c *collector) handler() (http.Handler, error) {
+	r := prometheus.NewRegistry()
+	if err := r.Register(c); err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(r, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: 4}))
+	return mux, nil
+}

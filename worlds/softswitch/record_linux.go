@@ -1,0 +1,302 @@
+package softswitch
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"weir/internal/netns"
+	"weir/internal/rtnl"
+)
+
+// A record is a file beside those of labs in which a switch notes the offloads that it
+// switches off, before it does. It is locked (flock(2)) for as long as the switch lives,
+// however it dies; what a dead switch has left the next one restores, or Restore.
+const recordPrefix = "switch-"
+
+// mostSwitches is how many can run on a machine.
+const mostSwitches = 256
+
+// change is an offload that was on.
+type change struct {
+	Interface, Offload string
+	Index              int
+}
+
+// record is the open one of a living switch.
+type record struct{ file *os.File }
+
+// namespace is the inode of the calling thread's network namespace.
+func namespace() (uint64, error) {
+	var s unix.Stat_t
+	if err := unix.Stat("/proc/thread-self/ns/net", &s); err != nil {
+		return 0, fmt.Errorf("network namespace: %w", err)
+	}
+	return s.Ino, nil
+}
+
+// lines of a record: "owner PID NAMESPACE", "port INTERFACE", "offload INTERFACE INDEX OFFLOAD".
+type recorded struct {
+	path      string
+	owner     int
+	namespace uint64
+	ports     []string
+	changes   []change
+}
+
+// parseRecord reads a record. What it does not understand it leaves out: a record may have
+// been cut short.
+func parseRecord(text string) (r recorded) {
+	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
+		w := strings.Fields(lines.Text())
+		switch {
+		case len(w) == 3 && w[0] == "owner":
+			r.owner, _ = strconv.Atoi(w[1])
+			r.namespace, _ = strconv.ParseUint(w[2], 10, 64)
+		case len(w) == 2 && w[0] == "port":
+			r.ports = append(r.ports, w[1])
+		case len(w) == 4 && w[0] == "offload":
+			if index, err := strconv.Atoi(w[2]); err == nil && index > 0 {
+				r.changes = append(r.changes, change{w[1], w[3], index})
+			}
+		}
+	}
+	return r
+}
+
+// restore switches offloads on again, the last first, whatever their interface is called by
+// now. What is not there any more is left.
+func restore(all []change) (done []string, err error) {
+	for _, x := range slices.Backward(all) {
+		name, e := interfaceName(x.Index)
+		if e == unix.ENODEV {
+			continue
+		}
+		if e == nil {
+			var on []string
+			if on, e = rtnl.Offloads(name); slices.Contains(on, x.Offload) {
+				continue // it has not been switched off, or it cannot be
+			}
+		}
+		if e == nil {
+			e = rtnl.Offload(name, x.Offload, true)
+		}
+		if e != nil {
+			err = errors.Join(err, fmt.Errorf("offload %s of %s: %w", x.Offload, x.Interface, e))
+			continue
+		}
+		done = append(done, name+" "+x.Offload)
+	}
+	return done, err
+}
+
+// interfaceName is what the interface with an index is called; ENODEV if there is none
+// (netdevice(7), SIOCGIFNAME).
+func interfaceName(index int) (string, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(fd)
+	r, err := unix.NewIfreq("")
+	if err != nil {
+		return "", err
+	}
+	r.SetUint32(uint32(index))
+	err = unix.IoctlIfreq(fd, unix.SIOCGIFNAME, r)
+	return r.Name(), err
+}
+
+// records looks at all records that it may. Those of dead switches of this network namespace
+// it hands to dead, locked, and removes them if that says so; living ones it hands to living.
+func records(dead func(recorded) (remove bool, err error), living func(recorded)) error {
+	here, err := namespace()
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(netns.Records)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if n, ok := strings.CutPrefix(e.Name(), recordPrefix); !ok || n == "" || strings.Trim(n, "0123456789") != "" {
+			continue
+		}
+		path := filepath.Join(netns.Records, e.Name())
+		text, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		r := parseRecord(string(text))
+		r.path = path
+		f, err := lockRecord(path, false)
+		switch {
+		case errors.Is(err, fs.ErrPermission):
+			continue
+		case err != nil:
+			return err
+		case f == nil:
+			if r.namespace == here {
+				living(r)
+			}
+			continue
+		}
+		// Its switch may have written more before it died.
+		text, err = io.ReadAll(f)
+		r = parseRecord(string(text))
+		r.path = path
+		switch {
+		case err != nil:
+			f.Close()
+			return err
+		case r.namespace != here && r.owner != 0 && len(r.changes) > 0:
+			if gone(r.namespace) {
+				os.Remove(path)
+			}
+		default:
+			remove, err := dead(r)
+			if err == nil && remove {
+				err = os.Remove(path)
+			}
+			if err != nil {
+				f.Close()
+				return err
+			}
+		}
+		f.Close()
+	}
+	return nil
+}
+
+// gone tells whether no process is in a network namespace any more, and no name leads there:
+// its interfaces are gone with it, or back where they came from.
+func gone(namespace uint64) bool {
+	processes, err := os.ReadDir("/proc")
+	if err != nil {
+		return false
+	}
+	paths := []string{}
+	for _, p := range processes {
+		paths = append(paths, filepath.Join("/proc", p.Name(), "ns/net"))
+	}
+	names, _ := os.ReadDir(netns.Dir) // none: no names
+	for _, n := range names {
+		paths = append(paths, netns.Path(n.Name()))
+	}
+	for _, path := range paths {
+		var s unix.Stat_t
+		if unix.Stat(path, &s) == nil && s.Ino == namespace {
+			return false
+		}
+	}
+	return true
+}
+
+// lockRecord opens and locks a record; nil if a living switch has it, or if another one has
+// just removed it.
+func lockRecord(path string, create bool) (*os.File, error) {
+	flags := os.O_RDWR | os.O_APPEND
+	if create {
+		flags |= os.O_CREATE
+	}
+	f, err := os.OpenFile(path, flags, 0o644)
+	if errors.Is(err, fs.ErrNotExist) && !create {
+		return nil, nil
+	}
+	if errors.Is(err, fs.ErrPermission) && !create { // whoever may not write can tell whether it is locked
+		if f, e := os.Open(path); e == nil {
+			defer f.Close()
+			if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == unix.EWOULDBLOCK {
+				return nil, nil
+			}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		if err == unix.EWOULDBLOCK {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("record %s: %w", path, err)
+	}
+	var open, there unix.Stat_t
+	if unix.Fstat(int(f.Fd()), &open) != nil || unix.Stat(path, &there) != nil || open.Ino != there.Ino {
+		f.Close()
+		return nil, nil
+	}
+	return f, nil
+}
+
+// newRecord makes the record of a switch with these interfaces.
+func newRecord(interfaces []string) (*record, error) {
+	here, err := namespace()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(netns.Records, 0o755); err != nil {
+		return nil, err
+	}
+	for id := 1; id <= mostSwitches; id++ {
+		path := filepath.Join(netns.Records, recordPrefix+strconv.Itoa(id))
+		if text, err := os.ReadFile(path); err == nil && len(parseRecord(string(text)).changes) > 0 {
+			continue // of a switch in another namespace
+		}
+		f, err := lockRecord(path, true)
+		if err != nil {
+			return nil, err
+		}
+		if f == nil {
+			continue
+		}
+		text := fmt.Sprintf("owner %d %d\n", os.Getpid(), here)
+		for _, name := range interfaces {
+			text += "port " + name + "\n"
+		}
+		if err = f.Truncate(0); err == nil {
+			_, err = f.WriteString(text)
+		}
+		if err != nil {
+			f.Close()
+			return nil, fmt.Errorf("record %s: %w", path, err)
+		}
+		return &record{f}, nil
+	}
+	return nil, fmt.Errorf("%d switches have records in %s", mostSwitches, netns.Records)
+}
+
+// add notes what will be changed.
+func (r *record) add(x change) error {
+	_, err := fmt.Fprintf(r.file, "offload %s %d %s\n", x.Interface, x.Index, x.Offload)
+	return err
+}
+
+// Restore switches on again what switches that died have left off in this network
+// namespace, and says what that was. It needs root.
+func Restore() (done []string, err error) {
+	if os.Geteuid() != 0 {
+		return nil, fmt.Errorf("%w: restoring offloads needs root", ErrSetup)
+	}
+	err = records(func(r recorded) (bool, error) {
+		was, err := restore(r.changes)
+		done = append(done, was...)
+		return true, err
+	}, func(recorded) {})
+	return done, err
+}
