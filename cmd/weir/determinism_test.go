@@ -55,7 +55,8 @@ func build(t *testing.T, extra ...string) string {
 func results(t *testing.T, binary string, env []string, args ...string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
-	cmd := exec.Command(binary, append([]string{"run", "p4abc/fig4", "--quick", "--set", "duration=3s", "--trace", "s1->server", "--out", dir}, args...)...)
+	cmd := exec.Command(binary, append([]string{"run", "p4abc/fig4", "--quick", "--set", "duration=3s", "--trace",
+		"s1->server", "--out", dir}, args...)...)
 	cmd.Env = append(os.Environ(), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v %v: %v\n%s", env, args, err, out)

@@ -65,11 +65,12 @@ func TestFirstHour(t *testing.T) {
 		}
 	}
 	for command, want := range map[string][]string{
-		"./weir list":                      {"p4abc/fig5 "},
-		"./weir run p4abc/fig5":            {"holds      fig5.abc.fair", "report.html\n"},
-		"./weir check mine.yaml":           {"mine is valid: 30 runs"},
-		"./weir run mine.yaml":             {"BBR against CUBIC\n", "holds      mine.cubic-lives", "report.html\n"},
-		"./weir diff p4abc/fig5 mine.yaml": {"A  p4abc/fig5, 30 runs\nB  mine, 30 runs\n", "traffic.client0.cc: not there → bbr\n", "scheme=without n=16\n"},
+		"./weir list":            {"p4abc/fig5 "},
+		"./weir run p4abc/fig5":  {"holds      fig5.abc.fair", "report.html\n"},
+		"./weir check mine.yaml": {"mine is valid: 30 runs"},
+		"./weir run mine.yaml":   {"BBR against CUBIC\n", "holds      mine.cubic-lives", "report.html\n"},
+		"./weir diff p4abc/fig5 mine.yaml": {"A  p4abc/fig5, 30 runs\nB  mine, 30 runs\n",
+			"traffic.client0.cc: not there → bbr\n", "scheme=without n=16\n"},
 	} {
 		for _, w := range want {
 			if !strings.Contains(said[command], w) {

@@ -61,7 +61,8 @@ sweep:
 		if !errors.As(err, &exit) || exit.ExitCode() != 130 {
 			t.Errorf("%v: %v, want exit code 130; %s", sig, err, &stderr)
 		}
-		if want := "interrupted: 1 of 2 runs are finished and kept; the same command goes on with the rest\n"; stderr.String() != want {
+		if want := "interrupted: 1 of 2 runs are finished and kept; the same command goes on " +
+			"with the rest\n"; stderr.String() != want {
 			t.Errorf("%v: stderr %q, want %q", sig, &stderr, want)
 		}
 		if !strings.Contains(stdout.String(), "1 runs are missing") {

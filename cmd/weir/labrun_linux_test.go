@@ -64,7 +64,8 @@ func asNobody(t *testing.T, binary string, args ...string) *exec.Cmd {
 func TestRunOnLab(t *testing.T) {
 	needRoot(t)
 	binary, out := build(t), t.TempDir()
-	args := []string{"run", "p4abc/fig5", "--quick", "--set", "duration=2s", "--set", "warmup=1s", "--on", "lab", "--out", out, "--attempts", "1", "--set", "repeat=2", "--set", "lab_repeat=1"}
+	args := []string{"run", "p4abc/fig5", "--quick", "--set", "duration=2s", "--set", "warmup=1s", "--on", "lab", "--out",
+		out, "--attempts", "1", "--set", "repeat=2", "--set", "lab_repeat=1"}
 	data, err := exec.Command(binary, append(args, "--json", "--capture", "s*")...).Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, said(err))
@@ -85,20 +86,23 @@ func TestRunOnLab(t *testing.T) {
 		for _, n := range a.Lateness {
 			frames += n
 		}
-		if a.Frames < 1000 || frames != a.Frames || a.WallS < 3 || a.CPU <= 0 || a.CPU > 1 || a.OwnCPU <= 0 || a.LateMaxS <= 0 || len(a.Errors) > 0 {
+		if a.Frames < 1000 || frames != a.Frames || a.WallS < 3 || a.CPU <= 0 || a.CPU > 1 || a.OwnCPU <= 0 ||
+			a.LateMaxS <= 0 || len(a.Errors) > 0 {
 			t.Errorf("run %d: %+v", i, a)
 		}
 		if len(a.Replays) != 1 || a.Replays[0].Difference != "" || a.Replays[0].In < 1000 || a.Replays[0].Out < 1000 {
 			t.Errorf("run %d: replays %+v", i, a.Replays)
 		}
 		for _, m := range []string{"goodput_bps", "retransmissions_packets", "queue_packets", "jain"} {
-			if v := string(r.Measures[m]); v == "" || m != "queue_packets" && strings.Contains(v, "null") { // there are too few samples for a p99
+			// there are too few samples for a p99
+			if v := string(r.Measures[m]); v == "" || m != "queue_packets" && strings.Contains(v, "null") {
 				t.Errorf("run %d: %s is %q", i, m, v)
 			}
 		}
 	}
 	// The same command finds what is there, and the report can be made anew.
-	if data, err = exec.Command(binary, args...).Output(); err != nil || !strings.Contains(string(data), "4 of the runs were there already") || strings.Contains(string(data), "missing") {
+	if data, err = exec.Command(binary, args...).Output(); err != nil ||
+		!strings.Contains(string(data), "4 of the runs were there already") || strings.Contains(string(data), "missing") {
 		t.Errorf("again: %v: %s", err, data)
 	}
 	folders, _ := filepath.Glob(filepath.Join(out, "*-lab"))
@@ -106,7 +110,8 @@ func TestRunOnLab(t *testing.T) {
 		t.Fatalf("folders %v", folders)
 	}
 	data, err = exec.Command(binary, "report", folders[0]).Output()
-	if err != nil || !strings.Contains(string(data), "simulator and lab agree in") || !strings.Contains(string(data), "1/2") || strings.Contains(string(data), "missing") {
+	if err != nil || !strings.Contains(string(data), "simulator and lab agree in") ||
+		!strings.Contains(string(data), "1/2") || strings.Contains(string(data), "missing") {
 		t.Errorf("report: %v: %s", err, data)
 	}
 	if left := namespaces(t); left != "" {
@@ -192,7 +197,8 @@ func TestInterruptOnLab(t *testing.T) {
 
 func interruptOnLab(t *testing.T, signal syscall.Signal) {
 	binary, out := build(t), t.TempDir()
-	c := exec.Command(binary, "run", "p4abc/fig5", "--quick", "--on", "lab", "--out", out, "--attempts", "1", "--set", "duration=2s", "--set", "warmup=1s")
+	c := exec.Command(binary, "run", "p4abc/fig5", "--quick", "--on", "lab", "--out", out, "--attempts", "1", "--set",
+		"duration=2s", "--set", "warmup=1s")
 	var stderr strings.Builder
 	c.Stderr = &stderr
 	if err := c.Start(); err != nil {
@@ -252,7 +258,8 @@ measure: [goodput]
 			t.Logf("left out: %v", err)
 			continue
 		}
-		c := exec.Command(binary, "run", file, "--on", "lab", "--out", dir, "--fresh", "--attempts", "1", "--generator", x.generator)
+		c := exec.Command(binary, "run", file, "--on", "lab", "--out", dir, "--fresh", "--attempts", "1", "--generator",
+			x.generator)
 		var said strings.Builder
 		c.Stdout, c.Stderr = &said, &said
 		if err := c.Start(); err != nil {
@@ -338,7 +345,8 @@ func TestBadInputOnLab(t *testing.T) {
 		}
 	}
 	out, err := asNobody(t, binary, "check", "p4abc/fig5", "--on", "lab").CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "weir run cannot begin here, as this user: ") || !strings.Contains(string(out), "CAP_SYS_ADMIN") || !strings.Contains(string(out), "is valid") {
+	if err != nil || !strings.Contains(string(out), "weir run cannot begin here, as this user: ") ||
+		!strings.Contains(string(out), "CAP_SYS_ADMIN") || !strings.Contains(string(out), "is valid") {
 		t.Errorf("check, not root: %v: %s", err, out)
 	}
 	needRoot(t)
@@ -352,11 +360,14 @@ func TestBadInputOnLab(t *testing.T) {
 		{"run p4abc/fig5 --on lab --trace s1->server", "--trace is for the simulator"},
 		{"run p4abc/fig5 --on lab --attempts 0", "--attempts is 0; 1 … 100 are allowed"},
 		{"run p4abc/fig5 --on lab --capture s9", `no switch is "s9"; allowed: s1, or a pattern with *`},
-		{"run p4abc/fig5 --on lab --generator iperf3 --set measure=[{goodput:{by:traffic}},jain,{queue:{port:s1->server,every:10ms}},{cwnd:{every:10ms}}]", "--generator iperf3 cannot send this: scheme=without n=1: iperf: samples of flows"},
+		{"run p4abc/fig5 --on lab --generator iperf3 --set " +
+			"measure=[{goodput:{by:traffic}},jain,{queue:{port:s1->server,every:10ms}},{cwnd:{every:10ms}}]",
+			"--generator iperf3 cannot send this: scheme=without n=1: iperf: samples of flows"},
 		{"run p4abc/fig5 --attempts 2", "are for --on lab"},
 		{"run p4abc/fig5 --on moon", "sim"},
 	}
-	if offered, err := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control"); err != nil || strings.Contains(string(offered), "dctcp") {
+	if offered, err := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control"); err != nil ||
+		strings.Contains(string(offered), "dctcp") {
 		t.Logf("left out: this kernel has dctcp: %s, %v", offered, err)
 	} else {
 		cases = append(cases, bad{"run p4abc/fig6 --on lab --set traffic.client1.cc=dctcp", "the kernel has no dctcp"})

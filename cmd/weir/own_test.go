@@ -40,7 +40,8 @@ func TestOwnScheme(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	list := exec.Command(binary, "list", "schemes")
-	if out, err := list.CombinedOutput(); err != nil || !strings.Contains(string(out), "early") || !strings.Contains(string(out), "abc") {
+	if out, err := list.CombinedOutput(); err != nil || !strings.Contains(string(out), "early") ||
+		!strings.Contains(string(out), "abc") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -18,15 +18,19 @@ const (
 // RateParams are the parameters of every rate-based controller beside its own: what
 // it shall take the path for, and its window.
 func RateParams() []scheme.Param {
-	return append(PathParams(), scheme.Param{Name: "window", Kind: scheme.Text, Words: []string{NoWindow, BDPWindow, VariableWindow}, Default: NoWindow,
-		Doc: "bound of what is in flight: line rate × base RTT with bdp, present rate × base RTT with variable", Source: "HPCC §5.1: +win; its simulator's HAS_WIN, VAR_WIN"})
+	return append(PathParams(), scheme.Param{Name: "window", Kind: scheme.Text, Words: []string{NoWindow, BDPWindow,
+		VariableWindow}, Default: NoWindow,
+		Doc:    "bound of what is in flight: line rate × base RTT with bdp, present rate × base RTT with variable",
+		Source: "HPCC §5.1: +win; its simulator's HAS_WIN, VAR_WIN"})
 }
 
 // PathParams are the parameters that override a Flow's LineRate and BaseRTT.
 func PathParams() []scheme.Param {
 	return []scheme.Param{
-		{Name: "line_rate", Kind: scheme.Rate, Default: "0bps", Doc: "highest rate, of payload; 0bps: what the sender's link carries", Source: "ours"},
-		{Name: "base_rtt", Kind: scheme.Duration, Default: "0s", Doc: "round-trip time without queues; 0s: the path's", Source: "ours"},
+		{Name: "line_rate", Kind: scheme.Rate, Default: "0bps",
+			Doc: "highest rate, of payload; 0bps: what the sender's link carries", Source: "ours"},
+		{Name: "base_rtt", Kind: scheme.Duration, Default: "0s", Doc: "round-trip time without queues; 0s: the path's",
+			Source: "ours"},
 	}
 }
 
@@ -67,9 +71,11 @@ type BoundedWindow struct {
 // by the present rate's share of it. It is an error if one of the two is not known.
 func NewBoundedWindow(c Controller, f Flow, variable bool) (*BoundedWindow, error) {
 	if f.LineRate <= 0 || f.BaseRTT <= 0 || f.MSS <= 0 {
-		return nil, fmt.Errorf("a window of a bandwidth-delay product needs line_rate and base_rtt, which are %v and %v here", f.LineRate, f.BaseRTT)
+		return nil, fmt.Errorf("a window of a bandwidth-delay product needs line_rate and base_rtt, which are %v and %v here",
+			f.LineRate, f.BaseRTT)
 	}
-	b := &BoundedWindow{Controller: c, bdp: int64(f.LineRate.BytesIn(f.BaseRTT)), line: int64(f.LineRate), mss: int64(f.MSS), variable: variable}
+	b := &BoundedWindow{Controller: c, bdp: int64(f.LineRate.BytesIn(f.BaseRTT)), line: int64(f.LineRate),
+		mss: int64(f.MSS), variable: variable}
 	b.window = b.packets(b.bdp)
 	return b, nil
 }

@@ -110,8 +110,9 @@ type Ack struct {
 	Hops   []telemetry.Hop // of its path, oldest first; the caller's, good during the call; nil: no telemetry
 	Path   uint16          // identity of the path (telemetry.Records)
 	Missed int             // hops that found no room for their records
-	Load   float64         // largest load of the path, or a bound of it, of telemetry without records (PINT; upon congestion only); 0: none
-	Seq    int64           // byte behind the packet's last; 0: Una
+	// largest load of the path, or a bound of it, of telemetry without records (PINT; upon congestion only); 0: none
+	Load float64
+	Seq  int64 // byte behind the packet's last; 0: Una
 
 	// What a receiver that controls (Rx-HPCC) says.
 	Window unit.Bytes // the window that it wants, also below a packet; 0: it says nothing

@@ -35,14 +35,17 @@ func newBalanced(t testing.TB, scheme dataplane.Scheme, rates []unit.Rate, given
 	book.Add(netip.MustParseAddr("10.0.0.2"), netip.MustParseAddr("fd00::2"))
 	var ids []packet.PortID
 	var ports []*tm.Port
-	site := &dataplane.Site{Switch: "s", Ports: len(rates), Random: func(e string) unit.Random { return unit.NewRandom(1, e) }}
+	site := &dataplane.Site{Switch: "s", Ports: len(rates), Random: func(e string) unit.Random {
+		return unit.NewRandom(1, e)
+	}}
 	for i, r := range rates {
 		ids = append(ids, packet.PortID(i))
 		rate := unit.LinkRate{Bits: r}
 		ports = append(ports, tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(), rate))
 		site.Lines = append(site.Lines, dataplane.Line{Rate: rate})
 	}
-	routes, err := dataplane.NewRoutes(book, []dataplane.Route{{Prefix: netip.MustParsePrefix("10.0.0.2/32"), Ports: ids}, {Prefix: netip.MustParsePrefix("fd00::2/128"), Ports: ids}})
+	routes, err := dataplane.NewRoutes(book, []dataplane.Route{{Prefix: netip.MustParsePrefix("10.0.0.2/32"), Ports: ids},
+		{Prefix: netip.MustParsePrefix("fd00::2/128"), Ports: ids}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +54,8 @@ func newBalanced(t testing.TB, scheme dataplane.Scheme, rates []unit.Rate, given
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Switch, err = dataplane.New(dataplane.Config{Name: "s", Ports: ports, Programs: []dataplane.Program{p}, Pool: &b.pool, Book: book, Random: unit.NewRandom(1, "s")})
+	b.Switch, err = dataplane.New(dataplane.Config{Name: "s", Ports: ports, Programs: []dataplane.Program{p},
+		Pool: &b.pool, Book: book, Random: unit.NewRandom(1, "s")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +120,8 @@ func TestWeights(t *testing.T) {
 		{nil, []float64{0.1, 0.4, 0.4, 0.1}},
 		{[]string{"weights", "0: 0, 1: 3"}, []float64{0, 0.6, 0.2, 0.2}},
 	} {
-		b := newBalanced(t, wecmp.Scheme(), []unit.Rate{10 * unit.Gbps, 40 * unit.Gbps, 40 * unit.Gbps, 10 * unit.Gbps}, c.given...)
+		b := newBalanced(t, wecmp.Scheme(), []unit.Rate{10 * unit.Gbps, 40 * unit.Gbps, 40 * unit.Gbps, 10 * unit.Gbps},
+			c.given...)
 		count := [4]float64{}
 		const flows = 4000
 		for flow := range uint32(flows) {
@@ -207,7 +212,8 @@ func across(a *dataplanetest.Alone, flow uint32) {
 	}
 	leaf := int(flow%7) + 1
 	p := a.Pool.Get()
-	p.Kind, p.Src, p.Dst, p.Version, p.HopLimit, p.Hash, p.Size = packet.Data, dataplanetest.Host(0, 0), dataplanetest.Host(leaf, 0), 4, 9, dataplane.MixHash(flow), 1000
+	p.Kind, p.Src, p.Dst, p.Version, p.HopLimit, p.Hash, p.Size = packet.Data, dataplanetest.Host(0, 0),
+		dataplanetest.Host(leaf, 0), 4, 9, dataplane.MixHash(flow), 1000
 	a.Receive(a.Now, 0, p)
 	for {
 		out, ok := a.Woken()
@@ -256,7 +262,8 @@ func TestTreeBalanceAllocatesNothing(t *testing.T) {
 // each of 1 ms begins a flowlet, or 64, which go on with theirs.
 func BenchmarkBalance(bench *testing.B) {
 	for _, flows := range []uint32{64, 1000} {
-		for _, s := range []dataplane.Scheme{ecmp.Scheme(), wecmp.Scheme(), letflow.Scheme(), drill.Scheme(), hula.Scheme(), conga.Scheme()} {
+		for _, s := range []dataplane.Scheme{ecmp.Scheme(), wecmp.Scheme(), letflow.Scheme(), drill.Scheme(), hula.Scheme(),
+			conga.Scheme()} {
 			bench.Run(fmt.Sprintf("%d/%s", flows, s.Name), func(bench *testing.B) {
 				a, err := dataplanetest.NewAlone(s, leaves)
 				if err != nil {
@@ -283,7 +290,8 @@ func through(a *dataplanetest.Alone, flow uint32) {
 		a.Advance(a.Now)
 	}
 	p := a.Pool.Get()
-	p.Kind, p.Src, p.Dst, p.Version, p.HopLimit, p.Hash, p.Size = packet.Data, dataplanetest.Host(0, 0), dataplanetest.Host(1, 0), 4, 9, dataplane.MixHash(flow), 1000
+	p.Kind, p.Src, p.Dst, p.Version, p.HopLimit, p.Hash, p.Size = packet.Data, dataplanetest.Host(0, 0),
+		dataplanetest.Host(1, 0), 4, 9, dataplane.MixHash(flow), 1000
 	a.Receive(a.Now, 0, p)
 	for {
 		out, ok := a.Woken()
@@ -303,7 +311,8 @@ func through(a *dataplanetest.Alone, flow uint32) {
 // In place of forward, where one port leads everywhere, every balancer keeps the contract of
 // switches and drivers to the letter, with packets as fields and as bytes.
 func TestBalanceContract(t *testing.T) {
-	for _, s := range []dataplane.Scheme{ecmp.Scheme(), wecmp.Scheme(), letflow.Scheme(), drill.Scheme(), hula.Scheme(), conga.Scheme()} {
+	for _, s := range []dataplane.Scheme{ecmp.Scheme(), wecmp.Scheme(), letflow.Scheme(), drill.Scheme(), hula.Scheme(),
+		conga.Scheme()} {
 		for _, script := range dataplanetest.Scripts() {
 			for _, wire := range []bool{false, true} {
 				setup := script.Setup()
@@ -320,7 +329,8 @@ func TestBalanceContract(t *testing.T) {
 					t.Fatal(err)
 				}
 				setup.Wire, setup.Programs[0] = wire, p
-				if got := dataplanetest.Direct(setup, append([]dataplanetest.Arrival(nil), script.Arrives...)); got.String() != script.Want {
+				if got := dataplanetest.Direct(setup, append([]dataplanetest.Arrival(nil),
+					script.Arrives...)); got.String() != script.Want {
 					t.Errorf("%s, %s (bytes: %v): got\n%swant\n%s", s.Name, script.Name, wire, got, script.Want)
 				}
 			}

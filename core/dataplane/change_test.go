@@ -15,7 +15,11 @@ type keeper struct{ booked, ticks int }
 func (*keeper) Name() string                                                 { return "keeper" }
 func (k *keeper) Book(*dataplane.Env, *packet.Packet, *dataplane.Metadata)   { k.booked++ }
 func (k *keeper) Unbook(*dataplane.Env, *packet.Packet, *dataplane.Metadata) { k.booked-- }
-func (k *keeper) Tick(env *dataplane.Env) unit.Time                          { k.ticks++; return env.Now() + unit.Second }
+func (k *keeper) Tick(env *dataplane.Env) unit.Time {
+	k.ticks++
+	return env.Now() +
+		unit.Second
+}
 
 // outer sends everything to port 0.
 type outer struct{}
@@ -32,7 +36,8 @@ func TestSetPrograms(t *testing.T) {
 	var pool packet.Pool
 	out, first, second := &outer{}, &keeper{}, &keeper{}
 	port := tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(), unit.LinkRate{Bits: unit.Gbps})
-	s, err := dataplane.New(dataplane.Config{Name: "s", Ports: []*tm.Port{port}, Pool: &pool, Programs: []dataplane.Program{out, first}})
+	s, err := dataplane.New(dataplane.Config{Name: "s", Ports: []*tm.Port{port}, Pool: &pool,
+		Programs: []dataplane.Program{out, first}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,9 +96,11 @@ func TestCodec(t *testing.T) {
 	c := &turned{}
 	ports := []*tm.Port{}
 	for range 2 {
-		ports = append(ports, tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(), unit.LinkRate{Bits: unit.Gbps}))
+		ports = append(ports, tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(),
+			unit.LinkRate{Bits: unit.Gbps}))
 	}
-	s, err := dataplane.New(dataplane.Config{Name: "s", Ports: ports, Pool: &pool, Programs: []dataplane.Program{&outer{}}, Codec: c})
+	s, err := dataplane.New(dataplane.Config{Name: "s", Ports: ports, Pool: &pool, Programs: []dataplane.Program{&outer{}},
+		Codec: c})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,12 +89,14 @@ func TestTernary(t *testing.T) {
 	}
 	var rules []rule
 	for i := range 5000 {
-		r := rule{[]byte{byte(random.IntN(8)), byte(random.IntN(8))}, []byte{byte(random.IntN(8)), byte(random.IntN(8))}, random.IntN(5), i}
+		r := rule{[]byte{byte(random.IntN(8)), byte(random.IntN(8))}, []byte{byte(random.IntN(8)), byte(random.IntN(8))},
+			random.IntN(5), i}
 		if random.IntN(3) == 0 && len(rules) > 0 {
 			k := random.IntN(len(rules))
 			first := -1
 			for j, o := range rules { // Delete takes the first that looks the same
-				if o.priority == rules[k].priority && string(o.mask) == string(rules[k].mask) && o.value[0]&o.mask[0] == rules[k].value[0]&o.mask[0] && o.value[1]&o.mask[1] == rules[k].value[1]&o.mask[1] {
+				if o.priority == rules[k].priority && string(o.mask) == string(rules[k].mask) &&
+					o.value[0]&o.mask[0] == rules[k].value[0]&o.mask[0] && o.value[1]&o.mask[1] == rules[k].value[1]&o.mask[1] {
 					first = j
 					break
 				}
@@ -216,7 +218,8 @@ func TestTrTCM(t *testing.T) {
 		}
 	}
 	for _, err := range []error{
-		second(NewTrTCM(bps(2), 1, bps(1), 1)), second(NewTrTCM(bps(1), 0, bps(1), 1)), second(NewTrTCM(bps(1), 1, bps(1), 0)),
+		second(NewTrTCM(bps(2), 1, bps(1), 1)), second(NewTrTCM(bps(1), 0, bps(1), 1)),
+		second(NewTrTCM(bps(1), 1, bps(1), 0)),
 		second(NewTrTCM(bps(1), 1, unit.LinkRate{Packets: 1}, 1)), second(NewTrTCM(bps(0), 1, bps(1), 1)),
 	} {
 		if err == nil {
@@ -296,7 +299,8 @@ type hookless struct{}
 func (hookless) Name() string { return "hookless" }
 
 func TestNewRefusesHookless(t *testing.T) {
-	if _, err := New(Config{Name: "s", Programs: []Program{hookless{}}, Pool: &packet.Pool{}}); err == nil || !strings.Contains(err.Error(), "hookless") {
+	if _, err := New(Config{Name: "s", Programs: []Program{hookless{}}, Pool: &packet.Pool{}}); err == nil ||
+		!strings.Contains(err.Error(), "hookless") {
 		t.Errorf("a program without hooks: %v", err)
 	}
 }

@@ -157,11 +157,12 @@ type Site struct {
 
 // Place is where a switch is in a fat tree of two or three tiers (P4TE §3.1).
 type Place struct {
-	Tiers, Tier int          // Tier: 1 leaf, 2 spine, 3 super spine
-	Up, Down    []PortID     // ports to the tiers above and below, ascending
-	Above       []int        // by Up, the switch at the other end: its node
-	Routes      []Route      // the downward table: prefixes of hosts, leaves or pods, one port each; nil: addresses are not hierarchical
-	All         netip.Prefix // common prefix of all hosts; invalid: there is none
+	Tiers, Tier int      // Tier: 1 leaf, 2 spine, 3 super spine
+	Up, Down    []PortID // ports to the tiers above and below, ascending
+	Above       []int    // by Up, the switch at the other end: its node
+	// the downward table: prefixes of hosts, leaves or pods, one port each; nil: addresses are not hierarchical
+	Routes []Route
+	All    netip.Prefix // common prefix of all hosts; invalid: there is none
 	// Leaf is by address the number of a host's leaf, or of the leaf itself, 0 … Leaves − 1;
 	// −1 of other addresses. All switches share it, so nothing of it may be changed.
 	Leaf   []int32

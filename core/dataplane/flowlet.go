@@ -28,7 +28,8 @@ type flowlet struct {
 // makes every packet a flowlet.
 func NewFlowlets(size int, gap unit.Time) (*Flowlets, error) {
 	if size < 1 || size > 1<<24 || gap < 0 {
-		return nil, fmt.Errorf("flowlets in %d cells with gaps of %v; 1 … %d cells and gaps from 0 on are possible", size, gap, 1<<24)
+		return nil, fmt.Errorf("flowlets in %d cells with gaps of %v; 1 … %d cells and gaps from 0 on are possible", size,
+			gap, 1<<24)
 	}
 	n := 1
 	for n < size {

@@ -164,7 +164,8 @@ func widthOf(t reflect.Type) (n int) {
 		}
 	case reflect.Array:
 		return t.Len() * widthOf(t.Elem())
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8,
+		reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:
 		return t.Bits()
 	}
 	return n
@@ -200,7 +201,8 @@ type Sums struct {
 
 // Add adds the sums of another program of the switch.
 func (s *Sums) Add(o Sums) {
-	s.Ingress, s.Egress, s.Entries, s.Meters = s.Ingress+o.Ingress, s.Egress+o.Egress, s.Entries+o.Entries, s.Meters+o.Meters
+	s.Ingress, s.Egress, s.Entries, s.Meters = s.Ingress+o.Ingress, s.Egress+o.Egress, s.Entries+o.Entries,
+		s.Meters+o.Meters
 	s.SRAM, s.TCAM, s.Registers = s.SRAM+o.SRAM, s.TCAM+o.TCAM, s.Registers+o.Registers
 	s.Reads, s.Writes = s.Reads+o.Reads, s.Writes+o.Writes
 }
@@ -287,20 +289,24 @@ func (f *Footprint) Breaks(l Limits) (out []Break) {
 		for _, r := range x.Registers {
 			reads, writes, memory = reads+r.Reads, writes+r.Writes, memory+r.Size()
 			if k := slices.IndexFunc(seen, func(a access) bool { return a.register == r.Name }); k >= 0 {
-				shared = append(shared, Break{"4.2", x.Name, fmt.Sprintf("register %q is accessed in stage %q already", r.Name, seen[k].first)})
+				shared = append(shared, Break{"4.2", x.Name, fmt.Sprintf("register %q is accessed in stage %q already", r.Name,
+					seen[k].first)})
 			} else {
 				seen = append(seen, access{r.Name, x.Name})
 			}
 		}
 		if reads > l.Accesses || writes > l.Accesses {
-			out = append(out, Break{"4.2", x.Name, fmt.Sprintf("registers are read %d and written %d times; %d each can be", reads, writes, l.Accesses)})
+			out = append(out, Break{"4.2", x.Name, fmt.Sprintf("registers are read %d and written %d times; %d each can be",
+				reads, writes, l.Accesses)})
 		}
 		sram, tcam := x.tables()
 		if sram+memory > l.SRAM {
-			out = append(out, Break{"4.2", x.Name, fmt.Sprintf("its SRAM is that of %.1f stages", float64(sram+memory)/float64(l.SRAM))})
+			out = append(out, Break{"4.2", x.Name, fmt.Sprintf("its SRAM is that of %.1f stages",
+				float64(sram+memory)/float64(l.SRAM))})
 		}
 		if tcam > l.TCAM {
-			out = append(out, Break{"4.2", x.Name, fmt.Sprintf("its TCAM is that of %.1f stages", float64(tcam)/float64(l.TCAM))})
+			out = append(out, Break{"4.2", x.Name, fmt.Sprintf("its TCAM is that of %.1f stages",
+				float64(tcam)/float64(l.TCAM))})
 		}
 	}
 	out = append(out, shared...)
@@ -338,12 +344,14 @@ func (f *Footprint) Check() error {
 			return fmt.Errorf("stage %q of %v comes after one of %v", x.Name, x.Gress, f.Stages[i-1].Gress)
 		}
 		for _, t := range x.Tables {
-			if t.Name == "" || t.Match > MatchSelector || t.Entries < 0 || t.Key < 0 || t.Action < 0 || (t.Key == 0) != (t.Match == MatchSelector) {
+			if t.Name == "" || t.Match > MatchSelector || t.Entries < 0 || t.Key < 0 || t.Action < 0 ||
+				(t.Key == 0) != (t.Match == MatchSelector) {
 				return fmt.Errorf("stage %q: table %+v", x.Name, t)
 			}
 		}
 		for _, r := range x.Registers {
-			if r.Name == "" || r.Cells < 1 || r.Bits < 1 || r.Reads < 0 || r.Writes < 0 || r.Reads > r.Cells || r.Writes > r.Cells || r.Reads+r.Writes == 0 {
+			if r.Name == "" || r.Cells < 1 || r.Bits < 1 || r.Reads < 0 || r.Writes < 0 || r.Reads > r.Cells ||
+				r.Writes > r.Cells || r.Reads+r.Writes == 0 {
 				return fmt.Errorf("stage %q: register %+v", x.Name, r)
 			}
 		}
@@ -455,6 +463,7 @@ func (s *PathSet) Most() (n int) {
 func (f *Flowlets) Stages() (gap, port Stage) {
 	var c flowlet
 	n := len(f.cells)
-	return Stage{Name: "flowlet's gap", Gress: InIngress, Registers: []RegisterUse{{"flowlet's end", n, Bits(c.until) + Bits(c.used), 1, 1}}},
+	return Stage{Name: "flowlet's gap", Gress: InIngress, Registers: []RegisterUse{{"flowlet's end", n, Bits(c.until) +
+			Bits(c.used), 1, 1}}},
 		Stage{Name: "flowlet's port", Gress: InIngress, Registers: []RegisterUse{{"flowlet's port", n, Bits(c.port), 1, 1}}}
 }

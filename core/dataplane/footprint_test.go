@@ -48,7 +48,8 @@ func TestBreaks(t *testing.T) {
 		return dataplane.Stage{Name: name, Registers: r}
 	}
 	many := slices.Repeat([]dataplane.Stage{{Name: "s"}}, 33)
-	tcam := dataplane.Stage{Name: "s", Tables: []dataplane.TableUse{{Name: "t", Match: dataplane.MatchTernary, Entries: 20000, Key: 128, Action: 8}}}
+	tcam := dataplane.Stage{Name: "s", Tables: []dataplane.TableUse{{Name: "t", Match: dataplane.MatchTernary,
+		Entries: 20000, Key: 128, Action: 8}}}
 	for _, c := range []struct {
 		name   string
 		stages []dataplane.Stage
@@ -62,9 +63,12 @@ func TestBreaks(t *testing.T) {
 		{"32 stages", many[:32], ""},
 		{"§4.2 one read-write in a stage", []dataplane.Stage{registers("s", register("a", 8, 32, 1, 1))}, ""},
 		{"§4.2 two reads", []dataplane.Stage{registers("s", register("a", 8, 32, 2, 0))}, "4.2"},
-		{"§4.2 two registers", []dataplane.Stage{registers("s", register("a", 8, 32, 1, 1), register("b", 8, 32, 0, 1))}, "4.2"},
-		{"§4.2 shared between stages", []dataplane.Stage{registers("s", register("a", 8, 32, 1, 0)), registers("t", register("a", 8, 32, 0, 1))}, "4.2"},
-		{"§4.2 shared with egress", []dataplane.Stage{registers("s", register("a", 8, 32, 1, 0)), with(dataplane.InEgress, registers("t", register("a", 8, 32, 0, 1)))}, "4.2"},
+		{"§4.2 two registers", []dataplane.Stage{registers("s", register("a", 8, 32, 1, 1), register("b", 8, 32, 0, 1))},
+			"4.2"},
+		{"§4.2 shared between stages", []dataplane.Stage{registers("s", register("a", 8, 32, 1, 0)),
+			registers("t", register("a", 8, 32, 0, 1))}, "4.2"},
+		{"§4.2 shared with egress", []dataplane.Stage{registers("s", register("a", 8, 32, 1, 0)), with(dataplane.InEgress,
+			registers("t", register("a", 8, 32, 0, 1)))}, "4.2"},
 		{"§4.2 memory of a stage", []dataplane.Stage{registers("s", register("a", 106*1024, 113, 1, 1))}, "4.2"},
 		{"the memory of a stage", []dataplane.Stage{registers("s", register("a", 106*1024, 112, 1, 1))}, ""},
 		{"§4.2 TCAM", []dataplane.Stage{tcam}, "4.2"},
@@ -75,7 +79,8 @@ func TestBreaks(t *testing.T) {
 		{"§4.5 queues", []dataplane.Stage{op(dataplane.TouchingTail)}, "4.5"},
 		{"§4.6", []dataplane.Stage{op(dataplane.MakingPacket)}, "4.6"},
 		{"§4.6 leaves copies", []dataplane.Stage{op(dataplane.Copying), op(dataplane.Recirculating)}, ""},
-		{"the control plane can do it all", []dataplane.Stage{with(dataplane.InControl, op(dataplane.Timing)), with(dataplane.InControl, registers("s", register("a", 8, 32, 8, 8)))}, ""},
+		{"the control plane can do it all", []dataplane.Stage{with(dataplane.InControl, op(dataplane.Timing)),
+			with(dataplane.InControl, registers("s", register("a", 8, 32, 8, 8)))}, ""},
 		{"the traffic manager's own", []dataplane.Stage{with(dataplane.InManager, op(dataplane.MakingPacket))}, ""},
 		{"no traffic manager evicts", []dataplane.Stage{with(dataplane.InManager, op(dataplane.TouchingTail))}, "4.5"},
 	} {
@@ -99,21 +104,28 @@ func TestSums(t *testing.T) {
 	a := dataplane.RegisterUse{Name: "a", Cells: 8, Bits: 32, Reads: 1, Writes: 1}
 	f := dataplane.Footprint{Stages: []dataplane.Stage{
 		{Name: "in", Registers: []dataplane.RegisterUse{a}, Meters: []dataplane.MeterUse{{Name: "m", Count: 16, Rates: 1}},
-			Tables: []dataplane.TableUse{{Name: "e", Entries: 10, Key: 32, Action: 9}, {Name: "l", Match: dataplane.MatchPrefix, Entries: 5, Key: 128, Action: 9}, {Name: "g", Match: dataplane.MatchSelector, Entries: 4, Action: 9}}},
-		{Name: "tm", Gress: dataplane.InManager, Registers: []dataplane.RegisterUse{{Name: "b", Cells: 1000, Bits: 64, Reads: 1}}},
+			Tables: []dataplane.TableUse{{Name: "e", Entries: 10, Key: 32, Action: 9}, {Name: "l", Match: dataplane.MatchPrefix,
+				Entries: 5, Key: 128, Action: 9}, {Name: "g", Match: dataplane.MatchSelector, Entries: 4, Action: 9}}},
+		{Name: "tm", Gress: dataplane.InManager, Registers: []dataplane.RegisterUse{{Name: "b", Cells: 1000, Bits: 64,
+			Reads: 1}}},
 		{Name: "out", Gress: dataplane.InEgress, Registers: []dataplane.RegisterUse{a}},
-		{Name: "cpu", Gress: dataplane.InControl, Registers: []dataplane.RegisterUse{{Name: "c", Cells: 1000, Bits: 64, Reads: 1}}},
+		{Name: "cpu", Gress: dataplane.InControl, Registers: []dataplane.RegisterUse{{Name: "c", Cells: 1000, Bits: 64,
+			Reads: 1}}},
 	}}
-	want := dataplane.Sums{Ingress: 1, Egress: 1, Entries: 19, SRAM: 10*(32+9) + 5*9 + 4*9, TCAM: 5 * 128, Registers: 8 * 32, Meters: 16, Reads: 2, Writes: 2}
+	want := dataplane.Sums{Ingress: 1, Egress: 1, Entries: 19, SRAM: 10*(32+9) + 5*9 + 4*9, TCAM: 5 * 128,
+		Registers: 8 * 32, Meters: 16, Reads: 2, Writes: 2}
 	if got := f.Sums(); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if err := f.Check(); err != nil {
 		t.Error(err)
 	}
-	for _, bad := range []dataplane.Stage{{}, {Name: "s", Gress: 9}, {Name: "s", Tables: []dataplane.TableUse{{Name: "t", Entries: 1}}},
-		{Name: "s", Registers: []dataplane.RegisterUse{{Name: "r", Cells: 1, Bits: 1}}}, {Name: "s", Registers: []dataplane.RegisterUse{{Name: "r", Cells: 1, Bits: 1, Reads: 2}}},
-		{Name: "s", Meters: []dataplane.MeterUse{{Name: "m", Count: 1}}}, {Name: "s", Operations: []dataplane.Operation{{Kind: 99, Times: 1}}}} {
+	for _, bad := range []dataplane.Stage{{}, {Name: "s", Gress: 9},
+		{Name: "s", Tables: []dataplane.TableUse{{Name: "t", Entries: 1}}},
+		{Name: "s", Registers: []dataplane.RegisterUse{{Name: "r", Cells: 1, Bits: 1}}},
+		{Name: "s", Registers: []dataplane.RegisterUse{{Name: "r", Cells: 1, Bits: 1, Reads: 2}}},
+		{Name: "s", Meters: []dataplane.MeterUse{{Name: "m", Count: 1}}},
+		{Name: "s", Operations: []dataplane.Operation{{Kind: 99, Times: 1}}}} {
 		if (&dataplane.Footprint{Stages: []dataplane.Stage{bad}}).Check() == nil {
 			t.Errorf("%+v is taken", bad)
 		}
@@ -127,12 +139,14 @@ func TestRoutesStage(t *testing.T) {
 	route := func(prefix string, ports ...packet.PortID) dataplane.Route {
 		return dataplane.Route{Prefix: netip.MustParsePrefix(prefix), Ports: ports}
 	}
-	r, err := dataplane.NewRoutes(book, []dataplane.Route{route("10.0.0.1/32", 0), route("10.0.0.2/32", 1, 2, 3), route("10.0.0.3/32", 1, 2, 3), route("fd00::/64", 1, 2)})
+	r, err := dataplane.NewRoutes(book, []dataplane.Route{route("10.0.0.1/32", 0), route("10.0.0.2/32", 1, 2, 3),
+		route("10.0.0.3/32", 1, 2, 3), route("fd00::/64", 1, 2)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := r.Stage(true)
-	want := []dataplane.TableUse{{Name: "routes, IPv4", Entries: 3, Key: 32, Action: 16}, {Name: "routes, IPv6", Match: dataplane.MatchPrefix, Entries: 1, Key: 128, Action: 16},
+	want := []dataplane.TableUse{{Name: "routes, IPv4", Entries: 3, Key: 32, Action: 16}, {Name: "routes, IPv6",
+		Match: dataplane.MatchPrefix, Entries: 1, Key: 128, Action: 16},
 		{Name: "equal paths", Match: dataplane.MatchSelector, Entries: 5, Action: 16}}
 	if !slices.Equal(s.Tables, want) {
 		t.Errorf("%+v, want %+v", s.Tables, want)
@@ -147,7 +161,8 @@ func TestRoutesStage(t *testing.T) {
 }
 
 func ExampleFootprint_Breaks() {
-	f := dataplane.Footprint{Stages: []dataplane.Stage{{Name: "average", Operations: []dataplane.Operation{{Kind: dataplane.Dividing, What: "S/N", Times: 1}}}}}
+	f := dataplane.Footprint{Stages: []dataplane.Stage{{Name: "average",
+		Operations: []dataplane.Operation{{Kind: dataplane.Dividing, What: "S/N", Times: 1}}}}}
 	for _, b := range f.Breaks(dataplane.RMT) {
 		fmt.Printf("§%s %s %s\n", b.Section, b.Stage, b.What)
 	}

@@ -123,7 +123,8 @@ const (
 
 var reasonNames = [Reasons]string{
 	"none", "malformed", "input loss", "no route", "hop limit", "policed", "activity", "early drop",
-	"queue packets", "queue bytes", "port packets", "port bytes", "buffer full", "egress threshold", "headroom full", "evicted", "trim failed",
+	"queue packets", "queue bytes", "port packets", "port bytes", "buffer full", "egress threshold", "headroom full",
+	"evicted", "trim failed",
 	"recirculation full", "notified", "returned", "link loss", "link down",
 }
 

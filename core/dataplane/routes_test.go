@@ -15,7 +15,8 @@ import (
 func addresses(n int) *packet.Book {
 	b := packet.NewBook()
 	for i := range n {
-		v4, v6 := netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), netip.AddrFrom16([16]byte{0: 0xfd, 14: byte(i >> 8), 15: byte(i)})
+		v4, v6 := netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), netip.AddrFrom16([16]byte{0: 0xfd, 14: byte(i >> 8),
+			15: byte(i)})
 		switch i % 10 {
 		case 3:
 			v4 = netip.Addr{}
@@ -73,10 +74,12 @@ func TestRoutesAreThoseOfTheTable(t *testing.T) {
 // The rules of routes to hosts make the same routes.
 func TestHostRoutes(t *testing.T) {
 	book := addresses(4) // the fourth over IPv6 only
-	paths := &packet.Paths{Class: []uint32{0, 1, 1, 2, 2}, Via: []uint32{0, 1, 0}, Sets: [][]PortID{nil, {4, 5}}, Own: 2, Port: []PortID{0, 0, 0, 8, 9}}
+	paths := &packet.Paths{Class: []uint32{0, 1, 1, 2, 2}, Via: []uint32{0, 1, 0}, Sets: [][]PortID{nil, {4, 5}}, Own: 2,
+		Port: []PortID{0, 0, 0, 8, 9}}
 	routes := HostRoutes(book, paths)
 	rules := routes.Rules()
-	want := "[{10.0.0.0/32 [4 5]} {10.0.0.1/32 [4 5]} {10.0.0.2/32 [8]} {fd00::/128 [4 5]} {fd00::1/128 [4 5]} {fd00::2/128 [8]} {fd00::3/128 [9]}]"
+	want := "[{10.0.0.0/32 [4 5]} {10.0.0.1/32 [4 5]} {10.0.0.2/32 [8]} {fd00::/128 [4 5]} {fd00::1/128 [4 5]} " +
+		"{fd00::2/128 [8]} {fd00::3/128 [9]}]"
 	if got := fmt.Sprint(rules); got != want {
 		t.Errorf("rules\n%s, want\n%s", got, want)
 	}

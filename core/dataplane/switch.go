@@ -135,7 +135,8 @@ func New(c Config) (*Switch, error) {
 	}
 	if c.Observer != nil {
 		if len(c.Numbers) != len(c.Ports) {
-			return nil, fmt.Errorf("switch %s: %d port numbers for an observer, there are %d ports", c.Name, len(c.Numbers), len(c.Ports))
+			return nil, fmt.Errorf("switch %s: %d port numbers for an observer, there are %d ports", c.Name, len(c.Numbers),
+				len(c.Ports))
 		}
 		w := &watch{c.Observer, s}
 		s.bookers, s.droppers = append(s.bookers, w), append(s.droppers, w)
@@ -185,7 +186,8 @@ func (s *Switch) SetPrograms(now unit.Time, programs []Program) error {
 	}
 	ticking := s.tickers
 	s.env.now = now
-	s.ingressers, s.admitters, s.bookers, s.unbookers, s.releasers, s.egressers, s.droppers, s.tickers = nil, nil, nil, nil, nil, nil, nil, nil
+	s.ingressers, s.admitters, s.bookers, s.unbookers, s.releasers, s.egressers, s.droppers, s.tickers = nil, nil, nil,
+		nil, nil, nil, nil, nil
 	for _, p := range programs {
 		s.hook(p)
 	}
@@ -584,7 +586,8 @@ func (s *Switch) recirculate(p *packet.Packet) {
 
 // back puts a recirculated packet into the ingress.
 func (s *Switch) back(p *packet.Packet) {
-	p.Meta = Metadata{In: packet.NoPort, Out: packet.NoPort, Class: p.Meta.Class, Flags: p.Meta.Flags, User: p.Meta.User, Mark: p.Meta.Mark}
+	p.Meta = Metadata{In: packet.NoPort, Out: packet.NoPort, Class: p.Meta.Class, Flags: p.Meta.Flags, User: p.Meta.User,
+		Mark: p.Meta.Mark}
 	s.ingress(p)
 }
 

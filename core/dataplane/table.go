@@ -158,7 +158,8 @@ func NewTernary[A any](width, size int) *Ternary[A] {
 // Insert adds a rule: it matches keys that equal value where mask has ones.
 func (t *Ternary[A]) Insert(value, mask []byte, priority int, action A) error {
 	if len(value) != t.width || len(mask) != t.width {
-		return fmt.Errorf("ternary table: value and mask have %d and %d bytes, the key has %d", len(value), len(mask), t.width)
+		return fmt.Errorf("ternary table: value and mask have %d and %d bytes, the key has %d", len(value),
+			len(mask), t.width)
 	}
 	if len(t.rules) >= t.size {
 		return fmt.Errorf("ternary table: all %d rules are in use", t.size)

@@ -139,7 +139,8 @@ func New(c Config) (*Fabric, error) {
 		case (l.Rate.Bits > 0) == (l.Rate.Packets > 0) || l.Rate.Bits < 0 || l.Rate.Packets < 0:
 			return nil, fmt.Errorf("fabric: link %d: exactly one of bit/s and packets/s must be above 0", i)
 		case l.Delay < 0 || l.Jitter < 0 || l.Delay > unit.Never/4 || l.Jitter > unit.Never/4 || !(l.Loss >= 0 && l.Loss < 1):
-			return nil, fmt.Errorf("fabric: link %d: delay %d ps, jitter %d ps or loss %g out of range", i, l.Delay, l.Jitter, l.Loss)
+			return nil, fmt.Errorf("fabric: link %d: delay %d ps, jitter %d ps or loss %g out of range", i, l.Delay,
+				l.Jitter, l.Loss)
 		case in[[2]int{l.To, int(l.ToPort)}]:
 			return nil, fmt.Errorf("fabric: two links end at port %d of node %d", l.ToPort, l.To)
 		}
@@ -424,7 +425,8 @@ func (f *Fabric) deliver(now unit.Time, i int32, p *packet.Packet) {
 // run's way calls it: links are special if they are observed.
 func (f *Fabric) observe(now unit.Time, k trace.Kind, node, link int32, why string, p *packet.Packet) {
 	if f.observer != nil {
-		f.observer.Observe(trace.Event{At: now, Kind: k, Node: node, Port: link, Reason: why, QueuePackets: trace.None, QueueBytes: trace.None}, p)
+		f.observer.Observe(trace.Event{At: now, Kind: k, Node: node, Port: link, Reason: why, QueuePackets: trace.None,
+			QueueBytes: trace.None}, p)
 	}
 }
 

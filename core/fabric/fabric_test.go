@@ -123,7 +123,8 @@ func TestArrivalTimes(t *testing.T) {
 		for i := range frames {
 			src.plan = append(src.plan, planned{0, 0, size, int64(i)})
 		}
-		f := mustNew(t, Config{Nodes: []Node{src, dst}, Pool: &pool, Links: []Link{{From: 0, To: 1, Rate: inBits(rate), Delay: delay}}})
+		f := mustNew(t, Config{Nodes: []Node{src, dst}, Pool: &pool, Links: []Link{{From: 0, To: 1, Rate: inBits(rate),
+			Delay: delay}}})
 		f.Run(unit.Never, nil)
 		if len(got) != frames {
 			t.Fatalf("rate %d: %d frames arrived, %d sent", rate, len(got), frames)
@@ -152,10 +153,12 @@ func TestPacketRateLink(t *testing.T) {
 	var got []unit.Time
 	src := &relay{pool: &pool, plan: []planned{{0, 0, 60, 0}, {0, 0, 1514, 1}, {0, 0, 60, 2}}}
 	dst := &relay{pool: &pool, seen: func(now unit.Time, p *packet.Packet) { got = append(got, now) }}
-	f := mustNew(t, Config{Nodes: []Node{src, dst}, Pool: &pool, Links: []Link{{From: 0, To: 1, Rate: unit.LinkRate{Packets: 4170}}}})
+	f := mustNew(t, Config{Nodes: []Node{src, dst}, Pool: &pool,
+		Links: []Link{{From: 0, To: 1, Rate: unit.LinkRate{Packets: 4170}}}})
 	f.Run(unit.Never, nil)
 	// ceil(k·10¹²/4170)
-	if want := "[239808154 479616307 719424461]"; fmt.Sprint([]int64{int64(got[0]), int64(got[1]), int64(got[2])}) != want {
+	if want := "[239808154 479616307 719424461]"; fmt.Sprint([]int64{int64(got[0]), int64(got[1]),
+		int64(got[2])}) != want {
 		t.Errorf("got %v, want %s", got, want)
 	}
 }
@@ -169,7 +172,8 @@ func TestTieRule(t *testing.T) {
 	// 125 B at 1 Gb/s last 1 µs. src sends frames 0 … 3 back to back: they arrive
 	// at mid at 1, 2, 3, 4 µs, and mid's port, of the same rate, becomes free at
 	// 2, 3, 4 µs. At 3 µs mid's timer adds frame 100 behind what has arrived.
-	src := &relay{name: "src", pool: &pool, plan: []planned{{0, 0, 125, 0}, {0, 0, 125, 1}, {0, 0, 125, 2}, {0, 0, 125, 3}}}
+	src := &relay{name: "src", pool: &pool, plan: []planned{{0, 0, 125, 0}, {0, 0, 125, 1}, {0, 0, 125, 2},
+		{0, 0, 125, 3}}}
 	mid := &relay{name: "mid", pool: &pool, log: &log, route: map[packet.PortID]packet.PortID{0: 0},
 		plan: []planned{{3 * unit.Microsecond, 0, 125, 100}}}
 	dst := &relay{name: "dst", pool: &pool}
@@ -251,7 +255,8 @@ func TestGroupingChangesNothing(t *testing.T) {
 		if pool.Live() != 0 {
 			t.Fatalf("seed %d: %d packets are left", seed, pool.Live())
 		}
-		for _, window := range []unit.Time{unit.Nanosecond, 100 * unit.Nanosecond, 701 * unit.Nanosecond, unit.Microsecond * 2, unit.Second} {
+		for _, window := range []unit.Time{unit.Nanosecond, 100 * unit.Nanosecond, 701 * unit.Nanosecond,
+			unit.Microsecond * 2, unit.Second} {
 			got, f, _ := mesh(seed, 9, window, seed%2 == 1)
 			for i := range want {
 				if got[i] != want[i] {
@@ -259,7 +264,8 @@ func TestGroupingChangesNothing(t *testing.T) {
 				}
 			}
 			if f.Events() != f0.Events() || f.Hops() != f0.Hops() {
-				t.Errorf("seed %d window %d: %d events, %d hops; by default %d, %d", seed, window, f.Events(), f.Hops(), f0.Events(), f0.Hops())
+				t.Errorf("seed %d window %d: %d events, %d hops; by default %d, %d", seed, window, f.Events(), f.Hops(),
+					f0.Events(), f0.Hops())
 			}
 		}
 	}
@@ -297,7 +303,8 @@ func TestLossAndJitter(t *testing.T) {
 		t.Errorf("%d of %d frames lost at 2 %%", lost, n)
 	}
 	base := unit.Millisecond + 800*unit.Nanosecond
-	if least < base || least > base+5*unit.Nanosecond || most > base+500*unit.Nanosecond || most < base+495*unit.Nanosecond {
+	if least < base || least > base+5*unit.Nanosecond || most > base+500*unit.Nanosecond || most < base+
+		495*unit.Nanosecond {
 		t.Errorf("delays from %d to %d ps; base %d, jitter 500 ns", least, most, base)
 	}
 }
@@ -348,7 +355,8 @@ func TestLinkDown(t *testing.T) {
 		src.plan = append(src.plan, planned{unit.Time(i) * unit.Microsecond, 0, 100, int64(i)})
 	}
 	dst := &relay{pool: &pool, seen: func(unit.Time, *packet.Packet) { arrived++ }}
-	f := mustNew(t, Config{Nodes: []Node{src, dst}, Pool: &pool, Links: []Link{{From: 0, To: 1, Rate: inBits(unit.Gbps), Delay: unit.Millisecond}}})
+	f := mustNew(t, Config{Nodes: []Node{src, dst}, Pool: &pool, Links: []Link{{From: 0, To: 1, Rate: inBits(unit.Gbps),
+		Delay: unit.Millisecond}}})
 	f.Run(3*unit.Microsecond, nil) // 0, 1, 2 are sent
 	f.SetDown(0, true)
 	f.Run(7*unit.Microsecond, nil) // 3 … 6 are lost

@@ -13,7 +13,8 @@ type Book struct {
 
 // NewBook returns a book with nothing in it but Addr 0, the unknown address.
 func NewBook() *Book {
-	return &Book{v4: make([]netip.Addr, 1), v6: make([]netip.Addr, 1), index4: map[uint32]Addr{}, index: map[netip.Addr]Addr{}}
+	return &Book{v4: make([]netip.Addr, 1), v6: make([]netip.Addr, 1), index4: map[uint32]Addr{},
+		index: map[netip.Addr]Addr{}}
 }
 
 // Add enters a host's or switch's addresses, either of which may be the zero

@@ -202,7 +202,8 @@ func (h DatagramHeader) Append(b []byte, payload int) ([]byte, error) {
 // AppendIPv4 appends a header without options for a payload of so many bytes,
 // with the don't-fragment bit and a correct checksum.
 func AppendIPv4(b []byte, src, dst netip.Addr, protocol, tos, ttl uint8, payload int) ([]byte, error) {
-	return DatagramHeader{TOS: tos, Fragment: DontFragment, TTL: ttl, Protocol: protocol, Src: src, Dst: dst}.Append(b, payload)
+	return DatagramHeader{TOS: tos, Fragment: DontFragment, TTL: ttl, Protocol: protocol, Src: src,
+		Dst: dst}.Append(b, payload)
 }
 
 // IPv6 is a view over an IPv6 packet (RFC 8200): fixed header, payload.

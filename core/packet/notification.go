@@ -94,11 +94,13 @@ func (p *Packet) Notification(n *Notification) bool {
 		return false
 	}
 	b, ok := p.Extension(ExtNotification)
-	if !ok || len(b) < notificationBytes || b[0]>>4 != notificationVersion || b[0]&15&^notificationSigned != 0 || Cause(b[1]) >= Causes {
+	if !ok || len(b) < notificationBytes || b[0]>>4 != notificationVersion || b[0]&15&^notificationSigned != 0 ||
+		Cause(b[1]) >= Causes {
 		return false
 	}
 	*n = Notification{Cause: Cause(b[1]), Lost: int32(binary.BigEndian.Uint16(b[2:])),
-		Supply: unit.Rate(binary.BigEndian.Uint32(b[4:])) * unit.Kbps, Demand: unit.Rate(binary.BigEndian.Uint32(b[8:])) * unit.Kbps}
+		Supply: unit.Rate(binary.BigEndian.Uint32(b[4:])) * unit.Kbps,
+		Demand: unit.Rate(binary.BigEndian.Uint32(b[8:])) * unit.Kbps}
 	signed := b[0]&notificationSigned != 0
 	if b = b[notificationBytes:]; signed {
 		if len(b) < 4 {

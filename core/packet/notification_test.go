@@ -12,7 +12,8 @@ import (
 // The form is ours; option type and discarding are RFC 8200 §4.2 and RFC 4727 §3.5.
 func TestNotificationGolden(t *testing.T) {
 	if ExtNotification>>6 != 1 || ExtNotification>>5&1 != 0 {
-		t.Errorf("option type %#x: a host that does not know it must discard the packet silently (01), and it does not change en route (0)", ExtNotification)
+		t.Errorf("option type %#x: a host that does not know it must discard the packet silently (01), and it does not "+
+			"change en route (0)", ExtNotification)
 	}
 	for _, c := range []struct {
 		n    Notification
@@ -21,7 +22,8 @@ func TestNotificationGolden(t *testing.T) {
 		{Notification{Lost: 1448, Supply: 5 * unit.Gbps, Demand: 10 * unit.Gbps}, "10 00 05a8 004c4b40 00989680"},
 		{Notification{Cause: CauseReclaimed, Lost: 1, Switch: 7, Signed: true}, "11 01 0001 00000000 00000000 00000007"},
 		{Notification{Cause: CauseElephant, Supply: 1, Demand: math.MaxInt64}, "10 02 0000 00000001 ffffffff"},
-		{Notification{Lost: 1000, More: [MostSpans]Span{{1000, 1000}, {-2000, 65535}}, Spans: 2}, "10 00 03e8 00000000 00000000 000003e803e8 fffff830ffff"},
+		{Notification{Lost: 1000, More: [MostSpans]Span{{1000, 1000}, {-2000, 65535}}, Spans: 2},
+			"10 00 03e8 00000000 00000000 000003e803e8 fffff830ffff"},
 	} {
 		var p Packet
 		if p.Notifies() || !p.SetNotification(&c.n) || !p.Notifies() {
@@ -44,8 +46,10 @@ func TestNotificationGolden(t *testing.T) {
 // a span, a span of nothing, too many of them.
 func TestNotNotification(t *testing.T) {
 	head := "10 00 05a8 00000000 00000000 "
-	for _, text := range []string{"", "10 00 05a8 00000000 000000", "20 00 05a8 00000000 00000000", "12 00 05a8 00000000 00000000", "10 04 05a8 00000000 00000000",
-		"11 00 05a8 00000000 00000000 000000", head + "000003e8", head + "000003e80000", head + strings.Repeat("000003e803e8", MostSpans+1)} {
+	for _, text := range []string{"", "10 00 05a8 00000000 000000", "20 00 05a8 00000000 00000000",
+		"12 00 05a8 00000000 00000000", "10 04 05a8 00000000 00000000",
+		"11 00 05a8 00000000 00000000 000000", head + "000003e8", head + "000003e80000", head + strings.Repeat("000003e803e8",
+			MostSpans+1)} {
 		var p Packet
 		var n Notification
 		b, err := hex.DecodeString(strings.ReplaceAll(text, " ", ""))
@@ -64,13 +68,15 @@ func TestNotificationOnTheWire(t *testing.T) {
 	b0 := book()
 	for _, version := range []uint8{4, 6} {
 		for _, proto := range []uint8{ProtoTCP, ProtoRDMA} {
-			p := Packet{Kind: Nack, Src: 1, Dst: 2, SrcPort: 1000, DstPort: 2000, Proto: proto, Version: version, Seq: 14480, HopLimit: 3}
+			p := Packet{Kind: Nack, Src: 1, Dst: 2, SrcPort: 1000, DstPort: 2000, Proto: proto, Version: version, Seq: 14480,
+				HopLimit: 3}
 			if proto == ProtoTCP {
 				p.TCP = Segment{Flags: ACK, Has: HasTimestamps, TSVal: 77, TSEcho: 66, Window: 64}
 			}
 			p.Hash = FlowHash(1, 2, 1000, 2000, proto)
 			p.TurnRound()
-			if p.Src != 2 || p.Dst != 1 || p.SrcPort != 2000 || p.DstPort != 1000 || p.HopLimit != 64 || p.Hash != FlowHash(2, 1, 2000, 1000, proto) {
+			if p.Src != 2 || p.Dst != 1 || p.SrcPort != 2000 || p.DstPort != 1000 || p.HopLimit != 64 ||
+				p.Hash != FlowHash(2, 1, 2000, 1000, proto) {
 				t.Errorf("turned round: %+v", p)
 			}
 			want := Notification{Lost: 1448, Supply: unit.Gbps}
@@ -81,7 +87,8 @@ func TestNotificationOnTheWire(t *testing.T) {
 			}
 			var q Packet
 			var n Notification
-			if err := q.Parse(b0, b); err != nil || q.Kind != Nack || !q.Notification(&n) || n != want || q.Seq != p.Seq || q.TCP.TSVal != p.TCP.TSVal || q.Proto != proto || q.Payload != 0 {
+			if err := q.Parse(b0, b); err != nil || q.Kind != Nack || !q.Notification(&n) || n != want || q.Seq != p.Seq ||
+				q.TCP.TSVal != p.TCP.TSVal || q.Proto != proto || q.Payload != 0 {
 				t.Errorf("IPv%d, protocol %d: %+v, %+v, %v", version, proto, q, n, err)
 			}
 		}

@@ -93,9 +93,12 @@ type Packet struct {
 
 	_ [16]byte // what follows TCP's SACK blocks is one line, that of end hosts
 
-	TCP     Segment
-	Seq     int64     // first payload byte of the flow (TCP: relative; UDP: number of the datagram); of Pause: its time in quanta of 512 bits, 1 … 65534, or 0: until Resume
-	Ack     int64     // cumulative acknowledgement: next byte expected; of RDMA's data: number of its transmission, mod 256, 0 for the first
+	TCP Segment
+	// first payload byte of the flow (TCP: relative; UDP: number of the datagram); of Pause: its time
+	// in quanta of 512 bits, 1 … 65534, or 0: until Resume
+	Seq int64
+	// cumulative acknowledgement: next byte expected; of RDMA's data: number of its transmission, mod 256, 0 for the first
+	Ack     int64
 	Sent    unit.Time // when the sender's NIC took it, or a switch made it
 	Flow    FlowID
 	Src     Addr

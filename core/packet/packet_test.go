@@ -24,7 +24,8 @@ func TestLayout(t *testing.T) {
 	if end := unsafe.Offsetof(p.ext) + 2 + 42; end > 128 {
 		t.Errorf("HPCC's header ends at %d", end)
 	}
-	if from, to := unsafe.Offsetof(p.TCP)+unsafe.Offsetof(p.TCP.TSVal), unsafe.Offsetof(p.DstPort)+2; from/64 != (to-1)/64 {
+	if from, to := unsafe.Offsetof(p.TCP)+unsafe.Offsetof(p.TCP.TSVal), unsafe.Offsetof(p.DstPort)+
+		2; from/64 != (to-1)/64 {
 		t.Errorf("the end hosts' fields are from %d to %d", from, to)
 	}
 	if n := unsafe.Sizeof(p); n != 384 {
@@ -40,8 +41,10 @@ func TestPool(t *testing.T) {
 	p := l.Get()
 	p.Seq, p.Data = 7, []byte{1}
 	p.SetExtension(ExtActivity, []byte{1, 2, 3, 4})
-	*p = Packet{Next: p, Before: p, Seq: 1, Flow: 1, Src: 1, Dst: 1, Hash: 1, Size: 1, Payload: 1, SrcPort: 1, DstPort: 1, Meta: Metadata{1, 1, 1, 1, 1, 1, 1},
-		Kind: 1, TOS: 1, HopLimit: 1, Proto: 1, Version: 1, extLen: 1, changing: 1, Sent: 1, Enqueued: 1, Ack: 1, Data: []byte{1}, TCP: Segment{p.TCP.SACK, 1, 1, 1, 1, 1, 1, 1, 1}}
+	*p = Packet{Next: p, Before: p, Seq: 1, Flow: 1, Src: 1, Dst: 1, Hash: 1, Size: 1, Payload: 1, SrcPort: 1, DstPort: 1,
+		Meta: Metadata{1, 1, 1, 1, 1, 1, 1},
+		Kind: 1, TOS: 1, HopLimit: 1, Proto: 1, Version: 1, extLen: 1, changing: 1, Sent: 1, Enqueued: 1, Ack: 1,
+		Data: []byte{1}, TCP: Segment{p.TCP.SACK, 1, 1, 1, 1, 1, 1, 1, 1}}
 	v := reflect.ValueOf(p).Elem()
 	for i := range v.NumField() {
 		if f := v.Type().Field(i); v.Field(i).IsZero() && f.Name != "_" && f.Name != "ext" {
@@ -177,7 +180,8 @@ func TestIPv4ByHand(t *testing.T) {
 	b, _ := hex.DecodeString("45000073000040004011b861c0a80001c0a800c7")
 	b = append(b, make([]byte, 0x73-20)...)
 	h, err := ParseIPv4(b)
-	if err != nil || !h.ChecksumOK() || h.TTL() != 64 || h.Protocol() != ProtoUDP || h.Src() != netip.MustParseAddr("192.168.0.1") ||
+	if err != nil || !h.ChecksumOK() || h.TTL() != 64 || h.Protocol() != ProtoUDP ||
+		h.Src() != netip.MustParseAddr("192.168.0.1") ||
 		h.Dst() != netip.MustParseAddr("192.168.0.199") || len(h.Payload()) != 95 || h.Fragment() || len(h.Options()) != 0 {
 		t.Errorf("%v: %v", err, h)
 	}
@@ -201,13 +205,20 @@ func TestRefuses(t *testing.T) {
 		"options":  func(b []byte) error { _, err := ParseTCPOptions(b); return err },
 	}
 	for _, c := range []struct{ kind, bytes, want string }{
-		{"ethernet", "00", "14 bytes needed"}, {"ipv4", "45", "20 bytes needed"}, {"ipv4", "65000014" + strings.Repeat("00", 16), "version is 6"},
-		{"ipv4", "44000014" + strings.Repeat("00", 16), "length 16"}, {"ipv4", "45000013" + strings.Repeat("00", 16), "total length 19"},
-		{"ipv4", "45000015" + strings.Repeat("00", 16), "total length 21"}, {"ipv4", "4f000014" + strings.Repeat("00", 16), "length 60"},
-		{"ipv6", "60", "40 bytes needed"}, {"ipv6", "45" + strings.Repeat("00", 39), "version is 4"}, {"ipv6", "60000000000100" + strings.Repeat("00", 33), "1 bytes needed"},
-		{"udp", "0001000200", "8 bytes needed"}, {"udp", "0001000200070000", "length 7"}, {"udp", "0001000200090000", "length 9"},
-		{"tcp", "00", "20 bytes needed"}, {"tcp", strings.Repeat("00", 12) + "40" + strings.Repeat("00", 7), "offset 16"}, {"tcp", strings.Repeat("00", 12) + "60" + strings.Repeat("00", 7), "offset 24"},
-		{"options", "02", "length is wrong"}, {"options", "0203ff", "length is wrong"}, {"options", "0800", "length is wrong"}, {"options", "050a00", "length is wrong"},
+		{"ethernet", "00", "14 bytes needed"}, {"ipv4", "45", "20 bytes needed"}, {"ipv4", "65000014" +
+			strings.Repeat("00", 16), "version is 6"},
+		{"ipv4", "44000014" + strings.Repeat("00", 16), "length 16"}, {"ipv4", "45000013" + strings.Repeat("00", 16),
+			"total length 19"},
+		{"ipv4", "45000015" + strings.Repeat("00", 16), "total length 21"}, {"ipv4", "4f000014" + strings.Repeat("00", 16),
+			"length 60"},
+		{"ipv6", "60", "40 bytes needed"}, {"ipv6", "45" + strings.Repeat("00", 39), "version is 4"},
+		{"ipv6", "60000000000100" + strings.Repeat("00", 33), "1 bytes needed"},
+		{"udp", "0001000200", "8 bytes needed"}, {"udp", "0001000200070000", "length 7"}, {"udp", "0001000200090000",
+			"length 9"},
+		{"tcp", "00", "20 bytes needed"}, {"tcp", strings.Repeat("00", 12) + "40" + strings.Repeat("00", 7), "offset 16"},
+		{"tcp", strings.Repeat("00", 12) + "60" + strings.Repeat("00", 7), "offset 24"},
+		{"options", "02", "length is wrong"}, {"options", "0203ff", "length is wrong"},
+		{"options", "0800", "length is wrong"}, {"options", "050a00", "length is wrong"},
 	} {
 		b, _ := hex.DecodeString(c.bytes)
 		if err := parse[c.kind](b); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -271,16 +282,19 @@ func TestTCP(t *testing.T) {
 	if n := len(sack.Append(nil)); n != 40 {
 		t.Errorf("time stamps and three SACK blocks take %d bytes, 40 is the most", n)
 	}
-	for _, want := range []TCPOptions{o, sack, {WindowScale: -1}, {WindowScale: 0, MSS: 1}, {WindowScale: -1, SACKPermitted: true}, {WindowScale: 14, Timestamps: true}} {
+	for _, want := range []TCPOptions{o, sack, {WindowScale: -1}, {WindowScale: 0, MSS: 1},
+		{WindowScale: -1, SACKPermitted: true}, {WindowScale: 14, Timestamps: true}} {
 		if got, err := ParseTCPOptions(want.Append(nil)); err != nil || got != want {
 			t.Errorf("%+v comes back as %+v, %v", want, got, err)
 		}
 	}
 	// RFC 7323 §2.3: a shift above 14 counts as 14; unknown options are skipped; 0 ends
-	if got, err := ParseTCPOptions([]byte{3, 3, 77, 254, 4, 9, 9, 0, 2, 9}); err != nil || got.WindowScale != 14 || got.MSS != 0 {
+	if got, err := ParseTCPOptions([]byte{3, 3, 77, 254, 4, 9, 9, 0, 2, 9}); err != nil || got.WindowScale != 14 ||
+		got.MSS != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	h := SegmentHeader{SrcPort: 1, DstPort: 2, Seq: 0xfffffff0, Ack: 5, Flags: SYN | ECE | CWR, Window: 29200, Urgent: 3, Options: wire}
+	h := SegmentHeader{SrcPort: 1, DstPort: 2, Seq: 0xfffffff0, Ack: 5, Flags: SYN | ECE | CWR, Window: 29200, Urgent: 3,
+		Options: wire}
 	b, err := AppendTCP(nil, h)
 	if err != nil {
 		t.Fatal(err)
@@ -288,7 +302,8 @@ func TestTCP(t *testing.T) {
 	b = append(b, "data"...)
 	SealTCP(b, a4, b4)
 	s, err := ParseTCP(b)
-	if err != nil || !s.ChecksumOK(a4, b4) || s.ChecksumOK(a6, b6) || s.SrcPort() != 1 || s.DstPort() != 2 || s.Seq() != h.Seq || s.Ack() != 5 ||
+	if err != nil || !s.ChecksumOK(a4, b4) || s.ChecksumOK(a6, b6) || s.SrcPort() != 1 || s.DstPort() != 2 ||
+		s.Seq() != h.Seq || s.Ack() != 5 ||
 		s.Flags() != h.Flags || s.Window() != 29200 || !bytes.Equal(s.Options(), wire) || string(s.Payload()) != "data" {
 		t.Errorf("%v: % x", err, b)
 	}
@@ -317,7 +332,8 @@ func TestCopyExtensions(t *testing.T) {
 	to.SetExtension(ExtActivity, []byte{9, 9, 9, 9})
 	to.CopyExtensions(&from)
 	got, ok := to.Extension(0x9e)
-	if _, old := to.Extension(ExtActivity); !ok || string(got) != "\x01\x02\x03" || old || to.ExtensionBytes() != from.ExtensionBytes() {
+	if _, old := to.Extension(ExtActivity); !ok || string(got) != "\x01\x02\x03" || old ||
+		to.ExtensionBytes() != from.ExtensionBytes() {
 		t.Errorf("copied: % x, %v; the old one is there: %v; %d bytes", got, ok, old, to.ExtensionBytes())
 	}
 	from.SetExtension(0x9e, []byte{4, 4, 4})
@@ -364,7 +380,10 @@ func TestExtensions(t *testing.T) {
 	if h, _ := p.Extension(0x9e); string(h) != "hello" {
 		t.Error("a refused extension changes something")
 	}
-	if n := testing.AllocsPerRun(100, func() { p.SetExtension(ExtActivity, []byte{1, 2, 3, 4}); p.RemoveExtension(ExtActivity) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() {
+		p.SetExtension(ExtActivity, []byte{1, 2, 3, 4})
+		p.RemoveExtension(ExtActivity)
+	}); n != 0 {
 		t.Errorf("%g allocations", n)
 	}
 }
@@ -378,7 +397,8 @@ func book() *Book {
 
 func TestBook(t *testing.T) {
 	b := book()
-	if b.Len() != 3 || b.V4(1) != a4 || b.V6(2) != b6 || b.Lookup(b4) != 2 || b.Lookup(a6) != 1 || b.Lookup(netip.MustParseAddr("8.8.8.8")) != 0 {
+	if b.Len() != 3 || b.V4(1) != a4 || b.V6(2) != b6 || b.Lookup(b4) != 2 || b.Lookup(a6) != 1 ||
+		b.Lookup(netip.MustParseAddr("8.8.8.8")) != 0 {
 		t.Errorf("%+v", b)
 	}
 	if n := b.Add(a4, netip.Addr{}); n != 3 || b.Lookup(a4) != 1 {
@@ -388,7 +408,8 @@ func TestBook(t *testing.T) {
 
 // what a hop or an endpoint uses of a packet that crosses the wire
 func essence(p *Packet) string {
-	return fmt.Sprintln(p.Kind, p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.Version, p.TOS, p.HopLimit, p.Seq, p.Ack, p.Payload, p.Hash, p.Sent, p.ext[:p.extLen],
+	return fmt.Sprintln(p.Kind, p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.Version, p.TOS, p.HopLimit, p.Seq, p.Ack,
+		p.Payload, p.Hash, p.Sent, p.ext[:p.extLen],
 		p.TCP.Flags, p.TCP.Window, p.TCP.MSS, p.TCP.Has, p.TCP.Scale, p.TCP.TSVal, p.TCP.TSEcho, p.TCP.SACK[:p.TCP.Blocks])
 }
 
@@ -419,7 +440,8 @@ func segmentOf(a, b uint64) Segment {
 // parse(emit(p)) is p, for packets of every kind.
 func FuzzWire(f *testing.F) {
 	for kind := range uint8(7) {
-		f.Add(kind, uint8(ProtoRDMA), uint8(kind&1), uint8(3), uint8(64), int64(77), int64(88), uint16(100), uint8(5), []byte("ext"))
+		f.Add(kind, uint8(ProtoRDMA), uint8(kind&1), uint8(3), uint8(64), int64(77), int64(88), uint16(100), uint8(5),
+			[]byte("ext"))
 	}
 	f.Add(uint8(0), ProtoUDP, uint8(0), uint8(0), uint8(1), int64(1<<40), int64(0), uint16(1448), uint8(0), []byte{})
 	for six := range uint8(2) { // odd payloads are cut
@@ -430,12 +452,14 @@ func FuzzWire(f *testing.F) {
 	f.Add(uint8(0), ProtoUDP, uint8(1), uint8(0), uint8(1), int64(9), int64(0), uint16(3), uint8(0), []byte{})
 	f.Add(uint8(1), ProtoTCP, uint8(1), uint8(2), uint8(9), int64(9), int64(10), uint16(0), uint8(0), []byte{1, 2, 3, 4})
 	for i := range int64(40) { // options
-		f.Add(uint8(1), ProtoTCP, uint8(i&1), uint8(2), uint8(9), i*0x2b5b7, i*0x61c889, uint16(i), uint8(0), []byte{1, 2, 3, 4})
+		f.Add(uint8(1), ProtoTCP, uint8(i&1), uint8(2), uint8(9), i*0x2b5b7, i*0x61c889, uint16(i), uint8(0),
+			[]byte{1, 2, 3, 4})
 	}
 	b := book()
 	f.Fuzz(func(t *testing.T, kind, proto, six, tos, hops uint8, seq, ack int64, payload uint16, class uint8, ext []byte) {
-		p := Packet{Kind: Kind(kind % 7), Src: 1, Dst: 2, SrcPort: 1000, DstPort: 2000, Proto: proto, Version: 4, TOS: tos, HopLimit: hops,
-			Seq: seq & (1<<40 - 1), Ack: ack & (1<<40 - 1), Payload: int32(payload % 60000)}
+		p := Packet{Kind: Kind(kind % 7), Src: 1, Dst: 2, SrcPort: 1000, DstPort: 2000, Proto: proto, Version: 4, TOS: tos,
+			HopLimit: hops,
+			Seq:      seq & (1<<40 - 1), Ack: ack & (1<<40 - 1), Payload: int32(payload % 60000)}
 		if six&1 == 1 {
 			p.Version = 6
 		}
@@ -467,7 +491,8 @@ func FuzzWire(f *testing.F) {
 				p.Kind = Data
 			}
 			p.TCP = segmentOf(uint64(seq), uint64(ack))
-			if wire, _ := p.Emit(b, nil); len(wire) != int(EthernetHeader+IPv4Header+TCPHeader+p.TCP.OptionBytes()+p.ExtensionBytes()+p.Payload)+20*int(six&1) {
+			if wire, _ := p.Emit(b, nil); len(wire) != int(EthernetHeader+IPv4Header+TCPHeader+p.TCP.OptionBytes()+
+				p.ExtensionBytes()+p.Payload)+20*int(six&1) {
 				t.Fatalf("%d bytes on the wire, %d of them options", len(wire), p.TCP.OptionBytes())
 			}
 		default:
@@ -542,7 +567,8 @@ func deparseQuickly(t *testing.T, p *Packet, b *Book) (short, quick bool) {
 		t.Fatalf("%v: refresh made % x, rewrite % x", err, one.Data, two.Data)
 	}
 	var old Packet
-	return old.Parse(b, p.Data) == nil && old.extLen == 0 && p.extLen == 0 && (p.Proto == ProtoTCP || p.Proto == ProtoUDP), quick
+	return old.Parse(b, p.Data) == nil && old.extLen == 0 && p.extLen == 0 && (p.Proto == ProtoTCP || p.Proto == ProtoUDP),
+		quick
 }
 
 // No frame makes the parser panic, and what it takes it can write again.
@@ -675,11 +701,13 @@ func checksums(t *testing.T, frame []byte) {
 // emit(parse(b)) is b for valid headers, but for what a view does not keep: bytes
 // behind the packet, and the reserved bits of TCP. Nothing panics.
 func FuzzHeaders(f *testing.F) {
-	four, _ := hex.DecodeString("4600002c00004000401194d0c0a80001c0a800c701010000" + "0001000200080000" + strings.Repeat("00", 12))
+	four, _ := hex.DecodeString("4600002c00004000401194d0c0a80001c0a800c701010000" + "0001000200080000" +
+		strings.Repeat("00", 12))
 	f.Add(four)
 	six, _ := AppendIPv6(nil, a6, b6, ProtoUDP, 3, 64, 8)
 	f.Add(append(six, 0, 1, 0, 2, 0, 8, 0, 0))
-	tcp, _ := AppendTCP(nil, SegmentHeader{SrcPort: 1, DstPort: 2, Seq: 0x10002, Ack: 0x30004, Flags: SYN, Options: []byte{2, 4, 5, 0xb4, 254, 4, 1, 2}})
+	tcp, _ := AppendTCP(nil, SegmentHeader{SrcPort: 1, DstPort: 2, Seq: 0x10002, Ack: 0x30004, Flags: SYN,
+		Options: []byte{2, 4, 5, 0xb4, 254, 4, 1, 2}})
 	f.Add(tcp)
 	f.Add([]byte{0, 1, 0, 2, 0, 11, 0, 0, 'x', 'y', 'z'})
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -738,7 +766,8 @@ func FuzzHeaders(f *testing.F) {
 			c.SetAck(s.Seq())
 			c.SetFlags(^s.Flags())
 			c.SetWindow(^s.Window())
-			if !c.ChecksumOK(a4, b4) || c.Seq() != s.Ack() || c.Ack() != s.Seq() || c.Flags() != ^s.Flags() || c.Window() != ^s.Window() || c.Urgent() != s.Urgent() {
+			if !c.ChecksumOK(a4, b4) || c.Seq() != s.Ack() || c.Ack() != s.Seq() || c.Flags() != ^s.Flags() ||
+				c.Window() != ^s.Window() || c.Urgent() != s.Urgent() {
 				t.Errorf("TCP setters: % x became % x", s, c)
 			}
 		}
@@ -793,13 +822,15 @@ func TestTCPUnknownOptions(t *testing.T) {
 
 // IPv4 with options (RFC 791 §3.1: router alert, RFC 2113 §2.1).
 func TestIPv4Options(t *testing.T) {
-	h := DatagramHeader{TOS: 0x28, ID: 7, Fragment: DontFragment, TTL: 9, Protocol: 2, Src: a4, Dst: b4, Options: []byte{0x94, 4, 0, 0, 1}}
+	h := DatagramHeader{TOS: 0x28, ID: 7, Fragment: DontFragment, TTL: 9, Protocol: 2, Src: a4, Dst: b4,
+		Options: []byte{0x94, 4, 0, 0, 1}}
 	b, err := h.Append(nil, 0)
 	if err != nil || hex.EncodeToString(b) != "4728001c000740000902c6aa0a0000010a0000029404000001000000" {
 		t.Fatalf("%v: %x", err, b)
 	}
 	v, err := ParseIPv4(b)
-	if err != nil || !v.ChecksumOK() || !bytes.Equal(v.Options(), []byte{0x94, 4, 0, 0, 1, 0, 0, 0}) || v.ID() != 7 || v.Fragment() {
+	if err != nil || !v.ChecksumOK() || !bytes.Equal(v.Options(), []byte{0x94, 4, 0, 0, 1, 0, 0, 0}) || v.ID() != 7 ||
+		v.Fragment() {
 		t.Errorf("%v: % x", err, v)
 	}
 	for want, bad := range map[string]func(*DatagramHeader) int{
@@ -822,13 +853,15 @@ func TestDeparseKeepsTheFrame(t *testing.T) {
 	b := book()
 	for _, version := range []uint8{4, 6} {
 		options := TCPOptions{WindowScale: -1, Timestamps: true, TSVal: 1, TSEcr: 2}.Append(nil)
-		tcp, _ := AppendTCP(nil, SegmentHeader{SrcPort: 5, DstPort: 6, Seq: 7, Ack: 8, Flags: PSH | ACK | ECE, Window: 9, Options: options})
+		tcp, _ := AppendTCP(nil, SegmentHeader{SrcPort: 5, DstPort: 6, Seq: 7, Ack: 8, Flags: PSH | ACK | ECE, Window: 9,
+			Options: options})
 		tcp = append(tcp, "the payload of this segment"...)
 		frame := AppendEthernet(nil, [6]byte{1}, [6]byte{2}, EtherIPv4)
 		var err error
 		if version == 4 {
 			SealTCP(tcp, a4, b4)
-			frame, err = DatagramHeader{ID: 3, TTL: 64, Protocol: ProtoTCP, Src: a4, Dst: b4, Options: []byte{0x94, 4, 0, 0}}.Append(frame, len(tcp))
+			frame, err = DatagramHeader{ID: 3, TTL: 64, Protocol: ProtoTCP, Src: a4, Dst: b4, Options: []byte{0x94, 4, 0,
+				0}}.Append(frame, len(tcp))
 		} else {
 			SealTCP(tcp, a6, b6)
 			frame = AppendEthernet(nil, [6]byte{1}, [6]byte{2}, EtherIPv6)
@@ -945,7 +978,8 @@ func TestPFCByHand(t *testing.T) {
 			t.Errorf("%d quanta: %x, %v", seq, got, err)
 		}
 		q := Packet{Seq: 7}
-		if err := q.Parse(book(), got); err != nil || seq > 0 && seq < 65535 && q.Seq != seq || (seq < 1 || seq > 65534) && q.Seq != 0 {
+		if err := q.Parse(book(), got); err != nil || seq > 0 && seq < 65535 && q.Seq != seq || (seq < 1 || seq > 65534) &&
+			q.Seq != 0 {
 			t.Errorf("%d quanta come as %d, %v", seq, q.Seq, err)
 		}
 	}
@@ -954,7 +988,8 @@ func TestPFCByHand(t *testing.T) {
 // The header of the transports that have none of their own, byte by byte, behind
 // the extension of an activity.
 func TestShimByHand(t *testing.T) {
-	p := Packet{Kind: Nack, Src: 1, Dst: 2, SrcPort: 0x1122, DstPort: 0x3344, Version: 6, Proto: ProtoRDMA, HopLimit: 9, TOS: 0x2e,
+	p := Packet{Kind: Nack, Src: 1, Dst: 2, SrcPort: 0x1122, DstPort: 0x3344, Version: 6, Proto: ProtoRDMA,
+		HopLimit: 9, TOS: 0x2e,
 		Seq: 0x0102030405, Ack: 0x060708090a}
 	p.SetExtension(ExtActivity, []byte{0x3f, 0x80, 0, 0})
 	got, err := p.Emit(book(), nil)
@@ -1042,7 +1077,8 @@ func TestFlowHash(t *testing.T) {
 		{127, 64, 10000, 80, ProtoRDMA, 0x8c1d6fb7},
 	} {
 		if got := FlowHash(c.src, c.dst, c.srcPort, c.dstPort, c.proto); got != c.want {
-			t.Errorf("FlowHash(%d, %d, %d, %d, %d) = %#08x, want %#08x", c.src, c.dst, c.srcPort, c.dstPort, c.proto, got, c.want)
+			t.Errorf("FlowHash(%d, %d, %d, %d, %d) = %#08x, want %#08x", c.src, c.dst, c.srcPort, c.dstPort, c.proto,
+				got, c.want)
 		}
 	}
 	random := unit.NewRandom(1, "hash")
@@ -1050,7 +1086,8 @@ func TestFlowHash(t *testing.T) {
 		changed := [32]int{}
 		const n = 4000
 		for range n {
-			a, b, s, d, p := Addr(random.Uint32N(4096)), Addr(random.Uint32N(4096)), uint16(random.Uint32()), uint16(random.Uint32()), uint8(random.Uint32())
+			a, b, s, d, p := Addr(random.Uint32N(4096)), Addr(random.Uint32N(4096)), uint16(random.Uint32()),
+				uint16(random.Uint32()), uint8(random.Uint32())
 			x := FlowHash(a, b, s, d, p)
 			switch {
 			case bit < 32:

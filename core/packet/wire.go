@@ -33,10 +33,10 @@ func MAC(a Addr) [6]byte {
 // Emit appends p's wire form to b: Ethernet without FCS, IPv4 or IPv6 with p's
 // extensions, then UDP, TCP, or for other protocols a header of 16 bytes: ports
 // (2 each), kind (1), low 40 bits of sequence and of acknowledgement (5 each),
-// TCP.Flags, of which they use FIN, ECE, Trimmable and Returned (1). The payload is zero, but for UDP: its first 16 bytes carry Seq
-// and Sent as far as there is room for them (8 for Seq alone), as the lab's
-// sender does. Pause and Resume are PFC frames (IEEE 802.1Qbb) of 60 bytes, which
-// are 64 with FCS; a Pause that lasts until Resume has 65535 quanta.
+// TCP.Flags, of which they use FIN, ECE, Trimmable and Returned (1). The payload is zero, but for
+// UDP: its first 16 bytes carry Seq and Sent as far as there is room for them (8 for Seq alone), as
+// the lab's sender does. Pause and Resume are PFC frames (IEEE 802.1Qbb) of 60 bytes, which are 64
+// with FCS; a Pause that lasts until Resume has 65535 quanta.
 func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 	start := len(b)
 	if p.Kind == Pause || p.Kind == Resume {
@@ -66,7 +66,8 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 	case p.Version != 4 && p.Version != 6:
 		return nil, fmt.Errorf("packet of flow %d: IP version %d; 4 and 6 are possible", p.Flow, p.Version)
 	case p.Version == 4 && p.Proto == protoShim, p.Version == 6 && p.Proto == protoHopByHop:
-		return nil, fmt.Errorf("packet of flow %d: protocol %d is that of the extensions over IPv%d", p.Flow, p.Proto, p.Version)
+		return nil, fmt.Errorf("packet of flow %d: protocol %d is that of the extensions over IPv%d", p.Flow,
+			p.Proto, p.Version)
 	case p.Proto == ProtoICMP || p.Proto == ProtoICMPv6:
 		return nil, fmt.Errorf("packet of flow %d: ICMP is carried, not made", p.Flow)
 	}
@@ -144,8 +145,9 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 // the flow's hash. Size, Flow and Meta are not the frame's to tell (but a PFC
 // frame's class), nor is Sent, but of UDP. Sequence numbers come as their low 32
 // bits for TCP, 40 bits for other protocols than UDP; what the frame has no room
-// for is 0. Of ICMP, which hosts of the lab send, all is payload. An address that the book does not have is 0. It fails on frames that
-// are neither IP nor PFC, or damaged, and then leaves p in an undefined state.
+// for is 0. Of ICMP, which hosts of the lab send, all is payload. An address that the book does not
+// have is 0. It fails on frames that are neither IP nor PFC, or damaged, and then leaves p in an
+// undefined state.
 func (p *Packet) Parse(book *Book, frame []byte) error {
 	e, err := ParseEthernet(frame)
 	if err != nil {
@@ -266,12 +268,11 @@ func (p *Packet) parsePFC(b []byte) error {
 }
 
 // Deparse writes what a switch's programs may have changed (TOS, hop limit,
-// extensions, payload cut off; TCP's sequence, acknowledgement, flags, window) back into p.Data, which must be the frame that p
-// was parsed from. All else of the frame stays as it is: IP and TCP options,
-// payload. Checksums are updated incrementally (RFC 1624), but a segment that was
-// cut gets a new one. With other extensions or payload p.Data is a new slice. A
-// packet with other addresses, ports, protocol or kind, which a program has turned
-// round, is emitted anew.
+// extensions, payload cut off; TCP's sequence, acknowledgement, flags, window) back into p.Data,
+// which must be the frame that p was parsed from. All else of the frame stays as it is: IP and TCP
+// options, payload. Checksums are updated incrementally (RFC 1624), but a segment that was cut gets
+// a new one. With other extensions or payload p.Data is a new slice. A packet with other addresses,
+// ports, protocol or kind, which a program has turned round, is emitted anew.
 func (p *Packet) Deparse(book *Book) error {
 	if p.refresh(book) {
 		return nil
@@ -292,7 +293,8 @@ func (p *Packet) refresh(book *Book) bool {
 	case kind == EtherIPv4 && p.Version == 4:
 		h := IPv4(ip)
 		n, total := h.header(), int(be.Uint16(h[2:]))
-		if n < IPv4Header || n > total || total > len(h) || h.Protocol() != p.Proto || h.Src() != book.v4[p.Src] || h.Dst() != book.v4[p.Dst] {
+		if n < IPv4Header || n > total || total > len(h) || h.Protocol() != p.Proto || h.Src() != book.v4[p.Src] ||
+			h.Dst() != book.v4[p.Dst] {
 			return false
 		}
 		rest = h[n:total]

@@ -12,7 +12,12 @@
 //	INT-MD v2.1, IOAM, IFA 2.0: bytes           Profiles        TestProfiles
 //	§7.2 asking, answering; bytes of formats    Format          TestFormats, TestInFullGolden, FuzzFormat
 //	§6 upon congestion only                     Format.Ask      TestIfCongested
-//	§9.1 loads relative to capacity only        RelativeLoad    TestRelativeGolden, TestRelative, TestRelativeHidesCapacity
+//	§9.1 loads relative to capacity only RelativeLoad TestRelativeGolden, TestRelative,
+//
+// TestRelativeHidesCapacity
+//
 //	switch clocks                               Clock           TestClock
-//	PINT (SIGCOMM'20), HPCC-PINT's telemetry    PINT, PortLoad  TestPINTGolden, TestPINTUnbiased, TestPortLoad, TestLoadCode
+//	PINT (SIGCOMM'20), HPCC-PINT's telemetry PINT, PortLoad TestPINTGolden, TestPINTUnbiased,
+//
+// TestPortLoad, TestLoadCode
 package telemetry

@@ -80,7 +80,8 @@ func NewFormat(profile string, multi int64, base float64, rates []unit.Rate) (Fo
 			continue
 		}
 		if free == len(f.HPCC.Rates) {
-			return f, fmt.Errorf("telemetry: HPCC's header has 8 rate codes, and no more for %v; other formats carry any rate", r)
+			return f, fmt.Errorf("telemetry: HPCC's header has 8 rate codes, and no more for %v; other formats carry any rate",
+				r)
 		}
 		f.HPCC.Rates[free] = r
 		free++
@@ -360,7 +361,8 @@ func readFull(b []byte, r *Records) bool {
 	for i := range int(b[0]) {
 		x := b[fullHead+i*fullHop:]
 		r.hops[i] = Hop{Time: unit.Time(binary.BigEndian.Uint64(x)), TxBytes: uint48(x[8:]), Rate: unit.Rate(uint48(x[14:])),
-			Queue: unit.Bytes(uint40(x[20:])), Sojourn: unit.Time(uint40(x[25:])), Switch: binary.BigEndian.Uint32(x[30:]), Port: binary.BigEndian.Uint16(x[34:])}
+			Queue: unit.Bytes(uint40(x[20:])), Sojourn: unit.Time(uint40(x[25:])), Switch: binary.BigEndian.Uint32(x[30:]),
+			Port: binary.BigEndian.Uint16(x[34:])}
 	}
 	r.n, r.missed, r.path = b[0], b[1], binary.BigEndian.Uint16(b[2:])&(1<<PathBits-1)
 	return true

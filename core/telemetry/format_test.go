@@ -18,7 +18,8 @@ func newFormat(t testing.TB, profile string, rates ...unit.Rate) *Format {
 }
 
 func someHop(i int) *Hop {
-	return &Hop{Time: unit.Time(i)*unit.Microsecond + 1, TxBytes: uint64(i) * 1280, Queue: unit.Bytes(i) * 160, Rate: 100 * unit.Gbps,
+	return &Hop{Time: unit.Time(i)*unit.Microsecond + 1, TxBytes: uint64(i) * 1280, Queue: unit.Bytes(i) * 160,
+		Rate:    100 * unit.Gbps,
 		Sojourn: unit.Time(i) * unit.Nanosecond, Switch: uint32(i), Port: uint16(10 + i)}
 }
 
@@ -71,7 +72,8 @@ func TestFormats(t *testing.T) {
 		for i := range r.Hops() {
 			want := *someHop(i + 1)
 			if profile.Name == "hpcc" {
-				want = Hop{Time: want.Time - 1, TxBytes: want.TxBytes, Queue: want.Queue, Rate: want.Rate, Flags: NoSwitch | NoSojourn}
+				want = Hop{Time: want.Time - 1, TxBytes: want.TxBytes, Queue: want.Queue, Rate: want.Rate,
+					Flags: NoSwitch | NoSojourn}
 			}
 			if *r.At(i) != want {
 				t.Errorf("%s: hop %d is %+v, want %+v", profile.Name, i+1, *r.At(i), want)
@@ -86,9 +88,11 @@ func TestInFullGolden(t *testing.T) {
 	f := newFormat(t, "int-md")
 	p := &packet.Packet{}
 	f.Ask(p, HopRecords, false)
-	f.Push(p, &Hop{Time: -2, TxBytes: 1<<48 + 5, Queue: 1 << 50, Rate: 10 * unit.Gbps, Sojourn: 7, Switch: 0x1002, Port: 3})
+	f.Push(p, &Hop{Time: -2, TxBytes: 1<<48 + 5, Queue: 1 << 50, Rate: 10 * unit.Gbps, Sojourn: 7,
+		Switch: 0x1002, Port: 3})
 	b, _ := p.Extension(InFull)
-	want := "01000002" + "fffffffffffffffe" + "000000000005" + "0002540be400" + "ffffffffff" + "0000000007" + "00001002" + "0003"
+	want := "01000002" + "fffffffffffffffe" + "000000000005" + "0002540be400" + "ffffffffff" + "0000000007" +
+		"00001002" + "0003"
 	if hex.EncodeToString(b) != want {
 		t.Errorf("%x, want %s", b, want)
 	}

@@ -52,7 +52,8 @@ func NewHPCC(multi int64) (HPCC, error) {
 	if multi < 1 || multi > 1<<16 {
 		return HPCC{}, fmt.Errorf("HPCC's telemetry: a multiplier of %d; it is from 1 to 65536", multi)
 	}
-	return HPCC{Multi: multi, Rates: [8]unit.Rate{25 * unit.Gbps, 50 * unit.Gbps, 100 * unit.Gbps, 200 * unit.Gbps, 400 * unit.Gbps}}, nil
+	return HPCC{Multi: multi, Rates: [8]unit.Rate{25 * unit.Gbps, 50 * unit.Gbps, 100 * unit.Gbps, 200 * unit.Gbps,
+		400 * unit.Gbps}}, nil
 }
 
 // Code returns the code of a port's rate; false if the format has none. Whoever builds

@@ -52,7 +52,8 @@ var Profiles = [...]Profile{
 	{Name: "ioam", Source: "RFC 9197, draft-gafni-ippm-ioam-additional-data-fields-00", Fixed: 2 + 2 + 4 + 8,
 		PerHop: 4 + 4 + 4 + 4 + 4 + 4 + 4, Slots: 5, Max: 8, Align: 8},
 	{Name: "ifa", Source: "draft-kumar-ippm-ifa", Fixed: 4 + 4, PerHop: 32, Max: 31, Align: 4, Lacks: "txBytes"},
-	{Name: "relative", Source: "draft-miao-iccrg-hpccplus-01 §9.1; ours", Fixed: relativeBytes, Max: 255, Align: 1, Lacks: "records"},
+	{Name: "relative", Source: "draft-miao-iccrg-hpccplus-01 §9.1; ours", Fixed: relativeBytes, Max: 255, Align: 1,
+		Lacks: "records"},
 }
 
 // FindProfile returns the profile with this name.

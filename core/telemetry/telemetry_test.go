@@ -45,7 +45,8 @@ func TestRecords(t *testing.T) {
 			t.Errorf("hop %d: appended %v", i, got)
 		}
 	}
-	if r.Len() != 5 || r.Missed() != 4 || r.Path() != path || r.At(4).Port != 4 || len(r.Hops()) != 5 || r.Hops()[0].Port != 0 {
+	if r.Len() != 5 || r.Missed() != 4 || r.Path() != path || r.At(4).Port != 4 || len(r.Hops()) != 5 ||
+		r.Hops()[0].Port != 0 {
 		t.Errorf("after nine hops: %d, %d missed, path %#x; want 5, 4, %#x", r.Len(), r.Missed(), r.Path(), path)
 	}
 	for range 300 {
@@ -80,7 +81,8 @@ func TestHPCCGolden(t *testing.T) {
 	f := format(t, 4)
 	b := make([]byte, HPCCBytes)
 	hops := []Hop{
-		{Switch: 0x12345, Port: 3, Time: 1_234_567*ns + 999, TxBytes: 1_000_000, Queue: 123_456, Rate: 100 * unit.Gbps, Sojourn: us},
+		{Switch: 0x12345, Port: 3, Time: 1_234_567*ns + 999, TxBytes: 1_000_000, Queue: 123_456, Rate: 100 * unit.Gbps,
+			Sojourn: us},
 		{Switch: 0xabc, Time: (1<<24 + 5) * ns, TxBytes: (1<<20+1)*512 + 511, Queue: 1 << 30, Rate: 400 * unit.Gbps},
 	}
 	for i := range hops {
@@ -129,8 +131,9 @@ func TestQuantisation(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		f := format(t, 1+random.Int64N(16))
-		h := Hop{Time: unit.Time(random.Int64N(int64(16 * ms))), TxBytes: random.Uint64N(100_000_000), Queue: unit.Bytes(random.Int64N(10_000_000)),
-			Rate: f.Rates[random.IntN(5)], Switch: random.Uint32()}
+		h := Hop{Time: unit.Time(random.Int64N(int64(16 * ms))), TxBytes: random.Uint64N(100_000_000),
+			Queue: unit.Bytes(random.Int64N(10_000_000)),
+			Rate:  f.Rates[random.IntN(5)], Switch: random.Uint32()}
 		b := make([]byte, HPCCBytes)
 		var r Records
 		if !f.Push(b, &h) {
@@ -170,7 +173,8 @@ func TestMoreHopsThanFit(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n, missed := min(i+1, 5), min(max(i+1-5, 0), 10); r.Len() != n || r.Missed() != missed || r.Path() != path&0xfff {
-			t.Errorf("after %d hops: %d and %d missed, path %#x; want %d, %d, %#x", i+1, r.Len(), r.Missed(), r.Path(), n, missed, path)
+			t.Errorf("after %d hops: %d and %d missed, path %#x; want %d, %d, %#x", i+1, r.Len(), r.Missed(), r.Path(), n,
+				missed, path)
 		}
 		if r.At(0).TxBytes != 0 || r.Len() == 5 && r.At(4).TxBytes != 4*1280 {
 			t.Errorf("after %d hops the records moved", i+1)
@@ -191,7 +195,8 @@ func TestHPCCErrors(t *testing.T) {
 	}
 	f := format(t, 1)
 	b := make([]byte, HPCCBytes)
-	if f.Push(b, &Hop{Rate: 10 * unit.Gbps}) || f.Push(b, &Hop{}) || f.Push(b[:41], &Hop{Rate: 25 * unit.Gbps}) || !bytes.Equal(b, make([]byte, HPCCBytes)) {
+	if f.Push(b, &Hop{Rate: 10 * unit.Gbps}) || f.Push(b, &Hop{}) || f.Push(b[:41], &Hop{Rate: 25 * unit.Gbps}) ||
+		!bytes.Equal(b, make([]byte, HPCCBytes)) {
 		t.Error("a hop that cannot be written is")
 	}
 	var r Records
@@ -269,14 +274,17 @@ func TestDelta(t *testing.T) {
 		{10 * us, 10 * us, 1280, 1280, 100 * ns, 0, 0, true, "equal", s, g, g},
 		{10 * us, 9 * us, 2560, 1280, 300 * ns, -us, -1280, true, "overtaken", s, g, g},
 		{100 * ns, 16_777_216*ns - 900*ns, 128, 134_217_600, 50 * ns, -us, -256, true, "overtaken across a wrap", s, g, g},
-		{0, 12 * us, 0, 1280, 16_777_216*ns*3 + 13*us, 16_777_216*ns*3 + 12*us, 1280, false, "three wraps of time: bytes can have wrapped", s, g, g},
-		{0, 12 * us, 0, 1280, 16_777_216*ns*3 + 13*us, 16_777_216*ns*3 + 12*us, 1280, true, "three wraps at 10 Gb/s", s, 10 * unit.Gbps, 10 * unit.Gbps},
+		{0, 12 * us, 0, 1280, 16_777_216*ns*3 + 13*us, 16_777_216*ns*3 + 12*us, 1280, false,
+			"three wraps of time: bytes can have wrapped", s, g, g},
+		{0, 12 * us, 0, 1280, 16_777_216*ns*3 + 13*us, 16_777_216*ns*3 + 12*us, 1280, true, "three wraps at 10 Gb/s", s,
+			10 * unit.Gbps, 10 * unit.Gbps},
 		{0, 11 * ms, 0, 1280, 11 * ms, 11 * ms, 1280, false, "10.7 ms of 100 Gb/s", s, g, g},
 		{0, 10 * ms, 0, 1280, 10 * ms, 10 * ms, 1280, true, "10 ms of 100 Gb/s", s, g, g},
 		{0, 11 * ms, 0, 1280, 11 * ms, 11 * ms, 1280, true, "a format that does not wrap", Span{}, g, g},
 		{5 * us, 1 * us, 0, 0, 11 * ms, -4 * us, 0, true, "back, in a format that does not wrap", Span{}, g, g},
 	} {
-		old, new := Hop{Time: c.old, TxBytes: c.oldBytes, Rate: c.oldRate}, Hop{Time: c.new, TxBytes: c.bytes, Rate: c.newRate}
+		old, new := Hop{Time: c.old, TxBytes: c.oldBytes, Rate: c.oldRate}, Hop{Time: c.new, TxBytes: c.bytes,
+			Rate: c.newRate}
 		dt, n, ok := c.span.Delta(&old, &new, c.elapsed)
 		if dt != c.dt || n != c.delta || ok != c.ok {
 			t.Errorf("%s: %v, %d, %v; want %v, %d, %v", c.why, dt, n, ok, c.dt, c.delta, c.ok)
@@ -403,14 +411,16 @@ func TestClock(t *testing.T) {
 		t.Error("the zero value is not exact")
 	}
 	c := Clock{Resolution: 100 * ns, Offset: -us, Drift: 100}
-	for _, x := range [][2]unit.Time{{0, -us}, {unit.Second, unit.Second + 100*us - us}, {950 * ns, -100 * ns}, {1_099_880, 0}, {1200 * ns, 200 * ns}} {
+	for _, x := range [][2]unit.Time{{0, -us}, {unit.Second, unit.Second + 100*us - us}, {950 * ns, -100 * ns},
+		{1_099_880, 0}, {1200 * ns, 200 * ns}} {
 		if got := c.Read(x[0]); got != x[1] {
 			t.Errorf("at %d it shows %d, want %d", x[0], got, x[1])
 		}
 	}
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 200 {
-		c := Clock{Resolution: unit.Time(random.IntN(3000)), Offset: unit.Time(random.Int64N(1e12)) - 5e11, Drift: random.Float64()*400 - 200}
+		c := Clock{Resolution: unit.Time(random.IntN(3000)), Offset: unit.Time(random.Int64N(1e12)) - 5e11,
+			Drift: random.Float64()*400 - 200}
 		now, last := unit.Time(random.Int64N(1e15)), unit.Time(math.MinInt64)
 		for range 50 {
 			got := c.Read(now)
@@ -489,7 +499,8 @@ func TestPortLoad(t *testing.T) {
 	if u := l.Dequeue(us, 1000, 500, rate, base); u != 0.1*500/125000 {
 		t.Errorf("the first packet: %v", u)
 	}
-	if u, want := l.Dequeue(2*us, 1000, 2500, rate, base), 0.9*(0.1*500/125000)+1000./125000+0.1*2500/125000; math.Abs(u-want) > 1e-12 {
+	if u, want := l.Dequeue(2*us, 1000, 2500, rate, base), 0.9*(0.1*500/125000)+1000./125000+
+		0.1*2500/125000; math.Abs(u-want) > 1e-12 {
 		t.Errorf("the second packet: %v, want %v", u, want)
 	}
 	for _, c := range []struct {
@@ -514,7 +525,8 @@ func TestPortLoad(t *testing.T) {
 func ExampleHPCC() {
 	f, _ := NewHPCC(1)
 	header := make([]byte, HPCCBytes) // the sender asks for telemetry
-	f.Push(header, &Hop{Switch: 0x141, Time: 12_000 * unit.Nanosecond, TxBytes: 256_000, Queue: 8_000, Rate: 100 * unit.Gbps})
+	f.Push(header, &Hop{Switch: 0x141, Time: 12_000 * unit.Nanosecond, TxBytes: 256_000, Queue: 8_000,
+		Rate: 100 * unit.Gbps})
 	var r Records
 	if err := f.Decode(header, &r); err != nil {
 		fmt.Println(err)

@@ -17,10 +17,14 @@ type Scheme struct {
 func common(access string) []scheme.Param {
 	return []scheme.Param{
 		{Name: "rate", Kind: scheme.LinkRate, Required: true, Min: "1bps", Doc: access, Source: "ours"},
-		{Name: "delay", Kind: scheme.Duration, Required: true, Min: "0s", Doc: "propagation delay of every link, one way", Source: "ours"},
-		{Name: "buffer", Kind: scheme.Length, Default: "0 packets", Doc: "limit of every switch port; 0 packets: none", Source: "ours"},
-		{Name: "loss", Kind: scheme.Share, Default: "0%", Min: "0%", Max: "99.9%", Doc: "share of frames lost on every link", Source: "ours"},
-		{Name: "jitter", Kind: scheme.Duration, Default: "0s", Min: "0s", Doc: "largest delay added at random on every link", Source: "ours"},
+		{Name: "delay", Kind: scheme.Duration, Required: true, Min: "0s", Doc: "propagation delay of every link, one way",
+			Source: "ours"},
+		{Name: "buffer", Kind: scheme.Length, Default: "0 packets", Doc: "limit of every switch port; 0 packets: none",
+			Source: "ours"},
+		{Name: "loss", Kind: scheme.Share, Default: "0%", Min: "0%", Max: "99.9%", Doc: "share of frames lost on every link",
+			Source: "ours"},
+		{Name: "jitter", Kind: scheme.Duration, Default: "0s", Min: "0s", Doc: "largest delay added at random on every link",
+			Source: "ours"},
 	}
 }
 
@@ -30,17 +34,20 @@ func count(name, doc, least, most string) scheme.Param {
 
 // optionalRate is a rate that is that of `rate` if it is not given.
 func optionalRate(name, doc string) scheme.Param {
-	return scheme.Param{Name: name, Kind: scheme.LinkRate, Default: "0bps", Doc: doc + "; 0bps: that of rate", Source: "ours"}
+	return scheme.Param{Name: name, Kind: scheme.LinkRate, Default: "0bps", Doc: doc + "; 0bps: that of rate",
+		Source: "ours"}
 }
 
 // Schemes are the families of networks, sorted by name.
 func Schemes() []Scheme {
 	return []Scheme{
 		{
-			Scheme: scheme.Scheme{Name: "dumbbell", Doc: "hosts on both sides of one bottleneck", Source: "ours", Params: append(common("of the hosts' links"),
-				count("hosts", "hosts on each side: left0, … and right0, …", "1", "100000"),
-				scheme.Param{Name: "bottleneck", Kind: scheme.LinkRate, Required: true, Min: "1bps", Doc: "rate of the link between left and right", Source: "ours"},
-			)},
+			Scheme: scheme.Scheme{Name: "dumbbell", Doc: "hosts on both sides of one bottleneck", Source: "ours",
+				Params: append(common("of the hosts' links"),
+					count("hosts", "hosts on each side: left0, … and right0, …", "1", "100000"),
+					scheme.Param{Name: "bottleneck", Kind: scheme.LinkRate, Required: true, Min: "1bps",
+						Doc: "rate of the link between left and right", Source: "ours"},
+				)},
 			Build: func(v scheme.Values) (*Network, error) {
 				b := newBuilder(v)
 				hosts := v.Int("hosts")
@@ -62,19 +69,27 @@ func Schemes() []Scheme {
 			},
 		},
 		{
-			Scheme: scheme.Scheme{Name: "fat_tree", Doc: "k-ary fat tree of two or three tiers", Source: "Al-Fares, Loukissas, Vahdat 2008", Params: append(common("of every link"),
-				count("k", "ports of a switch, even", "2", "128"),
-				scheme.Param{Name: "tiers", Kind: scheme.Int, Default: "3", Min: "2", Max: "3", Doc: "3: edge, agg, core and k³/4 hosts; 2: edge, core and k²/2 hosts", Source: "Al-Fares et al. §3"},
-				scheme.Param{Name: "oversubscription", Kind: scheme.Int, Default: "1", Min: "1", Max: "1000", Doc: "so many times k/2 hosts at an edge switch", Source: "ours: none"},
-			)},
+			Scheme: scheme.Scheme{Name: "fat_tree", Doc: "k-ary fat tree of two or three tiers",
+				Source: "Al-Fares, Loukissas, Vahdat 2008", Params: append(common("of every link"),
+					count("k", "ports of a switch, even", "2", "128"),
+					scheme.Param{Name: "tiers", Kind: scheme.Int, Default: "3", Min: "2", Max: "3",
+						Doc: "3: edge, agg, core and k³/4 hosts; 2: edge, core and k²/2 hosts", Source: "Al-Fares et al. §3"},
+					scheme.Param{Name: "oversubscription", Kind: scheme.Int, Default: "1", Min: "1", Max: "1000",
+						Doc: "so many times k/2 hosts at an edge switch", Source: "ours: none"},
+				)},
 			Build: fatTree,
 		},
 		{
-			Scheme: scheme.Scheme{Name: "leaf_spine", Doc: "leaves with hosts, each linked to every spine", Source: "ours", Params: append(common("of the hosts' links"),
-				count("leaves", "leaf switches: leaf0, …", "1", "10000"), count("spines", "spine switches: spine0, …", "1", "10000"),
-				count("hosts", "hosts a leaf: h0, …", "1", "10000"), optionalRate("uplink", "of the links between leaves and spines"),
-				scheme.Param{Name: "uplink_buffer", Kind: scheme.Length, Default: "0 packets", Doc: "limit of switch ports between leaves and spines; 0 packets: that of buffer", Source: "ours; P4TE §7 has 2 × rate for each"},
-			)},
+			Scheme: scheme.Scheme{Name: "leaf_spine", Doc: "leaves with hosts, each linked to every spine", Source: "ours",
+				Params: append(common("of the hosts' links"),
+					count("leaves", "leaf switches: leaf0, …", "1", "10000"), count("spines", "spine switches: spine0, …",
+						"1", "10000"),
+					count("hosts", "hosts a leaf: h0, …", "1", "10000"), optionalRate("uplink",
+						"of the links between leaves and spines"),
+					scheme.Param{Name: "uplink_buffer", Kind: scheme.Length, Default: "0 packets",
+						Doc:    "limit of switch ports between leaves and spines; 0 packets: that of buffer",
+						Source: "ours; P4TE §7 has 2 × rate for each"},
+				)},
 			Build: func(v scheme.Values) (*Network, error) {
 				b := newBuilder(v)
 				leaves, spines, hosts := v.Int("leaves"), v.Int("spines"), v.Int("hosts")
@@ -98,11 +113,14 @@ func Schemes() []Scheme {
 			},
 		},
 		{
-			Scheme: scheme.Scheme{Name: "parking_lot", Doc: "a chain of bottlenecks; each switch has hosts", Source: "ours", Params: append(common("of the hosts' links"),
-				count("hops", "bottlenecks in the chain, between so many switches and one: s0, …", "1", "10000"),
-				scheme.Param{Name: "hosts", Kind: scheme.Int, Default: "1", Min: "1", Max: "10000", Doc: "hosts a switch: h0, … along the chain", Source: "ours"},
-				scheme.Param{Name: "bottleneck", Kind: scheme.LinkRate, Required: true, Min: "1bps", Doc: "rate of the links between switches", Source: "ours"},
-			)},
+			Scheme: scheme.Scheme{Name: "parking_lot", Doc: "a chain of bottlenecks; each switch has hosts", Source: "ours",
+				Params: append(common("of the hosts' links"),
+					count("hops", "bottlenecks in the chain, between so many switches and one: s0, …", "1", "10000"),
+					scheme.Param{Name: "hosts", Kind: scheme.Int, Default: "1", Min: "1", Max: "10000",
+						Doc: "hosts a switch: h0, … along the chain", Source: "ours"},
+					scheme.Param{Name: "bottleneck", Kind: scheme.LinkRate, Required: true, Min: "1bps",
+						Doc: "rate of the links between switches", Source: "ours"},
+				)},
 			Build: func(v scheme.Values) (*Network, error) {
 				b := newBuilder(v)
 				switches, hosts := v.Int("hops")+1, v.Int("hosts")
@@ -121,18 +139,22 @@ func Schemes() []Scheme {
 			},
 		},
 		{
-			Scheme: scheme.Scheme{Name: "pods", Doc: "three tiers of free sizes: pods of tor and agg switches below a layer of cores, as HPCC's 320 hosts have it", Source: "HPCC §5.1", Params: append(common("of the hosts' links"),
-				count("pods", "pods", "1", "10000"), count("tors", "tor switches a pod: tor0, …", "1", "10000"), count("aggs", "agg switches a pod, each linked to all of its tors: agg0, …", "1", "10000"),
+			Scheme: scheme.Scheme{Name: "pods", Doc: "three tiers of free sizes: pods of tor and agg switches below a layer " +
+				"of cores, as HPCC's 320 hosts have it", Source: "HPCC §5.1", Params: append(common("of the hosts' links"),
+				count("pods", "pods", "1", "10000"), count("tors", "tor switches a pod: tor0, …", "1", "10000"),
+				count("aggs", "agg switches a pod, each linked to all of its tors: agg0, …", "1", "10000"),
 				count("hosts", "hosts a tor: h0, …", "1", "10000"),
-				count("uplinks", "links from each agg to cores; agg i of every pod reaches the cores from i × uplinks on: core0, …", "1", "10000"),
+				count("uplinks", "links from each agg to cores; agg i of every pod reaches the cores from i × uplinks on: core0, …",
+					"1", "10000"),
 				optionalRate("fabric", "of the links between switches"),
 			)},
 			Build: pods,
 		},
 		{
-			Scheme: scheme.Scheme{Name: "star", Doc: "hosts around one switch", Source: "ours", Params: append(common("of every link"),
-				count("hosts", "hosts h0, … of the switch s", "1", "10000"),
-			)},
+			Scheme: scheme.Scheme{Name: "star", Doc: "hosts around one switch", Source: "ours",
+				Params: append(common("of every link"),
+					count("hosts", "hosts h0, … of the switch s", "1", "10000"),
+				)},
 			Build: func(v scheme.Values) (*Network, error) {
 				b := newBuilder(v)
 				hosts := v.Int("hosts")
@@ -161,7 +183,8 @@ type builder struct {
 }
 
 func newBuilder(v scheme.Values) *builder {
-	return &builder{rate: v.LinkRate("rate"), delay: v.Time("delay"), jitter: v.Time("jitter"), loss: v.Float("loss"), buffer: v.Length("buffer")}
+	return &builder{rate: v.LinkRate("rate"), delay: v.Time("delay"), jitter: v.Time("jitter"), loss: v.Float("loss"),
+		buffer: v.Length("buffer")}
 }
 
 // fits bounds the numbers of nodes and links, and makes room for them.

@@ -105,17 +105,23 @@ func TestFamilies(t *testing.T) {
 		given map[string]any
 		want  string
 	}{
-		{"dumbbell", map[string]any{"hosts": 3, "bottleneck": unit.Gbps}, "6 hosts, 2 switches, 7 links, paths map[0:1 2:2 3:3]"},
-		{"parking_lot", map[string]any{"hops": 3, "hosts": 2, "bottleneck": unit.Gbps}, "8 hosts, 4 switches, 11 links, paths map[0:1 2:1 3:2 4:2 5:2]"},
+		{"dumbbell", map[string]any{"hosts": 3, "bottleneck": unit.Gbps},
+			"6 hosts, 2 switches, 7 links, paths map[0:1 2:2 3:3]"},
+		{"parking_lot", map[string]any{"hops": 3, "hosts": 2, "bottleneck": unit.Gbps},
+			"8 hosts, 4 switches, 11 links, paths map[0:1 2:1 3:2 4:2 5:2]"},
 		// HPCC §5.1 and facts A1: 320 hosts, 20 ToR, 20 Agg, 16 Core; a ToR has 16 hosts and 4
 		// uplinks, so 15 hosts are below the same, 48 in the same pod, 256 elsewhere
-		{"pods", map[string]any{"pods": 5, "tors": 4, "aggs": 4, "hosts": 16, "uplinks": 4, "fabric": 400 * unit.Gbps}, "320 hosts, 56 switches, 480 links, paths map[0:1 2:15 4:48 6:256]"},
-		{"pods", map[string]any{"pods": 2, "tors": 3, "aggs": 2, "hosts": 1, "uplinks": 1}, "6 hosts, 12 switches, 22 links, paths map[0:1 4:2 6:3]"},
+		{"pods", map[string]any{"pods": 5, "tors": 4, "aggs": 4, "hosts": 16, "uplinks": 4, "fabric": 400 * unit.Gbps},
+			"320 hosts, 56 switches, 480 links, paths map[0:1 2:15 4:48 6:256]"},
+		{"pods", map[string]any{"pods": 2, "tors": 3, "aggs": 2, "hosts": 1, "uplinks": 1},
+			"6 hosts, 12 switches, 22 links, paths map[0:1 4:2 6:3]"},
 		{"star", map[string]any{"hosts": 17}, "17 hosts, 1 switches, 17 links, paths map[0:1 2:16]"},
-		{"leaf_spine", map[string]any{"leaves": 4, "spines": 2, "hosts": 8}, "32 hosts, 6 switches, 40 links, paths map[0:1 2:7 4:24]"},
+		{"leaf_spine", map[string]any{"leaves": 4, "spines": 2, "hosts": 8},
+			"32 hosts, 6 switches, 40 links, paths map[0:1 2:7 4:24]"},
 		{"fat_tree", map[string]any{"k": 4}, "16 hosts, 20 switches, 48 links, paths map[0:1 2:1 4:2 6:12]"},
 		{"fat_tree", map[string]any{"k": 8}, "128 hosts, 80 switches, 384 links, paths map[0:1 2:3 4:12 6:112]"},
-		{"fat_tree", map[string]any{"k": 8, "oversubscription": 4}, "512 hosts, 80 switches, 768 links, paths map[0:1 2:15 4:48 6:448]"},
+		{"fat_tree", map[string]any{"k": 8, "oversubscription": 4},
+			"512 hosts, 80 switches, 768 links, paths map[0:1 2:15 4:48 6:448]"},
 		{"fat_tree", map[string]any{"k": 8, "tiers": 2}, "32 hosts, 12 switches, 64 links, paths map[0:1 2:3 4:28]"},
 	} {
 		c.given["rate"], c.given["delay"] = rate, unit.Microsecond
@@ -127,13 +133,16 @@ func TestFamilies(t *testing.T) {
 			t.Errorf("%s %v:\n%s, want\n%s", c.name, c.given, got, c.want)
 		}
 	}
-	if _, err := build(t, "fat_tree", map[string]any{"k": 5, "rate": rate}); err == nil || !strings.Contains(err.Error(), "even") {
+	if _, err := build(t, "fat_tree", map[string]any{"k": 5, "rate": rate}); err == nil ||
+		!strings.Contains(err.Error(), "even") {
 		t.Errorf("k = 5: %v", err)
 	}
-	if _, err := build(t, "leaf_spine", map[string]any{"leaves": 10000, "spines": 1, "hosts": 10000, "rate": rate}); err == nil {
+	if _, err := build(t, "leaf_spine", map[string]any{"leaves": 10000, "spines": 1, "hosts": 10000,
+		"rate": rate}); err == nil {
 		t.Error("1e8 hosts are taken")
 	}
-	if _, err := build(t, "leaf_spine", map[string]any{"leaves": 10000, "spines": 10000, "hosts": 1, "rate": rate}); err == nil {
+	if _, err := build(t, "leaf_spine", map[string]any{"leaves": 10000, "spines": 10000, "hosts": 1,
+		"rate": rate}); err == nil {
 		t.Error("1e8 links are taken")
 	}
 }
@@ -214,7 +223,8 @@ func TestReadHTSim(t *testing.T) {
 	if got, want := shape(n), "32 hosts, 6 switches, 40 links, paths map[0:1 2:7 4:24]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if l := n.Links[39]; l.Rate.Bits != 100*unit.Gbps || l.Delay != 2*unit.Microsecond || n.Links[0].Delay != unit.Microsecond {
+	if l := n.Links[39]; l.Rate.Bits != 100*unit.Gbps || l.Delay != 2*unit.Microsecond ||
+		n.Links[0].Delay != unit.Microsecond {
 		t.Errorf("links %+v", l)
 	}
 	n, err = ReadHTSim(strings.NewReader(threeTiers), "t.topo")

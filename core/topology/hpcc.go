@@ -82,7 +82,8 @@ func (w *words) number(what string, low, high int) (int, error) {
 func (w *words) end() error {
 	s, err := w.word("")
 	if err == nil {
-		return &FormatError{w.file, w.line, w.column, fmt.Sprintf("%q stands behind the last entry that the first line announces", s), true}
+		return &FormatError{w.file, w.line, w.column,
+			fmt.Sprintf("%q stands behind the last entry that the first line announces", s), true}
 	}
 	if w.lines.Err() != nil {
 		return err

@@ -114,7 +114,8 @@ func ReadHTSim(r io.Reader, file string) (*Network, error) {
 				return nil, fail(value, "a bundle of %d links; only 1 is possible", v)
 			}
 		default:
-			return nil, fail(at, "%q is not known in a tier; Downlink_speed_Gbps, Radix_Down, Radix_Up, Downlink_Latency_ns, Switch_Latency_ns, Oversubscribed and Bundle are", fields[0])
+			return nil, fail(at, "%q is not known in a tier; Downlink_speed_Gbps, Radix_Down, Radix_Up, Downlink_Latency_ns, "+
+				"Switch_Latency_ns, Oversubscribed and Bundle are", fields[0])
 		}
 	}
 	if err := lines.Err(); err != nil {
@@ -140,7 +141,8 @@ func ReadHTSim(r io.Reader, file string) (*Network, error) {
 			return nil, fail(1, "tier %d is the highest; it has no Radix_Up", i)
 		}
 		if i < tiers-1 && b.oversubscribed > 0 && b.down*b.speed != b.oversubscribed*b.up*blocks[i+1].speed {
-			return nil, fail(1, "tier %d: %d × %d Gb/s down and %d × %d Gb/s up are not oversubscribed by %d", i, b.down, b.speed, b.up, blocks[i+1].speed, b.oversubscribed)
+			return nil, fail(1, "tier %d: %d × %d Gb/s down and %d × %d Gb/s up are not oversubscribed by %d", i, b.down,
+				b.speed, b.up, blocks[i+1].speed, b.oversubscribed)
 		}
 	}
 	line = blocks[0].line

@@ -256,7 +256,8 @@ func (r *Routes) walk(from, host int, visit func(link int)) bool {
 // Validate checks what every user of a network relies on.
 func (n *Network) Validate() error {
 	if len(n.Nodes) > largestNetwork || len(n.Links) > largestNetwork {
-		return fmt.Errorf("%d nodes and %d links; at most %d of each are possible", len(n.Nodes), len(n.Links), largestNetwork)
+		return fmt.Errorf("%d nodes and %d links; at most %d of each are possible", len(n.Nodes), len(n.Links),
+			largestNetwork)
 	}
 	names := map[string]bool{}
 	for _, node := range n.Nodes {
@@ -279,7 +280,8 @@ func (n *Network) Validate() error {
 		case (l.Rate.Bits > 0) == (l.Rate.Packets > 0) || l.Rate.Bits < 0 || l.Rate.Packets < 0:
 			return fmt.Errorf("link %d (%s) needs a rate above 0, in bit/s or in packets/s", i, n.PortName(i, 0))
 		case l.Delay < 0 || l.Jitter < 0 || !(l.Loss >= 0 && l.Loss < 1):
-			return fmt.Errorf("link %d (%s): delay %v, jitter %v, loss %v; delay and jitter from 0, loss from 0 to below 1 are possible",
+			return fmt.Errorf("link %d (%s): delay %v, jitter %v, loss %v; delay and jitter from 0, loss from 0 to below "+
+				"1 are possible",
 				i, n.PortName(i, 0), l.Delay, l.Jitter, l.Loss)
 		}
 	}

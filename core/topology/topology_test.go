@@ -320,10 +320,13 @@ func TestRoutesAreTheShortestPaths(t *testing.T) {
 
 // Two hosts on one cable need no switch.
 func TestCable(t *testing.T) {
-	n := &Network{Nodes: []Node{{"a", false}, {"b", false}, {"c", false}}, Links: []Link{{Ends: [2]int{1, 0}, Rate: unit.LinkRate{Bits: 1}}}}
+	n := &Network{Nodes: []Node{{"a", false}, {"b", false}, {"c", false}},
+		Links: []Link{{Ends: [2]int{1, 0}, Rate: unit.LinkRate{Bits: 1}}}}
 	r := n.Routes()
-	if r.Hops(0, 1) != 1 || r.Hops(1, 0) != 1 || r.Hops(0, 0) != 0 || r.Hops(0, 2) != -1 || r.Hops(2, 0) != -1 || n.Classes() != 0 {
-		t.Errorf("hops %d, %d, %d, %d, %d, %d classes", r.Hops(0, 1), r.Hops(1, 0), r.Hops(0, 0), r.Hops(0, 2), r.Hops(2, 0), n.Classes())
+	if r.Hops(0, 1) != 1 || r.Hops(1, 0) != 1 || r.Hops(0, 0) != 0 || r.Hops(0, 2) != -1 || r.Hops(2, 0) != -1 ||
+		n.Classes() != 0 {
+		t.Errorf("hops %d, %d, %d, %d, %d, %d classes", r.Hops(0, 1), r.Hops(1, 0), r.Hops(0, 0), r.Hops(0, 2), r.Hops(2, 0),
+			n.Classes())
 	}
 }
 
@@ -335,7 +338,8 @@ func TestAddresses(t *testing.T) {
 		t.Fatalf("%d numbers", book.Len())
 	}
 	for i, want := range map[int][2]string{
-		0: {"10.0.0.1", "fd00::1"}, 254: {"10.0.0.255", "fd00::ff"}, 255: {"10.0.1.0", "fd00::100"}, 69999: {"10.1.17.112", "fd00::1:1170"},
+		0: {"10.0.0.1", "fd00::1"}, 254: {"10.0.0.255", "fd00::ff"}, 255: {"10.0.1.0", "fd00::100"}, 69999: {"10.1.17.112",
+			"fd00::1:1170"},
 	} {
 		a := packet.Addr(i + 1)
 		if v4, v6 := book.V4(a), book.V6(a); v4 != netip.MustParseAddr(want[0]) || v6 != netip.MustParseAddr(want[1]) {

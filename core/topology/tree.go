@@ -28,7 +28,8 @@ type Tree struct {
 // says what keeps the network from being one: a leaf that is linked to a leaf, two ways
 // down to a host, a spine that misses one of its pod's leaves.
 func (n *Network) Tree() (*Tree, error) {
-	t := &Tree{Tiers: 2, Tier: make([]uint8, len(n.Nodes)), Pod: make([]int, len(n.Nodes)), Leaf: make([]int, len(n.Nodes)), Index: make([]int, len(n.Nodes)),
+	t := &Tree{Tiers: 2, Tier: make([]uint8, len(n.Nodes)), Pod: make([]int, len(n.Nodes)),
+		Leaf: make([]int, len(n.Nodes)), Index: make([]int, len(n.Nodes)),
 		Up: make([][]packet.PortID, len(n.Nodes)), Down: make([][]packet.PortID, len(n.Nodes)), n: n, ports: n.Ports()}
 	name := func(node int) string { return n.Nodes[node].Name }
 	for node := range n.Nodes {
@@ -56,7 +57,8 @@ func (n *Network) Tree() (*Tree, error) {
 	}
 	for node := range n.Nodes {
 		if n.Nodes[node].Switch && t.Tier[node] == 0 {
-			return nil, fmt.Errorf("switch %s is in no tier: it is neither a leaf, which has hosts, nor up to two links above one", name(node))
+			return nil, fmt.Errorf("switch %s is in no tier: it is neither a leaf, which has hosts, nor up to two "+
+				"links above one", name(node))
 		}
 		t.Tiers = max(t.Tiers, int(t.Tier[node]))
 	}
@@ -69,7 +71,8 @@ func (n *Network) Tree() (*Tree, error) {
 			case -1:
 				t.Down[node] = append(t.Down[node], packet.PortID(k))
 			default:
-				return nil, fmt.Errorf("%s of tier %d is linked to %s of tier %d; a fat tree has links between neighbouring tiers only", name(node), t.Tier[node], name(other), t.Tier[other])
+				return nil, fmt.Errorf("%s of tier %d is linked to %s of tier %d; a fat tree has links between "+
+					"neighbouring tiers only", name(node), t.Tier[node], name(other), t.Tier[other])
 			}
 		}
 	}

@@ -65,7 +65,8 @@ func TestTree(t *testing.T) {
 		bits := map[uint8]int{1: 128, 2: 112, 3: 96}[x.Tier[i]]
 		routes := x.DownRoutes(i, plan, book)
 		if len(x.Up[i]) != up || len(x.Down[i]) != down || len(routes) != down || routes[0].Prefix.Bits() != bits {
-			t.Errorf("%s: %d ports up, %d down, downward table %v; want %d, %d, prefixes of %d bits", node.Name, len(x.Up[i]), len(x.Down[i]), routes, up, down, bits)
+			t.Errorf("%s: %d ports up, %d down, downward table %v; want %d, %d, prefixes of %d bits", node.Name, len(x.Up[i]),
+				len(x.Down[i]), routes, up, down, bits)
 		}
 		// whatever the table leads down to is on the shortest path there
 		for _, r := range routes {
@@ -85,9 +86,12 @@ func TestTree(t *testing.T) {
 		tiers  int
 		leaves int
 	}{
-		{"leaf_spine", map[string]any{"leaves": 4, "spines": 3, "hosts": 5, "rate": unit.Gbps, "delay": unit.Microsecond}, 2, 4},
-		{"fat_tree", map[string]any{"k": 8, "tiers": 2, "oversubscription": 2, "rate": unit.Gbps, "delay": unit.Microsecond}, 2, 8},
-		{"pods", map[string]any{"pods": 5, "tors": 4, "aggs": 4, "hosts": 16, "uplinks": 4, "rate": unit.Gbps, "delay": unit.Microsecond}, 3, 20},
+		{"leaf_spine", map[string]any{"leaves": 4, "spines": 3, "hosts": 5, "rate": unit.Gbps, "delay": unit.Microsecond}, 2,
+			4},
+		{"fat_tree", map[string]any{"k": 8, "tiers": 2, "oversubscription": 2, "rate": unit.Gbps, "delay": unit.Microsecond},
+			2, 8},
+		{"pods", map[string]any{"pods": 5, "tors": 4, "aggs": 4, "hosts": 16, "uplinks": 4, "rate": unit.Gbps,
+			"delay": unit.Microsecond}, 3, 20},
 		{"star", map[string]any{"hosts": 3, "rate": unit.Gbps, "delay": unit.Microsecond}, 2, 1},
 	} {
 		x, err := tree(t, c.family, c.v).Tree()
@@ -115,11 +119,16 @@ func TestNoTree(t *testing.T) {
 		n    Network
 		want string
 	}{
-		{"leaf to leaf", Network{nodes(2, "a", "b"), []Link{link(0, 2), link(1, 3), link(2, 3)}}, "a of tier 1 is linked to b of tier 1"},
-		{"a spine without a leaf", Network{nodes(2, "a", "b", "s", "u"), []Link{link(0, 2), link(1, 3), link(2, 4), link(3, 4), link(2, 5)}}, "u has no link to b, a leaf of its pod"},
-		{"two pods without a core", Network{nodes(2, "a", "b", "s", "u"), []Link{link(0, 2), link(1, 3), link(2, 4), link(3, 5)}}, "a and b are not linked by spines"},
-		{"two ways down", Network{nodes(1, "a", "s", "u", "c"), []Link{link(0, 1), link(1, 2), link(1, 3), link(2, 4), link(3, 4)}}, "c has links to s and u of one pod"},
-		{"four tiers", Network{nodes(1, "a", "s", "c", "x"), []Link{link(0, 1), link(1, 2), link(2, 3), link(3, 4)}}, "switch x is in no tier"},
+		{"leaf to leaf", Network{nodes(2, "a", "b"), []Link{link(0, 2), link(1, 3), link(2, 3)}},
+			"a of tier 1 is linked to b of tier 1"},
+		{"a spine without a leaf", Network{nodes(2, "a", "b", "s", "u"), []Link{link(0, 2), link(1, 3), link(2, 4),
+			link(3, 4), link(2, 5)}}, "u has no link to b, a leaf of its pod"},
+		{"two pods without a core", Network{nodes(2, "a", "b", "s", "u"), []Link{link(0, 2), link(1, 3), link(2, 4),
+			link(3, 5)}}, "a and b are not linked by spines"},
+		{"two ways down", Network{nodes(1, "a", "s", "u", "c"), []Link{link(0, 1), link(1, 2), link(1, 3), link(2, 4),
+			link(3, 4)}}, "c has links to s and u of one pod"},
+		{"four tiers", Network{nodes(1, "a", "s", "c", "x"), []Link{link(0, 1), link(1, 2), link(2, 3), link(3, 4)}},
+			"switch x is in no tier"},
 		{"a host in the air", Network{nodes(1, "a"), nil}, "host h0 is not linked to one switch"},
 	} {
 		if _, err := c.n.Tree(); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -129,7 +138,8 @@ func TestNoTree(t *testing.T) {
 }
 
 func TestPlanErrors(t *testing.T) {
-	x, err := tree(t, "leaf_spine", map[string]any{"leaves": 2, "spines": 2, "hosts": 4, "rate": unit.Gbps, "delay": unit.Microsecond}).Tree()
+	x, err := tree(t, "leaf_spine", map[string]any{"leaves": 2, "spines": 2, "hosts": 4, "rate": unit.Gbps,
+		"delay": unit.Microsecond}).Tree()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +148,8 @@ func TestPlanErrors(t *testing.T) {
 		leaf []netip.Prefix
 		want string
 	}{
-		{[]netip.Prefix{p("2001:db8::/64"), p("2001:db8:0:0:1::/80")}, "leaf0: 2001:db8::/64 overlaps 2001:db8:0:0:1::/80 of leaf1"},
+		{[]netip.Prefix{p("2001:db8::/64"), p("2001:db8:0:0:1::/80")},
+			"leaf0: 2001:db8::/64 overlaps 2001:db8:0:0:1::/80 of leaf1"},
 		{[]netip.Prefix{p("2001:db8::/127"), p("2001:db9::/64")}, "leaf0: 2001:db8::/127 is too small for 4 hosts"},
 		{[]netip.Prefix{p("10.0.0.0/8"), p("2001:db9::/64")}, "leaf0: 10.0.0.0/8 is not an IPv6 prefix"},
 		{[]netip.Prefix{p("2001:db9::/64")}, "1 prefixes for 2 leaves"},

@@ -64,11 +64,13 @@ func TestFrames(t *testing.T) {
 	}
 	const section = "0a0d0d0a" + "38000000" + "4d3c2b1a" + "01000000" + "ffffffffffffffff" +
 		"04000400" + "77656972" + "01000900" + "6120636f6d6d656e74000000" + "00000000" + "38000000"
-	const first = "01000000" + "2c000000" + "01000000" + "00000000" + "02000500" + "73312d3e61000000" + "09000100" + "0c000000" + "00000000" + "2c000000"
+	const first = "01000000" + "2c000000" + "01000000" + "00000000" + "02000500" + "73312d3e61000000" + "09000100" +
+		"0c000000" + "00000000" + "2c000000"
 	if h := hex.EncodeToString(b); !strings.HasPrefix(h, section+first) {
 		t.Errorf("got %s\nwant %s%s", h[:len(section)+len(first)], section, first)
 	}
-	const frame = "06000000" + "40000000" + "01000000" + "00000000" + "01000000" + "05000000" + "05000000" + "0102030405000000" +
+	const frame = "06000000" + "40000000" + "01000000" + "00000000" + "01000000" + "05000000" + "05000000" +
+		"0102030405000000" +
 		"02000400" + "01000000" + "01000600" + "73697a6520370000" + "00000000" + "40000000"
 	if !bytes.Contains(b, unhex(t, frame)) {
 		t.Error("the first frame is written in another way")
@@ -113,7 +115,8 @@ func TestDamagedFrames(t *testing.T) {
 		c := append([]byte(nil), b...)
 		damage(c)
 		if what, _, _ := strings.Cut(what, " of"); what != "" {
-			if _, err := frames(c); err == nil || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), "offset") {
+			if _, err := frames(c); err == nil || !strings.Contains(err.Error(), what) ||
+				!strings.Contains(err.Error(), "offset") {
 				t.Errorf("%s: %v", what, err)
 			}
 		}

@@ -175,14 +175,16 @@ func (s *Summary) String() string {
 		b.WriteByte('\n')
 	}
 	fmt.Fprintf(&b, "\n%-24s %10s %10s %10s %10s %10s\n%-24s %10s %10s %10s %10s %10s\n",
-		"", "queue mean", "queue max", "queue max", "rate", "rate", "port", "[packets]", "[packets]", "[bytes]", "[Mb/s]", "[1/s]")
+		"", "queue mean", "queue max", "queue max", "rate", "rate", "port", "[packets]", "[packets]", "[bytes]",
+		"[Mb/s]", "[1/s]")
 	for _, p := range s.ports {
 		mean, most, bytes, rate, packets := "-", "-", "-", "-", "-"
 		if p.queue {
 			mean, most, bytes = fmt.Sprintf("%.2f", p.packets.mean()), fmt.Sprint(p.packets.most), fmt.Sprint(p.queued.most)
 		}
 		if span > 0 && p.kinds[Transmit] > 0 {
-			rate, packets = fmt.Sprintf("%.4g", float64(p.bytes)*8/span/1e6), fmt.Sprintf("%.0f", float64(p.kinds[Transmit])/span)
+			rate, packets = fmt.Sprintf("%.4g", float64(p.bytes)*8/span/1e6),
+				fmt.Sprintf("%.0f", float64(p.kinds[Transmit])/span)
 		}
 		fmt.Fprintf(&b, "%s %10s %10s %10s %10s %10s\n", short(p.name, 24), mean, most, bytes, rate, packets)
 	}

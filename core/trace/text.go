@@ -16,7 +16,8 @@ import (
 const Magic = "# weir trace 1\n"
 
 // columns of the text form, separated by one space; - stands for what is not there.
-const columns = "time_s event node port flow packet proto src dst seq ack size_bytes payload_bytes tos ecn flags queue_packets queue_bytes reason"
+const columns = "time_s event node port flow packet proto src dst seq ack size_bytes payload_bytes tos ecn flags " +
+	"queue_packets queue_bytes reason"
 
 var columnCount = strings.Count(columns, " ") + 1
 

@@ -22,7 +22,8 @@ func (l *list) Write(r *Record) error {
 
 // collector returns one of two nodes a and b and the ports a->b (0), b->a (1).
 func collector(sinks ...Sink) *Collector {
-	return NewCollector(Config{Nodes: []string{"a", "b"}, Ports: []Port{{"a->b", 0, true}, {"b->a", 1, false}}, Sinks: sinks})
+	return NewCollector(Config{Nodes: []string{"a", "b"}, Ports: []Port{{"a->b", 0, true}, {"b->a", 1, false}},
+		Sinks: sinks})
 }
 
 // Events come out by time, node, and order within the node, once they are before
@@ -104,17 +105,26 @@ func TestNoFrame(t *testing.T) {
 
 func sample() []Record {
 	return []Record{
-		{At: 504492784871, Kind: Transmit, Node: "client0", Port: "client0->s1", Packet: packet.Ack, Proto: packet.ProtoTCP, Src: "client0", SrcPort: 10000,
+		{At: 504492784871, Kind: Transmit, Node: "client0", Port: "client0->s1", Packet: packet.Ack, Proto: packet.ProtoTCP,
+			Src: "client0", SrcPort: 10000,
 			Dst: "server", DstPort: 5000, Size: 74, TCPFlags: packet.SYN | packet.ECE | packet.CWR},
-		{At: 1 * unit.Second, Kind: Enqueue, Node: "s1", Port: "s1->server", Proto: packet.ProtoTCP, Src: "client0", SrcPort: 10000,
-			Dst: "server", DstPort: 5000, Seq: 1449, Ack: 1, Size: 1514, Payload: 1448, TOS: packet.ECT0, TCPFlags: packet.ACK, QueuePackets: 3, QueueBytes: 4542},
-		{At: 1*unit.Second + 5, Kind: Transmit, Node: "s1", Port: "s1->server", Proto: packet.ProtoTCP, Src: "client0", SrcPort: 10000,
-			Dst: "server", DstPort: 5000, Seq: 1449, Ack: 1, Size: 1514, Payload: 1448, TOS: packet.CE, TCPFlags: packet.ACK, QueuePackets: 2, QueueBytes: 3028},
-		{At: 1*unit.Second + 7, Kind: Drop, Node: "s1", Port: "s1->server", Flow: 7, Proto: packet.ProtoUDP, Src: "client1", SrcPort: 10001,
-			Dst: "server", DstPort: 5001, Seq: 12, Size: 1490, Payload: 1448, QueuePackets: 2, QueueBytes: 3028, Reason: "port_packets"},
-		{At: 1*unit.Second + 7, Kind: Lost, Node: "s1", Port: "s1->server", Flow: 7, Proto: 200, Src: "fd00::1", SrcPort: 1, Dst: "fd00::2", DstPort: 2,
+		{At: 1 * unit.Second, Kind: Enqueue, Node: "s1", Port: "s1->server", Proto: packet.ProtoTCP, Src: "client0",
+			SrcPort: 10000,
+			Dst:     "server", DstPort: 5000, Seq: 1449, Ack: 1, Size: 1514, Payload: 1448, TOS: packet.ECT0,
+			TCPFlags: packet.ACK, QueuePackets: 3, QueueBytes: 4542},
+		{At: 1*unit.Second + 5, Kind: Transmit, Node: "s1", Port: "s1->server", Proto: packet.ProtoTCP, Src: "client0",
+			SrcPort: 10000,
+			Dst:     "server", DstPort: 5000, Seq: 1449, Ack: 1, Size: 1514, Payload: 1448, TOS: packet.CE, TCPFlags: packet.ACK,
+			QueuePackets: 2, QueueBytes: 3028},
+		{At: 1*unit.Second + 7, Kind: Drop, Node: "s1", Port: "s1->server", Flow: 7, Proto: packet.ProtoUDP, Src: "client1",
+			SrcPort: 10001,
+			Dst:     "server", DstPort: 5001, Seq: 12, Size: 1490, Payload: 1448, QueuePackets: 2, QueueBytes: 3028,
+			Reason: "port_packets"},
+		{At: 1*unit.Second + 7, Kind: Lost, Node: "s1", Port: "s1->server", Flow: 7, Proto: 200, Src: "fd00::1", SrcPort: 1,
+			Dst: "fd00::2", DstPort: 2,
 			QueuePackets: 2, QueueBytes: 3028, Reason: "link_loss", Packet: packet.Notice},
-		{At: 3 * unit.Second, Kind: Arrive, Node: "s1", Port: "server->s1", Flow: None, Packet: packet.Pause, Size: 64, QueuePackets: None, QueueBytes: None},
+		{At: 3 * unit.Second, Kind: Arrive, Node: "s1", Port: "server->s1", Flow: None, Packet: packet.Pause, Size: 64,
+			QueuePackets: None, QueueBytes: None},
 		{At: 3 * unit.Second, Kind: Drop, Node: "s1", Flow: 3, QueuePackets: None, QueueBytes: None, Reason: "no_route"},
 	}
 }
@@ -129,7 +139,10 @@ func TestText(t *testing.T) {
 	w.Close()
 	testutil.Golden(t, "text.txt", b.String())
 	var got []Record
-	if err := ReadText(strings.NewReader(b.String()), func(r *Record) error { got = append(got, *r); return nil }); err != nil {
+	if err := ReadText(strings.NewReader(b.String()), func(r *Record) error {
+		got = append(got, *r)
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(got, sample()) {
@@ -156,7 +169,9 @@ func TestTextErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.line, err, c.want)
 		}
 	}
-	if err := ReadText(strings.NewReader(Magic+strings.Repeat("x", 2*longestLine)), func(*Record) error { return nil }); err == nil || !strings.HasPrefix(err.Error(), "line 2") {
+	if err := ReadText(strings.NewReader(Magic+strings.Repeat("x", 2*longestLine)), func(*Record) error {
+		return nil
+	}); err == nil || !strings.HasPrefix(err.Error(), "line 2") {
 		t.Errorf("an endless line: %v", err)
 	}
 }
@@ -213,7 +228,8 @@ func TestFilter(t *testing.T) {
 func TestSummaryQueue(t *testing.T) {
 	var s Summary
 	for _, x := range [][2]int64{{0, 1}, {2, 4}, {3, 0}} {
-		s.Add(&Record{At: unit.Time(x[0]) * unit.Second, Kind: Enqueue, Port: "p", QueuePackets: x[1], QueueBytes: 1000 * x[1]})
+		s.Add(&Record{At: unit.Time(x[0]) * unit.Second, Kind: Enqueue, Port: "p", QueuePackets: x[1],
+			QueueBytes: 1000 * x[1]})
 	}
 	if p := s.ports[0]; p.packets.mean() != 2 || p.packets.most != 4 || p.queued.mean() != 2000 {
 		t.Errorf("mean %g, most %d", p.packets.mean(), p.packets.most)
@@ -242,7 +258,8 @@ func TestSummary(t *testing.T) {
 		s.Add(&r)
 	}
 	for i := range 30 {
-		s.Add(&Record{At: 4 * unit.Second, Kind: Transmit, Port: strings.Repeat("long", 9), Src: strings.Repeat("2001:", 7) + "1", Dst: strings.Repeat("fd00:", 7) + "2",
+		s.Add(&Record{At: 4 * unit.Second, Kind: Transmit, Port: strings.Repeat("long", 9), Src: strings.Repeat("2001:", 7) +
+			"1", Dst: strings.Repeat("fd00:", 7) + "2",
 			SrcPort: uint16(i), DstPort: 65535, Size: 1e9, Flow: None, QueuePackets: None})
 	}
 	text := s.String()
@@ -276,7 +293,8 @@ func TestNames(t *testing.T) {
 	if got := FlagLetters(packet.SYN | packet.ACK | packet.ECE); got != "SAE" {
 		t.Errorf("SYN, ACK, ECE are %s", got)
 	}
-	if !sort.StringsAreSorted([]string{Seconds(0), Seconds(1), Seconds(unit.Second), Seconds(unit.Second + 1)}) || Seconds(-1) != "-0.000000000001" {
+	if !sort.StringsAreSorted([]string{Seconds(0), Seconds(1), Seconds(unit.Second), Seconds(unit.Second + 1)}) ||
+		Seconds(-1) != "-0.000000000001" {
 		t.Error(Seconds(1), Seconds(-1))
 	}
 }

@@ -8,5 +8,5 @@
 //	§9.1: integrity of feedback                            Asker.Genuine  TestCodeGolden, TestForgedFeedback, FuzzSealed
 //	… replays                                              Asker.Genuine  TestReplayedFeedback
 //	… what is not sealed, what has no room                 Answerer.Open  TestRoutersMayChange, TestNoRoomForCode
-//	… cost                                                 Answerer.Seal  TestSealAllocatesNothing, BenchmarkSeal, BenchmarkGenuine
+//	… cost Answerer.Seal TestSealAllocatesNothing, BenchmarkSeal, BenchmarkGenuine
 package transport

@@ -39,8 +39,10 @@ const (
 func IntegrityParams() []scheme.Param {
 	return []scheme.Param{
 		{Name: "integrity", Kind: scheme.Text, Words: []string{IntegrityNone, IntegrityKeyed}, Default: IntegrityNone,
-			Doc: "keyed: every packet of the receiver carries a code that the sender checks first, and comes once", Source: "draft-miao-iccrg-hpccplus-01 §9.1"},
-		{Name: "feedback_key", Kind: scheme.Text, Default: "", Doc: "with integrity: keyed, what the flows' keys are made of; without it, the run's seed", Source: "ours"},
+			Doc:    "keyed: every packet of the receiver carries a code that the sender checks first, and comes once",
+			Source: "draft-miao-iccrg-hpccplus-01 §9.1"},
+		{Name: "feedback_key", Kind: scheme.Text, Default: "",
+			Doc: "with integrity: keyed, what the flows' keys are made of; without it, the run's seed", Source: "ours"},
 	}
 }
 

@@ -28,7 +28,8 @@ func ends(t testing.TB, f *Flow, key string) (*Asker, *Answerer) {
 
 // answer is an acknowledgement with HPCC's telemetry, sealed.
 func answer(r *Answerer, seq int64) *packet.Packet {
-	p := &packet.Packet{Kind: packet.Ack, Proto: packet.ProtoRDMA, Version: 4, SrcPort: 9, DstPort: 7, Seq: seq, Ack: seq + 1000}
+	p := &packet.Packet{Kind: packet.Ack, Proto: packet.ProtoRDMA, Version: 4, SrcPort: 9, DstPort: 7, Seq: seq,
+		Ack: seq + 1000}
 	f := &telemetry.Format{HPCC: telemetry.HPCC{Multi: 1}}
 	f.HPCC.Rates[0] = 25e9
 	f.Ask(p, telemetry.HopRecords, false)
@@ -45,7 +46,8 @@ func answer(r *Answerer, seq int64) *packet.Packet {
 // flow 5 and its ports.
 func TestCodeGolden(t *testing.T) {
 	_, r := ends(t, &Flow{ID: 5, SrcPort: 7, DstPort: 9}, "secret")
-	p := &packet.Packet{Kind: packet.Nack, Proto: packet.ProtoRDMA, Version: 6, SrcPort: 9, DstPort: 7, Seq: 1<<40 + 0x0102, Ack: 0x0304, TOS: 2, HopLimit: 64, TCP: packet.Segment{Flags: packet.ECE}}
+	p := &packet.Packet{Kind: packet.Nack, Proto: packet.ProtoRDMA, Version: 6, SrcPort: 9, DstPort: 7, Seq: 1<<40 +
+		0x0102, Ack: 0x0304, TOS: 2, HopLimit: 64, TCP: packet.Segment{Flags: packet.ECE}}
 	p.SetExtension(Feedback, []byte{0, 0, 1, 0, 0, 2})
 	r.Open(p)
 	r.Seal(p)
@@ -59,7 +61,8 @@ func TestCodeGolden(t *testing.T) {
 		return h.Sum(nil)
 	}
 	key := of([]byte("key secret"), hex.EncodeToString([]byte("feedback"))+"00000005"+"0007"+"0009")
-	want := hex.EncodeToString(of(key, "0000000000000001"+"06fc"+"00090007"+"00000000"+"0240"+"0000000102000000"+"0000000304000000"+"1a06000001000002")[:16])
+	want := hex.EncodeToString(of(key, "0000000000000001"+"06fc"+"00090007"+"00000000"+"0240"+"0000000102000000"+
+		"0000000304000000"+"1a06000001000002")[:16])
 	b, ok := p.Extension(Authentication)
 	if got := hex.EncodeToString(b); !ok || got != "00000001"+want {
 		t.Errorf("%s, want 00000001%s", got, want)
@@ -85,9 +88,12 @@ func TestForgedFeedback(t *testing.T) {
 		"acknowledgement": func(p *packet.Packet) {
 			p.Ack += 1000
 		},
-		"echo of a mark":  func(p *packet.Packet) { p.TCP.Flags ^= packet.ECE },
-		"port":            func(p *packet.Packet) { p.DstPort++ },
-		"telemetry":       func(p *packet.Packet) { b, _ := p.Extension(telemetry.Extension &^ telemetry.Asked); b[9] ^= 0x10 },
+		"echo of a mark": func(p *packet.Packet) { p.TCP.Flags ^= packet.ECE },
+		"port":           func(p *packet.Packet) { p.DstPort++ },
+		"telemetry": func(p *packet.Packet) {
+			b, _ := p.Extension(telemetry.Extension &^ telemetry.Asked)
+			b[9] ^= 0x10
+		},
 		"no telemetry":    func(p *packet.Packet) { p.RemoveExtension(telemetry.Extension &^ telemetry.Asked) },
 		"a window beside": func(p *packet.Packet) { p.SetExtension(Feedback, make([]byte, 6)) },
 		"another flow's": func(p *packet.Packet) {
@@ -176,7 +182,8 @@ func FuzzSealed(f *testing.F) {
 		for b := forgedAll; len(b) >= 2 && 2+int(b[1]) <= len(b); b = b[2+int(b[1]):] {
 			forged.SetExtension(b[0], b[2:2+int(b[1])])
 		}
-		same := forged.Kind == p.Kind && uint64(forged.Seq)<<24 == uint64(p.Seq)<<24 && string(forged.AppendExtensions(nil, 0)) == string(all)
+		same := forged.Kind == p.Kind && uint64(forged.Seq)<<24 == uint64(p.Seq)<<24 &&
+			string(forged.AppendExtensions(nil, 0)) == string(all)
 		if x.Genuine(&forged) != same {
 			t.Errorf("kind %d, byte %d ^ %#x, sequence %d: taken %v", kind, at, flip, seq, !same)
 		}

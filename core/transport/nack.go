@@ -18,8 +18,10 @@ const (
 // NackParams are the parameters of every transport that knows NACKs of the network.
 func NackParams() []scheme.Param {
 	return []scheme.Param{
-		{Name: "nacks", Kind: scheme.Text, Words: []string{NacksLoss, NacksSupply, NacksResend, NacksIgnored}, Default: NacksLoss,
-			Doc: "NACKs of switches: reduce as for a loss; follow the rate that they offer; only send again; ignore them", Source: "BS'19 §4.3, §5; the reactions are ours"},
+		{Name: "nacks", Kind: scheme.Text, Words: []string{NacksLoss, NacksSupply, NacksResend, NacksIgnored},
+			Default: NacksLoss,
+			Doc:     "NACKs of switches: reduce as for a loss; follow the rate that they offer; only send again; ignore them",
+			Source:  "BS'19 §4.3, §5; the reactions are ours"},
 	}
 }
 

@@ -13,7 +13,8 @@ func TestNackGate(t *testing.T) {
 	for _, s := range []struct {
 		now, sent, rtt unit.Time
 		want           bool
-	}{{5, 3, 0, true}, {6, 6, 0, false}, {1000, 900, 0, false}, {1000, 4, 995, false}, {1000, 900, 995, true}, {1994, 1994, 995, false},
+	}{{5, 3, 0, true}, {6, 6, 0, false}, {1000, 900, 0, false}, {1000, 4, 995, false}, {1000, 900, 995, true},
+		{1994, 1994, 995, false},
 		{1995, 999, 995, false}, {1995, 1000, 995, true}, {1996, 1996, 1, true}} {
 		if got := g.Reduce(s.now, s.sent, s.rtt); got != s.want {
 			t.Errorf("at %d with a round trip of %d: %t", s.now, s.rtt, got)

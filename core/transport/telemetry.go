@@ -33,15 +33,20 @@ type Asking struct {
 // TelemetryParams are the parameters of every transport that carries telemetry.
 func TelemetryParams() []scheme.Param {
 	return append([]scheme.Param{
-		{Name: "telemetry", Kind: scheme.Text, Words: []string{AskPacket, AskPackets, AskRTT, AskCongestion, AskProbe, AskNever}, Default: AskPacket,
-			Doc: "for controllers that use it: with each packet, every telemetry_packets, once a round trip, of congested switches only, by probes once a round trip, or none", Source: "draft-miao-iccrg-hpccplus-01 §6, §7.2; HPCC §4.1: each packet"},
-		{Name: "telemetry_packets", Kind: scheme.Packets, Default: "8 packets", Min: "1 packet", Max: "1000000 packets", Doc: "with telemetry: packets", Source: "ours"},
+		{Name: "telemetry", Kind: scheme.Text, Words: []string{AskPacket, AskPackets, AskRTT, AskCongestion, AskProbe,
+			AskNever}, Default: AskPacket,
+			Doc: "for controllers that use it: with each packet, every telemetry_packets, once a round trip, of congested " +
+				"switches only, by probes once a round trip, or none",
+			Source: "draft-miao-iccrg-hpccplus-01 §6, §7.2; HPCC §4.1: each packet"},
+		{Name: "telemetry_packets", Kind: scheme.Packets, Default: "8 packets", Min: "1 packet", Max: "1000000 packets",
+			Doc: "with telemetry: packets", Source: "ours"},
 	}, IntegrityParams()...)
 }
 
 // AskingOf reads them.
 func AskingOf(v scheme.Values) Asking {
-	return Asking{When: v.Text("telemetry"), Packets: v.Int("telemetry_packets"), Integrity: v.Text("integrity"), Key: v.Text("feedback_key")}
+	return Asking{When: v.Text("telemetry"), Packets: v.Int("telemetry_packets"), Integrity: v.Text("integrity"),
+		Key: v.Text("feedback_key")}
 }
 
 // Feedback is the packet extension by which a receiver tells a window: 4 bytes, and 2 of
@@ -80,7 +85,8 @@ func newReading(f *telemetry.Format) *reading {
 // NewAsker makes the sender's part for a flow. Where the controller wants no telemetry,
 // or the network has none, it asks for none.
 func NewAsker(f *Flow, a Asking) (Asker, error) {
-	x := Asker{format: f.Telemetry, when: a.When, every: a.Packets, base: f.Path.BaseRTT, told: f.CC != nil && f.CC.Receiver != nil}
+	x := Asker{format: f.Telemetry, when: a.When, every: a.Packets, base: f.Path.BaseRTT, told: f.CC != nil &&
+		f.CC.Receiver != nil}
 	if f.CC != nil {
 		x.want = f.CC.Telemetry
 	}
@@ -99,7 +105,8 @@ func NewAsker(f *Flow, a Asking) (Asker, error) {
 	case a.When == AskPackets && a.Packets < 1:
 		return x, fmt.Errorf("telemetry: packets needs telemetry_packets of at least 1 packet")
 	case f.Telemetry.T == 0 && (a.When == AskCongestion || x.want == telemetry.PathLoad || f.Telemetry.Relative()):
-		return x, fmt.Errorf("switches must average loads: the program telemetry needs its parameter t for format: relative, for telemetry: congestion and for controllers that want loads")
+		return x, fmt.Errorf("switches must average loads: the program telemetry needs its parameter t for format: " +
+			"relative, for telemetry: congestion and for controllers that want loads")
 	case a.When == AskCongestion && f.Telemetry.Relative():
 		return x, fmt.Errorf("telemetry: congestion is of records; format: relative has none")
 	case a.When == AskCongestion && x.want == telemetry.PathLoad:

@@ -26,7 +26,8 @@ func teller(t *testing.T, want telemetry.Want, average unit.Time, a Asking) (Ask
 // draft-miao §6, §7.2: which packets ask. A packet each 3 µs for 300 µs, with an RTT of
 // 20 µs after the first 10.
 func TestAsking(t *testing.T) {
-	for when, want := range map[string]int{AskPacket: 100, AskPackets: 25, AskRTT: 16, AskCongestion: 100, AskProbe: 0, AskNever: 0} {
+	for when, want := range map[string]int{AskPacket: 100, AskPackets: 25, AskRTT: 16, AskCongestion: 100, AskProbe: 0,
+		AskNever: 0} {
 		x, f, err := teller(t, telemetry.HopRecords, 13*us, Asking{When: when, Packets: 4})
 		if err != nil {
 			t.Fatal(err)
@@ -156,7 +157,10 @@ func (r *told) Coalesce(most int) int                 { return min(most, 2) }
 // does not fit is the largest.
 func TestReceiverTells(t *testing.T) {
 	part := &told{next: 50 * us}
-	s := &cc.Scheme{Telemetry: telemetry.HopRecords, Receiver: func(cc.Flow, scheme.Values, *cc.Host) (cc.Receiver, error) { return part, nil }}
+	s := &cc.Scheme{Telemetry: telemetry.HopRecords, Receiver: func(cc.Flow, scheme.Values, *cc.Host) (cc.Receiver,
+		error) {
+		return part, nil
+	}}
 	f, _ := telemetry.NewFormat("hpcc", 1, 1.05, nil)
 	flow := &Flow{Telemetry: &f, CC: s}
 	x, _ := NewAsker(flow, Asking{When: AskPacket})

@@ -107,9 +107,11 @@ type Counters struct {
 
 	lastDelay unit.Time
 
-	Finished unit.Time  // when the flow was complete as this endpoint sees it; unit.Never until then
-	Written  unit.Time  // when the application's last write returned: all is in the send buffer; unit.Never until then, 0 where there is no such buffer
-	Unacked  unit.Bytes // payload that was not acknowledged then
+	Finished unit.Time // when the flow was complete as this endpoint sees it; unit.Never until then
+	// when the application's last write returned: all is in the send buffer; unit.Never until then, 0
+	// where there is no such buffer
+	Written unit.Time
+	Unacked unit.Bytes // payload that was not acknowledged then
 }
 
 // Delay counts the one-way delay of a data packet that was received: sum,

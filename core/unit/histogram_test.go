@@ -65,11 +65,13 @@ func TestHistogramJSON(t *testing.T) {
 	}
 	all := []Histogram{h, empty}
 	b, err := json.Marshal(all)
-	if err != nil || !strings.HasPrefix(string(b), `[[[0,1],[1,1],[127,1],[128,2],`) || !strings.HasSuffix(string(b), `,[]]`) {
+	if err != nil || !strings.HasPrefix(string(b), `[[[0,1],[1,1],[127,1],[128,2],`) ||
+		!strings.HasSuffix(string(b), `,[]]`) {
 		t.Errorf("%s, %v", b, err)
 	}
 	var got []Histogram
-	if err := json.Unmarshal(b, &got); err != nil || len(got) != 2 || !reflect.DeepEqual(got[0].Classes(), h.Classes()) || got[0].Count() != 8 || got[1].Count() != 0 {
+	if err := json.Unmarshal(b, &got); err != nil || len(got) != 2 || !reflect.DeepEqual(got[0].Classes(), h.Classes()) ||
+		got[0].Count() != 8 || got[1].Count() != 0 {
 		t.Errorf("%v, %v", got, err)
 	}
 	for _, bad := range []string{`[[-1,1]]`, `[[9223372036854775808,1]]`, `[[1,18446744073709551615],[2,1]]`, `{}`} {

@@ -15,16 +15,25 @@ func TestParse(t *testing.T) {
 		want fmt.Stringer
 		back string // how it prints; "" for in
 	}{
-		{"5ms", 5 * Millisecond, ""}, {"5 ms", 5 * Millisecond, "5ms"}, {"13us", 13 * Microsecond, ""}, {"13µs", 13 * Microsecond, "13us"},
-		{"13μs", 13 * Microsecond, "13us"}, {"1.000000000001s", Second + 1, "1000000000.001ns"}, {"0.000000000000000000000s", Time(0), "0s"},
-		{"1.50000000000000000000000s", 1500 * Millisecond, "1.5s"}, {"0.0000000000009094947017729282379150390625TiB", Bytes(1), "1B"},
-		{"9223372036854775807B", Bytes(1<<63 - 1), "9223372036854775.807kB"}, {"9223372.036854775806s", Never - 1, "9223372036854775.806ns"},
-		{"1.5s", 1500 * Millisecond, ""}, {"2min", 120 * Second, "120s"}, {"1h", 3600 * Second, "3600s"}, {"20ps", 20 * Picosecond, ""},
-		{"0.001ns", Picosecond, "1ps"}, {"300ms", 300 * Millisecond, ""}, {"0s", Time(0), ""}, {"9.125us", 9125 * Nanosecond, ""},
-		{"100Gbps", 100 * Gbps, ""}, {"10kbps", 10 * Kbps, ""}, {"0.05Gbps", 50 * Mbps, "50Mbps"}, {"1bps", Rate(1), ""}, {"1.5Tbps", 1500 * Gbps, ""},
+		{"5ms", 5 * Millisecond, ""}, {"5 ms", 5 * Millisecond, "5ms"}, {"13us", 13 * Microsecond, ""},
+		{"13µs", 13 * Microsecond, "13us"},
+		{"13μs", 13 * Microsecond, "13us"}, {"1.000000000001s", Second + 1, "1000000000.001ns"}, {"0.000000000000000000000s",
+			Time(0), "0s"},
+		{"1.50000000000000000000000s", 1500 * Millisecond, "1.5s"}, {"0.0000000000009094947017729282379150390625TiB",
+			Bytes(1), "1B"},
+		{"9223372036854775807B", Bytes(1<<63 - 1), "9223372036854775.807kB"}, {"9223372.036854775806s", Never - 1,
+			"9223372036854775.806ns"},
+		{"1.5s", 1500 * Millisecond, ""}, {"2min", 120 * Second, "120s"}, {"1h", 3600 * Second, "3600s"},
+		{"20ps", 20 * Picosecond, ""},
+		{"0.001ns", Picosecond, "1ps"}, {"300ms", 300 * Millisecond, ""}, {"0s", Time(0), ""},
+		{"9.125us", 9125 * Nanosecond, ""},
+		{"100Gbps", 100 * Gbps, ""}, {"10kbps", 10 * Kbps, ""}, {"0.05Gbps", 50 * Mbps, "50Mbps"}, {"1bps", Rate(1), ""},
+		{"1.5Tbps", 1500 * Gbps, ""},
 		{"4170pps", PacketRate(4170), "4.17kpps"}, {"4.17kpps", PacketRate(4170), ""}, {"7pps", PacketRate(7), ""},
-		{"32MB", 32 * MB, ""}, {"80 B", Bytes(80), "80B"}, {"64KiB", Bytes(65536), "65.536kB"}, {"1.5kB", Bytes(1500), ""}, {"9KB", Bytes(9000), "9kB"},
-		{"24 packets", Length{Packets: 24}, ""}, {"1 packet", Length{Packets: 1}, ""}, {"24packets", Length{Packets: 24}, "24 packets"}, {"36kB", Length{Bytes: 36000}, ""},
+		{"32MB", 32 * MB, ""}, {"80 B", Bytes(80), "80B"}, {"64KiB", Bytes(65536), "65.536kB"}, {"1.5kB", Bytes(1500), ""},
+		{"9KB", Bytes(9000), "9kB"},
+		{"24 packets", Length{Packets: 24}, ""}, {"1 packet", Length{Packets: 1}, ""}, {"24packets", Length{Packets: 24},
+			"24 packets"}, {"36kB", Length{Bytes: 36000}, ""},
 	} {
 		var got fmt.Stringer
 		var err error
@@ -53,7 +62,8 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q: got %v, %v", in, got, err)
 		}
 	}
-	for in, want := range map[string]float64{"85%": .85, "0.2 %": .002, "0.85": .85, "100%": 1, "0.7%": .007, "0": 0, "0.000001%": 1e-8} {
+	for in, want := range map[string]float64{"85%": .85, "0.2 %": .002, "0.85": .85, "100%": 1, "0.7%": .007, "0": 0,
+		"0.000001%": 1e-8} {
 		if got, err := ParseShare(in); err != nil || got != want {
 			t.Errorf("%q: got %v, %v", in, got, err)
 		}
@@ -71,16 +81,25 @@ func TestParseRefuses(t *testing.T) {
 		"share":  func(s string) error { _, err := ParseShare(s); return err },
 	}
 	for _, c := range []struct{ kind, in, want string }{
-		{"time", "5", "has no unit"}, {"time", "", "is not a time"}, {"time", "-5ms", "is negative"}, {"time", "5mbps", "allowed are h, min"},
-		{"time", "5  ms", "not a unit"}, {"time", "1..5ms", "not a decimal"}, {"time", ".5ms", "not a decimal"}, {"time", "5.ms", "not a decimal"},
-		{"time", "1.0001ps", "finer than"}, {"time", "99999999999999999999s", "too large"}, {"time", "9999999999s", "too large"}, {"time", "5 ms ", "not a unit"},
-		{"time", "1.0000000000001ps", "whole number of ps"}, {"time", "1.0000000000000000000000001s", "whole number of ps"}, {"time", "0.0000000000000005h", "whole number of ps"},
-		{"time", "9223372036854775808ps", "at most 9223372036854775807ps"}, {"link", "0.25bps", "whole number of bps"}, {"link", "0.5pps", "whole number of pps"},
-		{"length", "0.25B", "whole number of B"}, {"time", "1..5s", "such as 5s"}, {"time", "1e3s", "not a unit"}, {"time", "+1s", "is not a time"}, {"bytes", "-1B", "is negative"},
-		{"share", "-1%", "85%"}, {"share", ".5", "85%"}, {"share", "5.%", "85%"}, {"share", "0.5 ", "85%"}, {"share", "1e5", "85%"}, {"share", strings.Repeat("9", 400), "too large"},
+		{"time", "5", "has no unit"}, {"time", "", "is not a time"}, {"time", "-5ms", "is negative"},
+		{"time", "5mbps", "allowed are h, min"},
+		{"time", "5  ms", "not a unit"}, {"time", "1..5ms", "not a decimal"}, {"time", ".5ms", "not a decimal"},
+		{"time", "5.ms", "not a decimal"},
+		{"time", "1.0001ps", "finer than"}, {"time", "99999999999999999999s", "too large"}, {"time", "9999999999s",
+			"too large"}, {"time", "5 ms ", "not a unit"},
+		{"time", "1.0000000000001ps", "whole number of ps"}, {"time", "1.0000000000000000000000001s", "whole number of ps"},
+		{"time", "0.0000000000000005h", "whole number of ps"},
+		{"time", "9223372036854775808ps", "at most 9223372036854775807ps"}, {"link", "0.25bps", "whole number of bps"},
+		{"link", "0.5pps", "whole number of pps"},
+		{"length", "0.25B", "whole number of B"}, {"time", "1..5s", "such as 5s"}, {"time", "1e3s", "not a unit"},
+		{"time", "+1s", "is not a time"}, {"bytes", "-1B", "is negative"},
+		{"share", "-1%", "85%"}, {"share", ".5", "85%"}, {"share", "5.%", "85%"}, {"share", "0.5 ", "85%"},
+		{"share", "1e5", "85%"}, {"share", strings.Repeat("9", 400), "too large"},
 		{"rate", "100Gb", "allowed are Tbps"}, {"rate", "100", "has no unit"}, {"rate", "4170pps", "not a unit of a rate"},
-		{"rate", "0.5bps", "finer"}, {"link", "0Gbps", "above 0"}, {"link", "0pps", "above 0"}, {"link", "9", "pps"}, {"pps", "5Mbps", "kpps"},
-		{"bytes", "32mb", "allowed are TB"}, {"bytes", "0.5B", "finer"}, {"length", "2.5 packets", "whole number"}, {"length", "24", "packets"},
+		{"rate", "0.5bps", "finer"}, {"link", "0Gbps", "above 0"}, {"link", "0pps", "above 0"}, {"link", "9", "pps"},
+		{"pps", "5Mbps", "kpps"},
+		{"bytes", "32mb", "allowed are TB"}, {"bytes", "0.5B", "finer"}, {"length", "2.5 packets", "whole number"},
+		{"length", "24", "packets"},
 		{"length", "99999999999 packets", "2³¹"}, {"share", "x%", "85%"}, {"share", "5kB", "85%"},
 	} {
 		if err := parse[c.kind](c.in); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -119,7 +138,8 @@ func FuzzRoundTrip(f *testing.F) {
 
 // No input makes a reader panic, and what it takes prints as itself.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"5ms", "1.5Gbps", "24 packets", "85%", "0.0000000000001s", "18446744073709551615.5B", "9223372036854775807ps"} {
+	for _, s := range []string{"5ms", "1.5Gbps", "24 packets", "85%", "0.0000000000001s", "18446744073709551615.5B",
+		"9223372036854775807ps"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -268,7 +288,8 @@ func TestSerialiserOfPacketsIsExact(t *testing.T) {
 		end := Time(0)
 		for i := range int64(1 + random.IntN(60)) {
 			end += s.Next(int32(1+random.IntN(9000)), i > 0)
-			if want := workEnd(new(big.Int).Mul(big.NewInt(i+1), big.NewInt(1_000_000_000_000)), rate); want.Int64() != int64(end) {
+			if want := workEnd(new(big.Int).Mul(big.NewInt(i+1), big.NewInt(1_000_000_000_000)),
+				rate); want.Int64() != int64(end) {
 				t.Fatalf("%d packets at %d packets/s end at %d, want %v", i+1, rate, end, want)
 			}
 		}
@@ -332,7 +353,8 @@ func FuzzShare(f *testing.F) {
 }
 
 func TestFormatShare(t *testing.T) {
-	for v, want := range map[float64]string{0: "0%", .85: "85%", .002: "0.2%", 1: "100%", 1.5: "150%", .007: "0.7%", .00001: "0.001%", -.25: "-25%", 12: "1200%", math.Inf(1): "+Inf"} {
+	for v, want := range map[float64]string{0: "0%", .85: "85%", .002: "0.2%", 1: "100%", 1.5: "150%", .007: "0.7%",
+		.00001: "0.001%", -.25: "-25%", 12: "1200%", math.Inf(1): "+Inf"} {
 		if got := FormatShare(v); got != want {
 			t.Errorf("%g prints %s, want %s", v, got, want)
 		}
@@ -341,7 +363,8 @@ func TestFormatShare(t *testing.T) {
 
 // A stream depends on seed and name only, and names give different streams.
 func TestRandomStreams(t *testing.T) {
-	if got := fmt.Sprint(NewRandom(1, "link a->b").Uint64(), NewRandom(1, "link a->b").Uint64()); got != "17805081898878813703 17805081898878813703" {
+	if got := fmt.Sprint(NewRandom(1, "link a->b").Uint64(),
+		NewRandom(1, "link a->b").Uint64()); got != "17805081898878813703 17805081898878813703" {
 		t.Errorf("first number of stream (1, link a->b): %s", got)
 	}
 	for _, c := range []struct {

@@ -26,10 +26,13 @@ type CDF struct {
 
 // Distributions are those of the HPCC simulator's traffic_gen (facts A3).
 var Distributions = []CDF{
-	{"alistorage", percent(0, 0, 4000, 22.93, 8000, 69.21, 16000, 80.61, 32000, 90.47, 64000, 93.53, 128000, 96.77, 256000, 97.53, 2000000, 100)},
-	{"hadoop", percent(0, 0, 100, 1, 200, 2, 300, 5, 350, 15, 400, 20, 500, 30, 600, 40, 700, 50, 1000, 60, 2000, 67, 7000, 70, 30000, 72,
+	{"alistorage", percent(0, 0, 4000, 22.93, 8000, 69.21, 16000, 80.61, 32000, 90.47, 64000, 93.53, 128000, 96.77, 256000,
+		97.53, 2000000, 100)},
+	{"hadoop", percent(0, 0, 100, 1, 200, 2, 300, 5, 350, 15, 400, 20, 500, 30, 600, 40, 700, 50, 1000, 60, 2000, 67, 7000,
+		70, 30000, 72,
 		50000, 82, 80000, 87, 120000, 90, 300000, 95, 1000000, 97.5, 2000000, 99, 10000000, 100)},
-	{"websearch", percent(0, 0, 10000, 15, 20000, 20, 30000, 30, 50000, 40, 80000, 53, 200000, 60, 1000000, 70, 2000000, 80, 5000000, 90, 10000000, 97, 30000000, 100)},
+	{"websearch", percent(0, 0, 10000, 15, 20000, 20, 30000, 30, 50000, 40, 80000, 53, 200000, 60, 1000000, 70, 2000000,
+		80, 5000000, 90, 10000000, 97, 30000000, 100)},
 }
 
 // percent makes points of sizes and cumulative percentages.
@@ -88,7 +91,8 @@ func ReadCDF(r io.Reader, file string) (*CDF, error) {
 				return nil, fail(0, "%s bytes are less than those of the point above; sizes must ascend", fields[0])
 			}
 			if p.Share < last.Share {
-				return nil, fail(1, "%s percent are less than those of the point above; a distribution must not decrease", fields[1])
+				return nil, fail(1, "%s percent are less than those of the point above; a distribution must not decrease",
+					fields[1])
 			}
 		}
 		c.Points = append(c.Points, p)

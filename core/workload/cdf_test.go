@@ -71,7 +71,8 @@ func TestReadCDF(t *testing.T) {
 }
 
 func TestReadHTSimFlows(t *testing.T) {
-	f, err := ReadHTSimFlows(strings.NewReader("Nodes 4\nConnections 2\n1->0 id 1 start 0 size 2000000\n2->3 start 7 size 5 # last\n"), "x", unit.Microsecond)
+	f, err := ReadHTSimFlows(strings.NewReader("Nodes 4\nConnections 2\n1->0 id 1 start 0 size 2000000\n2->3 start 7 "+
+		"size 5 # last\n"), "x", unit.Microsecond)
 	if err != nil || fmt.Sprint(f) != "[{1 0 0 0 2MB 0s {3 1 4 17}} {2 3 0 0 5B 7us {4 1 4 12}}]" {
 		t.Errorf("%v %v", f, err)
 	}
@@ -90,7 +91,8 @@ func TestReadHTSimFlows(t *testing.T) {
 		"Nodes 2\nConnections 1\n0->1 start 0 size 0\n":              "x:3:19: the size is",
 		"Nodes 0\nConnections 1\n":                                   "x:1:7: the number of nodes",
 	} {
-		if _, err := ReadHTSimFlows(strings.NewReader(text), "x", unit.Microsecond); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := ReadHTSimFlows(strings.NewReader(text), "x", unit.Microsecond); err == nil ||
+			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
@@ -119,7 +121,8 @@ func FuzzReaders(f *testing.F) {
 		}
 		lines := strings.Split(text, "\n")
 		for _, x := range flows {
-			for _, c := range []struct{ column, value int }{{x.At.Src, x.Src}, {x.At.Dst, x.Dst}, {x.At.Start, int(x.Start / unit.Nanosecond)}} {
+			for _, c := range []struct{ column, value int }{{x.At.Src, x.Src}, {x.At.Dst, x.Dst},
+				{x.At.Start, int(x.Start / unit.Nanosecond)}} {
 				if got := numberAt(lines[x.At.Line-1], c.column); got != c.value {
 					t.Errorf("line %d, column %d has %d, not %d of %+v", x.At.Line, c.column, got, c.value, x)
 				}

@@ -67,7 +67,8 @@ func ReadHTSimFlows(r io.Reader, file string, each unit.Time) ([]Flow, error) {
 		for i, s := range []string{src, dst} {
 			v, err := strconv.ParseInt(s, 10, 64)
 			if err != nil || v < 0 || v >= nodes {
-				return nil, &FormatError{file, line, columns[i], fmt.Sprintf("node %q; a number from 0 to %d is allowed", s, nodes-1), false}
+				return nil, &FormatError{file, line, columns[i], fmt.Sprintf("node %q; a number from 0 to %d is allowed", s,
+					nodes-1), false}
 			}
 			ends[i] = int(v)
 		}

@@ -82,7 +82,8 @@ func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 		}
 		switch {
 		case len(flows) == announced:
-			return flows, &FormatError{file, line, 1, fmt.Sprintf("more than the %d flows that the first line announces", announced), true}
+			return flows, &FormatError{file, line, 1, fmt.Sprintf("more than the %d flows that the first line announces",
+				announced), true}
 		case len(fields) < 6:
 			return nil, end.errorf(file, "the line ends after %d of six words: src dst class port bytes start", len(fields))
 		case len(fields) > 6:
@@ -92,7 +93,8 @@ func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 		for i, f := range []struct {
 			what      string
 			low, high int64
-		}{{"the source", 0, 1 << 24}, {"the destination", 0, 1 << 24}, {"the class", 0, 7}, {"the port", 0, 65535}, {"the size", 1, 1 << 50}} {
+		}{{"the source", 0, 1 << 24}, {"the destination", 0, 1 << 24}, {"the class", 0, 7}, {"the port", 0, 65535},
+			{"the size", 1, 1 << 50}} {
 			var err error
 			if v[i], err = number(i, f.what, f.low, f.high); err != nil {
 				return nil, err
@@ -108,7 +110,8 @@ func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 		if n := len(flows); n > 0 && start < flows[n-1].Start {
 			return nil, fail(column(5), "the start is before that of the flow above; starts must ascend")
 		}
-		flows = append(flows, Flow{int(v[0]), int(v[1]), int(v[2]), int(v[3]), unit.Bytes(v[4]), start, Place{line, column(0), column(1), column(5)}})
+		flows = append(flows, Flow{int(v[0]), int(v[1]), int(v[2]), int(v[3]), unit.Bytes(v[4]), start, Place{line, column(0),
+			column(1), column(5)}})
 	}
 	if err := lines.Err(); err != nil {
 		return nil, unreadable(file, line+1, err)
@@ -117,7 +120,8 @@ func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 		return nil, end.errorf(file, "the file ends; the number of flows is missing")
 	}
 	if announced != len(flows) {
-		return nil, end.errorf(file, "the file ends after %d of the %d flows that the first line announces", len(flows), announced)
+		return nil, end.errorf(file, "the file ends after %d of the %d flows that the first line announces",
+			len(flows), announced)
 	}
 	return flows, nil
 }
@@ -155,7 +159,8 @@ func WriteHPCCFlows(w io.Writer, flows []Flow) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, len(flows))
 	for _, f := range flows {
-		fmt.Fprintf(b, "%d %d %d %d %d %d.%012d\n", f.Src, f.Dst, f.Class, f.Port, f.Size, f.Start/unit.Second, f.Start%unit.Second)
+		fmt.Fprintf(b, "%d %d %d %d %d %d.%012d\n", f.Src, f.Dst, f.Class, f.Port, f.Size, f.Start/unit.Second,
+			f.Start%unit.Second)
 	}
 	return b.Flush()
 }

@@ -14,7 +14,8 @@ import (
 )
 
 func TestReadHPCCFlows(t *testing.T) {
-	got, err := ReadHPCCFlows(strings.NewReader("3\n0 9 3 100 2000000 2.0\n\n 17 0 3 200 1 2.000000001\n1 2 0 65535 500000\t2.000000000001\n"), "x.flow")
+	got, err := ReadHPCCFlows(strings.NewReader("3\n0 9 3 100 2000000 2.0\n\n 17 0 3 200 1 2.000000001\n1 2 0 65535 "+
+		"500000\t2.000000000001\n"), "x.flow")
 	want := []Flow{
 		{0, 9, 3, 100, 2 * unit.MB, 2 * unit.Second, Place{2, 1, 3, 19}},
 		{17, 0, 3, 200, 1, 2*unit.Second + unit.Nanosecond, Place{4, 2, 5, 15}},
@@ -87,7 +88,8 @@ func TestReadHPCCFlowsErrors(t *testing.T) {
 			t.Errorf("%q:\n got %v\nwant %s", c.text, err, c.want)
 		}
 	}
-	if _, err := ReadHPCCFlows(iotest.ErrReader(iotest.ErrTimeout), "x.flow"); err == nil || !strings.Contains(err.Error(), "timeout") {
+	if _, err := ReadHPCCFlows(iotest.ErrReader(iotest.ErrTimeout), "x.flow"); err == nil ||
+		!strings.Contains(err.Error(), "timeout") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -39,7 +39,8 @@ var earlyScheme = dataplane.Scheme{
 	Scheme: scheme.Scheme{
 		Name: "early", Doc: "drops or marks early, linearly with the queue", Source: "ours",
 		Params: []scheme.Param{
-			{Name: "least", Kind: scheme.Packets, Default: "5 packets", Doc: "queue below which nothing happens", Source: "ours"},
+			{Name: "least", Kind: scheme.Packets, Default: "5 packets", Doc: "queue below which nothing happens",
+				Source: "ours"},
 			{Name: "most", Kind: scheme.Packets, Default: "50 packets", Doc: "queue at which everything does", Source: "ours"},
 		},
 	},

@@ -31,7 +31,8 @@ type Storey struct {
 // Storeys are the rules of docs/design.md: one reads the house from bottom to top, and
 // imports go down only.
 var Storeys = []Storey{
-	{Name: "core", Pure: true, Floors: "unit < packet scheme < telemetry topology workload < trace < cc dataplane < transport fabric"},
+	{Name: "core", Pure: true, Floors: "unit < packet scheme < telemetry topology workload < trace < cc dataplane < " +
+		"transport fabric"},
 	{Name: "papers", Imports: "core", Apart: true, Pure: true},
 	{Name: "internal", Imports: "core", Modules: true},
 	{Name: "worlds", Imports: "core internal", Modules: true},
@@ -191,7 +192,8 @@ func (c *checker) vacant(folders []string) {
 		}
 		for _, room := range strings.Fields(r.Floors) {
 			if room != "<" && !has(r.Name+"/"+room) {
-				c.found = append(c.found, Violation{Msg: fmt.Sprintf("the table has room %s/%s, and there is no such code", r.Name, room)})
+				c.found = append(c.found, Violation{Msg: fmt.Sprintf("the table has room %s/%s, and there is no such code",
+					r.Name, room)})
 			}
 		}
 	}
@@ -366,7 +368,8 @@ func (c *checker) typed(f *file, info *types.Info) {
 			case t == nil || t == types.Typ[types.Invalid]:
 				c.fail(n.Pos(), "what this ranges over has no known type")
 			case ranges(t) && !allowed[c.fset.Position(n.Pos()).Line]:
-				c.fail(n.Pos(), "range over a map in a pure storey; sort it, or say why the order reaches nothing: %sreason", unordered)
+				c.fail(n.Pos(), "range over a map in a pure storey; sort it, or say why the order reaches nothing: %sreason",
+					unordered)
 			}
 		case *ast.Ident:
 			o := info.Uses[n]
@@ -379,8 +382,10 @@ func (c *checker) typed(f *file, info *types.Info) {
 					c.fail(n.Pos(), "rand.%s in a pure storey; only streams that are handed in are allowed", o.Name())
 				}
 			case "maps":
-				if name := o.Name(); (name == "All" || name == "Keys" || name == "Values") && !allowed[c.fset.Position(n.Pos()).Line] {
-					c.fail(n.Pos(), "maps.%s in a pure storey; sort it, or say why the order reaches nothing: %sreason", name, unordered)
+				if name := o.Name(); (name == "All" || name == "Keys" || name == "Values") &&
+					!allowed[c.fset.Position(n.Pos()).Line] {
+					c.fail(n.Pos(), "maps.%s in a pure storey; sort it, or say why the order reaches nothing: %sreason",
+						name, unordered)
 				}
 			}
 		}

@@ -32,8 +32,10 @@ func TestSizesCatches(t *testing.T) {
 		{"file with a reason", "package a\n" + long(600), []Exception{{"a/x.go", "", "a table"}}, nil},
 		{"function of 80 lines", "package a\nfunc f() {" + long(79) + "}\n", nil, nil},
 		{"function", "package a\nfunc f() {" + long(80) + "}\n", nil, []string{"a/x.go:2:1: f has 81 lines"}},
-		{"method", "package a\ntype t[T any] int\nfunc (t *t[T]) f() {" + long(80) + "}\n", nil, []string{"t.f has 81 lines"}},
-		{"method with a reason", "package a\ntype t int\nfunc (t) f() {" + long(80) + "}\n", []Exception{{"a/x.go", "t.f", "a list"}}, nil},
+		{"method", "package a\ntype t[T any] int\nfunc (t *t[T]) f() {" + long(80) + "}\n", nil,
+			[]string{"t.f has 81 lines"}},
+		{"method with a reason", "package a\ntype t int\nfunc (t) f() {" + long(80) + "}\n",
+			[]Exception{{"a/x.go", "t.f", "a list"}}, nil},
 		{"no reason", "package a\n" + long(600), []Exception{{"a/x.go", "", ""}}, []string{"has no reason"}},
 		{"not needed", "package a\n", []Exception{{"a/x.go", "f", "a list"}}, []string{"needs no exception"}},
 	} {

@@ -146,7 +146,8 @@ func TestRecord(t *testing.T) {
 		fmt.Fprintf(f, x.record, x.name)
 		removed, err := sweep(f)
 		f.Close()
-		if _, there := os.Lstat(Path(x.name)); err != nil || slices.Contains(removed, x.name) != x.want || (there != nil) != x.want {
+		if _, there := os.Lstat(Path(x.name)); err != nil || slices.Contains(removed, x.name) != x.want ||
+			(there != nil) != x.want {
 			t.Errorf("%s: removed %v, %v; there: %v", x.name, removed, err, there)
 		}
 	}
@@ -154,8 +155,9 @@ func TestRecord(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for name, want := range map[string]bool{
-		"weir-1-client": true, "weir-1-@dataplane": true, "weir": false, "other": false, "weir-1-a/b": false, "../weir-1-a": false,
-		"weir-1-a b": false, "weir-" + strings.Repeat("x", 300): false,
+		"weir-1-client": true, "weir-1-@dataplane": true, "weir": false, "other": false, "weir-1-a/b": false,
+		"../weir-1-a": false,
+		"weir-1-a b":  false, "weir-" + strings.Repeat("x", 300): false,
 	} {
 		if proper(name) != want {
 			t.Errorf("%s: %v", name, !want)

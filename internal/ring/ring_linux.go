@@ -96,7 +96,8 @@ func (c *Config) request() (*unix.TpacketReq, error) {
 	block := max(slot, 1<<16)
 	per := block / slot
 	blocks := (c.Rx + per - 1) / per
-	return &unix.TpacketReq{Block_size: uint32(block), Block_nr: uint32(blocks), Frame_size: uint32(slot), Frame_nr: uint32(blocks * per)}, nil
+	return &unix.TpacketReq{Block_size: uint32(block), Block_nr: uint32(blocks), Frame_size: uint32(slot),
+		Frame_nr: uint32(blocks * per)}, nil
 }
 
 func (c *Config) fail(what string, err error) (*Socket, error) {
@@ -289,7 +290,8 @@ func (s *Socket) Put(frame []byte) bool {
 // tagged tells whether a frame above the room is so by its VLAN tag. The kernel allows for
 // that of 802.1Q only.
 func (s *Socket) tagged(frame []byte) bool {
-	return s.tags && len(frame) <= s.room+tagBytes && frame[addressBytes] == defaultTag>>8 && frame[addressBytes+1] == defaultTag&0xff
+	return s.tags && len(frame) <= s.room+tagBytes && frame[addressBytes] == defaultTag>>8 &&
+		frame[addressBytes+1] == defaultTag&0xff
 }
 
 // Flush gives what was put to the kernel. With EAGAIN or ENOBUFS some of it stays until the
@@ -297,7 +299,8 @@ func (s *Socket) tagged(frame []byte) bool {
 func (s *Socket) Flush() error {
 	for s.first < s.last {
 		// Raw, since it does not block, and a batch is short: Go's scheduler need not know.
-		n, _, errno := unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&s.messages[s.first])), uintptr(s.last-s.first), unix.MSG_DONTWAIT, 0, 0)
+		n, _, errno := unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&s.messages[s.first])),
+			uintptr(s.last-s.first), unix.MSG_DONTWAIT, 0, 0)
 		switch errno {
 		case 0:
 			s.first += int(n)

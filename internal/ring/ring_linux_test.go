@@ -50,7 +50,8 @@ func pair(t *testing.T, what func() error) {
 		if err := c.AddVeth(rtnl.End{Name: "a", MAC: mac}, rtnl.End{Name: "b", MAC: mac}, int(here.Fd()), 9000); err != nil {
 			return err
 		}
-		if err := c.AddVeth(rtnl.End{Name: "a", MAC: mac}, rtnl.End{Name: "c", MAC: mac}, int(here.Fd()), 1500); !errors.Is(err, unix.EEXIST) {
+		if err := c.AddVeth(rtnl.End{Name: "a", MAC: mac}, rtnl.End{Name: "c", MAC: mac}, int(here.Fd()),
+			1500); !errors.Is(err, unix.EEXIST) {
 			return fmt.Errorf("a name that is taken: %v", err)
 		}
 		for _, name := range []string{"a", "b"} {
@@ -296,7 +297,8 @@ func TestPartialChecksum(t *testing.T) {
 
 // Rings of impossible sizes and interfaces that are not there are errors.
 func TestOpenRefuses(t *testing.T) {
-	if _, err := ring.Open(ring.Config{Interface: "weir-none", MaxFrame: 1514, Rx: 8, Tx: 8}); !errors.Is(err, unix.ENODEV) {
+	if _, err := ring.Open(ring.Config{Interface: "weir-none", MaxFrame: 1514, Rx: 8, Tx: 8}); !errors.Is(err,
+		unix.ENODEV) {
 		t.Errorf("no interface: %v", err)
 	}
 	if _, err := ring.Open(ring.Config{Interface: "lo", MaxFrame: 1514, Rx: 9, Tx: 8}); err == nil {

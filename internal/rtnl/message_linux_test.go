@@ -43,13 +43,16 @@ func TestRouteMessage(t *testing.T) {
 	if got := hex.EncodeToString(m.b); got != head {
 		t.Errorf("got\n%s\nwant\n%s", got, head)
 	}
-	m = routeMessage(unix.NLM_F_CREATE|unix.NLM_F_REPLACE, 7, p, Metrics{InitialWindow: 32, InitialReceiveWindow: 5, RTOMin: 20 * unit.Millisecond, QuickACK: true})
-	want := head + "2c000880" + "0800010000200000" + "08000d0014000000" + "08000b0020000000" + "08000e0005000000" + "08000f0001000000"
+	m = routeMessage(unix.NLM_F_CREATE|unix.NLM_F_REPLACE, 7, p, Metrics{InitialWindow: 32, InitialReceiveWindow: 5,
+		RTOMin: 20 * unit.Millisecond, QuickACK: true})
+	want := head + "2c000880" + "0800010000200000" + "08000d0014000000" + "08000b0020000000" + "08000e0005000000" +
+		"08000f0001000000"
 	if got := hex.EncodeToString(m.b); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	var c Conn
-	for _, x := range []Metrics{{InitialWindow: -1}, {InitialReceiveWindow: 1 << 30}, {RTOMin: unit.Microsecond}, {RTOMin: -unit.Millisecond}} {
+	for _, x := range []Metrics{{InitialWindow: -1}, {InitialReceiveWindow: 1 << 30}, {RTOMin: unit.Microsecond},
+		{RTOMin: -unit.Millisecond}} {
 		if err := c.ReplaceRoute(7, p, x); err == nil {
 			t.Errorf("%+v is taken", x)
 		}

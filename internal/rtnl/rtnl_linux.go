@@ -240,7 +240,8 @@ func (c *Conn) ReplaceRoute(index int, p netip.Prefix, m Metrics) error {
 	const most = 1 << 20
 	if m.InitialWindow < 0 || m.InitialWindow > most || m.InitialReceiveWindow < 0 || m.InitialReceiveWindow > most ||
 		m.RTOMin < 0 || m.RTOMin > 1000*unit.Second || m.RTOMin%unit.Millisecond != 0 {
-		return fmt.Errorf("route to %v: windows of %d and %d packets, an RTO of %v", p, m.InitialWindow, m.InitialReceiveWindow, m.RTOMin)
+		return fmt.Errorf("route to %v: windows of %d and %d packets, an RTO of %v", p, m.InitialWindow,
+			m.InitialReceiveWindow, m.RTOMin)
 	}
 	return c.route(unix.NLM_F_CREATE|unix.NLM_F_REPLACE, index, p, m)
 }

@@ -129,17 +129,20 @@ func TestLoopback(t *testing.T) {
 				t.Fatalf("%v, %v is not among %d sockets", local, remote, len(all))
 			}
 			same(t, s.Info, getsockopt(t, here))
-			if s.State != Established || s.Info.State != Established || s.Received != 0 || s.Unsent != 0 || s.Inode == 0 || !s.Memory.Known {
+			if s.State != Established || s.Info.State != Established || s.Received != 0 || s.Unsent != 0 || s.Inode == 0 ||
+				!s.Memory.Known {
 				t.Errorf("%+v", s)
 			}
-			if i := &s.Info; i.Has(BytesRetrans) && (i.BytesSent < 100_000 || i.BytesReceived != 100_000 || i.BytesAcked != 100_001 || i.Window == 0 || i.RTT == 0) {
+			if i := &s.Info; i.Has(BytesRetrans) && (i.BytesSent < 100_000 || i.BytesReceived != 100_000 ||
+				i.BytesAcked != 100_001 || i.Window == 0 || i.RTT == 0) {
 				t.Errorf("%+v", i)
 			}
 			if s.CongestionControl.String() == "" {
 				t.Error("without congestion control")
 			}
 
-			some, err := c.Dump(x.family, Filter{States: []State{Established}, LocalPort: local.Port(), RemotePort: remote.Port()})
+			some, err := c.Dump(x.family, Filter{States: []State{Established}, LocalPort: local.Port(),
+				RemotePort: remote.Port()})
 			if err != nil || len(some) != 1 || find(some, local, remote) == nil {
 				t.Errorf("by its ports: %v, %v", some, err)
 			}
@@ -181,7 +184,8 @@ func TestRefused(t *testing.T) {
 	_, state := c.Dump(unix.AF_INET, Filter{States: []State{77}})
 	_, mixed := c.Socket(v4, v6)
 	_, none := c.Socket(netip.AddrPort{}, netip.AddrPort{})
-	for err, want := range map[error]string{family: "family 99", state: "state 77", mixed: "one version", none: "one version"} {
+	for err, want := range map[error]string{family: "family 99", state: "state 77", mixed: "one version",
+		none: "one version"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
@@ -205,7 +209,8 @@ func TestBBR(t *testing.T) {
 	}
 	converse(t, here, there, make([]byte, 1_000_000))
 	s, err := c.Socket(ends(here))
-	if err != nil || !s.CongestionControl.Is("bbr") || !s.BBR.Known || s.BBR.Bandwidth <= 0 || s.BBR.MinRTT <= 0 || s.BBR.PacingGain < 128 {
+	if err != nil || !s.CongestionControl.Is("bbr") || !s.BBR.Known || s.BBR.Bandwidth <= 0 || s.BBR.MinRTT <= 0 ||
+		s.BBR.PacingGain < 128 {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -279,7 +284,8 @@ func TestInterrupted(t *testing.T) {
 		}()
 		sockets, err := c.TCP(unix.AF_INET)
 		c.Close()
-		if n := <-asked; n != x.requests || (err == nil) != (x.disturbed < attempts) || err == nil && len(sockets) != 2 || err != nil && !errors.Is(err, errInterrupted) {
+		if n := <-asked; n != x.requests || (err == nil) != (x.disturbed < attempts) || err == nil && len(sockets) != 2 ||
+			err != nil && !errors.Is(err, errInterrupted) {
 			t.Errorf("disturbed %d times: asked %d times, %d sockets, %v", x.disturbed, n, len(sockets), err)
 		}
 		unix.Close(pair[1])

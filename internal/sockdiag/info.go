@@ -109,8 +109,11 @@ type Info struct {
 	ReceiveMSS unit.Bytes // that of the other end, estimated [tcpi_rcv_mss]
 
 	// Packets are segments of at most SendMSS.
-	Unacked uint32 // packets sent and not acknowledged; of a listening socket: connections that wait for accept(2) [tcpi_unacked]
-	Sacked  uint32 // packets of them that the other end has (RFC 2018); of a listening socket: the most connections that may wait [tcpi_sacked]
+	// packets sent and not acknowledged; of a listening socket: connections that wait for accept(2) [tcpi_unacked]
+	Unacked uint32
+	// packets of them that the other end has (RFC 2018); of a listening socket: the most connections
+	// that may wait [tcpi_sacked]
+	Sacked  uint32
 	Lost    uint32 // packets of them that are held for lost [tcpi_lost]
 	Retrans uint32 // packets of them that were sent again and are on their way [tcpi_retrans]
 	Fackets uint32 // 0 since Linux 4.15 [tcpi_fackets]
@@ -120,34 +123,38 @@ type Info struct {
 	LastDataReceived unit.Time // to the millisecond [tcpi_last_data_recv]
 	LastAckReceived  unit.Time // to the millisecond [tcpi_last_ack_recv]
 
-	PathMTU           unit.Bytes // [tcpi_pmtu]
-	ReceiveSsthresh   unit.Bytes // the window that may be offered [tcpi_rcv_ssthresh]
-	RTT               unit.Time  // smoothed (RFC 6298 §2), to the microsecond [tcpi_rtt]
-	RTTVar            unit.Time  // its mean deviation, to the microsecond [tcpi_rttvar]
-	Ssthresh          uint32     // slow-start threshold, packets; 2³¹-1: none yet [tcpi_snd_ssthresh]
-	Window            uint32     // congestion window, packets [tcpi_snd_cwnd]
-	AdvertisedMSS     unit.Bytes // [tcpi_advmss]
-	Reordering        uint32     // packets by which they may be out of order, not lost [tcpi_reordering]
-	ReceiveRTT        unit.Time  // the receiver's estimate; 0: none [tcpi_rcv_rtt]
-	ReceiveSpace      unit.Bytes // what the application took in the last RTT, for autotuning [tcpi_rcv_space]
-	TotalRetrans      uint32     // packets sent again since the start, those of SYN with them [tcpi_total_retrans]
-	PacingRate        unit.Rate  // of payload and headers; NoLimit: none [tcpi_pacing_rate]
-	MaxPacingRate     unit.Rate  // SO_MAX_PACING_RATE; NoLimit: none [tcpi_max_pacing_rate]
-	BytesAcked        unit.Bytes // acknowledged since the start, SYN and FIN of it as one each (RFC 4898: tcpEStatsAppHCThruOctetsAcked) [tcpi_bytes_acked]
-	BytesReceived     unit.Bytes // in order since the start (tcpEStatsAppHCThruOctetsReceived) [tcpi_bytes_received]
-	SegmentsOut       uint32     // all, with ACKs and retransmissions (tcpEStatsPerfSegsOut) [tcpi_segs_out]
-	SegmentsIn        uint32     // all (tcpEStatsPerfSegsIn) [tcpi_segs_in]
-	NotSent           unit.Bytes // written by the application and never sent [tcpi_notsent_bytes]
-	MinRTT            unit.Time  // of the last five minutes (tcp_min_rtt_wlen); unit.Never: none yet [tcpi_min_rtt]
-	DataSegmentsIn    uint32     // with payload (tcpEStatsDataSegsIn) [tcpi_data_segs_in]
-	DataSegmentsOut   uint32     // with payload, retransmissions too (tcpEStatsDataSegsOut) [tcpi_data_segs_out]
-	DeliveryRate      unit.Rate  // of payload, the last sample (draft-cheng-iccrg-delivery-rate-estimation) [tcpi_delivery_rate]
-	BusyTime          unit.Time  // with data unacknowledged or to send, to the microsecond [tcpi_busy_time]
-	WindowLimited     unit.Time  // of it: held back by the receiver's window [tcpi_rwnd_limited]
-	BufferLimited     unit.Time  // of it: held back by the send buffer [tcpi_sndbuf_limited]
-	Delivered         uint32     // packets since the start, SYN with them [tcpi_delivered]
-	DeliveredCE       uint32     // of them with ECE in their ACKs [tcpi_delivered_ce]
-	BytesSent         unit.Bytes // payload since the start, retransmissions too (tcpEStatsPerfHCDataOctetsOut) [tcpi_bytes_sent]
+	PathMTU         unit.Bytes // [tcpi_pmtu]
+	ReceiveSsthresh unit.Bytes // the window that may be offered [tcpi_rcv_ssthresh]
+	RTT             unit.Time  // smoothed (RFC 6298 §2), to the microsecond [tcpi_rtt]
+	RTTVar          unit.Time  // its mean deviation, to the microsecond [tcpi_rttvar]
+	Ssthresh        uint32     // slow-start threshold, packets; 2³¹-1: none yet [tcpi_snd_ssthresh]
+	Window          uint32     // congestion window, packets [tcpi_snd_cwnd]
+	AdvertisedMSS   unit.Bytes // [tcpi_advmss]
+	Reordering      uint32     // packets by which they may be out of order, not lost [tcpi_reordering]
+	ReceiveRTT      unit.Time  // the receiver's estimate; 0: none [tcpi_rcv_rtt]
+	ReceiveSpace    unit.Bytes // what the application took in the last RTT, for autotuning [tcpi_rcv_space]
+	TotalRetrans    uint32     // packets sent again since the start, those of SYN with them [tcpi_total_retrans]
+	PacingRate      unit.Rate  // of payload and headers; NoLimit: none [tcpi_pacing_rate]
+	MaxPacingRate   unit.Rate  // SO_MAX_PACING_RATE; NoLimit: none [tcpi_max_pacing_rate]
+	// acknowledged since the start, SYN and FIN of it as one each (RFC 4898:
+	// tcpEStatsAppHCThruOctetsAcked) [tcpi_bytes_acked]
+	BytesAcked      unit.Bytes
+	BytesReceived   unit.Bytes // in order since the start (tcpEStatsAppHCThruOctetsReceived) [tcpi_bytes_received]
+	SegmentsOut     uint32     // all, with ACKs and retransmissions (tcpEStatsPerfSegsOut) [tcpi_segs_out]
+	SegmentsIn      uint32     // all (tcpEStatsPerfSegsIn) [tcpi_segs_in]
+	NotSent         unit.Bytes // written by the application and never sent [tcpi_notsent_bytes]
+	MinRTT          unit.Time  // of the last five minutes (tcp_min_rtt_wlen); unit.Never: none yet [tcpi_min_rtt]
+	DataSegmentsIn  uint32     // with payload (tcpEStatsDataSegsIn) [tcpi_data_segs_in]
+	DataSegmentsOut uint32     // with payload, retransmissions too (tcpEStatsDataSegsOut) [tcpi_data_segs_out]
+	// of payload, the last sample (draft-cheng-iccrg-delivery-rate-estimation) [tcpi_delivery_rate]
+	DeliveryRate  unit.Rate
+	BusyTime      unit.Time // with data unacknowledged or to send, to the microsecond [tcpi_busy_time]
+	WindowLimited unit.Time // of it: held back by the receiver's window [tcpi_rwnd_limited]
+	BufferLimited unit.Time // of it: held back by the send buffer [tcpi_sndbuf_limited]
+	Delivered     uint32    // packets since the start, SYN with them [tcpi_delivered]
+	DeliveredCE   uint32    // of them with ECE in their ACKs [tcpi_delivered_ce]
+	// payload since the start, retransmissions too (tcpEStatsPerfHCDataOctetsOut) [tcpi_bytes_sent]
+	BytesSent         unit.Bytes
 	BytesRetrans      unit.Bytes // of it: retransmissions (tcpEStatsPerfOctetsRetrans) [tcpi_bytes_retrans]
 	DSACKs            uint32     // the other end says it has had them (RFC 2883) [tcpi_dsack_dups]
 	ReorderingSeen    uint32     // times that packets were found to be out of order, not lost [tcpi_reord_seen]
@@ -348,8 +355,9 @@ func (i *Info) ParseInfo(sent []byte) {
 		PacingRate: rate(u64(104)), MaxPacingRate: rate(u64(112)), BytesAcked: total(120), BytesReceived: total(128),
 		SegmentsOut: u32(136), SegmentsIn: u32(140), NotSent: size(144), MinRTT: us(148),
 		DataSegmentsIn: u32(152), DataSegmentsOut: u32(156), DeliveryRate: rate(u64(160)),
-		BusyTime: long(u64(168), unit.Microsecond), WindowLimited: long(u64(176), unit.Microsecond), BufferLimited: long(u64(184), unit.Microsecond),
-		Delivered: u32(192), DeliveredCE: u32(196), BytesSent: total(200), BytesRetrans: total(208),
+		BusyTime: long(u64(168), unit.Microsecond), WindowLimited: long(u64(176), unit.Microsecond),
+		BufferLimited: long(u64(184), unit.Microsecond),
+		Delivered:     u32(192), DeliveredCE: u32(196), BytesSent: total(200), BytesRetrans: total(208),
 		DSACKs: u32(216), ReorderingSeen: u32(220), OutOfOrder: u32(224), SendWindow: size(228), ReceiveWindow: size(232),
 		Rehash: u32(236), Timeouts: ne.Uint16(b[240:]), TimeoutRecoveries: ne.Uint16(b[242:]), TimeoutTime: ms(244),
 		ReceivedCE: u32(248), DeliveredE1Bytes: size(252), DeliveredE0Bytes: size(256), DeliveredCEBytes: size(260),

@@ -42,7 +42,8 @@ func TestHosts(t *testing.T) {
 	for _, x := range []struct {
 		family uint8
 		to     netip.Addr
-	}{{unix.AF_INET, book.V4(packet.Addr(labtest.Server + 1))}, {unix.AF_INET6, book.V6(packet.Addr(labtest.Server + 1))}} {
+	}{{unix.AF_INET, book.V4(packet.Addr(labtest.Server + 1))},
+		{unix.AF_INET6, book.V6(packet.Addr(labtest.Server + 1))}} {
 		var listener *net.TCPListener
 		var here *net.TCPConn
 		var diag [2]*sockdiag.Conn
@@ -105,8 +106,10 @@ func TestHosts(t *testing.T) {
 			if _, err := diag[1-i].Socket(local, remote); !errors.Is(err, unix.ENOENT) {
 				t.Errorf("in the other host: %v", err)
 			}
-			if i == 0 && (want.BytesSent-want.BytesRetrans != size || want.MinRTT < 20*unit.Millisecond || want.MinRTT > want.RTT || want.Window < 10 ||
-				want.SendMSS < 1400 || want.InFlight() != 0 || want.State != sockdiag.Established || want.DeliveryRate > 110*unit.Mbps || want.DeliveryRate <= 0) {
+			if i == 0 && (want.BytesSent-want.BytesRetrans != size || want.MinRTT < 20*unit.Millisecond ||
+				want.MinRTT > want.RTT || want.Window < 10 ||
+				want.SendMSS < 1400 || want.InFlight() != 0 || want.State != sockdiag.Established ||
+				want.DeliveryRate > 110*unit.Mbps || want.DeliveryRate <= 0) {
 				t.Errorf("%+v", want)
 			}
 		}

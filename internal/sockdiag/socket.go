@@ -16,11 +16,12 @@ type Socket struct {
 	// Addresses and ports; those of IPv4 are given as such, also of a socket of IPv6.
 	Local, Remote netip.AddrPort
 	State         State
-	Received      unit.Bytes // came, and the application has not read it; of a listening socket connections that wait for accept(2)
-	Unsent        unit.Bytes // written, and not acknowledged; of a listening socket the most connections that may wait
-	UID           uint32
-	Inode         uint32
-	Cookie        uint64 // that of SO_COOKIE
+	// came, and the application has not read it; of a listening socket connections that wait for accept(2)
+	Received unit.Bytes
+	Unsent   unit.Bytes // written, and not acknowledged; of a listening socket the most connections that may wait
+	UID      uint32
+	Inode    uint32
+	Cookie   uint64 // that of SO_COOKIE
 
 	CongestionControl Name // empty in TIME-WAIT
 	Info              Info
@@ -122,7 +123,8 @@ const (
 
 // appendRequest makes a request: struct nlmsghdr and struct inet_diag_req_v2. Without
 // flagDump it is for the one socket with these addresses and this interface.
-func appendRequest(b []byte, seq uint32, flags uint16, family uint8, states uint32, local, remote netip.AddrPort) []byte {
+func appendRequest(b []byte, seq uint32, flags uint16, family uint8, states uint32, local,
+	remote netip.AddrPort) []byte {
 	b = ne.AppendUint32(b, requestBytes)
 	b = ne.AppendUint16(b, byFamily)
 	b = ne.AppendUint16(b, flagRequest|flags)
@@ -223,7 +225,8 @@ func (s *Socket) parse(b []byte) error {
 		State:  State(b[1]),
 		Cookie: uint64(ne.Uint32(b[44:])) | uint64(ne.Uint32(b[48:]))<<32,
 		// expires is at 52: of a timer that nobody here asks for
-		Received: unit.Bytes(ne.Uint32(b[56:])), Unsent: unit.Bytes(ne.Uint32(b[60:])), UID: ne.Uint32(b[64:]), Inode: ne.Uint32(b[68:]),
+		Received: unit.Bytes(ne.Uint32(b[56:])), Unsent: unit.Bytes(ne.Uint32(b[60:])), UID: ne.Uint32(b[64:]),
+		Inode: ne.Uint32(b[68:]),
 	}
 	for b = b[socketBytes:]; len(b) >= 4; {
 		n := int(ne.Uint16(b))
@@ -258,9 +261,11 @@ func (s *Socket) attribute(kind uint16, v []byte) {
 			m.Drops = u32(8)
 		}
 	case kind == extBBR && len(v) >= 20:
-		s.BBR = BBR{Known: true, Bandwidth: rate(uint64(u32(0)) | uint64(u32(1))<<32), MinRTT: us(2), PacingGain: u32(3), WindowGain: u32(4)}
+		s.BBR = BBR{Known: true, Bandwidth: rate(uint64(u32(0)) | uint64(u32(1))<<32), MinRTT: us(2), PacingGain: u32(3),
+			WindowGain: u32(4)}
 	case kind == extDCTCP && len(v) >= 16:
-		s.DCTCP = DCTCP{Known: true, Enabled: ne.Uint16(v) != 0, CE: ne.Uint16(v[2:]) != 0, Alpha: u32(1), AckedECN: size(2), AckedBoth: size(3)}
+		s.DCTCP = DCTCP{Known: true, Enabled: ne.Uint16(v) != 0, CE: ne.Uint16(v[2:]) != 0, Alpha: u32(1), AckedECN: size(2),
+			AckedBoth: size(3)}
 	case kind == extVegas && len(v) >= 16:
 		s.Vegas = Vegas{Known: true, Enabled: u32(0) != 0, Samples: u32(1), RTT: us(2), MinRTT: us(3)}
 	}

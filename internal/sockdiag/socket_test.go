@@ -73,14 +73,19 @@ func TestParseInfo(t *testing.T) {
 		SendWindowScale: 7, ReceiveWindowScale: 10, AppLimited: true, FastOpenFail: 2,
 		RTO: 8 * us, ATO: 12 * us, SendMSS: 16, ReceiveMSS: 20, Unacked: 24, Sacked: 28, Lost: 32, Retrans: 36, Fackets: 40,
 		LastDataSent: 44 * ms, LastAckSent: 48 * ms, LastDataReceived: 52 * ms, LastAckReceived: 56 * ms,
-		PathMTU: 60, ReceiveSsthresh: 64, RTT: 68 * us, RTTVar: 72 * us, Ssthresh: 76, Window: 80, AdvertisedMSS: 84, Reordering: 88,
-		ReceiveRTT: 92 * us, ReceiveSpace: 96, TotalRetrans: 100, PacingRate: 832, MaxPacingRate: 896, BytesAcked: 120, BytesReceived: 128,
-		SegmentsOut: 136, SegmentsIn: 140, NotSent: 144, MinRTT: 148 * us, DataSegmentsIn: 152, DataSegmentsOut: 156, DeliveryRate: 1280,
-		BusyTime: 168 * us, WindowLimited: 176 * us, BufferLimited: 184 * us, Delivered: 192, DeliveredCE: 196,
-		BytesSent: 200, BytesRetrans: 208, DSACKs: 216, ReorderingSeen: 220, OutOfOrder: 224, SendWindow: 228, ReceiveWindow: 232,
-		Rehash: 236, Timeouts: 240, TimeoutRecoveries: 242, TimeoutTime: 244 * ms, ReceivedCE: 248,
-		DeliveredE1Bytes: 252, DeliveredE0Bytes: 256, DeliveredCEBytes: 260, ReceivedE1Bytes: 264, ReceivedE0Bytes: 268, ReceivedCEBytes: 272,
-		AccECN: 276,
+		PathMTU: 60, ReceiveSsthresh: 64, RTT: 68 * us, RTTVar: 72 * us, Ssthresh: 76, Window: 80, AdvertisedMSS: 84,
+		Reordering: 88,
+		ReceiveRTT: 92 * us, ReceiveSpace: 96, TotalRetrans: 100, PacingRate: 832, MaxPacingRate: 896, BytesAcked: 120,
+		BytesReceived: 128,
+		SegmentsOut:   136, SegmentsIn: 140, NotSent: 144, MinRTT: 148 * us, DataSegmentsIn: 152, DataSegmentsOut: 156,
+		DeliveryRate: 1280,
+		BusyTime:     168 * us, WindowLimited: 176 * us, BufferLimited: 184 * us, Delivered: 192, DeliveredCE: 196,
+		BytesSent: 200, BytesRetrans: 208, DSACKs: 216, ReorderingSeen: 220, OutOfOrder: 224, SendWindow: 228,
+		ReceiveWindow: 232,
+		Rehash:        236, Timeouts: 240, TimeoutRecoveries: 242, TimeoutTime: 244 * ms, ReceivedCE: 248,
+		DeliveredE1Bytes: 252, DeliveredE0Bytes: 256, DeliveredCEBytes: 260, ReceivedE1Bytes: 264, ReceivedE0Bytes: 268,
+		ReceivedCEBytes: 272,
+		AccECN:          276,
 	}
 	var got Info
 	got.ParseInfo(b)
@@ -111,7 +116,8 @@ func TestParseInfo(t *testing.T) {
 		if short.Has(f) || !got.Has(f) || f > 0 && !short.Has(f-1) {
 			t.Errorf("%v of %d bytes: %v; of all: %v", f, x.end-1, short.Has(f), got.Has(f))
 		}
-		if err := short.Need(f); err == nil || !strings.Contains(err.Error(), x.name) || !strings.Contains(err.Error(), "Linux "+x.since) {
+		if err := short.Need(f); err == nil || !strings.Contains(err.Error(), x.name) ||
+			!strings.Contains(err.Error(), "Linux "+x.since) {
 			t.Errorf("%v: %v", f, err)
 		}
 		if err := got.Need(f); err != nil {
@@ -128,7 +134,8 @@ func TestParseInfo(t *testing.T) {
 func TestParseInfoLimits(t *testing.T) {
 	var i Info
 	i.ParseInfo(bytes.Repeat([]byte{0xff}, infoBytes+40)) // a later kernel sends more
-	if i.PacingRate != NoLimit || i.MinRTT != unit.Never || i.BusyTime != unit.Never || i.BytesAcked < 0 || !i.Has(AccECN) {
+	if i.PacingRate != NoLimit || i.MinRTT != unit.Never || i.BusyTime != unit.Never || i.BytesAcked < 0 ||
+		!i.Has(AccECN) {
 		t.Errorf("%+v", i)
 	}
 	i.ParseInfo(nil)
@@ -207,7 +214,8 @@ func TestParse(t *testing.T) {
 	if !little {
 		first.Info = got[0].Info
 	}
-	first.BBR = BBR{Known: true, Bandwidth: 8 * (1000 + 1<<32), MinRTT: 10 * unit.Millisecond, PacingGain: 739, WindowGain: 512}
+	first.BBR = BBR{Known: true, Bandwidth: 8 * (1000 + 1<<32), MinRTT: 10 * unit.Millisecond, PacingGain: 739,
+		WindowGain: 512}
 	first.Memory = Memory{true, 1, 2, 3, 4, 5, 6, 7, 8, 9}
 	second := s
 	second.CongestionControl = Name{'d', 'c', 't', 'c', 'p'}
@@ -261,7 +269,8 @@ func TestMapped(t *testing.T) {
 	copy(b[headerBytes+8:], mapped[:])
 	copy(b[headerBytes+24:], mapped[:])
 	got, _, err := parse(b, 7, false, nil)
-	if err != nil || got[0].Local != netip.MustParseAddrPort("10.0.0.1:1234") || got[0].Remote != netip.MustParseAddrPort("10.0.0.1:443") {
+	if err != nil || got[0].Local != netip.MustParseAddrPort("10.0.0.1:1234") ||
+		got[0].Remote != netip.MustParseAddrPort("10.0.0.1:443") {
 		t.Errorf("%v, %v", got, err)
 	}
 }
@@ -272,7 +281,8 @@ func TestNames(t *testing.T) {
 		want string
 	}{
 		{TimeWait, "TIME-WAIT"}, {State(0), "state 0"}, {State(99), "state 99"}, {CALoss, "loss"}, {CAState(9), "state 9"},
-		{Rehash, "tcpi_rehash"}, {fieldCount, "field 35"}, {Name{}, ""}, {Name([]byte("sixteen bytes 16")), "sixteen bytes 16"},
+		{Rehash, "tcpi_rehash"}, {fieldCount, "field 35"}, {Name{}, ""}, {Name([]byte("sixteen bytes 16")),
+			"sixteen bytes 16"},
 	} {
 		if x.got.String() != x.want {
 			t.Errorf("%q, want %q", x.got, x.want)
@@ -282,7 +292,8 @@ func TestNames(t *testing.T) {
 
 // What is in a dump does not allocate once there is room.
 func TestParseAllocations(t *testing.T) {
-	b := bytes.Join([][]byte{answer(7, 0, name("bbr"), attribute(extInfo, make([]uint32, 70)...)), answer(7, 0), acknowledge(messageDone, 7, 0)}, nil)
+	b := bytes.Join([][]byte{answer(7, 0, name("bbr"), attribute(extInfo, make([]uint32, 70)...)), answer(7, 0),
+		acknowledge(messageDone, 7, 0)}, nil)
 	room := make([]Socket, 0, 2)
 	if n := testing.AllocsPerRun(100, func() { parse(b, 7, false, room) }); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -292,8 +303,10 @@ func TestParseAllocations(t *testing.T) {
 // Nothing that comes in makes the parser panic or return what it was not told of.
 func FuzzParse(f *testing.F) {
 	f.Add(answer(7, 0, name("cubic"), attribute(extInfo, make([]uint32, 58)...)), false)
-	f.Add(append(answer(7, flagInterrupt, attribute(extSkMem, 1, 2, 3, 4, 5, 6, 7, 8)), acknowledge(messageDone, 7, 0)...), false)
-	f.Add(answer(7, 0, attribute(extBBR, 1, 2, 3, 4, 5), attribute(extDCTCP, 1, 2, 3, 4), attribute(extVegas, 1, 2, 3, 4)), true)
+	f.Add(append(answer(7, flagInterrupt, attribute(extSkMem, 1, 2, 3, 4, 5, 6, 7, 8)), acknowledge(messageDone, 7, 0)...),
+		false)
+	f.Add(answer(7, 0, attribute(extBBR, 1, 2, 3, 4, 5), attribute(extDCTCP, 1, 2, 3, 4), attribute(extVegas, 1, 2, 3, 4)),
+		true)
 	f.Add(acknowledge(messageError, 7, syscall.EPERM), true)
 	f.Add(bytes.Repeat([]byte{0xff}, 100), false)
 	f.Fuzz(func(t *testing.T, b []byte, one bool) {
@@ -305,7 +318,8 @@ func FuzzParse(f *testing.F) {
 			t.Error("an answer about one socket is not its end")
 		}
 		for _, s := range sockets {
-			if !s.Local.IsValid() || !s.Remote.IsValid() || s.Info.RTT < 0 || s.Info.PacingRate < 0 || s.Info.BytesSent < 0 || s.Info.BusyTime < 0 {
+			if !s.Local.IsValid() || !s.Remote.IsValid() || s.Info.RTT < 0 || s.Info.PacingRate < 0 || s.Info.BytesSent < 0 ||
+				s.Info.BusyTime < 0 {
 				t.Errorf("%+v", s)
 			}
 		}

@@ -22,7 +22,10 @@
 //	§6.2      N, flows at the receiver           cc.Census, Receiver.share TestCensus, TestReceiverCounts
 //	§9.1      integrity of feedback              transport.Asker.Genuine TestAttacks, TestSealedForms, TestSealedBytes
 //	§9.1      a lying receiver                   window.clamp           TestFollower, TestLyingReceivers
-//	§9.1      the relative ratio only            telemetry.RelativeLoad TestRelativeConverges, TestRelativeOncePerRoundTrip, TestRelativeOnTheWire, TestRelativeErrors
+//	§9.1 the relative ratio only telemetry.RelativeLoad TestRelativeConverges,
+//
+// TestRelativeOncePerRoundTrip, TestRelativeOnTheWire, TestRelativeErrors
+//
 //	§9.4      sojourn time                       Config.Sojourn         TestSojourn
 //
 // In whole networks, over rdma, tcp and udp, with switches that write telemetry:
@@ -30,9 +33,10 @@
 // (TestIncastNetwork), wire form, and clocks' offsets to the last bit (TestForms), the window
 // as a bound (§9.3: TestWindowBound), hops without telemetry and more hops than fit (TestMixedHops,
 // TestLongPath), thinning, probes and congestion only (§6: TestThinning), probes on the data's path (§6.1:
-// TestProbesTakeThePath), more flows than N (§5: TestMoreThanN), receivers (§6.2: TestReceiverNetwork), flows shorter than
-// T (TestShortFlows), windows below a packet (TestManySenders), senders that go back (TestGoBack),
-// classes under DWRR (§9.4: TestClassesNetwork), coarse and drifting clocks (TestClockErrors).
+// TestProbesTakeThePath), more flows than N (§5: TestMoreThanN), receivers (§6.2:
+// TestReceiverNetwork), flows shorter than T (TestShortFlows), windows below a packet
+// (TestManySenders), senders that go back (TestGoBack), classes under DWRR (§9.4:
+// TestClassesNetwork), coarse and drifting clocks (TestClockErrors).
 //
 // HPCC's ablations (per ACK, per RTT, rxRate, state per hop) are modes: TestModes. The
 // telemetry's format, with what it rounds and wraps, is in package telemetry; what a

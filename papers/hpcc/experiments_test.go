@@ -23,7 +23,8 @@ import (
 // library is the registry of the experiments in experiments/.
 func library() *experiment.Registry {
 	r := registry()
-	r.Programs = []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), forward.Scheme(), inband.Scheme(), pfc.Scheme(), sharedbuffer.Scheme()}
+	r.Programs = []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), forward.Scheme(), inband.Scheme(), pfc.Scheme(),
+		sharedbuffer.Scheme()}
 	r.Controllers = append(r.Controllers, []cc.Scheme{dcqcn.Scheme(), dctcp.Scheme(), timely.Scheme()}...)
 	r.Library = []experiment.Library{{Name: "hpcc", Files: hpcc.Experiments}}
 	return r
@@ -41,7 +42,8 @@ func TestExperiments(t *testing.T) {
 		// 25 us: our DCQCN's queue is 70 kB on average, the testbed's must have been above 100 kB
 		"mice.dcqcn": experiment.Fails,
 	}
-	for _, name := range []string{"incast16", "incast16-reaction", "rates", "joins", "long-short", "incast-long", "elephant-mice"} {
+	for _, name := range []string{"incast16", "incast16-reaction", "rates", "joins", "long-short", "incast-long",
+		"elephant-mice"} {
 		for _, c := range experimenttest.CarryOut(t, library(), "hpcc/"+name, experiment.Options{}).Claims {
 			want, ok := otherwise[c.ID]
 			if !ok {

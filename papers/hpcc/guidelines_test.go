@@ -29,7 +29,8 @@ func TestManySenders(t *testing.T) {
 		{"udp_controlled", "rx_hpcc: {}", ", report_every: 16 packets"},
 	} {
 		r := run(t, dumbbell(150, "ecmp, {telemetry: {t: 13us}}", fmt.Sprintf(`
-  - {name: many, from: "left*", to: right0, transport: %s, cc: {%s}, size: 100kB, start: 0s%s}`, x[0], x[1], x[2])), nil)
+  - {name: many, from: "left*", to: right0, transport: %s, cc: {%s}, size: 100kB, start: 0s%s}`, x[0], x[1], x[2])),
+			nil)
 		last := unit.Time(0)
 		for _, f := range r.Flows {
 			last = max(last, f.FCT)
@@ -119,8 +120,10 @@ func TestProbesTakeThePath(t *testing.T) {
 					switch {
 					case p.Payload == 0 && asked: // of rdma a kind of its own; TCP and UDP have nothing but data that is empty
 						probes++
-						if p.Kind != packet.Probe && x[1] == "rdma" || data != nil && (p.Hash != data.Hash || p.SrcPort != data.SrcPort || p.DstPort != data.DstPort || p.Proto != data.Proto ||
-							p.Src != data.Src || p.Dst != data.Dst || p.Version != data.Version || p.TOS&^packet.ECN != data.TOS&^packet.ECN) {
+						if p.Kind != packet.Probe && x[1] == "rdma" || data != nil && (p.Hash != data.Hash || p.SrcPort != data.SrcPort ||
+							p.DstPort != data.DstPort || p.Proto != data.Proto ||
+							p.Src != data.Src || p.Dst != data.Dst || p.Version != data.Version ||
+							p.TOS&^packet.ECN != data.TOS&^packet.ECN) {
 							t.Errorf("%v: probe %+v, data %+v", x, p, data)
 						}
 					case p.Payload > 0:

@@ -129,7 +129,8 @@ func newLaw(f cc.Flow, c Config) (law, error) {
 		return law{}, err
 	}
 	if f.Loads && (c.Mode == RxRate || c.Mode == PerHop || c.Sojourn) {
-		return law{}, fmt.Errorf("hpcc: mode rx_rate, mode per_hop and delay: sojourn need records of hops; the network's format: relative has none")
+		return law{}, fmt.Errorf("hpcc: mode rx_rate, mode per_hop and delay: sojourn need records of hops; the network's " +
+			"format: relative has none")
 	}
 	l := law{window: newWindow(f, c.T, c.MinRate), config: c}
 	l.track.forget()

@@ -134,7 +134,8 @@ func run(t *testing.T, settle, trips int, change func(c *Config)) *incast {
 				n.acked[e.flow] += e.end - f.una
 			}
 			f.una = e.end
-			f.control.OnAck(n.now, &cc.Ack{Una: f.una, Next: f.next, Bytes: 1000, Packets: 1, Hops: []telemetry.Hop{e.hop}, Path: 1})
+			f.control.OnAck(n.now, &cc.Ack{Una: f.una, Next: f.next, Bytes: 1000, Packets: 1, Hops: []telemetry.Hop{e.hop},
+				Path: 1})
 			f.waiting = false // a new rate moves the pending send
 			n.send(e.flow)
 		}
@@ -165,7 +166,8 @@ func (n *incast) utilisation() float64 {
 func TestIncast(t *testing.T) {
 	small, large := run(t, 40, 400, func(c *Config) { c.WAI = 25 }), run(t, 40, 400, func(c *Config) { c.WAI = 300 })
 	middle := run(t, 40, 400, func(c *Config) { c.WAI = 150 })
-	t.Logf("W_ai 25 B: %v, %.3f; 150 B: %v, %.3f; 300 B: %v, %.3f", small.p95(), small.utilisation(), middle.p95(), middle.utilisation(), large.p95(), large.utilisation())
+	t.Logf("W_ai 25 B: %v, %.3f; 150 B: %v, %.3f; 300 B: %v, %.3f", small.p95(), small.utilisation(), middle.p95(),
+		middle.utilisation(), large.p95(), large.utilisation())
 	if small.p95() > 4000 || small.utilisation() < 0.9 {
 		t.Errorf("W_ai of 25 B: a queue of %v at the 95th percentile, utilisation %.3f", small.p95(), small.utilisation())
 	}

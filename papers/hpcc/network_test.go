@@ -44,8 +44,9 @@ func (classifier) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metad
 
 func registry() *experiment.Registry {
 	return &experiment.Registry{
-		Programs: []dataplane.Scheme{ecmp.Scheme(), inband.Scheme(), {Scheme: scheme.Scheme{Name: "classifier", Doc: "for tests"},
-			Build: func(*dataplane.Site, scheme.Values) (dataplane.Program, error) { return classifier{}, nil }}},
+		Programs: []dataplane.Scheme{ecmp.Scheme(), inband.Scheme(),
+			{Scheme: scheme.Scheme{Name: "classifier", Doc: "for tests"},
+				Build: func(*dataplane.Site, scheme.Values) (dataplane.Program, error) { return classifier{}, nil }}},
 		Schedulers:  tm.Schemes(),
 		Transports:  []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.ControlledScheme()},
 		Topologies:  topology.Schemes(),
@@ -56,7 +57,8 @@ func registry() *experiment.Registry {
 // configure makes the first run of an experiment.
 func configure(t testing.TB, text string, change func(*sim.Config)) *sim.Config {
 	t.Helper()
-	spec, err := experiment.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
+	spec, err := experiment.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +121,8 @@ func TestTwoFlowsConverge(t *testing.T) {
 		const every = 10 * us
 		r := run(t, dumbbell(2, "ecmp, telemetry", fmt.Sprintf(`
   - {name: one, from: left0, to: right0, transport: %s, cc: {hpcc: {w_ai: 150 B}}, start: 0s}
-  - {name: two, from: left1, to: right1, transport: %s, cc: {hpcc: {w_ai: 150 B}}, start: 1ms}`, transport, transport)), watch(every))
+  - {name: two, from: left1, to: right1, transport: %s, cc: {hpcc: {w_ai: 150 B}}, start: 1ms}`, transport, transport)),
+			watch(every))
 		rate := func(flow int, from, to unit.Time) float64 {
 			w := r.Watched[1+flow]
 			return float64(w[to/every]-w[from/every]) * 8 / (to - from).Seconds() / 100e9 / payloadShare
@@ -144,10 +147,12 @@ func TestTwoFlowsConverge(t *testing.T) {
 // HPCC §5.4: 16 flows to one host. The first burst, 16 W, is gone in some round trips;
 // then the queue is near zero and the link in use.
 func TestIncastNetwork(t *testing.T) {
-	for _, control := range []string{"hpcc: {w_ai: 25 B}", "rx_hpcc: {w_ai: 25 B}", "hpcc_pint: {w_ai: 25 B}", "powertcp: {n: 160}", "hpcc: {w_ai: 25 B, mode: per_hop}"} {
+	for _, control := range []string{"hpcc: {w_ai: 25 B}", "rx_hpcc: {w_ai: 25 B}", "hpcc_pint: {w_ai: 25 B}",
+		"powertcp: {n: 160}", "hpcc: {w_ai: 25 B, mode: per_hop}"} {
 		const every = 5 * us
 		r := run(t, dumbbell(16, "ecmp, {telemetry: {t: 13us}}", fmt.Sprintf(`
-  - {name: incast, from: "left*", to: right0, transport: rdma, cc: {%s}, size: 2MB, start: 0s}`, control)), watch(every))
+  - {name: incast, from: "left*", to: right0, transport: rdma, cc: {%s}, size: 2MB, start: 0s}`, control)),
+			watch(every))
 		last := unit.Time(0)
 		for _, f := range r.Flows {
 			last = max(last, f.FCT)
@@ -174,7 +179,8 @@ topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 3, rate: 25Gbps, delay: 1us
 switches: {"*": {programs: [ecmp, {telemetry: {format: %s, t: 15us}}]}}
 traffic:
   - {name: up, from: [h0, h1, h2], to: [h3, h4], transport: %s, telemetry: %s, cc: {%s}, size: 300kB, start: 0s..50us%s}
-  - {name: down, from: [h5], to: [h0, h3], transport: %s, telemetry: %s, cc: {%s}, size: 200kB, start: 20us%s}`, format, transport, ask, control, more, transport, ask, control, more)
+  - {name: down, from: [h5], to: [h0, h3], transport: %s, telemetry: %s, cc: {%s}, size: 200kB, start: 20us%s}`, format,
+		transport, ask, control, more, transport, ask, control, more)
 }
 
 // combinations are what a mesh is run with.
@@ -309,7 +315,8 @@ func TestMixedHops(t *testing.T) {
 		x := text
 		if without != "" {
 			x = strings.Replace(text, "traffic:", "  "+without+": {programs: [ecmp]}\ntraffic:", 1)
-			x = strings.Replace(x, `switches: {"*": {programs: [ecmp, telemetry]}}`, "switches:\n  \"*\": {programs: [ecmp, telemetry]}", 1)
+			x = strings.Replace(x, `switches: {"*": {programs: [ecmp, telemetry]}}`,
+				"switches:\n  \"*\": {programs: [ecmp, telemetry]}", 1)
 		}
 		r := run(t, x, watch(5*us))
 		last := unit.Time(0)
@@ -324,7 +331,8 @@ func TestMixedHops(t *testing.T) {
 	all, fct := late("")
 	right, fctRight := late("right")
 	left, fctLeft := late("left") // where the queue is
-	t.Logf("queue and last FCT: %d B, %v; without the right switch %d B, %v; without the left %d B, %v", all, fct, right, fctRight, left, fctLeft)
+	t.Logf("queue and last FCT: %d B, %v; without the right switch %d B, %v; without the left %d B, %v", all, fct, right,
+		fctRight, left, fctLeft)
 	if all > 20_000 || right > 20_000 || left < 100_000 || left > 4*100_000 {
 		t.Errorf("queues of %d, %d and %d B", all, right, left)
 	}
@@ -391,7 +399,8 @@ func TestThinning(t *testing.T) {
 	for _, ask := range []string{"packet", "packets", "rtt", "congestion", "probe"} {
 		r := run(t, dumbbell(2, "ecmp, {telemetry: {t: 13us}}", fmt.Sprintf(`
   - {name: one, from: left0, to: right0, transport: rdma, telemetry: %s, cc: {hpcc: {}}, size: 20MB, start: 0s}
-  - {name: two, from: left1, to: right1, transport: rdma, telemetry: %s, cc: {hpcc: {}}, size: 4MB, start: 200us}`, ask, ask)), func(c *sim.Config) {
+  - {name: two, from: left1, to: right1, transport: rdma, telemetry: %s, cc: {hpcc: {}}, size: 4MB, start: 200us}`, ask,
+			ask)), func(c *sim.Config) {
 			watch(5 * us)(c)
 			c.Tally = true
 		})
@@ -402,7 +411,8 @@ func TestThinning(t *testing.T) {
 		q := percentile(r.Watched[0][60:len(r.Watched[0])/3], 95)
 		// 48 B with each of the 24000 packets, on 3 links, there and back
 		share := float64(r.Tally.Extensions) / (2 * 3 * 48 * 24_000)
-		if q > 90_000 || ask == "packet" && share != 1 || ask == "packets" && (share < 0.124 || share > 0.126) || ask == "rtt" && share > 0.05 ||
+		if q > 90_000 || ask == "packet" && share != 1 || ask == "packets" && (share < 0.124 || share > 0.126) ||
+			ask == "rtt" && share > 0.05 ||
 			ask == "congestion" && share > 0.9 || ask == "probe" && (share > 0.05 || r.Tally.Kinds[packet.Probe] == 0) {
 			t.Errorf("%s: a queue of %d B, telemetry of %.3f", ask, q, share)
 		}
@@ -453,7 +463,8 @@ traffic:
   - {name: large, from: left1, to: right1, transport: rdma, tos: 0x20, ack_tos: 32, cc: {hpcc: {}}, start: 0s, stop: 3ms}`, idle), watch(100*us))
 		rate := func(flow int, from, to unit.Time) float64 {
 			w := r.Watched[1+flow]
-			return float64(w[to/(100*us)]-w[from/(100*us)]) * 8 / (to - from).Seconds() / 100e9 * 1094 / 1000 // 50 B of headers, 44 of telemetry
+			// 50 B of headers, 44 of telemetry
+			return float64(w[to/(100*us)]-w[from/(100*us)]) * 8 / (to - from).Seconds() / 100e9 * 1094 / 1000
 		}
 		small, large, alone := rate(0, ms, 3*ms), rate(1, ms, 3*ms), rate(0, 4*ms, 6*ms-100*us)
 		t.Logf("idle %s: %.3f and %.3f, alone %.3f", idle, small, large, alone)
@@ -474,16 +485,19 @@ func TestClockErrors(t *testing.T) {
 	for _, x := range []struct {
 		clock telemetry.Clock
 		most  unit.Time
-	}{{telemetry.Clock{}, 1850 * us}, {telemetry.Clock{Resolution: ns}, 1850 * us}, {telemetry.Clock{Resolution: 10 * ns}, 1880 * us},
-		{telemetry.Clock{Resolution: 100 * ns}, 1960 * us}, {telemetry.Clock{Drift: 100}, 1850 * us}, {telemetry.Clock{Drift: -100}, 1850 * us}} {
+	}{{telemetry.Clock{}, 1850 * us}, {telemetry.Clock{Resolution: ns}, 1850 * us}, {telemetry.Clock{Resolution: 10 * ns},
+		1880 * us},
+		{telemetry.Clock{Resolution: 100 * ns}, 1960 * us}, {telemetry.Clock{Drift: 100}, 1850 * us},
+		{telemetry.Clock{Drift: -100}, 1850 * us}} {
 		clock := x.clock
 		r := run(t, dumbbell(2, "ecmp, {telemetry: {format: int-md}}", `
-  - {name: two, from: [left0, left1], to: right0, transport: rdma, cc: {hpcc: {w_ai: 150 B}}, size: 10MB, start: 0s}`), func(c *sim.Config) {
-			watch(5 * us)(c)
-			for i := range c.Switches {
-				c.Switches[i].Clock = clock
-			}
-		})
+  - {name: two, from: [left0, left1], to: right0, transport: rdma, cc: {hpcc: {w_ai: 150 B}}, size: 10MB, start: 0s}`),
+			func(c *sim.Config) {
+				watch(5 * us)(c)
+				for i := range c.Switches {
+					c.Switches[i].Clock = clock
+				}
+			})
 		last := max(r.Flows[0].FCT, r.Flows[1].FCT) // 20 MB in frames of 1090 B at 95 % take 1.84 ms
 		q := percentile(r.Watched[0][60:300], 95)
 		t.Logf("%+v: FCT %v, queue %d B", clock, last, q)

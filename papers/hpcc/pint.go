@@ -21,10 +21,13 @@ type PINT struct {
 // PINTScheme is what an experiment names: cc: hpcc_pint.
 func PINTScheme() cc.Scheme {
 	return cc.Scheme{
-		Scheme: scheme.Scheme{Name: "hpcc_pint", Doc: "HPCC on probabilistic telemetry of one or two bytes", Source: "PINT (SIGCOMM'20)", Params: []scheme.Param{
-			etaParam, maxStageParam, waiParam, nParam, tParam, minRateParam,
-			{Name: "share", Kind: scheme.Share, Default: "100%", Min: "0%", Max: "100%", Doc: "share of acknowledgements that are looked at, chosen at random", Source: "the authors' simulator (PINT_PROB)"},
-		}},
+		Scheme: scheme.Scheme{Name: "hpcc_pint", Doc: "HPCC on probabilistic telemetry of one or two bytes",
+			Source: "PINT (SIGCOMM'20)", Params: []scheme.Param{
+				etaParam, maxStageParam, waiParam, nParam, tParam, minRateParam,
+				{Name: "share", Kind: scheme.Share, Default: "100%", Min: "0%", Max: "100%",
+					Doc:    "share of acknowledgements that are looked at, chosen at random",
+					Source: "the authors' simulator (PINT_PROB)"},
+			}},
 		OwnRecovery: true, Telemetry: telemetry.PathLoad,
 		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
 			return build(NewPINT(f, config(v), v.Float("share")))

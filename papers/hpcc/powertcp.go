@@ -59,17 +59,25 @@ type PowerTCP struct {
 // PowerScheme is what an experiment names: cc: powertcp.
 func PowerScheme() cc.Scheme {
 	return cc.Scheme{
-		Scheme: scheme.Scheme{Name: "powertcp", Doc: "window by the path's power, from telemetry", Source: "PowerTCP (NSDI'22)", Params: []scheme.Param{
-			{Name: "gamma", Kind: scheme.Share, Default: "90%", Min: "0.01%", Max: "100%", Doc: "weight of the new window", Source: "the authors' simulator"},
-			{Name: "beta", Kind: scheme.Rate, Default: "150Mbps", Min: "0bps", Doc: "additive increase, as a rate", Source: "the authors' simulator"},
-			{Name: "n", Kind: scheme.Int, Default: "0", Min: "0", Doc: "flows expected at a host: β is W_init/n; 0: by beta", Source: "ours"},
-			{Name: "eta", Kind: scheme.Share, Default: "100%", Min: "0.01%", Max: "100%", Doc: "target of the normalised power", Source: "ours: the algorithm has none; the authors' simulator has 95 %"},
-			{Name: "floor", Kind: scheme.Share, Default: "0%", Min: "0%", Max: "100%", Doc: "least current, as a share of the port's rate", Source: "ours: the algorithm has none; the authors' simulator has 50 %"},
-			tParam, minRateParam,
-		}},
+		Scheme: scheme.Scheme{Name: "powertcp", Doc: "window by the path's power, from telemetry",
+			Source: "PowerTCP (NSDI'22)", Params: []scheme.Param{
+				{Name: "gamma", Kind: scheme.Share, Default: "90%", Min: "0.01%", Max: "100%", Doc: "weight of the new window",
+					Source: "the authors' simulator"},
+				{Name: "beta", Kind: scheme.Rate, Default: "150Mbps", Min: "0bps", Doc: "additive increase, as a rate",
+					Source: "the authors' simulator"},
+				{Name: "n", Kind: scheme.Int, Default: "0", Min: "0", Doc: "flows expected at a host: β is W_init/n; 0: by beta",
+					Source: "ours"},
+				{Name: "eta", Kind: scheme.Share, Default: "100%", Min: "0.01%", Max: "100%", Doc: "target of the normalised power",
+					Source: "ours: the algorithm has none; the authors' simulator has 95 %"},
+				{Name: "floor", Kind: scheme.Share, Default: "0%", Min: "0%", Max: "100%",
+					Doc:    "least current, as a share of the port's rate",
+					Source: "ours: the algorithm has none; the authors' simulator has 50 %"},
+				tParam, minRateParam,
+			}},
 		OwnRecovery: true, Telemetry: telemetry.HopRecords,
 		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
-			return build(NewPower(f, PowerConfig{Gamma: v.Float("gamma"), Beta: v.Rate("beta"), N: v.Int("n"), Eta: v.Float("eta"),
+			return build(NewPower(f, PowerConfig{Gamma: v.Float("gamma"), Beta: v.Rate("beta"), N: v.Int("n"),
+				Eta:   v.Float("eta"),
 				Floor: v.Float("floor"), T: v.Time("t"), MinRate: v.Rate("min_rate")}))
 		},
 	}

@@ -36,7 +36,8 @@ type Receiver struct {
 	member         cc.Member
 }
 
-var errNoT = errors.New("hpcc: a receiver cannot measure the base round-trip time: t must be given, or known of the path")
+var errNoT = errors.New("hpcc: a receiver cannot measure the base round-trip time: t must be given, or " +
+	"known of the path")
 
 // NewReceiver makes the receiver's part of a flow. f is the sender's; T must be given, by c
 // or f, since a receiver cannot measure it. census counts the host's flows; it may be nil.
@@ -138,9 +139,10 @@ type Follower struct{ window }
 // the other end.
 func RxScheme() cc.Scheme {
 	return cc.Scheme{
-		Scheme: scheme.Scheme{Name: "rx_hpcc", Doc: "HPCC++ at the receiver, which tells the window", Source: "draft-miao-iccrg-hpccplus-01 §6.2", Params: []scheme.Param{
-			etaParam, maxStageParam, waiParam, nParam, tParam, minRateParam,
-		}},
+		Scheme: scheme.Scheme{Name: "rx_hpcc", Doc: "HPCC++ at the receiver, which tells the window",
+			Source: "draft-miao-iccrg-hpccplus-01 §6.2", Params: []scheme.Param{
+				etaParam, maxStageParam, waiParam, nParam, tParam, minRateParam,
+			}},
 		OwnRecovery: true, Telemetry: telemetry.HopRecords,
 		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) { return build(NewFollower(f, config(v))) },
 		Receiver: func(f cc.Flow, v scheme.Values, host *cc.Host) (cc.Receiver, error) {

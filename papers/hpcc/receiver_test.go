@@ -109,7 +109,8 @@ func TestReceiverTimer(t *testing.T) {
 	}
 	u := 0.6*1 + 0.4*2.0
 	f, told := r.OnTimer(20 * us)
-	if want := 125000/(u/0.95) + 80; !told || f.Window != unit.Bytes(want) || r.ref.wc != want || r.NextTimer() != unit.Never {
+	if want := 125000/(u/0.95) + 80; !told || f.Window != unit.Bytes(want) || r.ref.wc != want ||
+		r.NextTimer() != unit.Never {
 		t.Errorf("%+v, %v; want %v", f, told, want)
 	}
 }

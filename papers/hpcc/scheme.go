@@ -68,27 +68,41 @@ func (c *Config) Validate() error {
 }
 
 var (
-	etaParam      = scheme.Param{Name: "eta", Kind: scheme.Share, Default: "95%", Min: "0.01%", Max: "100%", Doc: "target utilisation", Source: "draft-miao §4.1; HPCC §5.1"}
-	maxStageParam = scheme.Param{Name: "max_stage", Kind: scheme.Int, Default: "0", Min: "0", Doc: "additive increases before a multiplicative one", Source: "the authors' project page: the 5 of paper and draft is a typo; their simulator (MI_THRESH 0)"}
-	waiParam      = scheme.Param{Name: "w_ai", Kind: scheme.Size, Default: "80 B", Min: "0 B", Doc: "additive increase in a round trip", Source: "HPCC §5.1, footnote 4: 100 flows at 100 Gb/s"}
-	nParam        = scheme.Param{Name: "n", Kind: scheme.Int, Default: "0", Min: "0", Doc: "flows expected on a link: w_ai is W_init·(1−eta)/n; 0: as given", Source: "draft-miao §5"}
-	tParam        = scheme.Param{Name: "t", Kind: scheme.Duration, Default: "0s", Min: "0s", Doc: "base round-trip time; 0s: the path's if it is known, or the least measured", Source: "ours; draft-miao §4.1 has 5 us, HPCC §5.1 9 us (testbed) and 13 us (simulation)"}
-	minRateParam  = scheme.Param{Name: "min_rate", Kind: scheme.Rate, Default: "0bps", Min: "0bps", Doc: "the window does not fall below min_rate·t", Source: "ours: W_ai bounds the window from below (line 13); HPCC's simulator has 100 Mb/s or 1 Gb/s"}
+	etaParam = scheme.Param{Name: "eta", Kind: scheme.Share, Default: "95%", Min: "0.01%", Max: "100%",
+		Doc: "target utilisation", Source: "draft-miao §4.1; HPCC §5.1"}
+	maxStageParam = scheme.Param{Name: "max_stage", Kind: scheme.Int, Default: "0", Min: "0",
+		Doc:    "additive increases before a multiplicative one",
+		Source: "the authors' project page: the 5 of paper and draft is a typo; their simulator (MI_THRESH 0)"}
+	waiParam = scheme.Param{Name: "w_ai", Kind: scheme.Size, Default: "80 B", Min: "0 B",
+		Doc: "additive increase in a round trip", Source: "HPCC §5.1, footnote 4: 100 flows at 100 Gb/s"}
+	nParam = scheme.Param{Name: "n", Kind: scheme.Int, Default: "0", Min: "0",
+		Doc: "flows expected on a link: w_ai is W_init·(1−eta)/n; 0: as given", Source: "draft-miao §5"}
+	tParam = scheme.Param{Name: "t", Kind: scheme.Duration, Default: "0s", Min: "0s",
+		Doc:    "base round-trip time; 0s: the path's if it is known, or the least measured",
+		Source: "ours; draft-miao §4.1 has 5 us, HPCC §5.1 9 us (testbed) and 13 us (simulation)"}
+	minRateParam = scheme.Param{Name: "min_rate", Kind: scheme.Rate, Default: "0bps", Min: "0bps",
+		Doc:    "the window does not fall below min_rate·t",
+		Source: "ours: W_ai bounds the window from below (line 13); HPCC's simulator has 100 Mb/s or 1 Gb/s"}
 )
 
 // config reads what the laws share.
 func config(v scheme.Values) Config {
-	return Config{Eta: v.Float("eta"), MaxStage: v.Int("max_stage"), WAI: v.Bytes("w_ai"), N: v.Int("n"), T: v.Time("t"), MinRate: v.Rate("min_rate")}
+	return Config{Eta: v.Float("eta"), MaxStage: v.Int("max_stage"), WAI: v.Bytes("w_ai"), N: v.Int("n"), T: v.Time("t"),
+		MinRate: v.Rate("min_rate")}
 }
 
 // Scheme is what an experiment names: cc: hpcc.
 func Scheme() cc.Scheme {
 	return cc.Scheme{
-		Scheme: scheme.Scheme{Name: "hpcc", Doc: "HPCC++: windows from the telemetry of the path", Source: "draft-miao-iccrg-hpccplus-01", Params: []scheme.Param{
-			etaParam, maxStageParam, waiParam, nParam, tParam, minRateParam,
-			{Name: "mode", Kind: scheme.Text, Words: modes, Default: "hpcc++", Doc: "HPCC++, or an ablation of the paper", Source: "draft-miao §6.1; HPCC §5.4, figure 6, Appendix A"},
-			{Name: "delay", Kind: scheme.Text, Words: []string{"queue", "sojourn"}, Default: "queue", Doc: "what tells the queueing: the port's queue, or the packet's time in the switch", Source: "draft-miao §4.2 line 5; §9.4"},
-		}},
+		Scheme: scheme.Scheme{Name: "hpcc", Doc: "HPCC++: windows from the telemetry of the path",
+			Source: "draft-miao-iccrg-hpccplus-01", Params: []scheme.Param{
+				etaParam, maxStageParam, waiParam, nParam, tParam, minRateParam,
+				{Name: "mode", Kind: scheme.Text, Words: modes, Default: "hpcc++", Doc: "HPCC++, or an ablation of the paper",
+					Source: "draft-miao §6.1; HPCC §5.4, figure 6, Appendix A"},
+				{Name: "delay", Kind: scheme.Text, Words: []string{"queue", "sojourn"}, Default: "queue",
+					Doc:    "what tells the queueing: the port's queue, or the packet's time in the switch",
+					Source: "draft-miao §4.2 line 5; §9.4"},
+			}},
 		OwnRecovery: true, Telemetry: telemetry.HopRecords,
 		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
 			c := config(v)

@@ -81,7 +81,8 @@ func (a *attacker) lie(p *packet.Packet) {
 func hostile(controllers *[]cc.Controller) *experiment.Registry {
 	r := registry()
 	r.Programs = append(r.Programs, dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "attacker", Doc: "for tests", Params: []scheme.Param{{Name: "mode", Kind: scheme.Text, Words: []string{"none", "forge", "replay", "alter", "drop"}, Default: "none", Doc: "what it does", Source: "ours"}}},
+		Scheme: scheme.Scheme{Name: "attacker", Doc: "for tests", Params: []scheme.Param{{Name: "mode", Kind: scheme.Text,
+			Words: []string{"none", "forge", "replay", "alter", "drop"}, Default: "none", Doc: "what it does", Source: "ours"}}},
 		Build: func(_ *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 			return &attacker{mode: v.Text("mode")}, nil
 		},
@@ -100,7 +101,8 @@ func hostile(controllers *[]cc.Controller) *experiment.Registry {
 // under makes the first run of an experiment with a registry.
 func under(t testing.TB, r *experiment.Registry, text string) *sim.Config {
 	t.Helper()
-	spec, err := experiment.Load(r, &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
+	spec, err := experiment.Load(r, &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,21 +140,26 @@ func (v *victim) Receive(now unit.Time, p *packet.Packet) bool {
 // send and timer of the sender; the flow ends in the picosecond in which it ends without the
 // attack, or where what was altered is dropped. Without a key forgeries are believed.
 func TestAttacks(t *testing.T) {
-	for _, x := range [][2]string{{"rdma", "hpcc"}, {"rdma", "rx_hpcc"}, {"tcp", "hpcc"}, {"udp_controlled", "hpcc"}, {"udp_controlled", "rx_hpcc"}} {
+	for _, x := range [][2]string{{"rdma", "hpcc"}, {"rdma", "rx_hpcc"}, {"tcp", "hpcc"}, {"udp_controlled", "hpcc"},
+		{"udp_controlled", "rx_hpcc"}} {
 		attack := func(integrity, mode string) (fct unit.Time, v *victim) {
 			var controllers []cc.Controller
 			r := hostile(&controllers)
 			text := strings.Replace(dumbbell(2, "ecmp, telemetry", fmt.Sprintf(`
   - {name: one, from: left0, to: right0, transport: %s, integrity: %s, cc: {%s: {w_ai: 150 B}}, size: 4MB, start: 0s}
-  - {name: two, from: left1, to: right1, transport: %s, integrity: %s, cc: {%s: {w_ai: 150 B}}, size: 4MB, start: 0s}`, x[0], integrity, x[1], x[0], integrity, x[1])),
-				`{"*": {programs: [ecmp, telemetry]}}`, fmt.Sprintf(`{"*": {programs: [ecmp, telemetry]}, right: {programs: [{attacker: {mode: %s}}, ecmp, telemetry]}}`, mode), 1)
+  - {name: two, from: left1, to: right1, transport: %s, integrity: %s, cc: {%s: {w_ai: 150 B}}, size: 4MB, start: 0s}`,
+				x[0], integrity, x[1], x[0], integrity, x[1])),
+				`{"*": {programs: [ecmp, telemetry]}}`,
+				fmt.Sprintf(`{"*": {programs: [ecmp, telemetry]}, right: {programs: [{attacker: {mode: %s}}, ecmp, telemetry]}}`,
+					mode), 1)
 			controllers = nil
 			c := under(t, r, text)
 			c.Duration = 20 * ms
 			control := controllers[len(controllers)-2]
 			s := c.Flows[0].Sender
 			v = &victim{Endpoint: s, state: func() string {
-				return fmt.Sprintf("%+v %+v %v %v %+v", control, s.(transport.Gauged).Gauge(), s.NextSend(), s.NextTimer(), control.Decision())
+				return fmt.Sprintf("%+v %+v %v %v %+v", control, s.(transport.Gauged).Gauge(), s.NextSend(), s.NextTimer(),
+					control.Decision())
 			}}
 			c.Flows[0].Sender = v
 			result, err := sim.Run(c)
@@ -169,7 +176,8 @@ func TestAttacks(t *testing.T) {
 		for _, mode := range []string{"forge", "replay", "alter"} {
 			fct, v := attack("keyed", mode)
 			open, o := attack("none", mode)
-			t.Logf("%s over %s, %s: FCT %v, without attack %v, without a key %v; of %d attacks %d count, without a key %d of %d", x[1], x[0], mode, fct, quiet, open, v.attacks, v.changes, o.changes, o.attacks)
+			t.Logf("%s over %s, %s: FCT %v, without attack %v, without a key %v; of %d attacks %d count, without a key %d of %d",
+				x[1], x[0], mode, fct, quiet, open, v.attacks, v.changes, o.changes, o.attacks)
 			if v.attacks < 500 || v.changes > 0 {
 				t.Errorf("%s over %s, %s: %d of %d attacks change something", x[1], x[0], mode, v.changes, v.attacks)
 			}
@@ -218,15 +226,19 @@ func TestSealedBytes(t *testing.T) {
 				var sizes [2]int32
 				for i, integrity := range []string{"none", "keyed"} {
 					text := strings.Replace(dumbbell(1, "ecmp, telemetry", fmt.Sprintf(`
-  - {name: one, from: left0, to: right0, transport: %s, integrity: %s, cc: %s, size: 20kB, start: 0s}`, transport, integrity, control)), "framing: hpcc", "framing: "+framing, 1)
+  - {name: one, from: left0, to: right0, transport: %s, integrity: %s, cc: %s, size: 20kB, start: 0s}`, transport,
+						integrity, control)), "framing: hpcc", "framing: "+framing, 1)
 					c := configure(t, text, nil)
-					c.Flows[0].Sender = &listening{Endpoint: c.Flows[0].Sender, onReceive: func(p *packet.Packet) { sizes[i] = p.Size }}
+					c.Flows[0].Sender = &listening{Endpoint: c.Flows[0].Sender, onReceive: func(p *packet.Packet) {
+						sizes[i] = p.Size
+					}}
 					if r, err := sim.Run(c); err != nil || r.Flows[0].FCT == unit.Never {
 						t.Fatal(r, err)
 					}
 				}
 				if sizes[1]-sizes[0] != want {
-					t.Errorf("%s over %s, framing %s: an acknowledgement has %d bytes, with a code %d", control, transport, framing, sizes[0], sizes[1])
+					t.Errorf("%s over %s, framing %s: an acknowledgement has %d bytes, with a code %d", control, transport, framing,
+						sizes[0], sizes[1])
 				}
 			}
 		}
@@ -294,10 +306,12 @@ func TestLyingReceivers(t *testing.T) {
 			lying = "rx_liar: {}"
 		}
 		text := dumbbell(2+max(x.liars, 1), "ecmp, telemetry", fmt.Sprintf(`
-  - {name: honest, from: [left0, left1], to: right0, transport: rdma, integrity: keyed, cc: {%s}, start: 0s}`, x.honest))
+  - {name: honest, from: [left0, left1], to: right0, transport: rdma, integrity: keyed, cc: {%s}, start: 0s}`,
+			x.honest))
 		for i := range x.liars {
 			text += fmt.Sprintf(`
-  - {name: liar%d, from: left%d, to: right1, transport: rdma, integrity: %s, cc: {%s}, start: 1ms}`, i, 2+i, map[bool]string{true: "keyed", false: "none"}[x.control == "rx_hpcc"], lying)
+  - {name: liar%d, from: left%d, to: right1, transport: rdma, integrity: %s, cc: {%s}, start: 1ms}`, i, 2+
+				i, map[bool]string{true: "keyed", false: "none"}[x.control == "rx_hpcc"], lying)
 		}
 		c := under(t, r, text)
 		watch(every)(c)
@@ -336,7 +350,8 @@ func TestLyingReceivers(t *testing.T) {
 			}
 		}
 		queue := percentile(result.Watched[0][2*ms/every:], 100)
-		t.Logf("%s with %d liars: two honest flows have %.4f of the link, the law says %.4f, liars %.3f; a queue of %d B at most", x.honest, x.liars, honest, want, liars, queue)
+		t.Logf("%s with %d liars: two honest flows have %.4f of the link, the law says %.4f, liars %.3f; a queue of "+
+			"%d B at most", x.honest, x.liars, honest, want, liars, queue)
 		if honest < want/2 || honest > want*1.25 {
 			t.Errorf("%s with %d liars: honest flows have %.4f of the link, want %.4f", x.honest, x.liars, honest, want)
 		}
@@ -355,20 +370,24 @@ func TestRelativeConverges(t *testing.T) {
 		hosts   int
 		control string
 		size    string
-	}{{2, "hpcc: {w_ai: 150 B}", "10MB"}, {2, "hpcc: {w_ai: 150 B, mode: per_rtt}", "10MB"}, {16, "hpcc: {w_ai: 25 B}", "1MB"}, {2, "rx_hpcc: {w_ai: 150 B}", "10MB"}} {
+	}{{2, "hpcc: {w_ai: 150 B}", "10MB"}, {2, "hpcc: {w_ai: 150 B, mode: per_rtt}", "10MB"}, {16, "hpcc: {w_ai: 25 B}",
+		"1MB"}, {2, "rx_hpcc: {w_ai: 150 B}", "10MB"}} {
 		var last [2]unit.Time
 		var queue [2]int64
 		for i, format := range []string{"hpcc", "relative"} {
 			r := run(t, dumbbell(x.hosts, fmt.Sprintf("ecmp, {telemetry: {format: %s, t: 7us}}", format), fmt.Sprintf(`
-  - {name: all, from: "left*", to: right0, transport: rdma, cc: {%s}, size: %s, start: 0s}`, x.control, x.size)), watch(every))
+  - {name: all, from: "left*", to: right0, transport: rdma, cc: {%s}, size: %s, start: 0s}`, x.control, x.size)),
+				watch(every))
 			for _, f := range r.Flows {
 				last[i] = max(last[i], f.FCT)
 			}
 			queue[i] = percentile(r.Watched[0][400*us/every:unit.Time(900)*us/every], 95)
 		}
-		t.Logf("%d flows, %s: last FCT %v with records, %v relative; queue %d and %d B", x.hosts, x.control, last[0], last[1], queue[0], queue[1])
+		t.Logf("%d flows, %s: last FCT %v with records, %v relative; queue %d and %d B", x.hosts, x.control, last[0], last[1],
+			queue[0], queue[1])
 		if math.Abs(float64(last[1])/float64(last[0])-1) > 0.03 || queue[1] > 20_000 {
-			t.Errorf("%d flows, %s: last FCT %v with records, %v relative; queue %d and %d B", x.hosts, x.control, last[0], last[1], queue[0], queue[1])
+			t.Errorf("%d flows, %s: last FCT %v with records, %v relative; queue %d and %d B", x.hosts, x.control, last[0],
+				last[1], queue[0], queue[1])
 		}
 	}
 	for _, format := range []string{"hpcc", "relative"} {
@@ -425,8 +444,10 @@ func TestRelativeOnTheWire(t *testing.T) {
 // Loads alone: each moves the window, but in mode per_rtt those of the round trip that goes
 // on do not; Wc moves once a round trip in both. W_init is 125 kB: 100 Gb/s, 10 µs.
 func TestRelativeOncePerRoundTrip(t *testing.T) {
-	for mode, want := range map[hpcc.Mode][2]float64{hpcc.PlusPlus: {125_000, 125_000.0 / 2}, hpcc.PerRTT: {125_000, 125_000}} {
-		s, err := hpcc.New(cc.Flow{MSS: 1000, InitialWindow: 10, Loads: true, Path: cc.Path{NICRate: 100 * unit.Gbps, BaseRTT: 10 * us}}, hpcc.Config{Eta: 1, Mode: mode})
+	for mode, want := range map[hpcc.Mode][2]float64{hpcc.PlusPlus: {125_000, 125_000.0 / 2}, hpcc.PerRTT: {125_000,
+		125_000}} {
+		s, err := hpcc.New(cc.Flow{MSS: 1000, InitialWindow: 10, Loads: true, Path: cc.Path{NICRate: 100 * unit.Gbps,
+			BaseRTT: 10 * us}}, hpcc.Config{Eta: 1, Mode: mode})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -447,14 +468,18 @@ func TestRelativeOncePerRoundTrip(t *testing.T) {
 // asked for.
 func TestRelativeErrors(t *testing.T) {
 	for traffic, want := range map[string]string{
-		"cc: {hpcc: {mode: per_hop}}": "need records", "cc: {hpcc: {mode: rx_rate}}": "need records", "cc: {hpcc: {delay: sojourn}}": "need records",
-		"cc: powertcp": "needs records", "cc: hpcc, telemetry: congestion": "has none", "cc: hpcc_pint": "", "cc: hpcc, integrity: keyed": "",
+		"cc: {hpcc: {mode: per_hop}}": "need records", "cc: {hpcc: {mode: rx_rate}}": "need records",
+		"cc: {hpcc: {delay: sojourn}}": "need records",
+		"cc: powertcp":                 "needs records", "cc: hpcc, telemetry: congestion": "has none", "cc: hpcc_pint": "",
+		"cc: hpcc, integrity: keyed": "",
 	} {
 		for averages, want := range map[string]string{"7us": want, "0s": "average loads"} {
-			if want == "average loads" && strings.Contains(traffic, "powertcp") || strings.Contains(traffic, "{") && averages == "0s" {
+			if want == "average loads" && strings.Contains(traffic, "powertcp") || strings.Contains(traffic, "{") &&
+				averages == "0s" {
 				continue
 			}
-			spec, err := experiment.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(dumbbell(1, fmt.Sprintf("ecmp, {telemetry: {format: relative, t: %s}}", averages), `
+			spec, err := experiment.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml",
+				Data: []byte(dumbbell(1, fmt.Sprintf("ecmp, {telemetry: {format: relative, t: %s}}", averages), `
   - {name: one, from: left0, to: right0, transport: rdma, `+traffic+`, size: 1MB, start: 0s}`))}, experiment.Options{})
 			if err == nil {
 				_, err = spec.Runs()[0].Config()

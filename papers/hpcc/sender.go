@@ -86,5 +86,6 @@ type State struct {
 
 // State returns it.
 func (s *Sender) State() State {
-	return State{U: s.ref.u, W: s.w, Wc: s.ref.wc, WAI: s.ai, Stage: s.ref.stage, Bottleneck: s.worst, T: s.t, LastUpdateSeq: s.lastUpdateSeq}
+	return State{U: s.ref.u, W: s.w, Wc: s.ref.wc, WAI: s.ai, Stage: s.ref.stage, Bottleneck: s.worst, T: s.t,
+		LastUpdateSeq: s.lastUpdateSeq}
 }

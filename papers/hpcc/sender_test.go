@@ -22,7 +22,8 @@ const (
 
 // flow has a BDP of 125 kB.
 func flow() cc.Flow {
-	return cc.Flow{MSS: 1000, MTU: 1052, InitialWindow: 10, Path: cc.Path{NICRate: 100 * gbps, BaseRTT: 10 * us}, Random: unit.NewRandom(1, "flow")}
+	return cc.Flow{MSS: 1000, MTU: 1052, InitialWindow: 10, Path: cc.Path{NICRate: 100 * gbps, BaseRTT: 10 * us},
+		Random: unit.NewRandom(1, "flow")}
 }
 
 func newSender(t testing.TB, f cc.Flow, change func(c *Config)) *Sender {
@@ -308,7 +309,8 @@ func TestPathChange(t *testing.T) {
 		s := newSender(t, flow(), nil)
 		at := func(i int64) *cc.Ack {
 			n := unit.Time(i) * 10 * us
-			return &cc.Ack{Una: i * 1000, Next: i*1000 + 500, Path: 3, Hops: []telemetry.Hop{hop(1, n, uint64(i)*100000+1000, 5000), hop(2, n, uint64(i)*125000+1000, 25000)}}
+			return &cc.Ack{Una: i * 1000, Next: i*1000 + 500, Path: 3, Hops: []telemetry.Hop{hop(1, n, uint64(i)*100000+
+				1000, 5000), hop(2, n, uint64(i)*125000+1000, 25000)}}
 		}
 		for i := range int64(4) {
 			s.OnAck(unit.Time(i)*10*us, at(i+1))
@@ -554,7 +556,8 @@ func story(c cc.Controller, f cc.Flow, base unit.Time, data []byte) error {
 		case 6:
 			h.TxBytes, h.Queue, h.Time = math.MaxUint64>>(y%64), math.MaxInt64>>(x%64), math.MaxInt64>>(y%64)
 		}
-		a := &cc.Ack{Una: una, Next: next, Bytes: unit.Bytes(n), Hops: hops[:n%len(hops)], Path: uint16(kind >> 7), Load: float64(y) / 100,
+		a := &cc.Ack{Una: una, Next: next, Bytes: unit.Bytes(n), Hops: hops[:n%len(hops)], Path: uint16(kind >> 7),
+			Load:   float64(y) / 100,
 			Window: unit.Bytes(x*y) * 100, Flows: n % 3, MinRTT: base}
 		if kind%16 == 7 {
 			a.Load, a.Window = math.Inf(1), math.MaxInt64
@@ -785,7 +788,8 @@ func TestSchemes(t *testing.T) {
 				t.Errorf("defaults are %+v, want %+v", got, Defaults())
 			}
 			v["mode"], v["delay"] = "per_hop", "sojourn"
-			if c, err = s.Build(flow(), scheme.NewValues(s.Name, v)); err != nil || c.(*Sender).config.Mode != PerHop || !c.(*Sender).config.Sojourn {
+			if c, err = s.Build(flow(), scheme.NewValues(s.Name, v)); err != nil || c.(*Sender).config.Mode != PerHop ||
+				!c.(*Sender).config.Sojourn {
 				t.Errorf("%+v, %v", c, err)
 			}
 		}
@@ -801,12 +805,14 @@ func TestSchemes(t *testing.T) {
 			v[name] = good
 		}
 	}
-	for _, bad := range []Config{{}, {Eta: 1.1}, {Eta: math.NaN()}, {Eta: 1, MaxStage: -1}, {Eta: 1, WAI: -1}, {Eta: 1, N: -1}, {Eta: 1, T: -1}, {Eta: 1, MinRate: -1}, {Eta: 1, Mode: 9}} {
+	for _, bad := range []Config{{}, {Eta: 1.1}, {Eta: math.NaN()}, {Eta: 1, MaxStage: -1}, {Eta: 1, WAI: -1},
+		{Eta: 1, N: -1}, {Eta: 1, T: -1}, {Eta: 1, MinRate: -1}, {Eta: 1, Mode: 9}} {
 		if s, err := New(flow(), bad); err == nil || s != nil {
 			t.Errorf("%+v is taken", bad)
 		}
 	}
-	for _, bad := range []PowerConfig{{}, {Gamma: 1}, {Gamma: 1, Eta: 2}, {Gamma: 1, Eta: 1, Floor: 2}, {Gamma: 1, Eta: 1, N: -1}} {
+	for _, bad := range []PowerConfig{{}, {Gamma: 1}, {Gamma: 1, Eta: 2}, {Gamma: 1, Eta: 1, Floor: 2},
+		{Gamma: 1, Eta: 1, N: -1}} {
 		if _, err := NewPower(flow(), bad); err == nil {
 			t.Errorf("%+v is taken", bad)
 		}
@@ -825,7 +831,8 @@ func ExampleNew() {
 	fmt.Println(s.Decision().Window, s.Decision().Rate)
 	// The port sends at its rate, and 25 kB wait: bytes in flight are 1.2 of B·T.
 	for i := range unit.Time(2) {
-		h := telemetry.Hop{Time: i * 10 * unit.Microsecond, TxBytes: uint64(i) * 125_000, Queue: 25_000, Rate: 100 * unit.Gbps}
+		h := telemetry.Hop{Time: i * 10 * unit.Microsecond, TxBytes: uint64(i) * 125_000, Queue: 25_000,
+			Rate: 100 * unit.Gbps}
 		s.OnAck(0, &cc.Ack{Una: int64(1 + i), Next: int64(1 + i), Hops: []telemetry.Hop{h}})
 	}
 	fmt.Println(s.Decision().Window) // 125 kB/(1.2/0.95) + 80 B

@@ -38,7 +38,8 @@ func (t *trip) over(a *cc.Ack) bool {
 	if seq == 0 {
 		seq = a.Una
 	}
-	return seq > t.lastUpdateSeq || a.Delivery.Retransmitted && a.Delivery.Packets > 0 && a.Delivery.PriorDelivered >= t.delivered
+	return seq > t.lastUpdateSeq || a.Delivery.Retransmitted && a.Delivery.Packets > 0 &&
+		a.Delivery.PriorDelivered >= t.delivered
 }
 
 // begin is line 24.
@@ -49,7 +50,8 @@ func newWindow(f cc.Flow, t unit.Time, minRate unit.Rate) window {
 		t = f.BaseRTT
 	}
 	f.MSS = max(f.MSS, 1)
-	x := window{flow: f, given: t > 0, rate: f.NICRate, minRate: minRate, w: float64(max(f.InitialWindow, 1)) * float64(f.MSS)}
+	x := window{flow: f, given: t > 0, rate: f.NICRate, minRate: minRate,
+		w: float64(max(f.InitialWindow, 1)) * float64(f.MSS)}
 	x.base(t)
 	if x.rate > 0 && t > 0 {
 		x.w = x.most // flows start at line rate (draft-miao §5)

@@ -52,7 +52,9 @@ type Detector struct {
 	Form      Form
 	Threshold float64 // in (0, 1]: a flow with more than this share is an elephant; 5 % in the paper
 	Least     uint64  // and only with so much in all windows together; 0: no such bound
-	Floor     uint64  // least total of a window that AnyWindow, AllWindows and MeanOfShares judge; a frame divided by the threshold, so that one frame alone does not exceed it
+	// least total of a window that AnyWindow, AllWindows and MeanOfShares judge; a frame divided by
+	// the threshold, so that one frame alone does not exceed it
+	Floor uint64
 }
 
 // Check tells what of a detector cannot be.

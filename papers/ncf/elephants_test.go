@@ -32,7 +32,8 @@ func TestDetectorRefuses(t *testing.T) {
 			t.Errorf("%v: %v, %v", f, got, err)
 		}
 	}
-	if _, err := FormByName("median"); err == nil || !strings.Contains(err.Error(), "average, mean_of_shares, any and all") {
+	if _, err := FormByName("median"); err == nil ||
+		!strings.Contains(err.Error(), "average, mean_of_shares, any and all") {
 		t.Error(err)
 	}
 	if Forms.String() != "unknown" {
@@ -93,8 +94,10 @@ func TestFigure2(t *testing.T) {
 		}
 	}
 	paper := [3]bool{false, true, true}
-	judge("right before t1", t1-1, 0, map[Form][3]bool{Average: paper, MeanOfShares: paper, AllWindows: paper, AnyWindow: {true, true, true}})
-	judge("right before t1", t1-1, 11, map[Form][3]bool{Average: paper, MeanOfShares: paper, AllWindows: paper, AnyWindow: paper})
+	judge("right before t1", t1-1, 0, map[Form][3]bool{Average: paper, MeanOfShares: paper, AllWindows: paper,
+		AnyWindow: {true, true, true}})
+	judge("right before t1", t1-1, 11, map[Form][3]bool{Average: paper, MeanOfShares: paper, AllWindows: paper,
+		AnyWindow: paper})
 
 	// At t1 all moves one to the left: c2 = 0, 5, 10, c1 = 1, 1, 8, and c0 = 0 of 0.
 	for f, want := range [][3]uint32{{0, 1, 0}, {0, 1, 5}, {0, 8, 10}} {
@@ -102,14 +105,18 @@ func TestFigure2(t *testing.T) {
 			t.Errorf("f%d at t1: %v of %v", f+1, c.Flow[:3], c.Total[:3])
 		}
 	}
-	judge("at t1", t1, 0, map[Form][3]bool{Average: paper, MeanOfShares: paper, AllWindows: {false, true, true}, AnyWindow: {true, true, true}})
+	judge("at t1", t1, 0, map[Form][3]bool{Average: paper, MeanOfShares: paper, AllWindows: {false, true, true},
+		AnyWindow: {true, true, true}})
 	for range 94 {
 		s.Count(t1, 3, 1500)
 	}
-	judge("94 packets later", t1, 0, map[Form][3]bool{Average: paper, MeanOfShares: paper, AllWindows: {false, false, true}, AnyWindow: {true, true, true}})
+	judge("94 packets later", t1, 0, map[Form][3]bool{Average: paper, MeanOfShares: paper, AllWindows: {false, false,
+		true}, AnyWindow: {true, true, true}})
 	s.Count(t1, 3, 1500) // 6 of 120 are not more than 5 %
-	judge("95 packets later", t1, 0, map[Form][3]bool{Average: {false, false, true}, MeanOfShares: paper, AllWindows: {false, false, true}, AnyWindow: {true, true, true}})
-	judge("before t2", t1+10*milli-1, 11, map[Form][3]bool{Average: {false, false, true}, MeanOfShares: {false, true, true}, AllWindows: {false, false, false}, AnyWindow: {false, true, true}})
+	judge("95 packets later", t1, 0, map[Form][3]bool{Average: {false, false, true}, MeanOfShares: paper,
+		AllWindows: {false, false, true}, AnyWindow: {true, true, true}})
+	judge("before t2", t1+10*milli-1, 11, map[Form][3]bool{Average: {false, false, true}, MeanOfShares: {false, true,
+		true}, AllWindows: {false, false, false}, AnyWindow: {false, true, true}})
 }
 
 // How the current window counts, and windows with little traffic (Detector).
@@ -125,16 +132,25 @@ func TestPartialWindow(t *testing.T) {
 		{"steady", 0.5, []uint64{60, 60, 60, 30}, []uint64{T, T, T, T / 2}, [Forms]bool{true, true, true, true}},
 		{"exactly the threshold", 0.5, []uint64{50, 50, 50, 25}, []uint64{T, T, T, T / 2}, [Forms]bool{}},
 		{"first packet of a window, of a mouse", 0.001, []uint64{0, 0, 0, 1}, []uint64{T, T, T, 1}, [Forms]bool{}},
-		{"first packet of a window, of an elephant", 0, []uint64{60, 60, 60, 1}, []uint64{T, T, T, 1}, [Forms]bool{true, true, true, true}},
-		{"a window just begun, without a packet yet", 0, []uint64{60, 60, 60, 0}, []uint64{T, T, T, 0}, [Forms]bool{true, true, true, true}},
-		{"not in the current window, which has little", 0.1, []uint64{60, 60, 60, 0}, []uint64{T, T, T, 99}, [Forms]bool{true, true, true, true}},
-		{"not in the current window, which is judged", 0.1, []uint64{60, 60, 60, 0}, []uint64{T, T, T, 100}, [Forms]bool{true, true, true, false}},
-		{"new in the current window, which is judged", 0.1, []uint64{0, 0, 0, 6}, []uint64{T, T, T, 100}, [Forms]bool{false, false, true, false}},
-		{"new in the current window, whole", 1, []uint64{0, 0, 0, 240}, []uint64{T, T, T, T}, [Forms]bool{true, true, true, false}},
-		{"burst in the oldest window", 0.5, []uint64{190, 0, 0, 0}, []uint64{T, T, T, T / 2}, [Forms]bool{true, true, true, false}},
+		{"first packet of a window, of an elephant", 0, []uint64{60, 60, 60, 1}, []uint64{T, T, T, 1}, [Forms]bool{true, true,
+			true, true}},
+		{"a window just begun, without a packet yet", 0, []uint64{60, 60, 60, 0}, []uint64{T, T, T, 0},
+			[Forms]bool{true, true, true, true}},
+		{"not in the current window, which has little", 0.1, []uint64{60, 60, 60, 0}, []uint64{T, T, T, 99},
+			[Forms]bool{true, true, true, true}},
+		{"not in the current window, which is judged", 0.1, []uint64{60, 60, 60, 0}, []uint64{T, T, T, 100},
+			[Forms]bool{true, true, true, false}},
+		{"new in the current window, which is judged", 0.1, []uint64{0, 0, 0, 6}, []uint64{T, T, T, 100},
+			[Forms]bool{false, false, true, false}},
+		{"new in the current window, whole", 1, []uint64{0, 0, 0, 240}, []uint64{T, T, T, T}, [Forms]bool{true, true,
+			true, false}},
+		{"burst in the oldest window", 0.5, []uint64{190, 0, 0, 0}, []uint64{T, T, T, T / 2}, [Forms]bool{true, true,
+			true, false}},
 		{"one window short", 0.5, []uint64{60, 50, 60, 30}, []uint64{T, T, T, T / 2}, [Forms]bool{true, true, true, false}},
-		{"much of a quiet window", 0.5, []uint64{0, 90, 0, 0}, []uint64{T, 100, T, T / 2}, [Forms]bool{false, true, true, false}},
-		{"all of a window below the floor", 0.5, []uint64{0, 99, 0, 0}, []uint64{T, 99, T, T / 2}, [Forms]bool{false, false, false, false}},
+		{"much of a quiet window", 0.5, []uint64{0, 90, 0, 0}, []uint64{T, 100, T, T / 2}, [Forms]bool{false, true,
+			true, false}},
+		{"all of a window below the floor", 0.5, []uint64{0, 99, 0, 0}, []uint64{T, 99, T, T / 2}, [Forms]bool{false, false,
+			false, false}},
 		{"alone after idle time", 0.5, []uint64{0, 0, 0, 500}, []uint64{0, 0, 0, 500}, [Forms]bool{true, true, true, false}},
 		{"alone for n windows", 0.5, []uint64{T, T, T, 500}, []uint64{T, T, T, 500}, [Forms]bool{true, true, true, true}},
 		{"first packet of all", 0, []uint64{0, 0, 0, 1}, []uint64{0, 0, 0, 1}, [Forms]bool{true, false, false, false}},
@@ -214,7 +230,8 @@ func TestDetectionTime(t *testing.T) {
 	const gap = 1600 * unit.Nanosecond
 	floor := float64(20_000/frame*gap) / float64(d)
 	var table strings.Builder
-	fmt.Fprintf(&table, "windows from the first packet on: least, mean, most over the phase in which it comes\n%6s", "share")
+	fmt.Fprintf(&table, "windows from the first packet on: least, mean, most over the phase in which it comes\n%6s",
+		"share")
 	for form := range Forms {
 		fmt.Fprintf(&table, " | %-28s", form)
 	}
@@ -247,7 +264,8 @@ func TestDetectionTime(t *testing.T) {
 					t.Errorf("share %g, %v, phase %.2f: after %.3f windows, want %.3f", x, form, phase, got, want)
 				}
 				if form == Average && (got < threshold*(n-1)/x-0.02 || got > threshold*n/x+0.02) {
-					t.Errorf("share %g, phase %.2f: after %.3f windows, not in %.3f … %.3f", x, phase, got, threshold*(n-1)/x, threshold*n/x)
+					t.Errorf("share %g, phase %.2f: after %.3f windows, not in %.3f … %.3f", x, phase, got, threshold*(n-1)/x,
+						threshold*n/x)
 				}
 				least, most, sum = min(least, got), max(most, got), sum+got
 			}

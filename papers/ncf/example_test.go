@@ -11,8 +11,10 @@ import (
 // mouse that comes then takes back what it needs.
 func ExampleMemory() {
 	m, err := ncf.NewMemory(ncf.MemoryConfig{
-		Size: 100_000, Reserved: [ncf.Classes]float64{ncf.Control: 0.05, ncf.Mice: 0.1, ncf.Elephants: 0.1}, Limit: 0.95, Tilt: 0.5,
-		Windows: 4, Duration: unit.Millisecond, Congested: 0.95, Calm: 0.5, MaxFrame: 1000, ControlFrame: 100, Separate: true})
+		Size: 100_000, Reserved: [ncf.Classes]float64{ncf.Control: 0.05, ncf.Mice: 0.1, ncf.Elephants: 0.1},
+		Limit: 0.95, Tilt: 0.5,
+		Windows: 4, Duration: unit.Millisecond, Congested: 0.95, Calm: 0.5, MaxFrame: 1000, ControlFrame: 100,
+		Separate: true})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -38,12 +38,14 @@ import (
 // library is the registry of the experiments in experiments/.
 func library() *experiment.Registry {
 	return &experiment.Registry{
-		Programs: []dataplane.Scheme{classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(), inband.Scheme(), inputloss.Scheme(),
+		Programs: []dataplane.Scheme{classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(),
+			inband.Scheme(), inputloss.Scheme(),
 			ncf.Scheme(), ndpswitch.Scheme(), spray.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{ndp.Scheme(), rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme()},
 		Topologies: topology.Schemes(),
-		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), hpcc.Scheme(), hpcc.PowerScheme(), none.Scheme(), reno.Scheme(),
+		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), hpcc.Scheme(),
+			hpcc.PowerScheme(), none.Scheme(), reno.Scheme(),
 			swift.Scheme(), timely.Scheme()},
 		Library: []experiment.Library{{Name: "ncf", Files: ncf.Experiments}},
 	}
@@ -104,17 +106,18 @@ func verdicts(t *testing.T, name string, o experiment.Options, otherwise map[str
 // hear of drops or marks; NDP is faster, and DCTCP reacts sooner with this seed. See doc.go for
 // why. The two that are undecided need points that are not here.
 func TestIncast(t *testing.T) {
-	verdicts(t, "ncf/incast", experiment.Options{Quick: true, Set: []string{"senders=64", "buffer=97KB"}}, map[string]experiment.Verdict{
-		"incast.completes-ndp":         experiment.Fails,
-		"incast.faster-than-ecn":       experiment.Fails,
-		"incast.faster-than-ecn-short": experiment.Fails,
-		"incast.faster-than-ndp":       experiment.Fails,
-		"incast.direct":                experiment.Undecided,
-		"incast.short-buffers":         experiment.Undecided,
-		"incast.short-delays":          experiment.Fails,
-		"incast.short-delays-ecn":      experiment.Fails,
-		"incast.throughput":            experiment.Fails,
-		"incast.throughput-quickack":   experiment.Fails,
-		"incast.fair":                  experiment.Fails,
-	})
+	verdicts(t, "ncf/incast", experiment.Options{Quick: true, Set: []string{"senders=64", "buffer=97KB"}},
+		map[string]experiment.Verdict{
+			"incast.completes-ndp":         experiment.Fails,
+			"incast.faster-than-ecn":       experiment.Fails,
+			"incast.faster-than-ecn-short": experiment.Fails,
+			"incast.faster-than-ndp":       experiment.Fails,
+			"incast.direct":                experiment.Undecided,
+			"incast.short-buffers":         experiment.Undecided,
+			"incast.short-delays":          experiment.Fails,
+			"incast.short-delays-ecn":      experiment.Fails,
+			"incast.throughput":            experiment.Fails,
+			"incast.throughput-quickack":   experiment.Fails,
+			"incast.fair":                  experiment.Fails,
+		})
 }

@@ -10,14 +10,17 @@ import (
 
 // Each is valid; its quick variant has every scheme and both ends of each sweep, once.
 func TestWideExperimentsLoad(t *testing.T) {
-	for _, name := range []string{"internet", "reaction", "internet-lot", "controllers", "partial", "partial-path", "attack"} {
-		whole, quick := experimenttest.Load(t, library(), "ncf/"+name, experiment.Options{Quick: false}), experimenttest.Load(t, library(), "ncf/"+name, experiment.Options{Quick: true})
+	for _, name := range []string{"internet", "reaction", "internet-lot", "controllers", "partial", "partial-path",
+		"attack"} {
+		whole, quick := experimenttest.Load(t, library(), "ncf/"+name, experiment.Options{Quick: false}),
+			experimenttest.Load(t, library(), "ncf/"+name, experiment.Options{Quick: true})
 		if quick.Repeat != 1 {
 			t.Errorf("%s: quick has %d seeds", name, quick.Repeat)
 		}
 		for i, d := range quick.Sweep {
 			all := whole.Sweep[i].Values
-			if d.Values[0] != all[0] || d.Values[len(d.Values)-1] != all[len(all)-1] || d.Key == "scheme" && len(d.Values) != len(all) {
+			if d.Values[0] != all[0] || d.Values[len(d.Values)-1] != all[len(all)-1] || d.Key == "scheme" &&
+				len(d.Values) != len(all) {
 				t.Errorf("%s: quick has %v of %v", name, d.Values, all)
 			}
 		}
@@ -27,7 +30,8 @@ func TestWideExperimentsLoad(t *testing.T) {
 // quickVerdicts runs the quick variant and checks that exactly the claims named do not hold.
 func quickVerdicts(t *testing.T, name string, otherwise map[string]experiment.Verdict) {
 	t.Helper()
-	out, err := experiment.Execute(context.Background(), experimenttest.Load(t, library(), "ncf/"+name, experiment.Options{Quick: true}), experiment.ExecOptions{})
+	out, err := experiment.Execute(context.Background(), experimenttest.Load(t, library(), "ncf/"+
+		name, experiment.Options{Quick: true}), experiment.ExecOptions{})
 	if err != nil || len(out.Failed) > 0 || out.Missing > 0 {
 		t.Fatal(err, out.Failed, out.Missing)
 	}

@@ -32,27 +32,36 @@ func (g *Program) Footprint() dataplane.Footprint {
 	var cell quad
 	for r := range s.rows {
 		f.Stages = append(f.Stages, dataplane.Stage{Name: fmt.Sprintf("sketch, row %d", r+1), Gress: in,
-			Registers:  []dataplane.RegisterUse{{Name: fmt.Sprintf("row %d", r+1), Cells: len(sketches) * len(s.cells) / s.quads / len(s.rows), Bits: s.quads * dataplane.Bits(cell), Reads: 1, Writes: 1}},
-			Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "clears old windows of the cell", Times: windows}}})
+			Registers: []dataplane.RegisterUse{{Name: fmt.Sprintf("row %d", r+1),
+				Cells: len(sketches) * len(s.cells) / s.quads / len(s.rows), Bits: s.quads * dataplane.Bits(cell), Reads: 1,
+				Writes: 1}},
+			Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "clears old windows of the cell",
+				Times: windows}}})
 	}
 	elephant := dataplane.Stage{Name: "elephant or mouse", Gress: in,
-		Registers:  []dataplane.RegisterUse{{Name: "totals of windows", Cells: len(sketches) * windows, Bits: dataplane.Bits(s.totals[0]), Reads: windows, Writes: 1}},
+		Registers: []dataplane.RegisterUse{{Name: "totals of windows", Cells: len(sketches) * windows,
+			Bits: dataplane.Bits(s.totals[0]), Reads: windows, Writes: 1}},
 		Operations: []dataplane.Operation{{Kind: dataplane.FloatingPoint, What: "share of the total", Times: 1}}}
 	if g.config.Detector.Form == MeanOfShares {
-		elephant.Operations = append(elephant.Operations, dataplane.Operation{Kind: dataplane.Dividing, What: "shares of windows", Times: windows})
+		elephant.Operations = append(elephant.Operations, dataplane.Operation{Kind: dataplane.Dividing,
+			What: "shares of windows", Times: windows})
 	}
 	var o Origin
 	f.Stages = append(f.Stages, elephant,
 		dataplane.Stage{Name: "heaviest flows", Gress: in,
-			Registers: []dataplane.RegisterUse{{Name: "heaviest: keys", Cells: entries, Bits: dataplane.Bits(o.Key), Reads: heaviest, Writes: 1},
+			Registers: []dataplane.RegisterUse{{Name: "heaviest: keys", Cells: entries, Bits: dataplane.Bits(o.Key),
+				Reads: heaviest, Writes: 1},
 				{Name: "heaviest: headers", Cells: entries, Bits: dataplane.Bits(o), Reads: 1, Writes: 1},
-				{Name: "heaviest: counts", Cells: entries * windows, Bits: dataplane.Bits(g.ports[0].top.counts[0]), Reads: windows, Writes: windows}},
+				{Name: "heaviest: counts", Cells: entries * windows, Bits: dataplane.Bits(g.ports[0].top.counts[0]), Reads: windows,
+					Writes: windows}},
 			Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "over the heaviest flows", Times: heaviest}}},
 		dataplane.Stage{Name: "traffic of mice and control", Gress: in,
-			Registers: []dataplane.RegisterUse{{Name: "mice, control, packets by window", Cells: 3 * tally, Bits: dataplane.Bits(g.ports[0].mice.slots[0]), Reads: 1, Writes: 1}}})
+			Registers: []dataplane.RegisterUse{{Name: "mice, control, packets by window", Cells: 3 * tally,
+				Bits: dataplane.Bits(g.ports[0].mice.slots[0]), Reads: 1, Writes: 1}}})
 	if g.config.Nack != NackNone && (g.config.Top > 0 || g.config.Early > 0) {
 		x := dataplane.Stage{Name: "NACK to an elephant", Gress: in, Operations: []dataplane.Operation{
-			{Kind: dataplane.MakingPacket, What: "NACK of the headers in the table", Times: 1}, {Kind: dataplane.Dividing, What: "supply, by the elephants", Times: 1},
+			{Kind: dataplane.MakingPacket, What: "NACK of the headers in the table", Times: 1}, {Kind: dataplane.Dividing,
+				What: "supply, by the elephants", Times: 1},
 			{Kind: dataplane.Looping, What: "over the heaviest flows", Times: heaviest}}}
 		f.Stages = append(f.Stages, x)
 	}
@@ -63,20 +72,27 @@ func (g *Program) Footprint() dataplane.Footprint {
 			{Name: "bytes through queues", Cells: len(c.ports), Bits: dataplane.Bits(c.ports[0]), Reads: 1, Writes: 1}}})
 	}
 	if len(memories) > 0 {
-		used := dataplane.RegisterUse{Name: "memory in use", Cells: len(memories) * int(Classes), Bits: dataplane.Bits(memories[0].used[0]), Reads: int(Classes), Writes: 1}
-		f.Stages = append(f.Stages, dataplane.Stage{Name: "memory: room for the packet", Gress: in, Registers: []dataplane.RegisterUse{used}})
-		evict := dataplane.Stage{Name: "memory: taken back", Gress: dataplane.InManager, Operations: []dataplane.Operation{{Kind: dataplane.TouchingTail, What: "evicts what waits", Times: mostEvicted}}}
+		used := dataplane.RegisterUse{Name: "memory in use", Cells: len(memories) * int(Classes),
+			Bits: dataplane.Bits(memories[0].used[0]), Reads: int(Classes), Writes: 1}
+		f.Stages = append(f.Stages, dataplane.Stage{Name: "memory: room for the packet", Gress: in,
+			Registers: []dataplane.RegisterUse{used}})
+		evict := dataplane.Stage{Name: "memory: taken back", Gress: dataplane.InManager,
+			Operations: []dataplane.Operation{{Kind: dataplane.TouchingTail, What: "evicts what waits", Times: mostEvicted}}}
 		if g.config.Nack != NackNone {
-			evict.Operations = append(evict.Operations, dataplane.Operation{Kind: dataplane.TouchingTail, What: "answers what finds no room by a NACK", Times: 1})
+			evict.Operations = append(evict.Operations, dataplane.Operation{Kind: dataplane.TouchingTail,
+				What: "answers what finds no room by a NACK", Times: 1})
 			if g.pending != nil {
-				evict.Operations = append(evict.Operations, dataplane.Operation{Kind: dataplane.TouchingTail, What: "keeps a NACK until its time has come", Times: 1})
+				evict.Operations = append(evict.Operations, dataplane.Operation{Kind: dataplane.TouchingTail,
+					What: "keeps a NACK until its time has come", Times: 1})
 			}
 		}
-		f.Stages = append(f.Stages, evict, dataplane.Stage{Name: "memory: packet leaves", Gress: out, Registers: []dataplane.RegisterUse{used}})
+		f.Stages = append(f.Stages, evict, dataplane.Stage{Name: "memory: packet leaves", Gress: out,
+			Registers: []dataplane.RegisterUse{used}})
 	}
 	if c := g.changes; c != nil {
-		f.Stages = append(f.Stages, dataplane.Stage{Name: "change of class: packet leaves", Gress: out, Registers: []dataplane.RegisterUse{
-			{Name: "bytes through queues", Cells: len(c.ports), Bits: dataplane.Bits(c.ports[0]), Reads: 1, Writes: 1}}})
+		f.Stages = append(f.Stages, dataplane.Stage{Name: "change of class: packet leaves", Gress: out,
+			Registers: []dataplane.RegisterUse{
+				{Name: "bytes through queues", Cells: len(c.ports), Bits: dataplane.Bits(c.ports[0]), Reads: 1, Writes: 1}}})
 	}
 	return f
 }

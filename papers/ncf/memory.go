@@ -90,13 +90,15 @@ func NewMemory(c MemoryConfig) (*Memory, error) {
 	case !(c.Limit > 0 && c.Limit <= 1):
 		return nil, fmt.Errorf("limit %.4g%%; above 0, at most 100%% is possible", 100*c.Limit)
 	case c.Reserved[Mice]+c.Reserved[Elephants] > c.Limit+1e-9:
-		return nil, fmt.Errorf("mice and elephants have %.4g%% reserved, their limit is %.4g%%", 100*(c.Reserved[Mice]+c.Reserved[Elephants]), 100*c.Limit)
+		return nil, fmt.Errorf("mice and elephants have %.4g%% reserved, their limit is %.4g%%", 100*(c.Reserved[Mice]+
+			c.Reserved[Elephants]), 100*c.Limit)
 	case !(c.Tilt >= 0 && c.Tilt <= 1):
 		return nil, fmt.Errorf("tilt %.4g%%; 0 … 100%% is possible", 100*c.Tilt)
 	case !(c.Spike >= 0 && c.Spike <= 1):
 		return nil, fmt.Errorf("spike %.4g%%; 0 … 100%% is possible", 100*c.Spike)
 	case !(c.Congested > 0 && c.Congested <= 1 && c.Calm > 0 && c.Calm <= c.Congested):
-		return nil, fmt.Errorf("congestion begins at %.4g%% and ends below %.4g%%; needed is 0 < calm ≤ congested ≤ 100%%", 100*c.Congested, 100*c.Calm)
+		return nil, fmt.Errorf("congestion begins at %.4g%% and ends below %.4g%%; needed is 0 < calm ≤ congested ≤ 100%%",
+			100*c.Congested, 100*c.Calm)
 	case c.Windows < 1 || c.Duration < 1:
 		return nil, fmt.Errorf("%d windows of %v; both must be above 0", c.Windows, c.Duration)
 	case size <= 0:
@@ -117,7 +119,8 @@ func NewMemory(c MemoryConfig) (*Memory, error) {
 	}
 	m.size, m.limit = size, part(c.Limit)
 	if m.limit < frame {
-		return nil, fmt.Errorf("a memory of %d %s leaves mice and elephants %d, which holds no frame%s", size, what, m.limit, m.bytes(frame))
+		return nil, fmt.Errorf("a memory of %d %s leaves mice and elephants %d, which holds no frame%s", size, what, m.limit,
+			m.bytes(frame))
 	}
 	share := min(m.limit, size-reserved[Control]) // of mice and elephants, under scarcity
 	rest := share - reserved[Mice] - reserved[Elephants]
@@ -188,7 +191,8 @@ func (m *Memory) Victim(now unit.Time, c Class, size int32) (Class, bool) {
 	right, n := &m.balanced, m.used[c]+m.cost(size)
 	if m.mayspike(now) {
 		right = &m.spiking
-		m.over = m.over || c == Mice && n > m.balanced[c] && n <= right[c] || c == Elephants && n <= m.balanced[c] && n > right[c]
+		m.over = m.over || c == Mice && n > m.balanced[c] && n <= right[c] || c == Elephants && n <= m.balanced[c] &&
+			n > right[c]
 	}
 	if n > right[c] {
 		return 0, false

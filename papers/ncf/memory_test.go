@@ -9,7 +9,8 @@ import (
 )
 
 func thousand() MemoryConfig {
-	return MemoryConfig{Size: 100_000, Reserved: [Classes]float64{Control: 0.05, Mice: 0.1, Elephants: 0.1}, Limit: 0.95, Tilt: 0.5, Spike: 0.25,
+	return MemoryConfig{Size: 100_000, Reserved: [Classes]float64{Control: 0.05, Mice: 0.1, Elephants: 0.1}, Limit: 0.95,
+		Tilt: 0.5, Spike: 0.25,
 		Windows: 4, Duration: ms, Congested: 0.95, Calm: 0.5, MaxFrame: 1000, ControlFrame: 100, Separate: true}
 }
 
@@ -89,7 +90,8 @@ func TestTilt(t *testing.T) {
 		mice, elephants int64
 	}{{0, 10_000, 85_000}, {0.5, 47_500, 47_500}, {1, 85_000, 10_000}} {
 		m := memory(t, func(x *MemoryConfig) { x.Tilt, x.Spike = c.tilt, 0 })
-		if a, b := m.Entitled(0, Mice), m.Entitled(0, Elephants); a != c.mice || b != c.elephants || m.Entitled(0, Control) != 5000 {
+		if a, b := m.Entitled(0, Mice), m.Entitled(0, Elephants); a != c.mice || b != c.elephants ||
+			m.Entitled(0, Control) != 5000 {
 			t.Errorf("tilt %g: mice %d, elephants %d", c.tilt, a, b)
 		}
 	}
@@ -229,7 +231,8 @@ func TestMemoryBooks(t *testing.T) {
 	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		m := memory(t, func(c *MemoryConfig) {
-			c.Tilt, c.Spike, c.Limit, c.Separate = random.Float64(), random.Float64()/2, 0.5+random.Float64()/2, random.IntN(4) > 0
+			c.Tilt, c.Spike, c.Limit, c.Separate = random.Float64(), random.Float64()/2, 0.5+random.Float64()/2,
+				random.IntN(4) > 0
 			if random.IntN(3) == 0 {
 				c.Size, c.Packets = 0, 40
 			}
@@ -281,18 +284,21 @@ func (m *Memory) separate() bool { return m.balanced[Elephants] > 0 }
 
 func TestMemoryErrors(t *testing.T) {
 	for want, change := range map[string]func(c *MemoryConfig){
-		"no size":                              func(c *MemoryConfig) { c.Size = 0 },
-		"reservation of mice":                  func(c *MemoryConfig) { c.Reserved[Mice] = 1.1 },
-		"at most 100% is possible":             func(c *MemoryConfig) { c.Reserved = [Classes]float64{0.4, 0.4, 0.4} },
-		"limit 0":                              func(c *MemoryConfig) { c.Limit = 0 },
-		"limit 150%":                           func(c *MemoryConfig) { c.Limit = 1.5 },
-		"their limit is 15%":                   func(c *MemoryConfig) { c.Limit = 0.15 },
-		"tilt":                                 func(c *MemoryConfig) { c.Tilt = -1 },
-		"spike":                                func(c *MemoryConfig) { c.Spike = 2 },
-		"0 < calm":                             func(c *MemoryConfig) { c.Calm = 0.96 },
-		"0 windows":                            func(c *MemoryConfig) { c.Windows = 0 },
-		"has 500 for mice (10%), which holds":  func(c *MemoryConfig) { c.Size = 5000 },
-		"has 90 for control":                   func(c *MemoryConfig) { c.Size, c.Reserved = 1800, [Classes]float64{Control: 0.05} },
+		"no size":                             func(c *MemoryConfig) { c.Size = 0 },
+		"reservation of mice":                 func(c *MemoryConfig) { c.Reserved[Mice] = 1.1 },
+		"at most 100% is possible":            func(c *MemoryConfig) { c.Reserved = [Classes]float64{0.4, 0.4, 0.4} },
+		"limit 0":                             func(c *MemoryConfig) { c.Limit = 0 },
+		"limit 150%":                          func(c *MemoryConfig) { c.Limit = 1.5 },
+		"their limit is 15%":                  func(c *MemoryConfig) { c.Limit = 0.15 },
+		"tilt":                                func(c *MemoryConfig) { c.Tilt = -1 },
+		"spike":                               func(c *MemoryConfig) { c.Spike = 2 },
+		"0 < calm":                            func(c *MemoryConfig) { c.Calm = 0.96 },
+		"0 windows":                           func(c *MemoryConfig) { c.Windows = 0 },
+		"has 500 for mice (10%), which holds": func(c *MemoryConfig) { c.Size = 5000 },
+		"has 90 for control": func(c *MemoryConfig) {
+			c.Size, c.Reserved = 1800,
+				[Classes]float64{Control: 0.05}
+		},
 		"8 packets has 0.8 for mice":           func(c *MemoryConfig) { c.Size, c.Packets, c.Reserved[Control] = 0, 8, 0.2 },
 		"leaves mice and elephants 950, which": func(c *MemoryConfig) { c.Size, c.Reserved = 1000, [Classes]float64{} },
 	} {

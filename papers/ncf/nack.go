@@ -55,7 +55,8 @@ func carries(p *packet.Packet) bool {
 // are packets without payload, and datagrams of UDP only where their senders are
 // known to understand it.
 func (g *Program) tells(now unit.Time, p *packet.Packet) bool {
-	if g.config.Nack == NackNone || !carries(p) || p.Src == 0 || p.Proto == packet.ProtoUDP && (!g.config.UDP || p.Payload < quoted) {
+	if g.config.Nack == NackNone || !carries(p) || p.Src == 0 || p.Proto == packet.ProtoUDP &&
+		(!g.config.UDP || p.Payload < quoted) {
 		return false
 	}
 	return g.config.Nack == NackAll || g.detector.Elephant(g.at(p.Meta.Out).sketch.Query(now, g.key(p)))
@@ -111,7 +112,8 @@ func (g *Program) rate(now unit.Time, bytes uint64) unit.Rate {
 }
 
 // notice says what has happened to a flow at port x.
-func (g *Program) notice(env *dataplane.Env, x *port, cause packet.Cause, lost int32, demand unit.Rate, class Class) packet.Notification {
+func (g *Program) notice(env *dataplane.Env, x *port, cause packet.Cause, lost int32, demand unit.Rate,
+	class Class) packet.Notification {
 	g.told.Nacks[cause]++
 	n := packet.Notification{Cause: cause, Lost: min(lost, 0xffff), Supply: g.supply(env, x, class), Demand: demand}
 	if g.config.Signed {
@@ -141,9 +143,10 @@ func (g *Program) send(env *dataplane.Env, c *packet.Packet, n *packet.Notificat
 // target share of the port's rate without what mice and control packets brought in the last n
 // windows, but not less than what the scheduler leaves elephants whatever mice bring (half where
 // they have queues of their own, else the reservation), divided by the number of elephants among
-// the heaviest: with less, a flood of mice would make obedient elephants mice themselves. For a mouse it is the target share of the rate, divided by the number of all
-// flows, which the sketch estimates: an incast may have no elephant. 0: not known, for the
-// port's rate is in packets. It is computed at most eight times a window.
+// the heaviest: with less, a flood of mice would make obedient elephants mice themselves. For a
+// mouse it is the target share of the rate, divided by the number of all flows, which the sketch
+// estimates: an incast may have no elephant. 0: not known, for the port's rate is in packets. It is
+// computed at most eight times a window.
 func (g *Program) supply(env *dataplane.Env, x *port, class Class) unit.Rate {
 	now := env.Now()
 	if x.supplied && now-x.supplyAt < g.config.Sketch.Duration/8 {
@@ -214,7 +217,8 @@ const callWidth = 4
 // lost, unless it was told within the interval.
 func (g *Program) tellElephant(env *dataplane.Env, x *port, o *Origin) bool {
 	now := env.Now()
-	if g.config.Nack == NackNone || o.Told && now-o.Notified < g.config.Every || o.Src == 0 || o.Proto == packet.ProtoUDP && !g.config.UDP {
+	if g.config.Nack == NackNone || o.Told && now-o.Notified < g.config.Every || o.Src == 0 ||
+		o.Proto == packet.ProtoUDP && !g.config.UDP {
 		return false
 	}
 	o.Told, o.Notified = true, now
@@ -271,7 +275,8 @@ func (g *Program) collect(env *dataplane.Env, p *packet.Packet, cause packet.Cau
 	g.flush(env, w)
 	x := g.at(p.Meta.Out)
 	demand, class := g.demand(now, x, p)
-	*w = gathered{key: k, due: now + g.config.Coalesce, tcp: p.TCP, seq: p.Seq, ack: p.Ack, sent: p.Sent, flow: p.Flow, src: p.Src, dst: p.Dst,
+	*w = gathered{key: k, due: now + g.config.Coalesce, tcp: p.TCP, seq: p.Seq, ack: p.Ack, sent: p.Sent, flow: p.Flow,
+		src: p.Src, dst: p.Dst,
 		srcPort: p.SrcPort, dstPort: p.DstPort, proto: p.Proto, version: p.Version, tos: p.TOS, out: x.out, taken: true,
 		notice: g.notice(env, x, cause, p.Payload, demand, class)}
 	env.TickAt(g, w.due)

@@ -63,7 +63,8 @@ func TestNack(t *testing.T) {
 					if len(nacks) == 0 || len(nacks)+len(r.out)-len(nacks) != 30 {
 						t.Fatalf("%s: %d NACKs, %d packets left", what, len(nacks), len(r.out))
 					}
-					if r.sw.Drops()[dataplane.Notified] != uint64(len(nacks)) || r.g.Told().Nacks[packet.CauseTrimmed] != uint64(len(nacks)) || r.pool.Live() != 0 {
+					if r.sw.Drops()[dataplane.Notified] != uint64(len(nacks)) ||
+						r.g.Told().Nacks[packet.CauseTrimmed] != uint64(len(nacks)) || r.pool.Live() != 0 {
 						t.Errorf("%s: %d were dropped with a NACK, %d NACKs", what, r.sw.Drops()[dataplane.Notified], len(nacks))
 					}
 					seen := map[int64]bool{}
@@ -73,16 +74,21 @@ func TestNack(t *testing.T) {
 						if transport == packet.ProtoTCP {
 							options = 12
 						}
-						real := 14 + 20*int32(version/6) + 20 + map[uint8]int32{packet.ProtoTCP: 20 + options, packet.ProtoRDMA: 16}[transport] + 16 // the notice
+						// the notice
+						real := 14 + 20*int32(version/6) + 20 + map[uint8]int32{packet.ProtoTCP: 20 + options,
+							packet.ProtoRDMA: 16}[transport] + 16
 						size := map[string]int32{"l2": real, "wire": real + 24, "hpcc": 60, "htsim": 64}[name]
-						if p.Kind != packet.Nack || p.Src != 2 || p.Dst != 1 || p.SrcPort != 80 || p.DstPort != 9 || p.Payload != 0 || p.Size != size ||
-							p.HopLimit != 63 || p.TOS&packet.ECN != 0 || p.Meta.Flags&packet.Trimmed != 0 || p.Version != version || p.Proto != transport {
+						if p.Kind != packet.Nack || p.Src != 2 || p.Dst != 1 || p.SrcPort != 80 || p.DstPort != 9 || p.Payload != 0 ||
+							p.Size != size ||
+							p.HopLimit != 63 || p.TOS&packet.ECN != 0 || p.Meta.Flags&packet.Trimmed != 0 || p.Version != version ||
+							p.Proto != transport {
 							t.Fatalf("%s: %+v, size %d, want %d", what, p, p.Size, size)
 						}
 						if transport == packet.ProtoTCP && p.TCP.TSVal != 77 || transport == packet.ProtoRDMA && p.Ack != p.Seq/1000+3 {
 							t.Fatalf("%s: it does not say which transmission is gone: %+v", what, p)
 						}
-						if _, asks := p.Extension(telemetry.Extension); asks || n.Lost != 1000 || n.Cause != packet.CauseTrimmed || n.Signed || n.Spans != 0 || n.Demand == 0 || n.Supply == 0 {
+						if _, asks := p.Extension(telemetry.Extension); asks || n.Lost != 1000 || n.Cause != packet.CauseTrimmed ||
+							n.Signed || n.Spans != 0 || n.Demand == 0 || n.Supply == 0 {
 							t.Fatalf("%s: %+v", what, n)
 						}
 						seen[p.Seq] = true
@@ -156,7 +162,8 @@ func TestNotAnswered(t *testing.T) {
 		r.drain()
 		drops := r.sw.Drops()
 		told := r.g.Told()
-		if drops[dataplane.BufferFull] == 0 || drops[dataplane.Notified] != 0 || told.Nacks != [packet.Causes]uint64{} || r.pool.Live() != 0 {
+		if drops[dataplane.BufferFull] == 0 || drops[dataplane.Notified] != 0 || told.Nacks != [packet.Causes]uint64{} ||
+			r.pool.Live() != 0 {
 			t.Errorf("%s: drops %v, told %+v", name, drops, told)
 		}
 		if (told.Lost > 0) != (name == "NACKs") || (told.Dropped > 0) != (name == "UDP" || name == "nobody's") {
@@ -187,7 +194,9 @@ func TestUDP(t *testing.T) {
 	}
 	r := newRig(t, tight("udp", "true")) // a NACK to a sender of UDP is not answered by one either
 	for i := range 1000 {
-		r.come(ms, 0, r.data(1, 2, 9, int64(i), 8, proto(packet.ProtoUDP), func(p *packet.Packet) { p.SetNotification(&packet.Notification{Lost: 1000}) }))
+		r.come(ms, 0, r.data(1, 2, 9, int64(i), 8, proto(packet.ProtoUDP), func(p *packet.Packet) {
+			p.SetNotification(&packet.Notification{Lost: 1000})
+		}))
 	}
 	if r.g.Told().Lost == 0 || r.g.Told().Nacks != [packet.Causes]uint64{} {
 		t.Errorf("NACKs are answered: %+v", r.g.Told())
@@ -203,7 +212,8 @@ func TestNackElephantsOnly(t *testing.T) {
 		nack                string
 		queues              int
 		elephant, mice, any bool
-	}{{NackAll, 3, true, true, true}, {NackElephants, 3, true, false, true}, {NackElephants, 2, true, false, true}, {NackElephants, 1, true, false, true}, {NackNone, 3, false, false, false}} {
+	}{{NackAll, 3, true, true, true}, {NackElephants, 3, true, false, true}, {NackElephants, 2, true, false, true},
+		{NackElephants, 1, true, false, true}, {NackNone, 3, false, false, false}} {
 		s := tight("nack", c.nack, "least", "15kB", "spike", "0%")
 		s.queues = c.queues
 		r := newRig(t, s)
@@ -245,7 +255,8 @@ func TestReasons(t *testing.T) {
 		r.overflow(ms, 1, 2, 9, 1)
 		r.drain()
 		nacks, _ := r.nacks()
-		memory := map[dataplane.Reason]bool{dataplane.QueuePacketLimit: true, dataplane.QueueByteLimit: true, dataplane.PortPacketLimit: true, dataplane.PortByteLimit: true,
+		memory := map[dataplane.Reason]bool{dataplane.QueuePacketLimit: true, dataplane.QueueByteLimit: true,
+			dataplane.PortPacketLimit: true, dataplane.PortByteLimit: true,
 			dataplane.BufferFull: true, dataplane.EgressThreshold: true, dataplane.Evicted: true, dataplane.Notified: true}[why]
 		if (len(nacks) == 1) != memory {
 			t.Errorf("%v: %d NACKs", why, len(nacks))
@@ -346,7 +357,8 @@ func TestFill(t *testing.T) {
 		left    float64
 		demands []float64
 		want    float64
-	}{{90, []float64{50, 50, 50}, 30}, {90, []float64{10, 50, 60}, 40}, {90, []float64{60, 10, 5}, 75}, {90, []float64{1, 2, 3}, 87}, {90, nil, 90}, {90, []float64{30, 30, 30}, 30}} {
+	}{{90, []float64{50, 50, 50}, 30}, {90, []float64{10, 50, 60}, 40}, {90, []float64{60, 10, 5}, 75},
+		{90, []float64{1, 2, 3}, 87}, {90, nil, 90}, {90, []float64{30, 30, 30}, 30}} {
 		if got := fill(c.left, append([]float64(nil), c.demands...)); got != c.want {
 			t.Errorf("%v of %v: %v, want %v", c.demands, c.left, got, c.want)
 		}
@@ -369,7 +381,8 @@ func TestCoalesce(t *testing.T) {
 		for i, p := range nacks {
 			bytes += int64(p.Size)
 			n := notices[i]
-			if v6 := p.Dst == 3; (p.Version == 6) != v6 || (p.Proto == packet.ProtoRDMA) != v6 || p.Payload != 0 || p.TOS&packet.ECN != 0 {
+			if v6 := p.Dst == 3; (p.Version == 6) != v6 || (p.Proto == packet.ProtoRDMA) != v6 || p.Payload != 0 ||
+				p.TOS&packet.ECN != 0 {
 				t.Errorf("%+v", p)
 			}
 			names[fmt.Sprint(p.Dst, p.Seq)]++
@@ -399,7 +412,8 @@ func TestCoalesce(t *testing.T) {
 	if some*3 > one || someBytes*2 > oneBytes {
 		t.Errorf("%d frames, %d bytes, combined %d, %d", one, oneBytes, some, someBytes)
 	}
-	t.Logf("%d packets gone: %d NACKs of %d bytes, combined %d of %d bytes; data was %d bytes", oneLost, one, oneBytes, some, someBytes, 2*60*1066)
+	t.Logf("%d packets gone: %d NACKs of %d bytes, combined %d of %d bytes; data was %d bytes", oneLost, one, oneBytes,
+		some, someBytes, 2*60*1066)
 }
 
 // What found no room and what was taken back are not combined: a notice has one cause.
@@ -419,7 +433,9 @@ func TestCoalesceCauses(t *testing.T) {
 		named[n.Cause] += 1 + uint64(n.Spans)
 	}
 	drops := r.sw.Drops()
-	if named[packet.CauseTrimmed] != drops[dataplane.Notified] || named[packet.CauseReclaimed] != drops[dataplane.Evicted] || drops[dataplane.Evicted] == 0 || drops[dataplane.Notified] == 0 {
+	if named[packet.CauseTrimmed] != drops[dataplane.Notified] ||
+		named[packet.CauseReclaimed] != drops[dataplane.Evicted] || drops[dataplane.Evicted] == 0 ||
+		drops[dataplane.Notified] == 0 {
 		t.Errorf("named: %v; dropped: %v", named, drops)
 	}
 }
@@ -437,7 +453,8 @@ func TestCoalesceLeaves(t *testing.T) {
 	}
 	r.overflow(ms, 1, 2, 9, 40) // 20 are gone at once, and more
 	r.drain()
-	if len(at) < 3 || spans[0] != packet.MostSpans || at[0] > ms+2*us || at[len(at)-1] < ms+100*us || at[len(at)-1] > ms+102*us {
+	if len(at) < 3 || spans[0] != packet.MostSpans || at[0] > ms+2*us || at[len(at)-1] < ms+100*us ||
+		at[len(at)-1] > ms+102*us {
 		t.Errorf("NACKs at %v with %v further packets", at, spans)
 	}
 }
@@ -454,7 +471,8 @@ func TestOverhead(t *testing.T) {
 		bytes    float64 // most bytes of NACKs, as a share of those of the data that came
 		lost     float64 // largest share of NACKs that are lost
 	}{{4 * us, "0s", 0.05, 0.5}, {4 * us, "50us", 0.05, 0}, {us, "0s", 0.02, 0.9}, {us, "50us", 0.02, 0.5}} {
-		r := newRig(t, setup{ports: 3, queues: 3, given: []string{"memory", "100kB", "least", "15kB", "duration", "1ms", "top", "0", "coalesce", c.coalesce}})
+		r := newRig(t, setup{ports: 3, queues: 3, given: []string{"memory", "100kB", "least", "15kB", "duration", "1ms",
+			"top", "0", "coalesce", c.coalesce}})
 		came, nacks := int64(0), int64(0)
 		r.sent = func(_ unit.Time, _ packet.PortID, p *packet.Packet) {
 			if p.Notifies() {
@@ -474,7 +492,8 @@ func TestOverhead(t *testing.T) {
 		told := r.g.Told()
 		made := told.Nacks[packet.CauseTrimmed] + told.Nacks[packet.CauseReclaimed]
 		share, lost := float64(nacks)/float64(came), float64(told.Lost)/float64(made)
-		t.Logf("load %.1f, coalesce %-5s %5d of 20000 packets gone, %5d NACKs, %.1f %% of the data's bytes, %.1f %% of them lost",
+		t.Logf("load %.1f, coalesce %-5s %5d of 20000 packets gone, %5d NACKs, %.1f %% of the data's bytes, %.1f "+
+			"%% of them lost",
 			1066*8e-9/(float64(c.gap)/1e12), c.coalesce+":", told.Named, made, 100*share, 100*lost)
 		if share > c.bytes || lost > c.lost || told.Dropped != 0 {
 			t.Errorf("load by %v, coalesce %s: %.4f of the bytes, %.4f lost; %+v", c.gap, c.coalesce, share, lost, told)

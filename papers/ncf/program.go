@@ -28,8 +28,10 @@ type Config struct {
 	Scope    string       // whose traffic a flow's share is of: PerPort or PerSwitch
 	Detector Detector
 
-	Pool   string       // memory is a port's or the switch's: PerPort or PerSwitch
-	Memory MemoryConfig // Size and Packets 0: what the ports' buffers hold. Windows, Duration, MaxFrame, ControlFrame and Separate are not read
+	Pool string // memory is a port's or the switch's: PerPort or PerSwitch
+	// Size and Packets 0: what the ports' buffers hold. Windows, Duration, MaxFrame, ControlFrame and
+	// Separate are not read
+	Memory MemoryConfig
 
 	Nack     string
 	Signed   bool      // notices say which switch sends them
@@ -101,7 +103,8 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	case c.Acks != Control && c.Acks != Mice:
 		return nil, fmt.Errorf("ncf: acknowledgements with %v; allowed are %v, %v", c.Acks, Control, Mice)
 	case queues > maxQueues:
-		return nil, fmt.Errorf("ncf: ports have %d queues; 1 … %d are possible (3: control, mice, elephants)", queues, maxQueues)
+		return nil, fmt.Errorf("ncf: ports have %d queues; 1 … %d are possible (3: control, mice, elephants)",
+			queues, maxQueues)
 	case c.Top < 0 || c.Top > 1024:
 		return nil, fmt.Errorf("ncf: the top %d elephants; 0 … 1024 are possible", c.Top)
 	case c.Coalesce < 0 || c.Every < 0 || c.Wait < 0:
@@ -128,7 +131,8 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 		if x.top, err = NewTop(heaviest(c.Top), c.Sketch.Windows); err != nil {
 			return nil, fmt.Errorf("ncf: %w", err)
 		}
-		x.mice, x.control, x.packets = newTally(c.Sketch.Windows, c.Sketch.Duration), newTally(c.Sketch.Windows, c.Sketch.Duration), newTally(c.Sketch.Windows, c.Sketch.Duration)
+		x.mice, x.control, x.packets = newTally(c.Sketch.Windows, c.Sketch.Duration), newTally(c.Sketch.Windows,
+			c.Sketch.Duration), newTally(c.Sketch.Windows, c.Sketch.Duration)
 		g.ports = append(g.ports, x)
 	}
 	if err := g.share(site); err != nil {
@@ -190,7 +194,8 @@ func (g *Program) share(site *dataplane.Site) error {
 		return nil
 	}
 	if !given && (none || whole.Size > 0 && whole.Packets > 0) {
-		return fmt.Errorf("memory of the switch is what its ports' buffers hold: all must have one, in bytes or all in packets; or memory says how much there is")
+		return fmt.Errorf("memory of the switch is what its ports' buffers hold: all must have one, in bytes or all in " +
+			"packets; or memory says how much there is")
 	}
 	memory, err := NewMemory(whole)
 	for i := range site.Ports {
@@ -269,7 +274,8 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Met
 	}
 	if !carries(p) {
 		c := Control
-		if g.config.Acks == Mice && p.Payload == 0 && (p.Kind == packet.Ack || p.Kind == packet.Data) && m.Flags&packet.Trimmed == 0 && !p.Notifies() {
+		if g.config.Acks == Mice && p.Payload == 0 && (p.Kind == packet.Ack || p.Kind == packet.Data) &&
+			m.Flags&packet.Trimmed == 0 && !p.Notifies() {
 			c = Mice
 			x.mice.add(now, int64(p.Size))
 		} else {
@@ -290,7 +296,8 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Met
 		c = Elephants
 		if o := x.top.OfferCounts(x.sketch.Window(), k, counts); o != nil {
 			o.Note(p, m.Out)
-			if g.config.Early > 0 && x.memory != nil && float64(x.memory.Used(Elephants)) >= g.config.Early*float64(x.memory.Size()) {
+			if g.config.Early > 0 && x.memory != nil &&
+				float64(x.memory.Used(Elephants)) >= g.config.Early*float64(x.memory.Size()) {
 				told = g.tellElephant(env, x, o)
 			}
 		}
@@ -359,7 +366,8 @@ func (g *Program) reclaim(env *dataplane.Env, out dataplane.PortID, c Class, siz
 }
 
 // longest is the longest queue of a class: of the port, or of all ports with the same memory.
-func (g *Program) longest(env *dataplane.Env, out dataplane.PortID, c Class) (at dataplane.PortID, q tm.QueueID, ok bool) {
+func (g *Program) longest(env *dataplane.Env, out dataplane.PortID, c Class) (at dataplane.PortID,
+	q tm.QueueID, ok bool) {
 	first, last := int(out), int(out)
 	if g.config.Pool == PerSwitch {
 		first, last = 0, env.Ports()-1

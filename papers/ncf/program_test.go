@@ -24,12 +24,14 @@ func TestQueues(t *testing.T) {
 		queues                  int
 		control, mice, elephant []uint8
 	}{
-		{1, []uint8{0}, []uint8{0}, []uint8{0}}, {2, []uint8{0}, []uint8{1}, []uint8{1}}, {3, []uint8{0}, []uint8{1}, []uint8{2}},
+		{1, []uint8{0}, []uint8{0}, []uint8{0}}, {2, []uint8{0}, []uint8{1}, []uint8{1}}, {3, []uint8{0}, []uint8{1},
+			[]uint8{2}},
 		{8, []uint8{0}, []uint8{1}, []uint8{2, 3, 4, 5, 6, 7}},
 	} {
 		seen := map[string]map[uint8]bool{"control": {}, "mice": {}, "elephant": {}}
 		spy := &spy{}
-		r := newRig(t, setup{ports: 3, queues: c.queues, after: []dataplane.Program{spy}, given: []string{"memory", "100kB", "least", "15kB"}})
+		r := newRig(t, setup{ports: 3, queues: c.queues, after: []dataplane.Program{spy}, given: []string{"memory", "100kB",
+			"least", "15kB"}})
 		now := unit.Time(ms)
 		for port := range uint16(40) { // two at a time, so that each has more than 5 %
 			now = r.fatten(now+100*ms, 1, 2, 10+port, 20)
@@ -43,7 +45,10 @@ func TestQueues(t *testing.T) {
 				p.Kind = packet.Nack
 				p.SetNotification(&packet.Notification{Lost: 1})
 			}))
-			r.come(now, 0, r.data(1, 2, 10+port, 0, 0, func(p *packet.Packet) { p.Kind, p.Proto = packet.Probe, packet.ProtoRDMA }))
+			r.come(now, 0, r.data(1, 2, 10+port, 0, 0, func(p *packet.Packet) {
+				p.Kind, p.Proto = packet.Probe,
+					packet.ProtoRDMA
+			}))
 			spy.see = nil
 		}
 		r.drain()
@@ -100,7 +105,8 @@ func TestCountedOnce(t *testing.T) {
 func TestAcks(t *testing.T) {
 	spy, queues := &spy{}, []uint8{}
 	spy.see = func(_ *packet.Packet, queue uint8) { queues = append(queues, queue) }
-	r := newRig(t, setup{ports: 2, queues: 3, after: []dataplane.Program{spy}, given: []string{"memory", "100kB", "acks", "mice"}})
+	r := newRig(t, setup{ports: 2, queues: 3, after: []dataplane.Program{spy}, given: []string{"memory", "100kB",
+		"acks", "mice"}})
 	r.come(ms, 0, r.data(1, 2, 9, 0, 0, func(p *packet.Packet) { p.Kind = packet.Ack }))
 	r.come(ms, 0, r.data(1, 2, 9, 0, 0, func(p *packet.Packet) { p.SetNotification(&packet.Notification{}) }))
 	r.come(ms, 0, r.data(1, 2, 9, 0, 0, func(p *packet.Packet) { p.Kind = packet.Notice }))
@@ -113,7 +119,8 @@ func TestAcks(t *testing.T) {
 // the control queue"; elephants keep their reservation.
 func TestReclaim(t *testing.T) {
 	for _, pool := range []string{PerPort, PerSwitch} {
-		r := newRig(t, setup{ports: 3, queues: 3, given: []string{"memory", "100kB", "pool", pool, "least", "15kB", "top", "0"}})
+		r := newRig(t, setup{ports: 3, queues: 3, given: []string{"memory", "100kB", "pool", pool, "least", "15kB",
+			"top", "0"}})
 		now := r.fatten(ms, 1, 2, 9, 30)
 		to := packet.Addr(2)
 		for i := range 100 { // of which 95 % of the memory find room, beside the frame on the wire
@@ -147,8 +154,10 @@ func TestReclaim(t *testing.T) {
 				}
 			}
 		}
-		if reclaimed == 0 || reclaimed+told.Lost != told.Reclaimed || pool == PerPort && told.Lost > 0 || told.Reclaimed != r.sw.Drops()[dataplane.Evicted] || r.pool.Live() != 0 {
-			t.Errorf("%s: %d NACKs for %d packets: %+v %v %d", pool, reclaimed, told.Reclaimed, r.g.Told(), r.sw.Drops(), r.pool.Live())
+		if reclaimed == 0 || reclaimed+told.Lost != told.Reclaimed || pool == PerPort && told.Lost > 0 ||
+			told.Reclaimed != r.sw.Drops()[dataplane.Evicted] || r.pool.Live() != 0 {
+			t.Errorf("%s: %d NACKs for %d packets: %+v %v %d", pool, reclaimed, told.Reclaimed, r.g.Told(), r.sw.Drops(),
+				r.pool.Live())
 		}
 	}
 }
@@ -157,7 +166,9 @@ func TestReclaim(t *testing.T) {
 func TestReclaimLongest(t *testing.T) {
 	for _, first := range []bool{true, false} { // the long one comes first among the queues
 		r := newRig(t, setup{ports: 4, queues: 8, given: []string{"memory", "100kB", "least", "15kB", "top", "0"}})
-		long, short, number := r.data(1, 2, 9, 0, 1000), r.data(3, 2, 9, 0, 1000), func(p *packet.Packet) uint8 { return queue(Elephants, r.g.key(p), 8) }
+		long, short, number := r.data(1, 2, 9, 0, 1000), r.data(3, 2, 9, 0, 1000), func(p *packet.Packet) uint8 {
+			return queue(Elephants, r.g.key(p), 8)
+		}
 		for number(long) == number(short) || number(long) < number(short) != first {
 			short.SrcPort++
 		}
@@ -236,10 +247,12 @@ func TestNoStarvation(t *testing.T) {
 		mice, fat    unit.Time // between packets; 0: none
 		least, other float64
 	}{
-		{"both", 8 * us, 8 * us, 0.4, 0.4}, {"mice ten times as much", 2 * us, 20 * us, 0.1, 0.1}, {"elephants ten times as much", 20 * us, 2 * us, 0.1, 0.1},
+		{"both", 8 * us, 8 * us, 0.4, 0.4}, {"mice ten times as much", 2 * us, 20 * us, 0.1, 0.1},
+		{"elephants ten times as much", 20 * us, 2 * us, 0.1, 0.1},
 		{"mice alone", 8 * us, 0, 0.99, 0}, {"elephants alone", 0, 8 * us, 0, 0.99},
 	} {
-		r := newRig(t, setup{ports: 4, queues: 3, given: given, rates: map[int]unit.Rate{0: 10 * unit.Gbps, 2: 10 * unit.Gbps}})
+		r := newRig(t, setup{ports: 4, queues: 3, given: given, rates: map[int]unit.Rate{0: 10 * unit.Gbps,
+			2: 10 * unit.Gbps}})
 		var loads []load
 		if c.mice > 0 {
 			loads = append(loads, load{src: 3, dst: 2, every: c.mice, port: many})
@@ -264,7 +277,8 @@ func TestAttack(t *testing.T) {
 		spike    string
 		from, to float64 // share of time in which mice have more than their balance
 	}{{"0%", 0, 0.02}, {"25%", 0.2, 0.36}, {"100%", 0.9, 1}} {
-		r := newRig(t, setup{ports: 4, queues: 3, given: []string{"memory", "100kB", "least", "15kB", "duration", "2ms", "threshold", "2%", "spike", c.spike},
+		r := newRig(t, setup{ports: 4, queues: 3, given: []string{"memory", "100kB", "least", "15kB", "duration", "2ms",
+			"threshold", "2%", "spike", c.spike},
 			rates: map[int]unit.Rate{0: 10 * unit.Gbps, 2: 10 * unit.Gbps}})
 		beyond, total := 0, 0
 		spy := &watcher{see: func(now unit.Time) {
@@ -281,9 +295,11 @@ func TestAttack(t *testing.T) {
 				served[p.Src] += int64(p.Size)
 			}
 		}
-		r.offer(200*ms, load{src: 1, dst: 2, every: 8 * us, port: one(9)}, load{src: 3, dst: 2, every: 3 * us, port: many, from: 10 * ms})
+		r.offer(200*ms, load{src: 1, dst: 2, every: 8 * us, port: one(9)}, load{src: 3, dst: 2, every: 3 * us, port: many,
+			from: 10 * ms})
 		share := float64(beyond) / float64(total)
-		t.Logf("spike %s: mice beyond their balance for %.1f %% of the time; elephants get %.3f of the port", c.spike, 100*share, float64(served[1])*8/0.2e9)
+		t.Logf("spike %s: mice beyond their balance for %.1f %% of the time; elephants get %.3f of the port", c.spike,
+			100*share, float64(served[1])*8/0.2e9)
 		if share < c.from || share > c.to {
 			t.Errorf("spike %s: mice are beyond their balance for %.3f of the time", c.spike, share)
 		}
@@ -303,7 +319,8 @@ type watcher struct{ see func(now unit.Time) }
 func TestTopElephants(t *testing.T) {
 	given := []string{"memory", "50kB", "least", "15kB", "duration", "10ms", "every", "1ms", "spike", "0%"}
 	for _, top := range []string{"0", "20"} {
-		r := newRig(t, setup{ports: 6, queues: 3, rates: map[int]unit.Rate{1: 100 * unit.Mbps}, given: append(given, "top", top)})
+		r := newRig(t, setup{ports: 6, queues: 3, rates: map[int]unit.Rate{1: 100 * unit.Mbps},
+			given: append(given, "top", top)})
 		now := unit.Time(ms)
 		for i := range packet.Addr(3) { // three elephants, whose packets leave
 			now = r.fatten(now, 3+i, 2, 9, 18)
@@ -380,7 +397,8 @@ func TestTopElephants(t *testing.T) {
 // early: an elephant whose class uses so much of the memory is told when its packet comes, and
 // nothing is lost (ours, after the TNSM follow-up's abstract).
 func TestEarly(t *testing.T) {
-	r := newRig(t, setup{ports: 2, queues: 3, given: []string{"memory", "100kB", "least", "15kB", "early", "20%", "every", "10us"}})
+	r := newRig(t, setup{ports: 2, queues: 3, given: []string{"memory", "100kB", "least", "15kB", "early", "20%",
+		"every", "10us"}})
 	now := r.fatten(ms, 1, 2, 9, 20)
 	for i := range 60 {
 		before := r.g.Told().Nacks[packet.CauseElephant]
@@ -400,7 +418,8 @@ func TestEarly(t *testing.T) {
 
 // During congestion, too, a packet has one elephant told: early, or the next of the heaviest.
 func TestEarlyAndTop(t *testing.T) {
-	r := newRig(t, setup{ports: 3, queues: 3, given: []string{"memory", "100kB", "least", "15kB", "early", "20%", "every", "1us"}})
+	r := newRig(t, setup{ports: 3, queues: 3, given: []string{"memory", "100kB", "least", "15kB", "early", "20%",
+		"every", "1us"}})
 	now := r.fatten(ms, 3, 2, 8, 20)
 	now = r.fatten(now, 1, 2, 9, 20)
 	most := uint64(0)
@@ -424,7 +443,8 @@ func TestControlCeiling(t *testing.T) {
 	results := map[string]result{}
 	for _, name := range []string{"none", "contention", "hard", "shared"} {
 		measure := func(busy bool, every unit.Time) unit.Time {
-			r := newRig(t, setup{ports: 3, queues: 3, given: []string{"memory", "300kB", "least", "15kB"}, rates: map[int]unit.Rate{0: 10 * unit.Gbps, 2: 10 * unit.Gbps},
+			r := newRig(t, setup{ports: 3, queues: 3, given: []string{"memory", "300kB", "least", "15kB"},
+				rates: map[int]unit.Rate{0: 10 * unit.Gbps, 2: 10 * unit.Gbps},
 				scheduler: func() tm.Scheduler {
 					c := tm.NCF{Control: 0.05, Hard: name == "hard", Mice: 0.1, Elephants: 0.1}
 					if name == "none" {
@@ -463,7 +483,8 @@ func TestControlCeiling(t *testing.T) {
 		}
 		// a frame of 66 bytes is 528 ns: one in 5 µs is 10 % of the port, one in 20 µs 2.6 %
 		results[name] = result{measure(true, 5*us), measure(false, 5*us), measure(true, 20*us)}
-		t.Logf("ceiling %-10s p99 of control frames' delay: 10 %% of a busy port %v, of an idle one %v; 2.6 %% of a busy one %v", name, results[name].busy, results[name].idle, results[name].light)
+		t.Logf("ceiling %-10s p99 of control frames' delay: 10 %% of a busy port %v, of an idle one %v; 2.6 %% of a "+
+			"busy one %v", name, results[name].busy, results[name].idle, results[name].light)
 	}
 	frame := 20 * us // one that is on the wire, and what else came within a step
 	for name, x := range results {
@@ -483,7 +504,8 @@ func TestControlCeiling(t *testing.T) {
 // queues; as a flowlet it is not, or after change_wait only, once.
 func TestChange(t *testing.T) {
 	reordered := func(given ...string) (n, most int64, g *Program) {
-		r := newRig(t, setup{ports: 4, queues: 3, given: append([]string{"memory", "400kB", "least", "40kB", "duration", "10ms", "top", "0", "spike", "0%"}, given...),
+		r := newRig(t, setup{ports: 4, queues: 3, given: append([]string{"memory", "400kB", "least", "40kB", "duration",
+			"10ms", "top", "0", "spike", "0%"}, given...),
 			rates: map[int]unit.Rate{0: 10 * unit.Gbps, 2: 10 * unit.Gbps}})
 		highest := int64(-1)
 		r.sent = func(_ unit.Time, _ packet.PortID, p *packet.Packet) {
@@ -514,7 +536,8 @@ func TestChange(t *testing.T) {
 	}
 	bounded, farBounded, g := reordered("change", "flowlet", "change_wait", "1ms")
 	_, forced = g.Changed()
-	t.Logf("reordered packets: %d at once (up to %d late), %d as flowlets, %d with a wait of 1 ms (%d forced changes, up to %d late)", atOnce, far, flowlet, bounded, forced, farBounded)
+	t.Logf("reordered packets: %d at once (up to %d late), %d as flowlets, %d with a wait of 1 ms (%d forced changes, "+
+		"up to %d late)", atOnce, far, flowlet, bounded, forced, farBounded)
 	if atOnce == 0 || flowlet != 0 || forced == 0 || bounded > int64(forced)*400_000/1066 {
 		t.Errorf("reordered: %d at once, %d as flowlets, %d with a wait", atOnce, flowlet, bounded)
 	}
@@ -571,10 +594,14 @@ func TestBooks(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 3))
 			queues := []int{3, 3, 2, 1, 8, 3}[seed%6]
 			pick := func(words ...string) string { return words[random.IntN(len(words))] }
-			given := []string{"memory", "60kB", "pool", pick(PerPort, PerSwitch), "tilt", pick("0%", "50%", "100%"), "spike", pick("0%", "25%", "100%"), "least", pick("3kB", "15kB"), "duration", "100us",
-				"coalesce", pick("0s", "20us"), "change", pick("at_once", "flowlet"), "top", pick("0", "3", "20"), "early", pick("0%", "30%"), "acks", pick("control", "mice"), "supply", pick("equal", "max_min"),
-				"count", pick("bytes", "packets"), "sketch", pick(PerPort, PerSwitch), "nack", pick(NackAll, NackAll, NackElephants)}
-			r := newRig(t, setup{ports: 4, queues: queues, wire: wire, given: given, limit: tm.Limit{Bytes: 70_000}, rates: map[int]unit.Rate{1: 300 * unit.Mbps}})
+			given := []string{"memory", "60kB", "pool", pick(PerPort, PerSwitch), "tilt", pick("0%", "50%", "100%"), "spike",
+				pick("0%", "25%", "100%"), "least", pick("3kB", "15kB"), "duration", "100us",
+				"coalesce", pick("0s", "20us"), "change", pick("at_once", "flowlet"), "top", pick("0", "3", "20"), "early",
+				pick("0%", "30%"), "acks", pick("control", "mice"), "supply", pick("equal", "max_min"),
+				"count", pick("bytes", "packets"), "sketch", pick(PerPort, PerSwitch), "nack", pick(NackAll, NackAll,
+					NackElephants)}
+			r := newRig(t, setup{ports: 4, queues: queues, wire: wire, given: given, limit: tm.Limit{Bytes: 70_000},
+				rates: map[int]unit.Rate{1: 300 * unit.Mbps}})
 			names := map[[3]int64]int{}
 			var text strings.Builder
 			delivered := uint64(0)
@@ -596,7 +623,8 @@ func TestBooks(t *testing.T) {
 				}
 				text.WriteString(at.String())
 				text.WriteByte(byte('0' + port))
-				text.WriteString(string(rune(q.Seq)) + string(rune(q.Size)) + string(rune(q.Kind)) + n.Cause.String() + n.Supply.String() + n.Demand.String())
+				text.WriteString(string(rune(q.Seq)) + string(rune(q.Size)) + string(rune(q.Kind)) + n.Cause.String() +
+					n.Supply.String() + n.Demand.String())
 			}
 			now, count := unit.Time(0), uint64(0)
 			for i := range 3000 {
@@ -611,11 +639,13 @@ func TestBooks(t *testing.T) {
 					flow = uint16(1000 + random.IntN(5000))
 				}
 				count++
-				r.come(now, packet.PortID(src-1), r.data(src, dst, flow, int64(i)*1500, int32(random.IntN(1400)), ip(uint8(4+2*random.IntN(2))), proto([]uint8{packet.ProtoTCP, packet.ProtoTCP, packet.ProtoRDMA}[random.IntN(3)]), func(p *packet.Packet) {
-					if p.Payload < 200 {
-						p.Payload, p.Kind = 0, packet.Ack
-					}
-				}))
+				r.come(now, packet.PortID(src-1), r.data(src, dst, flow, int64(i)*1500, int32(random.IntN(1400)),
+					ip(uint8(4+2*random.IntN(2))), proto([]uint8{packet.ProtoTCP, packet.ProtoTCP, packet.ProtoRDMA}[random.IntN(3)]),
+					func(p *packet.Packet) {
+						if p.Payload < 200 {
+							p.Payload, p.Kind = 0, packet.Ack
+						}
+					}))
 			}
 			r.drain()
 			r.check()
@@ -629,14 +659,16 @@ func TestBooks(t *testing.T) {
 				made += n
 			}
 			if r.pool.Live() != 0 || delivered+lost-told.Lost != count {
-				t.Fatalf("seed %d: %d came, %d went, %d were dropped (%d of them NACKs), %d are left", seed, count, delivered, lost, told.Lost, r.pool.Live())
+				t.Fatalf("seed %d: %d came, %d went, %d were dropped (%d of them NACKs), %d are left", seed, count, delivered, lost,
+					told.Lost, r.pool.Live())
 			}
 			for k, n := range names {
 				if n != 1 {
 					t.Fatalf("seed %d: %v is named %d times", seed, k, n)
 				}
 			}
-			if named := uint64(len(names)); named > told.Named || told.Lost == 0 && named < told.Named { // lost NACKs name nobody
+			// lost NACKs name nobody
+			if named := uint64(len(names)); named > told.Named || told.Lost == 0 && named < told.Named {
 				t.Fatalf("seed %d: %d are named, of %+v", seed, named, told)
 			}
 			if made == 0 && r.g.config.Nack == NackAll {
@@ -681,7 +713,8 @@ func TestContract(t *testing.T) {
 
 // The paper's numbers are the defaults (§4.1, §4.2, §4.4).
 func TestDefaults(t *testing.T) {
-	want := map[string]string{"threshold": "5%", "limit": "95%", "control": "5%", "mice": "10%", "reserve": "10%", "top": "20", "elephants": "average", "signed": "false", "coalesce": "0s", "nack": "all"}
+	want := map[string]string{"threshold": "5%", "limit": "95%", "control": "5%", "mice": "10%", "reserve": "10%",
+		"top": "20", "elephants": "average", "signed": "false", "coalesce": "0s", "nack": "all"}
 	for _, p := range Scheme().Params {
 		if w, ok := want[p.Name]; ok && p.Default != w {
 			t.Errorf("%s: %s, the paper has %s", p.Name, p.Default, w)
@@ -736,10 +769,12 @@ func TestBadInput(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := New(site(3), Config{Scope: PerPort, Pool: PerPort, Nack: NackAll, Coalesce: -1}); err == nil || !strings.Contains(err.Error(), "none may be below 0") {
+	if _, err := New(site(3), Config{Scope: PerPort, Pool: PerPort, Nack: NackAll, Coalesce: -1}); err == nil ||
+		!strings.Contains(err.Error(), "none may be below 0") {
 		t.Error(err)
 	}
-	if _, err := New(site(3), Config{Scope: PerPort, Pool: PerPort, Nack: NackAll, Target: math.NaN(), Detector: Detector{Threshold: 0.05}}); err == nil {
+	if _, err := New(site(3), Config{Scope: PerPort, Pool: PerPort, Nack: NackAll, Target: math.NaN(),
+		Detector: Detector{Threshold: 0.05}}); err == nil {
 		t.Error("a target that is no number is taken")
 	}
 }
@@ -770,8 +805,10 @@ func TestMemoryOfThePort(t *testing.T) {
 
 // The hot path allocates nothing: counting, classes, books, evictions, NACKs.
 func TestNoAllocation(t *testing.T) {
-	for _, given := range [][]string{{}, {"change", "flowlet", "sketch", "switch"}, {"coalesce", "5us"}, {"early", "10%", "every", "1us"}} {
-		r := newRig(t, setup{ports: 3, queues: 3, given: append([]string{"memory", "30kB", "least", "3kB", "duration", "100us"}, given...)})
+	for _, given := range [][]string{{}, {"change", "flowlet", "sketch", "switch"}, {"coalesce", "5us"},
+		{"early", "10%", "every", "1us"}} {
+		r := newRig(t, setup{ports: 3, queues: 3, given: append([]string{"memory", "30kB", "least", "3kB", "duration",
+			"100us"}, given...)})
 		r.sent = func(unit.Time, packet.PortID, *packet.Packet) {}
 		now, i := unit.Time(0), 0
 		step := func() {
@@ -781,7 +818,8 @@ func TestNoAllocation(t *testing.T) {
 					port, src = many(i), 3
 				}
 				p := r.pool.Get()
-				p.Src, p.Dst, p.SrcPort, p.DstPort, p.Kind, p.Proto, p.Version, p.HopLimit, p.Seq, p.Payload = src, 2, port, 80, packet.Data, packet.ProtoTCP, 4, 64, int64(i), 1000
+				p.Src, p.Dst, p.SrcPort, p.DstPort, p.Kind, p.Proto, p.Version, p.HopLimit, p.Seq, p.Payload = src, 2, port, 80,
+					packet.Data, packet.ProtoTCP, 4, 64, int64(i), 1000
 				p.Size, p.Hash = 1054, packet.FlowHash(src, 2, port, 80, packet.ProtoTCP)
 				r.until(now)
 				r.sw.Receive(now, packet.PortID(src-1), p)
@@ -810,7 +848,8 @@ func BenchmarkProgram(b *testing.B) {
 		name string
 		bare bool
 		gap  unit.Time
-	}{{"forward", true, 10 * us}, {"ncf", false, 10 * us}, {"forward-overload", true, 3 * us}, {"ncf-overload", false, 3 * us}} {
+	}{{"forward", true, 10 * us}, {"ncf", false, 10 * us}, {"forward-overload", true, 3 * us},
+		{"ncf-overload", false, 3 * us}} {
 		b.Run(c.name, func(b *testing.B) {
 			s := setup{ports: 3, queues: 3, bare: c.bare, given: []string{"memory", "100kB"}}
 			if c.bare {
@@ -822,7 +861,8 @@ func BenchmarkProgram(b *testing.B) {
 			for b.Loop() {
 				port := uint16(i * 7 % 1000)
 				p := r.pool.Get()
-				p.Src, p.Dst, p.SrcPort, p.DstPort, p.Kind, p.Proto, p.Version, p.HopLimit, p.Seq, p.Payload = 1, 2, port, 80, packet.Data, packet.ProtoTCP, 4, 64, int64(i), 1000
+				p.Src, p.Dst, p.SrcPort, p.DstPort, p.Kind, p.Proto, p.Version, p.HopLimit, p.Seq, p.Payload = 1, 2, port, 80,
+					packet.Data, packet.ProtoTCP, 4, 64, int64(i), 1000
 				p.Size, p.Hash = 1054, packet.FlowHash(1, 2, port, 80, packet.ProtoTCP)
 				r.until(now)
 				r.sw.Receive(now, 0, p)

@@ -64,13 +64,15 @@ func newRig(t testing.TB, s setup) *rig {
 		if !other {
 			out = packet.PortID(i)
 		}
-		rules = append(rules, dataplane.Route{Prefix: netip.PrefixFrom(v4, 32), Ports: []packet.PortID{out}}, dataplane.Route{Prefix: netip.PrefixFrom(v6, 128), Ports: []packet.PortID{out}})
+		rules = append(rules, dataplane.Route{Prefix: netip.PrefixFrom(v4, 32), Ports: []packet.PortID{out}},
+			dataplane.Route{Prefix: netip.PrefixFrom(v6, 128), Ports: []packet.PortID{out}})
 	}
 	routes, err := dataplane.NewRoutes(r.book, rules)
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := &dataplane.Site{Switch: "s", ID: 7, Ports: s.ports, Queues: s.queues, Book: r.book, Routes: routes, Framing: s.framing, MaxFrame: 1514,
+	site := &dataplane.Site{Switch: "s", ID: 7, Ports: s.ports, Queues: s.queues, Book: r.book, Routes: routes,
+		Framing: s.framing, MaxFrame: 1514,
 		Random: func(entity string) unit.Random { return unit.NewRandom(1, entity) }}
 	for i := range s.ports {
 		rate := s.rate
@@ -80,11 +82,13 @@ func newRig(t testing.TB, s setup) *rig {
 		var sched tm.Scheduler
 		if s.scheduler != nil {
 			sched = s.scheduler()
-		} else if sched, err = tm.NewNCF(s.queues, tm.NCF{Control: 0.05, Mice: 0.1, Elephants: 0.1}, rate, 1514, 3028); err != nil {
+		} else if sched, err = tm.NewNCF(s.queues, tm.NCF{Control: 0.05, Mice: 0.1, Elephants: 0.1}, rate, 1514,
+			3028); err != nil {
 			t.Fatal(err)
 		}
 		site.At = append(site.At, tm.NewPort(tm.NewBuffer(s.queues, tm.Limit{}, s.limit), sched, unit.LinkRate{Bits: rate}))
-		r.free, r.ask, r.lines = append(r.free, 0), append(r.ask, unit.Never), append(r.lines, unit.NewSerialiser(unit.LinkRate{Bits: rate}))
+		r.free, r.ask, r.lines = append(r.free, 0), append(r.ask, unit.Never),
+			append(r.lines, unit.NewSerialiser(unit.LinkRate{Bits: rate}))
 	}
 	programs := append([]dataplane.Program{forward.New(site)}, s.before...)
 	if !s.bare {
@@ -96,7 +100,8 @@ func newRig(t testing.TB, s setup) *rig {
 		programs = append(programs, r.g)
 	}
 	programs = append(programs, s.after...)
-	r.sw, err = dataplane.New(dataplane.Config{Name: "s", ID: 7, Ports: site.At, Programs: programs, Pool: &r.pool, Book: r.book,
+	r.sw, err = dataplane.New(dataplane.Config{Name: "s", ID: 7, Ports: site.At, Programs: programs, Pool: &r.pool,
+		Book:   r.book,
 		Random: unit.NewRandom(1, "switch"), MinFrame: s.framing.Min + s.framing.Extra})
 	if err != nil {
 		t.Fatal(err)
@@ -162,10 +167,12 @@ func (r *rig) until(now unit.Time) {
 func (r *rig) drain() { r.until(unit.Never - 1) }
 
 // data is a packet with payload from address src to dst.
-func (r *rig) data(src, dst packet.Addr, port uint16, seq int64, payload int32, change ...func(p *packet.Packet)) *packet.Packet {
+func (r *rig) data(src, dst packet.Addr, port uint16, seq int64, payload int32,
+	change ...func(p *packet.Packet)) *packet.Packet {
 	p := r.pool.Get()
 	p.Src, p.Dst, p.SrcPort, p.DstPort, p.Flow = src, dst, port, 80, packet.FlowID(port)
-	p.Kind, p.Proto, p.Version, p.HopLimit, p.Seq, p.Payload, p.TOS = packet.Data, packet.ProtoTCP, 4, 64, seq, payload, packet.ECT0
+	p.Kind, p.Proto, p.Version, p.HopLimit, p.Seq, p.Payload, p.TOS = packet.Data, packet.ProtoTCP, 4, 64, seq, payload,
+		packet.ECT0
 	p.TCP.Flags, p.TCP.Has, p.TCP.TSVal, p.TCP.TSEcho, p.TCP.Window = packet.ACK, packet.HasTimestamps, 77, 5, 100
 	for _, f := range change {
 		f(p)

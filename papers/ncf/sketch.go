@@ -41,7 +41,8 @@ func Dimensions(epsilon, delta float64) (width, depth int, err error) {
 	}
 	w, d := math.Ceil(math.E/epsilon), math.Ceil(math.Log(1/delta))
 	if w > maxWidth || d > maxDepth {
-		return 0, 0, fmt.Errorf("a sketch with epsilon %g and delta %g has %g counters in each of %g rows; at most %d in %d are possible", epsilon, delta, w, d, maxWidth, maxDepth)
+		return 0, 0, fmt.Errorf("a sketch with epsilon %g and delta %g has %g counters in each of %g rows; at most %d in "+
+			"%d are possible", epsilon, delta, w, d, maxWidth, maxDepth)
 	}
 	return int(w), int(d), nil
 }
@@ -121,13 +122,15 @@ func NewSketch(c SketchConfig) (*Sketch, error) {
 	case c.Duration <= 0:
 		return nil, fmt.Errorf("a sketch with windows of %v; they must be longer than 0", c.Duration)
 	case c.Width < 1 || c.Width > maxWidth || c.Depth < 1 || c.Depth > maxDepth:
-		return nil, fmt.Errorf("a sketch with %d counters in each of %d rows; 1 … %d in 1 … %d are possible", c.Width, c.Depth, maxWidth, maxDepth)
+		return nil, fmt.Errorf("a sketch with %d counters in each of %d rows; 1 … %d in 1 … %d are possible", c.Width,
+			c.Depth, maxWidth, maxDepth)
 	case c.Bits < 8 || c.Bits > 32:
 		return nil, fmt.Errorf("a sketch with counters of %d bits; 8 … 32 are possible", c.Bits)
 	}
 	s := &Sketch{config: c, quads: 1 << bits.Len(uint(c.Windows)/4), rows: make([]hash, c.Depth), most: 1<<c.Bits - 1}
 	if c.Width*c.Depth > maxQuads/s.quads {
-		return nil, fmt.Errorf("a sketch with %d counters in each of %d rows for %d windows; at most 1 GiB is possible", c.Width, c.Depth, c.Windows)
+		return nil, fmt.Errorf("a sketch with %d counters in each of %d rows for %d windows; at most 1 GiB is possible",
+			c.Width, c.Depth, c.Windows)
 	}
 	s.cells = make([]quad, c.Width*c.Depth*s.quads)
 	random := rand.New(rand.NewPCG(c.Seed, 0x9e3779b97f4a7c15))

@@ -36,7 +36,8 @@ func TestDimensions(t *testing.T) {
 			t.Errorf("Dimensions(%g, %g) = %d, %d, %v; want %d, %d", c.epsilon, c.delta, w, d, err, c.width, c.depth)
 		}
 	}
-	for _, c := range [][2]float64{{0, 0.1}, {1, 0.1}, {-1, 0.1}, {math.NaN(), 0.1}, {0.1, 0}, {0.1, 1}, {0.1, math.NaN()}, {math.Inf(1), 0.1}} {
+	for _, c := range [][2]float64{{0, 0.1}, {1, 0.1}, {-1, 0.1}, {math.NaN(), 0.1}, {0.1, 0}, {0.1, 1}, {0.1, math.NaN()},
+		{math.Inf(1), 0.1}} {
 		if _, _, err := Dimensions(c[0], c[1]); err == nil || !strings.Contains(err.Error(), "above 0 and below 1") {
 			t.Errorf("Dimensions(%g, %g): %v", c[0], c[1], err)
 		}
@@ -90,7 +91,8 @@ func TestWindows(t *testing.T) {
 			c := s.Query(now, key)
 			for j := range 3 {
 				if uint64(c.Flow[j]) != flow[j]*size || c.Total[j] != total[j]*size {
-					t.Errorf("packets %v, at %v: window %d: %d of %d, want %d of %d packets", packets, now, j, c.Flow[j], c.Total[j], flow[j], total[j])
+					t.Errorf("packets %v, at %v: window %d: %d of %d, want %d of %d packets", packets, now, j, c.Flow[j], c.Total[j],
+						flow[j], total[j])
 				}
 			}
 			if c.Windows != 3 || c.Duration != 10*milli || c.Elapsed != elapsed {
@@ -189,7 +191,8 @@ func FuzzSketch(f *testing.F) {
 	f.Add(uint8(1), uint8(1), uint8(1), uint8(24), []byte{0, 1, 255, 0, 2, 255, 0, 3, 255, 31, 1, 0})
 	f.Add(uint8(15), uint8(7), uint8(5), uint8(8), []byte{255, 1, 9, 254, 1, 9, 253, 1, 9, 10, 1, 9})
 	f.Fuzz(func(t *testing.T, windows, width, depth, fewer uint8, ops []byte) {
-		c := SketchConfig{Windows: int(windows), Duration: 8, Width: int(width), Depth: int(depth), Bits: 32 - int(fewer), Packets: windows%2 == 0}
+		c := SketchConfig{Windows: int(windows), Duration: 8, Width: int(width), Depth: int(depth), Bits: 32 - int(fewer),
+			Packets: windows%2 == 0}
 		s, err := NewSketch(c)
 		if err != nil {
 			if c.Windows >= 1 && c.Windows <= MaxWindows && c.Width >= 1 && c.Depth >= 1 && c.Depth <= 16 && c.Bits >= 8 {
@@ -230,7 +233,8 @@ func FuzzSketch(f *testing.F) {
 func TestLazyClearing(t *testing.T) {
 	for _, windows := range []int{1, 2, 3, 4, 5, 7, 8, 12, 15} {
 		for _, bits := range []int{32, 12} {
-			s := sketchOf(t, SketchConfig{Windows: windows, Duration: unit.Microsecond, Width: 11, Depth: 3, Bits: bits, Seed: uint64(windows)})
+			s := sketchOf(t, SketchConfig{Windows: windows, Duration: unit.Microsecond, Width: 11, Depth: 3, Bits: bits,
+				Seed: uint64(windows)})
 			e, r := newExact(s), rand.New(rand.NewPCG(1, uint64(windows)))
 			for range 4000 {
 				switch r.IntN(100) {
@@ -338,7 +342,8 @@ func TestSaturation(t *testing.T) {
 // equally often.
 func TestHash(t *testing.T) {
 	const width, seeds = 10, 20000
-	pairs := [][2]uint64{{0, 1}, {1, 2}, {0, 1 << 63}, {0, 1 << 32}, {1, 1 << 32}, {5, 5 << 32}, {1<<64 - 1, 0}, {1<<32 - 1, 1 << 32}, {0x1_0000_0001, 0x2_0000_0002}, {1 << 31, 1 << 31 << 32}}
+	pairs := [][2]uint64{{0, 1}, {1, 2}, {0, 1 << 63}, {0, 1 << 32}, {1, 1 << 32}, {5, 5 << 32}, {1<<64 - 1, 0},
+		{1<<32 - 1, 1 << 32}, {0x1_0000_0001, 0x2_0000_0002}, {1 << 31, 1 << 31 << 32}}
 	met := make([]int, len(pairs))
 	var columns [width]int
 	for seed := range uint64(seeds) {
@@ -379,7 +384,8 @@ func TestKey(t *testing.T) {
 	note := func(q packet.Packet) {
 		k := a.Key(&q)
 		if was, ok := seen[k]; ok {
-			t.Errorf("%v:%d %v:%d %d and %v:%d %v:%d %d have one key", was.Src, was.SrcPort, was.Dst, was.DstPort, was.Proto, q.Src, q.SrcPort, q.Dst, q.DstPort, q.Proto)
+			t.Errorf("%v:%d %v:%d %d and %v:%d %v:%d %d have one key", was.Src, was.SrcPort, was.Dst, was.DstPort, was.Proto,
+				q.Src, q.SrcPort, q.Dst, q.DstPort, q.Proto)
 		}
 		seen[k] = q
 	}
@@ -419,7 +425,9 @@ func websearch() traffic {
 	type flow struct{ key, left uint64 }
 	var active []flow
 	var next uint64
-	sizes := &workload.Distributions[slices.IndexFunc(workload.Distributions, func(c workload.CDF) bool { return c.Name == "websearch" })]
+	sizes := &workload.Distributions[slices.IndexFunc(workload.Distributions, func(c workload.CDF) bool {
+		return c.Name == "websearch"
+	})]
 	return func(r *rand.Rand, give func(uint64, int32)) {
 		for range 20_000 {
 			if len(active) < 15 {
@@ -444,12 +452,15 @@ func websearch() traffic {
 func TestErrorBound(t *testing.T) {
 	const windows, seeds, threshold = 4, 8, 0.05
 	var table strings.Builder
-	fmt.Fprintf(&table, "%-10s %6s %6s %6s %5s %9s | %9s %9s %9s | %9s %9s %6s %6s\n", "traffic", "eps", "delta", "width", "depth", "bytes", "over eps", "mean/T", "most/T", "flows", "elephants", "false", "missed")
+	fmt.Fprintf(&table, "%-10s %6s %6s %6s %5s %9s | %9s %9s %9s | %9s %9s %6s %6s\n", "traffic", "eps", "delta", "width",
+		"depth", "bytes", "over eps", "mean/T", "most/T", "flows", "elephants", "false", "missed")
 	for _, load := range []struct {
 		name string
 		make func() traffic
-	}{{"zipf 1.1", func() traffic { return zipf(1.1) }}, {"zipf 1.5", func() traffic { return zipf(1.5) }}, {"websearch", websearch}} {
-		for _, c := range []struct{ epsilon, delta float64 }{{0.1, 0.1}, {0.05, 0.1}, {0.05, 0.01}, {0.01, 0.1}, {0.01, 0.01}, {0.001, 0.01}} {
+	}{{"zipf 1.1", func() traffic { return zipf(1.1) }}, {"zipf 1.5", func() traffic { return zipf(1.5) }},
+		{"websearch", websearch}} {
+		for _, c := range []struct{ epsilon, delta float64 }{{0.1, 0.1}, {0.05, 0.1}, {0.05, 0.01}, {0.01, 0.1}, {0.01, 0.01},
+			{0.001, 0.01}} {
 			width, depth, err := Dimensions(c.epsilon, c.delta)
 			if err != nil {
 				t.Fatal(err)
@@ -458,7 +469,8 @@ func TestErrorBound(t *testing.T) {
 			var answers, over, flows, elephants, alarms, missed, memory int
 			var mean, most float64
 			for seed := range uint64(seeds) {
-				s := sketchOf(t, SketchConfig{Windows: windows, Duration: 10 * milli, Width: width, Depth: depth, Bits: 32, Seed: seed})
+				s := sketchOf(t, SketchConfig{Windows: windows, Duration: 10 * milli, Width: width, Depth: depth, Bits: 32,
+					Seed: seed})
 				memory = s.Bytes()
 				r, give := rand.New(rand.NewPCG(seed, 1)), load.make()
 				var counts [windows]map[uint64]uint64
@@ -478,7 +490,8 @@ func TestErrorBound(t *testing.T) {
 					for j := range windows {
 						excess := int64(got.Flow[j]) - int64(counts[j][key])
 						if excess < 0 || got.Total[j] != totals[j] {
-							t.Fatalf("%s: flow %d has %d of %d in window %d, exact %d of %d", load.name, key, got.Flow[j], got.Total[j], j, counts[j][key], totals[j])
+							t.Fatalf("%s: flow %d has %d of %d in window %d, exact %d of %d", load.name, key, got.Flow[j], got.Total[j], j,
+								counts[j][key], totals[j])
 						}
 						share := float64(excess) / float64(totals[j])
 						if answers++; share > c.epsilon {
@@ -506,7 +519,8 @@ func TestErrorBound(t *testing.T) {
 			if missed > 0 {
 				t.Errorf("%s: %d elephants missed", load.name, missed)
 			}
-			fmt.Fprintf(&table, "%-10s %5.1f%% %5.0f%% %6d %5d %9d | %8.3f%% %8.4f%% %8.3f%% | %9d %9d %6d %6d\n", load.name, 100*c.epsilon, 100*c.delta, width, depth, memory,
+			fmt.Fprintf(&table, "%-10s %5.1f%% %5.0f%% %6d %5d %9d | %8.3f%% %8.4f%% %8.3f%% | %9d %9d %6d %6d\n", load.name,
+				100*c.epsilon, 100*c.delta, width, depth, memory,
 				100*float64(over)/float64(answers), 100*mean/float64(answers), 100*most, flows, elephants, alarms, missed)
 		}
 	}
@@ -577,11 +591,14 @@ func TestAdversary(t *testing.T) {
 		}
 	}
 	if float64(over)/seeds > 0.01 || float64(alarms)/seeds > 0.01 {
-		t.Errorf("with an unknown seed %d of %d victims are elephants, %d more than epsilon above what they sent", alarms, seeds, over)
+		t.Errorf("with an unknown seed %d of %d victims are elephants, %d more than epsilon above what they sent", alarms,
+			seeds, over)
 	}
-	testutil.Golden(t, "sketch_adversary.txt", fmt.Sprintf("epsilon 1%%, delta 1%%, %d rows of %d; %d keys with 4%% of the traffic each, found with %d hashes\n"+
-		"known seed: a victim that sends 0.1%% has %.1f%%; elephant: %v\n%d unknown seeds: %d victims elephants, %d over epsilon, %d of the attacker's flows elephants\n",
-		depth, width, len(attackers), tries, 100*share, alarm, seeds, alarms, over, caught))
+	testutil.Golden(t, "sketch_adversary.txt",
+		fmt.Sprintf("epsilon 1%%, delta 1%%, %d rows of %d; %d keys with 4%% of the traffic each, found with %d hashes\n"+
+			"known seed: a victim that sends 0.1%% has %.1f%%; elephant: %v\n%d unknown seeds: %d victims elephants, %d over "+
+			"epsilon, %d of the attacker's flows elephants\n",
+			depth, width, len(attackers), tries, 100*share, alarm, seeds, alarms, over, caught))
 }
 
 // BS'19 §4.1: a small and fixed memory budget, regardless of the number of flows.

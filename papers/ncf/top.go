@@ -61,9 +61,11 @@ type Top struct {
 // NewTop returns a table for n flows, 1 … 1024, and so many windows, 1 … MaxWindows.
 func NewTop(n, windows int) (*Top, error) {
 	if n < 1 || n > 1024 || windows < 1 || windows > MaxWindows {
-		return nil, fmt.Errorf("the top %d flows of %d windows; 1 … 1024 flows of 1 … %d windows are possible", n, windows, MaxWindows)
+		return nil, fmt.Errorf("the top %d flows of %d windows; 1 … 1024 flows of 1 … %d windows are possible", n, windows,
+			MaxWindows)
 	}
-	return &Top{keys: make([]uint64, 0, n), origins: make([]Origin, 0, n), counts: make([]uint64, n*windows), windows: windows, least: -1}, nil
+	return &Top{keys: make([]uint64, 0, n), origins: make([]Origin, 0, n), counts: make([]uint64, n*windows),
+		windows: windows, least: -1}, nil
 }
 
 // Advance takes out of the counts what is older than the last n windows; window is the

@@ -24,7 +24,8 @@ func topOf(t testing.TB, n, windows int) *Top {
 
 func TestTopRefuses(t *testing.T) {
 	for _, c := range [][2]int{{0, 4}, {-1, 4}, {1025, 4}, {20, 0}, {20, 16}} {
-		if _, err := NewTop(c[0], c[1]); err == nil || !strings.Contains(err.Error(), "1 … 1024 flows of 1 … 15 windows are possible") {
+		if _, err := NewTop(c[0], c[1]); err == nil ||
+			!strings.Contains(err.Error(), "1 … 1024 flows of 1 … 15 windows are possible") {
 			t.Errorf("%v: %v", c, err)
 		}
 	}
@@ -36,7 +37,8 @@ func TestTopRefuses(t *testing.T) {
 // and time stamp of a packet that the sender has sent.
 func TestOrigin(t *testing.T) {
 	top := topOf(t, 2, 4)
-	p := packet.Packet{Src: 1, Dst: 2, SrcPort: 3, DstPort: 4, Proto: packet.ProtoTCP, Version: 6, TOS: 7, Hash: 8, Flow: 9, Seq: 10, Ack: 11, Size: 1514, Payload: 1428,
+	p := packet.Packet{Src: 1, Dst: 2, SrcPort: 3, DstPort: 4, Proto: packet.ProtoTCP, Version: 6, TOS: 7, Hash: 8,
+		Flow: 9, Seq: 10, Ack: 11, Size: 1514, Payload: 1428,
 		TCP: packet.Segment{TSVal: 12, TSEcho: 13, Flags: 16, Has: packet.HasTimestamps | packet.HasScale}}
 	one := func(n uint32) *Counts {
 		c := &Counts{Windows: 4}
@@ -49,7 +51,8 @@ func TestOrigin(t *testing.T) {
 	}
 	o.Note(&p, 5)
 	o.Told, o.Notified = true, 99
-	want := Origin{Key: 77, Count: 1500, Told: true, Notified: 99, Src: 1, Dst: 2, Flow: 9, Hash: 8, SrcPort: 3, DstPort: 4, Out: 5, Proto: packet.ProtoTCP, Version: 6, TOS: 7,
+	want := Origin{Key: 77, Count: 1500, Told: true, Notified: 99, Src: 1, Dst: 2, Flow: 9, Hash: 8, SrcPort: 3,
+		DstPort: 4, Out: 5, Proto: packet.ProtoTCP, Version: 6, TOS: 7,
 		Seq: 10, Ack: 11, TSVal: 12, TSEcho: 13, Flags: 16, Has: packet.HasTimestamps, Headers: 86}
 	if *o != want {
 		t.Errorf("%+v\nwant %+v", *o, want)
@@ -60,7 +63,8 @@ func TestOrigin(t *testing.T) {
 		t.Errorf("%+v\nwant %+v", *o, want)
 	}
 	top.OfferCounts(1, 78, one(4000))
-	if o = top.OfferCounts(1, 79, one(5000)); o == nil || *o != (Origin{Key: 79, Count: 5000, Seen: 1}) { // in the place of 77
+	// in the place of 77
+	if o = top.OfferCounts(1, 79, one(5000)); o == nil || *o != (Origin{Key: 79, Count: 5000, Seen: 1}) {
 		t.Errorf("%+v", o)
 	}
 }
@@ -251,7 +255,8 @@ func TestTopRecall(t *testing.T) {
 		if mean := sum / float64(samples); mean < load.floor {
 			t.Errorf("%s: recall %.3f", load.name, mean)
 		}
-		fmt.Fprintf(&table, "%-22s %7.2f%% %7.2f%% %11.2f%%\n", load.name, 100*sum/float64(samples), 100*worst, 100*bytes/exactBytes)
+		fmt.Fprintf(&table, "%-22s %7.2f%% %7.2f%% %11.2f%%\n", load.name, 100*sum/float64(samples), 100*worst,
+			100*bytes/exactBytes)
 	}
 	testutil.Golden(t, "top_recall.txt", table.String())
 }

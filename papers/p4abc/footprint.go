@@ -25,45 +25,63 @@ func (a *Program) Footprint() dataplane.Footprint {
 		meters := len(a.meters) - made
 		x := dataplane.Stage{Name: "aggregate of the source", Gress: in}
 		if n := a.prefixes.Len(); n > 0 {
-			x.Tables = append(x.Tables, dataplane.TableUse{Name: "aggregates", Match: dataplane.MatchPrefix, Entries: n, Key: 128, Action: dataplane.Bits(a.common) + dataplane.Bits(a.config.Reference)})
+			x.Tables = append(x.Tables, dataplane.TableUse{Name: "aggregates", Match: dataplane.MatchPrefix, Entries: n,
+				Key: 128, Action: dataplane.Bits(a.common) + dataplane.Bits(a.config.Reference)})
 		}
 		if a.common < 0 {
 			meters += sources
-			x.Tables = append(x.Tables, dataplane.TableUse{Name: "sources", Entries: sources, Key: 128, Action: dataplane.Bits(a.common)})
-			x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.WritingTables, What: "a source's first packet gives it a meter", Times: 1})
+			x.Tables = append(x.Tables, dataplane.TableUse{Name: "sources", Entries: sources, Key: 128,
+				Action: dataplane.Bits(a.common)})
+			x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.WritingTables,
+				What: "a source's first packet gives it a meter", Times: 1})
 		}
 		var m Meter
 		f.Stages = append(f.Stages, x,
-			dataplane.Stage{Name: "meter: time", Gress: in, Registers: []dataplane.RegisterUse{{Name: "t_last of meters", Cells: meters, Bits: dataplane.Bits(m.last), Reads: 1, Writes: 1}}},
-			dataplane.Stage{Name: "meter: traffic, equations (28) to (30)", Gress: in, Registers: []dataplane.RegisterUse{{Name: "S of meters", Cells: meters, Bits: dataplane.Bits(m.bits), Reads: 1, Writes: 1}},
-				Operations: []dataplane.Operation{{Kind: dataplane.Transcendental, What: "decay exp(-age/M)", Times: 1}, {Kind: dataplane.FloatingPoint, What: "S", Times: 1}}},
-			dataplane.Stage{Name: "activity, equation (1)", Gress: in, Registers: []dataplane.RegisterUse{{Name: "t_start of meters", Cells: meters, Bits: dataplane.Bits(m.start), Reads: 1}},
-				Operations: []dataplane.Operation{{Kind: dataplane.Transcendental, What: "T, decay, log2(R_m/R_r)", Times: 3}, {Kind: dataplane.Dividing, What: "S/T, R_m/R_r", Times: 2}}})
+			dataplane.Stage{Name: "meter: time", Gress: in, Registers: []dataplane.RegisterUse{{Name: "t_last of meters",
+				Cells: meters, Bits: dataplane.Bits(m.last), Reads: 1, Writes: 1}}},
+			dataplane.Stage{Name: "meter: traffic, equations (28) to (30)", Gress: in,
+				Registers: []dataplane.RegisterUse{{Name: "S of meters", Cells: meters, Bits: dataplane.Bits(m.bits), Reads: 1,
+					Writes: 1}},
+				Operations: []dataplane.Operation{{Kind: dataplane.Transcendental, What: "decay exp(-age/M)", Times: 1},
+					{Kind: dataplane.FloatingPoint, What: "S", Times: 1}}},
+			dataplane.Stage{Name: "activity, equation (1)", Gress: in,
+				Registers: []dataplane.RegisterUse{{Name: "t_start of meters", Cells: meters, Bits: dataplane.Bits(m.start),
+					Reads: 1}},
+				Operations: []dataplane.Operation{{Kind: dataplane.Transcendental, What: "T, decay, log2(R_m/R_r)", Times: 3},
+					{Kind: dataplane.Dividing, What: "S/T, R_m/R_r", Times: 2}}})
 	}
 	var v Average
 	ports := len(a.averages)
 	average := func(reads, writes int, t bool) []dataplane.RegisterUse {
-		r := []dataplane.RegisterUse{{Name: "S of A_avg", Cells: ports, Bits: dataplane.Bits(v.sum), Reads: reads, Writes: writes},
+		r := []dataplane.RegisterUse{{Name: "S of A_avg", Cells: ports, Bits: dataplane.Bits(v.sum), Reads: reads,
+			Writes: writes},
 			{Name: "N of A_avg", Cells: ports, Bits: dataplane.Bits(v.count), Reads: reads, Writes: writes}}
 		if t {
-			r = append(r, dataplane.RegisterUse{Name: "t_last of A_avg", Cells: ports, Bits: dataplane.Bits(v.last), Reads: 1, Writes: 1})
+			r = append(r, dataplane.RegisterUse{Name: "t_last of A_avg", Cells: ports, Bits: dataplane.Bits(v.last), Reads: 1,
+				Writes: 1})
 		}
 		return r
 	}
 	f.Stages = append(f.Stages, dataplane.Stage{Name: "A_avg of the port", Gress: in, Registers: average(1, 0, false),
 		Operations: []dataplane.Operation{{Kind: dataplane.Dividing, What: "S/N", Times: 1}}})
-	x := dataplane.Stage{Name: "threshold, equation (2)", Gress: in, Operations: []dataplane.Operation{{Kind: dataplane.FloatingPoint, What: "gamma (A - A_avg)", Times: 1}}}
-	queue := dataplane.RegisterUse{Name: "queue length", Cells: len(a.registers), Bits: dataplane.Bits(a.registers[0]), Reads: 1, Writes: 1}
+	x := dataplane.Stage{Name: "threshold, equation (2)", Gress: in,
+		Operations: []dataplane.Operation{{Kind: dataplane.FloatingPoint, What: "gamma (A - A_avg)", Times: 1}}}
+	queue := dataplane.RegisterUse{Name: "queue length", Cells: len(a.registers), Bits: dataplane.Bits(a.registers[0]),
+		Reads: 1, Writes: 1}
 	if a.config.Register {
 		x.Registers = append(x.Registers, queue)
 	} else {
-		x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.ReadingEgress, What: "queue of the port", Times: 1})
+		x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.ReadingEgress, What: "queue of the port",
+			Times: 1})
 	}
-	f.Stages = append(f.Stages, x, dataplane.Stage{Name: "A_avg: accepted packets", Gress: in, Registers: average(1, 1, true),
-		Operations: []dataplane.Operation{{Kind: dataplane.Transcendental, What: "decay exp(-age/M)", Times: 1}, {Kind: dataplane.FloatingPoint, What: "S, N", Times: 2}}})
+	f.Stages = append(f.Stages, x, dataplane.Stage{Name: "A_avg: accepted packets", Gress: in,
+		Registers: average(1, 1, true),
+		Operations: []dataplane.Operation{{Kind: dataplane.Transcendental, What: "decay exp(-age/M)", Times: 1},
+			{Kind: dataplane.FloatingPoint, What: "S, N", Times: 2}}})
 	if a.config.Register {
 		queue.Reads = 0
-		f.Stages = append(f.Stages, dataplane.Stage{Name: "queue length, §5.3", Gress: dataplane.InEgress, Registers: []dataplane.RegisterUse{queue}})
+		f.Stages = append(f.Stages, dataplane.Stage{Name: "queue length, §5.3", Gress: dataplane.InEgress,
+			Registers: []dataplane.RegisterUse{queue}})
 	}
 	return f
 }

@@ -88,7 +88,8 @@ func TestFootprintWrites(t *testing.T) {
 		s.Programs = []dataplane.Program{forwarding{}, w}
 		var script []dataplanetest.Arrival
 		for i := range 400 {
-			script = append(script, dataplanetest.Arrival{At: unit.Time(i) * 50 * unit.Microsecond, Port: packet.PortID(i % 3), Dst: packet.Addr(4 - i%2), Payload: 1000})
+			script = append(script, dataplanetest.Arrival{At: unit.Time(i) * 50 * unit.Microsecond, Port: packet.PortID(i % 3),
+				Dst: packet.Addr(4 - i%2), Payload: 1000})
 		}
 		dataplanetest.Direct(s, script)
 		f := w.Footprint()
@@ -130,7 +131,8 @@ func TestFootprintStays(t *testing.T) {
 	a := p.(*Program)
 	before := fmt.Sprint(a.Footprint())
 	s.Programs = []dataplane.Program{forwarding{}, a}
-	dataplanetest.Direct(s, []dataplanetest.Arrival{{Port: 0, Dst: 2, Payload: 100}, {Port: 1, Dst: 3, Payload: 100}, {Port: 2, Dst: 1, Payload: 100}})
+	dataplanetest.Direct(s, []dataplanetest.Arrival{{Port: 0, Dst: 2, Payload: 100}, {Port: 1, Dst: 3, Payload: 100},
+		{Port: 2, Dst: 1, Payload: 100}})
 	if after := fmt.Sprint(a.Footprint()); after != before || len(a.meters) != 3 {
 		t.Errorf("%d meters\n%s\nbefore\n%s", len(a.meters), after, before)
 	}

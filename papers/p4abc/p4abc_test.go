@@ -118,10 +118,12 @@ func newBench(t testing.TB, c Config, before ...dataplane.Program) *bench {
 	t.Helper()
 	b := &bench{pool: &packet.Pool{}, book: packet.NewBook()}
 	for i := range 6 {
-		b.book.Add(netip.AddrFrom4([4]byte{10, 0, byte(i / 3), byte(i + 1)}), netip.MustParseAddr(fmt.Sprintf("fd00::%d", i+1)))
+		b.book.Add(netip.AddrFrom4([4]byte{10, 0, byte(i / 3), byte(i + 1)}),
+			netip.MustParseAddr(fmt.Sprintf("fd00::%d", i+1)))
 	}
 	routes, err := dataplane.NewRoutes(b.book, []dataplane.Route{
-		{Prefix: netip.MustParsePrefix("0.0.0.0/0"), Ports: []packet.PortID{1}}, {Prefix: netip.MustParsePrefix("::/0"), Ports: []packet.PortID{1}}})
+		{Prefix: netip.MustParsePrefix("0.0.0.0/0"), Ports: []packet.PortID{1}}, {Prefix: netip.MustParsePrefix("::/0"),
+			Ports: []packet.PortID{1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,9 +133,11 @@ func newBench(t testing.TB, c Config, before ...dataplane.Program) *bench {
 		t.Fatal(err)
 	}
 	port := func() *tm.Port {
-		return tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{Packets: 24}), tm.NewFIFO(), unit.LinkRate{Bits: 50 * unit.Mbps})
+		return tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{Packets: 24}), tm.NewFIFO(),
+			unit.LinkRate{Bits: 50 * unit.Mbps})
 	}
-	b.Switch, err = dataplane.New(dataplane.Config{Name: "s1", Ports: []*tm.Port{port(), port()}, Programs: append(before, f, b.program), Pool: b.pool, Book: b.book})
+	b.Switch, err = dataplane.New(dataplane.Config{Name: "s1", Ports: []*tm.Port{port(), port()}, Programs: append(before,
+		f, b.program), Pool: b.pool, Book: b.book})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +242,8 @@ func TestRegister(t *testing.T) {
 // wins; the others have one each, or share one.
 func TestAggregates(t *testing.T) {
 	c := defaults()
-	c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.0/24"), 20 * unit.Kbps}, {netip.MustParsePrefix("10.0.0.2/32"), 30 * unit.Kbps}}
+	c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.0/24"), 20 * unit.Kbps},
+		{netip.MustParsePrefix("10.0.0.2/32"), 30 * unit.Kbps}}
 	b := newBench(t, c)
 	for src := packet.Addr(1); src <= 5; src++ {
 		b.send(src)
@@ -273,7 +278,8 @@ func TestAggregates(t *testing.T) {
 // first.
 func TestReferenceRates(t *testing.T) {
 	c := defaults()
-	c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.1/32"), 30 * unit.Kbps}, {netip.MustParsePrefix("10.0.0.2/32"), 10 * unit.Kbps}}
+	c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.1/32"), 30 * unit.Kbps},
+		{netip.MustParsePrefix("10.0.0.2/32"), 10 * unit.Kbps}}
 	b := newBench(t, c)
 	got := [3]int{}
 	random := unit.NewRandom(1, "arrivals")
@@ -365,7 +371,8 @@ func TestDefaults(t *testing.T) {
 	for _, p := range Scheme().Params {
 		fmt.Fprintf(&b, "%s=%s ", p.Name, p.Default)
 	}
-	want := "role=alone memory=3s reference=10kbps average_memory=300ms q_min=6 packets q_base=20 packets gamma=16 packets queue=exact aggregates= others=each "
+	want := "role=alone memory=3s reference=10kbps average_memory=300ms q_min=6 packets q_base=20 packets gamma=16 " +
+		"packets queue=exact aggregates= others=each "
 	if b.String() != want {
 		t.Errorf("defaults\n%s, want\n%s", b.String(), want)
 	}
@@ -507,7 +514,8 @@ func TestRefuses(t *testing.T) {
 		"no prefix":             func(c *Config) { c.Aggregates = []Aggregate{{netip.Prefix{}, unit.Kbps}} },
 		"negative queue length": func(c *Config) { c.QMin = unit.Length{Packets: -1} },
 		"the same prefix twice": func(c *Config) {
-			c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.1/8"), unit.Kbps}, {netip.MustParsePrefix("10.0.0.2/8"), 2 * unit.Kbps}}
+			c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.1/8"), unit.Kbps}, {netip.MustParsePrefix("10.0.0.2/8"),
+				2 * unit.Kbps}}
 		},
 	} {
 		c := defaults()
@@ -609,7 +617,8 @@ func TestAdopt(t *testing.T) {
 		}
 	}
 	a := program(3*unit.Second, true, 0)
-	if lost := a.Adopt(now, old); len(lost) != 2 || !strings.Contains(lost[0], "10.0.1.0/24") || !strings.Contains(lost[1], "sources without an aggregate") {
+	if lost := a.Adopt(now, old); len(lost) != 2 || !strings.Contains(lost[0], "10.0.1.0/24") ||
+		!strings.Contains(lost[1], "sources without an aggregate") {
 		t.Errorf("lost: %q", lost)
 	}
 	back := program(3*unit.Second, true, 0)
@@ -630,8 +639,11 @@ func TestMostActive(t *testing.T) {
 	for i := range byte(6) {
 		book.Add(netip.AddrFrom4([4]byte{10, 0, i, 1}), netip.Addr{})
 	}
-	a, err := New(&dataplane.Site{Ports: 2, Book: book}, Config{Role: Alone, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps, Average: unit.Second,
-		QBase: unit.Length{Packets: 20}, Gamma: unit.Length{Packets: 16}, Aggregates: []Aggregate{{netip.MustParsePrefix("10.0.2.0/24"), 10 * unit.Kbps}, {netip.MustParsePrefix("10.0.9.0/24"), unit.Kbps}}})
+	a, err := New(&dataplane.Site{Ports: 2, Book: book}, Config{Role: Alone, Memory: 3 * unit.Second,
+		Reference: 10 * unit.Kbps, Average: unit.Second,
+		QBase: unit.Length{Packets: 20}, Gamma: unit.Length{Packets: 16},
+		Aggregates: []Aggregate{{netip.MustParsePrefix("10.0.2.0/24"), 10 * unit.Kbps}, {netip.MustParsePrefix("10.0.9.0/24"),
+			unit.Kbps}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -641,7 +653,8 @@ func TestMostActive(t *testing.T) {
 	}
 	var users [3]User
 	n := a.MostActive(now, users[:])
-	if n != 3 || users[0].Source != 2 || users[1].Aggregate != 0 || users[2].Source != 4 || users[0].Activity <= users[1].Activity || users[1].Activity <= users[2].Activity {
+	if n != 3 || users[0].Source != 2 || users[1].Aggregate != 0 || users[2].Source != 4 ||
+		users[0].Activity <= users[1].Activity || users[1].Activity <= users[2].Activity {
 		t.Errorf("%d: %+v", n, users)
 	}
 	a.Forget(2)

@@ -76,24 +76,36 @@ type Program struct {
 func Scheme() dataplane.Scheme {
 	return dataplane.Scheme{
 		Scheme: scheme.Scheme{
-			Name: "abc", Doc: "activity-based congestion management: activity meters and activity AQM", Source: "Menth et al. 2019 (P4-ABC)",
+			Name: "abc", Doc: "activity-based congestion management: activity meters and activity AQM",
+			Source: "Menth et al. 2019 (P4-ABC)",
 			Params: []scheme.Param{
-				{Name: "role", Kind: scheme.Text, Words: []string{string(Alone), string(Edge), string(Core), string(Exit)}, Default: string(Alone), Doc: "place in the ABC domain", Source: "P4-ABC §3.1, §5.1"},
-				{Name: "memory", Kind: scheme.Duration, Default: "3s", Min: "1us", Doc: "M_AM of the activity meter", Source: "P4-ABC §6.1.3"},
-				{Name: "reference", Kind: scheme.Rate, Default: "10kbps", Min: "1bps", Doc: "R_r of sources that no aggregate has", Source: "P4-ABC §6.1.3"},
-				{Name: "average_memory", Kind: scheme.Duration, Default: "300ms", Min: "1us", Doc: "M_AA of the average activity", Source: "P4-ABC §6.1.3"},
-				{Name: "q_min", Kind: scheme.Length, Default: "6 packets", Doc: "Q_min: no drop at queues up to this", Source: "P4-ABC §6.1.3"},
-				{Name: "q_base", Kind: scheme.Length, Default: "20 packets", Doc: "Q_base: threshold for average activity", Source: "P4-ABC §6.1.3"},
-				{Name: "gamma", Kind: scheme.Length, Default: "16 packets", Min: "1 packet", Doc: "γ: threshold per unit of activity", Source: "P4-ABC §6.1.3"},
-				{Name: "queue", Kind: scheme.Text, Words: []string{"exact", "register"}, Default: "exact", Doc: "queue length: the queue's, or the prototype's register", Source: "register: P4-ABC §5.1, §5.3"},
-				{Name: "aggregates", Kind: scheme.Map, Of: scheme.Rate, Doc: "reference rate by source prefix, metered as one; longest prefix wins", Source: "P4-ABC §3.1, §3.4"},
-				{Name: "others", Kind: scheme.Text, Words: []string{"each", "shared"}, Default: "each", Doc: "sources without an aggregate: one each, or one for all", Source: "each: P4-ABC §5.2"},
+				{Name: "role", Kind: scheme.Text, Words: []string{string(Alone), string(Edge), string(Core), string(Exit)},
+					Default: string(Alone), Doc: "place in the ABC domain", Source: "P4-ABC §3.1, §5.1"},
+				{Name: "memory", Kind: scheme.Duration, Default: "3s", Min: "1us", Doc: "M_AM of the activity meter",
+					Source: "P4-ABC §6.1.3"},
+				{Name: "reference", Kind: scheme.Rate, Default: "10kbps", Min: "1bps", Doc: "R_r of sources that no aggregate has",
+					Source: "P4-ABC §6.1.3"},
+				{Name: "average_memory", Kind: scheme.Duration, Default: "300ms", Min: "1us", Doc: "M_AA of the average activity",
+					Source: "P4-ABC §6.1.3"},
+				{Name: "q_min", Kind: scheme.Length, Default: "6 packets", Doc: "Q_min: no drop at queues up to this",
+					Source: "P4-ABC §6.1.3"},
+				{Name: "q_base", Kind: scheme.Length, Default: "20 packets", Doc: "Q_base: threshold for average activity",
+					Source: "P4-ABC §6.1.3"},
+				{Name: "gamma", Kind: scheme.Length, Default: "16 packets", Min: "1 packet",
+					Doc: "γ: threshold per unit of activity", Source: "P4-ABC §6.1.3"},
+				{Name: "queue", Kind: scheme.Text, Words: []string{"exact", "register"}, Default: "exact",
+					Doc: "queue length: the queue's, or the prototype's register", Source: "register: P4-ABC §5.1, §5.3"},
+				{Name: "aggregates", Kind: scheme.Map, Of: scheme.Rate,
+					Doc: "reference rate by source prefix, metered as one; longest prefix wins", Source: "P4-ABC §3.1, §3.4"},
+				{Name: "others", Kind: scheme.Text, Words: []string{"each", "shared"}, Default: "each",
+					Doc: "sources without an aggregate: one each, or one for all", Source: "each: P4-ABC §5.2"},
 			},
 		},
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 			c := Config{
-				Role: Role(v.Text("role")), Memory: v.Time("memory"), Reference: v.Rate("reference"), Average: v.Time("average_memory"),
-				QMin: v.Length("q_min"), QBase: v.Length("q_base"), Gamma: v.Length("gamma"),
+				Role: Role(v.Text("role")), Memory: v.Time("memory"), Reference: v.Rate("reference"),
+				Average: v.Time("average_memory"),
+				QMin:    v.Length("q_min"), QBase: v.Length("q_base"), Gamma: v.Length("gamma"),
 				Register: v.Text("queue") == "register", Shared: v.Text("others") == "shared",
 			}
 			for _, e := range v.Map("aggregates") {
@@ -133,7 +145,8 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 			return nil, fmt.Errorf("abc: q_min %v, q_base %v, gamma %v: none may be negative", c.QMin, c.QBase, c.Gamma)
 		}
 		if a.inBytes && l.Packets > 0 || !a.inBytes && l.Bytes > 0 {
-			return nil, fmt.Errorf("abc: q_min %v, q_base %v, gamma %v: all in packets or all in bytes are needed", c.QMin, c.QBase, c.Gamma)
+			return nil, fmt.Errorf("abc: q_min %v, q_base %v, gamma %v: all in packets or all in bytes are needed", c.QMin,
+				c.QBase, c.Gamma)
 		}
 	}
 	if a.inBytes && c.Register {
@@ -318,7 +331,9 @@ func (a *Program) Adopt(now unit.Time, old *Program) (lost []string) {
 		}
 	}
 	for _, h := range old.config.Aggregates {
-		if !slices.ContainsFunc(a.config.Aggregates, func(g Aggregate) bool { return h.Prefix.Masked() == g.Prefix.Masked() }) {
+		if !slices.ContainsFunc(a.config.Aggregates, func(g Aggregate) bool {
+			return h.Prefix.Masked() == g.Prefix.Masked()
+		}) {
 			lost = append(lost, fmt.Sprintf("the activity of %v", h.Prefix))
 		}
 	}

@@ -70,7 +70,8 @@ func TestCodeMeters(t *testing.T) {
 		load  float64
 		worst dataplane.Colour
 	}{{.75, dataplane.Green}, {.9, dataplane.Yellow}, {1, dataplane.Red}} {
-		s, err := NewSafeRates(lines, [TrafficClasses]float64{LowDelay: .8, HighThroughput: .2}, .95, 10*unit.Millisecond, 1514)
+		s, err := NewSafeRates(lines, [TrafficClasses]float64{LowDelay: .8, HighThroughput: .2}, .95, 10*unit.Millisecond,
+			1514)
 		if err != nil {
 			t.Fatal(err)
 		}

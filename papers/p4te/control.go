@@ -80,7 +80,8 @@ func NewControlPlane(ports int, up []dataplane.PortID, c ControlConfig) (*Contro
 		return nil, fmt.Errorf("a control plane for which %d events can wait; 1 or more are possible", c.Queue)
 	}
 	if c.Latency < 0 || c.Write < 0 {
-		return nil, fmt.Errorf("a control plane with a latency of %v and writes of %v; both must be 0 or above", c.Latency, c.Write)
+		return nil, fmt.Errorf("a control plane with a latency of %v and writes of %v; both must be 0 or above",
+			c.Latency, c.Write)
 	}
 	return k, nil
 }

@@ -56,7 +56,8 @@ func TestWritesAreNotAtomic(t *testing.T) {
 	first := slices.Clone(k.Step(5*unit.Millisecond, Event{Delay, Increase, 3, 0}))
 	second := slices.Clone(k.Step(5*unit.Millisecond, Event{QueueDepth, Increase, 4, 0}))
 	ms := unit.Millisecond
-	want := []Write{{6*ms + ms/10, Delay, 0, 3, false}, {6*ms + 2*ms/10, Delay, 1, 3, true}, {6*ms + 3*ms/10, QueueDepth, 0, 4, false}, {6*ms + 4*ms/10, QueueDepth, 1, 4, true}}
+	want := []Write{{6*ms + ms/10, Delay, 0, 3, false}, {6*ms + 2*ms/10, Delay, 1, 3, true}, {6*ms + 3*ms/10, QueueDepth,
+		0, 4, false}, {6*ms + 4*ms/10, QueueDepth, 1, 4, true}}
 	if got := append(first, second...); !slices.Equal(got, want) {
 		t.Errorf("writes %v, want %v", got, want)
 	}
@@ -178,7 +179,8 @@ func TestRanges(t *testing.T) {
 
 func TestControlErrors(t *testing.T) {
 	for _, c := range []ControlConfig{
-		{Groups: [Metrics]int{3, 0, 3}, Queue: 1}, {Groups: [Metrics]int{3, 3, 3}, Queue: 1, Latency: -1}, {Groups: [Metrics]int{3, 3, 3}, Queue: 1, Mapping: ByRange}, {Groups: [Metrics]int{3, 3, 3}},
+		{Groups: [Metrics]int{3, 0, 3}, Queue: 1}, {Groups: [Metrics]int{3, 3, 3}, Queue: 1, Latency: -1},
+		{Groups: [Metrics]int{3, 3, 3}, Queue: 1, Mapping: ByRange}, {Groups: [Metrics]int{3, 3, 3}},
 	} {
 		if _, err := NewControlPlane(4, nil, c); err == nil {
 			t.Errorf("%+v is taken", c)

@@ -11,10 +11,19 @@
 //	§4.3             tables are not written atomically    ControlPlane.write   TestWritesAreNotAtomic, TestControlQueue
 //	§4.6             packets are made of packets          Program.copy, rater.fake  TestRecirculationExhausted
 //	§6.1.1, algorithm 1 lines 1 to 10   queue depth       Gradient             TestFigure5, TestOneEventForDelta
-//	§6.1.2, algorithm 2 lines 1 to 10   hop delay         Gradient, Header     TestClockOffset, TestFirstEventOfOffset, TestClockDrift, TestSourceWraps
+//	§6.1.2, algorithm 2 lines 1 to 10 hop delay Gradient, Header TestClockOffset,
+//
+// TestFirstEventOfOffset, TestClockDrift, TestSourceWraps
+//
 //	§6.1.2           T^Source of each hop                 restamp              TestHopByHop
-//	§6.1.2           feedback to the source switch        Program.tellNeighbour  TestFeedbackLost, FuzzFeedback, TestThreeTiers
-//	§6.1.3, algorithm 1 lines 11 to 18  utilisation       Colours              TestColours, TestPacketRates, TestRateChange
+//	§6.1.2 feedback to the source switch Program.tellNeighbour TestFeedbackLost, FuzzFeedback,
+//
+// TestThreeTiers
+//
+//	§6.1.3, algorithm 1 lines 11 to 18 utilisation Colours TestColours, TestPacketRates,
+//
+// TestRateChange
+//
 //	§6.1.3           port_utilizations by recirculation   Program.watch        TestRecirculationExhausted
 //	§6.1.4, algorithm 2 line 11   classes' rates          SafeRates            TestSafeRates
 //	§6.2.1.1         downward table                       New                  TestThreeTiers
@@ -23,13 +32,21 @@
 //	§6.3, §6.5       all in one group: ECMP               Upward.Select        TestOneGroupIsECMP
 //	§6.3, algorithm 4, figure 5 e, f   priorities         ControlPlane         TestAlgorithm4
 //	§6.4.1           flow selection                       rater.decide         TestFlowSelection, TestNoMarks
-//	§6.4.1           leaves: once in B bytes              rater.fromHost, rater.faked  TestOnceInB, TestSequenceWrap, TestLeafStamps, TestCells, TestWithinALeaf
+//	§6.4.1 leaves: once in B bytes rater.fromHost, rater.faked TestOnceInB, TestSequenceWrap,
+//
+// TestLeafStamps, TestCells, TestWithinALeaf
+//
 //	§6.4.2, §7.2.1   fake ACKs                            rater.fake           TestFakeACK, TestWindowChange
 //	§6.5             failed links                         ControlPlane.Link    TestLink, TestLinkFailure
 //	§6.6             a leaf's register                    RateConfig.FlowBits  TestRegisterSize
-//	§6.6             tables, registers, meters, accesses  Program.Footprint    TestPaperRoutingGroups, TestPaperMonitoring, TestPaperFlows, TestFootprintModes, TestFootprintWrites
+//	§6.6 tables, registers, meters, accesses Program.Footprint TestPaperRoutingGroups,
+//
+// TestPaperMonitoring, TestPaperFlows, TestFootprintModes, TestFootprintWrites
+//
 //	facts E4         the code's ack = seq + 1             NextByte             TestFakeACKOfTheCode, TestNextByte
-//	ours             windows that a leaf holds            Enforced             TestEnforcedLimit, TestEnforcedIsObeyed, TestEnforcedFlows, TestEnforcedRises
+//	ours windows that a leaf holds Enforced TestEnforcedLimit, TestEnforcedIsObeyed,
+//
+// # TestEnforcedFlows, TestEnforcedRises
 //
 // The header on the wire: TestHeaderGolden, TestHeaderDamaged, FuzzHeader; TestWireMode runs whole networks
 // in both forms, over IPv4 and IPv6. Its bytes: TestHeaderOverhead. A host's own is not
@@ -128,14 +145,16 @@
 //	congestion   86.9/156.7, 68.5/149.8, 25.2/130.9  65.0/145.3, 62.9/140.2, 25.7/130.9
 //	incast       89.3/161.2, 71.6/155.1, 25.2/130.9  69.6/140.0, 62.0/161.3, 25.2/130.9
 //
-// P4TE's numbers of the low stride are the paper's, and there are more retransmissions, as it says; ECMP's numbers we do
-// not get. Flows of 16 kb/s fit into these links, so that ECMP has little to lose: a flow takes its size over
-// its rate. Confined to one uplink it takes 67/331 in the high stride, where the released data have 71/310; in the others that does
-// not fit. So shorter completion times and smaller deviations than ECMP's do not come out; where the cap of 16 kb/s decides for both,
-// the claims fail as exact ties. In the high stride flowlets of 40 ms end between two packets of 50 ms: with a gap of 4 s
-// it is 28.5/140 to the last acknowledgement in place of 37/200. Figure 11's balance is not there
-// (Jain 0.82 against ECMP's 0.93); a port without packets reports nothing and so does not come back, we suspect.
-// At 10 Gb/s P4TE's mean slowdown is 0.91 of ECMP's (leaf-spine, quick, one seed, geometric mean), weighted ECMP's 0.92, LetFlow's
-// 0.93, HULA's 0.84, CONGA's 0.83, DRILL's 0.72, spraying's 0.71.
-// The fake ACKs of the paper change nothing in a sender (TestLastAckIsIgnored).
+// P4TE's numbers of the low stride are the paper's, and there are more retransmissions, as it says;
+// ECMP's numbers we do not get. Flows of 16 kb/s fit into these links, so that ECMP has little to
+// lose: a flow takes its size over its rate. Confined to one uplink it takes 67/331 in the high
+// stride, where the released data have 71/310; in the others that does not fit. So shorter
+// completion times and smaller deviations than ECMP's do not come out; where the cap of 16 kb/s
+// decides for both, the claims fail as exact ties. In the high stride flowlets of 40 ms end between
+// two packets of 50 ms: with a gap of 4 s it is 28.5/140 to the last acknowledgement in place of
+// 37/200. Figure 11's balance is not there (Jain 0.82 against ECMP's 0.93); a port without packets
+// reports nothing and so does not come back, we suspect. At 10 Gb/s P4TE's mean slowdown is 0.91 of
+// ECMP's (leaf-spine, quick, one seed, geometric mean), weighted ECMP's 0.92, LetFlow's 0.93,
+// HULA's 0.84, CONGA's 0.83, DRILL's 0.72, spraying's 0.71. The fake ACKs of the paper change
+// nothing in a sender (TestLastAckIsIgnored).
 package p4te

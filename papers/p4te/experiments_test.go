@@ -31,7 +31,8 @@ import (
 // library is the registry of the experiments in experiments/.
 func library() *experiment.Registry {
 	return &experiment.Registry{
-		Programs: []dataplane.Scheme{conga.Scheme(), drill.Scheme(), ecmp.Scheme(), ecn.Scheme(), hula.Scheme(), inband.Scheme(), letflow.Scheme(),
+		Programs: []dataplane.Scheme{conga.Scheme(), drill.Scheme(), ecmp.Scheme(), ecn.Scheme(), hula.Scheme(),
+			inband.Scheme(), letflow.Scheme(),
 			p4te.Scheme(), spray.Scheme(), wecmp.Scheme()},
 		Transports:  []transport.Scheme{rdma.Scheme(), tcp.Scheme()},
 		Topologies:  topology.Schemes(),
@@ -47,11 +48,15 @@ func library() *experiment.Registry {
 func TestExperiments(t *testing.T) {
 	for name, want := range map[string]map[string]experiment.Verdict{
 		"table1": {
-			"table1.stride_low.retransmissions.short": experiment.Holds, "table1.stride_low.retransmissions.large": experiment.Holds,
-			"table1.stride_high.retransmissions.short": experiment.Holds, "table1.stride_high.retransmissions.large": experiment.Holds,
-			"table1.congestion.retransmissions.short": experiment.Holds, "table1.congestion.retransmissions.large": experiment.Holds,
-			"table1.incast.retransmissions.short": experiment.Holds, "table1.incast.retransmissions.large": experiment.Holds,
-			"table1.stride_low.fct.short": experiment.Fails, "table1.stride_low.fct.large": experiment.Fails,
+			"table1.stride_low.retransmissions.short":  experiment.Holds,
+			"table1.stride_low.retransmissions.large":  experiment.Holds,
+			"table1.stride_high.retransmissions.short": experiment.Holds,
+			"table1.stride_high.retransmissions.large": experiment.Holds,
+			"table1.congestion.retransmissions.short":  experiment.Holds,
+			"table1.congestion.retransmissions.large":  experiment.Holds,
+			"table1.incast.retransmissions.short":      experiment.Holds,
+			"table1.incast.retransmissions.large":      experiment.Holds,
+			"table1.stride_low.fct.short":              experiment.Fails, "table1.stride_low.fct.large": experiment.Fails,
 			"table1.stride_high.fct.short": experiment.Fails, "table1.stride_high.fct.large": experiment.Fails,
 			"table1.stride_low.p4te": experiment.Holds,
 		},
@@ -92,7 +97,8 @@ func TestVariants(t *testing.T) {
 		"compose":  {"arrivals=[300us]", "load=[50%]", "scheme=[ecmp, p4te]"},
 		"failure":  {"scheme=[ecmp, p4te]", "cc=dctcp", "traffic.leaving.stop=12ms", "traffic.coming.stop=12ms"},
 	} {
-		for _, r := range experimenttest.CarryOut(t, library(), "p4te/"+name, experiment.Options{Quick: true, Set: set}).Runs {
+		for _, r := range experimenttest.CarryOut(t, library(), "p4te/"+name, experiment.Options{Quick: true,
+			Set: set}).Runs {
 			if r.End.Reason != "all flows done" {
 				t.Errorf("%s %s ends: %s", name, experiment.PointName(r.Point), r.End.Reason)
 			}

@@ -21,12 +21,14 @@ func (t *Program) Footprint() dataplane.Footprint {
 	port, monitor := dataplane.PortBits, t.config.Monitor
 
 	x := stage(in, "traffic class")
-	x.Tables = append(x.Tables, dataplane.TableUse{Name: "class by DSCP", Entries: len(t.config.Class), Key: dataplane.IndexBits(len(t.config.Class)), Action: dataplane.IndexBits(int(TrafficClasses))})
+	x.Tables = append(x.Tables, dataplane.TableUse{Name: "class by DSCP", Entries: len(t.config.Class),
+		Key: dataplane.IndexBits(len(t.config.Class)), Action: dataplane.IndexBits(int(TrafficClasses))})
 	if monitor {
 		x = stage(in, "delay, safe rate: algorithm 2")
 		if t.place.Tier > 1 { // of what switches send up
 			register(x, "old delays", len(t.delay.old), dataplane.Bits(t.delay.old[0]))
-			x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Copying, What: "feedback to the neighbour", Times: 1})
+			x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Copying, What: "feedback to the neighbour",
+				Times: 1})
 		}
 		meters, rates := 0, 1
 		for _, classes := range t.safe.meters {
@@ -43,12 +45,14 @@ func (t *Program) Footprint() dataplane.Footprint {
 				}
 			}
 		}
-		x.Tables = append(x.Tables, dataplane.TableUse{Name: "MAT_Rate^In", Entries: meters, Key: port + dataplane.IndexBits(int(TrafficClasses)), Action: dataplane.IndexBits(meters)})
+		x.Tables = append(x.Tables, dataplane.TableUse{Name: "MAT_Rate^In", Entries: meters, Key: port +
+			dataplane.IndexBits(int(TrafficClasses)), Action: dataplane.IndexBits(meters)})
 		x.Meters = append(x.Meters, dataplane.MeterUse{Name: "safe rates", Count: meters, Rates: rates})
 	}
 
 	x = stage(in, "routes")
-	x.Tables = append(x.Tables, dataplane.TableUse{Name: "MAT_Down", Match: dataplane.MatchPrefix, Entries: len(t.place.Routes), Key: address, Action: port})
+	x.Tables = append(x.Tables, dataplane.TableUse{Name: "MAT_Down", Match: dataplane.MatchPrefix,
+		Entries: len(t.place.Routes), Key: address, Action: port})
 	if len(t.place.Up) > 0 {
 		if t.config.Paths {
 			for m, u := range t.upward {
@@ -58,7 +62,8 @@ func (t *Program) Footprint() dataplane.Footprint {
 				}
 				name := [Metrics]string{"MAT_Up^Delay", "MAT_Up^Queue_Depth", "MAT_Up^Link_Util"}[m]
 				x.Tables = append(x.Tables,
-					dataplane.TableUse{Name: name, Match: dataplane.MatchTernary, Entries: len(u.groups), Key: address, Action: dataplane.IndexBits(len(u.groups))},
+					dataplane.TableUse{Name: name, Match: dataplane.MatchTernary, Entries: len(u.groups), Key: address,
+						Action: dataplane.IndexBits(len(u.groups))},
 					dataplane.TableUse{Name: name + " groups", Match: dataplane.MatchSelector, Entries: members, Action: port})
 			}
 			gap, last := t.flowlets.Stages()
@@ -67,7 +72,8 @@ func (t *Program) Footprint() dataplane.Footprint {
 			last.Name = "path by class: algorithm 3"
 			f.Stages = append(f.Stages, last)
 		} else {
-			x.Tables = append(x.Tables, dataplane.TableUse{Name: "upward ports", Match: dataplane.MatchSelector, Entries: len(t.place.Up), Action: port})
+			x.Tables = append(x.Tables, dataplane.TableUse{Name: "upward ports", Match: dataplane.MatchSelector,
+				Entries: len(t.place.Up), Action: port})
 		}
 	}
 	if t.rate != nil && len(t.rate.flows) > 0 {
@@ -85,12 +91,14 @@ func (t *Program) Footprint() dataplane.Footprint {
 		if len(t.place.Up) > 0 {
 			register(x, "old queue depths", len(t.depth.old), dataplane.Bits(t.depth.old[0]))
 		}
-		x.Tables = append(x.Tables, dataplane.TableUse{Name: "MAT_Rate^Link_Util", Entries: len(t.colours.meters), Key: port, Action: dataplane.IndexBits(len(t.colours.meters))})
+		x.Tables = append(x.Tables, dataplane.TableUse{Name: "MAT_Rate^Link_Util", Entries: len(t.colours.meters), Key: port,
+			Action: dataplane.IndexBits(len(t.colours.meters))})
 		x.Meters = append(x.Meters, dataplane.MeterUse{Name: "link utilisation", Count: len(t.colours.meters), Rates: 2})
 		x = stage(out, "colours: algorithm 1")
 		register(x, "old packet colours", len(t.colours.old), dataplane.Bits(t.colours.old[0]))
 		if len(t.place.Up) > 0 { // there is no choice between others
-			x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Copying, What: "feedback to the control plane", Times: 1},
+			x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Copying,
+				What: "feedback to the control plane", Times: 1},
 				dataplane.Operation{Kind: dataplane.Recirculating, What: "feedback to ingress", Times: 1})
 		}
 		if t.rate != nil {
@@ -101,7 +109,8 @@ func (t *Program) Footprint() dataplane.Footprint {
 	if t.config.Paths && len(t.place.Up) > 0 {
 		x = stage(dataplane.InControl, "routing groups: algorithm 4")
 		for m, groups := range t.control.group {
-			x.Registers = append(x.Registers, dataplane.RegisterUse{Name: "group by port, " + Metric(m).String(), Cells: len(groups), Bits: dataplane.Bits(groups[0]), Reads: 1, Writes: 1})
+			x.Registers = append(x.Registers, dataplane.RegisterUse{Name: "group by port, " + Metric(m).String(),
+				Cells: len(groups), Bits: dataplane.Bits(groups[0]), Reads: 1, Writes: 1})
 		}
 	}
 	return f

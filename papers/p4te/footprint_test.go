@@ -18,7 +18,10 @@ import (
 func paperSwitch(t *testing.T, k, tier int, given ...string) (*Program, *dataplane.Site) {
 	t.Helper()
 	place := &dataplane.Place{Tiers: 3, Tier: tier, All: netip.MustParsePrefix("2001:1:1::/48")}
-	site := &dataplane.Site{Switch: "s", Ports: k, MaxFrame: 1514, Book: packet.NewBook(), Place: func() (*dataplane.Place, error) { return place, nil },
+	site := &dataplane.Site{Switch: "s", Ports: k, MaxFrame: 1514, Book: packet.NewBook(), Place: func() (*dataplane.Place,
+		error) {
+		return place, nil
+	},
 		Lines: make([]dataplane.Line, k), Random: func(e string) unit.Random { return unit.NewRandom(1, e) }}
 	for i := range k {
 		site.Lines[i].Rate.Bits = 10 * unit.Gbps
@@ -148,7 +151,8 @@ func TestPaperFlows(t *testing.T) {
 // the cells of both directions of their flow to look at (§4.2). Each part that is off is not there.
 func TestFootprintModes(t *testing.T) {
 	sums := map[string]dataplane.Sums{}
-	for _, given := range []string{"", "monitoring=false", "paths=false", "rate=off", "rate=enforced", "rate=next_byte", "mapping=range", "within_leaf=true"} {
+	for _, given := range []string{"", "monitoring=false", "paths=false", "rate=off", "rate=enforced", "rate=next_byte",
+		"mapping=range", "within_leaf=true"} {
 		name, value, _ := strings.Cut(given, "=")
 		var args []string
 		if given != "" {
@@ -160,7 +164,8 @@ func TestFootprintModes(t *testing.T) {
 			t.Errorf("%s: %v", given, err)
 		}
 		for _, b := range f.Breaks(dataplane.RMT) {
-			if b.Section != "4.2" || !strings.HasPrefix(b.Stage, "rate control") || !strings.HasPrefix(b.What, "registers are read 2") {
+			if b.Section != "4.2" || !strings.HasPrefix(b.Stage, "rate control") ||
+				!strings.HasPrefix(b.What, "registers are read 2") {
 				t.Errorf("%s: %v", given, b)
 			}
 		}
@@ -187,8 +192,10 @@ func TestFootprintModes(t *testing.T) {
 // What packets do to the registers is what the footprint says: one packet changes no more
 // cells of each than it is said to write.
 func TestFootprintWrites(t *testing.T) {
-	busy := []string{"committed", "0.1%", "peak", "0.2%", "burst", "1ns", "safe_low_delay", "0.1%", "safe_high_throughput", "0.1%", "depth_delta", "1 packet", "bytes", "0 B"}
-	for k, given := range [][]string{nil, nil, {"rate", "enforced", "within_leaf", "true"}, busy, busy, append([]string{"rate", "enforced"}, busy...), append([]string{"rate", "enforced"}, busy...)} {
+	busy := []string{"committed", "0.1%", "peak", "0.2%", "burst", "1ns", "safe_low_delay", "0.1%", "safe_high_throughput",
+		"0.1%", "depth_delta", "1 packet", "bytes", "0 B"}
+	for k, given := range [][]string{nil, nil, {"rate", "enforced", "within_leaf", "true"}, busy, busy,
+		append([]string{"rate", "enforced"}, busy...), append([]string{"rate", "enforced"}, busy...)} {
 		tier := 1 + k%2
 		p, site := paperSwitch(t, 8, tier, append([]string{"flows", "16", "flowlet_cells", "16", "gap", "1us"}, given...)...)
 		f := p.Footprint()
@@ -221,20 +228,26 @@ func TestFootprintWrites(t *testing.T) {
 				return out
 			}
 			return map[string][]string{
-				"old delays": cells(p.delay.old), "old queue depths": cells(p.depth.old), "old packet colours": cells(p.colours.old), "port utilisations": cells(p.used),
+				"old delays": cells(p.delay.old), "old queue depths": cells(p.depth.old),
+				"old packet colours": cells(p.colours.old), "port utilisations": cells(p.used),
 				"flowlet's end": lets("until", "used"), "flowlet's port": lets("port"),
-				"owner of the cell": cells(p.rate.flows, "tag", "used"), "last change": cells(p.rate.flows, "changed"), "limit": cells(p.rate.flows, "limit"),
-				"last acknowledgement": cells(p.rate.flows, "known", "stamped", "scale", "window", "ack", "seq", "tsVal", "tsEcho"), "sent last": cells(p.rate.flows, "next", "largest"),
+				"owner of the cell": cells(p.rate.flows, "tag", "used"), "last change": cells(p.rate.flows, "changed"),
+				"limit":                cells(p.rate.flows, "limit"),
+				"last acknowledgement": cells(p.rate.flows, "known", "stamped", "scale", "window", "ack", "seq", "tsVal", "tsEcho"),
+				"sent last":            cells(p.rate.flows, "next", "largest"),
 			}
 		}
 		var ports []*tm.Port
 		for range 8 {
-			ports = append(ports, tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(), unit.LinkRate{Bits: 10 * unit.Gbps}))
+			ports = append(ports, tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(),
+				unit.LinkRate{Bits: 10 * unit.Gbps}))
 		}
 		pool := packet.Pool{}
 		once := &stepwise{Program: p, state: state, f: f, t: t}
-		sw, err := dataplane.New(dataplane.Config{Name: "s", Ports: ports, Programs: []dataplane.Program{once}, Pool: &pool, Book: site.Book,
-			Random: unit.NewRandom(1, "switch"), Recirculation: dataplane.Recirculation{Rate: unit.LinkRate{Bits: 10 * unit.Gbps}, Queue: 64}})
+		sw, err := dataplane.New(dataplane.Config{Name: "s", Ports: ports, Programs: []dataplane.Program{once}, Pool: &pool,
+			Book:          site.Book,
+			Random:        unit.NewRandom(1, "switch"),
+			Recirculation: dataplane.Recirculation{Rate: unit.LinkRate{Bits: 10 * unit.Gbps}, Queue: 64}})
 		if err != nil {
 			t.Fatal(err)
 		}

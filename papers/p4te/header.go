@@ -94,14 +94,16 @@ func (h *Header) Get(p *packet.Packet) bool {
 	}
 	be := binary.BigEndian
 	*h = Header{Source: uint64(be.Uint16(b[2:]))<<32 | uint64(be.Uint32(b[4:])), Scale: b[1],
-		Allowed: b[0]&flagAllowed != 0, Applied: b[0]&flagApplied != 0, Fake: b[0]&flagFake != 0, Rated: b[0]&flagRated != 0, Stamped: b[0]&flagStamped != 0}
+		Allowed: b[0]&flagAllowed != 0, Applied: b[0]&flagApplied != 0, Fake: b[0]&flagFake != 0, Rated: b[0]&flagRated != 0,
+		Stamped: b[0]&flagStamped != 0}
 	if !h.Rated {
 		return len(b) == headerShort && !h.Stamped
 	}
 	if len(b) != headerLong || b[26] != 0 || b[27] != 0 {
 		return false
 	}
-	h.Ack, h.Seq, h.TSVal, h.TSEcho, h.Window = be.Uint32(b[8:]), be.Uint32(b[12:]), be.Uint32(b[16:]), be.Uint32(b[20:]), be.Uint16(b[24:])
+	h.Ack, h.Seq, h.TSVal, h.TSEcho, h.Window = be.Uint32(b[8:]), be.Uint32(b[12:]), be.Uint32(b[16:]), be.Uint32(b[20:]),
+		be.Uint16(b[24:])
 	return true
 }
 
@@ -112,7 +114,8 @@ func restamp(p *packet.Packet, source uint64) (old uint64, ok bool) {
 		return 0, false
 	}
 	b, ok := p.Extension(HeaderKind)
-	if rated := ok && len(b) > 0 && b[0]&flagRated != 0; !ok || len(b) != headerShort && !rated || len(b) != headerLong && rated || b[0]>>5 != headerForm>>5 {
+	if rated := ok && len(b) > 0 && b[0]&flagRated != 0; !ok || len(b) != headerShort && !rated || len(b) != headerLong &&
+		rated || b[0]>>5 != headerForm>>5 {
 		return 0, false
 	}
 	be := binary.BigEndian
@@ -150,7 +153,8 @@ func feedback(p *packet.Packet, events *[2]Event) (n int, ok bool) {
 		return 0, false
 	}
 	for ; len(b) > 0; b = b[12:] {
-		e := Event{Metric: Metric(b[0]), Change: Change(b[1]), Port: dataplane.PortID(binary.BigEndian.Uint16(b[2:])), Value: int64(binary.BigEndian.Uint64(b[4:]))}
+		e := Event{Metric: Metric(b[0]), Change: Change(b[1]), Port: dataplane.PortID(binary.BigEndian.Uint16(b[2:])),
+			Value: int64(binary.BigEndian.Uint64(b[4:]))}
 		if e.Metric >= Metrics || e.Change > Decrease {
 			return 0, false
 		}

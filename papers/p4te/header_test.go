@@ -11,8 +11,9 @@ import (
 
 var (
 	short = Header{Source: 0x0123456789ab, Scale: unknownScale}
-	long  = Header{Source: 0xffffffffffff, Scale: 7, Allowed: true, Rated: true, Stamped: true, Ack: 0xfffffff0, Seq: 1, TSVal: 0x01020304, TSEcho: 0xa0b0c0d0, Window: 501}
-	fake  = Header{Source: 1, Scale: 10, Fake: true, Applied: true, Rated: true, Ack: 0x1234}
+	long  = Header{Source: 0xffffffffffff, Scale: 7, Allowed: true, Rated: true, Stamped: true, Ack: 0xfffffff0, Seq: 1,
+		TSVal: 0x01020304, TSEcho: 0xa0b0c0d0, Window: 501}
+	fake = Header{Source: 1, Scale: 10, Fake: true, Applied: true, Rated: true, Ack: 0x1234}
 )
 
 // The forms byte by byte: version 1 in the upper three bits, flags stamped 16, rated 8,
@@ -70,7 +71,8 @@ func TestHeaderOverhead(t *testing.T) {
 // What is damaged is no header.
 func TestHeaderDamaged(t *testing.T) {
 	for name, text := range map[string]string{
-		"empty": "", "short": "20ff0123456789", "long": "20ff0123456789ab00", "version": "40ff0123456789ab", "version 0": "00ff0123456789ab",
+		"empty": "", "short": "20ff0123456789", "long": "20ff0123456789ab00", "version": "40ff0123456789ab",
+		"version 0":   "00ff0123456789ab",
 		"rated, cut":  "2807ffffffffffff",
 		"reserved":    "2807ffffffffffff" + "fffffff0" + "00000001" + "01020304" + "a0b0c0d0" + "01f5" + "0001",
 		"only stamps": "3007ffffffffffff",
@@ -89,7 +91,8 @@ func TestHeaderDamaged(t *testing.T) {
 			t.Errorf("%s: it is stamped", name)
 		}
 	}
-	for name, text := range map[string]string{"empty": "", "cut": "0101000300000000000000", "three": "010100030000000000000028010100030000000000000028010100030000000000000028",
+	for name, text := range map[string]string{"empty": "", "cut": "0101000300000000000000",
+		"three":  "010100030000000000000028010100030000000000000028010100030000000000000028",
 		"metric": "030100030000000000000028", "change": "010300030000000000000028"} {
 		b, _ := hex.DecodeString(text)
 		var p packet.Packet

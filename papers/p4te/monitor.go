@@ -85,7 +85,8 @@ type Colours struct {
 func NewColours(lines []dataplane.Line, committed, peak float64, burst unit.Time, maxFrame int32) (*Colours, error) {
 	c := &Colours{old: make([]dataplane.Colour, len(lines))}
 	for _, l := range lines {
-		m, err := dataplane.NewTrTCM(part(l.Rate, committed), burstOf(part(l.Rate, committed), burst, maxFrame), part(l.Rate, peak), burstOf(part(l.Rate, peak), burst, maxFrame))
+		m, err := dataplane.NewTrTCM(part(l.Rate, committed), burstOf(part(l.Rate, committed), burst, maxFrame),
+			part(l.Rate, peak), burstOf(part(l.Rate, peak), burst, maxFrame))
 		if err != nil {
 			return nil, err
 		}
@@ -156,7 +157,8 @@ type SafeRates struct {
 
 // NewSafeRates returns the meters of shares of the ports' rates, with bursts as NewColours'. With
 // a peak above 0 they have that share as PIR.
-func NewSafeRates(lines []dataplane.Line, share [TrafficClasses]float64, peak float64, burst unit.Time, maxFrame int32) (*SafeRates, error) {
+func NewSafeRates(lines []dataplane.Line, share [TrafficClasses]float64, peak float64, burst unit.Time,
+	maxFrame int32) (*SafeRates, error) {
 	s := &SafeRates{}
 	for i, l := range lines {
 		if peak > 0 {
@@ -169,7 +171,8 @@ func NewSafeRates(lines []dataplane.Line, share [TrafficClasses]float64, peak fl
 			var err error
 			if peak > 0 {
 				most := part(l.Rate, max(peak, share[class]))
-				s.three[i][class], err = dataplane.NewTrTCM(rate, burstOf(rate, burst, maxFrame), most, burstOf(most, burst, maxFrame))
+				s.three[i][class], err = dataplane.NewTrTCM(rate, burstOf(rate, burst, maxFrame), most,
+					burstOf(most, burst, maxFrame))
 			} else {
 				s.meters[i][class], err = dataplane.NewSrTCM(rate, burstOf(rate, burst, maxFrame), 0)
 			}

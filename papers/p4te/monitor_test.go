@@ -93,7 +93,8 @@ func TestClockOffset(t *testing.T) {
 	if len(want) < 20 {
 		t.Fatalf("only %d events", len(want))
 	}
-	for _, offset := range []unit.Time{unit.Second, -unit.Second, 3 * unit.Microsecond, -70 * unit.Millisecond, 40 * 3600 * unit.Second, -40 * 3600 * unit.Second} {
+	for _, offset := range []unit.Time{unit.Second, -unit.Second, 3 * unit.Microsecond, -70 * unit.Millisecond,
+		40 * 3600 * unit.Second, -40 * 3600 * unit.Second} {
 		if got, at := events(offset); !slices.Equal(got, want) || !slices.Equal(at, when) {
 			t.Errorf("a clock that is %v off gives %d events, an exact one %d", offset, len(got), len(want))
 		}
@@ -133,7 +134,8 @@ func TestColours(t *testing.T) {
 	for _, x := range []struct {
 		load  float64
 		worst dataplane.Colour
-	}{{0.60, dataplane.Green}, {0.69, dataplane.Green}, {0.80, dataplane.Yellow}, {0.89, dataplane.Yellow}, {1, dataplane.Red}} {
+	}{{0.60, dataplane.Green}, {0.69, dataplane.Green}, {0.80, dataplane.Yellow}, {0.89, dataplane.Yellow},
+		{1, dataplane.Red}} {
 		c, err := NewColours(lines, 0.7, 0.9, 10*unit.Millisecond, 1514)
 		if err != nil {
 			t.Fatal(err)
@@ -162,7 +164,8 @@ func TestColours(t *testing.T) {
 		}
 	}
 	if first < 188 || first > 198 || events < 400 {
-		t.Errorf("the first event is packet %d, want about 193; %d events of 2000 packets at line rate, want hundreds", first, events)
+		t.Errorf("the first event is packet %d, want about 193; %d events of 2000 packets at line rate, want hundreds",
+			first, events)
 	}
 	t.Logf("%d events for 2000 packets at line rate", events)
 }
@@ -188,7 +191,8 @@ func TestPacketRates(t *testing.T) {
 // meter at each port.
 func TestSafeRates(t *testing.T) {
 	lines := []dataplane.Line{{Rate: unit.LinkRate{Bits: 100 * unit.Mbps}}, {Rate: unit.LinkRate{Bits: 100 * unit.Mbps}}}
-	s, err := NewSafeRates(lines, [TrafficClasses]float64{LowDelay: .65, HighThroughput: .35}, 0, 10*unit.Millisecond, 1514)
+	s, err := NewSafeRates(lines, [TrafficClasses]float64{LowDelay: .65, HighThroughput: .35}, 0, 10*unit.Millisecond,
+		1514)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +200,8 @@ func TestSafeRates(t *testing.T) {
 		class  Class
 		load   float64
 		yellow bool
-	}{{LowDelay, .6, false}, {LowDelay, .7, true}, {HighThroughput, .3, false}, {HighThroughput, .4, true}, {Other, 1, false}} {
+	}{{LowDelay, .6, false}, {LowDelay, .7, true}, {HighThroughput, .3, false}, {HighThroughput, .4, true},
+		{Other, 1, false}} {
 		yellow := 0
 		gap := unit.TransmitTime(unit.Bytes(1514), unit.Rate(x.load*float64(100*unit.Mbps)))
 		for now := unit.Time(0); now < unit.Second; now += gap {

@@ -106,7 +106,8 @@ func (s *sender) Receive(now unit.Time, p *packet.Packet) bool {
 // build makes the first run of an experiment.
 func build(t testing.TB, text string) *network {
 	t.Helper()
-	spec, err := experiment.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
+	spec, err := experiment.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,8 @@ func build(t testing.TB, text string) *network {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &network{Config: c, t: t, programs: make([]*Program, len(c.Network.Nodes)), hooks: map[int]*hook{}, senders: make([]*sender, len(c.Flows))}
+	n := &network{Config: c, t: t, programs: make([]*Program, len(c.Network.Nodes)), hooks: map[int]*hook{},
+		senders: make([]*sender, len(c.Flows))}
 	for node := range c.Switches {
 		if !c.Network.Nodes[node].Switch {
 			continue
@@ -258,11 +260,14 @@ func TestLastAckIsIgnored(t *testing.T) {
 			if s.fakes < 500 || k.Lower < 100 || k.Raise < 100 {
 				t.Errorf("fast %v, %s: %d fake ACKs came; %+v", fast, cc, s.fakes, k)
 			}
-			if s.taken > s.grown || s.grown > s.fakes/100 || s.alarmed > 0 { // a larger window is taken if nothing newer has come
-				t.Errorf("fast %v, %s: %d of %d fake ACKs changed the window, %d made it larger, %d changed the state", fast, cc, s.taken, s.fakes, s.grown, s.alarmed)
+			// a larger window is taken if nothing newer has come
+			if s.taken > s.grown || s.grown > s.fakes/100 || s.alarmed > 0 {
+				t.Errorf("fast %v, %s: %d of %d fake ACKs changed the window, %d made it larger, %d changed the state", fast, cc,
+					s.taken, s.fakes, s.grown, s.alarmed)
 			}
 			if x, y := mbps(r, 0), mbps(q, 0); x < 0.99*y || x > 1.01*y || resent > without+without/10+2 {
-				t.Errorf("fast %v, %s: %.2f Mb/s and %d packets sent again; without fake ACKs %.2f and %d", fast, cc, x, resent, y, without)
+				t.Errorf("fast %v, %s: %.2f Mb/s and %d packets sent again; without fake ACKs %.2f and %d", fast, cc, x, resent,
+					y, without)
 			}
 		}
 	}
@@ -322,7 +327,8 @@ func TestNextByte(t *testing.T) {
 	}
 	s, r := run(0, "")
 	if s.taken < 1000 || mbps(r, 0) < 44 || r.Flows[0].Sender.Retransmitted > 0 {
-		t.Errorf("without loss: %d fake ACKs changed the window, %.2f Mb/s, %d packets sent again", s.taken, mbps(r, 0), r.Flows[0].Sender.Retransmitted)
+		t.Errorf("without loss: %d fake ACKs changed the window, %.2f Mb/s, %d packets sent again", s.taken, mbps(r, 0),
+			r.Flows[0].Sender.Retransmitted)
 	}
 	s, r = run(0.005, "")
 	sent, received := r.Flows[0].Sender.SentBytes, r.Flows[0].Receiver.ReceivedBytes
@@ -360,8 +366,10 @@ func TestEnforcedIsObeyed(t *testing.T) {
 		r := n.run()
 		s := n.senders[0]
 		want := 29696 * 8 / s.SRTT().Seconds() / 1e6 // whole units of 1024
-		if got := mbps(r, 0); got < 0.95*want || got > 1.05*want || s.PeerWindow() != 29696 || s.SRTT() > 11500*unit.Microsecond || r.Flows[0].Sender.Retransmitted > 0 {
-			t.Errorf("%s: %.2f Mb/s, want %.2f; window %d, SRTT %v, %d packets sent again", cc, got, want, s.PeerWindow(), s.SRTT(), r.Flows[0].Sender.Retransmitted)
+		if got := mbps(r, 0); got < 0.95*want || got > 1.05*want || s.PeerWindow() != 29696 ||
+			s.SRTT() > 11500*unit.Microsecond || r.Flows[0].Sender.Retransmitted > 0 {
+			t.Errorf("%s: %.2f Mb/s, want %.2f; window %d, SRTT %v, %d packets sent again", cc, got, want, s.PeerWindow(),
+				s.SRTT(), r.Flows[0].Sender.Retransmitted)
 		}
 		if n.counts().Held < 1000 {
 			t.Errorf("%s: %d windows held", cc, n.counts().Held)

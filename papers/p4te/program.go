@@ -20,7 +20,8 @@ type Config struct {
 	Burst      unit.Time // of all meters: what their rate carries in it
 	Class      [64]Class // by DSCP
 	Safe       [TrafficClasses]float64
-	SafePeak   float64 // PIR of the classes' meters, which then have three colours: the code's (facts E1); 0: the paper's two
+	// PIR of the classes' meters, which then have three colours: the code's (facts E1); 0: the paper's two
+	SafePeak float64
 
 	// Path control (§6.2, §6.3)
 	Paths     bool
@@ -40,8 +41,9 @@ type Counts struct {
 	ToControl, ToNeighbour, Recirculated uint64
 	Lost                                 uint64 // events for which the control plane had no room
 	Lower, Raise                         uint64
-	Repeated                             uint64 // fake ACKs for a packet within B bytes of the last change, at the sender's leaf
-	Held                                 uint64 // passing acknowledgements whose window was lowered (enforced)
+	// fake ACKs for a packet within B bytes of the last change, at the sender's leaf
+	Repeated uint64
+	Held     uint64 // passing acknowledgements whose window was lowered (enforced)
 }
 
 // Program is P4TE at a leaf, a spine or a super spine.
@@ -83,8 +85,10 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	case len(place.Routes) == 0:
 		return nil, fmt.Errorf("p4te needs prefixes to route by; addresses: hierarchical gives them")
 	}
-	t := &Program{config: c, place: place, clock: site.Clock, framing: site.Framing, seed: uint32(site.Random("p4te").Uint64()), down: make([]int32, site.Book.Len()),
-		used: make([]dataplane.Colour, site.Ports), leadsUp: make([]bool, site.Ports), hosts: make([]bool, site.Ports), isDown: make([]bool, site.Ports)}
+	t := &Program{config: c, place: place, clock: site.Clock, framing: site.Framing,
+		seed: uint32(site.Random("p4te").Uint64()), down: make([]int32, site.Book.Len()),
+		used: make([]dataplane.Colour, site.Ports), leadsUp: make([]bool, site.Ports), hosts: make([]bool, site.Ports),
+		isDown: make([]bool, site.Ports)}
 	table := dataplane.NewLPM[dataplane.PortID](len(place.Routes))
 	for _, r := range place.Routes {
 		if err := table.Insert(r.Prefix, r.Ports[0]); err != nil {
@@ -342,7 +346,8 @@ func (t *Program) choose(now unit.Time, p *packet.Packet, class Class) (dataplan
 	if class == Other && !t.config.CodePaths { // lines 32, 33
 		return t.pick(QueueDepth, hash), true
 	}
-	if port, goesOn := t.flowlets.Port(now, hash); goesOn && !t.isDown[port] { // line 19, but no flowlet goes on over a failed link
+	// line 19, but no flowlet goes on over a failed link
+	if port, goesOn := t.flowlets.Port(now, hash); goesOn && !t.isDown[port] {
 		return port, true
 	}
 	group := hash
@@ -398,7 +403,8 @@ func (t *Program) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Meta
 
 // watch reports the events of an upward port: one feedback packet for both metrics to the
 // control plane, and if the utilisation has changed a copy to the ingress registers.
-func (t *Program) watch(env *dataplane.Env, p *packet.Packet, out dataplane.PortID, colour dataplane.Colour, changed Change) {
+func (t *Program) watch(env *dataplane.Env, p *packet.Packet, out dataplane.PortID, colour dataplane.Colour,
+	changed Change) {
 	var events [2]Event
 	n := 0
 	depth := int64(env.Port(out).Packets())

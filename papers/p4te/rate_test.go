@@ -51,11 +51,13 @@ func newStation(t testing.TB, tier int, given ...string) *station {
 	t.Helper()
 	x := &station{t: t, book: packet.NewBook()}
 	for i := range 4 {
-		x.book.Add(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), netip.MustParseAddr(fmt.Sprintf("2001:1:1::%x:%x", i/2, i%2)))
+		x.book.Add(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), netip.MustParseAddr(fmt.Sprintf("2001:1:1::%x:%x",
+			i/2, i%2)))
 	}
 	place := &dataplane.Place{Tiers: 2, Tier: tier, Down: []packet.PortID{0, 1}}
 	prefix := func(text string, port packet.PortID) {
-		place.Routes = append(place.Routes, dataplane.Route{Prefix: netip.MustParsePrefix(text), Ports: []packet.PortID{port}})
+		place.Routes = append(place.Routes, dataplane.Route{Prefix: netip.MustParsePrefix(text),
+			Ports: []packet.PortID{port}})
 	}
 	if tier == 1 {
 		place.Up = []packet.PortID{2, 3}
@@ -65,7 +67,9 @@ func newStation(t testing.TB, tier int, given ...string) *station {
 		prefix("2001:1:1::0:0/112", 0)
 		prefix("2001:1:1::1:0/112", 1)
 	}
-	site := &dataplane.Site{Switch: "s", Ports: 4, MaxFrame: 1600, Book: x.book, Place: func() (*dataplane.Place, error) { return place, nil },
+	site := &dataplane.Site{Switch: "s", Ports: 4, MaxFrame: 1600, Book: x.book, Place: func() (*dataplane.Place, error) {
+		return place, nil
+	},
 		Random: func(e string) unit.Random { return unit.NewRandom(1, e) }}
 	var ports []*tm.Port
 	for range 4 {
@@ -78,7 +82,8 @@ func newStation(t testing.TB, tier int, given ...string) *station {
 		t.Fatal(err)
 	}
 	x.forced = &forced{Program: p.(*Program), class: dataplane.Yellow, egress: dataplane.Yellow}
-	x.Switch, err = dataplane.New(dataplane.Config{Name: "s", Ports: ports, Programs: []dataplane.Program{x.forced}, Pool: &x.pool, Book: x.book, Random: unit.NewRandom(1, "s")})
+	x.Switch, err = dataplane.New(dataplane.Config{Name: "s", Ports: ports, Programs: []dataplane.Program{x.forced},
+		Pool: &x.pool, Book: x.book, Random: unit.NewRandom(1, "s")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +93,8 @@ func newStation(t testing.TB, tier int, given ...string) *station {
 // segment is one of TCP, ports 1000 + source to 1000 + destination.
 func (x *station) segment(src, dst packet.Addr, seq, ack uint32, payload int32, flags uint8) *packet.Packet {
 	p := x.pool.Get()
-	p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.Version, p.HopLimit = src, dst, 1000+uint16(src), 1000+uint16(dst), packet.ProtoTCP, 6, 64
+	p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.Version, p.HopLimit = src, dst, 1000+uint16(src), 1000+uint16(dst),
+		packet.ProtoTCP, 6, 64
 	p.Seq, p.Ack, p.Payload = int64(seq), int64(ack), payload
 	p.TCP.Flags, p.TCP.Window, p.TCP.Has, p.TCP.TSVal, p.TCP.TSEcho = flags, 99, packet.HasTimestamps, 11, 12
 	if p.Kind = packet.Ack; payload > 0 {
@@ -176,10 +182,13 @@ func TestFlowSelection(t *testing.T) {
 		{yellow, green, func(h *Header, _ *packet.Packet) { h.Allowed = false }, "nothing", packet.ECT0},
 		{yellow, red, func(h *Header, _ *packet.Packet) { h.Applied = true }, "nothing", packet.ECT0},
 		{yellow, green, func(h *Header, _ *packet.Packet) { h.Applied = true }, "nothing", packet.ECT0},
-		{yellow, red, func(h *Header, _ *packet.Packet) { *h = Header{Allowed: true} }, "nothing", packet.ECT0}, // before the first ACK
+		// before the first ACK
+		{yellow, red, func(h *Header, _ *packet.Packet) { *h = Header{Allowed: true} }, "nothing", packet.ECT0},
 		{yellow, red, func(_ *Header, p *packet.Packet) { p.Payload, p.Kind = 0, packet.Ack }, "nothing", packet.ECT0},
 		{yellow, red, func(_ *Header, p *packet.Packet) { p.Proto = packet.ProtoUDP }, "nothing", packet.ECT0},
-		{yellow, red, func(h *Header, p *packet.Packet) { p.Payload, p.Kind, h.Fake = 0, packet.Ack, true }, "nothing", packet.ECT0}, // a fake ACK is not answered
+		// a fake ACK is not answered
+		{yellow, red, func(h *Header, p *packet.Packet) { p.Payload, p.Kind, h.Fake = 0, packet.Ack, true }, "nothing",
+			packet.ECT0},
 	} {
 		x := newStation(t, 2)
 		x.class, x.egress = s.class, s.egress
@@ -204,7 +213,8 @@ func TestFlowSelection(t *testing.T) {
 		var after Header
 		after.Get(left[1][0])
 		if got != s.want || len(left[0]) > 1 || left[1][0].TOS&packet.ECN != s.ecn {
-			t.Errorf("class %v, egress %v, header %+v: %s (%d fake ACKs, window %d), ECN %d; want %s, ECN %d", s.class, s.egress, h, got, len(left[0]), window, left[1][0].TOS&packet.ECN, s.want, s.ecn)
+			t.Errorf("class %v, egress %v, header %+v: %s (%d fake ACKs, window %d), ECN %d; want %s, ECN %d", s.class, s.egress,
+				h, got, len(left[0]), window, left[1][0].TOS&packet.ECN, s.want, s.ecn)
 		}
 		if after.Applied != (h.Applied || got != "nothing") {
 			t.Errorf("class %v, egress %v, header %+v: goes on with %+v", s.class, s.egress, h, after)
@@ -255,8 +265,10 @@ func TestFakeACK(t *testing.T) {
 				}
 				for form, g := range map[string]*packet.Packet{"fields": f, "wire": &q} {
 					s := g.TCP
-					ok := g.Src == c && g.Dst == a && g.SrcPort == 1000+uint16(c) && g.DstPort == 1000+uint16(a) && g.Proto == packet.ProtoTCP && g.Kind == packet.Ack && g.Version == version &&
-						uint32(g.Seq) == 0xdeadbeef && g.Ack == 2000 && g.Payload == 0 && s.Flags == packet.ACK && s.Window == want && s.Blocks == 0 && s.MSS == 0 && g.TOS == 0x10
+					ok := g.Src == c && g.Dst == a && g.SrcPort == 1000+uint16(c) && g.DstPort == 1000+uint16(a) &&
+						g.Proto == packet.ProtoTCP && g.Kind == packet.Ack && g.Version == version &&
+						uint32(g.Seq) == 0xdeadbeef && g.Ack == 2000 && g.Payload == 0 && s.Flags == packet.ACK && s.Window == want &&
+						s.Blocks == 0 && s.MSS == 0 && g.TOS == 0x10
 					if stamped {
 						ok = ok && s.Has == packet.HasTimestamps && s.TSVal == 70 && s.TSEcho == 60
 					} else {
@@ -333,8 +345,10 @@ func TestWindowChange(t *testing.T) {
 		{65279, 48960, 48960, 65533, 65533},
 		{65535, 49152, 49152, 65535, 65535},
 	} {
-		down, up := &rater{config: RateConfig{Lower: 2, Raise: 8}}, &rater{config: RateConfig{Lower: 2, Raise: 8, RoundUp: true}}
-		if got := [4]uint16{down.changed(s.window, true), up.changed(s.window, true), down.changed(s.window, false), up.changed(s.window, false)}; got != [4]uint16{s.down, s.downUp, s.raised, s.raisedUp} {
+		down, up := &rater{config: RateConfig{Lower: 2, Raise: 8}}, &rater{config: RateConfig{Lower: 2, Raise: 8,
+			RoundUp: true}}
+		if got := [4]uint16{down.changed(s.window, true), up.changed(s.window, true), down.changed(s.window, false),
+			up.changed(s.window, false)}; got != [4]uint16{s.down, s.downUp, s.raised, s.raisedUp} {
 			t.Errorf("%d: %v, want %v", s.window, got, s)
 		}
 	}
@@ -363,7 +377,8 @@ func TestLeafStamps(t *testing.T) {
 		t.Errorf("an old ACK was taken down: %+v", h)
 	}
 	x.pass(2, x.ack(901, 1101, 250, 23, 24)) // a window update
-	if _, h = x.up(x.pass(0, x.segment(a, c, 3101, 901, 1000, packet.ACK))); h.Ack != 1101 || h.Window != 250 || h.TSVal != 23 {
+	if _, h = x.up(x.pass(0, x.segment(a, c, 3101, 901, 1000, packet.ACK))); h.Ack != 1101 || h.Window != 250 ||
+		h.TSVal != 23 {
 		t.Errorf("a window update was not: %+v", h)
 	}
 	if p, h = x.up(x.pass(0, x.segment(a, c, 4101, 901, 0, packet.ACK))); h.Rated || p.Size != 14+40+32+16 {
@@ -519,7 +534,8 @@ func testWithinALeaf(t *testing.T, within bool) {
 	x.pass(1, x.segment(b, a, 901, 101, 0, packet.ACK))
 	left := x.pass(0, x.segment(a, b, 101, 901, 1000, packet.ACK))
 	if !within {
-		if len(left[1]) != 1 || len(left[0]) != 0 || left[1][0].Extended() || left[1][0].Size != 1086 || left[1][0].TOS&packet.ECN != packet.ECT0 {
+		if len(left[1]) != 1 || len(left[0]) != 0 || left[1][0].Extended() || left[1][0].Size != 1086 ||
+			left[1][0].TOS&packet.ECN != packet.ECT0 {
 			t.Errorf("it is not left alone: %v", left)
 		}
 		for _, c := range x.rate.flows {
@@ -657,9 +673,12 @@ func TestEnforcedLimit(t *testing.T) {
 // What no parameters can be.
 func TestRateErrors(t *testing.T) {
 	for _, c := range []RateConfig{
-		{Mode: LastAck, Bytes: -1, Lower: 2, Raise: 8, Flows: 1}, {Mode: LastAck, Bytes: MostBytes + 1, Lower: 2, Raise: 8, Flows: 1},
-		{Mode: LastAck, Lower: 0, Raise: 8, Flows: 1}, {Mode: LastAck, Lower: 16, Raise: 8, Flows: 1}, {Mode: LastAck, Lower: 2, Raise: 0, Flows: 1},
-		{Mode: LastAck, Lower: 2, Raise: 16, Flows: 1}, {Mode: Enforced, Lower: 2, Raise: 8, Flows: 0}, {Mode: Enforced, Lower: 2, Raise: 8, Flows: 1<<24 + 1},
+		{Mode: LastAck, Bytes: -1, Lower: 2, Raise: 8, Flows: 1}, {Mode: LastAck, Bytes: MostBytes + 1, Lower: 2,
+			Raise: 8, Flows: 1},
+		{Mode: LastAck, Lower: 0, Raise: 8, Flows: 1}, {Mode: LastAck, Lower: 16, Raise: 8, Flows: 1},
+		{Mode: LastAck, Lower: 2, Raise: 0, Flows: 1},
+		{Mode: LastAck, Lower: 2, Raise: 16, Flows: 1}, {Mode: Enforced, Lower: 2, Raise: 8, Flows: 0},
+		{Mode: Enforced, Lower: 2, Raise: 8, Flows: 1<<24 + 1},
 	} {
 		if _, err := newRater(&Program{place: &dataplane.Place{Tier: 2}}, c); err == nil {
 			t.Errorf("%+v is taken", c)

@@ -62,7 +62,8 @@ func (n *network) traced() (*sim.Result, []trace.Record) {
 func eventsOf(list []trace.Record) string {
 	var b strings.Builder
 	for i := range list {
-		fmt.Fprintf(&b, "%s %d %08x\n", trace.AppendText(nil, &list[i]), list[i].FrameBytes, crc32.ChecksumIEEE(list[i].Frame))
+		fmt.Fprintf(&b, "%s %d %08x\n", trace.AppendText(nil, &list[i]), list[i].FrameBytes,
+			crc32.ChecksumIEEE(list[i].Frame))
 	}
 	return b.String()
 }
@@ -71,7 +72,8 @@ func eventsOf(list []trace.Record) string {
 // the byte, over IPv4 and IPv6. Headers are on links between switches only, on all packets
 // of hosts there; a frame counts what it has; and all checksums are right.
 func TestWireMode(t *testing.T) {
-	for _, program := range []string{"{p4te: {burst: 1ms, gap: 200us, delay_delta: 100us}}", "{p4te: {burst: 1ms, rate: next_byte}}", "{p4te: {burst: 1ms, rate: enforced, member: flowlet, gap: 50us}}"} {
+	for _, program := range []string{"{p4te: {burst: 1ms, gap: 200us, delay_delta: 100us}}",
+		"{p4te: {burst: 1ms, rate: next_byte}}", "{p4te: {burst: 1ms, rate: enforced, member: flowlet, gap: 50us}}"} {
 		for _, ip := range []int{4, 6} {
 			n, wired := build(t, mixed(program, ip)), build(t, mixed(program, ip))
 			wired.Wire = true
@@ -86,7 +88,8 @@ func TestWireMode(t *testing.T) {
 				}
 			}
 			k := n.counts()
-			if k != wired.counts() || k.Lower == 0 || k.Raise == 0 || k.ToControl == 0 || k.Recirculated == 0 || strings.Contains(program, "delay_delta") && k.ToNeighbour == 0 {
+			if k != wired.counts() || k.Lower == 0 || k.Raise == 0 || k.ToControl == 0 || k.Recirculated == 0 ||
+				strings.Contains(program, "delay_delta") && k.ToNeighbour == 0 {
 				t.Errorf("%s, IPv%d: %+v; with wire mode %+v", program, ip, k, wired.counts())
 			}
 			fakes, bytes, header := 0, int64(0), int64(0)
@@ -122,7 +125,8 @@ func TestWireMode(t *testing.T) {
 				}
 			}
 			if share := float64(header) / float64(bytes); fakes == 0 || share < 0.02 || share > 0.05 {
-				t.Errorf("%s, IPv%d: %d fake ACKs on links, headers are %.1f %% of bytes between switches", program, ip, fakes, 100*share)
+				t.Errorf("%s, IPv%d: %d fake ACKs on links, headers are %.1f %% of bytes between switches", program, ip,
+					fakes, 100*share)
 			}
 		}
 	}
@@ -214,7 +218,8 @@ func TestRecirculationExhausted(t *testing.T) {
 	}
 	wrong, lost, few := stale(100 * unit.Kbps)
 	if wrong < 50 || lost < 10 || few > all*9/10 {
-		t.Errorf("100 kb/s: wrong at %d ‰ of the packets, %d copies lost, %d fake ACKs where there were %d", wrong, lost, few, all)
+		t.Errorf("100 kb/s: wrong at %d ‰ of the packets, %d copies lost, %d fake ACKs where there were %d", wrong,
+			lost, few, all)
 	}
 }
 
@@ -260,8 +265,9 @@ events:
 `
 
 // §6.5: a failed link leaves its groups within detect, latency and writes, and its leaf loses
-// no more, not of flowlets that go on either; when it comes back new flowlets use it. Only its own ends know: what another leaf
-// sends to the spine beyond it is lost there, for downward there is no choice.
+// no more, not of flowlets that go on either; when it comes back new flowlets use it. Only its own
+// ends know: what another leaf sends to the spine beyond it is lost there, for downward there is no
+// choice.
 func TestLinkFailure(t *testing.T) {
 	lost := func(gap string, from, to unit.Time) (uint64, uint64) {
 		n := build(t, strings.Replace(failing, "$gap", gap, 1))
@@ -309,22 +315,26 @@ events:
 		return dataplane.Accept
 	}
 	r := n.run()
-	if colours != dataplane.Green || deepest == 0 || n.port(r, "leaf0", "spine0").TxPackets == 0 || n.port(r, "leaf0", "spine1").TxPackets == 0 {
+	if colours != dataplane.Green || deepest == 0 || n.port(r, "leaf0", "spine0").TxPackets == 0 ||
+		n.port(r, "leaf0", "spine1").TxPackets == 0 {
 		t.Errorf("a full link is %v; both ports out of the depth's first group for %d packets", colours, deepest)
 	}
 }
 
 // No packet costs an allocation, whichever way it takes.
 func TestNoAllocationPerPacket(t *testing.T) {
-	for _, given := range [][]string{nil, {"rate", "enforced"}, {"rate", "off"}, {"monitoring", "false"}, {"paths", "false"}} {
-		x := newStation(t, 1, append([]string{"bytes", "0 B", "delay_delta", "1ns", "gap", "1ns", "control_latency", "0s", "table_write", "0s"}, given...)...)
+	for _, given := range [][]string{nil, {"rate", "enforced"}, {"rate", "off"}, {"monitoring", "false"},
+		{"paths", "false"}} {
+		x := newStation(t, 1, append([]string{"bytes", "0 B", "delay_delta", "1ns", "gap", "1ns", "control_latency", "0s",
+			"table_write", "0s"}, given...)...)
 		x.handshake(100, 900)
 		seq := uint32(101)
 		step := func() {
 			for _, p := range []struct {
 				in packet.PortID
 				*packet.Packet
-			}{{0, x.segment(a, c, seq, 901, 1000, packet.ACK)}, {2, x.ack(901, seq, 300, 1, 1)}, {1, x.segment(b, d, 1, 1, 1000, packet.ACK)}} {
+			}{{0, x.segment(a, c, seq, 901, 1000, packet.ACK)}, {2, x.ack(901, seq, 300, 1, 1)},
+				{1, x.segment(b, d, 1, 1, 1000, packet.ACK)}} {
 				x.now += unit.Microsecond
 				x.Receive(x.now, p.in, p.Packet)
 			}
@@ -412,16 +422,20 @@ func plain(t testing.TB, x *station) *dataplane.Switch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := &dataplane.Site{Switch: "s", Ports: 4, Book: x.book, Routes: table, Random: func(e string) unit.Random { return unit.NewRandom(1, e) }}
+	site := &dataplane.Site{Switch: "s", Ports: 4, Book: x.book, Routes: table, Random: func(e string) unit.Random {
+		return unit.NewRandom(1, e)
+	}}
 	program, err := dataplanetest.Make(ecmp.Scheme(), site)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var ports []*tm.Port
 	for range 4 {
-		ports = append(ports, tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(), unit.LinkRate{Bits: 10 * unit.Gbps}))
+		ports = append(ports, tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(),
+			unit.LinkRate{Bits: 10 * unit.Gbps}))
 	}
-	s, err := dataplane.New(dataplane.Config{Name: "s", Ports: ports, Programs: []dataplane.Program{program}, Pool: &x.pool, Book: x.book, Random: unit.NewRandom(1, "s")})
+	s, err := dataplane.New(dataplane.Config{Name: "s", Ports: ports, Programs: []dataplane.Program{program},
+		Pool: &x.pool, Book: x.book, Random: unit.NewRandom(1, "s")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -153,8 +153,10 @@ traffic:
 				}
 			}
 		}
-		if told[1] > 0 || told[2] == 0 || told[3] == 0 || heard[1] == 0 || heard[2] == 0 || heard[3] > 0 || depths != [4]uint64{} {
-			t.Errorf("IPv%d: by tier, feedback sent down %v, events at the control plane %v, groups of downward ports %v", ip, told, heard, depths)
+		if told[1] > 0 || told[2] == 0 || told[3] == 0 || heard[1] == 0 || heard[2] == 0 || heard[3] > 0 ||
+			depths != [4]uint64{} {
+			t.Errorf("IPv%d: by tier, feedback sent down %v, events at the control plane %v, groups of downward ports %v", ip,
+				told, heard, depths)
 		}
 	}
 }
@@ -191,8 +193,8 @@ traffic:
 }
 
 // At most one feedback packet for Δ is so for the queue's depth. Under a load that stays above a meter's
-// rate the colour changes with every few packets (TestColours), and so the control plane has events without end: what it
-// cannot write is lost, and what waits is bounded.
+// rate the colour changes with every few packets (TestColours), and so the control plane has events
+// without end: what it cannot write is lost, and what waits is bounded.
 func TestOverload(t *testing.T) {
 	n := build(t, `
 duration: 20ms

@@ -117,7 +117,8 @@ func TestPermutationHPCC(t *testing.T) {
 			hash = h
 		}
 		if r.PacketHops != 2_904_000 || r.End != sim.AllDone || r.Drops != [dataplane.Reasons]uint64{} || h != hash {
-			t.Errorf("wire mode %v: %d packet-hops, %s, drops %v, FCTs %s, want %s", wire, r.PacketHops, r.End, r.Drops, h[:16], hash[:16])
+			t.Errorf("wire mode %v: %d packet-hops, %s, drops %v, FCTs %s, want %s", wire, r.PacketHops, r.End, r.Drops,
+				h[:16], hash[:16])
 		}
 	}
 }

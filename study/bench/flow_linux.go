@@ -149,7 +149,8 @@ func answers(b []byte, seq uint16) bool {
 		return false
 	}
 	m := h.Payload()
-	return len(m) >= 8 && m[0] == icmpReply && binary.BigEndian.Uint16(m[4:]) == identifier && binary.BigEndian.Uint16(m[6:]) == seq
+	return len(m) >= 8 && m[0] == icmpReply && binary.BigEndian.Uint16(m[4:]) == identifier &&
+		binary.BigEndian.Uint16(m[6:]) == seq
 }
 
 // Of echoes: types, and whose they are.

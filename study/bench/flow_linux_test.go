@@ -13,7 +13,8 @@ import (
 // Over the loopback interface a flow carries something, and echoes come back.
 func TestFlowOverLoopback(t *testing.T) {
 	here := func(what func() error) error { return what() }
-	h := &hosts{do: [2]func(func() error) error{here, here}, addr: [2]netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.1")}, nic: "lo", port: 15001}
+	h := &hosts{do: [2]func(func() error) error{here, here}, addr: [2]netip.Addr{netip.MustParseAddr("127.0.0.1"),
+		netip.MustParseAddr("127.0.0.1")}, nic: "lo", port: 15001}
 	before, err := h.received()
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +56,8 @@ func TestAnswers(t *testing.T) {
 	if len(request) != 64 || packet.Checksum(packet.Sum(0, request)) != 0 || request[6] != 2 || request[7] != 1 {
 		t.Fatalf("% x", request)
 	}
-	ip, err := packet.DatagramHeader{TTL: 64, Protocol: packet.ProtoICMP, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2")}.Append(nil, len(request))
+	ip, err := packet.DatagramHeader{TTL: 64, Protocol: packet.ProtoICMP, Src: netip.MustParseAddr("10.0.0.1"),
+		Dst: netip.MustParseAddr("10.0.0.2")}.Append(nil, len(request))
 	if err != nil {
 		t.Fatal(err)
 	}

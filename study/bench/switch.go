@@ -229,7 +229,8 @@ func (f *SwitchFigures) judge() {
 // String prints the figures for people, in 80 columns.
 func (f *SwitchFigures) String() string {
 	var b strings.Builder
-	fmt.Fprintln(&b, report.Wrap(fmt.Sprintf("switch: %d interleaved runs of %.3g s, on %d cores of %s, Linux %s", f.Runs, f.Time, f.Cores, f.CPU, f.Kernel), report.Width, "    "))
+	fmt.Fprintln(&b, report.Wrap(fmt.Sprintf("switch: %d interleaved runs of %.3g s, on %d cores of %s, Linux %s", f.Runs,
+		f.Time, f.Cores, f.CPU, f.Kernel), report.Width, "    "))
 	mega := func(v float64) string { return fmt.Sprintf("%.0f", v/1e6) }
 	if len(f.Unshaped) > 0 {
 		b.WriteString(`
@@ -245,7 +246,8 @@ were disturbed, and how often disturbed ones were repeated.
 			if r.Name == direct {
 				cpu, lost = "–", "–"
 			}
-			fmt.Fprintf(&b, "%-8s %7s %14s %6.2f %6.0f %4s %7.0f %6.0f %5s %5s\n", r.Name, mega(r.Goodput), mega(r.Least)+"–"+mega(r.Most), r.Ratio,
+			fmt.Fprintf(&b, "%-8s %7s %14s %6.2f %6.0f %4s %7.0f %6.0f %5s %5s\n", r.Name, mega(r.Goodput), mega(r.Least)+"–"+
+				mega(r.Most), r.Ratio,
 				r.Packets/1e3, cpu, 1e6*r.EchoP50, 1e6*r.EchoP99, lost, r.disturbances())
 		}
 	}
@@ -260,7 +262,8 @@ the links' 10 ms.
 `)
 		for _, r := range f.Shaped {
 			off := func(v float64) float64 { return 100 * (v/r.Share - 1) }
-			fmt.Fprintf(&b, "%-8s %9.2f %+5.2f %+5.2f  %4.0f %5.0f %6.0f %6.0f %6.0f %6.0f %5s\n", r.Name, r.Goodput/1e6, off(r.Least), off(r.Most), 100*r.CPU,
+			fmt.Fprintf(&b, "%-8s %9.2f %+5.2f %+5.2f  %4.0f %5.0f %6.0f %6.0f %6.0f %6.0f %5s\n", r.Name, r.Goodput/1e6,
+				off(r.Least), off(r.Most), 100*r.CPU,
 				1e6*r.LateP50, 1e6*r.LateP99, 1e6*r.LateP999, 1e6*(r.EchoP50-r.Delay), 1e6*(r.EchoP99-r.Delay), r.disturbances())
 		}
 	}
@@ -271,7 +274,8 @@ the links' 10 ms.
 	for _, r := range append(slices.Clone(f.Unshaped), f.Shaped...) {
 		for i, t := range r.Turns {
 			if len(t.Disturbed) > 0 {
-				fmt.Fprintln(&b, report.Wrap(fmt.Sprintf("disturbed: %s, run %d: %s", r.Name, i+1, strings.Join(t.Disturbed, ", ")), report.Width, "    "))
+				fmt.Fprintln(&b, report.Wrap(fmt.Sprintf("disturbed: %s, run %d: %s", r.Name, i+1, strings.Join(t.Disturbed, ", ")),
+					report.Width, "    "))
 			}
 		}
 	}

@@ -46,7 +46,8 @@ func Switch(ctx context.Context, r *experiment.Registry, o SwitchOptions) (f *Sw
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	f = &SwitchFigures{Name: "switch", Runs: o.Runs, Time: o.Time.Seconds(), Cores: runtime.NumCPU(), CPU: processor(), Kernel: release()}
+	f = &SwitchFigures{Name: "switch", Runs: o.Runs, Time: o.Time.Seconds(), Cores: runtime.NumCPU(), CPU: processor(),
+		Kernel: release()}
 	fail := func(err error) (*SwitchFigures, error) {
 		return nil, fmt.Errorf("bench switch: %w", err)
 	}
@@ -147,7 +148,8 @@ func node(c *lab.Config, name string) int {
 func (b *switchBench) addDirect() error {
 	through := b.hosts
 	// Addresses that are for benchmarks (RFC 2544 C.2.2).
-	w := &hosts{do: through.do, nic: direct, port: bulkPort, addr: [2]netip.Addr{netip.MustParseAddr("198.18.0.1"), netip.MustParseAddr("198.19.0.1")}}
+	w := &hosts{do: through.do, nic: direct, port: bulkPort, addr: [2]netip.Addr{netip.MustParseAddr("198.18.0.1"),
+		netip.MustParseAddr("198.19.0.1")}}
 	macs := [2][6]byte{{0x02, 0x59, 0, 0, 0, 1}, {0x02, 0x59, 0, 0, 0, 2}}
 	far, err := os.Open(netns.Path(b.lab.Namespace(node(b.config, "server"))))
 	if err != nil {
@@ -162,7 +164,8 @@ func (b *switchBench) addDirect() error {
 			}
 			defer c.Close()
 			if host == 0 {
-				if err := c.AddVeth(rtnl.End{Name: w.nic, MAC: macs[0]}, rtnl.End{Name: w.nic, MAC: macs[1]}, int(far.Fd()), lab.DefaultMTU); err != nil {
+				if err := c.AddVeth(rtnl.End{Name: w.nic, MAC: macs[0]}, rtnl.End{Name: w.nic, MAC: macs[1]}, int(far.Fd()),
+					lab.DefaultMTU); err != nil {
 					return err
 				}
 			}
@@ -181,7 +184,8 @@ func (b *switchBench) addDirect() error {
 			return err
 		}
 	}
-	b.rows, b.runs, b.ways = slices.Insert(b.rows, 0, &SwitchRow{Name: direct}), slices.Insert(b.runs, 0, -1), slices.Insert(b.ways, 0, w)
+	b.rows, b.runs, b.ways = slices.Insert(b.rows, 0, &SwitchRow{Name: direct}), slices.Insert(b.runs, 0, -1),
+		slices.Insert(b.ways, 0, w)
 	return nil
 }
 

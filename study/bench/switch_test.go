@@ -32,7 +32,8 @@ func turns(name string, goodputs ...float64) *SwitchRow {
 
 // figures are those of a direct way and of some programs, and of two rates.
 func figures(direct, forward, abc *SwitchRow) *SwitchFigures {
-	f := &SwitchFigures{Name: "switch", Runs: 3, Time: 2, Cores: 2, CPU: "a processor", Kernel: "6.18", Unshaped: []*SwitchRow{direct, forward, abc}}
+	f := &SwitchFigures{Name: "switch", Runs: 3, Time: 2, Cores: 2, CPU: "a processor", Kernel: "6.18",
+		Unshaped: []*SwitchRow{direct, forward, abc}}
 	for _, r := range f.Unshaped {
 		r.sum(direct)
 	}
@@ -59,10 +60,12 @@ func verdicts(f *SwitchFigures) string {
 func TestSwitchFigures(t *testing.T) {
 	direct, forward := turns(direct, 4000, 8000, -1000), turns("forward", 1200, 2000, 900)
 	f := figures(direct, forward, turns("abc", -500, -600, 100))
-	if forward.Ratio != 0.3 || forward.Compared != 2 || forward.Goodput != 1200e6 || forward.Least != 900e6 || forward.Most != 2000e6 {
+	if forward.Ratio != 0.3 || forward.Compared != 2 || forward.Goodput != 1200e6 || forward.Least != 900e6 ||
+		forward.Most != 2000e6 {
 		t.Errorf("%+v", forward)
 	}
-	if direct.Goodput != 8000e6 || direct.Disturbed != 1 || direct.Repeats != 3 || direct.Lost != 7 || direct.Least != 4000e6 {
+	if direct.Goodput != 8000e6 || direct.Disturbed != 1 || direct.Repeats != 3 || direct.Lost != 7 ||
+		direct.Least != 4000e6 {
 		t.Errorf("%+v", direct)
 	}
 	// ABC has been alone in every round in which it was undisturbed. Of the shaped turns
@@ -87,20 +90,23 @@ func TestSwitchFigures(t *testing.T) {
 
 // The table is as wide as a terminal at most, and names what was disturbed.
 func TestSwitchTable(t *testing.T) {
-	f := figures(turns(direct, 123456, 123456, -123456), turns("forward", 12345.6, 12345.6, 12345.6), turns("abc", -12345, -12345, -12345))
+	f := figures(turns(direct, 123456, 123456, -123456), turns("forward", 12345.6, 12345.6, 12345.6),
+		turns("abc", -12345, -12345, -12345))
 	out := f.String()
 	for l := range strings.SplitSeq(out, "\n") {
 		if utf8.RuneCountInString(l) > report.Width {
 			t.Errorf("%d columns: %s", utf8.RuneCountInString(l), l)
 		}
 	}
-	for _, want := range []string{"0.10", "met ", "disturbed", "abc, run 2: others used 90 % of a core", "2 cores of a processor, Linux 6.18"} {
+	for _, want := range []string{"0.10", "met ", "disturbed", "abc, run 2: others used 90 % of a core",
+		"2 cores of a processor, Linux 6.18"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
 	var back SwitchFigures
-	if err := json.Unmarshal(f.JSON(), &back); err != nil || back.Unshaped[1].Ratio != f.Unshaped[1].Ratio || len(back.Bars) != 4 {
+	if err := json.Unmarshal(f.JSON(), &back); err != nil || back.Unshaped[1].Ratio != f.Unshaped[1].Ratio ||
+		len(back.Bars) != 4 {
 		t.Errorf("JSON: %v\n%s", err, f.JSON())
 	}
 }
@@ -122,7 +128,8 @@ func TestPercentile(t *testing.T) {
 
 // What cannot be is refused before anything is made.
 func TestSwitchRefuses(t *testing.T) {
-	for _, o := range []SwitchOptions{{Runs: 0, Time: time.Second}, {Runs: 101, Time: time.Second}, {Runs: 1, Time: time.Millisecond}, {Runs: 1, Time: time.Hour}} {
+	for _, o := range []SwitchOptions{{Runs: 0, Time: time.Second}, {Runs: 101, Time: time.Second},
+		{Runs: 1, Time: time.Millisecond}, {Runs: 1, Time: time.Hour}} {
 		if err := o.check(); !errors.Is(err, ErrRounds) {
 			t.Errorf("%+v: %v", o, err)
 		}

@@ -153,10 +153,12 @@ func TestPcapng(t *testing.T) {
 			t.Fatalf("packet %d: %v", i, err)
 		}
 		n, _ := r.Interface(ci.InterfaceIndex)
-		if n.Name != interfaceName(w) || n.TimestampResolution != 9 || n.SnapLength != trace.SnapLength || n.LinkType != layers.LinkTypeEthernet {
+		if n.Name != interfaceName(w) || n.TimestampResolution != 9 || n.SnapLength != trace.SnapLength ||
+			n.LinkType != layers.LinkTypeEthernet {
 			t.Fatalf("packet %d: interface %+v, want %s", i, n, interfaceName(w))
 		}
-		if ci.Timestamp.UnixNano() != int64(w.At/unit.Nanosecond) || ci.Length != int(w.Size) || ci.CaptureLength > trace.SnapLength {
+		if ci.Timestamp.UnixNano() != int64(w.At/unit.Nanosecond) || ci.Length != int(w.Size) ||
+			ci.CaptureLength > trace.SnapLength {
 			t.Fatalf("packet %d: %+v, want %s", i, ci, trace.AppendText(nil, w))
 		}
 		if w.Kind == trace.Drop {
@@ -174,7 +176,8 @@ func TestPcapng(t *testing.T) {
 					flags |= 1 << k
 				}
 			}
-			if int64(l.Seq) != w.Seq || int64(l.Ack) != w.Ack || flags != w.TCPFlags || uint16(l.SrcPort) != w.SrcPort || uint16(l.DstPort) != w.DstPort {
+			if int64(l.Seq) != w.Seq || int64(l.Ack) != w.Ack || flags != w.TCPFlags || uint16(l.SrcPort) != w.SrcPort ||
+				uint16(l.DstPort) != w.DstPort {
 				t.Fatalf("packet %d: %+v, want %s", i, l, trace.AppendText(nil, w))
 			}
 		}
@@ -252,7 +255,8 @@ func TestForms(t *testing.T) {
 // The same run gives the same bytes.
 func TestSameBytes(t *testing.T) {
 	a, b := run(t, "*"), run(t, "*")
-	if !bytes.Equal(a.pcapng.Bytes(), b.pcapng.Bytes()) || !bytes.Equal(a.parquet.Bytes(), b.parquet.Bytes()) || !bytes.Equal(a.text.Bytes(), b.text.Bytes()) {
+	if !bytes.Equal(a.pcapng.Bytes(), b.pcapng.Bytes()) || !bytes.Equal(a.parquet.Bytes(), b.parquet.Bytes()) ||
+		!bytes.Equal(a.text.Bytes(), b.text.Bytes()) {
 		t.Error("the bytes differ")
 	}
 	for _, word := range []string{"linux", "amd64", "gopacket", "parquet-go"} { // nothing of the machine
@@ -265,9 +269,11 @@ func TestSameBytes(t *testing.T) {
 // other writes a pcapng file as capture tools do: epoch times, another link type.
 func other(link layers.LinkType, times []time.Time, frames ...[]byte) []byte {
 	var b bytes.Buffer
-	w, _ := pcapgo.NewNgWriterInterface(&b, pcapgo.NgInterface{Name: "Ethernet 2", LinkType: link}, pcapgo.NgWriterOptions{})
+	w, _ := pcapgo.NewNgWriterInterface(&b, pcapgo.NgInterface{Name: "Ethernet 2", LinkType: link},
+		pcapgo.NgWriterOptions{})
 	for i, f := range frames {
-		w.WritePacket(gopacket.CaptureInfo{Timestamp: times[i], CaptureLength: len(f), Length: len(f) + 1000, InterfaceIndex: 0}, f)
+		w.WritePacket(gopacket.CaptureInfo{Timestamp: times[i], CaptureLength: len(f), Length: len(f) + 1000,
+			InterfaceIndex: 0}, f)
 	}
 	w.Flush()
 	return b.Bytes()
@@ -290,14 +296,16 @@ func TestOthers(t *testing.T) {
 		{layers.LinkTypeNull, append([]byte{2, 0, 0, 0}, ip...)},
 	} {
 		var got []trace.Record
-		start, err := capture.ReadPcapng(bytes.NewReader(other(c.link, []time.Time{at, at.Add(1500 * time.Nanosecond)}, c.frame, []byte{1, 2, 3})), func(r *trace.Record) error {
+		start, err := capture.ReadPcapng(bytes.NewReader(other(c.link, []time.Time{at, at.Add(1500 * time.Nanosecond)},
+			c.frame, []byte{1, 2, 3})), func(r *trace.Record) error {
 			got = append(got, *r)
 			return nil
 		})
 		if err != nil || !start.Equal(at) || len(got) != 2 {
 			t.Fatalf("link type %v: %v %v %+v", c.link, start, err, got)
 		}
-		if r := got[0]; r.At != 0 || r.Src != "192.0.2.1" || r.DstPort != 1024 || r.SrcPort != 53 || r.Payload != 1000 || r.Port != "Ethernet_2" || r.Proto != 17 || r.Size != int64(len(c.frame))+1000 {
+		if r := got[0]; r.At != 0 || r.Src != "192.0.2.1" || r.DstPort != 1024 || r.SrcPort != 53 || r.Payload != 1000 ||
+			r.Port != "Ethernet_2" || r.Proto != 17 || r.Size != int64(len(c.frame))+1000 {
 			t.Errorf("link type %v: %+v", c.link, r)
 		}
 		if r := got[1]; r.At != 1500*unit.Nanosecond || r.Src != "" || r.Size != 1003 {
@@ -309,7 +317,8 @@ func TestOthers(t *testing.T) {
 // A simple packet block has no time stamp and no interface but the first.
 func TestSimplePacket(t *testing.T) {
 	var b bytes.Buffer
-	w, _ := pcapgo.NewNgWriterInterface(&b, pcapgo.NgInterface{LinkType: layers.LinkTypeEthernet}, pcapgo.NgWriterOptions{})
+	w, _ := pcapgo.NewNgWriterInterface(&b, pcapgo.NgInterface{LinkType: layers.LinkTypeEthernet},
+		pcapgo.NgWriterOptions{})
 	w.Flush()
 	b.Write([]byte{3, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 1, 2, 3, 0, 20, 0, 0, 0})
 	n := 0
@@ -383,7 +392,8 @@ func little(pcapng, parquet io.Writer) {
 		book.Add(addr(a), addr("fd00"+strings.ReplaceAll(a[len("10.0.0"):], ".", "::")))
 	}
 	for i := range uint8(8) {
-		x := packet.Packet{Src: 1, Dst: 2, Version: 4 + 2*(i%2), Proto: []uint8{6, 17, 252, 6}[i%4], Payload: 10 * int32(i), HopLimit: 9, SrcPort: 1, DstPort: 2}
+		x := packet.Packet{Src: 1, Dst: 2, Version: 4 + 2*(i%2), Proto: []uint8{6, 17, 252, 6}[i%4], Payload: 10 * int32(i),
+			HopLimit: 9, SrcPort: 1, DstPort: 2}
 		if i == 7 {
 			x = packet.Packet{Kind: packet.Pause}
 		}
@@ -392,7 +402,8 @@ func little(pcapng, parquet io.Writer) {
 		if err != nil {
 			panic(err)
 		}
-		r := trace.Record{At: unit.Time(i) * unit.Microsecond, Kind: trace.Transmit + trace.Kind(i%2), Port: "a->s", Src: "a", Frame: frame, FrameBytes: len(frame), Reason: "full"}
+		r := trace.Record{At: unit.Time(i) * unit.Microsecond, Kind: trace.Transmit + trace.Kind(i%2), Port: "a->s", Src: "a",
+			Frame: frame, FrameBytes: len(frame), Reason: "full"}
 		p.Write(&r)
 		q.Write(&r)
 	}
@@ -441,7 +452,8 @@ func textual(t *testing.T) func(*trace.Record) error {
 func Example() {
 	var b bytes.Buffer
 	p, _ := capture.NewPcapng(&b, []string{"s1->server"})
-	p.Write(&trace.Record{At: unit.Microsecond, Kind: trace.Transmit, Port: "s1->server", Frame: make([]byte, 60), FrameBytes: 1514})
+	p.Write(&trace.Record{At: unit.Microsecond, Kind: trace.Transmit, Port: "s1->server", Frame: make([]byte, 60),
+		FrameBytes: 1514})
 	p.Close()
 	capture.ReadPcapng(&b, func(r *trace.Record) error {
 		fmt.Println(r.At, r.Kind, r.Port, r.Size)

@@ -54,7 +54,8 @@ type Parquet struct {
 
 // NewParquet begins a Parquet file; Close must end it.
 func NewParquet(w io.Writer, ports []string) *Parquet {
-	return &Parquet{w: parquet.NewGenericWriter[row](w, parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(rowsHeld),
+	return &Parquet{w: parquet.NewGenericWriter[row](w, parquet.Compression(&parquet.Zstd),
+		parquet.MaxRowsPerRowGroup(rowsHeld),
 		parquet.CreatedBy(application, "1", ""), parquet.KeyValueMetadata(portsKey, strings.Join(ports, " ")))}
 }
 
@@ -75,9 +76,11 @@ func (p *Parquet) Write(r *trace.Record) error {
 	}
 	p.rows = append(p.rows, row{
 		TimePS: int64(r.At), Event: r.Kind.String(), Node: r.Node, Port: r.Port, Flow: number(r.Flow),
-		Packet: trace.PacketName(r.Packet), Proto: int32(r.Proto), Src: r.Src, SrcPort: int32(r.SrcPort), Dst: r.Dst, DstPort: int32(r.DstPort),
-		Seq: r.Seq, Ack: r.Ack, SizeBytes: r.Size, PayloadBytes: r.Payload, TOS: int32(r.TOS), ECN: trace.ECNName(r.TOS),
-		TCPFlags: trace.FlagLetters(r.TCPFlags), QueuePackets: number(r.QueuePackets), QueueBytes: number(r.QueueBytes), Reason: r.Reason,
+		Packet: trace.PacketName(r.Packet), Proto: int32(r.Proto), Src: r.Src, SrcPort: int32(r.SrcPort), Dst: r.Dst,
+		DstPort: int32(r.DstPort),
+		Seq:     r.Seq, Ack: r.Ack, SizeBytes: r.Size, PayloadBytes: r.Payload, TOS: int32(r.TOS), ECN: trace.ECNName(r.TOS),
+		TCPFlags: trace.FlagLetters(r.TCPFlags), QueuePackets: number(r.QueuePackets), QueueBytes: number(r.QueueBytes),
+		Reason: r.Reason,
 	})
 	if len(p.rows) == batch {
 		return p.flush()
@@ -185,8 +188,10 @@ func (x *row) record() (trace.Record, error) {
 	inside("src_port", x.SrcPort, 0xffff)
 	inside("dst_port", x.DstPort, 0xffff)
 	inside("tos", x.TOS, 0xff)
-	return trace.Record{At: unit.Time(x.TimePS), Kind: kind, Node: oneWord(x.Node), Port: oneWord(x.Port), Flow: number(x.Flow),
-		Packet: packet.Kind(packetKind), Proto: uint8(x.Proto), Src: oneWord(x.Src), SrcPort: uint16(x.SrcPort), Dst: oneWord(x.Dst), DstPort: uint16(x.DstPort),
+	return trace.Record{At: unit.Time(x.TimePS), Kind: kind, Node: oneWord(x.Node), Port: oneWord(x.Port),
+		Flow:   number(x.Flow),
+		Packet: packet.Kind(packetKind), Proto: uint8(x.Proto), Src: oneWord(x.Src), SrcPort: uint16(x.SrcPort),
+		Dst: oneWord(x.Dst), DstPort: uint16(x.DstPort),
 		Seq: x.Seq, Ack: x.Ack, Size: x.SizeBytes, Payload: x.PayloadBytes, TOS: uint8(x.TOS), TCPFlags: flags,
 		QueuePackets: number(x.QueuePackets), QueueBytes: number(x.QueueBytes), Reason: oneWord(x.Reason)}, bad
 }

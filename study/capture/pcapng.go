@@ -48,10 +48,12 @@ func NewPcapng(w io.Writer, ports []string) (*Pcapng, error) {
 	}
 	p := &Pcapng{ports: map[string]int{}}
 	options := pcapgo.NgWriterOptions{SectionInfo: pcapgo.NgSectionInfo{Application: application,
-		Comment: "time 0 is the simulation's; of each frame the headers and " + fmt.Sprint(trace.Captured) + " bytes of payload"}}
+		Comment: "time 0 is the simulation's; of each frame the headers and " + fmt.Sprint(trace.Captured) +
+			" bytes of payload"}}
 	for i, name := range ports {
 		for k, suffix := range []string{"", drops} {
-			n := pcapgo.NgInterface{Name: name + suffix, LinkType: layers.LinkTypeEthernet, SnapLength: trace.SnapLength, TimestampResolution: 9}
+			n := pcapgo.NgInterface{Name: name + suffix, LinkType: layers.LinkTypeEthernet, SnapLength: trace.SnapLength,
+				TimestampResolution: 9}
 			var err error
 			if i+k == 0 {
 				p.w, err = pcapgo.NewNgWriterInterface(w, n, options)
@@ -80,7 +82,8 @@ func (p *Pcapng) Write(r *trace.Record) error {
 		n++
 	}
 	at := time.Unix(int64(r.At/unit.Second), int64(r.At%unit.Second/unit.Nanosecond))
-	return p.w.WritePacketWithOptions(gopacket.CaptureInfo{Timestamp: at, CaptureLength: len(r.Frame), Length: r.FrameBytes, InterfaceIndex: n}, r.Frame, options)
+	return p.w.WritePacketWithOptions(gopacket.CaptureInfo{Timestamp: at, CaptureLength: len(r.Frame),
+		Length: r.FrameBytes, InterfaceIndex: n}, r.Frame, options)
 }
 
 // Close writes what is buffered. It does not close the writer below.
@@ -159,7 +162,8 @@ func ReadPcapng(r io.Reader, f func(*trace.Record) error) (start time.Time, err 
 		if info.Length < 0 || info.CaptureLength > info.Length {
 			return start, fail(fmt.Errorf("a packet of %d bytes, of which %d are there", info.Length, info.CaptureLength))
 		}
-		record := trace.Record{At: unit.Time(since) * unit.Nanosecond, Kind: trace.Transmit, Flow: trace.None, Size: int64(info.Length),
+		record := trace.Record{At: unit.Time(since) * unit.Nanosecond, Kind: trace.Transmit, Flow: trace.None,
+			Size:         int64(info.Length),
 			QueuePackets: trace.None, QueueBytes: trace.None, Frame: data, FrameBytes: info.Length}
 		name := intf.Name
 		if base, ok := strings.CutSuffix(name, drops); ok {

@@ -18,7 +18,8 @@ import (
 // take the payload for nobody's: it is zero, and Weir's ports are no protocol's.
 func tshark(t *testing.T, file string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("tshark", append([]string{"-r", file, "-n", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"}, args...)...)
+	cmd := exec.Command("tshark", append([]string{"-r", file, "-n", "-o", "ip.check_checksum:TRUE", "-o",
+		"tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"}, args...)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
@@ -45,7 +46,9 @@ func TestTshark(t *testing.T) {
 	if err := os.WriteFile(file, f.pcapng.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if found := tshark(t, file, "-Y", "_ws.malformed || _ws.unreassembled || _ws.expert.group == \"Malformed\" || _ws.expert.group == \"Protocol\" || _ws.expert.group == \"Checksum\" || _ws.expert.group == \"Undecoded\""); found != "" {
+	if found := tshark(t, file, "-Y", "_ws.malformed || _ws.unreassembled || _ws.expert.group == \"Malformed\" || "+
+		"_ws.expert.group == \"Protocol\" || _ws.expert.group == \"Checksum\" || _ws.expert.group == "+
+		"\"Undecoded\""); found != "" {
 		t.Errorf("tshark finds fault with\n%.2000s", found)
 	}
 	// the filter above is one that finds: TCP's analysis has something to say
@@ -53,12 +56,15 @@ func TestTshark(t *testing.T) {
 		t.Error("tshark has no expert information at all")
 	}
 	for _, l := range strings.Split(tshark(t, file, "-V"), "\n") {
-		if low := strings.ToLower(l); strings.Contains(low, "malformed") || strings.Contains(low, "bad checksum") || strings.Contains(low, "incorrect") || strings.Contains(low, "bogus") {
+		if low := strings.ToLower(l); strings.Contains(low, "malformed") || strings.Contains(low, "bad checksum") ||
+			strings.Contains(low, "incorrect") || strings.Contains(low, "bogus") {
 			t.Errorf("tshark -V: %s", l)
 		}
 	}
-	fields := []string{"frame.interface_name", "frame.time_epoch", "frame.len", "frame.cap_len", "eth.type", "ip.src", "ipv6.src", "ip.proto",
-		"ip.dsfield", "ipv6.tclass", "tcp.srcport", "tcp.dstport", "tcp.seq_raw", "tcp.ack_raw", "tcp.flags", "tcp.len", "udp.srcport", "udp.length", "frame.comment"}
+	fields := []string{"frame.interface_name", "frame.time_epoch", "frame.len", "frame.cap_len", "eth.type", "ip.src",
+		"ipv6.src", "ip.proto",
+		"ip.dsfield", "ipv6.tclass", "tcp.srcport", "tcp.dstport", "tcp.seq_raw", "tcp.ack_raw", "tcp.flags", "tcp.len",
+		"udp.srcport", "udp.length", "frame.comment"}
 	args := []string{"-T", "fields", "-E", "separator=|"}
 	for _, x := range fields {
 		args = append(args, "-e", x)

@@ -272,7 +272,8 @@ func environment(point []Coordinate, run *Run) map[string]any {
 		}
 		rows := []map[string]float64{}
 		for _, x := range b.Bins {
-			row := map[string]float64{"from": float64(x.FromBytes), "to": float64(x.ToBytes), "n": float64(x.N), "mean": float64(x.Mean)}
+			row := map[string]float64{"from": float64(x.FromBytes), "to": float64(x.ToBytes), "n": float64(x.N),
+				"mean": float64(x.Mean)}
 			for k, p := range b.Percentiles {
 				row[strings.TrimPrefix(percentileName("", p), "_")] = float64(x.Percentiles[k])
 			}
@@ -442,7 +443,8 @@ func firstLine(err error) string {
 func (d *decoder) within(t *tree, word string) place {
 	line := []rune(lineOf(d.collector.files[t.file], t.line))
 	from := min(max(t.column-1, 0), len(line))
-	part := regexp.MustCompile(`(^|[^A-Za-z0-9_])(` + regexp.QuoteMeta(word) + `)($|[^A-Za-z0-9_])`).FindStringSubmatchIndex(string(line[from:]))
+	part := regexp.MustCompile(`(^|[^A-Za-z0-9_])(` + regexp.QuoteMeta(word) +
+		`)($|[^A-Za-z0-9_])`).FindStringSubmatchIndex(string(line[from:]))
 	if part == nil {
 		return t.place
 	}
@@ -846,7 +848,8 @@ func (s *Spec) unitOf(n ast.Node) (unit string, known bool) {
 // that also stand for themselves, or for two kinds of quantity, are left out.
 func literalUnits(text string, n ast.Node) map[float64]string {
 	units, count := map[float64]string{}, map[float64]int{}
-	for _, m := range literal.FindAllStringSubmatch(quoted.ReplaceAllString(strings.ReplaceAll(text, " ", "  "), "''"), -1) {
+	for _, m := range literal.FindAllStringSubmatch(quoted.ReplaceAllString(strings.ReplaceAll(text, " ", "  "), "''"),
+		-1) {
 		u, word := "", m[2]+m[3]
 		if _, err := unit.ParseTime(word); err == nil {
 			u = "s"
@@ -927,7 +930,8 @@ func (s *Spec) dimension(n ast.Node, literals map[float64]string) (unit string, 
 		right, isRight := s.dimension(x.Right, literals)
 		_, factorLeft := literalOf(x.Left)
 		_, factorRight := literalOf(x.Right)
-		factorLeft, factorRight = factorLeft && !isLeft || isLeft && left == "", factorRight && !isRight || isRight && right == ""
+		factorLeft, factorRight = factorLeft && !isLeft || isLeft && left == "", factorRight && !isRight || isRight &&
+			right == ""
 		switch {
 		case x.Operator == "+" || x.Operator == "-":
 			if isLeft {

@@ -16,7 +16,8 @@ measure: [goodput, jain, {queue: {port: s->c}}]
 // judged gives a claim its verdict over made-up runs: goodput.a of seed k at point i.
 func judged(t *testing.T, repeat, claim string, a [][]float64) Claim {
 	t.Helper()
-	text := strings.Replace(claimSpec, "repeat: 2", "repeat: "+repeat, 1) + "expect:\n  - {id: x, says: y, " + claim + "}\n"
+	text := strings.Replace(claimSpec, "repeat: 2", "repeat: "+repeat, 1) + "expect:\n  - {id: x, says: y, " +
+		claim + "}\n"
 	s := load(t, text, Options{})
 	var runs []*Run
 	for k, r := range s.Runs() {
@@ -41,47 +42,70 @@ func TestVerdicts(t *testing.T) {
 		n                   int
 		measured            string // a part of it
 	}{
-		{"one seed decides", "1", "that: goodput.a < 5", [][]float64{{1}, {2}, {4}}, Holds, 3, "rate=4Mbps: goodput.a = 4 < 5"},
+		{"one seed decides", "1", "that: goodput.a < 5", [][]float64{{1}, {2}, {4}}, Holds, 3,
+			"rate=4Mbps: goodput.a = 4 < 5"},
 		{"one seed fails", "1", "that: goodput.a < 4", [][]float64{{1}, {2}, {4}}, Fails, 3, "rate=4Mbps: goodput.a = 4 < 4"},
 		{"or equal", "1", "that: goodput.a <= 4", [][]float64{{1}, {2}, {4}}, Holds, 3, ""},
 		{"interval inside", "3", "that: goodput.a < 5", [][]float64{{1, 2, 3}, {1, 2, 3}, {2, 2, 2}}, Holds, 9, ""},
 		// t(2, 0.975) = 4.303: mean 2, sd 1, half width 4.303/√3 = 2.484
-		{"interval crosses", "3", "that: goodput.a < 4", [][]float64{{1, 2, 3}, {1, 1, 1}, {2, 2, 2}}, Undecided, 9, "rate=1Mbps: goodput.a = 2 < 4 (difference -2 ± 2.484)"},
-		{"interval outside", "3", "that: goodput.a < 4", [][]float64{{1, 2, 3}, {7, 8, 9}, {2, 2, 2}}, Fails, 9, "rate=2Mbps: goodput.a = 8 < 4"},
-		{"false and undecided is false", "3", "that: goodput.a < 4 and goodput.a > 9", [][]float64{{1, 2, 3}, {1, 2, 3}, {1, 2, 3}}, Fails, 9, ""},
-		{"true or undecided is true", "3", "that: goodput.a < 4 or goodput.a < 9", [][]float64{{1, 2, 3}, {1, 2, 3}, {1, 2, 3}}, Holds, 9, ""},
-		{"false or undecided", "3", "that: goodput.a < 4 or goodput.a > 9", [][]float64{{1, 2, 3}, {1, 2, 3}, {1, 2, 3}}, Undecided, 9, ""},
+		{"interval crosses", "3", "that: goodput.a < 4", [][]float64{{1, 2, 3}, {1, 1, 1}, {2, 2, 2}}, Undecided, 9,
+			"rate=1Mbps: goodput.a = 2 < 4 (difference -2 ± 2.484)"},
+		{"interval outside", "3", "that: goodput.a < 4", [][]float64{{1, 2, 3}, {7, 8, 9}, {2, 2, 2}}, Fails, 9,
+			"rate=2Mbps: goodput.a = 8 < 4"},
+		{"false and undecided is false", "3", "that: goodput.a < 4 and goodput.a > 9", [][]float64{{1, 2, 3}, {1, 2, 3},
+			{1, 2, 3}}, Fails, 9, ""},
+		{"true or undecided is true", "3", "that: goodput.a < 4 or goodput.a < 9", [][]float64{{1, 2, 3}, {1, 2, 3},
+			{1, 2, 3}}, Holds, 9, ""},
+		{"false or undecided", "3", "that: goodput.a < 4 or goodput.a > 9", [][]float64{{1, 2, 3}, {1, 2, 3}, {1, 2, 3}},
+			Undecided, 9, ""},
 		{"not undecided", "3", "that: not (goodput.a < 4)", [][]float64{{1, 2, 3}, {1, 2, 3}, {1, 2, 3}}, Undecided, 9, ""},
 		{"not", "1", "that: not (goodput.a < 1)", [][]float64{{1}, {2}, {4}}, Holds, 3, ""},
 		{"a chain", "1", "that: 0 < goodput.a < 3", [][]float64{{1}, {2}, {4}}, Fails, 3, "goodput.a = 4 < 3"},
-		{"differences are paired by seed", "3", "that: goodput.a + 1 > goodput.a", [][]float64{{1, 50, 900}, {1, 2, 3}, {1, 2, 3}}, Holds, 9, ""},
+		{"differences are paired by seed", "3", "that: goodput.a + 1 > goodput.a", [][]float64{{1, 50, 900}, {1, 2, 3},
+			{1, 2, 3}}, Holds, 9, ""},
 		{"where value", "1", "where: {rate: 2Mbps}, that: goodput.a == 2", [][]float64{{1}, {2}, {4}}, Holds, 1, ""},
 		{"where list", "1", "where: {rate: [1Mbps, 4Mbps]}, that: goodput.a != 2", [][]float64{{1}, {2}, {4}}, Holds, 2, ""},
-		{"where comparison", "1", "where: {rate: \">= 0.002Gbps\"}, that: goodput.a >= 2", [][]float64{{1}, {2}, {4}}, Holds, 2, ""},
-		{"where expression", "1", "where: rate > 1Mbps and rate < 4Mbps, that: goodput.a == 2", [][]float64{{1}, {2}, {4}}, Holds, 1, ""},
+		{"where comparison", "1", "where: {rate: \">= 0.002Gbps\"}, that: goodput.a >= 2", [][]float64{{1}, {2}, {4}},
+			Holds, 2, ""},
+		{"where expression", "1", "where: rate > 1Mbps and rate < 4Mbps, that: goodput.a == 2", [][]float64{{1}, {2}, {4}},
+			Holds, 1, ""},
 		{"sweep key is a number", "1", "that: goodput.a == rate / 1Mbps", [][]float64{{1}, {2}, {4}}, Holds, 3, ""},
 		{"units", "1", "that: goodput.a <= 50% * 8bps", [][]float64{{1}, {2}, {4}}, Holds, 3, ""},
-		{"along rises", "1", "along: rate, that: next.goodput.a > goodput.a and next.rate > rate", [][]float64{{1}, {2}, {4}}, Holds, 3, ""},
-		{"along does not rise", "1", "along: rate, that: next.goodput.a > goodput.a", [][]float64{{1}, {2}, {1}}, Fails, 3, "rate=2Mbps: next.goodput.a = 1 > 2"},
-		{"along skips what where leaves out", "1", "where: {rate: [1Mbps, 4Mbps]}, along: rate, that: next.goodput.a > goodput.a and next.rate == 4 * rate", [][]float64{{2}, {1}, {3}}, Holds, 2, ""},
-		{"along is bounded by where", "1", "where: {rate: \"<= 2Mbps\"}, along: rate, that: next.goodput.a > goodput.a", [][]float64{{1}, {2}, {1}}, Holds, 2, ""},
-		{"another point", "1", "where: {rate: 4Mbps}, that: goodput.a > 3 * point(rate='1Mbps').goodput.a", [][]float64{{1}, {2}, {4}}, Holds, 2, "goodput.a = 4 > 3"},
-		{"another point, paired by seed", "3", "where: {rate: 4Mbps}, that: point(rate=2Mbps).goodput.a < goodput.a", [][]float64{{1, 1, 1}, {10, 500, 9000}, {11, 501, 9001}}, Holds, 6, "point(rate=2Mbps).goodput.a"},
-		{"another point fails", "1", "that: goodput.a <= point(rate='2Mbps').goodput.a", [][]float64{{1}, {2}, {4}}, Fails, 3, "rate=4Mbps: goodput.a = 4 <= 2"},
-		{"another point is missing", "1", "where: {rate: 1Mbps}, that: goodput.a < point(rate='4Mbps').goodput.a", [][]float64{{1}, {2}}, Undecided, 0, "missing"},
-		{"some point is enough", "1", "for: some, that: goodput.a > 3", [][]float64{{1}, {2}, {4}}, Holds, 3, "rate=4Mbps: goodput.a = 4 b/s > 3 b/s"},
-		{"some point, and none has it", "1", "for: some, that: goodput.a > 5", [][]float64{{1}, {2}, {4}}, Fails, 3, "rate=4Mbps: goodput.a = 4"},
-		{"some point is enough when others are missing", "1", "for: some, that: goodput.a > 1", [][]float64{{1}, {2}}, Holds, 2, ""},
-		{"none so far, and some are missing", "1", "for: some, that: goodput.a > 5", [][]float64{{1}, {2}}, Undecided, 2, "missing"},
+		{"along rises", "1", "along: rate, that: next.goodput.a > goodput.a and next.rate > rate", [][]float64{{1}, {2}, {4}},
+			Holds, 3, ""},
+		{"along does not rise", "1", "along: rate, that: next.goodput.a > goodput.a", [][]float64{{1}, {2}, {1}}, Fails, 3,
+			"rate=2Mbps: next.goodput.a = 1 > 2"},
+		{"along skips what where leaves out", "1", "where: {rate: [1Mbps, 4Mbps]}, along: rate, that: next.goodput.a > " +
+			"goodput.a and next.rate == 4 * rate", [][]float64{{2}, {1}, {3}}, Holds, 2, ""},
+		{"along is bounded by where", "1", "where: {rate: \"<= 2Mbps\"}, along: rate, that: next.goodput.a > goodput.a",
+			[][]float64{{1}, {2}, {1}}, Holds, 2, ""},
+		{"another point", "1", "where: {rate: 4Mbps}, that: goodput.a > 3 * point(rate='1Mbps').goodput.a",
+			[][]float64{{1}, {2}, {4}}, Holds, 2, "goodput.a = 4 > 3"},
+		{"another point, paired by seed", "3", "where: {rate: 4Mbps}, that: point(rate=2Mbps).goodput.a < goodput.a",
+			[][]float64{{1, 1, 1}, {10, 500, 9000}, {11, 501, 9001}}, Holds, 6, "point(rate=2Mbps).goodput.a"},
+		{"another point fails", "1", "that: goodput.a <= point(rate='2Mbps').goodput.a", [][]float64{{1}, {2}, {4}}, Fails, 3,
+			"rate=4Mbps: goodput.a = 4 <= 2"},
+		{"another point is missing", "1", "where: {rate: 1Mbps}, that: goodput.a < point(rate='4Mbps').goodput.a",
+			[][]float64{{1}, {2}}, Undecided, 0, "missing"},
+		{"some point is enough", "1", "for: some, that: goodput.a > 3", [][]float64{{1}, {2}, {4}}, Holds, 3,
+			"rate=4Mbps: goodput.a = 4 b/s > 3 b/s"},
+		{"some point, and none has it", "1", "for: some, that: goodput.a > 5", [][]float64{{1}, {2}, {4}}, Fails, 3,
+			"rate=4Mbps: goodput.a = 4"},
+		{"some point is enough when others are missing", "1", "for: some, that: goodput.a > 1", [][]float64{{1}, {2}},
+			Holds, 2, ""},
+		{"none so far, and some are missing", "1", "for: some, that: goodput.a > 5", [][]float64{{1}, {2}}, Undecided, 2,
+			"missing"},
 		{"not defined", "1", "that: goodput.a > 0", [][]float64{{1}, {nan}, {4}}, Undecided, 3, "not defined"},
-		{"division by zero is beyond every bound", "3", "that: goodput.b / goodput.a > 5", [][]float64{{1, 1, 1}, {0, 0, 0}, {1, 1, 1}}, Holds, 9, ""},
+		{"division by zero is beyond every bound", "3", "that: goodput.b / goodput.a > 5", [][]float64{{1, 1, 1}, {0, 0, 0},
+			{1, 1, 1}}, Holds, 9, ""},
 		{"a run is missing", "1", "that: goodput.a > 0", [][]float64{{1}, {2}}, Undecided, 2, "missing"},
 		{"a missing run does not save a claim", "1", "that: goodput.a > 1", [][]float64{{1}, {2}}, Fails, 2, ""},
 		{"nothing ran", "1", "that: goodput.a > 1", nil, Undecided, 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := judged(t, c.repeat, c.claim, c.a)
-			if got.Verdict != c.want || got.N != c.n || !strings.Contains(strings.ReplaceAll(got.Measured, " b/s", ""), strings.ReplaceAll(c.measured, " b/s", "")) {
+			if got.Verdict != c.want || got.N != c.n || !strings.Contains(strings.ReplaceAll(got.Measured, " b/s", ""),
+				strings.ReplaceAll(c.measured, " b/s", "")) {
 				t.Errorf("got %s over %d runs: %s; want %s over %d: %s", got.Verdict, got.N, got.Measured, c.want, c.n, c.measured)
 			}
 		})
@@ -92,7 +116,8 @@ func TestVerdicts(t *testing.T) {
 // leaves the claim undecided.
 func TestOtherPoints(t *testing.T) {
 	for that, want := range map[string]string{
-		"point(rat='1Mbps').jain > 0":                        "sweep key in point(key=value) \"rat\" is not known; did you mean \"rate\"?",
+		"point(rat='1Mbps').jain > 0": "sweep key in point(key=value) \"rat\" is not known; did you " +
+			"mean \"rate\"?",
 		"point(rate='9Mbps').jain > 0":                       "value of rate \"9Mbps\" is not known",
 		"point(rate='1Mbps').jane > 0":                       "\"jane\" is neither",
 		"point(rate).jain > 0":                               "sweep key in point(key=value)",
@@ -103,7 +128,8 @@ func TestOtherPoints(t *testing.T) {
 			t.Errorf("%s: %v, want %s", that, err, want)
 		}
 	}
-	text := claimSpec + "quick: {rate: [1Mbps, 4Mbps]}\nexpect:\n  - {id: x, says: y, where: {rate: 1Mbps}, that: jain <= point(rate='2Mbps').jain}\n"
+	text := claimSpec + "quick: {rate: [1Mbps, 4Mbps]}\nexpect:\n  - {id: x, says: y, where: {rate: 1Mbps}, that: jain " +
+		"<= point(rate='2Mbps').jain}\n"
 	if c := load(t, text, Options{Quick: true}).judge(nil, Sim)[0]; c.Verdict != Undecided {
 		t.Errorf("got %+v", c)
 	}
@@ -111,7 +137,8 @@ func TestOtherPoints(t *testing.T) {
 
 // TestClaimWithoutPoint: a quick run may leave nothing that bears on a claim.
 func TestClaimWithoutPoint(t *testing.T) {
-	text := claimSpec + "quick: {rate: [1Mbps, 4Mbps]}\nexpect:\n  - {id: x, says: y, where: {rate: 2Mbps}, that: jain > 0}\n"
+	text := claimSpec + "quick: {rate: [1Mbps, 4Mbps]}\nexpect:\n  - {id: x, says: y, where: {rate: 2Mbps}, " +
+		"that: jain > 0}\n"
 	s := load(t, text, Options{Quick: true})
 	if c := s.judge(nil, Sim)[0]; c.Verdict != Undecided || !strings.Contains(c.Measured, "no point") {
 		t.Errorf("got %+v", c)
@@ -141,14 +168,18 @@ func TestUnits(t *testing.T) {
 
 // TestQuantity: a verdict's numbers have the unit of their measure, with a prefix.
 func TestQuantity(t *testing.T) {
-	for want, got := range map[string]string{"21.37 Mb/s": Quantity(21.37e6, "bps"), "5 ms": Quantity(5e-3, "s"), "5 b/s": Quantity(5, "bps"), "12 packets": Quantity(12, "packets"),
-		"1.5 k packets": Quantity(1500, "packets"), "2 MB": Quantity(2e6, "bytes"), "0.5": Quantity(0.5, ""), "0 s": Quantity(0, "s")} {
+	for want, got := range map[string]string{"21.37 Mb/s": Quantity(21.37e6, "bps"), "5 ms": Quantity(5e-3, "s"),
+		"5 b/s": Quantity(5, "bps"), "12 packets": Quantity(12, "packets"),
+		"1.5 k packets": Quantity(1500, "packets"), "2 MB": Quantity(2e6, "bytes"), "0.5": Quantity(0.5, ""),
+		"0 s": Quantity(0, "s")} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	s := load(t, small+smallTraffic+"sweep: {rate: [1Mbps]}\nswitch: [forward]\nmeasure: [goodput, jain, {queue: {port: s->c}}, {delay: {}}]\n", Options{})
-	for text, want := range map[string]string{"goodput.a": "bps", "abs(goodput.a - 5)": "bps", "2 * queue.mean": "packets", "goodput.a / goodput.b": "", "jain": "", "delay.a + 1": "s",
+	s := load(t, small+smallTraffic+"sweep: {rate: [1Mbps]}\nswitch: [forward]\nmeasure: [goodput, jain, {queue: {port: "+
+		"s->c}}, {delay: {}}]\n", Options{})
+	for text, want := range map[string]string{"goodput.a": "bps", "abs(goodput.a - 5)": "bps", "2 * queue.mean": "packets",
+		"goodput.a / goodput.b": "", "jain": "", "delay.a + 1": "s",
 		"next.goodput.a - goodput.a": "bps", "3": "", "max(1, delay.b) ": "", "min(delay_max.a, 2)": "s"} {
 		node, err := parser.Parse(text)
 		if err != nil {
@@ -181,10 +212,14 @@ func TestMeanInterval(t *testing.T) {
 // Sides of one unit, of none that is known, and numbers that stand for two things are no
 // clash.
 func TestUnitsAgree(t *testing.T) {
-	for _, that := range []string{"loss.a < 0.1 and delay.a < 100ms", "goodput.a > 5e6 and abs(goodput.a - 23.9Mbps) <= 4Mbps", "loss.a < 10%", "jain > 95% and jain - 0.5 > 1%",
-		"goodput.a / goodput.b > 50%", "goodput.a / 8Mbps - 1 < 5%", "goodput.a / rate > 50%", "goodput.a > 0.5 * goodput.b", "goodput.a / rate > 0.5", "goodput.a < rate", "8 * 1kB / delay.a > goodput.a", "goodput.a + goodput.b >= 97% * 10Mbps",
+	for _, that := range []string{"loss.a < 0.1 and delay.a < 100ms",
+		"goodput.a > 5e6 and abs(goodput.a - 23.9Mbps) <= 4Mbps", "loss.a < 10%", "jain > 95% and jain - 0.5 > 1%",
+		"goodput.a / goodput.b > 50%", "goodput.a / 8Mbps - 1 < 5%", "goodput.a / rate > 50%", "goodput.a > 0.5 * goodput.b",
+		"goodput.a / rate > 0.5", "goodput.a < rate", "8 * 1kB / delay.a > goodput.a",
+		"goodput.a + goodput.b >= 97% * 10Mbps",
 		"delay.a * goodput.a < 1MB", "delay.a < 1ms + 1us and delay.a >= 0.001s"} {
-		load(t, small+smallTraffic+"switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\nmeasure: [goodput, delay, loss, jain]\nexpect: [{id: a, says: b, that: \""+that+"\"}]\n", Options{})
+		load(t, small+smallTraffic+"switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\nmeasure: [goodput, delay, loss, "+
+			"jain]\nexpect: [{id: a, says: b, that: \""+that+"\"}]\n", Options{})
 	}
 }
 
@@ -199,7 +234,8 @@ func TestUnitsClash(t *testing.T) {
 		"not (jain >= 95kB)":                 "the sides of >= are in plain numbers and bytes",
 		"goodput.a > 1Mbps or delay.a > 7kB": "the sides of > are in s and bytes",
 	} {
-		e := wrong(t, small+smallTraffic+"switch: [forward]\nsweep: {rate: [1Mbps]}\nmeasure: [goodput, delay, loss, jain]\nexpect: [{id: a, says: b, that: \""+that+"\"}]\n", Options{})
+		e := wrong(t, small+smallTraffic+"switch: [forward]\nsweep: {rate: [1Mbps]}\nmeasure: [goodput, delay, loss, "+
+			"jain]\nexpect: [{id: a, says: b, that: \""+that+"\"}]\n", Options{})
 		if !strings.Contains(e.Error(), want+"; allowed: quantities of one kind on both sides") {
 			t.Errorf("%s: %v", that, e)
 		}

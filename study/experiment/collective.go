@@ -11,7 +11,8 @@ import (
 
 // collectiveKeys are those of a traffic that a collective does not have: it decides
 // itself who sends to whom, and when.
-var collectiveKeys = []string{"from", "to", "flows", "sizes", "load", "arrivals", "sets", "stop", "file", "format", "offset", "time_unit", "port", "rest"}
+var collectiveKeys = []string{"from", "to", "flows", "sizes", "load", "arrivals", "sets", "stop", "file", "format",
+	"offset", "time_unit", "port", "rest"}
 
 // collective reads the flows of a traffic that is a collective operation.
 func (d *decoder) collective(x *tree, p *point, tr traffic, size unit.Bytes) {
@@ -26,19 +27,22 @@ func (d *decoder) collective(x *tree, p *point, tr traffic, size unit.Bytes) {
 		d.fail(x.get("start").place, "one time", "a collective begins at one time")
 	}
 	if x.get("size") == nil {
-		d.missing(x, "size", "traffic's key", d.trafficWords(), "size: 100MB", "a collective needs the size of what every host has")
+		d.missing(x, "size", "traffic's key", d.trafficWords(), "size: 100MB",
+			"a collective needs the size of what every host has")
 	}
 	hosts := d.hosts(x, "hosts", p)
 	if len(d.errors) > 0 {
 		return
 	}
 	if n := 2 * len(hosts) * len(hosts); len(hosts) > mostFlows || word == workload.Ring && n > mostFlows {
-		d.fail(x.get("hosts").place, fmt.Sprintf("flows up to %d", mostFlows), "a ring of %d hosts has %d flows", len(hosts), 2*len(hosts)*(len(hosts)-1))
+		d.fail(x.get("hosts").place, fmt.Sprintf("flows up to %d", mostFlows), "a ring of %d hosts has %d flows", len(hosts),
+			2*len(hosts)*(len(hosts)-1))
 		return
 	}
 	for _, h := range hosts[1:] {
 		if p.routes.Hops(hosts[0], h) < 0 {
-			d.fail(x.get("hosts").place, "hosts that links and switches join", "there is no path from %s to %s", p.network.Nodes[hosts[0]].Name, p.network.Nodes[h].Name)
+			d.fail(x.get("hosts").place, "hosts that links and switches join", "there is no path from %s to %s",
+				p.network.Nodes[hosts[0]].Name, p.network.Nodes[h].Name)
 			return
 		}
 	}
@@ -56,7 +60,8 @@ func (d *decoder) collective(x *tree, p *point, tr traffic, size unit.Bytes) {
 	}
 	first := len(p.flows)
 	for i, s := range steps {
-		f := plannedFlow{traffic: len(p.traffic), index: i, src: hosts[s.Src], dst: hosts[s.Dst], size: s.Size, fixed: true, start: tr.startLow}
+		f := plannedFlow{traffic: len(p.traffic), index: i, src: hosts[s.Src], dst: hosts[s.Dst], size: s.Size, fixed: true,
+			start: tr.startLow}
 		for _, a := range s.After {
 			f.after = append(f.after, first+a)
 		}

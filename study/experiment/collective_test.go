@@ -39,7 +39,8 @@ func TestRingTime(t *testing.T) {
 			f := o.Runs[0].Flows
 			for i := range f.StartS {
 				step := unit.Time(i / n)
-				if at := (3*unit.Microsecond + step*(unit.Time(k+1)*tx+2*delay)).Seconds(); math.Abs(float64(f.StartS[i])-at) > 1e-12 {
+				if at := (3*unit.Microsecond + step*(unit.Time(k+1)*tx+
+					2*delay)).Seconds(); math.Abs(float64(f.StartS[i])-at) > 1e-12 {
 					t.Fatalf("flow %d of step %d starts at %v s, not %v", i, step, f.StartS[i], at)
 				}
 			}
@@ -76,7 +77,9 @@ measure: [collective]
 `, Options{})
 		first := ""
 		for i, change := range []func(c *sim.Config){
-			func(*sim.Config) {}, func(c *sim.Config) { c.Window = unit.Microsecond }, func(c *sim.Config) { c.Window = 7 * unit.Nanosecond }, func(c *sim.Config) { c.Wire = true },
+			func(*sim.Config) {}, func(c *sim.Config) { c.Window = unit.Microsecond }, func(c *sim.Config) {
+				c.Window = 7 * unit.Nanosecond
+			}, func(c *sim.Config) { c.Wire = true },
 		} {
 			c, err := s.points[0].config(7)
 			if err != nil {
@@ -148,7 +151,8 @@ measure: [collective]
 func TestRingTimeRDMA(t *testing.T) {
 	const tx, ack, delay, n = 1090 * 8 * unit.Nanosecond / 100, 60 * 8 * unit.Nanosecond / 100, unit.Microsecond, 5
 	r := simulator()
-	s, err := Load(r, file("t.yaml", strings.Replace(fmt.Sprintf(collectiveSpec, n, "ring", n*1000), "transport: udp, rate: 200Gbps", "transport: {rdma: {}}, cc: dctcp", 1)), Options{})
+	s, err := Load(r, file("t.yaml", strings.Replace(fmt.Sprintf(collectiveSpec, n, "ring", n*1000),
+		"transport: udp, rate: 200Gbps", "transport: {rdma: {}}, cc: dctcp", 1)), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -173,7 +173,8 @@ func (d *decoder) schemeValues(s *scheme.Scheme, t *tree, skip []string) scheme.
 		v := t.get(p.Name)
 		if v == nil {
 			if p.Required {
-				d.missing(t, p.Name, "parameter of "+s.Name, append(append([]string{}, names...), skip...), p.Name+": "+kinds[p.Kind]+", "+p.Doc, "%s needs the parameter %q", s.Name, p.Name)
+				d.missing(t, p.Name, "parameter of "+s.Name, append(append([]string{}, names...), skip...), p.Name+": "+
+					kinds[p.Kind]+", "+p.Doc, "%s needs the parameter %q", s.Name, p.Name)
 				values[p.Name] = zero(p)
 				continue
 			}
@@ -216,9 +217,11 @@ func zero(p *scheme.Param) any {
 
 // kinds says what a file may write for each kind.
 var kinds = map[scheme.Kind]string{
-	scheme.Int: "a whole number", scheme.Float: "a number", scheme.Bool: "true, false", scheme.Duration: "a time such as 5ms",
-	scheme.Rate: "a rate such as 10kbps", scheme.Share: "a share such as 85%", scheme.Size: "a size such as 32MB",
-	scheme.Packets: "a number of packets such as 24 packets", scheme.Length: "a length such as 24 packets or 36kB", scheme.LinkRate: "a rate such as 100Mbps or 4170pps", scheme.Map: "a map", scheme.Text: "a word",
+	scheme.Int: "a whole number", scheme.Float: "a number", scheme.Bool: "true, false",
+	scheme.Duration: "a time such as 5ms",
+	scheme.Rate:     "a rate such as 10kbps", scheme.Share: "a share such as 85%", scheme.Size: "a size such as 32MB",
+	scheme.Packets: "a number of packets such as 24 packets", scheme.Length: "a length such as 24 packets or 36kB",
+	scheme.LinkRate: "a rate such as 100Mbps or 4170pps", scheme.Map: "a map", scheme.Text: "a word",
 }
 
 // param decodes one parameter and checks its bounds.
@@ -377,7 +380,8 @@ func (d *decoder) substitute(t *tree, at []Coordinate, places []place, variables
 	}
 	for i, c := range at {
 		if c.Key == name {
-			d.bound[t.place] = fmt.Sprintf("$%s is %q at %s:%d:%d", name, c.Text, places[i].file, places[i].line, places[i].column)
+			d.bound[t.place] = fmt.Sprintf("$%s is %q at %s:%d:%d", name, c.Text, places[i].file, places[i].line,
+				places[i].column)
 			t.text, t.bound, t.orig = c.Text, true, nil
 			used[name] = true
 			return
@@ -619,7 +623,8 @@ func (d *decoder) network(root *tree, p *point) {
 		}
 		pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
 		if seen[pair] {
-			d.fail(ends.place, "one link between two nodes", "%s and %s have a link already", ends.items[0].text, ends.items[1].text)
+			d.fail(ends.place, "one link between two nodes", "%s and %s have a link already", ends.items[0].text,
+				ends.items[1].text)
 			continue
 		}
 		seen[pair] = true
@@ -713,7 +718,8 @@ func (d *decoder) buffers(p *point) {
 	}
 	check := func(at place, b unit.Bytes) {
 		if b > 0 && b < largest && at.line > 0 {
-			d.fail(at, fmt.Sprintf("at least %v, or a number of packets", largest), "a buffer of %v is below a packet of traffic %s", b, name)
+			d.fail(at, fmt.Sprintf("at least %v, or a number of packets", largest),
+				"a buffer of %v is below a packet of traffic %s", b, name)
 		}
 	}
 	for i, l := range p.network.Links {
@@ -730,7 +736,8 @@ func (d *decoder) buffers(p *point) {
 func (p *point) largestFrame() (n int32) {
 	for i := range p.traffic {
 		tr := &p.traffic[i]
-		n = max(n, p.framing.Frame(tr.headers(), tr.payload, true)+packet.MostExtensions, p.framing.Frame(tr.headers(), 0, false)+packet.MostExtensions)
+		n = max(n, p.framing.Frame(tr.headers(), tr.payload, true)+packet.MostExtensions, p.framing.Frame(tr.headers(), 0,
+			false)+packet.MostExtensions)
 	}
 	return n
 }
@@ -772,7 +779,8 @@ func (d *decoder) networkFile(t *tree, p *point) {
 	d.keys(t, "topology's key", []string{"file", "format", "rest"})
 	file, format := t.get("file"), t.get("format")
 	if format == nil {
-		d.missing(t, "format", "topology's key", []string{"file", "format", "rest"}, "format: hpcc, or htsim", "the topology file's format is missing")
+		d.missing(t, "format", "topology's key", []string{"file", "format", "rest"}, "format: hpcc, or htsim",
+			"the topology file's format is missing")
 		return
 	}
 	reader := topology.ReadHPCC
@@ -986,7 +994,8 @@ func (d *decoder) telemetry(root *tree, p *point, programs [][]program) {
 			case p.telemetry == nil:
 				p.telemetry = &f
 			case *p.telemetry != f:
-				d.fail(at, "one format, one set of parameters", "switch %s writes other telemetry than the switches before it", p.network.Nodes[i].Name)
+				d.fail(at, "one format, one set of parameters", "switch %s writes other telemetry than the switches before it",
+					p.network.Nodes[i].Name)
 			}
 		}
 	}
@@ -1013,7 +1022,8 @@ func (d *decoder) clock(t *tree) (c telemetry.Clock) {
 	}
 	x = d.value(t, "drift", "0ppm", "ours: exact")
 	number, parts := strings.CutSuffix(d.text(x), "ppm")
-	if c.Drift, err = strconv.ParseFloat(strings.TrimSpace(number), 64); err != nil || !parts || !(c.Drift >= -100_000 && c.Drift <= 100_000) {
+	if c.Drift, err = strconv.ParseFloat(strings.TrimSpace(number), 64); err != nil || !parts || !(c.Drift >= -100_000 &&
+		c.Drift <= 100_000) {
 		d.fail(x.place, "20ppm, or -20ppm; 100000ppm at most", "%q is not a drift of a clock", x.text)
 		c.Drift = 0
 	}
@@ -1028,10 +1038,12 @@ func (d *decoder) route(root *tree, p *point) {
 	var b strings.Builder
 	t.write(&b, 0)
 	for _, old := range d.networks {
-		if old.addresses != b.String() || !slices.Equal(old.network.Nodes, p.network.Nodes) || !slices.EqualFunc(old.network.Links, p.network.Links, sameEnds) {
+		if old.addresses != b.String() || !slices.Equal(old.network.Nodes, p.network.Nodes) ||
+			!slices.EqualFunc(old.network.Links, p.network.Links, sameEnds) {
 			continue
 		}
-		r.book, r.routes, r.tree, r.prefixes = old.book, old.routes, old.tree, old.prefixes // which rates and delays do not change
+		// which rates and delays do not change
+		r.book, r.routes, r.tree, r.prefixes = old.book, old.routes, old.tree, old.prefixes
 		if slices.Equal(old.network.Links, p.network.Links) {
 			r = old
 			break
@@ -1069,7 +1081,8 @@ var addressWays = []string{"flat", "hierarchical"}
 func (d *decoder) hierarchy(t *tree, n *topology.Network, r *routed) {
 	x, err := n.Tree()
 	if err != nil {
-		d.fail(t.place, "addresses: flat, or a fat tree of two or three tiers", "hierarchical addresses need a fat tree: %v", err)
+		d.fail(t.place, "addresses: flat, or a fat tree of two or three tiers", "hierarchical addresses need a fat tree: %v",
+			err)
 		return
 	}
 	plan := x.Plan()
@@ -1125,7 +1138,8 @@ func (d *decoder) keysAny(t *tree) bool {
 
 func (d *decoder) switchPattern(k entry, p *point, programs [][]program) {
 	t := k.value
-	if !d.keys(t, "a switch's key", []string{"programs", "buffer", "queues", "queue_limit", "scheduler", "recirculation", "clock"}) {
+	if !d.keys(t, "a switch's key", []string{"programs", "buffer", "queues", "queue_limit", "scheduler", "recirculation",
+		"clock"}) {
 		return
 	}
 	var list []program
@@ -1212,7 +1226,9 @@ func (d *decoder) scheduler(t *tree, queues int) func(int, unit.LinkRate) (tm.Sc
 }
 
 // Keys of a traffic entry besides the transport's parameters.
-var trafficKeys = []string{"name", "from", "to", "collective", "hosts", "transport", "cc", "flows", "size", "sizes", "load", "arrivals", "payload", "start", "sets", "stop", "tos", "ip", "file", "format", "offset", "time_unit", "port", "rest"}
+var trafficKeys = []string{"name", "from", "to", "collective", "hosts", "transport", "cc", "flows", "size", "sizes",
+	"load", "arrivals", "payload", "start", "sets", "stop", "tos", "ip", "file", "format", "offset", "time_unit",
+	"port", "rest"}
 
 func (d *decoder) trafficList(root *tree, p *point) {
 	t := root.get("traffic")
@@ -1268,7 +1284,8 @@ func (m mtu) of(d *decoder, s *transport.Scheme, version uint8) int32 {
 		headers += packet.IPv6Header - packet.IPv4Header
 	}
 	if m.bytes <= headers {
-		d.fail(m.place, fmt.Sprintf("at least %d B", headers+1), "an MTU of %s leaves no room behind the headers of %s over IPv%d", m.text, s.Name, version)
+		d.fail(m.place, fmt.Sprintf("at least %d B", headers+1),
+			"an MTU of %s leaves no room behind the headers of %s over IPv%d", m.text, s.Name, version)
 		return 1
 	}
 	return m.bytes - headers
@@ -1305,7 +1322,8 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
 	}
 	sort.Strings(names)
 	if tt == nil {
-		d.missing(x, "transport", "traffic's key", d.trafficWords(), "transport: "+strings.Join(names, ", "), "the traffic has no transport")
+		d.missing(x, "transport", "traffic's key", d.trafficWords(), "transport: "+strings.Join(names, ", "),
+			"the traffic has no transport")
 		return
 	}
 	where, inline := tt.place, tt.kind == scalar
@@ -1383,7 +1401,8 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
 	case tr.startHigh < tr.startLow:
 		d.fail(start.place, "0.5s, or 0s..1s", "the range %q ends before it begins", start.text)
 	case tr.startHigh >= p.duration+p.warmup:
-		d.fail(start.place, "a time before the end", "the traffic may start (%s) after the run has ended (%v)", start.text, p.duration+p.warmup)
+		d.fail(start.place, "a time before the end", "the traffic may start (%s) after the run has ended (%v)", start.text,
+			p.duration+p.warmup)
 	}
 	if tr.stop <= tr.startHigh && err == nil {
 		d.fail(x.get("stop").place, "a time after the start "+start.text, "the traffic stops before it starts")
@@ -1427,7 +1446,8 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
 				continue
 			}
 			if p.routes.Hops(a, b) < 0 {
-				d.fail(x.get("to").place, "hosts that links and switches join", "there is no path from %s to %s", p.network.Nodes[a].Name, p.network.Nodes[b].Name)
+				d.fail(x.get("to").place, "hosts that links and switches join", "there is no path from %s to %s",
+					p.network.Nodes[a].Name, p.network.Nodes[b].Name)
 				return
 			}
 			if len(p.flows)+flows*len(sets) > mostFlows {
@@ -1547,7 +1567,8 @@ func (d *decoder) controller(x *tree, tr *traffic, p *point) {
 	}
 	tr.ccValues = d.schemeValues(&tr.cc.Scheme, params, nil)
 	if tr.cc.Telemetry != telemetry.Nothing && p.telemetry == nil && len(d.errors) == 0 {
-		d.warn("%s:%d: traffic %s: %s needs telemetry, and no switch writes any (program telemetry): it keeps its first window", x.file, x.line, tr.name, name)
+		d.warn("%s:%d: traffic %s: %s needs telemetry, and no switch writes any (program telemetry): it keeps its "+
+			"first window", x.file, x.line, tr.name, name)
 	}
 }
 
@@ -1559,7 +1580,8 @@ func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
 	}
 	format := x.get("format")
 	if format == nil {
-		d.missing(x, "format", "traffic's key", d.trafficWords(), "format: hpcc, or htsim", "the flow file's format is missing")
+		d.missing(x, "format", "traffic's key", d.trafficWords(), "format: hpcc, or htsim",
+			"the flow file's format is missing")
 		return
 	}
 	word := d.word(format, "format", []string{"hpcc", "htsim"})
@@ -1570,7 +1592,8 @@ func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
 	each := unit.Second
 	switch v := x.get("time_unit"); {
 	case htsim && v == nil:
-		d.fail(x.place, "time_unit: 1us, or 1ps", "htsim's programs do not agree on what a .cm file's start counts; time_unit says it")
+		d.fail(x.place, "time_unit: 1us, or 1ps", "htsim's programs do not agree on what a .cm file's start counts; "+
+			"time_unit says it")
 	case htsim:
 		each = d.positive(v)
 	case v != nil:
@@ -1621,14 +1644,17 @@ func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
 			}
 		}
 		if p.routes.Hops(f.Src, f.Dst) < 0 {
-			d.fail(d.inFile(name, f.At.Line, f.At.Dst), "hosts that links and switches join", "there is no path from %s to %s", nodes[f.Src].Name, nodes[f.Dst].Name)
+			d.fail(d.inFile(name, f.At.Line, f.At.Dst), "hosts that links and switches join", "there is no path from %s to %s",
+				nodes[f.Src].Name, nodes[f.Dst].Name)
 			return
 		}
 		if f.Start < offset {
-			d.fail(d.inFile(name, f.At.Line, f.At.Start), fmt.Sprintf("%v or later", offset), "the flow starts at %v, before the offset", f.Start)
+			d.fail(d.inFile(name, f.At.Line, f.At.Start), fmt.Sprintf("%v or later", offset),
+				"the flow starts at %v, before the offset", f.Start)
 			return
 		}
-		p.flows = append(p.flows, plannedFlow{traffic: id, index: i, src: f.Src, dst: f.Dst, size: f.Size, fixed: true, start: f.Start - offset, port: f.Port})
+		p.flows = append(p.flows, plannedFlow{traffic: id, index: i, src: f.Src, dst: f.Dst, size: f.Size, fixed: true,
+			start: f.Start - offset, port: f.Port})
 	}
 	if port >= 0 && (len(p.flows) == 0 || p.flows[len(p.flows)-1].traffic != id) {
 		d.fail(x.get("port").place, "a port that flows of the file go to", "no flow of the file goes to port %d", port)
@@ -1654,7 +1680,8 @@ const (
 func (p *point) config(seed uint64) (*sim.Config, error) {
 	c := &sim.Config{
 		Seed: seed, Network: p.network, Duration: p.warmup + p.duration, Warmup: p.warmup,
-		Switches: p.switches, Hosts: p.book, Tree: p.tree, Prefixes: p.prefixes, UntilDone: true, Events: p.events, Stalls: p.stalls, Telemetry: p.telemetry,
+		Switches: p.switches, Hosts: p.book, Tree: p.tree, Prefixes: p.prefixes, UntilDone: true, Events: p.events,
+		Stalls: p.stalls, Telemetry: p.telemetry,
 		MinFrame: p.framing.Min + p.framing.Extra, MaxFrame: p.largestFrame(), Framing: p.framing,
 	}
 	flows := p.flows
@@ -1677,12 +1704,14 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 		}
 		tf := transport.Flow{
 			ID: packet.FlowID(i), Src: packet.Addr(f.src + 1), Dst: packet.Addr(f.dst + 1),
-			SrcPort: uint16(firstPort + i%50000), DstPort: uint16(serverPort + i/50000), Version: tr.version, TOS: tr.tosOf(f.size),
+			SrcPort: uint16(firstPort + i%50000), DstPort: uint16(serverPort + i/50000), Version: tr.version,
+			TOS:   tr.tosOf(f.size),
 			Start: start, Stop: tr.stop, Size: f.size, Payload: tr.payload, Framing: p.framing, Random: random, Seed: seed,
 			Path: p.pathOf(f.src, f.dst, tr), CC: tr.cc, CCValues: tr.ccValues,
 			Telemetry: p.telemetry, Host: &hosts[f.dst],
 		}
-		if pair := [3]int{f.src, f.dst, f.port}; f.port > 0 && listed[pair] < 50000 { // facts A4: ports count for each pair of hosts
+		// facts A4: ports count for each pair of hosts
+		if pair := [3]int{f.src, f.dst, f.port}; f.port > 0 && listed[pair] < 50000 {
 			tf.SrcPort, tf.DstPort = uint16(firstPort+listed[pair]), uint16(f.port)
 			listed[pair]++
 		}

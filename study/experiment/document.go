@@ -19,7 +19,8 @@ type Document struct {
 
 // ParseDocument reads a file of a kind, as messages name it, that begins with the keys first.
 func ParseDocument(r *Registry, kind, first, file string, data []byte) *Document {
-	d := &Document{d: decoder{collector: &collector{what: kind, first: first}, registry: r, source: &Source{Name: file, File: file, Data: data}}}
+	d := &Document{d: decoder{collector: &collector{what: kind, first: first}, registry: r, source: &Source{Name: file,
+		File: file, Data: data}}}
 	d.root = parseTree(d.d.collector, file, data)
 	if d.root == nil {
 		d.root = &tree{place: place{file, 1, 1}, kind: mapping}

@@ -58,7 +58,8 @@ func (p *point) samples(c *sim.Config) (total float64) {
 type tooMuch struct{ samples float64 }
 
 func (e *tooMuch) Error() string {
-	return "the measures would keep " + SI(e.samples) + " samples a run; at most " + SI(mostWatched) + " fit: make every longer, or watch less"
+	return "the measures would keep " + SI(e.samples) + " samples a run; at most " + SI(mostWatched) +
+		" fit: make every longer, or watch less"
 }
 
 // evaluation computes a run's measures.
@@ -97,7 +98,8 @@ func (p *point) shape() *Run {
 		return &Run{}
 	}
 	res := &sim.Result{Flows: make([]sim.FlowResult, len(c.Flows)), Ports: make([]sim.PortResult, 2*len(p.network.Links)),
-		Watched: make([][]int64, len(c.Watches)), Delays: make([]unit.Histogram, len(p.traffic)), Onsets: make([]sim.OnsetResult, len(c.Onsets))}
+		Watched: make([][]int64, len(c.Watches)), Delays: make([]unit.Histogram, len(p.traffic)),
+		Onsets: make([]sim.OnsetResult, len(c.Onsets))}
 	for i := range res.Flows {
 		res.Flows[i].FCT, res.Flows[i].Written = unit.Never, unit.Never
 	}
@@ -128,7 +130,8 @@ func (e *evaluation) byTraffic(name, unitName string, f func(t int) float64) {
 
 // series adds a quantity over time, whose values begin with the measured part.
 func (e *evaluation) series(name, unitName, group string, every unit.Time, values []float64) {
-	s := Series{Name: name, Unit: unitName, Group: group, StartS: e.p.warmup.Seconds(), StepS: every.Seconds(), Values: []Number{}}
+	s := Series{Name: name, Unit: unitName, Group: group, StartS: e.p.warmup.Seconds(), StepS: every.Seconds(),
+		Values: []Number{}}
 	for _, v := range values {
 		s.Values = append(s.Values, Number(v))
 	}
@@ -467,7 +470,8 @@ func dropGroup(r dataplane.Reason) string { return r.Word() }
 func evaluateOverhead(_ *measure, e *evaluation) {
 	t := &e.res.Tally
 	data := t.Kinds[packet.Data]
-	groups := []Grouped{{"payload", float64(t.Payload)}, {"headers", float64(data - t.Payload)}, {"extensions", float64(t.Extensions)}}
+	groups := []Grouped{{"payload", float64(t.Payload)}, {"headers", float64(data - t.Payload)},
+		{"extensions", float64(t.Extensions)}}
 	for _, k := range []struct {
 		name string
 		kind packet.Kind
@@ -784,7 +788,8 @@ func watchPort(m *measure, p *point, _ *sim.Config) []sim.Watch {
 }
 
 func evaluateThroughput(m *measure, e *evaluation) {
-	e.add(Measured{Name: "throughput", Unit: "bps", Groups: []Grouped{{m.label, float64(e.res.Ports[m.port].TxBytes) * 8 / e.seconds}}})
+	e.add(Measured{Name: "throughput", Unit: "bps",
+		Groups: []Grouped{{m.label, float64(e.res.Ports[m.port].TxBytes) * 8 / e.seconds}}})
 	if m.every > 0 {
 		e.series("throughput", "bps", m.label, m.every, e.sent(m))
 	}
@@ -941,7 +946,9 @@ func evaluateReaction(m *measure, e *evaluation) {
 		if math.IsNaN(target) {
 			target = mean(over[first+(end-first)/2 : end])
 		}
-		if k := settled(over[:end], first, m.hold, func(v float64) bool { return math.Abs(v-target) <= m.level*target }); k >= 0 {
+		if k := settled(over[:end], first, m.hold, func(v float64) bool {
+			return math.Abs(v-target) <= m.level*target
+		}); k >= 0 {
 			at = (e.p.warmup + unit.Time(k)*m.every + later - m.after).Seconds()
 		}
 	}

@@ -37,13 +37,15 @@ func (d *decoder) eventList(root *tree, p *point) {
 		}
 		var e sim.Event
 		if e.At = read(d, at, unit.ParseTime); e.At < 0 || e.At >= p.warmup+p.duration {
-			d.fail(at.place, fmt.Sprintf("0s up to the end, %v", p.warmup+p.duration), "the event at %s is not in the run", at.text)
+			d.fail(at.place, fmt.Sprintf("0s up to the end, %v", p.warmup+p.duration), "the event at %s is not in the run",
+				at.text)
 		}
 		e.Link = d.link(ends, p)
 		down, rate := x.get("down"), x.get("rate")
 		switch {
 		case down == nil && rate == nil:
-			d.missing(x, "down", "an event's key", eventKeys, "down: true, down: false, or rate: 5Gbps", "an event has either down or rate")
+			d.missing(x, "down", "an event's key", eventKeys, "down: true, down: false, or rate: 5Gbps",
+				"an event has either down or rate")
 		case down != nil && rate != nil:
 			d.fail(x.place, "down: true, down: false, or rate: 5Gbps", "an event has either down or rate")
 		case down != nil:
@@ -52,7 +54,8 @@ func (d *decoder) eventList(root *tree, p *point) {
 			e.Rate = read(d, rate, unit.ParseLinkRate)
 			if e.Link >= 0 && len(d.errors) == 0 {
 				if old := p.network.Links[e.Link].Rate; e.Rate == (unit.LinkRate{}) || (old.Bits > 0) != (e.Rate.Bits > 0) {
-					d.fail(rate.place, "a rate above 0, in bit/s or packets/s as the link's", "%q is no rate for a link of %v", rate.text, old)
+					d.fail(rate.place, "a rate above 0, in bit/s or packets/s as the link's", "%q is no rate for a link of %v",
+						rate.text, old)
 				}
 			}
 		}
@@ -82,10 +85,12 @@ func (d *decoder) stalls(root *tree, p *point) {
 		return
 	}
 	var ok bool
-	if p.stalls.Every, ok = readOK(d, every, unit.ParseTime); ok && (p.stalls.Every < unit.Millisecond || p.stalls.Every > 1000*unit.Second) {
+	if p.stalls.Every, ok = readOK(d, every, unit.ParseTime); ok && (p.stalls.Every < unit.Millisecond ||
+		p.stalls.Every > 1000*unit.Second) {
 		d.fail(every.place, "1ms … 1000s, the mean from one stall to the next", "stalls every %s", every.text)
 	}
-	if p.stalls.Length, ok = readOK(d, length, unit.ParseTime); ok && p.stalls.Every > 0 && (p.stalls.Length >= p.stalls.Every || p.stalls.Length > unit.Second) {
+	if p.stalls.Length, ok = readOK(d, length, unit.ParseTime); ok && p.stalls.Every > 0 &&
+		(p.stalls.Length >= p.stalls.Every || p.stalls.Length > unit.Second) {
 		d.fail(length.place, "0s, for none, up to below every and 1s", "a stall of %s every %s", length.text, every.text)
 	}
 }
@@ -131,6 +136,7 @@ func (d *decoder) link(t *tree, p *point) int {
 			}
 		}
 	}
-	d.fail(t.place, t.items[0].text+" has links to "+strings.Join(neighbours, ", "), "there is no link between %s and %s", t.items[0].text, t.items[1].text)
+	d.fail(t.place, t.items[0].text+" has links to "+strings.Join(neighbours, ", "), "there is no link between %s and %s",
+		t.items[0].text, t.items[1].text)
 	return -1
 }

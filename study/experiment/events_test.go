@@ -37,7 +37,8 @@ func TestEvents(t *testing.T) {
 		{"[{at: 0s, link: [s, b], down: true}]", 0, "link_down"},
 		{"[{at: 2s, link: [s, b], rate: 10Mbps}]", 15.0/2 + 10*share/2, "port_packets"},
 		// the queue of 100 packets empties afterwards
-		{"[{at: 3s, link: [s, b], rate: 20Mbps}, {at: 1s, link: [s, b], rate: 10Mbps}]", 15.0/2 + 10*share/2 + 100*1472*8/4e6, "port_packets"},
+		{"[{at: 3s, link: [s, b], rate: 20Mbps}, {at: 1s, link: [s, b], rate: 10Mbps}]", 15.0/2 + 10*share/2 + 100*1472*8/4e6,
+			"port_packets"},
 	} {
 		o := execute(t, eventful+"events: "+c.events+"\n", ExecOptions{})
 		if got := goodputOf(o); math.Abs(got-c.want) > 0.03*15 {

@@ -155,7 +155,8 @@ func Execute(ctx context.Context, s *Spec, o ExecOptions) (*Outcome, error) {
 				if results[i] != nil && out.Dir != "" {
 					data := results[i].json(true)
 					if before[i] != nil && !bytes.Equal(before[i].json(true), data) {
-						failures[i] = fmt.Errorf("carried out again for its trace, it gives another result than %s has", filepath.Base(runFile(out.Dir, runs[i], o)))
+						failures[i] = fmt.Errorf("carried out again for its trace, it gives another result than %s has",
+							filepath.Base(runFile(out.Dir, runs[i], o)))
 					} else {
 						err := t.finish()
 						if err == nil {
@@ -218,7 +219,8 @@ func (o *Outcome) Kept() string {
 	all := len(o.Runs) + len(o.Failed) + o.Missing
 	switch {
 	case o.Untraced > 0:
-		return fmt.Sprintf("%d of %d runs are finished and kept, %d of them without the trace; the same command goes on with the rest", len(o.Runs), all, o.Untraced)
+		return fmt.Sprintf("%d of %d runs are finished and kept, %d of them without the trace; the same command goes on "+
+			"with the rest", len(o.Runs), all, o.Untraced)
 	case len(o.Runs) == all:
 		return fmt.Sprintf("all %d runs are finished and kept", all)
 	}
@@ -267,7 +269,8 @@ var errInterrupted = errors.New("interrupted")
 
 // carryOut runs one run in the world that is wanted. A panic in a scheme is an error of
 // the run, not the end of all.
-func carryOut(ctx context.Context, r *RunSpec, o *ExecOptions, t *tracer, progress func(share float64)) (run *Run, err error) {
+func carryOut(ctx context.Context, r *RunSpec, o *ExecOptions, t *tracer, progress func(share float64)) (run *Run,
+	err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			buf := make([]byte, 4096)
@@ -331,7 +334,8 @@ func simulate(ctx context.Context, r *RunSpec, id string, t *tracer, progress fu
 
 // result is what the measures give of a run's result, in either world.
 func (r *RunSpec) result(c *sim.Config, res *sim.Result, id string) *Run {
-	run := &Run{ID: id, Seed: r.Seed, Point: r.Point, End: End{Reason: string(res.End), TimeS: res.Time.Seconds()}, Events: res.Events, PacketHops: res.PacketHops}
+	run := &Run{ID: id, Seed: r.Seed, Point: r.Point, End: End{Reason: string(res.End), TimeS: res.Time.Seconds()},
+		Events: res.Events, PacketHops: res.PacketHops}
 	for _, s := range res.Stuck {
 		name := portName(c.Network, s.Port)
 		if s.Queue > 0 || res.End == sim.Starved {

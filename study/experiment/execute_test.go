@@ -43,7 +43,8 @@ expect:
 	}
 	s := load(t, text, Options{})
 	f := s.points[0].traffic[0]
-	if f.payload != 1500-40-32 || f.tos != 0xb8 || f.cc.Name != "cubic" || s.points[0].traffic[1].ccValues.Float("beta") != 0.5 {
+	if f.payload != 1500-40-32 || f.tos != 0xb8 || f.cc.Name != "cubic" ||
+		s.points[0].traffic[1].ccValues.Float("beta") != 0.5 {
 		t.Errorf("%+v", f)
 	}
 }
@@ -139,7 +140,8 @@ func TestEndToEnd(t *testing.T) {
 	if q := groups("queue"); q["max"] != 24 || q["mean"] < 15 {
 		t.Errorf("queue %v", q)
 	}
-	if s := last.Series; len(s) != 1 || s[0].Name != "queue" || s[0].Unit != "packets" || s[0].Group != "s->c" || s[0].StepS != 1e-3 || len(s[0].Values) != 200 {
+	if s := last.Series; len(s) != 1 || s[0].Name != "queue" || s[0].Unit != "packets" || s[0].Group != "s->c" ||
+		s[0].StepS != 1e-3 || len(s[0].Values) != 200 {
 		t.Errorf("series %v", s)
 	}
 	for _, name := range []string{"spec.yaml", "origin.json", "runs.json", "host.json", "runs/" + last.ID + ".json"} {
@@ -205,7 +207,8 @@ func TestInterrupt(t *testing.T) {
 
 // TestPanic: a scheme that panics costs its own run only.
 func TestPanic(t *testing.T) {
-	out := execute(t, small+smallTraffic+"sweep: {rate: [1Mbps], x: {bad: {switch: [crash]}, good: {switch: [forward]}}}\n", ExecOptions{Jobs: 2})
+	out := execute(t, small+smallTraffic+
+		"sweep: {rate: [1Mbps], x: {bad: {switch: [crash]}, good: {switch: [forward]}}}\n", ExecOptions{Jobs: 2})
 	if len(out.Runs) != 2 || len(out.Failed) != 2 {
 		t.Fatalf("%d runs, %d failed", len(out.Runs), len(out.Failed))
 	}

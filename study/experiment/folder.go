@@ -157,7 +157,8 @@ const elsewhere = "another --out, or the version of weir that wrote it"
 // names the file; nothing is written.
 func (s *Spec) found(dir string, o ExecOptions) ([]*Run, error) {
 	wrong := func(name string, line int, excerpt, format string, args ...any) error {
-		return InputErrors{{File: filepath.Join(dir, name), Line: line, Column: 1, Msg: fmt.Sprintf(format, args...), Allowed: elsewhere, Excerpt: excerpt}}
+		return InputErrors{{File: filepath.Join(dir, name), Line: line, Column: 1, Msg: fmt.Sprintf(format, args...),
+			Allowed: elsewhere, Excerpt: excerpt}}
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, "runs.json")); err == nil {
 		var doc struct {
@@ -174,7 +175,8 @@ func (s *Spec) found(dir string, o ExecOptions) ([]*Run, error) {
 			line++
 		}
 		text, _ := excerpt(lineOf(data, line), 1)
-		return nil, wrong("spec.yaml", line, text, "this is not the experiment that the folder was made for: another version of weir wrote it, or it was changed")
+		return nil, wrong("spec.yaml", line, text, "this is not the experiment that the folder was made for: another "+
+			"version of weir wrote it, or it was changed")
 	}
 	runs := s.RunsOn(o.world())
 	results := make([]*Run, len(runs))

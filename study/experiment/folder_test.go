@@ -31,7 +31,8 @@ func TestReopen(t *testing.T) {
 		t.Error("another CSV")
 	}
 	lines := strings.Split(a.String(), "\n")
-	if lines[0] != "run,seed,rate,measure,group,unit,value" || !strings.HasPrefix(lines[1], o.Runs[0].ID+",1,500kbps,goodput,a,bps,") {
+	if lines[0] != "run,seed,rate,measure,group,unit,value" || !strings.HasPrefix(lines[1], o.Runs[0].ID+
+		",1,500kbps,goodput,a,bps,") {
 		t.Errorf("%s\n%s", lines[0], lines[1])
 	}
 	values := 0
@@ -51,7 +52,8 @@ func TestReopen(t *testing.T) {
 		t.Errorf("without origin.json: %v", err)
 	}
 	// the resolved spec of a part of the sweep can be read too
-	o, err = Execute(t.Context(), load(t, runnable, Options{Set: []string{"rate=16Mbps"}}), ExecOptions{Dir: dir, Executable: "x"})
+	o, err = Execute(t.Context(), load(t, runnable, Options{Set: []string{"rate=16Mbps"}}),
+		ExecOptions{Dir: dir, Executable: "x"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,13 +70,29 @@ func TestReopenRefuses(t *testing.T) {
 		name, want string
 		damage     func(dir string) error
 	}{
-		{"empty", "runs.json:1:1: this is no results folder", func(dir string) error { return os.Remove(dir + "/runs.json") }},
-		{"binary", "runs.json:1:1: it is not what weir writes", func(dir string) error { return os.WriteFile(dir+"/runs.json", []byte{0, 255}, 0o666) }},
-		{"other JSON", "runs.json:1:1: it has no format", func(dir string) error { return os.WriteFile(dir+"/runs.json", []byte("{}"), 0o666) }},
+		{"empty", "runs.json:1:1: this is no results folder", func(dir string) error {
+			return os.Remove(dir + "/runs.json")
+		}},
+		{"binary", "runs.json:1:1: it is not what weir writes", func(dir string) error {
+			return os.WriteFile(dir+"/runs.json",
+				[]byte{0, 255}, 0o666)
+		}},
+		{"other JSON", "runs.json:1:1: it has no format", func(dir string) error {
+			return os.WriteFile(dir+"/runs.json",
+				[]byte("{}"), 0o666)
+		}},
 		{"no spec", "spec.yaml", func(dir string) error { return os.Remove(dir + "/spec.yaml") }},
-		{"origin", "origin.json:1:1: it is not what weir writes", func(dir string) error { return os.WriteFile(dir+"/origin.json", []byte("[]"), 0o666) }},
-		{"a run is gone", "runs/" + filepath.Base(run[0]), func(dir string) error { return os.Remove(dir + "/runs/" + filepath.Base(run[0])) }},
-		{"a run is cut", "runs/" + filepath.Base(run[0]), func(dir string) error { return os.Truncate(dir+"/runs/"+filepath.Base(run[0]), 50) }},
+		{"origin", "origin.json:1:1: it is not what weir writes", func(dir string) error {
+			return os.WriteFile(dir+"/origin.json", []byte("[]"), 0o666)
+		}},
+		{"a run is gone", "runs/" + filepath.Base(run[0]), func(dir string) error {
+			return os.Remove(dir + "/runs/" +
+				filepath.Base(run[0]))
+		}},
+		{"a run is cut", "runs/" + filepath.Base(run[0]), func(dir string) error {
+			return os.Truncate(dir+"/runs/"+
+				filepath.Base(run[0]), 50)
+		}},
 		{"another version's spec", "not known", func(dir string) error {
 			data, err := os.ReadFile(dir + "/spec.yaml")
 			if err == nil {
@@ -100,13 +118,17 @@ func TestReopenRefuses(t *testing.T) {
 // same, or an error.
 func FuzzReadRun(f *testing.F) {
 	r := &Run{ID: "x", Seed: 7, Point: []Coordinate{{"rate", "1Mbps", 1e6, true}}, End: End{Reason: "time up", TimeS: 1},
-		Measures:   []Measured{{Name: "jain", Value: 0.5}, {Name: "goodput", Unit: "bps", Groups: []Grouped{{"a", 1e6}, {"b", math.NaN()}}}},
+		Measures: []Measured{{Name: "jain", Value: 0.5}, {Name: "goodput", Unit: "bps", Groups: []Grouped{{"a", 1e6},
+			{"b", math.NaN()}}}},
 		Drops:      []Count{{"queue full", 3}},
-		Unfinished: []UnfinishedFlow{{1, "a", "h0", "h1", 10, 5}}, Series: []Series{{"queue", "packets", "s->c", 0, 0.01, []Number{1, Number(math.NaN())}}},
+		Unfinished: []UnfinishedFlow{{1, "a", "h0", "h1", 10, 5}}, Series: []Series{{"queue", "packets", "s->c", 0, 0.01,
+			[]Number{1, Number(math.NaN())}}},
 		Bins:          []Binned{{"fct", "s", "a", []float64{50}, []Bin{{0, 10, 3, 0.5, []Number{Number(math.NaN())}}}}},
 		Distributions: []Distribution{{"fct", "s", "a", []float64{1, 2}, []uint64{3, 4}}},
-		Flows: &FlowTable{Names: []string{"a"}, Traffic: []int32{0}, Src: []int32{0}, Dst: []int32{0}, SrcPort: []uint16{1}, DstPort: []uint16{2}, SizeBytes: []int64{3}, StartS: []Number{0},
-			FCTS: []Number{1}, IdealS: []Number{1}, ReceivedBytes: []int64{3}, SentPackets: []int64{1}, RetransmittedPackets: []int64{0}}, Events: 9, PacketHops: 8}
+		Flows: &FlowTable{Names: []string{"a"}, Traffic: []int32{0}, Src: []int32{0}, Dst: []int32{0}, SrcPort: []uint16{1},
+			DstPort: []uint16{2}, SizeBytes: []int64{3}, StartS: []Number{0},
+			FCTS: []Number{1}, IdealS: []Number{1}, ReceivedBytes: []int64{3}, SentPackets: []int64{1},
+			RetransmittedPackets: []int64{0}}, Events: 9, PacketHops: 8}
 	f.Add([]byte(r.json(true)))
 	f.Add([]byte(`{"format": 1, "record": {"measures": [{"Name": "x", "Groups": ["a"], "Values": []}]}}`))
 	f.Add([]byte(`{"format": 2}`))

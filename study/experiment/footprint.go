@@ -53,7 +53,8 @@ func (f *SwitchFootprint) Breaks(l dataplane.Limits) (out []ProgramBreak) {
 		}
 	}
 	if s := f.Sums(); s.Ingress+s.Egress > l.Stages {
-		out = append(out, ProgramBreak{"all", dataplane.Break{Section: "4.1", Stage: "all", What: fmt.Sprintf("%d stages; %d can be", s.Ingress+s.Egress, l.Stages)}})
+		out = append(out, ProgramBreak{"all", dataplane.Break{Section: "4.1", Stage: "all",
+			What: fmt.Sprintf("%d stages; %d can be", s.Ingress+s.Egress, l.Stages)}})
 	}
 	return out
 }
@@ -111,7 +112,8 @@ func (r *Registry) Footprint(name, topology string, set []string) ([]SwitchFootp
 	}
 	network := parseTree(c, "--topology", []byte(topology))
 	if len(c.errors) == 0 && (network == nil || network.kind != mapping) {
-		c.fail(place{"--topology", 1, 1}, "fat_tree: {k: 8, rate: 10Gbps, delay: 1us}, or another of weir list topologies", "a topology is a map")
+		c.fail(place{"--topology", 1, 1}, "fat_tree: {k: 8, rate: 10Gbps, delay: 1us}, or another of weir list topologies",
+			"a topology is a map")
 	}
 	params := &tree{place: here, kind: mapping}
 	pattern := &tree{place: here, kind: mapping}
@@ -127,7 +129,9 @@ func (r *Registry) Footprint(name, topology string, set []string) ([]SwitchFootp
 			continue
 		}
 		to := params
-		if slices.Contains(switchKeys, key) && !slices.ContainsFunc(program.Params, func(p scheme.Param) bool { return p.Name == key }) {
+		if slices.Contains(switchKeys, key) && !slices.ContainsFunc(program.Params, func(p scheme.Param) bool {
+			return p.Name == key
+		}) {
 			to = pattern
 		}
 		to.keys = append(to.keys, entry{at, key, v})
@@ -135,12 +139,16 @@ func (r *Registry) Footprint(name, topology string, set []string) ([]SwitchFootp
 	if len(c.errors) > 0 {
 		return nil, c.err()
 	}
-	pattern.set("programs", &tree{place: here, kind: list, items: []*tree{{place: here, kind: mapping, keys: []entry{{here, name, params}}}}})
+	pattern.set("programs", &tree{place: here, kind: list,
+		items: []*tree{{place: here, kind: mapping, keys: []entry{{here, name, params}}}}})
 	root := &tree{place: here, kind: mapping}
 	root.set("topology", network)
 	root.set("switches", &tree{place: here, kind: mapping, keys: []entry{{here, "*", pattern}}})
 
-	d := &decoder{collector: c, registry: r, source: &Source{Name: name, File: "--topology", open: func(n string) ([]byte, error) { return readFile(n, largestInput) }},
+	d := &decoder{collector: c, registry: r, source: &Source{Name: name, File: "--topology", open: func(n string) ([]byte,
+		error) {
+		return readFile(n, largestInput)
+	}},
 		inputs: map[string][]byte{}, dryBuilt: map[string]bool{}}
 	p := &point{duration: 1}
 	p.framing, _ = packet.FramingByName("l2")
@@ -233,7 +241,8 @@ func footprints(c *sim.Config) (out []SwitchFootprint, err error) {
 			for k > 0 && tiers[k-1] > tier {
 				k--
 			}
-			out, kinds, most, tiers = slices.Insert(out, k, f), slices.Insert(kinds, k, kind), slices.Insert(most, k, sums.Memory()), slices.Insert(tiers, k, tier)
+			out, kinds, most, tiers = slices.Insert(out, k, f), slices.Insert(kinds, k, kind), slices.Insert(most, k,
+				sums.Memory()), slices.Insert(tiers, k, tier)
 		} else if sums.Memory() > most[k] {
 			f.Count = out[k].Count
 			out[k], most[k] = f, sums.Memory()

@@ -53,7 +53,8 @@ func (x *HPCCExport) Slowdowns(rows int) (out []SlowdownTable) {
 func (o *Outcome) ExportHPCC(into string, offset unit.Time) ([]HPCCExport, error) {
 	var out []HPCCExport
 	if len(o.Runs) == 0 {
-		return nil, InputErrors{{File: o.Dir, Line: 1, Column: 1, Msg: "no run is finished", Allowed: "results with at least one run"}}
+		return nil, InputErrors{{File: o.Dir, Line: 1, Column: 1, Msg: "no run is finished",
+			Allowed: "results with at least one run"}}
 	}
 	points := map[string]*point{}
 	for _, r := range o.Spec.Runs() {
@@ -62,7 +63,8 @@ func (o *Outcome) ExportHPCC(into string, offset unit.Time) ([]HPCCExport, error
 	for _, r := range o.Runs {
 		p := points[PointName(r.Point)]
 		if p == nil || r.Flows == nil {
-			return out, InputErrors{{File: filepath.Join(o.Dir, "runs", r.ID+".json"), Line: 1, Column: 1, Msg: "the run has no table of flows"}}
+			return out, InputErrors{{File: filepath.Join(o.Dir, "runs", r.ID+".json"), Line: 1, Column: 1,
+				Msg: "the run has no table of flows"}}
 		}
 		x, err := p.export(r, offset)
 		if err != nil {
@@ -86,7 +88,8 @@ func (o *Outcome) ExportHPCC(into string, offset unit.Time) ([]HPCCExport, error
 				write func(b *bytes.Buffer) error
 			}{"qlen.txt", func(b *bytes.Buffer) error { return simfiles.WriteQueues(b, []simfiles.Queues{*q}) }})
 		} else {
-			x.Left = append(x.Left, "qlen.txt: no queue of a port is measured in bytes ({queue: {port: s1->h2, unit: bytes, every: 100ns}})")
+			x.Left = append(x.Left, "qlen.txt: no queue of a port is measured in bytes ({queue: {port: s1->h2, unit: bytes, "+
+				"every: 100ns}})")
 		}
 		if r.PFC != nil {
 			files = append(files, struct {
@@ -113,7 +116,8 @@ func (o *Outcome) ExportHPCC(into string, offset unit.Time) ([]HPCCExport, error
 // pauses are the lines of pfc.txt. Interfaces count from 1, behind the loopback.
 func (p *point) pauses(r *Run, offset unit.Time) (out []simfiles.PFC) {
 	for _, f := range r.PFC {
-		out = append(out, simfiles.PFC{Time: int64(offset/unit.Nanosecond) + f.TimeNs, Node: f.Node, Switch: p.network.Nodes[f.Node].Switch, Port: f.Port + 1, Pause: f.Paused})
+		out = append(out, simfiles.PFC{Time: int64(offset/unit.Nanosecond) + f.TimeNs, Node: f.Node,
+			Switch: p.network.Nodes[f.Node].Switch, Port: f.Port + 1, Pause: f.Paused})
 	}
 	return out
 }
@@ -150,7 +154,9 @@ func (p *point) export(r *Run, offset unit.Time) (*HPCCExport, error) {
 	}
 	// Clocks of the simulator tick in nanoseconds; ours in picoseconds.
 	picoseconds := func(s Number) int64 { return int64(math.Round(float64(s) * 1e12)) }
-	sort.SliceStable(order[:begun], func(a, b int) bool { return float64(f.StartS[order[a]]) < float64(f.StartS[order[b]]) })
+	sort.SliceStable(order[:begun], func(a, b int) bool {
+		return float64(f.StartS[order[a]]) < float64(f.StartS[order[b]])
+	})
 	pairs := map[[2]int]simfiles.Pair{}
 	next := map[[2]int]int{}
 	for _, i := range order {
@@ -175,7 +181,8 @@ func (p *point) export(r *Run, offset unit.Time) (*HPCCExport, error) {
 		}
 		start := int64(offset) + picoseconds(f.StartS[i])
 		if begun := !math.IsNaN(float64(f.StartS[i])); begun {
-			x.List = append(x.List, workload.Flow{Src: src, Dst: dst, Class: 3, Port: dport, Size: unit.Bytes(f.SizeBytes[i]), Start: unit.Time(start)})
+			x.List = append(x.List, workload.Flow{Src: src, Dst: dst, Class: 3, Port: dport, Size: unit.Bytes(f.SizeBytes[i]),
+				Start: unit.Time(start)})
 		}
 		if math.IsNaN(float64(f.FCTS[i])) {
 			x.Unfinished++
@@ -186,10 +193,14 @@ func (p *point) export(r *Run, offset unit.Time) (*HPCCExport, error) {
 			pairs[pair] = simfiles.PairOf(legs(p.network, links), int64(tr.payload))
 		}
 		end := (start + picoseconds(f.FCTS[i])) / 1000
-		x.Flows = append(x.Flows, simfiles.FCT{Src: src, Dst: dst, SrcPort: uint16(sport), DstPort: uint16(dport), Size: f.SizeBytes[i],
+		x.Flows = append(x.Flows, simfiles.FCT{Src: src, Dst: dst, SrcPort: uint16(sport), DstPort: uint16(dport),
+			Size:  f.SizeBytes[i],
 			Start: start / 1000, FCT: end - start/1000, Standalone: pairs[pair].Standalone(f.SizeBytes[i], int64(tr.payload))})
 	}
-	sort.SliceStable(x.Flows, func(a, b int) bool { return x.Flows[a].Start+x.Flows[a].FCT < x.Flows[b].Start+x.Flows[b].FCT })
+	sort.SliceStable(x.Flows, func(a, b int) bool {
+		return x.Flows[a].Start+x.Flows[a].FCT < x.Flows[b].Start+
+			x.Flows[b].FCT
+	})
 	return x, nil
 }
 
@@ -219,7 +230,8 @@ func (p *point) queues(r *Run, offset unit.Time) *simfiles.Queues {
 		return nil
 	}
 	sort.SliceStable(q.Ports, func(a, b int) bool {
-		return q.Ports[a].Switch < q.Ports[b].Switch || q.Ports[a].Switch == q.Ports[b].Switch && q.Ports[a].Port < q.Ports[b].Port
+		return q.Ports[a].Switch < q.Ports[b].Switch || q.Ports[a].Switch == q.Ports[b].Switch &&
+			q.Ports[a].Port < q.Ports[b].Port
 	})
 	return q
 }

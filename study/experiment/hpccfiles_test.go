@@ -43,24 +43,31 @@ func simulator() *Registry {
 	text := func(name string) scheme.Param { return scheme.Param{Name: name, Kind: scheme.Text, Default: "x"} }
 	for _, s := range []scheme.Scheme{
 		{Name: "shared_buffer", Params: []scheme.Param{size("size")}},
-		{Name: "pfc", Params: []scheme.Param{text("headroom"), text("trigger"), {Name: "shift", Kind: scheme.Int, Default: "1"}, {Name: "nic_rate", Kind: scheme.Rate, Default: "1Gbps"}}},
-		{Name: "ecn", Params: []scheme.Param{{Name: "kmin_map", Kind: scheme.Map, Of: scheme.Size}, {Name: "kmax_map", Kind: scheme.Map, Of: scheme.Size}, {Name: "pmax_map", Kind: scheme.Map, Of: scheme.Share}}},
-		{Name: "telemetry", Params: []scheme.Param{text("format"), {Name: "multi", Kind: scheme.Int, Default: "1"}, {Name: "base", Kind: scheme.Float, Default: "1"}, {Name: "t", Kind: scheme.Duration, Default: "0s"}}},
+		{Name: "pfc", Params: []scheme.Param{text("headroom"), text("trigger"), {Name: "shift", Kind: scheme.Int,
+			Default: "1"}, {Name: "nic_rate", Kind: scheme.Rate, Default: "1Gbps"}}},
+		{Name: "ecn", Params: []scheme.Param{{Name: "kmin_map", Kind: scheme.Map, Of: scheme.Size},
+			{Name: "kmax_map", Kind: scheme.Map, Of: scheme.Size}, {Name: "pmax_map", Kind: scheme.Map, Of: scheme.Share}}},
+		{Name: "telemetry", Params: []scheme.Param{text("format"), {Name: "multi", Kind: scheme.Int, Default: "1"},
+			{Name: "base", Kind: scheme.Float, Default: "1"}, {Name: "t", Kind: scheme.Duration, Default: "0s"}}},
 	} {
 		known := false
 		for i := range r.Programs {
 			known = known || r.Programs[i].Name == s.Name
 		}
 		if !known {
-			r.Programs = append(r.Programs, dataplane.Scheme{Scheme: s, Build: func(*dataplane.Site, scheme.Values) (dataplane.Program, error) { return idle{}, nil }})
+			r.Programs = append(r.Programs, dataplane.Scheme{Scheme: s, Build: func(*dataplane.Site,
+				scheme.Values) (dataplane.Program, error) {
+				return idle{}, nil
+			}})
 		}
 	}
 	return r
 }
 
 const (
-	simulatorTopology = "7 3 6\n4 5 6\n0 4 100Gbps 1us 0\n1 4 100Gbps 1us 0\n2 5 100Gbps 1us 0\n3 5 100Gbps 1us 0\n4 6 400Gbps 1us 0\n6 5 400Gbps 1us 0\n"
-	simulatorFlows    = "3\n0 2 3 100 30000 2.000001\n1 2 3 200 5000 2.000002\n3 2 3 200 5000 2.000002\n"
+	simulatorTopology = "7 3 6\n4 5 6\n0 4 100Gbps 1us 0\n1 4 100Gbps 1us 0\n2 5 100Gbps 1us 0\n3 5 100Gbps 1us 0\n4 6 " +
+		"400Gbps 1us 0\n6 5 400Gbps 1us 0\n"
+	simulatorFlows = "3\n0 2 3 100 30000 2.000001\n1 2 3 200 5000 2.000002\n3 2 3 200 5000 2.000002\n"
 )
 
 // files puts a configuration with topology and flows into a folder, changed by pairs of a
@@ -80,7 +87,8 @@ func simulatorFiles(t testing.TB, change ...string) (config string) {
 	}
 	dir := t.TempDir()
 	os.Mkdir(filepath.Join(dir, "mix"), 0o777)
-	for name, text := range map[string]string{"config.txt": string(data), "topology.txt": simulatorTopology, "flow.txt": simulatorFlows, "trace.txt": "2\n4 5\nIDs of nodes\n"} {
+	for name, text := range map[string]string{"config.txt": string(data), "topology.txt": simulatorTopology,
+		"flow.txt": simulatorFlows, "trace.txt": "2\n4 5\nIDs of nodes\n"} {
 		if err := os.WriteFile(filepath.Join(dir, "mix", name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -93,9 +101,12 @@ func simulatorFiles(t testing.TB, change ...string) (config string) {
 func TestImportHPCC(t *testing.T) {
 	for name, change := range map[string][]string{
 		"hpcc": nil,
-		"per-rtt": {"FAST_REACT", "FAST_REACT 0", "GLOBAL_T", "GLOBAL_T 0", "LINK_DOWN", "LINK_DOWN 0 0 0", "INT_MULTI", "INT_MULTI 1", "ENABLE_QCN", "ENABLE_QCN 0",
-			"SAMPLE_FEEDBACK", "SAMPLE_FEEDBACK 1", "USE_DYNAMIC_PFC_THRESHOLD", "USE_DYNAMIC_PFC_THRESHOLD 0", "L2_BACK_TO_ZERO", "L2_BACK_TO_ZERO 1", "ACK_HIGH_PRIO", "ACK_HIGH_PRIO 1", "RATE_BOUND", "RATE_BOUND 0"},
-		"dcqcn":  {"CC_MODE", "CC_MODE 1", "HAS_WIN", "HAS_WIN 0", "L2_ACK_INTERVAL", "L2_ACK_INTERVAL 4000", "ERROR_RATE_PER_LINK", "ERROR_RATE_PER_LINK 0.001"},
+		"per-rtt": {"FAST_REACT", "FAST_REACT 0", "GLOBAL_T", "GLOBAL_T 0", "LINK_DOWN", "LINK_DOWN 0 0 0", "INT_MULTI",
+			"INT_MULTI 1", "ENABLE_QCN", "ENABLE_QCN 0",
+			"SAMPLE_FEEDBACK", "SAMPLE_FEEDBACK 1", "USE_DYNAMIC_PFC_THRESHOLD", "USE_DYNAMIC_PFC_THRESHOLD 0",
+			"L2_BACK_TO_ZERO", "L2_BACK_TO_ZERO 1", "ACK_HIGH_PRIO", "ACK_HIGH_PRIO 1", "RATE_BOUND", "RATE_BOUND 0"},
+		"dcqcn": {"CC_MODE", "CC_MODE 1", "HAS_WIN", "HAS_WIN 0", "L2_ACK_INTERVAL", "L2_ACK_INTERVAL 4000",
+			"ERROR_RATE_PER_LINK", "ERROR_RATE_PER_LINK 0.001"},
 		"timely": {"CC_MODE", "CC_MODE 7", "RATE_HAI", "RATE_HAI 250Mb/s"},
 		"dctcp":  {"CC_MODE", "CC_MODE 8", "EWMA_GAIN", "EWMA_GAIN 0.0625"},
 		"pint":   {"CC_MODE", "CC_MODE 10", "MULTI_RATE", "MULTI_RATE 1"},
@@ -136,21 +147,26 @@ func TestImportHPCC(t *testing.T) {
 // What a configuration cannot be, with the place of the key that is wrong.
 func TestImportHPCCErrors(t *testing.T) {
 	for want, change := range map[string][]string{
-		"config.txt:18:9: CC_MODE is \"2\"; allowed: 1 (DCQCN), 3 (HPCC)":     {"CC_MODE", "CC_MODE 2"},
-		"config.txt:9:15: \"mix/none.txt\" cannot be read: no such file":      {"TOPOLOGY_FILE", "TOPOLOGY_FILE mix/none.txt"},
-		"the configuration has no FLOW_FILE":                                  {"FLOW_FILE", ""},
-		"the configuration has no SIMULATOR_STOP_TIME":                        {"SIMULATOR_STOP_TIME", ""},
-		"the simulation stops at 2s; allowed: more than 2s":                   {"SIMULATOR_STOP_TIME", "SIMULATOR_STOP_TIME 2.0"},
-		"nodes 0 and 6 have no link":                                          {"LINK_DOWN", "LINK_DOWN 5 0 6"},
-		"KMAX_MAP has none for links of 400Gbps":                              {"KMAX_MAP", "KMAX_MAP 1 100000000000 1600"},
-		"without acknowledgements no flow ends":                               {"L2_ACK_INTERVAL", "L2_ACK_INTERVAL 0"},
-		"mix/flow.txt:1:1: the first line is the number of flows":             {"TOPOLOGY_FILE", "TOPOLOGY_FILE mix/topology.txt", "FLOW_FILE", "FLOW_FILE mix/topology.txt"},
+		"config.txt:18:9: CC_MODE is \"2\"; allowed: 1 (DCQCN), 3 (HPCC)": {"CC_MODE", "CC_MODE 2"},
+		"config.txt:9:15: \"mix/none.txt\" cannot be read: no such file": {"TOPOLOGY_FILE",
+			"TOPOLOGY_FILE mix/none.txt"},
+		"the configuration has no FLOW_FILE":           {"FLOW_FILE", ""},
+		"the configuration has no SIMULATOR_STOP_TIME": {"SIMULATOR_STOP_TIME", ""},
+		"the simulation stops at 2s; allowed: more than 2s": {"SIMULATOR_STOP_TIME",
+			"SIMULATOR_STOP_TIME 2.0"},
+		"nodes 0 and 6 have no link":             {"LINK_DOWN", "LINK_DOWN 5 0 6"},
+		"KMAX_MAP has none for links of 400Gbps": {"KMAX_MAP", "KMAX_MAP 1 100000000000 1600"},
+		"without acknowledgements no flow ends":  {"L2_ACK_INTERVAL", "L2_ACK_INTERVAL 0"},
+		"mix/flow.txt:1:1: the first line is the number of flows": {"TOPOLOGY_FILE",
+			"TOPOLOGY_FILE mix/topology.txt", "FLOW_FILE", "FLOW_FILE mix/topology.txt"},
 		"config.txt:18:1: key \"CC_MOD\" is not known; did you mean CC_MODE?": {"CC_MODE", "CC_MOD 3"},
 		"trace.txt:1:1: the number of nodes":                                  {"TRACE_FILE", "TRACE_FILE mix/config.txt"},
 		"topology.txt:1:1: the number of nodes is":                            {"TOPOLOGY_FILE", "TOPOLOGY_FILE config.txt"},
 	} {
 		data, _, err := ImportHPCC(simulator(), simulatorFiles(t, change...), ".")
-		if i := strings.IndexByte(want, ':'); strings.HasPrefix(want, "mix/") || strings.HasPrefix(want, "trace") || strings.HasPrefix(want, "topology") { // the file is another one here
+		// the file is another one here
+		if i := strings.IndexByte(want, ':'); strings.HasPrefix(want, "mix/") || strings.HasPrefix(want, "trace") ||
+			strings.HasPrefix(want, "topology") {
 			want = want[i:]
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -160,16 +176,19 @@ func TestImportHPCCErrors(t *testing.T) {
 			t.Errorf("%T", err)
 		}
 	}
-	if _, _, err := ImportHPCC(simulator(), "testdata/none.txt", "."); err == nil || !strings.Contains(err.Error(), "testdata/none.txt:1:1: it cannot be read") {
+	if _, _, err := ImportHPCC(simulator(), "testdata/none.txt", "."); err == nil ||
+		!strings.Contains(err.Error(), "testdata/none.txt:1:1: it cannot be read") {
 		t.Error(err)
 	}
 	r := simulator()
 	r.Programs, r.Controllers = room().Programs, room().Controllers
-	if _, _, err := ImportHPCC(r, simulatorFiles(t), "."); err == nil || !strings.Contains(err.Error(), "this weir has no congestion controller hpcc") {
+	if _, _, err := ImportHPCC(r, simulatorFiles(t), "."); err == nil ||
+		!strings.Contains(err.Error(), "this weir has no congestion controller hpcc") {
 		t.Error(err)
 	}
 	r.Controllers = simulator().Controllers
-	if data, left, err := ImportHPCC(r, simulatorFiles(t), "."); err != nil || len(left) != 4 || !bytes.Contains(data, []byte("this weir has no program ecn")) {
+	if data, left, err := ImportHPCC(r, simulatorFiles(t), "."); err != nil || len(left) != 4 ||
+		!bytes.Contains(data, []byte("this weir has no program ecn")) {
 		t.Errorf("%v, left out %q", err, left)
 	}
 }
@@ -188,18 +207,21 @@ traffic: [{name: x, file: f.txt, format: hpcc, offset: 2s, transport: window, wi
 	source := func(spec string) *Source {
 		s := file("t.yaml", spec)
 		s.open = func(name string) ([]byte, error) {
-			return map[string][]byte{"t.txt": []byte(simulatorTopology + "9 9 1Gbps\n"), "f.txt": []byte(simulatorFlows + "more\n")}[name], nil
+			return map[string][]byte{"t.txt": []byte(simulatorTopology + "9 9 1Gbps\n"), "f.txt": []byte(simulatorFlows +
+				"more\n")}[name], nil
 		}
 		return s
 	}
-	if _, err := Load(r, source(text("")), Options{}); err == nil || !strings.Contains(err.Error(), "t.txt:9:1: \"9\" stands behind the last entry") {
+	if _, err := Load(r, source(text("")), Options{}); err == nil ||
+		!strings.Contains(err.Error(), "t.txt:9:1: \"9\" stands behind the last entry") {
 		t.Error(err)
 	}
 	s, err := Load(r, source(text(", rest: ignored")), Options{})
 	if err != nil || len(s.points[0].flows) != 3 {
 		t.Fatal(err)
 	}
-	if _, err := Load(r, source(text(", rest: read")), Options{}); err == nil || !strings.Contains(err.Error(), `rest "read" is not known`) {
+	if _, err := Load(r, source(text(", rest: read")), Options{}); err == nil ||
+		!strings.Contains(err.Error(), `rest "read" is not known`) {
 		t.Error(err)
 	}
 	// flows to one port
@@ -207,7 +229,8 @@ traffic: [{name: x, file: f.txt, format: hpcc, offset: 2s, transport: window, wi
 	if err != nil || len(s.points[0].flows) != 2 || s.points[0].flows[0].src != 1 {
 		t.Error(err)
 	}
-	if _, err = Load(r, source(strings.Replace(text(", rest: ignored"), "offset: 2s", "offset: 2s, port: 300", 1)), Options{}); err == nil || !strings.Contains(err.Error(), "no flow of the file goes to port 300") {
+	if _, err = Load(r, source(strings.Replace(text(", rest: ignored"), "offset: 2s", "offset: 2s, port: 300", 1)),
+		Options{}); err == nil || !strings.Contains(err.Error(), "no flow of the file goes to port 300") {
 		t.Error(err)
 	}
 }
@@ -251,7 +274,8 @@ measure: [{queue: {port: leaf0->h1, unit: bytes, every: 100us}}]
 	}
 	fct := read("fct.txt")
 	lines := strings.Split(fct, "\n")
-	if lines[0] != "0b000001 0b000101 10000 100 1000 2000003000 4184 4243" || lines[1] != "0b000001 0b000101 10001 100 1000 2000020000 4184 4243" {
+	if lines[0] != "0b000001 0b000101 10000 100 1000 2000003000 4184 4243" ||
+		lines[1] != "0b000001 0b000101 10001 100 1000 2000020000 4184 4243" {
 		t.Error(fct)
 	}
 	flows, err := simfiles.ReadFCT(strings.NewReader(fct), "fct.txt")
@@ -259,10 +283,12 @@ measure: [{queue: {port: leaf0->h1, unit: bytes, every: 100us}}]
 		t.Error(fct, err)
 	}
 	list, err := workload.ReadHPCCFlows(strings.NewReader(read("flow.txt")), "flow.txt")
-	if err != nil || len(list) != 4 || list[0].Start != 2*unit.Second+3000500 || list[2].Port != simfiles.IncastPort || list[3].Size != 10*unit.MB {
+	if err != nil || len(list) != 4 || list[0].Start != 2*unit.Second+3000500 || list[2].Port != simfiles.IncastPort ||
+		list[3].Size != 10*unit.MB {
 		t.Error(list, err)
 	}
-	if n, err := topology.ReadHPCC(strings.NewReader(read("topology.txt")), "topology.txt"); err != nil || len(n.Links) != len(s.points[0].network.Links) {
+	if n, err := topology.ReadHPCC(strings.NewReader(read("topology.txt")), "topology.txt"); err != nil ||
+		len(n.Links) != len(s.points[0].network.Links) {
 		t.Error(err)
 	}
 	queues, err := simfiles.ReadQueues(strings.NewReader(read("qlen.txt")), "qlen.txt")
@@ -282,7 +308,8 @@ measure: [{queue: {port: leaf0->h1, unit: bytes, every: 100us}}]
 		t.Errorf("pfc.txt is %q", got)
 	}
 	tables := out[0].Slowdowns(1)
-	if len(tables) != 2 || tables[0].Port != 100 || tables[0].Flows != 2 || tables[0].Rows[0].P99 != 1 || tables[1].Port != 200 {
+	if len(tables) != 2 || tables[0].Port != 100 || tables[0].Flows != 2 || tables[0].Rows[0].P99 != 1 ||
+		tables[1].Port != 200 {
 		t.Errorf("%+v", tables)
 	}
 }
@@ -312,7 +339,9 @@ func FuzzImportHPCC(f *testing.F) {
 			}
 			return
 		}
-		src := &Source{Name: "e", File: filepath.Join(folder, "e.yaml"), Data: out, open: func(name string) ([]byte, error) { return readFile(filepath.Join(folder, name), largestInput) }}
+		src := &Source{Name: "e", File: filepath.Join(folder, "e.yaml"), Data: out, open: func(name string) ([]byte, error) {
+			return readFile(filepath.Join(folder, name), largestInput)
+		}}
 		if _, err := Load(r, src, Options{}); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}

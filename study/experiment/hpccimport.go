@@ -29,7 +29,8 @@ const simulatorStart = 2 * unit.Second
 // says so, and left. What is wrong with the files is an InputErrors.
 func ImportHPCC(r *Registry, config, folder string) (experiment []byte, left []string, err error) {
 	c := &collector{}
-	m := &hpccImport{d: &decoder{collector: c, registry: r}, registry: r, file: config, folder: folder, became: map[string]string{}, lost: map[string]string{}}
+	m := &hpccImport{d: &decoder{collector: c, registry: r}, registry: r, file: config, folder: folder,
+		became: map[string]string{}, lost: map[string]string{}}
 	out := m.experiment()
 	if err := c.err(); err != nil {
 		return nil, nil, err
@@ -112,7 +113,8 @@ func (m *hpccImport) experiment() []byte {
 	}
 	m.flows, err = workload.ReadHPCCFlows(bytes.NewReader(data), at)
 	if excess(err) {
-		more[1], err = "    rest: ignored # the file has more flows than its first line says; the simulator does not look at them\n", nil
+		more[1], err = "    rest: ignored # the file has more flows than its first line says; the simulator does not "+
+			"look at them\n", nil
 	}
 	if err != nil {
 		m.foreign(err)
@@ -135,7 +137,8 @@ func (m *hpccImport) experiment() []byte {
 	m.rest()
 
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Made by weir import of %s, a configuration of the HPCC simulator.\n", path.Base(filepath.ToSlash(m.file)))
+	fmt.Fprintf(&b, "# Made by weir import of %s, a configuration of the HPCC simulator.\n",
+		path.Base(filepath.ToSlash(m.file)))
 	list := func(head string, of map[string]string) {
 		fmt.Fprintf(&b, "#\n# %s\n", head)
 		for i := range m.config {
@@ -155,13 +158,15 @@ func (m *hpccImport) experiment() []byte {
 			fmt.Fprintf(&b, "#   %s\n", l)
 		}
 	}
-	fmt.Fprintf(&b, "\ntitle: %s\nduration: %v\n", quote(path.Base(filepath.ToSlash(m.file))+" of the HPCC simulator", false), duration)
+	fmt.Fprintf(&b, "\ntitle: %s\nduration: %v\n", quote(path.Base(filepath.ToSlash(m.file))+" of the HPCC simulator",
+		false), duration)
 	payload := 1000.0
 	if s := m.config.Get("PACKET_PAYLOAD_SIZE"); s != nil {
 		payload = s.Number
 		m.became["PACKET_PAYLOAD_SIZE"] = "mtu"
 	}
-	fmt.Fprintf(&b, "framing: %s\nmtu: %.0f B payload\ntopology: {file: %s, format: hpcc%s}\nswitch:\n", m.framing(), payload, quote(topologyFile, false), more[0])
+	fmt.Fprintf(&b, "framing: %s\nmtu: %.0f B payload\ntopology: {file: %s, format: hpcc%s}\nswitch:\n", m.framing(),
+		payload, quote(topologyFile, false), more[0])
 	for _, s := range switches {
 		fmt.Fprintf(&b, "  - %s\n", s)
 	}
@@ -176,7 +181,8 @@ func (m *hpccImport) experiment() []byte {
 		case port >= 0:
 			name = fmt.Sprintf("port%d", port)
 		}
-		fmt.Fprintf(&b, "  - name: %s\n    file: %s\n    format: hpcc\n    offset: %v\n    transport: %s\n    cc: %s\n", name, quote(flowFile, false), m.offset, transport, controller)
+		fmt.Fprintf(&b, "  - name: %s\n    file: %s\n    format: hpcc\n    offset: %v\n    transport: %s\n    cc: %s\n", name,
+			quote(flowFile, false), m.offset, transport, controller)
 		b.WriteString(more[1])
 		if port >= 0 {
 			fmt.Fprintf(&b, "    port: %d\n", port)
@@ -229,7 +235,8 @@ func (m *hpccImport) open(key string, must bool) (name string, data []byte, at s
 	case data == nil && !must:
 		return "", nil, ""
 	case data == nil:
-		m.d.fail(m.at(key), "a file from here, from the configuration's folder or the one above", "%q cannot be read: %v", s.Text, reason(err))
+		m.d.fail(m.at(key), "a file from here, from the configuration's folder or the one above", "%q cannot be read: %v",
+			s.Text, reason(err))
 		return "", nil, ""
 	case len(data) >= int(largestInput):
 		m.d.fail(m.at(key), "up to "+largestInput.String(), "%q is too large", s.Text)
@@ -413,7 +420,8 @@ type controllerKey struct {
 var controllerKeys = []controllerKey{
 	{"hpcc hpcc_pint", "U_TARGET", "eta", numberOf},
 	{"hpcc hpcc_pint", "MI_THRESH", "max_stage", numberOf},
-	{"hpcc hpcc_pint", "RATE_AI", "w_ai", func(m *hpccImport, s *simfiles.Setting) (string, string) { // facts A1: W_ai = RATE_AI · T
+	// facts A1: W_ai = RATE_AI · T
+	{"hpcc hpcc_pint", "RATE_AI", "w_ai", func(m *hpccImport, s *simfiles.Setting) (string, string) {
 		return fmt.Sprintf("%.0f B", math.Round(float64(s.Rate)*m.rtt.Seconds()/8)), ""
 	}},
 	{"hpcc hpcc_pint", "GLOBAL_T", "t", largestRTT},
@@ -455,7 +463,8 @@ var controllerKeys = []controllerKey{
 	{"dctcp", "VAR_WIN", "", never("DCTCP is a window here (RFC 8257), not a rate with one")},
 	{"dctcp", "MIN_RATE", "", never("DCTCP is a window here (RFC 8257), not a rate with one")},
 
-	{"hpcc hpcc_pint dcqcn timely dctcp", "RATE_BOUND", "", asIs("controllers with a rate pace always", "transport: rdma, which paces by the controller's rate")},
+	{"hpcc hpcc_pint dcqcn timely dctcp", "RATE_BOUND", "", asIs("controllers with a rate pace always",
+		"transport: rdma, which paces by the controller's rate")},
 }
 
 func numberOf(_ *hpccImport, s *simfiles.Setting) (string, string) {
@@ -654,7 +663,8 @@ func (m *hpccImport) switches() []string {
 	out = append(out, m.program("shared_buffer", size)...)
 	pfc := []namedValue{{"", "headroom", "simulator"}}
 	if m.config.On("USE_DYNAMIC_PFC_THRESHOLD") {
-		pfc = append(pfc, namedValue{"USE_DYNAMIC_PFC_THRESHOLD", "trigger", "shift"}, namedValue{"", "shift", "3"}, namedValue{"", "nic_rate", m.nic.String()})
+		pfc = append(pfc, namedValue{"USE_DYNAMIC_PFC_THRESHOLD", "trigger", "shift"}, namedValue{"", "shift", "3"},
+			namedValue{"", "nic_rate", m.nic.String()})
 	} else if m.config.Get("USE_DYNAMIC_PFC_THRESHOLD") != nil {
 		m.lost["USE_DYNAMIC_PFC_THRESHOLD"] = "the simulator's static threshold is not known; pfc has its default"
 	}
@@ -752,7 +762,8 @@ func (m *hpccImport) failure() string {
 		if l.Ends == s.Ends || l.Ends == [2]int{s.Ends[1], s.Ends[0]} {
 			m.became[s.Key] = "events; the simulator's switches take other ways from then on, ours by their programs"
 			nodes := m.network.Nodes
-			return fmt.Sprintf("{at: %v, link: [%s, %s], down: true}", s.Time+simulatorStart-m.offset, nodes[s.Ends[0]].Name, nodes[s.Ends[1]].Name)
+			return fmt.Sprintf("{at: %v, link: [%s, %s], down: true}", s.Time+simulatorStart-m.offset, nodes[s.Ends[0]].Name,
+				nodes[s.Ends[1]].Name)
 		}
 	}
 	m.d.fail(m.at(s.Key), "two nodes that a link joins, or 0 0 0", "nodes %d and %d have no link", s.Ends[0], s.Ends[1])
@@ -817,9 +828,11 @@ func (m *hpccImport) ports() []int {
 func (m *hpccImport) rest() {
 	m.became["TOPOLOGY_FILE"], m.became["FLOW_FILE"] = "topology", "traffic"
 	why := map[string]string{
-		"DATA_RATE": "the topology has it", "LINK_DELAY": "the topology has it", "PAUSE_TIME": "a pause of pfc lasts until it is ended, as the simulator's do",
-		"TRACE_OUTPUT_FILE": "what is traced is no part of an experiment", "ENABLE_TRACE": "what is traced is no part of an experiment",
-		"L2_CHUNK_SIZE": "it counts with L2_BACK_TO_ZERO only",
+		"DATA_RATE": "the topology has it", "LINK_DELAY": "the topology has it",
+		"PAUSE_TIME":        "a pause of pfc lasts until it is ended, as the simulator's do",
+		"TRACE_OUTPUT_FILE": "what is traced is no part of an experiment",
+		"ENABLE_TRACE":      "what is traced is no part of an experiment",
+		"L2_CHUNK_SIZE":     "it counts with L2_BACK_TO_ZERO only",
 	}
 	for i := range m.config {
 		s := &m.config[i]

@@ -57,7 +57,8 @@ type LabGenerator struct {
 // with: flows of TCP without end, and datagrams at a constant rate, by iperf3.
 var (
 	Kernel = LabGenerator{Name: "weir", Run: labtraffic.Run}
-	IPerf3 = LabGenerator{Name: "iperf3", Check: iperf.Check, Run: func(ctx context.Context, c labtraffic.Config) (*labtraffic.Result, error) {
+	IPerf3 = LabGenerator{Name: "iperf3", Check: iperf.Check, Run: func(ctx context.Context,
+		c labtraffic.Config) (*labtraffic.Result, error) {
 		r, err := iperf.Run(ctx, c)
 		if err != nil {
 			return nil, err
@@ -126,9 +127,11 @@ func (r *RunSpec) Lab() (*lab.Config, error) {
 		return nil, err
 	}
 	out := &lab.Config{
-		Seed: c.Seed, Network: c.Network, Switches: c.Switches, Hosts: c.Hosts, Tree: c.Tree, Prefixes: c.Prefixes, Events: c.Events,
+		Seed: c.Seed, Network: c.Network, Switches: c.Switches, Hosts: c.Hosts, Tree: c.Tree, Prefixes: c.Prefixes,
+		Events:  c.Events,
 		Framing: c.Framing, Telemetry: c.Telemetry, Lead: LabLead, Warmup: c.Warmup, Duration: c.Duration,
-		Watches: c.Watches, Delays: c.Delays, Tally: c.Tally, Notices: c.Notices, Ordering: c.Ordering, MTU: r.point.hostMTU(),
+		Watches: c.Watches, Delays: c.Delays, Tally: c.Tally, Notices: c.Notices, Ordering: c.Ordering,
+		MTU: r.point.hostMTU(),
 	}
 	for _, f := range c.Flows {
 		tr := &r.point.traffic[f.Group]
@@ -199,7 +202,8 @@ func (p *point) shortestRTT(c *sim.Config) unit.Time {
 const timestamps = 12
 
 // labTraffic is what the run's hosts send.
-func (p *point) labTraffic(c *sim.Config, k *kernel.Kernel, do func(node int, what func() error) error, epoch int64, progress func(share float64)) labtraffic.Config {
+func (p *point) labTraffic(c *sim.Config, k *kernel.Kernel, do func(node int, what func() error) error, epoch int64,
+	progress func(share float64)) labtraffic.Config {
 	t := labtraffic.Config{
 		Epoch: epoch, Warmup: c.Warmup, Duration: c.Duration, UntilDone: c.UntilDone, Book: c.Hosts, Do: do,
 		Progress: func(now unit.Time) { progress(now.Seconds() / c.Duration.Seconds()) },
@@ -215,7 +219,8 @@ func (p *point) labTraffic(c *sim.Config, k *kernel.Kernel, do func(node int, wh
 			x.UDP, x.UDPReceiver, x.Begin = f.Sender, f.Receiver, f.Begin
 		} else {
 			s, _ := k.TCP(tr.values) // CheckLab has seen that it can
-			x.TCP = &labtraffic.TCP{ReceiverOptions: s.ReceiverOptions, CongestionControl: tr.cc.Name, Rate: tr.values.Rate("rate"), Pacing: tr.values.Bool("pacing"), MSS: tr.payload + timestamps}
+			x.TCP = &labtraffic.TCP{ReceiverOptions: s.ReceiverOptions, CongestionControl: tr.cc.Name,
+				Rate: tr.values.Rate("rate"), Pacing: tr.values.Bool("pacing"), MSS: tr.payload + timestamps}
 		}
 		t.Flows = append(t.Flows, x)
 	}
@@ -229,7 +234,8 @@ func (p *point) labTraffic(c *sim.Config, k *kernel.Kernel, do func(node int, wh
 
 // sampled are the watches of flows, which the generator looks at.
 var sampled = map[sim.Watched]labtraffic.What{
-	sim.ReceivedBytes: labtraffic.ReceivedBytes, sim.Window: labtraffic.Window, sim.Rate: labtraffic.Rate, sim.InFlight: labtraffic.InFlight, sim.RTT: labtraffic.RTT, sim.DeliveryRate: labtraffic.DeliveryRate,
+	sim.ReceivedBytes: labtraffic.ReceivedBytes, sim.Window: labtraffic.Window, sim.Rate: labtraffic.Rate,
+	sim.InFlight: labtraffic.InFlight, sim.RTT: labtraffic.RTT, sim.DeliveryRate: labtraffic.DeliveryRate,
 }
 
 // attemptOf is what a run of the data plane, and of the generator, say of the machine.
@@ -238,8 +244,10 @@ func attemptOf(r *lab.Report, t *labtraffic.Result, rtt unit.Time) *Attempt {
 	a := &Attempt{
 		Disturbed: append(append([]string{}, r.Disturbed(rtt)...), t.Errors()...),
 		Errors:    append(append([]string{}, r.Errors()...), t.Errors()...),
-		Frames:    l.Frames, LateP50S: l.P50.Seconds(), LateP99S: l.P99.Seconds(), LateP999S: l.P999.Seconds(), LateMaxS: l.Max.Seconds(),
-		Lateness: slices.Clone(l.Below), StallS: r.Stall.Seconds(), RingLost: r.Gates.RingLost, Lost: r.VethLost + r.Counts.SendLost,
+		Frames:    l.Frames, LateP50S: l.P50.Seconds(), LateP99S: l.P99.Seconds(), LateP999S: l.P999.Seconds(),
+		LateMaxS: l.Max.Seconds(),
+		Lateness: slices.Clone(l.Below), StallS: r.Stall.Seconds(), RingLost: r.Gates.RingLost, Lost: r.VethLost +
+			r.Counts.SendLost,
 		Steal: r.Steal, CPU: r.CPU, WallS: r.Wall.Seconds(),
 	}
 	for i := range t.Flows {
@@ -248,7 +256,8 @@ func attemptOf(r *lab.Report, t *labtraffic.Result, rtt unit.Time) *Attempt {
 		}
 	}
 	if late := &t.Late; late.Count() > 0 {
-		a.Send = &SendLate{Datagrams: late.Count(), P50S: late.Quantile(0.5).Seconds(), P99S: late.Quantile(0.99).Seconds(), MaxS: late.Max.Seconds()}
+		a.Send = &SendLate{Datagrams: late.Count(), P50S: late.Quantile(0.5).Seconds(), P99S: late.Quantile(0.99).Seconds(),
+			MaxS: late.Max.Seconds()}
 	}
 	return a
 }
@@ -298,7 +307,8 @@ func (p *point) labResult(c *sim.Config, r *lab.Report, t *labtraffic.Result) *s
 	}
 	for i := range res.Flows {
 		x := &t.Flows[i]
-		res.Flows[i] = sim.FlowResult{Start: x.Start, Sender: x.Sender, Receiver: x.Receiver, FCT: x.FCT, Arrived: x.Arrived, Written: x.Written, Timeouts: x.Timeouts}
+		res.Flows[i] = sim.FlowResult{Start: x.Start, Sender: x.Sender, Receiver: x.Receiver, FCT: x.FCT, Arrived: x.Arrived,
+			Written: x.Written, Timeouts: x.Timeouts}
 		// Data packets and their delays are those that the network delivered, by event time: what
 		// waits in a socket is no part of them.
 		if i < len(r.Flows) && r.Flows[i].Packets > 0 {

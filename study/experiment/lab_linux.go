@@ -14,12 +14,14 @@ import (
 )
 
 // carryOut runs one run in the lab, again while the machine disturbs it.
-func (o *LabOptions) carryOut(ctx context.Context, r *RunSpec, dir, id string, progress func(share float64)) (*Run, error) {
+func (o *LabOptions) carryOut(ctx context.Context, r *RunSpec, dir, id string, progress func(share float64)) (*Run,
+	error) {
 	return o.repeat(r, func() (*Run, *Attempt, error) { return o.attempt(ctx, r, dir, id, progress) })
 }
 
 // attempt carries a run out once.
-func (o *LabOptions) attempt(ctx context.Context, r *RunSpec, dir, id string, progress func(share float64)) (run *Run, a *Attempt, err error) {
+func (o *LabOptions) attempt(ctx context.Context, r *RunSpec, dir, id string, progress func(share float64)) (run *Run,
+	a *Attempt, err error) {
 	c, err := r.Config()
 	if err != nil {
 		return nil, nil, err
@@ -80,7 +82,8 @@ func (o *LabOptions) attempt(ctx context.Context, r *RunSpec, dir, id string, pr
 	}()
 	before := cpuTime()
 	begin := time.Now()
-	sent, err := o.generator().Run(ctx, r.point.labTraffic(c, o.Kernel, n.Do, p.Epoch+int64(plane.Lead/unit.Nanosecond), progress))
+	sent, err := o.generator().Run(ctx, r.point.labTraffic(c, o.Kernel, n.Do, p.Epoch+int64(plane.Lead/unit.Nanosecond),
+		progress))
 	if cause := context.Cause(ctx); cause != nil {
 		if errors.Is(cause, context.Canceled) {
 			cause = errInterrupted

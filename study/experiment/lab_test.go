@@ -46,7 +46,8 @@ func TestRepeat(t *testing.T) {
 			continue
 		}
 		for i, a := range run.Attempts {
-			if a.Frames != uint64(i+1) || !reflect.DeepEqual(a.Disturbed, x.disturbed[i]) || told[i] != fmt.Sprint(i+1, a.Disturbed) {
+			if a.Frames != uint64(i+1) || !reflect.DeepEqual(a.Disturbed, x.disturbed[i]) ||
+				told[i] != fmt.Sprint(i+1, a.Disturbed) {
 				t.Errorf("%+v: attempt %d is %+v, told as %s", x, i+1, a, told[i])
 			}
 		}
@@ -70,16 +71,19 @@ func TestRepeat(t *testing.T) {
 func TestAttemptOf(t *testing.T) {
 	var h unit.Histogram
 	h.Add(unit.Millisecond)
-	quiet := &lab.Report{Lateness: lab.Lateness{Frames: 7, P50: 1e6, P99: 2e6, P999: 3e6, Max: 4e6, Below: []uint64{3, 4}}, Stall: 5e6, Steal: 0.01, CPU: 0.2, Wall: unit.Second}
+	quiet := &lab.Report{Lateness: lab.Lateness{Frames: 7, P50: 1e6, P99: 2e6, P999: 3e6, Max: 4e6, Below: []uint64{3, 4}},
+		Stall: 5e6, Steal: 0.01, CPU: 0.2, Wall: unit.Second}
 	a := attemptOf(quiet, &labtraffic.Result{}, unit.Second)
-	want := &Attempt{Disturbed: []string{}, Errors: []string{}, Frames: 7, LateP50S: 1e-6, LateP99S: 2e-6, LateP999S: 3e-6, LateMaxS: 4e-6, Lateness: []uint64{3, 4},
+	want := &Attempt{Disturbed: []string{}, Errors: []string{}, Frames: 7, LateP50S: 1e-6, LateP99S: 2e-6, LateP999S: 3e-6,
+		LateMaxS: 4e-6, Lateness: []uint64{3, 4},
 		StallS: 5e-6, Steal: 0.01, CPU: 0.2, WallS: 1}
 	if !reflect.DeepEqual(a, want) {
 		t.Errorf("quiet: %+v\nwant %+v", a, want)
 	}
 	bad := *quiet
 	bad.Gates.RingLost, bad.VethLost, bad.Counts.SendLost, bad.Gates.Partial = 1, 2, 4, 8
-	sent := &labtraffic.Result{Flows: []labtraffic.FlowResult{{}, {Failed: errors.New("it was refused")}}, Lost: labtraffic.Lost{Unread: 3}, Late: labtraffic.Lateness{Histogram: h, Max: 2 * unit.Millisecond}}
+	sent := &labtraffic.Result{Flows: []labtraffic.FlowResult{{}, {Failed: errors.New("it was refused")}},
+		Lost: labtraffic.Lost{Unread: 3}, Late: labtraffic.Lateness{Histogram: h, Max: 2 * unit.Millisecond}}
 	a = attemptOf(&bad, sent, unit.Second)
 	if a.RingLost != 1 || a.Lost != 6 {
 		t.Errorf("lost: %d and %d", a.RingLost, a.Lost)
@@ -94,7 +98,8 @@ func TestAttemptOf(t *testing.T) {
 		t.Errorf("disturbed by %q, of which the machine is not guilty", text)
 	}
 	text = strings.Join(a.Errors, "; ")
-	for _, w := range []string{"1 frames found no room in a ring", "2 frames were dropped", "4 frames were not taken", "8 frames came without their checksum", "3 datagrams", "it was refused"} {
+	for _, w := range []string{"1 frames found no room in a ring", "2 frames were dropped", "4 frames were not taken",
+		"8 frames came without their checksum", "3 datagrams", "it was refused"} {
 		if !strings.Contains(text, w) {
 			t.Errorf("errors %q, want %q", text, w)
 		}
@@ -131,14 +136,17 @@ measure: [{goodput: {by: traffic}}, {rtt: {every: 500ms}}, {queue: {port: s->b, 
 	if rtt := r.point.shortestRTT(c); rtt < 8*unit.Millisecond || rtt > 9*unit.Millisecond {
 		t.Errorf("the shortest base RTT is %v", rtt)
 	}
-	report := &lab.Report{Watched: make([][]int64, len(c.Watches)), Ports: make([]lab.PortResult, 4), Delays: []unit.Histogram{},
-		Flows: []lab.FlowCounts{{DelayMin: unit.Never}, {Packets: 500, Bytes: 724000, DelaySum: 2500 * unit.Millisecond, DelayMin: 4 * unit.Millisecond, DelayMax: 7 * unit.Millisecond}}}
+	report := &lab.Report{Watched: make([][]int64, len(c.Watches)), Ports: make([]lab.PortResult, 4),
+		Delays: []unit.Histogram{},
+		Flows: []lab.FlowCounts{{DelayMin: unit.Never}, {Packets: 500, Bytes: 724000, DelaySum: 2500 * unit.Millisecond,
+			DelayMin: 4 * unit.Millisecond, DelayMax: 7 * unit.Millisecond}}}
 	report.Drops[1] = 9
 	sent := &labtraffic.Result{End: labtraffic.TimeUp, Time: 3 * unit.Second, Flows: []labtraffic.FlowResult{
 		{FCT: unit.Never, Arrived: unit.Never, Written: unit.Never, Received: 70_000},
 		{FCT: unit.Never, Arrived: unit.Never, Written: unit.Never, Timeouts: 3, Received: 1e6},
 	}}
-	sent.Flows[1].Receiver = transport.Counters{ReceivedBytes: 500_000, ReceivedPackets: 499, Duplicates: 4, DelayMin: unit.Never}
+	sent.Flows[1].Receiver = transport.Counters{ReceivedBytes: 500_000, ReceivedPackets: 499, Duplicates: 4,
+		DelayMin: unit.Never}
 	value := int64(0)
 	of := map[observe.Watched][]int{}
 	for i, w := range c.Watches {
@@ -151,11 +159,14 @@ measure: [{goodput: {by: traffic}}, {rtt: {every: 500ms}}, {queue: {port: s->b, 
 		of[w.What] = append(of[w.What], i)
 	}
 	res := r.point.labResult(c, report, sent)
-	if res.Time != c.Duration || res.Measured != c.Duration-c.Warmup || !slices.Equal(res.Unfinished, []int{0}) || res.Drops != report.Drops || len(res.Delays) != 2 {
-		t.Errorf("%v, measured %v, unfinished %v, drops %v, %d histograms", res.Time, res.Measured, res.Unfinished, res.Drops, len(res.Delays))
+	if res.Time != c.Duration || res.Measured != c.Duration-c.Warmup || !slices.Equal(res.Unfinished, []int{0}) ||
+		res.Drops != report.Drops || len(res.Delays) != 2 {
+		t.Errorf("%v, measured %v, unfinished %v, drops %v, %d histograms", res.Time, res.Measured, res.Unfinished, res.Drops,
+			len(res.Delays))
 	}
 	f := &res.Flows[1].Receiver
-	if f.ReceivedBytes != 500_000 || f.ReceivedPackets != 500 || f.Duplicates != 0 || f.DelaySum != 2500*unit.Millisecond || f.DelayMax != 7*unit.Millisecond || res.Flows[1].Timeouts != 3 {
+	if f.ReceivedBytes != 500_000 || f.ReceivedPackets != 500 || f.Duplicates != 0 ||
+		f.DelaySum != 2500*unit.Millisecond || f.DelayMax != 7*unit.Millisecond || res.Flows[1].Timeouts != 3 {
 		t.Errorf("%+v", res.Flows[1])
 	}
 	for what, all := range of {
@@ -184,12 +195,14 @@ func TestAgree(t *testing.T) {
 	for _, x := range []struct {
 		points, outside int
 		enough          bool
-	}{{10, 0, true}, {10, 1, true}, {10, 2, false}, {9, 1, false}, {20, 2, true}, {19, 2, false}, {1, 0, true}, {1, 1, false}, {0, 0, true}} {
+	}{{10, 0, true}, {10, 1, true}, {10, 2, false}, {9, 1, false}, {20, 2, true}, {19, 2, false}, {1, 0, true},
+		{1, 1, false}, {0, 0, true}} {
 		var all []Agreement
 		for p := range x.points {
 			point := []Coordinate{{Key: "n", Text: fmt.Sprint(p)}}
 			all = append(all, Agreement{Point: point, Measure: "goodput", Group: "a", Judged: true, Agrees: p >= x.outside},
-				Agreement{Point: point, Measure: "goodput", Group: "b", Judged: true, Agrees: true}, Agreement{Point: point, Measure: "jain"})
+				Agreement{Point: point, Measure: "goodput", Group: "b", Judged: true, Agrees: true}, Agreement{Point: point,
+					Measure: "jain"})
 		}
 		inside, points, enough := Agree(all)
 		if inside != x.points-x.outside || points != x.points || enough != x.enough {
@@ -205,7 +218,8 @@ func TestAgree(t *testing.T) {
 	}
 	// Points are compared by their means over seeds; what only one world has is not.
 	run := func(n string, seed uint64, goodput float64) *Run {
-		return &Run{Seed: seed, Point: []Coordinate{{Key: "n", Text: n}}, Measures: []Measured{{Name: "goodput", Unit: "bps", Groups: []Grouped{{"x", goodput}}}}}
+		return &Run{Seed: seed, Point: []Coordinate{{Key: "n", Text: n}}, Measures: []Measured{{Name: "goodput", Unit: "bps",
+			Groups: []Grouped{{"x", goodput}}}}}
 	}
 	o := &Outcome{World: Lab, Runs: []*Run{run("1", 1, 40e6), run("1", 2, 48e6), run("2", 1, 1e6)},
 		Beside: &Outcome{World: Sim, Runs: []*Run{run("1", 1, 41e6), run("1", 2, 43e6), run("1", 3, 36e6), run("3", 1, 1e6)}}}
@@ -261,7 +275,8 @@ measure: [goodput, {queue: {port: s->b}}]
 			if k == 2 {
 				group, version, proto = 1, 6, 17
 			}
-			if f != (lab.Flow{Group: group, Src: x.Src, Dst: x.Dst, SrcPort: x.SrcPort, DstPort: x.DstPort, Version: version, Proto: proto}) {
+			if f != (lab.Flow{Group: group, Src: x.Src, Dst: x.Dst, SrcPort: x.SrcPort, DstPort: x.DstPort, Version: version,
+				Proto: proto}) {
 				t.Errorf("flow %d: %+v of %+v", k, f, x)
 			}
 		}
@@ -281,10 +296,14 @@ topology:
 switch: [forward]
 `
 	for _, x := range []struct{ rest, want string }{
-		{"traffic: [{name: x, from: a, to: b, transport: tcp, flows: 2}, {name: y, from: a, to: b, transport: udp, rate: 1Mbps}]\nmeasure: [goodput]\n", ""},
-		{"traffic: [{name: x, from: a, to: b, transport: tcp, size: 1MB}]\nmeasure: [goodput]\n", "its only point: iperf: a run until all is done"},
-		{"traffic: [{name: x, from: a, to: b, transport: udp, rate: 1Mbps, pattern: $p}]\nsweep: {p: [cbr, poisson]}\nmeasure: [goodput]\n", "p=poisson: iperf: flow 0: pattern poisson of UDP"},
-		{"traffic: [{name: x, from: a, to: b, transport: tcp}]\nmeasure: [goodput, {cwnd: {every: 10ms}}]\n", "iperf: samples of flows"},
+		{"traffic: [{name: x, from: a, to: b, transport: tcp, flows: 2}, {name: y, from: a, to: b, transport: udp, rate: " +
+			"1Mbps}]\nmeasure: [goodput]\n", ""},
+		{"traffic: [{name: x, from: a, to: b, transport: tcp, size: 1MB}]\nmeasure: [goodput]\n",
+			"its only point: iperf: a run until all is done"},
+		{"traffic: [{name: x, from: a, to: b, transport: udp, rate: 1Mbps, pattern: $p}]\nsweep: {p: [cbr, " +
+			"poisson]}\nmeasure: [goodput]\n", "p=poisson: iperf: flow 0: pattern poisson of UDP"},
+		{"traffic: [{name: x, from: a, to: b, transport: tcp}]\nmeasure: [goodput, {cwnd: {every: 10ms}}]\n",
+			"iperf: samples of flows"},
 	} {
 		s := load(t, head+x.rest, Options{})
 		if err := s.CheckLab(someKernel(), false); err != nil {
@@ -309,8 +328,10 @@ func TestCaptured(t *testing.T) {
 		attempts []Attempt
 		there    bool
 	}{
-		{nil, nil, true}, {nil, []Attempt{last}, true}, {[]string{"s1"}, []Attempt{last}, true}, {[]string{"s1"}, []Attempt{{}}, false},
-		{[]string{"s1", "s2"}, []Attempt{first, last}, false}, {[]string{"s2", "s1"}, []Attempt{last, first}, true}, {[]string{"s1"}, nil, false},
+		{nil, nil, true}, {nil, []Attempt{last}, true}, {[]string{"s1"}, []Attempt{last}, true},
+		{[]string{"s1"}, []Attempt{{}}, false},
+		{[]string{"s1", "s2"}, []Attempt{first, last}, false}, {[]string{"s2", "s1"}, []Attempt{last, first}, true},
+		{[]string{"s1"}, nil, false},
 	} {
 		if got := (&LabOptions{Capture: x.want}).captured(&Run{Attempts: x.attempts}); got != x.there {
 			t.Errorf("%v of %+v: %v", x.want, x.attempts, got)
@@ -348,7 +369,8 @@ measure: [goodput]
 // lab_repeat: a point has another number of seeds in the lab than in the simulator, the first ones,
 // and claims about the lab miss none.
 func TestLabRepeat(t *testing.T) {
-	text := strings.Replace(claimSpec, "repeat: 2", "repeat: 3\nlab_repeat: 1\nquick: {lab_repeat: 2, rate: [1Mbps, 4Mbps]}", 1) +
+	text := strings.Replace(claimSpec, "repeat: 2",
+		"repeat: 3\nlab_repeat: 1\nquick: {lab_repeat: 2, rate: [1Mbps, 4Mbps]}", 1) +
 		"expect: [{id: x, says: y, that: goodput.a < 5}]\n"
 	s := load(t, text, Options{})
 	runs := s.RunsOn(Lab)
@@ -360,7 +382,8 @@ func TestLabRepeat(t *testing.T) {
 		if same := s.Runs()[3*i]; r.Number != i || r.Seed != s.Seed || r.ID("") != same.ID("") {
 			t.Errorf("run %d: number %d, seed %d", i, r.Number, r.Seed)
 		}
-		results = append(results, &Run{Seed: r.Seed, Point: r.Point, Measures: []Measured{{Name: "goodput", Unit: "bps", Groups: []Grouped{{"a", 1}}}}})
+		results = append(results, &Run{Seed: r.Seed, Point: r.Point, Measures: []Measured{{Name: "goodput", Unit: "bps",
+			Groups: []Grouped{{"a", 1}}}}})
 	}
 	if c := s.judge(results, Lab)[0]; c.Verdict != Holds {
 		t.Errorf("in the lab: %+v", c)

@@ -46,7 +46,8 @@ func (s *Spec) CheckLab(k *kernel.Kernel, force bool) error {
 			p.traffic[i].checkLab(c, p, k)
 		}
 		if p.telemetry != nil {
-			c.fail(at("switch", "switches", "sweep"), "", "the lab's hosts are Linux, which does not know packets with telemetry (program telemetry)")
+			c.fail(at("switch", "switches", "sweep"), "",
+				"the lab's hosts are Linux, which does not know packets with telemetry (program telemetry)")
 		}
 		if p.framing.Fixed() {
 			c.fail(at("framing"), "l2, wire", "framing %s counts headers that no real frame has", p.framing.Name)
@@ -69,7 +70,8 @@ func (s *Spec) CheckLab(k *kernel.Kernel, force bool) error {
 				continue
 			}
 			if hosts++; links[n] != 1 {
-				c.fail(at("topology"), "hosts with one link", "host %s has %d links; a host of the lab has one interface", node.Name, links[n])
+				c.fail(at("topology"), "hosts with one link", "host %s has %d links; a host of the lab has one interface",
+					node.Name, links[n])
 			}
 		}
 		if len(c.errors) == 0 { // it takes all of the above
@@ -81,15 +83,18 @@ func (s *Spec) CheckLab(k *kernel.Kernel, force bool) error {
 			continue
 		}
 		if hosts > LabHosts {
-			c.fail(at("topology"), fmt.Sprintf("up to %d hosts", LabHosts), "the network has %d hosts, and each is a namespace with rings of its own", hosts)
+			c.fail(at("topology"), fmt.Sprintf("up to %d hosts", LabHosts),
+				"the network has %d hosts, and each is a namespace with rings of its own", hosts)
 		}
 		most := float64(LabFrames)
 		if k.CPUs == 1 { // hosts and data plane share it
 			most /= 2
 		}
 		if f := p.framesPerSecond(); f > most {
-			c.fail(at("topology"), fmt.Sprintf("rates divided by %.0f, or as many fewer senders; --force runs it all the same", roundUpTo(f/most)),
-				"too large for this machine at %s: hosts would send about %s frames/s, and the lab carries %s in good time", orPoint(p.at), SI(f), SI(most))
+			c.fail(at("topology"), fmt.Sprintf("rates divided by %.0f, or as many fewer senders; --force runs it all the same",
+				roundUpTo(f/most)),
+				"too large for this machine at %s: hosts would send about %s frames/s, and the lab carries %s in good time",
+				orPoint(p.at), SI(f), SI(most))
 		}
 	}
 	return c.err()
@@ -108,14 +113,17 @@ func roundUpTo(x float64) float64 { return float64(int(x) + 1) }
 // checkLab tells what of a traffic the kernel cannot carry.
 func (tr *traffic) checkLab(c *collector, p *point, k *kernel.Kernel) {
 	if over := tr.ipPacket() - mostMTU; over > 0 {
-		c.fail(tr.at, fmt.Sprintf("a payload of %d B", tr.payload-over), "traffic %s: IP packets of %d bytes are longer than interfaces of the lab can have (%d)", tr.name, tr.ipPacket(), mostMTU)
+		c.fail(tr.at, fmt.Sprintf("a payload of %d B", tr.payload-over),
+			"traffic %s: IP packets of %d bytes are longer than interfaces of the lab can have (%d)", tr.name,
+			tr.ipPacket(), mostMTU)
 	}
 	switch tr.transport.Name {
 	case "udp":
 		return
 	case "tcp":
 	default:
-		c.fail(tr.at, "tcp, udp", "traffic %s: the lab's hosts are Linux, which has no transport %s", tr.name, tr.transport.Name)
+		c.fail(tr.at, "tcp, udp", "traffic %s: the lab's hosts are Linux, which has no transport %s", tr.name,
+			tr.transport.Name)
 		return
 	}
 	if err := k.CongestionControl(tr.cc.Name); err != nil {
@@ -124,7 +132,8 @@ func (tr *traffic) checkLab(c *collector, p *point, k *kernel.Kernel) {
 	}
 	for _, param := range tr.cc.Params {
 		if !isDefault(&param, tr.ccValues) {
-			c.fail(tr.ccAt, "its default: "+param.Default, "traffic %s: the kernel's %s has no parameter %s", tr.name, tr.cc.Name, param.Name)
+			c.fail(tr.ccAt, "its default: "+param.Default, "traffic %s: the kernel's %s has no parameter %s", tr.name,
+				tr.cc.Name, param.Name)
 		}
 	}
 	if _, err := k.TCP(tr.values); err != nil {

@@ -12,7 +12,8 @@ import (
 // What this machine's kernel has: tests do not ask it.
 func someKernel() *kernel.Kernel {
 	k := &kernel.Kernel{CongestionControls: []string{"reno", "bbr", "cubic"}, Tick: 4 * unit.Millisecond}
-	for _, name := range []string{"tcp_comp_sack_delay_ns", "tcp_comp_sack_nr", "tcp_ecn", "tcp_moderate_rcvbuf", "tcp_rmem", "tcp_rto_min_us", "tcp_wmem"} {
+	for _, name := range []string{"tcp_comp_sack_delay_ns", "tcp_comp_sack_nr", "tcp_ecn", "tcp_moderate_rcvbuf",
+		"tcp_rmem", "tcp_rto_min_us", "tcp_wmem"} {
 		k.Sysctls = append(k.Sysctls, kernel.Sysctl{Name: name})
 	}
 	return k
@@ -36,33 +37,53 @@ func TestCheckLab(t *testing.T) {
 		want       []string // of the error, in order; none: there is no error
 		force      bool
 	}{
-		{"all can be had", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: bbr}\n  - {name: y, from: a, to: b, transport: udp, rate: 1Mbps}\nmeasure: [goodput]\n", nil, false},
-		{"a congestion control", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: dctcp}\nmeasure: [goodput]\n",
-			[]string{":10:51: traffic x: the kernel has no dctcp: it offers reno, bbr, cubic (CONFIG_TCP_CONG_DCTCP, module tcp_dctcp); allowed: reno, bbr, cubic"}, false},
-		{"its parameter", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: {cubic: {variant: rfc9438}}}\nmeasure: [goodput]\n",
+		{"all can be had", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: " +
+			"bbr}\n  - {name: y, from: a, to: b, transport: udp, rate: 1Mbps}\nmeasure: [goodput]\n", nil, false},
+		{"a congestion control", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, " +
+			"cc: dctcp}\nmeasure: [goodput]\n",
+			[]string{":10:51: traffic x: the kernel has no dctcp: it offers reno, bbr, cubic (CONFIG_TCP_CONG_DCTCP, module " +
+				"tcp_dctcp); allowed: reno, bbr, cubic"}, false},
+		{"its parameter", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: " +
+			"{cubic: {variant: rfc9438}}}\nmeasure: [goodput]\n",
 			[]string{"the kernel's cubic has no parameter variant; allowed: its default: linux"}, false},
-		{"a parameter of TCP", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, delayed_ack: 50ms}\nmeasure: [goodput]\n",
-			[]string{"traffic x: transport tcp: the kernel cannot have delayed_ack 50ms: it is 40ms at most (TCP_DELACK_MIN)"}, false},
-		{"a host's", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, ecn: true}\n  - {name: y, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
+		{"a parameter of TCP", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, " +
+			"delayed_ack: 50ms}\nmeasure: [goodput]\n",
+			[]string{"traffic x: transport tcp: the kernel cannot have delayed_ack 50ms: it is 40ms at most (TCP_DELACK_MIN)"},
+			false},
+		{"a host's", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, ecn: true}\n  " +
+			"- {name: y, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
 			[]string{":10:3: host a: flows of one host want net.ipv4.tcp_ecn to be 1 and 2"}, false},
-		{"a host's, by force", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, ecn: true}\n  - {name: y, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
+		{"a host's, by force", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, ecn: " +
+			"true}\n  - {name: y, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
 			[]string{":10:3: host a: flows of one host want net.ipv4.tcp_ecn to be 1 and 2"}, true},
-		{"a framing", twoHosts + "switch: [forward]\nframing: htsim\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
+		{"a framing", twoHosts + "switch: [forward]\nframing: htsim\ntraffic:\n  - {name: x, from: a, to: b, transport: " +
+			"tcp}\nmeasure: [goodput]\n",
 			[]string{":9:10: framing htsim counts headers that no real frame has; allowed: l2, wire"}, false},
-		{"measures", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput, overshoot]\n",
+		{"measures", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: " +
+			"[goodput, overshoot]\n",
 			[]string{":11:20: there is no overshoot in the lab: "}, false},
-		{"long packets", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: udp, rate: 1Mbps, payload: 9300 B}\nmeasure: [goodput]\n",
-			[]string{"traffic x: IP packets of 9328 bytes are longer than interfaces of the lab can have (9216); allowed: a payload of 9188 B"}, false},
-		{"too large", strings.ReplaceAll(twoHosts, "100Mbps", "10Gbps") + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
-			[]string{":3:3: too large for this machine at its only point: hosts would send about 1.238 M frames/s, and the lab carries 100 k in good time; allowed: rates divided by 13, or as many fewer senders"}, false},
-		{"too large, by force", strings.ReplaceAll(twoHosts, "100Mbps", "10Gbps") + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n", nil, true},
-		{"many hosts", "duration: 2s\ntopology: {fat_tree: {k: 16, rate: 1Mbps, delay: 1us}}\nswitch: [forward]\ntraffic:\n  - {name: x, from: h0, to: h1, transport: tcp}\nmeasure: [goodput]\n",
-			[]string{"the network has 1024 hosts, and each is a namespace with rings of its own; allowed: up to 128 hosts"}, false},
-		{"too large, by force, with what cannot be had", strings.ReplaceAll(twoHosts, "100Mbps", "10Gbps") + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: dctcp}\nmeasure: [goodput]\n",
+		{"long packets", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: udp, rate: " +
+			"1Mbps, payload: 9300 B}\nmeasure: [goodput]\n",
+			[]string{"traffic x: IP packets of 9328 bytes are longer than interfaces of the lab can have (9216); allowed: a " +
+				"payload of 9188 B"}, false},
+		{"too large", strings.ReplaceAll(twoHosts, "100Mbps", "10Gbps") +
+			"switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
+			[]string{":3:3: too large for this machine at its only point: hosts would send about 1.238 M frames/s, and the " +
+				"lab carries 100 k in good time; allowed: rates divided by 13, or as many fewer senders"}, false},
+		{"too large, by force", strings.ReplaceAll(twoHosts, "100Mbps", "10Gbps") +
+			"switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n", nil, true},
+		{"many hosts", "duration: 2s\ntopology: {fat_tree: {k: 16, rate: 1Mbps, delay: 1us}}\nswitch: " +
+			"[forward]\ntraffic:\n  - {name: x, from: h0, to: h1, transport: tcp}\nmeasure: [goodput]\n",
+			[]string{"the network has 1024 hosts, and each is a namespace with rings of its own; allowed: up to 128 hosts"},
+			false},
+		{"too large, by force, with what cannot be had", strings.ReplaceAll(twoHosts, "100Mbps", "10Gbps") +
+			"switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: dctcp}\nmeasure: [goodput]\n",
 			[]string{"the kernel has no dctcp"}, true},
-		{"a transport", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: rdma, cc: none}\nmeasure: [goodput]\n",
+		{"a transport", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: rdma, cc: " +
+			"none}\nmeasure: [goodput]\n",
 			[]string{"traffic x: the lab's hosts are Linux, which has no transport rdma; allowed: tcp, udp"}, false},
-		{"all together", twoHosts + "switch: [forward]\nframing: htsim\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: dctcp}\n  - {name: y, from: a, to: b, transport: rdma, cc: none}\nmeasure: [goodput, overshoot]\n",
+		{"all together", twoHosts + "switch: [forward]\nframing: htsim\ntraffic:\n  - {name: x, from: a, to: b, transport: " +
+			"tcp, cc: dctcp}\n  - {name: y, from: a, to: b, transport: rdma, cc: none}\nmeasure: [goodput, overshoot]\n",
 			[]string{"the kernel has no dctcp", "no transport rdma", "framing htsim", "no overshoot"}, false},
 	} {
 		s, err := Load(room(), file("test.yaml", c.spec), Options{})
@@ -144,9 +165,14 @@ traffic: [{name: x, from: a, to: b, transport: tcp}]
 measure: [goodput]
 `
 	for want, change := range map[string]func(p *point){
-		":8:9: the lab's hosts are Linux, which does not know packets with telemetry": func(p *point) { p.telemetry = &telemetry.Format{} },
-		"the lab keeps no log of pause frames":                                        func(p *point) { p.measures[0].log = true },
-		"host a has 2 links; a host of the lab has one interface":                     func(p *point) { p.network.Links = append(p.network.Links, p.network.Links[0]) },
+		":8:9: the lab's hosts are Linux, which does not know packets with telemetry": func(p *point) {
+			p.telemetry = &telemetry.Format{}
+		},
+		"the lab keeps no log of pause frames": func(p *point) { p.measures[0].log = true },
+		"host a has 2 links; a host of the lab has one interface": func(p *point) {
+			p.network.Links = append(p.network.Links,
+				p.network.Links[0])
+		},
 	} {
 		s := load(t, spec, Options{})
 		if err := s.CheckLab(someKernel(), false); err != nil {

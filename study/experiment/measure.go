@@ -54,59 +54,81 @@ var kindsOfMeasure []kindOfMeasure
 
 func init() {
 	kindsOfMeasure = []kindOfMeasure{
-		{"balance", "Jain's index of the packets that a switch's upward ports have sent, by switch, and these packets by port (port_packets, with every also over time) of a fat tree",
+		{"balance", "Jain's index of the packets that a switch's upward ports have sent, by switch, and these packets by " +
+			"port (port_packets, with every also over time) of a fat tree",
 			[]string{"switches", "every"}, decodeBalance, watchBalance, evaluateBalance},
-		{"buffer", "what waits in all ports of a switch: mean, largest, percentiles and distribution over the switches of a pattern [bytes]",
+		{"buffer", "what waits in all ports of a switch: mean, largest, percentiles and distribution over the switches of " +
+			"a pattern [bytes]",
 			[]string{"switches", "every", "percentiles"}, decodeBuffer, watchBuffer, evaluateBuffer},
-		{"collective", "time from a collective's start until the last of its data has arrived, by traffic [s]", []string{"by"}, decodeCollective, nil, evaluateCollective},
+		{"collective", "time from a collective's start until the last of its data has arrived, by traffic [s]",
+			[]string{"by"}, decodeCollective, nil, evaluateCollective},
 		{"cwnd", "congestion window over time of a traffic's first flows, and its mean by traffic [bytes of payload]",
 			[]string{"traffic", "every", "flows"}, decodeGauge, watchGauge, evaluateGauge},
 		{"delay", "one-way delay of data packets, mean, largest and percentiles, by traffic [s]",
 			[]string{"by", "percentiles"}, decodeDelay, nil, evaluateDelay},
-		{"delivery_rate", "latest rate at which payload was delivered over time, as senders of a traffic's first flows see it, and its mean by traffic [bit/s]",
+		{"delivery_rate", "latest rate at which payload was delivered over time, as senders of a traffic's first flows see " +
+			"it, and its mean by traffic [bit/s]",
 			[]string{"traffic", "every", "flows"}, decodeGauge, watchGauge, evaluateGauge},
 		{"drops", "packets dropped in switches and on links, by reason", nil, nil, nil, evaluateDrops},
-		{"fct", "flow completion time, from start to last byte acknowledged, mean and largest of the finished, percentiles, by size, and to the last write's return (fct_written), by traffic [s]",
+		{"fct", "flow completion time, from start to last byte acknowledged, mean and largest of the finished, " +
+			"percentiles, by size, and to the last write's return (fct_written), by traffic [s]",
 			[]string{"by", "percentiles", "bins", "deviation"}, decodeCompletion, nil, evaluateFCT},
-		{"fct_last", "time from a traffic's first start until the last byte of all its flows has arrived [s], and the sum of their sizes over that (incast_goodput [bit/s]), by traffic",
+		{"fct_last", "time from a traffic's first start until the last byte of all its flows has arrived [s], and the sum " +
+			"of their sizes over that (incast_goodput [bit/s]), by traffic",
 			[]string{"by"}, decodeByTraffic, nil, evaluateLast},
-		{"goodput", "payload bits per second that were new to the receiver, by traffic or in all; with every over time too [bit/s]",
+		{"goodput", "payload bits per second that were new to the receiver, by traffic or in all; with every over " +
+			"time too [bit/s]",
 			[]string{"by", "every"}, decodeGoodput, watchGoodput, evaluateGoodput},
 		{"in_flight", "payload in flight over time of a traffic's first flows, and its mean by traffic [bytes]",
 			[]string{"traffic", "every", "flows"}, decodeGauge, watchGauge, evaluateGauge},
 		{"jain", "Jain's index of the goodputs of traffics or flows: (Σx)²/(n·Σx²); with every over time too",
 			[]string{"by", "every"}, decodeJain, watchJain, evaluateJain},
-		{"jitter", "smoothed difference of transit times (RFC 3550 §6.4.1), by traffic [s]", []string{"by"}, decodeByTraffic, nil, evaluateJitter},
-		{"loss", "share of the sent data packets that did not arrive within the measured part, by traffic", []string{"by"}, decodeByTraffic, nil, evaluateLoss},
-		{"nacks", "notices that switches made: packets made, dropped, delivered to senders, taken and refused by them [packets], share dropped (nacks_lost), delay from switch to sender (nacks_delay): mean, largest, percentiles [s]",
+		{"jitter", "smoothed difference of transit times (RFC 3550 §6.4.1), by traffic [s]", []string{"by"}, decodeByTraffic,
+			nil, evaluateJitter},
+		{"loss", "share of the sent data packets that did not arrive within the measured part, by traffic", []string{"by"},
+			decodeByTraffic, nil, evaluateLoss},
+		{"nacks", "notices that switches made: packets made, dropped, delivered to senders, taken and refused by them " +
+			"[packets], share dropped (nacks_lost), delay from switch to sender (nacks_delay): mean, largest, percentiles [s]",
 			[]string{"percentiles"}, decodeNacks, nil, evaluateNacks},
-		{"overhead", "what the frames on all links consist of: payload (also sent again), headers, extensions, ack, nack, notice, pfc, probe [bytes, counted on every link]",
+		{"overhead", "what the frames on all links consist of: payload (also sent again), headers, extensions, ack, nack, " +
+			"notice, pfc, probe [bytes, counted on every link]",
 			nil, nil, nil, evaluateOverhead},
-		{"overshoot", "largest payload in flight of a sender over its path's bandwidth-delay product (base RTT times the slowest link's rate of payload): mean and largest (overshoot_max) of the flows, by traffic",
+		{"overshoot", "largest payload in flight of a sender over its path's bandwidth-delay product (base RTT times the " +
+			"slowest link's rate of payload): mean and largest (overshoot_max) of the flows, by traffic",
 			[]string{"by"}, decodeWindowed, nil, evaluateOvershoot},
-		{"pfc_pause", "share of the time for which PFC held a port, mean of all ports, by port, or of the NICs of a traffic's senders in its class; and the Pause frames that they got (pfc_pauses)",
+		{"pfc_pause", "share of the time for which PFC held a port, mean of all ports, by port, or of the NICs of a " +
+			"traffic's senders in its class; and the Pause frames that they got (pfc_pauses)",
 			[]string{"by", "log"}, decodePause, nil, evaluatePause},
-		{"queue", "length of a port's queue without the frame on the wire, or of all ports of switches, mean, largest, percentiles and distribution [packets or bytes]",
+		{"queue", "length of a port's queue without the frame on the wire, or of all ports of switches, mean, largest, " +
+			"percentiles and distribution [packets or bytes]",
 			[]string{"port", "switches", "every", "until", "unit", "percentiles"}, decodeQueue, watchQueue, evaluateQueue},
 		{"rate", "pacing rate over time of a traffic's first flows, and its mean by traffic [bit/s]",
 			[]string{"traffic", "every", "flows"}, decodeGauge, watchGauge, evaluateGauge},
-		{"reaction", "time after which goodput, throughput or queue stays within a band around its target, from a given time on [s]",
-			[]string{"after", "until", "goodput", "throughput", "queue", "to", "within", "hold", "every"}, decodeReaction, watchReaction, evaluateReaction},
-		{"reduction", "time from congestion, which begins at a given time or when a queue grows beyond a length (reduction_from), until the first sender, or all, have reduced window or rate by a share, by traffic [s]",
+		{"reaction", "time after which goodput, throughput or queue stays within a band around its target, from a " +
+			"given time on [s]",
+			[]string{"after", "until", "goodput", "throughput", "queue", "to", "within", "hold", "every"}, decodeReaction,
+			watchReaction, evaluateReaction},
+		{"reduction", "time from congestion, which begins at a given time or when a queue grows beyond a length " +
+			"(reduction_from), until the first sender, or all, have reduced window or rate by a share, by traffic [s]",
 			[]string{"traffic", "after", "port", "above", "by", "of", "gauge"}, decodeReduction, nil, evaluateReduction},
-		{"reordering", "share of the data packets that came after one that was sent later (RFC 4737 §4.1), and the largest extent (§4.2; reordering_extent [packets]), by traffic",
+		{"reordering", "share of the data packets that came after one that was sent later (RFC 4737 §4.1), and the largest " +
+			"extent (§4.2; reordering_extent [packets]), by traffic",
 			[]string{"by"}, decodeByTraffic, nil, evaluateReordering},
-		{"retransmissions", "data packets sent again, by traffic; by flow: also mean and standard deviation over its flows", []string{"by"}, decodeRetransmissions, nil, evaluateRetransmissions},
-		{"rtt", "round-trip time over time, as senders of a traffic's first flows have smoothed it, and its mean by traffic [s]",
+		{"retransmissions", "data packets sent again, by traffic; by flow: also mean and standard deviation over its flows",
+			[]string{"by"}, decodeRetransmissions, nil, evaluateRetransmissions},
+		{"rtt", "round-trip time over time, as senders of a traffic's first flows have smoothed it, and its mean " +
+			"by traffic [s]",
 			[]string{"traffic", "every", "flows"}, decodeGauge, watchGauge, evaluateGauge},
-		{"slowdown", "flow completion time over the ideal one of the flow alone: " + IdealFormula + "; mean and percentiles of the finished, also by size, by traffic",
+		{"slowdown", "flow completion time over the ideal one of the flow alone: " + IdealFormula +
+			"; mean and percentiles of the finished, also by size, by traffic",
 			[]string{"by", "percentiles", "bins"}, decodeCompletion, nil, evaluateSlowdown},
 		{"throughput", "bits of frames per second that a port has sent; with every over time too [bit/s]",
 			[]string{"port", "every"}, decodePort, watchPort, evaluateThroughput},
 		{"time_to_fairness", "time until Jain's index of the goodputs is and stays above a level, from a given time on [s]",
 			[]string{"by", "every", "index", "hold", "after"}, decodeFairness, watchJain, evaluateFairness},
 		{"timeouts", "retransmission timeouts of senders, by traffic", []string{"by"}, decodeWindowed, nil, evaluateTimeouts},
-		{"unacked", "payload that was not acknowledged when the application's last write returned, mean and largest over the flows, by traffic [bytes]",
+		{"unacked", "payload that was not acknowledged when the application's last write returned, mean and largest over " +
+			"the flows, by traffic [bytes]",
 			[]string{"by"}, decodeUnacked, nil, evaluateUnacked},
 		{"utilisation", "share of what a port's link could have carried; with every over time too",
 			[]string{"port", "every"}, decodePort, watchPort, evaluateUtilisation},
@@ -131,7 +153,8 @@ func measureNames() (out []string) {
 func (d *decoder) measureList(root *tree, p *point) {
 	t := root.get("measure")
 	if t == nil {
-		kept := &tree{place: root.place, kind: list, from: "default: ours", items: []*tree{{place: root.place, text: "goodput"}}}
+		kept := &tree{place: root.place, kind: list, from: "default: ours",
+			items: []*tree{{place: root.place, text: "goodput"}}}
 		if root.orig != nil && root.orig.get("measure") == nil {
 			root.orig.set("measure", kept)
 		}
@@ -226,7 +249,8 @@ func decodeBalance(d *decoder, at, options *tree, p *point, m *measure) {
 		d.fail(t.place, "switches of a lower tier", "no switch that %q matches has ports upward", t.text)
 	}
 	if len(m.ports) > mostPorts {
-		d.fail(t.place, fmt.Sprintf("a pattern of switches with %d ports upward at most", mostPorts), "%q has %d", t.text, len(m.ports))
+		d.fail(t.place, fmt.Sprintf("a pattern of switches with %d ports upward at most", mostPorts), "%q has %d", t.text,
+			len(m.ports))
 	}
 }
 
@@ -278,7 +302,8 @@ func decodeQueue(d *decoder, at, options *tree, p *point, m *measure) {
 	port, switches := options.get("port"), options.get("switches")
 	switch {
 	case (port == nil) == (switches == nil):
-		d.missing(options, "port", "queue's key", m.keys, `queue: {port: s1->server}, or queue: {switches: "*"}`, "queue needs a port, or switches")
+		d.missing(options, "port", "queue's key", m.keys, `queue: {port: s1->server}, or queue: {switches: "*"}`,
+			"queue needs a port, or switches")
 		return
 	case port != nil:
 		m.port = d.port(port, p, true)
@@ -337,8 +362,10 @@ const mostPorts = 256
 func decodePause(d *decoder, at, options *tree, p *point, m *measure) {
 	m.log = d.word(d.value(options, "log", "false", "ours"), "answer", []string{"true", "false"}) == "true"
 	t := d.value(options, "by", "all", "ours")
-	if m.by = d.word(t, "grouping", []string{"all", "port", "traffic"}); m.by == "port" && 2*len(p.network.Links) > mostPorts {
-		d.fail(t.place, "all, traffic", "the network has %d ports; at most %d are shown one by one", 2*len(p.network.Links), mostPorts)
+	if m.by = d.word(t, "grouping", []string{"all", "port", "traffic"}); m.by == "port" &&
+		2*len(p.network.Links) > mostPorts {
+		d.fail(t.place, "all, traffic", "the network has %d ports; at most %d are shown one by one", 2*len(p.network.Links),
+			mostPorts)
 	}
 }
 
@@ -387,7 +414,8 @@ func (d *decoder) hold(options *tree, standard string, m *measure) {
 	t := d.value(options, "hold", standard, "ours")
 	m.hold = d.integer(t, 1, 1000000)
 	if span := m.until - m.after; len(d.errors) == 0 && m.every > 0 && unit.Time(m.hold) > span/m.every {
-		d.fail(t.place, "a shorter every, or a smaller hold", "there are no %d samples, one every %v, within %v", m.hold, m.every, span)
+		d.fail(t.place, "a shorter every, or a smaller hold", "there are no %d samples, one every %v, within %v", m.hold,
+			m.every, span)
 	}
 }
 
@@ -420,7 +448,8 @@ func decodeReaction(d *decoder, at, options *tree, p *point, m *measure) {
 	}
 	after := options.get("after")
 	if m.of == "" || after == nil {
-		d.missing(options, "after", "reaction's key", m.keys, "reaction: {after: 5ms, goodput: light}", "a reaction needs after, and one of goodput, throughput, queue")
+		d.missing(options, "after", "reaction's key", m.keys, "reaction: {after: 5ms, goodput: light}",
+			"a reaction needs after, and one of goodput, throughput, queue")
 		return
 	}
 	m.after, m.until = d.measuredTime(after, p, false), p.warmup+p.duration

@@ -101,7 +101,8 @@ measure: [{goodput: {every: 100ms}}, {throughput: {port: s->c, every: 50ms}}, {u
 	}
 	near(t, "mean of goodput over time", mean(floats(s)), r.value(t, "goodput", "a"), 1e-9)
 	near(t, "throughput", r.value(t, "throughput", "s->c"), 6e6*1.042, 1e-3)
-	near(t, "mean of throughput over time", mean(floats(r.over(t, "throughput", "s->c"))), r.value(t, "throughput", "s->c"), 1e-9)
+	near(t, "mean of throughput over time", mean(floats(r.over(t, "throughput", "s->c"))), r.value(t, "throughput",
+		"s->c"), 1e-9)
 	near(t, "utilisation", r.value(t, "utilisation", "s->c"), 0.6*1.042, 1e-3)
 	near(t, "utilisation in an interval", float64(r.over(t, "utilisation", "s->c").Values[1]), 0.6*1.042, 2e-3)
 	for _, q := range []string{"delay_p1", "delay_p50", "delay_p99"} { // classes are 1/64 wide at most
@@ -203,11 +204,14 @@ func TestWritten(t *testing.T) {
 	for transport, want := range map[string]bool{"tcp": true, "rdma": false, "window, window: 4 packets": false} {
 		registry := room()
 		registry.Transports = append(registry.Transports, rdma.Scheme())
-		s, err := Load(registry, file("t.yaml", line+"traffic: [{name: a, from: a, to: c, transport: "+transport+", size: 10kB, start: 0s}]\nmeasure: [fct]\n"), Options{})
+		s, err := Load(registry, file("t.yaml", line+"traffic: [{name: a, from: a, to: c, transport: "+transport+
+			", size: 10kB, start: 0s}]\nmeasure: [fct]\n"), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := slices.ContainsFunc(s.shape().Measures, func(m Measured) bool { return m.Name == "fct_written" }); got != want {
+		if got := slices.ContainsFunc(s.shape().Measures, func(m Measured) bool {
+			return m.Name == "fct_written"
+		}); got != want {
 			t.Errorf("%s: fct_written is there: %v", transport, got)
 		}
 	}
@@ -402,7 +406,8 @@ measure: [goodput, {cwnd: {every: 100ms}}, {slowdown: {bins: 1}}, {queue: {port:
 	if lines := bytes.Count(data, []byte("\n")); lines > 30 {
 		t.Errorf("the file has %d lines", lines)
 	}
-	if len(back.Series) != len(run.Series) || len(back.Bins) != 1 || len(back.Distributions) != len(run.Distributions) || len(back.Flows.StartS) != 2 {
+	if len(back.Series) != len(run.Series) || len(back.Bins) != 1 || len(back.Distributions) != len(run.Distributions) ||
+		len(back.Flows.StartS) != 2 {
 		t.Errorf("it lost something: %+v", back)
 	}
 }
@@ -439,10 +444,12 @@ measure: [{cwnd: {every: 100ms}}, {goodput: {every: 1s}}]
 	}
 	for i, f := range flows {
 		r := o.Runs[i/2]
-		if f.Run != r.ID || f.Seed != r.Seed || f.Rate != r.Point[0].Text || f.RateValue != r.Point[0].Value || f.SweepFlow != "x" || int(f.Flow) != i%2 {
+		if f.Run != r.ID || f.Seed != r.Seed || f.Rate != r.Point[0].Text || f.RateValue != r.Point[0].Value ||
+			f.SweepFlow != "x" || int(f.Flow) != i%2 {
 			t.Errorf("row %d: %+v", i, f)
 		}
-		if w := i%2 == 0; w && (f.Traffic != "w" || f.Src != "a" || *f.Size != 50000 || f.Start != 0.2 || *f.Slowdown != *f.FCT / *f.Ideal || f.Received != 50000) ||
+		if w := i%2 == 0; w && (f.Traffic != "w" || f.Src != "a" || *f.Size != 50000 || f.Start != 0.2 ||
+			*f.Slowdown != *f.FCT / *f.Ideal || f.Received != 50000) ||
 			!w && (f.Size != nil || f.FCT != nil || f.Ideal != nil || f.Slowdown != nil) {
 			t.Errorf("row %d: %+v", i, f)
 		}
@@ -459,14 +466,16 @@ measure: [{cwnd: {every: 100ms}}, {goodput: {every: 1s}}]
 	if err != nil || len(values) != 4*(20+2+2) {
 		t.Fatalf("%d values, error %v", len(values), err)
 	}
-	if v := values[0]; v.Measure != "cwnd" || v.Group != "w.0" || v.Unit != "bytes" || v.Time != 0 || v.Value != nil || values[2].Value == nil {
+	if v := values[0]; v.Measure != "cwnd" || v.Group != "w.0" || v.Unit != "bytes" || v.Time != 0 || v.Value != nil ||
+		values[2].Value == nil {
 		t.Errorf("first values %+v, %+v", v, values[2])
 	}
 }
 
 // Every measure that `weir list measures` names can be asked for, and has values.
 func TestEveryMeasure(t *testing.T) {
-	options := map[string]string{"queue": "port: s->c", "throughput": "port: s->c", "utilisation": "port: s->c", "reaction": "after: 1s, goodput: w"}
+	options := map[string]string{"queue": "port: s->c", "throughput": "port: s->c", "utilisation": "port: s->c",
+		"reaction": "after: 1s, goodput: w"}
 	var entries, names []string
 	for _, m := range Measures() {
 		entries = append(entries, fmt.Sprintf("{%s: {%s}}", m[0], options[m[0]]))
@@ -475,7 +484,8 @@ func TestEveryMeasure(t *testing.T) {
 	if !slices.IsSorted(names) {
 		t.Error("measures are not in order")
 	}
-	network := strings.NewReplacer("switches: [s]", "switches: [s, up]", "  links:\n", "  links:\n    - {ends: [s, up], rate: 1Gbps, delay: 1ms}\n").Replace(line)
+	network := strings.NewReplacer("switches: [s]", "switches: [s, up]", "  links:\n",
+		"  links:\n    - {ends: [s, up], rate: 1Gbps, delay: 1ms}\n").Replace(line)
 	r := first(t, network+`
 traffic: [{name: w, from: a, to: c, transport: tcp, size: 1MB, start: 0s}, {name: ring, collective: ring, hosts: "*", transport: tcp, size: 1MB}]
 measure: [`+strings.Join(entries, ", ")+"]\n")
@@ -501,7 +511,8 @@ measure: [{reaction: {after: 500ms, goodput: a, until: 2s, every: 100ms, hold: 1
 // telemetry, and each part is that of the packets: 66 bytes of headers and options a TCP
 // segment, 50 a packet of rdma over IPv4, and 48 of extension where telemetry is asked for.
 func TestOverhead(t *testing.T) {
-	for transport, payloadHeader := range map[string]float64{"transport: tcp": 66. / 1000, "transport: rdma, cc: none": 50. / 1000, "transport: rdma, cc: dctcp": 50. / 1000} {
+	for transport, payloadHeader := range map[string]float64{"transport: tcp": 66. / 1000,
+		"transport: rdma, cc: none": 50. / 1000, "transport: rdma, cc: dctcp": 50. / 1000} {
 		r := first(t, `title: t
 duration: 100ms
 topology: {star: {hosts: 2, rate: 1Gbps, delay: 1us}}
@@ -521,7 +532,8 @@ measure: [overhead, {throughput: {port: h0->s}}, {throughput: {port: s->h0}}, {t
 			}
 		}
 		near(t, transport+": all parts", sum, sent, 1e-9)
-		near(t, transport+": headers", r.value(t, "overhead", "headers"), payloadHeader*r.value(t, "overhead", "payload"), 2e-3)
+		near(t, transport+": headers", r.value(t, "overhead", "headers"), payloadHeader*r.value(t, "overhead", "payload"),
+			2e-3)
 		near(t, transport+": payload", r.value(t, "overhead", "payload"), 2e6, 1e-9)
 		if r.value(t, "overhead", "ack") < 2*2*50*100 {
 			t.Errorf("%s: %g bytes of ACKs", transport, r.value(t, "overhead", "ack"))

@@ -79,7 +79,8 @@ func (s *Spec) decodePaperValues(d *decoder) {
 			source = general
 		}
 		if source == nil {
-			d.missing(x, "source", "key of the paper's values", append([]string{"where", "source"}, names...), "source: §6.2.3, or source: figure 4, read off the plot",
+			d.missing(x, "source", "key of the paper's values", append([]string{"where", "source"}, names...),
+				"source: §6.2.3, or source: figure 4, read off the plot",
 				"it is not said where the paper has this")
 			continue
 		}
@@ -87,7 +88,9 @@ func (s *Spec) decodePaperValues(d *decoder) {
 		if len(d.errors) > before {
 			continue
 		}
-		if !s.Quick && !s.resolved && len(s.set) == 0 && !slices.ContainsFunc(s.points, func(p *point) bool { return of.means(p.at) }) {
+		if !s.Quick && !s.resolved && len(s.set) == 0 && !slices.ContainsFunc(s.points, func(p *point) bool {
+			return of.means(p.at)
+		}) {
 			d.fail(x.place, "", "no point of the sweep is meant by these values")
 		}
 		given := 0
@@ -108,7 +111,9 @@ func (s *Spec) decodePaperValues(d *decoder) {
 				continue
 			}
 			for i := range s.paperValues {
-				if old := &s.paperValues[i]; old.Name() == k.name && slices.ContainsFunc(s.points, func(p *point) bool { return old.means(p.at) && v.means(p.at) }) {
+				if old := &s.paperValues[i]; old.Name() == k.name && slices.ContainsFunc(s.points, func(p *point) bool {
+					return old.means(p.at) && v.means(p.at)
+				}) {
 					d.fail(k.place, "each value of a point once", "%s is given for some of these points already", k.name)
 					break
 				}
@@ -168,4 +173,5 @@ func (d *decoder) quantity(t *tree, of string) (float64, bool) {
 	return 0, false
 }
 
-var kindOfQuantity = map[string]string{"bps": "a rate such as 9.7Mbps", "s": "a time such as 5ms", "bytes": "a size such as 32MB"}
+var kindOfQuantity = map[string]string{"bps": "a rate such as 9.7Mbps", "s": "a time such as 5ms",
+	"bytes": "a size such as 32MB"}

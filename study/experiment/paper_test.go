@@ -40,7 +40,8 @@ func TestPaperValues(t *testing.T) {
 		{"x", "1Mbps", "goodput", "a", 0.9e6, "bps", "§6"}, {"y", "1Mbps", "goodput", "a", 0.9e6, "bps", "§6"},
 		{"y", "2Mbps", "goodput", "a", 1.8e6, "bps", "figure 4"}, {"y", "2Mbps", "delay", "a", 0.0125, "s", "figure 4"},
 		{"y", "2Mbps", "jain", "", 0.85, "", "figure 4"}, {"y", "2Mbps", "queue", "mean", 7.5, "packets", "figure 4"},
-		{"x", "2Mbps", "goodput", "a", 0, "", ""}, {"y", "1Mbps", "jain", "", 0, "", ""}, {"y", "2Mbps", "queue", "max", 0, "", ""},
+		{"x", "2Mbps", "goodput", "a", 0, "", ""}, {"y", "1Mbps", "jain", "", 0, "", ""}, {"y", "2Mbps", "queue", "max",
+			0, "", ""},
 	} {
 		v, ok := s.PaperValue(at(c.scheme, c.rate), c.measure, c.group)
 		if ok != (c.want != 0) || math.Abs(v.Value-c.want) > 1e-9*c.want || v.Unit != c.unit || v.Source != c.source {
@@ -77,7 +78,8 @@ func TestPaperValuesDecideNothing(t *testing.T) {
 
 // The rule in words is that of the numbers.
 func TestAgreementRule(t *testing.T) {
-	if agreeShare != 0.10 || agreeBPS != 1e6 || mayDisagree != 0.1 || AgreementRule != "within 10 % or 1 Mb/s; one in ten may be outside" {
+	if agreeShare != 0.10 || agreeBPS != 1e6 || mayDisagree != 0.1 ||
+		AgreementRule != "within 10 % or 1 Mb/s; one in ten may be outside" {
 		t.Error("words and numbers differ")
 	}
 }

@@ -47,7 +47,8 @@ func newParquetTable(columns []parquetColumn) *parquetTable {
 		if kind.Kind() == reflect.String {
 			tag += ",dict"
 		}
-		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: kind, Tag: reflect.StructTag(`parquet:"` + tag + `"`)})
+		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: kind,
+			Tag: reflect.StructTag(`parquet:"` + tag + `"`)})
 	}
 	schema := parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface())
 	t.writer = parquet.NewWriter(&t.buffer, schema, parquet.CreatedBy("weir", "1", ""), parquet.Compression(&zstd.Codec{}))
@@ -137,13 +138,17 @@ func (s *Spec) pointValues(r *Run) []any {
 }
 
 // flowsParquet is flows.parquet. Counters are of the measured part; slowdown is fct_s
-// over ideal_fct_s. Null: start_s of a flow that did not begin; fct_s of one that is not finished; size and ideal time of
-// one without end.
+// over ideal_fct_s. Null: start_s of a flow that did not begin; fct_s of one that is not finished;
+// size and ideal time of one without end.
 func (o *Outcome) flowsParquet() ([]byte, error) {
-	t := newParquetTable(o.Spec.pointColumns([]parquetColumn{{name: "flow", of: int32(0)}, {name: "traffic", of: ""}, {name: "src", of: ""}, {name: "dst", of: ""},
-		{name: "src_port", of: int32(0)}, {name: "dst_port", of: int32(0)}, {name: "size_bytes", of: int64(0), optional: true}, {name: "start_s", of: 0.0, optional: true},
-		{name: "fct_s", of: 0.0, optional: true}, {name: "ideal_fct_s", of: 0.0, optional: true}, {name: "slowdown", of: 0.0, optional: true},
-		{name: "received_bytes", of: int64(0)}, {name: "sent_packets", of: int64(0)}, {name: "retransmitted_packets", of: int64(0)}}))
+	t := newParquetTable(o.Spec.pointColumns([]parquetColumn{{name: "flow", of: int32(0)}, {name: "traffic", of: ""},
+		{name: "src", of: ""}, {name: "dst", of: ""},
+		{name: "src_port", of: int32(0)}, {name: "dst_port", of: int32(0)}, {name: "size_bytes", of: int64(0),
+			optional: true}, {name: "start_s", of: 0.0, optional: true},
+		{name: "fct_s", of: 0.0, optional: true}, {name: "ideal_fct_s", of: 0.0, optional: true}, {name: "slowdown", of: 0.0,
+			optional: true},
+		{name: "received_bytes", of: int64(0)}, {name: "sent_packets", of: int64(0)}, {name: "retransmitted_packets",
+			of: int64(0)}}))
 	for _, r := range o.Runs {
 		f := r.Flows
 		if f == nil {
@@ -155,8 +160,10 @@ func (o *Outcome) flowsParquet() ([]byte, error) {
 			if f.SizeBytes[i] > 0 {
 				size = f.SizeBytes[i]
 			}
-			t.add(append(point[:len(point):len(point)], int32(i), f.Names[f.Traffic[i]], f.Names[f.Src[i]], f.Names[f.Dst[i]], int32(f.SrcPort[i]), int32(f.DstPort[i]), size,
-				float64(f.StartS[i]), float64(f.FCTS[i]), float64(f.IdealS[i]), float64(f.FCTS[i]/f.IdealS[i]), f.ReceivedBytes[i], f.SentPackets[i], f.RetransmittedPackets[i])...)
+			t.add(append(point[:len(point):len(point)], int32(i), f.Names[f.Traffic[i]], f.Names[f.Src[i]], f.Names[f.Dst[i]],
+				int32(f.SrcPort[i]), int32(f.DstPort[i]), size,
+				float64(f.StartS[i]), float64(f.FCTS[i]), float64(f.IdealS[i]), float64(f.FCTS[i]/f.IdealS[i]), f.ReceivedBytes[i],
+				f.SentPackets[i], f.RetransmittedPackets[i])...)
 		}
 	}
 	return t.bytes()
@@ -164,7 +171,8 @@ func (o *Outcome) flowsParquet() ([]byte, error) {
 
 // seriesParquet is series.parquet: the quantities over time.
 func (o *Outcome) seriesParquet() ([]byte, error) {
-	t := newParquetTable(o.Spec.pointColumns([]parquetColumn{{name: "measure", of: ""}, {name: "group", of: ""}, {name: "unit", of: ""}, {name: "time_s", of: 0.0}, {name: "value", of: 0.0, optional: true}}))
+	t := newParquetTable(o.Spec.pointColumns([]parquetColumn{{name: "measure", of: ""}, {name: "group", of: ""},
+		{name: "unit", of: ""}, {name: "time_s", of: 0.0}, {name: "value", of: 0.0, optional: true}}))
 	for _, r := range o.Runs {
 		point := o.Spec.pointValues(r)
 		for i := range r.Series {

@@ -45,20 +45,25 @@ func circle(n int, flows string) string {
 	for i := range n {
 		hosts, switches = append(hosts, fmt.Sprint("h", i)), append(switches, fmt.Sprint("s", i))
 	}
-	fmt.Fprintf(&b, "title: t\nduration: 50ms\ntopology:\n  hosts: [%s]\n  switches: [%s]\n  links:\n", strings.Join(hosts, ", "), strings.Join(switches, ", "))
+	fmt.Fprintf(&b, "title: t\nduration: 50ms\ntopology:\n  hosts: [%s]\n  switches: [%s]\n  links:\n",
+		strings.Join(hosts, ", "), strings.Join(switches, ", "))
 	for i := range n {
-		fmt.Fprintf(&b, "    - {ends: [h%d, s%d], rate: 10Gbps, delay: 1us}\n    - {ends: [s%d, s%d], rate: 10Gbps, delay: 1us}\n", i, i, i, (i+1)%n)
+		fmt.Fprintf(&b, "    - {ends: [h%d, s%d], rate: 10Gbps, delay: 1us}\n    - {ends: [s%d, s%d], rate: 10Gbps, "+
+			"delay: 1us}\n", i, i, i, (i+1)%n)
 	}
-	b.WriteString("switches: {\"*\": {queues: 4, programs: [forward, classify, {shared_buffer: {size: 400KB}}, {pfc: {classes: {3: true}}}, {ecn: {kmin: 1MB, kmax: 1MB}}]}}\ntraffic:\n")
+	b.WriteString("switches: {\"*\": {queues: 4, programs: [forward, classify, {shared_buffer: {size: 400KB}}, {pfc: " +
+		"{classes: {3: true}}}, {ecn: {kmin: 1MB, kmax: 1MB}}]}}\ntraffic:\n")
 	for i := range n {
-		fmt.Fprintf(&b, "  - {name: x%d, from: h%d, to: h%d, transport: {rdma: {class: 3}}, cc: none, size: %s, start: 0s}\n", i, i, (i+2)%n, flows)
+		fmt.Fprintf(&b, "  - {name: x%d, from: h%d, to: h%d, transport: {rdma: {class: 3}}, cc: none, size: %s, start: 0s}\n",
+			i, i, (i+2)%n, flows)
 	}
 	return b.String()
 }
 
 // A deadlock is the reason of the run's end, in runs.json and for people, with the ports.
 func TestDeadlock(t *testing.T) {
-	r, o := one(t, circle(5, "5MB")+"measure: [drops, {pfc_pause: {by: port, log: true}}, {buffer: {every: 10us, percentiles: [50]}}]\n")
+	r, o := one(t, circle(5, "5MB")+"measure: [drops, {pfc_pause: {by: port, log: true}}, {buffer: {every: 10us, "+
+		"percentiles: [50]}}]\n")
 	pauses := 0.0
 	for _, g := range r.Measures {
 		if g.Name == "pfc_pauses" {
@@ -155,17 +160,19 @@ measure: [drops, pfc_pause]
 // What the programs cannot be is an error of the file.
 func TestFlowControlRefusals(t *testing.T) {
 	for list, want := range map[string]string{
-		"[forward, pfc]":                                                                         "put shared_buffer before it",
-		"[forward, pfc, shared_buffer]":                                                          "put shared_buffer before it",
-		"[forward, shared_buffer, shared_buffer]":                                                "one shared buffer",
-		"[forward, {shared_buffer: {size: 1KB}}]":                                                "does not hold the reserves",
-		"[forward, shared_buffer, {pfc: {classes: {1: true}}}]":                                  "is not a class",
-		"[forward, shared_buffer, {pfc: {trigger: sometimes}}]":                                  "share, shift, static",
-		"[forward, {ecn: {kmin: 2MB}}]":                                                          "is above kmax",
-		"[forward, {classify: {dscp: {26: 3}}}]":                                                 "a port has queues for 0 … 0",
-		"[forward, {shared_buffer: {size: 30KB}}, {pfc: {headroom: size, headroom_size: 20KB}}]": "does not hold the reserves",
+		"[forward, pfc]":                                        "put shared_buffer before it",
+		"[forward, pfc, shared_buffer]":                         "put shared_buffer before it",
+		"[forward, shared_buffer, shared_buffer]":               "one shared buffer",
+		"[forward, {shared_buffer: {size: 1KB}}]":               "does not hold the reserves",
+		"[forward, shared_buffer, {pfc: {classes: {1: true}}}]": "is not a class",
+		"[forward, shared_buffer, {pfc: {trigger: sometimes}}]": "share, shift, static",
+		"[forward, {ecn: {kmin: 2MB}}]":                         "is above kmax",
+		"[forward, {classify: {dscp: {26: 3}}}]":                "a port has queues for 0 … 0",
+		"[forward, {shared_buffer: {size: 30KB}}, {pfc: {headroom: size, " +
+			"headroom_size: 20KB}}]": "does not hold the reserves",
 	} {
-		text := strings.Replace(line, "[forward]", list, 1) + "traffic: [{name: a, from: a, to: c, transport: udp, rate: 1Mbps}]\n"
+		text := strings.Replace(line, "[forward]", list, 1) +
+			"traffic: [{name: a, from: a, to: c, transport: udp, rate: 1Mbps}]\n"
 		_, err := Load(lossless(), file("t.yaml", text), Options{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", list, err, want)

@@ -82,7 +82,8 @@ func (s *Spec) decodePlots(d *decoder) {
 		}
 		axisX, axisY := x.get("x"), x.get("y")
 		if axisX == nil {
-			d.missing(x, "x", "plot's key", plotKeys, "x: "+strings.Join(append(append([]string{}, keys...), timeAxis, sizeAxis), ", "), "the plot has no x")
+			d.missing(x, "x", "plot's key", plotKeys, "x: "+strings.Join(append(append([]string{}, keys...), timeAxis, sizeAxis),
+				", "), "the plot has no x")
 		}
 		if axisY == nil {
 			d.missing(x, "y", "plot's key", plotKeys, "y: "+strings.Join(sortedKeys(sets[OverSweep]), ", "), "the plot has no y")
@@ -105,7 +106,8 @@ func (s *Spec) decodePlots(d *decoder) {
 		}
 		words := sortedKeys(sets[p.Kind])
 		if len(words) == 0 {
-			why := [4]string{"", "goodput: {every: 100ms}, or queue: {port: …}", "slowdown: {bins: 20}", "slowdown, fct, delay, queue, or nacks"}[p.Kind]
+			why := [4]string{"", "goodput: {every: 100ms}, or queue: {port: …}", "slowdown: {bins: 20}",
+				"slowdown, fct, delay, queue, or nacks"}[p.Kind]
 			d.fail(x.place, "a measure such as "+why, "no measure of the experiment has what the plot shows")
 			continue
 		}

@@ -21,7 +21,8 @@ func (p *point) windowed() (names []string) {
 // needsWindow reports that no traffic has a window.
 func (d *decoder) needsWindow(at *tree, p *point, name string) (ok bool) {
 	if ok = len(p.windowed()) > 0; !ok && !p.partial {
-		d.fail(at.place, "a traffic over a transport with a window", "no traffic of the experiment has a window or a rate, as %s needs", name)
+		d.fail(at.place, "a traffic over a transport with a window",
+			"no traffic of the experiment has a window or a rate, as %s needs", name)
 	}
 	return ok
 }
@@ -55,13 +56,15 @@ func decodeReduction(d *decoder, at, options *tree, p *point, m *measure) {
 		if above == nil {
 			key = "above"
 		}
-		d.missing(options, key, "reduction's key", m.keys, "reduction: {port: s1->server, above: 10 packets}", "port and above belong together: the queue that shows congestion, and from what length on")
+		d.missing(options, key, "reduction's key", m.keys, "reduction: {port: s1->server, above: 10 packets}",
+			"port and above belong together: the queue that shows congestion, and from what length on")
 		return
 	case port != nil:
 		m.port = d.port(port, p, true)
 		var ok bool
 		if m.above, ok = readOK(d, above, unit.ParseLength); ok && m.above.Packets < 1 && m.above.Bytes < 1 {
-			d.fail(above.place, "1 packets, or more", "a queue that is longer than %s is no congestion: every packet makes it so", above.text)
+			d.fail(above.place, "1 packets, or more",
+				"a queue that is longer than %s is no congestion: every packet makes it so", above.text)
 		}
 	}
 	by := d.value(options, "by", "10%", "ours")
@@ -69,7 +72,8 @@ func decodeReduction(d *decoder, at, options *tree, p *point, m *measure) {
 		d.fail(by.place, "above 0% and below 100%", "%q is no part of a window", by.text)
 	}
 	m.of = d.word(d.value(options, "of", "first", "ours"), "choice of flows", []string{"first", "all"})
-	m.inFlight = d.word(d.value(options, "gauge", "window", "ours"), "gauge", []string{"window", "in_flight"}) == "in_flight"
+	m.inFlight = d.word(d.value(options, "gauge", "window", "ours"), "gauge",
+		[]string{"window", "in_flight"}) == "in_flight"
 }
 
 // onsets are what a run looks for: one for each traffic that a reduction is measured of.
@@ -185,7 +189,8 @@ func evaluateOvershoot(_ *measure, e *evaluation) {
 				}
 			}
 		}
-		all.Groups, most.Groups = append(all.Groups, Grouped{tr.name, mean(x)}), append(most.Groups, Grouped{tr.name, largest})
+		all.Groups, most.Groups = append(all.Groups, Grouped{tr.name, mean(x)}),
+			append(most.Groups, Grouped{tr.name, largest})
 	}
 	e.add(all)
 	e.add(most)
@@ -243,7 +248,8 @@ func evaluateNacks(m *measure, e *evaluation) {
 		s := &e.res.Flows[i].Sender
 		taken, refused = taken+s.NacksTaken, refused+s.NacksRefused
 	}
-	e.add(Measured{Name: "nacks", Unit: "packets", Groups: []Grouped{{"made", float64(n.Made)}, {"dropped", float64(n.Dropped)},
+	e.add(Measured{Name: "nacks", Unit: "packets", Groups: []Grouped{{"made", float64(n.Made)},
+		{"dropped", float64(n.Dropped)},
 		{"delivered", float64(n.Delivered)}, {"taken", float64(taken)}, {"refused", float64(refused)}}})
 	e.add(Measured{Name: "nacks_lost", Value: float64(n.Dropped) / float64(n.Made)})
 	d := Distribution{Name: "nacks_delay", Unit: "s"}

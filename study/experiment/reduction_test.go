@@ -63,7 +63,8 @@ measure: [overshoot]
 	near(t, "ten", r.value(t, "overshoot", "ten"), 10_000/bdp, 1e-9)
 	near(t, "ten at most", r.value(t, "overshoot_max", "ten"), 10_000/bdp, 1e-9)
 	near(t, "two", r.value(t, "overshoot_max", "two"), 5_000/bdp, 1e-9) // all that there is
-	if r = first(t, text+"warmup: 900ms\n"); !math.IsNaN(r.value(t, "overshoot", "ten")) || len(r.Measures[0].Groups) != 2 {
+	if r = first(t, text+"warmup: 900ms\n"); !math.IsNaN(r.value(t, "overshoot", "ten")) ||
+		len(r.Measures[0].Groups) != 2 {
 		t.Errorf("what ended before: %+v", r.Measures)
 	}
 }
@@ -136,7 +137,8 @@ traffic: [{name: x, from: [a, b], to: c, transport: tcp, cc: reno, start: "0s"}]
 measure: [{reduction: {after: 100ms, of: $of}}]
 sweep: {of: [first, all]}
 `, ExecOptions{})
-	if first, all := o.Runs[0].value(t, "reduction", "x"), o.Runs[1].value(t, "reduction", "x"); !(first > 0 && all > first) {
+	if first, all := o.Runs[0].value(t, "reduction", "x"), o.Runs[1].value(t, "reduction", "x"); !(first > 0 &&
+		all > first) {
 		t.Errorf("first %g, all %g", first, all)
 	}
 	near(t, "from a time", o.Runs[0].value(t, "reduction_from", "x"), 0.1, 1e-12)
@@ -158,7 +160,8 @@ func TestReductionOfAll(t *testing.T) {
 		{[]flow{{0, never, 0, 30}, {5, 90, 0, 40}, {0, never, 200, never}}, 30, never}, // one would end after the run
 		{[]flow{{0, 5, 0, never}, {11, never, 0, 12}}, 12, never},                      // nobody was there
 	} {
-		e := &evaluation{c: &sim.Config{Flows: []sim.Flow{{Group: 1}}}, res: &sim.Result{Time: 100, Flows: make([]sim.FlowResult, 1)}}
+		e := &evaluation{c: &sim.Config{Flows: []sim.Flow{{Group: 1}}}, res: &sim.Result{Time: 100,
+			Flows: make([]sim.FlowResult, 1)}}
 		o := &sim.OnsetResult{At: 10}
 		for _, f := range x.flows {
 			e.c.Flows = append(e.c.Flows, sim.Flow{Stop: f.stop})
@@ -233,13 +236,15 @@ expect:
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"nacks_packets": {`, `"nacks_lost": 0`, `"nacks_delay_s": {`, `"timeouts": {`, `"overshoot_max": {`, `"reordering_extent_packets": {`,
+	for _, want := range []string{`"nacks_packets": {`, `"nacks_lost": 0`, `"nacks_delay_s": {`, `"timeouts": {`,
+		`"overshoot_max": {`, `"reordering_extent_packets": {`,
 		`"fct_last_s": {`, `"incast_goodput_bps": {`, `"reduction_s": {`, `"reduction_from_s": {`} {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("runs.json has no %s", want)
 		}
 	}
-	if _, err := Load(r, file("test.yaml", strings.Replace(text, "nacks_delay.mean < 1.1ms", "nacks_delay.mean < 1Mbps", 1)), Options{}); err == nil {
+	if _, err := Load(r, file("test.yaml", strings.Replace(text, "nacks_delay.mean < 1.1ms", "nacks_delay.mean < 1Mbps",
+		1)), Options{}); err == nil {
 		t.Error("a time is compared with a rate")
 	}
 }

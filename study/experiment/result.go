@@ -23,7 +23,8 @@ func (e formatError) Error() string {
 	if e.format == 0 {
 		return fmt.Sprintf("it has no format: another version of weir wrote it; this one reads and writes format %d", Format)
 	}
-	return fmt.Sprintf("it has format %d, of another version of weir; this one reads and writes format %d", e.format, Format)
+	return fmt.Sprintf("it has format %d, of another version of weir; this one reads and writes format %d",
+		e.format, Format)
 }
 
 // Run is one finished run as runs/<id>.json keeps it. Numbers are in base units
@@ -274,7 +275,8 @@ type FlowTable struct {
 // check tells whether the columns belong together.
 func (t *FlowTable) check() error {
 	n := len(t.Traffic)
-	for _, l := range []int{len(t.Src), len(t.Dst), len(t.SrcPort), len(t.DstPort), len(t.SizeBytes), len(t.StartS), len(t.FCTS), len(t.IdealS),
+	for _, l := range []int{len(t.Src), len(t.Dst), len(t.SrcPort), len(t.DstPort), len(t.SizeBytes), len(t.StartS),
+		len(t.FCTS), len(t.IdealS),
 		len(t.ReceivedBytes), len(t.SentPackets), len(t.RetransmittedPackets)} {
 		if l != n {
 			return fmt.Errorf("the table of flows has columns of %d and of %d rows", n, l)
@@ -596,7 +598,8 @@ func readRun(data []byte) (*Run, error) {
 	for _, b := range f.Bins {
 		for _, x := range b.Bins {
 			if len(x.Percentiles) != len(b.Percentiles) {
-				return nil, fmt.Errorf("%s by size has %d percentiles and %d values", b.Name, len(b.Percentiles), len(x.Percentiles))
+				return nil, fmt.Errorf("%s by size has %d percentiles and %d values", b.Name, len(b.Percentiles),
+					len(x.Percentiles))
 			}
 		}
 	}
@@ -606,7 +609,8 @@ func readRun(data []byte) (*Run, error) {
 		}
 	}
 	r := &Run{ID: f.ID, Seed: f.Seed, Point: f.Record.Point, End: f.End, Drops: f.Record.Drops, Unfinished: f.Unfinished,
-		Bins: f.Bins, Attempts: f.Attempts, Series: f.Series, Distributions: f.Dists, Flows: f.Flows, PFC: f.PFC, Events: f.Events, PacketHops: f.PacketHops}
+		Bins: f.Bins, Attempts: f.Attempts, Series: f.Series, Distributions: f.Dists, Flows: f.Flows, PFC: f.PFC,
+		Events: f.Events, PacketHops: f.PacketHops}
 	for _, m := range f.Record.Measures {
 		if len(m.Groups) != len(m.Values) {
 			return nil, fmt.Errorf("%s has %d groups and %d values", m.Name, len(m.Groups), len(m.Values))

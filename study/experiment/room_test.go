@@ -53,9 +53,10 @@ func room() *Registry {
 }
 
 func file(name, text string) *Source {
-	return &Source{Name: strings.TrimSuffix(name, ".yaml"), File: name, Data: []byte(text), open: func(file string) ([]byte, error) {
-		return os.ReadFile("testdata/" + file)
-	}}
+	return &Source{Name: strings.TrimSuffix(name, ".yaml"), File: name, Data: []byte(text),
+		open: func(file string) ([]byte, error) {
+			return os.ReadFile("testdata/" + file)
+		}}
 }
 
 // load reads a spec that must be valid.

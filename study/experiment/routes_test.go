@@ -62,7 +62,8 @@ sweep:
 	if s := load(t, fmt.Sprintf(text, "10.0.0.2"), Options{}); len(s.points) != 4 {
 		t.Errorf("%d points", len(s.points))
 	}
-	if e := wrong(t, fmt.Sprintf(text, "10.0.0.2.3"), Options{}); !strings.Contains(e.Error(), "this cannot be built: switch s: abc: aggregate") {
+	if e := wrong(t, fmt.Sprintf(text, "10.0.0.2.3"), Options{}); !strings.Contains(e.Error(),
+		"this cannot be built: switch s: abc: aggregate") {
 		t.Error(e)
 	}
 }
@@ -90,7 +91,8 @@ traffic: [{name: x, transport: tcp, from: h0, to: h1, size: 1kB}]
 `)
 	src.open = func(string) ([]byte, error) { return []byte(b.String()), nil }
 	_, err := Load(room(), src, Options{})
-	want := "chain.yaml:3:11: 16385 switches, 16385 of them with hosts, have more routes than fit into memory; allowed: switches with hosts × switches up to 268435456"
+	want := "chain.yaml:3:11: 16385 switches, 16385 of them with hosts, have more routes than fit into memory; allowed: " +
+		"switches with hosts × switches up to 268435456"
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%v", err)
 	}

@@ -68,8 +68,10 @@ func TestSchema(t *testing.T) {
 			t.Errorf("%s is taken", name)
 		}
 	}
-	for _, bad := range []string{"colour: blue", "switch: [forwrad]", "switch: [{abc: {memry: 3s}}]", "framing: l3", "measure: [goodputt]",
-		"events: [{at: 1s, link: [a, b, c], down: true}]", "expect: [{id: x, that: y}]", "topology: {fat_tre: {k: 4}}", "traffic: [{name: x, transport: tcp, cc: cubik}]"} {
+	for _, bad := range []string{"colour: blue", "switch: [forwrad]", "switch: [{abc: {memry: 3s}}]", "framing: l3",
+		"measure: [goodputt]",
+		"events: [{at: 1s, link: [a, b, c], down: true}]", "expect: [{id: x, that: y}]", "topology: {fat_tre: {k: 4}}",
+		"traffic: [{name: x, transport: tcp, cc: cubik}]"} {
 		text := "duration: 1s\ntopology: {hosts: [a]}\ntraffic: [{name: x, transport: tcp}]\n"
 		if check([]byte(text)) != nil {
 			t.Fatal("the good file is refused")

@@ -8,7 +8,8 @@ import (
 
 // IdealFormula says how the flow completion time is reckoned that a flow would have
 // alone.
-const IdealFormula = "2·Σ delay + Σ tx(frame) + (bytes of frames − frame)/slowest rate + Σ tx(ack), over the links of a shortest path"
+const IdealFormula = "2·Σ delay + Σ tx(frame) + (bytes of frames − frame)/slowest rate + Σ tx(ack), over the links " +
+	"of a shortest path"
 
 // ideal is the flow completion time of a flow that is alone (HPCC §5.1: alone, with
 // basic headers only; the sender's handshake does not count).

@@ -10,7 +10,8 @@ import (
 // store and forward.
 func TestIdealFCT(t *testing.T) {
 	for _, size := range []string{"1 B", "1000 B", "1001 B", "5kB", "1MB"} {
-		for _, set := range []string{"framing=l2", "framing=wire", "framing=hpcc", "traffic.x.ip=6", "traffic.x.to=h1", "topology.leaf_spine.uplink=4Gbps", "traffic.x.from=h1"} {
+		for _, set := range []string{"framing=l2", "framing=wire", "framing=hpcc", "traffic.x.ip=6", "traffic.x.to=h1",
+			"topology.leaf_spine.uplink=4Gbps", "traffic.x.from=h1"} {
 			o := execute(t, `title: t
 duration: 100ms
 mtu: 1000 B payload
@@ -18,7 +19,8 @@ framing: l2
 topology: {leaf_spine: {leaves: 2, spines: 1, hosts: 2, rate: 10Gbps, delay: 3us, uplink: 40Gbps}}
 switch: [ecmp]
 traffic:
-  - {name: x, from: h0, to: h3, transport: window, window: 10000 packets, timeout: 50ms, size: `+size+`, start: 0s, ip: 4}
+  - {name: x, from: h0, to: h3, transport: window, window: 10000 packets, timeout: 50ms, size: `+size+
+				`, start: 0s, ip: 4}
 measure: [slowdown]
 `, ExecOptions{}, set)
 			x := o.Runs[0].Measures[0].Groups[0].Value

@@ -110,7 +110,8 @@ func (r *Registry) Open(name string) (*Source, error) {
 		}}, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return nil, InputErrors{{File: name, Line: 1, Column: 1, Msg: "it cannot be read: " + reason(err).Error(), Allowed: "a file, or a name that weir list has"}}
+		return nil, InputErrors{{File: name, Line: 1, Column: 1, Msg: "it cannot be read: " + reason(err).Error(),
+			Allowed: "a file, or a name that weir list has"}}
 	}
 	e := InputError{File: name, Line: 1, Column: 1, Msg: "there is no such experiment and no such file"}
 	likely := nearest(name, names)
@@ -223,7 +224,8 @@ type Options struct {
 }
 
 // Top-level keys, and those that do not change a run's outcome.
-var topKeys = []string{"title", "paper", "duration", "warmup", "repeat", "lab_repeat", "seed", "framing", "mtu", "topology", "addresses", "switch", "switches",
+var topKeys = []string{"title", "paper", "duration", "warmup", "repeat", "lab_repeat", "seed", "framing", "mtu",
+	"topology", "addresses", "switch", "switches",
 	"traffic", "events", "stalls", "sweep", "quick", "measure", "plot", "expect"}
 
 // Load decodes and validates an experiment. Everything that is wrong comes back
@@ -244,7 +246,8 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 			c.unknown(k.place, "key", k.name, topKeys)
 		}
 	}
-	for _, k := range []struct{ name, example string }{{"duration", "duration: 10s"}, {"topology", "topology: {…}"}, {"traffic", "traffic: [{…}]"}} {
+	for _, k := range []struct{ name, example string }{{"duration", "duration: 10s"}, {"topology", "topology: {…}"},
+		{"traffic", "traffic: [{…}]"}} {
 		if root.get(k.name) == nil {
 			c.missing(root, k.name, "key", topKeys, k.example, "the key %q is missing", k.name)
 		}
@@ -281,7 +284,8 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 	}
 	if s.agree(); len(c.errors) == 0 {
 		for _, m := range s.points[0].measures {
-			if sized := func(tr traffic) bool { return tr.sized }; (m.name == "fct" || m.name == "slowdown") && !slices.ContainsFunc(s.points[0].traffic, sized) {
+			if sized := func(tr traffic) bool { return tr.sized }; (m.name == "fct" || m.name == "slowdown") &&
+				!slices.ContainsFunc(s.points[0].traffic, sized) {
 				c.fail(m.at, "a traffic with a size", "no traffic of the experiment has a %s: its flows have no end", m.name)
 			}
 		}
@@ -550,7 +554,8 @@ func (s *Spec) decodeSweep(d *decoder) {
 					continue
 				}
 				for _, y := range x.value.keys {
-					if contains([]string{"title", "paper", "sweep", "quick", "repeat", "lab_repeat", "seed", "measure", "plot", "expect"}, y.name) {
+					if contains([]string{"title", "paper", "sweep", "quick", "repeat", "lab_repeat", "seed", "measure", "plot",
+						"expect"}, y.name) {
 						d.fail(y.place, "what decides one run", "%q cannot be varied by a sweep", y.name)
 					}
 				}

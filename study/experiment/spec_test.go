@@ -62,7 +62,8 @@ func TestBadInput(t *testing.T) {
 
 // TestSeveralErrors: errors come together, in the order of the file.
 func TestSeveralErrors(t *testing.T) {
-	e := wrong(t, strings.Replace(small, "rate: 100Mbps, delay: 1ms}\n    - {ends: [b", "rate: 0Mbps, delay: 1}\n    - {ends: [b", 1)+smallTraffic+"switch: [forward]\nsweep: {rate: [1Mbps]}\n", Options{})
+	e := wrong(t, strings.Replace(small, "rate: 100Mbps, delay: 1ms}\n    - {ends: [b",
+		"rate: 0Mbps, delay: 1}\n    - {ends: [b", 1)+smallTraffic+"switch: [forward]\nsweep: {rate: [1Mbps]}\n", Options{})
 	if len(e) != 2 || e[0].Column >= e[1].Column {
 		t.Errorf("got %v", e)
 	}
@@ -71,7 +72,8 @@ func TestSeveralErrors(t *testing.T) {
 // TestExpansion: the first sweep key varies slowest, seeds fastest; run k has
 // seed + k.
 func TestExpansion(t *testing.T) {
-	s := load(t, small+smallTraffic+"seed: 7\nsweep:\n  scheme: {x: {switch: [forward]}, y: {switch: [ecmp]}}\n  rate: [1Mbps, 2Mbps]\n", Options{})
+	s := load(t, small+smallTraffic+"seed: 7\nsweep:\n  scheme: {x: {switch: [forward]}, y: {switch: [ecmp]}}\n  rate: "+
+		"[1Mbps, 2Mbps]\n", Options{})
 	var got []string
 	ids := map[string]bool{}
 	for _, r := range s.Runs() {
@@ -142,7 +144,8 @@ sweep: {rate: [1Mbps], scheduler: {strict: {switches: {s: {queues: 2}}}, drr: {s
 
 // TestPointsAreDistinct: points whose specs are the same are still different runs.
 func TestPointsAreDistinct(t *testing.T) {
-	s := load(t, small+smallTraffic+"sweep: {rate: [1Mbps], x: {a: {switch: [forward]}, b: {switch: [forward]}}}\n", Options{})
+	s := load(t, small+smallTraffic+"sweep: {rate: [1Mbps], x: {a: {switch: [forward]}, b: {switch: [forward]}}}\n",
+		Options{})
 	if r := s.Runs(); r[0].ID("") == r[2].ID("") {
 		t.Error("two points share an id")
 	}
@@ -188,7 +191,9 @@ func TestResolved(t *testing.T) {
 	golden(t, "testdata/resolved.yaml", string(load(t, runnable, Options{}).Resolved()))
 	for _, text := range []string{
 		small + smallTraffic + "switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\nquick: {rate: [1Mbps]}\n",
-		small + smallTraffic + "switches: {\"*\": {programs: [forward, {abc: {aggregates: {10.0.0.1: 20kbps}}}], queues: 2, scheduler: drr}}\nsweep: {rate: [1Mbps]}\nmeasure: [jain, goodput, {queue: {port: s->c}}]\nplot: [{x: rate, y: jain}]\nexpect: [{id: a, says: \"it's: #so\", that: goodput.a < 1.5 * goodput.b}]\n",
+		small + smallTraffic + "switches: {\"*\": {programs: [forward, {abc: {aggregates: {10.0.0.1: 20kbps}}}], queues: " +
+			"2, scheduler: drr}}\nsweep: {rate: [1Mbps]}\nmeasure: [jain, goodput, {queue: {port: s->c}}]\nplot: [{x: rate, " +
+			"y: jain}]\nexpect: [{id: a, says: \"it's: #so\", that: goodput.a < 1.5 * goodput.b}]\n",
 	} {
 		s := load(t, text, Options{})
 		first := s.Resolved()
@@ -246,15 +251,18 @@ func TestFigure4(t *testing.T) {
 // A scheme without parameters is a parameter itself; defaults of a sweep's block stand
 // once.
 func TestParametersOfNone(t *testing.T) {
-	s := load(t, small+smallTraffic+"sweep: {rate: [1Mbps], scheme: {plain: {switch: [forward]}, abc: {switch: [forward, abc]}}}\nmeasure: [drops]\n", Options{})
+	s := load(t, small+smallTraffic+"sweep: {rate: [1Mbps], scheme: {plain: {switch: [forward]}, abc: {switch: "+
+		"[forward, abc]}}}\nmeasure: [drops]\n", Options{})
 	var got []string
 	for _, p := range s.Parameters() {
-		if strings.Contains(p.Path, "switch") && !strings.Contains(p.Path, "topology") || strings.HasPrefix(p.Path, "measure") {
+		if strings.Contains(p.Path, "switch") && !strings.Contains(p.Path, "topology") ||
+			strings.HasPrefix(p.Path, "measure") {
 			got = append(got, p.Path+"="+p.Value)
 		}
 	}
 	text := strings.Join(got, " ")
-	for _, want := range []string{"sweep.scheme.plain.switch.0=forward", "sweep.scheme.abc.switch.0=forward", "sweep.scheme.abc.switch.1.abc.memory=3s", "measure.0=drops"} {
+	for _, want := range []string{"sweep.scheme.plain.switch.0=forward", "sweep.scheme.abc.switch.0=forward",
+		"sweep.scheme.abc.switch.1.abc.memory=3s", "measure.0=drops"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in %s", want, text)
 		}
@@ -284,7 +292,8 @@ func TestSet(t *testing.T) {
 			t.Errorf("%s comes from %q, not %q", path, sources[path], want)
 		}
 	}
-	for _, set := range []string{"durration=1s", "duration", "traffic.b.rat=1Mbps", "traffic.z.rate=1Mbps", "duration=1Mbps", "rate=fast"} {
+	for _, set := range []string{"durration=1s", "duration", "traffic.b.rat=1Mbps", "traffic.z.rate=1Mbps",
+		"duration=1Mbps", "rate=fast"} {
 		e := wrong(t, text, Options{Set: []string{set}})
 		if e[0].File != "--set "+set && !strings.Contains(e[0].Error(), "--set "+set) {
 			t.Errorf("%s: the error is at %s: %v", set, e[0].File, e)
@@ -365,7 +374,9 @@ func placed(t *testing.T, err error) {
 
 // FuzzSet: whatever --set says, it makes a spec or is an input error with a place.
 func FuzzSet(f *testing.F) {
-	for _, set := range []string{"rate=3Mbps", "traffic.b.rate=1Mbps", "traffic.0.size=1MB", "duration", "sweep.rate=[1Mbps]", "topology.links.1.delay={a: b}", "measure=[jain, [", "switch.0.abc.memory=1s", "traffic=x", "sweep=1"} {
+	for _, set := range []string{"rate=3Mbps", "traffic.b.rate=1Mbps", "traffic.0.size=1MB", "duration",
+		"sweep.rate=[1Mbps]", "topology.links.1.delay={a: b}", "measure=[jain, [", "switch.0.abc.memory=1s", "traffic=x",
+		"sweep=1"} {
 		f.Add(set)
 	}
 	r := room()
@@ -400,7 +411,8 @@ sweep: {format: [hpcc, htsim]}
 	for i, name := range names {
 		f.Add(uint8(i), good[name])
 	}
-	f.Add(uint8(2), "Nodes 4\nTiers 2\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 2\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 2\n")
+	f.Add(uint8(2), "Nodes 4\nTiers 2\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 2\nTier "+
+		"1\nDownlink_speed_Gbps 100\nRadix_Down 2\n")
 	r := room()
 	f.Fuzz(func(t *testing.T, which uint8, text string) {
 		if len(text) > 2000 {
@@ -434,16 +446,22 @@ sweep:
   tos: [0, 8]
 `
 	s := load(t, text, Options{})
-	if len(s.points) != 4 || s.points[0].traffic[1].cc.Name != "reno" || s.points[3].traffic[0].ccValues.Float("beta") != 0.6 || s.points[3].traffic[1].tos != 8 {
+	if len(s.points) != 4 || s.points[0].traffic[1].cc.Name != "reno" ||
+		s.points[3].traffic[0].ccValues.Float("beta") != 0.6 || s.points[3].traffic[1].tos != 8 {
 		t.Errorf("%+v", s.points[3].traffic)
 	}
-	over := strings.Replace(strings.Replace(text, "transport: tcp, cc: $control, start: 0s}", "transport: $over, size: 10kB, start: 0s}", 1), "extra: none}", "extra: none, over: tcp}", 1)
-	over = strings.Replace(over, "loss: {probability: 1%}}", "loss: {probability: 1%}}, over: {window: {window: 5 packets}}", 1)
-	if o := load(t, over, Options{}); o.points[0].traffic[0].transport.Name != "tcp" || o.points[3].traffic[0].transport.Name != "window" {
+	over := strings.Replace(strings.Replace(text, "transport: tcp, cc: $control, start: 0s}",
+		"transport: $over, size: 10kB, start: 0s}", 1), "extra: none}", "extra: none, over: tcp}", 1)
+	over = strings.Replace(over, "loss: {probability: 1%}}",
+		"loss: {probability: 1%}}, over: {window: {window: 5 packets}}", 1)
+	if o := load(t, over, Options{}); o.points[0].traffic[0].transport.Name != "tcp" ||
+		o.points[3].traffic[0].transport.Name != "window" {
 		t.Errorf("%+v", o.points[3].traffic)
 	}
-	nested := strings.Replace(strings.Replace(text, "{control: reno, extra: none}", "{control: reno, extra: none, p: 2%}", 1), "sweep:\n", "sweep:\n  first:\n    one: {p: 3%}\n", 1)
-	nested = strings.Replace(strings.Replace(nested, "reno, extra: none, p: 2%}", "reno, extra: {loss: {probability: $p}}}", 1), "probability: 1%", "probability: $p", 1)
+	nested := strings.Replace(strings.Replace(text, "{control: reno, extra: none}", "{control: reno, extra: none, p: 2%}",
+		1), "sweep:\n", "sweep:\n  first:\n    one: {p: 3%}\n", 1)
+	nested = strings.Replace(strings.Replace(nested, "reno, extra: none, p: 2%}",
+		"reno, extra: {loss: {probability: $p}}}", 1), "probability: 1%", "probability: $p", 1)
 	if o := load(t, nested, Options{}); !strings.Contains(o.points[0].canonical, "loss: {probability: 3%}") {
 		t.Error(o.points[0].canonical)
 	}

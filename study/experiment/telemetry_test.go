@@ -48,24 +48,28 @@ func TestTelemetryDecode(t *testing.T) {
 	}
 	r := s.Runs()[0]
 	f := r.point.telemetry
-	if f == nil || f.HPCC.Multi != 2 || f.T != 13*unit.Microsecond || !f.Counted || f.HPCC.Rates[5] != 10*unit.Gbps || f.HPCC.Rates[6] != 40*unit.Gbps {
+	if f == nil || f.HPCC.Multi != 2 || f.T != 13*unit.Microsecond || !f.Counted || f.HPCC.Rates[5] != 10*unit.Gbps ||
+		f.HPCC.Rates[6] != 40*unit.Gbps {
 		t.Errorf("%+v", f)
 	}
 	c, err := r.Config()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := c.Switches[3].Clock; got != (telemetry.Clock{Resolution: unit.Nanosecond, Offset: -5 * unit.Microsecond, Drift: 20}) || c.Switches[2].Clock != (telemetry.Clock{}) {
+	if got := c.Switches[3].Clock; got != (telemetry.Clock{Resolution: unit.Nanosecond, Offset: -5 * unit.Microsecond,
+		Drift: 20}) || c.Switches[2].Clock != (telemetry.Clock{}) {
 		t.Errorf("%+v, %+v", got, c.Switches[2].Clock)
 	}
-	if text := string(s.Resolved()); !strings.Contains(text, "congested_load: 80%") || !strings.Contains(text, "telemetry: packet") {
+	if text := string(s.Resolved()); !strings.Contains(text, "congested_load: 80%") ||
+		!strings.Contains(text, "telemetry: packet") {
 		t.Errorf("defaults are silent:\n%s", text)
 	}
 	if len(s.Warnings) > 0 {
 		t.Errorf("%q", s.Warnings)
 	}
 	// without the program, windows stay as they begin, which is said
-	s, err = Load(telling(), file("test.yaml", strings.Replace(told, ", {telemetry: {t: 13us, multi: 2}}", "", 1)), Options{})
+	s, err = Load(telling(), file("test.yaml", strings.Replace(told, ", {telemetry: {t: 13us, multi: 2}}", "", 1)),
+		Options{})
 	if err != nil || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "needs telemetry") {
 		t.Errorf("%v, %q", err, s.Warnings)
 	}
@@ -74,7 +78,8 @@ func TestTelemetryDecode(t *testing.T) {
 // What cannot be is said, with the place.
 func TestTelemetryErrors(t *testing.T) {
 	for _, x := range []struct{ old, new, want string }{
-		{"20ppm", "20", "not a drift"}, {"-5us", "-5", "not an offset"}, {"-5us", "2h", "not an offset"}, {"1ns,", "0s,", "above 0"},
+		{"20ppm", "20", "not a drift"}, {"-5us", "-5", "not an offset"}, {"-5us", "2h", "not an offset"},
+		{"1ns,", "0s,", "above 0"},
 		{"resolution: 1ns", "resolutoin: 1ns", `did you mean "resolution"`}, {"20ppm", "1e9ppm", "not a drift"},
 		{"  t: {clock", "  t: {programs: [forward, telemetry], clock", "writes other telemetry"},
 		{"t: 13us, multi: 2", "t: 13us, multi: 0", "multi"},
@@ -93,13 +98,18 @@ func TestTelemetryErrors(t *testing.T) {
 	}
 	for _, traffic := range []string{"cc: hpcc_pint", "cc: hpcc, telemetry: congestion"} { // both need averages
 		text := strings.Replace(strings.Replace(told, "t: 13us, ", "", 1), "cc: hpcc", traffic, 1)
-		if _, err := Load(telling(), file("test.yaml", text), Options{}); err == nil || !strings.Contains(err.Error(), "average loads") {
+		if _, err := Load(telling(), file("test.yaml", text), Options{}); err == nil ||
+			!strings.Contains(err.Error(), "average loads") {
 			t.Errorf("%s: %v", traffic, err)
 		}
 	}
-	odd := strings.NewReplacer("ends: [a, s], rate: 10Gbps", "ends: [a, s], rate: 11Gbps", "ends: [t, b], rate: 10Gbps", "ends: [t, b], rate: 12Gbps",
-		"hosts: [a, b]", "hosts: [a, b, c, d]", "delay: 1us}\nswitches", "delay: 1us}\n    - {ends: [c, s], rate: 13Gbps, delay: 1us}\n    - {ends: [d, t], rate: 14Gbps, delay: 1us}\nswitches")
-	if _, err := Load(telling(), file("test.yaml", odd.Replace(told)), Options{}); err == nil || !strings.Contains(err.Error(), "8 rate codes") {
+	odd := strings.NewReplacer("ends: [a, s], rate: 10Gbps", "ends: [a, s], rate: 11Gbps", "ends: [t, b], rate: 10Gbps",
+		"ends: [t, b], rate: 12Gbps",
+		"hosts: [a, b]", "hosts: [a, b, c, d]", "delay: 1us}\nswitches",
+		"delay: 1us}\n    - {ends: [c, s], rate: 13Gbps, delay: 1us}\n    - {ends: [d, t], rate: 14Gbps, delay: "+
+			"1us}\nswitches")
+	if _, err := Load(telling(), file("test.yaml", odd.Replace(told)), Options{}); err == nil ||
+		!strings.Contains(err.Error(), "8 rate codes") {
 		t.Errorf("%v", err)
 	}
 }

@@ -51,7 +51,8 @@ func TestTrace(t *testing.T) {
 	}
 	again(1, n, "s->c")
 	again(1, 0, "s->*", "b->s")
-	if other := traces(); len(other) != 3*n || other["traces/"+plain.Runs[0].ID+".txt"] == one["traces/"+plain.Runs[0].ID+".txt"] {
+	if other := traces(); len(other) != 3*n || other["traces/"+plain.Runs[0].ID+".txt"] == one["traces/"+
+		plain.Runs[0].ID+".txt"] {
 		t.Error("other ports give the same trace")
 	}
 	os.Remove(filepath.Join(plain.Dir, "traces", plain.Runs[1].ID+".pcapng"))
@@ -62,7 +63,10 @@ func TestTrace(t *testing.T) {
 			t.Errorf("%s: another time it has other bytes", name)
 		}
 		events := 0
-		if _, err := capture.Read(filepath.Join(plain.Dir, name), func(r *trace.Record) error { events++; return nil }); err != nil || events < 10 {
+		if _, err := capture.Read(filepath.Join(plain.Dir, name), func(r *trace.Record) error {
+			events++
+			return nil
+		}); err != nil || events < 10 {
 			t.Errorf("%s: %d events, %v", name, events, err)
 		}
 	}
@@ -111,15 +115,17 @@ func TestTraceInterrupted(t *testing.T) {
 	before := results(t, plain.Dir)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	o, err := Execute(ctx, load(t, runnable, Options{}), ExecOptions{Jobs: 1, Dir: dir, Executable: "x", Trace: []string{"s->c"}, OnProgress: func(p Progress) {
-		if p.Done == 2 {
-			cancel()
-		}
-	}})
+	o, err := Execute(ctx, load(t, runnable, Options{}), ExecOptions{Jobs: 1, Dir: dir, Executable: "x",
+		Trace: []string{"s->c"}, OnProgress: func(p Progress) {
+			if p.Done == 2 {
+				cancel()
+			}
+		}})
 	if err != nil || len(o.Runs) != 6 || o.Missing != 0 || o.Traces != 2 || o.Untraced != 4 {
 		t.Errorf("%d runs, %d missing, %d traces, %d lack theirs, %v", len(o.Runs), o.Missing, o.Traces, o.Untraced, err)
 	}
-	if want := "6 of 6 runs are finished and kept, 4 of them without the trace; the same command goes on with the rest"; o.Kept() != want {
+	if want := "6 of 6 runs are finished and kept, 4 of them without the trace; the same command goes on " +
+		"with the rest"; o.Kept() != want {
 		t.Error(o.Kept())
 	}
 	after := results(t, plain.Dir)
@@ -137,7 +143,8 @@ func TestTraceOfAnotherResult(t *testing.T) {
 	name := filepath.Join(o.Dir, "runs", o.Runs[0].ID+".json")
 	data, _ := os.ReadFile(name)
 	os.WriteFile(name, []byte(strings.Replace(string(data), `"events": `, `"events": 1`, 1)), 0o644)
-	out, err := Execute(context.Background(), load(t, runnable, Options{}), ExecOptions{Dir: dir, Executable: "x", Trace: []string{"*"}})
+	out, err := Execute(context.Background(), load(t, runnable, Options{}), ExecOptions{Dir: dir, Executable: "x",
+		Trace: []string{"*"}})
 	if err != nil || len(out.Failed) != 1 || !strings.Contains(out.Failed[0].Err.Error(), "another result") {
 		t.Errorf("%v, failed: %v", err, out.Failed)
 	}
@@ -148,8 +155,10 @@ func TestTraceOfAnotherResult(t *testing.T) {
 
 // A port that no point has is an error that names the nearest and the allowed.
 func TestTracePorts(t *testing.T) {
-	_, err := Execute(context.Background(), load(t, runnable, Options{}), ExecOptions{Dir: t.TempDir(), Trace: []string{"s->c", "s->cc", "x*"}})
-	for _, want := range []string{`port "s->cc" is not known; did you mean "s->c"?`, "allowed: a->s, s->a", `port "x*" is not known`} {
+	_, err := Execute(context.Background(), load(t, runnable, Options{}), ExecOptions{Dir: t.TempDir(),
+		Trace: []string{"s->c", "s->cc", "x*"}})
+	for _, want := range []string{`port "s->cc" is not known; did you mean "s->c"?`, "allowed: a->s, s->a",
+		`port "x*" is not known`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v lacks %s", err, want)
 		}

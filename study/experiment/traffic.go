@@ -36,7 +36,8 @@ const (
 // isDrawn tells whether a traffic's flows are drawn anew for every seed.
 func isDrawn(x *tree) bool {
 	for _, key := range []string{"from", "to"} {
-		if t := x.get(key); t != nil && (t.kind == mapping || t.kind == scalar && (t.text == toRandom || t.text == permutation)) {
+		if t := x.get(key); t != nil && (t.kind == mapping || t.kind == scalar && (t.text == toRandom ||
+			t.text == permutation)) {
 			return true
 		}
 	}
@@ -65,8 +66,10 @@ func (d *decoder) endpoints(x *tree, key string, p *point, g *generator) (hosts 
 		g.pattern = t.text
 		return all(), true
 	}
-	if t.kind != mapping || len(t.keys) != 1 || t.keys[0].name != "random" && (key == "from" || t.keys[0].name != toStride) {
-		d.fail(t.place, "a host, a pattern, a list of them, random, permutation, {random: 1}, {stride: 8}", "this is no %s", map[string]string{"from": "source", "to": "destination"}[key])
+	if t.kind != mapping || len(t.keys) != 1 || t.keys[0].name != "random" &&
+		(key == "from" || t.keys[0].name != toStride) {
+		d.fail(t.place, "a host, a pattern, a list of them, random, permutation, {random: 1}, {stride: 8}", "this is no %s",
+			map[string]string{"from": "source", "to": "destination"}[key])
 		return nil, true
 	}
 	hosts = all()
@@ -135,7 +138,8 @@ func (d *decoder) generatedFlows(x *tree, p *point, tr traffic, g *generator, fl
 		if tr.startHigh > tr.startLow {
 			d.fail(x.get("start").place, "one time", "with load, start is when arrivals begin")
 		}
-		g.periodic = d.word(d.value(x, "arrivals", "poisson", "HPCC traffic_gen: facts A3"), "kind of arrivals", []string{"poisson", "periodic"}) == "periodic"
+		g.periodic = d.word(d.value(x, "arrivals", "poisson", "HPCC traffic_gen: facts A3"), "kind of arrivals",
+			[]string{"poisson", "periodic"}) == "periodic"
 	} else if v := x.get("arrivals"); v != nil {
 		d.fail(v.place, "load: 50%", "arrivals need a load")
 	}
@@ -154,16 +158,19 @@ func (d *decoder) generatedFlows(x *tree, p *point, tr traffic, g *generator, fl
 	}
 	switch hosts := len(g.from); {
 	case g.fromN+max(g.toN, len(g.aside())) > hosts && g.fromN > 0:
-		d.fail(x.place, fmt.Sprintf("up to %d in all", hosts), "%d sources and %d destinations are more than there are hosts", g.fromN, max(g.toN, len(g.aside())))
+		d.fail(x.place, fmt.Sprintf("up to %d in all", hosts), "%d sources and %d destinations are more than there are hosts",
+			g.fromN, max(g.toN, len(g.aside())))
 	case (g.pattern == permutation || g.pattern == toStride) && hosts < 2:
 		d.fail(x.place, "two hosts or more", "a %s needs others to send to", g.pattern)
 	case g.pattern == toStride && g.stride%hosts == 0:
-		d.fail(x.get("to").place, fmt.Sprintf("1 … %d", hosts-1), "a stride of %d over %d hosts leads to the sender itself", g.stride, hosts)
+		d.fail(x.get("to").place, fmt.Sprintf("1 … %d", hosts-1), "a stride of %d over %d hosts leads to the sender itself",
+			g.stride, hosts)
 	}
 	for _, hosts := range [][]int{g.from, g.to} {
 		for _, h := range hosts {
 			if len(d.errors) == 0 && h != g.from[0] && p.routes.Hops(g.from[0], h) < 0 {
-				d.fail(x.get("to").place, "hosts that links and switches join", "there is no path from %s to %s", p.network.Nodes[g.from[0]].Name, p.network.Nodes[h].Name)
+				d.fail(x.get("to").place, "hosts that links and switches join", "there is no path from %s to %s",
+					p.network.Nodes[g.from[0]].Name, p.network.Nodes[h].Name)
 			}
 		}
 	}

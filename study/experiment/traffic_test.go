@@ -77,7 +77,8 @@ traffic:
   - {name: x, transport: tcp, from: h0, to: h2, tos: {0 B: 0x10, 100KB: 0x08, 1MB: 0xb8}}
   - {name: y, transport: tcp, from: h0, to: h2, tos: 3}
 `, Options{})
-	for size, want := range map[unit.Bytes]uint8{1: 0x10, 99999: 0x10, 100000: 0x08, 999999: 0x08, 1e6: 0xb8, 1 << 40: 0xb8, 0: 0xb8} {
+	for size, want := range map[unit.Bytes]uint8{1: 0x10, 99999: 0x10, 100000: 0x08, 999999: 0x08, 1e6: 0xb8,
+		1 << 40: 0xb8, 0: 0xb8} {
 		if got := s.points[0].traffic[0].tosOf(size); got != want {
 			t.Errorf("%d bytes have TOS %#x, want %#x", size, got, want)
 		}
@@ -156,8 +157,10 @@ func TestLoad(t *testing.T) {
 			}
 		}
 	}
-	a, b := drawn(t, `from: "*", to: random, sizes: websearch, load: 50%`, 1), drawn(t, `from: "*", to: random, sizes: websearch, load: 50%`, 1)
-	if fmt.Sprint(len(a.Flows), a.Flows[5].Start, a.Flows[5].Dst) != fmt.Sprint(len(b.Flows), b.Flows[5].Start, b.Flows[5].Dst) {
+	a, b := drawn(t, `from: "*", to: random, sizes: websearch, load: 50%`, 1),
+		drawn(t, `from: "*", to: random, sizes: websearch, load: 50%`, 1)
+	if fmt.Sprint(len(a.Flows), a.Flows[5].Start, a.Flows[5].Dst) != fmt.Sprint(len(b.Flows), b.Flows[5].Start,
+		b.Flows[5].Dst) {
 		t.Error("one seed draws two workloads")
 	}
 }
@@ -219,7 +222,8 @@ traffic:
 	for i := 0; i < len(c.Flows); i += 60 {
 		senders := map[int]bool{}
 		for _, f := range c.Flows[i : i+60] {
-			if total += f.Size; f.Size != 500*unit.KB || f.Start != c.Flows[i].Start || f.Dst != c.Flows[i].Dst || f.Src == f.Dst || senders[f.Src] {
+			if total += f.Size; f.Size != 500*unit.KB || f.Start != c.Flows[i].Start || f.Dst != c.Flows[i].Dst ||
+				f.Src == f.Dst || senders[f.Src] {
 				t.Fatalf("incast at %v: %+v", f.Start, f)
 			}
 			senders[f.Src] = true

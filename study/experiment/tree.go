@@ -220,7 +220,8 @@ func shorten(s string) string {
 
 // fail notes an error at a place, once.
 func (c *collector) fail(at place, allowed, format string, args ...any) {
-	e := InputError{File: at.file, Line: max(at.line, 1), Column: max(at.column, 1), Msg: shorten(fmt.Sprintf(format, args...)), Allowed: allowed}
+	e := InputError{File: at.file, Line: max(at.line, 1), Column: max(at.column, 1),
+		Msg: shorten(fmt.Sprintf(format, args...)), Allowed: allowed}
 	if value, ok := c.bound[at]; ok {
 		e.Msg += " (" + value + ")"
 	}
@@ -473,8 +474,11 @@ func (t *tree) flow() string {
 // quote writes a scalar so that YAML reads the same text.
 func quote(s string, force bool) string {
 	plain := s != "" && !force && !strings.ContainsAny(s, "{}[],:#&*!|>'\"%@`\\\n\t") && s == strings.TrimSpace(s) &&
-		!strings.HasPrefix(s, "-") && !strings.HasPrefix(s, "?") && !strings.HasPrefix(s, "<") && !strings.HasPrefix(s, "=") && s != "null" && s != "~"
-	if plain || !force && (strings.HasSuffix(s, "%") || strings.Contains(s, "->")) && !strings.ContainsAny(s, "{}[],:#&*!|'\"@`\\\n\t") && s == strings.TrimSpace(s) && s[0] != '%' && s[0] != '>' && s[0] != '-' && s[0] != '<' {
+		!strings.HasPrefix(s, "-") && !strings.HasPrefix(s, "?") && !strings.HasPrefix(s, "<") &&
+		!strings.HasPrefix(s, "=") && s != "null" && s != "~"
+	if plain || !force && (strings.HasSuffix(s, "%") || strings.Contains(s, "->")) &&
+		!strings.ContainsAny(s, "{}[],:#&*!|'\"@`\\\n\t") && s == strings.TrimSpace(s) && s[0] != '%' && s[0] != '>' &&
+		s[0] != '-' && s[0] != '<' {
 		return s
 	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(s) + `"`

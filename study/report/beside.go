@@ -40,7 +40,9 @@ func worldsOf(o *experiment.Outcome) *worlds {
 	if w.lab && o.Beside != nil && len(o.Beside.Runs) > 0 {
 		w.sim = Summarise(o.Beside.Runs)
 		for _, p := range w.sim { // those that the lab has not got to
-			if !slices.ContainsFunc(w.own, func(q PointSummary) bool { return experiment.PointName(q.Point) == experiment.PointName(p.Point) }) {
+			if !slices.ContainsFunc(w.own, func(q PointSummary) bool {
+				return experiment.PointName(q.Point) == experiment.PointName(p.Point)
+			}) {
 				w.own = append(w.own, PointSummary{Point: p.Point})
 			}
 		}
@@ -354,7 +356,8 @@ func agreementLine(o *experiment.Outcome) string {
 		return "simulator and lab are not compared: no point has a goodput in both"
 	}
 	inside, points, _ := experiment.Agree(all)
-	return fmt.Sprintf("simulator and lab agree in %d of %d points (%s): %s", inside, points, experiment.AgreementRule, verdict)
+	return fmt.Sprintf("simulator and lab agree in %d of %d points (%s): %s", inside, points, experiment.AgreementRule,
+		verdict)
 }
 
 // outside lists the goodputs that do not agree.
@@ -365,7 +368,8 @@ func outside(o *experiment.Outcome) (out []string) {
 			sc := scaleFor(a.Unit, most)
 			d := decimalsFor(most * sc.Factor)
 			out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s", experiment.PointName(a.Point), a.Measure, a.Group))+
-				fmt.Sprintf(": %s %s in the simulator, %s in the lab", Cell(a.Sim*sc.Factor, math.NaN(), d), sc.Unit, Cell(a.Lab*sc.Factor, math.NaN(), d)))
+				fmt.Sprintf(": %s %s in the simulator, %s in the lab", Cell(a.Sim*sc.Factor, math.NaN(), d), sc.Unit,
+					Cell(a.Lab*sc.Factor, math.NaN(), d)))
 		}
 	}
 	return out
@@ -491,7 +495,8 @@ func PaperValues(s *experiment.Spec) string {
 				where += "; " + experiment.PointName(r.Point)
 			}
 		}
-		text := fmt.Sprintf("%s = %s (%s)", v.Name(), strings.TrimSpace(strconv.FormatFloat(v.Value*sc.Factor, 'g', 6, 64)+" "+sc.Unit), v.Source)
+		text := fmt.Sprintf("%s = %s (%s)", v.Name(), strings.TrimSpace(strconv.FormatFloat(v.Value*sc.Factor, 'g', 6, 64)+
+			" "+sc.Unit), v.Source)
 		if where != "" {
 			text += ": " + where[2:]
 		}

@@ -72,11 +72,13 @@ func points(of ...[]experiment.Coordinate) []PointSummary {
 // sweep varies and the plot does not name makes curves of its own.
 func TestCurves(t *testing.T) {
 	at := func(scheme, n string) []experiment.Coordinate {
-		return []experiment.Coordinate{{Key: "scheme", Text: scheme}, {Key: "n", Text: n, Value: float64(len(n)), IsNum: true}}
+		return []experiment.Coordinate{{Key: "scheme", Text: scheme}, {Key: "n", Text: n, Value: float64(len(n)),
+			IsNum: true}}
 	}
 	p := points(at("b", "1"), at("b", "22"), at("a", "1"), at("a", "22"))
 	d := collect(experiment.Plot{X: "scheme", Y: "m"}, p)
-	if strings.Join(d.words, " ") != "b a" || len(d.lines) != 2 || d.lines[0].name != "n=1" || len(d.lines[1].x) != 2 || d.lines[1].x[1] != 1 {
+	if strings.Join(d.words, " ") != "b a" || len(d.lines) != 2 || d.lines[0].name != "n=1" || len(d.lines[1].x) != 2 ||
+		d.lines[1].x[1] != 1 {
 		t.Errorf("%+v", d)
 	}
 	d = collect(experiment.Plot{X: "n", Y: "m", Lines: []string{"scheme"}}, p)

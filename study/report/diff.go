@@ -38,7 +38,8 @@ func Diff(a, b *experiment.Outcome) string {
 			if w == nil {
 				continue
 			}
-			if math.IsNaN(v.Mean) && math.IsNaN(w.Mean) || v.Mean == w.Mean && (v.Half == w.Half || math.IsNaN(v.Half) && math.IsNaN(w.Half)) {
+			if math.IsNaN(v.Mean) && math.IsNaN(w.Mean) || v.Mean == w.Mean && (v.Half == w.Half || math.IsNaN(v.Half) &&
+				math.IsNaN(w.Half)) {
 				same++
 				continue
 			}
@@ -69,7 +70,8 @@ func Diff(a, b *experiment.Outcome) string {
 			if sc.Unit != "" {
 				label += " [" + sc.Unit + "]"
 			}
-			fmt.Fprintf(&out, "  %-30s %18s → %s  %s\n", label, Cell(v.Mean*sc.Factor, v.Half*sc.Factor, d), Cell(w.Mean*sc.Factor, w.Half*sc.Factor, d), change)
+			fmt.Fprintf(&out, "  %-30s %18s → %s  %s\n", label, Cell(v.Mean*sc.Factor, v.Half*sc.Factor, d),
+				Cell(w.Mean*sc.Factor, w.Half*sc.Factor, d), change)
 		}
 	}
 	for i := range pb {

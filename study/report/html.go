@@ -96,13 +96,16 @@ func HTML(o *experiment.Outcome, points []PointSummary, plots []Drawn, p Page) (
 	inside, compared, _ := experiment.Agree(agreements)
 	var b bytes.Buffer
 	err = page.Execute(&b, map[string]any{
-		"Lab": w.lab, "Simulated": w.sim != nil, "ClaimsBeside": claimsBeside(o), "Agreement": agreementLine(o), "Agree": experiment.AgreeVerdict(agreements), "Inside": inside, "Points": compared, "Compared": compared > 0,
-		"Outside": outside(o), "Sources": sources(o, w), "MachineFacts": machineFacts(o), "Machine": tableOf("attempts", machineKeys, machineValues, len(attempts)),
+		"Lab": w.lab, "Simulated": w.sim != nil, "ClaimsBeside": claimsBeside(o), "Agreement": agreementLine(o),
+		"Agree": experiment.AgreeVerdict(agreements), "Inside": inside, "Points": compared, "Compared": compared > 0,
+		"Outside": outside(o), "Sources": sources(o, w), "MachineFacts": machineFacts(o), "Machine": tableOf("attempts",
+			machineKeys, machineValues, len(attempts)),
 		"Notes": attemptNotes(o), "Lateness": late,
 		"Title": o.Spec.Title, "Name": o.Name, "World": o.World, "Paper": o.Spec.Paper.String(), "Quick": o.Spec.Quick,
 		"Facts": facts(o, len(points)), "Short": len(o.Failed) > 0 || o.Missing > 0 || stuck,
 		"Claims": o.Claims, "Counts": counts, "Plots": plots, "Table": results, "Sizes": sizes, "Drops": dropped,
-		"Ends": Ends(o), "Given": grouped(given), "GivenN": len(given), "Defaults": grouped(defaults), "DefaultsN": len(defaults), "Warnings": o.Spec.Warnings,
+		"Ends": Ends(o), "Given": grouped(given), "GivenN": len(given), "Defaults": grouped(defaults),
+		"DefaultsN": len(defaults), "Warnings": o.Spec.Warnings,
 		"Command": command, "Version": p.Version, "Spec": string(o.Spec.Resolved()), "Hash": o.Spec.Hash(),
 	})
 	return b.Bytes(), err

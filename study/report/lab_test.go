@@ -51,7 +51,8 @@ measure: [goodput, delay, {queue: {port: s->b}}, jain]
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Plots = []experiment.Plot{{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}}, {X: "r0", Y: "queue", Lines: []string{"scheme"}}}
+	s.Plots = []experiment.Plot{{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}},
+		{X: "r0", Y: "queue", Lines: []string{"scheme"}}}
 	return s
 }
 
@@ -62,7 +63,8 @@ func labOutcome(t *testing.T) *experiment.Outcome {
 	t.Helper()
 	sim := outcome(t)
 	sim.Spec, sim.Runs[0].End.Reason, sim.Runs[0].Unfinished, sim.Missing = paperSpec(t), "time up", nil, 0
-	o := &experiment.Outcome{Name: sim.Name, World: experiment.Lab, Spec: sim.Spec, Beside: sim, Missing: 4, Command: "weir run room/figure --on lab"}
+	o := &experiment.Outcome{Name: sim.Name, World: experiment.Lab, Spec: sim.Spec, Beside: sim, Missing: 4,
+		Command: "weir run room/figure --on lab"}
 	point := 0
 	for _, r := range sim.Runs {
 		if r.Seed == 1 {
@@ -80,8 +82,10 @@ func labOutcome(t *testing.T) *experiment.Outcome {
 			}
 			x.Measures = append(x.Measures, m)
 		}
-		x.Attempts = []experiment.Attempt{{Disturbed: []string{}, Errors: []string{}, Frames: 1000, LateP50S: 41e-6, LateP99S: 180e-6, LateP999S: 0.9e-3, LateMaxS: 1.7e-3,
-			Lateness: []uint64{15: 600, 16: 300, 20: 90, 21: 10}, StallS: 1.2e-3, Steal: 0.0002, CPU: 0.215, OwnCPU: 0.11, WallS: 71,
+		x.Attempts = []experiment.Attempt{{Disturbed: []string{}, Errors: []string{}, Frames: 1000, LateP50S: 41e-6,
+			LateP99S: 180e-6, LateP999S: 0.9e-3, LateMaxS: 1.7e-3,
+			Lateness: []uint64{15: 600, 16: 300, 20: 90, 21: 10}, StallS: 1.2e-3, Steal: 0.0002, CPU: 0.215,
+			OwnCPU: 0.11, WallS: 71,
 			Send: &experiment.SendLate{Datagrams: 400, P50S: 50e-6, P99S: 0.2e-3, MaxS: 1e-3}}}
 		bad := x.Attempts[0]
 		bad.LateP999S, bad.LateMaxS, bad.Steal, bad.Lateness = 3.4e-3, 12e-3, 0.041, []uint64{15: 500, 24: 7}
@@ -92,7 +96,8 @@ func labOutcome(t *testing.T) *experiment.Outcome {
 		case point == 3 && r.Seed == 2:
 			x.Attempts = []experiment.Attempt{bad, bad}
 		case point == 4 && r.Seed == 1:
-			x.Attempts[0].Errors, x.Attempts[0].RingLost, x.Attempts[0].Lost = []string{"12 frames found no room in a ring"}, 12, 2
+			x.Attempts[0].Errors, x.Attempts[0].RingLost, x.Attempts[0].Lost = []string{"12 frames found no room in a ring"}, 12,
+				2
 		}
 		o.Runs = append(o.Runs, &x)
 	}
@@ -121,7 +126,8 @@ func TestLabText(t *testing.T) {
 // text is what the tables are.
 func TestPaperColumns(t *testing.T) {
 	o := outcome(t)
-	if got, want := Text(o), o.Spec.Title+"\n\n"+Results(Summarise(o.Runs))+"\n"+Claims(o.Claims)+"\n"+Ends(o); got != want {
+	if got, want := Text(o), o.Spec.Title+"\n\n"+Results(Summarise(o.Runs))+"\n"+Claims(o.Claims)+"\n"+
+		Ends(o); got != want {
 		t.Errorf("without a paper's numbers: got\n%s\nwant\n%s", got, want)
 	}
 	o.Spec = paperSpec(t)
@@ -141,13 +147,16 @@ func TestAgreement(t *testing.T) {
 		want     string
 	}{
 		{40e6, 43.8e6, "+9.5 % inside"}, {40e6, 44.2e6, "+10.5 % outside"}, {40e6, 35.8e6, "-10.5 % outside"},
-		{2e6, 2.9e6, "+45.0 % inside"}, {2e6, 0.9e6, "-55.0 % outside"}, {0, 0, "0 % inside"}, {0, 0.5e6, "500 kb/s inside"}, {0, 2e6, "2 Mb/s outside"},
+		{2e6, 2.9e6, "+45.0 % inside"}, {2e6, 0.9e6, "-55.0 % outside"}, {0, 0, "0 % inside"}, {0, 0.5e6, "500 kb/s inside"},
+		{0, 2e6, "2 Mb/s outside"},
 		{1e3, 9e5, "899 kb/s inside"}, {math.NaN(), 1e6, "–"},
 	} {
 		run := func(v float64) []*experiment.Run {
-			return []*experiment.Run{{Seed: 1, Measures: []experiment.Measured{{Name: "goodput", Unit: "bps", Groups: []experiment.Grouped{{Group: "x", Value: v}}}}}}
+			return []*experiment.Run{{Seed: 1, Measures: []experiment.Measured{{Name: "goodput", Unit: "bps",
+				Groups: []experiment.Grouped{{Group: "x", Value: v}}}}}}
 		}
-		o := &experiment.Outcome{World: experiment.Lab, Spec: spec(t), Runs: run(c.lab), Beside: &experiment.Outcome{World: experiment.Sim, Runs: run(c.sim)}}
+		o := &experiment.Outcome{World: experiment.Lab, Spec: spec(t), Runs: run(c.lab),
+			Beside: &experiment.Outcome{World: experiment.Sim, Runs: run(c.sim)}}
 		_, values := worldsOf(o).columns()
 		if got := values[len(values)-1].cells[0]; got != c.want {
 			t.Errorf("%g and %g: %q, want %q", c.sim, c.lab, got, c.want)
@@ -160,7 +169,8 @@ func TestLabAlone(t *testing.T) {
 	o := labOutcome(t)
 	o.Beside = nil
 	text := Text(o)
-	if strings.Contains(text, "inside") || strings.Contains(text, "simulator  lab  ") || !strings.Contains(text, "not compared") || !strings.Contains(text, "–          fails      a.b") {
+	if strings.Contains(text, "inside") || strings.Contains(text, "simulator  lab  ") ||
+		!strings.Contains(text, "not compared") || !strings.Contains(text, "–          fails      a.b") {
 		t.Error(text)
 	}
 	o.Dir = t.TempDir()
@@ -190,8 +200,10 @@ func TestLabPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(data)
-	for _, want := range []string{"the paper says</th><th>simulator</th><th>lab", "simulator and lab agree in 3 of 4 points", "lab: 2 fail", ">paper<", ">lab<", ">simulator<", "32</td>",
-		"§6.2.3, &lt;in words&gt;", `class="outside"`, "outside: scheme=abc r0=10Mbps goodput client0", `id="machine"`, "lateness of transmissions, 8 runs", "2 of 3", "error: 12 frames found no room in a ring",
+	for _, want := range []string{"the paper says</th><th>simulator</th><th>lab",
+		"simulator and lab agree in 3 of 4 points", "lab: 2 fail", ">paper<", ">lab<", ">simulator<", "32</td>",
+		"§6.2.3, &lt;in words&gt;", `class="outside"`, "outside: scheme=abc r0=10Mbps goodput client0", `id="machine"`,
+		"lateness of transmissions, 8 runs", "2 of 3", "error: 12 frames found no room in a ring",
 		"disturbed by 0.1 % of frames left 3.4 ms late or more", "--on lab", "they differ from time to time",
 		", seeds 1 … 2, of the simulator seeds 1 … 3;"} {
 		if !strings.Contains(page, want) {
@@ -235,11 +247,14 @@ func TestBothWorldsPlot(t *testing.T) {
 	if svg, err = worldsOf(o).svg(o.Spec.Plots[0]); err != nil || strings.Contains(string(svg), ">simulator<") {
 		t.Errorf("without the simulator: %v", err)
 	}
-	for _, k := range []experiment.Plot{{Kind: experiment.OverTime, X: "time", Y: "queue"}, {Kind: experiment.CDF, X: "queue", Y: "cdf"}} {
+	for _, k := range []experiment.Plot{{Kind: experiment.OverTime, X: "time", Y: "queue"}, {Kind: experiment.CDF,
+		X: "queue", Y: "cdf"}} {
 		o := labOutcome(t)
 		for _, r := range append(slices.Clone(o.Runs), o.Beside.Runs...) {
-			r.Series = []experiment.Series{{Name: "queue", Unit: "packets", Group: "s->b", StepS: 1, Values: []experiment.Number{1, 2, 3}}}
-			r.Distributions = []experiment.Distribution{{Name: "queue", Unit: "packets", Group: "s->b", Values: []float64{1, 2}, Counts: []uint64{3, 1}}}
+			r.Series = []experiment.Series{{Name: "queue", Unit: "packets", Group: "s->b", StepS: 1,
+				Values: []experiment.Number{1, 2, 3}}}
+			r.Distributions = []experiment.Distribution{{Name: "queue", Unit: "packets", Group: "s->b", Values: []float64{1, 2},
+				Counts: []uint64{3, 1}}}
 		}
 		svg, err := worldsOf(o).svg(k)
 		if err != nil || !strings.Contains(string(svg), ">simulator<") || !strings.Contains(string(svg), "stroke-dasharray") {
@@ -256,7 +271,8 @@ func TestLateness(t *testing.T) {
 		t.Errorf("%d frames, %v", n, sum)
 	}
 	svg, err := LatenessSVG(o)
-	if err != nil || !strings.Contains(string(svg), "7.507 k frames of the attempts that count") || !strings.Contains(string(svg), "1.521 k frames of attempts that were repeated") {
+	if err != nil || !strings.Contains(string(svg), "7.507 k frames of the attempts that count") ||
+		!strings.Contains(string(svg), "1.521 k frames of attempts that were repeated") {
 		t.Errorf("%v", err)
 	}
 	if svg, err := LatenessSVG(outcome(t)); svg != nil || err != nil {
@@ -290,7 +306,8 @@ func TestLabDocuments(t *testing.T) {
 	if err := json.Unmarshal(o.JSON(), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if doc.World != "lab" || len(doc.Runs) != 8 || len(doc.Runs[2].Attempts) != 3 || len(doc.Simulator.Runs) != 18 || len(doc.Simulator.Claims) != 2 {
+	if doc.World != "lab" || len(doc.Runs) != 8 || len(doc.Runs[2].Attempts) != 3 || len(doc.Simulator.Runs) != 18 ||
+		len(doc.Simulator.Claims) != 2 {
 		t.Errorf("%+v", doc)
 	}
 	if a := doc.Agree; a.Inside != 3 || a.Points != 4 || a.Verdict != experiment.Fails {
@@ -299,7 +316,8 @@ func TestLabDocuments(t *testing.T) {
 	found := false
 	for _, a := range doc.Agreement {
 		if a.Point["scheme"] == "abc" && a.Point["r0"] == "10Mbps" && a.Measure == "goodput_bps" && a.Group == "client0" {
-			found = a.Judged && a.Agrees != nil && !*a.Agrees && a.Paper != nil && *a.Paper == 9.7e6 && math.Abs(a.Simulator-10.1e6) < 1
+			found = a.Judged && a.Agrees != nil && !*a.Agrees && a.Paper != nil && *a.Paper == 9.7e6 &&
+				math.Abs(a.Simulator-10.1e6) < 1
 		}
 		if a.Judged != (a.Agrees != nil) {
 			t.Errorf("%+v", a)
@@ -323,7 +341,8 @@ func TestLabDocuments(t *testing.T) {
 		return all
 	}
 	all, sim := rows(o), rows(o.Beside)
-	if all[0][0] != "world" || all[1][0] != "lab" || all[len(all)-1][0] != "sim" || sim[0][0] != "run" || len(all)-1 != (len(sim)-1)*26/18 {
+	if all[0][0] != "world" || all[1][0] != "lab" || all[len(all)-1][0] != "sim" || sim[0][0] != "run" ||
+		len(all)-1 != (len(sim)-1)*26/18 {
 		t.Errorf("%v … %v (%d), %v (%d)", all[0], all[len(all)-1], len(all), sim[0], len(sim))
 	}
 }
@@ -332,7 +351,8 @@ func TestLabDocuments(t *testing.T) {
 func TestLabDiff(t *testing.T) {
 	o := labOutcome(t)
 	text := Diff(o.Beside, o)
-	for _, want := range []string{"A  room/figure, 18 runs\nB  room/figure, 8 runs in the lab\n", "goodput client0 [Mb/s]", "only in A: scheme=abc r0=100Mbps"} {
+	for _, want := range []string{"A  room/figure, 18 runs\nB  room/figure, 8 runs in the lab\n", "goodput client0 [Mb/s]",
+		"only in A: scheme=abc r0=100Mbps"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it lacks %q:\n%s", want, text)
 		}

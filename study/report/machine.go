@@ -142,8 +142,11 @@ func machineFacts(o *experiment.Outcome) []string {
 	}
 	sc := scaleFor("s", late)
 	out := []string{
-		fmt.Sprintf("%d %s in %d %s: %d repeated because the machine disturbed them, %d disturbed in the attempt that counts", runs, plural(runs, "run"), attempts, plural(attempts, "attempt"), repeated, disturbed),
-		fmt.Sprintf("%s frames; in the worst run 99.9 %% left less than %s %s after their time", strings.TrimSpace(experiment.SI(float64(frames))), Cell(late*sc.Factor, math.NaN(), decimalsFor(late*sc.Factor)), sc.Unit),
+		fmt.Sprintf("%d %s in %d %s: %d repeated because the machine disturbed them, %d disturbed in the attempt that counts",
+			runs, plural(runs, "run"), attempts, plural(attempts, "attempt"), repeated, disturbed),
+		fmt.Sprintf("%s frames; in the worst run 99.9 %% left less than %s %s after their time",
+			strings.TrimSpace(experiment.SI(float64(frames))), Cell(late*sc.Factor, math.NaN(), decimalsFor(late*sc.Factor)),
+			sc.Unit),
 	}
 	replayed, in, sent, other := 0, uint64(0), uint64(0), ""
 	for _, r := range machineRows(o, false) {
@@ -160,7 +163,8 @@ func machineFacts(o *experiment.Outcome) []string {
 	case other != "":
 		out = append(out, "replayed in the simulator, a switch did otherwise: "+other)
 	case replayed > 0:
-		out = append(out, fmt.Sprintf("%d captured %s, replayed in the simulator: of %d frames in came the same %d out, byte for byte, at the same times", replayed, pluralSwitch(replayed), in, sent))
+		out = append(out, fmt.Sprintf("%d captured %s, replayed in the simulator: of %d frames in came the same %d out, "+
+			"byte for byte, at the same times", replayed, pluralSwitch(replayed), in, sent))
 	}
 	if wrong > 0 {
 		out = append(out, fmt.Sprintf("%d %s had errors: no measurement", wrong, plural(wrong, "run")))
@@ -178,7 +182,8 @@ func pluralSwitch(n int) string {
 // attemptNotes says by what attempts were disturbed, and what was wrong with them.
 func attemptNotes(o *experiment.Outcome) (out []string) {
 	for _, r := range machineRows(o, true) {
-		what := fmt.Sprintf("%s seed %d, attempt %d of %d", experiment.PointName(r.run.Point), r.run.Seed, r.attempt, len(r.run.Attempts))
+		what := fmt.Sprintf("%s seed %d, attempt %d of %d", experiment.PointName(r.run.Point), r.run.Seed, r.attempt,
+			len(r.run.Attempts))
 		if r.attempt == len(r.run.Attempts) {
 			what += ", which counts"
 		}
@@ -282,13 +287,15 @@ func LatenessSVG(o *experiment.Outcome) ([]byte, error) {
 		}
 		left, right, top := edge(i), edge(i+1), float64(count)
 		var err error
-		if bar, err = plotter.NewPolygon(plotter.XYs{{X: left, Y: low}, {X: left, Y: top}, {X: right, Y: top}, {X: right, Y: low}}); err != nil {
+		if bar, err = plotter.NewPolygon(plotter.XYs{{X: left, Y: low}, {X: left, Y: top}, {X: right, Y: top},
+			{X: right, Y: low}}); err != nil {
 			return nil, err
 		}
 		bar.Color, bar.LineStyle.Color, bar.LineStyle.Width = palette[0], color.Gray{255}, vg.Points(1.2)
 		pl.Add(bar)
 	}
-	entries = append(entries, entry{strings.TrimSpace(experiment.SI(float64(n))) + " frames of the attempts that count", []plot.Thumbnailer{bar}})
+	entries = append(entries, entry{strings.TrimSpace(experiment.SI(float64(n))) + " frames of the attempts that count",
+		[]plot.Thumbnailer{bar}})
 	if m > 0 {
 		outline := plotter.XYs{{X: edge(from), Y: low}}
 		for i := from; i < to; i++ {
@@ -304,7 +311,8 @@ func LatenessSVG(o *experiment.Outcome) ([]byte, error) {
 		}
 		stairs.Color, stairs.Width = palette[1], vg.Points(1.8)
 		pl.Add(stairs)
-		entries = append(entries, entry{strings.TrimSpace(experiment.SI(float64(m))) + " frames of attempts that were repeated", []plot.Thumbnailer{stairs}})
+		entries = append(entries, entry{strings.TrimSpace(experiment.SI(float64(m))) +
+			" frames of attempts that were repeated", []plot.Thumbnailer{stairs}})
 	}
 	limit, err := plotter.NewLine(plotter.XYs{{X: bound, Y: low}, {X: bound, Y: pl.Y.Max}})
 	if err != nil {
@@ -312,7 +320,8 @@ func LatenessSVG(o *experiment.Outcome) ([]byte, error) {
 	}
 	limit.Width, limit.Dashes = vg.Points(1.2), dashes[2]
 	pl.Add(limit)
-	entries = append(entries, entry{fmt.Sprintf("%g ms: an attempt with more than 0.1 %% beyond is disturbed", 1e3*lab.MostLateness.Seconds()), []plot.Thumbnailer{limit}})
+	entries = append(entries, entry{fmt.Sprintf("%g ms: an attempt with more than 0.1 %% beyond is disturbed",
+		1e3*lab.MostLateness.Seconds()), []plot.Thumbnailer{limit}})
 	return render(pl, entries)
 }
 

@@ -33,21 +33,27 @@ func outcome(t *testing.T) *experiment.Outcome {
 				if i == 2 {
 					delay = math.NaN()
 				}
-				o.Runs = append(o.Runs, &experiment.Run{ID: fmt.Sprint(scheme, i, seed), Seed: uint64(seed + 1), End: experiment.End{Reason: "time up", TimeS: 70},
-					Point: []experiment.Coordinate{{Key: "scheme", Text: scheme}, {Key: "r0", Text: fmt.Sprintf("%.0fMbps", r0/1e6), Value: r0, IsNum: true}},
+				o.Runs = append(o.Runs, &experiment.Run{ID: fmt.Sprint(scheme, i, seed), Seed: uint64(seed + 1),
+					End: experiment.End{Reason: "time up", TimeS: 70},
+					Point: []experiment.Coordinate{{Key: "scheme", Text: scheme}, {Key: "r0", Text: fmt.Sprintf("%.0fMbps", r0/1e6),
+						Value: r0, IsNum: true}},
 					Measures: []experiment.Measured{
-						{Name: "goodput", Unit: "bps", Groups: []experiment.Grouped{{Group: "client0", Value: v}, {Group: "client1", Value: 40e6}}},
+						{Name: "goodput", Unit: "bps", Groups: []experiment.Grouped{{Group: "client0", Value: v},
+							{Group: "client1", Value: 40e6}}},
 						{Name: "delay", Unit: "s", Groups: []experiment.Grouped{{Group: "client0", Value: delay}}},
-						{Name: "queue", Unit: "packets", Groups: []experiment.Grouped{{Group: "mean", Value: 7.25}, {Group: "max", Value: 24}}},
+						{Name: "queue", Unit: "packets", Groups: []experiment.Grouped{{Group: "mean", Value: 7.25},
+							{Group: "max", Value: 24}}},
 						{Name: "jain", Value: 0.75}},
 					Drops: []experiment.Count{{Name: "activity", Count: 12}}})
 			}
 		}
 	}
 	o.Runs[0].End.Reason = "no progress"
-	o.Runs[0].Unfinished = []experiment.UnfinishedFlow{{Flow: 3, Traffic: "bulk", Src: "a", Dst: "b", SizeBytes: 1000, DoneBytes: 10}}
+	o.Runs[0].Unfinished = []experiment.UnfinishedFlow{{Flow: 3, Traffic: "bulk", Src: "a", Dst: "b", SizeBytes: 1000,
+		DoneBytes: 10}}
 	o.Claims = []experiment.Claim{
-		{ID: "a.b", Says: "the first <claim> holds in every case, however long its sentence may be and whatever it may say", Verdict: experiment.Holds, N: 9, Measured: "scheme=abc r0=10Mbps: x = 1 < 2"},
+		{ID: "a.b", Says: "the first <claim> holds in every case, however long its sentence may be and whatever it may say",
+			Verdict: experiment.Holds, N: 9, Measured: "scheme=abc r0=10Mbps: x = 1 < 2"},
 		{ID: "c", Says: "second", Verdict: experiment.Fails, N: 3},
 		{ID: "d", Says: "third", Verdict: experiment.Undecided, N: 3, Measured: "no point"},
 	}
@@ -75,7 +81,8 @@ traffic: [{name: x, from: a, to: b, transport: udp, rate: 10kbps}]
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Plots = []experiment.Plot{{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}}, {X: "r0", Y: "queue", Lines: []string{"scheme"}}}
+	s.Plots = []experiment.Plot{{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}},
+		{X: "r0", Y: "queue", Lines: []string{"scheme"}}}
 	return s
 }
 
@@ -138,7 +145,8 @@ func TestSVG(t *testing.T) {
 // plot.
 func TestSVGOddities(t *testing.T) {
 	run := func(x string, v float64) *experiment.Run {
-		return &experiment.Run{Point: []experiment.Coordinate{{Key: "k", Text: x}}, Measures: []experiment.Measured{{Name: "m", Value: v}}}
+		return &experiment.Run{Point: []experiment.Coordinate{{Key: "k", Text: x}},
+			Measures: []experiment.Measured{{Name: "m", Value: v}}}
 	}
 	for name, runs := range map[string][]*experiment.Run{
 		"undefined": {run("a", math.NaN()), run("b", math.NaN())}, "one": {run("a", 0)}, "words": {run("a", 1), run("b", -2)},
@@ -155,7 +163,8 @@ func TestSizesByTraffic(t *testing.T) {
 	run := func(point string, traffics ...string) *experiment.Run {
 		r := &experiment.Run{Point: []experiment.Coordinate{{Key: "k", Text: point}}}
 		for _, name := range traffics {
-			r.Bins = append(r.Bins, experiment.Binned{Name: "fct", Unit: "s", Traffic: name, Bins: []experiment.Bin{{ToBytes: 100, N: 1, Mean: experiment.Number(name[0])}}})
+			r.Bins = append(r.Bins, experiment.Binned{Name: "fct", Unit: "s", Traffic: name,
+				Bins: []experiment.Bin{{ToBytes: 100, N: 1, Mean: experiment.Number(name[0])}}})
 		}
 		return r
 	}
@@ -164,7 +173,8 @@ func TestSizesByTraffic(t *testing.T) {
 		t.Fatalf("tables %+v", tables)
 	}
 	for _, x := range tables {
-		for p, want := range map[int]float64{0: map[string]float64{"a": math.NaN(), "b": 'b'}[x.Traffic], 1: float64(x.Traffic[0])} {
+		for p, want := range map[int]float64{0: map[string]float64{"a": math.NaN(), "b": 'b'}[x.Traffic],
+			1: float64(x.Traffic[0])} {
 			if got := x.Mean[p][0]; got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
 				t.Errorf("%s of %s is %g, want %g", x.Traffic, x.Points[p], got, want)
 			}
@@ -176,8 +186,10 @@ func TestSizesByTraffic(t *testing.T) {
 func TestSizesCount(t *testing.T) {
 	var runs []*experiment.Run
 	for k, n := range []int{2, 3, 7, 7} { // two points, two seeds
-		runs = append(runs, &experiment.Run{Seed: uint64(k % 2), Point: []experiment.Coordinate{{Key: "k", Text: strconv.Itoa(k / 2)}},
-			Bins: []experiment.Binned{{Name: "fct", Unit: "s", Traffic: "x", Bins: []experiment.Bin{{ToBytes: 100, N: n, Mean: 1}, {ToBytes: 200, N: 4, Mean: 1}}}}})
+		runs = append(runs, &experiment.Run{Seed: uint64(k % 2),
+			Point: []experiment.Coordinate{{Key: "k", Text: strconv.Itoa(k / 2)}},
+			Bins: []experiment.Binned{{Name: "fct", Unit: "s", Traffic: "x",
+				Bins: []experiment.Bin{{ToBytes: 100, N: n, Mean: 1}, {ToBytes: 200, N: 4, Mean: 1}}}}})
 	}
 	text := Sizes(Summarise(runs))
 	if !strings.Contains(text, "100B  5 … 14 ") || !strings.Contains(text, "200B       8 ") {
@@ -190,9 +202,11 @@ func TestSizesCount(t *testing.T) {
 func TestPlotWithoutValues(t *testing.T) {
 	nan := experiment.Number(math.NaN())
 	r := &experiment.Run{Measures: []experiment.Measured{{Name: "fct", Unit: "s", Groups: []experiment.Grouped{}}},
-		Bins:          []experiment.Binned{{Name: "slowdown", Traffic: "x", Percentiles: []float64{50}, Bins: []experiment.Bin{{ToBytes: 100, N: 3, Mean: 2, Percentiles: []experiment.Number{nan}}}}},
+		Bins: []experiment.Binned{{Name: "slowdown", Traffic: "x", Percentiles: []float64{50},
+			Bins: []experiment.Bin{{ToBytes: 100, N: 3, Mean: 2, Percentiles: []experiment.Number{nan}}}}},
 		Distributions: []experiment.Distribution{{Name: "fct", Unit: "s", Group: "x"}}}
-	plots := []experiment.Plot{{Kind: experiment.OverSize, X: "flow_size", Y: "slowdown_p50"}, {Kind: experiment.CDF, X: "fct", Y: "cdf"},
+	plots := []experiment.Plot{{Kind: experiment.OverSize, X: "flow_size", Y: "slowdown_p50"}, {Kind: experiment.CDF,
+		X: "fct", Y: "cdf"},
 		{Kind: experiment.OverTime, X: "time", Y: "cwnd"}, {X: "k", Y: "fct"}}
 	for _, p := range plots {
 		if svg, err := SVG(p, Summarise([]*experiment.Run{r})); svg != nil || err != nil {
@@ -206,7 +220,8 @@ func TestPlotWithoutValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	page, err := os.ReadFile(path)
-	if err != nil || strings.Count(string(page), "Not drawn, because no run has a value of it: ") != 4 || !strings.Contains(string(page), ": slowdown p50 over flow size.") {
+	if err != nil || strings.Count(string(page), "Not drawn, because no run has a value of it: ") != 4 ||
+		!strings.Contains(string(page), ": slowdown p50 over flow size.") {
 		t.Errorf("the page does not name the plots: %v", err)
 	}
 }
@@ -244,7 +259,8 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	last := -1
-	for _, want := range []string{"A &lt;title&gt; &amp; more", ">Claims</h2>", "the first &lt;claim&gt;", ">Plots</h2>", "<svg", ">Results</h2>", "activity 12", "unfinished: ", ">To reproduce</h2>", "weir run room/figure"} {
+	for _, want := range []string{"A &lt;title&gt; &amp; more", ">Claims</h2>", "the first &lt;claim&gt;", ">Plots</h2>",
+		"<svg", ">Results</h2>", "activity 12", "unfinished: ", ">To reproduce</h2>", "weir run room/figure"} {
 		i := strings.Index(page, want)
 		if i < 0 {
 			t.Errorf("the page lacks %q", want)
@@ -280,7 +296,8 @@ func TestContrast(t *testing.T) {
 			}
 			luminance[m[1]] = 0.2126*linear(16) + 0.7152*linear(8) + 0.0722*linear(0)
 		}
-		pairs := [][2]string{{"ink", "paper"}, {"ink", "band"}, {"ink", "panel"}, {"soft", "paper"}, {"soft", "band"}, {"link", "paper"}, {"ink", "undecided-band"}}
+		pairs := [][2]string{{"ink", "paper"}, {"ink", "band"}, {"ink", "panel"}, {"soft", "paper"}, {"soft", "band"},
+			{"link", "paper"}, {"ink", "undecided-band"}}
 		for _, v := range []string{"holds", "fails", "undecided"} {
 			pairs = append(pairs, [2]string{v, v + "-band"})
 		}
@@ -332,7 +349,8 @@ func TestPageTable(t *testing.T) {
 	if s := fmt.Sprint(got.Groups, got.Lone); s != "[client0 client1 client0 mean max ] false" {
 		t.Errorf("groups %s", s)
 	}
-	if s := fmt.Sprint(got.Keys); s != "[{scheme 8 0 0 pin pin-wide} {r0 8 8 1 pin pin-wide edge} {n 2 16 2 pin-wide edge-wide}]" {
+	if s := fmt.Sprint(got.Keys); s != "[{scheme 8 0 0 pin pin-wide} {r0 8 8 1 pin pin-wide edge} {n 2 16 2 "+
+		"pin-wide edge-wide}]" {
 		t.Errorf("keys %s", s)
 	}
 	if c := got.Rows[0].Cells[0]; c != (tableCell{Mean: "10.1", Half: "0.2", Width: 3}) {
@@ -350,7 +368,8 @@ func TestPageTable(t *testing.T) {
 // the others.
 func TestGrouped(t *testing.T) {
 	var text []string
-	for _, g := range grouped([]experiment.Parameter{{Path: "duration"}, {Path: "topology.links.0.rate"}, {Path: "traffic.x.cc.bbr"},
+	for _, g := range grouped([]experiment.Parameter{{Path: "duration"}, {Path: "topology.links.0.rate"},
+		{Path: "traffic.x.cc.bbr"},
 		{Path: "traffic.y.rate"}, {Path: "sweep.n"}, {Path: "sweep.scheme.abc.queue"}, {Path: "seed"}}) {
 		var rows []string
 		for _, r := range g.Rows {
@@ -358,7 +377,8 @@ func TestGrouped(t *testing.T) {
 		}
 		text = append(text, g.Name+": "+strings.Join(rows, " "))
 	}
-	if got, want := strings.Join(text, "; "), "the run: duration seed; topology: links.0.rate; traffic x: cc.bbr; traffic y: rate; sweep: n; sweep scheme: abc.queue"; got != want {
+	if got, want := strings.Join(text, "; "), "the run: duration seed; topology: links.0.rate; traffic x: cc.bbr; "+
+		"traffic y: rate; sweep: n; sweep scheme: abc.queue"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	o := outcome(t)
@@ -367,7 +387,8 @@ func TestGrouped(t *testing.T) {
 		t.Fatal(err)
 	}
 	given, defaults, ok := strings.Cut(string(page), "that have their default")
-	if !ok || !strings.Contains(given, "figure.yaml:4") || strings.Contains(given, "default:") || !strings.Contains(defaults, "default: ") {
+	if !ok || !strings.Contains(given, "figure.yaml:4") || strings.Contains(given, "default:") ||
+		!strings.Contains(defaults, "default: ") {
 		t.Error("defaults are not apart")
 	}
 }
@@ -377,7 +398,8 @@ func TestScales(t *testing.T) {
 		unit string
 		most float64
 		want string
-	}{{"bps", 5e9, "Gb/s"}, {"bps", 999e6, "Mb/s"}, {"bps", 20, "b/s"}, {"s", 0.2, "ms"}, {"s", 3, "s"}, {"s", 2e-6, "µs"}, {"packets", 5, "packets"}, {"", 5, ""}} {
+	}{{"bps", 5e9, "Gb/s"}, {"bps", 999e6, "Mb/s"}, {"bps", 20, "b/s"}, {"s", 0.2, "ms"}, {"s", 3, "s"}, {"s", 2e-6, "µs"},
+		{"packets", 5, "packets"}, {"", 5, ""}} {
 		if got := scaleFor(c.unit, c.most).Unit; got != c.want {
 			t.Errorf("%g %s is shown in %q, want %q", c.most, c.unit, got, c.want)
 		}
@@ -394,8 +416,10 @@ func ExampleWrap() {
 
 // What a run got stuck at stands below the runs' ends.
 func TestStuck(t *testing.T) {
-	o := &experiment.Outcome{Runs: []*experiment.Run{{Seed: 3, End: experiment.End{Reason: "pfc deadlock", TimeS: 0.001, Ports: []string{"s0->s1 queue 3", "s1->s0 queue 3"}}}}}
-	if got, want := Ends(o), "1 runs: 1 pfc deadlock\npfc deadlock: seed 3, at 0.001 s: s0->s1 queue 3, s1->s0 queue 3\n"; got != want {
+	o := &experiment.Outcome{Runs: []*experiment.Run{{Seed: 3, End: experiment.End{Reason: "pfc deadlock", TimeS: 0.001,
+		Ports: []string{"s0->s1 queue 3", "s1->s0 queue 3"}}}}}
+	if got, want := Ends(o), "1 runs: 1 pfc deadlock\npfc deadlock: seed 3, at 0.001 s: s0->s1 queue 3, "+
+		"s1->s0 queue 3\n"; got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	for range 30 {

@@ -42,7 +42,8 @@ func SizeTables(points []PointSummary) []SizeTable {
 			}
 			for _, p := range points {
 				t.Points = append(t.Points, experiment.PointName(p.Point))
-				mean, half, flows := make([]float64, len(first.Bins)), make([]float64, len(first.Bins)), make([]int, len(first.Bins))
+				mean, half, flows := make([]float64, len(first.Bins)), make([]float64, len(first.Bins)),
+					make([]int, len(first.Bins))
 				for i := range first.Bins {
 					var x []float64
 					for _, r := range p.Runs {

@@ -366,7 +366,8 @@ func Ends(o *experiment.Outcome) string {
 			if n > 10 {
 				ports += fmt.Sprintf(" and %d more", n-10)
 			}
-			b.WriteString(Wrap(fmt.Sprintf("%s: %s seed %d, at %g s: %s", r.End.Reason, experiment.PointName(r.Point), r.Seed, r.End.TimeS, ports), Width, "    ") + "\n")
+			b.WriteString(Wrap(fmt.Sprintf("%s: %s seed %d, at %g s: %s", r.End.Reason, experiment.PointName(r.Point), r.Seed,
+				r.End.TimeS, ports), Width, "    ") + "\n")
 		}
 	}
 	listed := 0
@@ -374,7 +375,8 @@ func Ends(o *experiment.Outcome) string {
 		for _, u := range r.Unfinished {
 			if listed++; listed <= 20 {
 				b.WriteString(Wrap(fmt.Sprintf("unfinished: %s seed %d: flow %d (%s) %s → %s, %d of %d bytes",
-					experiment.PointName(r.Point), r.Seed, u.Flow, u.Traffic, u.Src, u.Dst, u.DoneBytes, u.SizeBytes), Width, "    ") + "\n")
+					experiment.PointName(r.Point), r.Seed, u.Flow, u.Traffic, u.Src, u.Dst, u.DoneBytes, u.SizeBytes), Width, "    ") +
+					"\n")
 			}
 		}
 	}

@@ -204,7 +204,8 @@ type Captured struct {
 func (d *plane) writeCapture(w io.Writer, end unit.Time) (*Captured, error) {
 	x := &Captured{Cut: unit.Never}
 	out := bufio.NewWriterSize(w, 1<<20)
-	b := trace.AppendSection(nil, application, "times are event times, exact; of each switch all is in the order in which it was processed")
+	b := trace.AppendSection(nil, application, "times are event times, exact; of each switch all is in the order in "+
+		"which it was processed")
 	first := 0
 	for _, t := range d.taps {
 		names := interfaces(d.config.Network, t.node)

@@ -86,7 +86,8 @@ func (c *Config) check() error {
 	n := c.Network
 	switch {
 	case c.Lead < 0 || c.Warmup < 0 || c.Duration <= c.Warmup || c.Duration > unit.Never/4 || c.Lead > unit.Never/4:
-		return fmt.Errorf("lab: a lead of %v, a warm-up of %v, a duration of %v: the warm-up must end before the run does", c.Lead, c.Warmup, c.Duration)
+		return fmt.Errorf("lab: a lead of %v, a warm-up of %v, a duration of %v: the warm-up must end before the run does",
+			c.Lead, c.Warmup, c.Duration)
 	case len(c.Switches) != len(n.Nodes):
 		return fmt.Errorf("lab: %d switch configurations for %d nodes", len(c.Switches), len(n.Nodes))
 	case c.Hosts.Len() <= len(n.Nodes):
@@ -106,7 +107,8 @@ func (c *Config) check() error {
 	host := func(node int) bool { return node >= 0 && node < len(n.Nodes) && !n.Nodes[node].Switch }
 	for i, f := range c.Flows {
 		if f.Src == f.Dst || !host(f.Src) || !host(f.Dst) || f.Group < 0 || f.Group >= 1<<20 ||
-			f.Proto != 0 && f.Version != 4 && f.Version != 6 || f.Proto != 0 && f.Proto != packet.ProtoTCP && f.Proto != packet.ProtoUDP {
+			f.Proto != 0 && f.Version != 4 && f.Version != 6 || f.Proto != 0 && f.Proto != packet.ProtoTCP &&
+			f.Proto != packet.ProtoUDP {
 			return fmt.Errorf("lab: flow %d from node %d to node %d, IPv%d, protocol %d", i, f.Src, f.Dst, f.Version, f.Proto)
 		}
 	}

@@ -184,7 +184,8 @@ func TestContract(t *testing.T) {
 	}
 	// A plane that goes by its own clock instead of the stamps is caught.
 	var caught failures
-	dataplanetest.Contract(&caught, driver(t, func(now unit.Time) unit.Time { return now + now/4 + 300*unit.Nanosecond }, true))
+	dataplanetest.Contract(&caught, driver(t, func(now unit.Time) unit.Time { return now + now/4 + 300*unit.Nanosecond },
+		true))
 	if caught < 20 {
 		t.Errorf("%d scripts notice that packets do not walk in event time", caught)
 	}

@@ -17,7 +17,8 @@ type Arriving struct {
 // Scripted carries a configuration out with kernels that follow a script, in order of time,
 // whose thread runs at the times that wake gives, one after the other, until end. It returns
 // what was captured as well.
-func Scripted(t testing.TB, c *Config, script []Arriving, wake func(now unit.Time) unit.Time, end unit.Time) (*Report, []byte) {
+func Scripted(t testing.TB, c *Config, script []Arriving, wake func(now unit.Time) unit.Time, end unit.Time) (*Report,
+	[]byte) {
 	t.Helper()
 	now := unit.Time(0)
 	d, gates := memory(t, c, &now)

@@ -155,7 +155,8 @@ func (s *seen) identify(p *packet.Packet) {
 	switch be := binary.BigEndian; {
 	case len(ip) >= packet.IPv4Header && ip[0]>>4 == 4 && p.Data[12] == 0x08:
 		header, total := int(ip[0]&15)*4, int(be.Uint16(ip[2:]))
-		if header < packet.IPv4Header || total < header || total > len(ip) || be.Uint16(ip[6:])&0x3fff != 0 { // damaged, or a fragment
+		// damaged, or a fragment
+		if header < packet.IPv4Header || total < header || total > len(ip) || be.Uint16(ip[6:])&0x3fff != 0 {
 			return
 		}
 		p.Version, p.Proto, p.TOS = 4, ip[9], ip[1]

@@ -95,7 +95,8 @@ func explain(err error) error {
 	case errors.Is(err, unix.EAFNOSUPPORT):
 		return fmt.Errorf("%w; the lab needs a kernel with IPv6 and packet sockets (CONFIG_IPV6, CONFIG_PACKET)", err)
 	case errors.Is(err, unix.EOPNOTSUPP):
-		return fmt.Errorf("%w; the lab needs a kernel with network namespaces, veth and packet sockets (CONFIG_NET_NS, CONFIG_VETH, CONFIG_PACKET)", err)
+		return fmt.Errorf("%w; the lab needs a kernel with network namespaces, veth and packet sockets (CONFIG_NET_NS, "+
+			"CONFIG_VETH, CONFIG_PACKET)", err)
 	}
 	return err
 }
@@ -181,7 +182,8 @@ func raise(c *rtnl.Conn, name string) (int, error) {
 		return 0, err
 	}
 	if i.RxQueues != 1 || i.TxQueues != 1 {
-		return 0, fmt.Errorf("interface %s has %d and %d queues; one in each direction is needed", name, i.RxQueues, i.TxQueues)
+		return 0, fmt.Errorf("interface %s has %d and %d queues; one in each direction is needed", name, i.RxQueues,
+			i.TxQueues)
 	}
 	if _, err := rtnl.NoOffloads(name); err != nil {
 		return 0, err

@@ -21,7 +21,8 @@ func TestPacketPath(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, i := range f.Imports {
-			if path := strings.Trim(i.Path.Value, `"`); slices.Contains([]string{"time", "sync", "sync/atomic", "os", "net", "log", "math/rand", "golang.org/x/sys/unix"}, path) {
+			if path := strings.Trim(i.Path.Value, `"`); slices.Contains([]string{"time", "sync", "sync/atomic", "os", "net",
+				"log", "math/rand", "golang.org/x/sys/unix"}, path) {
 				t.Errorf("%s imports %s", name, path)
 			}
 		}

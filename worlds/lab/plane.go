@@ -219,7 +219,8 @@ func (d *plane) stop() {
 
 // mark begins the measured part, or ends it.
 func (d *plane) mark(now unit.Time) {
-	d.at[d.marked], d.noticesLostAt[d.marked], d.tallied, d.ended = d.wiring.Counts(now, d.fabric), d.noticesLost, d.tally, now
+	d.at[d.marked], d.noticesLostAt[d.marked], d.tallied, d.ended = d.wiring.Counts(now, d.fabric), d.noticesLost,
+		d.tally, now
 	d.marked++
 	if d.tally = (observe.Tally{}); d.seen != nil {
 		d.seen.measure(part(d.marked))

@@ -22,7 +22,8 @@ func dumbbell() *Config {
 		Nodes: []topology.Node{{Name: "client"}, {Name: "s1", Switch: true}, {Name: "server"}},
 		Links: []topology.Link{
 			{Ends: [2]int{0, 1}, Rate: unit.LinkRate{Bits: 100 * unit.Mbps}, Delay: 5 * unit.Millisecond},
-			{Ends: [2]int{1, 2}, Rate: unit.LinkRate{Bits: 50 * unit.Mbps}, Delay: 5 * unit.Millisecond, Buffer: unit.Length{Packets: 24}},
+			{Ends: [2]int{1, 2}, Rate: unit.LinkRate{Bits: 50 * unit.Mbps}, Delay: 5 * unit.Millisecond,
+				Buffer: unit.Length{Packets: 24}},
 		},
 	}
 	book := n.Addresses()
@@ -57,7 +58,8 @@ func memory(t testing.TB, c *Config, now *unit.Time) (*plane, []*scripted) {
 // datagram is a frame from node 0 to node 2 with size bytes of payload.
 func datagram(t testing.TB, c *Config, seq int64, size int32) []byte {
 	t.Helper()
-	p := packet.Packet{Src: 1, Dst: 3, Version: 4, HopLimit: 9, Proto: packet.ProtoUDP, SrcPort: 1, DstPort: 2, Seq: seq, Payload: size}
+	p := packet.Packet{Src: 1, Dst: 3, Version: 4, HopLimit: 9, Proto: packet.ProtoUDP, SrcPort: 1, DstPort: 2, Seq: seq,
+		Payload: size}
 	b, err := p.Emit(c.Hosts, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +93,8 @@ func TestEventTime(t *testing.T) {
 			}
 		}
 		r := d.report(now)
-		if len(gates[2].got) != 3 || r.Counts.In != 3 || r.Counts.Out != 3 || r.Lateness.Frames != 3 || r.Lateness.Max >= step || d.pool.Live() != 0 {
+		if len(gates[2].got) != 3 || r.Counts.In != 3 || r.Counts.Out != 3 || r.Lateness.Frames != 3 ||
+			r.Lateness.Max >= step || d.pool.Live() != 0 {
 			t.Errorf("step %v: %d frames left; %+v", step, len(gates[2].got), r)
 		}
 	}
@@ -127,7 +130,8 @@ func TestCounts(t *testing.T) {
 	if r.Lateness.Max < 2*retryAfter || r.Lateness.Max > 3*retryAfter {
 		t.Errorf("what was refused twice left %v late", r.Lateness.Max)
 	}
-	if r.Measured != 20*unit.Millisecond || r.Ports[0].TxPackets != 2 || r.Ports[2].TxPackets != 1 || r.Ports[2].TxBytes != 142 || r.Drops[dataplane.LinkDown] != 1 {
+	if r.Measured != 20*unit.Millisecond || r.Ports[0].TxPackets != 2 || r.Ports[2].TxPackets != 1 ||
+		r.Ports[2].TxBytes != 142 || r.Drops[dataplane.LinkDown] != 1 {
 		t.Errorf("measured: %v, %+v, %v", r.Measured, r.Ports, r.Drops)
 	}
 	gates[2].fails = make([]error, 2*mostRetries)
@@ -194,7 +198,8 @@ func TestDisturbed(t *testing.T) {
 		{func(r *Report) { r.Lateness.P999 = 2 * unit.Millisecond }, "[]"},
 		{func(r *Report) { r.Lateness.P999 = 2*unit.Millisecond + 1000 }, "[0.1 % of frames left 2.0 ms late or more]"},
 		{func(r *Report) { r.Stall = 5 * unit.Millisecond }, "[]"},
-		{func(r *Report) { r.Stall = 6 * unit.Millisecond }, "[a stall of 6.0 ms, more than a quarter of the round-trip time (20 ms)]"},
+		{func(r *Report) { r.Stall = 6 * unit.Millisecond },
+			"[a stall of 6.0 ms, more than a quarter of the round-trip time (20 ms)]"},
 		{func(r *Report) { r.Steal = 0.02 }, "[]"},
 		{func(r *Report) { r.Steal = 0.0201 }, "[2.0 % of the cores' time stolen]"},
 		{func(r *Report) { r.Counts.SendLost = 3 }, "[3 frames lost in rings]"},
@@ -273,14 +278,17 @@ func TestErrorsOfRun(t *testing.T) {
 
 func TestBadConfig(t *testing.T) {
 	for want, change := range map[string]func(c *Config){
-		"warm-up":   func(c *Config) { c.Warmup = c.Duration },
-		"framing":   func(c *Config) { c.Framing, _ = packet.FramingByName("hpcc") },
-		"MTU":       func(c *Config) { c.MTU = 100 },
-		"an event":  func(c *Config) { c.Events = []Event{{Link: 2}} },
-		"one NIC":   func(c *Config) { c.Network.Links = append(c.Network.Links, c.Network.Links[0]) },
-		"flow 0":    func(c *Config) { c.Flows = []Flow{{Src: 0, Dst: 1, Version: 4, Proto: packet.ProtoTCP}} },
-		"IPv5":      func(c *Config) { c.Flows = []Flow{{Src: 0, Dst: 2, Version: 5, Proto: packet.ProtoTCP}} },
-		"same":      func(c *Config) { f := Flow{Src: 0, Dst: 2, Version: 4, Proto: packet.ProtoTCP}; c.Flows = []Flow{f, f} },
+		"warm-up":  func(c *Config) { c.Warmup = c.Duration },
+		"framing":  func(c *Config) { c.Framing, _ = packet.FramingByName("hpcc") },
+		"MTU":      func(c *Config) { c.MTU = 100 },
+		"an event": func(c *Config) { c.Events = []Event{{Link: 2}} },
+		"one NIC":  func(c *Config) { c.Network.Links = append(c.Network.Links, c.Network.Links[0]) },
+		"flow 0":   func(c *Config) { c.Flows = []Flow{{Src: 0, Dst: 1, Version: 4, Proto: packet.ProtoTCP}} },
+		"IPv5":     func(c *Config) { c.Flows = []Flow{{Src: 0, Dst: 2, Version: 5, Proto: packet.ProtoTCP}} },
+		"same": func(c *Config) {
+			f := Flow{Src: 0, Dst: 2, Version: 4, Proto: packet.ProtoTCP}
+			c.Flows = []Flow{f, f}
+		},
 		"watch 0":   func(c *Config) { c.Watches = []Watch{{Index: 4, Every: 1}} },
 		"watch":     func(c *Config) { c.Watches = []Watch{{What: observe.BufferBytes, Index: 0, Every: 1}} },
 		"s7":        func(c *Config) { c.Capture = &Capture{Switches: []string{"s7"}} },
@@ -319,7 +327,8 @@ func measured() *Config {
 		c.Flows = append(c.Flows, Flow{Src: 0, Dst: 2, SrcPort: 7000 + i, DstPort: 2, Version: 4, Proto: packet.ProtoUDP})
 	}
 	c.Flows = append(c.Flows, Flow{Src: 0, Dst: 2, SrcPort: 1, DstPort: 2, Version: 4, Proto: packet.ProtoUDP})
-	c.Watches = []Watch{{What: observe.QueuePackets, Index: 2, Every: 10 * unit.Millisecond}, {What: observe.SentBytes, Index: 2, Every: 10 * unit.Millisecond}}
+	c.Watches = []Watch{{What: observe.QueuePackets, Index: 2, Every: 10 * unit.Millisecond}, {What: observe.SentBytes,
+		Index: 2, Every: 10 * unit.Millisecond}}
 	c.Delays, c.Ordering, c.Notices = true, true, true
 	return c
 }
@@ -347,7 +356,9 @@ var configs = []struct {
 func TestNoAllocationPerPacket(t *testing.T) {
 	for _, x := range configs {
 		c, now := x.config(), unit.Time(0)
-		d, err := c.build([]Gate{&echo{frame: datagram(t, c, 0, 1000)}, nil, &echo{next: unit.Never}}, func() unit.Time { return now })
+		d, err := c.build([]Gate{&echo{frame: datagram(t, c, 0, 1000)}, nil, &echo{next: unit.Never}}, func() unit.Time {
+			return now
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -375,7 +386,9 @@ func BenchmarkPacket(b *testing.B) {
 	for _, x := range configs {
 		b.Run(x.name, func(b *testing.B) {
 			c, now := x.config(), unit.Time(0)
-			d, err := c.build([]Gate{&echo{frame: datagram(b, c, 0, 1000)}, nil, &echo{next: unit.Never}}, func() unit.Time { return now })
+			d, err := c.build([]Gate{&echo{frame: datagram(b, c, 0, 1000)}, nil, &echo{next: unit.Never}}, func() unit.Time {
+				return now
+			})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -406,7 +419,8 @@ func TestLateness(t *testing.T) {
 	for _, n := range l.Below {
 		sum += n
 	}
-	if l.Frames != 10000 || sum != 10000 || l.Max != 10*unit.Millisecond || len(l.Below) != 25 { // 2^23 ns < 10 ms < 2^24 ns
+	// 2^23 ns < 10 ms < 2^24 ns
+	if l.Frames != 10000 || sum != 10000 || l.Max != 10*unit.Millisecond || len(l.Below) != 25 {
 		t.Errorf("%+v", l)
 	}
 }

@@ -65,7 +65,8 @@ func (d *Difference) String() string {
 			what = fmt.Sprintf("frames (byte %d)", i)
 		}
 	}
-	return fmt.Sprintf("the %s of packet %d that goes out differ\ncaptured: %v\nreplayed: %v", what, d.Number, d.Captured, d.Replayed)
+	return fmt.Sprintf("the %s of packet %d that goes out differ\ncaptured: %v\nreplayed: %v", what, d.Number, d.Captured,
+		d.Replayed)
 }
 
 // Replay makes the switch of a node anew, gives it what a capture says came in, at the times
@@ -136,7 +137,8 @@ func newReplay(c *Config, node int) (*replay, error) {
 	r.Switch = sw
 	for i, name := range interfaces(c.Network, node) {
 		if _, twice := r.names[name]; twice {
-			return nil, fmt.Errorf("switch %s has several links to a neighbour, which captures do not tell apart", c.Network.Nodes[node].Name)
+			return nil, fmt.Errorf("switch %s has several links to a neighbour, which captures do not tell apart",
+				c.Network.Nodes[node].Name)
 		}
 		if r.names[name] = i; i%perPort == sending {
 			r.ports = append(r.ports, name)
@@ -144,7 +146,8 @@ func newReplay(c *Config, node int) (*replay, error) {
 	}
 	nodes := []fabric.Node{r}
 	var links []fabric.Link
-	for k, i := range w.Leaving(node) { // in the same order as in the capture's fabric, by which events at one time are told apart
+	// in the same order as in the capture's fabric, by which events at one time are told apart
+	for k, i := range w.Leaving(node) {
 		port := packet.PortID(k)
 		n := &neighbour{replay: r}
 		r.neighbours = append(r.neighbours, n)
@@ -183,7 +186,8 @@ func (r *replay) read(capture io.Reader) error {
 			continue
 		}
 		fail := func(format string, args ...any) error {
-			return fmt.Errorf("frame %d of the capture, at %d ps, %s: %s", number, int64(x.At), x.On, fmt.Sprintf(format, args...))
+			return fmt.Errorf("frame %d of the capture, at %d ps, %s: %s", number, int64(x.At), x.On,
+				fmt.Sprintf(format, args...))
 		}
 		switch {
 		case x.At < last:

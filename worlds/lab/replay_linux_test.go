@@ -100,7 +100,8 @@ func start(t *testing.T, c *lab.Config, as string) (*lab.Network, *lab.DataPlane
 func send(l *lab.Network, c *lab.Config, flows []lab.Flow, length time.Duration) ([]int64, error) {
 	control := func(_, _ string, c syscall.RawConn) (err error) {
 		c.Control(func(fd uintptr) {
-			err = errors.Join(unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEADDR, 1), unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, "cubic"))
+			err = errors.Join(unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEADDR, 1), unix.SetsockoptString(int(fd),
+				unix.IPPROTO_TCP, unix.TCP_CONGESTION, "cubic"))
 		})
 		return err
 	}
@@ -207,7 +208,8 @@ func TestReplayTCP(t *testing.T) {
 	}
 	for i, f := range r.Flows {
 		payload := float64(f.Bytes)
-		if f.Packets < 100 || payload > 1.2*float64(sent[i])+1e6 || f.DelaySum/unit.Time(f.Packets) < 10*unit.Millisecond || f.DelayMin < 10*unit.Millisecond || f.DelayMax > unit.Second {
+		if f.Packets < 100 || payload > 1.2*float64(sent[i])+1e6 || f.DelaySum/unit.Time(f.Packets) < 10*unit.Millisecond ||
+			f.DelayMin < 10*unit.Millisecond || f.DelayMax > unit.Second {
 			t.Errorf("flow %d: %+v; %d bytes arrived", i, f, sent[i])
 		}
 	}
@@ -252,7 +254,8 @@ func TestEvents(t *testing.T) {
 	if len(w) != 40 {
 		t.Fatalf("%d samples: %v", len(w), w)
 	}
-	mbps := func(from, until int) float64 { return 8 * float64(w[until]-w[from]) / 1e5 / float64(until-from) } // samples of 100 ms, the first at 100 ms
+	// samples of 100 ms, the first at 100 ms
+	mbps := func(from, until int) float64 { return 8 * float64(w[until]-w[from]) / 1e5 / float64(until-from) }
 	slow, fast := mbps(4, 13), mbps(16, 28)
 	if slow > 5.02 || slow < 2.5 || fast > 40.1 || fast < 10 {
 		t.Errorf("%.2f Mb/s of 5, %.2f of 40: %v", slow, fast, w)

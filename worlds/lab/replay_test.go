@@ -20,7 +20,8 @@ import (
 // configuration is the lab's of a spec's first run.
 func configuration(t testing.TB, text string) *lab.Config {
 	t.Helper()
-	s, err := experiment.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
+	s, err := experiment.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,14 +49,16 @@ func busy(t testing.TB, c *lab.Config, until unit.Time, gap unit.Time) (script [
 		seq := int64(0)
 		for at := c.Lead + unit.Time(random.Int64N(int64(gap))); at < until; at += unit.Time(random.Int64N(int64(2 * gap))) {
 			for range 1 + random.IntN(8) {
-				p := packet.Packet{Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1), Version: f.Version, Proto: f.Proto, SrcPort: f.SrcPort, DstPort: f.DstPort,
+				p := packet.Packet{Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1), Version: f.Version, Proto: f.Proto,
+					SrcPort: f.SrcPort, DstPort: f.DstPort,
 					HopLimit: 64, TOS: packet.ECT0, Seq: seq, Payload: int32(1 + random.IntN(1400)), Kind: packet.Data}
 				p.TCP.Flags, p.TCP.Has, p.TCP.TSVal = 0x10, packet.HasTimestamps, uint32(at/unit.Millisecond)
 				seq += int64(p.Payload)
 				script = append(script, lab.Arriving{At: at, Node: f.Src, Frame: frame(&p)})
 				at += unit.Time(random.Int64N(int64(3 * unit.Microsecond)))
 			}
-			p := packet.Packet{Src: packet.Addr(f.Dst + 1), Dst: packet.Addr(f.Src + 1), Version: f.Version, Proto: f.Proto, SrcPort: f.DstPort, DstPort: f.SrcPort,
+			p := packet.Packet{Src: packet.Addr(f.Dst + 1), Dst: packet.Addr(f.Src + 1), Version: f.Version, Proto: f.Proto,
+				SrcPort: f.DstPort, DstPort: f.SrcPort,
 				HopLimit: 64, Ack: seq, Kind: packet.Ack}
 			p.TCP.Flags = 0x10
 			script = append(script, lab.Arriving{At: at, Node: f.Dst, Frame: frame(&p)})
@@ -110,14 +113,22 @@ var switches = []struct {
 	gap                          unit.Time // between bursts
 }{
 	{"forward", dumbbell, "[forward]", "[forward, {ecn: {kmin: 5kB, kmax: 5kB, pmax: 100%%}}]", 800 * unit.Microsecond},
-	{"abc", dumbbell, "[forward, {abc: {memory: 300ms, reference: 10kbps, average_memory: 30ms, q_min: 6 packets, q_base: 12 packets, gamma: 10 packets}}]",
-		"[forward, {abc: {memory: 300ms, reference: 10kbps, average_memory: 30ms, q_min: 6 packets, q_base: 11 packets, gamma: 10 packets}}]", 800 * unit.Microsecond},
-	{"ecn, by chance", dumbbell, "[forward, {ecn: {kmin: 2kB, kmax: 20kB, pmax: 50%}}]", "[forward, {ecn: {kmin: 2kB, kmax: 20kB, pmax: 51%}}]", 800 * unit.Microsecond},
-	{"ncf", dumbbell, "[forward, {ncf: {duration: 20ms, early: 30%}}]\nswitches:\n  s1: {queues: 3, scheduler: ncf, programs: [forward, {ncf: {duration: 20ms, early: 30%}}]}",
-		"[forward, {ncf: {duration: 20ms, early: 30%}}]\nswitches:\n  s1: {queues: 3, scheduler: ncf, programs: [forward, {ncf: {duration: 8ms, early: 60%}}]}", 800 * unit.Microsecond},
-	{"fair queues", dumbbell, "[forward]\nswitches:\n  s1: {scheduler: fq, programs: [forward]}", "[forward]\nswitches:\n  s1: {scheduler: {fq: {flows: 2}}, programs: [forward]}", 800 * unit.Microsecond},
-	{"p4te", fabric, "[{p4te: {depth_delta: 5 packets, delay_delta: 60us, burst: 60us, gap: 100us, control_latency: 100us, table_write: 10us}}]",
-		"[{p4te: {depth_delta: 6 packets, delay_delta: 60us, burst: 60us, gap: 100us, control_latency: 100us, table_write: 10us}}]", 50 * unit.Microsecond},
+	{"abc", dumbbell, "[forward, {abc: {memory: 300ms, reference: 10kbps, average_memory: 30ms, q_min: 6 packets, " +
+		"q_base: 12 packets, gamma: 10 packets}}]",
+		"[forward, {abc: {memory: 300ms, reference: 10kbps, average_memory: 30ms, q_min: 6 packets, q_base: 11 packets, " +
+			"gamma: 10 packets}}]", 800 * unit.Microsecond},
+	{"ecn, by chance", dumbbell, "[forward, {ecn: {kmin: 2kB, kmax: 20kB, pmax: 50%}}]",
+		"[forward, {ecn: {kmin: 2kB, kmax: 20kB, pmax: 51%}}]", 800 * unit.Microsecond},
+	{"ncf", dumbbell, "[forward, {ncf: {duration: 20ms, early: 30%}}]\nswitches:\n  s1: {queues: 3, scheduler: ncf, " +
+		"programs: [forward, {ncf: {duration: 20ms, early: 30%}}]}",
+		"[forward, {ncf: {duration: 20ms, early: 30%}}]\nswitches:\n  s1: {queues: 3, scheduler: ncf, programs: [forward, " +
+			"{ncf: {duration: 8ms, early: 60%}}]}", 800 * unit.Microsecond},
+	{"fair queues", dumbbell, "[forward]\nswitches:\n  s1: {scheduler: fq, programs: [forward]}",
+		"[forward]\nswitches:\n  s1: {scheduler: {fq: {flows: 2}}, programs: [forward]}", 800 * unit.Microsecond},
+	{"p4te", fabric, "[{p4te: {depth_delta: 5 packets, delay_delta: 60us, burst: 60us, gap: 100us, control_latency: " +
+		"100us, table_write: 10us}}]",
+		"[{p4te: {depth_delta: 6 packets, delay_delta: 60us, burst: 60us, gap: 100us, control_latency: 100us, " +
+			"table_write: 10us}}]", 50 * unit.Microsecond},
 	{"letflow", fabric, "[{letflow: {gap: 50us}}]", "[{letflow: {gap: 60us}}]", 50 * unit.Microsecond},
 }
 
@@ -168,7 +179,8 @@ func TestReplay(t *testing.T) {
 					t.Errorf("%s: %d in, %d out: %v", node.Name, got.In, got.Out, got.First)
 				}
 				in, out = in+got.In, out+got.Out
-				mutant := replay(t, configuration(t, fmt.Sprintf(x.spec, strings.ReplaceAll(x.mutant, "%%", "%"))), node.Name, capture)
+				mutant := replay(t, configuration(t, fmt.Sprintf(x.spec, strings.ReplaceAll(x.mutant, "%%", "%"))),
+					node.Name, capture)
 				differ = differ || mutant.First != nil
 				if d := mutant.First; d != nil && (d.Number != mutant.Out+1 || !strings.Contains(d.String(), "differ\n")) {
 					t.Errorf("the first difference: %v", d)
@@ -262,9 +274,13 @@ func TestCaptureCut(t *testing.T) {
 	c := configuration(t, fmt.Sprintf(dumbbell, "[forward]"))
 	c.Capture = &lab.Capture{Switches: []string{"s*"}, Limit: 2_000_000}
 	end := 200 * unit.Millisecond
-	r, file := lab.Scripted(t, c, busy(t, c, end, 800*unit.Microsecond), func(now unit.Time) unit.Time { return now + unit.Millisecond }, end)
+	r, file := lab.Scripted(t, c, busy(t, c, end, 800*unit.Microsecond), func(now unit.Time) unit.Time {
+		return now +
+			unit.Millisecond
+	}, end)
 	x := r.Captured
-	if x.Cut == unit.Never || x.Bytes > 2_001_000 || x.Bytes < 1_990_000 || !strings.Contains(r.String(), "the capture has no room") || len(r.Errors()) > 0 {
+	if x.Cut == unit.Never || x.Bytes > 2_001_000 || x.Bytes < 1_990_000 ||
+		!strings.Contains(r.String(), "the capture has no room") || len(r.Errors()) > 0 {
 		t.Errorf("%+v: %v", x, r)
 	}
 	got := replay(t, c, "s1", file)
@@ -279,7 +295,10 @@ func TestCaptureIsTrace(t *testing.T) {
 	c := configuration(t, fmt.Sprintf(dumbbell, "[forward]"))
 	c.Capture = &lab.Capture{Switches: []string{"s1"}}
 	end := 400 * unit.Millisecond
-	r, file := lab.Scripted(t, c, busy(t, c, end, 5*unit.Millisecond), func(now unit.Time) unit.Time { return now + unit.Millisecond }, end)
+	r, file := lab.Scripted(t, c, busy(t, c, end, 5*unit.Millisecond), func(now unit.Time) unit.Time {
+		return now +
+			unit.Millisecond
+	}, end)
 	var in, out, events uint64
 	last := unit.Time(0)
 	clock, err := capture.ReadPcapng(bytes.NewReader(file), func(r *trace.Record) error {
@@ -309,7 +328,10 @@ func TestBadCapture(t *testing.T) {
 	c := configuration(t, fmt.Sprintf(dumbbell, "[forward]"))
 	c.Capture = &lab.Capture{Switches: []string{"s1"}}
 	end := 160 * unit.Millisecond
-	_, good := lab.Scripted(t, c, busy(t, c, end, 5*unit.Millisecond), func(now unit.Time) unit.Time { return now + unit.Millisecond }, end)
+	_, good := lab.Scripted(t, c, busy(t, c, end, 5*unit.Millisecond), func(now unit.Time) unit.Time {
+		return now +
+			unit.Millisecond
+	}, end)
 	all := read(t, good)
 	change := func(n int, what func(f *trace.Frame)) []byte {
 		k := 0
@@ -346,7 +368,10 @@ func TestBadCapture(t *testing.T) {
 		t.Errorf("a host: %v", err)
 	}
 	// Ten more bytes, another port, a picosecond later are differences that are named.
-	out := slices.IndexFunc(all, func(f trace.Frame) bool { return !f.Inbound && strings.HasPrefix(f.On, "s1->") && len(f.Data) > 0 })
+	out := slices.IndexFunc(all, func(f trace.Frame) bool {
+		return !f.Inbound && strings.HasPrefix(f.On, "s1->") &&
+			len(f.Data) > 0
+	})
 	for want, b := range map[string][]byte{
 		"the sizes of":        change(out, func(f *trace.Frame) { f.Data = append(f.Data, 1, 2, 3) }),
 		"frames (byte 20)":    change(out, func(f *trace.Frame) { f.Data[20]++ }),

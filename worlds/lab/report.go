@@ -125,7 +125,8 @@ func (r *Report) Disturbed(rtt unit.Time) (why []string) {
 		why = append(why, fmt.Sprintf("0.1 %% of frames left %.1f ms late or more", 1e3*r.Lateness.P999.Seconds()))
 	}
 	if 4*r.Stall > rtt {
-		why = append(why, fmt.Sprintf("a stall of %.1f ms, more than a quarter of the round-trip time (%.3g ms)", 1e3*r.Stall.Seconds(), 1e3*rtt.Seconds()))
+		why = append(why, fmt.Sprintf("a stall of %.1f ms, more than a quarter of the round-trip time (%.3g ms)",
+			1e3*r.Stall.Seconds(), 1e3*rtt.Seconds()))
 	}
 	if r.Steal > MostSteal {
 		why = append(why, fmt.Sprintf("%.1f %% of the cores' time stolen", 100*r.Steal))
@@ -140,7 +141,8 @@ func (r *Report) Disturbed(rtt unit.Time) (why []string) {
 func (r *Report) String() string {
 	l := &r.Lateness
 	us := func(t unit.Time) float64 { return 1e6 * t.Seconds() }
-	s := fmt.Sprintf("%d frames, late by %.0f us (median), %.0f (99 %%), %.0f (99.9 %%), %.0f (most); longest stall %.0f us; steal %.1f %%, own CPU %.1f %%",
+	s := fmt.Sprintf("%d frames, late by %.0f us (median), %.0f (99 %%), %.0f (99.9 %%), %.0f (most); longest stall "+
+		"%.0f us; steal %.1f %%, own CPU %.1f %%",
 		l.Frames, us(l.P50), us(l.P99), us(l.P999), us(l.Max), us(r.Stall), 100*r.Steal, 100*r.CPU)
 	if x := r.Captured; x != nil && x.Cut != unit.Never {
 		s += fmt.Sprintf("; the capture has no room for what came after %v", x.Cut)

@@ -57,7 +57,8 @@ func shaped(how string) *Config {
 	c.Duration = unit.Second
 	switch how {
 	case "200":
-		c.Network.Links[0].Rate, c.Network.Links[1].Rate = unit.LinkRate{Bits: 400 * unit.Mbps}, unit.LinkRate{Bits: 200 * unit.Mbps}
+		c.Network.Links[0].Rate, c.Network.Links[1].Rate = unit.LinkRate{Bits: 400 * unit.Mbps},
+			unit.LinkRate{Bits: 200 * unit.Mbps}
 		c.Network.Links[1].Buffer = unit.Length{Packets: 400}
 	case "unshaped":
 		for i := range c.Network.Links {
@@ -259,13 +260,17 @@ func TestPing(t *testing.T) {
 	}
 }
 
-// pings sends 200 of them, and returns by how much 1 % took longer than the links do, and by how much 1 % of sleeps did in between.
+// pings sends 200 of them, and returns by how much 1 % took longer than the links do, and by how
+// much 1 % of sleeps did in between.
 func pings(t *testing.T, how string) (p99 time.Duration, r *Report, late time.Duration) {
 	t.Helper()
 	l, p := open(t, how)
 	config := shaped(how)
 	var c net.PacketConn
-	if err := l.Do(client, func() (err error) { c, err = net.ListenPacket("ip4:icmp", "0.0.0.0"); return err }); err != nil {
+	if err := l.Do(client, func() (err error) {
+		c, err = net.ListenPacket("ip4:icmp", "0.0.0.0")
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
@@ -573,7 +578,8 @@ func TestEnds(t *testing.T) {
 				defer l.Close()
 				removed = l.Removed
 			}
-			names = slices.DeleteFunc(names, func(n string) bool { return strings.HasSuffix(n, planeName) }) // it may have the same number
+			// it may have the same number
+			names = slices.DeleteFunc(names, func(n string) bool { return strings.HasSuffix(n, planeName) })
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -623,7 +629,8 @@ func TestNameClash(t *testing.T) {
 			os.Remove(netns.Path(clash))
 			continue
 		}
-		if l != nil || !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), clash) || !strings.Contains(err.Error(), "not this lab's") {
+		if l != nil || !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), clash) ||
+			!strings.Contains(err.Error(), "not this lab's") {
 			t.Errorf("error: %v", err)
 		}
 		if err := os.Remove(netns.Path(clash)); err != nil {
@@ -640,7 +647,8 @@ func TestNameClash(t *testing.T) {
 // What the kernel's errors mean is said.
 func TestExplain(t *testing.T) {
 	for err, want := range map[error]string{
-		unix.EPERM: "CAP_NET_ADMIN", unix.EOPNOTSUPP: "CONFIG_VETH", unix.EAFNOSUPPORT: "CONFIG_IPV6", unix.EINVAL: unix.EINVAL.Error(),
+		unix.EPERM: "CAP_NET_ADMIN", unix.EOPNOTSUPP: "CONFIG_VETH", unix.EAFNOSUPPORT: "CONFIG_IPV6",
+		unix.EINVAL: unix.EINVAL.Error(),
 	} {
 		got := explain(fmt.Errorf("host x: %w", err))
 		if !errors.Is(got, err) || !strings.Contains(got.Error(), want) || !strings.Contains(got.Error(), "host x") {
@@ -668,7 +676,8 @@ func TestNoDataPlane(t *testing.T) {
 	}
 	defer l.Close()
 	for command, want := range map[string]string{
-		"echo no such switch >&2; exit 3": "lab: data plane: no such switch", "exit 3": "lab: data plane: ", "exec 1>&-; exec sleep 100": "lab: data plane: EOF",
+		"echo no such switch >&2; exit 3": "lab: data plane: no such switch", "exit 3": "lab: data plane: ",
+		"exec 1>&-; exec sleep 100": "lab: data plane: EOF",
 	} {
 		if _, err := l.Start(exec.Command("/bin/sh", "-c", command)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", command, err, want)

@@ -47,36 +47,46 @@ func both(t testing.TB) (*Config, *sim.Config, []Arriving) {
 		Links: []topology.Link{
 			{Ends: [2]int{0, 3}, Rate: unit.LinkRate{Bits: 100 * unit.Mbps}, Delay: unit.Millisecond, Loss: 0.05},
 			{Ends: [2]int{1, 3}, Rate: unit.LinkRate{Packets: 5000}, Delay: unit.Millisecond, Buffer: unit.Length{Packets: 20}},
-			{Ends: [2]int{3, 4}, Rate: unit.LinkRate{Bits: 20 * unit.Mbps}, Delay: unit.Millisecond, Buffer: unit.Length{Packets: 20}},
-			{Ends: [2]int{4, 2}, Rate: unit.LinkRate{Bits: 50 * unit.Mbps}, Delay: unit.Millisecond, Jitter: 3 * unit.Millisecond, Buffer: unit.Length{Packets: 20}},
+			{Ends: [2]int{3, 4}, Rate: unit.LinkRate{Bits: 20 * unit.Mbps}, Delay: unit.Millisecond,
+				Buffer: unit.Length{Packets: 20}},
+			{Ends: [2]int{4, 2}, Rate: unit.LinkRate{Bits: 50 * unit.Mbps}, Delay: unit.Millisecond,
+				Jitter: 3 * unit.Millisecond, Buffer: unit.Length{Packets: 20}},
 		},
 	}
 	book, routes := n.Addresses(), n.Routes()
 	switches := make([]SwitchConfig, len(n.Nodes))
 	for i := 3; i < 5; i++ {
-		switches[i] = SwitchConfig{Routes: dataplane.HostRoutes(book, routes.Paths(i)), Queues: 2, Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
-			return []dataplane.Program{forward.New(site), teller{}}, nil
-		}}
+		switches[i] = SwitchConfig{Routes: dataplane.HostRoutes(book, routes.Paths(i)), Queues: 2,
+			Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
+				return []dataplane.Program{forward.New(site), teller{}}, nil
+			}}
 	}
-	events := []Event{{At: 300 * unit.Millisecond, Link: 2, Rate: unit.LinkRate{Bits: 10 * unit.Mbps}}, {At: 600 * unit.Millisecond, Link: 0, Down: true}, {At: 700 * unit.Millisecond, Link: 0}}
+	events := []Event{{At: 300 * unit.Millisecond, Link: 2, Rate: unit.LinkRate{Bits: 10 * unit.Mbps}},
+		{At: 600 * unit.Millisecond, Link: 0, Down: true}, {At: 700 * unit.Millisecond, Link: 0}}
 	watches := []Watch{
-		{What: observe.QueuePackets, Index: 4, Every: 3 * unit.Millisecond}, {What: observe.QueueBytes, Index: 4, Every: 3 * unit.Millisecond},
-		{What: observe.SentBytes, Index: 6, Every: 100 * unit.Millisecond}, {What: observe.SentPackets, Index: 0, Every: 7 * unit.Millisecond},
+		{What: observe.QueuePackets, Index: 4, Every: 3 * unit.Millisecond}, {What: observe.QueueBytes, Index: 4,
+			Every: 3 * unit.Millisecond},
+		{What: observe.SentBytes, Index: 6, Every: 100 * unit.Millisecond}, {What: observe.SentPackets, Index: 0,
+			Every: 7 * unit.Millisecond},
 		{What: observe.BufferBytes, Index: 3, Every: 5 * unit.Millisecond},
 	}
 	framing, _ := packet.FramingByName("l2")
-	c := &Config{Seed: 7, Network: n, Switches: switches, Hosts: book, Events: events, Framing: framing, Warmup: 200 * unit.Millisecond, Duration: unit.Second,
+	c := &Config{Seed: 7, Network: n, Switches: switches, Hosts: book, Events: events, Framing: framing,
+		Warmup: 200 * unit.Millisecond, Duration: unit.Second,
 		Watches: watches, Delays: true, Tally: true, Notices: true, Ordering: true}
-	s := &sim.Config{Seed: 7, Network: n, Switches: switches, Hosts: book, Events: events, Framing: framing, Warmup: c.Warmup, Duration: c.Duration,
+	s := &sim.Config{Seed: 7, Network: n, Switches: switches, Hosts: book, Events: events, Framing: framing,
+		Warmup: c.Warmup, Duration: c.Duration,
 		Watches: watches, Delays: true, Tally: true, Notices: true, Ordering: true, MaxFrame: 1514}
 	var script []Arriving
 	for i, f := range []Flow{
-		{Src: 0, Dst: 2, SrcPort: 1000, DstPort: 7, Version: 4}, {Group: 1, Src: 1, Dst: 2, SrcPort: 1000, DstPort: 7, Version: 6},
+		{Src: 0, Dst: 2, SrcPort: 1000, DstPort: 7, Version: 4}, {Group: 1, Src: 1, Dst: 2, SrcPort: 1000, DstPort: 7,
+			Version: 6},
 		{Group: 1, Src: 2, Dst: 0, SrcPort: 7, DstPort: 1001, Version: 6},
 	} {
 		f.Proto = packet.ProtoUDP
 		c.Flows = append(c.Flows, f)
-		tf := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1), SrcPort: f.SrcPort, DstPort: f.DstPort,
+		tf := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1),
+			SrcPort: f.SrcPort, DstPort: f.DstPort,
 			Version: f.Version, Payload: 1000, Stop: unit.Never, Framing: framing}
 		ends := func() (transport.Endpoint, transport.Endpoint) {
 			tf.Random = unit.NewRandom(uint64(i), "sender")
@@ -110,7 +120,8 @@ func both(t testing.TB) (*Config, *sim.Config, []Arriving) {
 // both carry the same out: every count, delay and sample, on links that lose and delay by
 // chance, that count in packets, change their rate and go down.
 func TestAsInSimulator(t *testing.T) {
-	for name, x := range map[string]struct{ step, lead unit.Time }{"often": {step: 777 * unit.Microsecond}, "once": {step: 2 * unit.Second}, "later": {777 * unit.Microsecond, 333 * unit.Millisecond}} {
+	for name, x := range map[string]struct{ step, lead unit.Time }{"often": {step: 777 * unit.Microsecond},
+		"once": {step: 2 * unit.Second}, "later": {777 * unit.Microsecond, 333 * unit.Millisecond}} {
 		c, s, script := both(t)
 		step := x.step
 		c.Lead = x.lead // all that the experiment has in store comes so much later, and is the same
@@ -131,7 +142,8 @@ func TestAsInSimulator(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got.Measured != want.Measured || !reflect.DeepEqual(got.Ports, want.Ports) || got.Drops != want.Drops {
-			t.Errorf("%s: measured %v, want %v;\nports %+v\nwant %+v;\ndrops %v\nwant %v", name, got.Measured, want.Measured, got.Ports, want.Ports, got.Drops, want.Drops)
+			t.Errorf("%s: measured %v, want %v;\nports %+v\nwant %+v;\ndrops %v\nwant %v", name, got.Measured, want.Measured,
+				got.Ports, want.Ports, got.Drops, want.Drops)
 		}
 		if !reflect.DeepEqual(got.Watched, want.Watched) {
 			t.Errorf("%s: watched %v\nwant %v", name, got.Watched, want.Watched)
@@ -146,15 +158,18 @@ func TestAsInSimulator(t *testing.T) {
 		}
 		for i, f := range want.Flows {
 			x, w := got.Flows[i], f.Receiver
-			if x.Packets != w.ReceivedPackets || x.Bytes != w.ReceivedBytes || x.DelaySum != w.DelaySum || x.DelayMin != w.DelayMin || x.DelayMax != w.DelayMax || x.Jitter != w.Jitter ||
+			if x.Packets != w.ReceivedPackets || x.Bytes != w.ReceivedBytes || x.DelaySum != w.DelaySum ||
+				x.DelayMin != w.DelayMin || x.DelayMax != w.DelayMax || x.Jitter != w.Jitter ||
 				x.Reordering != f.Reordering || x.Packets < 100 {
 				t.Errorf("%s: flow %d: %+v, want %+v, %+v", name, i, x, w, f.Reordering)
 			}
 		}
-		if x, w := got.Notices, want.Notices; x.Made != w.Made || x.Dropped != w.Dropped || x.Delivered != w.Delivered || x.DelaySum != w.DelaySum || x.DelayMax != w.DelayMax || x.Delivered < 50 || x.Dropped == 0 {
+		if x, w := got.Notices, want.Notices; x.Made != w.Made || x.Dropped != w.Dropped || x.Delivered != w.Delivered ||
+			x.DelaySum != w.DelaySum || x.DelayMax != w.DelayMax || x.Delivered < 50 || x.Dropped == 0 {
 			t.Errorf("%s: notices %+v, want %+v", name, x, w)
 		}
-		if got.Flows[0].Reordering.Reordered == 0 || got.Drops[dataplane.LinkLost] == 0 || got.Drops[dataplane.LinkDown] == 0 || got.Drops[dataplane.PortPacketLimit] == 0 {
+		if got.Flows[0].Reordering.Reordered == 0 || got.Drops[dataplane.LinkLost] == 0 ||
+			got.Drops[dataplane.LinkDown] == 0 || got.Drops[dataplane.PortPacketLimit] == 0 {
 			t.Errorf("%s: nothing has happened: %+v, %v", name, got.Flows[0].Reordering, got.Drops)
 		}
 	}
@@ -196,7 +211,8 @@ func TestLoss(t *testing.T) {
 			lost++
 		}
 	}
-	if math.Abs(float64(lost)-2000) > 5*42.4 || r.Ports[2].Lost != uint64(lost) || r.Drops[dataplane.LinkLost] != uint64(lost) || r.Ports[2].TxPackets != 20000 {
+	if math.Abs(float64(lost)-2000) > 5*42.4 || r.Ports[2].Lost != uint64(lost) ||
+		r.Drops[dataplane.LinkLost] != uint64(lost) || r.Ports[2].TxPackets != 20000 {
 		t.Errorf("%d were lost; %+v", lost, r.Ports[2])
 	}
 	again, _ := through(t, line(func(l *topology.Link) { l.Loss = 0.1 }), 20000)
@@ -248,7 +264,8 @@ func TestIdentify(t *testing.T) {
 	c, _, script := both(t)
 	for i := range uint16(3000) {
 		for _, proto := range []uint8{packet.ProtoTCP, packet.ProtoUDP} {
-			c.Flows = append(c.Flows, Flow{Src: int(i) % 2, Dst: 2, SrcPort: i, DstPort: 40000 + i%3, Version: 4 + uint8(i%2)*2, Proto: proto})
+			c.Flows = append(c.Flows, Flow{Src: int(i) % 2, Dst: 2, SrcPort: i, DstPort: 40000 + i%3, Version: 4 + uint8(i%2)*2,
+				Proto: proto})
 		}
 	}
 	c.Flows = append(c.Flows, Flow{Src: 0, Dst: 2, SrcPort: 1, DstPort: 2}) // no kernel sends it
@@ -258,7 +275,8 @@ func TestIdentify(t *testing.T) {
 	}
 	for i, f := range c.Flows[3:6003] {
 		for back := range 2 {
-			p := packet.Packet{Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1), SrcPort: f.SrcPort, DstPort: f.DstPort, Version: f.Version, Proto: f.Proto, TOS: 0x2a, HopLimit: 3}
+			p := packet.Packet{Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1), SrcPort: f.SrcPort, DstPort: f.DstPort,
+				Version: f.Version, Proto: f.Proto, TOS: 0x2a, HopLimit: 3}
 			if p.TCP.Flags = 0x10; back == 0 {
 				p.Payload = 77
 			} else {
@@ -274,7 +292,8 @@ func TestIdentify(t *testing.T) {
 			if s.identify(&q); parsed.Parse(c.Hosts, b) != nil {
 				t.Fatal("a frame that cannot be parsed")
 			}
-			if q.Flow != packet.FlowID(i+3) || q.Src != parsed.Src || q.Dst != parsed.Dst || q.SrcPort != parsed.SrcPort || q.DstPort != parsed.DstPort || q.Kind != parsed.Kind ||
+			if q.Flow != packet.FlowID(i+3) || q.Src != parsed.Src || q.Dst != parsed.Dst || q.SrcPort != parsed.SrcPort ||
+				q.DstPort != parsed.DstPort || q.Kind != parsed.Kind ||
 				q.Payload != parsed.Payload || q.TOS != parsed.TOS || q.Proto != parsed.Proto || q.Version != parsed.Version {
 				t.Fatalf("flow %d: %+v, want %+v", i+3, q, parsed)
 			}
@@ -314,7 +333,8 @@ func TestIdentify(t *testing.T) {
 func BenchmarkIdentify(b *testing.B) {
 	c, _, script := both(b)
 	for i := range uint16(1000) {
-		c.Flows = append(c.Flows, Flow{Src: 0, Dst: 2, SrcPort: i, DstPort: 40000, Version: 4 + uint8(i%2)*2, Proto: packet.ProtoTCP})
+		c.Flows = append(c.Flows, Flow{Src: 0, Dst: 2, SrcPort: i, DstPort: 40000, Version: 4 + uint8(i%2)*2,
+			Proto: packet.ProtoTCP})
 	}
 	s, err := newSeen(c)
 	if err != nil {
@@ -345,7 +365,8 @@ func FuzzIdentify(f *testing.F) {
 		p := packet.Packet{Data: b}
 		s.identify(&p)
 		var q packet.Packet
-		if p.Flow != packet.NoFlow && q.Parse(c.Hosts, b) == nil && (q.Src != p.Src || q.Dst != p.Dst || q.SrcPort != p.SrcPort || q.Payload != p.Payload) {
+		if p.Flow != packet.NoFlow && q.Parse(c.Hosts, b) == nil && (q.Src != p.Src || q.Dst != p.Dst ||
+			q.SrcPort != p.SrcPort || q.Payload != p.Payload) {
 			t.Errorf("%+v, want %+v", p, q)
 		}
 	})

@@ -103,7 +103,8 @@ func Serve(c *Config, control *os.File, out io.Writer) error {
 	r := d.report(clock.now())
 	unix.Getrusage(unix.RUSAGE_THREAD, &after)
 	r.Epoch, r.Steps = clock.epoch, clock.steps
-	r.CPU = float64(after.Utime.Nano()+after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano()) / (r.Wall.Seconds() * 1e9)
+	r.CPU = float64(after.Utime.Nano()+
+		after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano()) / (r.Wall.Seconds() * 1e9)
 	if s, a := cpuTimes(); a > all {
 		r.Steal = float64(s-stolen) / float64(a-all)
 	}
@@ -217,7 +218,8 @@ func wait(fds []unix.PollFd, sleep unit.Time) (n int, err error) {
 	if sleep > shortSleep {
 		n, err = unix.Ppoll(fds, &timeout, nil)
 	} else {
-		k, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&fds[0])), uintptr(len(fds)), uintptr(unsafe.Pointer(&timeout)), 0, 0, 0)
+		k, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&fds[0])), uintptr(len(fds)),
+			uintptr(unsafe.Pointer(&timeout)), 0, 0, 0)
 		if n = int(k); errno != 0 {
 			n, err = 0, errno
 		}

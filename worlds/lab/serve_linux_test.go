@@ -55,7 +55,8 @@ func TestStampsAfterAStall(t *testing.T) {
 	ns := time.Now().UnixNano()
 	const apart = 100_000
 	at, next := w.event(ns), w.event(ns+apart)
-	if slack := unit.Time(stepFrom) * unit.Nanosecond; at < before-slack || at > w.now()+slack || next-at != apart*unit.Nanosecond {
+	if slack := unit.Time(stepFrom) * unit.Nanosecond; at < before-slack || at > w.now()+slack ||
+		next-at != apart*unit.Nanosecond {
 		t.Errorf("stamps at %v and 100 us later, long after %v, are %v and %v", before, read, at, next)
 	}
 	if at := w.event(ns + int64(time.Hour)); at != read {
@@ -66,7 +67,8 @@ func TestStampsAfterAStall(t *testing.T) {
 func TestStampTranslation(t *testing.T) {
 	w := &wallClock{base: time.Now(), ahead: 1_000_000, last: 5 * unit.Second}
 	for ns, want := range map[int64]unit.Time{
-		1_000_000: 0, 999_999: 0, -5: 0, 1_000_123: 123 * unit.Nanosecond, 5_011_000_000: 5010 * unit.Millisecond, // up to 10 ms later
+		// up to 10 ms later
+		1_000_000: 0, 999_999: 0, -5: 0, 1_000_123: 123 * unit.Nanosecond, 5_011_000_000: 5010 * unit.Millisecond,
 		5_011_000_001: 5 * unit.Second, 1 << 62: 5 * unit.Second,
 	} {
 		if got := w.event(ns); got != want {

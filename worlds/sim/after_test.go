@@ -49,7 +49,8 @@ func TestAfter(t *testing.T) {
 		t.Errorf("begins at %v, not at its start %v (%v)", res.Flows[0].Start, late, err)
 	}
 	res, err = with(func(c *Config) { c.Flows[0].Begin = func(unit.Time) transport.Endpoint { return nil } })
-	if err != nil || res.Flows[0].Start != unit.Never || res.Flows[0].FCT != unit.Never || len(res.Unfinished) == 0 || res.Unfinished[0] != 0 {
+	if err != nil || res.Flows[0].Start != unit.Never || res.Flows[0].FCT != unit.Never || len(res.Unfinished) == 0 ||
+		res.Unfinished[0] != 0 {
 		t.Errorf("what nothing makes: %+v, unfinished %v, %v", res.Flows[0], res.Unfinished, err)
 	}
 	for want, change := range map[string]func(c *Config){

@@ -36,7 +36,8 @@ type balancer struct {
 // balancers are those that can do so many tiers.
 func balancers(tiers int) (all []balancer) {
 	for _, b := range []balancer{
-		{ecmp.Scheme(), nil, false, 3}, {wecmp.Scheme(), nil, false, 3}, {letflow.Scheme(), []string{"gap", "100us"}, true, 3}, {drill.Scheme(), nil, false, 3}, {spray.Scheme(), nil, false, 3},
+		{ecmp.Scheme(), nil, false, 3}, {wecmp.Scheme(), nil, false, 3}, {letflow.Scheme(), []string{"gap", "100us"}, true,
+			3}, {drill.Scheme(), nil, false, 3}, {spray.Scheme(), nil, false, 3},
 		{hula.Scheme(), nil, true, 3}, {conga.Scheme(), []string{"gap", "100us"}, true, 2},
 	} {
 		if tiers <= b.tiers {
@@ -117,7 +118,8 @@ func (l *late) Receive(now unit.Time, p *packet.Packet) bool {
 // across is a run in which every host sends to the one half of all further on: one TCP
 // connection of a size, or bursts of datagrams, 5 Gb/s for 300 µs and nothing for as long, in the
 // mean. It counts packets that come late.
-func across(t testing.TB, seed uint64, n *topology.Network, b *balancer, size unit.Bytes, change func(*Config)) (c *Config, reordered *int) {
+func across(t testing.TB, seed uint64, n *topology.Network, b *balancer, size unit.Bytes,
+	change func(*Config)) (c *Config, reordered *int) {
 	t.Helper()
 	c = &Config{Seed: seed, Network: n, Duration: 20 * unit.Millisecond, Tally: true}
 	if size > 0 {
@@ -132,8 +134,10 @@ func across(t testing.TB, seed uint64, n *topology.Network, b *balancer, size un
 	reordered = new(int)
 	cc := reno.Scheme()
 	for i := range hosts {
-		f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(i + 1), Dst: packet.Addr((i+hosts/2)%hosts + 1), SrcPort: uint16(1000 + i), DstPort: 7, Version: uint8(4 + i%2*2),
-			Size: size, Payload: 1000, Framing: packet.Framings[0], Random: unit.NewRandom(seed, fmt.Sprint("flow ", i)), Start: unit.Time(i) * unit.Microsecond, Stop: unit.Never, CC: &cc}
+		f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(i + 1), Dst: packet.Addr((i+hosts/2)%hosts + 1),
+			SrcPort: uint16(1000 + i), DstPort: 7, Version: uint8(4 + i%2*2),
+			Size: size, Payload: 1000, Framing: packet.Framings[0], Random: unit.NewRandom(seed, fmt.Sprint("flow ", i)),
+			Start: unit.Time(i) * unit.Microsecond, Stop: unit.Never, CC: &cc}
 		var s, r transport.Endpoint
 		var err error
 		if size > 0 {
@@ -141,12 +145,14 @@ func across(t testing.TB, seed uint64, n *topology.Network, b *balancer, size un
 			o.RTOMin = unit.Millisecond
 			s, r, err = tcp.New(f, o)
 		} else {
-			s, r, err = udp.New(f, udp.Config{Rate: 5 * unit.Gbps, Pattern: udp.OnOff, GapJitter: 0.1, On: 300 * unit.Microsecond, Off: 300 * unit.Microsecond})
+			s, r, err = udp.New(f, udp.Config{Rate: 5 * unit.Gbps, Pattern: udp.OnOff, GapJitter: 0.1,
+				On: 300 * unit.Microsecond, Off: 300 * unit.Microsecond})
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Flows = append(c.Flows, Flow{Src: i, Dst: int(f.Dst) - 1, Start: f.Start, Size: size, Sender: s, Receiver: &late{r, 0, reordered}, SrcPort: f.SrcPort, DstPort: f.DstPort})
+		c.Flows = append(c.Flows, Flow{Src: i, Dst: int(f.Dst) - 1, Start: f.Start, Size: size, Sender: s,
+			Receiver: &late{r, 0, reordered}, SrcPort: f.SrcPort, DstPort: f.DstPort})
 	}
 	if change != nil {
 		change(c)
@@ -171,7 +177,8 @@ func TestBalancersDeliver(t *testing.T) {
 			r := runOf(t, c)
 			for i, f := range r.Flows {
 				if f.FCT == unit.Never || f.Receiver.ReceivedBytes != 500_000 {
-					t.Errorf("%s with %s: flow %d: %d bytes of 500000 have arrived at %v", tree.family, b.Name, i, f.Receiver.ReceivedBytes, f.Arrived)
+					t.Errorf("%s with %s: flow %d: %d bytes of 500000 have arrived at %v", tree.family, b.Name, i,
+						f.Receiver.ReceivedBytes, f.Arrived)
 				}
 			}
 			if n := r.Drops[dataplane.NoRoute] + r.Drops[dataplane.HopLimitExceeded] + r.Drops[dataplane.Malformed]; n > 0 {
@@ -202,7 +209,9 @@ func TestBalancersSameResult(t *testing.T) {
 				}
 				want := result(nil)
 				for how, change := range map[string]func(*Config){
-					"again": nil, "small window": func(c *Config) { c.Window = 300 * unit.Nanosecond }, "one group": func(c *Config) { c.Window = unit.Second },
+					"again": nil, "small window": func(c *Config) { c.Window = 300 * unit.Nanosecond }, "one group": func(c *Config) {
+						c.Window = unit.Second
+					},
 					"wire": func(c *Config) { c.Wire = true },
 				} {
 					if got := result(change); got != want {
@@ -264,7 +273,8 @@ func TestBalance(t *testing.T) {
 		for _, b := range balancers(tree.tiers) {
 			t.Logf("%s: Jain's index of uplinks with %s: %.3f", tree.family, b.Name, index[b.Name])
 			if (b.flowlet || b.Name == "drill" || b.Name == "spray") && index[b.Name] < index["ecmp"]+(1-index["ecmp"])/2 {
-				t.Errorf("%s: Jain's index of uplinks is %.3f with %s, %.3f with ECMP", tree.family, index[b.Name], b.Name, index["ecmp"])
+				t.Errorf("%s: Jain's index of uplinks is %.3f with %s, %.3f with ECMP", tree.family, index[b.Name], b.Name,
+					index["ecmp"])
 			}
 		}
 	}
@@ -289,15 +299,18 @@ func TestAsymmetry(t *testing.T) {
 			random, start, cc := unit.NewRandom(seed, "arrivals"), unit.Time(0), reno.Scheme()
 			for i := range flows {
 				start += unit.Time(random.ExpFloat64() * float64(120*unit.Microsecond))
-				f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(i%4 + 1), Dst: packet.Addr(random.IntN(4) + 5), SrcPort: uint16(1000 + i), DstPort: 7, Version: 4,
-					Size: 100_000, Payload: 1000, Framing: packet.Framings[0], Random: unit.NewRandom(seed, fmt.Sprint("flow ", i)), Start: start, Stop: unit.Never, CC: &cc}
+				f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(i%4 + 1), Dst: packet.Addr(random.IntN(4) + 5),
+					SrcPort: uint16(1000 + i), DstPort: 7, Version: 4,
+					Size: 100_000, Payload: 1000, Framing: packet.Framings[0], Random: unit.NewRandom(seed, fmt.Sprint("flow ", i)),
+					Start: start, Stop: unit.Never, CC: &cc}
 				o := tcp.Defaults()
 				o.RTOMin = unit.Millisecond
 				s, r, err := tcp.New(f, o)
 				if err != nil {
 					t.Fatal(err)
 				}
-				c.Flows = append(c.Flows, Flow{Src: i % 4, Dst: int(f.Dst) - 1, Start: start, Size: f.Size, Sender: s, Receiver: r, SrcPort: f.SrcPort, DstPort: 7})
+				c.Flows = append(c.Flows, Flow{Src: i % 4, Dst: int(f.Dst) - 1, Start: start, Size: f.Size, Sender: s, Receiver: r,
+					SrcPort: f.SrcPort, DstPort: 7})
 			}
 			r := runOf(t, c)
 			up := [2]float64{}
@@ -323,7 +336,8 @@ func TestAsymmetry(t *testing.T) {
 	}
 	for _, name := range []string{"conga", "hula"} {
 		if share[name] > 0.75*share["ecmp"] || fct[name] > 0.6*fct["ecmp"] {
-			t.Errorf("%s sends %.2f by the slow path, mean FCT %.2f ms; ECMP %.2f and %.2f", name, share[name], fct[name], share["ecmp"], fct["ecmp"])
+			t.Errorf("%s sends %.2f by the slow path, mean FCT %.2f ms; ECMP %.2f and %.2f", name, share[name], fct[name],
+				share["ecmp"], fct["ecmp"])
 		}
 	}
 }
@@ -373,7 +387,8 @@ func TestBalancersLinkFailure(t *testing.T) {
 					}
 				case "hula": // probes go on
 					if probes, _ := dropped(false, true); probes == 0 || drops > probes+2 { // 2: at the ends of what is measured
-						t.Errorf("%s, %s: with HULA %d packets are lost in a link that is down since 4 ms, %d probes", tree.family, what, drops, probes)
+						t.Errorf("%s, %s: with HULA %d packets are lost in a link that is down since 4 ms, %d probes", tree.family, what,
+							drops, probes)
 					}
 				case "ecmp":
 					if drops < 200 {
@@ -419,9 +434,11 @@ func TestHulaLoad(t *testing.T) {
 			}
 			want := probe * float64(len(x.Leaves())) * paths / (200e-6 * 10e9 / 8)
 			if most > want || most < want/2 {
-				t.Errorf("%s, forward %s: probes take up to %.5f of a link, want somewhat below %.5f", tree.family, forward, most, want)
+				t.Errorf("%s, forward %s: probes take up to %.5f of a link, want somewhat below %.5f", tree.family, forward,
+					most, want)
 			}
-			if got := r.Tally.Kinds[packet.Probe] + r.Tally.Extensions; got == 0 || r.Tally.Kinds[packet.Data] != 0 || math.Abs(float64(got)/float64(sentBytes(r))-1) > 0.001 {
+			if got := r.Tally.Kinds[packet.Probe] + r.Tally.Extensions; got == 0 || r.Tally.Kinds[packet.Data] != 0 ||
+				math.Abs(float64(got)/float64(sentBytes(r))-1) > 0.001 {
 				t.Errorf("%s: the overhead is %d B of probes, %d B were sent", tree.family, got, sentBytes(r))
 			}
 		}
@@ -444,7 +461,8 @@ func TestCongaHeaderBytes(t *testing.T) {
 		c := &Config{Seed: 1, Network: n, Duration: unit.Millisecond, Tally: true, Framing: framing}
 		forwarding(c)
 		b.runs(c)
-		s, r, err := udp.New(transport.Flow{Src: 1, Dst: 2, SrcPort: 1, DstPort: 2, Version: 4, Payload: 500, Framing: framing, Random: unit.NewRandom(1, "f"), Stop: 900 * unit.Microsecond},
+		s, r, err := udp.New(transport.Flow{Src: 1, Dst: 2, SrcPort: 1, DstPort: 2, Version: 4, Payload: 500,
+			Framing: framing, Random: unit.NewRandom(1, "f"), Stop: 900 * unit.Microsecond},
 			udp.Config{Rate: unit.Gbps, Pattern: udp.CBR})
 		if err != nil {
 			t.Fatal(err)
@@ -457,9 +475,11 @@ func TestCongaHeaderBytes(t *testing.T) {
 			bytes[kind(p.Node)+" to "+kind(n.Links[p.Link].Ends[1-p.End])] += p.TxBytes
 		}
 		packets := uint64(got.Flows[0].Receiver.ReceivedPackets)
-		if packets < 200 || bytes["h to leaf"] == 0 || bytes["leaf to h"] != bytes["h to leaf"] || bytes["leaf to spine"] != bytes["h to leaf"]+8*packets ||
+		if packets < 200 || bytes["h to leaf"] == 0 || bytes["leaf to h"] != bytes["h to leaf"] ||
+			bytes["leaf to spine"] != bytes["h to leaf"]+8*packets ||
 			bytes["spine to leaf"] != bytes["leaf to spine"] || got.Tally.Extensions != 2*8*packets {
-			t.Errorf("%s: %d packets, %v, extensions %d B; want 8 B a packet between switches", framing.Name, packets, bytes, got.Tally.Extensions)
+			t.Errorf("%s: %d packets, %v, extensions %d B; want 8 B a packet between switches", framing.Name, packets, bytes,
+				got.Tally.Extensions)
 		}
 	}
 }
@@ -467,10 +487,12 @@ func TestCongaHeaderBytes(t *testing.T) {
 // The balancers that know fat trees only say what keeps a network from being one.
 func TestBalancersNeedTrees(t *testing.T) {
 	for _, b := range []balancer{{Scheme: hula.Scheme()}, {Scheme: conga.Scheme()}} {
-		c := &Config{Network: networkOf(t, "dumbbell", map[string]string{"hosts": "2", "bottleneck": "1Gbps"}), Duration: unit.Millisecond}
+		c := &Config{Network: networkOf(t, "dumbbell", map[string]string{"hosts": "2", "bottleneck": "1Gbps"}),
+			Duration: unit.Millisecond}
 		forwarding(c)
 		b.runs(c)
-		if _, err := New(c); err == nil || !strings.Contains(err.Error(), "left") || !strings.Contains(err.Error(), b.Name+" needs") {
+		if _, err := New(c); err == nil || !strings.Contains(err.Error(), "left") ||
+			!strings.Contains(err.Error(), b.Name+" needs") {
 			t.Errorf("%s in a dumbbell: %v", b.Name, err)
 		}
 	}

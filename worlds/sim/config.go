@@ -84,7 +84,8 @@ type Flow struct {
 	Stop             unit.Time  // when the application of a flow without a size stops; 0: with the run
 	Sender, Receiver transport.Endpoint
 	SrcPort, DstPort uint16
-	Class            uint8 // priority class of its packets at the hosts' NICs, 0 … 7, where the endpoint is not transport.Classed
+	// priority class of its packets at the hosts' NICs, 0 … 7, where the endpoint is not transport.Classed
+	Class uint8
 
 	// After are flows that have to arrive at Src, whole, before this one begins: each has
 	// a size, and its Dst is this flow's Src, so that nothing but the packets themselves
@@ -157,12 +158,13 @@ type Result struct {
 	Ports      []PortResult
 	Drops      [dataplane.Reasons]uint64 // all switches and links, measured part
 	Unfinished []int                     // flows with an end that did not reach it
-	Stuck      []Stuck                   // of a Deadlock, a cycle of ports in its order; with Starved, the queues that were
-	Watched    [][]int64                 // by Config.Watches: sample k is of the time Warmup + k·Every
-	Delays     []unit.Histogram          // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
-	Tally      Tally                     // with Config.Tally: of all frames that were sent on any link, measured part
-	Onsets     []OnsetResult             // by Config.Onsets
-	Notices    Notices                   // with Config.Notices
+	// of a Deadlock, a cycle of ports in its order; with Starved, the queues that were
+	Stuck   []Stuck
+	Watched [][]int64        // by Config.Watches: sample k is of the time Warmup + k·Every
+	Delays  []unit.Histogram // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
+	Tally   Tally            // with Config.Tally: of all frames that were sent on any link, measured part
+	Onsets  []OnsetResult    // by Config.Onsets
+	Notices Notices          // with Config.Notices
 
 	Events     uint64 // of the event loop, whole run
 	PacketHops uint64 // packets that arrived over a link, whole run
@@ -175,9 +177,11 @@ type FlowResult struct {
 	FCT              unit.Time          // start to finish as the sender sees it; unit.Never if unfinished or endless
 	Arrived          unit.Time          // when the receiver had all; unit.Never if it has not, or the flow is endless
 	Timeouts         int64              // of a sender that is a transport.Retransmitter, measured part
-	Peak             unit.Bytes         // with Config.Peaks: what a sender that is transport.Gauged had in flight at most, measured part
-	Reordering       Reordering         // with Config.Ordering
-	Written          unit.Time          // start to the return of the application's last write; unit.Never if it has not, or there is no send buffer
+	// with Config.Peaks: what a sender that is transport.Gauged had in flight at most, measured part
+	Peak       unit.Bytes
+	Reordering Reordering // with Config.Ordering
+	// start to the return of the application's last write; unit.Never if it has not, or there is no send buffer
+	Written unit.Time
 }
 
 // Stuck is a queue that is not served.

@@ -27,9 +27,11 @@ func crowd(t testing.TB, fair *tm.FQ, rates []unit.Rate, payloads []int32) *Conf
 	sink, s := len(rates)+1, len(rates)+2
 	n.Nodes = append(n.Nodes, topology.Node{Name: "s", Switch: true})
 	for i := range sink {
-		n.Links = append(n.Links, topology.Link{Ends: [2]int{i, s}, Rate: unit.LinkRate{Bits: 10 * unit.Gbps}, Delay: unit.Microsecond})
+		n.Links = append(n.Links, topology.Link{Ends: [2]int{i, s}, Rate: unit.LinkRate{Bits: 10 * unit.Gbps},
+			Delay: unit.Microsecond})
 	}
-	n.Links = append(n.Links, topology.Link{Ends: [2]int{s, sink}, Rate: unit.LinkRate{Bits: unit.Gbps}, Delay: unit.Microsecond, Buffer: unit.Length{Bytes: 300 * unit.KB}})
+	n.Links = append(n.Links, topology.Link{Ends: [2]int{s, sink}, Rate: unit.LinkRate{Bits: unit.Gbps},
+		Delay: unit.Microsecond, Buffer: unit.Length{Bytes: 300 * unit.KB}})
 	c := &Config{Seed: 5, Network: n, Duration: 40 * unit.Millisecond, Delays: true, Framing: packet.Framings[0]}
 	forwarding(c)
 	if fair != nil {
@@ -40,13 +42,16 @@ func crowd(t testing.TB, fair *tm.FQ, rates []unit.Rate, payloads []int32) *Conf
 		if i < len(rates) {
 			rate, payload, group, start = rates[i], payloads[i], 0, unit.Time(i)*unit.Microsecond
 		}
-		f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(i + 1), Dst: packet.Addr(sink + 1), SrcPort: uint16(100 + i), DstPort: 7, Version: uint8(4 + i%2*2),
-			Payload: payload, Framing: packet.Framings[0], Random: unit.NewRandom(5, fmt.Sprint("flow ", i)), Start: start, Stop: unit.Never}
+		f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(i + 1), Dst: packet.Addr(sink + 1), SrcPort: uint16(100 +
+			i), DstPort: 7, Version: uint8(4 + i%2*2),
+			Payload: payload, Framing: packet.Framings[0], Random: unit.NewRandom(5, fmt.Sprint("flow ", i)), Start: start,
+			Stop: unit.Never}
 		us, ur, err := udp.New(f, udp.Config{Rate: rate, Pattern: udp.CBR, GapJitter: 0.5})
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Flows = append(c.Flows, Flow{Group: group, Src: i, Dst: sink, Start: f.Start, Sender: us, Receiver: ur, SrcPort: f.SrcPort, DstPort: f.DstPort})
+		c.Flows = append(c.Flows, Flow{Group: group, Src: i, Dst: sink, Start: f.Start, Sender: us, Receiver: ur,
+			SrcPort: f.SrcPort, DstPort: f.DstPort})
 	}
 	return c
 }
@@ -110,7 +115,9 @@ func TestFairQueueingSame(t *testing.T) {
 		c.Duration = 400 * unit.Microsecond
 		for i := range c.Switches {
 			others := c.Switches[i].Programs
-			c.Switches[i].Scheduler = func(int, unit.LinkRate) (tm.Scheduler, error) { return tm.NewFQ(tm.FQ{Flows: 4, Quantum: 300}) }
+			c.Switches[i].Scheduler = func(int, unit.LinkRate) (tm.Scheduler, error) {
+				return tm.NewFQ(tm.FQ{Flows: 4, Quantum: 300})
+			}
 			c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 				list, err := others(site)
 				if err != nil {

@@ -30,8 +30,10 @@ func longPath(t testing.TB, program dataplane.Scheme, given ...string) *Config {
 	for _, l := range []struct {
 		a, b  int
 		delay unit.Time
-	}{{4, 5, unit.Millisecond}, {0, 4, unit.Microsecond}, {1, 4, unit.Microsecond}, {2, 5, unit.Microsecond}, {3, 5, unit.Microsecond}} {
-		n.Links = append(n.Links, topology.Link{Ends: [2]int{l.a, l.b}, Rate: unit.LinkRate{Bits: 10 * unit.Gbps}, Delay: l.delay})
+	}{{4, 5, unit.Millisecond}, {0, 4, unit.Microsecond}, {1, 4, unit.Microsecond}, {2, 5, unit.Microsecond},
+		{3, 5, unit.Microsecond}} {
+		n.Links = append(n.Links, topology.Link{Ends: [2]int{l.a, l.b}, Rate: unit.LinkRate{Bits: 10 * unit.Gbps},
+			Delay: l.delay})
 	}
 	c := &Config{Seed: 1, Network: n, Duration: 6 * unit.Millisecond, Framing: packet.Framings[0]}
 	forwarding(c)
@@ -44,14 +46,17 @@ func longPath(t testing.TB, program dataplane.Scheme, given ...string) *Config {
 	control := dcqcn.Scheme()
 	control.Build = func(f cc.Flow, _ scheme.Values) (cc.Controller, error) { return dcqcn.New(f, dcqcn.PaperConfig()) }
 	for i := range 2 {
-		f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(i + 1), Dst: packet.Addr(i + 3), SrcPort: uint16(100 + i), DstPort: 7, Version: uint8(4 + 2*i),
-			Size: unit.GB, Payload: 1000, Framing: packet.Framings[0], Random: unit.NewRandom(1, fmt.Sprint("flow ", i)), Stop: unit.Never,
+		f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(i + 1), Dst: packet.Addr(i + 3), SrcPort: uint16(100 + i),
+			DstPort: 7, Version: uint8(4 + 2*i),
+			Size: unit.GB, Payload: 1000, Framing: packet.Framings[0], Random: unit.NewRandom(1, fmt.Sprint("flow ", i)),
+			Stop: unit.Never,
 			Path: cc.Path{NICRate: 10 * unit.Gbps, LineRate: 10 * unit.Gbps, BaseRTT: 2 * unit.Millisecond}, CC: &control}
 		s, r, err := rdma.New(f, rdma.Defaults())
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Flows = append(c.Flows, Flow{Src: i, Dst: i + 2, Size: f.Size, Sender: s, Receiver: r, SrcPort: f.SrcPort, DstPort: f.DstPort})
+		c.Flows = append(c.Flows, Flow{Src: i, Dst: i + 2, Size: f.Size, Sender: s, Receiver: r, SrcPort: f.SrcPort,
+			DstPort: f.DstPort})
 		c.Watches = append(c.Watches, Watch{What: Rate, Index: i, Every: unit.Microsecond})
 	}
 	c.Watches = append(c.Watches, Watch{What: QueueBytes, Index: 0, Every: unit.Microsecond})
@@ -96,14 +101,16 @@ func TestFastCNP(t *testing.T) {
 		return f
 	}
 	receiver, fast, both := run(ecn.Scheme()), run(fastcnp.Scheme()), run(fastcnp.Scheme(), "mark", "true")
-	t.Logf("first reaction and longest queue: by the receiver %v, %d bytes; by the switch %v, %d bytes; by both %v, %d bytes",
+	t.Logf("first reaction and longest queue: by the receiver %v, %d bytes; by the switch %v, %d bytes; by "+
+		"both %v, %d bytes",
 		receiver.first, receiver.queue, fast.first, fast.queue, both.first, both.queue)
 	// 20 kB at an excess of 10 Gb/s take 16 µs
 	if fast.first < 16*unit.Microsecond || fast.first > 40*unit.Microsecond || both.first != fast.first {
 		t.Errorf("the switch's CNP works after %v, both's after %v", fast.first, both.first)
 	}
 	if receiver.first < 2*unit.Millisecond || receiver.queue < 20*fast.queue {
-		t.Errorf("the receiver's CNP works after %v; the queues are %d and %d bytes", receiver.first, receiver.queue, fast.queue)
+		t.Errorf("the receiver's CNP works after %v; the queues are %d and %d bytes", receiver.first, receiver.queue,
+			fast.queue)
 	}
 	if fast.cnps != 0 || fast.taken == 0 || receiver.cnps == 0 || both.cnps == 0 {
 		t.Errorf("receivers' CNPs: %+v; %+v; %+v", receiver, fast, both)

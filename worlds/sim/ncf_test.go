@@ -30,7 +30,8 @@ func feedback(t testing.TB, c *Config, given ...string) {
 			if err != nil {
 				return nil, err
 			}
-			g, err := dataplanetest.Make(ncf.Scheme(), site, append([]string{"duration", "200us", "least", "6kB", "threshold", "10%"}, given...)...)
+			g, err := dataplanetest.Make(ncf.Scheme(), site, append([]string{"duration", "200us", "least", "6kB", "threshold",
+				"10%"}, given...)...)
 			return append(p, g), err
 		}
 	}
@@ -45,7 +46,8 @@ func TestSameResultNCF(t *testing.T) {
 func sameWithNCF(t *testing.T, forms map[string]func(t testing.TB, c *Config)) {
 	causes := map[packet.Cause]int{}
 	for name, transports := range forms {
-		for seed, given := range [][]string{{}, {"coalesce", "20us", "change", "flowlet"}, {"early", "20%", "udp", "true", "pool", "switch", "memory", "25kB"}} {
+		for seed, given := range [][]string{{}, {"coalesce", "20us", "change", "flowlet"}, {"early", "20%", "udp", "true",
+			"pool", "switch", "memory", "25kB"}} {
 			with := func(change func(*Config)) (result, text string, records []trace.Record) {
 				build := func() *Config {
 					c := config(t, uint64(seed), change)

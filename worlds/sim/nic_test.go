@@ -67,7 +67,8 @@ func TestNIC(t *testing.T) {
 		t.Errorf("class 2 again: %s", got)
 	}
 	arrive(packet.Resume, 0)
-	if got := take(8); got[:4] != got[4:] || strings.Count(got[:4], "0")*strings.Count(got[:4], "1")*strings.Count(got[:4], "2")*strings.Count(got[:4], "3") != 1 {
+	if got := take(8); got[:4] != got[4:] || strings.Count(got[:4], "0")*strings.Count(got[:4], "1")*strings.Count(got[:4],
+		"2")*strings.Count(got[:4], "3") != 1 {
 		t.Errorf("all again: %s", got)
 	}
 }

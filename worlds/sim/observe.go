@@ -82,7 +82,8 @@ func (r *Simulation) checkOnsets() error {
 	for i, o := range r.config.Onsets {
 		if o.After < 0 || !(o.By > 0 && o.By < 1) || o.Port >= len(r.linkOf) ||
 			o.Port >= 0 && (!r.linkOf[o.Port].OfSwitch || o.Above.Packets < 1 && o.Above.Bytes < 1) {
-			return fmt.Errorf("sim: onset %d: after %v, more than %v at port %d of %d, by %g", i, o.After, o.Above, o.Port, len(r.linkOf), o.By)
+			return fmt.Errorf("sim: onset %d: after %v, more than %v at port %d of %d, by %g", i, o.After, o.Above, o.Port,
+				len(r.linkOf), o.By)
 		}
 		for _, f := range o.Flows {
 			if f < 0 || f >= len(r.config.Flows) || seen[f] {
@@ -268,7 +269,8 @@ func (o *observation) restart(now unit.Time) {
 		w := &o.flows[i]
 		w.peak = 0
 		sender, ok := o.run.senders[i].(transport.Gauged)
-		if f := &o.run.config.Flows[i]; ok && o.run.starts[i] < now && o.run.senders[i].Counters().Finished > now && (f.Stop == 0 || f.Stop > now) {
+		if f := &o.run.config.Flows[i]; ok && o.run.starts[i] < now && o.run.senders[i].Counters().Finished > now &&
+			(f.Stop == 0 || f.Stop > now) {
 			w.peak = sender.Gauge().InFlight
 		}
 	}

@@ -34,13 +34,15 @@ const toB = 3 // port s->b
 func datagrams(t *testing.T, c *Config, start unit.Time, size unit.Bytes, rate unit.Rate) {
 	t.Helper()
 	i := len(c.Flows)
-	f := transport.Flow{ID: packet.FlowID(i), Src: 1, Dst: 2, SrcPort: uint16(100 + i), DstPort: 7, Version: 4, Size: size, Payload: 1000,
-		Start: start, Stop: unit.Never, Framing: packet.Framings[0], Random: unit.NewRandom(1, fmt.Sprint(i))}
+	f := transport.Flow{ID: packet.FlowID(i), Src: 1, Dst: 2, SrcPort: uint16(100 + i), DstPort: 7, Version: 4, Size: size,
+		Payload: 1000,
+		Start:   start, Stop: unit.Never, Framing: packet.Framings[0], Random: unit.NewRandom(1, fmt.Sprint(i))}
 	s, r, err := udp.New(f, udp.Config{Rate: rate, Pattern: udp.CBR})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Flows = append(c.Flows, Flow{Src: 0, Dst: 1, Start: start, Size: size, Sender: s, Receiver: r, SrcPort: f.SrcPort, DstPort: f.DstPort})
+	c.Flows = append(c.Flows, Flow{Src: 0, Dst: 1, Start: start, Size: size, Sender: s, Receiver: r, SrcPort: f.SrcPort,
+		DstPort: f.DstPort})
 }
 
 // hook is a program at the ingress, behind what chooses the port.
@@ -125,7 +127,8 @@ func TestNotices(t *testing.T) {
 	for _, wire := range []bool{false, true} {
 		n := run(func(c *Config) { c.Wire = wire }).Notices
 		// 30 are made, 15 of them injected, of which 0, 6, 12, 18 and 24 are dropped
-		if n.Made != 30 || n.Dropped != 5 || n.Delivered != 25 || n.DelaySum != 25*delay || n.DelayMax != delay || n.Delay.Count() != 25 {
+		if n.Made != 30 || n.Dropped != 5 || n.Delivered != 25 || n.DelaySum != 25*delay || n.DelayMax != delay ||
+			n.Delay.Count() != 25 {
 			t.Errorf("wire %v: %+v, %d delays", wire, n, n.Delay.Count())
 		}
 	}
@@ -174,7 +177,8 @@ func (s *scripted) NextTimer() unit.Time {
 func (s *scripted) Advance(now unit.Time) {
 	for len(s.steps) > 0 && s.steps[0].at <= now {
 		x := s.steps[0]
-		s.now = transport.Gauge{Window: unit.Bytes(x.window), InFlight: unit.Bytes(x.window / 2), Rate: unit.Rate(x.rate), Derived: x.derived}
+		s.now = transport.Gauge{Window: unit.Bytes(x.window), InFlight: unit.Bytes(x.window / 2), Rate: unit.Rate(x.rate),
+			Derived: x.derived}
 		s.steps = s.steps[1:]
 	}
 }
@@ -186,13 +190,18 @@ const congested = 83_360*unit.Nanosecond + unit.Millisecond + 2400*unit.Microsec
 func TestOnset(t *testing.T) {
 	const ms, us = unit.Millisecond, unit.Microsecond
 	scripts := [][]step{
-		{{1 * ms, 100, 0, false}, {4 * ms, 95, 0, false}, {5 * ms, 89, 0, false}},                           // by a tenth: not at 95
-		{{1 * ms, 50, 0, false}, {6 * ms, 80, 0, false}, {7 * ms, 72, 0, false}, {8 * ms, 71, 0, false}},    // of the largest since: 80, and 72 is not below
-		{{1 * ms, 100, 0, false}, {3 * ms, 20, 0, false}, {5 * ms, 19, 0, false}},                           // it had reduced before: its value then counts
-		{{1 * ms, 0, 1000, false}, {5500 * us, 0, 500, false}},                                              // a rate alone
-		{{1 * ms, 100, 1000, true}, {5 * ms, 100, 500, true}},                                               // which follows from the round-trip time
-		{{1 * ms, 100, 0, false}, {5 * ms, 200, 0, false}, {9 * ms, 179, 0, false}, {10 * ms, 1, 0, false}}, // the first one counts
-		{{1 * ms, 100, 0, false}, {congested, 10, 0, false}},                                                // not because of it
+		// by a tenth: not at 95
+		{{1 * ms, 100, 0, false}, {4 * ms, 95, 0, false}, {5 * ms, 89, 0, false}},
+		// of the largest since: 80, and 72 is not below
+		{{1 * ms, 50, 0, false}, {6 * ms, 80, 0, false}, {7 * ms, 72, 0, false}, {8 * ms, 71, 0, false}},
+		// it had reduced before: its value then counts
+		{{1 * ms, 100, 0, false}, {3 * ms, 20, 0, false}, {5 * ms, 19, 0, false}},
+		{{1 * ms, 0, 1000, false}, {5500 * us, 0, 500, false}}, // a rate alone
+		// which follows from the round-trip time
+		{{1 * ms, 100, 1000, true}, {5 * ms, 100, 500, true}},
+		// the first one counts
+		{{1 * ms, 100, 0, false}, {5 * ms, 200, 0, false}, {9 * ms, 179, 0, false}, {10 * ms, 1, 0, false}},
+		{{1 * ms, 100, 0, false}, {congested, 10, 0, false}}, // not because of it
 	}
 	want := []unit.Time{5 * ms, 8 * ms, unit.Never, 5500 * us, unit.Never, 9 * ms, unit.Never}
 	for name, x := range map[string]struct {
@@ -259,7 +268,8 @@ func TestOnsetInFlight(t *testing.T) {
 // What was in flight at the warm-up's end counts, and nothing before it.
 func TestPeakAfterWarmup(t *testing.T) {
 	c := chain(func(c *Config) { c.Warmup = 10 * unit.Millisecond; c.Peaks = true })
-	script(c, step{at: unit.Millisecond, window: 90}, step{at: 2 * unit.Millisecond, window: 50}, step{at: 20 * unit.Millisecond, window: 10})
+	script(c, step{at: unit.Millisecond, window: 90}, step{at: 2 * unit.Millisecond, window: 50},
+		step{at: 20 * unit.Millisecond, window: 10})
 	r, err := Run(c)
 	if err != nil {
 		t.Fatal(err)
@@ -275,7 +285,8 @@ func TestObservedSame(t *testing.T) {
 		r, err := Run(config(t, 3, func(c *Config) {
 			if observe {
 				c.Peaks, c.Notices, c.Ordering = true, true, true
-				c.Onsets = []Onset{{Port: 1, By: 0.1, Above: unit.Length{Packets: 2}, After: 3 * unit.Microsecond, Flows: []int{0, 2, 4}}}
+				c.Onsets = []Onset{{Port: 1, By: 0.1, Above: unit.Length{Packets: 2}, After: 3 * unit.Microsecond,
+					Flows: []int{0, 2, 4}}}
 			}
 		}))
 		if err != nil {
@@ -297,8 +308,11 @@ func TestBadOnsets(t *testing.T) {
 	good := Onset{Port: toB, By: 0.1, Above: unit.Length{Packets: 1}, Flows: []int{0}}
 	for i, change := range []func(o *Onset){
 		nil,
-		func(o *Onset) { o.After = -1 }, func(o *Onset) { o.By = 0 }, func(o *Onset) { o.By = 1 }, func(o *Onset) { o.Port = 4 },
-		func(o *Onset) { o.Port = 0 }, func(o *Onset) { o.Above = unit.Length{} }, func(o *Onset) { o.Flows = []int{1} }, func(o *Onset) { o.Flows = []int{0, 0} },
+		func(o *Onset) { o.After = -1 }, func(o *Onset) { o.By = 0 }, func(o *Onset) { o.By = 1 }, func(o *Onset) {
+			o.Port = 4
+		},
+		func(o *Onset) { o.Port = 0 }, func(o *Onset) { o.Above = unit.Length{} }, func(o *Onset) { o.Flows = []int{1} },
+		func(o *Onset) { o.Flows = []int{0, 0} },
 	} {
 		c := chain(nil)
 		script(c)

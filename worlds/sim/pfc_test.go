@@ -72,18 +72,23 @@ func lossless(t testing.TB, c *Config, queues int, shared, flow []string) *[]*sh
 // greedy adds a flow whose sender is held back by nothing but its NIC and PFC, in a class.
 func greedy(c *Config, src, dst int, size unit.Bytes, start unit.Time, class uint8) {
 	i := len(c.Flows)
-	f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(src + 1), Dst: packet.Addr(dst + 1), SrcPort: uint16(1000 + i), DstPort: 7,
-		Version: 4, TOS: class<<5 | packet.ECT0, Size: size, Payload: 1000, Framing: packet.Framings[0], Random: unit.NewRandom(c.Seed, fmt.Sprint("flow ", i)), Start: start}
+	f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(src + 1), Dst: packet.Addr(dst + 1), SrcPort: uint16(1000 +
+		i), DstPort: 7,
+		Version: 4, TOS: class<<5 | packet.ECT0, Size: size, Payload: 1000, Framing: packet.Framings[0],
+		Random: unit.NewRandom(c.Seed, fmt.Sprint("flow ", i)), Start: start}
 	s, r := window.New(f, 1<<20, unit.Second)
-	c.Flows = append(c.Flows, Flow{Src: src, Dst: dst, Start: start, Size: size, Sender: s, Receiver: r, SrcPort: f.SrcPort, DstPort: f.DstPort, Class: class})
+	c.Flows = append(c.Flows, Flow{Src: src, Dst: dst, Start: start, Size: size, Sender: s, Receiver: r,
+		SrcPort: f.SrcPort, DstPort: f.DstPort, Class: class})
 }
 
 // tree is a random tree of switches with hosts: no cycle, so that PFC cannot lock up.
 func tree(random unit.Random, switches, hosts int) *topology.Network {
 	n := &topology.Network{}
 	link := func(a, b int) {
-		n.Links = append(n.Links, topology.Link{Ends: [2]int{a, b}, Rate: unit.LinkRate{Bits: []unit.Rate{1, 10, 25, 40, 100}[random.IntN(5)] * unit.Gbps},
-			Delay: unit.Time(random.IntN(5000)) * unit.Nanosecond, Jitter: unit.Time(random.IntN(3)/2*random.IntN(2000)) * unit.Nanosecond})
+		n.Links = append(n.Links, topology.Link{Ends: [2]int{a, b}, Rate: unit.LinkRate{Bits: []unit.Rate{1, 10, 25, 40,
+			100}[random.IntN(5)] * unit.Gbps},
+			Delay:  unit.Time(random.IntN(5000)) * unit.Nanosecond,
+			Jitter: unit.Time(random.IntN(3)/2*random.IntN(2000)) * unit.Nanosecond})
 	}
 	for i := range switches {
 		n.Nodes = append(n.Nodes, topology.Node{Name: fmt.Sprint("s", i), Switch: true})
@@ -104,16 +109,19 @@ func bursts(t testing.TB, seed uint64, headroom ...string) (*Config, *[]*sharedb
 	switches, hosts := 1+random.IntN(5), 3+random.IntN(6)
 	c := &Config{Seed: seed, Network: tree(random, switches, hosts), Duration: 10 * unit.Second, UntilDone: true}
 	queues := 1 + random.IntN(3)
-	flow := append([]string{"frame", "1046 B", "trigger", []string{"share", "shift", "static"}[random.IntN(3)], "share", []string{"1%", "11%", "100%"}[random.IntN(3)],
+	flow := append([]string{"frame", "1046 B", "trigger", []string{"share", "shift", "static"}[random.IntN(3)], "share",
+		[]string{"1%", "11%", "100%"}[random.IntN(3)],
 		"xoff", fmt.Sprint(1+random.IntN(60000), " B"), "xon_offset", fmt.Sprint(random.IntN(8000), " B"),
-		"pauses", []string{"until_resumed", "quanta"}[random.IntN(2)], "quanta", fmt.Sprint(3000 + random.IntN(60000))}, headroom...)
+		"pauses", []string{"until_resumed", "quanta"}[random.IntN(2)], "quanta", fmt.Sprint(3000 + random.IntN(60000))},
+		headroom...)
 	buffers := lossless(t, c, queues, []string{"size", "6MB", "reserved", []string{"0 B", "4KiB"}[random.IntN(2)]}, flow)
 	for range 2 + random.IntN(12) {
 		src, dst := random.IntN(hosts), random.IntN(hosts-1)
 		if dst >= src {
 			dst++
 		}
-		greedy(c, switches+src, switches+dst, unit.Bytes(1+random.IntN(400_000)), unit.Time(random.IntN(30))*unit.Microsecond, uint8(random.IntN(queues)))
+		greedy(c, switches+src, switches+dst, unit.Bytes(1+random.IntN(400_000)), unit.Time(random.IntN(30))*unit.Microsecond,
+			uint8(random.IntN(queues)))
 	}
 	return c, buffers
 }
@@ -164,13 +172,16 @@ func TestTightHeadroom(t *testing.T) {
 	for _, x := range []struct {
 		headroom []string
 		loses    bool
-	}{{nil, false}, {[]string{"headroom", "size", "headroom_size", "123900 B"}, true}, {[]string{"headroom", "simulator"}, false}} {
+	}{{nil, false}, {[]string{"headroom", "size", "headroom_size", "123900 B"}, true},
+		{[]string{"headroom", "simulator"}, false}} {
 		n := &topology.Network{Nodes: []topology.Node{{Name: "a"}, {Name: "b"}, {Name: "s", Switch: true}}}
 		for i, rate := range []unit.Rate{100 * unit.Gbps, 100 * unit.Mbps} {
-			n.Links = append(n.Links, topology.Link{Ends: [2]int{i, 2}, Rate: unit.LinkRate{Bits: rate}, Delay: 5 * unit.Microsecond})
+			n.Links = append(n.Links, topology.Link{Ends: [2]int{i, 2}, Rate: unit.LinkRate{Bits: rate},
+				Delay: 5 * unit.Microsecond})
 		}
 		c := &Config{Seed: 1, Network: n, Duration: unit.Second, UntilDone: true}
-		lossless(t, c, 1, []string{"size", "1MB"}, append([]string{"trigger", "static", "xoff", "20 kB", "frame", "1046 B"}, x.headroom...))
+		lossless(t, c, 1, []string{"size", "1MB"}, append([]string{"trigger", "static", "xoff", "20 kB", "frame", "1046 B"},
+			x.headroom...))
 		greedy(c, 0, 1, 300*unit.KB, 0, 0)
 		r, err := Run(c)
 		if err != nil {
@@ -187,11 +198,13 @@ func TestTightHeadroom(t *testing.T) {
 func ring(t testing.TB, n int, flow ...string) *Config {
 	c := &Config{Seed: 1, Network: &topology.Network{}, Duration: 50 * unit.Millisecond, UntilDone: true}
 	for i := range 2 * n {
-		c.Network.Nodes = append(c.Network.Nodes, topology.Node{Name: fmt.Sprint([]string{"s", "h"}[i/n], i%n), Switch: i < n})
+		c.Network.Nodes = append(c.Network.Nodes, topology.Node{Name: fmt.Sprint([]string{"s", "h"}[i/n], i%n),
+			Switch: i < n})
 	}
 	for i := range n {
 		for _, ends := range [][2]int{{i, (i + 1) % n}, {i, n + i}} {
-			c.Network.Links = append(c.Network.Links, topology.Link{Ends: ends, Rate: unit.LinkRate{Bits: 10 * unit.Gbps}, Delay: unit.Microsecond})
+			c.Network.Links = append(c.Network.Links, topology.Link{Ends: ends, Rate: unit.LinkRate{Bits: 10 * unit.Gbps},
+				Delay: unit.Microsecond})
 		}
 	}
 	lossless(t, c, 2, []string{"size", "400 kB"}, append([]string{"frame", "1046 B"}, flow...))
@@ -217,7 +230,8 @@ func TestDeadlock(t *testing.T) {
 				t.Errorf("%+v", s)
 			}
 		}
-		if r.End != Deadlock || strings.Join(names, " ") != "s0->s1 s1->s2 s2->s3 s3->s4 s4->s0" || len(r.Unfinished) != 5 || r.Time > 2*unit.Millisecond {
+		if r.End != Deadlock || strings.Join(names, " ") != "s0->s1 s1->s2 s2->s3 s3->s4 s4->s0" || len(r.Unfinished) != 5 ||
+			r.Time > 2*unit.Millisecond {
 			t.Errorf("%s: ended by %s at %v: %v", kind, r.End, r.Time, names)
 		}
 		if r.Drops != [dataplane.Reasons]uint64{} {
@@ -228,7 +242,8 @@ func TestDeadlock(t *testing.T) {
 	c := ring(t, 5)
 	for i := range 2 {
 		c.Network.Nodes = append(c.Network.Nodes, topology.Node{Name: fmt.Sprint("x", i)})
-		c.Network.Links = append(c.Network.Links, topology.Link{Ends: [2]int{10 + i, 1}, Rate: unit.LinkRate{Bits: 10 * unit.Gbps}, Delay: unit.Microsecond})
+		c.Network.Links = append(c.Network.Links, topology.Link{Ends: [2]int{10 + i, 1},
+			Rate: unit.LinkRate{Bits: 10 * unit.Gbps}, Delay: unit.Microsecond})
 	}
 	lossless(t, c, 2, []string{"size", "400 kB"}, []string{"frame", "1046 B"})
 	for i := range 2 {
@@ -273,7 +288,8 @@ func TestDeadlockIsOne(t *testing.T) {
 			}
 			for range random.IntN(n) {
 				src := random.IntN(n)
-				greedy(c, n+src, n+(src+1+random.IntN(n-1))%n, unit.Bytes(1+random.IntN(400_000)), unit.Time(random.IntN(50))*unit.Microsecond, uint8(random.IntN(2)))
+				greedy(c, n+src, n+(src+1+random.IntN(n-1))%n, unit.Bytes(1+random.IntN(400_000)),
+					unit.Time(random.IntN(50))*unit.Microsecond, uint8(random.IntN(2)))
 			}
 		} else {
 			c, _ = bursts(t, seed)
@@ -321,10 +337,12 @@ func TestLostResume(t *testing.T) {
 	for _, kind := range []string{"until_resumed", "quanta"} {
 		n := &topology.Network{Nodes: []topology.Node{{Name: "a"}, {Name: "b"}, {Name: "s", Switch: true}}}
 		for i, rate := range []unit.Rate{100 * unit.Gbps, 10 * unit.Gbps} {
-			n.Links = append(n.Links, topology.Link{Ends: [2]int{i, 2}, Rate: unit.LinkRate{Bits: rate}, Delay: unit.Microsecond})
+			n.Links = append(n.Links, topology.Link{Ends: [2]int{i, 2}, Rate: unit.LinkRate{Bits: rate},
+				Delay: unit.Microsecond})
 		}
 		c := &Config{Seed: 1, Network: n, Duration: 100 * unit.Millisecond, UntilDone: true}
-		lossless(t, c, 1, []string{"size", "1MB"}, []string{"trigger", "static", "xoff", "20 kB", "pauses", kind, "quanta", "10000"})
+		lossless(t, c, 1, []string{"size", "1MB"}, []string{"trigger", "static", "xoff", "20 kB", "pauses", kind,
+			"quanta", "10000"})
 		greedy(c, 0, 1, 2*unit.MB, 0, 0)
 		// the link loses all for the 30 µs in which the first Resume is on it
 		var resumed unit.Time
@@ -338,7 +356,8 @@ func TestLostResume(t *testing.T) {
 		}
 		c.Flows, c.OnPFC = nil, nil
 		greedy(c, 0, 1, 2*unit.MB, 0, 0)
-		lossless(t, c, 1, []string{"size", "1MB"}, []string{"trigger", "static", "xoff", "20 kB", "pauses", kind, "quanta", "10000"})
+		lossless(t, c, 1, []string{"size", "1MB"}, []string{"trigger", "static", "xoff", "20 kB", "pauses", kind,
+			"quanta", "10000"})
 		c.Events = []Event{{At: resumed - 2*unit.Microsecond, Link: 0, Down: true}, {At: resumed, Link: 0, Down: false}}
 		r, err := Run(c)
 		if err != nil {
@@ -449,7 +468,8 @@ func TestSameResultPFC(t *testing.T) {
 // Two classes at 1:3 share a link of 10 Gb/s like that while both have enough to send, and
 // each has all of it while the other is idle. The class travels from the host in the DSCP.
 func TestClassesShare(t *testing.T) {
-	c := &Config{Seed: 1, Network: leafSpine(3, 1, unit.Length{}), Duration: 45 * unit.Millisecond, Warmup: unit.Millisecond}
+	c := &Config{Seed: 1, Network: leafSpine(3, 1, unit.Length{}), Duration: 45 * unit.Millisecond,
+		Warmup: unit.Millisecond}
 	lossless(t, c, 3, []string{"size", "32MB"}, nil)
 	for i := range c.Switches {
 		c.Switches[i].Scheduler = func(queues int, _ unit.LinkRate) (tm.Scheduler, error) {
@@ -458,13 +478,15 @@ func TestClassesShare(t *testing.T) {
 	}
 	flow := func(src int, class uint8, start, stop unit.Time, rate unit.Rate) {
 		i := len(c.Flows)
-		f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(src + 1), Dst: 4, SrcPort: uint16(1000 + i), DstPort: 7, Version: 4, TOS: class << 5,
+		f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(src + 1), Dst: 4, SrcPort: uint16(1000 + i), DstPort: 7,
+			Version: 4, TOS: class << 5,
 			Payload: 1004, Framing: packet.Framings[0], Random: unit.NewRandom(1, fmt.Sprint(i)), Start: start, Stop: stop}
 		s, r, err := udp.New(f, udp.Config{Rate: rate, Pattern: udp.CBR})
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Flows = append(c.Flows, Flow{Src: src, Dst: 3, Start: start, Stop: stop, Sender: s, Receiver: r, SrcPort: f.SrcPort, DstPort: f.DstPort, Class: class})
+		c.Flows = append(c.Flows, Flow{Src: src, Dst: 3, Start: start, Stop: stop, Sender: s, Receiver: r, SrcPort: f.SrcPort,
+			DstPort: f.DstPort, Class: class})
 		c.Watches = append(c.Watches, Watch{What: ReceivedBytes, Index: i, Every: unit.Millisecond})
 	}
 	flow(0, 1, 0, 15*unit.Millisecond, 9500*unit.Mbps)
@@ -478,7 +500,9 @@ func TestClassesShare(t *testing.T) {
 	for _, x := range []struct {
 		flow, from, to int // ms
 		want           float64
-	}{{0, 2, 9, ceiling - 1e9}, {0, 12, 30, (ceiling - 1e9) / 4}, {1, 12, 30, (ceiling - 1e9) * 3 / 4}, {1, 40, 43, ceiling - 1e9}, // until 37 ms the first sends what it could not until 15
+		// until 37 ms the first sends what it could not until 15
+	}{{0, 2, 9, ceiling - 1e9}, {0, 12, 30, (ceiling - 1e9) / 4}, {1, 12, 30, (ceiling - 1e9) * 3 / 4},
+		{1, 40, 43, ceiling - 1e9},
 		{2, 2, 9, 1e9}, {2, 12, 30, 1e9}} {
 		w := r.Watched[x.flow]
 		got := float64(w[x.to-1]-w[x.from-1]) * 8 / float64(x.to-x.from) * 1e3

@@ -71,9 +71,11 @@ func waiting(t *testing.T, load float64, packets int) (mean, half float64) {
 	c.Duration = unit.Time(float64(packets) * 1.05 / load * float64(service))
 	n, batch := 0, []float64{}
 	for i := range sources {
-		f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(i + 1), Dst: sources + 2, SrcPort: uint16(i + 1), DstPort: 9, Version: 4,
+		f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(i + 1), Dst: sources + 2, SrcPort: uint16(i + 1),
+			DstPort: 9, Version: 4,
 			Payload: payload, Framing: packet.Framings[0], Random: unit.NewRandom(c.Seed, fmt.Sprint("flow", i))}
-		s, r, err := udp.New(f, udp.Config{Rate: unit.Rate(load * float64(rate) / sources * payload / 1000), Pattern: udp.Poisson})
+		s, r, err := udp.New(f, udp.Config{Rate: unit.Rate(load * float64(rate) / sources * payload / 1000),
+			Pattern: udp.Poisson})
 		if err != nil {
 			t.Fatal(err)
 		}

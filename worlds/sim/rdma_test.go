@@ -48,9 +48,13 @@ func queuePairs(t testing.TB, c *Config) {
 		config := rdma.Defaults()
 		config.Recovery = []string{rdma.GoBackN, rdma.SelectiveRepeat}[i%2]
 		config.AckEvery, config.Class, config.AckPriority = 1+i%4, uint8(i%8), i%3 == 0
-		s, r, err := rdma.New(transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1), SrcPort: f.SrcPort, DstPort: f.DstPort,
-			Version: uint8(4 + 2*(i%2)), Size: f.Size, Payload: 1000, Framing: packet.Framings[0], Random: unit.NewRandom(c.Seed, "rdma"),
-			Start: f.Start, Stop: unit.Never, Path: cc.Path{NICRate: 10 * unit.Gbps, LineRate: 9 * unit.Gbps, BaseRTT: 50 * unit.Microsecond}, CC: &schemes[i%3], CCValues: scheme.NewValues("dctcp", map[string]any{"g": 0.0625, "initial_alpha": 1.0, "slow_start": true})}, config)
+		s, r, err := rdma.New(transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1),
+			SrcPort: f.SrcPort, DstPort: f.DstPort,
+			Version: uint8(4 + 2*(i%2)), Size: f.Size, Payload: 1000, Framing: packet.Framings[0],
+			Random: unit.NewRandom(c.Seed, "rdma"),
+			Start:  f.Start, Stop: unit.Never, Path: cc.Path{NICRate: 10 * unit.Gbps, LineRate: 9 * unit.Gbps,
+				BaseRTT: 50 * unit.Microsecond}, CC: &schemes[i%3], CCValues: scheme.NewValues("dctcp", map[string]any{"g": 0.0625,
+				"initial_alpha": 1.0, "slow_start": true})}, config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,14 +130,16 @@ func (x *nacker) OnDrop(env *dataplane.Env, p *packet.Packet, m *dataplane.Metad
 }
 
 // rack is n hosts that send to one more behind one switch, at 100 Gb/s and 1 µs a link.
-func rack(t *testing.T, n int, build func(f transport.Flow) (sender, receiver transport.Endpoint, err error)) (*Config, *nacker) {
+func rack(t *testing.T, n int, build func(f transport.Flow) (sender, receiver transport.Endpoint, err error)) (*Config,
+	*nacker) {
 	network := &topology.Network{}
 	for i := range n + 1 {
 		network.Nodes = append(network.Nodes, topology.Node{Name: fmt.Sprint("h", i)})
 	}
 	network.Nodes = append(network.Nodes, topology.Node{Name: "s", Switch: true})
 	for i := range n + 1 {
-		network.Links = append(network.Links, topology.Link{Ends: [2]int{i, n + 1}, Rate: unit.LinkRate{Bits: 100 * unit.Gbps}, Delay: unit.Microsecond, Buffer: unit.Length{Packets: 50}})
+		network.Links = append(network.Links, topology.Link{Ends: [2]int{i, n + 1},
+			Rate: unit.LinkRate{Bits: 100 * unit.Gbps}, Delay: unit.Microsecond, Buffer: unit.Length{Packets: 50}})
 	}
 	c := &Config{Seed: 1, Network: network, Duration: 20 * unit.Millisecond, UntilDone: true}
 	forwarding(c)
@@ -145,14 +151,16 @@ func rack(t *testing.T, n int, build func(f transport.Flow) (sender, receiver tr
 	}
 	control := reno.Scheme()
 	for i := range n {
-		f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(i + 1), Dst: packet.Addr(n + 1), SrcPort: uint16(1000 + i), DstPort: 7, Version: uint8(4 + 2*(i%2)),
+		f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(i + 1), Dst: packet.Addr(n + 1), SrcPort: uint16(1000 + i),
+			DstPort: 7, Version: uint8(4 + 2*(i%2)),
 			Size: 20_000, Payload: 1000, Framing: packet.Framings[0], Random: unit.NewRandom(1, fmt.Sprint(i)), Stop: unit.Never,
 			Path: cc.Path{NICRate: 100 * unit.Gbps, LineRate: 95 * unit.Gbps, BaseRTT: 4300 * unit.Nanosecond}, CC: &control}
 		s, r, err := build(f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Flows = append(c.Flows, Flow{Src: i, Dst: n, Size: f.Size, Sender: s, Receiver: r, SrcPort: f.SrcPort, DstPort: f.DstPort})
+		c.Flows = append(c.Flows, Flow{Src: i, Dst: n, Size: f.Size, Sender: s, Receiver: r, SrcPort: f.SrcPort,
+			DstPort: f.DstPort})
 	}
 	return c, x
 }
@@ -181,7 +189,8 @@ func TestNacksInNetwork(t *testing.T) {
 		most  float64
 	}{
 		{"selective repeat", 256, pairs(rdma.SelectiveRepeat), 1.1}, {"go-back-N", 256, pairs(rdma.GoBackN), 2},
-		{"selective repeat", 16, pairs(rdma.SelectiveRepeat), 0}, {"go-back-N", 16, pairs(rdma.GoBackN), 0}, {"datagrams", 16, datagrams, 0},
+		{"selective repeat", 16, pairs(rdma.SelectiveRepeat), 0}, {"go-back-N", 16, pairs(rdma.GoBackN), 0},
+		{"datagrams", 16, datagrams, 0},
 	} {
 		c, made := rack(t, x.n, x.build)
 		r, err := Run(c)
@@ -197,9 +206,12 @@ func TestNacksInNetwork(t *testing.T) {
 			}
 		}
 		ideal := unit.TransmitTime(unit.Bytes(x.n)*20*1050, 100*unit.Gbps)
-		t.Logf("%s, %d hosts: %d NACKs, %d taken, %d refused, %d timeouts, last FCT %v of %v", x.name, x.n, made.made, taken, refused, timeouts, last, ideal)
-		if made.made == 0 || taken+refused != made.made || refused > 0 && strings.HasPrefix(x.name, "sel") || timeouts > 0 || last == unit.Never || x.most > 0 && float64(last) > x.most*float64(ideal) {
-			t.Errorf("%s, %d hosts: %d NACKs, %d taken, %d refused, %d timeouts, last FCT %v of %v", x.name, x.n, made.made, taken, refused, timeouts, last, ideal)
+		t.Logf("%s, %d hosts: %d NACKs, %d taken, %d refused, %d timeouts, last FCT %v of %v", x.name, x.n, made.made, taken,
+			refused, timeouts, last, ideal)
+		if made.made == 0 || taken+refused != made.made || refused > 0 && strings.HasPrefix(x.name, "sel") || timeouts > 0 ||
+			last == unit.Never || x.most > 0 && float64(last) > x.most*float64(ideal) {
+			t.Errorf("%s, %d hosts: %d NACKs, %d taken, %d refused, %d timeouts, last FCT %v of %v", x.name, x.n, made.made,
+				taken, refused, timeouts, last, ideal)
 		}
 		if x.n < 100 {
 			c, _ = rack(t, x.n, x.build)

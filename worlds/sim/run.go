@@ -92,7 +92,8 @@ func New(c *Config) (*Simulation, error) {
 	nodes := make([]fabric.Node, len(n.Nodes))
 	for i, node := range n.Nodes {
 		if node.Switch {
-			sw, err := r.wiring.NewSwitch(i, r.gauges(i), func(now unit.Time, in dataplane.PortID, class uint8, kind packet.Kind) {
+			sw, err := r.wiring.NewSwitch(i, r.gauges(i), func(now unit.Time, in dataplane.PortID, class uint8,
+				kind packet.Kind) {
 				r.pfc(now, i, in, class, kind)
 			})
 			if err != nil {
@@ -123,7 +124,8 @@ func New(c *Config) (*Simulation, error) {
 	if c.Warmup == 0 {
 		r.atWarmup = r.snapshot(0) // the fabric sends what is due at time 0 when it is made
 	}
-	f, err := fabric.New(fabric.Config{Nodes: nodes, Links: r.wiring.Links, Pool: &r.pool, Window: c.Window, Wire: r.wire(), Observer: r.linkObserver()})
+	f, err := fabric.New(fabric.Config{Nodes: nodes, Links: r.wiring.Links, Pool: &r.pool, Window: c.Window,
+		Wire: r.wire(), Observer: r.linkObserver()})
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +193,8 @@ func (r *Simulation) addLeads() error {
 		}
 		for k, j := range f.After {
 			if j < 0 || j >= len(flows) || flows[j].Dst != f.Src || flows[j].Size < 1 {
-				return fmt.Errorf("sim: flow %d from node %d comes after flow %d, which must have a size and end there", i, f.Src, j)
+				return fmt.Errorf("sim: flow %d from node %d comes after flow %d, which must have a size and end there",
+					i, f.Src, j)
 			}
 			for _, other := range f.After[:k] {
 				if other == j {
@@ -531,7 +534,8 @@ func (r *Simulation) snapshot(now unit.Time) snapshot {
 	flows := len(r.config.Flows)
 	s := snapshot{
 		Counts: r.wiring.Counts(now, r.fabric),
-		sender: make([]transport.Counters, 0, flows), receiver: make([]transport.Counters, 0, flows), timeouts: make([]int64, 0, flows),
+		sender: make([]transport.Counters, 0, flows), receiver: make([]transport.Counters, 0, flows),
+		timeouts: make([]int64, 0, flows),
 	}
 	for i := range r.config.Flows {
 		f := &r.config.Flows[i]

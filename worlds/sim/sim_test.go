@@ -47,9 +47,11 @@ func leafSpine(h, s int, buffer unit.Length) *topology.Network {
 // links, and some datagrams beside them.
 func config(t testing.TB, seed uint64, change func(*Config)) *Config {
 	const h = 4
-	c := &Config{Seed: seed, Network: leafSpine(h, 3, unit.Length{Packets: 12}), Duration: 20 * unit.Millisecond, Delays: true, Tally: true}
+	c := &Config{Seed: seed, Network: leafSpine(h, 3, unit.Length{Packets: 12}), Duration: 20 * unit.Millisecond,
+		Delays: true, Tally: true}
 	for i := range 2 * len(c.Network.Links) {
-		c.Watches = append(c.Watches, Watch{What: QueuePackets, Index: i, Every: unit.Millisecond}, Watch{What: SentBytes, Index: i, Every: 700 * unit.Microsecond})
+		c.Watches = append(c.Watches, Watch{What: QueuePackets, Index: i, Every: unit.Millisecond}, Watch{What: SentBytes,
+			Index: i, Every: 700 * unit.Microsecond})
 	}
 	c.Network.Links[1].Loss = 0.01
 	c.Network.Links[9].Jitter = 3 * unit.Microsecond
@@ -61,18 +63,22 @@ func config(t testing.TB, seed uint64, change func(*Config)) *Config {
 		}
 	}
 	for i := range 2 * h {
-		f := transport.Flow{ID: packet.FlowID(len(c.Flows)), Src: packet.Addr(i + 1), Dst: packet.Addr((i+h)%(2*h) + 1), SrcPort: uint16(100 + i), DstPort: 7,
-			Version: 4, Size: 60_000, Payload: 1000, Framing: packet.Framings[0], Random: unit.NewRandom(seed, fmt.Sprint("flow ", i)),
+		f := transport.Flow{ID: packet.FlowID(len(c.Flows)), Src: packet.Addr(i + 1), Dst: packet.Addr((i+h)%(2*h) + 1),
+			SrcPort: uint16(100 + i), DstPort: 7,
+			Version: 4, Size: 60_000, Payload: 1000, Framing: packet.Framings[0], Random: unit.NewRandom(seed,
+				fmt.Sprint("flow ", i)),
 			Start: unit.Time(i) * unit.Microsecond}
 		s, r := window.New(f, 20, 200*unit.Microsecond)
-		c.Flows = append(c.Flows, Flow{Src: i, Dst: (i + h) % (2 * h), Start: f.Start, Size: f.Size, Sender: s, Receiver: r, SrcPort: f.SrcPort, DstPort: f.DstPort})
+		c.Flows = append(c.Flows, Flow{Src: i, Dst: (i + h) % (2 * h), Start: f.Start, Size: f.Size, Sender: s, Receiver: r,
+			SrcPort: f.SrcPort, DstPort: f.DstPort})
 		f.ID++
 		f.SrcPort, f.Size = uint16(200+i), 0
 		us, ur, err := udp.New(f, udp.Config{Rate: 300 * unit.Mbps, Pattern: udp.CBR, GapJitter: 0.3})
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Flows = append(c.Flows, Flow{Src: i, Dst: (i + h) % (2 * h), Start: f.Start, Sender: us, Receiver: ur, SrcPort: f.SrcPort, DstPort: f.DstPort})
+		c.Flows = append(c.Flows, Flow{Src: i, Dst: (i + h) % (2 * h), Start: f.Start, Sender: us, Receiver: ur,
+			SrcPort: f.SrcPort, DstPort: f.DstPort})
 	}
 	if change != nil {
 		change(c)
@@ -141,8 +147,10 @@ func connections(t testing.TB, c *Config) {
 		config := tcp.Defaults()
 		config.RTOMin, config.ECN, config.Pacing = unit.Millisecond, i%3 == 0, i%4 == 1
 		config.InitialSeq = uint32(i) * 0x31415926
-		s, r, err := tcp.New(transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1), SrcPort: f.SrcPort, DstPort: f.DstPort,
-			Version: uint8(4 + 2*(i%2)), Size: f.Size, Payload: 1000, Framing: packet.Framings[0], Random: unit.NewRandom(c.Seed, fmt.Sprint("tcp ", i)),
+		s, r, err := tcp.New(transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1),
+			SrcPort: f.SrcPort, DstPort: f.DstPort,
+			Version: uint8(4 + 2*(i%2)), Size: f.Size, Payload: 1000, Framing: packet.Framings[0], Random: unit.NewRandom(c.Seed,
+				fmt.Sprint("tcp ", i)),
 			Start: f.Start, Stop: unit.Never, CC: &schemes[i%3]}, config)
 		if err != nil {
 			t.Fatal(err)
@@ -217,10 +225,12 @@ func TestEnds(t *testing.T) {
 		c := config(t, 1, nil)
 		var flows []Flow
 		for i := 0; i < len(c.Flows); i += 2 {
-			f := transport.Flow{ID: packet.FlowID(len(flows)), Src: packet.Addr(c.Flows[i].Src + 1), Dst: packet.Addr(c.Flows[i].Dst + 1),
+			f := transport.Flow{ID: packet.FlowID(len(flows)), Src: packet.Addr(c.Flows[i].Src + 1),
+				Dst:     packet.Addr(c.Flows[i].Dst + 1),
 				SrcPort: c.Flows[i].SrcPort, DstPort: 7, Version: 4, Size: 60_000, Payload: 1000, Framing: packet.Framings[0]}
 			s, r := window.New(f, 20, 200*unit.Microsecond)
-			flows = append(flows, Flow{Src: c.Flows[i].Src, Dst: c.Flows[i].Dst, Size: f.Size, Sender: s, Receiver: r, SrcPort: f.SrcPort, DstPort: 7})
+			flows = append(flows, Flow{Src: c.Flows[i].Src, Dst: c.Flows[i].Dst, Size: f.Size, Sender: s, Receiver: r,
+				SrcPort: f.SrcPort, DstPort: 7})
 		}
 		c.Flows, c.UntilDone, c.Duration = flows, true, unit.Second
 		change(c)
@@ -255,8 +265,10 @@ func TestEnds(t *testing.T) {
 	// but not before the flows have started
 	r = finite(func(c *Config) {
 		for i := range c.Flows {
-			s, rx := window.New(transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(c.Flows[i].Src + 1), Dst: packet.Addr(c.Flows[i].Dst + 1),
-				SrcPort: c.Flows[i].SrcPort, DstPort: 7, Version: 4, Size: 5000, Payload: 1000, Framing: packet.Framings[0], Start: 25 * unit.Second}, 20, unit.Millisecond)
+			s, rx := window.New(transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(c.Flows[i].Src + 1),
+				Dst:     packet.Addr(c.Flows[i].Dst + 1),
+				SrcPort: c.Flows[i].SrcPort, DstPort: 7, Version: 4, Size: 5000, Payload: 1000, Framing: packet.Framings[0],
+				Start: 25 * unit.Second}, 20, unit.Millisecond)
 			c.Flows[i].Sender, c.Flows[i].Receiver, c.Flows[i].Start, c.Flows[i].Size = s, rx, 25*unit.Second, 5000
 		}
 		c.Duration = 60 * unit.Second
@@ -362,7 +374,8 @@ func ExampleRun() {
 	}
 	c := &Config{Seed: 1, Network: n, Duration: unit.Second, UntilDone: true}
 	forwarding(c)
-	f := transport.Flow{Src: 1, Dst: 3, SrcPort: 1, DstPort: 2, Version: 4, Size: 10_000, Payload: 1000, Framing: packet.Framings[0]}
+	f := transport.Flow{Src: 1, Dst: 3, SrcPort: 1, DstPort: 2, Version: 4, Size: 10_000, Payload: 1000,
+		Framing: packet.Framings[0]}
 	sender, receiver := window.New(f, 10, unit.Millisecond)
 	c.Flows = []Flow{{Src: 0, Dst: 2, Size: f.Size, Sender: sender, Receiver: receiver}}
 	r, err := Run(c)

@@ -38,7 +38,8 @@ func TestStalls(t *testing.T) {
 	if len(undisturbed) != 90 {
 		t.Fatalf("%d datagrams arrive, want 90", len(undisturbed))
 	}
-	for _, s := range []Stalls{{7 * unit.Millisecond, 3 * unit.Millisecond}, {3 * unit.Millisecond, 2900 * unit.Microsecond}, {unit.Second, 0}} {
+	for _, s := range []Stalls{{7 * unit.Millisecond, 3 * unit.Millisecond}, {3 * unit.Millisecond,
+		2900 * unit.Microsecond}, {unit.Second, 0}} {
 		want := slices.Clone(undisturbed)
 		held := 0
 		for x := newStalling(&Config{Seed: 1, Stalls: s}); x.at < 100*unit.Millisecond; x.next() {
@@ -54,7 +55,9 @@ func TestStalls(t *testing.T) {
 		}
 		want = slices.DeleteFunc(want, func(at unit.Time) bool { return at >= 100*unit.Millisecond })
 		for name, change := range map[string]func(c *Config){
-			"fast": nil, "wire": func(c *Config) { c.Wire = true }, "short windows": func(c *Config) { c.Window = 50 * unit.Microsecond },
+			"fast": nil, "wire": func(c *Config) { c.Wire = true }, "short windows": func(c *Config) {
+				c.Window = 50 * unit.Microsecond
+			},
 		} {
 			if got := arrivals(s, change); !slices.Equal(got, want) {
 				t.Errorf("%v, %s: datagrams arrive at\n%v, want\n%v", s, name, got, want)

@@ -144,7 +144,8 @@ func (r *Simulation) starved(now unit.Time) (out []Stuck) {
 		h, named := r.hosts[d.Node], uint8(0) // what flows have not sent waits in no queue
 		for _, s := range h.held {
 			class := h.slot[s].class
-			if since := p.HeldSince(class); since != unit.Never && now-since >= limit && named&(1<<class) == 0 && p.Waiting()&(1<<class) == 0 {
+			if since := p.HeldSince(class); since != unit.Never && now-since >= limit && named&(1<<class) == 0 &&
+				p.Waiting()&(1<<class) == 0 {
 				named |= 1 << class
 				out = append(out, Stuck{i, class, since, true})
 			}

@@ -60,7 +60,8 @@ func (r *records) Write(x *trace.Record) error {
 func frames(list []trace.Record) string {
 	var b strings.Builder
 	for i := range list {
-		fmt.Fprintf(&b, "%s %d %d %08x\n", trace.AppendText(nil, &list[i]), list[i].FrameBytes, len(list[i].Frame), crc32.ChecksumIEEE(list[i].Frame))
+		fmt.Fprintf(&b, "%s %d %d %08x\n", trace.AppendText(nil, &list[i]), list[i].FrameBytes, len(list[i].Frame),
+			crc32.ChecksumIEEE(list[i].Frame))
 	}
 	return b.String()
 }
@@ -126,10 +127,12 @@ func allTraced(c *Config) []trace.Port {
 func untilDone(t testing.TB, c *Config) {
 	var flows []Flow
 	for i := 0; i < len(c.Flows); i += 2 {
-		f := transport.Flow{ID: packet.FlowID(len(flows)), Src: packet.Addr(c.Flows[i].Src + 1), Dst: packet.Addr(c.Flows[i].Dst + 1),
+		f := transport.Flow{ID: packet.FlowID(len(flows)), Src: packet.Addr(c.Flows[i].Src + 1),
+			Dst:     packet.Addr(c.Flows[i].Dst + 1),
 			SrcPort: c.Flows[i].SrcPort, DstPort: 7, Version: 4, Size: 200_000, Payload: 1000, Framing: packet.Framings[0]}
 		s, r := window.New(f, 20, 200*unit.Microsecond)
-		flows = append(flows, Flow{Src: c.Flows[i].Src, Dst: c.Flows[i].Dst, Size: f.Size, Sender: s, Receiver: r, SrcPort: f.SrcPort, DstPort: 7})
+		flows = append(flows, Flow{Src: c.Flows[i].Src, Dst: c.Flows[i].Dst, Size: f.Size, Sender: s, Receiver: r,
+			SrcPort: f.SrcPort, DstPort: 7})
 	}
 	c.Flows, c.UntilDone, c.Duration = flows, true, unit.Second
 }
@@ -224,7 +227,8 @@ func TestTraceCounts(t *testing.T) {
 		}
 		for i, p := range r.Ports {
 			if transmitted[i] != p.TxPackets || lost[i] != p.Lost {
-				t.Errorf("seed %d, port %d: %d transmitted, %d lost; the run counts %d, %d", seed, i, transmitted[i], lost[i], p.TxPackets, p.Lost)
+				t.Errorf("seed %d, port %d: %d transmitted, %d lost; the run counts %d, %d", seed, i, transmitted[i], lost[i],
+					p.TxPackets, p.Lost)
 			}
 		}
 		for why := dataplane.Reason(1); why < dataplane.Reasons; why++ {
@@ -232,7 +236,8 @@ func TestTraceCounts(t *testing.T) {
 				t.Errorf("seed %d: %d drops for %s, the run counts %d", seed, drops[why.Word()], why, r.Drops[why])
 			}
 		}
-		if kinds[trace.Arrive] != r.PacketHops || drops["input_loss"] == 0 || drops["port_packets"] == 0 || drops["link_loss"] == 0 {
+		if kinds[trace.Arrive] != r.PacketHops || drops["input_loss"] == 0 || drops["port_packets"] == 0 ||
+			drops["link_loss"] == 0 {
 			t.Errorf("seed %d: %v events by kind, %v drops, %d packet-hops", seed, kinds, drops, r.PacketHops)
 		}
 	}
@@ -246,7 +251,8 @@ func TestTracePorts(t *testing.T) {
 	_, some, list := traced(t, c, "s0->h*", "h1->s0")
 	var want strings.Builder
 	for _, l := range strings.SplitAfter(all, "\n") {
-		if w := strings.Split(l, " "); strings.HasPrefix(l, "#") || len(w) > 3 && (w[3] == "h1->s0" || strings.HasPrefix(w[3], "s0->h")) {
+		if w := strings.Split(l, " "); strings.HasPrefix(l, "#") || len(w) > 3 &&
+			(w[3] == "h1->s0" || strings.HasPrefix(w[3], "s0->h")) {
 			want.WriteString(l)
 		}
 	}

@@ -65,8 +65,9 @@ func newBench(t testing.TB, c *Config) *bench {
 	}
 	var err error
 	b.Bridge, err = lab.NewBridge(lab.BridgeConfig{
-		Name: "switch", Seed: 1, Ports: c.links(), MaxFrame: 1514 + MostTagged, Queues: c.Queues, Scheduler: c.scheduler, Framing: c.Framing,
-		Book: b.users.book, Codec: &codec{b.users, behind(c)},
+		Name: "switch", Seed: 1, Ports: c.links(), MaxFrame: 1514 + MostTagged, Queues: c.Queues, Scheduler: c.scheduler,
+		Framing: c.Framing,
+		Book:    b.users.book, Codec: &codec{b.users, behind(c)},
 		Programs: func(site *dataplane.Site) (all []dataplane.Program, err error) {
 			b.running, _, err = adopt(0, site, nil, c.Programs)
 			return programs(b.running), err
@@ -208,7 +209,8 @@ metrics: none
 func TestControlIsNotABC(t *testing.T) {
 	b := newBench(t, decode(t, wire2))
 	arp := append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1, 8, 6}, make([]byte, 46)...)
-	ns := append(append([]byte{0x33, 0x33, 0xff, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x86, 0xdd, 0x60, 0, 0, 0, 0, 24, 58, 255}, make([]byte, 32)...), 135, 0, 0, 0)
+	ns := append(append([]byte{0x33, 0x33, 0xff, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x86, 0xdd, 0x60, 0, 0, 0, 0, 24, 58, 255},
+		make([]byte, 32)...), 135, 0, 0, 0)
 	ns = append(ns, make([]byte, 20)...)
 	const n = 1000
 	for i := range n {
@@ -244,10 +246,12 @@ func TestControlIsNotABC(t *testing.T) {
 		}
 	}
 	if arps != n/20 || discoveries != n/20 || marked < 100 || users+marked > 600 {
-		t.Errorf("%d of %d ARP requests, %d of %d solicitations, %d frames of the user, %d marked", arps, n/20, discoveries, n/20, users, marked)
+		t.Errorf("%d of %d ARP requests, %d of %d solicitations, %d frames of the user, %d marked", arps, n/20, discoveries,
+			n/20, users, marked)
 	}
 	var top [3]p4abc.User
-	if n := abcOf(b).MostActive(b.time, top[:]); n != 1 || top[0].Source == 0 || b.users.slots[top[0].Source-1].address.String() != "10.0.0.1" {
+	if n := abcOf(b).MostActive(b.time, top[:]); n != 1 || top[0].Source == 0 ||
+		b.users.slots[top[0].Source-1].address.String() != "10.0.0.1" {
 		t.Errorf("%d users are metered: %v", n, top[:n])
 	}
 	if d := b.PortDrops(1); d[dataplane.ActivityExceeded] < 300 || d[dataplane.PortPacketLimit] > 0 {
@@ -323,7 +327,8 @@ metrics: none
 	}
 	b.SetPorts(c.links())
 	abcOf(b).MostActive(b.time, is[:])
-	if !same || len(notes) != 2 || notes[0] != "abc has other parameters and keeps its meters" || notes[1] != "ecn begins now" {
+	if !same || len(notes) != 2 || notes[0] != "abc has other parameters and keeps its meters" ||
+		notes[1] != "ecn begins now" {
 		t.Errorf("forward is the same: %v; %q", same, notes)
 	}
 	if waiting < 20 || b.Waiting() != waiting {
@@ -359,7 +364,8 @@ metrics: none
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list[0].Program != was[0].Program || list[1].Program != was[1].Program || len(notes) != 1 || notes[0] != "ecn begins anew, with the ports' other rates" {
+	if list[0].Program != was[0].Program || list[1].Program != was[1].Program || len(notes) != 1 ||
+		notes[0] != "ecn begins anew, with the ports' other rates" {
 		t.Errorf("%q", notes)
 	}
 	if err := b.SetPrograms(b.time, programs(list)); err != nil {
@@ -374,7 +380,8 @@ metrics: none
 	if first < 100 || first > 105 {
 		t.Errorf("of %d frames, number %d is the first with a mark", len(b.gates[1].out), first)
 	}
-	if again, notes, err := adopt(b.time, b.Site(c.links()), list, c.Programs); err != nil || len(notes) > 0 || again[2].Program != list[2].Program {
+	if again, notes, err := adopt(b.time, b.Site(c.links()), list, c.Programs); err != nil || len(notes) > 0 ||
+		again[2].Program != list[2].Program {
 		t.Errorf("nothing has changed: %q, %v", notes, err)
 	}
 }
@@ -432,7 +439,8 @@ func TestCut(t *testing.T) {
 	for name, f := range map[string][]byte{"plain": full, "tagged": under(0x81, 0, 0, 5, 8, 0), "PPPoE": session} {
 		c := &codec{newUsers(1, 0), packet.NoPort}
 		p := &packet.Packet{Data: bytes.Clone(f)}
-		if err := c.Parse(0, 0, p); err != nil || p.Payload != 158 || p.Version != 4 || p.Proto != packet.ProtoUDP || p.DstPort != 7 {
+		if err := c.Parse(0, 0, p); err != nil || p.Payload != 158 || p.Version != 4 || p.Proto != packet.ProtoUDP ||
+			p.DstPort != 7 {
 			t.Fatalf("%s: %v, %+v", name, err, p)
 		}
 		p.Payload = 40
@@ -444,7 +452,8 @@ func TestCut(t *testing.T) {
 			t.Errorf("%s: %x", name, p.Data)
 		}
 		u, err := packet.ParseUDP(p.Data[d.transport:d.end])
-		if err != nil || len(u) != 48 || !u.ChecksumOK(netip.AddrFrom4([4]byte{10, 0, 0, 1}), netip.AddrFrom4([4]byte{10, 0, 0, 2})) {
+		if err != nil || len(u) != 48 || !u.ChecksumOK(netip.AddrFrom4([4]byte{10, 0, 0, 1}),
+			netip.AddrFrom4([4]byte{10, 0, 0, 2})) {
 			t.Errorf("%s: %v, %x", name, err, u)
 		}
 		if d.session > 0 && be.Uint16(p.Data[d.session+4:]) != 188-118 {
@@ -531,8 +540,9 @@ func TestNoGarbage(t *testing.T) {
 	gates := []lab.Gate{&loopGate{frames: all, now: &b.time}, &loopGate{frames: all, now: &b.time}}
 	var err error
 	b.Bridge, err = lab.NewBridge(lab.BridgeConfig{
-		Name: "switch", Seed: 1, Ports: c.links(), MaxFrame: 1514 + MostTagged, Queues: c.Queues, Scheduler: c.scheduler, Framing: c.Framing,
-		Book: b.users.book, Codec: &codec{b.users, behind(c)},
+		Name: "switch", Seed: 1, Ports: c.links(), MaxFrame: 1514 + MostTagged, Queues: c.Queues, Scheduler: c.scheduler,
+		Framing: c.Framing,
+		Book:    b.users.book, Codec: &codec{b.users, behind(c)},
 		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
 			list, _, err := adopt(0, site, nil, c.Programs)
 			return programs(list), err

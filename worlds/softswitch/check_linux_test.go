@@ -73,18 +73,27 @@ func TestCheck(t *testing.T) {
 		code       int
 		says       []string
 	}{
-		{"right", shaped, 0, 0, []string{"port left: interface left, MTU 1500, as fast as it takes, buffer 100 packets; promiscuous; switched off, and on again at the end: tso, gso",
-			"port right: interface right, MTU 1500, 50", "programs: forward", "users: source addresses, up to 4096", "metrics: none", "runs as nobody",
+		{"right", shaped, 0, 0, []string{"port left: interface left, MTU 1500, as fast as it takes, buffer 100 packets; " +
+			"promiscuous; switched off, and on again at the end: tso, gso",
+			"port right: interface right, MTU 1500, 50", "programs: forward", "users: source addresses, up to 4096",
+			"metrics: none", "runs as nobody",
 			"warning: port left has no rate"}},
 		{"right, of another user", shaped, 65534, 0, []string{"warning: starting needs root"}},
-		{"own traffic", strings.ReplaceAll(shaped, "right", "own"), 0, 0, []string{"warning: interface own has the address 10.9.9.1/24", "warning: interface own has a default route",
-			"warning: interface own has an MTU of 9000 bytes, left one of 1500"}},
-		{"metrics for all", strings.Replace(shaped, "metrics: none", "metrics: 0.0.0.0:9465", 1), 0, 0, []string{"warning: metrics are at 0.0.0.0:9465, for whoever can reach it"}},
-		{"no such interface", strings.Replace(plain, "interface: left", "interface: leftt", 1), 0, 2, []string{`port left: there is no interface leftt; did you mean "left"?`}},
-		{"down", strings.Replace(plain, "interface: left", "interface: down", 1), 0, 2, []string{"port left: interface down is down; set it up first (ip link set down up)"}},
-		{"loopback", strings.Replace(plain, "interface: left", "interface: lo", 1), 0, 2, []string{"port left: lo is no Ethernet interface"}},
-		{"the same twice", strings.Replace(plain, "interface: left", "interface: right", 1), 0, 2, []string{"switch.yaml:4:22: interface right is that of port left already"}},
-		{"a program that does not fit", strings.Replace(plain, "[forward]", "[forward, ncf]", 1), 0, 2, []string{"switch.yaml:5:19: ncf is not for a switch on its own"}},
+		{"own traffic", strings.ReplaceAll(shaped, "right", "own"), 0, 0,
+			[]string{"warning: interface own has the address 10.9.9.1/24", "warning: interface own has a default route",
+				"warning: interface own has an MTU of 9000 bytes, left one of 1500"}},
+		{"metrics for all", strings.Replace(shaped, "metrics: none", "metrics: 0.0.0.0:9465", 1), 0, 0,
+			[]string{"warning: metrics are at 0.0.0.0:9465, for whoever can reach it"}},
+		{"no such interface", strings.Replace(plain, "interface: left", "interface: leftt", 1), 0, 2,
+			[]string{`port left: there is no interface leftt; did you mean "left"?`}},
+		{"down", strings.Replace(plain, "interface: left", "interface: down", 1), 0, 2,
+			[]string{"port left: interface down is down; set it up first (ip link set down up)"}},
+		{"loopback", strings.Replace(plain, "interface: left", "interface: lo", 1), 0, 2,
+			[]string{"port left: lo is no Ethernet interface"}},
+		{"the same twice", strings.Replace(plain, "interface: left", "interface: right", 1), 0, 2,
+			[]string{"switch.yaml:4:22: interface right is that of port left already"}},
+		{"a program that does not fit", strings.Replace(plain, "[forward]", "[forward, ncf]", 1), 0, 2,
+			[]string{"switch.yaml:5:19: ncf is not for a switch on its own"}},
 		{"no such user", plain + "user: noone-here\n", 0, 2, []string{"there is no user noone-here to run as"}},
 	} {
 		code, said := w.ends(x.yaml, x.as, "--check")
@@ -107,7 +116,8 @@ func TestCheck(t *testing.T) {
 	}
 	// Metrics on an address that this machine has not: what was done by then is undone.
 	for _, args := range [][]string{nil, {"--check"}} {
-		if code, said := w.ends(strings.Replace(plain, "metrics: none", "metrics: 192.0.2.77:9465", 1), 0, args...); code != 2 || !strings.Contains(said, "metrics: ") {
+		if code, said := w.ends(strings.Replace(plain, "metrics: none", "metrics: 192.0.2.77:9465", 1), 0,
+			args...); code != 2 || !strings.Contains(said, "metrics: ") {
 			t.Errorf("metrics elsewhere %v: exit code %d\n%s", args, code, said)
 		}
 	}

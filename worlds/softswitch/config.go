@@ -125,7 +125,8 @@ func (c *Config) decode(doc *experiment.Document) {
 	if c.Queues > 1 {
 		standard = "strict"
 	}
-	c.scheduler, c.Scheduler = root.Default("scheduler", standard, "ours: one queue, or strict priority").Scheduler(c.Queues)
+	c.scheduler, c.Scheduler = root.Default("scheduler", standard,
+		"ours: one queue, or strict priority").Scheduler(c.Queues)
 	framing := root.Default("framing", "l2", "ours: frames without FCS, what Linux counts")
 	var names []string
 	for _, f := range packet.Framings {
@@ -197,8 +198,10 @@ func (c *Config) ports(v experiment.Value) {
 			if x, ok := f.Value.Need("interface", "key of a port", portKeys, "interface: eth1"); ok {
 				p.Interface = x.Text()
 				switch other, again := taken[p.Interface]; {
-				case p.Interface == "" || len(p.Interface) > longest || strings.ContainsAny(p.Interface, "/ \t\n:") || p.Interface == "." || p.Interface == "..":
-					x.Fail(fmt.Sprintf("up to %d characters without /, : and space", longest), "no interface can be called %q", p.Interface)
+				case p.Interface == "" || len(p.Interface) > longest || strings.ContainsAny(p.Interface, "/ \t\n:") ||
+					p.Interface == "." || p.Interface == "..":
+					x.Fail(fmt.Sprintf("up to %d characters without /, : and space", longest), "no interface can be called %q",
+						p.Interface)
 				case again:
 					x.Fail("another interface", "interface %s is that of port %s already", p.Interface, other)
 				}
@@ -224,7 +227,8 @@ func bound(v experiment.Value) unit.Length {
 	l := v.Buffer()
 	switch {
 	case l.Bytes > 0 && l.Bytes < fullFrame:
-		v.Fail(fmt.Sprintf("at least %d B, or a number of packets", fullFrame), "a buffer of %v is below a full frame", l.Bytes)
+		v.Fail(fmt.Sprintf("at least %d B, or a number of packets", fullFrame), "a buffer of %v is below a full frame",
+			l.Bytes)
 	case l.Packets > mostBuffer || l.Bytes > mostBuffer*fullFrame:
 		v.Fail(fmt.Sprintf("up to %d packets", mostBuffer), "this buffer is too large")
 	}
@@ -233,7 +237,8 @@ func bound(v experiment.Value) unit.Length {
 
 // word tells whether s can be a name in metrics and messages.
 func word(s string) bool {
-	return s != "" && len(s) <= 40 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
+	return s != "" && len(s) <= 40 &&
+		strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
 func (c *Config) programs(v experiment.Value, ok func() bool) {
@@ -247,10 +252,12 @@ func (c *Config) programs(v experiment.Value, ok func() bool) {
 			why = "it writes telemetry into packets for hosts that read it"
 		}
 		if why != "" {
-			p.At.Fail("programs that a bridge can run: "+strings.Join(fit(v), ", "), "%s is not for a switch on its own: %s", name, why)
+			p.At.Fail("programs that a bridge can run: "+strings.Join(fit(v), ", "), "%s is not for a switch on its own: %s",
+				name, why)
 		}
 		if name == "abc" && p.Values.Text("role") != "alone" {
-			p.At.Fail("role: alone", "role %s of abc puts activities into packets, which an access link has no room for", p.Values.Text("role"))
+			p.At.Fail("role: alone", "role %s of abc puts activities into packets, which an access link has no room for",
+				p.Values.Text("role"))
 		}
 		for _, q := range c.Programs[:i] {
 			if q.Scheme.Name == name {
@@ -278,7 +285,9 @@ func fit(v experiment.Value) (names []string) {
 func (c *Config) try() {
 	u := newUsers(1, 0)
 	site := &dataplane.Site{Switch: "switch", Ports: len(c.Ports), Book: u.book, Queues: c.Queues, Framing: c.Framing,
-		MaxFrame: c.Framing.Frame(fullFrame, 0, true), Random: func(string) unit.Random { return unit.NewRandom(1, "switch") }}
+		MaxFrame: c.Framing.Frame(fullFrame, 0, true), Random: func(string) unit.Random {
+			return unit.NewRandom(1, "switch")
+		}}
 	for _, p := range c.links() {
 		s, err := c.scheduler(c.Queues, p.Rate)
 		if err != nil {
@@ -333,7 +342,8 @@ func (c *Config) Keeps(next *Config) error {
 		{"user", c.User, next.User},
 	} {
 		if x.was != x.is {
-			return fmt.Errorf("%s cannot change while the switch runs (%s; the file now says %s): stop it and start it again", x.what, x.was, x.is)
+			return fmt.Errorf("%s cannot change while the switch runs (%s; the file now says %s): stop it and start it again",
+				x.what, x.was, x.is)
 		}
 	}
 	return nil

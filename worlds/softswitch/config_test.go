@@ -28,7 +28,8 @@ var update = flag.Bool("update", false, "rewrite golden files")
 
 func schemes() *experiment.Registry {
 	return &experiment.Registry{
-		Programs:   []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), ipforward.Scheme(), inputloss.Scheme(), ncf.Scheme(), pfc.Scheme()},
+		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), ipforward.Scheme(),
+			inputloss.Scheme(), ncf.Scheme(), pfc.Scheme()},
 		Schedulers: tm.Schemes(),
 	}
 }
@@ -40,15 +41,18 @@ switch: [forward, {abc: {memory: 3s, aggregates: {192.0.2.0/28: 20kbps, "2001:db
 `
 
 func TestDecode(t *testing.T) {
-	c, err := Decode(schemes(), "switch.yaml", []byte(access+"users: {behind: users, most: 100}\nmetrics: localhost:1234\n"))
+	c, err := Decode(schemes(), "switch.yaml",
+		[]byte(access+"users: {behind: users, most: 100}\nmetrics: localhost:1234\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(c.Ports) != 2 || c.Ports[0] != (Port{Name: "users", Interface: "eth1", Buffer: unit.Length{Packets: 100}}) ||
-		c.Ports[1] != (Port{Name: "uplink", Interface: "eth2", Rate: unit.LinkRate{Bits: 50 * unit.Mbps}, Buffer: unit.Length{Packets: 24}}) {
+		c.Ports[1] != (Port{Name: "uplink", Interface: "eth2", Rate: unit.LinkRate{Bits: 50 * unit.Mbps},
+			Buffer: unit.Length{Packets: 24}}) {
 		t.Errorf("ports %+v", c.Ports)
 	}
-	if c.Behind != 0 || c.Users != 100 || c.Metrics.String() != "127.0.0.1:1234" || c.User != "nobody" || c.Queues != 1 || c.Framing.Name != "l2" ||
+	if c.Behind != 0 || c.Users != 100 || c.Metrics.String() != "127.0.0.1:1234" || c.User != "nobody" || c.Queues != 1 ||
+		c.Framing.Name != "l2" ||
 		len(c.Programs) != 2 || len(c.Programs[1].Values.Map("aggregates")) != 2 {
 		t.Errorf("%+v", c)
 	}
@@ -87,7 +91,8 @@ func TestDecodeErrors(t *testing.T) {
 		strings.Replace(access, "192.0.2.0/28", "192.0.2.0/33", 1),
 		strings.Replace(access, "abc: {", "abc: {gama: 3 packets, ", 1),
 		access + "users: {behind: user}\n", access + "users: {most: 0}\n",
-		access + "metrics: 127.0.0.1\n", access + "metrics: 127.0.0.1:0\n", access + "user: root\n", access + "framing: hpcc\n",
+		access + "metrics: 127.0.0.1\n", access + "metrics: 127.0.0.1:0\n", access + "user: root\n", access +
+			"framing: hpcc\n",
 		access + "queues: 17\n", access + "queues: 2\nscheduler: fifo\n", access + "scheduler: wrr2\n",
 		access + "ports: {}\n", access + "framing: &a l2\n",
 	} {
@@ -125,7 +130,9 @@ func golden(t *testing.T, name, got string) {
 // What writes telemetry for hosts does not fit either.
 func TestTelemetryDoesNotFit(t *testing.T) {
 	s := dataplane.Scheme{Scheme: ipforward.Scheme().Scheme, Build: ipforward.Scheme().Build}
-	s.Name, s.Telemetry = "int", func(scheme.Values, []unit.Rate) (telemetry.Format, error) { return telemetry.Format{}, nil }
+	s.Name, s.Telemetry = "int", func(scheme.Values, []unit.Rate) (telemetry.Format, error) {
+		return telemetry.Format{}, nil
+	}
 	r := schemes()
 	r.Programs = append(r.Programs, s)
 	_, err := Decode(r, "switch.yaml", []byte(strings.Replace(access, "forward,", "forward, int,", 1)))
@@ -164,14 +171,17 @@ func TestKeeps(t *testing.T) {
 		return c
 	}
 	c := decode(access)
-	for _, x := range []string{strings.Replace(access, "eth2", "eth3", 1), strings.Replace(access, "uplink", "up", 1), access + "queues: 2\n",
-		access + "framing: wire\n", access + "users: {behind: users}\n", access + "users: {most: 5}\n", access + "metrics: none\n", access + "user: daemon\n",
+	for _, x := range []string{strings.Replace(access, "eth2", "eth3", 1), strings.Replace(access, "uplink", "up", 1),
+		access + "queues: 2\n",
+		access + "framing: wire\n", access + "users: {behind: users}\n", access + "users: {most: 5}\n", access +
+			"metrics: none\n", access + "user: daemon\n",
 		access + "scheduler: fq\n"} {
 		if err := c.Keeps(decode(x)); err == nil || !strings.Contains(err.Error(), "cannot change while the switch runs") {
 			t.Errorf("%v for\n%s", err, x)
 		}
 	}
-	if err := c.Keeps(decode(strings.NewReplacer("50Mbps", "60Mbps", "24 packets", "36 packets", "3s", "4s").Replace(access))); err != nil {
+	if err := c.Keeps(decode(strings.NewReplacer("50Mbps", "60Mbps", "24 packets", "36 packets", "3s",
+		"4s").Replace(access))); err != nil {
 		t.Error(err)
 	}
 }
@@ -180,14 +190,16 @@ func TestKeeps(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(access))
 	f.Add([]byte(access + "users: {behind: users}\nqueues: 3\nscheduler: strict\nmetrics: none\n"))
-	f.Add([]byte("ports: {a: {interface: b, queue: 3 packets}, c: {interface: d, rate: 3pps}}\nswitch: [{forward: {}}, {loss: {probability: 1%}}]\n"))
+	f.Add([]byte("ports: {a: {interface: b, queue: 3 packets}, c: {interface: d, rate: 3pps}}\nswitch: [{forward: {}}, " +
+		"{loss: {probability: 1%}}]\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := Decode(schemes(), "switch.yaml", data)
 		var wrong experiment.InputErrors
 		switch {
 		case err != nil && !errors.As(err, &wrong):
 			t.Errorf("%v", err)
-		case err == nil && (len(c.Ports) < 2 || c.Users < 1 || c.scheduler == nil || c.Framing.Name == "" || c.Behind >= len(c.Ports)):
+		case err == nil && (len(c.Ports) < 2 || c.Users < 1 || c.scheduler == nil || c.Framing.Name == "" ||
+			c.Behind >= len(c.Ports)):
 			t.Errorf("%+v", c)
 		}
 	})

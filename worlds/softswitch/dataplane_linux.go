@@ -63,7 +63,8 @@ const (
 
 // ringConfig is that of a port's socket.
 func ringConfig(name string, maxFrame int) ring.Config {
-	return ring.Config{Interface: name, MaxFrame: maxFrame, Rx: lab.BridgeRx, Tx: lab.BridgeTx, Tags: true, Promiscuous: true}
+	return ring.Config{Interface: name, MaxFrame: maxFrame, Rx: lab.BridgeRx, Tx: lab.BridgeTx, Tags: true,
+		Promiscuous: true}
 }
 
 // memoryLimit is when the data plane collects garbage all the same: it makes hardly any.
@@ -134,7 +135,8 @@ func Serve(r *experiment.Registry, control io.Reader, out io.Writer) error {
 	}
 	unix.Setpriority(unix.PRIO_PROCESS, 0, niceness) // without it, its lateness shows
 	c := lab.BridgeConfig{
-		Name: "switch", Seed: be.Uint64(seed[:]), Ports: l.config.links(), MaxFrame: maxFrame + MostTagged, Queues: l.config.Queues, Scheduler: l.config.scheduler,
+		Name: "switch", Seed: be.Uint64(seed[:]), Ports: l.config.links(), MaxFrame: maxFrame + MostTagged,
+		Queues: l.config.Queues, Scheduler: l.config.scheduler,
 		Framing: l.config.Framing, Book: l.users.book, Codec: &codec{l.users, behind(l.config)},
 		Programs: func(site *dataplane.Site) (all []dataplane.Program, err error) {
 			l.running, _, err = adopt(0, site, nil, l.config.Programs)

@@ -33,7 +33,8 @@ type station struct {
 // forwardScheme is that of a file: switch: [forward, …].
 func forwardScheme() dataplane.Scheme {
 	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "forward", Doc: "forwarding as a bridge: from one of two ports to the other, between more by MAC address", Source: "IEEE 802.1Q §8.6"},
+		Scheme: scheme.Scheme{Name: "forward", Doc: "forwarding as a bridge: from one of two ports to the other, between " +
+			"more by MAC address", Source: "IEEE 802.1Q §8.6"},
 		Build: func(site *dataplane.Site, _ scheme.Values) (dataplane.Program, error) {
 			f := &forward{ports: site.Ports}
 			if site.Ports > 2 {
@@ -57,7 +58,8 @@ func (f *forward) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Met
 		return dataplane.Accept
 	}
 	vlan := uint64(0)
-	if kind := be.Uint16(p.Data[typeAt:]); (kind == etherVLAN || kind == etherService || kind == etherOldQinQ) && len(p.Data) >= typeAt+tagBytes {
+	if kind := be.Uint16(p.Data[typeAt:]); (kind == etherVLAN || kind == etherService || kind == etherOldQinQ) &&
+		len(p.Data) >= typeAt+tagBytes {
 		vlan = uint64(be.Uint16(p.Data[typeAt+2:]) & 0xfff)
 	}
 	to, from := address(p.Data, vlan), address(p.Data[6:], vlan)

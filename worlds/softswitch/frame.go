@@ -52,7 +52,8 @@ func (c *codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
 	d, ok := dissect(f)
 	if !ok {
 		p.Meta.Flags |= packet.Internal
-		p.Hash = packet.FlowHash(packet.Addr(be.Uint32(f)^be.Uint32(f[6:])), packet.Addr(be.Uint32(f[8:])), be.Uint16(f[4:]), be.Uint16(f[typeAt:]), 0)
+		p.Hash = packet.FlowHash(packet.Addr(be.Uint32(f)^be.Uint32(f[6:])), packet.Addr(be.Uint32(f[8:])), be.Uint16(f[4:]),
+			be.Uint16(f[typeAt:]), 0)
 		return nil
 	}
 	ip := f[d.ip:]
@@ -67,7 +68,8 @@ func (c *codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
 	p.Proto, p.Payload = d.proto, int32(d.end-d.payload)
 	rest := f[d.transport:d.end]
 	switch {
-	case d.proto == packet.ProtoICMPv6 && d.version == 6 && len(rest) > 0 && rest[0] >= solicitation && rest[0] <= redirect:
+	case d.proto == packet.ProtoICMPv6 && d.version == 6 && len(rest) > 0 && rest[0] >= solicitation &&
+		rest[0] <= redirect:
 		p.Meta.Flags |= packet.Internal
 	case d.payload > d.transport: // a header was there
 		p.SrcPort, p.DstPort = be.Uint16(rest), be.Uint16(rest[2:])

@@ -26,31 +26,41 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	metricInfo       = describe("weir_build_info", "The program that runs.", "version", "goversion")
-	metricUp         = describe("weir_switch_up", "1 if the data plane answers.")
-	metricRunning    = describe("weir_switch_running_seconds", "For how long the data plane has run.")
-	metricReloads    = describe("weir_switch_reloads_total", "Times that the configuration was read anew.", "result")
-	metricReceived   = describe("weir_switch_received_frames_total", "Frames that came in.", "port")
-	metricReceivedB  = describe("weir_switch_received_bytes_total", "Bytes of frames that came in, as the framing counts.", "port")
-	metricSent       = describe("weir_switch_sent_frames_total", "Frames that left their queue for the interface.", "port")
-	metricSentB      = describe("weir_switch_sent_bytes_total", "Bytes of frames that left, as the framing counts.", "port")
-	metricDropped    = describe("weir_switch_dropped_frames_total", "Frames that the switch dropped on their way to a port.", "port", "reason")
-	metricUndirected = describe("weir_switch_undirected_frames_total", "Frames that the switch dropped before they had a port to go to.", "reason")
-	metricQueue      = describe("weir_switch_queue_frames", "Frames that wait.", "port")
-	metricQueueB     = describe("weir_switch_queue_bytes", "Bytes that wait.", "port")
-	metricRingLost   = describe("weir_switch_ring_lost_frames_total", "Frames for which the ring between kernel and switch had no room.", "port")
-	metricTooLong    = describe("weir_switch_too_long_frames_total", "Frames longer than the interface's MTU allows, dropped.", "port")
-	metricPartial    = describe("weir_switch_without_checksum_frames_total", "Frames that came without their checksum, for a card to fill in, dropped.", "port")
-	metricUnsent     = describe("weir_switch_unsent_frames_total", "Frames that interfaces did not take.")
-	metricRunts      = describe("weir_switch_runt_frames_total", "Frames without a whole Ethernet header, dropped.")
-	metricLateness   = describe("weir_switch_lateness_seconds", "How much later than computed frames left.")
-	metricStall      = describe("weir_switch_longest_stall_seconds", "Longest time for which something was to be done and nothing happened.")
-	metricCPU        = describe("weir_switch_cpu_seconds_total", "CPU time of the data plane's thread.")
-	metricKnown      = describe("weir_switch_users", "Addresses of users that are known.")
-	metricForgotten  = describe("weir_switch_forgotten_users_total", "Addresses of users that had to make room for others.")
-	metricAverage    = describe("weir_abc_average_activity", "Average activity of the frames that a port's queue accepted.", "port")
-	metricActivity   = describe("weir_abc_user_activity", "Activity of the most active users.", "user")
-	metricUserRate   = describe("weir_abc_user_rate_bits_per_second", "Rate that the meters of the most active users show.", "user")
+	metricInfo      = describe("weir_build_info", "The program that runs.", "version", "goversion")
+	metricUp        = describe("weir_switch_up", "1 if the data plane answers.")
+	metricRunning   = describe("weir_switch_running_seconds", "For how long the data plane has run.")
+	metricReloads   = describe("weir_switch_reloads_total", "Times that the configuration was read anew.", "result")
+	metricReceived  = describe("weir_switch_received_frames_total", "Frames that came in.", "port")
+	metricReceivedB = describe("weir_switch_received_bytes_total", "Bytes of frames that came in, as the framing counts.",
+		"port")
+	metricSent  = describe("weir_switch_sent_frames_total", "Frames that left their queue for the interface.", "port")
+	metricSentB = describe("weir_switch_sent_bytes_total", "Bytes of frames that left, as the framing counts.",
+		"port")
+	metricDropped = describe("weir_switch_dropped_frames_total",
+		"Frames that the switch dropped on their way to a port.", "port", "reason")
+	metricUndirected = describe("weir_switch_undirected_frames_total",
+		"Frames that the switch dropped before they had a port to go to.", "reason")
+	metricQueue    = describe("weir_switch_queue_frames", "Frames that wait.", "port")
+	metricQueueB   = describe("weir_switch_queue_bytes", "Bytes that wait.", "port")
+	metricRingLost = describe("weir_switch_ring_lost_frames_total",
+		"Frames for which the ring between kernel and switch had no room.", "port")
+	metricTooLong = describe("weir_switch_too_long_frames_total",
+		"Frames longer than the interface's MTU allows, dropped.", "port")
+	metricPartial = describe("weir_switch_without_checksum_frames_total",
+		"Frames that came without their checksum, for a card to fill in, dropped.", "port")
+	metricUnsent   = describe("weir_switch_unsent_frames_total", "Frames that interfaces did not take.")
+	metricRunts    = describe("weir_switch_runt_frames_total", "Frames without a whole Ethernet header, dropped.")
+	metricLateness = describe("weir_switch_lateness_seconds", "How much later than computed frames left.")
+	metricStall    = describe("weir_switch_longest_stall_seconds",
+		"Longest time for which something was to be done and nothing happened.")
+	metricCPU       = describe("weir_switch_cpu_seconds_total", "CPU time of the data plane's thread.")
+	metricKnown     = describe("weir_switch_users", "Addresses of users that are known.")
+	metricForgotten = describe("weir_switch_forgotten_users_total", "Addresses of users that had to make room for others.")
+	metricAverage   = describe("weir_abc_average_activity", "Average activity of the frames that a port's queue accepted.",
+		"port")
+	metricActivity = describe("weir_abc_user_activity", "Activity of the most active users.", "user")
+	metricUserRate = describe("weir_abc_user_rate_bits_per_second", "Rate that the meters of the most active users show.",
+		"user")
 )
 
 // Describe sends nothing: what there is depends on the configuration.
@@ -140,6 +150,7 @@ func (c *collector) handler() (http.Handler, error) {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(r, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: 4}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(r, promhttp.HandlerOpts{EnableOpenMetrics: true,
+		MaxRequestsInFlight: 4}))
 	return mux, nil
 }

@@ -56,7 +56,9 @@ func TestMetricsPage(t *testing.T) {
 		{Others: 1, Rate: 3e6, Activity: -2},
 	}
 	alive := true
-	h, err := (&collector{version: "v1", config: func() *Config { return c }, read: func() (Counters, bool) { return n, alive }, refused: func() uint64 { return 3 }}).handler()
+	h, err := (&collector{version: "v1", config: func() *Config { return c }, read: func() (Counters, bool) {
+		return n, alive
+	}, refused: func() uint64 { return 3 }}).handler()
 	if err != nil {
 		t.Fatal(err)
 	}

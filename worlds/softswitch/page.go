@@ -11,8 +11,10 @@ import (
 
 // limits are the upper bounds of the classes of lateness that metrics show.
 var limits = [...]unit.Time{
-	10 * unit.Microsecond, 20 * unit.Microsecond, 50 * unit.Microsecond, 100 * unit.Microsecond, 200 * unit.Microsecond, 500 * unit.Microsecond,
-	unit.Millisecond, 2 * unit.Millisecond, 5 * unit.Millisecond, 10 * unit.Millisecond, 20 * unit.Millisecond, 50 * unit.Millisecond, 100 * unit.Millisecond,
+	10 * unit.Microsecond, 20 * unit.Microsecond, 50 * unit.Microsecond, 100 * unit.Microsecond, 200 * unit.Microsecond,
+	500 * unit.Microsecond,
+	unit.Millisecond, 2 * unit.Millisecond, 5 * unit.Millisecond, 10 * unit.Millisecond, 20 * unit.Millisecond,
+	50 * unit.Millisecond, 100 * unit.Millisecond,
 }
 
 // mostActive is how many users metrics show, with the highest activity.

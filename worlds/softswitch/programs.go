@@ -59,7 +59,8 @@ func behind(c *Config) packet.PortID {
 // adopt makes a list of programs out of those that run: what would be the same goes on as it
 // is, ABC with others takes over what it has measured, and what is left begins
 // anew. notes say what was lost.
-func adopt(now unit.Time, site *dataplane.Site, was []running, want []experiment.NamedProgram) (list []running, notes []string, err error) {
+func adopt(now unit.Time, site *dataplane.Site, was []running, want []experiment.NamedProgram) (list []running,
+	notes []string, err error) {
 	for _, w := range want {
 		i := slices.IndexFunc(was, func(r running) bool { return r.Name() == w.Scheme.Name })
 		if i >= 0 && was[i].same(w.Text, site.Lines) {

@@ -29,7 +29,8 @@ func FuzzRecord(f *testing.F) {
 
 func TestRecord(t *testing.T) {
 	r := parseRecord("owner 12 4026531840\nport eth1\noffload eth1 2 tso\noffload eth1 -3 gso\noffload eth1")
-	if r.owner != 12 || r.namespace != 4026531840 || len(r.ports) != 1 || len(r.changes) != 1 || r.changes[0] != (change{"eth1", "tso", 2}) {
+	if r.owner != 12 || r.namespace != 4026531840 || len(r.ports) != 1 || len(r.changes) != 1 ||
+		r.changes[0] != (change{"eth1", "tso", 2}) {
 		t.Errorf("%+v", r)
 	}
 }
@@ -54,7 +55,8 @@ func TestRecordsElsewhere(t *testing.T) {
 	}
 	write := func(id int, namespace uint64) string {
 		path := filepath.Join(netns.Records, fmt.Sprintf("%s%d", recordPrefix, id))
-		if err := os.WriteFile(path, fmt.Appendf(nil, "owner 1 %d\nport eth1\noffload eth1 2 tso\n", namespace), 0o644); err != nil {
+		if err := os.WriteFile(path, fmt.Appendf(nil, "owner 1 %d\nport eth1\noffload eth1 2 tso\n", namespace),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { os.Remove(path) })
@@ -105,7 +107,8 @@ func TestFixedOffloads(t *testing.T) {
 		_, err := rtnl.NoOffloads("lo")
 		return err
 	})
-	if !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(err.Error(), "interface lo: offload ") || !strings.Contains(err.Error(), "cannot switch it off") {
+	if !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(err.Error(), "interface lo: offload ") ||
+		!strings.Contains(err.Error(), "cannot switch it off") {
 		t.Errorf("what is fixed: %v", err)
 	}
 }

@@ -84,7 +84,8 @@ func lay(t *testing.T, mtu int, hosts ...string) *wire {
 		defer there.Close()
 		w.in(middle, func(c *rtnl.Conn) error {
 			near := rtnl.End{Name: name, MAC: [6]byte{2, 0, 0, 1, 0, byte(i + 1)}}
-			if err := c.AddVeth(near, rtnl.End{Name: "eth0", MAC: [6]byte{2, 0, 0, 0, 0, byte(i + 1)}}, int(there.Fd()), mtu); err != nil {
+			if err := c.AddVeth(near, rtnl.End{Name: "eth0", MAC: [6]byte{2, 0, 0, 0, 0, byte(i + 1)}}, int(there.Fd()),
+				mtu); err != nil {
 				return err
 			}
 			x, err := c.Interface(name)
@@ -233,7 +234,8 @@ func (w *wire) launch(yaml string) *process {
 	p := &process{t: w.t, file: filepath.Join(dir, "switch.yaml"), said: &log{}}
 	p.write(yaml)
 	p.cmd = w.command("switch", "-c", p.file)
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Groups: []uint32{4}}} // root, with a group to lose
+	// root, with a group to lose
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Groups: []uint32{4}}}
 	p.cmd.Stderr, p.cmd.Stdout = p.said, &p.out
 	if err := w.do(middle, p.cmd.Start); err != nil {
 		w.t.Fatal(err)
@@ -299,7 +301,10 @@ func mac(host int) []byte { return []byte{2, 0, 0, 0, 0, byte(host + 1)} }
 func (w *wire) echo(host string, at netip.AddrPort) {
 	w.t.Helper()
 	var c *net.UDPConn
-	if err := w.do(host, func() (err error) { c, err = net.ListenUDP("udp", net.UDPAddrFromAddrPort(at)); return err }); err != nil {
+	if err := w.do(host, func() (err error) {
+		c, err = net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
+		return err
+	}); err != nil {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { c.Close() })
@@ -354,12 +359,14 @@ func TestThrough(t *testing.T) {
 		}
 	}
 	p := w.open(plain)
-	if l, r, o := w.offloads("left"), w.offloads("right"), w.offloads("other"); len(l) > 0 || len(r) > 0 || !slices.Equal(o, before["other"]) {
+	if l, r, o := w.offloads("left"), w.offloads("right"), w.offloads("other"); len(l) > 0 || len(r) > 0 ||
+		!slices.Equal(o, before["other"]) {
 		t.Errorf("offloads while the switch runs: %v, %v; of another interface %v, before %v", l, r, o, before["other"])
 	}
 	for name, is := range w.links() {
 		if own := name == "left" || name == "right"; is.text != was[name].text || is.promiscuity > 0 != own {
-			t.Errorf("interface %s is promiscuous %d times; it was\n%s\nand is, while the switch runs,\n%s", name, is.promiscuity, was[name].text, is.text)
+			t.Errorf("interface %s is promiscuous %d times; it was\n%s\nand is, while the switch runs,\n%s", name,
+				is.promiscuity, was[name].text, is.text)
 		}
 	}
 	for _, to := range []string{"10.9.0.2:7", "[fd09::2]:7"} {
@@ -374,7 +381,8 @@ func TestThrough(t *testing.T) {
 		t.Error("a host at another interface got through")
 	}
 	summary := p.stop()
-	if !strings.Contains(summary, "port left: ") || !strings.Contains(summary, "0 were left in queues") || strings.Contains(summary, "port left: 0 frames") {
+	if !strings.Contains(summary, "port left: ") || !strings.Contains(summary, "0 were left in queues") ||
+		strings.Contains(summary, "port left: 0 frames") {
 		t.Errorf("the summary is\n%s", summary)
 	}
 	for _, name := range w.hosts {
@@ -384,7 +392,8 @@ func TestThrough(t *testing.T) {
 	}
 	var said []byte
 	c := w.command("switch", "--restore")
-	if err := w.do(middle, func() (err error) { said, err = c.CombinedOutput(); return err }); err != nil || string(said) != "there is nothing to restore\n" {
+	if err := w.do(middle, func() (err error) { said, err = c.CombinedOutput(); return err }); err != nil ||
+		string(said) != "there is nothing to restore\n" {
 		t.Errorf("after an orderly end --restore says %v: %s", err, said)
 	}
 	if is := w.links(); !maps.Equal(is, was) {
@@ -530,7 +539,8 @@ func (w *wire) socket(host string, mtu int) *ring.Socket {
 	w.t.Helper()
 	var s *ring.Socket
 	err := w.do(host, func() (err error) {
-		s, err = ring.Open(ring.Config{Interface: "eth0", MaxFrame: mtu + 14, Rx: 4096, Tx: 64, Tags: true, Promiscuous: true})
+		s, err = ring.Open(ring.Config{Interface: "eth0", MaxFrame: mtu + 14, Rx: 4096, Tx: 64, Tags: true,
+			Promiscuous: true})
 		return err
 	})
 	if err != nil {
@@ -678,7 +688,8 @@ func setMTU(name string, mtu uint32) error {
 
 // transfer sends by TCP from host to a listener at an address of another one for some
 // time, in so many connections, and returns what arrived in bit/s, of bytes after a warm-up.
-func (w *wire) transfer(from, to string, at netip.AddrPort, connections int, warmup, length time.Duration, cc string) (float64, error) {
+func (w *wire) transfer(from, to string, at netip.AddrPort, connections int, warmup, length time.Duration,
+	cc string) (float64, error) {
 	var listener net.Listener
 	if err := w.do(to, func() (err error) { listener, err = net.Listen("tcp", at.String()); return err }); err != nil {
 		return 0, err

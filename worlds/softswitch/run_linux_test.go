@@ -28,10 +28,11 @@ const metricsPort = "9465"
 // scrape reads the metrics, in a text format or as OpenMetrics, through a socket in the
 // switch's namespace.
 func (w *wire) scrape(accept string) (text, kind string, err error) {
-	client := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true, Dial: func(network, address string) (c net.Conn, err error) {
-		err = w.do(middle, func() (err error) { c, err = net.DialTimeout(network, address, patience); return err })
-		return c, err
-	}}}
+	client := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true,
+		Dial: func(network, address string) (c net.Conn, err error) {
+			err = w.do(middle, func() (err error) { c, err = net.DialTimeout(network, address, patience); return err })
+			return c, err
+		}}}
 	r, err := http.NewRequest("GET", "http://127.0.0.1:"+metricsPort+"/metrics", nil)
 	if err != nil {
 		return "", "", err
@@ -98,7 +99,8 @@ func TestGoodput(t *testing.T) {
 	const want = 50e6 * 1448 / 1514
 	for try := 1; ; try++ {
 		before := w.metrics()
-		got, err := w.transfer("left", "right", netip.MustParseAddrPort("10.9.0.2:5001"), 1, time.Second, 2*time.Second, "cubic")
+		got, err := w.transfer("left", "right", netip.MustParseAddrPort("10.9.0.2:5001"), 1, time.Second,
+			2*time.Second, "cubic")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +110,8 @@ func TestGoodput(t *testing.T) {
 		}
 		n := after["weir_switch_lateness_seconds_count"] - before["weir_switch_lateness_seconds_count"]
 		disturbed := late(after)-late(before) > n/1000 || after[`weir_switch_ring_lost_frames_total{port="left"}`] > 0
-		t.Logf("%.2f Mb/s of %.2f, %.0f of %.0f frames late by more than 2 ms", got/1e6, want/1e6, late(after)-late(before), n)
+		t.Logf("%.2f Mb/s of %.2f, %.0f of %.0f frames late by more than 2 ms", got/1e6, want/1e6, late(after)-late(before),
+			n)
 		if got > 0.99*want && got < 1.01*want {
 			return
 		}
@@ -139,17 +142,20 @@ ports:
 switch: %s
 metrics: 9465
 `
-	const abc = "[forward, {abc: {memory: %s, q_min: 6 packets, q_base: 20 packets, gamma: 16 packets, aggregates: {10.9.0.1: 10kbps}}}]"
+	const abc = "[forward, {abc: {memory: %s, q_min: 6 packets, q_base: 20 packets, gamma: 16 packets, aggregates: " +
+		"{10.9.0.1: 10kbps}}}]"
 	p := w.open(fmt.Sprintf(file, "[forward]"))
 	both := func() (heavy, light float64) {
 		t.Helper()
 		results := make(chan error, 1)
 		go func() {
 			var err error
-			heavy, err = w.transfer("heavy", "server", netip.MustParseAddrPort("10.9.0.3:5001"), 8, time.Second, 4*time.Second, "cubic")
+			heavy, err = w.transfer("heavy", "server", netip.MustParseAddrPort("10.9.0.3:5001"), 8, time.Second,
+				4*time.Second, "cubic")
 			results <- err
 		}()
-		light, err := w.transfer("light", "server", netip.MustParseAddrPort("10.9.0.3:5002"), 1, time.Second, 4*time.Second, "cubic")
+		light, err := w.transfer("light", "server", netip.MustParseAddrPort("10.9.0.3:5002"), 1, time.Second,
+			4*time.Second, "cubic")
 		if other := <-results; err != nil || other != nil {
 			t.Fatal(err, other)
 		}
@@ -234,7 +240,8 @@ func TestReload(t *testing.T) {
 		}
 	}()
 	for i := range 6 {
-		for k, programs := range []string{"[forward, {abc: {q_base: 900 packets, q_min: 900 packets}}]", "[forward, {abc: {q_base: 950 packets, q_min: 900 packets, memory: 1s}}, {ecn: {}}]"} {
+		for k, programs := range []string{"[forward, {abc: {q_base: 900 packets, q_min: 900 packets}}]",
+			"[forward, {abc: {q_base: 950 packets, q_min: 900 packets, memory: 1s}}, {ecn: {}}]"} {
 			p.write(file(fmt.Sprintf("%dMbps", 10+i+k), 1000+i, programs))
 			before := strings.Count(p.said.String(), "read anew")
 			p.cmd.Process.Signal(syscall.SIGHUP)
@@ -243,7 +250,8 @@ func TestReload(t *testing.T) {
 		}
 	}
 	for _, x := range [][2]string{
-		{strings.Replace(file("10Mbps", 100, "[forward]"), "interface: right", "interface: eth7", 1), "ports and their interfaces cannot change while the switch runs"},
+		{strings.Replace(file("10Mbps", 100, "[forward]"), "interface: right", "interface: eth7", 1),
+			"ports and their interfaces cannot change while the switch runs"},
 		{file("10 Mb", 100, "[forward]"), "switch.yaml:4:"},
 		{file("10Mbps", 100, "[forward, red]"), `program "red" is not known`},
 		{strings.Replace(file("10Mbps", 100, "[forward]"), "9465", "none", 1), "metrics cannot change"},
@@ -255,8 +263,10 @@ func TestReload(t *testing.T) {
 	os.Remove(p.file)
 	p.cmd.Process.Signal(syscall.SIGHUP)
 	p.hears("no such file")
-	if m := w.metrics(); m[`weir_switch_reloads_total{result="done"}`] != 12 || m[`weir_switch_reloads_total{result="refused"}`] != 5 {
-		t.Errorf("%v reloads, %v refused", m[`weir_switch_reloads_total{result="done"}`], m[`weir_switch_reloads_total{result="refused"}`])
+	if m := w.metrics(); m[`weir_switch_reloads_total{result="done"}`] != 12 ||
+		m[`weir_switch_reloads_total{result="refused"}`] != 5 {
+		t.Errorf("%v reloads, %v refused", m[`weir_switch_reloads_total{result="done"}`],
+			m[`weir_switch_reloads_total{result="refused"}`])
 	}
 	close(stop)
 	n := <-sent
@@ -301,9 +311,11 @@ func TestMetrics(t *testing.T) {
 	}
 	m := w.metrics()
 	for key, least := range map[string]float64{
-		`weir_switch_received_frames_total{port="left"}`: 20, `weir_switch_sent_frames_total{port="right"}`: 20, `weir_switch_received_bytes_total{port="left"}`: 20 * 1042,
+		`weir_switch_received_frames_total{port="left"}`: 20, `weir_switch_sent_frames_total{port="right"}`: 20,
+		`weir_switch_received_bytes_total{port="left"}`: 20 * 1042,
 		"weir_switch_up": 1, "weir_switch_users": 2, `weir_abc_user_rate_bits_per_second{user="10.9.0.1"}`: 1000,
-		`weir_abc_user_activity{user="10.9.0.2"}`: -10, `weir_switch_reloads_total{result="done"}`: 0, "weir_switch_cpu_seconds_total": 0,
+		`weir_abc_user_activity{user="10.9.0.2"}`: -10, `weir_switch_reloads_total{result="done"}`: 0,
+		"weir_switch_cpu_seconds_total": 0,
 	} {
 		if v, ok := m[key]; !ok || v < least {
 			t.Errorf("%s is %v, want %v at least", key, v, least)
@@ -319,13 +331,17 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the last frame", func() bool {
-		return w.metrics()[`weir_switch_sent_frames_total{port="right"}`] >= m[`weir_switch_sent_frames_total{port="right"}`]+some
+		return w.metrics()[`weir_switch_sent_frames_total{port="right"}`] >= m[`weir_switch_sent_frames_total{port="right"}`]+
+			some
 	})
 	after := w.metrics()
 	for key, least := range map[string]float64{
-		`weir_switch_received_frames_total{port="left"}`: some, `weir_switch_sent_frames_total{port="right"}`: some, `weir_switch_received_bytes_total{port="left"}`: 500 * some,
-		`weir_switch_sent_bytes_total{port="right"}`: 500 * some, `weir_switch_received_frames_total{port="right"}`: 0, `weir_switch_sent_frames_total{port="left"}`: 0,
-		`weir_switch_received_bytes_total{port="right"}`: 0, `weir_switch_sent_bytes_total{port="left"}`: 0, "weir_switch_lateness_seconds_count": some,
+		`weir_switch_received_frames_total{port="left"}`: some, `weir_switch_sent_frames_total{port="right"}`: some,
+		`weir_switch_received_bytes_total{port="left"}`: 500 * some,
+		`weir_switch_sent_bytes_total{port="right"}`:    500 * some, `weir_switch_received_frames_total{port="right"}`: 0,
+		`weir_switch_sent_frames_total{port="left"}`:     0,
+		`weir_switch_received_bytes_total{port="right"}`: 0, `weir_switch_sent_bytes_total{port="left"}`: 0,
+		"weir_switch_lateness_seconds_count": some,
 	} {
 		few := 20.0 // that hosts send by themselves
 		if strings.Contains(key, "bytes") {
@@ -414,8 +430,10 @@ func TestPrivileges(t *testing.T) {
 			} else if s["CapPrm"][0] == none { // the thread that the data plane is a child of
 				caps = none
 			}
-			if s["CapEff"][0] != caps || s["CapPrm"][0] != caps || s["CapAmb"][0] != caps || s["CapBnd"][0] != netAdmin || s["NoNewPrivs"][0] != "1" {
-				t.Errorf("%s: CapEff %v, CapPrm %v, CapAmb %v, CapBnd %v, NoNewPrivs %v; want %s", path, s["CapEff"], s["CapPrm"], s["CapAmb"], s["CapBnd"], s["NoNewPrivs"], caps)
+			if s["CapEff"][0] != caps || s["CapPrm"][0] != caps || s["CapAmb"][0] != caps || s["CapBnd"][0] != netAdmin ||
+				s["NoNewPrivs"][0] != "1" {
+				t.Errorf("%s: CapEff %v, CapPrm %v, CapAmb %v, CapBnd %v, NoNewPrivs %v; want %s", path, s["CapEff"], s["CapPrm"],
+					s["CapAmb"], s["CapBnd"], s["NoNewPrivs"], caps)
 			}
 		}
 	}
@@ -448,7 +466,8 @@ func TestKilled(t *testing.T) {
 	p := w.open(plain)
 	syscall.Kill(children(t, p.cmd.Process.Pid)[0], syscall.SIGKILL)
 	until(t, "the end", p.over)
-	if now := w.offloads("left"); p.err == nil || !slices.Equal(now, before) || !strings.Contains(p.said.String(), "the data plane has ended") {
+	if now := w.offloads("left"); p.err == nil || !slices.Equal(now, before) ||
+		!strings.Contains(p.said.String(), "the data plane has ended") {
 		t.Errorf("without its data plane: %v, offloads %v, before %v\n%s", p.err, now, before, p.said)
 	}
 	w.echo("right", netip.MustParseAddrPort("10.9.0.2:7"))
@@ -472,7 +491,8 @@ func TestKilled(t *testing.T) {
 	kill()
 	c := w.command("switch", "--restore")
 	var said []byte
-	if err := w.do(middle, func() (err error) { said, err = c.CombinedOutput(); return err }); err != nil || !strings.Contains(string(said), "restored left ") {
+	if err := w.do(middle, func() (err error) { said, err = c.CombinedOutput(); return err }); err != nil ||
+		!strings.Contains(string(said), "restored left ") {
 		t.Errorf("%v: %s", err, said)
 	}
 	if now := w.offloads("left"); !slices.Equal(now, before) {
@@ -505,7 +525,8 @@ func rename(name, to string) error {
 	}{}
 	copy(r.name[:], name)
 	copy(r.to[:], to)
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCSIFNAME, uintptr(unsafe.Pointer(&r))); errno != 0 {
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCSIFNAME,
+		uintptr(unsafe.Pointer(&r))); errno != 0 {
 		return errno
 	}
 	return nil
@@ -572,7 +593,8 @@ func TestVanished(t *testing.T) {
 		s.Flush()
 		return p.over()
 	})
-	if now := w.offloads("left"); p.err == nil || !slices.Equal(now, before) || !strings.Contains(p.said.String(), "the interface of a port is gone: host right") {
+	if now := w.offloads("left"); p.err == nil || !slices.Equal(now, before) ||
+		!strings.Contains(p.said.String(), "the interface of a port is gone: host right") {
 		t.Errorf("%v, offloads %v, before %v\n%s", p.err, now, before, p.said)
 	}
 }

@@ -81,14 +81,18 @@ func look(c *Config) (*plan, error) {
 		case len(known.HardwareAddr) != 6 || known.Flags&net.FlagLoopback != 0:
 			wrong = append(wrong, setup("port %s: %s is no Ethernet interface", port.Name, name))
 		case !i.Up:
-			wrong = append(wrong, setup("port %s: interface %s is down; set it up first (ip link set %s up)", port.Name, name, name))
+			wrong = append(wrong, setup("port %s: interface %s is down; set it up first (ip link set %s up)", port.Name,
+				name, name))
 		case i.Master != 0:
-			wrong = append(wrong, setup("port %s: interface %s belongs to a bridge or a bond, which would forward its frames too", port.Name, name))
+			wrong = append(wrong, setup("port %s: interface %s belongs to a bridge or a bond, which would forward "+
+				"its frames too", port.Name, name))
 		case i.MTU < 1280 || i.MTU > 9216:
-			wrong = append(wrong, setup("port %s: interface %s has an MTU of %d bytes; 1280 to 9216 are possible", port.Name, name, i.MTU))
+			wrong = append(wrong, setup("port %s: interface %s has an MTU of %d bytes; 1280 to 9216 are possible", port.Name,
+				name, i.MTU))
 		}
 		if i.MTU != p.links[0].MTU {
-			warn("interface %s has an MTU of %d bytes, %s one of %d: frames that are too long for one of them are dropped there", name, i.MTU, c.Ports[0].Interface, p.links[0].MTU)
+			warn("interface %s has an MTU of %d bytes, %s one of %d: frames that are too long for one of them are dropped there",
+				name, i.MTU, c.Ports[0].Interface, p.links[0].MTU)
 		}
 		addresses, err := known.Addrs()
 		if err != nil {
@@ -96,7 +100,8 @@ func look(c *Config) (*plan, error) {
 		}
 		for _, a := range addresses {
 			if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
-				warn("interface %s has the address %v: this machine's own traffic there does not go through the switch, and it answers beside it", name, n)
+				warn("interface %s has the address %v: this machine's own traffic there does not go through the switch, and it "+
+					"answers beside it", name, n)
 			}
 		}
 		if defaults[name] {
@@ -184,7 +189,8 @@ func Check(r *experiment.Registry, file string, out io.Writer) error {
 	}
 	p.print(out)
 	if runs != 0 {
-		fmt.Fprintf(out, "the switch of these interfaces runs: kill -HUP %d has it read its file anew; offloads are off already\n", runs)
+		fmt.Fprintf(out, "the switch of these interfaces runs: kill -HUP %d has it read its file anew; offloads are "+
+			"off already\n", runs)
 	} else if os.Geteuid() != 0 {
 		fmt.Fprintln(out, "warning: starting needs root")
 	}
@@ -220,7 +226,8 @@ func (p *plan) print(out io.Writer) {
 		if len(p.on[i]) > 0 {
 			off = "switched off, and on again at the end: " + strings.Join(p.on[i], ", ")
 		}
-		fmt.Fprintf(out, "port %s: interface %s, MTU %d, %s, buffer %v; promiscuous; %s\n", port.Name, port.Interface, l.MTU, rate, port.Buffer, off)
+		fmt.Fprintf(out, "port %s: interface %s, MTU %d, %s, buffer %v; promiscuous; %s\n", port.Name, port.Interface, l.MTU,
+			rate, port.Buffer, off)
 	}
 	var names []string
 	for _, x := range c.Programs {
@@ -238,7 +245,8 @@ func (p *plan) print(out io.Writer) {
 	} else {
 		fmt.Fprintln(out, "metrics: none")
 	}
-	fmt.Fprintf(out, "runs as %s (%d:%d): the data plane without capabilities, its supervisor with CAP_NET_ADMIN\n", c.User, p.uid, p.gid)
+	fmt.Fprintf(out, "runs as %s (%d:%d): the data plane without capabilities, its supervisor with CAP_NET_ADMIN\n",
+		c.User, p.uid, p.gid)
 	for _, w := range p.warnings {
 		fmt.Fprintln(out, "warning:", w)
 	}
@@ -398,7 +406,8 @@ func become(uid, gid int, args []string, keep []int) error {
 		}
 	}
 	// 20 − niceness: what the data plane may ask for.
-	if err := unix.Setrlimit(unix.RLIMIT_NICE, &unix.Rlimit{Cur: 20 - niceness, Max: 20 - niceness}); err != nil && err != unix.EPERM {
+	if err := unix.Setrlimit(unix.RLIMIT_NICE, &unix.Rlimit{Cur: 20 - niceness, Max: 20 - niceness}); err != nil &&
+		err != unix.EPERM {
 		return os.NewSyscallError("setrlimit", err)
 	}
 	if err := unix.Prctl(unix.PR_SET_KEEPCAPS, 1, 0, 0, 0); err != nil {
@@ -408,7 +417,8 @@ func become(uid, gid int, args []string, keep []int) error {
 		if x == unix.CAP_NET_ADMIN {
 			continue
 		}
-		if err := unix.Prctl(unix.PR_CAPBSET_DROP, x, 0, 0, 0); err != nil && err != unix.EINVAL { // EINVAL: this kernel has no more
+		// EINVAL: this kernel has no more
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, x, 0, 0, 0); err != nil && err != unix.EINVAL {
 			return os.NewSyscallError("PR_CAPBSET_DROP", err)
 		}
 	}

@@ -58,7 +58,8 @@ const (
 // left. command is the command line of the data plane (Serve), without the program. It ends
 // when it is told to by SIGTERM or SIGINT, or when the data plane ends, and then has
 // restored what was changed.
-func Supervise(r *experiment.Registry, descriptor int, command []string, version string, stdout, stderr io.Writer) (err error) {
+func Supervise(r *experiment.Registry, descriptor int, command []string, version string, stdout,
+	stderr io.Writer) (err error) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	s := &supervisor{registry: r, log: stderr, turn: make(chan struct{}, 1), said: &tail{}}
@@ -301,7 +302,8 @@ func (s *supervisor) serve(version string) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	server := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second,
+		WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute}
 	go server.Serve(l)
 	return func() { server.Close() }, nil
 }
@@ -330,8 +332,10 @@ func (s *supervisor) summary(out io.Writer, left int) {
 		for _, x := range n.Drops {
 			dropped += x
 		}
-		fmt.Fprintf(out, "port %s: %d frames came in, %d left, %d dropped before, %d lost in the ring, %d too long, %d without checksum\n",
+		fmt.Fprintf(out, "port %s: %d frames came in, %d left, %d dropped before, %d lost in the ring, %d too long, %d "+
+			"without checksum\n",
 			p.Name, n.In, n.Out, dropped, n.RingLost, n.TooLong, n.Partial)
 	}
-	fmt.Fprintf(out, "%.0f s, %d frames were not taken by interfaces, %d were left in queues\n", c.At.Seconds(), c.Unsent, left)
+	fmt.Fprintf(out, "%.0f s, %d frames were not taken by interfaces, %d were left in queues\n", c.At.Seconds(),
+		c.Unsent, left)
 }

@@ -36,7 +36,8 @@ func newUsers(most int, seed uint64) *users {
 	for n < 2*most {
 		n *= 2
 	}
-	u := &users{book: packet.NewBook(), slots: make([]slot, n), mask: uint64(n/ways - 1), seed: seed, forget: func(packet.Addr) {}}
+	u := &users{book: packet.NewBook(), slots: make([]slot, n), mask: uint64(n/ways - 1), seed: seed,
+		forget: func(packet.Addr) {}}
 	for range n {
 		u.book.Add(netip.Addr{}, netip.Addr{})
 	}

@@ -51,11 +51,13 @@ func (b *benchCmd) runSwitch(a *app) error {
 		return err
 	}
 	turns := 0
-	o := bench.SwitchOptions{Runs: b.Runs, Time: b.Time, Only: b.Only, DataPlane: func(experiment string, run int) (*exec.Cmd, error) {
+	o := bench.SwitchOptions{Runs: b.Runs, Time: b.Time, Only: b.Only, DataPlane: func(experiment string,
+		run int) (*exec.Cmd, error) {
 		c := exec.Command(self, "lab-dataplane", experiment, "--index", strconv.Itoa(run))
 		if b.Profile != "" {
 			turns++
-			c.Args = append(c.Args, "--profile", filepath.Join(b.Profile, fmt.Sprintf("%s-%d-%d.pprof", strings.ReplaceAll(experiment, "/", "-"), run, turns)))
+			c.Args = append(c.Args, "--profile", filepath.Join(b.Profile, fmt.Sprintf("%s-%d-%d.pprof",
+				strings.ReplaceAll(experiment, "/", "-"), run, turns)))
 		}
 		return c, nil
 	}}

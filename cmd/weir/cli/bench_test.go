@@ -22,7 +22,8 @@ func TestBenchSwitchRefuses(t *testing.T) {
 	}
 	for args, want := range cases {
 		var out, errs bytes.Buffer
-		if code := Run(Registry(), append([]string{"bench"}, strings.Fields(args)...), &out, &errs, false); code != WrongInput || !strings.Contains(errs.String(), want) {
+		if code := Run(Registry(), append([]string{"bench"}, strings.Fields(args)...), &out, &errs,
+			false); code != WrongInput || !strings.Contains(errs.String(), want) {
 			t.Errorf("bench %s: exit code %d, %s", args, code, errs.String())
 		}
 	}

@@ -92,8 +92,10 @@ func Run(r *experiment.Registry, args []string, stdout, stderr io.Writer, termin
 			code = int(e)
 		}
 	}()
-	parser, err := kong.New(&c, kong.Name("weir"), kong.Writers(stdout, stderr), kong.Exit(func(n int) { panic(exited(n)) }),
-		kong.Description("Network-assisted congestion control, simulated: HPCC++, NCF, P4TE, P4-ABC and what they are compared with."),
+	parser, err := kong.New(&c, kong.Name("weir"), kong.Writers(stdout, stderr),
+		kong.Exit(func(n int) { panic(exited(n)) }),
+		kong.Description("Network-assisted congestion control, simulated: HPCC++, NCF, P4TE, P4-ABC and what they are "+
+			"compared with."),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 80}))
 	if err != nil {
 		fmt.Fprintln(stderr, "weir:", err)
@@ -150,14 +152,16 @@ func (l *listCmd) Run(a *app) error {
 		}
 	case "schemes":
 		for _, k := range a.schemes() {
-			fmt.Fprintf(a.stdout, "%-10s %-13s %s\n", k.kind, k.s.Name, report.Wrap(k.s.Doc, report.Width-25, strings.Repeat(" ", 25)))
+			fmt.Fprintf(a.stdout, "%-10s %-13s %s\n", k.kind, k.s.Name, report.Wrap(k.s.Doc, report.Width-25,
+				strings.Repeat(" ", 25)))
 		}
 	case "measures":
 		for _, m := range experiment.Measures() {
 			fmt.Fprintf(a.stdout, "%-16s %s\n", m[0], report.Wrap(m[1], report.Width-17, strings.Repeat(" ", 17)))
 		}
 	case "workloads":
-		fmt.Fprintf(a.stdout, "%-24s %s\n%-24s %s\n", "transport: udp, rate: …", "constant rate, bursts, Poisson, on/off (weir show udp)",
+		fmt.Fprintf(a.stdout, "%-24s %s\n%-24s %s\n", "transport: udp, rate: …",
+			"constant rate, bursts, Poisson, on/off (weir show udp)",
 			"file: …, format: hpcc", "flow list of the HPCC simulator")
 		for _, w := range [][2]string{
 			{"file: …, format: htsim", "connection matrix (.cm) of htsim, with time_unit"},
@@ -177,7 +181,8 @@ func (l *listCmd) Run(a *app) error {
 			"file: …, format: hpcc", "topology of the HPCC simulator")
 		fmt.Fprintf(a.stdout, "%-24s %s\n", "file: …, format: htsim", ".topo file of htsim")
 		for _, s := range a.registry.Topologies {
-			fmt.Fprintf(a.stdout, "%-24s %s\n", s.Name+": {…}", report.Wrap(s.Doc+" (weir show "+s.Name+")", report.Width-25, strings.Repeat(" ", 25)))
+			fmt.Fprintf(a.stdout, "%-24s %s\n", s.Name+": {…}", report.Wrap(s.Doc+" (weir show "+s.Name+")", report.Width-25,
+				strings.Repeat(" ", 25)))
 		}
 	}
 	return nil
@@ -269,7 +274,8 @@ func (s *showCmd) Run(a *app) error {
 	}
 	spec, err := s.load(a)
 	var wrong experiment.InputErrors
-	if errors.As(err, &wrong) && len(wrong) == 1 && wrong[0].File == s.Name && !strings.Contains(wrong[0].Msg, "did you mean") {
+	if errors.As(err, &wrong) && len(wrong) == 1 && wrong[0].File == s.Name &&
+		!strings.Contains(wrong[0].Msg, "did you mean") {
 		var names []string
 		for _, k := range a.schemes() {
 			names = append(names, k.s.Name)
@@ -303,7 +309,8 @@ func (s *showCmd) Run(a *app) error {
 
 func (s *showCmd) file(a *app) error {
 	if len(s.Set) > 0 || s.Seed != nil || s.Quick {
-		return fmt.Errorf("%w: --yaml prints the file as it is; with options applied it is spec.yaml in the results folder", errInput)
+		return fmt.Errorf("%w: --yaml prints the file as it is; with options applied it is spec.yaml in the results folder",
+			errInput)
 	}
 	for _, k := range a.schemes() {
 		if k.s.Name == s.Name {
@@ -319,7 +326,8 @@ func (s *showCmd) file(a *app) error {
 }
 
 func (a *app) showScheme(k kindOf) {
-	fmt.Fprintf(a.stdout, "%s\nsource: %s\n\n", report.Wrap(k.kind+" "+k.s.Name+": "+k.s.Doc, report.Width, "    "), k.s.Source)
+	fmt.Fprintf(a.stdout, "%s\nsource: %s\n\n", report.Wrap(k.kind+" "+k.s.Name+": "+k.s.Doc, report.Width, "    "),
+		k.s.Source)
 	if len(k.s.Params) == 0 {
 		fmt.Fprintln(a.stdout, "It has no parameters.")
 		return
@@ -341,7 +349,8 @@ func (a *app) showScheme(k kindOf) {
 		if p.Max != "" {
 			value += "; at most " + p.Max
 		}
-		fmt.Fprintf(a.stdout, "%s\n    %s\n    %s\n    source: %s\n", p.Name, report.Wrap(p.Doc, report.Width-4, "    "), report.Wrap(value, report.Width-4, "    "), p.Source)
+		fmt.Fprintf(a.stdout, "%s\n    %s\n    %s\n    source: %s\n", p.Name, report.Wrap(p.Doc, report.Width-4, "    "),
+			report.Wrap(value, report.Width-4, "    "), p.Source)
 	}
 }
 
@@ -411,12 +420,16 @@ func (c *checkCmd) Run(a *app) error {
 	for _, r := range runs {
 		hops, memory := experiment.Estimate(r), experiment.EstimateMemory(r)
 		total, most = total+hops, max(most, memory)
-		rows = append(rows, []string{experiment.PointName(r.Point), fmt.Sprint(r.Seed), fmt.Sprintf("%s, %s, %s", experiment.SI(hops), took(hops/hopsPerSecond), report.Bytes(int64(roundUp(memory))))})
+		rows = append(rows, []string{experiment.PointName(r.Point), fmt.Sprint(r.Seed), fmt.Sprintf("%s, %s, %s",
+			experiment.SI(hops), took(hops/hopsPerSecond), report.Bytes(int64(roundUp(memory))))})
 	}
 	fmt.Fprint(a.stdout, grid(rows))
 	jobs := min(runtime.GOMAXPROCS(0), len(runs))
-	fmt.Fprintf(a.stdout, "\n%s\n", report.Wrap(fmt.Sprintf("%s is valid: %d runs, about %s packet-hops, %s on one core, and up to %s of memory a run (%d at a time here)",
-		spec.Name, len(runs), experiment.SI(total), took(total/hopsPerSecond), report.Bytes(int64(roundUp(most))), jobs), report.Width, ""))
+	fmt.Fprintf(a.stdout, "\n%s\n",
+		report.Wrap(fmt.Sprintf("%s is valid: %d runs, about %s packet-hops, %s on one core, and up to %s of memory a run "+
+			"(%d at a time here)",
+			spec.Name, len(runs), experiment.SI(total), took(total/hopsPerSecond), report.Bytes(int64(roundUp(most))), jobs),
+			report.Width, ""))
 	return nil
 }
 
@@ -521,7 +534,8 @@ func (f *folders) open(a *app, name string) (*experiment.Outcome, error) {
 		}
 		dir = spec.Folder(f.Out, experiment.Sim)
 		if _, err := os.Stat(dir); err != nil {
-			return nil, fmt.Errorf("%w: %s has no results in %s/ as it is now: run it, or name a folder", errInput, name, filepath.Base(f.Out))
+			return nil, fmt.Errorf("%w: %s has no results in %s/ as it is now: run it, or name a folder", errInput, name,
+				filepath.Base(f.Out))
 		}
 	}
 	dir, err = filepath.Abs(dir) // run prints whole paths too
@@ -661,7 +675,8 @@ func reproduce(spec *experiment.Spec, name string, args []string) string {
 func quoted(s string) string {
 	plain := s != ""
 	for _, r := range s {
-		plain = plain && (r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("-_./=:,+%@", r))
+		plain = plain && (r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' ||
+			strings.ContainsRune("-_./=:,+%@", r))
 	}
 	if plain {
 		return s
@@ -696,7 +711,8 @@ func (b *progressBar) show(p experiment.Progress) {
 		elapsed := b.last.Sub(b.start).Seconds()
 		left = fmt.Sprintf("  %.1f runs/s  %.0f s left", p.Share*float64(p.Runs-b.found)/elapsed, elapsed*(1-p.Share)/p.Share)
 	}
-	fmt.Fprintf(b.out, "\r\x1b[K[%s%s] %3.0f %%  %d of %d runs%s", strings.Repeat("#", full), strings.Repeat(".", width-full), 100*p.Share, p.Done, p.Runs, left)
+	fmt.Fprintf(b.out, "\r\x1b[K[%s%s] %3.0f %%  %d of %d runs%s", strings.Repeat("#", full),
+		strings.Repeat(".", width-full), 100*p.Share, p.Done, p.Runs, left)
 	b.shown = true
 }
 

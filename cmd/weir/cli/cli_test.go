@@ -27,7 +27,8 @@ func registry() *experiment.Registry {
 		Programs:   []dataplane.Scheme{p4abc.Scheme(), ecmp.Scheme(), forward.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{udp.Scheme(), window.Scheme()},
-		Library:    []experiment.Library{{Name: "bench", Files: bench.Experiments}, {Name: "p4abc", Files: p4abc.Experiments}},
+		Library: []experiment.Library{{Name: "bench", Files: bench.Experiments},
+			{Name: "p4abc", Files: p4abc.Experiments}},
 	}
 }
 
@@ -67,8 +68,10 @@ func write(t *testing.T, text string) string {
 // Exit codes as the README has them.
 func TestExitCodes(t *testing.T) {
 	file, out := write(t, small), t.TempDir()
-	stuck := strings.NewReplacer("transport: udp, rate: $rate, start: 0s", "transport: window, window: $rate, size: 1MB, start: 0s",
-		"[1Mbps, 5Mbps]", "[3 packets]", "duration: 200ms", "duration: 60s", "delay: 1ms, buffer", "delay: 1ms, loss: 99.99999%, buffer",
+	stuck := strings.NewReplacer("transport: udp, rate: $rate, start: 0s",
+		"transport: window, window: $rate, size: 1MB, start: 0s",
+		"[1Mbps, 5Mbps]", "[3 packets]", "duration: 200ms", "duration: 60s", "delay: 1ms, buffer",
+		"delay: 1ms, loss: 99.99999%, buffer",
 		"goodput.x > 2 * rate", "goodput.x > 5").Replace(small)
 	for _, c := range []struct {
 		code int
@@ -143,10 +146,12 @@ func TestFolders(t *testing.T) {
 	if _, text, _ = weir("diff", dirs[0], dirs[0]); !strings.Contains(text, "\n0 values differ") {
 		t.Errorf("diff of one folder:\n%s", text)
 	}
-	if code, csv, _ := weir("report", dirs[0], "--csv"); code != 0 || !strings.HasPrefix(csv, "run,seed,rate,measure,group,unit,value\n") {
+	if code, csv, _ := weir("report", dirs[0], "--csv"); code != 0 ||
+		!strings.HasPrefix(csv, "run,seed,rate,measure,group,unit,value\n") {
 		t.Errorf("CSV: exit code %d\n%s", code, csv)
 	}
-	if code, _, stderr := weir("report", t.TempDir()); code != 2 || !strings.Contains(stderr, "this is no results folder") {
+	if code, _, stderr := weir("report", t.TempDir()); code != 2 ||
+		!strings.Contains(stderr, "this is no results folder") {
 		t.Errorf("an empty folder: exit code %d\n%s", code, stderr)
 	}
 	// an experiment stands for the folder that it has as it is now, a report for its own
@@ -155,7 +160,8 @@ func TestFolders(t *testing.T) {
 			t.Errorf("weir %s: exit code %d\n%s%s\nwant\n%s", args, code, again, stderr, tables)
 		}
 	}
-	if code, text, stderr := weir("diff", file, dirs[1], "--out", out); code != 0 || !strings.Contains(text, "seed: 1 → 9") {
+	if code, text, stderr := weir("diff", file, dirs[1], "--out", out); code != 0 ||
+		!strings.Contains(text, "seed: 1 → 9") {
 		t.Errorf("diff of an experiment: exit code %d\n%s%s", code, text, stderr)
 	}
 	for args, want := range map[string]string{
@@ -174,7 +180,8 @@ func TestFolders(t *testing.T) {
 func TestRun(t *testing.T) {
 	file, out := write(t, small), t.TempDir()
 	code, stdout, stderr := weir("run", file, "--out", out)
-	if code != 0 || stderr != "" || !strings.Contains(stdout, "fails      a (n = 2)") || !strings.Contains(stdout, "holds      b (n = 2)") || !strings.Contains(stdout, "2 runs: 2 time up") {
+	if code != 0 || stderr != "" || !strings.Contains(stdout, "fails      a (n = 2)") ||
+		!strings.Contains(stdout, "holds      b (n = 2)") || !strings.Contains(stdout, "2 runs: 2 time up") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	dirs, _ := filepath.Glob(filepath.Join(out, "small-*"))
@@ -209,7 +216,8 @@ func TestRun(t *testing.T) {
 	if err := json.Unmarshal([]byte(doc), &d); err != nil || code != 0 {
 		t.Fatalf("%v\n%s", err, doc)
 	}
-	if d.Experiment != "small" || d.World != "sim" || len(d.Runs) != 2 || d.Runs[1].Point["rate"] != "5Mbps" || d.Runs[1].End.Reason != "time up" ||
+	if d.Experiment != "small" || d.World != "sim" || len(d.Runs) != 2 || d.Runs[1].Point["rate"] != "5Mbps" ||
+		d.Runs[1].End.Reason != "time up" ||
 		d.Runs[1].Measures["goodput_bps"]["x"] < 4.7e6 || len(d.Claims) != 2 || d.Claims[0].Verdict != "fails" {
 		t.Errorf("%+v", d)
 	}
@@ -219,7 +227,8 @@ func TestRun(t *testing.T) {
 	}
 	// results do not say where the file lies
 	page, err := os.ReadFile(filepath.Join(dirs[0], "report.html"))
-	if err != nil || strings.Contains(string(page), filepath.Dir(file)) || !strings.Contains(string(page), "small.yaml:2") {
+	if err != nil || strings.Contains(string(page), filepath.Dir(file)) ||
+		!strings.Contains(string(page), "small.yaml:2") {
 		t.Errorf("the report names the file's folder, or not the file: %v", err)
 	}
 	// the resolved spec is an experiment, and the same one
@@ -231,7 +240,8 @@ func TestRun(t *testing.T) {
 
 // Lists and shows fit a terminal, are sorted, and hide no default.
 func TestShow(t *testing.T) {
-	for _, args := range []string{"list", "list schemes", "list measures", "list workloads", "list topologies", "show p4abc/fig4", "show abc", "show udp", "show guarantee",
+	for _, args := range []string{"list", "list schemes", "list measures", "list workloads", "list topologies",
+		"show p4abc/fig4", "show abc", "show udp", "show guarantee",
 		"check p4abc/fig4 --quick", "--help", "run --help", "trace --help", "show window"} {
 		code, out, errs := weir(strings.Fields(args)...)
 		if code != 0 || out == "" {
@@ -327,7 +337,8 @@ func TestProgress(t *testing.T) {
 }
 
 func TestReproduce(t *testing.T) {
-	got := reproduce(&experiment.Spec{Name: "p4abc/fig4"}, "p4abc/fig4", strings.Fields("run p4abc/fig4 --jobs 2 --set duration=3s --out x --set=a=$b --quick --seed 9 --json"))
+	got := reproduce(&experiment.Spec{Name: "p4abc/fig4"}, "p4abc/fig4",
+		strings.Fields("run p4abc/fig4 --jobs 2 --set duration=3s --out x --set=a=$b --quick --seed 9 --json"))
 	if want := "weir run p4abc/fig4 --set duration=3s '--set=a=$b' --quick --seed 9"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

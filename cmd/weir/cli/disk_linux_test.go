@@ -51,7 +51,9 @@ func TestFullDisk(t *testing.T) {
 	if n := len(kept); n < 1 || n > 9 {
 		t.Fatalf("%d runs are kept: %s", n, said)
 	}
-	if want := fmt.Sprintf("it cannot be written: no space left on device; %d of 10 runs are finished and kept; the same command goes on with the rest\n", len(kept)); !strings.HasPrefix(said, "weir: DIR/small-") || !strings.HasSuffix(said, want) {
+	if want := fmt.Sprintf("it cannot be written: no space left on device; %d of 10 runs are finished and kept; the "+
+		"same command goes on with the rest\n", len(kept)); !strings.HasPrefix(said, "weir: DIR/small-") ||
+		!strings.HasSuffix(said, want) {
 		t.Errorf("%s\nwant …%s", said, want)
 	}
 	for name := range contents(t, dirs[0]) {
@@ -63,7 +65,8 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stdout, stderr bytes.Buffer
-	if code := Run(Registry(), []string{"run", file, "--out", disk}, &stdout, &stderr, false); code != Done || !strings.Contains(stdout.String(), fmt.Sprintf("%d of the runs were there already", len(kept))) {
+	if code := Run(Registry(), []string{"run", file, "--out", disk}, &stdout, &stderr, false); code != Done ||
+		!strings.Contains(stdout.String(), fmt.Sprintf("%d of the runs were there already", len(kept))) {
 		t.Errorf("exit code %d\n%s%s", code, stdout.String(), stderr.String())
 	}
 	for name, text := range runs(t, dirs[0]) {
@@ -113,12 +116,14 @@ func TestReadOnlyFolder(t *testing.T) {
 		{[]string{"run", file, "--out", disk, "--seed", "9"}, ": the results folder cannot be made: read-only file system\n"},
 		{[]string{"report", dirs[0]}, "it cannot be written: read-only file system\n"},
 	} {
-		if said := told(t, RunFailed, disk, c.args...); !strings.HasPrefix(said, "weir: DIR/small-") || !strings.HasSuffix(said, c.want) {
+		if said := told(t, RunFailed, disk, c.args...); !strings.HasPrefix(said, "weir: DIR/small-") ||
+			!strings.HasSuffix(said, c.want) {
 			t.Errorf("weir %s: %s", c.args[0], said)
 		}
 	}
 	stdout.Reset()
-	if code := Run(Registry(), []string{"diff", dirs[0], dirs[0]}, &stdout, &stderr, false); code != Done || !strings.Contains(stdout.String(), "0 values differ") {
+	if code := Run(Registry(), []string{"diff", dirs[0], dirs[0]}, &stdout, &stderr, false); code != Done ||
+		!strings.Contains(stdout.String(), "0 values differ") {
 		t.Errorf("diff: exit code %d, %s%s", code, stdout.String(), stderr.String())
 	}
 	for name, text := range contents(t, disk) {

@@ -87,21 +87,24 @@ func finished(t *testing.T) (file, out, results string) {
 func TestInputsAreKept(t *testing.T) {
 	dir := t.TempDir()
 	text := strings.NewReplacer("net.txt", "../"+filepath.Base(dir)+"/net.txt", "200ms", "5ms").Replace(fromFiles)
-	for name, text := range map[string]string{"kept.yaml": text, "net.txt": files["net.txt"], "list.flow": files["list.flow"], "matrix.cm": files["matrix.cm"], "sizes.cdf": files["sizes.cdf"]} {
+	for name, text := range map[string]string{"kept.yaml": text, "net.txt": files["net.txt"],
+		"list.flow": files["list.flow"], "matrix.cm": files["matrix.cm"], "sizes.cdf": files["sizes.cdf"]} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	out := t.TempDir()
 	var first, again, stderr bytes.Buffer
-	if code := Run(Registry(), []string{"run", filepath.Join(dir, "kept.yaml"), "--out", out}, &first, &stderr, false); code != Done {
+	if code := Run(Registry(), []string{"run", filepath.Join(dir, "kept.yaml"), "--out", out}, &first, &stderr,
+		false); code != Done {
 		t.Fatal(stderr.String())
 	}
 	for name := range files {
 		os.Remove(filepath.Join(dir, name))
 	}
 	dirs, _ := filepath.Glob(filepath.Join(out, "kept-*"))
-	if code := Run(Registry(), []string{"report", dirs[0]}, &again, &stderr, false); code != Done || first.String() != again.String() {
+	if code := Run(Registry(), []string{"report", dirs[0]}, &again, &stderr, false); code != Done ||
+		first.String() != again.String() {
 		t.Errorf("exit code %d, %s\n%s\nwant\n%s", code, stderr.String(), again.String(), first.String())
 	}
 }
@@ -128,7 +131,8 @@ func TestUnwritableFolder(t *testing.T) {
 	file := write(t, small)
 	below := filepath.Join(filepath.Dir(file), "small.yaml", "results") // below a file
 	said := told(t, RunFailed, filepath.Dir(file), "run", file, "--out", below)
-	if !strings.HasPrefix(said, "weir: DIR/small.yaml/results/small-") || !strings.HasSuffix(said, ": the results folder cannot be made: not a directory\n") {
+	if !strings.HasPrefix(said, "weir: DIR/small.yaml/results/small-") ||
+		!strings.HasSuffix(said, ": the results folder cannot be made: not a directory\n") {
 		t.Error(said)
 	}
 }
@@ -155,7 +159,8 @@ func TestOtherVersion(t *testing.T) {
 		{"runs.json that was cut", "runs.json", func(s string) string { return s[:50] }, Done, WrongInput},
 		{"a run of a newer format", "runs/*.json", replace(`"format": 1`, `"format": 2`), WrongInput, WrongInput},
 		{"a run without format", "runs/*.json", replace(`  "format": 1,`+"\n", ""), WrongInput, WrongInput},
-		{"a run with an unknown key", "runs/*.json", replace(`"format": 1`, `"format": 1, "colour": "blue"`), WrongInput, WrongInput},
+		{"a run with an unknown key", "runs/*.json", replace(`"format": 1`, `"format": 1, "colour": "blue"`), WrongInput,
+			WrongInput},
 		{"a run with values missing", "runs/*.json", replace(`"Groups":[`, `"Groups":["y",`), WrongInput, WrongInput},
 		{"a run that was cut", "runs/*.json", func(s string) string { return s[:50] }, Done, WrongInput},
 		{"spec.yaml with an unknown key", "spec.yaml", replace("duration", "colour: blue\nduration"), WrongInput, WrongInput},

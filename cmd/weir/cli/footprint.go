@@ -52,7 +52,8 @@ func (s *showCmd) footprint(a *app) error {
 		}
 		s.Topology, points = topology, []experiment.PointFootprint{{Points: []string{""}, Switches: f}}
 	case other != "":
-		return fmt.Errorf("%w: %s is no program (%s): what it takes of a switch's pipeline is nothing", errInput, s.Name, other)
+		return fmt.Errorf("%w: %s is no program (%s): what it takes of a switch's pipeline is nothing", errInput,
+			s.Name, other)
 	default:
 		if s.Topology != "" {
 			return fmt.Errorf("%w: --topology is for programs; an experiment has its own (--set topology.…)", errInput)
@@ -151,8 +152,10 @@ func footprintText(kinds []experiment.SwitchFootprint) string {
 		}
 	}
 	s := f.Sums()
-	sums := fmt.Sprintf("in all: %s at ingress, %d at egress; %s; SRAM %s, TCAM %s; registers %s; %s; %s and %s of registers a packet",
-		plural(s.Ingress, "stage"), s.Egress, plural(s.Entries, "entry"), memory(s.SRAM), memory(s.TCAM), memory(s.Registers), plural(s.Meters, "meter"), plural(s.Reads, "read"), plural(s.Writes, "write"))
+	sums := fmt.Sprintf("in all: %s at ingress, %d at egress; %s; SRAM %s, TCAM %s; registers %s; %s; %s and %s of "+
+		"registers a packet",
+		plural(s.Ingress, "stage"), s.Egress, plural(s.Entries, "entry"), memory(s.SRAM), memory(s.TCAM), memory(s.Registers),
+		plural(s.Meters, "meter"), plural(s.Reads, "read"), plural(s.Writes, "write"))
 	b.WriteString("  " + report.Wrap(sums, report.Width-2, "    ") + "\n")
 	breaks := f.Breaks(dataplane.RMT)
 	if len(breaks) == 0 {
@@ -166,7 +169,8 @@ func footprintText(kinds []experiment.SwitchFootprint) string {
 		if len(f.Programs) > 1 && x.Program != x.Stage {
 			where = x.Program + ", " + x.Stage
 		}
-		b.WriteString("    " + report.Wrap(fmt.Sprintf("§%s %s: %s", x.Section, where, x.What), report.Width-4, "         ") + "\n")
+		b.WriteString("    " + report.Wrap(fmt.Sprintf("§%s %s: %s", x.Section, where, x.What), report.Width-4, "         ") +
+			"\n")
 	}
 	return b.String()
 }
@@ -181,7 +185,8 @@ func uses(x *dataplane.Stage) (rows [][3]string) {
 		rows = append(rows, [3]string{t.Match.String(), t.Name, size})
 	}
 	for _, r := range x.Registers {
-		rows = append(rows, [3]string{"register", r.Name, fmt.Sprintf("%d of %d bits; %s, %s", r.Cells, r.Bits, plural(r.Reads, "read"), plural(r.Writes, "write"))})
+		rows = append(rows, [3]string{"register", r.Name, fmt.Sprintf("%d of %d bits; %s, %s", r.Cells, r.Bits,
+			plural(r.Reads, "read"), plural(r.Writes, "write"))})
 	}
 	for _, m := range x.Meters {
 		rows = append(rows, [3]string{"meter", m.Name, fmt.Sprintf("%d with %s", m.Count, plural(m.Rates, "rate"))})

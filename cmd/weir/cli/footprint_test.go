@@ -81,9 +81,12 @@ func TestFootprintGolden(t *testing.T) {
 	var b strings.Builder
 	for _, args := range [][]string{
 		append([]string{"p4te"}, footprintTwoTiers...),
-		{"p4te", "--set", "rate=enforced"}, {"p4te", "--topology", "leaf_spine: {leaves: 1, spines: 2, hosts: 2, rate: 1Gbps, delay: 0s}", "--set", "flows=1048576"},
-		{"p4te", "--topology", "leaf_spine: {leaves: 2, spines: 2, hosts: 8, rate: 1Gbps, delay: 0s}", "--set", "rate=off", "--set", "depth_groups=50"},
-		{"abc"}, append([]string{"ncf"}, needs["ncf"]...), append([]string{"conga"}, footprintTwoTiers...), {"hula"}, {"telemetry"}, {"telemetry", "--set", "format=relative", "--set", "t=10us"},
+		{"p4te", "--set", "rate=enforced"}, {"p4te", "--topology",
+			"leaf_spine: {leaves: 1, spines: 2, hosts: 2, rate: 1Gbps, delay: 0s}", "--set", "flows=1048576"},
+		{"p4te", "--topology", "leaf_spine: {leaves: 2, spines: 2, hosts: 8, rate: 1Gbps, delay: 0s}", "--set", "rate=off",
+			"--set", "depth_groups=50"},
+		{"abc"}, append([]string{"ncf"}, needs["ncf"]...), append([]string{"conga"}, footprintTwoTiers...), {"hula"},
+		{"telemetry"}, {"telemetry", "--set", "format=relative", "--set", "t=10us"},
 		{"p4abc/fig5"}, {"hpcc/flow-control", "--set", "control=pfc"},
 	} {
 		fmt.Fprintf(&b, "$ weir show %s --footprint\n%s\n", strings.Join(args, " "), show(t, append(args, "--footprint")...))
@@ -136,10 +139,12 @@ func TestFootprintJSON(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &d); err != nil {
 			t.Fatal(err)
 		}
-		if d.Name != args[0] || len(d.Footprints) == 0 || len(d.Footprints[0].Switches) == 0 || len(d.Footprints[0].Switches[0].Stages) == 0 {
+		if d.Name != args[0] || len(d.Footprints) == 0 || len(d.Footprints[0].Switches) == 0 ||
+			len(d.Footprints[0].Switches[0].Stages) == 0 {
 			t.Errorf("%v: %s", args, text)
 		}
-		if p4te := args[0] == "p4te"; p4te && (d.Topology != standardTopology || d.Footprints[0].Switches[0].Sums.TCAM == 0 || len(d.Footprints[0].Switches) != 3) {
+		if p4te := args[0] == "p4te"; p4te && (d.Topology != standardTopology || d.Footprints[0].Switches[0].Sums.TCAM == 0 ||
+			len(d.Footprints[0].Switches) != 3) {
 			t.Errorf("%v: %s", args, text)
 		}
 	}
@@ -157,16 +162,19 @@ func TestFootprintErrors(t *testing.T) {
 		"this sets nothing":                                        {"p4te", "--footprint", "--set", "gap"},
 		"conga needs a leaf-spine network; this one has 3 tiers":   {"conga", "--footprint"},
 		"--topology gives another one":                             {"conga", "--footprint"},
-		"p4te needs a fat tree of two or three tiers":              {"p4te", "--footprint", "--topology", "parking_lot: {hops: 3, rate: 1Gbps, delay: 1us, bottleneck: 1Gbps}"},
-		"--topology is for programs":                               {"p4abc/fig5", "--footprint", "--topology", "fat_tree: {k: 8, rate: 1Gbps, delay: 1us}"},
-		"--seed and --quick are for experiments":                   {"p4te", "--footprint", "--quick"},
-		"--topology and --json are for --footprint":                {"p4te", "--json"},
-		"--yaml prints a file":                                     {"p4abc/fig5", "--footprint", "--yaml"},
-		`loss needs the parameter "probability"`:                   {"loss", "--footprint"},
-		"put shared_buffer before it in the list":                  {"pfc", "--footprint"},
+		"p4te needs a fat tree of two or three tiers": {"p4te", "--footprint", "--topology",
+			"parking_lot: {hops: 3, rate: 1Gbps, delay: 1us, bottleneck: 1Gbps}"},
+		"--topology is for programs": {"p4abc/fig5", "--footprint", "--topology",
+			"fat_tree: {k: 8, rate: 1Gbps, delay: 1us}"},
+		"--seed and --quick are for experiments":    {"p4te", "--footprint", "--quick"},
+		"--topology and --json are for --footprint": {"p4te", "--json"},
+		"--yaml prints a file":                      {"p4abc/fig5", "--footprint", "--yaml"},
+		`loss needs the parameter "probability"`:    {"loss", "--footprint"},
+		"put shared_buffer before it in the list":   {"pfc", "--footprint"},
 	} {
 		var out, errs bytes.Buffer
-		if code := Run(Registry(), append([]string{"show"}, args...), &out, &errs, false); code != WrongInput || !strings.Contains(errs.String(), want) || out.Len() > 0 {
+		if code := Run(Registry(), append([]string{"show"}, args...), &out, &errs, false); code != WrongInput ||
+			!strings.Contains(errs.String(), want) || out.Len() > 0 {
 			t.Errorf("show %q: exit code %d, %s\nwant %q", args, code, errs.String(), want)
 		}
 	}

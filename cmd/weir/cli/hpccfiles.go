@@ -94,7 +94,8 @@ func (a *app) exported(x experiment.HPCCExport, bins int) {
 		fmt.Fprintln(a.stdout, report.Wrap(f, report.Width, ""))
 	}
 	for _, t := range x.Slowdowns(bins) {
-		fmt.Fprintf(a.stdout, "\n%d flows to port %d\n%10s %12s %10s %10s %10s\n", t.Flows, t.Port, "share", "up to bytes", "p50", "p95", "p99")
+		fmt.Fprintf(a.stdout, "\n%d flows to port %d\n%10s %12s %10s %10s %10s\n", t.Flows, t.Port, "share", "up to bytes",
+			"p50", "p95", "p99")
 		for _, r := range t.Rows {
 			fmt.Fprintf(a.stdout, "%10.3f %12d %10.3f %10.3f %10.3f\n", r.Share, r.Size, r.P50, r.P95, r.P99)
 		}

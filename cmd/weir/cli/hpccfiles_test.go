@@ -19,9 +19,12 @@ func TestFromSimulatorToSimulator(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"config.txt":   "PACKET_PAYLOAD_SIZE 1000\nTOPOLOGY_FILE mix/topology.txt\nFLOW_FILE mix/flow.txt\nSIMULATOR_STOP_TIME 2.01\nCC_MODE 8\nEWMA_GAIN 0.0625\n",
-		"topology.txt": "4 1 3\n0\n0 1 100Gbps 0.001ms 0\n0 2 100Gbps 0.001ms 0\n0 3 100Gbps 0.001ms 0\n0 4 100Gbps 0.001ms 0\n", // as the public file: of more hosts than it says
-		"flow.txt":     "2\n2 1 3 100 2000000 2\n3 1 3 100 2000000 2.000001\n4 1 3 100 2000000 2\n",
+		"config.txt": "PACKET_PAYLOAD_SIZE 1000\nTOPOLOGY_FILE mix/topology.txt\nFLOW_FILE " +
+			"mix/flow.txt\nSIMULATOR_STOP_TIME 2.01\nCC_MODE 8\nEWMA_GAIN 0.0625\n",
+		// as the public file: of more hosts than it says
+		"topology.txt": "4 1 3\n0\n0 1 100Gbps 0.001ms 0\n0 2 100Gbps 0.001ms 0\n0 3 100Gbps 0.001ms 0\n0 4 " +
+			"100Gbps 0.001ms 0\n",
+		"flow.txt": "2\n2 1 3 100 2000000 2\n3 1 3 100 2000000 2.000001\n4 1 3 100 2000000 2\n",
 	} {
 		if err := os.WriteFile(filepath.Join("mix", name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
@@ -36,16 +39,19 @@ func TestFromSimulatorToSimulator(t *testing.T) {
 		t.Fatal(errs)
 	}
 	data, err := os.ReadFile("mine.yaml")
-	if err != nil || !bytes.Contains(data, []byte("rest: ignored")) || !bytes.Contains(data, []byte("file: mix/flow.txt")) {
+	if err != nil || !bytes.Contains(data, []byte("rest: ignored")) ||
+		!bytes.Contains(data, []byte("file: mix/flow.txt")) {
 		t.Fatalf("%v\n%s", err, data)
 	}
 	if code, out, _ := run("import", "mix/config.txt"); code != Done || out != string(data) {
 		t.Errorf("to standard output:\n%s", out)
 	}
-	if code, _, errs := run("import", "mix/config.txt", "-o", "mine.yaml"); code != WrongInput || !strings.Contains(errs, "mine.yaml is there already") {
+	if code, _, errs := run("import", "mix/config.txt", "-o", "mine.yaml"); code != WrongInput ||
+		!strings.Contains(errs, "mine.yaml is there already") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
-	if code, _, errs := run("import", "mix/flow.txt"); code != WrongInput || !strings.Contains(errs, "mix/flow.txt:1:1: key \"2\" is not known") {
+	if code, _, errs := run("import", "mix/flow.txt"); code != WrongInput ||
+		!strings.Contains(errs, "mix/flow.txt:1:1: key \"2\" is not known") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	if code, out, errs := run("run", "mine.yaml"); code != Done {
@@ -73,7 +79,8 @@ func TestFromSimulatorToSimulator(t *testing.T) {
 	}
 	for _, f := range flows {
 		// 2 MB in 2000 packets with 48 B of headers at 100 Gb/s, and 4 us + 2·80 ns
-		if f.Dst != 1 || f.SrcPort != simfiles.FirstPort || f.DstPort != simfiles.NormalPort || f.Start < 2e9 || f.Standalone != 4160+2000*1048*8/100 || f.FCT < f.Standalone {
+		if f.Dst != 1 || f.SrcPort != simfiles.FirstPort || f.DstPort != simfiles.NormalPort || f.Start < 2e9 ||
+			f.Standalone != 4160+2000*1048*8/100 || f.FCT < f.Standalone {
 			t.Errorf("%+v", f)
 		}
 	}

@@ -36,7 +36,8 @@ func (f *labFlags) unused() error {
 }
 
 // lab carries the experiment out in the simulator and then in the lab.
-func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options experiment.ExecOptions, bar *progressBar) (*experiment.Outcome, error) {
+func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options experiment.ExecOptions,
+	bar *progressBar) (*experiment.Outcome, error) {
 	capture, err := spec.Switches(r.Capture)
 	if err != nil {
 		return nil, fmt.Errorf("%w: --capture: %w", errInput, err)
@@ -85,7 +86,8 @@ func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options
 	inLab.OnRun = func(run *experiment.RunSpec, attempt int, at *experiment.Attempt) {
 		if len(at.Disturbed) > 0 {
 			bar.clear()
-			fmt.Fprintf(a.stderr, "disturbed: %s seed %d, attempt %d of %d: %s\n", experiment.PointName(run.Point), run.Seed, attempt, r.Attempts, strings.Join(at.Disturbed, "; "))
+			fmt.Fprintf(a.stderr, "disturbed: %s seed %d, attempt %d of %d: %s\n", experiment.PointName(run.Point), run.Seed,
+				attempt, r.Attempts, strings.Join(at.Disturbed, "; "))
 		}
 	}
 	options.Lab = &inLab
@@ -122,11 +124,14 @@ func (a *app) checkLab(spec *experiment.Spec) error {
 	for _, r := range runs {
 		frames, seconds := experiment.EstimateLab(r)
 		total += seconds
-		rows = append(rows, []string{experiment.PointName(r.Point), fmt.Sprint(r.Seed), fmt.Sprintf("%s, %s", experiment.SI(frames), took(seconds))})
+		rows = append(rows, []string{experiment.PointName(r.Point), fmt.Sprint(r.Seed),
+			fmt.Sprintf("%s, %s", experiment.SI(frames), took(seconds))})
 	}
 	fmt.Fprint(a.stdout, grid(rows))
-	fmt.Fprintf(a.stdout, "\n%s\n", report.Wrap(fmt.Sprintf("%s is valid, and this kernel (Linux %s) has what it needs: %d runs, one at a time, %s, longer if the machine disturbs them; the lab carries %s frames/s in good time",
-		spec.Name, k.Release, len(runs), took(total), experiment.SI(experiment.LabFrames)), report.Width, ""))
+	fmt.Fprintf(a.stdout, "\n%s\n",
+		report.Wrap(fmt.Sprintf("%s is valid, and this kernel (Linux %s) has what it needs: %d runs, one at a time, %s, "+
+			"longer if the machine disturbs them; the lab carries %s frames/s in good time",
+			spec.Name, k.Release, len(runs), took(total), experiment.SI(experiment.LabFrames)), report.Width, ""))
 	if err := k.Err(); err != nil {
 		fmt.Fprintf(a.stdout, "weir run cannot begin here, as this user: %v\n", err)
 	}

@@ -14,7 +14,8 @@ import (
 // no failure.
 func TestLabExitCode(t *testing.T) {
 	run := func(goodput float64, attempts ...experiment.Attempt) []*experiment.Run {
-		return []*experiment.Run{{Attempts: attempts, Measures: []experiment.Measured{{Name: "goodput", Unit: "bps", Groups: []experiment.Grouped{{Group: "x", Value: goodput}}}}}}
+		return []*experiment.Run{{Attempts: attempts, Measures: []experiment.Measured{{Name: "goodput", Unit: "bps",
+			Groups: []experiment.Grouped{{Group: "x", Value: goodput}}}}}}
 	}
 	var good, disturbed, bad experiment.Attempt
 	disturbed.Disturbed = []string{"a stall"}
@@ -34,13 +35,16 @@ func TestLabExitCode(t *testing.T) {
 		{"no agreement and a check", run(30e6, good), false, true, ClaimFailed},
 		{"interrupted", run(30e6, bad), true, true, Interrupted},
 	} {
-		o := &experiment.Outcome{World: experiment.Lab, Runs: x.runs, Beside: &experiment.Outcome{World: experiment.Sim, Runs: run(40e6)}}
+		o := &experiment.Outcome{World: experiment.Lab, Runs: x.runs, Beside: &experiment.Outcome{World: experiment.Sim,
+			Runs: run(40e6)}}
 		if got := exitCode(o, x.interrupted, x.check); got != x.want {
 			t.Errorf("%s: exit code %d, want %d", x.name, got, x.want)
 		}
 	}
 	// A claim that fails in the simulator's part alone is no failure of the lab's run.
-	o := &experiment.Outcome{World: experiment.Lab, Runs: run(40e6, good), Beside: &experiment.Outcome{World: experiment.Sim, Runs: run(40e6), Claims: []experiment.Claim{{Verdict: experiment.Fails}}}}
+	o := &experiment.Outcome{World: experiment.Lab, Runs: run(40e6, good),
+		Beside: &experiment.Outcome{World: experiment.Sim, Runs: run(40e6),
+			Claims: []experiment.Claim{{Verdict: experiment.Fails}}}}
 	if got := exitCode(o, false, true); got != Done {
 		t.Errorf("a claim that fails in the simulator: exit code %d", got)
 	}
@@ -65,7 +69,8 @@ func TestLabArguments(t *testing.T) {
 	if err := usual.unused(); err != nil {
 		t.Error(err)
 	}
-	for _, f := range []labFlags{{Attempts: 2, Generator: "weir"}, {Attempts: 3, Generator: "iperf3"}, {Attempts: 3, Generator: "weir", Force: true}, {Attempts: 3, Generator: "weir", Capture: []string{"s1"}}} {
+	for _, f := range []labFlags{{Attempts: 2, Generator: "weir"}, {Attempts: 3, Generator: "iperf3"},
+		{Attempts: 3, Generator: "weir", Force: true}, {Attempts: 3, Generator: "weir", Capture: []string{"s1"}}} {
 		if f.unused() == nil {
 			t.Errorf("%+v means nothing in the simulator", f)
 		}

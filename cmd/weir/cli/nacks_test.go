@@ -145,7 +145,8 @@ func reaction(t *testing.T, s cc.Scheme, nacks string, given ...string) string {
 		return row + fmt.Sprintf("  no NACK comes: %s\n", fell(&w.falls[0], &w.left[0]))
 	}
 	use := float64(flow.Delivered-delivered) * 8000 / (end - begin - 500*unit.Microsecond).Seconds() / supply
-	if fallen := w.falls[1][byNack]; nacks == transport.NacksResend && fallen > 0 || nacks == transport.NacksSupply && fallen != 1 {
+	if fallen := w.falls[1][byNack]; nacks == transport.NacksResend && fallen > 0 || nacks == transport.NacksSupply &&
+		fallen != 1 {
 		t.Errorf("%s, %s: %d reductions by NACKs in a round trip", s.Name, nacks, fallen)
 	}
 	if nacks == transport.NacksSupply && (trimmed > waits || use < 0.7) {
@@ -161,7 +162,8 @@ func reaction(t *testing.T, s cc.Scheme, nacks string, given ...string) string {
 	case again:
 		word = "otherwise"
 	}
-	return row + fmt.Sprintf("  %-16s %-36s %5d %5d  %4.2f  %s\n", fell(&w.falls[0], &w.left[0]), fell(&w.falls[1], &w.left[1]),
+	return row + fmt.Sprintf("  %-16s %-36s %5d %5d  %4.2f  %s\n", fell(&w.falls[0], &w.left[0]),
+		fell(&w.falls[1], &w.left[1]),
 		trimmed, b.Trimmed-trimmed, use, word)
 }
 
@@ -204,7 +206,8 @@ func TestReactions(t *testing.T) {
 # lost:   packets trimmed in the first 0.5 ms, and in 1.5 ms after; use: of what is left, in these 1.5 ms
 # reacts: to the NACK and not again (once), again (twice), only otherwise, or not at all (ignores)
 `)
-	fmt.Fprintf(&out, "%-9s %-7s %5s  %-16s %-36s %5s %5s  %-4s  %s\n", "cc", "nacks", "allow", "before", "since", "lost", "later", "use", "reacts")
+	fmt.Fprintf(&out, "%-9s %-7s %5s  %-16s %-36s %5s %5s  %-4s  %s\n", "cc", "nacks", "allow", "before", "since", "lost",
+		"later", "use", "reacts")
 	for _, s := range Registry().Controllers {
 		if s.Receiver != nil || s.Telemetry != telemetry.Nothing && s.Telemetry != telemetry.HopRecords {
 			fmt.Fprintf(&out, "%-9s not in this loop, which has no receiver or digest for it\n", s.Name)

@@ -49,7 +49,8 @@ type switchSupervisorCmd struct {
 }
 
 func (s *switchSupervisorCmd) Run(a *app) error {
-	return switchError(softswitch.Supervise(a.registry, s.State, []string{"switch-dataplane"}, version(), a.stdout, a.stderr))
+	return switchError(softswitch.Supervise(a.registry, s.State, []string{"switch-dataplane"}, version(),
+		a.stdout, a.stderr))
 }
 
 // switchDataplaneCmd is the process of a switch's data plane, which the supervisor starts.

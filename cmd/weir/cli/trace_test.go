@@ -11,16 +11,19 @@ import (
 // Traces of all runs, found again; their summaries are of the same events, in any
 // form and within 80 columns; filters pick; what is wrong is exit code 2.
 func TestTrace(t *testing.T) {
-	file, out := write(t, strings.NewReplacer("[1Mbps, 5Mbps]", "[1Mbps, 20Mbps]", "[a, s], rate: 10Mbps", "[a, s], rate: 100Mbps").Replace(small)), t.TempDir()
+	file, out := write(t, strings.NewReplacer("[1Mbps, 5Mbps]", "[1Mbps, 20Mbps]", "[a, s], rate: 10Mbps",
+		"[a, s], rate: 100Mbps").Replace(small)), t.TempDir()
 	code, stdout, stderr := weir("run", file, "--out", out, "--trace", "s->b,a->*")
 	if code != 0 || !strings.Contains(stdout, "2 of the runs have left a trace in ") {
 		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 	}
-	if _, stdout, _ = weir("run", file, "--out", out, "--trace", "s->b", "--trace", "a->s"); !strings.Contains(stdout, "2 of the runs were there already") {
+	if _, stdout, _ = weir("run", file, "--out", out, "--trace", "s->b", "--trace", "a->s"); !strings.Contains(stdout,
+		"2 of the runs were there already") {
 		t.Errorf("traces are not found:\n%s", stdout)
 	}
 	code, _, stderr = weir("run", file, "--out", out, "--trace", "s->bb")
-	if code != 2 || !strings.Contains(stderr, `did you mean "s->b"?`) || !strings.Contains(stderr, "allowed: a->s, s->a, s->b, b->s") {
+	if code != 2 || !strings.Contains(stderr, `did you mean "s->b"?`) ||
+		!strings.Contains(stderr, "allowed: a->s, s->a, s->b, b->s") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	names, _ := filepath.Glob(filepath.Join(out, "*", "traces", "*"))
@@ -30,7 +33,8 @@ func TestTrace(t *testing.T) {
 	var txt string // of the run that drops
 	for _, name := range names {
 		code, text, stderr := weir("trace", name)
-		if code != 0 || !strings.Contains(text, "\ns->b ") || !strings.Contains(text, "\na->s ") || !strings.Contains(text, "udp") {
+		if code != 0 || !strings.Contains(text, "\ns->b ") || !strings.Contains(text, "\na->s ") ||
+			!strings.Contains(text, "udp") {
 			t.Errorf("%s: exit code %d\n%s%s", name, code, text, stderr)
 		}
 		for _, l := range strings.Split(text, "\n") {
@@ -57,7 +61,8 @@ func TestTrace(t *testing.T) {
 		return lines
 	}
 	all := lines(txt)
-	if parquet := lines(strings.TrimSuffix(txt, "txt") + "parquet"); strings.Join(parquet, "\n") != strings.Join(all, "\n") {
+	if parquet := lines(strings.TrimSuffix(txt, "txt") + "parquet"); strings.Join(parquet, "\n") != strings.Join(all,
+		"\n") {
 		t.Error("Parquet has other events than text")
 	}
 	data, _ := os.ReadFile(txt)
@@ -69,7 +74,8 @@ func TestTrace(t *testing.T) {
 		word string // all lines have it
 	}{
 		{"--drops", " drop s s->b "}, {"--kind drop", " drop s s->b "}, {"--kind transmit --port a->*", " transmit a a->s "},
-		{"--node b", " arrive b s->b "}, {"--from 100ms --to 101ms", "0.100"}, {"--host a --flow 0 --kind enqueue", " enqueue s "},
+		{"--node b", " arrive b s->b "}, {"--from 100ms --to 101ms", "0.100"}, {"--host a --flow 0 --kind enqueue",
+			" enqueue s "},
 	} {
 		some := lines(txt, strings.Fields(c.args)...)
 		if len(some) == 0 || len(some) >= len(all) {

@@ -13,7 +13,8 @@ import (
 // Every transport can stand in a traffic with its parameters beside it: none of them is
 // called as a key of the traffic is.
 func TestTransportsInline(t *testing.T) {
-	values := map[scheme.Kind]string{scheme.Rate: "1Mbps", scheme.Packets: "10 packets", scheme.Size: "10kB", scheme.Duration: "1ms", scheme.Int: "1"}
+	values := map[scheme.Kind]string{scheme.Rate: "1Mbps", scheme.Packets: "10 packets", scheme.Size: "10kB",
+		scheme.Duration: "1ms", scheme.Int: "1"}
 	for _, s := range Registry().Transports {
 		params := ""
 		for _, p := range s.Params {
@@ -32,7 +33,8 @@ measure: [fct]
 			t.Fatal(err)
 		}
 		var out, errs bytes.Buffer
-		if code := Run(Registry(), []string{"run", file, "--out", filepath.Join(t.TempDir(), "out")}, &out, &errs, false); code != Done {
+		if code := Run(Registry(), []string{"run", file, "--out", filepath.Join(t.TempDir(), "out")}, &out, &errs,
+			false); code != Done {
 			t.Errorf("%s: exit code %d\n%s%s", s.Name, code, out.String(), errs.String())
 		}
 	}

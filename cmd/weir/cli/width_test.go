@@ -26,9 +26,11 @@ func TestListWidth(t *testing.T) {
 
 // A name with a slip, of a scheme or without its room, is guessed.
 func TestGuess(t *testing.T) {
-	for name, want := range map[string]string{"cubik": `did you mean the scheme "cubic"?`, "fig5": `did you mean "p4abc/fig5"?`, "p4abc/fgi5": `did you mean "p4abc/fig5"?`} {
+	for name, want := range map[string]string{"cubik": `did you mean the scheme "cubic"?`,
+		"fig5": `did you mean "p4abc/fig5"?`, "p4abc/fgi5": `did you mean "p4abc/fig5"?`} {
 		var out, errs bytes.Buffer
-		if code := Run(Registry(), []string{"show", name}, &out, &errs, false); code != WrongInput || !strings.Contains(errs.String(), want) {
+		if code := Run(Registry(), []string{"show", name}, &out, &errs, false); code != WrongInput ||
+			!strings.Contains(errs.String(), want) {
 			t.Errorf("show %s: exit code %d, %s", name, code, errs.String())
 		}
 	}

@@ -56,7 +56,8 @@ func (m Mode) String() string { return [...]string{"startup", "drain", "probe-bw
 // Scheme is what an experiment names: cc: bbr.
 func Scheme() cc.Scheme {
 	return cc.Scheme{
-		Scheme:          scheme.Scheme{Name: "bbr", Doc: "version 1: paces at the measured bandwidth, probes for more and for the RTT", Source: "draft-cardwell-iccrg-bbr-00; Linux 6.18 tcp_bbr.c"},
+		Scheme: scheme.Scheme{Name: "bbr", Doc: "version 1: paces at the measured bandwidth, probes for more and " +
+			"for the RTT", Source: "draft-cardwell-iccrg-bbr-00; Linux 6.18 tcp_bbr.c"},
 		OwnRecovery:     true,
 		BufferedWindows: 3, // bbr_sndbuf_expand
 		Build:           func(f cc.Flow, _ scheme.Values) (cc.Controller, error) { return New(f), nil },
@@ -115,7 +116,8 @@ type BBR struct {
 
 // New makes the controller of a flow (bbr_init).
 func New(f cc.Flow) *BBR {
-	b := &BBR{flow: f, window: f.InitialWindow, minRTT: unit.Never, minRTTStamp: f.Start, probeDone: unit.Never, epochStamp: f.Start}
+	b := &BBR{flow: f, window: f.InitialWindow, minRTT: unit.Never, minRTTStamp: f.Start, probeDone: unit.Never,
+		epochStamp: f.Start}
 	b.pacingGain, b.windowGain = highGain, highGain
 	b.resetLongTerm(f.Start)
 	b.initialRate()

@@ -19,7 +19,8 @@ func TestKill(t *testing.T) {
 	b.resetLongTerm(p.now)
 	// packet conservation lasts one round from its start, and restores
 	b.OnLoss(p.now, cc.Loss{Kind: cc.FastRecovery})
-	a := cc.Ack{Packets: 1, Advanced: true, State: cc.Recovery, Lost: 5, InFlight: 50, PriorInFlight: 56, RTT: 20 * ms, SRTT: 20 * ms}
+	a := cc.Ack{Packets: 1, Advanced: true, State: cc.Recovery, Lost: 5, InFlight: 50, PriorInFlight: 56, RTT: 20 * ms,
+		SRTT: 20 * ms}
 	send := func(prior int64) {
 		p.now += ms
 		p.delivered++

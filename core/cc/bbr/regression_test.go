@@ -16,7 +16,8 @@ func TestECNThenLoss(t *testing.T) {
 	ack := func(s cc.State, lost int) {
 		p.now += ms
 		p.delivered++
-		b.OnAck(p.now, &cc.Ack{Packets: 1, Advanced: true, Delivered: p.delivered, State: s, Lost: lost, InFlight: 20, PriorInFlight: 21, RTT: 20 * ms, SRTT: 20 * ms})
+		b.OnAck(p.now, &cc.Ack{Packets: 1, Advanced: true, Delivered: p.delivered, State: s, Lost: lost, InFlight: 20,
+			PriorInFlight: 21, RTT: 20 * ms, SRTT: 20 * ms})
 	}
 	ack(cc.Reduced, 0)
 	ack(cc.Recovery, 80)
@@ -37,7 +38,8 @@ func TestLongTermRTO(t *testing.T) {
 	a := func(lost int64, total int64, dt unit.Time, n int64) {
 		p.now += dt
 		p.delivered += n
-		b.OnAck(p.now, &cc.Ack{Packets: int(n), Advanced: true, Delivered: p.delivered, LostTotal: total, Lost: int(lost), InFlight: 50, PriorInFlight: 50, RTT: 20 * ms, SRTT: 20 * ms,
+		b.OnAck(p.now, &cc.Ack{Packets: int(n), Advanced: true, Delivered: p.delivered, LostTotal: total, Lost: int(lost),
+			InFlight: 50, PriorInFlight: 50, RTT: 20 * ms, SRTT: 20 * ms,
 			Delivery: cc.Delivery{Packets: 100, Interval: 20 * ms, PriorDelivered: p.delivered - 100}})
 	}
 	a(10, 10, ms, 1)
@@ -54,7 +56,8 @@ func TestLongTermRTO(t *testing.T) {
 
 func TestMinRTTHandshake(t *testing.T) {
 	b := New(flow())
-	b.OnAck(50*ms, &cc.Ack{Packets: 1, Advanced: true, Delivered: 2, RTT: 50 * ms, SRTT: 24 * ms, MinRTT: 20 * ms, InFlight: 9, PriorInFlight: 10,
+	b.OnAck(50*ms, &cc.Ack{Packets: 1, Advanced: true, Delivered: 2, RTT: 50 * ms, SRTT: 24 * ms, MinRTT: 20 * ms,
+		InFlight: 9, PriorInFlight: 10,
 		Delivery: cc.Delivery{Packets: 1, Interval: 50 * ms, PriorDelivered: 1}})
 	if b.minRTT != 20*ms {
 		t.Errorf("min RTT %v; bbr_init takes tcp_min_rtt, 20 ms", b.minRTT)

@@ -220,7 +220,8 @@ func (b *Bottleneck) serve() {
 	b.queue = b.queue[1:]
 	b.busy = true
 	s := b.Flows[p.flow]
-	h := telemetry.Hop{Switch: 1, Port: 1, Rate: b.Rate, Time: b.Now, TxBytes: b.tx, Queue: unit.Bytes(len(b.queue)) * b.Frame, Flags: telemetry.NoSojourn}
+	h := telemetry.Hop{Switch: 1, Port: 1, Rate: b.Rate, Time: b.Now, TxBytes: b.tx,
+		Queue: unit.Bytes(len(b.queue)) * b.Frame, Flags: telemetry.NoSojourn}
 	b.tx += uint64(b.Frame)
 	done := b.Now + unit.TransmitTime(b.Frame, b.Rate)
 	b.add(occurrence{at: done, kind: 'd'})
@@ -237,7 +238,8 @@ func (b *Bottleneck) serve() {
 }
 
 func (s *Sender) loss(kind cc.LossKind) cc.Loss {
-	return cc.Loss{Kind: kind, InFlight: s.inFlight, Lost: len(s.resend), Next: int64(s.next) * MSS, LostTotal: s.lostTotal}
+	return cc.Loss{Kind: kind, InFlight: s.inFlight, Lost: len(s.resend), Next: int64(s.next) * MSS,
+		LostTotal: s.lostTotal}
 }
 
 // acknowledge is an ACK's arrival.
@@ -270,7 +272,8 @@ func (b *Bottleneck) acknowledge(s *Sender, o *occurrence) {
 	}
 	a := &cc.Ack{Packets: 1, Bytes: MSS, Advanced: s.una > before, Una: int64(s.una) * MSS, Next: int64(s.next) * MSS,
 		Delivered: s.Delivered, DeliveredCE: s.deliveredCE, LostTotal: s.lostTotal, SRTT: s.srtt, MinRTT: s.least, RTT: rtt,
-		Delivery:      cc.Delivery{Packets: int(s.Delivered - p.delivered), Interval: b.Now - p.deliveredAt, PriorDelivered: p.delivered, Retransmitted: p.again},
+		Delivery: cc.Delivery{Packets: int(s.Delivered - p.delivered), Interval: b.Now - p.deliveredAt,
+			PriorDelivered: p.delivered, Retransmitted: p.again},
 		PriorInFlight: prior, InFlight: s.inFlight, NextSend: b.Now, Limited: limited, State: s.state, ECE: o.marked,
 		Hops: []telemetry.Hop{o.hop}, Path: 1, Seq: int64(o.number+1) * MSS}
 	s.deliveredAt = b.Now

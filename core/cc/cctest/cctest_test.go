@@ -137,12 +137,19 @@ func TestMutants(t *testing.T) {
 	for name, b := range map[string]*broken{
 		"grows though the application limits": {onAck: func(_ unit.Time, a *cc.Ack) *cc.Ack { a.Limited = true; return a }},
 		"grows in recovery":                   {onAck: func(_ unit.Time, a *cc.Ack) *cc.Ack { a.State = cc.Open; return a }},
-		"grows by duplicates":                 {onAck: func(_ unit.Time, a *cc.Ack) *cc.Ack { a.Advanced, a.Limited = true, true; return a }},
+		"grows by duplicates": {onAck: func(_ unit.Time, a *cc.Ack) *cc.Ack {
+			a.Advanced, a.Limited = true,
+				true
+			return a
+		}},
 		"grows by twice what is acknowledged": {onAck: func(_ unit.Time, a *cc.Ack) *cc.Ack { a.Packets *= 3; return a }},
 		"does not heed losses":                {onLoss: without(cc.FastRecovery)},
 		"does not heed timeouts":              {onLoss: without(cc.RetransmissionTimeout)},
 		"does not undo":                       {onLoss: without(cc.Spurious)},
-		"undoes too little":                   {onLoss: func(l cc.Loss) (cc.Loss, bool) { return l, l.Kind != cc.Spurious || l.InFlight > 8 }},
+		"undoes too little": {onLoss: func(l cc.Loss) (cc.Loss, bool) {
+			return l, l.Kind != cc.Spurious ||
+				l.InFlight > 8
+		}},
 		"grows when idle": {onLoss: func(l cc.Loss) (cc.Loss, bool) {
 			if l.Kind == cc.Idled {
 				extra = 5
@@ -197,7 +204,8 @@ func TestScripts(t *testing.T) {
 			testutil.Golden(t, strings.TrimSuffix(filepath.Base(file), ".events")+"."+m.name+".txt", out)
 		}
 	}
-	for _, bad := range []string{"sends 3", "ack 3", "ack x", "wait 3", "repeat 3", "repeat x send 1", "send 3\nack 1 late", "send 1\nack 1 rtt=x"} {
+	for _, bad := range []string{"sends 3", "ack 3", "ack x", "wait 3", "repeat 3", "repeat x send 1",
+		"send 3\nack 1 late", "send 1\nack 1 rtt=x"} {
 		if _, err := Script(reno.New(Flow(7)), bad); err == nil {
 			t.Errorf("%q is taken", bad)
 		}
@@ -260,7 +268,8 @@ func TestBottleneck(t *testing.T) {
 	} {
 		b, s := run(c.window, c.buffer)
 		if s.Delivered != int64(c.delivered) || b.Most > c.most || b.Trimmed > 0 || s.InFlight() != c.inFlight {
-			t.Errorf("a window of %d: %d packets in a second, %d wait at most, %d are trimmed, %d in flight", c.window, s.Delivered, b.Most, b.Trimmed, s.InFlight())
+			t.Errorf("a window of %d: %d packets in a second, %d wait at most, %d are trimmed, %d in flight", c.window,
+				s.Delivered, b.Most, b.Trimmed, s.InFlight())
 		}
 	}
 	if b, s := run(40, 20); s.Delivered != 1000 || b.Trimmed == 0 || b.Most != 20 {

@@ -333,7 +333,8 @@ func (m *Model) ack(k, n int) (*cc.Ack, error) {
 		DeliveredCE: m.deliveredCE, LostTotal: m.lostTotal, RTT: rtt, SRTT: m.srtt, MinRTT: m.least, PriorInFlight: prior,
 		InFlight: m.inFlight, NextSend: m.Now, State: m.state, ECE: ece}
 	if k > 0 && n%13 != 0 {
-		a.Delivery = cc.Delivery{Packets: 1 + n%16, Interval: rtt, PriorDelivered: max(m.delivered-int64(n%32), 0), AppLimited: n%9 == 0}
+		a.Delivery = cc.Delivery{Packets: 1 + n%16, Interval: rtt, PriorDelivered: max(m.delivered-int64(n%32), 0),
+			AppLimited: n%9 == 0}
 	}
 	return a, nil
 }

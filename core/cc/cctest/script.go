@@ -88,7 +88,8 @@ func (m *player) play(event []string) error {
 		m.inFlight -= n
 		m.delivered += int64(n)
 		m.una = m.next - int64(m.inFlight)*MSS
-		a := &cc.Ack{Packets: n, Bytes: unit.Bytes(n * MSS), Advanced: n > 0, Una: m.una, Next: m.next, Delivered: m.delivered,
+		a := &cc.Ack{Packets: n, Bytes: unit.Bytes(n * MSS), Advanced: n > 0, Una: m.una, Next: m.next,
+			Delivered: m.delivered,
 			LostTotal: m.lostTotal, PriorInFlight: prior, InFlight: m.inFlight, NextSend: m.Now, Limited: true, State: m.state}
 		for _, word := range event[2:] {
 			switch value, isRTT := strings.CutPrefix(word, "rtt="); {

@@ -37,13 +37,21 @@ func Defaults() Config {
 // Scheme is what an experiment names: cc: cubic.
 func Scheme() cc.Scheme {
 	return cc.Scheme{
-		Scheme: scheme.Scheme{Name: "cubic", Doc: "window is a cubic function of the time since the last loss", Source: "RFC 9438", Params: []scheme.Param{
-			{Name: "c", Kind: scheme.Float, Default: "0.4", Min: "0.001", Max: "1000", Doc: "how fast the window grows [packets/s³]", Source: "RFC 9438 §5"},
-			{Name: "beta", Kind: scheme.Float, Default: "0.7", Min: "0.1", Max: "0.95", Doc: "what a loss leaves of the window", Source: "RFC 9438 §4.6"},
-			{Name: "fast_convergence", Kind: scheme.Bool, Default: "true", Doc: "release more when the window has shrunk since the last loss", Source: "RFC 9438 §4.7"},
-			{Name: "hystart", Kind: scheme.Text, Words: []string{LinuxHyStart, PlusPlus, NoHyStart}, Default: LinuxHyStart, Doc: "how slow start ends before a loss; hystart++ is RFC 9406", Source: "Linux 6.18: hystart=1, hystart_detect=3"},
-			{Name: "variant", Kind: scheme.Text, Words: []string{Linux, RFC9438}, Default: Linux, Doc: "linux grows by 5 % a round trip or more until the first loss, and an undone loss leaves W_max; in rfc9438 the Reno-friendly window grows by 1 from the last maximum on", Source: "Linux 6.18; RFC 9438 §4.3"},
-		}},
+		Scheme: scheme.Scheme{Name: "cubic", Doc: "window is a cubic function of the time since the last loss",
+			Source: "RFC 9438", Params: []scheme.Param{
+				{Name: "c", Kind: scheme.Float, Default: "0.4", Min: "0.001", Max: "1000",
+					Doc: "how fast the window grows [packets/s³]", Source: "RFC 9438 §5"},
+				{Name: "beta", Kind: scheme.Float, Default: "0.7", Min: "0.1", Max: "0.95", Doc: "what a loss leaves of the window",
+					Source: "RFC 9438 §4.6"},
+				{Name: "fast_convergence", Kind: scheme.Bool, Default: "true",
+					Doc: "release more when the window has shrunk since the last loss", Source: "RFC 9438 §4.7"},
+				{Name: "hystart", Kind: scheme.Text, Words: []string{LinuxHyStart, PlusPlus, NoHyStart}, Default: LinuxHyStart,
+					Doc:    "how slow start ends before a loss; hystart++ is RFC 9406",
+					Source: "Linux 6.18: hystart=1, hystart_detect=3"},
+				{Name: "variant", Kind: scheme.Text, Words: []string{Linux, RFC9438}, Default: Linux,
+					Doc: "linux grows by 5 % a round trip or more until the first loss, and an undone loss leaves W_max; in rfc9438 " +
+						"the Reno-friendly window grows by 1 from the last maximum on", Source: "Linux 6.18; RFC 9438 §4.3"},
+			}},
 		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
 			return New(f, Config{C: v.Float("c"), Beta: v.Float("beta"), FastConvergence: v.Bool("fast_convergence"),
 				HyStart: v.Text("hystart"), Variant: v.Text("variant")}), nil
@@ -113,7 +121,8 @@ func (c *Cubic) OnAck(now unit.Time, a *cc.Ack) {
 	if reduced || !a.Advanced {
 		return
 	}
-	if w.InSlowStart() && c.config.HyStart == PlusPlus && w.Threshold == cc.Unlimited { // "only for the initial slow start" (RFC 9406 §4.3)
+	// "only for the initial slow start" (RFC 9406 §4.3)
+	if w.InSlowStart() && c.config.HyStart == PlusPlus && w.Threshold == cc.Unlimited {
 		growth, done := c.plus.onAck(a, c.paced) // rounds and samples also where the window does not limit
 		if a.Limited {
 			w.Packets += growth
@@ -206,7 +215,8 @@ func (c *Cubic) OnLoss(now unit.Time, l cc.Loss) {
 			return
 		}
 		p := c.prior
-		c.cwnd, c.wMax, c.k, c.origin, c.wEst, c.cwndPrior, c.epoch = p.cwnd, p.wMax, p.k, p.origin, p.wEst, p.cwndPrior, p.epoch
+		c.cwnd, c.wMax, c.k, c.origin, c.wEst, c.cwndPrior, c.epoch = p.cwnd, p.wMax, p.k, p.origin, p.wEst,
+			p.cwndPrior, p.epoch
 		c.cwnd = max(c.cwnd, float64(w.Packets))
 	case cc.Idled:
 		w.Idle(l.Window)

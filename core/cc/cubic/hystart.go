@@ -32,7 +32,8 @@ func (h *linuxHyStart) reset(now unit.Time, next int64) {
 }
 
 // found tells whether slow start shall end.
-func (h *linuxHyStart) found(now unit.Time, a *cc.Ack, delayMin unit.Time, window int, mss int32, paced bool) (found bool) {
+func (h *linuxHyStart) found(now unit.Time, a *cc.Ack, delayMin unit.Time, window int, mss int32,
+	paced bool) (found bool) {
 	if a.Una > h.roundEnd {
 		h.reset(now, a.Next)
 	}

@@ -38,14 +38,16 @@ func TestPlusPlusUnlimited(t *testing.T) {
 	round := func(rtt unit.Time, limited bool) {
 		for n := range 16 {
 			una++
-			c.OnAck(0, &cc.Ack{Packets: 1, Advanced: true, Limited: limited && n >= 8, RTT: rtt, SRTT: rtt, Una: una, Next: una + 16})
+			c.OnAck(0, &cc.Ack{Packets: 1, Advanced: true, Limited: limited && n >= 8, RTT: rtt, SRTT: rtt, Una: una,
+				Next: una + 16})
 		}
 	}
 	round(40*ms, true)
 	for range 4 {
 		round(60*ms, true)
 	}
-	t.Logf("conservative %v, samples %d, current %v last %v", c.plus.conservative, c.plus.samples, c.plus.current, c.plus.last)
+	t.Logf("conservative %v, samples %d, current %v last %v", c.plus.conservative, c.plus.samples, c.plus.current,
+		c.plus.last)
 	if !c.plus.conservative {
 		t.Error("RTT 40 to 60 ms over rounds of 16 samples is not seen")
 	}

@@ -44,35 +44,57 @@ type Config struct {
 // PaperConfig is §5's choice. R_HAI and ClampTarget are the authors' simulator's
 // (ns3-rdma, config.txt), the least rate the HPCC simulator's (config.txt).
 func PaperConfig() Config {
-	return Config{G: 1. / 256, AlphaTimer: 55 * unit.Microsecond, IncreaseTimer: 55 * unit.Microsecond, ByteCounter: 10 * unit.MB,
+	return Config{G: 1. / 256, AlphaTimer: 55 * unit.Microsecond, IncreaseTimer: 55 * unit.Microsecond,
+		ByteCounter:  10 * unit.MB,
 		FastRecovery: 5, AI: 40 * unit.Mbps, HAI: 200 * unit.Mbps, MinRate: 100 * unit.Mbps, ClampTarget: true}
 }
 
 // VendorConfig is the HPCC simulator's for a line rate (run.py, --cc dcqcn): its AI of
 // 5·bw/25 Mb/s and HAI of 50·bw/25 Mb/s, with bw in Gb/s, are 1/5000 and 1/500 of the line.
 func VendorConfig(line unit.Rate) Config {
-	return Config{G: 1. / 256, AlphaTimer: unit.Microsecond, DecreaseInterval: 4 * unit.Microsecond, Polled: true, IncreaseTimer: 300 * unit.Microsecond,
-		FastRecovery: 1, AI: max(line/5000, 1), HAI: max(line/500, 1), MinRate: unit.Gbps}
+	return Config{G: 1. / 256, AlphaTimer: unit.Microsecond, DecreaseInterval: 4 * unit.Microsecond, Polled: true,
+		IncreaseTimer: 300 * unit.Microsecond,
+		FastRecovery:  1, AI: max(line/5000, 1), HAI: max(line/500, 1), MinRate: unit.Gbps}
 }
 
 // Scheme is what an experiment names: cc: dcqcn.
 func Scheme() cc.Scheme {
 	return cc.Scheme{
-		Scheme: scheme.Scheme{Name: "dcqcn", Doc: "a rate that CNPs cut, with QCN's recovery", Source: "Zhu et al., SIGCOMM'15", Params: append([]scheme.Param{
-			{Name: "preset", Kind: scheme.Text, Words: []string{Paper, Vendor}, Default: Paper, Doc: "where what is not given comes from; vendor is Mellanox', as in the HPCC simulator", Source: "SIGCOMM'15 §5; HPCC simulator run.py"},
-			{Name: "g", Kind: scheme.Share, Default: "0%", Min: "0%", Max: "100%", Doc: "weight of a CNP in alpha; 0%: preset (both 1/256)", Source: "SIGCOMM'15 equation 1"},
-			{Name: "alpha_timer", Kind: scheme.Duration, Default: "0s", Max: "1s", Doc: "after so long without a CNP alpha decays; 0s: preset (55us, 1us)", Source: "SIGCOMM'15 equation 2"},
-			{Name: "reaction", Kind: scheme.Text, Words: []string{preset, "cnp", "interval"}, Default: preset, Doc: "when a CNP cuts the rate: at once (paper) or at the end of decrease_interval (vendor)", Source: "SIGCOMM'15 §3.1; HPCC simulator rdma-hw.cc"},
-			{Name: "decrease_interval", Kind: scheme.Duration, Default: "0s", Max: "1s", Doc: "at most one decrease in it; 0s: preset (each CNP, for receivers space them; 4us)", Source: "SIGCOMM'15 §3.1; RATE_DECREASE_INTERVAL"},
-			{Name: "increase_timer", Kind: scheme.Duration, Default: "0s", Max: "1s", Doc: "time between increases; 0s: preset (55us, 300us)", Source: "SIGCOMM'15 §5; RP_TIMER"},
-			{Name: "increase", Kind: scheme.Text, Words: []string{preset, "timer", "both"}, Default: preset, Doc: "what increases: the timer (vendor), or it and the byte counter (paper)", Source: "SIGCOMM'15 §3.1; HPCC simulator rdma-hw.cc"},
-			{Name: "byte_counter", Kind: scheme.Size, Default: "10MB", Min: "1kB", Doc: "payload sent between increases", Source: "SIGCOMM'15 §5"},
-			{Name: "fast_recovery", Kind: scheme.Int, Default: "-1", Min: "-1", Max: "1000", Doc: "increases halfway to the target rate before it is raised, F; -1: preset (5, 1)", Source: "SIGCOMM'15 §3.1; FAST_RECOVERY_TIMES"},
-			{Name: "ai", Kind: scheme.Rate, Default: "0bps", Doc: "additive increase; 0bps: preset (40Mbps, 1/5000 of the line rate)", Source: "SIGCOMM'15 §5; RATE_AI"},
-			{Name: "hai", Kind: scheme.Rate, Default: "0bps", Doc: "hyper increase; 0bps: preset (200Mbps, 1/500 of the line rate)", Source: "ns3-rdma config.txt; RATE_HAI"},
-			{Name: "min_rate", Kind: scheme.Rate, Default: "0bps", Doc: "least rate; 0bps: preset (100Mbps, 1Gbps)", Source: "HPCC simulator config.txt, run.py"},
-			{Name: "clamp_target_rate", Kind: scheme.Text, Words: []string{preset, "true", "false"}, Default: preset, Doc: "every decrease lowers the target rate (paper), or only the first after an increase (vendor)", Source: "SIGCOMM'15 equation 1; CLAMP_TARGET_RATE"},
-		}, cc.RateParams()...)},
+		Scheme: scheme.Scheme{Name: "dcqcn", Doc: "a rate that CNPs cut, with QCN's recovery",
+			Source: "Zhu et al., SIGCOMM'15", Params: append([]scheme.Param{
+				{Name: "preset", Kind: scheme.Text, Words: []string{Paper, Vendor}, Default: Paper,
+					Doc:    "where what is not given comes from; vendor is Mellanox', as in the HPCC simulator",
+					Source: "SIGCOMM'15 §5; HPCC simulator run.py"},
+				{Name: "g", Kind: scheme.Share, Default: "0%", Min: "0%", Max: "100%",
+					Doc: "weight of a CNP in alpha; 0%: preset (both 1/256)", Source: "SIGCOMM'15 equation 1"},
+				{Name: "alpha_timer", Kind: scheme.Duration, Default: "0s", Max: "1s",
+					Doc: "after so long without a CNP alpha decays; 0s: preset (55us, 1us)", Source: "SIGCOMM'15 equation 2"},
+				{Name: "reaction", Kind: scheme.Text, Words: []string{preset, "cnp", "interval"}, Default: preset,
+					Doc:    "when a CNP cuts the rate: at once (paper) or at the end of decrease_interval (vendor)",
+					Source: "SIGCOMM'15 §3.1; HPCC simulator rdma-hw.cc"},
+				{Name: "decrease_interval", Kind: scheme.Duration, Default: "0s", Max: "1s",
+					Doc:    "at most one decrease in it; 0s: preset (each CNP, for receivers space them; 4us)",
+					Source: "SIGCOMM'15 §3.1; RATE_DECREASE_INTERVAL"},
+				{Name: "increase_timer", Kind: scheme.Duration, Default: "0s", Max: "1s",
+					Doc: "time between increases; 0s: preset (55us, 300us)", Source: "SIGCOMM'15 §5; RP_TIMER"},
+				{Name: "increase", Kind: scheme.Text, Words: []string{preset, "timer", "both"}, Default: preset,
+					Doc:    "what increases: the timer (vendor), or it and the byte counter (paper)",
+					Source: "SIGCOMM'15 §3.1; HPCC simulator rdma-hw.cc"},
+				{Name: "byte_counter", Kind: scheme.Size, Default: "10MB", Min: "1kB", Doc: "payload sent between increases",
+					Source: "SIGCOMM'15 §5"},
+				{Name: "fast_recovery", Kind: scheme.Int, Default: "-1", Min: "-1", Max: "1000",
+					Doc:    "increases halfway to the target rate before it is raised, F; -1: preset (5, 1)",
+					Source: "SIGCOMM'15 §3.1; FAST_RECOVERY_TIMES"},
+				{Name: "ai", Kind: scheme.Rate, Default: "0bps",
+					Doc: "additive increase; 0bps: preset (40Mbps, 1/5000 of the line rate)", Source: "SIGCOMM'15 §5; RATE_AI"},
+				{Name: "hai", Kind: scheme.Rate, Default: "0bps",
+					Doc: "hyper increase; 0bps: preset (200Mbps, 1/500 of the line rate)", Source: "ns3-rdma config.txt; RATE_HAI"},
+				{Name: "min_rate", Kind: scheme.Rate, Default: "0bps", Doc: "least rate; 0bps: preset (100Mbps, 1Gbps)",
+					Source: "HPCC simulator config.txt, run.py"},
+				{Name: "clamp_target_rate", Kind: scheme.Text, Words: []string{preset, "true", "false"}, Default: preset,
+					Doc:    "every decrease lowers the target rate (paper), or only the first after an increase (vendor)",
+					Source: "SIGCOMM'15 equation 1; CLAMP_TARGET_RATE"},
+			}, cc.RateParams()...)},
 		OwnRecovery: true,
 		ECN:         cc.CNPMode,
 		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
@@ -163,11 +185,14 @@ func New(f cc.Flow, c Config) (*DCQCN, error) {
 	case c.G <= 0 || c.G > 1:
 		return nil, fmt.Errorf("cc dcqcn: g is %v; above 0 … 1 are possible", c.G)
 	case c.AlphaTimer < 1 || c.AlphaTimer > longest || c.IncreaseTimer < 1 || c.IncreaseTimer > longest:
-		return nil, fmt.Errorf("cc dcqcn: alpha_timer is %v, increase_timer %v; above 0s … %v are possible", c.AlphaTimer, c.IncreaseTimer, longest)
+		return nil, fmt.Errorf("cc dcqcn: alpha_timer is %v, increase_timer %v; above 0s … %v are possible", c.AlphaTimer,
+			c.IncreaseTimer, longest)
 	case c.DecreaseInterval < 0 || c.DecreaseInterval > longest || c.Polled && c.DecreaseInterval < 1:
-		return nil, fmt.Errorf("cc dcqcn: decrease_interval is %v; 0s … %v are possible, and with reaction interval it must be above 0s", c.DecreaseInterval, longest)
+		return nil, fmt.Errorf("cc dcqcn: decrease_interval is %v; 0s … %v are possible, and with reaction interval it "+
+			"must be above 0s", c.DecreaseInterval, longest)
 	case c.AI < 1 || c.HAI < 1 || c.ByteCounter < 0 || c.FastRecovery < 0:
-		return nil, fmt.Errorf("cc dcqcn: ai is %v, hai %v, byte_counter %v, fast_recovery %d; the first two must be above 0, the others not below", c.AI, c.HAI, c.ByteCounter, c.FastRecovery)
+		return nil, fmt.Errorf("cc dcqcn: ai is %v, hai %v, byte_counter %v, fast_recovery %d; the first two must be above "+
+			"0, the others not below", c.AI, c.HAI, c.ByteCounter, c.FastRecovery)
 	}
 	return &DCQCN{config: c, line: f.LineRate, free: f.FreeWindow(), rate: f.LineRate, target: f.LineRate, alpha: 1,
 		increaseAt: unit.Never, decreaseAt: unit.Never}, nil

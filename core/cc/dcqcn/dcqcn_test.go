@@ -254,7 +254,8 @@ func TestProperties(t *testing.T) {
 					t.Fatalf("%s: a CNP raises from %v to %v", name, before, d.Decision().Rate)
 				}
 			}
-			if dec := d.Decision(); dec.Rate < c.MinRate || dec.Rate > line || d.Target() > line || d.Target() < dec.Rate || dec.NextTimer <= now {
+			if dec := d.Decision(); dec.Rate < c.MinRate || dec.Rate > line || d.Target() > line || d.Target() < dec.Rate ||
+				dec.NextTimer <= now {
 				t.Fatalf("%s: %+v, target %v at %v", name, dec, d.Target(), now)
 			}
 			if d.Alpha() <= 0 || d.Alpha() > 1 {
@@ -309,10 +310,12 @@ func TestScheme(t *testing.T) {
 	near(t, "line rate", first("line_rate", "10Gbps"), 5e9)
 	near(t, "alpha's timer", first("preset", "vendor", "alpha_timer", "2us"), 40e9*(1-math.Pow(1-g, 2)/2))
 	near(t, "increase timer", first("increase_timer", "4us"), 30e9)
-	near(t, "increase timer, F = 0", first("increase_timer", "4us", "fast_recovery", "0", "line_rate", "40Gbps", "ai", "5Gbps"), 30e9)
+	near(t, "increase timer, F = 0", first("increase_timer", "4us", "fast_recovery", "0", "line_rate", "40Gbps", "ai",
+		"5Gbps"), 30e9)
 	near(t, "a later check", first("preset", "vendor", "decrease_interval", "5us"), 40e9)
 	for _, given := range [][]string{
-		{"min_rate", "41Gbps"}, {"line_rate", "99Mbps"}, {"preset", "vendor", "line_rate", "500Mbps"}, {"reaction", "interval"},
+		{"min_rate", "41Gbps"}, {"line_rate", "99Mbps"}, {"preset", "vendor", "line_rate", "500Mbps"},
+		{"reaction", "interval"},
 		{"window", "bdp", "min_rate", "50Gbps"},
 	} {
 		if _, err := cctest.Make(dcqcn.Scheme(), cctest.Datacentre(1), given...); err == nil {
@@ -327,7 +330,8 @@ func TestScheme(t *testing.T) {
 	}
 	// The timer alone: F = 1 and hyper increase from the third on; with both, never without bytes.
 	hyper := func(given ...string) unit.Rate {
-		c, err := cctest.Make(dcqcn.Scheme(), cctest.Datacentre(1), append(given, "fast_recovery", "0", "ai", "1Mbps", "hai", "1Gbps", "clamp_target_rate", "true")...)
+		c, err := cctest.Make(dcqcn.Scheme(), cctest.Datacentre(1), append(given, "fast_recovery", "0", "ai", "1Mbps", "hai",
+			"1Gbps", "clamp_target_rate", "true")...)
 		if err != nil {
 			t.Fatal(err)
 		}

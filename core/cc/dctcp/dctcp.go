@@ -12,11 +12,16 @@ import (
 // Scheme is what an experiment names: cc: dctcp.
 func Scheme() cc.Scheme {
 	return cc.Scheme{
-		Scheme: scheme.Scheme{Name: "dctcp", Doc: "reduces by the share of ECN marks", Source: "RFC 8257", Params: []scheme.Param{
-			{Name: "g", Kind: scheme.Share, Default: "6.25%", Min: "0%", Max: "100%", Doc: "weight of a new share in the average", Source: "RFC 8257 §4.2"},
-			{Name: "initial_alpha", Kind: scheme.Share, Default: "100%", Min: "0%", Max: "100%", Doc: "average at the start", Source: "RFC 8257 §4.2"},
-			{Name: "slow_start", Kind: scheme.Bool, Default: "true", Doc: "grow exponentially at first; false: the first window is that of congestion avoidance", Source: "RFC 8257 §3; HPCC §5.1 takes it away and starts at line rate"},
-		}},
+		Scheme: scheme.Scheme{Name: "dctcp", Doc: "reduces by the share of ECN marks", Source: "RFC 8257",
+			Params: []scheme.Param{
+				{Name: "g", Kind: scheme.Share, Default: "6.25%", Min: "0%", Max: "100%",
+					Doc: "weight of a new share in the average", Source: "RFC 8257 §4.2"},
+				{Name: "initial_alpha", Kind: scheme.Share, Default: "100%", Min: "0%", Max: "100%", Doc: "average at the start",
+					Source: "RFC 8257 §4.2"},
+				{Name: "slow_start", Kind: scheme.Bool, Default: "true",
+					Doc:    "grow exponentially at first; false: the first window is that of congestion avoidance",
+					Source: "RFC 8257 §3; HPCC §5.1 takes it away and starts at line rate"},
+			}},
 		ECN: cc.DCTCPMode,
 		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
 			d := New(f, v.Float("g"), v.Float("initial_alpha"))

@@ -69,12 +69,14 @@ func ExampleNew() {
 // a round trip.
 func TestWithoutSlowStart(t *testing.T) {
 	s := dctcp.Scheme()
-	c, err := s.Build(cc.Flow{MSS: 1000, InitialWindow: 100}, scheme.NewValues("dctcp", map[string]any{"g": 0.0625, "initial_alpha": 1.0, "slow_start": false}))
+	c, err := s.Build(cc.Flow{MSS: 1000, InitialWindow: 100}, scheme.NewValues("dctcp", map[string]any{"g": 0.0625,
+		"initial_alpha": 1.0, "slow_start": false}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range int64(100) {
-		c.OnAck(unit.Time(i), &cc.Ack{Packets: 1, Bytes: 1000, Advanced: true, Una: 1000 * (i + 1), Next: 1000 * (i + 101), Delivered: i + 1, Limited: true, PriorInFlight: 100, InFlight: 99})
+		c.OnAck(unit.Time(i), &cc.Ack{Packets: 1, Bytes: 1000, Advanced: true, Una: 1000 * (i + 1), Next: 1000 * (i + 101),
+			Delivered: i + 1, Limited: true, PriorInFlight: 100, InFlight: 99})
 	}
 	if d := c.Decision(); d.Window != 101_000 || d.SlowStart {
 		t.Errorf("after a round trip %+v", d)

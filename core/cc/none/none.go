@@ -13,10 +13,13 @@ import (
 // Scheme is what an experiment names: cc: none.
 func Scheme() cc.Scheme {
 	return cc.Scheme{
-		Scheme: scheme.Scheme{Name: "none", Doc: "a fixed rate, whatever happens", Source: "ours", Params: append([]scheme.Param{
-			{Name: "rate", Kind: scheme.Rate, Default: "0bps", Doc: "payload per second; 0bps: as the link takes it", Source: "ours"},
-			{Name: "packets", Kind: scheme.Packets, Default: "0 packets", Doc: "most packets in flight; 0 packets: no bound", Source: "ours"},
-		}, cc.RateParams()...)},
+		Scheme: scheme.Scheme{Name: "none", Doc: "a fixed rate, whatever happens", Source: "ours",
+			Params: append([]scheme.Param{
+				{Name: "rate", Kind: scheme.Rate, Default: "0bps", Doc: "payload per second; 0bps: as the link takes it",
+					Source: "ours"},
+				{Name: "packets", Kind: scheme.Packets, Default: "0 packets", Doc: "most packets in flight; 0 packets: no bound",
+					Source: "ours"},
+			}, cc.RateParams()...)},
 		OwnRecovery: true,
 		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
 			f = f.WithPath(v)

@@ -99,7 +99,8 @@ func Wrap(inner cc.Controller, f cc.Flow) (cc.Controller, error) {
 	case f.BaseRTT < 0:
 		return nil, fmt.Errorf("supply: a base RTT of %v; 0s or more is possible", f.BaseRTT)
 	}
-	s := &Supply{inner: inner, mss: float64(f.MSS), line: math.Inf(1), share: 1, given: f.BaseRTT > 0, base: f.BaseRTT, rate: math.Inf(1)}
+	s := &Supply{inner: inner, mss: float64(f.MSS), line: math.Inf(1), share: 1, given: f.BaseRTT > 0, base: f.BaseRTT,
+		rate: math.Inf(1)}
 	if f.LineRate > 0 {
 		s.line = float64(f.LineRate)
 	}
@@ -181,7 +182,8 @@ func (s *Supply) open(now unit.Time, delivered unit.Bytes) {
 		gain = fast
 	}
 	s.set(s.rate + gain*float64(max(delivered, 0))*8e12/float64(trip))
-	if d := s.inner.Decision(); !d.SlowStart && (d.Rate > 0 && float64(d.Rate) <= s.rate || float64(d.Window) <= s.window) {
+	if d := s.inner.Decision(); !d.SlowStart && (d.Rate > 0 && float64(d.Rate) <= s.rate ||
+		float64(d.Window) <= s.window) {
 		s.bounds, s.rate = false, math.Inf(1)
 	}
 }

@@ -46,7 +46,8 @@ func nack(s unit.Rate) cc.Notice {
 }
 
 func ack(packets int, srtt unit.Time) *cc.Ack {
-	return &cc.Ack{Packets: packets, Bytes: unit.Bytes(packets) * 1000, Advanced: true, Limited: true, SRTT: srtt, MinRTT: srtt, RTT: srtt}
+	return &cc.Ack{Packets: packets, Bytes: unit.Bytes(packets) * 1000, Advanced: true, Limited: true, SRTT: srtt,
+		MinRTT: srtt, RTT: srtt}
 }
 
 func is(t *testing.T, what string, c cc.Controller, window unit.Bytes, rate unit.Rate) {
@@ -70,7 +71,8 @@ func TestFormulas(t *testing.T) {
 		{"9.6 packets", flow(ms), 96 * mbps, 11_000, 76_800_000},
 		{"a tenth of a packet", flow(10 * us), 100 * mbps, 2000, 80 * mbps},
 		{"T is not known", flow(0), 100 * mbps, 1000_000, 80 * mbps},
-		{"shares of MSS and MTU", cc.Flow{MSS: 1000, MTU: 1236, Path: cc.Path{BaseRTT: 10 * ms}}, 100 * mbps, 101_000, 80 * mbps},
+		{"shares of MSS and MTU", cc.Flow{MSS: 1000, MTU: 1236, Path: cc.Path{BaseRTT: 10 * ms}}, 100 * mbps, 101_000,
+			80 * mbps},
 		{"more than the inner one wants", flow(10 * ms), 100 * unit.Gbps, 1000_000, 80 * unit.Gbps},
 		{"the least: a 64th of the line", flow(ms), 1, 3000, 12_500_000}, // 1562 B in a round trip
 		{"a 64th of the window", flow(100 * ms), unit.Kbps, 17_000, 1_250_000},
@@ -283,7 +285,8 @@ type watch struct {
 
 func (w *watch) Decision() cc.Decision {
 	d, i := w.Controller.Decision(), w.inner.Decision()
-	if d.Window > i.Window || d.Window < cctest.MSS || i.Rate > 0 && (d.Rate > i.Rate || d.Rate < 1) || d.NextTimer != i.NextTimer ||
+	if d.Window > i.Window || d.Window < cctest.MSS || i.Rate > 0 && (d.Rate > i.Rate || d.Rate < 1) ||
+		d.NextTimer != i.NextTimer ||
 		d.AppLimited != i.AppLimited || d.SlowStart && !i.SlowStart {
 		w.wrong = fmt.Sprintf("%+v, the inner one has %+v", d, i)
 	}
@@ -362,7 +365,8 @@ func TestUnnoticed(t *testing.T) {
 		for j := range story {
 			story[j] = byte(r.IntN(256))
 		}
-		x, y := &cctest.Model{Controller: a, Own: true, Free: true, Speed: 1000}, &cctest.Model{Controller: b, Own: true, Free: true, Speed: 1000}
+		x, y := &cctest.Model{Controller: a, Own: true, Free: true, Speed: 1000}, &cctest.Model{Controller: b, Own: true,
+			Free: true, Speed: 1000}
 		for i := 0; i < len(story); i += 2 {
 			if err := x.Run(story[i : i+2]); err != nil {
 				t.Fatal(err)
@@ -473,7 +477,8 @@ func TestFairToRTTs(t *testing.T) {
 				x, y := a.Delivered, b.Delivered
 				loop.Run(20 * unit.Second)
 				p, q := float64(a.Delivered-x), float64(b.Delivered-y)
-				t.Logf("%s, buffer %d, wrapped %v: %.0f and %.0f packets/s, %d trimmed", m.name, buffer, wrapped, p/15, q/15, loop.Trimmed)
+				t.Logf("%s, buffer %d, wrapped %v: %.0f and %.0f packets/s, %d trimmed", m.name, buffer, wrapped, p/15, q/15,
+					loop.Trimmed)
 				return (p + q) * (p + q) / 2 / (p*p + q*q), (p + q) / 15 / 10_000
 			}
 			jain, use := shares(true)
@@ -502,7 +507,8 @@ func TestSlowStartSpike(t *testing.T) {
 		b.Run(unit.Second)
 		first := b.Trimmed
 		b.Run(20 * unit.Second)
-		t.Logf("wrapped %v: %d trimmed in the first second, %d later; %d delivered", wrapped, first, b.Trimmed-first, s.Delivered)
+		t.Logf("wrapped %v: %d trimmed in the first second, %d later; %d delivered", wrapped, first, b.Trimmed-first,
+			s.Delivered)
 		return first, float64(s.Delivered) / 200_000
 	}
 	first, use := most(true)

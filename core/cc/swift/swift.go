@@ -44,33 +44,50 @@ type Config struct {
 
 // Defaults are csg-htsim's (swift.cpp), but for MinWindow, which is ours.
 func Defaults() Config {
-	return Config{BaseTarget: 20 * unit.Microsecond, HopDelay: 3053 * unit.Nanosecond, Range: 100 * unit.Microsecond, FlowMin: 0.1, FlowMax: 100,
+	return Config{BaseTarget: 20 * unit.Microsecond, HopDelay: 3053 * unit.Nanosecond, Range: 100 * unit.Microsecond,
+		FlowMin: 0.1, FlowMax: 100,
 		AI: 1, Beta: 0.8, MaxDecrease: 0.5, MinWindow: 0.01, MaxWindow: 1000, ResetThreshold: 5}
 }
 
 // Scheme is what an experiment names: cc: swift.
 func Scheme() cc.Scheme {
 	return cc.Scheme{
-		Scheme: scheme.Scheme{Name: "swift", Doc: "AIMD towards a target delay", Source: "Kumar et al., SIGCOMM'20", Params: []scheme.Param{
-			{Name: "base_target", Kind: scheme.Duration, Default: "20us", Min: "1ps", Max: "1s", Doc: "target delay of a path without hops", Source: "csg-htsim"},
-			{Name: "hop_delay", Kind: scheme.Duration, Default: "3053ns", Max: "1s", Doc: "target delay that each hop adds; 0s: topology scaling off", Source: "csg-htsim: base target / 6.55"},
-			{Name: "hops", Kind: scheme.Int, Default: "0", Min: "0", Max: "255", Doc: "switches on the path; 0: as many as there are", Source: "SIGCOMM'20 §3.5"},
-			{Name: "fs_range", Kind: scheme.Duration, Default: "100us", Max: "1s", Doc: "most that flow scaling adds to the target delay; 0s: off", Source: "csg-htsim: 5 base targets"},
-			{Name: "fs_min_cwnd", Kind: scheme.Float, Default: "0.1", Min: "0.0001", Max: "1000000", Doc: "window in packets at which flow scaling adds all", Source: "csg-htsim"},
-			{Name: "fs_max_cwnd", Kind: scheme.Float, Default: "100", Min: "0.0001", Max: "1000000", Doc: "window in packets from which it adds nothing", Source: "csg-htsim"},
-			{Name: "ai", Kind: scheme.Float, Default: "1", Min: "0.0001", Max: "1000", Doc: "additive increase [packets a round trip]", Source: "csg-htsim"},
-			{Name: "beta", Kind: scheme.Share, Default: "80%", Min: "0%", Max: "100%", Doc: "multiplicative decrease", Source: "csg-htsim"},
-			{Name: "max_mdf", Kind: scheme.Share, Default: "50%", Min: "0%", Max: "99%", Doc: "largest decrease at once", Source: "csg-htsim"},
-			{Name: "min_cwnd", Kind: scheme.Float, Default: "0.01", Min: "0.0001", Max: "1000", Doc: "least window [packets]", Source: "ours"},
-			{Name: "max_cwnd", Kind: scheme.Float, Default: "1000", Min: "1", Max: "1000000", Doc: "largest window [packets]", Source: "csg-htsim"},
-			{Name: "initial_window", Kind: scheme.Packets, Default: "0 packets", Doc: "window at the start; 0 packets: the transport's", Source: "ours"},
-			{Name: "retx_reset_threshold", Kind: scheme.Int, Default: "5", Min: "1", Max: "1000", Doc: "timeouts in a row that set the window to the least", Source: "csg-htsim"},
-		}},
+		Scheme: scheme.Scheme{Name: "swift", Doc: "AIMD towards a target delay", Source: "Kumar et al., SIGCOMM'20",
+			Params: []scheme.Param{
+				{Name: "base_target", Kind: scheme.Duration, Default: "20us", Min: "1ps", Max: "1s",
+					Doc: "target delay of a path without hops", Source: "csg-htsim"},
+				{Name: "hop_delay", Kind: scheme.Duration, Default: "3053ns", Max: "1s",
+					Doc: "target delay that each hop adds; 0s: topology scaling off", Source: "csg-htsim: base target / 6.55"},
+				{Name: "hops", Kind: scheme.Int, Default: "0", Min: "0", Max: "255",
+					Doc: "switches on the path; 0: as many as there are", Source: "SIGCOMM'20 §3.5"},
+				{Name: "fs_range", Kind: scheme.Duration, Default: "100us", Max: "1s",
+					Doc: "most that flow scaling adds to the target delay; 0s: off", Source: "csg-htsim: 5 base targets"},
+				{Name: "fs_min_cwnd", Kind: scheme.Float, Default: "0.1", Min: "0.0001", Max: "1000000",
+					Doc: "window in packets at which flow scaling adds all", Source: "csg-htsim"},
+				{Name: "fs_max_cwnd", Kind: scheme.Float, Default: "100", Min: "0.0001", Max: "1000000",
+					Doc: "window in packets from which it adds nothing", Source: "csg-htsim"},
+				{Name: "ai", Kind: scheme.Float, Default: "1", Min: "0.0001", Max: "1000",
+					Doc: "additive increase [packets a round trip]", Source: "csg-htsim"},
+				{Name: "beta", Kind: scheme.Share, Default: "80%", Min: "0%", Max: "100%", Doc: "multiplicative decrease",
+					Source: "csg-htsim"},
+				{Name: "max_mdf", Kind: scheme.Share, Default: "50%", Min: "0%", Max: "99%", Doc: "largest decrease at once",
+					Source: "csg-htsim"},
+				{Name: "min_cwnd", Kind: scheme.Float, Default: "0.01", Min: "0.0001", Max: "1000", Doc: "least window [packets]",
+					Source: "ours"},
+				{Name: "max_cwnd", Kind: scheme.Float, Default: "1000", Min: "1", Max: "1000000", Doc: "largest window [packets]",
+					Source: "csg-htsim"},
+				{Name: "initial_window", Kind: scheme.Packets, Default: "0 packets",
+					Doc: "window at the start; 0 packets: the transport's", Source: "ours"},
+				{Name: "retx_reset_threshold", Kind: scheme.Int, Default: "5", Min: "1", Max: "1000",
+					Doc: "timeouts in a row that set the window to the least", Source: "csg-htsim"},
+			}},
 		OwnRecovery: true,
 		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
-			s, err := New(f, Config{BaseTarget: v.Time("base_target"), HopDelay: v.Time("hop_delay"), Hops: v.Int("hops"), Range: v.Time("fs_range"),
-				FlowMin: v.Float("fs_min_cwnd"), FlowMax: v.Float("fs_max_cwnd"), AI: v.Float("ai"), Beta: v.Float("beta"), MaxDecrease: v.Float("max_mdf"),
-				MinWindow: v.Float("min_cwnd"), MaxWindow: v.Float("max_cwnd"), InitialWindow: float64(v.Int("initial_window")),
+			s, err := New(f, Config{BaseTarget: v.Time("base_target"), HopDelay: v.Time("hop_delay"), Hops: v.Int("hops"),
+				Range:   v.Time("fs_range"),
+				FlowMin: v.Float("fs_min_cwnd"), FlowMax: v.Float("fs_max_cwnd"), AI: v.Float("ai"), Beta: v.Float("beta"),
+				MaxDecrease: v.Float("max_mdf"),
+				MinWindow:   v.Float("min_cwnd"), MaxWindow: v.Float("max_cwnd"), InitialWindow: float64(v.Int("initial_window")),
 				ResetThreshold: v.Int("retx_reset_threshold")})
 			if err != nil {
 				return nil, err
@@ -107,13 +124,17 @@ func New(f cc.Flow, c Config) (*Swift, error) {
 	case c.HopDelay > 0 && c.Hops < 1:
 		return nil, fmt.Errorf("cc swift: the number of hops is not known; hops gives it, and hop_delay: 0s does without it")
 	case c.BaseTarget < 1 || c.HopDelay < 0 || c.Range < 0:
-		return nil, fmt.Errorf("cc swift: base_target is %v, hop_delay %v, fs_range %v; the first must be above 0s, the others not below", c.BaseTarget, c.HopDelay, c.Range)
+		return nil, fmt.Errorf("cc swift: base_target is %v, hop_delay %v, fs_range %v; the first must be above 0s, the "+
+			"others not below", c.BaseTarget, c.HopDelay, c.Range)
 	case !(c.FlowMin > 0 && c.FlowMin < c.FlowMax):
-		return nil, fmt.Errorf("cc swift: fs_min_cwnd is %v, fs_max_cwnd %v; the first must be above 0 and below the second", c.FlowMin, c.FlowMax)
+		return nil, fmt.Errorf("cc swift: fs_min_cwnd is %v, fs_max_cwnd %v; the first must be above 0 and below the second",
+			c.FlowMin, c.FlowMax)
 	case !(c.MinWindow > 0 && c.MinWindow <= c.MaxWindow && c.MaxWindow >= 1 && c.MaxWindow <= cc.Unlimited):
-		return nil, fmt.Errorf("cc swift: min_cwnd is %v, max_cwnd %v; they must be above 0 and in this order", c.MinWindow, c.MaxWindow)
+		return nil, fmt.Errorf("cc swift: min_cwnd is %v, max_cwnd %v; they must be above 0 and in this order", c.MinWindow,
+			c.MaxWindow)
 	case !(c.AI > 0 && c.Beta >= 0 && c.Beta <= 1 && c.MaxDecrease >= 0 && c.MaxDecrease < 1) || c.ResetThreshold < 1:
-		return nil, fmt.Errorf("cc swift: ai is %v, beta %v, max_mdf %v, retx_reset_threshold %d; shares are possible, and above 0", c.AI, c.Beta, c.MaxDecrease, c.ResetThreshold)
+		return nil, fmt.Errorf("cc swift: ai is %v, beta %v, max_mdf %v, retx_reset_threshold %d; shares are possible, "+
+			"and above 0", c.AI, c.Beta, c.MaxDecrease, c.ResetThreshold)
 	}
 	s := &Swift{config: c, mss: float64(f.MSS), window: min(max(c.InitialWindow, c.MinWindow), c.MaxWindow)}
 	s.fixed = float64(c.BaseTarget) + float64(c.Hops)*float64(c.HopDelay)

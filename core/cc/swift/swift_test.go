@@ -131,7 +131,9 @@ func TestLoss(t *testing.T) {
 	near(t, "timeout 5", s.Window(), 0.01)
 
 	for name, between := range map[string]func(s *swift.Swift){
-		"an ACK": func(s *swift.Swift) { s.OnAck(0, &cc.Ack{}) }, "fast recovery": func(s *swift.Swift) { s.OnLoss(0, recovery) },
+		"an ACK": func(s *swift.Swift) { s.OnAck(0, &cc.Ack{}) }, "fast recovery": func(s *swift.Swift) {
+			s.OnLoss(0, recovery)
+		},
 	} {
 		s = start(t, flat())
 		for range 4 {
@@ -226,7 +228,8 @@ func TestScheme(t *testing.T) {
 		t.Error("an unknown number of hops is taken")
 	}
 	for _, given := range [][]string{
-		{"fs_min_cwnd", "100"}, {"min_cwnd", "7", "max_cwnd", "5"}, {"fs_min_cwnd", "NaN"}, {"ai", "NaN"}, {"min_cwnd", "NaN"}, {"max_cwnd", "Inf"},
+		{"fs_min_cwnd", "100"}, {"min_cwnd", "7", "max_cwnd", "5"}, {"fs_min_cwnd", "NaN"}, {"ai", "NaN"},
+		{"min_cwnd", "NaN"}, {"max_cwnd", "Inf"},
 	} {
 		if _, err := cctest.Make(swift.Scheme(), cctest.Datacentre(1), given...); err == nil {
 			t.Errorf("%q is taken", given)

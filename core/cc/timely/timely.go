@@ -59,8 +59,10 @@ type Config struct {
 // PresetConfig returns a preset's parameters for a line rate. Those of paper are as Zhu
 // et al. (CoNEXT'16) and the HPCC simulator quote them; MinRate is ours.
 func PresetConfig(name string, line unit.Rate) Config {
-	c := Config{Law: name, Update: EachSegment, Alpha: 0.875, Beta: 0.8, TLow: 50 * unit.Microsecond, THigh: 500 * unit.Microsecond,
-		MinRTT: 20 * unit.Microsecond, Delta: 10 * unit.Mbps, HAI: 5, HAIAfter: 5, Segment: 64 * unit.KB, MinRate: 10 * unit.Mbps, MaxDecrease: 1}
+	c := Config{Law: name, Update: EachSegment, Alpha: 0.875, Beta: 0.8, TLow: 50 * unit.Microsecond,
+		THigh:  500 * unit.Microsecond,
+		MinRTT: 20 * unit.Microsecond, Delta: 10 * unit.Mbps, HAI: 5, HAIAfter: 5, Segment: 64 * unit.KB,
+		MinRate: 10 * unit.Mbps, MaxDecrease: 1}
 	switch name {
 	case Patched:
 		c.Beta, c.Segment = 0.008, 16*unit.KB
@@ -73,22 +75,43 @@ func PresetConfig(name string, line unit.Rate) Config {
 // Scheme is what an experiment names: cc: timely.
 func Scheme() cc.Scheme {
 	return cc.Scheme{
-		Scheme: scheme.Scheme{Name: "timely", Doc: "a rate that follows the gradient of the RTT", Source: "Mittal et al., SIGCOMM'15", Params: append([]scheme.Param{
-			{Name: "preset", Kind: scheme.Text, Words: []string{Paper, Patched, HPCC}, Default: Paper, Doc: "law, and where what is not given comes from: algorithm 1, Zhu et al.'s patch, the HPCC simulator", Source: "SIGCOMM'15 algorithm 1; CoNEXT'16; HPCC simulator rdma-hw.cc"},
-			{Name: "update", Kind: scheme.Text, Words: []string{preset, EachSegment, EachACK, EachRTT}, Default: preset, Doc: "when the rate is computed: segment (paper, patched), rtt (hpcc)", Source: "SIGCOMM'15 §4; HPCC simulator rdma-hw.cc"},
-			{Name: "segment", Kind: scheme.Size, Default: "0 B", Max: "1GB", Doc: "payload of a completion event; 0 B: preset (64kB, 16kB, –)", Source: "SIGCOMM'15 §4: 16 to 64 KB; CoNEXT'16"},
-			{Name: "alpha", Kind: scheme.Share, Default: "87.5%", Min: "0%", Max: "100%", Doc: "weight of a new difference of RTTs", Source: "CoNEXT'16; HPCC simulator"},
-			{Name: "beta", Kind: scheme.Share, Default: "0%", Min: "0%", Max: "100%", Doc: "multiplicative decrement; 0%: preset (80%, 0.8%, 80%)", Source: "SIGCOMM'15 algorithm 1; CoNEXT'16"},
-			{Name: "max_decrease", Kind: scheme.Share, Default: "100%", Min: "0%", Max: "100%", Doc: "most of the rate that one event takes; eRPC's port of the authors' code takes 50% at most", Source: "SIGCOMM'15 algorithm 1: no bound"},
-			{Name: "t_low", Kind: scheme.Duration, Default: "50us", Min: "1ps", Max: "1s", Doc: "RTT below which the rate rises", Source: "SIGCOMM'15; CoNEXT'16"},
-			{Name: "t_high", Kind: scheme.Duration, Default: "500us", Min: "1ps", Max: "1s", Doc: "RTT above which the rate falls", Source: "SIGCOMM'15; CoNEXT'16"},
-			{Name: "min_rtt", Kind: scheme.Duration, Default: "20us", Min: "1ps", Max: "1s", Doc: "what the gradient is divided by", Source: "CoNEXT'16; HPCC simulator"},
-			{Name: "delta", Kind: scheme.Rate, Default: "0bps", Doc: "additive increment; 0bps: preset (10Mbps, 10Mbps, 1/1000 of the line rate)", Source: "SIGCOMM'15; HPCC simulator run.py"},
-			{Name: "hai", Kind: scheme.Int, Default: "5", Min: "1", Max: "1000", Doc: "increments at once in hyperactive increase, N", Source: "SIGCOMM'15 algorithm 1"},
-			{Name: "hai_after", Kind: scheme.Int, Default: "5", Min: "0", Max: "1000000", Doc: "events until hyperactive increase", Source: "SIGCOMM'15 algorithm 1"},
-			{Name: "min_rate", Kind: scheme.Rate, Default: "0bps", Doc: "least rate; 0bps: preset (10Mbps, 10Mbps, 1Gbps)", Source: "ours; HPCC simulator run.py"},
-			{Name: "start_rate", Kind: scheme.Rate, Default: "0bps", Doc: "rate at the start; 0bps: line rate, the paper's C/(N+1) for a sender's first flow", Source: "SIGCOMM'15; HPCC §5.1"},
-		}, cc.RateParams()...)},
+		Scheme: scheme.Scheme{Name: "timely", Doc: "a rate that follows the gradient of the RTT",
+			Source: "Mittal et al., SIGCOMM'15", Params: append([]scheme.Param{
+				{Name: "preset", Kind: scheme.Text, Words: []string{Paper, Patched, HPCC}, Default: Paper,
+					Doc:    "law, and where what is not given comes from: algorithm 1, Zhu et al.'s patch, the HPCC simulator",
+					Source: "SIGCOMM'15 algorithm 1; CoNEXT'16; HPCC simulator rdma-hw.cc"},
+				{Name: "update", Kind: scheme.Text, Words: []string{preset, EachSegment, EachACK, EachRTT}, Default: preset,
+					Doc:    "when the rate is computed: segment (paper, patched), rtt (hpcc)",
+					Source: "SIGCOMM'15 §4; HPCC simulator rdma-hw.cc"},
+				{Name: "segment", Kind: scheme.Size, Default: "0 B", Max: "1GB",
+					Doc:    "payload of a completion event; 0 B: preset (64kB, 16kB, –)",
+					Source: "SIGCOMM'15 §4: 16 to 64 KB; CoNEXT'16"},
+				{Name: "alpha", Kind: scheme.Share, Default: "87.5%", Min: "0%", Max: "100%",
+					Doc: "weight of a new difference of RTTs", Source: "CoNEXT'16; HPCC simulator"},
+				{Name: "beta", Kind: scheme.Share, Default: "0%", Min: "0%", Max: "100%",
+					Doc: "multiplicative decrement; 0%: preset (80%, 0.8%, 80%)", Source: "SIGCOMM'15 algorithm 1; CoNEXT'16"},
+				{Name: "max_decrease", Kind: scheme.Share, Default: "100%", Min: "0%", Max: "100%",
+					Doc:    "most of the rate that one event takes; eRPC's port of the authors' code takes 50% at most",
+					Source: "SIGCOMM'15 algorithm 1: no bound"},
+				{Name: "t_low", Kind: scheme.Duration, Default: "50us", Min: "1ps", Max: "1s",
+					Doc: "RTT below which the rate rises", Source: "SIGCOMM'15; CoNEXT'16"},
+				{Name: "t_high", Kind: scheme.Duration, Default: "500us", Min: "1ps", Max: "1s",
+					Doc: "RTT above which the rate falls", Source: "SIGCOMM'15; CoNEXT'16"},
+				{Name: "min_rtt", Kind: scheme.Duration, Default: "20us", Min: "1ps", Max: "1s",
+					Doc: "what the gradient is divided by", Source: "CoNEXT'16; HPCC simulator"},
+				{Name: "delta", Kind: scheme.Rate, Default: "0bps",
+					Doc:    "additive increment; 0bps: preset (10Mbps, 10Mbps, 1/1000 of the line rate)",
+					Source: "SIGCOMM'15; HPCC simulator run.py"},
+				{Name: "hai", Kind: scheme.Int, Default: "5", Min: "1", Max: "1000",
+					Doc: "increments at once in hyperactive increase, N", Source: "SIGCOMM'15 algorithm 1"},
+				{Name: "hai_after", Kind: scheme.Int, Default: "5", Min: "0", Max: "1000000",
+					Doc: "events until hyperactive increase", Source: "SIGCOMM'15 algorithm 1"},
+				{Name: "min_rate", Kind: scheme.Rate, Default: "0bps", Doc: "least rate; 0bps: preset (10Mbps, 10Mbps, 1Gbps)",
+					Source: "ours; HPCC simulator run.py"},
+				{Name: "start_rate", Kind: scheme.Rate, Default: "0bps",
+					Doc:    "rate at the start; 0bps: line rate, the paper's C/(N+1) for a sender's first flow",
+					Source: "SIGCOMM'15; HPCC §5.1"},
+			}, cc.RateParams()...)},
 		OwnRecovery: true,
 		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
 			f = f.WithPath(v)
@@ -109,7 +132,8 @@ func Scheme() cc.Scheme {
 func config(f cc.Flow, v scheme.Values) Config {
 	c := PresetConfig(v.Text("preset"), f.LineRate)
 	c.Alpha, c.TLow, c.THigh, c.MinRTT = v.Float("alpha"), v.Time("t_low"), v.Time("t_high"), v.Time("min_rtt")
-	c.HAI, c.HAIAfter, c.StartRate, c.MaxDecrease = v.Int("hai"), v.Int("hai_after"), v.Rate("start_rate"), v.Float("max_decrease")
+	c.HAI, c.HAIAfter, c.StartRate, c.MaxDecrease = v.Int("hai"), v.Int("hai_after"), v.Rate("start_rate"),
+		v.Float("max_decrease")
 	if word := v.Text("update"); word != preset {
 		c.Update = word
 	}
@@ -156,11 +180,14 @@ func New(f cc.Flow, c Config) (*Timely, error) {
 	case c.StartRate < c.MinRate || c.StartRate > f.LineRate:
 		return nil, fmt.Errorf("cc timely: start_rate is %v; %v … %v are possible", c.StartRate, c.MinRate, f.LineRate)
 	case c.TLow < 1 || c.THigh < c.TLow || c.MinRTT < 1:
-		return nil, fmt.Errorf("cc timely: t_low is %v, t_high %v, min_rtt %v; they must be above 0s, and t_high not below t_low", c.TLow, c.THigh, c.MinRTT)
+		return nil, fmt.Errorf("cc timely: t_low is %v, t_high %v, min_rtt %v; they must be above 0s, and t_high not "+
+			"below t_low", c.TLow, c.THigh, c.MinRTT)
 	case c.Alpha < 0 || c.Alpha > 1 || c.Beta < 0 || c.Beta > 1 || c.MaxDecrease < 0 || c.MaxDecrease > 1:
-		return nil, fmt.Errorf("cc timely: alpha is %v, beta %v, max_decrease %v; 0 … 1 are possible", c.Alpha, c.Beta, c.MaxDecrease)
+		return nil, fmt.Errorf("cc timely: alpha is %v, beta %v, max_decrease %v; 0 … 1 are possible", c.Alpha, c.Beta,
+			c.MaxDecrease)
 	case c.Delta < 1 || c.HAI < 1 || c.HAIAfter < 0 || c.Segment < 1:
-		return nil, fmt.Errorf("cc timely: delta is %v, hai %d, hai_after %d, segment %v; they must be above 0", c.Delta, c.HAI, c.HAIAfter, c.Segment)
+		return nil, fmt.Errorf("cc timely: delta is %v, hai %d, hai_after %d, segment %v; they must be above 0", c.Delta,
+			c.HAI, c.HAIAfter, c.Segment)
 	}
 	return &Timely{config: c, line: float64(f.LineRate), free: f.FreeWindow(), rate: float64(c.StartRate)}, nil
 }

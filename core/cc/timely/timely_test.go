@@ -243,7 +243,8 @@ func TestProperties(t *testing.T) {
 // Presets, what is given in their place, and what is refused.
 func TestScheme(t *testing.T) {
 	after := func(rtts []unit.Time, given ...string) cc.Controller {
-		c, err := cctest.Make(timely.Scheme(), cctest.Datacentre(1), append(given, "update", "ack", "start_rate", "10Gbps")...)
+		c, err := cctest.Make(timely.Scheme(), cctest.Datacentre(1), append(given, "update", "ack", "start_rate",
+			"10Gbps")...)
 		if err != nil {
 			t.Fatal(given, err)
 		}
@@ -257,17 +258,20 @@ func TestScheme(t *testing.T) {
 	near(t, "hpcc", after(flat, "preset", "hpcc", "line_rate", "20Gbps"), 10e9+20e6)
 	near(t, "delta", after(flat, "delta", "1Gbps"), 11e9)
 	near(t, "t_low", after([]unit.Time{20 * us, 22 * us}, "t_low", "15us", "alpha", "100%"), 10e9*(1-0.8*0.1))
-	near(t, "min_rtt, beta", after([]unit.Time{60 * us, 62 * us}, "min_rtt", "10us", "alpha", "100%", "beta", "50%"), 10e9*(1-0.5*0.2))
+	near(t, "min_rtt, beta", after([]unit.Time{60 * us, 62 * us}, "min_rtt", "10us", "alpha", "100%", "beta", "50%"),
+		10e9*(1-0.5*0.2))
 	near(t, "t_high", after([]unit.Time{100 * us, 100 * us}, "t_high", "80us"), 10e9*(1-0.8*0.2))
 	near(t, "hai", after([]unit.Time{100 * us, 99 * us, 98 * us}, "hai_after", "2", "hai", "100"), 10e9+10e6+1000e6)
 	near(t, "no bound of a decrease", after([]unit.Time{60 * us, 400 * us}), 10e6)
 	near(t, "max_decrease", after([]unit.Time{60 * us, 400 * us}, "max_decrease", "50%"), 5e9)
 	near(t, "min_rate", after([]unit.Time{60 * us, 400 * us}, "min_rate", "2Gbps"), 2e9)
-	if c, err := cctest.Make(timely.Scheme(), cctest.Datacentre(1), "window", "variable", "start_rate", "20Gbps"); err != nil || c.Decision().Window != 25_000 {
+	if c, err := cctest.Make(timely.Scheme(), cctest.Datacentre(1), "window", "variable", "start_rate",
+		"20Gbps"); err != nil || c.Decision().Window != 25_000 {
 		t.Errorf("variable window: %v, %v", c, err)
 	}
 	for _, given := range [][]string{
-		{"min_rate", "41Gbps"}, {"start_rate", "41Gbps"}, {"start_rate", "1Mbps"}, {"t_low", "600us"}, {"preset", "hpcc", "line_rate", "500Mbps"},
+		{"min_rate", "41Gbps"}, {"start_rate", "41Gbps"}, {"start_rate", "1Mbps"}, {"t_low", "600us"},
+		{"preset", "hpcc", "line_rate", "500Mbps"},
 	} {
 		if _, err := cctest.Make(timely.Scheme(), cctest.Datacentre(1), given...); err == nil {
 			t.Errorf("%q is taken", given)

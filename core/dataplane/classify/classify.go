@@ -20,10 +20,13 @@ type Program struct{ class [64]uint8 }
 // Scheme is what an experiment names: switch: [ecmp, {classify: {dscp: {46: 0, 26: 3}}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "classify", Doc: "priority class, and so queue, by DSCP", Source: "RFC 2474", Params: []scheme.Param{
-			{Name: "dscp", Kind: scheme.Map, Of: scheme.Int, Doc: "class, 0 to 7, by DSCP, 0 to 63", Source: "ours: none"},
-			{Name: "others", Kind: scheme.Text, Words: []string{"selector", "0", "1", "2", "3", "4", "5", "6", "7"}, Default: "selector", Doc: "class of the DSCPs not named: the upper three bits of it, or this one", Source: "RFC 2474 §4.2.2; what NICs do that trust the DSCP"},
-		}},
+		Scheme: scheme.Scheme{Name: "classify", Doc: "priority class, and so queue, by DSCP", Source: "RFC 2474",
+			Params: []scheme.Param{
+				{Name: "dscp", Kind: scheme.Map, Of: scheme.Int, Doc: "class, 0 to 7, by DSCP, 0 to 63", Source: "ours: none"},
+				{Name: "others", Kind: scheme.Text, Words: []string{"selector", "0", "1", "2", "3", "4", "5", "6", "7"},
+					Default: "selector", Doc: "class of the DSCPs not named: the upper three bits of it, or this one",
+					Source: "RFC 2474 §4.2.2; what NICs do that trust the DSCP"},
+			}},
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 			c := &Program{}
 			for d := range c.class {

@@ -5,5 +5,6 @@ import "weir/core/dataplane"
 // Footprint is one table.
 func (c *Program) Footprint() dataplane.Footprint {
 	return dataplane.Footprint{Stages: []dataplane.Stage{{Name: "class", Gress: dataplane.InIngress,
-		Tables: []dataplane.TableUse{{Name: "class by DSCP", Entries: len(c.class), Key: dataplane.IndexBits(len(c.class)), Action: dataplane.Bits(c.class[0])}}}}}
+		Tables: []dataplane.TableUse{{Name: "class by DSCP", Entries: len(c.class), Key: dataplane.IndexBits(len(c.class)),
+			Action: dataplane.Bits(c.class[0])}}}}}
 }

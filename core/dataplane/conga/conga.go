@@ -50,16 +50,24 @@ type Config struct {
 // Scheme is what an experiment names: switch: [conga].
 func Scheme() dataplane.Scheme {
 	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "conga", Doc: "flowlets by congestion of the whole path, which leaves tell each other; leaf-spine networks; hop limit", Source: "Alizadeh et al., SIGCOMM 2014", Params: []scheme.Param{
-			{Name: "gap", Kind: scheme.Duration, Default: "500us", Min: "0s", Max: "10s", Doc: "that ends a flowlet", Source: "CONGA §3.6: T_fl = 500us"},
-			{Name: "cells", Kind: scheme.Int, Default: "65536", Min: "1", Max: "16777216", Doc: "of the flowlet table, rounded up to a power of two", Source: "CONGA §3.4: 64 K entries"},
-			{Name: "tau", Kind: scheme.Duration, Default: "160us", Min: "1ns", Max: "10s", Doc: "time constant of the rate estimators", Source: "CONGA §3.6: 160us"},
-			{Name: "period", Kind: scheme.Duration, Default: "16us", Min: "1ns", Max: "10s", Doc: "of their decrements, at most tau", Source: "CONGA §3.2: T_dre; the value is ours, alpha 0.1"},
-			{Name: "bits", Kind: scheme.Int, Default: "3", Min: "1", Max: "7", Doc: "of a congestion metric", Source: "CONGA §3.6: Q = 3"},
-			{Name: "age", Kind: scheme.Duration, Default: "10ms", Min: "1us", Max: "60s", Doc: "after which what a leaf told counts half, and half of that each time again", Source: "CONGA §3.3: 10ms"},
+		Scheme: scheme.Scheme{Name: "conga", Doc: "flowlets by congestion of the whole path, which leaves tell each other; " +
+			"leaf-spine networks; hop limit", Source: "Alizadeh et al., SIGCOMM 2014", Params: []scheme.Param{
+			{Name: "gap", Kind: scheme.Duration, Default: "500us", Min: "0s", Max: "10s", Doc: "that ends a flowlet",
+				Source: "CONGA §3.6: T_fl = 500us"},
+			{Name: "cells", Kind: scheme.Int, Default: "65536", Min: "1", Max: "16777216",
+				Doc: "of the flowlet table, rounded up to a power of two", Source: "CONGA §3.4: 64 K entries"},
+			{Name: "tau", Kind: scheme.Duration, Default: "160us", Min: "1ns", Max: "10s",
+				Doc: "time constant of the rate estimators", Source: "CONGA §3.6: 160us"},
+			{Name: "period", Kind: scheme.Duration, Default: "16us", Min: "1ns", Max: "10s",
+				Doc: "of their decrements, at most tau", Source: "CONGA §3.2: T_dre; the value is ours, alpha 0.1"},
+			{Name: "bits", Kind: scheme.Int, Default: "3", Min: "1", Max: "7", Doc: "of a congestion metric",
+				Source: "CONGA §3.6: Q = 3"},
+			{Name: "age", Kind: scheme.Duration, Default: "10ms", Min: "1us", Max: "60s",
+				Doc: "after which what a leaf told counts half, and half of that each time again", Source: "CONGA §3.3: 10ms"},
 		}},
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-			return New(site, Config{Gap: v.Time("gap"), Cells: v.Int("cells"), Tau: v.Time("tau"), Period: v.Time("period"), Bits: v.Int("bits"), Age: v.Time("age")})
+			return New(site, Config{Gap: v.Time("gap"), Cells: v.Int("cells"), Tau: v.Time("tau"), Period: v.Time("period"),
+				Bits: v.Int("bits"), Age: v.Time("age")})
 		},
 	}
 }
@@ -150,8 +158,10 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 		return nil, fmt.Errorf("conga: %w", err)
 	}
 	r := site.Random("conga")
-	g := &Program{config: c, place: place, paths: dataplane.NewPathSet(site), flowlets: f, random: r, seed: uint32(r.Uint64()),
-		rates: make([]estimator, site.Ports), uplink: make([]uint8, site.Ports), leaf: place.Leaf, most: float64(int(1)<<c.Bits - 1)}
+	g := &Program{config: c, place: place, paths: dataplane.NewPathSet(site), flowlets: f, random: r,
+		seed:  uint32(r.Uint64()),
+		rates: make([]estimator, site.Ports), uplink: make([]uint8, site.Ports), leaf: place.Leaf,
+		most: float64(int(1)<<c.Bits - 1)}
 	for i := range g.decay {
 		g.decay[i] = math.Pow(1-float64(c.Period)/float64(c.Tau), float64(i))
 	}
@@ -166,7 +176,8 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	}
 	if place.Tier == 1 { // each spine is linked to each leaf, so all have as many uplinks
 		n := place.Leaves * len(place.Up)
-		g.to, g.from, g.turns, g.levels = make([]metric, n), make([]metric, n), make([]turn, place.Leaves), make([]uint8, len(place.Up))
+		g.to, g.from, g.turns, g.levels = make([]metric, n), make([]metric, n), make([]turn, place.Leaves),
+			make([]uint8, len(place.Up))
 	}
 	return g, nil
 }

@@ -23,7 +23,8 @@ var host = dataplanetest.Host
 // leaf is leaf 0 of three, below so many spines: ports 0 and 1 are hosts'.
 func leaf(t testing.TB, spines int, given ...string) *dataplanetest.Alone {
 	t.Helper()
-	a, err := dataplanetest.NewAlone(conga.Scheme(), dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 3, Up: spines}, given...)
+	a, err := dataplanetest.NewAlone(conga.Scheme(), dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 3, Up: spines},
+		given...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,8 @@ func TestQuantisation(t *testing.T) {
 // §3.3: a spine raises CE to its link's, and never lowers it; it leaves the rest, and
 // data within a leaf has no header.
 func TestSpineRaises(t *testing.T) {
-	s, err := dataplanetest.NewAlone(conga.Scheme(), dataplanetest.Where{Tiers: 2, Tier: 2, Leaves: 3, Node: 3, Below: [][]int{{0}, {1}, {2}}})
+	s, err := dataplanetest.NewAlone(conga.Scheme(), dataplanetest.Where{Tiers: 2, Tier: 2, Leaves: 3, Node: 3,
+		Below: [][]int{{0}, {1}, {2}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +149,8 @@ func TestSpineRaises(t *testing.T) {
 		t.Errorf("a busy link makes %v of it", h)
 	}
 	a := leaf(t, 2)
-	if out := a.In(0, 0, a.Packet(host(0, 0), host(0, 1), 1, 1000)); len(out) != 1 || out[0].Port != 1 || out[0].Extended() {
+	if out := a.In(0, 0, a.Packet(host(0, 0), host(0, 1), 1, 1000)); len(out) != 1 || out[0].Port != 1 ||
+		out[0].Extended() {
 		t.Errorf("within a leaf: %+v", out)
 	}
 }
@@ -194,7 +197,8 @@ func TestFeedback(t *testing.T) {
 	if _, h := send(t, a, 4*us, 2, 51, 100); h[2] != 0xff {
 		t.Errorf("leaf 2 is told of tag %d, from leaf 1", h[2])
 	}
-	for at, want := range map[unit.Time]byte{9 * ms: 7, 15 * ms: 3, 25 * ms: 1, 35 * ms: 0} { // and decays, if it is not seen again
+	// and decays, if it is not seen again
+	for at, want := range map[unit.Time]byte{9 * ms: 7, 15 * ms: 3, 25 * ms: 1, 35 * ms: 0} {
 		b := leaf(t, 1)
 		tell(t, b, 0, 1, 0, 7, 0xff, 0)
 		if _, h := send(t, b, at, 1, 52, 100); h[2] != 0 || h[3] != want {
@@ -208,7 +212,8 @@ func TestHostsTellNothing(t *testing.T) {
 	a := leaf(t, 2)
 	p := a.Packet(host(0, 0), host(1, 0), 1, 108)
 	p.SetExtension(conga.Extension, []byte{0, 7, 0, 7})
-	if out := a.In(0, 0, p); len(out) != 1 || header(t, &out[0].Packet)[1] != 0 || header(t, &out[0].Packet)[2] != 0xff || out[0].Size != 108 {
+	if out := a.In(0, 0, p); len(out) != 1 || header(t, &out[0].Packet)[1] != 0 || header(t, &out[0].Packet)[2] != 0xff ||
+		out[0].Size != 108 {
 		t.Errorf("it leaves as %+v", out)
 	}
 }
@@ -289,7 +294,8 @@ func TestAging(t *testing.T) {
 		up, _ := send(t, a, now, 1, 1, 100)
 		return up
 	}
-	for now, want := range map[unit.Time]int{ms: 1, 10 * ms: 1, 11 * ms: 1, 21 * ms: 0, 90 * ms: 0} { // 7, 7, 3, 1, 0 against 2
+	// 7, 7, 3, 1, 0 against 2
+	for now, want := range map[unit.Time]int{ms: 1, 10 * ms: 1, 11 * ms: 1, 21 * ms: 0, 90 * ms: 0} {
 		if up := at(now); up != want {
 			t.Errorf("after %v the uplink is %d, want %d", now, up, want)
 		}
@@ -342,11 +348,17 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	two := dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 2, Up: 2}
-	if _, err := dataplanetest.NewAlone(conga.Scheme(), two, "period", "200us"); err == nil || !strings.Contains(err.Error(), "period of 200us") {
+	if _, err := dataplanetest.NewAlone(conga.Scheme(), two, "period", "200us"); err == nil ||
+		!strings.Contains(err.Error(), "period of 200us") {
 		t.Errorf("a period above tau: %v", err)
 	}
-	for _, place := range []func() (*dataplane.Place, error){nil, func() (*dataplane.Place, error) { return nil, fmt.Errorf("s has two links to t") }} {
-		_, err := dataplanetest.Make(conga.Scheme(), &dataplane.Site{Place: place, Random: func(e string) unit.Random { return unit.NewRandom(1, e) }})
+	for _, place := range []func() (*dataplane.Place, error){nil, func() (*dataplane.Place, error) {
+		return nil,
+			fmt.Errorf("s has two links to t")
+	}} {
+		_, err := dataplanetest.Make(conga.Scheme(), &dataplane.Site{Place: place, Random: func(e string) unit.Random {
+			return unit.NewRandom(1, e)
+		}})
 		if err == nil {
 			t.Error("no fat tree, and no error")
 		}

@@ -10,29 +10,39 @@ func (g *Program) Footprint() dataplane.Footprint {
 	var m metric
 	var e estimator
 	f := dataplane.Footprint{Stages: []dataplane.Stage{g.paths.Stage()}}
-	rates := dataplane.RegisterUse{Name: "rate estimators", Cells: len(g.rates), Bits: dataplane.Bits(e.x) + dataplane.Bits(e.last) + dataplane.Bits(e.level)}
-	estimate := []dataplane.Operation{{Kind: dataplane.Dividing, What: "periods past", Times: 1}, {Kind: dataplane.FloatingPoint, What: "X", Times: 1}, {Kind: dataplane.Transcendental, What: "(1 - alpha)^periods", Times: 1}}
+	rates := dataplane.RegisterUse{Name: "rate estimators", Cells: len(g.rates), Bits: dataplane.Bits(e.x) +
+		dataplane.Bits(e.last) + dataplane.Bits(e.level)}
+	estimate := []dataplane.Operation{{Kind: dataplane.Dividing, What: "periods past", Times: 1},
+		{Kind: dataplane.FloatingPoint, What: "X", Times: 1}, {Kind: dataplane.Transcendental, What: "(1 - alpha)^periods",
+			Times: 1}}
 	if up := len(g.port); g.place.Tier == 1 && len(g.to) > 0 {
 		gap, port := g.flowlets.Stages()
 		at, known := dataplane.Bits(m.at), dataplane.Bits(m)-dataplane.Bits(m.at)
-		from, tell := dataplane.RegisterUse{Name: "congestion from leaf", Cells: len(g.from), Bits: at + known, Reads: min(up, len(g.from)), Writes: 1},
+		from, tell := dataplane.RegisterUse{Name: "congestion from leaf", Cells: len(g.from), Bits: at + known,
+			Reads: min(up, len(g.from)), Writes: 1},
 			dataplane.Operation{Kind: dataplane.Looping, What: "looks for a metric that has changed", Times: up}
 		last := port // the port that the flow had last weighs in the choice
 		last.Name, port.Name = "flow's last port", "flowlet's new port"
-		last.Registers, port.Registers = []dataplane.RegisterUse{port.Registers[0]}, []dataplane.RegisterUse{port.Registers[0]}
+		last.Registers, port.Registers = []dataplane.RegisterUse{port.Registers[0]},
+			[]dataplane.RegisterUse{port.Registers[0]}
 		last.Registers[0].Writes, port.Registers[0].Reads = 0, 0
 		local := rates
 		local.Reads, local.Writes = up, up
 		f.Stages = append(f.Stages, gap, last,
 			dataplane.Stage{Name: "congestion of the uplinks", Gress: in, Registers: []dataplane.RegisterUse{local},
-				Operations: append([]dataplane.Operation{{Kind: dataplane.Looping, What: "over the uplinks", Times: up}}, estimate...)},
-			dataplane.Stage{Name: "least congested uplink", Gress: in, Registers: []dataplane.RegisterUse{{Name: "congestion to leaf", Cells: len(g.to), Bits: at + known, Reads: up, Writes: 1}},
+				Operations: append([]dataplane.Operation{{Kind: dataplane.Looping, What: "over the uplinks", Times: up}},
+					estimate...)},
+			dataplane.Stage{Name: "least congested uplink", Gress: in,
+				Registers: []dataplane.RegisterUse{{Name: "congestion to leaf", Cells: len(g.to), Bits: at + known, Reads: up,
+					Writes: 1}},
 				Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "over the uplinks", Times: up}}},
 			port,
-			dataplane.Stage{Name: "feedback", Gress: in, Registers: []dataplane.RegisterUse{from, {Name: "whose turn it is to be told", Cells: len(g.turns), Bits: dataplane.Bits(g.turns[0]), Reads: 1, Writes: 1}},
+			dataplane.Stage{Name: "feedback", Gress: in, Registers: []dataplane.RegisterUse{from,
+				{Name: "whose turn it is to be told", Cells: len(g.turns), Bits: dataplane.Bits(g.turns[0]), Reads: 1, Writes: 1}},
 				Operations: []dataplane.Operation{tell}})
 	}
 	rates.Reads, rates.Writes = 1, 1
-	f.Stages = append(f.Stages, dataplane.Stage{Name: "rate of the link", Gress: dataplane.InEgress, Registers: []dataplane.RegisterUse{rates}, Operations: estimate})
+	f.Stages = append(f.Stages, dataplane.Stage{Name: "rate of the link", Gress: dataplane.InEgress,
+		Registers: []dataplane.RegisterUse{rates}, Operations: estimate})
 	return f
 }

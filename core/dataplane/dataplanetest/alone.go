@@ -45,7 +45,8 @@ func NewAlone(s dataplane.Scheme, w Where, given ...string) (*Alone, error) {
 	a := &Alone{Book: packet.NewBook()}
 	nodes := 3*w.Leaves + 64
 	for node := range nodes {
-		a.Book.Add(netip.AddrFrom4([4]byte{10, 0, byte((node + 1) >> 8), byte(node + 1)}), netip.MustParseAddr(fmt.Sprintf("fd00::%x", node+1)))
+		a.Book.Add(netip.AddrFrom4([4]byte{10, 0, byte((node + 1) >> 8), byte(node + 1)}),
+			netip.MustParseAddr(fmt.Sprintf("fd00::%x", node+1)))
 		switch leaf := int32(-1); {
 		case node < 2*w.Leaves:
 			place.Leaf = append(place.Leaf, int32(node/2))
@@ -86,8 +87,11 @@ func NewAlone(s dataplane.Scheme, w Where, given ...string) (*Alone, error) {
 			}
 		}
 	}
-	site := &dataplane.Site{Switch: "s", ID: 2*w.Leaves + w.Node, Ports: down + w.Up, Book: a.Book, Routes: dataplane.HostRoutes(a.Book, paths), Framing: w.Framing,
-		Place: func() (*dataplane.Place, error) { return place, nil }, Random: func(e string) unit.Random { return unit.NewRandom(1, e) }}
+	site := &dataplane.Site{Switch: "s", ID: 2*w.Leaves + w.Node, Ports: down + w.Up, Book: a.Book,
+		Routes: dataplane.HostRoutes(a.Book, paths), Framing: w.Framing,
+		Place: func() (*dataplane.Place, error) { return place, nil }, Random: func(e string) unit.Random {
+			return unit.NewRandom(1, e)
+		}}
 	for i := range site.Ports {
 		rate := unit.LinkRate{Bits: 10 * unit.Gbps}
 		if i < len(w.Rates) {
@@ -101,7 +105,8 @@ func NewAlone(s dataplane.Scheme, w Where, given ...string) (*Alone, error) {
 	if a.Program, err = Make(s, site, given...); err != nil {
 		return nil, err
 	}
-	a.Switch, err = dataplane.New(dataplane.Config{Name: "s", ID: site.ID, Ports: a.Ports, Programs: []dataplane.Program{a.Program}, Pool: &a.Pool, Book: a.Book, Random: unit.NewRandom(1, "s")})
+	a.Switch, err = dataplane.New(dataplane.Config{Name: "s", ID: site.ID, Ports: a.Ports,
+		Programs: []dataplane.Program{a.Program}, Pool: &a.Pool, Book: a.Book, Random: unit.NewRandom(1, "s")})
 	return a, err
 }
 
@@ -114,7 +119,8 @@ type Leaving struct {
 // Packet returns a data packet of a flow.
 func (a *Alone) Packet(src, dst packet.Addr, flow uint16, size int32) *packet.Packet {
 	p := a.Pool.Get()
-	p.Kind, p.Src, p.Dst, p.Version, p.HopLimit, p.SrcPort, p.Proto, p.Size = packet.Data, src, dst, 4, 64, flow, packet.ProtoUDP, size
+	p.Kind, p.Src, p.Dst, p.Version, p.HopLimit, p.SrcPort, p.Proto, p.Size = packet.Data, src, dst, 4, 64, flow,
+		packet.ProtoUDP, size
 	p.Hash = packet.FlowHash(src, dst, flow, 0, p.Proto)
 	return p
 }

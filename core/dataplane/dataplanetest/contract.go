@@ -59,7 +59,8 @@ func Scripts() []Script {
 		{"forwarding, and a queue that drains back to back", func() Setup {
 			return with(Setup{Ports: two()})
 		}, []Arrival{
-			{At: 1 * us, Dst: 2, Seq: 1, Payload: pay}, {At: 1 * us, Dst: 2, Seq: 2, Payload: pay}, {At: 1*us + 1, Dst: 2, Seq: 3, Payload: pay},
+			{At: 1 * us, Dst: 2, Seq: 1, Payload: pay}, {At: 1 * us, Dst: 2, Seq: 2, Payload: pay}, {At: 1*us + 1, Dst: 2,
+				Seq: 3, Payload: pay},
 			{At: 9 * us, Port: 1, Dst: 1, Seq: 4, Payload: pay},
 		}, `2us port 1 data 1, 125 B, hop limit 63
 3us port 1 data 2, 125 B, hop limit 63
@@ -69,7 +70,8 @@ func Scripts() []Script {
 		{"hop limit and missing routes", func() Setup {
 			return with(Setup{Ports: two()})
 		}, []Arrival{
-			{At: 1 * us, Dst: 2, Seq: 1, Payload: pay, HopLimit: 1}, {At: 2 * us, Dst: 2, Seq: 2, Payload: pay, HopLimit: 2}, {At: 3 * us, Dst: 3, Seq: 3, Payload: pay},
+			{At: 1 * us, Dst: 2, Seq: 1, Payload: pay, HopLimit: 1}, {At: 2 * us, Dst: 2, Seq: 2, Payload: pay, HopLimit: 2},
+			{At: 3 * us, Dst: 3, Seq: 3, Payload: pay},
 		}, `3us port 1 data 2, 125 B, hop limit 1
 dropped 1: no route
 dropped 1: hop limit
@@ -97,7 +99,8 @@ dropped 2: queue bytes
 			p[1].Total = tm.Limit{Packets: 1}
 			return with(Setup{Ports: p})
 		}, []Arrival{
-			{At: 1 * us, Dst: 2, Seq: 1, Payload: pay}, {At: 1*us + 1, Dst: 2, Seq: 2, Payload: pay}, {At: 2 * us, Dst: 2, Seq: 3, Payload: pay},
+			{At: 1 * us, Dst: 2, Seq: 1, Payload: pay}, {At: 1*us + 1, Dst: 2, Seq: 2, Payload: pay},
+			{At: 2 * us, Dst: 2, Seq: 3, Payload: pay},
 		}, `2us port 1 data 1, 125 B, hop limit 63
 3us port 1 data 2, 125 B, hop limit 63
 4us port 1 data 3, 125 B, hop limit 63
@@ -107,7 +110,8 @@ dropped 2: queue bytes
 			p[1].Queues = 2
 			return with(Setup{Ports: p}, &classifier{})
 		}, []Arrival{
-			{At: 1 * us, Dst: 2, Seq: 1, Payload: pay}, {At: 1 * us, Dst: 2, Seq: 3, Payload: pay}, {At: 1 * us, Dst: 2, Seq: 2, Payload: pay}, {At: 1 * us, Dst: 2, Seq: 4, Payload: pay},
+			{At: 1 * us, Dst: 2, Seq: 1, Payload: pay}, {At: 1 * us, Dst: 2, Seq: 3, Payload: pay}, {At: 1 * us, Dst: 2, Seq: 2,
+				Payload: pay}, {At: 1 * us, Dst: 2, Seq: 4, Payload: pay},
 		}, `2us port 1 data 1, 125 B, hop limit 63
 3us port 1 data 2, 125 B, hop limit 63
 4us port 1 data 4, 125 B, hop limit 63
@@ -133,7 +137,8 @@ dropped 2: queue bytes
 			p[1].Queues = 2
 			return with(Setup{Ports: p}, &classifier{})
 		}, []Arrival{
-			{At: 1 * us, Port: 1, Kind: packet.Pause, Class: 1}, {At: 2 * us, Dst: 2, Seq: 2, Payload: pay}, {At: 2 * us, Dst: 2, Seq: 1, Payload: pay},
+			{At: 1 * us, Port: 1, Kind: packet.Pause, Class: 1}, {At: 2 * us, Dst: 2, Seq: 2, Payload: pay},
+			{At: 2 * us, Dst: 2, Seq: 1, Payload: pay},
 			{At: 9 * us, Port: 1, Kind: packet.Resume, Class: 1},
 		}, `3us port 1 data 2, 125 B, hop limit 63
 10us port 1 data 1, 125 B, hop limit 63
@@ -143,7 +148,8 @@ dropped 2: queue bytes
 			return with(Setup{Ports: two()})
 		}, []Arrival{
 			{At: 1 * us, Port: 1, Kind: packet.Pause, Seq: 100}, {At: 2 * us, Dst: 2, Seq: 1, Payload: pay},
-			{At: 60 * us, Port: 1, Kind: packet.Pause, Seq: 100}, {At: 61 * us, Dst: 2, Seq: 2, Payload: pay}, {At: 90 * us, Port: 1, Kind: packet.Pause, Seq: 100},
+			{At: 60 * us, Port: 1, Kind: packet.Pause, Seq: 100}, {At: 61 * us, Dst: 2, Seq: 2, Payload: pay},
+			{At: 90 * us, Port: 1, Kind: packet.Pause, Seq: 100},
 			{At: 150 * us, Port: 1, Kind: packet.Pause}, {At: 151 * us, Dst: 2, Seq: 3, Payload: pay},
 			{At: 900 * us, Port: 1, Kind: packet.Resume},
 		}, `53.2us port 1 data 1, 125 B, hop limit 63
@@ -155,7 +161,8 @@ dropped 2: queue bytes
 			p[1].Queues = 2
 			return with(Setup{Ports: p}, &classifier{})
 		}, []Arrival{
-			{At: 1 * us, Port: 1, Kind: packet.Pause, Class: 1}, {At: 1*us + 1, Port: 1, Kind: packet.Pause, Class: 5}, {At: 2 * us, Dst: 2, Seq: 2, Payload: pay}, {At: 2 * us, Dst: 2, Seq: 1, Payload: pay},
+			{At: 1 * us, Port: 1, Kind: packet.Pause, Class: 1}, {At: 1*us + 1, Port: 1, Kind: packet.Pause, Class: 5},
+			{At: 2 * us, Dst: 2, Seq: 2, Payload: pay}, {At: 2 * us, Dst: 2, Seq: 1, Payload: pay},
 			{At: 9 * us, Port: 1, Kind: packet.Resume, Class: 1}, {At: 11 * us, Port: 1, Kind: packet.Resume, Class: 5},
 		}, `3us port 1 data 2, 125 B, hop limit 63
 12us port 1 data 1, 125 B, hop limit 63
@@ -169,7 +176,8 @@ dropped 2: queue bytes
 		{"a program pauses its neighbour: 64 bytes, before what waits", func() Setup {
 			return with(Setup{Ports: two()}, &pauser{})
 		}, []Arrival{
-			{At: 1 * us, Port: 1, Dst: 1, Seq: 1, Payload: pay}, {At: 1 * us, Port: 1, Dst: 1, Seq: 2, Payload: pay}, {At: 1*us + 1, Dst: 2, Seq: 77, Payload: pay},
+			{At: 1 * us, Port: 1, Dst: 1, Seq: 1, Payload: pay}, {At: 1 * us, Port: 1, Dst: 1, Seq: 2, Payload: pay},
+			{At: 1*us + 1, Dst: 2, Seq: 77, Payload: pay},
 		}, `2us port 0 data 1, 125 B, hop limit 63
 2000.001ns port 1 data 77, 125 B, hop limit 63
 2.512us port 0 pause class 3
@@ -182,7 +190,8 @@ dropped 2: queue bytes
 2.336us port 0 data 12, 125 B, hop limit 62
 `},
 		{"recirculation has a rate and a queue", func() Setup {
-			return with(Setup{Ports: two(), Recirculation: dataplane.Recirculation{Rate: unit.LinkRate{Bits: unit.Gbps / 10}, Queue: 2}}, &recirculator{})
+			return with(Setup{Ports: two(), Recirculation: dataplane.Recirculation{Rate: unit.LinkRate{Bits: unit.Gbps / 10},
+				Queue: 2}}, &recirculator{})
 		}, burst(4, 1*us), `12us port 1 data 0, 125 B, hop limit 62
 22us port 1 data 1, 125 B, hop limit 62
 dropped 4: policed
@@ -226,7 +235,8 @@ dropped 1: evicted
 			p[2].Scheduler = s
 			return with(Setup{Ports: p})
 		}, []Arrival{
-			{At: 1 * us, Dst: 3, Seq: 1, Payload: pay}, {At: 1 * us, Dst: 3, Seq: 2, Payload: pay}, {At: 1 * us, Dst: 3, Seq: 3, Payload: pay}, {At: 1 * us, Dst: 3, Seq: 4, Payload: pay},
+			{At: 1 * us, Dst: 3, Seq: 1, Payload: pay}, {At: 1 * us, Dst: 3, Seq: 2, Payload: pay}, {At: 1 * us, Dst: 3, Seq: 3,
+				Payload: pay}, {At: 1 * us, Dst: 3, Seq: 4, Payload: pay},
 			{At: 1*us + 100, Port: 1, Dst: 3, Seq: 10, Payload: pay}, {At: 1*us + 200, Dst: 3, Seq: 5, Payload: pay},
 		}, `2us port 2 data 1, 125 B, hop limit 63
 3us port 2 data 2, 125 B, hop limit 63
@@ -355,7 +365,8 @@ func (k *bookkeeper) waits(env *dataplane.Env, what string) {
 		bytes += int64(env.Port(packet.PortID(i)).Bytes())
 	}
 	if packets != k.packets || bytes != k.bytes || bytes != int64(env.Buffered()) {
-		k.wrong = fmt.Sprintf("when a packet is %s %d packets, %d bytes, wait, %d and %d are booked", what, packets, bytes, k.packets, k.bytes)
+		k.wrong = fmt.Sprintf("when a packet is %s %d packets, %d bytes, wait, %d and %d are booked", what, packets, bytes,
+			k.packets, k.bytes)
 	}
 }
 

@@ -62,7 +62,8 @@ func TestMutants(t *testing.T) {
 		"is deaf after Dequeue":     {deaf: true},
 		"has no timers":             {noTimers: true},
 		"ignores when to come back": {ignoresAgain: true},
-		"swallows every third packet": around(wrapped{receive: func(n Node, now unit.Time, in packet.PortID, p *packet.Packet) {
+		"swallows every third packet": around(wrapped{receive: func(n Node, now unit.Time, in packet.PortID,
+			p *packet.Packet) {
 			if p.Seq == 3 && p.Data == nil {
 				swallowed = p
 				return
@@ -80,14 +81,16 @@ func TestMutants(t *testing.T) {
 				held = nil
 			}
 		}}),
-		"does not decrement the hop limit": around(wrapped{dequeue: func(n Node, now unit.Time, out packet.PortID) (*packet.Packet, unit.Time) {
+		"does not decrement the hop limit": around(wrapped{dequeue: func(n Node, now unit.Time,
+			out packet.PortID) (*packet.Packet, unit.Time) {
 			p, again := n.Dequeue(now, out)
 			if p != nil {
 				p.HopLimit++
 			}
 			return p, again
 		}}),
-		"counts payload only": around(wrapped{dequeue: func(n Node, now unit.Time, out packet.PortID) (*packet.Packet, unit.Time) {
+		"counts payload only": around(wrapped{dequeue: func(n Node, now unit.Time, out packet.PortID) (*packet.Packet,
+			unit.Time) {
 			p, again := n.Dequeue(now, out)
 			if p != nil {
 				p.Size -= 42
@@ -106,7 +109,8 @@ func TestMutants(t *testing.T) {
 			n.Advance(now)
 			n.Advance(now + 3*us)
 		}}),
-		"takes a packet more": around(wrapped{dequeue: func(n Node, now unit.Time, out packet.PortID) (*packet.Packet, unit.Time) {
+		"takes a packet more": around(wrapped{dequeue: func(n Node, now unit.Time, out packet.PortID) (*packet.Packet,
+			unit.Time) {
 			n.Dequeue(now, out)
 			return n.Dequeue(now, out)
 		}}),

@@ -83,7 +83,8 @@ func (s *Setup) Site() *dataplane.Site {
 		site.Lines[i] = dataplane.Line{Rate: p.Rate, Delay: p.Delay}
 		site.Queues = max(site.Queues, p.Queues)
 		rules = append(rules, dataplane.Route{
-			Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), 32), Ports: []packet.PortID{packet.PortID(i)}})
+			Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), 32),
+			Ports:  []packet.PortID{packet.PortID(i)}})
 	}
 	var err error
 	if site.Routes, err = dataplane.NewRoutes(site.Book, rules); err != nil {
@@ -140,7 +141,8 @@ func (s *Setup) Packet(pool *packet.Pool, book *packet.Book, a Arrival) *packet.
 
 // Depart makes the departure of a packet.
 func Depart(at unit.Time, port packet.PortID, p *packet.Packet) Departure {
-	return Departure{at, port, p.Kind, p.Seq, p.Size, p.HopLimit, p.Meta.Flags & packet.Trimmed, p.Meta.Class * isPFC(p.Kind)}
+	return Departure{at, port, p.Kind, p.Seq, p.Size, p.HopLimit, p.Meta.Flags & packet.Trimmed,
+		p.Meta.Class * isPFC(p.Kind)}
 }
 
 func isPFC(k packet.Kind) uint8 {

@@ -23,12 +23,15 @@ type Program struct {
 // Scheme is what an experiment names: switch: [drill].
 func Scheme() dataplane.Scheme {
 	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "drill", Doc: "each packet to the shortest of some random queues and the last best, among equal paths; hop limit", Source: "Ghorbani et al., SIGCOMM 2017", Params: []scheme.Param{
-			{Name: "d", Kind: scheme.Int, Default: "2", Min: "1", Max: "64", Doc: "queues drawn", Source: "DRILL §3.2: DRILL(2,1)"},
+		Scheme: scheme.Scheme{Name: "drill", Doc: "each packet to the shortest of some random queues and the last best, " +
+			"among equal paths; hop limit", Source: "Ghorbani et al., SIGCOMM 2017", Params: []scheme.Param{
+			{Name: "d", Kind: scheme.Int, Default: "2", Min: "1", Max: "64", Doc: "queues drawn",
+				Source: "DRILL §3.2: DRILL(2,1)"},
 			{Name: "m", Kind: scheme.Int, Default: "1", Min: "0", Max: "64", Doc: "queues remembered", Source: "DRILL §3.2"},
 		}},
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-			return &Program{paths: dataplane.NewPathSet(site), draws: v.Int("d"), memory: v.Int("m"), random: site.Random("drill")}, nil
+			return &Program{paths: dataplane.NewPathSet(site), draws: v.Int("d"), memory: v.Int("m"),
+				random: site.Random("drill")}, nil
 		},
 	}
 }

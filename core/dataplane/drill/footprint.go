@@ -10,14 +10,16 @@ func (d *Program) Footprint() dataplane.Footprint {
 		return f
 	}
 	x := dataplane.Stage{Name: "shortest of d + m queues", Gress: dataplane.InIngress,
-		Operations: []dataplane.Operation{{Kind: dataplane.ReadingEgress, What: "queues of ports", Times: d.draws + d.memory}, {Kind: dataplane.Looping, What: "over the queues", Times: d.draws + d.memory}}}
+		Operations: []dataplane.Operation{{Kind: dataplane.ReadingEgress, What: "queues of ports", Times: d.draws + d.memory},
+			{Kind: dataplane.Looping, What: "over the queues", Times: d.draws + d.memory}}}
 	if d.memory > 0 {
 		cells := 0
 		for _, n := range d.paths.Groups() {
 			cells += min(d.memory, n)
 		}
 		m := min(d.memory, cells)
-		x.Registers = []dataplane.RegisterUse{{Name: "best ports", Cells: cells, Bits: dataplane.PortBits, Reads: m, Writes: m}}
+		x.Registers = []dataplane.RegisterUse{{Name: "best ports", Cells: cells, Bits: dataplane.PortBits, Reads: m,
+			Writes: m}}
 	}
 	f.Stages = append(f.Stages, x)
 	return f

@@ -29,7 +29,8 @@ func site(paths int) *dataplane.Site {
 }
 
 func out(e *Program, flow int, version uint8) packet.PortID {
-	p := &packet.Packet{Src: 1, Dst: 2, HopLimit: 5, Version: version, Hash: packet.FlowHash(1, 2, uint16(flow), 80, packet.ProtoTCP)}
+	p := &packet.Packet{Src: 1, Dst: 2, HopLimit: 5, Version: version, Hash: packet.FlowHash(1, 2, uint16(flow), 80,
+		packet.ProtoTCP)}
 	e.Ingress(nil, p, &p.Meta)
 	return p.Meta.Out
 }

@@ -53,8 +53,10 @@ type Dequeue struct{ marker }
 // Scheme is what an experiment names: switch: [ecmp, {ecn: {kmin: 100KB, kmax: 400KB}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "ecn", Doc: "marks packets by the length of the egress queue, linearly between two thresholds", Source: "DCQCN §3.1, RFC 8257 §3.1, HPCC simulator", Params: append(Params(),
-			scheme.Param{Name: "at", Kind: scheme.Text, Words: []string{"dequeue", "enqueue"}, Default: "dequeue", Doc: "by the queue that a packet leaves behind, or by the one that it finds", Source: "HPCC simulator"},
+		Scheme: scheme.Scheme{Name: "ecn", Doc: "marks packets by the length of the egress queue, linearly between " +
+			"two thresholds", Source: "DCQCN §3.1, RFC 8257 §3.1, HPCC simulator", Params: append(Params(),
+			scheme.Param{Name: "at", Kind: scheme.Text, Words: []string{"dequeue", "enqueue"}, Default: "dequeue",
+				Doc: "by the queue that a packet leaves behind, or by the one that it finds", Source: "HPCC simulator"},
 		)},
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 			curves, err := Curves(site, v)
@@ -73,13 +75,23 @@ func Scheme() dataplane.Scheme {
 // Params are the parameters that Curves reads.
 func Params() []scheme.Param {
 	return []scheme.Param{
-		{Name: "kmin", Kind: scheme.Size, Default: "400KB", Doc: "length up to which nothing is marked", Source: "HPCC §5.1: 100 KB × rate/25 Gbps, at 100 Gbps"},
-		{Name: "kmax", Kind: scheme.Size, Default: "1600KB", Doc: "length beyond which all is marked; kmin = kmax is DCTCP's step", Source: "HPCC §5.1: 400 KB × rate/25 Gbps, at 100 Gbps"},
-		{Name: "pmax", Kind: scheme.Share, Default: "20%", Min: "0%", Max: "100%", Doc: "share that is marked just below kmax", Source: "HPCC simulator: 0.2"},
-		{Name: "at_rate", Kind: scheme.Rate, Default: "0bps", Doc: "rate of a port that has kmin and kmax; those of others are in proportion; 0bps: all ports have the same", Source: "ours; HPCC §5.1 has them in proportion"},
-		{Name: "kmin_map", Kind: scheme.Map, Of: scheme.Size, Doc: "kmin of ports with a rate, as {100Gbps: 400KB, 400Gbps: 1600KB}, in place of kmin", Source: "HPCC simulator: KMIN_MAP"},
-		{Name: "kmax_map", Kind: scheme.Map, Of: scheme.Size, Doc: "kmax of ports with a rate", Source: "HPCC simulator: KMAX_MAP"},
-		{Name: "pmax_map", Kind: scheme.Map, Of: scheme.Share, Doc: "pmax of ports with a rate", Source: "HPCC simulator: PMAX_MAP"},
+		{Name: "kmin", Kind: scheme.Size, Default: "400KB", Doc: "length up to which nothing is marked",
+			Source: "HPCC §5.1: 100 KB × rate/25 Gbps, at 100 Gbps"},
+		{Name: "kmax", Kind: scheme.Size, Default: "1600KB",
+			Doc:    "length beyond which all is marked; kmin = kmax is DCTCP's step",
+			Source: "HPCC §5.1: 400 KB × rate/25 Gbps, at 100 Gbps"},
+		{Name: "pmax", Kind: scheme.Share, Default: "20%", Min: "0%", Max: "100%",
+			Doc: "share that is marked just below kmax", Source: "HPCC simulator: 0.2"},
+		{Name: "at_rate", Kind: scheme.Rate, Default: "0bps",
+			Doc:    "rate of a port that has kmin and kmax; those of others are in proportion; 0bps: all ports have the same",
+			Source: "ours; HPCC §5.1 has them in proportion"},
+		{Name: "kmin_map", Kind: scheme.Map, Of: scheme.Size,
+			Doc:    "kmin of ports with a rate, as {100Gbps: 400KB, 400Gbps: 1600KB}, in place of kmin",
+			Source: "HPCC simulator: KMIN_MAP"},
+		{Name: "kmax_map", Kind: scheme.Map, Of: scheme.Size, Doc: "kmax of ports with a rate",
+			Source: "HPCC simulator: KMAX_MAP"},
+		{Name: "pmax_map", Kind: scheme.Map, Of: scheme.Share, Doc: "pmax of ports with a rate",
+			Source: "HPCC simulator: PMAX_MAP"},
 	}
 }
 

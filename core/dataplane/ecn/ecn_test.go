@@ -21,8 +21,10 @@ func TestProbability(t *testing.T) {
 		length unit.Bytes
 		want   float64
 	}{
-		{ecn.Curve{Kmin: 5000, Kmax: 200000, Pmax: 0.01}, 5000, 0}, {ecn.Curve{Kmin: 5000, Kmax: 200000, Pmax: 0.01}, 102500, 0.005},
-		{ecn.Curve{Kmin: 5000, Kmax: 200000, Pmax: 0.01}, 200000, 0.01}, {ecn.Curve{Kmin: 5000, Kmax: 200000, Pmax: 0.01}, 200001, 1},
+		{ecn.Curve{Kmin: 5000, Kmax: 200000, Pmax: 0.01}, 5000, 0}, {ecn.Curve{Kmin: 5000, Kmax: 200000, Pmax: 0.01},
+			102500, 0.005},
+		{ecn.Curve{Kmin: 5000, Kmax: 200000, Pmax: 0.01}, 200000, 0.01}, {ecn.Curve{Kmin: 5000, Kmax: 200000, Pmax: 0.01},
+			200001, 1},
 		{ecn.Curve{Kmin: 0, Kmax: 100, Pmax: 1}, 50, 0.5}, {ecn.Curve{Kmin: 0, Kmax: 100, Pmax: 1}, 0, 0},
 		{ecn.Curve{Kmin: 30000, Kmax: 30000, Pmax: 1}, 30000, 0}, {ecn.Curve{Kmin: 30000, Kmax: 30000, Pmax: 1}, 30001, 1},
 		{ecn.Curve{}, 0, 0}, {ecn.Curve{}, 1, 1},
@@ -55,7 +57,8 @@ func (c *colour) Ingress(_ *dataplane.Env, p *packet.Packet, _ *dataplane.Metada
 // which leave marked.
 func marks(t testing.TB, n int, rate unit.Rate, bits uint8, given ...string) map[int64]bool {
 	t.Helper()
-	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Tbps}}, {Rate: unit.LinkRate{Bits: rate}}}}
+	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Tbps}},
+		{Rate: unit.LinkRate{Bits: rate}}}}
 	site := s.Site()
 	p, err := dataplanetest.Make(ecn.Scheme(), site, given...)
 	if err != nil {
@@ -113,14 +116,16 @@ func TestRates(t *testing.T) {
 		}
 		return -1
 	}
-	maps := []string{"kmin", "10 kB", "kmax", "10 kB", "kmin_map", "100Gbps: 40kB, 400Gbps: 160kB", "kmax_map", "100Gbps: 40kB, 400Gbps: 160kB"}
+	maps := []string{"kmin", "10 kB", "kmax", "10 kB", "kmin_map", "100Gbps: 40kB, 400Gbps: 160kB", "kmax_map",
+		"100Gbps: 40kB, 400Gbps: 160kB"}
 	for _, c := range []struct {
 		rate  unit.Rate
 		given []string
 		want  int
 	}{
 		{25, []string{"kmin", "10 kB", "kmax", "10 kB"}, 12}, {100, []string{"kmin", "10 kB", "kmax", "10 kB"}, 12},
-		{25, []string{"kmin", "10 kB", "kmax", "10 kB", "at_rate", "25Gbps"}, 12}, {100, []string{"kmin", "10 kB", "kmax", "10 kB", "at_rate", "25Gbps"}, 42},
+		{25, []string{"kmin", "10 kB", "kmax", "10 kB", "at_rate", "25Gbps"}, 12},
+		{100, []string{"kmin", "10 kB", "kmax", "10 kB", "at_rate", "25Gbps"}, 42},
 		{400, []string{"kmin", "10 kB", "kmax", "10 kB", "at_rate", "25Gbps"}, 162},
 		{25, maps, 12}, {100, maps, 42}, {400, maps, 162},
 	} {

@@ -7,13 +7,17 @@ import "weir/core/dataplane"
 func Use(name string, g dataplane.Gress, curves []Curve) dataplane.Stage {
 	var c Curve
 	s := dataplane.Stage{Name: name, Gress: g,
-		Tables: []dataplane.TableUse{{Name: "thresholds by port", Entries: len(curves), Key: dataplane.PortBits, Action: dataplane.Bits(c)}}}
+		Tables: []dataplane.TableUse{{Name: "thresholds by port", Entries: len(curves), Key: dataplane.PortBits,
+			Action: dataplane.Bits(c)}}}
 	if g == dataplane.InIngress {
-		s.Operations = append(s.Operations, dataplane.Operation{Kind: dataplane.ReadingEgress, What: "queue of the port", Times: 1})
+		s.Operations = append(s.Operations, dataplane.Operation{Kind: dataplane.ReadingEgress, What: "queue of the port",
+			Times: 1})
 	}
 	for _, c := range curves {
 		if c.Kmin < c.Kmax && c.Pmax > 0 {
-			s.Operations = append(s.Operations, dataplane.Operation{Kind: dataplane.Dividing, What: "place between the thresholds", Times: 1}, dataplane.Operation{Kind: dataplane.FloatingPoint, What: "probability", Times: 1})
+			s.Operations = append(s.Operations, dataplane.Operation{Kind: dataplane.Dividing,
+				What: "place between the thresholds", Times: 1}, dataplane.Operation{Kind: dataplane.FloatingPoint,
+				What: "probability", Times: 1})
 			break
 		}
 	}

@@ -45,22 +45,32 @@ func New(c Config) (dataplane.Program, error) {
 // Scheme is what an experiment names: switch: [ecmp, {fast_cnp: {kmin: 100KB, kmax: 400KB}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "fast_cnp", Doc: "tells senders of RDMA by CNPs of the switch where ecn would mark; marks other transports' packets", Source: "draft-xiao-rtgwg-rocev2-fast-cnp (abstract), DCQCN §3.1", Params: append(ecn.Params(),
-			scheme.Param{Name: "at", Kind: scheme.Text, Words: []string{"dequeue", "enqueue"}, Default: "dequeue", Doc: "by the queue that a packet leaves behind, or by the one that it finds", Source: "ours, as ecn"},
-			scheme.Param{Name: "mark", Kind: scheme.Bool, Default: "false", Doc: "RDMA's packets are marked besides, so that the receiver sends CNPs, too", Source: "ours"},
-			scheme.Param{Name: "interval", Kind: scheme.Duration, Default: "50us", Min: "1ns", Max: "60s", Doc: "least time between CNPs of this switch about a flow", Source: "DCQCN §3.1: N, of the receiver"},
-			scheme.Param{Name: "flows", Kind: scheme.Int, Default: "4096", Min: "1", Max: "1048576", Doc: "size of the table of flows that have had a CNP in the last interval; of further ones some have none", Source: "ours"},
-			scheme.Param{Name: "tos", Kind: scheme.Int, Default: "0", Min: "0", Max: "252", Doc: "TOS byte of CNPs; 0 is of class 0", Source: "ours"},
-			scheme.Param{Name: "signed", Kind: scheme.Bool, Default: "false", Doc: "CNPs say which switch they are of", Source: "ours"},
-		)},
+		Scheme: scheme.Scheme{Name: "fast_cnp", Doc: "tells senders of RDMA by CNPs of the switch where ecn would mark; " +
+			"marks other transports' packets", Source: "draft-xiao-rtgwg-rocev2-fast-cnp (abstract), DCQCN §3.1",
+			Params: append(ecn.Params(),
+				scheme.Param{Name: "at", Kind: scheme.Text, Words: []string{"dequeue", "enqueue"}, Default: "dequeue",
+					Doc: "by the queue that a packet leaves behind, or by the one that it finds", Source: "ours, as ecn"},
+				scheme.Param{Name: "mark", Kind: scheme.Bool, Default: "false",
+					Doc: "RDMA's packets are marked besides, so that the receiver sends CNPs, too", Source: "ours"},
+				scheme.Param{Name: "interval", Kind: scheme.Duration, Default: "50us", Min: "1ns", Max: "60s",
+					Doc: "least time between CNPs of this switch about a flow", Source: "DCQCN §3.1: N, of the receiver"},
+				scheme.Param{Name: "flows", Kind: scheme.Int, Default: "4096", Min: "1", Max: "1048576",
+					Doc:    "size of the table of flows that have had a CNP in the last interval; of further ones some have none",
+					Source: "ours"},
+				scheme.Param{Name: "tos", Kind: scheme.Int, Default: "0", Min: "0", Max: "252",
+					Doc: "TOS byte of CNPs; 0 is of class 0", Source: "ours"},
+				scheme.Param{Name: "signed", Kind: scheme.Bool, Default: "false", Doc: "CNPs say which switch they are of",
+					Source: "ours"},
+			)},
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 			curves, err := ecn.Curves(site, v)
 			if err != nil {
 				return nil, fmt.Errorf("fast_cnp: %w", err)
 			}
 			return New(Config{
-				Curves: curves, Enqueue: v.Text("at") == "enqueue", Mark: v.Bool("mark"), Interval: v.Time("interval"), Flows: v.Int("flows"),
-				TOS: uint8(v.Int("tos")), Switch: uint32(site.ID), Signed: v.Bool("signed"), Framing: site.Framing,
+				Curves: curves, Enqueue: v.Text("at") == "enqueue", Mark: v.Bool("mark"), Interval: v.Time("interval"),
+				Flows: v.Int("flows"),
+				TOS:   uint8(v.Int("tos")), Switch: uint32(site.ID), Signed: v.Bool("signed"), Framing: site.Framing,
 				Random: site.Random("fast_cnp"), Seed: uint32(site.Random("fast_cnp table").Uint64()),
 			})
 		},
@@ -108,7 +118,8 @@ func (n *notifier) judge(env *dataplane.Env, p *packet.Packet, m *dataplane.Meta
 	if !n.config.Curves[m.Out].Hits(length, n.config.Random) {
 		return
 	}
-	tell := p.Kind == packet.Data && p.Proto == packet.ProtoRDMA && p.Payload > 0 && m.Flags&(packet.Internal|packet.Trimmed) == 0 && !p.Notifies()
+	tell := p.Kind == packet.Data && p.Proto == packet.ProtoRDMA && p.Payload > 0 &&
+		m.Flags&(packet.Internal|packet.Trimmed) == 0 && !p.Notifies()
 	if tell && n.recent.due(env.Now(), p.Hash) {
 		n.sent++
 		env.Inject(n.notification(env, p))

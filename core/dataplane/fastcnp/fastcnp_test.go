@@ -38,12 +38,15 @@ func config() Config {
 
 func newRig(t testing.TB, queues int, programs ...dataplane.Program) *rig {
 	t.Helper()
-	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Gbps}}, {Rate: unit.LinkRate{Bits: unit.Gbps}}}}
+	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Gbps}},
+		{Rate: unit.LinkRate{Bits: unit.Gbps}}}}
 	site := s.Site()
 	var err error
 	site.Routes, err = dataplane.NewRoutes(site.Book, []dataplane.Route{
-		{Prefix: netip.MustParsePrefix("10.0.0.1/32"), Ports: []packet.PortID{0}}, {Prefix: netip.MustParsePrefix("fd00::1/128"), Ports: []packet.PortID{0}},
-		{Prefix: netip.MustParsePrefix("10.0.0.2/32"), Ports: []packet.PortID{1}}, {Prefix: netip.MustParsePrefix("fd00::2/128"), Ports: []packet.PortID{1}},
+		{Prefix: netip.MustParsePrefix("10.0.0.1/32"), Ports: []packet.PortID{0}},
+		{Prefix: netip.MustParsePrefix("fd00::1/128"), Ports: []packet.PortID{0}},
+		{Prefix: netip.MustParsePrefix("10.0.0.2/32"), Ports: []packet.PortID{1}},
+		{Prefix: netip.MustParsePrefix("fd00::2/128"), Ports: []packet.PortID{1}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -51,10 +54,12 @@ func newRig(t testing.TB, queues int, programs ...dataplane.Program) *rig {
 	r := &rig{book: site.Book}
 	var ports []*tm.Port
 	for range 2 {
-		ports = append(ports, tm.NewPort(tm.NewBuffer(queues, tm.Limit{}, tm.Limit{}), tm.NewStrict(), unit.LinkRate{Bits: unit.Gbps}))
+		ports = append(ports, tm.NewPort(tm.NewBuffer(queues, tm.Limit{}, tm.Limit{}), tm.NewStrict(),
+			unit.LinkRate{Bits: unit.Gbps}))
 	}
-	sw, err := dataplane.New(dataplane.Config{Name: "s", Ports: ports, Programs: append([]dataplane.Program{forward.New(site)}, programs...),
-		Pool: &r.pool, Book: r.book, Random: unit.NewRandom(1, "switch")})
+	sw, err := dataplane.New(dataplane.Config{Name: "s", Ports: ports,
+		Programs: append([]dataplane.Program{forward.New(site)}, programs...),
+		Pool:     &r.pool, Book: r.book, Random: unit.NewRandom(1, "switch")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +247,8 @@ func TestInterval(t *testing.T) {
 	for _, c := range []struct {
 		at   unit.Time
 		want string
-	}{{100 * us, "[1 2]"}, {100*us + 1, "[]"}, {150*us - 1, "[]"}, {150 * us, "[1 2]"}, {180 * us, "[]"}, {900 * us, "[1 2]"}} {
+	}{{100 * us, "[1 2]"}, {100*us + 1, "[]"}, {150*us - 1, "[]"}, {150 * us, "[1 2]"}, {180 * us, "[]"},
+		{900 * us, "[1 2]"}} {
 		r.now = c.at
 		r.arrive(r.data(1))
 		r.arrive(r.data(2))
@@ -340,8 +346,10 @@ func testPacket(t *testing.T, version uint8, signed bool, framing string, size i
 	}
 	check := func(how string) {
 		var n packet.Notification
-		if q.Kind != packet.Notice || q.Src != 2 || q.Dst != 1 || q.SrcPort != 7 || q.DstPort != 5 || q.Seq != 5000 || q.Ack != 0 || q.Payload != 0 || q.TOS != 0xc0 || q.TCP.Flags != 0 ||
-			q.Version != version || q.Proto != packet.ProtoRDMA || q.HopLimit != 63 || q.Hash != packet.FlowHash(2, 1, 7, 5, packet.ProtoRDMA) || !q.Notification(&n) || n != want {
+		if q.Kind != packet.Notice || q.Src != 2 || q.Dst != 1 || q.SrcPort != 7 || q.DstPort != 5 || q.Seq != 5000 ||
+			q.Ack != 0 || q.Payload != 0 || q.TOS != 0xc0 || q.TCP.Flags != 0 ||
+			q.Version != version || q.Proto != packet.ProtoRDMA || q.HopLimit != 63 || q.Hash != packet.FlowHash(2, 1, 7, 5,
+			packet.ProtoRDMA) || !q.Notification(&n) || n != want {
 			t.Errorf("IPv%d, %s: %+v, %+v", version, how, q, n)
 		}
 	}
@@ -418,7 +426,8 @@ func TestWay(t *testing.T) {
 
 func TestBad(t *testing.T) {
 	for _, change := range []func(c *Config){
-		func(c *Config) { c.Interval = 0 }, func(c *Config) { c.Flows = 0 }, func(c *Config) { c.Flows = MostFlows + 1 }, func(c *Config) { c.TOS = packet.ECT0 },
+		func(c *Config) { c.Interval = 0 }, func(c *Config) { c.Flows = 0 }, func(c *Config) { c.Flows = MostFlows + 1 },
+		func(c *Config) { c.TOS = packet.ECT0 },
 	} {
 		c := config()
 		change(&c)
@@ -428,7 +437,8 @@ func TestBad(t *testing.T) {
 	}
 	setup := dataplanetest.Setup{Ports: make([]dataplanetest.Port, 2)}
 	for _, given := range [][]string{{"kmin", "2 kB", "kmax", "1 kB"}, {"tos", "1"}, {"pmax_map", "10Gbps: 200%"}} {
-		if p, err := dataplanetest.Make(Scheme(), setup.Site(), given...); given[0] != "pmax_map" && (err == nil || p != nil) {
+		if p, err := dataplanetest.Make(Scheme(), setup.Site(), given...); given[0] != "pmax_map" &&
+			(err == nil || p != nil) {
 			t.Errorf("%v is taken", given)
 		}
 	}

@@ -15,6 +15,8 @@ func (d *Dequeue) Footprint() dataplane.Footprint { return d.footprint(dataplane
 func (n *notifier) footprint(g dataplane.Gress) dataplane.Footprint {
 	var e entry
 	return dataplane.Footprint{Stages: []dataplane.Stage{ecn.Use("judge", g, n.config.Curves),
-		{Name: "flow's last CNP", Gress: g, Registers: []dataplane.RegisterUse{{Name: "recent", Cells: len(n.recent.entries), Bits: dataplane.Bits(e), Reads: ways, Writes: 1}},
-			Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "over the ways of a set", Times: ways}, {Kind: dataplane.Recirculating, What: "CNP", Times: 1}}}}}
+		{Name: "flow's last CNP", Gress: g, Registers: []dataplane.RegisterUse{{Name: "recent", Cells: len(n.recent.entries),
+			Bits: dataplane.Bits(e), Reads: ways, Writes: 1}},
+			Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "over the ways of a set", Times: ways},
+				{Kind: dataplane.Recirculating, What: "CNP", Times: 1}}}}}
 }

@@ -6,7 +6,8 @@ import "weir/core/dataplane"
 func (f *Program) Footprint() dataplane.Footprint {
 	s := f.routes.Stage(false)
 	if f.table != nil { // the control plane's, of both versions
-		s.Tables = []dataplane.TableUse{{Name: "routes", Match: dataplane.MatchPrefix, Entries: f.table.Len(), Key: 128, Action: dataplane.PortBits}}
+		s.Tables = []dataplane.TableUse{{Name: "routes", Match: dataplane.MatchPrefix, Entries: f.table.Len(), Key: 128,
+			Action: dataplane.PortBits}}
 	}
 	return dataplane.Footprint{Stages: []dataplane.Stage{s}}
 }

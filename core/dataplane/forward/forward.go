@@ -26,7 +26,8 @@ const unknown = packet.NoPort - 1
 // Scheme is what an experiment names: switch: [forward].
 func Scheme() dataplane.Scheme {
 	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "forward", Doc: "IP forwarding by longest prefix; hop limit; the lowest port of equal paths", Source: "RFC 1812 §5.2, P4-ABC §4.2"},
+		Scheme: scheme.Scheme{Name: "forward", Doc: "IP forwarding by longest prefix; hop limit; the lowest port of " +
+			"equal paths", Source: "RFC 1812 §5.2, P4-ABC §4.2"},
 		Build: func(site *dataplane.Site, _ scheme.Values) (dataplane.Program, error) {
 			return New(site), nil
 		},
@@ -35,7 +36,8 @@ func Scheme() dataplane.Scheme {
 
 // New returns the program with the site's routes.
 func New(site *dataplane.Site) *Program {
-	return &Program{routes: site.Routes, book: site.Book, paths: [2]*packet.Paths{site.Routes.Paths(4), site.Routes.Paths(6)}}
+	return &Program{routes: site.Routes, book: site.Book, paths: [2]*packet.Paths{site.Routes.Paths(4),
+		site.Routes.Paths(6)}}
 }
 
 // Name is "forward".

@@ -10,8 +10,10 @@ func (h *Program) Footprint() dataplane.Footprint {
 	var l link
 	var b hop
 	f := dataplane.Footprint{Stages: []dataplane.Stage{h.paths.Stage()}}
-	load := dataplane.RegisterUse{Name: "utilisation of links", Cells: len(h.links), Bits: dataplane.Bits(l.load) + dataplane.Bits(l.last), Reads: 1}
-	estimate := []dataplane.Operation{{Kind: dataplane.Dividing, What: "age by tau", Times: 1}, {Kind: dataplane.FloatingPoint, What: "U", Times: 1}}
+	load := dataplane.RegisterUse{Name: "utilisation of links", Cells: len(h.links), Bits: dataplane.Bits(l.load) +
+		dataplane.Bits(l.last), Reads: 1}
+	estimate := []dataplane.Operation{{Kind: dataplane.Dividing, What: "age by tau", Times: 1},
+		{Kind: dataplane.FloatingPoint, What: "U", Times: 1}}
 	if len(h.best) > 0 {
 		up := len(h.place.Up) > 0
 		gap, port := h.flowlets.Stages()
@@ -22,15 +24,19 @@ func (h *Program) Footprint() dataplane.Footprint {
 			f.Stages = append(f.Stages, gap, last)
 		}
 		f.Stages = append(f.Stages,
-			dataplane.Stage{Name: "probe heard at the port", Gress: in, Registers: []dataplane.RegisterUse{{Name: "heard", Cells: len(h.links), Bits: dataplane.Bits(l.heard), Reads: 1, Writes: 1}}},
-			dataplane.Stage{Name: "probe: link's utilisation", Gress: in, Registers: []dataplane.RegisterUse{load}, Operations: estimate})
-		best := dataplane.Stage{Name: "best hop", Gress: in, Registers: []dataplane.RegisterUse{{Name: "best hop by ToR", Cells: len(h.best), Bits: dataplane.Bits(b), Reads: 1, Writes: 1}}}
+			dataplane.Stage{Name: "probe heard at the port", Gress: in, Registers: []dataplane.RegisterUse{{Name: "heard",
+				Cells: len(h.links), Bits: dataplane.Bits(l.heard), Reads: 1, Writes: 1}}},
+			dataplane.Stage{Name: "probe: link's utilisation", Gress: in, Registers: []dataplane.RegisterUse{load},
+				Operations: estimate})
+		best := dataplane.Stage{Name: "best hop", Gress: in, Registers: []dataplane.RegisterUse{{Name: "best hop by ToR",
+			Cells: len(h.best), Bits: dataplane.Bits(b), Reads: 1, Writes: 1}}}
 		copies := len(h.place.Up)
 		if h.place.Tier > 1 {
 			copies += len(h.place.Down) - 1
 		}
 		if copies > 0 {
-			best.Operations = append(best.Operations, dataplane.Operation{Kind: dataplane.Copying, What: "the probe, to other ports", Times: copies})
+			best.Operations = append(best.Operations, dataplane.Operation{Kind: dataplane.Copying,
+				What: "the probe, to other ports", Times: copies})
 		}
 		if f.Stages = append(f.Stages, best); up {
 			port.Name = "flowlet's new port"
@@ -40,10 +46,12 @@ func (h *Program) Footprint() dataplane.Footprint {
 		}
 		if h.own >= 0 && up {
 			f.Stages = append(f.Stages, dataplane.Stage{Name: "own probes", Gress: in, Operations: []dataplane.Operation{
-				{Kind: dataplane.Timing, What: "each probe period", Times: 1}, {Kind: dataplane.MakingPacket, What: "a probe for each upward port", Times: len(h.place.Up)}}})
+				{Kind: dataplane.Timing, What: "each probe period", Times: 1}, {Kind: dataplane.MakingPacket,
+					What: "a probe for each upward port", Times: len(h.place.Up)}}})
 		}
 	}
 	load.Writes = 1
-	f.Stages = append(f.Stages, dataplane.Stage{Name: "link's utilisation, §3.2", Gress: dataplane.InEgress, Registers: []dataplane.RegisterUse{load}, Operations: estimate})
+	f.Stages = append(f.Stages, dataplane.Stage{Name: "link's utilisation, §3.2", Gress: dataplane.InEgress,
+		Registers: []dataplane.RegisterUse{load}, Operations: estimate})
 	return f
 }

@@ -48,16 +48,27 @@ const wordAll, wordBest = "all", "best"
 // Scheme is what an experiment names: switch: [hula].
 func Scheme() dataplane.Scheme {
 	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "hula", Doc: "flowlets by utilisation of the best path, which probes tell; fat trees of 2 or 3 tiers; hop limit", Source: "Katta et al., SOSR 2016", Params: []scheme.Param{
-			{Name: "probe", Kind: scheme.Duration, Default: "200us", Min: "1us", Max: "10s", Doc: "period of a leaf's probes", Source: "HULA: 200us to 1ms (facts G)"},
-			{Name: "gap", Kind: scheme.Duration, Default: "100us", Min: "0s", Max: "10s", Doc: "that ends a flowlet", Source: "HULA: 100us (facts G)"},
-			{Name: "cells", Kind: scheme.Int, Default: "65536", Min: "1", Max: "16777216", Doc: "of the flowlet table, rounded up to a power of two", Source: "CONGA §3.4: 64 K entries"},
-			{Name: "tau", Kind: scheme.Duration, Default: "0s", Max: "10s", Doc: "time constant of the estimators of utilisation; 0s: twice the probe period", Source: "HULA §3.2: at least twice"},
-			{Name: "age", Kind: scheme.Duration, Default: "0s", Max: "60s", Doc: "after which a hop that no probe comes by has failed; 0s: ten probe periods", Source: "HULA §3.3: 10 probe periods (facts G)"},
-			{Name: "forward", Kind: scheme.Text, Words: []string{wordAll, wordBest}, Default: wordAll, Doc: "a switch passes on all probes, or those that change its table: one path's a period, or more as paths get better", Source: "HULA §3.1; best: ours, the load of §4"},
+		Scheme: scheme.Scheme{Name: "hula", Doc: "flowlets by utilisation of the best path, which probes tell; fat trees " +
+			"of 2 or 3 tiers; hop limit", Source: "Katta et al., SOSR 2016", Params: []scheme.Param{
+			{Name: "probe", Kind: scheme.Duration, Default: "200us", Min: "1us", Max: "10s", Doc: "period of a leaf's probes",
+				Source: "HULA: 200us to 1ms (facts G)"},
+			{Name: "gap", Kind: scheme.Duration, Default: "100us", Min: "0s", Max: "10s", Doc: "that ends a flowlet",
+				Source: "HULA: 100us (facts G)"},
+			{Name: "cells", Kind: scheme.Int, Default: "65536", Min: "1", Max: "16777216",
+				Doc: "of the flowlet table, rounded up to a power of two", Source: "CONGA §3.4: 64 K entries"},
+			{Name: "tau", Kind: scheme.Duration, Default: "0s", Max: "10s",
+				Doc:    "time constant of the estimators of utilisation; 0s: twice the probe period",
+				Source: "HULA §3.2: at least twice"},
+			{Name: "age", Kind: scheme.Duration, Default: "0s", Max: "60s",
+				Doc:    "after which a hop that no probe comes by has failed; 0s: ten probe periods",
+				Source: "HULA §3.3: 10 probe periods (facts G)"},
+			{Name: "forward", Kind: scheme.Text, Words: []string{wordAll, wordBest}, Default: wordAll,
+				Doc: "a switch passes on all probes, or those that change its table: one path's a period, or more as " +
+					"paths get better", Source: "HULA §3.1; best: ours, the load of §4"},
 		}},
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-			c := Config{Probe: v.Time("probe"), Gap: v.Time("gap"), Cells: v.Int("cells"), Tau: v.Time("tau"), Age: v.Time("age"), OnlyBest: v.Text("forward") == wordBest}
+			c := Config{Probe: v.Time("probe"), Gap: v.Time("gap"), Cells: v.Int("cells"), Tau: v.Time("tau"),
+				Age: v.Time("age"), OnlyBest: v.Text("forward") == wordBest}
 			if c.Tau == 0 {
 				c.Tau = 2 * c.Probe
 			}
@@ -124,7 +135,8 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 		return nil, fmt.Errorf("hula: %w", err)
 	}
 	r := site.Random("hula")
-	h := &Program{config: c, place: place, paths: dataplane.NewPathSet(site), flowlets: f, framing: site.Framing, own: -1, seed: uint32(r.Uint64()),
+	h := &Program{config: c, place: place, paths: dataplane.NewPathSet(site), flowlets: f, framing: site.Framing, own: -1,
+		seed:  uint32(r.Uint64()),
 		phase: 1 + unit.Time(r.Uint64()%uint64(c.Probe)), links: make([]link, site.Ports), best: make([]hop, place.Leaves)}
 	for i := range h.links {
 		h.links[i].setRate(site.Lines[i].Rate, c.Tau)

@@ -78,7 +78,8 @@ func TestReplication(t *testing.T) {
 		{spine, 0, 0, []int{1, 2, 3}}, {spine, 1, 1, []int{0, 2, 3}},
 		{spine, 2, 3, []int{0, 1}}, {spine, 3, 2, []int{0, 1}},
 		{super, 0, 1, []int{1}}, {super, 1, 2, []int{0}},
-		{dataplanetest.Where{Tiers: 2, Tier: 2, Leaves: 4, Node: 4, Below: [][]int{{0}, {1}, {2}, {3}}}, 1, 1, []int{0, 2, 3}},
+		{dataplanetest.Where{Tiers: 2, Tier: 2, Leaves: 4, Node: 4, Below: [][]int{{0}, {1}, {2}, {3}}}, 1, 1,
+			[]int{0, 2, 3}},
 	} {
 		a := alone(t, c.where)
 		a.Until(0)
@@ -350,13 +351,19 @@ func TestHostsSendNoProbes(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	for _, place := range []func() (*dataplane.Place, error){nil, func() (*dataplane.Place, error) { return nil, fmt.Errorf("s has two links to t") }} {
-		_, err := dataplanetest.Make(hula.Scheme(), &dataplane.Site{Place: place, Random: func(e string) unit.Random { return unit.NewRandom(1, e) }})
+	for _, place := range []func() (*dataplane.Place, error){nil, func() (*dataplane.Place, error) {
+		return nil,
+			fmt.Errorf("s has two links to t")
+	}} {
+		_, err := dataplanetest.Make(hula.Scheme(), &dataplane.Site{Place: place, Random: func(e string) unit.Random {
+			return unit.NewRandom(1, e)
+		}})
 		if err == nil || !strings.HasPrefix(err.Error(), "hula") {
 			t.Errorf("no fat tree: %v", err)
 		}
 	}
-	if _, err := dataplanetest.NewAlone(hula.Scheme(), leaf, "probe", "0s"); err == nil || !strings.Contains(err.Error(), "probe 0") {
+	if _, err := dataplanetest.NewAlone(hula.Scheme(), leaf, "probe", "0s"); err == nil ||
+		!strings.Contains(err.Error(), "probe 0") {
 		t.Errorf("no probe period: %v", err)
 	}
 }

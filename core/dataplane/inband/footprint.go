@@ -20,8 +20,10 @@ func (t *Program) Footprint() dataplane.Footprint {
 		classes, most = classes+len(t.ports[i].classes), max(most, len(t.ports[i].classes))
 	}
 	record := dataplane.Stage{Name: "record", Gress: out,
-		Registers: []dataplane.RegisterUse{{Name: "bytes sent by port", Cells: len(t.ports), Bits: dataplane.Bits(h.TxBytes), Reads: 1, Writes: 1}}}
-	rate := dataplane.TableUse{Name: "rate by port", Entries: len(t.ports), Key: dataplane.PortBits, Action: dataplane.Bits(h.Rate)}
+		Registers: []dataplane.RegisterUse{{Name: "bytes sent by port", Cells: len(t.ports), Bits: dataplane.Bits(h.TxBytes),
+			Reads: 1, Writes: 1}}}
+	rate := dataplane.TableUse{Name: "rate by port", Entries: len(t.ports), Key: dataplane.PortBits,
+		Action: dataplane.Bits(h.Rate)}
 	if !t.full {
 		rate.Entries, rate.Action = coded, dataplane.Bits(t.ports[0].code)
 	}
@@ -32,19 +34,25 @@ func (t *Program) Footprint() dataplane.Footprint {
 	if classes > 0 {
 		var c class
 		x := dataplane.Stage{Name: "class's share", Gress: out,
-			Registers:  []dataplane.RegisterUse{{Name: "bytes sent by class", Cells: classes, Bits: dataplane.Bits(c.txBytes), Reads: 1, Writes: 1}},
+			Registers: []dataplane.RegisterUse{{Name: "bytes sent by class", Cells: classes, Bits: dataplane.Bits(c.txBytes),
+				Reads: 1, Writes: 1}},
 			Operations: []dataplane.Operation{{Kind: dataplane.FloatingPoint, What: "share of the rate", Times: 1}}}
 		if t.idle > 0 {
-			x.Registers = append(x.Registers, dataplane.RegisterUse{Name: "last packet of class", Cells: classes, Bits: dataplane.Bits(c.left), Reads: most, Writes: 1})
-			x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Looping, What: "over the classes", Times: most}, dataplane.Operation{Kind: dataplane.Dividing, What: "by the busy classes' share", Times: 1})
+			x.Registers = append(x.Registers, dataplane.RegisterUse{Name: "last packet of class", Cells: classes,
+				Bits: dataplane.Bits(c.left), Reads: most, Writes: 1})
+			x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Looping, What: "over the classes",
+				Times: most}, dataplane.Operation{Kind: dataplane.Dividing, What: "by the busy classes' share", Times: 1})
 		}
 		f.Stages = append(f.Stages, x)
 	}
 	if t.format.T > 0 {
 		var l telemetry.PortLoad
 		f.Stages = append(f.Stages, dataplane.Stage{Name: "port's load", Gress: out,
-			Registers:  []dataplane.RegisterUse{{Name: "load by port", Cells: len(t.ports), Bits: dataplane.Bits(l), Reads: 1, Writes: 1}},
-			Operations: []dataplane.Operation{{Kind: dataplane.Dividing, What: "dt/T, bytes by B T", Times: 3}, {Kind: dataplane.FloatingPoint, What: "moving average", Times: 1}, {Kind: dataplane.Transcendental, What: "PINT's code of the load", Times: 1}}})
+			Registers: []dataplane.RegisterUse{{Name: "load by port", Cells: len(t.ports), Bits: dataplane.Bits(l), Reads: 1,
+				Writes: 1}},
+			Operations: []dataplane.Operation{{Kind: dataplane.Dividing, What: "dt/T, bytes by B T", Times: 3},
+				{Kind: dataplane.FloatingPoint, What: "moving average", Times: 1}, {Kind: dataplane.Transcendental,
+					What: "PINT's code of the load", Times: 1}}})
 		if t.format.Relative() { // steps of 1/4096 of the capacity
 			x := &f.Stages[len(f.Stages)-1]
 			x.Operations = x.Operations[:2]

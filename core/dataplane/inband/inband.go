@@ -43,15 +43,28 @@ func Scheme() dataplane.Scheme {
 		words = append(words, p.Name)
 	}
 	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "telemetry", Doc: "writes time, queue, sent bytes and rate of the egress port into packets that ask for it", Source: "draft-miao-iccrg-hpccplus-01 §6.1, §7.1; HPCC (SIGCOMM 2019) §4.1",
+		Scheme: scheme.Scheme{Name: "telemetry", Doc: "writes time, queue, sent bytes and rate of the egress port into " +
+			"packets that ask for it", Source: "draft-miao-iccrg-hpccplus-01 §6.1, §7.1; HPCC (SIGCOMM 2019) §4.1",
 			Params: []scheme.Param{
-				{Name: "format", Kind: scheme.Text, Words: words, Default: "hpcc", Doc: "how it is carried; of int-md, ioam and ifa the bytes count, their records are exact; relative has no records, but the path's largest load (needs t)", Source: "HPCC §4.1, figure 7; relative: draft-miao §9.1"},
-				{Name: "multi", Kind: scheme.Int, Default: "1", Min: "1", Max: "65536", Doc: "hpcc: multiplier of the units, 128 B sent and 80 B queued", Source: "HPCC simulator: INT_MULTI; its run.py has the NIC's rate / 25 Gb/s"},
-				{Name: "base", Kind: scheme.Float, Default: "1.05", Min: "1.0001", Max: "2", Doc: "of PINT's code: 1.05 takes 1 byte, 1.01 takes 2", Source: "PINT (SIGCOMM 2020); HPCC simulator: PINT_LOG_BASE"},
-				{Name: "t", Kind: scheme.Duration, Default: "0s", Max: "1s", Doc: "time over which a port's load is averaged, for PINT, format: relative and telemetry upon congestion; 0s: it is not", Source: "HPCC simulator: the largest RTT"},
-				{Name: "congested_load", Kind: scheme.Share, Default: "80%", Min: "1%", Max: "100%", Doc: "for packets that ask for it upon congestion: the load from which on a port is congested", Source: "ours: below eta"},
+				{Name: "format", Kind: scheme.Text, Words: words, Default: "hpcc",
+					Doc: "how it is carried; of int-md, ioam and ifa the bytes count, their records are exact; relative has no " +
+						"records, but the path's largest load (needs t)", Source: "HPCC §4.1, figure 7; relative: draft-miao §9.1"},
+				{Name: "multi", Kind: scheme.Int, Default: "1", Min: "1", Max: "65536",
+					Doc:    "hpcc: multiplier of the units, 128 B sent and 80 B queued",
+					Source: "HPCC simulator: INT_MULTI; its run.py has the NIC's rate / 25 Gb/s"},
+				{Name: "base", Kind: scheme.Float, Default: "1.05", Min: "1.0001", Max: "2",
+					Doc:    "of PINT's code: 1.05 takes 1 byte, 1.01 takes 2",
+					Source: "PINT (SIGCOMM 2020); HPCC simulator: PINT_LOG_BASE"},
+				{Name: "t", Kind: scheme.Duration, Default: "0s", Max: "1s",
+					Doc: "time over which a port's load is averaged, for PINT, format: relative and telemetry upon congestion; " +
+						"0s: it is not", Source: "HPCC simulator: the largest RTT"},
+				{Name: "congested_load", Kind: scheme.Share, Default: "80%", Min: "1%", Max: "100%",
+					Doc:    "for packets that ask for it upon congestion: the load from which on a port is congested",
+					Source: "ours: below eta"},
 				{Name: "congested_queue", Kind: scheme.Size, Default: "5000 B", Min: "1 B", Doc: "or the queue", Source: "ours"},
-				{Name: "idle", Kind: scheme.Duration, Default: "0s", Doc: "under DWRR: a class that has sent nothing for so long leaves its share to the others; 0s: never", Source: "draft-miao §9.4: the guaranteed bandwidth"},
+				{Name: "idle", Kind: scheme.Duration, Default: "0s",
+					Doc:    "under DWRR: a class that has sent nothing for so long leaves its share to the others; 0s: never",
+					Source: "draft-miao §9.4: the guaranteed bandwidth"},
 			}},
 		Build:     func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) { return build(site, v) },
 		Telemetry: format,
@@ -79,7 +92,8 @@ func build(site *dataplane.Site, v scheme.Values) (*Program, error) {
 // sent nothing for idle, above 0, the others have its share. It is an error if the format
 // has no code for the rate of a port: its hop would be missing.
 func New(site *dataplane.Site, f telemetry.Format, idle unit.Time) (*Program, error) {
-	t := &Program{format: f, clock: site.Clock, ports: make([]port, site.Ports), id: uint32(site.ID), full: f.Profile.Name != "hpcc", keeps: f.T > 0, idle: idle}
+	t := &Program{format: f, clock: site.Clock, ports: make([]port, site.Ports), id: uint32(site.ID),
+		full: f.Profile.Name != "hpcc", keeps: f.T > 0, idle: idle}
 	for i, p := range site.At {
 		x := &t.ports[i]
 		for q := range p.Queues() {
@@ -90,12 +104,14 @@ func New(site *dataplane.Site, f telemetry.Format, idle unit.Time) (*Program, er
 		t.keeps = t.keeps || x.classes != nil
 		rate := p.Rate().Bits
 		if x.classes != nil && f.Relative() {
-			return nil, fmt.Errorf("program telemetry: port %d shares its rate among classes, and format: relative is of ports", i)
+			return nil, fmt.Errorf("program telemetry: port %d shares its rate among classes, and format: relative is of ports",
+				i)
 		}
 		if x.classes != nil && !t.full {
 			for q, c := range x.classes {
 				if _, ok := f.HPCC.Code(unit.Rate(float64(rate) * c.share)); !ok || idle > 0 {
-					return nil, fmt.Errorf("program telemetry: class %d of port %d has %.4g of %v, for which HPCC's format has no code; format: int-md has", q, i, c.share, rate)
+					return nil, fmt.Errorf("program telemetry: class %d of port %d has %.4g of %v, for which HPCC's format has no "+
+						"code; format: int-md has", q, i, c.share, rate)
 				}
 			}
 		}
@@ -126,7 +142,8 @@ func (t *Program) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Meta
 	if rate != x.rate { // an event has changed it
 		x.set(&t.format, rate)
 	}
-	h := telemetry.Hop{Time: t.clock.Read(env.Now()), TxBytes: out.TxBytes(), Queue: out.Bytes(), Rate: rate, Switch: t.id, Port: uint16(m.Out)}
+	h := telemetry.Hop{Time: t.clock.Read(env.Now()), TxBytes: out.TxBytes(), Queue: out.Bytes(), Rate: rate, Switch: t.id,
+		Port: uint16(m.Out)}
 	load := 0.0
 	if t.format.T > 0 {
 		load = x.load.Dequeue(h.Time, unit.Bytes(p.Size), h.Queue, rate, t.format.T)
@@ -146,7 +163,8 @@ func (t *Program) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Meta
 }
 
 // write writes what p wants.
-func (t *Program) write(env *dataplane.Env, p *packet.Packet, x *port, h *telemetry.Hop, want telemetry.Wanted, load float64) {
+func (t *Program) write(env *dataplane.Env, p *packet.Packet, x *port, h *telemetry.Hop, want telemetry.Wanted,
+	load float64) {
 	if want&telemetry.WantsIf != 0 && h.Queue < t.format.Queue && load < t.format.Load {
 		want &^= telemetry.WantsIf
 	}

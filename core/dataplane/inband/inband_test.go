@@ -51,7 +51,8 @@ func newRig(t *testing.T, format string, s tm.Scheduler, queues int, change func
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.sw, err = dataplane.New(dataplane.Config{Name: "s", ID: 9, Ports: r.site.At, Programs: []dataplane.Program{router{}, p}, Pool: &r.pool, Random: unit.NewRandom(1, "s")})
+	r.sw, err = dataplane.New(dataplane.Config{Name: "s", ID: 9, Ports: r.site.At, Programs: []dataplane.Program{router{},
+		p}, Pool: &r.pool, Random: unit.NewRandom(1, "s")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +90,8 @@ func TestSnapshot(t *testing.T) {
 			if what != telemetry.Recorded || h.Len() != 1 || h.Path() != 9 {
 				t.Fatalf("%s: %d, %+v", format, what, h.Hops())
 			}
-			want := telemetry.Hop{Time: now, TxBytes: uint64(i) * 1280, Queue: unit.Bytes(2-i) * 1280, Rate: 100 * unit.Gbps, Sojourn: 10 * us, Switch: 9}
+			want := telemetry.Hop{Time: now, TxBytes: uint64(i) * 1280, Queue: unit.Bytes(2-i) * 1280, Rate: 100 * unit.Gbps,
+				Sojourn: 10 * us, Switch: 9}
 			if format == "hpcc" {
 				want.Sojourn, want.Switch, want.Flags = 0, 0, telemetry.NoSwitch|telemetry.NoSojourn
 			} else { // the record of the packets before has made them grow
@@ -127,7 +129,8 @@ func TestCongestionOnly(t *testing.T) {
 	for range 4 {
 		r.receive(0, 1000, 0, telemetry.HopRecords, true)
 	}
-	for i, want := range []telemetry.Reading{telemetry.Recorded, telemetry.Uncongested, telemetry.Uncongested, telemetry.Uncongested} {
+	for i, want := range []telemetry.Reading{telemetry.Recorded, telemetry.Uncongested, telemetry.Uncongested,
+		telemetry.Uncongested} {
 		p, _, what, _ := r.dequeue(unit.Time(i) * us) // 1000 B in a microsecond are 8 Gb/s
 		if what != want {
 			t.Errorf("packet %d, %d B behind it: %d, want %d", i, 3000-1000*i, what, want)
@@ -172,7 +175,8 @@ func TestClasses(t *testing.T) {
 		p, h, _, _ := r.dequeue(unit.Time(i+1) * us)
 		q := p.TOS >> 5
 		waits[q] -= 1000
-		if x := h.At(0); x.TxBytes != sent[q] || x.Queue != waits[q] || x.Rate != []unit.Rate{25 * unit.Gbps, 75 * unit.Gbps}[q] {
+		if x := h.At(0); x.TxBytes != sent[q] || x.Queue != waits[q] || x.Rate != []unit.Rate{25 * unit.Gbps,
+			75 * unit.Gbps}[q] {
 			t.Errorf("class %d: %+v, want %d sent and %d waiting", q, x, sent[q], waits[q])
 		}
 		sent[q] += uint64(p.Size)
@@ -182,7 +186,8 @@ func TestClasses(t *testing.T) {
 		t.Errorf("alone: %+v", h.At(0))
 	}
 	// HPCC's header has no code for 75 Gb/s, and none for rates that change
-	port := tm.NewPort(tm.NewBuffer(2, tm.Limit{}, tm.Limit{}), tm.NewDWRR([]int32{1, 3}, 1514), unit.LinkRate{Bits: 100 * unit.Gbps})
+	port := tm.NewPort(tm.NewBuffer(2, tm.Limit{}, tm.Limit{}), tm.NewDWRR([]int32{1, 3}, 1514),
+		unit.LinkRate{Bits: 100 * unit.Gbps})
 	f, _ := telemetry.NewFormat("hpcc", 1, 1.05, nil)
 	if _, err := New(&dataplane.Site{Ports: 1, At: []*tm.Port{port}}, f, 0); err == nil {
 		t.Error("75 Gb/s in HPCC's header")
@@ -227,7 +232,8 @@ func TestLoad(t *testing.T) {
 func TestRelativeLoad(t *testing.T) {
 	r := newRig(t, "relative", tm.NewFIFO(), 1, func(r *rig) {
 		r.f.T = 10 * us
-		r.site.At = []*tm.Port{tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(), unit.LinkRate{Bits: 7 * unit.Gbps})}
+		r.site.At = []*tm.Port{tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(),
+			unit.LinkRate{Bits: 7 * unit.Gbps})}
 	})
 	var want telemetry.PortLoad
 	for i := range 1000 {
@@ -235,7 +241,8 @@ func TestRelativeLoad(t *testing.T) {
 		r.receive(now, 700, 0, telemetry.HopRecords, false)
 		load := want.Dequeue(now, 700, 0, 7*unit.Gbps, 10*us)
 		p, h, what, got := r.dequeue(now)
-		if what != telemetry.Loaded || got != telemetry.DecodeRelative(telemetry.EncodeRelative(load)) || h.Len() != 0 || p.Size != 700 {
+		if what != telemetry.Loaded || got != telemetry.DecodeRelative(telemetry.EncodeRelative(load)) || h.Len() != 0 ||
+			p.Size != 700 {
 			t.Fatalf("packet %d: %d, load %v of %v, %d B", i, what, got, load, p.Size)
 		}
 		if i == 999 && (got < 0.78 || got > 0.82) {
@@ -281,7 +288,10 @@ func TestNotAsked(t *testing.T) {
 
 // A switch's clock stamps its records.
 func TestClocks(t *testing.T) {
-	r := newRig(t, "int-md", tm.NewFIFO(), 1, func(r *rig) { r.site.Clock = telemetry.Clock{Resolution: 100 * ns, Offset: 5 * us, Drift: 1000} })
+	r := newRig(t, "int-md", tm.NewFIFO(), 1, func(r *rig) {
+		r.site.Clock = telemetry.Clock{Resolution: 100 * ns,
+			Offset: 5 * us, Drift: 1000}
+	})
 	r.receive(0, 1000, 0, telemetry.HopRecords, false)
 	if _, h, _, _ := r.dequeue(100 * us); h.At(0).Time != 105*us+100*ns {
 		t.Errorf("%v", h.At(0).Time)
@@ -305,10 +315,12 @@ func TestRateChanges(t *testing.T) {
 
 func TestScheme(t *testing.T) {
 	s := Scheme()
-	v := scheme.NewValues("telemetry", map[string]any{"format": "hpcc", "multi": 4, "base": 1.05, "t": 13 * us, "congested_load": 0.8, "congested_queue": 5 * unit.KB, "idle": unit.Time(0)})
+	v := scheme.NewValues("telemetry", map[string]any{"format": "hpcc", "multi": 4, "base": 1.05, "t": 13 * us,
+		"congested_load": 0.8, "congested_queue": 5 * unit.KB, "idle": unit.Time(0)})
 	rates := []unit.Rate{10 * unit.Gbps}
 	f, err := s.Telemetry(v, rates)
-	if err != nil || f.HPCC.Multi != 4 || f.HPCC.Rates[5] != 10*unit.Gbps || f.T != 13*us || f.Load != 0.8 || f.Queue != 5000 {
+	if err != nil || f.HPCC.Multi != 4 || f.HPCC.Rates[5] != 10*unit.Gbps || f.T != 13*us || f.Load != 0.8 ||
+		f.Queue != 5000 {
 		t.Errorf("%+v, %v", f, err)
 	}
 	p, err := s.Build(&dataplane.Site{Rates: rates, Counted: true}, v)

@@ -18,8 +18,10 @@ type Program struct {
 // Scheme is what an experiment names: switch: [{loss: {probability: 0.2%}}, …].
 func Scheme() dataplane.Scheme {
 	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "loss", Doc: "loses packets at the switch's input", Source: "P4-ABC §6.1.3", Params: []scheme.Param{
-			{Name: "probability", Kind: scheme.Share, Required: true, Min: "0%", Max: "100%", Doc: "of a packet to be lost", Source: "ours"}}},
+		Scheme: scheme.Scheme{Name: "loss", Doc: "loses packets at the switch's input", Source: "P4-ABC §6.1.3",
+			Params: []scheme.Param{
+				{Name: "probability", Kind: scheme.Share, Required: true, Min: "0%", Max: "100%", Doc: "of a packet to be lost",
+					Source: "ours"}}},
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 			return &Program{v.Float("probability"), site.Random("loss")}, nil
 		},

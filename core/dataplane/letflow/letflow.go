@@ -21,10 +21,13 @@ type Program struct {
 // Scheme is what an experiment names: switch: [letflow].
 func Scheme() dataplane.Scheme {
 	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "letflow", Doc: "flowlets at random over equal paths; hop limit", Source: "Vanini et al., NSDI 2017", Params: []scheme.Param{
-			{Name: "gap", Kind: scheme.Duration, Default: "500us", Min: "0s", Max: "10s", Doc: "that ends a flowlet", Source: "LetFlow §5: 500us"},
-			{Name: "cells", Kind: scheme.Int, Default: "65536", Min: "1", Max: "16777216", Doc: "of the flowlet table, rounded up to a power of two", Source: "CONGA §3.4: 64 K entries"},
-		}},
+		Scheme: scheme.Scheme{Name: "letflow", Doc: "flowlets at random over equal paths; hop limit",
+			Source: "Vanini et al., NSDI 2017", Params: []scheme.Param{
+				{Name: "gap", Kind: scheme.Duration, Default: "500us", Min: "0s", Max: "10s", Doc: "that ends a flowlet",
+					Source: "LetFlow §5: 500us"},
+				{Name: "cells", Kind: scheme.Int, Default: "65536", Min: "1", Max: "16777216",
+					Doc: "of the flowlet table, rounded up to a power of two", Source: "CONGA §3.4: 64 K entries"},
+			}},
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 			f, err := dataplane.NewFlowlets(v.Int("cells"), v.Time("gap"))
 			if err != nil {

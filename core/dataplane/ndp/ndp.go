@@ -21,23 +21,33 @@ type Config struct {
 	Data           int32      // packets that wait in the data queue at most, at least 1
 	Headers        unit.Bytes // of the header queue, above 0
 	ReturnToSender bool       // what finds the header queue full goes back once
-	TrimTail       float64    // probability with which the packet queued last is trimmed in place of the one that comes, 0 … 1
+	// probability with which the packet queued last is trimmed in place of the one that comes, 0 … 1
+	TrimTail float64
 }
 
 // Scheme is what an experiment names: switch: [ecmp, ndp], with queues: 2.
 func Scheme() dataplane.Scheme {
 	return dataplane.Scheme{
 		Scheme: scheme.Scheme{
-			Name: "ndp", Doc: "trims packets: headers and control in queue 0, a short data queue 1; return to sender", Source: "NDP (SIGCOMM 2017) §3.1, §3.2.4",
+			Name: "ndp", Doc: "trims packets: headers and control in queue 0, a short data queue 1; return to sender",
+			Source: "NDP (SIGCOMM 2017) §3.1, §3.2.4",
 			Params: []scheme.Param{
-				{Name: "data", Kind: scheme.Packets, Default: "8 packets", Min: "1 packet", Max: "1000000 packets", Doc: "data packets that wait at most; what comes beyond is trimmed", Source: "NDP §3.1, §6.1"},
-				{Name: "headers", Kind: scheme.Size, Default: "0 B", Doc: "bytes of headers and control packets that wait at most; 0 B: as many as the data queue holds in packets of full size", Source: "NDP §3.2.4: the same memory, 8 packets of 9 KB or 1125 headers of 64 B"},
-				{Name: "return_to_sender", Kind: scheme.Bool, Default: "true", Doc: "a trimmed packet that finds the header queue full goes back to its sender, once; else it is dropped", Source: "NDP §3.2.4"},
-				{Name: "trim_tail", Kind: scheme.Share, Default: "50%", Min: "0%", Max: "100%", Doc: "probability that the packet queued last is trimmed, and the one that comes takes its place", Source: "NDP §3.1: breaks phase effects"},
+				{Name: "data", Kind: scheme.Packets, Default: "8 packets", Min: "1 packet", Max: "1000000 packets",
+					Doc: "data packets that wait at most; what comes beyond is trimmed", Source: "NDP §3.1, §6.1"},
+				{Name: "headers", Kind: scheme.Size, Default: "0 B",
+					Doc: "bytes of headers and control packets that wait at most; 0 B: as many as the data queue holds in packets " +
+						"of full size", Source: "NDP §3.2.4: the same memory, 8 packets of 9 KB or 1125 headers of 64 B"},
+				{Name: "return_to_sender", Kind: scheme.Bool, Default: "true",
+					Doc:    "a trimmed packet that finds the header queue full goes back to its sender, once; else it is dropped",
+					Source: "NDP §3.2.4"},
+				{Name: "trim_tail", Kind: scheme.Share, Default: "50%", Min: "0%", Max: "100%",
+					Doc:    "probability that the packet queued last is trimmed, and the one that comes takes its place",
+					Source: "NDP §3.1: breaks phase effects"},
 			},
 		},
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-			c := Config{Data: int32(v.Int("data")), Headers: v.Bytes("headers"), ReturnToSender: v.Bool("return_to_sender"), TrimTail: v.Float("trim_tail")}
+			c := Config{Data: int32(v.Int("data")), Headers: v.Bytes("headers"), ReturnToSender: v.Bool("return_to_sender"),
+				TrimTail: v.Float("trim_tail")}
 			if c.Headers == 0 {
 				largest := site.MaxFrame
 				if largest == 0 {
@@ -65,7 +75,8 @@ type Program struct {
 func New(site *dataplane.Site, c Config) (*Program, error) {
 	switch {
 	case site.Queues != 2:
-		return nil, fmt.Errorf("ndp needs two queues a port (queues: 2), for headers and data; there are %d", max(site.Queues, 1))
+		return nil, fmt.Errorf("ndp needs two queues a port (queues: 2), for headers and data; there are %d",
+			max(site.Queues, 1))
 	case c.Data < 1 || c.Headers < 1:
 		return nil, fmt.Errorf("ndp: data %d packets, headers %d B; both must be above 0", c.Data, c.Headers)
 	case !(c.TrimTail >= 0 && c.TrimTail <= 1):

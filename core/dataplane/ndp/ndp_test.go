@@ -35,7 +35,8 @@ func newBench(t testing.TB, c Config, wire bool, total tm.Limit) *bench {
 	var rules []dataplane.Route
 	for i := range 2 {
 		b.book.Add(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), netip.MustParseAddr(fmt.Sprintf("fd00::%d", i+1)))
-		rules = append(rules, dataplane.Route{Prefix: netip.MustParsePrefix(fmt.Sprintf("10.0.0.%d/32", i+1)), Ports: []packet.PortID{packet.PortID(i)}})
+		rules = append(rules, dataplane.Route{Prefix: netip.MustParsePrefix(fmt.Sprintf("10.0.0.%d/32", i+1)),
+			Ports: []packet.PortID{packet.PortID(i)}})
 	}
 	routes, err := dataplane.NewRoutes(b.book, rules)
 	if err != nil {
@@ -47,9 +48,11 @@ func newBench(t testing.TB, c Config, wire bool, total tm.Limit) *bench {
 	}
 	var ports []*tm.Port
 	for range 2 {
-		ports = append(ports, tm.NewPort(tm.NewBuffer(2, tm.Limit{}, total), tm.NewWRR([]int32{10, 1}), unit.LinkRate{Bits: 10 * unit.Gbps}))
+		ports = append(ports, tm.NewPort(tm.NewBuffer(2, tm.Limit{}, total), tm.NewWRR([]int32{10, 1}),
+			unit.LinkRate{Bits: 10 * unit.Gbps}))
 	}
-	b.sw, err = dataplane.New(dataplane.Config{Name: "s", Ports: ports, Programs: []dataplane.Program{forward.New(site), b.n}, Pool: &b.pool, Book: b.book,
+	b.sw, err = dataplane.New(dataplane.Config{Name: "s", Ports: ports, Programs: []dataplane.Program{forward.New(site),
+		b.n}, Pool: &b.pool, Book: b.book,
 		Random: unit.NewRandom(1, "switch")})
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +94,8 @@ func (b *bench) leave(port packet.PortID) string {
 			if err := q.Parse(b.book, p.Data); err != nil {
 				b.t.Fatal(err)
 			}
-			if q.Kind != p.Kind || q.Seq != p.Seq || q.Payload != p.Payload || q.Src != p.Src || q.TCP.Flags != p.TCP.Flags || len(p.Data) != int(p.Size) {
+			if q.Kind != p.Kind || q.Seq != p.Seq || q.Payload != p.Payload || q.Src != p.Src || q.TCP.Flags != p.TCP.Flags ||
+				len(p.Data) != int(p.Size) {
 				b.t.Fatalf("the frame of %d bytes says %+v, the switch %+v", len(p.Data), q, p)
 			}
 			p = q
@@ -143,7 +147,8 @@ func TestTrims(t *testing.T) {
 			b.send(packet.Data, n, 1000, packet.Trimmable)
 		}
 		b.send(packet.Data, 11, 1000, 0)
-		if got := b.leave(1); got != "(8) (9) (10) 0 1 2 3 4 5 6 7" || b.sw.Drops()[dataplane.QueuePacketLimit] != 1 || b.n.Trimmed() != 3 {
+		if got := b.leave(1); got != "(8) (9) (10) 0 1 2 3 4 5 6 7" || b.sw.Drops()[dataplane.QueuePacketLimit] != 1 ||
+			b.n.Trimmed() != 3 {
 			t.Errorf("%s leaves, %d trimmed, drops %v", got, b.n.Trimmed(), b.sw.Drops())
 		}
 		b = newBench(t, Config{Data: 8, Headers: 12_112, TrimTail: 1}, wire, tm.Limit{})
@@ -238,7 +243,8 @@ func TestReturnToSender(t *testing.T) {
 			t.Errorf("%s goes back", got)
 		}
 		d := b.sw.Drops()
-		if d[dataplane.Returned] != 3 || b.n.Returned() != 3 || d[dataplane.TrimFailed] != 2 || d[dataplane.QueueByteLimit] != 1 {
+		if d[dataplane.Returned] != 3 || b.n.Returned() != 3 || d[dataplane.TrimFailed] != 2 ||
+			d[dataplane.QueueByteLimit] != 1 {
 			t.Errorf("drops %v", d)
 		}
 	}
@@ -251,7 +257,10 @@ func TestBadInput(t *testing.T) {
 		"three queues": func() error { _, err := New(site(3), Config{Data: 8, Headers: 1}); return err }(),
 		"no data":      func() error { _, err := New(site(2), Config{Headers: 1}); return err }(),
 		"no headers":   func() error { _, err := New(site(2), Config{Data: 8}); return err }(),
-		"coin":         func() error { _, err := New(site(2), Config{Data: 8, Headers: 1, TrimTail: math.NaN()}); return err }(),
+		"coin": func() error {
+			_, err := New(site(2), Config{Data: 8, Headers: 1, TrimTail: math.NaN()})
+			return err
+		}(),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "ndp") {
 			t.Errorf("%s: %v", name, err)
@@ -261,7 +270,8 @@ func TestBadInput(t *testing.T) {
 	if err != nil || p.(*Program).config != (Config{Data: 8, Headers: 8 * 9014, ReturnToSender: true, TrimTail: 0.5}) {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if p, err = dataplanetest.Make(Scheme(), &dataplane.Site{Queues: 2}, "headers", "100 B"); err != nil || p.(*Program).config.Headers != 100 {
+	if p, err = dataplanetest.Make(Scheme(), &dataplane.Site{Queues: 2}, "headers", "100 B"); err != nil ||
+		p.(*Program).config.Headers != 100 {
 		t.Errorf("%+v, %v", p, err)
 	}
 }

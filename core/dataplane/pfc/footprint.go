@@ -9,7 +9,8 @@ func (p *Program) Footprint() dataplane.Footprint {
 		{Name: "paused", Cells: len(p.paused), Bits: dataplane.Bits(p.paused[0]), Reads: 1, Writes: 1}},
 		Operations: []dataplane.Operation{{Kind: dataplane.MakingPacket, What: "PFC frame", Times: 1}}}
 	if p.quanta > 0 {
-		x.Registers = append(x.Registers, dataplane.RegisterUse{Name: "renewals", Cells: len(p.next), Bits: dataplane.Bits(p.next[0]), Reads: 1, Writes: 1})
+		x.Registers = append(x.Registers, dataplane.RegisterUse{Name: "renewals", Cells: len(p.next),
+			Bits: dataplane.Bits(p.next[0]), Reads: 1, Writes: 1})
 		x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Timing, What: "renews pauses", Times: 1})
 	}
 	return dataplane.Footprint{Stages: []dataplane.Stage{x}}

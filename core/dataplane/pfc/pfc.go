@@ -44,33 +44,53 @@ type alone struct{ *Program }
 // Scheme is what an experiment names: switch: [ecmp, shared_buffer, pfc].
 func Scheme() dataplane.Scheme {
 	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "pfc", Doc: "priority flow control: pauses the neighbour before a class loses packets", Source: "IEEE 802.1Qbb; HPCC §5.1 and simulator", Params: []scheme.Param{
-			{Name: "trigger", Kind: scheme.Text, Words: []string{"share", "shift", "static"}, Default: "share", Doc: "what an ingress queue may use of the shared buffer before its neighbour is stopped: a share of what is free, a power of two of it that depends on the port's rate, or so many bytes", Source: "HPCC §5.1"},
-			{Name: "share", Kind: scheme.Share, Default: "11%", Min: "0.01%", Max: "10000%", Doc: "with trigger: share", Source: "HPCC §5.1: 11 % of the free buffer"},
-			{Name: "shift", Kind: scheme.Int, Default: "3", Min: "0", Max: "16", Doc: "with trigger: shift: 1/2^shift of what is free, at ports of nic_rate; one less for each doubling of the rate", Source: "HPCC simulator: 3"},
-			{Name: "nic_rate", Kind: scheme.Rate, Default: "100Gbps", Min: "1bps", Doc: "with trigger: shift", Source: "HPCC §5.1: hosts' links"},
-			{Name: "xoff", Kind: scheme.Size, Default: "0 B", Doc: "with trigger: static", Source: "ours: none"},
-			{Name: "xon_offset", Kind: scheme.Size, Default: "3KiB", Doc: "how far below the trigger a queue must be for its neighbour to go on", Source: "HPCC simulator: 3 KB"},
-			{Name: "headroom", Kind: scheme.Text, Words: []string{"round_trip", "simulator", "size"}, Default: "round_trip", Doc: "what every protected ingress queue can take when its neighbour has been stopped: rate × 2 delay + 3 frames + 8 PFC frames, rate × 3 delay, or headroom_size", Source: "ours, after the annex on buffer requirements of IEEE 802.1Qbb; simulator: HPCC simulator"},
-			{Name: "headroom_size", Kind: scheme.Size, Default: "0 B", Doc: "with headroom: size", Source: "ours: none"},
-			{Name: "frame", Kind: scheme.Size, Default: "0 B", Max: "1MB", Doc: "largest frame, for headroom: round_trip; 0 B: that of the run's traffic with all the extensions that it can have", Source: "ours"},
-			{Name: "classes", Kind: scheme.Map, Of: scheme.Bool, Doc: "whether a class is protected, by its number; of those not named, all that have a queue are, unless one is named true", Source: "ours"},
-			{Name: "pauses", Kind: scheme.Text, Words: []string{"until_resumed", "quanta"}, Default: "until_resumed", Doc: "a pause lasts until a Resume frame, or for so many quanta and is renewed after half of them", Source: "HPCC simulator; quanta: IEEE 802.1Qbb"},
-			{Name: "quanta", Kind: scheme.Int, Default: "65534", Min: "16", Max: "65534", Doc: "with pauses: quanta: time of a pause, in 512 bit times", Source: "IEEE 802.1Qbb: 65535 at most"},
-		}},
+		Scheme: scheme.Scheme{Name: "pfc", Doc: "priority flow control: pauses the neighbour before a class loses packets",
+			Source: "IEEE 802.1Qbb; HPCC §5.1 and simulator", Params: []scheme.Param{
+				{Name: "trigger", Kind: scheme.Text, Words: []string{"share", "shift", "static"}, Default: "share",
+					Doc: "what an ingress queue may use of the shared buffer before its neighbour is stopped: a share of what is " +
+						"free, a power of two of it that depends on the port's rate, or so many bytes", Source: "HPCC §5.1"},
+				{Name: "share", Kind: scheme.Share, Default: "11%", Min: "0.01%", Max: "10000%", Doc: "with trigger: share",
+					Source: "HPCC §5.1: 11 % of the free buffer"},
+				{Name: "shift", Kind: scheme.Int, Default: "3", Min: "0", Max: "16",
+					Doc: "with trigger: shift: 1/2^shift of what is free, at ports of nic_rate; one less for each doubling " +
+						"of the rate", Source: "HPCC simulator: 3"},
+				{Name: "nic_rate", Kind: scheme.Rate, Default: "100Gbps", Min: "1bps", Doc: "with trigger: shift",
+					Source: "HPCC §5.1: hosts' links"},
+				{Name: "xoff", Kind: scheme.Size, Default: "0 B", Doc: "with trigger: static", Source: "ours: none"},
+				{Name: "xon_offset", Kind: scheme.Size, Default: "3KiB",
+					Doc: "how far below the trigger a queue must be for its neighbour to go on", Source: "HPCC simulator: 3 KB"},
+				{Name: "headroom", Kind: scheme.Text, Words: []string{"round_trip", "simulator", "size"}, Default: "round_trip",
+					Doc: "what every protected ingress queue can take when its neighbour has been stopped: rate × 2 delay + 3 " +
+						"frames + 8 PFC frames, rate × 3 delay, or headroom_size",
+					Source: "ours, after the annex on buffer requirements of IEEE 802.1Qbb; simulator: HPCC simulator"},
+				{Name: "headroom_size", Kind: scheme.Size, Default: "0 B", Doc: "with headroom: size", Source: "ours: none"},
+				{Name: "frame", Kind: scheme.Size, Default: "0 B", Max: "1MB",
+					Doc: "largest frame, for headroom: round_trip; 0 B: that of the run's traffic with all the extensions that " +
+						"it can have", Source: "ours"},
+				{Name: "classes", Kind: scheme.Map, Of: scheme.Bool,
+					Doc: "whether a class is protected, by its number; of those not named, all that have a queue are, unless one " +
+						"is named true", Source: "ours"},
+				{Name: "pauses", Kind: scheme.Text, Words: []string{"until_resumed", "quanta"}, Default: "until_resumed",
+					Doc:    "a pause lasts until a Resume frame, or for so many quanta and is renewed after half of them",
+					Source: "HPCC simulator; quanta: IEEE 802.1Qbb"},
+				{Name: "quanta", Kind: scheme.Int, Default: "65534", Min: "16", Max: "65534",
+					Doc: "with pauses: quanta: time of a pause, in 512 bit times", Source: "IEEE 802.1Qbb: 65535 at most"},
+			}},
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) { return build(site, v) },
 	}
 }
 
 func build(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-	p := &Program{buffer: sharedbuffer.Of(site), paused: make([]uint8, site.Ports), offset: v.Bytes("xon_offset"), awaiting: unit.Never}
+	p := &Program{buffer: sharedbuffer.Of(site), paused: make([]uint8, site.Ports), offset: v.Bytes("xon_offset"),
+		awaiting: unit.Never}
 	own := !p.buffer.Settled()
 	static := v.Text("trigger") == "static"
 	switch {
 	case static && v.Bytes("xoff") <= 0:
 		return nil, fmt.Errorf("pfc: trigger: static needs xoff, above 0 B")
 	case own && !static:
-		return nil, fmt.Errorf("pfc: its threshold is a part of the free buffer: put shared_buffer before it in the list, or say trigger: static and xoff")
+		return nil, fmt.Errorf("pfc: its threshold is a part of the free buffer: put shared_buffer before it in the list, " +
+			"or say trigger: static and xoff")
 	}
 	classes, err := protected(v.Map("classes"), max(site.Queues, 1))
 	if err != nil {

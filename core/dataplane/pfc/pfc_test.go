@@ -35,7 +35,8 @@ func TestHeadroom(t *testing.T) {
 			t.Errorf("%+v: %d bytes, want %d", c.line, got, c.want)
 		}
 	}
-	for given, want := range map[string]unit.Bytes{"0 B": 3*9100 + 512, "1423 B": 3*1423 + 512} { // the site's, or the given frame
+	// the site's, or the given frame
+	for given, want := range map[string]unit.Bytes{"0 B": 3*9100 + 512, "1423 B": 3*1423 + 512} {
 		site := &dataplane.Site{Ports: 1, MaxFrame: 9100}
 		_, err1 := dataplanetest.Make(sharedbuffer.Scheme(), site, "size", "100 kB", "reserved", "0 B")
 		_, err2 := dataplanetest.Make(pfc.Scheme(), site, "frame", given)
@@ -63,8 +64,10 @@ func TestTrigger(t *testing.T) {
 		want  unit.Bytes
 	}{
 		{nil, 100, 11000}, {nil, 400, 11000},
-		{[]string{"trigger", "shift"}, 100, 12500}, {[]string{"trigger", "shift"}, 200, 25000}, {[]string{"trigger", "shift"}, 400, 50000},
-		{[]string{"trigger", "shift"}, 25, 12500}, {[]string{"trigger", "shift", "nic_rate", "25Gbps"}, 100, 50000}, {[]string{"trigger", "shift"}, 12800, 100000},
+		{[]string{"trigger", "shift"}, 100, 12500}, {[]string{"trigger", "shift"}, 200, 25000}, {[]string{"trigger", "shift"},
+			400, 50000},
+		{[]string{"trigger", "shift"}, 25, 12500}, {[]string{"trigger", "shift", "nic_rate", "25Gbps"}, 100, 50000},
+		{[]string{"trigger", "shift"}, 12800, 100000},
 		{[]string{"trigger", "static", "xoff", "7 kB"}, 100, 7000},
 	} {
 		s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: gbps(c.rate)}}}
@@ -86,7 +89,8 @@ func TestTrigger(t *testing.T) {
 // sends one in 10 µs, and returns what PFC frames leave by port 0 and what is dropped.
 func play(t *testing.T, n int, queues int, shared []string, given ...string) string {
 	t.Helper()
-	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: gbps(10), Queues: queues}, {Rate: unit.LinkRate{Bits: 800 * unit.Mbps}, Queues: queues}}}
+	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: gbps(10), Queues: queues},
+		{Rate: unit.LinkRate{Bits: 800 * unit.Mbps}, Queues: queues}}}
 	site := s.Site()
 	s.Programs = []dataplane.Program{forward.New(site)}
 	if shared != nil {
@@ -125,7 +129,8 @@ func play(t *testing.T, n int, queues int, shared []string, given ...string) str
 // Of 20 packets 8 get through. At 61 µs the last but one goes onto the wire: the queue is
 // down to 1,000 bytes, the threshold less 3,000.
 func TestStatic(t *testing.T) {
-	given := []string{"trigger", "static", "xoff", "4 kB", "xon_offset", "3 kB", "headroom", "size", "headroom_size", "2 kB"}
+	given := []string{"trigger", "static", "xoff", "4 kB", "xon_offset", "3 kB", "headroom", "size",
+		"headroom_size", "2 kB"}
 	want := `5051.2ns port 0 pause class 0
 61051.2ns port 0 resume class 0
 dropped 12: headroom full
@@ -154,7 +159,8 @@ func TestRenewal(t *testing.T) {
 dropped 12: headroom full
 `
 	for _, shared := range [][]string{nil, {"size", "1MB", "reserved", "0 B"}} {
-		if got := play(t, 20, 1, shared, "trigger", "static", "xoff", "4 kB", "xon_offset", "3 kB", "headroom", "size", "headroom_size", "2 kB",
+		if got := play(t, 20, 1, shared, "trigger", "static", "xoff", "4 kB", "xon_offset", "3 kB", "headroom", "size",
+			"headroom_size", "2 kB",
 			"pauses", "quanta", "quanta", "1000"); got != want {
 			t.Errorf("got\n%swant\n%s", got, want)
 		}
@@ -164,7 +170,8 @@ dropped 12: headroom full
 // A class that is exempt is not paused; it is dropped as without PFC.
 func TestExempt(t *testing.T) {
 	for _, classes := range []string{"0: false", "1: true"} {
-		got := play(t, 20, 2, []string{"size", "5 kB", "reserved", "0 B", "alpha", "0"}, "classes", classes, "headroom", "size", "headroom_size", "100 B")
+		got := play(t, 20, 2, []string{"size", "5 kB", "reserved", "0 B", "alpha", "0"}, "classes", classes, "headroom",
+			"size", "headroom_size", "100 B")
 		if strings.Contains(got, "pause") || !strings.Contains(got, "buffer full") {
 			t.Errorf("classes %s:\n%s", classes, got)
 		}

@@ -122,7 +122,8 @@ func (b *Buffer) Settled() bool { return b.settled }
 func (b *Buffer) Guard(in dataplane.PortID, class uint8, room unit.Bytes, t Trigger) error {
 	if b.settled {
 		if b.shared -= room; b.shared <= 0 {
-			return fmt.Errorf("a buffer of %d bytes does not hold the reserves (%d bytes) and the headroom (%d bytes so far)", b.size, b.reserves, b.headroom+room)
+			return fmt.Errorf("a buffer of %d bytes does not hold the reserves (%d bytes) and the headroom (%d bytes so far)",
+				b.size, b.reserves, b.headroom+room)
 		}
 	}
 	b.headroom += room

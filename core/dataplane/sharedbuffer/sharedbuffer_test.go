@@ -56,7 +56,8 @@ func run(t testing.TB, slow, each int, given ...string) (queued []int, drops [da
 	var script []dataplanetest.Arrival
 	for k := range each {
 		for i := range slow {
-			script = append(script, dataplanetest.Arrival{At: 1*us + unit.Time(k), Port: packet.PortID(slow + i), Dst: packet.Addr(i + 1), Seq: int64(k), Payload: 1000 - 42})
+			script = append(script, dataplanetest.Arrival{At: 1*us + unit.Time(k), Port: packet.PortID(slow + i),
+				Dst: packet.Addr(i + 1), Seq: int64(k), Payload: 1000 - 42})
 		}
 	}
 	out := dataplanetest.Direct(s, script)
@@ -79,7 +80,8 @@ func TestDynamicThreshold(t *testing.T) {
 	for _, alpha := range []float64{0.125, 0.5, 1, 2, 8} {
 		for _, n := range []int{1, 2, 3, 7} {
 			const size = 2000
-			queued, drops := run(t, n, 2*size, "size", fmt.Sprint(size*1000, " B"), "reserved", "0 B", "alpha", fmt.Sprint(alpha))
+			queued, drops := run(t, n, 2*size, "size", fmt.Sprint(size*1000, " B"), "reserved", "0 B", "alpha",
+				fmt.Sprint(alpha))
 			want := alpha * size / (1 + float64(n)*alpha)
 			for i, q := range queued {
 				if math.Abs(float64(q)-want) > 1+want/200 {
@@ -141,7 +143,8 @@ func TestReserveIsOwn(t *testing.T) {
 	s.Programs = []dataplane.Program{forward.New(site), p, &audit{t: t, buffer: sharedbuffer.Of(site)}}
 	var script []dataplanetest.Arrival
 	for k := range 100 { // port 1 first, then port 2
-		script = append(script, dataplanetest.Arrival{At: 1*us + unit.Time(k), Port: packet.PortID(1 + k/50), Dst: 1, Seq: int64(k), Payload: 1000 - 42})
+		script = append(script, dataplanetest.Arrival{At: 1*us + unit.Time(k), Port: packet.PortID(1 + k/50), Dst: 1,
+			Seq: int64(k), Payload: 1000 - 42})
 	}
 	out := dataplanetest.Direct(s, script)
 	second := 0
@@ -178,7 +181,8 @@ func TestRefusals(t *testing.T) {
 	site = s.Site()
 	dataplanetest.Make(sharedbuffer.Scheme(), site, "size", "20 kB", "reserved", "0 B")
 	b := sharedbuffer.Of(site)
-	if b.Guard(0, 0, 15000, sharedbuffer.Trigger{Share: 1}) != nil || b.Guard(1, 0, 5000, sharedbuffer.Trigger{Share: 1}) == nil {
+	if b.Guard(0, 0, 15000, sharedbuffer.Trigger{Share: 1}) != nil ||
+		b.Guard(1, 0, 5000, sharedbuffer.Trigger{Share: 1}) == nil {
 		t.Error("headroom that takes the whole buffer is taken")
 	}
 }
@@ -214,7 +218,8 @@ func FuzzBuffer(f *testing.F) {
 					b.Book(p, &p.Meta)
 					held = append(held, p)
 					waits += unit.Bytes(p.Size)
-				} else if before.Guarded() != (v == dataplane.Drop(dataplane.HeadroomFull)) || before.Guarded() && unit.Bytes(p.Size)+before.Headroom() <= unit.Bytes(room) {
+				} else if before.Guarded() != (v == dataplane.Drop(dataplane.HeadroomFull)) || before.Guarded() &&
+					unit.Bytes(p.Size)+before.Headroom() <= unit.Bytes(room) {
 					t.Fatalf("%v for a queue with %+v, %d bytes free", v, before, free)
 				}
 			} else if n := len(held); n > 0 {

@@ -18,7 +18,8 @@ func (s *Program) Footprint() dataplane.Footprint {
 		return f
 	}
 	f.Stages = append(f.Stages, dataplane.Stage{Name: "turn", Gress: dataplane.InIngress,
-		Registers: []dataplane.RegisterUse{{Name: "next in turn", Cells: groups, Bits: dataplane.IndexBits(most), Reads: 1, Writes: 1}}})
+		Registers: []dataplane.RegisterUse{{Name: "next in turn", Cells: groups, Bits: dataplane.IndexBits(most), Reads: 1,
+			Writes: 1}}})
 	order := dataplane.Stage{Name: "port in turn", Gress: dataplane.InIngress,
 		Registers: []dataplane.RegisterUse{{Name: "order of ports", Cells: members, Bits: dataplane.PortBits, Reads: 1}}}
 	if s.order == Permutation {

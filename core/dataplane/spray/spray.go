@@ -39,9 +39,12 @@ type turn struct {
 // Scheme is what an experiment names: switch: [spray].
 func Scheme() dataplane.Scheme {
 	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "spray", Doc: "equal-cost multipath packet by packet; hop limit", Source: "Dixit et al., INFOCOM 2013; NDP (SIGCOMM 2017) §3.1.1",
+		Scheme: scheme.Scheme{Name: "spray", Doc: "equal-cost multipath packet by packet; hop limit",
+			Source: "Dixit et al., INFOCOM 2013; NDP (SIGCOMM 2017) §3.1.1",
 			Params: []scheme.Param{
-				{Name: "order", Kind: scheme.Text, Words: []string{Permutation, RoundRobin, Random}, Default: Permutation, Doc: "each port once in a random order, then in another one; in turn; or drawn for each packet", Source: "NDP §3.1.1: permutations"},
+				{Name: "order", Kind: scheme.Text, Words: []string{Permutation, RoundRobin, Random}, Default: Permutation,
+					Doc:    "each port once in a random order, then in another one; in turn; or drawn for each packet",
+					Source: "NDP §3.1.1: permutations"},
 			}},
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 			p, err := New(site, v.Text("order"))

@@ -29,7 +29,9 @@ func site(paths int) *dataplane.Site {
 	if err != nil {
 		panic(err)
 	}
-	return &dataplane.Site{Switch: "s", Book: b, Routes: routes, Random: func(entity string) unit.Random { return unit.NewRandom(1, entity) }}
+	return &dataplane.Site{Switch: "s", Book: b, Routes: routes, Random: func(entity string) unit.Random {
+		return unit.NewRandom(1, entity)
+	}}
 }
 
 func out(s *Program, dst packet.Addr, version uint8) packet.PortID {
@@ -72,7 +74,8 @@ func TestSpread(t *testing.T) {
 			if chi > limit || order != Random && chi > 0 {
 				t.Errorf("%s of %d paths: χ² %.1f, %v", order, paths, chi, total)
 			}
-			if n := len(orders); order == RoundRobin && n != 1 || order == Permutation && (paths < 5 && n != []int{0, 1, 2, 6, 24}[paths] || paths > 5 && n < 990) {
+			if n := len(orders); order == RoundRobin && n != 1 || order == Permutation &&
+				(paths < 5 && n != []int{0, 1, 2, 6, 24}[paths] || paths > 5 && n < 990) {
 				t.Errorf("%s of %d paths: %d different rounds", order, paths, n)
 			}
 		}

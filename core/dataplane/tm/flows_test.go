@@ -131,7 +131,8 @@ func TestFQIsolation(t *testing.T) {
 func TestFQCollisions(t *testing.T) {
 	p := fairPort(t, 1, Limit{}, Limit{Packets: 5}, FQ{Flows: 1, Quantum: 1514})
 	for i := range 7 {
-		if out := enter(p, 0, &packet.Packet{Hash: uint32(i), Size: 100, Seq: int64(i)}); len(out) > 0 != (i >= 5) || len(out) > 0 && out[0].Seq != int64(i) {
+		if out := enter(p, 0, &packet.Packet{Hash: uint32(i), Size: 100, Seq: int64(i)}); len(out) > 0 != (i >= 5) ||
+			len(out) > 0 && out[0].Seq != int64(i) {
 			t.Errorf("packet %d: %d lost", i, len(out))
 		}
 	}
@@ -424,7 +425,8 @@ func (m *model) remove(x, comes *packet.Packet) error {
 func script(t *testing.T, c FQ, limit Limit, steps []byte) {
 	p := fairPort(t, 1, Limit{}, limit, c)
 	f := p.queues[0].flows
-	m := &model{c: c, of: func(h uint32) int32 { return f.of(&packet.Packet{Hash: h}) }, lists: map[int32][]*packet.Packet{}, credit: map[int32]int32{}}
+	m := &model{c: c, of: func(h uint32) int32 { return f.of(&packet.Packet{Hash: h}) },
+		lists: map[int32][]*packet.Packet{}, credit: map[int32]int32{}}
 	last := map[uint32]int64{}
 	for n := 0; n+1 < len(steps); n += 2 {
 		what, arg := steps[n], steps[n+1]
@@ -480,14 +482,17 @@ func script(t *testing.T, c FQ, limit Limit, steps []byte) {
 			bytes += int64(x.Size)
 			count++
 		}
-		if count != m.count || int(p.Packets()) != count || int64(p.Bytes()) != bytes || p.Waiting() != uint32(min(count, 1)) {
-			t.Fatalf("step %d: %d packets wait, %d can be seen, %d bytes of %d; the model has %d", n, p.Packets(), count, p.Bytes(), bytes, m.count)
+		if count != m.count || int(p.Packets()) != count || int64(p.Bytes()) != bytes ||
+			p.Waiting() != uint32(min(count, 1)) {
+			t.Fatalf("step %d: %d packets wait, %d can be seen, %d bytes of %d; the model has %d", n, p.Packets(), count,
+				p.Bytes(), bytes, m.count)
 		}
 	}
 }
 
 func settings(mode uint8) (FQ, Limit) {
-	c := FQ{Flows: []int{1, 4, 64, 1024}[mode&3], Quantum: []int32{1514, 100}[mode>>2&1], NewFirst: mode>>3&1 == 1, FromHead: mode>>4&1 == 1, Seed: uint32(mode)}
+	c := FQ{Flows: []int{1, 4, 64, 1024}[mode&3], Quantum: []int32{1514, 100}[mode>>2&1], NewFirst: mode>>3&1 == 1,
+		FromHead: mode>>4&1 == 1, Seed: uint32(mode)}
 	return c, []Limit{{}, {Packets: 9}, {Bytes: 6000}, {Packets: 40, Bytes: 20000}}[mode>>5&3]
 }
 

@@ -152,7 +152,8 @@ func NewGuarantee(shares []Share, rate unit.Rate, quantum int32, burst unit.Byte
 
 // NewPriorityGuarantee is NewGuarantee with so many first queues that go before all
 // others, one before the other, as long as they are below their ceiling.
-func NewPriorityGuarantee(priority int, shares []Share, rate unit.Rate, quantum int32, burst unit.Bytes) (Scheduler, error) {
+func NewPriorityGuarantee(priority int, shares []Share, rate unit.Rate, quantum int32, burst unit.Bytes) (Scheduler,
+	error) {
 	g, err := newGuarantee(shares, rate, quantum, burst)
 	if err != nil {
 		return nil, err
@@ -168,7 +169,8 @@ func newGuarantee(shares []Share, rate unit.Rate, quantum int32, burst unit.Byte
 	sum := 0.0
 	for i, s := range shares {
 		if !(s.Guarantee >= 0 && s.Guarantee <= 1 && s.Ceiling > 0 && s.Ceiling <= 1 && s.Guarantee <= s.Ceiling) {
-			return nil, fmt.Errorf("queue %d: guarantee %g and ceiling %g; needed is 0 ≤ guarantee ≤ ceiling ≤ 1, ceiling > 0", i, s.Guarantee, s.Ceiling)
+			return nil, fmt.Errorf("queue %d: guarantee %g and ceiling %g; needed is 0 ≤ guarantee ≤ ceiling ≤ 1, ceiling > 0",
+				i, s.Guarantee, s.Ceiling)
 		}
 		sum += s.Guarantee
 	}
@@ -286,15 +288,19 @@ func NewNCF(queues int, c NCF, rate unit.Rate, quantum int32, burst unit.Bytes) 
 func Schemes() []Scheme {
 	quantum := scheme.Param{Name: "quantum", Kind: scheme.Size, Default: "1514 B", Min: "64 B", Max: "1MB",
 		Doc: "bytes that a queue earns a turn; at least the largest frame", Source: "Shreedhar, Varghese 1995: Max"}
-	burst := scheme.Param{Name: "burst", Kind: scheme.Size, Default: "3028 B", Min: "64 B", Doc: "how far a queue may be ahead of its share", Source: "ours: two frames"}
+	burst := scheme.Param{Name: "burst", Kind: scheme.Size, Default: "3028 B", Min: "64 B",
+		Doc: "how far a queue may be ahead of its share", Source: "ours: two frames"}
 	return []Scheme{
-		{scheme.Scheme{Name: "drr", Doc: "deficit round robin, equal shares", Source: "Shreedhar, Varghese, SIGCOMM'95", Params: []scheme.Param{quantum}},
+		{scheme.Scheme{Name: "drr", Doc: "deficit round robin, equal shares", Source: "Shreedhar, Varghese, SIGCOMM'95",
+			Params: []scheme.Param{quantum}},
 			func(queues int, _ unit.LinkRate, v scheme.Values) (Scheduler, error) {
 				return NewDRR(queues, int32(v.Bytes("quantum"))), nil
 			}},
-		{scheme.Scheme{Name: "dwrr", Doc: "deficit weighted round robin", Source: "Shreedhar, Varghese, SIGCOMM'95", Params: []scheme.Param{quantum,
-			{Name: "weights", Kind: scheme.Map, Of: scheme.Int, Doc: "weight by queue, 1 where none is given", Source: "ours"},
-			{Name: "priority", Kind: scheme.Int, Default: "0", Min: "0", Max: "16", Doc: "so many first queues go before the others, in strict priority", Source: "ours; HPCC simulator: 1"}}},
+		{scheme.Scheme{Name: "dwrr", Doc: "deficit weighted round robin", Source: "Shreedhar, Varghese, SIGCOMM'95",
+			Params: []scheme.Param{quantum,
+				{Name: "weights", Kind: scheme.Map, Of: scheme.Int, Doc: "weight by queue, 1 where none is given", Source: "ours"},
+				{Name: "priority", Kind: scheme.Int, Default: "0", Min: "0", Max: "16",
+					Doc: "so many first queues go before the others, in strict priority", Source: "ours; HPCC simulator: 1"}}},
 			func(queues int, _ unit.LinkRate, v scheme.Values) (Scheduler, error) {
 				weights := make([]int32, queues)
 				for i := range weights {
@@ -322,20 +328,34 @@ func Schemes() []Scheme {
 				}
 				return NewFIFO(), nil
 			}},
-		{scheme.Scheme{Name: "fq", Doc: "each queue fair among flows, by deficit round robin; the longest flow gives way; queues in strict priority", Source: "RFC 8290 §4.2 without CoDel; Shreedhar, Varghese, SIGCOMM'95", Params: []scheme.Param{
-			{Name: "flows", Kind: scheme.Int, Default: "1024", Min: "1", Max: "65536", Doc: "places for flows in a queue, by their hash", Source: "RFC 8290 §5.2.5"},
-			{Name: "quantum", Kind: scheme.Size, Default: "1514 B", Min: "64 B", Max: "1MB", Doc: "bytes that a flow may send a turn; at least the largest frame", Source: "RFC 8290 §5.2.4"},
-			{Name: "new_first", Kind: scheme.Bool, Default: "false", Doc: "flows that had nothing waiting go before the others, up to a quantum", Source: "RFC 8290 §4.2; none: Shreedhar, Varghese 1995"},
-			{Name: "drop", Kind: scheme.Text, Words: []string{"tail", "head"}, Default: "tail", Doc: "which packet of the longest flow goes when there is no room", Source: "ours; RFC 8290 §4.1 has head"}}},
+		{scheme.Scheme{Name: "fq", Doc: "each queue fair among flows, by deficit round robin; the longest flow gives way; " +
+			"queues in strict priority", Source: "RFC 8290 §4.2 without CoDel; Shreedhar, Varghese, SIGCOMM'95",
+			Params: []scheme.Param{
+				{Name: "flows", Kind: scheme.Int, Default: "1024", Min: "1", Max: "65536",
+					Doc: "places for flows in a queue, by their hash", Source: "RFC 8290 §5.2.5"},
+				{Name: "quantum", Kind: scheme.Size, Default: "1514 B", Min: "64 B", Max: "1MB",
+					Doc: "bytes that a flow may send a turn; at least the largest frame", Source: "RFC 8290 §5.2.4"},
+				{Name: "new_first", Kind: scheme.Bool, Default: "false",
+					Doc:    "flows that had nothing waiting go before the others, up to a quantum",
+					Source: "RFC 8290 §4.2; none: Shreedhar, Varghese 1995"},
+				{Name: "drop", Kind: scheme.Text, Words: []string{"tail", "head"}, Default: "tail",
+					Doc: "which packet of the longest flow goes when there is no room", Source: "ours; RFC 8290 §4.1 has head"}}},
 			func(_ int, _ unit.LinkRate, v scheme.Values) (Scheduler, error) {
-				return NewFQ(FQ{Flows: v.Int("flows"), Quantum: int32(v.Bytes("quantum")), NewFirst: v.Bool("new_first"), FromHead: v.Text("drop") == "head"})
+				return NewFQ(FQ{Flows: v.Int("flows"), Quantum: int32(v.Bytes("quantum")), NewFirst: v.Bool("new_first"),
+					FromHead: v.Text("drop") == "head"})
 			}},
-		{scheme.Scheme{Name: "guarantee", Doc: "guaranteed share and ceiling per queue, the rest work conserving", Source: "Feldmann et al. BS'19 §4.2", Params: []scheme.Param{quantum,
-			{Name: "guarantees", Kind: scheme.Map, Of: scheme.Share, Doc: "guaranteed share of the rate by queue, 0 where none is given", Source: "ours"},
-			{Name: "ceilings", Kind: scheme.Map, Of: scheme.Share, Doc: "largest share of the rate by queue, 100% where none is given", Source: "ours"},
-			{Name: "hard", Kind: scheme.Bool, Default: "false", Doc: "ceilings hold also when the port would idle", Source: "ours"},
-			{Name: "priority", Kind: scheme.Int, Default: "0", Min: "0", Max: "16", Doc: "so many first queues go before the others, in strict priority, while below their ceiling", Source: "ours; BS'19 §4.3: the control queue"},
-			burst}},
+		{scheme.Scheme{Name: "guarantee", Doc: "guaranteed share and ceiling per queue, the rest work conserving",
+			Source: "Feldmann et al. BS'19 §4.2", Params: []scheme.Param{quantum,
+				{Name: "guarantees", Kind: scheme.Map, Of: scheme.Share,
+					Doc: "guaranteed share of the rate by queue, 0 where none is given", Source: "ours"},
+				{Name: "ceilings", Kind: scheme.Map, Of: scheme.Share,
+					Doc: "largest share of the rate by queue, 100% where none is given", Source: "ours"},
+				{Name: "hard", Kind: scheme.Bool, Default: "false", Doc: "ceilings hold also when the port would idle",
+					Source: "ours"},
+				{Name: "priority", Kind: scheme.Int, Default: "0", Min: "0", Max: "16",
+					Doc:    "so many first queues go before the others, in strict priority, while below their ceiling",
+					Source: "ours; BS'19 §4.3: the control queue"},
+				burst}},
 			func(queues int, rate unit.LinkRate, v scheme.Values) (Scheduler, error) {
 				shares := make([]Share, queues)
 				for i := range shares {
@@ -356,20 +376,28 @@ func Schemes() []Scheme {
 				}
 				return NewPriorityGuarantee(v.Int("priority"), shares, rate.Bits, int32(v.Bytes("quantum")), v.Bytes("burst"))
 			}},
-		{scheme.Scheme{Name: "ncf", Doc: "NCF's queues: control first up to a ceiling; mice and elephants with a guarantee each; the rest work conserving", Source: "Feldmann et al. BS'19 §4.2, §4.3", Params: []scheme.Param{quantum,
-			{Name: "control", Kind: scheme.Share, Default: "5%", Max: "100%", Doc: "ceiling of the control queue, the first", Source: "BS'19 §4.2"},
-			{Name: "hard", Kind: scheme.Bool, Default: "false", Doc: "the ceiling holds also when the port would idle", Source: "ours; BS'19 §4.2 says maximum, and work conserving"},
-			{Name: "mice", Kind: scheme.Share, Default: "10%", Min: "0%", Max: "100%", Doc: "guarantee of the mice's queue, the second", Source: "BS'19 §4.2"},
-			{Name: "elephants", Kind: scheme.Share, Default: "10%", Min: "0%", Max: "100%", Doc: "guarantee of the elephants' queues, all others, together", Source: "BS'19 §4.2"},
+		{scheme.Scheme{Name: "ncf", Doc: "NCF's queues: control first up to a ceiling; mice and elephants with a guarantee " +
+			"each; the rest work conserving", Source: "Feldmann et al. BS'19 §4.2, §4.3", Params: []scheme.Param{quantum,
+			{Name: "control", Kind: scheme.Share, Default: "5%", Max: "100%", Doc: "ceiling of the control queue, the first",
+				Source: "BS'19 §4.2"},
+			{Name: "hard", Kind: scheme.Bool, Default: "false", Doc: "the ceiling holds also when the port would idle",
+				Source: "ours; BS'19 §4.2 says maximum, and work conserving"},
+			{Name: "mice", Kind: scheme.Share, Default: "10%", Min: "0%", Max: "100%",
+				Doc: "guarantee of the mice's queue, the second", Source: "BS'19 §4.2"},
+			{Name: "elephants", Kind: scheme.Share, Default: "10%", Min: "0%", Max: "100%",
+				Doc: "guarantee of the elephants' queues, all others, together", Source: "BS'19 §4.2"},
 			burst}},
 			func(queues int, rate unit.LinkRate, v scheme.Values) (Scheduler, error) {
-				return NewNCF(queues, NCF{Control: v.Float("control"), Hard: v.Bool("hard"), Mice: v.Float("mice"), Elephants: v.Float("elephants")},
+				return NewNCF(queues, NCF{Control: v.Float("control"), Hard: v.Bool("hard"), Mice: v.Float("mice"),
+					Elephants: v.Float("elephants")},
 					rate.Bits, int32(v.Bytes("quantum")), v.Bytes("burst"))
 			}},
 		{scheme.Scheme{Name: "strict", Doc: "strict priority, queue 0 first", Source: "ours"},
 			func(int, unit.LinkRate, scheme.Values) (Scheduler, error) { return NewStrict(), nil }},
-		{scheme.Scheme{Name: "wrr", Doc: "weighted round robin by packets: a queue sends up to its weight of packets a turn", Source: "Katevenis, Sidiropoulos, Courcoubetis, JSAC 1991; NDP (SIGCOMM 2017) §3.1: {0: 10}", Params: []scheme.Param{
-			{Name: "weights", Kind: scheme.Map, Of: scheme.Int, Doc: "packets a turn by queue, 1 where none is given", Source: "ours"}}},
+		{scheme.Scheme{Name: "wrr", Doc: "weighted round robin by packets: a queue sends up to its weight of packets a turn",
+			Source: "Katevenis, Sidiropoulos, Courcoubetis, JSAC 1991; NDP (SIGCOMM 2017) §3.1: {0: 10}", Params: []scheme.Param{
+				{Name: "weights", Kind: scheme.Map, Of: scheme.Int, Doc: "packets a turn by queue, 1 where none is given",
+					Source: "ours"}}},
 			func(queues int, _ unit.LinkRate, v scheme.Values) (Scheduler, error) {
 				weights := make([]int32, queues)
 				for i := range weights {

@@ -55,7 +55,8 @@ func TestBuffer(t *testing.T) {
 	if b.Fits(2, 801) != PortBytes || b.Fits(2, 800) != Fits {
 		t.Error("the port's limit in bytes")
 	}
-	if b.Packets() != 3 || b.Bytes() != 1000 || b.Queue(0).Packets() != 2 || b.Queue(0).Bytes() != 300 || b.Ready() != 0b011 {
+	if b.Packets() != 3 || b.Bytes() != 1000 || b.Queue(0).Packets() != 2 || b.Queue(0).Bytes() != 300 ||
+		b.Ready() != 0b011 {
 		t.Errorf("%d packets, %d bytes, ready %b", b.Packets(), b.Bytes(), b.Ready())
 	}
 	b.SetPaused(0b001, true)
@@ -68,7 +69,8 @@ func TestBuffer(t *testing.T) {
 			t.Errorf("packet %d leaves, want %d", p.Seq, want)
 		}
 	}
-	if b.Pop(0) != nil || b.PopTail(0) != nil || b.PopTail(1) == nil || b.Packets() != 0 || b.Bytes() != 0 || b.Waiting() != 0 {
+	if b.Pop(0) != nil || b.PopTail(0) != nil || b.PopTail(1) == nil || b.Packets() != 0 || b.Bytes() != 0 ||
+		b.Waiting() != 0 {
 		t.Error("an empty buffer is not empty")
 	}
 }
@@ -95,7 +97,8 @@ func TestPopTail(t *testing.T) {
 			}
 			wait = wait[:last]
 		}
-		if q := b.Queue(1); int(q.Packets()) != len(wait) || int(q.Bytes()) != 100*len(wait) || (b.Waiting() == 2) != (len(wait) > 0) {
+		if q := b.Queue(1); int(q.Packets()) != len(wait) || int(q.Bytes()) != 100*len(wait) ||
+			(b.Waiting() == 2) != (len(wait) > 0) {
 			t.Fatalf("step %d: %d packets, %d bytes, %d wait", i, q.Packets(), q.Bytes(), len(wait))
 		}
 	}
@@ -205,7 +208,8 @@ func TestPriorityDWRR(t *testing.T) {
 	fill(&b, 2, 100, 100)
 	fill(&b, 1, 100)
 	fill(&b, 0, 100, 100)
-	if got := order(NewPriorityDWRR(2, []int32{1, 1, 1, 3}, 100), &b, 11); got != "0:100 0:100 1:100 2:100 3:100 3:100 3:100 2:100 3:100 3:100 3:100" {
+	if got := order(NewPriorityDWRR(2, []int32{1, 1, 1, 3}, 100), &b, 11); got != "0:100 0:100 1:100 2:100 3:100 3:100 "+
+		"3:100 2:100 3:100 3:100 3:100" {
 		t.Error(got)
 	}
 }
@@ -256,7 +260,8 @@ func TestDRRCredit(t *testing.T) {
 
 // backlog serves queues that always have packets of random sizes and returns the
 // bytes served of each. check is called after each packet.
-func backlog(t *testing.T, s Scheduler, queues, n int, rate unit.Rate, check func(now unit.Time, served []int64)) (served []int64, now unit.Time) {
+func backlog(t *testing.T, s Scheduler, queues, n int, rate unit.Rate, check func(now unit.Time,
+	served []int64)) (served []int64, now unit.Time) {
 	t.Helper()
 	random := unit.NewRandom(5, "sizes")
 	b := NewBuffer(queues, Limit{}, Limit{})
@@ -344,7 +349,8 @@ func TestGuarantee(t *testing.T) {
 		}
 	}
 	// nobody starves: a queue without guarantee beside two with
-	s, err = NewGuarantee([]Share{{Guarantee: 0.45, Ceiling: 1}, {Guarantee: 0.45, Ceiling: 1}, {Ceiling: 1}}, unit.Gbps, 1514, 3028)
+	s, err = NewGuarantee([]Share{{Guarantee: 0.45, Ceiling: 1}, {Guarantee: 0.45, Ceiling: 1}, {Ceiling: 1}}, unit.Gbps,
+		1514, 3028)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +358,8 @@ func TestGuarantee(t *testing.T) {
 	if share := float64(served[2]) / float64(unit.Gbps.BytesIn(now)); share < 0.03 {
 		t.Errorf("the queue without guarantee gets %.4f", share)
 	}
-	for _, bad := range [][]Share{{{Guarantee: -1, Ceiling: 1}}, {{Guarantee: 0.5, Ceiling: 0.4}}, {{Ceiling: 0}}, {{Guarantee: 0.6, Ceiling: 1}, {Guarantee: 0.6, Ceiling: 1}}, {{Ceiling: math.NaN()}}} {
+	for _, bad := range [][]Share{{{Guarantee: -1, Ceiling: 1}}, {{Guarantee: 0.5, Ceiling: 0.4}}, {{Ceiling: 0}},
+		{{Guarantee: 0.6, Ceiling: 1}, {Guarantee: 0.6, Ceiling: 1}}, {{Ceiling: math.NaN()}}} {
 		if _, err := NewGuarantee(bad, unit.Gbps, 1514, 3028); err == nil {
 			t.Errorf("%+v is taken", bad)
 		}
@@ -371,7 +378,8 @@ func TestNCF(t *testing.T) {
 		want   []float64 // all queues busy
 	}{
 		{1, []float64{1}}, {2, []float64{0.05, 0.95}}, {3, []float64{0.05, 0.475, 0.475}},
-		{4, []float64{0.05, 0.475, 0.2375, 0.2375}}, {8, []float64{0.05, 0.475, 0.0792, 0.0792, 0.0792, 0.0792, 0.0792, 0.0792}},
+		{4, []float64{0.05, 0.475, 0.2375, 0.2375}}, {8, []float64{0.05, 0.475, 0.0792, 0.0792, 0.0792, 0.0792,
+			0.0792, 0.0792}},
 	} {
 		s, err := NewNCF(c.queues, shares, unit.Gbps, 1514, 3028)
 		if err != nil {
@@ -406,7 +414,8 @@ func TestNCF(t *testing.T) {
 	if got := order(s, &b, 9); got != "0:100 0:100 -1ps" { // an empty bucket is open a moment later
 		t.Error(got)
 	}
-	for _, bad := range []NCF{{Control: 0, Mice: 0.1}, {Control: 0.05, Mice: 0.6, Elephants: 0.6}, {Control: 0.05, Mice: -1}, {Control: math.NaN()}} {
+	for _, bad := range []NCF{{Control: 0, Mice: 0.1}, {Control: 0.05, Mice: 0.6, Elephants: 0.6},
+		{Control: 0.05, Mice: -1}, {Control: math.NaN()}} {
 		if _, err := NewNCF(3, bad, unit.Gbps, 1514, 3028); err == nil {
 			t.Errorf("%+v is taken", bad)
 		}
@@ -421,12 +430,14 @@ func TestSchemes(t *testing.T) {
 	values := map[string]any{"quantum": unit.Bytes(1514), "hard": false, "burst": unit.Bytes(3028), "priority": 0,
 		"control": 0.05, "mice": 0.1, "elephants": 0.1,
 		"flows": 1024, "new_first": false, "drop": "tail",
-		"weights": []scheme.Entry{{Key: "1", Value: 3}}, "guarantees": []scheme.Entry{{Key: "0", Value: 0.5}}, "ceilings": []scheme.Entry{{Key: "1", Value: 0.5}}}
+		"weights": []scheme.Entry{{Key: "1", Value: 3}}, "guarantees": []scheme.Entry{{Key: "0", Value: 0.5}},
+		"ceilings": []scheme.Entry{{Key: "1", Value: 0.5}}}
 	for _, s := range Schemes() {
 		if _, err := s.Build(2, rate, scheme.NewValues(s.Name, values)); (err == nil) != (s.Name != "fifo") {
 			t.Errorf("%s with two queues: %v", s.Name, err)
 		}
-		if _, err := s.Build(1, rate, scheme.NewValues(s.Name, values)); (err != nil) != (s.Name == "dwrr" || s.Name == "wrr" || s.Name == "guarantee") {
+		if _, err := s.Build(1, rate, scheme.NewValues(s.Name, values)); (err != nil) != (s.Name == "dwrr" ||
+			s.Name == "wrr" || s.Name == "guarantee") {
 			t.Errorf("%s with one queue and a parameter for the second: %v", s.Name, err)
 		}
 	}

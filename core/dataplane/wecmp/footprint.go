@@ -11,8 +11,10 @@ func (w *Program) Footprint() dataplane.Footprint {
 	f := dataplane.Footprint{Stages: []dataplane.Stage{s}}
 	if most > 1 {
 		f.Stages = append(f.Stages, dataplane.Stage{Name: "draw by weight", Gress: dataplane.InIngress,
-			Tables:     []dataplane.TableUse{{Name: "weights by port", Entries: len(w.weight), Key: dataplane.PortBits, Action: dataplane.Bits(w.weight[0])}},
-			Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "over the paths' weights", Times: most}, {Kind: dataplane.FloatingPoint, What: "the hash's part of their sum", Times: 1}}})
+			Tables: []dataplane.TableUse{{Name: "weights by port", Entries: len(w.weight), Key: dataplane.PortBits,
+				Action: dataplane.Bits(w.weight[0])}},
+			Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "over the paths' weights", Times: most},
+				{Kind: dataplane.FloatingPoint, What: "the hash's part of their sum", Times: 1}}})
 	}
 	return f
 }

@@ -22,11 +22,15 @@ type Program struct {
 // Scheme is what an experiment names: switch: [wecmp].
 func Scheme() dataplane.Scheme {
 	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "wecmp", Doc: "equal-cost multipath by the flow's hash, weighted; hop limit", Source: "WCMP, Zhou et al., EuroSys 2014", Params: []scheme.Param{
-			{Name: "weights", Kind: scheme.Map, Of: scheme.Int, Doc: "weight, 0 to 1000, by number of the port; 1 where others are given; without any, the ports' rates", Source: "WCMP §3.1: capacities"},
-		}},
+		Scheme: scheme.Scheme{Name: "wecmp", Doc: "equal-cost multipath by the flow's hash, weighted; hop limit",
+			Source: "WCMP, Zhou et al., EuroSys 2014", Params: []scheme.Param{
+				{Name: "weights", Kind: scheme.Map, Of: scheme.Int,
+					Doc:    "weight, 0 to 1000, by number of the port; 1 where others are given; without any, the ports' rates",
+					Source: "WCMP §3.1: capacities"},
+			}},
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-			w := &Program{paths: dataplane.NewPathSet(site), seed: uint32(site.Random("wecmp").Uint64()), weight: make([]uint64, site.Ports)}
+			w := &Program{paths: dataplane.NewPathSet(site), seed: uint32(site.Random("wecmp").Uint64()), weight: make([]uint64,
+				site.Ports)}
 			for i := range w.weight {
 				w.weight[i] = 1
 				if len(v.Map("weights")) == 0 && i < len(site.Lines) {

@@ -86,7 +86,9 @@ func (l *Links) Observe(e trace.Event, p *packet.Packet) {
 type Reordering struct {
 	Arrived   int64 // data packets with payload, measured part
 	Reordered int64 // of them, after one that was sent later: RFC 4737 §3.3, with the time of sending as s
-	Extent    int64 // the largest i − j of the reordered, where j is the first arrival sent later than arrival i (§4.2); MostExtent at most
+	// the largest i − j of the reordered, where j is the first arrival sent later than arrival i
+	// (§4.2); MostExtent at most
+	Extent int64
 }
 
 // MostExtent is how far back the extent of reordering is told apart.

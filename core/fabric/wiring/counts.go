@@ -39,7 +39,8 @@ func (w *Wiring) Counts(now unit.Time, f *fabric.Fabric) Counts {
 	c := Counts{ports: make([]PortResult, 0, len(w.Directions))}
 	for i, d := range w.Directions {
 		p := w.ports[i]
-		r := PortResult{Node: d.Node, Link: d.Link, End: d.End, TxBytes: p.TxBytes(), TxPackets: p.TxPackets(), Pauses: p.Pauses(now)}
+		r := PortResult{Node: d.Node, Link: d.Link, End: d.End, TxBytes: p.TxBytes(), TxPackets: p.TxPackets(),
+			Pauses: p.Pauses(now)}
 		if f != nil {
 			l := f.Link(i)
 			r.Lost = l.Lost
@@ -67,7 +68,8 @@ func (w *Wiring) Counts(now unit.Time, f *fabric.Fabric) Counts {
 
 // Results gives the difference between two Counts, of which first is of the time from and
 // last of until, both in the experiment's time, of which events are.
-func (w *Wiring) Results(first, last *Counts, from, until unit.Time, events []Event) (ports []PortResult, drops [dataplane.Reasons]uint64) {
+func (w *Wiring) Results(first, last *Counts, from, until unit.Time, events []Event) (ports []PortResult,
+	drops [dataplane.Reasons]uint64) {
 	ports = make([]PortResult, len(last.ports))
 	for i := range ports {
 		p, f := last.ports[i], &first.ports[i]

@@ -33,11 +33,13 @@ type Config struct {
 
 // SwitchConfig is what runs in one switch.
 type SwitchConfig struct {
-	Programs      func(site *dataplane.Site) ([]dataplane.Program, error)
-	Routes        *dataplane.Routes
-	Queues        int                                                     // a port; 0 means 1
-	QueueLimit    tm.Limit                                                // of each queue, besides the link's buffer for the port as a whole
-	Scheduler     func(queues int, r unit.LinkRate) (tm.Scheduler, error) // nil: FIFO (one queue), strict priority (several)
+	Programs func(site *dataplane.Site) ([]dataplane.Program, error)
+	Routes   *dataplane.Routes
+	Queues   int // a port; 0 means 1
+	// of each queue, besides the link's buffer for the port as a whole
+	QueueLimit tm.Limit
+	// nil: FIFO (one queue), strict priority (several)
+	Scheduler     func(queues int, r unit.LinkRate) (tm.Scheduler, error)
 	Recirculation dataplane.Recirculation
 	Clock         telemetry.Clock
 }
@@ -109,7 +111,8 @@ func (w *Wiring) Port(i int) *tm.Port { return w.ports[i] }
 
 // NewSwitch makes the switch of a node. What more gives stands behind the programs of its
 // configuration; onPFC is dataplane.Config's, and may be nil.
-func (w *Wiring) NewSwitch(node int, more []dataplane.Program, onPFC func(now unit.Time, in dataplane.PortID, class uint8, kind packet.Kind)) (*dataplane.Switch, error) {
+func (w *Wiring) NewSwitch(node int, more []dataplane.Program, onPFC func(now unit.Time, in dataplane.PortID,
+	class uint8, kind packet.Kind)) (*dataplane.Switch, error) {
 	c, n := &w.config, w.config.Network
 	sc, name := &c.Switches[node], n.Nodes[node].Name
 	queues := max(sc.Queues, 1)
@@ -179,7 +182,8 @@ func (w *Wiring) place(node int) (*dataplane.Place, error) {
 	if w.leafOf == nil {
 		w.leafOf = tree.LeafOf()
 	}
-	p := &dataplane.Place{Tiers: tree.Tiers, Tier: int(tree.Tier[node]), Up: tree.Up[node], Down: tree.Down[node], Above: tree.Above(node), Leaf: w.leafOf, Leaves: len(tree.Leaves())}
+	p := &dataplane.Place{Tiers: tree.Tiers, Tier: int(tree.Tier[node]), Up: tree.Up[node], Down: tree.Down[node],
+		Above: tree.Above(node), Leaf: w.leafOf, Leaves: len(tree.Leaves())}
 	if c.Tree != nil {
 		p.All = c.Prefixes.All
 		for _, d := range tree.DownRoutes(node, c.Prefixes, c.Hosts) {

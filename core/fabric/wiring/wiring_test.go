@@ -25,12 +25,13 @@ func TestWiring(t *testing.T) {
 	var pool packet.Pool
 	book, routes := n.Addresses(), n.Routes()
 	sc := func(node int) SwitchConfig {
-		return SwitchConfig{Routes: dataplane.HostRoutes(book, routes.Paths(node)), Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
-			if site.Lines[1].To != n.Nodes[1-node].Name || site.Ports != 2 || len(site.At) != 2 {
-				t.Errorf("site %+v", site)
-			}
-			return []dataplane.Program{forward.New(site)}, nil
-		}}
+		return SwitchConfig{Routes: dataplane.HostRoutes(book, routes.Paths(node)),
+			Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
+				if site.Lines[1].To != n.Nodes[1-node].Name || site.Ports != 2 || len(site.At) != 2 {
+					t.Errorf("site %+v", site)
+				}
+				return []dataplane.Program{forward.New(site)}, nil
+			}}
 	}
 	w := New(Config{Network: n, Hosts: book, Pool: &pool, Switches: []SwitchConfig{sc(0), sc(1)}})
 	for i, want := range []Direction{{0, 0, 0, 0, true}, {0, 1, 1, 0, true}, {1, 0, 1, 1, true}, {1, 1, 0, 1, true}} {
@@ -51,8 +52,10 @@ func TestWiring(t *testing.T) {
 		t.Fatal(err)
 	}
 	events := []Event{
-		{At: 500 * unit.Millisecond, Link: 0, Rate: unit.LinkRate{Bits: 3 * unit.Mbps}}, {At: unit.Second, Link: 1, Down: true},
-		{At: 2 * unit.Second, Link: 0, Rate: unit.LinkRate{Bits: 5 * unit.Mbps}}, {At: 3 * unit.Second, Link: 0, Rate: unit.LinkRate{Bits: unit.Gbps}},
+		{At: 500 * unit.Millisecond, Link: 0, Rate: unit.LinkRate{Bits: 3 * unit.Mbps}}, {At: unit.Second, Link: 1,
+			Down: true},
+		{At: 2 * unit.Second, Link: 0, Rate: unit.LinkRate{Bits: 5 * unit.Mbps}}, {At: 3 * unit.Second, Link: 0,
+			Rate: unit.LinkRate{Bits: unit.Gbps}},
 	}
 	first := w.Counts(0, f)
 	for i := range events[:3] {
@@ -61,14 +64,17 @@ func TestWiring(t *testing.T) {
 	for i, want := range []struct {
 		rate unit.LinkRate
 		down bool
-	}{{unit.LinkRate{Bits: 5 * unit.Mbps}, false}, {unit.LinkRate{Bits: 5 * unit.Mbps}, false}, {unit.LinkRate{Packets: 100}, true}, {unit.LinkRate{Packets: 100}, true}} {
-		if p := w.Port(i); p.Rate() != want.rate || p.Down() != want.down || p != w.Switches[w.Directions[i].Node].Port(w.Directions[i].Port) {
+	}{{unit.LinkRate{Bits: 5 * unit.Mbps}, false}, {unit.LinkRate{Bits: 5 * unit.Mbps}, false},
+		{unit.LinkRate{Packets: 100}, true}, {unit.LinkRate{Packets: 100}, true}} {
+		if p := w.Port(i); p.Rate() != want.rate || p.Down() != want.down ||
+			p != w.Switches[w.Directions[i].Node].Port(w.Directions[i].Port) {
 			t.Errorf("port %d: %v, down %v", i, p.Rate(), p.Down())
 		}
 	}
 	last := w.Counts(3*unit.Second, f)
 	ports, _ := w.Results(&first, &last, unit.Second, 3*unit.Second, events)
-	if len(ports) != 4 || ports[1].Capacity != 3e6+5e6 || ports[2].Capacity != 200 || ports[2].Node != 1 || ports[2].End != 0 {
+	if len(ports) != 4 || ports[1].Capacity != 3e6+5e6 || ports[2].Capacity != 200 || ports[2].Node != 1 ||
+		ports[2].End != 0 {
 		t.Errorf("%+v", ports)
 	}
 }

@@ -33,17 +33,26 @@ const mostOut = 1 << 20
 func Scheme() transport.Scheme {
 	return transport.Scheme{
 		Scheme: scheme.Scheme{
-			Name: "ndp", Doc: "receiver-driven: a first window at line rate, then a packet a PULL; for switches with the program ndp", Source: "NDP (SIGCOMM 2017) §3.2",
+			Name: "ndp", Doc: "receiver-driven: a first window at line rate, then a packet a PULL; for switches with the " +
+				"program ndp", Source: "NDP (SIGCOMM 2017) §3.2",
 			Params: []scheme.Param{
-				{Name: "initial_window", Kind: scheme.Packets, Default: "30 packets", Min: "0 packets", Max: "1000000 packets", Doc: "packets that a flow sends at line rate before it waits for PULLs; 0 packets: line rate × base RTT", Source: "NDP §6.1: 30"},
-				{Name: "pull_rate", Kind: scheme.Rate, Default: "0bps", Doc: "rate of the frames that a host's PULLs ask for; 0bps: of the receiver's link", Source: "NDP §3.2: its link's"},
-				{Name: "priority", Kind: scheme.Bool, Default: "false", Doc: "the flow's PULLs go before those of the host's flows without priority", Source: "NDP §3.2.3"},
-				{Name: "rto_min", Kind: scheme.Duration, Default: "5ms", Min: "1us", Max: "60s", Doc: "least retransmission timeout, for packets of which nothing is heard; doubles up to 64 times", Source: "htsim, ndp.h: DEFAULT_RTO_MIN"},
+				{Name: "initial_window", Kind: scheme.Packets, Default: "30 packets", Min: "0 packets", Max: "1000000 packets",
+					Doc:    "packets that a flow sends at line rate before it waits for PULLs; 0 packets: line rate × base RTT",
+					Source: "NDP §6.1: 30"},
+				{Name: "pull_rate", Kind: scheme.Rate, Default: "0bps",
+					Doc:    "rate of the frames that a host's PULLs ask for; 0bps: of the receiver's link",
+					Source: "NDP §3.2: its link's"},
+				{Name: "priority", Kind: scheme.Bool, Default: "false",
+					Doc: "the flow's PULLs go before those of the host's flows without priority", Source: "NDP §3.2.3"},
+				{Name: "rto_min", Kind: scheme.Duration, Default: "5ms", Min: "1us", Max: "60s",
+					Doc:    "least retransmission timeout, for packets of which nothing is heard; doubles up to 64 times",
+					Source: "htsim, ndp.h: DEFAULT_RTO_MIN"},
 			},
 		},
 		Headers: headerBytes, Gauged: true,
 		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
-			s, r, err := New(f, Config{Window: v.Int("initial_window"), PullRate: v.Rate("pull_rate"), Priority: v.Bool("priority"), RTOMin: v.Time("rto_min")})
+			s, r, err := New(f, Config{Window: v.Int("initial_window"), PullRate: v.Rate("pull_rate"),
+				Priority: v.Bool("priority"), RTOMin: v.Time("rto_min")})
 			if err != nil {
 				return nil, nil, err
 			}
@@ -70,9 +79,11 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	case f.Size < 0:
 		return nil, nil, fmt.Errorf("transport ndp: a size of %d bytes", f.Size)
 	case c.Window < 1 || c.Window > mostOut:
-		return nil, nil, fmt.Errorf("transport ndp: initial_window of %d packets; it must be above 0, and 0 packets needs the path's line rate and base RTT", c.Window)
+		return nil, nil, fmt.Errorf("transport ndp: initial_window of %d packets; it must be above 0, and 0 packets needs "+
+			"the path's line rate and base RTT", c.Window)
 	case c.PullRate <= 0:
-		return nil, nil, fmt.Errorf("transport ndp: pull_rate must be above 0; without one the receiver's link needs a rate in bit/s")
+		return nil, nil, fmt.Errorf("transport ndp: pull_rate must be above 0; without one the receiver's link needs a " +
+			"rate in bit/s")
 	case c.RTOMin < 1:
 		return nil, nil, fmt.Errorf("transport ndp: rto_min %v; it must be above 0", c.RTOMin)
 	}

@@ -48,7 +48,8 @@ func TestTraces(t *testing.T) {
 
 // NDP §3.2: initial_window packets and no more without a PULL; 0 is a BDP.
 func TestFirstWindow(t *testing.T) {
-	for _, c := range []struct{ window, want int }{{30, 30}, {1, 1}, {0, 5}} { // 10 Gb/s × 4 µs = 5000 B: 5 frames of 1050 B
+	// 10 Gb/s × 4 µs = 5000 B: 5 frames of 1050 B
+	for _, c := range []struct{ window, want int }{{30, 30}, {1, 1}, {0, 5}} {
 		s, _, err := New(flow(0, 100_000, nil), Config{Window: c.window, RTOMin: unit.Millisecond})
 		if err != nil {
 			t.Fatal(err)
@@ -187,7 +188,9 @@ func TestReturned(t *testing.T) {
 // NDP §3.2: PULLs of one host go in the time of a full frame each, in turn among its
 // flows; those with priority first.
 func TestPacing(t *testing.T) {
-	w := newPipe(t, []unit.Bytes{100_000, 100_000, 100_000, 20_000}, func(i int, c *Config) { c.Window, c.Priority = 10, i == 3 })
+	w := newPipe(t, []unit.Bytes{100_000, 100_000, 100_000, 20_000}, func(i int, c *Config) {
+		c.Window, c.Priority = 10, i == 3
+	})
 	n := 0
 	w.onData = func(*packet.Packet) fate { n++; return fate{copies: 1, trim: n%4 > 0 && n < 200} }
 	w.run(unit.Never - 1)
@@ -404,13 +407,15 @@ func TestStrangers(t *testing.T) {
 		for _, kind := range []packet.Kind{packet.Ack, packet.Nack, packet.Notice} {
 			p := answer(kind, 1000, 0)
 			change(p)
-			if before := *s; s.Receive(5, p) || s.una != before.una || s.inFlight != before.inFlight || s.credit != before.credit || s.refused != before.refused {
+			if before := *s; s.Receive(5, p) || s.una != before.una || s.inFlight != before.inFlight ||
+				s.credit != before.credit || s.refused != before.refused {
 				t.Errorf("%+v was taken", p)
 			}
 		}
 	}
 	data := func() *packet.Packet {
-		return &packet.Packet{Kind: packet.Data, Seq: 1000, Payload: payload, SrcPort: 10, DstPort: 20, Proto: packet.ProtoRDMA}
+		return &packet.Packet{Kind: packet.Data, Seq: 1000, Payload: payload, SrcPort: 10, DstPort: 20,
+			Proto: packet.ProtoRDMA}
 	}
 	for _, change := range []func(p *packet.Packet){
 		func(p *packet.Packet) { p.SrcPort = 1 },
@@ -460,7 +465,8 @@ func TestStop(t *testing.T) {
 	w.s[0], w.r[0] = s, r
 	w.run(5 * unit.Millisecond)
 	sent, came := s.Counters(), r.Counters()
-	if want := unit.Bytes(490 * us / gap * payload); sent.SentBytes != came.ReceivedBytes || sent.SentBytes < want*95/100 || sent.SentBytes > want+30_000 {
+	if want := unit.Bytes(490 * us / gap * payload); sent.SentBytes != came.ReceivedBytes ||
+		sent.SentBytes < want*95/100 || sent.SentBytes > want+30_000 {
 		t.Errorf("%d bytes sent, %d came, about %d were expected", sent.SentBytes, came.ReceivedBytes, want)
 	}
 	if s.NextTimer() != unit.Never || s.NextSend() != unit.Never {
@@ -485,7 +491,8 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	v := scheme.NewValues("ndp", map[string]any{"initial_window": 30, "pull_rate": unit.Rate(0), "priority": true, "rto_min": unit.Millisecond})
+	v := scheme.NewValues("ndp", map[string]any{"initial_window": 30, "pull_rate": unit.Rate(0), "priority": true,
+		"rto_min": unit.Millisecond})
 	if _, r, err := Scheme().Build(flow(0, 1000, nil), v); err != nil || r.(*Receiver).member.ring != 0 {
 		t.Error(err)
 	}
@@ -574,7 +581,8 @@ func FuzzPath(f *testing.F) {
 				w.s[0].Receive(w.now, p)
 			case 8: // made up, to the receiver
 				forged = true
-				q := &packet.Packet{Kind: packet.Data, Seq: int64(n&15) * 1000, Ack: int64(n), Payload: int32(n>>7) * payload, SrcPort: 10, DstPort: 20, Proto: packet.ProtoRDMA}
+				q := &packet.Packet{Kind: packet.Data, Seq: int64(n&15) * 1000, Ack: int64(n), Payload: int32(n>>7) * payload,
+					SrcPort: 10, DstPort: 20, Proto: packet.ProtoRDMA}
 				q.TCP.Flags = uint8(n)
 				before := w.r[0].queue.head()
 				w.r[0].Receive(w.now, q)

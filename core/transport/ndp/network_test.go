@@ -27,7 +27,8 @@ func configure(t testing.TB, text string) *sim.Config {
 		Transports: []transport.Scheme{ndp.Scheme()},
 		Topologies: topology.Schemes(),
 	}
-	spec, err := experiment.Load(registry, &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
+	spec, err := experiment.Load(registry, &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,8 @@ func TestIncast(t *testing.T) {
 	}{{8, 500_000, 0.98}, {64, 20_000, 0.95}, {64, 500_000, 0.98}, {256, 20_000, 0.95}, {256, 500_000, 0.98}} {
 		c := configure(t, incast(257, x.senders, fmt.Sprint(int64(x.size), " B"), "ndp"))
 		last := 2*c.Flows[0].Dst + 1 // port of the switch to the receiver
-		c.Watches = []sim.Watch{{What: sim.QueueBytes, Index: last, Every: 10 * unit.Microsecond}, {What: sim.QueuePackets, Index: last, Every: 10 * unit.Microsecond}}
+		c.Watches = []sim.Watch{{What: sim.QueueBytes, Index: last, Every: 10 * unit.Microsecond}, {What: sim.QueuePackets,
+			Index: last, Every: 10 * unit.Microsecond}}
 		r := run(t, c)
 		end, first := unit.Time(0), unit.Never
 		for _, f := range r.Flows {
@@ -88,7 +90,8 @@ func TestIncast(t *testing.T) {
 		optimum := unit.TransmitTime(bytes*unit.Bytes(x.senders), 10*unit.Gbps) + 4*unit.Microsecond
 		name := fmt.Sprintf("%d × %v", x.senders, x.size)
 		if share := float64(optimum) / float64(end); share < x.least || len(r.Unfinished) > 0 {
-			t.Errorf("%s: the last flow ends after %v, %.3f of the optimum %v; %d unfinished", name, end, share, optimum, len(r.Unfinished))
+			t.Errorf("%s: the last flow ends after %v, %.3f of the optimum %v; %d unfinished", name, end, share, optimum,
+				len(r.Unfinished))
 		}
 		if n := timeouts(c); n > 0 {
 			t.Errorf("%s: %d timeouts", name, n)
@@ -154,7 +157,8 @@ traffic:
 	for _, x := range []struct {
 		program     string
 		least, most float64
-	}{{"{spray: {order: permutation}}", 0.93, 1}, {"{spray: {order: random}}", 0.93, 1}, {"{spray: {order: round_robin}}", 0.82, 0.93}, {"ecmp", 0.5, 0.8}} {
+	}{{"{spray: {order: permutation}}", 0.93, 1}, {"{spray: {order: random}}", 0.93, 1}, {"{spray: {order: round_robin}}",
+		0.82, 0.93}, {"ecmp", 0.5, 0.8}} {
 		if share := goodput(x.program); share < x.least || share > x.most {
 			t.Errorf("with %s flows have %.3f of the links", x.program, share)
 		}

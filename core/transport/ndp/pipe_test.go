@@ -23,8 +23,10 @@ const (
 )
 
 func flow(id int, size unit.Bytes, host *cc.Host) transport.Flow {
-	return transport.Flow{ID: packet.FlowID(id), Src: packet.Addr(id + 2), Dst: 1, SrcPort: 10, DstPort: uint16(20 + id), Version: 4, Size: size, Payload: payload,
-		Framing: packet.Framings[0], Stop: unit.Never, Path: cc.Path{NICRate: lineRate, ReceiverRate: lineRate, BaseRTT: 4 * us}, Host: host}
+	return transport.Flow{ID: packet.FlowID(id), Src: packet.Addr(id + 2), Dst: 1, SrcPort: 10, DstPort: uint16(20 + id),
+		Version: 4, Size: size, Payload: payload,
+		Framing: packet.Framings[0], Stop: unit.Never, Path: cc.Path{NICRate: lineRate, ReceiverRate: lineRate,
+			BaseRTT: 4 * us}, Host: host}
 }
 
 type passage struct {
@@ -96,7 +98,8 @@ func (w *pipe) cross(p *packet.Packet) *packet.Packet {
 	if err := c.Parse(w.book, b); err != nil {
 		w.t.Fatal(err)
 	}
-	if c.Kind != p.Kind || c.Seq != p.Seq || c.Ack != p.Ack || c.Payload != p.Payload || c.TCP.Flags != p.TCP.Flags || c.Hash != p.Hash ||
+	if c.Kind != p.Kind || c.Seq != p.Seq || c.Ack != p.Ack || c.Payload != p.Payload || c.TCP.Flags != p.TCP.Flags ||
+		c.Hash != p.Hash ||
 		c.Src != p.Src || c.Dst != p.Dst || c.SrcPort != p.SrcPort || c.DstPort != p.DstPort || c.Proto != p.Proto {
 		w.t.Fatalf("sent %+v, parsed %+v", p, c)
 	}
@@ -137,7 +140,8 @@ func (w *pipe) put(p *packet.Packet, hook func(*packet.Packet) fate, at unit.Tim
 		}
 	}
 	if w.log != nil {
-		fmt.Fprintf(w.log, "%9.3f us %d %s %s%s\n", w.now.Seconds()*1e6, p.Flow, arrow, describe(p), []string{" (lost)", "", " (twice)"}[min(f.copies, 2)])
+		fmt.Fprintf(w.log, "%9.3f us %d %s %s%s\n", w.now.Seconds()*1e6, p.Flow, arrow, describe(p), []string{" (lost)", "",
+			" (twice)"}[min(f.copies, 2)])
 	}
 	for range f.copies {
 		x := passage{at + f.later, w.cross(p)}
@@ -272,7 +276,8 @@ func (w *pipe) check() {
 			}
 		}
 		if refusals != r.refused || r.member.wants < 0 || r.expected == r.packets && r.member.wants > 0 {
-			w.t.Fatalf("%v: flow %d: %d packets without payload, noted %d; %d PULLs wanted", w.now, i, refusals, r.refused, r.member.wants)
+			w.t.Fatalf("%v: flow %d: %d packets without payload, noted %d; %d PULLs wanted", w.now, i, refusals, r.refused,
+				r.member.wants)
 		}
 	}
 }
@@ -282,8 +287,10 @@ func (w *pipe) done() {
 	w.t.Helper()
 	for i := range w.s {
 		s, r, size := w.s[i].Counters(), w.r[i].Counters(), unit.Bytes(w.s[i].size)
-		if s.Finished == unit.Never || r.Finished == unit.Never || r.ReceivedBytes != size || w.r[i].Expected() != int64(size) || s.SentBytes != size {
-			w.t.Fatalf("%v: flow %d: %d of %d bytes came, %d sent; finished at %v and %v", w.now, i, r.ReceivedBytes, size, s.SentBytes, s.Finished, r.Finished)
+		if s.Finished == unit.Never || r.Finished == unit.Never || r.ReceivedBytes != size ||
+			w.r[i].Expected() != int64(size) || s.SentBytes != size {
+			w.t.Fatalf("%v: flow %d: %d of %d bytes came, %d sent; finished at %v and %v", w.now, i, r.ReceivedBytes, size,
+				s.SentBytes, s.Finished, r.Finished)
 		}
 		if s.SentPackets != w.s[i].packets+s.Retransmitted {
 			w.t.Fatalf("flow %d: %d packets and %d again, of %d", i, s.SentPackets, s.Retransmitted, w.s[i].packets)

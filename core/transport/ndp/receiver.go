@@ -32,7 +32,8 @@ const (
 )
 
 func newReceiver(f transport.Flow, c Config, q *pulls, gap unit.Time) *Receiver {
-	r := &Receiver{ends: newEnds(&f, true), state: make([]uint8, 64), queue: q, gap: gap, member: member{flow: f.ID, ring: 1}}
+	r := &Receiver{ends: newEnds(&f, true), state: make([]uint8, 64), queue: q, gap: gap,
+		member: member{flow: f.ID, ring: 1}}
 	if c.Priority {
 		r.member.ring = 0
 	}

@@ -63,7 +63,8 @@ type flight struct {
 }
 
 func newSender(f transport.Flow, c Config, e ends) *Sender {
-	s := &Sender{ends: e, config: c, start: f.Start, stop: f.Stop, free: int64(c.Window), ring: make([]sent, 64), quiet: f.Start, timerAt: unit.Never}
+	s := &Sender{ends: e, config: c, start: f.Start, stop: f.Stop, free: int64(c.Window), ring: make([]sent, 64),
+		quiet: f.Start, timerAt: unit.Never}
 	if s.stop == 0 {
 		s.stop = unit.Never
 	}
@@ -84,7 +85,8 @@ func (s *Sender) Returned() int64 { return s.bounced }
 // Gauge is the first window, in payload, and what is in flight: there is no other window,
 // and no rate of the sender's own.
 func (s *Sender) Gauge() transport.Gauge {
-	return transport.Gauge{Window: unit.Bytes(int64(s.config.Window) * s.payload), InFlight: unit.Bytes(s.inFlight * s.payload)}
+	return transport.Gauge{Window: unit.Bytes(int64(s.config.Window) * s.payload),
+		InFlight: unit.Bytes(s.inFlight * s.payload)}
 }
 
 func (s *Sender) at(n int64) *sent { return &s.ring[n&int64(len(s.ring)-1)] }
@@ -104,7 +106,8 @@ func (s *Sender) think(now unit.Time) {
 	}
 	fresh := s.next < s.packets && s.next-s.una < mostOut && max(now, s.start) < s.stop
 	switch {
-	case s.repairs.n > 0 && (s.credit > 0 || s.probing || s.inFlight == 0 && !s.expecting()): // NDP §3.2: before what is new
+	// NDP §3.2: before what is new
+	case s.repairs.n > 0 && (s.credit > 0 || s.probing || s.inFlight == 0 && !s.expecting()):
 		s.plan, s.repair = *s.repairs.head(), true
 	case fresh && (s.free > 0 || s.credit > 0 || s.probing):
 		s.plan = s.next

@@ -85,9 +85,11 @@ type Config struct {
 
 // Defaults are a RoCE NIC's as the HPCC simulator has it, with a retransmission timer.
 func Defaults() Config {
-	return Config{Recovery: GoBackN, Start: LineRate, Bound: BoundNone, Packets: 10, AckEvery: 1, AckDelay: 20 * unit.Microsecond,
+	return Config{Recovery: GoBackN, Start: LineRate, Bound: BoundNone, Packets: 10, AckEvery: 1,
+		AckDelay:     20 * unit.Microsecond,
 		NackInterval: 500 * unit.Microsecond, RTO: MeasuredRTO, RTOMin: 320 * unit.Microsecond, RTOLowPackets: 3,
-		Resends: ResendFirst, ECN: ECNByController, CNPInterval: 50 * unit.Microsecond, AckTOS: -1, Nacks: transport.NacksLoss,
+		Resends: ResendFirst, ECN: ECNByController, CNPInterval: 50 * unit.Microsecond, AckTOS: -1,
+		Nacks:     transport.NacksLoss,
 		Telemetry: transport.Asking{When: transport.AskPacket, Packets: 8, Integrity: transport.IntegrityNone}}
 }
 
@@ -103,29 +105,62 @@ const mostOut = 1 << 20
 func Scheme() transport.Scheme {
 	return transport.Scheme{
 		Scheme: scheme.Scheme{
-			Name: "rdma", Doc: "queue pair of an RDMA NIC: window and pacing, go-back-N or selective repeat, telemetry echo, CNPs", Source: "HPCC (SIGCOMM 2019) §4, its simulator; IRN (SIGCOMM 2018) §3",
+			Name: "rdma", Doc: "queue pair of an RDMA NIC: window and pacing, go-back-N or selective repeat, " +
+				"telemetry echo, CNPs", Source: "HPCC (SIGCOMM 2019) §4, its simulator; IRN (SIGCOMM 2018) §3",
 			Params: append([]scheme.Param{
-				{Name: "recovery", Kind: scheme.Text, Words: []string{GoBackN, SelectiveRepeat, NoRecovery}, Default: GoBackN, Doc: "how losses are repaired; none: not at all, for lossless networks", Source: "HPCC simulator; selective_repeat: IRN §3.1"},
-				{Name: "first_window", Kind: scheme.Text, Words: []string{LineRate, InitialWindow}, Default: LineRate, Doc: "first window of the controller: line_rate × base_rtt, or initial_window", Source: "HPCC §3.2: a new flow starts at line rate"},
-				{Name: "initial_window", Kind: scheme.Packets, Default: "10 packets", Min: "1 packet", Max: "1000000 packets", Doc: "with first_window: initial_window", Source: "RFC 6928"},
-				{Name: "bound", Kind: scheme.Text, Words: []string{BoundNone, BoundBDP, BoundBytes}, Default: BoundNone, Doc: "of what is sent and not acknowledged, besides the controller's window: line_rate × base_rtt, or bound_bytes", Source: "RoCE has none; bdp: IRN §3.2"},
-				{Name: "bound_bytes", Kind: scheme.Size, Default: "0 B", Doc: "with bound: bytes; one packet may always be out", Source: "ours"},
-				{Name: "line_rate", Kind: scheme.Rate, Default: "0bps", Doc: "of the sender's NIC; 0bps: of its link", Source: "ours"},
-				{Name: "base_rtt", Kind: scheme.Duration, Default: "0s", Max: "60s", Doc: "RTT without queues; 0s: of the flow's shortest path, a full packet and its ACK", Source: "HPCC §3.2: T, slightly greater than the largest RTT"},
-				{Name: "ack_every", Kind: scheme.Packets, Default: "1 packet", Min: "1 packet", Max: "1000000 packets", Doc: "packets that one ACK acknowledges", Source: "HPCC simulator: L2_ACK_INTERVAL 1"},
-				{Name: "ack_delay", Kind: scheme.Duration, Default: "20us", Min: "1ns", Max: "60s", Doc: "with ack_every above 1: how long an ACK waits for more packets", Source: "ours"},
-				{Name: "nack_interval", Kind: scheme.Duration, Default: "500us", Min: "1ns", Max: "60s", Doc: "go_back_n: least time between NACKs of one expected sequence", Source: "HPCC simulator: NACK generation interval"},
-				{Name: "rto", Kind: scheme.Text, Words: []string{MeasuredRTO, FixedRTO}, Default: MeasuredRTO, Doc: "retransmission timeout: at least SRTT + 4 RTTVAR, or rto_min and rto_low as they are", Source: "RFC 6298 §2.3; fixed: IRN §3.1"},
-				{Name: "rto_min", Kind: scheme.Duration, Default: "320us", Min: "1us", Max: "60s", Doc: "retransmission timeout: the least, or the fixed one", Source: "IRN §4.1: RTO_high"},
-				{Name: "rto_low", Kind: scheme.Duration, Default: "0s", Max: "60s", Doc: "in place of rto_min with at most rto_low_packets in flight; 0s: never", Source: "IRN §3.1: an option, RTO_low of 100us"},
-				{Name: "rto_low_packets", Kind: scheme.Packets, Default: "3 packets", Min: "1 packet", Max: "1000000 packets", Doc: "with rto_low", Source: "IRN §4.1: N"},
-				{Name: "rto_max", Kind: scheme.Duration, Default: "0s", Min: "0s", Max: "120s", Doc: "up to which the timeout doubles while nothing is acknowledged; 0s: 64 times itself", Source: "ours"},
-				{Name: "timeout_resends", Kind: scheme.Text, Words: []string{ResendFirst, ResendAll}, Default: ResendFirst, Doc: "selective_repeat: what a timeout sends again; first: and what SACKs show to be lost", Source: "IRN §3.1"},
-				{Name: "ecn", Kind: scheme.Text, Words: []string{ECNByController, ECNOff, ECNEcho, ECNNotify}, Default: ECNByController, Doc: "use of ECN: as the controller wants it, none, echoed by ACKs, or answered by CNPs and echoed", Source: "RFC 8257 §3.2; DCQCN (SIGCOMM 2015) §3.1"},
-				{Name: "cnp_interval", Kind: scheme.Duration, Default: "50us", Min: "1ns", Max: "60s", Doc: "least time between CNPs of a flow", Source: "DCQCN §3.1: N"},
-				{Name: "class", Kind: scheme.Int, Default: "0", Min: "0", Max: "7", Doc: "priority class at the NIC, which PFC pauses; 0 is the first in strict priority, or what the upper three bits of the traffic's TOS say. Without a DSCP in its TOS the traffic gets the class there, by which switches that classify know it", Source: "RFC 2474 §4.2.2: class selector"},
-				{Name: "ack_priority", Kind: scheme.Bool, Default: "false", Doc: "ACKs, NACKs and CNPs are of class 0, whatever the data's", Source: "HPCC simulator: ACK_HIGH_PRIO 0"},
-				{Name: "ack_tos", Kind: scheme.Int, Default: "-1", Min: "-1", Max: "255", Doc: "TOS byte of ACKs, NACKs and CNPs, by which switches may prefer them; -1: the data's", Source: "ours"},
+				{Name: "recovery", Kind: scheme.Text, Words: []string{GoBackN, SelectiveRepeat, NoRecovery}, Default: GoBackN,
+					Doc:    "how losses are repaired; none: not at all, for lossless networks",
+					Source: "HPCC simulator; selective_repeat: IRN §3.1"},
+				{Name: "first_window", Kind: scheme.Text, Words: []string{LineRate, InitialWindow}, Default: LineRate,
+					Doc:    "first window of the controller: line_rate × base_rtt, or initial_window",
+					Source: "HPCC §3.2: a new flow starts at line rate"},
+				{Name: "initial_window", Kind: scheme.Packets, Default: "10 packets", Min: "1 packet", Max: "1000000 packets",
+					Doc: "with first_window: initial_window", Source: "RFC 6928"},
+				{Name: "bound", Kind: scheme.Text, Words: []string{BoundNone, BoundBDP, BoundBytes}, Default: BoundNone,
+					Doc: "of what is sent and not acknowledged, besides the controller's window: line_rate × base_rtt, " +
+						"or bound_bytes",
+					Source: "RoCE has none; bdp: IRN §3.2"},
+				{Name: "bound_bytes", Kind: scheme.Size, Default: "0 B", Doc: "with bound: bytes; one packet may always be out",
+					Source: "ours"},
+				{Name: "line_rate", Kind: scheme.Rate, Default: "0bps", Doc: "of the sender's NIC; 0bps: of its link",
+					Source: "ours"},
+				{Name: "base_rtt", Kind: scheme.Duration, Default: "0s", Max: "60s",
+					Doc:    "RTT without queues; 0s: of the flow's shortest path, a full packet and its ACK",
+					Source: "HPCC §3.2: T, slightly greater than the largest RTT"},
+				{Name: "ack_every", Kind: scheme.Packets, Default: "1 packet", Min: "1 packet", Max: "1000000 packets",
+					Doc: "packets that one ACK acknowledges", Source: "HPCC simulator: L2_ACK_INTERVAL 1"},
+				{Name: "ack_delay", Kind: scheme.Duration, Default: "20us", Min: "1ns", Max: "60s",
+					Doc: "with ack_every above 1: how long an ACK waits for more packets", Source: "ours"},
+				{Name: "nack_interval", Kind: scheme.Duration, Default: "500us", Min: "1ns", Max: "60s",
+					Doc:    "go_back_n: least time between NACKs of one expected sequence",
+					Source: "HPCC simulator: NACK generation interval"},
+				{Name: "rto", Kind: scheme.Text, Words: []string{MeasuredRTO, FixedRTO}, Default: MeasuredRTO,
+					Doc:    "retransmission timeout: at least SRTT + 4 RTTVAR, or rto_min and rto_low as they are",
+					Source: "RFC 6298 §2.3; fixed: IRN §3.1"},
+				{Name: "rto_min", Kind: scheme.Duration, Default: "320us", Min: "1us", Max: "60s",
+					Doc: "retransmission timeout: the least, or the fixed one", Source: "IRN §4.1: RTO_high"},
+				{Name: "rto_low", Kind: scheme.Duration, Default: "0s", Max: "60s",
+					Doc:    "in place of rto_min with at most rto_low_packets in flight; 0s: never",
+					Source: "IRN §3.1: an option, RTO_low of 100us"},
+				{Name: "rto_low_packets", Kind: scheme.Packets, Default: "3 packets", Min: "1 packet", Max: "1000000 packets",
+					Doc: "with rto_low", Source: "IRN §4.1: N"},
+				{Name: "rto_max", Kind: scheme.Duration, Default: "0s", Min: "0s", Max: "120s",
+					Doc: "up to which the timeout doubles while nothing is acknowledged; 0s: 64 times itself", Source: "ours"},
+				{Name: "timeout_resends", Kind: scheme.Text, Words: []string{ResendFirst, ResendAll}, Default: ResendFirst,
+					Doc: "selective_repeat: what a timeout sends again; first: and what SACKs show to be lost", Source: "IRN §3.1"},
+				{Name: "ecn", Kind: scheme.Text, Words: []string{ECNByController, ECNOff, ECNEcho, ECNNotify},
+					Default: ECNByController, Doc: "use of ECN: as the controller wants it, none, echoed by ACKs, or answered by " +
+						"CNPs and echoed", Source: "RFC 8257 §3.2; DCQCN (SIGCOMM 2015) §3.1"},
+				{Name: "cnp_interval", Kind: scheme.Duration, Default: "50us", Min: "1ns", Max: "60s",
+					Doc: "least time between CNPs of a flow", Source: "DCQCN §3.1: N"},
+				{Name: "class", Kind: scheme.Int, Default: "0", Min: "0", Max: "7",
+					Doc: "priority class at the NIC, which PFC pauses; 0 is the first in strict priority, or what the upper three " +
+						"bits of the traffic's TOS say. Without a DSCP in its TOS the traffic gets the class there, by which switches " +
+						"that classify know it", Source: "RFC 2474 §4.2.2: class selector"},
+				{Name: "ack_priority", Kind: scheme.Bool, Default: "false",
+					Doc: "ACKs, NACKs and CNPs are of class 0, whatever the data's", Source: "HPCC simulator: ACK_HIGH_PRIO 0"},
+				{Name: "ack_tos", Kind: scheme.Int, Default: "-1", Min: "-1", Max: "255",
+					Doc: "TOS byte of ACKs, NACKs and CNPs, by which switches may prefer them; -1: the data's", Source: "ours"},
 			}, append(transport.NackParams(), transport.TelemetryParams()...)...),
 		},
 		Controlled: true, Gauged: true,
@@ -133,12 +168,15 @@ func Scheme() transport.Scheme {
 		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
 			s, r, err := New(f, Config{
 				Recovery: v.Text("recovery"), Start: v.Text("first_window"), Packets: v.Int("initial_window"),
-				Bound: v.Text("bound"), BoundBytes: v.Bytes("bound_bytes"), LineRate: v.Rate("line_rate"), BaseRTT: v.Time("base_rtt"),
+				Bound: v.Text("bound"), BoundBytes: v.Bytes("bound_bytes"), LineRate: v.Rate("line_rate"),
+				BaseRTT:  v.Time("base_rtt"),
 				AckEvery: v.Int("ack_every"), AckDelay: v.Time("ack_delay"), NackInterval: v.Time("nack_interval"),
 				RTO: v.Text("rto"), RTOMin: v.Time("rto_min"), RTOLow: v.Time("rto_low"), RTOLowPackets: v.Int("rto_low_packets"),
-				RTOMax: v.Time("rto_max"), Resends: v.Text("timeout_resends"), ECN: v.Text("ecn"), CNPInterval: v.Time("cnp_interval"),
-				Class: uint8(v.Int("class")), AckPriority: v.Bool("ack_priority"), AckTOS: v.Int("ack_tos"), Telemetry: transport.AskingOf(v),
-				Nacks: v.Text("nacks"),
+				RTOMax: v.Time("rto_max"), Resends: v.Text("timeout_resends"), ECN: v.Text("ecn"),
+				CNPInterval: v.Time("cnp_interval"),
+				Class:       uint8(v.Int("class")), AckPriority: v.Bool("ack_priority"), AckTOS: v.Int("ack_tos"),
+				Telemetry: transport.AskingOf(v),
+				Nacks:     v.Text("nacks"),
 			})
 			if err != nil {
 				return nil, nil, err
@@ -149,7 +187,8 @@ func Scheme() transport.Scheme {
 			switch nacks := v.Text("nacks"); {
 			case v.Bool("ack_priority") && v.Int("class") == 0:
 				return "ack_priority changes nothing: the data is of class 0 already"
-			case v.Text("integrity") == transport.IntegrityKeyed && (nacks == transport.NacksSupply || nacks == transport.NacksResend):
+			case v.Text("integrity") == transport.IntegrityKeyed && (nacks == transport.NacksSupply ||
+				nacks == transport.NacksResend):
 				return "nacks changes nothing: NACKs of switches carry no code, and integrity: keyed refuses them"
 			}
 			return ""
@@ -173,16 +212,20 @@ func (c *Config) check() error {
 	case !oneOf(c.Recovery, GoBackN, SelectiveRepeat, NoRecovery), !oneOf(c.Start, LineRate, InitialWindow),
 		!oneOf(c.Bound, BoundNone, BoundBDP, BoundBytes), !oneOf(c.RTO, MeasuredRTO, FixedRTO),
 		!oneOf(c.Resends, ResendFirst, ResendAll), !oneOf(c.ECN, ECNByController, ECNOff, ECNEcho, ECNNotify):
-		return fmt.Errorf("transport rdma: recovery %q, start %q, bound %q, rto %q, timeout_resends %q, ecn %q: one of them is not known",
+		return fmt.Errorf("transport rdma: recovery %q, start %q, bound %q, rto %q, timeout_resends %q, ecn %q: one of "+
+			"them is not known",
 			c.Recovery, c.Start, c.Bound, c.RTO, c.Resends, c.ECN)
-	case c.LineRate < 0 || c.BaseRTT < 0 || (c.Start == LineRate || c.Bound == BoundBDP) && (c.LineRate == 0 || c.BaseRTT == 0):
-		return fmt.Errorf("transport rdma: first_window: line_rate and bound: bdp need line_rate and base_rtt above 0; they are %v and %v", c.LineRate, c.BaseRTT)
+	case c.LineRate < 0 || c.BaseRTT < 0 || (c.Start == LineRate || c.Bound == BoundBDP) &&
+		(c.LineRate == 0 || c.BaseRTT == 0):
+		return fmt.Errorf("transport rdma: first_window: line_rate and bound: bdp need line_rate and base_rtt above 0; "+
+			"they are %v and %v", c.LineRate, c.BaseRTT)
 	case c.Bound == BoundBytes && c.BoundBytes < 1:
 		return fmt.Errorf("transport rdma: bound: bytes needs bound_bytes above 0")
 	case c.AckEvery < 1 || c.Start == InitialWindow && c.Packets < 1 || c.RTOLow > 0 && c.RTOLowPackets < 1:
 		return fmt.Errorf("transport rdma: ack_every, initial_window and rto_low_packets must be at least 1 packet")
 	case c.AckDelay < 1 || c.NackInterval < 1 || c.RTOMin < 1 || c.RTOLow < 0 || c.CNPInterval < 1:
-		return fmt.Errorf("transport rdma: ack_delay, nack_interval, rto_min and cnp_interval must be above 0, rto_low not below")
+		return fmt.Errorf("transport rdma: ack_delay, nack_interval, rto_min and cnp_interval must be above 0, " +
+			"rto_low not below")
 	case c.RTOMax > 0 && c.RTOMax < c.RTOMin || c.RTOLow > c.RTOMin:
 		return fmt.Errorf("transport rdma: rto_low %v, rto_min %v and rto_max %v must ascend", c.RTOLow, c.RTOMin, c.RTOMax)
 	case c.AckTOS < -1 || c.AckTOS > 255:
@@ -225,7 +268,8 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if c.Start == LineRate {
 		initial = int(min(max((bdp+payload-1)/payload, 1), mostOut))
 	}
-	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + header + ipHeader(f.Version), InitialWindow: initial, Start: f.Start, Path: path, Random: f.Random, Loads: f.Telemetry.Relative()}
+	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + header + ipHeader(f.Version), InitialWindow: initial, Start: f.Start,
+		Path: path, Random: f.Random, Loads: f.Telemetry.Relative()}
 	control, err := f.CC.Build(known, f.CCValues)
 	if err == nil {
 		control, err = transport.WrapNacks(c.Nacks, control, known)

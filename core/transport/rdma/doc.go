@@ -16,9 +16,15 @@
 //	RFC 6298 §2, §5 RTO, doubling              Sender.rto, measure       TestRTO, TestMeasuredRTO, TestEverythingLost
 //	DCQCN §3.1 CNPs, one an interval           Receiver.Receive          TestCNP
 //	draft-miao §9.1 notices are checked        Sender.notice             TestNotices
-//	BS'19 §4.3 NACKs of the network: checks    Sender.nack               TestNackChecks, TestTransmissionNumbers, TestNackAttacks
+//	BS'19 §4.3 NACKs of the network: checks Sender.nack TestNackChecks, TestTransmissionNumbers,
+//
+// TestNackAttacks
+//
 //	BS'19 §4.3 what did not arrive goes again  Sender.name, lost         TestNackTraces, TestNackGoBackN
-//	BS'19 §4.3, §5 reduction, a round trip     Sender.nack               TestNackReactions, TestNackOncePerRoundTrip, TestNackStates
+//	BS'19 §4.3, §5 reduction, a round trip Sender.nack TestNackReactions, TestNackOncePerRoundTrip,
+//
+// TestNackStates
+//
 //	BS'19 §4.3 incast without timeouts         Sender.nack, hold         TestNackIncast, TestNackHold, TestNackHoldIncast
 //	BS'19 §5 attackers                         Sender.nack               TestNackAttacks, FuzzNack
 //	a switch's CNP                             Sender.notified           TestSwitchCNP

@@ -160,6 +160,7 @@ func (s *Sender) hold(now unit.Time) {
 	if rtt := s.rtt(); rtt > 0 {
 		wait = min(wait, rtt<<min(s.holds, 16))
 	}
-	s.held = now + wait/2 + wait/1024*unit.Time(packet.FlowHash(packet.Addr(s.hash), packet.Addr(s.counters.NacksTaken), s.srcPort, s.dstPort, 0)>>22)
+	s.held = now + wait/2 + wait/1024*unit.Time(packet.FlowHash(packet.Addr(s.hash), packet.Addr(s.counters.NacksTaken),
+		s.srcPort, s.dstPort, 0)>>22)
 	s.holds++
 }

@@ -87,7 +87,8 @@ func (r *rack) push(e rackEvent) {
 	r.events[i] = e
 }
 
-func newRack(t testing.TB, n, room int, size unit.Bytes, scheme *cc.Scheme, values scheme.Values, change func(*Config)) *rack {
+func newRack(t testing.TB, n, room int, size unit.Bytes, scheme *cc.Scheme, values scheme.Values,
+	change func(*Config)) *rack {
 	r := &rack{room: room, free: make([]unit.Time, n)}
 	for i := range n {
 		c := Defaults()
@@ -95,8 +96,10 @@ func newRack(t testing.TB, n, room int, size unit.Bytes, scheme *cc.Scheme, valu
 		if change != nil {
 			change(&c)
 		}
-		f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(i + 2), Dst: 1, SrcPort: uint16(10 + i), DstPort: 20, Version: 4, Size: size, Payload: payload, Framing: packet.Framings[0],
-			Stop: unit.Never, Path: cc.Path{NICRate: lineRate, LineRate: lineRate * 1000 / 1050, BaseRTT: 4*us + 3*84*unit.Nanosecond}, CC: scheme, CCValues: values, Random: unit.NewRandom(uint64(i), "flow")}
+		f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(i + 2), Dst: 1, SrcPort: uint16(10 + i), DstPort: 20,
+			Version: 4, Size: size, Payload: payload, Framing: packet.Framings[0],
+			Stop: unit.Never, Path: cc.Path{NICRate: lineRate, LineRate: lineRate * 1000 / 1050, BaseRTT: 4*us +
+				3*84*unit.Nanosecond}, CC: scheme, CCValues: values, Random: unit.NewRandom(uint64(i), "flow")}
 		s, rc, err := New(f, c)
 		if err != nil {
 			t.Fatal(err)
@@ -204,7 +207,8 @@ func TestNackIncast(t *testing.T) {
 		r.lossy = x.lossy
 		r.run(t, 100*unit.Millisecond)
 		last, timeouts, again, taken, refused := r.sum()
-		t.Logf("%s, %s, room for %d, silent %t: last FCT %.0f us of %.0f, %d timeouts, %d packets sent again, %d NACKs taken, %d refused", x.scheme.Name, x.recovery, x.room, x.lossy,
+		t.Logf("%s, %s, room for %d, silent %t: last FCT %.0f us of %.0f, %d timeouts, %d packets sent again, %d NACKs "+
+			"taken, %d refused", x.scheme.Name, x.recovery, x.room, x.lossy,
 			last.Seconds()*1e6, ideal.Seconds()*1e6, timeouts, again, taken, refused)
 		if x.lossy {
 			if timeouts < n/2 || last < 3*ideal {
@@ -213,10 +217,12 @@ func TestNackIncast(t *testing.T) {
 			continue
 		}
 		if timeouts > 0 || float64(last) > x.most*float64(ideal) || taken+refused != r.trims {
-			t.Errorf("%s, %s, room for %d: last FCT %v of %v, %d timeouts, %d and %d NACKs of %d", x.scheme.Name, x.recovery, x.room, last, ideal, timeouts, taken, refused, r.trims)
+			t.Errorf("%s, %s, room for %d: last FCT %v of %v, %d timeouts, %d and %d NACKs of %d", x.scheme.Name, x.recovery,
+				x.room, last, ideal, timeouts, taken, refused, r.trims)
 		}
 		if x.recovery != GoBackN && (again != r.trims || refused > 0) {
-			t.Errorf("%s, %s, room for %d: %d packets were trimmed, %d sent again, %d NACKs refused", x.scheme.Name, x.recovery, x.room, r.trims, again, refused)
+			t.Errorf("%s, %s, room for %d: %d packets were trimmed, %d sent again, %d NACKs refused", x.scheme.Name, x.recovery,
+				x.room, r.trims, again, refused)
 		}
 	}
 }
@@ -350,7 +356,8 @@ func TestNackChecks(t *testing.T) {
 			{"the same, mod 256", change(4, func(p *packet.Packet) { p.Ack = 256 }), false},
 			{"a part of the packet", change(4, notify(packet.Notification{Lost: 999})), false},
 			{"nothing", change(4, notify(packet.Notification{})), false},
-			{"an elephant that lost something", change(4, notify(packet.Notification{Cause: packet.CauseElephant, Lost: 1000})), false},
+			{"an elephant that lost something", change(4, notify(packet.Notification{Cause: packet.CauseElephant, Lost: 1000})),
+				false},
 			{"damaged", change(4, func(p *packet.Packet) { p.SetExtension(packet.ExtNotification, []byte{1, 2, 3}) }), false},
 			{"SACKed", nackOf(out[3], packet.CauseTrimmed), recovery != SelectiveRepeat},
 			{"good", change(4, func(p *packet.Packet) { p.Meta.Flags = packet.Trimmed | packet.Internal }), true},
@@ -367,12 +374,14 @@ func TestNackChecks(t *testing.T) {
 				t.Errorf("%s, %s: it changes the sender:\n%s\n%s", recovery, x.what, before, snapshot(w))
 			}
 			if c := w.s.Counters(); c.NacksTaken != taken || c.NacksRefused != refused {
-				t.Fatalf("%s, %s: %d taken, %d refused, want %d and %d", recovery, x.what, c.NacksTaken, c.NacksRefused, taken, refused)
+				t.Fatalf("%s, %s: %d taken, %d refused, want %d and %d", recovery, x.what, c.NacksTaken, c.NacksRefused,
+					taken, refused)
 			}
 			w.check()
 		}
 		for _, n := range w.c.told {
-			if n.Kind != cc.NackNotice || n.Lost != 1000 && n.Seq != 1000 || n.Supply != 10*unit.Gbps || n.Demand != 20*unit.Gbps {
+			if n.Kind != cc.NackNotice || n.Lost != 1000 && n.Seq != 1000 || n.Supply != 10*unit.Gbps ||
+				n.Demand != 20*unit.Gbps {
 				t.Errorf("%s: the controller is told %+v", recovery, n)
 			}
 		}
@@ -383,11 +392,13 @@ func TestNackChecks(t *testing.T) {
 // of the losses, and what notices it gets. A sender that ignores them counts nothing.
 func TestNackReactions(t *testing.T) {
 	var b strings.Builder
-	for _, nacks := range []string{transport.NacksIgnored, transport.NacksResend, transport.NacksLoss, transport.NacksSupply} {
+	for _, nacks := range []string{transport.NacksIgnored, transport.NacksResend, transport.NacksLoss,
+		transport.NacksSupply} {
 		for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
 			for _, cause := range []packet.Cause{packet.CauseTrimmed, packet.CauseReclaimed, packet.CauseElephant} {
 				w, out := out5(t, recovery, nacks)
-				w.s.Receive(2*us, nackOf(out[2], cause, map[bool][]packet.Span{true: {{Offset: 2000, Lost: 1000}, {Offset: 1000, Lost: 999}, {Offset: -2000, Lost: 1000}}}[cause != packet.CauseElephant]...))
+				w.s.Receive(2*us, nackOf(out[2], cause, map[bool][]packet.Span{true: {{Offset: 2000, Lost: 1000},
+					{Offset: 1000, Lost: 999}, {Offset: -2000, Lost: 1000}}}[cause != packet.CauseElephant]...))
 				fmt.Fprintf(&b, "%-7s %-16s %-10s sends", nacks, recovery, cause)
 				for w.s.NextSend() <= 2*us {
 					p := &packet.Packet{}
@@ -395,7 +406,8 @@ func TestNackReactions(t *testing.T) {
 					fmt.Fprintf(&b, " %d.%d", p.Seq/1000, p.Ack)
 				}
 				c, g := w.s.Counters(), w.s.Gauge()
-				fmt.Fprintf(&b, "; %v, taken %d, refused %d, lost %d; window %d, rate %v; %v", w.s.State(), c.NacksTaken, c.NacksRefused, w.s.lostTotal, int64(g.Window), g.Rate, w.c.log)
+				fmt.Fprintf(&b, "; %v, taken %d, refused %d, lost %d; window %d, rate %v; %v", w.s.State(), c.NacksTaken,
+					c.NacksRefused, w.s.lostTotal, int64(g.Window), g.Rate, w.c.log)
 				for _, n := range w.c.told {
 					fmt.Fprintf(&b, "; notice of %d, %d lost, %v of %v", n.Seq, n.Lost, n.Supply, n.Demand)
 				}
@@ -421,7 +433,8 @@ func TestSwitchCNP(t *testing.T) {
 			want int
 		}{
 			{nackOf(out[0], packet.CauseMarked), 0}, {notice(nackOf(out[0], packet.CauseMarked)), 0}, // acknowledged
-			{nackOf(out[1], packet.CauseMarked), 1}, {notice(nackOf(out[1], packet.CauseMarked)), 1}, {answer(packet.Notice, 0, 1000), 1},
+			{nackOf(out[1], packet.CauseMarked), 1}, {notice(nackOf(out[1], packet.CauseMarked)), 1},
+			{answer(packet.Notice, 0, 1000), 1},
 			{notice(nackOf(out[2], packet.CauseMarked)), 2}, {answer(packet.Notice, 0, 2000), 2},
 			{answer(packet.Notice, 0, 3000), 3}, {nackOf(out[3], packet.CauseMarked), 3},
 			{notice(nackOf(out[4], packet.CauseTrimmed)), 3}, {damaged, 3},
@@ -451,7 +464,8 @@ func TestSwitchCNP(t *testing.T) {
 func TestTransmissionNumbers(t *testing.T) {
 	w, out := out5(t, SelectiveRepeat, transport.NacksResend)
 	book := packet.NewBook()
-	src, dst := book.Add(netip.MustParseAddr("10.0.0.1"), netip.Addr{}), book.Add(netip.MustParseAddr("10.0.0.2"), netip.Addr{})
+	src, dst := book.Add(netip.MustParseAddr("10.0.0.1"), netip.Addr{}), book.Add(netip.MustParseAddr("10.0.0.2"),
+		netip.Addr{})
 	w.c.window = 20_000
 	old := out[2]
 	now := 2 * us
@@ -488,7 +502,8 @@ func TestTransmissionNumbers(t *testing.T) {
 func TestNackOncePerRoundTrip(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
 		for nacks, want := range map[string]int{transport.NacksResend: 0, transport.NacksLoss: 25} {
-			w := newPipe(t, 50_000, func(c *Config) { c.Recovery, c.Nacks = recovery, nacks }, &fixed{window: 5000, keep: true}, 0)
+			w := newPipe(t, 50_000, func(c *Config) { c.Recovery, c.Nacks = recovery, nacks }, &fixed{window: 5000, keep: true},
+				0)
 			p := &packet.Packet{}
 			for now := unit.Time(0); now < 100*us; now += us / 4 {
 				w.s.Emit(now, p)
@@ -496,7 +511,8 @@ func TestNackOncePerRoundTrip(t *testing.T) {
 				w.check()
 			}
 			if c := w.s.Counters(); w.c.losses != want || c.NacksTaken != 400 || c.Retransmitted != 399 || len(w.c.told) != 400 {
-				t.Errorf("%s, %s: %d reductions, want %d; %d NACKs, %d packets sent again", recovery, nacks, w.c.losses, want, c.NacksTaken, c.Retransmitted)
+				t.Errorf("%s, %s: %d reductions, want %d; %d NACKs, %d packets sent again", recovery, nacks, w.c.losses, want,
+					c.NacksTaken, c.Retransmitted)
 			}
 		}
 	}
@@ -544,7 +560,8 @@ func TestNackStates(t *testing.T) {
 		if x.sent {
 			w.s.at(int64(x.n)).at = x.at
 		}
-		if w.s.Receive(x.at, nackOf(out[x.n], x.cause)); fmt.Sprint(w.c.log) != x.want || w.s.Counters().NacksTaken != int64(i+1) {
+		if w.s.Receive(x.at, nackOf(out[x.n], x.cause)); fmt.Sprint(w.c.log) != x.want ||
+			w.s.Counters().NacksTaken != int64(i+1) {
 			t.Errorf("%d: %v, %d NACKs, want %s", i, w.c.log, w.s.Counters().NacksTaken, x.want)
 		}
 	}
@@ -586,8 +603,10 @@ func TestNackGoBackN(t *testing.T) {
 		}
 		w.run(unit.Second)
 		w.done(12_000)
-		if c := w.s.Counters(); c.Retransmitted < 4 || !again && c.Retransmitted != want || w.r.Nacks() == 0 || !again && w.s.Timeouts() > 0 {
-			t.Errorf("lost again %t: %d packets sent again, %d NACKs of the receiver, %d timeouts", again, c.Retransmitted, w.r.Nacks(), w.s.Timeouts())
+		if c := w.s.Counters(); c.Retransmitted < 4 || !again && c.Retransmitted != want || w.r.Nacks() == 0 || !again &&
+			w.s.Timeouts() > 0 {
+			t.Errorf("lost again %t: %d packets sent again, %d NACKs of the receiver, %d timeouts", again, c.Retransmitted,
+				w.r.Nacks(), w.s.Timeouts())
 		}
 	}
 }
@@ -685,8 +704,10 @@ func TestNackAttacks(t *testing.T) {
 	} {
 		attacks = 0
 		r, got := run(1, 1000, size, func(r *rack) { r.onData = forge(r, change) }, nil)
-		if c := r.senders[0].Counters(); got != quiet || attacks < 500 || c.NacksTaken != 0 || c.NacksRefused != int64(attacks) {
-			t.Errorf("%s: %d attacks, %d taken, %d refused; %s, in quiet %s", name, attacks, c.NacksTaken, c.NacksRefused, got, quiet)
+		if c := r.senders[0].Counters(); got != quiet || attacks < 500 || c.NacksTaken != 0 ||
+			c.NacksRefused != int64(attacks) {
+			t.Errorf("%s: %d attacks, %d taken, %d refused; %s, in quiet %s", name, attacks, c.NacksTaken, c.NacksRefused,
+				got, quiet)
 		}
 	}
 
@@ -707,9 +728,11 @@ func TestNackAttacks(t *testing.T) {
 		}
 	}, nil)
 	c := r.senders[0].Counters()
-	t.Logf("a sweep of %d sequence numbers: %d of the %d packets in flight, %d reductions; FCT %s, in quiet %s", swept, c.NacksTaken, out, losses, strings.Fields(got)[0], strings.Fields(quiet)[0])
+	t.Logf("a sweep of %d sequence numbers: %d of the %d packets in flight, %d reductions; FCT %s, in quiet %s", swept,
+		c.NacksTaken, out, losses, strings.Fields(got)[0], strings.Fields(quiet)[0])
 	if c.NacksTaken != int64(out) || c.Retransmitted != int64(out) || losses != 1 {
-		t.Errorf("%d packets were in flight, %d NACKs taken, %d packets sent again, %d reductions", out, c.NacksTaken, c.Retransmitted, losses)
+		t.Errorf("%d packets were in flight, %d NACKs taken, %d packets sent again, %d reductions", out, c.NacksTaken,
+			c.Retransmitted, losses)
 	}
 
 	// replays of true NACKs
@@ -726,7 +749,8 @@ func TestNackAttacks(t *testing.T) {
 	}, nil)
 	_, _, _, taken, refused := r.sum()
 	if got != quiet || taken != r.trims || refused < replays*9/10 || replays < 1000 {
-		t.Errorf("replays: %d NACKs, %d taken, %d of %d replays refused;\n%s\nwithout:\n%s", r.trims, taken, refused, replays, got, quiet)
+		t.Errorf("replays: %d NACKs, %d taken, %d of %d replays refused;\n%s\nwithout:\n%s", r.trims, taken, refused, replays,
+			got, quiet)
 	}
 
 	// NACKs for what is delivered
@@ -736,10 +760,13 @@ func TestNackAttacks(t *testing.T) {
 			r.onData = forge(r, func(*packet.Packet) {})
 		}, func(c *Config) { c.Recovery = recovery })
 		c, fct := r.senders[0].Counters(), r.senders[0].Counters().Finished
-		t.Logf("%s, a NACK for each packet that is delivered: %d of %d taken, %d reductions in %v (%.1f round trips), %d packets sent again; in quiet it is %s", recovery, c.NacksTaken, attacks, losses, fct,
+		t.Logf("%s, a NACK for each packet that is delivered: %d of %d taken, %d reductions in %v (%.1f round trips), %d "+
+			"packets sent again; in quiet it is %s", recovery, c.NacksTaken, attacks, losses, fct,
 			float64(fct)/float64(4*us), c.Retransmitted, strings.Fields(alone)[0])
-		if c.NacksTaken == 0 || float64(losses) > float64(fct)/float64(4*us)+1 || recovery == SelectiveRepeat && c.Retransmitted > c.NacksTaken {
-			t.Errorf("%s: %d taken, %d reductions in %v, %d packets sent again", recovery, c.NacksTaken, losses, fct, c.Retransmitted)
+		if c.NacksTaken == 0 || float64(losses) > float64(fct)/float64(4*us)+1 || recovery == SelectiveRepeat &&
+			c.Retransmitted > c.NacksTaken {
+			t.Errorf("%s: %d taken, %d reductions in %v, %d packets sent again", recovery, c.NacksTaken, losses, fct,
+				c.Retransmitted)
 		}
 	}
 
@@ -755,7 +782,8 @@ func TestNackNoAllocation(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
 		w, out := out5(t, recovery, transport.NacksLoss)
 		w.c.keep = false
-		nack, elephant, p := nackOf(out[2], packet.CauseTrimmed, packet.Span{Offset: 1000, Lost: 1000}), nackOf(out[2], packet.CauseElephant), &packet.Packet{}
+		nack, elephant, p := nackOf(out[2], packet.CauseTrimmed, packet.Span{Offset: 1000, Lost: 1000}),
+			nackOf(out[2], packet.CauseElephant), &packet.Packet{}
 		now := 2 * us
 		if n := testing.AllocsPerRun(1000, func() {
 			now += us
@@ -856,8 +884,10 @@ func FuzzNack(f *testing.F) {
 					w.back = append(w.back, flight{w.now, &p})
 				}
 			case 9: // a NACK, made up: of a packet of the flow, or of anything
-				p := &packet.Packet{Seq: int64(n>>2) * payload / 2, Ack: int64(n & 3), SrcPort: 10, DstPort: 20, Proto: packet.ProtoRDMA, Payload: payload}
-				q := nackOf(p, packet.Cause(n%int(packet.Causes)), packet.Span{Offset: int32(n-128) * 500, Lost: payload}, packet.Span{Offset: int32(n) << 23, Lost: int32(n)})
+				p := &packet.Packet{Seq: int64(n>>2) * payload / 2, Ack: int64(n & 3), SrcPort: 10, DstPort: 20,
+					Proto: packet.ProtoRDMA, Payload: payload}
+				q := nackOf(p, packet.Cause(n%int(packet.Causes)), packet.Span{Offset: int32(n-128) * 500, Lost: payload},
+					packet.Span{Offset: int32(n) << 23, Lost: int32(n)})
 				if n&1 == 1 {
 					q.SetExtension(packet.ExtNotification, script[i:min(len(script), i+n)])
 				}

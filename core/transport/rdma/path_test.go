@@ -47,7 +47,8 @@ func TestRandomPaths(t *testing.T) {
 				}
 				f.AckDelay = unit.Time(1 + random.IntN(int(50*us)))
 			}, c, []cc.ECNMode{cc.AsConfigured, cc.DCTCPMode, cc.CNPMode}[random.IntN(3)])
-			loss, back, twice, reorder, mark := random.Float64()*0.3, random.Float64()*0.3, random.Float64()*0.1, random.Float64()*0.3, random.Float64()
+			loss, back, twice, reorder, mark := random.Float64()*0.3, random.Float64()*0.3, random.Float64()*0.1,
+				random.Float64()*0.3, random.Float64()
 			if random.IntN(3) == 0 {
 				loss, back = 0, 0
 			}
@@ -77,11 +78,13 @@ func TestRandomPaths(t *testing.T) {
 			if d := w.s.delivered; d != w.s.packets {
 				t.Errorf("%d packets delivered of %d", d, w.s.packets)
 			}
-			again, timeouts, nacks, cnps = again+w.s.Counters().Retransmitted, timeouts+w.s.Timeouts(), nacks+w.r.Nacks(), cnps+w.s.Notices()
+			again, timeouts, nacks, cnps = again+w.s.Counters().Retransmitted, timeouts+w.s.Timeouts(), nacks+w.r.Nacks(), cnps+
+				w.s.Notices()
 		})
 	}
 	if again < 1000 || timeouts < 100 || nacks < 1000 || cnps < 100 {
-		t.Errorf("the paths are too good: %d packets sent again, %d timeouts, %d NACKs, %d notices", again, timeouts, nacks, cnps)
+		t.Errorf("the paths are too good: %d packets sent again, %d timeouts, %d NACKs, %d notices", again, timeouts,
+			nacks, cnps)
 	}
 }
 
@@ -175,7 +178,8 @@ func FuzzPath(f *testing.F) {
 					w.forged = true
 					p := answer(packet.Kind(n&7), int64(n>>3)*500, int64(n>>2)*500)
 					w.s.Receive(w.now, p)
-					q := &packet.Packet{Kind: packet.Kind(n >> 4), Seq: int64(n&15) * 1000, Payload: payload, SrcPort: 10, DstPort: 20, Proto: packet.ProtoRDMA}
+					q := &packet.Packet{Kind: packet.Kind(n >> 4), Seq: int64(n&15) * 1000, Payload: payload, SrcPort: 10, DstPort: 20,
+						Proto: packet.ProtoRDMA}
 					w.r.Receive(w.now, q)
 					continue
 				}

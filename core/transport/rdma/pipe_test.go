@@ -71,11 +71,15 @@ const (
 var last cc.Flow // that a controller was made for
 
 func (f *fixed) scheme(mode cc.ECNMode) *cc.Scheme {
-	return &cc.Scheme{ECN: mode, Telemetry: f.want, Build: func(x cc.Flow, _ scheme.Values) (cc.Controller, error) { last = x; return f, nil }}
+	return &cc.Scheme{ECN: mode, Telemetry: f.want, Build: func(x cc.Flow, _ scheme.Values) (cc.Controller, error) {
+		last = x
+		return f, nil
+	}}
 }
 
 func flow(size unit.Bytes, control *fixed, mode cc.ECNMode) transport.Flow {
-	return transport.Flow{Telemetry: &hpcc, ID: 1, Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Size: size, Payload: payload, Framing: packet.Framings[0],
+	return transport.Flow{Telemetry: &hpcc, ID: 1, Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Size: size,
+		Payload: payload, Framing: packet.Framings[0],
 		Stop: unit.Never, Path: cc.Path{NICRate: lineRate, BaseRTT: 4 * us}, CC: control.scheme(mode)}
 }
 
@@ -158,13 +162,15 @@ func describe(p *packet.Packet) string {
 }
 
 // put puts p on its way.
-func (w *pipe) put(q *[]flight, p *packet.Packet, hook func(*packet.Packet) (int, unit.Time), at unit.Time, arrow string) {
+func (w *pipe) put(q *[]flight, p *packet.Packet, hook func(*packet.Packet) (int, unit.Time), at unit.Time,
+	arrow string) {
 	copies, later := 1, unit.Time(0)
 	if hook != nil {
 		copies, later = hook(p)
 	}
 	if w.log != nil {
-		fmt.Fprintf(w.log, "%10.3f us %s %s%s\n", w.now.Seconds()*1e6, arrow, describe(p), []string{" (lost)", "", " (twice)"}[min(copies, 2)])
+		fmt.Fprintf(w.log, "%10.3f us %s %s%s\n", w.now.Seconds()*1e6, arrow, describe(p), []string{" (lost)", "",
+			" (twice)"}[min(copies, 2)])
 	}
 	for range copies {
 		c := *p
@@ -270,12 +276,14 @@ func (w *pipe) check() {
 		w.t.Fatalf("%v: counted %d named, noted %d", w.now, nNamed, s.namedOut)
 	}
 	if nSacked != s.sackedOut || nGone != s.goneOut || s.inFlight() < 0 {
-		w.t.Fatalf("%v: counted %d SACKed and %d gone; noted %d and %d, %d in flight", w.now, nSacked, nGone, s.sackedOut, s.goneOut, s.inFlight())
+		w.t.Fatalf("%v: counted %d SACKed and %d gone; noted %d and %d, %d in flight", w.now, nSacked, nGone, s.sackedOut,
+			s.goneOut, s.inFlight())
 	}
 	if out := s.seq(s.top) - s.seq(s.una); s.bound < out && s.top-s.una > 1 {
 		w.t.Fatalf("%v: %d bytes are out, the bound is %d", w.now, out, s.bound)
 	}
-	if s.una < s.packets && s.NextSend() == unit.Never && s.NextTimer() == unit.Never && s.config.Recovery != NoRecovery && w.now < s.stop {
+	if s.una < s.packets && s.NextSend() == unit.Never && s.NextTimer() == unit.Never && s.config.Recovery != NoRecovery &&
+		w.now < s.stop {
 		w.t.Fatalf("%v: stalled", w.now)
 	}
 	if !w.forged && w.r.Expected() > w.s.seq(w.s.top) {
@@ -287,7 +295,8 @@ func (w *pipe) check() {
 func (w *pipe) done(size unit.Bytes) {
 	w.t.Helper()
 	s, r := w.s.Counters(), w.r.Counters()
-	if s.Finished == unit.Never || r.Finished == unit.Never || r.ReceivedBytes != size || w.r.Expected() != int64(size) || s.SentBytes != size {
+	if s.Finished == unit.Never || r.Finished == unit.Never || r.ReceivedBytes != size || w.r.Expected() != int64(size) ||
+		s.SentBytes != size {
 		w.t.Fatalf("%v: %d of %d bytes came, %d in order, %d sent; finished at %v and %v; state %v", w.now,
 			r.ReceivedBytes, size, w.r.Expected(), s.SentBytes, s.Finished, r.Finished, w.s.State())
 	}

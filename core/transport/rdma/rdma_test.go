@@ -59,7 +59,8 @@ func TestTraces(t *testing.T) {
 // HPCC §3.2: a flow starts at line rate: its first window is a BDP, 50 kB here.
 func TestLineRateStart(t *testing.T) {
 	w := newPipe(t, 0, nil, &fixed{window: 1 << 20}, 0)
-	if last.InitialWindow != 50 || last.NICRate != lineRate || last.BaseRTT != 4*us || last.MSS != payload || last.MTU != payload+36 {
+	if last.InitialWindow != 50 || last.NICRate != lineRate || last.BaseRTT != 4*us || last.MSS != payload ||
+		last.MTU != payload+36 {
 		t.Errorf("the controller is told %+v", last)
 	}
 	for n := range 50 {
@@ -103,7 +104,8 @@ func TestBound(t *testing.T) {
 		bytes unit.Bytes
 		want  int
 	}{{BoundBDP, 0, 50}, {BoundBytes, 7999, 7}, {BoundBytes, 1, 1}, {BoundNone, 0, 1000}} {
-		w := newPipe(t, 1_000_000, func(c *Config) { c.Bound, c.BoundBytes, c.Recovery = x.bound, x.bytes, SelectiveRepeat }, &fixed{window: 1 << 40}, 0)
+		w := newPipe(t, 1_000_000, func(c *Config) { c.Bound, c.BoundBytes, c.Recovery = x.bound, x.bytes, SelectiveRepeat },
+			&fixed{window: 1 << 40}, 0)
 		n := 0
 		for ; w.s.NextSend() != unit.Never; n++ {
 			w.s.Emit(0, &packet.Packet{})
@@ -131,7 +133,8 @@ func answer(kind packet.Kind, ack, about int64) *packet.Packet {
 // Gaps are payload / rate, to the picosecond (facts A5), rounded up.
 func TestPacing(t *testing.T) {
 	for rate, gap := range map[unit.Rate]unit.Time{
-		100 * unit.Gbps: 80_000, unit.Gbps: 8 * us, 3 * unit.Gbps: 2_666_667, 7 * unit.Mbps: 1_142_857_143, 99_999_999_999: 80_001,
+		100 * unit.Gbps: 80_000, unit.Gbps: 8 * us, 3 * unit.Gbps: 2_666_667, 7 * unit.Mbps: 1_142_857_143,
+		99_999_999_999: 80_001,
 	} {
 		w := newPipe(t, 0, nil, &fixed{window: 1 << 40, rate: rate}, 0)
 		var at []unit.Time
@@ -191,7 +194,8 @@ func TestNackInterval(t *testing.T) {
 		reply bool
 		kind  packet.Kind
 	}{
-		{0, 0, true, packet.Ack}, {1, 2, true, packet.Nack}, {2, 3, false, 0}, {500*us + 0, 4, false, 0}, {500*us + 1, 5, true, packet.Nack},
+		{0, 0, true, packet.Ack}, {1, 2, true, packet.Nack}, {2, 3, false, 0}, {500*us + 0, 4, false, 0},
+		{500*us + 1, 5, true, packet.Nack},
 		{500*us + 2, 1, true, packet.Ack}, {500*us + 3, 3, true, packet.Nack}, {500*us + 4, 1, true, packet.Ack},
 	} {
 		p := data(x.n)
@@ -251,7 +255,8 @@ func TestSelectiveRepeat(t *testing.T) {
 	}
 	w.s.Receive(2*us, answer(packet.Nack, 0, 6000))
 	w.s.Receive(2*us, answer(packet.Ack, 5000, 0))
-	if got := strings.Join(w.c.log, ", "); w.s.State() != cc.Recovery || w.s.plan != 5 || got != "1us fast-recovery, 2us recovered, 2us fast-recovery" {
+	if got := strings.Join(w.c.log, ", "); w.s.State() != cc.Recovery || w.s.plan != 5 ||
+		got != "1us fast-recovery, 2us recovered, 2us fast-recovery" {
 		t.Errorf("%v, packet %d is next; %s", w.s.State(), w.s.plan, got)
 	}
 }
@@ -333,7 +338,8 @@ func TestMeasuredRTO(t *testing.T) {
 func TestEverythingLost(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat} {
 		for _, resends := range []string{ResendFirst, ResendAll} {
-			w := newPipe(t, 30_000, func(c *Config) { c.Recovery, c.Resends = recovery, resends }, &fixed{window: 8000, keep: true}, 0)
+			w := newPipe(t, 30_000, func(c *Config) { c.Recovery, c.Resends = recovery, resends },
+				&fixed{window: 8000, keep: true}, 0)
 			w.onData = func(*packet.Packet) (int, unit.Time) {
 				if w.now < 5*unit.Millisecond {
 					return 0, 0
@@ -532,7 +538,8 @@ func TestNotices(t *testing.T) {
 		port uint16
 		want int
 	}{
-		{0, 20, 0}, {5000, 20, 0}, {-1000, 20, 0}, {1500, 20, 0}, {1 << 39, 20, 0}, {3000, 20, 0}, // acknowledged, never sent, no packet, SACKed
+		// acknowledged, never sent, no packet, SACKed
+		{0, 20, 0}, {5000, 20, 0}, {-1000, 20, 0}, {1500, 20, 0}, {1 << 39, 20, 0}, {3000, 20, 0},
 		{2000, 21, 0}, {2000, 20, 1}, {2000, 20, 1}, {4000, 20, 2},
 	} {
 		p := answer(packet.Notice, 0, x.seq)
@@ -564,8 +571,10 @@ func TestForged(t *testing.T) {
 	other.DstPort++
 	tcp := answer(packet.Ack, 4000, 3000)
 	tcp.Proto = packet.ProtoTCP
-	for _, p := range []*packet.Packet{answer(packet.Ack, 6000, 0), answer(packet.Ack, 1<<39, 0), answer(packet.Ack, -1000, 0), answer(packet.Ack, 2500, 2000),
-		answer(packet.Nack, 1000, 3000), answer(packet.Nack, 0, 3000), answer(packet.Ack, 1000, 0), answer(packet.Nack, 1000, 5000), answer(packet.Data, 4000, 0), other, tcp} {
+	for _, p := range []*packet.Packet{answer(packet.Ack, 6000, 0), answer(packet.Ack, 1<<39, 0), answer(packet.Ack, -1000,
+		0), answer(packet.Ack, 2500, 2000),
+		answer(packet.Nack, 1000, 3000), answer(packet.Nack, 0, 3000), answer(packet.Ack, 1000, 0), answer(packet.Nack, 1000,
+			5000), answer(packet.Data, 4000, 0), other, tcp} {
 		w.s.Receive(2*us, p)
 		after := *w.s
 		after.counters, after.report = before.counters, before.report
@@ -582,7 +591,8 @@ func TestForged(t *testing.T) {
 		}
 	}
 	// and to the receiver: no packet's start, wrong length, too far ahead
-	for _, p := range []*packet.Packet{{Seq: 10, Payload: payload}, {Seq: 1000, Payload: 999}, {Seq: 50_000, Payload: payload}, {Seq: -1000, Payload: payload}, {Seq: 0, Payload: payload, Kind: packet.Ack}} {
+	for _, p := range []*packet.Packet{{Seq: 10, Payload: payload}, {Seq: 1000, Payload: 999},
+		{Seq: 50_000, Payload: payload}, {Seq: -1000, Payload: payload}, {Seq: 0, Payload: payload, Kind: packet.Ack}} {
 		p.SrcPort, p.DstPort, p.Proto = 10, 20, packet.ProtoRDMA
 		if w.r.Receive(0, p) || w.r.Expected() != 0 || w.r.NextSend() != unit.Never {
 			t.Errorf("the receiver takes %s", describe(p))
@@ -591,8 +601,10 @@ func TestForged(t *testing.T) {
 }
 
 func same(a, b *Sender) bool {
-	return a.una == b.una && a.next == b.next && a.top == b.top && a.plan == b.plan && a.planAt == b.planAt && a.sackedOut == b.sackedOut &&
-		a.goneOut == b.goneOut && a.state == b.state && a.delivered == b.delivered && a.roundTrip == b.roundTrip && a.timerAt == b.timerAt && a.lostTotal == b.lostTotal
+	return a.una == b.una && a.next == b.next && a.top == b.top && a.plan == b.plan && a.planAt == b.planAt &&
+		a.sackedOut == b.sackedOut &&
+		a.goneOut == b.goneOut && a.state == b.state && a.delivered == b.delivered && a.roundTrip == b.roundTrip &&
+		a.timerAt == b.timerAt && a.lostTotal == b.lostTotal
 }
 
 // HPCC §4.1: the ACK carries the data's telemetry back, and counts its bytes; a delayed
@@ -653,7 +665,8 @@ func TestTelemetryEcho(t *testing.T) {
 				return
 			}
 			seen++
-			if n := int64(a.Hops[0].Queue) / 80; n < a.Una/payload-int64(x.asked) || n > a.Una/payload || a.Seq < (n+1)*payload || a.Path != 7 {
+			if n := int64(a.Hops[0].Queue) / 80; n < a.Una/payload-int64(x.asked) || n > a.Una/payload ||
+				a.Seq < (n+1)*payload || a.Path != 7 {
 				t.Errorf("the controller gets telemetry of packet %d with %d acknowledged, Seq %d", n, a.Una, a.Seq)
 			}
 		}
@@ -743,7 +756,8 @@ func TestClassSelector(t *testing.T) {
 		nic        uint8 // class
 	}{
 		{0, 0, false, -1, 0, 0, 0}, {0, 3, false, -1, 24, 24, 3}, {2, 3, false, -1, 24, 24, 3}, {0, 3, true, -1, 24, 0, 3},
-		{26 << 2, 3, false, -1, 26, 26, 3}, {26 << 2, 0, false, -1, 26, 26, 3}, {8, 0, false, -1, 2, 2, 0}, {0, 3, false, 46 << 2, 24, 46, 3},
+		{26 << 2, 3, false, -1, 26, 26, 3}, {26 << 2, 0, false, -1, 26, 26, 3}, {8, 0, false, -1, 2, 2, 0},
+		{0, 3, false, 46 << 2, 24, 46, 3},
 	} {
 		c := Defaults()
 		c.Class, c.AckPriority, c.AckTOS = x.class, x.first, x.ackTOS
@@ -781,8 +795,10 @@ func TestClasses(t *testing.T) {
 // Configurations that cannot be are refused, by the scheme as by New.
 func TestRefused(t *testing.T) {
 	for i, change := range []func(c *Config){
-		func(c *Config) { c.Recovery = "x" }, func(c *Config) { c.ECN = "" }, func(c *Config) { c.LineRate = -1 }, func(c *Config) { c.BaseRTT = -1 },
-		func(c *Config) { c.Bound = BoundBytes }, func(c *Config) { c.AckEvery = 0 }, func(c *Config) { c.RTOMax = us }, func(c *Config) { c.RTOLow = unit.Second },
+		func(c *Config) { c.Recovery = "x" }, func(c *Config) { c.ECN = "" }, func(c *Config) { c.LineRate = -1 },
+		func(c *Config) { c.BaseRTT = -1 },
+		func(c *Config) { c.Bound = BoundBytes }, func(c *Config) { c.AckEvery = 0 }, func(c *Config) { c.RTOMax = us },
+		func(c *Config) { c.RTOLow = unit.Second },
 		func(c *Config) { c.Class = 8 }, func(c *Config) { c.AckTOS = 256 }, func(c *Config) { c.NackInterval = 0 },
 	} {
 		c := Defaults()
@@ -890,7 +906,8 @@ func TestNoAllocation(t *testing.T) {
 // something is out, answered by the receiver; data asks for nothing. Their telemetry is
 // of a packet behind all that was sent.
 func TestProbes(t *testing.T) {
-	w := newPipe(t, 100_000, func(c *Config) { c.Telemetry.When = transport.AskProbe }, &fixed{window: 6000, want: telemetry.HopRecords}, 0)
+	w := newPipe(t, 100_000, func(c *Config) { c.Telemetry.When = transport.AskProbe },
+		&fixed{window: 6000, want: telemetry.HopRecords}, 0)
 	probes, answers := 0, 0
 	var last unit.Time
 	w.onData = func(p *packet.Packet) (int, unit.Time) {
@@ -901,7 +918,8 @@ func TestProbes(t *testing.T) {
 			return 1, 0
 		}
 		probes++
-		if p.SrcPort != 10 || p.DstPort != 20 || p.Proto != packet.ProtoRDMA || p.Payload != 0 || p.Size != 98 || hpcc.Wants(p) != telemetry.WantsRecord {
+		if p.SrcPort != 10 || p.DstPort != 20 || p.Proto != packet.ProtoRDMA || p.Payload != 0 || p.Size != 98 ||
+			hpcc.Wants(p) != telemetry.WantsRecord {
 			t.Errorf("%+v", p)
 		}
 		if probes > 2 && w.now-last < 4*us { // the first is before there is an RTT

@@ -44,8 +44,9 @@ type reply struct {
 }
 
 func newReceiver(f transport.Flow, c Config, tele transport.Answerer) *Receiver {
-	r := &Receiver{ends: newEnds(&f, true), config: c, class: c.Class, selects: c.Recovery != GoBackN, notifies: c.ECN == ECNNotify,
-		tele: tele, ackAt: unit.Never, nacked: -1}
+	r := &Receiver{ends: newEnds(&f, true), config: c, class: c.Class, selects: c.Recovery != GoBackN,
+		notifies: c.ECN == ECNNotify,
+		tele:     tele, ackAt: unit.Never, nacked: -1}
 	if c.AckTOS >= 0 {
 		r.tos = uint8(c.AckTOS) &^ packet.ECN
 	}
@@ -145,7 +146,8 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	n := r.number(p.Seq, r.expected)
 	trimmed := p.Meta.Flags&packet.Trimmed != 0
-	if p.Kind != packet.Data || !r.mine(p) || n < 0 || n >= r.packets || n-r.expected >= mostOut || !trimmed && int64(p.Payload) != r.bytes(n) {
+	if p.Kind != packet.Data || !r.mine(p) || n < 0 || n >= r.packets || n-r.expected >= mostOut || !trimmed &&
+		int64(p.Payload) != r.bytes(n) {
 		return false
 	}
 	marked := p.TOS&packet.ECN == packet.CE

@@ -93,7 +93,8 @@ const (
 )
 
 func newSender(f transport.Flow, c Config, control cc.Controller, bound int64, asker transport.Asker) *Sender {
-	s := &Sender{ends: newEnds(&f, false), config: c, control: control, asker: asker, start: f.Start, stop: f.Stop, bound: bound,
+	s := &Sender{ends: newEnds(&f, false), config: c, control: control, asker: asker, start: f.Start, stop: f.Stop,
+		bound:   bound,
 		repeats: c.Recovery == SelectiveRepeat, ring: make([]sent, 16), timerAt: unit.Never}
 	if c.ECN == ECNEcho || c.ECN == ECNNotify {
 		s.ecn = packet.ECT0
@@ -125,7 +126,8 @@ func (s *Sender) at(n int64) *sent { return &s.ring[n&int64(len(s.ring)-1)] }
 
 // Gauge is the controller's window and rate, and what is in flight.
 func (s *Sender) Gauge() transport.Gauge {
-	return transport.Gauge{Window: s.decision.Window, InFlight: unit.Bytes(s.inFlight()) * unit.Bytes(s.payload), Rate: s.decision.Rate}
+	return transport.Gauge{Window: s.decision.Window, InFlight: unit.Bytes(s.inFlight()) * unit.Bytes(s.payload),
+		Rate: s.decision.Rate}
 }
 
 func (s *Sender) inFlight() int64 {
@@ -170,7 +172,8 @@ func (s *Sender) think(now unit.Time) {
 			if s.fits(s.bytes(n)) || n == s.una && s.config.Recovery == NoRecovery {
 				s.plan, s.planAt = n, at
 			}
-		} else if n := s.next; n < s.packets && (n < s.top || max(at, now) < s.stop) && n-s.una < mostOut && s.fits(s.bytes(n)) &&
+		} else if n := s.next; n < s.packets && (n < s.top || max(at, now) < s.stop) && n-s.una < mostOut &&
+			s.fits(s.bytes(n)) &&
 			(n == s.una || (n-s.una)*s.payload+s.bytes(n) <= s.bound) { // IRN §3.2: BDP-FC
 			s.plan, s.planAt = n, at
 		}
@@ -259,7 +262,8 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	}
 	again := n < s.top
 	bytes := s.bytes(n)
-	note := cc.Sent{Bytes: unit.Bytes(bytes), InFlight: int(s.inFlight()), Retransmitted: again, AppLimited: s.appLimited > 0}
+	note := cc.Sent{Bytes: unit.Bytes(bytes), InFlight: int(s.inFlight()), Retransmitted: again,
+		AppLimited: s.appLimited > 0}
 	if s.una == s.top && s.lastBytes > 0 {
 		note.Idle = now - s.lastSend
 	}
@@ -296,7 +300,8 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if s.appLimited > 0 {
 		flags |= limited
 	}
-	*x = sent{at: now, first: s.firstSent, deliveredAt: s.deliveredAt, delivered: s.delivered, flags: flags, number: number}
+	*x = sent{at: now, first: s.firstSent, deliveredAt: s.deliveredAt, delivered: s.delivered, flags: flags,
+		number: number}
 	if n == s.next {
 		s.next++
 	}
@@ -360,7 +365,8 @@ func (s *Sender) notice(now unit.Time, p *packet.Packet) {
 // probed takes the answer to a probe: telemetry of its own, which delivers nothing.
 func (s *Sender) probed(now unit.Time, p *packet.Packet) {
 	s.report = cc.Ack{}
-	if seq := s.extend(p.Seq, s.una); seq >= 0 && seq <= s.seq(s.top) && s.una < s.packets && s.asker.Read(now, p, &s.report) {
+	if seq := s.extend(p.Seq, s.una); seq >= 0 && seq <= s.seq(s.top) && s.una < s.packets &&
+		s.asker.Read(now, p, &s.report) {
 		s.report.Seq = seq + 1
 		prior := s.inFlight()
 		s.conclude(now, p, 0, 0, prior, s.full(prior), &sampling{})
@@ -369,7 +375,8 @@ func (s *Sender) probed(now unit.Time, p *packet.Packet) {
 
 // full tells whether the window is what limits the sender with so much in flight.
 func (s *Sender) full(inFlight int64) bool {
-	return s.decision.SlowStart && 2*inFlight*s.payload > int64(s.decision.Window) || (inFlight+1)*s.payload > int64(s.decision.Window)
+	return s.decision.SlowStart && 2*inFlight*s.payload > int64(s.decision.Window) ||
+		(inFlight+1)*s.payload > int64(s.decision.Window)
 }
 
 // sampling is the packet that gives the delivery-rate sample: of those newly delivered
@@ -524,7 +531,8 @@ func (s *Sender) lose(now unit.Time, l cc.Loss) {
 }
 
 // conclude lets the controller decide about an acknowledgement.
-func (s *Sender) conclude(now unit.Time, p *packet.Packet, lost int, rtt unit.Time, prior int64, full bool, e *sampling) {
+func (s *Sender) conclude(now unit.Time, p *packet.Packet, lost int, rtt unit.Time, prior int64, full bool,
+	e *sampling) {
 	a := &s.report
 	a.ECE = p.TCP.Flags&packet.ECE != 0
 	if a.ECE {

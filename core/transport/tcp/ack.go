@@ -171,7 +171,8 @@ func (s *Sender) open(now unit.Time, p *packet.Packet) bool {
 
 // disordered is tcp_disordered_ack: an old pure duplicate that does no harm.
 func (s *Sender) disordered(p *packet.Packet, seq, ack, window int64) bool {
-	return p.Payload == 0 && p.TCP.Flags&(packet.SYN|packet.FIN|packet.RST|packet.ACK) == packet.ACK && seq == s.peerNext && ack == s.una &&
+	return p.Payload == 0 && p.TCP.Flags&(packet.SYN|packet.FIN|packet.RST|packet.ACK) == packet.ACK &&
+		seq == s.peerNext && ack == s.una &&
 		!s.mayUpdateWindow(ack, seq, window) && int64(int32(s.tsRecent-p.TCP.TSVal)) <= int64(s.rto/tick)*6/5
 }
 
@@ -543,7 +544,8 @@ func (s *Sender) spuriouslyResent(g *segment, t *packet.Segment, stamped bool) b
 
 // finish makes the delivery-rate sample and lets the controller decide
 // (tcp_rate_gen, tcp_cong_control).
-func (s *Sender) finish(now unit.Time, p *packet.Packet, e *event, deliveredBefore, lostBefore int64, priorInFlight int) {
+func (s *Sender) finish(now unit.Time, p *packet.Packet, e *event, deliveredBefore, lostBefore int64,
+	priorInFlight int) {
 	packets := int(s.delivered - deliveredBefore)
 	newlyLost := int(s.lostTotal - lostBefore)
 	if packets > 0 {
@@ -557,7 +559,8 @@ func (s *Sender) finish(now unit.Time, p *packet.Packet, e *event, deliveredBefo
 	}
 	a := &s.report // kept, so that nothing is allocated
 	*a = cc.Ack{
-		Packets: packets, Bytes: unit.Bytes(e.bytes), Advanced: e.flags&dataAcked != 0 || s.reordering > reordering && e.flags&dataSacked != 0, Una: s.una, Next: s.next, Lost: newlyLost,
+		Packets: packets, Bytes: unit.Bytes(e.bytes), Advanced: e.flags&dataAcked != 0 || s.reordering > reordering &&
+			e.flags&dataSacked != 0, Una: s.una, Next: s.next, Lost: newlyLost,
 		Delivered: s.delivered, DeliveredCE: s.deliveredCE, LostTotal: s.lostTotal,
 		RTT: e.rtt, SRTT: s.srtt / 8, MinRTT: s.minRTT.get(), Delayed: e.flags&maybeDelayed != 0,
 		PriorInFlight: priorInFlight, InFlight: s.inFlight(), NextSend: max(now, s.pacedUntil),

@@ -31,7 +31,10 @@ func (s *spy) OnAck(now unit.Time, a *cc.Ack) {
 // the time and not once a round trip.
 func TestCubicCurve(t *testing.T) {
 	for _, variant := range []string{cubic.Linux, cubic.RFC9438} {
-		w := newPipe(t, "cubic", 0, func(c *Config) { c.Autotuning, c.Bursts, c.Pacing, c.InitialWindow = false, false, true, 500 })
+		w := newPipe(t, "cubic", 0, func(c *Config) {
+			c.Autotuning, c.Bursts, c.Pacing, c.InitialWindow = false, false,
+				true, 500
+		})
 		w.unchecked = true
 		config := cubic.Defaults()
 		config.HyStart, config.Variant = cubic.NoHyStart, variant
@@ -154,7 +157,8 @@ func TestBBR(t *testing.T) {
 			t.Fatalf("gains %v", gains[:i+2])
 		}
 		rtts := phases[i+1].Seconds() / 0.0203
-		if least, most := map[float64]float64{1.25: 0.9, 0.75: 0.02, 1: 5.5}[gains[i]], map[float64]float64{1.25: 3, 0.75: 1.5, 1: 7.5}[gains[i]]; rtts < least || rtts > most {
+		if least, most := map[float64]float64{1.25: 0.9, 0.75: 0.02, 1: 5.5}[gains[i]], map[float64]float64{1.25: 3,
+			0.75: 1.5, 1: 7.5}[gains[i]]; rtts < least || rtts > most {
 			t.Errorf("gain %g for %.1f minimum RTTs", gains[i], rtts)
 		}
 	}

@@ -11,7 +11,10 @@
 //	RFC 9293 §3.8.6.3 delayed ACKs           Receiver.ack                     TestDelayedACK
 //	RFC 5961 §3.2, §5 blind resets, old ACKs Sender.Receive, Sender.acked     TestReset, TestBlindSegments
 //	RFC 2018 §3, §4 SACK, receiving          Receiver.hold                    TestSACKBlocks
-//	RFC 2018 §5, §8, RFC 6675 SACK, sending  Sender.tagSACK, Sender.reneged   TestDupThresh, TestReneging, TestRandomPaths
+//	RFC 2018 §5, §8, RFC 6675 SACK, sending Sender.tagSACK, Sender.reneged TestDupThresh,
+//
+// TestReneging, TestRandomPaths
+//
 //	RFC 2883 DSACK                           Receiver.duplicated              TestSACKBlocks
 //	RFC 3708, RFC 3522 undo (DSACK, Eifel)   Sender.undo                      TestUndo
 //	RFC 8985 §6 RACK                         Sender.detectLoss                TestRACK, TestTraces
@@ -31,13 +34,22 @@
 //
 // NACKs of the network (BS'19 §4.3, §5), of which the reactions are ours:
 //
-//	§4.3 which packet did not arrive         Sender.believe, Sender.gone      TestNackExact, TestNackSpans, TestNackAllocatesNothing
+//	§4.3 which packet did not arrive Sender.believe, Sender.gone TestNackExact, TestNackSpans,
+//
+// TestNackAllocatesNothing
+//
 //	§4.3 "quickly reduce", once a round trip Sender.lostTold, Sender.recoverTold TestNackTable, TestNackOnceARoundTrip
 //	§4.4 elephants of which nothing is lost  Sender.reduceTold                TestNackTable
 //	§4.3 incast; senders do not storm        Sender.withhold, Sender.release  TestNackIncast, TestNackHoldOff
-//	… with RACK, TLP, F-RTO, undo, PRR       Sender.enterRecovery, Sender.undo TestNackRACK, TestNackTLP, TestNackFRTO, TestNackUndo, TestNackPRR
+//	… with RACK, TLP, F-RTO, undo, PRR Sender.enterRecovery, Sender.undo TestNackRACK, TestNackTLP,
+//
+// TestNackFRTO, TestNackUndo, TestNackPRR
+//
 //	§5 security: off the path                Sender.aboutThis, Sender.out     TestNackWithoutTuple, TestNackSweep
-//	… replays, and NACKs of what arrives     Sender.gone, Sender.mayReduce    TestNackReplay, TestNackOfDelivered, TestNackRules
+//	… replays, and NACKs of what arrives Sender.gone, Sender.mayReduce TestNackReplay,
+//
+// TestNackOfDelivered, TestNackRules
+//
 //	… damaged notices                        Sender.notified                  FuzzNack, TestNackRandomPaths
 //	RFC 6633 no source quench; other phases  Sender.notified                  TestNackPhases
 //

@@ -25,7 +25,8 @@ type injection struct {
 func inject(t *testing.T, controller string, ecn bool, start func(w *pipe)) *injection {
 	w := newPipe(t, controller, 0, func(c *Config) { c.ECN = ecn })
 	w.run(unit.Second)
-	x := &injection{w: w, warm: w.r.counters.ReceivedBytes, from: w.now, window: w.s.PeerWindow(), lowest: w.s.PeerWindow(), last: w.now}
+	x := &injection{w: w, warm: w.r.counters.ReceivedBytes, from: w.now, window: w.s.PeerWindow(),
+		lowest: w.s.PeerWindow(), last: w.now}
 	start(w)
 	w.after = func() {
 		x.lowest = min(x.lowest, w.s.PeerWindow())
@@ -64,11 +65,13 @@ func shrink(p *packet.Packet) { p.TCP.Window = small >> scale }
 func TestInjectedWindows(t *testing.T) {
 	x := inject(t, "cubic", false, func(w *pipe) { behind(w, 1, shrink) })
 	if x.lowest <= small || x.goodput() < 47 {
-		t.Errorf("same sequence, smaller window, behind the ACK: window fell to %d, %.1f Mb/s; Linux ignores it", x.lowest, x.goodput())
+		t.Errorf("same sequence, smaller window, behind the ACK: window fell to %d, %.1f Mb/s; Linux ignores it", x.lowest,
+			x.goodput())
 	}
 	x = inject(t, "cubic", false, func(w *pipe) { ahead(w, 50, shrink) })
 	if x.lowest != small || x.goodput() < 46 || x.w.s.PeerWindow() <= small {
-		t.Errorf("overtaking ACKs on their way: window fell to %d and is %d, %.1f Mb/s; Linux takes it for 5 ms", x.lowest, x.w.s.PeerWindow(), x.goodput())
+		t.Errorf("overtaking ACKs on their way: window fell to %d and is %d, %.1f Mb/s; Linux takes it for 5 ms", x.lowest,
+			x.w.s.PeerWindow(), x.goodput())
 	}
 	x = inject(t, "cubic", false, func(w *pipe) { behind(w, 1, func(p *packet.Packet) { shrink(p); p.Seq++ }) })
 	if x.lowest != small || x.goodput() < 47 {
@@ -96,7 +99,8 @@ func TestInjectedStamps(t *testing.T) {
 		behind(w, 200, func(p *packet.Packet) { p.TCP.TSVal += 100_000 })
 	})
 	if x.w.s.timeouts < 3 || x.goodput() > 10 {
-		t.Errorf("stamp 100 s ahead: %d timeouts, %.1f Mb/s; with Linux real ACKs fail PAWS, and RTOs follow", x.w.s.timeouts, x.goodput())
+		t.Errorf("stamp 100 s ahead: %d timeouts, %.1f Mb/s; with Linux real ACKs fail PAWS, and RTOs follow", x.w.s.timeouts,
+			x.goodput())
 	}
 }
 
@@ -197,7 +201,8 @@ func TestRewrittenWindows(t *testing.T) {
 		b, from := x.w.r.counters.ReceivedBytes, x.w.now
 		x.w.run(8 * unit.Second)
 		if got := x.w.goodput(b, from); got < 21.5 || got > 23 || x.w.s.PeerWindow() != 29696 || x.w.drops != drops {
-			t.Errorf("%s, W = 30000: %.2f Mb/s, window %d, %d losses; with Linux 22.5 Mb/s, 29696, 0", name, got, x.w.s.PeerWindow(), x.w.drops-drops)
+			t.Errorf("%s, W = 30000: %.2f Mb/s, window %d, %d losses; with Linux 22.5 Mb/s, 29696, 0", name, got,
+				x.w.s.PeerWindow(), x.w.drops-drops)
 		}
 		x.w.onAck = nil
 		x.w.run(x.w.now + 50*ms)

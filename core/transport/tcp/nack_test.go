@@ -38,7 +38,8 @@ func (w *pipe) nackDrops(away unit.Time) {
 
 // sentAs makes a copy of the data packet that was a segment's last transmission.
 func sentAs(w *pipe, g *segment) *packet.Packet {
-	p := &packet.Packet{Src: 1, Dst: 2, SrcPort: 10000, DstPort: 5000, Proto: packet.ProtoTCP, Version: 4, Seq: g.seq, Ack: w.s.peerNext, Payload: int32(g.end - g.seq)}
+	p := &packet.Packet{Src: 1, Dst: 2, SrcPort: 10000, DstPort: 5000, Proto: packet.ProtoTCP, Version: 4, Seq: g.seq,
+		Ack: w.s.peerNext, Payload: int32(g.end - g.seq)}
 	if g.flags&final != 0 {
 		p.Payload--
 	}
@@ -66,7 +67,8 @@ func numbered(lost func(n int, p *packet.Packet) bool) func(p *packet.Packet) (b
 func TestNackExact(t *testing.T) {
 	for _, mode := range []string{transport.NacksLoss, transport.NacksResend, transport.NacksSupply} {
 		for name := range controllers {
-			for _, gone := range [][]int{{0}, {9}, {3, 4, 5}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {11, 20, 29, 30, 41}, {68}, {66, 67, 68}} {
+			for _, gone := range [][]int{{0}, {9}, {3, 4, 5}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {11, 20, 29, 30, 41}, {68},
+				{66, 67, 68}} {
 				w := newPipe(t, name, 69*1448-100, func(c *Config) { c.Nacks = mode })
 				w.limit = 0
 				lost := map[int64]int{}
@@ -84,7 +86,8 @@ func TestNackExact(t *testing.T) {
 				sent := map[int64]int{}
 				w.emitted = func(p *packet.Packet) {
 					if p.Payload > 0 {
-						if sent[p.Seq]++; sent[p.Seq] > 1 && (mode != transport.NacksSupply && w.now > nacked+250*unit.Microsecond || // BBR paces
+						// BBR paces
+						if sent[p.Seq]++; sent[p.Seq] > 1 && (mode != transport.NacksSupply && w.now > nacked+250*unit.Microsecond ||
 							p.Payload != 1448 && p.Seq+int64(p.Payload) != w.s.appEnd) {
 							t.Errorf("%s, %s, %v: %d sent again at %v, its NACK came at %v", mode, name, gone, p.Seq, w.now, nacked)
 						}
@@ -97,7 +100,8 @@ func TestNackExact(t *testing.T) {
 					}
 				}
 				c := w.s.counters
-				if c.Finished == unit.Never || c.Retransmitted != int64(len(gone)) || c.NacksTaken != int64(len(gone)) || c.NacksRefused != 0 || w.r.counters.Duplicates != 0 || w.s.timeouts != 0 {
+				if c.Finished == unit.Never || c.Retransmitted != int64(len(gone)) || c.NacksTaken != int64(len(gone)) ||
+					c.NacksRefused != 0 || w.r.counters.Duplicates != 0 || w.s.timeouts != 0 {
 					t.Errorf("%s, %s, %v: %+v, %d duplicates, %d timeouts", mode, name, gone, c, w.r.counters.Duplicates, w.s.timeouts)
 				}
 			}
@@ -115,7 +119,9 @@ func TestNackSpans(t *testing.T) {
 	at := func(n uint32) *segment { return q.at(q.first + n) }
 	base := at(10)
 	n := packet.Notification{Cause: packet.CauseReclaimed, Lost: 1448}
-	for _, s := range []packet.Span{{Offset: 1448, Lost: 1448}, {Offset: 1448, Lost: 1448}, {Offset: 2 * 1448, Lost: 1447}, {Offset: 3*1448 + 1, Lost: 1448}, {Offset: -1448, Lost: 1448}, {Offset: 1 << 30, Lost: 1448}, {Offset: math.MinInt32, Lost: 1448}} {
+	for _, s := range []packet.Span{{Offset: 1448, Lost: 1448}, {Offset: 1448, Lost: 1448}, {Offset: 2 * 1448, Lost: 1447},
+		{Offset: 3*1448 + 1, Lost: 1448}, {Offset: -1448, Lost: 1448}, {Offset: 1 << 30, Lost: 1448}, {Offset: math.MinInt32,
+			Lost: 1448}} {
 		n.More[n.Spans] = s
 		n.Spans++
 	}
@@ -202,12 +208,15 @@ func in(t *testing.T, state cc.State, config func(c *Config)) *pipe {
 func TestNackTable(t *testing.T) {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%-9s %-6s %-29s %s\n", "cause", "nacks", "state", "→ state, lost, the controller is told")
-	for _, cause := range []packet.Cause{packet.CauseTrimmed, packet.CauseReclaimed, packet.CauseElephant, packet.CauseMarked} {
-		for _, mode := range []string{transport.NacksLoss, transport.NacksSupply, transport.NacksResend, transport.NacksIgnored} {
+	for _, cause := range []packet.Cause{packet.CauseTrimmed, packet.CauseReclaimed, packet.CauseElephant,
+		packet.CauseMarked} {
+		for _, mode := range []string{transport.NacksLoss, transport.NacksSupply, transport.NacksResend,
+			transport.NacksIgnored} {
 			for _, x := range []struct {
 				state cc.State
 				later bool
-			}{{cc.Open, false}, {cc.Disorder, false}, {cc.Reduced, false}, {cc.Reduced, true}, {cc.Recovery, false}, {cc.Recovery, true}, {cc.Timeout, false}, {cc.Timeout, true}} {
+			}{{cc.Open, false}, {cc.Disorder, false}, {cc.Reduced, false}, {cc.Reduced, true}, {cc.Recovery, false},
+				{cc.Recovery, true}, {cc.Timeout, false}, {cc.Timeout, true}} {
 				w := in(t, x.state, func(c *Config) { c.Nacks = mode })
 				name := x.state.String()
 				last := func() *segment { return w.s.queue.at(w.s.queue.end - 1) }
@@ -234,7 +243,8 @@ func TestNackTable(t *testing.T) {
 				var said []string
 				w.s.control = &noticeSpy{Controller: w.s.control,
 					notice: func(n cc.Notice) {
-						said = append(said, fmt.Sprintf("%s of %d B", map[cc.NoticeKind]string{cc.NackNotice: "NACK", cc.CNPNotice: "CNP"}[n.Kind], n.Lost))
+						said = append(said, fmt.Sprintf("%s of %d B", map[cc.NoticeKind]string{cc.NackNotice: "NACK",
+							cc.CNPNotice: "CNP"}[n.Kind], n.Lost))
 					},
 					loss: func(l cc.Loss) { said = append(said, l.Kind.String()) }}
 				n := packet.Notification{Cause: cause}
@@ -249,10 +259,12 @@ func TestNackTable(t *testing.T) {
 					state += " (quiet)"
 				}
 				c := w.s.counters
-				if mode == transport.NacksIgnored && (c.NacksTaken+c.NacksRefused > 0 || w.s.inFlight() != inFlight || g.sent != sent) {
+				if mode == transport.NacksIgnored && (c.NacksTaken+c.NacksRefused > 0 || w.s.inFlight() != inFlight ||
+					g.sent != sent) {
 					t.Errorf("%v in %s is not ignored: %+v", cause, name, c)
 				}
-				fmt.Fprintf(&out, "%-9s %-6s %-29s → %s, %d, %s\n", cause, mode, name, state, w.s.lostOut-w.s.resentOut-lostBefore, strings.Join(said, ", "))
+				fmt.Fprintf(&out, "%-9s %-6s %-29s → %s, %d, %s\n", cause, mode, name, state, w.s.lostOut-w.s.resentOut-lostBefore,
+					strings.Join(said, ", "))
 			}
 		}
 	}
@@ -291,7 +303,8 @@ func TestNackPhases(t *testing.T) {
 		w.s.Receive(w.now, trimmed(p))
 		w.s.Receive(w.now, nackOf(p, packet.Notification{Cause: packet.CauseElephant}))
 	}
-	if c := w.s.counters; c.NacksTaken != 0 || c.NacksRefused != 6 || c.Retransmitted != 0 || w.s.NextSend() != unit.Never || w.s.NextTimer() != unit.Never {
+	if c := w.s.counters; c.NacksTaken != 0 || c.NacksRefused != 6 || c.Retransmitted != 0 ||
+		w.s.NextSend() != unit.Never || w.s.NextTimer() != unit.Never {
 		t.Errorf("%+v", c)
 	}
 
@@ -299,7 +312,10 @@ func TestNackPhases(t *testing.T) {
 	w.run(60 * ms)
 	g := w.s.queue.at(w.s.queue.first)
 	before := w.r.next
-	if p := sentAs(w, g); w.r.Receive(w.now, func() *packet.Packet { p.SetNotification(&packet.Notification{Lost: 1448}); return p }()) || w.r.next != before {
+	if p := sentAs(w, g); w.r.Receive(w.now, func() *packet.Packet {
+		p.SetNotification(&packet.Notification{Lost: 1448})
+		return p
+	}()) || w.r.next != before {
 		t.Error("the receiver takes a NACK for data")
 	}
 	for _, proto := range []uint8{1, 58, packet.ProtoUDP, packet.ProtoRDMA} { // ICMP, ICMPv6
@@ -324,7 +340,8 @@ func TestNackPhases(t *testing.T) {
 func state(s *Sender) string {
 	c := s.counters
 	c.NacksRefused = 0
-	return fmt.Sprintf("%+v %+v %+v %+v %+v %v %v %v %v %+v", s.recovery, s.nacks, s.rttEstimator, c, s.control, s.timerAt, s.plan, s.planAt, s.decision, s.queue.ring)
+	return fmt.Sprintf("%+v %+v %+v %+v %+v %v %v %v %v %+v", s.recovery, s.nacks, s.rttEstimator, c, s.control, s.timerAt,
+		s.plan, s.planAt, s.decision, s.queue.ring)
 }
 
 // Off the path, an attacker has to know the tuple: with any part of it wrong nothing changes.
@@ -336,7 +353,8 @@ func TestNackWithoutTuple(t *testing.T) {
 		func(p *packet.Packet) { p.SrcPort++ }, func(p *packet.Packet) { p.DstPort-- },
 		func(p *packet.Packet) { p.Src++ }, func(p *packet.Packet) { p.Dst++ },
 		func(p *packet.Packet) { p.TurnRound() }, func(p *packet.Packet) { p.Payload = 1448 },
-		func(p *packet.Packet) { p.TCP.Has = 0 }, func(p *packet.Packet) { p.TCP.Flags |= packet.RST }, func(p *packet.Packet) { p.TCP.Flags |= packet.SYN },
+		func(p *packet.Packet) { p.TCP.Has = 0 }, func(p *packet.Packet) { p.TCP.Flags |= packet.RST },
+		func(p *packet.Packet) { p.TCP.Flags |= packet.SYN },
 		func(p *packet.Packet) { p.SetExtension(packet.ExtNotification, []byte{0x10, 0, 5}) },
 	} {
 		for i := range uint32(w.s.queue.len()) {
@@ -390,7 +408,8 @@ func TestNackSweep(t *testing.T) {
 		t.Errorf("%d guesses with a wrong stamp count", wrong+anywhere)
 	}
 	hits := sweep(stamp, around, 1<<21)
-	t.Logf("%d segments out, %d of them of one stamp: of 2²¹ guesses %d hit with the stamp known, 0 without; of 2³² that is one in %.3g, and in %.3g", all, out, hits, float64(uint64(1)<<32)/float64(out), math.Pow(2, 64)/float64(all))
+	t.Logf("%d segments out, %d of them of one stamp: of 2²¹ guesses %d hit with the stamp known, 0 without; of 2³² "+
+		"that is one in %.3g, and in %.3g", all, out, hits, float64(uint64(1)<<32)/float64(out), math.Pow(2, 64)/float64(all))
 	if hits != int64(out) || w.s.lostOut != out {
 		t.Errorf("%d guesses hit, %d segments are lost; %d are of that stamp", hits, w.s.lostOut, out)
 	}
@@ -474,9 +493,11 @@ func TestNackOfDelivered(t *testing.T) {
 			b, from = w.r.counters.ReceivedBytes, w.now
 			w.run(19 * unit.Second)
 			back := w.goodput(b, from)
-			t.Logf("%-5s one in %4d NACKed: %5.2f Mb/s of 47.8, %d reductions in 10 s, %d NACKs taken, %d of %d packets sent again, %d timeouts; afterwards %.1f Mb/s", name, share, got, reductions, taken, again, sent, w.s.timeouts, back)
+			t.Logf("%-5s one in %4d NACKed: %5.2f Mb/s of 47.8, %d reductions in 10 s, %d NACKs taken, %d of %d packets sent "+
+				"again, %d timeouts; afterwards %.1f Mb/s", name, share, got, reductions, taken, again, sent, w.s.timeouts, back)
 			if floor := 2 * 1448 * 8 / 0.0125 / 1e6; got < floor*0.5 || w.s.timeouts > 0 || back < 44 || again > 4*(sent-again) {
-				t.Errorf("%s, one in %d: %.2f Mb/s, %d timeouts, %d of %d sent again, afterwards %.1f Mb/s", name, share, got, w.s.timeouts, again, sent, back)
+				t.Errorf("%s, one in %d: %.2f Mb/s, %d timeouts, %d of %d sent again, afterwards %.1f Mb/s", name, share, got,
+					w.s.timeouts, again, sent, back)
 			}
 		}
 	}
@@ -518,8 +539,10 @@ func TestNackUndo(t *testing.T) {
 			for w.s.state != cc.Open && w.step(unit.Second) {
 			}
 			w.run(w.now + 8*ms) // the duplicate may come later
-			if w.s.state != cc.Open || undone != delivered || w.s.cwnd() >= before != delivered || w.s.counters.Retransmitted != 1 || w.r.counters.Duplicates > 0 != delivered {
-				t.Errorf("%s, delivered %v: %v, undone %v, window %d, before %d, %d sent again", name, delivered, w.s.state, undone, w.s.cwnd(), before, w.s.counters.Retransmitted)
+			if w.s.state != cc.Open || undone != delivered || w.s.cwnd() >= before != delivered ||
+				w.s.counters.Retransmitted != 1 || w.r.counters.Duplicates > 0 != delivered {
+				t.Errorf("%s, delivered %v: %v, undone %v, window %d, before %d, %d sent again", name, delivered, w.s.state, undone,
+					w.s.cwnd(), before, w.s.counters.Retransmitted)
 			}
 		}
 	}
@@ -554,8 +577,10 @@ func TestNackRACK(t *testing.T) {
 		quiet := false
 		w.after = func() { quiet = quiet || w.s.quiet }
 		w.run(300 * ms)
-		if c := w.s.counters; reductions != want || c.Retransmitted != 2 || w.r.counters.Duplicates != 0 || w.s.timeouts != 0 || quiet != (mode == transport.NacksResend) {
-			t.Errorf("%s: %d reductions, %d sent again, %d duplicates, %d timeouts, quiet %v", mode, reductions, c.Retransmitted, w.r.counters.Duplicates, w.s.timeouts, quiet)
+		if c := w.s.counters; reductions != want || c.Retransmitted != 2 || w.r.counters.Duplicates != 0 ||
+			w.s.timeouts != 0 || quiet != (mode == transport.NacksResend) {
+			t.Errorf("%s: %d reductions, %d sent again, %d duplicates, %d timeouts, quiet %v", mode, reductions, c.Retransmitted,
+				w.r.counters.Duplicates, w.s.timeouts, quiet)
 		}
 	}
 }
@@ -810,9 +835,11 @@ func TestNackIncast(t *testing.T) {
 		}
 		packets := n * (size + 1447) / 1448
 		ideal := unit.TransmitTime(unit.Bytes(n*size)*1514/1448, 10*unit.Gbps)
-		t.Logf("%3d senders of %d B: last FCT %v, %v at line rate, %v without NACKs; %d packets, %d trimmed; at most %d sent by one; %d timeouts", n, size, x.last, ideal, without.last, packets, x.trims, most, timeouts)
+		t.Logf("%3d senders of %d B: last FCT %v, %v at line rate, %v without NACKs; %d packets, %d trimmed; at most %d "+
+			"sent by one; %d timeouts", n, size, x.last, ideal, without.last, packets, x.trims, most, timeouts)
 		if x.delivered != n*size || timeouts > 0 || x.last > 8*ideal || x.trims > 6*packets {
-			t.Errorf("%d senders: %d bytes, %d timeouts, last FCT %v, %d of %d packets trimmed", n, x.delivered, timeouts, x.last, x.trims, packets)
+			t.Errorf("%d senders: %d bytes, %d timeouts, last FCT %v, %d of %d packets trimmed", n, x.delivered, timeouts,
+				x.last, x.trims, packets)
 		}
 	}
 }
@@ -875,7 +902,8 @@ func TestNackRandomPaths(t *testing.T) {
 					c := *p
 					c.Seq += int64(random.IntN(100)-50) * 724
 					c.TCP.TSVal += uint32(random.IntN(3)) - 1
-					nack(&c, packet.Notification{Cause: packet.Cause(random.IntN(int(packet.Causes))), Lost: int32(random.IntN(2) * 1448)})
+					nack(&c, packet.Notification{Cause: packet.Cause(random.IntN(int(packet.Causes))),
+						Lost: int32(random.IntN(2) * 1448)})
 				}
 				if random.Float64() < trim*0.3 {
 					return false, 0
@@ -889,7 +917,8 @@ func TestNackRandomPaths(t *testing.T) {
 		w.onAck = func(*packet.Packet) (bool, unit.Time) { return random.Float64() >= loss, 0 }
 		w.run(6000 * unit.Second)
 		if w.s.flow.Size != w.r.counters.ReceivedBytes || w.s.counters.Finished == unit.Never {
-			t.Errorf("seed %d, %s, %s: %d of %d bytes came, finished %v, %d timeouts", seed, name, w.s.config.Nacks, w.r.counters.ReceivedBytes, w.s.flow.Size, w.s.counters.Finished != unit.Never, w.s.timeouts)
+			t.Errorf("seed %d, %s, %s: %d of %d bytes came, finished %v, %d timeouts", seed, name, w.s.config.Nacks,
+				w.r.counters.ReceivedBytes, w.s.flow.Size, w.s.counters.Finished != unit.Never, w.s.timeouts)
 		}
 		taken, refused = taken+w.s.counters.NacksTaken, refused+w.s.counters.NacksRefused
 	}
@@ -947,7 +976,8 @@ func anyNacks(t *testing.T, data []byte) {
 			w.s.Receive(w.now, p)
 			w.s.check(t, w.now)
 			d := w.s.counters
-			if marked := w.s.lostTotal - lostBefore; marked > 1+packet.MostSpans || marked > 0 && d.NacksTaken == c.NacksTaken || d.NacksTaken+d.NacksRefused != c.NacksTaken+c.NacksRefused+1 {
+			if marked := w.s.lostTotal - lostBefore; marked > 1+packet.MostSpans || marked > 0 && d.NacksTaken == c.NacksTaken ||
+				d.NacksTaken+d.NacksRefused != c.NacksTaken+c.NacksRefused+1 {
 				t.Fatalf("%d marked; %+v, before %+v", marked, d, c)
 			}
 			w.run(w.now + unit.Time(next())*ms/64)
@@ -996,7 +1026,8 @@ func TestNackRules(t *testing.T) {
 			return nackOf(p, packet.Notification{Cause: packet.CauseElephant, Lost: 1448})
 		},
 		"an elephant's losses": func(p *packet.Packet) *packet.Packet {
-			return nackOf(p, packet.Notification{Cause: packet.CauseElephant, Spans: 1, More: [packet.MostSpans]packet.Span{{Lost: 1448}}})
+			return nackOf(p, packet.Notification{Cause: packet.CauseElephant, Spans: 1,
+				More: [packet.MostSpans]packet.Span{{Lost: 1448}}})
 		},
 	} {
 		w, g := start()
@@ -1046,7 +1077,9 @@ func TestNackRules(t *testing.T) {
 	// With nacks: resend a controller hears of no loss, and of no end of one.
 	w = newPipe(t, "cubic", 69*1448, func(c *Config) { c.Nacks = transport.NacksResend })
 	told, last := 0, ""
-	w.s.control = &noticeSpy{Controller: w.s.control, notice: func(cc.Notice) { told++ }, loss: func(l cc.Loss) { last = l.Kind.String() }}
+	w.s.control = &noticeSpy{Controller: w.s.control, notice: func(cc.Notice) { told++ }, loss: func(l cc.Loss) {
+		last = l.Kind.String()
+	}}
 	w.nackDrops(ms)
 	w.onData = numbered(func(n int, _ *packet.Packet) bool { return n == 5 || n == 30 })
 	if w.run(unit.Second); told != 2 || last != "" || w.s.counters.Finished == unit.Never {

@@ -51,7 +51,8 @@ type flight struct {
 	id     int
 }
 
-var controllers = map[string]cc.Scheme{"reno": reno.Scheme(), "cubic": cubic.Scheme(), "dctcp": dctcp.Scheme(), "bbr": bbr.Scheme()}
+var controllers = map[string]cc.Scheme{"reno": reno.Scheme(), "cubic": cubic.Scheme(), "dctcp": dctcp.Scheme(),
+	"bbr": bbr.Scheme()}
 
 func values(t testing.TB, s cc.Scheme) scheme.Values {
 	v := map[string]any{}
@@ -277,7 +278,8 @@ func (s *Sender) check(t *testing.T, now unit.Time) {
 	if s.phase == established && s.queue.len() > 0 && s.queue.at(s.queue.first).seq > s.una {
 		t.Fatalf("%v: the queue begins at %d, una is %d", now, s.queue.at(s.queue.first).seq, s.una)
 	}
-	if s.NextSend() == unit.Never && s.NextTimer() == unit.Never && s.phase == established && s.next < s.appEnd && s.config.Rate == 0 {
+	if s.NextSend() == unit.Never && s.NextTimer() == unit.Never && s.phase == established && s.next < s.appEnd &&
+		s.config.Rate == 0 {
 		t.Fatalf("%v: stalled", now)
 	}
 }

@@ -77,7 +77,8 @@ type Receiver struct {
 
 func newReceiver(f transport.Flow, c Config) *Receiver {
 	r := &Receiver{header: newHeader(&f, true), config: c, flow: f, dctcp: f.CC.ECN == cc.DCTCPMode, mss: int64(f.Payload),
-		initial: int64(c.InitialPeerSeq), timerAt: unit.Never, compressAt: unit.Never, rto: initialRTO, segment: 536, finSeq: math.MaxInt64}
+		initial: int64(c.InitialPeerSeq), timerAt: unit.Never, compressAt: unit.Never, rto: initialRTO, segment: 536,
+		finSeq: math.MaxInt64}
 	r.counters.Finished, r.counters.Written, r.counters.DelayMin = unit.Never, unit.Never, unit.Never
 	r.buffer = int64(c.ReceiveBuffer)
 	if c.Autotuning {
@@ -235,7 +236,8 @@ func wholeUnits(window int64) int64 {
 
 // Receive takes a segment (tcp_rcv_established, tcp_data_queue).
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
-	if p.Proto != packet.ProtoTCP || p.Meta.Flags&packet.Trimmed != 0 || p.Notifies() || r.reset { // what it sends is not NACKed
+	// what it sends is not NACKed
+	if p.Proto != packet.ProtoTCP || p.Meta.Flags&packet.Trimmed != 0 || p.Notifies() || r.reset {
 		return false
 	}
 	t := &p.TCP
@@ -262,7 +264,8 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		}
 		return !r.reset && r.refuse(now, p, seq, end)
 	}
-	if end < r.lastAckSent || end > max(r.next, r.windowEnd)+1 || seq > max(r.next, r.windowEnd) || t.Flags&packet.SYN != 0 {
+	if end < r.lastAckSent || end > max(r.next, r.windowEnd)+1 || seq > max(r.next, r.windowEnd) ||
+		t.Flags&packet.SYN != 0 {
 		return r.refuse(now, p, seq, end)
 	}
 	if stamped && seq <= r.lastAckSent && int32(r.tsRecent-t.TSVal) <= 0 {
@@ -574,7 +577,8 @@ func (r *Receiver) ack(now unit.Time, p *packet.Packet, atOnce bool, payload int
 	case atOnce, r.asked, r.next > r.finSeq, r.config.DelayedACK == 0,
 		r.next-r.lastAckSent > r.segment, // the second full segment (RFC 9293 §3.8.6.3)
 		r.quick > 0,
-		len(r.ranges) == 0 && (payload < r.segment || p.TCP.Flags&packet.PSH != 0): // the end of a burst, and the application has read it (tcp_cleanup_rbuf)
+		// the end of a burst, and the application has read it (tcp_cleanup_rbuf)
+		len(r.ranges) == 0 && (payload < r.segment || p.TCP.Flags&packet.PSH != 0):
 		return r.turn(now, p, r.next)
 	case len(r.ranges) > 0:
 		return r.compress(now, p)

@@ -287,10 +287,12 @@ func TestForgeries(t *testing.T) {
 			w.s.Receive(w.now, p)
 			w.s.check(t, w.now)
 			if w.s.srtt < 0 || w.s.rto <= 0 || w.s.inFlight() < 0 || w.s.cwnd() < 1 || w.s.waiting < 0 {
-				t.Fatalf("seed %d, %s at %v: srtt %v rto %v in flight %d cwnd %d", seed, name, w.now, w.s.srtt, w.s.rto, w.s.inFlight(), w.s.cwnd())
+				t.Fatalf("seed %d, %s at %v: srtt %v rto %v in flight %d cwnd %d", seed, name, w.now, w.s.srtt, w.s.rto,
+					w.s.inFlight(), w.s.cwnd())
 			}
 			if r.Intn(3) == 0 {
-				d := &packet.Packet{Src: 1, Dst: 2, Proto: packet.ProtoTCP, Seq: w.r.next + int64(r.Intn(40)-10)*1448, Ack: w.r.initial + 1, Payload: int32(r.Intn(1448)), TOS: uint8(r.Intn(4))}
+				d := &packet.Packet{Src: 1, Dst: 2, Proto: packet.ProtoTCP, Seq: w.r.next + int64(r.Intn(40)-10)*1448,
+					Ack: w.r.initial + 1, Payload: int32(r.Intn(1448)), TOS: uint8(r.Intn(4))}
 				d.TCP.Flags = packet.ACK | uint8(r.Intn(256))&^(packet.RST|packet.SYN|packet.FIN)
 				edge := w.r.windowEnd
 				if w.r.Receive(w.now, d) && w.r.windowEnd < edge {

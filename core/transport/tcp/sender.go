@@ -117,8 +117,10 @@ type Sender struct {
 }
 
 func newSender(f transport.Flow, c Config, control cc.Controller) *Sender {
-	s := &Sender{header: newHeader(&f, false), config: c, flow: f, control: control, own: f.CC.OwnRecovery, exact: f.CC.Telemetry != telemetry.Nothing,
-		dctcp: f.CC.ECN == cc.DCTCPMode, mss: int64(f.Payload), initial: int64(c.InitialSeq), appEnd: math.MaxInt64, queue: newSegments(), timerAt: unit.Never}
+	s := &Sender{header: newHeader(&f, false), config: c, flow: f, control: control, own: f.CC.OwnRecovery,
+		exact: f.CC.Telemetry != telemetry.Nothing,
+		dctcp: f.CC.ECN == cc.DCTCPMode, mss: int64(f.Payload), initial: int64(c.InitialSeq), appEnd: math.MaxInt64,
+		queue: newSegments(), timerAt: unit.Never}
 	s.una, s.next = s.initial, s.initial
 	s.recovery.init()
 	s.rto = initialRTO
@@ -194,8 +196,9 @@ func (s *Sender) SRTT() unit.Time        { return s.srtt / 8 }
 
 // Gauge is the same in bytes, with sk_pacing_rate.
 func (s *Sender) Gauge() transport.Gauge {
-	return transport.Gauge{Window: unit.Bytes(s.cwnd()) * unit.Bytes(s.mss), InFlight: unit.Bytes(s.inFlight()) * unit.Bytes(s.mss),
-		Rate: unit.Rate(s.pacingRate() * 8), Derived: s.decision.Rate == 0, RTT: s.SRTT(), Delivery: s.deliveryRate()}
+	return transport.Gauge{Window: unit.Bytes(s.cwnd()) * unit.Bytes(s.mss),
+		InFlight: unit.Bytes(s.inFlight()) * unit.Bytes(s.mss),
+		Rate:     unit.Rate(s.pacingRate() * 8), Derived: s.decision.Rate == 0, RTT: s.SRTT(), Delivery: s.deliveryRate()}
 }
 
 // deliveryRate is tcp_compute_delivery_rate.
@@ -345,7 +348,8 @@ func (s *Sender) think(now unit.Time) {
 		return
 	}
 	s.forcedNew, s.forcedLast = false, false
-	if full := inFlight >= cwnd || left > 0 && open > int64(cwnd-inFlight)*s.mss; s.burst || full { // also a burst that waits
+	// also a burst that waits
+	if full := inFlight >= cwnd || left > 0 && open > int64(cwnd-inFlight)*s.mss; s.burst || full {
 		s.burst = false
 		s.validate(now, full)
 	}
@@ -580,7 +584,8 @@ func (s *Sender) resend(now unit.Time, p *packet.Packet) {
 		t.Flags |= packet.PSH
 	}
 	p.Seq, p.Ack = g.seq, s.peerNext
-	s.control.OnSend(now, cc.Sent{Bytes: unit.Bytes(size), InFlight: s.inFlight(), Retransmitted: true, AppLimited: s.appLimited > 0})
+	s.control.OnSend(now, cc.Sent{Bytes: unit.Bytes(size), InFlight: s.inFlight(), Retransmitted: true,
+		AppLimited: s.appLimited > 0})
 	s.decide()
 	stamp(t, now, s.tsRecent)
 	s.asker.Ask(now, p, s.SRTT())

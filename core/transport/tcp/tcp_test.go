@@ -264,7 +264,8 @@ func TestTLP(t *testing.T) {
 	w.onAck = func(p *packet.Packet) (bool, unit.Time) { return p.Ack < 14481 || w.now > 50*ms, 0 }
 	w.run(5 * unit.Second)
 	if w.s.counters.Finished > 400*ms || w.s.timeouts > 0 || w.s.decision.SlowStart == false {
-		t.Errorf("a lost ACK: finished at %v, %d timeouts, slow start %v", w.s.counters.Finished, w.s.timeouts, w.s.decision.SlowStart)
+		t.Errorf("a lost ACK: finished at %v, %d timeouts, slow start %v", w.s.counters.Finished, w.s.timeouts,
+			w.s.decision.SlowStart)
 	}
 }
 
@@ -283,7 +284,8 @@ func TestRACK(t *testing.T) {
 	}
 	w.run(unit.Second)
 	if w.s.counters.Retransmitted > 0 || w.r.counters.Duplicates > 0 {
-		t.Errorf("reordering by 1 ms: %d packets sent again, %d duplicates", w.s.counters.Retransmitted, w.r.counters.Duplicates)
+		t.Errorf("reordering by 1 ms: %d packets sent again, %d duplicates", w.s.counters.Retransmitted,
+			w.r.counters.Duplicates)
 	}
 	// without having seen any, DupThresh decides at first (RFC 6675); then it learns
 	w = newPipe(t, "cubic", 0, nil)
@@ -299,7 +301,8 @@ func TestRACK(t *testing.T) {
 	learned := w.s.counters.Retransmitted
 	w.run(2 * unit.Second)
 	if w.s.reorderSeen == 0 || w.s.counters.Retransmitted > learned {
-		t.Errorf("reordering by 2 ms: seen %d times, %d packets sent again in the first half, %d later", w.s.reorderSeen, learned, w.s.counters.Retransmitted-learned)
+		t.Errorf("reordering by 2 ms: seen %d times, %d packets sent again in the first half, %d later", w.s.reorderSeen,
+			learned, w.s.counters.Retransmitted-learned)
 	}
 }
 
@@ -811,7 +814,8 @@ func TestRandomPaths(t *testing.T) {
 		w.s.control = watch
 		w.run(6000 * unit.Second)
 		if w.s.flow.Size != w.r.counters.ReceivedBytes || w.s.counters.Finished == unit.Never {
-			t.Errorf("seed %d, %s, loss %.2f: %d of %d bytes came, finished %v, %d timeouts", seed, name, loss, w.r.counters.ReceivedBytes, w.s.flow.Size, w.s.counters.Finished != unit.Never, w.s.timeouts)
+			t.Errorf("seed %d, %s, loss %.2f: %d of %d bytes came, finished %v, %d timeouts", seed, name, loss,
+				w.r.counters.ReceivedBytes, w.s.flow.Size, w.s.counters.Finished != unit.Never, w.s.timeouts)
 		}
 	}
 }

@@ -24,7 +24,8 @@ type ControlledConfig struct {
 
 // ControlledDefaults are those of the scheme.
 func ControlledDefaults() ControlledConfig {
-	return ControlledConfig{ReportEvery: 1, ReportDelay: 20 * unit.Microsecond, RTOMin: 320 * unit.Microsecond, Nacks: transport.NacksLoss,
+	return ControlledConfig{ReportEvery: 1, ReportDelay: 20 * unit.Microsecond, RTOMin: 320 * unit.Microsecond,
+		Nacks:     transport.NacksLoss,
 		Telemetry: transport.Asking{When: transport.AskPacket, Packets: 8, Integrity: transport.IntegrityNone}}
 }
 
@@ -40,18 +41,25 @@ const reportBytes = 4 * 8
 func ControlledScheme() transport.Scheme {
 	return transport.Scheme{
 		Scheme: scheme.Scheme{
-			Name: "udp_controlled", Doc: "datagrams within the window and rate of a congestion controller, reports of the receiver; nothing is sent again", Source: "draft-miao-iccrg-hpccplus-01 §9.3",
+			Name: "udp_controlled", Doc: "datagrams within the window and rate of a congestion controller, reports of the " +
+				"receiver; nothing is sent again", Source: "draft-miao-iccrg-hpccplus-01 §9.3",
 			Params: append([]scheme.Param{
-				{Name: "rate", Kind: scheme.Rate, Default: "0bps", Doc: "payload that the application has per second; 0bps: always more", Source: "ours"},
-				{Name: "report_every", Kind: scheme.Packets, Default: "1 packet", Min: "1 packet", Max: "1000000 packets", Doc: "datagrams a report of the receiver", Source: "ours"},
-				{Name: "report_delay", Kind: scheme.Duration, Default: "20us", Min: "1ns", Max: "60s", Doc: "with report_every above 1: how long a report waits for more datagrams", Source: "ours"},
-				{Name: "rto_min", Kind: scheme.Duration, Default: "320us", Min: "1us", Max: "60s", Doc: "least time without a report after which what is out is written off; at least SRTT + 4 RTTVAR", Source: "as of rdma"},
+				{Name: "rate", Kind: scheme.Rate, Default: "0bps",
+					Doc: "payload that the application has per second; 0bps: always more", Source: "ours"},
+				{Name: "report_every", Kind: scheme.Packets, Default: "1 packet", Min: "1 packet", Max: "1000000 packets",
+					Doc: "datagrams a report of the receiver", Source: "ours"},
+				{Name: "report_delay", Kind: scheme.Duration, Default: "20us", Min: "1ns", Max: "60s",
+					Doc: "with report_every above 1: how long a report waits for more datagrams", Source: "ours"},
+				{Name: "rto_min", Kind: scheme.Duration, Default: "320us", Min: "1us", Max: "60s",
+					Doc:    "least time without a report after which what is out is written off; at least SRTT + 4 RTTVAR",
+					Source: "as of rdma"},
 			}, append(transport.NackParams(), transport.TelemetryParams()...)...),
 		},
 		Headers: packet.UDPHeader, Controlled: true, Gauged: true,
 		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
-			s, r, err := NewControlled(f, ControlledConfig{Rate: v.Rate("rate"), ReportEvery: v.Int("report_every"), ReportDelay: v.Time("report_delay"),
-				RTOMin: v.Time("rto_min"), Telemetry: transport.AskingOf(v), Nacks: v.Text("nacks")})
+			s, r, err := NewControlled(f, ControlledConfig{Rate: v.Rate("rate"), ReportEvery: v.Int("report_every"),
+				ReportDelay: v.Time("report_delay"),
+				RTOMin:      v.Time("rto_min"), Telemetry: transport.AskingOf(v), Nacks: v.Text("nacks")})
 			if err != nil {
 				return nil, nil, err
 			}
@@ -68,18 +76,21 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	case f.CC == nil:
 		return nil, nil, fmt.Errorf("transport udp_controlled: the flow has no congestion controller")
 	case c.Rate < 0 || c.ReportEvery < 1 || c.ReportDelay < 1 || c.RTOMin < 1 || f.Size < 0:
-		return nil, nil, fmt.Errorf("transport udp_controlled: rate, size, report_every, report_delay or rto_min are out of range")
+		return nil, nil, fmt.Errorf("transport udp_controlled: rate, size, report_every, report_delay or rto_min " +
+			"are out of range")
 	}
 	switch c.Nacks {
 	case transport.NacksIgnored, transport.NacksResend, transport.NacksLoss, transport.NacksSupply:
 	default:
-		return nil, nil, fmt.Errorf("transport udp_controlled: nacks %q; ignore, resend, loss and supply are possible", c.Nacks)
+		return nil, nil, fmt.Errorf("transport udp_controlled: nacks %q; ignore, resend, loss and supply are possible",
+			c.Nacks)
 	}
 	headers := int32(packet.UDPHeader + packet.IPv4Header)
 	if f.Version == 6 {
 		headers = packet.UDPHeader + packet.IPv6Header
 	}
-	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + headers, InitialWindow: 10, Start: f.Start, Random: f.Random, Path: f.Path, Loads: f.Telemetry.Relative()}
+	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + headers, InitialWindow: 10, Start: f.Start, Random: f.Random,
+		Path: f.Path, Loads: f.Telemetry.Relative()}
 	control, err := f.CC.Build(known, f.CCValues)
 	if err == nil {
 		control, err = transport.WrapNacks(c.Nacks, control, known)
@@ -172,7 +183,8 @@ func (s *ControlledSender) Counters() *transport.Counters { return &s.counters }
 
 // Gauge is the controller's window and rate, and what is in flight.
 func (s *ControlledSender) Gauge() transport.Gauge {
-	return transport.Gauge{Window: s.decision.Window, InFlight: unit.Bytes(s.InFlight()) * unit.Bytes(s.flow.Payload), Rate: s.decision.Rate}
+	return transport.Gauge{Window: s.decision.Window, InFlight: unit.Bytes(s.InFlight()) * unit.Bytes(s.flow.Payload),
+		Rate: s.decision.Rate}
 }
 
 // payload is that of datagram n.
@@ -286,12 +298,14 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 		s.notified(now, p)
 		return false
 	}
-	if p.Proto != packet.ProtoUDP || p.SrcPort != s.flow.DstPort || p.DstPort != s.flow.SrcPort || !ok || len(b) != reportBytes || !s.asker.Genuine(p) {
+	if p.Proto != packet.ProtoUDP || p.SrcPort != s.flow.DstPort || p.DstPort != s.flow.SrcPort || !ok ||
+		len(b) != reportBytes || !s.asker.Genuine(p) {
 		return false
 	}
 	upTo, received := int64(binary.BigEndian.Uint64(b)), int64(binary.BigEndian.Uint64(b[8:]))
 	marked, sent := int64(binary.BigEndian.Uint64(b[16:])), unit.Time(binary.BigEndian.Uint64(b[24:]))
-	if upTo < 0 || upTo > s.next || received < 0 || received > upTo || marked < 0 || marked > received || sent < 0 || sent > now {
+	if upTo < 0 || upTo > s.next || received < 0 || received > upTo || marked < 0 || marked > received || sent < 0 ||
+		sent > now {
 		return false
 	}
 	prior := s.InFlight()
@@ -325,7 +339,8 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	a.Delivered, a.DeliveredCE, a.LostTotal = s.received, s.marked, s.lost+s.writtenOff
 	a.SRTT, a.MinRTT = s.roundTrip.Smoothed, s.roundTrip.Min
 	a.Delayed = s.config.ReportEvery > 1
-	a.PriorInFlight, a.InFlight, a.NextSend, a.Limited, a.State = int(prior), int(s.InFlight()), max(now, s.pacedUntil), full, s.state
+	a.PriorInFlight, a.InFlight, a.NextSend, a.Limited, a.State = int(prior), int(s.InFlight()), max(now, s.pacedUntil),
+		full, s.state
 	s.control.OnAck(now, a)
 	s.decide()
 	s.finish(now)
@@ -444,7 +459,8 @@ func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
 	if !probe {
 		before := r.plain.counters.Duplicates
 		bytes := r.plain.counters.ReceivedBytes
-		if r.plain.Receive(now, p); r.plain.counters.ReceivedBytes == bytes && (r.plain.counters.Duplicates > before || p.Meta.Flags&packet.Trimmed != 0) {
+		if r.plain.Receive(now, p); r.plain.counters.ReceivedBytes == bytes && (r.plain.counters.Duplicates > before ||
+			p.Meta.Flags&packet.Trimmed != 0) {
 			return false
 		}
 		r.received++

@@ -52,8 +52,11 @@ type line struct {
 
 func newLine(t *testing.T, c *fixed, size unit.Bytes, change func(f *transport.Flow, c *ControlledConfig)) *line {
 	t.Helper()
-	f := transport.Flow{Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Size: size, Payload: 1000, Framing: packet.Framings[0],
-		Path: cc.Path{BaseRTT: 20 * us}, CC: &cc.Scheme{Build: func(cc.Flow, scheme.Values) (cc.Controller, error) { return c, nil }}}
+	f := transport.Flow{Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Size: size, Payload: 1000,
+		Framing: packet.Framings[0],
+		Path:    cc.Path{BaseRTT: 20 * us}, CC: &cc.Scheme{Build: func(cc.Flow, scheme.Values) (cc.Controller, error) {
+			return c, nil
+		}}}
 	config := ControlledDefaults()
 	if change != nil {
 		change(&f, &config)
@@ -126,7 +129,8 @@ func TestControlledWindow(t *testing.T) {
 	l := newLine(t, &fixed{window: 5999}, 99_500, nil)
 	l.run(unit.Second)
 	c := l.s.Counters()
-	if c.SentPackets != 100 || c.SentBytes != 99_500 || c.Finished != 20*20*us || l.r.Counters().ReceivedBytes != 99_500 || l.r.Counters().Finished != 19*20*us+10*us {
+	if c.SentPackets != 100 || c.SentBytes != 99_500 || c.Finished != 20*20*us || l.r.Counters().ReceivedBytes != 99_500 ||
+		l.r.Counters().Finished != 19*20*us+10*us {
 		t.Errorf("%+v\n%+v", c, l.r.Counters())
 	}
 	for i, a := range l.c.acks {
@@ -138,8 +142,10 @@ func TestControlledWindow(t *testing.T) {
 
 // A rate spaces datagrams; the application's does, too, and the slower one counts.
 func TestControlledRate(t *testing.T) {
-	for _, x := range []struct{ control, application, gap unit.Time }{{2 * us, 0, 2 * us}, {2 * us, 8 * us, 8 * us}, {8 * us, 2 * us, 8 * us}} {
-		l := newLine(t, &fixed{window: 1e6, rate: unit.Rate(8000 / x.control.Seconds())}, 50_000, func(_ *transport.Flow, c *ControlledConfig) {
+	for _, x := range []struct{ control, application, gap unit.Time }{{2 * us, 0, 2 * us}, {2 * us, 8 * us, 8 * us},
+		{8 * us, 2 * us, 8 * us}} {
+		l := newLine(t, &fixed{window: 1e6, rate: unit.Rate(8000 / x.control.Seconds())}, 50_000, func(_ *transport.Flow,
+			c *ControlledConfig) {
 			if x.application > 0 {
 				c.Rate = unit.Rate(8000 / x.application.Seconds())
 			}
@@ -157,7 +163,8 @@ func TestControlledLosses(t *testing.T) {
 	l := newLine(t, &fixed{window: 10_000}, 100_000, nil)
 	l.lose = func(p *packet.Packet, back bool) bool { return !back && p.Seq%10 == 3 }
 	l.run(unit.Second)
-	if l.s.Lost() != 10 || l.s.Counters().SentPackets != 100 || l.s.Counters().Finished == unit.Never || l.r.Counters().ReceivedPackets != 90 {
+	if l.s.Lost() != 10 || l.s.Counters().SentPackets != 100 || l.s.Counters().Finished == unit.Never ||
+		l.r.Counters().ReceivedPackets != 90 {
 		t.Errorf("%d lost, %+v", l.s.Lost(), l.s.Counters())
 	}
 	reductions := 0
@@ -178,14 +185,18 @@ func TestControlledLosses(t *testing.T) {
 			t.Errorf("window %d is sent at %v, want %v", i, l.sent[10*i], at)
 		}
 	}
-	if len(l.sent) != 30 || len(l.c.losses) != 3 || l.c.losses[0].Kind != cc.RetransmissionTimeout || l.c.losses[0].Lost != 10 || l.s.InFlight() != 0 {
+	if len(l.sent) != 30 || len(l.c.losses) != 3 || l.c.losses[0].Kind != cc.RetransmissionTimeout ||
+		l.c.losses[0].Lost != 10 || l.s.InFlight() != 0 {
 		t.Errorf("%d sent, %+v", len(l.sent), l.c.losses)
 	}
 }
 
 // A report for several datagrams, or after a while; marks are counted and echoed.
 func TestControlledReports(t *testing.T) {
-	l := newLine(t, &fixed{window: 10_000}, 25_000, func(f *transport.Flow, c *ControlledConfig) { c.ReportEvery, f.CC.ECN = 4, cc.DCTCPMode })
+	l := newLine(t, &fixed{window: 10_000}, 25_000, func(f *transport.Flow, c *ControlledConfig) {
+		c.ReportEvery,
+			f.CC.ECN = 4, cc.DCTCPMode
+	})
 	marked := int64(0)
 	l.lose = func(p *packet.Packet, back bool) bool {
 		if !back && p.TOS != packet.ECT0 || back && p.TOS != 0 {
@@ -199,7 +210,8 @@ func TestControlledReports(t *testing.T) {
 	}
 	l.run(unit.Second)
 	a := l.c.acks
-	if len(a) < 7 || len(a) > 10 || a[0].Packets != 4 || a[0].ECE || !a[len(a)-1].ECE || a[len(a)-1].DeliveredCE != marked {
+	if len(a) < 7 || len(a) > 10 || a[0].Packets != 4 || a[0].ECE || !a[len(a)-1].ECE ||
+		a[len(a)-1].DeliveredCE != marked {
 		t.Errorf("%d reports, %+v", len(a), a)
 	}
 }
@@ -220,14 +232,17 @@ func FuzzReport(f *testing.F) {
 			p.SetExtension(Report, b[:9])
 		}
 		l.s.Receive(15*us, p)
-		if l.s.InFlight() < 0 || l.s.InFlight() > 5 || l.s.Lost() < 0 || l.s.Lost() > 5 || (short || upTo > 5 || received > upTo) && len(l.c.acks) > 0 {
+		if l.s.InFlight() < 0 || l.s.InFlight() > 5 || l.s.Lost() < 0 || l.s.Lost() > 5 ||
+			(short || upTo > 5 || received > upTo) && len(l.c.acks) > 0 {
 			t.Errorf("%d in flight, %d lost, %+v", l.s.InFlight(), l.s.Lost(), l.c.acks)
 		}
 	})
 }
 
 func TestControlledRefused(t *testing.T) {
-	good := transport.Flow{Payload: 1000, CC: &cc.Scheme{Build: func(cc.Flow, scheme.Values) (cc.Controller, error) { return &fixed{}, nil }}}
+	good := transport.Flow{Payload: 1000, CC: &cc.Scheme{Build: func(cc.Flow, scheme.Values) (cc.Controller, error) {
+		return &fixed{}, nil
+	}}}
 	for _, change := range []func(f *transport.Flow, c *ControlledConfig){
 		func(f *transport.Flow, _ *ControlledConfig) { f.Payload = 0 },
 		func(f *transport.Flow, _ *ControlledConfig) { f.CC = nil },

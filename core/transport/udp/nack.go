@@ -25,7 +25,8 @@ func (s *ControlledSender) notified(now unit.Time, p *packet.Packet) {
 	if s.config.Nacks == transport.NacksIgnored && !marked {
 		return
 	}
-	genuine := readable && p.Proto == packet.ProtoUDP && p.SrcPort == s.flow.DstPort && p.DstPort == s.flow.SrcPort && s.asker.Genuine(p)
+	genuine := readable && p.Proto == packet.ProtoUDP && p.SrcPort == s.flow.DstPort && p.DstPort == s.flow.SrcPort &&
+		s.asker.Genuine(p)
 	switch {
 	case marked:
 		if genuine && s.first(p.Seq, noticed) {

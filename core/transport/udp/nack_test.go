@@ -74,7 +74,8 @@ func TestControlledNackChecks(t *testing.T) {
 		{"elephant again", nackOf(out[4], packet.CauseElephant), false},
 		{"good", nackOf(out[4], packet.CauseTrimmed), true},
 		{"again", nackOf(out[4], packet.CauseTrimmed), false},
-		{"two more, and one again", nackOf(out[6], packet.CauseReclaimed, packet.Span{Offset: -2, Lost: 1000}, packet.Span{Offset: 1, Lost: 1000}, packet.Span{Offset: 2, Lost: 1}), true},
+		{"two more, and one again", nackOf(out[6], packet.CauseReclaimed, packet.Span{Offset: -2, Lost: 1000},
+			packet.Span{Offset: 1, Lost: 1000}, packet.Span{Offset: 2, Lost: 1}), true},
 		{"one of them", nackOf(out[7], packet.CauseTrimmed), false},
 	} {
 		before := state(l)
@@ -87,7 +88,8 @@ func TestControlledNackChecks(t *testing.T) {
 			t.Fatalf("%s: %d taken, %d refused, want %d and %d", x.what, c.NacksTaken, c.NacksRefused, taken, refused)
 		}
 	}
-	if l.s.InFlight() != 7 || l.s.Lost() != 3 || len(l.c.losses) != 0 || len(l.c.told) != 3 || l.c.told[2].Lost != 2000 || l.c.told[0].Supply != unit.Gbps {
+	if l.s.InFlight() != 7 || l.s.Lost() != 3 || len(l.c.losses) != 0 || len(l.c.told) != 3 || l.c.told[2].Lost != 2000 ||
+		l.c.told[0].Supply != unit.Gbps {
 		t.Errorf("%d in flight, %d lost, %v, %v", l.s.InFlight(), l.s.Lost(), l.c.told, l.c.losses)
 	}
 }
@@ -102,17 +104,21 @@ func TestControlledNackReactions(t *testing.T) {
 		kind   cc.LossKind
 		flight int64
 	}{
-		{transport.NacksIgnored, packet.CauseTrimmed, 0, 0, 0, 10}, {transport.NacksIgnored, packet.CauseElephant, 0, 0, 0, 10}, {transport.NacksIgnored, packet.CauseMarked, 3, 0, 0, 10},
+		{transport.NacksIgnored, packet.CauseTrimmed, 0, 0, 0, 10}, {transport.NacksIgnored, packet.CauseElephant, 0, 0, 0,
+			10}, {transport.NacksIgnored, packet.CauseMarked, 3, 0, 0, 10},
 		{transport.NacksResend, packet.CauseTrimmed, 3, 0, 0, 7}, {transport.NacksResend, packet.CauseElephant, 3, 0, 0, 10},
-		{transport.NacksLoss, packet.CauseTrimmed, 3, 2, cc.FastRecovery, 7}, {transport.NacksLoss, packet.CauseReclaimed, 3, 2, cc.FastRecovery, 7},
-		{transport.NacksLoss, packet.CauseElephant, 3, 1, cc.ECNEcho, 10}, {transport.NacksLoss, packet.CauseMarked, 3, 0, 0, 10},
+		{transport.NacksLoss, packet.CauseTrimmed, 3, 2, cc.FastRecovery, 7}, {transport.NacksLoss, packet.CauseReclaimed, 3,
+			2, cc.FastRecovery, 7},
+		{transport.NacksLoss, packet.CauseElephant, 3, 1, cc.ECNEcho, 10}, {transport.NacksLoss, packet.CauseMarked,
+			3, 0, 0, 10},
 		{transport.NacksSupply, packet.CauseTrimmed, 0, 0, 0, 7}, // cc/supply takes the notices
 	} {
 		l, out := sent(t, 10_000, 50_000, x.nacks)
 		for i, at := range []unit.Time{us, 19 * us, 21 * us} { // a round trip is 20 µs
 			l.s.Receive(at, nackOf(out[3+i], x.cause))
 		}
-		if len(l.c.told) != x.told || len(l.c.losses) != x.losses || x.losses > 0 && l.c.losses[0].Kind != x.kind || l.s.InFlight() != x.flight || l.s.Counters().Retransmitted != 0 {
+		if len(l.c.told) != x.told || len(l.c.losses) != x.losses || x.losses > 0 && l.c.losses[0].Kind != x.kind ||
+			l.s.InFlight() != x.flight || l.s.Counters().Retransmitted != 0 {
 			t.Errorf("%s, %v: %v, %v, %d in flight", x.nacks, x.cause, l.c.told, l.c.losses, l.s.InFlight())
 		}
 		if rate := l.s.Gauge().Rate; rate > unit.Gbps || (rate > 0) != (x.nacks == transport.NacksSupply) {
@@ -130,7 +136,8 @@ func TestControlledNackReactions(t *testing.T) {
 // says so: each is counted lost once, the reports show nothing more, no time runs out, and
 // it is over when the last has left flight. Without NACKs the last waits for that.
 func TestControlledNacksOnPath(t *testing.T) {
-	for nacks, wait := range map[string]bool{transport.NacksLoss: false, transport.NacksResend: false, transport.NacksIgnored: true} {
+	for nacks, wait := range map[string]bool{transport.NacksLoss: false, transport.NacksResend: false,
+		transport.NacksIgnored: true} {
 		const n = 700
 		l := newLine(t, &fixed{window: 20_000}, n*1000, func(_ *transport.Flow, c *ControlledConfig) { c.Nacks = nacks })
 		var due []*packet.Packet
@@ -157,8 +164,10 @@ func TestControlledNacksOnPath(t *testing.T) {
 			}
 		}
 		c := l.s.Counters()
-		if c.Finished == unit.Never || c.SentPackets != n || l.s.Lost()+l.s.writtenOff != n/7 || l.s.InFlight() != 0 || (timeouts > 0) != wait {
-			t.Errorf("%s: finished at %v, %d sent, %d lost and %d written off, %d timeouts", nacks, c.Finished, c.SentPackets, l.s.Lost(), l.s.writtenOff, timeouts)
+		if c.Finished == unit.Never || c.SentPackets != n || l.s.Lost()+l.s.writtenOff != n/7 || l.s.InFlight() != 0 ||
+			(timeouts > 0) != wait {
+			t.Errorf("%s: finished at %v, %d sent, %d lost and %d written off, %d timeouts", nacks, c.Finished, c.SentPackets,
+				l.s.Lost(), l.s.writtenOff, timeouts)
 		}
 		if nacks == transport.NacksResend && len(l.c.losses) > 0 {
 			t.Errorf("reports show losses that NACKs have told: %v", l.c.losses)
@@ -212,7 +221,8 @@ func FuzzControlledNack(f *testing.F) {
 				}
 			}
 			if gone != s.nacked || s.InFlight() < 0 || s.done > s.next || s.Lost() < 0 || s.Lost()+s.writtenOff > s.next {
-				t.Fatalf("counted %d gone, noted %d; %d in flight, %d of %d done, %d lost", gone, s.nacked, s.InFlight(), s.done, s.next, s.Lost())
+				t.Fatalf("counted %d gone, noted %d; %d in flight, %d of %d done, %d lost", gone, s.nacked, s.InFlight(), s.done,
+					s.next, s.Lost())
 			}
 		}
 	})

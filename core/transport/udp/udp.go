@@ -37,11 +37,16 @@ func Scheme() transport.Scheme {
 			Name: "udp", Doc: "datagrams at a given rate, no congestion control", Source: "P4-ABC §6.2.1",
 			Params: []scheme.Param{
 				{Name: "rate", Kind: scheme.Rate, Required: true, Min: "1bps", Doc: "payload bits per second", Source: "ours"},
-				{Name: "pattern", Kind: scheme.Text, Words: []string{CBR, Burst, Poisson, OnOff}, Default: CBR, Doc: "when datagrams are sent", Source: "P4-ABC §6.2.1: CBR"},
-				{Name: "gap_jitter", Kind: scheme.Share, Default: "10%", Min: "0%", Max: "100%", Doc: "each gap varies by so much, uniformly; 0% lets senders lock phase", Source: "ours: breaks phase lock"},
-				{Name: "interval", Kind: scheme.Duration, Default: "1ms", Min: "1ns", Doc: "burst: time between bursts", Source: "iperf3's pacing timer"},
-				{Name: "on", Kind: scheme.Duration, Default: "100ms", Min: "1us", Doc: "onoff: mean time on, exponential", Source: "ours"},
-				{Name: "off", Kind: scheme.Duration, Default: "100ms", Min: "1us", Doc: "onoff: mean time off, exponential", Source: "ours"},
+				{Name: "pattern", Kind: scheme.Text, Words: []string{CBR, Burst, Poisson, OnOff}, Default: CBR,
+					Doc: "when datagrams are sent", Source: "P4-ABC §6.2.1: CBR"},
+				{Name: "gap_jitter", Kind: scheme.Share, Default: "10%", Min: "0%", Max: "100%",
+					Doc: "each gap varies by so much, uniformly; 0% lets senders lock phase", Source: "ours: breaks phase lock"},
+				{Name: "interval", Kind: scheme.Duration, Default: "1ms", Min: "1ns", Doc: "burst: time between bursts",
+					Source: "iperf3's pacing timer"},
+				{Name: "on", Kind: scheme.Duration, Default: "100ms", Min: "1us", Doc: "onoff: mean time on, exponential",
+					Source: "ours"},
+				{Name: "off", Kind: scheme.Duration, Default: "100ms", Min: "1us", Doc: "onoff: mean time off, exponential",
+					Source: "ours"},
 			},
 		},
 		Headers: packet.UDPHeader,
@@ -51,7 +56,8 @@ func Scheme() transport.Scheme {
 		},
 		Warn: func(v scheme.Values) string {
 			if v.Float("gap_jitter") == 0 && (v.Text("pattern") == CBR || v.Text("pattern") == OnOff) {
-				return "gap_jitter is 0: senders of one rate keep their phase, and at a full queue the same one may lose every time (phase lock)"
+				return "gap_jitter is 0: senders of one rate keep their phase, and at a full queue the same one may lose every " +
+					"time (phase lock)"
 			}
 			return ""
 		},
@@ -63,11 +69,13 @@ func New(f transport.Flow, c Config) (transport.Endpoint, transport.Endpoint, er
 	if f.Payload < 1 || f.Payload > 65507 {
 		return nil, nil, fmt.Errorf("transport udp: payload %d; 1 … 65507 bytes are possible", f.Payload)
 	}
-	if c.Rate < 1 || !(c.GapJitter >= 0 && c.GapJitter <= 1) || c.Pattern == Burst && c.Interval < 1 || c.Pattern == OnOff && (c.On < 1 || c.Off < 1) {
+	if c.Rate < 1 || !(c.GapJitter >= 0 && c.GapJitter <= 1) || c.Pattern == Burst && c.Interval < 1 ||
+		c.Pattern == OnOff && (c.On < 1 || c.Off < 1) {
 		return nil, nil, fmt.Errorf("transport udp: rate, gap jitter, interval or on and off times are out of range")
 	}
 	if c.Pattern == OnOff && unit.TransmitTime(unit.Bytes(f.Payload), c.Rate)/gapsPerOn > c.On {
-		return nil, nil, fmt.Errorf("transport udp: on %v is less than 1/%d of the gap between datagrams at rate %v", c.On, gapsPerOn, c.Rate)
+		return nil, nil, fmt.Errorf("transport udp: on %v is less than 1/%d of the gap between datagrams at rate %v", c.On,
+			gapsPerOn, c.Rate)
 	}
 	headers := int32(packet.EthernetHeader + packet.UDPHeader + packet.IPv4Header)
 	if f.Version == 6 {
@@ -87,7 +95,8 @@ func New(f transport.Flow, c Config) (transport.Endpoint, transport.Endpoint, er
 	case OnOff:
 		s.onUntil = after(f.Start, s.exponential(c.On))
 	default:
-		return nil, nil, fmt.Errorf("transport udp: %q is not a pattern; allowed are %s, %s, %s, %s", c.Pattern, CBR, Burst, Poisson, OnOff)
+		return nil, nil, fmt.Errorf("transport udp: %q is not a pattern; allowed are %s, %s, %s, %s", c.Pattern, CBR, Burst,
+			Poisson, OnOff)
 	}
 	if s.at >= s.flow.Stop {
 		s.at = unit.Never

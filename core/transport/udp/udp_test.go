@@ -12,8 +12,9 @@ import (
 )
 
 func flow() transport.Flow {
-	return transport.Flow{ID: 1, Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Payload: 1448, Framing: packet.Framings[0],
-		Stop: unit.Never, Random: unit.NewRandom(1, "flow")}
+	return transport.Flow{ID: 1, Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Payload: 1448,
+		Framing: packet.Framings[0],
+		Stop:    unit.Never, Random: unit.NewRandom(1, "flow")}
 }
 
 func pair(t testing.TB, f transport.Flow, c Config) (*Sender, *Receiver) {
@@ -71,7 +72,8 @@ func TestGapJitter(t *testing.T) {
 		least, most = min(least, g), max(most, g)
 	}
 	mean, deviation := sum/200_000, math.Sqrt(squares/200_000)
-	if least < -0.1-1e-9 || most > 0.1+1e-9 || least > -0.0999 || most < 0.0999 || math.Abs(mean) > 0.0006 || math.Abs(deviation-0.1/math.Sqrt(3)) > 0.0005 {
+	if least < -0.1-1e-9 || most > 0.1+1e-9 || least > -0.0999 || most < 0.0999 || math.Abs(mean) > 0.0006 ||
+		math.Abs(deviation-0.1/math.Sqrt(3)) > 0.0005 {
 		t.Errorf("gaps vary from %.4f to %.4f, mean %.5f, deviation %.5f", least, most, mean, deviation)
 	}
 }
@@ -93,7 +95,8 @@ func TestPoisson(t *testing.T) {
 		product += (g - 1) * (before - 1)
 		before = g
 	}
-	if m, v, l, c := sum/n, squares/n-(sum/n)*(sum/n), longer/n, product/n; math.Abs(m-1) > 0.01 || math.Abs(v-1) > 0.02 || math.Abs(l-1/math.E) > 0.005 || math.Abs(c) > 0.01 {
+	if m, v, l, c := sum/n, squares/n-(sum/n)*(sum/n), longer/n, product/n; math.Abs(m-1) > 0.01 || math.Abs(v-1) > 0.02 ||
+		math.Abs(l-1/math.E) > 0.005 || math.Abs(c) > 0.01 {
 		t.Errorf("mean %.4f, variance %.4f, longer than the mean %.4f, correlation %.4f", m, v, l, c)
 	}
 }
@@ -131,7 +134,8 @@ func TestBurstSleepsLong(t *testing.T) {
 			t.Errorf("datagram %d at %v, want %v", i, x, want)
 		}
 	}
-	for _, c := range []Config{{Rate: 40 * unit.Mbps, Interval: unit.Millisecond}, {Rate: 999_937, Interval: 7 * unit.Microsecond}, {Rate: 3 * unit.Mbps, Interval: 100 * unit.Millisecond}} {
+	for _, c := range []Config{{Rate: 40 * unit.Mbps, Interval: unit.Millisecond},
+		{Rate: 999_937, Interval: 7 * unit.Microsecond}, {Rate: 3 * unit.Mbps, Interval: 100 * unit.Millisecond}} {
 		c.Pattern = Burst
 		f := flow()
 		f.Start = 123_457
@@ -172,7 +176,8 @@ func TestFarFuture(t *testing.T) {
 
 // On/off: sends at its rate while on; on and off alternate with the given means.
 func TestOnOff(t *testing.T) {
-	s, _ := pair(t, flow(), Config{Rate: 40 * unit.Mbps, Pattern: OnOff, On: 20 * unit.Millisecond, Off: 60 * unit.Millisecond})
+	s, _ := pair(t, flow(), Config{Rate: 40 * unit.Mbps, Pattern: OnOff, On: 20 * unit.Millisecond,
+		Off: 60 * unit.Millisecond})
 	at := times(t, s, 400_000)
 	total := at[len(at)-1].Seconds()
 	if rate := 400_000 * 1448 * 8 / total; math.Abs(rate/10e6-1) > 0.05 {
@@ -210,7 +215,8 @@ func TestStartStopSize(t *testing.T) {
 		s.Emit(s.NextSend(), &last)
 		r.Receive(last.Sent+5, &last)
 	}
-	if c := s.Counters(); c.SentPackets != 7 || c.SentBytes != 10_000 || last.Payload != 1312 || last.Size != 1354 || c.Finished == unit.Never {
+	if c := s.Counters(); c.SentPackets != 7 || c.SentBytes != 10_000 || last.Payload != 1312 || last.Size != 1354 ||
+		c.Finished == unit.Never {
 		t.Errorf("%+v, last %d bytes", *c, last.Payload)
 	}
 	if c := r.Counters(); c.ReceivedBytes != 10_000 || c.Finished == unit.Never {
@@ -248,7 +254,8 @@ func TestReceiver(t *testing.T) {
 	for _, x := range []struct {
 		seq       int64
 		duplicate bool
-	}{{10, false}, {8, false}, {8, true}, {9, false}, {10, true}, {2000, false}, {900, true}, {977, false}, {977, true}, {1999, false}} {
+	}{{10, false}, {8, false}, {8, true}, {9, false}, {10, true}, {2000, false}, {900, true}, {977, false}, {977, true},
+		{1999, false}} {
 		before := c.Duplicates
 		r.Receive(1e6, &packet.Packet{Seq: x.seq, Payload: 1448, Sent: 1e6 - 100})
 		if (c.Duplicates > before) != x.duplicate {
@@ -288,7 +295,8 @@ func TestHeaders(t *testing.T) {
 		s, _ := pair(t, f, Config{Rate: unit.Mbps, Pattern: CBR})
 		var p packet.Packet
 		s.Emit(0, &p)
-		if p.Size != want || p.Version != version || p.TOS != 0x28 || p.HopLimit != 64 || p.Proto != packet.ProtoUDP || p.SrcPort != 10 || p.DstPort != 20 ||
+		if p.Size != want || p.Version != version || p.TOS != 0x28 || p.HopLimit != 64 || p.Proto != packet.ProtoUDP ||
+			p.SrcPort != 10 || p.DstPort != 20 ||
 			p.Hash != packet.FlowHash(1, 2, 10, 20, packet.ProtoUDP) {
 			t.Errorf("IPv%d: %+v", version, p)
 		}
@@ -296,7 +304,8 @@ func TestHeaders(t *testing.T) {
 }
 
 func TestRefuses(t *testing.T) {
-	for _, c := range []Config{{Pattern: CBR}, {Rate: 1, Pattern: "chaos"}, {Rate: 1, Pattern: CBR, GapJitter: 1.1}, {Rate: 1, Pattern: CBR, GapJitter: math.NaN()},
+	for _, c := range []Config{{Pattern: CBR}, {Rate: 1, Pattern: "chaos"}, {Rate: 1, Pattern: CBR, GapJitter: 1.1},
+		{Rate: 1, Pattern: CBR, GapJitter: math.NaN()},
 		{Rate: 1, Pattern: Burst}, {Rate: 1, Pattern: OnOff, On: 1}, {Rate: 1, Pattern: OnOff, On: 1, Off: 1}} {
 		if _, _, err := New(flow(), c); err == nil {
 			t.Errorf("%+v is taken", c)
@@ -324,7 +333,8 @@ func TestWarns(t *testing.T) {
 
 func TestNoAllocation(t *testing.T) {
 	for _, pattern := range []string{CBR, Burst, Poisson, OnOff} {
-		s, r := pair(t, flow(), Config{Rate: 40 * unit.Mbps, Pattern: pattern, GapJitter: 0.1, Interval: unit.Millisecond, On: unit.Second, Off: unit.Second})
+		s, r := pair(t, flow(), Config{Rate: 40 * unit.Mbps, Pattern: pattern, GapJitter: 0.1, Interval: unit.Millisecond,
+			On: unit.Second, Off: unit.Second})
 		p := &packet.Packet{}
 		if n := testing.AllocsPerRun(2000, func() {
 			now := s.NextSend()

@@ -21,8 +21,10 @@ func Scheme() transport.Scheme {
 			Doc:    "fixed window of packets, an ACK a packet, go-back-N; no congestion control",
 			Source: "ours",
 			Params: []scheme.Param{
-				{Name: "window", Kind: scheme.Packets, Required: true, Min: "1 packet", Doc: "packets in flight at most", Source: "ours"},
-				{Name: "timeout", Kind: scheme.Duration, Default: "1ms", Min: "1us", Doc: "first retransmission timeout; doubles up to 64 times", Source: "ours"},
+				{Name: "window", Kind: scheme.Packets, Required: true, Min: "1 packet", Doc: "packets in flight at most",
+					Source: "ours"},
+				{Name: "timeout", Kind: scheme.Duration, Default: "1ms", Min: "1us",
+					Doc: "first retransmission timeout; doubles up to 64 times", Source: "ours"},
 			},
 		},
 		Headers: header, Gauged: true,

@@ -11,7 +11,8 @@ import (
 )
 
 func flow(size unit.Bytes) transport.Flow {
-	return transport.Flow{ID: 1, Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Size: size, Payload: 1000, Framing: packet.Framings[0]}
+	return transport.Flow{ID: 1, Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Size: size, Payload: 1000,
+		Framing: packet.Framings[0]}
 }
 
 // pipe joins the two endpoints over a path of a delay each way that loses what
@@ -101,7 +102,8 @@ func TestLoss(t *testing.T) {
 		if c := r.Counters(); c.ReceivedBytes != size || c.Finished == unit.Never {
 			t.Errorf("seed %d: %d of %d bytes", seed, c.ReceivedBytes, size)
 		}
-		if c := s.Counters(); c.SentBytes != size || int64(sent) != c.SentPackets || c.Retransmitted != c.SentPackets-int64((size+999)/1000) {
+		if c := s.Counters(); c.SentBytes != size || int64(sent) != c.SentPackets ||
+			c.Retransmitted != c.SentPackets-int64((size+999)/1000) {
 			t.Errorf("seed %d: sender counts %+v for %d packets", seed, *c, sent)
 		}
 	}

@@ -200,7 +200,8 @@ func (k *Key) read(l *lines) (Setting, error) {
 	}
 	switch k.Kind {
 	case Flag, Count, Fraction:
-		if s.Number, err = decimal(l.words[1]); err != nil || !(s.Number >= k.Low && s.Number <= k.High) || k.Kind != Fraction && s.Number != float64(int64(s.Number)) {
+		if s.Number, err = decimal(l.words[1]); err != nil || !(s.Number >= k.Low && s.Number <= k.High) ||
+			k.Kind != Fraction && s.Number != float64(int64(s.Number)) {
 			return s, wrong(1)
 		}
 	case Rate:
@@ -308,7 +309,8 @@ func decimal(s string) (float64, error) {
 var rateUnits = []struct {
 	name string
 	unit string
-}{{"Gb/s", "Gbps"}, {"Gbps", "Gbps"}, {"Mb/s", "Mbps"}, {"Mbps", "Mbps"}, {"kb/s", "kbps"}, {"Kb/s", "kbps"}, {"kbps", "kbps"}, {"Kbps", "kbps"}, {"b/s", "bps"}, {"bps", "bps"}}
+}{{"Gb/s", "Gbps"}, {"Gbps", "Gbps"}, {"Mb/s", "Mbps"}, {"Mbps", "Mbps"}, {"kb/s", "kbps"}, {"Kb/s", "kbps"},
+	{"kbps", "kbps"}, {"Kbps", "kbps"}, {"b/s", "bps"}, {"bps", "bps"}}
 
 func parseRate(s string) (unit.Rate, error) {
 	for _, u := range rateUnits {

@@ -50,7 +50,8 @@ func ReadFCT(r io.Reader, file string) ([]FCT, error) {
 			addr, err := strconv.ParseUint(l.words[i], 16, 32)
 			n, ok := NodeOf(uint32(addr))
 			if err != nil || len(l.words[i]) != 8 || !ok {
-				return nil, l.errorf(i, "the address is %q; that of node n is 0b000001 + n·100 in hexadecimal, 0b000001 to 0bffff01", l.words[i])
+				return nil, l.errorf(i, "the address is %q; that of node n is 0b000001 + n·100 in hexadecimal, 0b000001 "+
+					"to 0bffff01", l.words[i])
 			}
 			*node = n
 		}
@@ -58,7 +59,8 @@ func ReadFCT(r io.Reader, file string) ([]FCT, error) {
 		for i, x := range []struct {
 			what string
 			high int64
-		}{2: {"the source port", 65535}, 3: {"the destination port", 65535}, 4: {"the size", mostNs}, 5: {"the start", mostNs}, 6: {"the completion time", mostNs}, 7: {"the standalone time", mostNs}} {
+		}{2: {"the source port", 65535}, 3: {"the destination port", 65535}, 4: {"the size", mostNs},
+			5: {"the start", mostNs}, 6: {"the completion time", mostNs}, 7: {"the standalone time", mostNs}} {
 			if i < 2 {
 				continue
 			}
@@ -78,7 +80,8 @@ func ReadFCT(r io.Reader, file string) ([]FCT, error) {
 func WriteFCT(w io.Writer, flows []FCT) error {
 	b := bufio.NewWriter(w)
 	for _, f := range flows {
-		fmt.Fprintf(b, "%08x %08x %d %d %d %d %d %d\n", Addr(f.Src), Addr(f.Dst), f.SrcPort, f.DstPort, f.Size, f.Start, f.FCT, f.Standalone)
+		fmt.Fprintf(b, "%08x %08x %d %d %d %d %d %d\n", Addr(f.Src), Addr(f.Dst), f.SrcPort, f.DstPort, f.Size, f.Start,
+			f.FCT, f.Standalone)
 	}
 	return b.Flush()
 }

@@ -60,7 +60,8 @@ func (l *lines) next() bool {
 func (l *lines) err() error {
 	err := l.scanner.Err()
 	if errors.Is(err, bufio.ErrTooLong) {
-		return &FormatError{File: l.file, Line: l.line + 1, Column: 1, Msg: fmt.Sprintf("the line has more than %d bytes", longestLine)}
+		return &FormatError{File: l.file, Line: l.line + 1, Column: 1, Msg: fmt.Sprintf("the line has more than %d bytes",
+			longestLine)}
 	}
 	if err != nil {
 		return &FormatError{File: l.file, Line: l.line + 1, Column: 1, Msg: err.Error()}

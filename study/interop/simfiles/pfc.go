@@ -31,7 +31,8 @@ func ReadPFC(r io.Reader, file string) ([]PFC, error) {
 		for i, x := range []struct {
 			what string
 			high int64
-		}{{"the time", mostNs}, {"the node", largestNode}, {"the node's type", 1}, {"the interface", 65535}, {"the type", 1}} {
+		}{{"the time", mostNs}, {"the node", largestNode}, {"the node's type", 1}, {"the interface", 65535},
+			{"the type", 1}} {
 			var err error
 			if v[i], err = l.number(i, x.what, 0, x.high); err != nil {
 				return nil, err

@@ -50,7 +50,9 @@ func TestConfig(t *testing.T) {
 	if s := c.Get("SIMULATOR_STOP_TIME"); s.Time != 2010*unit.Millisecond || s.Line != 16 || s.Column != 21 {
 		t.Errorf("%+v", s)
 	}
-	same(t, data, func(r io.Reader) (any, error) { return ReadConfig(r, "f") }, func(w io.Writer, v any) error { return placeless(v.(Config)).Write(w) })
+	same(t, data, func(r io.Reader) (any, error) { return ReadConfig(r, "f") }, func(w io.Writer, v any) error {
+		return placeless(v.(Config)).Write(w)
+	})
 }
 
 // placeless drops where settings stood.
@@ -99,7 +101,9 @@ func FuzzReadConfig(f *testing.F) {
 	f.Add(data)
 	f.Add([]byte("LINK_DOWN 0.5 0 1\nKMAX_MAP 0\nDATA_RATE 1500Mbps\nEWMA_GAIN 1e-3\nRATE_AI 1.5kb/s"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		same(t, data, func(r io.Reader) (any, error) { return ReadConfig(r, "f") }, func(w io.Writer, v any) error { return v.(Config).Write(w) })
+		same(t, data, func(r io.Reader) (any, error) { return ReadConfig(r, "f") }, func(w io.Writer, v any) error {
+			return v.(Config).Write(w)
+		})
 	})
 }
 
@@ -107,34 +111,43 @@ func FuzzReadNodes(f *testing.F) {
 	f.Add([]byte("3\n0 1 2\n"))
 	f.Add([]byte("2 7\n\n65535"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		same(t, data, func(r io.Reader) (any, error) { return ReadNodes(r, "f") }, func(w io.Writer, v any) error { return WriteNodes(w, v.([]int)) })
+		same(t, data, func(r io.Reader) (any, error) { return ReadNodes(r, "f") }, func(w io.Writer, v any) error {
+			return WriteNodes(w, v.([]int))
+		})
 	})
 }
 
 func FuzzReadFCT(f *testing.F) {
 	f.Add([]byte("0b000001 0b000101 10000 100 200000000 2000000000 16780000 16777000\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		same(t, data, func(r io.Reader) (any, error) { return ReadFCT(r, "f") }, func(w io.Writer, v any) error { return WriteFCT(w, v.([]FCT)) })
+		same(t, data, func(r io.Reader) (any, error) { return ReadFCT(r, "f") }, func(w io.Writer, v any) error {
+			return WriteFCT(w, v.([]FCT))
+		})
 	})
 }
 
 func FuzzReadPFC(f *testing.F) {
 	f.Add([]byte("2000055540 338 1 4 1\n2000057540 12 0 1 0\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		same(t, data, func(r io.Reader) (any, error) { return ReadPFC(r, "f") }, func(w io.Writer, v any) error { return WritePFC(w, v.([]PFC)) })
+		same(t, data, func(r io.Reader) (any, error) { return ReadPFC(r, "f") }, func(w io.Writer, v any) error {
+			return WritePFC(w, v.([]PFC))
+		})
 	})
 }
 
 func FuzzReadQueues(f *testing.F) {
 	f.Add([]byte("time: 2100000000\n320 1 5 0 2 \n320 2 7\ntime: 2200000000\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		same(t, data, func(r io.Reader) (any, error) { return ReadQueues(r, "f") }, func(w io.Writer, v any) error { return WriteQueues(w, v.([]Queues)) })
+		same(t, data, func(r io.Reader) (any, error) { return ReadQueues(r, "f") }, func(w io.Writer, v any) error {
+			return WriteQueues(w, v.([]Queues))
+		})
 	})
 }
 
 // Facts A4: 0x0b000001 + (n/256)·0x10000 + (n%256)·0x100.
 func TestAddr(t *testing.T) {
-	for node, want := range map[int]uint32{0: 0x0b000001, 1: 0x0b000101, 209: 0x0b00d101, 256: 0x0b010001, 375: 0x0b017701, 65535: 0x0bffff01} {
+	for node, want := range map[int]uint32{0: 0x0b000001, 1: 0x0b000101, 209: 0x0b00d101, 256: 0x0b010001, 375: 0x0b017701,
+		65535: 0x0bffff01} {
 		if got := Addr(node); got != want {
 			t.Errorf("node %d: %08x, not %08x", node, got, want)
 		}
@@ -179,7 +192,8 @@ func TestSlowdowns(t *testing.T) {
 	var flows []FCT
 	for i := range 40 {
 		size := 40 - i // the order of the file does not matter
-		flows = append(flows, FCT{Src: 1, Dst: 2, SrcPort: uint16(FirstPort + i), DstPort: NormalPort, Size: int64(size) * 1000, Start: 2e9, FCT: int64(1000 + 100*size), Standalone: 1000})
+		flows = append(flows, FCT{Src: 1, Dst: 2, SrcPort: uint16(FirstPort + i), DstPort: NormalPort,
+			Size: int64(size) * 1000, Start: 2e9, FCT: int64(1000 + 100*size), Standalone: 1000})
 	}
 	flows[0].FCT = 900 // of 40 kB: faster than alone counts as 1
 	flows = append(flows, FCT{Src: 1, Dst: 2, DstPort: IncastPort, Size: 1, Start: 2e9, FCT: 9000, Standalone: 1000},
@@ -190,11 +204,13 @@ func TestSlowdowns(t *testing.T) {
 		t.Fatal(rows)
 	}
 	for k, r := range rows {
-		want := SlowdownRow{float64(k) / 20, int64(2*k+2) * 1000, 1 + 0.1*float64(2*k+2), 1 + 0.1*float64(2*k+2), 1 + 0.1*float64(2*k+2)}
+		want := SlowdownRow{float64(k) / 20, int64(2*k+2) * 1000, 1 + 0.1*float64(2*k+2), 1 + 0.1*float64(2*k+2), 1 +
+			0.1*float64(2*k+2)}
 		if k == 19 { // 39 and 40 kB: 4.9 and 1
 			want.P50, want.P95, want.P99 = 4.9, 4.9, 4.9
 		}
-		if r.Share != want.Share || r.Size != want.Size || !near(r.P50, want.P50) || !near(r.P95, want.P95) || !near(r.P99, want.P99) {
+		if r.Share != want.Share || r.Size != want.Size || !near(r.P50, want.P50) || !near(r.P95, want.P95) ||
+			!near(r.P99, want.P99) {
 			t.Errorf("row %d: %+v, not %+v", k, r, want)
 		}
 	}
@@ -233,17 +249,25 @@ func TestBadFiles(t *testing.T) {
 		cases []string
 	}{
 		{"config.txt", func(r io.Reader, file string) error { _, err := ReadConfig(r, file); return err }, []string{
-			"", "CC_MOD 3", "CC_MODE 3\n  HELLO 1", "CC_MODE 3\nCC_MODE 1", "CC_MODE", "CC_MODE three", "CC_MODE 3 4", "CC_MODE 3.5", "ENABLE_QCN 2", "U_TARGET 1.5", "U_TARGET nan",
-			"RATE_AI 50", "RATE_AI 50MB/s", "RATE_AI 0.5b/s", "LINK_DELAY 1", "RP_TIMER -1", "RP_TIMER 1e3", "SIMULATOR_STOP_TIME 1e30", "QLEN_MON_START 99999999999999999999", "TOPOLOGY_FILE",
-			"KMAX_MAP 2 100000000000 1600", "KMAX_MAP 1 100Gbps 1600", "KMAX_MAP 1 100000000000 1600 7", "PMAX_MAP 1 100000000000 1.2", "KMIN_MAP 2 1 2 1 3", "KMIN_MAP -1", "LINK_DOWN 5 1", "LINK_DOWN 5 1 x", "LINK_DOWN 5 1 2 3",
+			"", "CC_MOD 3", "CC_MODE 3\n  HELLO 1", "CC_MODE 3\nCC_MODE 1", "CC_MODE", "CC_MODE three", "CC_MODE 3 4",
+			"CC_MODE 3.5", "ENABLE_QCN 2", "U_TARGET 1.5", "U_TARGET nan",
+			"RATE_AI 50", "RATE_AI 50MB/s", "RATE_AI 0.5b/s", "LINK_DELAY 1", "RP_TIMER -1", "RP_TIMER 1e3",
+			"SIMULATOR_STOP_TIME 1e30", "QLEN_MON_START 99999999999999999999", "TOPOLOGY_FILE",
+			"KMAX_MAP 2 100000000000 1600", "KMAX_MAP 1 100Gbps 1600", "KMAX_MAP 1 100000000000 1600 7",
+			"PMAX_MAP 1 100000000000 1.2", "KMIN_MAP 2 1 2 1 3", "KMIN_MAP -1", "LINK_DOWN 5 1", "LINK_DOWN 5 1 x",
+			"LINK_DOWN 5 1 2 3",
 		}},
-		{"trace.txt", func(r io.Reader, file string) error { _, err := ReadNodes(r, file); return err }, []string{"", "x", "2\n1", "2\n1 1", "2\n1 2 3", "1\n65536"}},
+		{"trace.txt", func(r io.Reader, file string) error { _, err := ReadNodes(r, file); return err },
+			[]string{"", "x", "2\n1", "2\n1 1", "2\n1 2 3", "1\n65536"}},
 		{"fct.txt", func(r io.Reader, file string) error { _, err := ReadFCT(r, file); return err }, []string{
-			"0b000001 0b000101 10000 100 1 2 3", "0b000001 0b000101 10000 100 1 2 3 4 5", "0a000001 0b000101 10000 100 1 2 3 4", "b000001 0b000101 10000 100 1 2 3 4",
+			"0b000001 0b000101 10000 100 1 2 3", "0b000001 0b000101 10000 100 1 2 3 4 5", "0a000001 0b000101 10000 100 1 2 3 4",
+			"b000001 0b000101 10000 100 1 2 3 4",
 			"0b000001 0b000102 10000 100 1 2 3 4", "0b000001 0b000101 70000 100 1 2 3 4", "0b000001 0b000101 10000 100 1 2 -3 4",
 		}},
-		{"pfc.txt", func(r io.Reader, file string) error { _, err := ReadPFC(r, file); return err }, []string{"1 2 3 4", "1 2 3 4 1", "1 2 1 4 2", "x 2 1 4 0", "1 2 1 4 0 9"}},
-		{"qlen.txt", func(r io.Reader, file string) error { _, err := ReadQueues(r, file); return err }, []string{"1 2 3", "time: ", "time: x", "time: 1 2", "time: 1\n3", "time: 1\n3 x", "time: 1\n3 1 4 -1"}},
+		{"pfc.txt", func(r io.Reader, file string) error { _, err := ReadPFC(r, file); return err },
+			[]string{"1 2 3 4", "1 2 3 4 1", "1 2 1 4 2", "x 2 1 4 0", "1 2 1 4 0 9"}},
+		{"qlen.txt", func(r io.Reader, file string) error { _, err := ReadQueues(r, file); return err },
+			[]string{"1 2 3", "time: ", "time: x", "time: 1 2", "time: 1\n3", "time: 1\n3 x", "time: 1\n3 1 4 -1"}},
 	} {
 		fmt.Fprintf(&out, "## %s\n", c.file)
 		for _, text := range c.cases {
@@ -259,6 +283,7 @@ func TestBadFiles(t *testing.T) {
 
 func ExampleWriteFCT() {
 	fat := PairOf([]Leg{{100 * unit.Gbps, unit.Microsecond}, {100 * unit.Gbps, unit.Microsecond}}, 1000)
-	WriteFCT(os.Stdout, []FCT{{Src: 2, Dst: 1, SrcPort: FirstPort, DstPort: NormalPort, Size: 1000, Start: 2_000_000_000, FCT: 5000, Standalone: fat.Standalone(1000, 1000)}})
+	WriteFCT(os.Stdout, []FCT{{Src: 2, Dst: 1, SrcPort: FirstPort, DstPort: NormalPort, Size: 1000, Start: 2_000_000_000,
+		FCT: 5000, Standalone: fat.Standalone(1000, 1000)}})
 	// Output: 0b000201 0b000101 10000 100 1000 2000000000 5000 4243
 }

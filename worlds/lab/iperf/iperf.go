@@ -77,7 +77,8 @@ func Check(c traffic.Config) error {
 func plans(c *traffic.Config) ([]plan, error) {
 	switch {
 	case c.Warmup < 0 || c.Duration <= c.Warmup || c.Duration > unit.Never/4 || c.Book == nil || c.Do == nil:
-		return nil, fmt.Errorf("a warm-up of %v and a duration of %v, addresses and namespaces: the warm-up must be shorter, and all must be given", c.Warmup, c.Duration)
+		return nil, fmt.Errorf("a warm-up of %v and a duration of %v, addresses and namespaces: the warm-up must be "+
+			"shorter, and all must be given", c.Warmup, c.Duration)
 	case c.UntilDone:
 		return nil, errors.New("a run until all is done: iperf3's flows here have no end")
 	case len(c.Samples) > 0:
@@ -108,7 +109,8 @@ func plans(c *traffic.Config) ([]plan, error) {
 		port := strconv.Itoa(int(p.to.Port()))
 		interval := strconv.FormatFloat(float64(every)/float64(unit.Second), 'f', -1, 64)
 		p.server = []string{"-s", "-1", version, "-p", port, "-i", interval, "-J"}
-		p.client = append([]string{"-c", p.to.Addr().String(), version, "-p", port, "--cport", strconv.Itoa(int(f.SrcPort)), "-i", interval, "-J"}, p.client...)
+		p.client = append([]string{"-c", p.to.Addr().String(), version, "-p", port, "--cport", strconv.Itoa(int(f.SrcPort)),
+			"-i", interval, "-J"}, p.client...)
 		out[i] = p
 	}
 	return out, nil
@@ -128,7 +130,8 @@ func address(b *packet.Book, node int, version uint8) netip.Addr {
 
 // one plans a flow, but for its server's port.
 func one(c *traffic.Config, f *traffic.Flow) (plan, error) {
-	p := plan{Flow: f, from: netip.AddrPortFrom(address(c.Book, f.Src, f.Version), f.SrcPort), to: netip.AddrPortFrom(address(c.Book, f.Dst, f.Version), f.DstPort)}
+	p := plan{Flow: f, from: netip.AddrPortFrom(address(c.Book, f.Src, f.Version), f.SrcPort),
+		to: netip.AddrPortFrom(address(c.Book, f.Dst, f.Version), f.DstPort)}
 	add := func(words ...string) { p.client = append(p.client, words...) }
 	number := func(word string, n int64) { add(word, strconv.FormatInt(n, 10)) }
 	end := c.Duration

@@ -49,7 +49,8 @@ func TestParse(t *testing.T) {
 		{200 * ms, 100 * ms, interval{}},
 	} {
 		got := s.between(x.from, x.to)
-		for _, p := range [][2]float64{{got.bytes, x.want.bytes}, {got.retransmits, x.want.retransmits}, {got.packets, x.want.packets}, {got.lost, x.want.lost}} {
+		for _, p := range [][2]float64{{got.bytes, x.want.bytes}, {got.retransmits, x.want.retransmits},
+			{got.packets, x.want.packets}, {got.lost, x.want.lost}} {
 			if math.Abs(p[0]-p[1]) > 1e-9 {
 				t.Errorf("%v to %v: %+v, want %+v", x.from, x.to, got, x.want)
 				break
@@ -88,7 +89,8 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		all, part := s.between(-unit.Never, unit.Never), s.between(unit.Time(from), unit.Time(to))
-		if !(part.bytes >= 0 && part.bytes <= all.bytes*1.000001 && part.lost >= 0 && part.packets <= all.packets*1.000001) || s.end() <= 0 {
+		if !(part.bytes >= 0 && part.bytes <= all.bytes*1.000001 && part.lost >= 0 && part.packets <= all.packets*1.000001) ||
+			s.end() <= 0 {
 			t.Errorf("%+v of %+v", part, all)
 		}
 	})
@@ -110,7 +112,8 @@ func sender(t testing.TB, c udp.Config) transport.Endpoint {
 }
 
 func config(flows ...traffic.Flow) *traffic.Config {
-	return &traffic.Config{Flows: flows, Warmup: unit.Second, Duration: 5500 * unit.Millisecond, Book: book(), Do: func(_ int, what func() error) error { return what() }}
+	return &traffic.Config{Flows: flows, Warmup: unit.Second, Duration: 5500 * unit.Millisecond, Book: book(),
+		Do: func(_ int, what func() error) error { return what() }}
 }
 
 // flow is an endless flow of TCP from the first node to the second, with changes.
@@ -131,7 +134,8 @@ func TestPlans(t *testing.T) {
 		flow(nil),
 		flow(func(f *traffic.Flow) { f.SrcPort, f.TCP.CongestionControl, f.TOS = 10001, "cubic", 8 }),
 		flow(func(f *traffic.Flow) {
-			f.Version, f.Start, f.Stop, f.TCP = 6, unit.Second, 4*unit.Second, &traffic.TCP{Rate: 5 * unit.Mbps, Pacing: true, MSS: 1000}
+			f.Version, f.Start, f.Stop, f.TCP = 6, unit.Second, 4*unit.Second, &traffic.TCP{Rate: 5 * unit.Mbps,
+				Pacing: true, MSS: 1000}
 		}),
 		flow(func(f *traffic.Flow) { f.DstPort, f.TCP, f.UDP = 5002, nil, cbr }),
 		flow(func(f *traffic.Flow) { f.DstPort, f.TCP, f.UDP = 5004, nil, burst }),
@@ -175,7 +179,8 @@ func TestCannot(t *testing.T) {
 		{config(flow(func(f *traffic.Flow) { f.TCP.MSS = -1 })), "an MSS of -1"},
 		{config(flow(func(f *traffic.Flow) { f.TCP, f.UDP = nil, poisson })), "pattern poisson"},
 		{config(flow(func(f *traffic.Flow) { f.TCP, f.UDP = nil, struct{ transport.Endpoint }{poisson} })), "constant rate"},
-		{config(flow(func(f *traffic.Flow) { f.DstPort = 65535 }), flow(func(f *traffic.Flow) { f.DstPort = 65535 })), "no port from 65535"},
+		{config(flow(func(f *traffic.Flow) { f.DstPort = 65535 }), flow(func(f *traffic.Flow) { f.DstPort = 65535 })),
+			"no port from 65535"},
 		{config(make([]traffic.Flow, 65)...), "65 flows"},
 		{&traffic.Config{}, "a warm-up"},
 		{func() *traffic.Config { c := config(flow(nil)); c.UntilDone = true; return c }(), "until all is done"},

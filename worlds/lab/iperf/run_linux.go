@@ -123,7 +123,8 @@ func run(ctx context.Context, c *traffic.Config) (*Result, error) {
 
 	progress := time.NewTicker(time.Second)
 	defer progress.Stop()
-	last := time.NewTimer(time.Duration(c.Epoch-now()) + time.Duration(c.Duration/unit.Nanosecond) + 3*time.Second + patience)
+	last := time.NewTimer(time.Duration(c.Epoch-now()) + time.Duration(c.Duration/unit.Nanosecond) +
+		3*time.Second + patience)
 	defer last.Stop()
 	for running := true; running; {
 		select {
@@ -301,7 +302,8 @@ func (r *runner) listening(ctx context.Context, flows []plan, failed <-chan erro
 	for i := range flows {
 		p := &flows[i]
 		for {
-			sockets, err := r.at(p.Dst).Dump(family(p), sockdiag.Filter{States: []sockdiag.State{sockdiag.Listen}, LocalPort: p.to.Port()})
+			sockets, err := r.at(p.Dst).Dump(family(p), sockdiag.Filter{States: []sockdiag.State{sockdiag.Listen},
+				LocalPort: p.to.Port()})
 			if err != nil {
 				return err
 			}
@@ -340,14 +342,16 @@ func (r *runner) watch(flows []plan, wanted []bool) (done bool, err error) {
 					continue
 				}
 				if !asked {
-					if sockets, err = d.conn.Dump(family(p), sockdiag.Filter{States: []sockdiag.State{sockdiag.Established}}); err != nil {
+					if sockets, err = d.conn.Dump(family(p),
+						sockdiag.Filter{States: []sockdiag.State{sockdiag.Established}}); err != nil {
 						return false, err
 					}
 					asked = true
 				}
 				for k := range sockets {
 					s := &sockets[k]
-					if s.Local == p.to && s.Remote.Addr() == p.from.Addr() && s.Remote.Port() != p.SrcPort && s.Info.BytesSent >= control {
+					if s.Local == p.to && s.Remote.Addr() == p.from.Addr() && s.Remote.Port() != p.SrcPort &&
+						s.Info.BytesSent >= control {
 						r.begun[i] = unit.Time(now()-r.c.Epoch) * unit.Nanosecond
 					}
 				}

@@ -42,7 +42,8 @@ func between(l *lab.Network, d labtest.Dumbbell, epoch int64, flows ...traffic.F
 // datagrams is a flow of UDP.
 func datagrams(t *testing.T, f traffic.Flow, rate unit.Rate) traffic.Flow {
 	t.Helper()
-	s, r, err := udp.New(transport.Flow{Src: labtest.Client + 1, Dst: labtest.Server + 1, SrcPort: f.SrcPort, DstPort: f.DstPort, Version: f.Version, Payload: f.Payload},
+	s, r, err := udp.New(transport.Flow{Src: labtest.Client + 1, Dst: labtest.Server + 1, SrcPort: f.SrcPort,
+		DstPort: f.DstPort, Version: f.Version, Payload: f.Payload},
 		udp.Config{Rate: rate, Pattern: udp.CBR})
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +65,8 @@ func children(t *testing.T) (all []string) {
 			continue // it has ended
 		}
 		_, rest, _ := strings.Cut(string(b), ") ")
-		if w := strings.Fields(rest); len(w) > 1 && w[1] == strconv.Itoa(os.Getpid()) && strings.Contains(string(b), "(iperf3)") {
+		if w := strings.Fields(rest); len(w) > 1 && w[1] == strconv.Itoa(os.Getpid()) &&
+			strings.Contains(string(b), "(iperf3)") {
 			all = append(all, string(b))
 		}
 	}
@@ -105,7 +107,8 @@ func TestGoodput(t *testing.T) {
 			}
 			a, b, f := float64(ours.Flows[0].Receiver.ReceivedBytes)*8/3e6, float64(theirs.Goodput(0))/1e6, theirs.Flows[0]
 			t.Logf("%s: traffic %.3f Mb/s, iperf %s %.3f, possible %.3f; begun after %v, lost %+v, sent again %d and %d",
-				x.name, a, theirs.Version, b, x.want, theirs.Begun.Max, theirs.Lost[0], ours.Flows[0].Sender.Retransmitted, f.Sender.Retransmitted)
+				x.name, a, theirs.Version, b, x.want, theirs.Begun.Max, theirs.Lost[0], ours.Flows[0].Sender.Retransmitted,
+				f.Sender.Retransmitted)
 			if theirs.Version == "" || theirs.Short[0] > 0 || theirs.End != traffic.TimeUp || theirs.Ports[0] != 5001 {
 				t.Fatalf("%+v", theirs)
 			}
@@ -138,7 +141,8 @@ func TestFlows(t *testing.T) {
 	c := between(l, d, now()+int64(300*time.Millisecond),
 		flow(func(f *traffic.Flow) { f.TCP.Rate = 4 * unit.Mbps }),
 		flow(func(f *traffic.Flow) {
-			f.SrcPort, f.Start, f.Stop, f.TCP = 10001, 2*unit.Second, 3*unit.Second, &traffic.TCP{Rate: 6 * unit.Mbps, Pacing: true}
+			f.SrcPort, f.Start, f.Stop, f.TCP = 10001, 2*unit.Second, 3*unit.Second, &traffic.TCP{Rate: 6 * unit.Mbps,
+				Pacing: true}
 		}))
 	var told []unit.Time
 	c.Progress = func(now unit.Time) { told = append(told, now) }
@@ -146,7 +150,8 @@ func TestFlows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, b := r.Goodput(0), r.Goodput(1); a < 3800*unit.Kbps || a > 4200*unit.Kbps || b < 1800*unit.Kbps || b > 2200*unit.Kbps {
+	if a, b := r.Goodput(0), r.Goodput(1); a < 3800*unit.Kbps || a > 4200*unit.Kbps || b < 1800*unit.Kbps ||
+		b > 2200*unit.Kbps {
 		t.Errorf("%v and %v, want 4Mbps and, of 3 s for 1 s, 6Mbps", a, b)
 	}
 	if r.Ports[0] != 5001 || r.Ports[1] != 5002 || len(told) < 2 || r.Begun.Count() != 2 {
@@ -158,7 +163,8 @@ func TestFlows(t *testing.T) {
 		t.Fatal(err)
 	}
 	// 1448 of 1490 bytes.
-	if got, want := float64(r.Goodput(0)), 20e6*1448/1490; got < 0.97*want || got > 1.01*want || r.Lost[0].Share() < 0.47 || r.Lost[0].Share() > 0.56 {
+	if got, want := float64(r.Goodput(0)), 20e6*1448/1490; got < 0.97*want || got > 1.01*want ||
+		r.Lost[0].Share() < 0.47 || r.Lost[0].Share() > 0.56 {
 		t.Errorf("%v of %v, lost %v", got, want, r.Lost[0].Share())
 	}
 }
@@ -178,7 +184,8 @@ func TestCancel(t *testing.T) {
 	}
 	for _, after := range []time.Duration{0, 100 * time.Millisecond, 1500 * time.Millisecond} {
 		ctx, cancel := context.WithTimeout(t.Context(), after)
-		_, err := Run(ctx, between(l, d, now()+int64(200*time.Millisecond), flow(nil), flow(func(f *traffic.Flow) { f.SrcPort, f.Start = 10001, unit.Second })))
+		_, err := Run(ctx, between(l, d, now()+int64(200*time.Millisecond), flow(nil),
+			flow(func(f *traffic.Flow) { f.SrcPort, f.Start = 10001, unit.Second })))
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("cancelled after %v: %v", after, err)
@@ -193,7 +200,8 @@ func TestCancel(t *testing.T) {
 	t.Log(err)
 	clean("after an error")
 	t.Setenv("PATH", "")
-	if _, err := Run(t.Context(), between(l, d, now(), flow(nil))); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "Debian's package is iperf3") {
+	if _, err := Run(t.Context(), between(l, d, now(), flow(nil))); !errors.Is(err, ErrMissing) ||
+		!strings.Contains(err.Error(), "Debian's package is iperf3") {
 		t.Errorf("without iperf3: %v", err)
 	}
 }

@@ -54,7 +54,9 @@ func (k *Kernel) Has(sysctl string) bool { _, ok := k.Sysctl(sysctl); return ok 
 
 // Sysctl is the value that a sysctl of net.ipv4 about TCP has in a new network namespace.
 func (k *Kernel) Sysctl(name string) (string, bool) {
-	i, ok := slices.BinarySearchFunc(k.Sysctls, name, func(x Sysctl, name string) int { return strings.Compare(x.Name, name) })
+	i, ok := slices.BinarySearchFunc(k.Sysctls, name, func(x Sysctl, name string) int {
+		return strings.Compare(x.Name, name)
+	})
 	if !ok {
 		return "", false
 	}
@@ -76,5 +78,6 @@ func (k *Kernel) CongestionControl(name string) error {
 		config = strings.ToUpper(name)
 	}
 	offers := append(slices.Clone(k.CongestionControls), k.Modules...)
-	return fmt.Errorf("the kernel has no %s: it offers %s (CONFIG_TCP_CONG_%s, module tcp_%s)", name, strings.Join(offers, ", "), config, name)
+	return fmt.Errorf("the kernel has no %s: it offers %s (CONFIG_TCP_CONG_%s, module tcp_%s)", name,
+		strings.Join(offers, ", "), config, name)
 }

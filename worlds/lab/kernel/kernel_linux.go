@@ -111,10 +111,11 @@ func (k *Kernel) ask(own bool) error {
 		return unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V2)
 	}), "CAP_NET_RAW and CONFIG_PACKET")
 	// Of the lab's needs the youngest. A TCP socket takes it when it is connected.
-	k.feature("stamps of acknowledgements by offset (SOF_TIMESTAMPING_OPT_ID_TCP)", try(unix.AF_INET, unix.SOCK_DGRAM, 0, func(fd int) error {
-		return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING,
-			unix.SOF_TIMESTAMPING_TX_ACK|unix.SOF_TIMESTAMPING_SOFTWARE|unix.SOF_TIMESTAMPING_OPT_TSONLY|unix.SOF_TIMESTAMPING_OPT_ID|unix.SOF_TIMESTAMPING_OPT_ID_TCP)
-	}), "Linux 6.2")
+	k.feature("stamps of acknowledgements by offset (SOF_TIMESTAMPING_OPT_ID_TCP)", try(unix.AF_INET, unix.SOCK_DGRAM, 0,
+		func(fd int) error {
+			return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING,
+				unix.SOF_TIMESTAMPING_TX_ACK|unix.SOF_TIMESTAMPING_SOFTWARE|unix.SOF_TIMESTAMPING_OPT_TSONLY|unix.SOF_TIMESTAMPING_OPT_ID|unix.SOF_TIMESTAMPING_OPT_ID_TCP)
+		}), "Linux 6.2")
 	k.feature("sockets' own pacing (SO_MAX_PACING_RATE)", try(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error {
 		return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, mostPacing)
 	}), "Linux 4.13")
@@ -167,7 +168,8 @@ func wire() (veth, metrics error) {
 		return err, nil
 	}
 	defer c.Close()
-	near, far := rtnl.End{Name: "probe0", MAC: [6]byte{2, 0, 0, 0, 0, 1}}, rtnl.End{Name: "probe1", MAC: [6]byte{2, 0, 0, 0, 0, 2}}
+	near, far := rtnl.End{Name: "probe0", MAC: [6]byte{2, 0, 0, 0, 0, 1}}, rtnl.End{Name: "probe1",
+		MAC: [6]byte{2, 0, 0, 0, 0, 2}}
 	if err := c.AddVeth(near, far, int(here.Fd()), 1500); err != nil {
 		return err, nil
 	}
@@ -179,7 +181,8 @@ func wire() (veth, metrics error) {
 		return err, nil
 	}
 	to := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
-	if err := c.ReplaceRoute(i.Index, to, rtnl.Metrics{InitialWindow: 20, RTOMin: 100 * unit.Millisecond, QuickACK: true}); err != nil {
+	if err := c.ReplaceRoute(i.Index, to, rtnl.Metrics{InitialWindow: 20, RTOMin: 100 * unit.Millisecond,
+		QuickACK: true}); err != nil {
 		return nil, err
 	}
 	return nil, c.LimitSegments(i.Index, 1)

@@ -59,13 +59,16 @@ func TestAsk(t *testing.T) {
 	for _, f := range k.Features {
 		t.Logf("%s: %v", f.Name, f.Missing)
 	}
-	if k.Release == "" || k.CPUs != runtime.NumCPU() || k.Tick < unit.Millisecond || k.Tick > 10*unit.Millisecond || k.Steal < 0 || k.Steal > 1 {
+	if k.Release == "" || k.CPUs != runtime.NumCPU() || k.Tick < unit.Millisecond || k.Tick > 10*unit.Millisecond ||
+		k.Steal < 0 || k.Steal > 1 {
 		t.Errorf("%+v", k)
 	}
-	if !slices.Contains(k.CongestionControls, "reno") || k.CongestionControl("reno") != nil || k.CongestionControl("nosuch") == nil {
+	if !slices.Contains(k.CongestionControls, "reno") || k.CongestionControl("reno") != nil ||
+		k.CongestionControl("nosuch") == nil {
 		t.Errorf("%v", k.CongestionControls)
 	}
-	if !slices.IsSortedFunc(k.Sysctls, func(a, b Sysctl) int { return strings.Compare(a.Name, b.Name) }) || !k.Has("tcp_wmem") || k.Has("tcp_nosuch") {
+	if !slices.IsSortedFunc(k.Sysctls, func(a, b Sysctl) int { return strings.Compare(a.Name, b.Name) }) ||
+		!k.Has("tcp_wmem") || k.Has("tcp_nosuch") {
 		t.Errorf("%v", k.Sysctls)
 	}
 	if os.Geteuid() == 0 {
@@ -73,7 +76,8 @@ func TestAsk(t *testing.T) {
 		if err := k.Err(); err != nil {
 			t.Error(err)
 		}
-	} else if err := k.Err(); err == nil || !errors.Is(err, unix.EPERM) || !strings.Contains(err.Error(), "CAP_SYS_ADMIN") {
+	} else if err := k.Err(); err == nil || !errors.Is(err, unix.EPERM) ||
+		!strings.Contains(err.Error(), "CAP_SYS_ADMIN") {
 		t.Errorf("without root: %v", err)
 	}
 	if _, err := k.TCP(values(t)); err != nil {
@@ -83,7 +87,8 @@ func TestAsk(t *testing.T) {
 
 func TestSteal(t *testing.T) {
 	for stat, want := range map[string]float64{
-		"cpu  1 2 3 4 5 6 7 72 9 9\ncpu0 1\n": 0.72, "cpu  0 0 0 0 0 0 0 0 0 0\n": 0, "": 0, "cpu 1 2 3": 0, "cpu a b c d e f g h": 0, "intr 1 2 3 4 5 6 7 8 9": 0,
+		"cpu  1 2 3 4 5 6 7 72 9 9\ncpu0 1\n": 0.72, "cpu  0 0 0 0 0 0 0 0 0 0\n": 0, "": 0, "cpu 1 2 3": 0,
+		"cpu a b c d e f g h": 0, "intr 1 2 3 4 5 6 7 8 9": 0,
 	} {
 		if got := steal([]byte(stat)); got != want {
 			t.Errorf("%q: %v, want %v", stat, got, want)
@@ -92,7 +97,8 @@ func TestSteal(t *testing.T) {
 }
 
 // dial makes a connection between the dumbbell's hosts and sends size bytes over it.
-func dial(t *testing.T, l *lab.Network, to netip.AddrPort, size int, sender, receiver []Option) (here, there *net.TCPConn) {
+func dial(t *testing.T, l *lab.Network, to netip.AddrPort, size int, sender, receiver []Option) (here,
+	there *net.TCPConn) {
 	t.Helper()
 	with := func(options []Option) func(string, string, syscall.RawConn) error {
 		return func(_, _ string, c syscall.RawConn) error {
@@ -197,7 +203,8 @@ func TestApply(t *testing.T) {
 		t.Errorf("by default: %+v", i)
 	}
 
-	other := settings("initial_window", "32 packets", "rto_min", "12ms", "ecn", "true", "pacing", "true", "bursts", "false", "send_buffer", "128KiB",
+	other := settings("initial_window", "32 packets", "rto_min", "12ms", "ecn", "true", "pacing", "true", "bursts",
+		"false", "send_buffer", "128KiB",
 		"receive_buffer", "1MiB", "autotuning", "false", "delayed_ack", "12ms", "compressed_ack", "0s")
 	changed := apply(t, l, other)
 	t.Logf("%q", changed)
@@ -239,10 +246,12 @@ func TestApply(t *testing.T) {
 	none := Host{Sysctls: []Sysctl{{"tcp_nosuch", "1"}}}
 	wrong := Host{Sysctls: []Sysctl{{"tcp_ecn", "99"}}}
 	l.Do(labtest.Client, func() error {
-		if _, err := none.Apply(lab.NIC); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "net.ipv4.tcp_nosuch") {
+		if _, err := none.Apply(lab.NIC); !errors.Is(err, os.ErrNotExist) ||
+			!strings.Contains(err.Error(), "net.ipv4.tcp_nosuch") {
 			t.Error(err)
 		}
-		if _, err := wrong.Apply(lab.NIC); !errors.Is(err, unix.EINVAL) || !strings.Contains(err.Error(), "net.ipv4.tcp_ecn = 99") {
+		if _, err := wrong.Apply(lab.NIC); !errors.Is(err, unix.EINVAL) ||
+			!strings.Contains(err.Error(), "net.ipv4.tcp_ecn = 99") {
 			t.Error(err)
 		}
 		return nil
@@ -273,7 +282,8 @@ func gaps(t *testing.T, l *lab.Network, port uint16, while func()) (all []time.D
 		if err != nil {
 			return all
 		}
-		if f, ok := from.(*unix.SockaddrLinklayer); !ok || f.Pkttype != unix.PACKET_HOST || n < 1000 || b[9] != protocolTCP || uint16(b[22])<<8|uint16(b[23]) != port {
+		if f, ok := from.(*unix.SockaddrLinklayer); !ok || f.Pkttype != unix.PACKET_HOST || n < 1000 || b[9] != protocolTCP ||
+			uint16(b[22])<<8|uint16(b[23]) != port {
 			continue
 		}
 		control, err := unix.ParseSocketControlMessage(oob[:m])

@@ -98,10 +98,12 @@ var taken = []Sysctl{
 	{"tcp_no_metrics_save", "1"}, // a flow must not begin with what is remembered of the one before
 	{"tcp_sack", "1"}, {"tcp_dsack", "1"}, {"tcp_timestamps", "1"}, {"tcp_window_scaling", "1"},
 	{"tcp_adv_win_scale", "1"}, {"tcp_app_win", "31"}, {"tcp_shrink_window", "0"},
-	{"tcp_recovery", "1"}, {"tcp_early_retrans", "3"}, {"tcp_frto", "2"}, {"tcp_reordering", "3"}, {"tcp_max_reordering", "300"},
+	{"tcp_recovery", "1"}, {"tcp_early_retrans", "3"}, {"tcp_frto", "2"}, {"tcp_reordering", "3"},
+	{"tcp_max_reordering", "300"},
 	{"tcp_retries2", "15"}, {"tcp_syn_retries", "6"}, {"tcp_rto_max_ms", "120000"}, {"tcp_thin_linear_timeouts", "0"},
 	{"tcp_slow_start_after_idle", "1"}, {"tcp_min_rtt_wlen", "300"}, {"tcp_mtu_probing", "0"},
-	{"tcp_tso_win_divisor", "3"}, {"tcp_tso_rtt_log", "9"}, {"tcp_min_tso_segs", "2"}, {"tcp_limit_output_bytes", "4194304"},
+	{"tcp_tso_win_divisor", "3"}, {"tcp_tso_rtt_log", "9"}, {"tcp_min_tso_segs", "2"}, {"tcp_limit_output_bytes",
+		"4194304"},
 	{"tcp_pacing_ss_ratio", "200"}, {"tcp_pacing_ca_ratio", "120"}, {"tcp_notsent_lowat", "4294967295"},
 	{"tcp_plb_enabled", "0"}, {"tcp_backlog_ack_defer", "1"}, {"tcp_comp_sack_slack_ns", "100000"},
 }
@@ -178,13 +180,15 @@ func (k *Kernel) TCP(v scheme.Values) (Settings, error) {
 		return cannot("delayed_ack", d, "it is %v at most (TCP_DELACK_MIN)", delackMin)
 	case d == delackMin:
 	case d < leastTicks*k.Tick:
-		return cannot("delayed_ack", d, "its timers take two ticks of %v at least: 0s, or from %v on", k.Tick, leastTicks*k.Tick)
+		return cannot("delayed_ack", d, "its timers take two ticks of %v at least: 0s, or from %v on", k.Tick,
+			leastTicks*k.Tick)
 	case d%unit.Microsecond != 0:
 		return cannot("delayed_ack", d, "it counts whole microseconds")
 	case !k.DelayedACK:
 		return cannot("delayed_ack", d, "it has no socket option TCP_DELACK_MAX_US (Linux 6.15)")
 	default:
-		s.ReceiverOptions = append(s.ReceiverOptions, Option{"TCP_DELACK_MAX_US", protocolTCP, delackMaxUS, int(d / unit.Microsecond)})
+		s.ReceiverOptions = append(s.ReceiverOptions, Option{"TCP_DELACK_MAX_US", protocolTCP, delackMaxUS,
+			int(d / unit.Microsecond)})
 	}
 	compressed, most := v.Time("compressed_ack"), int64(44)
 	if compressed == 0 {
@@ -227,8 +231,10 @@ func (h *Host) Add(o Host) error {
 	// Of routes and interfaces, both have a say only if both send, or both receive.
 	if o.sends {
 		if h.sends && (h.InitialWindow != o.InitialWindow || h.RTOMin != o.RTOMin || h.Segments != o.Segments) {
-			return fmt.Errorf("flows of one host want an initial window of %s and %s, an RTO of at least %s and %s, bursts of %s and %s",
-				or(h.InitialWindow, "10"), or(o.InitialWindow, "10"), or(h.RTOMin, "200ms"), or(o.RTOMin, "200ms"), or(h.Segments, "many"), or(o.Segments, "many"))
+			return fmt.Errorf("flows of one host want an initial window of %s and %s, an RTO of at least %s and %s, "+
+				"bursts of %s and %s",
+				or(h.InitialWindow, "10"), or(o.InitialWindow, "10"), or(h.RTOMin, "200ms"), or(o.RTOMin, "200ms"),
+				or(h.Segments, "many"), or(o.Segments, "many"))
 		}
 		h.InitialWindow, h.RTOMin, h.Segments, h.sends = o.InitialWindow, o.RTOMin, o.Segments, true
 	}

@@ -32,9 +32,11 @@ func values(t testing.TB, given ...string) scheme.Values {
 
 // linux is Linux 6.18 with a tick of 4 ms.
 func linux() *Kernel {
-	k := &Kernel{Tick: 4 * unit.Millisecond, DelayedACK: true, CongestionControls: []string{"reno", "bbr", "cubic"}, Modules: []string{"vegas"}}
+	k := &Kernel{Tick: 4 * unit.Millisecond, DelayedACK: true, CongestionControls: []string{"reno", "bbr", "cubic"},
+		Modules: []string{"vegas"}}
 	k.Sysctls = slices.Clone(taken)
-	for _, name := range []string{"tcp_ecn", "tcp_wmem", "tcp_rmem", "tcp_moderate_rcvbuf", "tcp_rto_min_us", "tcp_comp_sack_delay_ns", "tcp_comp_sack_nr"} {
+	for _, name := range []string{"tcp_ecn", "tcp_wmem", "tcp_rmem", "tcp_moderate_rcvbuf", "tcp_rto_min_us",
+		"tcp_comp_sack_delay_ns", "tcp_comp_sack_nr"} {
 		k.Sysctls = append(k.Sysctls, Sysctl{Name: name})
 	}
 	slices.SortFunc(k.Sysctls, func(a, b Sysctl) int { return strings.Compare(a.Name, b.Name) })
@@ -72,13 +74,15 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	send := append(slices.Clone(taken), Sysctl{"tcp_rto_min_us", "200000"}, Sysctl{"tcp_ecn", "2"}, Sysctl{"tcp_wmem", "4096 16384 4194304"})
+	send := append(slices.Clone(taken), Sysctl{"tcp_rto_min_us", "200000"}, Sysctl{"tcp_ecn", "2"},
+		Sysctl{"tcp_wmem", "4096 16384 4194304"})
 	receive := append(slices.Clone(taken), Sysctl{"tcp_moderate_rcvbuf", "1"}, Sysctl{"tcp_rmem", "4096 131072 33554432"},
 		Sysctl{"tcp_comp_sack_delay_ns", "1000000"}, Sysctl{"tcp_comp_sack_nr", "44"})
 	if !slices.Equal(s.Sender.Sysctls, send) || !slices.Equal(s.Receiver.Sysctls, receive) {
 		t.Errorf("got\n%v\n%v", s.Sender.Sysctls, s.Receiver.Sysctls)
 	}
-	if len(s.SenderOptions)+len(s.ReceiverOptions) > 0 || s.Rate != 0 || s.Pacing || s.Sender.InitialWindow != 0 || s.Sender.RTOMin != 0 ||
+	if len(s.SenderOptions)+len(s.ReceiverOptions) > 0 || s.Rate != 0 || s.Pacing || s.Sender.InitialWindow != 0 ||
+		s.Sender.RTOMin != 0 ||
 		s.Sender.Segments != 0 || s.Receiver.QuickACK {
 		t.Errorf("%+v", s)
 	}
@@ -219,8 +223,9 @@ func TestCongestionControl(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"dctcp":     "the kernel has no dctcp: it offers reno, bbr, cubic, vegas (CONFIG_TCP_CONG_DCTCP, module tcp_dctcp)",
-		"highspeed": "the kernel has no highspeed: it offers reno, bbr, cubic, vegas (CONFIG_TCP_CONG_HSTCP, module tcp_highspeed)",
+		"dctcp": "the kernel has no dctcp: it offers reno, bbr, cubic, vegas (CONFIG_TCP_CONG_DCTCP, module tcp_dctcp)",
+		"highspeed": "the kernel has no highspeed: it offers reno, bbr, cubic, vegas (CONFIG_TCP_CONG_HSTCP, module " +
+			"tcp_highspeed)",
 	} {
 		if err := k.CongestionControl(name); err == nil || err.Error() != want {
 			t.Errorf("%v", err)

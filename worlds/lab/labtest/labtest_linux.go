@@ -38,11 +38,13 @@ type Dumbbell struct {
 // Config is the lab's configuration of the dumbbell.
 func (d Dumbbell) Config() *lab.Config {
 	link := topology.Link{Rate: unit.LinkRate{Bits: d.Rate}, Delay: d.Delay, Buffer: unit.Length{Packets: d.Packets}}
-	n := &topology.Network{Nodes: []topology.Node{{Name: "client"}, {Name: "s1", Switch: true}, {Name: "server"}}, Links: []topology.Link{link, link}}
+	n := &topology.Network{Nodes: []topology.Node{{Name: "client"}, {Name: "s1", Switch: true}, {Name: "server"}},
+		Links: []topology.Link{link, link}}
 	n.Links[0].Rate.Bits *= 2
 	n.Links[0].Ends, n.Links[1].Ends = [2]int{0, 1}, [2]int{1, 2}
 	routes := n.Routes()
-	c := &lab.Config{Seed: 1, Network: n, Hosts: n.Addresses(), Duration: unit.Second, Switches: make([]lab.SwitchConfig, 3)}
+	c := &lab.Config{Seed: 1, Network: n, Hosts: n.Addresses(), Duration: unit.Second,
+		Switches: make([]lab.SwitchConfig, 3)}
 	c.Framing, _ = packet.FramingByName("l2")
 	c.Switches[1] = lab.SwitchConfig{
 		Routes: dataplane.HostRoutes(c.Hosts, routes.Paths(1)),

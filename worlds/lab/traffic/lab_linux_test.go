@@ -56,11 +56,13 @@ func network(how string) *lab.Config {
 		Links: []topology.Link{
 			{Ends: [2]int{left, middle}, Rate: unit.LinkRate{Bits: 2 * bottleneck}, Delay: 2500 * unit.Microsecond},
 			{Ends: [2]int{right, middle}, Rate: unit.LinkRate{Bits: 2 * bottleneck}, Delay: 2500 * unit.Microsecond},
-			{Ends: [2]int{middle, server}, Rate: unit.LinkRate{Bits: bottleneck}, Delay: 2500 * unit.Microsecond, Buffer: unit.Length{Packets: int32(buffer)}},
+			{Ends: [2]int{middle, server}, Rate: unit.LinkRate{Bits: bottleneck}, Delay: 2500 * unit.Microsecond,
+				Buffer: unit.Length{Packets: int32(buffer)}},
 		},
 	}
 	book := n.Addresses()
-	c := &lab.Config{Seed: 1, Network: n, Hosts: book, Lead: lead, Duration: 100 * unit.Second, Switches: make([]lab.SwitchConfig, len(n.Nodes))}
+	c := &lab.Config{Seed: 1, Network: n, Hosts: book, Lead: lead, Duration: 100 * unit.Second,
+		Switches: make([]lab.SwitchConfig, len(n.Nodes))}
 	c.Framing, _ = packet.FramingByName("l2")
 	c.Switches[middle] = lab.SwitchConfig{Routes: dataplane.HostRoutes(book, n.Routes().Paths(middle)),
 		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
@@ -183,12 +185,16 @@ func TestCompletion(t *testing.T) {
 			payload := unit.Bytes(c.Flows[i].Payload)
 			packets := int64((size + payload - 1) / payload)
 			least := 20*unit.Millisecond + unit.TransmitTime(unit.Bytes(packets-1)*frame, line)
-			t.Logf("%s, IPv%d: %d packets, %d again, arrived after %v, acknowledged after %v of %v, written after %v with %v not acknowledged", flows[i].TCP.CongestionControl,
-				flows[i].Version, f.Sender.SentPackets, f.Sender.Retransmitted, f.Arrived-f.Start, f.FCT, least, f.Written, f.Sender.Unacked)
-			if f.FCT < least || f.Arrived < f.Start+least-5*unit.Millisecond || f.Arrived > f.Start+f.FCT || f.Written > f.FCT || f.Written < 10*unit.Millisecond || f.Sender.Unacked <= 0 || f.Sender.Unacked > size {
+			t.Logf("%s, IPv%d: %d packets, %d again, arrived after %v, acknowledged after %v of %v, written after %v with %v "+
+				"not acknowledged", flows[i].TCP.CongestionControl,
+				flows[i].Version, f.Sender.SentPackets, f.Sender.Retransmitted, f.Arrived-f.Start, f.FCT, least, f.Written,
+				f.Sender.Unacked)
+			if f.FCT < least || f.Arrived < f.Start+least-5*unit.Millisecond || f.Arrived > f.Start+f.FCT || f.Written > f.FCT ||
+				f.Written < 10*unit.Millisecond || f.Sender.Unacked <= 0 || f.Sender.Unacked > size {
 				t.Errorf("flow %d: %+v", i, f)
 			}
-			if f.Sender.SentBytes != size || f.Receiver.ReceivedBytes != size || f.Sender.SentPackets-f.Sender.Retransmitted < packets || f.Receiver.ReceivedPackets < packets {
+			if f.Sender.SentBytes != size || f.Receiver.ReceivedBytes != size ||
+				f.Sender.SentPackets-f.Sender.Retransmitted < packets || f.Receiver.ReceivedPackets < packets {
 				t.Errorf("flow %d: %d packets: %+v", i, packets, f)
 			}
 			if f.FCT > 2*least {
@@ -209,7 +215,8 @@ func samples(t *testing.T, c Config, r *Result, i int) (wrong []string) {
 		at := unit.Time(k) * c.Samples[0].Every
 		alive := at > f.Start && at < f.Start+f.FCT
 		if alive != (s[Window][k] >= 0) && at != f.Start {
-			wrong = append(wrong, fmt.Sprintf("flow %d, alive from %v to %v, has a window of %d at %v", i, f.Start, f.Start+f.FCT, s[Window][k], at))
+			wrong = append(wrong, fmt.Sprintf("flow %d, alive from %v to %v, has a window of %d at %v", i, f.Start, f.Start+
+				f.FCT, s[Window][k], at))
 		}
 		if s[Window][k]%int64(c.Flows[i].Payload) != 0 && s[Window][k] != -1 {
 			t.Errorf("flow %d: a window of %d at %v", i, s[Window][k], at)
@@ -218,13 +225,16 @@ func samples(t *testing.T, c Config, r *Result, i int) (wrong []string) {
 			continue
 		}
 		payload := int64(c.Flows[i].Payload)
-		if s[Window][k] < payload || s[InFlight][k] > s[Window][k]+payload || s[RTT][k] < int64(10*unit.Millisecond) || s[Rate][k] <= 0 {
-			wrong = append(wrong, fmt.Sprintf("flow %d at %v: window %d, in flight %d, RTT %d, rate %d", i, at, s[Window][k], s[InFlight][k], s[RTT][k], s[Rate][k]))
+		if s[Window][k] < payload || s[InFlight][k] > s[Window][k]+payload || s[RTT][k] < int64(10*unit.Millisecond) ||
+			s[Rate][k] <= 0 {
+			wrong = append(wrong, fmt.Sprintf("flow %d at %v: window %d, in flight %d, RTT %d, rate %d", i, at, s[Window][k],
+				s[InFlight][k], s[RTT][k], s[Rate][k]))
 		}
 	}
 	received := s[ReceivedBytes]
 	for k := range received {
-		if at := unit.Time(k) * c.Samples[0].Every; k > 0 && received[k] < received[k-1] || at > f.Arrived+unit.Millisecond && received[k] != int64(c.Flows[i].Size) || at < f.Start && received[k] != 0 {
+		if at := unit.Time(k) * c.Samples[0].Every; k > 0 && received[k] < received[k-1] || at > f.Arrived+unit.Millisecond &&
+			received[k] != int64(c.Flows[i].Size) || at < f.Start && received[k] != 0 {
 			wrong = append(wrong, fmt.Sprintf("flow %d, arrived at %v: %d bytes at %v", i, f.Arrived, received[k], at))
 		}
 	}
@@ -238,7 +248,8 @@ func TestShortFlows(t *testing.T) {
 	at := unit.Time(0)
 	var flows []Flow
 	for i := range 2000 {
-		f := Flow{Src: i % 2, Dst: server, SrcPort: uint16(10000 + i), DstPort: 5000, Version: uint8(4 + i/2%2*2), Size: size, Payload: 1448, Start: at,
+		f := Flow{Src: i % 2, Dst: server, SrcPort: uint16(10000 + i), DstPort: 5000, Version: uint8(4 + i/2%2*2), Size: size,
+			Payload: 1448, Start: at,
 			TCP: &TCP{CongestionControl: "cubic"}}
 		if i >= 20 { // incast first
 			at += unit.Time(random.ExpFloat64() * float64(unit.Millisecond))
@@ -251,7 +262,8 @@ func TestShortFlows(t *testing.T) {
 	}
 	least := 20*unit.Millisecond + unit.TransmitTime(6*frame, 200*unit.Mbps)
 	for i, f := range r.Flows {
-		if f.Failed != nil || f.FCT < least || f.FCT == unit.Never || f.Receiver.ReceivedBytes != size || f.Sender.SentBytes != size || f.Start != flows[i].Start {
+		if f.Failed != nil || f.FCT < least || f.FCT == unit.Never || f.Receiver.ReceivedBytes != size ||
+			f.Sender.SentBytes != size || f.Start != flows[i].Start {
 			t.Fatalf("flow %d: %+v", i, f)
 		}
 	}
@@ -282,7 +294,8 @@ func TestDatagrams(t *testing.T) {
 	flows := make()
 	delays := new(unit.Histogram)
 	flows[0].UDPReceiver.Counters().Delays = delays
-	c := Config{Flows: flows, Warmup: warmup, Duration: 2 * unit.Second, Samples: []Sample{{Window, 0, 100 * unit.Millisecond}}}
+	c := Config{Flows: flows, Warmup: warmup, Duration: 2 * unit.Second,
+		Samples: []Sample{{Window, 0, 100 * unit.Millisecond}}}
 	for i := range flows {
 		c.Samples = append(c.Samples, Sample{ReceivedBytes, i, 100 * unit.Millisecond})
 	}
@@ -301,7 +314,8 @@ func TestDatagrams(t *testing.T) {
 		}
 		got := &r.Flows[i]
 		x := &got.Receiver
-		t.Logf("%s, IPv%d: %d datagrams, delay %v to %v, jitter %.0f us", patterns[i/2].Pattern, f.Version, x.ReceivedPackets, x.DelayMin, x.DelayMax, x.Jitter/1e6)
+		t.Logf("%s, IPv%d: %d datagrams, delay %v to %v, jitter %.0f us", patterns[i/2].Pattern, f.Version, x.ReceivedPackets,
+			x.DelayMin, x.DelayMax, x.Jitter/1e6)
 		if got.Sender.SentPackets != want || got.Sender.SentBytes != unit.Bytes(1000*want) {
 			t.Errorf("flow %d sent %d datagrams of %d in the schedule", i, got.Sender.SentPackets, want)
 		}
@@ -312,11 +326,13 @@ func TestDatagrams(t *testing.T) {
 		if x.ReceivedPackets < want || x.ReceivedBytes != unit.Bytes(1000*x.ReceivedPackets) || x.Duplicates != 0 {
 			t.Errorf("flow %d received %d of %d: %+v", i, x.ReceivedPackets, want, x)
 		}
-		if x.DelayMin < 5*unit.Millisecond || x.DelaySum < 5*unit.Millisecond*unit.Time(x.ReceivedPackets) || x.DelayMax < x.DelayMin || x.DelaySum > unit.Time(x.ReceivedPackets)*x.DelayMax {
+		if x.DelayMin < 5*unit.Millisecond || x.DelaySum < 5*unit.Millisecond*unit.Time(x.ReceivedPackets) ||
+			x.DelayMax < x.DelayMin || x.DelaySum > unit.Time(x.ReceivedPackets)*x.DelayMax {
 			t.Errorf("flow %d: delays %v to %v, in all %v", i, x.DelayMin, x.DelayMax, x.DelaySum)
 		}
 	}
-	if n := r.Flows[0].Receiver.ReceivedPackets; int64(delays.Count()) != n || flows[0].UDPReceiver.Counters().Delays != delays {
+	if n := r.Flows[0].Receiver.ReceivedPackets; int64(delays.Count()) != n ||
+		flows[0].UDPReceiver.Counters().Delays != delays {
 		t.Errorf("%d delays of %d datagrams", delays.Count(), n)
 	}
 	if r.Late.Count() != all || report.Counts.In < all {
@@ -356,7 +372,8 @@ func TestLoad(t *testing.T) {
 		unix.Getrusage(unix.RUSAGE_SELF, &before)
 		r, report := inLab(t, "1000 10000", Config{Flows: flows, Duration: 2500 * unit.Millisecond})
 		unix.Getrusage(unix.RUSAGE_SELF, &after)
-		t.Logf("%.0f %% of a core", float64(after.Utime.Nano()+after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano())/2e7)
+		t.Logf("%.0f %% of a core", float64(after.Utime.Nano()+
+			after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano())/2e7)
 		for i, f := range r.Flows {
 			if f.Sender.SentPackets != f.Receiver.ReceivedPackets {
 				wrong = append(wrong, fmt.Sprintf("flow %d: %d of %d arrived", i, f.Receiver.ReceivedPackets, f.Sender.SentPackets))

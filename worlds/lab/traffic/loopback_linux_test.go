@@ -34,8 +34,9 @@ func loopback(t testing.TB, flows ...Flow) Config {
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
 		t.Fatal(err)
 	}
-	return Config{Flows: flows, Epoch: now.Nano() + int64(50*time.Millisecond), Duration: 5 * unit.Second, UntilDone: true, Book: book,
-		Do: func(_ int, what func() error) error { return what() }}
+	return Config{Flows: flows, Epoch: now.Nano() + int64(50*time.Millisecond), Duration: 5 * unit.Second, UntilDone: true,
+		Book: book,
+		Do:   func(_ int, what func() error) error { return what() }}
 }
 
 // port is one that no other test has.
@@ -44,7 +45,8 @@ var port = uint16(20000)
 // stream is a flow of TCP from host 0 to host 1.
 func stream(version uint8, size unit.Bytes) Flow {
 	port++
-	return Flow{Src: 0, Dst: 1, SrcPort: port, DstPort: 19999, Version: version, Size: size, Payload: 1448, TCP: &TCP{CongestionControl: "reno"}}
+	return Flow{Src: 0, Dst: 1, SrcPort: port, DstPort: 19999, Version: version, Size: size, Payload: 1448,
+		TCP: &TCP{CongestionControl: "reno"}}
 }
 
 // datagrams is a flow of UDP from host 0 to host 1.
@@ -60,7 +62,8 @@ func datagrams(t testing.TB, version uint8, size unit.Bytes, c udp.Config) Flow 
 func schedule(t testing.TB, f *Flow, c udp.Config) {
 	t.Helper()
 	var err error
-	f.UDP, f.UDPReceiver, err = udp.New(transport.Flow{Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1), SrcPort: f.SrcPort, DstPort: f.DstPort,
+	f.UDP, f.UDPReceiver, err = udp.New(transport.Flow{Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1),
+		SrcPort: f.SrcPort, DstPort: f.DstPort,
 		Version: f.Version, TOS: f.TOS, Start: f.Start, Stop: f.Stop, Size: f.Size, Payload: f.Payload,
 		Random: unit.NewRandom(1, "flow")}, c)
 	if err != nil {
@@ -92,7 +95,8 @@ func TestLoopback(t *testing.T) {
 	}
 	for i, f := range r.Flows {
 		if f.Failed != nil || f.FCT == unit.Never || f.Arrived == unit.Never || f.FCT <= 0 || f.Arrived <= 0 ||
-			f.Sender.Finished != f.Start+f.FCT || f.Receiver.Finished != f.Arrived || f.Receiver.ReceivedBytes != size || f.Sender.SentBytes != size {
+			f.Sender.Finished != f.Start+f.FCT || f.Receiver.Finished != f.Arrived || f.Receiver.ReceivedBytes != size ||
+			f.Sender.SentBytes != size {
 			t.Errorf("flow %d: %+v", i, f)
 		}
 		if c.Flows[i].TCP == nil {
@@ -127,14 +131,16 @@ func TestMeasured(t *testing.T) {
 			t.Errorf("flow %d: samples %v", i, s)
 			continue
 		}
-		if d := f.Receiver.ReceivedBytes - unit.Bytes(s[8]-s[0]); d > 5000 || d < -5000 || f.Receiver.ReceivedBytes <= 0 || f.FCT != unit.Never || f.Arrived != unit.Never || f.Written != unit.Never {
+		if d := f.Receiver.ReceivedBytes - unit.Bytes(s[8]-s[0]); d > 5000 || d < -5000 || f.Receiver.ReceivedBytes <= 0 ||
+			f.FCT != unit.Never || f.Arrived != unit.Never || f.Written != unit.Never {
 			t.Errorf("flow %d received %v, by samples %d: %+v", i, f.Receiver.ReceivedBytes, s[8]-s[0], f)
 		}
 	}
 	if f := &r.Flows[2]; f.Sender.SentPackets < 276 || f.Sender.SentPackets > 277 { // 0.4 s of 8 Mb/s
 		t.Errorf("%d datagrams were sent", f.Sender.SentPackets)
 	}
-	if f := &r.Flows[1]; f.Sender.SentBytes != 0 || f.Sender.SentPackets != 0 || f.Receiver.ReceivedBytes != 0 || f.FCT == unit.Never {
+	if f := &r.Flows[1]; f.Sender.SentBytes != 0 || f.Sender.SentPackets != 0 || f.Receiver.ReceivedBytes != 0 ||
+		f.FCT == unit.Never {
 		t.Errorf("the early flow: %+v", f)
 	}
 	for i, s := range r.Sampled {
@@ -167,8 +173,10 @@ func TestReceived(t *testing.T) {
 	r := carry(t, c)
 	for i := range r.Flows {
 		f, s := &r.Flows[i], r.Sampled[i]
-		if d := f.Received - unit.Bytes(s[len(s)-1]); d < 0 || d > 5000 || f.Received <= f.Receiver.ReceivedBytes || f.FCT != unit.Never {
-			t.Errorf("flow %d: %v received, by samples %v, %v of it in the measured part", i, f.Received, s, f.Receiver.ReceivedBytes)
+		if d := f.Received - unit.Bytes(s[len(s)-1]); d < 0 || d > 5000 || f.Received <= f.Receiver.ReceivedBytes ||
+			f.FCT != unit.Never {
+			t.Errorf("flow %d: %v received, by samples %v, %v of it in the measured part", i, f.Received, s,
+				f.Receiver.ReceivedBytes)
 		}
 	}
 }
@@ -208,7 +216,8 @@ func TestAfter(t *testing.T) {
 		t.Errorf("the answer begins at %v, not at %v", f[3].Start, want)
 	}
 	if f[4].Start < f[0].Arrived || f[5].Start < late.Start || f[6].Start < f[3].Arrived || f[4].Start > f[3].Start {
-		t.Errorf("begin at %v, %v, %v instead of %v, %v, %v", f[4].Start, f[5].Start, f[6].Start, f[0].Arrived, late.Start, f[3].Arrived)
+		t.Errorf("begin at %v, %v, %v instead of %v, %v, %v", f[4].Start, f[5].Start, f[6].Start, f[0].Arrived, late.Start,
+			f[3].Arrived)
 	}
 	for i := range f {
 		if f[i].FCT == unit.Never || f[i].Receiver.ReceivedBytes != c.Flows[i].Size {
@@ -235,7 +244,8 @@ func TestStop(t *testing.T) {
 	c := loopback(t, endless, steady, never)
 	c.Duration, c.UntilDone = unit.Second, false
 	for i := range c.Flows {
-		c.Samples = append(c.Samples, Sample{ReceivedBytes, i, 10 * unit.Millisecond}, Sample{Window, i, 10 * unit.Millisecond})
+		c.Samples = append(c.Samples, Sample{ReceivedBytes, i, 10 * unit.Millisecond},
+			Sample{Window, i, 10 * unit.Millisecond})
 	}
 	r := carry(t, c)
 	for i := range 2 {
@@ -255,7 +265,8 @@ func TestStop(t *testing.T) {
 	if got := r.Flows[1].Sender.SentBytes; got != 201_000 {
 		t.Errorf("%v sent at 1 MB/s for 200 ms", got)
 	}
-	if f := r.Flows[2]; f.Sender != (transport.Counters{DelayMin: unit.Never, Finished: unit.Never, Written: unit.Never}) || f.Failed != nil {
+	if f := r.Flows[2]; f.Sender != (transport.Counters{DelayMin: unit.Never, Finished: unit.Never,
+		Written: unit.Never}) || f.Failed != nil {
 		t.Errorf("what stops before it starts: %+v", f)
 	}
 }
@@ -279,12 +290,14 @@ func TestOptions(t *testing.T) {
 
 // The last datagram of a flow may be too short to say what it is.
 func TestShortDatagram(t *testing.T) {
-	c := loopback(t, datagrams(t, 4, 3*1448+1, udp.Config{Rate: 80 * unit.Mbps, Pattern: udp.CBR}), datagrams(t, 6, 5, udp.Config{Rate: 80 * unit.Mbps, Pattern: udp.CBR}))
+	c := loopback(t, datagrams(t, 4, 3*1448+1, udp.Config{Rate: 80 * unit.Mbps, Pattern: udp.CBR}),
+		datagrams(t, 6, 5, udp.Config{Rate: 80 * unit.Mbps, Pattern: udp.CBR}))
 	c.UntilDone, c.Duration = false, unit.Second/2
 	r := carry(t, c)
 	for i, want := range []int64{4, 1} {
 		f := &r.Flows[i]
-		if f.Receiver.ReceivedPackets != want || f.Receiver.ReceivedBytes != c.Flows[i].Size || f.Arrived == unit.Never || f.Receiver.DelaySum <= 0 || f.Receiver.DelayMax > f.Arrived {
+		if f.Receiver.ReceivedPackets != want || f.Receiver.ReceivedBytes != c.Flows[i].Size || f.Arrived == unit.Never ||
+			f.Receiver.DelaySum <= 0 || f.Receiver.DelayMax > f.Arrived {
 			t.Errorf("flow %d: %+v", i, f)
 		}
 	}
@@ -348,7 +361,8 @@ func TestRefused(t *testing.T) {
 // Mistakes of this machine say where and what to do.
 func TestErrors(t *testing.T) {
 	for want, change := range map[string]func(c *Config){
-		"flow 0, host 0: congestion control \"nonesuch\": no such file or directory: this kernel does not have it; /proc": func(c *Config) {
+		"flow 0, host 0: congestion control \"nonesuch\": no such file or directory: this kernel does not " +
+			"have it; /proc": func(c *Config) {
 			c.Flows[0].TCP.CongestionControl = "nonesuch"
 		},
 		"flow 0, host 1: bind to 192.0.2.1:": func(c *Config) {
@@ -520,7 +534,8 @@ func TestStarts(t *testing.T) {
 		}
 		ready := s.ready(now, all)
 		for k, i := range ready {
-			if start := all[i].Start; start < now || start > now+readyBefore+readyWith || k > 0 && all[i].Src < all[ready[k-1]].Src {
+			if start := all[i].Start; start < now || start > now+readyBefore+readyWith || k > 0 &&
+				all[i].Src < all[ready[k-1]].Src {
 				t.Errorf("flow %d, from host %d at %v, is made ready at %v with %v", i, all[i].Src, start, now, ready)
 			}
 		}
@@ -533,8 +548,9 @@ func TestStarts(t *testing.T) {
 
 // What samples show is TCP_INFO's in the simulator's units.
 func TestQuantity(t *testing.T) {
-	info := &sockdiag.Info{Window: 10, SendMSS: 1448, PacingRate: 5 * unit.Mbps, Unacked: 9, Sacked: 3, Lost: 2, Retrans: 1,
-		RTT: 20 * unit.Millisecond, DeliveryRate: unit.Mbps}
+	info := &sockdiag.Info{Window: 10, SendMSS: 1448, PacingRate: 5 * unit.Mbps, Unacked: 9, Sacked: 3, Lost: 2,
+		Retrans: 1,
+		RTT:     20 * unit.Millisecond, DeliveryRate: unit.Mbps}
 	for what, want := range map[What]int64{Window: 14480, Rate: 5e6, InFlight: 5 * 1448, RTT: 20e9, DeliveryRate: 1e6} {
 		if got := quantity(what, info); got != want {
 			t.Errorf("%d: %d, not %d", what, got, want)
@@ -564,7 +580,8 @@ func TestLateness(t *testing.T) {
 		l.add(unit.Time(i+1) * unit.Microsecond)
 	}
 	near := func(a, b unit.Time) bool { return a > b-b/50 && a < b+b/50 }
-	if !near(l.At(0.5), 50*unit.Microsecond) || !near(l.At(0.99), 99*unit.Microsecond) || l.At(1) > l.Max || l.Max != 100*unit.Microsecond {
+	if !near(l.At(0.5), 50*unit.Microsecond) || !near(l.At(0.99), 99*unit.Microsecond) || l.At(1) > l.Max ||
+		l.Max != 100*unit.Microsecond {
 		t.Errorf("%v, %v, %v", l.At(0.5), l.At(0.99), l.Max)
 	}
 }

@@ -71,7 +71,8 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 func newRun(c *Config) (*run, error) {
 	r := &run{
 		Config: c, result: &Result{Flows: make([]FlowResult, len(c.Flows)), Sampled: make([][]int64, len(c.Samples))},
-		missing: make([]int, len(c.Flows)), waiting: make([][]int, len(c.Flows)), givenUp: make([]bool, len(c.Flows)), tails: make([]atomic.Int64, len(c.Flows)),
+		missing: make([]int, len(c.Flows)), waiting: make([][]int, len(c.Flows)), givenUp: make([]bool, len(c.Flows)),
+		tails: make([]atomic.Int64, len(c.Flows)),
 	}
 	for i := range r.begun {
 		r.begun[i].wake = -1

@@ -109,7 +109,8 @@ func explain(err error) error {
 	case errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE):
 		return fmt.Errorf("%w: too many flows at a time; raise the limit of open files (ulimit -n)", err)
 	case errors.Is(err, unix.EADDRNOTAVAIL):
-		return fmt.Errorf("%w: the host does not have the address, or another connection has the same ports still; use other ports", err)
+		return fmt.Errorf("%w: the host does not have the address, or another connection has the same ports still; use "+
+			"other ports", err)
 	case errors.Is(err, unix.EADDRINUSE):
 		return fmt.Errorf("%w: another program has the port; use another one", err)
 	case errors.Is(err, unix.EMSGSIZE):

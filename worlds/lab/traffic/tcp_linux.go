@@ -111,7 +111,8 @@ const (
 
 func newConnections(r *run, flows []int) *connections {
 	c := &connections{
-		run: r, flows: flows, conn: make([]connection, len(r.Flows)), accepting: make(map[accepted]int, len(flows)), epoll: -1,
+		run: r, flows: flows, conn: make([]connection, len(r.Flows)), accepting: make(map[accepted]int, len(flows)),
+		epoll:  -1,
 		starts: newStarts(flows, r.Flows), data: make([]byte, writeSize), void: make([]byte, readSize),
 		periods: r.Config.periods(func(s *Sample) bool { return r.Flows[s.Flow].TCP != nil }),
 	}
@@ -208,9 +209,12 @@ func control(fd int, name string) error {
 	err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
 	switch {
 	case errors.Is(err, unix.ENOENT):
-		return fmt.Errorf("congestion control %q: %w: this kernel does not have it; /proc/sys/net/ipv4/tcp_available_congestion_control lists what there is, modprobe tcp_%s may add it", name, err, name)
+		return fmt.Errorf("congestion control %q: %w: this kernel does not have it; "+
+			"/proc/sys/net/ipv4/tcp_available_congestion_control lists what there is, modprobe tcp_%s may add it",
+			name, err, name)
 	case errors.Is(err, unix.EPERM):
-		return fmt.Errorf("congestion control %q: %w: it is not in /proc/sys/net/ipv4/tcp_allowed_congestion_control", name, err)
+		return fmt.Errorf("congestion control %q: %w: it is not in /proc/sys/net/ipv4/tcp_allowed_congestion_control", name,
+			err)
 	case err != nil:
 		return fmt.Errorf("congestion control %q: %w", name, err)
 	}
@@ -264,7 +268,8 @@ func (c *connections) drive() error {
 
 // wait is epoll_pwait2(2), which is exact to the nanosecond.
 func (c *connections) wait(t *unix.Timespec) (int, error) {
-	n, _, e := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(c.epoll), uintptr(unsafe.Pointer(&c.events[0])), uintptr(len(c.events)),
+	n, _, e := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(c.epoll), uintptr(unsafe.Pointer(&c.events[0])),
+		uintptr(len(c.events)),
 		uintptr(unsafe.Pointer(t)), 0, 0)
 	if e != 0 {
 		return 0, e
@@ -394,7 +399,8 @@ func (c *connections) begin(i int) error {
 
 // unreachable tells errors of the way or of the other end from those of this machine.
 func unreachable(err error) bool {
-	for _, e := range [...]error{unix.ECONNREFUSED, unix.ECONNRESET, unix.ETIMEDOUT, unix.EHOSTUNREACH, unix.EPIPE, unix.ECONNABORTED} {
+	for _, e := range [...]error{unix.ECONNREFUSED, unix.ECONNRESET, unix.ETIMEDOUT, unix.EHOSTUNREACH, unix.EPIPE,
+		unix.ECONNABORTED} {
 		if errors.Is(err, e) {
 			return true
 		}
@@ -624,10 +630,12 @@ func (c *connections) stamps(i int) (any bool) {
 		var what *unix.SockExtendedErr
 		for k := range messages {
 			switch m := &messages[k]; {
-			case m.Header.Level == unix.SOL_SOCKET && m.Header.Type == unix.SO_TIMESTAMPING && len(m.Data) >= int(unsafe.Sizeof(*at)):
+			case m.Header.Level == unix.SOL_SOCKET && m.Header.Type == unix.SO_TIMESTAMPING &&
+				len(m.Data) >= int(unsafe.Sizeof(*at)):
 				at = (*unix.ScmTimestamping)(unsafe.Pointer(&m.Data[0]))
 			case (m.Header.Level == unix.IPPROTO_IP && m.Header.Type == unix.IP_RECVERR ||
-				m.Header.Level == unix.IPPROTO_IPV6 && m.Header.Type == unix.IPV6_RECVERR) && len(m.Data) >= int(unsafe.Sizeof(*what)):
+				m.Header.Level == unix.IPPROTO_IPV6 && m.Header.Type == unix.IPV6_RECVERR) &&
+				len(m.Data) >= int(unsafe.Sizeof(*what)):
 				what = (*unix.SockExtendedErr)(unsafe.Pointer(&m.Data[0]))
 			}
 		}
@@ -730,7 +738,8 @@ func (c *connections) settle(i int) {
 
 // read reads and forgets what a socket has received.
 func (c *connections) read(fd int) (int, error) {
-	n, _, e := unix.Syscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&c.void[0])), uintptr(len(c.void)), unix.MSG_TRUNC, 0, 0)
+	n, _, e := unix.Syscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&c.void[0])), uintptr(len(c.void)),
+		unix.MSG_TRUNC, 0, 0)
 	if e != 0 {
 		return 0, e
 	}

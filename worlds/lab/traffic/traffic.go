@@ -120,12 +120,13 @@ type Result struct {
 type FlowResult struct {
 	Start            unit.Time // when it was to begin; unit.Never if what it comes after did not arrive
 	Sender, Receiver transport.Counters
-	FCT              unit.Time  // from Start to the acknowledgement of the last byte (UDP: to its sending); unit.Never if unfinished or endless
-	Arrived          unit.Time  // when the receiving application had all; unit.Never if it has not, or the flow is endless
-	Written          unit.Time  // from Start to the return of the last write; unit.Never if it has not returned, or for UDP
-	Timeouts         int64      // of the retransmission timer, measured part
-	Received         unit.Bytes // payload that has come to the receiver, from the start of the run
-	Failed           error      // why the connection was not made, or ended early; nil: it was not, or the run ended before
+	// from Start to the acknowledgement of the last byte (UDP: to its sending); unit.Never if unfinished or endless
+	FCT      unit.Time
+	Arrived  unit.Time  // when the receiving application had all; unit.Never if it has not, or the flow is endless
+	Written  unit.Time  // from Start to the return of the last write; unit.Never if it has not returned, or for UDP
+	Timeouts int64      // of the retransmission timer, measured part
+	Received unit.Bytes // payload that has come to the receiver, from the start of the run
+	Failed   error      // why the connection was not made, or ended early; nil: it was not, or the run ended before
 }
 
 // Lateness is how much later than they should things happened.
@@ -206,7 +207,8 @@ type tuple struct {
 // check tells what of a configuration cannot be.
 func (c *Config) check() error {
 	if c.Warmup < 0 || c.Duration < c.Warmup || c.Duration > unit.Never/4 || c.Book == nil || c.Do == nil {
-		return fmt.Errorf("a warm-up of %v and a duration of %v, addresses and namespaces: the warm-up must not be longer, and all must be given", c.Warmup, c.Duration)
+		return fmt.Errorf("a warm-up of %v and a duration of %v, addresses and namespaces: the warm-up must not be longer, "+
+			"and all must be given", c.Warmup, c.Duration)
 	}
 	tuples := make(map[tuple]int, len(c.Flows))
 	for i := range c.Flows {
@@ -224,7 +226,8 @@ func (c *Config) check() error {
 		case (f.TCP != nil) == (f.UDPReceiver != nil):
 			return fmt.Errorf("flow %d is of TCP or of UDP", i)
 		case f.TCP == nil && f.Payload < LeastDatagram:
-			return fmt.Errorf("flow %d: datagrams with %d bytes of payload cannot say what they are; from %d bytes on they can", i, f.Payload, LeastDatagram)
+			return fmt.Errorf("flow %d: datagrams with %d bytes of payload cannot say what they are; from %d bytes on they can",
+				i, f.Payload, LeastDatagram)
 		case f.TCP == nil && (f.UDP == nil) != (len(f.After) > 0 && f.Begin != nil):
 			return fmt.Errorf("flow %d: a flow of UDP has its sender or, after others, what makes it", i)
 		case f.TCP != nil && (f.TCP.Rate < 0 || f.TCP.MSS < 0):

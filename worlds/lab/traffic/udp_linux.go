@@ -23,7 +23,8 @@ func putHeader(b []byte, flow int, seq int64, sent unit.Time) {
 }
 
 func header(b []byte) (flow int, seq int64, sent unit.Time) {
-	return int(binary.BigEndian.Uint32(b)), int64(binary.BigEndian.Uint32(b[4:])), unit.Time(binary.BigEndian.Uint64(b[8:]))
+	return int(binary.BigEndian.Uint32(b)), int64(binary.BigEndian.Uint32(b[4:])),
+		unit.Time(binary.BigEndian.Uint64(b[8:]))
 }
 
 // message is struct mmsghdr.
@@ -77,7 +78,8 @@ type sending struct {
 }
 
 func newSending(r *run, flows []int) *sending {
-	s := &sending{run: r, flows: flows, sender: make([]sender, len(r.Flows)), starts: newStarts(flows, r.Flows), rest: make([]byte, 1<<16)}
+	s := &sending{run: r, flows: flows, sender: make([]sender, len(r.Flows)), starts: newStarts(flows, r.Flows),
+		rest: make([]byte, 1<<16)}
 	for _, i := range flows {
 		f := &r.Flows[i]
 		s.sender[i] = sender{endpoint: f.UDP, fd: -1, start: f.Start}
@@ -248,7 +250,8 @@ func (s *sending) transmit(i, n int, now unit.Time) error {
 	}
 	tries := 0
 	for k := 0; k < n; {
-		sent, _, e := unix.Syscall6(unix.SYS_SENDMMSG, uintptr(s.sender[i].fd), uintptr(unsafe.Pointer(&s.messages[k])), uintptr(n-k), 0, 0, 0)
+		sent, _, e := unix.Syscall6(unix.SYS_SENDMMSG, uintptr(s.sender[i].fd), uintptr(unsafe.Pointer(&s.messages[k])),
+			uintptr(n-k), 0, 0, 0)
 		switch {
 		case e == 0:
 			k += int(sent)
@@ -393,7 +396,8 @@ func (s *receiving) prepare() error {
 		}
 		servers[who] = true
 		err := s.in(f.Dst, i, func() error {
-			fd, err := socket(unix.SOCK_DGRAM, who.at, append([]option{{"SO_TIMESTAMPNS", unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1}}, shared[0])...)
+			fd, err := socket(unix.SOCK_DGRAM, who.at, append([]option{{"SO_TIMESTAMPNS", unix.SOL_SOCKET, unix.SO_TIMESTAMPNS,
+				1}}, shared[0])...)
 			if err != nil {
 				return err
 			}
@@ -454,7 +458,8 @@ func (s *receiving) drain(b *inbox, ahead int64) error {
 			m.Namelen = uint32(unsafe.Sizeof(s.names[k]))
 			m.SetControllen(len(s.control[k]))
 		}
-		n, _, e := unix.Syscall6(unix.SYS_RECVMMSG, uintptr(b.fd), uintptr(unsafe.Pointer(&s.messages[0])), batch, unix.MSG_DONTWAIT|unix.MSG_TRUNC, 0, 0)
+		n, _, e := unix.Syscall6(unix.SYS_RECVMMSG, uintptr(b.fd), uintptr(unsafe.Pointer(&s.messages[0])), batch,
+			unix.MSG_DONTWAIT|unix.MSG_TRUNC, 0, 0)
 		switch {
 		case e == unix.EAGAIN:
 			return nil
@@ -508,7 +513,8 @@ func (s *receiving) receive(flow int, seq int64, sent unit.Time, length int, at 
 		return
 	}
 	p := &s.packet
-	*p = packet.Packet{Kind: packet.Data, Flow: packet.FlowID(flow), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1),
+	*p = packet.Packet{Kind: packet.Data, Flow: packet.FlowID(flow), Src: packet.Addr(f.Src + 1),
+		Dst:     packet.Addr(f.Dst + 1),
 		SrcPort: f.SrcPort, DstPort: f.DstPort, Proto: packet.ProtoUDP, Version: f.Version, TOS: f.TOS,
 		Seq: seq, Payload: int32(length), Sent: sent}
 	f.UDPReceiver.Receive(at, p)
