@@ -23,7 +23,7 @@ func TestBits(t *testing.T) {
 	for _, c := range []struct {
 		x    any
 		want int
-	}{{cell{}, 64 + 16 + 1 + 3*8}, {uint32(0), 32}, {true, 1}, {0.0, 64}, {[]int{1}, 0}, {nil, 0}} {
+	}{{cell{at: 1, port: 2, used: true, rates: [3]uint8{3}, rest: []int64{4}}, 64 + 16 + 1 + 3*8}, {uint32(0), 32}, {true, 1}, {0.0, 64}, {[]int{1}, 0}, {nil, 0}} {
 		if got := dataplane.Bits(c.x); got != c.want {
 			t.Errorf("%T has %d bits, want %d", c.x, got, c.want)
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 func TestReadHPCCFlows(t *testing.T) {
-	got, err := ReadHPCCFlows(strings.NewReader("3\n0 9 3 100 2000000 2.0\n\n 17 0 3 200 1 2.000000001\n1 2 0 65535 "+
+	_, err := ReadHPCCFlows(strings.NewReader("3\n0 9 3 100 2000000 2.0\n\n 17 0 3 200 1 2.000000001\n1 2 0 65535 "+
 		"500000\t2.000000000001\n"), "x.flow")
 	want := []Flow{
 		{0, 9, 3, 100, 2 * unit.MB, 2 * unit.Second, Place{2, 1, 3, 19}},
@@ -25,7 +25,7 @@ func TestReadHPCCFlows(t *testing.T) {
 	if !errors.As(err, &e) || e.Line != 5 || e.Column != 20 || !strings.Contains(e.Msg, "ascend") {
 		t.Errorf("got %v", err)
 	}
-	got, err = ReadHPCCFlows(strings.NewReader("2\n0 9 3 100 2000000 2.0\n\n 17 0 3 200 1 2.000000001\n"), "x.flow")
+	got, err := ReadHPCCFlows(strings.NewReader("2\n0 9 3 100 2000000 2.0\n\n 17 0 3 200 1 2.000000001\n"), "x.flow")
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v; want %v", got, err, want)
 	}

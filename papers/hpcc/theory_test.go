@@ -19,7 +19,6 @@ type network struct {
 	rate    []unit.Rate
 	tx      []uint64
 	now     unit.Time
-	seq     int64
 }
 
 const networkT = 10 * ms

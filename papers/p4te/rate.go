@@ -100,6 +100,7 @@ func newRater(t *Program, c RateConfig) (*rater, error) {
 	}
 	switch {
 	case c.Bytes < 0 || c.Bytes > MostBytes:
+		//lint:ignore ST1005 B is the paper's symbol
 		return nil, fmt.Errorf("B of %d bytes; 0 … %d are possible", c.Bytes, MostBytes)
 	case c.Lower < 1 || c.Lower > 15 || c.Raise < 1 || c.Raise > 15:
 		return nil, fmt.Errorf("a window that loses 1/2^%d or gains 1/2^%d; powers of 1 … 15 are possible", c.Lower, c.Raise)

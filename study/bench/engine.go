@@ -139,11 +139,9 @@ func calibrate() float64 {
 		x = x*6364136223846793005 + table[x>>48]
 	}
 	took := time.Since(start).Seconds()
-	sink = x
+	runtime.KeepAlive(x)
 	return operations / took
 }
-
-var sink uint64
 
 // peakMemory is the process's largest resident set in bytes; 0 where the system
 // does not tell.

@@ -3,6 +3,7 @@ package bench
 import (
 	"net/netip"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 
@@ -102,7 +103,7 @@ func TestLook(t *testing.T) {
 	for end := time.Now().Add(200 * time.Millisecond); time.Now().Before(end); {
 		x *= 3
 	}
-	sink = x
+	runtime.KeepAlive(x)
 	b, err := look(os.Getpid())
 	if err != nil {
 		t.Fatal(err)

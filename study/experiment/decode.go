@@ -1093,7 +1093,6 @@ func (d *decoder) hierarchy(t *tree, n *topology.Network, r *routed) {
 		}
 		plan = topology.Prefixes{Leaf: make([]netip.Prefix, len(x.Leaves()))}
 		var names []string
-		where := t.place
 		for _, leaf := range x.Leaves() {
 			names = append(names, n.Nodes[leaf].Name)
 		}
@@ -1108,10 +1107,9 @@ func (d *decoder) hierarchy(t *tree, n *topology.Network, r *routed) {
 				d.fail(k.value.place, "2001:db8:0:1::/112", "%q is not an IPv6 prefix", k.value.text)
 				continue
 			}
-			where = k.value.place
 			plan.Leaf[i] = prefix
 			if len(d.errors) == 0 && x.CheckLeaf(plan, i) != nil {
-				d.fail(where, "prefixes that do not overlap, each large enough for its leaf's hosts", "%v", x.CheckLeaf(plan, i))
+				d.fail(k.value.place, "prefixes that do not overlap, each large enough for its leaf's hosts", "%v", x.CheckLeaf(plan, i))
 			}
 		}
 		for i, p := range plan.Leaf {

@@ -30,7 +30,7 @@ type parquetColumn struct {
 type parquetTable struct {
 	columns []parquetColumn
 	buffer  bytes.Buffer
-	writer  *parquet.Writer
+	writer  *parquet.GenericWriter[any]
 	rows    []parquet.Row
 	err     error
 }
@@ -51,7 +51,8 @@ func newParquetTable(columns []parquetColumn) *parquetTable {
 			Tag: reflect.StructTag(`parquet:"` + tag + `"`)})
 	}
 	schema := parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface())
-	t.writer = parquet.NewWriter(&t.buffer, schema, parquet.CreatedBy("weir", "1", ""), parquet.Compression(&zstd.Codec{}))
+	t.writer = parquet.NewGenericWriter[any](&t.buffer, schema, parquet.CreatedBy("weir", "1", ""),
+		parquet.Compression(&zstd.Codec{}))
 	return t
 }
 

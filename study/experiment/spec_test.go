@@ -181,7 +181,8 @@ measure: [fct]
 		}
 		return s.Runs()[0].ID("")
 	}
-	if id("1000") == id("2000") || id("1000") != id("1000") {
+	small, again, large := id("1000"), id("1000"), id("2000")
+	if small == large || small != again {
 		t.Error("the id does not follow the flow file")
 	}
 }

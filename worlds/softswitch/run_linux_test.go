@@ -1,6 +1,7 @@
 package softswitch_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -29,7 +30,7 @@ const metricsPort = "9465"
 // switch's namespace.
 func (w *wire) scrape(accept string) (text, kind string, err error) {
 	client := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true,
-		Dial: func(network, address string) (c net.Conn, err error) {
+		DialContext: func(_ context.Context, network, address string) (c net.Conn, err error) {
 			err = w.do(middle, func() (err error) { c, err = net.DialTimeout(network, address, patience); return err })
 			return c, err
 		}}}

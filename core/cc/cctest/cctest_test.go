@@ -89,11 +89,10 @@ func FuzzModel(f *testing.F) {
 // broken is a controller with one mistake.
 type broken struct {
 	cc.Controller
-	window  func(cc.Decision) cc.Decision
-	onAck   func(now unit.Time, a *cc.Ack) *cc.Ack
-	onLoss  func(l cc.Loss) (cc.Loss, bool)
-	onTimer func()
-	onSend  func()
+	window func(cc.Decision) cc.Decision
+	onAck  func(now unit.Time, a *cc.Ack) *cc.Ack
+	onLoss func(l cc.Loss) (cc.Loss, bool)
+	onSend func()
 }
 
 func (b *broken) Decision() cc.Decision {

@@ -756,7 +756,7 @@ func TestNackAttacks(t *testing.T) {
 	// NACKs for what is delivered
 	for _, recovery := range []string{GoBackN, SelectiveRepeat} {
 		attacks = 0
-		r, got = run(1, 1000, size, func(r *rack) {
+		r, _ = run(1, 1000, size, func(r *rack) {
 			r.onData = forge(r, func(*packet.Packet) {})
 		}, func(c *Config) { c.Recovery = recovery })
 		c, fct := r.senders[0].Counters(), r.senders[0].Counters().Finished

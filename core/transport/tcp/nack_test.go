@@ -744,10 +744,10 @@ func TestNackHoldOff(t *testing.T) {
 // star is a switch with one port that trims what finds no room and tells the sender, and many
 // senders, who all have something for the host behind it: incast (BS'19 §2).
 type star struct {
-	flows             []*pipe
-	trims, overloaded int
-	delivered         int
-	last              unit.Time
+	flows     []*pipe
+	trims     int
+	delivered int
+	last      unit.Time
 }
 
 // incast runs n senders of size bytes over links of 10 Gb/s and 5 µs, into a port with room for

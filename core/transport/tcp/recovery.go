@@ -28,7 +28,6 @@ type recovery struct {
 	undoMarker  int64 // −1: there is nothing to undo
 	undoResent  int   // retransmissions that DSACK has not yet shown to be spurious; −1: none was made
 	undoable    bool  // prior_ssthresh is known
-	reduced     bool  // the controller was told of this reduction
 	resentStamp uint32
 	totalResent int
 	dsackDups   int
