@@ -12,9 +12,9 @@ import (
 // keeper books what waits.
 type keeper struct{ booked, ticks int }
 
-func (*keeper) Name() string                                                 { return "keeper" }
-func (k *keeper) Book(*dataplane.Env, *packet.Packet, *dataplane.Metadata)   { k.booked++ }
-func (k *keeper) Unbook(*dataplane.Env, *packet.Packet, *dataplane.Metadata) { k.booked-- }
+func (*keeper) Name() string                            { return "keeper" }
+func (k *keeper) Book(*dataplane.Env, *packet.Packet)   { k.booked++ }
+func (k *keeper) Unbook(*dataplane.Env, *packet.Packet) { k.booked-- }
 func (k *keeper) Tick(env *dataplane.Env) unit.Time {
 	k.ticks++
 	return env.Now() +
@@ -25,8 +25,8 @@ func (k *keeper) Tick(env *dataplane.Env) unit.Time {
 type outer struct{}
 
 func (*outer) Name() string { return "outer" }
-func (*outer) Ingress(_ *dataplane.Env, _ *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	m.Out = 0
+func (*outer) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	p.Meta.Out = 0
 	return dataplane.Accept
 }
 

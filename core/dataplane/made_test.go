@@ -12,9 +12,9 @@ import (
 type maker struct{ sent [packet.Kinds]unit.Time }
 
 func (*maker) Name() string { return "maker" }
-func (k *maker) Ingress(env *Env, p *packet.Packet, m *Metadata) Verdict {
-	m.Out = 0
-	if p.Kind == packet.Data && m.In != packet.NoPort {
+func (k *maker) Ingress(env *Env, p *packet.Packet) Verdict {
+	p.Meta.Out = 0
+	if p.Kind == packet.Data && p.Meta.In != packet.NoPort {
 		n := env.New()
 		n.Kind, n.Size = packet.Nack, 64
 		env.Send(n, 0, 0)
@@ -22,7 +22,7 @@ func (k *maker) Ingress(env *Env, p *packet.Packet, m *Metadata) Verdict {
 	}
 	return Accept
 }
-func (k *maker) OnDrop(_ *Env, p *packet.Packet, _ *Metadata, _ Reason) { k.sent[p.Kind] = p.Sent }
+func (k *maker) OnDrop(_ *Env, p *packet.Packet, _ Reason) { k.sent[p.Kind] = p.Sent }
 
 // What programs make is counted by kind, and where it is dropped, also in a switch that has
 // not made it; a NACK is as old as it is, a copy of data as old as that.

@@ -19,52 +19,53 @@ type Metadata = packet.Metadata
 // hook when it is built, so nobody pays for hooks that are not there. Programs
 // run in the order of the experiment's list.
 //
-// A hook borrows the packet: it neither frees it nor keeps it beyond its return.
+// A hook borrows the packet: it neither frees it nor keeps it beyond its return. What the switch
+// knows about it (ports, class, queue) is in p.Meta.
 type Program interface {
 	Name() string
 }
 
 // Ingresser sees a packet after the parser. It chooses the egress port
-// (m.Out), meters, marks, or drops.
+// (p.Meta.Out), meters, marks, or drops.
 type Ingresser interface {
-	Ingress(env *Env, p *packet.Packet, m *Metadata) Verdict
+	Ingress(env *Env, p *packet.Packet) Verdict
 }
 
 // Admitter decides before the queue whether a packet may enter it: limits, ECN,
 // ABC, trimming. It must not book anything: a later hook or the queue's limit
 // may still refuse. What an admitter needs to book goes into Book.
 type Admitter interface {
-	Admit(env *Env, p *packet.Packet, m *Metadata) Verdict
+	Admit(env *Env, p *packet.Packet) Verdict
 }
 
 // Booker is told that a packet has entered its queue. Everything has accepted
 // it by then, so there is no booking that would have to be undone.
 type Booker interface {
-	Book(env *Env, p *packet.Packet, m *Metadata)
+	Book(env *Env, p *packet.Packet)
 }
 
 // Unbooker is told that a packet that was booked has left its queue, to be sent,
 // to be dropped by a Releaser or as Evicted. It comes before Releasers, exactly once
 // for every Book, with the packet and its metadata as they were then.
 type Unbooker interface {
-	Unbook(env *Env, p *packet.Packet, m *Metadata)
+	Unbook(env *Env, p *packet.Packet)
 }
 
 // Releaser sees a packet that has left its queue (CoDel, accounting) and may
 // still drop it; the port then serves the next one at once.
 type Releaser interface {
-	Release(env *Env, p *packet.Packet, m *Metadata) Verdict
+	Release(env *Env, p *packet.Packet) Verdict
 }
 
 // Egresser sees a packet just before it goes onto the wire: telemetry, marks.
 type Egresser interface {
-	Egress(env *Env, p *packet.Packet, m *Metadata) Verdict
+	Egress(env *Env, p *packet.Packet) Verdict
 }
 
 // Dropper is told of every packet that this switch drops, before it is freed:
 // mirror on drop, NACKs.
 type Dropper interface {
-	OnDrop(env *Env, p *packet.Packet, m *Metadata, why Reason)
+	OnDrop(env *Env, p *packet.Packet, why Reason)
 }
 
 // Ticker is called when the time comes that it returned last (the first time at

@@ -211,7 +211,7 @@ func (s *Switch) SetPrograms(now unit.Time, programs []Program) error {
 		for _, port := range s.ports {
 			for q := range port.Queues() {
 				for x := range port.Queue(tm.QueueID(q)).All() {
-					books.Book(&s.env, x, &x.Meta)
+					books.Book(&s.env, x)
 				}
 			}
 		}
@@ -325,9 +325,8 @@ func (s *Switch) Pausing(in PortID) uint8 { return s.pausing[in] }
 func (s *Switch) Buffered() unit.Bytes { return s.buffered }
 
 func (s *Switch) ingress(p *packet.Packet) {
-	m := &p.Meta
 	for _, h := range s.ingressers {
-		if v := h.Ingress(&s.env, p, m); v != Accept {
+		if v := h.Ingress(&s.env, p); v != Accept {
 			switch v {
 			case Trim:
 				s.trim(p)
@@ -355,7 +354,7 @@ func (s *Switch) manage(p *packet.Packet) {
 again:
 	m.Queue = min(m.Class, uint8(port.Queues()-1))
 	for _, h := range s.admitters {
-		if v := h.Admit(&s.env, p, m); v != Accept {
+		if v := h.Admit(&s.env, p); v != Accept {
 			switch {
 			case v != Trim:
 				s.drop(p, Reason(v))
@@ -375,7 +374,7 @@ again:
 	port.Push(m.Queue, p)
 	s.buffered += unit.Bytes(p.Size)
 	for _, h := range s.bookers {
-		h.Book(&s.env, p, m)
+		h.Book(&s.env, p)
 	}
 	s.wake(m.Out)
 }
@@ -453,12 +452,11 @@ func (s *Switch) Dequeue(now unit.Time, out PortID) (*packet.Packet, unit.Time) 
 // false when a hook dropped p.
 func (s *Switch) leave(p *packet.Packet) bool {
 	s.buffered -= unit.Bytes(p.Size)
-	m := &p.Meta
 	for _, h := range s.unbookers {
-		h.Unbook(&s.env, p, m)
+		h.Unbook(&s.env, p)
 	}
 	for _, h := range s.releasers {
-		if v := h.Release(&s.env, p, m); v != Accept {
+		if v := h.Release(&s.env, p); v != Accept {
 			if v != Trim {
 				s.drop(p, Reason(v))
 				return false
@@ -467,7 +465,7 @@ func (s *Switch) leave(p *packet.Packet) bool {
 		}
 	}
 	for _, h := range s.egressers {
-		if v := h.Egress(&s.env, p, m); v != Accept {
+		if v := h.Egress(&s.env, p); v != Accept {
 			if v != Trim {
 				s.drop(p, Reason(v))
 				return false
@@ -513,7 +511,7 @@ func (s *Switch) drop(p *packet.Packet, why Reason) {
 		s.madeDrops[p.Kind]++
 	}
 	for _, h := range s.droppers {
-		h.OnDrop(&s.env, p, m, why)
+		h.OnDrop(&s.env, p, why)
 	}
 	s.pool.Put(p)
 }
@@ -638,7 +636,7 @@ func (s *Switch) trimTail(out PortID, q tm.QueueID) bool {
 func (s *Switch) unbook(p *packet.Packet) {
 	s.buffered -= unit.Bytes(p.Size)
 	for _, h := range s.unbookers {
-		h.Unbook(&s.env, p, &p.Meta)
+		h.Unbook(&s.env, p)
 	}
 }
 

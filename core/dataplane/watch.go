@@ -13,19 +13,19 @@ type watch struct {
 }
 
 // Book tells of a packet that has entered its queue.
-func (w *watch) Book(env *Env, p *packet.Packet, m *Metadata) {
-	w.observe(trace.Enqueue, env, p, m, "")
+func (w *watch) Book(env *Env, p *packet.Packet) {
+	w.observe(trace.Enqueue, env, p, "")
 }
 
 // OnDrop tells of a drop.
-func (w *watch) OnDrop(env *Env, p *packet.Packet, m *Metadata, why Reason) {
-	w.observe(trace.Drop, env, p, m, why.Word())
+func (w *watch) OnDrop(env *Env, p *packet.Packet, why Reason) {
+	w.observe(trace.Drop, env, p, why.Word())
 }
 
 // observe names the port: the egress port or, if none was chosen before the drop,
 // the one that p came in by.
-func (w *watch) observe(k trace.Kind, env *Env, p *packet.Packet, m *Metadata, why string) {
-	s := w.sw
+func (w *watch) observe(k trace.Kind, env *Env, p *packet.Packet, why string) {
+	s, m := w.sw, &p.Meta
 	e := trace.Event{At: env.now, Kind: k, Node: int32(s.config.ID), Reason: why,
 		Port: trace.None, QueuePackets: trace.None, QueueBytes: trace.None}
 	switch {

@@ -20,9 +20,9 @@ type early struct {
 
 func (e *early) Name() string { return "early" }
 
-// Admit is asked before a packet enters the queue m.Queue of port m.Out.
-func (e *early) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	length := int(env.Port(m.Out).Packets())
+// Admit is asked before a packet enters the queue p.Meta.Queue of port p.Meta.Out.
+func (e *early) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	length := int(env.Port(p.Meta.Out).Packets())
 	share := float64(length-e.least) / float64(e.most-e.least)
 	if share <= 0 || e.random.Float64() >= share {
 		return dataplane.Accept

@@ -37,8 +37,8 @@ const (
 type classifier struct{}
 
 func (classifier) Name() string { return "classifier" }
-func (classifier) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	m.Class = p.TOS >> 5
+func (classifier) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	p.Meta.Class = p.TOS >> 5
 	return dataplane.Accept
 }
 

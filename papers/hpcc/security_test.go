@@ -32,10 +32,10 @@ const touched uint8 = 0x80
 
 func (*attacker) Name() string { return "attacker" }
 
-func (a *attacker) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (a *attacker) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	_, records := p.Extension(telemetry.Extension &^ telemetry.Asked)
 	_, told := p.Extension(transport.Feedback)
-	if m.In == packet.NoPort || p.Flow != 0 || !records && !told {
+	if p.Meta.In == packet.NoPort || p.Flow != 0 || !records && !told {
 		return dataplane.Accept
 	}
 	switch a.n++; {

@@ -63,14 +63,14 @@ func (g *Program) tells(now unit.Time, p *packet.Packet) bool {
 }
 
 // OnDrop makes a NACK of a packet for which memory was wanting (§4.3).
-func (g *Program) OnDrop(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata, why dataplane.Reason) {
+func (g *Program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	if p.Notifies() {
 		g.told.Lost++
 	}
 	if !wants(why) || !carries(p) {
 		return
 	}
-	now, x := env.Now(), g.at(m.Out)
+	now, x := env.Now(), g.at(p.Meta.Out)
 	if x.memory != nil {
 		x.memory.Refused()
 	}

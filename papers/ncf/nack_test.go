@@ -238,8 +238,8 @@ func TestNackElephantsOnly(t *testing.T) {
 type limiter struct{ why dataplane.Reason }
 
 func (limiter) Name() string { return "limiter" }
-func (l limiter) Admit(_ *dataplane.Env, _ *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	if m.Out == 1 {
+func (l limiter) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	if p.Meta.Out == 1 {
 		return dataplane.Drop(l.why)
 	}
 	return dataplane.Accept

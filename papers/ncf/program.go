@@ -252,13 +252,13 @@ func queue(c Class, k uint64, queues int) uint8 {
 }
 
 // classOf is the class of a packet in its queue.
-func classOf(p *packet.Packet, m *dataplane.Metadata, queues int) Class {
+func classOf(p *packet.Packet, queues int) Class {
 	switch {
 	case queues == 1 && carries(p):
 		return Mice
-	case queues == 1 || m.Queue == 0:
+	case queues == 1 || p.Meta.Queue == 0:
 		return Control
-	case m.Queue == 1:
+	case p.Meta.Queue == 1:
 		return Mice
 	}
 	return Elephants
@@ -266,7 +266,8 @@ func classOf(p *packet.Packet, m *dataplane.Metadata, queues int) Class {
 
 // Ingress counts the packet, finds out whether its flow is an elephant, and gives it its class
 // (§4.1, §4.2). It stands behind the programs that choose the egress port or a class.
-func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	m := &p.Meta
 	now, x := env.Now(), g.at(m.Out)
 	queues := maxQueues
 	if int(m.Out) < env.Ports() {
@@ -317,13 +318,14 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Met
 // Admit takes the packet into memory, if there is some, or some can be taken back from
 // another class (§4.2, §4.4). What is evicted for a packet that another program or a limit then
 // refuses is gone for nothing: NCF stands behind other programs that refuse packets.
-func (g *Program) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (g *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	m := &p.Meta
 	memory := g.at(m.Out).memory
 	if memory == nil {
 		return dataplane.Accept
 	}
 	queues := env.Port(m.Out).Queues()
-	c := classOf(p, m, queues)
+	c := classOf(p, queues)
 	if memory.Fits(c, p.Size) || queues > 1 && g.reclaim(env, m.Out, c, p.Size) {
 		return dataplane.Accept
 	}
@@ -392,9 +394,10 @@ func (g *Program) longest(env *dataplane.Env, out dataplane.PortID, c Class) (at
 }
 
 // Book counts a packet that has entered its queue.
-func (g *Program) Book(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
+func (g *Program) Book(env *dataplane.Env, p *packet.Packet) {
+	m := &p.Meta
 	x := g.at(m.Out)
-	c := classOf(p, m, env.Port(m.Out).Queues())
+	c := classOf(p, env.Port(m.Out).Queues())
 	if x.memory != nil {
 		x.memory.Book(env.Now(), c, p.Size)
 	}
@@ -407,10 +410,11 @@ func (g *Program) Book(env *dataplane.Env, p *packet.Packet, m *dataplane.Metada
 }
 
 // Unbook counts it out.
-func (g *Program) Unbook(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
+func (g *Program) Unbook(env *dataplane.Env, p *packet.Packet) {
+	m := &p.Meta
 	x := g.at(m.Out)
 	if x.memory != nil {
-		x.memory.Unbook(env.Now(), classOf(p, m, env.Port(m.Out).Queues()), p.Size)
+		x.memory.Unbook(env.Now(), classOf(p, env.Port(m.Out).Queues()), p.Size)
 	}
 	if g.changes != nil {
 		g.changes.unbook(x.out, m.Queue, p.Size, g.evicting)

@@ -72,9 +72,9 @@ type spy struct {
 }
 
 func (*spy) Name() string { return "spy" }
-func (s *spy) Book(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
+func (s *spy) Book(_ *dataplane.Env, p *packet.Packet) {
 	if s.see != nil {
-		s.see(p, m.Queue)
+		s.see(p, p.Meta.Queue)
 	}
 }
 
@@ -82,8 +82,8 @@ func (s *spy) Book(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
 type again struct{}
 
 func (again) Name() string { return "again" }
-func (again) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	if m.In != packet.NoPort {
+func (again) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	if p.Meta.In != packet.NoPort {
 		env.Inject(env.Clone(p, false))
 		return dataplane.Drop(dataplane.Policed)
 	}

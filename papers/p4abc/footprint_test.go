@@ -48,30 +48,30 @@ func (w *watched) step(what func()) {
 	}
 }
 
-func (w *watched) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) (v dataplane.Verdict) {
-	w.step(func() { v = w.Program.Ingress(env, p, m) })
+func (w *watched) Ingress(env *dataplane.Env, p *packet.Packet) (v dataplane.Verdict) {
+	w.step(func() { v = w.Program.Ingress(env, p) })
 	return v
 }
 
-func (w *watched) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) (v dataplane.Verdict) {
-	w.step(func() { v = w.Program.Admit(env, p, m) })
+func (w *watched) Admit(env *dataplane.Env, p *packet.Packet) (v dataplane.Verdict) {
+	w.step(func() { v = w.Program.Admit(env, p) })
 	return v
 }
 
-func (w *watched) Book(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
-	w.step(func() { w.Program.Book(env, p, m) })
+func (w *watched) Book(env *dataplane.Env, p *packet.Packet) {
+	w.step(func() { w.Program.Book(env, p) })
 }
 
-func (w *watched) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) (v dataplane.Verdict) {
-	w.step(func() { v = w.Program.Egress(env, p, m) })
+func (w *watched) Egress(env *dataplane.Env, p *packet.Packet) (v dataplane.Verdict) {
+	w.step(func() { v = w.Program.Egress(env, p) })
 	return v
 }
 
 type forwarding struct{}
 
 func (forwarding) Name() string { return "forwarding" }
-func (forwarding) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	m.Out = packet.PortID(p.Dst - 1)
+func (forwarding) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	p.Meta.Out = packet.PortID(p.Dst - 1)
 	return dataplane.Accept
 }
 

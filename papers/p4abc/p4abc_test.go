@@ -455,8 +455,8 @@ type again struct{ inject bool }
 
 func (again) Name() string { return "again" }
 
-func (a again) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	if m.In == packet.NoPort {
+func (a again) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	if p.Meta.In == packet.NoPort {
 		return dataplane.Accept
 	}
 	if a.inject {

@@ -230,9 +230,9 @@ func (a *Program) aggregate(p *packet.Packet) int32 {
 // in the core. What switches themselves made, and in the core what has no mark, is
 // not the domain's: it has no activity, which is NaN here. A frame counts each time
 // it passes the meter, so programs that recirculate stand before this one.
-func (a *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (a *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	a.activity = math.NaN()
-	if m.Flags&packet.Internal != 0 {
+	if p.Meta.Flags&packet.Internal != 0 {
 		return dataplane.Accept
 	}
 	switch a.config.Role {
@@ -264,7 +264,8 @@ func (a *Program) outside(m *dataplane.Metadata) bool {
 }
 
 // Admit is the activity AQM (§3.3, §5.2: the second table).
-func (a *Program) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (a *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	m := &p.Meta
 	if a.outside(m) {
 		return dataplane.Accept
 	}
@@ -289,7 +290,8 @@ func (a *Program) queue(env *dataplane.Env, out dataplane.PortID) float64 {
 
 // Book counts an accepted packet: the average is over accepted packets of the
 // domain only (§3.3), and the prototype's register grows by one for any (§5.2).
-func (a *Program) Book(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
+func (a *Program) Book(env *dataplane.Env, p *packet.Packet) {
+	m := &p.Meta
 	a.registers[m.Out]++
 	if a.outside(m) {
 		return
@@ -299,8 +301,8 @@ func (a *Program) Book(env *dataplane.Env, p *packet.Packet, m *dataplane.Metada
 
 // Egress copies the queue's length to the register (§5.3), and at the domain's
 // end removes the mark (§3.1).
-func (a *Program) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	a.registers[m.Out] = int64(env.Port(m.Out).Packets())
+func (a *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	a.registers[p.Meta.Out] = int64(env.Port(p.Meta.Out).Packets())
 	if a.config.Role == Exit {
 		before := p.ExtensionBytes()
 		p.RemoveExtension(packet.ExtActivity)

@@ -337,12 +337,12 @@ func (s *stepwise) step(g dataplane.Gress, what func() dataplane.Verdict) datapl
 	return v
 }
 
-func (s *stepwise) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (s *stepwise) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	s.ingress++
-	return s.step(dataplane.InIngress, func() dataplane.Verdict { return s.Program.Ingress(env, p, m) })
+	return s.step(dataplane.InIngress, func() dataplane.Verdict { return s.Program.Ingress(env, p) })
 }
 
-func (s *stepwise) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (s *stepwise) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	s.egress++
-	return s.step(dataplane.InEgress, func() dataplane.Verdict { return s.Program.Egress(env, p, m) })
+	return s.step(dataplane.InEgress, func() dataplane.Verdict { return s.Program.Egress(env, p) })
 }

@@ -44,17 +44,17 @@ type network struct {
 
 // hook runs before P4TE in a switch.
 type hook struct {
-	ingress func(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict
+	ingress func(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	at      unit.Time
 	tick    func()
 }
 
 func (h *hook) Name() string { return "hook" }
-func (h *hook) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (h *hook) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if h.ingress == nil {
 		return dataplane.Accept
 	}
-	return h.ingress(env, p, m)
+	return h.ingress(env, p)
 }
 func (h *hook) Tick(env *dataplane.Env) unit.Time {
 	switch {
@@ -204,7 +204,7 @@ func mbps(r *sim.Result, flow int) float64 {
 
 // silence makes fake ACKs end at the leaf of the first hosts.
 func (n *network) silence() {
-	n.hooks[n.node("leaf0")].ingress = func(_ *dataplane.Env, p *packet.Packet, _ *dataplane.Metadata) dataplane.Verdict {
+	n.hooks[n.node("leaf0")].ingress = func(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 		var h Header
 		if h.Get(p) && h.Fake {
 			return dataplane.Consume
@@ -293,10 +293,10 @@ func TestOvertaking(t *testing.T) {
 	leaf := n.node("leaf0")
 	n.Switches[leaf].Queues = 2
 	n.Network.Links[n.link("leaf0", "spine0")].Buffer = unit.Length{Packets: 20}
-	n.hooks[leaf].ingress = func(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+	n.hooks[leaf].ingress = func(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 		var h Header
-		if m.Class = 1; h.Get(p) && h.Fake {
-			m.Class = 0
+		if p.Meta.Class = 1; h.Get(p) && h.Fake {
+			p.Meta.Class = 0
 		}
 		return dataplane.Accept
 	}

@@ -150,8 +150,9 @@ func (t *Program) Counts() Counts {
 }
 
 // Ingress monitors what comes in (algorithm 2) and chooses the port (algorithm 3).
-func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	if p.Kind == packet.Probe && t.message(env, p, m) {
+func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	m := &p.Meta
+	if p.Kind == packet.Probe && t.message(env, p) {
 		return dataplane.Consume
 	}
 	if !p.TakeHop() {
@@ -221,17 +222,18 @@ func (t *Program) begin(now unit.Time, p *packet.Packet, stays bool) {
 }
 
 // end takes the header out of what goes to a host.
-func (t *Program) end(p *packet.Packet, m *dataplane.Metadata) {
+func (t *Program) end(p *packet.Packet) {
 	before := p.ExtensionBytes()
 	p.RemoveExtension(HeaderKind)
-	if int(m.In) >= len(t.hosts) || !t.hosts[m.In] { // else it was never on a link
+	if in := p.Meta.In; int(in) >= len(t.hosts) || !t.hosts[in] { // else it was never on a link
 		p.Size += p.ExtensionBytes() - before
 	}
 }
 
 // message takes a feedback packet in: of a neighbour, or a copy of this switch's own that
 // comes back from the recirculation port.
-func (t *Program) message(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) bool {
+func (t *Program) message(env *dataplane.Env, p *packet.Packet) bool {
+	in := p.Meta.In
 	var events [2]Event
 	n, ok := feedback(p, &events)
 	if !ok {
@@ -239,12 +241,12 @@ func (t *Program) message(env *dataplane.Env, p *packet.Packet, m *dataplane.Met
 	}
 	for _, e := range events[:n] {
 		switch {
-		case m.In == packet.NoPort:
+		case in == packet.NoPort:
 			if int(e.Port) < len(t.used) && e.Metric == Utilisation {
 				t.used[e.Port] = dataplane.Colour(e.Value)
 			}
 		case e.Metric == Delay:
-			e.Port = m.In
+			e.Port = in
 			t.report(env, e)
 		}
 	}
@@ -384,19 +386,19 @@ func (t *Program) pick(m Metric, hash uint32) dataplane.PortID {
 }
 
 // Egress monitors what leaves (algorithm 1) and steers the flow's rate (§6.4).
-func (t *Program) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	now, out := env.Now(), m.Out
+func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	now, out := env.Now(), p.Meta.Out
 	if t.config.Monitor && p.Kind != packet.Probe {
 		colour, changed := t.colours.Observe(now, out, p.Size)
 		if t.leadsUp[out] {
 			t.watch(env, p, out, colour, changed)
 		}
 		if t.rate != nil {
-			t.rate.decide(env, p, m, colour)
+			t.rate.decide(env, p, colour)
 		}
 	}
 	if t.hosts[out] && p.Asks(HeaderKind) {
-		t.end(p, m)
+		t.end(p)
 	}
 	return dataplane.Accept
 }

@@ -311,8 +311,8 @@ func (r *rater) changed(window uint16, lower bool) uint16 {
 // decide changes a flow's rate (§6.4.1): its class is over the safe rate at the port where
 // the packet came in, and the egress port is over-utilised: less; or it is not: more. The
 // packet's header tells the switches behind.
-func (r *rater) decide(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata, egress dataplane.Colour) {
-	lower, acts := r.wants(dataplane.Colour(m.Mark), egress)
+func (r *rater) decide(env *dataplane.Env, p *packet.Packet, egress dataplane.Colour) {
+	lower, acts := r.wants(dataplane.Colour(p.Meta.Mark), egress)
 	if !acts || p.Payload == 0 || p.Proto != packet.ProtoTCP {
 		return
 	}

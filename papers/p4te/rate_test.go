@@ -18,18 +18,18 @@ type forced struct {
 	class, egress dataplane.Colour
 }
 
-func (f *forced) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	v := f.Program.Ingress(env, p, m)
-	m.Mark = uint8(f.class)
+func (f *forced) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	v := f.Program.Ingress(env, p)
+	p.Meta.Mark = uint8(f.class)
 	return v
 }
 
-func (f *forced) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (f *forced) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if f.rate != nil {
-		f.rate.decide(env, p, m, f.egress)
+		f.rate.decide(env, p, f.egress)
 	}
-	if f.hosts[m.Out] && p.Asks(HeaderKind) {
-		f.end(p, m)
+	if f.hosts[p.Meta.Out] && p.Asks(HeaderKind) {
+		f.end(p)
 	}
 	return dataplane.Accept
 }

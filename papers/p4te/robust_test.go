@@ -188,7 +188,7 @@ func TestRecirculationExhausted(t *testing.T) {
 		}
 		h := n.hooks[leaf]
 		look := 0
-		h.ingress = func(_ *dataplane.Env, q *packet.Packet, _ *dataplane.Metadata) dataplane.Verdict {
+		h.ingress = func(_ *dataplane.Env, q *packet.Packet) dataplane.Verdict {
 			x := n.programs[leaf]
 			if q.Kind == packet.Probe { // the copy itself
 				return dataplane.Accept
@@ -230,11 +230,11 @@ func TestFeedbackLost(t *testing.T) {
 		n.Duration = 2 * unit.Second
 		moved := 0
 		for node, h := range n.hooks {
-			h.ingress = func(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+			h.ingress = func(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 				if x := n.programs[node]; len(x.place.Up) > 0 {
 					moved = max(moved, len(x.place.Up)-len(x.upward[Delay].Group(0)))
 				}
-				if p.Kind == packet.Probe && m.In != packet.NoPort && lose {
+				if p.Kind == packet.Probe && p.Meta.In != packet.NoPort && lose {
 					return dataplane.Drop(dataplane.InputLoss)
 				}
 				return dataplane.Accept
@@ -304,7 +304,7 @@ events:
 `)
 	leaf := n.node("leaf0")
 	colours, deepest := dataplane.Green, 0
-	n.hooks[leaf].ingress = func(env *dataplane.Env, _ *packet.Packet, _ *dataplane.Metadata) dataplane.Verdict {
+	n.hooks[leaf].ingress = func(env *dataplane.Env, _ *packet.Packet) dataplane.Verdict {
 		x := n.programs[leaf]
 		for _, p := range x.place.Up {
 			colours = max(colours, x.colours.Colour(p))

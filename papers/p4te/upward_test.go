@@ -205,7 +205,7 @@ traffic:
   - {name: all, from: [h0, h1, h2, h3], to: [h4, h5, h6, h7], transport: {udp: {rate: 4800Mbps}}, start: 0s, tos: 0x10}
 `)
 	leaf, waiting := n.node("leaf0"), 0
-	n.hooks[leaf].ingress = func(*dataplane.Env, *packet.Packet, *dataplane.Metadata) dataplane.Verdict {
+	n.hooks[leaf].ingress = func(*dataplane.Env, *packet.Packet) dataplane.Verdict {
 		waiting = max(waiting, len(n.programs[leaf].writes)-n.programs[leaf].written)
 		return dataplane.Accept
 	}

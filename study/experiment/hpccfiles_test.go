@@ -27,7 +27,7 @@ import (
 type idle struct{}
 
 func (idle) Name() string { return "idle" }
-func (idle) Admit(*dataplane.Env, *packet.Packet, *dataplane.Metadata) dataplane.Verdict {
+func (idle) Admit(*dataplane.Env, *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 

@@ -181,13 +181,13 @@ func TestReductionOfAll(t *testing.T) {
 type answering struct{}
 
 func (answering) Name() string { return "answering" }
-func (answering) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (answering) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Kind == packet.Data {
 		n := env.New()
 		n.Kind, n.Flow, n.Src, n.Dst, n.SrcPort, n.DstPort = packet.Notice, p.Flow, p.Src, p.Dst, p.SrcPort, p.DstPort
 		n.Proto, n.Version, n.Size = packet.ProtoRDMA, 4, 64
 		n.TurnRound()
-		env.Send(n, m.In, 0)
+		env.Send(n, p.Meta.In, 0)
 	}
 	return dataplane.Accept
 }

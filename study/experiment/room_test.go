@@ -32,7 +32,7 @@ import (
 type crash struct{}
 
 func (crash) Name() string { return "crash" }
-func (crash) Ingress(*dataplane.Env, *packet.Packet, *dataplane.Metadata) dataplane.Verdict {
+func (crash) Ingress(*dataplane.Env, *packet.Packet) dataplane.Verdict {
 	panic("a mistake of the scheme")
 }
 

@@ -24,16 +24,16 @@ import (
 type teller struct{}
 
 func (teller) Name() string { return "teller" }
-func (teller) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (teller) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Kind == packet.Data && p.Seq%10 == 0 {
 		n := env.New()
 		n.Kind, n.Flow, n.Src, n.Dst, n.SrcPort, n.DstPort = packet.Nack, p.Flow, p.Src, p.Dst, p.SrcPort, p.DstPort
 		n.Proto, n.Version, n.Size, n.Seq, n.HopLimit = packet.ProtoRDMA, 4, 64, p.Seq, 9
 		n.TurnRound()
-		env.Send(n, m.In, 0)
+		env.Send(n, p.Meta.In, 0)
 	}
 	if p.Seq%3 == 0 {
-		m.Class = 1
+		p.Meta.Class = 1
 	}
 	return dataplane.Accept
 }

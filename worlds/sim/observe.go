@@ -244,8 +244,8 @@ type gauge struct {
 func (g *gauge) Name() string { return "onset" }
 
 // Book looks at the port after each packet that has entered a queue.
-func (g *gauge) Book(env *dataplane.Env, _ *packet.Packet, m *dataplane.Metadata) {
-	if n := &g.run.seen.onsets[g.onset]; m.Out == g.port && n.at == unit.Never && env.Now() >= n.config.After {
+func (g *gauge) Book(env *dataplane.Env, p *packet.Packet) {
+	if n := &g.run.seen.onsets[g.onset]; p.Meta.Out == g.port && n.at == unit.Never && env.Now() >= n.config.After {
 		p := env.Port(g.port)
 		n.grown(env.Now(), p.Packets(), p.Bytes())
 	}

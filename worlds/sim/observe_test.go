@@ -46,11 +46,11 @@ func datagrams(t *testing.T, c *Config, start unit.Time, size unit.Bytes, rate u
 }
 
 // hook is a program at the ingress, behind what chooses the port.
-type hook func(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict
+type hook func(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 
 func (hook) Name() string { return "hook" }
-func (h hook) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	return h(env, p, m)
+func (h hook) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	return h(env, p)
 }
 
 func withHook(c *Config, h hook) {
@@ -67,9 +67,9 @@ func TestReorderingInNetwork(t *testing.T) {
 	c := chain(func(c *Config) {
 		c.Ordering = true
 		c.Switches[2].Queues = 2
-		withHook(c, func(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+		withHook(c, func(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 			if p.Seq == 1 {
-				m.Class = 1
+				p.Meta.Class = 1
 			}
 			return dataplane.Accept
 		})
@@ -102,14 +102,14 @@ func TestNotices(t *testing.T) {
 	run := func(change func(c *Config)) *Result {
 		c := chain(func(c *Config) {
 			c.Notices = true
-			withHook(c, func(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+			withHook(c, func(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 				switch {
 				case p.Kind == packet.Nack && p.Seq%3 == 0:
 					return dataplane.Drop(dataplane.EarlyDrop)
 				case p.Kind == packet.Data && p.Seq%2 == 0:
 					env.Inject(notice(env, p))
 				case p.Kind == packet.Data:
-					env.Send(notice(env, p), m.In, 0)
+					env.Send(notice(env, p), p.Meta.In, 0)
 				}
 				return dataplane.Accept
 			})

@@ -30,13 +30,13 @@ type audit struct {
 }
 
 func (a *audit) Name() string { return "audit" }
-func (a *audit) Book(env *dataplane.Env, _ *packet.Packet, _ *dataplane.Metadata) {
+func (a *audit) Book(env *dataplane.Env, _ *packet.Packet) {
 	if err := a.buffer.Check(env.Buffered()); err != nil {
 		a.t.Fatalf("at %v: %v", env.Now(), err)
 	}
 }
-func (a *audit) Unbook(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
-	a.Book(env, p, m)
+func (a *audit) Unbook(env *dataplane.Env, p *packet.Packet) {
+	a.Book(env, p)
 }
 
 // lossless makes every switch of a config forward by class, with a shared buffer and

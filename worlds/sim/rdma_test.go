@@ -25,8 +25,8 @@ type marker struct{}
 
 func (marker) Name() string { return "marker" }
 
-func (marker) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	if env.Port(m.Out).Packets() > 3 && p.TOS&packet.ECN == packet.ECT0 {
+func (marker) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	if env.Port(p.Meta.Out).Packets() > 3 && p.TOS&packet.ECN == packet.ECT0 {
 		p.TOS |= packet.CE
 	}
 	return dataplane.Accept
@@ -106,14 +106,14 @@ type nacker struct{ made int64 }
 
 func (*nacker) Name() string { return "nacker" }
 
-func (x *nacker) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	if m.Class = 1; p.Notifies() {
-		m.Class = 0
+func (x *nacker) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	if p.Meta.Class = 1; p.Notifies() {
+		p.Meta.Class = 0
 	}
 	return dataplane.Accept
 }
 
-func (x *nacker) OnDrop(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata, why dataplane.Reason) {
+func (x *nacker) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	if p.Kind != packet.Data {
 		return
 	}

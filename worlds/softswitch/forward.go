@@ -49,7 +49,8 @@ func forwardScheme() dataplane.Scheme {
 func (f *forward) Name() string { return "forward" }
 
 // Ingress chooses the egress port, and has copies made of what leaves by several.
-func (f *forward) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (f *forward) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	m := &p.Meta
 	if int(m.In) >= f.ports || p.Data == nil {
 		return dataplane.Drop(dataplane.NoRoute)
 	}

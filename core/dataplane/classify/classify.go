@@ -56,7 +56,7 @@ func Scheme() dataplane.Scheme {
 func (c *Program) Name() string { return "classify" }
 
 // Ingress gives the packet its class.
-func (c *Program) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	m.Class = c.class[p.TOS>>2]
+func (c *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	p.Meta.Class = c.class[p.TOS>>2]
 	return dataplane.Accept
 }

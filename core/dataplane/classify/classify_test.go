@@ -20,7 +20,7 @@ func class(t *testing.T, queues int, given ...string) (of [64]uint8) {
 	for d := range of {
 		for ecn := range uint8(4) {
 			x := packet.Packet{TOS: uint8(d)<<2 | ecn}
-			if p.(dataplane.Ingresser).Ingress(nil, &x, &x.Meta) != dataplane.Accept || ecn > 0 && x.Meta.Class != of[d] {
+			if p.(dataplane.Ingresser).Ingress(nil, &x) != dataplane.Accept || ecn > 0 && x.Meta.Class != of[d] {
 				t.Errorf("DSCP %d: the class depends on ECN bits", d)
 			}
 			of[d] = x.Meta.Class
@@ -64,7 +64,7 @@ func TestRefusals(t *testing.T) {
 func ExampleScheme() {
 	p, _ := dataplanetest.Make(classify.Scheme(), &dataplane.Site{Queues: 8}, "dscp", "26: 3")
 	x := packet.Packet{TOS: 26 << 2}
-	p.(dataplane.Ingresser).Ingress(nil, &x, &x.Meta)
+	p.(dataplane.Ingresser).Ingress(nil, &x)
 	fmt.Println(x.Meta.Class)
 	// Output: 3
 }

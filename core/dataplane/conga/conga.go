@@ -231,7 +231,8 @@ func (g *Program) quantise(e *estimator) {
 }
 
 // Ingress takes in what the other leaf tells, and chooses the port.
-func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	m := &p.Meta
 	ports, _, v := g.paths.To(p)
 	if v != dataplane.Accept {
 		return v
@@ -376,9 +377,9 @@ func (g *Program) tell(env *dataplane.Env, leaf int, header *[4]byte) {
 }
 
 // Egress counts what leaves, and raises the packet's congestion to its link's.
-func (g *Program) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	e := &g.rates[m.Out]
-	if r := env.Port(m.Out).Rate(); r != e.rate { // an event has changed it
+func (g *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	e := &g.rates[p.Meta.Out]
+	if r := env.Port(p.Meta.Out).Rate(); r != e.rate { // an event has changed it
 		g.setRate(e, r)
 	}
 	level := g.level(e, env.Now())

@@ -334,12 +334,12 @@ func (k *bookkeeper) see(env *dataplane.Env, p *packet.Packet, what string) {
 	k.last = env.Now()
 }
 
-func (k *bookkeeper) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (k *bookkeeper) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	k.see(env, p, "ingress")
 	return dataplane.Accept
 }
 
-func (k *bookkeeper) Book(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
+func (k *bookkeeper) Book(env *dataplane.Env, p *packet.Packet) {
 	k.see(env, p, "book")
 	if k.booked == nil {
 		k.booked = map[*packet.Packet]bool{}
@@ -370,14 +370,14 @@ func (k *bookkeeper) waits(env *dataplane.Env, what string) {
 	}
 }
 
-func (k *bookkeeper) Unbook(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
+func (k *bookkeeper) Unbook(env *dataplane.Env, p *packet.Packet) {
 	k.see(env, p, "unbook")
 	k.packets--
 	k.bytes -= int64(p.Size)
 	k.waits(env, "unbooked")
 }
 
-func (k *bookkeeper) Release(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (k *bookkeeper) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	k.see(env, p, "release")
 	if !k.booked[p] {
 		k.wrong = "a packet leaves that was never booked"
@@ -386,7 +386,7 @@ func (k *bookkeeper) Release(env *dataplane.Env, p *packet.Packet, m *dataplane.
 	return dataplane.Accept
 }
 
-func (k *bookkeeper) OnDrop(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata, why dataplane.Reason) {
+func (k *bookkeeper) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	k.see(env, p, "drop")
 	delete(k.booked, p)
 }
@@ -395,8 +395,8 @@ func (k *bookkeeper) OnDrop(env *dataplane.Env, p *packet.Packet, m *dataplane.M
 type classifier struct{}
 
 func (*classifier) Name() string { return "classifier" }
-func (*classifier) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	m.Class = uint8(p.Seq & 1)
+func (*classifier) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	p.Meta.Class = uint8(p.Seq & 1)
 	return dataplane.Accept
 }
 
@@ -404,9 +404,9 @@ func (*classifier) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Meta
 type pauser struct{}
 
 func (*pauser) Name() string { return "pauser" }
-func (*pauser) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (*pauser) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Seq == 77 {
-		env.Control(m.In, packet.Pause, 3)
+		env.Control(p.Meta.In, packet.Pause, 3)
 	}
 	return dataplane.Accept
 }
@@ -415,8 +415,8 @@ func (*pauser) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metada
 type renewer struct{}
 
 func (*renewer) Name() string { return "renewer" }
-func (r *renewer) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	env.Pause(m.In, 2, 1000)
+func (r *renewer) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	env.Pause(p.Meta.In, 2, 1000)
 	env.TickAt(r, env.Now()+3*us)
 	return dataplane.Accept
 }
@@ -432,8 +432,8 @@ func (r *renewer) Tick(env *dataplane.Env) unit.Time {
 type asker struct{}
 
 func (*asker) Name() string { return "asker" }
-func (*asker) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	if p.Seq == 10 && m.Flags&packet.Internal == 0 {
+func (*asker) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	if p.Seq == 10 && p.Meta.Flags&packet.Internal == 0 {
 		c := env.Clone(p, true)
 		c.Seq = 11
 		c.Data = nil
@@ -450,8 +450,8 @@ func (*asker) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadat
 type recirculator struct{}
 
 func (*recirculator) Name() string { return "recirculator" }
-func (*recirculator) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	if m.In != packet.NoPort {
+func (*recirculator) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	if p.Meta.In != packet.NoPort {
 		env.Recirculate(env.Clone(p, false))
 		return dataplane.Drop(dataplane.Policed)
 	}
@@ -462,11 +462,12 @@ func (*recirculator) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.
 type trimmer struct{}
 
 func (*trimmer) Name() string { return "trimmer" }
-func (*trimmer) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	m.Class = 1
+func (*trimmer) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	p.Meta.Class = 1
 	return dataplane.Accept
 }
-func (*trimmer) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (*trimmer) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	m := &p.Meta
 	if m.Flags&packet.Trimmed == 0 && env.Port(m.Out).Fits(m.Queue, p.Size) != tm.Fits {
 		return dataplane.Trim
 	}
@@ -477,7 +478,8 @@ func (*trimmer) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadat
 type tailTrimmer struct{ trimmer }
 
 func (*tailTrimmer) Name() string { return "tail trimmer" }
-func (*tailTrimmer) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (*tailTrimmer) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	m := &p.Meta
 	if m.Queue == 1 && env.Port(m.Out).Fits(m.Queue, p.Size) != tm.Fits {
 		env.TrimTail(m.Out, m.Queue)
 	}
@@ -488,9 +490,9 @@ func (*tailTrimmer) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Met
 type evicter struct{}
 
 func (*evicter) Name() string { return "evicter" }
-func (*evicter) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (*evicter) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Seq == 3 {
-		env.Evict(m.Out, m.Queue)
+		env.Evict(p.Meta.Out, p.Meta.Queue)
 	}
 	return dataplane.Accept
 }
@@ -515,7 +517,7 @@ func (k *ticker) Tick(env *dataplane.Env) unit.Time {
 type releaser struct{}
 
 func (*releaser) Name() string { return "releaser" }
-func (*releaser) Release(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (*releaser) Release(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Seq&1 == 1 {
 		return dataplane.Drop(dataplane.EarlyDrop)
 	}

@@ -40,7 +40,8 @@ func Scheme() dataplane.Scheme {
 func (d *Program) Name() string { return "drill" }
 
 // Ingress chooses the port of a packet.
-func (d *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (d *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	m := &p.Meta
 	ports, set, v := d.paths.To(p)
 	if v != dataplane.Accept {
 		return v

@@ -39,7 +39,7 @@ func (e *Program) Name() string { return "ecmp" }
 
 // Ingress decrements the hop limit, drops the packet when that reaches 0, and
 // chooses among the destination's paths.
-func (e *Program) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (e *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if !p.TakeHop() {
 		return dataplane.Drop(dataplane.HopLimitExceeded)
 	}
@@ -52,9 +52,9 @@ func (e *Program) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metad
 	case 0:
 		return dataplane.Drop(dataplane.NoRoute)
 	case 1:
-		m.Out = ports[0]
+		p.Meta.Out = ports[0]
 	default:
-		m.Out = ports[uint64(dataplane.MixHash(p.Hash^e.seed))*n>>32]
+		p.Meta.Out = ports[uint64(dataplane.MixHash(p.Hash^e.seed))*n>>32]
 	}
 	return dataplane.Accept
 }

@@ -31,7 +31,7 @@ func site(paths int) *dataplane.Site {
 func out(e *Program, flow int, version uint8) packet.PortID {
 	p := &packet.Packet{Src: 1, Dst: 2, HopLimit: 5, Version: version, Hash: packet.FlowHash(1, 2, uint16(flow), 80,
 		packet.ProtoTCP)}
-	e.Ingress(nil, p, &p.Meta)
+	e.Ingress(nil, p)
 	return p.Meta.Out
 }
 
@@ -94,12 +94,12 @@ func TestHopLimitAndRoutes(t *testing.T) {
 		{packet.Packet{Dst: 0, Version: 4, HopLimit: 9}, dataplane.Drop(dataplane.NoRoute)},
 		{packet.Packet{Dst: 77, Version: 4, HopLimit: 9}, dataplane.Drop(dataplane.NoRoute)},
 	} {
-		if got := e.Ingress(nil, &c.p, &c.p.Meta); got != c.want {
+		if got := e.Ingress(nil, &c.p); got != c.want {
 			t.Errorf("%+v: %v, want %v", c.p, got, c.want)
 		}
 	}
 	p := packet.Packet{Dst: 1, Version: 4, HopLimit: 2}
-	if e.Ingress(nil, &p, &p.Meta); p.Meta.Out != 7 || p.HopLimit != 1 {
+	if e.Ingress(nil, &p); p.Meta.Out != 7 || p.HopLimit != 1 {
 		t.Errorf("port %d, hop limit %d", p.Meta.Out, p.HopLimit)
 	}
 }
@@ -111,14 +111,14 @@ func BenchmarkECMP(b *testing.B) {
 	for b.Loop() {
 		p.HopLimit = 9
 		p.Hash++
-		e.Ingress(nil, p, &p.Meta)
+		e.Ingress(nil, p)
 	}
 }
 
 func ExampleNew() {
 	e := New(site(4), 1)
 	p := &packet.Packet{Dst: 1, Version: 4, HopLimit: 64}
-	e.Ingress(nil, p, &p.Meta)
+	e.Ingress(nil, p)
 	fmt.Println("port", p.Meta.Out)
 	// Output: port 7
 }

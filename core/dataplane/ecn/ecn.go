@@ -149,7 +149,8 @@ func Markable(p *packet.Packet) bool {
 }
 
 // mark marks a markable packet that finds, or leaves behind, so much.
-func (k *marker) mark(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
+func (k *marker) mark(env *dataplane.Env, p *packet.Packet) {
+	m := &p.Meta
 	if k.curves[m.Out].Hits(env.Port(m.Out).Queue(m.Queue).Bytes(), k.random) {
 		p.TOS |= packet.CE
 	}
@@ -159,17 +160,17 @@ func (k *marker) mark(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadat
 func (k *marker) Name() string { return "ecn" }
 
 // Admit marks.
-func (e *Enqueue) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (e *Enqueue) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if Markable(p) {
-		e.mark(env, p, m)
+		e.mark(env, p)
 	}
 	return dataplane.Accept
 }
 
 // Egress marks.
-func (d *Dequeue) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (d *Dequeue) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if Markable(p) {
-		d.mark(env, p, m)
+		d.mark(env, p)
 	}
 	return dataplane.Accept
 }

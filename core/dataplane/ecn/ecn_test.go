@@ -39,7 +39,7 @@ func TestProbability(t *testing.T) {
 type seer struct{ marked map[int64]bool }
 
 func (s *seer) Name() string { return "seer" }
-func (s *seer) Egress(_ *dataplane.Env, p *packet.Packet, _ *dataplane.Metadata) dataplane.Verdict {
+func (s *seer) Egress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	s.marked[p.Seq] = p.TOS&packet.ECN == packet.CE
 	return dataplane.Accept
 }
@@ -48,7 +48,7 @@ func (s *seer) Egress(_ *dataplane.Env, p *packet.Packet, _ *dataplane.Metadata)
 type colour struct{ bits uint8 }
 
 func (c *colour) Name() string { return "colour" }
-func (c *colour) Ingress(_ *dataplane.Env, p *packet.Packet, _ *dataplane.Metadata) dataplane.Verdict {
+func (c *colour) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	p.TOS |= c.bits
 	return dataplane.Accept
 }

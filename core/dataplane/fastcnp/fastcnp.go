@@ -100,21 +100,24 @@ func (n *notifier) Suppressed() uint64 { return n.recent.suppressed }
 func (n *notifier) Crowded() uint64    { return n.recent.crowded }
 
 // Book judges a packet that has entered its queue.
-func (e *Enqueue) Book(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
+func (e *Enqueue) Book(env *dataplane.Env, p *packet.Packet) {
+	m := &p.Meta
 	if ecn.Markable(p) {
-		e.judge(env, p, m, env.Port(m.Out).Queue(m.Queue).Bytes()-unit.Bytes(p.Size))
+		e.judge(env, p, env.Port(m.Out).Queue(m.Queue).Bytes()-unit.Bytes(p.Size))
 	}
 }
 
 // Egress judges a packet that has left its queue.
-func (d *Dequeue) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (d *Dequeue) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	m := &p.Meta
 	if ecn.Markable(p) {
-		d.judge(env, p, m, env.Port(m.Out).Queue(m.Queue).Bytes())
+		d.judge(env, p, env.Port(m.Out).Queue(m.Queue).Bytes())
 	}
 	return dataplane.Accept
 }
 
-func (n *notifier) judge(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata, length unit.Bytes) {
+func (n *notifier) judge(env *dataplane.Env, p *packet.Packet, length unit.Bytes) {
+	m := &p.Meta
 	if !n.config.Curves[m.Out].Hits(length, n.config.Random) {
 		return
 	}

@@ -76,7 +76,8 @@ func (f *Program) forget() {
 
 // Ingress decrements the hop limit, drops the packet when that reaches 0, and
 // looks the destination up.
-func (f *Program) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (f *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	m := &p.Meta
 	if !p.TakeHop() {
 		return dataplane.Drop(dataplane.HopLimitExceeded)
 	}

@@ -36,7 +36,7 @@ func TestForward(t *testing.T) {
 	f := p.(*Program)
 	one := func(dst packet.Addr, version, hops uint8) (dataplane.Verdict, packet.PortID, uint8) {
 		p := &packet.Packet{Dst: dst, Version: version, HopLimit: hops}
-		v := f.Ingress(nil, p, &p.Meta)
+		v := f.Ingress(nil, p)
 		return v, p.Meta.Out, p.HopLimit
 	}
 	noRoute, exceeded := dataplane.Drop(dataplane.NoRoute), dataplane.Drop(dataplane.HopLimitExceeded)
@@ -72,7 +72,7 @@ func TestForward(t *testing.T) {
 		t.Error("a deleted route is used")
 	}
 	pkt := &packet.Packet{Dst: 2, Version: 4}
-	if n := testing.AllocsPerRun(100, func() { pkt.HopLimit = 9; f.Ingress(nil, pkt, &pkt.Meta) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { pkt.HopLimit = 9; f.Ingress(nil, pkt) }); n != 0 {
 		t.Errorf("%g allocations", n)
 	}
 }
@@ -82,14 +82,14 @@ func BenchmarkForward(b *testing.B) {
 	p := &packet.Packet{Dst: 2, Version: 4}
 	for b.Loop() {
 		p.HopLimit = 9
-		f.Ingress(nil, p, &p.Meta)
+		f.Ingress(nil, p)
 	}
 }
 
 func ExampleNew() {
 	f := New(site())
 	p := &packet.Packet{Dst: 2, Version: 4, HopLimit: 64}
-	f.Ingress(nil, p, &p.Meta)
+	f.Ingress(nil, p)
 	fmt.Println("port", p.Meta.Out, "hop limit", p.HopLimit)
 	// Output: port 1 hop limit 63
 }

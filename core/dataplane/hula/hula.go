@@ -185,9 +185,9 @@ func (l *link) utilisation(now, tau unit.Time) uint8 {
 }
 
 // Egress is the estimator of §3.2: U = D + U·(1 − Δt/τ), which is C·τ of a busy link.
-func (h *Program) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	l, now := &h.links[m.Out], env.Now()
-	if r := env.Port(m.Out).Rate(); r != l.rate { // an event has changed it
+func (h *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	l, now := &h.links[p.Meta.Out], env.Now()
+	if r := env.Port(p.Meta.Out).Rate(); r != l.rate { // an event has changed it
 		l.setRate(r, h.config.Tau)
 	}
 	d := dataplane.FrameLoad(l.rate, p.Size)
@@ -199,8 +199,9 @@ func (h *Program) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Meta
 }
 
 // Ingress takes probes in, and sends data on.
-func (h *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	if p.Kind == packet.Probe && h.probe(env, p, m) {
+func (h *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	m := &p.Meta
+	if p.Kind == packet.Probe && h.probe(env, p) {
 		return dataplane.Consume
 	}
 	ports, _, v := h.paths.To(p)
@@ -225,7 +226,8 @@ func (h *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Met
 }
 
 // probe takes a probe in and sends it on; it returns false if it is none.
-func (h *Program) probe(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) bool {
+func (h *Program) probe(env *dataplane.Env, p *packet.Packet) bool {
+	m := &p.Meta
 	e, ok := p.Extension(Extension)
 	if !ok || len(e) != 4 || int(m.In) >= len(h.links) {
 		return false

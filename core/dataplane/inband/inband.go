@@ -132,7 +132,8 @@ func (t *Program) Name() string { return "telemetry" }
 
 // Egress takes the snapshot of the port: after the dequeue, before the packet counts as
 // sent.
-func (t *Program) Egress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	m := &p.Meta
 	want := t.format.Wants(p)
 	if want == 0 && !t.keeps {
 		return dataplane.Accept

@@ -20,8 +20,8 @@ const (
 type router struct{}
 
 func (router) Name() string { return "router" }
-func (router) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	m.Out, m.Class = 0, p.TOS>>5
+func (router) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	p.Meta.Out, p.Meta.Class = 0, p.TOS>>5
 	return dataplane.Accept
 }
 

@@ -32,8 +32,8 @@ func Scheme() dataplane.Scheme {
 func (l *Program) Name() string { return "loss" }
 
 // Ingress draws.
-func (l *Program) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	if l.probability > 0 && m.In != packet.NoPort && l.random.Float64() < l.probability {
+func (l *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	if l.probability > 0 && p.Meta.In != packet.NoPort && l.random.Float64() < l.probability {
 		return dataplane.Drop(dataplane.InputLoss)
 	}
 	return dataplane.Accept

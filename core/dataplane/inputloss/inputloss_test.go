@@ -29,8 +29,8 @@ func TestLoss(t *testing.T) {
 		const n = 200000
 		for range n {
 			var p packet.Packet
-			v := a.Ingress(nil, &p, &p.Meta)
-			if v != b.Ingress(nil, &p, &p.Meta) {
+			v := a.Ingress(nil, &p)
+			if v != b.Ingress(nil, &p) {
 				t.Fatal("one seed, two outcomes")
 			}
 			if v == dataplane.Drop(dataplane.InputLoss) {
@@ -44,7 +44,7 @@ func TestLoss(t *testing.T) {
 		}
 	}
 	own := packet.Packet{Meta: packet.Metadata{In: packet.NoPort}}
-	if program(t, 1).(*Program).Ingress(nil, &own, &own.Meta) != dataplane.Accept {
+	if program(t, 1).(*Program).Ingress(nil, &own) != dataplane.Accept {
 		t.Error("a packet that the switch made is lost at its input")
 	}
 }

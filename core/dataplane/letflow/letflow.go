@@ -44,7 +44,8 @@ func (l *Program) Name() string { return "letflow" }
 
 // Ingress chooses the port of a flowlet when it begins. A port that does not lead to the
 // destination, of another flow in the same cell, ends it.
-func (l *Program) Ingress(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (l *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	m := &p.Meta
 	ports, _, v := l.paths.To(p)
 	if v != dataplane.Accept {
 		return v

@@ -104,10 +104,10 @@ func header(p *packet.Packet) bool {
 
 // Ingress gives the packet the class of its queue: headers, acknowledgements and pulls go
 // before data (NDP §3.1, §3.2).
-func (n *Program) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	m.Class = Data
+func (n *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	p.Meta.Class = Data
 	if p.Kind != packet.Data || header(p) {
-		m.Class = Headers
+		p.Meta.Class = Headers
 	}
 	return dataplane.Accept
 }
@@ -115,7 +115,8 @@ func (n *Program) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metad
 // Admit trims what finds the data queue full, or in its place the packet that came
 // last (NDP §3.1), and sends headers back that find theirs full (§3.2.4). The port's own
 // limits count like the queues'.
-func (n *Program) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (n *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	m := &p.Meta
 	port := env.Port(m.Out)
 	if m.Queue == Headers {
 		if port.Queue(Headers).Bytes()+unit.Bytes(p.Size) <= n.config.Headers && port.Fits(Headers, p.Size) == tm.Fits {

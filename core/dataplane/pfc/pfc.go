@@ -211,7 +211,8 @@ func (p *Program) Name() string { return "pfc" }
 func (p *Program) Buffer() *sharedbuffer.Buffer { return p.buffer }
 
 // Book stops the neighbour by whose packet a threshold was reached.
-func (p *Program) Book(env *dataplane.Env, _ *packet.Packet, m *dataplane.Metadata) {
+func (p *Program) Book(env *dataplane.Env, x *packet.Packet) {
+	m := &x.Meta
 	if int(m.In) >= len(p.paused) {
 		return
 	}
@@ -236,7 +237,8 @@ func (p *Program) Book(env *dataplane.Env, _ *packet.Packet, m *dataplane.Metada
 }
 
 // Unbook lets the neighbour go on when its packets have left.
-func (p *Program) Unbook(env *dataplane.Env, _ *packet.Packet, m *dataplane.Metadata) {
+func (p *Program) Unbook(env *dataplane.Env, x *packet.Packet) {
+	m := &x.Meta
 	if int(m.In) >= len(p.paused) {
 		return
 	}
@@ -268,18 +270,18 @@ func (p *Program) Tick(env *dataplane.Env) unit.Time {
 }
 
 // Admit drops what the headroom has no room for.
-func (a *alone) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	return a.buffer.Admit(env, p, m)
+func (a *alone) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	return a.buffer.Admit(env, p)
 }
 
 // Book counts a packet in and stops its neighbour.
-func (a *alone) Book(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
-	a.buffer.Book(p, m)
-	a.Program.Book(env, p, m)
+func (a *alone) Book(env *dataplane.Env, p *packet.Packet) {
+	a.buffer.Book(p)
+	a.Program.Book(env, p)
 }
 
 // Unbook counts it out and lets its neighbour go on.
-func (a *alone) Unbook(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
-	a.buffer.Unbook(p, m)
-	a.Program.Unbook(env, p, m)
+func (a *alone) Unbook(env *dataplane.Env, p *packet.Packet) {
+	a.buffer.Unbook(p)
+	a.Program.Unbook(env, p)
 }

@@ -183,7 +183,8 @@ func (b *Buffer) place(q *Queue, n unit.Bytes) part {
 }
 
 // Admit says whether there is room for a packet.
-func (b *Buffer) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (b *Buffer) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	m := &p.Meta
 	q, n := b.Queue(m.In, m.Class), unit.Bytes(p.Size)
 	if q.guarded && q.bytes-q.headroom+n <= q.reserved { // the reserve has room
 		return dataplane.Accept
@@ -207,8 +208,8 @@ func (b *Buffer) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metada
 }
 
 // Book counts a packet in. Headroom is used only when place says so.
-func (b *Buffer) Book(p *packet.Packet, m *dataplane.Metadata) {
-	q, n := b.Queue(m.In, m.Class), unit.Bytes(p.Size)
+func (b *Buffer) Book(p *packet.Packet) {
+	q, n := b.Queue(p.Meta.In, p.Meta.Class), unit.Bytes(p.Size)
 	if q.bytes-q.headroom+n <= q.reserved { // all of it goes into the reserve
 		q.bytes += n
 		return
@@ -222,8 +223,8 @@ func (b *Buffer) Book(p *packet.Packet, m *dataplane.Metadata) {
 }
 
 // Unbook counts a packet out: headroom empties first.
-func (b *Buffer) Unbook(p *packet.Packet, m *dataplane.Metadata) {
-	q, n := b.Queue(m.In, m.Class), unit.Bytes(p.Size)
+func (b *Buffer) Unbook(p *packet.Packet) {
+	q, n := b.Queue(p.Meta.In, p.Meta.Class), unit.Bytes(p.Size)
 	if q.headroom == 0 && q.bytes <= q.reserved { // all of it was in the reserve
 		q.bytes -= n
 		return

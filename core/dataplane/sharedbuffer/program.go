@@ -40,16 +40,16 @@ func Scheme() dataplane.Scheme {
 func (s *Program) Name() string { return "shared_buffer" }
 
 // Admit drops what there is no room for.
-func (s *Program) Admit(env *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
-	return s.Buffer.Admit(env, p, m)
+func (s *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	return s.Buffer.Admit(env, p)
 }
 
 // Book counts a packet in.
-func (s *Program) Book(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
-	s.Buffer.Book(p, m)
+func (s *Program) Book(_ *dataplane.Env, p *packet.Packet) {
+	s.Buffer.Book(p)
 }
 
 // Unbook counts it out.
-func (s *Program) Unbook(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) {
-	s.Buffer.Unbook(p, m)
+func (s *Program) Unbook(_ *dataplane.Env, p *packet.Packet) {
+	s.Buffer.Unbook(p)
 }

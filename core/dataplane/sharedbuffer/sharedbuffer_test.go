@@ -23,11 +23,11 @@ type audit struct {
 }
 
 func (a *audit) Name() string { return "audit" }
-func (a *audit) Book(env *dataplane.Env, _ *packet.Packet, _ *dataplane.Metadata) {
+func (a *audit) Book(env *dataplane.Env, _ *packet.Packet) {
 	a.most = max(a.most, env.Buffered())
 	a.check(env)
 }
-func (a *audit) Unbook(env *dataplane.Env, _ *packet.Packet, _ *dataplane.Metadata) { a.check(env) }
+func (a *audit) Unbook(env *dataplane.Env, _ *packet.Packet) { a.check(env) }
 func (a *audit) check(env *dataplane.Env) {
 	if err := a.buffer.Check(env.Buffered()); err != nil {
 		a.t.Fatalf("at %v: %v", env.Now(), err)
@@ -214,8 +214,8 @@ func FuzzBuffer(f *testing.F) {
 					p.Meta.In = packet.NoPort
 				}
 				before, free := *b.Queue(p.Meta.In, p.Meta.Class), b.Free()
-				if v := b.Admit(nil, p, &p.Meta); v == dataplane.Accept {
-					b.Book(p, &p.Meta)
+				if v := b.Admit(nil, p); v == dataplane.Accept {
+					b.Book(p)
 					held = append(held, p)
 					waits += unit.Bytes(p.Size)
 				} else if before.Guarded() != (v == dataplane.Drop(dataplane.HeadroomFull)) || before.Guarded() &&
@@ -226,7 +226,7 @@ func FuzzBuffer(f *testing.F) {
 				i := random.IntN(n)
 				p := held[i]
 				held[i], held = held[n-1], held[:n-1]
-				b.Unbook(p, &p.Meta)
+				b.Unbook(p)
 				waits -= unit.Bytes(p.Size)
 			}
 			if err := b.Check(waits); err != nil {
@@ -234,7 +234,7 @@ func FuzzBuffer(f *testing.F) {
 			}
 		}
 		for _, p := range held {
-			b.Unbook(p, &p.Meta)
+			b.Unbook(p)
 		}
 		if err := b.Check(0); err != nil || b.Used() != 0 {
 			t.Fatal(err, b.Used())
@@ -249,9 +249,9 @@ func TestNoAllocation(t *testing.T) {
 	}
 	p := &packet.Packet{Size: 1000}
 	if n := testing.AllocsPerRun(1000, func() {
-		b.Admit(nil, p, &p.Meta)
-		b.Book(p, &p.Meta)
-		b.Unbook(p, &p.Meta)
+		b.Admit(nil, p)
+		b.Book(p)
+		b.Unbook(p)
 	}); n != 0 {
 		t.Errorf("%g allocations a packet", n)
 	}

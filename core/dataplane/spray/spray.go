@@ -84,7 +84,8 @@ func (s *Program) Name() string { return "spray" }
 
 // Ingress decrements the hop limit, drops the packet when that reaches 0, and chooses the
 // next one of the destination's paths.
-func (s *Program) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (s *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	m := &p.Meta
 	if !p.TakeHop() {
 		return dataplane.Drop(dataplane.HopLimitExceeded)
 	}

@@ -36,7 +36,7 @@ func site(paths int) *dataplane.Site {
 
 func out(s *Program, dst packet.Addr, version uint8) packet.PortID {
 	p := &packet.Packet{Src: 1, Dst: dst, HopLimit: 5, Version: version, Hash: 77}
-	s.Ingress(nil, p, &p.Meta)
+	s.Ingress(nil, p)
 	return p.Meta.Out
 }
 
@@ -100,7 +100,7 @@ func TestHopLimitAndRoutes(t *testing.T) {
 		{packet.Packet{Dst: 1, Version: 6, HopLimit: 9}, dataplane.Drop(dataplane.NoRoute)},
 		{packet.Packet{Dst: 77, Version: 4, HopLimit: 9}, dataplane.Drop(dataplane.NoRoute)},
 	} {
-		if got := s.Ingress(nil, &c.p, &c.p.Meta); got != c.want {
+		if got := s.Ingress(nil, &c.p); got != c.want {
 			t.Errorf("%+v: %v, want %v", c.p, got, c.want)
 		}
 	}
@@ -122,7 +122,7 @@ func TestNoAllocation(t *testing.T) {
 		p := &packet.Packet{Dst: 2, Version: 4}
 		if a := testing.AllocsPerRun(1000, func() {
 			p.HopLimit = 9
-			s.Ingress(nil, p, &p.Meta)
+			s.Ingress(nil, p)
 		}); a != 0 {
 			t.Errorf("%s: %g allocations", order, a)
 		}

@@ -58,12 +58,12 @@ func Scheme() dataplane.Scheme {
 func (w *Program) Name() string { return "wecmp" }
 
 // Ingress chooses among the destination's paths; with all weights 0 the first.
-func (w *Program) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metadata) dataplane.Verdict {
+func (w *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	ports, _, v := w.paths.To(p)
 	if v != dataplane.Accept {
 		return v
 	}
-	if m.Out = ports[0]; len(ports) == 1 {
+	if p.Meta.Out = ports[0]; len(ports) == 1 {
 		return dataplane.Accept
 	}
 	sum := uint64(0)
@@ -74,7 +74,7 @@ func (w *Program) Ingress(_ *dataplane.Env, p *packet.Packet, m *dataplane.Metad
 	at := uint64(float64(dataplane.MixHash(p.Hash^w.seed)) / (1 << 32) * float64(sum))
 	for _, x := range ports {
 		if at < w.weight[x] {
-			m.Out = x
+			p.Meta.Out = x
 			break
 		}
 		at -= w.weight[x]
