@@ -78,45 +78,67 @@ type Delivery struct {
 	Retransmitted  bool      // the packet that gives the sample had been sent before
 }
 
-// Ack is what one acknowledgement says. Counts of packets are those of the
-// transport's segments.
+// Ack is what one acknowledgement says: what it delivers, and in groups what else the
+// transport knows of the flow. Counts of packets are those of the transport's segments.
 type Ack struct {
-	Packets  int        // newly delivered: acknowledged, or selectively so
-	Bytes    unit.Bytes // their payload
-	Advanced bool       // the cumulative acknowledgement moved, or, on a path known to reorder, SACK delivered
-	Una      int64      // first byte not acknowledged
-	Next     int64      // first byte never sent
-	Lost     int        // packets found lost by this acknowledgement
+	Packets   int        // newly delivered: acknowledged, or selectively so
+	Bytes     unit.Bytes // their payload
+	Advanced  bool       // the cumulative acknowledgement moved, or, on a path known to reorder, SACK delivered
+	Limited   bool       // the window is what limits the sender
+	Una       int64      // first byte not acknowledged
+	Next      int64      // first byte never sent
+	Seq       int64      // byte behind the last one of the packet that Telemetry is of; 0: Una
+	Delivered int64      // packets delivered since the start
 
-	Delivered   int64 // packets delivered since the start
-	DeliveredCE int64 // of these, acknowledged with an ECN echo
-	LostTotal   int64 // packets found lost since the start
-
-	RTT      unit.Time // of the packet that was sent last of those delivered; 0: no sample
-	SRTT     unit.Time // smoothed (RFC 6298); 0: no sample yet
-	MinRTT   unit.Time // over the transport's window of 5 minutes; 0: no sample yet
-	Delayed  bool      // the receiver may have delayed it: RTT is no good for a minimum
+	RTT      RTT
 	Delivery Delivery
+	Flight   Flight
+	Losses   Losses
+	ECN      ECN
 
-	PriorInFlight int       // packets in flight before it
-	InFlight      int       // and after it
-	NextSend      unit.Time // when pacing lets the next packet go; not later than now if it does
-	Limited       bool      // the window is what limits the sender
-	State         State     // after it
-	ECE           bool      // it carries an ECN echo (RFC 3168 §6.1.3)
+	// Telemetry is that of the packet that this answers. The acknowledgement may be a response
+	// of its own that delivers nothing.
+	Telemetry Telemetry
+	// Feedback is what a receiver that controls (Rx-HPCC) says; its Window is 0 if it says nothing.
+	Feedback Feedback
+}
 
-	// What the network wrote into the packet that this answers, on its way to the
-	// receiver. The acknowledgement may be a response of its own that delivers nothing.
-	Hops   []telemetry.Hop // of its path, oldest first; the caller's, good during the call; nil: no telemetry
-	Path   uint16          // identity of the path (telemetry.Records)
-	Missed int             // hops that found no room for their records
-	// largest load of the path, or a bound of it, of telemetry without records (PINT; upon congestion only); 0: none
-	Load float64
-	Seq  int64 // byte behind the packet's last; 0: Una
+// RTT is the round-trip time as an acknowledgement finds it.
+type RTT struct {
+	Sample   unit.Time // of the packet that was sent last of those delivered; 0: no sample
+	Smoothed unit.Time // SRTT (RFC 6298); 0: no sample yet
+	Min      unit.Time // over the transport's window of 5 minutes; 0: no sample yet
+	Delayed  bool      // the receiver may have delayed the ACK: Sample is no good for a minimum
+}
 
-	// What a receiver that controls (Rx-HPCC) says.
-	Window unit.Bytes // the window that it wants, also below a packet; 0: it says nothing
-	Flows  int        // flows that share the last hop, while that is the bottleneck; 0: not said
+// Flight is what an acknowledgement changes of the packets in flight.
+type Flight struct {
+	Before   int       // packets in flight before it
+	After    int       // and after it
+	NextSend unit.Time // when pacing lets the next packet go; not later than now if it does
+}
+
+// Losses is what the transport knows of losses after an acknowledgement.
+type Losses struct {
+	New   int   // packets found lost by this acknowledgement
+	Total int64 // packets found lost since the start
+	State State // of recovery
+}
+
+// ECN is what an acknowledgement says of congestion marks.
+type ECN struct {
+	Echo      bool  // it carries an ECN echo (RFC 3168 §6.1.3)
+	Delivered int64 // packets since the start that were acknowledged with an echo
+}
+
+// Telemetry is what the network wrote into a packet on its way to the receiver.
+type Telemetry struct {
+	Hops []telemetry.Hop // of its path, oldest first; the caller's, good during the call; nil: no telemetry
+	// Load is the largest of the path, or a bound of it, of telemetry without records (PINT; upon
+	// congestion only); 0: none.
+	Load   float64
+	Path   uint16 // identity of the path (telemetry.Records)
+	Missed uint8  // hops that found no room for their records
 }
 
 // NoticeKind is what a Notice is.
@@ -199,7 +221,7 @@ type Flow struct {
 	Start         unit.Time   // time 0 of the flow
 	Paced         bool        // the transport paces also without a Rate
 	Random        unit.Random // the flow's own stream
-	Loads         bool        // telemetry has no records, only Ack.Load: format relative
+	Loads         bool        // telemetry has no records, only Telemetry.Load: format relative
 
 	Path // what is known of it
 }

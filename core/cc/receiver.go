@@ -1,9 +1,6 @@
 package cc
 
-import (
-	"weir/core/telemetry"
-	"weir/core/unit"
-)
+import "weir/core/unit"
 
 // Receiver is a scheme's part at the receiver of one flow: it is told of the data that
 // comes and says what the sender is to be told. It is a pure state machine as a
@@ -11,7 +8,7 @@ import (
 type Receiver interface {
 	// OnData is told of each packet of the flow that has come, with what the network has
 	// written into it. now is true if the feedback is to be sent at once.
-	OnData(now unit.Time, d *Data) (f Feedback, atOnce bool)
+	OnData(now unit.Time, d *Telemetry) (f Feedback, atOnce bool)
 	// OnTimer is called when NextTimer has come.
 	OnTimer(now unit.Time) (f Feedback, atOnce bool)
 	// NextTimer is when OnTimer wants to be called; unit.Never for none.
@@ -22,18 +19,9 @@ type Receiver interface {
 	Coalesce(most int) int
 }
 
-// Data is what a Receiver is told of a packet that has come.
-type Data struct {
-	Hops   []telemetry.Hop // as in Ack
-	Path   uint16
-	Missed int
-	Load   float64
-}
-
 // Feedback is what a Receiver tells the sender.
 type Feedback struct {
 	Window unit.Bytes // that it wants, also below a packet, but at least a byte
-	Rate   unit.Rate  // the same as a rate, of a window that is not rounded
 	Flows  int        // that share the last hop, while it is the bottleneck; 0: not said
 }
 

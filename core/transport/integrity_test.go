@@ -209,8 +209,8 @@ func TestNoRoomForCode(t *testing.T) {
 		r.Seal(p)
 		var a cc.Ack
 		genuine, read := x.Genuine(p), x.Read(0, p, &a)
-		if !genuine || read != want || (len(a.Hops) == hops) != want {
-			t.Errorf("%d hops: genuine %v, read %v, %d", hops, genuine, read, len(a.Hops))
+		if !genuine || read != want || (len(a.Telemetry.Hops) == hops) != want {
+			t.Errorf("%d hops: genuine %v, read %v, %d", hops, genuine, read, len(a.Telemetry.Hops))
 		}
 	}
 }

@@ -187,8 +187,8 @@ func (x *Asker) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
 		if !ok || len(b) != 6 {
 			return false
 		}
-		a.Window = unit.Bytes(uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3]))
-		a.Flows = int(b[4])<<8 | int(b[5])
+		a.Feedback.Window = unit.Bytes(uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3]))
+		a.Feedback.Flows = int(b[4])<<8 | int(b[5])
 		return true
 	}
 	what, load := x.format.Read(p, &x.records)
@@ -198,9 +198,10 @@ func (x *Asker) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
 			return false
 		}
 		x.unwrap.Unwrap(now, &x.records)
-		a.Hops, a.Path, a.Missed = x.records.Hops(), x.records.Path(), x.records.Missed()
+		a.Telemetry.Hops = x.records.Hops()
+		a.Telemetry.Path, a.Telemetry.Missed = x.records.Path(), uint8(x.records.Missed())
 	case telemetry.Loaded, telemetry.Uncongested:
-		a.Load = load
+		a.Telemetry.Load = load
 	default:
 		return false
 	}
@@ -213,7 +214,7 @@ type Answerer struct {
 	active   bool
 	format   *telemetry.Format
 	control  cc.Receiver
-	data     cc.Data
+	data     cc.Telemetry
 	seal     *seal          // nil: feedback is not sealed
 	*reading                // with control
 	held     *packet.Packet // its extensions are the newest answer that waits for an acknowledgement
@@ -256,13 +257,13 @@ func (x *Answerer) Data(now unit.Time, p *packet.Packet) (atOnce bool) {
 		return false
 	}
 	d := &x.data
-	*d = cc.Data{}
+	*d = cc.Telemetry{}
 	if x.format != nil {
 		switch what, load := x.format.ReadAsked(p, &x.records); what {
 		case telemetry.Recorded:
 			if x.records.Len() > 0 {
 				x.unwrap.Unwrap(now, &x.records)
-				d.Hops, d.Path, d.Missed = x.records.Hops(), x.records.Path(), x.records.Missed()
+				d.Hops, d.Path, d.Missed = x.records.Hops(), x.records.Path(), uint8(x.records.Missed())
 			}
 		case telemetry.Loaded, telemetry.Uncongested:
 			d.Load = load

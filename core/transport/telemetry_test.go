@@ -103,10 +103,11 @@ func TestReadUnwraps(t *testing.T) {
 	const step = 2 * unit.Millisecond
 	for i := range 40 { // 80 ms, 4 wraps of time; 25 MB a step, 7 wraps of bytes
 		var a cc.Ack
-		if !echo(&x, f, &r, unit.Time(i)*step, uint64(i)*25_000_000, &a) || len(a.Hops) != 1 || a.Path != 5 {
+		if !echo(&x, f, &r, unit.Time(i)*step, uint64(i)*25_000_000, &a) || len(a.Telemetry.Hops) != 1 ||
+			a.Telemetry.Path != 5 {
 			t.Fatalf("packet %d: %+v", i, a)
 		}
-		if last = a.Hops[0]; i == 0 {
+		if last = a.Telemetry.Hops[0]; i == 0 {
 			first = last
 		}
 	}
@@ -133,18 +134,18 @@ func TestAnswererKeeps(t *testing.T) {
 	r.Give(ack)
 	r.Give(again)
 	var a cc.Ack
-	if !x.Read(0, ack, &a) || a.Hops[0].Queue != 160 || again.Extended() {
-		t.Errorf("%+v, and then %d bytes", a.Hops, again.ExtensionBytes())
+	if !x.Read(0, ack, &a) || a.Telemetry.Hops[0].Queue != 160 || again.Extended() {
+		t.Errorf("%+v, and then %d bytes", a.Telemetry.Hops, again.ExtensionBytes())
 	}
 }
 
 // told is a controller's part at a receiver.
 type told struct {
-	data cc.Data
+	data cc.Telemetry
 	next unit.Time
 }
 
-func (r *told) OnData(_ unit.Time, d *cc.Data) (cc.Feedback, bool) {
+func (r *told) OnData(_ unit.Time, d *cc.Telemetry) (cc.Feedback, bool) {
 	r.data = *d
 	return r.Told(), d.Path == 6
 }
@@ -176,7 +177,8 @@ func TestReceiverTells(t *testing.T) {
 		ack := &packet.Packet{}
 		r.Give(ack)
 		var a cc.Ack
-		if !x.Read(0, ack, &a) || a.Window != 1<<32-1 || a.Flows != 65535 || a.Hops != nil || r.Bytes(ack) != 16 {
+		if !x.Read(0, ack, &a) || a.Feedback.Window != 1<<32-1 || a.Feedback.Flows != 65535 || a.Telemetry.Hops != nil ||
+			r.Bytes(ack) != 16 {
 			t.Errorf("%+v in %d bytes", a, r.Bytes(ack))
 		}
 	}

@@ -8,17 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// Path is what a packet says of its path: records, oldest first, which are the
-// caller's; the path's identity; and how many hops have no record.
-type Path struct {
-	Hops   []telemetry.Hop
-	ID     uint16
-	Missed int
-	Load   float64 // with no records: no hop has a larger load; 0: not known
-}
-
 // slowest is the least rate of the path's hops.
-func slowest(p *Path) unit.Rate {
+func slowest(p *cc.Telemetry) unit.Rate {
 	least := unit.Rate(0)
 	for i := range p.Hops {
 		if r := p.Hops[i].Rate; r > 0 && (least == 0 || r < least) {
@@ -34,7 +25,7 @@ type track struct {
 	byteIn [telemetry.MaxHops]float64 // time of a byte at the port's rate, ps; 0: no rate
 	n      int
 	id     uint16
-	missed int
+	missed uint8
 	at     unit.Time // when they came
 }
 
@@ -54,9 +45,9 @@ const (
 // so that no byte is lost from the next measurement. A clock that was set back, or
 // stands, must not stop the control: after 2T without a measurement the hops that
 // have moved on count, and without any L begins anew.
-func (k *track) compare(now, t unit.Time, p *Path) news {
+func (k *track) compare(now, t unit.Time, p *cc.Telemetry) news {
 	n := min(len(p.Hops), telemetry.MaxHops)
-	if n != k.n || p.ID != k.id || p.Missed != k.missed {
+	if n != k.n || p.Path != k.id || p.Missed != k.missed {
 		return first
 	}
 	moved := 0
@@ -88,7 +79,7 @@ func (k *track) compare(now, t unit.Time, p *Path) news {
 }
 
 // store is line 27: L = ack.L.
-func (k *track) store(now unit.Time, p *Path, what news) {
+func (k *track) store(now unit.Time, p *cc.Telemetry, what news) {
 	k.n = copy(k.hops[:], p.Hops)
 	if what == first {
 		for i := range k.hops[:k.n] {
@@ -98,7 +89,7 @@ func (k *track) store(now unit.Time, p *Path, what news) {
 			}
 		}
 	}
-	k.id, k.missed, k.at = p.ID, p.Missed, now
+	k.id, k.missed, k.at = p.Path, p.Missed, now
 }
 
 // forget makes the next records the first ones.
@@ -174,7 +165,7 @@ func (l *law) restart() {
 
 // take is given the records of a packet and tells what they were. measure and react
 // come before the records are stored.
-func (l *law) take(now unit.Time, p *Path, commit bool) news {
+func (l *law) take(now unit.Time, p *cc.Telemetry, commit bool) news {
 	if len(p.Hops) == 0 && p.Load > 0 && l.perTime > 0 {
 		// §6, telemetry upon congestion: no hop had cause to write a record. What is known
 		// of U is a bound, which makes the window grow as far as is safe.
@@ -209,7 +200,7 @@ func (l *law) take(now unit.Time, p *Path, commit bool) news {
 
 // measure is MeasureInflight, lines 1 to 10. Where the load of all hops is 0, line 6
 // leaves tau without a value; the first hop's is taken then.
-func (l *law) measure(p *Path) bool {
+func (l *law) measure(p *cc.Telemetry) bool {
 	u, tau, worst := -1.0, 0.0, -1
 	l.seen = 0
 	for i := range p.Hops[:l.track.n] { // line 3

@@ -52,13 +52,13 @@ func (p *PINT) OnAck(_ unit.Time, a *cc.Ack) {
 	if p.learn(a) {
 		p.rebase()
 	}
-	if !(a.Load > 0) || p.share < 1 && p.flow.Random.Float64() >= p.share {
+	if !(a.Telemetry.Load > 0) || p.share < 1 && p.flow.Random.Float64() >= p.share {
 		p.unsteered(a)
 		return
 	}
 	p.steered()
 	commit := p.over(a)
-	p.ref.u = a.Load
+	p.ref.u = a.Telemetry.Load
 	p.w = p.compute(&p.ref, commit)
 	if commit {
 		p.begin(a)

@@ -102,19 +102,20 @@ func (p *PowerTCP) OnAck(now unit.Time, a *cc.Ack) {
 	if p.learn(a) {
 		p.old = p.clamp(p.old)
 	}
-	if len(a.Hops) == 0 && a.Load > 0 && p.perTime > 0 { // telemetry upon congestion, and no hop is: its power is below
+	if len(a.Telemetry.Hops) == 0 && a.Telemetry.Load > 0 && p.perTime > 0 {
+		// telemetry upon congestion, and no hop is: its power is below
 		p.track.forget()
-		p.power = a.Load
+		p.power = a.Telemetry.Load
 		p.steered()
 		p.update(a)
 		return
 	}
-	if len(a.Hops) == 0 || p.perTime == 0 {
+	if len(a.Telemetry.Hops) == 0 || p.perTime == 0 {
 		p.unsteered(a)
 		return
 	}
-	path := Path{Hops: a.Hops, ID: a.Path, Missed: a.Missed}
-	what := p.track.compare(now, p.t, &path)
+	path := &a.Telemetry
+	what := p.track.compare(now, p.t, path)
 	switch what {
 	case nothing:
 		p.unsteered(a)
@@ -122,28 +123,28 @@ func (p *PowerTCP) OnAck(now unit.Time, a *cc.Ack) {
 	case first:
 		p.unsteered(a)
 		if p.flow.NICRate == 0 {
-			p.rate = slowest(&path)
+			p.rate = slowest(path)
 			p.base(p.t)
 			p.old = p.clamp(p.old)
 		}
 		p.power = 1
 		p.begin(a)
 	case measured:
-		if !p.norm(&path) {
+		if !p.norm(path) {
 			p.unsteered(a)
 			return
 		}
 		p.steered()
 		p.update(a)
 	}
-	p.track.store(now, &path, what)
+	p.track.store(now, path, what)
 }
 
 // norm is NORMPOWER.
-func (p *PowerTCP) norm(path *Path) bool {
+func (p *PowerTCP) norm(path *cc.Telemetry) bool {
 	power, tau := -1.0, 0.0
 	for i := range path.Hops[:p.track.n] {
-		h, old := &path.Hops[i], &p.track.hops[i]
+		h, old := path.Hops[i], &p.track.hops[i]
 		dt := float64(h.Time - old.Time)
 		perByte := p.track.byteIn[i]
 		if dt <= 0 || perByte == 0 {

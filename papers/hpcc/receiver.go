@@ -56,20 +56,19 @@ func NewReceiver(f cc.Flow, c Config, census *cc.Census) (*Receiver, error) {
 
 // OnData is NewINT, lines 28 to 34: a packet has come, with records or without. It
 // returns feedback to be sent at once, if it is time.
-func (r *Receiver) OnData(now unit.Time, d *cc.Data) (cc.Feedback, bool) {
-	p := Path{Hops: d.Hops, ID: d.Path, Missed: d.Missed, Load: d.Load}
+func (r *Receiver) OnData(now unit.Time, d *cc.Telemetry) (cc.Feedback, bool) {
 	if r.census != nil {
 		r.census.Count(now, r.t, &r.member)
 	}
 	commit := now > r.lastUpdateTime+r.t // line 29
-	switch r.take(now, &p, commit) {
+	switch r.take(now, d, commit) {
 	case nothing:
 		return r.told, false
 	case first:
 		r.lastUpdateTime = now
 		return r.told, false
 	}
-	r.share(&p)
+	r.share(d)
 	if !commit { // line 34
 		r.changed = true
 		return r.told, false
@@ -79,7 +78,7 @@ func (r *Receiver) OnData(now unit.Time, d *cc.Data) (cc.Feedback, bool) {
 
 // share sets W_ai by the flows counted, while the last hop, the one to this host, is
 // the bottleneck. It holds from the next window on.
-func (r *Receiver) share(p *Path) {
+func (r *Receiver) share(p *cc.Telemetry) {
 	n := 0
 	if r.census != nil && p.Missed == 0 && r.worst == r.track.n-1 {
 		n = r.census.Flows()
@@ -96,7 +95,7 @@ func (r *Receiver) tell(now unit.Time) cc.Feedback {
 }
 
 func (r *Receiver) feedback() cc.Feedback {
-	return cc.Feedback{Window: max(unit.Bytes(r.w), 1), Rate: r.Decision().Rate, Flows: r.flows}
+	return cc.Feedback{Window: max(unit.Bytes(r.w), 1), Flows: r.flows}
 }
 
 // NextTimer is when OnTimer wants to be called; unit.Never if there is nothing to tell.
@@ -171,12 +170,12 @@ func NewFollower(f cc.Flow, c Config) (*Follower, error) {
 // a receiver that lies gets line rate at most.
 func (f *Follower) OnAck(_ unit.Time, a *cc.Ack) {
 	f.learn(a)
-	if a.Window <= 0 {
+	if a.Feedback.Window <= 0 {
 		f.unsteered(a)
 		return
 	}
 	f.steered()
-	f.w = f.clamp(float64(a.Window))
+	f.w = f.clamp(float64(a.Feedback.Window))
 }
 
 // OnLoss is the timeout's.

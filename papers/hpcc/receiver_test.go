@@ -18,12 +18,12 @@ func newReceiver(t *testing.T, census *cc.Census) *Receiver {
 	return r
 }
 
-func path(hops ...telemetry.Hop) *cc.Data { return &cc.Data{Hops: hops} }
+func path(hops ...telemetry.Hop) *cc.Telemetry { return &cc.Telemetry{Hops: hops} }
 
 // Lines 28 to 34, and that L is stored at each packet: loads are those between packets.
 func TestReceiver(t *testing.T) {
 	r := newReceiver(t, nil)
-	if f := r.Told(); f.Window != 125000 || f.Rate != 100*gbps {
+	if f := r.Told(); f.Window != 125000 || r.Decision().Rate != 100*gbps {
 		t.Errorf("before any packet: %+v", f)
 	}
 	tell := func(now unit.Time, tx uint64, queue unit.Bytes) (cc.Feedback, bool) {
@@ -49,10 +49,10 @@ func TestReceiver(t *testing.T) {
 	want := 125000/(u/0.95) + 80
 	near(t, "U", r.ref.u, u)
 	near(t, "Wc", r.ref.wc, want)
-	if !told || f.Window != unit.Bytes(want) || r.Told() != f || f.Rate != unit.Rate(want*8e12/float64(10*us)) {
+	if !told || f.Window != unit.Bytes(want) || r.Told() != f || r.Decision().Rate != unit.Rate(want*8e12/float64(10*us)) {
 		t.Errorf("line 31: %+v, %v, want %v", f, told, want)
 	}
-	if _, told := r.OnData(200*us, &cc.Data{}); told {
+	if _, told := r.OnData(200*us, &cc.Telemetry{}); told {
 		t.Error("a packet without records tells")
 	}
 }
@@ -131,14 +131,14 @@ func TestReceiverSmallWindows(t *testing.T) {
 		}
 	}
 	f := r.Told()
-	if f.Window >= 1000 || f.Window < 1 || f.Rate >= 800*unit.Mbps || f.Rate < unit.Mbps {
+	if f.Window >= 1000 || f.Window < 1 || r.Decision().Rate >= 800*unit.Mbps || r.Decision().Rate < unit.Mbps {
 		t.Errorf("%+v", f)
 	}
 	s, err := NewFollower(flow(), Defaults())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.OnAck(now, &cc.Ack{Window: f.Window})
+	s.OnAck(now, &cc.Ack{Feedback: cc.Feedback{Window: f.Window}})
 	if d := s.Decision(); d.Window != 1000 || d.Rate != unit.Rate(f.Window)*8*100*unit.Kbps { // over 10 µs
 		t.Errorf("the sender, told %v: %+v", f.Window, d)
 	}
@@ -225,7 +225,7 @@ func TestFollower(t *testing.T) {
 		n := unit.Time(i) * us
 		r.OnData(n, path(hop(1, n, uint64(i)*12500, 50000)))
 		f := r.Told()
-		s.OnAck(n, &cc.Ack{Window: f.Window})
+		s.OnAck(n, &cc.Ack{Feedback: cc.Feedback{Window: f.Window}})
 		if d := s.Decision(); d.Window != f.Window {
 			t.Fatalf("at %v: %+v; told %+v", n, d, f)
 		}
@@ -233,7 +233,7 @@ func TestFollower(t *testing.T) {
 	if s.Decision().Window > 90000 {
 		t.Errorf("%+v after 40 µs at 1.4", s.Decision())
 	}
-	s.OnAck(0, &cc.Ack{Window: 1 << 60})
+	s.OnAck(0, &cc.Ack{Feedback: cc.Feedback{Window: 1 << 60}})
 	if d := s.Decision(); d.Window != 125000 || d.Rate != 100*gbps {
 		t.Errorf("after a lie: %+v", d)
 	}

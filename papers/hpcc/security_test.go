@@ -451,13 +451,14 @@ func TestRelativeOncePerRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, a := range []cc.Ack{{Load: 1, Seq: 1000, Next: 100_000}, {Load: 2, Seq: 2000, Next: 101_000}} {
+		for i, a := range []cc.Ack{{Telemetry: cc.Telemetry{Load: 1}, Seq: 1000, Next: 100_000}, {Telemetry: cc.Telemetry{Load: 2},
+			Seq: 2000, Next: 101_000}} {
 			s.OnAck(unit.Time(i)*us, &a)
 			if x := s.State(); math.Abs(x.W-want[i]) > 1 || math.Abs(x.Wc-125_000) > 1 || x.LastUpdateSeq != 100_000 {
 				t.Errorf("%v, ACK %d: %+v, want W %v", mode, i, x, want[i])
 			}
 		}
-		s.OnAck(20*us, &cc.Ack{Load: 2, Seq: 101_000, Next: 200_000})
+		s.OnAck(20*us, &cc.Ack{Telemetry: cc.Telemetry{Load: 2}, Seq: 101_000, Next: 200_000})
 		if x := s.State(); math.Abs(x.W-62_500) > 1 || math.Abs(x.Wc-62_500) > 1 {
 			t.Errorf("%v, next round trip: %+v", mode, x)
 		}

@@ -28,15 +28,15 @@ func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
 	if s.learn(a) {
 		s.rebase()
 	}
-	if a.Flows != s.flows && (a.Flows > 0 || a.Hops != nil) {
-		s.increase(a.Flows)
+	if a.Feedback.Flows != s.flows && (a.Feedback.Flows > 0 || a.Telemetry.Hops != nil) {
+		s.increase(a.Feedback.Flows)
 	}
-	if a.Hops == nil && a.Load == 0 {
+	if a.Telemetry.Hops == nil && a.Telemetry.Load == 0 {
 		s.unsteered(a)
 		return
 	}
 	commit := s.over(a) // line 22
-	p := Path{Hops: a.Hops, ID: a.Path, Missed: a.Missed, Load: a.Load}
+	p := &a.Telemetry
 	switch s.config.Mode {
 	case PerACK:
 		commit = true
@@ -44,11 +44,11 @@ func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
 		if !commit && len(p.Hops) == 0 {
 			return
 		}
-		if !commit && s.track.id == p.ID && s.track.n == min(len(p.Hops), telemetry.MaxHops) {
+		if !commit && s.track.id == p.Path && s.track.n == min(len(p.Hops), telemetry.MaxHops) {
 			return
 		}
 	}
-	switch s.take(now, &p, commit) {
+	switch s.take(now, p, commit) {
 	case nothing:
 		s.unsteered(a)
 		return

@@ -46,9 +46,9 @@ func hop(id uint32, at unit.Time, tx uint64, queue unit.Bytes) telemetry.Hop {
 
 // ack acknowledges up to seq, when the sender has sent up to next.
 func ack(s cc.Controller, now unit.Time, seq, next int64, hops ...telemetry.Hop) {
-	a := cc.Ack{Una: seq, Next: next, Hops: hops, Advanced: true, Packets: 1, Bytes: 1000}
+	a := cc.Ack{Una: seq, Next: next, Telemetry: cc.Telemetry{Hops: hops}, Advanced: true, Packets: 1, Bytes: 1000}
 	for i := range hops {
-		a.Path ^= uint16(hops[i].Switch) & 0xfff
+		a.Telemetry.Path ^= uint16(hops[i].Switch) & 0xfff
 	}
 	s.OnAck(now, &a)
 }
@@ -166,7 +166,7 @@ func TestGoneBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pint.OnAck(0, &cc.Ack{Una: 1000, Next: 125000, Delivered: 1, Load: 1})
+	pint.OnAck(0, &cc.Ack{Una: 1000, Next: 125000, Delivered: 1, Telemetry: cc.Telemetry{Load: 1}})
 	for i, x := range []struct {
 		prior   int64 // what had been delivered when the packet was sent again; −1: no sample
 		commits bool
@@ -176,7 +176,7 @@ func TestGoneBack(t *testing.T) {
 		if x.prior >= 0 {
 			a.Delivery = cc.Delivery{Packets: 1, Interval: 10 * us, PriorDelivered: x.prior, Retransmitted: true}
 		}
-		a.Hops = []telemetry.Hop{hop(1, now, uint64(i)*125000, 250000)}
+		a.Telemetry.Hops = []telemetry.Hop{hop(1, now, uint64(i)*125000, 250000)}
 		wc, old := s.State().Wc, power.old
 		s.OnAck(now, a)
 		power.OnAck(now, a)
@@ -187,7 +187,7 @@ func TestGoneBack(t *testing.T) {
 			continue
 		}
 		wc = pint.ref.wc
-		a.Hops, a.Load = nil, 2
+		a.Telemetry.Hops, a.Telemetry.Load = nil, 2
 		if pint.OnAck(now, a); (pint.ref.wc != wc) != x.commits {
 			t.Errorf("ACK %d: PINT's Wc is %.0f after %.0f", i, pint.ref.wc, wc)
 		}
@@ -295,22 +295,23 @@ func TestClockSetBack(t *testing.T) {
 // HPCC §4.1: another path makes the sender forget what it knew of the old one.
 func TestPathChange(t *testing.T) {
 	changes := map[string]func(a *cc.Ack){
-		"path id": func(a *cc.Ack) { a.Path ^= 5 },
-		"switch":  func(a *cc.Ack) { a.Hops[1].Switch = 99 },
-		"port":    func(a *cc.Ack) { a.Hops[0].Port = 7 },
-		"rate":    func(a *cc.Ack) { a.Hops[1].Rate = 400 * gbps },
-		"longer":  func(a *cc.Ack) { a.Hops = append(a.Hops, hop(3, 20*us, 0, 0)) },
-		"shorter": func(a *cc.Ack) { a.Hops = a.Hops[:1] },
-		"missed":  func(a *cc.Ack) { a.Missed = 1 },
-		"restart": func(a *cc.Ack) { a.Hops[1].Flags |= telemetry.Restart },
-		"counter": func(a *cc.Ack) { a.Hops[1].TxBytes = 3 },
+		"path id": func(a *cc.Ack) { a.Telemetry.Path ^= 5 },
+		"switch":  func(a *cc.Ack) { a.Telemetry.Hops[1].Switch = 99 },
+		"port":    func(a *cc.Ack) { a.Telemetry.Hops[0].Port = 7 },
+		"rate":    func(a *cc.Ack) { a.Telemetry.Hops[1].Rate = 400 * gbps },
+		"longer":  func(a *cc.Ack) { a.Telemetry.Hops = append(a.Telemetry.Hops, hop(3, 20*us, 0, 0)) },
+		"shorter": func(a *cc.Ack) { a.Telemetry.Hops = a.Telemetry.Hops[:1] },
+		"missed":  func(a *cc.Ack) { a.Telemetry.Missed = 1 },
+		"restart": func(a *cc.Ack) { a.Telemetry.Hops[1].Flags |= telemetry.Restart },
+		"counter": func(a *cc.Ack) { a.Telemetry.Hops[1].TxBytes = 3 },
 	}
 	for name, change := range changes {
 		s := newSender(t, flow(), nil)
 		at := func(i int64) *cc.Ack {
 			n := unit.Time(i) * 10 * us
-			return &cc.Ack{Una: i * 1000, Next: i*1000 + 500, Path: 3, Hops: []telemetry.Hop{hop(1, n, uint64(i)*100000+
-				1000, 5000), hop(2, n, uint64(i)*125000+1000, 25000)}}
+			return &cc.Ack{Una: i * 1000, Next: i*1000 + 500, Telemetry: cc.Telemetry{Path: 3,
+				Hops: []telemetry.Hop{hop(1, n, uint64(i)*100000+
+					1000, 5000), hop(2, n, uint64(i)*125000+1000, 25000)}}}
 		}
 		for i := range int64(4) {
 			s.OnAck(unit.Time(i)*10*us, at(i+1))
@@ -325,12 +326,12 @@ func TestPathChange(t *testing.T) {
 		}
 		b := at(6)
 		change(b)
-		b.Hops[1%len(b.Hops)].Flags &^= telemetry.Restart
+		b.Telemetry.Hops[1%len(b.Telemetry.Hops)].Flags &^= telemetry.Restart
 		if name == "counter" {
-			b.Hops[1].TxBytes = 125003
+			b.Telemetry.Hops[1].TxBytes = 125003
 		}
 		if name == "longer" {
-			b.Hops[2].Time = 50 * us
+			b.Telemetry.Hops[2].Time = 50 * us
 		}
 		s.OnAck(50*us, b)
 		if st := s.State(); st.W == before.W {
@@ -412,7 +413,7 @@ func TestBaseRTT(t *testing.T) {
 	if s.State().T != 20*us || s.Decision().Window != 250000 {
 		t.Errorf("given: %+v", s.State())
 	}
-	s.OnAck(0, &cc.Ack{MinRTT: us})
+	s.OnAck(0, &cc.Ack{RTT: cc.RTT{Min: us}})
 	if s.State().T != 20*us {
 		t.Error("a measured T replaces the given one")
 	}
@@ -422,12 +423,15 @@ func TestBaseRTT(t *testing.T) {
 	if d := s.Decision(); d.Window != 10000 || d.Rate != 0 {
 		t.Errorf("without T a flow starts with the initial window: %+v", d)
 	}
-	a := cc.Ack{Una: 1000, Next: 10000, MinRTT: 40 * us, Hops: []telemetry.Hop{hop(1, 0, 0, 0)}}
+	a := cc.Ack{Una: 1000, Next: 10000, RTT: cc.RTT{Min: 40 * us},
+		Telemetry: cc.Telemetry{Hops: []telemetry.Hop{hop(1, 0, 0, 0)}}}
 	s.OnAck(40*us, &a)
-	a = cc.Ack{Una: 11000, Next: 20000, MinRTT: 40 * us, Hops: []telemetry.Hop{hop(1, 40*us, 10000, 0)}}
+	a = cc.Ack{Una: 11000, Next: 20000, RTT: cc.RTT{Min: 40 * us},
+		Telemetry: cc.Telemetry{Hops: []telemetry.Hop{hop(1, 40*us, 10000, 0)}}}
 	s.OnAck(80*us, &a)
 	near(t, "W", s.State().W, 10000/(10000./500000/0.95)+80) // B·T = 500 kB
-	a = cc.Ack{Una: 12000, Next: 30000, MinRTT: 10 * us, Hops: []telemetry.Hop{hop(1, 41*us, 10000, 0)}}
+	a = cc.Ack{Una: 12000, Next: 30000, RTT: cc.RTT{Min: 10 * us},
+		Telemetry: cc.Telemetry{Hops: []telemetry.Hop{hop(1, 41*us, 10000, 0)}}}
 	s.OnAck(81*us, &a)
 	if d := s.Decision(); s.State().T != 10*us || d.Window > 125000 || d.Rate > 100*gbps {
 		t.Errorf("a smaller T: %+v", d)
@@ -450,12 +454,12 @@ func TestBaseRTT(t *testing.T) {
 func TestIncreaseRule(t *testing.T) {
 	s := newSender(t, flow(), func(c *Config) { c.N, c.T = 100, 13*us })
 	near(t, "W_ai", s.State().WAI, 162500*0.05/100)
-	a := &cc.Ack{Flows: 10, Hops: []telemetry.Hop{hop(1, 0, 0, 0)}}
+	a := &cc.Ack{Feedback: cc.Feedback{Flows: 10}, Telemetry: cc.Telemetry{Hops: []telemetry.Hop{hop(1, 0, 0, 0)}}}
 	s.OnAck(0, a)
 	near(t, "W_ai with 10 flows reported", s.State().WAI, 812.5)
 	s.OnAck(0, &cc.Ack{})
 	near(t, "W_ai after an ACK that says nothing", s.State().WAI, 812.5)
-	a.Flows = 0
+	a.Feedback.Flows = 0
 	s.OnAck(0, a)
 	near(t, "W_ai when no longer reported", s.State().WAI, 81.25)
 }
@@ -556,14 +560,15 @@ func story(c cc.Controller, f cc.Flow, base unit.Time, data []byte) error {
 		case 6:
 			h.TxBytes, h.Queue, h.Time = math.MaxUint64>>(y%64), math.MaxInt64>>(x%64), math.MaxInt64>>(y%64)
 		}
-		a := &cc.Ack{Una: una, Next: next, Bytes: unit.Bytes(n), Hops: hops[:n%len(hops)], Path: uint16(kind >> 7),
-			Load:   float64(y) / 100,
-			Window: unit.Bytes(x*y) * 100, Flows: n % 3, MinRTT: base}
+		a := &cc.Ack{Una: una, Next: next, Bytes: unit.Bytes(n), Telemetry: cc.Telemetry{Hops: hops[:n%len(hops)],
+			Path: uint16(kind >> 7),
+			Load: float64(y) / 100},
+			Feedback: cc.Feedback{Window: unit.Bytes(x*y) * 100, Flows: n % 3}, RTT: cc.RTT{Min: base}}
 		if kind%16 == 7 {
-			a.Load, a.Window = math.Inf(1), math.MaxInt64
+			a.Telemetry.Load, a.Feedback.Window = math.Inf(1), math.MaxInt64
 		}
 		if kind%16 == 8 {
-			a.Load, a.Seq = math.NaN(), next+1
+			a.Telemetry.Load, a.Seq = math.NaN(), next+1
 		}
 		c.OnAck(now, a)
 		d := c.Decision()
@@ -701,8 +706,9 @@ func TestOnTheWire(t *testing.T) {
 			t.Fatal(err)
 		}
 		wrap.Unwrap(now, &r)
-		a.OnAck(now, &cc.Ack{Una: seq, Next: seq + 40000, Hops: hops[:]})
-		b.OnAck(now, &cc.Ack{Una: seq, Next: seq + 40000, Hops: r.Hops(), Path: r.Path(), Missed: r.Missed()})
+		a.OnAck(now, &cc.Ack{Una: seq, Next: seq + 40000, Telemetry: cc.Telemetry{Hops: hops[:]}})
+		b.OnAck(now, &cc.Ack{Una: seq, Next: seq + 40000, Telemetry: cc.Telemetry{Hops: r.Hops(), Path: r.Path(),
+			Missed: uint8(r.Missed())}})
 		worst = max(worst, math.Abs(b.State().U/a.State().U-1))
 	}
 	if worst > 0.01 || worst == 0 {
@@ -721,9 +727,9 @@ func (w *withHops) OnAck(now unit.Time, a *cc.Ack) {
 	own := *a
 	w.tx += uint64(w.random.IntN(20000))
 	if w.random.IntN(10) > 0 {
-		own.Hops = []telemetry.Hop{hop(1, now, w.tx, unit.Bytes(w.random.IntN(20000))), hop(2, now, w.tx, 0)}
+		own.Telemetry.Hops = []telemetry.Hop{hop(1, now, w.tx, unit.Bytes(w.random.IntN(20000))), hop(2, now, w.tx, 0)}
 	}
-	own.Load, own.Window = w.random.Float64()*2, unit.Bytes(w.random.IntN(100000))
+	own.Telemetry.Load, own.Feedback.Window = w.random.Float64()*2, unit.Bytes(w.random.IntN(100000))
 	w.Controller.OnAck(now, &own)
 }
 
@@ -833,7 +839,7 @@ func ExampleNew() {
 	for i := range unit.Time(2) {
 		h := telemetry.Hop{Time: i * 10 * unit.Microsecond, TxBytes: uint64(i) * 125_000, Queue: 25_000,
 			Rate: 100 * unit.Gbps}
-		s.OnAck(0, &cc.Ack{Una: int64(1 + i), Next: int64(1 + i), Hops: []telemetry.Hop{h}})
+		s.OnAck(0, &cc.Ack{Una: int64(1 + i), Next: int64(1 + i), Telemetry: cc.Telemetry{Hops: []telemetry.Hop{h}}})
 	}
 	fmt.Println(s.Decision().Window) // 125 kB/(1.2/0.95) + 80 B
 	// Output:
@@ -847,7 +853,7 @@ func benchmark(b *testing.B, c cc.Controller) {
 	for i := range hops {
 		hops[i] = hop(uint32(i), 0, 0, unit.Bytes(i*1000))
 	}
-	a := cc.Ack{Hops: hops[:], Path: 4}
+	a := cc.Ack{Telemetry: cc.Telemetry{Hops: hops[:], Path: 4}}
 	now := unit.Time(0)
 	b.ReportAllocs()
 	for range b.N {
@@ -880,7 +886,7 @@ func BenchmarkOnAck(b *testing.B) {
 func TestOnAckAllocatesNothing(t *testing.T) {
 	for name, c := range controllers(t, flow(), nil) {
 		hops := []telemetry.Hop{hop(1, 0, 0, 0), hop(2, 0, 0, 0)}
-		a := cc.Ack{Hops: hops, Load: 1, Window: 5000}
+		a := cc.Ack{Telemetry: cc.Telemetry{Hops: hops, Load: 1}, Feedback: cc.Feedback{Window: 5000}}
 		now := unit.Time(0)
 		if n := testing.AllocsPerRun(100, func() {
 			now += 10 * us
@@ -903,7 +909,7 @@ func TestUncongested(t *testing.T) {
 	seq := int64(0)
 	for _, want := range []float64{11_875, 14_101} { // · 0.95/0.8
 		for range 3 { // only the first of a round trip commits
-			s.OnAck(us, &cc.Ack{Una: seq + 1000, Next: seq + 50_000, Bytes: 1000, Load: 0.8})
+			s.OnAck(us, &cc.Ack{Una: seq + 1000, Next: seq + 50_000, Bytes: 1000, Telemetry: cc.Telemetry{Load: 0.8}})
 		}
 		if math.Abs(s.State().Wc-want) > 1 {
 			t.Errorf("W %v, Wc %v, want %v", s.State().W, s.State().Wc, want)
@@ -911,7 +917,7 @@ func TestUncongested(t *testing.T) {
 		seq += 50_000
 	}
 	for range 40 {
-		s.OnAck(us, &cc.Ack{Una: seq + 1000, Next: seq + 50_000, Bytes: 1000, Load: 0.8})
+		s.OnAck(us, &cc.Ack{Una: seq + 1000, Next: seq + 50_000, Bytes: 1000, Telemetry: cc.Telemetry{Load: 0.8}})
 		seq += 50_000
 	}
 	if s.State().W != 125_000 {
@@ -922,7 +928,7 @@ func TestUncongested(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.w, p.old = 10_000, 10_000
-	p.OnAck(us, &cc.Ack{Una: 1000, Next: 2000, Bytes: 1000, Load: 0.8})
+	p.OnAck(us, &cc.Ack{Una: 1000, Next: 2000, Bytes: 1000, Telemetry: cc.Telemetry{Load: 0.8}})
 	if before := p.w; before < 12_000 || before > 16_000 { // 0.9·(10000/0.8 + 150 Mb/s · T) + 0.1·10000
 		t.Errorf("PowerTCP's window is %v", before)
 	}

@@ -72,7 +72,7 @@ func (n *network) step() {
 			if commit {
 				seq++
 			}
-			s.OnAck(n.now, &cc.Ack{Seq: seq, Next: seq + 1, Hops: path})
+			s.OnAck(n.now, &cc.Ack{Seq: seq, Next: seq + 1, Telemetry: cc.Telemetry{Hops: path}})
 		}
 	}
 }
@@ -318,12 +318,12 @@ func TestPINT(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.OnAck(0, &cc.Ack{Una: 1000, Next: 5000, Load: 1.9})
+	p.OnAck(0, &cc.Ack{Una: 1000, Next: 5000, Telemetry: cc.Telemetry{Load: 1.9}})
 	near(t, "W", p.w, 62580)
-	p.OnAck(0, &cc.Ack{Una: 2000, Next: 5000, Load: 0.95})
+	p.OnAck(0, &cc.Ack{Una: 2000, Next: 5000, Telemetry: cc.Telemetry{Load: 0.95}})
 	near(t, "W within the round trip", p.w, 62660)
 	near(t, "Wc", p.ref.wc, 62580)
-	p.OnAck(0, &cc.Ack{Una: 5001, Next: 9000, Load: 3.8})
+	p.OnAck(0, &cc.Ack{Una: 5001, Next: 9000, Telemetry: cc.Telemetry{Load: 3.8}})
 	near(t, "W after the next", p.ref.wc, 62580/4.+80)
 	p.OnAck(0, &cc.Ack{Una: 9001, Next: 10000})
 	near(t, "W after an ACK without a load", p.ref.wc, 62580/4.+80)
@@ -332,7 +332,7 @@ func TestPINT(t *testing.T) {
 	seen := 0
 	for i := range 4000 {
 		before := p.lastUpdateSeq
-		p.OnAck(0, &cc.Ack{Una: int64(i) + 1, Next: int64(i) + 1, Load: 0.95})
+		p.OnAck(0, &cc.Ack{Una: int64(i) + 1, Next: int64(i) + 1, Telemetry: cc.Telemetry{Load: 0.95}})
 		if p.lastUpdateSeq != before {
 			seen++
 		}

@@ -78,10 +78,10 @@ func (x *window) base(t unit.Time) {
 // learn takes a measured T if none is given, and tells whether T has changed.
 func (x *window) learn(a *cc.Ack) bool {
 	x.una = a.Una
-	if x.given || a.MinRTT <= 0 || a.MinRTT == x.t {
+	if x.given || a.RTT.Min <= 0 || a.RTT.Min == x.t {
 		return false
 	}
-	x.base(a.MinRTT)
+	x.base(a.RTT.Min)
 	return true
 }
 

@@ -199,7 +199,7 @@ func (b *BBR) inFlight(bandwidth, gain float64) int { return b.budget(b.bdp(band
 // inNetwork is bbr_packets_in_net_at_edt: what will be in flight when the next
 // packet leaves.
 func (b *BBR) inNetwork(now unit.Time, a *cc.Ack, inFlight int) int {
-	wait := max(a.NextSend-now, 0)
+	wait := max(a.Flight.NextSend-now, 0)
 	delivered := int(b.estimate() * wait.Seconds())
 	if b.pacingGain > 1 {
 		inFlight += b.segments()
@@ -228,9 +228,9 @@ func (b *BBR) OnAck(now unit.Time, a *cc.Ack) {
 	if a.Packets > 0 {
 		b.deliveredAt = now
 	}
-	b.srtt, b.delivered, b.lost = a.SRTT, a.Delivered, a.LostTotal
-	if b.minRTT == unit.Never && a.MinRTT > 0 {
-		b.minRTT = a.MinRTT // the handshake's (bbr_init)
+	b.srtt, b.delivered, b.lost = a.RTT.Smoothed, a.Delivered, a.Losses.Total
+	if b.minRTT == unit.Never && a.RTT.Min > 0 {
+		b.minRTT = a.RTT.Min // the handshake's (bbr_init)
 	}
 	b.appLimited = false
 	b.updateBandwidth(now, a)
@@ -258,7 +258,7 @@ func (b *BBR) updateBandwidth(now unit.Time, a *cc.Ack) {
 		b.rounds++
 		b.roundStart, b.conservation = true, false
 	}
-	b.sampleLongTerm(now, a.Lost, d.AppLimited)
+	b.sampleLongTerm(now, a.Losses.New, d.AppLimited)
 	bandwidth := float64(d.Packets) / d.Interval.Seconds()
 	if !d.AppLimited || bandwidth >= b.bandwidth.max() {
 		b.bandwidth.update(bandwidthRounds, b.rounds, bandwidth)
@@ -292,10 +292,10 @@ func (b *BBR) nextPhase(now unit.Time, a *cc.Ack) bool {
 	if b.pacingGain == 1 {
 		return whole
 	}
-	inFlight := b.inNetwork(now, a, a.PriorInFlight)
+	inFlight := b.inNetwork(now, a, a.Flight.Before)
 	bandwidth := b.bandwidth.max()
 	if b.pacingGain > 1 {
-		return whole && (a.Lost > 0 || inFlight >= b.inFlight(bandwidth, b.pacingGain))
+		return whole && (a.Losses.New > 0 || inFlight >= b.inFlight(bandwidth, b.pacingGain))
 	}
 	return whole || inFlight <= b.inFlight(bandwidth, 1)
 }
@@ -328,15 +328,15 @@ func (b *BBR) checkDrain(now unit.Time, a *cc.Ack) {
 	if b.mode == Startup && b.fullFound {
 		b.mode = Drain
 	}
-	if b.mode == Drain && b.inNetwork(now, a, a.InFlight) <= b.inFlight(b.bandwidth.max(), 1) {
+	if b.mode == Drain && b.inNetwork(now, a, a.Flight.After) <= b.inFlight(b.bandwidth.max(), 1) {
 		b.probeBandwidth(now)
 	}
 }
 
 func (b *BBR) updateMinRTT(now unit.Time, a *cc.Ack) {
 	expired := now > b.minRTTStamp+minRTTWindow
-	if a.RTT > 0 && (a.RTT < b.minRTT || expired && !a.Delayed) {
-		b.minRTT, b.minRTTStamp = a.RTT, now
+	if a.RTT.Sample > 0 && (a.RTT.Sample < b.minRTT || expired && !a.RTT.Delayed) {
+		b.minRTT, b.minRTTStamp = a.RTT.Sample, now
 	}
 	if expired && !b.idleRestart && b.mode != ProbeRTT {
 		b.mode = ProbeRTT
@@ -345,7 +345,7 @@ func (b *BBR) updateMinRTT(now unit.Time, a *cc.Ack) {
 	}
 	if b.mode == ProbeRTT {
 		b.appLimited = true
-		if b.probeDone == unit.Never && a.InFlight <= leastWindow {
+		if b.probeDone == unit.Never && a.Flight.After <= leastWindow {
 			b.probeDone = now + probeRTTTime
 			b.probeRound = false
 			b.nextRound = a.Delivered
@@ -421,20 +421,20 @@ func (b *BBR) setWindow(a *cc.Ack, bandwidth, gain float64) {
 // recoverOrRestore is bbr_set_cwnd_to_recover_or_restore: packet conservation in the
 // first round of recovery.
 func (b *BBR) recoverOrRestore(a *cc.Ack) bool {
-	if a.Lost > 0 {
-		b.window = max(b.window-a.Lost, 1)
+	if a.Losses.New > 0 {
+		b.window = max(b.window-a.Losses.New, 1)
 	}
-	if a.State == cc.Recovery && b.priorState != cc.Recovery {
+	if a.Losses.State == cc.Recovery && b.priorState != cc.Recovery {
 		b.conservation = true
 		b.nextRound = a.Delivered
-		b.window = a.InFlight + a.Packets
-	} else if b.priorState >= cc.Recovery && a.State < cc.Recovery {
+		b.window = a.Flight.After + a.Packets
+	} else if b.priorState >= cc.Recovery && a.Losses.State < cc.Recovery {
 		b.window = max(b.window, b.priorWindow)
 		b.conservation = false
 	}
-	b.priorState = a.State
+	b.priorState = a.Losses.State
 	if b.conservation {
-		b.window = max(b.window, a.InFlight+a.Packets)
+		b.window = max(b.window, a.Flight.After+a.Packets)
 	}
 	return b.conservation
 }

@@ -29,8 +29,9 @@ func (p *path) run(until unit.Time) {
 	for p.now < until {
 		p.now += unit.Time(float64(unit.Second) / p.rate)
 		p.delivered++
-		p.b.OnAck(p.now, &cc.Ack{Packets: 1, Advanced: true, Delivered: p.delivered, RTT: p.rtt, SRTT: p.rtt, MinRTT: p.rtt,
-			InFlight: pipe - 1, PriorInFlight: pipe, NextSend: p.now,
+		p.b.OnAck(p.now, &cc.Ack{Packets: 1, Advanced: true, Delivered: p.delivered, RTT: cc.RTT{Sample: p.rtt,
+			Smoothed: p.rtt, Min: p.rtt},
+			Flight:   cc.Flight{After: pipe - 1, Before: pipe, NextSend: p.now},
 			Delivery: cc.Delivery{Packets: pipe, Interval: p.rtt, PriorDelivered: p.delivered - int64(pipe)}})
 	}
 }
@@ -62,7 +63,7 @@ func TestFormulas(t *testing.T) {
 // §4.3.2: three rounds with less than a quarter more bandwidth end startup.
 func TestFullPipe(t *testing.T) {
 	b := New(flow())
-	a := &cc.Ack{Packets: 1, Advanced: true, RTT: 20 * ms, SRTT: 20 * ms}
+	a := &cc.Ack{Packets: 1, Advanced: true, RTT: cc.RTT{Sample: 20 * ms, Smoothed: 20 * ms}}
 	rounds := func(bandwidths ...int) {
 		for _, n := range bandwidths {
 			a.Delivery = cc.Delivery{Packets: n, Interval: 20 * ms, PriorDelivered: a.Delivered}

@@ -19,8 +19,9 @@ func TestKill(t *testing.T) {
 	b.resetLongTerm(p.now)
 	// packet conservation lasts one round from its start, and restores
 	b.OnLoss(p.now, cc.Loss{Kind: cc.FastRecovery})
-	a := cc.Ack{Packets: 1, Advanced: true, State: cc.Recovery, Lost: 5, InFlight: 50, PriorInFlight: 56, RTT: 20 * ms,
-		SRTT: 20 * ms}
+	a := cc.Ack{Packets: 1, Advanced: true, Losses: cc.Losses{State: cc.Recovery, New: 5}, Flight: cc.Flight{After: 50,
+		Before: 56}, RTT: cc.RTT{Sample: 20 * ms,
+		Smoothed: 20 * ms}}
 	send := func(prior int64) {
 		p.now += ms
 		p.delivered++
@@ -32,14 +33,14 @@ func TestKill(t *testing.T) {
 	if b.window != 51 {
 		t.Errorf("conservation: %d, want 50 + 1", b.window)
 	}
-	a.Lost = 0
+	a.Losses.New = 0
 	if send(start - 1); !b.conservation {
 		t.Error("conservation ends before a round is over")
 	}
 	if send(start); b.conservation {
 		t.Error("conservation does not end after a round")
 	}
-	a.Lost = 3
+	a.Losses.New = 3
 	if w := b.window; func() bool { send(start); return b.window != w-3+1 }() {
 		t.Errorf("three lost, one delivered: %d to %d", w, b.window)
 	}
@@ -50,7 +51,7 @@ func TestKill(t *testing.T) {
 		t.Errorf("restart from idle: %v, want %v", b.rate, r)
 	}
 	p.now += 20 * unit.Second
-	a.State, a.Lost = cc.Open, 0
+	a.Losses.State, a.Losses.New = cc.Open, 0
 	if send(start); b.Mode() == ProbeRTT {
 		t.Error("PROBE_RTT at a restart from idle")
 	}

@@ -16,8 +16,9 @@ func TestECNThenLoss(t *testing.T) {
 	ack := func(s cc.State, lost int) {
 		p.now += ms
 		p.delivered++
-		b.OnAck(p.now, &cc.Ack{Packets: 1, Advanced: true, Delivered: p.delivered, State: s, Lost: lost, InFlight: 20,
-			PriorInFlight: 21, RTT: 20 * ms, SRTT: 20 * ms})
+		b.OnAck(p.now, &cc.Ack{Packets: 1, Advanced: true, Delivered: p.delivered, Losses: cc.Losses{State: s, New: lost},
+			Flight: cc.Flight{After: 20,
+				Before: 21}, RTT: cc.RTT{Sample: 20 * ms, Smoothed: 20 * ms}})
 	}
 	ack(cc.Reduced, 0)
 	ack(cc.Recovery, 80)
@@ -38,8 +39,9 @@ func TestLongTermRTO(t *testing.T) {
 	a := func(lost int64, total int64, dt unit.Time, n int64) {
 		p.now += dt
 		p.delivered += n
-		b.OnAck(p.now, &cc.Ack{Packets: int(n), Advanced: true, Delivered: p.delivered, LostTotal: total, Lost: int(lost),
-			InFlight: 50, PriorInFlight: 50, RTT: 20 * ms, SRTT: 20 * ms,
+		b.OnAck(p.now, &cc.Ack{Packets: int(n), Advanced: true, Delivered: p.delivered, Losses: cc.Losses{Total: total,
+			New: int(lost)},
+			Flight: cc.Flight{After: 50, Before: 50}, RTT: cc.RTT{Sample: 20 * ms, Smoothed: 20 * ms},
 			Delivery: cc.Delivery{Packets: 100, Interval: 20 * ms, PriorDelivered: p.delivered - 100}})
 	}
 	a(10, 10, ms, 1)
@@ -56,8 +58,9 @@ func TestLongTermRTO(t *testing.T) {
 
 func TestMinRTTHandshake(t *testing.T) {
 	b := New(flow())
-	b.OnAck(50*ms, &cc.Ack{Packets: 1, Advanced: true, Delivered: 2, RTT: 50 * ms, SRTT: 24 * ms, MinRTT: 20 * ms,
-		InFlight: 9, PriorInFlight: 10,
+	b.OnAck(50*ms, &cc.Ack{Packets: 1, Advanced: true, Delivered: 2, RTT: cc.RTT{Sample: 50 * ms, Smoothed: 24 * ms,
+		Min: 20 * ms},
+		Flight:   cc.Flight{After: 9, Before: 10},
 		Delivery: cc.Delivery{Packets: 1, Interval: 50 * ms, PriorDelivered: 1}})
 	if b.minRTT != 20*ms {
 		t.Errorf("min RTT %v; bbr_init takes tcp_min_rtt, 20 ms", b.minRTT)
@@ -69,6 +72,6 @@ func TestProbeRTTPrior(t *testing.T) {
 	b.priorWindow = 300
 	b.window = 10
 	b.minRTT, b.minRTTStamp = 20*ms, 0
-	b.updateMinRTT(11*unit.Second, &cc.Ack{RTT: 20 * ms, InFlight: 9})
+	b.updateMinRTT(11*unit.Second, &cc.Ack{RTT: cc.RTT{Sample: 20 * ms}, Flight: cc.Flight{After: 9}})
 	t.Logf("prior %d mode %v", b.priorWindow, b.mode)
 }

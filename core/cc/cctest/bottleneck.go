@@ -270,12 +270,15 @@ func (b *Bottleneck) acknowledge(s *Sender, o *occurrence) {
 			s.Controller.OnLoss(b.Now, s.loss(cc.ECNEcho))
 		}
 	}
-	a := &cc.Ack{Packets: 1, Bytes: MSS, Advanced: s.una > before, Una: int64(s.una) * MSS, Next: int64(s.next) * MSS,
-		Delivered: s.Delivered, DeliveredCE: s.deliveredCE, LostTotal: s.lostTotal, SRTT: s.srtt, MinRTT: s.least, RTT: rtt,
+	a := &cc.Ack{Packets: 1, Bytes: MSS, Advanced: s.una > before, Limited: limited, Una: int64(s.una) * MSS,
+		Next: int64(s.next) * MSS, Seq: int64(o.number+1) * MSS, Delivered: s.Delivered,
+		RTT: cc.RTT{Sample: rtt, Smoothed: s.srtt, Min: s.least},
 		Delivery: cc.Delivery{Packets: int(s.Delivered - p.delivered), Interval: b.Now - p.deliveredAt,
 			PriorDelivered: p.delivered, Retransmitted: p.again},
-		PriorInFlight: prior, InFlight: s.inFlight, NextSend: b.Now, Limited: limited, State: s.state, ECE: o.marked,
-		Hops: []telemetry.Hop{o.hop}, Path: 1, Seq: int64(o.number+1) * MSS}
+		Flight:    cc.Flight{Before: prior, After: s.inFlight, NextSend: b.Now},
+		Losses:    cc.Losses{Total: s.lostTotal, State: s.state},
+		ECN:       cc.ECN{Echo: o.marked, Delivered: s.deliveredCE},
+		Telemetry: cc.Telemetry{Hops: []telemetry.Hop{o.hop}, Path: 1}}
 	s.deliveredAt = b.Now
 	s.Controller.OnAck(b.Now, a)
 	if s.state != cc.Open && s.una >= s.high {

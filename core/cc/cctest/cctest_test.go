@@ -135,7 +135,10 @@ func TestMutants(t *testing.T) {
 	extra := 0
 	for name, b := range map[string]*broken{
 		"grows though the application limits": {onAck: func(_ unit.Time, a *cc.Ack) *cc.Ack { a.Limited = true; return a }},
-		"grows in recovery":                   {onAck: func(_ unit.Time, a *cc.Ack) *cc.Ack { a.State = cc.Open; return a }},
+		"grows in recovery": {onAck: func(_ unit.Time, a *cc.Ack) *cc.Ack {
+			a.Losses.State = cc.Open
+			return a
+		}},
 		"grows by duplicates": {onAck: func(_ unit.Time, a *cc.Ack) *cc.Ack {
 			a.Advanced, a.Limited = true,
 				true

@@ -191,12 +191,12 @@ func TestDatacentreScripts(t *testing.T) {
 func TestDatacentreAllocations(t *testing.T) {
 	for _, m := range fasts {
 		c := m.make(t)
-		a := &cc.Ack{Packets: 1, Bytes: MSS, Advanced: true, RTT: 20 * unit.Microsecond, Next: 1 << 40}
+		a := &cc.Ack{Packets: 1, Bytes: MSS, Advanced: true, RTT: cc.RTT{Sample: 20 * unit.Microsecond}, Next: 1 << 40}
 		now := unit.Time(0)
 		if n := testing.AllocsPerRun(1000, func() {
 			now += 20 * unit.Microsecond
 			a.Una += MSS
-			a.RTT = 10*unit.Microsecond + now%(30*unit.Microsecond)
+			a.RTT.Sample = 10*unit.Microsecond + now%(30*unit.Microsecond)
 			c.OnSend(now, cc.Sent{Bytes: MSS})
 			c.OnAck(now, a)
 			c.OnNotice(now, cc.Notice{Kind: cc.CNPNotice})
@@ -214,13 +214,13 @@ func BenchmarkOnAck(b *testing.B) {
 	for _, m := range fasts {
 		b.Run(m.name, func(b *testing.B) {
 			c := m.make(b)
-			a := &cc.Ack{Packets: 1, Bytes: MSS, Advanced: true, RTT: 20 * unit.Microsecond, Next: 1 << 60}
+			a := &cc.Ack{Packets: 1, Bytes: MSS, Advanced: true, RTT: cc.RTT{Sample: 20 * unit.Microsecond}, Next: 1 << 60}
 			rate := unit.Rate(0)
 			b.ReportAllocs()
 			for i := range b.N {
 				now := unit.Time(i) * unit.Microsecond
 				a.Una += MSS
-				a.RTT = 10*unit.Microsecond + now%(30*unit.Microsecond)
+				a.RTT.Sample = 10*unit.Microsecond + now%(30*unit.Microsecond)
 				c.OnAck(now, a)
 				rate += c.Decision().Rate
 			}

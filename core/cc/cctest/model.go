@@ -138,7 +138,7 @@ func (m *Model) event(kind byte, n int) (string, error) {
 			m.Controller.OnLoss(m.Now, m.loss(cc.Recovered))
 		}
 		switch {
-		case a.State == cc.Recovery || a.State == cc.Reduced:
+		case a.Losses.State == cc.Recovery || a.Losses.State == cc.Reduced:
 			return "an ACK in recovery", grown(0, "it is in recovery")
 		case !limited:
 			return "an ACK of a flow that does not use its window", grown(0, "the window does not limit it")
@@ -159,9 +159,9 @@ func (m *Model) event(kind byte, n int) (string, error) {
 		a.Packets, a.Bytes = min(1, m.inFlight), unit.Bytes(min(1, m.inFlight)*MSS)
 		m.delivered += int64(a.Packets)
 		m.inFlight -= a.Packets
-		a.InFlight, a.Delivered, a.Advanced = m.inFlight, m.delivered, false
+		a.Flight.After, a.Delivered, a.Advanced = m.inFlight, m.delivered, false
 		if m.state == cc.Open {
-			a.State = cc.Disorder
+			a.Losses.State = cc.Disorder
 		}
 		m.Controller.OnAck(m.Now, a)
 		return "a duplicate ACK", grown(0, "the cumulative acknowledgement did not move")
@@ -329,9 +329,10 @@ func (m *Model) ack(k, n int) (*cc.Ack, error) {
 	if ece {
 		m.deliveredCE += int64(k)
 	}
-	a := &cc.Ack{Packets: k, Bytes: unit.Bytes(k * MSS), Advanced: k > 0, Una: m.una, Next: m.next, Delivered: m.delivered,
-		DeliveredCE: m.deliveredCE, LostTotal: m.lostTotal, RTT: rtt, SRTT: m.srtt, MinRTT: m.least, PriorInFlight: prior,
-		InFlight: m.inFlight, NextSend: m.Now, State: m.state, ECE: ece}
+	a := &cc.Ack{Packets: k, Bytes: unit.Bytes(k * MSS), Advanced: k > 0, Una: m.una, Next: m.next,
+		Delivered: m.delivered, RTT: cc.RTT{Sample: rtt, Smoothed: m.srtt, Min: m.least},
+		Flight: cc.Flight{Before: prior, After: m.inFlight, NextSend: m.Now},
+		Losses: cc.Losses{Total: m.lostTotal, State: m.state}, ECN: cc.ECN{Echo: ece, Delivered: m.deliveredCE}}
 	if k > 0 && n%13 != 0 {
 		a.Delivery = cc.Delivery{Packets: 1 + n%16, Interval: rtt, PriorDelivered: max(m.delivered-int64(n%32), 0),
 			AppLimited: n%9 == 0}

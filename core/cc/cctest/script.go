@@ -88,9 +88,9 @@ func (m *player) play(event []string) error {
 		m.inFlight -= n
 		m.delivered += int64(n)
 		m.una = m.next - int64(m.inFlight)*MSS
-		a := &cc.Ack{Packets: n, Bytes: unit.Bytes(n * MSS), Advanced: n > 0, Una: m.una, Next: m.next,
-			Delivered: m.delivered,
-			LostTotal: m.lostTotal, PriorInFlight: prior, InFlight: m.inFlight, NextSend: m.Now, Limited: true, State: m.state}
+		a := &cc.Ack{Packets: n, Bytes: unit.Bytes(n * MSS), Advanced: n > 0, Limited: true, Una: m.una, Next: m.next,
+			Delivered: m.delivered, Flight: cc.Flight{Before: prior, After: m.inFlight, NextSend: m.Now},
+			Losses: cc.Losses{Total: m.lostTotal, State: m.state}}
 		for _, word := range event[2:] {
 			switch value, isRTT := strings.CutPrefix(word, "rtt="); {
 			case isRTT:
@@ -98,10 +98,10 @@ func (m *player) play(event []string) error {
 				if err != nil {
 					return err
 				}
-				a.RTT, m.srtt = rtt, rtt
+				a.RTT.Sample, m.srtt = rtt, rtt
 				a.Delivery = cc.Delivery{Packets: prior, Interval: rtt, PriorDelivered: m.delivered - int64(prior)}
 			case word == "ece":
-				a.ECE = true
+				a.ECN.Echo = true
 				m.deliveredCE += int64(n)
 			case word == "idle":
 				a.Limited = false
@@ -109,7 +109,7 @@ func (m *player) play(event []string) error {
 				return fmt.Errorf("%q is not known", word)
 			}
 		}
-		a.SRTT, a.MinRTT, a.DeliveredCE = m.srtt, m.srtt, m.deliveredCE
+		a.RTT.Smoothed, a.RTT.Min, a.ECN.Delivered = m.srtt, m.srtt, m.deliveredCE
 		c.OnAck(m.Now, a)
 	case "wait":
 		d, err := unit.ParseTime(event[1])

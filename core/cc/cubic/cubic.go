@@ -107,10 +107,11 @@ func (c *Cubic) OnSend(now unit.Time, s cc.Sent) {
 // OnAck grows the window.
 func (c *Cubic) OnAck(now unit.Time, a *cc.Ack) {
 	w := &c.window
-	reduced := a.State == cc.Reduced || a.State == cc.Recovery
-	if a.RTT > 0 && !(c.epoch != unit.Never && now-c.epoch < unit.Second) { // no samples right after recovery, as in Linux
-		if c.delayMin == 0 || a.RTT < c.delayMin {
-			c.delayMin = a.RTT
+	reduced := a.Losses.State == cc.Reduced || a.Losses.State == cc.Recovery
+	// no samples right after recovery, as in Linux
+	if a.RTT.Sample > 0 && !(c.epoch != unit.Never && now-c.epoch < unit.Second) {
+		if c.delayMin == 0 || a.RTT.Sample < c.delayMin {
+			c.delayMin = a.RTT.Sample
 		}
 		if c.config.HyStart == LinuxHyStart && !c.found && w.InSlowStart() &&
 			c.linux.found(now, a, c.delayMin, w.Packets, w.MSS, c.paced) {
@@ -160,7 +161,7 @@ func (c *Cubic) avoid(now unit.Time, a *cc.Ack, acked int) {
 		}
 	}
 	// §4.2: the target is W_cubic(t + RTT), within [cwnd, 1.5 cwnd].
-	target := c.Target(now - c.epoch + max(a.SRTT, 0))
+	target := c.Target(now - c.epoch + max(a.RTT.Smoothed, 0))
 	target = min(max(target, c.cwnd), 1.5*c.cwnd)
 	if c.config.Variant == Linux && c.wMax == 0 {
 		target = max(target, 1.05*c.cwnd)

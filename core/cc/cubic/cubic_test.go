@@ -26,7 +26,7 @@ func run(c *Cubic, from, long, rtt unit.Time) unit.Time {
 	end := from + long
 	for now := from; now < end; {
 		now += rtt / unit.Time(packets(c))
-		c.OnAck(now, &cc.Ack{Packets: 1, Advanced: true, Limited: true, RTT: rtt, SRTT: rtt})
+		c.OnAck(now, &cc.Ack{Packets: 1, Advanced: true, Limited: true, RTT: cc.RTT{Sample: rtt, Smoothed: rtt}})
 		from = now
 	}
 	return from
@@ -139,7 +139,7 @@ func TestBeforeTheFirstLoss(t *testing.T) {
 func ackRound(c *Cubic, now unit.Time, una *int64, n int, gap, rtt unit.Time) unit.Time {
 	for range n {
 		*una++
-		c.OnAck(now, &cc.Ack{Packets: 1, Advanced: true, Limited: true, RTT: rtt, SRTT: rtt, Una: *una,
+		c.OnAck(now, &cc.Ack{Packets: 1, Advanced: true, Limited: true, RTT: cc.RTT{Sample: rtt, Smoothed: rtt}, Una: *una,
 			Next: *una + int64(n)})
 		now += gap
 	}
@@ -220,7 +220,7 @@ func TestHyStartPlusPlusStretched(t *testing.T) {
 	config := Defaults()
 	config.HyStart = PlusPlus
 	c := New(flow(16), config)
-	c.OnAck(0, &cc.Ack{Packets: 16, Advanced: true, Limited: true, RTT: 10 * ms, Next: 100})
+	c.OnAck(0, &cc.Ack{Packets: 16, Advanced: true, Limited: true, RTT: cc.RTT{Sample: 10 * ms}, Next: 100})
 	if packets(c) != 24 {
 		t.Errorf("an ACK of 16 packets at 16: %d, want 24", packets(c))
 	}

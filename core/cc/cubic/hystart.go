@@ -43,8 +43,8 @@ func (h *linuxHyStart) found(now unit.Time, a *cc.Ack, delayMin unit.Time, windo
 	if now-h.lastAck <= ackDelta {
 		h.lastAck = now
 		threshold := delayMin
-		if a.SRTT > 0 { // a pacing rate of twice the window a round trip, as in slow start
-			rate := 2 * float64(window) * float64(mss) / a.SRTT.Seconds()
+		if a.RTT.Smoothed > 0 { // a pacing rate of twice the window a round trip, as in slow start
+			rate := 2 * float64(window) * float64(mss) / a.RTT.Smoothed.Seconds()
 			threshold += min(unit.Millisecond, unit.Time(4*segmentBytes/rate*float64(unit.Second)))
 		}
 		if !paced {
@@ -52,7 +52,7 @@ func (h *linuxHyStart) found(now unit.Time, a *cc.Ack, delayMin unit.Time, windo
 		}
 		found = now-h.roundStart > threshold
 	}
-	h.lowest = min(h.lowest, a.RTT)
+	h.lowest = min(h.lowest, a.RTT.Sample)
 	if h.samples < minSamples {
 		h.samples++
 	} else if h.lowest > delayMin+min(max(delayMin/8, leastDelay), largestDelay) {
@@ -100,8 +100,8 @@ func (h *hyStartPlusPlus) onAck(a *cc.Ack, paced bool) (growth int, done bool) {
 		}
 		h.last, h.current, h.samples, h.windowEnd = h.current, unit.Never, 0, a.Next
 	}
-	if a.RTT > 0 {
-		h.current = min(h.current, a.RTT)
+	if a.RTT.Sample > 0 {
+		h.current = min(h.current, a.RTT.Sample)
 		h.samples++
 	}
 	acked := a.Packets

@@ -21,7 +21,7 @@ func round(d *dctcp.DCTCP, base *cc.Ack, n, marked int) {
 		base.Next = base.Una + int64(n)*1000
 		base.Delivered++
 		if i < marked {
-			base.DeliveredCE++
+			base.ECN.Delivered++
 		}
 		a := *base
 		a.Packets, a.Advanced = 1, true
@@ -76,7 +76,7 @@ func TestWithoutSlowStart(t *testing.T) {
 	}
 	for i := range int64(100) {
 		c.OnAck(unit.Time(i), &cc.Ack{Packets: 1, Bytes: 1000, Advanced: true, Una: 1000 * (i + 1), Next: 1000 * (i + 101),
-			Delivered: i + 1, Limited: true, PriorInFlight: 100, InFlight: 99})
+			Delivered: i + 1, Limited: true, Flight: cc.Flight{Before: 100, After: 99}})
 	}
 	if d := c.Decision(); d.Window != 101_000 || d.SlowStart {
 		t.Errorf("after a round trip %+v", d)

@@ -15,7 +15,7 @@ func TestNothingMoves(t *testing.T) {
 	c := none.New(cctest.Datacentre(1), 0, 7)
 	want := cc.Decision{Window: 7000, Rate: 40 * unit.Gbps, NextTimer: unit.Never}
 	c.OnSend(1, cc.Sent{Bytes: 1000})
-	c.OnAck(2, &cc.Ack{Packets: 1, RTT: unit.Second, ECE: true})
+	c.OnAck(2, &cc.Ack{Packets: 1, RTT: cc.RTT{Sample: unit.Second}, ECN: cc.ECN{Echo: true}})
 	c.OnNotice(3, cc.Notice{Kind: cc.CNPNotice})
 	c.OnLoss(4, cc.Loss{Kind: cc.RetransmissionTimeout})
 	c.OnTimer(5)

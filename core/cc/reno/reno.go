@@ -31,7 +31,7 @@ func (r *Reno) OnAck(_ unit.Time, a *cc.Ack) { Grow(&r.window, a) }
 
 // Grow is Reno's increase, which others share.
 func Grow(w *cc.Window, a *cc.Ack) {
-	if a.State == cc.Reduced || a.State == cc.Recovery || !a.Advanced || !a.Limited {
+	if a.Losses.State == cc.Reduced || a.Losses.State == cc.Recovery || !a.Advanced || !a.Limited {
 		return
 	}
 	acked := a.Packets

@@ -133,9 +133,9 @@ func (s *Supply) OnAck(now unit.Time, a *cc.Ack) {
 	s.learn(a)
 	if s.noticed > 0 || s.bounds {
 		s.ack = *a
-		s.ack.LostTotal = s.lostTotal(a.LostTotal)
-		if a.State == cc.Recovery && !s.told {
-			s.ack.State = cc.Open
+		s.ack.Losses.Total = s.lostTotal(a.Losses.Total)
+		if a.Losses.State == cc.Recovery && !s.told {
+			s.ack.Losses.State = cc.Open
 		}
 		if s.tighter() {
 			s.ack.Limited = false
@@ -143,7 +143,7 @@ func (s *Supply) OnAck(now unit.Time, a *cc.Ack) {
 		a = &s.ack
 	}
 	s.inner.OnAck(now, a)
-	s.ack.Hops = nil // the caller's
+	s.ack.Telemetry.Hops = nil // the caller's
 	if s.bounds {
 		s.open(now, a.Bytes)
 	}
@@ -151,11 +151,11 @@ func (s *Supply) OnAck(now unit.Time, a *cc.Ack) {
 
 // learn takes what the transport has measured.
 func (s *Supply) learn(a *cc.Ack) {
-	s.srtt = max(a.SRTT, 0)
-	if s.given || a.MinRTT <= 0 || a.MinRTT == s.base {
+	s.srtt = max(a.RTT.Smoothed, 0)
+	if s.given || a.RTT.Min <= 0 || a.RTT.Min == s.base {
 		return
 	}
-	s.base = a.MinRTT
+	s.base = a.RTT.Min
 	if s.bounds {
 		s.set(s.rate)
 	}

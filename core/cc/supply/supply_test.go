@@ -46,8 +46,9 @@ func nack(s unit.Rate) cc.Notice {
 }
 
 func ack(packets int, srtt unit.Time) *cc.Ack {
-	return &cc.Ack{Packets: packets, Bytes: unit.Bytes(packets) * 1000, Advanced: true, Limited: true, SRTT: srtt,
-		MinRTT: srtt, RTT: srtt}
+	return &cc.Ack{Packets: packets, Bytes: unit.Bytes(packets) * 1000, Advanced: true, Limited: true,
+		RTT: cc.RTT{Smoothed: srtt,
+			Min: srtt, Sample: srtt}}
 }
 
 func is(t *testing.T, what string, c cc.Controller, window unit.Bytes, rate unit.Rate) {
@@ -176,7 +177,7 @@ func TestInner(t *testing.T) {
 		t.Error("the notice does not end slow start")
 	}
 	a := ack(40, 10*ms)
-	a.State, a.LostTotal = cc.Recovery, 1
+	a.Losses.State, a.Losses.Total = cc.Recovery, 1
 	for at := unit.Time(0); at <= 160*ms; at += 10 * ms {
 		s.OnAck(at, a)
 	}
@@ -228,33 +229,33 @@ func TestHidden(t *testing.T) {
 	s := &spy{None: *none.New(cc.Flow{MSS: 1000}, 0, 100)}
 	c := wrap(t, s, flow(ms))
 	a := ack(1, ms)
-	a.State, a.LostTotal = cc.Recovery, 7
+	a.Losses.State, a.Losses.Total = cc.Recovery, 7
 	c.OnAck(0, a)
-	if s.ack.LostTotal != 7 || s.ack.State != cc.Recovery || !s.ack.Limited {
+	if s.ack.Losses.Total != 7 || s.ack.Losses.State != cc.Recovery || !s.ack.Limited {
 		t.Errorf("without a NACK: %+v", s.ack)
 	}
 	for range 3 {
 		c.OnNotice(0, nack(80*mbps))
 	}
 	c.OnNotice(0, cc.Notice{Kind: cc.NackNotice, Supply: 80 * mbps}) // of an elephant
-	a.LostTotal = 10
+	a.Losses.Total = 10
 	c.OnAck(0, a)
-	if s.ack.LostTotal != 7 || s.ack.State != cc.Open || s.ack.Limited {
+	if s.ack.Losses.Total != 7 || s.ack.Losses.State != cc.Open || s.ack.Limited {
 		t.Errorf("after three NACKs: %+v", s.ack)
 	}
-	if a.LostTotal != 10 || a.State != cc.Recovery || !a.Limited {
+	if a.Losses.Total != 10 || a.Losses.State != cc.Recovery || !a.Limited {
 		t.Error("the caller's Ack is changed")
 	}
 	c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery, LostTotal: 11})
-	a.LostTotal = 11
+	a.Losses.Total = 11
 	c.OnAck(0, a)
-	if s.loss.LostTotal != 8 || s.ack.LostTotal != 8 || s.ack.State != cc.Recovery {
+	if s.loss.LostTotal != 8 || s.ack.Losses.Total != 8 || s.ack.Losses.State != cc.Recovery {
 		t.Errorf("after a real loss: %+v, %+v", s.loss, s.ack)
 	}
 	c.OnLoss(0, cc.Loss{Kind: cc.Recovered})
 	c.OnAck(0, a)
-	if s.ack.State != cc.Open {
-		t.Errorf("after its end: %v", s.ack.State)
+	if s.ack.Losses.State != cc.Open {
+		t.Errorf("after its end: %v", s.ack.Losses.State)
 	}
 }
 

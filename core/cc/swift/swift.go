@@ -159,12 +159,12 @@ func (s *Swift) OnSend(unit.Time, cc.Sent) {}
 // ai packets a round trip, else it falls by β times the excess' share of the delay.
 func (s *Swift) OnAck(now unit.Time, a *cc.Ack) {
 	s.timeouts = 0
-	if a.RTT <= 0 {
+	if a.RTT.Sample <= 0 {
 		return
 	}
-	s.rtt = a.RTT
+	s.rtt = a.RTT.Sample
 	before := s.window
-	delay, target := float64(a.RTT), s.TargetDelay()
+	delay, target := float64(a.RTT.Sample), s.TargetDelay()
 	switch {
 	case delay < target && s.window >= 1:
 		s.window += s.config.AI / s.window * float64(a.Packets)

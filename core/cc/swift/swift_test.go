@@ -29,7 +29,7 @@ func start(t testing.TB, c swift.Config) *swift.Swift {
 }
 
 func ack(s *swift.Swift, now, rtt unit.Time, packets int) {
-	s.OnAck(now, &cc.Ack{Packets: packets, RTT: rtt})
+	s.OnAck(now, &cc.Ack{Packets: packets, RTT: cc.RTT{Sample: rtt}})
 }
 
 func near(t *testing.T, what string, got, want float64) {
@@ -241,7 +241,7 @@ func ExampleNew() {
 	c := swift.Defaults()
 	c.HopDelay, c.Range = 0, 0 // the target is the base target, 20 µs
 	s, _ := swift.New(cc.Flow{MSS: 1000, InitialWindow: 10}, c)
-	s.OnAck(0, &cc.Ack{Packets: 1, RTT: 40 * unit.Microsecond})
+	s.OnAck(0, &cc.Ack{Packets: 1, RTT: cc.RTT{Sample: 40 * unit.Microsecond}})
 	fmt.Println(s.Decision().Window) // 10·(1 − 0.8·(40 − 20)/40)
 	// Output: 6kB
 }

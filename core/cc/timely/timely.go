@@ -199,7 +199,7 @@ func (t *Timely) OnSend(unit.Time, cc.Sent) {}
 // event waits for the next ACK.
 func (t *Timely) OnAck(_ unit.Time, a *cc.Ack) {
 	t.completed += a.Bytes
-	if a.RTT <= 0 {
+	if a.RTT.Sample <= 0 {
 		return
 	}
 	switch t.config.Update {
@@ -213,7 +213,7 @@ func (t *Timely) OnAck(_ unit.Time, a *cc.Ack) {
 		}
 	}
 	t.completed = 0
-	t.update(a.RTT)
+	t.update(a.RTT.Sample)
 	t.next = a.Next
 }
 

@@ -31,7 +31,9 @@ func each(preset string) timely.Config {
 	return c
 }
 
-func ack(c cc.Controller, rtt unit.Time) { c.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: rtt}) }
+func ack(c cc.Controller, rtt unit.Time) {
+	c.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: cc.RTT{Sample: rtt}})
+}
 
 func near(t *testing.T, what string, c cc.Controller, want float64) {
 	t.Helper()
@@ -145,7 +147,7 @@ func TestHPCC(t *testing.T) {
 		before := c.Decision().Rate
 		for range 10 {
 			una += 1000
-			c.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: rtt, Una: una, Next: una + 10_000})
+			c.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: cc.RTT{Sample: rtt}, Una: una, Next: una + 10_000})
 			if una < next+1000 && c.Decision().Rate != before {
 				t.Fatalf("the rate changes within a round trip")
 			}
@@ -158,20 +160,20 @@ func TestHPCC(t *testing.T) {
 	rate := 10e9
 	for n := range 7 {
 		una = next
-		c.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: 20 * us, Una: una, Next: una + 10_000})
+		c.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: cc.RTT{Sample: 20 * us}, Una: una, Next: una + 10_000})
 		near(t, fmt.Sprint("not beyond what was sent at event ", n), c, rate)
 		una = next + 1000
-		c.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: 20 * us, Una: una, Next: una + 10_000})
+		c.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: cc.RTT{Sample: 20 * us}, Una: una, Next: una + 10_000})
 		next = una + 10_000
 		if rate += 40e6; n >= 5 {
 			rate += 160e6
 		}
 		near(t, fmt.Sprint("increase ", n), c, rate)
 	}
-	c.OnAck(0, &cc.Ack{RTT: 1000 * us, Una: next + 1000, Next: next + 11_000})
+	c.OnAck(0, &cc.Ack{RTT: cc.RTT{Sample: 1000 * us}, Una: next + 1000, Next: next + 11_000})
 	rate *= 1 - 0.8*0.5
 	near(t, "above Thigh", c, rate)
-	c.OnAck(0, &cc.Ack{RTT: 20 * us, Una: next + 12_000, Next: next + 20_000})
+	c.OnAck(0, &cc.Ack{RTT: cc.RTT{Sample: 20 * us}, Una: next + 12_000, Next: next + 20_000})
 	near(t, "one increase after it", c, rate+40e6)
 }
 
@@ -184,9 +186,9 @@ func TestSegments(t *testing.T) {
 	events := 0
 	for i := 1; i <= 640; i++ {
 		before := c.Decision().Rate
-		a := &cc.Ack{Packets: 1, Bytes: 1000, RTT: 20 * us}
+		a := &cc.Ack{Packets: 1, Bytes: 1000, RTT: cc.RTT{Sample: 20 * us}}
 		if i%64 == 0 {
-			a.RTT = 0
+			a.RTT.Sample = 0
 		}
 		c.OnAck(0, a)
 		if c.Decision().Rate > before {
@@ -289,8 +291,8 @@ func ExampleNew() {
 	c := timely.PresetConfig(timely.Paper, 40*unit.Gbps)
 	c.Update = timely.EachACK
 	x, _ := timely.New(cc.Flow{MSS: 1000, Path: cc.Path{LineRate: 40 * unit.Gbps}}, c)
-	x.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: 500 * unit.Microsecond})
-	x.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: 1000 * unit.Microsecond}) // twice Thigh
+	x.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: cc.RTT{Sample: 500 * unit.Microsecond}})
+	x.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: cc.RTT{Sample: 1000 * unit.Microsecond}}) // twice Thigh
 	fmt.Println(x.Decision().Rate)
 	// Output: 24Gbps
 }

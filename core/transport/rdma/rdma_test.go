@@ -407,8 +407,9 @@ func TestCoalescing(t *testing.T) {
 	if w.s.Timeouts() != 0 || len(w.c.acks) != 2 {
 		t.Fatalf("%d timeouts, %d ACKs", w.s.Timeouts(), len(w.c.acks))
 	}
-	if a := w.c.acks[0]; a.Packets != 5 || !a.Delayed || a.RTT != 30*us+4*us+84*unit.Nanosecond-4*84*unit.Nanosecond {
-		t.Errorf("the first ACK: %d packets, delayed %v, RTT %v", a.Packets, a.Delayed, a.RTT)
+	if a := w.c.acks[0]; a.Packets != 5 || !a.RTT.Delayed || a.RTT.Sample != 30*us+4*us+
+		84*unit.Nanosecond-4*84*unit.Nanosecond {
+		t.Errorf("the first ACK: %d packets, delayed %v, RTT %v", a.Packets, a.RTT.Delayed, a.RTT.Sample)
 	}
 }
 
@@ -448,7 +449,7 @@ func TestEcho(t *testing.T) {
 		}
 		w.run(unit.Second)
 		w.done(60_000)
-		if got := w.c.acks[len(w.c.acks)-1].DeliveredCE; got != int64(marked) {
+		if got := w.c.acks[len(w.c.acks)-1].ECN.Delivered; got != int64(marked) {
 			t.Errorf("an ACK of %d: %d marks are echoed of %d", every, got, marked)
 		}
 		if w.r.CNPs() != 0 {
@@ -492,8 +493,8 @@ func TestEchoReduces(t *testing.T) {
 	w = newPipe(t, 0, nil, &fixed{window: 4000, keep: true}, cc.CNPMode)
 	w.s.Emit(0, &packet.Packet{})
 	w.s.Receive(us, marked(packet.Ack, 1000, 0))
-	if len(w.c.log) > 0 || !w.c.acks[0].ECE {
-		t.Errorf("%v, echo %v", w.c.log, w.c.acks[0].ECE)
+	if len(w.c.log) > 0 || !w.c.acks[0].ECN.Echo {
+		t.Errorf("%v, echo %v", w.c.log, w.c.acks[0].ECN.Echo)
 	}
 }
 
@@ -661,12 +662,12 @@ func TestTelemetryEcho(t *testing.T) {
 		}
 		seen := 0
 		w.c.onAck = func(_ unit.Time, a *cc.Ack) {
-			if len(a.Hops) == 0 {
+			if len(a.Telemetry.Hops) == 0 {
 				return
 			}
 			seen++
-			if n := int64(a.Hops[0].Queue) / 80; n < a.Una/payload-int64(x.asked) || n > a.Una/payload ||
-				a.Seq < (n+1)*payload || a.Path != 7 {
+			if n := int64(a.Telemetry.Hops[0].Queue) / 80; n < a.Una/payload-int64(x.asked) || n > a.Una/payload ||
+				a.Seq < (n+1)*payload || a.Telemetry.Path != 7 {
 				t.Errorf("the controller gets telemetry of packet %d with %d acknowledged, Seq %d", n, a.Una, a.Seq)
 			}
 		}
@@ -707,7 +708,7 @@ func TestDeliveryRate(t *testing.T) {
 		if per := float64(a.Delivery.Interval) / float64(a.Delivery.Packets); per < 83_000 || per > 85_000 {
 			t.Errorf("ACK %d: %d packets in %v", i, a.Delivery.Packets, a.Delivery.Interval)
 		}
-		if a.RTT != 4*us+84*unit.Nanosecond || a.MinRTT != a.RTT || a.Packets != 1 || a.Bytes != payload {
+		if a.RTT.Sample != 4*us+84*unit.Nanosecond || a.RTT.Min != a.RTT.Sample || a.Packets != 1 || a.Bytes != payload {
 			t.Errorf("ACK %d: %+v", i, a)
 		}
 	}
@@ -937,9 +938,9 @@ func TestProbes(t *testing.T) {
 	}
 	seen := 0
 	w.c.onAck = func(_ unit.Time, a *cc.Ack) {
-		if a.Hops != nil {
+		if a.Telemetry.Hops != nil {
 			seen++
-			if a.Packets != 0 || a.Path != 3 || a.Seq <= a.Una || a.Seq > a.Next+1 {
+			if a.Packets != 0 || a.Telemetry.Path != 3 || a.Seq <= a.Una || a.Seq > a.Next+1 {
 				t.Errorf("%+v", a)
 			}
 		}

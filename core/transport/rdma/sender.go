@@ -534,16 +534,16 @@ func (s *Sender) lose(now unit.Time, l cc.Loss) {
 func (s *Sender) conclude(now unit.Time, p *packet.Packet, lost int, rtt unit.Time, prior int64, full bool,
 	e *sampling) {
 	a := &s.report
-	a.ECE = p.TCP.Flags&packet.ECE != 0
-	if a.ECE {
+	a.ECN.Echo = p.TCP.Flags&packet.ECE != 0
+	if a.ECN.Echo {
 		s.deliveredCE += int64(a.Packets)
 	}
-	a.Una, a.Next, a.Lost = s.seq(s.una), s.seq(s.top), lost
-	a.Delivered, a.DeliveredCE, a.LostTotal = s.delivered, s.deliveredCE, s.lostTotal
-	a.RTT, a.SRTT, a.MinRTT = rtt, s.roundTrip.Smoothed, s.roundTrip.Min
-	a.Delayed = s.config.AckEvery > 1 && a.Packets < s.config.AckEvery
-	a.PriorInFlight, a.InFlight, a.NextSend = int(prior), int(s.inFlight()), max(now, s.pacedUntil)
-	a.Limited, a.State = full, s.state
+	a.Una, a.Next, a.Losses.New = s.seq(s.una), s.seq(s.top), lost
+	a.Delivered, a.ECN.Delivered, a.Losses.Total = s.delivered, s.deliveredCE, s.lostTotal
+	a.RTT.Sample, a.RTT.Smoothed, a.RTT.Min = rtt, s.roundTrip.Smoothed, s.roundTrip.Min
+	a.RTT.Delayed = s.config.AckEvery > 1 && a.Packets < s.config.AckEvery
+	a.Flight.Before, a.Flight.After, a.Flight.NextSend = int(prior), int(s.inFlight()), max(now, s.pacedUntil)
+	a.Limited, a.Losses.State = full, s.state
 	if e.has {
 		s.firstSent, s.deliveredAt = e.at, now
 		d := cc.Delivery{Packets: int(s.delivered - e.delivered), Interval: max(e.at-e.first, now-e.deliveredAt),

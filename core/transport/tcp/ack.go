@@ -559,12 +559,13 @@ func (s *Sender) finish(now unit.Time, p *packet.Packet, e *event, deliveredBefo
 	}
 	a := &s.report // kept, so that nothing is allocated
 	*a = cc.Ack{
-		Packets: packets, Bytes: unit.Bytes(e.bytes), Advanced: e.flags&dataAcked != 0 || s.reordering > reordering &&
-			e.flags&dataSacked != 0, Una: s.una, Next: s.next, Lost: newlyLost,
-		Delivered: s.delivered, DeliveredCE: s.deliveredCE, LostTotal: s.lostTotal,
-		RTT: e.rtt, SRTT: s.srtt / 8, MinRTT: s.minRTT.get(), Delayed: e.flags&maybeDelayed != 0,
-		PriorInFlight: priorInFlight, InFlight: s.inFlight(), NextSend: max(now, s.pacedUntil),
-		Limited: s.isLimited(), State: s.state, ECE: e.flags&echoed != 0,
+		Packets: packets, Bytes: unit.Bytes(e.bytes), Limited: s.isLimited(),
+		Advanced: e.flags&dataAcked != 0 || s.reordering > reordering && e.flags&dataSacked != 0,
+		Una:      s.una, Next: s.next, Delivered: s.delivered,
+		RTT:    cc.RTT{Sample: e.rtt, Smoothed: s.srtt / 8, Min: s.minRTT.get(), Delayed: e.flags&maybeDelayed != 0},
+		Flight: cc.Flight{Before: priorInFlight, After: s.inFlight(), NextSend: max(now, s.pacedUntil)},
+		Losses: cc.Losses{New: newlyLost, Total: s.lostTotal, State: s.state},
+		ECN:    cc.ECN{Echo: e.flags&echoed != 0, Delivered: s.deliveredCE},
 	}
 	if e.sampling.has {
 		d := cc.Delivery{Packets: int(s.delivered - e.priorDelivered), Interval: max(e.sendInterval, now-e.priorAt),

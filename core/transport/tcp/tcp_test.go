@@ -807,7 +807,7 @@ func TestRandomPaths(t *testing.T) {
 		watch.seen = func(a *cc.Ack) {
 			// Karn: no sample is of a retransmission that answers the first transmission; time
 			// stamps are exact to a tick.
-			if a.RTT > 0 && a.RTT < 10*ms-tick || a.Lost < 0 || a.InFlight < 0 || a.Packets < 0 {
+			if a.RTT.Sample > 0 && a.RTT.Sample < 10*ms-tick || a.Losses.New < 0 || a.Flight.After < 0 || a.Packets < 0 {
 				t.Errorf("seed %d at %v: %+v", seed, w.now, *a)
 			}
 		}

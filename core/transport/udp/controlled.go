@@ -319,12 +319,12 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	if fresh := received - s.received; fresh > 0 {
 		a.Packets, a.Bytes = int(fresh), unit.Bytes(fresh)*unit.Bytes(s.flow.Payload)
-		a.RTT = max(now-sent, 1)
-		s.roundTrip.Measure(a.RTT)
+		a.RTT.Sample = max(now-sent, 1)
+		s.roundTrip.Measure(a.RTT.Sample)
 		s.received = received
 		s.heard, s.backoff = now, 0
 	}
-	a.ECE = marked > s.marked
+	a.ECN.Echo = marked > s.marked
 	s.marked = max(s.marked, marked)
 	if upTo > s.done {
 		a.Advanced = true
@@ -332,15 +332,15 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	lost := max(s.done-s.received-s.writtenOff-s.lost+s.nacked, 0)
 	s.lost += lost
-	a.Lost = int(lost)
-	s.turn(now, int(lost), a.ECE)
+	a.Losses.New = int(lost)
+	s.turn(now, int(lost), a.ECN.Echo)
 	payload := int64(s.flow.Payload)
 	a.Una, a.Next = s.done*payload, s.next*payload
-	a.Delivered, a.DeliveredCE, a.LostTotal = s.received, s.marked, s.lost+s.writtenOff
-	a.SRTT, a.MinRTT = s.roundTrip.Smoothed, s.roundTrip.Min
-	a.Delayed = s.config.ReportEvery > 1
-	a.PriorInFlight, a.InFlight, a.NextSend, a.Limited, a.State = int(prior), int(s.InFlight()), max(now, s.pacedUntil),
-		full, s.state
+	a.Delivered, a.ECN.Delivered, a.Losses.Total = s.received, s.marked, s.lost+s.writtenOff
+	a.RTT.Smoothed, a.RTT.Min = s.roundTrip.Smoothed, s.roundTrip.Min
+	a.RTT.Delayed = s.config.ReportEvery > 1
+	a.Flight.Before, a.Flight.After, a.Flight.NextSend = int(prior), int(s.InFlight()), max(now, s.pacedUntil)
+	a.Limited, a.Losses.State = full, s.state
 	s.control.OnAck(now, a)
 	s.decide()
 	s.finish(now)

@@ -134,7 +134,8 @@ func TestControlledWindow(t *testing.T) {
 		t.Errorf("%+v\n%+v", c, l.r.Counters())
 	}
 	for i, a := range l.c.acks {
-		if a.Packets != 1 || a.RTT != 20*us || a.Una != int64(i+1)*1000 || a.Delivered != int64(i+1) || a.Lost != 0 {
+		if a.Packets != 1 || a.RTT.Sample != 20*us || a.Una != int64(i+1)*1000 || a.Delivered != int64(i+1) ||
+			a.Losses.New != 0 {
 			t.Fatalf("report %d: %+v", i, a)
 		}
 	}
@@ -210,8 +211,8 @@ func TestControlledReports(t *testing.T) {
 	}
 	l.run(unit.Second)
 	a := l.c.acks
-	if len(a) < 7 || len(a) > 10 || a[0].Packets != 4 || a[0].ECE || !a[len(a)-1].ECE ||
-		a[len(a)-1].DeliveredCE != marked {
+	if len(a) < 7 || len(a) > 10 || a[0].Packets != 4 || a[0].ECN.Echo || !a[len(a)-1].ECN.Echo ||
+		a[len(a)-1].ECN.Delivered != marked {
 		t.Errorf("%d reports, %+v", len(a), a)
 	}
 }
