@@ -1677,10 +1677,11 @@ const (
 // config makes the run of this point with a seed.
 func (p *point) config(seed uint64) (*sim.Config, error) {
 	c := &sim.Config{
-		Seed: seed, Network: p.network, Duration: p.warmup + p.duration, Warmup: p.warmup,
-		Switches: p.switches, Hosts: p.book, Tree: p.tree, Prefixes: p.prefixes, UntilDone: true, Events: p.events,
-		Stalls: p.stalls, Telemetry: p.telemetry,
-		MinFrame: p.framing.Min + p.framing.Extra, MaxFrame: p.largestFrame(), Framing: p.framing,
+		Wiring: sim.Wiring{
+			Seed: seed, Network: p.network, Switches: p.switches, Hosts: p.book, Tree: p.tree, Prefixes: p.prefixes,
+			Events: p.events, Framing: p.framing, MaxFrame: p.largestFrame(), Telemetry: p.telemetry,
+		},
+		Duration: p.warmup + p.duration, Warmup: p.warmup, UntilDone: true, Stalls: p.stalls,
 	}
 	flows := p.flows
 	for id := range p.traffic {

@@ -127,11 +127,8 @@ func (r *RunSpec) Lab() (*lab.Config, error) {
 		return nil, err
 	}
 	out := &lab.Config{
-		Seed: c.Seed, Network: c.Network, Switches: c.Switches, Hosts: c.Hosts, Tree: c.Tree, Prefixes: c.Prefixes,
-		Events:  c.Events,
-		Framing: c.Framing, Telemetry: c.Telemetry, Lead: LabLead, Warmup: c.Warmup, Duration: c.Duration,
-		Watches: c.Watches, Delays: c.Delays, Tally: c.Tally, Notices: c.Notices, Ordering: c.Ordering,
-		MTU: r.point.hostMTU(),
+		Wiring: c.Wiring, Selection: c.Selection,
+		Lead: LabLead, Warmup: c.Warmup, Duration: c.Duration, MTU: r.point.hostMTU(),
 	}
 	for _, f := range c.Flows {
 		tr := &r.point.traffic[f.Group]

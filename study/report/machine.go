@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 
+	"weir/core/fabric/observe"
 	"weir/study/experiment"
-	"weir/worlds/lab"
 )
 
 // machineRow is a line of the machine's table: an attempt of a run.
@@ -276,7 +276,7 @@ func LatenessSVG(o *experiment.Outcome) ([]byte, error) {
 	pl.X.Scale, pl.X.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
 	pl.Y.Scale, pl.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
 	pl.Add(plainGrid())
-	bound := lab.MostLateness.Seconds() * 1e6
+	bound := observe.MostLateness.Seconds() * 1e6
 	pl.X.Min, pl.X.Max = edge(from), max(edge(to), 1.5*bound)
 	pl.Y.Min, pl.Y.Max = low, float64(most)*2
 	var entries []entry
@@ -321,7 +321,7 @@ func LatenessSVG(o *experiment.Outcome) ([]byte, error) {
 	limit.Width, limit.Dashes = vg.Points(1.2), dashes[2]
 	pl.Add(limit)
 	entries = append(entries, entry{fmt.Sprintf("%g ms: an attempt with more than 0.1 %% beyond is disturbed",
-		1e3*lab.MostLateness.Seconds()), []plot.Thumbnailer{limit}})
+		1e3*observe.MostLateness.Seconds()), []plot.Thumbnailer{limit}})
 	return render(pl, entries)
 }
 

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"path"
 
-	"weir/core/dataplane/tm"
 	"weir/core/fabric"
 	"weir/core/fabric/observe"
 	"weir/core/fabric/wiring"
 	"weir/core/packet"
-	"weir/core/telemetry"
 	"weir/core/topology"
 	"weir/core/trace"
 	"weir/core/unit"
@@ -19,30 +17,17 @@ import (
 // Config is the network of one run as its data plane needs it, and when what is measured
 // begins and ends.
 type Config struct {
-	Seed     uint64
-	Network  *topology.Network
-	Switches []SwitchConfig // one a node of Network; ignored for hosts
-	Hosts    *packet.Book   // Addr of node i is i+1
-	// Tree is the network as a fat tree whose hosts have addresses from Prefixes, as Hosts
-	// says; nil: it is none, or they have not.
-	Tree      *topology.Tree
-	Prefixes  topology.Prefixes
-	Events    []Event           // ascending by time
-	Framing   packet.Framing    // one that counts the headers that frames have
-	Telemetry *telemetry.Format // in which switches write it; nil: none does
-	MTU       int               // of hosts' interfaces, in bytes; 0: 1500
-	Lead      unit.Time         // from the data plane's start to time 0 of the experiment
-	Warmup    unit.Time         // measures begin then, in the experiment's time
-	Duration  unit.Time         // and end then; above Warmup
+	// Wiring has a framing that counts the headers that frames have.
+	Wiring
+	// Selection may have watches of flows, which the data plane does not know: their samples are
+	// missing in the Report.
+	Selection
+	MTU      int       // of hosts' interfaces, in bytes; 0: 1500
+	Lead     unit.Time // from the data plane's start to time 0 of the experiment
+	Warmup   unit.Time // measures begin then, in the experiment's time
+	Duration unit.Time // and end then; above Warmup
 	// Flows are those that the hosts will have, so that the data plane knows their packets.
 	Flows []Flow
-	// Watches are what is looked at every so often in the measured part. Those of flows are
-	// not the data plane's to see: their samples are missing in the Report.
-	Watches  []Watch
-	Delays   bool // keep histograms of the one-way delays, by traffic
-	Tally    bool // count what all frames on all links consist of
-	Notices  bool // follow the notices that switches make
-	Ordering bool // see in which order data packets arrive
 	// Capture, if given, is what goes in and out at switches, to be written to a file.
 	Capture *Capture
 	// Observer, if given, is told what links transmit, lose and deliver, and what
@@ -50,9 +35,11 @@ type Config struct {
 	Observer trace.Observer
 }
 
-// What the simulator has as well: what runs in a switch, what happens to links, what a
-// port's outcome is, what is watched.
+// What the simulator has as well: links and switches, what of them is observed, what runs in a
+// switch, what happens to links, what a port's outcome is.
 type (
+	Wiring       = wiring.Config
+	Selection    = observe.Selection
 	SwitchConfig = wiring.SwitchConfig
 	Event        = wiring.Event
 	PortResult   = wiring.PortResult
@@ -88,8 +75,6 @@ func (c *Config) check() error {
 	case c.Lead < 0 || c.Warmup < 0 || c.Duration <= c.Warmup || c.Duration > unit.Never/4 || c.Lead > unit.Never/4:
 		return fmt.Errorf("lab: a lead of %v, a warm-up of %v, a duration of %v: the warm-up must end before the run does",
 			c.Lead, c.Warmup, c.Duration)
-	case len(c.Switches) != len(n.Nodes):
-		return fmt.Errorf("lab: %d switch configurations for %d nodes", len(c.Switches), len(n.Nodes))
 	case c.Hosts.Len() <= len(n.Nodes):
 		return fmt.Errorf("lab: addresses of %d nodes for %d", c.Hosts.Len()-1, len(n.Nodes))
 	case c.Framing.Fixed():
@@ -97,12 +82,8 @@ func (c *Config) check() error {
 	case c.mtu() < 1280 || c.mtu() > 9216: // RFC 8200 §5; what Ethernet cards call jumbo frames
 		return fmt.Errorf("lab: an MTU of %d bytes; 1280 to 9216 are possible", c.MTU)
 	}
-	last := unit.Time(0)
-	for _, e := range c.Events {
-		if e.At < last || e.Link < 0 || e.Link >= len(n.Links) {
-			return fmt.Errorf("lab: an event at %v, after one at %v, of link %d of %d", e.At, last, e.Link, len(n.Links))
-		}
-		last = e.At
+	if err := c.Wiring.Check(); err != nil {
+		return fmt.Errorf("lab: %w", err)
 	}
 	host := func(node int) bool { return node >= 0 && node < len(n.Nodes) && !n.Nodes[node].Switch }
 	for i, f := range c.Flows {
@@ -112,30 +93,17 @@ func (c *Config) check() error {
 			return fmt.Errorf("lab: flow %d from node %d to node %d, IPv%d, protocol %d", i, f.Src, f.Dst, f.Version, f.Proto)
 		}
 	}
-	for i, w := range c.Watches {
-		limit := 2 * len(n.Links)
-		switch {
-		case w.What.OfFlow():
-			limit = len(c.Flows)
-		case w.What == observe.BufferBytes && (w.Index < 0 || w.Index >= len(n.Nodes) || !n.Nodes[w.Index].Switch):
-			limit = 0
-		case w.What == observe.BufferBytes:
-			limit = len(n.Nodes)
-		}
-		if w.Every <= 0 || w.What > observe.BufferBytes || w.Index < 0 || w.Index >= limit {
-			return fmt.Errorf("lab: watch %d looks at %d of %d every %v", i, w.Index, limit, w.Every)
-		}
+	if err := c.Selection.Check(n, len(c.Flows)); err != nil {
+		return fmt.Errorf("lab: %w", err)
 	}
 	return nil
 }
 
-// wire makes links and switches, with what they take their packets from.
+// wire makes links and switches for hosts with this MTU.
 func (c *Config) wire(pool *packet.Pool) *wiring.Wiring {
-	return wiring.New(wiring.Config{
-		Seed: c.Seed, Network: c.Network, Switches: c.Switches, Hosts: c.Hosts, Tree: c.Tree, Prefixes: c.Prefixes,
-		MinFrame: c.Framing.Min + c.Framing.Extra, MaxFrame: c.Framing.Frame(int32(c.room()), 0, true), Framing: c.Framing,
-		Counted: c.Telemetry != nil && c.Telemetry.Counted, Pool: pool, Observer: c.Observer,
-	})
+	w := c.Wiring
+	w.MaxFrame = c.Framing.Frame(int32(c.room()), 0, true)
+	return wiring.New(&w, pool, c.Observer)
 }
 
 // build makes the data plane of a configuration; gates are those of the hosts, by node.
@@ -176,23 +144,8 @@ func (c *Config) build(gates []Gate, clock func() unit.Time) (*plane, error) {
 	if d.seen, err = newSeen(c); err != nil {
 		return nil, err
 	}
-	return d, d.start(nodes, d.wiring.Links, d.linkObserver())
-}
-
-// linkObserver is the fabric's; nil if nobody wants to know what links do.
-func (d *plane) linkObserver() trace.Observer {
-	c := d.config
-	if !c.Tally && !c.Notices && c.Observer == nil {
-		return nil
-	}
-	l := &observe.Links{Telemetry: c.Telemetry, Trace: c.Observer, Port: func(i int) *tm.Port { return d.wiring.Port(i) }}
-	if c.Tally {
-		l.Tally = &d.tally
-	}
-	if c.Notices {
-		l.Lost = &d.noticesLost
-	}
-	return l
+	return d, d.start(nodes, d.wiring.Links,
+		c.Selection.Links(c.Telemetry, c.Observer, &d.tally, &d.noticesLost, d.wiring.Port))
 }
 
 // Capture asks for all that comes in and goes out at some switches.

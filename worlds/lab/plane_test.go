@@ -28,7 +28,8 @@ func dumbbell() *Config {
 	}
 	book := n.Addresses()
 	routes := n.Routes()
-	c := &Config{Seed: 1, Network: n, Hosts: book, Duration: 10 * unit.Second, Switches: make([]SwitchConfig, 3)}
+	c := &Config{Wiring: Wiring{Seed: 1, Network: n, Hosts: book, Switches: make([]SwitchConfig, 3)},
+		Duration: 10 * unit.Second}
 	c.Framing, _ = packet.FramingByName("l2")
 	c.Switches[1] = SwitchConfig{Routes: dataplane.HostRoutes(book, routes.Paths(1)),
 		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {

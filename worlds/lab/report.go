@@ -84,11 +84,8 @@ type Report struct {
 	Wall     unit.Time // how long it ran
 }
 
-// Bounds of an undisturbed run (issue "The lab", honesty about the machine).
-const (
-	MostLateness = 2 * unit.Millisecond // of 99.9 % of frames
-	MostSteal    = 0.02
-)
+// MostSteal is the most of the cores' time that the hypervisor keeps back in an undisturbed run.
+const MostSteal = 0.02
 
 // Errors lists what must not happen in a run: frames that were lost or dropped where the
 // experiment has no loss. Such a run is no measurement.
@@ -121,7 +118,7 @@ func (r *Report) Disturbed(rtt unit.Time) (why []string) {
 	if n := r.Gates.RingLost + r.VethLost + r.Counts.SendLost; n > 0 {
 		why = append(why, fmt.Sprintf("%d frames lost in rings", n))
 	}
-	if r.Lateness.P999 > MostLateness {
+	if r.Lateness.P999 > observe.MostLateness {
 		why = append(why, fmt.Sprintf("0.1 %% of frames left %.1f ms late or more", 1e3*r.Lateness.P999.Seconds()))
 	}
 	if 4*r.Stall > rtt {
@@ -190,7 +187,7 @@ func (d *plane) report(now unit.Time) *Report {
 		Measured: max(until-from, 0), Events: d.fabric.Events(), Hops: d.fabric.Hops(), Counts: d.counts,
 		Lateness: lateness(&d.late, d.latest), Stall: d.stall, Wall: now, Watched: d.watched, Tally: d.tallied,
 	}
-	r.Ports, r.Drops = d.wiring.Results(first, last, c.Warmup, max(until-c.Lead, c.Warmup), c.Events)
+	r.Ports, r.Drops = d.wiring.Results(first, last, c.Warmup, max(until-c.Lead, c.Warmup))
 	if d.seen != nil {
 		d.seen.report(r)
 	}

@@ -71,12 +71,12 @@ func both(t testing.TB) (*Config, *sim.Config, []Arriving) {
 		{What: observe.BufferBytes, Index: 3, Every: 5 * unit.Millisecond},
 	}
 	framing, _ := packet.FramingByName("l2")
-	c := &Config{Seed: 7, Network: n, Switches: switches, Hosts: book, Events: events, Framing: framing,
-		Warmup: 200 * unit.Millisecond, Duration: unit.Second,
-		Watches: watches, Delays: true, Tally: true, Notices: true, Ordering: true}
-	s := &sim.Config{Seed: 7, Network: n, Switches: switches, Hosts: book, Events: events, Framing: framing,
-		Warmup: c.Warmup, Duration: c.Duration,
-		Watches: watches, Delays: true, Tally: true, Notices: true, Ordering: true, MaxFrame: 1514}
+	c := &Config{Wiring: Wiring{Seed: 7, Network: n, Switches: switches, Hosts: book, Events: events, Framing: framing},
+		Selection: Selection{Watches: watches, Delays: true, Tally: true, Notices: true, Ordering: true},
+		Warmup:    200 * unit.Millisecond, Duration: unit.Second}
+	s := &sim.Config{Wiring: sim.Wiring{Seed: 7, Network: n, Switches: switches, Hosts: book, Events: events,
+		Framing: framing, MaxFrame: 1514}, Selection: sim.Selection{Watches: watches, Delays: true, Tally: true,
+		Notices: true, Ordering: true}, Warmup: c.Warmup, Duration: c.Duration}
 	var script []Arriving
 	for i, f := range []Flow{
 		{Src: 0, Dst: 2, SrcPort: 1000, DstPort: 7, Version: 4}, {Group: 1, Src: 1, Dst: 2, SrcPort: 1000, DstPort: 7,

@@ -121,7 +121,7 @@ func (l *late) Receive(now unit.Time, p *packet.Packet) bool {
 func across(t testing.TB, seed uint64, n *topology.Network, b *balancer, size unit.Bytes,
 	change func(*Config)) (c *Config, reordered *int) {
 	t.Helper()
-	c = &Config{Seed: seed, Network: n, Duration: 20 * unit.Millisecond, Tally: true}
+	c = &Config{Wiring: Wiring{Seed: seed, Network: n}, Selection: Selection{Tally: true}, Duration: 20 * unit.Millisecond}
 	if size > 0 {
 		c.Duration, c.UntilDone = 2*unit.Second, true
 	}
@@ -458,7 +458,8 @@ func TestCongaHeaderBytes(t *testing.T) {
 	for _, framing := range packet.Framings {
 		n := networkOf(t, "leaf_spine", map[string]string{"leaves": "2", "spines": "2", "hosts": "1"})
 		b := balancer{Scheme: conga.Scheme()}
-		c := &Config{Seed: 1, Network: n, Duration: unit.Millisecond, Tally: true, Framing: framing}
+		c := &Config{Wiring: Wiring{Seed: 1, Network: n, Framing: framing}, Selection: Selection{Tally: true},
+			Duration: unit.Millisecond}
 		forwarding(c)
 		b.runs(c)
 		s, r, err := udp.New(transport.Flow{Src: 1, Dst: 2, SrcPort: 1, DstPort: 2, Version: 4, Payload: 500,
@@ -487,8 +488,8 @@ func TestCongaHeaderBytes(t *testing.T) {
 // The balancers that know fat trees only say what keeps a network from being one.
 func TestBalancersNeedTrees(t *testing.T) {
 	for _, b := range []balancer{{Scheme: hula.Scheme()}, {Scheme: conga.Scheme()}} {
-		c := &Config{Network: networkOf(t, "dumbbell", map[string]string{"hosts": "2", "bottleneck": "1Gbps"}),
-			Duration: unit.Millisecond}
+		c := &Config{Wiring: Wiring{Network: networkOf(t, "dumbbell", map[string]string{"hosts": "2",
+			"bottleneck": "1Gbps"})}, Duration: unit.Millisecond}
 		forwarding(c)
 		b.runs(c)
 		if _, err := New(c); err == nil || !strings.Contains(err.Error(), "left") ||
@@ -497,7 +498,8 @@ func TestBalancersNeedTrees(t *testing.T) {
 		}
 	}
 	b := balancer{Scheme: conga.Scheme()}
-	c := &Config{Network: networkOf(t, "fat_tree", map[string]string{"k": "4"}), Duration: unit.Millisecond}
+	c := &Config{Wiring: Wiring{Network: networkOf(t, "fat_tree", map[string]string{"k": "4"})},
+		Duration: unit.Millisecond}
 	forwarding(c)
 	b.runs(c)
 	if _, err := New(c); err == nil || !strings.Contains(err.Error(), "3 tiers") {

@@ -6,8 +6,6 @@ import (
 	"weir/core/fabric/observe"
 	"weir/core/fabric/wiring"
 	"weir/core/packet"
-	"weir/core/telemetry"
-	"weir/core/topology"
 	"weir/core/trace"
 	"weir/core/transport"
 	"weir/core/unit"
@@ -15,34 +13,18 @@ import (
 
 // Config is one run, resolved: everything that decides its outcome.
 type Config struct {
-	Seed     uint64
-	Network  *topology.Network
+	Wiring
+	Selection
 	Duration unit.Time // the run ends then at the latest
 	Warmup   unit.Time // measures begin then
 	// UntilDone ends the run when every flow with an end is finished.
 	UntilDone bool
-	Switches  []SwitchConfig // one a node of Network; ignored for hosts
-	Hosts     *packet.Book   // Addr of node i is i+1
-	// Tree is the network as a fat tree whose hosts have addresses from Prefixes, as Hosts
-	// says; nil: it is none, or they have not.
-	Tree     *topology.Tree
-	Prefixes topology.Prefixes
 
-	Flows     []Flow
-	Events    []Event           // ascending by time
-	Stalls    Stalls            // when hosts stand still
-	MinFrame  int32             // least bytes that a frame counts, by the run's framing; 0: none
-	MaxFrame  int32             // most bytes that a frame counts; 0: not known
-	Framing   packet.Framing    // by which switches size the frames that they make
-	Telemetry *telemetry.Format // in which switches write it; nil: none does
-	Watches   []Watch           // what is looked at every so often in the measured part
-	Delays    bool              // keep histograms of the one-way delays, by traffic
-	Tally     bool              // count what all frames on all links consist of
-	Onsets    []Onset           // beginnings of congestion, after which senders' reductions are looked for
-	Peaks     bool              // keep what each sender had in flight at most
-	Notices   bool              // follow the notices that switches make
-	Ordering  bool              // see in which order data packets arrive
-	Window    unit.Time         // > 0: execution window to use instead of the shortest link delay (tests)
+	Flows  []Flow
+	Stalls Stalls    // when hosts stand still
+	Onsets []Onset   // beginnings of congestion, after which senders' reductions are looked for
+	Peaks  bool      // keep what each sender had in flight at most
+	Window unit.Time // > 0: execution window to use instead of the shortest link delay (tests)
 	// Wire makes every packet cross every link in wire form: serialised and parsed
 	// at each hop. It gives the same result as the fast mode, only slower; it is
 	// how the codecs are proved.
@@ -58,9 +40,11 @@ type Config struct {
 	Progress func(now unit.Time)
 }
 
-// What the lab has as well: what runs in a switch, what happens to links, what a port's
-// outcome is.
+// What the lab has as well: links and switches, what of them is observed, what runs in a switch,
+// what happens to links, what a port's outcome is.
 type (
+	Wiring       = wiring.Config
+	Selection    = observe.Selection
 	SwitchConfig = wiring.SwitchConfig
 	Event        = wiring.Event
 	PortResult   = wiring.PortResult

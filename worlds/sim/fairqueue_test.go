@@ -32,7 +32,8 @@ func crowd(t testing.TB, fair *tm.FQ, rates []unit.Rate, payloads []int32) *Conf
 	}
 	n.Links = append(n.Links, topology.Link{Ends: [2]int{s, sink}, Rate: unit.LinkRate{Bits: unit.Gbps},
 		Delay: unit.Microsecond, Buffer: unit.Length{Bytes: 300 * unit.KB}})
-	c := &Config{Seed: 5, Network: n, Duration: 40 * unit.Millisecond, Delays: true, Framing: packet.Framings[0]}
+	c := &Config{Wiring: Wiring{Seed: 5, Network: n, Framing: packet.Framings[0]}, Selection: Selection{Delays: true},
+		Duration: 40 * unit.Millisecond}
 	forwarding(c)
 	if fair != nil {
 		c.Switches[s].Scheduler = func(int, unit.LinkRate) (tm.Scheduler, error) { return tm.NewFQ(*fair) }

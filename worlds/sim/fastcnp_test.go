@@ -35,7 +35,7 @@ func longPath(t testing.TB, program dataplane.Scheme, given ...string) *Config {
 		n.Links = append(n.Links, topology.Link{Ends: [2]int{l.a, l.b}, Rate: unit.LinkRate{Bits: 10 * unit.Gbps},
 			Delay: l.delay})
 	}
-	c := &Config{Seed: 1, Network: n, Duration: 6 * unit.Millisecond, Framing: packet.Framings[0]}
+	c := &Config{Wiring: Wiring{Seed: 1, Network: n, Framing: packet.Framings[0]}, Duration: 6 * unit.Millisecond}
 	forwarding(c)
 	for i := range c.Switches {
 		c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {

@@ -13,7 +13,7 @@ import (
 // before them all (HPCC's simulator, facts A5); a class that PFC has paused is left out, the
 // others go on, and it comes back with its turn.
 func TestNIC(t *testing.T) {
-	c := &Config{Seed: 1, Network: leafSpine(2, 1, unit.Length{}), Duration: unit.Second}
+	c := &Config{Wiring: Wiring{Seed: 1, Network: leafSpine(2, 1, unit.Length{})}, Duration: unit.Second}
 	lossless(t, c, 4, []string{"alpha", "0"}, nil)
 	for i, class := range []uint8{0, 2, 0, 3} {
 		greedy(c, 0, 2+i%2, unit.MB, 0, class)

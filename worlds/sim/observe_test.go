@@ -20,7 +20,7 @@ func chain(change func(c *Config)) *Config {
 	for i, r := range []unit.Rate{100 * unit.Mbps, 10 * unit.Mbps} {
 		n.Links = append(n.Links, topology.Link{Ends: [2]int{i, 2}, Rate: unit.LinkRate{Bits: r}, Delay: unit.Millisecond})
 	}
-	c := &Config{Seed: 1, Network: n, Duration: 100 * unit.Millisecond}
+	c := &Config{Wiring: Wiring{Seed: 1, Network: n}, Duration: 100 * unit.Millisecond}
 	forwarding(c)
 	if change != nil {
 		change(c)

@@ -107,7 +107,8 @@ func tree(random unit.Random, switches, hosts int) *topology.Network {
 func bursts(t testing.TB, seed uint64, headroom ...string) (*Config, *[]*sharedbuffer.Buffer) {
 	random := unit.NewRandom(seed, "bursts")
 	switches, hosts := 1+random.IntN(5), 3+random.IntN(6)
-	c := &Config{Seed: seed, Network: tree(random, switches, hosts), Duration: 10 * unit.Second, UntilDone: true}
+	c := &Config{Wiring: Wiring{Seed: seed, Network: tree(random, switches, hosts)}, Duration: 10 * unit.Second,
+		UntilDone: true}
 	queues := 1 + random.IntN(3)
 	flow := append([]string{"frame", "1046 B", "trigger", []string{"share", "shift", "static"}[random.IntN(3)], "share",
 		[]string{"1%", "11%", "100%"}[random.IntN(3)],
@@ -179,7 +180,7 @@ func TestTightHeadroom(t *testing.T) {
 			n.Links = append(n.Links, topology.Link{Ends: [2]int{i, 2}, Rate: unit.LinkRate{Bits: rate},
 				Delay: 5 * unit.Microsecond})
 		}
-		c := &Config{Seed: 1, Network: n, Duration: unit.Second, UntilDone: true}
+		c := &Config{Wiring: Wiring{Seed: 1, Network: n}, Duration: unit.Second, UntilDone: true}
 		lossless(t, c, 1, []string{"size", "1MB"}, append([]string{"trigger", "static", "xoff", "20 kB", "frame", "1046 B"},
 			x.headroom...))
 		greedy(c, 0, 1, 300*unit.KB, 0, 0)
@@ -196,7 +197,7 @@ func TestTightHeadroom(t *testing.T) {
 // ring is n switches in a circle with a host each, which sends two switches on: with PFC
 // the classical deadlock (cyclic buffer dependency).
 func ring(t testing.TB, n int, flow ...string) *Config {
-	c := &Config{Seed: 1, Network: &topology.Network{}, Duration: 50 * unit.Millisecond, UntilDone: true}
+	c := &Config{Wiring: Wiring{Seed: 1, Network: &topology.Network{}}, Duration: 50 * unit.Millisecond, UntilDone: true}
 	for i := range 2 * n {
 		c.Network.Nodes = append(c.Network.Nodes, topology.Node{Name: fmt.Sprint([]string{"s", "h"}[i/n], i%n),
 			Switch: i < n})
@@ -340,7 +341,7 @@ func TestLostResume(t *testing.T) {
 			n.Links = append(n.Links, topology.Link{Ends: [2]int{i, 2}, Rate: unit.LinkRate{Bits: rate},
 				Delay: unit.Microsecond})
 		}
-		c := &Config{Seed: 1, Network: n, Duration: 100 * unit.Millisecond, UntilDone: true}
+		c := &Config{Wiring: Wiring{Seed: 1, Network: n}, Duration: 100 * unit.Millisecond, UntilDone: true}
 		lossless(t, c, 1, []string{"size", "1MB"}, []string{"trigger", "static", "xoff", "20 kB", "pauses", kind,
 			"quanta", "10000"})
 		greedy(c, 0, 1, 2*unit.MB, 0, 0)
@@ -374,7 +375,8 @@ func TestLostResume(t *testing.T) {
 
 // A class that strict priority leaves nothing is the reason why its flow is unfinished.
 func TestStarved(t *testing.T) {
-	c := &Config{Seed: 1, Network: leafSpine(2, 1, unit.Length{}), Duration: 20 * unit.Millisecond, UntilDone: true}
+	c := &Config{Wiring: Wiring{Seed: 1, Network: leafSpine(2, 1, unit.Length{})}, Duration: 20 * unit.Millisecond,
+		UntilDone: true}
 	lossless(t, c, 2, []string{"alpha", "0"}, []string{"classes", "1: false"})
 	greedy(c, 0, 2, 100*unit.MB, 0, 0)
 	greedy(c, 1, 2, 100*unit.KB, 20*unit.Microsecond, 1)
@@ -468,7 +470,7 @@ func TestSameResultPFC(t *testing.T) {
 // Two classes at 1:3 share a link of 10 Gb/s like that while both have enough to send, and
 // each has all of it while the other is idle. The class travels from the host in the DSCP.
 func TestClassesShare(t *testing.T) {
-	c := &Config{Seed: 1, Network: leafSpine(3, 1, unit.Length{}), Duration: 45 * unit.Millisecond,
+	c := &Config{Wiring: Wiring{Seed: 1, Network: leafSpine(3, 1, unit.Length{})}, Duration: 45 * unit.Millisecond,
 		Warmup: unit.Millisecond}
 	lossless(t, c, 3, []string{"size", "32MB"}, nil)
 	for i := range c.Switches {

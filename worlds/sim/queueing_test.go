@@ -66,7 +66,7 @@ func waiting(t *testing.T, load float64, packets int) (mean, half float64) {
 	const sources, payload = 20, 958 // frames of 1000 bytes
 	rate := unit.Gbps
 	service := unit.TransmitTime(1000, rate)
-	c := &Config{Seed: 7, Network: star(sources, rate)}
+	c := &Config{Wiring: Wiring{Seed: 7, Network: star(sources, rate)}}
 	forwarding(c)
 	c.Duration = unit.Time(float64(packets) * 1.05 / load * float64(service))
 	n, batch := 0, []float64{}

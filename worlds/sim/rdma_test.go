@@ -141,7 +141,7 @@ func rack(t *testing.T, n int, build func(f transport.Flow) (sender, receiver tr
 		network.Links = append(network.Links, topology.Link{Ends: [2]int{i, n + 1},
 			Rate: unit.LinkRate{Bits: 100 * unit.Gbps}, Delay: unit.Microsecond, Buffer: unit.Length{Packets: 50}})
 	}
-	c := &Config{Seed: 1, Network: network, Duration: 20 * unit.Millisecond, UntilDone: true}
+	c := &Config{Wiring: Wiring{Seed: 1, Network: network}, Duration: 20 * unit.Millisecond, UntilDone: true}
 	forwarding(c)
 	x := &nacker{}
 	s := &c.Switches[n+1]

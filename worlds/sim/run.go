@@ -72,19 +72,19 @@ func New(c *Config) (*Simulation, error) {
 		return nil, errors.New("sim: the duration must be above 0")
 	case c.Warmup < 0 || c.Warmup >= c.Duration:
 		return nil, fmt.Errorf("sim: the warm-up (%v) must end before the run does (%v)", c.Warmup, c.Duration)
-	case len(c.Switches) != len(n.Nodes):
-		return nil, fmt.Errorf("sim: %d switch configurations for %d nodes", len(c.Switches), len(n.Nodes))
+	}
+	if err := c.Wiring.Check(); err != nil {
+		return nil, fmt.Errorf("sim: %w", err)
+	}
+	if err := c.Selection.Check(n, len(c.Flows)); err != nil {
+		return nil, fmt.Errorf("sim: %w", err)
 	}
 	r := &Simulation{
 		config: c, hosts: make([]*host, len(n.Nodes)),
 		sender: make([]int32, len(c.Flows)), receiver: make([]int32, len(c.Flows)),
 		senders: make([]transport.Endpoint, len(c.Flows)), starts: make([]unit.Time, len(c.Flows)),
 	}
-	r.wiring = wiring.New(wiring.Config{
-		Seed: c.Seed, Network: n, Switches: c.Switches, Hosts: c.Hosts, Tree: c.Tree, Prefixes: c.Prefixes,
-		MinFrame: c.MinFrame, MaxFrame: c.MaxFrame, Framing: c.Framing, Counted: c.Telemetry != nil && c.Telemetry.Counted,
-		Pool: &r.pool, Observer: r.switchObserver(),
-	})
+	r.wiring = wiring.New(&c.Wiring, &r.pool, r.traceObserver())
 	r.linkOf, r.switches = r.wiring.Directions, r.wiring.Switches
 	if err := r.checkOnsets(); err != nil {
 		return nil, err
@@ -117,9 +117,7 @@ func New(c *Config) (*Simulation, error) {
 	if err := r.addFlows(); err != nil {
 		return nil, err
 	}
-	if err := r.addWatches(); err != nil {
-		return nil, err
-	}
+	r.addWatches()
 	r.observe()
 	if c.Warmup == 0 {
 		r.atWarmup = r.snapshot(0) // the fabric sends what is due at time 0 when it is made
@@ -256,23 +254,10 @@ func (r *Simulation) begin(i int, now unit.Time) {
 }
 
 // addWatches sorts the watches by how often they look.
-func (r *Simulation) addWatches() error {
+func (r *Simulation) addWatches() {
 	c := r.config
 	r.watched = make([][]int64, len(c.Watches))
 	for i, w := range c.Watches {
-		limit := len(r.linkOf)
-		if w.What.OfFlow() {
-			limit = len(c.Flows)
-		}
-		if w.What == BufferBytes {
-			limit = 0
-			if w.Index >= 0 && w.Index < len(r.switches) && r.switches[w.Index] != nil {
-				limit = len(r.switches)
-			}
-		}
-		if w.Every <= 0 || w.What > BufferBytes || w.Index < 0 || w.Index >= limit {
-			return fmt.Errorf("sim: watch %d looks at %d of %d every %v", i, w.Index, limit, w.Every)
-		}
 		r.watches.Add(i, w.Every, c.Warmup)
 	}
 	if c.Delays {
@@ -285,7 +270,6 @@ func (r *Simulation) addWatches() error {
 			c.Flows[i].Receiver.Counters().Delays = &r.delays[c.Flows[i].Group]
 		}
 	}
-	return nil
 }
 
 // sample looks at what is due at now. At the end of a run only what counts is
@@ -558,7 +542,7 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 		Events: r.fabric.Events(), PacketHops: r.fabric.Hops(), Watched: r.watched, Delays: r.delays, Tally: r.tally,
 		Flows: make([]FlowResult, 0, len(c.Flows)),
 	}
-	out.Ports, out.Drops = r.wiring.Results(&first.Counts, &last.Counts, c.Warmup, end, c.Events)
+	out.Ports, out.Drops = r.wiring.Results(&first.Counts, &last.Counts, c.Warmup, end)
 	for i := range c.Flows {
 		f := FlowResult{
 			Sender:   last.sender[i].Since(&first.sender[i]),

@@ -47,8 +47,8 @@ func leafSpine(h, s int, buffer unit.Length) *topology.Network {
 // links, and some datagrams beside them.
 func config(t testing.TB, seed uint64, change func(*Config)) *Config {
 	const h = 4
-	c := &Config{Seed: seed, Network: leafSpine(h, 3, unit.Length{Packets: 12}), Duration: 20 * unit.Millisecond,
-		Delays: true, Tally: true}
+	c := &Config{Wiring: Wiring{Seed: seed, Network: leafSpine(h, 3, unit.Length{Packets: 12})},
+		Selection: Selection{Delays: true, Tally: true}, Duration: 20 * unit.Millisecond}
 	for i := range 2 * len(c.Network.Links) {
 		c.Watches = append(c.Watches, Watch{What: QueuePackets, Index: i, Every: unit.Millisecond}, Watch{What: SentBytes,
 			Index: i, Every: 700 * unit.Microsecond})
@@ -372,7 +372,7 @@ func ExampleRun() {
 			{Ends: [2]int{1, 2}, Rate: unit.LinkRate{Bits: unit.Gbps}, Delay: unit.Microsecond},
 		},
 	}
-	c := &Config{Seed: 1, Network: n, Duration: unit.Second, UntilDone: true}
+	c := &Config{Wiring: Wiring{Seed: 1, Network: n}, Duration: unit.Second, UntilDone: true}
 	forwarding(c)
 	f := transport.Flow{Src: 1, Dst: 3, SrcPort: 1, DstPort: 2, Version: 4, Size: 10_000, Payload: 1000,
 		Framing: packet.Framings[0]}

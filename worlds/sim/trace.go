@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"weir/core/fabric/observe"
 	"weir/core/topology"
 	"weir/core/trace"
 	"weir/core/unit"
@@ -21,24 +20,15 @@ func TracePorts(n *topology.Network) []trace.Port {
 
 // linkObserver is the fabric's; its link i is the port 2·link + end.
 func (r *Simulation) linkObserver() trace.Observer {
-	c := r.config
-	if c.Trace == nil && !c.Tally && !c.Notices {
-		return nil
+	var lost *uint64
+	if r.seen != nil {
+		lost = &r.seen.notices.Dropped
 	}
-	l := &observe.Links{Telemetry: c.Telemetry, Port: r.wiring.Port}
-	if c.Tally {
-		l.Tally = &r.tally
-	}
-	if c.Notices {
-		l.Lost = &r.seen.notices.Dropped
-	}
-	if c.Trace != nil {
-		l.Trace = c.Trace
-	}
-	return l
+	return r.config.Selection.Links(r.config.Telemetry, r.traceObserver(), &r.tally, lost, r.wiring.Port)
 }
 
-func (r *Simulation) switchObserver() trace.Observer {
+// traceObserver is the trace's collector, nil if there is none.
+func (r *Simulation) traceObserver() trace.Observer {
 	if r.config.Trace == nil {
 		return nil
 	}

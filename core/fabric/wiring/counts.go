@@ -67,8 +67,8 @@ func (w *Wiring) Counts(now unit.Time, f *fabric.Fabric) Counts {
 }
 
 // Results gives the difference between two Counts, of which first is of the time from and
-// last of until, both in the experiment's time, of which events are.
-func (w *Wiring) Results(first, last *Counts, from, until unit.Time, events []Event) (ports []PortResult,
+// last of until, both in the experiment's time.
+func (w *Wiring) Results(first, last *Counts, from, until unit.Time) (ports []PortResult,
 	drops [dataplane.Reasons]uint64) {
 	ports = make([]PortResult, len(last.ports))
 	for i := range ports {
@@ -84,7 +84,7 @@ func (w *Wiring) Results(first, last *Counts, from, until unit.Time, events []Ev
 		for k := range p.Pauses.Time {
 			p.Pauses.Time[k] -= f.Pauses.Time[k]
 		}
-		p.Capacity = w.capacity(p.Link, from, until, events)
+		p.Capacity = w.capacity(p.Link, from, until)
 		ports[i] = p
 	}
 	for k := range drops {
@@ -94,10 +94,10 @@ func (w *Wiring) Results(first, last *Counts, from, until unit.Time, events []Ev
 }
 
 // capacity is what a link can carry between two times, in bits or packets.
-func (w *Wiring) capacity(link int, from, until unit.Time, events []Event) float64 {
+func (w *Wiring) capacity(link int, from, until unit.Time) float64 {
 	perSecond := func(l unit.LinkRate) float64 { return float64(max(int64(l.Bits), int64(l.Packets))) }
 	rate, total := perSecond(w.config.Network.Links[link].Rate), 0.0
-	for _, e := range events {
+	for _, e := range w.config.Events {
 		if e.Link != link || e.Rate == (unit.LinkRate{}) || e.At >= until {
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 	"weir/core/unit"
 )
 
-// Config is what decides what the links and switches of a run are.
+// Config is what decides what the links and switches of a run are, in either world.
 type Config struct {
 	Seed     uint64
 	Network  *topology.Network
@@ -23,25 +23,28 @@ type Config struct {
 	// says; nil: it is none, or they have not.
 	Tree     *topology.Tree
 	Prefixes topology.Prefixes
-	MinFrame int32          // least bytes that a frame counts, by the run's framing; 0: none
-	MaxFrame int32          // most bytes that a frame counts; 0: not known
+	Events   []Event        // ascending by time
 	Framing  packet.Framing // by which switches size the frames that they make
-	Counted  bool           // the framing has telemetry in each frame (dataplane.Site)
-	Pool     *packet.Pool
-	Observer trace.Observer // is told what switches queue and drop; nil: nobody is
+	// MaxFrame is the most bytes that a frame counts; 0: not known. In the lab it follows from the
+	// hosts' MTU.
+	MaxFrame  int32
+	Telemetry *telemetry.Format // in which switches write it; nil: none does
 }
 
-// SwitchConfig is what runs in one switch.
-type SwitchConfig struct {
-	Programs func(site *dataplane.Site) ([]dataplane.Program, error)
-	Routes   *dataplane.Routes
-	Queues   int // a port; 0 means 1
-	// of each queue, besides the link's buffer for the port as a whole
-	QueueLimit tm.Limit
-	// nil: FIFO (one queue), strict priority (several)
-	Scheduler     func(queues int, r unit.LinkRate) (tm.Scheduler, error)
-	Recirculation dataplane.Recirculation
-	Clock         telemetry.Clock
+// Check tells what of a configuration cannot be.
+func (c *Config) Check() error {
+	n := c.Network
+	if len(c.Switches) != len(n.Nodes) {
+		return fmt.Errorf("%d switch configurations for %d nodes", len(c.Switches), len(n.Nodes))
+	}
+	last := unit.Time(0)
+	for _, e := range c.Events {
+		if e.At < last || e.Link < 0 || e.Link >= len(n.Links) {
+			return fmt.Errorf("an event at %v, after one at %v, of link %d of %d", e.At, last, e.Link, len(n.Links))
+		}
+		last = e.At
+	}
+	return nil
 }
 
 // Direction is one direction of a topology link: link 2·Link + End of the fabric, and the
@@ -59,20 +62,23 @@ type Wiring struct {
 	Links      []fabric.Link       // in the fabric's order
 	Switches   []*dataplane.Switch // by node, nil for hosts; made by NewSwitch
 
-	config  Config
-	leaving [][]int32  // by node and port, index into Links
-	ports   []*tm.Port // by Directions
-	rates   []unit.Rate
-	tree    *topology.Tree // of networks with flat addresses, if a program asks
-	leafOf  []int32        // Tree.LeafOf, likewise
+	config   *Config
+	pool     *packet.Pool
+	observer trace.Observer
+	leaving  [][]int32  // by node and port, index into Links
+	ports    []*tm.Port // by Directions
+	rates    []unit.Rate
+	tree     *topology.Tree // of networks with flat addresses, if a program asks
+	leafOf   []int32        // Tree.LeafOf, likewise
 }
 
 // New numbers the ports of a topology, at each node in the order of its links, and makes
-// the links with their random streams.
-func New(c Config) *Wiring {
+// the links with their random streams. Switches take the packets that they make from pool; o
+// is told what they queue and drop, and may be nil.
+func New(c *Config, pool *packet.Pool, o trace.Observer) *Wiring {
 	n := c.Network
 	w := &Wiring{
-		config: c, rates: n.Rates(), Switches: make([]*dataplane.Switch, len(n.Nodes)),
+		config: c, pool: pool, observer: o, rates: n.Rates(), Switches: make([]*dataplane.Switch, len(n.Nodes)),
 		Directions: make([]Direction, 0, 2*len(n.Links)), Links: make([]fabric.Link, 0, 2*len(n.Links)),
 		ports: make([]*tm.Port, 2*len(n.Links)), leaving: make([][]int32, len(n.Nodes)),
 	}
@@ -108,90 +114,6 @@ func (w *Wiring) Attach(host int, p *tm.Port) {
 
 // Port returns the port at which direction i begins; nil before its node was made.
 func (w *Wiring) Port(i int) *tm.Port { return w.ports[i] }
-
-// NewSwitch makes the switch of a node. What more gives stands behind the programs of its
-// configuration; onPFC is dataplane.Config's, and may be nil.
-func (w *Wiring) NewSwitch(node int, more []dataplane.Program, onPFC func(now unit.Time, in dataplane.PortID,
-	class uint8, kind packet.Kind)) (*dataplane.Switch, error) {
-	c, n := &w.config, w.config.Network
-	sc, name := &c.Switches[node], n.Nodes[node].Name
-	queues := max(sc.Queues, 1)
-	site := &dataplane.Site{
-		Switch: name, ID: node, Ports: len(w.leaving[node]), Book: c.Hosts, Routes: sc.Routes,
-		Clock: sc.Clock, Rates: w.rates, Counted: c.Counted, Queues: queues, MaxFrame: c.MaxFrame, Framing: c.Framing,
-		Random: func(entity string) unit.Random { return unit.NewRandom(c.Seed, "switch "+name+" "+entity) },
-		Place:  func() (*dataplane.Place, error) { return w.place(node) },
-	}
-	var numbers []dataplane.Number
-	var hashes unit.Random // of schedulers that place flows by a hash
-	for _, i := range w.leaving[node] {
-		l := &w.Links[i]
-		var s tm.Scheduler
-		switch {
-		case sc.Scheduler != nil:
-			var err error
-			if s, err = sc.Scheduler(queues, l.Rate); err != nil {
-				return nil, fmt.Errorf("switch %s: %w", name, err)
-			}
-		case queues == 1:
-			s = tm.NewFIFO()
-		default:
-			s = tm.NewStrict()
-		}
-		if x, ok := s.(tm.Seeded); ok {
-			if hashes.Rand == nil {
-				hashes = unit.NewRandom(c.Seed, "switch "+name+" flow queues")
-			}
-			x.Seed(uint32(hashes.Uint64()))
-		}
-		buffer := n.Links[w.Directions[i].Link].Buffer
-		total := tm.Limit{Packets: buffer.Packets, Bytes: buffer.Bytes}
-		w.ports[i] = tm.NewPort(tm.NewBuffer(queues, sc.QueueLimit, total), s, l.Rate)
-		site.At = append(site.At, w.ports[i])
-		site.Lines = append(site.Lines, dataplane.Line{Rate: l.Rate, Delay: l.Delay + l.Jitter, To: n.Nodes[l.To].Name})
-		numbers = append(numbers, dataplane.Number{Out: i, In: i ^ 1})
-	}
-	var programs []dataplane.Program
-	if sc.Programs != nil {
-		var err error
-		if programs, err = sc.Programs(site); err != nil {
-			return nil, fmt.Errorf("switch %s: %w", name, err)
-		}
-	}
-	sw, err := dataplane.New(dataplane.Config{
-		Name: name, ID: node, Ports: site.At, Programs: append(programs, more...), Pool: c.Pool, Book: c.Hosts,
-		Random: unit.NewRandom(c.Seed, "switch "+name), Recirculation: sc.Recirculation, MinFrame: c.MinFrame,
-		Observer: c.Observer, Numbers: numbers, OnPFC: onPFC,
-	})
-	w.Switches[node] = sw
-	return sw, err
-}
-
-// place finds where a switch is in the fat tree, if the network is one.
-func (w *Wiring) place(node int) (*dataplane.Place, error) {
-	c, tree := &w.config, w.config.Tree
-	if tree == nil {
-		if tree = w.tree; tree == nil {
-			var err error
-			if tree, err = c.Network.Tree(); err != nil {
-				return nil, err
-			}
-			w.tree = tree
-		}
-	}
-	if w.leafOf == nil {
-		w.leafOf = tree.LeafOf()
-	}
-	p := &dataplane.Place{Tiers: tree.Tiers, Tier: int(tree.Tier[node]), Up: tree.Up[node], Down: tree.Down[node],
-		Above: tree.Above(node), Leaf: w.leafOf, Leaves: len(tree.Leaves())}
-	if c.Tree != nil {
-		p.All = c.Prefixes.All
-		for _, d := range tree.DownRoutes(node, c.Prefixes, c.Hosts) {
-			p.Routes = append(p.Routes, dataplane.Route{Prefix: d.Prefix, Ports: []packet.PortID{d.Port}})
-		}
-	}
-	return p, nil
-}
 
 // Event is what happens to a link, in both directions, before anything else at its
 // time. What is on the wire arrives; what is put onto a link that is down is lost.

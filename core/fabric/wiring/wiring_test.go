@@ -33,7 +33,8 @@ func TestWiring(t *testing.T) {
 				return []dataplane.Program{forward.New(site)}, nil
 			}}
 	}
-	w := New(Config{Network: n, Hosts: book, Pool: &pool, Switches: []SwitchConfig{sc(0), sc(1)}})
+	c := &Config{Network: n, Hosts: book, Switches: []SwitchConfig{sc(0), sc(1)}}
+	w := New(c, &pool, nil)
 	for i, want := range []Direction{{0, 0, 0, 0, true}, {0, 1, 1, 0, true}, {1, 0, 1, 1, true}, {1, 1, 0, 1, true}} {
 		if w.Directions[i] != want || w.Port(i) != nil {
 			t.Errorf("direction %d: %+v", i, w.Directions[i])
@@ -51,15 +52,15 @@ func TestWiring(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := []Event{
+	c.Events = []Event{
 		{At: 500 * unit.Millisecond, Link: 0, Rate: unit.LinkRate{Bits: 3 * unit.Mbps}}, {At: unit.Second, Link: 1,
 			Down: true},
 		{At: 2 * unit.Second, Link: 0, Rate: unit.LinkRate{Bits: 5 * unit.Mbps}}, {At: 3 * unit.Second, Link: 0,
 			Rate: unit.LinkRate{Bits: unit.Gbps}},
 	}
 	first := w.Counts(0, f)
-	for i := range events[:3] {
-		w.Happen(f, &events[i])
+	for i := range c.Events[:3] {
+		w.Happen(f, &c.Events[i])
 	}
 	for i, want := range []struct {
 		rate unit.LinkRate
@@ -72,7 +73,7 @@ func TestWiring(t *testing.T) {
 		}
 	}
 	last := w.Counts(3*unit.Second, f)
-	ports, _ := w.Results(&first, &last, unit.Second, 3*unit.Second, events)
+	ports, _ := w.Results(&first, &last, unit.Second, 3*unit.Second)
 	if len(ports) != 4 || ports[1].Capacity != 3e6+5e6 || ports[2].Capacity != 200 || ports[2].Node != 1 ||
 		ports[2].End != 0 {
 		t.Errorf("%+v", ports)

@@ -43,8 +43,8 @@ func (d Dumbbell) Config() *lab.Config {
 	n.Links[0].Rate.Bits *= 2
 	n.Links[0].Ends, n.Links[1].Ends = [2]int{0, 1}, [2]int{1, 2}
 	routes := n.Routes()
-	c := &lab.Config{Seed: 1, Network: n, Hosts: n.Addresses(), Duration: unit.Second,
-		Switches: make([]lab.SwitchConfig, 3)}
+	c := &lab.Config{Wiring: lab.Wiring{Seed: 1, Network: n, Hosts: n.Addresses(),
+		Switches: make([]lab.SwitchConfig, 3)}, Duration: unit.Second}
 	c.Framing, _ = packet.FramingByName("l2")
 	c.Switches[1] = lab.SwitchConfig{
 		Routes: dataplane.HostRoutes(c.Hosts, routes.Paths(1)),

@@ -61,8 +61,8 @@ func network(how string) *lab.Config {
 		},
 	}
 	book := n.Addresses()
-	c := &lab.Config{Seed: 1, Network: n, Hosts: book, Lead: lead, Duration: 100 * unit.Second,
-		Switches: make([]lab.SwitchConfig, len(n.Nodes))}
+	c := &lab.Config{Wiring: lab.Wiring{Seed: 1, Network: n, Hosts: book, Switches: make([]lab.SwitchConfig,
+		len(n.Nodes))}, Lead: lead, Duration: 100 * unit.Second}
 	c.Framing, _ = packet.FramingByName("l2")
 	c.Switches[middle] = lab.SwitchConfig{Routes: dataplane.HostRoutes(book, n.Routes().Paths(middle)),
 		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {

@@ -1,0 +1,55 @@
+package observe
+
+import (
+	"fmt"
+
+	"weir/core/dataplane/tm"
+	"weir/core/telemetry"
+	"weir/core/topology"
+	"weir/core/trace"
+)
+
+// Selection is what of a run is observed, in either world.
+type Selection struct {
+	Watches  []Watch // what is looked at every so often in the measured part
+	Delays   bool    // keep histograms of the one-way delays, by traffic
+	Tally    bool    // count what all frames on all links consist of
+	Notices  bool    // follow the notices that switches make
+	Ordering bool    // note in which order data packets arrive
+}
+
+// Check tells which watch of a network with so many flows cannot be.
+func (s *Selection) Check(n *topology.Network, flows int) error {
+	for i, w := range s.Watches {
+		limit := 2 * len(n.Links)
+		switch {
+		case w.What.OfFlow():
+			limit = flows
+		case w.What == BufferBytes && (w.Index < 0 || w.Index >= len(n.Nodes) || !n.Nodes[w.Index].Switch):
+			limit = 0
+		case w.What == BufferBytes:
+			limit = len(n.Nodes)
+		}
+		if w.Every <= 0 || w.What > BufferBytes || w.Index < 0 || w.Index >= limit {
+			return fmt.Errorf("watch %d looks at %d of %d every %v", i, w.Index, limit, w.Every)
+		}
+	}
+	return nil
+}
+
+// Links makes the observer of the fabric's links, which counts into tally and lost what the
+// selection asks for; nil if it asks for nothing of links, and there is no trace.
+func (s *Selection) Links(format *telemetry.Format, o trace.Observer, tally *Tally, lost *uint64,
+	port func(i int) *tm.Port) trace.Observer {
+	if !s.Tally && !s.Notices && o == nil {
+		return nil
+	}
+	l := &Links{Telemetry: format, Trace: o, Port: port}
+	if s.Tally {
+		l.Tally = tally
+	}
+	if s.Notices {
+		l.Lost = lost
+	}
+	return l
+}

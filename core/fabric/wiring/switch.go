@@ -1,0 +1,134 @@
+package wiring
+
+import (
+	"fmt"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/telemetry"
+	"weir/core/unit"
+)
+
+// SwitchConfig is what runs in one switch.
+type SwitchConfig struct {
+	Programs func(site *dataplane.Site) ([]dataplane.Program, error)
+	Routes   *dataplane.Routes
+	Queues   int // a port; 0 means 1
+	// of each queue, besides the link's buffer for the port as a whole
+	QueueLimit tm.Limit
+	// nil: FIFO (one queue), strict priority (several)
+	Scheduler     func(queues int, r unit.LinkRate) (tm.Scheduler, error)
+	Recirculation dataplane.Recirculation
+	Clock         telemetry.Clock
+	Codec         dataplane.Codec // nil: that of frames with the addresses of Config.Hosts
+}
+
+// NewSwitch makes the switch of a node, with its ports. What more gives stands behind the
+// programs of its configuration; onPFC is dataplane.Config's, and may be nil.
+func (w *Wiring) NewSwitch(node int, more []dataplane.Program, onPFC func(now unit.Time, in dataplane.PortID,
+	class uint8, kind packet.Kind)) (*dataplane.Switch, error) {
+	c := w.config
+	sc, name := &c.Switches[node], c.Network.Nodes[node].Name
+	var numbers []dataplane.Number
+	var hashes unit.Random // of schedulers that place flows by a hash
+	for _, i := range w.leaving[node] {
+		s, err := sc.scheduler(w.Links[i].Rate)
+		if err != nil {
+			return nil, fmt.Errorf("switch %s: %w", name, err)
+		}
+		if x, ok := s.(tm.Seeded); ok {
+			if hashes.Rand == nil {
+				hashes = w.random(name, " flow queues")
+			}
+			x.Seed(uint32(hashes.Uint64()))
+		}
+		w.ports[i] = tm.NewPort(tm.NewBuffer(sc.queues(), sc.QueueLimit, w.buffer(i)), s, w.Links[i].Rate)
+		numbers = append(numbers, dataplane.Number{Out: i, In: i ^ 1})
+	}
+	site := w.Site(node)
+	var programs []dataplane.Program
+	if sc.Programs != nil {
+		var err error
+		if programs, err = sc.Programs(site); err != nil {
+			return nil, fmt.Errorf("switch %s: %w", name, err)
+		}
+	}
+	sw, err := dataplane.New(dataplane.Config{
+		Name: name, ID: node, Ports: site.At, Programs: append(programs, more...), Pool: w.pool, Book: c.Hosts,
+		Codec: sc.Codec, Random: w.random(name, ""), Recirculation: sc.Recirculation,
+		MinFrame: c.Framing.Min + c.Framing.Extra, Observer: w.observer, Numbers: numbers, OnPFC: onPFC,
+	})
+	w.Switches[node] = sw
+	return sw, err
+}
+
+func (c *SwitchConfig) queues() int { return max(c.Queues, 1) }
+
+// scheduler makes that of a port.
+func (c *SwitchConfig) scheduler(rate unit.LinkRate) (tm.Scheduler, error) {
+	switch queues := c.queues(); {
+	case c.Scheduler != nil:
+		return c.Scheduler(queues, rate)
+	case queues == 1:
+		return tm.NewFIFO(), nil
+	default:
+		return tm.NewStrict(), nil
+	}
+}
+
+// buffer is how much may wait at the port of a direction, in all of its queues.
+func (w *Wiring) buffer(direction int32) tm.Limit {
+	b := w.config.Network.Links[w.Directions[direction].Link].Buffer
+	return tm.Limit{Packets: b.Packets, Bytes: b.Bytes}
+}
+
+// random is a stream of the switch of that name.
+func (w *Wiring) random(name, entity string) unit.Random {
+	return unit.NewRandom(w.config.Seed, "switch "+name+entity)
+}
+
+// Site is what programs of a node's switch are told of it, whose ports must be there.
+func (w *Wiring) Site(node int) *dataplane.Site {
+	c, n := w.config, w.config.Network
+	sc, name := &c.Switches[node], n.Nodes[node].Name
+	site := &dataplane.Site{
+		Switch: name, ID: node, Ports: len(w.leaving[node]), Book: c.Hosts, Routes: sc.Routes,
+		Clock: sc.Clock, Rates: w.rates, Counted: c.Telemetry != nil && c.Telemetry.Counted, Queues: sc.queues(),
+		MaxFrame: c.MaxFrame, Framing: c.Framing,
+		Random: func(entity string) unit.Random { return w.random(name, " "+entity) },
+		Place:  func() (*dataplane.Place, error) { return w.place(node) },
+	}
+	for _, i := range w.leaving[node] {
+		l := &w.Links[i]
+		site.At = append(site.At, w.ports[i])
+		site.Lines = append(site.Lines, dataplane.Line{Rate: l.Rate, Delay: l.Delay + l.Jitter, To: n.Nodes[l.To].Name})
+	}
+	return site
+}
+
+// place finds where a switch is in the fat tree, if the network is one.
+func (w *Wiring) place(node int) (*dataplane.Place, error) {
+	c, tree := w.config, w.config.Tree
+	if tree == nil {
+		if tree = w.tree; tree == nil {
+			var err error
+			if tree, err = c.Network.Tree(); err != nil {
+				return nil, err
+			}
+			w.tree = tree
+		}
+	}
+	if w.leafOf == nil {
+		w.leafOf = tree.LeafOf()
+	}
+	p := &dataplane.Place{Tiers: tree.Tiers, Tier: int(tree.Tier[node]), Up: tree.Up[node], Down: tree.Down[node],
+		Above: tree.Above(node), Leaf: w.leafOf, Leaves: len(tree.Leaves())}
+	if c.Tree != nil {
+		p.All = c.Prefixes.All
+		for _, d := range tree.DownRoutes(node, c.Prefixes, c.Hosts) {
+			p.Routes = append(p.Routes, dataplane.Route{Prefix: d.Prefix, Ports: []packet.PortID{d.Port}})
+		}
+	}
+	return p, nil
+}
