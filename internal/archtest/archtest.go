@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/build"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -79,7 +78,6 @@ type checker struct {
 	storeys  []Storey
 	packages map[string][]*file // by folder
 	checked  map[string]*types.Package
-	standard types.Importer
 	found    []Violation
 }
 
@@ -104,7 +102,9 @@ func Check(fsys fs.FS, module string, storeys []Storey) ([]Violation, error) {
 		module: module, fset: token.NewFileSet(), storeys: storeys,
 		packages: map[string][]*file{}, checked: map[string]*types.Package{},
 	}
-	c.standard = importer.ForCompiler(c.fset, "source", nil)
+	if err := standard.open(); err != nil {
+		return nil, err
+	}
 	if err := c.parse(fsys); err != nil {
 		return nil, err
 	}
@@ -313,7 +313,7 @@ func (c *checker) syntax(f *file) {
 func (c *checker) Import(p string) (*types.Package, error) {
 	folder, own := strings.CutPrefix(p, c.module+"/")
 	if !own {
-		return c.standard.Import(p)
+		return standard.Import(p)
 	}
 	if pkg, ok := c.checked[p]; ok {
 		if pkg == nil {

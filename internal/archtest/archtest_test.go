@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -25,92 +26,103 @@ func source(imports, body string) string {
 	return "package dataplane\n" + imports + "\n" + body + "\n"
 }
 
+const room = "core/dataplane/x.go"
+
+// fixture is a file in an otherwise faultless house.
+type fixture struct {
+	name, file, src string
+	want            string // part of the only violation; "" for none
+}
+
+// crossing are arrows between storeys, floors and rooms.
+var crossing = []fixture{
+	{"clean", room, source(`import ("fmt"; "net/netip"; "embed"; "io/fs"; "weir/core/unit"; "weir/core/dataplane/tm")`,
+		`var _, _, _ = fmt.Sprint, netip.Addr{}, unit.Y; var _ = tm.X; var _ embed.FS; var _ fs.FS`), ""},
+	{"storey above", room, source(`import _ "weir/worlds/sim"`, ""), "storey core may not import storey worlds"},
+	{"storey above, from a folder below", "core/dataplane/ecmp/x.go", "package ecmp\nimport _ \"weir/study/spec\"\n",
+		"storey core may not import storey study"},
+	{"same floor", room, source(`import _ "weir/core/cc"`, ""), "core/dataplane may not import room core/cc"},
+	{"floor above", "core/unit/x.go", "package unit\nimport _ \"weir/core/packet\"\n",
+		"core/unit may not import room core/packet"},
+	{"floor below", room, source(`import _ "weir/core/trace"`, ""), ""},
+	{"room without a floor", "core/helpers/x.go", "package helpers\nimport _ \"weir/core/unit\"\n",
+		"core/helpers has no floor"},
+	{"papers", "papers/p4abc/x.go", "package p4abc\nimport _ \"weir/papers/hpcc\"\n", "rooms of papers stand apart"},
+	{"folder of a paper", "papers/p4abc/x.go", "package p4abc\nimport _ \"weir/papers/p4abc/meter\"\n", ""},
+	{"worlds to a paper", "worlds/lab/x.go", "package lab\nimport _ \"weir/papers/p4abc\"\n",
+		"storey worlds may not import storey papers"},
+	{"study to a paper", "study/run/x.go", "package run\nimport _ \"weir/papers/p4abc\"\n",
+		"storey study may not import storey papers"},
+	{"plumbing to a world", "internal/rtnl/x.go", "package rtnl\nimport _ \"weir/worlds/lab\"\n",
+		"storey internal may not import storey worlds"},
+	{"sim to plumbing", "worlds/sim/x.go", "package sim\nimport _ \"weir/internal/rtnl\"\n",
+		"worlds/sim may not import storey internal"},
+	{"unlisted folder", "helpers/x.go", "package helpers\n", `folder "helpers" is in no storey`},
+	{"root folder", "x.go", "package weir\n", `folder "." is in no storey`},
+	{"unlisted import", room, source(`import _ "weir/helpers"`, ""), "weir/helpers is in no storey"},
+	{"prefix is not a storey", "studying/x.go", "package studying\n", "in no storey"},
+	{"study", "study/run/x.go", "package run\nimport (_ \"weir/worlds/sim\"; _ \"os\"; _ \"example.org/yaml\"; _ " +
+		"\"weir/study/spec\")\n", ""},
+	{"study to cmd", "study/run/x.go", "package run\nimport _ \"weir/cmd/weir/cli\"\n",
+		"storey study may not import storey cmd"},
+	{"cmd", "cmd/weir/x.go", "package main\nimport (_ \"weir/study/bench\"; _ \"weir/core/unit\"; _ " +
+		"\"weir/papers/ncf\")\n", ""},
+	{"module", room, source(`import _ "example.org/set"`, ""), "standard library only"},
+	{"module in sim", "worlds/sim/x.go", "package sim\nimport _ \"example.org/set\"\n", "standard library only"},
+	{"module in a test", "core/dataplane/x_test.go", source(`import _ "example.org/set"`, ""), "standard library only"},
+}
+
+// acting is code that a state machine must not have, and what resembles it.
+var acting = []fixture{
+	{"time", room, source(`import _ "time"`, ""), "may not import time"},
+	{"time in unit", "core/unit/x.go", "package unit\nimport _ \"time\"\nvar X int\n", ""},
+	{"time in sim", "worlds/sim/x.go", "package sim\nimport _ \"time\"\n", "may not import time"},
+	{"sync", room, source(`import _ "sync"`, ""), "may not import sync"},
+	{"atomic", room, source(`import _ "sync/atomic"`, ""), "may not import sync/atomic"},
+	{"os", room, source(`import _ "os"`, ""), "may not import os"},
+	{"net", room, source(`import _ "net"`, ""), "may not import net"},
+	{"http", room, source(`import _ "net/http"`, ""), "may not import net/http"},
+	{"log", room, source(`import _ "log/slog"`, ""), "may not import log/slog"},
+	{"runtime", room, source(`import _ "runtime"`, ""), "may not import runtime"},
+	{"unsafe", room, source(`import _ "unsafe"`, ""), "may not import unsafe"},
+	{"rand v1", room, source(`import _ "math/rand"`, ""), "may not import math/rand"},
+	{"rand stream", room, source(`import "math/rand/v2"`,
+		`func f() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }; func g(r *rand.Rand) int { return r.IntN(3) }`), ""},
+	{"rand global", room, source(`import "math/rand/v2"`, `func f() int { return rand.IntN(3) }`), "rand.IntN"},
+	{"rand global renamed", room, source(`import chance "math/rand/v2"`, `func f() float64 { return chance.Float64() }`),
+		"rand.Float64"},
+	{"dot import", room, source(`import . "math"`, `var _ = Pi`), "dot import"},
+	{"go", room, source("", `func f() { go f() }`), "go statement"},
+	{"chan", room, source("", `func f(c chan int) {}`), "channel"},
+	{"select", room, source("", `func f() { select {} }`), "select"},
+	{"map", room, source("", `func f(m map[int]int) (n int) { for k := range m { n += k }; return }`),
+		"range over a map"},
+	{"named map", room, source(`import "weir/core/unit"`, `func f(m unit.Table) { for range m {} }`), "range over a map"},
+	{"map behind a call", room,
+		source("", `type t map[int]int; func (t) g() t { return nil }; func f(m t) { for range m.g() {} }`),
+		"range over a map"},
+	{"map as a type parameter", room, source("", `func f[M ~map[int]V, V any](m M) { for range m {} }`),
+		"range over a map"},
+	{"map in a constraint", room, source("", `type c interface { ~map[int]int }; func f[M c](m M) { for range m {} }`),
+		"range over a map"},
+	{"maps.Keys", room, source(`import "maps"`, `func f(m map[int]int) { for range maps.Keys(m) {} }`), "maps.Keys"},
+	{"map with a reason", room, source("", "func f(m map[int]int) (n int) {\n//weir:unordered a sum\nfor k := range m "+
+		"{ n += k }\nreturn }"), ""},
+	{"map with a reason in line", room,
+		source("", "func f(m map[int]int) (n int) {\nfor k := range m { //weir:unordered a sum\nn += k }\nreturn }"), ""},
+	{"reason is missing", room, source("", "func f(s []int) {\n//weir:unordered\nfor range s {}\n}"), "needs a reason"},
+	{"unknown type", room, source("", `func f() { for range nothing {} }`), "no known type"},
+	{"slice", room, source("", `func f(s []int) { for range s {}; for range 3 {} }`), ""},
+	{"test of a pure storey", "core/dataplane/x_test.go", source(`import ("sync"; "weir/worlds/sim")`,
+		`func f(m map[int]sync.Mutex) { go sim.F(); for range m {} }`), ""},
+	{"impure storey", "study/run/x.go", "package run\nimport \"sync\"\nfunc f(m map[int]sync.Mutex) { go f(nil); for " +
+		"range m {} }\n", ""},
+	{"other build", "core/dataplane/x_windows.go", source("", `func f() { go f() }`), "go statement"},
+	{"ignored folder", "core/dataplane/testdata/x.go", source(`import _ "time"`, ""), ""},
+}
+
 func TestCheckCatches(t *testing.T) {
-	const room = "core/dataplane/x.go"
-	for _, c := range []struct {
-		name, file, src string
-		want            string // part of the only violation; "" for none
-	}{
-		{"clean", room, source(`import ("fmt"; "net/netip"; "embed"; "io/fs"; "weir/core/unit"; "weir/core/dataplane/tm")`,
-			`var _, _, _ = fmt.Sprint, netip.Addr{}, unit.Y; var _ = tm.X; var _ embed.FS; var _ fs.FS`), ""},
-		{"storey above", room, source(`import _ "weir/worlds/sim"`, ""), "storey core may not import storey worlds"},
-		{"storey above, from a folder below", "core/dataplane/ecmp/x.go", "package ecmp\nimport _ \"weir/study/spec\"\n",
-			"storey core may not import storey study"},
-		{"same floor", room, source(`import _ "weir/core/cc"`, ""), "core/dataplane may not import room core/cc"},
-		{"floor above", "core/unit/x.go", "package unit\nimport _ \"weir/core/packet\"\n",
-			"core/unit may not import room core/packet"},
-		{"floor below", room, source(`import _ "weir/core/trace"`, ""), ""},
-		{"room without a floor", "core/helpers/x.go", "package helpers\nimport _ \"weir/core/unit\"\n",
-			"core/helpers has no floor"},
-		{"papers", "papers/p4abc/x.go", "package p4abc\nimport _ \"weir/papers/hpcc\"\n", "rooms of papers stand apart"},
-		{"folder of a paper", "papers/p4abc/x.go", "package p4abc\nimport _ \"weir/papers/p4abc/meter\"\n", ""},
-		{"worlds to a paper", "worlds/lab/x.go", "package lab\nimport _ \"weir/papers/p4abc\"\n",
-			"storey worlds may not import storey papers"},
-		{"study to a paper", "study/run/x.go", "package run\nimport _ \"weir/papers/p4abc\"\n",
-			"storey study may not import storey papers"},
-		{"plumbing to a world", "internal/rtnl/x.go", "package rtnl\nimport _ \"weir/worlds/lab\"\n",
-			"storey internal may not import storey worlds"},
-		{"sim to plumbing", "worlds/sim/x.go", "package sim\nimport _ \"weir/internal/rtnl\"\n",
-			"worlds/sim may not import storey internal"},
-		{"unlisted folder", "helpers/x.go", "package helpers\n", `folder "helpers" is in no storey`},
-		{"root folder", "x.go", "package weir\n", `folder "." is in no storey`},
-		{"unlisted import", room, source(`import _ "weir/helpers"`, ""), "weir/helpers is in no storey"},
-		{"prefix is not a storey", "studying/x.go", "package studying\n", "in no storey"},
-		{"study", "study/run/x.go", "package run\nimport (_ \"weir/worlds/sim\"; _ \"os\"; _ \"example.org/yaml\"; _ " +
-			"\"weir/study/spec\")\n", ""},
-		{"study to cmd", "study/run/x.go", "package run\nimport _ \"weir/cmd/weir/cli\"\n",
-			"storey study may not import storey cmd"},
-		{"cmd", "cmd/weir/x.go", "package main\nimport (_ \"weir/study/bench\"; _ \"weir/core/unit\"; _ " +
-			"\"weir/papers/ncf\")\n", ""},
-		{"module", room, source(`import _ "example.org/set"`, ""), "standard library only"},
-		{"module in sim", "worlds/sim/x.go", "package sim\nimport _ \"example.org/set\"\n", "standard library only"},
-		{"module in a test", "core/dataplane/x_test.go", source(`import _ "example.org/set"`, ""), "standard library only"},
-		{"time", room, source(`import _ "time"`, ""), "may not import time"},
-		{"time in unit", "core/unit/x.go", "package unit\nimport _ \"time\"\nvar X int\n", ""},
-		{"time in sim", "worlds/sim/x.go", "package sim\nimport _ \"time\"\n", "may not import time"},
-		{"sync", room, source(`import _ "sync"`, ""), "may not import sync"},
-		{"atomic", room, source(`import _ "sync/atomic"`, ""), "may not import sync/atomic"},
-		{"os", room, source(`import _ "os"`, ""), "may not import os"},
-		{"net", room, source(`import _ "net"`, ""), "may not import net"},
-		{"http", room, source(`import _ "net/http"`, ""), "may not import net/http"},
-		{"log", room, source(`import _ "log/slog"`, ""), "may not import log/slog"},
-		{"runtime", room, source(`import _ "runtime"`, ""), "may not import runtime"},
-		{"unsafe", room, source(`import _ "unsafe"`, ""), "may not import unsafe"},
-		{"rand v1", room, source(`import _ "math/rand"`, ""), "may not import math/rand"},
-		{"rand stream", room, source(`import "math/rand/v2"`,
-			`func f() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }; func g(r *rand.Rand) int { return r.IntN(3) }`), ""},
-		{"rand global", room, source(`import "math/rand/v2"`, `func f() int { return rand.IntN(3) }`), "rand.IntN"},
-		{"rand global renamed", room, source(`import chance "math/rand/v2"`, `func f() float64 { return chance.Float64() }`),
-			"rand.Float64"},
-		{"dot import", room, source(`import . "math"`, `var _ = Pi`), "dot import"},
-		{"go", room, source("", `func f() { go f() }`), "go statement"},
-		{"chan", room, source("", `func f(c chan int) {}`), "channel"},
-		{"select", room, source("", `func f() { select {} }`), "select"},
-		{"map", room, source("", `func f(m map[int]int) (n int) { for k := range m { n += k }; return }`),
-			"range over a map"},
-		{"named map", room, source(`import "weir/core/unit"`, `func f(m unit.Table) { for range m {} }`), "range over a map"},
-		{"map behind a call", room,
-			source("", `type t map[int]int; func (t) g() t { return nil }; func f(m t) { for range m.g() {} }`),
-			"range over a map"},
-		{"map as a type parameter", room, source("", `func f[M ~map[int]V, V any](m M) { for range m {} }`),
-			"range over a map"},
-		{"map in a constraint", room, source("", `type c interface { ~map[int]int }; func f[M c](m M) { for range m {} }`),
-			"range over a map"},
-		{"maps.Keys", room, source(`import "maps"`, `func f(m map[int]int) { for range maps.Keys(m) {} }`), "maps.Keys"},
-		{"map with a reason", room, source("", "func f(m map[int]int) (n int) {\n//weir:unordered a sum\nfor k := range m "+
-			"{ n += k }\nreturn }"), ""},
-		{"map with a reason in line", room,
-			source("", "func f(m map[int]int) (n int) {\nfor k := range m { //weir:unordered a sum\nn += k }\nreturn }"), ""},
-		{"reason is missing", room, source("", "func f(s []int) {\n//weir:unordered\nfor range s {}\n}"), "needs a reason"},
-		{"unknown type", room, source("", `func f() { for range nothing {} }`), "no known type"},
-		{"slice", room, source("", `func f(s []int) { for range s {}; for range 3 {} }`), ""},
-		{"test of a pure storey", "core/dataplane/x_test.go", source(`import ("sync"; "weir/worlds/sim")`,
-			`func f(m map[int]sync.Mutex) { go sim.F(); for range m {} }`), ""},
-		{"impure storey", "study/run/x.go", "package run\nimport \"sync\"\nfunc f(m map[int]sync.Mutex) { go f(nil); for " +
-			"range m {} }\n", ""},
-		{"other build", "core/dataplane/x_windows.go", source("", `func f() { go f() }`), "go statement"},
-		{"ignored folder", "core/dataplane/testdata/x.go", source(`import _ "time"`, ""), ""},
-	} {
+	for _, c := range slices.Concat(crossing, acting) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			fsys := furnished()
@@ -152,12 +164,14 @@ func furnished() fstest.MapFS {
 // A row, or a floor, whose code is gone is refused.
 func TestVacant(t *testing.T) {
 	for _, gone := range []string{"cmd/doc.go", "core/topology/doc.go"} {
-		fsys := furnished()
-		delete(fsys, gone)
-		found, err := Check(fsys, "weir", Storeys)
-		if err != nil || len(found) != 1 || !strings.Contains(found[0].Msg, path.Dir(gone)+", and there is no such code") {
-			t.Errorf("without %s: %v, %v", gone, found, err)
-		}
+		t.Run(gone, func(t *testing.T) {
+			fsys := furnished()
+			delete(fsys, gone)
+			found, err := Check(fsys, "weir", Storeys)
+			if err != nil || len(found) != 1 || !strings.Contains(found[0].Msg, path.Dir(gone)+", and there is no such code") {
+				t.Errorf("%v, %v", found, err)
+			}
+		})
 	}
 }
 

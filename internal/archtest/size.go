@@ -1,7 +1,6 @@
 package archtest
 
 import (
-	"bufio"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -78,9 +77,9 @@ func sizesOf(name, src string, excused func(file, function string) bool) (found 
 		found = append(found, Violation{at, fmt.Sprintf(format, args...)})
 	}
 	lines := 0
-	for in := bufio.NewScanner(strings.NewReader(src)); in.Scan(); {
+	for line := range strings.Lines(src) {
 		lines++
-		if n := utf8.RuneCountInString(in.Text()); n > LongestLine {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > LongestLine {
 			fail(lines, "a line of %d characters; at most %d", n, LongestLine)
 		}
 	}

@@ -54,8 +54,9 @@ func TestSizesCatches(t *testing.T) {
 }
 
 func ExampleSizes() {
-	fsys := fstest.MapFS{"unit/unit.go": {Data: []byte("package unit\n\nvar long = `" + strings.Repeat("x", 120) + "`\n")}}
+	src := "package unit\n\nvar long = `" + strings.Repeat("x", 120) + "`\n"
+	fsys := fstest.MapFS{"unit/unit.go": {Data: []byte(src)}}
 	found, err := Sizes(fsys, nil)
 	fmt.Println(found, err)
-	// Output: [unit/unit.go:3:1: a line of 132 characters; at most 120] <nil>
+	// Output: [unit/unit.go:3:1: a line of 133 characters; at most 120] <nil>
 }

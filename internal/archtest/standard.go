@@ -1,0 +1,47 @@
+package archtest
+
+import (
+	"fmt"
+	"go/build"
+	"go/importer"
+	"go/token"
+	"go/types"
+	"os/exec"
+	"strings"
+	"sync"
+)
+
+// standard is the standard library, type-checked from its sources once for all checks.
+var standard = &library{}
+
+// library imports packages from their sources, for one caller at a time.
+type library struct {
+	mu      sync.Mutex
+	sources types.Importer // nil before open
+}
+
+// open asks the go command where the sources are if this program does not know, as one that
+// was built with -trimpath does not. Without them each type of the library would be unknown,
+// and the checks that need types would find nothing.
+func (l *library) open() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sources != nil {
+		return nil
+	}
+	if build.Default.GOROOT == "" {
+		out, err := exec.Command("go", "env", "GOROOT").Output()
+		if err != nil {
+			return fmt.Errorf("go env GOROOT: %w", err)
+		}
+		build.Default.GOROOT = strings.TrimSpace(string(out))
+	}
+	l.sources = importer.ForCompiler(token.NewFileSet(), "source", nil)
+	return nil
+}
+
+func (l *library) Import(path string) (*types.Package, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sources.Import(path)
+}
