@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -15,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"weir/core/unit"
+	"weir/internal/document"
 )
 
 // claim is one entry of the expect list, decoded.
@@ -102,17 +104,17 @@ var claimKeys = []string{"id", "says", "where", "along", "for", "that"}
 
 // decodeClaims reads the expect list.
 func (s *Spec) decodeClaims(d *decoder) {
-	t := s.root.get("expect")
+	t := s.root.Get("expect")
 	if t == nil {
 		return
 	}
-	if t.kind != list {
-		d.fail(t.place, "[{id: …, says: …, that: …}]", "expect is a list")
+	if t.Kind != document.List {
+		d.Fail(t.Place, "[{id: …, says: …, that: …}]", "expect is a list")
 		return
 	}
 	seen := map[string]bool{}
-	for _, x := range t.items {
-		if !d.keys(x, "a claim's key", claimKeys) {
+	for _, x := range t.Items {
+		if !d.Keys(x, "a claim's key", claimKeys) {
 			continue
 		}
 		c := &claim{Claim: Claim{Paper: s.Paper.String()}}
@@ -120,81 +122,81 @@ func (s *Spec) decodeClaims(d *decoder) {
 			name string
 			to   *string
 		}{{"id", &c.ID}, {"says", &c.Says}} {
-			if v := x.get(k.name); v != nil {
-				*k.to = d.text(v)
+			if v := x.Get(k.name); v != nil {
+				*k.to = d.Text(v)
 			} else {
-				d.missing(x, k.name, "a claim's key", claimKeys, k.name+": …", "the claim has no %q", k.name)
+				d.Missing(x, k.name, "a claim's key", claimKeys, k.name+": …", "the claim has no %q", k.name)
 			}
 		}
-		if id := x.get("id"); id != nil && seen[c.ID] {
-			d.fail(id.place, "another id", "the claim %q is here already", c.ID)
+		if id := x.Get("id"); id != nil && seen[c.ID] {
+			d.Fail(id.Place, "another id", "the claim %q is here already", c.ID)
 		}
 		seen[c.ID] = true
-		if w := x.get("where"); w != nil {
+		if w := x.Get("where"); w != nil {
 			s.decodeWhere(d, &c.filter, w)
 		}
-		if a := x.get("along"); a != nil {
-			c.along = d.word(a, "sweep key", sweepKeys(s.root))
+		if a := x.Get("along"); a != nil {
+			c.along = d.Word(a, "sweep key", sweepKeys(s.root))
 		}
-		if f := x.get("for"); f != nil {
-			c.some = d.word(f, "quantifier", []string{"every", "some"}) == "some"
+		if f := x.Get("for"); f != nil {
+			c.some = d.Word(f, "quantifier", []string{"every", "some"}) == "some"
 		}
-		that := x.get("that")
+		that := x.Get("that")
 		if that == nil {
-			d.missing(x, "that", "a claim's key", claimKeys, "that: goodput.a > goodput.b", "the claim has no \"that\"")
+			d.Missing(x, "that", "a claim's key", claimKeys, "that: goodput.a > goodput.b", "the claim has no \"that\"")
 			continue
 		}
 		s.decodeThat(d, c, that)
-		if len(d.errors) == 0 && !s.Quick && !s.resolved && len(s.set) == 0 && len(s.matching(c)) == 0 {
-			d.fail(x.place, "", "no point of the sweep is meant by the claim %q", c.ID)
+		if d.OK() && !s.Quick && !s.resolved && len(s.set) == 0 && len(s.matching(c)) == 0 {
+			d.Fail(x.Place, "", "no point of the sweep is meant by the claim %q", c.ID)
 		}
 		s.claims = append(s.claims, c)
 	}
 }
 
 // decodeWhere reads which points are meant.
-func (s *Spec) decodeWhere(d *decoder, c *filter, w *tree) {
-	if w.kind == scalar {
+func (s *Spec) decodeWhere(d *decoder, c *filter, w *document.Node) {
+	if w.Kind == document.Scalar {
 		env := environment(s.points[0].at, nil)
-		text := units(w.text)
+		text := units(w.Text)
 		if node, err := parser.Parse(text); err != nil {
-			d.fail(w.place, `{scheme: abc}, or scheme == "abc" and n > 4`, "%s", firstLine(err))
+			d.Fail(w.Place, `{scheme: abc}, or scheme == "abc" and n > 4`, "%s", firstLine(err))
 		} else if v := unknownName(node.Node, env, nil); v.msg != "" {
-			d.fail(d.within(w, v.word), v.allowed, "%s", v.msg)
+			d.Fail(d.within(w, v.word), v.allowed, "%s", v.msg)
 		} else if c.when, err = expr.Compile(text, expr.Env(env), expr.AsBool()); err != nil {
-			d.fail(w.place, "a comparison of sweep keys", "%s", firstLine(err))
+			d.Fail(w.Place, "a comparison of sweep keys", "%s", firstLine(err))
 		}
 		return
 	}
-	if !d.keys(w, "sweep key", sweepKeys(s.root)) {
+	if !d.Keys(w, "sweep key", sweepKeys(s.root)) {
 		return
 	}
-	for _, k := range w.keys {
-		cond := condition{key: k.name}
+	for _, k := range w.Keys {
+		cond := condition{key: k.Name}
 		switch {
-		case !contains(sweepKeys(s.root), k.name):
+		case !slices.Contains(sweepKeys(s.root), k.Name):
 			continue
-		case k.value.kind == list:
+		case k.Value.Kind == document.List:
 			allowed := map[string]bool{}
-			for _, x := range k.value.items {
-				allowed[d.text(x)] = true
-				s.checkValue(d, k.name, x)
+			for _, x := range k.Value.Items {
+				allowed[d.Text(x)] = true
+				s.checkValue(d, k.Name, x)
 			}
 			cond.test = func(c Coordinate) bool { return allowed[c.Text] }
-		case k.value.kind == mapping:
-			d.fail(k.value.place, `a value, a list of values, or "<= 36Mbps"`, "this is a map")
+		case k.Value.Kind == document.Mapping:
+			d.Fail(k.Value.Place, `a value, a list of values, or "<= 36Mbps"`, "this is a map")
 			continue
 		default:
-			text := k.value.text
+			text := k.Value.Text
 			m := comparison.FindStringSubmatch(text)
 			if m == nil {
-				s.checkValue(d, k.name, k.value)
+				s.checkValue(d, k.Name, k.Value)
 				cond.only, cond.test = text, func(c Coordinate) bool { return c.Text == text }
 				break
 			}
 			bound, ok := number(strings.TrimSpace(m[2]))
 			if !ok {
-				d.fail(k.value.place, "<= 36Mbps", "%q is not a quantity", m[2])
+				d.Fail(k.Value.Place, "<= 36Mbps", "%q is not a quantity", m[2])
 				continue
 			}
 			cond.test = func(c Coordinate) bool { return c.IsNum && compare(m[1], c.Value, bound) }
@@ -205,7 +207,7 @@ func (s *Spec) decodeWhere(d *decoder, c *filter, w *tree) {
 
 // checkValue notes a where that names a value which the sweep does not have; --set
 // and --quick may have taken it away.
-func (s *Spec) checkValue(d *decoder, key string, t *tree) {
+func (s *Spec) checkValue(d *decoder, key string, t *document.Node) {
 	if s.Quick || s.resolved || len(s.set) > 0 {
 		return
 	}
@@ -217,8 +219,8 @@ func (s *Spec) checkValue(d *decoder, key string, t *tree) {
 			}
 		}
 	}
-	if t.kind == scalar && !contains(words, t.text) {
-		d.unknown(t.place, "value of "+key, t.text, words)
+	if t.Kind == document.Scalar && !slices.Contains(words, t.Text) {
+		d.Unknown(t.Place, "value of "+key, t.Text, words)
 	}
 }
 
@@ -333,7 +335,7 @@ type selector struct {
 var selection = regexp.MustCompile(`\bpoint\(([^()]*)\)`)
 
 // selectors replaces every point(…) of an expression by a variable.
-func (s *Spec) selectors(d *decoder, c *claim, t *tree, text string) (replaced string, written []string) {
+func (s *Spec) selectors(d *decoder, c *claim, t *document.Node, text string) (replaced string, written []string) {
 	replaced = selection.ReplaceAllStringFunc(text, func(whole string) string {
 		sel := selector{name: fmt.Sprintf("point_%d", len(c.others))}
 		for range s.Sweep {
@@ -351,7 +353,7 @@ func (s *Spec) selectors(d *decoder, c *claim, t *tree, text string) (replaced s
 				}
 			}
 			if !ok || at < 0 {
-				d.unknown(t.place, "sweep key in point(key=value)", key, keys)
+				d.Unknown(t.Place, "sweep key in point(key=value)", key, keys)
 				return sel.name
 			}
 			for k, v := range s.Sweep[at].Values {
@@ -364,7 +366,7 @@ func (s *Spec) selectors(d *decoder, c *claim, t *tree, text string) (replaced s
 					sel.gone = true
 					continue
 				}
-				d.unknown(t.place, "value of "+key, value, values)
+				d.Unknown(t.Place, "value of "+key, value, values)
 			}
 		}
 		c.others = append(c.others, sel)
@@ -392,13 +394,13 @@ func (s *Spec) pointOf(sel *selector, i int) int {
 	return out
 }
 
-func (s *Spec) decodeThat(d *decoder, c *claim, t *tree) {
-	text, pairs := s.selectors(d, c, t, d.text(t))
-	if len(d.errors) > 0 {
+func (s *Spec) decodeThat(d *decoder, c *claim, t *document.Node) {
+	text, pairs := s.selectors(d, c, t, d.Text(t))
+	if !d.OK() {
 		return
 	}
 	if strings.TrimSpace(text) == "" {
-		d.fail(t.place, "goodput.a > 0.5 * goodput.b", "the claim says nothing")
+		d.Fail(t.Place, "goodput.a > 0.5 * goodput.b", "the claim says nothing")
 		return
 	}
 	c.written = literals(text, pairs...)
@@ -406,7 +408,7 @@ func (s *Spec) decodeThat(d *decoder, c *claim, t *tree) {
 	text = units(text)
 	node, err := parser.Parse(text)
 	if err != nil {
-		d.fail(t.place, "goodput.a > 0.5 * goodput.b", "%s", firstLine(err))
+		d.Fail(t.Place, "goodput.a > 0.5 * goodput.b", "%s", firstLine(err))
 		return
 	}
 	env := s.sample()
@@ -418,19 +420,19 @@ func (s *Spec) decodeThat(d *decoder, c *claim, t *tree) {
 	}
 	measures := s.measures()
 	if v := unknownName(node.Node, env, measures); v.msg != "" {
-		d.fail(d.within(t, v.word), v.allowed, "%s", v.msg)
+		d.Fail(d.within(t, v.word), v.allowed, "%s", v.msg)
 		return
 	} else if !v.measured {
-		d.fail(t.place, strings.Join(sortedKeys(measures), ", "), "the claim names no measure")
+		d.Fail(t.Place, strings.Join(sortedKeys(measures), ", "), "the claim names no measure")
 		return
 	}
 	if word := s.clash(node.Node, literalUnits(text0, node.Node)); word != "" {
-		d.fail(t.place, "quantities of one kind on both sides", "%s", word)
+		d.Fail(t.Place, "quantities of one kind on both sides", "%s", word)
 		return
 	}
 	c.that, err = build(node.Node, env, s.unitOf)
 	if err != nil {
-		d.fail(t.place, "comparisons joined by and, or, not", "%s", firstLine(err))
+		d.Fail(t.Place, "comparisons joined by and, or, not", "%s", firstLine(err))
 	}
 }
 
@@ -440,15 +442,15 @@ func firstLine(err error) string {
 }
 
 // within is the place of a word of a value that stands on one line, else the value's.
-func (d *decoder) within(t *tree, word string) place {
-	line := []rune(lineOf(d.collector.files[t.file], t.line))
-	from := min(max(t.column-1, 0), len(line))
+func (d *decoder) within(t *document.Node, word string) document.Place {
+	line := []rune(d.LineIn(t.File, t.Line))
+	from := min(max(t.Column-1, 0), len(line))
 	part := regexp.MustCompile(`(^|[^A-Za-z0-9_])(` + regexp.QuoteMeta(word) +
 		`)($|[^A-Za-z0-9_])`).FindStringSubmatchIndex(string(line[from:]))
 	if part == nil {
-		return t.place
+		return t.Place
 	}
-	return place{t.file, t.line, from + utf8.RuneCountInString(string(line[from:])[:part[4]]) + 1}
+	return document.Place{File: t.File, Line: t.Line, Column: from + utf8.RuneCountInString(string(line[from:])[:part[4]]) + 1}
 }
 
 // names walks an expression for names that do not exist.
@@ -517,7 +519,7 @@ func (v *names) Visit(n *ast.Node) {
 			if _, ok := m[name]; !ok {
 				words := sortedKeys(m)
 				v.word, v.msg, v.allowed = name, fmt.Sprintf("%s has no %q", measureOf(x), name), strings.Join(words, ", ")
-				if n := nearest(name, words); n != "" {
+				if n := document.Nearest(name, words); n != "" {
 					v.msg += fmt.Sprintf("; did you mean %q?", n)
 				}
 			}
@@ -536,7 +538,7 @@ func (v *names) report(name string, env map[string]any) {
 	words := sortedKeys(env)
 	v.word = name
 	v.msg = fmt.Sprintf("%q is neither a measure nor a sweep key", name)
-	if n := nearest(name, words); n != "" {
+	if n := document.Nearest(name, words); n != "" {
 		v.msg += fmt.Sprintf("; did you mean %q?", n)
 	}
 	v.allowed = strings.Join(words, ", ")
@@ -822,7 +824,7 @@ func (s *Spec) unitOf(n ast.Node) (unit string, known bool) {
 	case *ast.UnaryNode:
 		return s.unitOf(x.Node)
 	case *ast.BuiltinNode:
-		if len(x.Arguments) > 0 && contains([]string{"abs", "min", "max", "mean", "floor", "ceil", "round"}, x.Name) {
+		if len(x.Arguments) > 0 && slices.Contains([]string{"abs", "min", "max", "mean", "floor", "ceil", "round"}, x.Name) {
 			return s.unitOf(x.Arguments[0])
 		}
 	case *ast.BinaryNode:
@@ -897,7 +899,7 @@ func literalOf(n ast.Node) (float64, bool) {
 func (s *Spec) clash(n ast.Node, literals map[float64]string) (what string) {
 	ast.Walk(&n, visitor(func(n ast.Node) {
 		x, ok := n.(*ast.BinaryNode)
-		if !ok || !contains([]string{"<", "<=", ">", ">=", "==", "!=", "+", "-"}, x.Operator) || what != "" {
+		if !ok || !slices.Contains([]string{"<", "<=", ">", ">=", "==", "!=", "+", "-"}, x.Operator) || what != "" {
 			return
 		}
 		left, isLeft := s.dimension(x.Left, literals)
@@ -922,7 +924,7 @@ func (s *Spec) dimension(n ast.Node, literals map[float64]string) (unit string, 
 	case *ast.UnaryNode:
 		return s.dimension(x.Node, literals)
 	case *ast.BuiltinNode:
-		if len(x.Arguments) > 0 && contains([]string{"abs", "min", "max", "mean"}, x.Name) {
+		if len(x.Arguments) > 0 && slices.Contains([]string{"abs", "min", "max", "mean"}, x.Name) {
 			return s.dimension(x.Arguments[0], literals)
 		}
 	case *ast.BinaryNode:

@@ -7,6 +7,7 @@ import (
 
 	"weir/core/unit"
 	"weir/core/workload"
+	"weir/internal/document"
 )
 
 // collectiveKeys are those of a traffic that a collective does not have: it decides
@@ -15,33 +16,33 @@ var collectiveKeys = []string{"from", "to", "flows", "sizes", "load", "arrivals"
 	"offset", "time_unit", "port", "rest"}
 
 // collective reads the flows of a traffic that is a collective operation.
-func (d *decoder) collective(x *tree, p *point, tr traffic, size unit.Bytes) {
-	kind := x.get("collective")
+func (d *decoder) collective(x *document.Node, p *point, tr traffic, size unit.Bytes) {
+	kind := x.Get("collective")
 	for _, k := range collectiveKeys {
-		if v := x.get(k); v != nil {
-			d.fail(v.place, "hosts, size, start", "%q stands beside collective, which decides who sends what to whom", k)
+		if v := x.Get(k); v != nil {
+			d.Fail(v.Place, "hosts, size, start", "%q stands beside collective, which decides who sends what to whom", k)
 		}
 	}
-	word := d.word(kind, "collective", workload.Collectives)
+	word := d.Word(kind, "collective", workload.Collectives)
 	if tr.startHigh > tr.startLow {
-		d.fail(x.get("start").place, "one time", "a collective begins at one time")
+		d.Fail(x.Get("start").Place, "one time", "a collective begins at one time")
 	}
-	if x.get("size") == nil {
-		d.missing(x, "size", "traffic's key", d.trafficWords(), "size: 100MB",
+	if x.Get("size") == nil {
+		d.Missing(x, "size", "traffic's key", d.trafficWords(), "size: 100MB",
 			"a collective needs the size of what every host has")
 	}
 	hosts := d.hosts(x, "hosts", p)
-	if len(d.errors) > 0 {
+	if !d.OK() {
 		return
 	}
 	if n := 2 * len(hosts) * len(hosts); len(hosts) > mostFlows || word == workload.Ring && n > mostFlows {
-		d.fail(x.get("hosts").place, fmt.Sprintf("flows up to %d", mostFlows), "a ring of %d hosts has %d flows", len(hosts),
+		d.Fail(x.Get("hosts").Place, fmt.Sprintf("flows up to %d", mostFlows), "a ring of %d hosts has %d flows", len(hosts),
 			2*len(hosts)*(len(hosts)-1))
 		return
 	}
 	for _, h := range hosts[1:] {
 		if p.routes.Hops(hosts[0], h) < 0 {
-			d.fail(x.get("hosts").place, "hosts that links and switches join", "there is no path from %s to %s",
+			d.Fail(x.Get("hosts").Place, "hosts that links and switches join", "there is no path from %s to %s",
 				p.network.Nodes[hosts[0]].Name, p.network.Nodes[h].Name)
 			return
 		}
@@ -49,13 +50,13 @@ func (d *decoder) collective(x *tree, p *point, tr traffic, size unit.Bytes) {
 	steps, err := workload.AllReduce(word, len(hosts), size)
 	switch {
 	case err != nil && len(hosts) < 2:
-		d.fail(x.get("hosts").place, "two hosts or more", "%v", err)
+		d.Fail(x.Get("hosts").Place, "two hosts or more", "%v", err)
 		return
 	case err != nil:
-		d.fail(x.get("size").place, strconv.Itoa(len(hosts))+" B or more", "%v", err)
+		d.Fail(x.Get("size").Place, strconv.Itoa(len(hosts))+" B or more", "%v", err)
 		return
 	case len(p.flows)+len(steps) > mostFlows:
-		d.fail(x.place, strconv.Itoa(mostFlows), "the experiment has too many flows")
+		d.Fail(x.Place, strconv.Itoa(mostFlows), "the experiment has too many flows")
 		return
 	}
 	first := len(p.flows)
@@ -95,12 +96,12 @@ func evaluateCollective(_ *measure, e *evaluation) {
 	e.add(m)
 }
 
-func decodeCollective(d *decoder, at, options *tree, p *point, m *measure) {
+func decodeCollective(d *decoder, at, options *document.Node, p *point, m *measure) {
 	decodeByTraffic(d, at, options, p, m)
 	for i := range p.traffic {
 		if p.traffic[i].collective {
 			return
 		}
 	}
-	d.fail(at.place, "a traffic with collective: ring, or tree", "no traffic of the experiment is a collective")
+	d.Fail(at.Place, "a traffic with collective: ring, or tree", "no traffic of the experiment is a collective")
 }

@@ -13,7 +13,6 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"weir/core/cc"
 	"weir/core/dataplane"
@@ -25,13 +24,15 @@ import (
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/core/workload"
+	"weir/internal/document"
+	"weir/internal/switchfile"
 	"weir/study/interop/simfiles"
 	"weir/worlds/sim"
 )
 
 // decoder turns trees into values and notes what is wrong.
 type decoder struct {
-	*collector
+	*document.Reader
 	registry *Registry
 	source   *Source
 	warnings []string
@@ -39,7 +40,7 @@ type decoder struct {
 	dryBuilt map[string]bool   // what decides whether switches can be built, of the points so far
 	files    []string          // the files that the point in hand reads, with their hashes
 	inputs   map[string][]byte // the files that any point reads, by the name in the spec
-	bufferAt []place           // by link of the point's network, where its buffer is given
+	bufferAt []document.Place  // by link of the point's network, where its buffer is given
 	limits   []limit           // of queues, of the point in hand
 }
 
@@ -55,238 +56,15 @@ type routed struct {
 
 // limit is a bound of a queue in bytes, and where it is given.
 type limit struct {
-	place
+	document.Place
 	bytes unit.Bytes
 }
 
 func (d *decoder) warn(format string, args ...any) {
 	w := fmt.Sprintf(format, args...)
-	if !contains(d.warnings, w) {
+	if !slices.Contains(d.warnings, w) {
 		d.warnings = append(d.warnings, w)
 	}
-}
-
-// keys checks that t is a map with only these keys.
-func (d *decoder) keys(t *tree, what string, allowed []string) bool {
-	if t.kind != mapping {
-		d.fail(t.place, "a map with "+strings.Join(allowed, ", "), "this is %v", t.kind)
-		return false
-	}
-	for _, k := range t.keys {
-		if !contains(allowed, k.name) {
-			d.unknown(k.place, what, k.name, allowed)
-		}
-	}
-	return true
-}
-
-// missing notes that a map lacks a key, or that an unknown one is probably meant to be it.
-func (c *collector) missing(t *tree, key, what string, known []string, allowed, format string, args ...any) {
-	for _, k := range t.keys {
-		if contains(known, k.name) || nearest(k.name, known) != key {
-			continue
-		}
-		for _, e := range c.errors {
-			if e.File == k.file && e.Line == k.line && e.Column == k.column {
-				return // it has been said
-			}
-		}
-		c.unknown(k.place, what, k.name, known)
-		return
-	}
-	c.fail(t.place, allowed, format, args...)
-}
-
-// value returns a key's value; if it is missing, the default, which it writes
-// into the tree.
-func (d *decoder) value(t *tree, key, standard, from string) *tree {
-	if v := t.get(key); v != nil {
-		return v
-	}
-	return t.fill(key, standard, from)
-}
-
-// text returns a scalar's text.
-func (d *decoder) text(t *tree) string {
-	if t.kind != scalar {
-		d.fail(t.place, "a plain value", "this is %v", t.kind)
-		return ""
-	}
-	return t.text
-}
-
-func (d *decoder) integer(t *tree, low, high int) int {
-	n, err := strconv.Atoi(d.text(t))
-	if t.kind == scalar && (err != nil || n < low || n > high) {
-		d.fail(t.place, fmt.Sprintf("%d … %d", low, high), "%q is not a number in the range", t.text)
-		return low
-	}
-	return max(n, low)
-}
-
-// read applies a unit's reader.
-func read[T any](d *decoder, t *tree, parse func(string) (T, error)) T {
-	v, _ := readOK(d, t, parse)
-	return v
-}
-
-// readOK is read that tells whether there is a value.
-func readOK[T any](d *decoder, t *tree, parse func(string) (T, error)) (T, bool) {
-	v, err := parse(d.text(t))
-	if err != nil && t.kind == scalar {
-		d.fail(t.place, "", "%v", err)
-	}
-	return v, err == nil && t.kind == scalar
-}
-
-func (d *decoder) positive(t *tree) unit.Time {
-	v, ok := readOK(d, t, unit.ParseTime)
-	if ok && v <= 0 {
-		d.fail(t.place, "a time above 0", "%q is not above 0", t.text)
-	}
-	return max(v, 1)
-}
-
-func (d *decoder) word(t *tree, what string, words []string) string {
-	w := d.text(t)
-	if t.kind == scalar && !contains(words, w) {
-		d.unknown(t.place, what, w, words)
-	}
-	return w
-}
-
-// schemeValues decodes the parameters of a scheme out of a map, but for the keys
-// in skip, which are others' business.
-func (d *decoder) schemeValues(s *scheme.Scheme, t *tree, skip []string) scheme.Values {
-	values := map[string]any{}
-	var names []string
-	for _, p := range s.Params {
-		names = append(names, p.Name)
-	}
-	for _, k := range t.keys {
-		if !contains(names, k.name) && !contains(skip, k.name) {
-			d.unknown(k.place, "parameter of "+s.Name, k.name, append(append([]string{}, names...), skip...))
-		}
-	}
-	for i := range s.Params {
-		p := &s.Params[i]
-		v := t.get(p.Name)
-		if v == nil {
-			if p.Required {
-				d.missing(t, p.Name, "parameter of "+s.Name, append(append([]string{}, names...), skip...), p.Name+": "+
-					kinds[p.Kind]+", "+p.Doc, "%s needs the parameter %q", s.Name, p.Name)
-				values[p.Name] = zero(p)
-				continue
-			}
-			if p.Kind == scheme.Map && p.Default == "" {
-				values[p.Name] = []scheme.Entry(nil)
-				continue
-			}
-			v = t.fill(p.Name, p.Default, p.Source)
-		}
-		values[p.Name] = d.param(s, p, v)
-	}
-	return scheme.NewValues(s.Name, values)
-}
-
-// zero is a parameter's value where the file has none, or a wrong one: the run is
-// not carried out then.
-func zero(p *scheme.Param) any {
-	switch p.Kind {
-	case scheme.Int, scheme.Packets:
-		return 0
-	case scheme.Float, scheme.Share:
-		return 0.0
-	case scheme.Bool:
-		return false
-	case scheme.Duration:
-		return unit.Time(0)
-	case scheme.Rate:
-		return unit.Rate(0)
-	case scheme.LinkRate:
-		return unit.LinkRate{}
-	case scheme.Size:
-		return unit.Bytes(0)
-	case scheme.Length:
-		return unit.Length{}
-	case scheme.Map:
-		return []scheme.Entry(nil)
-	}
-	return ""
-}
-
-// kinds says what a file may write for each kind.
-var kinds = map[scheme.Kind]string{
-	scheme.Int: "a whole number", scheme.Float: "a number", scheme.Bool: "true, false",
-	scheme.Duration: "a time such as 5ms",
-	scheme.Rate:     "a rate such as 10kbps", scheme.Share: "a share such as 85%", scheme.Size: "a size such as 32MB",
-	scheme.Packets: "a number of packets such as 24 packets", scheme.Length: "a length such as 24 packets or 36kB",
-	scheme.LinkRate: "a rate such as 100Mbps or 4170pps", scheme.Map: "a map", scheme.Text: "a word",
-}
-
-// param decodes one parameter and checks its bounds.
-func (d *decoder) param(s *scheme.Scheme, p *scheme.Param, t *tree) any {
-	if p.Kind == scheme.Map {
-		if t.kind != mapping {
-			d.fail(t.place, kinds[p.Kind], "%s of %s is %v", p.Name, s.Name, t.kind)
-			return zero(p)
-		}
-		one := *p
-		one.Kind = p.Of
-		var entries []scheme.Entry
-		for _, k := range t.keys {
-			entries = append(entries, scheme.Entry{Key: k.name, Value: d.param(s, &one, k.value)})
-		}
-		return entries
-	}
-	if t.kind != scalar {
-		d.fail(t.place, kinds[p.Kind], "%s of %s is %v", p.Name, s.Name, t.kind)
-		return zero(p)
-	}
-	v, err := scheme.Parse(p.Kind, t.text)
-	if err != nil {
-		d.fail(t.place, kinds[p.Kind], "%s of %s: %v", p.Name, s.Name, err)
-		return zero(p)
-	}
-	if p.Kind == scheme.Text && len(p.Words) > 0 && !contains(p.Words, t.text) {
-		d.unknown(t.place, p.Name+" of "+s.Name, t.text, p.Words)
-	}
-	for _, bound := range []struct {
-		text string
-		sign float64
-		word string
-	}{{p.Min, 1, "at least"}, {p.Max, -1, "at most"}} {
-		if bound.text == "" {
-			continue
-		}
-		b, err := scheme.Parse(p.Kind, bound.text)
-		if err == nil && (scale(v)-scale(b))*bound.sign < 0 {
-			d.fail(t.place, bound.word+" "+bound.text, "%s of %s is %s", p.Name, s.Name, t.text)
-			return zero(p)
-		}
-	}
-	return v
-}
-
-// scale orders values of one kind.
-func scale(v any) float64 {
-	switch v := v.(type) {
-	case int:
-		return float64(v)
-	case float64:
-		return v
-	case unit.Time:
-		return float64(v)
-	case unit.Rate:
-		return float64(v)
-	case unit.LinkRate:
-		return float64(v.Bits) + float64(v.Packets)
-	case unit.Bytes:
-		return float64(v)
-	case unit.Length:
-		return float64(v.Packets) + float64(v.Bytes)
-	}
-	return 0
 }
 
 // point is one combination of the sweep, decoded.
@@ -318,7 +96,7 @@ type point struct {
 // traffic is one entry of the traffic list.
 type traffic struct {
 	name       string
-	at, ccAt   place // where it is given, and its congestion controller
+	at, ccAt   document.Place // where it is given, and its congestion controller
 	transport  *transport.Scheme
 	values     scheme.Values
 	generator  *generator // nil: the flows are listed
@@ -350,132 +128,133 @@ type plannedFlow struct {
 
 // variable is what a block of the sweep says a $name stands for.
 type variable struct {
-	entry
+	document.Entry
 	used bool
 }
 
 // substitute replaces every $name: by the value of a sweep key, or by what a block
 // defines. A value that stands for one is of this point alone: what is read out of it is
 // not written back into the file's tree; what is read out of a block is, into the block.
-func (d *decoder) substitute(t *tree, at []Coordinate, places []place, variables []variable, used map[string]bool) {
-	for _, x := range t.items {
+func (d *decoder) substitute(t *document.Node, at []Coordinate, places []document.Place, variables []variable, used map[string]bool) {
+	for _, x := range t.Items {
 		d.substitute(x, at, places, variables, used)
 	}
-	for _, k := range t.keys {
-		d.substitute(k.value, at, places, variables, used)
+	for _, k := range t.Keys {
+		d.substitute(k.Value, at, places, variables, used)
 	}
-	if t.kind != scalar || !strings.HasPrefix(t.text, "$") {
+	if t.Kind != document.Scalar || !strings.HasPrefix(t.Text, "$") {
 		return
 	}
-	name := t.text[1:]
+	name := t.Text[1:]
 	var names []string
 	for i := range variables {
-		if v := &variables[i]; v.name == name {
+		if v := &variables[i]; v.Name == name {
 			v.used = true
-			*t = *copyTree(v.value)
-			t.bound = t.kind == scalar
+			*t = *document.Copy(v.Value)
+			t.Bound = t.Kind == document.Scalar
 			return
 		}
-		names = append(names, "$"+variables[i].name)
+		names = append(names, "$"+variables[i].Name)
 	}
 	for i, c := range at {
 		if c.Key == name {
-			d.bound[t.place] = fmt.Sprintf("$%s is %q at %s:%d:%d", name, c.Text, places[i].file, places[i].line,
-				places[i].column)
-			t.text, t.bound, t.orig = c.Text, true, nil
+			d.Bound[t.Place] = fmt.Sprintf("$%s is %q at %s:%d:%d", name, c.Text, places[i].File, places[i].Line,
+				places[i].Column)
+			t.Text, t.Bound, t.Orig = c.Text, true, nil
 			used[name] = true
 			return
 		}
 		names = append(names, "$"+c.Key)
 	}
-	d.unknown(t.place, "sweep key", t.text, names)
+	d.Unknown(t.Place, "sweep key", t.Text, names)
 }
 
 // decodePoint decodes combination i of the sweep.
 func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *point {
 	p := &point{}
-	d.files, d.bufferAt, d.limits, d.bound = nil, nil, nil, map[place]string{}
-	root := copyTree(s.root)
-	var rest []entry
-	for _, k := range root.keys {
-		switch k.name {
+	d.files, d.bufferAt, d.limits = nil, nil, nil
+	d.Bound = map[document.Place]string{}
+	root := document.Copy(s.root)
+	var rest []document.Entry
+	for _, k := range root.Keys {
+		switch k.Name {
 		case "title", "paper", "sweep", "quick", "repeat", "lab_repeat", "seed", "plot", "expect":
 		default:
 			rest = append(rest, k)
 		}
 	}
-	root.keys = rest
+	root.Keys = rest
 	index := make([]int, len(s.Sweep))
 	for k := len(s.Sweep) - 1; k >= 0; k-- {
 		n := len(s.Sweep[k].Values)
 		index[k] = i % n
 		i /= n
 	}
-	var places []place
+	var places []document.Place
 	var variables []variable
 	for k, dim := range s.Sweep {
 		p.at = append(p.at, dim.Values[index[k]])
 		places = append(places, dim.places[index[k]])
 		if block := dim.blocks[index[k]]; block != nil {
-			block = copyTree(block)
-			var over []entry
-			for _, x := range block.keys {
-				if contains(topKeys, x.name) {
+			block = document.Copy(block)
+			var over []document.Entry
+			for _, x := range block.Keys {
+				if slices.Contains(topKeys, x.Name) {
 					over = append(over, x)
 				} else {
-					variables = append(variables, variable{entry: x})
+					variables = append(variables, variable{Entry: x})
 				}
 			}
-			block.keys = over
+			block.Keys = over
 			overlay(root, block, 0)
 		}
 	}
-	for _, k := range root.keys {
-		if !contains(topKeys, k.name) {
-			d.unknown(k.place, "key", k.name, topKeys)
+	for _, k := range root.Keys {
+		if !slices.Contains(topKeys, k.Name) {
+			d.Unknown(k.Place, "key", k.Name, topKeys)
 		}
 	}
 	for i, v := range variables { // a block may use the names of those before it
-		d.substitute(v.value, p.at, places, variables[:i], used)
+		d.substitute(v.Value, p.at, places, variables[:i], used)
 	}
 	d.substitute(root, p.at, places, variables, used)
 	for _, v := range variables {
 		if !v.used {
-			d.unknown(v.place, "key", v.name, append(append([]string{}, topKeys...), "a name that $"+v.name+" stands for"))
+			d.Unknown(v.Place, "key", v.Name, append(append([]string{}, topKeys...), "a name that $"+v.Name+" stands for"))
 		}
 	}
-	if len(d.errors) > 0 {
+	if !d.OK() {
 		return p
 	}
-	p.duration = d.positive(root.get("duration"))
-	p.warmup = read(d, d.value(root, "warmup", "0s", "ours: no warm-up"), unit.ParseTime)
+	p.duration = d.Positive(root.Get("duration"))
+	p.warmup = document.Read(d.Reader, d.Default(root, "warmup", "0s", "ours: no warm-up"), unit.ParseTime)
 	if p.duration+p.warmup < 0 {
-		d.fail(root.get("duration").place, "106 days in all", "duration and warm-up are too long")
+		d.Fail(root.Get("duration").Place, "106 days in all", "duration and warm-up are too long")
 	}
-	framing := d.value(root, "framing", "l2", "ours: frames without FCS, what Linux counts")
+	framing := d.Default(root, "framing", "l2", "ours: frames without FCS, what Linux counts")
 	var names []string
 	for _, f := range packet.Framings {
 		names = append(names, f.Name)
 	}
-	p.framing, _ = packet.FramingByName(d.word(framing, "framing", names))
+	p.framing, _ = packet.FramingByName(d.Word(framing, "framing", names))
 	d.network(root, p)
-	if len(d.errors) > 0 {
+	if !d.OK() {
 		return p
 	}
-	if d.route(root, p); len(d.errors) > 0 {
+	if d.route(root, p); !d.OK() {
 		return p
 	}
 	d.switchConfigs(root, p)
 	d.trafficList(root, p)
 	d.eventList(root, p)
 	d.stalls(root, p)
-	p.partial = len(d.errors) > 0
+	p.partial = !d.OK()
 	d.measureList(root, p)
 	d.buffers(p)
-	if len(d.errors) == 0 {
+	if d.OK() {
 		p.estimate()
 		var b strings.Builder
-		root.write(&b, 0)
+		root.Write(&b, 0)
 		fmt.Fprintf(&b, "point %q\nfiles %q\n", PointName(p.at), d.files)
 		p.canonical = b.String()
 		for _, x := range parameters(root) {
@@ -491,13 +270,13 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *point {
 // overlay puts a block of the sweep into the root. The maps topology, switches and
 // switches.<name> are merged; what lies deeper (a scheduler and its parameters) is
 // replaced.
-func overlay(root, block *tree, depth int) {
-	for _, k := range block.keys {
-		if old := root.get(k.name); depth < 2 && old != nil && old.kind == mapping && k.value.kind == mapping {
-			overlay(old, k.value, depth+1)
+func overlay(root, block *document.Node, depth int) {
+	for _, k := range block.Keys {
+		if old := root.Get(k.Name); depth < 2 && old != nil && old.Kind == document.Mapping && k.Value.Kind == document.Mapping {
+			overlay(old, k.Value, depth+1)
 			continue
 		}
-		root.set(k.name, k.value)
+		root.Set(k.Name, k.Value)
 	}
 }
 
@@ -505,14 +284,14 @@ func overlay(root, block *tree, depth int) {
 // know is an error of the file and not of a run. Endpoints are built for every point;
 // switches, which are many in large networks, for each network, configuration and list
 // of measures.
-func (d *decoder) dryRun(root *tree, p *point) {
+func (d *decoder) dryRun(root *document.Node, p *point) {
 	c, err := p.config(1)
 	if err == nil {
 		p.sampled = p.samples(c)
 		var b strings.Builder
 		for _, key := range []string{"topology", "addresses", "switch", "switches", "framing", "measure"} {
-			if t := root.get(key); t != nil {
-				t.write(&b, 0)
+			if t := root.Get(key); t != nil {
+				t.Write(&b, 0)
 			}
 			b.WriteString("\n")
 		}
@@ -526,57 +305,57 @@ func (d *decoder) dryRun(root *tree, p *point) {
 	var refused *refusal
 	switch {
 	case errors.As(err, &much):
-		d.fail(root.get("measure").place, "", "%v", err)
+		d.Fail(root.Get("measure").Place, "", "%v", err)
 	case errors.As(err, &refused):
-		d.fail(refused.place, "", "this cannot be built: %v", err)
+		d.Fail(refused.Place, "", "this cannot be built: %v", err)
 	case err != nil:
-		d.fail(root.get("topology").place, "", "this cannot be built: %v", err)
+		d.Fail(root.Get("topology").Place, "", "this cannot be built: %v", err)
 	}
 }
 
 var linkKeys = []string{"ends", "rate", "delay", "buffer", "loss", "jitter"}
 
-func (d *decoder) network(root *tree, p *point) {
-	t := root.get("topology")
-	if t.kind == mapping && t.get("file") != nil {
+func (d *decoder) network(root *document.Node, p *point) {
+	t := root.Get("topology")
+	if t.Kind == document.Mapping && t.Get("file") != nil {
 		d.networkFile(t, p)
 		return
 	}
 	allowed := []string{"hosts", "switches", "links", "file", "format", "rest"}
 	for i := range d.registry.Topologies {
 		s := &d.registry.Topologies[i]
-		if t.kind == mapping && t.get(s.Name) != nil {
+		if t.Kind == document.Mapping && t.Get(s.Name) != nil {
 			d.generated(t, s, p)
 			return
 		}
 		allowed = append(allowed, s.Name)
 	}
-	if !d.keys(t, "topology's key", allowed) || len(d.errors) > 0 { // a slip in a key makes other errors out of nothing
+	if !d.Keys(t, "topology's key", allowed) || !d.OK() { // a slip in a key makes other errors out of nothing
 		return
 	}
 	n := &topology.Network{}
 	index := map[string]int{}
 	var names []string
 	for _, kind := range []string{"hosts", "switches"} {
-		l := t.get(kind)
+		l := t.Get(kind)
 		if l == nil {
 			if kind == "hosts" {
-				d.fail(t.place, "hosts: [a, b]", "the topology has no hosts")
+				d.Fail(t.Place, "hosts: [a, b]", "the topology has no hosts")
 			}
 			continue
 		}
-		if l.kind != list {
-			d.fail(l.place, "a list of names", "%s is %v", kind, l.kind)
+		if l.Kind != document.List {
+			d.Fail(l.Place, "a list of names", "%s is %v", kind, l.Kind)
 			continue
 		}
-		for _, x := range l.items {
-			name := d.text(x)
+		for _, x := range l.Items {
+			name := d.Text(x)
 			if _, twice := index[name]; twice {
-				d.fail(x.place, "another name", "the name %q is taken", name)
+				d.Fail(x.Place, "another name", "the name %q is taken", name)
 				continue
 			}
 			if name == "" || strings.ContainsAny(name, " >*$,") || name == "random" {
-				d.fail(x.place, "letters, digits, - and _", "%q is not a name", name)
+				d.Fail(x.Place, "letters, digits, - and _", "%q is not a name", name)
 				continue
 			}
 			index[name] = len(n.Nodes)
@@ -584,32 +363,32 @@ func (d *decoder) network(root *tree, p *point) {
 			n.Nodes = append(n.Nodes, topology.Node{Name: name, Switch: kind == "switches"})
 		}
 	}
-	links := t.get("links")
-	if links == nil || links.kind != list || len(links.items) == 0 {
-		d.fail(t.place, "links: [{ends: [a, b], rate: 100Mbps, delay: 5ms}]", "the topology has no list of links")
+	links := t.Get("links")
+	if links == nil || links.Kind != document.List || len(links.Items) == 0 {
+		d.Fail(t.Place, "links: [{ends: [a, b], rate: 100Mbps, delay: 5ms}]", "the topology has no list of links")
 		return
 	}
 	seen := map[[2]int]bool{}
 	degree := make([]int, len(n.Nodes))
-	for _, x := range links.items {
-		if !d.keys(x, "a link's key", linkKeys) {
+	for _, x := range links.Items {
+		if !d.Keys(x, "a link's key", linkKeys) {
 			continue
 		}
 		var l topology.Link
-		ends := x.get("ends")
-		if ends == nil || ends.kind != list || len(ends.items) != 2 {
-			if at := x.place; ends != nil {
-				d.fail(ends.place, "ends: [a, b]", "a link has two ends")
+		ends := x.Get("ends")
+		if ends == nil || ends.Kind != document.List || len(ends.Items) != 2 {
+			if at := x.Place; ends != nil {
+				d.Fail(ends.Place, "ends: [a, b]", "a link has two ends")
 			} else {
-				d.missing(x, "ends", "a link's key", linkKeys, "ends: [a, b]", "the link at %d:%d has no ends", at.line, at.column)
+				d.Missing(x, "ends", "a link's key", linkKeys, "ends: [a, b]", "the link at %d:%d has no ends", at.Line, at.Column)
 			}
 			continue
 		}
 		ok := true
-		for e, y := range ends.items {
-			node, found := index[d.text(y)]
+		for e, y := range ends.Items {
+			node, found := index[d.Text(y)]
 			if !found {
-				d.unknown(y.place, "node", y.text, names)
+				d.Unknown(y.Place, "node", y.Text, names)
 				ok = false
 			}
 			l.Ends[e] = node
@@ -618,57 +397,57 @@ func (d *decoder) network(root *tree, p *point) {
 			continue
 		}
 		if l.Ends[0] == l.Ends[1] {
-			d.fail(ends.items[1].place, "two different nodes", "the link joins %q to itself", ends.items[1].text)
+			d.Fail(ends.Items[1].Place, "two different nodes", "the link joins %q to itself", ends.Items[1].Text)
 			continue
 		}
 		pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
 		if seen[pair] {
-			d.fail(ends.place, "one link between two nodes", "%s and %s have a link already", ends.items[0].text,
-				ends.items[1].text)
+			d.Fail(ends.Place, "one link between two nodes", "%s and %s have a link already", ends.Items[0].Text,
+				ends.Items[1].Text)
 			continue
 		}
 		seen[pair] = true
 		for e, node := range l.Ends {
 			if degree[node]++; degree[node] > 1 && !n.Nodes[node].Switch {
-				d.fail(ends.items[e].place, "one link a host", "host %s has a link already; a host has one NIC", n.Nodes[node].Name)
+				d.Fail(ends.Items[e].Place, "one link a host", "host %s has a link already; a host has one NIC", n.Nodes[node].Name)
 			}
 		}
-		if r := x.get("rate"); r == nil {
-			d.missing(x, "rate", "a link's key", linkKeys, "rate: 100Mbps", "the link has no rate")
+		if r := x.Get("rate"); r == nil {
+			d.Missing(x, "rate", "a link's key", linkKeys, "rate: 100Mbps", "the link has no rate")
 		} else {
-			l.Rate = read(d, r, unit.ParseLinkRate)
+			l.Rate = document.Read(d.Reader, r, unit.ParseLinkRate)
 		}
-		if r := x.get("delay"); r == nil {
-			d.missing(x, "delay", "a link's key", linkKeys, "delay: 5ms", "the link has no delay")
+		if r := x.Get("delay"); r == nil {
+			d.Missing(x, "delay", "a link's key", linkKeys, "delay: 5ms", "the link has no delay")
 		} else {
-			l.Delay = read(d, r, unit.ParseTime)
+			l.Delay = document.Read(d.Reader, r, unit.ParseTime)
 		}
-		var bufferAt place
-		if b := x.get("buffer"); b != nil {
-			l.Buffer, bufferAt = d.buffer(b), b.place
+		var bufferAt document.Place
+		if b := x.Get("buffer"); b != nil {
+			l.Buffer, bufferAt = switchfile.Buffer(d.Reader, b), b.Place
 		}
 		d.bufferAt = append(d.bufferAt, bufferAt)
-		l.Loss = d.loss(d.value(x, "loss", "0%", "ours: no loss"))
-		l.Jitter = read(d, d.value(x, "jitter", "0s", "ours: no jitter"), unit.ParseTime)
+		l.Loss = d.loss(d.Default(x, "loss", "0%", "ours: no loss"))
+		l.Jitter = document.Read(d.Reader, d.Default(x, "jitter", "0s", "ours: no jitter"), unit.ParseTime)
 		n.Links = append(n.Links, l)
 	}
 	p.network = n
 }
 
 // generated decodes a network that is given by its family and parameters.
-func (d *decoder) generated(t *tree, s *topology.Scheme, p *point) {
-	for _, k := range t.keys {
-		if k.name != s.Name {
-			d.fail(k.place, s.Name+" alone", "%q stands beside %s, which makes the network", k.name, s.Name)
+func (d *decoder) generated(t *document.Node, s *topology.Scheme, p *point) {
+	for _, k := range t.Keys {
+		if k.Name != s.Name {
+			d.Fail(k.Place, s.Name+" alone", "%q stands beside %s, which makes the network", k.Name, s.Name)
 		}
 	}
-	params := t.get(s.Name)
-	if params.kind != mapping {
-		d.fail(params.place, s.Name+": {parameter: value}", "the parameters of %s are %v", s.Name, params.kind)
+	params := t.Get(s.Name)
+	if params.Kind != document.Mapping {
+		d.Fail(params.Place, s.Name+": {parameter: value}", "the parameters of %s are %v", s.Name, params.Kind)
 		return
 	}
-	v := d.schemeValues(&s.Scheme, params, nil)
-	if len(d.errors) > 0 {
+	v := d.SchemeValues(&s.Scheme, params, nil)
+	if !d.OK() {
 		return
 	}
 	n, err := s.Build(v)
@@ -676,37 +455,24 @@ func (d *decoder) generated(t *tree, s *topology.Scheme, p *point) {
 		err = n.Validate()
 	}
 	if err != nil {
-		d.fail(params.place, "", "%s: %v", s.Name, err)
+		d.Fail(params.Place, "", "%s: %v", s.Name, err)
 		return
 	}
-	var at place
-	if b := params.get("buffer"); b != nil && v.Length("buffer").Bytes > 0 {
-		at = b.place
+	var at document.Place
+	if b := params.Get("buffer"); b != nil && v.Length("buffer").Bytes > 0 {
+		at = b.Place
 	}
-	d.bufferAt = make([]place, len(n.Links))
+	d.bufferAt = make([]document.Place, len(n.Links))
 	for i := range d.bufferAt {
 		d.bufferAt[i] = at
 	}
 	p.network = n
 }
 
-// buffer reads the limit of a port.
-func (d *decoder) buffer(t *tree) unit.Length {
-	l, err := unit.ParseLength(d.text(t))
-	switch {
-	case t.kind != scalar:
-	case err != nil:
-		d.fail(t.place, "24 packets, or 36kB", "%v", err)
-	case l.Packets < 1 && l.Bytes < 1:
-		d.fail(t.place, "at least 1 packet", "a buffer of %q holds no packet", t.text)
-	}
-	return l
-}
-
 // buffers checks that buffers and queues bounded in bytes hold the largest frame of
 // every traffic: a smaller one would drop all of it.
 func (d *decoder) buffers(p *point) {
-	if len(d.errors) > 0 {
+	if !d.OK() {
 		return
 	}
 	largest, name := unit.Bytes(0), ""
@@ -716,9 +482,9 @@ func (d *decoder) buffers(p *point) {
 			largest, name = frame, tr.name
 		}
 	}
-	check := func(at place, b unit.Bytes) {
-		if b > 0 && b < largest && at.line > 0 {
-			d.fail(at, fmt.Sprintf("at least %v, or a number of packets", largest),
+	check := func(at document.Place, b unit.Bytes) {
+		if b > 0 && b < largest && at.Line > 0 {
+			d.Fail(at, fmt.Sprintf("at least %v, or a number of packets", largest),
 				"a buffer of %v is below a packet of traffic %s", b, name)
 		}
 	}
@@ -728,7 +494,7 @@ func (d *decoder) buffers(p *point) {
 		}
 	}
 	for _, l := range d.limits {
-		check(l.place, l.bytes)
+		check(l.Place, l.bytes)
 	}
 }
 
@@ -742,10 +508,10 @@ func (p *point) largestFrame() (n int32) {
 	return n
 }
 
-func (d *decoder) loss(t *tree) float64 {
-	v := read(d, t, unit.ParseShare)
+func (d *decoder) loss(t *document.Node) float64 {
+	v := document.Read(d.Reader, t, unit.ParseShare)
 	if !(v >= 0 && v < 1) {
-		d.fail(t.place, "0% … below 100%", "%q is not a loss", t.text)
+		d.Fail(t.Place, "0% … below 100%", "%q is not a loss", t.Text)
 		return 0
 	}
 	return v
@@ -753,46 +519,46 @@ func (d *decoder) loss(t *tree) float64 {
 
 // openFile reads a file that the spec names, relative to the spec, and returns it with
 // the name that errors give it.
-func (d *decoder) openFile(t *tree) (data []byte, name string) {
-	name = d.text(t)
+func (d *decoder) openFile(t *document.Node) (data []byte, name string) {
+	name = d.Text(t)
 	data, err := d.source.open(filepath.ToSlash(name))
 	switch {
 	case err != nil:
-		d.fail(t.place, "a file beside the experiment", "%q cannot be read: %v", t.text, reason(err))
+		d.Fail(t.Place, "a file beside the experiment", "%q cannot be read: %v", t.Text, reason(err))
 	case len(data) >= int(largestInput):
-		d.fail(t.place, "up to "+largestInput.String(), "%q is too large", t.text)
+		d.Fail(t.Place, "up to "+largestInput.String(), "%q is too large", t.Text)
 		return nil, name
 	}
-	d.files = append(d.files, fmt.Sprintf("%s %x", t.text, sha256.Sum256(data)))
+	d.files = append(d.files, fmt.Sprintf("%s %x", t.Text, sha256.Sum256(data)))
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(filepath.Dir(d.source.File), name)
 	}
 	if err == nil {
-		d.inputs[t.text] = data
+		d.inputs[t.Text] = data
 	}
-	d.remember(name, data)
-	d.collector.text(name, data, false)
+	d.Remember(name, data)
+	d.IsText(name, data, false)
 	return data, name
 }
 
-func (d *decoder) networkFile(t *tree, p *point) {
-	d.keys(t, "topology's key", []string{"file", "format", "rest"})
-	file, format := t.get("file"), t.get("format")
+func (d *decoder) networkFile(t *document.Node, p *point) {
+	d.Keys(t, "topology's key", []string{"file", "format", "rest"})
+	file, format := t.Get("file"), t.Get("format")
 	if format == nil {
-		d.missing(t, "format", "topology's key", []string{"file", "format", "rest"}, "format: hpcc, or htsim",
+		d.Missing(t, "format", "topology's key", []string{"file", "format", "rest"}, "format: hpcc, or htsim",
 			"the topology file's format is missing")
 		return
 	}
 	reader := topology.ReadHPCC
-	if d.word(format, "format", []string{"hpcc", "htsim"}) == "htsim" {
+	if d.Word(format, "format", []string{"hpcc", "htsim"}) == "htsim" {
 		reader = topology.ReadHTSim
 	}
 	data, name := d.openFile(file)
-	if len(d.errors) > 0 {
+	if !d.OK() {
 		return
 	}
 	n, err := reader(bytes.NewReader(data), name)
-	if d.ignored(t, format.text, err) {
+	if d.ignored(t, format.Text, err) {
 		err = nil
 	}
 	if err == nil {
@@ -802,21 +568,21 @@ func (d *decoder) networkFile(t *tree, p *point) {
 		d.foreign(file, err)
 		return
 	}
-	d.bufferAt = make([]place, len(n.Links))
+	d.bufferAt = make([]document.Place, len(n.Links))
 	p.network = n
 }
 
 // ignored tells whether an error is about what stands behind the last entry that a file
 // of the HPCC simulator announces, and the spec says that it shall not be looked at.
-func (d *decoder) ignored(t *tree, format string, err error) bool {
-	rest := t.get("rest")
+func (d *decoder) ignored(t *document.Node, format string, err error) bool {
+	rest := t.Get("rest")
 	if rest == nil {
 		return false
 	}
 	if format != "hpcc" {
-		d.fail(rest.place, "no rest", "files of the format %s do not announce their entries", format)
+		d.Fail(rest.Place, "no rest", "files of the format %s do not announce their entries", format)
 	}
-	d.word(rest, "rest", []string{"ignored"})
+	d.Word(rest, "rest", []string{"ignored"})
 	return excess(err)
 }
 
@@ -834,115 +600,45 @@ func excess(err error) bool {
 }
 
 // foreign notes an error in a file that the spec names.
-func (d *decoder) foreign(t *tree, err error) {
+func (d *decoder) foreign(t *document.Node, err error) {
 	switch e := err.(type) {
 	case *topology.FormatError:
-		d.fail(d.inFile(e.File, e.Line, e.Column), "", "%s", e.Msg)
+		d.Fail(d.InFile(e.File, e.Line, e.Column), "", "%s", e.Msg)
 	case *workload.FormatError:
-		d.fail(d.inFile(e.File, e.Line, e.Column), "", "%s", e.Msg)
+		d.Fail(d.InFile(e.File, e.Line, e.Column), "", "%s", e.Msg)
 	default:
-		d.fail(t.place, "", "%s: %v", t.text, err)
+		d.Fail(t.Place, "", "%s: %v", t.Text, err)
 	}
-}
-
-// inFile is a place in a file that the spec names. Readers count columns in bytes, and
-// errors in characters.
-func (d *decoder) inFile(name string, line, column int) place {
-	text := lineOf(d.collector.files[name], line)
-	return place{name, line, utf8.RuneCountInString(text[:min(max(column-1, 0), len(text))]) + 1}
-}
-
-// program is one entry of a list of programs.
-type program struct {
-	scheme *dataplane.Scheme
-	values scheme.Values
-	place  place // of its name
 }
 
 // refusal is why a program cannot be built, with its place in the file.
 type refusal struct {
-	place
+	document.Place
 	error
 }
 
 func (r *refusal) Unwrap() error { return r.error }
 
-// named splits an entry that is a name or {name: {parameters}}.
-func (d *decoder) named(t *tree, what string) (string, *tree) {
-	if t.kind == scalar {
-		// give its parameters a place in the resolved file
-		params := &tree{place: t.place, kind: mapping}
-		name := t.text
-		*t = tree{place: t.place, kind: mapping, keys: []entry{{t.place, name, params}}, orig: t.orig, from: t.from}
-		if t.orig != nil && t.orig.kind == scalar {
-			kept := &tree{place: t.place, kind: mapping}
-			from := t.orig.from
-			*t.orig = tree{place: t.place, kind: mapping, keys: []entry{{t.place, name, kept}}, from: from}
-			params.orig = kept
-		}
-		return name, params
-	}
-	if t.kind != mapping || len(t.keys) != 1 || t.keys[0].value.kind != mapping {
-		d.fail(t.place, "name, or {name: {parameter: value}}", "this does not name a %s", what)
-		return "", nil
-	}
-	return t.keys[0].name, t.keys[0].value
-}
-
-func (d *decoder) programs(t *tree) []program {
-	if t.kind != list {
-		d.fail(t.place, "[forward, …]", "a list of programs is expected, this is %v", t.kind)
-		return nil
-	}
-	var names []string
-	for _, s := range d.registry.Programs {
-		names = append(names, s.Name)
-	}
-	sort.Strings(names)
-	var out []program
-	for _, x := range t.items {
-		where := x.place
-		if x.kind == scalar && x.text == "none" {
-			continue
-		}
-		name, params := d.named(x, "program")
-		if params == nil {
-			continue
-		}
-		found := false
-		for i := range d.registry.Programs {
-			if s := &d.registry.Programs[i]; s.Name == name {
-				out = append(out, program{s, d.schemeValues(&s.Scheme, params, nil), where})
-				found = true
-			}
-		}
-		if !found {
-			d.unknown(where, "program", name, names)
-		}
-	}
-	return out
-}
-
-func (d *decoder) switchConfigs(root *tree, p *point) {
+func (d *decoder) switchConfigs(root *document.Node, p *point) {
 	n := p.network
 	p.switches = make([]sim.SwitchConfig, len(n.Nodes))
-	programs := make([][]program, len(n.Nodes))
-	placeOf := root.place
-	if t := root.get("switch"); t != nil {
-		placeOf = t.place
-		list := d.programs(t)
+	programs := make([][]switchfile.Program, len(n.Nodes))
+	placeOf := root.Place
+	if t := root.Get("switch"); t != nil {
+		placeOf = t.Place
+		list := switchfile.Programs(d.Reader, d.registry.Programs, t)
 		for i := range n.Nodes {
 			programs[i] = list
 		}
 	}
-	patterns := root.get("switches")
+	patterns := root.Get("switches")
 	if patterns != nil && d.keysAny(patterns) {
-		if slices.ContainsFunc(patterns.keys, func(k entry) bool { return k.value.get("buffer") != nil }) {
+		if slices.ContainsFunc(patterns.Keys, func(k document.Entry) bool { return k.Value.Get("buffer") != nil }) {
 			own := *n // other points may share it
 			own.Links = slices.Clone(n.Links)
 			n, p.network = &own, &own
 		}
-		for _, k := range patterns.keys {
+		for _, k := range patterns.Keys {
 			d.switchPattern(k, p, programs)
 		}
 	}
@@ -951,8 +647,8 @@ func (d *decoder) switchConfigs(root *tree, p *point) {
 		if !node.Switch {
 			continue
 		}
-		if len(programs[i]) == 0 && len(d.errors) == 0 {
-			d.fail(placeOf, "switch: [forward]", "switch %s has no programs, so it forwards nothing", node.Name)
+		if len(programs[i]) == 0 && d.OK() {
+			d.Fail(placeOf, "switch: [forward]", "switch %s has no programs, so it forwards nothing", node.Name)
 		}
 		list := programs[i]
 		sc := &p.switches[i]
@@ -960,9 +656,9 @@ func (d *decoder) switchConfigs(root *tree, p *point) {
 		sc.Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			var out []dataplane.Program
 			for _, x := range list {
-				program, err := x.scheme.Build(site, x.values)
+				program, err := x.Scheme.Build(site, x.Values)
 				if err != nil {
-					return nil, &refusal{x.place, err}
+					return nil, &refusal{x.At, err}
 				}
 				out = append(out, program)
 			}
@@ -973,28 +669,28 @@ func (d *decoder) switchConfigs(root *tree, p *point) {
 
 // telemetry finds the format of telemetry in which the programs write; all must agree,
 // since hosts cannot tell who has written.
-func (d *decoder) telemetry(root *tree, p *point, programs [][]program) {
+func (d *decoder) telemetry(root *document.Node, p *point, programs [][]switchfile.Program) {
 	rates := p.network.Rates()
 	for i, list := range programs {
 		for _, x := range list {
-			if !p.network.Nodes[i].Switch || x.scheme.Telemetry == nil || len(d.errors) > 0 {
+			if !p.network.Nodes[i].Switch || x.Scheme.Telemetry == nil || !d.OK() {
 				continue
 			}
-			f, err := x.scheme.Telemetry(x.values, rates)
+			f, err := x.Scheme.Telemetry(x.Values, rates)
 			f.Counted = p.framing.Fixed()
-			at := root.place
-			if t := root.get("switches"); t != nil {
-				at = t.place
-			} else if t := root.get("switch"); t != nil {
-				at = t.place
+			at := root.Place
+			if t := root.Get("switches"); t != nil {
+				at = t.Place
+			} else if t := root.Get("switch"); t != nil {
+				at = t.Place
 			}
 			switch {
 			case err != nil:
-				d.fail(at, "", "%v", err)
+				d.Fail(at, "", "%v", err)
 			case p.telemetry == nil:
 				p.telemetry = &f
 			case *p.telemetry != f:
-				d.fail(at, "one format, one set of parameters", "switch %s writes other telemetry than the switches before it",
+				d.Fail(at, "one format, one set of parameters", "switch %s writes other telemetry than the switches before it",
 					p.network.Nodes[i].Name)
 			}
 		}
@@ -1002,29 +698,29 @@ func (d *decoder) telemetry(root *tree, p *point, programs [][]program) {
 }
 
 // clock reads a switch's clock.
-func (d *decoder) clock(t *tree) (c telemetry.Clock) {
-	if !d.keys(t, "a clock's key", []string{"resolution", "offset", "drift"}) {
+func (d *decoder) clock(t *document.Node) (c telemetry.Clock) {
+	if !d.Keys(t, "a clock's key", []string{"resolution", "offset", "drift"}) {
 		return
 	}
-	if x := d.value(t, "resolution", "1ps", "ours: exact"); x != nil {
-		if c.Resolution = d.positive(x); c.Resolution > unit.Second {
-			d.fail(x.place, "1ps … 1s", "a resolution of %q is too coarse", x.text)
+	if x := d.Default(t, "resolution", "1ps", "ours: exact"); x != nil {
+		if c.Resolution = d.Positive(x); c.Resolution > unit.Second {
+			d.Fail(x.Place, "1ps … 1s", "a resolution of %q is too coarse", x.Text)
 		}
 	}
-	x := d.value(t, "offset", "0s", "ours: exact")
-	text, behind := strings.CutPrefix(d.text(x), "-")
+	x := d.Default(t, "offset", "0s", "ours: exact")
+	text, behind := strings.CutPrefix(d.Text(x), "-")
 	offset, err := unit.ParseTime(text)
 	if err != nil || offset > 3600*unit.Second {
-		d.fail(x.place, "5us, or -5us; an hour at most", "%q is not an offset of a clock", x.text)
+		d.Fail(x.Place, "5us, or -5us; an hour at most", "%q is not an offset of a clock", x.Text)
 	}
 	if c.Offset = offset; behind {
 		c.Offset = -offset
 	}
-	x = d.value(t, "drift", "0ppm", "ours: exact")
-	number, parts := strings.CutSuffix(d.text(x), "ppm")
+	x = d.Default(t, "drift", "0ppm", "ours: exact")
+	number, parts := strings.CutSuffix(d.Text(x), "ppm")
 	if c.Drift, err = strconv.ParseFloat(strings.TrimSpace(number), 64); err != nil || !parts || !(c.Drift >= -100_000 &&
 		c.Drift <= 100_000) {
-		d.fail(x.place, "20ppm, or -20ppm; 100000ppm at most", "%q is not a drift of a clock", x.text)
+		d.Fail(x.Place, "20ppm, or -20ppm; 100000ppm at most", "%q is not a drift of a clock", x.Text)
 		c.Drift = 0
 	}
 	return
@@ -1032,11 +728,11 @@ func (d *decoder) clock(t *tree) (c telemetry.Clock) {
 
 // route gives a point its network's addresses and routes. The points of a sweep often
 // have the same network, and then share them.
-func (d *decoder) route(root *tree, p *point) {
+func (d *decoder) route(root *document.Node, p *point) {
 	var r routed
-	t := d.value(root, "addresses", "flat", "ours: one after another")
+	t := d.Default(root, "addresses", "flat", "ours: one after another")
 	var b strings.Builder
-	t.write(&b, 0)
+	t.Write(&b, 0)
 	for _, old := range d.networks {
 		if old.addresses != b.String() || !slices.Equal(old.network.Nodes, p.network.Nodes) ||
 			!slices.EqualFunc(old.network.Links, p.network.Links, sameEnds) {
@@ -1057,12 +753,12 @@ func (d *decoder) route(root *tree, p *point) {
 			}
 		}
 		if classes := p.network.Classes(); classes*switches > mostRoutes {
-			d.fail(root.get("topology").place, fmt.Sprintf("switches with hosts × switches up to %d", mostRoutes),
+			d.Fail(root.Get("topology").Place, fmt.Sprintf("switches with hosts × switches up to %d", mostRoutes),
 				"%d switches, %d of them with hosts, have more routes than fit into memory", switches, classes)
 			return
 		}
 		r.book, r.routes = p.network.Addresses(), p.network.Routes()
-		if t.kind != scalar || d.word(t, "way to give addresses", addressWays) == addressWays[1] {
+		if t.Kind != document.Scalar || d.Word(t, "way to give addresses", addressWays) == addressWays[1] {
 			d.hierarchy(t, p.network, &r)
 		}
 	}
@@ -1078,17 +774,17 @@ var addressWays = []string{"flat", "hierarchical"}
 
 // hierarchy gives the hosts of a fat tree addresses from their leaves' prefixes: those of
 // P4TE's figure 1, or those that the file gives by leaf.
-func (d *decoder) hierarchy(t *tree, n *topology.Network, r *routed) {
+func (d *decoder) hierarchy(t *document.Node, n *topology.Network, r *routed) {
 	x, err := n.Tree()
 	if err != nil {
-		d.fail(t.place, "addresses: flat, or a fat tree of two or three tiers", "hierarchical addresses need a fat tree: %v",
+		d.Fail(t.Place, "addresses: flat, or a fat tree of two or three tiers", "hierarchical addresses need a fat tree: %v",
 			err)
 		return
 	}
 	plan := x.Plan()
-	if t.kind != scalar {
-		if t.kind != mapping {
-			d.fail(t.place, "flat, hierarchical, or a map of prefixes by leaf", "this is %v", t.kind)
+	if t.Kind != document.Scalar {
+		if t.Kind != document.Mapping {
+			d.Fail(t.Place, "flat, hierarchical, or a map of prefixes by leaf", "this is %v", t.Kind)
 			return
 		}
 		plan = topology.Prefixes{Leaf: make([]netip.Prefix, len(x.Leaves()))}
@@ -1096,29 +792,29 @@ func (d *decoder) hierarchy(t *tree, n *topology.Network, r *routed) {
 		for _, leaf := range x.Leaves() {
 			names = append(names, n.Nodes[leaf].Name)
 		}
-		for _, k := range t.keys {
-			i := slices.Index(names, k.name)
+		for _, k := range t.Keys {
+			i := slices.Index(names, k.Name)
 			if i < 0 {
-				d.unknown(k.place, "leaf", k.name, names)
+				d.Unknown(k.Place, "leaf", k.Name, names)
 				continue
 			}
-			prefix, err := netip.ParsePrefix(d.text(k.value))
+			prefix, err := netip.ParsePrefix(d.Text(k.Value))
 			if err != nil {
-				d.fail(k.value.place, "2001:db8:0:1::/112", "%q is not an IPv6 prefix", k.value.text)
+				d.Fail(k.Value.Place, "2001:db8:0:1::/112", "%q is not an IPv6 prefix", k.Value.Text)
 				continue
 			}
 			plan.Leaf[i] = prefix
-			if len(d.errors) == 0 && x.CheckLeaf(plan, i) != nil {
-				d.fail(k.value.place, "prefixes that do not overlap, each large enough for its leaf's hosts", "%v", x.CheckLeaf(plan, i))
+			if d.OK() && x.CheckLeaf(plan, i) != nil {
+				d.Fail(k.Value.Place, "prefixes that do not overlap, each large enough for its leaf's hosts", "%v", x.CheckLeaf(plan, i))
 			}
 		}
 		for i, p := range plan.Leaf {
-			if !p.IsValid() && len(d.errors) == 0 {
-				d.fail(t.place, "a prefix for every leaf", "%s has no prefix", names[i])
+			if !p.IsValid() && d.OK() {
+				d.Fail(t.Place, "a prefix for every leaf", "%s has no prefix", names[i])
 			}
 		}
 	}
-	if len(d.errors) > 0 {
+	if !d.OK() {
 		return
 	}
 	r.book, r.tree, r.prefixes = x.Addresses(plan), x, plan
@@ -1126,23 +822,23 @@ func (d *decoder) hierarchy(t *tree, n *topology.Network, r *routed) {
 
 func sameEnds(a, b topology.Link) bool { return a.Ends == b.Ends }
 
-func (d *decoder) keysAny(t *tree) bool {
-	if t.kind != mapping {
-		d.fail(t.place, `{"*": {…}}`, "this is %v, not a map", t.kind)
+func (d *decoder) keysAny(t *document.Node) bool {
+	if t.Kind != document.Mapping {
+		d.Fail(t.Place, `{"*": {…}}`, "this is %v, not a map", t.Kind)
 		return false
 	}
 	return true
 }
 
-func (d *decoder) switchPattern(k entry, p *point, programs [][]program) {
-	t := k.value
-	if !d.keys(t, "a switch's key", []string{"programs", "buffer", "queues", "queue_limit", "scheduler", "recirculation",
+func (d *decoder) switchPattern(k document.Entry, p *point, programs [][]switchfile.Program) {
+	t := k.Value
+	if !d.Keys(t, "a switch's key", []string{"programs", "buffer", "queues", "queue_limit", "scheduler", "recirculation",
 		"clock"}) {
 		return
 	}
-	var list []program
-	if x := t.get("programs"); x != nil {
-		list = d.programs(x)
+	var list []switchfile.Program
+	if x := t.Get("programs"); x != nil {
+		list = switchfile.Programs(d.Reader, d.registry.Programs, x)
 	}
 	matched := false
 	var names []string
@@ -1151,7 +847,7 @@ func (d *decoder) switchPattern(k entry, p *point, programs [][]program) {
 			continue
 		}
 		names = append(names, node.Name)
-		if ok, err := path.Match(k.name, node.Name); err != nil || !ok {
+		if ok, err := path.Match(k.Name, node.Name); err != nil || !ok {
 			continue
 		}
 		matched = true
@@ -1159,68 +855,46 @@ func (d *decoder) switchPattern(k entry, p *point, programs [][]program) {
 			programs[i] = list
 		}
 		sc := &p.switches[i]
-		if x := t.get("queues"); x != nil {
-			sc.Queues = d.integer(x, 1, tm.MaxQueues)
+		if x := t.Get("queues"); x != nil {
+			sc.Queues = switchfile.Queues(d.Reader, x)
 		}
-		if x := t.get("queue_limit"); x != nil {
-			l := d.buffer(x)
+		if x := t.Get("queue_limit"); x != nil {
+			l := switchfile.Buffer(d.Reader, x)
 			sc.QueueLimit = tm.Limit{Packets: l.Packets, Bytes: l.Bytes}
-			d.limits = append(d.limits, limit{x.place, l.Bytes})
+			d.limits = append(d.limits, limit{x.Place, l.Bytes})
 		}
-		if x := t.get("buffer"); x != nil {
-			l := d.buffer(x)
+		if x := t.Get("buffer"); x != nil {
+			l := switchfile.Buffer(d.Reader, x)
 			for li := range p.network.Links {
 				if e := p.network.Links[li].Ends; e[0] == i || e[1] == i {
 					p.network.Links[li].Buffer = l
-					d.bufferAt[li] = x.place
+					d.bufferAt[li] = x.Place
 				}
 			}
 		}
-		if x := t.get("scheduler"); x != nil {
-			sc.Scheduler = d.scheduler(x, max(sc.Queues, 1))
+		if x := t.Get("scheduler"); x != nil {
+			sc.Scheduler = switchfile.Scheduler(d.Reader, d.registry.Schedulers, x, max(sc.Queues, 1))
 		}
-		if x := t.get("clock"); x != nil {
+		if x := t.Get("clock"); x != nil {
 			sc.Clock = d.clock(x)
 		}
-		if x := t.get("recirculation"); x != nil && d.keys(x, "recirculation's key", []string{"rate", "queue"}) {
-			if r := x.get("rate"); r != nil {
-				sc.Recirculation.Rate = read(d, r, unit.ParseLinkRate)
+		if x := t.Get("recirculation"); x != nil && d.Keys(x, "recirculation's key", []string{"rate", "queue"}) {
+			if r := x.Get("rate"); r != nil {
+				sc.Recirculation.Rate = document.Read(d.Reader, r, unit.ParseLinkRate)
 			} else {
-				d.fail(x.place, "rate: 10Gbps", "the recirculation port has no rate")
+				d.Fail(x.Place, "rate: 10Gbps", "the recirculation port has no rate")
 			}
-			queue := d.value(x, "queue", "64 packets", "ours")
-			if l := d.buffer(queue); l.Bytes > 0 {
-				d.fail(queue.place, "a number of packets such as 64 packets", "%q is not a number of packets", queue.text)
+			queue := d.Default(x, "queue", "64 packets", "ours")
+			if l := switchfile.Buffer(d.Reader, queue); l.Bytes > 0 {
+				d.Fail(queue.Place, "a number of packets such as 64 packets", "%q is not a number of packets", queue.Text)
 			} else {
 				sc.Recirculation.Queue = int(l.Packets)
 			}
 		}
 	}
 	if !matched {
-		d.unknown(k.place, "switch", k.name, append(names[:min(len(names), 10):min(len(names), 10)], "*"))
+		d.Unknown(k.Place, "switch", k.Name, append(names[:min(len(names), 10):min(len(names), 10)], "*"))
 	}
-}
-
-func (d *decoder) scheduler(t *tree, queues int) func(int, unit.LinkRate) (tm.Scheduler, error) {
-	where := t.place
-	name, params := d.named(t, "scheduler")
-	if params == nil {
-		return nil
-	}
-	var names []string
-	for i := range d.registry.Schedulers {
-		s := &d.registry.Schedulers[i]
-		names = append(names, s.Name)
-		if s.Name == name {
-			v := d.schemeValues(&s.Scheme, params, nil)
-			if _, err := s.Build(queues, unit.LinkRate{Bits: unit.Gbps}, v); err != nil && len(d.errors) == 0 {
-				d.fail(where, "", "%v", err)
-			}
-			return func(queues int, r unit.LinkRate) (tm.Scheduler, error) { return s.Build(queues, r, v) }
-		}
-	}
-	d.unknown(where, "scheduler", name, names)
-	return nil
 }
 
 // Keys of a traffic entry besides the transport's parameters.
@@ -1228,17 +902,17 @@ var trafficKeys = []string{"name", "from", "to", "collective", "hosts", "transpo
 	"load", "arrivals", "payload", "start", "sets", "stop", "tos", "ip", "file", "format", "offset", "time_unit",
 	"port", "rest"}
 
-func (d *decoder) trafficList(root *tree, p *point) {
-	t := root.get("traffic")
-	if t.kind != list || len(t.items) == 0 {
-		d.fail(t.place, "[{name: …, from: …, to: …, transport: …}]", "traffic is a list with at least one entry")
+func (d *decoder) trafficList(root *document.Node, p *point) {
+	t := root.Get("traffic")
+	if t.Kind != document.List || len(t.Items) == 0 {
+		d.Fail(t.Place, "[{name: …, from: …, to: …, transport: …}]", "traffic is a list with at least one entry")
 		return
 	}
-	mtu := d.mtu(d.value(root, "mtu", "1500 B", "IEEE 802.3"))
+	mtu := d.mtu(d.Default(root, "mtu", "1500 B", "IEEE 802.3"))
 	seen := map[string]bool{}
-	for _, x := range t.items {
-		if x.kind != mapping {
-			d.fail(x.place, "{name: …, from: …, to: …, transport: …}", "a traffic is a map")
+	for _, x := range t.Items {
+		if x.Kind != document.Mapping {
+			d.Fail(x.Place, "{name: …, from: …, to: …, transport: …}", "a traffic is a map")
 			continue
 		}
 		d.oneTraffic(x, p, mtu, seen)
@@ -1247,15 +921,15 @@ func (d *decoder) trafficList(root *tree, p *point) {
 
 // mtu is the largest packet: in bytes of IP, or in payload.
 type mtu struct {
-	place
+	document.Place
 	text    string
 	bytes   int32
 	payload bool
 }
 
-func (d *decoder) mtu(t *tree) mtu {
-	m := mtu{place: t.place, text: t.text}
-	size, payload := strings.CutSuffix(d.text(t), " payload")
+func (d *decoder) mtu(t *document.Node) mtu {
+	m := mtu{Place: t.Place, text: t.Text}
+	size, payload := strings.CutSuffix(d.Text(t), " payload")
 	m.payload = payload
 	if payload {
 		m.bytes = d.payload(t, size)
@@ -1263,8 +937,8 @@ func (d *decoder) mtu(t *tree) mtu {
 	}
 	b, err := unit.ParseBytes(size)
 	if err != nil || b < 68 || b > 65535 {
-		if t.kind == scalar {
-			d.fail(t.place, "68 B … 65535 B, or a payload such as 1448 B payload", "%q is not an MTU", t.text)
+		if t.Kind == document.Scalar {
+			d.Fail(t.Place, "68 B … 65535 B, or a payload such as 1448 B payload", "%q is not an MTU", t.Text)
 		}
 		b = 1500
 	}
@@ -1282,52 +956,52 @@ func (m mtu) of(d *decoder, s *transport.Scheme, version uint8) int32 {
 		headers += packet.IPv6Header - packet.IPv4Header
 	}
 	if m.bytes <= headers {
-		d.fail(m.place, fmt.Sprintf("at least %d B", headers+1),
+		d.Fail(m.Place, fmt.Sprintf("at least %d B", headers+1),
 			"an MTU of %s leaves no room behind the headers of %s over IPv%d", m.text, s.Name, version)
 		return 1
 	}
 	return m.bytes - headers
 }
 
-func (d *decoder) payload(t *tree, text string) int32 {
+func (d *decoder) payload(t *document.Node, text string) int32 {
 	b, err := unit.ParseBytes(text)
 	if err != nil || b < 1 || b > 65507 {
-		d.fail(t.place, "1 B … 65507 B", "%q is not a payload", t.text)
+		d.Fail(t.Place, "1 B … 65507 B", "%q is not a payload", t.Text)
 		return 1
 	}
 	return int32(b)
 }
 
-func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
-	tr := traffic{version: 4, stop: unit.Never, at: x.place, ccAt: x.place}
-	name := x.get("name")
+func (d *decoder) oneTraffic(x *document.Node, p *point, mtu mtu, seen map[string]bool) {
+	tr := traffic{version: 4, stop: unit.Never, at: x.Place, ccAt: x.Place}
+	name := x.Get("name")
 	if name == nil {
-		d.missing(x, "name", "traffic's key", d.trafficWords(), "name: …", "the traffic has no name")
+		d.Missing(x, "name", "traffic's key", d.trafficWords(), "name: …", "the traffic has no name")
 		return
 	}
-	tr.name = d.text(name)
+	tr.name = d.Text(name)
 	if seen[tr.name] {
-		d.fail(name.place, "another name", "the name %q is taken", tr.name)
+		d.Fail(name.Place, "another name", "the name %q is taken", tr.name)
 	}
 	if !identifier(tr.name) {
-		d.fail(name.place, "a letter, then letters, digits and _", "%q is not a name; expressions use it", tr.name)
+		d.Fail(name.Place, "a letter, then letters, digits and _", "%q is not a name; expressions use it", tr.name)
 	}
 	seen[tr.name] = true
-	tt := x.get("transport")
+	tt := x.Get("transport")
 	var names []string
 	for _, s := range d.registry.Transports {
 		names = append(names, s.Name)
 	}
 	sort.Strings(names)
 	if tt == nil {
-		d.missing(x, "transport", "traffic's key", d.trafficWords(), "transport: "+strings.Join(names, ", "),
+		d.Missing(x, "transport", "traffic's key", d.trafficWords(), "transport: "+strings.Join(names, ", "),
 			"the traffic has no transport")
 		return
 	}
-	where, inline := tt.place, tt.kind == scalar
-	tname, params := tt.text, x
+	where, inline := tt.Place, tt.Kind == document.Scalar
+	tname, params := tt.Text, x
 	if !inline {
-		if tname, params = d.named(tt, "transport"); params == nil {
+		if tname, params = d.Named(tt, "transport"); params == nil {
 			return
 		}
 	}
@@ -1337,55 +1011,55 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
 		}
 	}
 	if tr.transport == nil {
-		d.unknown(where, "transport", tname, names)
+		d.Unknown(where, "transport", tname, names)
 		return
 	}
 	if inline {
-		if tt.bound {
-			x.orig = nil // its parameters are those of this point's transport
+		if tt.Bound {
+			x.Orig = nil // its parameters are those of this point's transport
 		}
-		tr.values = d.schemeValues(&tr.transport.Scheme, x, trafficKeys)
+		tr.values = d.SchemeValues(&tr.transport.Scheme, x, trafficKeys)
 	} else {
-		d.keys(x, "traffic's key", trafficKeys)
-		tr.values = d.schemeValues(&tr.transport.Scheme, params, nil)
+		d.Keys(x, "traffic's key", trafficKeys)
+		tr.values = d.SchemeValues(&tr.transport.Scheme, params, nil)
 	}
-	if tr.transport.Warn != nil && len(d.errors) == 0 {
+	if tr.transport.Warn != nil && d.OK() {
 		if w := tr.transport.Warn(tr.values); w != "" {
-			d.warn("%s:%d: traffic %s: %s", x.file, x.line, tr.name, w)
+			d.warn("%s:%d: traffic %s: %s", x.File, x.Line, tr.name, w)
 		}
 	}
 	d.controller(x, &tr, p)
-	if v := x.get("tos"); v != nil {
+	if v := x.Get("tos"); v != nil {
 		d.typesOfService(v, &tr)
 	}
-	if v := d.value(x, "ip", "4", "ours"); d.word(v, "IP version", []string{"4", "6"}) == "6" {
+	if v := d.Default(x, "ip", "4", "ours"); d.Word(v, "IP version", []string{"4", "6"}) == "6" {
 		tr.version = 6
 	}
-	if v := x.get("payload"); v != nil {
-		tr.payload = d.payload(v, d.text(v))
+	if v := x.Get("payload"); v != nil {
+		tr.payload = d.payload(v, d.Text(v))
 	} else {
 		tr.payload = mtu.of(d, tr.transport, tr.version)
 	}
-	if v := x.get("stop"); v != nil {
-		tr.stop = d.positive(v)
+	if v := x.Get("stop"); v != nil {
+		tr.stop = d.Positive(v)
 	}
-	if v := x.get("hosts"); v != nil && x.get("collective") == nil {
-		d.fail(v.place, "from and to, or collective: ring", "hosts are those of a collective")
+	if v := x.Get("hosts"); v != nil && x.Get("collective") == nil {
+		d.Fail(v.Place, "from and to, or collective: ring", "hosts are those of a collective")
 		return
 	}
-	if x.get("file") != nil && x.get("collective") == nil {
+	if x.Get("file") != nil && x.Get("collective") == nil {
 		d.flowFile(x, p, tr)
 		return
 	}
 	spread, why := "0s..1s", "P4-ABC is silent; spreads the phases of senders"
 	switch {
-	case x.get("collective") != nil:
+	case x.Get("collective") != nil:
 		spread, why = "0s", "ours: a collective begins with the run"
 	case isDrawn(x):
 		spread, why = "0s", "ours: drawn flows begin with the run"
 	}
-	start := d.value(x, "start", spread, why)
-	low, high, ranged := strings.Cut(d.text(start), "..")
+	start := d.Default(x, "start", spread, why)
+	low, high, ranged := strings.Cut(d.Text(start), "..")
 	var err error
 	if tr.startLow, err = unit.ParseTime(low); err == nil && ranged {
 		tr.startHigh, err = unit.ParseTime(high)
@@ -1395,36 +1069,36 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
 	}
 	switch {
 	case err != nil:
-		d.fail(start.place, "0.5s, or 0s..1s", "%v", err)
+		d.Fail(start.Place, "0.5s, or 0s..1s", "%v", err)
 	case tr.startHigh < tr.startLow:
-		d.fail(start.place, "0.5s, or 0s..1s", "the range %q ends before it begins", start.text)
+		d.Fail(start.Place, "0.5s, or 0s..1s", "the range %q ends before it begins", start.Text)
 	case tr.startHigh >= p.duration+p.warmup:
-		d.fail(start.place, "a time before the end", "the traffic may start (%s) after the run has ended (%v)", start.text,
+		d.Fail(start.Place, "a time before the end", "the traffic may start (%s) after the run has ended (%v)", start.Text,
 			p.duration+p.warmup)
 	}
 	if tr.stop <= tr.startHigh && err == nil {
-		d.fail(x.get("stop").place, "a time after the start "+start.text, "the traffic stops before it starts")
+		d.Fail(x.Get("stop").Place, "a time after the start "+start.Text, "the traffic stops before it starts")
 	}
 	size := unit.Bytes(0)
-	if v := x.get("size"); v != nil {
+	if v := x.Get("size"); v != nil {
 		ok := false
-		if size, ok = readOK(d, v, unit.ParseBytes); ok && size < 1 {
-			d.fail(v.place, "at least 1 B", "%q is not a size", v.text)
+		if size, ok = document.ReadOK(d.Reader, v, unit.ParseBytes); ok && size < 1 {
+			d.Fail(v.Place, "at least 1 B", "%q is not a size", v.Text)
 		}
 	}
-	if x.get("collective") != nil {
+	if x.Get("collective") != nil {
 		d.collective(x, p, tr, size)
 		return
 	}
 	flows := 1
-	if x.get("load") == nil || x.get("flows") != nil {
-		flows = d.integer(d.value(x, "flows", "1", "ours"), 1, 100000)
+	if x.Get("load") == nil || x.Get("flows") != nil {
+		flows = d.Integer(d.Default(x, "flows", "1", "ours"), 1, 100000)
 	}
 	sets := d.sets(x, p, &tr)
 	g := &generator{pattern: toHosts, size: size, sets: sets}
 	from, drawnFrom := d.endpoints(x, "from", p, g)
 	to, drawnTo := d.endpoints(x, "to", p, g)
-	if len(d.errors) > 0 {
+	if !d.OK() {
 		return
 	}
 	if drawnFrom || drawnTo || isDrawn(x) {
@@ -1439,17 +1113,17 @@ func (d *decoder) oneTraffic(x *tree, p *point, mtu mtu, seen map[string]bool) {
 		for _, b := range to {
 			if a == b {
 				if len(from) == 1 && len(to) == 1 {
-					d.fail(x.get("to").place, "another host", "the traffic goes from %q to itself", p.network.Nodes[a].Name)
+					d.Fail(x.Get("to").Place, "another host", "the traffic goes from %q to itself", p.network.Nodes[a].Name)
 				}
 				continue
 			}
 			if p.routes.Hops(a, b) < 0 {
-				d.fail(x.get("to").place, "hosts that links and switches join", "there is no path from %s to %s",
+				d.Fail(x.Get("to").Place, "hosts that links and switches join", "there is no path from %s to %s",
 					p.network.Nodes[a].Name, p.network.Nodes[b].Name)
 				return
 			}
 			if len(p.flows)+flows*len(sets) > mostFlows {
-				d.fail(x.place, strconv.Itoa(mostFlows), "the experiment has too many flows")
+				d.Fail(x.Place, strconv.Itoa(mostFlows), "the experiment has too many flows")
 				return
 			}
 			for _, later := range sets {
@@ -1467,7 +1141,7 @@ func (d *decoder) trafficWords() []string {
 	words := append([]string{}, trafficKeys...)
 	for i := range d.registry.Transports {
 		for _, p := range d.registry.Transports[i].Params {
-			if !contains(words, p.Name) {
+			if !slices.Contains(words, p.Name) {
 				words = append(words, p.Name)
 			}
 		}
@@ -1486,15 +1160,15 @@ func identifier(s string) bool {
 }
 
 // hosts reads a host, a list of hosts, or a pattern.
-func (d *decoder) hosts(x *tree, key string, p *point) []int {
-	t := x.get(key)
+func (d *decoder) hosts(x *document.Node, key string, p *point) []int {
+	t := x.Get(key)
 	if t == nil {
-		d.missing(x, key, "traffic's key", d.trafficWords(), key+": host", "the traffic has no %q", key)
+		d.Missing(x, key, "traffic's key", d.trafficWords(), key+": host", "the traffic has no %q", key)
 		return nil
 	}
-	items := []*tree{t}
-	if t.kind == list {
-		items = t.items
+	items := []*document.Node{t}
+	if t.Kind == document.List {
+		items = t.Items
 	}
 	var names []string
 	for _, n := range p.network.Nodes {
@@ -1505,7 +1179,7 @@ func (d *decoder) hosts(x *tree, key string, p *point) []int {
 	var out []int
 	taken := map[int]bool{}
 	for _, y := range items {
-		pattern, found, isSwitch := d.text(y), false, false
+		pattern, found, isSwitch := d.Text(y), false, false
 		for i, n := range p.network.Nodes {
 			isSwitch = isSwitch || n.Switch && n.Name == pattern
 			if ok, err := path.Match(pattern, n.Name); err == nil && ok && !n.Switch {
@@ -1521,28 +1195,28 @@ func (d *decoder) hosts(x *tree, key string, p *point) []int {
 				names = append(names[:20], "…")
 			}
 			if isSwitch {
-				d.fail(y.place, strings.Join(names, ", "), "%q is a switch; flows go from host to host", pattern)
+				d.Fail(y.Place, strings.Join(names, ", "), "%q is a switch; flows go from host to host", pattern)
 				continue
 			}
-			d.unknown(y.place, "host", pattern, names)
+			d.Unknown(y.Place, "host", pattern, names)
 		}
 	}
 	return out
 }
 
 // controller decodes a traffic's congestion controller.
-func (d *decoder) controller(x *tree, tr *traffic, p *point) {
-	v := x.get("cc")
+func (d *decoder) controller(x *document.Node, tr *traffic, p *point) {
+	v := x.Get("cc")
 	if !tr.transport.Controlled {
 		if v != nil {
-			d.fail(v.place, "no cc", "transport %s has no congestion controller", tr.transport.Name)
+			d.Fail(v.Place, "no cc", "transport %s has no congestion controller", tr.transport.Name)
 		}
 		return
 	}
 	if v != nil {
-		tr.ccAt = v.place
+		tr.ccAt = v.Place
 	}
-	name, params := d.named(d.value(x, "cc", "cubic", "Linux 6.18: tcp_congestion_control"), "congestion controller")
+	name, params := d.Named(d.Default(x, "cc", "cubic", "Linux 6.18: tcp_congestion_control"), "congestion controller")
 	if params == nil {
 		return
 	}
@@ -1556,57 +1230,57 @@ func (d *decoder) controller(x *tree, tr *traffic, p *point) {
 	}
 	if tr.cc == nil {
 		sort.Strings(names)
-		at := x.place
+		at := x.Place
 		if v != nil {
-			at = v.place
+			at = v.Place
 		}
-		d.unknown(at, "congestion controller", name, names)
+		d.Unknown(at, "congestion controller", name, names)
 		return
 	}
-	tr.ccValues = d.schemeValues(&tr.cc.Scheme, params, nil)
-	if tr.cc.Telemetry != telemetry.Nothing && p.telemetry == nil && len(d.errors) == 0 {
+	tr.ccValues = d.SchemeValues(&tr.cc.Scheme, params, nil)
+	if tr.cc.Telemetry != telemetry.Nothing && p.telemetry == nil && d.OK() {
 		d.warn("%s:%d: traffic %s: %s needs telemetry, and no switch writes any (program telemetry): it keeps its "+
-			"first window", x.file, x.line, tr.name, name)
+			"first window", x.File, x.Line, tr.name, name)
 	}
 }
 
-func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
+func (d *decoder) flowFile(x *document.Node, p *point, tr traffic) {
 	for _, k := range []string{"from", "to", "flows", "size", "sizes", "load", "arrivals", "start", "sets", "stop"} {
-		if v := x.get(k); v != nil {
-			d.fail(v.place, "file, format, offset", "%q stands beside a flow file, which decides it", k)
+		if v := x.Get(k); v != nil {
+			d.Fail(v.Place, "file, format, offset", "%q stands beside a flow file, which decides it", k)
 		}
 	}
-	format := x.get("format")
+	format := x.Get("format")
 	if format == nil {
-		d.missing(x, "format", "traffic's key", d.trafficWords(), "format: hpcc, or htsim",
+		d.Missing(x, "format", "traffic's key", d.trafficWords(), "format: hpcc, or htsim",
 			"the flow file's format is missing")
 		return
 	}
-	word := d.word(format, "format", []string{"hpcc", "htsim"})
+	word := d.Word(format, "format", []string{"hpcc", "htsim"})
 	if word != "hpcc" && word != "htsim" {
 		return
 	}
 	htsim := word == "htsim"
 	each := unit.Second
-	switch v := x.get("time_unit"); {
+	switch v := x.Get("time_unit"); {
 	case htsim && v == nil:
-		d.fail(x.place, "time_unit: 1us, or 1ps", "htsim's programs do not agree on what a .cm file's start counts; "+
+		d.Fail(x.Place, "time_unit: 1us, or 1ps", "htsim's programs do not agree on what a .cm file's start counts; "+
 			"time_unit says it")
 	case htsim:
-		each = d.positive(v)
+		each = d.Positive(v)
 	case v != nil:
-		d.fail(v.place, "no time_unit", "the times of the HPCC simulator's files are in seconds")
+		d.Fail(v.Place, "no time_unit", "the times of the HPCC simulator's files are in seconds")
 	}
 	port := -1
-	switch v := x.get("port"); {
+	switch v := x.Get("port"); {
 	case v != nil && htsim:
-		d.fail(v.place, "no port", "htsim's files have no ports")
+		d.Fail(v.Place, "no port", "htsim's files have no ports")
 	case v != nil:
-		port = d.integer(v, 0, 65535)
+		port = d.Integer(v, 0, 65535)
 	}
-	offset := read(d, d.value(x, "offset", "0s", "ours: times as in the file"), unit.ParseTime)
-	data, name := d.openFile(x.get("file"))
-	if len(d.errors) > 0 {
+	offset := document.Read(d.Reader, d.Default(x, "offset", "0s", "ours: times as in the file"), unit.ParseTime)
+	data, name := d.openFile(x.Get("file"))
+	if !d.OK() {
 		return
 	}
 	var flows []workload.Flow
@@ -1620,7 +1294,7 @@ func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
 		err = nil
 	}
 	if err != nil {
-		d.foreign(x.get("file"), err)
+		d.foreign(x.Get("file"), err)
 		return
 	}
 	id := len(p.traffic)
@@ -1631,23 +1305,23 @@ func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
 			continue
 		}
 		for e, node := range [2]int{f.Src, f.Dst} {
-			at := d.inFile(name, f.At.Line, [2]int{f.At.Src, f.At.Dst}[e])
+			at := d.InFile(name, f.At.Line, [2]int{f.At.Src, f.At.Dst}[e])
 			switch {
 			case node >= len(nodes):
-				d.fail(at, fmt.Sprintf("0 … %d, but for switches", len(nodes)-1), "there is no node %d in the topology", node)
+				d.Fail(at, fmt.Sprintf("0 … %d, but for switches", len(nodes)-1), "there is no node %d in the topology", node)
 				return
 			case nodes[node].Switch:
-				d.fail(at, "a host", "node %d is the switch %s", node, nodes[node].Name)
+				d.Fail(at, "a host", "node %d is the switch %s", node, nodes[node].Name)
 				return
 			}
 		}
 		if p.routes.Hops(f.Src, f.Dst) < 0 {
-			d.fail(d.inFile(name, f.At.Line, f.At.Dst), "hosts that links and switches join", "there is no path from %s to %s",
+			d.Fail(d.InFile(name, f.At.Line, f.At.Dst), "hosts that links and switches join", "there is no path from %s to %s",
 				nodes[f.Src].Name, nodes[f.Dst].Name)
 			return
 		}
 		if f.Start < offset {
-			d.fail(d.inFile(name, f.At.Line, f.At.Start), fmt.Sprintf("%v or later", offset),
+			d.Fail(d.InFile(name, f.At.Line, f.At.Start), fmt.Sprintf("%v or later", offset),
 				"the flow starts at %v, before the offset", f.Start)
 			return
 		}
@@ -1655,7 +1329,7 @@ func (d *decoder) flowFile(x *tree, p *point, tr traffic) {
 			start: f.Start - offset, port: f.Port})
 	}
 	if port >= 0 && (len(p.flows) == 0 || p.flows[len(p.flows)-1].traffic != id) {
-		d.fail(x.get("port").place, "a port that flows of the file go to", "no flow of the file goes to port %d", port)
+		d.Fail(x.Get("port").Place, "a port that flows of the file go to", "no flow of the file goes to port %d", port)
 	}
 }
 

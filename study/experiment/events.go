@@ -7,59 +7,60 @@ import (
 	"strings"
 
 	"weir/core/unit"
+	"weir/internal/document"
 	"weir/worlds/sim"
 )
 
 var eventKeys = []string{"at", "link", "down", "rate", "enabled"}
 
 // eventList reads what happens to links during a run.
-func (d *decoder) eventList(root *tree, p *point) {
-	t := root.get("events")
+func (d *decoder) eventList(root *document.Node, p *point) {
+	t := root.Get("events")
 	if t == nil {
 		return
 	}
-	if t.kind != list {
-		d.fail(t.place, "[{at: 5ms, link: [s1, s2], down: true}]", "events is a list")
+	if t.Kind != document.List {
+		d.Fail(t.Place, "[{at: 5ms, link: [s1, s2], down: true}]", "events is a list")
 		return
 	}
-	for _, x := range t.items {
-		if !d.keys(x, "an event's key", eventKeys) {
+	for _, x := range t.Items {
+		if !d.Keys(x, "an event's key", eventKeys) {
 			continue
 		}
-		at, ends := x.get("at"), x.get("link")
+		at, ends := x.Get("at"), x.Get("link")
 		for _, k := range []string{"at", "link"} {
-			if x.get(k) == nil {
-				d.missing(x, k, "an event's key", eventKeys, "{at: 5ms, link: [s1, s2], down: true}", "the event has no %q", k)
+			if x.Get(k) == nil {
+				d.Missing(x, k, "an event's key", eventKeys, "{at: 5ms, link: [s1, s2], down: true}", "the event has no %q", k)
 			}
 		}
 		if at == nil || ends == nil {
 			continue
 		}
 		var e sim.Event
-		if e.At = read(d, at, unit.ParseTime); e.At < 0 || e.At >= p.warmup+p.duration {
-			d.fail(at.place, fmt.Sprintf("0s up to the end, %v", p.warmup+p.duration), "the event at %s is not in the run",
-				at.text)
+		if e.At = document.Read(d.Reader, at, unit.ParseTime); e.At < 0 || e.At >= p.warmup+p.duration {
+			d.Fail(at.Place, fmt.Sprintf("0s up to the end, %v", p.warmup+p.duration), "the event at %s is not in the run",
+				at.Text)
 		}
 		e.Link = d.link(ends, p)
-		down, rate := x.get("down"), x.get("rate")
+		down, rate := x.Get("down"), x.Get("rate")
 		switch {
 		case down == nil && rate == nil:
-			d.missing(x, "down", "an event's key", eventKeys, "down: true, down: false, or rate: 5Gbps",
+			d.Missing(x, "down", "an event's key", eventKeys, "down: true, down: false, or rate: 5Gbps",
 				"an event has either down or rate")
 		case down != nil && rate != nil:
-			d.fail(x.place, "down: true, down: false, or rate: 5Gbps", "an event has either down or rate")
+			d.Fail(x.Place, "down: true, down: false, or rate: 5Gbps", "an event has either down or rate")
 		case down != nil:
-			e.Down = d.word(down, "state", []string{"true", "false"}) == "true"
+			e.Down = d.Word(down, "state", []string{"true", "false"}) == "true"
 		default:
-			e.Rate = read(d, rate, unit.ParseLinkRate)
-			if e.Link >= 0 && len(d.errors) == 0 {
+			e.Rate = document.Read(d.Reader, rate, unit.ParseLinkRate)
+			if e.Link >= 0 && d.OK() {
 				if old := p.network.Links[e.Link].Rate; e.Rate == (unit.LinkRate{}) || (old.Bits > 0) != (e.Rate.Bits > 0) {
-					d.fail(rate.place, "a rate above 0, in bit/s or packets/s as the link's", "%q is no rate for a link of %v",
-						rate.text, old)
+					d.Fail(rate.Place, "a rate above 0, in bit/s or packets/s as the link's", "%q is no rate for a link of %v",
+						rate.Text, old)
 				}
 			}
 		}
-		if d.word(d.value(x, "enabled", "true", "ours"), "switch", []string{"true", "false"}) == "true" {
+		if d.Word(d.Default(x, "enabled", "true", "ours"), "switch", []string{"true", "false"}) == "true" {
 			p.events = append(p.events, e)
 		}
 	}
@@ -69,29 +70,29 @@ func (d *decoder) eventList(root *tree, p *point) {
 var stallKeys = []string{"every", "length"}
 
 // stalls reads when the simulator's hosts stand still.
-func (d *decoder) stalls(root *tree, p *point) {
+func (d *decoder) stalls(root *document.Node, p *point) {
 	const like = "{every: 2s, length: 2ms}"
-	t := root.get("stalls")
-	if t == nil || !d.keys(t, "a key of stalls", stallKeys) {
+	t := root.Get("stalls")
+	if t == nil || !d.Keys(t, "a key of stalls", stallKeys) {
 		return
 	}
-	every, length := t.get("every"), t.get("length")
+	every, length := t.Get("every"), t.Get("length")
 	for _, k := range stallKeys {
-		if t.get(k) == nil {
-			d.missing(t, k, "a key of stalls", stallKeys, like, "stalls have no %q", k)
+		if t.Get(k) == nil {
+			d.Missing(t, k, "a key of stalls", stallKeys, like, "stalls have no %q", k)
 		}
 	}
 	if every == nil || length == nil {
 		return
 	}
 	var ok bool
-	if p.stalls.Every, ok = readOK(d, every, unit.ParseTime); ok && (p.stalls.Every < unit.Millisecond ||
+	if p.stalls.Every, ok = document.ReadOK(d.Reader, every, unit.ParseTime); ok && (p.stalls.Every < unit.Millisecond ||
 		p.stalls.Every > 1000*unit.Second) {
-		d.fail(every.place, "1ms … 1000s, the mean from one stall to the next", "stalls every %s", every.text)
+		d.Fail(every.Place, "1ms … 1000s, the mean from one stall to the next", "stalls every %s", every.Text)
 	}
-	if p.stalls.Length, ok = readOK(d, length, unit.ParseTime); ok && p.stalls.Every > 0 &&
+	if p.stalls.Length, ok = document.ReadOK(d.Reader, length, unit.ParseTime); ok && p.stalls.Every > 0 &&
 		(p.stalls.Length >= p.stalls.Every || p.stalls.Length > unit.Second) {
-		d.fail(length.place, "0s, for none, up to below every and 1s", "a stall of %s every %s", length.text, every.text)
+		d.Fail(length.Place, "0s, for none, up to below every and 1s", "a stall of %s every %s", length.Text, every.Text)
 	}
 }
 
@@ -102,17 +103,17 @@ func (s *Spec) Stalls() bool {
 }
 
 // link finds the link between two nodes; −1 if there is none.
-func (d *decoder) link(t *tree, p *point) int {
-	if t.kind != list || len(t.items) != 2 {
-		d.fail(t.place, "[s1, s2]", "a link is named by its two ends")
+func (d *decoder) link(t *document.Node, p *point) int {
+	if t.Kind != document.List || len(t.Items) != 2 {
+		d.Fail(t.Place, "[s1, s2]", "a link is named by its two ends")
 		return -1
 	}
 	var ends [2]int
-	for i, x := range t.items {
+	for i, x := range t.Items {
 		ends[i] = -1
 		var names []string
 		for k, n := range p.network.Nodes {
-			if n.Name == d.text(x) {
+			if n.Name == d.Text(x) {
 				ends[i] = k
 			}
 			names = append(names, n.Name)
@@ -121,7 +122,7 @@ func (d *decoder) link(t *tree, p *point) int {
 			if len(names) > 20 {
 				names = append(names[:20], "…")
 			}
-			d.unknown(x.place, "node", x.text, names)
+			d.Unknown(x.Place, "node", x.Text, names)
 			return -1
 		}
 	}
@@ -136,7 +137,7 @@ func (d *decoder) link(t *tree, p *point) int {
 			}
 		}
 	}
-	d.fail(t.place, t.items[0].text+" has links to "+strings.Join(neighbours, ", "), "there is no link between %s and %s",
-		t.items[0].text, t.items[1].text)
+	d.Fail(t.Place, t.Items[0].Text+" has links to "+strings.Join(neighbours, ", "), "there is no link between %s and %s",
+		t.Items[0].Text, t.Items[1].Text)
 	return -1
 }

@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"weir/internal/document"
 )
 
 // Reopen reads a results folder that Execute has written: its spec, the runs that
@@ -23,7 +25,7 @@ import (
 // InputErrors that names the file.
 func Reopen(r *Registry, dir string) (*Outcome, error) {
 	wrong := func(name, format string, args ...any) error {
-		return InputErrors{{File: filepath.Join(dir, name), Line: 1, Column: 1, Msg: fmt.Sprintf(format, args...)}}
+		return document.InputErrors{{File: filepath.Join(dir, name), Line: 1, Column: 1, Msg: fmt.Sprintf(format, args...)}}
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "runs.json"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -157,7 +159,7 @@ const elsewhere = "another --out, or the version of weir that wrote it"
 // names the file; nothing is written.
 func (s *Spec) found(dir string, o ExecOptions) ([]*Run, error) {
 	wrong := func(name string, line int, excerpt, format string, args ...any) error {
-		return InputErrors{{File: filepath.Join(dir, name), Line: line, Column: 1, Msg: fmt.Sprintf(format, args...),
+		return document.InputErrors{{File: filepath.Join(dir, name), Line: line, Column: 1, Msg: fmt.Sprintf(format, args...),
 			Allowed: elsewhere, Excerpt: excerpt}}
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, "runs.json")); err == nil {
@@ -171,10 +173,10 @@ func (s *Spec) found(dir string, o ExecOptions) ([]*Run, error) {
 	want := s.Resolved()
 	if data, err := os.ReadFile(filepath.Join(dir, "spec.yaml")); err == nil && !bytes.Equal(data, want) {
 		line := 1
-		for lineOf(data, line) == lineOf(want, line) {
+		for document.LineOf(data, line) == document.LineOf(want, line) {
 			line++
 		}
-		text, _ := excerpt(lineOf(data, line), 1)
+		text, _ := document.ExcerptOf(document.LineOf(data, line), 1)
 		return nil, wrong("spec.yaml", line, text, "this is not the experiment that the folder was made for: another "+
 			"version of weir wrote it, or it was changed")
 	}

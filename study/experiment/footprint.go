@@ -10,6 +10,7 @@ import (
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/scheme"
+	"weir/internal/document"
 	"weir/worlds/sim"
 )
 
@@ -96,8 +97,8 @@ var switchKeys = []string{"buffer", "queues", "queue_limit", "scheduler", "recir
 // program, or of switches (queues), as key=value. Fat trees have hierarchical addresses. What
 // is wrong comes back as InputErrors.
 func (r *Registry) Footprint(name, topology string, set []string) ([]SwitchFootprint, error) {
-	c := &collector{}
-	here := place{"--footprint", 1, 1}
+	c := document.NewReader(experimentFile)
+	here := document.Place{File: "--footprint", Line: 1, Column: 1}
 	var program *dataplane.Scheme
 	var names []string
 	for i := range r.Programs {
@@ -107,24 +108,24 @@ func (r *Registry) Footprint(name, topology string, set []string) ([]SwitchFootp
 	}
 	slices.Sort(names)
 	if program == nil {
-		c.unknown(here, "program", name, names)
-		return nil, c.err()
+		c.Unknown(here, "program", name, names)
+		return nil, c.Err()
 	}
-	network := parseTree(c, "--topology", []byte(topology))
-	if len(c.errors) == 0 && (network == nil || network.kind != mapping) {
-		c.fail(place{"--topology", 1, 1}, "fat_tree: {k: 8, rate: 10Gbps, delay: 1us}, or another of weir list topologies",
+	network := document.Parse(c, "--topology", []byte(topology))
+	if c.OK() && (network == nil || network.Kind != document.Mapping) {
+		c.Fail(document.Place{File: "--topology", Line: 1, Column: 1}, "fat_tree: {k: 8, rate: 10Gbps, delay: 1us}, or another of weir list topologies",
 			"a topology is a map")
 	}
-	params := &tree{place: here, kind: mapping}
-	pattern := &tree{place: here, kind: mapping}
+	params := &document.Node{Place: here, Kind: document.Mapping}
+	pattern := &document.Node{Place: here, Kind: document.Mapping}
 	for _, a := range set {
-		at := place{"--set " + a, 1, 1}
+		at := document.Place{File: "--set " + a, Line: 1, Column: 1}
 		key, text, ok := strings.Cut(a, "=")
 		if !ok || key == "" || text == "" {
-			c.fail(at, "parameter=value", "this sets nothing")
+			c.Fail(at, "parameter=value", "this sets nothing")
 			continue
 		}
-		v := parseTree(c, at.file, []byte(text))
+		v := document.Parse(c, at.File, []byte(text))
 		if v == nil {
 			continue
 		}
@@ -134,35 +135,35 @@ func (r *Registry) Footprint(name, topology string, set []string) ([]SwitchFootp
 		}) {
 			to = pattern
 		}
-		to.keys = append(to.keys, entry{at, key, v})
+		to.Keys = append(to.Keys, document.Entry{Place: at, Name: key, Value: v})
 	}
-	if len(c.errors) > 0 {
-		return nil, c.err()
+	if !c.OK() {
+		return nil, c.Err()
 	}
-	pattern.set("programs", &tree{place: here, kind: list,
-		items: []*tree{{place: here, kind: mapping, keys: []entry{{here, name, params}}}}})
-	root := &tree{place: here, kind: mapping}
-	root.set("topology", network)
-	root.set("switches", &tree{place: here, kind: mapping, keys: []entry{{here, "*", pattern}}})
+	pattern.Set("programs", &document.Node{Place: here, Kind: document.List,
+		Items: []*document.Node{{Place: here, Kind: document.Mapping, Keys: []document.Entry{{Place: here, Name: name, Value: params}}}}})
+	root := &document.Node{Place: here, Kind: document.Mapping}
+	root.Set("topology", network)
+	root.Set("switches", &document.Node{Place: here, Kind: document.Mapping, Keys: []document.Entry{{Place: here, Name: "*", Value: pattern}}})
 
-	d := &decoder{collector: c, registry: r, source: &Source{Name: name, File: "--topology", open: func(n string) ([]byte,
+	d := &decoder{Reader: c, registry: r, source: &Source{Name: name, File: "--topology", open: func(n string) ([]byte,
 		error) {
 		return readFile(n, largestInput)
 	}},
 		inputs: map[string][]byte{}, dryBuilt: map[string]bool{}}
 	p := &point{duration: 1}
 	p.framing, _ = packet.FramingByName("l2")
-	if d.network(root, p); len(c.errors) > 0 {
-		return nil, c.err()
+	if d.network(root, p); !c.OK() {
+		return nil, c.Err()
 	}
 	if x, err := p.network.Tree(); err == nil && x.Check(x.Plan()) == nil {
-		root.set("addresses", &tree{place: here, text: "hierarchical"})
+		root.Set("addresses", &document.Node{Place: here, Text: "hierarchical"})
 	}
-	if d.route(root, p); len(c.errors) == 0 {
+	if d.route(root, p); c.OK() {
 		d.switchConfigs(root, p)
 	}
-	if d.buffers(p); len(c.errors) > 0 {
-		return nil, c.err()
+	if d.buffers(p); !c.OK() {
+		return nil, c.Err()
 	}
 	config, err := p.config(1)
 	if err != nil {
@@ -171,8 +172,8 @@ func (r *Registry) Footprint(name, topology string, set []string) ([]SwitchFootp
 	out, err := footprints(config)
 	var no *noFootprint
 	if err != nil && !errors.As(err, &no) {
-		c.fail(place{"--topology", 1, 1}, "", "%s cannot be in this network: %v", name, err)
-		return nil, c.err()
+		c.Fail(document.Place{File: "--topology", Line: 1, Column: 1}, "", "%s cannot be in this network: %v", name, err)
+		return nil, c.Err()
 	}
 	return out, err
 }

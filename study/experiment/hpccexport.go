@@ -10,6 +10,7 @@ import (
 
 	"weir/core/unit"
 	"weir/core/workload"
+	"weir/internal/document"
 	"weir/study/interop/simfiles"
 )
 
@@ -53,7 +54,7 @@ func (x *HPCCExport) Slowdowns(rows int) (out []SlowdownTable) {
 func (o *Outcome) ExportHPCC(into string, offset unit.Time) ([]HPCCExport, error) {
 	var out []HPCCExport
 	if len(o.Runs) == 0 {
-		return nil, InputErrors{{File: o.Dir, Line: 1, Column: 1, Msg: "no run is finished",
+		return nil, document.InputErrors{{File: o.Dir, Line: 1, Column: 1, Msg: "no run is finished",
 			Allowed: "results with at least one run"}}
 	}
 	points := map[string]*point{}
@@ -63,12 +64,12 @@ func (o *Outcome) ExportHPCC(into string, offset unit.Time) ([]HPCCExport, error
 	for _, r := range o.Runs {
 		p := points[PointName(r.Point)]
 		if p == nil || r.Flows == nil {
-			return out, InputErrors{{File: filepath.Join(o.Dir, "runs", r.ID+".json"), Line: 1, Column: 1,
+			return out, document.InputErrors{{File: filepath.Join(o.Dir, "runs", r.ID+".json"), Line: 1, Column: 1,
 				Msg: "the run has no table of flows"}}
 		}
 		x, err := p.export(r, offset)
 		if err != nil {
-			return out, InputErrors{{File: filepath.Join(o.Dir, "runs", r.ID+".json"), Line: 1, Column: 1, Msg: err.Error()}}
+			return out, document.InputErrors{{File: filepath.Join(o.Dir, "runs", r.ID+".json"), Line: 1, Column: 1, Msg: err.Error()}}
 		}
 		x.Folder = filepath.Join(into, r.ID)
 		if err := os.MkdirAll(x.Folder, 0o777); err != nil {

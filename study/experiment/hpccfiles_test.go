@@ -19,6 +19,7 @@ import (
 	"weir/core/transport/rdma"
 	"weir/core/unit"
 	"weir/core/workload"
+	"weir/internal/document"
 	"weir/papers/hpcc"
 	"weir/study/interop/simfiles"
 )
@@ -172,7 +173,7 @@ func TestImportHPCCErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, not %s\n%s", change, err, want, data)
 		}
-		if _, ok := err.(InputErrors); !ok && err != nil {
+		if _, ok := err.(document.InputErrors); !ok && err != nil {
 			t.Errorf("%T", err)
 		}
 	}
@@ -334,7 +335,7 @@ func FuzzImportHPCC(f *testing.F) {
 		folder := filepath.Dir(config)
 		out, _, err := ImportHPCC(r, config, folder)
 		if err != nil {
-			if _, ok := err.(InputErrors); !ok {
+			if _, ok := err.(document.InputErrors); !ok {
 				t.Fatalf("%T: %v", err, err)
 			}
 			return

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"weir/core/topology"
 	"weir/core/unit"
 	"weir/core/workload"
+	"weir/internal/document"
 	"weir/study/interop/simfiles"
 )
 
@@ -28,11 +30,11 @@ const simulatorStart = 2 * unit.Second
 // be. Programs and parameters that the registry does not have are left out: a comment
 // says so, and left. What is wrong with the files is an InputErrors.
 func ImportHPCC(r *Registry, config, folder string) (experiment []byte, left []string, err error) {
-	c := &collector{}
-	m := &hpccImport{d: &decoder{collector: c, registry: r}, registry: r, file: config, folder: folder,
+	c := document.NewReader(experimentFile)
+	m := &hpccImport{d: &decoder{Reader: c, registry: r}, registry: r, file: config, folder: folder,
 		became: map[string]string{}, lost: map[string]string{}}
 	out := m.experiment()
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return nil, nil, err
 	}
 	// What the keys' own bounds let through, a scheme's may not.
@@ -70,21 +72,21 @@ type hpccImport struct {
 type namedValue struct{ key, name, value string }
 
 // at is where a key's value stands.
-func (m *hpccImport) at(key string) place {
+func (m *hpccImport) at(key string) document.Place {
 	if s := m.config.Get(key); s != nil {
-		return m.d.inFile(m.file, s.Line, s.Column)
+		return m.d.InFile(m.file, s.Line, s.Column)
 	}
-	return place{m.file, 1, 1}
+	return document.Place{File: m.file, Line: 1, Column: 1}
 }
 
 func (m *hpccImport) experiment() []byte {
 	data, err := readFile(m.file, largestInput)
 	if err != nil {
-		m.d.fail(place{m.file, 1, 1}, "a config.txt of the HPCC simulator", "it cannot be read: %v", reason(err))
+		m.d.Fail(document.Place{File: m.file, Line: 1, Column: 1}, "a config.txt of the HPCC simulator", "it cannot be read: %v", reason(err))
 		return nil
 	}
-	m.d.remember(m.file, data)
-	if !m.d.collector.text(m.file, data, true) {
+	m.d.Remember(m.file, data)
+	if !m.d.IsText(m.file, data, true) {
 		return nil
 	}
 	if m.config, err = simfiles.ReadConfig(bytes.NewReader(data), m.file); err != nil {
@@ -92,7 +94,7 @@ func (m *hpccImport) experiment() []byte {
 		return nil
 	}
 	topologyFile, data, at := m.open("TOPOLOGY_FILE", true)
-	if len(m.d.errors) > 0 {
+	if !m.d.OK() {
 		return nil
 	}
 	m.network, err = topology.ReadHPCC(bytes.NewReader(data), at)
@@ -108,7 +110,7 @@ func (m *hpccImport) experiment() []byte {
 		return nil
 	}
 	flowFile, data, at := m.open("FLOW_FILE", true)
-	if len(m.d.errors) > 0 {
+	if !m.d.OK() {
 		return nil
 	}
 	m.flows, err = workload.ReadHPCCFlows(bytes.NewReader(data), at)
@@ -131,7 +133,7 @@ func (m *hpccImport) experiment() []byte {
 	transport := m.transport()
 	events := m.failure()
 	measures := m.measures(duration)
-	if len(m.d.errors) > 0 {
+	if !m.d.OK() {
 		return nil
 	}
 	m.rest()
@@ -158,7 +160,7 @@ func (m *hpccImport) experiment() []byte {
 			fmt.Fprintf(&b, "#   %s\n", l)
 		}
 	}
-	fmt.Fprintf(&b, "\ntitle: %s\nduration: %v\n", quote(path.Base(filepath.ToSlash(m.file))+" of the HPCC simulator",
+	fmt.Fprintf(&b, "\ntitle: %s\nduration: %v\n", document.Quote(path.Base(filepath.ToSlash(m.file))+" of the HPCC simulator",
 		false), duration)
 	payload := 1000.0
 	if s := m.config.Get("PACKET_PAYLOAD_SIZE"); s != nil {
@@ -166,7 +168,7 @@ func (m *hpccImport) experiment() []byte {
 		m.became["PACKET_PAYLOAD_SIZE"] = "mtu"
 	}
 	fmt.Fprintf(&b, "framing: %s\nmtu: %.0f B payload\ntopology: {file: %s, format: hpcc%s}\nswitch:\n", m.framing(),
-		payload, quote(topologyFile, false), more[0])
+		payload, document.Quote(topologyFile, false), more[0])
 	for _, s := range switches {
 		fmt.Fprintf(&b, "  - %s\n", s)
 	}
@@ -182,7 +184,7 @@ func (m *hpccImport) experiment() []byte {
 			name = fmt.Sprintf("port%d", port)
 		}
 		fmt.Fprintf(&b, "  - name: %s\n    file: %s\n    format: hpcc\n    offset: %v\n    transport: %s\n    cc: %s\n", name,
-			quote(flowFile, false), m.offset, transport, controller)
+			document.Quote(flowFile, false), m.offset, transport, controller)
 		b.WriteString(more[1])
 		if port >= 0 {
 			fmt.Fprintf(&b, "    port: %d\n", port)
@@ -200,10 +202,10 @@ func (m *hpccImport) experiment() []byte {
 
 func (m *hpccImport) foreign(err error) {
 	if e, ok := err.(*simfiles.FormatError); ok {
-		m.d.fail(m.d.inFile(e.File, e.Line, e.Column), "", "%s", e.Msg)
+		m.d.Fail(m.d.InFile(e.File, e.Line, e.Column), "", "%s", e.Msg)
 		return
 	}
-	m.d.foreign(&tree{place: place{m.file, 1, 1}, text: m.file}, err)
+	m.d.foreign(&document.Node{Place: document.Place{File: m.file, Line: 1, Column: 1}, Text: m.file}, err)
 }
 
 // open reads the file that a key names; name is what the experiment calls it, at what
@@ -212,7 +214,7 @@ func (m *hpccImport) open(key string, must bool) (name string, data []byte, at s
 	s := m.config.Get(key)
 	if s == nil {
 		if must {
-			m.d.fail(place{m.file, 1, 1}, key+" and a file", "the configuration has no %s", key)
+			m.d.Fail(document.Place{File: m.file, Line: 1, Column: 1}, key+" and a file", "the configuration has no %s", key)
 		}
 		return "", nil, ""
 	}
@@ -235,14 +237,14 @@ func (m *hpccImport) open(key string, must bool) (name string, data []byte, at s
 	case data == nil && !must:
 		return "", nil, ""
 	case data == nil:
-		m.d.fail(m.at(key), "a file from here, from the configuration's folder or the one above", "%q cannot be read: %v",
+		m.d.Fail(m.at(key), "a file from here, from the configuration's folder or the one above", "%q cannot be read: %v",
 			s.Text, reason(err))
 		return "", nil, ""
 	case len(data) >= int(largestInput):
-		m.d.fail(m.at(key), "up to "+largestInput.String(), "%q is too large", s.Text)
+		m.d.Fail(m.at(key), "up to "+largestInput.String(), "%q is too large", s.Text)
 	}
-	m.d.remember(at, data)
-	m.d.collector.text(at, data, false)
+	m.d.Remember(at, data)
+	m.d.IsText(at, data, false)
 	name = at
 	if base, err := filepath.Abs(m.folder); err == nil {
 		if whole, err := filepath.Abs(at); err == nil {
@@ -327,11 +329,11 @@ func legs(n *topology.Network, links []int) []simfiles.Leg {
 func (m *hpccImport) duration() unit.Time {
 	s := m.config.Get("SIMULATOR_STOP_TIME")
 	if s == nil {
-		m.d.fail(place{m.file, 1, 1}, "SIMULATOR_STOP_TIME and seconds", "the configuration has no SIMULATOR_STOP_TIME")
+		m.d.Fail(document.Place{File: m.file, Line: 1, Column: 1}, "SIMULATOR_STOP_TIME and seconds", "the configuration has no SIMULATOR_STOP_TIME")
 		return 1
 	}
 	if s.Time <= m.offset {
-		m.d.fail(m.at(s.Key), fmt.Sprintf("more than %v, when flows begin", m.offset), "the simulation stops at %v", s.Time)
+		m.d.Fail(m.at(s.Key), fmt.Sprintf("more than %v, when flows begin", m.offset), "the simulation stops at %v", s.Time)
 		return 1
 	}
 	m.became[s.Key] = "duration"
@@ -562,7 +564,7 @@ func (m *hpccImport) controller() string {
 		if s := m.config.Get("CC_MODE"); s != nil {
 			text = strconv.FormatFloat(s.Number, 'f', -1, 64)
 		}
-		m.d.fail(m.at("CC_MODE"), "1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP), 10 (HPCC-PINT)", "CC_MODE is %q", text)
+		m.d.Fail(m.at("CC_MODE"), "1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP), 10 (HPCC-PINT)", "CC_MODE is %q", text)
 		return ""
 	}
 	m.became["CC_MODE"] = "cc: " + name
@@ -573,7 +575,7 @@ func (m *hpccImport) controller() string {
 	given := map[string]bool{}
 	for _, k := range controllerKeys {
 		s := m.config.Get(k.key)
-		if s == nil || !contains(strings.Fields(k.of), name) {
+		if s == nil || !slices.Contains(strings.Fields(k.of), name) {
 			continue
 		}
 		switch value, why := k.value(m, s); {
@@ -591,7 +593,7 @@ func (m *hpccImport) controller() string {
 			return "{" + braced(m.scheme(s, params)) + "}"
 		}
 	}
-	m.d.fail(m.at("CC_MODE"), "", "this weir has no congestion controller %s", name)
+	m.d.Fail(m.at("CC_MODE"), "", "this weir has no congestion controller %s", name)
 	return ""
 }
 
@@ -610,7 +612,7 @@ func (m *hpccImport) transport() string {
 		packets := max(1, math.Ceil(s.Number/m.number("PACKET_PAYLOAD_SIZE", 1000)))
 		params = append(params, namedValue{s.Key, "ack_every", plural(int(min(packets, 1e6)))})
 		if s.Number == 0 {
-			m.d.fail(m.at(s.Key), "1 or more", "without acknowledgements no flow ends")
+			m.d.Fail(m.at(s.Key), "1 or more", "without acknowledgements no flow ends")
 		}
 	}
 	if m.mode() == "dcqcn" { // rdma-hw.cc: ReceiveUdp sets the CNP flag in the ACK of each marked packet
@@ -640,7 +642,7 @@ func (m *hpccImport) transport() string {
 			return "{" + text + "}"
 		}
 	}
-	m.d.fail(place{m.file, 1, 1}, "", "this weir has no transport rdma")
+	m.d.Fail(document.Place{File: m.file, Line: 1, Column: 1}, "", "this weir has no transport rdma")
 	return ""
 }
 
@@ -739,7 +741,7 @@ func (m *hpccImport) ecn() (out []namedValue) {
 					found = found || e.Rate == l.Rate.Bits
 				}
 				if !found {
-					m.d.fail(m.at(key), "a value for each rate of the topology's switches", "%s has none for links of %v", key, l.Rate)
+					m.d.Fail(m.at(key), "a value for each rate of the topology's switches", "%s has none for links of %v", key, l.Rate)
 					return nil
 				}
 			}
@@ -766,7 +768,7 @@ func (m *hpccImport) failure() string {
 				nodes[s.Ends[1]].Name)
 		}
 	}
-	m.d.fail(m.at(s.Key), "two nodes that a link joins, or 0 0 0", "nodes %d and %d have no link", s.Ends[0], s.Ends[1])
+	m.d.Fail(m.at(s.Key), "two nodes that a link joins, or 0 0 0", "nodes %d and %d have no link", s.Ends[0], s.Ends[1])
 	return ""
 }
 

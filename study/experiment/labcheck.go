@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
+	"weir/internal/document"
 	"weir/worlds/lab/kernel"
 )
 
@@ -31,32 +33,32 @@ var noLab = map[string]string{
 // kernel: all of it together, as InputErrors. With force, an experiment that is too large
 // is none.
 func (s *Spec) CheckLab(k *kernel.Kernel, force bool) error {
-	c := &collector{}
-	c.remember(s.source.File, s.source.Data)
-	at := func(keys ...string) place {
+	c := document.NewReader(experimentFile)
+	c.Remember(s.source.File, s.source.Data)
+	at := func(keys ...string) document.Place {
 		for _, key := range keys {
-			if t := s.root.get(key); t != nil {
-				return t.place
+			if t := s.root.Get(key); t != nil {
+				return t.Place
 			}
 		}
-		return s.root.place
+		return s.root.Place
 	}
 	for _, p := range s.points {
 		for i := range p.traffic {
 			p.traffic[i].checkLab(c, p, k)
 		}
 		if p.telemetry != nil {
-			c.fail(at("switch", "switches", "sweep"), "",
+			c.Fail(at("switch", "switches", "sweep"), "",
 				"the lab's hosts are Linux, which does not know packets with telemetry (program telemetry)")
 		}
 		if p.framing.Fixed() {
-			c.fail(at("framing"), "l2, wire", "framing %s counts headers that no real frame has", p.framing.Name)
+			c.Fail(at("framing"), "l2, wire", "framing %s counts headers that no real frame has", p.framing.Name)
 		}
 		for _, m := range p.measures {
 			if why, ok := noLab[m.name]; ok {
-				c.fail(m.at, "", "there is no %s in the lab: %s", m.name, why)
+				c.Fail(m.at, "", "there is no %s in the lab: %s", m.name, why)
 			} else if m.log {
-				c.fail(m.at, "", "the lab keeps no log of pause frames")
+				c.Fail(m.at, "", "the lab keeps no log of pause frames")
 			}
 		}
 		links := make([]int, len(p.network.Nodes))
@@ -70,20 +72,20 @@ func (s *Spec) CheckLab(k *kernel.Kernel, force bool) error {
 				continue
 			}
 			if hosts++; links[n] != 1 {
-				c.fail(at("topology"), "hosts with one link", "host %s has %d links; a host of the lab has one interface",
+				c.Fail(at("topology"), "hosts with one link", "host %s has %d links; a host of the lab has one interface",
 					node.Name, links[n])
 			}
 		}
-		if len(c.errors) == 0 { // it takes all of the above
+		if c.OK() { // it takes all of the above
 			if _, err := p.labHosts(k); err != nil {
-				c.fail(at("traffic"), "hosts of their own for such flows", "%v", err)
+				c.Fail(at("traffic"), "hosts of their own for such flows", "%v", err)
 			}
 		}
 		if force {
 			continue
 		}
 		if hosts > LabHosts {
-			c.fail(at("topology"), fmt.Sprintf("up to %d hosts", LabHosts),
+			c.Fail(at("topology"), fmt.Sprintf("up to %d hosts", LabHosts),
 				"the network has %d hosts, and each is a namespace with rings of its own", hosts)
 		}
 		most := float64(LabFrames)
@@ -91,13 +93,13 @@ func (s *Spec) CheckLab(k *kernel.Kernel, force bool) error {
 			most /= 2
 		}
 		if f := p.framesPerSecond(); f > most {
-			c.fail(at("topology"), fmt.Sprintf("rates divided by %.0f, or as many fewer senders; --force runs it all the same",
+			c.Fail(at("topology"), fmt.Sprintf("rates divided by %.0f, or as many fewer senders; --force runs it all the same",
 				roundUpTo(f/most)),
 				"too large for this machine at %s: hosts would send about %s frames/s, and the lab carries %s in good time",
 				orPoint(p.at), SI(f), SI(most))
 		}
 	}
-	return c.err()
+	return c.Err()
 }
 
 func orPoint(at []Coordinate) string {
@@ -111,9 +113,9 @@ func orPoint(at []Coordinate) string {
 func roundUpTo(x float64) float64 { return float64(int(x) + 1) }
 
 // checkLab tells what of a traffic the kernel cannot carry.
-func (tr *traffic) checkLab(c *collector, p *point, k *kernel.Kernel) {
+func (tr *traffic) checkLab(c *document.Reader, p *point, k *kernel.Kernel) {
 	if over := tr.ipPacket() - mostMTU; over > 0 {
-		c.fail(tr.at, fmt.Sprintf("a payload of %d B", tr.payload-over),
+		c.Fail(tr.at, fmt.Sprintf("a payload of %d B", tr.payload-over),
 			"traffic %s: IP packets of %d bytes are longer than interfaces of the lab can have (%d)", tr.name,
 			tr.ipPacket(), mostMTU)
 	}
@@ -122,22 +124,22 @@ func (tr *traffic) checkLab(c *collector, p *point, k *kernel.Kernel) {
 		return
 	case "tcp":
 	default:
-		c.fail(tr.at, "tcp, udp", "traffic %s: the lab's hosts are Linux, which has no transport %s", tr.name,
+		c.Fail(tr.at, "tcp, udp", "traffic %s: the lab's hosts are Linux, which has no transport %s", tr.name,
 			tr.transport.Name)
 		return
 	}
 	if err := k.CongestionControl(tr.cc.Name); err != nil {
-		c.fail(tr.ccAt, strings.Join(k.CongestionControls, ", "), "traffic %s: %v", tr.name, err)
+		c.Fail(tr.ccAt, strings.Join(k.CongestionControls, ", "), "traffic %s: %v", tr.name, err)
 		return
 	}
 	for _, param := range tr.cc.Params {
 		if !isDefault(&param, tr.ccValues) {
-			c.fail(tr.ccAt, "its default: "+param.Default, "traffic %s: the kernel's %s has no parameter %s", tr.name,
+			c.Fail(tr.ccAt, "its default: "+param.Default, "traffic %s: the kernel's %s has no parameter %s", tr.name,
 				tr.cc.Name, param.Name)
 		}
 	}
 	if _, err := k.TCP(tr.values); err != nil {
-		c.fail(tr.at, "", "traffic %s: %v", tr.name, err)
+		c.Fail(tr.at, "", "traffic %s: %v", tr.name, err)
 	}
 }
 
@@ -314,7 +316,7 @@ func (s *Spec) Switches(patterns []string) (names []string, err error) {
 				}
 				all = append(all, n.Name)
 				if ok, err := path.Match(pattern, n.Name); ok && err == nil || n.Name == pattern {
-					if found = true; !contains(names, n.Name) {
+					if found = true; !slices.Contains(names, n.Name) {
 						names = append(names, n.Name)
 					}
 				}

@@ -10,13 +10,14 @@ import (
 
 	"weir/core/topology"
 	"weir/core/unit"
+	"weir/internal/document"
 	"weir/worlds/sim"
 )
 
 // measure is one entry of the spec's measure list, decoded.
 type measure struct {
 	*kindOfMeasure
-	at          place
+	at          document.Place
 	port        int    // index into sim.Result.Ports, −1: none
 	ports       []int  // queue: those whose samples are taken together
 	nodes       []int  // buffer: switches
@@ -44,7 +45,7 @@ type measure struct {
 type kindOfMeasure struct {
 	name, doc string
 	keys      []string
-	decode    func(d *decoder, at, options *tree, p *point, m *measure)
+	decode    func(d *decoder, at, options *document.Node, p *point, m *measure)
 	watches   func(m *measure, p *point, c *sim.Config) []sim.Watch
 	evaluate  func(m *measure, e *evaluation)
 }
@@ -150,24 +151,24 @@ func measureNames() (out []string) {
 	return out
 }
 
-func (d *decoder) measureList(root *tree, p *point) {
-	t := root.get("measure")
+func (d *decoder) measureList(root *document.Node, p *point) {
+	t := root.Get("measure")
 	if t == nil {
-		kept := &tree{place: root.place, kind: list, from: "default: ours",
-			items: []*tree{{place: root.place, text: "goodput"}}}
-		if root.orig != nil && root.orig.get("measure") == nil {
-			root.orig.set("measure", kept)
+		kept := &document.Node{Place: root.Place, Kind: document.List, From: "default: ours",
+			Items: []*document.Node{{Place: root.Place, Text: "goodput"}}}
+		if root.Orig != nil && root.Orig.Get("measure") == nil {
+			root.Orig.Set("measure", kept)
 		}
-		t = copyTree(kept)
-		root.set("measure", t)
+		t = document.Copy(kept)
+		root.Set("measure", t)
 	}
-	if t.kind != list {
-		d.fail(t.place, "[goodput, {queue: {port: s1->server}}]", "measure is a list")
+	if t.Kind != document.List {
+		d.Fail(t.Place, "[goodput, {queue: {port: s1->server}}]", "measure is a list")
 		return
 	}
-	for _, x := range t.items {
-		m := &measure{at: x.place, port: -1, traffic: -1, target: math.NaN()}
-		name, options := d.named(x, "measure")
+	for _, x := range t.Items {
+		m := &measure{at: x.Place, port: -1, traffic: -1, target: math.NaN()}
+		name, options := d.Named(x, "measure")
 		if options == nil {
 			continue
 		}
@@ -177,62 +178,62 @@ func (d *decoder) measureList(root *tree, p *point) {
 			}
 		}
 		if m.kindOfMeasure == nil {
-			d.unknown(x.place, "measure", name, measureNames())
+			d.Unknown(x.Place, "measure", name, measureNames())
 			continue
 		}
-		before := len(d.errors)
-		if len(m.keys) == 0 && len(options.keys) > 0 {
-			d.fail(options.keys[0].place, m.name+" alone", "%s has no options", m.name)
+		before := d.Count()
+		if len(m.keys) == 0 && len(options.Keys) > 0 {
+			d.Fail(options.Keys[0].Place, m.name+" alone", "%s has no options", m.name)
 			continue
 		}
-		d.keys(options, m.name+"'s key", m.keys)
+		d.Keys(options, m.name+"'s key", m.keys)
 		if m.decode != nil {
 			m.decode(d, x, options, p, m)
 		}
-		if len(d.errors) > before {
+		if d.Count() > before {
 			continue
 		}
 		for _, other := range p.measures {
 			switch {
 			case other.name != m.name:
 			case other.label == m.label:
-				d.fail(x.place, "each measure once", "the measure %s is here already", m.name)
+				d.Fail(x.Place, "each measure once", "the measure %s is here already", m.name)
 			case other.inBytes != m.inBytes:
-				d.fail(x.place, "", "all queues of an experiment are measured in the same unit")
+				d.Fail(x.Place, "", "all queues of an experiment are measured in the same unit")
 			}
 		}
 		p.measures = append(p.measures, m)
 	}
 }
 
-func decodeByTraffic(d *decoder, _, options *tree, _ *point, m *measure) {
-	m.by = d.word(d.value(options, "by", "traffic", "ours"), "grouping", []string{"traffic"})
+func decodeByTraffic(d *decoder, _, options *document.Node, _ *point, m *measure) {
+	m.by = d.Word(d.Default(options, "by", "traffic", "ours"), "grouping", []string{"traffic"})
 }
 
-func decodeRetransmissions(d *decoder, _, options *tree, _ *point, m *measure) {
-	m.by = d.word(d.value(options, "by", "traffic", "ours"), "grouping", []string{"traffic", "flow"})
+func decodeRetransmissions(d *decoder, _, options *document.Node, _ *point, m *measure) {
+	m.by = d.Word(d.Default(options, "by", "traffic", "ours"), "grouping", []string{"traffic", "flow"})
 }
 
-func decodeUnacked(d *decoder, at, options *tree, p *point, m *measure) {
+func decodeUnacked(d *decoder, at, options *document.Node, p *point, m *measure) {
 	decodeByTraffic(d, at, options, p, m)
 	for i := range p.traffic {
 		if p.traffic[i].transport.Buffered {
 			return
 		}
 	}
-	d.fail(at.place, "a traffic with transport: tcp", "no traffic of the experiment has a send buffer")
+	d.Fail(at.Place, "a traffic with transport: tcp", "no traffic of the experiment has a send buffer")
 }
 
-func decodeBalance(d *decoder, at, options *tree, p *point, m *measure) {
-	t := d.value(options, "switches", "*", "ours")
+func decodeBalance(d *decoder, at, options *document.Node, p *point, m *measure) {
+	t := d.Default(options, "switches", "*", "ours")
 	of := d.switchesOf(t, p)
 	d.every(options, p, m)
-	if len(d.errors) > 0 {
+	if !d.OK() {
 		return
 	}
 	x, err := p.network.Tree()
 	if err != nil {
-		d.fail(at.place, "a fat tree of two or three tiers", "balance is that of upward ports: %v", err)
+		d.Fail(at.Place, "a fat tree of two or three tiers", "balance is that of upward ports: %v", err)
 		return
 	}
 	ports := p.network.Ports()
@@ -245,26 +246,26 @@ func decodeBalance(d *decoder, at, options *tree, p *point, m *measure) {
 			m.nodes = append(m.nodes, n)
 		}
 	}
-	if m.label = d.text(t); len(m.nodes) == 0 {
-		d.fail(t.place, "switches of a lower tier", "no switch that %q matches has ports upward", t.text)
+	if m.label = d.Text(t); len(m.nodes) == 0 {
+		d.Fail(t.Place, "switches of a lower tier", "no switch that %q matches has ports upward", t.Text)
 	}
 	if len(m.ports) > mostPorts {
-		d.fail(t.place, fmt.Sprintf("a pattern of switches with %d ports upward at most", mostPorts), "%q has %d", t.text,
+		d.Fail(t.Place, fmt.Sprintf("a pattern of switches with %d ports upward at most", mostPorts), "%q has %d", t.Text,
 			len(m.ports))
 	}
 }
 
-func decodeGoodput(d *decoder, _, options *tree, p *point, m *measure) {
-	m.by = d.word(d.value(options, "by", "traffic", "ours"), "grouping", []string{"traffic", "all"})
+func decodeGoodput(d *decoder, _, options *document.Node, p *point, m *measure) {
+	m.by = d.Word(d.Default(options, "by", "traffic", "ours"), "grouping", []string{"traffic", "all"})
 	d.every(options, p, m)
 }
 
-func decodeJain(d *decoder, _, options *tree, p *point, m *measure) {
-	m.by = d.word(d.value(options, "by", "traffic", "ours"), "grouping", []string{"traffic", "flow"})
+func decodeJain(d *decoder, _, options *document.Node, p *point, m *measure) {
+	m.by = d.Word(d.Default(options, "by", "traffic", "ours"), "grouping", []string{"traffic", "flow"})
 	d.every(options, p, m)
 }
 
-func decodeDelay(d *decoder, at, options *tree, p *point, m *measure) {
+func decodeDelay(d *decoder, at, options *document.Node, p *point, m *measure) {
 	decodeByTraffic(d, at, options, p, m)
 	m.percentiles = d.percentiles(options, "", "")
 }
@@ -272,7 +273,7 @@ func decodeDelay(d *decoder, at, options *tree, p *point, m *measure) {
 // mostBins bounds the rows of a table by flow size.
 const mostBins = 1000
 
-func decodeCompletion(d *decoder, at, options *tree, p *point, m *measure) {
+func decodeCompletion(d *decoder, at, options *document.Node, p *point, m *measure) {
 	decodeByTraffic(d, at, options, p, m)
 	standard, source := "", ""
 	if m.name == "slowdown" { // as the HPCC paper's figures have it
@@ -280,17 +281,17 @@ func decodeCompletion(d *decoder, at, options *tree, p *point, m *measure) {
 	}
 	m.percentiles = d.percentiles(options, standard, source)
 	if m.name == "fct" {
-		m.deviation = d.word(d.value(options, "deviation", "false", "ours"), "answer", []string{"true", "false"}) == "true"
+		m.deviation = d.Word(d.Default(options, "deviation", "false", "ours"), "answer", []string{"true", "false"}) == "true"
 	}
-	if b := options.get("bins"); b != nil {
-		m.bins = d.integer(b, 1, mostBins)
+	if b := options.Get("bins"); b != nil {
+		m.bins = d.Integer(b, 1, mostBins)
 	}
 }
 
-func decodePort(d *decoder, at, options *tree, p *point, m *measure) {
-	port := options.get("port")
+func decodePort(d *decoder, at, options *document.Node, p *point, m *measure) {
+	port := options.Get("port")
 	if port == nil {
-		d.missing(options, "port", m.name+"'s key", m.keys, m.name+": {port: switch->node}", "%s needs a port", m.name)
+		d.Missing(options, "port", m.name+"'s key", m.keys, m.name+": {port: switch->node}", "%s needs a port", m.name)
 		return
 	}
 	m.port = d.port(port, p, false)
@@ -298,18 +299,18 @@ func decodePort(d *decoder, at, options *tree, p *point, m *measure) {
 	d.every(options, p, m)
 }
 
-func decodeQueue(d *decoder, at, options *tree, p *point, m *measure) {
-	port, switches := options.get("port"), options.get("switches")
+func decodeQueue(d *decoder, at, options *document.Node, p *point, m *measure) {
+	port, switches := options.Get("port"), options.Get("switches")
 	switch {
 	case (port == nil) == (switches == nil):
-		d.missing(options, "port", "queue's key", m.keys, `queue: {port: s1->server}, or queue: {switches: "*"}`,
+		d.Missing(options, "port", "queue's key", m.keys, `queue: {port: s1->server}, or queue: {switches: "*"}`,
 			"queue needs a port, or switches")
 		return
 	case port != nil:
 		m.port = d.port(port, p, true)
 		m.ports, m.label = []int{m.port}, portName(p.network, m.port)
 	default:
-		m.label = d.text(switches)
+		m.label = d.Text(switches)
 		of := d.switchesOf(switches, p)
 		for l := range p.network.Links {
 			for e, n := range p.network.Links[l].Ends {
@@ -319,19 +320,19 @@ func decodeQueue(d *decoder, at, options *tree, p *point, m *measure) {
 			}
 		}
 	}
-	d.value(options, "every", "10ms", "ours")
+	d.Default(options, "every", "10ms", "ours")
 	d.every(options, p, m)
-	m.inBytes = d.word(d.value(options, "unit", "packets", "ours"), "unit", []string{"packets", "bytes"}) == "bytes"
+	m.inBytes = d.Word(d.Default(options, "unit", "packets", "ours"), "unit", []string{"packets", "bytes"}) == "bytes"
 	m.percentiles = d.percentiles(options, "99", "ours")
 	m.until = unit.Never
-	if t := options.get("until"); t != nil {
+	if t := options.Get("until"); t != nil {
 		m.until = d.measuredTime(t, p, true)
 	}
 }
 
 // switchesOf are the nodes that are switches whose names a pattern matches.
-func (d *decoder) switchesOf(t *tree, p *point) (nodes []int) {
-	pattern := d.text(t)
+func (d *decoder) switchesOf(t *document.Node, p *point) (nodes []int) {
+	pattern := d.Text(t)
 	var names []string
 	for i, n := range p.network.Nodes {
 		if !n.Switch {
@@ -343,15 +344,15 @@ func (d *decoder) switchesOf(t *tree, p *point) (nodes []int) {
 		}
 	}
 	if len(nodes) == 0 {
-		d.unknown(t.place, "switch", pattern, append(names[:min(len(names), 10):min(len(names), 10)], "*"))
+		d.Unknown(t.Place, "switch", pattern, append(names[:min(len(names), 10):min(len(names), 10)], "*"))
 	}
 	return nodes
 }
 
-func decodeBuffer(d *decoder, at, options *tree, p *point, m *measure) {
-	t := d.value(options, "switches", "*", "ours")
-	m.label, m.nodes = d.text(t), d.switchesOf(t, p)
-	d.value(options, "every", "10ms", "ours")
+func decodeBuffer(d *decoder, at, options *document.Node, p *point, m *measure) {
+	t := d.Default(options, "switches", "*", "ours")
+	m.label, m.nodes = d.Text(t), d.switchesOf(t, p)
+	d.Default(options, "every", "10ms", "ours")
 	d.every(options, p, m)
 	m.percentiles = d.percentiles(options, "99", "ours")
 }
@@ -359,17 +360,17 @@ func decodeBuffer(d *decoder, at, options *tree, p *point, m *measure) {
 // mostPorts bounds the groups of a measure by port.
 const mostPorts = 256
 
-func decodePause(d *decoder, at, options *tree, p *point, m *measure) {
-	m.log = d.word(d.value(options, "log", "false", "ours"), "answer", []string{"true", "false"}) == "true"
-	t := d.value(options, "by", "all", "ours")
-	if m.by = d.word(t, "grouping", []string{"all", "port", "traffic"}); m.by == "port" &&
+func decodePause(d *decoder, at, options *document.Node, p *point, m *measure) {
+	m.log = d.Word(d.Default(options, "log", "false", "ours"), "answer", []string{"true", "false"}) == "true"
+	t := d.Default(options, "by", "all", "ours")
+	if m.by = d.Word(t, "grouping", []string{"all", "port", "traffic"}); m.by == "port" &&
 		2*len(p.network.Links) > mostPorts {
-		d.fail(t.place, "all, traffic", "the network has %d ports; at most %d are shown one by one", 2*len(p.network.Links),
+		d.Fail(t.Place, "all, traffic", "the network has %d ports; at most %d are shown one by one", 2*len(p.network.Links),
 			mostPorts)
 	}
 }
 
-func decodeGauge(d *decoder, at, options *tree, p *point, m *measure) {
+func decodeGauge(d *decoder, at, options *document.Node, p *point, m *measure) {
 	var gauged []string
 	for i := range p.traffic {
 		if m.gauges(&p.traffic[i]) {
@@ -377,32 +378,32 @@ func decodeGauge(d *decoder, at, options *tree, p *point, m *measure) {
 		}
 	}
 	if len(gauged) == 0 {
-		d.fail(at.place, "a traffic over a transport with a window", "no traffic of the experiment has a %s", m.name)
+		d.Fail(at.Place, "a traffic over a transport with a window", "no traffic of the experiment has a %s", m.name)
 		return
 	}
-	if t := options.get("traffic"); t != nil {
-		name := d.word(t, "traffic with a "+m.name, gauged)
+	if t := options.Get("traffic"); t != nil {
+		name := d.Word(t, "traffic with a "+m.name, gauged)
 		for i := range p.traffic {
 			if p.traffic[i].name == name {
 				m.traffic, m.label = i, name
 			}
 		}
 	}
-	d.value(options, "every", "10ms", "ours")
+	d.Default(options, "every", "10ms", "ours")
 	d.every(options, p, m)
-	m.flows = d.integer(d.value(options, "flows", "8", "ours"), 1, 10000)
+	m.flows = d.Integer(d.Default(options, "flows", "8", "ours"), 1, 10000)
 }
 
-func decodeFairness(d *decoder, at, options *tree, p *point, m *measure) {
-	m.by = d.word(d.value(options, "by", "flow", "ours"), "grouping", []string{"traffic", "flow"})
-	d.value(options, "every", "10ms", "ours")
+func decodeFairness(d *decoder, at, options *document.Node, p *point, m *measure) {
+	m.by = d.Word(d.Default(options, "by", "flow", "ours"), "grouping", []string{"traffic", "flow"})
+	d.Default(options, "every", "10ms", "ours")
 	d.every(options, p, m)
-	level := d.value(options, "index", "95%", "ours")
-	if m.level = read(d, level, unit.ParseShare); !(m.level > 0 && m.level <= 1) && level.kind == scalar {
-		d.fail(level.place, "above 0% up to 100%", "%q is not a Jain index", level.text)
+	level := d.Default(options, "index", "95%", "ours")
+	if m.level = document.Read(d.Reader, level, unit.ParseShare); !(m.level > 0 && m.level <= 1) && level.Kind == document.Scalar {
+		d.Fail(level.Place, "above 0% up to 100%", "%q is not a Jain index", level.Text)
 	}
 	m.after, m.until = p.warmup, p.warmup+p.duration
-	if t := options.get("after"); t != nil {
+	if t := options.Get("after"); t != nil {
 		m.after = d.measuredTime(t, p, false)
 	}
 	d.hold(options, "10", m)
@@ -410,23 +411,23 @@ func decodeFairness(d *decoder, at, options *tree, p *point, m *measure) {
 
 // hold reads how many samples one after another have to be good. So many must be
 // there.
-func (d *decoder) hold(options *tree, standard string, m *measure) {
-	t := d.value(options, "hold", standard, "ours")
-	m.hold = d.integer(t, 1, 1000000)
-	if span := m.until - m.after; len(d.errors) == 0 && m.every > 0 && unit.Time(m.hold) > span/m.every {
-		d.fail(t.place, "a shorter every, or a smaller hold", "there are no %d samples, one every %v, within %v", m.hold,
+func (d *decoder) hold(options *document.Node, standard string, m *measure) {
+	t := d.Default(options, "hold", standard, "ours")
+	m.hold = d.Integer(t, 1, 1000000)
+	if span := m.until - m.after; d.OK() && m.every > 0 && unit.Time(m.hold) > span/m.every {
+		d.Fail(t.Place, "a shorter every, or a smaller hold", "there are no %d samples, one every %v, within %v", m.hold,
 			m.every, span)
 	}
 }
 
-func decodeReaction(d *decoder, at, options *tree, p *point, m *measure) {
+func decodeReaction(d *decoder, at, options *document.Node, p *point, m *measure) {
 	for _, of := range []string{"goodput", "throughput", "queue"} {
-		t := options.get(of)
+		t := options.Get(of)
 		switch {
 		case t == nil:
 			continue
 		case m.of != "":
-			d.fail(t.place, "one of goodput, throughput, queue", "a reaction is that of one quantity")
+			d.Fail(t.Place, "one of goodput, throughput, queue", "a reaction is that of one quantity")
 			return
 		}
 		m.of = of
@@ -440,101 +441,101 @@ func decodeReaction(d *decoder, at, options *tree, p *point, m *measure) {
 		var names []string
 		for i := range p.traffic {
 			names = append(names, p.traffic[i].name)
-			if p.traffic[i].name == t.text {
+			if p.traffic[i].name == t.Text {
 				m.traffic = i
 			}
 		}
-		m.label = d.word(t, "traffic", names)
+		m.label = d.Word(t, "traffic", names)
 	}
-	after := options.get("after")
+	after := options.Get("after")
 	if m.of == "" || after == nil {
-		d.missing(options, "after", "reaction's key", m.keys, "reaction: {after: 5ms, goodput: light}",
+		d.Missing(options, "after", "reaction's key", m.keys, "reaction: {after: 5ms, goodput: light}",
 			"a reaction needs after, and one of goodput, throughput, queue")
 		return
 	}
 	m.after, m.until = d.measuredTime(after, p, false), p.warmup+p.duration
-	if t := options.get("until"); t != nil {
-		if m.until = d.measuredTime(t, p, true); m.until <= m.after && len(d.errors) == 0 {
-			d.fail(t.place, "a time after "+m.after.String(), "%s is not after the step", t.text)
+	if t := options.Get("until"); t != nil {
+		if m.until = d.measuredTime(t, p, true); m.until <= m.after && d.OK() {
+			d.Fail(t.Place, "a time after "+m.after.String(), "%s is not after the step", t.Text)
 		}
 	}
-	if t := options.get("to"); t != nil {
+	if t := options.Get("to"); t != nil {
 		if m.of == "queue" {
-			if l, ok := readOK(d, t, unit.ParseLength); ok && l.Bytes > 0 {
-				d.fail(t.place, "a number of packets such as 24 packets", "%q is not a number of packets", t.text)
+			if l, ok := document.ReadOK(d.Reader, t, unit.ParseLength); ok && l.Bytes > 0 {
+				d.Fail(t.Place, "a number of packets such as 24 packets", "%q is not a number of packets", t.Text)
 			} else {
 				m.target = float64(l.Packets)
 			}
 		} else {
-			m.target = float64(read(d, t, unit.ParseRate))
+			m.target = float64(document.Read(d.Reader, t, unit.ParseRate))
 		}
 	}
-	d.value(options, "every", "1ms", "ours")
+	d.Default(options, "every", "1ms", "ours")
 	d.every(options, p, m)
-	within := d.value(options, "within", "10%", "ours")
-	if m.level = read(d, within, unit.ParseShare); m.level <= 0 && within.kind == scalar {
-		d.fail(within.place, "above 0%", "%q is not a band", within.text)
+	within := d.Default(options, "within", "10%", "ours")
+	if m.level = document.Read(d.Reader, within, unit.ParseShare); m.level <= 0 && within.Kind == document.Scalar {
+		d.Fail(within.Place, "above 0%", "%q is not a band", within.Text)
 	}
 	d.hold(options, "5", m)
 }
 
 // measuredTime reads a time of the measured part, the end included or not.
-func (d *decoder) measuredTime(t *tree, p *point, included bool) unit.Time {
-	at, ok := readOK(d, t, unit.ParseTime)
+func (d *decoder) measuredTime(t *document.Node, p *point, included bool) unit.Time {
+	at, ok := document.ReadOK(d.Reader, t, unit.ParseTime)
 	end, allowed := p.warmup+p.duration, "before "
 	if included {
 		allowed = "up to "
 	}
 	if ok && (at < p.warmup || at > end || at == end && !included) {
-		d.fail(t.place, "from "+p.warmup.String()+" on, "+allowed+end.String(), "%q is not within the measured part", t.text)
+		d.Fail(t.Place, "from "+p.warmup.String()+" on, "+allowed+end.String(), "%q is not within the measured part", t.Text)
 	}
 	return at
 }
 
 // every reads the time between samples.
-func (d *decoder) every(options *tree, p *point, m *measure) {
-	t := options.get("every")
+func (d *decoder) every(options *document.Node, p *point, m *measure) {
+	t := options.Get("every")
 	if t == nil {
 		return
 	}
-	switch m.every = d.positive(t); {
+	switch m.every = d.Positive(t); {
 	case p.duration/m.every > mostSamples:
-		d.fail(t.place, "at least "+(p.duration/mostSamples+1).String(), "that many samples would not fit into memory")
+		d.Fail(t.Place, "at least "+(p.duration/mostSamples+1).String(), "that many samples would not fit into memory")
 	case m.every > p.duration:
-		d.fail(t.place, "up to "+p.duration.String(), "every %s is longer than the measured part", t.text)
+		d.Fail(t.Place, "up to "+p.duration.String(), "every %s is longer than the measured part", t.Text)
 	}
 }
 
 // percentiles reads those of a measure; standard are what it has without the key.
-func (d *decoder) percentiles(options *tree, standard, source string) (out []float64) {
-	t := options.get("percentiles")
+func (d *decoder) percentiles(options *document.Node, standard, source string) (out []float64) {
+	t := options.Get("percentiles")
 	if t == nil {
 		if standard == "" {
 			return nil
 		}
-		kept := &tree{place: options.place, kind: list, from: "default: " + source}
+		kept := &document.Node{Place: options.Place, Kind: document.List, From: "default: " + source}
 		for _, v := range strings.Fields(standard) {
-			kept.items = append(kept.items, &tree{place: options.place, text: v})
+			kept.Items = append(kept.Items, &document.Node{Place: options.Place, Text: v})
 		}
-		if options.orig != nil {
-			options.orig.set("percentiles", kept)
+		if options.Orig != nil {
+			options.Orig.Set("percentiles", kept)
 		}
-		t = copyTree(kept)
-		options.set("percentiles", t)
+		t = document.Copy(kept)
+		options.Set("percentiles", t)
 	}
-	if t.kind != list {
-		d.fail(t.place, "[50, 95, 99]", "percentiles are a list")
+	if t.Kind != document.List {
+		d.Fail(t.Place, "[50, 95, 99]", "percentiles are a list")
 		return nil
 	}
-	for _, x := range t.items {
-		v, err := strconv.ParseFloat(d.text(x), 64)
+	for _, x := range t.Items {
+		v, err := strconv.ParseFloat(d.Text(x), 64)
 		if err != nil || !(v > 0 && v < 100) {
-			d.fail(x.place, "numbers above 0 and below 100", "%q is not a percentile", x.text)
+			d.Fail(x.Place, "numbers above 0 and below 100", "%q is not a percentile", x.Text)
 			continue
 		}
 		for _, other := range out {
 			if other == v {
-				d.fail(x.place, "", "the percentile %s is here already", x.text)
+				d.Fail(x.Place, "", "the percentile %s is here already", x.Text)
 			}
 		}
 		out = append(out, v)
@@ -550,7 +551,7 @@ const (
 
 // port finds a port by its name; the index is that of sim.Result.Ports: two a
 // link, in the order of links.
-func (d *decoder) port(t *tree, p *point, ofSwitch bool) int {
+func (d *decoder) port(t *document.Node, p *point, ofSwitch bool) int {
 	var names []string
 	for l := range p.network.Links {
 		for e := range 2 {
@@ -558,7 +559,7 @@ func (d *decoder) port(t *tree, p *point, ofSwitch bool) int {
 				continue
 			}
 			name := p.network.PortName(l, e)
-			if name == t.text {
+			if name == t.Text {
 				return 2*l + e
 			}
 			names = append(names, name)
@@ -567,7 +568,7 @@ func (d *decoder) port(t *tree, p *point, ofSwitch bool) int {
 	if len(names) > 20 {
 		names = append(names[:20], "…")
 	}
-	d.unknown(t.place, "port", d.text(t), names)
+	d.Unknown(t.Place, "port", d.Text(t), names)
 	return 0
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weir/core/unit"
+	"weir/internal/document"
 )
 
 // PaperValue is a number that the paper itself gives, for some points of the sweep.
@@ -44,13 +45,13 @@ func (s *Spec) PaperValue(at []Coordinate, measure, group string) (PaperValue, b
 
 // decodePaperValues reads the paper's values, when points and measures are known.
 func (s *Spec) decodePaperValues(d *decoder) {
-	t := s.root.get("paper").get("values")
+	t := s.root.Get("paper").Get("values")
 	if t == nil {
 		return
 	}
 	const example = "[{where: {scheme: abc}, goodput.client0: 32Mbps, source: §6.2.3}]"
-	if t.kind != list {
-		d.fail(t.place, example, "the paper's values are a list")
+	if t.Kind != document.List {
+		d.Fail(t.Place, example, "the paper's values are a list")
 		return
 	}
 	var names []string // what can be given
@@ -63,73 +64,73 @@ func (s *Spec) decodePaperValues(d *decoder) {
 			names = append(names, m.Name+"."+g.Group)
 		}
 	}
-	general := s.root.get("paper").get("source")
-	for _, x := range t.items {
-		if x.kind != mapping {
-			d.fail(x.place, example[1:len(example)-1], "an entry of the paper's values is a map")
+	general := s.root.Get("paper").Get("source")
+	for _, x := range t.Items {
+		if x.Kind != document.Mapping {
+			d.Fail(x.Place, example[1:len(example)-1], "an entry of the paper's values is a map")
 			continue
 		}
 		var of PaperValue
-		before := len(d.errors)
-		if w := x.get("where"); w != nil {
+		before := d.Count()
+		if w := x.Get("where"); w != nil {
 			s.decodeWhere(d, &of.filter, w)
 		}
-		source := x.get("source")
+		source := x.Get("source")
 		if source == nil {
 			source = general
 		}
 		if source == nil {
-			d.missing(x, "source", "key of the paper's values", append([]string{"where", "source"}, names...),
+			d.Missing(x, "source", "key of the paper's values", append([]string{"where", "source"}, names...),
 				"source: §6.2.3, or source: figure 4, read off the plot",
 				"it is not said where the paper has this")
 			continue
 		}
-		of.Source = d.text(source)
-		if len(d.errors) > before {
+		of.Source = d.Text(source)
+		if d.Count() > before {
 			continue
 		}
 		if !s.Quick && !s.resolved && len(s.set) == 0 && !slices.ContainsFunc(s.points, func(p *point) bool {
 			return of.means(p.at)
 		}) {
-			d.fail(x.place, "", "no point of the sweep is meant by these values")
+			d.Fail(x.Place, "", "no point of the sweep is meant by these values")
 		}
 		given := 0
-		for _, k := range x.keys {
-			if k.name == "where" || k.name == "source" {
+		for _, k := range x.Keys {
+			if k.Name == "where" || k.Name == "source" {
 				continue
 			}
 			given++
-			if !contains(names, k.name) {
-				d.unknown(k.place, "measure", k.name, append([]string{"where", "source"}, names...))
+			if !slices.Contains(names, k.Name) {
+				d.Unknown(k.Place, "measure", k.Name, append([]string{"where", "source"}, names...))
 				continue
 			}
 			v := of
-			v.Measure, v.Group, _ = strings.Cut(k.name, ".")
+			v.Measure, v.Group, _ = strings.Cut(k.Name, ".")
 			v.Unit, _ = s.unitOfMeasure(v.Measure)
 			var ok bool
-			if v.Value, ok = d.quantity(k.value, v.Unit); !ok {
+			if v.Value, ok = d.quantity(k.Value, v.Unit); !ok {
 				continue
 			}
 			for i := range s.paperValues {
-				if old := &s.paperValues[i]; old.Name() == k.name && slices.ContainsFunc(s.points, func(p *point) bool {
+				if old := &s.paperValues[i]; old.Name() == k.Name && slices.ContainsFunc(s.points, func(p *point) bool {
 					return old.means(p.at) && v.means(p.at)
 				}) {
-					d.fail(k.place, "each value of a point once", "%s is given for some of these points already", k.name)
+					d.Fail(k.Place, "each value of a point once", "%s is given for some of these points already", k.Name)
 					break
 				}
 			}
 			s.paperValues = append(s.paperValues, v)
 		}
 		if given == 0 {
-			d.fail(x.place, strings.Join(names, ", "), "no value is given")
+			d.Fail(x.Place, strings.Join(names, ", "), "no value is given")
 		}
 	}
 }
 
 // quantity reads a value of a measure's unit in base units.
-func (d *decoder) quantity(t *tree, of string) (float64, bool) {
-	text := d.text(t)
-	if t.kind != scalar {
+func (d *decoder) quantity(t *document.Node, of string) (float64, bool) {
+	text := d.Text(t)
+	if t.Kind != document.Scalar {
 		return 0, false
 	}
 	plain := func(word string) (float64, bool) {
@@ -169,7 +170,7 @@ func (d *decoder) quantity(t *tree, of string) (float64, bool) {
 		}
 		allowed = "a number such as 7.5 " + of
 	}
-	d.fail(t.place, allowed, "%q is not a value of this measure", text)
+	d.Fail(t.Place, allowed, "%q is not a value of this measure", text)
 	return 0, false
 }
 

@@ -1,6 +1,11 @@
 package experiment
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"weir/internal/document"
+)
 
 // Plot is one entry of the spec's plot list.
 type Plot struct {
@@ -50,12 +55,12 @@ var plotKeys = []string{"x", "y", "lines", "where", "log"}
 
 // decodePlots reads the plot list.
 func (s *Spec) decodePlots(d *decoder) {
-	t := s.root.get("plot")
+	t := s.root.Get("plot")
 	if t == nil {
 		return
 	}
-	if t.kind != list {
-		d.fail(t.place, "[{x: …, y: …, lines: […]}]", "plot is a list")
+	if t.Kind != document.List {
+		d.Fail(t.Place, "[{x: …, y: …, lines: […]}]", "plot is a list")
 		return
 	}
 	names := s.shape()
@@ -76,17 +81,17 @@ func (s *Spec) decodePlots(d *decoder) {
 		sets[CDF][x.Name] = nil
 	}
 	keys := sweepKeys(s.root)
-	for _, x := range t.items {
-		if !d.keys(x, "plot's key", plotKeys) {
+	for _, x := range t.Items {
+		if !d.Keys(x, "plot's key", plotKeys) {
 			continue
 		}
-		axisX, axisY := x.get("x"), x.get("y")
+		axisX, axisY := x.Get("x"), x.Get("y")
 		if axisX == nil {
-			d.missing(x, "x", "plot's key", plotKeys, "x: "+strings.Join(append(append([]string{}, keys...), timeAxis, sizeAxis),
+			d.Missing(x, "x", "plot's key", plotKeys, "x: "+strings.Join(append(append([]string{}, keys...), timeAxis, sizeAxis),
 				", "), "the plot has no x")
 		}
 		if axisY == nil {
-			d.missing(x, "y", "plot's key", plotKeys, "y: "+strings.Join(sortedKeys(sets[OverSweep]), ", "), "the plot has no y")
+			d.Missing(x, "y", "plot's key", plotKeys, "y: "+strings.Join(sortedKeys(sets[OverSweep]), ", "), "the plot has no y")
 		}
 		if axisX == nil || axisY == nil {
 			continue
@@ -94,39 +99,39 @@ func (s *Spec) decodePlots(d *decoder) {
 		var p Plot
 		measured := axisY
 		switch {
-		case axisX.text == timeAxis && !contains(keys, timeAxis):
+		case axisX.Text == timeAxis && !slices.Contains(keys, timeAxis):
 			p.Kind = OverTime
-		case axisX.text == sizeAxis && !contains(keys, sizeAxis):
+		case axisX.Text == sizeAxis && !slices.Contains(keys, sizeAxis):
 			p.Kind, p.LogX = OverSize, true
-		case axisY.text == cdfAxis:
+		case axisY.Text == cdfAxis:
 			p.Kind, measured = CDF, axisX
 		}
 		if p.Kind == OverSweep {
-			p.X = d.word(axisX, "sweep key", append(append([]string{}, keys...), timeAxis, sizeAxis))
+			p.X = d.Word(axisX, "sweep key", append(append([]string{}, keys...), timeAxis, sizeAxis))
 		}
 		words := sortedKeys(sets[p.Kind])
 		if len(words) == 0 {
 			why := [4]string{"", "goodput: {every: 100ms}, or queue: {port: …}", "slowdown: {bins: 20}",
 				"slowdown, fct, delay, queue, or nacks"}[p.Kind]
-			d.fail(x.place, "a measure such as "+why, "no measure of the experiment has what the plot shows")
+			d.Fail(x.Place, "a measure such as "+why, "no measure of the experiment has what the plot shows")
 			continue
 		}
-		d.word(measured, "measure", words)
-		p.X, p.Y = axisX.text, axisY.text
-		if v := x.get("log"); v != nil {
-			w := d.word(v, "logarithmic axis", []string{"x", "y", "xy", "none"})
+		d.Word(measured, "measure", words)
+		p.X, p.Y = axisX.Text, axisY.Text
+		if v := x.Get("log"); v != nil {
+			w := d.Word(v, "logarithmic axis", []string{"x", "y", "xy", "none"})
 			p.LogX, p.LogY = strings.Contains(w, "x"), strings.Contains(w, "y")
 		}
-		if v := x.get("lines"); v != nil {
-			items := []*tree{v}
-			if v.kind == list {
-				items = v.items
+		if v := x.Get("lines"); v != nil {
+			items := []*document.Node{v}
+			if v.Kind == document.List {
+				items = v.Items
 			}
 			for _, l := range items {
-				p.Lines = append(p.Lines, d.word(l, "what tells lines apart", append(append([]string{}, keys...), "traffic")))
+				p.Lines = append(p.Lines, d.Word(l, "what tells lines apart", append(append([]string{}, keys...), "traffic")))
 			}
 		}
-		if w := x.get("where"); w != nil {
+		if w := x.Get("where"); w != nil {
 			s.decodeWhere(d, &p.filter, w)
 		}
 		s.Plots = append(s.Plots, p)

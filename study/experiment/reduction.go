@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"weir/core/unit"
+	"weir/internal/document"
 	"weir/worlds/sim"
 )
 
@@ -19,60 +20,60 @@ func (p *point) windowed() (names []string) {
 }
 
 // needsWindow reports that no traffic has a window.
-func (d *decoder) needsWindow(at *tree, p *point, name string) (ok bool) {
+func (d *decoder) needsWindow(at *document.Node, p *point, name string) (ok bool) {
 	if ok = len(p.windowed()) > 0; !ok && !p.partial {
-		d.fail(at.place, "a traffic over a transport with a window",
+		d.Fail(at.Place, "a traffic over a transport with a window",
 			"no traffic of the experiment has a window or a rate, as %s needs", name)
 	}
 	return ok
 }
 
-func decodeWindowed(d *decoder, at, options *tree, p *point, m *measure) {
+func decodeWindowed(d *decoder, at, options *document.Node, p *point, m *measure) {
 	decodeByTraffic(d, at, options, p, m)
 	d.needsWindow(at, p, m.name)
 }
 
-func decodeReduction(d *decoder, at, options *tree, p *point, m *measure) {
+func decodeReduction(d *decoder, at, options *document.Node, p *point, m *measure) {
 	if !d.needsWindow(at, p, m.name) {
 		return
 	}
-	if t := options.get("traffic"); t != nil {
-		m.label = d.word(t, "traffic with a window", p.windowed())
+	if t := options.Get("traffic"); t != nil {
+		m.label = d.Word(t, "traffic with a window", p.windowed())
 		m.traffic = slices.IndexFunc(p.traffic, func(t traffic) bool { return t.name == m.label })
 	}
 	for _, other := range p.measures {
 		if other.name == m.name && (other.traffic < 0) != (m.traffic < 0) {
-			d.fail(at.place, "an entry for each traffic, or one for all", "the reduction of a traffic is here already")
+			d.Fail(at.Place, "an entry for each traffic, or one for all", "the reduction of a traffic is here already")
 		}
 	}
 	m.after = p.warmup
-	if t := options.get("after"); t != nil {
+	if t := options.Get("after"); t != nil {
 		m.after = d.measuredTime(t, p, false)
 	}
-	port, above := options.get("port"), options.get("above")
+	port, above := options.Get("port"), options.Get("above")
 	switch {
 	case (port == nil) != (above == nil):
 		key := "port"
 		if above == nil {
 			key = "above"
 		}
-		d.missing(options, key, "reduction's key", m.keys, "reduction: {port: s1->server, above: 10 packets}",
+		d.Missing(options, key, "reduction's key", m.keys, "reduction: {port: s1->server, above: 10 packets}",
 			"port and above belong together: the queue that shows congestion, and from what length on")
 		return
 	case port != nil:
 		m.port = d.port(port, p, true)
 		var ok bool
-		if m.above, ok = readOK(d, above, unit.ParseLength); ok && m.above.Packets < 1 && m.above.Bytes < 1 {
-			d.fail(above.place, "1 packets, or more",
-				"a queue that is longer than %s is no congestion: every packet makes it so", above.text)
+		if m.above, ok = document.ReadOK(d.Reader, above, unit.ParseLength); ok && m.above.Packets < 1 && m.above.Bytes < 1 {
+			d.Fail(above.Place, "1 packets, or more",
+				"a queue that is longer than %s is no congestion: every packet makes it so", above.Text)
 		}
 	}
-	by := d.value(options, "by", "10%", "ours")
-	if m.level = read(d, by, unit.ParseShare); !(m.level > 0 && m.level < 1) && by.kind == scalar {
-		d.fail(by.place, "above 0% and below 100%", "%q is no part of a window", by.text)
+	by := d.Default(options, "by", "10%", "ours")
+	if m.level = document.Read(d.Reader, by, unit.ParseShare); !(m.level > 0 && m.level < 1) && by.Kind == document.Scalar {
+		d.Fail(by.Place, "above 0% and below 100%", "%q is no part of a window", by.Text)
 	}
-	m.of = d.word(d.value(options, "of", "first", "ours"), "choice of flows", []string{"first", "all"})
-	m.inFlight = d.word(d.value(options, "gauge", "window", "ours"), "gauge",
+	m.of = d.Word(d.Default(options, "of", "first", "ours"), "choice of flows", []string{"first", "all"})
+	m.inFlight = d.Word(d.Default(options, "gauge", "window", "ours"), "gauge",
 		[]string{"window", "in_flight"}) == "in_flight"
 }
 
@@ -266,7 +267,7 @@ func evaluateNacks(m *measure, e *evaluation) {
 	e.distribution(d)
 }
 
-func decodeNacks(d *decoder, _, options *tree, _ *point, m *measure) {
+func decodeNacks(d *decoder, _, options *document.Node, _ *point, m *measure) {
 	m.percentiles = d.percentiles(options, "50 99", "ours")
 }
 

@@ -25,6 +25,7 @@ import (
 	"weir/core/transport/tcp"
 	"weir/core/transport/udp"
 	"weir/core/transport/window"
+	"weir/internal/document"
 	"weir/papers/p4abc"
 )
 
@@ -70,10 +71,10 @@ func load(t testing.TB, text string, o Options) *Spec {
 }
 
 // wrong reads a spec that must not be valid.
-func wrong(t testing.TB, text string, o Options) InputErrors {
+func wrong(t testing.TB, text string, o Options) document.InputErrors {
 	t.Helper()
 	_, err := Load(room(), file("test.yaml", text), o)
-	var e InputErrors
+	var e document.InputErrors
 	if !errors.As(err, &e) {
 		t.Fatalf("no input error but %v for\n%s", err, text)
 	}

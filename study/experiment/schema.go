@@ -7,6 +7,7 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/workload"
+	"weir/internal/document"
 )
 
 // node is a part of a JSON schema.
@@ -46,7 +47,7 @@ func parameter(p *scheme.Param) node {
 		n["default"] = p.Default
 		return n
 	}
-	n := text(doc + "; " + kinds[p.Kind])
+	n := text(doc + "; " + document.Kinds[p.Kind])
 	if p.Default != "" {
 		n["default"] = p.Default
 	}

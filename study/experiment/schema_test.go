@@ -41,7 +41,7 @@ func TestSchema(t *testing.T) {
 		}
 		return schema.Validate(x)
 	}
-	files, _ := filepath.Glob("../p4abc/experiments/*.yaml") // cmd/weir/cli has those of all
+	files, _ := filepath.Glob("../../papers/p4abc/experiments/*.yaml") // cmd/weir/cli has those of all
 	if len(files) < 7 {
 		t.Fatalf("experiments %v", files)
 	}

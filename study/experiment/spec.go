@@ -22,6 +22,7 @@ import (
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/unit"
+	"weir/internal/document"
 )
 
 // Registry is all that experiment files can name. It is a value: a program that
@@ -67,10 +68,10 @@ func (r *Registry) Experiments() []Entry {
 				continue
 			}
 			e := Entry{Name: name}
-			var c collector
-			if t := parseTree(&c, f, data); t != nil {
-				if x := t.get("title"); x != nil {
-					e.Title = x.text
+			c := document.NewReader(experimentFile)
+			if t := document.Parse(c, f, data); t != nil {
+				if x := t.Get("title"); x != nil {
+					e.Title = x.Text
 				}
 				e.Paper = paperOf(t)
 			}
@@ -99,7 +100,7 @@ func (r *Registry) Open(name string) (*Source, error) {
 			}}, nil
 		}
 	}
-	data, err := readFile(name, largestFile+1) // Load says what is wrong with a larger one
+	data, err := readFile(name, document.LargestFile+1) // Load says what is wrong with a larger one
 	if err == nil {
 		base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 		return &Source{Name: base, File: name, Data: data, open: func(n string) ([]byte, error) {
@@ -110,11 +111,11 @@ func (r *Registry) Open(name string) (*Source, error) {
 		}}, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return nil, InputErrors{{File: name, Line: 1, Column: 1, Msg: "it cannot be read: " + reason(err).Error(),
+		return nil, document.InputErrors{{File: name, Line: 1, Column: 1, Msg: "it cannot be read: " + reason(err).Error(),
 			Allowed: "a file, or a name that weir list has"}}
 	}
-	e := InputError{File: name, Line: 1, Column: 1, Msg: "there is no such experiment and no such file"}
-	likely := nearest(name, names)
+	e := document.InputError{File: name, Line: 1, Column: 1, Msg: "there is no such experiment and no such file"}
+	likely := document.Nearest(name, names)
 	for _, n := range names { // without the room's name
 		if path.Base(n) == name {
 			likely = n
@@ -124,7 +125,7 @@ func (r *Registry) Open(name string) (*Source, error) {
 		e.Msg += fmt.Sprintf("; did you mean %q?", likely)
 	}
 	e.Allowed = "a file, or one of " + strings.Join(names, ", ")
-	return nil, InputErrors{e}
+	return nil, document.InputErrors{e}
 }
 
 // largestInput is the most that is read of a file that an experiment names.
@@ -166,13 +167,13 @@ func (p Paper) String() string {
 	return p.Name + ", figure " + p.Figure
 }
 
-func paperOf(t *tree) Paper {
+func paperOf(t *document.Node) Paper {
 	var p Paper
-	if x := t.get("paper").get("name"); x != nil {
-		p.Name = x.text
+	if x := t.Get("paper").Get("name"); x != nil {
+		p.Name = x.Text
 	}
-	if x := t.get("paper").get("figure"); x != nil {
-		p.Figure = x.text
+	if x := t.Get("paper").Get("figure"); x != nil {
+		p.Figure = x.Text
 	}
 	return p
 }
@@ -181,8 +182,8 @@ func paperOf(t *tree) Paper {
 type Dimension struct {
 	Key    string
 	Values []Coordinate
-	blocks []*tree // of each value, what it puts into the spec; nil for scalars
-	places []place
+	blocks []*document.Node // of each value, what it puts into the spec; nil for scalars
+	places []document.Place
 }
 
 // Spec is an experiment file, decoded and valid, with its options applied.
@@ -201,7 +202,7 @@ type Spec struct {
 
 	registry *Registry
 	source   *Source
-	root     *tree
+	root     *document.Node
 	points   []*point          // one a combination
 	names    *Run              // what runs have: shape
 	inputs   map[string][]byte // files that it names
@@ -231,41 +232,41 @@ var topKeys = []string{"title", "paper", "duration", "warmup", "repeat", "lab_re
 // Load decodes and validates an experiment. Everything that is wrong comes back
 // together as InputErrors.
 func Load(r *Registry, src *Source, o Options) (*Spec, error) {
-	c := &collector{}
-	root := parseTree(c, src.File, src.Data)
-	if root == nil || len(c.errors) > 0 {
-		return nil, c.err()
+	c := document.NewReader(experimentFile)
+	root := document.Parse(c, src.File, src.Data)
+	if root == nil || !c.OK() {
+		return nil, c.Err()
 	}
-	if root.kind != mapping {
-		c.fail(root.place, strings.Join(topKeys, ", "), "an experiment is a map")
-		return nil, c.err()
+	if root.Kind != document.Mapping {
+		c.Fail(root.Place, strings.Join(topKeys, ", "), "an experiment is a map")
+		return nil, c.Err()
 	}
 	s := &Spec{Name: src.Name, registry: r, source: src, root: root, Quick: o.Quick, set: o.Set, resolved: o.Resolved}
-	for _, k := range root.keys {
-		if !contains(topKeys, k.name) {
-			c.unknown(k.place, "key", k.name, topKeys)
+	for _, k := range root.Keys {
+		if !slices.Contains(topKeys, k.Name) {
+			c.Unknown(k.Place, "key", k.Name, topKeys)
 		}
 	}
 	for _, k := range []struct{ name, example string }{{"duration", "duration: 10s"}, {"topology", "topology: {…}"},
 		{"traffic", "traffic: [{…}]"}} {
-		if root.get(k.name) == nil {
-			c.missing(root, k.name, "key", topKeys, k.example, "the key %q is missing", k.name)
+		if root.Get(k.name) == nil {
+			c.Missing(root, k.name, "key", topKeys, k.example, "the key %q is missing", k.name)
 		}
 	}
-	if len(c.errors) > 0 {
-		return nil, c.err()
+	if !c.OK() {
+		return nil, c.Err()
 	}
 	s.applyQuick(c)
 	s.applySet(c)
 	if o.Seed != nil {
-		root.set("seed", &tree{place: root.place, text: strconv.FormatUint(*o.Seed, 10), from: "--seed"})
+		root.Set("seed", &document.Node{Place: root.Place, Text: strconv.FormatUint(*o.Seed, 10), From: "--seed"})
 	}
-	d := &decoder{collector: c, registry: r, source: src, inputs: map[string][]byte{}, dryBuilt: map[string]bool{}}
+	d := &decoder{Reader: c, registry: r, source: src, inputs: map[string][]byte{}, dryBuilt: map[string]bool{}}
 	s.inputs = d.inputs
 	s.decodeHead(d)
 	s.decodeSweep(d)
-	if len(c.errors) > 0 {
-		return nil, c.err()
+	if !c.OK() {
+		return nil, c.Err()
 	}
 	used := map[string]bool{}
 	combinations := 1
@@ -273,35 +274,35 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 		combinations *= len(dim.Values)
 	}
 	if combinations > 100000 {
-		c.fail(root.get("sweep").place, "100000", "the sweep has %d points", combinations)
-		return nil, c.err()
+		c.Fail(root.Get("sweep").Place, "100000", "the sweep has %d points", combinations)
+		return nil, c.Err()
 	}
 	for i := range combinations {
 		s.points = append(s.points, s.decodePoint(d, i, used))
-		if len(c.errors) > 0 {
+		if !c.OK() {
 			break
 		}
 	}
-	if s.agree(); len(c.errors) == 0 {
+	if s.agree(); c.OK() {
 		for _, m := range s.points[0].measures {
 			if sized := func(tr traffic) bool { return tr.sized }; (m.name == "fct" || m.name == "slowdown") &&
 				!slices.ContainsFunc(s.points[0].traffic, sized) {
-				c.fail(m.at, "a traffic with a size", "no traffic of the experiment has a %s: its flows have no end", m.name)
+				c.Fail(m.at, "a traffic with a size", "no traffic of the experiment has a %s: its flows have no end", m.name)
 			}
 		}
 	}
 	for _, dim := range s.Sweep {
-		if dim.blocks[0] == nil && !used[dim.Key] && len(c.errors) == 0 {
-			c.fail(dim.places[0], "$"+dim.Key+" somewhere in the file", "nothing uses $%s, which the sweep varies", dim.Key)
+		if dim.blocks[0] == nil && !used[dim.Key] && c.OK() {
+			c.Fail(dim.places[0], "$"+dim.Key+" somewhere in the file", "nothing uses $%s, which the sweep varies", dim.Key)
 		}
 	}
-	if len(c.errors) == 0 {
+	if c.OK() {
 		s.decodePlots(d)
 		s.decodeClaims(d)
 		s.decodePaperValues(d)
 	}
 	s.Warnings = d.warnings
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -331,148 +332,139 @@ func (s *Spec) agree() {
 	}
 }
 
-func contains(words []string, w string) bool {
-	for _, x := range words {
-		if x == w {
-			return true
-		}
-	}
-	return false
-}
-
 // applyQuick puts the quick block's values into the spec. What it takes away from
 // a sweep, the spec keeps in full.
-func (s *Spec) applyQuick(c *collector) {
-	q := s.root.get("quick")
+func (s *Spec) applyQuick(c *document.Reader) {
+	q := s.root.Get("quick")
 	if q == nil {
 		return
 	}
-	if q.kind != mapping {
-		c.fail(q.place, "{repeat: 1, …}", "quick is a map")
+	if q.Kind != document.Mapping {
+		c.Fail(q.Place, "{repeat: 1, …}", "quick is a map")
 		return
 	}
-	sweep := s.root.get("sweep")
+	sweep := s.root.Get("sweep")
 	var allowed []string
 	allowed = append(allowed, "repeat", "lab_repeat", "duration", "warmup")
 	if sweep != nil {
-		for _, k := range sweep.keys {
-			allowed = append(allowed, k.name)
+		for _, k := range sweep.Keys {
+			allowed = append(allowed, k.Name)
 		}
 	}
-	for _, k := range q.keys {
-		if !contains(allowed, k.name) {
-			c.unknown(k.place, "quick's key", k.name, allowed)
+	for _, k := range q.Keys {
+		if !slices.Contains(allowed, k.Name) {
+			c.Unknown(k.Place, "quick's key", k.Name, allowed)
 			continue
 		}
 		if s.Quick {
-			s.put(c, k.name, k.value, "quick")
-		} else if v := sweep.get(k.name); v != nil {
-			s.subset(c, copyTree(v), k.value) // checked, not used
+			s.put(c, k.Name, k.Value, "quick")
+		} else if v := sweep.Get(k.Name); v != nil {
+			s.subset(c, document.Copy(v), k.Value) // checked, not used
 		}
 	}
 }
 
 // put sets a top-level key or narrows a sweep key.
-func (s *Spec) put(c *collector, name string, value *tree, from string) {
-	v := copyTree(value)
-	v.orig, v.from = nil, from
-	if sweep := s.root.get("sweep"); sweep.get(name) != nil {
-		if narrowed := s.subset(c, sweep.get(name), v); narrowed != nil {
-			narrowed.from = from
-			sweep.set(name, narrowed)
+func (s *Spec) put(c *document.Reader, name string, value *document.Node, from string) {
+	v := document.Copy(value)
+	v.Orig, v.From = nil, from
+	if sweep := s.root.Get("sweep"); sweep.Get(name) != nil {
+		if narrowed := s.subset(c, sweep.Get(name), v); narrowed != nil {
+			narrowed.From = from
+			sweep.Set(name, narrowed)
 		}
 		return
 	}
-	s.root.set(name, v)
+	s.root.Set(name, v)
 }
 
 // subset returns the sweep values that value asks for: of a map those named, of a
 // list any values (they need not have been there).
-func (s *Spec) subset(c *collector, sweep, value *tree) *tree {
-	wanted := []*tree{value}
-	if value.kind == list {
-		wanted = value.items
+func (s *Spec) subset(c *document.Reader, sweep, value *document.Node) *document.Node {
+	wanted := []*document.Node{value}
+	if value.Kind == document.List {
+		wanted = value.Items
 	}
-	out := &tree{place: value.place, kind: sweep.kind}
+	out := &document.Node{Place: value.Place, Kind: sweep.Kind}
 	for _, w := range wanted {
-		if w.kind != scalar {
-			c.fail(w.place, "", "a value of the sweep is expected, not %v", w.kind)
+		if w.Kind != document.Scalar {
+			c.Fail(w.Place, "", "a value of the sweep is expected, not %v", w.Kind)
 			return nil
 		}
-		if sweep.kind != mapping {
-			out.items = append(out.items, w)
+		if sweep.Kind != document.Mapping {
+			out.Items = append(out.Items, w)
 			continue
 		}
-		v := sweep.get(w.text)
+		v := sweep.Get(w.Text)
 		if v == nil {
 			var names []string
-			for _, k := range sweep.keys {
-				names = append(names, k.name)
+			for _, k := range sweep.Keys {
+				names = append(names, k.Name)
 			}
-			c.unknown(w.place, "the sweep's value", w.text, names)
+			c.Unknown(w.Place, "the sweep's value", w.Text, names)
 			return nil
 		}
-		out.set(w.text, v)
+		out.Set(w.Text, v)
 	}
 	return out
 }
 
 // applySet carries out --set key=value.
-func (s *Spec) applySet(c *collector) {
+func (s *Spec) applySet(c *document.Reader) {
 	for _, a := range s.set {
-		here := place{"--set " + a, 1, 1}
+		here := document.Place{File: "--set " + a, Line: 1, Column: 1}
 		key, text, ok := strings.Cut(a, "=")
 		if !ok || key == "" || text == "" {
-			c.fail(here, "key=value", "this sets nothing")
+			c.Fail(here, "key=value", "this sets nothing")
 			continue
 		}
-		v := parseTree(c, here.file, []byte(text))
+		v := document.Parse(c, here.File, []byte(text))
 		if v == nil {
 			continue
 		}
-		if _, in := s.root.get("sweep"), s.root.get("sweep").get(key); in != nil || contains(topKeys, key) {
+		if _, in := s.root.Get("sweep"), s.root.Get("sweep").Get(key); in != nil || slices.Contains(topKeys, key) {
 			s.put(c, key, v, "--set")
 			continue
 		}
-		v.from = "--set"
+		v.From = "--set"
 		at := s.root
 		parts := strings.Split(key, ".")
 		for i, p := range parts {
-			if at.kind == list {
+			if at.Kind == document.List {
 				n, err := strconv.Atoi(p)
-				if err != nil || n < 0 || n >= len(at.items) {
+				if err != nil || n < 0 || n >= len(at.Items) {
 					// traffic.heavy.rate: an entry by its name
 					n = -1
-					for k, x := range at.items {
-						if name := x.get("name"); name != nil && name.text == p {
+					for k, x := range at.Items {
+						if name := x.Get("name"); name != nil && name.Text == p {
 							n = k
 						}
 					}
 				}
 				if n < 0 {
-					c.fail(here, "", "%q has no entry %q", strings.Join(parts[:i], "."), p)
+					c.Fail(here, "", "%q has no entry %q", strings.Join(parts[:i], "."), p)
 					break
 				}
 				if i == len(parts)-1 {
-					at.items[n] = v
+					at.Items[n] = v
 				}
-				at = at.items[n]
+				at = at.Items[n]
 				continue
 			}
-			if i == len(parts)-1 && at.kind == mapping && i > 0 {
-				at.set(p, v)
+			if i == len(parts)-1 && at.Kind == document.Mapping && i > 0 {
+				at.Set(p, v)
 				break
 			}
-			next := at.get(p)
+			next := at.Get(p)
 			if next == nil {
 				var words []string
-				for _, k := range at.keys {
-					words = append(words, k.name)
+				for _, k := range at.Keys {
+					words = append(words, k.Name)
 				}
 				if i == 0 {
 					words = append(append([]string{}, topKeys...), sweepKeys(s.root)...)
 				}
-				c.unknown(here, "key", p, words)
+				c.Unknown(here, "key", p, words)
 				break
 			}
 			at = next
@@ -480,11 +472,11 @@ func (s *Spec) applySet(c *collector) {
 	}
 }
 
-func sweepKeys(root *tree) []string {
+func sweepKeys(root *document.Node) []string {
 	var keys []string
-	if sweep := root.get("sweep"); sweep != nil {
-		for _, k := range sweep.keys {
-			keys = append(keys, k.name)
+	if sweep := root.Get("sweep"); sweep != nil {
+		for _, k := range sweep.Keys {
+			keys = append(keys, k.Name)
 		}
 	}
 	return keys
@@ -492,86 +484,86 @@ func sweepKeys(root *tree) []string {
 
 // decodeHead reads what is the same for all points.
 func (s *Spec) decodeHead(d *decoder) {
-	if t := s.root.get("title"); t != nil {
-		s.Title = d.text(t)
+	if t := s.root.Get("title"); t != nil {
+		s.Title = d.Text(t)
 	} else {
 		s.Title = s.Name
 	}
-	if p := s.root.get("paper"); p != nil {
-		if d.keys(p, "paper's key", []string{"name", "figure", "source", "values"}) {
-			for _, k := range p.keys {
-				if k.name != "values" {
-					d.text(k.value)
+	if p := s.root.Get("paper"); p != nil {
+		if d.Keys(p, "paper's key", []string{"name", "figure", "source", "values"}) {
+			for _, k := range p.Keys {
+				if k.Name != "values" {
+					d.Text(k.Value)
 				}
 			}
 		}
 		s.Paper = paperOf(s.root)
 	}
-	s.Repeat = d.integer(d.value(s.root, "repeat", "1", "ours"), 1, 10000)
+	s.Repeat = d.Integer(d.Default(s.root, "repeat", "1", "ours"), 1, 10000)
 	s.LabRepeat = s.Repeat
-	if t := s.root.get("lab_repeat"); t != nil {
-		s.LabRepeat = d.integer(t, 1, 10000)
+	if t := s.root.Get("lab_repeat"); t != nil {
+		s.LabRepeat = d.Integer(t, 1, 10000)
 	}
-	seed := d.value(s.root, "seed", "1", "ours")
-	n, err := strconv.ParseUint(d.text(seed), 10, 64)
-	if err != nil && seed.kind == scalar {
-		d.fail(seed.place, "0 … 18446744073709551615", "%q is not a seed", seed.text)
+	seed := d.Default(s.root, "seed", "1", "ours")
+	n, err := strconv.ParseUint(d.Text(seed), 10, 64)
+	if err != nil && seed.Kind == document.Scalar {
+		d.Fail(seed.Place, "0 … 18446744073709551615", "%q is not a seed", seed.Text)
 	}
 	s.Seed = n
 }
 
 // decodeSweep reads the sweep.
 func (s *Spec) decodeSweep(d *decoder) {
-	sweep := s.root.get("sweep")
+	sweep := s.root.Get("sweep")
 	if sweep == nil {
 		return
 	}
-	if sweep.kind != mapping {
-		d.fail(sweep.place, "{key: [value, …]} or {key: {name: {…}}}", "sweep is a map")
+	if sweep.Kind != document.Mapping {
+		d.Fail(sweep.Place, "{key: [value, …]} or {key: {name: {…}}}", "sweep is a map")
 		return
 	}
-	for _, k := range sweep.keys {
-		dim := Dimension{Key: k.name}
-		add := func(text string, at place, block *tree) {
+	for _, k := range sweep.Keys {
+		dim := Dimension{Key: k.Name}
+		add := func(text string, at document.Place, block *document.Node) {
 			v, ok := number(text)
-			dim.Values = append(dim.Values, Coordinate{k.name, text, v, ok})
+			dim.Values = append(dim.Values, Coordinate{k.Name, text, v, ok})
 			dim.blocks = append(dim.blocks, block)
 			dim.places = append(dim.places, at)
 		}
-		switch k.value.kind {
-		case list:
-			for _, x := range k.value.items {
-				if x.kind != scalar {
-					d.fail(x.place, "", "a value of the sweep is a plain value; for blocks write a map of names")
+		switch k.Value.Kind {
+		case document.List:
+			for _, x := range k.Value.Items {
+				if x.Kind != document.Scalar {
+					d.Fail(x.Place, "", "a value of the sweep is a plain value; for blocks write a map of names")
 					continue
 				}
-				add(x.text, x.place, nil)
+				add(x.Text, x.Place, nil)
 			}
-		case mapping:
-			for _, x := range k.value.keys {
-				if x.value.kind != mapping {
-					d.fail(x.value.place, "{switch: […], …}", "the block %q of the sweep is a map", x.name)
+		case document.Mapping:
+			for _, x := range k.Value.Keys {
+				if x.Value.Kind != document.Mapping {
+					d.Fail(x.Value.Place, "{switch: […], …}", "the block %q of the sweep is a map", x.Name)
 					continue
 				}
-				for _, y := range x.value.keys {
-					if contains([]string{"title", "paper", "sweep", "quick", "repeat", "lab_repeat", "seed", "measure", "plot",
-						"expect"}, y.name) {
-						d.fail(y.place, "what decides one run", "%q cannot be varied by a sweep", y.name)
+				for _, y := range x.Value.Keys {
+					if slices.Contains([]string{"title", "paper", "sweep", "quick", "repeat", "lab_repeat", "seed", "measure", "plot",
+						"expect"}, y.Name) {
+						d.Fail(y.Place, "what decides one run", "%q cannot be varied by a sweep", y.Name)
 					}
 				}
-				add(x.name, x.place, x.value)
+				add(x.Name, x.Place, x.Value)
 			}
 		default:
-			add(k.value.text, k.value.place, nil)
+			add(k.Value.Text, k.Value.Place, nil)
 		}
 		if len(dim.Values) == 0 {
-			d.fail(k.value.place, "", "the sweep of %q has no values", k.name)
+			d.Fail(k.Value.Place, "", "the sweep of %q has no values", k.Name)
 			continue
 		}
 		seen := map[string]bool{}
 		for i, v := range dim.Values {
 			if seen[v.Text] {
-				d.fail(dim.places[i], "each value once", "the sweep of %q has the value %q twice", k.name, v.Text)
+				d.Fail(dim.places[i], "each value once", "the sweep of %q has the value %q twice", k.Name, v.Text)
 			}
 			seen[v.Text] = true
 		}
@@ -610,15 +602,15 @@ func number(text string) (float64, bool) {
 // every default written out.
 func (s *Spec) Resolved() []byte {
 	var b strings.Builder
-	clean := copyTree(s.root)
-	var keep []entry
-	for _, k := range clean.keys {
-		if k.name != "quick" { // it has been applied, or is not wanted
+	clean := document.Copy(s.root)
+	var keep []document.Entry
+	for _, k := range clean.Keys {
+		if k.Name != "quick" { // it has been applied, or is not wanted
 			keep = append(keep, k)
 		}
 	}
-	clean.keys = keep
-	clean.write(&b, 0)
+	clean.Keys = keep
+	clean.Write(&b, 0)
 	return []byte(b.String())
 }
 
@@ -647,59 +639,59 @@ func (s *Spec) Parameters() []Parameter {
 }
 
 // parameters lists the values of a tree.
-func parameters(root *tree) []Parameter {
+func parameters(root *document.Node) []Parameter {
 	var out []Parameter
-	var walk func(path string, t *tree, inherited string)
-	walk = func(path string, t *tree, inherited string) {
+	var walk func(path string, t *document.Node, inherited string)
+	walk = func(path string, t *document.Node, inherited string) {
 		from := inherited
-		if t.from != "" {
-			from = t.from
+		if t.From != "" {
+			from = t.From
 		}
-		switch t.kind {
-		case mapping:
-			for _, k := range t.keys {
-				p := k.name
+		switch t.Kind {
+		case document.Mapping:
+			for _, k := range t.Keys {
+				p := k.Name
 				if path != "" {
-					p = path + "." + k.name
+					p = path + "." + k.Name
 				}
-				if k.value.kind == mapping && len(k.value.keys) == 0 { // a scheme without parameters
-					if f := k.value.from; f != "" {
+				if k.Value.Kind == document.Mapping && len(k.Value.Keys) == 0 { // a scheme without parameters
+					if f := k.Value.From; f != "" {
 						from = f
 					}
-					if len(t.keys) == 1 {
-						out = append(out, Parameter{path, k.name, source(k.value, from)})
+					if len(t.Keys) == 1 {
+						out = append(out, Parameter{path, k.Name, source(k.Value, from)})
 					} else {
-						out = append(out, Parameter{p, "{}", source(k.value, from)})
+						out = append(out, Parameter{p, "{}", source(k.Value, from)})
 					}
 					continue
 				}
-				walk(p, k.value, from)
+				walk(p, k.Value, from)
 			}
-		case list:
+		case document.List:
 			plain := true
-			for _, x := range t.items {
-				plain = plain && x.kind == scalar
+			for _, x := range t.Items {
+				plain = plain && x.Kind == document.Scalar
 			}
 			if plain {
-				out = append(out, Parameter{path, t.flow(), source(t, from)})
+				out = append(out, Parameter{path, t.Flow(), source(t, from)})
 				return
 			}
-			for i, x := range t.items {
+			for i, x := range t.Items {
 				name := strconv.Itoa(i)
-				if n := x.get("name"); n != nil {
-					name = n.text
+				if n := x.Get("name"); n != nil {
+					name = n.Text
 				}
 				walk(path+"."+name, x, from)
 			}
 		default:
-			out = append(out, Parameter{path, t.text, source(t, from)})
+			out = append(out, Parameter{path, t.Text, source(t, from)})
 		}
 	}
-	for _, k := range root.keys {
-		switch k.name {
+	for _, k := range root.Keys {
+		switch k.Name {
 		case "title", "paper", "quick", "plot", "expect":
 		default:
-			walk(k.name, k.value, "")
+			walk(k.Name, k.Value, "")
 		}
 	}
 	return out
@@ -727,11 +719,11 @@ func (s *Spec) bound(out []Parameter) []Parameter {
 	return out
 }
 
-func source(t *tree, from string) string {
+func source(t *document.Node, from string) string {
 	if from != "" {
 		return from
 	}
-	return fmt.Sprintf("%s:%d", filepath.Base(t.file), t.line) // results say nothing of the machine's folders
+	return fmt.Sprintf("%s:%d", filepath.Base(t.File), t.Line) // results say nothing of the machine's folders
 }
 
 // RunSpec is one run of an experiment: a point of its sweep and a seed.
@@ -783,3 +775,6 @@ func PointName(point []Coordinate) string {
 	}
 	return strings.Join(s, " ")
 }
+
+// experimentFile is how messages name an experiment's file.
+var experimentFile = document.Kind{Name: "experiment", Whole: "an experiment", First: "title, duration, topology, traffic, …"}

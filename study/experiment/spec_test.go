@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"weir/internal/document"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -46,7 +48,7 @@ func TestBadInput(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = Load(room(), file(name, string(data)), Options{})
-			e, ok := err.(InputErrors)
+			e, ok := err.(document.InputErrors)
 			if !ok || len(e) == 0 {
 				t.Fatalf("no input error but %v", err)
 			}
@@ -309,7 +311,7 @@ func TestOpen(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `did you mean "p4abc/fig5"?`) {
 		t.Errorf("got %v", err)
 	}
-	src, err := r.Open("../p4abc/experiments/fig4.yaml")
+	src, err := r.Open("../../papers/p4abc/experiments/fig4.yaml")
 	if err != nil || src.Name != "fig4" {
 		t.Errorf("got %v, %v", src, err)
 	}
@@ -323,7 +325,7 @@ func TestOpen(t *testing.T) {
 // a spec's resolved form is the same experiment.
 func FuzzLoad(f *testing.F) {
 	files, _ := filepath.Glob("testdata/bad/*.yaml")
-	for _, name := range append(files, "../p4abc/experiments/fig4.yaml") {
+	for _, name := range append(files, "../../papers/p4abc/experiments/fig4.yaml") {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)
@@ -357,12 +359,12 @@ func FuzzLoad(f *testing.F) {
 // placed: an error is an input error with a place and a message that a terminal can show.
 func placed(t *testing.T, err error) {
 	t.Helper()
-	list, ok := err.(InputErrors)
+	list, ok := err.(document.InputErrors)
 	if !ok || len(list) == 0 {
 		t.Fatalf("%T: %v", err, err)
 	}
 	for _, e := range list {
-		if e.File == "" || e.Line < 1 || e.Column < 1 || e.Msg == "" || e.caret > len([]rune(e.Excerpt)) {
+		if e.File == "" || e.Line < 1 || e.Column < 1 || e.Msg == "" || e.Caret > len([]rune(e.Excerpt)) {
 			t.Fatalf("%+v", e)
 		}
 		for _, r := range e.Excerpt {

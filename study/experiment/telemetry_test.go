@@ -9,6 +9,7 @@ import (
 	"weir/core/telemetry"
 	"weir/core/transport/rdma"
 	"weir/core/unit"
+	"weir/internal/document"
 	"weir/papers/hpcc"
 )
 
@@ -88,7 +89,7 @@ func TestTelemetryErrors(t *testing.T) {
 		{"cc: hpcc,", "cc: hpcc, telemetry: sometimes,", `"sometimes"`},
 	} {
 		_, err := Load(telling(), file("test.yaml", strings.Replace(told, x.old, x.new, 1)), Options{})
-		var e InputErrors
+		var e document.InputErrors
 		switch {
 		case x.want == "" && err != nil:
 			t.Errorf("%s: %v", x.new, err)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"weir/core/trace"
+	"weir/internal/document"
 	"weir/study/capture"
 	"weir/worlds/sim"
 )
@@ -31,17 +32,17 @@ func (s *Spec) tracePorts(patterns []string) ([][]trace.Port, error) {
 			}
 		}
 	}
-	var c collector
+	c := document.NewReader(experimentFile)
 	for _, pattern := range patterns {
 		found := false
 		for i := range points {
 			found = trace.Select(points[i], pattern) || found
 		}
 		if !found {
-			c.unknown(place{"--trace " + pattern, 1, 1}, "port", pattern, names)
+			c.Unknown(document.Place{File: "--trace " + pattern, Line: 1, Column: 1}, "port", pattern, names)
 		}
 	}
-	return points, c.err()
+	return points, c.Err()
 }
 
 // The files of a trace below traces/, by run. The text is moved in last and taken

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"weir/core/trace"
+	"weir/internal/document"
 	"weir/study/capture"
 )
 
@@ -163,7 +164,7 @@ func TestTracePorts(t *testing.T) {
 			t.Errorf("%v lacks %s", err, want)
 		}
 	}
-	if _, ok := err.(InputErrors); !ok {
+	if _, ok := err.(document.InputErrors); !ok {
 		t.Errorf("%T", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"weir/core/unit"
 	"weir/core/workload"
+	"weir/internal/document"
 )
 
 // generator makes the flows of a traffic that are drawn anew for every seed.
@@ -34,19 +35,19 @@ const (
 )
 
 // isDrawn tells whether a traffic's flows are drawn anew for every seed.
-func isDrawn(x *tree) bool {
+func isDrawn(x *document.Node) bool {
 	for _, key := range []string{"from", "to"} {
-		if t := x.get(key); t != nil && (t.kind == mapping || t.kind == scalar && (t.text == toRandom ||
-			t.text == permutation)) {
+		if t := x.Get(key); t != nil && (t.Kind == document.Mapping || t.Kind == document.Scalar && (t.Text == toRandom ||
+			t.Text == permutation)) {
 			return true
 		}
 	}
-	return x.get("sizes") != nil || x.get("load") != nil || x.get("arrivals") != nil
+	return x.Get("sizes") != nil || x.Get("load") != nil || x.Get("arrivals") != nil
 }
 
 // endpoints reads from or to: hosts, random, permutation, {random: n}, {stride: n}.
-func (d *decoder) endpoints(x *tree, key string, p *point, g *generator) (hosts []int, generated bool) {
-	t := x.get(key)
+func (d *decoder) endpoints(x *document.Node, key string, p *point, g *generator) (hosts []int, generated bool) {
+	t := x.Get(key)
 	all := func() (out []int) {
 		for i, n := range p.network.Nodes {
 			if !n.Switch {
@@ -55,27 +56,27 @@ func (d *decoder) endpoints(x *tree, key string, p *point, g *generator) (hosts 
 		}
 		return
 	}
-	if t == nil || t.kind == list || t.kind == scalar && t.text != toRandom && t.text != permutation {
+	if t == nil || t.Kind == document.List || t.Kind == document.Scalar && t.Text != toRandom && t.Text != permutation {
 		return d.hosts(x, key, p), false
 	}
-	if t.kind == scalar {
+	if t.Kind == document.Scalar {
 		if key == "from" {
-			d.fail(t.place, "a host, a pattern, or {random: 10}", "%q is no source", t.text)
+			d.Fail(t.Place, "a host, a pattern, or {random: 10}", "%q is no source", t.Text)
 			return nil, true
 		}
-		g.pattern = t.text
+		g.pattern = t.Text
 		return all(), true
 	}
-	if t.kind != mapping || len(t.keys) != 1 || t.keys[0].name != "random" &&
-		(key == "from" || t.keys[0].name != toStride) {
-		d.fail(t.place, "a host, a pattern, a list of them, random, permutation, {random: 1}, {stride: 8}", "this is no %s",
+	if t.Kind != document.Mapping || len(t.Keys) != 1 || t.Keys[0].Name != "random" &&
+		(key == "from" || t.Keys[0].Name != toStride) {
+		d.Fail(t.Place, "a host, a pattern, a list of them, random, permutation, {random: 1}, {stride: 8}", "this is no %s",
 			map[string]string{"from": "source", "to": "destination"}[key])
 		return nil, true
 	}
 	hosts = all()
-	n := d.integer(t.keys[0].value, 1, max(len(hosts)-1, 1))
+	n := d.Integer(t.Keys[0].Value, 1, max(len(hosts)-1, 1))
 	switch {
-	case t.keys[0].name == toStride:
+	case t.Keys[0].Name == toStride:
 		g.pattern, g.stride = toStride, n
 	case key == "from":
 		g.fromN = n
@@ -86,14 +87,14 @@ func (d *decoder) endpoints(x *tree, key string, p *point, g *generator) (hosts 
 }
 
 // sizes reads a distribution of flow sizes: its name, or {file: …}.
-func (d *decoder) sizes(t *tree) *workload.CDF {
-	if t.kind == mapping {
-		if !d.keys(t, "key of sizes", []string{"file"}) || t.get("file") == nil {
+func (d *decoder) sizes(t *document.Node) *workload.CDF {
+	if t.Kind == document.Mapping {
+		if !d.Keys(t, "key of sizes", []string{"file"}) || t.Get("file") == nil {
 			return nil
 		}
-		file := t.get("file")
+		file := t.Get("file")
 		data, name := d.openFile(file)
-		if len(d.errors) > 0 {
+		if !d.OK() {
 			return nil
 		}
 		c, err := workload.ReadCDF(bytes.NewReader(data), name)
@@ -106,44 +107,44 @@ func (d *decoder) sizes(t *tree) *workload.CDF {
 	var names []string
 	for i := range workload.Distributions {
 		c := &workload.Distributions[i]
-		if c.Name == t.text && t.kind == scalar {
+		if c.Name == t.Text && t.Kind == document.Scalar {
 			return c
 		}
 		names = append(names, c.Name)
 	}
-	d.unknown(t.place, "distribution of sizes", d.text(t), append(names, "{file: …}"))
+	d.Unknown(t.Place, "distribution of sizes", d.Text(t), append(names, "{file: …}"))
 	return nil
 }
 
 // generatedFlows reads the rest of a traffic whose flows are drawn.
-func (d *decoder) generatedFlows(x *tree, p *point, tr traffic, g *generator, flows int) {
+func (d *decoder) generatedFlows(x *document.Node, p *point, tr traffic, g *generator, flows int) {
 	g.flows = flows
-	if v := x.get("sizes"); v != nil {
-		if s := x.get("size"); s != nil {
-			d.fail(s.place, "", "size stands beside sizes")
+	if v := x.Get("sizes"); v != nil {
+		if s := x.Get("size"); s != nil {
+			d.Fail(s.Place, "", "size stands beside sizes")
 		}
 		g.sizes = d.sizes(v)
 	}
-	if v := x.get("load"); v != nil {
+	if v := x.Get("load"); v != nil {
 		ok := false
-		if g.load, ok = readOK(d, v, unit.ParseShare); ok && !(g.load > 0 && g.load <= 10) {
-			d.fail(v.place, "above 0%, up to 1000%", "%q is not a load", v.text)
+		if g.load, ok = document.ReadOK(d.Reader, v, unit.ParseShare); ok && !(g.load > 0 && g.load <= 10) {
+			d.Fail(v.Place, "above 0%, up to 1000%", "%q is not a load", v.Text)
 		}
-		if f := x.get("flows"); f != nil {
-			d.fail(f.place, "", "flows stands beside load, which decides how many there are")
+		if f := x.Get("flows"); f != nil {
+			d.Fail(f.Place, "", "flows stands beside load, which decides how many there are")
 		}
-		if g.size == 0 && x.get("sizes") == nil {
-			d.fail(v.place, "size: 500kB, or sizes: websearch", "a load needs the flows' size")
+		if g.size == 0 && x.Get("sizes") == nil {
+			d.Fail(v.Place, "size: 500kB, or sizes: websearch", "a load needs the flows' size")
 		}
 		if tr.startHigh > tr.startLow {
-			d.fail(x.get("start").place, "one time", "with load, start is when arrivals begin")
+			d.Fail(x.Get("start").Place, "one time", "with load, start is when arrivals begin")
 		}
-		g.periodic = d.word(d.value(x, "arrivals", "poisson", "HPCC traffic_gen: facts A3"), "kind of arrivals",
+		g.periodic = d.Word(d.Default(x, "arrivals", "poisson", "HPCC traffic_gen: facts A3"), "kind of arrivals",
 			[]string{"poisson", "periodic"}) == "periodic"
-	} else if v := x.get("arrivals"); v != nil {
-		d.fail(v.place, "load: 50%", "arrivals need a load")
+	} else if v := x.Get("arrivals"); v != nil {
+		d.Fail(v.Place, "load: 50%", "arrivals need a load")
 	}
-	if len(d.errors) > 0 {
+	if !d.OK() {
 		return
 	}
 	g.rates = map[int]float64{}
@@ -158,58 +159,58 @@ func (d *decoder) generatedFlows(x *tree, p *point, tr traffic, g *generator, fl
 	}
 	switch hosts := len(g.from); {
 	case g.fromN+max(g.toN, len(g.aside())) > hosts && g.fromN > 0:
-		d.fail(x.place, fmt.Sprintf("up to %d in all", hosts), "%d sources and %d destinations are more than there are hosts",
+		d.Fail(x.Place, fmt.Sprintf("up to %d in all", hosts), "%d sources and %d destinations are more than there are hosts",
 			g.fromN, max(g.toN, len(g.aside())))
 	case (g.pattern == permutation || g.pattern == toStride) && hosts < 2:
-		d.fail(x.place, "two hosts or more", "a %s needs others to send to", g.pattern)
+		d.Fail(x.Place, "two hosts or more", "a %s needs others to send to", g.pattern)
 	case g.pattern == toStride && g.stride%hosts == 0:
-		d.fail(x.get("to").place, fmt.Sprintf("1 … %d", hosts-1), "a stride of %d over %d hosts leads to the sender itself",
+		d.Fail(x.Get("to").Place, fmt.Sprintf("1 … %d", hosts-1), "a stride of %d over %d hosts leads to the sender itself",
 			g.stride, hosts)
 	}
 	for _, hosts := range [][]int{g.from, g.to} {
 		for _, h := range hosts {
-			if len(d.errors) == 0 && h != g.from[0] && p.routes.Hops(g.from[0], h) < 0 {
-				d.fail(x.get("to").place, "hosts that links and switches join", "there is no path from %s to %s",
+			if d.OK() && h != g.from[0] && p.routes.Hops(g.from[0], h) < 0 {
+				d.Fail(x.Get("to").Place, "hosts that links and switches join", "there is no path from %s to %s",
 					p.network.Nodes[g.from[0]].Name, p.network.Nodes[h].Name)
 			}
 		}
 	}
 	tr.generator = g
-	if n := g.expected(p, &tr); n > mostFlows && len(d.errors) == 0 {
-		d.fail(x.place, strconv.Itoa(mostFlows), "the traffic has about %.0f flows", n)
+	if n := g.expected(p, &tr); n > mostFlows && d.OK() {
+		d.Fail(x.Place, strconv.Itoa(mostFlows), "the traffic has about %.0f flows", n)
 	}
 	p.traffic = append(p.traffic, tr)
 }
 
 // sets reads when each set of a traffic begins, after its start: {count: 4, interval: 100s}.
 // Without the key there is one.
-func (d *decoder) sets(x *tree, p *point, tr *traffic) []unit.Time {
-	t := x.get("sets")
+func (d *decoder) sets(x *document.Node, p *point, tr *traffic) []unit.Time {
+	t := x.Get("sets")
 	if t == nil {
 		return []unit.Time{0}
 	}
-	if l := x.get("load"); l != nil {
-		d.fail(t.place, "", "sets stand beside load, which decides when flows begin")
+	if l := x.Get("load"); l != nil {
+		d.Fail(t.Place, "", "sets stand beside load, which decides when flows begin")
 		return nil
 	}
-	if t.kind != mapping {
-		d.fail(t.place, "{count: 4, interval: 100s}", "this is no number of sets with an interval")
+	if t.Kind != document.Mapping {
+		d.Fail(t.Place, "{count: 4, interval: 100s}", "this is no number of sets with an interval")
 		return nil
 	}
-	if !d.keys(t, "key of sets", []string{"count", "interval"}) {
+	if !d.Keys(t, "key of sets", []string{"count", "interval"}) {
 		return nil
 	}
-	count, interval := t.get("count"), t.get("interval")
+	count, interval := t.Get("count"), t.Get("interval")
 	if count == nil || interval == nil {
-		d.fail(t.place, "{count: 4, interval: 100s}", "sets need a count and an interval")
+		d.Fail(t.Place, "{count: 4, interval: 100s}", "sets need a count and an interval")
 		return nil
 	}
-	n, every := d.integer(count, 1, mostFlows), d.positive(interval)
-	if len(d.errors) > 0 {
+	n, every := d.Integer(count, 1, mostFlows), d.Positive(interval)
+	if !d.OK() {
 		return nil
 	}
 	if end := p.warmup + p.duration; unit.Time(n-1) > (end-1-tr.startHigh)/every {
-		d.fail(t.place, "a shorter interval, or fewer", "set %d would begin after the run has ended (%v)", n, end)
+		d.Fail(t.Place, "a shorter interval, or fewer", "set %d would begin after the run has ended (%v)", n, end)
 		return nil
 	}
 	out := make([]unit.Time, n)
@@ -226,36 +227,36 @@ type sizedTOS struct {
 }
 
 // typesOfService reads a TOS byte, or one for each class of sizes: {0 B: 0x10, 100KB: 0x08}.
-func (d *decoder) typesOfService(t *tree, tr *traffic) {
-	one := func(v *tree) uint8 {
-		n, err := strconv.ParseUint(d.text(v), 0, 8)
+func (d *decoder) typesOfService(t *document.Node, tr *traffic) {
+	one := func(v *document.Node) uint8 {
+		n, err := strconv.ParseUint(d.Text(v), 0, 8)
 		if err != nil {
-			d.fail(v.place, "0 … 255, 0x00 … 0xff", "%q is not a TOS byte", v.text)
+			d.Fail(v.Place, "0 … 255, 0x00 … 0xff", "%q is not a TOS byte", v.Text)
 		}
 		return uint8(n)
 	}
-	if t.kind != mapping {
+	if t.Kind != document.Mapping {
 		tr.tos = one(t)
 		return
 	}
-	if len(t.keys) == 0 {
-		d.fail(t.place, "{0 B: 0x10, 100KB: 0x08}", "no TOS byte is given")
+	if len(t.Keys) == 0 {
+		d.Fail(t.Place, "{0 B: 0x10, 100KB: 0x08}", "no TOS byte is given")
 		return
 	}
-	for i, k := range t.keys {
-		from, err := unit.ParseBytes(k.name)
+	for i, k := range t.Keys {
+		from, err := unit.ParseBytes(k.Name)
 		switch {
 		case err != nil:
-			d.fail(k.place, "{0 B: 0x10, 100KB: 0x08}", "%v", err)
+			d.Fail(k.Place, "{0 B: 0x10, 100KB: 0x08}", "%v", err)
 			return
 		case i == 0 && from != 0:
-			d.fail(k.place, "0 B", "the first of the sizes from which on flows have a TOS byte is %q", k.name)
+			d.Fail(k.Place, "0 B", "the first of the sizes from which on flows have a TOS byte is %q", k.Name)
 			return
 		case i > 0 && from <= tr.tosBySize[i-1].from:
-			d.fail(k.place, "ascending sizes", "%q is not above the size before", k.name)
+			d.Fail(k.Place, "ascending sizes", "%q is not above the size before", k.Name)
 			return
 		}
-		tr.tosBySize = append(tr.tosBySize, sizedTOS{from, one(k.value)})
+		tr.tosBySize = append(tr.tosBySize, sizedTOS{from, one(k.Value)})
 	}
 	tr.tos = tr.tosBySize[len(tr.tosBySize)-1].tos
 }

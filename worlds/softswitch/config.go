@@ -13,7 +13,8 @@ import (
 	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/unit"
-	"weir/study/experiment"
+	"weir/internal/document"
+	"weir/internal/switchfile"
 	"weir/worlds/lab"
 )
 
@@ -29,7 +30,7 @@ type Port struct {
 // Config is a switch as its file has it.
 type Config struct {
 	Ports     []Port // in the file's order
-	Programs  []experiment.NamedProgram
+	Programs  []switchfile.Program
 	Queues    int // a port
 	Scheduler string
 	Framing   packet.Framing
@@ -39,7 +40,7 @@ type Config struct {
 	User      string         // whom the processes run as
 	Resolved  string         // the file with all defaults
 
-	scheduler func(queues int, r unit.LinkRate) (tm.Scheduler, error)
+	scheduler switchfile.NewScheduler
 }
 
 // Bounds of a file.
@@ -83,84 +84,116 @@ var unfit = func() map[string]string {
 	return m
 }()
 
-// registry is that of experiments, with the bridge's own forwarding and without what does
-// not fit. Unfit names stay known, to say why.
-func registry(r *experiment.Registry) *experiment.Registry {
-	own := *r
-	own.Programs = nil
-	for _, s := range r.Programs {
-		if s.Name == "forward" {
-			s = forwardScheme()
-		}
-		own.Programs = append(own.Programs, s)
-	}
-	return &own
+// Schemes are what a switch's file can name.
+type Schemes struct {
+	Programs   []dataplane.Scheme
+	Schedulers []tm.Scheme
 }
 
-// Decode reads a switch's file. Its errors are experiment.InputErrors.
-func Decode(r *experiment.Registry, file string, data []byte) (*Config, error) {
-	doc := experiment.ParseDocument(registry(r), "switch", "ports, switch, …", file, data)
-	c := &Config{Behind: -1}
-	root := doc.Root()
-	if doc.OK() && root.Keys("key", topKeys...) {
-		c.decode(doc)
+// own are the schemes with the bridge's own forwarding. Those that do not fit stay known,
+// to say why.
+func (s Schemes) own() Schemes {
+	s.Programs = slices.Clone(s.Programs)
+	for i := range s.Programs {
+		if s.Programs[i].Name == "forward" {
+			s.Programs[i] = forwardScheme()
+		}
 	}
-	if doc.OK() {
-		c.try()
+	return s
+}
+
+// kind is how messages name a switch's file.
+var kind = document.Kind{Name: "switch", Whole: "a switch file", First: "ports, switch, …"}
+
+// decoder reads a switch's file into c.
+type decoder struct {
+	*document.Reader
+	known Schemes
+	c     *Config
+}
+
+// Decode reads a switch's file. Its errors are document.InputErrors.
+func Decode(s Schemes, file string, data []byte) (*Config, error) {
+	d := &decoder{document.NewReader(kind), s.own(), &Config{Behind: -1}}
+	root := document.Parse(d.Reader, file, data)
+	if d.OK() && d.Keys(root, "key", topKeys) {
+		d.decode(root)
 	}
-	if err := doc.Err(); err != nil {
+	if d.OK() {
+		d.try()
+	}
+	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	c.Resolved = doc.Resolved()
-	return c, nil
+	var b strings.Builder
+	root.Write(&b, 0)
+	d.c.Resolved = b.String()
+	return d.c, nil
 }
 
-func (c *Config) decode(doc *experiment.Document) {
-	root := doc.Root()
-	if v, ok := root.Need("ports", "key", topKeys, "ports: {name: "+portExample+", …}"); ok {
-		c.ports(v)
+// need returns the value of a key, which must be there.
+func (d *decoder) need(t *document.Node, key, what string, known []string, allowed string) (*document.Node, bool) {
+	v := t.Get(key)
+	if v == nil && t.Kind == document.Mapping {
+		d.Missing(t, key, what, known, allowed, "%s is missing", key)
 	}
-	c.Queues = root.Default("queues", "1", "ours").Integer(1, tm.MaxQueues)
+	return v, v != nil
+}
+
+func (d *decoder) decode(root *document.Node) {
+	c := d.c
+	if t, ok := d.need(root, "ports", "key", topKeys, "ports: {name: "+portExample+", …}"); ok {
+		d.ports(t)
+	}
+	c.Queues = switchfile.Queues(d.Reader, d.Default(root, "queues", "1", "ours"))
 	standard := "fifo"
 	if c.Queues > 1 {
 		standard = "strict"
 	}
-	c.scheduler, c.Scheduler = root.Default("scheduler", standard,
-		"ours: one queue, or strict priority").Scheduler(c.Queues)
-	framing := root.Default("framing", "l2", "ours: frames without FCS, what Linux counts")
+	scheduler := d.Default(root, "scheduler", standard, "ours: one queue, or strict priority")
+	c.scheduler = switchfile.Scheduler(d.Reader, d.known.Schedulers, scheduler, c.Queues)
+	c.Scheduler = scheduler.Flow()
+	framing := d.Default(root, "framing", "l2", "ours: frames without FCS, what Linux counts")
 	var names []string
 	for _, f := range packet.Framings {
 		if !f.Fixed() {
 			names = append(names, f.Name)
 		}
 	}
-	c.Framing, _ = packet.FramingByName(framing.Word("framing", names))
-	if v, ok := root.Need("switch", "key", topKeys, "switch: [forward, …]"); ok {
-		c.programs(v, doc.OK)
+	c.Framing, _ = packet.FramingByName(d.Word(framing, "framing", names))
+	if t, ok := d.need(root, "switch", "key", topKeys, "switch: [forward, …]"); ok {
+		d.programs(t)
 	}
-	c.Users = 4096
-	if v, ok := root.Get("users"); ok && v.Keys("key of users", "behind", "most") {
-		c.Users = v.Default("most", "4096", "ours").Integer(1, mostUsers)
-		if at, ok := v.Get("behind"); ok {
-			var ports []string
-			for _, p := range c.Ports {
-				ports = append(ports, p.Name)
-			}
-			c.Behind = slices.Index(ports, at.Word("port", ports))
-		}
-	}
-	metrics := root.Default("metrics", DefaultMetrics, "ours: loopback")
-	if text := metrics.Text(); text != "none" {
+	d.users(root.Get("users"))
+	metrics := d.Default(root, "metrics", DefaultMetrics, "ours: loopback")
+	if text := d.Text(metrics); text != "none" {
 		var err error
 		if c.Metrics, err = address4(text); err != nil {
-			metrics.Fail("an address with a port such as 127.0.0.1:9465, a port, none", "%v", err)
+			d.Fail(metrics.Place, "an address with a port such as 127.0.0.1:9465, a port, none", "%v", err)
 		}
 	}
-	user := root.Default("user", "nobody", "ours")
-	if c.User = user.Text(); c.User == "root" || c.User == "0" {
-		user.Fail("a user without rights", "the switch gives root's rights up")
+	user := d.Default(root, "user", "nobody", "ours")
+	if c.User = d.Text(user); c.User == "root" || c.User == "0" {
+		d.Fail(user.Place, "a user without rights", "the switch gives root's rights up")
 	} else if c.User == "" {
-		user.Fail("the name of a user", "this is no name")
+		d.Fail(user.Place, "the name of a user", "this is no name")
+	}
+}
+
+// users reads who is told apart.
+func (d *decoder) users(t *document.Node) {
+	c := d.c
+	c.Users = 4096
+	if t == nil || !d.Keys(t, "key of users", []string{"behind", "most"}) {
+		return
+	}
+	c.Users = d.Integer(d.Default(t, "most", "4096", "ours"), 1, mostUsers)
+	if at := t.Get("behind"); at != nil {
+		var ports []string
+		for _, p := range c.Ports {
+			ports = append(ports, p.Name)
+		}
+		c.Behind = slices.Index(ports, d.Word(at, "port", ports))
 	}
 }
 
@@ -183,54 +216,58 @@ func address4(text string) (netip.AddrPort, error) {
 	return a, nil
 }
 
-func (c *Config) ports(v experiment.Value) {
+func (d *decoder) ports(t *document.Node) {
+	c := d.c
+	if t.Kind != document.Mapping {
+		d.Fail(t.Place, "name: "+portExample, "this is %v", t.Kind)
+	}
 	taken := map[string]string{}
-	for _, f := range v.Fields("name: " + portExample) {
+	for _, k := range t.Keys {
 		if len(c.Ports) == mostPorts {
-			f.Key.Fail(fmt.Sprintf("%d ports at most", mostPorts), "there are too many ports")
+			d.Fail(k.Place, fmt.Sprintf("%d ports at most", mostPorts), "there are too many ports")
 			return
 		}
-		if !word(f.Name) {
-			f.Key.Fail("letters, digits, - and _", "a port cannot be called %q", f.Name)
+		if !word(k.Name) {
+			d.Fail(k.Place, "letters, digits, - and _", "a port cannot be called %q", k.Name)
 		}
-		p := Port{Name: f.Name}
-		if f.Value.Keys("key of a port", portKeys...) {
-			if x, ok := f.Value.Need("interface", "key of a port", portKeys, "interface: eth1"); ok {
-				p.Interface = x.Text()
+		p := Port{Name: k.Name}
+		if v := k.Value; d.Keys(v, "key of a port", portKeys) {
+			if x, ok := d.need(v, "interface", "key of a port", portKeys, "interface: eth1"); ok {
+				p.Interface = d.Text(x)
 				switch other, again := taken[p.Interface]; {
 				case p.Interface == "" || len(p.Interface) > longest || strings.ContainsAny(p.Interface, "/ \t\n:") ||
 					p.Interface == "." || p.Interface == "..":
-					x.Fail(fmt.Sprintf("up to %d characters without /, : and space", longest), "no interface can be called %q",
-						p.Interface)
+					d.Fail(x.Place, fmt.Sprintf("up to %d characters without /, : and space", longest),
+						"no interface can be called %q", p.Interface)
 				case again:
-					x.Fail("another interface", "interface %s is that of port %s already", p.Interface, other)
+					d.Fail(x.Place, "another interface", "interface %s is that of port %s already", p.Interface, other)
 				}
 				taken[p.Interface] = p.Name
 			}
-			if x, ok := f.Value.Get("rate"); ok {
-				p.Rate = x.LinkRate()
+			if x := v.Get("rate"); x != nil {
+				p.Rate = document.Read(d.Reader, x, unit.ParseLinkRate)
 			}
-			p.Buffer = bound(f.Value.Default("buffer", "100 packets", "ours: 24 ms of full frames at 50 Mb/s"))
-			if x, ok := f.Value.Get("queue"); ok {
-				p.Queue = bound(x)
+			p.Buffer = d.bound(d.Default(v, "buffer", "100 packets", "ours: 24 ms of full frames at 50 Mb/s"))
+			if x := v.Get("queue"); x != nil {
+				p.Queue = d.bound(x)
 			}
 		}
 		c.Ports = append(c.Ports, p)
 	}
 	if len(c.Ports) < 2 {
-		v.Fail("two ports at least", "ports to switch between are missing: there are %d", len(c.Ports))
+		d.Fail(t.Place, "two ports at least", "ports to switch between are missing: there are %d", len(c.Ports))
 	}
 }
 
 // bound is that of a queue: it holds a full frame, and memory holds it.
-func bound(v experiment.Value) unit.Length {
-	l := v.Buffer()
+func (d *decoder) bound(t *document.Node) unit.Length {
+	l := switchfile.Buffer(d.Reader, t)
 	switch {
 	case l.Bytes > 0 && l.Bytes < fullFrame:
-		v.Fail(fmt.Sprintf("at least %d B, or a number of packets", fullFrame), "a buffer of %v is below a full frame",
-			l.Bytes)
+		d.Fail(t.Place, fmt.Sprintf("at least %d B, or a number of packets", fullFrame),
+			"a buffer of %v is below a full frame", l.Bytes)
 	case l.Packets > mostBuffer || l.Bytes > mostBuffer*fullFrame:
-		v.Fail(fmt.Sprintf("up to %d packets", mostBuffer), "this buffer is too large")
+		d.Fail(t.Place, fmt.Sprintf("up to %d packets", mostBuffer), "this buffer is too large")
 	}
 	return l
 }
@@ -241,8 +278,9 @@ func word(s string) bool {
 		strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
-func (c *Config) programs(v experiment.Value, ok func() bool) {
-	c.Programs = v.Programs()
+func (d *decoder) programs(t *document.Node) {
+	c := d.c
+	c.Programs = switchfile.Programs(d.Reader, d.known.Programs, t)
 	forwards := false
 	for i, p := range c.Programs {
 		name := p.Scheme.Name
@@ -252,27 +290,27 @@ func (c *Config) programs(v experiment.Value, ok func() bool) {
 			why = "it writes telemetry into packets for hosts that read it"
 		}
 		if why != "" {
-			p.At.Fail("programs that a bridge can run: "+strings.Join(fit(v), ", "), "%s is not for a switch on its own: %s",
+			d.Fail(p.At, "programs that a bridge can run: "+strings.Join(d.fit(), ", "), "%s is not for a switch on its own: %s",
 				name, why)
 		}
 		if name == "abc" && p.Values.Text("role") != "alone" {
-			p.At.Fail("role: alone", "role %s of abc puts activities into packets, which an access link has no room for",
+			d.Fail(p.At, "role: alone", "role %s of abc puts activities into packets, which an access link has no room for",
 				p.Values.Text("role"))
 		}
 		for _, q := range c.Programs[:i] {
 			if q.Scheme.Name == name {
-				p.At.Fail("each program once", "%s is here a second time", name)
+				d.Fail(p.At, "each program once", "%s is here a second time", name)
 			}
 		}
 	}
-	if !forwards && ok() {
-		v.Fail("[forward, …]", "no program forwards")
+	if !forwards && d.OK() {
+		d.Fail(t.Place, "[forward, …]", "no program forwards")
 	}
 }
 
 // fit lists programs that a bridge can run.
-func fit(v experiment.Value) (names []string) {
-	for _, s := range v.Known() {
+func (d *decoder) fit() (names []string) {
+	for _, s := range d.known.Programs {
 		if unfit[s.Name] == "" && s.Telemetry == nil {
 			names = append(names, s.Name)
 		}
@@ -282,7 +320,8 @@ func fit(v experiment.Value) (names []string) {
 }
 
 // try builds the programs once, for what only they can tell.
-func (c *Config) try() {
+func (d *decoder) try() {
+	c := d.c
 	u := newUsers(1, 0)
 	site := &dataplane.Site{Switch: "switch", Ports: len(c.Ports), Book: u.book, Queues: c.Queues, Framing: c.Framing,
 		MaxFrame: c.Framing.Frame(fullFrame, 0, true), Random: func(string) unit.Random {
@@ -298,7 +337,7 @@ func (c *Config) try() {
 	}
 	for _, p := range c.Programs {
 		if _, err := p.Scheme.Build(site, p.Values); err != nil {
-			p.At.Fail("", "%v", err)
+			d.Fail(p.At, "", "%v", err)
 		}
 	}
 }

@@ -19,15 +19,15 @@ import (
 	"weir/core/scheme"
 	"weir/core/telemetry"
 	"weir/core/unit"
+	"weir/internal/document"
 	"weir/papers/ncf"
 	"weir/papers/p4abc"
-	"weir/study/experiment"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-func schemes() *experiment.Registry {
-	return &experiment.Registry{
+func schemes() Schemes {
+	return Schemes{
 		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), ipforward.Scheme(),
 			inputloss.Scheme(), ncf.Scheme(), pfc.Scheme()},
 		Schedulers: tm.Schemes(),
@@ -60,8 +60,8 @@ func TestDecode(t *testing.T) {
 	if err != nil {
 		t.Fatalf("what was resolved is not right: %v\n%s", err, c.Resolved)
 	}
-	if err := c.Keeps(again); err != nil || again.Programs[1].Text != c.Programs[1].Text {
-		t.Errorf("what was resolved is another switch: %v\n%s\n%s", err, again.Programs[1].Text, c.Programs[1].Text)
+	if err := c.Keeps(again); err != nil || again.Programs[1].Text() != c.Programs[1].Text() {
+		t.Errorf("what was resolved is another switch: %v\n%s\n%s", err, again.Programs[1].Text(), c.Programs[1].Text())
 	}
 }
 
@@ -97,7 +97,7 @@ func TestDecodeErrors(t *testing.T) {
 		access + "ports: {}\n", access + "framing: &a l2\n",
 	} {
 		c, err := Decode(schemes(), "switch.yaml", []byte(x))
-		var wrong experiment.InputErrors
+		var wrong document.InputErrors
 		if err == nil || !errors.As(err, &wrong) {
 			t.Errorf("%q is taken, or not as an input's error: %+v, %v", x, c, err)
 			continue
@@ -194,7 +194,7 @@ func FuzzDecode(f *testing.F) {
 		"{loss: {probability: 1%}}]\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := Decode(schemes(), "switch.yaml", data)
-		var wrong experiment.InputErrors
+		var wrong document.InputErrors
 		switch {
 		case err != nil && !errors.As(err, &wrong):
 			t.Errorf("%v", err)

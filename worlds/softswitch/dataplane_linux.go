@@ -15,7 +15,6 @@ import (
 	"weir/core/unit"
 	"weir/internal/ring"
 	"weir/papers/p4abc"
-	"weir/study/experiment"
 	"weir/worlds/lab"
 )
 
@@ -97,7 +96,7 @@ type loop struct {
 // Serve is the process of the data plane: it is told by the supervisor on control which
 // sockets it has, carries frames until it is told to stop or control ends, and answers on
 // out. It needs no capability and never gives its thread back.
-func Serve(r *experiment.Registry, control io.Reader, out io.Writer) error {
+func Serve(known Schemes, control io.Reader, out io.Writer) error {
 	lines := bufio.NewReaderSize(control, 1<<16)
 	first, err := nextOrder(lines)
 	if err == nil && first.Do != doBegin {
@@ -107,7 +106,7 @@ func Serve(r *experiment.Registry, control io.Reader, out io.Writer) error {
 		return fmt.Errorf("data plane: %w", err)
 	}
 	l := &loop{out: json.NewEncoder(out)}
-	if l.config, err = Decode(r, first.File, first.Data); err != nil {
+	if l.config, err = Decode(known, first.File, first.Data); err != nil {
 		return err
 	}
 	memory, err := unix.Mmap(first.Page, 0, int(pageBytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
@@ -149,7 +148,7 @@ func Serve(r *experiment.Registry, control io.Reader, out io.Writer) error {
 	if err := l.out.Encode(answer{Is: isBegun}); err != nil {
 		return fmt.Errorf("data plane: %w", err)
 	}
-	go l.listen(r, lines)
+	go l.listen(known, lines)
 	return l.run()
 }
 
@@ -163,7 +162,7 @@ func nextOrder(lines *bufio.Reader) (o order, err error) {
 
 // listen takes orders, off the thread of the data plane: it decodes and leaves there what
 // is to be done.
-func (l *loop) listen(r *experiment.Registry, lines *bufio.Reader) {
+func (l *loop) listen(known Schemes, lines *bufio.Reader) {
 	for {
 		o, err := nextOrder(lines)
 		switch {
@@ -172,7 +171,7 @@ func (l *loop) listen(r *experiment.Registry, lines *bufio.Reader) {
 		case o.Do == doPublish:
 			l.publish.Store(true)
 		case o.Do == doReload:
-			c, err := Decode(r, o.File, o.Data)
+			c, err := Decode(known, o.File, o.Data)
 			if err != nil { // the supervisor has read it before
 				continue
 			}

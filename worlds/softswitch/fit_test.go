@@ -14,13 +14,15 @@ import (
 // each other one with the reason.
 func TestWhatFits(t *testing.T) {
 	fit := []string{"abc", "classify", "ecn", "forward", "loss"}
-	for _, s := range cli.Registry().Programs {
+	registry := cli.Registry()
+	known := softswitch.Schemes{Programs: registry.Programs, Schedulers: registry.Schedulers}
+	for _, s := range known.Programs {
 		programs := "[forward, " + s.Name + "]"
 		if s.Name == "forward" {
 			programs = "[forward]"
 		}
 		text := fmt.Sprintf("ports: {a: {interface: eth1}, b: {interface: eth2}}\nswitch: %s\n", programs)
-		_, err := softswitch.Decode(cli.Registry(), "switch.yaml", []byte(text))
+		_, err := softswitch.Decode(known, "switch.yaml", []byte(text))
 		refused := err != nil && strings.Contains(err.Error(), s.Name+" is not for a switch on its own: ")
 		switch runs := slices.Contains(fit, s.Name); {
 		case runs && refused:

@@ -5,25 +5,23 @@ package softswitch
 import (
 	"fmt"
 	"io"
-
-	"weir/study/experiment"
 )
 
 func notLinux() error { return fmt.Errorf("%w: it needs Linux", ErrSetup) }
 
 // Start starts a switch; there is none on this system.
-func Start(*experiment.Registry, string, []string, io.Writer) error { return notLinux() }
+func Start(Schemes, string, []string, io.Writer) error { return notLinux() }
 
 // Supervise is the supervisor; there is none on this system.
-func Supervise(*experiment.Registry, int, []string, string, io.Writer, io.Writer) error {
+func Supervise(Schemes, int, []string, string, io.Writer, io.Writer) error {
 	return notLinux()
 }
 
 // Serve is the process of the data plane; there is none on this system.
-func Serve(*experiment.Registry, io.Reader, io.Writer) error { return notLinux() }
+func Serve(Schemes, io.Reader, io.Writer) error { return notLinux() }
 
 // Check says what a start would do; on this system, that there is none.
-func Check(r *experiment.Registry, file string, out io.Writer) error { return notLinux() }
+func Check(known Schemes, file string, out io.Writer) error { return notLinux() }
 
 // Restore restores what switches that died have left; there are none on this system.
 func Restore() ([]string, error) { return nil, notLinux() }

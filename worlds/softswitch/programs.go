@@ -7,8 +7,8 @@ import (
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/unit"
+	"weir/internal/switchfile"
 	"weir/papers/p4abc"
-	"weir/study/experiment"
 )
 
 // running is a program with what it was made of.
@@ -59,11 +59,11 @@ func behind(c *Config) packet.PortID {
 // adopt makes a list of programs out of those that run: what would be the same goes on as it
 // is, ABC with others takes over what it has measured, and what is left begins
 // anew. notes say what was lost.
-func adopt(now unit.Time, site *dataplane.Site, was []running, want []experiment.NamedProgram) (list []running,
+func adopt(now unit.Time, site *dataplane.Site, was []running, want []switchfile.Program) (list []running,
 	notes []string, err error) {
 	for _, w := range want {
 		i := slices.IndexFunc(was, func(r running) bool { return r.Name() == w.Scheme.Name })
-		if i >= 0 && was[i].same(w.Text, site.Lines) {
+		if i >= 0 && was[i].same(w.Text(), site.Lines) {
 			list = append(list, was[i])
 			continue
 		}
@@ -71,12 +71,12 @@ func adopt(now unit.Time, site *dataplane.Site, was []running, want []experiment
 		if err != nil {
 			return nil, nil, fmt.Errorf("program %s: %w", w.Scheme.Name, err)
 		}
-		list = append(list, running{p, w.Text, site.Lines})
+		list = append(list, running{p, w.Text(), site.Lines})
 		switch {
 		case i < 0 && was != nil:
 			notes = append(notes, w.Scheme.Name+" begins now")
 		case i < 0:
-		case was[i].text == w.Text:
+		case was[i].text == w.Text():
 			notes = append(notes, w.Scheme.Name+" begins anew, with the ports' other rates")
 		default:
 			old, ok := was[i].Program.(*p4abc.Program)
@@ -92,7 +92,7 @@ func adopt(now unit.Time, site *dataplane.Site, was []running, want []experiment
 		}
 	}
 	for _, x := range was {
-		if !slices.ContainsFunc(want, func(w experiment.NamedProgram) bool { return w.Scheme.Name == x.Name() }) {
+		if !slices.ContainsFunc(want, func(w switchfile.Program) bool { return w.Scheme.Name == x.Name() }) {
 			notes = append(notes, x.Name()+" has ended")
 		}
 	}

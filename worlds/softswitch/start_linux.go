@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/core/packet"
+	"weir/internal/document"
 	"weir/internal/ring"
 	"weir/internal/rtnl"
-	"weir/study/experiment"
 )
 
 // plan is what a start would do.
@@ -126,7 +126,7 @@ func meant(name string) string {
 	for _, i := range all {
 		names = append(names, i.Name)
 	}
-	if n := experiment.Nearest(name, names); n != "" {
+	if n := document.Nearest(name, names); n != "" {
 		return fmt.Sprintf("; did you mean %q?", n)
 	}
 	return ""
@@ -154,12 +154,12 @@ func defaultRoutes() map[string]bool {
 // Check reads a switch's file, looks at what it is to run on and writes what a start would
 // do, or that the switch of these interfaces runs, which can read the file anew. It changes
 // nothing, and needs no right.
-func Check(r *experiment.Registry, file string, out io.Writer) error {
+func Check(known Schemes, file string, out io.Writer) error {
 	data, err := readFile(file)
 	if err != nil {
 		return err
 	}
-	c, err := Decode(r, file, data)
+	c, err := Decode(known, file, data)
 	if err != nil {
 		return err
 	}
@@ -281,12 +281,12 @@ type state struct {
 // Start starts a switch: this process becomes its supervisor, whose command line is self and
 // the number of a file descriptor (Supervise). It returns only with an error, and then has
 // undone what it has done. It needs root.
-func Start(r *experiment.Registry, file string, self []string, stderr io.Writer) (err error) {
+func Start(known Schemes, file string, self []string, stderr io.Writer) (err error) {
 	data, err := readFile(file)
 	if err != nil {
 		return err
 	}
-	c, err := Decode(r, file, data)
+	c, err := Decode(known, file, data)
 	if err != nil {
 		return err
 	}

@@ -19,22 +19,20 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"weir/study/experiment"
 )
 
 // supervisor has the data plane's process, the metrics and the signals.
 type supervisor struct {
-	registry *experiment.Registry
-	state    state
-	config   atomic.Pointer[Config]
-	refused  atomic.Uint64
-	page     *page
-	command  *exec.Cmd
-	control  *os.File // orders go there, one goroutine at a time
-	turn     chan struct{}
-	said     *tail
-	log      io.Writer
+	known   Schemes
+	state   state
+	config  atomic.Pointer[Config]
+	refused atomic.Uint64
+	page    *page
+	command *exec.Cmd
+	control *os.File // orders go there, one goroutine at a time
+	turn    chan struct{}
+	said    *tail
+	log     io.Writer
 }
 
 // tail keeps the last of what a process says.
@@ -58,11 +56,11 @@ const (
 // left. command is the command line of the data plane (Serve), without the program. It ends
 // when it is told to by SIGTERM or SIGINT, or when the data plane ends, and then has
 // restored what was changed.
-func Supervise(r *experiment.Registry, descriptor int, command []string, version string, stdout,
+func Supervise(known Schemes, descriptor int, command []string, version string, stdout,
 	stderr io.Writer) (err error) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-	s := &supervisor{registry: r, log: stderr, turn: make(chan struct{}, 1), said: &tail{}}
+	s := &supervisor{known: known, log: stderr, turn: make(chan struct{}, 1), said: &tail{}}
 	s.turn <- struct{}{}
 	memory := os.NewFile(uintptr(descriptor), "state")
 	if memory == nil {
@@ -87,7 +85,7 @@ func Supervise(r *experiment.Registry, descriptor int, command []string, version
 		unix.CloseOnExec(fd)
 	}
 	defer func() { err = errors.Join(err, s.restore()) }()
-	c, err := Decode(r, s.state.File, s.state.Data)
+	c, err := Decode(known, s.state.File, s.state.Data)
 	if err != nil {
 		return err
 	}
@@ -267,7 +265,7 @@ func (s *supervisor) reload() *Config {
 	if err != nil {
 		return refuse(err)
 	}
-	c, err := Decode(s.registry, s.state.File, data)
+	c, err := Decode(s.known, s.state.File, data)
 	if err == nil {
 		err = s.config.Load().Keeps(c)
 	}

@@ -25,6 +25,7 @@ import (
 
 	"weir/core/scheme"
 	"weir/core/workload"
+	"weir/internal/document"
 	"weir/study/experiment"
 	"weir/study/report"
 )
@@ -113,7 +114,7 @@ func Run(r *experiment.Registry, args []string, stdout, stderr io.Writer, termin
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "weir:", err)
-		var input experiment.InputErrors
+		var input document.InputErrors
 		var parse *kong.ParseError
 		if errors.As(err, &input) || errors.As(err, &parse) || errors.Is(err, errInput) {
 			return WrongInput
@@ -273,14 +274,14 @@ func (s *showCmd) Run(a *app) error {
 		return nil
 	}
 	spec, err := s.load(a)
-	var wrong experiment.InputErrors
+	var wrong document.InputErrors
 	if errors.As(err, &wrong) && len(wrong) == 1 && wrong[0].File == s.Name &&
 		!strings.Contains(wrong[0].Msg, "did you mean") {
 		var names []string
 		for _, k := range a.schemes() {
 			names = append(names, k.s.Name)
 		}
-		if n := experiment.Nearest(s.Name, names); n != "" {
+		if n := document.Nearest(s.Name, names); n != "" {
 			wrong[0].Msg += fmt.Sprintf("; did you mean the scheme %q?", n)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"weir/core/dataplane"
+	"weir/internal/document"
 	"weir/study/experiment"
 	"weir/study/report"
 )
@@ -44,7 +45,7 @@ func (s *showCmd) footprint(a *app) error {
 		}
 		f, err := a.registry.Footprint(s.Name, topology, s.Set)
 		if err != nil {
-			var wrong experiment.InputErrors
+			var wrong document.InputErrors
 			if s.Topology == "" && errors.As(err, &wrong) && wrong[0].File == "--topology" {
 				wrong[0].Msg += "; --topology gives another one"
 			}

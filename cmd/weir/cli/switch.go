@@ -30,9 +30,9 @@ func (s *switchCmd) Run(a *app) error {
 	case s.Config == "":
 		return fmt.Errorf("%w: -c FILE is missing", errInput)
 	case s.Check:
-		return switchError(softswitch.Check(a.registry, s.Config, a.stdout))
+		return switchError(softswitch.Check(a.switchSchemes(), s.Config, a.stdout))
 	}
-	return switchError(softswitch.Start(a.registry, s.Config, []string{os.Args[0], "switch-supervisor"}, a.stderr))
+	return switchError(softswitch.Start(a.switchSchemes(), s.Config, []string{os.Args[0], "switch-supervisor"}, a.stderr))
 }
 
 // switchError says which errors are about what was given.
@@ -49,7 +49,7 @@ type switchSupervisorCmd struct {
 }
 
 func (s *switchSupervisorCmd) Run(a *app) error {
-	return switchError(softswitch.Supervise(a.registry, s.State, []string{"switch-dataplane"}, version(),
+	return switchError(softswitch.Supervise(a.switchSchemes(), s.State, []string{"switch-dataplane"}, version(),
 		a.stdout, a.stderr))
 }
 
@@ -57,5 +57,10 @@ func (s *switchSupervisorCmd) Run(a *app) error {
 type switchDataplaneCmd struct{}
 
 func (switchDataplaneCmd) Run(a *app) error {
-	return softswitch.Serve(a.registry, os.Stdin, a.stdout)
+	return softswitch.Serve(a.switchSchemes(), os.Stdin, a.stdout)
+}
+
+// switchSchemes are what a switch's file can name.
+func (a *app) switchSchemes() softswitch.Schemes {
+	return softswitch.Schemes{Programs: a.registry.Programs, Schedulers: a.registry.Schedulers}
 }

@@ -1,0 +1,79 @@
+package document
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+var kind = Kind{Name: "recipe", Whole: "a recipe", First: "title, …"}
+
+// All that is wrong comes together, in the order of the file.
+func Example() {
+	r := NewReader(Kind{Name: "recipe", Whole: "a recipe", First: "title, …"})
+	root := Parse(r, "soup.yaml", []byte("titel: soup\nserves: many\n"))
+	r.Keys(root, "key", []string{"title", "serves"})
+	r.Integer(root.Get("serves"), 1, 20)
+	fmt.Println(r.Err())
+	// Output:
+	// soup.yaml:1:1: key "titel" is not known; did you mean "title"?; allowed: title, serves
+	//     titel: soup
+	//     ^
+	// soup.yaml:2:9: "many" is not a number in the range; allowed: 1 … 20
+	//     serves: many
+	//             ^
+}
+
+// What is written reads the same, and is written the same again.
+func TestWriteReads(t *testing.T) {
+	for _, text := range []string{
+		"a: 1\n", "a: [1, two, 3%]\n", "a: {b: {c: [x, {y: z}]}}\n", "a: \"quoted: text\"\n", "a: \" b\"\n",
+		"\"*\": {programs: []}\n", "a: \"\\\"\\\\\"\n", "a: \"-1\"\n", "a: b->c\n", "- a\n- b: c\n",
+	} {
+		t.Run(text, func(t *testing.T) {
+			first := written(t, text)
+			if second := written(t, first); second != first {
+				t.Errorf("%q is %q when it is read again", first, second)
+			}
+		})
+	}
+}
+
+func written(t *testing.T, text string) string {
+	r := NewReader(kind)
+	root := Parse(r, "x.yaml", []byte(text))
+	if err := r.Err(); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	root.Write(&b, 0)
+	return b.String()
+}
+
+// Defaults appear where they are filled in, and in what the map was copied from.
+func TestDefault(t *testing.T) {
+	r := NewReader(kind)
+	root := Parse(r, "x.yaml", []byte("a: {b: 1}\n"))
+	part := Copy(root)
+	if v := r.Default(part.Get("a"), "c", "2", "ours"); r.Integer(v, 1, 3) != 2 || v.From != "default: ours" {
+		t.Errorf("the default is %+v", v)
+	}
+	if v := r.Default(part.Get("a"), "b", "2", "ours"); r.Integer(v, 1, 3) != 1 {
+		t.Errorf("the file's value is %+v", v)
+	}
+	if got := root.Flow(); got != "{a: {b: 1, c: 2}}" {
+		t.Error(got)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	words := []string{"queue", "buffer", "scheduler"}
+	for word, want := range map[string]string{"qeue": "queue", "Buffer": "buffer", "sheduler": "scheduler", "x": "",
+		"something": ""} {
+		t.Run(word, func(t *testing.T) {
+			if got := Nearest(word, words); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,142 @@
+package document
+
+import (
+	"slices"
+
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// SchemeValues decodes the parameters of a scheme out of a map, but for the keys
+// in skip, which are others' business.
+func (r *Reader) SchemeValues(s *scheme.Scheme, t *Node, skip []string) scheme.Values {
+	values := map[string]any{}
+	var names []string
+	for _, p := range s.Params {
+		names = append(names, p.Name)
+	}
+	for _, k := range t.Keys {
+		if !slices.Contains(names, k.Name) && !slices.Contains(skip, k.Name) {
+			r.Unknown(k.Place, "parameter of "+s.Name, k.Name, append(append([]string{}, names...), skip...))
+		}
+	}
+	for i := range s.Params {
+		p := &s.Params[i]
+		v := t.Get(p.Name)
+		if v == nil {
+			if p.Required {
+				r.Missing(t, p.Name, "parameter of "+s.Name, append(append([]string{}, names...), skip...), p.Name+": "+
+					Kinds[p.Kind]+", "+p.Doc, "%s needs the parameter %q", s.Name, p.Name)
+				values[p.Name] = zero(p)
+				continue
+			}
+			if p.Kind == scheme.Map && p.Default == "" {
+				values[p.Name] = []scheme.Entry(nil)
+				continue
+			}
+			v = t.fill(p.Name, p.Default, p.Source)
+		}
+		values[p.Name] = r.param(s, p, v)
+	}
+	return scheme.NewValues(s.Name, values)
+}
+
+// zero is a parameter's value where the file has none, or a wrong one: the run is
+// not carried out then.
+func zero(p *scheme.Param) any {
+	switch p.Kind {
+	case scheme.Int, scheme.Packets:
+		return 0
+	case scheme.Float, scheme.Share:
+		return 0.0
+	case scheme.Bool:
+		return false
+	case scheme.Duration:
+		return unit.Time(0)
+	case scheme.Rate:
+		return unit.Rate(0)
+	case scheme.LinkRate:
+		return unit.LinkRate{}
+	case scheme.Size:
+		return unit.Bytes(0)
+	case scheme.Length:
+		return unit.Length{}
+	case scheme.Map:
+		return []scheme.Entry(nil)
+	}
+	return ""
+}
+
+// Kinds says what a file may write for each kind.
+var Kinds = map[scheme.Kind]string{
+	scheme.Int: "a whole number", scheme.Float: "a number", scheme.Bool: "true, false",
+	scheme.Duration: "a time such as 5ms",
+	scheme.Rate:     "a rate such as 10kbps", scheme.Share: "a share such as 85%", scheme.Size: "a size such as 32MB",
+	scheme.Packets: "a number of packets such as 24 packets", scheme.Length: "a length such as 24 packets or 36kB",
+	scheme.LinkRate: "a rate such as 100Mbps or 4170pps", scheme.Map: "a map", scheme.Text: "a word",
+}
+
+// param decodes one parameter and checks its bounds.
+func (r *Reader) param(s *scheme.Scheme, p *scheme.Param, t *Node) any {
+	if p.Kind == scheme.Map {
+		if t.Kind != Mapping {
+			r.Fail(t.Place, Kinds[p.Kind], "%s of %s is %v", p.Name, s.Name, t.Kind)
+			return zero(p)
+		}
+		one := *p
+		one.Kind = p.Of
+		var entries []scheme.Entry
+		for _, k := range t.Keys {
+			entries = append(entries, scheme.Entry{Key: k.Name, Value: r.param(s, &one, k.Value)})
+		}
+		return entries
+	}
+	if t.Kind != Scalar {
+		r.Fail(t.Place, Kinds[p.Kind], "%s of %s is %v", p.Name, s.Name, t.Kind)
+		return zero(p)
+	}
+	v, err := scheme.Parse(p.Kind, t.Text)
+	if err != nil {
+		r.Fail(t.Place, Kinds[p.Kind], "%s of %s: %v", p.Name, s.Name, err)
+		return zero(p)
+	}
+	if p.Kind == scheme.Text && len(p.Words) > 0 && !slices.Contains(p.Words, t.Text) {
+		r.Unknown(t.Place, p.Name+" of "+s.Name, t.Text, p.Words)
+	}
+	for _, bound := range []struct {
+		text string
+		sign float64
+		word string
+	}{{p.Min, 1, "at least"}, {p.Max, -1, "at most"}} {
+		if bound.text == "" {
+			continue
+		}
+		b, err := scheme.Parse(p.Kind, bound.text)
+		if err == nil && (scale(v)-scale(b))*bound.sign < 0 {
+			r.Fail(t.Place, bound.word+" "+bound.text, "%s of %s is %s", p.Name, s.Name, t.Text)
+			return zero(p)
+		}
+	}
+	return v
+}
+
+// scale orders values of one kind.
+func scale(v any) float64 {
+	switch v := v.(type) {
+	case int:
+		return float64(v)
+	case float64:
+		return v
+	case unit.Time:
+		return float64(v)
+	case unit.Rate:
+		return float64(v)
+	case unit.LinkRate:
+		return float64(v.Bits) + float64(v.Packets)
+	case unit.Bytes:
+		return float64(v)
+	case unit.Length:
+		return float64(v.Packets) + float64(v.Bytes)
+	}
+	return 0
+}

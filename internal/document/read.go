@@ -1,0 +1,138 @@
+package document
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"weir/core/unit"
+)
+
+// Keys checks that t is a map with only these keys.
+func (r *Reader) Keys(t *Node, what string, allowed []string) bool {
+	if t.Kind != Mapping {
+		r.Fail(t.Place, "a map with "+strings.Join(allowed, ", "), "this is %v", t.Kind)
+		return false
+	}
+	for _, k := range t.Keys {
+		if !slices.Contains(allowed, k.Name) {
+			r.Unknown(k.Place, what, k.Name, allowed)
+		}
+	}
+	return true
+}
+
+// Missing notes that a map lacks a key, or that an unknown one is probably meant to be it.
+func (r *Reader) Missing(t *Node, key, what string, known []string, allowed, format string, args ...any) {
+	for _, k := range t.Keys {
+		if slices.Contains(known, k.Name) || Nearest(k.Name, known) != key {
+			continue
+		}
+		for _, e := range r.errors {
+			if e.File == k.File && e.Line == k.Line && e.Column == k.Column {
+				return // it has been said
+			}
+		}
+		r.Unknown(k.Place, what, k.Name, known)
+		return
+	}
+	r.Fail(t.Place, allowed, format, args...)
+}
+
+// Default returns a key's value; if it is missing, the default, which it writes
+// into the tree.
+func (r *Reader) Default(t *Node, key, standard, from string) *Node {
+	if v := t.Get(key); v != nil {
+		return v
+	}
+	return t.fill(key, standard, from)
+}
+
+// Text returns a scalar's text.
+func (r *Reader) Text(t *Node) string {
+	if t.Kind != Scalar {
+		r.Fail(t.Place, "a plain value", "this is %v", t.Kind)
+		return ""
+	}
+	return t.Text
+}
+
+func (r *Reader) Integer(t *Node, low, high int) int {
+	n, err := strconv.Atoi(r.Text(t))
+	if t.Kind == Scalar && (err != nil || n < low || n > high) {
+		r.Fail(t.Place, fmt.Sprintf("%d … %d", low, high), "%q is not a number in the range", t.Text)
+		return low
+	}
+	return max(n, low)
+}
+
+// Read applies a unit's reader.
+func Read[T any](r *Reader, t *Node, parse func(string) (T, error)) T {
+	v, _ := ReadOK(r, t, parse)
+	return v
+}
+
+// ReadOK is read that tells whether there is a value.
+func ReadOK[T any](r *Reader, t *Node, parse func(string) (T, error)) (T, bool) {
+	v, err := parse(r.Text(t))
+	if err != nil && t.Kind == Scalar {
+		r.Fail(t.Place, "", "%v", err)
+	}
+	return v, err == nil && t.Kind == Scalar
+}
+
+func (r *Reader) Positive(t *Node) unit.Time {
+	v, ok := ReadOK(r, t, unit.ParseTime)
+	if ok && v <= 0 {
+		r.Fail(t.Place, "a time above 0", "%q is not above 0", t.Text)
+	}
+	return max(v, 1)
+}
+
+func (r *Reader) Word(t *Node, what string, words []string) string {
+	w := r.Text(t)
+	if t.Kind == Scalar && !slices.Contains(words, w) {
+		r.Unknown(t.Place, what, w, words)
+	}
+	return w
+}
+
+// InFile is a place in a file that the spec names. Readers count columns in bytes, and
+// errors in characters.
+func (r *Reader) InFile(name string, line, column int) Place {
+	text := r.LineIn(name, line)
+	return Place{name, line, utf8.RuneCountInString(text[:min(max(column-1, 0), len(text))]) + 1}
+}
+
+// Named splits an entry that is a name or {name: {parameters}}.
+func (r *Reader) Named(t *Node, what string) (string, *Node) {
+	if t.Kind == Scalar {
+		// give its parameters a place in the resolved file
+		params := &Node{Place: t.Place, Kind: Mapping}
+		name := t.Text
+		*t = Node{Place: t.Place, Kind: Mapping, Keys: []Entry{{t.Place, name, params}}, Orig: t.Orig, From: t.From}
+		if t.Orig != nil && t.Orig.Kind == Scalar {
+			kept := &Node{Place: t.Place, Kind: Mapping}
+			from := t.Orig.From
+			*t.Orig = Node{Place: t.Place, Kind: Mapping, Keys: []Entry{{t.Place, name, kept}}, From: from}
+			params.Orig = kept
+		}
+		return name, params
+	}
+	if t.Kind != Mapping || len(t.Keys) != 1 || t.Keys[0].Value.Kind != Mapping {
+		r.Fail(t.Place, "name, or {name: {parameter: value}}", "this does not name a %s", what)
+		return "", nil
+	}
+	return t.Keys[0].Name, t.Keys[0].Value
+}
+
+// Unknown notes that a word is none of those allowed, with the nearest one.
+func (r *Reader) Unknown(at Place, what, word string, words []string) {
+	msg := fmt.Sprintf("%s %q is not known", what, word)
+	if n := Nearest(word, words); n != "" {
+		msg += fmt.Sprintf("; did you mean %q?", n)
+	}
+	r.Fail(at, strings.Join(words, ", "), "%s", msg)
+}

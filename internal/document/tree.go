@@ -1,0 +1,143 @@
+package document
+
+import "strings"
+
+// Node is a value of a file: a scalar (text), a list or a map, with
+// its place. From says where it comes from if not from the file itself.
+type Node struct {
+	Place
+	Kind   NodeKind
+	Text   string  // of a scalar
+	quoted bool    // of a scalar
+	Items  []*Node // of a list
+	Keys   []Entry // of a map, in the file's order
+	From   string  // "--set", "quick", or a default's source; "" for the file
+	Bound  bool    // text is a sweep value that stands for a $key
+	Orig   *Node   // what this one was copied from
+}
+
+// NodeKind is what a node is.
+type NodeKind uint8
+
+// The kinds of nodes.
+const (
+	Scalar NodeKind = iota
+	List
+	Mapping
+)
+
+func (k NodeKind) String() string { return [...]string{"a value", "a list", "a map"}[k] }
+
+// Entry is one key of a map, with its place.
+type Entry struct {
+	Place
+	Name  string
+	Value *Node
+}
+
+// Get returns the value of a key, or nil.
+func (t *Node) Get(name string) *Node {
+	if t == nil || t.Kind != Mapping {
+		return nil
+	}
+	for i := range t.Keys {
+		if t.Keys[i].Name == name {
+			return t.Keys[i].Value
+		}
+	}
+	return nil
+}
+
+// Set replaces or appends a key.
+func (t *Node) Set(name string, value *Node) {
+	for i := range t.Keys {
+		if t.Keys[i].Name == name {
+			t.Keys[i].Value = value
+			return
+		}
+	}
+	t.Keys = append(t.Keys, Entry{value.Place, name, value})
+}
+
+// Copy returns a deep copy whose parts know what they were copied from.
+func Copy(t *Node) *Node {
+	c := *t
+	c.Orig = t
+	if t.Orig != nil {
+		c.Orig = t.Orig
+	}
+	c.Items, c.Keys = nil, nil
+	for _, x := range t.Items {
+		c.Items = append(c.Items, Copy(x))
+	}
+	for _, k := range t.Keys {
+		c.Keys = append(c.Keys, Entry{k.Place, k.Name, Copy(k.Value)})
+	}
+	return &c
+}
+
+// fill adds a default to a map and to what the map was copied from, so that it
+// appears in the resolved file.
+func (t *Node) fill(name, text, source string) *Node {
+	v := &Node{Place: t.Place, Text: text, From: "default: " + source}
+	t.Set(name, v)
+	if t.Orig != nil && t.Orig.Get(name) == nil {
+		t.Orig.Set(name, v)
+	}
+	return v
+}
+
+// Write prints t as canonical YAML in flow style below the first levels.
+func (t *Node) Write(b *strings.Builder, indent int) {
+	switch t.Kind {
+	case Mapping:
+		for _, k := range t.Keys {
+			b.WriteString(strings.Repeat("  ", indent) + Quote(k.Name, false) + ":")
+			if k.Value.simple() || indent >= 4 {
+				b.WriteString(" " + k.Value.Flow() + "\n")
+			} else {
+				b.WriteString("\n")
+				k.Value.Write(b, indent+1)
+			}
+		}
+	case List:
+		for _, x := range t.Items {
+			b.WriteString(strings.Repeat("  ", indent) + "- " + x.Flow() + "\n")
+		}
+	default:
+		b.WriteString(strings.Repeat("  ", indent) + t.Flow() + "\n")
+	}
+}
+
+// simple tells whether t fits on its key's line.
+func (t *Node) simple() bool { return t.Kind == Scalar || len(t.Flow()) < 60 }
+
+func (t *Node) Flow() string {
+	var parts []string
+	switch t.Kind {
+	case Mapping:
+		for _, k := range t.Keys {
+			parts = append(parts, Quote(k.Name, false)+": "+k.Value.Flow())
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	case List:
+		for _, x := range t.Items {
+			parts = append(parts, x.Flow())
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	return Quote(t.Text, t.quoted)
+}
+
+// Quote writes a scalar so that YAML reads the same text.
+func Quote(s string, force bool) string {
+	plain := s != "" && !force && !strings.ContainsAny(s, "{}[],:#&*!|>'\"%@`\\\n\t") && s == strings.TrimSpace(s) &&
+		!strings.HasPrefix(s, "-") && !strings.HasPrefix(s, "?") && !strings.HasPrefix(s, "<") &&
+		!strings.HasPrefix(s, "=") && s != "null" && s != "~"
+	if plain || !force && (strings.HasSuffix(s, "%") || strings.Contains(s, "->")) &&
+		!strings.ContainsAny(s, "{}[],:#&*!|'\"@`\\\n\t") && s == strings.TrimSpace(s) && s[0] != '%' && s[0] != '>' &&
+		s[0] != '-' && s[0] != '<' {
+		return s
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(s) + `"`
+}

@@ -1,0 +1,101 @@
+package switchfile
+
+import (
+	"sort"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
+	"weir/core/scheme"
+	"weir/core/unit"
+	"weir/internal/document"
+)
+
+// Program is one entry of a list of programs, with its parameters.
+type Program struct {
+	Scheme *dataplane.Scheme
+	Values scheme.Values
+	At     document.Place // of its name
+	entry  *document.Node
+}
+
+// Text is the program with all its parameters, as canonical YAML: two that have the same
+// are the same.
+func (p *Program) Text() string { return p.entry.Flow() }
+
+// Programs reads a list of programs of those known: the names, or {name: {parameter: value}}.
+func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node) []Program {
+	if t.Kind != document.List {
+		r.Fail(t.Place, "[forward, …]", "a list of programs is expected, this is %v", t.Kind)
+		return nil
+	}
+	var names []string
+	for _, s := range known {
+		names = append(names, s.Name)
+	}
+	sort.Strings(names)
+	var out []Program
+	for _, x := range t.Items {
+		where := x.Place
+		if x.Kind == document.Scalar && x.Text == "none" {
+			continue
+		}
+		name, params := r.Named(x, "program")
+		if params == nil {
+			continue
+		}
+		found := false
+		for i := range known {
+			if s := &known[i]; s.Name == name {
+				out = append(out, Program{s, r.SchemeValues(&s.Scheme, params, nil), where, x})
+				found = true
+			}
+		}
+		if !found {
+			r.Unknown(where, "program", name, names)
+		}
+	}
+	return out
+}
+
+// NewScheduler makes the scheduler of a port.
+type NewScheduler func(queues int, rate unit.LinkRate) (tm.Scheduler, error)
+
+// Scheduler reads which of those known serves a port's queues; nil if the file is wrong.
+func Scheduler(r *document.Reader, known []tm.Scheme, t *document.Node, queues int) NewScheduler {
+	where := t.Place
+	name, params := r.Named(t, "scheduler")
+	if params == nil {
+		return nil
+	}
+	var names []string
+	for i := range known {
+		s := &known[i]
+		names = append(names, s.Name)
+		if s.Name == name {
+			v := r.SchemeValues(&s.Scheme, params, nil)
+			if _, err := s.Build(queues, unit.LinkRate{Bits: unit.Gbps}, v); err != nil && r.OK() {
+				r.Fail(where, "", "%v", err)
+			}
+			return func(queues int, rate unit.LinkRate) (tm.Scheduler, error) { return s.Build(queues, rate, v) }
+		}
+	}
+	r.Unknown(where, "scheduler", name, names)
+	return nil
+}
+
+// Queues reads how many queues a port has.
+func Queues(r *document.Reader, t *document.Node) int { return r.Integer(t, 1, tm.MaxQueues) }
+
+// Buffer reads the bound of a port's buffer, or of one of its queues: packets or bytes, at
+// least one.
+func Buffer(r *document.Reader, t *document.Node) unit.Length {
+	l, err := unit.ParseLength(r.Text(t))
+	switch {
+	case t.Kind != document.Scalar:
+	case err != nil:
+		r.Fail(t.Place, "24 packets, or 36kB", "%v", err)
+	case l.Packets < 1 && l.Bytes < 1:
+		r.Fail(t.Place, "at least 1 packet", "a buffer of %q holds no packet", t.Text)
+	}
+	return l
+}

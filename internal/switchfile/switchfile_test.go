@@ -1,0 +1,67 @@
+package switchfile
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
+	"weir/core/scheme"
+	"weir/core/unit"
+	"weir/internal/document"
+)
+
+var programs = []dataplane.Scheme{{Scheme: scheme.Scheme{Name: "mark", Params: []scheme.Param{
+	{Name: "at", Kind: scheme.Length, Default: "65 packets", Source: "ours"}}}},
+	{Scheme: scheme.Scheme{Name: "forward"}}}
+
+// A program's text holds all its parameters; names and maps are the same list.
+func ExamplePrograms() {
+	r := document.NewReader(document.Kind{Name: "switch", Whole: "a switch file", First: "switch, …"})
+	for _, p := range Programs(r, programs, document.Parse(r, "x.yaml", []byte("[forward, mark, none]"))) {
+		fmt.Println(p.Scheme.Name, "as", p.Text())
+	}
+	// Output:
+	// forward as {forward: {}}
+	// mark as {mark: {at: 65 packets}}
+}
+
+func TestErrors(t *testing.T) {
+	const list = "a list of programs is expected"
+	for _, x := range []struct{ text, want string }{
+		{"programs: forward", list}, {"programs: [forwrd]", `did you mean "forward"?`},
+		{"programs: [{mark: {at: fast}}]", "at of mark"}, {"programs: [{mark: {to: 1}}]", `parameter of mark "to"`},
+		{"scheduler: fifi", `did you mean "fifo"?`}, {"queues: 9", "not a number in the range"},
+		{"buffer: 0 packets", "holds no packet"}, {"buffer: 3 miles", "3 miles"},
+	} {
+		t.Run(x.text, func(t *testing.T) {
+			r := document.NewReader(document.Kind{Name: "switch", Whole: "a switch file", First: "switch, …"})
+			root := document.Parse(r, "x.yaml", []byte(x.text))
+			switch key := root.Keys[0]; key.Name {
+			case "programs":
+				Programs(r, programs, key.Value)
+			case "scheduler":
+				Scheduler(r, tm.Schemes(), key.Value, 1)
+			case "queues":
+				Queues(r, key.Value)
+			case "buffer":
+				Buffer(r, key.Value)
+			}
+			if err := r.Err(); err == nil || !strings.Contains(err.Error(), x.want) {
+				t.Errorf("%v, and not %q", err, x.want)
+			}
+		})
+	}
+}
+
+func TestScheduler(t *testing.T) {
+	r := document.NewReader(document.Kind{Name: "switch", Whole: "a switch file", First: "switch, …"})
+	build := Scheduler(r, tm.Schemes(), document.Parse(r, "x.yaml", []byte("strict")), 3)
+	if build == nil || r.Err() != nil {
+		t.Fatal(r.Err())
+	}
+	if s, err := build(3, unit.LinkRate{Bits: unit.Gbps}); s == nil || err != nil {
+		t.Error(s, err)
+	}
+}
