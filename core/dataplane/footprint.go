@@ -23,7 +23,7 @@ type Gress uint8
 
 // Parts of the switch. The traffic manager's functions are fixed: what is there (buffer
 // accounting, PFC) is no program of the pipeline and takes none of its memory. The control
-// plane is a CPU, for which no limit of §4 holds.
+// plane is a CPU, for which no limit of P4TE §4 holds.
 const (
 	InIngress Gress = iota
 	InManager
@@ -101,8 +101,8 @@ type Operation struct {
 // OperationKind is a kind of operation.
 type OperationKind uint8
 
-// Kinds of operations. Copying and recirculating a packet is the way that §4.6 leaves to make
-// one, and costs the pipeline a packet each time; no other is possible in a pipeline.
+// Kinds of operations. Copying and recirculating a packet is the way that P4TE §4.6 leaves
+// to make one, and costs the pipeline a packet each time; no other is possible in a pipeline.
 const (
 	Copying OperationKind = iota
 	Recirculating
@@ -259,7 +259,7 @@ func (x *Stage) tables() (sram, tcam int64) {
 	return sram, tcam
 }
 
-// Break is what goes beyond a limit of P4TE's §4.
+// Break is what goes beyond a limit of P4TE §4.
 type Break struct {
 	Section string // of P4TE's paper, "4.1" to "4.6"
 	Stage   string

@@ -164,7 +164,7 @@ func ExampleFootprint_Breaks() {
 	f := dataplane.Footprint{Stages: []dataplane.Stage{{Name: "average",
 		Operations: []dataplane.Operation{{Kind: dataplane.Dividing, What: "S/N", Times: 1}}}}}
 	for _, b := range f.Breaks(dataplane.RMT) {
-		fmt.Printf("§%s %s %s\n", b.Section, b.Stage, b.What)
+		fmt.Printf("P4TE §%s %s %s\n", b.Section, b.Stage, b.What)
 	}
-	// Output: §4.1 average divides: S/N
+	// Output: P4TE §4.1 average divides: S/N
 }

@@ -106,7 +106,7 @@ func mustNew(t testing.TB, c Config) *Fabric {
 
 func inBits(r unit.Rate) unit.LinkRate { return unit.LinkRate{Bits: r} }
 
-// DESIGN "Bytes, queues, order": a link of rate R sends a frame in 8·length/R;
+// docs/design.md#bytes-queues-order: a link of rate R sends a frame in 8·length/R;
 // then it propagates. Every rate is exact: n frames back to back end at
 // ceil(n·8·length·10¹²/R).
 func TestArrivalTimes(t *testing.T) {

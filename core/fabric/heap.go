@@ -7,7 +7,7 @@ import (
 )
 
 // kind orders events at one time: port free < NIC wake < arrival < timer
-// (DESIGN: total event order). With "free" first an arrival at the instant at
+// (docs/design.md#bytes-queues-order). With "free" first an arrival at the instant at
 // which the port becomes free sees the same queue whether or not the free event
 // was armed.
 type kind uint64

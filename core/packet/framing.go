@@ -39,7 +39,7 @@ func (f *Framing) Fixed() bool { return f.Data > 0 }
 // Framings are the profiles that a spec's framing key can name. l2 is a frame
 // without FCS, what a queue of Linux counts; wire adds 24 bytes (preamble 8, FCS
 // 4, gap 12) to a frame of at least 60; hpcc is the HPCC simulator's 48 bytes of
-// headers plus 42 of telemetry and 60-byte acknowledgements (facts A5); htsim
+// headers plus 42 of telemetry and 60-byte acknowledgements; htsim
 // counts 64 bytes of header and 64-byte acknowledgements.
 var Framings = []Framing{
 	{Name: "l2"},

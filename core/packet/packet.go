@@ -41,7 +41,7 @@ const (
 	ProtoTCP    uint8 = 6
 	ProtoUDP    uint8 = 17
 	ProtoICMPv6 uint8 = 58
-	ProtoRDMA   uint8 = 0xfc // the HPCC simulator's number for ACK and NACK (facts A5); from RFC 3692's neighbourhood
+	ProtoRDMA   uint8 = 0xfc // the HPCC simulator's number for ACK and NACK; from RFC 3692's neighbourhood
 )
 
 // Flags of a packet that are not part of any header.

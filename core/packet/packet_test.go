@@ -72,9 +72,6 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// DESIGN "Bytes, queues, order": 1448 of 1514 bytes is TCP's share of a frame with
-// time stamps; UDP's is 1448 of 1490; the peers' framings are facts A5 and
-// notes/speed §2.
 // The room of a frame is used again, if it is enough; a packet without a frame has none.
 func TestPoolFrames(t *testing.T) {
 	var pool Pool

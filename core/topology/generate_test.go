@@ -109,7 +109,7 @@ func TestFamilies(t *testing.T) {
 			"6 hosts, 2 switches, 7 links, paths map[0:1 2:2 3:3]"},
 		{"parking_lot", map[string]any{"hops": 3, "hosts": 2, "bottleneck": unit.Gbps},
 			"8 hosts, 4 switches, 11 links, paths map[0:1 2:1 3:2 4:2 5:2]"},
-		// HPCC §5.1 and facts A1: 320 hosts, 20 ToR, 20 Agg, 16 Core; a ToR has 16 hosts and 4
+		// HPCC §5.1: 320 hosts, 20 ToR, 20 Agg, 16 Core; a ToR has 16 hosts and 4
 		// uplinks, so 15 hosts are below the same, 48 in the same pod, 256 elsewhere
 		{"pods", map[string]any{"pods": 5, "tors": 4, "aggs": 4, "hosts": 16, "uplinks": 4, "fabric": 400 * unit.Gbps},
 			"320 hosts, 56 switches, 480 links, paths map[0:1 2:15 4:48 6:256]"},

@@ -18,13 +18,13 @@ type Point struct {
 }
 
 // CDF is a distribution of flow sizes, linear between its points, as the HPCC
-// simulator's traffic generator reads it (facts A3).
+// simulator's traffic_gen reads it.
 type CDF struct {
 	Name   string
 	Points []Point
 }
 
-// Distributions are those of the HPCC simulator's traffic_gen (facts A3).
+// Distributions are those of the HPCC simulator's traffic_gen.
 var Distributions = []CDF{
 	{"alistorage", percent(0, 0, 4000, 22.93, 8000, 69.21, 16000, 80.61, 32000, 90.47, 64000, 93.53, 128000, 96.77, 256000,
 		97.53, 2000000, 100)},
@@ -141,7 +141,7 @@ func (c *CDF) Size(u float64) unit.Bytes {
 	return max(1, unit.Bytes(a.Bytes+(b.Bytes-a.Bytes)*(u-a.Share)/(b.Share-a.Share)))
 }
 
-// Mean is the mean size: the trapezoids' under the distribution (facts A3).
+// Mean is the mean size: the trapezoids' under the distribution, as in the HPCC simulator's traffic_gen.
 func (c *CDF) Mean() float64 {
 	mean := c.Points[0].Bytes * c.Points[0].Share
 	for i := 1; i < len(c.Points); i++ {

@@ -10,7 +10,7 @@ import (
 	"weir/core/unit"
 )
 
-// facts A3: mean sizes of the public distributions, and their shares.
+// HPCC simulator, traffic_gen: mean sizes of its distributions, and their shares.
 func TestDistributions(t *testing.T) {
 	for _, c := range []struct {
 		name string

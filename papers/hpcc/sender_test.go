@@ -153,7 +153,7 @@ func TestOncePerRoundTrip(t *testing.T) {
 	}
 }
 
-// Line 24's snd_nxt falls back when the sender goes back (go-back-N, facts A5), though Ack.Next
+// Line 24's snd_nxt falls back when the sender goes back (go-back-N), though Ack.Next
 // does not: what is acknowledged of what was sent again after the last update ends the round
 // trip, what was sent before, or comes too soon to be an answer, does not.
 func TestGoneBack(t *testing.T) {

@@ -19,7 +19,7 @@ func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 18) }
 
 func near(a, b, tolerance float64) bool { return math.Abs(a-b) <= tolerance }
 
-// Facts C1: unit packets each second, M = 10 s give 1.0508331944 at every arrival
+// UTEMA, equations 28 to 30: unit packets each second, M = 10 s give 1.0508331944 at every arrival
 // from the first: right after an arrival R = b·dt/(1 − exp(−b·dt)) of the rate.
 func TestMeterGolden(t *testing.T) {
 	m := NewMeter(0)
@@ -41,7 +41,7 @@ func TestMeterGolden(t *testing.T) {
 	}
 }
 
-// Facts C1 (ICPE'17, table 6): TDRM-UTEMA gives 1.000 of the rate of Poisson
+// ICPE'17, table 6: TDRM-UTEMA gives 1.000 of the rate of Poisson
 // traffic, with a coefficient of variation of 0.158 for M = 20 gaps (figure 6e).
 func TestMeterIsUnbiased(t *testing.T) {
 	random := unit.NewRandom(1, "poisson")
@@ -67,7 +67,7 @@ func TestMeterIsUnbiased(t *testing.T) {
 	}
 }
 
-// Facts C1: UTEMA with M = 4, t = 0, 1, 2, 3, X = 1, 0, 1, 0.
+// ICPE'17, equations 18 to 20: UTEMA with M = 4, t = 0, 1, 2, 3, X = 1, 0, 1, 0.
 func TestAverageGolden(t *testing.T) {
 	var a Average
 	if a.Value() != 0 {

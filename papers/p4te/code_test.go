@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// Facts E2, the code's choice: large flows by utilisation while that port is green, else by queue;
+// P4TE code, its choice: large flows by utilisation while that port is green, else by queue;
 // everything else by queue while that is green, else by utilisation; no delay; a flowlet stays.
 func TestCodePaths(t *testing.T) {
 	const green, yellow, red = dataplane.Green, dataplane.Yellow, dataplane.Red
@@ -37,7 +37,7 @@ func TestCodePaths(t *testing.T) {
 	}
 }
 
-// Facts E3, the code's decision: lower where both colours are red, raise where the egress is
+// P4TE code, its decision: lower where both colours are red, raise where the egress is
 // yellow at most and the class not red, so also where it is within its rate.
 func TestCodeDecision(t *testing.T) {
 	const green, yellow, red = dataplane.Green, dataplane.Yellow, dataplane.Red
@@ -63,7 +63,7 @@ func TestCodeDecision(t *testing.T) {
 	}
 }
 
-// Facts E1: the code's meters of classes have two rates and three colours.
+// P4TE code: its meters of classes have two rates and three colours.
 func TestCodeMeters(t *testing.T) {
 	lines := []dataplane.Line{{Rate: unit.LinkRate{Bits: 100 * unit.Mbps}}}
 	for _, x := range []struct {

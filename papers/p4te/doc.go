@@ -43,7 +43,7 @@
 //
 // TestPaperMonitoring, TestPaperFlows, TestFootprintModes, TestFootprintWrites
 //
-//	facts E4         the code's ack = seq + 1             NextByte             TestFakeACKOfTheCode, TestNextByte
+//	P4TE code        the code's ack = seq + 1             NextByte             TestFakeACKOfTheCode, TestNextByte
 //	ours windows that a leaf holds Enforced TestEnforcedLimit, TestEnforcedIsObeyed,
 //
 // # TestEnforcedFlows, TestEnforcedRises
@@ -55,7 +55,8 @@
 //
 // # What fake ACKs do to TCP
 //
-// live.md §3 measured it with Linux 6.18; the simulated TCP takes fake ACKs by its ordinary way and agrees.
+// Linux 6.18 was measured (docs/sources.md#injected-acks); the simulated TCP takes fake ACKs by its
+// ordinary way and agrees.
 //
 // last_ack, the paper's: nothing. The switch knows the acknowledgement that the sender's
 // leaf knew when the packet passed, so the fake ACK is behind real ones that have
@@ -121,7 +122,7 @@
 //
 // Meters keep their rates for life (§6.1.3): a link that becomes slower is full and green (TestRateChange).
 //
-// The code's own choices, where they differ from the paper's (facts E), are options: selection: code (TestCodePaths),
+// The code's own choices, where they differ from the paper's (P4TE code), are options: selection: code (TestCodePaths),
 // decision: code with meters of three colours (TestCodeDecision, TestCodeMeters), rate: next_byte, committed, peak,
 // lower, raise, the numbers of groups, member: flowlet.
 //

@@ -149,7 +149,7 @@ func (c Class) String() string {
 
 // SafeRates is algorithm 2, line 11: for each ingress port and class a meter of one rate and
 // two colours, the class's safe rate (§6.1.4): Green below it, Yellow above. Other has none,
-// and is always green. The code has meters of two rates and three colours (facts E1).
+// and is always green. The P4TE code has meters of two rates and three colours.
 type SafeRates struct {
 	meters [][TrafficClasses]*dataplane.SrTCM
 	three  [][TrafficClasses]*dataplane.TrTCM // in place of meters

@@ -181,7 +181,7 @@ func (n *network) counts() (c Counts) {
 }
 
 // pair is two leaves with two hosts each and one spine: links of hosts 100 Mb/s, of
-// leaves 50 Mb/s with 100 packets, a round trip of 10 ms: the bottleneck of live.md §3.
+// leaves 50 Mb/s with 100 packets, a round trip of 10 ms: that of docs/sources.md#injected-acks.
 func pair(duration, program, traffic string) string {
 	return fmt.Sprintf(`
 duration: %s
@@ -239,7 +239,7 @@ func (n *network) port(r *sim.Result, from, to string) *sim.PortResult {
 	return &r.Ports[n.index(from, to)]
 }
 
-// live.md §3: a fake ACK with the last sequence and a smaller window changes nothing for a
+// docs/sources.md#injected-acks: one with the last sequence and a smaller window changes nothing for a
 // Linux sender. Here it is as old as the queue that its packet has waited in, so that it
 // acknowledges less than others have since, and its stamp is from the past (PAWS). The
 // goodput is that of a run in which no fake ACK comes; and so are retransmissions, against
@@ -284,7 +284,7 @@ traffic:
 %s`, duration, program, traffic)
 }
 
-// live.md §3: a fake ACK that overtakes ACKs which wait, here in a queue of its own to the
+// docs/sources.md#injected-acks: a fake ACK that overtakes ACKs which wait, here in a queue of its own to the
 // host, is ahead of what the sender knows: its window is taken, until the next ACK
 // that waited. The goodput stays.
 func TestOvertaking(t *testing.T) {
@@ -315,7 +315,7 @@ func TestOvertaking(t *testing.T) {
 	}
 }
 
-// Facts E4, live.md §3: ack = seq + 1 acknowledges what is not delivered. Without a loss
+// P4TE code, docs/sources.md#injected-acks: ack = seq + 1 acknowledges what is not delivered. Without a loss
 // that is a proxy: the sender sees no queue, and the goodput stays. Lost data it has
 // forgotten: nothing more ever arrives, as with Linux.
 func TestNextByte(t *testing.T) {
@@ -345,7 +345,7 @@ func TestNextByte(t *testing.T) {
 	}
 }
 
-// live.md §3, AC/DC: a window that the leaf holds is obeyed by an unmodified sender: W / RTT
+// AC/DC, docs/sources.md#injected-acks: a window that the leaf holds is obeyed by an unmodified sender: W / RTT
 // within 5 %, whatever its controller; the own window comes back when the limit ends.
 func TestEnforcedIsObeyed(t *testing.T) {
 	for _, cc := range []string{"cubic", "reno", "bbr", "dctcp"} {

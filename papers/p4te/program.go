@@ -20,7 +20,7 @@ type Config struct {
 	Burst      unit.Time // of all meters: what their rate carries in it
 	Class      [64]Class // by DSCP
 	Safe       [TrafficClasses]float64
-	// PIR of the classes' meters, which then have three colours: the code's (facts E1); 0: the paper's two
+	// PIR of the classes' meters, which then have three colours: the P4TE code's; 0: the paper's two
 	SafePeak float64
 
 	// Path control (§6.2, §6.3)
@@ -29,7 +29,7 @@ type Config struct {
 	Gap       unit.Time // that ends a flowlet
 	Cells     int       // of the flowlet table
 	Spread    bool      // a new flowlet takes another port of its group; else all of a flow take the same
-	CodePaths bool      // the code's choice of a port (facts E2) in place of algorithm 3
+	CodePaths bool      // the P4TE code's choice of a port in place of algorithm 3
 	Detect    unit.Time // after which the operator takes a failed link out; 0: never
 
 	Rate RateConfig
@@ -358,7 +358,7 @@ func (t *Program) choose(now unit.Time, p *packet.Packet, class Class) (dataplan
 	}
 	first, second, last := Delay, QueueDepth, Utilisation // lines 8 to 16
 	switch {
-	case t.config.CodePaths && class == HighThroughput: // facts E2: no delay, no third branch
+	case t.config.CodePaths && class == HighThroughput: // P4TE code: no delay, no third branch
 		first, second, last = Utilisation, QueueDepth, QueueDepth
 	case t.config.CodePaths:
 		first, second, last = QueueDepth, Utilisation, Utilisation

@@ -35,7 +35,7 @@ type RateConfig struct {
 	RoundUp bool       // a change below one unit of the window field is one unit; else none
 	Flows   int        // cells of a leaf's register
 	Mark    bool       // packets for which the rate is lowered are marked, if they are ECN-capable
-	Code    bool       // the code's decision (facts E3) in place of §6.4.1's
+	Code    bool       // the P4TE code's decision in place of §6.4.1's
 	// Repeats: fake ACKs pass the sender's leaf also if they are for a packet within B
 	// bytes of the last change. Switches make them for all that is on its way until the
 	// first one has come back; without Repeats they end at the leaf, and what §6.4.1
@@ -336,8 +336,8 @@ func (r *rater) decide(env *dataplane.Env, p *packet.Packet, egress dataplane.Co
 }
 
 // wants is what the colours of the class at the ingress port and of the egress port ask for.
-// The code raises also a class that is within its rate, and lowers only where both
-// are red (facts E3).
+// The P4TE code raises also a class that is within its rate, and lowers only where
+// both are red.
 func (r *rater) wants(ingress, egress dataplane.Colour) (lower, acts bool) {
 	if r.config.Code {
 		lower = egress == dataplane.Red && ingress == dataplane.Red
@@ -356,7 +356,7 @@ func (r *rater) fake(env *dataplane.Env, p *packet.Packet, h *Header, lower bool
 	f.Kind = packet.Ack
 	f.TOS &^= packet.ECN
 	seq, ack, window := h.Seq, h.Ack, h.Window
-	if r.config.Mode == NextByte { // facts E4
+	if r.config.Mode == NextByte { // P4TE code
 		seq, ack, window = uint32(p.Ack), uint32(p.Seq)+1, p.TCP.Window
 	}
 	window = r.changed(window, lower)

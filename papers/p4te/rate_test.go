@@ -316,7 +316,7 @@ func checksums(t *testing.T, frame []byte) {
 	}
 }
 
-// Facts E4: the code acknowledges the byte behind the packet's first, with the sequence number
+// P4TE code: it acknowledges the byte behind the packet's first, with the sequence number
 // that the sender expects and the sender's own window.
 func TestFakeACKOfTheCode(t *testing.T) {
 	x := newStation(t, 2, "rate", "next_byte")

@@ -1341,7 +1341,7 @@ const mostRoutes = 1 << 28
 // a request for all memory.
 const mostFlows = 1 << 20
 
-// firstPort is the lowest source port of generated flows (facts A4), serverPort that of
+// firstPort is the lowest source port of generated flows (HPCC simulator), serverPort that of
 // destinations: one on which no dissector of tshark expects a protocol.
 const (
 	firstPort  = 10000
@@ -1383,7 +1383,7 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 			Path: p.pathOf(f.src, f.dst, tr), CC: tr.cc, CCValues: tr.ccValues,
 			Telemetry: p.telemetry, Host: &hosts[f.dst],
 		}
-		// facts A4: ports count for each pair of hosts
+		// HPCC simulator: ports count for each pair of hosts
 		if pair := [3]int{f.src, f.dst, f.port}; f.port > 0 && listed[pair] < 50000 {
 			tf.SrcPort, tf.DstPort = uint16(firstPort+listed[pair]), uint16(f.port)
 			listed[pair]++

@@ -110,7 +110,7 @@ func TestEndToEnd(t *testing.T) {
 		t.Errorf("a key is there twice: %v", names)
 	}
 	// 16 + 8 Mb/s into 10 Mb/s: the link is full and carries the payload's share,
-	// 1448 of 1490 bytes (DESIGN: 47.82 of 50 Mb/s with 1514)
+	// 1448 of 1490 bytes (docs/design.md#bytes-queues-order)
 	last := out.Runs[4]
 	groups := func(name string) map[string]float64 {
 		m := map[string]float64{}

@@ -239,7 +239,7 @@ traffic: [{name: x, file: f.txt, format: hpcc, offset: 2s, transport: window, wi
 // A run's fct.txt by hand: one packet of 1000 B over two links of 100 Gb/s and 1 us, its
 // frame of 1090 B and its acknowledgement of 60 B, takes 4000 + 2·(87.2 + 4.8) = 4184 ns
 // from 3.0005 us to 7.1845 us, on a clock of nanoseconds from 3000 to 7184; standalone it
-// is 4000 + 2·80 + ⌊83.84⌋ = 4243 (facts A4).
+// is 4000 + 2·80 + ⌊83.84⌋ = 4243 (HPCC simulator, fct.txt).
 func TestExportHPCC(t *testing.T) {
 	s := load(t, `duration: 1ms
 framing: hpcc

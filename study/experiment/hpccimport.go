@@ -20,7 +20,7 @@ import (
 )
 
 // simulatorStart is when the HPCC simulator's flows begin: its generator adds it to all
-// starts, and its link failures count from it (facts A3, A4).
+// starts, and its link failures count from it.
 const simulatorStart = 2 * unit.Second
 
 // ImportHPCC makes an experiment of a config.txt of the HPCC simulator, with the topology
@@ -422,7 +422,7 @@ type controllerKey struct {
 var controllerKeys = []controllerKey{
 	{"hpcc hpcc_pint", "U_TARGET", "eta", numberOf},
 	{"hpcc hpcc_pint", "MI_THRESH", "max_stage", numberOf},
-	// facts A1: W_ai = RATE_AI · T
+	// HPCC simulator: W_ai = RATE_AI · T
 	{"hpcc hpcc_pint", "RATE_AI", "w_ai", func(m *hpccImport, s *simfiles.Setting) (string, string) {
 		return fmt.Sprintf("%.0f B", math.Round(float64(s.Rate)*m.rtt.Seconds()/8)), ""
 	}},

@@ -14,7 +14,7 @@ type PaperValue struct {
 	Measure, Group string // Group is "" if the measure has none
 	Unit           string // as the measure's: bps, s, packets, …
 	Value          float64
-	Source         string // where in the paper: §6.2.3, or figure 4, read off the plot
+	Source         string // where in the paper, as in source: §6.2.3, or figure 4, read off the plot
 	filter
 }
 

@@ -205,7 +205,7 @@ expect:
 }
 
 // HPCC §5.1's incast: 60 senders, drawn each time, send 500 KB each to one receiver, and
-// all of them together make 2 % of what the network's 320 hosts can send (facts A1).
+// all of them together make 2 % of what the network's 320 hosts can send.
 func TestIncastOfHPCC(t *testing.T) {
 	s := load(t, `duration: 500ms
 topology: {leaf_spine: {leaves: 20, spines: 20, hosts: 16, rate: 100Gbps, delay: 1us}}

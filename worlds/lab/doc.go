@@ -1,7 +1,7 @@
 // Package lab carries experiments out on real packets, between the unmodified TCP stacks
 // of Linux: hosts are network namespaces, and all switches and links between them are
 // one fabric in one process, driven by one thread as time goes by. It is the second
-// driver of what sim drives in virtual time (DESIGN, "The lab").
+// driver of what sim drives in virtual time (docs/design.md#the-two-worlds).
 //
 // Packets walk from hop to hop in event time, from the stamps that the kernel gave them
 // on arrival; the wall clock counts only when they leave for a host. How late they leave,

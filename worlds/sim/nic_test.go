@@ -10,7 +10,7 @@ import (
 )
 
 // A host's NIC serves its queue pairs round robin, one packet each; an acknowledgement goes
-// before them all (HPCC's simulator, facts A5); a class that PFC has paused is left out, the
+// before them all (HPCC simulator); a class that PFC has paused is left out, the
 // others go on, and it comes back with its turn.
 func TestNIC(t *testing.T) {
 	c := &Config{Wiring: Wiring{Seed: 1, Network: leafSpine(2, 1, unit.Length{})}, Duration: unit.Second}

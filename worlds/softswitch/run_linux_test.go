@@ -89,7 +89,7 @@ metrics: %s
 `
 
 // Of 50 Mb/s a TCP flow gets the payload's share of its frames: 1448 of 1514 bytes
-// (DESIGN, "Bytes, queues, order"), 47.82 Mb/s.
+// (docs/design.md#bytes-queues-order), 47.82 Mb/s.
 func TestGoodput(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds")

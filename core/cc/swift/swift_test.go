@@ -39,7 +39,7 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// SIGCOMM'20 §3.5: t = base + hops·ħ + max(0, min(α/√cwnd + β, fs_range)), α = fs_range/
+// Swift §3.5: t = base + hops·ħ + max(0, min(α/√cwnd + β, fs_range)), α = fs_range/
 // (1/√fs_min_cwnd − 1/√fs_max_cwnd), β = −α/√fs_max_cwnd: flow scaling adds fs_range at
 // fs_min_cwnd, nothing at fs_max_cwnd, and is bounded beyond both.
 func TestTargetDelay(t *testing.T) {

@@ -42,7 +42,7 @@ func near(t *testing.T, what string, c cc.Controller, want float64) {
 	}
 }
 
-// SIGCOMM'15 algorithm 1: rtt_diff = (1 − α)·rtt_diff + α·(new_rtt − prev_rtt), gradient =
+// TIMELY algorithm 1: rtt_diff = (1 − α)·rtt_diff + α·(new_rtt − prev_rtt), gradient =
 // rtt_diff/minRTT. new_rtt < Tlow: rate + δ. new_rtt > Thigh: rate·(1 − β·(1 − Thigh/new_rtt)).
 // gradient ≤ 0: rate + N·δ. Else rate·(1 − β·gradient).
 func TestAlgorithm1(t *testing.T) {

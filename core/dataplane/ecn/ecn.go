@@ -1,6 +1,6 @@
 // Package ecn marks packets by the length of their egress queue, with a probability that
 // rises linearly between two thresholds, as RED does with the average (Floyd, Jacobson,
-// ToN 1(4), 1993) and DCQCN with the queue itself (SIGCOMM'15 §3.1). With equal thresholds
+// ToN 1(4), 1993) and DCQCN with the queue itself (DCQCN §3.1). With equal thresholds
 // it is the step of DCTCP (RFC 8257 §3.1). Nothing is dropped, and packets whose
 // transport does not know ECN pass (RFC 3168 §5).
 package ecn

@@ -3,7 +3,7 @@
 // for it.
 //
 //	guideline 3: a single snapshot at dequeue      Program.Egress TestSnapshot
-//	facts A5: time, bytes before, queue after      Program.Egress TestSnapshot
+//	HPCC simulator: time, bytes before, queue behind  Program.Egress TestSnapshot
 //	HPCC's format, more hops than fit              telemetry.HPCC TestFiveHops
 //	§6 only upon congestion                        Program.Egress TestCongestionOnly
 //	§9.4 sojourn time; a class's share under DWRR  Program.class  TestClasses

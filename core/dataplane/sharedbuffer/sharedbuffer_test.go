@@ -74,7 +74,7 @@ func run(t testing.TB, slow, each int, given ...string) (queued []int, drops [da
 	return queued, out.Drops
 }
 
-// Choudhury and Hahne §II.C: with n queues that want more, each settles at αB/(1+nα),
+// Dynamic thresholds §II.C: with n queues that want more, each settles at αB/(1+nα),
 // and B/(1+nα) stays free. HPCC §5.1: with α = 1 one port may take half the buffer.
 func TestDynamicThreshold(t *testing.T) {
 	for _, alpha := range []float64{0.125, 0.5, 1, 2, 8} {

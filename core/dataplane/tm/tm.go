@@ -28,7 +28,7 @@ type Scheduler interface {
 }
 
 // Limit bounds a queue. 0 means no bound. A packet that would exceed either is
-// refused; the frame on the wire does not count (DESIGN: queue length).
+// refused; the frame on the wire does not count (docs/design.md#bytes-queues-order).
 type Limit struct {
 	Packets int32
 	Bytes   unit.Bytes

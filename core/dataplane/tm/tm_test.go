@@ -224,7 +224,7 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// Shreedhar and Varghese §3, figure 2's example: quantum 500; a queue with 200, 750,
+// DRR §3, figure 2's example: quantum 500; a queue with 200, 750,
 // 20 sends only the 200 in its first turn, keeps 300, and sends the rest in its
 // second.
 func TestDRRPaper(t *testing.T) {

@@ -87,7 +87,7 @@ type Reordering struct {
 	Arrived   int64 // data packets with payload, measured part
 	Reordered int64 // of them, after one that was sent later: RFC 4737 §3.3, with the time of sending as s
 	// the largest i − j of the reordered, where j is the first arrival sent later than arrival i
-	// (§4.2); MostExtent at most
+	// (RFC 4737 §4.2); MostExtent at most
 	Extent int64
 }
 

@@ -16,9 +16,9 @@ func TestReordering(t *testing.T) {
 		extent    int64
 	}{
 		{[]int{1, 2, 3, 4, 5}, 0, 0},
-		{[]int{1, 2, 3, 5, 6, 7, 8, 4, 9, 10}, 1, 4},     // §7.1: i = 8, j = 4
-		{[]int{1, 2, 3, 4, 7, 5, 6, 8, 9, 10}, 2, 2},     // §7.2: extents 1 and 2
-		{[]int{1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11}, 3, 6}, // §7.3: extents 4, 5 and 6
+		{[]int{1, 2, 3, 5, 6, 7, 8, 4, 9, 10}, 1, 4},     // RFC 4737 §7.1: i = 8, j = 4
+		{[]int{1, 2, 3, 4, 7, 5, 6, 8, 9, 10}, 2, 2},     // RFC 4737 §7.2: extents 1 and 2
+		{[]int{1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11}, 3, 6}, // RFC 4737 §7.3: extents 4, 5 and 6
 		{[]int{2, 1, 2, 1}, 2, 3},                        // what comes twice is no later than itself
 	} {
 		var o Order

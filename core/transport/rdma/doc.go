@@ -6,9 +6,9 @@
 // # Where the papers' parts are
 //
 //	HPCC §3.2 start at line rate               New                       TestLineRateStart
-//	HPCC §3.2, facts A5 window, pacing         Sender.fits, Sender.pace  TestWindow, TestPacing, TestNewRate
+//	HPCC §3.2; HPCC simulator: window, pacing  Sender.fits, Sender.pace  TestWindow, TestPacing, TestNewRate
 //	HPCC §4.1 ACKs carry telemetry back        Receiver.Receive          TestTelemetryEcho
-//	facts A5 go-back-N, a NACK an interval     Receiver.refuse           TestTraces, TestNackInterval
+//	HPCC simulator: go-back-N, NACKs           Receiver.refuse           TestTraces, TestNackInterval
 //	draft-miao §6.1 probes, answered           Sender.probed             TestProbes
 //	IRN §3.1 NACKs with SACK, recovery         Sender.negative           TestTraces, TestSelectiveRepeat
 //	IRN §3.1 timeouts, RTO_low and RTO_high    Sender.rto, timeout       TestRTO, TestTailLoss
@@ -36,7 +36,7 @@
 //
 // # What differs
 //
-// From the HPCC simulator (facts A5): it has no retransmission timer and does not answer
+// From the HPCC simulator: it has no retransmission timer and does not answer
 // duplicates, which a flow whose last ACK is lost needs; its window may be passed by
 // less than a packet, this one is not, but that one packet may always be out; its frames
 // are UDP with ACKs of IP protocol 0xFC and NACKs of 0xFD, here all are 0xFC, with the kind

@@ -130,7 +130,7 @@ func answer(kind packet.Kind, ack, about int64) *packet.Packet {
 	return &packet.Packet{Kind: kind, Ack: ack, Seq: about, SrcPort: 20, DstPort: 10, Proto: packet.ProtoRDMA, Version: 4}
 }
 
-// Gaps are payload / rate, to the picosecond (facts A5), rounded up.
+// Gaps are payload / rate, to the picosecond (HPCC simulator), rounded up.
 func TestPacing(t *testing.T) {
 	for rate, gap := range map[unit.Rate]unit.Time{
 		100 * unit.Gbps: 80_000, unit.Gbps: 8 * us, 3 * unit.Gbps: 2_666_667, 7 * unit.Mbps: 1_142_857_143,
@@ -165,7 +165,7 @@ func TestPacing(t *testing.T) {
 	}
 }
 
-// A new rate moves the pending send, in both directions (facts A5).
+// A new rate moves the pending send, in both directions (HPCC simulator).
 func TestNewRate(t *testing.T) {
 	w := newPipe(t, 0, nil, &fixed{window: 1 << 40, rate: unit.Gbps, timer: us}, 0)
 	w.s.Emit(0, &packet.Packet{})
@@ -182,7 +182,7 @@ func TestNewRate(t *testing.T) {
 	}
 }
 
-// facts A5: at most one NACK per expected sequence and interval.
+// HPCC simulator: at most one NACK per expected sequence and interval.
 func TestNackInterval(t *testing.T) {
 	w := newPipe(t, 0, nil, &fixed{window: 1 << 40}, 0)
 	data := func(n int64) *packet.Packet {

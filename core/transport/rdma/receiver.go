@@ -250,7 +250,7 @@ func (r *Receiver) accept(now unit.Time, n int64, p *packet.Packet) {
 }
 
 // refuse answers a packet that is not kept: by a NACK of the expected one, once an
-// interval (facts A5), whose sequence number says that nothing was received beyond.
+// interval (HPCC simulator), whose sequence number says that nothing was received beyond.
 func (r *Receiver) refuse(now unit.Time) (reply, bool) {
 	if r.config.Recovery == NoRecovery || r.nacked == r.expected && now-r.nackedAt < r.config.NackInterval {
 		return reply{}, false

@@ -135,7 +135,7 @@ func (s *Sender) inFlight() int64 {
 }
 
 // decide reads the controller's answer. A new rate moves the pending send: the gap
-// behind the last packet becomes what it is at the new rate (facts A5).
+// behind the last packet becomes what it is at the new rate (HPCC simulator).
 func (s *Sender) decide() {
 	old := s.decision.Rate
 	s.decision = s.control.Decision()
@@ -462,7 +462,7 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 // packets are found lost.
 func (s *Sender) negative(now unit.Time, ack, about int64, e *sampling) (lost int) {
 	if !s.repeats {
-		if s.config.Recovery == GoBackN && ack == s.una && s.next > s.una && !s.repaired(now) { // facts A5
+		if s.config.Recovery == GoBackN && ack == s.una && s.next > s.una && !s.repaired(now) { // HPCC simulator
 			s.next = s.una
 			return 1
 		}

@@ -176,7 +176,7 @@ func (s *Sender) disordered(p *packet.Packet, seq, ack, window int64) bool {
 		!s.mayUpdateWindow(ack, seq, window) && int64(int32(s.tsRecent-p.TCP.TSVal)) <= int64(s.rto/tick)*6/5
 }
 
-// mayUpdateWindow is tcp_may_update_window (notes: live.md §3).
+// mayUpdateWindow is tcp_may_update_window (docs/sources.md#linux-618).
 func (s *Sender) mayUpdateWindow(ack, seq, window int64) bool {
 	return ack > s.una || seq > s.windowSeq || seq == s.windowSeq && (window > s.window || window == 0)
 }

@@ -9,7 +9,7 @@ import (
 	"weir/core/unit"
 )
 
-// injection is one experiment of the table in notes/live.md §3: what a switch on the
+// injection is one experiment of docs/sources.md#injected-acks: what a switch on the
 // path does to the ACKs of an unmodified sender.
 type injection struct {
 	w       *pipe

@@ -80,7 +80,7 @@ func values(t testing.TB, s cc.Scheme) scheme.Values {
 }
 
 // newPipe makes a connection over 50 Mb/s, 5 ms each way, 100 packets of queue: the
-// path of notes/live.md §3.
+// path of docs/sources.md#injected-acks.
 func newPipe(t *testing.T, controller string, size unit.Bytes, change func(c *Config)) *pipe {
 	s := controllers[controller]
 	c := Defaults()

@@ -36,7 +36,7 @@ type Key struct {
 	Doc       string
 }
 
-// Keys are all that the simulator knows, in the order of its own file (facts A4).
+// Keys are all that the simulator knows, in the order of its own file (HPCC simulator config.txt).
 var Keys = []Key{
 	{"ENABLE_QCN", Flag, 0, 1, "switches mark ECN"},
 	{"USE_DYNAMIC_PFC_THRESHOLD", Flag, 0, 1, "PFC's threshold follows the free buffer"},

@@ -15,7 +15,7 @@ import (
 	"weir/internal/testutil"
 )
 
-// Every key of facts A4 is read and written; the sample has each of them once.
+// Every key of the HPCC simulator's config.txt is read and written; the sample has each of them once.
 func TestConfig(t *testing.T) {
 	data, err := os.ReadFile("testdata/config.txt")
 	if err != nil {
@@ -144,7 +144,7 @@ func FuzzReadQueues(f *testing.F) {
 	})
 }
 
-// Facts A4: 0x0b000001 + (n/256)·0x10000 + (n%256)·0x100.
+// HPCC simulator: 0x0b000001 + (n/256)·0x10000 + (n%256)·0x100.
 func TestAddr(t *testing.T) {
 	for node, want := range map[int]uint32{0: 0x0b000001, 1: 0x0b000101, 209: 0x0b00d101, 256: 0x0b010001, 375: 0x0b017701,
 		65535: 0x0bffff01} {
@@ -162,7 +162,7 @@ func TestAddr(t *testing.T) {
 	}
 }
 
-// The largest base RTT and BDP of the paper's tree, fat.txt (facts A4): six links of 1 us,
+// The largest base RTT and BDP of the paper's tree, fat.txt: six links of 1 us,
 // of which two are of 100 Gb/s and four of 400.
 func TestPairOfFat(t *testing.T) {
 	host, core := Leg{100 * unit.Gbps, unit.Microsecond}, Leg{400 * unit.Gbps, unit.Microsecond}
@@ -229,7 +229,7 @@ func TestSlowdowns(t *testing.T) {
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
-// A queue of up to 999 bytes counts as 0 KB (facts A4: qlen/1000).
+// A queue of up to 999 bytes counts as 0 KB (HPCC simulator: qlen/1000).
 func TestQueueAdd(t *testing.T) {
 	var q Queue
 	for _, n := range []int64{0, 999, 1000, 3999, -1} {

@@ -1,0 +1,215 @@
+package cite_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"weir/internal/cite"
+)
+
+// TestTree holds every citation of this tree against docs/sources.md.
+func TestTree(t *testing.T) {
+	tree, err := cite.Open(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong, err := tree.Check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range wrong {
+		t.Error(w)
+	}
+}
+
+const list = `# Sources
+
+### HPCC
+
+Y. Li and others: High Precision Congestion Control. SIGCOMM 2019.
+
+### NCF
+
+Also cited as ` + "`BS'19`, `Nacks`" + `.
+
+Feldmann and others: A Case for NACKs. BS 2019.
+
+### RFC 8985
+
+The RACK-TLP Loss Detection Algorithm for TCP, 2021.
+
+### draft-pan-hpccplus
+
+Pan and others: an Internet-Draft of 2020.
+
+### HPCC simulator
+
+The authors' own, with run.py and rdma-hw.cc.
+
+### IEEE 802.1Qbb
+
+Priority-based flow control: pauses by class.
+`
+
+func works(t *testing.T) *cite.Works {
+	t.Helper()
+	w, err := cite.ReadWorks(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func pages(name string) bool { return name == "docs/design.md#the-one-idea" || name == "spec.md" }
+
+func TestText(t *testing.T) {
+	for _, c := range []struct {
+		name, text, home string
+		want             string // part of the only thing that is wrong; "" for nothing
+	}{
+		{"nothing is cited", "A queue's length counts what waits.", "", ""},
+		{"section", "HPCC §5.1: eta is 95 %", "", ""},
+		{"other form", "as in BS'19 §4.2, §4.3", "", ""},
+		{"with its conference", "HPCC (SIGCOMM 2019) §3.2", "", ""},
+		{"section of what was named last", "HPCC has two rates: §3.2", "", ""},
+		{"section of what follows", "figure 7 and §4.1 of HPCC", "", ""},
+		{"section of the room's work", "§6.1: guideline 3", "HPCC", ""},
+		{"no work", "§6.1: guideline 3", "", `"§6.1: " is of no work`},
+		{"unknown work", "XCP §3.5: shuffling", "HPCC", `"XCP" before "§3.5: " is no work`},
+		{"unknown work behind a known one", "HPCC, or XCP §3.5", "", `"XCP" before "§3.5" is no work`},
+		{"part of a longer name", "HPCCv2 §3", "HPCC", `"HPCCv2" before "§3" is no work`},
+		{"notes", "live.md §3 measured it", "HPCC", "no work of docs/sources.md\nthere is no page live.md"},
+		{"equation", "equation 4 says so", "", "is of no work"},
+		{"equation of a work", "HPCC equation 4 says so", "", ""},
+		{"RFC", "RFC 8985 §6.2", "", ""},
+		{"unknown RFC", "RFC 8986, whatever", "", "has no RFC 8986"},
+		{"draft", "draft-pan-hpccplus §4", "", ""},
+		{"unknown draft", "draft-pan-hpccplus-03 §4", "HPCC", "has no draft-pan-hpccplus-03"},
+		{"standard", "IEEE 802.1Qbb", "", ""},
+		{"unknown standard", "IEEE 802.1Qau", "", "has no IEEE 802.1Qau"},
+		{"conference", "in SIGCOMM'19", "", ""},
+		{"unknown conference", "in SIGCOMM'18", "", "nothing of SIGCOMM 2018"},
+		{"author", "Feldmann et al. say", "", ""},
+		{"unknown author", "Katabi et al. say", "", "no author Katabi"},
+		{"what is not in the tree", "facts A5 has it", "HPCC", `"facts A5" is not in the tree`},
+		{"a heading", "docs/design.md#the-one-idea", "", ""},
+		{"no such heading", "docs/design.md#the-two-ideas", "", "no page docs/design.md#the-two-ideas"},
+		{"an example of a file", "source: §6.2.3", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := works(t).Text(c.text, c.home, pages)
+			want := strings.Split(c.want, "\n")
+			if c.want == "" {
+				want = nil
+			}
+			if len(got) != len(want) {
+				t.Fatalf("%q, want %q", got, want)
+			}
+			for i := range got {
+				if !strings.Contains(got[i], want[i]) {
+					t.Errorf("%q, want %q", got[i], want[i])
+				}
+			}
+		})
+	}
+}
+
+func TestSource(t *testing.T) {
+	for _, c := range []struct{ name, source, want string }{
+		{"ours", "ours", ""},
+		{"a reason", "ours: two frames", ""},
+		{"no reason", "ours: ", "neither"},
+		{"not quite ours", "ours, as ecn", "neither"},
+		{"work", "RFC 8985", ""},
+		{"place", "HPCC §5.1", ""},
+		{"places", "HPCC §5.1, footnote 4", ""},
+		{"what it says", "HPCC §5.1: 11 % of the free buffer", ""},
+		{"conference", "HPCC (SIGCOMM 2019) §4.1, figure 7", ""},
+		{"two works", "HPCC §3.1, RFC 8985 §3.1, HPCC simulator", ""},
+		{"two parts", "ours: below eta; HPCC §5.1", ""},
+		{"a place in the work before", "NCF §4.3; §5", ""},
+		{"an option's", "all: NCF §4.3; elephants: §5", ""},
+		{"code", "HPCC simulator: KMIN_MAP", ""},
+		{"none", "", "no source"},
+		{"unknown work", "XCP §3.5", "neither a work"},
+		{"unknown option's work", "bdp: XCP §3.5", "neither a work"},
+		{"unknown second work", "HPCC §3.1, XCP §3.5", "neither a work"},
+		{"words behind the work", "HPCC has it somewhere", "is no place in HPCC"},
+		{"notes", "facts E1", "neither a work"},
+		{"notes in what it says", "HPCC: 200us (facts G)", `"facts G" is not in the tree`},
+		{"unknown RFC in a reason", "ours: RFC 8986 has none", "has no RFC 8986"},
+		{"a place of no work", "§5", "neither a work"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := works(t).Source(c.source, "", pages)
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestReadWorks(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"none", "# Sources\n", "no work"},
+		{"no text", "### A\n\n### B\n\nsome words say what it is\n", `nothing says what work "A" is`},
+		{"no text at the end", "### A\n", `nothing says what work "A" is`},
+		{"twice", list + "### HPCC\n\nsome words say what it is\n", `"HPCC" stands for`},
+		{"a form twice", list + "### Other\n\nAlso cited as `BS'19`.\n", `"BS'19" stands for`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := cite.ReadWorks(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// Every kind of file is read, with the place of what is wrong in it.
+func TestCheckCatches(t *testing.T) {
+	for _, c := range []struct{ name, file, text, want string }{
+		{"Go comment", "core/x.go", "package x\n\n// f is XCP §3.\nfunc f() {}\n", "core/x.go:3: "},
+		{"Go comment behind code", "core/x.go", "package x\n\nvar f int // XCP §3\n", "core/x.go:3: "},
+		{"package comment", "core/x.go", "// Package x is XCP §3.\npackage x\n", "core/x.go:1: "},
+		{"a table in it", "core/x.go", "// Package x is HPCC.\n//\n//\t§3 f TestF\n//\tXCP §3 g TestG\npackage x\n",
+			"core/x.go:1: "},
+		{"test's comment", "core/x_test.go", "package x\n\n// XCP §3: so.\nfunc f() {}\n", "core/x_test.go:3: "},
+		{"the room's work", "core/x.go", "// Package x is HPCC.\npackage x\n\n// §3\nfunc f() {}\n", ""},
+		{"no work of the room", "core/x.go", "package x\n\n// §3\nfunc f() {}\n", "core/x.go:3: "},
+		{"experiment's head", "p/experiments/a.yaml", "# HPCC and\n# XCP §3\ntitle: a\n", "p/experiments/a.yaml:1: "},
+		{"experiment's line", "p/experiments/a.yaml", "title: a # XCP §3\n", "p/experiments/a.yaml:1: "},
+		{"page", "docs/a.md", "# A\n\nfirst\n\nXCP §3\n", "docs/a.md:5: "},
+		{"page's heading", "docs/a.md", "# A\n\n## HPCC\n\nin §3\n", ""},
+		{"link", "docs/a.md", "[b](b.md) and [sources](sources.md#hpcc)", "docs/a.md:1: there is no page b.md"},
+		{"inputs of tests", "core/testdata/a.md", "XCP §3", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tree, err := cite.Open(fstest.MapFS{cite.Sources: {Data: []byte(list)}, c.file: {Data: []byte(c.text)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			wrong, err := tree.Check()
+			if err != nil || len(wrong) > 1 || (len(wrong) == 0) != (c.want == "") ||
+				len(wrong) == 1 && !strings.HasPrefix(wrong[0].String(), c.want) {
+				t.Errorf("%v, %v; want %q", wrong, err, c.want)
+			}
+		})
+	}
+}
+
+func ExampleWorks_Source() {
+	works, err := cite.ReadWorks("### HPCC\n\nHigh Precision Congestion Control, SIGCOMM 2019.\n")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	none := func(string) bool { return false }
+	fmt.Println(works.Source("HPCC §5.1: 95 %", "", none))
+	fmt.Println(works.Source("XCP §3.5", "", none))
+	// Output:
+	// <nil>
+	// "XCP §3.5": "XCP §3.5" is neither a work of docs/sources.md nor "ours"
+}

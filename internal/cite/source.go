@@ -1,0 +1,84 @@
+package cite
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+var (
+	// option is a word of the option that a part of a source is about: "bdp: IRN §3.2".
+	option = regexp.MustCompile(`^[a-z0-9_+]+: `)
+	// places are what may stand behind a work's key, with the comma or "and" between them.
+	places = regexp.MustCompile(`^(?:,? (?:and |to )?` + locator +
+		`(?: (?:to|and) [0-9A-Z][0-9.]*)?|,? \([^()]*\)|\[[^\]]*\])+`)
+	own = regexp.MustCompile(`^ours(?:$|: .)`)
+)
+
+// Source checks where a value comes from, as a scheme, a parameter or an experiment
+// says it. It is one part, or several with "; " between them; each is
+//
+//	ours
+//	ours: why
+//	[option: ]WORK[ (conference and year)][ place][, place | , WORK …][: what it says there]
+//
+// WORK is a key of docs/sources.md, or one of its other forms, and a place is a section,
+// an equation, a figure, a table, a line, an algorithm, an appendix, a footnote. A part may begin
+// with a place if the part before it names its work. Reasons and what is said are held
+// against Text.
+func (w *Works) Source(source, home string, pages func(name string) bool) error {
+	if source == "" {
+		return fmt.Errorf("no source")
+	}
+	last := home
+	for _, part := range strings.Split(source, "; ") {
+		rest := part
+		if own.MatchString(rest) {
+			rest = strings.TrimPrefix(strings.TrimPrefix(rest, "ours"), ": ")
+		} else {
+			rest = rest[len(option.FindString(rest)):]
+			if own.MatchString(rest) {
+				continue
+			}
+			var err error
+			if rest, last, err = w.citations(rest, last); err != nil {
+				return fmt.Errorf("%q: %w", part, err)
+			}
+		}
+		if wrong := w.Text(rest, last, pages); len(wrong) > 0 {
+			return fmt.Errorf("%q: %s", part, wrong[0])
+		}
+	}
+	return nil
+}
+
+// citations reads works and places from the start of a part and returns what is said of
+// them, and the work that was named last.
+func (w *Works) citations(part, last string) (said, work string, err error) {
+	for rest := part; ; {
+		named := false
+		if m := w.mentions(rest); len(m) > 0 && m[0].start == 0 {
+			last, rest, named = m[0].key, rest[m[0].end:], true
+		} else if places.MatchString(", "+rest) && last != "" {
+			rest = ", " + rest
+			named = true
+		}
+		if !named {
+			return "", "", fmt.Errorf("%q is neither a work of docs/sources.md nor \"ours\"", rest)
+		}
+		rest = rest[len(places.FindString(rest)):]
+		switch {
+		case rest == "":
+			return "", last, nil
+		case strings.HasPrefix(rest, ": "):
+			return rest[2:], last, nil
+		case strings.HasPrefix(rest, ", "):
+			rest = rest[2:]
+		case strings.HasPrefix(rest, " and "):
+			rest = rest[5:]
+		default:
+			return "", "", fmt.Errorf("%q is no place in %s; what it says there stands behind \": \"", strings.TrimSpace(rest),
+				last)
+		}
+	}
+}

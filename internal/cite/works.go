@@ -1,0 +1,123 @@
+package cite
+
+import (
+	"fmt"
+	"regexp"
+	"sort"
+	"strings"
+)
+
+// Works are the works that may be cited: the entries of docs/sources.md.
+type Works struct {
+	keys  map[string]string // by key or short form: the key
+	text  string            // all entries, one space between words
+	names *regexp.Regexp    // a key or a short form, the longest first
+}
+
+// short is the line of an entry that gives other forms of its key.
+var short = regexp.MustCompile("^Also cited as (.*)\\.$")
+
+// quoted is one of these forms.
+var quoted = regexp.MustCompile("`([^`]+)`")
+
+// ReadWorks reads docs/sources.md: each heading of level three is the key by which a work
+// is cited. A line "Also cited as `A`, `B`." right below it gives other forms; what the
+// work is follows. A key without text, or twice, is an error.
+func ReadWorks(markdown string) (*Works, error) {
+	w := &Works{keys: map[string]string{}, text: strings.Join(strings.Fields(markdown), " ")}
+	add := func(form, key string) error {
+		if other, ok := w.keys[form]; ok {
+			return fmt.Errorf("%q stands for %q and for %q", form, other, key)
+		}
+		w.keys[form] = key
+		return nil
+	}
+	key, words := "", 0
+	flush := func() error {
+		if key != "" && words < 5 {
+			return fmt.Errorf("nothing says what work %q is", key)
+		}
+		return nil
+	}
+	for line := range strings.Lines(markdown) {
+		line = strings.TrimSpace(line)
+		switch m := short.FindStringSubmatch(line); {
+		case strings.HasPrefix(line, "#"):
+			if err := flush(); err != nil {
+				return nil, err
+			}
+			key, words = "", 0
+			if heading, ok := strings.CutPrefix(line, "### "); ok {
+				key = heading
+				if err := add(key, key); err != nil {
+					return nil, err
+				}
+			}
+		case m != nil && key != "":
+			for _, form := range quoted.FindAllStringSubmatch(m[1], -1) {
+				if err := add(form[1], key); err != nil {
+					return nil, err
+				}
+			}
+		default:
+			words += len(strings.Fields(line))
+		}
+	}
+	if err := flush(); err != nil {
+		return nil, err
+	}
+	var forms []string
+	for form := range w.keys {
+		forms = append(forms, regexp.QuoteMeta(form))
+	}
+	if len(forms) == 0 {
+		return nil, fmt.Errorf("no work: headings of level three are their keys")
+	}
+	sort.Slice(forms, func(i, j int) bool {
+		return len(forms[i]) > len(forms[j]) || len(forms[i]) == len(forms[j]) && forms[i] < forms[j]
+	})
+	w.names = regexp.MustCompile(strings.Join(forms, "|"))
+	return w, nil
+}
+
+// Keys are the works' keys in the order of the alphabet.
+func (w *Works) Keys() []string {
+	var keys []string
+	for form, key := range w.keys {
+		if form == key {
+			keys = append(keys, key)
+		}
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+// mention is where a text names a work.
+type mention struct {
+	start, end int
+	key        string
+}
+
+// mentions finds the works that a text names, whole words only.
+func (w *Works) mentions(text string) (found []mention) {
+	for at := 0; at < len(text); {
+		m := w.names.FindStringIndex(text[at:])
+		if m == nil {
+			break
+		}
+		start, end := at+m[0], at+m[1]
+		if start > 0 && joins(text[start-1]) || end < len(text) && joins(text[end]) &&
+			!(text[end] == '-' && (end+1 == len(text) || text[end+1] == ' ')) {
+			at = start + 1
+			continue
+		}
+		found = append(found, mention{start, end, w.keys[text[start:end]]})
+		at = end
+	}
+	return found
+}
+
+// joins tells whether a byte beside a name makes it part of a longer one.
+func joins(b byte) bool {
+	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '-' || b == '_' || b == '/'
+}
