@@ -85,4 +85,20 @@ func TestFirstHour(t *testing.T) {
 	if len(pages) != 2 {
 		t.Errorf("reports: %v", pages)
 	}
+	// The README's picture is the plot that the first hour's run has made.
+	plots, _ := filepath.Glob(filepath.Join(dir, "results/p4abc-fig5-*/plots/1-goodput-over-n.svg"))
+	if len(plots) != 1 {
+		t.Fatalf("the run has left %d plots of goodput over n", len(plots))
+	}
+	made, err := os.ReadFile(plots[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := os.ReadFile("../../docs/fig5.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(made) != string(shown) {
+		t.Error("docs/fig5.svg is not what weir run p4abc/fig5 draws; copy its plots/1-goodput-over-n.svg there")
+	}
 }

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// README's own scheme is a module that builds and runs, and the README shows it as it is.
+// CONTRIBUTING's own scheme is a module that builds and runs, and the page shows it as it is.
 func TestOwnScheme(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile("../../CONTRIBUTING.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -18,14 +18,14 @@ func TestOwnScheme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, shown, _ := strings.Cut(string(readme), "<!-- own scheme: begin -->\n")
+	_, shown, _ := strings.Cut(string(text), "<!-- own scheme: begin -->\n")
 	shown, _, ok := strings.Cut(shown, "<!-- own scheme: end -->")
 	var lines []string
 	for _, l := range strings.Split(strings.TrimRight(string(code), "\n"), "\n") {
 		lines = append(lines, strings.TrimRight("    "+strings.ReplaceAll(l, "\t", "    "), " "))
 	}
 	if !ok || shown != strings.Join(lines, "\n")+"\n" {
-		t.Error("README shows another program than examples/ownscheme/main.go")
+		t.Error("CONTRIBUTING.md shows another program than examples/ownscheme/main.go")
 	}
 	binary := filepath.Join(t.TempDir(), "ownscheme")
 	build := exec.Command("go", "build", "-buildvcs=false", "-o", binary, ".")

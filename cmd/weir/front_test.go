@@ -1,0 +1,79 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The README is read before anything else: it is short.
+func TestReadmeIsShort(t *testing.T) {
+	const most = 900
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(strings.Fields(string(text))); n > most {
+		t.Errorf("README.md has %d words; at most %d", n, most)
+	}
+}
+
+var (
+	linked  = regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	anchor  = regexp.MustCompile(`<a id="([^"]*)">`)
+	dropped = regexp.MustCompile("[^\\p{L}\\p{N}_ -]")
+)
+
+// TestLinks follows the links of the pages to files and headings of this repository.
+func TestLinks(t *testing.T) {
+	pages, _ := filepath.Glob("../../*.md")
+	more, _ := filepath.Glob("../../docs/*.md")
+	pages = append(pages, more...)
+	if len(pages) < 8 {
+		t.Fatalf("only %d pages", len(pages))
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range linked.FindAllStringSubmatch(string(text), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			target := page
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(page), m[1])
+			}
+			data, err := os.ReadFile(target)
+			if stat, e := os.Stat(target); e == nil && stat.IsDir() {
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s links to %s: %v", filepath.Base(page), m[1], err)
+				continue
+			}
+			if m[2] != "" && !hasAnchor(string(data), m[2]) {
+				t.Errorf("%s links to %s#%s, and there is no such heading", filepath.Base(page), m[1], m[2])
+			}
+		}
+	}
+}
+
+// hasAnchor tells whether a page has a heading, or an anchor written out, of a name.
+func hasAnchor(page, name string) bool {
+	for _, m := range anchor.FindAllStringSubmatch(page, -1) {
+		if m[1] == name {
+			return true
+		}
+	}
+	for _, m := range heading.FindAllStringSubmatch(page, -1) {
+		if strings.ReplaceAll(strings.ToLower(dropped.ReplaceAllString(m[1], "")), " ", "-") == name {
+			return true
+		}
+	}
+	return false
+}
