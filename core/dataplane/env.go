@@ -190,4 +190,30 @@ type Scheme struct {
 	// Telemetry is the format in which a program with these parameters writes telemetry in
 	// a network with links of these rates, which hosts must know; nil: it writes none.
 	Telemetry func(v scheme.Values, rates []unit.Rate) (telemetry.Format, error)
+	// NeedsNetwork says why a program with these parameters cannot run in a switch on its
+	// own, a bridge between hosts that know nothing of it; "": it can. It is asked before
+	// Build, which may find nothing of a network at such a site. nil: it can, unless it
+	// writes telemetry.
+	NeedsNetwork func(v scheme.Values) (why string)
+}
+
+// Reasons of programs that need a network whatever their parameters are.
+const (
+	ChoosesPaths  = "it chooses among the paths of a network, and a bridge has one"
+	NotifiesHosts = "it sends messages to hosts that have to know what they mean"
+)
+
+// Always is a Scheme.NeedsNetwork that always has the same reason.
+func Always(why string) func(scheme.Values) string { return func(scheme.Values) string { return why } }
+
+// Alone returns why a program with these parameters cannot run in a switch on its own; "": it
+// can.
+func (s *Scheme) Alone(v scheme.Values) (why string) {
+	switch {
+	case s.NeedsNetwork != nil:
+		return s.NeedsNetwork(v)
+	case s.Telemetry != nil:
+		return "it writes telemetry into packets for hosts that read it"
+	}
+	return ""
 }

@@ -91,6 +91,7 @@ func Scheme() dataplane.Scheme {
 					Doc: "flowlet: it changes at the latest after this; 0s: a window", Source: "ours"},
 			},
 		},
+		NeedsNetwork: dataplane.Always(dataplane.NotifiesHosts),
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 			c, err := configOf(v)
 			if err != nil {

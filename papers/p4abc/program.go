@@ -101,6 +101,7 @@ func Scheme() dataplane.Scheme {
 					Doc: "sources without an aggregate: one each, or one for all", Source: "each: P4-ABC §5.2"},
 			},
 		},
+		NeedsNetwork: needsNetwork,
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 			c := Config{
 				Role: Role(v.Text("role")), Memory: v.Time("memory"), Reference: v.Rate("reference"),
@@ -122,6 +123,16 @@ func Scheme() dataplane.Scheme {
 			return New(site, c)
 		},
 	}
+}
+
+// needsNetwork: only where one switch is the whole domain nothing is put into packets.
+func needsNetwork(v scheme.Values) (why string) {
+	switch role := Role(v.Text("role")); role {
+	case Edge, Core, Exit:
+		return fmt.Sprintf("role %s puts activities into packets, or expects them there, and an access link "+
+			"has no room for them; role %s does without", role, Alone)
+	}
+	return ""
 }
 
 // New returns the program for a site.
@@ -309,112 +320,6 @@ func (a *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 		p.Size -= before - p.ExtensionBytes()
 	}
 	return dataplane.Accept
-}
-
-// Adopt takes over what old has measured until now: the meters of aggregates that both
-// have, of sources and of what all share, with the rates that they show (a meter with
-// another memory goes on from there), the averages of accepted packets and the registers.
-// Both must be of one switch with one book. lost says what has no successor here; the
-// meters of new aggregates begin now.
-func (a *Program) Adopt(now unit.Time, old *Program) (lost []string) {
-	meter := func(to, from int32) {
-		m := old.meters[from]
-		if rate := m.Rate(now, old.config.Memory); old.config.Memory != a.config.Memory {
-			m.bits, m.last = rate*m.weight(now, a.config.Memory), max(now, m.last)
-		}
-		a.meters[to] = m
-	}
-	for i, g := range a.config.Aggregates {
-		a.meters[i] = NewMeter(now)
-		for k, h := range old.config.Aggregates {
-			if h.Prefix.Masked() == g.Prefix.Masked() {
-				meter(int32(i), int32(k))
-			}
-		}
-	}
-	for _, h := range old.config.Aggregates {
-		if !slices.ContainsFunc(a.config.Aggregates, func(g Aggregate) bool {
-			return h.Prefix.Masked() == g.Prefix.Masked()
-		}) {
-			lost = append(lost, fmt.Sprintf("the activity of %v", h.Prefix))
-		}
-	}
-	switch {
-	case a.common >= 0 && old.common >= 0:
-		meter(a.common, old.common)
-	case a.common >= 0:
-		a.meters[a.common] = NewMeter(now)
-		lost = append(lost, "the activities of sources without an aggregate")
-	case old.common >= 0:
-		lost = append(lost, "the activity of all sources without an aggregate")
-	default:
-		for src, from := range old.own {
-			if from >= 0 && src < len(a.own) {
-				a.own[src] = a.newMeter(a.config.Reference)
-				meter(a.own[src], from)
-			}
-		}
-	}
-	if a.inBytes == old.inBytes {
-		copy(a.registers, old.registers)
-	}
-	copy(a.averages, old.averages)
-	return lost
-}
-
-// Forget makes the source src, which had no aggregate, one that was never seen: its number
-// goes to another address.
-func (a *Program) Forget(src packet.Addr) {
-	for i := range a.aggregateOf {
-		a.aggregateOf[i][src] = -1
-	}
-	if own := a.own[src]; own >= 0 {
-		a.meters[own] = NewMeter(0)
-	}
-}
-
-// User is an aggregate, or a source without one, with what its meter shows.
-type User struct {
-	Source    packet.Addr // of a source that is in no aggregate; 0: of an aggregate
-	Aggregate int         // index into Config.Aggregates; −1: of a source, −2: all sources without one
-	Rate      float64     // R_m, in bit/s
-	Activity  float64     // A; 0 while Rate is 0
-}
-
-// MostActive fills users with those of the highest activity, the highest first, and
-// returns how many there are. Without a rate nobody is active.
-func (a *Program) MostActive(now unit.Time, users []User) (n int) {
-	add := func(u User, meter int32) {
-		m := &a.meters[meter]
-		if m.bits == 0 || len(users) == 0 {
-			return
-		}
-		u.Rate = m.Rate(now, a.config.Memory)
-		u.Activity = Activity(u.Rate, a.reference[meter])
-		if n == len(users) {
-			if u.Activity <= users[n-1].Activity {
-				return
-			}
-			n--
-		}
-		at := n
-		for n++; at > 0 && users[at-1].Activity < u.Activity; at-- {
-			users[at] = users[at-1]
-		}
-		users[at] = u
-	}
-	for i := range a.config.Aggregates {
-		add(User{Aggregate: i}, int32(i))
-	}
-	if a.common >= 0 {
-		add(User{Aggregate: -2}, a.common)
-	}
-	for src, meter := range a.own {
-		if meter >= 0 {
-			add(User{Source: packet.Addr(src), Aggregate: -1}, meter)
-		}
-	}
-	return n
 }
 
 // Config returns what the program was made with.

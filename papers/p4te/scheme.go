@@ -104,6 +104,7 @@ func Scheme() dataplane.Scheme {
 			{Name: "mark", Kind: scheme.Bool, Default: "true", Doc: "packets for which a rate is lowered get a congestion mark",
 				Source: "P4TE §6.4.1"},
 		}},
+		NeedsNetwork: dataplane.Always(dataplane.ChoosesPaths),
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 			c, err := configOf(v)
 			if err != nil {

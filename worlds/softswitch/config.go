@@ -40,6 +40,7 @@ type Config struct {
 	User      string         // whom the processes run as
 	Resolved  string         // the file with all defaults
 
+	metered   []dataplane.Metric // of all programs
 	scheduler switchfile.NewScheduler
 }
 
@@ -64,25 +65,6 @@ var (
 )
 
 const portExample = "{interface: eth1, rate: 50Mbps, buffer: 100 packets}"
-
-// unfit are programs of experiments that a bridge has no use for, and why.
-var unfit = func() map[string]string {
-	const (
-		paths = "it chooses among the paths of a network, and a bridge has one"
-		hosts = "it sends messages to hosts that have to know what they mean"
-	)
-	m := map[string]string{
-		"pfc":           "it stops neighbours, who have to know that",
-		"shared_buffer": "a bridge's ports have buffers of their own; say them under ports",
-	}
-	for _, name := range []string{"conga", "drill", "ecmp", "hula", "letflow", "p4te", "spray", "wecmp"} {
-		m[name] = paths
-	}
-	for _, name := range []string{"fast_cnp", "ncf", "ndp"} {
-		m[name] = hosts
-	}
-	return m
-}()
 
 // Schemes are what a switch's file can name.
 type Schemes struct {
@@ -285,17 +267,9 @@ func (d *decoder) programs(t *document.Node) {
 	for i, p := range c.Programs {
 		name := p.Scheme.Name
 		forwards = forwards || name == "forward"
-		why := unfit[name]
-		if why == "" && p.Scheme.Telemetry != nil {
-			why = "it writes telemetry into packets for hosts that read it"
-		}
-		if why != "" {
+		if why := p.Scheme.Alone(p.Values); why != "" {
 			d.Fail(p.At, "programs that a bridge can run: "+strings.Join(d.fit(), ", "), "%s is not for a switch on its own: %s",
 				name, why)
-		}
-		if name == "abc" && p.Values.Text("role") != "alone" {
-			d.Fail(p.At, "role: alone", "role %s of abc puts activities into packets, which an access link has no room for",
-				p.Values.Text("role"))
 		}
 		for _, q := range c.Programs[:i] {
 			if q.Scheme.Name == name {
@@ -308,10 +282,11 @@ func (d *decoder) programs(t *document.Node) {
 	}
 }
 
-// fit lists programs that a bridge can run.
+// fit lists programs that a bridge can run, with their defaults.
 func (d *decoder) fit() (names []string) {
 	for _, s := range d.known.Programs {
-		if unfit[s.Name] == "" && s.Telemetry == nil {
+		defaults := document.NewReader(kind).SchemeValues(&s.Scheme, &document.Node{Kind: document.Mapping}, nil)
+		if s.Alone(defaults) == "" {
 			names = append(names, s.Name)
 		}
 	}
@@ -323,33 +298,48 @@ func (d *decoder) fit() (names []string) {
 func (d *decoder) try() {
 	c := d.c
 	u := newUsers(1, 0)
-	b := c.bridge(1, fullFrame, u, func(site *dataplane.Site) ([]dataplane.Program, error) {
-		for _, p := range c.Programs {
-			if _, err := p.Scheme.Build(site, p.Values); err != nil {
-				d.Fail(p.At, "", "%v", err)
-			}
-		}
-		return nil, nil
-	})
-	b.Scheduler = func(queues int, r unit.LinkRate) (tm.Scheduler, error) {
-		s, err := c.scheduler(queues, r)
+	site := &dataplane.Site{Switch: "switch", Ports: len(c.Ports), Book: u.book, Queues: c.Queues, Framing: c.Framing,
+		MaxFrame: c.Framing.Frame(fullFrame, 0, true), Random: func(string) unit.Random {
+			return unit.NewRandom(1, "switch")
+		}}
+	for _, p := range c.links() {
+		s, err := c.scheduler(c.Queues, p.Rate)
 		if err != nil {
-			s = tm.NewFIFO() // it has been said
+			continue // it has been said
 		}
-		return s, nil
+		site.At = append(site.At, tm.NewPort(tm.NewBuffer(c.Queues, p.Queue, p.Buffer), s, p.Rate))
+		site.Lines = append(site.Lines, dataplane.Line{Rate: p.Rate})
 	}
-	b.Switch() // what only the programs can tell, they have told above
+	for _, p := range c.Programs {
+		x, err := p.Scheme.Build(site, p.Values)
+		if err == nil {
+			err = c.meter(x)
+		}
+		if err != nil {
+			d.Fail(p.At, "", "%v", err)
+		}
+	}
 }
 
-// bridge is the data plane of the file's switch, for frames up to a length, with these programs.
-func (c *Config) bridge(seed uint64, maxFrame int, u *users,
-	programs func(site *dataplane.Site) ([]dataplane.Program, error)) lab.BridgeConfig {
-	return lab.BridgeConfig{
-		Name: "switch", Seed: seed, Ports: c.links(), MaxFrame: maxFrame, Framing: c.Framing, Book: u.book,
-		SwitchConfig: lab.SwitchConfig{
-			Programs: programs, Queues: c.Queues, Scheduler: c.scheduler, Codec: &codec{u, behind(c)},
-		},
+// meter adds the metrics of a program, which must not be those of another or of the switch.
+func (c *Config) meter(p dataplane.Program) error {
+	x, ok := p.(dataplane.Metered)
+	if !ok {
+		return nil
 	}
+	c.metered = append(c.metered, x.Metrics()...)
+	if err := dataplane.CheckMetrics(c.metered); err != nil {
+		return fmt.Errorf("%s: %w", p.Name(), err)
+	}
+	for _, m := range x.Metrics() {
+		switch {
+		case len(m.Name) > longestText:
+			return fmt.Errorf("%s: metric %s has a name of more than %d characters", p.Name(), m.Name, longestText)
+		case strings.HasPrefix(m.Name, ownMetrics) || m.Name == buildInfo:
+			return fmt.Errorf("%s: metric %s is one of the switch's own", p.Name(), m.Name)
+		}
+	}
+	return nil
 }
 
 // links are the ports as the data plane has them.

@@ -14,7 +14,6 @@ import (
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/internal/ring"
-	"weir/papers/p4abc"
 	"weir/worlds/lab"
 )
 
@@ -83,7 +82,7 @@ type loop struct {
 	running []running
 	page    *page
 	out     *json.Encoder
-	room    [mostActive]p4abc.User
+	samples sampler
 	reloads uint64
 	down    bool // a port's interface was, when it was last looked at
 
@@ -133,11 +132,15 @@ func Serve(known Schemes, control io.Reader, out io.Writer) error {
 		return fmt.Errorf("data plane: %w", err)
 	}
 	unix.Setpriority(unix.PRIO_PROCESS, 0, niceness) // without it, its lateness shows
-	c := l.config.bridge(be.Uint64(seed[:]), maxFrame+MostTagged, l.users,
-		func(site *dataplane.Site) (all []dataplane.Program, err error) {
-			l.running, _, err = adopt(0, site, nil, l.config.Programs)
+	c := lab.BridgeConfig{
+		Name: "switch", Seed: be.Uint64(seed[:]), Ports: l.config.links(), MaxFrame: maxFrame + MostTagged,
+		Queues: l.config.Queues, Scheduler: l.config.scheduler,
+		Framing: l.config.Framing, Book: l.users.book, Codec: &codec{l.users, behind(l.config)},
+		Programs: func(site *dataplane.Site) (all []dataplane.Program, err error) {
+			l.running, _, err = succeed(0, site, nil, l.config.Programs)
 			return programs(l.running), err
-		})
+		},
+	}
 	if l.live, err = lab.OpenBridge(c, sockets, memoryLimit); err != nil {
 		return fmt.Errorf("data plane: %w", err)
 	}
@@ -229,7 +232,7 @@ func (l *loop) reload(c *Config) {
 		return
 	}
 	now := l.live.Now()
-	list, notes, err := adopt(now, l.live.Site(c.links()), l.running, c.Programs)
+	list, notes, err := succeed(now, l.live.Site(c.links()), l.running, c.Programs)
 	if err != nil {
 		refuse(err)
 		return
@@ -277,14 +280,9 @@ func (l *loop) write() {
 	late := live.Late()
 	c.Late, c.LateSum = late.Count(), late.Sum()
 	late.CountUpTo(limits[:], c.LateTo[:])
-	c.Known, c.Forgotten, c.ABC, c.Actives = l.users.known, l.users.forgotten, 0, 0
-	for _, x := range l.running {
-		if a, ok := x.Program.(*p4abc.Program); ok {
-			c.fillActive(c.At, a, l.users, l.room[:])
-			for i := range l.config.Ports {
-				c.Ports[i].Average = a.Average(dataplane.PortID(i))
-			}
-		}
+	c.Known, c.Forgotten, c.Samples = l.users.known, l.users.forgotten, 0
+	for i := range l.running {
+		l.samples.take(c.At, &l.running[i], c)
 	}
 	p.sequence.Add(1)
 }

@@ -45,6 +45,16 @@ func forwardScheme() dataplane.Scheme {
 	}
 }
 
+// Adopt takes over the addresses that the program has learned so far.
+func (f *forward) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
+	old, ok := other.(*forward)
+	if !ok {
+		return "", nil
+	}
+	copy(f.table, old.table)
+	return "what it has learned", nil
+}
+
 // Name is "forward".
 func (f *forward) Name() string { return "forward" }
 

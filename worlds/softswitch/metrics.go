@@ -3,9 +3,8 @@ package softswitch
 import (
 	"fmt"
 	"net/http"
-	"net/netip"
 	"runtime"
-	"strconv"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -25,8 +24,14 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
 
+// Names of the switch's own metrics.
+const (
+	buildInfo  = "weir_build_info"
+	ownMetrics = "weir_switch_"
+)
+
 var (
-	metricInfo      = describe("weir_build_info", "The program that runs.", "version", "goversion")
+	metricInfo      = describe(buildInfo, "The program that runs.", "version", "goversion")
 	metricUp        = describe("weir_switch_up", "1 if the data plane answers.")
 	metricRunning   = describe("weir_switch_running_seconds", "For how long the data plane has run.")
 	metricReloads   = describe("weir_switch_reloads_total", "Times that the configuration was read anew.", "result")
@@ -56,11 +61,6 @@ var (
 	metricCPU       = describe("weir_switch_cpu_seconds_total", "CPU time of the data plane's thread.")
 	metricKnown     = describe("weir_switch_users", "Addresses of users that are known.")
 	metricForgotten = describe("weir_switch_forgotten_users_total", "Addresses of users that had to make room for others.")
-	metricAverage   = describe("weir_abc_average_activity", "Average activity of the frames that a port's queue accepted.",
-		"port")
-	metricActivity = describe("weir_abc_user_activity", "Activity of the most active users.", "user")
-	metricUserRate = describe("weir_abc_user_rate_bits_per_second", "Rate that the meters of the most active users show.",
-		"user")
 )
 
 // Describe sends nothing: what there is depends on the configuration.
@@ -102,9 +102,6 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		count(metricRingLost, p.RingLost, port.Name)
 		count(metricTooLong, p.TooLong, port.Name)
 		count(metricPartial, p.Partial, port.Name)
-		if n.ABC != 0 {
-			gauge(metricAverage, p.Average, port.Name)
-		}
 	}
 	for why := dataplane.NotDropped + 1; why < dataplane.Reasons; why++ {
 		if n.Drops[why] > 0 {
@@ -122,25 +119,49 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		buckets[limit.Seconds()] = n.LateTo[i]
 	}
 	to <- prometheus.MustNewConstHistogram(metricLateness, n.Late, n.LateSum, buckets)
-	for _, a := range n.Active[:min(n.Actives, mostActive)] {
-		gauge(metricActivity, a.Activity, a.user())
-		gauge(metricUserRate, a.Rate, a.user())
-	}
+	c.samples(&n, to)
 }
 
-// user is the user's name: an address, a prefix or others.
-func (a *Activity) user() string {
-	if a.Others != 0 {
-		return "others"
+// samples sends what programs show. What the file names no longer, or not yet, waits for the
+// next time: data plane and supervisor go over to a new file one after the other.
+func (c *collector) samples(n *Counters, to chan<- prometheus.Metric) {
+	config := c.config()
+	known := map[string]dataplane.Metric{}
+	descriptions := map[string]*prometheus.Desc{}
+	for _, m := range config.metered {
+		known[m.Name] = m
+		var labels []string
+		if m.Label != "" {
+			labels = []string{m.Label}
+		}
+		descriptions[m.Name] = describe(m.Name, m.Help, labels...)
 	}
-	address := netip.AddrFrom16(a.Address)
-	if a.Four != 0 {
-		address = address.Unmap()
+	type series struct{ name, label string }
+	sent := map[series]bool{}
+	for i := range n.Sample[:min(n.Samples, mostSamples)] {
+		s := &n.Sample[i]
+		m, ok := known[s.Name.String()]
+		label := strings.ToValidUTF8(s.Label.String(), "?")
+		if m.ByPort {
+			if ok = ok && int(s.Port) < len(config.Ports); ok {
+				label = config.Ports[s.Port].Name
+			}
+		}
+		var labels []string
+		if m.Label != "" {
+			labels = []string{label}
+		} else {
+			label = ""
+		}
+		if key := (series{m.Name, label}); ok && !sent[key] {
+			sent[key] = true
+			kind := prometheus.GaugeValue
+			if m.Counter {
+				kind = prometheus.CounterValue
+			}
+			to <- prometheus.MustNewConstMetric(descriptions[m.Name], kind, s.Value, labels...)
+		}
 	}
-	if int(a.Bits) == address.BitLen() {
-		return address.String()
-	}
-	return address.String() + "/" + strconv.Itoa(int(a.Bits))
 }
 
 // handler serves metrics at /metrics, as OpenMetrics for who asks for that.

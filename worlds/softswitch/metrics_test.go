@@ -3,7 +3,6 @@ package softswitch
 import (
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"reflect"
 	"regexp"
 	"testing"
@@ -49,12 +48,26 @@ func TestMetricsPage(t *testing.T) {
 		n.Drops[why] = n.Ports[0].Drops[why] + n.Ports[1].Drops[why]
 	}
 	n.Drops[dataplane.NoRoute] += 7
-	n.ABC, n.Actives, n.Late = 1, 3, 1000
-	n.Active = [mostActive]Activity{
-		{Address: netip.MustParseAddr("192.0.2.1").As16(), Bits: 32, Four: 1, Rate: 1e6, Activity: 6.5},
-		{Address: netip.MustParseAddr("2001:db8::").As16(), Bits: 56, Rate: 2e6, Activity: 5},
-		{Others: 1, Rate: 3e6, Activity: -2},
+	n.Late, n.Samples = 1000, 0
+	show := func(name, label string, port int, value float64) {
+		s := Sample{Port: uint8(port), Value: value}
+		s.Name.set([]byte(name))
+		s.Label.set([]byte(label))
+		n.Sample[n.Samples] = s
+		n.Samples++
 	}
+	for port, average := range []float64{5.25, 4.5} {
+		show("weir_abc_average_activity", "", port, average)
+	}
+	for _, u := range []struct {
+		name           string
+		activity, rate float64
+	}{{"192.0.2.1", 6.5, 1e6}, {"2001:db8::/56", 5, 2e6}, {"others", -2, 3e6}, {"others", 1, 1}} { // the last is double
+		show("weir_abc_user_activity", u.name, 0, u.activity)
+		show("weir_abc_user_rate_bits_per_second", u.name, 0, u.rate)
+	}
+	show("weir_gone", "", 0, 1) // of a program that the file names no longer
+	show("weir_abc_average_activity", "", mostPorts, 1)
 	alive := true
 	h, err := (&collector{version: "v1", config: func() *Config { return c }, read: func() (Counters, bool) {
 		return n, alive

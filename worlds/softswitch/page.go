@@ -6,7 +6,6 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/unit"
-	"weir/papers/p4abc"
 )
 
 // limits are the upper bounds of the classes of lateness that metrics show.
@@ -17,8 +16,11 @@ var limits = [...]unit.Time{
 	50 * unit.Millisecond, 100 * unit.Millisecond,
 }
 
-// mostActive is how many users metrics show, with the highest activity.
-const mostActive = 10
+// Bounds of what programs show: so many samples in all, with names and labels so long.
+const (
+	mostSamples = 256
+	longestText = 80
+)
 
 // Counters are what the data plane has counted since its start, at one time.
 type Counters struct {
@@ -37,9 +39,8 @@ type Counters struct {
 	LateTo  [len(limits)]uint64 // how many were late by up to limits
 
 	Known, Forgotten uint64 // addresses of users
-	ABC              uint64 // 1: there is ABC
-	Actives          uint64 // of Active
-	Active           [mostActive]Activity
+	Samples          uint64 // of Sample
+	Sample           [mostSamples]Sample
 }
 
 // PortCounters are those of one port.
@@ -49,20 +50,27 @@ type PortCounters struct {
 	Queue, QueueBytes          uint64
 	Ring                       uint64 // frames that the kernel had for the ring
 	RingLost, TooLong, Partial uint64
-	Average                    float64 // A_avg of ABC
-
 }
 
-// Activity is a user's, of ABC.
-type Activity struct {
-	Address  [16]byte
-	Bits     uint8 // of the prefix
-	Four     uint8 // 1: IPv4
-	Others   uint8 // 1: all users without an aggregate
-	_        [5]uint8
-	Rate     float64 // bit/s
-	Activity float64
+// Sample is a value of a program's metric. Its label is text, or a port's name.
+type Sample struct {
+	Name  Text
+	Label Text
+	Port  uint8
+	_     [5]uint8
+	Value float64
 }
+
+// Text is a short string that lies where it is.
+type Text struct {
+	Bytes  [longestText]byte
+	Length uint8
+}
+
+// set copies b, as far as there is room.
+func (t *Text) set(b []byte) { t.Length = uint8(copy(t.Bytes[:], b)) }
+
+func (t *Text) String() string { return string(t.Bytes[:min(t.Length, longestText)]) }
 
 // page is the memory that data plane and supervisor share. The data plane writes; sequence
 // is odd meanwhile.
@@ -84,30 +92,29 @@ func (p *page) read(c *Counters) (sequence uint64, ok bool) {
 	return before, before%2 == 0 && p.sequence.Load() == before
 }
 
-// fillActive takes the most active users of a program over.
-func (c *Counters) fillActive(now unit.Time, a *p4abc.Program, u *users, room []p4abc.User) {
-	c.ABC, c.Actives = 1, uint64(a.MostActive(now, room))
-	for i, x := range room[:c.Actives] {
-		to := &c.Active[i]
-		*to = Activity{Rate: x.Rate, Activity: x.Activity}
-		switch {
-		case x.Aggregate >= 0:
-			p := a.Config().Aggregates[x.Aggregate].Prefix
-			to.Address, to.Bits = p.Addr().As16(), uint8(p.Bits())
-			if p.Addr().Is4() {
-				to.Four = 1
-			}
-		case x.Aggregate == -2:
-			to.Others = 1
-		default:
-			address := u.slots[x.Source-1].address
-			if !address.IsValid() {
-				continue
-			}
-			to.Address, to.Bits = address.As16(), uint8(address.BitLen())
-			if address.Is4() {
-				to.Four = 1
-			}
+// sampler takes the samples of programs for the page. It makes no garbage.
+type sampler struct {
+	room  [mostSamples]dataplane.Sample
+	label [2 * longestText]byte
+}
+
+// take adds the samples of a program.
+func (s *sampler) take(now unit.Time, r *running, c *Counters) {
+	if r.metered == nil {
+		return
+	}
+	room := s.room[:mostSamples-c.Samples]
+	clear(room) // what lies there is another program's
+	n := r.metered.Sample(now, room)
+	for i := range room[:max(0, min(n, len(room)))] {
+		x := &room[i]
+		if x.Metric < 0 || x.Metric >= len(r.names) {
+			continue
 		}
+		to := &c.Sample[c.Samples]
+		*to = Sample{Port: uint8(min(x.Port, mostPorts)), Value: x.Value}
+		to.Name.set(r.names[x.Metric])
+		to.Label.set(x.Label(s.label[:0]))
+		c.Samples++
 	}
 }

@@ -8,27 +8,64 @@ import (
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/internal/switchfile"
-	"weir/papers/p4abc"
 )
 
 // running is a program with what it was made of.
 type running struct {
 	dataplane.Program
+	name  string // the scheme's
 	text  string
 	lines []dataplane.Line // of its site
+
+	metered dataplane.Metered // nil: it has no metrics
+	names   [][]byte          // of its metrics
 }
 
-// same tells whether the program would be made again of that. Others than the bridge's own
-// forwarding and ABC may go by the ports' rates, as ecn does (at_rate, kmin_map).
+// newRunning makes the program that a file names.
+func newRunning(site *dataplane.Site, w *switchfile.Program) (running, error) {
+	p, err := w.Scheme.Build(site, w.Values)
+	if err != nil {
+		return running{}, fmt.Errorf("program %s: %w", w.Scheme.Name, err)
+	}
+	r := running{Program: p, name: w.Scheme.Name, text: w.Text(), lines: site.Lines}
+	if x, ok := p.(dataplane.Metered); ok {
+		r.metered = x
+		for _, m := range x.Metrics() {
+			r.names = append(r.names, []byte(m.Name))
+		}
+	}
+	return r, nil
+}
+
+// same tells whether the program would be made again of that.
 func (r *running) same(text string, lines []dataplane.Line) bool {
-	if r.text != text {
-		return false
+	return r.text == text && slices.Equal(r.lines, lines)
+}
+
+// adopt has the program take over the state of was, if it can, and says what became of that:
+// nothing if it goes on as if nothing had changed.
+func (r *running) adopt(now unit.Time, was *running) (note string) {
+	var kept string
+	var lost []string
+	if x, ok := r.Program.(dataplane.Adopter); ok {
+		kept, lost = x.Adopt(now, was.Program)
 	}
-	switch r.Program.(type) {
-	case *forward, *p4abc.Program:
-		return true
+	switch {
+	case r.text == was.text && kept == "":
+		return r.name + " begins anew, with the ports' other rates"
+	case r.text == was.text && len(lost) == 0:
+		return ""
+	case r.text == was.text:
+		note = r.name + " keeps " + kept + " at the ports' other rates"
+	case kept == "":
+		return r.name + " has other parameters and begins anew"
+	default:
+		note = r.name + " has other parameters and keeps " + kept
 	}
-	return slices.Equal(r.lines, lines)
+	for _, x := range lost {
+		note += "; lost: " + x
+	}
+	return note
 }
 
 // programs are those of a list that runs.
@@ -42,7 +79,7 @@ func programs(list []running) (all []dataplane.Program) {
 // forget tells programs that a number has another user.
 func forget(list []running, a packet.Addr) {
 	for _, p := range list {
-		if x, ok := p.Program.(interface{ Forget(packet.Addr) }); ok {
+		if x, ok := p.Program.(dataplane.Forgetter); ok {
 			x.Forget(a)
 		}
 	}
@@ -56,44 +93,34 @@ func behind(c *Config) packet.PortID {
 	return packet.PortID(c.Behind)
 }
 
-// adopt makes a list of programs out of those that run: what would be the same goes on as it
-// is, ABC with others takes over what it has measured, and what is left begins
-// anew. notes say what was lost.
-func adopt(now unit.Time, site *dataplane.Site, was []running, want []switchfile.Program) (list []running,
+// succeed makes a list of programs out of those that run: what would be the same goes on as
+// it is, what can keeps the state of its predecessor, and what is left begins anew. notes say
+// what was lost.
+func succeed(now unit.Time, site *dataplane.Site, was []running, want []switchfile.Program) (list []running,
 	notes []string, err error) {
 	for _, w := range want {
-		i := slices.IndexFunc(was, func(r running) bool { return r.Name() == w.Scheme.Name })
+		i := slices.IndexFunc(was, func(r running) bool { return r.name == w.Scheme.Name })
 		if i >= 0 && was[i].same(w.Text(), site.Lines) {
 			list = append(list, was[i])
 			continue
 		}
-		p, err := w.Scheme.Build(site, w.Values)
+		r, err := newRunning(site, &w)
 		if err != nil {
-			return nil, nil, fmt.Errorf("program %s: %w", w.Scheme.Name, err)
+			return nil, nil, err
 		}
-		list = append(list, running{p, w.Text(), site.Lines})
 		switch {
-		case i < 0 && was != nil:
-			notes = append(notes, w.Scheme.Name+" begins now")
-		case i < 0:
-		case was[i].text == w.Text():
-			notes = append(notes, w.Scheme.Name+" begins anew, with the ports' other rates")
-		default:
-			old, ok := was[i].Program.(*p4abc.Program)
-			if x, abc := p.(*p4abc.Program); abc && ok {
-				note := "abc has other parameters and keeps its meters"
-				for _, lost := range x.Adopt(now, old) {
-					note += "; lost: " + lost
-				}
+		case i >= 0:
+			if note := r.adopt(now, &was[i]); note != "" {
 				notes = append(notes, note)
-			} else {
-				notes = append(notes, w.Scheme.Name+" has other parameters and begins anew")
 			}
+		case was != nil:
+			notes = append(notes, w.Scheme.Name+" begins now")
 		}
+		list = append(list, r)
 	}
 	for _, x := range was {
-		if !slices.ContainsFunc(want, func(w switchfile.Program) bool { return w.Scheme.Name == x.Name() }) {
-			notes = append(notes, x.Name()+" has ended")
+		if !slices.ContainsFunc(want, func(w switchfile.Program) bool { return w.Scheme.Name == x.name }) {
+			notes = append(notes, x.name+" has ended")
 		}
 	}
 	return list, notes, nil

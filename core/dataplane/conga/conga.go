@@ -65,6 +65,7 @@ func Scheme() dataplane.Scheme {
 			{Name: "age", Kind: scheme.Duration, Default: "10ms", Min: "1us", Max: "60s",
 				Doc: "after which what a leaf told counts half, and half of that each time again", Source: "CONGA §3.3: 10ms"},
 		}},
+		NeedsNetwork: dataplane.Always(dataplane.ChoosesPaths),
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 			return New(site, Config{Gap: v.Time("gap"), Cells: v.Int("cells"), Tau: v.Time("tau"), Period: v.Time("period"),
 				Bits: v.Int("bits"), Age: v.Time("age")})

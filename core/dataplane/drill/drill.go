@@ -29,6 +29,7 @@ func Scheme() dataplane.Scheme {
 				Source: "DRILL §3.2: DRILL(2,1)"},
 			{Name: "m", Kind: scheme.Int, Default: "1", Min: "0", Max: "64", Doc: "queues remembered", Source: "DRILL §3.2"},
 		}},
+		NeedsNetwork: dataplane.Always(dataplane.ChoosesPaths),
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 			return &Program{paths: dataplane.NewPathSet(site), draws: v.Int("d"), memory: v.Int("m"),
 				random: site.Random("drill")}, nil

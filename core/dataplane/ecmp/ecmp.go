@@ -23,6 +23,7 @@ func Scheme() dataplane.Scheme {
 	return dataplane.Scheme{
 		Scheme: scheme.Scheme{Name: "ecmp", Doc: "equal-cost multipath by the flow's hash; hop limit",
 			Source: "RFC 2992; seed a switch as the HPCC simulator"},
+		NeedsNetwork: dataplane.Always(dataplane.ChoosesPaths),
 		Build: func(site *dataplane.Site, _ scheme.Values) (dataplane.Program, error) {
 			return New(site, uint32(site.Random("ecmp").Uint64())), nil
 		},

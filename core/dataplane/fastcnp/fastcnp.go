@@ -62,6 +62,7 @@ func Scheme() dataplane.Scheme {
 				scheme.Param{Name: "signed", Kind: scheme.Bool, Default: "false", Doc: "CNPs say which switch they are of",
 					Source: "ours"},
 			)},
+		NeedsNetwork: dataplane.Always(dataplane.NotifiesHosts),
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 			curves, err := ecn.Curves(site, v)
 			if err != nil {

@@ -66,6 +66,7 @@ func Scheme() dataplane.Scheme {
 				Doc: "a switch passes on all probes, or those that change its table: one path's a period, or more as " +
 					"paths get better", Source: "HULA §3.1; best: ours, the load of §4"},
 		}},
+		NeedsNetwork: dataplane.Always(dataplane.ChoosesPaths),
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 			c := Config{Probe: v.Time("probe"), Gap: v.Time("gap"), Cells: v.Int("cells"), Tau: v.Time("tau"),
 				Age: v.Time("age"), OnlyBest: v.Text("forward") == wordBest}

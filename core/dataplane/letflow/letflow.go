@@ -28,6 +28,7 @@ func Scheme() dataplane.Scheme {
 				{Name: "cells", Kind: scheme.Int, Default: "65536", Min: "1", Max: "16777216",
 					Doc: "of the flowlet table, rounded up to a power of two", Source: "CONGA §3.4: 64 K entries"},
 			}},
+		NeedsNetwork: dataplane.Always(dataplane.ChoosesPaths),
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 			f, err := dataplane.NewFlowlets(v.Int("cells"), v.Time("gap"))
 			if err != nil {

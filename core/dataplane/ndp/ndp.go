@@ -45,6 +45,7 @@ func Scheme() dataplane.Scheme {
 					Source: "NDP §3.1: breaks phase effects"},
 			},
 		},
+		NeedsNetwork: dataplane.Always(dataplane.NotifiesHosts),
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 			c := Config{Data: int32(v.Int("data")), Headers: v.Bytes("headers"), ReturnToSender: v.Bool("return_to_sender"),
 				TrimTail: v.Float("trim_tail")}

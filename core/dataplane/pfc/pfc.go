@@ -76,7 +76,8 @@ func Scheme() dataplane.Scheme {
 				{Name: "quanta", Kind: scheme.Int, Default: "65534", Min: "16", Max: "65534",
 					Doc: "with pauses: quanta: time of a pause, in 512 bit times", Source: "IEEE 802.1Qbb: 65535 at most"},
 			}},
-		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) { return build(site, v) },
+		NeedsNetwork: dataplane.Always("it stops neighbours, who have to know that"),
+		Build:        func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) { return build(site, v) },
 	}
 }
 

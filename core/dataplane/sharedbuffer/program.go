@@ -27,6 +27,8 @@ func Scheme() dataplane.Scheme {
 				{Name: "limit", Kind: scheme.Size, Default: "0 B",
 					Doc: "static threshold of an egress queue, but of protected classes; 0 B: none", Source: "ours: none"},
 			}},
+		NeedsNetwork: dataplane.Always(
+			"a bridge's ports have buffers of their own; say them under ports"),
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 			b := Of(site)
 			return &Program{b}, b.Settle(Config{Size: v.Bytes("size"), Reserved: v.Bytes("reserved"),

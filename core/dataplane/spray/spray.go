@@ -46,6 +46,7 @@ func Scheme() dataplane.Scheme {
 					Doc:    "each port once in a random order, then in another one; in turn; or drawn for each packet",
 					Source: "NDP §3.1.1: permutations"},
 			}},
+		NeedsNetwork: dataplane.Always(dataplane.ChoosesPaths),
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 			p, err := New(site, v.Text("order"))
 			if err != nil {

@@ -28,6 +28,7 @@ func Scheme() dataplane.Scheme {
 					Doc:    "weight, 0 to 1000, by number of the port; 1 where others are given; without any, the ports' rates",
 					Source: "WCMP §3.1: capacities"},
 			}},
+		NeedsNetwork: dataplane.Always(dataplane.ChoosesPaths),
 		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 			w := &Program{paths: dataplane.NewPathSet(site), seed: uint32(site.Random("wecmp").Uint64()), weight: make([]uint64,
 				site.Ports)}

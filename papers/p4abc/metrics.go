@@ -1,0 +1,110 @@
+package p4abc
+
+import (
+	"net/netip"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// mostActive is how many users the metrics show.
+const mostActive = 10
+
+// The program's metrics.
+const (
+	averageActivity = iota
+	userActivity
+	userRate
+)
+
+// Metrics describes A_avg of each port, and activity and rate of the most active users.
+func (a *Program) Metrics() []dataplane.Metric {
+	return []dataplane.Metric{
+		averageActivity: {Name: "weir_abc_average_activity",
+			Help: "Average activity of the frames that a port's queue accepted.", Label: "port", ByPort: true},
+		userActivity: {Name: "weir_abc_user_activity", Help: "Activity of the most active users.", Label: "user"},
+		userRate: {Name: "weir_abc_user_rate_bits_per_second",
+			Help: "Rate that the meters of the most active users show.", Label: "user"},
+	}
+}
+
+// Sample shows the ports, then the users, the most active one first.
+func (a *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
+	for i := range a.averages {
+		if n < len(to) {
+			to[n] = dataplane.Sample{Metric: averageActivity, Port: dataplane.PortID(i), Value: a.averages[i].Value()}
+			n++
+		}
+	}
+	var top [mostActive]User
+	for _, u := range top[:a.MostActive(now, top[:])] {
+		prefix, word := a.label(u)
+		if n+1 >= len(to) || !prefix.IsValid() && word == "" {
+			continue
+		}
+		to[n] = dataplane.Sample{Metric: userActivity, Prefix: prefix, Word: word, Value: u.Activity}
+		to[n+1] = dataplane.Sample{Metric: userRate, Prefix: prefix, Word: word, Value: u.Rate}
+		n += 2
+	}
+	return n
+}
+
+// label is a user's address, prefix or word; nothing if the book has no address any more.
+func (a *Program) label(u User) (prefix netip.Prefix, word string) {
+	switch u.Aggregate {
+	case -2:
+		return prefix, "others"
+	case -1:
+		address := a.book.V4(u.Source)
+		if !address.IsValid() {
+			address = a.book.V6(u.Source)
+		}
+		return netip.PrefixFrom(address, address.BitLen()), ""
+	}
+	return a.config.Aggregates[u.Aggregate].Prefix, ""
+}
+
+// User is an aggregate, or a source without one, with what its meter shows.
+type User struct {
+	Source    packet.Addr // of a source that is in no aggregate; 0: of an aggregate
+	Aggregate int         // index into Config.Aggregates; −1: of a source, −2: all sources without one
+	Rate      float64     // R_m, in bit/s
+	Activity  float64     // A; 0 while Rate is 0
+}
+
+// MostActive fills users with those of the highest activity, the highest first, and
+// returns how many there are. Without a rate nobody is active.
+func (a *Program) MostActive(now unit.Time, users []User) (n int) {
+	add := func(u User, meter int32) {
+		m := &a.meters[meter]
+		if m.bits == 0 || len(users) == 0 {
+			return
+		}
+		u.Rate = m.Rate(now, a.config.Memory)
+		u.Activity = Activity(u.Rate, a.reference[meter])
+		if n == len(users) {
+			if u.Activity <= users[n-1].Activity {
+				return
+			}
+			n--
+		}
+		at := n
+		for n++; at > 0 && users[at-1].Activity < u.Activity; at-- {
+			users[at] = users[at-1]
+		}
+		users[at] = u
+	}
+	for i := range a.config.Aggregates {
+		add(User{Aggregate: i}, int32(i))
+	}
+	if a.common >= 0 {
+		add(User{Aggregate: -2}, a.common)
+	}
+	for src, meter := range a.own {
+		if meter >= 0 {
+			add(User{Source: packet.Addr(src), Aggregate: -1}, meter)
+		}
+	}
+	return n
+}

@@ -1,0 +1,122 @@
+package p4abc
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+var _ dataplane.Metered = (*Program)(nil)
+
+// The most active come first, whether they are aggregates or single sources; a number that
+// goes to another address has sent nothing.
+func TestMostActive(t *testing.T) {
+	book := packet.NewBook()
+	for i := range byte(6) {
+		book.Add(netip.AddrFrom4([4]byte{10, 0, i, 1}), netip.Addr{})
+	}
+	a, err := New(&dataplane.Site{Ports: 2, Book: book}, Config{Role: Alone, Memory: 3 * unit.Second,
+		Reference: 10 * unit.Kbps, Average: unit.Second,
+		QBase: unit.Length{Packets: 20}, Gamma: unit.Length{Packets: 16},
+		Aggregates: []Aggregate{{netip.MustParsePrefix("10.0.2.0/24"), 10 * unit.Kbps}, {netip.MustParsePrefix("10.0.9.0/24"),
+			unit.Kbps}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const now = unit.Second
+	for src, bits := range map[packet.Addr]float64{1: 100e3, 2: 400e3, 3: 300e3, 4: 200e3} {
+		a.meters[a.aggregate(&packet.Packet{Src: src, Version: 4})].Update(now, bits, a.config.Memory)
+	}
+	var users [3]User
+	n := a.MostActive(now, users[:])
+	if n != 3 || users[0].Source != 2 || users[1].Aggregate != 0 || users[2].Source != 4 ||
+		users[0].Activity <= users[1].Activity || users[1].Activity <= users[2].Activity {
+		t.Errorf("%d: %+v", n, users)
+	}
+	a.Forget(2)
+	if n := a.MostActive(now, users[:]); n != 3 || users[0].Aggregate != 0 || users[2].Source != 1 {
+		t.Errorf("after forgetting: %d: %+v", n, users)
+	}
+	var room [10]User
+	if n := a.MostActive(now, room[:]); n != 3 || a.MostActive(now, nil) != 0 {
+		t.Errorf("%d of ten", n)
+	}
+}
+
+// Each port has its average, each of the most active users its activity and rate, under its
+// address, its prefix or the word others. What has no room is left out, the least active first.
+func TestSample(t *testing.T) {
+	book := packet.NewBook()
+	book.Add(netip.MustParseAddr("10.0.0.1"), netip.Addr{})
+	book.Add(netip.Addr{}, netip.MustParseAddr("2001:db8::1"))
+	book.Add(netip.MustParseAddr("10.0.2.1"), netip.Addr{})
+	c := Config{Role: Alone, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps, Average: unit.Second,
+		QBase: unit.Length{Packets: 20}, Gamma: unit.Length{Packets: 16},
+		Aggregates: []Aggregate{{netip.MustParsePrefix("10.0.2.0/24"), 10 * unit.Kbps}}}
+	sample := func(t *testing.T, shared bool, room int) (text []string) {
+		c.Shared = shared
+		a, err := New(&dataplane.Site{Ports: 2, Book: book}, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for src, bits := range map[packet.Addr]float64{1: 100e3, 2: 400e3, 3: 300e3} {
+			version := uint8(4)
+			if src == 2 {
+				version = 6
+			}
+			a.meters[a.aggregate(&packet.Packet{Src: src, Version: version})].Update(unit.Second, bits, c.Memory)
+		}
+		a.averages[1].Update(unit.Second, 5, c.Average)
+		samples, metrics := make([]dataplane.Sample, room), a.Metrics()
+		if err := dataplane.CheckMetrics(metrics); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range samples[:a.Sample(unit.Second, samples)] {
+			m := metrics[s.Metric]
+			label := string(s.Label(nil))
+			if m.ByPort {
+				label = fmt.Sprint(s.Port)
+			}
+			text = append(text, fmt.Sprintf("%s{%s=%s} %.4g", m.Name, m.Label, label, s.Value))
+		}
+		if n := testing.AllocsPerRun(10, func() { a.Sample(unit.Second, samples) }); n != 0 {
+			t.Errorf("%g allocations", n)
+		}
+		return text
+	}
+	ports := []string{"weir_abc_average_activity{port=0} 0", "weir_abc_average_activity{port=1} 5"}
+	users := func(s ...string) []string { return append(slices.Clip(ports), s...) }
+	first := []string{"weir_abc_user_activity{user=2001:db8::1} 5.556",
+		"weir_abc_user_rate_bits_per_second{user=2001:db8::1} 4.704e+05"}
+	for _, x := range []struct {
+		name   string
+		shared bool
+		room   int
+		want   []string
+	}{
+		{"all", false, 100, users(first[0], first[1],
+			"weir_abc_user_activity{user=10.0.2.0/24} 5.141",
+			"weir_abc_user_rate_bits_per_second{user=10.0.2.0/24} 3.528e+05",
+			"weir_abc_user_activity{user=10.0.0.1} 3.556",
+			"weir_abc_user_rate_bits_per_second{user=10.0.0.1} 1.176e+05")},
+		{"shared", true, 100, users(
+			"weir_abc_user_activity{user=others} 5.878",
+			"weir_abc_user_rate_bits_per_second{user=others} 5.88e+05",
+			"weir_abc_user_activity{user=10.0.2.0/24} 5.141",
+			"weir_abc_user_rate_bits_per_second{user=10.0.2.0/24} 3.528e+05")},
+		{"room for one user and a half", false, 5, users(first...)},
+		{"room for a port", false, 1, ports[:1]},
+		{"no room", false, 0, nil},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if got := sample(t, x.shared, x.room); !slices.Equal(got, x.want) {
+				t.Errorf("%q\nwant %q", got, x.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,76 @@
+package p4abc
+
+import (
+	"fmt"
+	"slices"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// Adopt takes over what old has measured until now: the meters of aggregates that both
+// have, of sources and of what all share, with the rates that they show (a meter with
+// another memory goes on from there), the averages of accepted packets and the registers.
+// Both are of one switch with one book. lost says what has no successor here; the
+// meters of new aggregates begin now.
+func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lost []string) {
+	old, ok := other.(*Program)
+	if !ok {
+		return "", nil
+	}
+	meter := func(to, from int32) {
+		m := old.meters[from]
+		if rate := m.Rate(now, old.config.Memory); old.config.Memory != a.config.Memory {
+			m.bits, m.last = rate*m.weight(now, a.config.Memory), max(now, m.last)
+		}
+		a.meters[to] = m
+	}
+	for i, g := range a.config.Aggregates {
+		a.meters[i] = NewMeter(now)
+		for k, h := range old.config.Aggregates {
+			if h.Prefix.Masked() == g.Prefix.Masked() {
+				meter(int32(i), int32(k))
+			}
+		}
+	}
+	for _, h := range old.config.Aggregates {
+		if !slices.ContainsFunc(a.config.Aggregates, func(g Aggregate) bool {
+			return h.Prefix.Masked() == g.Prefix.Masked()
+		}) {
+			lost = append(lost, fmt.Sprintf("the activity of %v", h.Prefix))
+		}
+	}
+	switch {
+	case a.common >= 0 && old.common >= 0:
+		meter(a.common, old.common)
+	case a.common >= 0:
+		a.meters[a.common] = NewMeter(now)
+		lost = append(lost, "the activities of sources without an aggregate")
+	case old.common >= 0:
+		lost = append(lost, "the activity of all sources without an aggregate")
+	default:
+		for src, from := range old.own {
+			if from >= 0 && src < len(a.own) {
+				a.own[src] = a.newMeter(a.config.Reference)
+				meter(a.own[src], from)
+			}
+		}
+	}
+	if a.inBytes == old.inBytes {
+		copy(a.registers, old.registers)
+	}
+	copy(a.averages, old.averages)
+	return "its meters", lost
+}
+
+// Forget makes the source src, which had no aggregate, one that was never seen: its number
+// goes to another address.
+func (a *Program) Forget(src packet.Addr) {
+	for i := range a.aggregateOf {
+		a.aggregateOf[i][src] = -1
+	}
+	if own := a.own[src]; own >= 0 {
+		a.meters[own] = NewMeter(0)
+	}
+}

@@ -1,0 +1,82 @@
+package p4abc
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+var _ dataplane.Adopter = (*Program)(nil)
+var _ dataplane.Forgetter = (*Program)(nil)
+
+// A program with other parameters takes over what the one before has measured: the rates of
+// aggregates and of single sources, also with another memory, and the averages. It begins
+// anew with what is new, and says what is lost.
+func TestAdopt(t *testing.T) {
+	book := packet.NewBook()
+	for i := range byte(4) {
+		book.Add(netip.AddrFrom4([4]byte{10, 0, i, 1}), netip.Addr{})
+	}
+	site := &dataplane.Site{Ports: 2, Book: book}
+	prefix := func(i byte) netip.Prefix { return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, i, 0}), 24) }
+	base := Config{Role: Alone, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps, Average: 300 * unit.Millisecond,
+		QMin: unit.Length{Packets: 6}, QBase: unit.Length{Packets: 20}, Gamma: unit.Length{Packets: 16}}
+	program := func(memory unit.Time, shared bool, prefixes ...byte) *Program {
+		c := base
+		c.Memory, c.Shared = memory, shared
+		for _, i := range prefixes {
+			c.Aggregates = append(c.Aggregates, Aggregate{prefix(i), 10 * unit.Kbps})
+		}
+		a, err := New(site, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	old := program(3*unit.Second, false, 0, 1)
+	now := unit.Time(0)
+	for ; now < 10*unit.Second; now += unit.Millisecond {
+		for src := packet.Addr(1); src <= 3; src++ {
+			old.meters[old.aggregate(&packet.Packet{Src: src, Version: 4})].Update(now, 1000*float64(src), old.config.Memory)
+		}
+		old.averages[1].Update(now, 5, old.config.Average)
+	}
+	rate := func(a *Program, src packet.Addr) float64 {
+		return a.meters[a.aggregate(&packet.Packet{Src: src, Version: 4})].Rate(now, a.config.Memory)
+	}
+	for _, memory := range []unit.Time{3 * unit.Second, unit.Second, 60 * unit.Second} {
+		a := program(memory, false, 1, 0, 3)
+		if kept, lost := a.Adopt(now, old); kept != "its meters" || len(lost) > 0 {
+			t.Errorf("kept: %q, lost: %v", kept, lost)
+		}
+		for src := packet.Addr(1); src <= 3; src++ {
+			if got, want := rate(a, src), rate(old, src); !near(got/want, 1, 1e-9) {
+				t.Errorf("memory %v, source %d: rate %g, want %g", memory, src, got, want)
+			}
+		}
+		if rate(a, 4) != 0 || !near(a.Average(1), 5, 1e-9) || a.Average(0) != 0 {
+			t.Errorf("a new aggregate has the rate %g; averages are %g and %g", rate(a, 4), a.Average(1), a.Average(0))
+		}
+	}
+	a := program(3*unit.Second, true, 0)
+	if _, lost := a.Adopt(now, old); len(lost) != 2 || !strings.Contains(lost[0], "10.0.1.0/24") ||
+		!strings.Contains(lost[1], "sources without an aggregate") {
+		t.Errorf("lost: %q", lost)
+	}
+	back := program(3*unit.Second, true, 0)
+	a.meters[a.common].Update(now, 5e6, a.config.Memory)
+	now += unit.Second
+	if _, lost := back.Adopt(now, a); len(lost) > 0 || rate(back, 3) != rate(a, 3) || rate(a, 3) == 0 {
+		t.Errorf("of all others: %q, rate %g, want %g", lost, rate(back, 3), rate(a, 3))
+	}
+	if _, lost := program(3*unit.Second, false, 0).Adopt(now, a); len(lost) != 1 {
+		t.Errorf("lost: %q", lost)
+	}
+	if kept, _ := a.Adopt(now, again{}); kept != "" {
+		t.Errorf("it keeps %s of another program", kept)
+	}
+}
