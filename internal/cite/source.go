@@ -10,7 +10,7 @@ var (
 	// option is a word of the option that a part of a source is about: "bdp: IRN §3.2".
 	option = regexp.MustCompile(`^[a-z0-9_+]+: `)
 	// places are what may stand behind a work's key, with the comma or "and" between them.
-	places = regexp.MustCompile(`^(?:,? (?:and |to )?` + locator +
+	places = regexp.MustCompile(`^(?:,? (?:and |to )?(?:` + locator + `|[A-Za-z0-9_-]+\.(?:cc?|cpp|h|p4|py|txt)\b)` +
 		`(?: (?:to|and) [0-9A-Z][0-9.]*)?|,? \([^()]*\)|\[[^\]]*\])+`)
 	own = regexp.MustCompile(`^ours(?:$|: .)`)
 )
@@ -23,7 +23,7 @@ var (
 //	[option: ]WORK[ (conference and year)][ place][, place | , WORK …][: what it says there]
 //
 // WORK is a key of docs/sources.md, or one of its other forms, and a place is a section,
-// an equation, a figure, a table, a line, an algorithm, an appendix, a footnote. A part may begin
+// an equation, a figure, a table, a line, an algorithm, an appendix, a footnote, a file. A part may begin
 // with a place if the part before it names its work. Reasons and what is said are held
 // against Text.
 func (w *Works) Source(source, home string, pages func(name string) bool) error {
@@ -36,7 +36,9 @@ func (w *Works) Source(source, home string, pages func(name string) bool) error 
 		if own.MatchString(rest) {
 			rest = strings.TrimPrefix(strings.TrimPrefix(rest, "ours"), ": ")
 		} else {
-			rest = rest[len(option.FindString(rest)):]
+			if m := w.mentions(rest); len(m) == 0 || m[0].start > 0 {
+				rest = rest[len(option.FindString(rest)):]
+			}
 			if own.MatchString(rest) {
 				continue
 			}

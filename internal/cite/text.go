@@ -21,8 +21,8 @@ var (
 	request  = regexp.MustCompile(`\bRFCs? ?([0-9]{3,5})`)
 	draft    = regexp.MustCompile(`\bdraft-[a-z][a-z0-9]*(?:-[a-z0-9]+)*`)
 	standard = regexp.MustCompile(`\bIEEE P?802[.0-9A-Za-z]*[0-9A-Za-z]`)
-	venue    = regexp.MustCompile(`\b(SIGCOMM|NSDI|CoNEXT|INFOCOM|EuroSys|SOSR|SOSP|OSDI|ToN|JSAC|ICPE|TNSM|IMC|HotNets|ATC|` +
-		`SIGMETRICS|BS)(?: |, ?| ?')+((?:19|20)?[0-9]{2})\b`)
+	venue    = regexp.MustCompile(`\b(SIGCOMM|NSDI|CoNEXT|INFOCOM|EuroSys|SOSR|SOSP|OSDI|ToN|JSAC|ICPE|TNSM|IMC|HotNets|` +
+		`ATC|SIGMETRICS|BS)(?: |, ?| ?')+((?:19|20)?[0-9]{2})\b`)
 	others = regexp.MustCompile(`([A-Z][\p{L}-]+) et al\b`)
 	// unnamed are documents that are not in the tree.
 	unnamed = regexp.MustCompile(`\b[Ff]acts? [A-H][0-9]*\b|\bDESIGN\b|\bnotes/[a-z]`)
