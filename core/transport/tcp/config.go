@@ -216,37 +216,3 @@ func stampOf(now unit.Time) uint32 { return uint32(now/tick) + 1 }
 
 // extend gives a 32-bit sequence number its upper bits: the nearest to near.
 func extend(seq int64, near int64) int64 { return near + int64(int32(uint32(seq)-uint32(near))) }
-
-// windowedMin is the minimum over a window of time, with three samples (Kathleen
-// Nichols; Linux' lib/win_minmax.c).
-type windowedMin [3]struct {
-	at    unit.Time
-	value unit.Time
-}
-
-func (m *windowedMin) get() unit.Time { return m[0].value }
-
-func (m *windowedMin) update(window, at, value unit.Time) {
-	s := m[0]
-	s.at, s.value = at, value
-	if m[0].value == 0 || value <= m[0].value || at-m[2].at > window {
-		m[0], m[1], m[2] = s, s, s
-		return
-	}
-	if value <= m[1].value {
-		m[1], m[2] = s, s
-	} else if value <= m[2].value {
-		m[2] = s
-	}
-	switch age := at - m[0].at; {
-	case age > window:
-		m[0], m[1], m[2] = m[1], m[2], s
-		if at-m[0].at > window {
-			m[0], m[1], m[2] = m[1], m[2], s
-		}
-	case m[1].at == m[0].at && age > window/4:
-		m[1], m[2] = s, s
-	case m[2].at == m[1].at && age > window/2:
-		m[2] = s
-	}
-}

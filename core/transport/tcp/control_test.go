@@ -45,7 +45,7 @@ func TestCubicCurve(t *testing.T) {
 		w.onData = func(*packet.Packet) (bool, unit.Time) { n++; return n != 100, 0 }
 		for w.s.state != cc.Recovery && w.step(unit.Second) {
 		}
-		most := float64(w.s.prrPrior)
+		most := float64(w.s.prr.prior)
 		for w.s.state == cc.Recovery && w.step(unit.Second) {
 		}
 		start := w.s.cwnd()

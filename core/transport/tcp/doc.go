@@ -11,16 +11,14 @@
 //	RFC 9293 §3.8.6.3 delayed ACKs           Receiver.ack                     TestDelayedACK
 //	RFC 5961 §3.2, §5 blind resets, old ACKs Sender.Receive, Sender.acked     TestReset, TestBlindSegments
 //	RFC 2018 §3, §4 SACK, receiving          Receiver.hold                    TestSACKBlocks
-//	RFC 2018 §5, §8, RFC 6675 SACK, sending Sender.tagSACK, Sender.reneged TestDupThresh,
-//
-// TestReneging, TestRandomPaths
-//
+//	RFC 2018 §5, RFC 6675 SACK, sending      Sender.tagSACK, scoreboard       TestDupThresh, TestRandomPaths
+//	RFC 2018 §8 reneging                     Sender.reneged                   TestReneging
 //	RFC 2883 DSACK                           Receiver.duplicated              TestSACKBlocks
-//	RFC 3708, RFC 3522 undo (DSACK, Eifel)   Sender.undo                      TestUndo
-//	RFC 8985 §6 RACK                         Sender.detectLoss                TestRACK, TestTraces
-//	RFC 8985 §7 TLP                          Sender.probe, Sender.tlpAcked    TestTLP, TestTraces
-//	RFC 9937 PRR                             Sender.prr                       TestPRR
-//	RFC 6298 RTO, backoff                    rttEstimator, Sender.timeout     TestRTO, TestBackoff
+//	RFC 3708, RFC 3522 undo (DSACK, Eifel)   undo                             TestUndo, TestUndoState
+//	RFC 8985 §6 RACK                         rack, scoreboard           TestRACKSteps, TestRACKWindow, TestRACKLosses
+//	RFC 8985 §7 TLP                          tlp, Sender.probe                TestTLP, TestTLPState, TestTraces
+//	RFC 9937 PRR                             prr                              TestPRRText, TestPRRConverges, TestPRR
+//	RFC 6298 RTO, backoff                    rttEstimator, rto, Sender.timeout TestRTO, TestRTOBackoff, TestRTOGivesUp
 //	RFC 5682 F-RTO                           Sender.inTimeout                 TestFRTO
 //	RFC 6928 initial window                  Config.InitialWindow             TestInitialWindow
 //	RFC 7323 §2 window scale                 Sender.open                      TestWindowScale
@@ -30,28 +28,22 @@
 //	RFC 7661 §4.2, RFC 2861 unused windows   Sender.validate                  TestWindowValidation
 //	RFC 5681 §3.1 AIMD, with cc/reno         Sender.finish                    TestRenoUnderLoss, TestRenoUnderHeavyLoss
 //	RFC 9438, with cc/cubic                  Sender.finish                    TestFull, TestCubicCurve
-//	draft-cheng-iccrg-delivery-rate-estimation  sampling                      TestDeliveryRate, TestBBR
+//	draft-cheng-iccrg-delivery-rate-estimation  rateSample                    TestDeliveryRate, TestBBR
 //
 // NACKs of the network (BS'19 §4.3, §5), of which the reactions are ours:
 //
-//	§4.3 which packet did not arrive Sender.believe, Sender.gone TestNackExact, TestNackSpans,
-//
-// TestNackAllocatesNothing
-//
-//	§4.3 "quickly reduce", once a round trip Sender.lostTold, Sender.recoverTold TestNackTable, TestNackOnceARoundTrip
-//	§4.4 elephants of which nothing is lost  Sender.reduceTold                TestNackTable
+//	§4.3 which packet did not arrive         Sender.processNack               TestNackExact, TestNackSpans
+//	§4.3 "quickly reduce", once a round trip Sender.nackLosses                TestNackTable, TestNackOnceARoundTrip
+//	§4.4 elephants of which nothing is lost  Sender.reduceOnNack              TestNackTable
 //	§4.3 incast; senders do not storm        Sender.withhold, Sender.release  TestNackIncast, TestNackHoldOff
-//	… with RACK, TLP, F-RTO, undo, PRR Sender.enterRecovery, Sender.undo TestNackRACK, TestNackTLP,
-//
-// TestNackFRTO, TestNackUndo, TestNackPRR
-//
-//	§5 security: off the path                Sender.aboutThis, Sender.out     TestNackWithoutTuple, TestNackSweep
-//	… replays, and NACKs of what arrives Sender.gone, Sender.mayReduce TestNackReplay,
-//
-// TestNackOfDelivered, TestNackRules
-//
-//	… damaged notices                        Sender.notified                  FuzzNack, TestNackRandomPaths
-//	RFC 6633 no source quench; other phases  Sender.notified                  TestNackPhases
+//	… with RACK and TLP                      Sender.enterRecovery             TestNackRACK, TestNackTLP
+//	… with F-RTO, undo, PRR                  Sender.enterNackRecovery         TestNackFRTO, TestNackUndo, TestNackPRR
+//	… without an allocation                  Sender.receiveNack               TestNackAllocatesNothing
+//	§5 security: off the path                Sender.ofThisFlow                TestNackWithoutTuple, TestNackSweep
+//	… replays, and NACKs of what arrives     Sender.markNacked                TestNackReplay, TestNackOfDelivered
+//	… how often a NACK reduces               Sender.mayReduce                 TestNackRules
+//	… damaged notices                        Sender.receiveNack               FuzzNack, TestNackRandomPaths
+//	RFC 6633 no source quench; other phases  Sender.receiveNack               TestNackPhases
 //
 // A stamp has ticks of 1 ms: a transmission within the tick of the one before looks like that
 // to a NACK. A NACK that names several packets names those of one stamp.

@@ -175,7 +175,7 @@ func TestInjectedAcknowledgements(t *testing.T) {
 		}
 	}
 	x := inject(t, "cubic", false, func(w *pipe) { early(w, 0) })
-	if least := x.w.s.minRTT.get(); least > 5*ms || x.goodput() < 45 {
+	if least := x.w.s.rtt.min.get(); least > 5*ms || x.goodput() < 45 {
 		t.Errorf("ack = seq + 1: smallest RTT %v, %.1f Mb/s; with Linux 15 us, 47 Mb/s", least, x.goodput())
 	}
 	x = inject(t, "cubic", false, func(w *pipe) { early(w, 0.005) })

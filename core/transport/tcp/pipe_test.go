@@ -243,7 +243,7 @@ func (s *Sender) check(t *testing.T, now unit.Time) {
 		if g.flags&resent != 0 {
 			nResent++
 		}
-		if g.flags&nacked != 0 && g.flags&(lost|resent|told) != lost|told {
+		if g.flags&nacked != 0 && g.flags&(lost|resent|lostByNack) != lost|lostByNack {
 			t.Fatalf("%v: segment %d was NACKed, and has flags %b", now, g.seq, g.flags)
 		}
 		if g.flags&(lost|resent) == lost {
@@ -272,14 +272,14 @@ func (s *Sender) check(t *testing.T, now unit.Time) {
 		}
 		last = s.queue.ring[slot].sent
 	}
-	if s.phase == established && s.queue.len() > 0 && s.timerAt == unit.Never {
+	if s.phase == established && s.queue.len() > 0 && s.timer.at == unit.Never {
 		t.Fatalf("%v: no timer runs, and %d segments are out", now, s.queue.len())
 	}
 	if s.phase == established && s.queue.len() > 0 && s.queue.at(s.queue.first).seq > s.una {
 		t.Fatalf("%v: the queue begins at %d, una is %d", now, s.queue.at(s.queue.first).seq, s.una)
 	}
-	if s.NextSend() == unit.Never && s.NextTimer() == unit.Never && s.phase == established && s.next < s.appEnd &&
-		s.config.Rate == 0 {
+	if s.NextSend() == unit.Never && s.NextTimer() == unit.Never && s.phase == established && s.next < s.app.end &&
+		s.app.rate == 0 {
 		t.Fatalf("%v: stalled", now)
 	}
 }

@@ -71,13 +71,12 @@ type Receiver struct {
 	space     int64
 
 	synSent unit.Time
-	rto     unit.Time
-	retries int
+	rto     rto
 }
 
 func newReceiver(f transport.Flow, c Config) *Receiver {
 	r := &Receiver{header: newHeader(&f, true), config: c, flow: f, dctcp: f.CC.ECN == cc.DCTCPMode, mss: int64(f.Payload),
-		initial: int64(c.InitialPeerSeq), timerAt: unit.Never, compressAt: unit.Never, rto: initialRTO, segment: 536,
+		initial: int64(c.InitialPeerSeq), timerAt: unit.Never, compressAt: unit.Never, rto: newRTO(), segment: 536,
 		finSeq: math.MaxInt64}
 	r.counters.Finished, r.counters.Written, r.counters.DelayMin = unit.Never, unit.Never, unit.Never
 	r.buffer = int64(c.ReceiveBuffer)
@@ -143,9 +142,8 @@ func (r *Receiver) Advance(now unit.Time) {
 	r.timerAt = unit.Never
 	switch {
 	case r.synReceived && !r.established:
-		if r.retries++; r.retries <= synRetries {
-			r.rto = min(2*r.rto, largestRTO)
-			r.timerAt = now + r.rto
+		if r.rto.repeatSYN() {
+			r.timerAt = now + r.rto.value
 			r.due = true
 		}
 	case r.delayed: // tcp_delack_timer_handler
@@ -218,22 +216,6 @@ func (r *Receiver) back(p *packet.Packet) {
 	p.TCP = packet.Segment{}
 }
 
-// selectWindow is tcp_select_window: what is free in the buffer, up to the slow-start
-// threshold of the window; a window that was announced never shrinks (RFC 9293
-// §3.8.6).
-func (r *Receiver) selectWindow() int64 {
-	free := max(min(r.clamp-r.held, r.threshold), 0)
-	r.window = max(wholeUnits(free), wholeUnits(r.windowEnd-r.next)) // also the part of a unit stays announced
-	r.windowEnd = max(r.windowEnd, r.next+r.window)
-	return r.window
-}
-
-// wholeUnits rounds a window up to what the header can say.
-func wholeUnits(window int64) int64 {
-	const u = int64(1) << scale
-	return min((window+u-1)/u*u, 65535<<scale)
-}
-
 // Receive takes a segment (tcp_rcv_established, tcp_data_queue).
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	// what it sends is not NACKed
@@ -297,7 +279,7 @@ func (r *Receiver) handshake(now unit.Time, p *packet.Packet) bool {
 			r.next, r.lastAckSent = r.peerStart, r.peerStart
 			r.spaceSeq, r.spaceAt = r.next, now
 			r.windowEnd = r.next + r.window
-			r.timerAt = now + r.rto
+			r.timerAt = now + r.rto.value
 			if t.MSS > timestampBytes {
 				r.mss = min(r.mss, int64(t.MSS)-timestampBytes)
 			}
@@ -314,7 +296,7 @@ func (r *Receiver) handshake(now unit.Time, p *packet.Packet) bool {
 	r.established = true
 	r.due = false
 	r.timerAt = unit.Never
-	if r.retries == 0 {
+	if r.rto.retries == 0 {
 		r.rtt = 8 * max(now-r.synSent, 1)
 	}
 	return true
@@ -354,15 +336,6 @@ func (r *Receiver) quickFor(most int) int {
 	return int(min(max(r.window/(2*r.segment), 2), int64(most)))
 }
 
-// duplicated notes a range for DSACK (tcp_dsack_set, tcp_dsack_extend).
-func (r *Receiver) duplicated(left, right int64) {
-	if d := &r.duplicate; d.right != 0 && left <= d.right && d.left <= right {
-		d.left, d.right = min(d.left, left), max(d.right, right)
-		return
-	}
-	r.duplicate = span{left, right}
-}
-
 // data takes a segment with data or FIN.
 func (r *Receiver) data(now unit.Time, p *packet.Packet, seq, end int64, fin, stamped bool) bool {
 	payload := int64(p.Payload)
@@ -387,7 +360,7 @@ func (r *Receiver) data(now unit.Time, p *packet.Packet, seq, end int64, fin, st
 			r.duplicated(seq, r.next)
 			r.quickly(mostQuick)
 		}
-		r.take(now, p, end)
+		r.deliver(now, p, end)
 		atOnce = atOnce || hole && len(r.ranges) == 0 // a gap was filled (RFC 5681 §4.2)
 	} else if !r.hold(now, p, seq, end) {
 		atOnce = true // nothing new in it: DSACK
@@ -428,131 +401,6 @@ func (r *Receiver) markedCE(field uint8, prior int64) (delayed bool) {
 	r.marked, r.echo = ce, ce
 	r.quick = max(r.quick, 1)
 	return r.delayed && prior > r.lastAckSent
-}
-
-// measure is tcp_event_data_recv: how often data comes, how large its segments are,
-// and how the window may grow.
-func (r *Receiver) measure(now unit.Time, p *packet.Packet, payload int64, stamped bool) {
-	if payload >= r.segment || payload >= 536 {
-		r.segment = min(max(payload, 88), r.mss)
-	}
-	if r.timeout == 0 {
-		r.quick = max(r.quick, r.quickFor(mostQuick))
-		r.timeout = r.config.DelayedACK
-	} else if since := now - r.lastData; since <= r.config.DelayedACK/2 {
-		r.timeout = r.timeout/2 + r.config.DelayedACK/2
-	} else if since < r.timeout {
-		r.timeout = min(r.timeout/2+since, r.config.DelayedACK)
-	} else if since > max(r.rtt/8, 200*unit.Millisecond) { // longer than an RTO: slow start again, most likely
-		r.quick = max(r.quick, r.quickFor(mostQuick))
-	}
-	r.lastData = now
-	if stamped && p.TCP.TSEcho != 0 && p.TCP.TSEcho != r.lastEcho && payload >= r.segment { // tcp_rcv_rtt_measure_ts
-		r.lastEcho = p.TCP.TSEcho
-		if ticks := int32(stampOf(now) - p.TCP.TSEcho); ticks >= 0 {
-			sample := unit.Time(max(ticks, 1)) * tick
-			if r.rtt == 0 {
-				r.rtt = 8 * sample
-			} else {
-				r.rtt += sample - r.rtt/8
-			}
-		}
-	}
-	if payload >= 128 { // tcp_grow_window
-		if room := min(r.clamp, r.clamp-r.held) - r.threshold; room > 0 {
-			r.threshold += min(room, max(2*r.mss, payload))
-			r.quick = max(r.quick, 1)
-		}
-	}
-}
-
-// take advances RCV.NXT to end and over what was held, and gives it to the application.
-func (r *Receiver) take(now unit.Time, p *packet.Packet, end int64) {
-	before := r.next
-	r.next = end
-	n := 0
-	for n < len(r.ranges) && r.ranges[n].left <= r.next {
-		r.held -= r.ranges[n].right - r.ranges[n].left
-		r.next = max(r.next, r.ranges[n].right)
-		n++
-	}
-	if n > 0 {
-		r.ranges = r.ranges[:copy(r.ranges, r.ranges[n:])]
-		kept := 0
-		for _, b := range r.blocks[:r.blockN] { // tcp_sack_remove
-			if b.right > r.next {
-				r.blocks[kept] = b
-				kept++
-			}
-		}
-		r.blockN = kept
-	}
-	r.counters.ReceivedBytes += unit.Bytes(min(r.next, r.finSeq) - min(before, r.finSeq))
-	r.counters.Delay(now - p.Sent)
-	if r.flow.Size > 0 && r.counters.Finished == unit.Never && r.counters.ReceivedBytes >= r.flow.Size {
-		r.counters.Finished = now
-	}
-	r.adjust(now)
-}
-
-// adjust is tcp_rcv_space_adjust: once a round trip the buffer grows with what the
-// application has read (dynamic right-sizing).
-func (r *Receiver) adjust(now unit.Time) {
-	if !r.config.Autotuning || r.rtt == 0 || now-r.spaceAt < r.rtt/8 {
-		return
-	}
-	if copied := r.next - r.spaceSeq; copied > r.space {
-		window := 2 * copied // the sender may double its rate
-		window += 2 * window * (copied - r.space) / r.space
-		if n := len(r.ranges); n > 0 {
-			window += r.ranges[n-1].right - r.next
-		}
-		if buffer := min(2*window, int64(r.config.ReceiveBuffer)); buffer > r.buffer {
-			r.buffer, r.clamp = buffer, buffer/2
-		}
-		r.space = copied
-	}
-	r.spaceSeq, r.spaceAt = r.next, now
-}
-
-// hold keeps a segment that is out of order (tcp_data_queue_ofo); false: it was here.
-func (r *Receiver) hold(now unit.Time, p *packet.Packet, seq, end int64) bool {
-	i := 0
-	for i < len(r.ranges) && r.ranges[i].right < seq {
-		i++
-	}
-	if i < len(r.ranges) && r.ranges[i].left <= seq && end <= r.ranges[i].right {
-		r.counters.Duplicates++
-		r.duplicated(seq, end)
-		r.front(r.ranges[i])
-		return false
-	}
-	merged := span{seq, end}
-	k := i
-	for k < len(r.ranges) && r.ranges[k].left <= end {
-		o := r.ranges[k]
-		if left, right := max(o.left, seq), min(o.right, end); left < right {
-			r.duplicated(left, right)
-		}
-		merged.left, merged.right = min(merged.left, o.left), max(merged.right, o.right)
-		r.held -= o.right - o.left
-		k++
-	}
-	r.held += merged.right - merged.left
-	switch {
-	case k == i:
-		r.ranges = append(r.ranges, span{})
-		copy(r.ranges[i+1:], r.ranges[i:])
-	case k > i+1:
-		r.ranges = append(r.ranges[:i+1], r.ranges[k:]...)
-	}
-	r.ranges[i] = merged
-	r.front(merged)
-	r.counters.Delay(now - p.Sent)
-	if r.threshold < r.clamp && p.Payload >= 128 {
-		r.threshold = min(r.threshold+2*r.mss, r.clamp)
-	}
-	return true
 }
 
 // front puts a range first in SACK's list; those inside it go.

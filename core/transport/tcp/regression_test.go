@@ -11,9 +11,9 @@ import (
 
 // ackOf is an ACK as the receiver would send it now.
 func ackOf(w *pipe, ack int64, blocks ...int64) *packet.Packet {
-	p := &packet.Packet{Src: 2, Dst: 1, Proto: packet.ProtoTCP, Seq: w.s.peerNext, Ack: ack}
+	p := &packet.Packet{Src: 2, Dst: 1, Proto: packet.ProtoTCP, Seq: w.s.peer.next, Ack: ack}
 	p.TCP.Flags, p.TCP.Window, p.TCP.Has = packet.ACK, 60000, packet.HasTimestamps
-	p.TCP.TSVal, p.TCP.TSEcho = max(stampOf(w.now), w.s.tsRecent), stampOf(w.now-10*ms)
+	p.TCP.TSVal, p.TCP.TSEcho = max(stampOf(w.now), w.s.peer.tsRecent), stampOf(w.now-10*ms)
 	for i := 0; i < len(blocks); i += 2 {
 		p.TCP.SACK[i/2] = packet.SACKBlock{Left: uint32(blocks[i]), Right: uint32(blocks[i+1])}
 		p.TCP.Blocks++
@@ -46,13 +46,13 @@ func TestUndoNeedsRetransmissions(t *testing.T) {
 	w.s.totalResent = 5
 	una := w.s.una
 	w.s.Receive(w.now, ackOf(w, una, una+1448, una+5*1448)) // recovery; NIC is busy: nothing sent again
-	if w.s.state != cc.Recovery || w.s.undoResent != -1 {
-		t.Fatal(w.s.state, w.s.undoResent)
+	if w.s.state != cc.Recovery || w.s.undo.resent != -1 {
+		t.Fatal(w.s.state, w.s.undo.resent)
 	}
-	w.s.resentStamp = 1 // keep Eifel out of it
+	w.s.undo.stamp = 1 // keep Eifel out of it
 	w.s.Receive(w.now, ackOf(w, una+1448, una+2*1448, una+5*1448))
 	w.s.Receive(w.now, ackOf(w, una+1448, una, una+1448, una+2*1448, una+5*1448))
-	if w.s.undoMarker < 0 {
+	if w.s.undo.marker < 0 {
 		t.Error("undone by a DSACK with no retransmission made")
 	}
 }
@@ -61,12 +61,12 @@ func TestUndoNeedsRetransmissions(t *testing.T) {
 func TestReorderingWindowOnceARound(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.run(200 * ms)
-	w.s.totalResent, w.s.reorderSeen = 20, 1
+	w.s.totalResent, w.s.rack.reorderSeen = 20, 1
 	for i := int64(0); i < 8; i++ {
 		w.s.Receive(w.now, ackOf(w, w.s.una, w.s.una-1448*(i+1), w.s.una-1448*i))
 	}
-	if w.s.rackSteps > 2 {
-		t.Errorf("%d steps after 8 DSACKs in one round", w.s.rackSteps)
+	if w.s.rack.steps > 2 {
+		t.Errorf("%d steps after 8 DSACKs in one round", w.s.rack.steps)
 	}
 }
 
@@ -78,9 +78,9 @@ func TestUndoWithdrawsCWR(t *testing.T) {
 	w.s.Receive(w.now, ackOf(w, una, una+1448, una+5*1448))
 	w.s.Emit(w.now, &packet.Packet{})
 	q := ackOf(w, una+5*1448)
-	q.TCP.TSEcho = w.s.resentStamp - 1
+	q.TCP.TSEcho = w.s.undo.stamp - 1
 	w.s.Receive(w.now, q)
-	if w.s.undoMarker < 0 && w.s.cwrDue {
+	if w.s.undo.marker < 0 && w.s.cwrDue {
 		t.Error("undone, and CWR is still to be sent")
 	}
 }
@@ -92,7 +92,7 @@ func TestUndoBeforeRetransmission(t *testing.T) {
 	una, before := w.s.una, w.s.cwnd()
 	w.s.Receive(w.now, ackOf(w, una, una+1448, una+5*1448))
 	w.s.Receive(w.now, ackOf(w, una+5*1448))
-	if w.s.undoMarker >= 0 || w.s.cwnd() < before {
+	if w.s.undo.marker >= 0 || w.s.cwnd() < before {
 		t.Errorf("not undone though nothing was sent again: %v, cwnd %d, before %d", w.s.state, w.s.cwnd(), before)
 	}
 }
@@ -119,8 +119,8 @@ func TestMadEcho(t *testing.T) {
 		p.TCP.TSEcho = stampOf(w.now) - 1<<31 + 10
 		w.s.Receive(w.now, p)
 	}
-	if w.s.srtt < 0 || w.s.rto < 0 || w.s.SRTT() > unit.Second {
-		t.Errorf("srtt %v, rto %v", w.s.SRTT(), w.s.rto)
+	if w.s.rtt.srtt < 0 || w.s.rto.value < 0 || w.s.SRTT() > unit.Second {
+		t.Errorf("srtt %v, rto %v", w.s.SRTT(), w.s.rto.value)
 	}
 }
 
@@ -189,13 +189,13 @@ func TestLateEmit(t *testing.T) {
 func TestSecondProbe(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.run(200 * ms)
-	w.s.tlpEnd = w.s.una
+	w.s.tlp.end = w.s.una
 	w.s.state = cc.Open
 	w.s.scheduleProbe(w.now, true)
-	now := w.s.timerAt
+	now := w.s.timer.at
 	w.s.probe(now)
-	if want := w.s.queue.at(w.s.queue.first).sent + w.s.rto; w.s.timerAt > max(want, now+1) {
-		t.Errorf("RTO at %v, want %v", w.s.timerAt, want)
+	if want := w.s.queue.at(w.s.queue.first).sent + w.s.rto.value; w.s.timer.at > max(want, now+1) {
+		t.Errorf("RTO at %v, want %v", w.s.timer.at, want)
 	}
 }
 
@@ -203,7 +203,7 @@ func TestSecondProbe(t *testing.T) {
 func TestIdleUndo(t *testing.T) {
 	w := newPipe(t, "cubic", 144800, nil)
 	w.run(30 * ms)
-	for w.s.queue.len() > 0 || w.s.next < w.s.appEnd {
+	for w.s.queue.len() > 0 || w.s.next < w.s.app.end {
 		if !w.step(5 * unit.Second) {
 			break
 		}
@@ -212,9 +212,9 @@ func TestIdleUndo(t *testing.T) {
 		}
 	}
 	w.s.phase = established
-	w.s.undoMarker, w.s.undoResent, w.s.undoable, w.s.totalResent, w.s.state = w.s.una-1448, 1, true, 5, cc.Open
+	w.s.undo.marker, w.s.undo.resent, w.s.undo.possible, w.s.totalResent, w.s.state = w.s.una-1448, 1, true, 5, cc.Open
 	w.s.Receive(w.now, ackOf(w, w.s.una, w.s.una-1448, w.s.una))
-	if w.s.undoMarker >= 0 {
+	if w.s.undo.marker >= 0 {
 		t.Error("not undone: DSACK after the last data")
 	}
 }
@@ -223,9 +223,9 @@ func TestIdleUndo(t *testing.T) {
 func TestProbeRTOMin(t *testing.T) {
 	w := newPipe(t, "reno", 1448, func(c *Config) { c.RTOMin = 1 * ms })
 	w.run(12 * ms)
-	w.s.srtt, w.s.rto = 8*10*ms, 60*ms
+	w.s.rtt.srtt, w.s.rto.value = 8*10*ms, 60*ms
 	w.s.scheduleProbe(w.now, true)
-	if got := w.s.timerAt - w.now; got != 21*ms {
+	if got := w.s.timer.at - w.now; got != 21*ms {
 		t.Errorf("TLP after %v, want 2·srtt + rto_min = 21 ms", got)
 	}
 }
@@ -237,7 +237,7 @@ func TestForgeries(t *testing.T) {
 		name := []string{"reno", "cubic", "dctcp", "bbr"}[seed%4]
 		w := newPipe(t, name, 0, func(c *Config) { c.ECN = true; c.InitialSeq = r.Uint32(); c.InitialPeerSeq = r.Uint32() })
 		if seed%3 == 0 {
-			w.s.config.Rate = 20 * unit.Mbps
+			w.s.app.rate = 20 * unit.Mbps
 		}
 		w.onData = func(*packet.Packet) (bool, unit.Time) { return r.Intn(20) > 0, unit.Time(r.Int63n(int64(ms))) }
 		w.run(25 * ms)
@@ -286,8 +286,8 @@ func TestForgeries(t *testing.T) {
 			}
 			w.s.Receive(w.now, p)
 			w.s.check(t, w.now)
-			if w.s.srtt < 0 || w.s.rto <= 0 || w.s.inFlight() < 0 || w.s.cwnd() < 1 || w.s.waiting < 0 {
-				t.Fatalf("seed %d, %s at %v: srtt %v rto %v in flight %d cwnd %d", seed, name, w.now, w.s.srtt, w.s.rto,
+			if w.s.rtt.srtt < 0 || w.s.rto.value <= 0 || w.s.inFlight() < 0 || w.s.cwnd() < 1 || w.s.waiting < 0 {
+				t.Fatalf("seed %d, %s at %v: srtt %v rto %v in flight %d cwnd %d", seed, name, w.now, w.s.rtt.srtt, w.s.rto.value,
 					w.s.inFlight(), w.s.cwnd())
 			}
 			if r.Intn(3) == 0 {
@@ -344,13 +344,13 @@ func (s *lossSpy) OnLoss(now unit.Time, l cc.Loss) { s.seen(l); s.Controller.OnL
 func TestReorderingWindowGrows(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.run(60 * ms)
-	w.s.totalResent, w.s.reorderSeen = 20, 1
+	w.s.totalResent, w.s.rack.reorderSeen = 20, 1
 	for range 3 {
 		w.s.Receive(w.now, ackOf(w, w.s.una, w.s.una-1448, w.s.una))
 		w.run(w.now + 40*ms)
 	}
-	if w.s.rackSteps != 4 {
-		t.Errorf("%d steps after three rounds with a DSACK, want 4", w.s.rackSteps)
+	if w.s.rack.steps != 4 {
+		t.Errorf("%d steps after three rounds with a DSACK, want 4", w.s.rack.steps)
 	}
 }
 
@@ -361,10 +361,10 @@ func TestOldACK(t *testing.T) {
 	una, calls := w.s.una, 0
 	w.s.Receive(w.now, ackOf(w, una, una+1448, una+5*1448))
 	w.s.control = &spy{Controller: w.s.control, seen: func(*cc.Ack) { calls++ }}
-	prr := w.s.prrDelivered
+	prr := w.s.prr.delivered
 	w.s.Receive(w.now, ackOf(w, una-1448, una+6*1448, una+8*1448))
-	if calls > 0 || w.s.prrDelivered != prr {
-		t.Error(calls, w.s.prrDelivered-prr)
+	if calls > 0 || w.s.prr.delivered != prr {
+		t.Error(calls, w.s.prr.delivered-prr)
 	}
 }
 
@@ -388,7 +388,7 @@ func TestBlindSegments(t *testing.T) {
 	if w.r.Receive(w.now+unit.Second, data(w.r.next, packet.RST, 0)) || !w.r.reset || w.r.NextTimer() != unit.Never {
 		t.Error("a reset at the next byte is not taken")
 	}
-	if !w.s.Receive(w.now, ackOf(w, w.s.una-w.s.maxWindow-1)) {
+	if !w.s.Receive(w.now, ackOf(w, w.s.una-w.s.peer.maxWindow-1)) {
 		t.Error("an ACK from long ago is not challenged")
 	}
 }

@@ -4,16 +4,16 @@ import "weir/core/unit"
 
 // Flags of a segment that was sent.
 const (
-	sacked   uint16 = 1 << iota // delivered, says SACK
-	lost                        // found lost
-	resent                      // sent again, and neither acknowledged nor found lost since
-	everSent                    // was ever sent again
-	limited                     // sent while the application limited the flow
-	final                       // carries FIN
-	rated                       // its delivery is in the rate samples
-	nacked                      // a NACK has said that its last transmission is gone
-	told                        // the loss that was found last is known by a NACK
-	warned                      // a notice about its last transmission said that nothing is lost
+	sacked     uint16 = 1 << iota // delivered, says SACK
+	lost                          // found lost
+	resent                        // sent again, and neither acknowledged nor found lost since
+	everSent                      // was ever sent again
+	limited                       // sent while the application limited the flow
+	final                         // carries FIN
+	rated                         // its delivery is in the rate samples
+	nacked                        // a NACK has said that its last transmission is gone
+	lostByNack                    // the loss that was found last is known by a NACK
+	notified                      // a notice about its last transmission said that nothing is lost
 )
 
 // segment is one segment between the cumulative acknowledgement and the highest

@@ -172,273 +172,6 @@ func TestInitialWindow(t *testing.T) {
 	}
 }
 
-// RFC 6298 §2 with Linux' reading: the first sample R gives srtt = R and RTO = R +
-// max(200 ms, 2R); constant samples bring RTO to srtt + the floor.
-func TestRTO(t *testing.T) {
-	var r rttEstimator
-	r.sample(400*ms, 0, 0, 200*ms)
-	if r.srtt != 8*400*ms || r.rto != 1200*ms {
-		t.Errorf("after one sample of 400 ms: srtt %v, rto %v; RFC 6298 (2.2): 400 ms, 1.2 s", r.srtt/8, r.rto)
-	}
-	for i := range int64(200) {
-		r.sample(400*ms, i+1, i+1, 200*ms)
-	}
-	within(t, "rto after 200 equal samples [ms]", r.rto.Seconds()*1e3, 600, 0.01)
-	r = rttEstimator{}
-	r.sample(10*ms, 0, 0, 5*ms)
-	if r.rto != 30*ms {
-		t.Errorf("RTO %v, want 10 ms + 4·5 ms", r.rto)
-	}
-	// (2.3): srtt = 7/8 srtt + 1/8 R', deviation = 3/4 of it + 1/4 |srtt − R'|
-	r.sample(18*ms, 0, 1, 5*ms)
-	within(t, "srtt [ms]", (r.srtt/8).Seconds()*1e3, 11, 0.001)
-	within(t, "4·deviation [ms]", r.mdev.Seconds()*1e3, 20-5+8, 0.001)
-}
-
-// RFC 6298 (5.5): the timeout doubles each time; with everything lost TCP gives up
-// after 15 (tcp_retries2).
-func TestBackoff(t *testing.T) {
-	w := newPipe(t, "reno", 0, func(c *Config) { c.RTOMin = 100 * ms })
-	w.run(500 * ms)
-	var at []unit.Time
-	w.onData = func(p *packet.Packet) (bool, unit.Time) { return false, 0 }
-	w.emitted = func(p *packet.Packet) {
-		if p.Payload > 0 {
-			at = append(at, w.now)
-		}
-	}
-	w.run(3000 * unit.Second)
-	if w.s.phase != closed {
-		t.Errorf("it has not given up: %d timeouts", w.s.timeouts)
-	}
-	n := len(at)
-	for i := n - 12; i < n-8; i++ {
-		if g, h := at[i]-at[i-1], at[i+1]-at[i]; g < 120*unit.Second/2 && h != 2*g {
-			t.Errorf("timeouts %v, then %v", g, h)
-		}
-	}
-	if last := at[n-1] - at[n-2]; last != largestRTO {
-		t.Errorf("the last timeout is %v", last)
-	}
-}
-
-// RFC 5682: a delay of all packets beyond the RTO is no loss. F-RTO finds that out
-// with the second ACK, restores the window and sends nothing again but the first.
-func TestFRTO(t *testing.T) {
-	for _, name := range []string{"reno", "cubic", "bbr"} {
-		w := newPipe(t, name, 0, nil)
-		w.rate = unit.Gbps
-		w.run(100 * ms)
-		before := w.s.cwnd()
-		hold := w.now + 500*ms // a hand-over: nothing arrives until then
-		w.onData = func(p *packet.Packet) (bool, unit.Time) { return true, max(hold-w.now, 0) }
-		w.run(w.now + 600*ms)
-		if w.s.timeouts == 0 {
-			t.Fatalf("%s: no timeout", name)
-		}
-		if w.s.counters.Retransmitted > 3 {
-			t.Errorf("%s: %d packets sent again; want the head, and TLP's", name, w.s.counters.Retransmitted)
-		}
-		if w.s.state != cc.Open || w.s.cwnd() < before {
-			t.Errorf("%s: %v, window %d, before %d", name, w.s.state, w.s.cwnd(), before)
-		}
-	}
-}
-
-// RFC 8985 §7: the last packets of a flow are lost; a TLP after about two RTTs
-// repairs that long before the RTO, and a TLP that only found a late ACK reduces
-// nothing (§7.4).
-func TestTLP(t *testing.T) {
-	// packets 0 and 1 are SYN and ACK; ten segments of 1448 bytes follow
-	w := newPipe(t, "reno", 14480, nil)
-	w.onData = lose(10, 11)
-	w.run(5 * unit.Second)
-	if fct := w.s.counters.Finished; fct > 100*ms || w.s.timeouts > 0 {
-		t.Errorf("two packets lost at the end: finished at %v, %d timeouts", fct, w.s.timeouts)
-	}
-	if w.s.tlpEnd >= 0 {
-		t.Error("the TLP's episode has not ended")
-	}
-	// only the last ACK is lost
-	w = newPipe(t, "reno", 14480, nil)
-	w.onAck = func(p *packet.Packet) (bool, unit.Time) { return p.Ack < 14481 || w.now > 50*ms, 0 }
-	w.run(5 * unit.Second)
-	if w.s.counters.Finished > 400*ms || w.s.timeouts > 0 || w.s.decision.SlowStart == false {
-		t.Errorf("a lost ACK: finished at %v, %d timeouts, slow start %v", w.s.counters.Finished, w.s.timeouts,
-			w.s.decision.SlowStart)
-	}
-}
-
-// RFC 8985 §6.2: reordering within a quarter of the minimum RTT causes no
-// retransmission once it was seen; a lost retransmission is found without a timeout.
-func TestRACK(t *testing.T) {
-	w := newPipe(t, "cubic", 0, nil)
-	w.rate, w.limit = 200*unit.Mbps, 0
-	w.s.reorderSeen = 1
-	i := 0
-	w.onData = func(p *packet.Packet) (bool, unit.Time) {
-		if i++; i%20 == 0 {
-			return true, ms // 10 ms of RTT: the window is 2.5 ms, of which an ACK may wait for 1 ms
-		}
-		return true, 0
-	}
-	w.run(unit.Second)
-	if w.s.counters.Retransmitted > 0 || w.r.counters.Duplicates > 0 {
-		t.Errorf("reordering by 1 ms: %d packets sent again, %d duplicates", w.s.counters.Retransmitted,
-			w.r.counters.Duplicates)
-	}
-	// without having seen any, DupThresh decides at first (RFC 6675); then it learns
-	w = newPipe(t, "cubic", 0, nil)
-	w.rate, w.limit = 200*unit.Mbps, 0
-	i = 0
-	w.onData = func(p *packet.Packet) (bool, unit.Time) {
-		if i++; i%50 == 0 {
-			return true, 2 * ms
-		}
-		return true, 0
-	}
-	w.run(unit.Second)
-	learned := w.s.counters.Retransmitted
-	w.run(2 * unit.Second)
-	if w.s.reorderSeen == 0 || w.s.counters.Retransmitted > learned {
-		t.Errorf("reordering by 2 ms: seen %d times, %d packets sent again in the first half, %d later", w.s.reorderSeen,
-			learned, w.s.counters.Retransmitted-learned)
-	}
-}
-
-// RFC 6675 §5, with DupThresh = 3: the third packet SACKed above a hole starts
-// recovery at once; with two it takes RACK's reordering window, a quarter of the RTT.
-func TestDupThresh(t *testing.T) {
-	for _, beyond := range []int{2, 3} {
-		w := newPipe(t, "reno", unit.Bytes(1448*(1+beyond)), nil)
-		w.onData = lose(2)
-		for w.s.counters.Retransmitted == 0 && w.step(unit.Second) {
-		}
-		if after := w.now - 21*ms; (after < ms) != (beyond == 3) || after > 5*ms {
-			t.Errorf("%d packets beyond the hole: retransmission at %v", beyond, w.now)
-		}
-	}
-}
-
-// RFC 9937: over a recovery the sender halves (Reno) or takes 30 % off (CUBIC) in
-// proportion to what is delivered: no burst, and no pause longer than a few packets.
-func TestPRR(t *testing.T) {
-	for name, share := range map[string]float64{"reno": 0.5, "cubic": 0.7} {
-		w := newPipe(t, name, 0, func(c *Config) { c.Bursts, c.Autotuning, c.CompressedACK = false, false, 0 })
-		w.rate, w.limit = 100*unit.Mbps, 0
-		w.delay = 25 * ms
-		w.run(400 * ms)
-		dropped := false
-		w.onData = func(p *packet.Packet) (bool, unit.Time) {
-			if p.Payload > 0 && !dropped {
-				dropped = true
-				return false, 0
-			}
-			return true, 0
-		}
-		for w.s.state != cc.Recovery && w.step(unit.Second) {
-		}
-		before, delivered, sent := w.s.prrPrior, w.s.delivered, 0
-		most, burst, at := 0, 0, unit.Time(0)
-		w.emitted = func(p *packet.Packet) {
-			if burst++; w.now-at > 100*unit.Microsecond {
-				burst, at = 1, w.now
-			}
-			sent++
-			most = max(most, burst)
-		}
-		for w.s.state == cc.Recovery && w.step(unit.Second) {
-			if d := int(w.s.delivered - delivered); d > 10 && w.s.inFlight() > w.s.prrWindow+1 {
-				t.Fatalf("%s: %d in flight, PRR allows %d", name, w.s.inFlight(), w.s.prrWindow)
-			}
-		}
-		d := float64(w.s.delivered - delivered)
-		within(t, name+": packets sent in recovery", float64(sent), d*share, 0.1)
-		within(t, name+": window after it", float64(w.s.cwnd()), share*float64(before), 0.05)
-		if most > 5 {
-			t.Errorf("%s: a burst of %d packets", name, most)
-		}
-	}
-}
-
-// RFC 3708, RFC 2883: when DSACK shows that all retransmissions were duplicates, the
-// reduction is undone; RFC 3522 (Eifel) does so by the time stamp of the first ACK.
-func TestUndo(t *testing.T) {
-	for _, stamps := range []bool{true, false} {
-		w := newPipe(t, "cubic", 0, nil)
-		w.rate, w.limit = 200*unit.Mbps, 0
-		w.run(300 * ms)
-		n, before := 0, 0
-		w.onData = func(p *packet.Packet) (bool, unit.Time) {
-			if n++; n == 1 {
-				before = w.s.cwnd()
-				return true, 4 * ms // late by more than three packets
-			}
-			return true, 0
-		}
-		w.onAck = func(p *packet.Packet) (bool, unit.Time) {
-			if !stamps {
-				p.TCP.Has = 0 // DSACK has to do it
-			}
-			return true, 0
-		}
-		entered := false
-		w.after = func() { entered = entered || w.s.state == cc.Recovery }
-		w.run(w.now + 200*ms)
-		if !entered {
-			t.Fatal("no recovery")
-		}
-		if w.s.state != cc.Open || w.s.cwnd() < before {
-			t.Errorf("time stamps %v: %v, window %d, before %d; not undone", stamps, w.s.state, w.s.cwnd(), before)
-		}
-	}
-}
-
-// RFC 3168 §6.1: negotiated by both; CE is echoed until CWR; one reduction a window.
-func TestECN(t *testing.T) {
-	w := newPipe(t, "reno", 0, func(c *Config) { c.ECN = true })
-	w.limit, w.rate, w.nic = 0, unit.Gbps, 100*unit.Mbps
-	reductions, echoes, last := 0, 0, w.s.state
-	w.after = func() {
-		if w.s.state == cc.Reduced && last != cc.Reduced {
-			reductions++
-		}
-		last = w.s.state
-	}
-	w.run(300 * ms)
-	marked := false
-	w.onData = func(p *packet.Packet) (bool, unit.Time) {
-		if p.Payload > 0 && !marked {
-			if p.TOS&3 != packet.ECT0 {
-				t.Errorf("data is sent with ECN field %d", p.TOS&3)
-			}
-			marked, p.TOS = true, p.TOS|packet.CE
-		}
-		return true, 0
-	}
-	w.onAck = func(p *packet.Packet) (bool, unit.Time) {
-		if p.TCP.Flags&packet.ECE != 0 {
-			echoes++
-		}
-		if p.TOS&3 != 0 {
-			t.Error("a pure ACK is ECT (RFC 3168 §6.1.4)")
-		}
-		return true, 0
-	}
-	w.run(600 * ms)
-	if !w.s.ecn || reductions != 1 || echoes < 5 || w.r.echo || w.s.counters.Retransmitted > 0 {
-		t.Errorf("one mark: negotiated %v, %d reductions, %d echoes, still echoing %v", w.s.ecn, reductions, echoes, w.r.echo)
-	}
-	w = newPipe(t, "reno", 0, nil)
-	w.onData = func(p *packet.Packet) (bool, unit.Time) {
-		if p.TOS&3 != 0 {
-			t.Error("ECT without ECN")
-		}
-		return true, 0
-	}
-	w.run(100 * ms)
-}
-
 // RFC 2474, RFC 3168 §5: both ends send with the DSCP of the flow; ECN's bits are TCP's
 // own. Framing decides what a segment counts on links.
 func TestTOSAndFraming(t *testing.T) {
@@ -465,142 +198,6 @@ func TestTOSAndFraming(t *testing.T) {
 	}
 }
 
-// RFC 8257 §3.2, figure 1: an ACK says of each segment whether it was marked, also
-// when it is delayed; a change has what was delayed acknowledged first.
-func TestDCTCPReceiver(t *testing.T) {
-	w := newPipe(t, "dctcp", 0, nil)
-	w.run(300 * ms)
-	r, now := w.r, w.now+ms
-	r.quick, r.threshold, r.clamp = 0, 1<<20, 1<<20
-	r.delayed, r.timerAt = false, unit.Never
-	seq := r.next
-	r.lastAckSent = seq
-	var got []string
-	arrive := func(ce bool) {
-		p := &packet.Packet{Proto: packet.ProtoTCP, Seq: seq, Payload: 1448, TOS: packet.ECT0}
-		p.TCP.Flags = packet.ACK
-		if ce {
-			p.TOS = packet.CE
-		}
-		seq += 1448
-		at := seq
-		note := func(p *packet.Packet) {
-			got = append(got, fmt.Sprintf("%+d %v", (p.Ack-at)/1448, p.TCP.Flags&packet.ECE != 0))
-		}
-		if r.Receive(now, p) {
-			note(p)
-		}
-		for r.NextSend() <= now {
-			q := &packet.Packet{}
-			r.Emit(now, q)
-			note(q)
-		}
-		got = append(got, "|")
-	}
-	for _, ce := range []bool{false, false, false, true, true, true, true, false, false} {
-		arrive(ce)
-		r.quick = 0
-	}
-	// not marked: the second is acknowledged; the third waits; the mark has it
-	// acknowledged unmarked first, then itself; and so on.
-	want := "| +0 false | | -1 false +0 true | | +0 true | | -1 true +0 false | |"
-	if s := strings.Join(got, " "); s != want {
-		t.Errorf("got  %s\nwant %s", s, want)
-	}
-}
-
-// RFC 9293 §3.8.6.3 and Linux: every second full segment is acknowledged at once, one
-// alone after 40 ms, the first ones of a connection at once (quick ACKs), and less
-// than a full one too.
-func TestDelayedACK(t *testing.T) {
-	var at unit.Time
-	lone := func(c *Config) { c.Rate, c.Bursts = 1448*8*10, false } // a segment every 100 ms
-	w := newPipe(t, "reno", 0, lone)
-	var delays []unit.Time
-	w.run(100 * ms)
-	w.onData = func(p *packet.Packet) (bool, unit.Time) { at = w.now; return true, 0 }
-	w.onAck = func(p *packet.Packet) (bool, unit.Time) {
-		delays = append(delays, w.now-at-w.delay-unit.TransmitTime(1514, w.rate))
-		return true, 0
-	}
-	w.run(10 * unit.Second)
-	n := len(delays)
-	if n < 50 || delays[1] != 0 || delays[n-1] != 40*ms {
-		t.Errorf("lone segments: %d ACKs, after %v at first and %v at last; want 0 and 40 ms", n, delays[1], delays[n-1])
-	}
-	w = newPipe(t, "reno", 0, nil)
-	w.run(2 * unit.Second)
-	acks, data := 0, 0
-	w.onAck = func(p *packet.Packet) (bool, unit.Time) { acks++; return true, 0 }
-	w.emitted = func(p *packet.Packet) { data++ }
-	w.run(3 * unit.Second)
-	// bursts of five segments are acknowledged 2, 2, 1, as measured on Linux 6.18
-	if share := float64(acks) / float64(data); share < 0.5 || share > 0.62 {
-		t.Errorf("%.2f ACKs a segment", share)
-	}
-}
-
-// Linux' compressed ACKs: above a hole the first three ACKs go at once, later ones
-// together for up to 5 % of the RTT or 1 ms.
-func TestCompressedACK(t *testing.T) {
-	count := func(c func(c *Config)) (acks int) {
-		w := newPipe(t, "reno", 0, c)
-		w.rate = 500 * unit.Mbps
-		w.run(100 * ms)
-		n := 0
-		w.onData = func(p *packet.Packet) (bool, unit.Time) { n++; return n != 1, 0 }
-		w.onAck = func(p *packet.Packet) (bool, unit.Time) {
-			if p.TCP.Blocks > 0 {
-				acks++
-			}
-			return true, 0
-		}
-		w.run(115 * ms)
-		return
-	}
-	on, off := count(nil), count(func(c *Config) { c.CompressedACK = 0 })
-	if on < 4 || on > off/2 {
-		t.Errorf("%d ACKs with SACK, %d without compression", on, off)
-	}
-}
-
-// RFC 2018 §4, the example: eight segments of 500 bytes from 5000 on; every second
-// one is lost. Blocks: the latest first; RFC 2883 §4.1: a duplicate is reported once.
-func TestSACKBlocks(t *testing.T) {
-	w := newPipe(t, "reno", 0, func(c *Config) { c.CompressedACK, c.InitialSeq = 0, 4499 })
-	r := w.r
-	syn := &packet.Packet{Proto: packet.ProtoTCP, Seq: 4499}
-	syn.TCP.Flags, syn.TCP.Has = packet.SYN, packet.HasTimestamps
-	r.Receive(0, syn)
-	var got []string
-	segment := func(seq int64) {
-		p := &packet.Packet{Proto: packet.ProtoTCP, Seq: seq, Payload: 500, Ack: 1}
-		p.TCP.Flags = packet.ACK
-		if !r.Receive(ms, p) {
-			got = append(got, fmt.Sprintf("%d: none", seq))
-			return
-		}
-		s := fmt.Sprintf("%d: %d", seq, p.Ack)
-		for _, b := range p.TCP.SACK[:p.TCP.Blocks] {
-			s += fmt.Sprintf(" %d-%d", b.Left, b.Right)
-		}
-		got = append(got, s)
-	}
-	segment(4500)
-	for _, seq := range []int64{5000, 6000, 7000, 8000, 6500, 6500, 5500, 7500} {
-		segment(seq)
-	}
-	want := []string{"4500: 5000", "5000: 5500", "6000: 5500 6000-6500", "7000: 5500 7000-7500 6000-6500",
-		"8000: 5500 8000-8500 7000-7500 6000-6500", "6500: 5500 6000-7500 8000-8500",
-		"6500: 5500 6500-7000 6000-7500 8000-8500", "5500: 7500 8000-8500", "7500: 8500"}
-	for i := range want {
-		if i >= len(got) || got[i] != want[i] {
-			t.Errorf("got  %s\nwant %s", strings.Join(got, "; "), strings.Join(want, "; "))
-			break
-		}
-	}
-}
-
 // RFC 7323 §5: a segment with an old stamp is not taken, at either end; the stamp
 // echoed is that of the segment that advanced the window (§4.3).
 func TestPAWS(t *testing.T) {
@@ -612,57 +209,13 @@ func TestPAWS(t *testing.T) {
 	if !w.r.Receive(w.now, p) || w.r.next != before || p.Ack != before {
 		t.Errorf("data with a stamp from the past: next %d → %d, answered with %d", before, w.r.next, p.Ack)
 	}
-	q := &packet.Packet{Proto: packet.ProtoTCP, Seq: w.s.peerNext, Ack: w.s.una + 1448}
+	q := &packet.Packet{Proto: packet.ProtoTCP, Seq: w.s.peer.next, Ack: w.s.una + 1448}
 	q.TCP.Flags, q.TCP.Has, q.TCP.TSVal = packet.ACK, packet.HasTimestamps, 5
 	una := w.s.una
 	w.s.Receive(w.now, q)
 	if w.s.una != una {
 		t.Error("an ACK with a stamp from the past is taken")
 	}
-}
-
-// RFC 7323 §2: a window of more than 64 KiB is announced and used; sequence numbers
-// wrap at 2³².
-func TestWindowScale(t *testing.T) {
-	w := newPipe(t, "cubic", 30_000_000, func(c *Config) {
-		c.InitialSeq, c.InitialPeerSeq, c.Autotuning = 1<<32-5_000_000, 1<<32-1, false
-	})
-	w.rate, w.nic, w.limit, w.delay = unit.Gbps, 10*unit.Gbps, 3000, 50*ms
-	w.run(20 * unit.Second)
-	if w.s.counters.Finished == unit.Never || w.r.counters.ReceivedBytes != 30_000_000 || w.s.maxWindow < 1<<24 {
-		t.Errorf("%d bytes came, largest window %d", w.r.counters.ReceivedBytes, w.s.maxWindow)
-	}
-}
-
-// Receive buffers: a fixed one holds the flow at window / RTT; autotuning (dynamic
-// right-sizing) does not; the right edge of the window never moves back.
-func TestReceiveBuffer(t *testing.T) {
-	w := newPipe(t, "cubic", 0, func(c *Config) { c.Autotuning, c.ReceiveBuffer = false, 2*65536 })
-	w.limit = 0
-	w.rate = unit.Gbps
-	edge := int64(0)
-	w.onAck = func(p *packet.Packet) (bool, unit.Time) {
-		if p.TCP.Flags&packet.SYN != 0 {
-			return true, 0
-		}
-		e := p.Ack + int64(p.TCP.Window)<<scale
-		if e < edge {
-			t.Fatalf("the window's right edge moves from %d back to %d", edge, e)
-		}
-		edge = e
-		return true, 0
-	}
-	w.run(unit.Second)
-	b := w.r.counters.ReceivedBytes
-	w.run(3 * unit.Second)
-	within(t, "64 KiB in 10 ms [Mb/s]", w.goodput(b, unit.Second), 65536*8/0.010/1e6, 0.05)
-
-	w = newPipe(t, "cubic", 0, func(c *Config) { c.SendBuffer = 64 << 20 })
-	w.limit, w.rate, w.delay, w.unchecked = 2000, 300*unit.Mbps, 50*ms, true
-	w.run(6 * unit.Second)
-	b = w.r.counters.ReceivedBytes
-	w.run(8 * unit.Second)
-	within(t, "autotuned, 300 Mb/s, 100 ms [Mb/s]", w.goodput(b, 6*unit.Second), 300*1448/1514.0, 0.03)
 }
 
 // Send buffers: the last write returns when all is in the buffer, before the last
@@ -696,7 +249,7 @@ func TestApplication(t *testing.T) {
 	}
 	within(t, "1 MB at 8 Mb/s [s]", w.s.counters.Finished.Seconds(), 1, 0.03)
 	w = newPipe(t, "cubic", 0, nil)
-	w.s.flow.Stop = 2 * unit.Second
+	w.s.app.stop = 2 * unit.Second
 	w.run(10 * unit.Second)
 	if w.s.phase != closed || w.r.next <= w.r.finSeq {
 		t.Errorf("stopped at 2 s: phase %d, FIN received %v", w.s.phase, w.r.next > w.r.finSeq)
@@ -716,10 +269,10 @@ func TestWindowValidation(t *testing.T) {
 		w = newPipe(t, name, 0, nil)
 		w.run(3 * unit.Second)
 		before := w.s.cwnd()
-		w.s.config.Rate, w.s.flow.Start = 1, 0 // it writes nothing more
+		w.s.app.rate, w.s.app.start = 1, 0 // it writes nothing more
 		w.run(6 * unit.Second)
-		w.s.config.Rate = 0
-		w.s.think(w.now)
+		w.s.app.rate = 0
+		w.s.schedule(w.now)
 		most := 0
 		w.after = func() {
 			if w.now < 6*unit.Second+8*ms {
@@ -763,11 +316,11 @@ func TestReset(t *testing.T) {
 		p.TCP.Flags = packet.RST | packet.ACK
 		w.s.Receive(w.now, p)
 	}
-	rst(w.s.peerNext + 100)
+	rst(w.s.peer.next + 100)
 	if w.s.phase != established {
 		t.Error("a reset that is not the next byte ends the connection")
 	}
-	if rst(w.s.peerNext); w.s.phase != closed {
+	if rst(w.s.peer.next); w.s.phase != closed {
 		t.Error("a reset is ignored")
 	}
 }
@@ -843,9 +396,9 @@ func anySegments(t *testing.T, data []byte) {
 			return v
 		}
 		for i := 0; len(b) > 0 && i < 50; i++ {
-			p := &packet.Packet{Proto: packet.ProtoTCP, Seq: w.s.peerNext + next()*next(), Ack: w.s.una + next()*next()*16}
+			p := &packet.Packet{Proto: packet.ProtoTCP, Seq: w.s.peer.next + next()*next(), Ack: w.s.una + next()*next()*16}
 			p.TCP.Flags, p.TCP.Window, p.TCP.Has = uint8(next()), uint16(next()<<4), uint8(next())
-			p.TCP.TSVal, p.TCP.TSEcho = uint32(int64(w.s.tsRecent)+next()), uint32(int64(w.s.tsRecent)+next())
+			p.TCP.TSVal, p.TCP.TSEcho = uint32(int64(w.s.peer.tsRecent)+next()), uint32(int64(w.s.peer.tsRecent)+next())
 			p.TCP.Blocks = uint8(next()) % 5
 			for k := range p.TCP.Blocks {
 				left := uint32(w.s.una + next()*256)
@@ -872,7 +425,7 @@ func TestNoAllocationPerPacket(t *testing.T) {
 	w.run(2 * unit.Second)
 	ack := &packet.Packet{}
 	if n := testing.AllocsPerRun(200, func() {
-		w.s.think(w.now)
+		w.s.schedule(w.now)
 		for w.s.NextSend() <= w.now {
 			p := ack
 			*p = packet.Packet{Src: 1, Dst: 2, Sent: w.now}

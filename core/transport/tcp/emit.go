@@ -1,0 +1,225 @@
+package tcp
+
+import (
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// Emit sends what was planned.
+func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
+	t := &p.TCP
+	if s.probeAt() <= now { // draft-miao §6.1, guideline 4; without data, as TCP has no other
+		s.asker.Probe(now, p)
+		s.acknowledge(now, p)
+		return
+	}
+	switch s.plan.action {
+	case sendSYN:
+		if s.phase == idle {
+			s.phase = opening
+			s.lastSend = now
+		}
+		p.Seq = s.initial
+		t.Flags, t.Window, t.MSS = packet.SYN, 65535, uint16(s.mss+timestampBytes)
+		t.Has, t.Scale = packet.HasSACKPermitted|packet.HasScale, scale
+		if s.config.ECN {
+			t.Flags |= packet.ECE | packet.CWR // RFC 3168 §6.1.1
+		}
+		stamp(t, now, 0)
+		s.fill(p, 0, s.ecnOf(true))
+		s.syn.at, s.next = now, s.initial+1
+		s.setTimer(retransmission, now+s.rto.value)
+		s.plan.action, s.plan.at = nothing, unit.Never
+		return
+	case sendProbe:
+		s.probeWindow = false
+		s.acknowledge(now, p)
+		p.Seq = s.una - 1
+	case sendResent:
+		s.resend(now, p)
+	case sendNew:
+		if s.plan.bytes == 0 { // it waited for the application
+			s.schedule(now)
+		}
+		switch s.plan.action {
+		case sendNew:
+			s.sendNew(now, p)
+		case sendResent:
+			s.resend(now, p)
+		default:
+			s.acknowledge(now, p) // nothing may go any more; an ACK does no harm
+		}
+	}
+	s.schedule(now)
+}
+
+// ecnOf is the ECN field of a segment: data that is sent for the first time is ECT
+// (RFC 3168 §6.1.2, §6.1.5); with DCTCP everything is (Linux' tcp_ecn_send).
+func (s *Sender) ecnOf(control bool) uint8 {
+	if s.dctcp || s.ecn && !control {
+		return packet.ECT0
+	}
+	return packet.NotECT
+}
+
+// acknowledge fills p with a pure ACK.
+func (s *Sender) acknowledge(now unit.Time, p *packet.Packet) {
+	p.Seq, p.Ack = s.next, s.peer.next
+	p.TCP.Flags, p.TCP.Window = packet.ACK, 65535>>scale
+	stamp(&p.TCP, now, s.peer.tsRecent)
+	s.fill(p, 0, s.ecnOf(true))
+}
+
+// sendNew sends the next segment.
+func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
+	if !s.own && s.queue.len() == 0 && now-s.lastSend > s.rto.value { // tcp_slow_start_after_idle_check
+		window, least := s.cwnd(), min(s.config.InitialWindow, s.cwnd())
+		for gone := now - s.lastSend - s.rto.value; gone > 0 && window > least; gone -= s.rto.value {
+			window /= 2
+		}
+		s.changeState(now, cc.Loss{Kind: cc.Idled, Window: max(window, least)})
+		s.usage.since, s.usage.used = now, 0
+	}
+	size := s.plan.bytes
+	sent := cc.Sent{Bytes: unit.Bytes(size), InFlight: s.inFlight(), AppLimited: s.appLimited > 0}
+	if s.queue.len() == 0 {
+		sent.Idle = now - s.lastSend
+	}
+	s.control.OnSend(now, sent)
+	s.decide()
+
+	n, g := s.queue.push()
+	g.seq, g.end = s.next, s.next+size
+	p.Seq, p.Ack = s.next, s.peer.next
+	t := &p.TCP
+	t.Flags, t.Window = packet.ACK, 65535>>scale
+	if g.end == s.app.end { // the application closes after its last write
+		g.end++
+		g.flags |= final
+		t.Flags |= packet.FIN
+		s.app.finSent = true
+	}
+	s.burst.left = max(s.burst.left-size, 0)
+	s.burst.segments++
+	if size < s.mss {
+		s.burst.smallEnd = g.end
+	}
+	if size > 0 && (s.burst.left == 0 && s.burst.segments > 1 || size < s.mss || g.end >= s.app.end) {
+		t.Flags |= packet.PSH // also at the end of a burst, as Linux does
+	}
+	if s.cwrDue && size > 0 { // RFC 3168 §6.1.2: on the first new data packet
+		t.Flags |= packet.CWR
+		s.cwrDue = false
+	}
+	stamp(t, now, s.peer.tsRecent)
+	s.asker.Ask(now, p, s.SRTT())
+	s.fill(p, int32(size), s.ecnOf(size == 0))
+	first := s.queue.len() == 1
+	s.next = g.end
+	s.squeeze = false
+	s.transmitted(now, n, g)
+	s.counters.SentBytes += unit.Bytes(size)
+	if size > 0 {
+		s.counters.SentPackets++
+	}
+	s.burst.sent = true
+	if s.tlp.sendNew {
+		s.tlp.sendNew = false
+		s.tlp.sent(s.next, false)
+		s.timer.kind = noTimer
+		s.rearm(now)
+		return
+	}
+	if first || s.timer.kind == lossProbe {
+		s.rearm(now)
+	}
+	s.scheduleProbe(now, false)
+}
+
+// resend sends a segment again.
+func (s *Sender) resend(now unit.Time, p *packet.Packet) {
+	n := s.plan.segment
+	g := s.queue.at(n)
+	if g.seq < s.una { // a part of it was acknowledged
+		g.seq = s.una
+	}
+	size := g.end - g.seq
+	t := &p.TCP
+	t.Flags, t.Window = packet.ACK, 65535>>scale
+	if g.flags&final != 0 {
+		size--
+		t.Flags |= packet.FIN
+	}
+	if size > 0 && (size < s.mss || g.end >= s.app.end) {
+		t.Flags |= packet.PSH
+	}
+	p.Seq, p.Ack = g.seq, s.peer.next
+	s.control.OnSend(now, cc.Sent{Bytes: unit.Bytes(size), InFlight: s.inFlight(), Retransmitted: true,
+		AppLimited: s.appLimited > 0})
+	s.decide()
+	stamp(t, now, s.peer.tsRecent)
+	s.asker.Ask(now, p, s.SRTT())
+	s.fill(p, int32(size), s.ecnOf(true))
+	if s.tlp.sendLast {
+		s.tlp.sendLast = false
+		s.tlp.sent(s.next, true)
+		s.timer.kind = noTimer
+		s.rearm(now)
+	} else {
+		if s.undo.stamp == 0 {
+			s.undo.stamp = stampOf(now)
+		}
+		if g.flags&lost != 0 && g.flags&resent == 0 {
+			s.waiting--
+		}
+		if g.flags&resent == 0 {
+			g.flags |= resent
+			s.resentOut++
+		}
+		s.undo.retransmitted()
+		// as in tcp_xmit_retransmit_queue
+		if s.timer.kind == noTimer || n == s.queue.first && s.timer.kind != reorderingTimer {
+			s.setTimer(retransmission, now+s.rto.value)
+		}
+	}
+	g.flags |= everSent
+	s.totalResent++
+	s.transmitted(now, n, g)
+	s.counters.SentPackets++
+	s.counters.Retransmitted++
+}
+
+// transmitted notes a transmission for RACK, the delivery rate, PRR and pacing.
+func (s *Sender) transmitted(now unit.Time, n uint32, g *segment) {
+	// tcp_rate_skb_sent
+	if s.inFlightSamples() == 0 {
+		s.firstSent, s.deliveredAt = now, now
+	}
+	g.sent = now
+	g.first, g.deliveredAt, g.delivered = s.firstSent, s.deliveredAt, s.delivered
+	g.flags = g.flags&^(limited|nacked|notified) | rated
+	if s.appLimited > 0 {
+		g.flags |= limited
+	}
+	if g.flags&sacked == 0 {
+		s.queue.append(n)
+	}
+	if s.reducing() {
+		s.prr.sent()
+	}
+	s.lastSend = now
+	if rate := s.paced(); rate > 0 {
+		s.pacedUntil = max(now, s.pacedUntil) + unit.Time(float64(g.end-g.seq)/rate*float64(unit.Second))
+	}
+}
+
+// inFlightSamples is packets_out as tcp_rate_skb_sent sees it: without the segment
+// that is being sent for the first time.
+func (s *Sender) inFlightSamples() int {
+	n := s.queue.len()
+	if n == 1 && s.queue.at(s.queue.first).flags&(everSent|rated) == 0 {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,180 @@
+package tcp
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// state is all of a sender that a packet from outside could change, but for the count of what
+// is refused.
+func state(s *Sender) string {
+	c := s.counters
+	c.NacksRefused = 0
+	return fmt.Sprintf("%+v %+v %+v %+v %+v %+v %+v %v %v %v %v %+v", s.scoreboard, s.recovery, s.nacks, s.rtt, s.rto, c,
+		s.control, s.timer.at,
+		s.plan.action, s.plan.at, s.decision, s.queue.ring)
+}
+
+// Off the path, an attacker has to know the tuple: with any part of it wrong nothing changes.
+func TestNackWithoutTuple(t *testing.T) {
+	w := newPipe(t, "cubic", 0, nil)
+	w.run(60 * ms)
+	before := state(w.s)
+	for _, change := range []func(p *packet.Packet){
+		func(p *packet.Packet) { p.SrcPort++ }, func(p *packet.Packet) { p.DstPort-- },
+		func(p *packet.Packet) { p.Src++ }, func(p *packet.Packet) { p.Dst++ },
+		func(p *packet.Packet) { p.TurnRound() }, func(p *packet.Packet) { p.Payload = 1448 },
+		func(p *packet.Packet) { p.TCP.Has = 0 }, func(p *packet.Packet) { p.TCP.Flags |= packet.RST },
+		func(p *packet.Packet) { p.TCP.Flags |= packet.SYN },
+		func(p *packet.Packet) { p.SetExtension(packet.ExtNotification, []byte{0x10, 0, 5}) },
+	} {
+		for i := range uint32(w.s.queue.len()) {
+			p := trimmed(sentAs(w, w.s.queue.at(w.s.queue.first+i)))
+			change(p)
+			if w.s.Receive(w.now, p) || state(w.s) != before {
+				t.Fatal("a NACK with a wrong header counts")
+			}
+		}
+	}
+	if c := w.s.counters; c.NacksTaken != 0 || c.NacksRefused != 10*int64(w.s.queue.len()) {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Off the path, with the tuple, an attacker sweeps sequence numbers. If it knows the stamp, a
+// guess hits with the number of segments that were sent in that millisecond over 2³²; if
+// not, it has to guess both. The sweep here is of all numbers within 2 MB around what is out
+// (of 4 GB), with the stamp known and with 1000 others; and of a million anywhere.
+func TestNackSweep(t *testing.T) {
+	w := newPipe(t, "cubic", 0, nil)
+	w.unchecked = true
+	w.run(400 * ms)
+	stamp := stampOf(w.s.queue.at(w.s.queue.first + uint32(w.s.queue.len()/2)).sent)
+	out, all := 0, w.s.queue.len()
+	for n := w.s.queue.first; n != w.s.queue.end; n++ {
+		if stampOf(w.s.queue.at(n).sent) == stamp {
+			out++
+		}
+	}
+	guess := sentAs(w, w.s.queue.at(w.s.queue.first))
+	sweep := func(stamp uint32, numbers func(i int) int64, n int) int64 {
+		p := trimmed(guess)
+		p.TCP.TSVal = stamp
+		before := w.s.counters.NacksTaken
+		for i := range n {
+			p.Seq = numbers(i)
+			w.s.Receive(w.now, p)
+		}
+		return w.s.counters.NacksTaken - before
+	}
+	random := unit.NewRandom(1, "attacker")
+	around := func(i int) int64 { return w.s.una - 1<<20 + int64(i) }
+	var wrong int64
+	wrong += sweep(stamp+500, around, 1<<21) // not yet
+	for d := range uint32(1000) {
+		wrong += sweep(stamp-2000-d, func(i int) int64 { return w.s.una + int64(i)*1448 }, all)
+	}
+	anywhere := sweep(random.Uint32(), func(int) int64 { return int64(random.Uint32()) }, 1<<20)
+	if wrong+anywhere != 0 {
+		t.Errorf("%d guesses with a wrong stamp count", wrong+anywhere)
+	}
+	hits := sweep(stamp, around, 1<<21)
+	t.Logf("%d segments out, %d of them of one stamp: of 2²¹ guesses %d hit with the stamp known, 0 without; of 2³² "+
+		"that is one in %.3g, and in %.3g", all, out, hits, float64(uint64(1)<<32)/float64(out), math.Pow(2, 64)/float64(all))
+	if hits != int64(out) || w.s.lostOut != out {
+		t.Errorf("%d guesses hit, %d segments are lost; %d are of that stamp", hits, w.s.lostOut, out)
+	}
+	w.s.check(t, w.now)
+}
+
+// On the path, an attacker sends a true NACK again: at once, after the retransmission, and
+// after what it was about was delivered. Nothing changes. Only a NACK of the retransmission
+// itself counts; within a tick of the stamps, of 1 ms, it looks like the first.
+func TestNackReplay(t *testing.T) {
+	w := newPipe(t, "cubic", 0, nil)
+	w.limit = 0
+	w.run(60 * ms)
+	w.after = func() {}
+	g := w.s.queue.at(w.s.queue.end - 5)
+	seq, old := g.seq, trimmed(sentAs(w, g))
+	replay := func(when string) {
+		t.Helper()
+		before, c := state(w.s), *old
+		if w.s.Receive(w.now, &c); state(w.s) != before {
+			t.Errorf("a replay %s counts", when)
+		}
+	}
+	w.now += 3 * ms
+	w.s.Receive(w.now, func() *packet.Packet { c := *old; return &c }())
+	if w.s.counters.NacksTaken != 1 || w.s.waiting != 1 {
+		t.Fatalf("%+v", w.s.counters)
+	}
+	replay("at once")
+	for w.s.waiting > 0 && w.step(unit.Second) {
+	}
+	replay("after the retransmission")
+	true2 := trimmed(sentAs(w, w.s.queue.at(w.s.queue.find(seq, 1448))))
+	for w.s.una <= seq && w.step(unit.Second) {
+	}
+	replay("after the delivery")
+	before := state(w.s)
+	if w.s.Receive(w.now, true2); state(w.s) != before {
+		t.Error("a NACK of what is delivered counts")
+	}
+	if c := w.s.counters; c.NacksTaken != 1 || c.NacksRefused != 4 || c.Retransmitted != 1 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// On the path, an attacker NACKs every data packet, which is delivered all the same. That
+// cannot be told from truth. What it costs: a window's reduction a round trip, no more, which
+// leaves two packets (RFC 5681 equation 4), as with an ECN echo on every ACK
+// (TestInjectedEchoes); and each packet goes out twice at the pace of NACKs, more often only as
+// ACKs of what is new allow. It never stops the flow, and when the attack ends the flow comes back.
+func TestNackOfDelivered(t *testing.T) {
+	for _, name := range []string{"reno", "cubic"} {
+		for _, share := range []int{1, 10, 100, 1000} {
+			w := newPipe(t, name, 0, nil)
+			w.run(2 * unit.Second)
+			b, from, sent, again := w.r.counters.ReceivedBytes, w.now, w.s.counters.SentPackets, w.s.counters.Retransmitted
+			reductions, last, n := 0, unit.Time(0), 0
+			w.s.control = &noticeSpy{Controller: w.s.control, loss: func(l cc.Loss) {
+				if l.Kind == cc.FastRecovery && w.s.counters.NacksTaken > 0 && w.s.lostOut > 0 {
+					if w.now-last < w.s.SRTT() {
+						t.Errorf("%s: reductions at %v and %v, a round trip is %v", name, last, w.now, w.s.SRTT())
+					}
+					last = w.now
+					reductions++
+				}
+			}}
+			w.onData = func(p *packet.Packet) (bool, unit.Time) {
+				if p.Payload > 0 {
+					if n++; n%share == 0 {
+						w.inject(trimmed(p), 100*unit.Microsecond)
+					}
+				}
+				return true, 0
+			}
+			w.run(12 * unit.Second)
+			got := w.goodput(b, from)
+			sent, again = w.s.counters.SentPackets-sent, w.s.counters.Retransmitted-again
+			taken := w.s.counters.NacksTaken
+			w.onData = nil
+			w.run(14 * unit.Second)
+			b, from = w.r.counters.ReceivedBytes, w.now
+			w.run(19 * unit.Second)
+			back := w.goodput(b, from)
+			t.Logf("%-5s one in %4d NACKed: %5.2f Mb/s of 47.8, %d reductions in 10 s, %d NACKs taken, %d of %d packets sent "+
+				"again, %d timeouts; afterwards %.1f Mb/s", name, share, got, reductions, taken, again, sent, w.s.timeouts, back)
+			if floor := 2 * 1448 * 8 / 0.0125 / 1e6; got < floor*0.5 || w.s.timeouts > 0 || back < 44 || again > 4*(sent-again) {
+				t.Errorf("%s, one in %d: %.2f Mb/s, %d timeouts, %d of %d sent again, afterwards %.1f Mb/s", name, share, got,
+					w.s.timeouts, again, sent, back)
+			}
+		}
+	}
+}

@@ -1,0 +1,352 @@
+package tcp
+
+import (
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// RFC 2883, RFC 3708: a NACK for a packet that was delivered after all. The duplicate is
+// reported, and the reduction undone. What a NACK tells is no guess, so that Eifel (RFC 3522) has no
+// say: ACKs of what was sent before the retransmission come all the time, and undo nothing.
+func TestNackUndo(t *testing.T) {
+	for _, name := range []string{"reno", "cubic"} {
+		for _, delivered := range []bool{true, false} {
+			w := newPipe(t, name, 0, nil)
+			w.rate, w.limit = unit.Gbps, 0
+			w.run(65 * ms)
+			before, n := 0, 0
+			undone := false
+			var at unit.Time
+			w.s.control = &noticeSpy{Controller: w.s.control, loss: func(l cc.Loss) {
+				if l.Kind == cc.FastRecovery {
+					before = int(int64(w.s.decision.Window) / 1448)
+				}
+				undone = undone || l.Kind == cc.Spurious
+			}}
+			w.onData = func(p *packet.Packet) (bool, unit.Time) {
+				if p.Payload > 0 {
+					if n++; n == 10 {
+						w.inject(trimmed(p), 3*ms)
+						at = w.now
+						return delivered, 0
+					}
+				}
+				return true, 0
+			}
+			for (at == 0 || w.now < at+6*ms) && w.step(unit.Second) {
+			}
+			if at == 0 || w.s.state != cc.Recovery || undone {
+				t.Fatalf("%s: %v, undone %v", name, w.s.state, undone)
+			}
+			for w.s.state != cc.Open && w.step(unit.Second) {
+			}
+			w.run(w.now + 8*ms) // the duplicate may come later
+			if w.s.state != cc.Open || undone != delivered || w.s.cwnd() >= before != delivered ||
+				w.s.counters.Retransmitted != 1 || w.r.counters.Duplicates > 0 != delivered {
+				t.Errorf("%s, delivered %v: %v, undone %v, window %d, before %d, %d sent again", name, delivered, w.s.state, undone,
+					w.s.cwnd(), before, w.s.counters.Retransmitted)
+			}
+		}
+	}
+}
+
+// With a gap in front of what a NACK tells, RACK finds its own (RFC 8985 §6.2), within the one
+// reduction; in a quiet recovery what RACK finds is a loss like any other, and reduces.
+func TestNackRACK(t *testing.T) {
+	for mode, want := range map[string]int{transport.NacksLoss: 1, transport.NacksResend: 1} {
+		w := newPipe(t, "reno", 0, func(c *Config) { c.Nacks = mode })
+		w.rate, w.limit = 100*unit.Mbps, 0
+		w.run(60 * ms)
+		reductions := 0
+		w.s.control = &noticeSpy{Controller: w.s.control, loss: func(l cc.Loss) {
+			if l.Kind == cc.FastRecovery || l.Kind == cc.LossInReduction {
+				reductions++
+			}
+		}}
+		n := 0
+		w.onData = func(p *packet.Packet) (bool, unit.Time) {
+			if p.Payload > 0 {
+				if n++; n == 5 { // dropped without a word
+					return false, 0
+				}
+				if n == 8 {
+					w.inject(trimmed(p), ms)
+					return false, 0
+				}
+			}
+			return true, 0
+		}
+		quiet := false
+		w.after = func() { quiet = quiet || w.s.quiet }
+		w.run(300 * ms)
+		if c := w.s.counters; reductions != want || c.Retransmitted != 2 || w.r.counters.Duplicates != 0 ||
+			w.s.timeouts != 0 || quiet != (mode == transport.NacksResend) {
+			t.Errorf("%s: %d reductions, %d sent again, %d duplicates, %d timeouts, quiet %v", mode, reductions, c.Retransmitted,
+				w.r.counters.Duplicates, w.s.timeouts, quiet)
+		}
+	}
+}
+
+// RFC 8985 §7: the last packets are trimmed. NACKs repair that in place of a TLP, none is sent,
+// and one that was due does not go; a NACK of a TLP's own packet counts as well.
+func TestNackTLP(t *testing.T) {
+	w := newPipe(t, "reno", 14480, nil)
+	n := 0
+	w.nackDrops(4 * ms)
+	w.onData = numbered(func(i int, _ *packet.Packet) bool { return i == 9 })
+	w.emitted = func(p *packet.Packet) {
+		if p.Payload > 0 {
+			n++
+		}
+	}
+	w.run(5 * unit.Second)
+	if n != 11 || w.s.counters.Finished > 45*ms || w.s.tlp.end >= 0 {
+		t.Errorf("%d packets, finished at %v", n, w.s.counters.Finished)
+	}
+	// the tail is dropped without a word, its TLP trimmed
+	w = newPipe(t, "reno", 14480, nil)
+	i := 0
+	w.onData = numbered(func(n int, p *packet.Packet) bool {
+		i = n
+		if n == 10 {
+			w.inject(trimmed(p), ms)
+		}
+		return n == 9 || n == 10
+	})
+	w.run(5 * unit.Second)
+	if c := w.s.counters; i != 11 || c.NacksTaken != 1 || w.s.timeouts != 0 || c.Finished > 300*ms || w.s.tlp.end >= 0 {
+		t.Errorf("after a TLP: %d packets, %+v, %d timeouts", i+1, c, w.s.timeouts)
+	}
+}
+
+// RFC 5682 §3.1 step 3a: a NACK within F-RTO says that a loss was real; the recovery after the
+// timeout goes on as usual, and all arrives. A NACK moves no RTO but by the retransmission.
+func TestNackFRTO(t *testing.T) {
+	w := newPipe(t, "reno", 0, nil)
+	w.rate = unit.Gbps
+	w.run(100 * ms)
+	hold := w.now + 500*ms
+	w.onData = func(p *packet.Packet) (bool, unit.Time) { return true, max(hold-w.now, 0) }
+	for w.s.timeouts == 0 && w.step(unit.Second) {
+	}
+	if !w.s.frto.active {
+		t.Fatal("no F-RTO")
+	}
+	g := w.s.queue.at(w.s.queue.first)
+	for g.flags&resent == 0 && w.step(unit.Second) {
+	}
+	timer := w.s.timer.at
+	w.now += 2 * ms
+	w.s.Receive(w.now, trimmed(sentAs(w, g)))
+	w.s.check(t, w.now)
+	if w.s.frto.active || w.s.state != cc.Timeout || w.s.timer.at != timer || w.s.counters.NacksTaken != 1 ||
+		w.s.waiting == 0 {
+		t.Errorf("F-RTO %v, %v, timer %v, before %v", w.s.frto.active, w.s.state, w.s.timer.at, timer)
+	}
+	b := w.r.counters.ReceivedBytes
+	w.unchecked = true
+	w.run(w.now + 2*unit.Second)
+	if w.s.state != cc.Open || w.s.timeouts > 1 || w.r.counters.ReceivedBytes-b < 10_000_000 {
+		t.Errorf("%v, %d timeouts, %d bytes", w.s.state, w.s.timeouts, w.r.counters.ReceivedBytes-b)
+	}
+}
+
+// RFC 9937: a NACK leaves the slots of what it names, into which the retransmissions go at once;
+// all that is sent in the recovery, these included, is the reduction's share of what is
+// delivered, and the window after it is the controller's.
+func TestNackPRR(t *testing.T) {
+	for name, share := range map[string]float64{"reno": 0.5, "cubic": 0.7} {
+		w := newPipe(t, name, 0, func(c *Config) { c.Bursts, c.Autotuning, c.CompressedACK = false, false, 0 })
+		w.rate, w.limit, w.delay = 100*unit.Mbps, 0, 25*ms
+		w.run(400 * ms)
+		n := 0
+		w.nackDrops(2 * ms)
+		w.onData = numbered(func(i int, _ *packet.Packet) bool { return i < 5 })
+		for w.s.state != cc.Recovery && w.step(unit.Second) {
+		}
+		before, delivered := w.s.prr.prior, w.s.delivered
+		w.emitted = func(p *packet.Packet) { n++ }
+		for w.s.state == cc.Recovery && w.step(unit.Second) {
+			if w.s.inFlight() > max(w.s.prr.window, before) {
+				t.Fatalf("%s: %d in flight, PRR allows %d", name, w.s.inFlight(), w.s.prr.window)
+			}
+		}
+		within(t, name+": packets sent in recovery", float64(n), float64(w.s.delivered-delivered)*share, 0.1)
+		within(t, name+": window after it", float64(w.s.cwnd()), share*float64(before), 0.05)
+		if w.s.counters.Retransmitted != 5 || w.s.timeouts > 0 {
+			t.Errorf("%s: %d sent again", name, w.s.counters.Retransmitted)
+		}
+	}
+}
+
+// At most one reduction a round trip: a switch that trims every packet for 200 ms, at 1 ms from
+// the sender on a path of 20 ms, has the window halved each round trip, and no more often.
+func TestNackOnceARoundTrip(t *testing.T) {
+	w := newPipe(t, "reno", 0, nil)
+	w.rate, w.limit, w.delay = unit.Gbps, 0, 10*ms
+	w.run(110 * ms)
+	var at []unit.Time
+	var windows []int
+	w.s.control = &noticeSpy{Controller: w.s.control, loss: func(l cc.Loss) {
+		if l.Kind == cc.FastRecovery {
+			at = append(at, w.now)
+			windows = append(windows, int(int64(w.s.decision.Window)/w.s.mss))
+		}
+	}}
+	w.nackDrops(ms)
+	from := w.now
+	w.onData = numbered(func(int, *packet.Packet) bool { return w.now < from+200*ms })
+	w.run(2 * unit.Second)
+	t.Log(at, windows)
+	for i := 1; i < len(at); i++ {
+		if at[i]-at[i-1] < 20*ms || windows[i] > windows[i-1]/2+1 && windows[i] > 2 && at[i] < from+200*ms {
+			t.Errorf("reductions at %v, of windows %v", at, windows)
+		}
+	}
+	if len(at) < 3 || w.s.timeouts > 0 || w.s.state != cc.Open {
+		t.Errorf("%d reductions, %d timeouts, %v", len(at), w.s.timeouts, w.s.state)
+	}
+}
+
+// The hold-off is ours. With a window of one packet that is trimmed again and again, a
+// retransmission goes at once, and each further one srtt·2^k later, up to rto_min: no timeout
+// comes. k falls by one with each ACK that delivers.
+func TestNackHoldOff(t *testing.T) {
+	w := newPipe(t, "reno", 1448, func(c *Config) { c.RTOMin = 200 * ms })
+	blocked := true
+	w.nackDrops(ms)
+	w.onData = func(p *packet.Packet) (bool, unit.Time) { return p.Payload == 0 || !blocked, 0 }
+	var at []unit.Time
+	w.emitted = func(p *packet.Packet) {
+		if p.Payload > 0 {
+			at = append(at, w.now)
+		}
+	}
+	for len(at) < 10 && w.step(5*unit.Second) {
+	}
+	srtt := w.s.SRTT()
+	for i := 1; i < len(at); i++ {
+		want := unit.Time(ms) // the NACK's way
+		if i > 1 {
+			want += min(srtt<<(i-2), 200*ms)
+		}
+		if got := at[i] - at[i-1]; got < want || got > want+50*unit.Microsecond {
+			t.Errorf("transmission %d comes %v after the one before, want %v", i, got, want)
+		}
+	}
+	if blocked = false; w.s.timeouts != 0 || w.s.holds != 8 {
+		t.Errorf("%d timeouts, k = %d", w.s.timeouts, w.s.holds)
+	}
+	w.run(5 * unit.Second)
+	if w.s.counters.Finished == unit.Never || w.s.timeouts != 0 || w.s.holds != 8 || // nine holds, one ACK
+		w.s.heldUntil != 0 {
+		t.Errorf("finished %v, %d timeouts, k = %d", w.s.counters.Finished != unit.Never, w.s.timeouts, w.s.holds)
+	}
+}
+
+// star is a switch with one port that trims what finds no room and tells the sender, and many
+// senders, who all have something for the host behind it: incast (BS'19 §2).
+type star struct {
+	flows     []*pipe
+	trims     int
+	delivered int
+	last      unit.Time
+}
+
+// incast runs n senders of size bytes over links of 10 Gb/s and 5 µs, into a port with room for
+// so many packets, with or without NACKs.
+func incast(t *testing.T, n int, size unit.Bytes, room int, nacks bool) *star {
+	const us = unit.Microsecond
+	x := &star{}
+	var free unit.Time
+	var leaves []unit.Time
+	for range n {
+		w := newPipe(t, "reno", size, func(c *Config) { c.Bursts, c.DelayedACK = false, 0 })
+		w.unchecked, w.limit, w.rate, w.nic, w.delay = true, 0, 10*unit.Gbps, 10*unit.Gbps, 10*us
+		w.onData = func(p *packet.Packet) (bool, unit.Time) {
+			if p.Payload == 0 {
+				return true, 0
+			}
+			for len(leaves) > 0 && leaves[0] <= w.now {
+				leaves = leaves[1:]
+			}
+			if len(leaves) >= room {
+				x.trims++
+				if nacks {
+					w.inject(trimmed(p), 10*us)
+				}
+				return false, 0
+			}
+			free = max(free, w.now) + unit.TransmitTime(unit.Bytes(p.Size), 10*unit.Gbps)
+			leaves = append(leaves, free)
+			return true, free - w.now
+		}
+		x.flows = append(x.flows, w)
+	}
+	next := func(w *pipe) unit.Time {
+		at := min(w.s.NextTimer(), w.r.NextTimer(), max(w.r.NextSend(), w.now))
+		if s := w.s.NextSend(); s != unit.Never {
+			at = min(at, max(s, w.nicFree, w.now))
+		}
+		if len(w.forward) > 0 {
+			at = min(at, w.forward[0].at)
+		}
+		if len(w.backward) > 0 {
+			at = min(at, w.backward[0].at)
+		}
+		return at
+	}
+	ats := make([]unit.Time, n)
+	for i, w := range x.flows {
+		ats[i] = next(w)
+	}
+	for range 10_000_000 {
+		first := 0
+		for i, at := range ats {
+			if at < ats[first] {
+				first = i
+			}
+		}
+		if ats[first] > 20*unit.Second {
+			break
+		}
+		w := x.flows[first]
+		w.step(ats[first])
+		ats[first] = next(w)
+	}
+	for _, w := range x.flows {
+		x.last = max(x.last, w.s.counters.Finished)
+		x.delivered += int(w.r.counters.ReceivedBytes)
+	}
+	return x
+}
+
+// BS'19 §2, §4.3: with NACKs incast goes without timeouts, of 200 ms here; and senders with
+// windows of one packet do not storm the switch: what is trimmed is a small multiple of what is
+// delivered.
+func TestNackIncast(t *testing.T) {
+	for _, n := range []int{8, 64, 256} {
+		const size = 20_000
+		x, without := incast(t, n, size, 64, true), incast(t, n, size, 64, false)
+		timeouts, most := int64(0), int64(0)
+		for _, w := range x.flows {
+			timeouts += w.s.timeouts
+			most = max(most, w.s.counters.SentPackets)
+			if w.r.counters.Duplicates > 0 {
+				t.Errorf("%d senders: %d duplicates", n, w.r.counters.Duplicates)
+			}
+		}
+		packets := n * (size + 1447) / 1448
+		ideal := unit.TransmitTime(unit.Bytes(n*size)*1514/1448, 10*unit.Gbps)
+		t.Logf("%3d senders of %d B: last FCT %v, %v at line rate, %v without NACKs; %d packets, %d trimmed; at most %d "+
+			"sent by one; %d timeouts", n, size, x.last, ideal, without.last, packets, x.trims, most, timeouts)
+		if x.delivered != n*size || timeouts > 0 || x.last > 8*ideal || x.trims > 6*packets {
+			t.Errorf("%d senders: %d bytes, %d timeouts, last FCT %v, %d of %d packets trimmed", n, x.delivered, timeouts,
+				x.last, x.trims, packets)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package tcp
+
+import "weir/core/unit"
+
+// rack is the state of RACK (RFC 8985 §5.2, §6; Linux' tcp_recovery.c): a packet is lost if one
+// that was sent long enough after it has been delivered.
+type rack struct {
+	sent     unit.Time // RACK.xmit_ts: when the most recently sent packet of those delivered was sent
+	end      int64     // RACK.end_seq: and its end
+	rtt      unit.Time // RACK.rtt: of the packet delivered last
+	advanced bool      // something was delivered since losses were last looked for
+
+	reordering  int // DupThresh, in packets, as far as reordering was observed (tp->reordering)
+	reorderSeen int // RACK.reordering_seen: how often
+	steps       int // RACK.reo_wnd_mult
+	persist     int // RACK.reo_wnd_persist: recoveries that steps hold for
+	dsack       bool
+	round       int64 // RACK.dsack_round, in packets delivered: a DSACK counts once a round trip
+}
+
+func newRACK() rack { return rack{reordering: reordering, steps: 1, end: -1 << 62} }
+
+// deliver is told of a packet's delivery (RFC 8985 §6.2 steps 1 and 2, tcp_rack_advance).
+// What looks faster than the path was most likely the ACK of an earlier transmission.
+func (r *rack) deliver(now, sent unit.Time, end int64, retransmitted bool, least unit.Time) {
+	rtt := now - sent
+	if rtt < least && retransmitted {
+		return
+	}
+	r.advanced = true
+	r.rtt = rtt
+	if sent > r.sent || sent == r.sent && end > r.end {
+		r.sent, r.end = sent, end
+	}
+}
+
+// sawReordering is step 3 (tcp_check_sack_reordering): what begins at low was delivered,
+// and never sent again, after what ends at high.
+func (r *rack) sawReordering(low, high, mss int64) {
+	if low >= high {
+		return
+	}
+	if metric := high - low; metric > int64(r.reordering)*mss {
+		r.reordering = int(min((metric+mss-1)/mss, mostReordering))
+	}
+	r.reorderSeen++
+}
+
+// window is how long a packet may be late: step 4 (tcp_rack_reo_wnd). sacked is how many
+// packets SACK has delivered; recovering: fast recovery or a timeout is under way.
+func (r *rack) window(least, srtt unit.Time, sacked int, recovering bool) unit.Time {
+	if r.reorderSeen == 0 && (recovering || sacked >= r.reordering) {
+		return 0
+	}
+	return min(least/reorderingSteps*unit.Time(r.steps), srtt)
+}
+
+// updateSteps is the other part of step 4 (tcp_rack_update_reo_wnd): a DSACK widens the
+// window, once a round trip; sampled is what had been delivered when the packet that was
+// delivered now was sent.
+func (r *rack) updateSteps(sampled, delivered int64) {
+	if sampled < r.round {
+		r.dsack = false // of before the round
+	}
+	if r.dsack {
+		r.steps = min(255, r.steps+1)
+		r.dsack = false
+		r.round = delivered
+		r.persist = persistRounds
+	} else if r.persist == 0 {
+		r.steps = 1
+	}
+}
+
+// undone is called when a reduction was found wrong: the window stays wide for longer.
+func (r *rack) undone() { r.persist = min(persistRounds, r.persist+1) }
+
+// recovered ends a recovery without an undo.
+func (r *rack) recovered() {
+	if r.persist > 0 {
+		r.persist--
+	}
+}
+
+// sentAfter tells whether the packet that RACK goes by was sent after this one: only then it
+// says anything of it (step 5, RACK_sent_after).
+func (r *rack) sentAfter(sent unit.Time, end int64) bool {
+	return r.sent > sent || r.sent == sent && r.end > end
+}
+
+// left is how long such a packet, sent then, is still waited for; 0 or less: it is lost
+// (step 5).
+func (r *rack) left(now, sent, window unit.Time) unit.Time { return r.rtt + window - (now - sent) }

@@ -1,0 +1,236 @@
+package tcp
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// RFC 3168 §6.1: negotiated by both; CE is echoed until CWR; one reduction a window.
+func TestECN(t *testing.T) {
+	w := newPipe(t, "reno", 0, func(c *Config) { c.ECN = true })
+	w.limit, w.rate, w.nic = 0, unit.Gbps, 100*unit.Mbps
+	reductions, echoes, last := 0, 0, w.s.state
+	w.after = func() {
+		if w.s.state == cc.Reduced && last != cc.Reduced {
+			reductions++
+		}
+		last = w.s.state
+	}
+	w.run(300 * ms)
+	marked := false
+	w.onData = func(p *packet.Packet) (bool, unit.Time) {
+		if p.Payload > 0 && !marked {
+			if p.TOS&3 != packet.ECT0 {
+				t.Errorf("data is sent with ECN field %d", p.TOS&3)
+			}
+			marked, p.TOS = true, p.TOS|packet.CE
+		}
+		return true, 0
+	}
+	w.onAck = func(p *packet.Packet) (bool, unit.Time) {
+		if p.TCP.Flags&packet.ECE != 0 {
+			echoes++
+		}
+		if p.TOS&3 != 0 {
+			t.Error("a pure ACK is ECT (RFC 3168 §6.1.4)")
+		}
+		return true, 0
+	}
+	w.run(600 * ms)
+	if !w.s.ecn || reductions != 1 || echoes < 5 || w.r.echo || w.s.counters.Retransmitted > 0 {
+		t.Errorf("one mark: negotiated %v, %d reductions, %d echoes, still echoing %v", w.s.ecn, reductions, echoes, w.r.echo)
+	}
+	w = newPipe(t, "reno", 0, nil)
+	w.onData = func(p *packet.Packet) (bool, unit.Time) {
+		if p.TOS&3 != 0 {
+			t.Error("ECT without ECN")
+		}
+		return true, 0
+	}
+	w.run(100 * ms)
+}
+
+// RFC 8257 §3.2, figure 1: an ACK says of each segment whether it was marked, also
+// when it is delayed; a change has what was delayed acknowledged first.
+func TestDCTCPReceiver(t *testing.T) {
+	w := newPipe(t, "dctcp", 0, nil)
+	w.run(300 * ms)
+	r, now := w.r, w.now+ms
+	r.quick, r.threshold, r.clamp = 0, 1<<20, 1<<20
+	r.delayed, r.timerAt = false, unit.Never
+	seq := r.next
+	r.lastAckSent = seq
+	var got []string
+	arrive := func(ce bool) {
+		p := &packet.Packet{Proto: packet.ProtoTCP, Seq: seq, Payload: 1448, TOS: packet.ECT0}
+		p.TCP.Flags = packet.ACK
+		if ce {
+			p.TOS = packet.CE
+		}
+		seq += 1448
+		at := seq
+		note := func(p *packet.Packet) {
+			got = append(got, fmt.Sprintf("%+d %v", (p.Ack-at)/1448, p.TCP.Flags&packet.ECE != 0))
+		}
+		if r.Receive(now, p) {
+			note(p)
+		}
+		for r.NextSend() <= now {
+			q := &packet.Packet{}
+			r.Emit(now, q)
+			note(q)
+		}
+		got = append(got, "|")
+	}
+	for _, ce := range []bool{false, false, false, true, true, true, true, false, false} {
+		arrive(ce)
+		r.quick = 0
+	}
+	// not marked: the second is acknowledged; the third waits; the mark has it
+	// acknowledged unmarked first, then itself; and so on.
+	want := "| +0 false | | -1 false +0 true | | +0 true | | -1 true +0 false | |"
+	if s := strings.Join(got, " "); s != want {
+		t.Errorf("got  %s\nwant %s", s, want)
+	}
+}
+
+// RFC 9293 §3.8.6.3 and Linux: every second full segment is acknowledged at once, one
+// alone after 40 ms, the first ones of a connection at once (quick ACKs), and less
+// than a full one too.
+func TestDelayedACK(t *testing.T) {
+	var at unit.Time
+	lone := func(c *Config) { c.Rate, c.Bursts = 1448*8*10, false } // a segment every 100 ms
+	w := newPipe(t, "reno", 0, lone)
+	var delays []unit.Time
+	w.run(100 * ms)
+	w.onData = func(p *packet.Packet) (bool, unit.Time) { at = w.now; return true, 0 }
+	w.onAck = func(p *packet.Packet) (bool, unit.Time) {
+		delays = append(delays, w.now-at-w.delay-unit.TransmitTime(1514, w.rate))
+		return true, 0
+	}
+	w.run(10 * unit.Second)
+	n := len(delays)
+	if n < 50 || delays[1] != 0 || delays[n-1] != 40*ms {
+		t.Errorf("lone segments: %d ACKs, after %v at first and %v at last; want 0 and 40 ms", n, delays[1], delays[n-1])
+	}
+	w = newPipe(t, "reno", 0, nil)
+	w.run(2 * unit.Second)
+	acks, data := 0, 0
+	w.onAck = func(p *packet.Packet) (bool, unit.Time) { acks++; return true, 0 }
+	w.emitted = func(p *packet.Packet) { data++ }
+	w.run(3 * unit.Second)
+	// bursts of five segments are acknowledged 2, 2, 1, as measured on Linux 6.18
+	if share := float64(acks) / float64(data); share < 0.5 || share > 0.62 {
+		t.Errorf("%.2f ACKs a segment", share)
+	}
+}
+
+// Linux' compressed ACKs: above a hole the first three ACKs go at once, later ones
+// together for up to 5 % of the RTT or 1 ms.
+func TestCompressedACK(t *testing.T) {
+	count := func(c func(c *Config)) (acks int) {
+		w := newPipe(t, "reno", 0, c)
+		w.rate = 500 * unit.Mbps
+		w.run(100 * ms)
+		n := 0
+		w.onData = func(p *packet.Packet) (bool, unit.Time) { n++; return n != 1, 0 }
+		w.onAck = func(p *packet.Packet) (bool, unit.Time) {
+			if p.TCP.Blocks > 0 {
+				acks++
+			}
+			return true, 0
+		}
+		w.run(115 * ms)
+		return
+	}
+	on, off := count(nil), count(func(c *Config) { c.CompressedACK = 0 })
+	if on < 4 || on > off/2 {
+		t.Errorf("%d ACKs with SACK, %d without compression", on, off)
+	}
+}
+
+// RFC 2018 §4, the example: eight segments of 500 bytes from 5000 on; every second
+// one is lost. Blocks: the latest first; RFC 2883 §4.1: a duplicate is reported once.
+func TestSACKBlocks(t *testing.T) {
+	w := newPipe(t, "reno", 0, func(c *Config) { c.CompressedACK, c.InitialSeq = 0, 4499 })
+	r := w.r
+	syn := &packet.Packet{Proto: packet.ProtoTCP, Seq: 4499}
+	syn.TCP.Flags, syn.TCP.Has = packet.SYN, packet.HasTimestamps
+	r.Receive(0, syn)
+	var got []string
+	segment := func(seq int64) {
+		p := &packet.Packet{Proto: packet.ProtoTCP, Seq: seq, Payload: 500, Ack: 1}
+		p.TCP.Flags = packet.ACK
+		if !r.Receive(ms, p) {
+			got = append(got, fmt.Sprintf("%d: none", seq))
+			return
+		}
+		s := fmt.Sprintf("%d: %d", seq, p.Ack)
+		for _, b := range p.TCP.SACK[:p.TCP.Blocks] {
+			s += fmt.Sprintf(" %d-%d", b.Left, b.Right)
+		}
+		got = append(got, s)
+	}
+	segment(4500)
+	for _, seq := range []int64{5000, 6000, 7000, 8000, 6500, 6500, 5500, 7500} {
+		segment(seq)
+	}
+	want := []string{"4500: 5000", "5000: 5500", "6000: 5500 6000-6500", "7000: 5500 7000-7500 6000-6500",
+		"8000: 5500 8000-8500 7000-7500 6000-6500", "6500: 5500 6000-7500 8000-8500",
+		"6500: 5500 6500-7000 6000-7500 8000-8500", "5500: 7500 8000-8500", "7500: 8500"}
+	for i := range want {
+		if i >= len(got) || got[i] != want[i] {
+			t.Errorf("got  %s\nwant %s", strings.Join(got, "; "), strings.Join(want, "; "))
+			break
+		}
+	}
+}
+
+// Receive buffers: a fixed one holds the flow at window / RTT; autotuning (dynamic
+// right-sizing) does not; the right edge of the window never moves back.
+func TestReceiveBuffer(t *testing.T) {
+	w := newPipe(t, "cubic", 0, func(c *Config) { c.Autotuning, c.ReceiveBuffer = false, 2*65536 })
+	w.limit = 0
+	w.rate = unit.Gbps
+	edge := int64(0)
+	w.onAck = func(p *packet.Packet) (bool, unit.Time) {
+		if p.TCP.Flags&packet.SYN != 0 {
+			return true, 0
+		}
+		e := p.Ack + int64(p.TCP.Window)<<scale
+		if e < edge {
+			t.Fatalf("the window's right edge moves from %d back to %d", edge, e)
+		}
+		edge = e
+		return true, 0
+	}
+	w.run(unit.Second)
+	b := w.r.counters.ReceivedBytes
+	w.run(3 * unit.Second)
+	within(t, "64 KiB in 10 ms [Mb/s]", w.goodput(b, unit.Second), 65536*8/0.010/1e6, 0.05)
+
+	w = newPipe(t, "cubic", 0, func(c *Config) { c.SendBuffer = 64 << 20 })
+	w.limit, w.rate, w.delay, w.unchecked = 2000, 300*unit.Mbps, 50*ms, true
+	w.run(6 * unit.Second)
+	b = w.r.counters.ReceivedBytes
+	w.run(8 * unit.Second)
+	within(t, "autotuned, 300 Mb/s, 100 ms [Mb/s]", w.goodput(b, 6*unit.Second), 300*1448/1514.0, 0.03)
+}
+
+// RFC 7323 §2: a window of more than 64 KiB is announced and used; sequence numbers
+// wrap at 2³².
+func TestWindowScale(t *testing.T) {
+	w := newPipe(t, "cubic", 30_000_000, func(c *Config) {
+		c.InitialSeq, c.InitialPeerSeq, c.Autotuning = 1<<32-5_000_000, 1<<32-1, false
+	})
+	w.rate, w.nic, w.limit, w.delay = unit.Gbps, 10*unit.Gbps, 3000, 50*ms
+	w.run(20 * unit.Second)
+	if w.s.counters.Finished == unit.Never || w.r.counters.ReceivedBytes != 30_000_000 || w.s.peer.maxWindow < 1<<24 {
+		t.Errorf("%d bytes came, largest window %d", w.r.counters.ReceivedBytes, w.s.peer.maxWindow)
+	}
+}

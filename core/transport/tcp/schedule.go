@@ -1,0 +1,201 @@
+package tcp
+
+import (
+	"weir/core/cc"
+	"weir/core/unit"
+)
+
+// action is what Emit will send.
+type action uint8
+
+// plan is what Emit will send, and when.
+type plan struct {
+	action  action
+	at      unit.Time
+	segment uint32 // sendResent: which
+	bytes   int64  // sendNew: how many; 0: what the application will have written
+}
+
+// burst is the burst that is being sent.
+type burst struct {
+	sent     bool  // something was sent since the window's use was last looked at
+	left     int64 // bytes left of it
+	segments int   // segments of it that were sent
+	smallEnd int64 // end of the last segment that was not full (snd_sml)
+}
+
+// schedule decides what is sent next, and when. It is called after everything that
+// happens.
+func (s *Sender) schedule(now unit.Time) {
+	s.plan.action, s.plan.at = nothing, unit.Never
+	if s.phase != established {
+		return
+	}
+	end, more := s.app.written(now, s.next, s.mss)
+	buffer := s.una + s.buffered()
+	if s.counters.Written == unit.Never && end == s.app.end && buffer >= s.app.end {
+		s.counters.Written, s.counters.Unacked = now, unit.Bytes(s.app.end-s.una)
+	}
+	if s.probeWindow {
+		s.plan.action, s.plan.at = sendProbe, now
+		return
+	}
+	ready := max(now, s.pacedUntil, s.heldUntil)
+	inFlight := s.inFlight()
+	if s.withheld > 0 {
+		if inFlight == 0 { // nothing comes that would free them
+			s.withheld = 0
+		}
+		inFlight += s.withheld
+	}
+	room := s.cwnd() - inFlight
+	if s.scheduleResent(now, ready, room) {
+		return
+	}
+	left := min(end, buffer) - s.next
+	open := s.una + s.peer.window - s.next // of the peer's window
+	if fin := left == 0 && s.next == s.app.end && !s.app.finSent; left > 0 || fin {
+		if s.scheduleNew(now, ready, left, open, room, fin) {
+			return
+		}
+	} else {
+		// tcp_rate_check_app_limited: what is delivered from here on says what the
+		// application writes.
+		if end < s.app.end && room > 0 && s.lostOut <= s.resentOut {
+			s.appLimited = max(s.delivered+int64(inFlight), 1)
+		}
+		if more != unit.Never && s.next < buffer && room > 0 {
+			if open >= min(s.mss, s.app.end-s.next) {
+				s.plan.action, s.plan.at, s.plan.bytes = sendNew, max(more, s.pacedUntil, s.heldUntil), 0 // looked up then
+			} else if s.queue.len() == 0 && s.timer.kind == noTimer {
+				s.setTimer(persist, more+max(s.rto.value, s.config.RTOMin))
+			}
+		}
+	}
+	if s.frto.sendNew && s.plan.action == nothing { // F-RTO finds nothing new to send: the usual recovery
+		s.frto.end()
+		s.schedule(now)
+		return
+	}
+	s.tlp.cancel()
+	// also a burst that waits
+	if full := room <= 0 || left > 0 && open > int64(room)*s.mss; s.burst.sent || full {
+		s.burst.sent = false
+		s.validate(now, full)
+	}
+}
+
+// scheduleResent plans a segment that was sent before: a probe of TLP, or what is lost. room
+// is what the window has, in packets.
+func (s *Sender) scheduleResent(now, ready unit.Time, room int) bool {
+	if s.tlp.sendLast && s.queue.len() > 0 {
+		s.plan.action, s.plan.at, s.plan.segment = sendResent, now, s.queue.end-1
+		return true
+	}
+	if room > 0 && s.waiting > 0 && !s.frto.sendNew && (s.state == cc.Recovery || s.state == cc.Timeout) {
+		if n, ok := s.nextLost(); ok && (s.queue.at(n).seq < s.una+s.peer.window || s.queue.at(n).seq <= s.una) {
+			s.plan.action, s.plan.at, s.plan.segment = sendResent, ready, n
+			return true
+		}
+	}
+	return false
+}
+
+// scheduleNew plans new data, of which left bytes are there, or FIN. open is what the peer's
+// window has, room what the own one has in packets.
+func (s *Sender) scheduleNew(now, ready unit.Time, left, open int64, room int, fin bool) bool {
+	if s.burst.left == 0 || left < s.burst.left || s.exact && room <= 0 {
+		s.burst.segments = 0
+		s.burst.left = s.burstBytes(now, left, open, room)
+	}
+	size := min(left, s.mss, max(s.burst.left, 0))
+	if size > 0 || fin && room > 0 {
+		s.plan.action, s.plan.at, s.plan.bytes = sendNew, ready, size
+		if s.tlp.sendNew {
+			s.plan.at = now
+		}
+		return true
+	}
+	if min(left, s.mss) <= open { // the peer's window has room
+		return false
+	}
+	if s.queue.len() == 0 && s.timer.kind == noTimer { // tcp_check_probe_timer
+		s.setTimer(persist, now+max(s.rto.value, s.config.RTOMin))
+	}
+	if s.tlp.sendNew && s.queue.len() > 0 {
+		s.tlp.sendNew, s.tlp.sendLast = false, true
+		s.plan.action, s.plan.at, s.plan.segment = sendResent, now, s.queue.end-1
+		return true
+	}
+	return false
+}
+
+// burstBytes is the size of the next burst, 0 if nothing may be sent now: what window
+// and data allow up to the goal of tcp_tso_autosize, and nothing yet where waiting
+// for the next ACK makes a larger burst (tcp_tso_should_defer).
+func (s *Sender) burstBytes(now unit.Time, left, open int64, room int) int64 {
+	switch {
+	case s.tlp.sendNew && min(left, s.mss) <= open:
+		return min(left, s.mss)
+	case s.squeeze && open > 0:
+		return min(left, open, s.mss)
+	case room <= 0 || left <= 0 || min(left, s.mss) > open:
+		return 0
+	case !s.config.Bursts || left <= s.mss:
+		return min(left, s.mss)
+	}
+	goal := int64(s.goal())
+	limit := min(open, int64(room)*s.mss)
+	if s.state < cc.Recovery && limit < goal*s.mss && limit < left && now-s.lastSend <= unit.Millisecond &&
+		limit < min(s.peer.window, int64(s.cwnd())*s.mss)/burstShare && s.queue.len() > 0 &&
+		s.queue.at(s.queue.first).sent+s.rtt.srtt/8-now <= min(unit.Millisecond, s.rtt.srtt/16) { // an ACK will come soon
+		return 0
+	}
+	bytes := min(left, goal*s.mss, limit)
+	if part := bytes % s.mss; part > 0 && bytes < left && s.burst.smallEnd > s.una { // Minshall's Nagle
+		bytes -= part
+	}
+	return bytes
+}
+
+// goal is tcp_tso_autosize: segments of about 1 ms, more on short paths.
+func (s *Sender) goal() int {
+	bytes := s.pacingRate() / (1 << burstShift)
+	if halvings := s.rtt.min.get() / burstRTT; halvings < 32 {
+		bytes += float64(int64(burstBytes) >> halvings)
+	}
+	return max(int(min(bytes, burstBytes)/float64(s.mss)), 2)
+}
+
+// pacingRate is sk_pacing_rate: the controller's, or that of
+// tcp_update_pacing_rate.
+func (s *Sender) pacingRate() float64 {
+	if s.decision.Rate > 0 {
+		return float64(s.decision.Rate) / 8
+	}
+	srtt := s.SRTT()
+	if srtt <= 0 {
+		return 0
+	}
+	gain := 1.2
+	if s.decision.SlowStart {
+		gain = 2
+	}
+	return gain * float64(max(s.cwnd(), s.queue.len())) * float64(s.mss) / srtt.Seconds()
+}
+
+// paced is the rate at which packets are spaced in bytes per second; 0: they are not.
+func (s *Sender) paced() float64 {
+	if s.decision.Rate > 0 || s.config.Pacing {
+		return s.pacingRate()
+	}
+	return 0
+}
+
+const (
+	nothing action = iota
+	sendSYN
+	sendProbe  // of a closed window
+	sendResent // a segment that was sent before
+	sendNew
+)

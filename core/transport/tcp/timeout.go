@@ -1,0 +1,109 @@
+package tcp
+
+import (
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// frto is the state of F-RTO (RFC 5682 §3.1): it finds timeouts that were not needed.
+type frto struct {
+	active  bool // a timeout is being looked at
+	sendNew bool // step 2b: new data is to be sent, and no retransmission
+}
+
+// end gives the decision up: the usual recovery.
+func (f *frto) end() { f.active, f.sendNew = false, false }
+
+// reneged is tcp_check_sack_reneging: the receiver acknowledged up to what SACK had
+// reported and no further, so it must have dropped that.
+func (s *Sender) reneged(now unit.Time, e *event) bool {
+	if e.flags&advanced == 0 || s.queue.len() == 0 || s.queue.at(s.queue.first).flags&sacked == 0 {
+		return false
+	}
+	// Linux waits for half an RTT, 10 ms at least, before it believes that.
+	s.setTimer(retransmission, now+max(s.rtt.srtt/16, 10*unit.Millisecond))
+	e.flags &^= setTimer
+	return true
+}
+
+// timeout is tcp_retransmit_timer and tcp_enter_loss.
+func (s *Sender) timeout(now unit.Time) {
+	if s.queue.len() == 0 {
+		s.setTimer(noTimer, unit.Never)
+		return
+	}
+	if s.rto.exhausted(s.peer.window == 0) {
+		s.close()
+		return
+	}
+	s.timeouts++
+	head := s.queue.at(s.queue.first)
+	newRecovery := s.state < cc.Recovery
+	reneged := head.flags&sacked != 0
+	if reneged { // the receiver has dropped what it had SACKed (RFC 2018 §8)
+		s.unsack()
+	}
+	for n := s.queue.first; n != s.queue.end; n++ {
+		g := s.queue.at(n)
+		if n != s.queue.first && !reneged && g.flags&sacked == 0 && s.rack.rtt-(now-g.sent) > 0 {
+			continue // sent a short time ago
+		}
+		s.markLost(n)
+		s.queue.remove(n)
+	}
+	again := !(s.state <= cc.Disorder || s.una >= s.highSeq || s.state == cc.Timeout && s.rto.retries == 0)
+	if !again {
+		s.undo.possible = true
+		s.armUndo()
+	}
+	if s.state <= cc.Disorder && s.sackedOut >= reordering { // then it was not reordering
+		s.rack.reordering = min(s.rack.reordering, reordering)
+	}
+	s.prr.end()
+	s.usage.used, s.usage.since = 0, now
+	s.state, s.quiet = cc.Timeout, false
+	s.changeState(now, cc.Loss{Kind: cc.RetransmissionTimeout, Again: again})
+	s.timedOut(now)
+	s.highSeq = s.next
+	s.tlp.clear()
+	s.tlp.cancel()
+	s.burst.left = 0
+	if s.ecn {
+		s.cwrDue = true
+	}
+	s.frto.active = newRecovery || s.rto.retries > 0
+	s.frto.sendNew = false
+	s.rto.expire()
+	s.setTimer(retransmission, now+s.rto.value)
+}
+
+// inTimeout is tcp_process_loss, with F-RTO (RFC 5682 §3.1, the SACK-enhanced
+// version).
+func (s *Sender) inTimeout(now unit.Time, t *packet.Segment, e *event) {
+	recovered := s.una >= s.highSeq
+	if e.flags&advanced != 0 && s.undoTimeout(now, t, false) {
+		return
+	}
+	if s.frto.active {
+		// Step 3b: something that was never sent again has arrived.
+		if e.flags&originalSacked != 0 && s.undoTimeout(now, t, true) {
+			return
+		}
+		if s.next > s.highSeq {
+			if e.flags&dataSacked != 0 || e.duplicate {
+				s.frto.active = false // step 3a: the loss was real
+			}
+		} else if e.flags&advanced != 0 && !recovered {
+			s.highSeq = s.next // step 2b: send new data
+			if end, _ := s.app.written(now, s.next, s.mss); end > s.next && s.una+s.peer.window > s.next {
+				s.frto.sendNew = true
+				return
+			}
+			s.frto.active = false
+		}
+	}
+	if recovered { // step 2a
+		s.undoRecovery(now, t)
+	}
+}

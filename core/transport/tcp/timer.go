@@ -1,0 +1,88 @@
+package tcp
+
+import (
+	"weir/core/unit"
+)
+
+// timerKind is what the one timer is set for (icsk_pending).
+type timerKind uint8
+
+const (
+	noTimer timerKind = iota
+	retransmission
+	lossProbe
+	reorderingTimer
+	persist
+)
+
+// timer is the sender's one timer.
+type timer struct {
+	kind timerKind
+	at   unit.Time
+}
+
+// setTimer sets the one timer.
+func (s *Sender) setTimer(kind timerKind, at unit.Time) { s.timer.kind, s.timer.at = kind, at }
+
+// rearm is tcp_rearm_rto.
+func (s *Sender) rearm(now unit.Time) {
+	if s.queue.len() == 0 {
+		s.setTimer(noTimer, unit.Never)
+		return
+	}
+	at := now + s.rto.value
+	if s.timer.kind == reorderingTimer || s.timer.kind == lossProbe {
+		at = max(s.queue.at(s.queue.first).sent+s.rto.value, now+1)
+	}
+	s.setTimer(retransmission, at)
+}
+
+// Advance is called when the timer's time has come.
+func (s *Sender) Advance(now unit.Time) {
+	if s.decision.NextTimer <= now {
+		s.control.OnTimer(now)
+		s.decide()
+	}
+	if s.timer.at > now {
+		s.schedule(now)
+		return
+	}
+	switch kind := s.timer.kind; {
+	case s.phase == opening:
+		if !s.rto.repeatSYN() {
+			s.close()
+			return
+		}
+		s.syn.resent = true
+		s.setTimer(noTimer, unit.Never)
+		s.plan.action, s.plan.at = sendSYN, now
+		return
+	case kind == retransmission:
+		s.timeout(now)
+	case kind == lossProbe:
+		s.probe(now)
+	case kind == reorderingTimer:
+		s.reorderingTimeout(now)
+	case kind == persist:
+		if s.queue.len() > 0 {
+			s.setTimer(noTimer, unit.Never)
+			s.rearm(now)
+			break
+		}
+		s.windowProbe(now)
+		s.setTimer(persist, now+s.rto.persist(s.config.RTOMin))
+	default:
+		s.setTimer(noTimer, unit.Never)
+	}
+	s.schedule(now)
+}
+
+// windowProbe is tcp_write_wakeup: what fits into a small window goes, into a closed
+// one a segment without data, out of sequence so that it is answered.
+func (s *Sender) windowProbe(now unit.Time) {
+	end, _ := s.app.written(now, s.next, s.mss)
+	left := min(end-s.next, s.mss)
+	if s.squeeze = left > 0 && s.una+s.peer.window > s.next; !s.squeeze {
+		s.probeWindow = true
+	}
+}

@@ -1,0 +1,41 @@
+package tcp
+
+import (
+	"weir/core/cc"
+	"weir/core/unit"
+)
+
+// usage is how far the window is used (tcp_cwnd_validate; RFC 7661 §4.2, RFC 2861).
+type usage struct {
+	limited bool  // the window limited the sender since seq
+	maxOut  int   // most packets that were out
+	seq     int64 // end of the round
+	used    int   // most packets out since, of a window that did not limit
+	since   unit.Time
+}
+
+// validate is tcp_cwnd_validate: it notes whether the window limits the sender.
+func (s *Sender) validate(now unit.Time, limited bool) {
+	if s.una >= s.usage.seq || limited || !s.usage.limited && s.queue.len() > s.usage.maxOut {
+		s.usage.limited, s.usage.maxOut, s.usage.seq = limited, s.queue.len(), s.next
+	}
+	if s.isLimited() {
+		s.usage.used, s.usage.since = 0, now
+		return
+	}
+	s.usage.used = max(s.usage.used, s.queue.len())
+	if now-s.usage.since >= s.rto.value && !s.own { // tcp_cwnd_application_limited
+		if s.state == cc.Open {
+			if used := max(s.usage.used, s.config.InitialWindow); used < s.cwnd() {
+				s.changeState(now, cc.Loss{Kind: cc.Idled, Window: (s.cwnd() + used) / 2})
+			}
+			s.usage.used = 0
+		}
+		s.usage.since = now
+	}
+}
+
+// isLimited is tcp_is_cwnd_limited.
+func (s *Sender) isLimited() bool {
+	return s.usage.limited || s.decision.SlowStart && s.cwnd() < 2*s.usage.maxOut
+}
