@@ -56,14 +56,14 @@ func (e *Env) Clone(p *packet.Packet, headersOnly bool) *packet.Packet {
 func (e *Env) Send(p *packet.Packet, out PortID, class uint8) {
 	e.made(p)
 	p.Meta = Metadata{In: packet.NoPort, Out: out, Class: class, Flags: p.Meta.Flags | packet.Internal}
-	e.sw.later(p, toManager, NotDropped)
+	e.sw.ask(p, toManager, NotDropped)
 }
 
 // Inject gives p to the ingress, as if it had come in at no port.
 func (e *Env) Inject(p *packet.Packet) {
 	e.made(p)
 	p.Meta = Metadata{In: packet.NoPort, Out: packet.NoPort, Flags: p.Meta.Flags | packet.Internal}
-	e.sw.later(p, toIngress, NotDropped)
+	e.sw.ask(p, toIngress, NotDropped)
 }
 
 // made counts a packet that a program hands over for the first time. What is no data was
@@ -82,7 +82,7 @@ func (e *Env) made(p *packet.Packet) {
 // the switch's (Config.Recirculation), to the ingress. It is dropped with
 // RecirculationFull if that port's queue is full.
 func (e *Env) Recirculate(p *packet.Packet) {
-	e.sw.later(p, toRecirculation, NotDropped)
+	e.sw.ask(p, toRecirculation, NotDropped)
 }
 
 // Control sends a PFC frame out of port in, by which the neighbour there stops

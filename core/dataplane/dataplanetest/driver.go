@@ -174,91 +174,104 @@ type mutation struct {
 	ignoresAgain bool // does not come back when told to
 }
 
+// driver drives one switch, without links: what departs is put down.
+type driver struct {
+	Node
+	mutation
+	pool        packet.Pool
+	serialisers []unit.Serialiser
+	free        []unit.Time // when the port is free
+	ask         []unit.Time // when to ask it
+	departures  []Departure
+}
+
+// drain asks the ports that have something to send and are free.
+func (d *driver) drain(now unit.Time) {
+	for {
+		out, ok := d.Woken()
+		if !ok {
+			return
+		}
+		if d.free[out] <= now || d.early {
+			d.transmit(out, now)
+		} else {
+			d.ask[out] = min(d.ask[out], d.free[out])
+		}
+	}
+}
+
+// transmit has a port send a frame.
+func (d *driver) transmit(out packet.PortID, now unit.Time) {
+	d.ask[out] = unit.Never
+	p, again := d.Dequeue(now, out)
+	if p != nil {
+		d.free[out] = now + d.serialisers[out].Next(p.Size, d.free[out] == now)
+		d.departures = append(d.departures, Depart(d.free[out], out, p))
+		d.pool.Put(p)
+		again = max(again, d.free[out])
+	} else if again != unit.Never {
+		again = max(again, now+1)
+	}
+	if again != unit.Never && !d.ignoresAgain {
+		d.ask[out] = min(d.ask[out], again)
+	}
+	if !d.deaf {
+		d.drain(now)
+	}
+}
+
+// next says what comes next, in the order of the tie rule: a port, by its number; then the
+// arrival, len(d.ask); then a timer, one more. −1: nothing.
+func (d *driver) next(script []Arrival) (at unit.Time, what int) {
+	at, what = unit.Never, -1
+	for i := range d.ask {
+		if d.ask[i] < at {
+			at, what = d.ask[i], i
+		}
+	}
+	if len(script) > 0 && script[0].At < at {
+		at, what = script[0].At, len(d.ask)
+	}
+	if next := d.NextTimer(); !d.noTimers && next < at {
+		at, what = next, len(d.ask)+1
+	}
+	return at, what
+}
+
 func direct(s Setup, script []Arrival, m mutation) Transcript {
-	var pool packet.Pool
-	sw := s.Switch(&pool)
-	var node Node = sw
-	if m.node != nil {
-		node = m.node(node)
+	d := &driver{mutation: m, free: make([]unit.Time, len(s.Ports)), ask: make([]unit.Time, len(s.Ports)),
+		serialisers: make([]unit.Serialiser, len(s.Ports))}
+	sw := s.Switch(&d.pool)
+	if d.Node = sw; m.node != nil {
+		d.Node = m.node(sw)
 	}
 	book := s.Book()
-	var t Transcript
-	free := make([]unit.Time, len(s.Ports)) // when the port is free
-	ask := make([]unit.Time, len(s.Ports))  // when to ask it
-	serialisers := make([]unit.Serialiser, len(s.Ports))
 	for i, p := range s.Ports {
-		ask[i] = unit.Never
-		serialisers[i] = unit.NewSerialiser(p.Rate)
+		d.ask[i] = unit.Never
+		d.serialisers[i] = unit.NewSerialiser(p.Rate)
 	}
-	var transmit func(out packet.PortID, now unit.Time)
-	drain := func(now unit.Time) {
-		for {
-			out, ok := node.Woken()
-			if !ok {
-				return
-			}
-			if free[out] <= now || m.early {
-				transmit(out, now)
-			} else {
-				ask[out] = min(ask[out], free[out])
-			}
-		}
-	}
-	transmit = func(out packet.PortID, now unit.Time) {
-		ask[out] = unit.Never
-		p, again := node.Dequeue(now, out)
-		if p != nil {
-			free[out] = now + serialisers[out].Next(p.Size, free[out] == now)
-			t.Departures = append(t.Departures, Depart(free[out], out, p))
-			pool.Put(p)
-			again = max(again, free[out])
-		} else if again != unit.Never {
-			again = max(again, now+1)
-		}
-		if again != unit.Never && !m.ignoresAgain {
-			ask[out] = min(ask[out], again)
-		}
-		if !m.deaf {
-			drain(now)
-		}
-	}
-	drain(0)
+	d.drain(0)
 	for steps := 0; steps < 100000; steps++ {
-		// the order of the tie rule: ports, then arrivals, then timers
-		at, what := unit.Never, -1
-		for i := range ask {
-			if ask[i] < at {
-				at, what = ask[i], i
-			}
-		}
-		if len(script) > 0 && script[0].At < at {
-			at, what = script[0].At, len(ask)
-		}
-		if next := node.NextTimer(); !m.noTimers && next < at {
-			at, what = next, len(ask)+1
-		}
+		at, what := d.next(script)
 		switch {
 		case what < 0:
-			t.Drops = sw.Drops()
-			t.Live = pool.Live()
-			sortDepartures(t.Departures)
-			return t
-		case what < len(ask):
-			transmit(packet.PortID(what), at)
-		case what == len(ask):
+			sortDepartures(d.departures)
+			return Transcript{Departures: d.departures, Drops: sw.Drops(), Live: d.pool.Live()}
+		case what < len(d.ask):
+			d.transmit(packet.PortID(what), at)
+		case what == len(d.ask):
 			a := script[0]
 			script = script[1:]
-			node.Receive(at, a.Port, s.Packet(&pool, book, a))
-			drain(at)
+			d.Receive(at, a.Port, s.Packet(&d.pool, book, a))
+			d.drain(at)
 		default:
-			node.Advance(at)
-			if !m.deaf {
-				drain(at)
+			d.Advance(at)
+			if !d.deaf {
+				d.drain(at)
 			}
 		}
 	}
-	t.Live = -1 // it goes on for ever
-	return t
+	return Transcript{Departures: d.departures, Live: -1} // it goes on for ever
 }
 
 func sortDepartures(d []Departure) {

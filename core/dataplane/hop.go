@@ -1,0 +1,231 @@
+package dataplane
+
+import (
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// Receive takes p, which came in at port in.
+func (s *Switch) Receive(now unit.Time, in PortID, p *packet.Packet) {
+	s.env.now = now
+	if p.Data != nil {
+		// Size is what the link has carried; the parser reads only headers. When the packet
+		// was sent its driver knows, not the payload.
+		sent := p.Sent
+		var err error
+		if s.config.Codec != nil {
+			err = s.config.Codec.Parse(now, in, p)
+		} else {
+			err = p.Parse(s.config.Book, p.Data)
+		}
+		p.Sent = sent
+		if err != nil {
+			p.Meta = Metadata{In: in, Out: packet.NoPort}
+			s.drop(p, Malformed)
+			s.serve()
+			return
+		}
+	}
+	if p.Kind == packet.Pause || p.Kind == packet.Resume {
+		s.receivePFC(in, p)
+		return
+	}
+	p.Meta = Metadata{In: in, Out: packet.NoPort, Flags: p.Meta.Flags & (packet.Trimmed | packet.Internal)}
+	s.ingress(p)
+	if len(s.pending) > 0 {
+		s.serve()
+	}
+}
+
+func (s *Switch) ingress(p *packet.Packet) {
+	for _, h := range s.ingressers {
+		if v := h.Ingress(&s.env, p); v != Accept {
+			switch v {
+			case Trim:
+				s.trim(p)
+			case Consume:
+				s.consumed++
+				s.pool.Put(p)
+				return
+			default:
+				s.drop(p, Reason(v))
+				return
+			}
+		}
+	}
+	s.manage(p)
+}
+
+// manage is the traffic manager's way in.
+func (s *Switch) manage(p *packet.Packet) {
+	m := &p.Meta
+	if int(m.Out) >= len(s.ports) {
+		s.drop(p, NoRoute)
+		return
+	}
+	port := s.ports[m.Out]
+again:
+	m.Queue = min(m.Class, uint8(port.Queues()-1))
+	for _, h := range s.admitters {
+		if v := h.Admit(&s.env, p); v != Accept {
+			switch {
+			case v != Trim:
+				s.drop(p, Reason(v))
+				return
+			case m.Flags&packet.Trimmed != 0:
+				s.drop(p, TrimFailed)
+				return
+			}
+			s.trim(p)
+			goto again
+		}
+	}
+	if r := port.Fits(m.Queue, p.Size); r != tm.Fits && !s.makeRoom(port, p, r) {
+		return
+	}
+	p.Enqueued = s.env.now
+	port.Push(m.Queue, p)
+	s.buffered += unit.Bytes(p.Size)
+	for _, h := range s.bookers {
+		h.Book(&s.env, p)
+	}
+	s.wake(m.Out)
+}
+
+// makeRoom lets others of port give way for p, which does not fit for a reason (tm.NewFQ). If
+// p has to go itself it returns false, and p is dropped.
+func (s *Switch) makeRoom(port *tm.Port, p *packet.Packet, why tm.Refusal) bool {
+	for why != tm.Fits {
+		x := port.Displace(p.Meta.Queue, p, why)
+		if x == nil {
+			s.drop(p, refusals[why])
+			return false
+		}
+		s.evicted(x)
+		why = port.Fits(p.Meta.Queue, p.Size)
+	}
+	return true
+}
+
+// wake names the port to the driver if it has something to send and the driver
+// would not ask by itself.
+func (s *Switch) wake(out PortID) {
+	if !s.awake[out] && !s.ports[out].Idle() {
+		s.awake[out] = true
+		s.woken = append(s.woken, out)
+	}
+}
+
+// Woken names the ports that went from nothing to something to send, one a call.
+func (s *Switch) Woken() (PortID, bool) {
+	if s.wokenAt == len(s.woken) {
+		return 0, false
+	}
+	out := s.woken[s.wokenAt]
+	if s.wokenAt++; s.wokenAt == len(s.woken) {
+		s.woken = s.woken[:0]
+		s.wokenAt = 0
+	}
+	return out, true
+}
+
+// Dequeue gives the packet that port out sends now; see fabric.Node.
+func (s *Switch) Dequeue(now unit.Time, out PortID) (*packet.Packet, unit.Time) {
+	s.env.now = now
+	port := s.ports[out]
+	var p *packet.Packet
+	for {
+		var control bool
+		var again unit.Time
+		p, control, again = port.Next(now)
+		if p == nil {
+			// Asleep also when again is a time: a packet for another queue may be
+			// sent before that.
+			s.awake[out] = false
+			s.serve()
+			return nil, again
+		}
+		if control || s.leave(p) {
+			break
+		}
+	}
+	port.Sent(p)
+	s.awake[out] = true
+	if len(s.pending) > 0 {
+		s.serve()
+	}
+	if port.Idle() {
+		s.awake[out] = false
+		return p, unit.Never
+	}
+	return p, now
+}
+
+// leave takes p from its queue through the egress to the deparser. It returns
+// false when a hook dropped p.
+func (s *Switch) leave(p *packet.Packet) bool {
+	s.buffered -= unit.Bytes(p.Size)
+	for _, h := range s.unbookers {
+		h.Unbook(&s.env, p)
+	}
+	for _, h := range s.releasers {
+		if v := h.Release(&s.env, p); v != Accept {
+			if v != Trim {
+				s.drop(p, Reason(v))
+				return false
+			}
+			s.trim(p)
+		}
+	}
+	for _, h := range s.egressers {
+		if v := h.Egress(&s.env, p); v != Accept {
+			if v != Trim {
+				s.drop(p, Reason(v))
+				return false
+			}
+			s.trim(p)
+		}
+	}
+	if p.Data != nil {
+		var err error
+		if s.config.Codec != nil {
+			err = s.config.Codec.Deparse(p)
+		} else {
+			err = p.Deparse(s.config.Book)
+		}
+		if err != nil { // a program has made what no frame can say
+			s.drop(p, Malformed)
+			return false
+		}
+	}
+	return true
+}
+
+// trim cuts the payload off and moves the packet to the trim class.
+func (s *Switch) trim(p *packet.Packet) {
+	if p.Meta.Flags&packet.Trimmed != 0 {
+		return
+	}
+	p.Size = max(p.Size-p.Payload, s.config.MinFrame)
+	p.Payload = 0
+	p.Meta.Flags |= packet.Trimmed
+	p.Meta.Class = s.config.TrimClass
+}
+
+// drop counts and frees p. The packet still knows its way when the Droppers see
+// it.
+func (s *Switch) drop(p *packet.Packet, why Reason) {
+	m := &p.Meta
+	s.drops[why]++
+	if int(m.Out) < len(s.portDrops) {
+		s.portDrops[m.Out][why]++
+	}
+	if m.Flags&packet.Internal != 0 {
+		s.madeDrops[p.Kind]++
+	}
+	for _, h := range s.droppers {
+		h.OnDrop(&s.env, p, why)
+	}
+	s.pool.Put(p)
+}

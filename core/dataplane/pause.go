@@ -1,0 +1,64 @@
+package dataplane
+
+import (
+	"math/bits"
+
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// receivePFC does what a PFC frame asks for.
+func (s *Switch) receivePFC(in PortID, p *packet.Packet) {
+	port, class, kind := s.ports[in], p.Meta.Class%tm.Classes, p.Kind
+	if kind == packet.Pause {
+		port.Pause(s.env.now, class, p.Seq)
+		if at := port.NextExpiry(); at < s.expiry {
+			s.expiry = at
+			s.nextTick = min(s.nextTick, at)
+		}
+	} else {
+		port.Resume(s.env.now, class)
+	}
+	s.pool.Put(p)
+	if s.config.OnPFC != nil {
+		s.config.OnPFC(s.env.now, in, class, kind)
+	}
+	s.wake(in)
+}
+
+// expire ends the pauses whose time is over.
+func (s *Switch) expire() {
+	s.expiry = unit.Never
+	for i, port := range s.ports {
+		if before := port.Held(); before != 0 {
+			port.Expire(s.env.now)
+			for over := before &^ port.Held(); over != 0 && s.config.OnPFC != nil; over &= over - 1 {
+				s.config.OnPFC(s.env.now, PortID(i), uint8(bits.TrailingZeros8(over)), packet.Resume)
+			}
+			s.wake(PortID(i))
+			s.expiry = min(s.expiry, port.NextExpiry())
+		}
+	}
+}
+
+// Pausing returns the classes that the switch has asked the neighbour at a port to stop,
+// as a bit set.
+func (s *Switch) Pausing(in PortID) uint8 { return s.pausing[in] }
+
+func (s *Switch) control(in PortID, kind packet.Kind, class uint8, quanta int64) {
+	if int(in) >= len(s.ports) || class >= tm.Classes {
+		return
+	}
+	if s.pausing[in] |= 1 << class; kind == packet.Resume {
+		s.pausing[in] &^= 1 << class
+	}
+	f := s.pool.Get()
+	f.Kind = kind
+	f.Size = 64
+	f.Seq = quanta
+	f.Meta.Class = class
+	f.Hash = uint32(class)
+	s.ports[in].Control(f)
+	s.wake(in)
+}
