@@ -15,43 +15,51 @@ const (
 	VariableWindow = "variable" // a bandwidth-delay product at the present rate
 )
 
-// RateParams are the parameters of every rate-based controller beside its own: what
-// it shall take the path for, and its window.
-func RateParams() []scheme.Param {
-	return append(PathParams(), scheme.Param{Name: "window", Kind: scheme.Text, Words: []string{NoWindow, BDPWindow,
-		VariableWindow}, Default: NoWindow,
-		Doc:    "bound of what is in flight: line rate × base RTT with bdp, present rate × base RTT with variable",
-		Source: "HPCC §5.1: +win; its simulator's HAS_WIN, VAR_WIN"})
+// RateConfig is what every rate-based controller has beside its own parameters: what it
+// shall take the path for, and its window.
+type RateConfig struct {
+	PathConfig
+	Window string // NoWindow, BDPWindow, VariableWindow
 }
 
-// PathParams are the parameters that override a Flow's LineRate and BaseRTT.
-func PathParams() []scheme.Param {
-	return []scheme.Param{
-		{Name: "line_rate", Kind: scheme.Rate, Default: "0bps",
-			Doc: "highest rate, of payload; 0bps: what the sender's link carries", Source: "ours"},
-		{Name: "base_rtt", Kind: scheme.Duration, Default: "0s", Doc: "round-trip time without queues; 0s: the path's",
-			Source: "ours"},
-	}
+// Params binds them.
+func (c *RateConfig) Params(p *scheme.Params) {
+	c.PathConfig.Params(p)
+	p.Text(&c.Window, "window", NoWindow,
+		"bound of what is in flight: line rate × base RTT with bdp, present rate × base RTT with variable",
+		"HPCC §5.1: +win; its simulator's HAS_WIN, VAR_WIN").Words(NoWindow, BDPWindow, VariableWindow)
 }
 
-// WithPath returns f with the LineRate and BaseRTT that PathParams' values override.
-func (f Flow) WithPath(v scheme.Values) Flow {
-	if r := v.Rate("line_rate"); r > 0 {
-		f.LineRate = r
+// Bound puts a controller into the window. A bandwidth-delay product needs the flow's
+// LineRate and BaseRTT.
+func (c *RateConfig) Bound(k Controller, f Flow) (Controller, error) {
+	if c.Window == NoWindow {
+		return k, nil
 	}
-	if t := v.Time("base_rtt"); t > 0 {
-		f.BaseRTT = t
+	return NewBoundedWindow(k, f, c.Window == VariableWindow)
+}
+
+// PathConfig overrides a Flow's LineRate and BaseRTT.
+type PathConfig struct {
+	LineRate unit.Rate
+	BaseRTT  unit.Time
+}
+
+// Params binds them.
+func (c *PathConfig) Params(p *scheme.Params) {
+	p.Rate(&c.LineRate, "line_rate", "0bps", "highest rate, of payload; 0bps: what the sender's link carries", "ours")
+	p.Time(&c.BaseRTT, "base_rtt", "0s", "round-trip time without queues; 0s: the path's", "ours")
+}
+
+// Override returns f with the LineRate and BaseRTT that c has.
+func (c *PathConfig) Override(f Flow) Flow {
+	if c.LineRate > 0 {
+		f.LineRate = c.LineRate
+	}
+	if c.BaseRTT > 0 {
+		f.BaseRTT = c.BaseRTT
 	}
 	return f
-}
-
-// Bound puts a rate-based controller into a window: NoWindow, BDPWindow or
-// VariableWindow. The latter two need the flow's LineRate and BaseRTT.
-func Bound(c Controller, f Flow, window string) (Controller, error) {
-	if window == NoWindow {
-		return c, nil
-	}
-	return NewBoundedWindow(c, f, window == VariableWindow)
 }
 
 // BoundedWindow is a rate-based controller with a window of a bandwidth-delay product,

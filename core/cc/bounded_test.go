@@ -6,7 +6,6 @@ import (
 
 	"weir/core/cc"
 	"weir/core/cc/none"
-	"weir/core/scheme"
 	"weir/core/unit"
 )
 
@@ -36,7 +35,7 @@ func TestBoundedWindow(t *testing.T) {
 		{100 * unit.Gbps, 100 * unit.Gbps, 12241 * unit.Nanosecond, true, 154}, // 153012 B
 	} {
 		f := path(c.line, c.rtt)
-		inner := none.New(path(0, 0), c.rate, 0)
+		inner := none.New(path(0, 0), none.Config{Rate: c.rate})
 		b, err := cc.NewBoundedWindow(inner, f, c.variable)
 		if err != nil {
 			t.Fatal(err)
@@ -46,14 +45,17 @@ func TestBoundedWindow(t *testing.T) {
 		}
 	}
 	for _, f := range []cc.Flow{path(0, unit.Microsecond), path(unit.Gbps, 0), {Path: cc.Path{LineRate: 1, BaseRTT: 1}}} {
-		if _, err := cc.Bound(none.New(f, 0, 0), f, cc.BDPWindow); err == nil {
+		bound := cc.RateConfig{Window: cc.BDPWindow}
+		if _, err := bound.Bound(none.New(f, none.Config{}), f); err == nil {
 			t.Errorf("a bandwidth-delay product of %v and %v is known", f.LineRate, f.BaseRTT)
 		}
-		if _, err := cc.Bound(none.New(f, 0, 0), f, cc.NoWindow); err != nil {
+		bound.Window = cc.NoWindow
+		if _, err := bound.Bound(none.New(f, none.Config{}), f); err != nil {
 			t.Error(err)
 		}
 	}
-	b, err := cc.NewBoundedWindow(none.New(path(0, 0), 0, 3), path(100*unit.Gbps, 12*unit.Microsecond), false)
+	b, err := cc.NewBoundedWindow(none.New(path(0, 0), none.Config{Packets: 3}), path(100*unit.Gbps, 12*unit.Microsecond),
+		false)
 	if err != nil || b.Decision().Window != 3000 {
 		t.Errorf("a smaller window of the controller's own is not kept: %v, %v", b.Decision().Window, err)
 	}
@@ -64,7 +66,7 @@ func TestVariableWindowIsMonotone(t *testing.T) {
 	f := path(40*unit.Gbps, 25*unit.Microsecond)
 	last := unit.Bytes(0)
 	for rate := unit.Mbps; rate <= f.LineRate; rate += 7 * unit.Mbps {
-		b, err := cc.NewBoundedWindow(none.New(path(0, 0), rate, 0), f, true)
+		b, err := cc.NewBoundedWindow(none.New(path(0, 0), none.Config{Rate: rate}), f, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,21 +79,26 @@ func TestVariableWindowIsMonotone(t *testing.T) {
 }
 
 // The parameters override what the caller knows of the path.
-func TestWithPath(t *testing.T) {
-	values := func(rate unit.Rate, rtt unit.Time) scheme.Values {
-		return scheme.NewValues("none", map[string]any{"line_rate": rate, "base_rtt": rtt})
-	}
-	if f := path(5, 6).WithPath(values(0, 0)); f.LineRate != 5 || f.BaseRTT != 6 {
-		t.Errorf("%v, %v", f.LineRate, f.BaseRTT)
-	}
-	if f := path(5, 6).WithPath(values(7, 8)); f.LineRate != 7 || f.BaseRTT != 8 {
-		t.Errorf("%v, %v", f.LineRate, f.BaseRTT)
+func TestPathConfig(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		config cc.PathConfig
+		want   cc.Path
+	}{
+		{"nothing given", cc.PathConfig{}, cc.Path{LineRate: 5, BaseRTT: 6}},
+		{"both given", cc.PathConfig{LineRate: 7, BaseRTT: 8}, cc.Path{LineRate: 7, BaseRTT: 8}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if f := c.config.Override(path(5, 6)); f.Path != c.want {
+				t.Errorf("%+v, want %+v", f.Path, c.want)
+			}
+		})
 	}
 }
 
 func ExampleNewBoundedWindow() {
 	f := cc.Flow{MSS: 1000, Path: cc.Path{LineRate: 100 * unit.Gbps, BaseRTT: 12 * unit.Microsecond}}
-	half := none.New(f, 50*unit.Gbps, 0)
+	half := none.New(f, none.Config{Rate: 50 * unit.Gbps})
 	b, _ := cc.NewBoundedWindow(half, f, true)
 	fmt.Println(b.Decision().Rate, b.Decision().Window)
 	// Output: 50Gbps 75kB

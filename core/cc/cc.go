@@ -1,6 +1,8 @@
 package cc
 
 import (
+	"fmt"
+
 	"weir/core/scheme"
 	"weir/core/telemetry"
 	"weir/core/unit"
@@ -254,9 +256,47 @@ type Scheme struct {
 	BufferedWindows int
 	// Telemetry is what the controller, or its Receiver, wants to know of the path.
 	Telemetry telemetry.Want
-	Build     func(f Flow, v scheme.Values) (Controller, error)
+	// Build makes the controller of a flow with a configuration of the scheme: nil for the
+	// defaults. Define writes it.
+	Build func(f Flow, c scheme.Config) (Controller, error)
 	// Receiver makes the scheme's part at the receiver, for which the telemetry is then: it
 	// is not sent back. f is the sender's; host is shared by the flows that its host
 	// receives. nil: the scheme has none.
-	Receiver func(f Flow, v scheme.Values, host *Host) (Receiver, error)
+	Receiver func(f Flow, c scheme.Config, host *Host) (Receiver, error)
+}
+
+// Define completes a scheme by what makes the controller of a flow, for configurations of
+// type C, in which all values are in their ranges and go together.
+func Define[C any, P scheme.Bound[C], K Controller](s Scheme, build func(f Flow, c C) (K, error)) Scheme {
+	s.Config = scheme.For[C, P]
+	s.Build = func(f Flow, c scheme.Config) (Controller, error) {
+		own, err := scheme.As[C, P](c)
+		if err != nil {
+			return nil, fmt.Errorf("cc %s: %w", s.Name, err)
+		}
+		k, err := build(f, own)
+		if err != nil {
+			return nil, err
+		}
+		return k, nil
+	}
+	return s
+}
+
+// DefineReceiver is Define with a part at the receiver.
+func DefineReceiver[C any, P scheme.Bound[C], K Controller, R Receiver](s Scheme, build func(f Flow, c C) (K, error),
+	receiver func(f Flow, c C, host *Host) (R, error)) Scheme {
+	s = Define[C, P](s, build)
+	s.Receiver = func(f Flow, c scheme.Config, host *Host) (Receiver, error) {
+		own, err := scheme.As[C, P](c)
+		if err != nil {
+			return nil, fmt.Errorf("cc %s: %w", s.Name, err)
+		}
+		r, err := receiver(f, own, host)
+		if err != nil {
+			return nil, err
+		}
+		return r, nil
+	}
+	return s
 }

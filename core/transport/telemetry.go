@@ -231,7 +231,7 @@ func NewAnswerer(f *Flow, control cc.Flow, a Asking) (Answerer, error) {
 	if f.CC == nil || f.CC.Receiver == nil {
 		return x, nil
 	}
-	if x.control, err = f.CC.Receiver(control, f.CCValues, f.Host); err != nil {
+	if x.control, err = f.CC.Receiver(control, f.CCConfig, f.Host); err != nil {
 		return x, err
 	}
 	x.reading, x.active = newReading(f.Telemetry), true

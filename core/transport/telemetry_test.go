@@ -158,7 +158,7 @@ func (r *told) Coalesce(most int) int                 { return min(most, 2) }
 // does not fit is the largest.
 func TestReceiverTells(t *testing.T) {
 	part := &told{next: 50 * us}
-	s := &cc.Scheme{Telemetry: telemetry.HopRecords, Receiver: func(cc.Flow, scheme.Values, *cc.Host) (cc.Receiver,
+	s := &cc.Scheme{Telemetry: telemetry.HopRecords, Receiver: func(cc.Flow, scheme.Config, *cc.Host) (cc.Receiver,
 		error) {
 		return part, nil
 	}}

@@ -170,8 +170,8 @@ type Flow struct {
 	Telemetry *telemetry.Format // of the network; nil: no switch writes any
 	Host      *cc.Host          // what the receivers at the flow's destination share; may be nil
 
-	CC       *cc.Scheme // the congestion controller, of transports that are Controlled
-	CCValues scheme.Values
+	CC       *cc.Scheme    // the congestion controller, of transports that are Controlled
+	CCConfig scheme.Config // of it
 }
 
 // Scheme is a transport that an experiment can name.

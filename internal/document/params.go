@@ -1,11 +1,92 @@
 package document
 
 import (
+	"errors"
 	"slices"
 
 	"weir/core/scheme"
 	"weir/core/unit"
 )
+
+// Configuration decodes a scheme's parameters out of a map, but for the keys in skip, which
+// are others' business. Defaults are filled into the map. What is wrong leaves a parameter
+// at its default: nothing is to be built then.
+func (r *Reader) Configuration(s *scheme.Scheme, t *Node, skip []string) scheme.Config {
+	config := s.Default()
+	params := scheme.Bind(config)
+	names := skip
+	for i, p := range params.List() {
+		names = slices.Insert(slices.Clip(names), i, p.Name)
+	}
+	what := "parameter of " + s.Name
+	for _, k := range t.Keys {
+		if !slices.Contains(names, k.Name) {
+			r.Unknown(k.Place, what, k.Name, names)
+		}
+	}
+	before := len(r.errors)
+	for _, p := range params.List() {
+		switch v := t.Get(p.Name); {
+		case v != nil:
+			r.set(s, p, v)
+		case p.Required:
+			r.Missing(t, p.Name, what, names, p.Name+": "+p.Form()+", "+p.Doc, "%s needs the parameter %q", s.Name, p.Name)
+		case p.Kind != scheme.Map:
+			t.fill(p.Name, p.Default, p.Source)
+		}
+	}
+	if len(r.errors) > before { // parameters that are not set need not go together
+		return config
+	}
+	for _, err := range params.Check() {
+		r.wrong(s, t, err)
+	}
+	return config
+}
+
+// set gives a parameter the value that the file has.
+func (r *Reader) set(s *scheme.Scheme, p *scheme.Param, t *Node) {
+	switch {
+	case p.Kind == scheme.Map && t.Kind == Mapping:
+		p.Clear()
+		for _, k := range t.Keys {
+			if err := p.Key(k.Name); err != nil {
+				r.wrong(s, &Node{Place: k.Place}, err)
+			} else if k.Value.Kind != Scalar {
+				r.Fail(k.Value.Place, p.Form(), "%s of %s is %v", p.Name, s.Name, k.Value.Kind)
+			} else if err := p.Put(k.Name, k.Value.Text); err != nil {
+				r.wrong(s, k.Value, err)
+			}
+		}
+	case p.Kind == scheme.Map:
+		r.Fail(t.Place, "a map", "%s of %s is %v", p.Name, s.Name, t.Kind)
+	case t.Kind != Scalar:
+		r.Fail(t.Place, p.Form(), "%s of %s is %v", p.Name, s.Name, t.Kind)
+	default:
+		if err := p.Set(t.Text); err != nil {
+			r.wrong(s, t, err)
+		}
+	}
+}
+
+// wrong notes what is wrong with a parameter: at its place in a map of parameters, or at
+// the place of its value.
+func (r *Reader) wrong(s *scheme.Scheme, t *Node, err error) {
+	var e *scheme.Error
+	if !errors.As(err, &e) {
+		r.Fail(t.Place, "", "%v", err)
+		return
+	}
+	at := t.Place
+	if v := t.Get(e.Param); v != nil {
+		at = v.Place
+	}
+	if len(e.Words) > 0 {
+		r.Unknown(at, e.Param+" of "+s.Name, e.Text, e.Words)
+		return
+	}
+	r.Fail(at, e.Allowed, "%s", e.Of(s.Name))
+}
 
 // SchemeValues decodes the parameters of a scheme out of a map, but for the keys
 // in skip, which are others' business.

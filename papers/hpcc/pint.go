@@ -1,8 +1,6 @@
 package hpcc
 
 import (
-	"fmt"
-
 	"weir/core/cc"
 	"weir/core/scheme"
 	"weir/core/telemetry"
@@ -18,33 +16,35 @@ type PINT struct {
 	share float64
 }
 
-// PINTScheme is what an experiment names: cc: hpcc_pint.
-func PINTScheme() cc.Scheme {
-	return cc.Scheme{
-		Scheme: scheme.Scheme{Name: "hpcc_pint", Doc: "HPCC on probabilistic telemetry of one or two bytes",
-			Source: "PINT (SIGCOMM'20)", Params: []scheme.Param{
-				etaParam, maxStageParam, waiParam, nParam, tParam, minRateParam,
-				{Name: "share", Kind: scheme.Share, Default: "100%", Min: "0%", Max: "100%",
-					Doc:    "share of acknowledgements that are looked at, chosen at random",
-					Source: "the authors' simulator (PINT_PROB)"},
-			}},
-		OwnRecovery: true, Telemetry: telemetry.PathLoad,
-		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
-			return build(NewPINT(f, config(v), v.Float("share")))
-		},
-	}
+// PINTConfig configures HPCC-PINT.
+type PINTConfig struct {
+	Config         // but for Mode and Sojourn
+	Share  float64 // of acknowledgements that are looked at
 }
 
-// NewPINT makes the controller of a flow, which looks at a share of the acknowledgements.
-func NewPINT(f cc.Flow, c Config, share float64) (*PINT, error) {
-	if !(share >= 0 && share <= 1) {
-		return nil, fmt.Errorf("hpcc_pint: share is %v; it is from 0%% to 100%%", share)
-	}
-	l, err := newLaw(f, c)
+// Params binds the configuration.
+func (c *PINTConfig) Params(p *scheme.Params) {
+	c.law(p)
+	p.Share(&c.Share, "share", "100%", "share of acknowledgements that are looked at, chosen at random",
+		"the authors' simulator (PINT_PROB)").Min("0%").Max("100%")
+}
+
+// PINTScheme is what an experiment names: cc: hpcc_pint.
+func PINTScheme() cc.Scheme {
+	return cc.Define(cc.Scheme{
+		Scheme: scheme.Scheme{Name: "hpcc_pint", Doc: "HPCC on probabilistic telemetry of one or two bytes",
+			Source: "PINT (SIGCOMM'20)"},
+		OwnRecovery: true, Telemetry: telemetry.PathLoad,
+	}, NewPINT)
+}
+
+// NewPINT makes the controller of a flow.
+func NewPINT(f cc.Flow, c PINTConfig) (*PINT, error) {
+	l, err := newLaw(f, c.Config)
 	if err != nil {
 		return nil, err
 	}
-	return &PINT{law: l, share: share}, nil
+	return &PINT{law: l, share: c.Share}, nil
 }
 
 // OnAck is NewAck (draft-miao §4.2 line 21) with the load as U.

@@ -2,7 +2,6 @@ package hpcc
 
 import (
 	"errors"
-	"fmt"
 
 	"weir/core/cc"
 	"weir/core/scheme"
@@ -22,23 +21,18 @@ type PowerConfig struct {
 }
 
 // PowerDefaults are those of the scheme.
-func PowerDefaults() PowerConfig {
-	return PowerConfig{Gamma: 0.9, Beta: 150 * unit.Mbps, Eta: 1}
-}
+func PowerDefaults() PowerConfig { return scheme.Defaults[PowerConfig]() }
 
-// Validate says what is wrong.
-func (c *PowerConfig) Validate() error {
-	switch {
-	case !(c.Gamma > 0 && c.Gamma <= 1):
-		return fmt.Errorf("powertcp: gamma is %v; it is above 0%% and at most 100%%", c.Gamma)
-	case !(c.Eta > 0 && c.Eta <= 1):
-		return fmt.Errorf("powertcp: eta is %v; it is above 0%% and at most 100%%", c.Eta)
-	case !(c.Floor >= 0 && c.Floor <= 1):
-		return fmt.Errorf("powertcp: floor is %v; it is from 0%% to 100%%", c.Floor)
-	case c.Beta < 0 || c.N < 0 || c.T < 0 || c.MinRate < 0:
-		return errors.New("powertcp: beta, n, t and min_rate are not negative")
-	}
-	return nil
+// Params binds the configuration.
+func (c *PowerConfig) Params(p *scheme.Params) {
+	p.Share(&c.Gamma, "gamma", "90%", "weight of the new window", "the authors' simulator").Min("0.01%").Max("100%")
+	p.Rate(&c.Beta, "beta", "150Mbps", "additive increase, as a rate", "the authors' simulator").Min("0bps")
+	p.Int(&c.N, "n", "0", "flows expected at a host: β is W_init/n; 0: by beta", "ours").Min("0")
+	p.Share(&c.Eta, "eta", "100%", "target of the normalised power",
+		"ours: the algorithm has none; the authors' simulator has 95 %").Min("0.01%").Max("100%")
+	p.Share(&c.Floor, "floor", "0%", "least current, as a share of the port's rate",
+		"ours: the algorithm has none; the authors' simulator has 50 %").Min("0%").Max("100%")
+	bindPath(p, &c.T, &c.MinRate)
 }
 
 // PowerTCP is that of Addanki, Michel and Schmid (NSDI'22, algorithm 1), on HPCC's records:
@@ -58,36 +52,15 @@ type PowerTCP struct {
 
 // PowerScheme is what an experiment names: cc: powertcp.
 func PowerScheme() cc.Scheme {
-	return cc.Scheme{
+	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "powertcp", Doc: "window by the path's power, from telemetry",
-			Source: "PowerTCP (NSDI'22)", Params: []scheme.Param{
-				{Name: "gamma", Kind: scheme.Share, Default: "90%", Min: "0.01%", Max: "100%", Doc: "weight of the new window",
-					Source: "the authors' simulator"},
-				{Name: "beta", Kind: scheme.Rate, Default: "150Mbps", Min: "0bps", Doc: "additive increase, as a rate",
-					Source: "the authors' simulator"},
-				{Name: "n", Kind: scheme.Int, Default: "0", Min: "0", Doc: "flows expected at a host: β is W_init/n; 0: by beta",
-					Source: "ours"},
-				{Name: "eta", Kind: scheme.Share, Default: "100%", Min: "0.01%", Max: "100%", Doc: "target of the normalised power",
-					Source: "ours: the algorithm has none; the authors' simulator has 95 %"},
-				{Name: "floor", Kind: scheme.Share, Default: "0%", Min: "0%", Max: "100%",
-					Doc:    "least current, as a share of the port's rate",
-					Source: "ours: the algorithm has none; the authors' simulator has 50 %"},
-				tParam, minRateParam,
-			}},
+			Source: "PowerTCP (NSDI'22)"},
 		OwnRecovery: true, Telemetry: telemetry.HopRecords,
-		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
-			return build(NewPower(f, PowerConfig{Gamma: v.Float("gamma"), Beta: v.Rate("beta"), N: v.Int("n"),
-				Eta:   v.Float("eta"),
-				Floor: v.Float("floor"), T: v.Time("t"), MinRate: v.Rate("min_rate")}))
-		},
-	}
+	}, NewPower)
 }
 
 // NewPower makes the controller of a flow.
 func NewPower(f cc.Flow, c PowerConfig) (*PowerTCP, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
 	if f.Loads {
 		return nil, errors.New("powertcp: needs records of hops; the network's format: relative has none")
 	}

@@ -134,36 +134,31 @@ func (r *Receiver) Close() {
 // Follower is the sender of a flow that its receiver controls.
 type Follower struct{ window }
 
+// RxConfig configures Rx-HPCC: Config but for Mode and Sojourn.
+type RxConfig struct{ Config }
+
+// Params binds the configuration.
+func (c *RxConfig) Params(p *scheme.Params) { c.law(p) }
+
 // RxScheme is what an experiment names: cc: rx_hpcc. The transport runs a Receiver at
 // the other end.
 func RxScheme() cc.Scheme {
-	return cc.Scheme{
+	return cc.DefineReceiver(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "rx_hpcc", Doc: "HPCC++ at the receiver, which tells the window",
-			Source: "draft-miao-iccrg-hpccplus-01 §6.2", Params: []scheme.Param{
-				etaParam, maxStageParam, waiParam, nParam, tParam, minRateParam,
-			}},
+			Source: "draft-miao-iccrg-hpccplus-01 §6.2"},
 		OwnRecovery: true, Telemetry: telemetry.HopRecords,
-		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) { return build(NewFollower(f, config(v))) },
-		Receiver: func(f cc.Flow, v scheme.Values, host *cc.Host) (cc.Receiver, error) {
-			var census *cc.Census
-			if host != nil {
-				census = &host.Census
+	}, func(f cc.Flow, c RxConfig) (*Follower, error) { return NewFollower(f, c.Config), nil },
+		func(f cc.Flow, c RxConfig, host *cc.Host) (*Receiver, error) {
+			if host == nil {
+				return NewReceiver(f, c.Config, nil)
 			}
-			r, err := NewReceiver(f, config(v), census)
-			if err != nil {
-				return nil, err
-			}
-			return r, nil
-		},
-	}
+			return NewReceiver(f, c.Config, &host.Census)
+		})
 }
 
 // NewFollower makes the sender's controller.
-func NewFollower(f cc.Flow, c Config) (*Follower, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	return &Follower{newWindow(f, c.T, c.MinRate)}, nil
+func NewFollower(f cc.Flow, c Config) *Follower {
+	return &Follower{newWindow(f, c.T, c.MinRate)}
 }
 
 // OnAck takes the window that the receiver tells, within the bounds of every window here:

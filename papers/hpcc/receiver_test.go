@@ -134,10 +134,7 @@ func TestReceiverSmallWindows(t *testing.T) {
 	if f.Window >= 1000 || f.Window < 1 || r.Decision().Rate >= 800*unit.Mbps || r.Decision().Rate < unit.Mbps {
 		t.Errorf("%+v", f)
 	}
-	s, err := NewFollower(flow(), Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := NewFollower(flow(), Defaults())
 	s.OnAck(now, &cc.Ack{Feedback: cc.Feedback{Window: f.Window}})
 	if d := s.Decision(); d.Window != 1000 || d.Rate != unit.Rate(f.Window)*8*100*unit.Kbps { // over 10 µs
 		t.Errorf("the sender, told %v: %+v", f.Window, d)
@@ -145,9 +142,6 @@ func TestReceiverSmallWindows(t *testing.T) {
 	c := cc.Flow{MSS: 1000}
 	if _, err := NewReceiver(c, Defaults(), nil); err == nil {
 		t.Error("a receiver without T")
-	}
-	if _, err := NewReceiver(flow(), Config{}, nil); err == nil {
-		t.Error("a receiver without eta")
 	}
 }
 
@@ -216,10 +210,7 @@ func TestReceiverCounts(t *testing.T) {
 // Receiver and Follower together: the sender's window is the receiver's, and a lying
 // receiver gets line rate at most.
 func TestFollower(t *testing.T) {
-	s, err := NewFollower(flow(), Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := NewFollower(flow(), Defaults())
 	r := newReceiver(t, nil)
 	for i := range 40 {
 		n := unit.Time(i) * us
@@ -236,8 +227,5 @@ func TestFollower(t *testing.T) {
 	s.OnAck(0, &cc.Ack{Feedback: cc.Feedback{Window: 1 << 60}})
 	if d := s.Decision(); d.Window != 125000 || d.Rate != 100*gbps {
 		t.Errorf("after a lie: %+v", d)
-	}
-	if _, err := NewFollower(flow(), Config{}); err == nil {
-		t.Error("no eta")
 	}
 }

@@ -89,8 +89,8 @@ func hostile(controllers *[]cc.Controller) *experiment.Registry {
 	})
 	for i := range r.Controllers {
 		build := r.Controllers[i].Build
-		r.Controllers[i].Build = func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
-			c, err := build(f, v)
+		r.Controllers[i].Build = func(f cc.Flow, config scheme.Config) (cc.Controller, error) {
+			c, err := build(f, config)
 			*controllers = append(*controllers, c)
 			return c, err
 		}
@@ -296,8 +296,8 @@ func TestLyingReceivers(t *testing.T) {
 		rx := hpcc.RxScheme()
 		receiver := rx.Receiver
 		rx.Name = "rx_liar"
-		rx.Receiver = func(f cc.Flow, v scheme.Values, host *cc.Host) (cc.Receiver, error) {
-			inner, err := receiver(f, v, host)
+		rx.Receiver = func(f cc.Flow, c scheme.Config, host *cc.Host) (cc.Receiver, error) {
+			inner, err := receiver(f, c, host)
 			return boundless{inner}, err
 		}
 		r.Controllers = append(r.Controllers, rx)

@@ -162,7 +162,7 @@ func TestGoneBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pint, err := NewPINT(flow(), Defaults(), 1)
+	pint, err := NewPINT(flow(), PINTConfig{Defaults(), 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -604,10 +604,9 @@ func controllers(t testing.TB, f cc.Flow, change func(c *Config)) map[string]cc.
 	}
 	p, e := NewPower(f, PowerConfig{Gamma: 0.9, Beta: 150 * unit.Mbps, Eta: 0.95, Floor: 0.5})
 	add("powertcp", p, e)
-	pint, e := NewPINT(f, c, 0.5)
+	pint, e := NewPINT(f, PINTConfig{c, 0.5})
 	add("hpcc_pint", pint, e)
-	follower, e := NewFollower(f, c)
-	add("rx_hpcc", follower, e)
+	add("rx_hpcc", NewFollower(f, c), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -762,69 +761,51 @@ func TestModel(t *testing.T) {
 // Every parameter has a default that its scheme takes, and a source.
 func TestSchemes(t *testing.T) {
 	for _, s := range []cc.Scheme{Scheme(), RxScheme(), PowerScheme(), PINTScheme()} {
-		v := map[string]any{}
-		for _, p := range s.Params {
-			var err error
-			switch p.Kind {
-			case scheme.Share:
-				v[p.Name], err = unit.ParseShare(p.Default)
-			case scheme.Int:
-				n := 0
-				_, err = fmt.Sscan(p.Default, &n)
-				v[p.Name] = n
-			case scheme.Size:
-				v[p.Name], err = unit.ParseBytes(p.Default)
-			case scheme.Duration:
-				v[p.Name], err = unit.ParseTime(p.Default)
-			case scheme.Rate:
-				v[p.Name], err = unit.ParseRate(p.Default)
-			case scheme.Text:
-				v[p.Name] = p.Default
+		t.Run(s.Name, func(t *testing.T) {
+			for _, p := range s.Parameters() {
+				if p.Source == "" || p.Doc == "" {
+					t.Errorf("%s has source %q and text %q", p.Name, p.Source, p.Doc)
+				}
 			}
-			if err != nil || p.Source == "" || p.Doc == "" {
-				t.Errorf("%s: %s: %v", s.Name, p.Name, err)
+			c, err := s.Build(flow(), s.Default())
+			if err != nil || c.Decision().Window != 125000 || !s.OwnRecovery {
+				t.Error(err)
 			}
-		}
-		c, err := s.Build(flow(), scheme.NewValues(s.Name, v))
-		if err != nil || c.Decision().Window != 125000 || !s.OwnRecovery {
-			t.Errorf("%s: %v", s.Name, err)
-		}
-		if s.Name == "hpcc" {
-			if got := c.(*Sender).config; got != Defaults() {
-				t.Errorf("defaults are %+v, want %+v", got, Defaults())
-			}
-			v["mode"], v["delay"] = "per_hop", "sojourn"
-			if c, err = s.Build(flow(), scheme.NewValues(s.Name, v)); err != nil || c.(*Sender).config.Mode != PerHop ||
-				!c.(*Sender).config.Sojourn {
-				t.Errorf("%+v, %v", c, err)
-			}
-		}
-		for name, bad := range map[string]any{"eta": 0.0, "t": unit.Time(-1)} {
-			good, there := v[name]
-			if !there {
-				continue
-			}
-			v[name] = bad
-			if c, err := s.Build(flow(), scheme.NewValues(s.Name, v)); err == nil || c != nil {
-				t.Errorf("%s takes %s %v", s.Name, name, bad)
-			}
-			v[name] = good
-		}
+		})
 	}
-	for _, bad := range []Config{{}, {Eta: 1.1}, {Eta: math.NaN()}, {Eta: 1, MaxStage: -1}, {Eta: 1, WAI: -1},
-		{Eta: 1, N: -1}, {Eta: 1, T: -1}, {Eta: 1, MinRate: -1}, {Eta: 1, Mode: 9}} {
-		if s, err := New(flow(), bad); err == nil || s != nil {
-			t.Errorf("%+v is taken", bad)
-		}
+	c, err := cctest.Make(Scheme(), flow())
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, bad := range []PowerConfig{{}, {Gamma: 1}, {Gamma: 1, Eta: 2}, {Gamma: 1, Eta: 1, Floor: 2},
-		{Gamma: 1, Eta: 1, N: -1}} {
-		if _, err := NewPower(flow(), bad); err == nil {
-			t.Errorf("%+v is taken", bad)
-		}
+	if got, want := c.(*Sender).config, (Config{Eta: 0.95, WAI: 80}); got != want || want != Defaults() {
+		t.Errorf("defaults are %+v, want %+v", got, want)
 	}
-	if _, err := NewPINT(flow(), Defaults(), 2); err == nil {
-		t.Error("a share of 2 is taken")
+	c, err = cctest.Make(Scheme(), flow(), "mode", "per_hop", "delay", "sojourn")
+	if err != nil || c.(*Sender).config.Mode != PerHop || !c.(*Sender).config.Sojourn {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if got, want := PowerDefaults(), (PowerConfig{Gamma: 0.9, Beta: 150 * unit.Mbps, Eta: 1}); got != want {
+		t.Errorf("PowerTCP's defaults are %+v, want %+v", got, want)
+	}
+}
+
+// What is out of range is refused.
+func TestConfigs(t *testing.T) {
+	for _, bad := range []scheme.Config{&Config{}, &Config{Eta: 1.1}, &Config{Eta: math.NaN()},
+		&Config{Eta: 1, MaxStage: -1}, &Config{Eta: 1, WAI: -1}, &Config{Eta: 1, N: -1}, &Config{Eta: 1, T: -1},
+		&Config{Eta: 1, MinRate: -1}, &Config{Eta: 1, Mode: 9},
+		&PowerConfig{}, &PowerConfig{Gamma: 1}, &PowerConfig{Gamma: 1, Eta: 2}, &PowerConfig{Gamma: 1, Eta: 1, Floor: 2},
+		&PowerConfig{Gamma: 1, Eta: 1, N: -1}, &PINTConfig{Defaults(), 2}, &RxConfig{Config{Eta: 2}}} {
+		t.Run(fmt.Sprintf("%T%+v", bad, bad), func(t *testing.T) {
+			if scheme.Validate(bad) == nil {
+				t.Error("it is taken")
+			}
+		})
+	}
+	for _, good := range []scheme.Config{&Config{Eta: 1, Mode: PerHop}, &PowerConfig{Gamma: 1, Eta: 1}} {
+		if err := scheme.Validate(good); err != nil {
+			t.Errorf("%+v: %v", good, err)
+		}
 	}
 }
 

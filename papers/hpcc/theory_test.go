@@ -314,7 +314,7 @@ func TestPowerTCP(t *testing.T) {
 
 // A7: HPCC's law with the decoded load as U, without an average at the sender.
 func TestPINT(t *testing.T) {
-	p, err := NewPINT(flow(), Defaults(), 1)
+	p, err := NewPINT(flow(), PINTConfig{Defaults(), 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +328,7 @@ func TestPINT(t *testing.T) {
 	p.OnAck(0, &cc.Ack{Una: 9001, Next: 10000})
 	near(t, "W after an ACK without a load", p.ref.wc, 62580/4.+80)
 	// A share of 25 % looks at that many.
-	p, _ = NewPINT(flow(), Defaults(), 0.25)
+	p, _ = NewPINT(flow(), PINTConfig{Defaults(), 0.25})
 	seen := 0
 	for i := range 4000 {
 		before := p.lastUpdateSeq

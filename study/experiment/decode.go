@@ -102,7 +102,7 @@ type traffic struct {
 	generator  *generator // nil: the flows are listed
 	collective bool       // whose flows wait for each other
 	cc         *cc.Scheme // nil: the transport has none
-	ccValues   scheme.Values
+	ccConfig   scheme.Config
 	payload    int32
 	version    uint8
 	tos        uint8
@@ -1237,7 +1237,7 @@ func (d *decoder) controller(x *document.Node, tr *traffic, p *point) {
 		d.Unknown(at, "congestion controller", name, names)
 		return
 	}
-	tr.ccValues = d.SchemeValues(&tr.cc.Scheme, params, nil)
+	tr.ccConfig = d.Configuration(&tr.cc.Scheme, params, nil)
 	if tr.cc.Telemetry != telemetry.Nothing && p.telemetry == nil && d.OK() {
 		d.warn("%s:%d: traffic %s: %s needs telemetry, and no switch writes any (program telemetry): it keeps its "+
 			"first window", x.File, x.Line, tr.name, name)
@@ -1380,7 +1380,7 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 			SrcPort: uint16(firstPort + i%50000), DstPort: uint16(serverPort + i/50000), Version: tr.version,
 			TOS:   tr.tosOf(f.size),
 			Start: start, Stop: tr.stop, Size: f.size, Payload: tr.payload, Framing: p.framing, Random: random, Seed: seed,
-			Path: p.pathOf(f.src, f.dst, tr), CC: tr.cc, CCValues: tr.ccValues,
+			Path: p.pathOf(f.src, f.dst, tr), CC: tr.cc, CCConfig: tr.ccConfig,
 			Telemetry: p.telemetry, Host: &hosts[f.dst],
 		}
 		// HPCC simulator: ports count for each pair of hosts

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"weir/core/cc/cubic"
 )
 
 const runnable = small + smallTraffic + `switch: [forward]
@@ -44,7 +46,7 @@ expect:
 	s := load(t, text, Options{})
 	f := s.points[0].traffic[0]
 	if f.payload != 1500-40-32 || f.tos != 0xb8 || f.cc.Name != "cubic" ||
-		s.points[0].traffic[1].ccValues.Float("beta") != 0.5 {
+		s.points[0].traffic[1].ccConfig.(*cubic.Config).Beta != 0.5 {
 		t.Errorf("%+v", f)
 	}
 }

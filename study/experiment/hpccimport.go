@@ -349,8 +349,8 @@ func (m *hpccImport) scheme(s *scheme.Scheme, params []namedValue) string {
 	var text []string
 	for _, p := range params {
 		known := false
-		for i := range s.Params {
-			known = known || s.Params[i].Name == p.name
+		for _, x := range s.Parameters() {
+			known = known || x.Name == p.name
 		}
 		if !known {
 			m.left = append(m.left, fmt.Sprintf("%s has no parameter %s (%s)", s.Name, p.name, p.value))

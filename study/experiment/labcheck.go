@@ -3,7 +3,6 @@ package experiment
 import (
 	"fmt"
 	"path"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -132,8 +131,8 @@ func (tr *traffic) checkLab(c *document.Reader, p *point, k *kernel.Kernel) {
 		c.Fail(tr.ccAt, strings.Join(k.CongestionControls, ", "), "traffic %s: %v", tr.name, err)
 		return
 	}
-	for _, param := range tr.cc.Params {
-		if !isDefault(&param, tr.ccValues) {
+	for _, param := range scheme.Bind(tr.ccConfig).List() {
+		if !param.IsDefault() {
 			c.Fail(tr.ccAt, "its default: "+param.Default, "traffic %s: the kernel's %s has no parameter %s", tr.name,
 				tr.cc.Name, param.Name)
 		}
@@ -198,18 +197,6 @@ func (p *point) labHosts(k *kernel.Kernel) (map[int]*kernel.Host, error) {
 		}
 	}
 	return hosts, nil
-}
-
-// isDefault tells whether a parameter has its default value.
-func isDefault(p *scheme.Param, v scheme.Values) bool {
-	if p.Kind == scheme.Map {
-		return len(v.Map(p.Name)) == 0
-	}
-	if p.Default == "" {
-		return true
-	}
-	d, err := scheme.Parse(p.Kind, p.Default)
-	return err != nil || reflect.DeepEqual(d, v.Get(p.Name))
 }
 
 // mostMTU is the largest MTU of the lab's interfaces.

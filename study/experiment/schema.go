@@ -7,7 +7,6 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/workload"
-	"weir/internal/document"
 )
 
 // node is a part of a JSON schema.
@@ -47,7 +46,7 @@ func parameter(p *scheme.Param) node {
 		n["default"] = p.Default
 		return n
 	}
-	n := text(doc + "; " + document.Kinds[p.Kind])
+	n := text(doc + "; " + p.Form())
 	if p.Default != "" {
 		n["default"] = p.Default
 	}
@@ -57,8 +56,7 @@ func parameter(p *scheme.Param) node {
 // schemeObject are the parameters of a scheme as a map.
 func schemeObject(s *scheme.Scheme) node {
 	properties, required := node{}, []string{}
-	for i := range s.Params {
-		p := &s.Params[i]
+	for _, p := range s.Parameters() {
 		properties[p.Name] = parameter(p)
 		if p.Required {
 			required = append(required, p.Name)
@@ -150,8 +148,8 @@ func (r *Registry) Schema() []byte {
 		"port": text("only the file's flows to this port"), "rest": word("what the file has behind its last flow", "ignored"),
 	}
 	for _, s := range transports { // parameters may stand beside the transport's name
-		for i := range s.Params {
-			if p := &s.Params[i]; flow[p.Name] == nil {
+		for _, p := range s.Parameters() {
+			if flow[p.Name] == nil {
 				flow[p.Name] = text(s.Name + ": " + p.Doc)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"weir/core/cc/cubic"
 	"weir/internal/document"
 )
 
@@ -450,7 +451,7 @@ sweep:
 `
 	s := load(t, text, Options{})
 	if len(s.points) != 4 || s.points[0].traffic[1].cc.Name != "reno" ||
-		s.points[3].traffic[0].ccValues.Float("beta") != 0.6 || s.points[3].traffic[1].tos != 8 {
+		s.points[3].traffic[0].ccConfig.(*cubic.Config).Beta != 0.6 || s.points[3].traffic[1].tos != 8 {
 		t.Errorf("%+v", s.points[3].traffic)
 	}
 	over := strings.Replace(strings.Replace(text, "transport: tcp, cc: $control, start: 0s}",

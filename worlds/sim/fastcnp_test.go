@@ -44,7 +44,7 @@ func longPath(t testing.TB, program dataplane.Scheme, given ...string) *Config {
 		}
 	}
 	control := dcqcn.Scheme()
-	control.Build = func(f cc.Flow, _ scheme.Values) (cc.Controller, error) { return dcqcn.New(f, dcqcn.PaperConfig()) }
+	control.Build = func(f cc.Flow, _ scheme.Config) (cc.Controller, error) { return dcqcn.New(f, dcqcn.PaperConfig()) }
 	for i := range 2 {
 		f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(i + 1), Dst: packet.Addr(i + 3), SrcPort: uint16(100 + i),
 			DstPort: 7, Version: uint8(4 + 2*i),

@@ -12,7 +12,6 @@ import (
 	"weir/core/dataplane"
 	"weir/core/dataplane/ecmp"
 	"weir/core/packet"
-	"weir/core/scheme"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/transport/rdma"
@@ -53,8 +52,7 @@ func queuePairs(t testing.TB, c *Config) {
 			Version: uint8(4 + 2*(i%2)), Size: f.Size, Payload: 1000, Framing: packet.Framings[0],
 			Random: unit.NewRandom(c.Seed, "rdma"),
 			Start:  f.Start, Stop: unit.Never, Path: cc.Path{NICRate: 10 * unit.Gbps, LineRate: 9 * unit.Gbps,
-				BaseRTT: 50 * unit.Microsecond}, CC: &schemes[i%3], CCValues: scheme.NewValues("dctcp", map[string]any{"g": 0.0625,
-				"initial_alpha": 1.0, "slow_start": true})}, config)
+				BaseRTT: 50 * unit.Microsecond}, CC: &schemes[i%3]}, config)
 		if err != nil {
 			t.Fatal(err)
 		}

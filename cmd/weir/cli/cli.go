@@ -329,11 +329,12 @@ func (s *showCmd) file(a *app) error {
 func (a *app) showScheme(k kindOf) {
 	fmt.Fprintf(a.stdout, "%s\nsource: %s\n\n", report.Wrap(k.kind+" "+k.s.Name+": "+k.s.Doc, report.Width, "    "),
 		k.s.Source)
-	if len(k.s.Params) == 0 {
+	params := k.s.Parameters()
+	if len(params) == 0 {
 		fmt.Fprintln(a.stdout, "It has no parameters.")
 		return
 	}
-	for _, p := range k.s.Params {
+	for _, p := range params {
 		value := "default " + p.Default
 		switch {
 		case p.Required:

@@ -55,13 +55,12 @@ func (m Mode) String() string { return [...]string{"startup", "drain", "probe-bw
 
 // Scheme is what an experiment names: cc: bbr.
 func Scheme() cc.Scheme {
-	return cc.Scheme{
+	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "bbr", Doc: "version 1: paces at the measured bandwidth, probes for more and " +
 			"for the RTT", Source: "draft-cardwell-iccrg-bbr-00; Linux 6.18 tcp_bbr.c"},
 		OwnRecovery:     true,
 		BufferedWindows: 3, // bbr_sndbuf_expand
-		Build:           func(f cc.Flow, _ scheme.Values) (cc.Controller, error) { return New(f), nil },
-	}
+	}, func(f cc.Flow, _ scheme.None) (*BBR, error) { return New(f), nil })
 }
 
 // BBR is the controller of one flow. Bandwidths are in packets per second.

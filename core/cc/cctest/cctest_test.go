@@ -37,7 +37,9 @@ var makers = []maker{
 		c.HyStart = cubic.PlusPlus
 		return cubic.New(f, c)
 	}},
-	{"dctcp", false, func(f cc.Flow) cc.Controller { return dctcp.New(f, 1/16., 1) }},
+	{"dctcp", false, func(f cc.Flow) cc.Controller {
+		return dctcp.New(f, dctcp.Config{G: 1 / 16., InitialAlpha: 1, SlowStart: true})
+	}},
 	{"bbr", true, func(f cc.Flow) cc.Controller { return bbr.New(f) }},
 }
 
@@ -255,7 +257,8 @@ func TestNacks(t *testing.T) {
 // packets with room for 20 the first round loses what the path and the queue do not hold.
 func TestBottleneck(t *testing.T) {
 	run := func(window, buffer int) (*Bottleneck, *Sender) {
-		s := &Sender{Controller: none.New(Flow(1), 0, window), RTT: 9 * unit.Millisecond, NIC: unit.Gbps, Nacks: Resend}
+		s := &Sender{Controller: none.New(Flow(1), none.Config{Packets: window}), RTT: 9 * unit.Millisecond, NIC: unit.Gbps,
+			Nacks: Resend}
 		b := &Bottleneck{Rate: 8 * unit.Mbps, Frame: 1000, Buffer: buffer, Flows: []*Sender{s}}
 		b.Run(unit.Second)
 		b.Most = 0

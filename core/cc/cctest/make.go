@@ -1,10 +1,7 @@
 package cctest
 
 import (
-	"fmt"
-
 	"weir/core/cc"
-	"weir/core/scheme"
 	"weir/core/unit"
 )
 
@@ -19,29 +16,9 @@ func Datacentre(seed uint64) cc.Flow {
 // Make builds a scheme's controller with its defaults but for what given names:
 // parameter, value, parameter, value, as an experiment file would write them.
 func Make(s cc.Scheme, f cc.Flow, given ...string) (cc.Controller, error) {
-	if len(given)%2 > 0 {
-		return nil, fmt.Errorf("%s: a parameter without a value", s.Name)
+	c, err := s.Configure(given...)
+	if err != nil {
+		return nil, err
 	}
-	values := map[string]any{}
-	for _, p := range s.Params {
-		v, err := scheme.Parse(p.Kind, p.Default)
-		if err != nil {
-			return nil, fmt.Errorf("%s: default of %s: %w", s.Name, p.Name, err)
-		}
-		values[p.Name] = v
-		for i := 0; i < len(given); i += 2 {
-			if given[i] != p.Name {
-				continue
-			}
-			if values[p.Name], err = scheme.Parse(p.Kind, given[i+1]); err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", s.Name, p.Name, err)
-			}
-		}
-	}
-	for i := 0; i < len(given); i += 2 {
-		if _, ok := values[given[i]]; !ok {
-			return nil, fmt.Errorf("%s has no parameter %s", s.Name, given[i])
-		}
-	}
-	return s.Build(f, scheme.NewValues(s.Name, values))
+	return s.Build(f, c)
 }

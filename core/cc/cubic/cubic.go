@@ -29,34 +29,28 @@ type Config struct {
 	Variant         string // RFC9438, Linux
 }
 
-// Defaults are Linux': RFC 9438 but for the two places that Variant names.
-func Defaults() Config {
-	return Config{C: 0.4, Beta: 0.7, FastConvergence: true, HyStart: LinuxHyStart, Variant: Linux}
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Float(&c.C, "c", "0.4", "how fast the window grows [packets/s³]", "RFC 9438 §5").Min("0.001").Max("1000")
+	p.Float(&c.Beta, "beta", "0.7", "what a loss leaves of the window", "RFC 9438 §4.6").Min("0.1").Max("0.95")
+	p.Bool(&c.FastConvergence, "fast_convergence", "true",
+		"release more when the window has shrunk since the last loss", "RFC 9438 §4.7")
+	p.Text(&c.HyStart, "hystart", LinuxHyStart, "how slow start ends before a loss; hystart++ is RFC 9406",
+		"Linux 6.18: hystart=1, hystart_detect=3").Words(LinuxHyStart, PlusPlus, NoHyStart)
+	p.Text(&c.Variant, "variant", Linux,
+		"linux grows by 5 % a round trip or more until the first loss, and an undone loss leaves W_max; in rfc9438 "+
+			"the Reno-friendly window grows by 1 from the last maximum on", "Linux 6.18; RFC 9438 §4.3").Words(Linux, RFC9438)
 }
+
+// Defaults are Linux': RFC 9438 but for the two places that Variant names.
+func Defaults() Config { return scheme.Defaults[Config]() }
 
 // Scheme is what an experiment names: cc: cubic.
 func Scheme() cc.Scheme {
-	return cc.Scheme{
+	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "cubic", Doc: "window is a cubic function of the time since the last loss",
-			Source: "RFC 9438", Params: []scheme.Param{
-				{Name: "c", Kind: scheme.Float, Default: "0.4", Min: "0.001", Max: "1000",
-					Doc: "how fast the window grows [packets/s³]", Source: "RFC 9438 §5"},
-				{Name: "beta", Kind: scheme.Float, Default: "0.7", Min: "0.1", Max: "0.95", Doc: "what a loss leaves of the window",
-					Source: "RFC 9438 §4.6"},
-				{Name: "fast_convergence", Kind: scheme.Bool, Default: "true",
-					Doc: "release more when the window has shrunk since the last loss", Source: "RFC 9438 §4.7"},
-				{Name: "hystart", Kind: scheme.Text, Words: []string{LinuxHyStart, PlusPlus, NoHyStart}, Default: LinuxHyStart,
-					Doc:    "how slow start ends before a loss; hystart++ is RFC 9406",
-					Source: "Linux 6.18: hystart=1, hystart_detect=3"},
-				{Name: "variant", Kind: scheme.Text, Words: []string{Linux, RFC9438}, Default: Linux,
-					Doc: "linux grows by 5 % a round trip or more until the first loss, and an undone loss leaves W_max; in rfc9438 " +
-						"the Reno-friendly window grows by 1 from the last maximum on", Source: "Linux 6.18; RFC 9438 §4.3"},
-			}},
-		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
-			return New(f, Config{C: v.Float("c"), Beta: v.Float("beta"), FastConvergence: v.Bool("fast_convergence"),
-				HyStart: v.Text("hystart"), Variant: v.Text("variant")}), nil
-		},
-	}
+			Source: "RFC 9438"},
+	}, func(f cc.Flow, c Config) (*Cubic, error) { return New(f, c), nil })
 }
 
 // Cubic is the controller of one flow.

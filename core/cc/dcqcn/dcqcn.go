@@ -57,87 +57,85 @@ func VendorConfig(line unit.Rate) Config {
 		FastRecovery:  1, AI: max(line/5000, 1), HAI: max(line/500, 1), MinRate: unit.Gbps}
 }
 
-// Scheme is what an experiment names: cc: dcqcn.
-func Scheme() cc.Scheme {
-	return cc.Scheme{
-		Scheme: scheme.Scheme{Name: "dcqcn", Doc: "a rate that CNPs cut, with QCN's recovery",
-			Source: "Zhu et al., SIGCOMM'15", Params: append([]scheme.Param{
-				{Name: "preset", Kind: scheme.Text, Words: []string{Paper, Vendor}, Default: Paper,
-					Doc:    "where what is not given comes from; vendor is Mellanox', as in the HPCC simulator",
-					Source: "SIGCOMM'15 §5; HPCC simulator run.py"},
-				{Name: "g", Kind: scheme.Share, Default: "0%", Min: "0%", Max: "100%",
-					Doc: "weight of a CNP in alpha; 0%: preset (both 1/256)", Source: "SIGCOMM'15 equation 1"},
-				{Name: "alpha_timer", Kind: scheme.Duration, Default: "0s", Max: "1s",
-					Doc: "after so long without a CNP alpha decays; 0s: preset (55us, 1us)", Source: "SIGCOMM'15 equation 2"},
-				{Name: "reaction", Kind: scheme.Text, Words: []string{preset, "cnp", "interval"}, Default: preset,
-					Doc:    "when a CNP cuts the rate: at once (paper) or at the end of decrease_interval (vendor)",
-					Source: "SIGCOMM'15 §3.1; HPCC simulator rdma-hw.cc"},
-				{Name: "decrease_interval", Kind: scheme.Duration, Default: "0s", Max: "1s",
-					Doc:    "at most one decrease in it; 0s: preset (each CNP, for receivers space them; 4us)",
-					Source: "SIGCOMM'15 §3.1; RATE_DECREASE_INTERVAL"},
-				{Name: "increase_timer", Kind: scheme.Duration, Default: "0s", Max: "1s",
-					Doc: "time between increases; 0s: preset (55us, 300us)", Source: "SIGCOMM'15 §5; RP_TIMER"},
-				{Name: "increase", Kind: scheme.Text, Words: []string{preset, "timer", "both"}, Default: preset,
-					Doc:    "what increases: the timer (vendor), or it and the byte counter (paper)",
-					Source: "SIGCOMM'15 §3.1; HPCC simulator rdma-hw.cc"},
-				{Name: "byte_counter", Kind: scheme.Size, Default: "10MB", Min: "1kB", Doc: "payload sent between increases",
-					Source: "SIGCOMM'15 §5"},
-				{Name: "fast_recovery", Kind: scheme.Int, Default: "-1", Min: "-1", Max: "1000",
-					Doc:    "increases halfway to the target rate before it is raised, F; -1: preset (5, 1)",
-					Source: "SIGCOMM'15 §3.1; FAST_RECOVERY_TIMES"},
-				{Name: "ai", Kind: scheme.Rate, Default: "0bps",
-					Doc: "additive increase; 0bps: preset (40Mbps, 1/5000 of the line rate)", Source: "SIGCOMM'15 §5; RATE_AI"},
-				{Name: "hai", Kind: scheme.Rate, Default: "0bps",
-					Doc: "hyper increase; 0bps: preset (200Mbps, 1/500 of the line rate)", Source: "ns3-rdma config.txt; RATE_HAI"},
-				{Name: "min_rate", Kind: scheme.Rate, Default: "0bps", Doc: "least rate; 0bps: preset (100Mbps, 1Gbps)",
-					Source: "HPCC simulator config.txt, run.py"},
-				{Name: "clamp_target_rate", Kind: scheme.Text, Words: []string{preset, "true", "false"}, Default: preset,
-					Doc:    "every decrease lowers the target rate (paper), or only the first after an increase (vendor)",
-					Source: "SIGCOMM'15 equation 1; CLAMP_TARGET_RATE"},
-			}, cc.RateParams()...)},
-		OwnRecovery: true,
-		ECN:         cc.CNPMode,
-		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
-			f = f.WithPath(v)
-			d, err := New(f, config(f, v))
-			if err != nil {
-				return nil, err
-			}
-			c, err := cc.Bound(d, f, v.Text("window"))
-			if err != nil {
-				return nil, fmt.Errorf("cc dcqcn: %w", err)
-			}
-			return c, nil
-		},
-	}
+// Options are what an experiment says: a preset, and what takes the place of its values.
+type Options struct {
+	Preset                                      string  // Paper, Vendor
+	G                                           float64 // 0, as of all others: of the preset
+	AlphaTimer, DecreaseInterval, IncreaseTimer unit.Time
+	Reaction, Increase, ClampTarget             string
+	ByteCounter                                 unit.Bytes
+	FastRecovery                                int // −1: of the preset
+	AI, HAI, MinRate                            unit.Rate
+	cc.RateConfig
 }
 
-// config is the preset with what is given in its place.
-func config(f cc.Flow, v scheme.Values) Config {
+// Params binds the options.
+func (o *Options) Params(p *scheme.Params) {
+	p.Text(&o.Preset, "preset", Paper, "where what is not given comes from; vendor is Mellanox', as in the HPCC simulator",
+		"SIGCOMM'15 §5; HPCC simulator run.py").Words(Paper, Vendor)
+	p.Share(&o.G, "g", "0%", "weight of a CNP in alpha; 0%: preset (both 1/256)",
+		"SIGCOMM'15 equation 1").Min("0%").Max("100%")
+	p.Time(&o.AlphaTimer, "alpha_timer", "0s", "after so long without a CNP alpha decays; 0s: preset (55us, 1us)",
+		"SIGCOMM'15 equation 2").Max("1s")
+	p.Text(&o.Reaction, "reaction", preset,
+		"when a CNP cuts the rate: at once (paper) or at the end of decrease_interval (vendor)",
+		"SIGCOMM'15 §3.1; HPCC simulator rdma-hw.cc").Words(preset, "cnp", "interval")
+	p.Time(&o.DecreaseInterval, "decrease_interval", "0s",
+		"at most one decrease in it; 0s: preset (each CNP, for receivers space them; 4us)",
+		"SIGCOMM'15 §3.1; RATE_DECREASE_INTERVAL").Max("1s")
+	p.Time(&o.IncreaseTimer, "increase_timer", "0s", "time between increases; 0s: preset (55us, 300us)",
+		"SIGCOMM'15 §5; RP_TIMER").Max("1s")
+	p.Text(&o.Increase, "increase", preset, "what increases: the timer (vendor), or it and the byte counter (paper)",
+		"SIGCOMM'15 §3.1; HPCC simulator rdma-hw.cc").Words(preset, "timer", "both")
+	p.Size(&o.ByteCounter, "byte_counter", "10MB", "payload sent between increases", "SIGCOMM'15 §5").Min("1kB")
+	p.Int(&o.FastRecovery, "fast_recovery", "-1",
+		"increases halfway to the target rate before it is raised, F; -1: preset (5, 1)",
+		"SIGCOMM'15 §3.1; FAST_RECOVERY_TIMES").Min("-1").Max("1000")
+	p.Rate(&o.AI, "ai", "0bps", "additive increase; 0bps: preset (40Mbps, 1/5000 of the line rate)",
+		"SIGCOMM'15 §5; RATE_AI")
+	p.Rate(&o.HAI, "hai", "0bps", "hyper increase; 0bps: preset (200Mbps, 1/500 of the line rate)",
+		"ns3-rdma config.txt; RATE_HAI")
+	p.Rate(&o.MinRate, "min_rate", "0bps", "least rate; 0bps: preset (100Mbps, 1Gbps)",
+		"HPCC simulator config.txt, run.py")
+	p.Text(&o.ClampTarget, "clamp_target_rate", preset,
+		"every decrease lowers the target rate (paper), or only the first after an increase (vendor)",
+		"SIGCOMM'15 equation 1; CLAMP_TARGET_RATE").Words(preset, "true", "false")
+	o.RateConfig.Params(p)
+
+	p.Rule("decrease_interval", func() error {
+		if c := o.Config(unit.Gbps); c.Polled && c.DecreaseInterval == 0 {
+			return fmt.Errorf("with reaction: interval it must be above 0s")
+		}
+		return nil
+	})
+}
+
+// Config is the preset with what is given in its place, for a line rate.
+func (o *Options) Config(line unit.Rate) Config {
 	c := PaperConfig()
-	if v.Text("preset") == Vendor {
-		c = VendorConfig(f.LineRate)
+	if o.Preset == Vendor {
+		c = VendorConfig(line)
 	}
-	given(&c.G, v.Float("g"))
-	given(&c.AlphaTimer, v.Time("alpha_timer"))
-	given(&c.DecreaseInterval, v.Time("decrease_interval"))
-	given(&c.IncreaseTimer, v.Time("increase_timer"))
-	given(&c.AI, v.Rate("ai"))
-	given(&c.HAI, v.Rate("hai"))
-	given(&c.MinRate, v.Rate("min_rate"))
-	if n := v.Int("fast_recovery"); n >= 0 {
-		c.FastRecovery = n
+	given(&c.G, o.G)
+	given(&c.AlphaTimer, o.AlphaTimer)
+	given(&c.DecreaseInterval, o.DecreaseInterval)
+	given(&c.IncreaseTimer, o.IncreaseTimer)
+	given(&c.AI, o.AI)
+	given(&c.HAI, o.HAI)
+	given(&c.MinRate, o.MinRate)
+	if o.FastRecovery >= 0 {
+		c.FastRecovery = o.FastRecovery
 	}
-	if word := v.Text("reaction"); word != preset {
-		c.Polled = word == "interval"
+	if o.Reaction != preset {
+		c.Polled = o.Reaction == "interval"
 	}
-	if word := v.Text("increase"); word == "timer" {
+	if o.Increase == "timer" {
 		c.ByteCounter = 0
-	} else if word == "both" || c.ByteCounter > 0 {
-		c.ByteCounter = v.Bytes("byte_counter")
+	} else if o.Increase == "both" || c.ByteCounter > 0 {
+		c.ByteCounter = o.ByteCounter
 	}
-	if word := v.Text("clamp_target_rate"); word != preset {
-		c.ClampTarget = word == "true"
+	if o.ClampTarget != preset {
+		c.ClampTarget = o.ClampTarget == "true"
 	}
 	return c
 }
@@ -148,7 +146,28 @@ func given[T float64 | unit.Time | unit.Rate](to *T, x T) {
 	}
 }
 
-const longest = unit.Second // of all timers
+// Scheme is what an experiment names: cc: dcqcn.
+func Scheme() cc.Scheme {
+	return cc.Define(cc.Scheme{
+		Scheme: scheme.Scheme{Name: "dcqcn", Doc: "a rate that CNPs cut, with QCN's recovery",
+			Source: "Zhu et al., SIGCOMM'15"},
+		OwnRecovery: true,
+		ECN:         cc.CNPMode,
+	}, build)
+}
+
+func build(f cc.Flow, o Options) (cc.Controller, error) {
+	f = o.Override(f)
+	d, err := New(f, o.Config(f.LineRate))
+	if err != nil {
+		return nil, err
+	}
+	c, err := o.Bound(d, f)
+	if err != nil {
+		return nil, fmt.Errorf("cc dcqcn: %w", err)
+	}
+	return c, nil
+}
 
 // pollOffset puts the check of a decrease behind alpha's update of the same instant
 // (rdma-hw.cc: ScheduleDecreaseRateMlx).
@@ -182,17 +201,6 @@ func New(f cc.Flow, c Config) (*DCQCN, error) {
 		return nil, fmt.Errorf("cc dcqcn: the line rate is not known; line_rate gives it")
 	case c.MinRate < 1 || c.MinRate > f.LineRate:
 		return nil, fmt.Errorf("cc dcqcn: min_rate is %v; 1bps … %v, the line rate, are possible", c.MinRate, f.LineRate)
-	case c.G <= 0 || c.G > 1:
-		return nil, fmt.Errorf("cc dcqcn: g is %v; above 0 … 1 are possible", c.G)
-	case c.AlphaTimer < 1 || c.AlphaTimer > longest || c.IncreaseTimer < 1 || c.IncreaseTimer > longest:
-		return nil, fmt.Errorf("cc dcqcn: alpha_timer is %v, increase_timer %v; above 0s … %v are possible", c.AlphaTimer,
-			c.IncreaseTimer, longest)
-	case c.DecreaseInterval < 0 || c.DecreaseInterval > longest || c.Polled && c.DecreaseInterval < 1:
-		return nil, fmt.Errorf("cc dcqcn: decrease_interval is %v; 0s … %v are possible, and with reaction interval it "+
-			"must be above 0s", c.DecreaseInterval, longest)
-	case c.AI < 1 || c.HAI < 1 || c.ByteCounter < 0 || c.FastRecovery < 0:
-		return nil, fmt.Errorf("cc dcqcn: ai is %v, hai %v, byte_counter %v, fast_recovery %d; the first two must be above "+
-			"0, the others not below", c.AI, c.HAI, c.ByteCounter, c.FastRecovery)
 	}
 	return &DCQCN{config: c, line: f.LineRate, free: f.FreeWindow(), rate: f.LineRate, target: f.LineRate, alpha: 1,
 		increaseAt: unit.Never, decreaseAt: unit.Never}, nil

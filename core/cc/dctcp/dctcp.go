@@ -9,28 +9,28 @@ import (
 	"weir/core/unit"
 )
 
+// Config are the parameters of RFC 8257.
+type Config struct {
+	G            float64 // weight of a new share in DCTCP.Alpha
+	InitialAlpha float64
+	SlowStart    bool // false: the first window is that of congestion avoidance
+}
+
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Share(&c.G, "g", "6.25%", "weight of a new share in the average", "RFC 8257 §4.2").Min("0%").Max("100%")
+	p.Share(&c.InitialAlpha, "initial_alpha", "100%", "average at the start", "RFC 8257 §4.2").Min("0%").Max("100%")
+	p.Bool(&c.SlowStart, "slow_start", "true",
+		"grow exponentially at first; false: the first window is that of congestion avoidance",
+		"RFC 8257 §3; HPCC §5.1 takes it away and starts at line rate")
+}
+
 // Scheme is what an experiment names: cc: dctcp.
 func Scheme() cc.Scheme {
-	return cc.Scheme{
-		Scheme: scheme.Scheme{Name: "dctcp", Doc: "reduces by the share of ECN marks", Source: "RFC 8257",
-			Params: []scheme.Param{
-				{Name: "g", Kind: scheme.Share, Default: "6.25%", Min: "0%", Max: "100%",
-					Doc: "weight of a new share in the average", Source: "RFC 8257 §4.2"},
-				{Name: "initial_alpha", Kind: scheme.Share, Default: "100%", Min: "0%", Max: "100%", Doc: "average at the start",
-					Source: "RFC 8257 §4.2"},
-				{Name: "slow_start", Kind: scheme.Bool, Default: "true",
-					Doc:    "grow exponentially at first; false: the first window is that of congestion avoidance",
-					Source: "RFC 8257 §3; HPCC §5.1 takes it away and starts at line rate"},
-			}},
-		ECN: cc.DCTCPMode,
-		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
-			d := New(f, v.Float("g"), v.Float("initial_alpha"))
-			if !v.Bool("slow_start") {
-				d.window.Threshold = d.window.Packets
-			}
-			return d, nil
-		},
-	}
+	return cc.Define(cc.Scheme{
+		Scheme: scheme.Scheme{Name: "dctcp", Doc: "reduces by the share of ECN marks", Source: "RFC 8257"},
+		ECN:    cc.DCTCPMode,
+	}, func(f cc.Flow, c Config) (*DCTCP, error) { return New(f, c), nil })
 }
 
 // DCTCP is the controller of one flow.
@@ -45,8 +45,12 @@ type DCTCP struct {
 }
 
 // New makes the controller of a flow.
-func New(f cc.Flow, g, alpha float64) *DCTCP {
-	return &DCTCP{window: cc.NewWindow(f), g: g, alpha: alpha}
+func New(f cc.Flow, c Config) *DCTCP {
+	d := &DCTCP{window: cc.NewWindow(f), g: c.G, alpha: c.InitialAlpha}
+	if !c.SlowStart {
+		d.window.Threshold = d.window.Packets
+	}
+	return d
 }
 
 // OnSend does nothing.

@@ -7,7 +7,6 @@ import (
 
 	"weir/core/cc"
 	"weir/core/cc/dctcp"
-	"weir/core/scheme"
 	"weir/core/unit"
 )
 
@@ -33,7 +32,7 @@ func round(d *dctcp.DCTCP, base *cc.Ack, n, marked int) {
 // window falls by Alpha/2; §3.5: a loss halves it.
 func TestFormulas(t *testing.T) {
 	const g = 1 / 16.
-	d := dctcp.New(flow(), g, 1)
+	d := dctcp.New(flow(), dctcp.Config{G: g, InitialAlpha: 1, SlowStart: true})
 	base := &cc.Ack{}
 	base.Next = 20_000
 	d.OnAck(0, base) // begins the first window
@@ -45,7 +44,7 @@ func TestFormulas(t *testing.T) {
 			t.Errorf("round %d, %d of 20 marked: alpha %.3f, want %.3f", i, m, d.Alpha(), alpha)
 		}
 	}
-	d = dctcp.New(flow(), g, 0.5)
+	d = dctcp.New(flow(), dctcp.Config{G: g, InitialAlpha: 0.5, SlowStart: true})
 	grow := &cc.Ack{Packets: 90, Advanced: true, Limited: true}
 	d.OnAck(0, grow)
 	d.OnLoss(0, cc.Loss{Kind: cc.ECNEcho})
@@ -59,7 +58,7 @@ func TestFormulas(t *testing.T) {
 }
 
 func ExampleNew() {
-	d := dctcp.New(cc.Flow{MSS: 1000, InitialWindow: 40}, 1/16., 0.25)
+	d := dctcp.New(cc.Flow{MSS: 1000, InitialWindow: 40}, dctcp.Config{G: 1 / 16., InitialAlpha: 0.25, SlowStart: true})
 	d.OnLoss(0, cc.Loss{Kind: cc.ECNEcho})
 	fmt.Println(d.Decision().Window) // 40·(1 − 0.25/2)
 	// Output: 35kB
@@ -68,12 +67,7 @@ func ExampleNew() {
 // HPCC §5.1's variant has no slow start: from the first window on it grows by one packet
 // a round trip.
 func TestWithoutSlowStart(t *testing.T) {
-	s := dctcp.Scheme()
-	c, err := s.Build(cc.Flow{MSS: 1000, InitialWindow: 100}, scheme.NewValues("dctcp", map[string]any{"g": 0.0625,
-		"initial_alpha": 1.0, "slow_start": false}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := dctcp.New(cc.Flow{MSS: 1000, InitialWindow: 100}, dctcp.Config{G: 0.0625, InitialAlpha: 1})
 	for i := range int64(100) {
 		c.OnAck(unit.Time(i), &cc.Ack{Packets: 1, Bytes: 1000, Advanced: true, Una: 1000 * (i + 1), Next: 1000 * (i + 101),
 			Delivered: i + 1, Limited: true, Flight: cc.Flight{Before: 100, After: 99}})

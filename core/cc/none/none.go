@@ -10,44 +10,52 @@ import (
 	"weir/core/unit"
 )
 
+// Config is what the flow does, whatever happens.
+type Config struct {
+	Rate    unit.Rate // of payload; 0: the flow's line rate
+	Packets int       // most packets in flight; 0: any number
+	cc.RateConfig
+}
+
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Rate(&c.Rate, "rate", "0bps", "payload per second; 0bps: as the link takes it", "ours")
+	p.Packets(&c.Packets, "packets", "0 packets", "most packets in flight; 0 packets: no bound", "ours")
+	c.RateConfig.Params(p)
+}
+
 // Scheme is what an experiment names: cc: none.
 func Scheme() cc.Scheme {
-	return cc.Scheme{
-		Scheme: scheme.Scheme{Name: "none", Doc: "a fixed rate, whatever happens", Source: "ours",
-			Params: append([]scheme.Param{
-				{Name: "rate", Kind: scheme.Rate, Default: "0bps", Doc: "payload per second; 0bps: as the link takes it",
-					Source: "ours"},
-				{Name: "packets", Kind: scheme.Packets, Default: "0 packets", Doc: "most packets in flight; 0 packets: no bound",
-					Source: "ours"},
-			}, cc.RateParams()...)},
+	return cc.Define(cc.Scheme{
+		Scheme:      scheme.Scheme{Name: "none", Doc: "a fixed rate, whatever happens", Source: "ours"},
 		OwnRecovery: true,
-		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
-			f = f.WithPath(v)
-			if r := v.Rate("rate"); r > 0 && f.LineRate > 0 && r > f.LineRate {
-				return nil, fmt.Errorf("cc none: the rate, %v, is above the line rate, %v", r, f.LineRate)
-			}
-			c, err := cc.Bound(New(f, v.Rate("rate"), v.Int("packets")), f, v.Text("window"))
-			if err != nil {
-				return nil, fmt.Errorf("cc none: %w", err)
-			}
-			return c, nil
-		},
+	}, build)
+}
+
+func build(f cc.Flow, c Config) (cc.Controller, error) {
+	f = c.Override(f)
+	if c.Rate > 0 && f.LineRate > 0 && c.Rate > f.LineRate {
+		return nil, fmt.Errorf("cc none: the rate, %v, is above the line rate, %v", c.Rate, f.LineRate)
 	}
+	k, err := c.Bound(New(f, c), f)
+	if err != nil {
+		return nil, fmt.Errorf("cc none: %w", err)
+	}
+	return k, nil
 }
 
 // None is the controller of one flow: it answers always the same.
 type None struct{ decision cc.Decision }
 
-// New makes the controller of a flow with a rate of payload, 0 for the flow's line
-// rate, and so many packets in flight, 0 for any number. Without both rates the flow
-// is not paced: its link is what holds it back.
-func New(f cc.Flow, rate unit.Rate, packets int) *None {
-	n := &None{cc.Decision{Window: f.FreeWindow(), Rate: rate, NextTimer: unit.Never}}
-	if rate == 0 {
+// New makes the controller of a flow. Without a rate and a line rate the flow is not
+// paced: its link is what holds it back.
+func New(f cc.Flow, c Config) *None {
+	n := &None{cc.Decision{Window: f.FreeWindow(), Rate: c.Rate, NextTimer: unit.Never}}
+	if c.Rate == 0 {
 		n.decision.Rate = f.LineRate
 	}
-	if packets > 0 {
-		n.decision.Window = unit.Bytes(min(packets, cc.Unlimited)) * unit.Bytes(f.MSS)
+	if c.Packets > 0 {
+		n.decision.Window = unit.Bytes(min(c.Packets, cc.Unlimited)) * unit.Bytes(f.MSS)
 	}
 	return n
 }

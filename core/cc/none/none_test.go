@@ -12,7 +12,7 @@ import (
 
 // Whatever happens, the answer is the same.
 func TestNothingMoves(t *testing.T) {
-	c := none.New(cctest.Datacentre(1), 0, 7)
+	c := none.New(cctest.Datacentre(1), none.Config{Packets: 7})
 	want := cc.Decision{Window: 7000, Rate: 40 * unit.Gbps, NextTimer: unit.Never}
 	c.OnSend(1, cc.Sent{Bytes: 1000})
 	c.OnAck(2, &cc.Ack{Packets: 1, RTT: cc.RTT{Sample: unit.Second}, ECN: cc.ECN{Echo: true}})
@@ -61,7 +61,7 @@ func TestScheme(t *testing.T) {
 }
 
 func ExampleNew() {
-	c := none.New(cc.Flow{MSS: 1000}, 5*unit.Gbps, 0)
+	c := none.New(cc.Flow{MSS: 1000}, none.Config{Rate: 5 * unit.Gbps})
 	fmt.Println(c.Decision().Rate)
 	// Output: 5Gbps
 }

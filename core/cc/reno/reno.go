@@ -9,10 +9,9 @@ import (
 
 // Scheme is what an experiment names: cc: reno.
 func Scheme() cc.Scheme {
-	return cc.Scheme{
+	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "reno", Doc: "one packet more a round trip, half at a loss", Source: "RFC 5681"},
-		Build:  func(f cc.Flow, _ scheme.Values) (cc.Controller, error) { return New(f), nil },
-	}
+	}, func(f cc.Flow, _ scheme.None) (*Reno, error) { return New(f), nil })
 }
 
 // Reno is the controller of one flow.

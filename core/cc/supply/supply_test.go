@@ -78,7 +78,7 @@ func TestFormulas(t *testing.T) {
 		{"the least: a 64th of the line", flow(ms), 1, 3000, 12_500_000}, // 1562 B in a round trip
 		{"a 64th of the window", flow(100 * ms), unit.Kbps, 17_000, 1_250_000},
 	} {
-		s := wrap(t, none.New(cc.Flow{MSS: 1000}, 0, 1000), c.f)
+		s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 1000}), c.f)
 		is(t, c.name+", before", s, 1000_000, 0)
 		s.OnNotice(0, nack(c.s))
 		is(t, c.name, s, c.window, c.rate)
@@ -88,11 +88,11 @@ func TestFormulas(t *testing.T) {
 		"of what is allowed":      {Kind: cc.NackNotice, Lost: 1000}, // 20 packets in a millisecond: 160 Mb/s
 		"an elephant's, not lost": {Kind: cc.NackNotice, Supply: 100 * mbps, Demand: unit.Gbps},
 	} {
-		s := wrap(t, none.New(cc.Flow{MSS: 1000}, 0, 20), flow(ms))
+		s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 20}), flow(ms))
 		s.OnNotice(0, n)
 		is(t, what, s, 11_000, 80*mbps)
 	}
-	s := wrap(t, none.New(cc.Flow{MSS: 1000}, 0, 20), cc.Flow{MSS: 1000})
+	s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 20}), cc.Flow{MSS: 1000})
 	s.OnNotice(0, cc.Notice{Kind: cc.NackNotice, Lost: 1000})
 	is(t, "nothing is known", s, 20_000, 0)
 	s.OnNotice(0, nack(8*mbps))
@@ -100,7 +100,7 @@ func TestFormulas(t *testing.T) {
 	s.OnAck(us, ack(1, ms))
 	is(t, "T is measured", s, 2000, 8*mbps)
 	for rtt, want := range map[unit.Time]unit.Rate{ms: 800_000, 100 * ms: 10_000} {
-		s = wrap(t, none.New(cc.Flow{MSS: 1000}, 0, 1), flow(rtt))
+		s = wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 1}), flow(rtt))
 		for at := unit.Time(0); at < 10*rtt; at += rtt {
 			s.OnNotice(at, nack(1))
 		}
@@ -110,7 +110,7 @@ func TestFormulas(t *testing.T) {
 
 // A round trip has one reduction; the least supply that is named within it counts.
 func TestOneReduction(t *testing.T) {
-	s := wrap(t, none.New(cc.Flow{MSS: 1000}, 0, 1000), flow(ms))
+	s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 1000}), flow(ms))
 	s.OnNotice(0, nack(400*mbps))
 	is(t, "the first", s, 41_000, 320*mbps)
 	s.OnNotice(ms/4, nack(200*mbps))
@@ -136,7 +136,7 @@ func TestOneReduction(t *testing.T) {
 // After a round trip the bound opens by 1/64 of what is delivered, and by 1/8 once 16
 // round trips have brought no notice: in terms of windows, Δ(B·T) = g·delivered.
 func TestOpening(t *testing.T) {
-	s := wrap(t, none.New(cc.Flow{MSS: 1000}, 0, 100), flow(10*ms))
+	s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 100}), flow(10*ms))
 	s.OnNotice(0, nack(64*mbps)) // 51.2 Mb/s, 64 packets
 	is(t, "reduced", s, 65_000, 51_200_000)
 	s.OnAck(10*ms-1, ack(64, 10*ms))
@@ -226,7 +226,7 @@ func (s *spy) OnLoss(_ unit.Time, l cc.Loss) { s.loss = l }
 
 // What NACKs report is not in LostTotal and State; what SACK and timeouts find is.
 func TestHidden(t *testing.T) {
-	s := &spy{None: *none.New(cc.Flow{MSS: 1000}, 0, 100)}
+	s := &spy{None: *none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 100})}
 	c := wrap(t, s, flow(ms))
 	a := ack(1, ms)
 	a.Losses.State, a.Losses.Total = cc.Recovery, 7
@@ -267,14 +267,16 @@ type maker struct {
 var makers = []maker{
 	{"reno", func(f cc.Flow) (cc.Controller, error) { return reno.New(f), nil }},
 	{"cubic", func(f cc.Flow) (cc.Controller, error) { return cubic.New(f, cubic.Defaults()), nil }},
-	{"dctcp", func(f cc.Flow) (cc.Controller, error) { return dctcp.New(f, 1/16., 1), nil }},
+	{"dctcp", func(f cc.Flow) (cc.Controller, error) {
+		return dctcp.New(f, dctcp.Config{G: 1 / 16., InitialAlpha: 1, SlowStart: true}), nil
+	}},
 	{"bbr", func(f cc.Flow) (cc.Controller, error) { return bbr.New(f), nil }},
 	{"swift", func(f cc.Flow) (cc.Controller, error) { return swift.New(f, swift.Defaults()) }},
 	{"timely", func(f cc.Flow) (cc.Controller, error) {
 		return timely.New(f, timely.PresetConfig(timely.Paper, f.LineRate))
 	}},
 	{"dcqcn", func(f cc.Flow) (cc.Controller, error) { return dcqcn.New(f, dcqcn.PaperConfig()) }},
-	{"none", func(f cc.Flow) (cc.Controller, error) { return none.New(f, 0, 0), nil }},
+	{"none", func(f cc.Flow) (cc.Controller, error) { return none.New(f, none.Config{}), nil }},
 }
 
 // watch is the property: never above the inner window and rate, never below a packet.

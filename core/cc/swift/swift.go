@@ -38,63 +38,54 @@ type Config struct {
 	MaxDecrease    float64   // max_mdf
 	MinWindow      float64   // min_cwnd
 	MaxWindow      float64   // max_cwnd
-	InitialWindow  float64   // 0: the flow's
+	InitialWindow  int       // 0: the flow's
 	ResetThreshold int       // RETX_RESET_THRESHOLD: timeouts in a row that reset the window
 }
 
-// Defaults are csg-htsim's (swift.cpp), but for MinWindow, which is ours.
-func Defaults() Config {
-	return Config{BaseTarget: 20 * unit.Microsecond, HopDelay: 3053 * unit.Nanosecond, Range: 100 * unit.Microsecond,
-		FlowMin: 0.1, FlowMax: 100,
-		AI: 1, Beta: 0.8, MaxDecrease: 0.5, MinWindow: 0.01, MaxWindow: 1000, ResetThreshold: 5}
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Time(&c.BaseTarget, "base_target", "20us", "target delay of a path without hops", "csg-htsim").Min("1ps").Max("1s")
+	p.Time(&c.HopDelay, "hop_delay", "3053ns", "target delay that each hop adds; 0s: topology scaling off",
+		"csg-htsim: base target / 6.55").Max("1s")
+	p.Int(&c.Hops, "hops", "0", "switches on the path; 0: as many as there are", "SIGCOMM'20 §3.5").Min("0").Max("255")
+	p.Time(&c.Range, "fs_range", "100us", "most that flow scaling adds to the target delay; 0s: off",
+		"csg-htsim: 5 base targets").Max("1s")
+	p.Float(&c.FlowMin, "fs_min_cwnd", "0.1", "window in packets at which flow scaling adds all",
+		"csg-htsim").Min("0.0001").Max("1000000")
+	p.Float(&c.FlowMax, "fs_max_cwnd", "100", "window in packets from which it adds nothing",
+		"csg-htsim").Min("0.0001").Max("1000000")
+	p.Float(&c.AI, "ai", "1", "additive increase [packets a round trip]", "csg-htsim").Min("0.0001").Max("1000")
+	p.Share(&c.Beta, "beta", "80%", "multiplicative decrease", "csg-htsim").Min("0%").Max("100%")
+	p.Share(&c.MaxDecrease, "max_mdf", "50%", "largest decrease at once", "csg-htsim").Min("0%").Max("99%")
+	p.Float(&c.MinWindow, "min_cwnd", "0.01", "least window [packets]", "ours").Min("0.0001").Max("1000")
+	p.Float(&c.MaxWindow, "max_cwnd", "1000", "largest window [packets]", "csg-htsim").Min("1").Max("1000000")
+	p.Packets(&c.InitialWindow, "initial_window", "0 packets", "window at the start; 0 packets: the transport's", "ours")
+	p.Int(&c.ResetThreshold, "retx_reset_threshold", "5", "timeouts in a row that set the window to the least",
+		"csg-htsim").Min("1").Max("1000")
+
+	p.Rule("fs_min_cwnd", func() error {
+		if c.FlowMin >= c.FlowMax {
+			return fmt.Errorf("%v is not below fs_max_cwnd, which is %v", c.FlowMin, c.FlowMax)
+		}
+		return nil
+	})
+	p.Rule("min_cwnd", func() error {
+		if c.MinWindow > c.MaxWindow {
+			return fmt.Errorf("%v is above max_cwnd, which is %v", c.MinWindow, c.MaxWindow)
+		}
+		return nil
+	})
 }
+
+// Defaults are csg-htsim's (swift.cpp), but for MinWindow, which is ours.
+func Defaults() Config { return scheme.Defaults[Config]() }
 
 // Scheme is what an experiment names: cc: swift.
 func Scheme() cc.Scheme {
-	return cc.Scheme{
-		Scheme: scheme.Scheme{Name: "swift", Doc: "AIMD towards a target delay", Source: "Kumar et al., SIGCOMM'20",
-			Params: []scheme.Param{
-				{Name: "base_target", Kind: scheme.Duration, Default: "20us", Min: "1ps", Max: "1s",
-					Doc: "target delay of a path without hops", Source: "csg-htsim"},
-				{Name: "hop_delay", Kind: scheme.Duration, Default: "3053ns", Max: "1s",
-					Doc: "target delay that each hop adds; 0s: topology scaling off", Source: "csg-htsim: base target / 6.55"},
-				{Name: "hops", Kind: scheme.Int, Default: "0", Min: "0", Max: "255",
-					Doc: "switches on the path; 0: as many as there are", Source: "SIGCOMM'20 §3.5"},
-				{Name: "fs_range", Kind: scheme.Duration, Default: "100us", Max: "1s",
-					Doc: "most that flow scaling adds to the target delay; 0s: off", Source: "csg-htsim: 5 base targets"},
-				{Name: "fs_min_cwnd", Kind: scheme.Float, Default: "0.1", Min: "0.0001", Max: "1000000",
-					Doc: "window in packets at which flow scaling adds all", Source: "csg-htsim"},
-				{Name: "fs_max_cwnd", Kind: scheme.Float, Default: "100", Min: "0.0001", Max: "1000000",
-					Doc: "window in packets from which it adds nothing", Source: "csg-htsim"},
-				{Name: "ai", Kind: scheme.Float, Default: "1", Min: "0.0001", Max: "1000",
-					Doc: "additive increase [packets a round trip]", Source: "csg-htsim"},
-				{Name: "beta", Kind: scheme.Share, Default: "80%", Min: "0%", Max: "100%", Doc: "multiplicative decrease",
-					Source: "csg-htsim"},
-				{Name: "max_mdf", Kind: scheme.Share, Default: "50%", Min: "0%", Max: "99%", Doc: "largest decrease at once",
-					Source: "csg-htsim"},
-				{Name: "min_cwnd", Kind: scheme.Float, Default: "0.01", Min: "0.0001", Max: "1000", Doc: "least window [packets]",
-					Source: "ours"},
-				{Name: "max_cwnd", Kind: scheme.Float, Default: "1000", Min: "1", Max: "1000000", Doc: "largest window [packets]",
-					Source: "csg-htsim"},
-				{Name: "initial_window", Kind: scheme.Packets, Default: "0 packets",
-					Doc: "window at the start; 0 packets: the transport's", Source: "ours"},
-				{Name: "retx_reset_threshold", Kind: scheme.Int, Default: "5", Min: "1", Max: "1000",
-					Doc: "timeouts in a row that set the window to the least", Source: "csg-htsim"},
-			}},
+	return cc.Define(cc.Scheme{
+		Scheme:      scheme.Scheme{Name: "swift", Doc: "AIMD towards a target delay", Source: "Kumar et al., SIGCOMM'20"},
 		OwnRecovery: true,
-		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
-			s, err := New(f, Config{BaseTarget: v.Time("base_target"), HopDelay: v.Time("hop_delay"), Hops: v.Int("hops"),
-				Range:   v.Time("fs_range"),
-				FlowMin: v.Float("fs_min_cwnd"), FlowMax: v.Float("fs_max_cwnd"), AI: v.Float("ai"), Beta: v.Float("beta"),
-				MaxDecrease: v.Float("max_mdf"),
-				MinWindow:   v.Float("min_cwnd"), MaxWindow: v.Float("max_cwnd"), InitialWindow: float64(v.Int("initial_window")),
-				ResetThreshold: v.Int("retx_reset_threshold")})
-			if err != nil {
-				return nil, err
-			}
-			return s, nil
-		},
-	}
+	}, New)
 }
 
 // Swift is the controller of one flow.
@@ -117,26 +108,13 @@ func New(f cc.Flow, c Config) (*Swift, error) {
 	if c.Hops == 0 {
 		c.Hops = f.Hops
 	}
-	if c.InitialWindow == 0 {
-		c.InitialWindow = float64(f.InitialWindow)
-	}
-	switch {
-	case c.HopDelay > 0 && c.Hops < 1:
+	if c.HopDelay > 0 && c.Hops < 1 {
 		return nil, fmt.Errorf("cc swift: the number of hops is not known; hops gives it, and hop_delay: 0s does without it")
-	case c.BaseTarget < 1 || c.HopDelay < 0 || c.Range < 0:
-		return nil, fmt.Errorf("cc swift: base_target is %v, hop_delay %v, fs_range %v; the first must be above 0s, the "+
-			"others not below", c.BaseTarget, c.HopDelay, c.Range)
-	case !(c.FlowMin > 0 && c.FlowMin < c.FlowMax):
-		return nil, fmt.Errorf("cc swift: fs_min_cwnd is %v, fs_max_cwnd %v; the first must be above 0 and below the second",
-			c.FlowMin, c.FlowMax)
-	case !(c.MinWindow > 0 && c.MinWindow <= c.MaxWindow && c.MaxWindow >= 1 && c.MaxWindow <= cc.Unlimited):
-		return nil, fmt.Errorf("cc swift: min_cwnd is %v, max_cwnd %v; they must be above 0 and in this order", c.MinWindow,
-			c.MaxWindow)
-	case !(c.AI > 0 && c.Beta >= 0 && c.Beta <= 1 && c.MaxDecrease >= 0 && c.MaxDecrease < 1) || c.ResetThreshold < 1:
-		return nil, fmt.Errorf("cc swift: ai is %v, beta %v, max_mdf %v, retx_reset_threshold %d; shares are possible, "+
-			"and above 0", c.AI, c.Beta, c.MaxDecrease, c.ResetThreshold)
 	}
-	s := &Swift{config: c, mss: float64(f.MSS), window: min(max(c.InitialWindow, c.MinWindow), c.MaxWindow)}
+	if c.InitialWindow == 0 {
+		c.InitialWindow = f.InitialWindow
+	}
+	s := &Swift{config: c, mss: float64(f.MSS), window: min(max(float64(c.InitialWindow), c.MinWindow), c.MaxWindow)}
 	s.fixed = float64(c.BaseTarget) + float64(c.Hops)*float64(c.HopDelay)
 	s.alpha = float64(c.Range) / (1/math.Sqrt(c.FlowMin) - 1/math.Sqrt(c.FlowMax))
 	s.beta = -s.alpha / math.Sqrt(c.FlowMax)

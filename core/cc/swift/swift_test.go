@@ -51,8 +51,9 @@ func TestTargetDelay(t *testing.T) {
 	} {
 		config := swift.Defaults()
 		config.HopDelay = 3 * us // three hops
-		config.InitialWindow = c.window
-		near(t, fmt.Sprint("window ", c.window), start(t, config).TargetDelay()/1e6, c.want)
+		s := start(t, config)
+		s.SetWindow(c.window)
+		near(t, fmt.Sprint("window ", c.window), s.TargetDelay()/1e6, c.want)
 	}
 	near(t, "neither scaling", start(t, flat()).TargetDelay()/1e6, 20)
 }
@@ -67,12 +68,13 @@ func TestIncrease(t *testing.T) {
 		want += 1 / want * float64(n%4)
 		near(t, fmt.Sprint("ACK ", n), s.Window(), want)
 	}
-	c.InitialWindow = 0.25
 	s = start(t, c)
+	s.SetWindow(0.25)
 	ack(s, 0, 19*us, 1)
 	near(t, "below a packet", s.Window(), 1.25)
 	c.AI = 0.125
 	s = start(t, c)
+	s.SetWindow(0.25)
 	ack(s, 0, 19*us, 2)
 	near(t, "ai", s.Window(), 0.5)
 	c.InitialWindow, c.MaxWindow = 30, 30
@@ -156,8 +158,9 @@ func TestLoss(t *testing.T) {
 func TestPacing(t *testing.T) {
 	for _, window := range []float64{0.02, 0.1, 0.25, 0.5, 0.999, 1, 1.5, 10} {
 		c := flat()
-		c.InitialWindow, c.AI = window, 1e-12
+		c.AI = 1e-12
 		s := start(t, c)
+		s.SetWindow(window)
 		if s.Decision().Rate != 0 {
 			t.Errorf("window %v: a rate of %v without an RTT", window, s.Decision().Rate)
 		}

@@ -72,84 +72,103 @@ func PresetConfig(name string, line unit.Rate) Config {
 	return c
 }
 
-// Scheme is what an experiment names: cc: timely.
-func Scheme() cc.Scheme {
-	return cc.Scheme{
-		Scheme: scheme.Scheme{Name: "timely", Doc: "a rate that follows the gradient of the RTT",
-			Source: "Mittal et al., SIGCOMM'15", Params: append([]scheme.Param{
-				{Name: "preset", Kind: scheme.Text, Words: []string{Paper, Patched, HPCC}, Default: Paper,
-					Doc:    "law, and where what is not given comes from: algorithm 1, Zhu et al.'s patch, the HPCC simulator",
-					Source: "SIGCOMM'15 algorithm 1; CoNEXT'16; HPCC simulator rdma-hw.cc"},
-				{Name: "update", Kind: scheme.Text, Words: []string{preset, EachSegment, EachACK, EachRTT}, Default: preset,
-					Doc:    "when the rate is computed: segment (paper, patched), rtt (hpcc)",
-					Source: "SIGCOMM'15 §4; HPCC simulator rdma-hw.cc"},
-				{Name: "segment", Kind: scheme.Size, Default: "0 B", Max: "1GB",
-					Doc:    "payload of a completion event; 0 B: preset (64kB, 16kB, –)",
-					Source: "SIGCOMM'15 §4: 16 to 64 KB; CoNEXT'16"},
-				{Name: "alpha", Kind: scheme.Share, Default: "87.5%", Min: "0%", Max: "100%",
-					Doc: "weight of a new difference of RTTs", Source: "CoNEXT'16; HPCC simulator"},
-				{Name: "beta", Kind: scheme.Share, Default: "0%", Min: "0%", Max: "100%",
-					Doc: "multiplicative decrement; 0%: preset (80%, 0.8%, 80%)", Source: "SIGCOMM'15 algorithm 1; CoNEXT'16"},
-				{Name: "max_decrease", Kind: scheme.Share, Default: "100%", Min: "0%", Max: "100%",
-					Doc:    "most of the rate that one event takes; eRPC's port of the authors' code takes 50% at most",
-					Source: "SIGCOMM'15 algorithm 1: no bound"},
-				{Name: "t_low", Kind: scheme.Duration, Default: "50us", Min: "1ps", Max: "1s",
-					Doc: "RTT below which the rate rises", Source: "SIGCOMM'15; CoNEXT'16"},
-				{Name: "t_high", Kind: scheme.Duration, Default: "500us", Min: "1ps", Max: "1s",
-					Doc: "RTT above which the rate falls", Source: "SIGCOMM'15; CoNEXT'16"},
-				{Name: "min_rtt", Kind: scheme.Duration, Default: "20us", Min: "1ps", Max: "1s",
-					Doc: "what the gradient is divided by", Source: "CoNEXT'16; HPCC simulator"},
-				{Name: "delta", Kind: scheme.Rate, Default: "0bps",
-					Doc:    "additive increment; 0bps: preset (10Mbps, 10Mbps, 1/1000 of the line rate)",
-					Source: "SIGCOMM'15; HPCC simulator run.py"},
-				{Name: "hai", Kind: scheme.Int, Default: "5", Min: "1", Max: "1000",
-					Doc: "increments at once in hyperactive increase, N", Source: "SIGCOMM'15 algorithm 1"},
-				{Name: "hai_after", Kind: scheme.Int, Default: "5", Min: "0", Max: "1000000",
-					Doc: "events until hyperactive increase", Source: "SIGCOMM'15 algorithm 1"},
-				{Name: "min_rate", Kind: scheme.Rate, Default: "0bps", Doc: "least rate; 0bps: preset (10Mbps, 10Mbps, 1Gbps)",
-					Source: "ours; HPCC simulator run.py"},
-				{Name: "start_rate", Kind: scheme.Rate, Default: "0bps",
-					Doc:    "rate at the start; 0bps: line rate, the paper's C/(N+1) for a sender's first flow",
-					Source: "SIGCOMM'15; HPCC §5.1"},
-			}, cc.RateParams()...)},
-		OwnRecovery: true,
-		Build: func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
-			f = f.WithPath(v)
-			t, err := New(f, config(f, v))
-			if err != nil {
-				return nil, err
-			}
-			c, err := cc.Bound(t, f, v.Text("window"))
-			if err != nil {
-				return nil, fmt.Errorf("cc timely: %w", err)
-			}
-			return c, nil
-		},
-	}
+// Options are what an experiment says: a preset, and what takes the place of its values.
+type Options struct {
+	Preset              string // Paper, Patched, HPCC
+	Update              string
+	Segment             unit.Bytes // 0, as of Beta, Delta and MinRate: of the preset
+	Alpha, Beta         float64
+	MaxDecrease         float64
+	TLow, THigh, MinRTT unit.Time
+	Delta               unit.Rate
+	HAI, HAIAfter       int
+	MinRate, StartRate  unit.Rate
+	cc.RateConfig
 }
 
-// config is the preset with what is given in its place.
-func config(f cc.Flow, v scheme.Values) Config {
-	c := PresetConfig(v.Text("preset"), f.LineRate)
-	c.Alpha, c.TLow, c.THigh, c.MinRTT = v.Float("alpha"), v.Time("t_low"), v.Time("t_high"), v.Time("min_rtt")
-	c.HAI, c.HAIAfter, c.StartRate, c.MaxDecrease = v.Int("hai"), v.Int("hai_after"), v.Rate("start_rate"),
-		v.Float("max_decrease")
-	if word := v.Text("update"); word != preset {
-		c.Update = word
+// Params binds the options.
+func (o *Options) Params(p *scheme.Params) {
+	p.Text(&o.Preset, "preset", Paper,
+		"law, and where what is not given comes from: algorithm 1, Zhu et al.'s patch, the HPCC simulator",
+		"SIGCOMM'15 algorithm 1; CoNEXT'16; HPCC simulator rdma-hw.cc").Words(Paper, Patched, HPCC)
+	p.Text(&o.Update, "update", preset, "when the rate is computed: segment (paper, patched), rtt (hpcc)",
+		"SIGCOMM'15 §4; HPCC simulator rdma-hw.cc").Words(preset, EachSegment, EachACK, EachRTT)
+	p.Size(&o.Segment, "segment", "0 B", "payload of a completion event; 0 B: preset (64kB, 16kB, –)",
+		"SIGCOMM'15 §4: 16 to 64 KB; CoNEXT'16").Max("1GB")
+	p.Share(&o.Alpha, "alpha", "87.5%", "weight of a new difference of RTTs",
+		"CoNEXT'16; HPCC simulator").Min("0%").Max("100%")
+	p.Share(&o.Beta, "beta", "0%", "multiplicative decrement; 0%: preset (80%, 0.8%, 80%)",
+		"SIGCOMM'15 algorithm 1; CoNEXT'16").Min("0%").Max("100%")
+	p.Share(&o.MaxDecrease, "max_decrease", "100%",
+		"most of the rate that one event takes; eRPC's port of the authors' code takes 50% at most",
+		"SIGCOMM'15 algorithm 1: no bound").Min("0%").Max("100%")
+	p.Time(&o.TLow, "t_low", "50us", "RTT below which the rate rises", "SIGCOMM'15; CoNEXT'16").Min("1ps").Max("1s")
+	p.Time(&o.THigh, "t_high", "500us", "RTT above which the rate falls", "SIGCOMM'15; CoNEXT'16").Min("1ps").Max("1s")
+	p.Time(&o.MinRTT, "min_rtt", "20us", "what the gradient is divided by",
+		"CoNEXT'16; HPCC simulator").Min("1ps").Max("1s")
+	p.Rate(&o.Delta, "delta", "0bps", "additive increment; 0bps: preset (10Mbps, 10Mbps, 1/1000 of the line rate)",
+		"SIGCOMM'15; HPCC simulator run.py")
+	p.Int(&o.HAI, "hai", "5", "increments at once in hyperactive increase, N",
+		"SIGCOMM'15 algorithm 1").Min("1").Max("1000")
+	p.Int(&o.HAIAfter, "hai_after", "5", "events until hyperactive increase",
+		"SIGCOMM'15 algorithm 1").Min("0").Max("1000000")
+	p.Rate(&o.MinRate, "min_rate", "0bps", "least rate; 0bps: preset (10Mbps, 10Mbps, 1Gbps)",
+		"ours; HPCC simulator run.py")
+	p.Rate(&o.StartRate, "start_rate", "0bps",
+		"rate at the start; 0bps: line rate, the paper's C/(N+1) for a sender's first flow", "SIGCOMM'15; HPCC §5.1")
+	o.RateConfig.Params(p)
+
+	p.Rule("t_high", func() error {
+		if o.THigh < o.TLow {
+			return fmt.Errorf("%v is below t_low, which is %v", o.THigh, o.TLow)
+		}
+		return nil
+	})
+}
+
+// Config is the preset with what is given in its place, for a line rate.
+func (o *Options) Config(line unit.Rate) Config {
+	c := PresetConfig(o.Preset, line)
+	c.Alpha, c.TLow, c.THigh, c.MinRTT = o.Alpha, o.TLow, o.THigh, o.MinRTT
+	c.HAI, c.HAIAfter, c.StartRate, c.MaxDecrease = o.HAI, o.HAIAfter, o.StartRate, o.MaxDecrease
+	if o.Update != preset {
+		c.Update = o.Update
 	}
-	if x := v.Bytes("segment"); x > 0 {
-		c.Segment = x
+	if o.Segment > 0 {
+		c.Segment = o.Segment
 	}
-	if x := v.Float("beta"); x > 0 {
-		c.Beta = x
+	if o.Beta > 0 {
+		c.Beta = o.Beta
 	}
-	if x := v.Rate("delta"); x > 0 {
-		c.Delta = x
+	if o.Delta > 0 {
+		c.Delta = o.Delta
 	}
-	if x := v.Rate("min_rate"); x > 0 {
-		c.MinRate = x
+	if o.MinRate > 0 {
+		c.MinRate = o.MinRate
 	}
 	return c
+}
+
+// Scheme is what an experiment names: cc: timely.
+func Scheme() cc.Scheme {
+	return cc.Define(cc.Scheme{
+		Scheme: scheme.Scheme{Name: "timely", Doc: "a rate that follows the gradient of the RTT",
+			Source: "Mittal et al., SIGCOMM'15"},
+		OwnRecovery: true,
+	}, build)
+}
+
+func build(f cc.Flow, o Options) (cc.Controller, error) {
+	f = o.Override(f)
+	t, err := New(f, o.Config(f.LineRate))
+	if err != nil {
+		return nil, err
+	}
+	c, err := o.Bound(t, f)
+	if err != nil {
+		return nil, fmt.Errorf("cc timely: %w", err)
+	}
+	return c, nil
 }
 
 // Timely is the controller of one flow.
@@ -179,15 +198,6 @@ func New(f cc.Flow, c Config) (*Timely, error) {
 		return nil, fmt.Errorf("cc timely: min_rate is %v; 1bps … %v, the line rate, are possible", c.MinRate, f.LineRate)
 	case c.StartRate < c.MinRate || c.StartRate > f.LineRate:
 		return nil, fmt.Errorf("cc timely: start_rate is %v; %v … %v are possible", c.StartRate, c.MinRate, f.LineRate)
-	case c.TLow < 1 || c.THigh < c.TLow || c.MinRTT < 1:
-		return nil, fmt.Errorf("cc timely: t_low is %v, t_high %v, min_rtt %v; they must be above 0s, and t_high not "+
-			"below t_low", c.TLow, c.THigh, c.MinRTT)
-	case c.Alpha < 0 || c.Alpha > 1 || c.Beta < 0 || c.Beta > 1 || c.MaxDecrease < 0 || c.MaxDecrease > 1:
-		return nil, fmt.Errorf("cc timely: alpha is %v, beta %v, max_decrease %v; 0 … 1 are possible", c.Alpha, c.Beta,
-			c.MaxDecrease)
-	case c.Delta < 1 || c.HAI < 1 || c.HAIAfter < 0 || c.Segment < 1:
-		return nil, fmt.Errorf("cc timely: delta is %v, hai %d, hai_after %d, segment %v; they must be above 0", c.Delta,
-			c.HAI, c.HAIAfter, c.Segment)
 	}
 	return &Timely{config: c, line: float64(f.LineRate), free: f.FreeWindow(), rate: float64(c.StartRate)}, nil
 }

@@ -270,7 +270,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	}
 	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + header + ipHeader(f.Version), InitialWindow: initial, Start: f.Start,
 		Path: path, Random: f.Random, Loads: f.Telemetry.Relative()}
-	control, err := f.CC.Build(known, f.CCValues)
+	control, err := f.CC.Build(known, f.CCConfig)
 	if err == nil {
 		control, err = transport.WrapNacks(c.Nacks, control, known)
 	}

@@ -35,20 +35,6 @@ func nackOf(p *packet.Packet, cause packet.Cause, more ...packet.Span) *packet.P
 	return &q
 }
 
-// defaults are those of a scheme.
-func defaults(t testing.TB, s scheme.Scheme) scheme.Values {
-	t.Helper()
-	values := map[string]any{}
-	for _, p := range s.Params {
-		x, err := scheme.Parse(p.Kind, p.Default)
-		if err != nil {
-			t.Fatal(err)
-		}
-		values[p.Name] = x
-	}
-	return scheme.NewValues(s.Name, values)
-}
-
 // rack is an incast: hosts behind one switch with a link each, all of which send to one
 // more, at 100 Gb/s and 1 µs a link. The switch holds room packets; what finds no room
 // is trimmed, and the NACK is back after a link's delay.
@@ -87,7 +73,7 @@ func (r *rack) push(e rackEvent) {
 	r.events[i] = e
 }
 
-func newRack(t testing.TB, n, room int, size unit.Bytes, scheme *cc.Scheme, values scheme.Values,
+func newRack(t testing.TB, n, room int, size unit.Bytes, scheme *cc.Scheme,
 	change func(*Config)) *rack {
 	r := &rack{room: room, free: make([]unit.Time, n)}
 	for i := range n {
@@ -99,7 +85,7 @@ func newRack(t testing.TB, n, room int, size unit.Bytes, scheme *cc.Scheme, valu
 		f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(i + 2), Dst: 1, SrcPort: uint16(10 + i), DstPort: 20,
 			Version: 4, Size: size, Payload: payload, Framing: packet.Framings[0],
 			Stop: unit.Never, Path: cc.Path{NICRate: lineRate, LineRate: lineRate * 1000 / 1050, BaseRTT: 4*us +
-				3*84*unit.Nanosecond}, CC: scheme, CCValues: values, Random: unit.NewRandom(uint64(i), "flow")}
+				3*84*unit.Nanosecond}, CC: scheme, Random: unit.NewRandom(uint64(i), "flow")}
 		s, rc, err := New(f, c)
 		if err != nil {
 			t.Fatal(err)
@@ -203,7 +189,7 @@ func TestNackIncast(t *testing.T) {
 		{reno.Scheme(), SelectiveRepeat, 20, true, 0},
 		{reno.Scheme(), GoBackN, 20, true, 0},
 	} {
-		r := newRack(t, n, x.room, size, &x.scheme, defaults(t, x.scheme.Scheme), func(c *Config) { c.Recovery = x.recovery })
+		r := newRack(t, n, x.room, size, &x.scheme, func(c *Config) { c.Recovery = x.recovery })
 		r.lossy = x.lossy
 		r.run(t, 100*unit.Millisecond)
 		last, timeouts, again, taken, refused := r.sum()
@@ -245,8 +231,10 @@ func (r *rack) sum() (last unit.Time, timeouts, again, taken, refused int64) {
 func TestNackHoldIncast(t *testing.T) {
 	const n, size = 256, 20_000
 	ideal := unit.TransmitTime(n*size*1050/1000, lineRate)
-	one := cc.Scheme{Build: func(f cc.Flow, _ scheme.Values) (cc.Controller, error) { return none.New(f, 0, 1), nil }}
-	r := newRack(t, n, 20, size, &one, scheme.Values{}, nil)
+	one := cc.Define(cc.Scheme{}, func(f cc.Flow, _ scheme.None) (*none.None, error) {
+		return none.New(f, none.Config{Packets: 1}), nil
+	})
+	r := newRack(t, n, 20, size, &one, nil)
 	r.run(t, 100*unit.Millisecond)
 	last, timeouts, again, _, _ := r.sum()
 	t.Logf("last FCT %v of %v, %d packets sent again of %d", last, ideal, again, n*size/payload)
@@ -664,13 +652,13 @@ func TestNackAttacks(t *testing.T) {
 	var losses int
 	x := reno.Scheme()
 	build := x.Build
-	x.Build = func(f cc.Flow, v scheme.Values) (cc.Controller, error) {
-		c, err := build(f, v)
+	x.Build = func(f cc.Flow, config scheme.Config) (cc.Controller, error) {
+		c, err := build(f, config)
 		return heeding{c, &losses}, err
 	}
 	run := func(n, room int, size unit.Bytes, attack func(r *rack), change func(*Config)) (*rack, string) {
 		losses = 0
-		r := newRack(t, n, room, size, &x, scheme.Values{}, change)
+		r := newRack(t, n, room, size, &x, change)
 		if attack != nil {
 			attack(r)
 		}

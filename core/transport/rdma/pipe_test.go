@@ -71,7 +71,7 @@ const (
 var last cc.Flow // that a controller was made for
 
 func (f *fixed) scheme(mode cc.ECNMode) *cc.Scheme {
-	return &cc.Scheme{ECN: mode, Telemetry: f.want, Build: func(x cc.Flow, _ scheme.Values) (cc.Controller, error) {
+	return &cc.Scheme{ECN: mode, Telemetry: f.want, Build: func(x cc.Flow, _ scheme.Config) (cc.Controller, error) {
 		last = x
 		return f, nil
 	}}

@@ -132,7 +132,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 		InitialWindow: c.InitialWindow, Start: f.Start, Paced: c.Pacing, Random: f.Random, Path: f.Path,
 		Loads: f.Telemetry.Relative(),
 	}
-	control, err := f.CC.Build(known, f.CCValues)
+	control, err := f.CC.Build(known, f.CCConfig)
 	if err != nil {
 		return nil, nil, err
 	}

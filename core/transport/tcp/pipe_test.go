@@ -1,7 +1,6 @@
 package tcp
 
 import (
-	"fmt"
 	"testing"
 
 	"weir/core/cc"
@@ -10,7 +9,6 @@ import (
 	"weir/core/cc/dctcp"
 	"weir/core/cc/reno"
 	"weir/core/packet"
-	"weir/core/scheme"
 	"weir/core/transport"
 	"weir/core/unit"
 )
@@ -54,31 +52,6 @@ type flight struct {
 var controllers = map[string]cc.Scheme{"reno": reno.Scheme(), "cubic": cubic.Scheme(), "dctcp": dctcp.Scheme(),
 	"bbr": bbr.Scheme()}
 
-func values(t testing.TB, s cc.Scheme) scheme.Values {
-	v := map[string]any{}
-	for _, p := range s.Params {
-		switch p.Kind {
-		case scheme.Float:
-			var x float64
-			fmt.Sscan(p.Default, &x)
-			v[p.Name] = x
-		case scheme.Share:
-			x, err := unit.ParseShare(p.Default)
-			if err != nil {
-				t.Fatal(err)
-			}
-			v[p.Name] = x
-		case scheme.Bool:
-			v[p.Name] = p.Default == "true"
-		case scheme.Text:
-			v[p.Name] = p.Default
-		default:
-			t.Fatalf("parameter %s", p.Name)
-		}
-	}
-	return scheme.NewValues(s.Name, v)
-}
-
 // newPipe makes a connection over 50 Mb/s, 5 ms each way, 100 packets of queue: the
 // path of docs/sources.md#injected-acks.
 func newPipe(t *testing.T, controller string, size unit.Bytes, change func(c *Config)) *pipe {
@@ -89,7 +62,7 @@ func newPipe(t *testing.T, controller string, size unit.Bytes, change func(c *Co
 	}
 	l2, _ := packet.FramingByName("l2")
 	f := transport.Flow{Src: 1, Dst: 2, SrcPort: 10000, DstPort: 5000, Version: 4, Size: size, Payload: 1448, Framing: l2,
-		Random: unit.NewRandom(1, "flow"), CC: &s, CCValues: values(t, s), Stop: unit.Never}
+		Random: unit.NewRandom(1, "flow"), CC: &s, Stop: unit.Never}
 	tx, rx, err := New(f, c)
 	if err != nil {
 		t.Fatal(err)

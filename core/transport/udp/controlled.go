@@ -91,7 +91,7 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	}
 	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + headers, InitialWindow: 10, Start: f.Start, Random: f.Random,
 		Path: f.Path, Loads: f.Telemetry.Relative()}
-	control, err := f.CC.Build(known, f.CCValues)
+	control, err := f.CC.Build(known, f.CCConfig)
 	if err == nil {
 		control, err = transport.WrapNacks(c.Nacks, control, known)
 	}

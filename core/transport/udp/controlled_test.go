@@ -54,7 +54,7 @@ func newLine(t *testing.T, c *fixed, size unit.Bytes, change func(f *transport.F
 	t.Helper()
 	f := transport.Flow{Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Size: size, Payload: 1000,
 		Framing: packet.Framings[0],
-		Path:    cc.Path{BaseRTT: 20 * us}, CC: &cc.Scheme{Build: func(cc.Flow, scheme.Values) (cc.Controller, error) {
+		Path:    cc.Path{BaseRTT: 20 * us}, CC: &cc.Scheme{Build: func(cc.Flow, scheme.Config) (cc.Controller, error) {
 			return c, nil
 		}}}
 	config := ControlledDefaults()
@@ -241,7 +241,7 @@ func FuzzReport(f *testing.F) {
 }
 
 func TestControlledRefused(t *testing.T) {
-	good := transport.Flow{Payload: 1000, CC: &cc.Scheme{Build: func(cc.Flow, scheme.Values) (cc.Controller, error) {
+	good := transport.Flow{Payload: 1000, CC: &cc.Scheme{Build: func(cc.Flow, scheme.Config) (cc.Controller, error) {
 		return &fixed{}, nil
 	}}}
 	for _, change := range []func(f *transport.Flow, c *ControlledConfig){
