@@ -110,8 +110,10 @@ func TestSameBytes(t *testing.T) {
 		{[]string{"GOGC=1"}, nil},
 		{[]string{"GOGC=off", "GOMAXPROCS=1"}, []string{"--jobs", "4"}},
 	} {
-		if err := same(want, results(t, binary, c.env, c.args...)); err != nil {
-			t.Errorf("%v %v: %v", c.env, c.args, err)
-		}
+		t.Run(fmt.Sprint(c.env, c.args), func(t *testing.T) {
+			if err := same(want, results(t, binary, c.env, c.args...)); err != nil {
+				t.Errorf("%v %v: %v", c.env, c.args, err)
+			}
+		})
 	}
 }

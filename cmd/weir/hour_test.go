@@ -72,11 +72,13 @@ func TestFirstHour(t *testing.T) {
 		"./weir diff p4abc/fig5 mine.yaml": {"A  p4abc/fig5, 30 runs\nB  mine, 30 runs\n",
 			"traffic.client0.cc: not there → bbr\n", "scheme=without n=16\n"},
 	} {
-		for _, w := range want {
-			if !strings.Contains(said[command], w) {
-				t.Errorf("%s does not say %q:\n%s", command, w, said[command])
+		t.Run(command, func(t *testing.T) {
+			for _, w := range want {
+				if !strings.Contains(said[command], w) {
+					t.Errorf("%s does not say %q:\n%s", command, w, said[command])
+				}
 			}
-		}
+		})
 	}
 	if said["./weir report mine.yaml"] != said["./weir run mine.yaml"] {
 		t.Errorf("the report says something else than the run:\n%s", said["./weir report mine.yaml"])

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,15 +39,17 @@ func TestKill(t *testing.T) {
 		return len(runs)
 	}
 	for _, at := range []int{1, 4, 9} {
-		cmd := exec.Command(binary, arguments(out)...)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		for deadline := time.Now().Add(30 * time.Second); finished() < at && time.Now().Before(deadline); {
-			time.Sleep(time.Millisecond)
-		}
-		cmd.Process.Kill()
-		cmd.Wait()
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			cmd := exec.Command(binary, arguments(out)...)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for deadline := time.Now().Add(30 * time.Second); finished() < at && time.Now().Before(deadline); {
+				time.Sleep(time.Millisecond)
+			}
+			cmd.Process.Kill()
+			cmd.Wait()
+		})
 	}
 	before := finished()
 	if before < 9 || before >= 20 {

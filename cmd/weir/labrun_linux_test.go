@@ -143,8 +143,11 @@ traffic:
   - {name: burst, from: b, to: c, transport: udp, rate: 2Mbps, pattern: burst, interval: 10ms, start: 0s}
   - {name: random, from: b, to: c, transport: udp, rate: 2Mbps, pattern: poisson, start: 0s, ip: 6}
   - {name: ring, hosts: [a, b, c], collective: ring, transport: tcp, size: 300kB}
-measure: [{goodput: {by: traffic}}, {fct: {by: traffic}}, collective, {cwnd: {every: 10ms}}, {rtt: {every: 10ms}}, {delivery_rate: {every: 10ms}}, {rate: {every: 10ms}},
-  {in_flight: {every: 10ms}}, {loss: {by: traffic}}, {delay: {by: traffic}}, jitter, {queue: {port: s->c, every: 10ms}}, timeouts, {utilisation: {port: s->c}}, drops, overhead]
+measure:
+  [{goodput: {by: traffic}}, {fct: {by: traffic}}, collective, {cwnd: {every: 10ms}}, {rtt: {every: 10ms}},
+  {delivery_rate: {every: 10ms}}, {rate: {every: 10ms}}, {in_flight: {every: 10ms}}, {loss: {by: traffic}},
+  {delay: {by: traffic}}, jitter, {queue: {port: s->c, every: 10ms}}, timeouts, {utilisation: {port: s->c}}, drops,
+  overhead]
 `), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -181,9 +184,11 @@ measure: [{goodput: {by: traffic}}, {fct: {by: traffic}}, collective, {cwnd: {ev
 		{"in_flight_bytes", "long", 1448, 5e6},
 		{"delay_s", "random", 0.002, 0.1},
 	} {
-		if v := by(x.measure, x.group); !(v >= x.low && v <= x.high) {
-			t.Errorf("%s %s: %g, want %g to %g", x.measure, x.group, v, x.low, x.high)
-		}
+		t.Run(x.measure, func(t *testing.T) {
+			if v := by(x.measure, x.group); !(v >= x.low && v <= x.high) {
+				t.Errorf("%s %s: %g, want %g to %g", x.measure, x.group, v, x.low, x.high)
+			}
+		})
 	}
 }
 
@@ -229,13 +234,8 @@ func interruptOnLab(t *testing.T, signal syscall.Signal) {
 	}
 }
 
-// A data plane or an iperf3 that is killed is the end of its run, with what happened (exit code
-// 1). A weir that is killed takes both with it, and weir lab clean removes the rest.
-func TestKilledOnLab(t *testing.T) {
-	needRoot(t)
-	binary, dir := build(t), t.TempDir()
-	file := filepath.Join(dir, "long.yaml")
-	if err := os.WriteFile(file, []byte(`duration: 30s
+// longRun is an experiment that lasts until somebody ends it.
+const longRun = `duration: 30s
 topology:
   hosts: [a, b]
   switches: [s]
@@ -245,77 +245,94 @@ topology:
 switch: [forward]
 traffic: [{name: x, from: a, to: b, transport: tcp, start: 0s}]
 measure: [goodput]
-`), 0o666); err != nil {
+`
+
+// A data plane or an iperf3 that is killed is the end of its run, with what happened (exit code
+// 1). A weir that is killed takes both with it, and weir lab clean removes the rest.
+func TestKilledOnLab(t *testing.T) {
+	needRoot(t)
+	binary, dir := build(t), t.TempDir()
+	file := filepath.Join(dir, "long.yaml")
+	if err := os.WriteFile(file, []byte(longRun), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for _, x := range []struct{ victim, generator, want string }{
-		{"lab-dataplane", "weir", "lab: data plane: signal: killed"},
-		{"iperf3 -s", "iperf3", "iperf: flow 0: "},
-		{"", "weir", ""},
-		{"", "iperf3", ""},
+	for _, x := range []struct{ name, victim, generator, want string }{
+		{"data plane", "lab-dataplane", "weir", "lab: data plane: signal: killed"},
+		{"iperf3", "iperf3 -s", "iperf3", "iperf: flow 0: "},
+		{"weir", "", "weir", ""},
+		{"weir with iperf3", "", "iperf3", ""},
 	} {
-		if _, err := exec.LookPath("iperf3"); err != nil && x.generator == "iperf3" {
-			t.Logf("left out: %v", err)
-			continue
-		}
-		c := exec.Command(binary, "run", file, "--on", "lab", "--out", dir, "--fresh", "--attempts", "1", "--generator",
-			x.generator)
-		var said strings.Builder
-		c.Stdout, c.Stderr = &said, &said
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		family := map[int]string{}
-		for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-			if family = childrenOf(c.Process.Pid); len(family) == map[string]int{"weir": 1, "iperf3": 3}[x.generator] {
-				break
+		t.Run(x.name, func(t *testing.T) {
+			if _, err := exec.LookPath("iperf3"); err != nil && x.generator == "iperf3" {
+				t.Skipf("left out: %v", err)
 			}
-		}
-		victim := c.Process.Pid
-		for pid, words := range family {
-			if x.victim != "" && strings.Contains(words, x.victim) {
-				victim = pid
-			}
-		}
-		if x.victim != "" && victim == c.Process.Pid {
-			c.Process.Kill()
-			t.Fatalf("no %s among %v", x.victim, family)
-		}
-		time.Sleep(300 * time.Millisecond) // into the run
-		made := namespacesOf(t, c.Process.Pid)
-		syscall.Kill(victim, syscall.SIGKILL)
-		c.Wait()
-		if x.victim != "" {
-			if code := c.ProcessState.ExitCode(); code != 1 || !strings.Contains(said.String(), x.want) {
-				t.Errorf("%s killed: exit code %d, %q", x.victim, code, said.String())
-			}
-			if left := namespaces(t); left != "" {
-				t.Errorf("%s killed: left behind: %s", x.victim, left)
-			}
-		}
-		for pid, words := range family {
-			gone := false
-			for range 100 {
-				if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err != nil || strings.Contains(string(b), ") Z ") {
-					gone = true
-					break
-				}
-				time.Sleep(20 * time.Millisecond)
-			}
-			if !gone {
-				t.Errorf("%q outlives its lab", words)
-			}
-		}
-		if x.victim == "" {
-			namespaces(t) // another lab that has begun may have removed them already
-			if left := namespaces(t); left != "" {
-				t.Errorf("after weir lab clean: %s", left)
-			}
-		}
-		if left := existing(made); len(made) != 3 || len(left) > 0 {
-			t.Errorf("of %v there still are %v", made, left)
+			killOne(t, exec.Command(binary, "run", file, "--on", "lab", "--out", dir, "--fresh", "--attempts", "1",
+				"--generator", x.generator), x.generator, x.victim, x.want)
+		})
+	}
+}
+
+// killOne starts a run in the lab and kills the one of its processes whose words have the victim's,
+// or the run itself.
+func killOne(t *testing.T, c *exec.Cmd, generator, victim, want string) {
+	var said strings.Builder
+	c.Stdout, c.Stderr = &said, &said
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	family := map[int]string{}
+	for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if family = childrenOf(c.Process.Pid); len(family) == map[string]int{"weir": 1, "iperf3": 3}[generator] {
+			break
 		}
 	}
+	kill := c.Process.Pid
+	for pid, words := range family {
+		if victim != "" && strings.Contains(words, victim) {
+			kill = pid
+		}
+	}
+	if victim != "" && kill == c.Process.Pid {
+		c.Process.Kill()
+		t.Fatalf("no %s among %v", victim, family)
+	}
+	time.Sleep(300 * time.Millisecond) // into the run
+	made := namespacesOf(t, c.Process.Pid)
+	syscall.Kill(kill, syscall.SIGKILL)
+	c.Wait()
+	if victim != "" {
+		if code := c.ProcessState.ExitCode(); code != 1 || !strings.Contains(said.String(), want) {
+			t.Errorf("%s killed: exit code %d, %q", victim, code, said.String())
+		}
+		if left := namespaces(t); left != "" {
+			t.Errorf("%s killed: left behind: %s", victim, left)
+		}
+	}
+	for pid, words := range family {
+		if !ended(pid) {
+			t.Errorf("%q outlives its lab", words)
+		}
+	}
+	if victim == "" {
+		namespaces(t) // another lab that has begun may have removed them already
+		if left := namespaces(t); left != "" {
+			t.Errorf("after weir lab clean: %s", left)
+		}
+	}
+	if left := existing(made); len(made) != 3 || len(left) > 0 {
+		t.Errorf("of %v there still are %v", made, left)
+	}
+}
+
+// ended waits for the end of a process.
+func ended(pid int) bool {
+	for range 100 {
+		if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err != nil || strings.Contains(string(b), ") Z ") {
+			return true
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return false
 }
 
 // childrenOf are the processes that a process has started, with their words.
@@ -339,10 +356,12 @@ func childrenOf(parent int) map[int]string {
 func TestBadInputOnLab(t *testing.T) {
 	binary := build(t)
 	for _, args := range [][]string{{"run", "p4abc/fig5", "--on", "lab"}, {"lab", "clean"}, {"bench", "switch"}} {
-		out, err := asNobody(t, binary, args...).CombinedOutput()
-		if code := exitCodeOf(err); code != 2 || !strings.Contains(string(out), "needs root") {
-			t.Errorf("%v, not root: exit code %d: %s", args, code, out)
-		}
+		t.Run(fmt.Sprint(args), func(t *testing.T) {
+			out, err := asNobody(t, binary, args...).CombinedOutput()
+			if code := exitCodeOf(err); code != 2 || !strings.Contains(string(out), "needs root") {
+				t.Errorf("%v, not root: exit code %d: %s", args, code, out)
+			}
+		})
 	}
 	out, err := asNobody(t, binary, "check", "p4abc/fig5", "--on", "lab").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "weir run cannot begin here, as this user: ") ||
@@ -381,10 +400,12 @@ func TestBadInputOnLab(t *testing.T) {
 		}
 	}
 	for name, warned := range map[string]bool{"p4abc/fig6": false, "p4abc/fig6-stalls": true} {
-		out, err := exec.Command(binary, "check", name, "--on", "lab").CombinedOutput()
-		if err != nil || strings.Contains(string(out), "warning: stalls are for the simulator") != warned {
-			t.Errorf("%s: %v, warned of stalls: want %v:\n%s", name, err, warned, out)
-		}
+		t.Run(name, func(t *testing.T) {
+			out, err := exec.Command(binary, "check", name, "--on", "lab").CombinedOutput()
+			if err != nil || strings.Contains(string(out), "warning: stalls are for the simulator") != warned {
+				t.Errorf("%s: %v, warned of stalls: want %v:\n%s", name, err, warned, out)
+			}
+		})
 	}
 	if left := namespaces(t); left != "" {
 		t.Errorf("left behind: %s", left)

@@ -18,10 +18,10 @@ import (
 )
 
 type benchCmd struct {
-	What    string        `arg:"" enum:"engine,sim,tcp,switch" default:"engine" help:"Packet-hops per second: engine, of the event loop; sim, the same traffic with RDMA and HPCC++; tcp, with TCP and CUBIC. Or switch: the lab's data plane between two kernels, unshaped and shaped, which needs root."`
+	What    string        `arg:"" enum:"engine,sim,tcp,switch" default:"engine" help:"${benchWhat}"`
 	JSON    bool          `name:"json" help:"Print JSON."`
-	Runs    int           `placeholder:"5" help:"Interleaved runs of switch."`
-	Time    time.Duration `placeholder:"2s" help:"How long a flow of switch is measured."`
+	Runs    int           `placeholder:"N" help:"Interleaved runs of switch; 5 if it is not given."`
+	Time    time.Duration `placeholder:"DURATION" help:"How long a flow of switch is measured; 2s if it is not given."`
 	Only    []string      `hidden:"" help:"Rows of switch."`
 	Profile string        `hidden:"" type:"path" help:"Folder for CPU profiles of switch's data planes."`
 }

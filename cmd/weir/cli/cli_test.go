@@ -94,10 +94,12 @@ func TestExitCodes(t *testing.T) {
 		{0, "--help", ""},
 		{0, "version", ""},
 	} {
-		code, _, errs := weir(strings.Fields(c.args)...)
-		if code != c.code || !strings.Contains(errs, c.err) {
-			t.Errorf("weir %s: exit code %d, want %d; %s", c.args, code, c.code, errs)
-		}
+		t.Run(c.args, func(t *testing.T) {
+			code, _, errs := weir(strings.Fields(c.args)...)
+			if code != c.code || !strings.Contains(errs, c.err) {
+				t.Errorf("weir %s: exit code %d, want %d; %s", c.args, code, c.code, errs)
+			}
+		})
 	}
 }
 
@@ -134,9 +136,11 @@ func TestFolders(t *testing.T) {
 	}
 	code, text, _ := weir("diff", dirs[0], dirs[1])
 	for _, want := range []string{"→ 900ms", "seed: 1 → 9", "rate=5Mbps", "goodput x [", "values differ"} {
-		if code != 0 || !strings.Contains(text, want) {
-			t.Errorf("diff: exit code %d, %q is not in\n%s", code, want, text)
-		}
+		t.Run(want, func(t *testing.T) {
+			if code != 0 || !strings.Contains(text, want) {
+				t.Errorf("diff: exit code %d, %q is not in\n%s", code, want, text)
+			}
+		})
 	}
 	for _, l := range strings.Split(text, "\n") {
 		if len([]rune(l)) > 100 {
@@ -156,9 +160,11 @@ func TestFolders(t *testing.T) {
 	}
 	// an experiment stands for the folder that it has as it is now, a report for its own
 	for _, args := range [][]string{{"report", file, "--out", out}, {"report", filepath.Join(dirs[0], "report.html")}} {
-		if code, again, stderr := weir(args...); code != 0 || again != tables {
-			t.Errorf("weir %s: exit code %d\n%s%s\nwant\n%s", args, code, again, stderr, tables)
-		}
+		t.Run(fmt.Sprint(args), func(t *testing.T) {
+			if code, again, stderr := weir(args...); code != 0 || again != tables {
+				t.Errorf("weir %s: exit code %d\n%s%s\nwant\n%s", args, code, again, stderr, tables)
+			}
+		})
 	}
 	if code, text, stderr := weir("diff", file, dirs[1], "--out", out); code != 0 ||
 		!strings.Contains(text, "seed: 1 → 9") {
@@ -168,9 +174,11 @@ func TestFolders(t *testing.T) {
 		"report p4abc/fig4 --out " + out: "p4abc/fig4 has no results in " + filepath.Base(out) + "/ as it is now",
 		"report p4abc/fig9":              "no results folder; as an experiment: p4abc/fig9:1:1: there is no such experiment",
 	} {
-		if code, _, stderr := weir(strings.Fields(args)...); code != 2 || !strings.Contains(stderr, want) {
-			t.Errorf("weir %s: exit code %d\n%s", args, code, stderr)
-		}
+		t.Run(args, func(t *testing.T) {
+			if code, _, stderr := weir(strings.Fields(args)...); code != 2 || !strings.Contains(stderr, want) {
+				t.Errorf("weir %s: exit code %d\n%s", args, code, stderr)
+			}
+		})
 	}
 	if code, _, stderr := weir("run", file, "--json", "--csv"); code != 2 {
 		t.Errorf("--json --csv: exit code %d\n%s", code, stderr)
@@ -189,9 +197,11 @@ func TestRun(t *testing.T) {
 		t.Fatalf("folders %v", dirs)
 	}
 	for _, f := range []string{"spec.yaml", "runs.json", "host.json", "report.html", "plots/1-goodput-over-rate.svg"} {
-		if _, err := os.Stat(filepath.Join(dirs[0], f)); err != nil {
-			t.Error(err)
-		}
+		t.Run(f, func(t *testing.T) {
+			if _, err := os.Stat(filepath.Join(dirs[0], f)); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	_, again, _ := weir("run", file, "--out", out)
 	if !strings.Contains(again, "2 of the runs were there already") {
@@ -243,15 +253,17 @@ func TestShow(t *testing.T) {
 	for _, args := range []string{"list", "list schemes", "list measures", "list workloads", "list topologies",
 		"show p4abc/fig4", "show abc", "show udp", "show guarantee",
 		"check p4abc/fig4 --quick", "--help", "run --help", "trace --help", "show window"} {
-		code, out, errs := weir(strings.Fields(args)...)
-		if code != 0 || out == "" {
-			t.Errorf("weir %s: exit code %d, %s", args, code, errs)
-		}
-		for _, l := range strings.Split(out, "\n") {
-			if utf8.RuneCountInString(l) > 80 {
-				t.Errorf("weir %s: %d columns: %s", args, utf8.RuneCountInString(l), l)
+		t.Run(args, func(t *testing.T) {
+			code, out, errs := weir(strings.Fields(args)...)
+			if code != 0 || out == "" {
+				t.Errorf("weir %s: exit code %d, %s", args, code, errs)
 			}
-		}
+			for _, l := range strings.Split(out, "\n") {
+				if utf8.RuneCountInString(l) > 80 {
+					t.Errorf("weir %s: %d columns: %s", args, utf8.RuneCountInString(l), l)
+				}
+			}
+		})
 	}
 	_, out, _ := weir("list")
 	if !strings.Contains(out, "p4abc/fig4 ") || strings.Index(out, "bench/engine") > strings.Index(out, "p4abc/fig4") {
@@ -259,9 +271,11 @@ func TestShow(t *testing.T) {
 	}
 	_, out, _ = weir("show", "abc")
 	for _, want := range []string{"average_memory", "default 300ms", "P4-ABC §6.1.3", "one of exact, register"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("weir show abc lacks %q:\n%s", want, out)
-		}
+		t.Run(want, func(t *testing.T) {
+			if !strings.Contains(out, want) {
+				t.Errorf("weir show abc lacks %q:\n%s", want, out)
+			}
+		})
 	}
 	var both, errs bytes.Buffer // a program and a transport have this name
 	if code := Run(Registry(), []string{"show", "ndp"}, &both, &errs, false); code != 0 {
@@ -269,15 +283,19 @@ func TestShow(t *testing.T) {
 	}
 	out = both.String()
 	for _, want := range []string{"program ndp", "trim_tail", "transport ndp", "initial_window"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("weir show ndp lacks %q:\n%s", want, out)
-		}
+		t.Run(want, func(t *testing.T) {
+			if !strings.Contains(out, want) {
+				t.Errorf("weir show ndp lacks %q:\n%s", want, out)
+			}
+		})
 	}
 	_, out, _ = weir("show", "p4abc/fig4", "--set", "duration=300s")
 	for _, want := range []string{"300s", "--set", "gap_jitter", "10%", "default: ours"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("weir show p4abc/fig4 lacks %q:\n%s", want, out)
-		}
+		t.Run(want, func(t *testing.T) {
+			if !strings.Contains(out, want) {
+				t.Errorf("weir show p4abc/fig4 lacks %q:\n%s", want, out)
+			}
+		})
 	}
 }
 
@@ -288,9 +306,11 @@ func TestShowAll(t *testing.T) {
 		t.Fatal(errs.String())
 	}
 	for _, want := range []string{"program ndp", "trim_tail", "transport ndp", "initial_window"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("weir show ndp lacks %q:\n%s", want, out.String())
-		}
+		t.Run(want, func(t *testing.T) {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("weir show ndp lacks %q:\n%s", want, out.String())
+			}
+		})
 	}
 }
 
@@ -308,9 +328,11 @@ func TestShowYAML(t *testing.T) {
 		"show p4abc/fig4 --yaml --quick": "spec.yaml in the results folder",
 		"show p4abc/fig9 --yaml":         "did you mean",
 	} {
-		if code, out, errs := weir(strings.Fields(args)...); code != 2 || out != "" || !strings.Contains(errs, want) {
-			t.Errorf("weir %s: exit code %d, %s\n%s", args, code, errs, out)
-		}
+		t.Run(args, func(t *testing.T) {
+			if code, out, errs := weir(strings.Fields(args)...); code != 2 || out != "" || !strings.Contains(errs, want) {
+				t.Errorf("weir %s: exit code %d, %s\n%s", args, code, errs, out)
+			}
+		})
 	}
 }
 

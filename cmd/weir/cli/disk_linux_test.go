@@ -116,10 +116,12 @@ func TestReadOnlyFolder(t *testing.T) {
 		{[]string{"run", file, "--out", disk, "--seed", "9"}, ": the results folder cannot be made: read-only file system\n"},
 		{[]string{"report", dirs[0]}, "it cannot be written: read-only file system\n"},
 	} {
-		if said := told(t, RunFailed, disk, c.args...); !strings.HasPrefix(said, "weir: DIR/small-") ||
-			!strings.HasSuffix(said, c.want) {
-			t.Errorf("weir %s: %s", c.args[0], said)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			if said := told(t, RunFailed, disk, c.args...); !strings.HasPrefix(said, "weir: DIR/small-") ||
+				!strings.HasSuffix(said, c.want) {
+				t.Errorf("weir %s: %s", c.args[0], said)
+			}
+		})
 	}
 	stdout.Reset()
 	if code := Run(Registry(), []string{"diff", dirs[0], dirs[0]}, &stdout, &stderr, false); code != Done ||

@@ -89,9 +89,11 @@ func TestInputsAreKept(t *testing.T) {
 	text := strings.NewReplacer("net.txt", "../"+filepath.Base(dir)+"/net.txt", "200ms", "5ms").Replace(fromFiles)
 	for name, text := range map[string]string{"kept.yaml": text, "net.txt": files["net.txt"],
 		"list.flow": files["list.flow"], "matrix.cm": files["matrix.cm"], "sizes.cdf": files["sizes.cdf"]} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 	out := t.TempDir()
 	var first, again, stderr bytes.Buffer
@@ -118,11 +120,13 @@ func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 func TestFullOutput(t *testing.T) {
 	file := write(t, small)
 	for _, format := range []string{"--json", "--csv", "--seed=1"} {
-		var stderr bytes.Buffer
-		code := Run(Registry(), []string{"run", file, "--out", t.TempDir(), format}, full{}, &stderr, false)
-		if code != RunFailed || !strings.Contains(stderr.String(), "no space left on device") {
-			t.Errorf("%s: exit code %d, %s", format, code, stderr.String())
-		}
+		t.Run(format, func(t *testing.T) {
+			var stderr bytes.Buffer
+			code := Run(Registry(), []string{"run", file, "--out", t.TempDir(), format}, full{}, &stderr, false)
+			if code != RunFailed || !strings.Contains(stderr.String(), "no space left on device") {
+				t.Errorf("%s: exit code %d, %s", format, code, stderr.String())
+			}
+		})
 	}
 }
 

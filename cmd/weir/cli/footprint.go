@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -201,110 +200,4 @@ func memory(bits int64) string {
 		return fmt.Sprintf("%d bit", bits)
 	}
 	return fmt.Sprintf("%d bit (%sB)", bits, experiment.SI(float64(bits)/8))
-}
-
-// footprintJSON prints the same as one document.
-func (a *app) footprintJSON(s *showCmd, points []experiment.PointFootprint) error {
-	type table struct {
-		Name       string `json:"name"`
-		Match      string `json:"match"`
-		Entries    int    `json:"entries"`
-		KeyBits    int    `json:"key_bits"`
-		ActionBits int    `json:"action_bits"`
-	}
-	type register struct {
-		Name   string `json:"name"`
-		Cells  int    `json:"cells"`
-		Bits   int    `json:"cell_bits"`
-		Reads  int    `json:"reads"`
-		Writes int    `json:"writes"`
-	}
-	type meter struct {
-		Name  string `json:"name"`
-		Count int    `json:"count"`
-		Rates int    `json:"rates"`
-	}
-	type operation struct {
-		Kind    string `json:"kind"`
-		What    string `json:"what"`
-		Times   int    `json:"times"`
-		Section string `json:"section,omitempty"`
-	}
-	type stage struct {
-		Program    string      `json:"program"`
-		Name       string      `json:"name"`
-		Gress      string      `json:"gress"`
-		Tables     []table     `json:"tables"`
-		Registers  []register  `json:"registers"`
-		Meters     []meter     `json:"meters"`
-		Operations []operation `json:"operations"`
-	}
-	type broken struct {
-		Section string `json:"section"`
-		Program string `json:"program"`
-		Stage   string `json:"stage"`
-		What    string `json:"what"`
-	}
-	type sums struct {
-		Ingress   int   `json:"ingress_stages"`
-		Egress    int   `json:"egress_stages"`
-		Entries   int   `json:"entries"`
-		SRAM      int64 `json:"sram_bits"`
-		TCAM      int64 `json:"tcam_bits"`
-		Registers int64 `json:"register_bits"`
-		Meters    int   `json:"meters"`
-		Reads     int   `json:"reads"`
-		Writes    int   `json:"writes"`
-	}
-	type node struct {
-		Tier   string   `json:"tier"`
-		Switch string   `json:"switch"`
-		Count  int      `json:"count"`
-		Ports  int      `json:"ports"`
-		Stages []stage  `json:"stages"`
-		Sums   sums     `json:"sums"`
-		Breaks []broken `json:"breaks"`
-	}
-	type point struct {
-		Points   []string `json:"points"`
-		Switches []node   `json:"switches"`
-	}
-	document := struct {
-		Name     string  `json:"name"`
-		Topology string  `json:"topology,omitempty"`
-		Points   []point `json:"footprints"`
-	}{Name: s.Name, Topology: s.Topology}
-	for _, p := range points {
-		out := point{Points: p.Points}
-		for i := range p.Switches {
-			f := &p.Switches[i]
-			n := node{Tier: f.Tier, Switch: f.Switch, Count: f.Count, Ports: f.Ports, Sums: sums(f.Sums()), Breaks: []broken{}}
-			for k := range f.Programs {
-				for _, x := range f.Programs[k].Stages {
-					y := stage{f.Programs[k].Name, x.Name, x.Gress.String(), []table{}, []register{}, []meter{}, []operation{}}
-					for _, t := range x.Tables {
-						y.Tables = append(y.Tables, table{t.Name, t.Match.String(), t.Entries, t.Key, t.Action})
-					}
-					for _, r := range x.Registers {
-						y.Registers = append(y.Registers, register(r))
-					}
-					for _, m := range x.Meters {
-						y.Meters = append(y.Meters, meter(m))
-					}
-					for _, o := range x.Operations {
-						y.Operations = append(y.Operations, operation{o.Kind.String(), o.What, o.Times, o.Kind.Section()})
-					}
-					n.Stages = append(n.Stages, y)
-				}
-			}
-			for _, x := range f.Breaks(dataplane.RMT) {
-				n.Breaks = append(n.Breaks, broken{x.Section, x.Program, x.Stage, x.What})
-			}
-			out.Switches = append(out.Switches, n)
-		}
-		document.Points = append(document.Points, out)
-	}
-	e := json.NewEncoder(a.stdout)
-	e.SetIndent("", "  ")
-	return e.Encode(document)
 }

@@ -89,7 +89,9 @@ func TestFootprintGolden(t *testing.T) {
 		{"telemetry"}, {"telemetry", "--set", "format=relative", "--set", "t=10us"},
 		{"p4abc/fig5"}, {"hpcc/flow-control", "--set", "control=pfc"},
 	} {
-		fmt.Fprintf(&b, "$ weir show %s --footprint\n%s\n", strings.Join(args, " "), show(t, append(args, "--footprint")...))
+		t.Run(fmt.Sprint(args), func(t *testing.T) {
+			fmt.Fprintf(&b, "$ weir show %s --footprint\n%s\n", strings.Join(args, " "), show(t, append(args, "--footprint")...))
+		})
 	}
 	name := filepath.Join("testdata", "footprint.txt")
 	if flag.Lookup("update").Value.String() == "true" {
@@ -135,18 +137,21 @@ func TestFootprintJSON(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"p4te", "--footprint", "--json"}, {"p4abc/fig5", "--footprint", "--json"}} {
-		text := show(t, args...)
-		if err := json.Unmarshal([]byte(text), &d); err != nil {
-			t.Fatal(err)
-		}
-		if d.Name != args[0] || len(d.Footprints) == 0 || len(d.Footprints[0].Switches) == 0 ||
-			len(d.Footprints[0].Switches[0].Stages) == 0 {
-			t.Errorf("%v: %s", args, text)
-		}
-		if p4te := args[0] == "p4te"; p4te && (d.Topology != standardTopology || d.Footprints[0].Switches[0].Sums.TCAM == 0 ||
-			len(d.Footprints[0].Switches) != 3) {
-			t.Errorf("%v: %s", args, text)
-		}
+		t.Run(fmt.Sprint(args), func(t *testing.T) {
+			text := show(t, args...)
+			if err := json.Unmarshal([]byte(text), &d); err != nil {
+				t.Fatal(err)
+			}
+			if d.Name != args[0] || len(d.Footprints) == 0 || len(d.Footprints[0].Switches) == 0 ||
+				len(d.Footprints[0].Switches[0].Stages) == 0 {
+				t.Errorf("%v: %s", args, text)
+			}
+			if p4te := args[0] == "p4te"; p4te && (d.Topology != standardTopology ||
+				d.Footprints[0].Switches[0].Sums.TCAM == 0 ||
+				len(d.Footprints[0].Switches) != 3) {
+				t.Errorf("%v: %s", args, text)
+			}
+		})
 	}
 }
 
@@ -172,10 +177,12 @@ func TestFootprintErrors(t *testing.T) {
 		`loss needs the parameter "probability"`:    {"loss", "--footprint"},
 		"put shared_buffer before it in the list":   {"pfc", "--footprint"},
 	} {
-		var out, errs bytes.Buffer
-		if code := Run(Registry(), append([]string{"show"}, args...), &out, &errs, false); code != WrongInput ||
-			!strings.Contains(errs.String(), want) || out.Len() > 0 {
-			t.Errorf("show %q: exit code %d, %s\nwant %q", args, code, errs.String(), want)
-		}
+		t.Run(want, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			if code := Run(Registry(), append([]string{"show"}, args...), &out, &errs, false); code != WrongInput ||
+				!strings.Contains(errs.String(), want) || out.Len() > 0 {
+				t.Errorf("show %q: exit code %d, %s\nwant %q", args, code, errs.String(), want)
+			}
+		})
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 type importCmd struct {
-	Config string `arg:"" help:"A config.txt of the HPCC simulator; the topology and flow files that it names are read, too."`
+	Config string `arg:"" help:"${importConfig}"`
 	Out    string `short:"o" help:"File that the experiment is written to, instead of standard output; it must not exist."`
 }
 

@@ -21,9 +21,9 @@ import (
 
 // labFlags are those of weir run for the lab alone.
 type labFlags struct {
-	Capture   []string `placeholder:"SWITCH" help:"Lab: switches whose input and output every run captures, into captures/ of the results folder, and replays through the simulator's: both must give the same bytes."`
+	Capture   []string `placeholder:"SWITCH" help:"${labCapture}"`
 	Attempts  int      `default:"3" help:"Lab: how often a run is carried out at most while the machine disturbs it."`
-	Generator string   `enum:"weir,iperf3" default:"weir" help:"Lab: what sends and receives: weir, or iperf3, to compare with."`
+	Generator string   `enum:"weir,iperf3" default:"weir" help:"${labGenerator}"`
 	Force     bool     `help:"Lab: run also what is estimated to be too large for this machine."`
 }
 
@@ -172,7 +172,7 @@ func (s *selection) args(command string) []string {
 }
 
 type labCmd struct {
-	Clean labCleanCmd `cmd:"" help:"Remove what labs have left that died: namespaces and interfaces. Those of living labs stay."`
+	Clean labCleanCmd `cmd:"" help:"${labClean}"`
 }
 
 type labCleanCmd struct{}
@@ -196,7 +196,7 @@ func (*labCleanCmd) Run(a *app) error {
 type labDataplaneCmd struct {
 	selection
 	Index   int      `name:"index" help:"Which of the experiment's runs, from 0."`
-	ID      string   `name:"id" help:"What the run is, as its lab knows it: it must be the same here. Empty: whatever it is."`
+	ID      string   `name:"id" help:"${labDataplaneID}"`
 	Capture []string `help:"Switches to capture."`
 	File    string   `help:"Where the capture goes."`
 	Profile string   `hidden:"" type:"path" help:"File for a CPU profile of the process (weir bench switch --profile)."`

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,11 +36,13 @@ func TestLabExitCode(t *testing.T) {
 		{"no agreement and a check", run(30e6, good), false, true, ClaimFailed},
 		{"interrupted", run(30e6, bad), true, true, Interrupted},
 	} {
-		o := &experiment.Outcome{World: experiment.Lab, Runs: x.runs, Beside: &experiment.Outcome{World: experiment.Sim,
-			Runs: run(40e6)}}
-		if got := exitCode(o, x.interrupted, x.check); got != x.want {
-			t.Errorf("%s: exit code %d, want %d", x.name, got, x.want)
-		}
+		t.Run(x.name, func(t *testing.T) {
+			o := &experiment.Outcome{World: experiment.Lab, Runs: x.runs, Beside: &experiment.Outcome{World: experiment.Sim,
+				Runs: run(40e6)}}
+			if got := exitCode(o, x.interrupted, x.check); got != x.want {
+				t.Errorf("%s: exit code %d, want %d", x.name, got, x.want)
+			}
+		})
 	}
 	// A claim that fails in the simulator's part alone is no failure of the lab's run.
 	o := &experiment.Outcome{World: experiment.Lab, Runs: run(40e6, good),
@@ -71,9 +74,11 @@ func TestLabArguments(t *testing.T) {
 	}
 	for _, f := range []labFlags{{Attempts: 2, Generator: "weir"}, {Attempts: 3, Generator: "iperf3"},
 		{Attempts: 3, Generator: "weir", Force: true}, {Attempts: 3, Generator: "weir", Capture: []string{"s1"}}} {
-		if f.unused() == nil {
-			t.Errorf("%+v means nothing in the simulator", f)
-		}
+		t.Run(fmt.Sprint(f), func(t *testing.T) {
+			if f.unused() == nil {
+				t.Errorf("%+v means nothing in the simulator", f)
+			}
+		})
 	}
 }
 

@@ -181,6 +181,18 @@ func fell(falls *[causes]int, left *[causes]float64) string {
 	return strings.Join(out, ", ")
 }
 
+// reactionsHead explains the columns of the table.
+const reactionsHead = "" +
+	"# One flow on a path of 40 Gb/s and 20 us, of which another takes three quarters; the switch holds 40 " +
+	"packets.\n" +
+	"# allow:  what the flow may send (rate, or window in 20 us), as multiple of what is left for it, when " +
+	"that begins\n" +
+	"# before: falls of that by 0.1 % or more until the first NACK, by what they follow (NACK, ECN, other " +
+	"ACKs): what they leave, and how many\n" +
+	"# since:  the same from the first NACK on, for a round trip with a full queue\n" +
+	"# lost:   packets trimmed in the first 0.5 ms, and in 1.5 ms after; use: of what is left, in these 1.5 ms\n" +
+	"# reacts: to the NACK and not again (once), again (twice), only otherwise, or not at all (ignores)\n"
+
 // Who reacts twice to one congestion, and who ignores NACKs: every controller that a sender
 // can have by itself, with each use of NACKs (BS'19 §5, "interplay of control loops"). The
 // table in testdata says:
@@ -199,13 +211,7 @@ func TestReactions(t *testing.T) {
 		"dcqcn":  {"preset", "vendor"},
 	}
 	var out strings.Builder
-	out.WriteString(`# One flow on a path of 40 Gb/s and 20 us, of which another takes three quarters; the switch holds 40 packets.
-# allow:  what the flow may send (rate, or window in 20 us), as multiple of what is left for it, when that begins
-# before: falls of that by 0.1 % or more until the first NACK, by what they follow (NACK, ECN, other ACKs): what they leave, and how many
-# since:  the same from the first NACK on, for a round trip with a full queue
-# lost:   packets trimmed in the first 0.5 ms, and in 1.5 ms after; use: of what is left, in these 1.5 ms
-# reacts: to the NACK and not again (once), again (twice), only otherwise, or not at all (ignores)
-`)
+	out.WriteString(reactionsHead)
 	fmt.Fprintf(&out, "%-9s %-7s %5s  %-16s %-36s %5s %5s  %-4s  %s\n", "cc", "nacks", "allow", "before", "since", "lost",
 		"later", "use", "reacts")
 	for _, s := range Registry().Controllers {

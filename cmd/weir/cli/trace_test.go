@@ -8,60 +8,84 @@ import (
 	"unicode/utf8"
 )
 
-// Traces of all runs, found again; their summaries are of the same events, in any
-// form and within 80 columns; filters pick; what is wrong is exit code 2.
-func TestTrace(t *testing.T) {
-	file, out := write(t, strings.NewReplacer("[1Mbps, 5Mbps]", "[1Mbps, 20Mbps]", "[a, s], rate: 10Mbps",
+// traced runs a small experiment with its ports traced; file is the experiment, folder has the
+// results, drops is the text of the run that drops.
+func traced(t *testing.T) (file, folder, drops string) {
+	t.Helper()
+	file, folder = write(t, strings.NewReplacer("[1Mbps, 5Mbps]", "[1Mbps, 20Mbps]", "[a, s], rate: 10Mbps",
 		"[a, s], rate: 100Mbps").Replace(small)), t.TempDir()
-	code, stdout, stderr := weir("run", file, "--out", out, "--trace", "s->b,a->*")
+	code, stdout, stderr := weir("run", file, "--out", folder, "--trace", "s->b,a->*")
 	if code != 0 || !strings.Contains(stdout, "2 of the runs have left a trace in ") {
 		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 	}
-	if _, stdout, _ = weir("run", file, "--out", out, "--trace", "s->b", "--trace", "a->s"); !strings.Contains(stdout,
+	for _, name := range traces(folder) {
+		_, text, _ := weir("trace", name)
+		if strings.HasSuffix(name, ".txt") && strings.Contains(text, "port_packets") {
+			return file, folder, name
+		}
+	}
+	t.Fatal("no run drops")
+	return "", "", ""
+}
+
+func traces(folder string) []string {
+	names, _ := filepath.Glob(filepath.Join(folder, "*", "traces", "*"))
+	return names
+}
+
+// events are those that a trace has.
+func events(t *testing.T, name string, args ...string) (lines []string) {
+	t.Helper()
+	code, text, stderr := weir(append([]string{"trace", name, "--events"}, args...)...)
+	if code != 0 {
+		t.Errorf("%v: exit code %d, %s", args, code, stderr)
+	}
+	for _, l := range strings.Split(strings.TrimSpace(text), "\n") {
+		if !strings.HasPrefix(l, "#") {
+			lines = append(lines, l)
+		}
+	}
+	return lines
+}
+
+// Traces of all runs, found again; their summaries are of the same events, in any
+// form and within 80 columns.
+func TestTrace(t *testing.T) {
+	file, out, _ := traced(t)
+	if _, stdout, _ := weir("run", file, "--out", out, "--trace", "s->b", "--trace", "a->s"); !strings.Contains(stdout,
 		"2 of the runs were there already") {
 		t.Errorf("traces are not found:\n%s", stdout)
 	}
-	code, _, stderr = weir("run", file, "--out", out, "--trace", "s->bb")
+	code, _, stderr := weir("run", file, "--out", out, "--trace", "s->bb")
 	if code != 2 || !strings.Contains(stderr, `did you mean "s->b"?`) ||
 		!strings.Contains(stderr, "allowed: a->s, s->a, s->b, b->s") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
-	names, _ := filepath.Glob(filepath.Join(out, "*", "traces", "*"))
+	names := traces(out)
 	if len(names) != 6 {
 		t.Fatalf("files %v", names)
 	}
-	var txt string // of the run that drops
 	for _, name := range names {
-		code, text, stderr := weir("trace", name)
-		if code != 0 || !strings.Contains(text, "\ns->b ") || !strings.Contains(text, "\na->s ") ||
-			!strings.Contains(text, "udp") {
-			t.Errorf("%s: exit code %d\n%s%s", name, code, text, stderr)
-		}
-		for _, l := range strings.Split(text, "\n") {
-			if utf8.RuneCountInString(l) > 80 {
-				t.Errorf("%d columns: %s", utf8.RuneCountInString(l), l)
+		t.Run(filepath.Ext(name), func(t *testing.T) {
+			code, text, stderr := weir("trace", name)
+			if code != 0 || !strings.Contains(text, "\ns->b ") || !strings.Contains(text, "\na->s ") ||
+				!strings.Contains(text, "udp") {
+				t.Errorf("exit code %d\n%s%s", code, text, stderr)
 			}
-		}
-		if strings.HasSuffix(name, ".txt") && strings.Contains(text, "port_packets") {
-			txt = name
-		}
-	}
-	lines := func(name string, args ...string) []string {
-		t.Helper()
-		code, text, stderr := weir(append([]string{"trace", name, "--events"}, args...)...)
-		if code != 0 {
-			t.Errorf("%v: exit code %d, %s", args, code, stderr)
-		}
-		var lines []string
-		for _, l := range strings.Split(strings.TrimSpace(text), "\n") {
-			if !strings.HasPrefix(l, "#") {
-				lines = append(lines, l)
+			for _, l := range strings.Split(text, "\n") {
+				if utf8.RuneCountInString(l) > 80 {
+					t.Errorf("%d columns: %s", utf8.RuneCountInString(l), l)
+				}
 			}
-		}
-		return lines
+		})
 	}
-	all := lines(txt)
-	if parquet := lines(strings.TrimSuffix(txt, "txt") + "parquet"); strings.Join(parquet, "\n") != strings.Join(all,
+}
+
+// Filters pick events; Parquet has the same ones as text.
+func TestTraceFilters(t *testing.T) {
+	_, _, txt := traced(t)
+	all := events(t, txt)
+	if parquet := events(t, strings.TrimSuffix(txt, "txt")+"parquet"); strings.Join(parquet, "\n") != strings.Join(all,
 		"\n") {
 		t.Error("Parquet has other events than text")
 	}
@@ -77,15 +101,17 @@ func TestTrace(t *testing.T) {
 		{"--node b", " arrive b s->b "}, {"--from 100ms --to 101ms", "0.100"}, {"--host a --flow 0 --kind enqueue",
 			" enqueue s "},
 	} {
-		some := lines(txt, strings.Fields(c.args)...)
-		if len(some) == 0 || len(some) >= len(all) {
-			t.Errorf("%s: %d of %d events", c.args, len(some), len(all))
-		}
-		for _, l := range some {
-			if !strings.Contains(l, c.word) {
-				t.Errorf("%s: %s", c.args, l)
+		t.Run(c.args, func(t *testing.T) {
+			some := events(t, txt, strings.Fields(c.args)...)
+			if len(some) == 0 || len(some) >= len(all) {
+				t.Errorf("%d of %d events", len(some), len(all))
 			}
-		}
+			for _, l := range some {
+				if !strings.Contains(l, c.word) {
+					t.Error(l)
+				}
+			}
+		})
 	}
 	if _, text, _ := weir("trace", txt, "--drops"); !strings.Contains(text, "events are picked\n") {
 		t.Error(text)
@@ -93,19 +119,27 @@ func TestTrace(t *testing.T) {
 	if _, text, _ := weir("trace", txt, "--flow", "7"); !strings.Contains(text, "no events\n") {
 		t.Error(text)
 	}
+}
+
+// What is wrong is exit code 2, with its place.
+func TestTraceRefuses(t *testing.T) {
+	file, _, txt := traced(t)
+	data, _ := os.ReadFile(txt)
 	bad := filepath.Join(t.TempDir(), "bad.txt")
 	os.WriteFile(bad, []byte(strings.Replace(string(data), "transmit", "submit", 1)), 0o644)
-	for _, c := range []struct{ args, want string }{
-		{"trace nosuch.pcapng", "nosuch.pcapng"},
-		{"trace " + file, "offset 0: this is neither pcapng nor Parquet nor the text form of a trace"},
-		{"trace " + bad, `bad.txt: line 4: column 2, event: "submit"`},
-		{"trace " + txt + " --kind dropp", "allowed: enqueue, transmit, drop, lost, arrive"},
-		{"trace " + txt + " --from soon", "--from"},
-		{"trace " + txt + " --from 2s --to 1s", "--to"},
-		{"trace " + txt + " --flow x", "--flow"},
+	for _, c := range []struct{ name, args, want string }{
+		{"no file", "nosuch.pcapng", "nosuch.pcapng"},
+		{"no trace", file, "offset 0: this is neither pcapng nor Parquet nor the text form of a trace"},
+		{"event", bad, `bad.txt: line 4: column 2, event: "submit"`},
+		{"kind", txt + " --kind dropp", "allowed: enqueue, transmit, drop, lost, arrive"},
+		{"from", txt + " --from soon", "--from"},
+		{"to", txt + " --from 2s --to 1s", "--to"},
+		{"flow", txt + " --flow x", "--flow"},
 	} {
-		if code, _, stderr := weir(strings.Fields(c.args)...); code != 2 || !strings.Contains(stderr, c.want) {
-			t.Errorf("weir %s: exit code %d, %s", c.args, code, stderr)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if code, _, stderr := weir(strings.Fields("trace " + c.args)...); code != 2 || !strings.Contains(stderr, c.want) {
+				t.Errorf("weir trace %s: exit code %d, %s", c.args, code, stderr)
+			}
+		})
 	}
 }

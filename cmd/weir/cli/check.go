@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"weir/study/experiment"
+	"weir/study/report"
+)
+
+type checkCmd struct {
+	selection
+	On string `enum:"sim,lab" default:"sim" help:"${checkOn}"`
+}
+
+// hopsPerSecond is what an estimate of time assumes of one core: the order of
+// magnitude that `weir bench engine` shows.
+const hopsPerSecond = 3e6
+
+func (c *checkCmd) Run(a *app) error {
+	spec, err := c.load(a)
+	if err != nil {
+		return err
+	}
+	if c.On == experiment.Lab {
+		return a.checkLab(spec)
+	}
+	runs := spec.Runs()
+	rows := [][]string{{"point", "seed", "packet-hops, time, memory (estimate)"}}
+	total, most := 0.0, 0.0
+	for _, r := range runs {
+		hops, memory := experiment.Estimate(r), experiment.EstimateMemory(r)
+		total, most = total+hops, max(most, memory)
+		rows = append(rows, []string{experiment.PointName(r.Point), fmt.Sprint(r.Seed), fmt.Sprintf("%s, %s, %s",
+			experiment.SI(hops), took(hops/hopsPerSecond), report.Bytes(int64(roundUp(memory))))})
+	}
+	fmt.Fprint(a.stdout, grid(rows))
+	jobs := min(runtime.GOMAXPROCS(0), len(runs))
+	fmt.Fprintf(a.stdout, "\n%s\n",
+		report.Wrap(fmt.Sprintf("%s is valid: %d runs, about %s packet-hops, %s on one core, and up to %s of memory a run "+
+			"(%d at a time here)",
+			spec.Name, len(runs), experiment.SI(total), took(total/hopsPerSecond), report.Bytes(int64(roundUp(most))), jobs),
+			report.Width, ""))
+	return nil
+}
+
+// roundUp leaves two digits of an estimate.
+func roundUp(v float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(max(v, 1)))-1)
+	return math.Ceil(v/unit) * unit
+}
+
+func took(seconds float64) string {
+	switch {
+	case seconds < 1:
+		return "under 1 s"
+	case seconds < 120:
+		return fmt.Sprintf("%.0f s", seconds)
+	}
+	return fmt.Sprintf("%.0f min", seconds/60)
+}

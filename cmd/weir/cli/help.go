@@ -1,0 +1,37 @@
+package cli
+
+import "github.com/alecthomas/kong"
+
+type helpCmd struct {
+	Command []string `arg:"" optional:"" help:"A command (run), or several words of one (lab clean)."`
+}
+
+func (h *helpCmd) Run(ctx *kong.Context) error {
+	_, err := ctx.Kong.Parse(append(h.Command, "--help"))
+	return err
+}
+
+// texts are what does not fit into a line of the commands' tags.
+var texts = kong.Vars{
+	"listed":           "experiments,schemes,measures,workloads,topologies",
+	"switchSupervisor": "What a switch's process becomes.",
+	"switchDataplane":  "The process of a switch's data plane.",
+	"selectionSet": "Change the spec: duration=300s, traffic.client1.rate=20Mbps; a sweep key is fixed to a " +
+		"value.",
+	"listWhat": "experiments, schemes, measures, workloads or topologies.",
+	"checkOn": "World to check it for: sim, or lab: what this machine's kernel lacks, and whether it is too " +
+		"large.",
+	"runOn": "World to run in: sim, or lab: real packets between this machine's own TCP stacks, and sim " +
+		"beside it.",
+	"runTrace": "Ports (s1->server, or a pattern with *) whose packets are traced in every run, into traces/ " +
+		"of the results folder: pcapng, Parquet and text.",
+	"benchWhat": "Packet-hops per second: engine, of the event loop; sim, the same traffic with RDMA and " +
+		"HPCC++; tcp, with TCP and CUBIC. Or switch: the lab's data plane between two kernels, " +
+		"unshaped and shaped, which needs root.",
+	"labCapture": "Lab: switches whose input and output every run captures, into captures/ of the results " +
+		"folder, and replays through the simulator's: both must give the same bytes.",
+	"labGenerator":   "Lab: what sends and receives: weir, or iperf3, to compare with.",
+	"labClean":       "Remove what labs have left that died: namespaces and interfaces. Those of living labs stay.",
+	"labDataplaneID": "What the run is, as its lab knows it: it must be the same here. Empty: whatever it is.",
+	"importConfig":   "A config.txt of the HPCC simulator; the topology and flow files that it names are read, too.",
+}

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"weir/study/experiment"
+	"weir/study/report"
+)
+
+// folders finds results: of a folder, of its report, or of an experiment as weir run
+// was given it without options.
+type folders struct {
+	Out string `default:"results" type:"path" help:"Folder in which results of experiments are looked for."`
+}
+
+func (f *folders) open(a *app, name string) (*experiment.Outcome, error) {
+	dir := name
+	info, err := os.Stat(name)
+	if err == nil && !info.IsDir() && filepath.Base(name) == "report.html" {
+		dir = filepath.Dir(name)
+	} else if err != nil || !info.IsDir() {
+		src, err := a.registry.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("%s is no results folder; as an experiment: %w", name, err)
+		}
+		spec, err := experiment.Load(a.registry, src, experiment.Options{})
+		if err != nil {
+			return nil, err
+		}
+		dir = spec.Folder(f.Out, experiment.Sim)
+		if _, err := os.Stat(dir); err != nil {
+			return nil, fmt.Errorf("%w: %s has no results in %s/ as it is now: run it, or name a folder", errInput, name,
+				filepath.Base(f.Out))
+		}
+	}
+	dir, err = filepath.Abs(dir) // run prints whole paths too
+	if err != nil {
+		return nil, err
+	}
+	return experiment.Reopen(a.registry, dir)
+}
+
+type reportCmd struct {
+	folders
+	Dirs []string `arg:"" name:"dir" help:"Results folders, as weir run leaves them, or experiments that were run."`
+	JSON bool     `name:"json" help:"Print one JSON document each instead of tables." xor:"format"`
+	CSV  bool     `name:"csv" help:"Print one line of CSV a value instead of tables." xor:"format"`
+}
+
+func (r *reportCmd) Run(a *app) error {
+	for i, dir := range r.Dirs {
+		o, err := r.open(a, dir)
+		if err != nil {
+			return err
+		}
+		path, err := report.Write(o, report.Page{Version: version()})
+		if err != nil {
+			return err
+		}
+		switch {
+		case r.JSON:
+			a.stdout.Write(o.JSON())
+		case r.CSV:
+			if err := o.CSV(a.stdout); err != nil {
+				return err
+			}
+		default:
+			if i > 0 {
+				fmt.Fprintln(a.stdout)
+			}
+			o.Found = 0 // it is no news here
+			a.tables(o, path)
+		}
+	}
+	return nil
+}
+
+type diffCmd struct {
+	folders
+	A string `arg:"" help:"Results folder, or an experiment that was run."`
+	B string `arg:"" help:"Another one."`
+}
+
+func (d *diffCmd) Run(a *app) error {
+	x, err := d.open(a, d.A)
+	if err != nil {
+		return err
+	}
+	y, err := d.open(a, d.B)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(a.stdout, report.Diff(x, y))
+	return nil
+}

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+	"weir/study/experiment"
+	"weir/study/report"
+)
+
+type runCmd struct {
+	selection
+	On    string `enum:"sim,lab" default:"sim" help:"${runOn}"`
+	Jobs  int    `help:"Runs at a time; 0 means one a core."`
+	Out   string `default:"results" type:"path" help:"Folder that results go into."`
+	Fresh bool   `help:"Run also what is finished already."`
+	JSON  bool   `name:"json" help:"Print one JSON document instead of tables." xor:"format"`
+	CSV   bool   `name:"csv" help:"Print one line of CSV a value instead of tables." xor:"format"`
+	Check bool   `help:"Exit with 3 if a claim fails."`
+
+	Trace []string `placeholder:"PORT" help:"${runTrace}"`
+
+	labFlags
+}
+
+func (r *runCmd) Run(a *app) error {
+	spec, err := r.load(a)
+	if err != nil {
+		return err
+	}
+	if r.Jobs < 0 {
+		return fmt.Errorf("%w: --jobs is %d; 0 or more is allowed", errInput, r.Jobs)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	bar := &progressBar{out: a.stderr, on: a.terminal, start: time.Now()}
+	options := experiment.ExecOptions{
+		Jobs: r.Jobs, Dir: r.Out, Fresh: r.Fresh, Executable: executableHash(), OnProgress: bar.show, Trace: r.Trace,
+		Command: reproduce(spec, r.Name, a.args),
+	}
+	var o *experiment.Outcome
+	if r.On == experiment.Lab {
+		o, err = r.lab(ctx, a, spec, options, bar)
+	} else if err = r.labFlags.unused(); err == nil {
+		o, err = experiment.Execute(ctx, spec, options)
+	}
+	bar.clear()
+	interrupted := ctx.Err() != nil
+	stop()
+	if err != nil {
+		return err
+	}
+	path, err := report.Write(o, report.Page{Version: version()})
+	if err != nil {
+		return fmt.Errorf("%w; %s", err, o.Kept())
+	}
+	switch {
+	case r.JSON:
+		a.stdout.Write(o.JSON())
+	case r.CSV:
+		if err := o.CSV(a.stdout); err != nil {
+			return err
+		}
+	default:
+		a.tables(o, path)
+	}
+	a.code = exitCode(o, interrupted, r.Check)
+	if interrupted {
+		fmt.Fprintf(a.stderr, "interrupted: %s\n", o.Kept())
+	}
+	return nil
+}
+
+func (a *app) tables(o *experiment.Outcome, path string) {
+	fmt.Fprint(a.stdout, report.Text(o))
+	if o.Traces > 0 {
+		fmt.Fprintf(a.stdout, "%d of the runs have left a trace in %s\n", o.Traces, filepath.Join(o.Dir, "traces"))
+	}
+	if o.Untraced > 0 {
+		fmt.Fprintf(a.stdout, "%d of the runs lack the trace; the same command goes on with them\n", o.Untraced)
+	}
+	if o.Found > 0 {
+		fmt.Fprintf(a.stdout, "%d of the runs were there already (--fresh runs them again)\n", o.Found)
+	}
+	fmt.Fprintln(a.stdout, path)
+}
+
+func exitCode(o *experiment.Outcome, interrupted, check bool) int {
+	cut := len(o.Failed) > 0 || o.Missing > 0
+	for _, r := range o.Runs {
+		cut = cut || r.End.Stuck()
+		if n := len(r.Attempts); n > 0 && len(r.Attempts[n-1].Errors) > 0 {
+			cut = true // no measurement
+		}
+	}
+	switch {
+	case interrupted:
+		return Interrupted
+	case cut:
+		return RunFailed
+	}
+	if check {
+		for _, c := range o.Claims {
+			if c.Verdict == experiment.Fails {
+				return ClaimFailed
+			}
+		}
+		if _, _, enough := experiment.Agree(o.Agreements()); !enough {
+			return ClaimFailed
+		}
+	}
+	return Done
+}
+
+// reproduce is the command that gives the same report: the experiment and all
+// that changes it, but not what only changes how it runs. A file stands without
+// its folders: results say nothing of the machine.
+func reproduce(spec *experiment.Spec, name string, args []string) string {
+	if name != spec.Name { // not one of the library
+		name = filepath.Base(name)
+	}
+	words := []string{"weir", "run", quoted(name)}
+	for i := 0; i < len(args); i++ {
+		name, _, joined := strings.Cut(args[i], "=")
+		switch name {
+		case "--set", "--seed", "--on", "--generator":
+			words = append(words, quoted(args[i]))
+			if !joined && i+1 < len(args) {
+				i++
+				words = append(words, quoted(args[i]))
+			}
+		case "--quick":
+			words = append(words, args[i])
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// quoted is a word as a shell needs it.
+func quoted(s string) string {
+	plain := s != ""
+	for _, r := range s {
+		plain = plain && (r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' ||
+			strings.ContainsRune("-_./=:,+%@", r))
+	}
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

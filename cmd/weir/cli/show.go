@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+	"weir/internal/document"
+	"weir/study/experiment"
+	"weir/study/report"
+)
+
+type showCmd struct {
+	selection
+	YAML      bool   `name:"yaml" help:"Print the experiment's file as it is, to copy and change."`
+	Footprint bool   `help:"What the programs take of a switch's pipeline, and what such a pipeline cannot do."`
+	Topology  string `placeholder:"NETWORK" help:"With --footprint of a program: the network, as an experiment has it."`
+	JSON      bool   `name:"json" help:"With --footprint: one JSON document instead of tables."`
+}
+
+func (s *showCmd) Run(a *app) error {
+	switch {
+	case s.Footprint:
+		return s.footprint(a)
+	case s.Topology != "" || s.JSON:
+		return fmt.Errorf("%w: --topology and --json are for --footprint", errInput)
+	}
+	if s.YAML {
+		return s.file(a)
+	}
+	shown := false
+	for _, k := range a.schemes() {
+		if k.s.Name != s.Name {
+			continue
+		}
+		if shown {
+			fmt.Fprintln(a.stdout)
+		}
+		a.showScheme(k)
+		shown = true
+	}
+	if shown {
+		return nil
+	}
+	spec, err := s.load(a)
+	var wrong document.InputErrors
+	if errors.As(err, &wrong) && len(wrong) == 1 && wrong[0].File == s.Name &&
+		!strings.Contains(wrong[0].Msg, "did you mean") {
+		var names []string
+		for _, k := range a.schemes() {
+			names = append(names, k.s.Name)
+		}
+		if n := document.Nearest(s.Name, names); n != "" {
+			wrong[0].Msg += fmt.Sprintf("; did you mean the scheme %q?", n)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "%s\n%s", spec.Name, spec.Title)
+	if p := spec.Paper.String(); p != "" {
+		fmt.Fprintf(a.stdout, " (%s)", p)
+	}
+	fmt.Fprintf(a.stdout, "\n%d runs", len(spec.Runs()))
+	if spec.LabRepeat != spec.Repeat {
+		fmt.Fprintf(a.stdout, ", %d in the lab", len(spec.RunsOn(experiment.Lab)))
+	}
+	fmt.Fprint(a.stdout, "\n\n")
+	rows := [][]string{{"parameter", "value", "source"}}
+	for _, p := range spec.Parameters() {
+		rows = append(rows, []string{p.Path, p.Value, p.Source})
+	}
+	fmt.Fprint(a.stdout, grid(rows))
+	if text := report.PaperValues(spec); text != "" {
+		fmt.Fprintf(a.stdout, "\nthe paper's own values\n%s", text)
+	}
+	return nil
+}
+
+func (s *showCmd) file(a *app) error {
+	if len(s.Set) > 0 || s.Seed != nil || s.Quick {
+		return fmt.Errorf("%w: --yaml prints the file as it is; with options applied it is spec.yaml in the results folder",
+			errInput)
+	}
+	for _, k := range a.schemes() {
+		if k.s.Name == s.Name {
+			return fmt.Errorf("%w: %s is a scheme (%s), which has no file; --yaml is for experiments", errInput, s.Name, k.kind)
+		}
+	}
+	src, err := a.registry.Open(s.Name)
+	if err != nil {
+		return err
+	}
+	_, err = a.stdout.Write(src.Data)
+	return err
+}
+
+func (a *app) showScheme(k kindOf) {
+	fmt.Fprintf(a.stdout, "%s\nsource: %s\n\n", report.Wrap(k.kind+" "+k.s.Name+": "+k.s.Doc, report.Width, "    "),
+		k.s.Source)
+	params := k.s.Parameters()
+	if len(params) == 0 {
+		fmt.Fprintln(a.stdout, "It has no parameters.")
+		return
+	}
+	for _, p := range params {
+		value := "default " + p.Default
+		switch {
+		case p.Required:
+			value = "required"
+		case p.Default == "":
+			value = "default: none"
+		}
+		if len(p.Words) > 0 {
+			value += "; one of " + strings.Join(p.Words, ", ")
+		}
+		if p.Min != "" {
+			value += "; at least " + p.Min
+		}
+		if p.Max != "" {
+			value += "; at most " + p.Max
+		}
+		fmt.Fprintf(a.stdout, "%s\n    %s\n    %s\n    source: %s\n", p.Name, report.Wrap(p.Doc, report.Width-4, "    "),
+			report.Wrap(value, report.Width-4, "    "), p.Source)
+	}
+}
+
+// grid prints three columns within 80: the last ones are wrapped.
+func grid(rows [][]string) string {
+	first, second := 0, 0
+	for _, r := range rows {
+		first, second = max(first, len([]rune(r[0]))), max(second, len([]rune(r[1])))
+	}
+	first, second = min(first, 34), min(second, 20)
+	third := report.Width - first - second - 4
+	var b strings.Builder
+	for _, r := range rows {
+		cells := [][]string{fold(r[0], first), fold(r[1], second), fold(r[2], third)}
+		for i := range max(len(cells[0]), len(cells[1]), len(cells[2])) {
+			var line [3]string
+			for c := range cells {
+				if i < len(cells[c]) {
+					line[c] = cells[c][i]
+				}
+			}
+			b.WriteString(strings.TrimRight(fmt.Sprintf("%-*s  %-*s  %s", first, line[0], second, line[1], line[2]), " ") + "\n")
+		}
+	}
+	return b.String()
+}
+
+// fold breaks text after spaces, else after a dot, or anywhere if there are none, so
+// that no line is wider.
+func fold(s string, width int) []string {
+	var lines []string
+	for _, l := range strings.Split(report.Wrap(s, width, ""), "\n") {
+		r := []rune(l)
+		for len(r) > width {
+			at := width
+			if dot := strings.LastIndexByte(string(r[:width]), '.'); dot >= 0 {
+				at = utf8.RuneCountInString(string(r[:width])[:dot+1])
+			}
+			lines = append(lines, string(r[:at]))
+			r = r[at:]
+		}
+		lines = append(lines, string(r))
+	}
+	return lines
+}
