@@ -133,6 +133,8 @@ func TestSource(t *testing.T) {
 		{"a place in the work before", "NCF §4.3; §5", ""},
 		{"an option's", "all: NCF §4.3; elephants: §5", ""},
 		{"code", "HPCC simulator: KMIN_MAP", ""},
+		{"file", "HPCC simulator rdma-hw.cc, run.py", ""},
+		{"quotation", `NCF §4.3, "quickly reduce"`, ""},
 		{"none", "", "no source"},
 		{"unknown work", "XCP §3.5", "neither a work"},
 		{"unknown option's work", "bdp: XCP §3.5", "neither a work"},

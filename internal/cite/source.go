@@ -20,7 +20,7 @@ var (
 //
 //	ours
 //	ours: why
-//	[option: ]WORK[ (conference and year)][ place][, place | , WORK …][: what it says there]
+//	[option: ]WORK[ (conference and year)][ place][, place | , WORK …][: what it says there | , "its words"]
 //
 // WORK is a key of docs/sources.md, or one of its other forms, and a place is a section,
 // an equation, a figure, a table, a line, an algorithm, an appendix, a footnote, a file. A part may begin
@@ -73,6 +73,8 @@ func (w *Works) citations(part, last string) (said, work string, err error) {
 		case rest == "":
 			return "", last, nil
 		case strings.HasPrefix(rest, ": "):
+			return rest[2:], last, nil
+		case strings.HasPrefix(rest, `, "`): // in its words
 			return rest[2:], last, nil
 		case strings.HasPrefix(rest, ", "):
 			rest = rest[2:]

@@ -86,8 +86,9 @@ func (t *Tree) Check() ([]Wrong, error) {
 	return t.wrong, nil
 }
 
-// Source checks a value's source, see Works.Source.
-func (t *Tree) Source(source string) error { return t.Works.Source(source, "", t.has) }
+// Source checks a value's source, see Works.Source. home is the work that an experiment
+// names as its paper, "" for none.
+func (t *Tree) Source(source, home string) error { return t.Works.Source(source, home, t.has) }
 
 // walk calls f for the files of the tree that end so, but for those of other programs and
 // for inputs of tests.

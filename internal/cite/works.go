@@ -80,6 +80,16 @@ func ReadWorks(markdown string) (*Works, error) {
 	return w, nil
 }
 
+// Key is the key of the work that a form stands for, whatever its capitals; "" for none.
+func (w *Works) Key(form string) string {
+	for f, key := range w.keys {
+		if strings.EqualFold(f, form) {
+			return key
+		}
+	}
+	return ""
+}
+
 // Keys are the works' keys in the order of the alphabet.
 func (w *Works) Keys() []string {
 	var keys []string
