@@ -27,7 +27,7 @@ func (c *RateConfig) Params(p *scheme.Params) {
 	c.PathConfig.Params(p)
 	p.Text(&c.Window, "window", NoWindow,
 		"bound of what is in flight: line rate × base RTT with bdp, present rate × base RTT with variable",
-		"HPCC §5.1: +win; its simulator's HAS_WIN, VAR_WIN").Words(NoWindow, BDPWindow, VariableWindow)
+		"HPCC §5.1: +win; HPCC simulator: HAS_WIN, VAR_WIN").Words(NoWindow, BDPWindow, VariableWindow)
 }
 
 // Bound puts a controller into the window. A bandwidth-delay product needs the flow's

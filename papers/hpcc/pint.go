@@ -26,7 +26,7 @@ type PINTConfig struct {
 func (c *PINTConfig) Params(p *scheme.Params) {
 	c.law(p)
 	p.Share(&c.Share, "share", "100%", "share of acknowledgements that are looked at, chosen at random",
-		"the authors' simulator (PINT_PROB)").Min("0%").Max("100%")
+		"HPCC simulator: PINT_PROB").Min("0%").Max("100%")
 }
 
 // PINTScheme is what an experiment names: cc: hpcc_pint.

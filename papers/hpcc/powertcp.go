@@ -25,13 +25,13 @@ func PowerDefaults() PowerConfig { return scheme.Defaults[PowerConfig]() }
 
 // Params binds the configuration.
 func (c *PowerConfig) Params(p *scheme.Params) {
-	p.Share(&c.Gamma, "gamma", "90%", "weight of the new window", "the authors' simulator").Min("0.01%").Max("100%")
-	p.Rate(&c.Beta, "beta", "150Mbps", "additive increase, as a rate", "the authors' simulator").Min("0bps")
+	p.Share(&c.Gamma, "gamma", "90%", "weight of the new window", "ns3-datacenter").Min("0.01%").Max("100%")
+	p.Rate(&c.Beta, "beta", "150Mbps", "additive increase, as a rate", "ns3-datacenter").Min("0bps")
 	p.Int(&c.N, "n", "0", "flows expected at a host: β is W_init/n; 0: by beta", "ours").Min("0")
 	p.Share(&c.Eta, "eta", "100%", "target of the normalised power",
-		"ours: the algorithm has none; the authors' simulator has 95 %").Min("0.01%").Max("100%")
+		"ours: the algorithm has none; ns3-datacenter: 95 %").Min("0.01%").Max("100%")
 	p.Share(&c.Floor, "floor", "0%", "least current, as a share of the port's rate",
-		"ours: the algorithm has none; the authors' simulator has 50 %").Min("0%").Max("100%")
+		"ours: the algorithm has none; ns3-datacenter: 50 %").Min("0%").Max("100%")
 	bindPath(p, &c.T, &c.MinRate)
 }
 

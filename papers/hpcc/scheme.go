@@ -59,7 +59,7 @@ func (c *Config) Params(p *scheme.Params) {
 func (c *Config) law(p *scheme.Params) {
 	p.Share(&c.Eta, "eta", "95%", "target utilisation", "draft-miao §4.1; HPCC §5.1").Min("0.01%").Max("100%")
 	p.Int(&c.MaxStage, "max_stage", "0", "additive increases before a multiplicative one",
-		"the authors' project page: the 5 of paper and draft is a typo; their simulator (MI_THRESH 0)").Min("0")
+		"HPCC project page: the 5 of paper and draft is a typo; HPCC simulator: MI_THRESH 0").Min("0")
 	p.Size(&c.WAI, "w_ai", "80 B", "additive increase in a round trip",
 		"HPCC §5.1, footnote 4: 100 flows at 100 Gb/s").Min("0 B")
 	p.Int(&c.N, "n", "0", "flows expected on a link: w_ai is W_init·(1−eta)/n; 0: as given", "draft-miao §5").Min("0")
@@ -69,9 +69,9 @@ func (c *Config) law(p *scheme.Params) {
 // bindPath binds what windows are computed with.
 func bindPath(p *scheme.Params, t *unit.Time, minRate *unit.Rate) {
 	p.Time(t, "t", "0s", "base round-trip time; 0s: the path's if it is known, or the least measured",
-		"ours; draft-miao §4.1 has 5 us, HPCC §5.1 9 us (testbed) and 13 us (simulation)").Min("0s")
+		"ours; draft-miao §4.1: 5 us; HPCC §5.1: 9 us (testbed), 13 us (simulation)").Min("0s")
 	p.Rate(minRate, "min_rate", "0bps", "the window does not fall below min_rate·t",
-		"ours: W_ai bounds the window from below (line 13); HPCC's simulator has 100 Mb/s or 1 Gb/s").Min("0bps")
+		"ours: W_ai bounds the window from below (draft-miao line 13); HPCC simulator: 100 Mb/s or 1 Gb/s").Min("0bps")
 }
 
 // Scheme is what an experiment names: cc: hpcc.

@@ -72,34 +72,34 @@ type Options struct {
 // Params binds the options.
 func (o *Options) Params(p *scheme.Params) {
 	p.Text(&o.Preset, "preset", Paper, "where what is not given comes from; vendor is Mellanox', as in the HPCC simulator",
-		"SIGCOMM'15 §5; HPCC simulator run.py").Words(Paper, Vendor)
+		"DCQCN §5; HPCC simulator run.py").Words(Paper, Vendor)
 	p.Share(&o.G, "g", "0%", "weight of a CNP in alpha; 0%: preset (both 1/256)",
-		"SIGCOMM'15 equation 1").Min("0%").Max("100%")
+		"DCQCN equation 1").Min("0%").Max("100%")
 	p.Time(&o.AlphaTimer, "alpha_timer", "0s", "after so long without a CNP alpha decays; 0s: preset (55us, 1us)",
-		"SIGCOMM'15 equation 2").Max("1s")
+		"DCQCN equation 2").Max("1s")
 	p.Text(&o.Reaction, "reaction", preset,
 		"when a CNP cuts the rate: at once (paper) or at the end of decrease_interval (vendor)",
-		"SIGCOMM'15 §3.1; HPCC simulator rdma-hw.cc").Words(preset, "cnp", "interval")
+		"DCQCN §3.1; HPCC simulator rdma-hw.cc").Words(preset, "cnp", "interval")
 	p.Time(&o.DecreaseInterval, "decrease_interval", "0s",
 		"at most one decrease in it; 0s: preset (each CNP, for receivers space them; 4us)",
-		"SIGCOMM'15 §3.1; RATE_DECREASE_INTERVAL").Max("1s")
+		"DCQCN §3.1; HPCC simulator: RATE_DECREASE_INTERVAL").Max("1s")
 	p.Time(&o.IncreaseTimer, "increase_timer", "0s", "time between increases; 0s: preset (55us, 300us)",
-		"SIGCOMM'15 §5; RP_TIMER").Max("1s")
+		"DCQCN §5; HPCC simulator: RP_TIMER").Max("1s")
 	p.Text(&o.Increase, "increase", preset, "what increases: the timer (vendor), or it and the byte counter (paper)",
-		"SIGCOMM'15 §3.1; HPCC simulator rdma-hw.cc").Words(preset, "timer", "both")
-	p.Size(&o.ByteCounter, "byte_counter", "10MB", "payload sent between increases", "SIGCOMM'15 §5").Min("1kB")
+		"DCQCN §3.1; HPCC simulator rdma-hw.cc").Words(preset, "timer", "both")
+	p.Size(&o.ByteCounter, "byte_counter", "10MB", "payload sent between increases", "DCQCN §5").Min("1kB")
 	p.Int(&o.FastRecovery, "fast_recovery", "-1",
 		"increases halfway to the target rate before it is raised, F; -1: preset (5, 1)",
-		"SIGCOMM'15 §3.1; FAST_RECOVERY_TIMES").Min("-1").Max("1000")
+		"DCQCN §3.1; HPCC simulator: FAST_RECOVERY_TIMES").Min("-1").Max("1000")
 	p.Rate(&o.AI, "ai", "0bps", "additive increase; 0bps: preset (40Mbps, 1/5000 of the line rate)",
-		"SIGCOMM'15 §5; RATE_AI")
+		"DCQCN §5; HPCC simulator: RATE_AI")
 	p.Rate(&o.HAI, "hai", "0bps", "hyper increase; 0bps: preset (200Mbps, 1/500 of the line rate)",
-		"ns3-rdma config.txt; RATE_HAI")
+		"ns3-rdma config.txt: RATE_HAI")
 	p.Rate(&o.MinRate, "min_rate", "0bps", "least rate; 0bps: preset (100Mbps, 1Gbps)",
 		"HPCC simulator config.txt, run.py")
 	p.Text(&o.ClampTarget, "clamp_target_rate", preset,
 		"every decrease lowers the target rate (paper), or only the first after an increase (vendor)",
-		"SIGCOMM'15 equation 1; CLAMP_TARGET_RATE").Words(preset, "true", "false")
+		"DCQCN equation 1; ns3-rdma: CLAMP_TARGET_RATE").Words(preset, "true", "false")
 	o.RateConfig.Params(p)
 
 	p.Rule("decrease_interval", func() error {
@@ -150,7 +150,7 @@ func given[T float64 | unit.Time | unit.Rate](to *T, x T) {
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "dcqcn", Doc: "a rate that CNPs cut, with QCN's recovery",
-			Source: "Zhu et al., SIGCOMM'15"},
+			Source: "DCQCN (Zhu et al., SIGCOMM 2015)"},
 		OwnRecovery: true,
 		ECN:         cc.CNPMode,
 	}, build)

@@ -22,7 +22,7 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Share(&c.InitialAlpha, "initial_alpha", "100%", "average at the start", "RFC 8257 §4.2").Min("0%").Max("100%")
 	p.Bool(&c.SlowStart, "slow_start", "true",
 		"grow exponentially at first; false: the first window is that of congestion avoidance",
-		"RFC 8257 §3; HPCC §5.1 takes it away and starts at line rate")
+		"RFC 8257 §3; HPCC §5.1: takes it away and starts at line rate")
 }
 
 // Scheme is what an experiment names: cc: dctcp.

@@ -47,7 +47,7 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Time(&c.BaseTarget, "base_target", "20us", "target delay of a path without hops", "csg-htsim").Min("1ps").Max("1s")
 	p.Time(&c.HopDelay, "hop_delay", "3053ns", "target delay that each hop adds; 0s: topology scaling off",
 		"csg-htsim: base target / 6.55").Max("1s")
-	p.Int(&c.Hops, "hops", "0", "switches on the path; 0: as many as there are", "SIGCOMM'20 §3.5").Min("0").Max("255")
+	p.Int(&c.Hops, "hops", "0", "switches on the path; 0: as many as there are", "Swift §3.5").Min("0").Max("255")
 	p.Time(&c.Range, "fs_range", "100us", "most that flow scaling adds to the target delay; 0s: off",
 		"csg-htsim: 5 base targets").Max("1s")
 	p.Float(&c.FlowMin, "fs_min_cwnd", "0.1", "window in packets at which flow scaling adds all",
@@ -83,7 +83,8 @@ func Defaults() Config { return scheme.Defaults[Config]() }
 // Scheme is what an experiment names: cc: swift.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
-		Scheme:      scheme.Scheme{Name: "swift", Doc: "AIMD towards a target delay", Source: "Kumar et al., SIGCOMM'20"},
+		Scheme: scheme.Scheme{Name: "swift", Doc: "AIMD towards a target delay",
+			Source: "Swift (Kumar et al., SIGCOMM 2020)"},
 		OwnRecovery: true,
 	}, New)
 }

@@ -90,32 +90,32 @@ type Options struct {
 func (o *Options) Params(p *scheme.Params) {
 	p.Text(&o.Preset, "preset", Paper,
 		"law, and where what is not given comes from: algorithm 1, Zhu et al.'s patch, the HPCC simulator",
-		"SIGCOMM'15 algorithm 1; CoNEXT'16; HPCC simulator rdma-hw.cc").Words(Paper, Patched, HPCC)
+		"TIMELY algorithm 1; CoNEXT'16; HPCC simulator rdma-hw.cc").Words(Paper, Patched, HPCC)
 	p.Text(&o.Update, "update", preset, "when the rate is computed: segment (paper, patched), rtt (hpcc)",
-		"SIGCOMM'15 §4; HPCC simulator rdma-hw.cc").Words(preset, EachSegment, EachACK, EachRTT)
+		"TIMELY §4; HPCC simulator rdma-hw.cc").Words(preset, EachSegment, EachACK, EachRTT)
 	p.Size(&o.Segment, "segment", "0 B", "payload of a completion event; 0 B: preset (64kB, 16kB, –)",
-		"SIGCOMM'15 §4: 16 to 64 KB; CoNEXT'16").Max("1GB")
+		"TIMELY §4: 16 to 64 KB; CoNEXT'16").Max("1GB")
 	p.Share(&o.Alpha, "alpha", "87.5%", "weight of a new difference of RTTs",
 		"CoNEXT'16; HPCC simulator").Min("0%").Max("100%")
 	p.Share(&o.Beta, "beta", "0%", "multiplicative decrement; 0%: preset (80%, 0.8%, 80%)",
-		"SIGCOMM'15 algorithm 1; CoNEXT'16").Min("0%").Max("100%")
+		"TIMELY algorithm 1; CoNEXT'16").Min("0%").Max("100%")
 	p.Share(&o.MaxDecrease, "max_decrease", "100%",
 		"most of the rate that one event takes; eRPC's port of the authors' code takes 50% at most",
-		"SIGCOMM'15 algorithm 1: no bound").Min("0%").Max("100%")
-	p.Time(&o.TLow, "t_low", "50us", "RTT below which the rate rises", "SIGCOMM'15; CoNEXT'16").Min("1ps").Max("1s")
-	p.Time(&o.THigh, "t_high", "500us", "RTT above which the rate falls", "SIGCOMM'15; CoNEXT'16").Min("1ps").Max("1s")
+		"TIMELY algorithm 1: no bound").Min("0%").Max("100%")
+	p.Time(&o.TLow, "t_low", "50us", "RTT below which the rate rises", "TIMELY; CoNEXT'16").Min("1ps").Max("1s")
+	p.Time(&o.THigh, "t_high", "500us", "RTT above which the rate falls", "TIMELY; CoNEXT'16").Min("1ps").Max("1s")
 	p.Time(&o.MinRTT, "min_rtt", "20us", "what the gradient is divided by",
 		"CoNEXT'16; HPCC simulator").Min("1ps").Max("1s")
 	p.Rate(&o.Delta, "delta", "0bps", "additive increment; 0bps: preset (10Mbps, 10Mbps, 1/1000 of the line rate)",
-		"SIGCOMM'15; HPCC simulator run.py")
+		"TIMELY; HPCC simulator run.py")
 	p.Int(&o.HAI, "hai", "5", "increments at once in hyperactive increase, N",
-		"SIGCOMM'15 algorithm 1").Min("1").Max("1000")
+		"TIMELY algorithm 1").Min("1").Max("1000")
 	p.Int(&o.HAIAfter, "hai_after", "5", "events until hyperactive increase",
-		"SIGCOMM'15 algorithm 1").Min("0").Max("1000000")
+		"TIMELY algorithm 1").Min("0").Max("1000000")
 	p.Rate(&o.MinRate, "min_rate", "0bps", "least rate; 0bps: preset (10Mbps, 10Mbps, 1Gbps)",
 		"ours; HPCC simulator run.py")
 	p.Rate(&o.StartRate, "start_rate", "0bps",
-		"rate at the start; 0bps: line rate, the paper's C/(N+1) for a sender's first flow", "SIGCOMM'15; HPCC §5.1")
+		"rate at the start; 0bps: line rate, the paper's C/(N+1) for a sender's first flow", "TIMELY; HPCC §5.1")
 	o.RateConfig.Params(p)
 
 	p.Rule("t_high", func() error {
@@ -153,7 +153,7 @@ func (o *Options) Config(line unit.Rate) Config {
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "timely", Doc: "a rate that follows the gradient of the RTT",
-			Source: "Mittal et al., SIGCOMM'15"},
+			Source: "TIMELY (Mittal et al., SIGCOMM 2015)"},
 		OwnRecovery: true,
 	}, build)
 }
