@@ -2,6 +2,7 @@ package packet
 
 import (
 	"encoding/hex"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -25,20 +26,22 @@ func TestNotificationGolden(t *testing.T) {
 		{Notification{Lost: 1000, More: [MostSpans]Span{{1000, 1000}, {-2000, 65535}}, Spans: 2},
 			"10 00 03e8 00000000 00000000 000003e803e8 fffff830ffff"},
 	} {
-		var p Packet
-		if p.Notifies() || !p.SetNotification(&c.n) || !p.Notifies() {
-			t.Fatalf("%+v does not fit", c.n)
-		}
-		b, _ := p.Extension(ExtNotification)
-		want := ""
-		for _, r := range c.want {
-			if r != ' ' {
-				want += string(r)
+		t.Run(c.want, func(t *testing.T) {
+			var p Packet
+			if p.Notifies() || !p.SetNotification(&c.n) || !p.Notifies() {
+				t.Fatalf("%+v does not fit", c.n)
 			}
-		}
-		if got := hex.EncodeToString(b); got != want {
-			t.Errorf("%+v: %s, want %s", c.n, got, want)
-		}
+			b, _ := p.Extension(ExtNotification)
+			want := ""
+			for _, r := range c.want {
+				if r != ' ' {
+					want += string(r)
+				}
+			}
+			if got := hex.EncodeToString(b); got != want {
+				t.Errorf("%+v: %s, want %s", c.n, got, want)
+			}
+		})
 	}
 }
 
@@ -50,15 +53,17 @@ func TestNotNotification(t *testing.T) {
 		"12 00 05a8 00000000 00000000", "10 04 05a8 00000000 00000000",
 		"11 00 05a8 00000000 00000000 000000", head + "000003e8", head + "000003e80000", head + strings.Repeat("000003e803e8",
 			MostSpans+1)} {
-		var p Packet
-		var n Notification
-		b, err := hex.DecodeString(strings.ReplaceAll(text, " ", ""))
-		if err != nil || !p.SetExtension(ExtNotification, b) {
-			t.Fatal(err)
-		}
-		if p.Notification(&n) {
-			t.Errorf("%s is read as %+v", text, n)
-		}
+		t.Run(text, func(t *testing.T) {
+			var p Packet
+			var n Notification
+			b, err := hex.DecodeString(strings.ReplaceAll(text, " ", ""))
+			if err != nil || !p.SetExtension(ExtNotification, b) {
+				t.Fatal(err)
+			}
+			if p.Notification(&n) {
+				t.Errorf("%s is read as %+v", text, n)
+			}
+		})
 	}
 }
 
@@ -67,31 +72,33 @@ func TestNotNotification(t *testing.T) {
 func TestNotificationOnTheWire(t *testing.T) {
 	b0 := book()
 	for _, version := range []uint8{4, 6} {
-		for _, proto := range []uint8{ProtoTCP, ProtoRDMA} {
-			p := Packet{Kind: Nack, Src: 1, Dst: 2, SrcPort: 1000, DstPort: 2000, Proto: proto, Version: version, Seq: 14480,
-				HopLimit: 3}
-			if proto == ProtoTCP {
-				p.TCP = Segment{Flags: ACK, Has: HasTimestamps, TSVal: 77, TSEcho: 66, Window: 64}
+		t.Run(fmt.Sprint(version), func(t *testing.T) {
+			for _, proto := range []uint8{ProtoTCP, ProtoRDMA} {
+				p := Packet{Kind: Nack, Src: 1, Dst: 2, SrcPort: 1000, DstPort: 2000, Proto: proto, Version: version, Seq: 14480,
+					HopLimit: 3}
+				if proto == ProtoTCP {
+					p.TCP = Segment{Flags: ACK, Has: HasTimestamps, TSVal: 77, TSEcho: 66, Window: 64}
+				}
+				p.Hash = FlowHash(1, 2, 1000, 2000, proto)
+				p.TurnRound()
+				if p.Src != 2 || p.Dst != 1 || p.SrcPort != 2000 || p.DstPort != 1000 || p.HopLimit != 64 ||
+					p.Hash != FlowHash(2, 1, 2000, 1000, proto) {
+					t.Errorf("turned round: %+v", p)
+				}
+				want := Notification{Lost: 1448, Supply: unit.Gbps}
+				p.SetNotification(&want)
+				b, err := p.Emit(b0, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var q Packet
+				var n Notification
+				if err := q.Parse(b0, b); err != nil || q.Kind != Nack || !q.Notification(&n) || n != want || q.Seq != p.Seq ||
+					q.TCP.TSVal != p.TCP.TSVal || q.Proto != proto || q.Payload != 0 {
+					t.Errorf("IPv%d, protocol %d: %+v, %+v, %v", version, proto, q, n, err)
+				}
 			}
-			p.Hash = FlowHash(1, 2, 1000, 2000, proto)
-			p.TurnRound()
-			if p.Src != 2 || p.Dst != 1 || p.SrcPort != 2000 || p.DstPort != 1000 || p.HopLimit != 64 ||
-				p.Hash != FlowHash(2, 1, 2000, 1000, proto) {
-				t.Errorf("turned round: %+v", p)
-			}
-			want := Notification{Lost: 1448, Supply: unit.Gbps}
-			p.SetNotification(&want)
-			b, err := p.Emit(b0, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var q Packet
-			var n Notification
-			if err := q.Parse(b0, b); err != nil || q.Kind != Nack || !q.Notification(&n) || n != want || q.Seq != p.Seq ||
-				q.TCP.TSVal != p.TCP.TSVal || q.Proto != proto || q.Payload != 0 {
-				t.Errorf("IPv%d, protocol %d: %+v, %+v, %v", version, proto, q, n, err)
-			}
-		}
+		})
 	}
 }
 

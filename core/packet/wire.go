@@ -38,94 +38,31 @@ func MAC(a Addr) [6]byte {
 // the lab's sender does. Pause and Resume are PFC frames (IEEE 802.1Qbb) of 60 bytes, which are 64
 // with FCS; a Pause that lasts until Resume has 65535 quanta.
 func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
-	start := len(b)
 	if p.Kind == Pause || p.Kind == Resume {
-		if p.Meta.Class > 7 {
-			return nil, fmt.Errorf("PFC frame: class %d; 0 to 7 are possible", p.Meta.Class)
-		}
-		b = AppendEthernet(b, [6]byte{0x01, 0x80, 0xc2, 0, 0, 1}, MAC(p.Src), EtherControl)
-		b = be.AppendUint16(b, 0x0101) // opcode of PFC
-		b = be.AppendUint16(b, 1<<p.Meta.Class)
-		for class := range uint8(8) {
-			quanta := uint16(0)
-			if p.Kind == Pause && class == p.Meta.Class {
-				if quanta = 0xffff; p.Seq > 0 && p.Seq < 0xffff {
-					quanta = uint16(p.Seq)
-				}
-			}
-			b = be.AppendUint16(b, quanta)
-		}
-		return append(b, make([]byte, 60-(len(b)-start))...), nil
+		return p.emitPFC(b)
 	}
-	if int(p.Src) >= book.Len() || int(p.Dst) >= book.Len() {
-		return nil, fmt.Errorf("packet of flow %d: addresses %d and %d, the book has %d", p.Flow, p.Src, p.Dst, book.Len())
+	if err := p.emittable(book); err != nil {
+		return nil, err
 	}
-	switch {
-	case p.Payload < 0:
-		return nil, fmt.Errorf("packet of flow %d: payload of %d bytes", p.Flow, p.Payload)
-	case p.Version != 4 && p.Version != 6:
-		return nil, fmt.Errorf("packet of flow %d: IP version %d; 4 and 6 are possible", p.Flow, p.Version)
-	case p.Version == 4 && p.Proto == protoShim, p.Version == 6 && p.Proto == protoHopByHop:
-		return nil, fmt.Errorf("packet of flow %d: protocol %d is that of the extensions over IPv%d", p.Flow,
-			p.Proto, p.Version)
-	case p.Proto == ProtoICMP || p.Proto == ProtoICMPv6:
-		return nil, fmt.Errorf("packet of flow %d: ICMP is carried, not made", p.Flow)
-	}
-	transport := shimHeader
 	var room [80]byte
 	options := room[:0]
-	switch p.Proto {
-	case ProtoUDP:
-		transport = UDPHeader
-	case ProtoTCP:
-		if p.TCP.Blocks > 4 {
-			return nil, fmt.Errorf("packet of flow %d: %d blocks of SACK; at most 4 are possible", p.Flow, p.TCP.Blocks)
-		}
-		options = p.TCP.options().Append(options)
-		if len(options) > 40 {
+	if p.Proto == ProtoTCP {
+		if options = p.TCP.options().Append(options); len(options) > 40 {
 			return nil, fmt.Errorf("packet of flow %d: %d bytes of TCP options; at most 40 are possible", p.Flow, len(options))
 		}
-		transport = TCPHeader + len(options)
 	}
-	ext := int(p.ExtensionBytes())
-	size := ext + transport + int(p.Payload)
-	proto, etherType := p.Proto, EtherIPv4
-	var err error
 	src, dst := book.V4(p.Src), book.V4(p.Dst)
 	if p.Version == 6 {
 		src, dst = book.V6(p.Src), book.V6(p.Dst)
-		etherType = EtherIPv6
 	}
-	b = AppendEthernet(b, MAC(p.Dst), MAC(p.Src), etherType)
-	if p.Version == 6 {
-		if ext > 0 {
-			proto = protoHopByHop
-		}
-		b, err = AppendIPv6(b, src, dst, proto, p.TOS, p.HopLimit, size)
-	} else {
-		if ext > 0 {
-			proto = protoShim
-		}
-		b, err = AppendIPv4(b, src, dst, proto, p.TOS, p.HopLimit, size)
-	}
+	b, err := p.emitIP(b, src, dst, p.transportHeader(len(options))+int(p.Payload))
 	if err != nil {
 		return nil, err
-	}
-	if ext > 0 {
-		b = p.appendExtensions(b, p.Proto)
 	}
 	segment := len(b)
 	switch p.Proto {
 	case ProtoUDP:
-		b = be.AppendUint16(be.AppendUint16(b, p.SrcPort), p.DstPort)
-		b = append(b, make([]byte, 4+int(p.Payload))...)
-		data := b[segment+UDPHeader:]
-		if len(data) >= 8 {
-			be.PutUint64(data, uint64(p.Seq))
-		}
-		if len(data) >= 16 {
-			be.PutUint64(data[8:], uint64(p.Sent))
-		}
+		b = p.emitUDP(b)
 		SealUDP(b[segment:], src, dst)
 	case ProtoTCP:
 		b, _ = AppendTCP(b, SegmentHeader{SrcPort: p.SrcPort, DstPort: p.DstPort, Seq: uint32(p.Seq), Ack: uint32(p.Ack),
@@ -133,17 +70,91 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 		b = append(b, make([]byte, p.Payload)...)
 		SealTCP(b[segment:], src, dst)
 	default:
-		b = be.AppendUint16(be.AppendUint16(b, p.SrcPort), p.DstPort)
-		b = be.AppendUint64(b, uint64(p.Kind)<<56|uint64(p.Seq)&shimSequence<<16|uint64(p.Ack)&shimSequence>>24)
-		b = be.AppendUint32(b, uint32(p.Ack)<<8|uint32(p.TCP.Flags))
-		b = append(b, make([]byte, p.Payload)...)
+		b = p.emitShim(b)
 	}
 	return b, nil
 }
 
+// emittable says what of p no frame can carry.
+func (p *Packet) emittable(book *Book) error {
+	switch {
+	case int(p.Src) >= book.Len() || int(p.Dst) >= book.Len():
+		return fmt.Errorf("packet of flow %d: addresses %d and %d, the book has %d", p.Flow, p.Src, p.Dst, book.Len())
+	case p.Payload < 0:
+		return fmt.Errorf("packet of flow %d: payload of %d bytes", p.Flow, p.Payload)
+	case p.Version != 4 && p.Version != 6:
+		return fmt.Errorf("packet of flow %d: IP version %d; 4 and 6 are possible", p.Flow, p.Version)
+	case p.Version == 4 && p.Proto == protoShim, p.Version == 6 && p.Proto == protoHopByHop:
+		return fmt.Errorf("packet of flow %d: protocol %d is that of the extensions over IPv%d", p.Flow,
+			p.Proto, p.Version)
+	case p.Proto == ProtoICMP || p.Proto == ProtoICMPv6:
+		return fmt.Errorf("packet of flow %d: ICMP is carried, not made", p.Flow)
+	case p.Proto == ProtoTCP && p.TCP.Blocks > 4:
+		return fmt.Errorf("packet of flow %d: %d blocks of SACK; at most 4 are possible", p.Flow, p.TCP.Blocks)
+	}
+	return nil
+}
+
+// transportHeader is the length of the transport's header, with so many bytes of TCP options.
+func (p *Packet) transportHeader(options int) int {
+	switch p.Proto {
+	case ProtoUDP:
+		return UDPHeader
+	case ProtoTCP:
+		return TCPHeader + options
+	}
+	return shimHeader
+}
+
+// emitIP appends the Ethernet and the IP header of a segment of so many bytes, with p's extensions.
+func (p *Packet) emitIP(b []byte, src, dst netip.Addr, segment int) ([]byte, error) {
+	ext := int(p.ExtensionBytes())
+	proto, etherType, extended := p.Proto, EtherIPv4, protoShim
+	if p.Version == 6 {
+		etherType, extended = EtherIPv6, protoHopByHop
+	}
+	if ext > 0 {
+		proto = extended
+	}
+	b = AppendEthernet(b, MAC(p.Dst), MAC(p.Src), etherType)
+	var err error
+	if p.Version == 6 {
+		b, err = AppendIPv6(b, src, dst, proto, p.TOS, p.HopLimit, ext+segment)
+	} else {
+		b, err = AppendIPv4(b, src, dst, proto, p.TOS, p.HopLimit, ext+segment)
+	}
+	if err == nil && ext > 0 {
+		b = p.appendExtensions(b, p.Proto)
+	}
+	return b, err
+}
+
+// emitUDP appends a datagram without length and checksum.
+func (p *Packet) emitUDP(b []byte) []byte {
+	b = be.AppendUint16(be.AppendUint16(b, p.SrcPort), p.DstPort)
+	start := len(b)
+	b = append(b, make([]byte, 4+int(p.Payload))...)
+	data := b[start+4:]
+	if len(data) >= 8 {
+		be.PutUint64(data, uint64(p.Seq))
+	}
+	if len(data) >= 16 {
+		be.PutUint64(data[8:], uint64(p.Sent))
+	}
+	return b
+}
+
+// emitShim appends a segment of a transport that has no header of its own.
+func (p *Packet) emitShim(b []byte) []byte {
+	b = be.AppendUint16(be.AppendUint16(b, p.SrcPort), p.DstPort)
+	b = be.AppendUint64(b, uint64(p.Kind)<<56|uint64(p.Seq)&shimSequence<<16|uint64(p.Ack)&shimSequence>>24)
+	b = be.AppendUint32(b, uint32(p.Ack)<<8|uint32(p.TCP.Flags))
+	return append(b, make([]byte, p.Payload)...)
+}
+
 // Parse fills p from a frame as a switch's parser does: all that Emit writes, and
-// the flow's hash. Size, Flow and Meta are not the frame's to tell (but a PFC
-// frame's class), nor is Sent, but of UDP. Sequence numbers come as their low 32
+// the flow's hash. A frame does not carry Size, Flow
+// and Meta (but for the class of PFC), and Sent with UDP only. Sequence numbers come as their low 32
 // bits for TCP, 40 bits for other protocols than UDP; what the frame has no room
 // for is 0. Of ICMP, which hosts of the lab send, all is payload. An address that the book does not
 // have is 0. It fails on frames that are neither IP nor PFC, or damaged, and then leaves p in an
@@ -159,29 +170,14 @@ func (p *Packet) Parse(book *Book, frame []byte) error {
 	case EtherControl:
 		return p.parsePFC(e.Payload())
 	case EtherIPv4:
-		h, err := ParseIPv4(e.Payload())
-		if err != nil {
-			return err
-		}
-		if !h.ChecksumOK() {
-			return fmt.Errorf("IPv4 header: checksum is wrong")
-		}
-		if h.Fragment() {
-			return fmt.Errorf("IPv4 header: fragments are not supported")
-		}
-		p.Version, p.TOS, p.HopLimit, p.Proto = 4, h.TOS(), h.TTL(), h.Protocol()
-		p.Src, p.Dst = book.Lookup(h.Src()), book.Lookup(h.Dst())
-		rest = h.Payload()
+		rest, err = p.parseIPv4(book, e.Payload())
 	case EtherIPv6:
-		h, err := ParseIPv6(e.Payload())
-		if err != nil {
-			return err
-		}
-		p.Version, p.TOS, p.HopLimit, p.Proto = 6, h.TOS(), h.HopLimit(), h.NextHeader()
-		p.Src, p.Dst = book.Lookup(h.Src()), book.Lookup(h.Dst())
-		rest = h.Payload()
+		rest, err = p.parseIPv6(book, e.Payload())
 	default:
 		return fmt.Errorf("Ethernet type %#04x is neither IPv4, IPv6 nor PFC", e.Type())
+	}
+	if err != nil {
+		return err
 	}
 	if p.Version == 4 && p.Proto == protoShim || p.Version == 6 && p.Proto == protoHopByHop {
 		if p.Proto, rest, err = p.parseExtensions(rest); err != nil {
@@ -190,254 +186,101 @@ func (p *Packet) Parse(book *Book, frame []byte) error {
 	}
 	switch p.Proto {
 	case ProtoUDP:
-		u, err := ParseUDP(rest)
-		if err != nil {
-			return err
-		}
-		p.Kind, p.SrcPort, p.DstPort = Data, u.SrcPort(), u.DstPort()
-		p.Seq, p.Sent, p.Ack = 0, 0, 0
-		data := u.Payload()
-		p.Payload = int32(len(data))
-		if len(data) >= 8 {
-			p.Seq = int64(be.Uint64(data))
-		}
-		if len(data) >= 16 {
-			p.Sent = unit.Time(be.Uint64(data[8:]))
-		}
+		err = p.parseUDP(rest)
 	case ProtoTCP:
-		t, err := ParseTCP(rest)
-		if err != nil {
-			return err
-		}
-		p.SrcPort, p.DstPort = t.SrcPort(), t.DstPort()
-		p.Seq, p.Ack, p.Payload = int64(t.Seq()), int64(t.Ack()), int32(len(t.Payload()))
-		p.TCP.Flags, p.TCP.Window = t.Flags(), t.Window()
-		o, err := ParseTCPOptions(t.Options())
-		if err != nil {
-			return err
-		}
-		p.TCP.setOptions(&o)
-		switch p.Kind = Ack; {
-		case p.Notifies():
-			p.Kind = Nack
-		case p.Payload > 0:
-			p.Kind = Data
-		}
+		err = p.parseTCP(rest)
 	case ProtoICMP, ProtoICMPv6: // all of it is payload
 		p.Kind, p.SrcPort, p.DstPort = Data, 0, 0
 		p.Seq, p.Ack, p.Payload = 0, 0, int32(len(rest))
 	default:
-		if len(rest) < shimHeader {
-			return short("transport header", shimHeader, len(rest))
-		}
-		if Kind(rest[4]) > Probe {
-			return fmt.Errorf("transport header: kind %d is not known", rest[4])
-		}
-		p.SrcPort, p.DstPort, p.Kind = be.Uint16(rest), be.Uint16(rest[2:]), Kind(rest[4])
-		p.Seq = int64(be.Uint64(rest[4:]) >> 16 & shimSequence)
-		p.Ack = int64(be.Uint64(rest[8:]) >> 8 & shimSequence)
-		p.TCP.Flags = rest[15]
-		p.Payload = int32(len(rest) - shimHeader)
+		err = p.parseShim(rest)
+	}
+	if err != nil {
+		return err
 	}
 	p.Hash = FlowHash(p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto)
 	return nil
 }
 
-func (p *Packet) parsePFC(b []byte) error {
-	if len(b) < 20 {
-		return short("PFC frame", 20, len(b))
+// parseIPv4 returns what is behind the header.
+func (p *Packet) parseIPv4(book *Book, b []byte) ([]byte, error) {
+	h, err := ParseIPv4(b)
+	if err != nil {
+		return nil, err
 	}
-	if op := be.Uint16(b); op != 0x0101 {
-		return fmt.Errorf("MAC control frame: opcode %#04x is not PFC's 0x0101", op)
+	if !h.ChecksumOK() {
+		return nil, fmt.Errorf("IPv4 header: checksum is wrong")
 	}
-	classes := be.Uint16(b[2:])
-	for class := range uint8(8) {
-		if classes == 1<<class {
-			p.Meta.Class = class
-			quanta := be.Uint16(b[4+2*int(class):])
-			if p.Kind, p.Seq = Resume, 0; quanta > 0 {
-				p.Kind = Pause
-				if quanta < 0xffff {
-					p.Seq = int64(quanta)
-				}
-			}
-			return nil
-		}
+	if h.Fragment() {
+		return nil, fmt.Errorf("IPv4 header: fragments are not supported")
 	}
-	return fmt.Errorf("PFC frame: class vector %#04x; exactly one class is supported", classes)
+	p.Version, p.TOS, p.HopLimit, p.Proto = 4, h.TOS(), h.TTL(), h.Protocol()
+	p.Src, p.Dst = book.Lookup(h.Src()), book.Lookup(h.Dst())
+	return h.Payload(), nil
 }
 
-// Deparse writes what a switch's programs may have changed (TOS, hop limit,
-// extensions, payload cut off; TCP's sequence, acknowledgement, flags, window) back into p.Data,
-// which must be the frame that p was parsed from. All else of the frame stays as it is: IP and TCP
-// options, payload. Checksums are updated incrementally (RFC 1624), but a segment that was cut gets
-// a new one. With other extensions or payload p.Data is a new slice. A packet with other addresses,
-// ports, protocol or kind, which a program has turned round, is emitted anew.
-func (p *Packet) Deparse(book *Book) error {
-	if p.refresh(book) {
-		return nil
+// parseIPv6 returns what is behind the fixed header.
+func (p *Packet) parseIPv6(book *Book, b []byte) ([]byte, error) {
+	h, err := ParseIPv6(b)
+	if err != nil {
+		return nil, err
 	}
-	return p.rewrite(book)
+	p.Version, p.TOS, p.HopLimit, p.Proto = 6, h.TOS(), h.HopLimit(), h.NextHeader()
+	p.Src, p.Dst = book.Lookup(h.Src()), book.Lookup(h.Dst())
+	return h.Payload(), nil
 }
 
-// refresh is Deparse for TCP and UDP without extensions, of which nothing has changed that
-// needs more than another value in its place: what nearly all frames are. It returns false,
-// and has done nothing, if the frame is not such.
-func (p *Packet) refresh(book *Book) bool {
-	if p.extLen > 0 || len(p.Data) < EthernetHeader+IPv4Header || int(max(p.Src, p.Dst)) >= book.Len() {
-		return false
-	}
-	ip := p.Data[EthernetHeader:]
-	var rest []byte
-	switch kind := be.Uint16(p.Data[12:]); {
-	case kind == EtherIPv4 && p.Version == 4:
-		h := IPv4(ip)
-		n, total := h.header(), int(be.Uint16(h[2:]))
-		if n < IPv4Header || n > total || total > len(h) || h.Protocol() != p.Proto || h.Src() != book.v4[p.Src] ||
-			h.Dst() != book.v4[p.Dst] {
-			return false
-		}
-		rest = h[n:total]
-	case kind == EtherIPv6 && p.Version == 6 && len(ip) >= IPv6Header:
-		h := IPv6(ip)
-		total := IPv6Header + int(be.Uint16(h[4:]))
-		if total > len(h) || h.NextHeader() != p.Proto || h.Src() != book.v6[p.Src] || h.Dst() != book.v6[p.Dst] {
-			return false
-		}
-		rest = h[IPv6Header:total]
-	default:
-		return false
-	}
-	if len(rest) < UDPHeader || be.Uint16(rest) != p.SrcPort || be.Uint16(rest[2:]) != p.DstPort {
-		return false
-	}
-	switch p.Proto {
-	case ProtoTCP:
-		if len(rest) < TCPHeader || int(p.Payload) != len(rest)-int(rest[12]>>4)*4 {
-			return false
-		}
-		t := TCP(rest)
-		t.SetSeq(uint32(p.Seq))
-		t.SetAck(uint32(p.Ack))
-		t.SetFlags(p.TCP.Flags)
-		t.SetWindow(p.TCP.Window)
-	case ProtoUDP:
-		if p.Kind != Data || int(p.Payload) != int(be.Uint16(rest[4:]))-UDPHeader {
-			return false
-		}
-	default:
-		return false
-	}
-	if p.Version == 4 {
-		h := IPv4(ip)
-		h.SetTOS(p.TOS)
-		h.SetTTL(p.HopLimit)
-	} else {
-		h := IPv6(ip)
-		h.SetTOS(p.TOS)
-		h.SetHopLimit(p.HopLimit)
-	}
-	return true
-}
-
-// rewrite is Deparse for all frames.
-func (p *Packet) rewrite(book *Book) error {
-	var old Packet
-	if err := old.Parse(book, p.Data); err != nil {
+func (p *Packet) parseUDP(b []byte) error {
+	u, err := ParseUDP(b)
+	if err != nil {
 		return err
 	}
-	if old.Kind == Pause || old.Kind == Resume {
-		return nil // nothing in it is a program's to change
+	p.Kind, p.SrcPort, p.DstPort = Data, u.SrcPort(), u.DstPort()
+	p.Seq, p.Sent, p.Ack = 0, 0, 0
+	data := u.Payload()
+	p.Payload = int32(len(data))
+	if len(data) >= 8 {
+		p.Seq = int64(be.Uint64(data))
 	}
-	if p.Src != old.Src || p.Dst != old.Dst || p.SrcPort != old.SrcPort || p.DstPort != old.DstPort ||
-		p.Proto != old.Proto || p.Version != old.Version || p.Kind != old.Kind && p.Proto != ProtoTCP {
-		data, err := p.Emit(book, nil)
-		if err == nil {
-			p.Data = data
-		}
+	if len(data) >= 16 {
+		p.Sent = unit.Time(be.Uint64(data[8:]))
+	}
+	return nil
+}
+
+func (p *Packet) parseTCP(b []byte) error {
+	t, err := ParseTCP(b)
+	if err != nil {
 		return err
 	}
-	ip := p.Data[EthernetHeader:]
-	var head, rest []byte // IP header; what is behind it
-	var src, dst netip.Addr
-	if old.Version == 4 {
-		h, err := ParseIPv4(ip)
-		if err != nil {
-			return err
-		}
-		h.SetTOS(p.TOS)
-		h.SetTTL(p.HopLimit)
-		head, rest, src, dst = h[:h.header()], h.Payload(), h.Src(), h.Dst()
-	} else {
-		h, err := ParseIPv6(ip)
-		if err != nil {
-			return err
-		}
-		h.SetTOS(p.TOS)
-		h.SetHopLimit(p.HopLimit)
-		head, rest, src, dst = h[:IPv6Header], h.Payload(), h.Src(), h.Dst()
+	p.SrcPort, p.DstPort = t.SrcPort(), t.DstPort()
+	p.Seq, p.Ack, p.Payload = int64(t.Seq()), int64(t.Ack()), int32(len(t.Payload()))
+	p.TCP.Flags, p.TCP.Window = t.Flags(), t.Window()
+	o, err := ParseTCPOptions(t.Options())
+	if err != nil {
+		return err
 	}
-	next, extended := 9, protoShim // where the header names what follows it
-	if old.Version == 6 {
-		next, extended = 6, protoHopByHop
+	p.TCP.setOptions(&o)
+	switch p.Kind = Ack; {
+	case p.Notifies():
+		p.Kind = Nack
+	case p.Payload > 0:
+		p.Kind = Data
 	}
-	if head[next] == extended {
-		rest = rest[8*(int(rest[1])+1):]
-	}
-	if old.Proto == ProtoTCP {
-		t, err := ParseTCP(rest)
-		if err != nil {
-			return err
-		}
-		t.SetSeq(uint32(p.Seq))
-		t.SetAck(uint32(p.Ack))
-		t.SetFlags(p.TCP.Flags)
-		t.SetWindow(p.TCP.Window)
-	}
-	if old.Payload == p.Payload && string(old.ext[:old.extLen]) == string(p.ext[:p.extLen]) {
-		return nil
-	}
-	if p.Payload < 0 || p.Payload > old.Payload {
-		return fmt.Errorf("packet of flow %d: payload of %d bytes; the frame has %d", p.Flow, p.Payload, old.Payload)
-	}
-	cut := int(old.Payload - p.Payload)
-	if cut > 0 {
-		if old.Proto == ProtoUDP { // there may be bytes behind the datagram
-			rest = rest[:be.Uint16(rest[4:])]
-		}
-		rest = rest[:len(rest)-cut]
-	}
+	return nil
+}
 
-	ext, start := int(p.ExtensionBytes()), EthernetHeader+len(head)
-	size := len(head) + ext + len(rest)
-	if most := 0xffff + IPv6Header*int(old.Version/6); size > most {
-		return fmt.Errorf("packet of flow %d: %d bytes of IPv%d; at most %d are possible", p.Flow, size, old.Version, most)
+func (p *Packet) parseShim(b []byte) error {
+	if len(b) < shimHeader {
+		return short("transport header", shimHeader, len(b))
 	}
-	data := append(make([]byte, 0, EthernetHeader+size), p.Data[:start]...)
-	proto := old.Proto
-	if ext > 0 {
-		proto, data = extended, p.appendExtensions(data, old.Proto)
+	if Kind(b[4]) > Probe {
+		return fmt.Errorf("transport header: kind %d is not known", b[4])
 	}
-	data = append(data, rest...)
-	if old.Version == 4 {
-		h := IPv4(data[EthernetHeader:])
-		h.setWord(8, uint16(h[8])<<8|uint16(proto))
-		h.setWord(2, uint16(size))
-	} else {
-		h := IPv6(data[EthernetHeader:])
-		h[next] = proto
-		be.PutUint16(h[4:], uint16(size-IPv6Header))
-	}
-	if segment := data[start+ext:]; cut > 0 {
-		switch {
-		case old.Proto == ProtoTCP:
-			SealTCP(segment, src, dst)
-		case old.Proto == ProtoUDP && old.Version == 4 && be.Uint16(segment[6:]) == 0: // sent without a checksum
-			be.PutUint16(segment[4:], uint16(len(segment)))
-		case old.Proto == ProtoUDP:
-			SealUDP(segment, src, dst)
-		}
-	}
-	p.Data = data
+	p.SrcPort, p.DstPort, p.Kind = be.Uint16(b), be.Uint16(b[2:]), Kind(b[4])
+	p.Seq = int64(be.Uint64(b[4:]) >> 16 & shimSequence)
+	p.Ack = int64(be.Uint64(b[8:]) >> 8 & shimSequence)
+	p.TCP.Flags = b[15]
+	p.Payload = int32(len(b) - shimHeader)
 	return nil
 }
