@@ -127,64 +127,15 @@ func ReadHPCC(r io.Reader, file string) (*Network, error) {
 		return nil, err
 	}
 	n := &Network{Nodes: make([]Node, nodes)}
-	for range switches {
-		id, err := w.number("a switch's id", 0, nodes-1)
-		if err != nil {
-			return nil, err
-		}
-		if n.Nodes[id].Switch {
-			return nil, w.errorf("switch %d is listed twice", id)
-		}
-		n.Nodes[id].Switch = true
+	if err := n.readSwitches(w, switches); err != nil {
+		return nil, err
 	}
-	for id := range n.Nodes {
-		kind := "h"
-		if n.Nodes[id].Switch {
-			kind = "s"
-		}
-		n.Nodes[id].Name = kind + strconv.Itoa(id)
-	}
-	seen := map[[2]int]bool{}
+	joined := map[[2]int]bool{}
 	degree := make([]int, nodes)
 	for range links {
-		var l Link
-		for e, what := range []string{"a link's source", "a link's destination"} {
-			if l.Ends[e], err = w.number(what, 0, nodes-1); err != nil {
-				return nil, err
-			}
-		}
-		if l.Ends[0] == l.Ends[1] {
-			return nil, w.errorf("the link joins node %d to itself", l.Ends[0])
-		}
-		pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
-		if seen[pair] {
-			return nil, w.errorf("nodes %d and %d have a link already", pair[0], pair[1])
-		}
-		seen[pair] = true
-		for _, node := range l.Ends {
-			degree[node]++
-			if limit := n.mostLinks(node); degree[node] > limit {
-				return nil, w.errorf("%s has more than %d links", n.Nodes[node].Name, limit)
-			}
-		}
-		s, err := w.word("a link's rate")
+		l, err := n.readLink(w, joined, degree)
 		if err != nil {
 			return nil, err
-		}
-		if l.Rate, err = unit.ParseLinkRate(s); err != nil {
-			return nil, w.errorf("%v", err)
-		}
-		if s, err = w.word("a link's delay"); err != nil {
-			return nil, err
-		}
-		if l.Delay, err = unit.ParseTime(s); err != nil {
-			return nil, w.errorf("%v", err)
-		}
-		if s, err = w.word("a link's error rate"); err != nil {
-			return nil, err
-		}
-		if l.Loss, err = strconv.ParseFloat(s, 64); err != nil || !(l.Loss >= 0 && l.Loss < 1) {
-			return nil, w.errorf("the error rate is %q; a number from 0 to below 1 is allowed", s)
 		}
 		n.Links = append(n.Links, l)
 	}
@@ -195,6 +146,71 @@ func ReadHPCC(r io.Reader, file string) (*Network, error) {
 		return n, err
 	}
 	return n, nil
+}
+
+// readSwitches reads so many ids of switches, and names all nodes.
+func (n *Network) readSwitches(w *words, switches int) error {
+	for range switches {
+		id, err := w.number("a switch's id", 0, len(n.Nodes)-1)
+		if err != nil {
+			return err
+		}
+		if n.Nodes[id].Switch {
+			return w.errorf("switch %d is listed twice", id)
+		}
+		n.Nodes[id].Switch = true
+	}
+	for id := range n.Nodes {
+		kind := "h"
+		if n.Nodes[id].Switch {
+			kind = "s"
+		}
+		n.Nodes[id].Name = kind + strconv.Itoa(id)
+	}
+	return nil
+}
+
+// readLink reads one link. joined has the pairs of nodes that have one, degree the links of each node.
+func (n *Network) readLink(w *words, joined map[[2]int]bool, degree []int) (l Link, err error) {
+	for e, what := range []string{"a link's source", "a link's destination"} {
+		if l.Ends[e], err = w.number(what, 0, len(n.Nodes)-1); err != nil {
+			return l, err
+		}
+	}
+	if l.Ends[0] == l.Ends[1] {
+		return l, w.errorf("the link joins node %d to itself", l.Ends[0])
+	}
+	pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
+	if joined[pair] {
+		return l, w.errorf("nodes %d and %d have a link already", pair[0], pair[1])
+	}
+	joined[pair] = true
+	for _, node := range l.Ends {
+		degree[node]++
+		if limit := n.mostLinks(node); degree[node] > limit {
+			return l, w.errorf("%s has more than %d links", n.Nodes[node].Name, limit)
+		}
+	}
+	s, err := w.word("a link's rate")
+	if err != nil {
+		return l, err
+	}
+	if l.Rate, err = unit.ParseLinkRate(s); err != nil {
+		return l, w.errorf("%v", err)
+	}
+	if s, err = w.word("a link's delay"); err != nil {
+		return l, err
+	}
+	if l.Delay, err = unit.ParseTime(s); err != nil {
+		return l, w.errorf("%v", err)
+	}
+	if s, err = w.word("a link's error rate"); err != nil {
+		return l, err
+	}
+	if l.Loss, err = strconv.ParseFloat(s, 64); err != nil || !(l.Loss >= 0 && l.Loss < 1) {
+		return l, w.errorf("the error rate is %q; a number from 0 to below 1 is allowed", s)
+	}
+	return l, nil
 }
 
 // WriteHPCC writes a network in that format. Names, jitter and buffers are lost:

@@ -17,7 +17,20 @@ type tier struct {
 	down, up       int // ports
 	latency        int // ns
 	oversubscribed int // 0: not given
-	seen           map[string]bool
+	given          map[string]bool
+}
+
+// topo is a .topo file while it is read.
+type topo struct {
+	file              string
+	line              int // the line that errors name
+	nodes, tiers, pod int
+	given             map[string]bool // keys above the tiers
+	blocks            []*tier
+}
+
+func (f *topo) errorf(column int, format string, args ...any) error {
+	return &FormatError{File: f.file, Line: max(f.line, 1), Column: max(column, 1), Msg: fmt.Sprintf(format, args...)}
 }
 
 // ReadHTSim reads a .topo file of htsim: Nodes, Tiers, Podsize, then a block for each
@@ -28,181 +41,231 @@ type tier struct {
 // Queue lengths (Queue_…) are refused too: here they are the experiment's. Errors are
 // of type *FormatError; a network without one is valid.
 func ReadHTSim(r io.Reader, file string) (*Network, error) {
-	lines := bufio.NewScanner(r)
-	line := 0
-	fail := func(column int, format string, args ...any) error {
-		return &FormatError{File: file, Line: max(line, 1), Column: max(column, 1), Msg: fmt.Sprintf(format, args...)}
+	f := &topo{file: file, given: map[string]bool{}}
+	if err := f.read(r); err != nil {
+		return nil, err
 	}
-	nodes, tiers, pod := 0, 0, 0
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	return f.network()
+}
+
+// read reads all lines. The file has all that it needs if there is no error.
+func (f *topo) read(r io.Reader) error {
+	lines := bufio.NewScanner(r)
 	last, end := 0, 1 // where the file ends, but for empty lines
-	above := map[string]bool{}
-	var blocks []*tier
-	var now *tier
 	for lines.Scan() {
-		line++
+		f.line++
 		text, _, _ := strings.Cut(lines.Text(), "#")
 		fields := strings.Fields(text)
 		if len(fields) == 0 {
 			continue
 		}
-		last, end = line, len(text)+1
+		last, end = f.line, len(text)+1
 		at := strings.Index(text, fields[0]) + 1
 		if len(fields) == 1 {
-			return nil, fail(end, "the line ends; %s needs a number", fields[0])
+			return f.errorf(end, "the line ends; %s needs a number", fields[0])
 		}
 		if len(fields) != 2 {
-			return nil, fail(at, "%d words; a line is a key and a number", len(fields))
+			return f.errorf(at, "%d words; a line is a key and a number", len(fields))
 		}
 		value := strings.LastIndex(text, fields[1]) + 1
 		v, err := strconv.Atoi(fields[1])
 		if err != nil || v < 0 || v > largestNetwork {
-			return nil, fail(value, "%s is %q; a number from 0 to %d is allowed", fields[0], fields[1], largestNetwork)
+			return f.errorf(value, "%s is %q; a number from 0 to %d is allowed", fields[0], fields[1], largestNetwork)
 		}
-		key := strings.ToLower(fields[0])
-		if now == nil || key == "tier" {
-			if key != "tier" && above[key] {
-				return nil, fail(at, "%q is here twice", fields[0])
-			}
-			above[key] = true
-			switch key {
-			case "nodes":
-				if nodes = v; v < 1 {
-					return nil, fail(value, "Nodes is 0; 1 or more are possible")
-				}
-			case "tiers":
-				if tiers = v; v != 2 && v != 3 {
-					return nil, fail(value, "Tiers is %d; 2 and 3 are possible", v)
-				}
-			case "podsize":
-				pod = v
-			case "tier":
-				if v != len(blocks) {
-					return nil, fail(value, "tier %d; the next one is %d", v, len(blocks))
-				}
-				now = &tier{line: line, seen: map[string]bool{}}
-				blocks = append(blocks, now)
-			default:
-				return nil, fail(at, "%q is not known here; Nodes, Tiers, Podsize and Tier are", fields[0])
-			}
-			continue
+		if len(f.blocks) == 0 || strings.EqualFold(fields[0], "tier") {
+			err = f.set(fields[0], v, at, value)
+		} else {
+			err = f.setTier(f.blocks[len(f.blocks)-1], fields[0], v, at, value)
 		}
-		if now.seen[key] {
-			return nil, fail(at, "%q is here twice", fields[0])
-		}
-		now.seen[key] = true
-		switch key {
-		case "downlink_speed_gbps":
-			if now.speed = v; v < 1 {
-				return nil, fail(value, "a speed of 0; 1 Gb/s or more are possible")
-			}
-		case "radix_down":
-			if now.down = v; v < 1 {
-				return nil, fail(value, "a switch without ports down; 1 or more are possible")
-			}
-		case "radix_up":
-			now.up = v
-		case "downlink_latency_ns":
-			now.latency = v
-		case "oversubscribed":
-			now.oversubscribed = v
-		case "switch_latency_ns":
-			if v != 0 {
-				return nil, fail(value, "a switch latency of %d ns; only 0 is possible: put it into the links' latency", v)
-			}
-		case "bundle":
-			if v != 1 {
-				return nil, fail(value, "a bundle of %d links; only 1 is possible", v)
-			}
-		default:
-			return nil, fail(at, "%q is not known in a tier; Downlink_speed_Gbps, Radix_Down, Radix_Up, Downlink_Latency_ns, "+
-				"Switch_Latency_ns, Oversubscribed and Bundle are", fields[0])
+		if err != nil {
+			return err
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, unreadable(file, line+1, bufio.MaxScanTokenSize, err)
+		return unreadable(f.file, f.line+1, bufio.MaxScanTokenSize, err)
 	}
-	line = last
+	f.line = last
 	switch {
-	case nodes < 1:
-		return nil, fail(end, "the file ends; Nodes is missing")
-	case tiers == 0:
-		return nil, fail(end, "the file ends; Tiers is missing")
-	case len(blocks) != tiers:
-		return nil, fail(end, "the file ends after %d of %d tiers", len(blocks), tiers)
+	case f.nodes < 1:
+		return f.errorf(end, "the file ends; Nodes is missing")
+	case f.tiers == 0:
+		return f.errorf(end, "the file ends; Tiers is missing")
+	case len(f.blocks) != f.tiers:
+		return f.errorf(end, "the file ends after %d of %d tiers", len(f.blocks), f.tiers)
 	}
-	for i, b := range blocks {
-		line = b.line
+	return nil
+}
+
+// set takes a key above the tiers, or the beginning of a tier. at and value are the columns of
+// the key and of v.
+func (f *topo) set(key string, v, at, value int) error {
+	name := strings.ToLower(key)
+	if name != "tier" && f.given[name] {
+		return f.errorf(at, "%q is here twice", key)
+	}
+	f.given[name] = true
+	switch name {
+	case "nodes":
+		if f.nodes = v; v < 1 {
+			return f.errorf(value, "Nodes is 0; 1 or more are possible")
+		}
+	case "tiers":
+		if f.tiers = v; v != 2 && v != 3 {
+			return f.errorf(value, "Tiers is %d; 2 and 3 are possible", v)
+		}
+	case "podsize":
+		f.pod = v
+	case "tier":
+		if v != len(f.blocks) {
+			return f.errorf(value, "tier %d; the next one is %d", v, len(f.blocks))
+		}
+		f.blocks = append(f.blocks, &tier{line: f.line, given: map[string]bool{}})
+	default:
+		return f.errorf(at, "%q is not known here; Nodes, Tiers, Podsize and Tier are", key)
+	}
+	return nil
+}
+
+// setTier takes a key of a tier.
+func (f *topo) setTier(t *tier, key string, v, at, value int) error {
+	name := strings.ToLower(key)
+	if t.given[name] {
+		return f.errorf(at, "%q is here twice", key)
+	}
+	t.given[name] = true
+	switch name {
+	case "downlink_speed_gbps":
+		if t.speed = v; v < 1 {
+			return f.errorf(value, "a speed of 0; 1 Gb/s or more are possible")
+		}
+	case "radix_down":
+		if t.down = v; v < 1 {
+			return f.errorf(value, "a switch without ports down; 1 or more are possible")
+		}
+	case "radix_up":
+		t.up = v
+	case "downlink_latency_ns":
+		t.latency = v
+	case "oversubscribed":
+		t.oversubscribed = v
+	case "switch_latency_ns":
+		if v != 0 {
+			return f.errorf(value, "a switch latency of %d ns; only 0 is possible: put it into the links' latency", v)
+		}
+	case "bundle":
+		if v != 1 {
+			return f.errorf(value, "a bundle of %d links; only 1 is possible", v)
+		}
+	default:
+		return f.errorf(at, "%q is not known in a tier; Downlink_speed_Gbps, Radix_Down, Radix_Up, Downlink_Latency_ns, "+
+			"Switch_Latency_ns, Oversubscribed and Bundle are", key)
+	}
+	return nil
+}
+
+// check checks each tier, and what its links have to be for its oversubscription.
+func (f *topo) check() error {
+	for i, b := range f.blocks {
+		f.line = b.line
 		switch {
 		case b.speed < 1 || b.down < 1:
-			return nil, fail(1, "tier %d lacks Downlink_speed_Gbps or Radix_Down", i)
-		case i < tiers-1 && b.up < 1:
-			return nil, fail(1, "tier %d lacks Radix_Up", i)
-		case i == tiers-1 && b.up > 0:
-			return nil, fail(1, "tier %d is the highest; it has no Radix_Up", i)
+			return f.errorf(1, "tier %d lacks Downlink_speed_Gbps or Radix_Down", i)
+		case i < f.tiers-1 && b.up < 1:
+			return f.errorf(1, "tier %d lacks Radix_Up", i)
+		case i == f.tiers-1 && b.up > 0:
+			return f.errorf(1, "tier %d is the highest; it has no Radix_Up", i)
 		}
-		if i < tiers-1 && b.oversubscribed > 0 && b.down*b.speed != b.oversubscribed*b.up*blocks[i+1].speed {
-			return nil, fail(1, "tier %d: %d × %d Gb/s down and %d × %d Gb/s up are not oversubscribed by %d", i, b.down,
-				b.speed, b.up, blocks[i+1].speed, b.oversubscribed)
+		if i < f.tiers-1 && b.oversubscribed > 0 && b.down*b.speed != b.oversubscribed*b.up*f.blocks[i+1].speed {
+			return f.errorf(1, "tier %d: %d × %d Gb/s down and %d × %d Gb/s up are not oversubscribed by %d", i, b.down,
+				b.speed, b.up, f.blocks[i+1].speed, b.oversubscribed)
 		}
 	}
-	line = blocks[0].line
-	tors := nodes / blocks[0].down
-	if nodes%blocks[0].down != 0 {
-		return nil, fail(1, "%d nodes do not fill switches with %d ports down", nodes, blocks[0].down)
+	return nil
+}
+
+// network builds the hosts and their switches, and what is above them.
+func (f *topo) network() (*Network, error) {
+	leaf := f.blocks[0]
+	f.line = leaf.line
+	tors := f.nodes / leaf.down
+	if f.nodes%leaf.down != 0 {
+		return nil, f.errorf(1, "%d nodes do not fill switches with %d ports down", f.nodes, leaf.down)
 	}
 	b := &builder{}
-	b.hosts(nodes)
-	set := func(i int) { b.delay = unit.Time(blocks[i].latency) * unit.Nanosecond }
-	speed := func(i int) unit.LinkRate { return unit.LinkRate{Bits: unit.Rate(blocks[i].speed) * unit.Gbps} }
-	tor := b.switches("tor", tors)
-	set(0)
-	for i := range nodes {
-		b.link(i, tor+i/blocks[0].down, speed(0))
+	b.hosts(f.nodes)
+	first := b.switches("tor", tors)
+	b.delay = leaf.delay()
+	for i := range f.nodes {
+		b.link(i, first+i/leaf.down, leaf.rate())
 	}
-	up := blocks[0].up
-	if tiers == 2 {
-		line = blocks[1].line
-		if blocks[1].down != tors {
-			return nil, fail(1, "the highest tier has %d ports down; there are %d switches below", blocks[1].down, tors)
-		}
-		core := b.switches("core", up)
-		set(1)
-		for i := range tors {
-			for c := range up {
-				b.link(tor+i, core+c, speed(1))
-			}
-		}
-		return &b.n, nil
+	var err error
+	if f.tiers == 2 {
+		err = f.cores(b, first, tors)
+	} else {
+		err = f.pods(b, first, tors)
 	}
-	perPod := pod / blocks[0].down
-	line = blocks[1].line
-	switch {
-	case pod < 1 || nodes%pod != 0 || pod%blocks[0].down != 0:
-		return nil, fail(1, "a Podsize of %d does not divide %d nodes, or is no multiple of %d", pod, nodes, blocks[0].down)
-	case blocks[1].down != perPod:
-		return nil, fail(1, "tier 1 has %d ports down; a pod has %d switches below", blocks[1].down, perPod)
-	}
-	pods := nodes / pod
-	line = blocks[2].line
-	if blocks[2].down != pods {
-		return nil, fail(1, "tier 2 has %d ports down; there are %d pods", blocks[2].down, pods)
-	}
-	cores := up * blocks[1].up
-	if pods*up+cores+tors+nodes > largestNetwork {
-		return nil, fail(1, "the network has more than %d nodes", largestNetwork)
-	}
-	agg, core := b.switches("agg", pods*up), b.switches("core", cores)
-	set(1)
-	for i := range tors {
-		for j := range up {
-			b.link(tor+i, agg+i/perPod*up+j, speed(1))
-		}
-	}
-	set(2)
-	for i := range pods * up {
-		for c := range blocks[1].up {
-			b.link(agg+i, core+i%up*blocks[1].up+c, speed(2))
-		}
+	if err != nil {
+		return nil, err
 	}
 	return &b.n, nil
+}
+
+func (t *tier) delay() unit.Time    { return unit.Time(t.latency) * unit.Nanosecond }
+func (t *tier) rate() unit.LinkRate { return unit.LinkRate{Bits: unit.Rate(t.speed) * unit.Gbps} }
+
+// cores links each of the switches from the first one on to each core.
+func (f *topo) cores(b *builder, first, tors int) error {
+	up, top := f.blocks[0].up, f.blocks[1]
+	f.line = top.line
+	if top.down != tors {
+		return f.errorf(1, "the highest tier has %d ports down; there are %d switches below", top.down, tors)
+	}
+	core := b.switches("core", up)
+	b.delay = top.delay()
+	for i := range tors {
+		for c := range up {
+			b.link(first+i, core+c, top.rate())
+		}
+	}
+	return nil
+}
+
+// pods links the switches from the first one on to the aggregation switches of their pods, and
+// those to the cores.
+func (f *topo) pods(b *builder, first, tors int) error {
+	leaf, middle, top := f.blocks[0], f.blocks[1], f.blocks[2]
+	perPod := f.pod / leaf.down
+	f.line = middle.line
+	switch {
+	case f.pod < 1 || f.nodes%f.pod != 0 || f.pod%leaf.down != 0:
+		return f.errorf(1, "a Podsize of %d does not divide %d nodes, or is no multiple of %d", f.pod, f.nodes, leaf.down)
+	case middle.down != perPod:
+		return f.errorf(1, "tier 1 has %d ports down; a pod has %d switches below", middle.down, perPod)
+	}
+	pods := f.nodes / f.pod
+	f.line = top.line
+	if top.down != pods {
+		return f.errorf(1, "tier 2 has %d ports down; there are %d pods", top.down, pods)
+	}
+	cores := leaf.up * middle.up
+	if pods*leaf.up+cores+tors+f.nodes > largestNetwork {
+		return f.errorf(1, "the network has more than %d nodes", largestNetwork)
+	}
+	agg, core := b.switches("agg", pods*leaf.up), b.switches("core", cores)
+	b.delay = middle.delay()
+	for i := range tors {
+		for j := range leaf.up {
+			b.link(first+i, agg+i/perPod*leaf.up+j, middle.rate())
+		}
+	}
+	b.delay = top.delay()
+	for i := range pods * leaf.up {
+		for c := range middle.up {
+			b.link(agg+i, core+i%leaf.up*middle.up+c, top.rate())
+		}
+	}
+	return nil
 }

@@ -87,9 +87,11 @@ func TestReadHPCCPaperTree(t *testing.T) {
 	}
 	// All equal-cost ports: 4 up at a ToR, 4 up at an aggregation switch, 1 down.
 	for sw, want := range map[int]int{320: 4, 340: 4, 360: 1, 352: 4, 356: 1, 339: 1} {
-		if to := routes.Paths(sw).To(320); len(to) != want {
-			t.Errorf("switch %d: %v, want %d ports", sw, to, want)
-		}
+		t.Run(fmt.Sprint(sw), func(t *testing.T) {
+			if to := routes.Paths(sw).To(320); len(to) != want {
+				t.Errorf("switch %d: %v, want %d ports", sw, to, want)
+			}
+		})
 	}
 }
 
@@ -158,11 +160,13 @@ func TestReadHPCCErrors(t *testing.T) {
 		// The HPCC simulator ignores what follows the announced links; here it is an error beside the network.
 		{"3 1 1\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n", `net.txt:4:1: "1" stands behind the last entry`},
 	} {
-		n, err := ReadHPCC(strings.NewReader(c.text), "net.txt")
-		var e *FormatError
-		if !errors.As(err, &e) || (n != nil) != e.Excess || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("%q:\n got %v\nwant %s", c.text, err, c.want)
-		}
+		t.Run(c.text, func(t *testing.T) {
+			n, err := ReadHPCC(strings.NewReader(c.text), "net.txt")
+			var e *FormatError
+			if !errors.As(err, &e) || (n != nil) != e.Excess || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("%q:\n got %v\nwant %s", c.text, err, c.want)
+			}
+		})
 	}
 	// An unreadable file is an error wherever reading stops.
 	const text = "2 1 1\n1\n0 1 1Gbps 1us 0\n"
@@ -341,10 +345,12 @@ func TestAddresses(t *testing.T) {
 		0: {"10.0.0.1", "fd00::1"}, 254: {"10.0.0.255", "fd00::ff"}, 255: {"10.0.1.0", "fd00::100"}, 69999: {"10.1.17.112",
 			"fd00::1:1170"},
 	} {
-		a := packet.Addr(i + 1)
-		if v4, v6 := book.V4(a), book.V6(a); v4 != netip.MustParseAddr(want[0]) || v6 != netip.MustParseAddr(want[1]) {
-			t.Errorf("node %d: %v, %v, want %v", i, v4, v6, want)
-		}
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			a := packet.Addr(i + 1)
+			if v4, v6 := book.V4(a), book.V6(a); v4 != netip.MustParseAddr(want[0]) || v6 != netip.MustParseAddr(want[1]) {
+				t.Errorf("node %d: %v, %v, want %v", i, v4, v6, want)
+			}
+		})
 	}
 	for a := packet.Addr(1); int(a) < book.Len(); a++ {
 		if book.Lookup(book.V4(a)) != a || book.Lookup(book.V6(a)) != a {
@@ -382,11 +388,13 @@ func TestValidate(t *testing.T) {
 			}
 		},
 	} {
-		n := base()
-		change(n)
-		if err := n.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %s", err, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			n := base()
+			change(n)
+			if err := n.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		})
 	}
 }
 

@@ -90,19 +90,51 @@ func (t *Tree) below(node int) (nodes []int) {
 	return nodes
 }
 
+// noPod is the pod of a node that is in none.
+const noPod = -1
+
 // pods numbers pods, leaves and hosts, and checks that there is one way down from each
 // switch to each host below it.
 func (t *Tree) pods() error {
-	n := t.n
-	name := func(node int) string { return n.Nodes[node].Name }
-	const none = -1
-	pod := make([]int, len(n.Nodes))
-	for i := range pod {
-		pod[i] = none
+	pod, pods := t.connected()
+	if t.Tiers == 2 && pods > 1 {
+		return fmt.Errorf("the leaves %s and %s are not linked by spines", t.name(t.firstOf(pod, 0)),
+			t.name(t.firstOf(pod, 1)))
 	}
-	pods := 0
-	for leaf := range n.Nodes { // a pod is what hangs together by leaves and spines
-		if t.Tier[leaf] != 1 || pod[leaf] != none {
+	leaves := t.numberLeaves(pod, pods)
+	for node := range t.n.Nodes {
+		var err error
+		switch t.Tier[node] {
+		case 2:
+			t.Pod[node] = pod[node]
+			err = t.checkSpine(node, leaves[pod[node]])
+		case 3:
+			err = t.checkCore(node, pod, pods)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if t.Tiers == 3 {
+		for node := range t.n.Nodes {
+			if t.Tier[node] == 2 && len(t.Up[node]) == 0 {
+				return fmt.Errorf("%s has no link to a switch of tier 3", t.name(node))
+			}
+		}
+	}
+	return nil
+}
+
+func (t *Tree) name(node int) string { return t.n.Nodes[node].Name }
+
+// connected returns the pod of each leaf and spine: a pod is what hangs together by leaves and spines.
+func (t *Tree) connected() (pod []int, pods int) {
+	pod = make([]int, len(t.n.Nodes))
+	for i := range pod {
+		pod[i] = noPod
+	}
+	for leaf := range t.n.Nodes {
+		if t.Tier[leaf] != 1 || pod[leaf] != noPod {
 			continue
 		}
 		reached := []int{leaf}
@@ -111,13 +143,10 @@ func (t *Tree) pods() error {
 			at := reached[k]
 			next := t.below(at)
 			if t.Tier[at] == 1 {
-				next = nil
-				for _, p := range t.Up[at] {
-					next = append(next, n.other(t.ports[at][p]))
-				}
+				next = t.Above(at)
 			}
 			for _, other := range next {
-				if pod[other] == none {
+				if pod[other] == noPod {
 					pod[other] = pods
 					reached = append(reached, other)
 				}
@@ -125,72 +154,74 @@ func (t *Tree) pods() error {
 		}
 		pods++
 	}
-	if t.Tiers == 2 && pods > 1 {
-		return fmt.Errorf("the leaves %s and %s are not linked by spines", name(t.firstOf(pod, 0)), name(t.firstOf(pod, 1)))
-	}
-	number := make([]int, pods)
-	for node := range n.Nodes {
+	return pod, pods
+}
+
+// numberLeaves numbers the leaves of each pod and the hosts of each leaf, and returns how many leaves a
+// pod has.
+func (t *Tree) numberLeaves(pod []int, pods int) (leaves []int) {
+	leaves = make([]int, pods)
+	for node := range t.n.Nodes {
 		if t.Tier[node] != 1 {
 			continue
 		}
-		t.Pod[node], t.Leaf[node] = pod[node], number[pod[node]]
-		number[pod[node]]++
+		t.Pod[node], t.Leaf[node] = pod[node], leaves[pod[node]]
+		leaves[pod[node]]++
 		for i, host := range t.below(node) {
 			t.Pod[host], t.Leaf[host], t.Index[host] = t.Pod[node], t.Leaf[node], i
 		}
 	}
 	for p := range pods {
-		for node := range n.Nodes {
+		for node := range t.n.Nodes {
 			if t.Tier[node] == 1 && pod[node] == p {
 				t.leaves = append(t.leaves, node)
 			}
 		}
 	}
-	for node := range n.Nodes {
-		switch t.Tier[node] {
-		case 2:
-			t.Pod[node] = pod[node]
-			seen := make([]bool, number[pod[node]])
-			for _, leaf := range t.below(node) {
-				if seen[t.Leaf[leaf]] {
-					return fmt.Errorf("%s has two links to %s: two ways down", name(node), name(leaf))
-				}
-				seen[t.Leaf[leaf]] = true
-			}
-			for i, there := range seen {
-				if !there {
-					return fmt.Errorf("%s has no link to %s, a leaf of its pod", name(node), name(t.leafOf(pod[node], i)))
-				}
-			}
-		case 3:
-			seen := make([]int, pods)
-			for i := range seen {
-				seen[i] = none
-			}
-			for _, spine := range t.below(node) {
-				p := pod[spine]
-				if seen[p] != none {
-					return fmt.Errorf("%s has links to %s and %s of one pod: two ways down", name(node), name(seen[p]), name(spine))
-				}
-				seen[p] = spine
-			}
-			for p, spine := range seen {
-				if spine == none {
-					return fmt.Errorf("%s has no link into the pod of %s", name(node), name(t.leafOf(p, 0)))
-				}
-			}
+	return leaves
+}
+
+// checkSpine checks that a switch of tier 2 has one link to each of the leaves of its pod.
+func (t *Tree) checkSpine(node, leaves int) error {
+	linked := make([]bool, leaves)
+	for _, leaf := range t.below(node) {
+		if linked[t.Leaf[leaf]] {
+			return fmt.Errorf("%s has two links to %s: two ways down", t.name(node), t.name(leaf))
 		}
+		linked[t.Leaf[leaf]] = true
 	}
-	if t.Tiers == 3 {
-		for node := range n.Nodes {
-			if t.Tier[node] == 2 && len(t.Up[node]) == 0 {
-				return fmt.Errorf("%s has no link to a switch of tier 3", name(node))
-			}
+	for i, there := range linked {
+		if !there {
+			return fmt.Errorf("%s has no link to %s, a leaf of its pod", t.name(node), t.name(t.leafOf(t.Pod[node], i)))
 		}
 	}
 	return nil
 }
 
+// checkCore checks that a switch of tier 3 has one link into each pod.
+func (t *Tree) checkCore(node int, pod []int, pods int) error {
+	const none = -1
+	linked := make([]int, pods) // the spine
+	for i := range linked {
+		linked[i] = none
+	}
+	for _, spine := range t.below(node) {
+		p := pod[spine]
+		if linked[p] != none {
+			return fmt.Errorf("%s has links to %s and %s of one pod: two ways down", t.name(node), t.name(linked[p]),
+				t.name(spine))
+		}
+		linked[p] = spine
+	}
+	for p, spine := range linked {
+		if spine == none {
+			return fmt.Errorf("%s has no link into the pod of %s", t.name(node), t.name(t.leafOf(p, 0)))
+		}
+	}
+	return nil
+}
+
+// firstOf is the first leaf of a pod.
 func (t *Tree) firstOf(pod []int, p int) int {
 	for node := range pod {
 		if t.Tier[node] == 1 && pod[node] == p {

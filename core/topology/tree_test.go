@@ -80,6 +80,9 @@ func TestTree(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestTreeOfFamilies(t *testing.T) {
 	for _, c := range []struct {
 		family string
 		v      map[string]any
@@ -94,10 +97,12 @@ func TestTree(t *testing.T) {
 			"delay": unit.Microsecond}, 3, 20},
 		{"star", map[string]any{"hosts": 3, "rate": unit.Gbps, "delay": unit.Microsecond}, 2, 1},
 	} {
-		x, err := tree(t, c.family, c.v).Tree()
-		if err != nil || x.Tiers != c.tiers || len(x.Leaves()) != c.leaves {
-			t.Errorf("%s: %+v, %v", c.family, x, err)
-		}
+		t.Run(c.family, func(t *testing.T) {
+			x, err := tree(t, c.family, c.v).Tree()
+			if err != nil || x.Tiers != c.tiers || len(x.Leaves()) != c.leaves {
+				t.Errorf("%s: %+v, %v", c.family, x, err)
+			}
+		})
 	}
 }
 
@@ -131,9 +136,11 @@ func TestNoTree(t *testing.T) {
 			"switch x is in no tier"},
 		{"a host in the air", Network{nodes(1, "a"), nil}, "host h0 is not linked to one switch"},
 	} {
-		if _, err := c.n.Tree(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v; want %q", c.what, err, c.want)
-		}
+		t.Run(c.what, func(t *testing.T) {
+			if _, err := c.n.Tree(); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v; want %q", c.what, err, c.want)
+			}
+		})
 	}
 }
 
@@ -154,9 +161,11 @@ func TestPlanErrors(t *testing.T) {
 		{[]netip.Prefix{p("10.0.0.0/8"), p("2001:db9::/64")}, "leaf0: 10.0.0.0/8 is not an IPv6 prefix"},
 		{[]netip.Prefix{p("2001:db9::/64")}, "1 prefixes for 2 leaves"},
 	} {
-		if err := x.Check(Prefixes{Leaf: c.leaf}); err == nil || err.Error() != c.want {
-			t.Errorf("%v: %v; want %s", c.leaf, err, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			if err := x.Check(Prefixes{Leaf: c.leaf}); err == nil || err.Error() != c.want {
+				t.Errorf("%v: %v; want %s", c.leaf, err, c.want)
+			}
+		})
 	}
 	if err := x.Check(Prefixes{Leaf: []netip.Prefix{p("2001:db8::/126"), p("2001:db8::4/126")}}); err != nil {
 		t.Error(err)

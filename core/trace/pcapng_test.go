@@ -112,14 +112,16 @@ func TestDamagedFrames(t *testing.T) {
 		"time":                 func(b []byte) { b[56+44+44+15] = 0xff },
 		"option 1: 2054 bytes": func(b []byte) { b[56+44+44+28+8+8+3] = 8 },
 	} {
-		c := append([]byte(nil), b...)
-		damage(c)
-		if what, _, _ := strings.Cut(what, " of"); what != "" {
-			if _, err := frames(c); err == nil || !strings.Contains(err.Error(), what) ||
-				!strings.Contains(err.Error(), "offset") {
-				t.Errorf("%s: %v", what, err)
+		t.Run(what, func(t *testing.T) {
+			c := append([]byte(nil), b...)
+			damage(c)
+			if what, _, _ := strings.Cut(what, " of"); what != "" {
+				if _, err := frames(c); err == nil || !strings.Contains(err.Error(), what) ||
+					!strings.Contains(err.Error(), "offset") {
+					t.Errorf("%s: %v", what, err)
+				}
 			}
-		}
+		})
 	}
 	if _, err := NewFrameReader(severed{}); !errors.Is(err, errSevered) {
 		t.Errorf("a reader that fails: %v", err)

@@ -164,10 +164,12 @@ func TestTextErrors(t *testing.T) {
 		{strings.Replace(good, "ect0", "ce", 1), "column 15, ecn"},
 		{strings.Replace(good, " A ", " AF ", 1), "column 16, flags"},
 	} {
-		err := ReadText(strings.NewReader(Magic+"# comment\n"+c.line+"\n"), func(*Record) error { return nil })
-		if err == nil || !strings.Contains(err.Error(), "line 3: ") || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %s", c.line, err, c.want)
-		}
+		t.Run(c.line, func(t *testing.T) {
+			err := ReadText(strings.NewReader(Magic+"# comment\n"+c.line+"\n"), func(*Record) error { return nil })
+			if err == nil || !strings.Contains(err.Error(), "line 3: ") || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v, want %s", c.line, err, c.want)
+			}
+		})
 	}
 	if err := ReadText(strings.NewReader(Magic+strings.Repeat("x", 2*longestLine)), func(*Record) error {
 		return nil
@@ -212,15 +214,17 @@ func TestFilter(t *testing.T) {
 		{Filter{Kinds: []Kind{Drop}, Flows: []int64{7}}, "3"},
 		{Filter{Ports: []string{"["}}, ""},
 	} {
-		got := ""
-		for i, r := range sample() {
-			if c.f.Match(&r) {
-				got += fmt.Sprint(i)
+		t.Run(c.want, func(t *testing.T) {
+			got := ""
+			for i, r := range sample() {
+				if c.f.Match(&r) {
+					got += fmt.Sprint(i)
+				}
 			}
-		}
-		if got != c.want {
-			t.Errorf("%+v picks %s, want %s", c.f, got, c.want)
-		}
+			if got != c.want {
+				t.Errorf("%+v picks %s, want %s", c.f, got, c.want)
+			}
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package unit
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -75,9 +76,11 @@ func TestHistogramJSON(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 	for _, bad := range []string{`[[-1,1]]`, `[[9223372036854775808,1]]`, `[[1,18446744073709551615],[2,1]]`, `{}`} {
-		if err := json.Unmarshal([]byte(bad), &back); err == nil {
-			t.Errorf("%s is a histogram: %v", bad, back.Classes())
-		}
+		t.Run(bad, func(t *testing.T) {
+			if err := json.Unmarshal([]byte(bad), &back); err == nil {
+				t.Errorf("%s is a histogram: %v", bad, back.Classes())
+			}
+		})
 	}
 }
 
@@ -97,8 +100,10 @@ func TestHistogramCountUpTo(t *testing.T) {
 	}
 	h.CountUpTo(limits, got)
 	for i, want := range []uint64{1, 3, 3, 5, 6} {
-		if got[i] != want {
-			t.Errorf("up to %d: %d, want %d", limits[i], got[i], want)
-		}
+		t.Run(fmt.Sprint(want), func(t *testing.T) {
+			if got[i] != want {
+				t.Errorf("up to %d: %d, want %d", limits[i], got[i], want)
+			}
+		})
 	}
 }

@@ -35,38 +35,44 @@ func TestParse(t *testing.T) {
 		{"24 packets", Length{Packets: 24}, ""}, {"1 packet", Length{Packets: 1}, ""}, {"24packets", Length{Packets: 24},
 			"24 packets"}, {"36kB", Length{Bytes: 36000}, ""},
 	} {
-		var got fmt.Stringer
-		var err error
-		switch c.want.(type) {
-		case Time:
-			got, err = ParseTime(c.in)
-		case Rate:
-			got, err = ParseRate(c.in)
-		case PacketRate:
-			got, err = ParsePacketRate(c.in)
-		case Bytes:
-			got, err = ParseBytes(c.in)
-		case Length:
-			got, err = ParseLength(c.in)
-		}
-		back := c.back
-		if back == "" {
-			back = c.in
-		}
-		if err != nil || got != c.want || got.String() != back {
-			t.Errorf("%q: got %v (%v), want %s", c.in, got, err, back)
-		}
+		t.Run(c.in, func(t *testing.T) {
+			var got fmt.Stringer
+			var err error
+			switch c.want.(type) {
+			case Time:
+				got, err = ParseTime(c.in)
+			case Rate:
+				got, err = ParseRate(c.in)
+			case PacketRate:
+				got, err = ParsePacketRate(c.in)
+			case Bytes:
+				got, err = ParseBytes(c.in)
+			case Length:
+				got, err = ParseLength(c.in)
+			}
+			back := c.back
+			if back == "" {
+				back = c.in
+			}
+			if err != nil || got != c.want || got.String() != back {
+				t.Errorf("%q: got %v (%v), want %s", c.in, got, err, back)
+			}
+		})
 	}
 	for in, want := range map[string]LinkRate{"4170pps": {Packets: 4170}, "50Mbps": {Bits: 50 * Mbps}} {
-		if got, err := ParseLinkRate(in); err != nil || got != want {
-			t.Errorf("%q: got %v, %v", in, got, err)
-		}
+		t.Run(in, func(t *testing.T) {
+			if got, err := ParseLinkRate(in); err != nil || got != want {
+				t.Errorf("%q: got %v, %v", in, got, err)
+			}
+		})
 	}
 	for in, want := range map[string]float64{"85%": .85, "0.2 %": .002, "0.85": .85, "100%": 1, "0.7%": .007, "0": 0,
 		"0.000001%": 1e-8} {
-		if got, err := ParseShare(in); err != nil || got != want {
-			t.Errorf("%q: got %v, %v", in, got, err)
-		}
+		t.Run(in, func(t *testing.T) {
+			if got, err := ParseShare(in); err != nil || got != want {
+				t.Errorf("%q: got %v, %v", in, got, err)
+			}
+		})
 	}
 }
 
@@ -102,9 +108,11 @@ func TestParseRefuses(t *testing.T) {
 		{"length", "24", "packets"},
 		{"length", "99999999999 packets", "2³¹"}, {"share", "x%", "85%"}, {"share", "5kB", "85%"},
 	} {
-		if err := parse[c.kind](c.in); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s %q: error %v, want one with %q", c.kind, c.in, err, c.want)
-		}
+		t.Run(c.kind, func(t *testing.T) {
+			if err := parse[c.kind](c.in); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s %q: error %v, want one with %q", c.kind, c.in, err, c.want)
+			}
+		})
 	}
 }
 
@@ -355,9 +363,11 @@ func FuzzShare(f *testing.F) {
 func TestFormatShare(t *testing.T) {
 	for v, want := range map[float64]string{0: "0%", .85: "85%", .002: "0.2%", 1: "100%", 1.5: "150%", .007: "0.7%",
 		.00001: "0.001%", -.25: "-25%", 12: "1200%", math.Inf(1): "+Inf"} {
-		if got := FormatShare(v); got != want {
-			t.Errorf("%g prints %s, want %s", v, got, want)
-		}
+		t.Run(fmt.Sprint(v), func(t *testing.T) {
+			if got := FormatShare(v); got != want {
+				t.Errorf("%g prints %s, want %s", v, got, want)
+			}
+		})
 	}
 }
 
@@ -376,10 +386,12 @@ func TestRandomStreams(t *testing.T) {
 		{1, "flow 1", "17759789516455382503 876 0.7018208712763315"},
 		{2, "flow 1", "6397681553504374272 797 0.8289987413126595"},
 	} {
-		r := NewRandom(c.seed, c.entity)
-		if got := fmt.Sprint(r.Uint64(), r.IntN(1000), r.Float64()); got != c.want {
-			t.Errorf("stream (%d, %q): %s, want %s", c.seed, c.entity, got, c.want)
-		}
+		t.Run(c.entity, func(t *testing.T) {
+			r := NewRandom(c.seed, c.entity)
+			if got := fmt.Sprint(r.Uint64(), r.IntN(1000), r.Float64()); got != c.want {
+				t.Errorf("stream (%d, %q): %s, want %s", c.seed, c.entity, got, c.want)
+			}
+		})
 	}
 	// drawing from one stream does not move another; two streams do not correlate
 	x, y, alone := NewRandom(7, "x"), NewRandom(7, "y"), NewRandom(7, "x")

@@ -16,35 +16,37 @@ func TestDistributions(t *testing.T) {
 		name string
 		mean float64
 	}{{"websearch", 1_711_250}, {"hadoop", 120_420.8}, {"alistorage", 40_869.8}} {
-		for i := range Distributions {
-			d := &Distributions[i]
-			if d.Name != c.name {
-				continue
-			}
-			if math.Abs(d.Mean()/c.mean-1) > 1e-3 {
-				t.Errorf("%s: mean %.1f, want %.1f", c.name, d.Mean(), c.mean)
-			}
-			random, sum := unit.NewRandom(1, c.name), 0.0
-			const n = 400_000
-			below := make([]int, len(d.Points))
-			for range n {
-				s := d.Size(random.Float64())
-				sum += float64(s)
+		t.Run(c.name, func(t *testing.T) {
+			for i := range Distributions {
+				d := &Distributions[i]
+				if d.Name != c.name {
+					continue
+				}
+				if math.Abs(d.Mean()/c.mean-1) > 1e-3 {
+					t.Errorf("%s: mean %.1f, want %.1f", c.name, d.Mean(), c.mean)
+				}
+				random, sum := unit.NewRandom(1, c.name), 0.0
+				const n = 400_000
+				below := make([]int, len(d.Points))
+				for range n {
+					s := d.Size(random.Float64())
+					sum += float64(s)
+					for k, p := range d.Points {
+						if float64(s) <= p.Bytes {
+							below[k]++
+						}
+					}
+				}
+				if math.Abs(sum/n/c.mean-1) > 0.02 {
+					t.Errorf("%s: mean of %d samples %.1f", c.name, n, sum/n)
+				}
 				for k, p := range d.Points {
-					if float64(s) <= p.Bytes {
-						below[k]++
+					if got := float64(below[k]) / n; math.Abs(got-p.Share) > 0.005 {
+						t.Errorf("%s: %.4f of the samples are at most %g, want %.4f", c.name, got, p.Bytes, p.Share)
 					}
 				}
 			}
-			if math.Abs(sum/n/c.mean-1) > 0.02 {
-				t.Errorf("%s: mean of %d samples %.1f", c.name, n, sum/n)
-			}
-			for k, p := range d.Points {
-				if got := float64(below[k]) / n; math.Abs(got-p.Share) > 0.005 {
-					t.Errorf("%s: %.4f of the samples are at most %g, want %.4f", c.name, got, p.Bytes, p.Share)
-				}
-			}
-		}
+		})
 	}
 }
 
@@ -64,9 +66,11 @@ func TestReadCDF(t *testing.T) {
 		"1e9 5\n":             "x:1:1: \"1e9\" is not a number",
 		"\x00\xff 5\n":        "x:1:1: ",
 	} {
-		if _, err := ReadCDF(strings.NewReader(text), "x"); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%q: %v, want %s", text, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if _, err := ReadCDF(strings.NewReader(text), "x"); err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%q: %v, want %s", text, err, want)
+			}
+		})
 	}
 }
 
@@ -91,10 +95,12 @@ func TestReadHTSimFlows(t *testing.T) {
 		"Nodes 2\nConnections 1\n0->1 start 0 size 0\n":              "x:3:19: the size is",
 		"Nodes 0\nConnections 1\n":                                   "x:1:7: the number of nodes",
 	} {
-		if _, err := ReadHTSimFlows(strings.NewReader(text), "x", unit.Microsecond); err == nil ||
-			!strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%q: %v, want %s", text, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if _, err := ReadHTSimFlows(strings.NewReader(text), "x", unit.Microsecond); err == nil ||
+				!strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%q: %v, want %s", text, err, want)
+			}
+		})
 	}
 }
 

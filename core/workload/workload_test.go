@@ -82,11 +82,13 @@ func TestReadHPCCFlowsErrors(t *testing.T) {
 		{"1\n0 1 3 100 5 1p9999999\n", "x.flow:2:13: the start"},
 		{"1\n\u00a00\u20031 3 100 5 x\n", "x.flow:2:17: the start"},
 	} {
-		flows, err := ReadHPCCFlows(strings.NewReader(c.text), "x.flow")
-		var e *FormatError
-		if !errors.As(err, &e) || flows != nil && !e.Excess || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("%q:\n got %v\nwant %s", c.text, err, c.want)
-		}
+		t.Run(c.text, func(t *testing.T) {
+			flows, err := ReadHPCCFlows(strings.NewReader(c.text), "x.flow")
+			var e *FormatError
+			if !errors.As(err, &e) || flows != nil && !e.Excess || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("%q:\n got %v\nwant %s", c.text, err, c.want)
+			}
+		})
 	}
 	if _, err := ReadHPCCFlows(iotest.ErrReader(iotest.ErrTimeout), "x.flow"); err == nil ||
 		!strings.Contains(err.Error(), "timeout") {
