@@ -5,8 +5,9 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/tm"
-	"weir/core/fabric"
+	"weir/core/fabric/wiring"
 	"weir/core/packet"
+	"weir/core/topology"
 	"weir/core/unit"
 )
 
@@ -20,16 +21,13 @@ type BridgePort struct {
 
 // BridgeConfig is what a Bridge is made of.
 type BridgeConfig struct {
-	Name      string
-	Seed      uint64
-	Ports     []BridgePort
-	MaxFrame  int // bytes of the largest frame at any port, with its tags
-	Queues    int // a port; 0 means 1
-	Scheduler func(queues int, r unit.LinkRate) (tm.Scheduler, error)
-	Programs  func(site *dataplane.Site) ([]dataplane.Program, error)
-	Framing   packet.Framing
-	Book      *packet.Book
-	Codec     dataplane.Codec
+	SwitchConfig // what runs in it; its codec reads what frames come in
+	Name         string
+	Seed         uint64
+	Ports        []BridgePort
+	MaxFrame     int // bytes of the largest frame at any port, with its tags
+	Framing      packet.Framing
+	Book         *packet.Book
 }
 
 // Bridge is the data plane of one switch whose ports are interfaces of this machine: the
@@ -67,88 +65,65 @@ func NewBridge(c BridgeConfig, gates []Gate, clock func() unit.Time) (*Bridge, e
 		return nil, fmt.Errorf("bridge %s: %d ports at %d gates; two at least are needed", c.Name, len(c.Ports), len(gates))
 	}
 	b := &Bridge{config: c, plane: plane{clock: clock, book: c.Book, framing: c.Framing, room: c.MaxFrame, any: true}}
-	nodes := make([]fabric.Node, 1)
-	b.hosts = make([]*host, 1)
-	var links []fabric.Link
-	var ports []*tm.Port
-	var hashes unit.Random
-	queues := max(c.Queues, 1)
-	for i, p := range c.Ports {
-		s := tm.NewFIFO()
-		if queues > 1 {
-			s = tm.NewStrict()
-		}
-		if c.Scheduler != nil {
-			var err error
-			if s, err = c.Scheduler(queues, p.Rate); err != nil {
-				return nil, fmt.Errorf("bridge %s: %w", c.Name, err)
-			}
-		}
-		if x, ok := s.(tm.Seeded); ok {
-			if hashes.Rand == nil {
-				hashes = unit.NewRandom(c.Seed, "switch "+c.Name+" flow queues")
-			}
-			x.Seed(uint32(hashes.Uint64()))
-		}
-		ports = append(ports, tm.NewPort(tm.NewBuffer(queues, p.Queue, p.Buffer), s, p.Rate))
-		id := packet.PortID(i)
-		links = append(links,
-			fabric.Link{From: 0, FromPort: id, To: i + 1, Rate: p.Rate},
-			fabric.Link{From: i + 1, To: 0, ToPort: id, Rate: immediate})
-		d := &door{Gate: gates[i]}
-		b.doors = append(b.doors, d)
-		h := b.newHost(i+1, p.Name, immediate, d)
-		b.hosts = append(b.hosts, h)
-		nodes = append(nodes, h)
+	for _, g := range gates {
+		b.doors = append(b.doors, &door{Gate: g})
 	}
-	site := b.site(c.Ports, ports)
-	programs, err := c.Programs(site)
+	b.wiring = wiring.New(c.star(), &b.pool, nil)
+	for i := range c.Ports {
+		b.wiring.Links[2*i+1].Rate = immediate
+	}
+	nodes, err := b.nodes(c.star().Network, func(node int) Gate { return b.doors[node-1] })
 	if err != nil {
 		return nil, fmt.Errorf("bridge %s: %w", c.Name, err)
 	}
-	b.sw, err = dataplane.New(dataplane.Config{
-		Name: c.Name, Ports: ports, Programs: programs, Pool: &b.pool, Book: c.Book, Codec: c.Codec,
-		Random: unit.NewRandom(c.Seed, "switch "+c.Name), MinFrame: c.Framing.Min + c.Framing.Extra,
-	})
-	if err != nil {
-		return nil, err
-	}
-	nodes[0] = b.sw
-	return b, b.start(nodes, links, nil)
+	b.sw = b.switches[0]
+	return b, b.start(nodes, b.wiring.Links, nil)
 }
 
-// site is where the programs of a bridge run.
-func (b *Bridge) site(ports []BridgePort, at []*tm.Port) *dataplane.Site {
-	c := &b.config
-	s := &dataplane.Site{
-		Switch: c.Name, Ports: len(ports), At: at, Book: c.Book, Queues: max(c.Queues, 1),
-		MaxFrame: c.Framing.Frame(int32(c.MaxFrame), 0, true), Framing: c.Framing,
-		Random: func(entity string) unit.Random { return unit.NewRandom(c.Seed, "switch "+c.Name+" "+entity) },
+// Switch makes the bridge's switch alone, to see whether it can be.
+func (c *BridgeConfig) Switch() (*dataplane.Switch, error) {
+	return wiring.New(c.star(), &packet.Pool{}, nil).NewSwitch(0, nil, nil)
+}
+
+// star is the network of the switch, node 0, with a host at each of its ports.
+func (c *BridgeConfig) star() *wiring.Config {
+	n := &topology.Network{Nodes: []topology.Node{{Name: c.Name, Switch: true}}}
+	sw := c.SwitchConfig
+	sw.QueueLimits = nil
+	for i := range c.Ports {
+		p := &c.Ports[i]
+		n.Nodes = append(n.Nodes, topology.Node{Name: p.Name})
+		n.Links = append(n.Links, topology.Link{Ends: [2]int{0, i + 1}, Rate: p.Rate,
+			Buffer: unit.Length{Packets: p.Buffer.Packets, Bytes: p.Buffer.Bytes}})
+		sw.QueueLimits = append(sw.QueueLimits, p.Queue)
 	}
-	for _, p := range ports {
-		s.Lines = append(s.Lines, dataplane.Line{Rate: p.Rate})
-	}
-	return s
+	switches := make([]SwitchConfig, len(n.Nodes))
+	switches[0] = sw
+	return &wiring.Config{Seed: c.Seed, Network: n, Switches: switches, Hosts: c.Book, Framing: c.Framing,
+		MaxFrame: c.Framing.Frame(int32(c.MaxFrame), 0, true)}
 }
 
 // Site is where new programs for the running bridge are made, when SetPorts is to follow.
 func (b *Bridge) Site(ports []BridgePort) *dataplane.Site {
+	c := b.config
+	c.Ports = ports
 	var at []*tm.Port
 	for i := range ports {
 		at = append(at, b.Port(i))
 	}
-	return b.site(ports, at)
+	return wiring.New(c.star(), &b.pool, nil).Site(0, at)
 }
 
 // SetPorts changes rates and limits of the ports, whose names stay. What waits stays, also
 // above a new limit, and the frame that is being sent leaves when it would have.
 func (b *Bridge) SetPorts(ports []BridgePort) {
-	for i, p := range ports {
-		port := b.Port(i)
+	for i := range ports {
+		p := &ports[i]
 		if p.Rate != b.config.Ports[i].Rate {
 			b.fabric.SetRate(2*i, p.Rate)
-			port.SetRate(p.Rate)
+			b.Port(i).SetRate(p.Rate)
 		}
+		port := b.Port(i)
 		port.SetLimit(p.Buffer)
 		for q := range port.Queues() {
 			port.Queue(tm.QueueID(q)).Limit = p.Queue

@@ -114,38 +114,49 @@ func (c *Config) build(gates []Gate, clock func() unit.Time) (*plane, error) {
 	n := c.Network
 	d := &plane{clock: clock, book: c.Hosts, framing: c.Framing, room: c.room(), config: c}
 	d.wiring = c.wire(&d.pool)
-	d.switches = d.wiring.Switches
 	captured, err := c.Capture.nodes(n)
 	if err != nil {
 		return nil, err
 	}
-	nodes := make([]fabric.Node, len(n.Nodes))
-	d.hosts = make([]*host, len(n.Nodes))
-	for i, node := range n.Nodes {
-		if node.Switch {
-			sw, err := d.wiring.NewSwitch(i, nil, nil)
-			if err != nil {
-				return nil, err
-			}
-			if nodes[i] = sw; captured[i] {
-				t := d.newTap(i, sw)
-				nodes[i], d.taps = t, append(d.taps, t)
-			}
-			continue
+	nodes, err := d.nodes(n, func(node int) Gate { return gates[node] })
+	if err != nil {
+		return nil, err
+	}
+	for i, sw := range d.switches {
+		if captured[i] {
+			t := d.newTap(i, sw)
+			nodes[i], d.taps = t, append(d.taps, t)
 		}
-		leaving := d.wiring.Leaving(i)
-		if len(leaving) != 1 || gates[i] == nil {
-			return nil, fmt.Errorf("lab: host %s has %d links; a host has one NIC", node.Name, len(leaving))
-		}
-		d.hosts[i] = d.newHost(i, node.Name, d.wiring.Links[leaving[0]].Rate, gates[i])
-		d.wiring.Attach(i, d.hosts[i].port)
-		nodes[i] = d.hosts[i]
 	}
 	if d.seen, err = newSeen(c); err != nil {
 		return nil, err
 	}
 	return d, d.start(nodes, d.wiring.Links,
 		c.Selection.Links(c.Telemetry, c.Observer, &d.tally, &d.noticesLost, d.wiring.Port))
+}
+
+// nodes makes the switches of a network that is wired, and its hosts with their gates.
+func (d *plane) nodes(n *topology.Network, gate func(node int) Gate) ([]fabric.Node, error) {
+	d.switches, d.hosts = d.wiring.Switches, make([]*host, len(n.Nodes))
+	nodes := make([]fabric.Node, len(n.Nodes))
+	for i, node := range n.Nodes {
+		if node.Switch {
+			sw, err := d.wiring.NewSwitch(i, nil, nil)
+			if err != nil {
+				return nil, err
+			}
+			nodes[i] = sw
+			continue
+		}
+		leaving := d.wiring.Leaving(i)
+		if len(leaving) != 1 {
+			return nil, fmt.Errorf("lab: host %s has %d links; a host has one NIC", node.Name, len(leaving))
+		}
+		d.hosts[i] = d.newHost(i, node.Name, d.wiring.Links[leaving[0]].Rate, gate(i))
+		d.wiring.Attach(i, d.hosts[i].port)
+		nodes[i] = d.hosts[i]
+	}
+	return nodes, nil
 }
 
 // Capture asks for all that comes in and goes out at some switches.

@@ -64,15 +64,11 @@ func newBench(t testing.TB, c *Config) *bench {
 		b.gates, gates = append(b.gates, g), append(gates, g)
 	}
 	var err error
-	b.Bridge, err = lab.NewBridge(lab.BridgeConfig{
-		Name: "switch", Seed: 1, Ports: c.links(), MaxFrame: 1514 + MostTagged, Queues: c.Queues, Scheduler: c.scheduler,
-		Framing: c.Framing,
-		Book:    b.users.book, Codec: &codec{b.users, behind(c)},
-		Programs: func(site *dataplane.Site) (all []dataplane.Program, err error) {
+	b.Bridge, err = lab.NewBridge(c.bridge(1, 1514+MostTagged, b.users,
+		func(site *dataplane.Site) (all []dataplane.Program, err error) {
 			b.running, _, err = succeed(0, site, nil, c.Programs)
 			return programs(b.running), err
-		},
-	}, gates, func() unit.Time { return b.time })
+		}), gates, func() unit.Time { return b.time })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -537,15 +533,11 @@ func TestNoGarbage(t *testing.T) {
 	}
 	gates := []lab.Gate{&loopGate{frames: all, now: &b.time}, &loopGate{frames: all, now: &b.time}}
 	var err error
-	b.Bridge, err = lab.NewBridge(lab.BridgeConfig{
-		Name: "switch", Seed: 1, Ports: c.links(), MaxFrame: 1514 + MostTagged, Queues: c.Queues, Scheduler: c.scheduler,
-		Framing: c.Framing,
-		Book:    b.users.book, Codec: &codec{b.users, behind(c)},
-		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
+	b.Bridge, err = lab.NewBridge(c.bridge(1, 1514+MostTagged, b.users,
+		func(site *dataplane.Site) ([]dataplane.Program, error) {
 			list, _, err := succeed(0, site, nil, c.Programs)
 			return programs(list), err
-		},
-	}, gates, func() unit.Time { return b.time })
+		}), gates, func() unit.Time { return b.time })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -298,26 +298,36 @@ func (d *decoder) fit() (names []string) {
 func (d *decoder) try() {
 	c := d.c
 	u := newUsers(1, 0)
-	site := &dataplane.Site{Switch: "switch", Ports: len(c.Ports), Book: u.book, Queues: c.Queues, Framing: c.Framing,
-		MaxFrame: c.Framing.Frame(fullFrame, 0, true), Random: func(string) unit.Random {
-			return unit.NewRandom(1, "switch")
-		}}
-	for _, p := range c.links() {
-		s, err := c.scheduler(c.Queues, p.Rate)
-		if err != nil {
-			continue // it has been said
+	b := c.bridge(1, fullFrame, u, func(site *dataplane.Site) ([]dataplane.Program, error) {
+		for _, p := range c.Programs {
+			x, err := p.Scheme.Build(site, p.Values)
+			if err == nil {
+				err = c.meter(x)
+			}
+			if err != nil {
+				d.Fail(p.At, "", "%v", err)
+			}
 		}
-		site.At = append(site.At, tm.NewPort(tm.NewBuffer(c.Queues, p.Queue, p.Buffer), s, p.Rate))
-		site.Lines = append(site.Lines, dataplane.Line{Rate: p.Rate})
+		return nil, nil
+	})
+	b.Scheduler = func(queues int, r unit.LinkRate) (tm.Scheduler, error) {
+		s, err := c.scheduler(queues, r)
+		if err != nil {
+			s = tm.NewFIFO() // it has been said
+		}
+		return s, nil
 	}
-	for _, p := range c.Programs {
-		x, err := p.Scheme.Build(site, p.Values)
-		if err == nil {
-			err = c.meter(x)
-		}
-		if err != nil {
-			d.Fail(p.At, "", "%v", err)
-		}
+	b.Switch() // what only the programs can tell, they have told above
+}
+
+// bridge is the data plane of the file's switch, for frames up to a length, with these programs.
+func (c *Config) bridge(seed uint64, maxFrame int, u *users,
+	programs func(site *dataplane.Site) ([]dataplane.Program, error)) lab.BridgeConfig {
+	return lab.BridgeConfig{
+		Name: "switch", Seed: seed, Ports: c.links(), MaxFrame: maxFrame, Framing: c.Framing, Book: u.book,
+		SwitchConfig: lab.SwitchConfig{
+			Programs: programs, Queues: c.Queues, Scheduler: c.scheduler, Codec: &codec{u, behind(c)},
+		},
 	}
 }
 

@@ -132,15 +132,11 @@ func Serve(known Schemes, control io.Reader, out io.Writer) error {
 		return fmt.Errorf("data plane: %w", err)
 	}
 	unix.Setpriority(unix.PRIO_PROCESS, 0, niceness) // without it, its lateness shows
-	c := lab.BridgeConfig{
-		Name: "switch", Seed: be.Uint64(seed[:]), Ports: l.config.links(), MaxFrame: maxFrame + MostTagged,
-		Queues: l.config.Queues, Scheduler: l.config.scheduler,
-		Framing: l.config.Framing, Book: l.users.book, Codec: &codec{l.users, behind(l.config)},
-		Programs: func(site *dataplane.Site) (all []dataplane.Program, err error) {
+	c := l.config.bridge(be.Uint64(seed[:]), maxFrame+MostTagged, l.users,
+		func(site *dataplane.Site) (all []dataplane.Program, err error) {
 			l.running, _, err = succeed(0, site, nil, l.config.Programs)
 			return programs(l.running), err
-		},
-	}
+		})
 	if l.live, err = lab.OpenBridge(c, sockets, memoryLimit); err != nil {
 		return fmt.Errorf("data plane: %w", err)
 	}

@@ -17,6 +17,8 @@ type SwitchConfig struct {
 	Queues   int // a port; 0 means 1
 	// of each queue, besides the link's buffer for the port as a whole
 	QueueLimit tm.Limit
+	// QueueLimits are those of each port's queues, by port, in place of QueueLimit; nil: ports are alike
+	QueueLimits []tm.Limit
 	// nil: FIFO (one queue), strict priority (several)
 	Scheduler     func(queues int, r unit.LinkRate) (tm.Scheduler, error)
 	Recirculation dataplane.Recirculation
@@ -30,9 +32,10 @@ func (w *Wiring) NewSwitch(node int, more []dataplane.Program, onPFC func(now un
 	class uint8, kind packet.Kind)) (*dataplane.Switch, error) {
 	c := w.config
 	sc, name := &c.Switches[node], c.Network.Nodes[node].Name
+	var ports []*tm.Port
 	var numbers []dataplane.Number
 	var hashes unit.Random // of schedulers that place flows by a hash
-	for _, i := range w.leaving[node] {
+	for port, i := range w.leaving[node] {
 		s, err := sc.scheduler(w.Links[i].Rate)
 		if err != nil {
 			return nil, fmt.Errorf("switch %s: %w", name, err)
@@ -43,10 +46,15 @@ func (w *Wiring) NewSwitch(node int, more []dataplane.Program, onPFC func(now un
 			}
 			x.Seed(uint32(hashes.Uint64()))
 		}
-		w.ports[i] = tm.NewPort(tm.NewBuffer(sc.queues(), sc.QueueLimit, w.buffer(i)), s, w.Links[i].Rate)
+		each := sc.QueueLimit
+		if sc.QueueLimits != nil {
+			each = sc.QueueLimits[port]
+		}
+		w.ports[i] = tm.NewPort(tm.NewBuffer(sc.queues(), each, w.buffer(i)), s, w.Links[i].Rate)
+		ports = append(ports, w.ports[i])
 		numbers = append(numbers, dataplane.Number{Out: i, In: i ^ 1})
 	}
-	site := w.Site(node)
+	site := w.Site(node, ports)
 	var programs []dataplane.Program
 	if sc.Programs != nil {
 		var err error
@@ -55,7 +63,7 @@ func (w *Wiring) NewSwitch(node int, more []dataplane.Program, onPFC func(now un
 		}
 	}
 	sw, err := dataplane.New(dataplane.Config{
-		Name: name, ID: node, Ports: site.At, Programs: append(programs, more...), Pool: w.pool, Book: c.Hosts,
+		Name: name, ID: node, Ports: ports, Programs: append(programs, more...), Pool: w.pool, Book: c.Hosts,
 		Codec: sc.Codec, Random: w.random(name, ""), Recirculation: sc.Recirculation,
 		MinFrame: c.Framing.Min + c.Framing.Extra, Observer: w.observer, Numbers: numbers, OnPFC: onPFC,
 	})
@@ -88,12 +96,12 @@ func (w *Wiring) random(name, entity string) unit.Random {
 	return unit.NewRandom(w.config.Seed, "switch "+name+entity)
 }
 
-// Site is what programs of a node's switch are told of it, whose ports must be there.
-func (w *Wiring) Site(node int) *dataplane.Site {
+// Site is where programs of a node's switch run, which has these ports.
+func (w *Wiring) Site(node int, ports []*tm.Port) *dataplane.Site {
 	c, n := w.config, w.config.Network
 	sc, name := &c.Switches[node], n.Nodes[node].Name
 	site := &dataplane.Site{
-		Switch: name, ID: node, Ports: len(w.leaving[node]), Book: c.Hosts, Routes: sc.Routes,
+		Switch: name, ID: node, Ports: len(ports), At: ports, Book: c.Hosts, Routes: sc.Routes,
 		Clock: sc.Clock, Rates: w.rates, Counted: c.Telemetry != nil && c.Telemetry.Counted, Queues: sc.queues(),
 		MaxFrame: c.MaxFrame, Framing: c.Framing,
 		Random: func(entity string) unit.Random { return w.random(name, " "+entity) },
@@ -101,7 +109,6 @@ func (w *Wiring) Site(node int) *dataplane.Site {
 	}
 	for _, i := range w.leaving[node] {
 		l := &w.Links[i]
-		site.At = append(site.At, w.ports[i])
 		site.Lines = append(site.Lines, dataplane.Line{Rate: l.Rate, Delay: l.Delay + l.Jitter, To: n.Nodes[l.To].Name})
 	}
 	return site
