@@ -37,9 +37,6 @@ const (
 	extraReset  = 1 << 20                // bbr_ack_epoch_acked_reset_thresh
 )
 
-// cycle are the pacing gains of PROBE_BW.
-var cycle = [cycleLength]float64{1.25, 0.75, 1, 1, 1, 1, 1, 1}
-
 // Mode is a state of BBR's machine.
 type Mode uint8
 
@@ -63,62 +60,41 @@ func Scheme() cc.Scheme {
 	}, func(f cc.Flow, _ scheme.None) (*BBR, error) { return New(f), nil })
 }
 
-// BBR is the controller of one flow. Bandwidths are in packets per second.
+// BBR is the controller of one flow: what is known of the path, and the phases. Bandwidths are
+// in packets per second.
 type BBR struct {
 	flow cc.Flow
 
-	mode        Mode
-	window      int // cwnd
-	rate        unit.Rate
-	pacingGain  float64
-	windowGain  float64
+	mode       Mode
+	window     int // cwnd
+	rate       unit.Rate
+	pacingGain float64
+	windowGain float64
+
 	bandwidth   maxFilter
 	rounds      uint32
 	nextRound   int64 // next_rtt_delivered
 	roundStart  bool
-	minRTT      unit.Time // Never: not known
-	minRTTStamp unit.Time
-	probeDone   unit.Time // probe_rtt_done_stamp; Never: not set
-	probeRound  bool      // probe_rtt_round_done
 	appLimited  bool
 	idleRestart bool
 	seenRTT     bool
+	srtt        unit.Time
+	totals      totals // as of the last ACK
 
-	priorWindow  int
-	priorState   cc.State
-	conservation bool
-
-	full       float64 // full_bw
-	fullCount  int
-	fullFound  bool
-	cycleIndex int
-	cycleStamp unit.Time
-
-	extra      [2]int // extra_acked
-	extraIndex int
-	extraAge   int
-	epochStamp unit.Time
-	epochAcked int
-
-	longTerm          float64 // lt_bw
-	longTermUsed      bool
-	longTermSampling  bool
-	longTermCount     int // lt_rtt_cnt
-	longTermLost      int64
-	longTermDelivered int64
-	longTermStamp     unit.Time
-
-	delivered, lost int64 // of the last ACK
-	srtt            unit.Time
-	deliveredAt     unit.Time // delivered_mstamp
+	startup     startup
+	drain       drain
+	probeBW     probeBW
+	probeRTT    probeRTT
+	recovery    recovery
+	policer     policer
+	aggregation aggregation
 }
 
 // New makes the controller of a flow (bbr_init).
 func New(f cc.Flow) *BBR {
-	b := &BBR{flow: f, window: f.InitialWindow, minRTT: unit.Never, minRTTStamp: f.Start, probeDone: unit.Never,
-		epochStamp: f.Start}
-	b.pacingGain, b.windowGain = highGain, highGain
-	b.resetLongTerm(f.Start)
+	b := &BBR{flow: f, window: f.InitialWindow, probeRTT: newProbeRTT(f.Start)}
+	b.aggregation.restart(f.Start)
+	b.pacingGain, b.windowGain = b.startup.gains()
 	b.initialRate()
 	return b
 }
@@ -132,15 +108,15 @@ func (b *BBR) Bandwidth() float64  { return b.estimate() }
 // estimate is bbr_bw: the long-term rate of a policer, if one was found, else the
 // largest of the last rounds.
 func (b *BBR) estimate() float64 {
-	if b.longTermUsed {
-		return b.longTerm
+	if b.policer.used {
+		return b.policer.bandwidth
 	}
 	return b.bandwidth.max()
 }
 
 // pacing is bbr_bw_to_pacing_rate: of payload, less the margin that keeps queues short.
-func (b *BBR) pacing(bandwidth, gain float64) unit.Rate {
-	r := bandwidth * float64(b.flow.MSS) * 8 * gain * pacingMargin
+func pacing(mss int32, bandwidth, gain float64) unit.Rate {
+	r := bandwidth * float64(mss) * 8 * gain * pacingMargin
 	return max(1, unit.Rate(min(r, math.MaxInt64/2)))
 }
 
@@ -151,15 +127,15 @@ func (b *BBR) initialRate() {
 	if b.srtt > 0 {
 		rtt, b.seenRTT = b.srtt, true
 	}
-	b.rate = b.pacing(float64(b.window)/rtt.Seconds(), highGain)
+	b.rate = pacing(b.flow.MSS, float64(b.window)/rtt.Seconds(), highGain)
 }
 
 func (b *BBR) setRate(bandwidth, gain float64) {
-	r := b.pacing(bandwidth, gain)
+	r := pacing(b.flow.MSS, bandwidth, gain)
 	if !b.seenRTT && b.srtt > 0 {
 		b.initialRate()
 	}
-	if b.fullFound || r > b.rate {
+	if b.startup.full || r > b.rate {
 		b.rate = r
 	}
 }
@@ -176,17 +152,17 @@ func (b *BBR) segments() int {
 
 // bdp is bbr_bdp, in packets.
 func (b *BBR) bdp(bandwidth, gain float64) int {
-	if b.minRTT == unit.Never {
+	if b.probeRTT.min == unit.Never {
 		return b.flow.InitialWindow
 	}
-	return int(math.Ceil(bandwidth * b.minRTT.Seconds() * gain))
+	return int(math.Ceil(bandwidth * b.probeRTT.min.Seconds() * gain))
 }
 
 // budget is bbr_quantization_budget: room for segments in the hosts' queues.
 func (b *BBR) budget(window int) int {
 	window += 3 * b.segments()
 	window = (window + 1) &^ 1
-	if b.mode == ProbeBandwidth && b.cycleIndex == 0 {
+	if b.mode == ProbeBandwidth && b.probeBW.probing() {
 		window += 2
 	}
 	return window
@@ -213,34 +189,40 @@ func (b *BBR) OnSend(now unit.Time, s cc.Sent) {
 		return
 	}
 	b.idleRestart = true
-	b.epochStamp, b.epochAcked = now, 0
+	b.aggregation.restart(now)
 	switch b.mode {
 	case ProbeBandwidth:
 		b.setRate(b.estimate(), 1)
 	case ProbeRTT:
-		b.checkProbeDone(now)
+		if b.probeRTT.over(now) {
+			b.leaveProbeRTT(now)
+		}
 	}
 }
 
 // OnAck is bbr_main.
 func (b *BBR) OnAck(now unit.Time, a *cc.Ack) {
 	if a.Packets > 0 {
-		b.deliveredAt = now
+		b.totals.at = now
 	}
-	b.srtt, b.delivered, b.lost = a.RTT.Smoothed, a.Delivered, a.Losses.Total
-	if b.minRTT == unit.Never && a.RTT.Min > 0 {
-		b.minRTT = a.RTT.Min // the handshake's (bbr_init)
+	b.srtt, b.totals.delivered, b.totals.lost = a.RTT.Smoothed, a.Delivered, a.Losses.Total
+	if b.probeRTT.min == unit.Never && a.RTT.Min > 0 {
+		b.probeRTT.min = a.RTT.Min // the handshake's (bbr_init)
 	}
 	b.appLimited = false
 	b.updateBandwidth(now, a)
-	b.updateAggregation(now, a)
-	if b.mode == ProbeBandwidth && b.nextPhase(now, a) {
-		b.advance(now)
+	if a.Packets > 0 && a.Delivery.Packets > 0 && a.Delivery.Interval > 0 {
+		b.aggregation.update(now, a.Packets, b.estimate(), b.roundStart, b.window)
 	}
-	b.checkFull(a)
-	b.checkDrain(now, a)
+	if b.mode == ProbeBandwidth && b.phaseDone(now, a) {
+		b.probeBW.advance(now)
+	}
+	if b.roundStart && !a.Delivery.AppLimited {
+		b.startup.round(b.bandwidth.max())
+	}
+	b.leaveStartup(now, a)
 	b.updateMinRTT(now, a)
-	b.gains()
+	b.setGains()
 	bandwidth := b.estimate()
 	b.setRate(bandwidth, b.pacingGain)
 	b.setWindow(a, bandwidth, b.windowGain)
@@ -255,104 +237,56 @@ func (b *BBR) updateBandwidth(now unit.Time, a *cc.Ack) {
 	if d.PriorDelivered >= b.nextRound {
 		b.nextRound = a.Delivered
 		b.rounds++
-		b.roundStart, b.conservation = true, false
+		b.roundStart = true
+		b.recovery.round()
 	}
-	b.sampleLongTerm(now, a.Losses.New, d.AppLimited)
+	b.samplePolicer(now, a.Losses.New, d.AppLimited)
 	bandwidth := float64(d.Packets) / d.Interval.Seconds()
 	if !d.AppLimited || bandwidth >= b.bandwidth.max() {
 		b.bandwidth.update(bandwidthRounds, b.rounds, bandwidth)
 	}
 }
 
-// updateAggregation measures how many more packets come acknowledged than the
-// bandwidth lets expect.
-func (b *BBR) updateAggregation(now unit.Time, a *cc.Ack) {
-	if a.Packets <= 0 || a.Delivery.Packets <= 0 || a.Delivery.Interval <= 0 {
-		return
-	}
-	if b.roundStart {
-		if b.extraAge++; b.extraAge >= extraRounds {
-			b.extraAge = 0
-			b.extraIndex ^= 1
-			b.extra[b.extraIndex] = 0
-		}
-	}
-	expected := int(b.estimate() * (now - b.epochStamp).Seconds())
-	if b.epochAcked <= expected || b.epochAcked+a.Packets >= extraReset {
-		b.epochAcked, b.epochStamp, expected = 0, now, 0
-	}
-	b.epochAcked = min(b.epochAcked+a.Packets, 0xfffff)
-	b.extra[b.extraIndex] = max(b.extra[b.extraIndex], min(b.epochAcked-expected, b.window))
-}
-
-// nextPhase is bbr_is_next_cycle_phase.
-func (b *BBR) nextPhase(now unit.Time, a *cc.Ack) bool {
-	whole := now-b.cycleStamp > b.minRTT
+// phaseDone tells whether PROBE_BW's phase is over.
+func (b *BBR) phaseDone(now unit.Time, a *cc.Ack) bool {
 	if b.pacingGain == 1 {
-		return whole
+		return b.probeBW.whole(now, b.probeRTT.min)
 	}
-	inFlight := b.inNetwork(now, a, a.Flight.Before)
-	bandwidth := b.bandwidth.max()
-	if b.pacingGain > 1 {
-		return whole && (a.Losses.New > 0 || inFlight >= b.inFlight(bandwidth, b.pacingGain))
-	}
-	return whole || inFlight <= b.inFlight(bandwidth, 1)
+	return b.probeBW.done(now, b.probeRTT.min, b.pacingGain, a.Losses.New, b.inNetwork(now, a, a.Flight.Before),
+		b.inFlight(b.bandwidth.max(), max(b.pacingGain, 1)))
 }
 
-func (b *BBR) advance(now unit.Time) {
-	b.cycleIndex = (b.cycleIndex + 1) % cycleLength
-	b.cycleStamp = now
-}
-
-func (b *BBR) probeBandwidth(now unit.Time) {
+func (b *BBR) enterProbeBW(now unit.Time) {
 	b.mode = ProbeBandwidth
-	b.cycleIndex = cycleLength - 1 - b.flow.Random.IntN(cycleRandom)
-	b.advance(now)
+	b.probeBW.enter(now, b.flow.Random)
 }
 
-// checkFull is bbr_check_full_bw_reached: three rounds with less than a quarter more.
-func (b *BBR) checkFull(a *cc.Ack) {
-	if b.fullFound || !b.roundStart || a.Delivery.AppLimited {
-		return
-	}
-	if bandwidth := b.bandwidth.max(); bandwidth >= b.full*fullGrowth {
-		b.full, b.fullCount = bandwidth, 0
-		return
-	}
-	b.fullCount++
-	b.fullFound = b.fullCount >= fullRounds
-}
-
-func (b *BBR) checkDrain(now unit.Time, a *cc.Ack) {
-	if b.mode == Startup && b.fullFound {
+// leaveStartup goes on to DRAIN and PROBE_BW (bbr_check_drain).
+func (b *BBR) leaveStartup(now unit.Time, a *cc.Ack) {
+	if b.mode == Startup && b.startup.full {
 		b.mode = Drain
 	}
-	if b.mode == Drain && b.inNetwork(now, a, a.Flight.After) <= b.inFlight(b.bandwidth.max(), 1) {
-		b.probeBandwidth(now)
+	if b.mode == Drain && b.drain.done(b.inNetwork(now, a, a.Flight.After), b.inFlight(b.bandwidth.max(), 1)) {
+		b.enterProbeBW(now)
 	}
 }
 
+// updateMinRTT is bbr_update_min_rtt: it enters and leaves PROBE_RTT.
 func (b *BBR) updateMinRTT(now unit.Time, a *cc.Ack) {
-	expired := now > b.minRTTStamp+minRTTWindow
-	if a.RTT.Sample > 0 && (a.RTT.Sample < b.minRTT || expired && !a.RTT.Delayed) {
-		b.minRTT, b.minRTTStamp = a.RTT.Sample, now
-	}
+	expired := b.probeRTT.sample(now, a.RTT.Sample, a.RTT.Delayed)
 	if expired && !b.idleRestart && b.mode != ProbeRTT {
 		b.mode = ProbeRTT
 		b.saveWindow() // in this order, as in Linux
-		b.probeDone = unit.Never
+		b.probeRTT.enter()
 	}
 	if b.mode == ProbeRTT {
 		b.appLimited = true
-		if b.probeDone == unit.Never && a.Flight.After <= leastWindow {
-			b.probeDone = now + probeRTTTime
-			b.probeRound = false
+		low, over := b.probeRTT.acked(now, a.Flight.After, b.roundStart)
+		if low {
 			b.nextRound = a.Delivered
-		} else if b.probeDone != unit.Never {
-			b.probeRound = b.probeRound || b.roundStart
-			if b.probeRound {
-				b.checkProbeDone(now)
-			}
+		}
+		if over {
+			b.leaveProbeRTT(now)
 		}
 	}
 	if a.Delivery.Packets > 0 {
@@ -360,52 +294,41 @@ func (b *BBR) updateMinRTT(now unit.Time, a *cc.Ack) {
 	}
 }
 
-func (b *BBR) checkProbeDone(now unit.Time) {
-	if b.probeDone == unit.Never || now <= b.probeDone {
-		return
-	}
-	b.minRTTStamp = now
-	b.window = max(b.window, b.priorWindow)
-	if b.fullFound {
-		b.probeBandwidth(now)
+// leaveProbeRTT goes back to where PROBE_RTT was entered from, with the window of then.
+func (b *BBR) leaveProbeRTT(now unit.Time) {
+	b.probeRTT.stamp = now
+	b.window = b.recovery.restore(b.window)
+	if b.startup.full {
+		b.enterProbeBW(now)
 	} else {
 		b.mode = Startup
 	}
 }
 
-func (b *BBR) gains() {
+func (b *BBR) setGains() {
 	switch b.mode {
 	case Startup:
-		b.pacingGain, b.windowGain = highGain, highGain
+		b.pacingGain, b.windowGain = b.startup.gains()
 	case Drain:
-		b.pacingGain, b.windowGain = drainGain, highGain
+		b.pacingGain, b.windowGain = b.drain.gains()
 	case ProbeBandwidth:
-		b.windowGain = windowGain
-		if b.pacingGain = cycle[b.cycleIndex]; b.longTermUsed {
-			b.pacingGain = 1
-		}
+		b.pacingGain, b.windowGain = b.probeBW.gains(b.policer.used)
 	case ProbeRTT:
-		b.pacingGain, b.windowGain = 1, 1
+		b.pacingGain, b.windowGain = b.probeRTT.gains()
 	}
 }
 
-func (b *BBR) saveWindow() {
-	if b.priorState < cc.Recovery && b.mode != ProbeRTT {
-		b.priorWindow = b.window
-	} else {
-		b.priorWindow = max(b.priorWindow, b.window)
-	}
-}
+func (b *BBR) saveWindow() { b.recovery.save(b.window, b.mode == ProbeRTT) }
 
 // setWindow is bbr_set_cwnd.
 func (b *BBR) setWindow(a *cc.Ack, bandwidth, gain float64) {
-	if a.Packets > 0 && !b.recoverOrRestore(a) {
+	if a.Packets > 0 && !b.conserve(a) {
 		target := b.bdp(bandwidth, gain)
-		if b.fullFound {
-			target += min(max(b.extra[0], b.extra[1]), int(bandwidth*extraMax.Seconds()))
+		if b.startup.full {
+			target += min(b.aggregation.extra(), int(bandwidth*extraMax.Seconds()))
 		}
 		target = b.budget(target)
-		if b.fullFound {
+		if b.startup.full {
 			b.window = min(b.window+a.Packets, target)
 		} else if b.window < target || a.Delivered < int64(b.flow.InitialWindow) {
 			b.window += a.Packets
@@ -417,96 +340,34 @@ func (b *BBR) setWindow(a *cc.Ack, bandwidth, gain float64) {
 	}
 }
 
-// recoverOrRestore is bbr_set_cwnd_to_recover_or_restore: packet conservation in the
-// first round of recovery.
-func (b *BBR) recoverOrRestore(a *cc.Ack) bool {
-	if a.Losses.New > 0 {
-		b.window = max(b.window-a.Losses.New, 1)
-	}
-	if a.Losses.State == cc.Recovery && b.priorState != cc.Recovery {
-		b.conservation = true
+// conserve lets loss recovery set the window, and tells whether it is to stay so.
+func (b *BBR) conserve(a *cc.Ack) bool {
+	var entered bool
+	if b.window, entered = b.recovery.acked(b.window, a); entered {
 		b.nextRound = a.Delivered
-		b.window = a.Flight.After + a.Packets
-	} else if b.priorState >= cc.Recovery && a.Losses.State < cc.Recovery {
-		b.window = max(b.window, b.priorWindow)
-		b.conservation = false
 	}
-	b.priorState = a.Losses.State
-	if b.conservation {
-		b.window = max(b.window, a.Flight.After+a.Packets)
-	}
-	return b.conservation
+	return b.recovery.conservation
 }
 
-// sampleLongTerm is bbr_lt_bw_sampling: two intervals with much loss and the same
-// rate are a token-bucket policer.
-func (b *BBR) sampleLongTerm(now unit.Time, lost int, appLimited bool) {
-	if b.longTermUsed {
-		if b.mode == ProbeBandwidth && b.roundStart {
-			if b.longTermCount++; b.longTermCount >= longTermMaxRounds {
-				b.resetLongTerm(now)
-				b.probeBandwidth(now)
-			}
+// samplePolicer is bbr_lt_bw_sampling.
+func (b *BBR) samplePolicer(now unit.Time, lost int, appLimited bool) {
+	if b.policer.used {
+		if b.mode == ProbeBandwidth && b.roundStart && b.policer.expired() {
+			b.policer.reset(b.totals)
+			b.enterProbeBW(now)
 		}
 		return
 	}
-	if !b.longTermSampling {
-		if lost == 0 {
-			return
-		}
-		b.resetInterval(now)
-		b.longTermSampling = true
+	if b.policer.sample(b.totals, b.flow.MSS, lost, b.roundStart, appLimited) {
+		b.pacingGain = 1
 	}
-	if appLimited {
-		b.resetLongTerm(now)
-		return
-	}
-	if b.roundStart {
-		b.longTermCount++
-	}
-	if b.longTermCount < longTermRounds {
-		return
-	}
-	if b.longTermCount > 4*longTermRounds {
-		b.resetLongTerm(now)
-		return
-	}
-	if lost == 0 {
-		return
-	}
-	n, delivered, took := b.lost-b.longTermLost, b.delivered-b.longTermDelivered, b.deliveredAt-b.longTermStamp
-	if delivered <= 0 || float64(n) < longTermLoss*float64(delivered) || took < unit.Millisecond {
-		return
-	}
-	bandwidth := float64(delivered) / took.Seconds()
-	if b.longTerm > 0 {
-		diff := math.Abs(bandwidth - b.longTerm)
-		if diff <= longTermRatio*b.longTerm || float64(b.pacing(diff, 1))/8 <= longTermDiff {
-			b.longTerm = (bandwidth + b.longTerm) / 2
-			b.longTermUsed = true
-			b.pacingGain = 1
-			b.longTermCount = 0
-			return
-		}
-	}
-	b.longTerm = bandwidth
-	b.resetInterval(now)
-}
-
-func (b *BBR) resetLongTerm(now unit.Time) {
-	b.longTerm, b.longTermUsed, b.longTermSampling = 0, false, false
-	b.resetInterval(now)
-}
-
-func (b *BBR) resetInterval(now unit.Time) {
-	b.longTermStamp, b.longTermDelivered, b.longTermLost, b.longTermCount = b.deliveredAt, b.delivered, b.lost, 0
 }
 
 // OnNotice does nothing.
 func (b *BBR) OnNotice(unit.Time, cc.Notice) {}
 
 // OnLoss is bbr_ssthresh, bbr_set_state and bbr_undo_cwnd. Echoes of congestion
-// marks are not heeded, and the window is restored when recovery ends (OnAck).
+// marks do not lower the window, and it is restored when recovery ends (OnAck).
 func (b *BBR) OnLoss(now unit.Time, l cc.Loss) {
 	switch l.Kind {
 	case cc.FastRecovery, cc.ECNEcho: // bbr_ssthresh
@@ -515,15 +376,15 @@ func (b *BBR) OnLoss(now unit.Time, l cc.Loss) {
 		if !l.Again {
 			b.saveWindow()
 		}
-		b.priorState = cc.Timeout
-		b.full = 0
+		b.recovery.timedOut()
+		b.startup.timedOut()
 		b.roundStart = true
-		b.lost = max(b.lost, l.LostTotal)
-		b.sampleLongTerm(now, 1, false)
+		b.totals.lost = max(b.totals.lost, l.LostTotal)
+		b.samplePolicer(now, 1, false)
 		b.window = l.InFlight + 1
 	case cc.Spurious:
-		b.full, b.fullCount = 0, 0
-		b.resetLongTerm(now)
+		b.startup.undone()
+		b.policer.reset(b.totals)
 	}
 }
 
@@ -534,39 +395,4 @@ func (b *BBR) OnTimer(unit.Time) {}
 func (b *BBR) Decision() cc.Decision {
 	return cc.Decision{Window: unit.Bytes(b.window) * unit.Bytes(b.flow.MSS), Rate: b.rate, NextTimer: unit.Never,
 		SlowStart: b.mode == Startup, AppLimited: b.appLimited}
-}
-
-// maxFilter is Kathleen Nichols' windowed maximum with three samples (Linux'
-// lib/win_minmax.c), over rounds.
-type maxFilter [3]sample
-
-type sample struct {
-	round uint32
-	value float64
-}
-
-func (m *maxFilter) max() float64 { return m[0].value }
-
-func (m *maxFilter) update(window, round uint32, value float64) {
-	s := sample{round, value}
-	if value >= m[0].value || round-m[2].round > window {
-		m[0], m[1], m[2] = s, s, s
-		return
-	}
-	if value >= m[1].value {
-		m[1], m[2] = s, s
-	} else if value >= m[2].value {
-		m[2] = s
-	}
-	switch age := round - m[0].round; {
-	case age > window:
-		m[0], m[1], m[2] = m[1], m[2], s
-		if round-m[0].round > window {
-			m[0], m[1], m[2] = m[1], m[2], s
-		}
-	case m[1].round == m[0].round && age > window/4:
-		m[1], m[2] = s, s
-	case m[2].round == m[1].round && age > window/2:
-		m[2] = s
-	}
 }

@@ -7,21 +7,20 @@ import (
 	"weir/core/unit"
 )
 
-// tests that kill survivors: conservation's round, extra_acked's expiry, lt_bw, idle restart
-func TestKill(t *testing.T) {
+// What a policer's rate, loss recovery and idleness do to the controller.
+func TestConservation(t *testing.T) {
 	p := &path{b: New(flow()), rate: 5000, rtt: 20 * ms}
 	p.run(3 * unit.Second)
 	b := p.b
-	b.longTerm, b.longTermUsed = 1000, true
+	b.policer.bandwidth, b.policer.used = 1000, true
 	if b.Bandwidth() != 1000 {
 		t.Error("lt_bw is not used")
 	}
-	b.resetLongTerm(p.now)
+	b.policer.reset(b.totals)
 	// packet conservation lasts one round from its start, and restores
 	b.OnLoss(p.now, cc.Loss{Kind: cc.FastRecovery})
 	a := cc.Ack{Packets: 1, Advanced: true, Losses: cc.Losses{State: cc.Recovery, New: 5}, Flight: cc.Flight{After: 50,
-		Before: 56}, RTT: cc.RTT{Sample: 20 * ms,
-		Smoothed: 20 * ms}}
+		Before: 56}, RTT: cc.RTT{Sample: 20 * ms, Smoothed: 20 * ms}}
 	send := func(prior int64) {
 		p.now += ms
 		p.delivered++
@@ -34,10 +33,10 @@ func TestKill(t *testing.T) {
 		t.Errorf("conservation: %d, want 50 + 1", b.window)
 	}
 	a.Losses.New = 0
-	if send(start - 1); !b.conservation {
+	if send(start - 1); !b.recovery.conservation {
 		t.Error("conservation ends before a round is over")
 	}
-	if send(start); b.conservation {
+	if send(start); b.recovery.conservation {
 		t.Error("conservation does not end after a round")
 	}
 	a.Losses.New = 3
@@ -45,9 +44,9 @@ func TestKill(t *testing.T) {
 		t.Errorf("three lost, one delivered: %d to %d", w, b.window)
 	}
 	// idle restart at an RTT expired: no PROBE_RTT, pace at the estimate
-	b.advance(p.now)
+	b.probeBW.advance(p.now)
 	b.OnSend(p.now+20*unit.Second, cc.Sent{Idle: 20 * unit.Second, AppLimited: true})
-	if r := b.pacing(b.estimate(), 1); b.rate != r || !b.idleRestart {
+	if r := pacing(b.flow.MSS, b.estimate(), 1); b.rate != r || !b.idleRestart {
 		t.Errorf("restart from idle: %v, want %v", b.rate, r)
 	}
 	p.now += 20 * unit.Second

@@ -17,8 +17,7 @@ func TestECNThenLoss(t *testing.T) {
 		p.now += ms
 		p.delivered++
 		b.OnAck(p.now, &cc.Ack{Packets: 1, Advanced: true, Delivered: p.delivered, Losses: cc.Losses{State: s, New: lost},
-			Flight: cc.Flight{After: 20,
-				Before: 21}, RTT: cc.RTT{Sample: 20 * ms, Smoothed: 20 * ms}})
+			Flight: cc.Flight{After: 20, Before: 21}, RTT: cc.RTT{Sample: 20 * ms, Smoothed: 20 * ms}})
 	}
 	ack(cc.Reduced, 0)
 	ack(cc.Recovery, 80)
@@ -50,9 +49,9 @@ func TestLongTermRTO(t *testing.T) {
 	} // 600 packets in 120 ms
 	rto := p.now + unit.Second
 	b.OnLoss(rto, cc.Loss{Kind: cc.RetransmissionTimeout, LostTotal: 210})
-	t.Logf("lt_bw %.0f, count %d", b.longTerm, b.longTermCount)
-	if b.longTerm < 4900 {
-		t.Errorf("600 packets were delivered in 120 ms, 5000/s; lt_bw is %.0f/s", b.longTerm)
+	t.Logf("lt_bw %.0f, count %d", b.policer.bandwidth, b.policer.rounds)
+	if b.policer.bandwidth < 4900 {
+		t.Errorf("600 packets were delivered in 120 ms, 5000/s; lt_bw is %.0f/s", b.policer.bandwidth)
 	}
 }
 
@@ -62,16 +61,19 @@ func TestMinRTTHandshake(t *testing.T) {
 		Min: 20 * ms},
 		Flight:   cc.Flight{After: 9, Before: 10},
 		Delivery: cc.Delivery{Packets: 1, Interval: 50 * ms, PriorDelivered: 1}})
-	if b.minRTT != 20*ms {
-		t.Errorf("min RTT %v; bbr_init takes tcp_min_rtt, 20 ms", b.minRTT)
+	if b.probeRTT.min != 20*ms {
+		t.Errorf("min RTT %v; bbr_init takes tcp_min_rtt, 20 ms", b.probeRTT.min)
 	}
 }
 
+// bbr_save_cwnd comes behind the change of mode: what was saved before stays, if it is larger.
 func TestProbeRTTPrior(t *testing.T) {
 	b := New(flow())
-	b.priorWindow = 300
+	b.recovery.prior = 300
 	b.window = 10
-	b.minRTT, b.minRTTStamp = 20*ms, 0
+	b.probeRTT.min, b.probeRTT.stamp = 20*ms, 0
 	b.updateMinRTT(11*unit.Second, &cc.Ack{RTT: cc.RTT{Sample: 20 * ms}, Flight: cc.Flight{After: 9}})
-	t.Logf("prior %d mode %v", b.priorWindow, b.mode)
+	if b.recovery.prior != 300 || b.mode != ProbeRTT {
+		t.Errorf("the saved window is %d, mode %v", b.recovery.prior, b.mode)
+	}
 }
