@@ -23,10 +23,15 @@ func TestBits(t *testing.T) {
 	for _, c := range []struct {
 		x    any
 		want int
-	}{{cell{at: 1, port: 2, used: true, rates: [3]uint8{3}, rest: []int64{4}}, 64 + 16 + 1 + 3*8}, {uint32(0), 32}, {true, 1}, {0.0, 64}, {[]int{1}, 0}, {nil, 0}} {
-		if got := dataplane.Bits(c.x); got != c.want {
-			t.Errorf("%T has %d bits, want %d", c.x, got, c.want)
-		}
+	}{
+		{cell{at: 1, port: 2, used: true, rates: [3]uint8{3}, rest: []int64{4}}, 64 + 16 + 1 + 3*8},
+		{uint32(0), 32}, {true, 1}, {0.0, 64}, {[]int{1}, 0}, {nil, 0},
+	} {
+		t.Run(fmt.Sprintf("%T", c.x), func(t *testing.T) {
+			if got := dataplane.Bits(c.x); got != c.want {
+				t.Errorf("%d bits, want %d", got, c.want)
+			}
+		})
 	}
 	for n, want := range map[int]int{0: 1, 1: 1, 2: 1, 3: 2, 4: 2, 5: 3, 64: 6, 65: 7} {
 		if got := dataplane.IndexBits(n); got != want {

@@ -179,11 +179,6 @@ func FuzzTop(f *testing.F) {
 // traffic, of web search, and of Zipf's traffic whose flows are all new in every window
 // (churn), every second, or drift.
 func TestTopRecall(t *testing.T) {
-	const n, windows, rounds = 20, 4, 24
-	width, depth, err := Dimensions(0.001, 0.01)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var table strings.Builder
 	fmt.Fprintf(&table, "%-22s %8s %8s %12s\n", "traffic", "recall", "worst", "of the bytes")
 	for _, load := range []struct {
@@ -199,66 +194,85 @@ func TestTopRecall(t *testing.T) {
 		{"zipf 1.1, new each 2nd", func() traffic { return zipf(1.1) }, func(w int) uint64 { return uint64(w/2) << 32 }, 0.9},
 		{"zipf 1.1, drifting", func() traffic { return zipf(1.1) }, func(w int) uint64 { return uint64(w) }, 0.95},
 	} {
-		s := sketchOf(t, SketchConfig{Windows: windows, Duration: 10 * milli, Width: width, Depth: depth, Bits: 32, Seed: 3})
-		top, r, give := topOf(t, n, windows), rand.New(rand.NewPCG(5, 6)), load.make()
-		history := make([]map[uint64]uint64, rounds)
-		var sum, bytes, exactBytes float64
-		worst, samples := 1.0, 0
-		for w := range rounds {
-			history[w] = map[uint64]uint64{}
-			i := 0
-			give(r, func(key uint64, size int32) {
-				key += load.shift(w)
-				history[w][key] += uint64(size)
-				now := unit.Time(w)*10*milli + unit.Time(i)*400*unit.Nanosecond
-				i++
-				c := s.Count(now, key, size)
-				if o := top.OfferCounts(s.Window(), key, c); o != nil && o.Key != key {
-					t.Fatalf("flow %d has the entry of %d", key, o.Key)
-				}
-			})
-			if w < windows {
-				continue
+		t.Run(load.name, func(t *testing.T) {
+			mean, worst, bytes := topRecall(t, load.make(), load.shift)
+			if mean < load.floor {
+				t.Errorf("recall %.3f", mean)
 			}
-			exact := map[uint64]uint64{}
-			for _, past := range history[w-windows+1 : w+1] {
-				for key, size := range past {
-					exact[key] += size
-				}
-			}
-			var keys []uint64
-			for key := range exact {
-				keys = append(keys, key)
-			}
-			slices.SortFunc(keys, func(a, b uint64) int {
-				return cmp.Or(cmp.Compare(exact[b], exact[a]), cmp.Compare(a, b))
-			})
-			keys = keys[:min(n, len(keys))]
-			smallest := exact[keys[len(keys)-1]]
-			found := 0
-			for i := range top.Len() {
-				if !top.Fresh(i, s.Window()) {
-					continue
-				}
-				size := exact[top.At(i).Key]
-				bytes += float64(size)
-				if size >= smallest { // several may have the smallest's count
-					found++
-				}
-			}
-			for _, key := range keys {
-				exactBytes += float64(exact[key])
-			}
-			recall := min(float64(found)/float64(len(keys)), 1)
-			sum, worst, samples = sum+recall, min(worst, recall), samples+1
-		}
-		if mean := sum / float64(samples); mean < load.floor {
-			t.Errorf("%s: recall %.3f", load.name, mean)
-		}
-		fmt.Fprintf(&table, "%-22s %7.2f%% %7.2f%% %11.2f%%\n", load.name, 100*sum/float64(samples), 100*worst,
-			100*bytes/exactBytes)
+			fmt.Fprintf(&table, "%-22s %7.2f%% %7.2f%% %11.2f%%\n", load.name, 100*mean, 100*worst, 100*bytes)
+		})
 	}
 	testutil.Golden(t, "top_recall.txt", table.String())
+}
+
+// topRecall gives a table of the heaviest flows traffic whose keys shift by window, and returns
+// the mean and the worst share of the heaviest that it has at the ends of windows, and which
+// share of their bytes.
+func topRecall(t *testing.T, give traffic, shift func(w int) uint64) (mean, worst, bytes float64) {
+	const n, windows, rounds = 20, 4, 24
+	width, depth, err := Dimensions(0.001, 0.01)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := sketchOf(t, SketchConfig{Windows: windows, Duration: 10 * milli, Width: width, Depth: depth, Bits: 32, Seed: 3})
+	top, r := topOf(t, n, windows), rand.New(rand.NewPCG(5, 6))
+	history := make([]map[uint64]uint64, rounds)
+	var sum, exactBytes float64
+	worst = 1
+	samples := 0
+	for w := range rounds {
+		history[w] = map[uint64]uint64{}
+		i := 0
+		give(r, func(key uint64, size int32) {
+			key += shift(w)
+			history[w][key] += uint64(size)
+			now := unit.Time(w)*10*milli + unit.Time(i)*400*unit.Nanosecond
+			i++
+			c := s.Count(now, key, size)
+			if o := top.OfferCounts(s.Window(), key, c); o != nil && o.Key != key {
+				t.Fatalf("flow %d has the entry of %d", key, o.Key)
+			}
+		})
+		if w < windows {
+			continue
+		}
+		keys, exact := heaviestOf(history[w-windows+1:w+1], n)
+		smallest := exact[keys[len(keys)-1]]
+		found := 0
+		for i := range top.Len() {
+			if !top.Fresh(i, s.Window()) {
+				continue
+			}
+			size := exact[top.At(i).Key]
+			bytes += float64(size)
+			if size >= smallest { // several may have the smallest's count
+				found++
+			}
+		}
+		for _, key := range keys {
+			exactBytes += float64(exact[key])
+		}
+		recall := min(float64(found)/float64(len(keys)), 1)
+		sum, worst, samples = sum+recall, min(worst, recall), samples+1
+	}
+	return sum / float64(samples), worst, bytes / exactBytes
+}
+
+// heaviestOf returns the n heaviest flows of some windows, and all flows' bytes.
+func heaviestOf(windows []map[uint64]uint64, n int) (keys []uint64, exact map[uint64]uint64) {
+	exact = map[uint64]uint64{}
+	for _, past := range windows {
+		for key, size := range past {
+			exact[key] += size
+		}
+	}
+	for key := range exact {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b uint64) int {
+		return cmp.Or(cmp.Compare(exact[b], exact[a]), cmp.Compare(a, b))
+	})
+	return keys[:min(n, len(keys))], exact
 }
 
 func BenchmarkTop(b *testing.B) {

@@ -8,112 +8,142 @@ import "weir/core/dataplane"
 // "last change"; the registers before it are what a fake ACK needs besides (§7.2.1: the last
 // acknowledgement), which §6.6 leaves out.
 func (t *Program) Footprint() dataplane.Footprint {
-	var f dataplane.Footprint
-	stage := func(g dataplane.Gress, name string) *dataplane.Stage {
-		f.Stages = append(f.Stages, dataplane.Stage{Name: name, Gress: g})
-		return &f.Stages[len(f.Stages)-1]
+	f := &footprint{t: t}
+	f.classes()
+	if t.config.Monitor {
+		f.monitorIngress()
 	}
-	register := func(x *dataplane.Stage, name string, cells, bits int) {
-		x.Registers = append(x.Registers, dataplane.RegisterUse{Name: name, Cells: cells, Bits: bits, Reads: 1, Writes: 1})
-	}
-	const in, out = dataplane.InIngress, dataplane.InEgress
-	const address = 128 // of IPv6
-	port, monitor := dataplane.PortBits, t.config.Monitor
-
-	x := stage(in, "traffic class")
-	x.Tables = append(x.Tables, dataplane.TableUse{Name: "class by DSCP", Entries: len(t.config.Class),
-		Key: dataplane.IndexBits(len(t.config.Class)), Action: dataplane.IndexBits(int(TrafficClasses))})
-	if monitor {
-		x = stage(in, "delay, safe rate: algorithm 2")
-		if t.place.Tier > 1 { // of what switches send up
-			register(x, "old delays", len(t.delay.old), dataplane.Bits(t.delay.old[0]))
-			x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Copying, What: "feedback to the neighbour",
-				Times: 1})
-		}
-		meters, rates := 0, 1
-		for _, classes := range t.safe.meters {
-			for _, m := range classes {
-				if m != nil {
-					meters++
-				}
-			}
-		}
-		for _, classes := range t.safe.three {
-			for _, m := range classes {
-				if rates = 2; m != nil {
-					meters++
-				}
-			}
-		}
-		x.Tables = append(x.Tables, dataplane.TableUse{Name: "MAT_Rate^In", Entries: meters, Key: port +
-			dataplane.IndexBits(int(TrafficClasses)), Action: dataplane.IndexBits(meters)})
-		x.Meters = append(x.Meters, dataplane.MeterUse{Name: "safe rates", Count: meters, Rates: rates})
-	}
-
-	x = stage(in, "routes")
-	x.Tables = append(x.Tables, dataplane.TableUse{Name: "MAT_Down", Match: dataplane.MatchPrefix,
-		Entries: len(t.place.Routes), Key: address, Action: port})
-	if len(t.place.Up) > 0 {
-		if t.config.Paths {
-			for m, u := range t.upward {
-				members := 0
-				for i := range u.groups {
-					members += cap(u.groups[i])
-				}
-				name := [Metrics]string{"MAT_Up^Delay", "MAT_Up^Queue_Depth", "MAT_Up^Link_Util"}[m]
-				x.Tables = append(x.Tables,
-					dataplane.TableUse{Name: name, Match: dataplane.MatchTernary, Entries: len(u.groups), Key: address,
-						Action: dataplane.IndexBits(len(u.groups))},
-					dataplane.TableUse{Name: name + " groups", Match: dataplane.MatchSelector, Entries: members, Action: port})
-			}
-			gap, last := t.flowlets.Stages()
-			f.Stages = append(f.Stages, gap)
-			register(stage(in, "utilisation of the port"), "port utilisations", len(t.used), dataplane.Bits(t.used[0]))
-			last.Name = "path by class: algorithm 3"
-			f.Stages = append(f.Stages, last)
-		} else {
-			x.Tables = append(x.Tables, dataplane.TableUse{Name: "upward ports", Match: dataplane.MatchSelector,
-				Entries: len(t.place.Up), Action: port})
-		}
-	}
+	f.routes()
 	if t.rate != nil && len(t.rate.flows) > 0 {
 		t.rate.footprint(func(name string, bits int) {
-			x := stage(in, "rate control: "+name)
-			register(x, name, len(t.rate.flows), bits)
+			x := f.stage(dataplane.InIngress, "rate control: "+name)
+			addRegister(x, name, len(t.rate.flows), bits)
 			if t.config.Rate.Within { // the cell of either direction
 				x.Registers[0].Reads, x.Registers[0].Writes = min(2, len(t.rate.flows)), min(2, len(t.rate.flows))
 			}
 		})
 	}
-
-	if monitor {
-		x = stage(out, "depth, utilisation: algorithm 1")
-		if len(t.place.Up) > 0 {
-			register(x, "old queue depths", len(t.depth.old), dataplane.Bits(t.depth.old[0]))
-		}
-		x.Tables = append(x.Tables, dataplane.TableUse{Name: "MAT_Rate^Link_Util", Entries: len(t.colours.meters), Key: port,
-			Action: dataplane.IndexBits(len(t.colours.meters))})
-		x.Meters = append(x.Meters, dataplane.MeterUse{Name: "link utilisation", Count: len(t.colours.meters), Rates: 2})
-		x = stage(out, "colours: algorithm 1")
-		register(x, "old packet colours", len(t.colours.old), dataplane.Bits(t.colours.old[0]))
-		if len(t.place.Up) > 0 { // there is no choice between others
-			x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Copying,
-				What: "feedback to the control plane", Times: 1},
-				dataplane.Operation{Kind: dataplane.Recirculating, What: "feedback to ingress", Times: 1})
-		}
-		if t.rate != nil {
-			x = stage(out, "rate control: decision")
-			x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Recirculating, What: "fake ACK", Times: 1})
-		}
+	if t.config.Monitor {
+		f.monitorEgress()
 	}
 	if t.config.Paths && len(t.place.Up) > 0 {
-		x = stage(dataplane.InControl, "routing groups: algorithm 4")
+		x := f.stage(dataplane.InControl, "routing groups: algorithm 4")
 		for m, groups := range t.control.group {
 			x.Registers = append(x.Registers, dataplane.RegisterUse{Name: "group by port, " + Metric(m).String(),
 				Cells: len(groups), Bits: dataplane.Bits(groups[0]), Reads: 1, Writes: 1})
 		}
 	}
-	return f
+	return f.Footprint
+}
+
+// footprint grows by what a switch of P4TE takes, stage by stage.
+type footprint struct {
+	dataplane.Footprint
+	t *Program
+}
+
+func (f *footprint) stage(g dataplane.Gress, name string) *dataplane.Stage {
+	f.Stages = append(f.Stages, dataplane.Stage{Name: name, Gress: g})
+	return &f.Stages[len(f.Stages)-1]
+}
+
+// addRegister adds an array that a packet reads and writes once.
+func addRegister(x *dataplane.Stage, name string, cells, bits int) {
+	x.Registers = append(x.Registers, dataplane.RegisterUse{Name: name, Cells: cells, Bits: bits, Reads: 1, Writes: 1})
+}
+
+func (f *footprint) classes() {
+	class := f.t.config.Class
+	x := f.stage(dataplane.InIngress, "traffic class")
+	x.Tables = append(x.Tables, dataplane.TableUse{Name: "class by DSCP", Entries: len(class),
+		Key: dataplane.IndexBits(len(class)), Action: dataplane.IndexBits(int(TrafficClasses))})
+}
+
+// monitorIngress is algorithm 2.
+func (f *footprint) monitorIngress() {
+	t := f.t
+	x := f.stage(dataplane.InIngress, "delay, safe rate: algorithm 2")
+	if t.place.Tier > 1 { // of what switches send up
+		addRegister(x, "old delays", len(t.delay.old), dataplane.Bits(t.delay.old[0]))
+		x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Copying, What: "feedback to the neighbour",
+			Times: 1})
+	}
+	meters, rates := 0, 1
+	for _, classes := range t.safe.meters {
+		for _, m := range classes {
+			if m != nil {
+				meters++
+			}
+		}
+	}
+	for _, classes := range t.safe.three {
+		for _, m := range classes {
+			if rates = 2; m != nil {
+				meters++
+			}
+		}
+	}
+	x.Tables = append(x.Tables, dataplane.TableUse{Name: "MAT_Rate^In", Entries: meters, Key: dataplane.PortBits +
+		dataplane.IndexBits(int(TrafficClasses)), Action: dataplane.IndexBits(meters)})
+	x.Meters = append(x.Meters, dataplane.MeterUse{Name: "safe rates", Count: meters, Rates: rates})
+}
+
+// routes are the way down by prefix, and the way up: algorithm 3, or by hash.
+func (f *footprint) routes() {
+	const address = 128 // of IPv6
+	t := f.t
+	x := f.stage(dataplane.InIngress, "routes")
+	x.Tables = append(x.Tables, dataplane.TableUse{Name: "MAT_Down", Match: dataplane.MatchPrefix,
+		Entries: len(t.place.Routes), Key: address, Action: dataplane.PortBits})
+	if len(t.place.Up) == 0 {
+		return
+	}
+	if !t.config.Paths {
+		x.Tables = append(x.Tables, dataplane.TableUse{Name: "upward ports", Match: dataplane.MatchSelector,
+			Entries: len(t.place.Up), Action: dataplane.PortBits})
+		return
+	}
+	for m, u := range t.upward {
+		members := 0
+		for i := range u.groups {
+			members += cap(u.groups[i])
+		}
+		name := [Metrics]string{"MAT_Up^Delay", "MAT_Up^Queue_Depth", "MAT_Up^Link_Util"}[m]
+		x.Tables = append(x.Tables,
+			dataplane.TableUse{Name: name, Match: dataplane.MatchTernary, Entries: len(u.groups), Key: address,
+				Action: dataplane.IndexBits(len(u.groups))},
+			dataplane.TableUse{Name: name + " groups", Match: dataplane.MatchSelector, Entries: members,
+				Action: dataplane.PortBits})
+	}
+	gap, last := t.flowlets.Stages()
+	f.Stages = append(f.Stages, gap)
+	addRegister(f.stage(dataplane.InIngress, "utilisation of the port"), "port utilisations", len(t.used),
+		dataplane.Bits(t.used[0]))
+	last.Name = "path by class: algorithm 3"
+	f.Stages = append(f.Stages, last)
+}
+
+// monitorEgress is algorithm 1, and the decision of §6.4.1.
+func (f *footprint) monitorEgress() {
+	t := f.t
+	x := f.stage(dataplane.InEgress, "depth, utilisation: algorithm 1")
+	if len(t.place.Up) > 0 {
+		addRegister(x, "old queue depths", len(t.depth.old), dataplane.Bits(t.depth.old[0]))
+	}
+	x.Tables = append(x.Tables, dataplane.TableUse{Name: "MAT_Rate^Link_Util", Entries: len(t.colours.meters),
+		Key: dataplane.PortBits, Action: dataplane.IndexBits(len(t.colours.meters))})
+	x.Meters = append(x.Meters, dataplane.MeterUse{Name: "link utilisation", Count: len(t.colours.meters), Rates: 2})
+	x = f.stage(dataplane.InEgress, "colours: algorithm 1")
+	addRegister(x, "old packet colours", len(t.colours.old), dataplane.Bits(t.colours.old[0]))
+	if len(t.place.Up) > 0 { // there is no choice between others
+		x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Copying,
+			What: "feedback to the control plane", Times: 1},
+			dataplane.Operation{Kind: dataplane.Recirculating, What: "feedback to ingress", Times: 1})
+	}
+	if t.rate != nil {
+		x = f.stage(dataplane.InEgress, "rate control: decision")
+		x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Recirculating, What: "fake ACK", Times: 1})
+	}
 }
 
 // footprint tells the registers of a leaf's flows, each with its bits a flow, in the order

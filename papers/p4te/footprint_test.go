@@ -197,96 +197,101 @@ func TestFootprintWrites(t *testing.T) {
 	for k, given := range [][]string{nil, nil, {"rate", "enforced", "within_leaf", "true"}, busy, busy,
 		append([]string{"rate", "enforced"}, busy...), append([]string{"rate", "enforced"}, busy...)} {
 		tier := 1 + k%2
-		p, site := paperSwitch(t, 8, tier, append([]string{"flows", "16", "flowlet_cells", "16", "gap", "1us"}, given...)...)
-		f := p.Footprint()
-		cells := func(x any, fields ...string) (out []string) {
-			v := reflect.ValueOf(x)
-			for i := range v.Len() {
-				c := v.Index(i)
-				if len(fields) == 0 {
-					out = append(out, fmt.Sprint(c))
-					continue
+		t.Run(fmt.Sprintf("tier %d %s", tier, strings.Join(given, " ")), func(t *testing.T) {
+			p, site := paperSwitch(t, 8, tier, append([]string{"flows", "16", "flowlet_cells", "16", "gap", "1us"}, given...)...)
+			once := &stepwise{Program: p, state: registersOf(p), f: p.Footprint(), t: t}
+			drive(t, once, site, tier)
+			if once.ingress == 0 || once.egress == 0 || len(once.changed) < 4 {
+				t.Errorf("%d packets in, %d out changed %v", once.ingress, once.egress, once.changed)
+			}
+		})
+	}
+}
+
+// registersOf reads all registers of a program, each as a list of its cells.
+func registersOf(p *Program) func() map[string][]string {
+	cells := func(v reflect.Value, fields ...string) (out []string) {
+		for i := range v.Len() {
+			c := v.Index(i)
+			if len(fields) == 0 {
+				out = append(out, fmt.Sprint(c))
+				continue
+			}
+			s := ""
+			for _, name := range fields {
+				s += fmt.Sprint(c.FieldByName(name), " ")
+			}
+			out = append(out, s)
+		}
+		return out
+	}
+	flowlets := reflect.ValueOf(p.flowlets).Elem().FieldByName("cells")
+	return func() map[string][]string {
+		flows := reflect.ValueOf(p.rate.flows)
+		return map[string][]string{
+			"old delays":           cells(reflect.ValueOf(p.delay.old)),
+			"old queue depths":     cells(reflect.ValueOf(p.depth.old)),
+			"old packet colours":   cells(reflect.ValueOf(p.colours.old)),
+			"port utilisations":    cells(reflect.ValueOf(p.used)),
+			"flowlet's end":        cells(flowlets, "until", "used"),
+			"flowlet's port":       cells(flowlets, "port"),
+			"owner of the cell":    cells(flows, "tag", "used"),
+			"last change":          cells(flows, "changed"),
+			"limit":                cells(flows, "limit"),
+			"last acknowledgement": cells(flows, "known", "stamped", "scale", "window", "ack", "seq", "tsVal", "tsEcho"),
+			"sent last":            cells(flows, "next", "largest"),
+		}
+	}
+}
+
+// drive sends segments at random through a switch of eight ports that runs a program.
+func drive(t *testing.T, program dataplane.Program, site *dataplane.Site, tier int) {
+	t.Helper()
+	var ports []*tm.Port
+	for range 8 {
+		ports = append(ports, tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(),
+			unit.LinkRate{Bits: 10 * unit.Gbps}))
+	}
+	pool := packet.Pool{}
+	sw, err := dataplane.New(dataplane.Config{Name: "s", Ports: ports, Programs: []dataplane.Program{program}, Pool: &pool,
+		Book:          site.Book,
+		Random:        unit.NewRandom(1, "switch"),
+		Recirculation: dataplane.Recirculation{Rate: unit.LinkRate{Bits: 10 * unit.Gbps}, Queue: 64}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := unit.NewRandom(7, "packets")
+	now := unit.Time(0)
+	for i := range 600 {
+		now += unit.Time(r.IntN(2000)) * unit.Nanosecond
+		x := pool.Get()
+		in := packet.PortID(r.IntN(8))
+		x.Version, x.Proto, x.HopLimit, x.Size, x.Payload = 6, packet.ProtoTCP, 64, 1514, 1440
+		x.Src, x.Dst = packet.Addr(r.IntN(8)+1), packet.Addr(r.IntN(8)+1)
+		if in < 4 {
+			x.Src = packet.Addr(in + 1)
+		}
+		x.SrcPort, x.DstPort, x.Seq, x.Ack = 1, 1, int64(i)*1440, int64(i)*10
+		x.TOS = [...]uint8{0, 0x10, 0x08}[r.IntN(3)]
+		x.TCP.Flags, x.TCP.Window = packet.ACK, 1000
+		if i < 60 {
+			x.TCP.Flags, x.Payload, x.Size = packet.SYN, 0, 74
+		}
+		x.Hash = packet.FlowHash(x.Src, x.Dst, x.SrcPort, x.DstPort, x.Proto)
+		if in >= 4 || tier > 1 {
+			h := Header{Source: stampOf(now - unit.Time(r.IntN(100))*unit.Millisecond)}
+			h.Set(x)
+		}
+		sw.Receive(now, in, x)
+		for out := range packet.PortID(8) {
+			if r.IntN(3) == 0 {
+				if gone, _ := sw.Dequeue(now, out); gone != nil {
+					pool.Put(gone)
 				}
-				s := ""
-				for _, name := range fields {
-					s += fmt.Sprint(c.FieldByName(name), " ")
-				}
-				out = append(out, s)
-			}
-			return out
-		}
-		flowlets := reflect.ValueOf(p.flowlets).Elem().FieldByName("cells")
-		state := func() map[string][]string {
-			lets := func(names ...string) (out []string) {
-				for i := range flowlets.Len() {
-					s := ""
-					for _, n := range names {
-						s += fmt.Sprint(flowlets.Index(i).FieldByName(n), " ")
-					}
-					out = append(out, s)
-				}
-				return out
-			}
-			return map[string][]string{
-				"old delays": cells(p.delay.old), "old queue depths": cells(p.depth.old),
-				"old packet colours": cells(p.colours.old), "port utilisations": cells(p.used),
-				"flowlet's end": lets("until", "used"), "flowlet's port": lets("port"),
-				"owner of the cell": cells(p.rate.flows, "tag", "used"), "last change": cells(p.rate.flows, "changed"),
-				"limit":                cells(p.rate.flows, "limit"),
-				"last acknowledgement": cells(p.rate.flows, "known", "stamped", "scale", "window", "ack", "seq", "tsVal", "tsEcho"),
-				"sent last":            cells(p.rate.flows, "next", "largest"),
 			}
 		}
-		var ports []*tm.Port
-		for range 8 {
-			ports = append(ports, tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(),
-				unit.LinkRate{Bits: 10 * unit.Gbps}))
-		}
-		pool := packet.Pool{}
-		once := &stepwise{Program: p, state: state, f: f, t: t}
-		sw, err := dataplane.New(dataplane.Config{Name: "s", Ports: ports, Programs: []dataplane.Program{once}, Pool: &pool,
-			Book:          site.Book,
-			Random:        unit.NewRandom(1, "switch"),
-			Recirculation: dataplane.Recirculation{Rate: unit.LinkRate{Bits: 10 * unit.Gbps}, Queue: 64}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := unit.NewRandom(7, "packets")
-		now := unit.Time(0)
-		for i := range 600 {
-			now += unit.Time(r.IntN(2000)) * unit.Nanosecond
-			x := pool.Get()
-			in := packet.PortID(r.IntN(8))
-			x.Version, x.Proto, x.HopLimit, x.Size, x.Payload = 6, packet.ProtoTCP, 64, 1514, 1440
-			x.Src, x.Dst = packet.Addr(r.IntN(8)+1), packet.Addr(r.IntN(8)+1)
-			if in < 4 {
-				x.Src = packet.Addr(in + 1)
-			}
-			x.SrcPort, x.DstPort, x.Seq, x.Ack = 1, 1, int64(i)*1440, int64(i)*10
-			x.TOS = [...]uint8{0, 0x10, 0x08}[r.IntN(3)]
-			x.TCP.Flags, x.TCP.Window = packet.ACK, 1000
-			if i < 60 {
-				x.TCP.Flags, x.Payload, x.Size = packet.SYN, 0, 74
-			}
-			x.Hash = packet.FlowHash(x.Src, x.Dst, x.SrcPort, x.DstPort, x.Proto)
-			if in >= 4 || tier > 1 {
-				h := Header{Source: stampOf(now - unit.Time(r.IntN(100))*unit.Millisecond)}
-				h.Set(x)
-			}
-			sw.Receive(now, in, x)
-			for out := range packet.PortID(8) {
-				if r.IntN(3) == 0 {
-					if gone, _ := sw.Dequeue(now, out); gone != nil {
-						pool.Put(gone)
-					}
-				}
-			}
-			if next := sw.NextTimer(); next <= now {
-				sw.Advance(now)
-			}
-		}
-		if once.ingress == 0 || once.egress == 0 || len(once.changed) < 4 {
-			t.Errorf("%v: %d packets in, %d out changed %v", given, once.ingress, once.egress, once.changed)
+		if next := sw.NextTimer(); next <= now {
+			sw.Advance(now)
 		}
 	}
 }

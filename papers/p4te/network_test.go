@@ -186,7 +186,8 @@ func pair(duration, program, traffic string) string {
 	return fmt.Sprintf(`
 duration: %s
 addresses: hierarchical
-topology: {leaf_spine: {leaves: 2, spines: 1, hosts: 2, rate: 100Mbps, uplink: 50Mbps, delay: 1250us, buffer: 100 packets}}
+topology:
+  leaf_spine: {leaves: 2, spines: 1, hosts: 2, rate: 100Mbps, uplink: 50Mbps, delay: 1250us, buffer: 100 packets}
 switch: [%s]
 traffic:
 %s`, duration, program, traffic)

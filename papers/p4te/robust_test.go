@@ -455,8 +455,10 @@ addresses: hierarchical
 topology: {fat_tree: {k: 16, rate: 10Gbps, delay: 1us, buffer: 200 packets}}
 switch: [%s]
 traffic:
-  - {name: short, from: "*", to: random, transport: tcp, cc: cubic, size: 50KB, load: 40%%, arrivals: poisson, tos: 0x10}
-  - {name: large, from: "*", to: random, transport: tcp, cc: cubic, size: 256KB, load: 20%%, arrivals: poisson, tos: 0x08}
+  - {name: short, from: "*", to: random, transport: tcp, cc: cubic, size: 50KB, load: 40%%,
+     arrivals: poisson, tos: 0x10}
+  - {name: large, from: "*", to: random, transport: tcp, cc: cubic, size: 256KB, load: 20%%,
+     arrivals: poisson, tos: 0x08}
 `, program))
 				bench.StartTimer()
 				r := n.run()

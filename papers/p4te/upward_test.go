@@ -128,8 +128,10 @@ addresses: hierarchical
 topology: {fat_tree: {k: 4, rate: 1Gbps, delay: 10us, buffer: 100 packets}}
 switch: [{p4te: {burst: 1ms, delay_delta: 50us, gap: 200us, control_latency: 10us, table_write: 1us}}]
 traffic:
-  - {name: large, from: [h0, h1, h4, h5], to: [h8, h9, h12, h13], transport: tcp, cc: cubic, tos: 0x08, start: 0s, size: 200KB, ip: %d}
-  - {name: short, from: [h8, h10, h2, h3], to: [h0, h6, h1, h2], transport: tcp, cc: dctcp, tos: 0x10, start: 1ms, size: 50KB, ip: %d}
+  - {name: large, from: [h0, h1, h4, h5], to: [h8, h9, h12, h13], transport: tcp, cc: cubic, tos: 0x08,
+     start: 0s, size: 200KB, ip: %d}
+  - {name: short, from: [h8, h10, h2, h3], to: [h0, h6, h1, h2], transport: tcp, cc: dctcp, tos: 0x10,
+     start: 1ms, size: 50KB, ip: %d}
 `
 	for _, ip := range []int{4, 6} {
 		n, wired := build(t, fmt.Sprintf(text, ip, ip)), build(t, fmt.Sprintf(text, ip, ip))

@@ -195,7 +195,10 @@ func TestLearningIsBounded(t *testing.T) {
 
 const wire2 = `
 ports: {users: {interface: a}, uplink: {interface: b, rate: 10Mbps, buffer: 50 packets}}
-switch: [forward, {abc: {q_min: 2 packets, q_base: 4 packets, gamma: 4 packets}}, {ecn: {kmin: 1kB, kmax: 1kB, pmax: 100%, at: enqueue}}]
+switch:
+  - forward
+  - abc: {q_min: 2 packets, q_base: 4 packets, gamma: 4 packets}
+  - ecn: {kmin: 1kB, kmax: 1kB, pmax: 100%, at: enqueue}
 metrics: none
 `
 
@@ -349,7 +352,10 @@ metrics: none
 func TestChangeOfRate(t *testing.T) {
 	const file = `
 ports: {left: {interface: a}, right: {interface: b, rate: 10Mbps, buffer: 1000 packets}}
-switch: [forward, {abc: {q_min: 900 packets, q_base: 950 packets}}, {ecn: {kmin: 15kB, kmax: 15kB, pmax: 100%, at_rate: 10Mbps, at: enqueue}}]
+switch:
+  - forward
+  - abc: {q_min: 900 packets, q_base: 950 packets}
+  - ecn: {kmin: 15kB, kmax: 15kB, pmax: 100%, at_rate: 10Mbps, at: enqueue}
 metrics: none
 `
 	b := newBench(t, decode(t, file))

@@ -1,0 +1,183 @@
+package ncf
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"weir/core/unit"
+)
+
+// exact is what Sketch must be: counts by row, column and true window number, cleared by
+// nobody, and by flow.
+type exact struct {
+	s      *Sketch
+	cells  map[[3]int64]uint64
+	flows  map[[2]uint64]uint64
+	totals map[int64]uint64
+	now    unit.Time
+}
+
+func newExact(s *Sketch) *exact {
+	return &exact{s: s, cells: map[[3]int64]uint64{}, flows: map[[2]uint64]uint64{}, totals: map[int64]uint64{}}
+}
+
+func (e *exact) window() int64 { return int64(e.now / e.s.config.Duration) }
+
+func (e *exact) column(r int, key uint64) int64 {
+	return int64(e.s.rows[r].column(key&(1<<32-1), key>>32, uint64(e.s.config.Width)))
+}
+
+func (e *exact) count(key, n uint64) {
+	w := e.window()
+	for r := range e.s.rows {
+		at := [3]int64{int64(r), e.column(r, key), w}
+		e.cells[at] = min(e.cells[at]+n, uint64(e.s.most))
+	}
+	e.flows[[2]uint64{key, uint64(w)}] += n
+	e.totals[w] += n
+}
+
+// check compares an answer for key with the model.
+func (e *exact) check(t *testing.T, key uint64, c *Counts) {
+	t.Helper()
+	for j := range e.s.config.Windows {
+		w := e.window() - int64(j)
+		least := uint64(e.s.most)
+		for r := range e.s.rows {
+			least = min(least, e.cells[[3]int64{int64(r), e.column(r, key), w}])
+		}
+		flow, total := e.flows[[2]uint64{key, uint64(w)}], e.totals[w]
+		if w < 0 {
+			least, flow, total = 0, 0, 0
+		}
+		got := uint64(c.Flow[j])
+		if got != least || c.Total[j] != total {
+			t.Fatalf("at %v, flow %d, window %d: %d of %d, want %d of %d", e.now, key, j, got, c.Total[j], least, total)
+		}
+		if got < min(flow, uint64(e.s.most)) || got > total {
+			t.Fatalf("at %v, flow %d, window %d: %d of %d, exact %d", e.now, key, j, got, total, flow)
+		}
+	}
+	if c.Elapsed != e.now%e.s.config.Duration {
+		t.Fatalf("at %v: elapsed %v", e.now, c.Elapsed)
+	}
+}
+
+// The lazily cleared sketch answers as one whose windows were all kept: never less than
+// what came unless a counter is full, for all numbers of windows, gaps and counters.
+func FuzzSketch(f *testing.F) {
+	f.Add(uint8(3), uint8(4), uint8(2), uint8(0), []byte{0, 1, 9, 1, 1, 9, 0, 1, 9, 200, 2, 9, 7, 1, 9})
+	f.Add(uint8(1), uint8(1), uint8(1), uint8(24), []byte{0, 1, 255, 0, 2, 255, 0, 3, 255, 31, 1, 0})
+	f.Add(uint8(15), uint8(7), uint8(5), uint8(8), []byte{255, 1, 9, 254, 1, 9, 253, 1, 9, 10, 1, 9})
+	f.Fuzz(func(t *testing.T, windows, width, depth, fewer uint8, ops []byte) {
+		c := SketchConfig{Windows: int(windows), Duration: 8, Width: int(width), Depth: int(depth), Bits: 32 - int(fewer),
+			Packets: windows%2 == 0}
+		s, err := NewSketch(c)
+		if err != nil {
+			if c.Windows >= 1 && c.Windows <= MaxWindows && c.Width >= 1 && c.Depth >= 1 && c.Depth <= 16 && c.Bits >= 8 {
+				t.Fatal(err)
+			}
+			return
+		}
+		s.window = -uint32(width) // numbers wrap soon
+		for i := range s.cells {
+			if i%s.quads == s.quads-1 {
+				s.cells[i][3] = s.window
+			}
+		}
+		e := newExact(s)
+		for ; len(ops) >= 3; ops = ops[3:] {
+			switch gap := unit.Time(ops[0]); {
+			case gap >= 250:
+				e.now += 1 << (gap - 250) * 7919 // over many windows
+			default:
+				e.now += gap % 32
+			}
+			key, n := uint64(ops[1])*0x1_0000_0001, uint64(ops[2])*uint64(ops[2])*uint64(ops[2])
+			if ops[2]%5 == 0 {
+				e.check(t, key, s.Query(e.now, key))
+				continue
+			}
+			size := int32(n)
+			if c.Packets {
+				n = 1
+			}
+			e.count(key, n)
+			e.check(t, key, s.Count(e.now, key, size))
+		}
+	})
+}
+
+// A long run of FuzzSketch's model: bursts, idle times, jumps.
+func TestLazyClearing(t *testing.T) {
+	for _, windows := range []int{1, 2, 3, 4, 5, 7, 8, 12, 15} {
+		for _, bits := range []int{32, 12} {
+			s := sketchOf(t, SketchConfig{Windows: windows, Duration: unit.Microsecond, Width: 11, Depth: 3, Bits: bits,
+				Seed: uint64(windows)})
+			e, r := newExact(s), rand.New(rand.NewPCG(1, uint64(windows)))
+			for range 4000 {
+				switch r.IntN(100) {
+				case 0:
+					e.now += unit.Time(r.IntN(40)) * unit.Microsecond
+				case 1:
+					e.now += unit.Time(r.IntN(1 << 40))
+				default:
+					e.now += unit.Time(r.IntN(200_000))
+				}
+				key, n := r.Uint64N(50), uint64(r.IntN(1500))
+				e.count(key, n)
+				e.check(t, key, s.Count(e.now, key, int32(n)))
+				key = r.Uint64N(50)
+				e.check(t, key, s.Query(e.now, key))
+			}
+		}
+	}
+}
+
+// Window numbers have 32 bits. Over their end all goes on as before, and a gap that is a
+// multiple of 2³² windows does not bring old counts back.
+func TestWindowNumbersWrap(t *testing.T) {
+	s := sketchOf(t, SketchConfig{Windows: 3, Duration: 1, Width: 5, Depth: 2, Bits: 32})
+	s.window = 1<<32 - 20
+	for i := range s.cells {
+		s.cells[i][3] = s.window
+	}
+	e, r := newExact(s), rand.New(rand.NewPCG(1, 2))
+	wrapped := false
+	for range 200 {
+		e.now += unit.Time(r.IntN(2))
+		key := r.Uint64N(9)
+		e.count(key, 10)
+		before := s.window
+		e.check(t, key, s.Count(e.now, key, 10))
+		wrapped = wrapped || s.window < before
+	}
+	if !wrapped {
+		t.Error("the numbers did not wrap")
+	}
+	for _, gap := range []unit.Time{1 << 32, 1<<32 + 1, 1<<32 - 1, 1<<33 - 2, 1 << 62} {
+		key := uint64(3)
+		e.count(key, 10)
+		s.Count(e.now, key, 10)
+		e.now += gap
+		e.check(t, key, s.Query(e.now, key))
+	}
+}
+
+// With each window number one more cell is touched, so that none is older than there are
+// cells, whatever the traffic touches: numbers do not repeat within a cell's memory.
+func TestNoCellGrowsOld(t *testing.T) {
+	s := sketchOf(t, SketchConfig{Windows: 4, Duration: milli, Width: 13, Depth: 3, Bits: 32})
+	for i := range 1000 {
+		now := unit.Time(i) * milli
+		if i%10 == 9 {
+			now += 100 * milli * unit.Time(i)
+		}
+		s.Count(now, 7, 100)
+		for k := 0; k < len(s.cells); k += s.quads {
+			if age := s.window - s.cells[k+s.quads-1][3]; age > 13*3 {
+				t.Fatalf("window %d: cell %d was touched %d windows ago", i, k, age)
+			}
+		}
+	}
+}
