@@ -15,6 +15,7 @@ import (
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/study/experiment"
+	"weir/study/measure"
 	"weir/worlds/lab"
 )
 
@@ -35,7 +36,7 @@ func TestLab(t *testing.T) {
 		t.Fatal(err)
 	}
 	for index, run := range spec.RunsOn(experiment.Lab) {
-		name := experiment.PointName(run.Point)
+		name := measure.PointName(run.Point)
 		c, err := run.Lab()
 		if err != nil {
 			t.Fatal(err)

@@ -24,6 +24,7 @@ import (
 	"weir/core/unit"
 	"weir/papers/hpcc"
 	"weir/study/experiment"
+	"weir/study/measure"
 	"weir/worlds/sim"
 )
 
@@ -44,6 +45,7 @@ func (classifier) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 
 func registry() *experiment.Registry {
 	return &experiment.Registry{
+		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{ecmp.Scheme(), inband.Scheme(),
 			{Scheme: scheme.Scheme{Name: "classifier", Doc: "for tests"},
 				Build: func(*dataplane.Site, scheme.Values) (dataplane.Program, error) { return classifier{}, nil }}},

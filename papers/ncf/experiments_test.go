@@ -33,11 +33,13 @@ import (
 	"weir/papers/ncf"
 	"weir/study/experiment"
 	"weir/study/experiment/experimenttest"
+	"weir/study/measure"
 )
 
 // library is the registry of the experiments in experiments/.
 func library() *experiment.Registry {
 	return &experiment.Registry{
+		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(),
 			inband.Scheme(), inputloss.Scheme(),
 			ncf.Scheme(), ndpswitch.Scheme(), spray.Scheme()},

@@ -18,11 +18,13 @@ import (
 	"weir/internal/testutil"
 	"weir/papers/p4abc"
 	"weir/study/experiment"
+	"weir/study/measure"
 	"weir/study/report"
 )
 
 func registry() *experiment.Registry {
 	return &experiment.Registry{
+		Measures:    measure.Kinds(),
 		Programs:    []dataplane.Scheme{p4abc.Scheme(), forward.Scheme(), inputloss.Scheme()},
 		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme()},
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), reno.Scheme()},

@@ -26,11 +26,13 @@ import (
 	"weir/papers/p4te"
 	"weir/study/experiment"
 	"weir/study/experiment/experimenttest"
+	"weir/study/measure"
 )
 
 // library is the registry of the experiments in experiments/.
 func library() *experiment.Registry {
 	return &experiment.Registry{
+		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{conga.Scheme(), drill.Scheme(), ecmp.Scheme(), ecn.Scheme(), hula.Scheme(),
 			inband.Scheme(), letflow.Scheme(),
 			p4te.Scheme(), spray.Scheme(), wecmp.Scheme()},
@@ -100,7 +102,7 @@ func TestVariants(t *testing.T) {
 		for _, r := range experimenttest.CarryOut(t, library(), "p4te/"+name, experiment.Options{Quick: true,
 			Set: set}).Runs {
 			if r.End.Reason != "all flows done" {
-				t.Errorf("%s %s ends: %s", name, experiment.PointName(r.Point), r.End.Reason)
+				t.Errorf("%s %s ends: %s", name, measure.PointName(r.Point), r.End.Reason)
 			}
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"weir/core/transport/udp"
 	"weir/core/unit"
 	"weir/study/experiment"
+	"weir/study/measure"
 	"weir/worlds/sim"
 )
 
@@ -27,6 +28,7 @@ const ms = unit.Millisecond
 
 func registry() *experiment.Registry {
 	return &experiment.Registry{
+		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{ecmp.Scheme(), Scheme()}, Schedulers: tm.Schemes(), Topologies: topology.Schemes(),
 		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme()},
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), reno.Scheme()},

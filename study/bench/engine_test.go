@@ -20,11 +20,13 @@ import (
 	"weir/papers/hpcc"
 	"weir/study/bench"
 	"weir/study/experiment"
+	"weir/study/measure"
 	"weir/worlds/sim"
 )
 
 func registry() *experiment.Registry {
 	return &experiment.Registry{
+		Measures:    measure.Kinds(),
 		Programs:    []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), inband.Scheme(), pfc.Scheme(), sharedbuffer.Scheme()},
 		Transports:  []transport.Scheme{window.Scheme(), tcp.Scheme(), rdma.Scheme()},
 		Controllers: []cc.Scheme{cubic.Scheme(), hpcc.Scheme()},

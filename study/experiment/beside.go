@@ -3,6 +3,8 @@ package experiment
 import (
 	"bytes"
 	"encoding/json"
+
+	"weir/study/measure"
 )
 
 // AgreementRule says in words when simulator and lab agree: agreeShare, agreeBPS and
@@ -49,7 +51,7 @@ func (o *Outcome) besideJSON(doc *object) {
 			point.add(c.Key, c.Text)
 		}
 		v.add("point", point.bytes())
-		m := Measured{Name: a.Measure, Unit: a.Unit}
+		m := measure.Measured{Name: a.Measure, Unit: a.Unit}
 		v.add("measure", m.JSONName())
 		if a.Group != "" {
 			v.add("group", a.Group)

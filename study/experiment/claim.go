@@ -17,6 +17,7 @@ import (
 
 	"weir/core/unit"
 	"weir/internal/document"
+	"weir/study/measure"
 )
 
 // claim is one entry of the expect list, decoded.
@@ -40,7 +41,7 @@ type filter struct {
 type condition struct {
 	key  string
 	only string // the one value that is meant; "": there may be several
-	test func(Coordinate) bool
+	test func(measure.Coordinate) bool
 }
 
 // truth is a boolean expression: and, or, not over comparisons. A comparison is
@@ -88,7 +89,7 @@ func bareUnits(text string) string {
 	for {
 		changed := literal.ReplaceAllStringFunc(text, func(s string) string {
 			m := literal.FindStringSubmatch(s)
-			if v, ok := number(m[2] + m[3]); ok {
+			if v, ok := measure.ParseQuantity(m[2] + m[3]); ok {
 				return m[1] + strconv.FormatFloat(v, 'f', -1, 64) + m[4]
 			}
 			return s
@@ -182,7 +183,7 @@ func (s *Spec) decodeWhere(d *decoder, c *filter, w *document.Node) {
 				allowed[d.Text(x)] = true
 				s.checkValue(d, k.Name, x)
 			}
-			cond.test = func(c Coordinate) bool { return allowed[c.Text] }
+			cond.test = func(c measure.Coordinate) bool { return allowed[c.Text] }
 		case k.Value.Kind == document.Mapping:
 			d.Fail(k.Value.Place, `a value, a list of values, or "<= 36Mbps"`, "this is a map")
 			continue
@@ -191,15 +192,15 @@ func (s *Spec) decodeWhere(d *decoder, c *filter, w *document.Node) {
 			m := comparison.FindStringSubmatch(text)
 			if m == nil {
 				s.checkValue(d, k.Name, k.Value)
-				cond.only, cond.test = text, func(c Coordinate) bool { return c.Text == text }
+				cond.only, cond.test = text, func(c measure.Coordinate) bool { return c.Text == text }
 				break
 			}
-			bound, ok := number(strings.TrimSpace(m[2]))
+			bound, ok := measure.ParseQuantity(strings.TrimSpace(m[2]))
 			if !ok {
 				d.Fail(k.Value.Place, "<= 36Mbps", "%q is not a quantity", m[2])
 				continue
 			}
-			cond.test = func(c Coordinate) bool { return c.IsNum && compare(m[1], c.Value, bound) }
+			cond.test = func(c measure.Coordinate) bool { return c.IsNum && compare(m[1], c.Value, bound) }
 		}
 		c.where = append(c.where, cond)
 	}
@@ -242,7 +243,7 @@ func compare(op string, a, b float64) bool {
 
 // environment is what an expression can name at a point: sweep keys and measures.
 // A measure by flow size is slowdown_bins.traffic[0].p99.
-func environment(point []Coordinate, run *Run) map[string]any {
+func environment(point []measure.Coordinate, run *measure.Values) map[string]any {
 	env := map[string]any{}
 	for _, c := range point {
 		if c.IsNum {
@@ -277,7 +278,7 @@ func environment(point []Coordinate, run *Run) map[string]any {
 			row := map[string]float64{"from": float64(x.FromBytes), "to": float64(x.ToBytes), "n": float64(x.N),
 				"mean": float64(x.Mean)}
 			for k, p := range b.Percentiles {
-				row[strings.TrimPrefix(percentileName("", p), "_")] = float64(x.Percentiles[k])
+				row[strings.TrimPrefix(measure.PercentileName("", p), "_")] = float64(x.Percentiles[k])
 			}
 			rows = append(rows, row)
 		}
@@ -289,7 +290,7 @@ func environment(point []Coordinate, run *Run) map[string]any {
 // sample is an environment with every name that a run of this spec has; the values
 // do not matter.
 func (s *Spec) sample() map[string]any {
-	at := append([]Coordinate(nil), s.points[0].at...)
+	at := append([]measure.Coordinate(nil), s.points[0].at...)
 	return environment(at, s.shape())
 }
 
@@ -306,9 +307,13 @@ func (s *Spec) measures() map[string]any {
 }
 
 // shape is a run of the spec with nothing in it but names.
-func (s *Spec) shape() *Run {
+func (s *Spec) shape() *measure.Values {
 	if s.names == nil {
-		s.names = s.points[0].shape()
+		s.names = &measure.Values{}
+		p := s.points[0]
+		if c, err := p.config(1); err == nil {
+			*s.names = p.measures.Shape(&p.Point, c)
+		}
 	}
 	return s.names
 }
@@ -317,7 +322,7 @@ func (s *Spec) shape() *Run {
 // what the file has: a verdict's text shows 40Mbps, not 40000000.
 func literals(text string, pairs ...string) *strings.Replacer {
 	for _, m := range literal.FindAllStringSubmatch(text, -1) {
-		if v, ok := number(m[2] + m[3]); ok && v >= 1000 { // shorter numbers may stand for something else
+		if v, ok := measure.ParseQuantity(m[2] + m[3]); ok && v >= 1000 { // shorter numbers may stand for something else
 			pairs = append(pairs, strconv.FormatFloat(v, 'f', -1, 64), m[2]+m[3])
 		}
 	}
@@ -688,7 +693,7 @@ func (t *truth) judge(envs []map[string]any) verdict {
 	left, _ := MeanInterval(lefts)
 	right, _ := MeanInterval(rights)
 	mean, half := MeanInterval(differences)
-	v := verdict{text: fmt.Sprintf("%s = %s %s %s", t.leftText, Quantity(left, t.unit), t.op, Quantity(right, t.unit))}
+	v := verdict{text: fmt.Sprintf("%s = %s %s %s", t.leftText, measure.Quantity(left, t.unit), t.op, measure.Quantity(right, t.unit))}
 	if math.IsNaN(mean) {
 		v.value, v.margin = maybe, math.Inf(-1)
 		v.text = t.leftText + " or " + t.rightText + " is not defined there"
@@ -731,7 +736,7 @@ func (t *truth) judge(envs []map[string]any) verdict {
 		v.margin /= scale
 	}
 	if half > 0 {
-		v.text += fmt.Sprintf(" (difference %s ± %s)", Quantity(mean, t.unit), Quantity(half, t.unit))
+		v.text += fmt.Sprintf(" (difference %s ± %s)", measure.Quantity(mean, t.unit), measure.Quantity(half, t.unit))
 	}
 	return v
 }
@@ -774,23 +779,6 @@ func MeanInterval(x []float64) (mean, half float64) {
 	}
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.975)
 	return mean, t * math.Sqrt(squares/(n-1)/n)
-}
-
-// Quantity prints a number with three or four digits, an SI prefix and its unit.
-func Quantity(v float64, unit string) string {
-	text := SI(v)
-	switch unit {
-	case "":
-		return text
-	case "bps":
-		unit = "b/s"
-	case "bytes":
-		unit = "B"
-	}
-	if last := text[len(text)-1]; last >= '0' && last <= '9' || len(unit) > 3 { // no prefix, or a word
-		return text + " " + unit
-	}
-	return text + unit
 }
 
 // unitOf is the unit of an expression, as far as its measures show it; known is false
@@ -860,7 +848,7 @@ func literalUnits(text string, n ast.Node) map[float64]string {
 		} else if _, err := unit.ParseBytes(word); err == nil {
 			u = "bytes"
 		}
-		v, ok := number(word)
+		v, ok := measure.ParseQuantity(word)
 		if old, twice := units[v]; !ok || twice && old != u || u == "" && m[3] != "%" {
 			u = "?"
 		}
@@ -974,26 +962,6 @@ func (s *Spec) unitOfMeasure(name string) (unit string, known bool) {
 	return "", false
 }
 
-// SI prints a number with three or four digits and an SI prefix.
-func SI(v float64) string {
-	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
-		return fmt.Sprint(v)
-	}
-	a := math.Abs(v)
-	for _, p := range []struct {
-		worth  float64
-		prefix string
-	}{{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}, {1, ""}, {1e-3, " m"}, {1e-6, " µ"}, {1e-9, " n"}} {
-		if a >= p.worth*0.9995 {
-			if p.worth == 1e-3 && a >= 0.01 {
-				break
-			}
-			return strconv.FormatFloat(v/p.worth, 'g', 4, 64) + p.prefix
-		}
-	}
-	return strconv.FormatFloat(v, 'g', 3, 64)
-}
-
 // matching returns the points that a claim means, or with along the first of each
 // pair of neighbours.
 func (s *Spec) matching(c *claim) []int {
@@ -1006,7 +974,7 @@ func (s *Spec) matching(c *claim) []int {
 	return points
 }
 
-func (c *filter) means(at []Coordinate) bool {
+func (c *filter) means(at []measure.Coordinate) bool {
 	if c.when != nil {
 		is, err := expr.Run(c.when, environment(at, nil))
 		return err == nil && is == true
@@ -1045,7 +1013,7 @@ func (s *Spec) judge(runs []*Run, world string) []Claim {
 	// by point and seed
 	at := map[string]map[uint64]*Run{}
 	for _, r := range runs {
-		name := PointName(r.Point)
+		name := measure.PointName(r.Point)
 		if at[name] == nil {
 			at[name] = map[uint64]*Run{}
 		}
@@ -1063,7 +1031,7 @@ func (s *Spec) judge(runs []*Run, world string) []Claim {
 		used := map[*Run]bool{}
 		for _, i := range points {
 			var envs []map[string]any
-			here := at[PointName(s.points[i].at)]
+			here := at[measure.PointName(s.points[i].at)]
 			for k := range s.RepeatOn(world) {
 				seed := s.Seed + uint64(k)
 				r := here[seed]
@@ -1071,26 +1039,26 @@ func (s *Spec) judge(runs []*Run, world string) []Claim {
 					missing = true
 					continue
 				}
-				env := environment(r.Point, r)
+				env := environment(r.Point, &r.Values)
 				if c.along != "" {
-					next := at[PointName(s.points[s.neighbour(c, i)].at)][seed]
+					next := at[measure.PointName(s.points[s.neighbour(c, i)].at)][seed]
 					if next == nil {
 						missing = true
 						continue
 					}
-					env["next"] = environment(next.Point, next)
+					env["next"] = environment(next.Point, &next.Values)
 					used[next] = true
 				}
 				for o := range c.others {
 					var there *Run
 					if k := s.pointOf(&c.others[o], i); k >= 0 {
-						there = at[PointName(s.points[k].at)][seed]
+						there = at[measure.PointName(s.points[k].at)][seed]
 					}
 					if there == nil {
 						env = nil
 						break
 					}
-					env[c.others[o].name] = environment(there.Point, there)
+					env[c.others[o].name] = environment(there.Point, &there.Values)
 					used[there] = true
 				}
 				if env == nil {
@@ -1110,7 +1078,7 @@ func (s *Spec) judge(runs []*Run, world string) []Claim {
 			}
 			if less.value < more.value || less.value == more.value && less.margin < more.margin {
 				decides = v
-				if name := PointName(s.points[i].at); name != "" {
+				if name := measure.PointName(s.points[i].at); name != "" {
 					decides.text = name + ": " + v.text
 				}
 			}

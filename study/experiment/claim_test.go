@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"weir/study/measure"
+
 	"github.com/expr-lang/expr/parser"
 )
 
@@ -25,8 +27,8 @@ func judged(t *testing.T, repeat, claim string, a [][]float64) Claim {
 		if i >= len(a) || seed >= len(a[i]) {
 			continue
 		}
-		runs = append(runs, &Run{Seed: r.Seed, Point: r.Point, Measures: []Measured{
-			{Name: "goodput", Unit: "bps", Groups: []Grouped{{"a", a[i][seed]}, {"b", 10}}}, {Name: "jain", Value: 0.5}}})
+		runs = append(runs, &Run{Seed: r.Seed, Point: r.Point, Values: measure.Values{Measures: []measure.Measured{
+			{Name: "goodput", Unit: "bps", Groups: []measure.Grouped{{Group: "a", Value: a[i][seed]}, {Group: "b", Value: 10}}}, {Name: "jain", Value: 0.5}}}})
 	}
 	return s.judge(runs, Sim)[0]
 }
@@ -168,10 +170,10 @@ func TestUnits(t *testing.T) {
 
 // TestQuantity: a verdict's numbers have the unit of their measure, with a prefix.
 func TestQuantity(t *testing.T) {
-	for want, got := range map[string]string{"21.37 Mb/s": Quantity(21.37e6, "bps"), "5 ms": Quantity(5e-3, "s"),
-		"5 b/s": Quantity(5, "bps"), "12 packets": Quantity(12, "packets"),
-		"1.5 k packets": Quantity(1500, "packets"), "2 MB": Quantity(2e6, "bytes"), "0.5": Quantity(0.5, ""),
-		"0 s": Quantity(0, "s")} {
+	for want, got := range map[string]string{"21.37 Mb/s": measure.Quantity(21.37e6, "bps"), "5 ms": measure.Quantity(5e-3, "s"),
+		"5 b/s": measure.Quantity(5, "bps"), "12 packets": measure.Quantity(12, "packets"),
+		"1.5 k packets": measure.Quantity(1500, "packets"), "2 MB": measure.Quantity(2e6, "bytes"), "0.5": measure.Quantity(0.5, ""),
+		"0 s": measure.Quantity(0, "s")} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

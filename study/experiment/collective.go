@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 
 	"weir/core/unit"
@@ -41,9 +40,9 @@ func (d *decoder) collective(x *document.Node, p *point, tr traffic, size unit.B
 		return
 	}
 	for _, h := range hosts[1:] {
-		if p.routes.Hops(hosts[0], h) < 0 {
+		if p.Routes.Hops(hosts[0], h) < 0 {
 			d.Fail(x.Get("hosts").Place, "hosts that links and switches join", "there is no path from %s to %s",
-				p.network.Nodes[hosts[0]].Name, p.network.Nodes[h].Name)
+				p.Network.Nodes[hosts[0]].Name, p.Network.Nodes[h].Name)
 			return
 		}
 	}
@@ -68,40 +67,6 @@ func (d *decoder) collective(x *document.Node, p *point, tr traffic, size unit.B
 		}
 		p.flows = append(p.flows, f)
 	}
-	tr.collective = true
+	tr.Collective = true
 	p.traffic = append(p.traffic, tr)
-}
-
-// evaluateCollective is when the last data of each collective arrived; not a number if
-// some did not.
-func evaluateCollective(_ *measure, e *evaluation) {
-	m := Measured{Name: "collective", Unit: "s", Groups: []Grouped{}}
-	for t := range e.p.traffic {
-		tr := &e.p.traffic[t]
-		if !tr.collective {
-			continue
-		}
-		last := unit.Time(0)
-		for i := range e.c.Flows {
-			if e.c.Flows[i].Group == t {
-				last = max(last, e.res.Flows[i].Arrived)
-			}
-		}
-		v := (last - tr.startLow).Seconds()
-		if last == unit.Never {
-			v = math.NaN()
-		}
-		m.Groups = append(m.Groups, Grouped{tr.name, v})
-	}
-	e.add(m)
-}
-
-func decodeCollective(d *decoder, at, options *document.Node, p *point, m *measure) {
-	decodeByTraffic(d, at, options, p, m)
-	for i := range p.traffic {
-		if p.traffic[i].collective {
-			return
-		}
-	}
-	d.Fail(at.Place, "a traffic with collective: ring, or tree", "no traffic of the experiment is a collective")
 }

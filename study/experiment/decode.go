@@ -27,6 +27,7 @@ import (
 	"weir/internal/document"
 	"weir/internal/switchfile"
 	"weir/study/interop/simfiles"
+	"weir/study/measure"
 	"weir/worlds/sim"
 )
 
@@ -69,48 +70,67 @@ func (d *decoder) warn(format string, args ...any) {
 
 // point is one combination of the sweep, decoded.
 type point struct {
-	at        []Coordinate
+	at        []measure.Coordinate
 	canonical string // all that decides its runs but seed and executable
 	defaults  []Parameter
 
-	duration, warmup unit.Time // duration is the measured part
-	framing          packet.Framing
-	network          *topology.Network
-	book             *packet.Book
-	routes           *topology.Routes
-	tree             *topology.Tree // with hierarchical addresses
-	prefixes         topology.Prefixes
-	switches         []sim.SwitchConfig
-	telemetry        *telemetry.Format // nil: no switch writes any
-	traffic          []traffic
-	flows            []plannedFlow
-	measures         []*measure
-	partial          bool // what its measures are of is not all there, for there are errors
-	events           []sim.Event
-	stalls           sim.Stalls
-	buffered         bool    // a traffic of some point has a send buffer
-	hops             float64 // estimate of packet-hops
-	sampled          float64 // values that the measures of a run keep
+	measure.Point // what measures see of it
+	book          *packet.Book
+	tree          *topology.Tree // with hierarchical addresses
+	prefixes      topology.Prefixes
+	switches      []sim.SwitchConfig
+	telemetry     *telemetry.Format // nil: no switch writes any
+	traffic       []traffic
+	flows         []plannedFlow
+	measures      measure.List
+	events        []sim.Event
+	stalls        sim.Stalls
+	hops          float64 // estimate of packet-hops
+	sampled       float64 // values that the measures of a run keep
 }
 
 // traffic is one entry of the traffic list.
 type traffic struct {
-	name       string
-	at, ccAt   document.Place // where it is given, and its congestion controller
-	transport  *transport.Scheme
-	values     scheme.Values
-	generator  *generator // nil: the flows are listed
-	collective bool       // whose flows wait for each other
-	cc         *cc.Scheme // nil: the transport has none
-	ccConfig   scheme.Config
-	payload    int32
-	version    uint8
-	tos        uint8
-	tosBySize  []sizedTOS // ascending; tos is that of the last
-	sized      bool       // its flows have an end, in some point of the sweep
-	startLow   unit.Time
-	startHigh  unit.Time
-	stop       unit.Time
+	measure.Traffic
+	at, ccAt  document.Place // where it is given, and its congestion controller
+	values    scheme.Values
+	generator *generator // nil: the flows are listed
+	cc        *cc.Scheme // nil: the transport has none
+	ccConfig  scheme.Config
+	tos       uint8
+	tosBySize []sizedTOS // ascending; tos is that of the last
+	startLow  unit.Time
+	startHigh unit.Time
+	stop      unit.Time
+}
+
+// see makes what measures see of the point's traffic, of which all is there if nothing was
+// wrong.
+func (p *point) see(ok bool) {
+	p.Partial = !ok
+	for i := range p.traffic {
+		tr := p.traffic[i].Traffic
+		tr.Start = p.traffic[i].startLow
+		if g := p.traffic[i].generator; g != nil {
+			tr.Sizes = g.sizes
+		}
+		p.Traffic = append(p.Traffic, tr)
+	}
+}
+
+// measureList reads what is measured.
+func (d *decoder) measureList(root *document.Node, p *point) {
+	t := root.Get("measure")
+	if t == nil {
+		kept := &document.Node{Place: root.Place, Kind: document.List, From: "default: ours",
+			Items: []*document.Node{{Place: root.Place, Text: "goodput"}}}
+		if root.Orig != nil && root.Orig.Get("measure") == nil {
+			root.Orig.Set("measure", kept)
+		}
+		t = document.Copy(kept)
+		root.Set("measure", t)
+	}
+	p.measures = measure.Decode(d.Reader, d.registry.Measures, t, &p.Point)
 }
 
 // plannedFlow is a flow whose start may still have to be drawn.
@@ -135,7 +155,7 @@ type variable struct {
 // substitute replaces every $name: by the value of a sweep key, or by what a block
 // defines. A value that stands for one is of this point alone: what is read out of it is
 // not written back into the file's tree; what is read out of a block is, into the block.
-func (d *decoder) substitute(t *document.Node, at []Coordinate, places []document.Place, variables []variable, used map[string]bool) {
+func (d *decoder) substitute(t *document.Node, at []measure.Coordinate, places []document.Place, variables []variable, used map[string]bool) {
 	for _, x := range t.Items {
 		d.substitute(x, at, places, variables, used)
 	}
@@ -226,9 +246,9 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *point {
 	if !d.OK() {
 		return p
 	}
-	p.duration = d.Positive(root.Get("duration"))
-	p.warmup = document.Read(d.Reader, d.Default(root, "warmup", "0s", "ours: no warm-up"), unit.ParseTime)
-	if p.duration+p.warmup < 0 {
+	p.Duration = d.Positive(root.Get("duration"))
+	p.Warmup = document.Read(d.Reader, d.Default(root, "warmup", "0s", "ours: no warm-up"), unit.ParseTime)
+	if p.Duration+p.Warmup < 0 {
 		d.Fail(root.Get("duration").Place, "106 days in all", "duration and warm-up are too long")
 	}
 	framing := d.Default(root, "framing", "l2", "ours: frames without FCS, what Linux counts")
@@ -236,7 +256,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *point {
 	for _, f := range packet.Framings {
 		names = append(names, f.Name)
 	}
-	p.framing, _ = packet.FramingByName(d.Word(framing, "framing", names))
+	p.Framing, _ = packet.FramingByName(d.Word(framing, "framing", names))
 	d.network(root, p)
 	if !d.OK() {
 		return p
@@ -248,14 +268,14 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *point {
 	d.trafficList(root, p)
 	d.eventList(root, p)
 	d.stalls(root, p)
-	p.partial = !d.OK()
+	p.see(d.OK())
 	d.measureList(root, p)
 	d.buffers(p)
 	if d.OK() {
 		p.estimate()
 		var b strings.Builder
 		root.Write(&b, 0)
-		fmt.Fprintf(&b, "point %q\nfiles %q\n", PointName(p.at), d.files)
+		fmt.Fprintf(&b, "point %q\nfiles %q\n", measure.PointName(p.at), d.files)
 		p.canonical = b.String()
 		for _, x := range parameters(root) {
 			if strings.HasPrefix(x.Source, "default: ") {
@@ -287,7 +307,7 @@ func overlay(root, block *document.Node, depth int) {
 func (d *decoder) dryRun(root *document.Node, p *point) {
 	c, err := p.config(1)
 	if err == nil {
-		p.sampled = p.samples(c)
+		p.sampled = measure.Samples(&p.Point, c)
 		var b strings.Builder
 		for _, key := range []string{"topology", "addresses", "switch", "switches", "framing", "measure"} {
 			if t := root.Get(key); t != nil {
@@ -301,7 +321,7 @@ func (d *decoder) dryRun(root *document.Node, p *point) {
 			_, err = sim.New(c)
 		}
 	}
-	var much *tooMuch
+	var much *measure.TooMuch
 	var refused *refusal
 	switch {
 	case errors.As(err, &much):
@@ -431,7 +451,7 @@ func (d *decoder) network(root *document.Node, p *point) {
 		l.Jitter = document.Read(d.Reader, d.Default(x, "jitter", "0s", "ours: no jitter"), unit.ParseTime)
 		n.Links = append(n.Links, l)
 	}
-	p.network = n
+	p.Network = n
 }
 
 // generated decodes a network that is given by its family and parameters.
@@ -466,7 +486,7 @@ func (d *decoder) generated(t *document.Node, s *topology.Scheme, p *point) {
 	for i := range d.bufferAt {
 		d.bufferAt[i] = at
 	}
-	p.network = n
+	p.Network = n
 }
 
 // buffers checks that buffers and queues bounded in bytes hold the largest frame of
@@ -478,8 +498,8 @@ func (d *decoder) buffers(p *point) {
 	largest, name := unit.Bytes(0), ""
 	for i := range p.traffic {
 		tr := &p.traffic[i]
-		if frame := unit.Bytes(p.framing.Frame(tr.headers(), tr.payload, true)); frame > largest {
-			largest, name = frame, tr.name
+		if frame := unit.Bytes(p.Framing.Frame(tr.Headers(), tr.Payload, true)); frame > largest {
+			largest, name = frame, tr.Name
 		}
 	}
 	check := func(at document.Place, b unit.Bytes) {
@@ -488,7 +508,7 @@ func (d *decoder) buffers(p *point) {
 				"a buffer of %v is below a packet of traffic %s", b, name)
 		}
 	}
-	for i, l := range p.network.Links {
+	for i, l := range p.Network.Links {
 		if i < len(d.bufferAt) {
 			check(d.bufferAt[i], l.Buffer.Bytes)
 		}
@@ -502,7 +522,7 @@ func (d *decoder) buffers(p *point) {
 func (p *point) largestFrame() (n int32) {
 	for i := range p.traffic {
 		tr := &p.traffic[i]
-		n = max(n, p.framing.Frame(tr.headers(), tr.payload, true)+packet.MostExtensions, p.framing.Frame(tr.headers(), 0,
+		n = max(n, p.Framing.Frame(tr.Headers(), tr.Payload, true)+packet.MostExtensions, p.Framing.Frame(tr.Headers(), 0,
 			false)+packet.MostExtensions)
 	}
 	return n
@@ -569,7 +589,7 @@ func (d *decoder) networkFile(t *document.Node, p *point) {
 		return
 	}
 	d.bufferAt = make([]document.Place, len(n.Links))
-	p.network = n
+	p.Network = n
 }
 
 // ignored tells whether an error is about what stands behind the last entry that a file
@@ -620,7 +640,7 @@ type refusal struct {
 func (r *refusal) Unwrap() error { return r.error }
 
 func (d *decoder) switchConfigs(root *document.Node, p *point) {
-	n := p.network
+	n := p.Network
 	p.switches = make([]sim.SwitchConfig, len(n.Nodes))
 	programs := make([][]switchfile.Program, len(n.Nodes))
 	placeOf := root.Place
@@ -636,7 +656,7 @@ func (d *decoder) switchConfigs(root *document.Node, p *point) {
 		if slices.ContainsFunc(patterns.Keys, func(k document.Entry) bool { return k.Value.Get("buffer") != nil }) {
 			own := *n // other points may share it
 			own.Links = slices.Clone(n.Links)
-			n, p.network = &own, &own
+			n, p.Network = &own, &own
 		}
 		for _, k := range patterns.Keys {
 			d.switchPattern(k, p, programs)
@@ -652,7 +672,7 @@ func (d *decoder) switchConfigs(root *document.Node, p *point) {
 		}
 		list := programs[i]
 		sc := &p.switches[i]
-		sc.Routes = dataplane.HostRoutes(p.book, p.routes.Paths(i))
+		sc.Routes = dataplane.HostRoutes(p.book, p.Routes.Paths(i))
 		sc.Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			var out []dataplane.Program
 			for _, x := range list {
@@ -670,14 +690,14 @@ func (d *decoder) switchConfigs(root *document.Node, p *point) {
 // telemetry finds the format of telemetry in which the programs write; all must agree,
 // since hosts cannot tell who has written.
 func (d *decoder) telemetry(root *document.Node, p *point, programs [][]switchfile.Program) {
-	rates := p.network.Rates()
+	rates := p.Network.Rates()
 	for i, list := range programs {
 		for _, x := range list {
-			if !p.network.Nodes[i].Switch || x.Scheme.Telemetry == nil || !d.OK() {
+			if !p.Network.Nodes[i].Switch || x.Scheme.Telemetry == nil || !d.OK() {
 				continue
 			}
 			f, err := x.Scheme.Telemetry(x.Values, rates)
-			f.Counted = p.framing.Fixed()
+			f.Counted = p.Framing.Fixed()
 			at := root.Place
 			if t := root.Get("switches"); t != nil {
 				at = t.Place
@@ -691,7 +711,7 @@ func (d *decoder) telemetry(root *document.Node, p *point, programs [][]switchfi
 				p.telemetry = &f
 			case *p.telemetry != f:
 				d.Fail(at, "one format, one set of parameters", "switch %s writes other telemetry than the switches before it",
-					p.network.Nodes[i].Name)
+					p.Network.Nodes[i].Name)
 			}
 		}
 	}
@@ -734,39 +754,39 @@ func (d *decoder) route(root *document.Node, p *point) {
 	var b strings.Builder
 	t.Write(&b, 0)
 	for _, old := range d.networks {
-		if old.addresses != b.String() || !slices.Equal(old.network.Nodes, p.network.Nodes) ||
-			!slices.EqualFunc(old.network.Links, p.network.Links, sameEnds) {
+		if old.addresses != b.String() || !slices.Equal(old.network.Nodes, p.Network.Nodes) ||
+			!slices.EqualFunc(old.network.Links, p.Network.Links, sameEnds) {
 			continue
 		}
 		// which rates and delays do not change
 		r.book, r.routes, r.tree, r.prefixes = old.book, old.routes, old.tree, old.prefixes
-		if slices.Equal(old.network.Links, p.network.Links) {
+		if slices.Equal(old.network.Links, p.Network.Links) {
 			r = old
 			break
 		}
 	}
 	if r.routes == nil {
 		switches := 0
-		for _, n := range p.network.Nodes {
+		for _, n := range p.Network.Nodes {
 			if n.Switch {
 				switches++
 			}
 		}
-		if classes := p.network.Classes(); classes*switches > mostRoutes {
+		if classes := p.Network.Classes(); classes*switches > mostRoutes {
 			d.Fail(root.Get("topology").Place, fmt.Sprintf("switches with hosts × switches up to %d", mostRoutes),
 				"%d switches, %d of them with hosts, have more routes than fit into memory", switches, classes)
 			return
 		}
-		r.book, r.routes = p.network.Addresses(), p.network.Routes()
+		r.book, r.routes = p.Network.Addresses(), p.Network.Routes()
 		if t.Kind != document.Scalar || d.Word(t, "way to give addresses", addressWays) == addressWays[1] {
-			d.hierarchy(t, p.network, &r)
+			d.hierarchy(t, p.Network, &r)
 		}
 	}
 	if r.network == nil {
-		r.network, r.addresses = p.network, b.String()
+		r.network, r.addresses = p.Network, b.String()
 		d.networks = append(d.networks, r)
 	}
-	p.network, p.book, p.routes, p.tree, p.prefixes = r.network, r.book, r.routes, r.tree, r.prefixes
+	p.Network, p.book, p.Routes, p.tree, p.prefixes = r.network, r.book, r.routes, r.tree, r.prefixes
 }
 
 // addressWays are the ways to give addresses that have a name.
@@ -842,7 +862,7 @@ func (d *decoder) switchPattern(k document.Entry, p *point, programs [][]switchf
 	}
 	matched := false
 	var names []string
-	for i, node := range p.network.Nodes {
+	for i, node := range p.Network.Nodes {
 		if !node.Switch {
 			continue
 		}
@@ -865,9 +885,9 @@ func (d *decoder) switchPattern(k document.Entry, p *point, programs [][]switchf
 		}
 		if x := t.Get("buffer"); x != nil {
 			l := switchfile.Buffer(d.Reader, x)
-			for li := range p.network.Links {
-				if e := p.network.Links[li].Ends; e[0] == i || e[1] == i {
-					p.network.Links[li].Buffer = l
+			for li := range p.Network.Links {
+				if e := p.Network.Links[li].Ends; e[0] == i || e[1] == i {
+					p.Network.Links[li].Buffer = l
 					d.bufferAt[li] = x.Place
 				}
 			}
@@ -973,20 +993,20 @@ func (d *decoder) payload(t *document.Node, text string) int32 {
 }
 
 func (d *decoder) oneTraffic(x *document.Node, p *point, mtu mtu, seen map[string]bool) {
-	tr := traffic{version: 4, stop: unit.Never, at: x.Place, ccAt: x.Place}
+	tr := traffic{Traffic: measure.Traffic{Version: 4}, stop: unit.Never, at: x.Place, ccAt: x.Place}
 	name := x.Get("name")
 	if name == nil {
 		d.Missing(x, "name", "traffic's key", d.trafficWords(), "name: …", "the traffic has no name")
 		return
 	}
-	tr.name = d.Text(name)
-	if seen[tr.name] {
-		d.Fail(name.Place, "another name", "the name %q is taken", tr.name)
+	tr.Name = d.Text(name)
+	if seen[tr.Name] {
+		d.Fail(name.Place, "another name", "the name %q is taken", tr.Name)
 	}
-	if !identifier(tr.name) {
-		d.Fail(name.Place, "a letter, then letters, digits and _", "%q is not a name; expressions use it", tr.name)
+	if !identifier(tr.Name) {
+		d.Fail(name.Place, "a letter, then letters, digits and _", "%q is not a name; expressions use it", tr.Name)
 	}
-	seen[tr.name] = true
+	seen[tr.Name] = true
 	tt := x.Get("transport")
 	var names []string
 	for _, s := range d.registry.Transports {
@@ -1007,10 +1027,10 @@ func (d *decoder) oneTraffic(x *document.Node, p *point, mtu mtu, seen map[strin
 	}
 	for i := range d.registry.Transports {
 		if d.registry.Transports[i].Name == tname {
-			tr.transport = &d.registry.Transports[i]
+			tr.Transport = &d.registry.Transports[i]
 		}
 	}
-	if tr.transport == nil {
+	if tr.Transport == nil {
 		d.Unknown(where, "transport", tname, names)
 		return
 	}
@@ -1018,14 +1038,14 @@ func (d *decoder) oneTraffic(x *document.Node, p *point, mtu mtu, seen map[strin
 		if tt.Bound {
 			x.Orig = nil // its parameters are those of this point's transport
 		}
-		tr.values = d.SchemeValues(&tr.transport.Scheme, x, trafficKeys)
+		tr.values = d.SchemeValues(&tr.Transport.Scheme, x, trafficKeys)
 	} else {
 		d.Keys(x, "traffic's key", trafficKeys)
-		tr.values = d.SchemeValues(&tr.transport.Scheme, params, nil)
+		tr.values = d.SchemeValues(&tr.Transport.Scheme, params, nil)
 	}
-	if tr.transport.Warn != nil && d.OK() {
-		if w := tr.transport.Warn(tr.values); w != "" {
-			d.warn("%s:%d: traffic %s: %s", x.File, x.Line, tr.name, w)
+	if tr.Transport.Warn != nil && d.OK() {
+		if w := tr.Transport.Warn(tr.values); w != "" {
+			d.warn("%s:%d: traffic %s: %s", x.File, x.Line, tr.Name, w)
 		}
 	}
 	d.controller(x, &tr, p)
@@ -1033,12 +1053,12 @@ func (d *decoder) oneTraffic(x *document.Node, p *point, mtu mtu, seen map[strin
 		d.typesOfService(v, &tr)
 	}
 	if v := d.Default(x, "ip", "4", "ours"); d.Word(v, "IP version", []string{"4", "6"}) == "6" {
-		tr.version = 6
+		tr.Version = 6
 	}
 	if v := x.Get("payload"); v != nil {
-		tr.payload = d.payload(v, d.Text(v))
+		tr.Payload = d.payload(v, d.Text(v))
 	} else {
-		tr.payload = mtu.of(d, tr.transport, tr.version)
+		tr.Payload = mtu.of(d, tr.Transport, tr.Version)
 	}
 	if v := x.Get("stop"); v != nil {
 		tr.stop = d.Positive(v)
@@ -1072,9 +1092,9 @@ func (d *decoder) oneTraffic(x *document.Node, p *point, mtu mtu, seen map[strin
 		d.Fail(start.Place, "0.5s, or 0s..1s", "%v", err)
 	case tr.startHigh < tr.startLow:
 		d.Fail(start.Place, "0.5s, or 0s..1s", "the range %q ends before it begins", start.Text)
-	case tr.startHigh >= p.duration+p.warmup:
+	case tr.startHigh >= p.Duration+p.Warmup:
 		d.Fail(start.Place, "a time before the end", "the traffic may start (%s) after the run has ended (%v)", start.Text,
-			p.duration+p.warmup)
+			p.Duration+p.Warmup)
 	}
 	if tr.stop <= tr.startHigh && err == nil {
 		d.Fail(x.Get("stop").Place, "a time after the start "+start.Text, "the traffic stops before it starts")
@@ -1113,13 +1133,13 @@ func (d *decoder) oneTraffic(x *document.Node, p *point, mtu mtu, seen map[strin
 		for _, b := range to {
 			if a == b {
 				if len(from) == 1 && len(to) == 1 {
-					d.Fail(x.Get("to").Place, "another host", "the traffic goes from %q to itself", p.network.Nodes[a].Name)
+					d.Fail(x.Get("to").Place, "another host", "the traffic goes from %q to itself", p.Network.Nodes[a].Name)
 				}
 				continue
 			}
-			if p.routes.Hops(a, b) < 0 {
+			if p.Routes.Hops(a, b) < 0 {
 				d.Fail(x.Get("to").Place, "hosts that links and switches join", "there is no path from %s to %s",
-					p.network.Nodes[a].Name, p.network.Nodes[b].Name)
+					p.Network.Nodes[a].Name, p.Network.Nodes[b].Name)
 				return
 			}
 			if len(p.flows)+flows*len(sets) > mostFlows {
@@ -1171,7 +1191,7 @@ func (d *decoder) hosts(x *document.Node, key string, p *point) []int {
 		items = t.Items
 	}
 	var names []string
-	for _, n := range p.network.Nodes {
+	for _, n := range p.Network.Nodes {
 		if !n.Switch {
 			names = append(names, n.Name)
 		}
@@ -1180,7 +1200,7 @@ func (d *decoder) hosts(x *document.Node, key string, p *point) []int {
 	taken := map[int]bool{}
 	for _, y := range items {
 		pattern, found, isSwitch := d.Text(y), false, false
-		for i, n := range p.network.Nodes {
+		for i, n := range p.Network.Nodes {
 			isSwitch = isSwitch || n.Switch && n.Name == pattern
 			if ok, err := path.Match(pattern, n.Name); err == nil && ok && !n.Switch {
 				found = true
@@ -1207,9 +1227,9 @@ func (d *decoder) hosts(x *document.Node, key string, p *point) []int {
 // controller decodes a traffic's congestion controller.
 func (d *decoder) controller(x *document.Node, tr *traffic, p *point) {
 	v := x.Get("cc")
-	if !tr.transport.Controlled {
+	if !tr.Transport.Controlled {
 		if v != nil {
-			d.Fail(v.Place, "no cc", "transport %s has no congestion controller", tr.transport.Name)
+			d.Fail(v.Place, "no cc", "transport %s has no congestion controller", tr.Transport.Name)
 		}
 		return
 	}
@@ -1240,7 +1260,7 @@ func (d *decoder) controller(x *document.Node, tr *traffic, p *point) {
 	tr.ccConfig = d.Configuration(&tr.cc.Scheme, params, nil)
 	if tr.cc.Telemetry != telemetry.Nothing && p.telemetry == nil && d.OK() {
 		d.warn("%s:%d: traffic %s: %s needs telemetry, and no switch writes any (program telemetry): it keeps its "+
-			"first window", x.File, x.Line, tr.name, name)
+			"first window", x.File, x.Line, tr.Name, name)
 	}
 }
 
@@ -1299,7 +1319,7 @@ func (d *decoder) flowFile(x *document.Node, p *point, tr traffic) {
 	}
 	id := len(p.traffic)
 	p.traffic = append(p.traffic, tr)
-	nodes := p.network.Nodes
+	nodes := p.Network.Nodes
 	for i, f := range flows {
 		if port >= 0 && f.Port != port {
 			continue
@@ -1315,7 +1335,7 @@ func (d *decoder) flowFile(x *document.Node, p *point, tr traffic) {
 				return
 			}
 		}
-		if p.routes.Hops(f.Src, f.Dst) < 0 {
+		if p.Routes.Hops(f.Src, f.Dst) < 0 {
 			d.Fail(d.InFile(name, f.At.Line, f.At.Dst), "hosts that links and switches join", "there is no path from %s to %s",
 				nodes[f.Src].Name, nodes[f.Dst].Name)
 			return
@@ -1352,10 +1372,10 @@ const (
 func (p *point) config(seed uint64) (*sim.Config, error) {
 	c := &sim.Config{
 		Wiring: sim.Wiring{
-			Seed: seed, Network: p.network, Switches: p.switches, Hosts: p.book, Tree: p.tree, Prefixes: p.prefixes,
-			Events: p.events, Framing: p.framing, MaxFrame: p.largestFrame(), Telemetry: p.telemetry,
+			Seed: seed, Network: p.Network, Switches: p.switches, Hosts: p.book, Tree: p.tree, Prefixes: p.prefixes,
+			Events: p.events, Framing: p.Framing, MaxFrame: p.largestFrame(), Telemetry: p.telemetry,
 		},
-		Duration: p.warmup + p.duration, Warmup: p.warmup, UntilDone: true, Stalls: p.stalls,
+		Duration: p.Warmup + p.Duration, Warmup: p.Warmup, UntilDone: true, Stalls: p.stalls,
 	}
 	flows := p.flows
 	for id := range p.traffic {
@@ -1363,11 +1383,11 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 			flows = append(flows[:len(flows):len(flows)], g.expand(p, id, seed)...)
 		}
 	}
-	hosts := make([]cc.Host, len(p.network.Nodes))
+	hosts := make([]cc.Host, len(p.Network.Nodes))
 	listed := map[[3]int]int{} // flows of a list, by hosts and port
 	for i, f := range flows {
 		tr := &p.traffic[f.traffic]
-		random := unit.NewRandom(seed, fmt.Sprintf("flow %s %d", tr.name, f.index))
+		random := unit.NewRandom(seed, fmt.Sprintf("flow %s %d", tr.Name, f.index))
 		start := f.start
 		if !f.fixed {
 			if start = tr.startLow; tr.startHigh > tr.startLow {
@@ -1377,10 +1397,10 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 		}
 		tf := transport.Flow{
 			ID: packet.FlowID(i), Src: packet.Addr(f.src + 1), Dst: packet.Addr(f.dst + 1),
-			SrcPort: uint16(firstPort + i%50000), DstPort: uint16(serverPort + i/50000), Version: tr.version,
+			SrcPort: uint16(firstPort + i%50000), DstPort: uint16(serverPort + i/50000), Version: tr.Version,
 			TOS:   tr.tosOf(f.size),
-			Start: start, Stop: tr.stop, Size: f.size, Payload: tr.payload, Framing: p.framing, Random: random, Seed: seed,
-			Path: p.pathOf(f.src, f.dst, tr), CC: tr.cc, CCConfig: tr.ccConfig,
+			Start: start, Stop: tr.stop, Size: f.size, Payload: tr.Payload, Framing: p.Framing, Random: random, Seed: seed,
+			Path: p.Path(f.src, f.dst, &tr.Traffic), CC: tr.cc, CCConfig: tr.ccConfig,
 			Telemetry: p.telemetry, Host: &hosts[f.dst],
 		}
 		// HPCC simulator: ports count for each pair of hosts
@@ -1391,9 +1411,9 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 		if g := tr.generator; g != nil && g.load > 0 {
 			tf.Stop = unit.Never // it ends arrivals, not what has begun
 		}
-		sender, receiver, err := tr.transport.Build(tf, tr.values)
+		sender, receiver, err := tr.Transport.Build(tf, tr.values)
 		if err != nil {
-			return nil, fmt.Errorf("traffic %s: %w", tr.name, err)
+			return nil, fmt.Errorf("traffic %s: %w", tr.Name, err)
 		}
 		stop := unit.Time(0)
 		if f.size == 0 {
@@ -1406,8 +1426,8 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 		if f.after != nil {
 			flow.Sender, flow.After = nil, f.after
 			flow.Begin = func(start unit.Time) transport.Endpoint {
-				tf.Start, tf.Random = start, unit.NewRandom(seed, fmt.Sprintf("flow %s %d", tr.name, f.index))
-				sender, _, err := tr.transport.Build(tf, tr.values)
+				tf.Start, tf.Random = start, unit.NewRandom(seed, fmt.Sprintf("flow %s %d", tr.Name, f.index))
+				sender, _, err := tr.Transport.Build(tf, tr.values)
 				if err != nil { // it is as above but for the start
 					return nil
 				}
@@ -1416,7 +1436,7 @@ func (p *point) config(seed uint64) (*sim.Config, error) {
 		}
 		c.Flows = append(c.Flows, flow)
 	}
-	return c, p.observe(c)
+	return c, p.measures.Observe(&p.Point, c)
 }
 
 // Config makes the simulator's configuration of the run, for those who run it
@@ -1428,39 +1448,39 @@ func (r *RunSpec) Config() (*sim.Config, error) { return r.point.config(r.Seed) 
 // rate parameter or the slowest link of the network lets them.
 func (p *point) estimate() {
 	slowest := 1e18
-	for _, l := range p.network.Links {
+	for _, l := range p.Network.Links {
 		r := float64(l.Rate.Bits)
 		if r == 0 {
 			r = float64(l.Rate.Packets) * 12000
 		}
 		slowest = min(slowest, r)
 	}
-	seconds := (p.warmup + p.duration).Seconds()
+	seconds := (p.Warmup + p.Duration).Seconds()
 	for id := range p.traffic {
 		tr := &p.traffic[id]
 		g := tr.generator
 		switch {
 		case g == nil:
 		case g.mean() > 0:
-			p.hops += g.expected(p, tr) * 2 * g.hops(p) * math.Ceil(g.mean()/float64(tr.payload))
+			p.hops += g.expected(p, tr) * 2 * g.hops(p) * math.Ceil(g.mean()/float64(tr.Payload))
 		default:
-			p.hops += g.expected(p, tr) * g.hops(p) * slowest / 8 / float64(tr.payload) * seconds
+			p.hops += g.expected(p, tr) * g.hops(p) * slowest / 8 / float64(tr.Payload) * seconds
 		}
 	}
 	for _, f := range p.flows {
 		tr := &p.traffic[f.traffic]
-		hops := float64(p.routes.Hops(f.src, f.dst))
+		hops := float64(p.Routes.Hops(f.src, f.dst))
 		if f.size > 0 {
-			p.hops += 2 * hops * float64((f.size+unit.Bytes(tr.payload)-1)/unit.Bytes(tr.payload))
+			p.hops += 2 * hops * float64((f.size+unit.Bytes(tr.Payload)-1)/unit.Bytes(tr.Payload))
 			continue
 		}
 		rate := slowest
-		for _, param := range tr.transport.Params {
+		for _, param := range tr.Transport.Params {
 			if param.Name == "rate" && param.Kind == scheme.Rate && tr.values.Rate("rate") > 0 {
 				rate = float64(tr.values.Rate("rate"))
 			}
 		}
-		p.hops += hops * rate / 8 / float64(tr.payload) * seconds
+		p.hops += hops * rate / 8 / float64(tr.Payload) * seconds
 	}
 }
 
@@ -1482,20 +1502,20 @@ func EstimateMemory(r *RunSpec) float64 {
 		unlimited     = 100
 		typicalPacket = 1000
 	)
-	bytes, leaves := program+ofNode*float64(len(p.network.Nodes)), map[int]bool{}
+	bytes, leaves := program+ofNode*float64(len(p.Network.Nodes)), map[int]bool{}
 	switches := 0.0
-	for _, n := range p.network.Nodes {
+	for _, n := range p.Network.Nodes {
 		if n.Switch {
 			switches++
 		}
 	}
-	for _, l := range p.network.Links {
+	for _, l := range p.Network.Links {
 		packets := 2 * float64(l.Rate.Bits) * l.Delay.Seconds() / 8 / typicalPacket
 		if l.Rate.Bits == 0 {
 			packets = 2 * float64(l.Rate.Packets) * l.Delay.Seconds()
 		}
 		for e, end := range l.Ends {
-			if !p.network.Nodes[end].Switch {
+			if !p.Network.Nodes[end].Switch {
 				leaves[l.Ends[1-e]] = true
 				continue
 			}
@@ -1519,7 +1539,7 @@ func EstimateMemory(r *RunSpec) float64 {
 		if g := p.traffic[t].generator; g != nil {
 			flows[t] += g.expected(p, &p.traffic[t])
 		}
-		if p.traffic[t].transport.Controlled {
+		if p.traffic[t].Transport.Controlled {
 			bytes += ofControlled * flows[t]
 		} else {
 			bytes += ofFlow * flows[t]

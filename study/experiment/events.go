@@ -37,8 +37,8 @@ func (d *decoder) eventList(root *document.Node, p *point) {
 			continue
 		}
 		var e sim.Event
-		if e.At = document.Read(d.Reader, at, unit.ParseTime); e.At < 0 || e.At >= p.warmup+p.duration {
-			d.Fail(at.Place, fmt.Sprintf("0s up to the end, %v", p.warmup+p.duration), "the event at %s is not in the run",
+		if e.At = document.Read(d.Reader, at, unit.ParseTime); e.At < 0 || e.At >= p.Warmup+p.Duration {
+			d.Fail(at.Place, fmt.Sprintf("0s up to the end, %v", p.Warmup+p.Duration), "the event at %s is not in the run",
 				at.Text)
 		}
 		e.Link = d.link(ends, p)
@@ -54,7 +54,7 @@ func (d *decoder) eventList(root *document.Node, p *point) {
 		default:
 			e.Rate = document.Read(d.Reader, rate, unit.ParseLinkRate)
 			if e.Link >= 0 && d.OK() {
-				if old := p.network.Links[e.Link].Rate; e.Rate == (unit.LinkRate{}) || (old.Bits > 0) != (e.Rate.Bits > 0) {
+				if old := p.Network.Links[e.Link].Rate; e.Rate == (unit.LinkRate{}) || (old.Bits > 0) != (e.Rate.Bits > 0) {
 					d.Fail(rate.Place, "a rate above 0, in bit/s or packets/s as the link's", "%q is no rate for a link of %v",
 						rate.Text, old)
 				}
@@ -112,7 +112,7 @@ func (d *decoder) link(t *document.Node, p *point) int {
 	for i, x := range t.Items {
 		ends[i] = -1
 		var names []string
-		for k, n := range p.network.Nodes {
+		for k, n := range p.Network.Nodes {
 			if n.Name == d.Text(x) {
 				ends[i] = k
 			}
@@ -127,13 +127,13 @@ func (d *decoder) link(t *document.Node, p *point) int {
 		}
 	}
 	var neighbours []string
-	for i, l := range p.network.Links {
+	for i, l := range p.Network.Links {
 		if l.Ends == ends || l.Ends == [2]int{ends[1], ends[0]} {
 			return i
 		}
 		for e := range 2 {
 			if l.Ends[e] == ends[0] && len(neighbours) < 20 {
-				neighbours = append(neighbours, p.network.Nodes[l.Ends[1-e]].Name)
+				neighbours = append(neighbours, p.Network.Nodes[l.Ends[1-e]].Name)
 			}
 		}
 	}

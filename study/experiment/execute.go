@@ -301,12 +301,10 @@ func simulate(ctx context.Context, r *RunSpec, id string, t *tracer, progress fu
 		}
 	}
 	var frames []PFCFrame
-	for _, m := range r.point.measures {
-		if m.log {
-			c.OnPFC = func(e sim.PFCEvent) {
-				if e.At >= c.Warmup {
-					frames = append(frames, PFCFrame{int64(e.At / unit.Nanosecond), e.Node, int(e.Port), int(e.Class), e.Paused})
-				}
+	if n, _ := r.point.measures.Needs(&r.point.Point, c); n.Pauses {
+		c.OnPFC = func(e sim.PFCEvent) {
+			if e.At >= c.Warmup {
+				frames = append(frames, PFCFrame{int64(e.At / unit.Nanosecond), e.Node, int(e.Port), int(e.Class), e.Paused})
 			}
 		}
 	}
@@ -337,15 +335,15 @@ func (r *RunSpec) result(c *sim.Config, res *sim.Result, id string) *Run {
 	run := &Run{ID: id, Seed: r.Seed, Point: r.Point, End: End{Reason: string(res.End), TimeS: res.Time.Seconds()},
 		Events: res.Events, PacketHops: res.PacketHops}
 	for _, s := range res.Stuck {
-		name := portName(c.Network, s.Port)
+		name := r.point.PortName(s.Port)
 		if s.Queue > 0 || res.End == sim.Starved {
 			name += fmt.Sprintf(" queue %d", s.Queue)
 		}
 		run.End.Ports = append(run.End.Ports, name)
 	}
-	r.point.evaluate(c, res, run)
+	run.Values = r.point.measures.Evaluate(&r.point.Point, c, res)
 	for i := range run.Distributions {
-		run.Distributions[i].thin()
+		run.Distributions[i].Thin()
 	}
 	for why := dataplane.Reason(1); why < dataplane.Reasons; why++ {
 		if res.Drops[why] > 0 {
@@ -354,7 +352,7 @@ func (r *RunSpec) result(c *sim.Config, res *sim.Result, id string) *Run {
 	}
 	for _, i := range res.Unfinished {
 		f := &c.Flows[i]
-		run.Unfinished = append(run.Unfinished, UnfinishedFlow{i, r.point.traffic[f.Group].name, c.Network.Nodes[f.Src].Name,
+		run.Unfinished = append(run.Unfinished, UnfinishedFlow{i, r.point.traffic[f.Group].Name, c.Network.Nodes[f.Src].Name,
 			c.Network.Nodes[f.Dst].Name, int64(f.Size), int64(f.Receiver.Counters().ReceivedBytes)})
 	}
 	return run

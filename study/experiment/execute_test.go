@@ -45,7 +45,7 @@ expect:
 	}
 	s := load(t, text, Options{})
 	f := s.points[0].traffic[0]
-	if f.payload != 1500-40-32 || f.tos != 0xb8 || f.cc.Name != "cubic" ||
+	if f.Payload != 1500-40-32 || f.tos != 0xb8 || f.cc.Name != "cubic" ||
 		s.points[0].traffic[1].ccConfig.(*cubic.Config).Beta != 0.5 {
 		t.Errorf("%+v", f)
 	}

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"weir/internal/document"
+	"weir/study/measure"
 )
 
 // Reopen reads a results folder that Execute has written: its spec, the runs that
@@ -91,10 +92,10 @@ func Reopen(r *Registry, dir string) (*Outcome, error) {
 		case run.ID != x.ID:
 			return nil, wrong(name, "it is not what weir writes: it has the run %q", run.ID)
 		}
-		at[fmt.Sprintf("%s seed %d", PointName(run.Point), run.Seed)] = run
+		at[fmt.Sprintf("%s seed %d", measure.PointName(run.Point), run.Seed)] = run
 	}
 	for _, x := range spec.RunsOn(o.World) {
-		if run := at[fmt.Sprintf("%s seed %d", PointName(x.Point), x.Seed)]; run != nil {
+		if run := at[fmt.Sprintf("%s seed %d", measure.PointName(x.Point), x.Seed)]; run != nil {
 			o.Runs = append(o.Runs, run)
 		} else {
 			o.Missing++
@@ -227,7 +228,7 @@ func (o *Outcome) CSV(w io.Writer) error {
 		for _, x := range r.Point {
 			base = append(base, x.Text)
 		}
-		line := func(m Measured, group string, v float64) {
+		line := func(m measure.Measured, group string, v float64) {
 			text := ""
 			if !math.IsNaN(v) && !math.IsInf(v, 0) {
 				text = strconv.FormatFloat(v, 'g', -1, 64)

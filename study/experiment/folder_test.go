@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"weir/study/measure"
 )
 
 // A results folder that is read again is the outcome that wrote it; CSV has a line for
@@ -117,18 +119,18 @@ func TestReopenRefuses(t *testing.T) {
 // FuzzReadRun: whatever a run's file has, it is a run, which is written and read as the
 // same, or an error.
 func FuzzReadRun(f *testing.F) {
-	r := &Run{ID: "x", Seed: 7, Point: []Coordinate{{"rate", "1Mbps", 1e6, true}}, End: End{Reason: "time up", TimeS: 1},
-		Measures: []Measured{{Name: "jain", Value: 0.5}, {Name: "goodput", Unit: "bps", Groups: []Grouped{{"a", 1e6},
-			{"b", math.NaN()}}}},
+	r := &Run{ID: "x", Seed: 7, Point: []measure.Coordinate{{Key: "rate", Text: "1Mbps", Value: 1e6, IsNum: true}}, End: End{Reason: "time up", TimeS: 1},
 		Drops:      []Count{{"queue full", 3}},
-		Unfinished: []UnfinishedFlow{{1, "a", "h0", "h1", 10, 5}}, Series: []Series{{"queue", "packets", "s->c", 0, 0.01,
-			[]Number{1, Number(math.NaN())}}},
-		Bins:          []Binned{{"fct", "s", "a", []float64{50}, []Bin{{0, 10, 3, 0.5, []Number{Number(math.NaN())}}}}},
-		Distributions: []Distribution{{"fct", "s", "a", []float64{1, 2}, []uint64{3, 4}}},
-		Flows: &FlowTable{Names: []string{"a"}, Traffic: []int32{0}, Src: []int32{0}, Dst: []int32{0}, SrcPort: []uint16{1},
-			DstPort: []uint16{2}, SizeBytes: []int64{3}, StartS: []Number{0},
-			FCTS: []Number{1}, IdealS: []Number{1}, ReceivedBytes: []int64{3}, SentPackets: []int64{1},
-			RetransmittedPackets: []int64{0}}, Events: 9, PacketHops: 8}
+		Unfinished: []UnfinishedFlow{{1, "a", "h0", "h1", 10, 5}}, Values: measure.Values{Measures: []measure.Measured{{Name: "jain", Value: 0.5}, {Name: "goodput", Unit: "bps", Groups: []measure.Grouped{{Group: "a", Value: 1e6},
+			{Group: "b", Value: math.NaN()}}}},
+			Series: []measure.Series{{Name: "queue", Unit: "packets", Group: "s->c", StartS: 0, StepS: 0.01,
+				Values: []measure.Number{1, measure.Number(math.NaN())}}},
+			Bins:          []measure.Binned{{Name: "fct", Unit: "s", Traffic: "a", Percentiles: []float64{50}, Bins: []measure.Bin{{FromBytes: 0, ToBytes: 10, N: 3, Mean: 0.5, Percentiles: []measure.Number{measure.Number(math.NaN())}}}}},
+			Distributions: []measure.Distribution{{Name: "fct", Unit: "s", Group: "a", Values: []float64{1, 2}, Counts: []uint64{3, 4}}},
+			Flows: &measure.FlowTable{Names: []string{"a"}, Traffic: []int32{0}, Src: []int32{0}, Dst: []int32{0}, SrcPort: []uint16{1},
+				DstPort: []uint16{2}, SizeBytes: []int64{3}, StartS: []measure.Number{0},
+				FCTS: []measure.Number{1}, IdealS: []measure.Number{1}, ReceivedBytes: []int64{3}, SentPackets: []int64{1},
+				RetransmittedPackets: []int64{0}}}, Events: 9, PacketHops: 8}
 	f.Add([]byte(r.json(true)))
 	f.Add([]byte(`{"format": 1, "record": {"measures": [{"Name": "x", "Groups": ["a"], "Values": []}]}}`))
 	f.Add([]byte(`{"format": 2}`))

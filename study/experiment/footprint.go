@@ -11,6 +11,7 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/internal/document"
+	"weir/study/measure"
 	"weir/worlds/sim"
 )
 
@@ -84,7 +85,7 @@ func (s *Spec) Footprints() (out []PointFootprint, err error) {
 			out = append(out, PointFootprint{Switches: f})
 			k = len(out) - 1
 		}
-		out[k].Points = append(out[k].Points, PointName(p.at))
+		out[k].Points = append(out[k].Points, measure.PointName(p.at))
 	}
 	return out, nil
 }
@@ -151,12 +152,12 @@ func (r *Registry) Footprint(name, topology string, set []string) ([]SwitchFootp
 		return readFile(n, largestInput)
 	}},
 		inputs: map[string][]byte{}, dryBuilt: map[string]bool{}}
-	p := &point{duration: 1}
-	p.framing, _ = packet.FramingByName("l2")
+	p := &point{Point: measure.Point{Duration: 1}}
+	p.Framing, _ = packet.FramingByName("l2")
 	if d.network(root, p); !c.OK() {
 		return nil, c.Err()
 	}
-	if x, err := p.network.Tree(); err == nil && x.Check(x.Plan()) == nil {
+	if x, err := p.Network.Tree(); err == nil && x.Check(x.Plan()) == nil {
 		root.Set("addresses", &document.Node{Place: here, Text: "hierarchical"})
 	}
 	if d.route(root, p); c.OK() {

@@ -12,6 +12,7 @@ import (
 	"weir/core/workload"
 	"weir/internal/document"
 	"weir/study/interop/simfiles"
+	"weir/study/measure"
 )
 
 // HPCCExport is a run written as the HPCC simulator's files.
@@ -59,10 +60,10 @@ func (o *Outcome) ExportHPCC(into string, offset unit.Time) ([]HPCCExport, error
 	}
 	points := map[string]*point{}
 	for _, r := range o.Spec.Runs() {
-		points[PointName(r.Point)] = r.point
+		points[measure.PointName(r.Point)] = r.point
 	}
 	for _, r := range o.Runs {
-		p := points[PointName(r.Point)]
+		p := points[measure.PointName(r.Point)]
 		if p == nil || r.Flows == nil {
 			return out, document.InputErrors{{File: filepath.Join(o.Dir, "runs", r.ID+".json"), Line: 1, Column: 1,
 				Msg: "the run has no table of flows"}}
@@ -81,7 +82,7 @@ func (o *Outcome) ExportHPCC(into string, offset unit.Time) ([]HPCCExport, error
 		}{
 			{"fct.txt", func(b *bytes.Buffer) error { return simfiles.WriteFCT(b, x.Flows) }},
 			{"flow.txt", func(b *bytes.Buffer) error { return workload.WriteHPCCFlows(b, x.List) }},
-			{"topology.txt", func(b *bytes.Buffer) error { return p.network.WriteHPCC(b) }},
+			{"topology.txt", func(b *bytes.Buffer) error { return p.Network.WriteHPCC(b) }},
 		}
 		if q := p.queues(r, offset); q != nil {
 			files = append(files, struct {
@@ -118,7 +119,7 @@ func (o *Outcome) ExportHPCC(into string, offset unit.Time) ([]HPCCExport, error
 func (p *point) pauses(r *Run, offset unit.Time) (out []simfiles.PFC) {
 	for _, f := range r.PFC {
 		out = append(out, simfiles.PFC{Time: int64(offset/unit.Nanosecond) + f.TimeNs, Node: f.Node,
-			Switch: p.network.Nodes[f.Node].Switch, Port: f.Port + 1, Pause: f.Paused})
+			Switch: p.Network.Nodes[f.Node].Switch, Port: f.Port + 1, Pause: f.Paused})
 	}
 	return out
 }
@@ -131,15 +132,15 @@ func (p *point) export(r *Run, offset unit.Time) (*HPCCExport, error) {
 	x := &HPCCExport{Run: r}
 	f := r.Flows
 	nodes := map[string]int{}
-	for i, n := range p.network.Nodes {
+	for i, n := range p.Network.Nodes {
 		nodes[n.Name] = i
 	}
 	traffics := map[string]*traffic{}
 	for i := range p.traffic {
-		traffics[p.traffic[i].name] = &p.traffic[i]
+		traffics[p.traffic[i].Name] = &p.traffic[i]
 	}
-	if len(p.network.Nodes) > 1<<16 {
-		return nil, fmt.Errorf("the simulator's addresses are for 65536 nodes; the topology has %d", len(p.network.Nodes))
+	if len(p.Network.Nodes) > 1<<16 {
+		return nil, fmt.Errorf("the simulator's addresses are for 65536 nodes; the topology has %d", len(p.Network.Nodes))
 	}
 	order := make([]int, 0, len(f.Traffic))
 	for i := range f.Traffic { // those that have begun, and then the others, which are only counted
@@ -154,7 +155,7 @@ func (p *point) export(r *Run, offset unit.Time) (*HPCCExport, error) {
 		}
 	}
 	// Clocks of the simulator tick in nanoseconds; ours in picoseconds.
-	picoseconds := func(s Number) int64 { return int64(math.Round(float64(s) * 1e12)) }
+	picoseconds := func(s measure.Number) int64 { return int64(math.Round(float64(s) * 1e12)) }
 	sort.SliceStable(order[:begun], func(a, b int) bool {
 		return float64(f.StartS[order[a]]) < float64(f.StartS[order[b]])
 	})
@@ -190,13 +191,13 @@ func (p *point) export(r *Run, offset unit.Time) (*HPCCExport, error) {
 			continue
 		}
 		if _, known := pairs[pair]; !known {
-			links, _ := p.routes.Path(src, dst)
-			pairs[pair] = simfiles.PairOf(legs(p.network, links), int64(tr.payload))
+			links, _ := p.Routes.Path(src, dst)
+			pairs[pair] = simfiles.PairOf(legs(p.Network, links), int64(tr.Payload))
 		}
 		end := (start + picoseconds(f.FCTS[i])) / 1000
 		x.Flows = append(x.Flows, simfiles.FCT{Src: src, Dst: dst, SrcPort: uint16(sport), DstPort: uint16(dport),
 			Size:  f.SizeBytes[i],
-			Start: start / 1000, FCT: end - start/1000, Standalone: pairs[pair].Standalone(f.SizeBytes[i], int64(tr.payload))})
+			Start: start / 1000, FCT: end - start/1000, Standalone: pairs[pair].Standalone(f.SizeBytes[i], int64(tr.Payload))})
 	}
 	sort.SliceStable(x.Flows, func(a, b int) bool {
 		return x.Flows[a].Start+x.Flows[a].FCT < x.Flows[b].Start+
@@ -209,14 +210,14 @@ func (p *point) export(r *Run, offset unit.Time) (*HPCCExport, error) {
 // one by one; nil if there are none. A port's number counts its node's links from 1.
 func (p *point) queues(r *Run, offset unit.Time) *simfiles.Queues {
 	q := &simfiles.Queues{Time: int64(offset+unit.Time(math.Round(r.End.TimeS*1e12))) / 1000}
-	count := make([]int, len(p.network.Nodes))
-	for l := range p.network.Links {
-		for e, node := range p.network.Links[l].Ends {
+	count := make([]int, len(p.Network.Nodes))
+	for l := range p.Network.Links {
+		for e, node := range p.Network.Links[l].Ends {
 			count[node]++
-			name := p.network.PortName(l, e)
+			name := p.Network.PortName(l, e)
 			for i := range r.Series {
 				s := &r.Series[i]
-				if s.Name != "queue" || s.Unit != "bytes" || s.Group != name || !p.network.Nodes[node].Switch {
+				if s.Name != "queue" || s.Unit != "bytes" || s.Group != name || !p.Network.Nodes[node].Switch {
 					continue
 				}
 				port := simfiles.Queue{Switch: node, Port: count[node]}

@@ -289,7 +289,7 @@ measure: [{queue: {port: leaf0->h1, unit: bytes, every: 100us}}]
 		t.Error(list, err)
 	}
 	if n, err := topology.ReadHPCC(strings.NewReader(read("topology.txt")), "topology.txt"); err != nil ||
-		len(n.Links) != len(s.points[0].network.Links) {
+		len(n.Links) != len(s.points[0].Network.Links) {
 		t.Error(err)
 	}
 	queues, err := simfiles.ReadQueues(strings.NewReader(read("qlen.txt")), "qlen.txt")

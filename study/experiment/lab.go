@@ -133,7 +133,7 @@ func (r *RunSpec) Lab() (*lab.Config, error) {
 	for _, f := range c.Flows {
 		tr := &r.point.traffic[f.Group]
 		out.Flows = append(out.Flows, lab.Flow{Group: f.Group, Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort,
-			Version: tr.version, Proto: kernelProtocols[tr.transport.Name]})
+			Version: tr.Version, Proto: kernelProtocols[tr.Transport.Name]})
 	}
 	return out, nil
 }
@@ -190,7 +190,7 @@ func (p *point) shortestRTT(c *sim.Config) unit.Time {
 	least := unit.Never
 	for i := range c.Flows {
 		f := &c.Flows[i]
-		least = min(least, p.pathOf(f.Src, f.Dst, &p.traffic[f.Group]).BaseRTT)
+		least = min(least, p.Path(f.Src, f.Dst, &p.Traffic[f.Group]).BaseRTT)
 	}
 	return least
 }
@@ -209,15 +209,15 @@ func (p *point) labTraffic(c *sim.Config, k *kernel.Kernel, do func(node int, wh
 		f := &c.Flows[i]
 		tr := &p.traffic[f.Group]
 		x := labtraffic.Flow{
-			Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort, Version: tr.version, TOS: tr.tosOf(f.Size),
-			Start: f.Start, Stop: f.Stop, Size: f.Size, Payload: tr.payload, After: f.After,
+			Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort, Version: tr.Version, TOS: tr.tosOf(f.Size),
+			Start: f.Start, Stop: f.Stop, Size: f.Size, Payload: tr.Payload, After: f.After,
 		}
 		if tr.cc == nil {
 			x.UDP, x.UDPReceiver, x.Begin = f.Sender, f.Receiver, f.Begin
 		} else {
 			s, _ := k.TCP(tr.values) // CheckLab has seen that it can
 			x.TCP = &labtraffic.TCP{ReceiverOptions: s.ReceiverOptions, CongestionControl: tr.cc.Name,
-				Rate: tr.values.Rate("rate"), Pacing: tr.values.Bool("pacing"), MSS: tr.payload + timestamps}
+				Rate: tr.values.Rate("rate"), Pacing: tr.values.Bool("pacing"), MSS: tr.Payload + timestamps}
 		}
 		t.Flows = append(t.Flows, x)
 	}

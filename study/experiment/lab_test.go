@@ -12,6 +12,7 @@ import (
 	"weir/core/fabric/observe"
 	"weir/core/transport"
 	"weir/core/unit"
+	"weir/study/measure"
 	"weir/worlds/lab"
 	labtraffic "weir/worlds/lab/traffic"
 )
@@ -199,7 +200,7 @@ func TestAgree(t *testing.T) {
 		{1, 1, false}, {0, 0, true}} {
 		var all []Agreement
 		for p := range x.points {
-			point := []Coordinate{{Key: "n", Text: fmt.Sprint(p)}}
+			point := []measure.Coordinate{{Key: "n", Text: fmt.Sprint(p)}}
 			all = append(all, Agreement{Point: point, Measure: "goodput", Group: "a", Judged: true, Agrees: p >= x.outside},
 				Agreement{Point: point, Measure: "goodput", Group: "b", Judged: true, Agrees: true}, Agreement{Point: point,
 					Measure: "jain"})
@@ -218,8 +219,8 @@ func TestAgree(t *testing.T) {
 	}
 	// Points are compared by their means over seeds; what only one world has is not.
 	run := func(n string, seed uint64, goodput float64) *Run {
-		return &Run{Seed: seed, Point: []Coordinate{{Key: "n", Text: n}}, Measures: []Measured{{Name: "goodput", Unit: "bps",
-			Groups: []Grouped{{"x", goodput}}}}}
+		return &Run{Seed: seed, Point: []measure.Coordinate{{Key: "n", Text: n}}, Values: measure.Values{Measures: []measure.Measured{{Name: "goodput", Unit: "bps",
+			Groups: []measure.Grouped{{Group: "x", Value: goodput}}}}}}
 	}
 	o := &Outcome{World: Lab, Runs: []*Run{run("1", 1, 40e6), run("1", 2, 48e6), run("2", 1, 1e6)},
 		Beside: &Outcome{World: Sim, Runs: []*Run{run("1", 1, 41e6), run("1", 2, 43e6), run("1", 3, 36e6), run("3", 1, 1e6)}}}
@@ -382,8 +383,8 @@ func TestLabRepeat(t *testing.T) {
 		if same := s.Runs()[3*i]; r.Number != i || r.Seed != s.Seed || r.ID("") != same.ID("") {
 			t.Errorf("run %d: number %d, seed %d", i, r.Number, r.Seed)
 		}
-		results = append(results, &Run{Seed: r.Seed, Point: r.Point, Measures: []Measured{{Name: "goodput", Unit: "bps",
-			Groups: []Grouped{{"a", 1}}}}})
+		results = append(results, &Run{Seed: r.Seed, Point: r.Point, Values: measure.Values{Measures: []measure.Measured{{Name: "goodput", Unit: "bps",
+			Groups: []measure.Grouped{{Group: "a", Value: 1}}}}}})
 	}
 	if c := s.judge(results, Lab)[0]; c.Verdict != Holds {
 		t.Errorf("in the lab: %+v", c)

@@ -10,6 +10,7 @@ import (
 	"weir/core/scheme"
 	"weir/core/unit"
 	"weir/internal/document"
+	"weir/study/measure"
 	"weir/worlds/lab/kernel"
 )
 
@@ -20,13 +21,6 @@ const (
 	LabFrames = 100e3
 	LabHosts  = 128
 )
-
-// noLab are the measures that look into senders as only the simulator can, and why.
-var noLab = map[string]string{
-	"reduction": "when a kernel's sender reduces its window cannot be told to the microsecond",
-	"overshoot": "what a kernel's sender has in flight at most is not known, only what it has now and then",
-	"nacks":     "a kernel takes no notices of switches",
-}
 
 // CheckLab tells what of the experiment cannot be had in a lab whose hosts have this
 // kernel: all of it together, as InputErrors. With force, an experiment that is too large
@@ -50,23 +44,21 @@ func (s *Spec) CheckLab(k *kernel.Kernel, force bool) error {
 			c.Fail(at("switch", "switches", "sweep"), "",
 				"the lab's hosts are Linux, which does not know packets with telemetry (program telemetry)")
 		}
-		if p.framing.Fixed() {
-			c.Fail(at("framing"), "l2, wire", "framing %s counts headers that no real frame has", p.framing.Name)
+		if p.Framing.Fixed() {
+			c.Fail(at("framing"), "l2, wire", "framing %s counts headers that no real frame has", p.Framing.Name)
 		}
 		for _, m := range p.measures {
-			if why, ok := noLab[m.name]; ok {
-				c.Fail(m.at, "", "there is no %s in the lab: %s", m.name, why)
-			} else if m.log {
-				c.Fail(m.at, "", "the lab keeps no log of pause frames")
+			if why := m.Lab(); why != "" {
+				c.Fail(m.At, "", "%s", why)
 			}
 		}
-		links := make([]int, len(p.network.Nodes))
+		links := make([]int, len(p.Network.Nodes))
 		hosts := 0
-		for _, l := range p.network.Links {
+		for _, l := range p.Network.Links {
 			links[l.Ends[0]]++
 			links[l.Ends[1]]++
 		}
-		for n, node := range p.network.Nodes {
+		for n, node := range p.Network.Nodes {
 			if node.Switch {
 				continue
 			}
@@ -95,17 +87,17 @@ func (s *Spec) CheckLab(k *kernel.Kernel, force bool) error {
 			c.Fail(at("topology"), fmt.Sprintf("rates divided by %.0f, or as many fewer senders; --force runs it all the same",
 				roundUpTo(f/most)),
 				"too large for this machine at %s: hosts would send about %s frames/s, and the lab carries %s in good time",
-				orPoint(p.at), SI(f), SI(most))
+				orPoint(p.at), measure.SI(f), measure.SI(most))
 		}
 	}
 	return c.Err()
 }
 
-func orPoint(at []Coordinate) string {
+func orPoint(at []measure.Coordinate) string {
 	if len(at) == 0 {
 		return "its only point"
 	}
-	return PointName(at)
+	return measure.PointName(at)
 }
 
 // roundUpTo is the next whole number, as a part of something.
@@ -114,31 +106,31 @@ func roundUpTo(x float64) float64 { return float64(int(x) + 1) }
 // checkLab tells what of a traffic the kernel cannot carry.
 func (tr *traffic) checkLab(c *document.Reader, p *point, k *kernel.Kernel) {
 	if over := tr.ipPacket() - mostMTU; over > 0 {
-		c.Fail(tr.at, fmt.Sprintf("a payload of %d B", tr.payload-over),
-			"traffic %s: IP packets of %d bytes are longer than interfaces of the lab can have (%d)", tr.name,
+		c.Fail(tr.at, fmt.Sprintf("a payload of %d B", tr.Payload-over),
+			"traffic %s: IP packets of %d bytes are longer than interfaces of the lab can have (%d)", tr.Name,
 			tr.ipPacket(), mostMTU)
 	}
-	switch tr.transport.Name {
+	switch tr.Transport.Name {
 	case "udp":
 		return
 	case "tcp":
 	default:
-		c.Fail(tr.at, "tcp, udp", "traffic %s: the lab's hosts are Linux, which has no transport %s", tr.name,
-			tr.transport.Name)
+		c.Fail(tr.at, "tcp, udp", "traffic %s: the lab's hosts are Linux, which has no transport %s", tr.Name,
+			tr.Transport.Name)
 		return
 	}
 	if err := k.CongestionControl(tr.cc.Name); err != nil {
-		c.Fail(tr.ccAt, strings.Join(k.CongestionControls, ", "), "traffic %s: %v", tr.name, err)
+		c.Fail(tr.ccAt, strings.Join(k.CongestionControls, ", "), "traffic %s: %v", tr.Name, err)
 		return
 	}
 	for _, param := range scheme.Bind(tr.ccConfig).List() {
 		if !param.IsDefault() {
-			c.Fail(tr.ccAt, "its default: "+param.Default, "traffic %s: the kernel's %s has no parameter %s", tr.name,
+			c.Fail(tr.ccAt, "its default: "+param.Default, "traffic %s: the kernel's %s has no parameter %s", tr.Name,
 				tr.cc.Name, param.Name)
 		}
 	}
 	if _, err := k.TCP(tr.values); err != nil {
-		c.Fail(tr.at, "", "traffic %s: %v", tr.name, err)
+		c.Fail(tr.at, "", "traffic %s: %v", tr.Name, err)
 	}
 }
 
@@ -151,18 +143,18 @@ func (p *point) labHosts(k *kernel.Kernel) (map[int]*kernel.Host, error) {
 			hosts[node] = &kernel.Host{}
 		}
 		if err := hosts[node].Add(h); err != nil {
-			return fmt.Errorf("host %s: %w", p.network.Nodes[node].Name, err)
+			return fmt.Errorf("host %s: %w", p.Network.Nodes[node].Name, err)
 		}
 		return nil
 	}
 	for id := range p.traffic {
 		tr := &p.traffic[id]
-		if tr.transport.Name != "tcp" {
+		if tr.Transport.Name != "tcp" {
 			continue
 		}
 		s, err := k.TCP(tr.values)
 		if err != nil {
-			return nil, fmt.Errorf("traffic %s: %w", tr.name, err)
+			return nil, fmt.Errorf("traffic %s: %w", tr.Name, err)
 		}
 		ends := map[[2]int]bool{} // node and 0 or 1: it sends, or receives
 		var order [][2]int
@@ -203,17 +195,17 @@ func (p *point) labHosts(k *kernel.Kernel) (map[int]*kernel.Host, error) {
 const mostMTU = 9216
 
 // ipPacket is the length of a traffic's largest IP packets.
-func (tr *traffic) ipPacket() int32 { return tr.headers() - packet.EthernetHeader + tr.payload }
+func (tr *traffic) ipPacket() int32 { return tr.Headers() - packet.EthernetHeader + tr.Payload }
 
 // framesPerSecond is about how many frames hosts send together at most: datagrams at their
 // rate, TCP as fast as links of senders and receivers let it, and an acknowledgement for
 // two segments.
 func (p *point) framesPerSecond() float64 {
-	n := len(p.network.Nodes)
+	n := len(p.Network.Nodes)
 	rate := make([]float64, n) // of hosts' links
-	for _, l := range p.network.Links {
+	for _, l := range p.Network.Links {
 		for _, e := range l.Ends {
-			if !p.network.Nodes[e].Switch {
+			if !p.Network.Nodes[e].Switch {
 				if rate[e] = float64(l.Rate.Bits); l.Rate.Bits == 0 {
 					rate[e] = float64(l.Rate.Packets) * 12000
 				}
@@ -224,9 +216,9 @@ func (p *point) framesPerSecond() float64 {
 	datagrams, datagramBits := make([]float64, n), make([]float64, n) // a second, by host
 	segment := 1e18                                                   // bits of a full frame of TCP, the least
 	add := func(tr *traffic, src, dst int, offered float64) {
-		bits := 8 * float64(tr.headers()+tr.payload)
-		if tr.transport.Name == "udp" {
-			packets := offered / 8 / float64(tr.payload)
+		bits := 8 * float64(tr.Headers()+tr.Payload)
+		if tr.Transport.Name == "udp" {
+			packets := offered / 8 / float64(tr.Payload)
 			datagrams[src] += packets
 			datagramBits[src] += packets * bits
 			return
@@ -276,12 +268,12 @@ func (p *point) framesPerSecond() float64 {
 func EstimateLab(r *RunSpec) (frames, seconds float64) {
 	const around = 1 // namespaces, data plane, lead, end
 	p := r.point
-	return p.framesPerSecond(), (p.warmup + p.duration).Seconds() + around
+	return p.framesPerSecond(), (p.Warmup + p.Duration).Seconds() + around
 }
 
 // appRate is at what rate a traffic's flows send by themselves; 0: as fast as it goes.
 func appRate(tr *traffic) unit.Rate {
-	for _, param := range tr.transport.Params {
+	for _, param := range tr.Transport.Params {
 		if param.Name == "rate" && param.Kind == scheme.Rate {
 			return tr.values.Rate("rate")
 		}
@@ -297,7 +289,7 @@ func (s *Spec) Switches(patterns []string) (names []string, err error) {
 		for _, p := range s.points {
 			var all []string
 			found := false
-			for _, n := range p.network.Nodes {
+			for _, n := range p.Network.Nodes {
 				if !n.Switch {
 					continue
 				}

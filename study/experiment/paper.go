@@ -7,6 +7,7 @@ import (
 
 	"weir/core/unit"
 	"weir/internal/document"
+	"weir/study/measure"
 )
 
 // PaperValue is a number that the paper itself gives, for some points of the sweep.
@@ -19,7 +20,7 @@ type PaperValue struct {
 }
 
 // Means tells whether the value is given for a point.
-func (v *PaperValue) Means(at []Coordinate) bool { return v.means(at) }
+func (v *PaperValue) Means(at []measure.Coordinate) bool { return v.means(at) }
 
 // Name is the value's as expressions have it: goodput.client0.
 func (v *PaperValue) Name() string {
@@ -34,7 +35,7 @@ func (v *PaperValue) Name() string {
 func (s *Spec) PaperValues() []PaperValue { return s.paperValues }
 
 // PaperValue is what the paper gives for a measure at a point; false if nothing.
-func (s *Spec) PaperValue(at []Coordinate, measure, group string) (PaperValue, bool) {
+func (s *Spec) PaperValue(at []measure.Coordinate, measure, group string) (PaperValue, bool) {
 	for i := range s.paperValues {
 		if v := &s.paperValues[i]; v.Measure == measure && v.Group == group && v.means(at) {
 			return *v, true
@@ -135,7 +136,7 @@ func (d *decoder) quantity(t *document.Node, of string) (float64, bool) {
 	}
 	plain := func(word string) (float64, bool) {
 		v, err := strconv.ParseFloat(word, 64)
-		_, finite := number(word)
+		_, finite := measure.ParseQuantity(word)
 		return v, err == nil && finite
 	}
 	allowed := ""

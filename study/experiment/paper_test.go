@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"weir/study/measure"
 )
 
 const withPaper = `paper:
@@ -23,7 +25,7 @@ sweep:
 // other points and measures are not there.
 func TestPaperValues(t *testing.T) {
 	s := load(t, small+smallTraffic+withPaper, Options{})
-	at := func(scheme, rate string) []Coordinate {
+	at := func(scheme, rate string) []measure.Coordinate {
 		for _, r := range s.Runs() {
 			if r.Point[0].Text == scheme && r.Point[1].Text == rate {
 				return r.Point
@@ -61,7 +63,7 @@ func TestPaperValuesDecideNothing(t *testing.T) {
 	plain := load(t, small+smallTraffic+"measure:"+rest, Options{})
 	for i, r := range s.Runs() {
 		if r.ID("x") != plain.Runs()[i].ID("x") {
-			t.Errorf("%s: another id", PointName(r.Point))
+			t.Errorf("%s: another id", measure.PointName(r.Point))
 		}
 	}
 	again, err := Load(room(), file("spec.yaml", string(s.Resolved())), Options{Resolved: true})

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"weir/internal/document"
+	"weir/study/measure"
 )
 
 // Plot is one entry of the spec's plot list.
@@ -49,7 +50,7 @@ const (
 )
 
 // Means tells whether a point belongs into the plot.
-func (p *Plot) Means(at []Coordinate) bool { return p.means(at) }
+func (p *Plot) Means(at []measure.Coordinate) bool { return p.means(at) }
 
 var plotKeys = []string{"x", "y", "lines", "where", "log"}
 
@@ -74,7 +75,7 @@ func (s *Spec) decodePlots(d *decoder) {
 	for _, b := range names.Bins {
 		sets[OverSize][b.Name] = nil
 		for _, q := range b.Percentiles {
-			sets[OverSize][percentileName(b.Name, q)] = nil
+			sets[OverSize][measure.PercentileName(b.Name, q)] = nil
 		}
 	}
 	for _, x := range names.Distributions {

@@ -12,8 +12,6 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/transport/tcp"
-	"weir/core/unit"
-	"weir/worlds/sim"
 )
 
 // frames are the chain's, with 64 bytes beside the payload.
@@ -144,39 +142,6 @@ sweep: {of: [first, all]}
 	near(t, "from a time", o.Runs[0].value(t, "reduction_from", "x"), 0.1, 1e-12)
 }
 
-// The first of a traffic's flows that reduced, and the last: of those that had begun when congestion
-// did and did not end before they reduced.
-func TestReductionOfAll(t *testing.T) {
-	never := unit.Never
-	type flow struct{ start, fct, stop, reduced unit.Time }
-	for _, x := range []struct {
-		flows      []flow
-		first, all unit.Time
-	}{
-		{[]flow{{0, never, 0, 30}, {5, never, 0, 20}}, 20, 30},
-		{[]flow{{0, never, 0, 30}, {5, never, 0, never}}, 30, never},
-		{[]flow{{0, never, 0, 30}, {11, never, 0, never}, {11, never, 0, 40}}, 30, 30}, // two came later
-		{[]flow{{0, never, 0, 30}, {5, 10, 0, never}, {5, never, 50, never}}, 30, 30},  // two ended
-		{[]flow{{0, never, 0, 30}, {5, 90, 0, 40}, {0, never, 200, never}}, 30, never}, // one would end after the run
-		{[]flow{{0, 5, 0, never}, {11, never, 0, 12}}, 12, never},                      // nobody was there
-	} {
-		e := &evaluation{c: &sim.Config{Flows: []sim.Flow{{Group: 1}}}, res: &sim.Result{Time: 100,
-			Flows: make([]sim.FlowResult, 1)}}
-		o := &sim.OnsetResult{At: 10}
-		for _, f := range x.flows {
-			e.c.Flows = append(e.c.Flows, sim.Flow{Stop: f.stop})
-			e.res.Flows = append(e.res.Flows, sim.FlowResult{Start: f.start, FCT: f.fct})
-			o.Reduced = append(o.Reduced, f.reduced)
-		}
-		if got := e.reduced(&measure{of: "first"}, 0, o); got != x.first {
-			t.Errorf("%v: the first at %v", x.flows, got)
-		}
-		if got := e.reduced(&measure{of: "all"}, 0, o); got != x.all {
-			t.Errorf("%v: all at %v", x.flows, got)
-		}
-	}
-}
-
 // answering is a program that tells the sender of every datagram of it.
 type answering struct{}
 
@@ -229,7 +194,7 @@ expect:
 	run := o.Runs[0]
 	near(t, "mean delay", run.value(t, "nacks_delay", "mean"), 1e-3+5.12e-6, 1e-9)
 	near(t, "median delay", run.value(t, "nacks_delay", "p50"), 1e-3+5.12e-6, 0.008)
-	if d := run.distribution("nacks_delay", ""); d.N() != 51 || !math.IsNaN(run.value(t, "nacks_delay", "p99")) {
+	if d := run.Distribution("nacks_delay", ""); d.N() != 51 || !math.IsNaN(run.value(t, "nacks_delay", "p99")) {
 		t.Errorf("%+v", d)
 	}
 	data, err := os.ReadFile(filepath.Join(o.Dir, "runs.json"))

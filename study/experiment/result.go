@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strconv"
 
-	"weir/core/unit"
+	"weir/study/measure"
 	"weir/worlds/sim"
 )
 
@@ -32,21 +31,15 @@ func (e formatError) Error() string {
 type Run struct {
 	ID         string
 	Seed       uint64
-	Point      []Coordinate
+	Point      []measure.Coordinate
 	End        End
-	Measures   []Measured
 	Drops      []Count // by reason, those above 0
 	Unfinished []UnfinishedFlow
 	Events     uint64 // of the event loop
 	PacketHops uint64
-	Bins       []Binned
 	Attempts   []Attempt // of a run in the lab: what each says of the machine; the last one counts. nil: the simulator's
-
-	// Only in runs/<id>.json:
-	Series        []Series
-	Distributions []Distribution
-	Flows         *FlowTable
-	PFC           []PFCFrame
+	measure.Values
+	PFC []PFCFrame // only in runs/<id>.json
 }
 
 // PFCFrame is what a Pause or Resume frame did at the port that it reached, or a pause
@@ -57,15 +50,6 @@ type PFCFrame struct {
 	Port   int   `json:"port"` // of the node, from 0, in the order of links
 	Class  int   `json:"class"`
 	Paused bool  `json:"paused"`
-}
-
-// Coordinate is one sweep key's value at a point: the text that the spec gives
-// and, if it is a quantity, its value in base units.
-type Coordinate struct {
-	Key   string
-	Text  string
-	Value float64
-	IsNum bool
 }
 
 // End is how a run ended.
@@ -86,29 +70,6 @@ func (e *End) Stuck() bool {
 	return false
 }
 
-// Measured is one measure's outcome in one run: a number, or one a group. NaN is a
-// value that is not defined: a dash in tables, null in JSON.
-type Measured struct {
-	Name   string // goodput
-	Unit   string // bps, s, packets, …; "" for none
-	Value  float64
-	Groups []Grouped // nil: Value holds
-}
-
-// JSONName is the name with the unit: goodput_bps.
-func (m *Measured) JSONName() string {
-	if m.Unit == "" {
-		return m.Name
-	}
-	return m.Name + "_" + m.Unit
-}
-
-// Grouped is one group's number.
-type Grouped struct {
-	Group string
-	Value float64
-}
-
 // UnfinishedFlow is a flow that had an end and did not reach it.
 type UnfinishedFlow struct {
 	Flow      int    `json:"flow"`
@@ -123,212 +84,6 @@ type UnfinishedFlow struct {
 type Count struct {
 	Name  string
 	Count uint64
-}
-
-// Number is a value that may be undefined: NaN here, null in JSON.
-type Number float64
-
-// MarshalJSON writes null for what is not a number.
-func (n Number) MarshalJSON() ([]byte, error) { return []byte(jsonNumber(float64(n))), nil }
-
-// UnmarshalJSON reads it back.
-func (n *Number) UnmarshalJSON(data []byte) error {
-	if string(data) == "null" {
-		*n = Number(math.NaN())
-		return nil
-	}
-	v, err := strconv.ParseFloat(string(data), 64)
-	*n = Number(v)
-	return err
-}
-
-// Series is a quantity over time. Values of what counts (goodput, throughput,
-// utilisation, jain) are means of the interval that begins at their time; others are
-// those at their time.
-type Series struct {
-	Name   string   `json:"name"`  // queue
-	Unit   string   `json:"unit"`  // packets
-	Group  string   `json:"group"` // s1->server
-	StartS float64  `json:"start_s"`
-	StepS  float64  `json:"step_s"`
-	Values []Number `json:"values"`
-}
-
-// Time is that of value k in seconds, to the picosecond.
-func (s *Series) Time(k int) float64 {
-	return math.Round((s.StartS+float64(float64(k)*s.StepS))*1e12) / 1e12
-}
-
-// Distribution is how often a quantity had which value, ascending.
-type Distribution struct {
-	Name   string    `json:"name"` // fct, slowdown, delay, queue
-	Unit   string    `json:"unit"`
-	Group  string    `json:"group"`
-	Values []float64 `json:"values"`
-	Counts []uint64  `json:"counts"`
-}
-
-// add counts a value, the largest so far.
-func (d *Distribution) add(v float64, n uint64) {
-	if k := len(d.Values); k > 0 && d.Values[k-1] == v {
-		d.Counts[k-1] += n
-		return
-	}
-	d.Values, d.Counts = append(d.Values, v), append(d.Counts, n)
-}
-
-// N is how many values there are.
-func (d *Distribution) N() (n uint64) {
-	for _, c := range d.Counts {
-		n += c
-	}
-	return n
-}
-
-// percentile is the p-th by nearest rank; NaN with fewer than ten values beyond it.
-func (d *Distribution) percentile(p float64) float64 {
-	k, sum := rank(d.N(), p), uint64(0)
-	if k == 0 {
-		return math.NaN()
-	}
-	for i, c := range d.Counts {
-		if sum += c; sum >= k {
-			return d.Values[i]
-		}
-	}
-	return math.NaN()
-}
-
-// mostPoints is how many values of a distribution a run keeps.
-const mostPoints = 1000
-
-// thin joins neighbours of a long distribution under their largest value, in parts of
-// equally many.
-func (d *Distribution) thin() {
-	if len(d.Values) <= mostPoints {
-		return
-	}
-	each := float64(d.N()) / mostPoints
-	var values []float64
-	var counts []uint64
-	sum, held := 0.0, uint64(0)
-	for i, c := range d.Counts {
-		held += c
-		sum += float64(c)
-		if sum >= each*float64(len(values)+1) || i == len(d.Counts)-1 {
-			values, counts, held = append(values, d.Values[i]), append(counts, held), 0
-		}
-	}
-	d.Values, d.Counts = values, counts
-}
-
-func (e *evaluation) distribution(d Distribution) {
-	e.run.Distributions = append(e.run.Distributions, d)
-}
-
-// distribution finds one by name and group; without any it is empty.
-func (r *Run) distribution(name, group string) *Distribution {
-	for i := range r.Distributions {
-		if d := &r.Distributions[i]; d.Name == name && d.Group == group {
-			return d
-		}
-	}
-	return &Distribution{}
-}
-
-// Binned is a measure of flows by their size.
-type Binned struct {
-	Name        string    `json:"name"` // fct, slowdown
-	Unit        string    `json:"unit"`
-	Traffic     string    `json:"traffic"`
-	Percentiles []float64 `json:"percentiles"`
-	Bins        []Bin     `json:"bins"`
-}
-
-// Bin is what the finished flows of a range of sizes have: FromBytes < size ≤ ToBytes.
-type Bin struct {
-	FromBytes   int64    `json:"from_bytes"`
-	ToBytes     int64    `json:"to_bytes"`
-	N           int      `json:"n"`
-	Mean        Number   `json:"mean"`
-	Percentiles []Number `json:"percentiles"`
-}
-
-// FlowTable is what became of every flow, column by column. Traffic, Src and Dst are
-// indices into Names.
-type FlowTable struct {
-	Names                []string `json:"names"`
-	Traffic              []int32  `json:"traffic"`
-	Src                  []int32  `json:"src"`
-	Dst                  []int32  `json:"dst"`
-	SrcPort              []uint16 `json:"src_port"`
-	DstPort              []uint16 `json:"dst_port"`
-	SizeBytes            []int64  `json:"size_bytes"`  // 0: no end
-	StartS               []Number `json:"start_s"`     // null: it did not begin
-	FCTS                 []Number `json:"fct_s"`       // null: not finished, or no end
-	IdealS               []Number `json:"ideal_fct_s"` // null: no end
-	ReceivedBytes        []int64  `json:"received_bytes"`
-	SentPackets          []int64  `json:"sent_packets"`
-	RetransmittedPackets []int64  `json:"retransmitted_packets"`
-}
-
-// check tells whether the columns belong together.
-func (t *FlowTable) check() error {
-	n := len(t.Traffic)
-	for _, l := range []int{len(t.Src), len(t.Dst), len(t.SrcPort), len(t.DstPort), len(t.SizeBytes), len(t.StartS),
-		len(t.FCTS), len(t.IdealS),
-		len(t.ReceivedBytes), len(t.SentPackets), len(t.RetransmittedPackets)} {
-		if l != n {
-			return fmt.Errorf("the table of flows has columns of %d and of %d rows", n, l)
-		}
-	}
-	for i := range n {
-		for _, x := range []int32{t.Traffic[i], t.Src[i], t.Dst[i]} {
-			if x < 0 || int(x) >= len(t.Names) {
-				return fmt.Errorf("flow %d names entry %d of %d", i, x, len(t.Names))
-			}
-		}
-	}
-	return nil
-}
-
-// flowTable makes the table of a run. Counters are those of the measured part.
-func (e *evaluation) flowTable() *FlowTable {
-	t := &FlowTable{}
-	index := map[string]int32{}
-	name := func(s string) int32 {
-		i, ok := index[s]
-		if !ok {
-			i = int32(len(t.Names))
-			index[s] = i
-			t.Names = append(t.Names, s)
-		}
-		return i
-	}
-	for i := range e.c.Flows {
-		f, r := &e.c.Flows[i], &e.res.Flows[i]
-		start, fct, ideal := math.NaN(), math.NaN(), math.NaN()
-		if r.Start != unit.Never {
-			start = r.Start.Seconds()
-		}
-		if r.FCT != unit.Never {
-			fct = r.FCT.Seconds()
-		}
-		if f.Size > 0 {
-			ideal = e.ideal(i)
-		}
-		t.Traffic = append(t.Traffic, name(e.p.traffic[f.Group].name))
-		t.Src = append(t.Src, name(e.c.Network.Nodes[f.Src].Name))
-		t.Dst = append(t.Dst, name(e.c.Network.Nodes[f.Dst].Name))
-		t.SrcPort, t.DstPort = append(t.SrcPort, f.SrcPort), append(t.DstPort, f.DstPort)
-		t.SizeBytes = append(t.SizeBytes, int64(f.Size))
-		t.StartS = append(t.StartS, Number(start))
-		t.FCTS, t.IdealS = append(t.FCTS, Number(fct)), append(t.IdealS, Number(ideal))
-		t.ReceivedBytes = append(t.ReceivedBytes, int64(r.Receiver.ReceivedBytes))
-		t.SentPackets = append(t.SentPackets, r.Sender.SentPackets)
-		t.RetransmittedPackets = append(t.RetransmittedPackets, r.Sender.Retransmitted)
-	}
-	return t
 }
 
 // Verdict is what an experiment says about a claim.
@@ -373,7 +128,7 @@ type Outcome struct {
 // RunError is a run that ended with an error.
 type RunError struct {
 	ID    string
-	Point []Coordinate
+	Point []measure.Coordinate
 	Seed  uint64
 	Err   error
 }
@@ -400,7 +155,7 @@ func (o *object) add(key string, value any) {
 	}
 	switch v := value.(type) {
 	case float64:
-		o.b.WriteString(jsonNumber(v))
+		o.b.WriteString(measure.JsonNumber(v))
 	case json.RawMessage:
 		o.b.Write(v)
 	default:
@@ -428,17 +183,6 @@ func (o *object) bytes() json.RawMessage {
 		end = "\n}\n"
 	}
 	return append(json.RawMessage(nil), append(o.b.Bytes(), end...)...)
-}
-
-// jsonNumber writes a number, null for what is not one.
-func jsonNumber(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return "null"
-	}
-	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
 // json writes the run; series only for the run's own file.
@@ -504,8 +248,8 @@ func (r *Run) json(whole bool) json.RawMessage {
 // record is what reading a run back needs beyond the document: the order of keys
 // and the units of measures.
 type record struct {
-	Point    []Coordinate
-	Measures []Measured
+	Point    []measure.Coordinate
+	Measures []measure.Measured
 	Drops    []Count
 }
 
@@ -563,26 +307,26 @@ func readRun(data []byte) (*Run, error) {
 		return nil, formatError{version.Format}
 	}
 	var f struct {
-		Format     int              `json:"format"`
-		Point      json.RawMessage  `json:"point"` // these three are in the record too, in order
-		Measures   json.RawMessage  `json:"measures"`
-		Drops      json.RawMessage  `json:"drops"`
-		ID         string           `json:"id"`
-		Seed       uint64           `json:"seed"`
-		End        End              `json:"end"`
-		Unfinished []UnfinishedFlow `json:"unfinished"`
-		Events     uint64           `json:"events"`
-		PacketHops uint64           `json:"packet_hops"`
-		Bins       []Binned         `json:"bins"`
-		Attempts   []Attempt        `json:"attempts"`
-		Series     []Series         `json:"series"`
-		Dists      []Distribution   `json:"distributions"`
-		Flows      *FlowTable       `json:"flows"`
-		PFC        []PFCFrame       `json:"pfc"`
+		Format     int                    `json:"format"`
+		Point      json.RawMessage        `json:"point"` // these three are in the record too, in order
+		Measures   json.RawMessage        `json:"measures"`
+		Drops      json.RawMessage        `json:"drops"`
+		ID         string                 `json:"id"`
+		Seed       uint64                 `json:"seed"`
+		End        End                    `json:"end"`
+		Unfinished []UnfinishedFlow       `json:"unfinished"`
+		Events     uint64                 `json:"events"`
+		PacketHops uint64                 `json:"packet_hops"`
+		Bins       []measure.Binned       `json:"bins"`
+		Attempts   []Attempt              `json:"attempts"`
+		Series     []measure.Series       `json:"series"`
+		Dists      []measure.Distribution `json:"distributions"`
+		Flows      *measure.FlowTable     `json:"flows"`
+		PFC        []PFCFrame             `json:"pfc"`
 		Record     struct {
-			Point    []Coordinate    `json:"point"`
-			Measures []recordMeasure `json:"measures"`
-			Drops    []Count         `json:"drops"`
+			Point    []measure.Coordinate `json:"point"`
+			Measures []recordMeasure      `json:"measures"`
+			Drops    []Count              `json:"drops"`
 		} `json:"record"`
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -604,20 +348,20 @@ func readRun(data []byte) (*Run, error) {
 		}
 	}
 	if f.Flows != nil {
-		if err := f.Flows.check(); err != nil {
+		if err := f.Flows.Check(); err != nil {
 			return nil, err
 		}
 	}
 	r := &Run{ID: f.ID, Seed: f.Seed, Point: f.Record.Point, End: f.End, Drops: f.Record.Drops, Unfinished: f.Unfinished,
-		Bins: f.Bins, Attempts: f.Attempts, Series: f.Series, Distributions: f.Dists, Flows: f.Flows, PFC: f.PFC,
-		Events: f.Events, PacketHops: f.PacketHops}
+		Attempts: f.Attempts, PFC: f.PFC, Events: f.Events, PacketHops: f.PacketHops,
+		Values: measure.Values{Bins: f.Bins, Series: f.Series, Distributions: f.Dists, Flows: f.Flows}}
 	for _, m := range f.Record.Measures {
 		if len(m.Groups) != len(m.Values) {
 			return nil, fmt.Errorf("%s has %d groups and %d values", m.Name, len(m.Groups), len(m.Values))
 		}
-		x := Measured{Name: m.Name, Unit: m.Unit, Value: value(m.Value)}
+		x := measure.Measured{Name: m.Name, Unit: m.Unit, Value: value(m.Value)}
 		for i, g := range m.Groups {
-			x.Groups = append(x.Groups, Grouped{g, value(m.Values[i])})
+			x.Groups = append(x.Groups, measure.Grouped{Group: g, Value: value(m.Values[i])})
 		}
 		r.Measures = append(r.Measures, x)
 	}

@@ -27,6 +27,7 @@ import (
 	"weir/core/transport/window"
 	"weir/internal/document"
 	"weir/papers/p4abc"
+	"weir/study/measure"
 )
 
 // crash is a program that panics at its first packet: a scheme with a mistake.
@@ -41,6 +42,7 @@ func (crash) Ingress(*dataplane.Env, *packet.Packet) dataplane.Verdict {
 // panics.
 func room() *Registry {
 	return &Registry{
+		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{forward.Scheme(), ecmp.Scheme(), inputloss.Scheme(), p4abc.Scheme(), {
 			Scheme: scheme.Scheme{Name: "crash", Doc: "panics", Source: "tests"},
 			Build:  func(*dataplane.Site, scheme.Values) (dataplane.Program, error) { return crash{}, nil },

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"weir/study/measure"
 )
 
 // Points of a sweep share networks, addresses and routes: all of them if nothing of
@@ -19,9 +21,9 @@ sweep: {rate: [1Gbps, 2Gbps], k: [2, 4], size: [1kB, 2kB]}
 	for i, p := range s.points {
 		for j, q := range s.points {
 			rate, k := i/4 == j/4, i/2%2 == j/2%2
-			if (p.network == q.network) != (rate && k) || (p.routes == q.routes) != k || (p.book == q.book) != k {
-				t.Errorf("points %s and %s: same network %v, routes %v, addresses %v", PointName(p.at), PointName(q.at),
-					p.network == q.network, p.routes == q.routes, p.book == q.book)
+			if (p.Network == q.Network) != (rate && k) || (p.Routes == q.Routes) != k || (p.book == q.book) != k {
+				t.Errorf("points %s and %s: same network %v, routes %v, addresses %v", measure.PointName(p.at), measure.PointName(q.at),
+					p.Network == q.Network, p.Routes == q.Routes, p.book == q.book)
 			}
 		}
 	}
@@ -37,14 +39,14 @@ sweep:
 `, Options{})
 	for i, want := range []string{"0 0 24", "5 5 5", "70 70 70", "0 0 24"} {
 		var got []string
-		for _, l := range s.points[i].network.Links {
+		for _, l := range s.points[i].Network.Links {
 			got = append(got, fmt.Sprint(l.Buffer.Packets))
 		}
 		if strings.Join(got, " ") != want {
-			t.Errorf("%s: buffers of %v packets, want %s", PointName(s.points[i].at), got, want)
+			t.Errorf("%s: buffers of %v packets, want %s", measure.PointName(s.points[i].at), got, want)
 		}
 	}
-	if s.points[0].network != s.points[3].network {
+	if s.points[0].Network != s.points[3].Network {
 		t.Error("points with the same network do not share it")
 	}
 }

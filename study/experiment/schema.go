@@ -7,6 +7,7 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/workload"
+	"weir/study/measure"
 )
 
 // node is a part of a JSON schema.
@@ -104,7 +105,7 @@ func (r *Registry) Schema() []byte {
 	for _, d := range workload.Distributions {
 		sizes = append(sizes, d.Name)
 	}
-	measures = append(measures, measureNames()...)
+	measures = append(measures, measure.Names(r.Measures)...)
 	names := node{"anyOf": []node{{"type": "string"}, {"type": "array", "items": node{"type": "string"}}}}
 	pair := node{"type": "array", "items": node{"type": []string{"string", "integer"}}, "minItems": 2, "maxItems": 2}
 	count := func(key, doc string) node { return mapOf(doc, node{key: text("how many")}, key) }
@@ -155,13 +156,13 @@ func (r *Registry) Schema() []byte {
 		}
 	}
 	list := listOf("programs in their order; none is no program", named("a program", programs, "none"))
-	measure := node{}
-	for _, k := range kindsOfMeasure {
+	measured := node{}
+	for _, k := range r.Measures {
 		options := node{}
-		for _, key := range k.keys {
+		for _, key := range k.Keys {
 			options[key] = node{}
 		}
-		measure[k.name] = mapOf(k.doc, options)
+		measured[k.Name] = mapOf(k.Doc, options)
 	}
 	properties := node{
 		"title": text("of the report"), "paper": mapOf("what it reproduces", node{"name": text("of the paper"),
@@ -193,7 +194,7 @@ func (r *Registry) Schema() []byte {
 			"every combination is a point"},
 		"quick": node{"type": "object", "description": "what --quick changes"},
 		"measure": listOf("what is measured",
-			node{"anyOf": []node{{"enum": measures}, {"type": "object", "properties": measure, "additionalProperties": false,
+			node{"anyOf": []node{{"enum": measures}, {"type": "object", "properties": measured, "additionalProperties": false,
 				"minProperties": 1, "maxProperties": 1}}}),
 		"plot": listOf("plots", mapOf("a plot", node{"x": text("sweep key, time, flow_size, or with y: cdf a measure"),
 			"y": text("measure, or cdf"),

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -23,6 +22,7 @@ import (
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/internal/document"
+	"weir/study/measure"
 )
 
 // Registry is all that experiment files can name. It is a value: a program that
@@ -33,6 +33,7 @@ type Registry struct {
 	Transports  []transport.Scheme
 	Controllers []cc.Scheme
 	Topologies  []topology.Scheme
+	Measures    []measure.Kind
 	Library     []Library
 }
 
@@ -181,7 +182,7 @@ func paperOf(t *document.Node) Paper {
 // Dimension is one key of the sweep with its values.
 type Dimension struct {
 	Key    string
-	Values []Coordinate
+	Values []measure.Coordinate
 	blocks []*document.Node // of each value, what it puts into the spec; nil for scalars
 	places []document.Place
 }
@@ -204,7 +205,7 @@ type Spec struct {
 	source   *Source
 	root     *document.Node
 	points   []*point          // one a combination
-	names    *Run              // what runs have: shape
+	names    *measure.Values   // what runs have: shape
 	inputs   map[string][]byte // files that it names
 	claims   []*claim
 	set      []string
@@ -284,12 +285,7 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 		}
 	}
 	if s.agree(); c.OK() {
-		for _, m := range s.points[0].measures {
-			if sized := func(tr traffic) bool { return tr.sized }; (m.name == "fct" || m.name == "slowdown") &&
-				!slices.ContainsFunc(s.points[0].traffic, sized) {
-				c.Fail(m.at, "a traffic with a size", "no traffic of the experiment has a %s: its flows have no end", m.name)
-			}
-		}
+		s.points[0].measures.Check(c, &s.points[0].Point)
 	}
 	for _, dim := range s.Sweep {
 		if dim.blocks[0] == nil && !used[dim.Key] && c.OK() {
@@ -312,22 +308,22 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 func (s *Spec) agree() {
 	buffered, sized := false, map[string]bool{}
 	for _, p := range s.points {
-		buffered = buffered || p.hasBuffer()
 		for t := range p.traffic {
+			buffered = buffered || p.traffic[t].Transport.Buffered
 			if g := p.traffic[t].generator; g != nil && g.mean() > 0 {
-				sized[p.traffic[t].name] = true
+				sized[p.traffic[t].Name] = true
 			}
 		}
 		for _, f := range p.flows {
 			if f.size > 0 {
-				sized[p.traffic[f.traffic].name] = true
+				sized[p.traffic[f.traffic].Name] = true
 			}
 		}
 	}
 	for _, p := range s.points {
-		p.buffered = buffered
-		for t := range p.traffic {
-			p.traffic[t].sized = sized[p.traffic[t].name]
+		p.Buffered = buffered
+		for t := range p.Traffic {
+			p.Traffic[t].Sized = sized[p.Traffic[t].Name]
 		}
 	}
 }
@@ -525,8 +521,8 @@ func (s *Spec) decodeSweep(d *decoder) {
 	for _, k := range sweep.Keys {
 		dim := Dimension{Key: k.Name}
 		add := func(text string, at document.Place, block *document.Node) {
-			v, ok := number(text)
-			dim.Values = append(dim.Values, Coordinate{k.Name, text, v, ok})
+			v, ok := measure.ParseQuantity(text)
+			dim.Values = append(dim.Values, measure.Coordinate{Key: k.Name, Text: text, Value: v, IsNum: ok})
 			dim.blocks = append(dim.blocks, block)
 			dim.places = append(dim.places, at)
 		}
@@ -569,33 +565,6 @@ func (s *Spec) decodeSweep(d *decoder) {
 		}
 		s.Sweep = append(s.Sweep, dim)
 	}
-}
-
-// number reads a quantity, or a plain number, in base units: seconds, bit/s,
-// bytes, packets/s, a share. Infinities and what is not a number are words.
-func number(text string) (float64, bool) {
-	if v, err := strconv.ParseFloat(text, 64); err == nil {
-		return v, !math.IsInf(v, 0) && !math.IsNaN(v)
-	}
-	if v, err := unit.ParseTime(text); err == nil {
-		return v.Seconds(), true
-	}
-	if v, err := unit.ParseRate(text); err == nil {
-		return float64(v), true
-	}
-	if v, err := unit.ParseBytes(text); err == nil {
-		return float64(v), true
-	}
-	if v, err := unit.ParsePacketRate(text); err == nil {
-		return float64(v), true
-	}
-	if v, err := unit.ParseLength(text); err == nil {
-		return float64(v.Packets), true
-	}
-	if v, err := unit.ParseShare(text); err == nil {
-		return v, true
-	}
-	return 0, false
 }
 
 // Resolved returns the spec as an experiment file with every option applied and
@@ -729,7 +698,7 @@ func source(t *document.Node, from string) string {
 // RunSpec is one run of an experiment: a point of its sweep and a seed.
 type RunSpec struct {
 	Seed   uint64
-	Point  []Coordinate
+	Point  []measure.Coordinate
 	Number int // in the order of Spec.RunsOn, from 0
 	spec   *Spec
 	point  *point
@@ -765,15 +734,6 @@ func (r *RunSpec) ID(executable string) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\nseed %d\nexecutable %s\n", r.point.canonical, r.Seed, executable)
 	return hex.EncodeToString(h.Sum(nil))[:16]
-}
-
-// PointName names the run's point for people: "scheme=abc r0=10Mbps".
-func PointName(point []Coordinate) string {
-	var s []string
-	for _, c := range point {
-		s = append(s, c.Key+"="+c.Text)
-	}
-	return strings.Join(s, " ")
 }
 
 // experimentFile is how messages name an experiment's file.

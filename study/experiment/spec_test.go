@@ -12,6 +12,7 @@ import (
 
 	"weir/core/cc/cubic"
 	"weir/internal/document"
+	"weir/study/measure"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -80,7 +81,7 @@ func TestExpansion(t *testing.T) {
 	var got []string
 	ids := map[string]bool{}
 	for _, r := range s.Runs() {
-		got = append(got, PointName(r.Point)+" "+string(rune('0'+r.Seed)))
+		got = append(got, measure.PointName(r.Point)+" "+string(rune('0'+r.Seed)))
 		ids[r.ID("x")] = true
 	}
 	want := "scheme=x rate=1Mbps 7|scheme=x rate=1Mbps 8|scheme=x rate=2Mbps 7|scheme=x rate=2Mbps 8|" +
@@ -111,7 +112,7 @@ sweep: {program: [forward, ecmp], from: [a, b], rate: [1Mbps, 2Mbps]}
 		if !strings.Contains(p.canonical, "{"+want[i/4]+": {}}") {
 			t.Errorf("point %d: the program is not %s:\n%s", i, want[i/4], p.canonical)
 		}
-		if got := p.network.Nodes[p.flows[0].src].Name; got != []string{"a", "b"}[i/2%2] {
+		if got := p.Network.Nodes[p.flows[0].src].Name; got != []string{"a", "b"}[i/2%2] {
 			t.Errorf("point %d comes from %s", i, got)
 		}
 		if got := p.traffic[0].values.Rate("rate"); int64(got) != int64(1e6)*int64(1+i%2) {
@@ -124,7 +125,7 @@ switch: [forward]
 sweep: {t: {udp: {traffic: [{name: a, from: a, to: c, transport: udp, rate: 1Mbps, start: 0s}]},
             window: {traffic: [{name: a, from: a, to: c, transport: {window: {window: 4 packets}}, size: 10kB, start: 0s}]}}}
 `, Options{})
-	if a, b := s.points[0].traffic[0].transport.Name, s.points[1].traffic[0].transport.Name; a != "udp" || b != "window" {
+	if a, b := s.points[0].traffic[0].Transport.Name, s.points[1].traffic[0].Transport.Name; a != "udp" || b != "window" {
 		t.Errorf("got %s and %s", a, b)
 	}
 	// what a $key names has defaults too, and none is silent
@@ -243,8 +244,8 @@ func TestFigure4(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(paper.Runs()); n != 2*10*10 || paper.points[0].duration.String() != "300s" {
-		t.Errorf("the paper's has %d runs of %v", n, paper.points[0].duration)
+	if n := len(paper.Runs()); n != 2*10*10 || paper.points[0].Duration.String() != "300s" {
+		t.Errorf("the paper's has %d runs of %v", n, paper.points[0].Duration)
 	}
 	if Estimate(paper.Runs()[0]) < 4*Estimate(s.Runs()[0]) {
 		t.Error("the estimate does not follow the duration")
@@ -283,8 +284,8 @@ func TestSet(t *testing.T) {
 	if r := s.Runs(); len(r) != 2 || r[0].Seed != 42 || r[0].Point[0].Text != "3Mbps" {
 		t.Errorf("got %v", r)
 	}
-	if p := s.points[0]; p.duration.String() != "250ms" || p.traffic[1].values.Rate("rate").String() != "1Mbps" {
-		t.Errorf("got %v, %v", p.duration, p.traffic[1].values)
+	if p := s.points[0]; p.Duration.String() != "250ms" || p.traffic[1].values.Rate("rate").String() != "1Mbps" {
+		t.Errorf("got %v, %v", p.Duration, p.traffic[1].values)
 	}
 	sources := map[string]string{}
 	for _, p := range s.Parameters() {
@@ -458,8 +459,8 @@ sweep:
 		"transport: $over, size: 10kB, start: 0s}", 1), "extra: none}", "extra: none, over: tcp}", 1)
 	over = strings.Replace(over, "loss: {probability: 1%}}",
 		"loss: {probability: 1%}}, over: {window: {window: 5 packets}}", 1)
-	if o := load(t, over, Options{}); o.points[0].traffic[0].transport.Name != "tcp" ||
-		o.points[3].traffic[0].transport.Name != "window" {
+	if o := load(t, over, Options{}); o.points[0].traffic[0].Transport.Name != "tcp" ||
+		o.points[3].traffic[0].Transport.Name != "window" {
 		t.Errorf("%+v", o.points[3].traffic)
 	}
 	nested := strings.Replace(strings.Replace(text, "{control: reno, extra: none}", "{control: reno, extra: none, p: 2%}",

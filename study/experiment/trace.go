@@ -24,7 +24,7 @@ func (s *Spec) tracePorts(patterns []string) ([][]trace.Port, error) {
 	var names []string
 	seen := map[string]bool{}
 	for i, p := range s.points {
-		points[i] = sim.TracePorts(p.network)
+		points[i] = sim.TracePorts(p.Network)
 		for _, x := range points[i] {
 			if !seen[x.Name] {
 				seen[x.Name] = true

@@ -10,6 +10,7 @@ import (
 	"weir/core/trace"
 	"weir/internal/document"
 	"weir/study/capture"
+	"weir/study/measure"
 )
 
 // A trace of every run, in three forms; runs that are there without it, or with that
@@ -85,7 +86,7 @@ func TestTrace(t *testing.T) {
 			want += d.Count
 		}
 		if drops < want { // the trace also has the warm-up
-			t.Errorf("%s: %d drops, the run counts %d", PointName(r.Point), drops, want)
+			t.Errorf("%s: %d drops, the run counts %d", measure.PointName(r.Point), drops, want)
 		}
 	}
 }

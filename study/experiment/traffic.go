@@ -49,7 +49,7 @@ func isDrawn(x *document.Node) bool {
 func (d *decoder) endpoints(x *document.Node, key string, p *point, g *generator) (hosts []int, generated bool) {
 	t := x.Get(key)
 	all := func() (out []int) {
-		for i, n := range p.network.Nodes {
+		for i, n := range p.Network.Nodes {
 			if !n.Switch {
 				out = append(out, i)
 			}
@@ -148,9 +148,9 @@ func (d *decoder) generatedFlows(x *document.Node, p *point, tr traffic, g *gene
 		return
 	}
 	g.rates = map[int]float64{}
-	for _, l := range p.network.Links {
+	for _, l := range p.Network.Links {
 		for _, e := range l.Ends {
-			if !p.network.Nodes[e].Switch {
+			if !p.Network.Nodes[e].Switch {
 				if g.rates[e] = float64(l.Rate.Bits); l.Rate.Bits == 0 {
 					g.rates[e] = float64(l.Rate.Packets) * 12000
 				}
@@ -169,9 +169,9 @@ func (d *decoder) generatedFlows(x *document.Node, p *point, tr traffic, g *gene
 	}
 	for _, hosts := range [][]int{g.from, g.to} {
 		for _, h := range hosts {
-			if d.OK() && h != g.from[0] && p.routes.Hops(g.from[0], h) < 0 {
+			if d.OK() && h != g.from[0] && p.Routes.Hops(g.from[0], h) < 0 {
 				d.Fail(x.Get("to").Place, "hosts that links and switches join", "there is no path from %s to %s",
-					p.network.Nodes[g.from[0]].Name, p.network.Nodes[h].Name)
+					p.Network.Nodes[g.from[0]].Name, p.Network.Nodes[h].Name)
 			}
 		}
 	}
@@ -209,7 +209,7 @@ func (d *decoder) sets(x *document.Node, p *point, tr *traffic) []unit.Time {
 	if !d.OK() {
 		return nil
 	}
-	if end := p.warmup + p.duration; unit.Time(n-1) > (end-1-tr.startHigh)/every {
+	if end := p.Warmup + p.Duration; unit.Time(n-1) > (end-1-tr.startHigh)/every {
 		d.Fail(t.Place, "a shorter interval, or fewer", "set %d would begin after the run has ended (%v)", n, end)
 		return nil
 	}
@@ -305,7 +305,7 @@ func (g *generator) each(source int) float64 {
 }
 
 // until is when arrivals end.
-func (g *generator) until(p *point, tr *traffic) unit.Time { return min(tr.stop, p.warmup+p.duration) }
+func (g *generator) until(p *point, tr *traffic) unit.Time { return min(tr.stop, p.Warmup+p.Duration) }
 
 // expected is how many flows a run has, on average.
 func (g *generator) expected(p *point, tr *traffic) float64 {
@@ -331,7 +331,7 @@ func (g *generator) expected(p *point, tr *traffic) float64 {
 func (g *generator) expand(p *point, id int, seed uint64) []plannedFlow {
 	tr := &p.traffic[id]
 	var out []plannedFlow
-	random := unit.NewRandom(seed, "traffic "+tr.name)
+	random := unit.NewRandom(seed, "traffic "+tr.Name)
 	add := func(r unit.Random, src, dst int, at unit.Time) {
 		f := plannedFlow{traffic: id, index: len(out), src: src, dst: dst, size: g.size, fixed: at >= 0, start: at}
 		if g.sizes != nil {
@@ -391,7 +391,7 @@ func (g *generator) expand(p *point, id int, seed uint64) []plannedFlow {
 	}
 	targets := g.targets(random, g.from)
 	for i, src := range g.from {
-		r := unit.NewRandom(seed, fmt.Sprintf("traffic %s host %d", tr.name, src))
+		r := unit.NewRandom(seed, fmt.Sprintf("traffic %s host %d", tr.Name, src))
 		arrivals(r, g.each(src), func(at unit.Time) {
 			for _, dst := range g.destinations(r, src, i, targets) {
 				add(r, src, dst, at)
@@ -486,7 +486,7 @@ func (g *generator) hops(p *point) float64 {
 	sum, n := 0.0, 0.0
 	for k := range min(len(g.to), 64) {
 		if h := g.to[k*len(g.to)/min(len(g.to), 64)]; h != g.from[0] {
-			sum += float64(p.routes.Hops(g.from[0], h))
+			sum += float64(p.Routes.Hops(g.from[0], h))
 			n++
 		}
 	}

@@ -3,6 +3,8 @@ package experiment
 import (
 	"fmt"
 	"math"
+
+	"weir/study/measure"
 )
 
 // Worlds that an experiment runs in.
@@ -55,7 +57,7 @@ type SendLate struct {
 // Agreement is how one value of one point of the sweep compares between simulator and
 // lab: means over the seeds.
 type Agreement struct {
-	Point    []Coordinate
+	Point    []measure.Coordinate
 	Measure  string // goodput, …
 	Group    string // "" if the measure has none
 	Unit     string
@@ -90,8 +92,8 @@ func (o *Outcome) Agreements() []Agreement {
 		at := map[key]*sum{}
 		var order []Agreement
 		for _, r := range runs {
-			add := func(m *Measured, group string, v float64) {
-				k := key{PointName(r.Point), m.Name, group}
+			add := func(m *measure.Measured, group string, v float64) {
+				k := key{measure.PointName(r.Point), m.Name, group}
 				if at[k] == nil {
 					at[k] = &sum{}
 					order = append(order, Agreement{Point: r.Point, Measure: m.Name, Group: group, Unit: m.Unit})
@@ -115,7 +117,7 @@ func (o *Outcome) Agreements() []Agreement {
 	measured, all := means(o.Runs)
 	var out []Agreement
 	for _, a := range all {
-		k := key{PointName(a.Point), a.Measure, a.Group}
+		k := key{measure.PointName(a.Point), a.Measure, a.Group}
 		s, l := simulated[k], measured[k]
 		if s == nil {
 			continue
@@ -135,7 +137,7 @@ func Agree(all []Agreement) (inside, points int, enough bool) {
 	outside := map[string]bool{}
 	for _, a := range all {
 		if a.Judged {
-			name := PointName(a.Point)
+			name := measure.PointName(a.Point)
 			outside[name] = outside[name] || !a.Agrees
 		}
 	}
@@ -153,6 +155,6 @@ func (a *Agreement) String() string {
 	if a.Group != "" {
 		name += "." + a.Group
 	}
-	return fmt.Sprintf("%s %s: %s in the simulator, %s in the lab", PointName(a.Point), name, SI(a.Sim)+a.Unit,
-		SI(a.Lab)+a.Unit)
+	return fmt.Sprintf("%s %s: %s in the simulator, %s in the lab", measure.PointName(a.Point), name, measure.SI(a.Sim)+a.Unit,
+		measure.SI(a.Lab)+a.Unit)
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"weir/study/experiment"
+	"weir/study/measure"
 )
 
 // Names of what stands side by side.
@@ -30,8 +31,8 @@ type worlds struct {
 	agree map[string]experiment.Agreement
 }
 
-func valueName(point []experiment.Coordinate, measure, group string) string {
-	return experiment.PointName(point) + "\n" + measure + "\n" + group
+func valueName(point []measure.Coordinate, name, group string) string {
+	return measure.PointName(point) + "\n" + name + "\n" + group
 }
 
 // worldsOf puts the outcome's points side by side.
@@ -41,7 +42,7 @@ func worldsOf(o *experiment.Outcome) *worlds {
 		w.sim = Summarise(o.Beside.Runs)
 		for _, p := range w.sim { // those that the lab has not got to
 			if !slices.ContainsFunc(w.own, func(q PointSummary) bool {
-				return experiment.PointName(q.Point) == experiment.PointName(p.Point)
+				return measure.PointName(q.Point) == measure.PointName(p.Point)
 			}) {
 				w.own = append(w.own, PointSummary{Point: p.Point})
 			}
@@ -53,7 +54,7 @@ func worldsOf(o *experiment.Outcome) *worlds {
 	w.all = quantities(append(append([]PointSummary{}, w.own...), w.sim...))
 	at := map[string]*PointSummary{}
 	for i := range w.sim {
-		at[experiment.PointName(w.sim[i].Point)] = &w.sim[i]
+		at[measure.PointName(w.sim[i].Point)] = &w.sim[i]
 	}
 	var sim, paper []PointSummary
 	given := false
@@ -63,7 +64,7 @@ func worldsOf(o *experiment.Outcome) *worlds {
 			p.Values = w.undefined()
 		}
 		s := PointSummary{Point: p.Point, Values: w.undefined()}
-		if x := at[experiment.PointName(p.Point)]; x != nil {
+		if x := at[measure.PointName(p.Point)]; x != nil {
 			s = *x
 		}
 		sim = append(sim, s)
@@ -95,7 +96,7 @@ func (w *worlds) undefined() (out []Value) {
 }
 
 // only are the worlds' points that a plot shows.
-func (w *worlds) only(means func([]experiment.Coordinate) bool) *worlds {
+func (w *worlds) only(means func([]measure.Coordinate) bool) *worlds {
 	out := &worlds{lab: w.lab}
 	for _, x := range []struct {
 		from []PointSummary
@@ -212,7 +213,7 @@ func apart(a experiment.Agreement) string {
 	case a.Sim == a.Lab:
 		return "0 % " + word
 	case a.Sim == 0, math.Abs(a.Lab/a.Sim-1) >= 10: // a share says nothing
-		return fmt.Sprintf("%sb/s %s", strings.TrimSpace(experiment.SI(a.Lab-a.Sim)), word)
+		return fmt.Sprintf("%sb/s %s", strings.TrimSpace(measure.SI(a.Lab-a.Sim)), word)
 	}
 	return fmt.Sprintf("%+.1f %% %s", 100*(a.Lab/a.Sim-1), word)
 }
@@ -338,7 +339,7 @@ func (w *worlds) sizes() []PointSummary {
 			p    PointSummary
 			name string
 		}{{w.sim[i], simulatorName}, {w.own[i], labName}} {
-			x.p.Point = append([]experiment.Coordinate{{Key: "world", Text: x.name}}, x.p.Point...)
+			x.p.Point = append([]measure.Coordinate{{Key: "world", Text: x.name}}, x.p.Point...)
 			out = append(out, x.p)
 		}
 	}
@@ -367,7 +368,7 @@ func outside(o *experiment.Outcome) (out []string) {
 			most := max(math.Abs(a.Sim), math.Abs(a.Lab))
 			sc := scaleFor(a.Unit, most)
 			d := decimalsFor(most * sc.Factor)
-			out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s", experiment.PointName(a.Point), a.Measure, a.Group))+
+			out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s", measure.PointName(a.Point), a.Measure, a.Group))+
 				fmt.Sprintf(": %s %s in the simulator, %s in the lab", Cell(a.Sim*sc.Factor, math.NaN(), d), sc.Unit,
 					Cell(a.Lab*sc.Factor, math.NaN(), d)))
 		}
@@ -492,7 +493,7 @@ func PaperValues(s *experiment.Spec) string {
 		where := ""
 		for _, r := range s.Runs() {
 			if r.Seed == s.Seed && v.Means(r.Point) && len(r.Point) > 0 {
-				where += "; " + experiment.PointName(r.Point)
+				where += "; " + measure.PointName(r.Point)
 			}
 		}
 		text := fmt.Sprintf("%s = %s (%s)", v.Name(), strings.TrimSpace(strconv.FormatFloat(v.Value*sc.Factor, 'g', 6, 64)+

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"weir/study/experiment"
+	"weir/study/measure"
 )
 
 // A column has as many decimals as its largest value needs, means and intervals
@@ -60,7 +61,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-func points(of ...[]experiment.Coordinate) []PointSummary {
+func points(of ...[]measure.Coordinate) []PointSummary {
 	var out []PointSummary
 	for i, p := range of {
 		out = append(out, PointSummary{Point: p, N: 1, Values: []Value{{Measure: "m", Mean: float64(i), Half: math.NaN()}}})
@@ -71,8 +72,8 @@ func points(of ...[]experiment.Coordinate) []PointSummary {
 // Words on the x axis stand in the order of the sweep, once each; a key that the
 // sweep varies and the plot does not name makes curves of its own.
 func TestCurves(t *testing.T) {
-	at := func(scheme, n string) []experiment.Coordinate {
-		return []experiment.Coordinate{{Key: "scheme", Text: scheme}, {Key: "n", Text: n, Value: float64(len(n)),
+	at := func(scheme, n string) []measure.Coordinate {
+		return []measure.Coordinate{{Key: "scheme", Text: scheme}, {Key: "n", Text: n, Value: float64(len(n)),
 			IsNum: true}}
 	}
 	p := points(at("b", "1"), at("b", "22"), at("a", "1"), at("a", "22"))
@@ -95,7 +96,7 @@ func TestCurves(t *testing.T) {
 // name.
 func TestNames(t *testing.T) {
 	key := `a<b>&"/../c`
-	p := points([]experiment.Coordinate{{Key: key, Text: "</svg><script>", Value: 1}})
+	p := points([]measure.Coordinate{{Key: key, Text: "</svg><script>", Value: 1}})
 	svg, err := SVG(experiment.Plot{X: key, Y: "m", Lines: []string{key}}, p)
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weir/study/experiment"
+	"weir/study/measure"
 )
 
 // Diff compares two outcomes: what differs in their specs, points that only one has,
@@ -20,12 +21,12 @@ func Diff(a, b *experiment.Outcome) string {
 	pa, pb := Summarise(a.Runs), Summarise(b.Runs)
 	other := map[string]*PointSummary{}
 	for i := range pb {
-		other[experiment.PointName(pb[i].Point)] = &pb[i]
+		other[measure.PointName(pb[i].Point)] = &pb[i]
 	}
 	var only []string
 	same, differ := 0, 0
 	for i := range pa {
-		name := experiment.PointName(pa[i].Point)
+		name := measure.PointName(pa[i].Point)
 		q := other[name]
 		if q == nil {
 			only = append(only, "only in A: "+name)
@@ -75,7 +76,7 @@ func Diff(a, b *experiment.Outcome) string {
 		}
 	}
 	for i := range pb {
-		if name := experiment.PointName(pb[i].Point); other[name] != nil {
+		if name := measure.PointName(pb[i].Point); other[name] != nil {
 			only = append(only, "only in B: "+name)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"weir/study/experiment"
+	"weir/study/measure"
 )
 
 //go:embed report.html.tmpl
@@ -43,7 +44,7 @@ func HTML(o *experiment.Outcome, points []PointSummary, plots []Drawn, p Page) (
 		for _, c := range r.Drops {
 			s = append(s, fmt.Sprintf("%s %d", c.Name, c.Count))
 		}
-		dropped = append(dropped, drops{experiment.PointName(r.Point), r.Seed, strings.Join(s, ", ")})
+		dropped = append(dropped, drops{measure.PointName(r.Point), r.Seed, strings.Join(s, ", ")})
 		stuck = stuck || r.End.Stuck()
 	}
 	type count struct {

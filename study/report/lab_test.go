@@ -20,12 +20,13 @@ import (
 	"weir/core/transport/udp"
 	"weir/internal/testutil"
 	"weir/study/experiment"
+	"weir/study/measure"
 )
 
 // paperSpec is valid, with a sweep and two numbers of the paper.
 func paperSpec(t *testing.T) *experiment.Spec {
 	t.Helper()
-	r := &experiment.Registry{Programs: []dataplane.Scheme{forward.Scheme()}, Transports: []transport.Scheme{udp.Scheme()},
+	r := &experiment.Registry{Measures: measure.Kinds(), Programs: []dataplane.Scheme{forward.Scheme()}, Transports: []transport.Scheme{udp.Scheme()},
 		Library: []experiment.Library{{Name: "room", Files: fstest.MapFS{"experiments/figure.yaml": {Data: []byte(`
 title: Two senders
 paper:
@@ -152,8 +153,8 @@ func TestAgreement(t *testing.T) {
 		{1e3, 9e5, "899 kb/s inside"}, {math.NaN(), 1e6, "–"},
 	} {
 		run := func(v float64) []*experiment.Run {
-			return []*experiment.Run{{Seed: 1, Measures: []experiment.Measured{{Name: "goodput", Unit: "bps",
-				Groups: []experiment.Grouped{{Group: "x", Value: v}}}}}}
+			return []*experiment.Run{{Seed: 1, Values: measure.Values{Measures: []measure.Measured{{Name: "goodput", Unit: "bps",
+				Groups: []measure.Grouped{{Group: "x", Value: v}}}}}}}
 		}
 		o := &experiment.Outcome{World: experiment.Lab, Spec: spec(t), Runs: run(c.lab),
 			Beside: &experiment.Outcome{World: experiment.Sim, Runs: run(c.sim)}}
@@ -251,9 +252,9 @@ func TestBothWorldsPlot(t *testing.T) {
 		X: "queue", Y: "cdf"}} {
 		o := labOutcome(t)
 		for _, r := range append(slices.Clone(o.Runs), o.Beside.Runs...) {
-			r.Series = []experiment.Series{{Name: "queue", Unit: "packets", Group: "s->b", StepS: 1,
-				Values: []experiment.Number{1, 2, 3}}}
-			r.Distributions = []experiment.Distribution{{Name: "queue", Unit: "packets", Group: "s->b", Values: []float64{1, 2},
+			r.Series = []measure.Series{{Name: "queue", Unit: "packets", Group: "s->b", StepS: 1,
+				Values: []measure.Number{1, 2, 3}}}
+			r.Distributions = []measure.Distribution{{Name: "queue", Unit: "packets", Group: "s->b", Values: []float64{1, 2},
 				Counts: []uint64{3, 1}}}
 		}
 		svg, err := worldsOf(o).svg(k)

@@ -17,6 +17,7 @@ import (
 
 	"weir/core/fabric/observe"
 	"weir/study/experiment"
+	"weir/study/measure"
 )
 
 // machineRow is a line of the machine's table: an attempt of a run.
@@ -145,7 +146,7 @@ func machineFacts(o *experiment.Outcome) []string {
 		fmt.Sprintf("%d %s in %d %s: %d repeated because the machine disturbed them, %d disturbed in the attempt that counts",
 			runs, plural(runs, "run"), attempts, plural(attempts, "attempt"), repeated, disturbed),
 		fmt.Sprintf("%s frames; in the worst run 99.9 %% left less than %s %s after their time",
-			strings.TrimSpace(experiment.SI(float64(frames))), Cell(late*sc.Factor, math.NaN(), decimalsFor(late*sc.Factor)),
+			strings.TrimSpace(measure.SI(float64(frames))), Cell(late*sc.Factor, math.NaN(), decimalsFor(late*sc.Factor)),
 			sc.Unit),
 	}
 	replayed, in, sent, other := 0, uint64(0), uint64(0), ""
@@ -155,7 +156,7 @@ func machineFacts(o *experiment.Outcome) []string {
 			replayed++
 			in, sent = in+x.In, sent+x.Out
 			if other == "" && x.Difference != "" {
-				other = fmt.Sprintf("%s, switch %s: %s", experiment.PointName(r.run.Point), x.Switch, x.Difference)
+				other = fmt.Sprintf("%s, switch %s: %s", measure.PointName(r.run.Point), x.Switch, x.Difference)
 			}
 		}
 	}
@@ -182,7 +183,7 @@ func pluralSwitch(n int) string {
 // attemptNotes says by what attempts were disturbed, and what was wrong with them.
 func attemptNotes(o *experiment.Outcome) (out []string) {
 	for _, r := range machineRows(o, true) {
-		what := fmt.Sprintf("%s seed %d, attempt %d of %d", experiment.PointName(r.run.Point), r.run.Seed, r.attempt,
+		what := fmt.Sprintf("%s seed %d, attempt %d of %d", measure.PointName(r.run.Point), r.run.Seed, r.attempt,
 			len(r.run.Attempts))
 		if r.attempt == len(r.run.Attempts) {
 			what += ", which counts"
@@ -294,7 +295,7 @@ func LatenessSVG(o *experiment.Outcome) ([]byte, error) {
 		bar.Color, bar.LineStyle.Color, bar.LineStyle.Width = palette[0], color.Gray{255}, vg.Points(1.2)
 		pl.Add(bar)
 	}
-	entries = append(entries, entry{strings.TrimSpace(experiment.SI(float64(n))) + " frames of the attempts that count",
+	entries = append(entries, entry{strings.TrimSpace(measure.SI(float64(n))) + " frames of the attempts that count",
 		[]plot.Thumbnailer{bar}})
 	if m > 0 {
 		outline := plotter.XYs{{X: edge(from), Y: low}}
@@ -311,7 +312,7 @@ func LatenessSVG(o *experiment.Outcome) ([]byte, error) {
 		}
 		stairs.Color, stairs.Width = palette[1], vg.Points(1.8)
 		pl.Add(stairs)
-		entries = append(entries, entry{strings.TrimSpace(experiment.SI(float64(m))) +
+		entries = append(entries, entry{strings.TrimSpace(measure.SI(float64(m))) +
 			" frames of attempts that were repeated", []plot.Thumbnailer{stairs}})
 	}
 	limit, err := plotter.NewLine(plotter.XYs{{X: bound, Y: low}, {X: bound, Y: pl.Y.Max}})

@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"weir/study/experiment"
+	"weir/study/measure"
 )
 
 // palette tells lines apart also for the colour-blind (Okabe, Ito 2008); dashes
@@ -441,7 +442,7 @@ func logTicks(low, high float64) (out []plot.Tick) {
 			if v := m * math.Pow(10, float64(e)); v >= low*0.999 && v <= high*1.001 {
 				label := ""
 				if e%every == 0 {
-					label = strings.ReplaceAll(experiment.SI(v), " ", "")
+					label = strings.ReplaceAll(measure.SI(v), " ", "")
 				}
 				out = append(out, plot.Tick{Value: v, Label: label})
 			}
@@ -634,7 +635,7 @@ type sampled struct {
 // and the largest of every part.
 const mostShown = 1200
 
-func thinned(values []experiment.Number) (out []sampled) {
+func thinned(values []measure.Number) (out []sampled) {
 	if len(values) <= mostShown {
 		for i, v := range values {
 			out = append(out, sampled{i, float64(v)})

@@ -18,6 +18,7 @@ import (
 	"weir/core/transport/udp"
 	"weir/internal/testutil"
 	"weir/study/experiment"
+	"weir/study/measure"
 )
 
 // outcome is a small sweep: two schemes, three rates, three seeds, with a measure
@@ -35,15 +36,15 @@ func outcome(t *testing.T) *experiment.Outcome {
 				}
 				o.Runs = append(o.Runs, &experiment.Run{ID: fmt.Sprint(scheme, i, seed), Seed: uint64(seed + 1),
 					End: experiment.End{Reason: "time up", TimeS: 70},
-					Point: []experiment.Coordinate{{Key: "scheme", Text: scheme}, {Key: "r0", Text: fmt.Sprintf("%.0fMbps", r0/1e6),
+					Point: []measure.Coordinate{{Key: "scheme", Text: scheme}, {Key: "r0", Text: fmt.Sprintf("%.0fMbps", r0/1e6),
 						Value: r0, IsNum: true}},
-					Measures: []experiment.Measured{
-						{Name: "goodput", Unit: "bps", Groups: []experiment.Grouped{{Group: "client0", Value: v},
+					Values: measure.Values{Measures: []measure.Measured{
+						{Name: "goodput", Unit: "bps", Groups: []measure.Grouped{{Group: "client0", Value: v},
 							{Group: "client1", Value: 40e6}}},
-						{Name: "delay", Unit: "s", Groups: []experiment.Grouped{{Group: "client0", Value: delay}}},
-						{Name: "queue", Unit: "packets", Groups: []experiment.Grouped{{Group: "mean", Value: 7.25},
+						{Name: "delay", Unit: "s", Groups: []measure.Grouped{{Group: "client0", Value: delay}}},
+						{Name: "queue", Unit: "packets", Groups: []measure.Grouped{{Group: "mean", Value: 7.25},
 							{Group: "max", Value: 24}}},
-						{Name: "jain", Value: 0.75}},
+						{Name: "jain", Value: 0.75}}},
 					Drops: []experiment.Count{{Name: "activity", Count: 12}}})
 			}
 		}
@@ -64,7 +65,7 @@ func outcome(t *testing.T) *experiment.Outcome {
 // spec is a valid one, for its parameters, with the plots of the outcome.
 func spec(t *testing.T) *experiment.Spec {
 	t.Helper()
-	r := &experiment.Registry{Programs: []dataplane.Scheme{forward.Scheme()}, Transports: []transport.Scheme{udp.Scheme()},
+	r := &experiment.Registry{Measures: measure.Kinds(), Programs: []dataplane.Scheme{forward.Scheme()}, Transports: []transport.Scheme{udp.Scheme()},
 		Library: []experiment.Library{{Name: "room", Files: fstest.MapFS{"experiments/figure.yaml": {Data: []byte(`
 title: A <title> & more
 paper: {name: paper, figure: 4}
@@ -145,8 +146,8 @@ func TestSVG(t *testing.T) {
 // plot.
 func TestSVGOddities(t *testing.T) {
 	run := func(x string, v float64) *experiment.Run {
-		return &experiment.Run{Point: []experiment.Coordinate{{Key: "k", Text: x}},
-			Measures: []experiment.Measured{{Name: "m", Value: v}}}
+		return &experiment.Run{Point: []measure.Coordinate{{Key: "k", Text: x}},
+			Values: measure.Values{Measures: []measure.Measured{{Name: "m", Value: v}}}}
 	}
 	for name, runs := range map[string][]*experiment.Run{
 		"undefined": {run("a", math.NaN()), run("b", math.NaN())}, "one": {run("a", 0)}, "words": {run("a", 1), run("b", -2)},
@@ -161,10 +162,10 @@ func TestSVGOddities(t *testing.T) {
 // of traffics.
 func TestSizesByTraffic(t *testing.T) {
 	run := func(point string, traffics ...string) *experiment.Run {
-		r := &experiment.Run{Point: []experiment.Coordinate{{Key: "k", Text: point}}}
+		r := &experiment.Run{Point: []measure.Coordinate{{Key: "k", Text: point}}}
 		for _, name := range traffics {
-			r.Bins = append(r.Bins, experiment.Binned{Name: "fct", Unit: "s", Traffic: name,
-				Bins: []experiment.Bin{{ToBytes: 100, N: 1, Mean: experiment.Number(name[0])}}})
+			r.Bins = append(r.Bins, measure.Binned{Name: "fct", Unit: "s", Traffic: name,
+				Bins: []measure.Bin{{ToBytes: 100, N: 1, Mean: measure.Number(name[0])}}})
 		}
 		return r
 	}
@@ -187,9 +188,9 @@ func TestSizesCount(t *testing.T) {
 	var runs []*experiment.Run
 	for k, n := range []int{2, 3, 7, 7} { // two points, two seeds
 		runs = append(runs, &experiment.Run{Seed: uint64(k % 2),
-			Point: []experiment.Coordinate{{Key: "k", Text: strconv.Itoa(k / 2)}},
-			Bins: []experiment.Binned{{Name: "fct", Unit: "s", Traffic: "x",
-				Bins: []experiment.Bin{{ToBytes: 100, N: n, Mean: 1}, {ToBytes: 200, N: 4, Mean: 1}}}}})
+			Point: []measure.Coordinate{{Key: "k", Text: strconv.Itoa(k / 2)}},
+			Values: measure.Values{Bins: []measure.Binned{{Name: "fct", Unit: "s", Traffic: "x",
+				Bins: []measure.Bin{{ToBytes: 100, N: n, Mean: 1}, {ToBytes: 200, N: 4, Mean: 1}}}}}})
 	}
 	text := Sizes(Summarise(runs))
 	if !strings.Contains(text, "100B  5 … 14 ") || !strings.Contains(text, "200B       8 ") {
@@ -200,11 +201,11 @@ func TestSizesCount(t *testing.T) {
 // A plot that no run has a value of is no error: percentiles of few flows, a
 // distribution of none, a series of flows that a seed does not have. The page names it.
 func TestPlotWithoutValues(t *testing.T) {
-	nan := experiment.Number(math.NaN())
-	r := &experiment.Run{Measures: []experiment.Measured{{Name: "fct", Unit: "s", Groups: []experiment.Grouped{}}},
-		Bins: []experiment.Binned{{Name: "slowdown", Traffic: "x", Percentiles: []float64{50},
-			Bins: []experiment.Bin{{ToBytes: 100, N: 3, Mean: 2, Percentiles: []experiment.Number{nan}}}}},
-		Distributions: []experiment.Distribution{{Name: "fct", Unit: "s", Group: "x"}}}
+	nan := measure.Number(math.NaN())
+	r := &experiment.Run{Values: measure.Values{Measures: []measure.Measured{{Name: "fct", Unit: "s", Groups: []measure.Grouped{}}},
+		Bins: []measure.Binned{{Name: "slowdown", Traffic: "x", Percentiles: []float64{50},
+			Bins: []measure.Bin{{ToBytes: 100, N: 3, Mean: 2, Percentiles: []measure.Number{nan}}}}},
+		Distributions: []measure.Distribution{{Name: "fct", Unit: "s", Group: "x"}}}}
 	plots := []experiment.Plot{{Kind: experiment.OverSize, X: "flow_size", Y: "slowdown_p50"}, {Kind: experiment.CDF,
 		X: "fct", Y: "cdf"},
 		{Kind: experiment.OverTime, X: "time", Y: "cwnd"}, {X: "k", Y: "fct"}}

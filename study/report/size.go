@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"weir/study/experiment"
+	"weir/study/measure"
 )
 
 // SizeTable is a measure of one traffic's flows by their size: a row a bin, a value
@@ -41,7 +42,7 @@ func SizeTables(points []PointSummary) []SizeTable {
 				t.Edges = append(t.Edges, b.ToBytes)
 			}
 			for _, p := range points {
-				t.Points = append(t.Points, experiment.PointName(p.Point))
+				t.Points = append(t.Points, measure.PointName(p.Point))
 				mean, half, flows := make([]float64, len(first.Bins)), make([]float64, len(first.Bins)),
 					make([]int, len(first.Bins))
 				for i := range first.Bins {
@@ -86,9 +87,9 @@ func binned(points []PointSummary) (out []bins) {
 	return out
 }
 
-type bins struct{ *experiment.Binned }
+type bins struct{ *measure.Binned }
 
-func (b bins) same(x experiment.Binned) bool { return b.Name == x.Name && b.Traffic == x.Traffic }
+func (b bins) same(x measure.Binned) bool { return b.Name == x.Name && b.Traffic == x.Traffic }
 
 // defined tells whether there is a value in the table.
 func (t *SizeTable) defined() bool {

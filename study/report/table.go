@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"weir/study/experiment"
+	"weir/study/measure"
 )
 
 // Width is that of a terminal: no line of a table is longer.
@@ -17,7 +18,7 @@ const Width = 80
 // PointSummary is one point of the sweep: its runs' measures with mean and 95 %
 // interval over the seeds.
 type PointSummary struct {
-	Point  []experiment.Coordinate
+	Point  []measure.Coordinate
 	N      int // runs
 	Values []Value
 	Runs   []*experiment.Run
@@ -35,7 +36,7 @@ func Summarise(runs []*experiment.Run) []PointSummary {
 	index := map[string]int{}
 	samples := map[string][][]float64{}
 	for _, r := range runs {
-		name := experiment.PointName(r.Point)
+		name := measure.PointName(r.Point)
 		i, ok := index[name]
 		if !ok {
 			i = len(out)
@@ -71,7 +72,7 @@ func Summarise(runs []*experiment.Run) []PointSummary {
 		}
 	}
 	for i := range out {
-		s := samples[experiment.PointName(out[i].Point)]
+		s := samples[measure.PointName(out[i].Point)]
 		for k := range out[i].Values {
 			out[i].Values[k].Mean, out[i].Values[k].Half = experiment.MeanInterval(s[k])
 		}
@@ -366,7 +367,7 @@ func Ends(o *experiment.Outcome) string {
 			if n > 10 {
 				ports += fmt.Sprintf(" and %d more", n-10)
 			}
-			b.WriteString(Wrap(fmt.Sprintf("%s: %s seed %d, at %g s: %s", r.End.Reason, experiment.PointName(r.Point), r.Seed,
+			b.WriteString(Wrap(fmt.Sprintf("%s: %s seed %d, at %g s: %s", r.End.Reason, measure.PointName(r.Point), r.Seed,
 				r.End.TimeS, ports), Width, "    ") + "\n")
 		}
 	}
@@ -375,7 +376,7 @@ func Ends(o *experiment.Outcome) string {
 		for _, u := range r.Unfinished {
 			if listed++; listed <= 20 {
 				b.WriteString(Wrap(fmt.Sprintf("unfinished: %s seed %d: flow %d (%s) %s → %s, %d of %d bytes",
-					experiment.PointName(r.Point), r.Seed, u.Flow, u.Traffic, u.Src, u.Dst, u.DoneBytes, u.SizeBytes), Width, "    ") +
+					measure.PointName(r.Point), r.Seed, u.Flow, u.Traffic, u.Src, u.Dst, u.DoneBytes, u.SizeBytes), Width, "    ") +
 					"\n")
 			}
 		}
@@ -384,7 +385,7 @@ func Ends(o *experiment.Outcome) string {
 		fmt.Fprintf(&b, "… and %d more unfinished flows, in runs.json\n", listed-20)
 	}
 	for _, f := range o.Failed {
-		fmt.Fprintf(&b, "failed: %s seed %d: %v\n", experiment.PointName(f.Point), f.Seed, f.Err)
+		fmt.Fprintf(&b, "failed: %s seed %d: %v\n", measure.PointName(f.Point), f.Seed, f.Err)
 	}
 	if o.Missing > 0 {
 		fmt.Fprintf(&b, "%d runs are missing; the same command goes on with them\n", o.Missing)

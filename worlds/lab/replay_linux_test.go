@@ -23,6 +23,7 @@ import (
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/study/experiment"
+	"weir/study/measure"
 	"weir/worlds/lab"
 )
 
@@ -56,7 +57,7 @@ func figure5(base string) (*lab.Config, error) {
 		return nil, err
 	}
 	for _, run := range spec.Runs() {
-		if strings.Contains(experiment.PointName(run.Point), "abc") {
+		if strings.Contains(measure.PointName(run.Point), "abc") {
 			c, err := run.Lab()
 			if err != nil {
 				return nil, err

@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"weir/study/experiment"
+	"weir/study/measure"
 	"weir/study/report"
 )
 
@@ -31,15 +32,15 @@ func (c *checkCmd) Run(a *app) error {
 	for _, r := range runs {
 		hops, memory := experiment.Estimate(r), experiment.EstimateMemory(r)
 		total, most = total+hops, max(most, memory)
-		rows = append(rows, []string{experiment.PointName(r.Point), fmt.Sprint(r.Seed), fmt.Sprintf("%s, %s, %s",
-			experiment.SI(hops), took(hops/hopsPerSecond), report.Bytes(int64(roundUp(memory))))})
+		rows = append(rows, []string{measure.PointName(r.Point), fmt.Sprint(r.Seed), fmt.Sprintf("%s, %s, %s",
+			measure.SI(hops), took(hops/hopsPerSecond), report.Bytes(int64(roundUp(memory))))})
 	}
 	fmt.Fprint(a.stdout, grid(rows))
 	jobs := min(runtime.GOMAXPROCS(0), len(runs))
 	fmt.Fprintf(a.stdout, "\n%s\n",
 		report.Wrap(fmt.Sprintf("%s is valid: %d runs, about %s packet-hops, %s on one core, and up to %s of memory a run "+
 			"(%d at a time here)",
-			spec.Name, len(runs), experiment.SI(total), took(total/hopsPerSecond), report.Bytes(int64(roundUp(most))), jobs),
+			spec.Name, len(runs), measure.SI(total), took(total/hopsPerSecond), report.Bytes(int64(roundUp(most))), jobs),
 			report.Width, ""))
 	return nil
 }

@@ -20,10 +20,12 @@ import (
 	"weir/papers/p4abc"
 	"weir/study/bench"
 	"weir/study/experiment"
+	"weir/study/measure"
 )
 
 func registry() *experiment.Registry {
 	return &experiment.Registry{
+		Measures:   measure.Kinds(),
 		Programs:   []dataplane.Scheme{p4abc.Scheme(), ecmp.Scheme(), forward.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{udp.Scheme(), window.Scheme()},

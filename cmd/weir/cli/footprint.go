@@ -11,6 +11,7 @@ import (
 	"weir/core/dataplane"
 	"weir/internal/document"
 	"weir/study/experiment"
+	"weir/study/measure"
 	"weir/study/report"
 )
 
@@ -199,5 +200,5 @@ func memory(bits int64) string {
 	if bits < 8000 {
 		return fmt.Sprintf("%d bit", bits)
 	}
-	return fmt.Sprintf("%d bit (%sB)", bits, experiment.SI(float64(bits)/8))
+	return fmt.Sprintf("%d bit (%sB)", bits, measure.SI(float64(bits)/8))
 }

@@ -7,6 +7,7 @@ import (
 
 	"weir/core/unit"
 	"weir/study/experiment"
+	"weir/study/measure"
 	"weir/study/report"
 )
 
@@ -82,7 +83,7 @@ func (e *exportCmd) Run(a *app) error {
 // exported says what was written of a run, with its slowdowns as the simulator's analysis
 // has them.
 func (a *app) exported(x experiment.HPCCExport, bins int) {
-	name := experiment.PointName(x.Run.Point)
+	name := measure.PointName(x.Run.Point)
 	if name != "" {
 		name += " "
 	}

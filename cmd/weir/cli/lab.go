@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"weir/study/experiment"
+	"weir/study/measure"
 	"weir/study/report"
 	"weir/worlds/lab"
 	"weir/worlds/lab/iperf"
@@ -86,7 +87,7 @@ func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options
 	inLab.OnRun = func(run *experiment.RunSpec, attempt int, at *experiment.Attempt) {
 		if len(at.Disturbed) > 0 {
 			bar.clear()
-			fmt.Fprintf(a.stderr, "disturbed: %s seed %d, attempt %d of %d: %s\n", experiment.PointName(run.Point), run.Seed,
+			fmt.Fprintf(a.stderr, "disturbed: %s seed %d, attempt %d of %d: %s\n", measure.PointName(run.Point), run.Seed,
 				attempt, r.Attempts, strings.Join(at.Disturbed, "; "))
 		}
 	}
@@ -124,14 +125,14 @@ func (a *app) checkLab(spec *experiment.Spec) error {
 	for _, r := range runs {
 		frames, seconds := experiment.EstimateLab(r)
 		total += seconds
-		rows = append(rows, []string{experiment.PointName(r.Point), fmt.Sprint(r.Seed),
-			fmt.Sprintf("%s, %s", experiment.SI(frames), took(seconds))})
+		rows = append(rows, []string{measure.PointName(r.Point), fmt.Sprint(r.Seed),
+			fmt.Sprintf("%s, %s", measure.SI(frames), took(seconds))})
 	}
 	fmt.Fprint(a.stdout, grid(rows))
 	fmt.Fprintf(a.stdout, "\n%s\n",
 		report.Wrap(fmt.Sprintf("%s is valid, and this kernel (Linux %s) has what it needs: %d runs, one at a time, %s, "+
 			"longer if the machine disturbs them; the lab carries %s frames/s in good time",
-			spec.Name, k.Release, len(runs), took(total), experiment.SI(experiment.LabFrames)), report.Width, ""))
+			spec.Name, k.Release, len(runs), took(total), measure.SI(experiment.LabFrames)), report.Width, ""))
 	if err := k.Err(); err != nil {
 		fmt.Fprintf(a.stdout, "weir run cannot begin here, as this user: %v\n", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"weir/study/experiment"
+	"weir/study/measure"
 )
 
 // A run of the lab with an error is no measurement (exit code 1); with --check, simulator and
@@ -15,8 +16,8 @@ import (
 // no failure.
 func TestLabExitCode(t *testing.T) {
 	run := func(goodput float64, attempts ...experiment.Attempt) []*experiment.Run {
-		return []*experiment.Run{{Attempts: attempts, Measures: []experiment.Measured{{Name: "goodput", Unit: "bps",
-			Groups: []experiment.Grouped{{Group: "x", Value: goodput}}}}}}
+		return []*experiment.Run{{Attempts: attempts, Values: measure.Values{Measures: []measure.Measured{{Name: "goodput", Unit: "bps",
+			Groups: []measure.Grouped{{Group: "x", Value: goodput}}}}}}}
 	}
 	var good, disturbed, bad experiment.Attempt
 	disturbed.Disturbed = []string{"a stall"}

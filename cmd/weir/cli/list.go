@@ -6,7 +6,6 @@ import (
 	"strings"
 	"weir/core/scheme"
 	"weir/core/workload"
-	"weir/study/experiment"
 	"weir/study/report"
 )
 
@@ -26,8 +25,8 @@ func (l *listCmd) Run(a *app) error {
 				strings.Repeat(" ", 25)))
 		}
 	case "measures":
-		for _, m := range experiment.Measures() {
-			fmt.Fprintf(a.stdout, "%-16s %s\n", m[0], report.Wrap(m[1], report.Width-17, strings.Repeat(" ", 17)))
+		for _, m := range a.registry.Measures {
+			fmt.Fprintf(a.stdout, "%-16s %s\n", m.Name, report.Wrap(m.Doc, report.Width-17, strings.Repeat(" ", 17)))
 		}
 	case "workloads":
 		fmt.Fprintf(a.stdout, "%-24s %s\n%-24s %s\n", "transport: udp, rate: …",

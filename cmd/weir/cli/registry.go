@@ -41,12 +41,14 @@ import (
 	"weir/papers/p4te"
 	"weir/study/bench"
 	"weir/study/experiment"
+	"weir/study/measure"
 )
 
 // Registry is all that Weir itself has: what the experiments of its binary can name. It
 // is a new value each time, to which a program of yours adds its own schemes.
 func Registry() *experiment.Registry {
 	return &experiment.Registry{
+		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), conga.Scheme(), drill.Scheme(), ecmp.Scheme(),
 			ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(), hula.Scheme(), inband.Scheme(), inputloss.Scheme(),
 			letflow.Scheme(), ncf.Scheme(), ndpswitch.Scheme(), pfc.Scheme(), p4te.Scheme(), sharedbuffer.Scheme(),

@@ -15,6 +15,7 @@ import (
 	"weir/core/transport/ndp"
 	"weir/core/unit"
 	"weir/study/experiment"
+	"weir/study/measure"
 	"weir/worlds/sim"
 )
 
@@ -22,6 +23,7 @@ import (
 func configure(t testing.TB, text string) *sim.Config {
 	t.Helper()
 	registry := &experiment.Registry{
+		Measures:   measure.Kinds(),
 		Programs:   []dataplane.Scheme{ecmp.Scheme(), ndpswitch.Scheme(), spray.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{ndp.Scheme()},

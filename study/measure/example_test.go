@@ -1,0 +1,33 @@
+package measure_test
+
+import (
+	"fmt"
+
+	"weir/core/unit"
+	"weir/internal/document"
+	"weir/study/measure"
+	"weir/worlds/sim"
+)
+
+// hops is a measure of somebody's own: how many links packets have crossed.
+type hops struct{ measure.Plain }
+
+// Evaluate adds the number.
+func (hops) Evaluate(e *measure.Evaluation) {
+	e.Add(measure.Measured{Name: "hops", Unit: "packets", Value: float64(e.Result.PacketHops)})
+}
+
+// A measure of one's own says what differs from a plain one, and stands beside the others.
+func Example() {
+	kinds := append(measure.Kinds(), measure.Kind{Name: "hops", Doc: "links that packets have crossed",
+		New: func() measure.Measure { return hops{} }})
+	r := document.NewReader(document.Kind{Name: "experiment", Whole: "an experiment", First: "title, …"})
+	list := measure.Decode(r, kinds, document.Parse(r, "x.yaml", []byte("[drops, hops]")), &measure.Point{})
+	v := list.Evaluate(&measure.Point{}, &sim.Config{}, &sim.Result{PacketHops: 42, Measured: unit.Second})
+	for _, m := range v.Measures {
+		fmt.Println(m.JSONName(), m.Value)
+	}
+	// Output:
+	// drops_packets 0
+	// hops_packets 42
+}

@@ -1,0 +1,253 @@
+package measure
+
+import (
+	"math"
+	"slices"
+	"sort"
+	"weir/core/transport"
+	"weir/core/unit"
+	"weir/worlds/sim"
+)
+
+// loss is the share of data packets that did not arrive.
+type loss struct{ traffics }
+
+// Evaluate adds it.
+func (*loss) Evaluate(e *Evaluation) {
+	e.ByTraffic("loss", "", func(t int) float64 {
+		var sent, received int64
+		e.Each(t, func(s, r *transport.Counters, _ unit.Time) {
+			sent += s.SentPackets
+			received += r.ReceivedPackets
+		})
+		return max(0, 1-float64(received)/float64(sent))
+	})
+}
+
+// delay is the one-way delay of data packets.
+type delay struct {
+	traffics
+	percentiles []float64
+}
+
+// Decode reads by and percentiles.
+func (m *delay) Decode(o *Options) {
+	m.traffics.Decode(o)
+	m.percentiles = o.Percentiles("", "")
+}
+
+// Needs is the distribution.
+func (*delay) Needs(*Point, *sim.Config) Needs { return Needs{Delays: true} }
+
+// Evaluate adds it.
+func (m *delay) Evaluate(e *Evaluation) {
+	e.ByTraffic("delay", "s", func(t int) float64 {
+		var sum unit.Time
+		var n int64
+		e.Each(t, func(_, r *transport.Counters, _ unit.Time) {
+			sum += r.DelaySum
+			n += r.ReceivedPackets - r.Duplicates
+		})
+		return sum.Seconds() / float64(n)
+	})
+	e.ByTraffic("delay_max", "s", func(t int) float64 {
+		most := unit.Time(-1)
+		e.Each(t, func(_, r *transport.Counters, _ unit.Time) { most = max(most, r.DelayMax) })
+		if most <= 0 {
+			return math.NaN()
+		}
+		return most.Seconds()
+	})
+	for t := range e.Point.Traffic {
+		d := Distribution{Name: "delay", Unit: "s", Group: e.Point.Traffic[t].Name}
+		for _, c := range e.Result.Delays[t].Classes() {
+			d.Add(c.Middle().Seconds(), c.Count)
+		}
+		e.AddDistribution(d)
+	}
+	for _, q := range m.percentiles {
+		e.ByTraffic(PercentileName("delay", q), "s", func(t int) float64 {
+			return e.Values.Distribution("delay", e.Point.Traffic[t].Name).Percentile(q)
+		})
+	}
+}
+
+// jitter is the smoothed difference of transit times.
+type jitter struct{ traffics }
+
+// Evaluate adds it.
+func (*jitter) Evaluate(e *Evaluation) {
+	e.ByTraffic("jitter", "s", func(t int) float64 {
+		sum, n := 0.0, 0.0
+		e.Each(t, func(_, r *transport.Counters, _ unit.Time) {
+			sum += r.Jitter
+			n++
+		})
+		return sum / n / 1e12
+	})
+}
+
+// retransmissions are data packets sent again.
+type retransmissions struct {
+	Plain
+	by string
+}
+
+// Decode reads by.
+func (m *retransmissions) Decode(o *Options) {
+	m.by = o.Choose("by", "traffic", "grouping", "traffic", "flow")
+}
+
+// Evaluate adds it.
+func (m *retransmissions) Evaluate(e *Evaluation) {
+	e.ByTraffic("retransmissions", "packets", func(t int) float64 {
+		n := 0.0
+		e.Each(t, func(s, _ *transport.Counters, _ unit.Time) { n += float64(s.Retransmitted) })
+		return n
+	})
+	if m.by == "traffic" {
+		return
+	}
+	all := make([][]float64, len(e.Point.Traffic))
+	for t := range all {
+		e.Each(t, func(s, _ *transport.Counters, _ unit.Time) { all[t] = append(all[t], float64(s.Retransmitted)) })
+		sort.Float64s(all[t])
+	}
+	e.ByTraffic("retransmissions_mean", "packets", func(t int) float64 { return mean(all[t]) })
+	e.ByTraffic("retransmissions_sd", "packets", func(t int) float64 { return deviation(all[t]) })
+	for t := range all {
+		e.AddDistribution(distributionOf("retransmissions", "packets", e.Point.Traffic[t].Name, all[t]))
+	}
+}
+
+// unacked is what was not acknowledged when the last write returned.
+type unacked struct{ traffics }
+
+// Decode reads by, and checks that there is a send buffer.
+func (m *unacked) Decode(o *Options) {
+	m.traffics.Decode(o)
+	if !slices.ContainsFunc(o.Point.Traffic, func(t Traffic) bool { return t.Transport.Buffered }) {
+		o.Fail(o.At, "a traffic with transport: tcp", "no traffic of the experiment has a send buffer")
+	}
+}
+
+// Evaluate adds it.
+func (*unacked) Evaluate(e *Evaluation) {
+	all := make([][]float64, len(e.Point.Traffic))
+	for i := range e.Config.Flows {
+		if f := &e.Result.Flows[i]; f.Written != unit.Never {
+			all[e.Config.Flows[i].Group] = append(all[e.Config.Flows[i].Group], float64(f.Sender.Unacked))
+		}
+	}
+	e.ByTraffic("unacked", "bytes", func(t int) float64 { return mean(all[t]) })
+	e.ByTraffic("unacked_max", "bytes", func(t int) float64 {
+		if len(all[t]) == 0 {
+			return math.NaN()
+		}
+		return slices.Max(all[t])
+	})
+}
+
+// reordering is the share of data packets that came late.
+type reordering struct{ traffics }
+
+// Needs is the order in which packets come.
+func (*reordering) Needs(*Point, *sim.Config) Needs { return Needs{Ordering: true} }
+
+// Evaluate is the share of data packets that came after one that was sent later
+// (RFC 4737 §4.1), and the largest extent (§4.2).
+func (*reordering) Evaluate(e *Evaluation) {
+	e.ByTraffic("reordering", "", func(t int) float64 {
+		var reordered, arrived int64
+		for i := range e.Config.Flows {
+			if r := &e.Result.Flows[i].Reordering; e.Config.Flows[i].Group == t {
+				reordered, arrived = reordered+r.Reordered, arrived+r.Arrived
+			}
+		}
+		return float64(reordered) / float64(arrived)
+	})
+	e.ByTraffic("reordering_extent", "packets", func(t int) float64 {
+		var most, arrived int64
+		for i := range e.Config.Flows {
+			if r := &e.Result.Flows[i].Reordering; e.Config.Flows[i].Group == t {
+				most, arrived = max(most, r.Extent), arrived+r.Arrived
+			}
+		}
+		if arrived == 0 {
+			return math.NaN()
+		}
+		return float64(most)
+	})
+}
+
+// overshoot is what senders had in flight beyond what their paths hold.
+type overshoot struct{ traffics }
+
+// Decode reads by, and checks that there is a window.
+func (m *overshoot) Decode(o *Options) {
+	m.traffics.Decode(o)
+	o.needsWindow()
+}
+
+// Needs is the largest payload in flight.
+func (*overshoot) Needs(*Point, *sim.Config) Needs { return Needs{Peaks: true} }
+
+// Lab says that kernels do not tell it.
+func (*overshoot) Lab() string {
+	return "there is no overshoot in the lab: what a kernel's sender has in flight at most is not known, only what it " +
+		"has now and then"
+}
+
+// Evaluate compares what each sender had in flight at most with its path's
+// bandwidth-delay product: the mean and the largest of the flows that sent anything.
+func (*overshoot) Evaluate(e *Evaluation) {
+	all, most := Measured{Name: "overshoot", Groups: []Grouped{}}, Measured{Name: "overshoot_max", Groups: []Grouped{}}
+	for t := range e.Point.Traffic {
+		tr := &e.Point.Traffic[t]
+		if !tr.Transport.Gauged {
+			continue
+		}
+		var x []float64
+		largest := math.NaN()
+		for i := range e.Config.Flows {
+			if f := &e.Config.Flows[i]; f.Group == t && e.Result.Flows[i].Peak > 0 {
+				v := float64(e.Result.Flows[i].Peak) / e.Point.BDP(f.Src, f.Dst, tr)
+				x = append(x, v)
+				if !(largest >= v) {
+					largest = v
+				}
+			}
+		}
+		all.Groups, most.Groups = append(all.Groups, Grouped{Group: tr.Name, Value: mean(x)}),
+			append(most.Groups, Grouped{Group: tr.Name, Value: largest})
+	}
+	e.Add(all)
+	e.Add(most)
+}
+
+// timeouts are those of retransmission.
+type timeouts struct{ traffics }
+
+// Decode reads by, and checks that there is a window.
+func (m *timeouts) Decode(o *Options) {
+	m.traffics.Decode(o)
+	o.needsWindow()
+}
+
+// Evaluate counts retransmission timeouts.
+func (*timeouts) Evaluate(e *Evaluation) {
+	m := Measured{Name: "timeouts", Groups: []Grouped{}}
+	for t := range e.Point.Traffic {
+		if !e.Point.Traffic[t].Transport.Gauged {
+			continue
+		}
+		var n int64
+		for i := range e.Config.Flows {
+			if e.Config.Flows[i].Group == t {
+				n += e.Result.Flows[i].Timeouts
+			}
+		}
+		m.Groups = append(m.Groups, Grouped{Group: e.Point.Traffic[t].Name, Value: float64(n)})
+	}
+	e.Add(m)
+}

@@ -1,0 +1,115 @@
+package measure
+
+import (
+	"math"
+	"strconv"
+	"weir/core/unit"
+	"weir/worlds/sim"
+)
+
+// gauge is a quantity that senders show, over time.
+type gauge struct {
+	Plain
+	name    string
+	what    sim.Watched
+	unit    string
+	timed   bool // of senders that time round trips
+	traffic int  // −1: all
+	label   string
+	every   unit.Time
+	flows   int // whose state is shown, of each traffic
+}
+
+// newGauge makes the kind of measure of a quantity.
+func newGauge(name string, what sim.Watched, unit string, timed bool) func() Measure {
+	return func() Measure { return &gauge{name: name, what: what, unit: unit, timed: timed, traffic: -1} }
+}
+
+// Label is the traffic's name.
+func (m *gauge) Label() string { return m.label }
+
+// Decode reads of which traffic and flows.
+func (m *gauge) Decode(o *Options) {
+	var gauged []string
+	for i := range o.Point.Traffic {
+		if m.shows(&o.Point.Traffic[i]) {
+			gauged = append(gauged, o.Point.Traffic[i].Name)
+		}
+	}
+	if len(gauged) == 0 {
+		o.Fail(o.At, "a traffic over a transport with a window", "no traffic of the experiment has a %s", o.Kind.Name)
+		return
+	}
+	if t := o.Node.Get("traffic"); t != nil {
+		name := o.Word(t, "traffic with a "+o.Kind.Name, gauged)
+		for i := range o.Point.Traffic {
+			if o.Point.Traffic[i].Name == name {
+				m.traffic, m.label = i, name
+			}
+		}
+	}
+	m.every = o.Every("10ms")
+	m.flows = o.Integer(o.Default(o.Node, "flows", "8", "ours"), 1, 10000)
+}
+
+// shows tells whether a traffic's senders show what the measure is of.
+func (m *gauge) shows(tr *Traffic) bool {
+	if m.timed {
+		return tr.Transport.Timed
+	}
+	return tr.Transport.Gauged
+}
+
+// of are the flows whose state is shown: the first ones of each traffic that has such a
+// state.
+func (m *gauge) of(p *Point, c *sim.Config) (out []int) {
+	count := make([]int, len(p.Traffic))
+	for i := range c.Flows {
+		t := c.Flows[i].Group
+		if m.shows(&p.Traffic[t]) && (m.traffic < 0 || m.traffic == t) && count[t] < m.flows {
+			count[t]++
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// Needs is the quantity over time.
+func (m *gauge) Needs(p *Point, c *sim.Config) (n Needs) {
+	for _, i := range m.of(p, c) {
+		n.Watches = append(n.Watches, sim.Watch{What: m.what, Index: i, Every: m.every})
+	}
+	return n
+}
+
+// Evaluate adds it.
+func (m *gauge) Evaluate(e *Evaluation) {
+	sum, n := make([]float64, len(e.Point.Traffic)), make([]float64, len(e.Point.Traffic))
+	number := make([]int, len(e.Point.Traffic))
+	for k, i := range m.of(e.Point, e.Config) {
+		t := e.Config.Flows[i].Group
+		var over []float64
+		for _, v := range e.Samples[k] {
+			x := float64(v)
+			if m.unit == "s" {
+				x = unit.Time(v).Seconds()
+			}
+			if v < 0 {
+				x = math.NaN()
+			} else {
+				sum[t] += x
+				n[t]++
+			}
+			over = append(over, x)
+		}
+		e.AddSeries(m.name, m.unit, e.Point.Traffic[t].Name+"."+strconv.Itoa(number[t]), m.every, over)
+		number[t]++
+	}
+	x := Measured{Name: m.name, Unit: m.unit}
+	for t := range e.Point.Traffic {
+		if m.shows(&e.Point.Traffic[t]) && (m.traffic < 0 || m.traffic == t) {
+			x.Groups = append(x.Groups, Grouped{Group: e.Point.Traffic[t].Name, Value: sum[t] / n[t]})
+		}
+	}
+	e.Add(x)
+}

@@ -1,0 +1,191 @@
+package measure
+
+import (
+	"math"
+	"weir/core/transport"
+	"weir/core/unit"
+	"weir/internal/document"
+	"weir/worlds/sim"
+)
+
+// goodput is what receivers got that was new.
+type goodput struct {
+	Plain
+	by    string
+	every unit.Time
+}
+
+// Decode reads by and every.
+func (m *goodput) Decode(o *Options) {
+	m.by = o.Choose("by", "traffic", "grouping", "traffic", "all")
+	m.every = o.Every("")
+}
+
+// Needs is what every flow has received.
+func (m *goodput) Needs(_ *Point, c *sim.Config) Needs {
+	return Needs{Watches: received(c, m.every, -1)}
+}
+
+// goodput is that of a traffic.
+func (e *Evaluation) goodput(t int) float64 {
+	var b unit.Bytes
+	e.Each(t, func(_, r *transport.Counters, _ unit.Time) { b += r.ReceivedBytes })
+	return float64(b) * 8 / e.seconds
+}
+
+// received looks at what flows have received: of a traffic, or of all if it is negative.
+func received(c *sim.Config, every unit.Time, traffic int) (out []sim.Watch) {
+	for i := range c.Flows {
+		if every > 0 && (traffic < 0 || c.Flows[i].Group == traffic) {
+			out = append(out, sim.Watch{What: sim.ReceivedBytes, Index: i, Every: every})
+		}
+	}
+	return out
+}
+
+// received gives the goodput in interval k of each traffic that is watched.
+func (e *Evaluation) received(traffic int, every unit.Time, k int) []float64 {
+	out := make([]float64, len(e.Point.Traffic))
+	n := 0
+	for i := range e.Config.Flows {
+		if g := e.Config.Flows[i].Group; traffic < 0 || g == traffic {
+			out[g] += float64(e.Samples[n][k+1]-e.Samples[n][k]) * 8 / every.Seconds()
+			n++
+		}
+	}
+	return out
+}
+
+// Evaluate adds it.
+func (m *goodput) Evaluate(e *Evaluation) {
+	if m.by == "traffic" {
+		e.ByTraffic("goodput", "bps", e.goodput)
+	} else {
+		sum := 0.0
+		for t := range e.Point.Traffic {
+			sum += e.goodput(t)
+		}
+		e.Add(Measured{Name: "goodput", Unit: "bps", Value: sum})
+	}
+	if m.every == 0 {
+		return
+	}
+	over := make([][]float64, len(e.Point.Traffic))
+	var all []float64
+	for k := range e.intervals() {
+		sum := 0.0
+		for t, x := range e.received(-1, m.every, k) {
+			over[t] = append(over[t], x)
+			sum += x
+		}
+		all = append(all, sum)
+	}
+	if m.by == "all" {
+		e.AddSeries("goodput", "bps", "", m.every, all)
+		return
+	}
+	for t := range e.Point.Traffic {
+		e.AddSeries("goodput", "bps", e.Point.Traffic[t].Name, m.every, over[t])
+	}
+}
+
+// jain is the fairness of goodputs.
+type jain struct {
+	Plain
+	by    string
+	every unit.Time
+}
+
+// Decode reads by and every.
+func (m *jain) Decode(o *Options) {
+	m.by = o.Choose("by", "traffic", "grouping", "traffic", "flow")
+	m.every = o.Every("")
+}
+
+// Needs is what every flow has received.
+func (m *jain) Needs(_ *Point, c *sim.Config) Needs { return Needs{Watches: received(c, m.every, -1)} }
+
+// fairness is Jain's index in every interval: of the traffics, or of the flows that
+// were there during all of it.
+func (e *Evaluation) fairness(by string, every unit.Time) (out []float64) {
+	for k := range e.intervals() {
+		if by == "traffic" {
+			out = append(out, jainIndex(e.received(-1, every, k)))
+			continue
+		}
+		var x []float64
+		begin, end := e.Point.Warmup+unit.Time(k)*every, e.Point.Warmup+unit.Time(k+1)*every
+		for i := range e.Config.Flows {
+			f, start, fct := &e.Config.Flows[i], e.Result.Flows[i].Start, e.Result.Flows[i].FCT
+			if start <= begin && (fct == unit.Never || start+fct >= end) && (f.Stop == 0 || f.Stop >= end) {
+				x = append(x, float64(e.Samples[i][k+1]-e.Samples[i][k]))
+			}
+		}
+		out = append(out, jainIndex(x))
+	}
+	return out
+}
+
+// Evaluate adds it.
+func (m *jain) Evaluate(e *Evaluation) {
+	var x []float64
+	if m.by == "traffic" {
+		for t := range e.Point.Traffic {
+			x = append(x, e.goodput(t))
+		}
+	} else {
+		for i := range e.Result.Flows {
+			f, fct := &e.Config.Flows[i], e.Result.Flows[i].FCT
+			if fct != unit.Never && f.Start+fct <= e.Point.Warmup || f.Stop > 0 && f.Stop <= e.Point.Warmup {
+				continue // it ended before anything was measured
+			}
+			x = append(x, float64(e.Result.Flows[i].Receiver.ReceivedBytes))
+		}
+	}
+	e.Add(Measured{Name: "jain", Value: jainIndex(x)})
+	if m.every > 0 {
+		e.AddSeries("jain", "", "", m.every, e.fairness(m.by, m.every))
+	}
+}
+
+// timeToFairness is when the fairness is good for long enough.
+type timeToFairness struct {
+	Plain
+	by    string
+	every unit.Time
+	level float64 // the index that is fair
+	after unit.Time
+	hold  int
+}
+
+// Decode reads what is fair, and from when on for how long.
+func (m *timeToFairness) Decode(o *Options) {
+	m.by = o.Choose("by", "flow", "grouping", "traffic", "flow")
+	m.every = o.Every("10ms")
+	level := o.Default(o.Node, "index", "95%", "ours")
+	if m.level = document.Read(o.Reader, level, unit.ParseShare); !(m.level > 0 && m.level <= 1) &&
+		level.Kind == document.Scalar {
+		o.Fail(level.Place, "above 0% up to 100%", "%q is not a Jain index", level.Text)
+	}
+	m.after = o.Point.Warmup
+	if t := o.Node.Get("after"); t != nil {
+		m.after = o.Time(t, false)
+	}
+	m.hold = o.Hold("10", m.every, o.Point.End()-m.after)
+}
+
+// Needs is what every flow has received.
+func (m *timeToFairness) Needs(_ *Point, c *sim.Config) Needs {
+	return Needs{Watches: received(c, m.every, -1)}
+}
+
+// Evaluate adds it.
+func (m *timeToFairness) Evaluate(e *Evaluation) {
+	at := math.NaN()
+	if k := settled(e.fairness(m.by, m.every), e.firstAfter(m.after, m.every), m.hold, func(v float64) bool {
+		return v >= m.level
+	}); k >= 0 {
+		at = (e.Point.Warmup + unit.Time(k+1)*m.every - m.after).Seconds()
+	}
+	e.Add(Measured{Name: "time_to_fairness", Unit: "s", Value: at})
+}

@@ -1,0 +1,225 @@
+package measure
+
+import (
+	"weir/core/unit"
+	"weir/internal/document"
+	"weir/worlds/sim"
+)
+
+// Kind is a kind of measure that the measure list of an experiment can name. A program that
+// embeds Weir adds its own to the registry.
+type Kind struct {
+	Name string
+	Doc  string // what it is, with its unit
+	Keys []string
+	New  func() Measure // one whose options are not read yet
+}
+
+// Measure is one entry of the list. It keeps its own options.
+type Measure interface {
+	// Decode reads the options.
+	Decode(o *Options)
+	// Label tells it from others of its kind: a port, a traffic; "" if there can be one only.
+	Label() string
+	// Needs are what a run has to observe for it.
+	Needs(p *Point, c *sim.Config) Needs
+	// Lab says why it cannot be had in the lab; "" if it can.
+	Lab() string
+	// Evaluate adds what it gives of a run.
+	Evaluate(e *Evaluation)
+}
+
+// Plain is a measure without options that needs nothing but what every run counts, in both
+// worlds. Measures embed it and say what differs.
+type Plain struct{}
+
+// Decode reads no option.
+func (Plain) Decode(*Options) {}
+
+// Label is "": there is one only.
+func (Plain) Label() string { return "" }
+
+// Needs are none.
+func (Plain) Needs(*Point, *sim.Config) Needs { return Needs{} }
+
+// Lab says that the lab has it.
+func (Plain) Lab() string { return "" }
+
+// Needs are what a run has to observe.
+type Needs struct {
+	Watches  []sim.Watch
+	Onsets   []sim.Onset
+	Delays   bool // distribution of the delays of data packets
+	Tally    bool // what frames consist of
+	Peaks    bool // largest payload in flight
+	Notices  bool // what becomes of notices
+	Ordering bool // which packets come late
+	Pauses   bool // every pause frame
+}
+
+// Apart is a measure that does not stand beside every other one of its kind.
+type Apart interface {
+	// Excludes says why not beside other, and what is allowed; "" if both can be.
+	Excludes(other Measure) (why, allowed string)
+}
+
+// Checked is a measure that needs what only all points together show.
+type Checked interface {
+	// Check says what is missing, and what is allowed; "" if nothing is.
+	Check(p *Point) (why, allowed string)
+}
+
+// Entry is a measure of the list with its kind and its place.
+type Entry struct {
+	*Kind
+	At document.Place
+	Measure
+}
+
+// List are the measures of an experiment.
+type List []*Entry
+
+// Names are those of kinds.
+func Names(kinds []Kind) (names []string) {
+	for i := range kinds {
+		names = append(names, kinds[i].Name)
+	}
+	return names
+}
+
+// Decode reads the measure list, out of kinds.
+func Decode(r *document.Reader, kinds []Kind, t *document.Node, p *Point) (list List) {
+	if t.Kind != document.List {
+		r.Fail(t.Place, "[goodput, {queue: {port: s1->server}}]", "measure is a list")
+		return nil
+	}
+	for _, x := range t.Items {
+		at := x.Place
+		name, options := r.Named(x, "measure")
+		if options == nil {
+			continue
+		}
+		var kind *Kind
+		for i := range kinds {
+			if kinds[i].Name == name {
+				kind = &kinds[i]
+			}
+		}
+		if kind == nil {
+			r.Unknown(x.Place, "measure", name, Names(kinds))
+			continue
+		}
+		before := r.Count()
+		if len(kind.Keys) == 0 && len(options.Keys) > 0 {
+			r.Fail(options.Keys[0].Place, name+" alone", "%s has no options", name)
+			continue
+		}
+		r.Keys(options, name+"'s key", kind.Keys)
+		m := &Entry{kind, at, kind.New()}
+		m.Decode(&Options{Reader: r, At: x.Place, Node: options, Kind: kind, Point: p})
+		if r.Count() > before {
+			continue
+		}
+		for _, other := range list {
+			m.beside(r, other)
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// beside checks that both measures can be in one list.
+func (m *Entry) beside(r *document.Reader, other *Entry) {
+	if other.Name != m.Name {
+		return
+	}
+	if other.Label() == m.Label() {
+		r.Fail(m.At, "each measure once", "the measure %s is here already", m.Name)
+	} else if apart, ok := m.Measure.(Apart); ok {
+		if why, allowed := apart.Excludes(other.Measure); why != "" {
+			r.Fail(m.At, allowed, "%s", why)
+		}
+	}
+}
+
+// Check notes what measures lack of what all points together have.
+func (l List) Check(r *document.Reader, p *Point) {
+	for _, m := range l {
+		if c, ok := m.Measure.(Checked); ok {
+			if why, allowed := c.Check(p); why != "" {
+				r.Fail(m.At, allowed, "%s", why)
+			}
+		}
+	}
+}
+
+// Needs are those of all measures together, and those of each.
+func (l List) Needs(p *Point, c *sim.Config) (all Needs, each []Needs) {
+	for _, m := range l {
+		n := m.Needs(p, c)
+		all.Watches = append(all.Watches, n.Watches...)
+		all.Onsets = append(all.Onsets, n.Onsets...)
+		all.Delays = all.Delays || n.Delays
+		all.Tally = all.Tally || n.Tally
+		all.Peaks = all.Peaks || n.Peaks
+		all.Notices = all.Notices || n.Notices
+		all.Ordering = all.Ordering || n.Ordering
+		all.Pauses = all.Pauses || n.Pauses
+		each = append(each, n)
+	}
+	return all, each
+}
+
+// Observe makes a configuration look at what the measures need, but for pause frames, which
+// go to whoever runs it. The error says that it is too much.
+func (l List) Observe(p *Point, c *sim.Config) error {
+	n, _ := l.Needs(p, c)
+	c.Watches, c.Onsets = n.Watches, n.Onsets
+	if total := Samples(p, c); total > mostWatched {
+		return &TooMuch{total}
+	}
+	c.Delays, c.Tally, c.Peaks, c.Notices, c.Ordering = n.Delays, n.Tally, n.Peaks, n.Notices, n.Ordering
+	return nil
+}
+
+// Samples is how many values a run keeps of what is watched.
+func Samples(p *Point, c *sim.Config) (total float64) {
+	for _, w := range c.Watches {
+		total += float64(p.Duration/w.Every) + 1
+	}
+	return total
+}
+
+// TooMuch is the error of measures that would keep too many samples.
+type TooMuch struct{ samples float64 }
+
+func (e *TooMuch) Error() string {
+	return "the measures would keep " + SI(e.samples) + " samples a run; at most " + SI(mostWatched) +
+		" fit: make every longer, or watch less"
+}
+
+// Evaluate gives the values of a run's result.
+func (l List) Evaluate(p *Point, c *sim.Config, res *sim.Result) (v Values) {
+	e := &Evaluation{Point: p, Config: c, Result: res, Values: &v, seconds: res.Measured.Seconds(), list: l}
+	_, each := l.Needs(p, c)
+	samples, onsets := res.Watched, res.Onsets
+	for i, m := range l {
+		n, k := len(each[i].Watches), len(each[i].Onsets)
+		e.Samples, samples = samples[:n], samples[n:]
+		e.Onsets, onsets = onsets[:k], onsets[k:]
+		m.Evaluate(e)
+	}
+	v.Flows = e.flowTable()
+	return v
+}
+
+// Shape gives the names of what runs of a configuration have: it evaluates an empty result.
+func (l List) Shape(p *Point, c *sim.Config) Values {
+	res := &sim.Result{Flows: make([]sim.FlowResult, len(c.Flows)), Ports: make([]sim.PortResult, 2*len(p.Network.Links)),
+		Watched: make([][]int64, len(c.Watches)), Delays: make([]unit.Histogram, len(p.Traffic)),
+		Onsets: make([]sim.OnsetResult, len(c.Onsets))}
+	for i := range res.Flows {
+		res.Flows[i].FCT, res.Flows[i].Written = unit.Never, unit.Never
+	}
+	return l.Evaluate(p, c, res)
+}

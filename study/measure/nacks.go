@@ -1,0 +1,51 @@
+package measure
+
+import (
+	"math"
+	"weir/worlds/sim"
+)
+
+// nacks is what became of notices that switches made.
+type nacks struct {
+	Plain
+	percentiles []float64
+}
+
+// Decode reads percentiles.
+func (m *nacks) Decode(o *Options) { m.percentiles = o.Percentiles("50 99", "ours") }
+
+// Needs is the fate of every notice.
+func (*nacks) Needs(*Point, *sim.Config) Needs { return Needs{Notices: true} }
+
+// Lab says that kernels take none.
+func (*nacks) Lab() string {
+	return "there is no nacks in the lab: a kernel takes no notices of switches"
+}
+
+// Evaluate is what became of the notices that switches made.
+func (m *nacks) Evaluate(e *Evaluation) {
+	n := &e.Result.Notices
+	var taken, refused int64
+	for i := range e.Result.Flows {
+		s := &e.Result.Flows[i].Sender
+		taken, refused = taken+s.NacksTaken, refused+s.NacksRefused
+	}
+	e.Add(Measured{Name: "nacks", Unit: "packets", Groups: []Grouped{{Group: "made", Value: float64(n.Made)},
+		{Group: "dropped", Value: float64(n.Dropped)},
+		{Group: "delivered", Value: float64(n.Delivered)}, {Group: "taken", Value: float64(taken)},
+		{Group: "refused", Value: float64(refused)}}})
+	e.Add(Measured{Name: "nacks_lost", Value: float64(n.Dropped) / float64(n.Made)})
+	d := Distribution{Name: "nacks_delay", Unit: "s"}
+	longest := math.NaN()
+	for _, c := range n.Delay.Classes() {
+		d.Add(min(c.Middle(), n.DelayMax).Seconds(), c.Count) // which no middle exceeds
+		longest = n.DelayMax.Seconds()
+	}
+	groups := []Grouped{{Group: "mean", Value: n.DelaySum.Seconds() / float64(n.Delivered)},
+		{Group: "max", Value: longest}}
+	for _, q := range m.percentiles {
+		groups = append(groups, Grouped{Group: percentileGroup(q), Value: d.Percentile(q)})
+	}
+	e.Add(Measured{Name: "nacks_delay", Unit: "s", Groups: groups})
+	e.AddDistribution(d)
+}

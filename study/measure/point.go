@@ -1,0 +1,121 @@
+package measure
+
+import (
+	"math"
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/topology"
+	"weir/core/transport"
+	"weir/core/unit"
+	"weir/core/workload"
+)
+
+// Point is what measures see of a point of an experiment's sweep.
+type Point struct {
+	Network          *topology.Network
+	Routes           *topology.Routes
+	Framing          packet.Framing
+	Warmup, Duration unit.Time // Duration is the measured part
+	Traffic          []Traffic
+	Buffered         bool // a traffic of some point has a send buffer
+	Partial          bool // not all is there, for there are errors
+}
+
+// Traffic is what measures see of an entry of the traffic list.
+type Traffic struct {
+	Name       string
+	Transport  *transport.Scheme
+	Payload    int32
+	Version    uint8 // of IP
+	Start      unit.Time
+	Sized      bool          // its flows have an end, in some point of the sweep
+	Collective bool          // its flows wait for each other
+	Sizes      *workload.CDF // that flows' sizes are drawn from; nil: none are
+}
+
+// End is that of the measured part.
+func (p *Point) End() unit.Time { return p.Warmup + p.Duration }
+
+// PortName is the name of a port by its index in sim.Result.Ports.
+func (p *Point) PortName(port int) string { return p.Network.PortName(port/2, port%2) }
+
+// windowed are the names of the traffics whose senders have a window or a rate.
+func (p *Point) windowed() (names []string) {
+	for i := range p.Traffic {
+		if p.Traffic[i].Transport.Gauged {
+			names = append(names, p.Traffic[i].Name)
+		}
+	}
+	return names
+}
+
+// IdealFormula says how the flow completion time is reckoned that a flow would have
+// alone.
+const IdealFormula = "2·Σ delay + Σ tx(frame) + (bytes of frames − frame)/slowest rate + Σ tx(ack), over the links " +
+	"of a shortest path"
+
+// Ideal is the flow completion time of a flow that is alone (HPCC §5.1: alone, with
+// basic headers only; the sender's handshake does not count).
+func (p *Point) Ideal(src, dst int, size unit.Bytes, tr *Traffic) unit.Time {
+	headers := tr.Headers()
+	f := p.Framing
+	payload := unit.Bytes(tr.Payload)
+	frame := f.Frame(headers, int32(min(size, payload)), true)
+	ack := f.Frame(headers, 0, false)
+	bytes := float64(size/payload) * float64(f.Frame(headers, tr.Payload, true))
+	if rest := size % payload; rest > 0 {
+		bytes += float64(f.Frame(headers, int32(rest), true))
+	}
+	var total unit.Time
+	slowest := 0.0 // seconds a byte
+	links, _ := p.Routes.Path(src, dst)
+	for _, i := range links {
+		l := &p.Network.Links[i]
+		one, both := 0.0, 0.0 // seconds that a frame takes, and frame and ack
+		if l.Rate.Bits > 0 {
+			one = float64(frame) * 8 / float64(l.Rate.Bits)
+			both = one * float64(frame+ack) / float64(frame)
+		} else {
+			one = 1 / float64(l.Rate.Packets)
+			both = 2 * one
+		}
+		slowest = max(slowest, one/float64(frame))
+		total += 2*l.Delay + unit.Time(both*float64(unit.Second))
+	}
+	return total + unit.Time(slowest*(bytes-float64(frame))*float64(unit.Second))
+}
+
+// Headers are the bytes of a full packet's headers, from Ethernet's on.
+func (tr *Traffic) Headers() int32 {
+	if tr.Version == 6 {
+		return packet.EthernetHeader + packet.IPv6Header + tr.Transport.Headers
+	}
+	return packet.EthernetHeader + packet.IPv4Header + tr.Transport.Headers
+}
+
+// Path is what a flow's endpoints may know of their path.
+func (p *Point) Path(src, dst int, tr *Traffic) cc.Path {
+	links, _ := p.Routes.Path(src, dst)
+	nic := p.Network.Links[links[0]].Rate.Bits
+	frame := p.Framing.Frame(tr.Headers(), tr.Payload, true)
+	return cc.Path{NICRate: nic, LineRate: unit.Rate(float64(nic) * float64(tr.Payload) / float64(frame)),
+		ReceiverRate: p.Network.Links[links[len(links)-1]].Rate.Bits,
+		BaseRTT:      p.Ideal(src, dst, unit.Bytes(tr.Payload), tr), Hops: len(links) - 1}
+}
+
+// BDP is the bandwidth-delay product of a flow's path: base RTT times what the slowest link
+// carries of payload.
+func (p *Point) BDP(src, dst int, tr *Traffic) float64 {
+	frame := p.Framing.Frame(tr.Headers(), tr.Payload, true)
+	rate := math.Inf(1) // bytes/s
+	links, _ := p.Routes.Path(src, dst)
+	for _, i := range links {
+		r := p.Network.Links[i].Rate
+		if r.Bits > 0 {
+			rate = min(rate, float64(r.Bits)/8*float64(tr.Payload)/float64(frame))
+		} else {
+			rate = min(rate, float64(r.Packets)*float64(tr.Payload))
+		}
+	}
+	return rate * p.Path(src, dst, tr).BaseRTT.Seconds()
+}

@@ -1,0 +1,305 @@
+package measure
+
+import (
+	"fmt"
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/unit"
+	"weir/worlds/sim"
+)
+
+// port is one of the network's ports, whose state is measured.
+type port struct {
+	Plain
+	index int // into sim.Result.Ports
+	label string
+	every unit.Time
+}
+
+// Label is the port's name.
+func (m *port) Label() string { return m.label }
+
+// Decode reads which port, and every.
+func (m *port) Decode(o *Options) {
+	t := o.Node.Get("port")
+	if t == nil {
+		name := o.Kind.Name
+		o.Missing(o.Node, "port", name+"'s key", o.Kind.Keys, name+": {port: switch->node}", "%s needs a port", name)
+		return
+	}
+	m.index = o.Port(t, false)
+	m.label = o.Point.PortName(m.index)
+	m.every = o.Every("")
+}
+
+// watch looks at what the port has sent.
+func (m *port) watch(what sim.Watched) Needs {
+	if m.every == 0 {
+		return Needs{}
+	}
+	return Needs{Watches: []sim.Watch{{What: what, Index: m.index, Every: m.every}}}
+}
+
+// sent is what a port has sent in every interval: bit/s with each 8, or packets/s with 1.
+func (e *Evaluation) sent(every unit.Time, each float64) (out []float64) {
+	for k := range e.intervals() {
+		out = append(out, float64(e.Samples[0][k+1]-e.Samples[0][k])*each/every.Seconds())
+	}
+	return out
+}
+
+// throughput is what a port has sent.
+type throughput struct{ port }
+
+// Needs is what the port has sent.
+func (m *throughput) Needs(*Point, *sim.Config) Needs { return m.watch(sim.SentBytes) }
+
+// Evaluate adds it.
+func (m *throughput) Evaluate(e *Evaluation) {
+	e.Add(Measured{Name: "throughput", Unit: "bps",
+		Groups: []Grouped{{Group: m.label, Value: float64(e.Result.Ports[m.index].TxBytes) * 8 / e.seconds}}})
+	if m.every > 0 {
+		e.AddSeries("throughput", "bps", m.label, m.every, e.sent(m.every, 8))
+	}
+}
+
+// utilisation is what a port has sent over what its link could have carried.
+type utilisation struct{ port }
+
+// inPackets tells whether the link's rate is in packets.
+func (m *utilisation) inPackets(p *Point) bool { return p.Network.Links[m.index/2].Rate.Bits == 0 }
+
+// Needs is what the port has sent.
+func (m *utilisation) Needs(p *Point, _ *sim.Config) Needs {
+	if m.inPackets(p) {
+		return m.watch(sim.SentPackets)
+	}
+	return m.watch(sim.SentBytes)
+}
+
+// Evaluate adds it.
+func (m *utilisation) Evaluate(e *Evaluation) {
+	port := &e.Result.Ports[m.index]
+	sent, each := float64(port.TxBytes)*8, 8.0
+	if m.inPackets(e.Point) {
+		sent, each = float64(port.TxPackets), 1
+	}
+	e.Add(Measured{Name: "utilisation", Groups: []Grouped{{Group: m.label, Value: sent / port.Capacity}}})
+	if m.every > 0 {
+		over := e.sent(m.every, each)
+		for k := range over {
+			over[k] /= e.rateIn(m.index/2, e.Point.Warmup+unit.Time(k)*m.every, m.every)
+		}
+		e.AddSeries("utilisation", "", m.label, m.every, over)
+	}
+}
+
+// rateIn is the mean rate of a link in an interval, in bit/s or packets/s.
+func (e *Evaluation) rateIn(link int, from, length unit.Time) float64 {
+	perSecond := func(l unit.LinkRate) float64 { return float64(max(int64(l.Bits), int64(l.Packets))) }
+	rate, at, sum := perSecond(e.Point.Network.Links[link].Rate), from, 0.0
+	for _, x := range e.Config.Events {
+		if x.Link != link || x.Rate == (unit.LinkRate{}) || x.At >= from+length {
+			continue
+		}
+		if x.At > at {
+			sum += rate * (x.At - at).Seconds()
+			at = x.At
+		}
+		rate = perSecond(x.Rate)
+	}
+	return (sum + rate*(from+length-at).Seconds()) / length.Seconds()
+}
+
+// balance is how evenly the upward ports of a fat tree's switches are used.
+type balance struct {
+	Plain
+	label string
+	ports []int
+	nodes []int
+	every unit.Time
+}
+
+// Label is the pattern of switches.
+func (m *balance) Label() string { return m.label }
+
+// Decode reads which switches, and every.
+func (m *balance) Decode(o *Options) {
+	t := o.Default(o.Node, "switches", "*", "ours")
+	of := o.Switches(t)
+	m.every = o.Every("")
+	if !o.OK() {
+		return
+	}
+	x, err := o.Point.Network.Tree()
+	if err != nil {
+		o.Fail(o.At, "a fat tree of two or three tiers", "balance is that of upward ports: %v", err)
+		return
+	}
+	ports := o.Point.Network.Ports()
+	for _, n := range of {
+		for _, up := range x.Up[n] {
+			ref := ports[n][up]
+			m.ports = append(m.ports, 2*ref.Link+ref.End)
+		}
+		if len(x.Up[n]) > 0 {
+			m.nodes = append(m.nodes, n)
+		}
+	}
+	if m.label = o.Text(t); len(m.nodes) == 0 {
+		o.Fail(t.Place, "switches of a lower tier", "no switch that %q matches has ports upward", t.Text)
+	}
+	if len(m.ports) > mostPorts {
+		o.Fail(t.Place, fmt.Sprintf("a pattern of switches with %d ports upward at most", mostPorts), "%q has %d", t.Text,
+			len(m.ports))
+	}
+}
+
+// Needs is what the ports have sent, for every.
+func (m *balance) Needs(*Point, *sim.Config) (n Needs) {
+	for _, port := range m.ports {
+		if m.every > 0 {
+			n.Watches = append(n.Watches, sim.Watch{What: sim.SentPackets, Index: port, Every: m.every})
+		}
+	}
+	return n
+}
+
+// Evaluate adds it.
+func (m *balance) Evaluate(e *Evaluation) {
+	index, packets := Measured{Name: "balance"}, Measured{Name: "port_packets", Unit: "packets"}
+	next := 0
+	for _, n := range m.nodes {
+		var x []float64
+		for next < len(m.ports) && e.Point.Network.Links[m.ports[next]/2].Ends[m.ports[next]%2] == n {
+			sent := float64(e.Result.Ports[m.ports[next]].TxPackets)
+			x = append(x, sent)
+			packets.Groups = append(packets.Groups, Grouped{Group: e.Point.PortName(m.ports[next]), Value: sent})
+			next++
+		}
+		index.Groups = append(index.Groups, Grouped{Group: e.Point.Network.Nodes[n].Name, Value: jainIndex(x)})
+	}
+	e.Add(index)
+	e.Add(packets)
+	for k, samples := range e.Samples {
+		over := make([]float64, 0, len(samples))
+		for _, v := range samples {
+			over = append(over, float64(v-samples[0]))
+		}
+		e.AddSeries("port_packets", "packets", e.Point.PortName(m.ports[k]), m.every, over)
+	}
+}
+
+// drops are packets dropped, by reason.
+type drops struct{ Plain }
+
+// Evaluate adds it.
+func (*drops) Evaluate(e *Evaluation) {
+	x := Measured{Name: "drops", Unit: "packets", Groups: []Grouped{{Group: "all", Value: 0}}}
+	for r := dataplane.Reason(1); r < dataplane.Reasons; r++ {
+		x.Groups = append(x.Groups, Grouped{Group: r.Word(), Value: float64(e.Result.Drops[r])})
+		x.Groups[0].Value += float64(e.Result.Drops[r])
+	}
+	e.Add(x)
+}
+
+// overhead is what frames consist of.
+type overhead struct{ Plain }
+
+// Needs is the tally of all frames.
+func (*overhead) Needs(*Point, *sim.Config) Needs { return Needs{Tally: true} }
+
+// Evaluate adds it.
+func (*overhead) Evaluate(e *Evaluation) {
+	t := &e.Result.Tally
+	data := t.Kinds[packet.Data]
+	groups := []Grouped{{Group: "payload", Value: float64(t.Payload)},
+		{Group: "headers", Value: float64(data - t.Payload)},
+		{Group: "extensions", Value: float64(t.Extensions)}}
+	for _, k := range []struct {
+		name string
+		kind packet.Kind
+	}{{"ack", packet.Ack}, {"nack", packet.Nack}, {"notice", packet.Notice}, {"probe", packet.Probe}} {
+		groups = append(groups, Grouped{Group: k.name, Value: float64(t.Kinds[k.kind])})
+	}
+	groups = append(groups, Grouped{Group: "pfc", Value: float64(t.Kinds[packet.Pause] + t.Kinds[packet.Resume])})
+	e.Add(Measured{Name: "overhead", Unit: "bytes", Groups: groups})
+}
+
+// pause is how long PFC held ports.
+type pause struct {
+	Plain
+	by  string
+	log bool // keep every frame
+}
+
+// mostPorts bounds the groups of a measure by port.
+const mostPorts = 256
+
+// Decode reads by and log.
+func (m *pause) Decode(o *Options) {
+	m.log = o.Choose("log", "false", "answer", "true", "false") == "true"
+	t, n := o.Default(o.Node, "by", "all", "ours"), 2*len(o.Point.Network.Links)
+	if m.by = o.Word(t, "grouping", []string{"all", "port", "traffic"}); m.by == "port" && n > mostPorts {
+		o.Fail(t.Place, "all, traffic", "the network has %d ports; at most %d are shown one by one", n, mostPorts)
+	}
+}
+
+// Needs is every frame, for the log.
+func (m *pause) Needs(*Point, *sim.Config) Needs { return Needs{Pauses: m.log} }
+
+// Lab says that its data plane keeps no log.
+func (m *pause) Lab() string {
+	if m.log {
+		return "the lab keeps no log of pause frames"
+	}
+	return ""
+}
+
+// Evaluate adds it.
+func (m *pause) Evaluate(e *Evaluation) {
+	share, frames := Measured{Name: "pfc_pause"}, Measured{Name: "pfc_pauses", Unit: "frames"}
+	total := e.Result.Measured.Seconds()
+	add := func(group string, held, got float64) {
+		share.Groups = append(share.Groups, Grouped{Group: group, Value: held})
+		frames.Groups = append(frames.Groups, Grouped{Group: group, Value: got})
+	}
+	switch m.by {
+	case "port":
+		for i := range e.Result.Ports {
+			p := &e.Result.Ports[i].Pauses
+			add(e.Point.PortName(i), p.Any.Seconds()/total, float64(p.Frames))
+		}
+	case "traffic":
+		nic := make([]int, len(e.Point.Network.Nodes)) // its port, by host
+		for l := range e.Point.Network.Links {
+			for end, n := range e.Point.Network.Links[l].Ends {
+				nic[n] = 2*l + end
+			}
+		}
+		for t := range e.Point.Traffic {
+			held, got := 0.0, 0.0
+			var senders []float64
+			seen := map[[2]int]bool{}
+			for i := range e.Config.Flows {
+				f := &e.Config.Flows[i]
+				if at := [2]int{f.Src, int(f.SenderClass())}; f.Group == t && !seen[at] {
+					seen[at] = true
+					p := &e.Result.Ports[nic[f.Src]].Pauses
+					senders = append(senders, p.Time[f.SenderClass()].Seconds()/total)
+					got += float64(p.Frames)
+				}
+			}
+			held = mean(senders)
+			add(e.Point.Traffic[t].Name, held, got)
+		}
+	default:
+		for i := range e.Result.Ports {
+			p := &e.Result.Ports[i].Pauses
+			share.Value += p.Any.Seconds() / total / float64(len(e.Result.Ports))
+			frames.Value += float64(p.Frames)
+		}
+	}
+	e.Add(share)
+	e.Add(frames)
+}

@@ -1,0 +1,141 @@
+package measure
+
+import (
+	"slices"
+	"weir/core/unit"
+	"weir/worlds/sim"
+)
+
+// queue is the length of queues.
+type queue struct {
+	Plain
+	one         bool  // port, not a pattern of switches
+	ports       []int // those whose samples are taken together
+	label       string
+	every       unit.Time
+	until       unit.Time
+	inBytes     bool
+	percentiles []float64
+}
+
+// Label is the port's name, or the pattern of switches.
+func (m *queue) Label() string { return m.label }
+
+// Excludes says that all are in one unit.
+func (m *queue) Excludes(other Measure) (why, allowed string) {
+	if other.(*queue).inBytes != m.inBytes {
+		return "all queues of an experiment are measured in the same unit", ""
+	}
+	return "", ""
+}
+
+// Decode reads which queues, and what of them.
+func (m *queue) Decode(o *Options) {
+	port, switches := o.Node.Get("port"), o.Node.Get("switches")
+	switch {
+	case (port == nil) == (switches == nil):
+		o.Missing(o.Node, "port", "queue's key", o.Kind.Keys, `queue: {port: s1->server}, or queue: {switches: "*"}`,
+			"queue needs a port, or switches")
+		return
+	case port != nil:
+		i := o.Port(port, true)
+		m.one, m.ports, m.label = true, []int{i}, o.Point.PortName(i)
+	default:
+		m.label = o.Text(switches)
+		of := o.Switches(switches)
+		for l := range o.Point.Network.Links {
+			for e, n := range o.Point.Network.Links[l].Ends {
+				if slices.Contains(of, n) {
+					m.ports = append(m.ports, 2*l+e)
+				}
+			}
+		}
+	}
+	m.every = o.Every("10ms")
+	m.inBytes = o.Choose("unit", "packets", "unit", "packets", "bytes") == "bytes"
+	m.percentiles = o.Percentiles("99", "ours")
+	m.until = unit.Never
+	if t := o.Node.Get("until"); t != nil {
+		m.until = o.Time(t, true)
+	}
+}
+
+// Needs is the length over time.
+func (m *queue) Needs(*Point, *sim.Config) (n Needs) {
+	w := sim.Watch{What: sim.QueuePackets, Every: m.every}
+	if m.inBytes {
+		w.What = sim.QueueBytes
+	}
+	for _, w.Index = range m.ports {
+		n.Watches = append(n.Watches, w)
+	}
+	return n
+}
+
+// Evaluate adds it.
+func (m *queue) Evaluate(e *Evaluation) {
+	unitName := "packets"
+	if m.inBytes {
+		unitName = "bytes"
+	}
+	var all []float64
+	for _, samples := range e.Samples {
+		for k, x := range samples {
+			if e.Point.Warmup+unit.Time(k)*m.every >= m.until {
+				break
+			}
+			all = append(all, float64(x))
+		}
+	}
+	if m.one {
+		e.AddSeries("queue", unitName, m.label, m.every, all)
+	}
+	e.lengths("queue", m.label, unitName, m.percentiles, all)
+}
+
+// buffer is what waits in all ports of switches.
+type buffer struct {
+	Plain
+	label       string
+	nodes       []int
+	every       unit.Time
+	percentiles []float64
+}
+
+// Label is the pattern of switches.
+func (m *buffer) Label() string { return m.label }
+
+// Decode reads which switches, and what of them.
+func (m *buffer) Decode(o *Options) {
+	t := o.Default(o.Node, "switches", "*", "ours")
+	m.label, m.nodes = o.Text(t), o.Switches(t)
+	m.every = o.Every("10ms")
+	m.percentiles = o.Percentiles("99", "ours")
+}
+
+// Needs is what waits over time.
+func (m *buffer) Needs(*Point, *sim.Config) (n Needs) {
+	for _, node := range m.nodes {
+		n.Watches = append(n.Watches, sim.Watch{What: sim.BufferBytes, Index: node, Every: m.every})
+	}
+	return n
+}
+
+// mostShown is of how many switches the buffer is shown over time.
+const mostShown = 8
+
+// Evaluate adds it.
+func (m *buffer) Evaluate(e *Evaluation) {
+	var all []float64
+	for k, samples := range e.Samples {
+		over := make([]float64, 0, len(samples))
+		for _, x := range samples {
+			over = append(over, float64(x))
+		}
+		if len(m.nodes) <= mostShown {
+			e.AddSeries("buffer", "bytes", e.Point.Network.Nodes[m.nodes[k]].Name, m.every, over)
+		}
+		all = append(all, over...)
+	}
+	e.lengths("buffer", m.label, "bytes", m.percentiles, all)
+}

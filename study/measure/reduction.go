@@ -1,0 +1,154 @@
+package measure
+
+import (
+	"math"
+	"slices"
+	"weir/core/unit"
+	"weir/internal/document"
+	"weir/worlds/sim"
+)
+
+// reduction is how long after congestion senders reduce.
+type reduction struct {
+	Plain
+	traffic  int // −1: all
+	label    string
+	after    unit.Time
+	port     int         // −1: none
+	above    unit.Length // the queue that is congestion
+	by       float64
+	of       string // first, all
+	inFlight bool   // of what is in flight
+}
+
+// Label is the traffic's name.
+func (m *reduction) Label() string { return m.label }
+
+// Excludes says that there is one for all traffics, or one for each.
+func (m *reduction) Excludes(other Measure) (why, allowed string) {
+	if (other.(*reduction).traffic < 0) != (m.traffic < 0) {
+		return "the reduction of a traffic is here already", "an entry for each traffic, or one for all"
+	}
+	return "", ""
+}
+
+// Lab says that kernels do not tell it.
+func (*reduction) Lab() string {
+	return "there is no reduction in the lab: when a kernel's sender reduces its window cannot be told to the microsecond"
+}
+
+// Decode reads what congestion is, and what a reduction.
+func (m *reduction) Decode(o *Options) {
+	m.traffic, m.port = -1, -1
+	if !o.needsWindow() {
+		return
+	}
+	if t := o.Node.Get("traffic"); t != nil {
+		m.label = o.Word(t, "traffic with a window", o.Point.windowed())
+		m.traffic = slices.IndexFunc(o.Point.Traffic, func(t Traffic) bool { return t.Name == m.label })
+	}
+	m.after = o.Point.Warmup
+	if t := o.Node.Get("after"); t != nil {
+		m.after = o.Time(t, false)
+	}
+	port, above := o.Node.Get("port"), o.Node.Get("above")
+	switch {
+	case (port == nil) != (above == nil):
+		key := "port"
+		if above == nil {
+			key = "above"
+		}
+		o.Missing(o.Node, key, "reduction's key", o.Kind.Keys, "reduction: {port: s1->server, above: 10 packets}",
+			"port and above belong together: the queue that shows congestion, and from what length on")
+		return
+	case port != nil:
+		m.port = o.Port(port, true)
+		var ok bool
+		if m.above, ok = document.ReadOK(o.Reader, above, unit.ParseLength); ok && m.above.Packets < 1 && m.above.Bytes < 1 {
+			o.Fail(above.Place, "1 packets, or more",
+				"a queue that is longer than %s is no congestion: every packet makes it so", above.Text)
+		}
+	}
+	by := o.Default(o.Node, "by", "10%", "ours")
+	if m.by = document.Read(o.Reader, by, unit.ParseShare); !(m.by > 0 && m.by < 1) && by.Kind == document.Scalar {
+		o.Fail(by.Place, "above 0% and below 100%", "%q is no part of a window", by.Text)
+	}
+	m.of = o.Choose("of", "first", "choice of flows", "first", "all")
+	m.inFlight = o.Choose("gauge", "window", "gauge", "window", "in_flight") == "in_flight"
+}
+
+// Needs is the onset of congestion for each traffic that a reduction is measured of.
+func (m *reduction) Needs(p *Point, c *sim.Config) (n Needs) {
+	for t := range p.Traffic {
+		if !p.Traffic[t].Transport.Gauged || m.traffic >= 0 && m.traffic != t {
+			continue
+		}
+		o := sim.Onset{After: m.after, Port: m.port, Above: m.above, By: m.by, InFlight: m.inFlight}
+		for i := range c.Flows {
+			if c.Flows[i].Group == t {
+				o.Flows = append(o.Flows, i)
+			}
+		}
+		n.Onsets = append(n.Onsets, o)
+	}
+	return n
+}
+
+// Evaluate is how long after the onset the first flow had reduced, or the last one of
+// those that were there at the onset and did not end without. What has not is not a number.
+func (m *reduction) Evaluate(e *Evaluation) {
+	x := Measured{Name: "reduction", Unit: "s", Groups: []Grouped{}}
+	from := Measured{Name: "reduction_from", Unit: "s", Groups: []Grouped{}}
+	k := 0
+	for t := range e.Point.Traffic {
+		if !e.Point.Traffic[t].Transport.Gauged || m.traffic >= 0 && m.traffic != t {
+			continue
+		}
+		o := e.Onsets[k]
+		k++
+		name := e.Point.Traffic[t].Name
+		began, at := math.NaN(), math.NaN()
+		if o.At != unit.Never {
+			began = o.At.Seconds()
+			if reduced := m.reduced(e, t, &o); reduced != unit.Never {
+				at = (reduced - o.At).Seconds()
+			}
+		}
+		x.Groups = append(x.Groups, Grouped{Group: name, Value: at})
+		from.Groups = append(from.Groups, Grouped{Group: name, Value: began})
+	}
+	e.Add(x)
+	e.Add(from)
+}
+
+// reduced is when a traffic's first flow had reduced, or all had; unit.Never if that was not.
+func (m *reduction) reduced(e *Evaluation, t int, o *sim.OnsetResult) unit.Time {
+	first, last := unit.Never, unit.Time(-1)
+	k := -1
+	for i := range e.Config.Flows {
+		f := &e.Config.Flows[i]
+		if f.Group != t {
+			continue
+		}
+		if k++; k >= len(o.Reduced) {
+			break
+		}
+		at := o.Reduced[k]
+		first = min(first, at)
+		r := &e.Result.Flows[i]
+		ended := f.Stop > 0 && f.Stop <= e.Result.Time
+		if r.FCT != unit.Never {
+			ended = true
+		}
+		if r.Start <= o.At && (at != unit.Never || !ended) {
+			last = max(last, at)
+		}
+	}
+	if m.of == "first" {
+		return first
+	}
+	if last < 0 {
+		return unit.Never
+	}
+	return last
+}

@@ -1,0 +1,43 @@
+package measure
+
+import (
+	"fmt"
+	"testing"
+	"weir/core/unit"
+	"weir/worlds/sim"
+)
+
+// The first of a traffic's flows that reduced, and the last: of those that had begun when congestion
+// did and did not end before they reduced.
+func TestReductionOfAll(t *testing.T) {
+	never := unit.Never
+	type flow struct{ start, fct, stop, reduced unit.Time }
+	for _, x := range []struct {
+		flows      []flow
+		first, all unit.Time
+	}{
+		{[]flow{{0, never, 0, 30}, {5, never, 0, 20}}, 20, 30},
+		{[]flow{{0, never, 0, 30}, {5, never, 0, never}}, 30, never},
+		{[]flow{{0, never, 0, 30}, {11, never, 0, never}, {11, never, 0, 40}}, 30, 30}, // two came later
+		{[]flow{{0, never, 0, 30}, {5, 10, 0, never}, {5, never, 50, never}}, 30, 30},  // two ended
+		{[]flow{{0, never, 0, 30}, {5, 90, 0, 40}, {0, never, 200, never}}, 30, never}, // one would end after the run
+		{[]flow{{0, 5, 0, never}, {11, never, 0, 12}}, 12, never},                      // nobody was there
+	} {
+		t.Run(fmt.Sprint(x.flows), func(t *testing.T) {
+			e := &Evaluation{Config: &sim.Config{Flows: []sim.Flow{{Group: 1}}}, Result: &sim.Result{Time: 100,
+				Flows: make([]sim.FlowResult, 1)}}
+			o := &sim.OnsetResult{At: 10}
+			for _, f := range x.flows {
+				e.Config.Flows = append(e.Config.Flows, sim.Flow{Stop: f.stop})
+				e.Result.Flows = append(e.Result.Flows, sim.FlowResult{Start: f.start, FCT: f.fct})
+				o.Reduced = append(o.Reduced, f.reduced)
+			}
+			if got := (&reduction{of: "first"}).reduced(e, 0, o); got != x.first {
+				t.Errorf("%v: the first at %v", x.flows, got)
+			}
+			if got := (&reduction{of: "all"}).reduced(e, 0, o); got != x.all {
+				t.Errorf("%v: all at %v", x.flows, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,66 @@
+package measure
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// jainIndex is (Σx)²/(n·Σx²); not a number if all are 0.
+func jainIndex(x []float64) float64 {
+	sum, squares := 0.0, 0.0
+	for _, v := range x {
+		sum += v
+		squares += float64(v * v)
+	}
+	return sum * sum / (float64(len(x)) * squares)
+}
+
+// deviation is the sample's standard deviation, with n−1; not a number for fewer than two.
+func deviation(x []float64) float64 {
+	middle, squares := mean(x), 0.0
+	for _, v := range x {
+		squares += float64((v - middle) * (v - middle))
+	}
+	if len(x) < 2 {
+		return math.NaN()
+	}
+	return math.Sqrt(squares / float64(len(x)-1))
+}
+
+func mean(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
+}
+
+// PercentileName is what a measure's percentile is called: fct_p99, fct_p99_9.
+func PercentileName(measure string, p float64) string {
+	return measure + "_p" + strings.ReplaceAll(strconv.FormatFloat(p, 'f', -1, 64), ".", "_")
+}
+
+// percentileGroup is what it is called as a group: p99_9.
+func percentileGroup(p float64) string { return PercentileName("", p)[1:] }
+
+// percentile is the p-th of sorted values by nearest rank; NaN with fewer than ten
+// values beyond it, on the side where there are fewer.
+func percentile(sorted []float64, p float64) float64 {
+	k := rank(uint64(len(sorted)), p)
+	if k == 0 {
+		return math.NaN()
+	}
+	return sorted[k-1]
+}
+
+// rank is the p-th percentile's place among n sorted values, counted from 1; 0 if
+// there are too few. What floating point adds or takes is no value: of 10,000 ten are
+// beyond the 99.9th.
+func rank(n uint64, p float64) uint64 {
+	const rounding = 1e-9
+	if float64(n)*min(p, 100-p)/100 < 10-rounding {
+		return 0
+	}
+	return min(uint64(math.Ceil(float64(n)*p/100-rounding)), n)
+}

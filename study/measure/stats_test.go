@@ -1,0 +1,36 @@
+package measure
+
+import (
+	"math"
+	"testing"
+)
+
+// A percentile needs ten samples beyond it; nearest rank.
+func TestPercentile(t *testing.T) {
+	var sorted []float64
+	for i := range 1000 {
+		sorted = append(sorted, float64(i+1))
+	}
+	for p, want := range map[float64]float64{50: 500, 99: 990, 1: 10, 99.9: math.NaN(), 0.5: math.NaN()} {
+		if got := percentile(sorted, p); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+			t.Errorf("percentile %g of 1 … 1000: %g, want %g", p, got, want)
+		}
+	}
+	if x := percentile(sorted[:19], 50); !math.IsNaN(x) {
+		t.Errorf("the median of 19 is %g; nine samples are beyond it", x)
+	}
+	for n := 10; n <= 20000; n += 10 { // tenths of a percent, exactly
+		for tenths := 1; tenths < 1000; tenths += 9 {
+			want := (n*tenths + 999) / 1000
+			if n*min(tenths, 1000-tenths) < 10*1000 {
+				want = 0
+			}
+			if got := rank(uint64(n), float64(tenths)/10); got != uint64(want) {
+				t.Fatalf("percentile %d/10 of %d values is number %d, want %d", tenths, n, got, want)
+			}
+		}
+	}
+	if PercentileName("fct", 99.9) != "fct_p99_9" {
+		t.Error(PercentileName("fct", 99.9))
+	}
+}

@@ -1,0 +1,244 @@
+package measure
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Coordinate is one sweep key's value at a point: the text that the spec gives
+// and, if it is a quantity, its value in base units.
+type Coordinate struct {
+	Key   string
+	Text  string
+	Value float64
+	IsNum bool
+}
+
+// Measured is one measure's outcome in one run: a number, or one a group. NaN is a
+// value that is not defined: a dash in tables, null in JSON.
+type Measured struct {
+	Name   string // goodput
+	Unit   string // bps, s, packets, …; "" for none
+	Value  float64
+	Groups []Grouped // nil: Value holds
+}
+
+// JSONName is the name with the unit: goodput_bps.
+func (m *Measured) JSONName() string {
+	if m.Unit == "" {
+		return m.Name
+	}
+	return m.Name + "_" + m.Unit
+}
+
+// Grouped is one group's number.
+type Grouped struct {
+	Group string
+	Value float64
+}
+
+// Number is a value that may be undefined: NaN here, null in JSON.
+type Number float64
+
+// MarshalJSON writes null for what is not a number.
+func (n Number) MarshalJSON() ([]byte, error) { return []byte(JsonNumber(float64(n))), nil }
+
+// UnmarshalJSON reads it back.
+func (n *Number) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		*n = Number(math.NaN())
+		return nil
+	}
+	v, err := strconv.ParseFloat(string(data), 64)
+	*n = Number(v)
+	return err
+}
+
+// Series is a quantity over time. Values of what counts (goodput, throughput,
+// utilisation, jain) are means of the interval that begins at their time; others are
+// those at their time.
+type Series struct {
+	Name   string   `json:"name"`  // queue
+	Unit   string   `json:"unit"`  // packets
+	Group  string   `json:"group"` // s1->server
+	StartS float64  `json:"start_s"`
+	StepS  float64  `json:"step_s"`
+	Values []Number `json:"values"`
+}
+
+// Time is that of value k in seconds, to the picosecond.
+func (s *Series) Time(k int) float64 {
+	return math.Round((s.StartS+float64(float64(k)*s.StepS))*1e12) / 1e12
+}
+
+// Distribution is how often a quantity had which value, ascending.
+type Distribution struct {
+	Name   string    `json:"name"` // fct, slowdown, delay, queue
+	Unit   string    `json:"unit"`
+	Group  string    `json:"group"`
+	Values []float64 `json:"values"`
+	Counts []uint64  `json:"counts"`
+}
+
+// Add counts a value, the largest so far.
+func (d *Distribution) Add(v float64, n uint64) {
+	if k := len(d.Values); k > 0 && d.Values[k-1] == v {
+		d.Counts[k-1] += n
+		return
+	}
+	d.Values, d.Counts = append(d.Values, v), append(d.Counts, n)
+}
+
+// N is how many values there are.
+func (d *Distribution) N() (n uint64) {
+	for _, c := range d.Counts {
+		n += c
+	}
+	return n
+}
+
+// Percentile is the p-th by nearest rank; NaN with fewer than ten values beyond it.
+func (d *Distribution) Percentile(p float64) float64 {
+	k, sum := rank(d.N(), p), uint64(0)
+	if k == 0 {
+		return math.NaN()
+	}
+	for i, c := range d.Counts {
+		if sum += c; sum >= k {
+			return d.Values[i]
+		}
+	}
+	return math.NaN()
+}
+
+// mostPoints is how many values of a distribution a run keeps.
+const mostPoints = 1000
+
+// Thin joins neighbours of a long distribution under their largest value, in parts of
+// equally many.
+func (d *Distribution) Thin() {
+	if len(d.Values) <= mostPoints {
+		return
+	}
+	each := float64(d.N()) / mostPoints
+	var values []float64
+	var counts []uint64
+	sum, held := 0.0, uint64(0)
+	for i, c := range d.Counts {
+		held += c
+		sum += float64(c)
+		if sum >= each*float64(len(values)+1) || i == len(d.Counts)-1 {
+			values, counts, held = append(values, d.Values[i]), append(counts, held), 0
+		}
+	}
+	d.Values, d.Counts = values, counts
+}
+
+// Binned is a measure of flows by their size.
+type Binned struct {
+	Name        string    `json:"name"` // fct, slowdown
+	Unit        string    `json:"unit"`
+	Traffic     string    `json:"traffic"`
+	Percentiles []float64 `json:"percentiles"`
+	Bins        []Bin     `json:"bins"`
+}
+
+// Bin is what the finished flows of a range of sizes have: FromBytes < size ≤ ToBytes.
+type Bin struct {
+	FromBytes   int64    `json:"from_bytes"`
+	ToBytes     int64    `json:"to_bytes"`
+	N           int      `json:"n"`
+	Mean        Number   `json:"mean"`
+	Percentiles []Number `json:"percentiles"`
+}
+
+// FlowTable is what became of every flow, column by column. Traffic, Src and Dst are
+// indices into Names.
+type FlowTable struct {
+	Names                []string `json:"names"`
+	Traffic              []int32  `json:"traffic"`
+	Src                  []int32  `json:"src"`
+	Dst                  []int32  `json:"dst"`
+	SrcPort              []uint16 `json:"src_port"`
+	DstPort              []uint16 `json:"dst_port"`
+	SizeBytes            []int64  `json:"size_bytes"`  // 0: no end
+	StartS               []Number `json:"start_s"`     // null: it did not begin
+	FCTS                 []Number `json:"fct_s"`       // null: not finished, or no end
+	IdealS               []Number `json:"ideal_fct_s"` // null: no end
+	ReceivedBytes        []int64  `json:"received_bytes"`
+	SentPackets          []int64  `json:"sent_packets"`
+	RetransmittedPackets []int64  `json:"retransmitted_packets"`
+}
+
+// Check tells whether the columns belong together.
+func (t *FlowTable) Check() error {
+	n := len(t.Traffic)
+	for _, l := range []int{len(t.Src), len(t.Dst), len(t.SrcPort), len(t.DstPort), len(t.SizeBytes), len(t.StartS),
+		len(t.FCTS), len(t.IdealS),
+		len(t.ReceivedBytes), len(t.SentPackets), len(t.RetransmittedPackets)} {
+		if l != n {
+			return fmt.Errorf("the table of flows has columns of %d and of %d rows", n, l)
+		}
+	}
+	for i := range n {
+		for _, x := range []int32{t.Traffic[i], t.Src[i], t.Dst[i]} {
+			if x < 0 || int(x) >= len(t.Names) {
+				return fmt.Errorf("flow %d names entry %d of %d", i, x, len(t.Names))
+			}
+		}
+	}
+	return nil
+}
+
+// JsonNumber writes a number, null for what is not one.
+func JsonNumber(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "null"
+	}
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// PointName names the run's point for people: "scheme=abc r0=10Mbps".
+func PointName(point []Coordinate) string {
+	var s []string
+	for _, c := range point {
+		s = append(s, c.Key+"="+c.Text)
+	}
+	return strings.Join(s, " ")
+}
+
+// Values are what the measures of one run give. Numbers are in base units with the unit in
+// the measure's JSON name (goodput_bps).
+type Values struct {
+	Measures []Measured
+	Bins     []Binned
+
+	// Only in a run's own file:
+	Series        []Series
+	Distributions []Distribution
+	Flows         *FlowTable
+}
+
+// Distribution finds one by name and group; without any it is empty.
+func (v *Values) Distribution(name, group string) *Distribution {
+	for i := range v.Distributions {
+		if d := &v.Distributions[i]; d.Name == name && d.Group == group {
+			return d
+		}
+	}
+	return &Distribution{}
+}
+
+// distributionOf is that of ascending values.
+func distributionOf(name, unitName, group string, ascending []float64) Distribution {
+	d := Distribution{Name: name, Unit: unitName, Group: group}
+	for _, v := range ascending {
+		d.Add(v, 1)
+	}
+	return d
+}
