@@ -1,5 +1,5 @@
 // Package p4abc is activity-based congestion management, ABC, as Menth, Mostafaei,
-// Merling and Häberle built it in P4 (2019): edges measure how active each user is
+// Merling and Häberle built it in P4 (P4-ABC, 2019): edges measure how active each user is
 // and write that into packets; queues drop the most active first; the core keeps
 // no state of users. No public code of the authors is known to us; this is
 // from the paper, and for the averages from the one it cites (Menth, Hauser, ICPE'17).
