@@ -77,11 +77,15 @@ func TestAnswers(t *testing.T) {
 }
 
 func TestReceivedBy(t *testing.T) {
-	const text = `Inter-|   Receive                                                |  Transmit
- face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
-    lo:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0
-  eth0: 12997090    8269    0    0    0     0          0         0   320536    4722    0    0    0     0       0          0
-`
+	const text = "" + // proc(5)
+		"Inter-|   Receive                                                " +
+		"|  Transmit\n" +
+		" face |bytes    packets errs drop fifo frame compressed multicast" +
+		"|bytes    packets errs drop fifo colls carrier compressed\n" +
+		"    lo:       0       0    0    0    0     0          0         0" +
+		"        0       0    0    0    0     0       0          0\n" +
+		"  eth0: 12997090    8269    0    0    0     0          0         0" +
+		"   320536    4722    0    0    0     0       0          0\n"
 	if n, err := receivedBy(text, "eth0"); n != 8269 || err != nil {
 		t.Errorf("%d packets, %v", n, err)
 	}

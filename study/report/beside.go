@@ -121,84 +121,107 @@ func (w *worlds) columns() (keys, values []column) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	if n := &keys[len(keys)-1]; w.sim != nil {
-		for i := range w.own {
-			if w.own[i].N != w.sim[i].N {
-				n.head[1], n.head[2] = "n", "lab/sim"
-			}
-		}
-		for i := range n.cells {
-			if n.head[1] != "" {
-				n.cells[i] = fmt.Sprintf("%d/%d", w.own[i].N, w.sim[i].N)
-			}
-		}
+	if w.sim != nil {
+		w.countBoth(&keys[len(keys)-1])
 	}
 	for _, v := range w.all {
-		most := 0.0
-		sides := [3][]*Value{} // simulator, own, paper
-		for k, points := range [][]PointSummary{w.sim, w.own, w.paper} {
-			for i := range points {
-				x := find(points[i].Values, v)
-				if sides[k] = append(sides[k], x); x != nil && !math.IsNaN(x.Mean) {
-					most = max(most, math.Abs(x.Mean))
-				}
-			}
-		}
-		if (v.Measure == "drops" || v.Measure == "overhead") && v.Group != "all" && most == 0 {
-			continue
-		}
-		sc := scaleFor(v.Unit, most)
-		decimals := decimalsFor(most * sc.Factor)
-		unit := sc.Unit
-		if unit != "" {
-			unit = "[" + unit + "]"
-		}
-		measure := strings.ReplaceAll(v.Measure, "_", " ")
-		add := func(of []*Value, head ...string) {
-			c := column{head: append(head, unit)}
-			for _, x := range of {
-				cell := "–"
-				switch {
-				case x == nil:
-				case !slices.Equal(of, sides[2]):
-					cell = Cell(x.Mean*sc.Factor, x.Half*sc.Factor, decimals)
-				case !math.IsNaN(x.Mean): // with no more digits than the paper has
-					cell = strconv.FormatFloat(x.Mean*sc.Factor, 'g', 4, 64)
-				}
-				c.cells = append(c.cells, cell)
-			}
-			values = append(values, c)
-		}
-		hasPaper := slices.ContainsFunc(sides[2], func(x *Value) bool { return x != nil && !math.IsNaN(x.Mean) })
-		if !w.lab {
-			add(sides[1], measure, v.Group)
-			if hasPaper {
-				add(sides[2], measure, strings.TrimSpace(v.Group+" "+paperName))
-			}
-			continue
-		}
-		title := strings.TrimSpace(measure + " " + v.Group)
-		if w.sim != nil {
-			add(sides[0], title, simulatorName)
-		}
-		add(sides[1], title, labName)
-		if hasPaper {
-			add(sides[2], title, paperName)
-		}
-		difference, judged := column{head: []string{title, "lab − sim", unit}}, false
-		for i := range w.own {
-			a, ok := w.agree[valueName(w.own[i].Point, v.Measure, v.Group)]
-			cell := "–"
-			if ok && a.Judged {
-				judged, cell = true, apart(a)
-			}
-			difference.cells = append(difference.cells, cell)
-		}
-		if judged {
-			values = append(values, difference)
-		}
+		values = append(values, w.columnsOf(v)...)
 	}
 	return keys, values
+}
+
+// countBoth makes the column of n one of both worlds if they have different numbers of runs.
+func (w *worlds) countBoth(n *column) {
+	for i := range w.own {
+		if w.own[i].N != w.sim[i].N {
+			n.head[1], n.head[2] = "n", "lab/sim"
+		}
+	}
+	for i := range n.cells {
+		if n.head[1] != "" {
+			n.cells[i] = fmt.Sprintf("%d/%d", w.own[i].N, w.sim[i].N)
+		}
+	}
+}
+
+// columnsOf are the columns of one value; none of a count that is 0 everywhere.
+func (w *worlds) columnsOf(v Value) (out []column) {
+	most := 0.0
+	var sim, own, paper []*Value
+	for _, side := range []struct {
+		points []PointSummary
+		to     *[]*Value
+	}{{w.sim, &sim}, {w.own, &own}, {w.paper, &paper}} {
+		for i := range side.points {
+			x := find(side.points[i].Values, v)
+			if *side.to = append(*side.to, x); x != nil && !math.IsNaN(x.Mean) {
+				most = max(most, math.Abs(x.Mean))
+			}
+		}
+	}
+	if (v.Measure == "drops" || v.Measure == "overhead") && v.Group != "all" && most == 0 {
+		return nil
+	}
+	sc := scaleFor(v.Unit, most)
+	decimals := decimalsFor(most * sc.Factor)
+	unit := sc.Unit
+	if unit != "" {
+		unit = "[" + unit + "]"
+	}
+	measured := func(x *Value) string { return Cell(x.Mean*sc.Factor, x.Half*sc.Factor, decimals) }
+	given := func(x *Value) string { // with no more digits than the paper has
+		if math.IsNaN(x.Mean) {
+			return "–"
+		}
+		return strconv.FormatFloat(x.Mean*sc.Factor, 'g', 4, 64)
+	}
+	add := func(of []*Value, cell func(*Value) string, head ...string) {
+		c := column{head: append(head, unit)}
+		for _, x := range of {
+			if x == nil {
+				c.cells = append(c.cells, "–")
+			} else {
+				c.cells = append(c.cells, cell(x))
+			}
+		}
+		out = append(out, c)
+	}
+	measure := strings.ReplaceAll(v.Measure, "_", " ")
+	hasPaper := slices.ContainsFunc(paper, func(x *Value) bool { return x != nil && !math.IsNaN(x.Mean) })
+	if !w.lab {
+		add(own, measured, measure, v.Group)
+		if hasPaper {
+			add(paper, given, measure, strings.TrimSpace(v.Group+" "+paperName))
+		}
+		return out
+	}
+	title := strings.TrimSpace(measure + " " + v.Group)
+	if w.sim != nil {
+		add(sim, measured, title, simulatorName)
+	}
+	add(own, measured, title, labName)
+	if hasPaper {
+		add(paper, given, title, paperName)
+	}
+	if difference, judged := w.difference(v); judged {
+		difference.head = []string{title, "lab − sim", unit}
+		out = append(out, difference)
+	}
+	return out
+}
+
+// difference is the column that says how far the lab is from the simulator; judged is false if no
+// point says it.
+func (w *worlds) difference(v Value) (c column, judged bool) {
+	for i := range w.own {
+		a, ok := w.agree[valueName(w.own[i].Point, v.Measure, v.Group)]
+		cell := "–"
+		if ok && a.Judged {
+			judged, cell = true, apart(a)
+		}
+		c.cells = append(c.cells, cell)
+	}
+	return c, judged
 }
 
 // apart says how far the lab is from the simulator.
@@ -222,13 +245,12 @@ func apart(a experiment.Agreement) string {
 // value's name; where that is too wide, without the intervals.
 func (w *worlds) table() string {
 	keys, values := w.columns()
-	rows := len(w.own)
-	apart := func(row int) bool {
+	begins := func(row int) bool { // another value of the first key
 		p := w.own[row].Point
 		return len(p) > 1 && p[0].Text != w.own[row-1].Point[0].Text
 	}
 	if !w.lab {
-		return blocks(keys, values, rows, apart)
+		return blocks(keys, values, len(w.own), begins)
 	}
 	room := Width
 	for i := range keys {
@@ -238,18 +260,52 @@ func (w *worlds) table() string {
 		keys[i].head = []string{"", keys[i].head[2]}
 		room -= keys[i].width() + 2
 	}
-	type cluster struct {
-		title   string
-		columns []column
-	}
-	width := func(c *cluster) int {
-		n := -2
-		for i := range c.columns {
-			n += c.columns[i].width() + 2
+	clusters := clustersOf(values, room)
+	var b strings.Builder
+	for first := true; first || len(clusters) > 0; first = false {
+		if !first {
+			b.WriteString("\n")
 		}
-		return max(n, utf8.RuneCountInString(c.title))
+		n, used := 0, 0
+		for n < len(clusters) && (n == 0 || used+clusters[n].width() <= room) {
+			used += clusters[n].width() + 2
+			n++
+		}
+		b.WriteString(block(keys, clusters[:n], len(w.own), begins))
+		clusters = clusters[n:]
 	}
-	var clusters []cluster
+	return b.String()
+}
+
+// cluster are the columns of one value.
+type cluster struct {
+	title   string
+	columns []column
+}
+
+// columnsWidth is the width without the title.
+func (c *cluster) columnsWidth() int {
+	n := -2
+	for i := range c.columns {
+		n += c.columns[i].width() + 2
+	}
+	return n
+}
+
+func (c *cluster) width() int { return max(c.columnsWidth(), utf8.RuneCountInString(c.title)) }
+
+// cells pads one row of the cluster: what the title is wider goes to the first column.
+func (c *cluster) cells(text func(*column) string) (out []string) {
+	fill := c.width() - c.columnsWidth()
+	for i := range c.columns {
+		out = append(out, pad(text(&c.columns[i]), c.columns[i].width()+fill, false))
+		fill = 0
+	}
+	return out
+}
+
+// clustersOf puts the columns of one value together, without intervals where they are too wide.
+func clustersOf(values []column, room int) (clusters []cluster) {
 	for i, v := range values {
 		if i == 0 || v.head[0] != values[i-1].head[0] || v.head[2] != values[i-1].head[2] {
 			clusters = append(clusters, cluster{title: strings.TrimSpace(v.head[0] + " " + v.head[2])})
@@ -258,7 +314,7 @@ func (w *worlds) table() string {
 		last.columns = append(last.columns, column{head: []string{v.head[1]}, cells: v.cells})
 	}
 	for i := range clusters {
-		if c := &clusters[i]; width(c) > room {
+		if c := &clusters[i]; c.width() > room {
 			for k := range c.columns {
 				for r, cell := range c.columns[k].cells {
 					c.columns[k].cells[r], _, _ = strings.Cut(cell, " ± ")
@@ -266,64 +322,38 @@ func (w *worlds) table() string {
 			}
 		}
 	}
+	return clusters
+}
+
+// block prints the keys and some clusters beside them, with an empty line before rows that begin
+// something.
+func block(keys []column, clusters []cluster, rows int, begins func(row int) bool) string {
 	var b strings.Builder
 	line := func(parts []string) { b.WriteString(strings.TrimRight(strings.Join(parts, "  "), " ") + "\n") }
-	for first := true; first || len(clusters) > 0; first = false {
-		if !first {
+	var titles, heads []string
+	for i := range keys {
+		titles = append(titles, pad("", keys[i].width(), true))
+		heads = append(heads, pad(keys[i].head[1], keys[i].width(), keys[i].left))
+	}
+	for k := range clusters {
+		c := &clusters[k]
+		titles = append(titles, pad(c.title, c.width(), true))
+		heads = append(heads, c.cells(func(x *column) string { return x.head[0] })...)
+	}
+	line(titles)
+	line(heads)
+	for r := range rows {
+		if r > 0 && begins(r) {
 			b.WriteString("\n")
 		}
-		n, used := 0, 0
-		for n < len(clusters) && (n == 0 || used+width(&clusters[n]) <= room) {
-			used += width(&clusters[n]) + 2
-			n++
-		}
-		var titles, heads []string
+		var row []string
 		for i := range keys {
-			titles = append(titles, pad("", keys[i].width(), true))
-			heads = append(heads, pad(keys[i].head[1], keys[i].width(), keys[i].left))
+			row = append(row, pad(keys[i].cells[r], keys[i].width(), keys[i].left))
 		}
-		for k := range clusters[:n] {
-			c := &clusters[k]
-			spare := width(c) + 2
-			for i := range c.columns {
-				spare -= c.columns[i].width() + 2
-			}
-			titles = append(titles, pad(c.title, width(c), true))
-			for i := range c.columns {
-				fill := 0
-				if i == 0 {
-					fill = spare
-				}
-				heads = append(heads, pad(c.columns[i].head[0], c.columns[i].width()+fill, false))
-			}
+		for k := range clusters {
+			row = append(row, clusters[k].cells(func(x *column) string { return x.cells[r] })...)
 		}
-		line(titles)
-		line(heads)
-		for r := range rows {
-			if r > 0 && apart(r) {
-				b.WriteString("\n")
-			}
-			var row []string
-			for i := range keys {
-				row = append(row, pad(keys[i].cells[r], keys[i].width(), keys[i].left))
-			}
-			for k := range clusters[:n] {
-				c := &clusters[k]
-				spare := width(c) + 2
-				for i := range c.columns {
-					spare -= c.columns[i].width() + 2
-				}
-				for i := range c.columns {
-					fill := 0
-					if i == 0 {
-						fill = spare
-					}
-					row = append(row, pad(c.columns[i].cells[r], c.columns[i].width()+fill, false))
-				}
-			}
-			line(row)
-		}
-		clusters = clusters[n:]
+		line(row)
 	}
 	return b.String()
 }

@@ -32,9 +32,11 @@ func TestCell(t *testing.T) {
 		{math.NaN(), math.NaN(), 1, "–"},
 		{math.Inf(1), math.NaN(), 1, "–"},
 	} {
-		if got := Cell(c.mean, c.half, decimalsFor(c.most)); got != c.want {
-			t.Errorf("%g ± %g in a column up to %g is %q, want %q", c.mean, c.half, c.most, got, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			if got := Cell(c.mean, c.half, decimalsFor(c.most)); got != c.want {
+				t.Errorf("%g ± %g in a column up to %g is %q, want %q", c.mean, c.half, c.most, got, c.want)
+			}
+		})
 	}
 }
 
@@ -51,13 +53,15 @@ func TestTicks(t *testing.T) {
 		{0, 0.00031, "0.00000 0.00005 0.00010 0.00015 0.00020 0.00025 0.00030"},
 		{5, 5, "5"},
 	} {
-		var labels []string
-		for _, x := range ticks(c.low, c.high) {
-			labels = append(labels, x.Label)
-		}
-		if got := strings.Join(labels, " "); got != c.want {
-			t.Errorf("from %g to %g: %s, want %s", c.low, c.high, got, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			var labels []string
+			for _, x := range ticks(c.low, c.high) {
+				labels = append(labels, x.Label)
+			}
+			if got := strings.Join(labels, " "); got != c.want {
+				t.Errorf("from %g to %g: %s, want %s", c.low, c.high, got, c.want)
+			}
+		})
 	}
 }
 

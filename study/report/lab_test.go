@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -26,7 +27,8 @@ import (
 // paperSpec is valid, with a sweep and two numbers of the paper.
 func paperSpec(t *testing.T) *experiment.Spec {
 	t.Helper()
-	r := &experiment.Registry{Measures: measure.Kinds(), Programs: []dataplane.Scheme{forward.Scheme()}, Transports: []transport.Scheme{udp.Scheme()},
+	r := &experiment.Registry{Measures: measure.Kinds(), Programs: []dataplane.Scheme{forward.Scheme()},
+		Transports: []transport.Scheme{udp.Scheme()},
 		Library: []experiment.Library{{Name: "room", Files: fstest.MapFS{"experiments/figure.yaml": {Data: []byte(`
 title: Two senders
 paper:
@@ -36,9 +38,14 @@ paper:
     - {where: {scheme: abc, r0: 100Mbps}, goodput.client0: 32Mbps, source: "§6.2.3, <in words>"}
     - {where: {scheme: abc, r0: 10Mbps}, goodput.client0: 9.7Mbps, jain: 0.8, source: figure 4}
 duration: 5s
-topology: {hosts: [a, b], switches: [s], links: [{ends: [a, s], rate: 1Mbps, delay: 1ms}, {ends: [s, b], rate: 1Mbps, delay: 1ms}]}
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links: [{ends: [a, s], rate: 1Mbps, delay: 1ms}, {ends: [s, b], rate: 1Mbps, delay: 1ms}]
 switch: [forward]
-traffic: [{name: client0, from: a, to: b, transport: udp, rate: $r0}, {name: client1, from: a, to: b, transport: udp, rate: $rate}]
+traffic:
+  - {name: client0, from: a, to: b, transport: udp, rate: $r0}
+  - {name: client1, from: a, to: b, transport: udp, rate: $rate}
 sweep:
   scheme: {without: {rate: 10kbps}, abc: {rate: 20kbps}}
   r0: [10Mbps, 50Mbps, 100Mbps]
@@ -152,16 +159,19 @@ func TestAgreement(t *testing.T) {
 		{0, 2e6, "2 Mb/s outside"},
 		{1e3, 9e5, "899 kb/s inside"}, {math.NaN(), 1e6, "–"},
 	} {
-		run := func(v float64) []*experiment.Run {
-			return []*experiment.Run{{Seed: 1, Values: measure.Values{Measures: []measure.Measured{{Name: "goodput", Unit: "bps",
-				Groups: []measure.Grouped{{Group: "x", Value: v}}}}}}}
-		}
-		o := &experiment.Outcome{World: experiment.Lab, Spec: spec(t), Runs: run(c.lab),
-			Beside: &experiment.Outcome{World: experiment.Sim, Runs: run(c.sim)}}
-		_, values := worldsOf(o).columns()
-		if got := values[len(values)-1].cells[0]; got != c.want {
-			t.Errorf("%g and %g: %q, want %q", c.sim, c.lab, got, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			run := func(v float64) []*experiment.Run {
+				return []*experiment.Run{{Seed: 1, Values: measure.Values{Measures: []measure.Measured{{Name: "goodput",
+					Unit:   "bps",
+					Groups: []measure.Grouped{{Group: "x", Value: v}}}}}}}
+			}
+			o := &experiment.Outcome{World: experiment.Lab, Spec: spec(t), Runs: run(c.lab),
+				Beside: &experiment.Outcome{World: experiment.Sim, Runs: run(c.sim)}}
+			_, values := worldsOf(o).columns()
+			if got := values[len(values)-1].cells[0]; got != c.want {
+				t.Errorf("%g and %g: %q, want %q", c.sim, c.lab, got, c.want)
+			}
+		})
 	}
 }
 
@@ -207,15 +217,19 @@ func TestLabPage(t *testing.T) {
 		"lateness of transmissions, 8 runs", "2 of 3", "error: 12 frames found no room in a ring",
 		"disturbed by 0.1 % of frames left 3.4 ms late or more", "--on lab", "they differ from time to time",
 		", seeds 1 … 2, of the simulator seeds 1 … 3;"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %q", want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if !strings.Contains(page, want) {
+				t.Errorf("the page lacks %q", want)
+			}
+		})
 	}
 	for _, bad := range []string{"<in words>", "http://", "https://", "<script", "give the same numbers"} {
-		text := strings.NewReplacer(`"http://www.w3.org/2000/svg"`, "", `"http://www.w3.org/1999/xlink"`, "").Replace(page)
-		if strings.Contains(text, bad) {
-			t.Errorf("the page contains %q", bad)
-		}
+		t.Run(bad, func(t *testing.T) {
+			text := strings.NewReplacer(`"http://www.w3.org/2000/svg"`, "", `"http://www.w3.org/1999/xlink"`, "").Replace(page)
+			if strings.Contains(text, bad) {
+				t.Errorf("the page contains %q", bad)
+			}
+		})
 	}
 	for _, svg := range regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(page, -1) {
 		if left := drawnColour.FindString(strings.ReplaceAll(svg, ",#", "")); left != "" {
@@ -237,9 +251,11 @@ func TestBothWorldsPlot(t *testing.T) {
 	}
 	text := string(svg)
 	for _, want := range []string{"n = 2 in the lab, 3 simulated", "abc client1", ">simulator<", ">lab<", ">paper<"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the plot does not say %q", want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if !strings.Contains(text, want) {
+				t.Errorf("the plot does not say %q", want)
+			}
+		})
 	}
 	if strings.Count(text, ">abc client0<") != 1 {
 		t.Error("a curve stands twice in the legend")
@@ -250,17 +266,20 @@ func TestBothWorldsPlot(t *testing.T) {
 	}
 	for _, k := range []experiment.Plot{{Kind: experiment.OverTime, X: "time", Y: "queue"}, {Kind: experiment.CDF,
 		X: "queue", Y: "cdf"}} {
-		o := labOutcome(t)
-		for _, r := range append(slices.Clone(o.Runs), o.Beside.Runs...) {
-			r.Series = []measure.Series{{Name: "queue", Unit: "packets", Group: "s->b", StepS: 1,
-				Values: []measure.Number{1, 2, 3}}}
-			r.Distributions = []measure.Distribution{{Name: "queue", Unit: "packets", Group: "s->b", Values: []float64{1, 2},
-				Counts: []uint64{3, 1}}}
-		}
-		svg, err := worldsOf(o).svg(k)
-		if err != nil || !strings.Contains(string(svg), ">simulator<") || !strings.Contains(string(svg), "stroke-dasharray") {
-			t.Errorf("%s: %v", Title(k), err)
-		}
+		t.Run(fmt.Sprint(k), func(t *testing.T) {
+			o := labOutcome(t)
+			for _, r := range append(slices.Clone(o.Runs), o.Beside.Runs...) {
+				r.Series = []measure.Series{{Name: "queue", Unit: "packets", Group: "s->b", StepS: 1,
+					Values: []measure.Number{1, 2, 3}}}
+				r.Distributions = []measure.Distribution{{Name: "queue", Unit: "packets", Group: "s->b", Values: []float64{1, 2},
+					Counts: []uint64{3, 1}}}
+			}
+			svg, err := worldsOf(o).svg(k)
+			if err != nil || !strings.Contains(string(svg), ">simulator<") ||
+				!strings.Contains(string(svg), "stroke-dasharray") {
+				t.Errorf("%s: %v", Title(k), err)
+			}
+		})
 	}
 }
 
@@ -354,8 +373,10 @@ func TestLabDiff(t *testing.T) {
 	text := Diff(o.Beside, o)
 	for _, want := range []string{"A  room/figure, 18 runs\nB  room/figure, 8 runs in the lab\n", "goodput client0 [Mb/s]",
 		"only in A: scheme=abc r0=100Mbps"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("it lacks %q:\n%s", want, text)
-		}
+		t.Run(want, func(t *testing.T) {
+			if !strings.Contains(text, want) {
+				t.Errorf("it lacks %q:\n%s", want, text)
+			}
+		})
 	}
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
 	"image/color"
 	"math"
@@ -12,8 +11,6 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
 
 	"weir/core/fabric/observe"
 	"weir/study/experiment"
@@ -324,66 +321,4 @@ func LatenessSVG(o *experiment.Outcome) ([]byte, error) {
 	entries = append(entries, entry{fmt.Sprintf("%g ms: an attempt with more than 0.1 %% beyond is disturbed",
 		1e3*observe.MostLateness.Seconds()), []plot.Thumbnailer{limit}})
 	return render(pl, entries)
-}
-
-// entry is one of a plot's legend.
-type entry struct {
-	name   string
-	thumbs []plot.Thumbnailer
-}
-
-// newPlot is a plot with the fonts and ticks of all.
-func newPlot() *plot.Plot {
-	pl := plot.New()
-	pl.Title.TextStyle.Font = sans(12)
-	pl.Title.Padding = vg.Points(8)
-	for _, a := range []*plot.Axis{&pl.X, &pl.Y} {
-		a.Label.TextStyle.Font = sans(12)
-		a.Tick.Label.Font = sans(11)
-		a.Tick.Marker = plot.TickerFunc(ticks)
-		a.Padding = vg.Points(4)
-	}
-	return pl
-}
-
-// plainGrid are the lines behind a plot.
-func plainGrid() *plotter.Grid {
-	grid := plotter.NewGrid()
-	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{225}, color.Gray{225}
-	return grid
-}
-
-// render draws a plot and below it, where no curve can be, its legend, in as many
-// columns as the longest name allows.
-func render(pl *plot.Plot, entries []entry) ([]byte, error) {
-	const side, rowHeight = vg.Length(12), vg.Length(16)
-	var legends []plot.Legend
-	widest := vg.Length(0)
-	for _, e := range entries {
-		l := plot.NewLegend()
-		l.TextStyle.Font = sans(11)
-		l.ThumbnailWidth = vg.Points(30)
-		l.Top, l.Left = true, true
-		l.Add(e.name, e.thumbs...)
-		widest = max(widest, l.ThumbnailWidth+l.TextStyle.Width(" "+e.name)+vg.Points(16))
-		legends = append(legends, l)
-	}
-	width := max(plotWidth, widest+2*side)
-	columns := max(1, min(len(legends), int((width-2*side)/widest)))
-	rows := (len(legends) + columns - 1) / columns
-	columns = (len(legends) + rows - 1) / rows // rows of equal length
-	height := plotHeight + vg.Length(rows)*rowHeight
-	canvas := vgsvg.New(width, height)
-	c := draw.New(canvas)
-	for i := range legends {
-		left := side + vg.Length(i%columns)*widest
-		top := plotHeight + vg.Length(i/columns)*rowHeight
-		legends[i].Draw(draw.Crop(c, left, 0, 0, -top))
-	}
-	pl.Draw(draw.Crop(c, vg.Points(4), -vg.Points(14), height-plotHeight+vg.Points(4), -vg.Points(6)))
-	var b bytes.Buffer
-	if _, err := canvas.WriteTo(&b); err != nil {
-		return nil, err
-	}
-	return bytes.ReplaceAll(b.Bytes(), []byte(drawnFont), []byte(namedFont)), nil
 }

@@ -65,12 +65,16 @@ func outcome(t *testing.T) *experiment.Outcome {
 // spec is a valid one, for its parameters, with the plots of the outcome.
 func spec(t *testing.T) *experiment.Spec {
 	t.Helper()
-	r := &experiment.Registry{Measures: measure.Kinds(), Programs: []dataplane.Scheme{forward.Scheme()}, Transports: []transport.Scheme{udp.Scheme()},
+	r := &experiment.Registry{Measures: measure.Kinds(), Programs: []dataplane.Scheme{forward.Scheme()},
+		Transports: []transport.Scheme{udp.Scheme()},
 		Library: []experiment.Library{{Name: "room", Files: fstest.MapFS{"experiments/figure.yaml": {Data: []byte(`
 title: A <title> & more
 paper: {name: paper, figure: 4}
 duration: 5s
-topology: {hosts: [a, b], switches: [s], links: [{ends: [a, s], rate: 1Mbps, delay: 1ms}, {ends: [s, b], rate: 1Mbps, delay: 1ms}]}
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links: [{ends: [a, s], rate: 1Mbps, delay: 1ms}, {ends: [s, b], rate: 1Mbps, delay: 1ms}]
 switch: [forward]
 traffic: [{name: x, from: a, to: b, transport: udp, rate: 10kbps}]
 `)}}}}}
@@ -102,12 +106,14 @@ func TestTables(t *testing.T) {
 // Student's t at 95 %, two-sided, as tables print it.
 func TestInterval(t *testing.T) {
 	for n, want := range map[int]float64{2: 12.706, 3: 4.303, 4: 3.182, 10: 2.262, 30: 2.045} {
-		x := make([]float64, n) // sample deviation 1, mean 0
-		x[0], x[1] = math.Sqrt(float64(n-1)/2), -math.Sqrt(float64(n-1)/2)
-		mean, half := experiment.MeanInterval(x)
-		if math.Abs(half*math.Sqrt(float64(n))-want) > 0.001 || mean != 0 {
-			t.Errorf("n = %d: t = %.4f, tables say %.3f", n, half*math.Sqrt(float64(n)), want)
-		}
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			x := make([]float64, n) // sample deviation 1, mean 0
+			x[0], x[1] = math.Sqrt(float64(n-1)/2), -math.Sqrt(float64(n-1)/2)
+			mean, half := experiment.MeanInterval(x)
+			if math.Abs(half*math.Sqrt(float64(n))-want) > 0.001 || mean != 0 {
+				t.Errorf("n = %d: t = %.4f, tables say %.3f", n, half*math.Sqrt(float64(n)), want)
+			}
+		})
 	}
 	if _, half := experiment.MeanInterval([]float64{3}); !math.IsNaN(half) {
 		t.Error("one value has an interval")
@@ -152,9 +158,11 @@ func TestSVGOddities(t *testing.T) {
 	for name, runs := range map[string][]*experiment.Run{
 		"undefined": {run("a", math.NaN()), run("b", math.NaN())}, "one": {run("a", 0)}, "words": {run("a", 1), run("b", -2)},
 	} {
-		if _, err := SVG(experiment.Plot{X: "k", Y: "m"}, Summarise(runs)); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := SVG(experiment.Plot{X: "k", Y: "m"}, Summarise(runs)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 }
 
@@ -202,7 +210,8 @@ func TestSizesCount(t *testing.T) {
 // distribution of none, a series of flows that a seed does not have. The page names it.
 func TestPlotWithoutValues(t *testing.T) {
 	nan := measure.Number(math.NaN())
-	r := &experiment.Run{Values: measure.Values{Measures: []measure.Measured{{Name: "fct", Unit: "s", Groups: []measure.Grouped{}}},
+	r := &experiment.Run{Values: measure.Values{Measures: []measure.Measured{{Name: "fct", Unit: "s",
+		Groups: []measure.Grouped{}}},
 		Bins: []measure.Binned{{Name: "slowdown", Traffic: "x", Percentiles: []float64{50},
 			Bins: []measure.Bin{{ToBytes: 100, N: 3, Mean: 2, Percentiles: []measure.Number{nan}}}}},
 		Distributions: []measure.Distribution{{Name: "fct", Unit: "s", Group: "x"}}}}
@@ -253,25 +262,29 @@ func TestWrite(t *testing.T) {
 	}
 	page := pages[0]
 	for _, bad := range []string{"<title>A <title>", "first <claim>", "http://", "https://", "<script"} {
-		text := strings.ReplaceAll(page, `"http://www.w3.org/2000/svg"`, "")
-		text = strings.ReplaceAll(text, `"http://www.w3.org/1999/xlink"`, "")
-		if i := strings.Index(text, bad); i >= 0 {
-			t.Errorf("the page contains %q: %.120s", bad, text[i:])
-		}
+		t.Run(bad, func(t *testing.T) {
+			text := strings.ReplaceAll(page, `"http://www.w3.org/2000/svg"`, "")
+			text = strings.ReplaceAll(text, `"http://www.w3.org/1999/xlink"`, "")
+			if i := strings.Index(text, bad); i >= 0 {
+				t.Errorf("the page contains %q: %.120s", bad, text[i:])
+			}
+		})
 	}
 	last := -1
 	for _, want := range []string{"A &lt;title&gt; &amp; more", ">Claims</h2>", "the first &lt;claim&gt;", ">Plots</h2>",
 		"<svg", ">Results</h2>", "activity 12", "unfinished: ", ">To reproduce</h2>", "weir run room/figure"} {
-		i := strings.Index(page, want)
-		if i < 0 {
-			t.Errorf("the page lacks %q", want)
-		}
-		if want != "unfinished: " && want != "activity 12" {
-			if i < last {
-				t.Errorf("%q stands too early", want)
+		t.Run(want, func(t *testing.T) {
+			i := strings.Index(page, want)
+			if i < 0 {
+				t.Errorf("the page lacks %q", want)
 			}
-			last = i
-		}
+			if want != "unfinished: " && want != "activity 12" {
+				if i < last {
+					t.Errorf("%q stands too early", want)
+				}
+				last = i
+			}
+		})
 	}
 }
 
@@ -282,49 +295,55 @@ func TestContrast(t *testing.T) {
 	light, rest, _ := strings.Cut(pageSource, "prefers-color-scheme: dark")
 	dark, _, _ := strings.Cut(rest, "} }")
 	for name, css := range map[string]string{"light": light, "dark": dark} {
-		luminance := map[string]float64{}
-		for _, m := range regexp.MustCompile(`--([a-z0-9-]+): #([0-9a-f]{6});`).FindAllStringSubmatch(css, -1) {
-			rgb, err := strconv.ParseUint(m[2], 16, 32)
-			if err != nil {
-				t.Fatal(err)
-			}
-			linear := func(shift uint) float64 {
-				c := float64(rgb>>shift&0xff) / 255
-				if c <= 0.04045 {
-					return c / 12.92
+		t.Run(name, func(t *testing.T) {
+			luminance := map[string]float64{}
+			for _, m := range regexp.MustCompile(`--([a-z0-9-]+): #([0-9a-f]{6});`).FindAllStringSubmatch(css, -1) {
+				rgb, err := strconv.ParseUint(m[2], 16, 32)
+				if err != nil {
+					t.Fatal(err)
 				}
-				return math.Pow((c+0.055)/1.055, 2.4)
+				linear := func(shift uint) float64 {
+					c := float64(rgb>>shift&0xff) / 255
+					if c <= 0.04045 {
+						return c / 12.92
+					}
+					return math.Pow((c+0.055)/1.055, 2.4)
+				}
+				luminance[m[1]] = 0.2126*linear(16) + 0.7152*linear(8) + 0.0722*linear(0)
 			}
-			luminance[m[1]] = 0.2126*linear(16) + 0.7152*linear(8) + 0.0722*linear(0)
-		}
-		pairs := [][2]string{{"ink", "paper"}, {"ink", "band"}, {"ink", "panel"}, {"soft", "paper"}, {"soft", "band"},
-			{"link", "paper"}, {"ink", "undecided-band"}}
-		for _, v := range []string{"holds", "fails", "undecided"} {
-			pairs = append(pairs, [2]string{v, v + "-band"})
-		}
-		for i := range palette {
-			pairs = append(pairs, [2]string{fmt.Sprintf("curve%d", i+1), "panel"})
-		}
-		for _, p := range pairs {
-			a, okA := luminance[p[0]]
-			b, okB := luminance[p[1]]
-			least := 4.5
-			if strings.HasPrefix(p[0], "curve") {
-				least = 3
+			pairs := [][2]string{{"ink", "paper"}, {"ink", "band"}, {"ink", "panel"}, {"soft", "paper"}, {"soft", "band"},
+				{"link", "paper"}, {"ink", "undecided-band"}}
+			for _, v := range []string{"holds", "fails", "undecided"} {
+				pairs = append(pairs, [2]string{v, v + "-band"})
 			}
-			if c := (max(a, b) + 0.05) / (min(a, b) + 0.05); !okA || !okB || c < least {
-				t.Errorf("%s: %s on %s has a contrast of %.2f, want %g", name, p[0], p[1], c, least)
+			for i := range palette {
+				pairs = append(pairs, [2]string{fmt.Sprintf("curve%d", i+1), "panel"})
 			}
-		}
+			for _, p := range pairs {
+				a, okA := luminance[p[0]]
+				b, okB := luminance[p[1]]
+				least := 4.5
+				if strings.HasPrefix(p[0], "curve") {
+					least = 3
+				}
+				if c := (max(a, b) + 0.05) / (min(a, b) + 0.05); !okA || !okB || c < least {
+					t.Errorf("%s: %s on %s has a contrast of %.2f, want %g", name, p[0], p[1], c, least)
+				}
+			}
+		})
 	}
 }
 
 // Plots take the page's colours there, and have their own as files.
 func TestInPage(t *testing.T) {
-	got := string(inPage([]byte(`<?xml version="1.0"?><svg><path style="fill:none;stroke:#0072B2;stroke-width:1"/><path style="fill:#FFFFFF"/>` +
-		`<path style="stroke:#000000"/><path style="stroke:#E1E1E1"/><path style="fill:#123456"/><text>stroke:#0072B2x</text></svg>`)))
-	want := `<svg><path style="fill:none;stroke:var(--curve1,#0072B2);stroke-width:1"/><path style="fill:var(--panel,#FFFFFF)"/>` +
-		`<path style="stroke:var(--ink,#000000)"/><path style="stroke:var(--grid,#E1E1E1)"/><path style="fill:#123456"/><text>stroke:#0072B2x</text></svg>`
+	got := string(inPage([]byte(`<?xml version="1.0"?><svg><path style="fill:none;stroke:#0072B2;stroke-width:1"/>` +
+		`<path style="fill:#FFFFFF"/>` +
+		`<path style="stroke:#000000"/><path style="stroke:#E1E1E1"/><path style="fill:#123456"/>` +
+		`<text>stroke:#0072B2x</text></svg>`)))
+	want := `<svg><path style="fill:none;stroke:var(--curve1,#0072B2);stroke-width:1"/>` +
+		`<path style="fill:var(--panel,#FFFFFF)"/>` +
+		`<path style="stroke:var(--ink,#000000)"/><path style="stroke:var(--grid,#E1E1E1)"/><path style="fill:#123456"/>` +
+		`<text>stroke:#0072B2x</text></svg>`
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
@@ -401,9 +420,11 @@ func TestScales(t *testing.T) {
 		want string
 	}{{"bps", 5e9, "Gb/s"}, {"bps", 999e6, "Mb/s"}, {"bps", 20, "b/s"}, {"s", 0.2, "ms"}, {"s", 3, "s"}, {"s", 2e-6, "µs"},
 		{"packets", 5, "packets"}, {"", 5, ""}} {
-		if got := scaleFor(c.unit, c.most).Unit; got != c.want {
-			t.Errorf("%g %s is shown in %q, want %q", c.most, c.unit, got, c.want)
-		}
+		t.Run(c.unit, func(t *testing.T) {
+			if got := scaleFor(c.unit, c.most).Unit; got != c.want {
+				t.Errorf("%g %s is shown in %q, want %q", c.most, c.unit, got, c.want)
+			}
+		})
 	}
 }
 

@@ -69,7 +69,7 @@ func (r *reportCmd) Run(a *app) error {
 			if i > 0 {
 				fmt.Fprintln(a.stdout)
 			}
-			o.Found = 0 // it is no news here
+			o.Found = 0 // a report runs nothing, so all of them are
 			a.tables(o, path)
 		}
 	}
