@@ -13,8 +13,8 @@ type Receiver interface {
 	OnTimer(now unit.Time) (f Feedback, atOnce bool)
 	// NextTimer is when OnTimer wants to be called; unit.Never for none.
 	NextTimer() unit.Time
-	// Told is what every acknowledgement carries: the last feedback.
-	Told() Feedback
+	// Feedback is what every acknowledgement carries: the last feedback.
+	Feedback() Feedback
 	// Coalesce is how many packets an acknowledgement may wait for, of at most most.
 	Coalesce(most int) int
 }

@@ -52,7 +52,7 @@ func IntegrityParams() []scheme.Param {
 type seal struct {
 	code    hash.Hash
 	number  uint64 // the last that was written, or the highest that was taken; they begin at 1
-	seen    uint64 // bit k: number−k has been taken
+	bitmap  uint64 // bit k: number−k has been taken
 	fixed   bool   // the framing counts no extensions
 	message [64 + 256]byte
 	sum     [sha256.Size]byte
@@ -111,7 +111,7 @@ func (s *seal) check(p *packet.Packet) bool {
 		return false
 	}
 	ahead := int64(int32(binary.BigEndian.Uint32(b) - uint32(s.number)))
-	if ahead <= -replayed || ahead <= 0 && s.seen>>-ahead&1 == 1 {
+	if ahead <= -replayed || ahead <= 0 && s.bitmap>>-ahead&1 == 1 {
 		return false
 	}
 	number := s.number + uint64(ahead)
@@ -119,9 +119,9 @@ func (s *seal) check(p *packet.Packet) bool {
 		return false
 	}
 	if ahead > 0 {
-		s.number, s.seen = number, s.seen<<ahead|1
+		s.number, s.bitmap = number, s.bitmap<<ahead|1
 	} else {
-		s.seen |= 1 << -ahead
+		s.bitmap |= 1 << -ahead
 	}
 	return true
 }

@@ -111,8 +111,8 @@ func TestForgedFeedback(t *testing.T) {
 		p := answer(r, 0)
 		forged := *p
 		change(&forged)
-		number, seen := x.seal.number, x.seal.seen
-		if x.Genuine(&forged) || x.seal.number != number || x.seal.seen != seen {
+		number, seen := x.seal.number, x.seal.bitmap
+		if x.Genuine(&forged) || x.seal.number != number || x.seal.bitmap != seen {
 			t.Errorf("%s: taken", name)
 		}
 		if !x.Genuine(p) {

@@ -55,17 +55,17 @@ const Feedback uint8 = 0x1a
 
 // Asker is a sender's part of telemetry: it asks for it, and reads what comes back.
 type Asker struct {
-	format   *telemetry.Format
-	want     telemetry.Want
-	when     string
-	every    int
-	count    int
-	askedAt  unit.Time
-	asked    bool
-	base     unit.Time // round-trip time before there is any other
-	told     bool      // a receiver tells windows
-	seal     *seal     // nil: feedback is not checked
-	*reading           // nil: nothing is asked for
+	format         *telemetry.Format
+	want           telemetry.Want
+	when           string
+	every          int
+	count          int
+	askedAt        unit.Time
+	asked          bool
+	base           unit.Time // round-trip time before there is any other
+	receiverDriven bool      // a receiver tells windows
+	seal           *seal     // nil: feedback is not checked
+	*reading                 // nil: nothing is asked for
 }
 
 // reading is what reads a flow's records.
@@ -85,7 +85,7 @@ func newReading(f *telemetry.Format) *reading {
 // NewAsker makes the sender's part for a flow. Where the controller wants no telemetry,
 // or the network has none, it asks for none.
 func NewAsker(f *Flow, a Asking) (Asker, error) {
-	x := Asker{format: f.Telemetry, when: a.When, every: a.Packets, base: f.Path.BaseRTT, told: f.CC != nil &&
+	x := Asker{format: f.Telemetry, when: a.When, every: a.Packets, base: f.Path.BaseRTT, receiverDriven: f.CC != nil &&
 		f.CC.Receiver != nil}
 	if f.CC != nil {
 		x.want = f.CC.Telemetry
@@ -182,7 +182,7 @@ func (x *Asker) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
 	if x.want == telemetry.Nothing || !p.Extended() {
 		return false
 	}
-	if x.told {
+	if x.receiverDriven {
 		b, ok := p.Extension(Feedback)
 		if !ok || len(b) != 6 {
 			return false
@@ -271,13 +271,13 @@ func (x *Answerer) Data(now unit.Time, p *packet.Packet) (atOnce bool) {
 	}
 	p.ClearExtensions()
 	_, atOnce = x.control.OnData(now, d)
-	x.tell(p)
+	x.writeFeedback(p)
 	return atOnce
 }
 
-// tell writes what the receiver's part wants into an acknowledgement.
-func (x *Answerer) tell(p *packet.Packet) {
-	f := x.control.Told()
+// writeFeedback writes what the receiver's part wants into an acknowledgement.
+func (x *Answerer) writeFeedback(p *packet.Packet) {
+	f := x.control.Feedback()
 	w, n := uint32(min(f.Window, 1<<32-1)), uint16(min(f.Flows, 1<<16-1))
 	p.SetExtension(Feedback, []byte{byte(w >> 24), byte(w >> 16), byte(w >> 8), byte(w), byte(n >> 8), byte(n)})
 }
@@ -298,7 +298,7 @@ func (x *Answerer) Keep(p *packet.Packet) {
 func (x *Answerer) Give(p *packet.Packet) {
 	switch {
 	case x.control != nil:
-		x.tell(p)
+		x.writeFeedback(p)
 	case x.held != nil && x.held.Extended():
 		if !p.Extended() {
 			p.CopyExtensions(x.held)

@@ -139,25 +139,30 @@ func TestAnswererKeeps(t *testing.T) {
 	}
 }
 
-// told is a controller's part at a receiver.
-type told struct {
+// fixedReceiver is a controller's part at a receiver.
+type fixedReceiver struct {
 	data cc.Telemetry
 	next unit.Time
 }
 
-func (r *told) OnData(_ unit.Time, d *cc.Telemetry) (cc.Feedback, bool) {
+func (r *fixedReceiver) OnData(_ unit.Time, d *cc.Telemetry) (cc.Feedback, bool) {
 	r.data = *d
-	return r.Told(), d.Path == 6
+	return r.Feedback(), d.Path == 6
 }
-func (r *told) OnTimer(unit.Time) (cc.Feedback, bool) { r.next = unit.Never; return r.Told(), true }
-func (r *told) NextTimer() unit.Time                  { return r.next }
-func (r *told) Told() cc.Feedback                     { return cc.Feedback{Window: 0x123456789a, Flows: 70000} }
-func (r *told) Coalesce(most int) int                 { return min(most, 2) }
+func (r *fixedReceiver) OnTimer(unit.Time) (cc.Feedback, bool) {
+	r.next = unit.Never
+	return r.Feedback(), true
+}
+func (r *fixedReceiver) NextTimer() unit.Time { return r.next }
+func (r *fixedReceiver) Feedback() cc.Feedback {
+	return cc.Feedback{Window: 0x123456789a, Flows: 70000}
+}
+func (r *fixedReceiver) Coalesce(most int) int { return min(most, 2) }
 
 // A scheme with a part at the receiver: telemetry is for that, windows come back. What
 // does not fit is the largest.
 func TestReceiverTells(t *testing.T) {
-	part := &told{next: 50 * us}
+	part := &fixedReceiver{next: 50 * us}
 	s := &cc.Scheme{Telemetry: telemetry.HopRecords, Receiver: func(cc.Flow, scheme.Config, *cc.Host) (cc.Receiver,
 		error) {
 		return part, nil

@@ -58,13 +58,13 @@ type Classed interface {
 	Class() uint8
 }
 
-// Stirring is an Endpoint that shares something with others of its host, so that a call
+// Rescheduling is an Endpoint that shares something with others of its host, so that a call
 // into it may change when another one wants to send.
-type Stirring interface {
-	// Stirred names such another one, a flow whose receiver is at this host. The host
+type Rescheduling interface {
+	// Rescheduled names such another one, a flow whose receiver is at this host. The host
 	// asks after every call into the endpoint until ok is false, and reads NextSend and
 	// NextTimer of those named.
-	Stirred() (flow packet.FlowID, ok bool)
+	Rescheduled() (flow packet.FlowID, ok bool)
 }
 
 // Passive is the part of an Endpoint that sends nothing by itself and has no

@@ -5,26 +5,27 @@
 //
 // # Where the draft's lines are
 //
-//	§4.1, §5  parameters, W_ai's rule            Config, law.increase   TestSchemes, TestIncreaseRule
+//	§4.1, §5  parameters, W_ai's rule            Config, law.setIncrease TestSchemes, TestIncreaseRule
 //	§5        flows start at line rate           newWindow              TestFormulas, TestBaseRTT
-//	§4.2 line 3      links of the path           law.measure            TestTauOfWorstHop, TestHopMissing
-//	lines 4, 5       txRate, u'                  law.measure            TestFormulas
-//	lines 6, 7       the worst link, its tau     law.measure            TestTauOfWorstHop
+//	§4.2 line 3      links of the path           law.measureInflight    TestTauOfWorstHop, TestHopMissing
+//	lines 4, 5       txRate, u'                  law.measureInflight    TestFormulas
+//	lines 6, 7       the worst link, its tau     law.measureInflight    TestTauOfWorstHop
 //	lines 8, 9       U                           average                TestFormulas
-//	lines 11 to 20   ComputeWind                 law.compute            TestFormulas, TestStages, TestStageAtTarget
-//	lines 21 to 26   once per round trip         Sender.OnAck, trip     TestOncePerRoundTrip, TestGoneBack
+//	lines 11 to 20   ComputeWind                 law.computeWind        TestFormulas, TestStages, TestStageAtTarget
+//	lines 21 to 26   once per round trip         Sender.OnAck, roundTrip TestOncePerRoundTrip, TestGoneBack
 //	line 27          R = W/T, L = ack.L          window.Decision, track TestFormulas, TestFirstACK
-//	§6        telemetry on some packets only     law.take               TestHopMissing
+//	§6        telemetry on some packets only     law.newRecords         TestHopMissing
 //	§6.1      guideline 1, one commit a T        Sender.OnAck, Receiver TestOncePerRoundTrip, TestReceiverOncePerT
-//	§6.1      guideline 2, faster fairness       Receiver.share         TestReceiverCounts
+//	§6.1      guideline 2, faster fairness       Receiver.updateIncrease TestReceiverCounts
 //	§6.1      guideline 3, one snapshot          telemetry.Hop
 //	§6.2 lines 28 to 34 Rx-HPCC                  Receiver.OnData        TestReceiver, TestReceiverOncePerT
-//	§6.2      N, flows at the receiver           cc.Census, Receiver.share TestCensus, TestReceiverCounts
+//	§6.2      N, flows at the receiver           cc.Census              TestCensus, TestReceiverCounts
 //	§9.1      integrity of feedback              transport.Asker.Genuine TestAttacks, TestSealedForms, TestSealedBytes
 //	§9.1      a lying receiver                   window.clamp           TestFollower, TestLyingReceivers
-//	§9.1 the relative ratio only telemetry.RelativeLoad TestRelativeConverges,
+//	§9.1      the relative ratio only            telemetry.RelativeLoad TestRelativeConverges, TestRelativeErrors
+//	§9.1 … on the wire, once a round trip telemetry.Format TestRelativeOnTheWire,
 //
-// TestRelativeOncePerRoundTrip, TestRelativeOnTheWire, TestRelativeErrors
+// TestRelativeOncePerRoundTrip
 //
 //	§9.4      sojourn time                       Config.Sojourn         TestSojourn
 //

@@ -29,13 +29,13 @@ type track struct {
 	at     unit.Time // when they came
 }
 
-// news is what records are beside those of before.
-type news uint8
+// comparison is what records are beside those of before.
+type comparison uint8
 
 const (
-	nothing  news = iota // of no use; the old ones stay
-	first                // of another path, or the first at all: to be compared with later
-	measured             // a measurement
+	unusable     comparison = iota // of no use; the old ones stay
+	firstRecords                   // of another path, or the first at all: to be compared with later
+	measured                       // a measurement
 )
 
 // compare closes what the draft leaves open in line 4. Records are a measurement if
@@ -45,16 +45,16 @@ const (
 // so that no byte is lost from the next measurement. A clock that was set back, or
 // stands, must not stop the control: after 2T without a measurement the hops that
 // have moved on count, and without any L begins anew.
-func (k *track) compare(now, t unit.Time, p *cc.Telemetry) news {
+func (k *track) compare(now, t unit.Time, p *cc.Telemetry) comparison {
 	n := min(len(p.Hops), telemetry.MaxHops)
 	if n != k.n || p.Path != k.id || p.Missed != k.missed {
-		return first
+		return firstRecords
 	}
 	moved := 0
 	for i := range p.Hops[:n] {
 		h, old := &p.Hops[i], &k.hops[i]
 		if h.Switch != old.Switch || h.Port != old.Port || h.Rate != old.Rate || h.Flags&telemetry.Restart != 0 {
-			return first
+			return firstRecords
 		}
 		if h.Rate <= 0 { // says nothing of use
 			moved++
@@ -62,7 +62,7 @@ func (k *track) compare(now, t unit.Time, p *cc.Telemetry) news {
 		}
 		if h.Time > old.Time {
 			if int64(h.TxBytes-old.TxBytes) < 0 { // the counter began anew
-				return first
+				return firstRecords
 			}
 			moved++
 		}
@@ -71,17 +71,17 @@ func (k *track) compare(now, t unit.Time, p *cc.Telemetry) news {
 	case moved == n:
 		return measured
 	case now-k.at <= 2*t:
-		return nothing
+		return unusable
 	case moved == 0:
-		return first
+		return firstRecords
 	}
 	return measured
 }
 
 // store is line 27: L = ack.L.
-func (k *track) store(now unit.Time, p *cc.Telemetry, what news) {
+func (k *track) store(now unit.Time, p *cc.Telemetry, what comparison) {
 	k.n = copy(k.hops[:], p.Hops)
-	if what == first {
+	if what == firstRecords {
 		for i := range k.hops[:k.n] {
 			k.byteIn[i] = 0
 			if r := k.hops[i].Rate; r > 0 {
@@ -92,8 +92,8 @@ func (k *track) store(now unit.Time, p *cc.Telemetry, what news) {
 	k.id, k.missed, k.at = p.Path, p.Missed, now
 }
 
-// forget makes the next records the first ones.
-func (k *track) forget() { k.n = -1 }
+// reset makes the next records the first ones.
+func (k *track) reset() { k.n = -1 }
 
 // reference is what a window is computed from.
 type reference struct {
@@ -105,14 +105,14 @@ type reference struct {
 // law is HPCC++'s computation, at a sender or a receiver: lines 1 to 20.
 type law struct {
 	window
-	config Config
-	track  track
-	ref    reference
-	hop    [telemetry.MaxHops]reference // in mode PerHop
-	seen   uint8                        // hops that the last measurement has, by bit
-	worst  int                          // and the one with the largest load
-	ai     float64                      // W_ai
-	flows  int                          // N as the receiver reports it; 0: the configured one
+	config       Config
+	track        track
+	ref          reference
+	hop          [telemetry.MaxHops]reference // in mode PerHop
+	measuredHops uint8                        // hops that the last measurement has, by bit
+	bottleneck   int                          // and the one with the largest load
+	wai          float64                      // W_ai
+	flows        int                          // N as the receiver reports it; 0: the configured one
 }
 
 func newLaw(f cc.Flow, c Config) (law, error) {
@@ -121,85 +121,85 @@ func newLaw(f cc.Flow, c Config) (law, error) {
 			"format: relative has none")
 	}
 	l := law{window: newWindow(f, c.T, c.MinRate), config: c}
-	l.track.forget()
-	l.restart()
+	l.track.reset()
+	l.resetLoad()
 	l.ref.wc = l.w
-	l.increase(0)
+	l.setIncrease(0)
 	return l, nil
 }
 
-// increase sets W_ai: as configured, or by the rule of §5, W_init·(1−eta)/N, with the N that
+// setIncrease sets W_ai: as configured, or by the rule of §5, W_init·(1−eta)/N, with the N that
 // is reported (§6.2), or the one that is configured.
-func (l *law) increase(reported int) {
+func (l *law) setIncrease(reported int) {
 	l.flows = reported
 	n := l.config.N
 	if reported > 0 {
 		n = reported
 	}
-	l.ai = float64(l.config.WAI)
+	l.wai = float64(l.config.WAI)
 	if n > 0 && l.perTime > 0 && l.window.rate > 0 {
-		l.ai = l.most * (1 - l.config.Eta) / float64(n)
+		l.wai = l.most * (1 - l.config.Eta) / float64(n)
 	}
 }
 
-// rebase follows T or the path's rate.
-func (l *law) rebase() {
+// rescale follows a change of T or of the path's rate.
+func (l *law) rescale() {
 	l.ref.wc = l.clamp(l.ref.wc)
 	for i := range l.hop {
 		l.hop[i].wc = l.clamp(l.hop[i].wc)
 	}
-	l.increase(l.flows)
+	l.setIncrease(l.flows)
 }
 
-// restart forgets the load of a path that is no more. U is 1 until a T has passed, as
+// resetLoad forgets the load of a path that is no more. U is 1 until a T has passed, as
 // in HPCC's simulator; the draft does not say. Wc stays.
-func (l *law) restart() {
+func (l *law) resetLoad() {
 	l.ref.u, l.ref.stage = 1, 0
 	for i := range l.hop {
 		l.hop[i] = reference{u: 1, wc: l.w}
 	}
 }
 
-// take is given the records of a packet and tells what they were. measure and react
-// come before the records are stored.
-func (l *law) take(now unit.Time, p *cc.Telemetry, commit bool) news {
+// newRecords is given the records of a packet and tells what they were. measureInflight and
+// updateWindow come before the records are stored.
+func (l *law) newRecords(now unit.Time, p *cc.Telemetry, commit bool) comparison {
 	if len(p.Hops) == 0 && p.Load > 0 && l.perTime > 0 {
 		// §6, telemetry upon congestion: no hop had cause to write a record. What is known
 		// of U is a bound, which makes the window grow as far as is safe.
-		l.track.forget()
-		l.ref.u, l.worst = p.Load, -1
-		l.w = l.compute(&l.ref, commit)
+		l.track.reset()
+		l.ref.u, l.bottleneck = p.Load, -1
+		l.w = l.computeWind(&l.ref, commit)
 		return measured
 	}
 	if len(p.Hops) == 0 || l.perTime == 0 {
-		return nothing
+		return unusable
 	}
 	what := l.track.compare(now, l.t, p)
 	switch what {
-	case nothing:
-		return nothing
-	case first:
+	case unusable:
+		return unusable
+	case firstRecords:
 		if l.flow.NICRate == 0 {
 			l.rate = slowest(p)
-			l.base(l.t)
-			l.rebase()
+			l.setBaseRTT(l.t)
+			l.rescale()
 		}
-		l.restart()
+		l.resetLoad()
 	case measured:
-		if !l.measure(p) {
-			return nothing // no hop has a rate
+		if !l.measureInflight(p) {
+			return unusable // no hop has a rate
 		}
-		l.react(commit)
+		l.updateWindow(commit)
 	}
 	l.track.store(now, p, what)
 	return what
 }
 
-// measure is MeasureInflight, lines 1 to 10. Where the load of all hops is 0, line 6
+// measureInflight is MeasureInflight, lines 1 to 10. Where the load of all hops is 0, line 6
 // leaves tau without a value; the first hop's is taken then.
-func (l *law) measure(p *cc.Telemetry) bool {
+func (l *law) measureInflight(p *cc.Telemetry) bool {
 	u, tau, worst := -1.0, 0.0, -1
-	l.seen = 0
+	l.measuredHops = 0
 	for i := range p.Hops[:l.track.n] { // line 3
 		h, old := &p.Hops[i], &l.track.hops[i]
 		dt := float64(h.Time - old.Time)
@@ -207,7 +207,7 @@ func (l *law) measure(p *cc.Telemetry) bool {
 		if dt <= 0 || perByte == 0 {
 			continue
 		}
-		l.seen |= 1 << i
+		l.measuredHops |= 1 << i
 		bytes := float64(h.TxBytes - old.TxBytes)
 		if l.config.Mode == RxRate { // arrivals are departures and what the queue has grown by
 			bytes = max(bytes+float64(h.Queue-old.Queue), 0)
@@ -228,7 +228,7 @@ func (l *law) measure(p *cc.Telemetry) bool {
 	if worst < 0 {
 		return false
 	}
-	l.worst = worst
+	l.bottleneck = worst
 	average(&l.ref.u, u, tau*l.perTime)
 	return true
 }
@@ -240,29 +240,29 @@ func average(u *float64, v, weight float64) {
 	*u = float64((1-weight)*old) + float64(weight*v)
 }
 
-// react computes W.
-func (l *law) react(commit bool) {
+// updateWindow computes W.
+func (l *law) updateWindow(commit bool) {
 	if l.config.Mode != PerHop {
-		l.w = l.compute(&l.ref, commit)
+		l.w = l.computeWind(&l.ref, commit)
 		return
 	}
 	w := l.most
 	for i := range l.hop[:l.track.n] {
-		if l.seen>>i&1 == 1 {
-			w = min(w, l.compute(&l.hop[i], commit))
+		if l.measuredHops>>i&1 == 1 {
+			w = min(w, l.computeWind(&l.hop[i], commit))
 		}
 	}
 	l.w = w
 	l.ref.wc = l.w
 }
 
-// compute is ComputeWind, lines 11 to 20, within the bounds of the window. A load of 0
+// computeWind is ComputeWind, lines 11 to 20, within the bounds of the window. A load of 0
 // gives the largest.
-func (l *law) compute(r *reference, commit bool) float64 {
+func (l *law) computeWind(r *reference, commit bool) float64 {
 	multiply := r.u >= l.config.Eta || r.stage >= l.config.MaxStage // line 12
-	w := r.wc + l.ai                                                // line 17
+	w := r.wc + l.wai                                               // line 17
 	if multiply {
-		w = r.wc/(r.u/l.config.Eta) + l.ai // line 13
+		w = r.wc/(r.u/l.config.Eta) + l.wai // line 13
 	}
 	w = l.clamp(w)
 	if commit { // lines 14, 15, 18, 19

@@ -12,7 +12,7 @@ import (
 // does not average again.
 type PINT struct {
 	law
-	trip
+	roundTrip
 	share float64
 }
 
@@ -49,25 +49,25 @@ func NewPINT(f cc.Flow, c PINTConfig) (*PINT, error) {
 
 // OnAck is NewAck (draft-miao §4.2 line 21) with the load as U.
 func (p *PINT) OnAck(_ unit.Time, a *cc.Ack) {
-	if p.learn(a) {
-		p.rebase()
+	if p.updateBaseRTT(a) {
+		p.rescale()
 	}
 	if !(a.Telemetry.Load > 0) || p.share < 1 && p.flow.Random.Float64() >= p.share {
-		p.unsteered(a)
+		p.withoutTelemetry(a)
 		return
 	}
-	p.steered()
-	commit := p.over(a)
+	p.withTelemetry()
+	commit := p.roundTripOver(a)
 	p.ref.u = a.Telemetry.Load
-	p.w = p.compute(&p.ref, commit)
+	p.w = p.computeWind(&p.ref, commit)
 	if commit {
-		p.begin(a)
+		p.beginRoundTrip(a)
 	}
 }
 
 // OnLoss is as the Sender's.
 func (p *PINT) OnLoss(_ unit.Time, l cc.Loss) {
-	p.lose(l)
+	p.onLoss(l)
 	if l.Kind == cc.RetransmissionTimeout {
 		p.lastUpdateSeq = p.una
 	}

@@ -43,7 +43,7 @@ func (c *PowerConfig) Params(p *scheme.Params) {
 // (95 %) and floor (50 %), which the paper does not have.
 type PowerTCP struct {
 	window
-	trip
+	roundTrip
 	config PowerConfig
 	track  track
 	power  float64 // smoothed, of the worst hop, normalised
@@ -66,55 +66,55 @@ func NewPower(f cc.Flow, c PowerConfig) (*PowerTCP, error) {
 	}
 	p := &PowerTCP{window: newWindow(f, c.T, c.MinRate), config: c, power: 1}
 	p.old = p.w
-	p.track.forget()
+	p.track.reset()
 	return p, nil
 }
 
 // OnAck is NEWACK of algorithm 1.
 func (p *PowerTCP) OnAck(now unit.Time, a *cc.Ack) {
-	if p.learn(a) {
+	if p.updateBaseRTT(a) {
 		p.old = p.clamp(p.old)
 	}
 	if len(a.Telemetry.Hops) == 0 && a.Telemetry.Load > 0 && p.perTime > 0 {
 		// telemetry upon congestion, and no hop is: its power is below
-		p.track.forget()
+		p.track.reset()
 		p.power = a.Telemetry.Load
-		p.steered()
-		p.update(a)
+		p.withTelemetry()
+		p.updateWindow(a)
 		return
 	}
 	if len(a.Telemetry.Hops) == 0 || p.perTime == 0 {
-		p.unsteered(a)
+		p.withoutTelemetry(a)
 		return
 	}
 	path := &a.Telemetry
 	what := p.track.compare(now, p.t, path)
 	switch what {
-	case nothing:
-		p.unsteered(a)
+	case unusable:
+		p.withoutTelemetry(a)
 		return
-	case first:
-		p.unsteered(a)
+	case firstRecords:
+		p.withoutTelemetry(a)
 		if p.flow.NICRate == 0 {
 			p.rate = slowest(path)
-			p.base(p.t)
+			p.setBaseRTT(p.t)
 			p.old = p.clamp(p.old)
 		}
 		p.power = 1
-		p.begin(a)
+		p.beginRoundTrip(a)
 	case measured:
-		if !p.norm(path) {
-			p.unsteered(a)
+		if !p.normPower(path) {
+			p.withoutTelemetry(a)
 			return
 		}
-		p.steered()
-		p.update(a)
+		p.withTelemetry()
+		p.updateWindow(a)
 	}
 	p.track.store(now, path, what)
 }
 
-// norm is NORMPOWER.
-func (p *PowerTCP) norm(path *cc.Telemetry) bool {
+// normPower is NORMPOWER.
+func (p *PowerTCP) normPower(path *cc.Telemetry) bool {
 	power, tau := -1.0, 0.0
 	for i := range path.Hops[:p.track.n] {
 		h, old := path.Hops[i], &p.track.hops[i]
@@ -136,11 +136,11 @@ func (p *PowerTCP) norm(path *cc.Telemetry) bool {
 	return true
 }
 
-// update is UPDATEWINDOW and UPDATEOLD.
-func (p *PowerTCP) update(a *cc.Ack) {
-	if p.over(a) {
+// updateWindow is UPDATEWINDOW and UPDATEOLD.
+func (p *PowerTCP) updateWindow(a *cc.Ack) {
+	if p.roundTripOver(a) {
 		p.old = p.w
-		p.begin(a)
+		p.beginRoundTrip(a)
 	}
 	beta := float64(p.config.Beta) * float64(p.t) / 8e12
 	if p.config.N > 0 {
@@ -155,9 +155,9 @@ func (p *PowerTCP) Power() float64 { return p.power }
 
 // OnLoss is as the Sender's.
 func (p *PowerTCP) OnLoss(_ unit.Time, l cc.Loss) {
-	p.lose(l)
+	p.onLoss(l)
 	if l.Kind == cc.RetransmissionTimeout {
-		p.track.forget()
+		p.track.reset()
 		p.lastUpdateSeq = p.una
 	}
 }

@@ -31,7 +31,7 @@ type Receiver struct {
 	law
 	lastUpdateTime unit.Time
 	changed        bool // W, since the last feedback
-	told           cc.Feedback
+	feedback       cc.Feedback
 	census         *cc.Census
 	member         cc.Member
 }
@@ -50,7 +50,7 @@ func NewReceiver(f cc.Flow, c Config, census *cc.Census) (*Receiver, error) {
 		return nil, errNoT
 	}
 	r := &Receiver{law: l, census: census}
-	r.told = r.feedback()
+	r.feedback = r.newFeedback()
 	return r, nil
 }
 
@@ -61,40 +61,40 @@ func (r *Receiver) OnData(now unit.Time, d *cc.Telemetry) (cc.Feedback, bool) {
 		r.census.Count(now, r.t, &r.member)
 	}
 	commit := now > r.lastUpdateTime+r.t // line 29
-	switch r.take(now, d, commit) {
-	case nothing:
-		return r.told, false
-	case first:
+	switch r.newRecords(now, d, commit) {
+	case unusable:
+		return r.feedback, false
+	case firstRecords:
 		r.lastUpdateTime = now
-		return r.told, false
+		return r.feedback, false
 	}
-	r.share(d)
+	r.updateIncrease(d)
 	if !commit { // line 34
 		r.changed = true
-		return r.told, false
+		return r.feedback, false
 	}
-	return r.tell(now), true // lines 31, 32
+	return r.sendFeedback(now), true // lines 31, 32
 }
 
-// share sets W_ai by the flows counted, while the last hop, the one to this host, is
+// updateIncrease sets W_ai by the flows counted, while the last hop, the one to this host, is
 // the bottleneck. It holds from the next window on.
-func (r *Receiver) share(p *cc.Telemetry) {
+func (r *Receiver) updateIncrease(p *cc.Telemetry) {
 	n := 0
-	if r.census != nil && p.Missed == 0 && r.worst == r.track.n-1 {
+	if r.census != nil && p.Missed == 0 && r.bottleneck == r.track.n-1 {
 		n = r.census.Flows()
 	}
 	if n != r.flows {
-		r.increase(n)
+		r.setIncrease(n)
 	}
 }
 
-func (r *Receiver) tell(now unit.Time) cc.Feedback {
+func (r *Receiver) sendFeedback(now unit.Time) cc.Feedback {
 	r.lastUpdateTime, r.changed = now, false
-	r.told = r.feedback()
-	return r.told
+	r.feedback = r.newFeedback()
+	return r.feedback
 }
 
-func (r *Receiver) feedback() cc.Feedback {
+func (r *Receiver) newFeedback() cc.Feedback {
 	return cc.Feedback{Window: max(unit.Bytes(r.w), 1), Flows: r.flows}
 }
 
@@ -109,19 +109,19 @@ func (r *Receiver) NextTimer() unit.Time {
 // OnTimer commits and returns the window that no packet came to tell.
 func (r *Receiver) OnTimer(now unit.Time) (cc.Feedback, bool) {
 	if now < r.NextTimer() {
-		return r.told, false
+		return r.feedback, false
 	}
-	r.react(true)
-	return r.tell(now), true
+	r.updateWindow(true)
+	return r.sendFeedback(now), true
 }
 
-// Told is what an ordinary acknowledgement carries.
-func (r *Receiver) Told() cc.Feedback { return r.told }
+// Feedback is what an ordinary acknowledgement carries.
+func (r *Receiver) Feedback() cc.Feedback { return r.feedback }
 
 // Coalesce is how many packets an acknowledgement may wait for, of at most most: half of
 // the window that was told, and one at least.
 func (r *Receiver) Coalesce(most int) int {
-	return max(1, min(most, int(r.told.Window/unit.Bytes(r.flow.MSS)/2)))
+	return max(1, min(most, int(r.feedback.Window/unit.Bytes(r.flow.MSS)/2)))
 }
 
 // Close takes the flow out of the count.
@@ -164,14 +164,14 @@ func NewFollower(f cc.Flow, c Config) *Follower {
 // OnAck takes the window that the receiver tells, within the bounds of every window here:
 // a receiver that lies gets line rate at most.
 func (f *Follower) OnAck(_ unit.Time, a *cc.Ack) {
-	f.learn(a)
+	f.updateBaseRTT(a)
 	if a.Feedback.Window <= 0 {
-		f.unsteered(a)
+		f.withoutTelemetry(a)
 		return
 	}
-	f.steered()
+	f.withTelemetry()
 	f.w = f.clamp(float64(a.Feedback.Window))
 }
 
 // OnLoss is the timeout's.
-func (f *Follower) OnLoss(_ unit.Time, l cc.Loss) { f.lose(l) }
+func (f *Follower) OnLoss(_ unit.Time, l cc.Loss) { f.onLoss(l) }

@@ -23,7 +23,7 @@ func path(hops ...telemetry.Hop) *cc.Telemetry { return &cc.Telemetry{Hops: hops
 // Lines 28 to 34, and that L is stored at each packet: loads are those between packets.
 func TestReceiver(t *testing.T) {
 	r := newReceiver(t, nil)
-	if f := r.Told(); f.Window != 125000 || r.Decision().Rate != 100*gbps {
+	if f := r.Feedback(); f.Window != 125000 || r.Decision().Rate != 100*gbps {
 		t.Errorf("before any packet: %+v", f)
 	}
 	tell := func(now unit.Time, tx uint64, queue unit.Bytes) (cc.Feedback, bool) {
@@ -40,7 +40,7 @@ func TestReceiver(t *testing.T) {
 	near(t, "U", r.ref.u, 1.15)
 	near(t, "Wc", r.ref.wc, 125000)
 	near(t, "W", r.w, 125000/(1.15/0.95)+80)
-	if r.Told().Window != 125000 {
+	if r.Feedback().Window != 125000 {
 		t.Error("ordinary acknowledgements carry line 34's window")
 	}
 	// Line 29 is now > lastUpdateTime + T: 60 µs is not, the picosecond after is.
@@ -49,7 +49,8 @@ func TestReceiver(t *testing.T) {
 	want := 125000/(u/0.95) + 80
 	near(t, "U", r.ref.u, u)
 	near(t, "Wc", r.ref.wc, want)
-	if !told || f.Window != unit.Bytes(want) || r.Told() != f || r.Decision().Rate != unit.Rate(want*8e12/float64(10*us)) {
+	if !told || f.Window != unit.Bytes(want) || r.Feedback() != f ||
+		r.Decision().Rate != unit.Rate(want*8e12/float64(10*us)) {
 		t.Errorf("line 31: %+v, %v, want %v", f, told, want)
 	}
 	if _, told := r.OnData(200*us, &cc.Telemetry{}); told {
@@ -126,11 +127,11 @@ func TestReceiverSmallWindows(t *testing.T) {
 	for i := range 60 {
 		now += 11 * us
 		r.OnData(now, path(hop(1, now, uint64(i)*137500, 500_000)))
-		if n := r.Coalesce(16); n < 1 || n > 1 && unit.Bytes(2*n*1000) > r.Told().Window {
-			t.Errorf("a window of %v lets %d coalesce", r.Told().Window, n)
+		if n := r.Coalesce(16); n < 1 || n > 1 && unit.Bytes(2*n*1000) > r.Feedback().Window {
+			t.Errorf("a window of %v lets %d coalesce", r.Feedback().Window, n)
 		}
 	}
-	f := r.Told()
+	f := r.Feedback()
 	if f.Window >= 1000 || f.Window < 1 || r.Decision().Rate >= 800*unit.Mbps || r.Decision().Rate < unit.Mbps {
 		t.Errorf("%+v", f)
 	}
@@ -187,19 +188,19 @@ func TestReceiverCounts(t *testing.T) {
 		for _, r := range []*Receiver{a, b} {
 			r.OnData(now, path(hop(1, now, tx, first), hop(2, now, tx, last)))
 		}
-		return a.Told()
+		return a.Feedback()
 	}
 	for range 3 {
 		step(0, 100)
 	}
-	if f := step(0, 100); f.Flows != 2 || a.ai != 125000*(1-Defaults().Eta)/2 {
-		t.Errorf("the last hop is the bottleneck: %+v, W_ai %v", f, a.ai)
+	if f := step(0, 100); f.Flows != 2 || a.wai != 125000*(1-Defaults().Eta)/2 {
+		t.Errorf("the last hop is the bottleneck: %+v, W_ai %v", f, a.wai)
 	}
 	for range 3 {
 		step(100, 0)
 	}
-	if f := step(100, 0); f.Flows != 0 || a.ai != 80 {
-		t.Errorf("the first is: %+v, W_ai %v", f, a.ai)
+	if f := step(100, 0); f.Flows != 0 || a.wai != 80 {
+		t.Errorf("the first is: %+v, W_ai %v", f, a.wai)
 	}
 	b.Close()
 	if census.Flows() != 1 {
@@ -215,7 +216,7 @@ func TestFollower(t *testing.T) {
 	for i := range 40 {
 		n := unit.Time(i) * us
 		r.OnData(n, path(hop(1, n, uint64(i)*12500, 50000)))
-		f := r.Told()
+		f := r.Feedback()
 		s.OnAck(n, &cc.Ack{Feedback: cc.Feedback{Window: f.Window}})
 		if d := s.Decision(); d.Window != f.Window {
 			t.Fatalf("at %v: %+v; told %+v", n, d, f)

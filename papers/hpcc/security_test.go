@@ -269,7 +269,7 @@ func (l *liar) Receive(now unit.Time, p *packet.Packet) bool {
 // boundless is Rx-HPCC's part of a receiver that wants the largest window there is.
 type boundless struct{ cc.Receiver }
 
-func (boundless) Told() cc.Feedback { return cc.Feedback{Window: math.MaxInt64} }
+func (boundless) Feedback() cc.Feedback { return cc.Feedback{Window: math.MaxInt64} }
 
 // draft-miao §9.1, which points to RFC 8888: a receiver that lies. Its key is good, so integrity is no
 // help; what bounds the harm is that a window is W_init = B_NIC·T at most, and the rate B_NIC. So
@@ -451,8 +451,9 @@ func TestRelativeOncePerRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, a := range []cc.Ack{{Telemetry: cc.Telemetry{Load: 1}, Seq: 1000, Next: 100_000}, {Telemetry: cc.Telemetry{Load: 2},
-			Seq: 2000, Next: 101_000}} {
+		for i, a := range []cc.Ack{{Telemetry: cc.Telemetry{Load: 1}, Seq: 1000, Next: 100_000},
+			{Telemetry: cc.Telemetry{Load: 2},
+				Seq: 2000, Next: 101_000}} {
 			s.OnAck(unit.Time(i)*us, &a)
 			if x := s.State(); math.Abs(x.W-want[i]) > 1 || math.Abs(x.Wc-125_000) > 1 || x.LastUpdateSeq != 100_000 {
 				t.Errorf("%v, ACK %d: %+v, want W %v", mode, i, x, want[i])

@@ -9,7 +9,7 @@ import (
 // Sender is HPCC++ at the sender of one flow.
 type Sender struct {
 	law
-	trip
+	roundTrip
 }
 
 // New makes the controller of a flow.
@@ -25,17 +25,17 @@ func New(f cc.Flow, c Config) (*Sender, error) {
 // measurement changes nothing: it neither commits nor moves lastUpdateSeq; one with the
 // first records of a path begins a round trip.
 func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
-	if s.learn(a) {
-		s.rebase()
+	if s.updateBaseRTT(a) {
+		s.rescale()
 	}
 	if a.Feedback.Flows != s.flows && (a.Feedback.Flows > 0 || a.Telemetry.Hops != nil) {
-		s.increase(a.Feedback.Flows)
+		s.setIncrease(a.Feedback.Flows)
 	}
 	if a.Telemetry.Hops == nil && a.Telemetry.Load == 0 {
-		s.unsteered(a)
+		s.withoutTelemetry(a)
 		return
 	}
-	commit := s.over(a) // line 22
+	commit := s.roundTripOver(a) // line 22
 	p := &a.Telemetry
 	switch s.config.Mode {
 	case PerACK:
@@ -48,27 +48,27 @@ func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
 			return
 		}
 	}
-	switch s.take(now, p, commit) {
-	case nothing:
-		s.unsteered(a)
+	switch s.newRecords(now, p, commit) {
+	case unusable:
+		s.withoutTelemetry(a)
 		return
-	case first:
-		s.unsteered(a)
+	case firstRecords:
+		s.withoutTelemetry(a)
 		commit = true
 	case measured:
-		s.steered()
+		s.withTelemetry()
 	}
 	if commit {
-		s.begin(a) // line 24
+		s.beginRoundTrip(a) // line 24
 	}
 }
 
 // OnLoss: after a timeout the records are old, and nothing that was sent before will be
 // acknowledged: the next acknowledgement ends the round trip.
 func (s *Sender) OnLoss(_ unit.Time, l cc.Loss) {
-	s.lose(l)
+	s.onLoss(l)
 	if l.Kind == cc.RetransmissionTimeout {
-		s.track.forget()
+		s.track.reset()
 		s.lastUpdateSeq = s.una
 	}
 }
@@ -86,6 +86,6 @@ type State struct {
 
 // State returns it.
 func (s *Sender) State() State {
-	return State{U: s.ref.u, W: s.w, Wc: s.ref.wc, WAI: s.ai, Stage: s.ref.stage, Bottleneck: s.worst, T: s.t,
+	return State{U: s.ref.u, W: s.w, Wc: s.ref.wc, WAI: s.wai, Stage: s.ref.stage, Bottleneck: s.bottleneck, T: s.t,
 		LastUpdateSeq: s.lastUpdateSeq}
 }

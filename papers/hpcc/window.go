@@ -18,22 +18,22 @@ type window struct {
 	least   float64 // bounds of w
 	most    float64
 
-	lost   bool    // by a timeout all that was in flight
-	probes float64 // window until there are records again, then w holds
-	una    int64
+	timedOut bool    // by a timeout all that was in flight
+	restart  float64 // window until there are records again, then w holds
+	una      int64
 }
 
-// trip is the round trip since the last update, of lines 22 to 24.
-type trip struct {
+// roundTrip is the round trip since the last update, of lines 22 to 24.
+type roundTrip struct {
 	lastUpdateSeq int64 // line 24
 	delivered     int64 // Ack.Delivered then
 }
 
-// over is line 22: a packet that was sent after the last update has been acknowledged. A
+// roundTripOver is line 22: a packet that was sent after the last update has been acknowledged. A
 // sender that has gone back sends much of what is below lastUpdateSeq again: snd_nxt was
 // not the first byte never sent. Of packets that were sent again what had been delivered by
 // then tells.
-func (t *trip) over(a *cc.Ack) bool {
+func (t *roundTrip) roundTripOver(a *cc.Ack) bool {
 	seq := a.Seq
 	if seq == 0 {
 		seq = a.Una
@@ -42,8 +42,8 @@ func (t *trip) over(a *cc.Ack) bool {
 		a.Delivery.PriorDelivered >= t.delivered
 }
 
-// begin is line 24.
-func (t *trip) begin(a *cc.Ack) { t.lastUpdateSeq, t.delivered = a.Next, a.Delivered }
+// beginRoundTrip is line 24.
+func (t *roundTrip) beginRoundTrip(a *cc.Ack) { t.lastUpdateSeq, t.delivered = a.Next, a.Delivered }
 
 func newWindow(f cc.Flow, t unit.Time, minRate unit.Rate) window {
 	if t == 0 {
@@ -52,17 +52,17 @@ func newWindow(f cc.Flow, t unit.Time, minRate unit.Rate) window {
 	f.MSS = max(f.MSS, 1)
 	x := window{flow: f, given: t > 0, rate: f.NICRate, minRate: minRate,
 		w: float64(max(f.InitialWindow, 1)) * float64(f.MSS)}
-	x.base(t)
+	x.setBaseRTT(t)
 	if x.rate > 0 && t > 0 {
 		x.w = x.most // flows start at line rate (draft-miao §5)
 	}
 	return x
 }
 
-// base sets the base round-trip time and with it the bounds of the window, which the
+// setBaseRTT sets the base round-trip time and with it the bounds of the window, which the
 // draft leaves open: from MinRate·T, and at least a byte, up to W_init = B_NIC·T, the
 // least rate of the path standing for a NIC's that is not known, and at least a packet.
-func (x *window) base(t unit.Time) {
+func (x *window) setBaseRTT(t unit.Time) {
 	x.t, x.perTime = t, 0
 	x.least, x.most = 1, cc.Unlimited*float64(x.flow.MSS)
 	if t > 0 {
@@ -75,13 +75,13 @@ func (x *window) base(t unit.Time) {
 	x.w = x.clamp(x.w)
 }
 
-// learn takes a measured T if none is given, and tells whether T has changed.
-func (x *window) learn(a *cc.Ack) bool {
+// updateBaseRTT takes a measured T if none is given, and tells whether T has changed.
+func (x *window) updateBaseRTT(a *cc.Ack) bool {
 	x.una = a.Una
 	if x.given || a.RTT.Min <= 0 || a.RTT.Min == x.t {
 		return false
 	}
-	x.base(a.RTT.Min)
+	x.setBaseRTT(a.RTT.Min)
 	return true
 }
 
@@ -93,27 +93,27 @@ func (x *window) clamp(w float64) float64 {
 	return max(w, x.least)
 }
 
-// steered: there are records that tell how much may be in flight.
-func (x *window) steered() { x.lost = false }
+// withTelemetry: there are records that tell how much may be in flight.
+func (x *window) withTelemetry() { x.timedOut = false }
 
-// unsteered: an ACK without records. After a timeout the window grows from one packet
+// withoutTelemetry: an ACK without records. After a timeout the window grows from one packet
 // by what is acknowledged, as in slow start (RFC 5681 §3.1), up to W; otherwise W stays.
-func (x *window) unsteered(a *cc.Ack) {
-	if x.lost {
-		if x.probes += float64(a.Bytes); x.probes >= x.w {
-			x.lost = false
+func (x *window) withoutTelemetry(a *cc.Ack) {
+	if x.timedOut {
+		if x.restart += float64(a.Bytes); x.restart >= x.w {
+			x.timedOut = false
 		}
 	}
 }
 
-// lose: after a timeout nothing is known of the path. The drafts do not say what then;
+// onLoss: after a timeout nothing is known of the path. The drafts do not say what then;
 // one packet is sent to find out. Other losses do not move the window: telemetry does.
-func (x *window) lose(l cc.Loss) {
+func (x *window) onLoss(l cc.Loss) {
 	switch l.Kind {
 	case cc.RetransmissionTimeout:
-		x.lost, x.probes = true, float64(x.flow.MSS)
+		x.timedOut, x.restart = true, float64(x.flow.MSS)
 	case cc.Spurious:
-		x.lost = false
+		x.timedOut = false
 	}
 }
 
@@ -121,8 +121,8 @@ func (x *window) lose(l cc.Loss) {
 // W that is not rounded: a W below a packet paces packets, one in flight.
 func (x *window) Decision() cc.Decision {
 	w := x.w
-	if x.lost {
-		w = min(w, x.probes)
+	if x.timedOut {
+		w = min(w, x.restart)
 	}
 	d := cc.Decision{Window: max(unit.Bytes(w), unit.Bytes(x.flow.MSS)), NextTimer: unit.Never}
 	if x.perTime > 0 {

@@ -38,20 +38,20 @@ type host struct {
 
 // slot is one endpoint of a flow at this host.
 type slot struct {
-	endpoint transport.Endpoint
-	stirring transport.Stirring // the same, if it is; or nil
-	counters *transport.Counters
-	sendAt   unit.Time // what sends holds for it, Never if nothing
-	timerAt  unit.Time // what timers holds for it
-	next     int32     // in the ring of ready slots
-	flow     packet.FlowID
-	src, dst packet.Addr
-	srcPort  uint16
-	dstPort  uint16
-	leads    int32 // 1 + index into host.leads, of a receiver that other flows wait for; 0: none does
-	class    uint8
-	ready    bool
-	finite   bool // a sender with an end that has not come yet
+	endpoint     transport.Endpoint
+	rescheduling transport.Rescheduling // the same, if it is; or nil
+	counters     *transport.Counters
+	sendAt       unit.Time // what sends holds for it, Never if nothing
+	timerAt      unit.Time // what timers holds for it
+	next         int32     // in the ring of ready slots
+	flow         packet.FlowID
+	src, dst     packet.Addr
+	srcPort      uint16
+	dstPort      uint16
+	leads        int32 // 1 + index into host.leads, of a receiver that other flows wait for; 0: none does
+	class        uint8
+	ready        bool
+	finite       bool // a sender with an end that has not come yet
 }
 
 // lead is a flow to this host, after which others from here begin (Flow.After).
@@ -129,7 +129,7 @@ func (h *host) add(s slot) int32 {
 	i := int32(len(h.slot))
 	s.sendAt, s.timerAt, s.next = unit.Never, unit.Never, -1
 	s.counters = s.endpoint.Counters()
-	s.stirring, _ = s.endpoint.(transport.Stirring)
+	s.rescheduling, _ = s.endpoint.(transport.Rescheduling)
 	h.slot = append(h.slot, s)
 	return i
 }
@@ -160,8 +160,8 @@ func (h *host) update(i int32, now unit.Time) {
 	if s.leads > 0 {
 		h.lead(i, now)
 	}
-	if s.stirring != nil {
-		for f, ok := s.stirring.Stirred(); ok; f, ok = s.stirring.Stirred() {
+	if s.rescheduling != nil {
+		for f, ok := s.rescheduling.Rescheduled(); ok; f, ok = s.rescheduling.Rescheduled() {
 			h.update(h.run.receiver[f], now)
 		}
 	}

@@ -249,7 +249,7 @@ func (r *Simulation) begin(i int, now unit.Time) {
 	h := r.hosts[f.Src]
 	s := &h.slot[r.sender[i]]
 	s.endpoint, s.counters, s.class = e, e.Counters(), class(e, f.Class)
-	s.stirring, _ = e.(transport.Stirring)
+	s.rescheduling, _ = e.(transport.Rescheduling)
 	h.update(r.sender[i], now)
 }
 

@@ -75,15 +75,15 @@ type Supply struct {
 	base  unit.Time // T; 0: not known yet
 	srtt  unit.Time
 
-	bounds  bool
-	rate    float64 // B, bit/s of payload; +Inf while there is none
-	window  float64 // its window, in bytes; +Inf without T
-	least   float64 // of B, in the round trip of the last reduction
-	reduced unit.Time
-	heard   unit.Time // the last notice
+	bounds    bool
+	rate      float64 // B, bit/s of payload; +Inf while there is none
+	window    float64 // its window, in bytes; +Inf without T
+	least     float64 // of B, in the round trip of the last reduction
+	reducedAt unit.Time
+	heard     unit.Time // the last notice
 
 	noticed int64 // packets that NACKs have reported lost
-	told    bool  // the inner controller, of a state other than Open
+	reduced bool  // the inner controller, of a state other than Open
 	ack     cc.Ack
 }
 
@@ -130,11 +130,11 @@ func (s *Supply) OnSend(now unit.Time, x cc.Sent) { s.inner.OnSend(now, x) }
 
 // OnAck learns round-trip times, lets the wrapped controller know, and opens the bound.
 func (s *Supply) OnAck(now unit.Time, a *cc.Ack) {
-	s.learn(a)
+	s.updateRTT(a)
 	if s.noticed > 0 || s.bounds {
 		s.ack = *a
 		s.ack.Losses.Total = s.lostTotal(a.Losses.Total)
-		if a.Losses.State == cc.Recovery && !s.told {
+		if a.Losses.State == cc.Recovery && !s.reduced {
 			s.ack.Losses.State = cc.Open
 		}
 		if s.tighter() {
@@ -149,8 +149,8 @@ func (s *Supply) OnAck(now unit.Time, a *cc.Ack) {
 	}
 }
 
-// learn takes what the transport has measured.
-func (s *Supply) learn(a *cc.Ack) {
+// updateRTT takes what the transport has measured.
+func (s *Supply) updateRTT(a *cc.Ack) {
 	s.srtt = max(a.RTT.Smoothed, 0)
 	if s.given || a.RTT.Min <= 0 || a.RTT.Min == s.base {
 		return
@@ -173,7 +173,7 @@ func (s *Supply) tighter() bool {
 // after a reduction, and lets go of it when it bounds nothing.
 func (s *Supply) open(now unit.Time, delivered unit.Bytes) {
 	trip := s.trip()
-	if trip <= 0 || now-s.reduced < trip {
+	if trip <= 0 || now-s.reducedAt < trip {
 		return
 	}
 	gain := slow
@@ -199,14 +199,14 @@ func (s *Supply) OnNotice(now unit.Time, n cc.Notice) {
 	}
 	s.heard = now
 	trip := s.trip()
-	held := s.bounds && (trip <= 0 || now-s.reduced < trip) // there was a reduction in this round trip
+	held := s.bounds && (trip <= 0 || now-s.reducedAt < trip) // there was a reduction in this round trip
 	rate := s.offered(n, held)
 	if rate <= 0 || rate >= s.rate {
 		return
 	}
 	if !held {
 		s.least = max(s.allowed()*depth, s.mss*8e12/float64(max(pauseTrips*trip, leastPause)))
-		s.bounds, s.reduced = true, now
+		s.bounds, s.reducedAt = true, now
 	}
 	s.set(min(max(rate, s.least), s.rate))
 }
@@ -244,9 +244,9 @@ func (s *Supply) allowed() float64 {
 func (s *Supply) OnLoss(now unit.Time, l cc.Loss) {
 	switch l.Kind {
 	case cc.FastRecovery, cc.LossInReduction, cc.ECNEcho, cc.RetransmissionTimeout:
-		s.told = true
+		s.reduced = true
 	case cc.Recovered:
-		s.told = false
+		s.reduced = false
 	}
 	l.LostTotal = s.lostTotal(l.LostTotal)
 	s.inner.OnLoss(now, l)

@@ -517,7 +517,7 @@ func TestNoAllocation(t *testing.T) {
 			r.Emit(now, q)
 			s.Receive(now, q)
 		}
-		r.Stirred()
+		r.Rescheduled()
 	}
 	for range 10_000 {
 		one()

@@ -159,7 +159,7 @@ func (w *pipe) put(p *packet.Packet, hook func(*packet.Packet) fate, at unit.Tim
 // whoever may send now.
 func (w *pipe) stir(i int, before *member) {
 	named := false
-	for f, ok := w.r[i].Stirred(); ok; f, ok = w.r[i].Stirred() {
+	for f, ok := w.r[i].Rescheduled(); ok; f, ok = w.r[i].Rescheduled() {
 		named = named || w.r[f].queue.head() == &w.r[f].member
 	}
 	if h := w.r[i].queue.head(); h != nil && h != before && h != &w.r[i].member && !named {

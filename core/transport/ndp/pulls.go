@@ -9,9 +9,9 @@ import (
 // priority before the others, and one PULL goes in the time of a full frame on the
 // host's link, so that what is pulled comes at that link's rate.
 type pulls struct {
-	rings   [2]ring   // with priority, without
-	at      unit.Time // when the next one may go
-	stirred bool      // the head has changed without a call into its flow
+	rings       [2]ring   // with priority, without
+	at          unit.Time // when the next one may go
+	rescheduled bool      // the head has changed without a call into its flow
 }
 
 // ring is a list of the flows that want PULLs, the next one first.
@@ -64,7 +64,7 @@ func (q *pulls) cut(m *member, n int64) {
 		return
 	}
 	if m.wants = n; n == 0 {
-		q.stirred = q.stirred || q.head() == m
+		q.rescheduled = q.rescheduled || q.head() == m
 		q.remove(m)
 	}
 }
@@ -93,5 +93,5 @@ func (q *pulls) send(now, gap unit.Time) {
 	if m.wants--; m.wants > 0 {
 		q.append(m)
 	}
-	q.stirred = true
+	q.rescheduled = true
 }

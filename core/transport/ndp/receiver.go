@@ -139,12 +139,12 @@ func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
 	r.fill(p, packet.Notice, r.pulled, r.seq(r.expected), 0, 0)
 }
 
-// Stirred names the flow whose turn it is, when that has changed.
-func (r *Receiver) Stirred() (packet.FlowID, bool) {
-	if !r.queue.stirred {
+// Rescheduled names the flow whose turn it is, when that has changed.
+func (r *Receiver) Rescheduled() (packet.FlowID, bool) {
+	if !r.queue.rescheduled {
 		return 0, false
 	}
-	r.queue.stirred = false
+	r.queue.rescheduled = false
 	m := r.queue.head()
 	if m == nil {
 		return 0, false

@@ -69,7 +69,7 @@ func newSender(f transport.Flow, c Config, e ends) *Sender {
 		s.stop = unit.Never
 	}
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
-	s.think(f.Start)
+	s.schedule(f.Start)
 	return s
 }
 
@@ -91,9 +91,9 @@ func (s *Sender) Gauge() transport.Gauge {
 
 func (s *Sender) at(n int64) *sent { return &s.ring[n&int64(len(s.ring)-1)] }
 
-// think decides what is sent next, and when something ought to have been heard. It is
+// schedule decides what is sent next, and when something ought to have been heard. It is
 // called after everything that happens.
-func (s *Sender) think(now unit.Time) {
+func (s *Sender) schedule(now unit.Time) {
 	s.plan, s.repair, s.timerAt = -1, false, unit.Never
 	if s.una == s.packets {
 		return
@@ -191,7 +191,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		flags |= packet.FIN
 	}
 	s.fill(p, packet.Data, s.seq(n), s.returned, s.bytes(n), flags)
-	s.think(now)
+	s.schedule(now)
 }
 
 // grow doubles the ring.
@@ -255,7 +255,7 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	default:
 		return false
 	}
-	s.think(now)
+	s.schedule(now)
 	return false
 }
 
@@ -341,5 +341,5 @@ func (s *Sender) Advance(now unit.Time) {
 	}
 	s.backoff++
 	s.quiet = now
-	s.think(now)
+	s.schedule(now)
 }

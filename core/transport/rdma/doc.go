@@ -12,7 +12,7 @@
 //	draft-miao §6.1 probes, answered           Sender.probed             TestProbes
 //	IRN §3.1 NACKs with SACK, recovery         Sender.negative           TestTraces, TestSelectiveRepeat
 //	IRN §3.1 timeouts, RTO_low and RTO_high    Sender.rto, timeout       TestRTO, TestTailLoss
-//	IRN §3.2 BDP-FC                            Sender.think              TestBound
+//	IRN §3.2 BDP-FC                            Sender.schedule            TestBound
 //	RFC 6298 §2, §5 RTO, doubling              Sender.rto, measure       TestRTO, TestMeasuredRTO, TestEverythingLost
 //	DCQCN §3.1 CNPs, one an interval           Receiver.Receive          TestCNP
 //	draft-miao §9.1 notices are checked        Sender.notice             TestNotices
@@ -30,7 +30,7 @@
 //	a switch's CNP                             Sender.notified           TestSwitchCNP
 //	RFC 8257 §3.2 echo of marks                Receiver.Receive          TestEcho
 //	RFC 8257 §3.3 one reduction a window       Sender.turn               TestEchoReduces
-//	coalesced and delayed ACKs                 Receiver.take             TestCoalescing
+//	coalesced and delayed ACKs                 Receiver.data             TestCoalescing
 //	draft-cheng-iccrg-delivery-rate-estimation Sender.conclude           TestDeliveryRate
 //	all of them on paths of any kind           all                       TestRandomPaths, FuzzPath
 //

@@ -19,7 +19,7 @@ func (s *Sender) notified(now unit.Time, p *packet.Packet) {
 	if p.Kind == packet.Notice || readable && n.Cause == packet.CauseMarked {
 		if readable && n.Cause == packet.CauseMarked && s.mine(p) && s.asker.Genuine(p) {
 			s.notice(now, p)
-			s.think(now)
+			s.schedule(now)
 		}
 		return
 	}
@@ -31,7 +31,7 @@ func (s *Sender) notified(now unit.Time, p *packet.Packet) {
 		return
 	}
 	s.counters.NacksTaken++
-	s.think(now)
+	s.schedule(now)
 }
 
 // out is the packet that begins at byte seq, if it is out and not SACKed, and its state; nil
@@ -67,7 +67,7 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 		if s.reduces() && s.state == cc.Open && s.gate.Reduce(now, x.at, s.rtt()) {
 			before := s.decision
 			s.state, s.recover = cc.Reduced, s.top
-			s.lose(now, cc.Loss{Kind: cc.ECNEcho})
+			s.changeState(now, cc.Loss{Kind: cc.ECNEcho})
 			if s.decision.Window >= before.Window && s.decision.Rate >= before.Rate {
 				s.gate.Vain() // DCTCP without a history of marks, or none that heeds them: what is lost still reduces
 			}
@@ -94,7 +94,7 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 			kind = cc.LossInReduction
 		}
 		s.state, s.recover = cc.Recovery, s.top
-		s.lose(now, cc.Loss{Kind: kind, Lost: lost})
+		s.changeState(now, cc.Loss{Kind: kind, Lost: lost})
 	}
 	s.hold(now)
 	return true

@@ -166,7 +166,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		k++
 	}
 	r.ce = marked
-	own, ok := r.take(now, n, trimmed, p)
+	own, ok := r.data(now, n, trimmed, p)
 	if !ok && atOnce { // draft-miao §6.2 line 31: send_ack(W)
 		own, ok = r.acknowledgement(packet.Ack, p.Seq, false), true
 	}
@@ -192,8 +192,8 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	return true
 }
 
-// take takes packet n in, and tells what is to be answered at once.
-func (r *Receiver) take(now unit.Time, n int64, trimmed bool, p *packet.Packet) (reply, bool) {
+// data takes packet n in, and tells what is to be answered at once.
+func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) (reply, bool) {
 	c := &r.counters
 	switch {
 	case n < r.expected:

@@ -104,7 +104,7 @@ func newSender(f transport.Flow, c Config, control cc.Controller, bound int64, a
 	}
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
 	s.decide()
-	s.think(f.Start)
+	s.schedule(f.Start)
 	return s
 }
 
@@ -162,9 +162,9 @@ func (s *Sender) fits(bytes int64) bool {
 	return n <= 0 || n*s.payload+bytes <= int64(s.decision.Window)
 }
 
-// think decides what is sent next and when, and when the retransmission timer runs out.
+// schedule decides what is sent next and when, and when the retransmission timer runs out.
 // It is called after everything that happens.
-func (s *Sender) think(now unit.Time) {
+func (s *Sender) schedule(now unit.Time) {
 	s.plan, s.planAt = -1, unit.Never
 	if at := max(s.start, s.pacedUntil, s.held); s.una < s.packets {
 		if n := s.lost(); n >= 0 { // IRN §3.1: in recovery what is lost goes before what is new
@@ -253,7 +253,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if s.probe <= now { // draft-miao §6.1, guideline 4: of the flow's 5-tuple and class
 		s.asker.Probe(now, p)
 		s.fill(p, packet.Probe, s.seq(s.top), 0, 0, s.asker.Bytes(p), 0, packet.NotECT)
-		s.think(now)
+		s.schedule(now)
 		return
 	}
 	n := s.plan
@@ -312,7 +312,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	}
 	s.lastSend, s.lastBytes = now, unit.Bytes(bytes)
 	s.pace()
-	s.think(now)
+	s.schedule(now)
 }
 
 // grow doubles the ring.
@@ -345,7 +345,7 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	default:
 		return false
 	}
-	s.think(now)
+	s.schedule(now)
 	return false
 }
 
@@ -454,7 +454,7 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 		s.held, s.holds = 0, 0
 	}
 	s.lostTotal += int64(lost)
-	s.turn(now, lost, s.report.Packets > 0 && p.TCP.Flags&packet.ECE != 0)
+	s.updateState(now, lost, s.report.Packets > 0 && p.TCP.Flags&packet.ECE != 0)
 	s.conclude(now, p, lost, rtt, prior, full, &e)
 }
 
@@ -499,29 +499,29 @@ func (s *Sender) judge(n int64) int {
 	return 1
 }
 
-// turn changes the state of recovery after an acknowledgement. An echo of a mark is a
+// updateState changes the state of recovery after an acknowledgement. An echo of a mark is a
 // reduction once per window of data (RFC 8257 §3.3), unless CNPs stand for it.
-func (s *Sender) turn(now unit.Time, lost int, echoed bool) {
+func (s *Sender) updateState(now unit.Time, lost int, echoed bool) {
 	if s.state != cc.Open && s.una >= s.recover {
 		s.state = cc.Open
-		s.lose(now, cc.Loss{Kind: cc.Recovered})
+		s.changeState(now, cc.Loss{Kind: cc.Recovered})
 		lost = max(lost, s.goneOut-s.namedOut) // lost while the recovery went on
 	}
 	switch {
 	case lost > 0 && s.state == cc.Open:
 		s.state, s.recover = cc.Recovery, s.top
-		s.lose(now, cc.Loss{Kind: cc.FastRecovery, Lost: lost})
+		s.changeState(now, cc.Loss{Kind: cc.FastRecovery, Lost: lost})
 	case lost > 0 && s.state == cc.Reduced:
 		s.state, s.recover = cc.Recovery, s.top
-		s.lose(now, cc.Loss{Kind: cc.LossInReduction, Lost: lost})
+		s.changeState(now, cc.Loss{Kind: cc.LossInReduction, Lost: lost})
 	case echoed && s.state == cc.Open && s.config.ECN == ECNEcho && s.una < s.packets:
 		s.state, s.recover = cc.Reduced, s.top
-		s.lose(now, cc.Loss{Kind: cc.ECNEcho})
+		s.changeState(now, cc.Loss{Kind: cc.ECNEcho})
 	}
 }
 
-// lose tells the controller of a change of state.
-func (s *Sender) lose(now unit.Time, l cc.Loss) {
+// changeState tells the controller of a change of state.
+func (s *Sender) changeState(now unit.Time, l cc.Loss) {
 	if l.Kind != cc.Recovered {
 		s.gate.Note(now) // NACKs count what else reduces
 	}
@@ -576,7 +576,7 @@ func (s *Sender) Advance(now unit.Time) {
 	if s.timerAt <= now {
 		s.timeout(now)
 	}
-	s.think(now)
+	s.schedule(now)
 }
 
 // timeout takes all that is in flight for lost. With go-back-N it is sent anew from the
@@ -603,5 +603,5 @@ func (s *Sender) timeout(now unit.Time) {
 	s.lostTotal += int64(lost)
 	again := s.state != cc.Open
 	s.state, s.recover = cc.Timeout, s.top
-	s.lose(now, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: lost, Again: again})
+	s.changeState(now, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: lost, Again: again})
 }

@@ -120,7 +120,7 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	}
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
 	s.decide()
-	s.think(f.Start)
+	s.schedule(f.Start)
 	r := &ControlledReceiver{flow: f, config: c, headers: headers, tele: answerer, reportAt: unit.Never,
 		hash: packet.FlowHash(f.Dst, f.Src, f.DstPort, f.SrcPort, packet.ProtoUDP)}
 	r.plain.size, r.plain.highest = f.Size, -1
@@ -216,8 +216,8 @@ func (s *ControlledSender) fits(n int64) bool {
 	return out == 0 || out*int64(s.flow.Payload)+int64(s.payload(n)) <= int64(s.decision.Window)
 }
 
-// think decides when what is sent next.
-func (s *ControlledSender) think(now unit.Time) {
+// schedule decides when what is sent next.
+func (s *ControlledSender) schedule(now unit.Time) {
 	s.planAt, s.probeAt, s.timerAt = unit.Never, unit.Never, unit.Never
 	if s.next < s.total && s.fits(s.next) {
 		at := max(s.flow.Start, s.pacedUntil)
@@ -262,7 +262,7 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 	if s.probeAt <= now {
 		s.asker.Probe(now, p)
 		p.Size = s.flow.Framing.Frame(s.headers+s.asker.Bytes(p), 0, false)
-		s.think(now)
+		s.schedule(now)
 		return
 	}
 	n, payload := s.next, s.payload(s.next)
@@ -286,7 +286,7 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 	s.counters.SentBytes += unit.Bytes(payload)
 	s.lastSend, s.lastBytes = now, unit.Bytes(payload)
 	s.pace()
-	s.think(now)
+	s.schedule(now)
 }
 
 // Receive takes a report. One that says nothing new, or of what was never sent, changes
@@ -295,7 +295,7 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
 	b, ok := p.Extension(Report)
 	if !ok && p.Notifies() {
-		s.notified(now, p)
+		s.receiveNack(now, p)
 		return false
 	}
 	if p.Proto != packet.ProtoUDP || p.SrcPort != s.flow.DstPort || p.DstPort != s.flow.SrcPort || !ok ||
@@ -333,7 +333,7 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	lost := max(s.done-s.received-s.writtenOff-s.lost+s.nacked, 0)
 	s.lost += lost
 	a.Losses.New = int(lost)
-	s.turn(now, int(lost), a.ECN.Echo)
+	s.updateState(now, int(lost), a.ECN.Echo)
 	payload := int64(s.flow.Payload)
 	a.Una, a.Next = s.done*payload, s.next*payload
 	a.Delivered, a.ECN.Delivered, a.Losses.Total = s.received, s.marked, s.lost+s.writtenOff
@@ -344,7 +344,7 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.control.OnAck(now, a)
 	s.decide()
 	s.finish(now)
-	s.think(now)
+	s.schedule(now)
 	return false
 }
 
@@ -354,11 +354,11 @@ func (s *ControlledSender) finish(now unit.Time) {
 	}
 }
 
-// turn changes the state after a report: one reduction a window, of losses or marks.
-func (s *ControlledSender) turn(now unit.Time, lost int, echoed bool) {
+// updateState changes the state after a report: one reduction a window, of losses or marks.
+func (s *ControlledSender) updateState(now unit.Time, lost int, echoed bool) {
 	if s.state != cc.Open && s.done >= s.recover {
 		s.state = cc.Open
-		s.lose(now, cc.Loss{Kind: cc.Recovered})
+		s.changeState(now, cc.Loss{Kind: cc.Recovered})
 	}
 	if s.state != cc.Open {
 		return
@@ -366,14 +366,14 @@ func (s *ControlledSender) turn(now unit.Time, lost int, echoed bool) {
 	switch {
 	case lost > 0:
 		s.state, s.recover = cc.Recovery, s.next
-		s.lose(now, cc.Loss{Kind: cc.FastRecovery, Lost: lost})
+		s.changeState(now, cc.Loss{Kind: cc.FastRecovery, Lost: lost})
 	case echoed:
 		s.state, s.recover = cc.Reduced, s.next
-		s.lose(now, cc.Loss{Kind: cc.ECNEcho})
+		s.changeState(now, cc.Loss{Kind: cc.ECNEcho})
 	}
 }
 
-func (s *ControlledSender) lose(now unit.Time, l cc.Loss) {
+func (s *ControlledSender) changeState(now unit.Time, l cc.Loss) {
 	if l.Kind != cc.Recovered {
 		s.gate.Note(now) // NACKs count what else reduces
 	}
@@ -397,10 +397,10 @@ func (s *ControlledSender) Advance(now unit.Time) {
 		s.heard = now
 		again := s.state != cc.Open
 		s.state, s.recover = cc.Timeout, s.next
-		s.lose(now, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: int(out), Again: again})
+		s.changeState(now, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: int(out), Again: again})
 		s.finish(now)
 	}
-	s.think(now)
+	s.schedule(now)
 }
 
 // ControlledReceiver counts as a Receiver does, and reports.

@@ -14,11 +14,11 @@ const (
 	noticed                     // it would have been marked
 )
 
-// notified takes a notice of the network, p, which has ExtNotification (BS'19 §4.3; what
+// receiveNack takes a notice of the network, p, which has ExtNotification (BS'19 §4.3; what
 // follows from it is ours). It is refused, and changes nothing, unless it is about a
 // datagram that is in flight and the first of its kind. Nothing is sent again: nacks:
 // resend leaves everything to the controller.
-func (s *ControlledSender) notified(now unit.Time, p *packet.Packet) {
+func (s *ControlledSender) receiveNack(now unit.Time, p *packet.Packet) {
 	var n packet.Notification
 	readable := p.Notification(&n)
 	marked := readable && n.Cause == packet.CauseMarked
@@ -40,7 +40,7 @@ func (s *ControlledSender) notified(now unit.Time, p *packet.Packet) {
 		s.counters.NacksTaken++
 	}
 	s.finish(now)
-	s.think(now)
+	s.schedule(now)
 }
 
 // nack takes a NACK in, unless it is refused. Spans count datagrams, as sequence numbers do.
@@ -59,17 +59,17 @@ func (s *ControlledSender) nack(now unit.Time, p *packet.Packet, n *packet.Notif
 		s.decide()
 		if reduces && s.state == cc.Open && s.gate.Reduce(now, now, rtt) {
 			s.state, s.recover = cc.Reduced, s.next
-			s.lose(now, cc.Loss{Kind: cc.ECNEcho})
+			s.changeState(now, cc.Loss{Kind: cc.ECNEcho})
 		}
 		return true
 	}
-	if !s.gone(p.Seq, n.Lost) {
+	if !s.markNacked(p.Seq, n.Lost) {
 		return false
 	}
 	told.Lost = unit.Bytes(n.Lost)
 	lost := 1
 	for _, x := range n.More[:n.Spans] {
-		if s.gone(p.Seq+int64(x.Offset), x.Lost) {
+		if s.markNacked(p.Seq+int64(x.Offset), x.Lost) {
 			told.Lost += unit.Bytes(x.Lost)
 			lost++
 		}
@@ -82,14 +82,14 @@ func (s *ControlledSender) nack(now unit.Time, p *packet.Packet, n *packet.Notif
 			kind = cc.LossInReduction
 		}
 		s.state, s.recover = cc.Recovery, s.next
-		s.lose(now, cc.Loss{Kind: kind, Lost: lost})
+		s.changeState(now, cc.Loss{Kind: kind, Lost: lost})
 	}
 	s.pass(s.done)
 	return true
 }
 
-// gone takes datagram n, of so many bytes, out of flight, if it is there.
-func (s *ControlledSender) gone(n int64, bytes int32) bool {
+// markNacked takes datagram n, of so many bytes, out of flight, if it is there.
+func (s *ControlledSender) markNacked(n int64, bytes int32) bool {
 	if n < s.done || n >= s.next || bytes != s.payload(n) || !s.first(n, nacked) {
 		return false
 	}

@@ -247,7 +247,7 @@ type Receiver struct {
 	transport.Passive
 	size     unit.Bytes
 	highest  int64      // highest number received
-	seen     [16]uint64 // bit n%1024: number n, of the last 1024, was received
+	bitmap   [16]uint64 // bit n%1024: number n, of the last 1024, was received
 	counters transport.Counters
 }
 
@@ -259,11 +259,11 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	if p.Meta.Flags&packet.Trimmed != 0 {
 		return false
 	}
-	const window = int64(len(r.seen) * 64)
+	const window = int64(len(r.bitmap) * 64)
 	for n := max(r.highest+1, p.Seq-window+1); n <= p.Seq; n++ {
-		r.seen[n%window/64] &^= 1 << (n % 64)
+		r.bitmap[n%window/64] &^= 1 << (n % 64)
 	}
-	word, bit := &r.seen[p.Seq%window/64], uint64(1)<<(p.Seq%64)
+	word, bit := &r.bitmap[p.Seq%window/64], uint64(1)<<(p.Seq%64)
 	if p.Seq <= r.highest-window || *word&bit != 0 {
 		c.Duplicates++
 		return false
