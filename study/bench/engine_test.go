@@ -1,6 +1,7 @@
 package bench_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -60,21 +61,23 @@ func seeded(t testing.TB, name string, seed uint64) *sim.Config {
 func TestPermutation(t *testing.T) {
 	const hash = "b99f4be74f3ab835"
 	for _, w := range []unit.Time{0, 10 * unit.Microsecond} {
-		c := permutation(t, "engine")
-		c.Window = w
-		r, err := sim.Run(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.PacketHops != 2_904_000 || r.End != sim.AllDone || r.Drops != [dataplane.Reasons]uint64{} {
-			t.Errorf("window %v: %d packet-hops, %s, drops %v", w, r.PacketHops, r.End, r.Drops)
-		}
-		if h := bench.FCTHash(r); h[:16] != hash {
-			t.Errorf("window %v: FCTs hash to %s, want %s", w, h[:16], hash)
-		}
-		if per := float64(r.Events) / float64(r.PacketHops); per > 1.5 {
-			t.Errorf("%.2f events a hop", per)
-		}
+		t.Run(fmt.Sprint(w), func(t *testing.T) {
+			c := permutation(t, "engine")
+			c.Window = w
+			r, err := sim.Run(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.PacketHops != 2_904_000 || r.End != sim.AllDone || r.Drops != [dataplane.Reasons]uint64{} {
+				t.Errorf("window %v: %d packet-hops, %s, drops %v", w, r.PacketHops, r.End, r.Drops)
+			}
+			if h := bench.FCTHash(r); h[:16] != hash {
+				t.Errorf("window %v: FCTs hash to %s, want %s", w, h[:16], hash)
+			}
+			if per := float64(r.Events) / float64(r.PacketHops); per > 1.5 {
+				t.Errorf("%.2f events a hop", per)
+			}
+		})
 	}
 }
 

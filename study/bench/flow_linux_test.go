@@ -90,9 +90,11 @@ func TestReceivedBy(t *testing.T) {
 		t.Errorf("%d packets, %v", n, err)
 	}
 	for _, name := range []string{"eth", "eth1", ""} {
-		if _, err := receivedBy(text, name); err == nil {
-			t.Errorf("there is an interface %q", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := receivedBy(text, name); err == nil {
+				t.Errorf("there is an interface %q", name)
+			}
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -100,9 +101,11 @@ func TestSwitchTable(t *testing.T) {
 	}
 	for _, want := range []string{"0.10", "met ", "disturbed", "abc, run 2: others used 90 % of a core",
 		"2 cores of a processor, Linux 6.18"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s", want, out)
-		}
+		t.Run(want, func(t *testing.T) {
+			if !strings.Contains(out, want) {
+				t.Errorf("no %q in\n%s", want, out)
+			}
+		})
 	}
 	var back SwitchFigures
 	if err := json.Unmarshal(f.JSON(), &back); err != nil || back.Unshaped[1].Ratio != f.Unshaped[1].Ratio ||
@@ -117,9 +120,11 @@ func TestPercentile(t *testing.T) {
 		all = append(all, unit.Time(k+1)*unit.Millisecond)
 	}
 	for p, want := range map[int]float64{50: 0.1, 99: 0.198, 100: 0.2} {
-		if got := percentile(all, p); got != want {
-			t.Errorf("p%d is %g, want %g", p, got, want)
-		}
+		t.Run(fmt.Sprint(p), func(t *testing.T) {
+			if got := percentile(all, p); got != want {
+				t.Errorf("p%d is %g, want %g", p, got, want)
+			}
+		})
 	}
 	if percentile(all[:1], 99) != 0.001 || percentile(nil, 50) != 0 {
 		t.Error("of one value, and of none")
@@ -130,9 +135,11 @@ func TestPercentile(t *testing.T) {
 func TestSwitchRefuses(t *testing.T) {
 	for _, o := range []SwitchOptions{{Runs: 0, Time: time.Second}, {Runs: 101, Time: time.Second},
 		{Runs: 1, Time: time.Millisecond}, {Runs: 1, Time: time.Hour}} {
-		if err := o.check(); !errors.Is(err, ErrRounds) {
-			t.Errorf("%+v: %v", o, err)
-		}
+		t.Run(fmt.Sprint(o), func(t *testing.T) {
+			if err := o.check(); !errors.Is(err, ErrRounds) {
+				t.Errorf("%+v: %v", o, err)
+			}
+		})
 	}
 	if os.Geteuid() != 0 {
 		if _, err := Switch(context.Background(), nil, SwitchOptions{}); err == nil {

@@ -259,10 +259,12 @@ func TestSameBytes(t *testing.T) {
 		!bytes.Equal(a.text.Bytes(), b.text.Bytes()) {
 		t.Error("the bytes differ")
 	}
-	for _, word := range []string{"linux", "amd64", "gopacket", "parquet-go"} { // nothing of the machine
-		if bytes.Contains(a.pcapng.Bytes(), []byte(word)) || bytes.Contains(a.parquet.Bytes(), []byte(word)) {
-			t.Errorf("a file has %q", word)
-		}
+	for _, word := range []string{"linux", "amd64", "gopacket", "parquet-go"} {
+		t.Run(word, func(t *testing.T) { // nothing of the machine
+			if bytes.Contains(a.pcapng.Bytes(), []byte(word)) || bytes.Contains(a.parquet.Bytes(), []byte(word)) {
+				t.Errorf("a file has %q", word)
+			}
+		})
 	}
 }
 
@@ -295,22 +297,24 @@ func TestOthers(t *testing.T) {
 		{layers.LinkTypeLinuxSLL, append(append(make([]byte, 14), 8, 0), ip...)},
 		{layers.LinkTypeNull, append([]byte{2, 0, 0, 0}, ip...)},
 	} {
-		var got []trace.Record
-		start, err := capture.ReadPcapng(bytes.NewReader(other(c.link, []time.Time{at, at.Add(1500 * time.Nanosecond)},
-			c.frame, []byte{1, 2, 3})), func(r *trace.Record) error {
-			got = append(got, *r)
-			return nil
+		t.Run(fmt.Sprint(c.link, c.frame), func(t *testing.T) {
+			var got []trace.Record
+			start, err := capture.ReadPcapng(bytes.NewReader(other(c.link, []time.Time{at, at.Add(1500 * time.Nanosecond)},
+				c.frame, []byte{1, 2, 3})), func(r *trace.Record) error {
+				got = append(got, *r)
+				return nil
+			})
+			if err != nil || !start.Equal(at) || len(got) != 2 {
+				t.Fatalf("link type %v: %v %v %+v", c.link, start, err, got)
+			}
+			if r := got[0]; r.At != 0 || r.Src != "192.0.2.1" || r.DstPort != 1024 || r.SrcPort != 53 || r.Payload != 1000 ||
+				r.Port != "Ethernet_2" || r.Proto != 17 || r.Size != int64(len(c.frame))+1000 {
+				t.Errorf("link type %v: %+v", c.link, r)
+			}
+			if r := got[1]; r.At != 1500*unit.Nanosecond || r.Src != "" || r.Size != 1003 {
+				t.Errorf("link type %v: %+v", c.link, r)
+			}
 		})
-		if err != nil || !start.Equal(at) || len(got) != 2 {
-			t.Fatalf("link type %v: %v %v %+v", c.link, start, err, got)
-		}
-		if r := got[0]; r.At != 0 || r.Src != "192.0.2.1" || r.DstPort != 1024 || r.SrcPort != 53 || r.Payload != 1000 ||
-			r.Port != "Ethernet_2" || r.Proto != 17 || r.Size != int64(len(c.frame))+1000 {
-			t.Errorf("link type %v: %+v", c.link, r)
-		}
-		if r := got[1]; r.At != 1500*unit.Nanosecond || r.Src != "" || r.Size != 1003 {
-			t.Errorf("link type %v: %+v", c.link, r)
-		}
 	}
 }
 
@@ -361,12 +365,14 @@ func TestBadFiles(t *testing.T) {
 		"footer.parquet": {flip(f.parquet.Bytes(), f.parquet.Len()-500), ""},
 		"text.txt":       {[]byte(text), "column 2, event"},
 	} {
-		file := filepath.Join(dir, name)
-		os.WriteFile(file, c.data, 0o644)
-		_, err := capture.Read(file, func(*trace.Record) error { return nil })
-		if c.want != "" && (err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: %v, want %s", name, err, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(dir, name)
+			os.WriteFile(file, c.data, 0o644)
+			_, err := capture.Read(file, func(*trace.Record) error { return nil })
+			if c.want != "" && (err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%s: %v, want %s", name, err, c.want)
+			}
+		})
 	}
 	if _, err := capture.Read(dir, nil); err == nil || !strings.Contains(err.Error(), "folder") {
 		t.Errorf("a folder: %v", err)

@@ -107,9 +107,9 @@ const horizon = 100 * 24 * time.Hour
 
 // ReadPcapng reads a pcapng file, Weir's or another one, and hands each packet to f
 // as a record, which f must not keep: of Weir's a transmission, a drop or (in a capture of
-// the lab) an arrival, of others a transmission, at the interface of its name, or of its number. start is the time
-// of the first packet if the file's times are those of a clock: then records count
-// from it; else it is zero. An error names the offset in the file.
+// the lab) an arrival, of others a transmission, at the interface of its name, or of its
+// number. start is the time of the first packet if the file's times are those of a clock:
+// then records count from it; else it is zero. An error names the offset in the file.
 func ReadPcapng(r io.Reader, f func(*trace.Record) error) (start time.Time, err error) {
 	c := &counted{r: r}
 	br := bufio.NewReaderSize(c, 1<<16) // the reader below takes this very one
@@ -129,68 +129,92 @@ func ReadPcapng(r io.Reader, f func(*trace.Record) error) (start time.Time, err 
 	if err != nil {
 		return start, fail(err)
 	}
-	first := true
+	var clock clock
 	for {
 		at = c.n - int64(br.Buffered())
 		data, info, options, err := ng.ZeroCopyReadPacketDataWithOptions()
 		if err == io.EOF {
-			return start, nil
+			return clock.start, nil
 		}
 		if err != nil {
-			return start, fail(err)
+			return clock.start, fail(err)
 		}
-		if info.Timestamp.IsZero() { // a simple packet block has none
-			if info.Timestamp = start; start.IsZero() {
-				info.Timestamp = time.Unix(0, 0)
-			}
-		}
-		if first && info.Timestamp.Sub(time.Unix(0, 0)).Abs() > horizon {
-			start = info.Timestamp
-		}
-		first = false
-		since := info.Timestamp.Sub(time.Unix(0, 0))
-		if !start.IsZero() {
-			since = info.Timestamp.Sub(start)
-		}
-		if since.Abs() > horizon {
-			return start, fail(fmt.Errorf("time stamp %v is more than %v from the first one", info.Timestamp, horizon))
+		since, err := clock.since(info.Timestamp)
+		if err != nil {
+			return clock.start, fail(err)
 		}
 		intf, err := ng.Interface(info.InterfaceIndex)
 		if err != nil {
-			return start, fail(err)
+			return clock.start, fail(err)
 		}
 		if info.Length < 0 || info.CaptureLength > info.Length {
-			return start, fail(fmt.Errorf("a packet of %d bytes, of which %d are there", info.Length, info.CaptureLength))
+			return clock.start, fail(fmt.Errorf("a packet of %d bytes, of which %d are there", info.Length, info.CaptureLength))
 		}
 		record := trace.Record{At: unit.Time(since) * unit.Nanosecond, Kind: trace.Transmit, Flow: trace.None,
 			Size:         int64(info.Length),
 			QueuePackets: trace.None, QueueBytes: trace.None, Frame: data, FrameBytes: info.Length}
-		name := intf.Name
-		if base, ok := strings.CutSuffix(name, drops); ok {
-			name, record.Kind = base, trace.Drop
-			if len(options.Comments) > 0 {
-				record.Reason = oneWord(options.Comments[0])
-			}
-		}
-		if strings.HasSuffix(name, changes) && info.Length == 0 {
+		if !place(&record, intf.Name, info.InterfaceIndex, options.Comments) {
 			continue
-		}
-		if base, ok := strings.CutSuffix(name, inputs); ok {
-			name, record.Kind = base, trace.Arrive
-		}
-		if name == "" {
-			name = fmt.Sprint("interface", info.InterfaceIndex)
-		}
-		record.Port = oneWord(name)
-		from, to, _ := strings.Cut(record.Port, "->")
-		if record.Node = from; record.Kind == trace.Arrive {
-			record.Node = to
 		}
 		dissect(&record, data, intf.LinkType)
 		if err := f(&record); err != nil {
-			return start, err
+			return clock.start, err
 		}
 	}
+}
+
+// clock makes a file's times those of a run, from 0.
+type clock struct {
+	start time.Time // of the first packet, if the times are those of a clock
+	began bool
+}
+
+// since is the time of a packet: from the first one, or from 0.
+func (c *clock) since(at time.Time) (time.Duration, error) {
+	zero := time.Unix(0, 0)
+	if at.IsZero() { // a simple packet block has none
+		if at = c.start; c.start.IsZero() {
+			at = zero
+		}
+	}
+	if !c.began && at.Sub(zero).Abs() > horizon {
+		c.start = at
+	}
+	c.began = true
+	since := at.Sub(zero)
+	if !c.start.IsZero() {
+		since = at.Sub(c.start)
+	}
+	if since.Abs() > horizon {
+		return 0, fmt.Errorf("time stamp %v is more than %v from the first one", at, horizon)
+	}
+	return since, nil
+}
+
+// place says by an interface's name what has happened, and where; false for a frame without
+// bytes, which stands for a change of a link.
+func place(r *trace.Record, name string, number int, comments []string) bool {
+	if base, ok := strings.CutSuffix(name, drops); ok {
+		name, r.Kind = base, trace.Drop
+		if len(comments) > 0 {
+			r.Reason = oneWord(comments[0])
+		}
+	}
+	if strings.HasSuffix(name, changes) && r.FrameBytes == 0 {
+		return false
+	}
+	if base, ok := strings.CutSuffix(name, inputs); ok {
+		name, r.Kind = base, trace.Arrive
+	}
+	if name == "" {
+		name = fmt.Sprint("interface", number)
+	}
+	r.Port = oneWord(name)
+	from, to, _ := strings.Cut(r.Port, "->")
+	if r.Node = from; r.Kind == trace.Arrive {
+		r.Node = to
+	}
+	return true
 }
 
 // oneWord is s without what would break a line of the text form into other columns.

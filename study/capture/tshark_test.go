@@ -61,81 +61,100 @@ func TestTshark(t *testing.T) {
 			t.Errorf("tshark -V: %s", l)
 		}
 	}
-	fields := []string{"frame.interface_name", "frame.time_epoch", "frame.len", "frame.cap_len", "eth.type", "ip.src",
-		"ipv6.src", "ip.proto",
-		"ip.dsfield", "ipv6.tclass", "tcp.srcport", "tcp.dstport", "tcp.seq_raw", "tcp.ack_raw", "tcp.flags", "tcp.len",
-		"udp.srcport", "udp.length", "frame.comment"}
+	checkFields(t, f.transmitted(), file)
+}
+
+// fields are what tshark prints of each packet.
+var fields = []string{"frame.interface_name", "frame.time_epoch", "frame.len", "frame.cap_len", "eth.type", "ip.src",
+	"ipv6.src", "ip.proto", "ip.dsfield", "ipv6.tclass", "tcp.srcport", "tcp.dstport", "tcp.seq_raw", "tcp.ack_raw",
+	"tcp.flags", "tcp.len", "udp.srcport", "udp.length", "frame.comment"}
+
+// checkFields compares what tshark reads in the file with the events.
+func checkFields(t *testing.T, want []trace.Record, file string) {
 	args := []string{"-T", "fields", "-E", "separator=|"}
 	for _, x := range fields {
 		args = append(args, "-e", x)
 	}
 	lines := strings.Split(strings.TrimSuffix(tshark(t, file, args...), "\n"), "\n")
-	want := f.transmitted()
 	if len(lines) != len(want) {
 		t.Fatalf("%d packets, want %d", len(lines), len(want))
 	}
 	v6, tcp, comments := 0, 0, 0
 	for i := range want {
-		w := &want[i]
-		got := map[string]string{}
+		d := dissected{t: t, number: i + 1, want: &want[i], got: map[string]string{}}
 		for k, x := range strings.Split(lines[i], "|") {
-			got[fields[k]] = x
+			d.got[fields[k]] = x
 		}
-		line := trace.AppendText(nil, w)
-		equal := func(field, want string) {
-			if got[field] != want {
-				t.Fatalf("packet %d: %s is %s, want %s: %s", i+1, field, got[field], want, line)
-			}
-		}
-		number := func(field string) int64 {
-			n, err := strconv.ParseInt(got[field], 0, 64)
-			if err != nil {
-				t.Fatalf("packet %d: %s: %v: %s", i+1, field, err, line)
-			}
-			return n
-		}
-		count := func(field string, want int64) {
-			if n := number(field); n != want {
-				t.Fatalf("packet %d: %s is %d, want %d: %s", i+1, field, n, want, line)
-			}
-		}
-		equal("frame.interface_name", interfaceName(w))
-		equal("frame.time_epoch", trace.Seconds(w.At - w.At%unit.Nanosecond)[:len(trace.Seconds(w.At))-3])
-		count("frame.len", w.Size)
-		count("frame.cap_len", int64(len(w.Frame)))
-		equal("frame.comment", w.Reason)
-		address := "." + map[string]string{"a": "1", "b": "2", "c": "3"}[w.Src]
-		if got["eth.type"] == "0x86dd" {
+		d.check()
+		if d.got["eth.type"] == "0x86dd" {
 			v6++
-			equal("ipv6.src", "fd00::"+address[1:])
-			count("ipv6.tclass", int64(w.TOS))
-		} else {
-			equal("ip.src", "10.0.0"+address)
-			count("ip.dsfield", int64(w.TOS))
 		}
-		if shim := got["ip.proto"] == "253"; shim { // behind Weir's extensions tshark sees bytes
+		if d.got["ip.proto"] == "253" {
 			continue
 		}
-		switch w.Proto {
-		case packet.ProtoTCP:
+		if want[i].Proto == packet.ProtoTCP {
 			tcp++
-			count("tcp.srcport", int64(w.SrcPort))
-			count("tcp.dstport", int64(w.DstPort))
-			count("tcp.seq_raw", w.Seq)
-			if w.TCPFlags&packet.ACK != 0 {
-				count("tcp.ack_raw", w.Ack)
-			}
-			count("tcp.flags", int64(w.TCPFlags))
-			count("tcp.len", w.Payload)
-		case packet.ProtoUDP:
-			count("udp.srcport", int64(w.SrcPort))
-			count("udp.length", w.Payload+packet.UDPHeader)
 		}
-		if w.Kind == trace.Drop {
+		if want[i].Kind == trace.Drop {
 			comments++
 		}
 	}
 	if v6 < 20 || tcp < 100 || comments == 0 {
 		t.Errorf("only %d packets of IPv6, %d of TCP, %d drops", v6, tcp, comments)
+	}
+}
+
+// dissected is a packet as tshark reads it.
+type dissected struct {
+	t      *testing.T
+	number int
+	want   *trace.Record
+	got    map[string]string
+}
+
+func (d *dissected) equal(field, want string) {
+	if d.got[field] != want {
+		d.t.Fatalf("packet %d: %s is %s, want %s: %s", d.number, field, d.got[field], want, trace.AppendText(nil, d.want))
+	}
+}
+
+func (d *dissected) count(field string, want int64) {
+	n, err := strconv.ParseInt(d.got[field], 0, 64)
+	if err != nil || n != want {
+		d.t.Fatalf("packet %d: %s is %s, want %d: %s", d.number, field, d.got[field], want, trace.AppendText(nil, d.want))
+	}
+}
+
+func (d *dissected) check() {
+	w := d.want
+	d.equal("frame.interface_name", interfaceName(w))
+	d.equal("frame.time_epoch", trace.Seconds(w.At - w.At%unit.Nanosecond)[:len(trace.Seconds(w.At))-3])
+	d.count("frame.len", w.Size)
+	d.count("frame.cap_len", int64(len(w.Frame)))
+	d.equal("frame.comment", w.Reason)
+	address := "." + map[string]string{"a": "1", "b": "2", "c": "3"}[w.Src]
+	if d.got["eth.type"] == "0x86dd" {
+		d.equal("ipv6.src", "fd00::"+address[1:])
+		d.count("ipv6.tclass", int64(w.TOS))
+	} else {
+		d.equal("ip.src", "10.0.0"+address)
+		d.count("ip.dsfield", int64(w.TOS))
+	}
+	if d.got["ip.proto"] == "253" { // behind Weir's extensions tshark sees bytes
+		return
+	}
+	switch w.Proto {
+	case packet.ProtoTCP:
+		d.count("tcp.srcport", int64(w.SrcPort))
+		d.count("tcp.dstport", int64(w.DstPort))
+		d.count("tcp.seq_raw", w.Seq)
+		if w.TCPFlags&packet.ACK != 0 {
+			d.count("tcp.ack_raw", w.Ack)
+		}
+		d.count("tcp.flags", int64(w.TCPFlags))
+		d.count("tcp.len", w.Payload)
+	case packet.ProtoUDP:
+		d.count("udp.srcport", int64(w.SrcPort))
+		d.count("udp.length", w.Payload+packet.UDPHeader)
 	}
 }

@@ -186,77 +186,33 @@ func (k *Key) read(l *lines) (Setting, error) {
 	s.Column = l.column(1)
 	words := 2
 	var err error
-	wrong := func(i int) error {
-		return l.errorf(i, "%s is %q; %s is allowed", k.Name, l.words[i], k.wants())
-	}
-	period := func(unitName string) error {
-		if strings.Trim(l.words[1], "0123456789.") != "" {
-			return wrong(1)
-		}
-		if s.Time, err = unit.ParseTime(l.words[1] + unitName); err != nil || s.Time == unit.Never {
-			return wrong(1)
-		}
-		return nil
-	}
 	switch k.Kind {
 	case Flag, Count, Fraction:
 		if s.Number, err = decimal(l.words[1]); err != nil || !(s.Number >= k.Low && s.Number <= k.High) ||
 			k.Kind != Fraction && s.Number != float64(int64(s.Number)) {
-			return s, wrong(1)
+			return s, k.wrong(l, 1)
 		}
 	case Rate:
 		if s.Rate, err = parseRate(l.words[1]); err != nil {
-			return s, wrong(1)
+			return s, k.wrong(l, 1)
 		}
 	case Delay:
 		if s.Time, err = unit.ParseTime(l.words[1]); err != nil || s.Time < 0 || s.Time == unit.Never {
-			return s, wrong(1)
+			return s, k.wrong(l, 1)
 		}
 	case Micros:
-		err = period("us")
+		s.Time, err = k.period(l, "us")
 	case Nanos:
-		err = period("ns")
+		s.Time, err = k.period(l, "ns")
 	case Seconds:
-		err = period("s")
+		s.Time, err = k.period(l, "s")
 	case File:
 		s.Text = l.words[1]
 	case RateMap:
-		n, err := l.number(1, "the number of rates of "+k.Name, 0, mostRates)
-		if err != nil {
-			return s, err
-		}
-		words = 2 + 2*int(n)
-		for i := 2; i < min(words, len(l.words)); i++ {
-			if i%2 == 0 {
-				rate, err := l.number(i, "a rate of "+k.Name+" in bit/s", 1, 1<<50)
-				if err != nil {
-					return s, err
-				}
-				for _, old := range s.Map {
-					if old.Rate == unit.Rate(rate) {
-						return s, l.errorf(i, "%s has the rate %d twice", k.Name, rate)
-					}
-				}
-				s.Map = append(s.Map, AtRate{Rate: unit.Rate(rate)})
-				continue
-			}
-			v, err := decimal(l.words[i])
-			if err != nil || !(v >= k.Low && v <= k.High) {
-				return s, l.errorf(i, "a value of %s is %q; a number from %v to %v is allowed", k.Name, l.words[i], k.Low, k.High)
-			}
-			s.Map[len(s.Map)-1].Value = v
-		}
+		words, err = k.rates(l, &s)
 	case Failure:
 		if words = 4; len(l.words) >= words {
-			if err = period("us"); err == nil {
-				for e := range s.Ends {
-					n, err := l.number(2+e, "a node of "+k.Name, 0, largestNode)
-					if err != nil {
-						return s, err
-					}
-					s.Ends[e] = int(n)
-				}
-			}
+			err = k.failure(l, &s)
 		}
 	}
 	switch {
@@ -268,6 +224,70 @@ func (k *Key) read(l *lines) (Setting, error) {
 		return s, l.errorf(words, "%q stands behind the value of %s", l.words[words], k.Name)
 	}
 	return s, nil
+}
+
+// wrong is the error of a word that is not what the key wants.
+func (k *Key) wrong(l *lines, word int) error {
+	return l.errorf(word, "%s is %q; %s is allowed", k.Name, l.words[word], k.wants())
+}
+
+// period reads a time that is a number of units.
+func (k *Key) period(l *lines, unitName string) (unit.Time, error) {
+	if strings.Trim(l.words[1], "0123456789.") != "" {
+		return 0, k.wrong(l, 1)
+	}
+	t, err := unit.ParseTime(l.words[1] + unitName)
+	if err != nil || t == unit.Never {
+		return t, k.wrong(l, 1)
+	}
+	return t, nil
+}
+
+// rates reads how many rates there are, then each with its value, as far as the line goes. words
+// is how many the line must have.
+func (k *Key) rates(l *lines, s *Setting) (words int, err error) {
+	n, err := l.number(1, "the number of rates of "+k.Name, 0, mostRates)
+	if err != nil {
+		return 0, err
+	}
+	words = 2 + 2*int(n)
+	for i := 2; i < min(words, len(l.words)); i++ {
+		if i%2 == 0 {
+			rate, err := l.number(i, "a rate of "+k.Name+" in bit/s", 1, 1<<50)
+			if err != nil {
+				return words, err
+			}
+			for _, old := range s.Map {
+				if old.Rate == unit.Rate(rate) {
+					return words, l.errorf(i, "%s has the rate %d twice", k.Name, rate)
+				}
+			}
+			s.Map = append(s.Map, AtRate{Rate: unit.Rate(rate)})
+			continue
+		}
+		v, err := decimal(l.words[i])
+		if err != nil || !(v >= k.Low && v <= k.High) {
+			return words, l.errorf(i, "a value of %s is %q; a number from %v to %v is allowed", k.Name, l.words[i], k.Low,
+				k.High)
+		}
+		s.Map[len(s.Map)-1].Value = v
+	}
+	return words, nil
+}
+
+// failure reads when a link fails, and its ends.
+func (k *Key) failure(l *lines, s *Setting) (err error) {
+	if s.Time, err = k.period(l, "us"); err != nil {
+		return err
+	}
+	for e := range s.Ends {
+		n, err := l.number(2+e, "a node of "+k.Name, 0, largestNode)
+		if err != nil {
+			return err
+		}
+		s.Ends[e] = int(n)
+	}
+	return nil
 }
 
 // wants says what a key's value is.

@@ -41,11 +41,13 @@ func TestConfig(t *testing.T) {
 		"LINK_DOWN":     {Time: 500 * unit.Microsecond, Ends: [2]int{4, 6}},
 		"KMIN_MAP":      {Map: []AtRate{{100 * unit.Gbps, 400}, {400 * unit.Gbps, 1600}}},
 	} {
-		got := *c.Get(key)
-		want.Key, want.Line, want.Column = key, got.Line, got.Column
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %+v, not %+v", key, got, want)
-		}
+		t.Run(key, func(t *testing.T) {
+			got := *c.Get(key)
+			want.Key, want.Line, want.Column = key, got.Line, got.Column
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %+v, not %+v", key, got, want)
+			}
+		})
 	}
 	if s := c.Get("SIMULATOR_STOP_TIME"); s.Time != 2010*unit.Millisecond || s.Line != 16 || s.Column != 21 {
 		t.Errorf("%+v", s)
@@ -148,17 +150,21 @@ func FuzzReadQueues(f *testing.F) {
 func TestAddr(t *testing.T) {
 	for node, want := range map[int]uint32{0: 0x0b000001, 1: 0x0b000101, 209: 0x0b00d101, 256: 0x0b010001, 375: 0x0b017701,
 		65535: 0x0bffff01} {
-		if got := Addr(node); got != want {
-			t.Errorf("node %d: %08x, not %08x", node, got, want)
-		}
-		if n, ok := NodeOf(want); n != node || !ok {
-			t.Errorf("%08x: %d, %v", want, n, ok)
-		}
+		t.Run(fmt.Sprint(node), func(t *testing.T) {
+			if got := Addr(node); got != want {
+				t.Errorf("node %d: %08x, not %08x", node, got, want)
+			}
+			if n, ok := NodeOf(want); n != node || !ok {
+				t.Errorf("%08x: %d, %v", want, n, ok)
+			}
+		})
 	}
 	for _, a := range []uint32{0, 0x0a000001, 0x0b000002, 0x0c000001} {
-		if n, ok := NodeOf(a); ok {
-			t.Errorf("%08x is node %d", a, n)
-		}
+		t.Run(fmt.Sprint(a), func(t *testing.T) {
+			if n, ok := NodeOf(a); ok {
+				t.Errorf("%08x is node %d", a, n)
+			}
+		})
 	}
 }
 
@@ -269,14 +275,16 @@ func TestBadFiles(t *testing.T) {
 		{"qlen.txt", func(r io.Reader, file string) error { _, err := ReadQueues(r, file); return err },
 			[]string{"1 2 3", "time: ", "time: x", "time: 1 2", "time: 1\n3", "time: 1\n3 x", "time: 1\n3 1 4 -1"}},
 	} {
-		fmt.Fprintf(&out, "## %s\n", c.file)
-		for _, text := range c.cases {
-			err := c.read(strings.NewReader(text), c.file)
-			if err == nil {
-				t.Errorf("%s: %q is read", c.file, text)
+		t.Run(c.file, func(t *testing.T) {
+			fmt.Fprintf(&out, "## %s\n", c.file)
+			for _, text := range c.cases {
+				err := c.read(strings.NewReader(text), c.file)
+				if err == nil {
+					t.Errorf("%s: %q is read", c.file, text)
+				}
+				fmt.Fprintf(&out, "%q\n    %v\n", text, err)
 			}
-			fmt.Fprintf(&out, "%q\n    %v\n", text, err)
-		}
+		})
 	}
 	testutil.Golden(t, "badfiles.txt", out.String())
 }
