@@ -45,6 +45,8 @@ func (w *wire) ends(yaml string, as uint32, args ...string) (code int, said stri
 	return c.ProcessState.ExitCode(), strings.ReplaceAll(string(out), dir+"/", "")
 }
 
+const taken = "interface left is that of a switch that runs"
+
 // --check says what would be done and what is questionable, and changes nothing; what
 // cannot be is an error with exit code 2, at a start too, which leaves nothing behind.
 func TestCheck(t *testing.T) {
@@ -67,6 +69,27 @@ func TestCheck(t *testing.T) {
 		return setUp(c, "down", false)
 	})
 	shaped := strings.Replace(plain, "right}", "right, rate: 50Mbps}", 1)
+	w.checks(t, shaped)
+	if code, said := w.ends(shaped, 65534); code != 2 || !strings.Contains(said, "needs root") {
+		t.Errorf("started without root: exit code %d\n%s", code, said)
+	}
+	// Metrics on an address that this machine has not: what was done by then is undone.
+	for _, args := range [][]string{nil, {"--check"}} {
+		if code, said := w.ends(strings.Replace(plain, "metrics: none", "metrics: 192.0.2.77:9465", 1), 0,
+			args...); code != 2 || !strings.Contains(said, "metrics: ") {
+			t.Errorf("metrics elsewhere %v: exit code %d\n%s", args, code, said)
+		}
+	}
+	if now := w.offloads("left"); !slices.Equal(now, before) {
+		t.Errorf("offloads of left are %v, and were %v", now, before)
+	}
+	p := w.openTwice(t, shaped)
+	w.checksBeside(t, p, shaped)
+	p.stop()
+}
+
+// checks are --check of files, and starts of those that are wrong.
+func (w *wire) checks(t *testing.T, shaped string) {
 	for _, x := range []struct {
 		name, yaml string
 		as         uint32
@@ -96,67 +119,66 @@ func TestCheck(t *testing.T) {
 			[]string{"switch.yaml:5:19: ncf is not for a switch on its own"}},
 		{"no such user", plain + "user: noone-here\n", 0, 2, []string{"there is no user noone-here to run as"}},
 	} {
-		code, said := w.ends(x.yaml, x.as, "--check")
-		if code != x.code {
-			t.Errorf("%s: exit code %d, want %d\n%s", x.name, code, x.code, said)
-		}
-		for _, want := range x.says {
-			if !strings.Contains(said, want) {
-				t.Errorf("%s: it does not say %q\n%s", x.name, want, said)
+		t.Run(x.name, func(t *testing.T) {
+			code, said := w.ends(x.yaml, x.as, "--check")
+			if code != x.code {
+				t.Errorf("exit code %d, want %d\n%s", code, x.code, said)
 			}
-		}
-		if code == 2 {
-			if code, said := w.ends(x.yaml, x.as); code != 2 || !strings.Contains(said, x.says[0]) {
-				t.Errorf("%s, started: exit code %d\n%s", x.name, code, said)
+			for _, want := range x.says {
+				if !strings.Contains(said, want) {
+					t.Errorf("it does not say %q\n%s", want, said)
+				}
 			}
-		}
+			if code == 2 {
+				if code, said := w.ends(x.yaml, x.as); code != 2 || !strings.Contains(said, x.says[0]) {
+					t.Errorf("started: exit code %d\n%s", code, said)
+				}
+			}
+		})
 	}
-	if code, said := w.ends(shaped, 65534); code != 2 || !strings.Contains(said, "needs root") {
-		t.Errorf("started without root: exit code %d\n%s", code, said)
-	}
-	// Metrics on an address that this machine has not: what was done by then is undone.
-	for _, args := range [][]string{nil, {"--check"}} {
-		if code, said := w.ends(strings.Replace(plain, "metrics: none", "metrics: 192.0.2.77:9465", 1), 0,
-			args...); code != 2 || !strings.Contains(said, "metrics: ") {
-			t.Errorf("metrics elsewhere %v: exit code %d\n%s", args, code, said)
-		}
-	}
-	if now := w.offloads("left"); !slices.Equal(now, before) {
-		t.Errorf("offloads of left are %v, and were %v", now, before)
-	}
-	// Whoever starts at the same time gets them too late, if at all.
-	p, late := w.launch(shaped), w.launch(shaped)
+}
+
+// openTwice starts two switches of the same interfaces at once: whoever comes second gets them
+// too late, if at all.
+func (w *wire) openTwice(t *testing.T, yaml string) *process {
+	p, late := w.launch(yaml), w.launch(yaml)
 	until(t, "the end of one of two", func() bool { return p.over() || late.over() })
 	if p.over() {
 		p, late = late, p
 	}
-	if !strings.Contains(late.said.String(), "interface left is that of a switch that runs") {
+	if !strings.Contains(late.said.String(), taken) {
 		t.Errorf("of two that started at once one said\n%s", late.said)
 	}
 	until(t, "the other one", func() bool { return strings.Contains(p.said.String(), "switching between") || p.over() })
 	if p.over() { // each has seen the other
-		p = w.open(shaped)
+		p = w.open(yaml)
 	}
-	const taken = "interface left is that of a switch that runs"
+	return p
+}
+
+// checksBeside are starts and --check beside a switch that runs.
+func (w *wire) checksBeside(t *testing.T, p *process, shaped string) {
 	runs := fmt.Sprintf("the switch of these interfaces runs: kill -HUP %d has it read its file anew", p.cmd.Process.Pid)
 	for _, x := range []struct {
-		yaml string
-		as   uint32
-		args []string
-		code int
-		says string
+		name, yaml string
+		as         uint32
+		args       []string
+		code       int
+		says       string
 	}{
-		{shaped, 0, nil, 2, taken},
-		{strings.ReplaceAll(shaped, "right", "own"), 0, nil, 2, taken},
-		{strings.ReplaceAll(shaped, "right", "own"), 0, []string{"--check"}, 2, taken},
-		{strings.ReplaceAll(shaped, "right", "own"), 65534, []string{"--check"}, 2, taken},
-		{plain, 0, []string{"--check"}, 0, runs},
-		{plain, 65534, []string{"--check"}, 0, runs},
-		{strings.Replace(plain, "[forward]", "[red]", 1), 0, []string{"--check"}, 2, `program "red" is not known`},
+		{"the same", shaped, 0, nil, 2, taken},
+		{"one interface of it", strings.ReplaceAll(shaped, "right", "own"), 0, nil, 2, taken},
+		{"check of one interface", strings.ReplaceAll(shaped, "right", "own"), 0, []string{"--check"}, 2, taken},
+		{"check by another user", strings.ReplaceAll(shaped, "right", "own"), 65534, []string{"--check"}, 2, taken},
+		{"check of its file", plain, 0, []string{"--check"}, 0, runs},
+		{"check of its file by another user", plain, 65534, []string{"--check"}, 0, runs},
+		{"check of a wrong file", strings.Replace(plain, "[forward]", "[red]", 1), 0, []string{"--check"}, 2,
+			`program "red" is not known`},
 	} {
-		if code, said := w.ends(x.yaml, x.as, x.args...); code != x.code || !strings.Contains(said, x.says) {
-			t.Errorf("a second switch %v: exit code %d, want %d and %q\n%s%s", x.args, code, x.code, x.says, x.yaml, said)
-		}
+		t.Run("beside a switch: "+x.name, func(t *testing.T) {
+			if code, said := w.ends(x.yaml, x.as, x.args...); code != x.code || !strings.Contains(said, x.says) {
+				t.Errorf("exit code %d, want %d and %q\n%s%s", code, x.code, x.says, x.yaml, said)
+			}
+		})
 	}
-	p.stop()
 }

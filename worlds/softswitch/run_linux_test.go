@@ -8,18 +8,14 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
-	"golang.org/x/sys/unix"
 
 	"weir/internal/rtnl"
 )
@@ -201,45 +197,7 @@ func TestReload(t *testing.T) {
 		return fmt.Sprintf(shaped, rate, buffer, programs, "9465")
 	}
 	p := w.open(file("10Mbps", 1000, "[forward]"))
-	var out, in *net.UDPConn
-	to := net.UDPAddrFromAddrPort(netip.MustParseAddrPort("10.9.0.2:7"))
-	if err := w.do("right", func() (err error) { in, err = net.ListenUDP("udp", to); return err }); err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	numbers := make(chan []string)
-	go func() { // until the last one, or a long silence
-		var all []string
-		b := make([]byte, 2000)
-		for {
-			in.SetReadDeadline(time.Now().Add(patience))
-			k, err := in.Read(b)
-			if err != nil || string(b[:min(k, 8)]) == "the end." {
-				numbers <- all
-				return
-			}
-			all = append(all, string(b[:min(k, 8)]))
-		}
-	}()
-	if err := w.do("left", func() (err error) { out, err = net.DialUDP("udp", nil, to); return err }); err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	stop, sent := make(chan bool), make(chan int)
-	go func() {
-		n := 0
-		for b := make([]byte, 1000); ; n++ {
-			select {
-			case <-stop:
-				sent <- n
-				return
-			default:
-			}
-			copy(b, fmt.Sprintf("%08d", n))
-			out.Write(b)
-			time.Sleep(time.Millisecond) // 8 Mb/s
-		}
-	}()
+	end := w.numbered(t, "left", "right", netip.MustParseAddrPort("10.9.0.2:7"))
 	for i := range 6 {
 		for k, programs := range []string{"[forward, {abc: {q_base: 900 packets, q_min: 900 packets}}]",
 			"[forward, {abc: {q_base: 950 packets, q_min: 900 packets, memory: 1s}}, {ecn: {}}]"} {
@@ -269,19 +227,66 @@ func TestReload(t *testing.T) {
 		t.Errorf("%v reloads, %v refused", m[`weir_switch_reloads_total{result="done"}`],
 			m[`weir_switch_reloads_total{result="refused"}`])
 	}
-	close(stop)
-	n := <-sent
-	out.Write([]byte("the end."))
-	got := <-numbers
-	for i, x := range got {
-		if x != fmt.Sprintf("%08d", i) {
-			t.Fatalf("of %d datagrams, number %d is %q", n, i, x)
+	t.Logf("%d datagrams over 12 changes and 5 refusals", end())
+}
+
+// numbered sends numbered datagrams from one host to another, 8 Mb/s, until end is called, which
+// asks that all have come in order and returns how many.
+func (w *wire) numbered(t *testing.T, from, host string, to netip.AddrPort) (end func() int) {
+	var out, in *net.UDPConn
+	address := net.UDPAddrFromAddrPort(to)
+	if err := w.do(host, func() (err error) { in, err = net.ListenUDP("udp", address); return err }); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { in.Close() })
+	numbers := make(chan []string)
+	go func() { // until the last one, or a long silence
+		var all []string
+		b := make([]byte, 2000)
+		for {
+			in.SetReadDeadline(time.Now().Add(patience))
+			k, err := in.Read(b)
+			if err != nil || string(b[:min(k, 8)]) == "the end." {
+				numbers <- all
+				return
+			}
+			all = append(all, string(b[:min(k, 8)]))
 		}
+	}()
+	if err := w.do(from, func() (err error) { out, err = net.DialUDP("udp", nil, address); return err }); err != nil {
+		t.Fatal(err)
 	}
-	if len(got) != n {
-		t.Errorf("%d of %d datagrams came", len(got), n)
+	t.Cleanup(func() { out.Close() })
+	stop, sent := make(chan bool), make(chan int)
+	go func() {
+		n := 0
+		for b := make([]byte, 1000); ; n++ {
+			select {
+			case <-stop:
+				sent <- n
+				return
+			default:
+			}
+			copy(b, fmt.Sprintf("%08d", n))
+			out.Write(b)
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	return func() int {
+		close(stop)
+		n := <-sent
+		out.Write([]byte("the end."))
+		got := <-numbers
+		for i, x := range got {
+			if x != fmt.Sprintf("%08d", i) {
+				t.Fatalf("of %d datagrams, number %d is %q", n, i, x)
+			}
+		}
+		if len(got) != n {
+			t.Errorf("%d of %d datagrams came", len(got), n)
+		}
+		return n
 	}
-	t.Logf("%d datagrams over 12 changes and 5 refusals", n)
 }
 
 // The page is one of metrics, as text and as OpenMetrics, and says what happened.
@@ -361,260 +366,4 @@ func TestMetrics(t *testing.T) {
 	if help != 1 {
 		t.Errorf("%d lines of weir_build_info\n%s", help, text)
 	}
-}
-
-// status reads a process's status (proc(5)) as words by their name.
-func status(t *testing.T, path string) map[string][]string {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	words := map[string][]string{}
-	for _, line := range strings.Split(string(b), "\n") {
-		if name, rest, ok := strings.Cut(line, ":"); ok {
-			words[name] = strings.Fields(rest)
-		}
-	}
-	return words
-}
-
-// children are the processes whose parent a process is.
-func children(t *testing.T, of int) (all []int) {
-	t.Helper()
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		n, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		b, err := os.ReadFile(filepath.Join("/proc", e.Name(), "stat"))
-		if err != nil {
-			continue
-		}
-		_, rest, _ := strings.Cut(string(b), ") ")
-		if f := strings.Fields(rest); len(f) > 1 && f[1] == strconv.Itoa(of) {
-			all = append(all, n)
-		}
-	}
-	return all
-}
-
-// Every thread of the data plane is another user's, has no capability and can get none;
-// the supervisor has CAP_NET_ADMIN (bit 12) alone.
-func TestPrivileges(t *testing.T) {
-	w := lay(t, 1500, "left", "right")
-	p := w.open(plain)
-	parent := p.cmd.Process.Pid
-	child := children(t, parent)
-	if len(child) != 1 {
-		t.Fatalf("the supervisor has the children %v", child)
-	}
-	var least []string
-	const none, netAdmin = "0000000000000000", "0000000000001000"
-	for pid, caps := range map[int]string{parent: netAdmin, child[0]: none} {
-		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
-		if err != nil || len(threads) < 2 {
-			t.Fatal(threads, err)
-		}
-		for _, path := range threads {
-			s := status(t, path)
-			if slices.Contains(s["Uid"], "0") || slices.Contains(s["Gid"], "0") || len(s["Groups"]) > 0 {
-				t.Errorf("%s: user %v, group %v, groups %v", path, s["Uid"], s["Gid"], s["Groups"])
-			}
-			caps := caps
-			if path == fmt.Sprintf("/proc/%d/task/%d/status", parent, parent) {
-				least = append(least, path)
-			} else if s["CapPrm"][0] == none { // the thread that the data plane is a child of
-				caps = none
-			}
-			if s["CapEff"][0] != caps || s["CapPrm"][0] != caps || s["CapAmb"][0] != caps || s["CapBnd"][0] != netAdmin ||
-				s["NoNewPrivs"][0] != "1" {
-				t.Errorf("%s: CapEff %v, CapPrm %v, CapAmb %v, CapBnd %v, NoNewPrivs %v; want %s", path, s["CapEff"], s["CapPrm"],
-					s["CapAmb"], s["CapBnd"], s["NoNewPrivs"], caps)
-			}
-		}
-	}
-	if len(least) != 1 {
-		t.Errorf("main threads of the supervisor: %v", least)
-	}
-	// The rings are the data plane's alone: with it they end.
-	sockets := func(pid int) (n int) {
-		fds, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
-		for _, fd := range fds {
-			if to, err := os.Readlink(fd); err == nil && strings.HasPrefix(to, "socket:") {
-				n++
-			}
-		}
-		return n
-	}
-	if n := sockets(parent); n != 0 {
-		t.Errorf("the supervisor has %d sockets", n)
-	}
-	if n := sockets(child[0]); n != 2 {
-		t.Errorf("the data plane has %d sockets, of 2 ports", n)
-	}
-}
-
-// When the data plane is killed the supervisor restores what was changed, and ends with an
-// error. When both are killed nothing can, and --restore does it, or the next start.
-func TestKilled(t *testing.T) {
-	w := lay(t, 1500, "left", "right")
-	before := w.offloads("left")
-	p := w.open(plain)
-	syscall.Kill(children(t, p.cmd.Process.Pid)[0], syscall.SIGKILL)
-	until(t, "the end", p.over)
-	if now := w.offloads("left"); p.err == nil || !slices.Equal(now, before) ||
-		!strings.Contains(p.said.String(), "the data plane has ended") {
-		t.Errorf("without its data plane: %v, offloads %v, before %v\n%s", p.err, now, before, p.said)
-	}
-	w.echo("right", netip.MustParseAddrPort("10.9.0.2:7"))
-	if _, err := w.ask("left", netip.MustParseAddrPort("10.9.0.2:7"), 8, 1); err == nil {
-		t.Error("something goes through without the data plane")
-	}
-	kill := func() {
-		t.Helper()
-		p := w.open(plain)
-		child := children(t, p.cmd.Process.Pid)[0]
-		p.cmd.Process.Kill()
-		until(t, "the end", p.over)
-		until(t, "the data plane's end", func() bool {
-			_, err := os.Stat(fmt.Sprintf("/proc/%d", child))
-			return err != nil
-		})
-		if now := w.offloads("left"); len(now) != 0 {
-			t.Errorf("offloads are %v after a kill", now)
-		}
-	}
-	kill()
-	c := w.command("switch", "--restore")
-	var said []byte
-	if err := w.do(middle, func() (err error) { said, err = c.CombinedOutput(); return err }); err != nil ||
-		!strings.Contains(string(said), "restored left ") {
-		t.Errorf("%v: %s", err, said)
-	}
-	if now := w.offloads("left"); !slices.Equal(now, before) {
-		t.Errorf("offloads are %v after --restore, before %v", now, before)
-	}
-	kill()
-	p = w.open(plain)
-	if !strings.Contains(p.said.String(), "restored what a switch has left that died: left ") {
-		t.Errorf("the next start says\n%s", p.said)
-	}
-	if _, err := w.ask("left", netip.MustParseAddrPort("10.9.0.2:7"), 8, 3); err != nil {
-		t.Errorf("after the next start: %v", err)
-	}
-	p.stop()
-	if now := w.offloads("left"); !slices.Equal(now, before) {
-		t.Errorf("offloads are %v after the next start, before %v", now, before)
-	}
-}
-
-// rename gives an interface another name (SIOCSIFNAME).
-func rename(name, to string) error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	r := struct {
-		name, to [unix.IFNAMSIZ]byte
-		_        [8]byte
-	}{}
-	copy(r.name[:], name)
-	copy(r.to[:], to)
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCSIFNAME,
-		uintptr(unsafe.Pointer(&r))); errno != 0 {
-		return errno
-	}
-	return nil
-}
-
-// An interface that has got another name meanwhile is restored all the same, and not the one
-// that has its old name now.
-func TestRenamed(t *testing.T) {
-	w := lay(t, 1500, "left", "right", "other")
-	before := w.offloads("left")
-	p := w.open(plain)
-	w.in(middle, func(c *rtnl.Conn) error {
-		for _, x := range [][2]string{{"left", "was-left"}, {"other", "left"}} {
-			setUp(c, x[0], false) // older kernels rename nothing that is up
-			if err := rename(x[0], x[1]); err != nil {
-				return err
-			}
-		}
-		_, err := rtnl.NoOffloads("left")
-		return err
-	})
-	p.stop()
-	if now := w.offloads("was-left"); !slices.Equal(now, before) {
-		t.Errorf("offloads of the interface with another name are %v, and were %v", now, before)
-	}
-	if now := w.offloads("left"); len(now) > 0 {
-		t.Errorf("offloads %v of an interface that the switch never had are on", now)
-	}
-}
-
-// remove removes an interface (rtnetlink(7), RTM_DELLINK).
-func remove(index int) error {
-	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	m := struct {
-		unix.NlMsghdr
-		unix.IfInfomsg
-	}{unix.NlMsghdr{Type: unix.RTM_DELLINK, Flags: unix.NLM_F_REQUEST}, unix.IfInfomsg{Index: int32(index)}}
-	m.Len = uint32(unsafe.Sizeof(m))
-	_, err = unix.Write(fd, unsafe.Slice((*byte)(unsafe.Pointer(&m)), m.Len))
-	return err
-}
-
-// An interface that vanishes is the end, as soon as something is to leave there: who starts the
-// switch again can wait for it. The other interface is restored.
-func TestVanished(t *testing.T) {
-	w := lay(t, 1500, "left", "right")
-	before := w.offloads("left")
-	p := w.open(plain)
-	w.in(middle, func(c *rtnl.Conn) error {
-		x, err := c.Interface("right")
-		if err != nil {
-			return err
-		}
-		return remove(x.Index)
-	})
-	p.hears("is down")
-	s := w.socket("left", 1500)
-	until(t, "the end", func() bool {
-		s.Put(append(append(mac(1), mac(0)...), 0x88, 0xb5))
-		s.Flush()
-		return p.over()
-	})
-	if now := w.offloads("left"); p.err == nil || !slices.Equal(now, before) ||
-		!strings.Contains(p.said.String(), "the interface of a port is gone: host right") {
-		t.Errorf("%v, offloads %v, before %v\n%s", p.err, now, before, p.said)
-	}
-}
-
-// An interface that goes down and comes up again is no end.
-func TestDown(t *testing.T) {
-	w := lay(t, 1500, "left", "right")
-	p := w.open(plain)
-	w.echo("right", netip.MustParseAddrPort("10.9.0.2:7"))
-	if _, err := w.ask("left", netip.MustParseAddrPort("10.9.0.2:7"), 8, 3); err != nil {
-		t.Fatal(err)
-	}
-	set := func(up bool) { w.in(middle, func(c *rtnl.Conn) error { return setUp(c, "right", up) }) }
-	set(false)
-	p.hears("is down")
-	w.ask("left", netip.MustParseAddrPort("10.9.0.2:7"), 8, 1)
-	set(true)
-	if _, err := w.ask("left", netip.MustParseAddrPort("10.9.0.2:7"), 8, 10); err != nil {
-		t.Errorf("after the interface came up again: %v", err)
-	}
-	p.stop()
 }

@@ -24,7 +24,9 @@ import (
 // supervisor has the data plane's process, the metrics and the signals.
 type supervisor struct {
 	known   Schemes
+	signals chan os.Signal
 	state   state
+	next    *Config // that the data plane was told to go over to
 	config  atomic.Pointer[Config]
 	refused atomic.Uint64
 	page    *page
@@ -58,31 +60,12 @@ const (
 // restored what was changed.
 func Supervise(known Schemes, descriptor int, command []string, version string, stdout,
 	stderr io.Writer) (err error) {
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-	s := &supervisor{known: known, log: stderr, turn: make(chan struct{}, 1), said: &tail{}}
+	s := &supervisor{known: known, log: stderr, turn: make(chan struct{}, 1), said: &tail{},
+		signals: make(chan os.Signal, 4)}
+	signal.Notify(s.signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	s.turn <- struct{}{}
-	memory := os.NewFile(uintptr(descriptor), "state")
-	if memory == nil {
-		return setup("descriptor %d", descriptor)
-	}
-	text, err := io.ReadAll(io.NewSectionReader(memory, 0, 1<<24))
-	if err == nil {
-		err = json.Unmarshal(text, &s.state)
-	}
-	if err != nil {
-		return setup("this is started by weir switch, not by hand: %v", err)
-	}
-	memory.Close()
-	own := []int{s.state.Record}
-	if s.state.Listener >= 0 {
-		own = append(own, s.state.Listener)
-	}
-	for _, x := range s.state.Sockets {
-		own = append(own, x.FD)
-	}
-	for _, fd := range own {
-		unix.CloseOnExec(fd)
+	if err := s.inherit(descriptor); err != nil {
+		return err
 	}
 	defer func() { err = errors.Join(err, s.restore()) }()
 	c, err := Decode(known, s.state.File, s.state.Data)
@@ -107,40 +90,58 @@ func Supervise(known Schemes, descriptor int, command []string, version string, 
 		names = append(names, p.Name+" ("+p.Interface+")")
 	}
 	fmt.Fprintf(s.log, "switching between %s\n", strings.Join(names, ", "))
-	var patience <-chan time.Time
-	var next *Config
+	return s.watch(answers, ended, stdout)
+}
+
+// inherit reads what Start has left, and keeps it from the data plane's process.
+func (s *supervisor) inherit(descriptor int) error {
+	memory := os.NewFile(uintptr(descriptor), "state")
+	if memory == nil {
+		return setup("descriptor %d", descriptor)
+	}
+	text, err := io.ReadAll(io.NewSectionReader(memory, 0, 1<<24))
+	if err == nil {
+		err = json.Unmarshal(text, &s.state)
+	}
+	if err != nil {
+		return setup("this is started by weir switch, not by hand: %v", err)
+	}
+	memory.Close()
+	unix.CloseOnExec(s.state.Record)
+	if s.state.Listener >= 0 {
+		unix.CloseOnExec(s.state.Listener)
+	}
+	for _, x := range s.state.Sockets {
+		unix.CloseOnExec(x.FD)
+	}
+	return nil
+}
+
+// watch passes signals and answers on until the data plane has ended, or has to be killed.
+func (s *supervisor) watch(answers chan answer, ended chan error, stdout io.Writer) error {
+	var deadline <-chan time.Time
 	for {
 		select {
-		case what := <-signals:
+		case what := <-s.signals:
 			switch {
 			case what == syscall.SIGHUP:
-				if patience == nil {
-					next = s.reload()
+				if deadline == nil {
+					s.next = s.reload()
 				}
-			case patience != nil: // a second time
+			case deadline != nil: // a second time
 				s.kill(ended)
 				return errors.New("the switch was killed before its queues were empty")
 			default:
-				patience = time.After(stopping)
+				deadline = time.After(stopping)
 				s.order(order{Do: doStop})
 			}
 		case a := <-answers:
-			switch a.Is {
-			case isNote:
-				fmt.Fprintln(s.log, a.Text)
-			case isRefused:
-				s.refused.Add(1)
-				fmt.Fprintf(s.log, "%s: refused, and nothing has changed: %s\n", s.state.File, a.Text)
-			case isReloaded:
-				if next != nil {
-					s.config.Store(next)
-				}
-				fmt.Fprintf(s.log, "%s: read anew%s\n", s.state.File, list(a.Notes))
-			case isStopped:
+			if a.Is == isStopped {
 				err := <-ended
 				s.summary(stdout, a.Left)
 				return err
 			}
+			s.report(a)
 		case err := <-ended:
 			if len(answers) > 0 { // what it has said before comes first
 				ended <- err
@@ -150,10 +151,26 @@ func Supervise(known Schemes, descriptor int, command []string, version string, 
 				return fmt.Errorf("the data plane has ended: %s", said)
 			}
 			return fmt.Errorf("the data plane has ended: %w", err)
-		case <-patience:
+		case <-deadline:
 			s.kill(ended)
 			return fmt.Errorf("the data plane did not stop within %v, and was killed", stopping)
 		}
+	}
+}
+
+// report logs an answer of the data plane.
+func (s *supervisor) report(a answer) {
+	switch a.Is {
+	case isNote:
+		fmt.Fprintln(s.log, a.Text)
+	case isRefused:
+		s.refused.Add(1)
+		fmt.Fprintf(s.log, "%s: refused, and nothing has changed: %s\n", s.state.File, a.Text)
+	case isReloaded:
+		if s.next != nil {
+			s.config.Store(s.next)
+		}
+		fmt.Fprintf(s.log, "%s: read anew%s\n", s.state.File, list(a.Notes))
 	}
 }
 
