@@ -21,49 +21,7 @@ func TestFirstHour(t *testing.T) {
 		t.Fatal("README has no first hour")
 	}
 	dir := t.TempDir()
-	mine := filepath.Join(dir, "mine.yaml")
-	said := map[string]string{} // by command
-	at := -1                    // in mine.yaml, where a line was taken out just before
-	for _, line := range strings.Split(hour, "\n") {
-		command, ok := strings.CutPrefix(line, "    ")
-		switch {
-		case !ok:
-		case command[0] == '-' || command[0] == '+':
-			data, err := os.ReadFile(mine)
-			if err != nil {
-				t.Fatal(err)
-			}
-			text, changed := string(data), command[1:]+"\n"
-			switch {
-			case command[0] == '-':
-				if strings.Count(text, changed) != 1 {
-					t.Fatalf("mine.yaml does not have this line once: %s", changed)
-				}
-				at = strings.Index(text, changed)
-				text = strings.Replace(text, changed, "", 1)
-			case at >= 0:
-				text = text[:at] + changed + text[at:]
-				at = -1
-			default:
-				text += changed
-			}
-			if err := os.WriteFile(mine, []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
-		case command == "go build ./cmd/weir":
-			if err := os.Symlink(build(t), filepath.Join(dir, "weir")); err != nil {
-				t.Fatal(err)
-			}
-		default:
-			c := exec.Command("sh", "-c", command)
-			c.Dir = dir
-			out, err := c.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%s: %v\n%s", command, err, out)
-			}
-			said[command] = string(out)
-		}
-	}
+	said := follow(t, dir, hour)
 	for command, want := range map[string][]string{
 		"./weir list":            {"p4abc/fig5 "},
 		"./weir run p4abc/fig5":  {"holds      fig5.abc.fair", "report.html\n"},
@@ -83,11 +41,70 @@ func TestFirstHour(t *testing.T) {
 	if said["./weir report mine.yaml"] != said["./weir run mine.yaml"] {
 		t.Errorf("the report says something else than the run:\n%s", said["./weir report mine.yaml"])
 	}
+	checkPages(t, dir)
+}
+
+// follow does what the hour says in a folder, and returns what its commands have printed.
+func follow(t *testing.T, dir, hour string) (said map[string]string) {
+	mine := filepath.Join(dir, "mine.yaml")
+	said = map[string]string{} // by command
+	at := -1                   // in mine.yaml, where a line was taken out just before
+	for _, line := range strings.Split(hour, "\n") {
+		command, ok := strings.CutPrefix(line, "    ")
+		switch {
+		case !ok:
+		case command[0] == '-' || command[0] == '+':
+			at = edit(t, mine, command, at)
+		case command == "go build ./cmd/weir":
+			if err := os.Symlink(build(t), filepath.Join(dir, "weir")); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			c := exec.Command("sh", "-c", command)
+			c.Dir = dir
+			out, err := c.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", command, err, out)
+			}
+			said[command] = string(out)
+		}
+	}
+	return said
+}
+
+// edit takes a line out of a file (-) or puts one (+) where one was taken out just before, else
+// at its end. It returns where one was taken out, or −1.
+func edit(t *testing.T, file, change string, at int) int {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, line := string(data), change[1:]+"\n"
+	switch {
+	case change[0] == '-':
+		if strings.Count(text, line) != 1 {
+			t.Fatalf("%s does not have this line once: %s", filepath.Base(file), line)
+		}
+		at = strings.Index(text, line)
+		text = strings.Replace(text, line, "", 1)
+	case at >= 0:
+		text = text[:at] + line + text[at:]
+		at = -1
+	default:
+		text += line
+	}
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// checkPages checks that runs have left reports, and that the README's picture is what one has drawn.
+func checkPages(t *testing.T, dir string) {
 	pages, _ := filepath.Glob(filepath.Join(dir, "results", "*", "report.html"))
 	if len(pages) != 2 {
 		t.Errorf("reports: %v", pages)
 	}
-	// The README's picture is the plot that the first hour's run has made.
 	plots, _ := filepath.Glob(filepath.Join(dir, "results/p4abc-fig5-*/plots/1-goodput-over-n.svg"))
 	if len(plots) != 1 {
 		t.Fatalf("the run has left %d plots of goodput over n", len(plots))

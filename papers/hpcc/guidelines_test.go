@@ -76,7 +76,8 @@ func TestShortFlows(t *testing.T) {
 	fct := func(control string) (all []unit.Time) {
 		told := map[int64]bool{}
 		c := configure(t, dumbbell(4, "ecmp, telemetry", fmt.Sprintf(`
-  - {name: short, from: ["left0", "left1", "left2", "left3"], to: right0, transport: {rdma: {ack_every: 16 packets}}, cc: {%s}, size: 20kB, start: 0s..1ms}`, control)), nil)
+  - {name: short, from: ["left0", "left1", "left2", "left3"], to: right0, transport: {rdma: {ack_every: 16 packets}},
+     cc: {%s}, size: 20kB, start: 0s..1ms}`, control)), nil)
 		for i := range c.Flows {
 			c.Flows[i].Sender = &listening{Endpoint: c.Flows[i].Sender, onReceive: func(p *packet.Packet) {
 				if b, ok := p.Extension(transport.Feedback); ok {
@@ -153,7 +154,8 @@ func TestProbesTakeThePath(t *testing.T) {
 // of it has come for the second time.
 func TestGoBack(t *testing.T) {
 	c := configure(t, dumbbell(32, "ecmp, telemetry", `
-  - {name: incast, from: "left*", to: right0, transport: {rdma: {rto_min: 4ms}}, cc: {hpcc: {w_ai: 25 B, t: 13us}}, size: 1MB, start: 0s`+"}"), watch(5*us))
+  - {name: incast, from: "left*", to: right0, transport: {rdma: {rto_min: 4ms}}, cc: {hpcc: {w_ai: 25 B, t: 13us}},
+     size: 1MB, start: 0s`+"}"), watch(5*us))
 	for i := range c.Flows {
 		c.Flows[i].Receiver = &losing{Endpoint: c.Flows[i].Receiver, seq: 1000}
 	}

@@ -312,7 +312,8 @@ func TestWindowBound(t *testing.T) {
 // windows stay at W_init at most, and so do queues.
 func TestMixedHops(t *testing.T) {
 	text := dumbbell(4, "ecmp, telemetry", `
-  - {name: four, from: ["left0", "left1", "left2", "left3"], to: right0, transport: rdma, cc: {hpcc: {w_ai: 25 B}}, size: 1MB, start: 0s}`)
+  - {name: four, from: ["left0", "left1", "left2", "left3"], to: right0, transport: rdma, cc: {hpcc: {w_ai: 25 B}},
+     size: 1MB, start: 0s}`)
 	late := func(without string) (int64, unit.Time) {
 		x := text
 		if without != "" {
@@ -427,7 +428,8 @@ func TestThinning(t *testing.T) {
 func TestReceiverNetwork(t *testing.T) {
 	windows, told := map[int64]bool{}, 0
 	c := configure(t, dumbbell(4, "ecmp, telemetry", `
-  - {name: four, from: ["left0", "left1", "left2", "left3"], to: right0, transport: rdma, cc: {rx_hpcc: {}}, size: 2MB, start: 0s..300us}`), func(c *sim.Config) { c.Tally = true })
+  - {name: four, from: ["left0", "left1", "left2", "left3"], to: right0, transport: rdma, cc: {rx_hpcc: {}},
+     size: 2MB, start: 0s..300us}`), func(c *sim.Config) { c.Tally = true })
 	most := 0
 	c.Flows[0].Sender = &listening{Endpoint: c.Flows[0].Sender, onReceive: func(p *packet.Packet) {
 		if b, ok := p.Extension(transport.Feedback); ok {
@@ -459,10 +461,12 @@ duration: 6ms
 mtu: 1000 B payload
 topology: {dumbbell: {hosts: 2, rate: 100Gbps, delay: 1us, bottleneck: 100Gbps}}
 switches:
-  "*": {programs: [classifier, ecmp, {telemetry: {format: int-md, idle: %s}}], queues: 2, scheduler: {dwrr: {weights: {0: 1, 1: 3}}}}
+  "*": {programs: [classifier, ecmp, {telemetry: {format: int-md, idle: %s}}], queues: 2,
+        scheduler: {dwrr: {weights: {0: 1, 1: 3}}}}
 traffic:
   - {name: small, from: left0, to: right0, transport: rdma, tos: 0, cc: {hpcc: {}}, start: 0s}
-  - {name: large, from: left1, to: right1, transport: rdma, tos: 0x20, ack_tos: 32, cc: {hpcc: {}}, start: 0s, stop: 3ms}`, idle), watch(100*us))
+  - {name: large, from: left1, to: right1, transport: rdma, tos: 0x20, ack_tos: 32, cc: {hpcc: {}},
+     start: 0s, stop: 3ms}`, idle), watch(100*us))
 		rate := func(flow int, from, to unit.Time) float64 {
 			w := r.Watched[1+flow]
 			// 50 B of headers, 44 of telemetry

@@ -26,11 +26,9 @@ func TestFromSimulatorToSimulator(t *testing.T) {
 			"100Gbps 0.001ms 0\n",
 		"flow.txt": "2\n2 1 3 100 2000000 2\n3 1 3 100 2000000 2.000001\n4 1 3 100 2000000 2\n",
 	} {
-		t.Run(name, func(t *testing.T) {
-			if err := os.WriteFile(filepath.Join("mix", name), []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
-		})
+		if err := os.WriteFile(filepath.Join("mix", name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
 	run := func(args ...string) (int, string, string) {
 		var out, errs bytes.Buffer

@@ -16,8 +16,9 @@ import (
 // no failure.
 func TestLabExitCode(t *testing.T) {
 	run := func(goodput float64, attempts ...experiment.Attempt) []*experiment.Run {
-		return []*experiment.Run{{Attempts: attempts, Values: measure.Values{Measures: []measure.Measured{{Name: "goodput", Unit: "bps",
-			Groups: []measure.Grouped{{Group: "x", Value: goodput}}}}}}}
+		of := []measure.Grouped{{Group: "x", Value: goodput}}
+		return []*experiment.Run{{Attempts: attempts,
+			Values: measure.Values{Measures: []measure.Measured{{Name: "goodput", Unit: "bps", Groups: of}}}}}
 	}
 	var good, disturbed, bad experiment.Attempt
 	disturbed.Disturbed = []string{"a stall"}
