@@ -1,0 +1,28 @@
+package p4te_test
+
+import (
+	"fmt"
+
+	"weir/papers/p4te"
+)
+
+// A gradient reports what has changed by more than delta since it last reported (§4.3).
+func ExampleGradient() {
+	depth, err := p4te.NewGradient(1, 10)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, packets := range []int64{3, 12, 20, 25, 14, 15, 2} {
+		fmt.Printf("%d: %s\n", packets, [...]string{p4te.Unchanged: "nothing", p4te.Increase: "increase",
+			p4te.Decrease: "decrease"}[depth.Observe(0, packets)])
+	}
+	// Output:
+	// 3: nothing
+	// 12: increase
+	// 20: nothing
+	// 25: increase
+	// 14: decrease
+	// 15: nothing
+	// 2: decrease
+}
