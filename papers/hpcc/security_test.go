@@ -291,74 +291,83 @@ func TestLyingReceivers(t *testing.T) {
 		{"hpcc", 1, "hpcc: {n: 4}", 82_500 * 0.05 / 4},
 		{"rx_hpcc", 1, "rx_hpcc: {}", 80},
 	} {
-		var controllers []cc.Controller
-		r := hostile(&controllers)
-		rx := hpcc.RxScheme()
-		receiver := rx.Receiver
-		rx.Name = "rx_liar"
-		rx.Receiver = func(f cc.Flow, c scheme.Config, host *cc.Host) (cc.Receiver, error) {
-			inner, err := receiver(f, c, host)
-			return boundless{inner}, err
-		}
-		r.Controllers = append(r.Controllers, rx)
-		lying := x.control + ": {}"
-		if x.control == "rx_hpcc" {
-			lying = "rx_liar: {}"
-		}
-		text := dumbbell(2+max(x.liars, 1), "ecmp, telemetry", fmt.Sprintf(`
+		t.Run(fmt.Sprintf("%s, %d liars", x.honest, x.liars), func(t *testing.T) {
+			c, senders := lying(t, x.control, x.honest, x.liars, every)
+			result, err := sim.Run(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const wInit = 100e9 / 8 * 6.6e-6 // B_NIC·T
+			want := 0.95
+			if x.liars > 0 {
+				w := 1000.0
+				for range 1000 {
+					w = (w + x.wai/(1-0.95/(float64(x.liars)+2*w/wInit))) / 2
+				}
+				if want = 2 * w / wInit; w > 1000 { // of a window of packets, in a round trip of U·T
+					want /= float64(x.liars) + want
+				}
+			}
+			share := func(flow int) float64 {
+				w := result.Watched[1+flow]
+				return float64(w[5*ms/every]-w[3*ms/every]) * 8 / 2e-3 / 100e9 / payloadShare
+			}
+			honest, liars := share(0)+share(1), 0.0
+			for i := range x.liars {
+				liars += share(2 + i)
+				if senders[2+i].most > wInit+1000 {
+					t.Errorf("a liar has %v in flight, W_init is %v", senders[2+i].most, unit.Bytes(wInit))
+				}
+			}
+			queue := percentile(result.Watched[0][2*ms/every:], 100)
+			t.Logf("two honest flows have %.4f of the link, the law says %.4f, liars %.3f; a queue of "+
+				"%d B at most", honest, want, liars, queue)
+			if honest < want/2 || honest > want*1.25 {
+				t.Errorf("honest flows have %.4f of the link, want %.4f", honest, want)
+			}
+			if x.liars > 0 && honest+liars < 0.93 || float64(queue) > float64(x.liars)*wInit*1.09+30_000 {
+				t.Errorf("%.3f of the link in use, a queue of %d B", honest+liars, queue)
+			}
+		})
+	}
+}
+
+// lying is a network of two honest flows and some whose receivers lie, watched this often, and
+// what each sender has in flight at most.
+func lying(t *testing.T, control, honest string, liars int, every unit.Time) (*sim.Config, []*bounded) {
+	var controllers []cc.Controller
+	r := hostile(&controllers)
+	rx := hpcc.RxScheme()
+	receiver := rx.Receiver
+	rx.Name = "rx_liar"
+	rx.Receiver = func(f cc.Flow, c scheme.Config, host *cc.Host) (cc.Receiver, error) {
+		inner, err := receiver(f, c, host)
+		return boundless{inner}, err
+	}
+	r.Controllers = append(r.Controllers, rx)
+	liarControl := control + ": {}"
+	if control == "rx_hpcc" {
+		liarControl = "rx_liar: {}"
+	}
+	text := dumbbell(2+max(liars, 1), "ecmp, telemetry", fmt.Sprintf(`
   - {name: honest, from: [left0, left1], to: right0, transport: rdma, integrity: keyed, cc: {%s}, start: 0s}`,
-			x.honest))
-		for i := range x.liars {
-			text += fmt.Sprintf(`
+		honest))
+	for i := range liars {
+		text += fmt.Sprintf(`
   - {name: liar%d, from: left%d, to: right1, transport: rdma, integrity: %s, cc: {%s}, start: 1ms}`, i, 2+
-				i, map[bool]string{true: "keyed", false: "none"}[x.control == "rx_hpcc"], lying)
-		}
-		c := under(t, r, text)
-		watch(every)(c)
-		var senders []*bounded
-		for i := range c.Flows {
-			b := &bounded{Endpoint: c.Flows[i].Sender, t: t, name: fmt.Sprint(x.control, " flow ", i), payload: 1000}
-			c.Flows[i].Sender = b
-			if senders = append(senders, b); i >= 2 && x.control == "hpcc" {
-				c.Flows[i].Receiver = &liar{Endpoint: c.Flows[i].Receiver, sent: map[int]uint64{}}
-			}
-		}
-		result, err := sim.Run(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		const wInit = 100e9 / 8 * 6.6e-6 // B_NIC·T
-		want := 0.95
-		if x.liars > 0 {
-			w := 1000.0
-			for range 1000 {
-				w = (w + x.wai/(1-0.95/(float64(x.liars)+2*w/wInit))) / 2
-			}
-			if want = 2 * w / wInit; w > 1000 { // of a window of packets, in a round trip of U·T
-				want /= float64(x.liars) + want
-			}
-		}
-		share := func(flow int) float64 {
-			w := result.Watched[1+flow]
-			return float64(w[5*ms/every]-w[3*ms/every]) * 8 / 2e-3 / 100e9 / payloadShare
-		}
-		honest, liars := share(0)+share(1), 0.0
-		for i := range x.liars {
-			liars += share(2 + i)
-			if senders[2+i].most > wInit+1000 {
-				t.Errorf("%s: a liar has %v in flight, W_init is %v", x.control, senders[2+i].most, unit.Bytes(wInit))
-			}
-		}
-		queue := percentile(result.Watched[0][2*ms/every:], 100)
-		t.Logf("%s with %d liars: two honest flows have %.4f of the link, the law says %.4f, liars %.3f; a queue of "+
-			"%d B at most", x.honest, x.liars, honest, want, liars, queue)
-		if honest < want/2 || honest > want*1.25 {
-			t.Errorf("%s with %d liars: honest flows have %.4f of the link, want %.4f", x.honest, x.liars, honest, want)
-		}
-		if x.liars > 0 && honest+liars < 0.93 || float64(queue) > float64(x.liars)*wInit*1.09+30_000 {
-			t.Errorf("%s with %d liars: %.3f of the link in use, a queue of %d B", x.honest, x.liars, honest+liars, queue)
+			i, map[bool]string{true: "keyed", false: "none"}[control == "rx_hpcc"], liarControl)
+	}
+	c := under(t, r, text)
+	watch(every)(c)
+	var senders []*bounded
+	for i := range c.Flows {
+		b := &bounded{Endpoint: c.Flows[i].Sender, t: t, name: fmt.Sprint(control, " flow ", i), payload: 1000}
+		c.Flows[i].Sender = b
+		if senders = append(senders, b); i >= 2 && control == "hpcc" {
+			c.Flows[i].Receiver = &liar{Endpoint: c.Flows[i].Receiver, sent: map[int]uint64{}}
 		}
 	}
+	return c, senders
 }
 
 // draft-miao §9.1, "only convey the relative ratio": with format relative two flows, and 16,

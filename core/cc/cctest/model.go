@@ -90,181 +90,223 @@ func (m *Model) check(what string) error {
 	return nil
 }
 
-// event plays one event: kind and strength.
+// event plays one event, of a kind and a strength, and says what it was.
 func (m *Model) event(kind byte, n int) (string, error) {
 	before := m.window()
-	grown := func(most int, why string) error {
-		if w := m.window(); !m.Own && w > before+most {
-			return fmt.Errorf("the window grows from %d to %d; %s", before, w, why)
-		}
-		return nil
-	}
 	switch kind % 16 {
-	case 0, 1, 2: // sends
-		idle := unit.Time(0)
-		if m.inFlight == 0 && m.started {
-			idle = m.Now - m.lastSend
+	case 0, 1, 2:
+		m.send(n)
+		return "sends", m.grown(before, 0, "nothing was acknowledged")
+	case 3, 4, 5, 6, 7, 8:
+		return m.acknowledge(before, n)
+	case 9:
+		return m.duplicate(before, n)
+	case 10, 11:
+		return m.congestion(before, n)
+	case 12:
+		return m.recover(n)
+	case 13:
+		return m.timeout(before, n)
+	case 14:
+		return m.idle(before, n)
+	}
+	switch {
+	case m.Nacks && n >= 96 && n < 160:
+		return "a NACK", m.nack(n - 96)
+	case n >= 160:
+		return m.notify(before)
+	}
+	if err := m.pass(unit.Time(n+1) * 100 * unit.Microsecond); err != nil {
+		return "a timer", err
+	}
+	return "time", nil
+}
+
+// grown is an error if the window has grown from before by more than most packets.
+func (m *Model) grown(before, most int, why string) error {
+	if w := m.window(); !m.Own && w > before+most {
+		return fmt.Errorf("the window grows from %d to %d; %s", before, w, why)
+	}
+	return nil
+}
+
+// send sends some packets, as the window lets it.
+func (m *Model) send(n int) {
+	idle := unit.Time(0)
+	if m.inFlight == 0 && m.started {
+		idle = m.Now - m.lastSend
+	}
+	m.started = true
+	for range 1 + n%32 {
+		if m.inFlight >= m.window() {
+			break
 		}
-		m.started = true
-		for range 1 + n%32 {
-			if m.inFlight >= m.window() {
-				break
-			}
-			m.Controller.OnSend(m.Now, cc.Sent{Bytes: MSS, InFlight: m.inFlight, Idle: idle, AppLimited: n%5 == 0})
-			idle = 0
-			m.inFlight++
-			m.next += MSS
-			m.lastSend = m.Now
-		}
-		return "sends", grown(0, "nothing was acknowledged")
-	case 3, 4, 5, 6, 7, 8: // acknowledgement of some
-		k := min(m.inFlight, 1+n%4)
-		if k == 0 {
-			return "nothing", nil
-		}
-		limited := m.inFlight >= m.window() || m.Controller.Decision().SlowStart && 2*m.inFlight > m.window()
-		if n >= 192 {
-			limited = false
-		}
-		a, err := m.ack(k, n)
-		if err != nil {
-			return "a timer", err
-		}
-		a.Limited = limited
-		slow := m.Controller.Decision().SlowStart
-		m.Controller.OnAck(m.Now, a)
-		if m.state == cc.Timeout && m.una >= m.high {
-			m.state = cc.Open
-			m.Controller.OnLoss(m.Now, m.loss(cc.Recovered))
-		}
-		switch {
-		case a.Losses.State == cc.Recovery || a.Losses.State == cc.Reduced:
-			return "an ACK in recovery", grown(0, "it is in recovery")
-		case !limited:
-			return "an ACK of a flow that does not use its window", grown(0, "the window does not limit it")
-		}
-		if !slow { // RFC 5681 §3.1 step 2, RFC 9438 §4.2: half of it at most in congestion avoidance
-			return "an ACK in congestion avoidance", grown(k/2+1, "it is no slow start")
-		}
-		if w := m.window(); !m.Own && m.limit > 0 && w > m.limit && m.Controller.Decision().SlowStart {
-			return "an ACK", fmt.Errorf("slow start at %d, the threshold is at most %d", w, m.limit)
-		}
-		// RFC 5681 §3.1: at most what is acknowledged; a packet more for what was kept.
-		return "an ACK", grown(k+1, fmt.Sprintf("%d packets were acknowledged", k))
-	case 9: // SACK without progress
-		a, err := m.ack(0, n)
-		if err != nil {
-			return "a timer", err
-		}
-		a.Packets, a.Bytes = min(1, m.inFlight), unit.Bytes(min(1, m.inFlight)*MSS)
-		m.delivered += int64(a.Packets)
-		m.inFlight -= a.Packets
-		a.Flight.After, a.Delivered, a.Advanced = m.inFlight, m.delivered, false
-		if m.state == cc.Open {
-			a.Losses.State = cc.Disorder
-		}
-		m.Controller.OnAck(m.Now, a)
-		return "a duplicate ACK", grown(0, "the cumulative acknowledgement did not move")
-	case 10, 11: // losses
-		kind := cc.FastRecovery
-		if n%3 == 0 {
-			kind = cc.ECNEcho
-		}
-		if m.state != cc.Open || m.inFlight < 2 {
-			return "nothing", nil
-		}
-		lost := 0
-		if m.state = cc.Reduced; kind == cc.FastRecovery {
-			m.state = cc.Recovery
-			lost = 1 + n%min(m.inFlight, 8)
-			m.inFlight -= lost
-			m.lostTotal += int64(lost)
-			m.undoable = before
-		} else {
-			m.undoable = 0
-		}
-		m.high = m.next
-		l := m.loss(kind)
-		l.Lost = lost
-		m.Controller.OnLoss(m.Now, l)
-		if !m.Own && kind == cc.FastRecovery {
-			m.limit = max(int(float64(before)*0.7)+1, 2)
-			if m.window() > m.limit { // RFC 5681 equation 4, RFC 9438 §4.6
-				return kind.String(), fmt.Errorf("the window was %d and is %d", before, m.window())
-			}
-		}
-		if w := m.window(); !m.Own && (w > before || kind == cc.FastRecovery && before > 4 && w >= before) {
-			return kind.String(), fmt.Errorf("the window was %d and is %d", before, w)
-		}
-		return kind.String(), nil
-	case 12: // the end of recovery, or that it was spurious
-		if m.state != cc.Recovery && m.state != cc.Reduced || n%5 > 1 {
-			return "nothing", nil
-		}
-		if n%4 == 0 && m.undoable > 0 && m.state == cc.Recovery {
-			m.state = cc.Open
-			m.limit = 0
-			m.Controller.OnLoss(m.Now, m.loss(cc.Spurious))
-			if w := m.window(); !m.Own && w < m.undoable {
-				return "a spurious loss", fmt.Errorf("the window was %d before it and is %d now", m.undoable, w)
-			}
-			m.undoable = 0
-		}
-		m.state, m.undoable = cc.Open, 0
-		m.una = m.next - int64(m.inFlight)*MSS
+		m.Controller.OnSend(m.Now, cc.Sent{Bytes: MSS, InFlight: m.inFlight, Idle: idle, AppLimited: n%5 == 0})
+		idle = 0
+		m.inFlight++
+		m.next += MSS
+		m.lastSend = m.Now
+	}
+}
+
+// acknowledge acknowledges some packets.
+func (m *Model) acknowledge(before, n int) (string, error) {
+	k := min(m.inFlight, 1+n%4)
+	if k == 0 {
+		return "nothing", nil
+	}
+	limited := m.inFlight >= m.window() || m.Controller.Decision().SlowStart && 2*m.inFlight > m.window()
+	if n >= 192 {
+		limited = false
+	}
+	a, err := m.ack(k, n)
+	if err != nil {
+		return "a timer", err
+	}
+	a.Limited = limited
+	slow := m.Controller.Decision().SlowStart
+	m.Controller.OnAck(m.Now, a)
+	if m.state == cc.Timeout && m.una >= m.high {
+		m.state = cc.Open
 		m.Controller.OnLoss(m.Now, m.loss(cc.Recovered))
-		return "the end of recovery", nil
-	case 13: // timeout
-		if m.inFlight == 0 || n%4 != 0 {
-			return "nothing", nil
+	}
+	switch {
+	case a.Losses.State == cc.Recovery || a.Losses.State == cc.Reduced:
+		return "an ACK in recovery", m.grown(before, 0, "it is in recovery")
+	case !limited:
+		return "an ACK of a flow that does not use its window", m.grown(before, 0, "the window does not limit it")
+	}
+	if !slow { // RFC 5681 §3.1 step 2, RFC 9438 §4.2: half of it at most in congestion avoidance
+		return "an ACK in congestion avoidance", m.grown(before, k/2+1, "it is no slow start")
+	}
+	if w := m.window(); !m.Own && m.limit > 0 && w > m.limit && m.Controller.Decision().SlowStart {
+		return "an ACK", fmt.Errorf("slow start at %d, the threshold is at most %d", w, m.limit)
+	}
+	// RFC 5681 §3.1: at most what is acknowledged; a packet more for what was kept.
+	return "an ACK", m.grown(before, k+1, fmt.Sprintf("%d packets were acknowledged", k))
+}
+
+// duplicate is SACK without progress.
+func (m *Model) duplicate(before, n int) (string, error) {
+	a, err := m.ack(0, n)
+	if err != nil {
+		return "a timer", err
+	}
+	a.Packets, a.Bytes = min(1, m.inFlight), unit.Bytes(min(1, m.inFlight)*MSS)
+	m.delivered += int64(a.Packets)
+	m.inFlight -= a.Packets
+	a.Flight.After, a.Delivered, a.Advanced = m.inFlight, m.delivered, false
+	if m.state == cc.Open {
+		a.Losses.State = cc.Disorder
+	}
+	m.Controller.OnAck(m.Now, a)
+	return "a duplicate ACK", m.grown(before, 0, "the cumulative acknowledgement did not move")
+}
+
+// congestion is a loss of some packets, or an ECN echo.
+func (m *Model) congestion(before, n int) (string, error) {
+	kind := cc.FastRecovery
+	if n%3 == 0 {
+		kind = cc.ECNEcho
+	}
+	if m.state != cc.Open || m.inFlight < 2 {
+		return "nothing", nil
+	}
+	lost := 0
+	if m.state = cc.Reduced; kind == cc.FastRecovery {
+		m.state = cc.Recovery
+		lost = 1 + n%min(m.inFlight, 8)
+		m.inFlight -= lost
+		m.lostTotal += int64(lost)
+		m.undoable = before
+	} else {
+		m.undoable = 0
+	}
+	m.high = m.next
+	l := m.loss(kind)
+	l.Lost = lost
+	m.Controller.OnLoss(m.Now, l)
+	if !m.Own && kind == cc.FastRecovery {
+		m.limit = max(int(float64(before)*0.7)+1, 2)
+		if m.window() > m.limit { // RFC 5681 equation 4, RFC 9438 §4.6
+			return kind.String(), fmt.Errorf("the window was %d and is %d", before, m.window())
 		}
-		again := m.state == cc.Timeout
-		if !again {
-			m.limit = max(before*7/10+1, 2)
-			if m.state == cc.Recovery || m.state == cc.Reduced {
-				again, m.limit = true, 0
-			}
+	}
+	if w := m.window(); !m.Own && (w > before || kind == cc.FastRecovery && before > 4 && w >= before) {
+		return kind.String(), fmt.Errorf("the window was %d and is %d", before, w)
+	}
+	return kind.String(), nil
+}
+
+// recover is the end of recovery, or that it was spurious.
+func (m *Model) recover(n int) (string, error) {
+	if m.state != cc.Recovery && m.state != cc.Reduced || n%5 > 1 {
+		return "nothing", nil
+	}
+	if n%4 == 0 && m.undoable > 0 && m.state == cc.Recovery {
+		m.state = cc.Open
+		m.limit = 0
+		m.Controller.OnLoss(m.Now, m.loss(cc.Spurious))
+		if w := m.window(); !m.Own && w < m.undoable {
+			return "a spurious loss", fmt.Errorf("the window was %d before it and is %d now", m.undoable, w)
 		}
-		m.lostTotal += int64(m.inFlight)
-		m.inFlight = 0
-		m.state, m.undoable, m.high = cc.Timeout, 0, m.next
-		l := m.loss(cc.RetransmissionTimeout)
-		l.Again = again
+		m.undoable = 0
+	}
+	m.state, m.undoable = cc.Open, 0
+	m.una = m.next - int64(m.inFlight)*MSS
+	m.Controller.OnLoss(m.Now, m.loss(cc.Recovered))
+	return "the end of recovery", nil
+}
+
+// timeout is a retransmission timeout, of everything that is in flight.
+func (m *Model) timeout(before, n int) (string, error) {
+	if m.inFlight == 0 || n%4 != 0 {
+		return "nothing", nil
+	}
+	again := m.state == cc.Timeout
+	if !again {
+		m.limit = max(before*7/10+1, 2)
+		if m.state == cc.Recovery || m.state == cc.Reduced {
+			again, m.limit = true, 0
+		}
+	}
+	m.lostTotal += int64(m.inFlight)
+	m.inFlight = 0
+	m.state, m.undoable, m.high = cc.Timeout, 0, m.next
+	l := m.loss(cc.RetransmissionTimeout)
+	l.Again = again
+	m.Controller.OnLoss(m.Now, l)
+	if w := m.window(); !m.Free && w != 1 {
+		return "a timeout", fmt.Errorf("the window is %d; RFC 5681 §3.1 has it at 1", w)
+	}
+	return "a timeout", nil
+}
+
+// idle lets much time pass, after which the window may be an idle one.
+func (m *Model) idle(before, n int) (string, error) {
+	if err := m.pass(unit.Time(n+1) * 10 * unit.Millisecond); err != nil {
+		return "a timer", err
+	}
+	if n%8 == 0 && m.state == cc.Open && !m.Own && m.inFlight == 0 {
+		l := m.loss(cc.Idled)
+		l.Window = max(before/2, 1)
 		m.Controller.OnLoss(m.Now, l)
-		if w := m.window(); !m.Free && w != 1 {
-			return "a timeout", fmt.Errorf("the window is %d; RFC 5681 §3.1 has it at 1", w)
-		}
-		return "a timeout", nil
-	case 14: // time, and an idle window
-		if err := m.pass(unit.Time(n+1) * 10 * unit.Millisecond); err != nil {
-			return "a timer", err
-		}
-		if n%8 == 0 && m.state == cc.Open && !m.Own && m.inFlight == 0 {
-			l := m.loss(cc.Idled)
-			l.Window = max(before/2, 1)
-			m.Controller.OnLoss(m.Now, l)
-			m.limit = 0
-			if w := m.window(); w > l.Window {
-				return "idleness", fmt.Errorf("the window was %d and is %d", before, w)
-			}
-		}
-	default:
-		if m.Nacks && n >= 96 && n < 160 {
-			return "a NACK", m.nack(n - 96)
-		}
-		if n >= 160 {
-			rate := m.Controller.Decision().Rate
-			m.Controller.OnNotice(m.Now, cc.Notice{Kind: cc.CNPNotice, Seq: m.una})
-			if r := m.Controller.Decision().Rate; r > rate {
-				return "a CNP", fmt.Errorf("the rate grows from %v to %v", rate, r)
-			}
-			return "a CNP", grown(0, "nothing was acknowledged")
-		}
-		if err := m.pass(unit.Time(n+1) * 100 * unit.Microsecond); err != nil {
-			return "a timer", err
+		m.limit = 0
+		if w := m.window(); w > l.Window {
+			return "idleness", fmt.Errorf("the window was %d and is %d", before, w)
 		}
 	}
 	return "time", nil
+}
+
+// notify is a congestion notification packet.
+func (m *Model) notify(before int) (string, error) {
+	rate := m.Controller.Decision().Rate
+	m.Controller.OnNotice(m.Now, cc.Notice{Kind: cc.CNPNotice, Seq: m.una})
+	if r := m.Controller.Decision().Rate; r > rate {
+		return "a CNP", fmt.Errorf("the rate grows from %v to %v", rate, r)
+	}
+	return "a CNP", m.grown(before, 0, "nothing was acknowledged")
 }
 
 // nack reports a packet lost: of 64 kinds the first say no supply, the others up to 100 Gb/s.

@@ -9,7 +9,7 @@
 //	§3.2 first window at line rate                   Sender.Emit                TestFirstWindow
 //	§3.2 ACK, NACK and PULL for each packet          Receiver.Receive           TestTraces
 //	§3.2 PULLs are numbered                          Sender.Receive             TestPullNumbers
-//	§3.2 what was NACKed goes before what is new     Sender.schedule             TestRepairsFirst
+//	§3.2 what was NACKed goes before what is new     Sender.schedule            TestRepairsFirst
 //	§3.2 one pull queue a host, paced, in turn       pulls                      TestPacing, TestPullQueue
 //	§3.2 no PULLs after the last packet              Receiver.Receive           TestLastPackets
 //	§3.2.3 priority of flows at the receiver         pulls.head                 TestPacing

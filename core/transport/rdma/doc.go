@@ -12,24 +12,19 @@
 //	draft-miao §6.1 probes, answered           Sender.probed             TestProbes
 //	IRN §3.1 NACKs with SACK, recovery         Sender.negative           TestTraces, TestSelectiveRepeat
 //	IRN §3.1 timeouts, RTO_low and RTO_high    Sender.rto, timeout       TestRTO, TestTailLoss
-//	IRN §3.2 BDP-FC                            Sender.schedule            TestBound
+//	IRN §3.2 BDP-FC                            Sender.schedule           TestBound
 //	RFC 6298 §2, §5 RTO, doubling              Sender.rto, measure       TestRTO, TestMeasuredRTO, TestEverythingLost
 //	DCQCN §3.1 CNPs, one an interval           Receiver.Receive          TestCNP
 //	draft-miao §9.1 notices are checked        Sender.notice             TestNotices
-//	BS'19 §4.3 NACKs of the network: checks Sender.nack TestNackChecks, TestTransmissionNumbers,
-//
-// TestNackAttacks
-//
+//	BS'19 §4.3 NACKs of the network: checks    Sender.nack               TestNackChecks, TestTransmissionNumbers
 //	BS'19 §4.3 what did not arrive goes again  Sender.name, lost         TestNackTraces, TestNackGoBackN
-//	BS'19 §4.3, §5 reduction, a round trip Sender.nack TestNackReactions, TestNackOncePerRoundTrip,
-//
-// TestNackStates
-//
+//	BS'19 §4.3, §5 a reduction a round trip    Sender.nack               TestNackReactions, TestNackOncePerRoundTrip
+//	BS'19 §4.3, §5 … in every state            Sender.nack               TestNackStates
 //	BS'19 §4.3 incast without timeouts         Sender.nack, hold         TestNackIncast, TestNackHold, TestNackHoldIncast
-//	BS'19 §5 attackers                         Sender.nack               TestNackAttacks, FuzzNack
+//	BS'19 §5 attackers                         Sender.nack               TestNackAttacks, TestNackSweep, TestNackReplays
 //	a switch's CNP                             Sender.notified           TestSwitchCNP
 //	RFC 8257 §3.2 echo of marks                Receiver.Receive          TestEcho
-//	RFC 8257 §3.3 one reduction a window       Sender.turn               TestEchoReduces
+//	RFC 8257 §3.3 one reduction a window       Sender.updateState        TestEchoReduces
 //	coalesced and delayed ACKs                 Receiver.data             TestCoalescing
 //	draft-cheng-iccrg-delivery-rate-estimation Sender.conclude           TestDeliveryRate
 //	all of them on paths of any kind           all                       TestRandomPaths, FuzzPath

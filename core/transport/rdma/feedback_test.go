@@ -1,0 +1,395 @@
+package rdma
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/telemetry"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// RFC 8257 §3.2: each ACK says whether its packets were marked; a change gives an ACK of
+// what came before.
+func TestEcho(t *testing.T) {
+	for _, every := range []int{1, 3} {
+		w := newPipe(t, 60_000, func(c *Config) { c.AckEvery = every }, &fixed{window: 1 << 20, keep: true}, cc.DCTCPMode)
+		marked := 0
+		w.onData = func(p *packet.Packet) (int, unit.Time) {
+			if p.TOS&packet.ECN != packet.ECT0 {
+				t.Fatalf("data is sent with ECN %d", p.TOS&packet.ECN)
+			}
+			if n := p.Seq / payload; n%7 == 0 || n >= 20 && n < 29 {
+				p.TOS |= packet.CE
+				marked++
+			}
+			return 1, 0
+		}
+		w.run(unit.Second)
+		w.done(60_000)
+		if got := w.c.acks[len(w.c.acks)-1].ECN.Delivered; got != int64(marked) {
+			t.Errorf("an ACK of %d: %d marks are echoed of %d", every, got, marked)
+		}
+		if w.r.CNPs() != 0 {
+			t.Error("CNPs were made")
+		}
+	}
+	w := newPipe(t, 2000, nil, &fixed{window: 1 << 20}, cc.AsConfigured)
+	w.onData = func(p *packet.Packet) (int, unit.Time) {
+		if p.TOS&packet.ECN != packet.NotECT {
+			t.Error("ECN is used")
+		}
+		return 1, 0
+	}
+	w.run(unit.Second)
+}
+
+// RFC 8257 §3.3: one reduction a window of data, however many marks; a loss in it is told
+// apart. With CNPs there is none.
+func TestEchoReduces(t *testing.T) {
+	w := newPipe(t, 0, nil, &fixed{window: 4000, keep: true}, cc.DCTCPMode)
+	for range 4 {
+		w.s.Emit(0, &packet.Packet{})
+	}
+	marked := func(kind packet.Kind, ack, about int64) *packet.Packet {
+		p := answer(kind, ack, about)
+		p.TCP.Flags = packet.ECE
+		return p
+	}
+	w.s.Receive(us, marked(packet.Ack, 1000, 0))
+	w.s.Receive(2*us, marked(packet.Ack, 2000, 1000))
+	if w.s.State() != cc.Reduced {
+		t.Errorf("state %v", w.s.State())
+	}
+	w.s.Emit(2*us, &packet.Packet{})
+	w.s.Receive(3*us, marked(packet.Ack, 4000, 3000))
+	w.s.Receive(4*us, marked(packet.Nack, 4000, 4000))
+	want := "1us ecn-echo, 3us recovered, 3us ecn-echo, 4us loss-in-reduction"
+	if got := strings.Join(w.c.log, ", "); got != want || w.s.State() != cc.Recovery {
+		t.Errorf("%v: %s, want %s", w.s.State(), got, want)
+	}
+	w = newPipe(t, 0, nil, &fixed{window: 4000, keep: true}, cc.CNPMode)
+	w.s.Emit(0, &packet.Packet{})
+	w.s.Receive(us, marked(packet.Ack, 1000, 0))
+	if len(w.c.log) > 0 || !w.c.acks[0].ECN.Echo {
+		t.Errorf("%v, echo %v", w.c.log, w.c.acks[0].ECN.Echo)
+	}
+}
+
+// DCQCN §3.1: at most one CNP of a flow in 50 µs, at once with the first mark.
+func TestCNP(t *testing.T) {
+	w := newPipe(t, 10_000_000, nil, &fixed{window: 50_000}, cc.CNPMode)
+	var at []unit.Time
+	w.onData = func(p *packet.Packet) (int, unit.Time) { p.TOS |= packet.CE; return 1, 0 }
+	w.onBack = func(p *packet.Packet) (int, unit.Time) {
+		if p.Kind == packet.Notice {
+			at = append(at, w.now)
+			if p.Size != 50 || p.TOS&packet.ECN != 0 {
+				t.Errorf("a CNP of %d bytes, ECN %d", p.Size, p.TOS&3)
+			}
+		}
+		return 1, 0
+	}
+	w.run(unit.Second)
+	w.done(10_000_000)
+	end := w.r.Counters().Finished
+	for i := 1; i < len(at); i++ {
+		if gap := at[i] - at[i-1]; gap < 50*us || gap > 50*us+100*unit.Nanosecond {
+			t.Errorf("CNPs %v apart", gap)
+		}
+	}
+	if want := int(end/(50*us)) - 1; len(at) < want || w.c.notices != len(at) {
+		t.Errorf("%d CNPs in %v, %d came to the controller", len(at), end, w.c.notices)
+	}
+}
+
+// Notices are checked (draft-miao §9.1): the flow is known, the packet out, and it is no
+// replay; what fails changes nothing.
+func TestNotices(t *testing.T) {
+	w := newPipe(t, 50_000, repeat, &fixed{window: 10_000}, cc.CNPMode)
+	for range 5 {
+		w.s.Emit(0, &packet.Packet{})
+	}
+	w.s.Receive(us, answer(packet.Ack, 1000, 0))
+	w.s.Receive(us, answer(packet.Nack, 1000, 3000))
+	for _, x := range []struct {
+		seq  int64
+		port uint16
+		want int
+	}{
+		// acknowledged, never sent, no packet, SACKed
+		{0, 20, 0}, {5000, 20, 0}, {-1000, 20, 0}, {1500, 20, 0}, {1 << 39, 20, 0}, {3000, 20, 0},
+		{2000, 21, 0}, {2000, 20, 1}, {2000, 20, 1}, {4000, 20, 2},
+	} {
+		p := answer(packet.Notice, 0, x.seq)
+		p.SrcPort = x.port
+		w.s.Receive(2*us, p)
+		if w.c.notices != x.want || int(w.s.Notices()) != x.want {
+			t.Errorf("a notice for %d: %d have come through, want %d", x.seq, w.c.notices, x.want)
+		}
+	}
+	w.s.Emit(3*us, &packet.Packet{}) // 1000 and 2000 go again, and can be marked again
+	w.s.Emit(3*us, &packet.Packet{})
+	w.s.Receive(4*us, answer(packet.Notice, 0, 2000))
+	if w.c.notices != 3 {
+		t.Errorf("%d notices", w.c.notices)
+	}
+}
+
+// Acknowledgements that cannot be change nothing: of bytes never sent, of no packet's
+// end, of another flow, replays.
+func TestForged(t *testing.T) {
+	w := newPipe(t, 50_000, repeat, &fixed{window: 10_000}, 0)
+	for range 5 {
+		w.s.Emit(0, &packet.Packet{})
+	}
+	w.s.Receive(us, answer(packet.Nack, 1000, 3000))
+	before, losses := *w.s, w.c.losses
+	ring := append([]sent(nil), w.s.ring...)
+	other := answer(packet.Ack, 4000, 3000)
+	other.DstPort++
+	tcp := answer(packet.Ack, 4000, 3000)
+	tcp.Proto = packet.ProtoTCP
+	for _, p := range []*packet.Packet{answer(packet.Ack, 6000, 0), answer(packet.Ack, 1<<39, 0), answer(packet.Ack, -1000,
+		0), answer(packet.Ack, 2500, 2000),
+		answer(packet.Nack, 1000, 3000), answer(packet.Nack, 0, 3000), answer(packet.Ack, 1000, 0), answer(packet.Nack, 1000,
+			5000), answer(packet.Data, 4000, 0), other, tcp} {
+		w.s.Receive(2*us, p)
+		after := *w.s
+		after.counters, after.report = before.counters, before.report
+		after.ring = nil
+		b := before
+		b.ring = nil
+		if !same(&after, &b) || w.c.losses != losses {
+			t.Errorf("%s changes the sender:\n%+v\n%+v", describe(p), after, b)
+		}
+		for i := range ring {
+			if ring[i] != w.s.ring[i] {
+				t.Errorf("%s changes packet %d", describe(p), i)
+			}
+		}
+	}
+	// and to the receiver: no packet's start, wrong length, too far ahead
+	for _, p := range []*packet.Packet{{Seq: 10, Payload: payload}, {Seq: 1000, Payload: 999},
+		{Seq: 50_000, Payload: payload}, {Seq: -1000, Payload: payload}, {Seq: 0, Payload: payload, Kind: packet.Ack}} {
+		p.SrcPort, p.DstPort, p.Proto = 10, 20, packet.ProtoRDMA
+		if w.r.Receive(0, p) || w.r.Expected() != 0 || w.r.NextSend() != unit.Never {
+			t.Errorf("the receiver takes %s", describe(p))
+		}
+	}
+}
+
+func same(a, b *Sender) bool {
+	return a.una == b.una && a.next == b.next && a.top == b.top && a.plan == b.plan && a.planAt == b.planAt &&
+		a.sackedOut == b.sackedOut &&
+		a.goneOut == b.goneOut && a.state == b.state && a.delivered == b.delivered && a.roundTrip == b.roundTrip &&
+		a.timerAt == b.timerAt && a.lostTotal == b.lostTotal
+}
+
+// HPCC §4.1: the ACK carries the data's telemetry back, and counts its bytes; a delayed
+// one has the newest; CNPs have none.
+func TestTelemetryEcho(t *testing.T) {
+	for _, x := range []struct {
+		every, asked int
+		mode         cc.ECNMode
+	}{{1, 1, 0}, {4, 1, 0}, {100, 1, 0}, {1, 1, cc.CNPMode}, {3, 1, cc.CNPMode}, {1, 3, 0}, {4, 3, 0}, {100, 3, 0}} {
+		t.Run(fmt.Sprintf("every %d, asked %d, mode %d", x.every, x.asked, x.mode), func(t *testing.T) {
+			w := newPipe(t, 20_000, func(c *Config) {
+				c.AckEvery = x.every
+				if x.asked > 1 {
+					c.Telemetry = transport.Asking{When: transport.AskPackets, Packets: x.asked}
+				}
+			}, &fixed{window: 6000, want: telemetry.HopRecords}, x.mode)
+			newest, asked := int64(-1), 0
+			w.onData = func(p *packet.Packet) (int, unit.Time) {
+				if hpcc.Wants(p) != 0 {
+					asked++
+					if p.Size != 50+48+int32(p.Payload) { // 2 + 2 + 42, padded
+						t.Errorf("%s: %d bytes", describe(p), p.Size)
+					}
+					if (p.Seq/payload)%int64(x.asked) != 0 {
+						t.Errorf("%s asks for telemetry", describe(p))
+					}
+					hpcc.Push(p, &telemetry.Hop{Switch: 7, Rate: lineRate, Queue: unit.Bytes(80 * p.Seq / payload)})
+				}
+				if x.mode != 0 && p.Seq%4000 == 0 {
+					p.TOS |= packet.CE
+				}
+				return 1, 0
+			}
+			w.onBack = func(p *packet.Packet) (int, unit.Time) {
+				var r telemetry.Records
+				what, _ := hpcc.Read(p, &r)
+				switch want := 50 + p.ExtensionBytes(); {
+				case p.Kind == packet.Notice && p.Extended():
+					t.Error("a CNP has telemetry")
+				case p.Size != want || hpcc.Wants(p) != 0:
+					t.Errorf("%s: %d bytes, want %d, asks for %d", describe(p), p.Size, want, hpcc.Wants(p))
+				case what != telemetry.Recorded:
+					if x.every == 1 && x.asked == 1 && p.Kind != packet.Notice {
+						t.Errorf("%s has no telemetry", describe(p))
+					}
+				case r.Len() != 1 || r.Path() != 7:
+					t.Errorf("%s: %+v", describe(p), r.Hops())
+				default:
+					newest = int64(r.At(0).Queue) / 80
+					if x.every == 1 && newest != p.Seq/payload {
+						t.Errorf("%s has the telemetry of packet %d", describe(p), newest)
+					}
+				}
+				return 1, 0
+			}
+			seen := 0
+			w.c.onAck = func(_ unit.Time, a *cc.Ack) {
+				if len(a.Telemetry.Hops) == 0 {
+					return
+				}
+				seen++
+				if n := int64(a.Telemetry.Hops[0].Queue) / 80; n < a.Una/payload-int64(x.asked) || n > a.Una/payload ||
+					a.Seq < (n+1)*payload || a.Telemetry.Path != 7 {
+					t.Errorf("the controller gets telemetry of packet %d with %d acknowledged, Seq %d", n, a.Una, a.Seq)
+				}
+			}
+			w.run(unit.Second)
+			w.done(20_000)
+			if seen == 0 || newest < 20-int64(x.asked) || asked != (20+x.asked-1)/x.asked {
+				t.Errorf("%+v: %d ACKs, the last telemetry is of packet %d, %d asked", x, seen, newest, asked)
+			}
+		})
+	}
+}
+
+// The HPCC simulator's framing: 90 bytes beside the payload, ACKs of 60.
+func TestTelemetryFraming(t *testing.T) {
+	framing, _ := packet.FramingByName("hpcc")
+	f := flow(2000, &fixed{window: 6000, timer: unit.Never, want: telemetry.HopRecords}, 0)
+	f.Framing = framing
+	s, r, err := New(f, Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &packet.Packet{Src: 1, Dst: 2}
+	if s.Emit(0, p); p.Size != 1090 {
+		t.Errorf("data of %d bytes", p.Size)
+	}
+	if !r.Receive(us, p) || p.Size != 60 || p.Src != 2 || p.Dst != 1 {
+		t.Errorf("an ACK of %d bytes from %d to %d", p.Size, p.Src, p.Dst)
+	}
+}
+
+// At a full link the delivery-rate samples are the link's, one packet in 84 ns.
+func TestDeliveryRate(t *testing.T) {
+	w := newPipe(t, 1_000_000, nil, &fixed{window: 200_000, keep: true}, 0)
+	w.run(unit.Second)
+	w.done(1_000_000)
+	n := 0
+	for i, a := range w.c.acks {
+		if i < 300 || i > 700 || a.Delivery.Packets == 0 {
+			continue
+		}
+		n++
+		if per := float64(a.Delivery.Interval) / float64(a.Delivery.Packets); per < 83_000 || per > 85_000 {
+			t.Errorf("ACK %d: %d packets in %v", i, a.Delivery.Packets, a.Delivery.Interval)
+		}
+		if a.RTT.Sample != 4*us+84*unit.Nanosecond || a.RTT.Min != a.RTT.Sample || a.Packets != 1 || a.Bytes != payload {
+			t.Errorf("ACK %d: %+v", i, a)
+		}
+	}
+	if n < 300 {
+		t.Errorf("%d samples", n)
+	}
+}
+
+// draft-miao §6.1, guideline 4: probes of the flow's 5-tuple, one a round trip while
+// something is out, answered by the receiver; data asks for nothing. Their telemetry is
+// of a packet behind all that was sent.
+func TestProbes(t *testing.T) {
+	w := newPipe(t, 100_000, func(c *Config) { c.Telemetry.When = transport.AskProbe },
+		&fixed{window: 6000, want: telemetry.HopRecords}, 0)
+	probes, answers := 0, 0
+	var last unit.Time
+	w.onData = func(p *packet.Packet) (int, unit.Time) {
+		if p.Kind != packet.Probe {
+			if p.Extended() {
+				t.Errorf("%s asks", describe(p))
+			}
+			return 1, 0
+		}
+		probes++
+		if p.SrcPort != 10 || p.DstPort != 20 || p.Proto != packet.ProtoRDMA || p.Payload != 0 || p.Size != 98 ||
+			hpcc.Wants(p) != telemetry.WantsRecord {
+			t.Errorf("%+v", p)
+		}
+		if probes > 2 && w.now-last < 4*us { // the first is before there is an RTT
+			t.Errorf("probes at %v and %v", last, w.now)
+		}
+		last = w.now
+		hpcc.Push(p, &telemetry.Hop{Rate: lineRate, Switch: 3})
+		return 1, 0
+	}
+	w.onBack = func(p *packet.Packet) (int, unit.Time) {
+		if p.Kind == packet.Probe {
+			answers++
+		}
+		return 1, 0
+	}
+	seen := 0
+	w.c.onAck = func(_ unit.Time, a *cc.Ack) {
+		if a.Telemetry.Hops != nil {
+			seen++
+			if a.Packets != 0 || a.Telemetry.Path != 3 || a.Seq <= a.Una || a.Seq > a.Next+1 {
+				t.Errorf("%+v", a)
+			}
+		}
+	}
+	w.run(unit.Second)
+	w.done(100_000)
+	if probes < 15 || probes > 30 || answers != probes || seen < probes-2 {
+		t.Errorf("%d probes, %d answers, %d seen", probes, answers, seen)
+	}
+}
+
+// ACKs of every n-th packet, at the latest after the delay, at once at the end.
+func TestCoalescing(t *testing.T) {
+	conf := func(c *Config) { c.AckEvery, c.AckDelay = 8, 30*us }
+	w := newPipe(t, 100_000, conf, &fixed{window: 1 << 20}, 0)
+	acks := 0
+	w.onBack = func(*packet.Packet) (int, unit.Time) { acks++; return 1, 0 }
+	w.run(unit.Second)
+	w.done(100_000)
+	if acks != 13 {
+		t.Errorf("%d ACKs of 100 packets", acks)
+	}
+	// a window below n: the delay bounds the wait
+	w = newPipe(t, 10_000, conf, &fixed{window: 5000, keep: true}, 0)
+	w.run(unit.Second)
+	w.done(10_000)
+	if w.s.Timeouts() != 0 || len(w.c.acks) != 2 {
+		t.Fatalf("%d timeouts, %d ACKs", w.s.Timeouts(), len(w.c.acks))
+	}
+	if a := w.c.acks[0]; a.Packets != 5 || !a.RTT.Delayed || a.RTT.Sample != 30*us+4*us+
+		84*unit.Nanosecond-4*84*unit.Nanosecond {
+		t.Errorf("the first ACK: %d packets, delayed %v, RTT %v", a.Packets, a.RTT.Delayed, a.RTT.Sample)
+	}
+}
+
+// What fills a gap is acknowledged at once, however many an ACK is for.
+func TestFilledGap(t *testing.T) {
+	w := newPipe(t, 10_000, func(c *Config) { c.Recovery, c.AckEvery = SelectiveRepeat, 100 }, &fixed{window: 1 << 20}, 0)
+	for i, x := range []struct {
+		n     int64
+		want  string
+		reply bool
+	}{{0, "", false}, {2, "nack 1000 for 2000, 50 B", true}, {1, "ack 3000 for 1000, 50 B", true}, {3, "", false}} {
+		p := &packet.Packet{Seq: x.n * payload, Payload: payload, SrcPort: 10, DstPort: 20, Proto: packet.ProtoRDMA}
+		if got := w.r.Receive(us, p); got != x.reply || got && describe(p) != x.want {
+			t.Errorf("%d: packet %d gives %v, %s", i, x.n, got, describe(p))
+		}
+	}
+	if w.r.NextTimer() != 21*us {
+		t.Errorf("the ACK of the last waits until %v", w.r.NextTimer())
+	}
+}

@@ -1,0 +1,260 @@
+package hpcc
+
+import (
+	"math"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/telemetry"
+	"weir/core/unit"
+)
+
+// A8 (4): equal and backward times. Such records are of no use and nothing is lost by
+// them: bytes count in the next measurement.
+func TestEqualTimes(t *testing.T) {
+	s := newSender(t, flow(), nil)
+	ack(s, 0, 1000, 5000, hop(1, 0, 0, 12500), hop(2, 100*us, 0, 0))
+	before := s.State()
+	ack(s, 100*ns, 6000, 9000, hop(1, 100*ns, 1250, 12500), hop(2, 100*us, 1250, 0)) // hop 2's clock has not ticked
+	ack(s, 150*ns, 6000, 9000, hop(1, -ns, 0, 12500), hop(2, 200*us, 1250, 0))       // overtaken
+	if s.State() != before {
+		t.Errorf("%+v became %+v", before, s.State())
+	}
+	ack(s, 200*ns, 6000, 9000, hop(1, 200*ns, 2500, 12500), hop(2, 100*us+ns, 2500, 0))
+	// hop 1: 2500 B in 200 ns: 1, and 0.1 of queue; hop 2: 2500 B in 1 ns: 200.
+	near(t, "U", s.State().U, 1-1e-4+1e-4*200)
+	if s.State().LastUpdateSeq != 9000 {
+		t.Error("the first usable ACK does not commit")
+	}
+}
+
+// A clock that was set back, or stands still, does not stop the control for longer than 2T.
+func TestClockSetBack(t *testing.T) {
+	s := newSender(t, flow(), nil)
+	now, at, tx := unit.Time(0), unit.Second, uint64(0)
+	used := func() bool {
+		now, at, tx = now+us, at+us, tx+12500
+		before := s.State().U
+		ack(s, now, int64(now), int64(now), hop(1, at, tx, 12500))
+		return s.State().U != before
+	}
+	used()
+	if !used() {
+		t.Error("an ordinary record is not used")
+	}
+	at -= unit.Second / 2
+	waited := 0
+	for !used() && waited < 100 {
+		waited++
+	}
+	if waited > 22 {
+		t.Errorf("%d µs without a measurement after the clock was set back; 2T is 20", waited)
+	}
+	// Hop 2's clock stands: hop 1 counts every 2T.
+	s = newSender(t, flow(), nil)
+	uses := 0
+	for i := range 100 {
+		before := s.track.at
+		n := unit.Time(i) * us
+		ack(s, n, int64(i), int64(i), hop(1, n, uint64(i)*12500, 12500), hop(2, 0, 0, 0))
+		if s.track.at != before {
+			uses++
+		}
+	}
+	if uses != 4 || s.State().U != 1.1 {
+		t.Errorf("%d measurements in 100 µs beside a clock that stands, want 4", uses)
+	}
+}
+
+// HPCC §4.1: another path makes the sender forget what it knew of the old one.
+func TestPathChange(t *testing.T) {
+	changes := map[string]func(a *cc.Ack){
+		"path id": func(a *cc.Ack) { a.Telemetry.Path ^= 5 },
+		"switch":  func(a *cc.Ack) { a.Telemetry.Hops[1].Switch = 99 },
+		"port":    func(a *cc.Ack) { a.Telemetry.Hops[0].Port = 7 },
+		"rate":    func(a *cc.Ack) { a.Telemetry.Hops[1].Rate = 400 * gbps },
+		"longer":  func(a *cc.Ack) { a.Telemetry.Hops = append(a.Telemetry.Hops, hop(3, 20*us, 0, 0)) },
+		"shorter": func(a *cc.Ack) { a.Telemetry.Hops = a.Telemetry.Hops[:1] },
+		"missed":  func(a *cc.Ack) { a.Telemetry.Missed = 1 },
+		"restart": func(a *cc.Ack) { a.Telemetry.Hops[1].Flags |= telemetry.Restart },
+		"counter": func(a *cc.Ack) { a.Telemetry.Hops[1].TxBytes = 3 },
+	}
+	for name, change := range changes {
+		s := newSender(t, flow(), nil)
+		at := func(i int64) *cc.Ack {
+			n := unit.Time(i) * 10 * us
+			return &cc.Ack{Una: i * 1000, Next: i*1000 + 500, Telemetry: cc.Telemetry{Path: 3,
+				Hops: []telemetry.Hop{hop(1, n, uint64(i)*100000+
+					1000, 5000), hop(2, n, uint64(i)*125000+1000, 25000)}}}
+		}
+		for i := range int64(4) {
+			s.OnAck(unit.Time(i)*10*us, at(i+1))
+		}
+		before := s.State()
+		near(t, "U", before.U, 1.2)
+		a := at(5)
+		change(a)
+		s.OnAck(40*us, a)
+		if st := s.State(); st.U != 1 || st.W != before.W || st.Wc != before.Wc || st.LastUpdateSeq != a.Next {
+			t.Errorf("%s: %+v became %+v", name, before, st)
+		}
+		b := at(6)
+		change(b)
+		b.Telemetry.Hops[1%len(b.Telemetry.Hops)].Flags &^= telemetry.Restart
+		if name == "counter" {
+			b.Telemetry.Hops[1].TxBytes = 125003
+		}
+		if name == "longer" {
+			b.Telemetry.Hops[2].Time = 50 * us
+		}
+		s.OnAck(50*us, b)
+		if st := s.State(); st.W == before.W {
+			t.Errorf("%s: the new path's second record does not count", name)
+		}
+	}
+}
+
+// A switch without telemetry leaves no record: the others' count. A hop that says no
+// rate is one too. No records at all change nothing.
+func TestHopMissing(t *testing.T) {
+	s := newSender(t, flow(), nil)
+	blind := hop(2, 0, 0, 1<<30)
+	blind.Rate = 0
+	ack(s, 0, 1000, 5000, hop(1, 0, 0, 25000), blind)
+	ack(s, 10*us, 6000, 9000, hop(1, 10*us, 125000, 25000), blind)
+	near(t, "U", s.State().U, 1.2)
+	before := s.State()
+	ack(s, 20*us, 10000, 12000)
+	ack(s, 30*us, 13000, 15000, []telemetry.Hop{}...)
+	if s.State() != before {
+		t.Error("an ACK without records changes something")
+	}
+	s = newSender(t, flow(), nil)
+	for i := range 5 { // none of the hops has a rate
+		blind.Time += 10 * us
+		ack(s, unit.Time(i)*10*us, int64(i), int64(i), blind)
+	}
+	if s.State().W != 125000 {
+		t.Errorf("%+v", s.State())
+	}
+}
+
+// A timeout leaves one packet; W is back with the first measurement, or, without telemetry,
+// by what is acknowledged.
+func TestTimeout(t *testing.T) {
+	for _, records := range []bool{true, false} {
+		s := newSender(t, flow(), nil)
+		ack(s, 0, 1000, 125000, hop(1, 0, 0, 0))
+		ack(s, 10*us, 2000, 125000, hop(1, 10*us, 125000, 0))
+		w := s.Decision().Window
+		s.OnLoss(20*us, cc.Loss{Kind: cc.FastRecovery})
+		if s.Decision().Window != w {
+			t.Error("a loss moves the window")
+		}
+		s.OnLoss(ms, cc.Loss{Kind: cc.RetransmissionTimeout})
+		if s.Decision().Window != 1000 {
+			t.Errorf("after a timeout: %+v", s.Decision())
+		}
+		if !records {
+			for i := range 200 {
+				before := s.Decision().Window
+				ack(s, 2*ms, int64(i)*1000, 300000)
+				if after := s.Decision().Window; after != min(before+1000, w) {
+					t.Fatalf("%v became %v", before, after)
+				}
+			}
+			continue
+		}
+		ack(s, 2*ms, 3000, 4000, hop(1, 2*ms, 1e6, 0))
+		if s.Decision().Window != 2000 {
+			t.Errorf("after the first records: %+v", s.Decision())
+		}
+		ack(s, 2*ms+10*us, 5000, 9000, hop(1, 2*ms+10*us, 1e6+62500, 0))
+		if st := s.State(); st.LastUpdateSeq != 9000 || s.Decision().Window != 125000 {
+			t.Errorf("after the second: %+v", st)
+		}
+		s.OnLoss(3*ms, cc.Loss{Kind: cc.RetransmissionTimeout})
+		s.OnLoss(3*ms, cc.Loss{Kind: cc.Spurious})
+		if s.Decision().Window != 125000 {
+			t.Errorf("after a spurious one: %+v", s.Decision())
+		}
+	}
+}
+
+// T is given, or the path's, or the least measured; W_init follows it.
+func TestBaseRTT(t *testing.T) {
+	s := newSender(t, flow(), func(c *Config) { c.T = 20 * us })
+	if s.State().T != 20*us || s.Decision().Window != 250000 {
+		t.Errorf("given: %+v", s.State())
+	}
+	s.OnAck(0, &cc.Ack{RTT: cc.RTT{Min: us}})
+	if s.State().T != 20*us {
+		t.Error("a measured T replaces the given one")
+	}
+	f := flow()
+	f.BaseRTT = 0
+	s = newSender(t, f, nil)
+	if d := s.Decision(); d.Window != 10000 || d.Rate != 0 {
+		t.Errorf("without T a flow starts with the initial window: %+v", d)
+	}
+	a := cc.Ack{Una: 1000, Next: 10000, RTT: cc.RTT{Min: 40 * us},
+		Telemetry: cc.Telemetry{Hops: []telemetry.Hop{hop(1, 0, 0, 0)}}}
+	s.OnAck(40*us, &a)
+	a = cc.Ack{Una: 11000, Next: 20000, RTT: cc.RTT{Min: 40 * us},
+		Telemetry: cc.Telemetry{Hops: []telemetry.Hop{hop(1, 40*us, 10000, 0)}}}
+	s.OnAck(80*us, &a)
+	near(t, "W", s.State().W, 10000/(10000./500000/0.95)+80) // B·T = 500 kB
+	a = cc.Ack{Una: 12000, Next: 30000, RTT: cc.RTT{Min: 10 * us},
+		Telemetry: cc.Telemetry{Hops: []telemetry.Hop{hop(1, 41*us, 10000, 0)}}}
+	s.OnAck(81*us, &a)
+	if d := s.Decision(); s.State().T != 10*us || d.Window > 125000 || d.Rate > 100*gbps {
+		t.Errorf("a smaller T: %+v", d)
+	}
+	// No NIC rate: the path's least one stands for it.
+	f = flow()
+	f.NICRate = 0
+	s = newSender(t, f, nil)
+	slow := hop(2, 0, 0, 0)
+	slow.Rate = 10 * gbps
+	ack(s, 0, 1000, 2000, hop(1, 0, 0, 0), slow)
+	slow.Time = 10 * us
+	ack(s, 10*us, 3000, 4000, hop(1, 10*us, 0, 0), slow)
+	if d := s.Decision(); d.Window != 12500 || d.Rate != 10*gbps {
+		t.Errorf("bound by the path: %+v", d)
+	}
+}
+
+// §6, telemetry upon congestion only: of a packet that no switch wrote to all loads are
+// below the switches' threshold. The window grows by eta over it, once a round trip, up
+// to W_init; records begin anew.
+func TestUncongested(t *testing.T) {
+	f := flow()
+	s := newSender(t, f, func(c *Config) { c.WAI = 0 })
+	s.w, s.ref.wc = 10_000, 10_000
+	seq := int64(0)
+	for _, want := range []float64{11_875, 14_101} { // · 0.95/0.8
+		for range 3 { // only the first of a round trip commits
+			s.OnAck(us, &cc.Ack{Una: seq + 1000, Next: seq + 50_000, Bytes: 1000, Telemetry: cc.Telemetry{Load: 0.8}})
+		}
+		if math.Abs(s.State().Wc-want) > 1 {
+			t.Errorf("W %v, Wc %v, want %v", s.State().W, s.State().Wc, want)
+		}
+		seq += 50_000
+	}
+	for range 40 {
+		s.OnAck(us, &cc.Ack{Una: seq + 1000, Next: seq + 50_000, Bytes: 1000, Telemetry: cc.Telemetry{Load: 0.8}})
+		seq += 50_000
+	}
+	if s.State().W != 125_000 {
+		t.Errorf("W %v", s.State().W)
+	}
+	p, err := NewPower(f, PowerDefaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.w, p.old = 10_000, 10_000
+	p.OnAck(us, &cc.Ack{Una: 1000, Next: 2000, Bytes: 1000, Telemetry: cc.Telemetry{Load: 0.8}})
+	if before := p.w; before < 12_000 || before > 16_000 { // 0.9·(10000/0.8 + 150 Mb/s · T) + 0.1·10000
+		t.Errorf("PowerTCP's window is %v", before)
+	}
+}
