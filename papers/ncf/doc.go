@@ -41,8 +41,8 @@
 //	§4.3  highest-priority queue            tm.NewNCF                 TestControlCeiling
 //	§4.3  which packet did not arrive       packet.Notification       TestNack, TestBooks
 //	§4.3 NACKs are not combined Config.Coalesce TestCoalesce, TestCoalesceLeaves, TestCoalesceCauses
-//	§4.3  limited overhead                  Told.Nacks                TestOverhead, TestCoalesce
-//	§4.3  NACKs can be dropped              Told.Lost                 TestNotAnswered, TestOverhead
+//	§4.3  limited overhead                  NackCounts.Nacks                TestOverhead, TestCoalesce
+//	§4.3  NACKs can be dropped              NackCounts.Lost                 TestNotAnswered, TestOverhead
 //	§4.4  tilting                           MemoryConfig.Tilt         TestTilt
 //	§4.4  spikes of mice reclaim memory     Program.reclaim           TestReclaim, TestReclaimLongest, TestSpikeLimit
 //	§4.4  what is reclaimed becomes NACKs   Program.OnDrop            TestReclaim

@@ -60,8 +60,8 @@ type Memory struct {
 	spiking  [Classes]int64 // and while mice may go beyond it
 	used     [Classes]int64
 
-	congested, calm int64
-	jam             bool
+	begins, ends int64 // of congestion: it begins at so much in use and ends below that
+	congested    bool
 
 	spike unit.Time // longest time of spikes in Windows × Duration
 	spent tally     // of it, in ps
@@ -131,7 +131,7 @@ func NewMemory(c MemoryConfig) (*Memory, error) {
 		m.balanced = [Classes]int64{reserved[Control], share, 0}
 		m.spiking = m.balanced
 	}
-	m.congested, m.calm = max(part(c.Congested), 1), max(part(c.Calm), 1)
+	m.begins, m.ends = max(part(c.Congested), 1), max(part(c.Calm), 1)
 	m.spent = newTally(c.Windows, c.Duration)
 	m.spike = unit.Time(c.Spike * float64(c.Duration) * float64(c.Windows))
 	return m, nil
@@ -172,14 +172,14 @@ func (m *Memory) Fits(c Class, size int32) bool {
 // Entitled returns what a class is sure of now.
 func (m *Memory) Entitled(now unit.Time, c Class) int64 {
 	m.clock(now)
-	if m.mayspike(now) {
+	if m.maySpike(now) {
 		return m.spiking[c]
 	}
 	return m.balanced[c]
 }
 
-// mayspike tells whether mice may push elephants back to their reservation.
-func (m *Memory) mayspike(now unit.Time) bool {
+// maySpike tells whether mice may push elephants back to their reservation.
+func (m *Memory) maySpike(now unit.Time) bool {
 	return unit.Time(m.spent.sum(now)) < m.spike
 }
 
@@ -189,7 +189,7 @@ func (m *Memory) mayspike(now unit.Time) bool {
 func (m *Memory) Victim(now unit.Time, c Class, size int32) (Class, bool) {
 	m.clock(now)
 	right, n := &m.balanced, m.used[c]+m.cost(size)
-	if m.mayspike(now) {
+	if m.maySpike(now) {
 		right = &m.spiking
 		m.over = m.over || c == Mice && n > m.balanced[c] && n <= right[c] || c == Elephants && n <= m.balanced[c] &&
 			n > right[c]
@@ -207,18 +207,18 @@ func (m *Memory) Victim(now unit.Time, c Class, size int32) (Class, bool) {
 }
 
 // Refused notes that something found no room: there is congestion.
-func (m *Memory) Refused() { m.jam = true }
+func (m *Memory) Refused() { m.congested = true }
 
 // Congested tells whether there is congestion: the use has reached the share at which it
 // begins, or something found no room, and since then it has not been calm.
-func (m *Memory) Congested() bool { return m.jam }
+func (m *Memory) Congested() bool { return m.congested }
 
 // Book counts a frame in, Unbook counts it out.
 func (m *Memory) Book(now unit.Time, c Class, size int32) {
 	m.clock(now)
 	m.used[c] += m.cost(size)
-	if m.total() >= m.congested {
-		m.jam = true
+	if m.total() >= m.begins {
+		m.congested = true
 	}
 }
 
@@ -226,8 +226,8 @@ func (m *Memory) Book(now unit.Time, c Class, size int32) {
 func (m *Memory) Unbook(now unit.Time, c Class, size int32) {
 	m.clock(now)
 	m.used[c] -= m.cost(size)
-	if m.jam && m.total() < m.calm {
-		m.jam = false
+	if m.congested && m.total() < m.ends {
+		m.congested = false
 	}
 	m.over = m.over && m.used[Mice] > m.balanced[Mice]
 }
@@ -238,7 +238,7 @@ func (m *Memory) Unbook(now unit.Time, c Class, size int32) {
 func (m *Memory) clock(now unit.Time) {
 	if m.over && now > m.last {
 		m.spent.add(now, int64(now-m.last))
-		m.over = m.mayspike(now)
+		m.over = m.maySpike(now)
 	}
 	m.last = now
 }

@@ -6,8 +6,8 @@ import (
 	"weir/core/unit"
 )
 
-// Told is what a switch has done about packets that found no room, and about elephants.
-type Told struct {
+// NackCounts are what a switch has done about packets that found no room, and about elephants.
+type NackCounts struct {
 	Nacks     [packet.Causes]uint64 // that were sent, by cause
 	Named     uint64                // packets that are gone, in them
 	Dropped   uint64                // packets with payload for which memory was wanting, and of which nobody was told
@@ -15,10 +15,10 @@ type Told struct {
 	Lost      uint64                // NACKs, of this switch or others, that were dropped here
 }
 
-// wants tells whether a drop for this reason is one for want of memory (§4.3: "the lack of
+// lacksMemory tells whether a drop for this reason is one for want of memory (§4.3: "the lack of
 // available memory for the queues"). Headroom that is full is PFC's failure, and drops by
 // an AQM are its own signal.
-func wants(why dataplane.Reason) bool {
+func lacksMemory(why dataplane.Reason) bool {
 	switch why {
 	case dataplane.QueuePacketLimit, dataplane.QueueByteLimit, dataplane.PortPacketLimit, dataplane.PortByteLimit,
 		dataplane.BufferFull, dataplane.EgressThreshold, dataplane.Evicted, dataplane.Notified:
@@ -51,10 +51,10 @@ func carries(p *packet.Packet) bool {
 	return p.Payload > 0 && p.Kind == packet.Data && p.Meta.Flags&packet.Trimmed == 0 && !p.Notifies()
 }
 
-// tells tells whether somebody is told when p is gone. A NACK is never answered by one; nor
+// answers tells whether somebody is told when p is gone. A NACK is never answered by one; nor
 // are packets without payload, and datagrams of UDP only where their senders are
 // known to understand it.
-func (g *Program) tells(now unit.Time, p *packet.Packet) bool {
+func (g *Program) answers(now unit.Time, p *packet.Packet) bool {
 	if g.config.Nack == NackNone || !carries(p) || p.Src == 0 || p.Proto == packet.ProtoUDP &&
 		(!g.config.UDP || p.Payload < quoted) {
 		return false
@@ -65,24 +65,24 @@ func (g *Program) tells(now unit.Time, p *packet.Packet) bool {
 // OnDrop makes a NACK of a packet for which memory was wanting (§4.3).
 func (g *Program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	if p.Notifies() {
-		g.told.Lost++
+		g.nacks.Lost++
 	}
-	if !wants(why) || !carries(p) {
+	if !lacksMemory(why) || !carries(p) {
 		return
 	}
 	now, x := env.Now(), g.at(p.Meta.Out)
 	if x.memory != nil {
 		x.memory.Refused()
 	}
-	if !g.tells(now, p) {
-		g.told.Dropped++
+	if !g.answers(now, p) {
+		g.nacks.Dropped++
 		return
 	}
 	cause := packet.CauseTrimmed
 	if why == dataplane.Evicted {
 		cause = packet.CauseReclaimed
 	}
-	g.told.Named++
+	g.nacks.Named++
 	if g.pending != nil {
 		g.collect(env, p, cause)
 		return
@@ -114,7 +114,7 @@ func (g *Program) rate(now unit.Time, bytes uint64) unit.Rate {
 // notice says what has happened to a flow at port x.
 func (g *Program) notice(env *dataplane.Env, x *port, cause packet.Cause, lost int32, demand unit.Rate,
 	class Class) packet.Notification {
-	g.told.Nacks[cause]++
+	g.nacks.Nacks[cause]++
 	n := packet.Notification{Cause: cause, Lost: min(lost, 0xffff), Supply: g.supply(env, x, class), Demand: demand}
 	if g.config.Signed {
 		n.Signed, n.Switch = true, uint32(env.ID())
@@ -196,32 +196,32 @@ func fill(left float64, demands []float64) float64 {
 	return left
 }
 
-// call tells one of the heaviest elephants of a congested port, whether packets of it wait or
-// not (§4.4), if there is one that was not told for an interval. It looks at callWidth of them
+// notifyHeaviest sends a NACK to one of the heaviest elephants of a congested port, whether packets of it wait or
+// not (§4.4), if there is one that was not told for an interval. It looks at heaviestLooked of them
 // at most: bounded work for each packet that comes.
-func (g *Program) call(env *dataplane.Env, x *port) {
+func (g *Program) notifyHeaviest(env *dataplane.Env, x *port) {
 	x.top.Advance(x.sketch.Window())
-	for range min(callWidth, x.top.Len()) {
+	for range min(heaviestLooked, x.top.Len()) {
 		if x.next++; x.next >= x.top.Len() {
 			x.next = 0
 		}
-		if x.top.Fresh(x.next, x.sketch.Window()) && g.tellElephant(env, x, x.top.At(x.next)) {
+		if x.top.Fresh(x.next, x.sketch.Window()) && g.notifyElephant(env, x, x.top.At(x.next)) {
 			return
 		}
 	}
 }
 
-const callWidth = 4
+const heaviestLooked = 4
 
-// tellElephant sends a NACK about the last packet of an elephant, of which nothing is
+// notifyElephant sends a NACK about the last packet of an elephant, of which nothing is
 // lost, unless it was told within the interval.
-func (g *Program) tellElephant(env *dataplane.Env, x *port, o *Origin) bool {
+func (g *Program) notifyElephant(env *dataplane.Env, x *port, o *Origin) bool {
 	now := env.Now()
-	if g.config.Nack == NackNone || o.Told && now-o.Notified < g.config.Every || o.Src == 0 ||
+	if g.config.Nack == NackNone || o.Notified && now-o.NotifiedAt < g.config.Every || o.Src == 0 ||
 		o.Proto == packet.ProtoUDP && !g.config.UDP {
 		return false
 	}
-	o.Told, o.Notified = true, now
+	o.Notified, o.NotifiedAt = true, now
 	demand := unit.Rate(0)
 	if !g.config.Sketch.Packets {
 		demand = g.rate(now, o.Count)
@@ -307,5 +307,5 @@ func (g *Program) Tick(env *dataplane.Env) (next unit.Time) {
 	return next
 }
 
-// Told returns what was done since the start.
-func (g *Program) Told() Told { return g.told }
+// NackCounts returns what was done since the start.
+func (g *Program) NackCounts() NackCounts { return g.nacks }

@@ -64,7 +64,7 @@ func TestNack(t *testing.T) {
 						t.Fatalf("%s: %d NACKs, %d packets left", what, len(nacks), len(r.out))
 					}
 					if r.sw.Drops()[dataplane.Notified] != uint64(len(nacks)) ||
-						r.g.Told().Nacks[packet.CauseTrimmed] != uint64(len(nacks)) || r.pool.Live() != 0 {
+						r.g.NackCounts().Nacks[packet.CauseTrimmed] != uint64(len(nacks)) || r.pool.Live() != 0 {
 						t.Errorf("%s: %d were dropped with a NACK, %d NACKs", what, r.sw.Drops()[dataplane.Notified], len(nacks))
 					}
 					seen := map[int64]bool{}
@@ -161,13 +161,13 @@ func TestNotAnswered(t *testing.T) {
 		}
 		r.drain()
 		drops := r.sw.Drops()
-		told := r.g.Told()
-		if drops[dataplane.BufferFull] == 0 || drops[dataplane.Notified] != 0 || told.Nacks != [packet.Causes]uint64{} ||
+		counts := r.g.NackCounts()
+		if drops[dataplane.BufferFull] == 0 || drops[dataplane.Notified] != 0 || counts.Nacks != [packet.Causes]uint64{} ||
 			r.pool.Live() != 0 {
-			t.Errorf("%s: drops %v, told %+v", name, drops, told)
+			t.Errorf("%s: drops %v, told %+v", name, drops, counts)
 		}
-		if (told.Lost > 0) != (name == "NACKs") || (told.Dropped > 0) != (name == "UDP" || name == "nobody's") {
-			t.Errorf("%s: %+v", name, told)
+		if (counts.Lost > 0) != (name == "NACKs") || (counts.Dropped > 0) != (name == "UDP" || name == "nobody's") {
+			t.Errorf("%s: %+v", name, counts)
 		}
 	}
 }
@@ -198,8 +198,8 @@ func TestUDP(t *testing.T) {
 			p.SetNotification(&packet.Notification{Lost: 1000})
 		}))
 	}
-	if r.g.Told().Lost == 0 || r.g.Told().Nacks != [packet.Causes]uint64{} {
-		t.Errorf("NACKs are answered: %+v", r.g.Told())
+	if r.g.NackCounts().Lost == 0 || r.g.NackCounts().Nacks != [packet.Causes]uint64{} {
+		t.Errorf("NACKs are answered: %+v", r.g.NackCounts())
 	}
 	if len(seqs[0]) == 0 || fmt.Sprint(seqs[0]) != fmt.Sprint(seqs[1]) || seqs[0][0] == 0 {
 		t.Errorf("numbers of datagrams: %v and %v", seqs[0], seqs[1])
@@ -394,8 +394,8 @@ func TestCoalesce(t *testing.T) {
 			}
 		}
 		drops := r.sw.Drops()
-		if r.pool.Live() != 0 || r.g.Told().Named != drops[dataplane.Notified]+drops[dataplane.Evicted] {
-			t.Errorf("%d packets are left, %d are named, %v", r.pool.Live(), r.g.Told().Named, drops)
+		if r.pool.Live() != 0 || r.g.NackCounts().Named != drops[dataplane.Notified]+drops[dataplane.Evicted] {
+			t.Errorf("%d packets are left, %d are named, %v", r.pool.Live(), r.g.NackCounts().Named, drops)
 		}
 		return len(nacks), bytes, names, drops[dataplane.Notified] + drops[dataplane.Evicted]
 	}
@@ -489,14 +489,14 @@ func TestOverhead(t *testing.T) {
 			}
 		}
 		r.drain()
-		told := r.g.Told()
-		made := told.Nacks[packet.CauseTrimmed] + told.Nacks[packet.CauseReclaimed]
-		share, lost := float64(nacks)/float64(came), float64(told.Lost)/float64(made)
+		counts := r.g.NackCounts()
+		made := counts.Nacks[packet.CauseTrimmed] + counts.Nacks[packet.CauseReclaimed]
+		share, lost := float64(nacks)/float64(came), float64(counts.Lost)/float64(made)
 		t.Logf("load %.1f, coalesce %-5s %5d of 20000 packets gone, %5d NACKs, %.1f %% of the data's bytes, %.1f "+
 			"%% of them lost",
-			1066*8e-9/(float64(c.gap)/1e12), c.coalesce+":", told.Named, made, 100*share, 100*lost)
-		if share > c.bytes || lost > c.lost || told.Dropped != 0 {
-			t.Errorf("load by %v, coalesce %s: %.4f of the bytes, %.4f lost; %+v", c.gap, c.coalesce, share, lost, told)
+			1066*8e-9/(float64(c.gap)/1e12), c.coalesce+":", counts.Named, made, 100*share, 100*lost)
+		if share > c.bytes || lost > c.lost || counts.Dropped != 0 {
+			t.Errorf("load by %v, coalesce %s: %.4f of the bytes, %.4f lost; %+v", c.gap, c.coalesce, share, lost, counts)
 		}
 	}
 }

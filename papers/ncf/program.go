@@ -39,9 +39,9 @@ type Config struct {
 	UDP      bool      // datagrams of UDP are answered by NACKs, too
 	Acks     Class     // Control or Mice: what packets without payload are that are no feedback of the network
 
-	Top    int       // how many elephants are told during congestion; 0: only those whose packets find no room
+	Top    int       // how many elephants get a NACK during congestion; 0: only those whose packets find no room
 	Every  unit.Time // at most once so often
-	Early  float64   // elephants are told when their packets use this share of the memory; 0: not
+	Early  float64   // elephants get a NACK when their packets use this share of the memory; 0: not
 	Target float64   // share of a port's rate that is offered
 	MaxMin bool      // what elephants do not want is offered to the others
 
@@ -58,7 +58,7 @@ type Program struct {
 	changes  *changes
 	pending  []gathered
 	demands  []float64
-	told     Told
+	nacks    NackCounts
 	evicting bool
 }
 
@@ -292,21 +292,21 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	} else {
 		counts = x.sketch.Count(now, k, p.Size)
 	}
-	c, told := Mice, false
+	c, notified := Mice, false
 	if g.detector.Elephant(counts) {
 		c = Elephants
 		if o := x.top.OfferCounts(x.sketch.Window(), k, counts); o != nil {
 			o.Note(p, m.Out)
 			if g.config.Early > 0 && x.memory != nil &&
 				float64(x.memory.Used(Elephants)) >= g.config.Early*float64(x.memory.Size()) {
-				told = g.tellElephant(env, x, o)
+				notified = g.notifyElephant(env, x, o)
 			}
 		}
 	} else {
 		x.mice.add(now, int64(p.Size))
 	}
-	if !told && x.memory != nil && x.memory.Congested() && g.config.Top > 0 && g.config.Nack != NackNone {
-		g.call(env, x)
+	if !notified && x.memory != nil && x.memory.Congested() && g.config.Top > 0 && g.config.Nack != NackNone {
+		g.notifyHeaviest(env, x)
 	}
 	if g.changes != nil {
 		c = g.changes.class(now, k, x.out, c)
@@ -330,7 +330,7 @@ func (g *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 		return dataplane.Accept
 	}
 	memory.Refused()
-	if g.tells(env.Now(), p) {
+	if g.answers(env.Now(), p) {
 		return dataplane.Drop(dataplane.Notified)
 	}
 	return dataplane.Drop(dataplane.BufferFull)
@@ -358,7 +358,7 @@ func (g *Program) reclaim(env *dataplane.Env, out dataplane.PortID, c Class, siz
 		if !gone {
 			return false
 		}
-		g.told.Reclaimed++
+		g.nacks.Reclaimed++
 		if memory.Fits(c, size) {
 			memory.Refused() // what was evicted has found no room
 			return true

@@ -133,14 +133,14 @@ func TestReclaim(t *testing.T) {
 		if pool == PerSwitch {
 			to = 3 // mice elsewhere, too
 		}
-		refused := r.g.Told().Nacks[packet.CauseTrimmed]
+		refused := r.g.NackCounts().Nacks[packet.CauseTrimmed]
 		for i := range 60 {
 			r.come(now, 2, r.data(3, to, uint16(100+i), 0, 1000))
 		}
-		told := r.g.Told()
+		counts := r.g.NackCounts()
 		mice, elephants := r.g.Memory(1).Used(Mice), r.g.Memory(1).Used(Elephants)
-		if mice < 58*1066 || mice+elephants < 95_000-2*1066 || told.Nacks[packet.CauseTrimmed] != refused {
-			t.Errorf("%s: mice have %d, elephants %d bytes; %+v", pool, mice, elephants, told)
+		if mice < 58*1066 || mice+elephants < 95_000-2*1066 || counts.Nacks[packet.CauseTrimmed] != refused {
+			t.Errorf("%s: mice have %d, elephants %d bytes; %+v", pool, mice, elephants, counts)
 		}
 		r.drain()
 		nacks, notices := r.nacks()
@@ -152,9 +152,9 @@ func TestReclaim(t *testing.T) {
 				}
 			}
 		}
-		if reclaimed == 0 || reclaimed+told.Lost != told.Reclaimed || pool == PerPort && told.Lost > 0 ||
-			told.Reclaimed != r.sw.Drops()[dataplane.Evicted] || r.pool.Live() != 0 {
-			t.Errorf("%s: %d NACKs for %d packets: %+v %v %d", pool, reclaimed, told.Reclaimed, r.g.Told(), r.sw.Drops(),
+		if reclaimed == 0 || reclaimed+counts.Lost != counts.Reclaimed || pool == PerPort && counts.Lost > 0 ||
+			counts.Reclaimed != r.sw.Drops()[dataplane.Evicted] || r.pool.Live() != 0 {
+			t.Errorf("%s: %d NACKs for %d packets: %+v %v %d", pool, reclaimed, counts.Reclaimed, r.g.NackCounts(), r.sw.Drops(),
 				r.pool.Live())
 		}
 	}
@@ -283,16 +283,16 @@ func (b *books) run(seed uint64, wire bool) string {
 
 // balance asks that every packet has gone, was dropped or named, and that nothing is left.
 func (b *books) balance(count uint64) {
-	t, told := b.t, b.g.Told()
+	t, counts := b.t, b.g.NackCounts()
 	lost, made := uint64(0), uint64(0)
 	for _, n := range b.sw.Drops() {
 		lost += n
 	}
-	for _, n := range told.Nacks {
+	for _, n := range counts.Nacks {
 		made += n
 	}
-	if b.pool.Live() != 0 || b.delivered+lost-told.Lost != count {
-		t.Fatalf("%d came, %d went, %d were dropped (%d of them NACKs), %d are left", count, b.delivered, lost, told.Lost,
+	if b.pool.Live() != 0 || b.delivered+lost-counts.Lost != count {
+		t.Fatalf("%d came, %d went, %d were dropped (%d of them NACKs), %d are left", count, b.delivered, lost, counts.Lost,
 			b.pool.Live())
 	}
 	for k, n := range b.names {
@@ -301,8 +301,8 @@ func (b *books) balance(count uint64) {
 		}
 	}
 	// lost NACKs name nobody
-	if named := uint64(len(b.names)); named > told.Named || told.Lost == 0 && named < told.Named {
-		t.Fatalf("%d are named, of %+v", named, told)
+	if named := uint64(len(b.names)); named > counts.Named || counts.Lost == 0 && named < counts.Named {
+		t.Fatalf("%d are named, of %+v", named, counts)
 	}
 	if made == 0 && b.g.config.Nack == NackAll {
 		t.Error("nobody is told")
@@ -458,11 +458,11 @@ func TestNoAllocation(t *testing.T) {
 		for range 10 {
 			step()
 		}
-		told := r.g.Told()
+		counts := r.g.NackCounts()
 		if n := testing.AllocsPerRun(20, step); n != 0 {
 			t.Errorf("%v: %g allocations in 100 packets", given, n)
 		}
-		if after := r.g.Told(); after.Nacks[packet.CauseTrimmed] == told.Nacks[packet.CauseTrimmed] || after.Reclaimed == 0 {
+		if after := r.g.NackCounts(); after.Nacks[packet.CauseTrimmed] == counts.Nacks[packet.CauseTrimmed] || after.Reclaimed == 0 {
 			t.Errorf("%v: nothing happens: %+v", given, after)
 		}
 	}

@@ -161,21 +161,21 @@ func TestTopElephants(t *testing.T) {
 				last = at
 			}
 		}
-		before := r.g.Told().Nacks[packet.CauseElephant]
+		before := r.g.NackCounts().Nacks[packet.CauseElephant]
 		for i := range 2000 { // mice jam the port
 			if r.g.Memory(1).Congested() && congested == 0 {
 				congested = now
 			}
-			n := r.g.Told().Nacks[packet.CauseElephant]
+			n := r.g.NackCounts().Nacks[packet.CauseElephant]
 			r.come(now, 0, r.data(1, 2, many(i), 0, 1000))
-			if r.g.Told().Nacks[packet.CauseElephant] > n+1 {
+			if r.g.NackCounts().Nacks[packet.CauseElephant] > n+1 {
 				t.Fatal("one packet has more than one elephant told")
 			}
 			now += 3 * us
 		}
 		r.until(now)
 		if top == "0" {
-			if r.g.Told().Nacks[packet.CauseElephant] != before {
+			if r.g.NackCounts().Nacks[packet.CauseElephant] != before {
 				t.Error("elephants are told although top is 0")
 			}
 			continue
@@ -198,13 +198,13 @@ func TestTopElephants(t *testing.T) {
 		if r.g.Memory(1).Congested() {
 			t.Error("it is empty, and congested")
 		}
-		n := r.g.Told().Nacks[packet.CauseElephant]
+		n := r.g.NackCounts().Nacks[packet.CauseElephant]
 		now += 10 * ms
 		for i := range 50 {
 			r.come(now, 0, r.data(1, 2, many(i), 0, 1000))
 			now += 500 * us
 		}
-		if r.g.Told().Nacks[packet.CauseElephant] != n {
+		if r.g.NackCounts().Nacks[packet.CauseElephant] != n {
 			t.Errorf("elephants are told after congestion, which ended before %v", last)
 		}
 	}
@@ -217,10 +217,10 @@ func TestEarly(t *testing.T) {
 		"every", "10us"}})
 	now := r.fatten(ms, 1, 2, 9, 20)
 	for i := range 60 {
-		before := r.g.Told().Nacks[packet.CauseElephant]
+		before := r.g.NackCounts().Nacks[packet.CauseElephant]
 		used := r.g.Memory(1).Used(Elephants)
 		r.come(now, 0, r.data(1, 2, 9, int64(20+i)*1000, 1000))
-		if after := r.g.Told().Nacks[packet.CauseElephant]; after > before && used < 20_000 {
+		if after := r.g.NackCounts().Nacks[packet.CauseElephant]; after > before && used < 20_000 {
 			t.Errorf("told at %d bytes", used)
 		}
 		now += us
@@ -240,9 +240,9 @@ func TestEarlyAndTop(t *testing.T) {
 	now = r.fatten(now, 1, 2, 9, 20)
 	most := uint64(0)
 	for i := range 200 {
-		before := r.g.Told().Nacks[packet.CauseElephant]
+		before := r.g.NackCounts().Nacks[packet.CauseElephant]
 		r.come(now, 0, r.data(1, 2, 9, int64(20+i)*1000, 1000))
-		most = max(most, r.g.Told().Nacks[packet.CauseElephant]-before)
+		most = max(most, r.g.NackCounts().Nacks[packet.CauseElephant]-before)
 		now += 2 * us
 	}
 	if most != 1 || !r.g.Memory(1).Congested() {

@@ -11,11 +11,11 @@ import (
 // Origin is what a switch keeps of an elephant so that it can send it a NACK when no packet
 // of it is at hand (BS'19 §4.4): the headers of the last packet that came.
 type Origin struct {
-	Key      uint64
-	Count    uint64 // of the last n windows, as of the window of the table's last call
-	Seen     uint32 // number of the window in which the last packet came
-	Notified unit.Time
-	Told     bool // Notified is a time
+	Key        uint64
+	Count      uint64 // of the last n windows, as of the window of the table's last call
+	Seen       uint32 // number of the window in which the last packet came
+	NotifiedAt unit.Time
+	Notified   bool // NotifiedAt is a time
 
 	Src, Dst         packet.Addr
 	Flow             packet.FlowID

@@ -50,8 +50,8 @@ func TestOrigin(t *testing.T) {
 		t.Fatal("no entry")
 	}
 	o.Note(&p, 5)
-	o.Told, o.Notified = true, 99
-	want := Origin{Key: 77, Count: 1500, Told: true, Notified: 99, Src: 1, Dst: 2, Flow: 9, Hash: 8, SrcPort: 3,
+	o.Notified, o.NotifiedAt = true, 99
+	want := Origin{Key: 77, Count: 1500, Notified: true, NotifiedAt: 99, Src: 1, Dst: 2, Flow: 9, Hash: 8, SrcPort: 3,
 		DstPort: 4, Out: 5, Proto: packet.ProtoTCP, Version: 6, TOS: 7,
 		Seq: 10, Ack: 11, TSVal: 12, TSEcho: 13, Flags: 16, Has: packet.HasTimestamps, Headers: 86}
 	if *o != want {

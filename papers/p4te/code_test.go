@@ -27,11 +27,11 @@ func TestCodePaths(t *testing.T) {
 		p.used[low], p.used[shallow], p.used[idle] = s.delay, s.depth, s.use
 		x := &packet.Packet{TOS: s.tos, Hash: 7}
 		class := p.config.Class[s.tos>>2]
-		if got, ok := p.choose(0, x, class); !ok || got != s.want {
+		if got, ok := p.selectPath(0, x, class); !ok || got != s.want {
 			t.Errorf("TOS %#x, colours %v %v %v: port %d, want %d", s.tos, s.delay, s.depth, s.use, got, s.want)
 		}
 		p.used[shallow], p.used[idle] = red-p.used[shallow], red-p.used[idle]
-		if got, _ := p.choose(1, x, class); got != s.want {
+		if got, _ := p.selectPath(1, x, class); got != s.want {
 			t.Errorf("TOS %#x: the flowlet goes on by %d, want %d", s.tos, got, s.want)
 		}
 	}
@@ -51,7 +51,7 @@ func TestCodeDecision(t *testing.T) {
 		{red, green, "nothing", "nothing"}, {red, yellow, "nothing", "nothing"}, {red, red, "nothing", "lower"},
 	} {
 		for r, want := range map[*rater]string{paper: s.paper, code: s.code} {
-			lower, acts := r.wants(s.ingress, s.egress)
+			lower, acts := r.adjustment(s.ingress, s.egress)
 			got := map[[2]bool]string{{true, true}: "lower", {false, true}: "raise"}[[2]bool{lower, acts}]
 			if got == "" {
 				got = "nothing"

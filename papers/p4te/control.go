@@ -44,7 +44,7 @@ type ControlConfig struct {
 	Queue   int       // events whose writes may wait, from 1 on; what comes then is lost
 }
 
-// ControlPlane is algorithm 4, on the switch's own CPU. It is pure: Step takes an event and
+// ControlPlane is algorithm 4, on the switch's own CPU. It is pure: Reconfigure takes an event and
 // returns the writes that follow from it with the times at which they reach the tables.
 // Writes are not atomic (§4.3): a port first leaves its group, and a write later enters the
 // next one; in between it is in none.
@@ -97,11 +97,11 @@ func (k *ControlPlane) Group(m Metric, port dataplane.PortID) int {
 // Lost is how many events found the queue full.
 func (k *ControlPlane) Lost() uint64 { return k.lost }
 
-// Step takes an event in (lines 6 to 18). An increase moves the port one group further from
+// Reconfigure takes an event in (lines 6 to 18). An increase moves the port one group further from
 // the highest priority, a decrease one nearer, within the groups that there are. Data planes
 // may have more events than tables take writes (doc.go): one that finds Queue events waiting
 // is lost, and moves nothing. The writes are the control plane's, until the next call.
-func (k *ControlPlane) Step(now unit.Time, e Event) []Write {
+func (k *ControlPlane) Reconfigure(now unit.Time, e Event) []Write {
 	k.writes = k.writes[:0]
 	old := k.group[e.Metric][e.Port]
 	if old < 0 {

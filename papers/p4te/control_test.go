@@ -26,7 +26,7 @@ func plane(t *testing.T, groups int, c ControlConfig, up ...dataplane.PortID) *C
 func TestAlgorithm4(t *testing.T) {
 	k := plane(t, 3, ControlConfig{}, 3, 4)
 	step := func(port dataplane.PortID, change Change) int {
-		k.Step(0, Event{QueueDepth, change, port, 0})
+		k.Reconfigure(0, Event{QueueDepth, change, port, 0})
 		return k.Group(QueueDepth, port)
 	}
 	if k.Group(QueueDepth, 3) != 0 || k.Group(QueueDepth, 4) != 0 || k.Group(QueueDepth, 1) != -1 {
@@ -45,7 +45,7 @@ func TestAlgorithm4(t *testing.T) {
 	if k.Group(Delay, 3) != 0 || k.Group(Utilisation, 3) != 0 {
 		t.Error("an event of one metric has moved the port in another's table")
 	}
-	if w := k.Step(0, Event{Delay, Increase, 1, 0}); len(w) != 0 {
+	if w := k.Reconfigure(0, Event{Delay, Increase, 1, 0}); len(w) != 0 {
 		t.Errorf("a downward port is moved: %v", w)
 	}
 }
@@ -53,8 +53,8 @@ func TestAlgorithm4(t *testing.T) {
 // §4.3: writes reach the tables later, one at a time; a port leaves before it enters.
 func TestWritesAreNotAtomic(t *testing.T) {
 	k := plane(t, 3, ControlConfig{Latency: unit.Millisecond, Write: 100 * unit.Microsecond, Queue: 2}, 3, 4)
-	first := slices.Clone(k.Step(5*unit.Millisecond, Event{Delay, Increase, 3, 0}))
-	second := slices.Clone(k.Step(5*unit.Millisecond, Event{QueueDepth, Increase, 4, 0}))
+	first := slices.Clone(k.Reconfigure(5*unit.Millisecond, Event{Delay, Increase, 3, 0}))
+	second := slices.Clone(k.Reconfigure(5*unit.Millisecond, Event{QueueDepth, Increase, 4, 0}))
 	ms := unit.Millisecond
 	want := []Write{{6*ms + ms/10, Delay, 0, 3, false}, {6*ms + 2*ms/10, Delay, 1, 3, true}, {6*ms + 3*ms/10, QueueDepth,
 		0, 4, false}, {6*ms + 4*ms/10, QueueDepth, 1, 4, true}}
@@ -77,7 +77,7 @@ func TestWritesAreNotAtomic(t *testing.T) {
 // link is the operator's, who is heard always.
 func TestControlQueue(t *testing.T) {
 	k := plane(t, 100, ControlConfig{Latency: unit.Millisecond, Write: 100 * unit.Microsecond, Queue: 4}, 3, 4)
-	step := func(now unit.Time) int { return len(k.Step(now, Event{Delay, Increase, 3, 0})) }
+	step := func(now unit.Time) int { return len(k.Reconfigure(now, Event{Delay, Increase, 3, 0})) }
 	for i := range 10 {
 		if got, want := step(0), 2; i < 4 && got != want || i >= 4 && got != 0 {
 			t.Errorf("event %d of one moment: %d writes", i, got)
@@ -151,7 +151,7 @@ func TestLink(t *testing.T) {
 	if w := k.Link(0, 3, true); len(w) != 0 {
 		t.Errorf("failed again: %v", w)
 	}
-	if w := k.Step(0, Event{Delay, Increase, 3, 0}); len(w) != 0 {
+	if w := k.Reconfigure(0, Event{Delay, Increase, 3, 0}); len(w) != 0 {
 		t.Errorf("an event of a failed link writes %v", w)
 	}
 	w := k.Link(0, 3, false)
@@ -170,7 +170,7 @@ func TestRanges(t *testing.T) {
 		value int64
 		want  int
 	}{{9, 2}, {3, 0}, {4, 1}, {6, 1}, {7, 2}, {1000, 2}, {0, 0}, {-5, 0}} {
-		k.Step(0, Event{QueueDepth, Increase, 3, x.value})
+		k.Reconfigure(0, Event{QueueDepth, Increase, 3, x.value})
 		if got := k.Group(QueueDepth, 3); got != x.want {
 			t.Errorf("a queue of %d: group %d, want %d", x.value, got, x.want)
 		}

@@ -152,7 +152,7 @@ func (t *Program) Counts() Counts {
 // Ingress monitors what comes in (algorithm 2) and chooses the port (algorithm 3).
 func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
-	if p.Kind == packet.Probe && t.message(env, p) {
+	if p.Kind == packet.Probe && t.receiveFeedback(env, p) {
 		return dataplane.Consume
 	}
 	if !p.TakeHop() {
@@ -172,13 +172,13 @@ func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		if carries && !fromHost && !t.leadsUp[m.In] { // from below: the neighbour's upward port
 			d := delaySince(reading, before)
 			if change := t.delay.Observe(m.In, int64(d)); change != Unchanged {
-				t.tellNeighbour(env, p, m.In, Event{Delay, change, 0, int64(d)})
+				t.notifyNeighbour(env, p, m.In, Event{Delay, change, 0, int64(d)})
 			}
 		}
 	}
 	if int(p.Dst) < len(t.down) && t.down[p.Dst] >= 0 {
 		m.Out = dataplane.PortID(t.down[p.Dst])
-	} else if port, ok := t.choose(now, p, class); ok {
+	} else if port, ok := t.selectPath(now, p, class); ok {
 		m.Out = port
 	} else {
 		return dataplane.Drop(dataplane.NoRoute)
@@ -188,7 +188,7 @@ func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		if toHost && !t.config.Rate.Within {
 			return dataplane.Accept
 		}
-		t.begin(now, p, toHost)
+		t.addHeader(now, p, toHost)
 	}
 	if t.rate != nil && toHost {
 		var h Header
@@ -200,9 +200,9 @@ func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// begin gives what comes from a host its header. What stays at the leaf needs it for its
+// addHeader gives what comes from a host its header. What stays at the leaf needs it for its
 // rate only, and has it within the switch: no byte of it counts.
-func (t *Program) begin(now unit.Time, p *packet.Packet, stays bool) {
+func (t *Program) addHeader(now unit.Time, p *packet.Packet, stays bool) {
 	if !t.config.Monitor {
 		return
 	}
@@ -221,8 +221,8 @@ func (t *Program) begin(now unit.Time, p *packet.Packet, stays bool) {
 	p.Size += p.ExtensionBytes() - before
 }
 
-// end takes the header out of what goes to a host.
-func (t *Program) end(p *packet.Packet) {
+// removeHeader takes the header out of what goes to a host.
+func (t *Program) removeHeader(p *packet.Packet) {
 	before := p.ExtensionBytes()
 	p.RemoveExtension(HeaderKind)
 	if in := p.Meta.In; int(in) >= len(t.hosts) || !t.hosts[in] { // else it was never on a link
@@ -230,9 +230,9 @@ func (t *Program) end(p *packet.Packet) {
 	}
 }
 
-// message takes a feedback packet in: of a neighbour, or a copy of this switch's own that
+// receiveFeedback takes a feedback packet in: of a neighbour, or a copy of this switch's own that
 // comes back from the recirculation port.
-func (t *Program) message(env *dataplane.Env, p *packet.Packet) bool {
+func (t *Program) receiveFeedback(env *dataplane.Env, p *packet.Packet) bool {
 	in := p.Meta.In
 	var events [2]Event
 	n, ok := feedback(p, &events)
@@ -253,9 +253,9 @@ func (t *Program) message(env *dataplane.Env, p *packet.Packet) bool {
 	return true
 }
 
-// tellNeighbour sends an event to the switch that a packet has come from: a packet of its
+// notifyNeighbour sends an event to the switch that a packet has come from: a packet of its
 // own over the link, made of the data packet's headers (§4.6).
-func (t *Program) tellNeighbour(env *dataplane.Env, p *packet.Packet, in dataplane.PortID, e Event) {
+func (t *Program) notifyNeighbour(env *dataplane.Env, p *packet.Packet, in dataplane.PortID, e Event) {
 	f := t.copy(env, p)
 	if !putFeedback(f, []Event{e}) {
 		env.Free(f)
@@ -296,10 +296,10 @@ func (t *Program) report(env *dataplane.Env, e Event) {
 	if !t.config.Paths {
 		return
 	}
-	t.await(env, t.control.Step(env.Now(), e))
+	t.scheduleWrites(env, t.control.Reconfigure(env.Now(), e))
 }
 
-func (t *Program) await(env *dataplane.Env, writes []Write) {
+func (t *Program) scheduleWrites(env *dataplane.Env, writes []Write) {
 	if len(writes) == 0 {
 		return
 	}
@@ -336,8 +336,8 @@ func (t *Program) Tick(env *dataplane.Env) unit.Time {
 	return next
 }
 
-// choose is algorithm 3: the upward port of a packet.
-func (t *Program) choose(now unit.Time, p *packet.Packet, class Class) (dataplane.PortID, bool) {
+// selectPath is algorithm 3: the upward port of a packet.
+func (t *Program) selectPath(now unit.Time, p *packet.Packet, class Class) (dataplane.PortID, bool) {
 	if len(t.place.Up) == 0 {
 		return 0, false
 	}
@@ -346,10 +346,10 @@ func (t *Program) choose(now unit.Time, p *packet.Packet, class Class) (dataplan
 		return t.place.Up[uint64(hash)*uint64(len(t.place.Up))>>32], true
 	}
 	if class == Other && !t.config.CodePaths { // lines 32, 33
-		return t.pick(QueueDepth, hash), true
+		return t.selectPort(QueueDepth, hash), true
 	}
 	// line 19, but no flowlet goes on over a failed link
-	if port, goesOn := t.flowlets.Port(now, hash); goesOn && !t.isDown[port] {
+	if port, active := t.flowlets.Port(now, hash); active && !t.isDown[port] {
 		return port, true
 	}
 	group := hash
@@ -365,20 +365,20 @@ func (t *Program) choose(now unit.Time, p *packet.Packet, class Class) (dataplan
 	case class == HighThroughput: // lines 20 to 28
 		first, last = Utilisation, Delay
 	}
-	port := t.pick(first, group)
+	port := t.selectPort(first, group)
 	switch t.used[port] {
 	case dataplane.Yellow:
-		port = t.pick(second, group)
+		port = t.selectPort(second, group)
 	case dataplane.Red:
-		port = t.pick(last, group)
+		port = t.selectPort(last, group)
 	}
 	t.flowlets.Begin(now, hash, port)
 	return port, true
 }
 
-// pick is a table's port. Between two writes a table may be empty; then every upward port
+// selectPort is a table's port. Between two writes a table may be empty; then every upward port
 // is as good.
-func (t *Program) pick(m Metric, hash uint32) dataplane.PortID {
+func (t *Program) selectPort(m Metric, hash uint32) dataplane.PortID {
 	if port, ok := t.upward[m].Select(hash); ok {
 		return port
 	}
@@ -391,21 +391,21 @@ func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	if t.config.Monitor && p.Kind != packet.Probe {
 		colour, changed := t.colours.Observe(now, out, p.Size)
 		if t.leadsUp[out] {
-			t.watch(env, p, out, colour, changed)
+			t.monitorPort(env, p, out, colour, changed)
 		}
 		if t.rate != nil {
-			t.rate.decide(env, p, colour)
+			t.rate.selectFlow(env, p, colour)
 		}
 	}
 	if t.hosts[out] && p.Asks(HeaderKind) {
-		t.end(p)
+		t.removeHeader(p)
 	}
 	return dataplane.Accept
 }
 
-// watch reports the events of an upward port: one feedback packet for both metrics to the
+// monitorPort reports the events of an upward port: one feedback packet for both metrics to the
 // control plane, and if the utilisation has changed a copy to the ingress registers.
-func (t *Program) watch(env *dataplane.Env, p *packet.Packet, out dataplane.PortID, colour dataplane.Colour,
+func (t *Program) monitorPort(env *dataplane.Env, p *packet.Packet, out dataplane.PortID, colour dataplane.Colour,
 	changed Change) {
 	var events [2]Event
 	n := 0
@@ -434,7 +434,7 @@ func (t *Program) watch(env *dataplane.Env, p *packet.Packet, out dataplane.Port
 	t.counts.ToControl++
 	if t.config.Paths {
 		for _, e := range events[:n] {
-			t.await(env, t.control.Step(env.Now(), e))
+			t.scheduleWrites(env, t.control.Reconfigure(env.Now(), e))
 		}
 	}
 }

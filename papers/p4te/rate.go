@@ -176,7 +176,7 @@ func (r *rater) fromHost(p *packet.Packet, h *Header) {
 	if c.limit > 0 && int64(int32(seq-c.quiet)) >= 2*int64(r.config.Bytes) {
 		// No switch has had anything against another B bytes. The flow may be held below
 		// its class's safe rate, where none ever says more (§6.4.1).
-		r.limit(c, false)
+		r.changeLimit(c, false)
 		c.quiet = seq - uint32(r.config.Bytes)
 	}
 	h.Rated, h.Ack, h.Seq, h.Window, h.Scale = true, c.ack, c.seq, c.window, c.scale
@@ -194,7 +194,7 @@ func (r *rater) toHost(p *packet.Packet, h *Header) dataplane.Verdict {
 	reverse := packet.FlowHash(p.Dst, p.Src, p.DstPort, p.SrcPort, p.Proto)
 	switch {
 	case h != nil && h.Fake:
-		return r.faked(r.cell(reverse), h)
+		return r.receiveFake(r.cell(reverse), h)
 	case t.Flags&(packet.SYN|packet.ACK) == packet.SYN: // if the host answers, the answer has this scale
 		r.open(reverse).scale = scaleOf(t)
 		return dataplane.Accept
@@ -216,7 +216,7 @@ func (r *rater) toHost(p *packet.Packet, h *Header) dataplane.Verdict {
 		}
 		c.stamped, c.tsVal, c.tsEcho = t.Has&packet.HasTimestamps != 0, t.TSVal, t.TSEcho
 	}
-	r.hold(c, t)
+	r.enforce(c, t)
 	return dataplane.Accept
 }
 
@@ -231,8 +231,8 @@ func scaleOf(t *packet.Segment) uint8 {
 	return min(t.Scale, 14)
 }
 
-// faked takes note of a fake ACK for a packet at sequence number h.Ack.
-func (r *rater) faked(c *flowCell, h *Header) dataplane.Verdict {
+// receiveFake takes note of a fake ACK for a packet at sequence number h.Ack.
+func (r *rater) receiveFake(c *flowCell, h *Header) dataplane.Verdict {
 	if c != nil {
 		c.quiet = c.next
 		if int64(int32(h.Ack-c.changed)) < int64(r.config.Bytes) {
@@ -245,7 +245,7 @@ func (r *rater) faked(c *flowCell, h *Header) dataplane.Verdict {
 			c.changed = h.Ack
 		}
 		if r.config.Mode == Enforced {
-			r.limit(c, h.Applied)
+			r.changeLimit(c, h.Applied)
 		}
 	}
 	if r.config.Mode == Enforced {
@@ -254,9 +254,9 @@ func (r *rater) faked(c *flowCell, h *Header) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// hold lowers the window of an acknowledgement to the flow's limit. A SYN's is not scaled
+// enforce lowers the window of an acknowledgement to the flow's limit. A SYN's is not scaled
 // and stays.
-func (r *rater) hold(c *flowCell, t *packet.Segment) {
+func (r *rater) enforce(c *flowCell, t *packet.Segment) {
 	if c.limit == 0 || t.Flags&packet.SYN != 0 || c.scale > 14 {
 		return
 	}
@@ -266,9 +266,9 @@ func (r *rater) hold(c *flowCell, t *packet.Segment) {
 	}
 }
 
-// limit changes the limit of a flow: from what is in flight, if there was none, for the
+// changeLimit changes the limit of a flow: from what is in flight, if there was none, for the
 // receiver's window is mostly far above that. A limit that reaches the receiver's window ends.
-func (r *rater) limit(c *flowCell, lower bool) {
+func (r *rater) changeLimit(c *flowCell, lower bool) {
 	if c.scale > 14 {
 		return
 	}
@@ -295,9 +295,9 @@ func (r *rater) part(x int64, shift int, unit int64) int64 {
 	return d
 }
 
-// changed is a window field after a change (§6.4.2): of the field, so whatever its scale,
+// changedWindow is a window field after a change (§6.4.2): of the field, so whatever its scale,
 // between 1 and 65535; 0 stays 0.
-func (r *rater) changed(window uint16, lower bool) uint16 {
+func (r *rater) changedWindow(window uint16, lower bool) uint16 {
 	switch w := int64(window); {
 	case w == 0:
 		return 0
@@ -308,11 +308,11 @@ func (r *rater) changed(window uint16, lower bool) uint16 {
 	}
 }
 
-// decide changes a flow's rate (§6.4.1): its class is over the safe rate at the port where
+// selectFlow changes a flow's rate (§6.4.1): its class is over the safe rate at the port where
 // the packet came in, and the egress port is over-utilised: less; or it is not: more. The
 // packet's header tells the switches behind.
-func (r *rater) decide(env *dataplane.Env, p *packet.Packet, egress dataplane.Colour) {
-	lower, acts := r.wants(dataplane.Colour(p.Meta.Mark), egress)
+func (r *rater) selectFlow(env *dataplane.Env, p *packet.Packet, egress dataplane.Colour) {
+	lower, acts := r.adjustment(dataplane.Colour(p.Meta.Mark), egress)
 	if !acts || p.Payload == 0 || p.Proto != packet.ProtoTCP {
 		return
 	}
@@ -320,7 +320,7 @@ func (r *rater) decide(env *dataplane.Env, p *packet.Packet, egress dataplane.Co
 	if !h.Get(p) || !h.Rated || !h.Allowed || h.Applied || h.Fake {
 		return
 	}
-	if f, ok := r.fake(env, p, &h, lower); ok {
+	if f, ok := r.fakeACK(env, p, &h, lower); ok {
 		env.Recirculate(f) // the egress has found out; the way to the sender and the leaf's register are ingress's
 	}
 	if lower {
@@ -335,10 +335,10 @@ func (r *rater) decide(env *dataplane.Env, p *packet.Packet, egress dataplane.Co
 	h.Set(p)
 }
 
-// wants is what the colours of the class at the ingress port and of the egress port ask for.
+// adjustment is what the colours of the class at the ingress port and of the egress port ask for.
 // The P4TE code raises also a class that is within its rate, and lowers only where
 // both are red.
-func (r *rater) wants(ingress, egress dataplane.Colour) (lower, acts bool) {
+func (r *rater) adjustment(ingress, egress dataplane.Colour) (lower, acts bool) {
 	if r.config.Code {
 		lower = egress == dataplane.Red && ingress == dataplane.Red
 		return lower, lower || egress <= dataplane.Yellow && ingress < dataplane.Red
@@ -346,8 +346,8 @@ func (r *rater) wants(ingress, egress dataplane.Colour) (lower, acts bool) {
 	return egress != dataplane.Green, ingress == dataplane.Yellow
 }
 
-// fake makes the fake ACK for a packet.
-func (r *rater) fake(env *dataplane.Env, p *packet.Packet, h *Header, lower bool) (*packet.Packet, bool) {
+// fakeACK makes the fake ACK for a packet.
+func (r *rater) fakeACK(env *dataplane.Env, p *packet.Packet, h *Header, lower bool) (*packet.Packet, bool) {
 	f := env.Clone(p, true)
 	f.ClearExtensions()
 	f.Meta = packet.Metadata{In: packet.NoPort, Out: packet.NoPort, Flags: packet.Internal}
@@ -359,7 +359,7 @@ func (r *rater) fake(env *dataplane.Env, p *packet.Packet, h *Header, lower bool
 	if r.config.Mode == NextByte { // P4TE code
 		seq, ack, window = uint32(p.Ack), uint32(p.Seq)+1, p.TCP.Window
 	}
-	window = r.changed(window, lower)
+	window = r.changedWindow(window, lower)
 	f.Seq, f.Ack = int64(seq), int64(ack)
 	f.TCP = packet.Segment{Flags: packet.ACK, Window: window}
 	if h.Stamped && r.config.Mode != NextByte {

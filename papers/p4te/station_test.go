@@ -26,10 +26,10 @@ func (f *forced) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 
 func (f *forced) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if f.rate != nil {
-		f.rate.decide(env, p, f.egress)
+		f.rate.selectFlow(env, p, f.egress)
 	}
 	if f.hosts[p.Meta.Out] && p.Asks(HeaderKind) {
-		f.end(p)
+		f.removeHeader(p)
 	}
 	return dataplane.Accept
 }

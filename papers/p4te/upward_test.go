@@ -29,7 +29,7 @@ func TestAlgorithm3(t *testing.T) {
 		p := tables(t, low, shallow, idle)
 		p.used[low], p.used[shallow], p.used[idle] = s.delay, s.depth, s.use
 		x := &packet.Packet{TOS: s.tos, Hash: 7}
-		if got, ok := p.choose(0, x, p.config.Class[s.tos>>2]); !ok || got != s.want {
+		if got, ok := p.selectPath(0, x, p.config.Class[s.tos>>2]); !ok || got != s.want {
 			t.Errorf("TOS %#x, colours %v %v %v: port %d, want %d", s.tos, s.delay, s.depth, s.use, got, s.want)
 		}
 	}
@@ -44,7 +44,7 @@ func TestFlowletStays(t *testing.T) {
 		class := p.config.Class[tos>>2]
 		x := &packet.Packet{TOS: tos, Hash: 7}
 		at := func(now unit.Time) packet.PortID {
-			port, _ := p.choose(now, x, class)
+			port, _ := p.selectPath(now, x, class)
 			return port
 		}
 		first := at(0)
@@ -102,10 +102,10 @@ func TestOneGroupIsECMP(t *testing.T) {
 		for flow := range uint32(4000) {
 			x := &packet.Packet{TOS: 0x10, Hash: flow}
 			now := unit.Time(flow) * 10 * unit.Second // flows that share a cell
-			first, _ := p.choose(now, x, LowDelay)
+			first, _ := p.selectPath(now, x, LowDelay)
 			for _, colour := range []dataplane.Colour{dataplane.Yellow, dataplane.Red} {
 				p.used[first] = colour
-				if again, _ := p.choose(now+unit.Second*unit.Time(colour), x, LowDelay); again != first {
+				if again, _ := p.selectPath(now+unit.Second*unit.Time(colour), x, LowDelay); again != first {
 					t.Fatalf("group %d: a flowlet goes by %d, one before by %d", group, again, first)
 				}
 			}
