@@ -87,10 +87,9 @@ func TestPRRText(t *testing.T) {
 	}
 	t.Run("no delivery is no clock", func(t *testing.T) {
 		p := prr{window: 7, prior: 20, delivered: 3, out: 1}
-		if before := p; true {
-			if p.acked(0, 12, 10, true); p != before {
-				t.Errorf("%+v, was %+v", p, before)
-			}
+		before := p
+		if p.acked(0, 12, 10, true); p != before {
+			t.Errorf("%+v, was %+v", p, before)
 		}
 	})
 	t.Run("after the end nothing moves", func(t *testing.T) {
@@ -102,7 +101,7 @@ func TestPRRText(t *testing.T) {
 	})
 }
 
-// RFC 9937 §7: whatever is lost of a window of RecoverFS, by the end of a round trip the
+// What RFC 9937 promises: whatever is lost of a window of RecoverFS, by the end of a round trip the
 // flight is at ssthresh, never above what was there, and nothing is sent without a delivery
 // but the one fast retransmission and the packet of each SafeACK.
 func TestPRRConverges(t *testing.T) {
