@@ -1,0 +1,12 @@
+package iperf_test
+
+import (
+	"fmt"
+
+	"weir/worlds/lab/iperf"
+)
+
+func ExampleLoss_Share() {
+	fmt.Println(iperf.Loss{Lost: 5, Of: 100}.Share(), iperf.Loss{}.Share())
+	// Output: 0.05 0
+}

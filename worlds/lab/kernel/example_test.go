@@ -1,0 +1,17 @@
+package kernel_test
+
+import (
+	"fmt"
+
+	"weir/worlds/lab/kernel"
+)
+
+// A kernel says which congestion controls it offers, and what would bring another one.
+func ExampleKernel_CongestionControl() {
+	k := &kernel.Kernel{CongestionControls: []string{"reno", "cubic"}, Modules: []string{"dctcp"}}
+	fmt.Println(k.CongestionControl("dctcp"))
+	fmt.Println(k.CongestionControl("bbr"))
+	// Output:
+	// <nil>
+	// the kernel has no bbr: it offers reno, cubic, dctcp (CONFIG_TCP_CONG_BBR, module tcp_bbr)
+}
