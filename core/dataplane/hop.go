@@ -146,7 +146,7 @@ func (s *Switch) Dequeue(now unit.Time, out PortID) (*packet.Packet, unit.Time) 
 			s.serve()
 			return nil, again
 		}
-		if control || s.leave(p) {
+		if control || s.egress(p) {
 			break
 		}
 	}
@@ -162,9 +162,9 @@ func (s *Switch) Dequeue(now unit.Time, out PortID) (*packet.Packet, unit.Time) 
 	return p, now
 }
 
-// leave takes p from its queue through the egress to the deparser. It returns
+// egress takes p from its queue through the egress to the deparser. It returns
 // false when a hook dropped p.
-func (s *Switch) leave(p *packet.Packet) bool {
+func (s *Switch) egress(p *packet.Packet) bool {
 	s.buffered -= unit.Bytes(p.Size)
 	for _, h := range s.unbookers {
 		h.Unbook(&s.env, p)

@@ -8,52 +8,52 @@
 //
 // # Where the paper's parts are
 //
-//	§3    address the elephants             Detector, NackElephants   TestNackElephantsOnly
-//	§3    three queues suffice              queue, tm.NewNCF          TestQueues
-//	§3    detect elephants in data plane    Sketch, Program.Ingress   TestNoAllocation, BenchmarkProgram
-//	§3    trim packets in data plane        Program.OnDrop            TestNack
-//	§3    switches initiate NACKs           Program.send              TestNack, TestAsymmetricReturn
-//	§3    allocate memory dynamically       Memory                    TestMemoryOnDemand, TestMemoryBooks
-//	§3    signals without queued packets    Program.call              TestTopElephants
-//	§4.1 rolling windows, totals Sketch TestWindows, TestLazyClearing, TestWindowNumbersWrap,
-//
-// FuzzSketch
-//
-//	§4.1 F: average, any, all Detector TestFigure2, TestPartialWindow, TestDetectionTime,
-//
-// TestElephantsEnd
-//
-//	§4.1 from counters to sketches Sketch, Dimensions TestErrorBound, TestAdversary, TestSaturation,
-//
-// TestHash, TestKey
-//
-//	§4.1  small and fixed memory            Sketch, Top               TestMemory, TestCountNoAllocation
-//	§4.1  transitions of mice and elephants changes                   TestChange, TestChangeIsBounded
-//	§4.2  three queues, their order         queue, tm.NewNCF          TestQueues, TestAcks, TestControlCeiling
-//	§4.2  10 %, 10 %, at most 5 %           tm.NewNCF                 TestNoStarvation, TestControlCeiling
-//	§4.2  the rest is work conserving       tm.NewNCF                 TestNoStarvation
-//	§4.2  neither starves the other         tm.NewNCF, Memory         TestNoStarvation, TestAttack
-//	§4.2  memory on demand, up to 95 %      Memory.Fits               TestMemoryOnDemand, TestReclaim
-//	§4.2  reservations under scarcity       Memory.Victim             TestReservations, TestVictim, TestMemoryBooks
-//	§4.3  congestion is lack of memory      wants, Memory.Refused     TestReasons, TestCongestion
-//	§4.3  trim, switch endpoints, flag      Program.OnDrop, send      TestNack
-//	§4.3  straight to the sender            Program.send              TestAsymmetricReturn
-//	§4.3  highest-priority queue            tm.NewNCF                 TestControlCeiling
-//	§4.3  which packet did not arrive       packet.Notification       TestNack, TestBooks
-//	§4.3 NACKs are not combined Config.Coalesce TestCoalesce, TestCoalesceLeaves, TestCoalesceCauses
-//	§4.3  limited overhead                  NackCounts.Nacks                TestOverhead, TestCoalesce
-//	§4.3  NACKs can be dropped              NackCounts.Lost                 TestNotAnswered, TestOverhead
-//	§4.4  tilting                           MemoryConfig.Tilt         TestTilt
-//	§4.4  spikes of mice reclaim memory     Program.reclaim           TestReclaim, TestReclaimLongest, TestSpikeLimit
-//	§4.4  what is reclaimed becomes NACKs   Program.OnDrop            TestReclaim
-//	§4.4 the N heaviest Top, Program.call TestTopElephants, TestTopRecall, TestTopDecays, FuzzTop
-//	§4.4  until the load decreases          Memory.Congested          TestCongestion, TestTopElephants
-//	§4.4  an attack is limited in time      MemoryConfig.Spike        TestSpikeLimit, TestSpikeClock, TestAttack
-//	§4.4  mice packets handled in n·d       Program.MiceHandled       TestAttack
-//	§4.4  memory is balanced again          Memory.Victim             TestSpikeLimit, TestAttack
-//	§5    tuning control knobs              Scheme                    TestDefaults, TestBadInput
-//	§5    overload of the switch            a NACK a drop at most     TestNotAnswered, TestTopElephants
-//	§5    who the switch is                 Config.Signed             TestSigned
+//	§3    address the elephants             Detector, NackElephants       TestNackElephantsOnly
+//	§3    three queues suffice              queue, tm.NewNCF              TestQueues
+//	§3    detect elephants in data plane    Sketch, Program.Ingress       TestNoAllocation, BenchmarkProgram
+//	§3    trim packets in data plane        Program.OnDrop                TestNack
+//	§3    switches initiate NACKs           Program.send                  TestNack, TestAsymmetricReturn
+//	§3    allocate memory dynamically       Memory                        TestMemoryOnDemand, TestMemoryBooks
+//	§3    signals without queued packets    notifyHeaviest                TestTopElephants
+//	§4.1  rolling windows, totals           Sketch                        TestWindows, TestLazyClearing,
+//	                                                                      TestWindowNumbersWrap, FuzzSketch
+//	§4.1  F: average, any, all              Detector                      TestFigure2, TestPartialWindow,
+//	                                                                      TestDetectionTime, TestElephantsEnd
+//	§4.1  from counters to sketches         Sketch, Dimensions            TestErrorBound, TestAdversary,
+//	                                                                      TestSaturation, TestHash, TestKey
+//	§4.1  small and fixed memory            Sketch, Top                   TestMemory, TestCountNoAllocation
+//	§4.1  transitions of mice and elephants changes                       TestChange, TestChangeIsBounded
+//	§4.2  three queues, their order         queue, tm.NewNCF              TestQueues, TestAcks,
+//	                                                                      TestControlCeiling
+//	§4.2  10 %, 10 %, at most 5 %           tm.NewNCF                     TestNoStarvation, TestControlCeiling
+//	§4.2  the rest is work conserving       tm.NewNCF                     TestNoStarvation
+//	§4.2  neither starves the other         tm.NewNCF, Memory             TestNoStarvation, TestAttack
+//	§4.2  memory on demand, up to 95 %      Memory.Fits                   TestMemoryOnDemand, TestReclaim
+//	§4.2  reservations under scarcity       Memory.Victim                 TestReservations, TestVictim,
+//	                                                                      TestMemoryBooks
+//	§4.3  congestion is lack of memory      lacksMemory, Memory.Refused   TestReasons, TestCongestion
+//	§4.3  trim, switch endpoints, flag      Program.OnDrop, send          TestNack
+//	§4.3  straight to the sender            Program.send                  TestAsymmetricReturn
+//	§4.3  highest-priority queue            tm.NewNCF                     TestControlCeiling
+//	§4.3  which packet did not arrive       packet.Notification           TestNack, TestBooks
+//	§4.3  NACKs are not combined            Config.Coalesce               TestCoalesce, TestCoalesceLeaves,
+//	                                                                      TestCoalesceCauses
+//	§4.3  limited overhead                  NackCounts.Nacks              TestOverhead, TestCoalesce
+//	§4.3  NACKs can be dropped              NackCounts.Lost               TestNotAnswered, TestOverhead
+//	§4.4  tilting                           MemoryConfig.Tilt             TestTilt
+//	§4.4  spikes of mice reclaim memory     Program.reclaim               TestReclaim, TestReclaimLongest,
+//	                                                                      TestSpikeLimit
+//	§4.4  what is reclaimed becomes NACKs   Program.OnDrop                TestReclaim
+//	§4.4  the N heaviest                    Top, notifyHeaviest           TestTopElephants, TestTopRecall,
+//	                                                                      TestTopDecays, FuzzTop
+//	§4.4  until the load decreases          Memory.Congested              TestCongestion, TestTopElephants
+//	§4.4  an attack is limited in time      MemoryConfig.Spike            TestSpikeLimit, TestSpikeClock,
+//	                                                                      TestAttack
+//	§4.4  mice packets handled in n·d       Program.MiceHandled           TestAttack
+//	§4.4  memory is balanced again          Memory.Victim                 TestSpikeLimit, TestAttack
+//	§5    tuning control knobs              Scheme                        TestDefaults, TestBadInput
+//	§5    overload of the switch            a NACK a drop at most         TestNotAnswered, TestTopElephants
+//	§5    who the switch is                 Config.Signed                 TestSigned
 //	§5    interplay, security of senders    see the doc.go of transport/tcp and transport/rdma, and cc/supply
 //
 // In a switch: books balance, each packet that is gone is named at most once, and exactly once

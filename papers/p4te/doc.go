@@ -6,47 +6,42 @@
 //
 // # Where the paper's parts are
 //
-//	§3.1, figure 1   fat trees, hierarchical addresses   dataplane.Place, topology.Tree
-//	§3.2             traffic classes                      Class
-//	§4.3             tables are not written atomically    ControlPlane.write   TestWritesAreNotAtomic, TestControlQueue
-//	§4.6             packets are made of packets          Program.copy, rater.fakeACK  TestRecirculationExhausted
-//	§6.1.1, algorithm 1 lines 1 to 10   queue depth       Gradient             TestFigure5, TestOneEventForDelta
-//	§6.1.2, algorithm 2 lines 1 to 10 hop delay Gradient, Header TestClockOffset,
-//
-// TestFirstEventOfOffset, TestClockDrift, TestSourceWraps
-//
-//	§6.1.2           T^Source of each hop                 restamp              TestHopByHop
-//	§6.1.2 feedback to the source switch Program.notifyNeighbour TestFeedbackLost, FuzzFeedback,
-//
-// TestThreeTiers
-//
-//	§6.1.3, algorithm 1 lines 11 to 18 utilisation Colours TestColours, TestPacketRates,
-//
-// TestRateChange
-//
-//	§6.1.3           port_utilizations by recirculation   Program.monitorPort        TestRecirculationExhausted
-//	§6.1.4, algorithm 2 line 11   classes' rates          SafeRates            TestSafeRates
-//	§6.2.1.1         downward table                       New                  TestThreeTiers
-//	§6.2.1.2, figure 6   routing groups, three tables     Upward               TestUpward, TestRanges
-//	§6.2.1.2, algorithm 3, figure 6   path selection      Program.selectPath       TestAlgorithm3, TestFlowletStays
-//	§6.3, §6.5       all in one group: ECMP               Upward.Select        TestOneGroupIsECMP
-//	§6.3, algorithm 4, figure 5 e, f   priorities         ControlPlane         TestAlgorithm4
-//	§6.4.1           flow selection                       rater.selectFlow         TestFlowSelection, TestNoMarks
-//	§6.4.1 leaves: once in B bytes rater.fromHost, rater.receiveFake TestOnceInB, TestSequenceWrap,
-//
-// TestLeafStamps, TestCells, TestWithinALeaf
-//
-//	§6.4.2, §7.2.1   fake ACKs                            rater.fakeACK           TestFakeACK, TestWindowChange
-//	§6.5             failed links                         ControlPlane.Link    TestLink, TestLinkFailure
-//	§6.6             a leaf's register                    RateConfig.FlowBits  TestRegisterSize
-//	§6.6 tables, registers, meters, accesses Program.Footprint TestPaperRoutingGroups,
-//
-// TestPaperMonitoring, TestPaperFlows, TestFootprintModes, TestFootprintWrites
-//
-//	P4TE code        the code's ack = seq + 1             NextByte             TestFakeACKOfTheCode, TestNextByte
-//	ours windows that a leaf holds Enforced TestEnforcedLimit, TestEnforcedIsObeyed,
-//
-// # TestEnforcedFlows, TestEnforcedRises
+//	§3.1, fig. 1          fat trees, hierarchical addresses   dataplane.Place, topology.Tree
+//	§3.2                  traffic classes                     Class
+//	§4.3                  tables are not written atomically   ControlPlane.write  TestWritesAreNotAtomic,
+//	                                                          TestControlQueue
+//	§4.6                  packets are made of packets         Program.copy, rater.fakeACK
+//	                                                          TestRecirculationExhausted
+//	§6.1.1, alg. 1, 1–10  queue depth                         Gradient  TestFigure5, TestOneEventForDelta
+//	§6.1.2, alg. 2, 1–10  hop delay                           Gradient, Header  TestClockOffset,
+//	                                                          TestFirstEventOfOffset, TestClockDrift,
+//	                                                          TestSourceWraps
+//	§6.1.2                T^Source of each hop                restamp  TestHopByHop
+//	§6.1.2                feedback to the source switch       Program.notifyNeighbour  TestFeedbackLost,
+//	                                                          FuzzFeedback, TestThreeTiers
+//	§6.1.3, alg. 1, 11–18 utilisation                         Colours  TestColours, TestPacketRates,
+//	                                                          TestRateChange
+//	§6.1.3                port_utilizations by recirculation  Program.monitorPort  TestRecirculationExhausted
+//	§6.1.4, alg. 2, 11    classes' rates                      SafeRates  TestSafeRates
+//	§6.2.1.1              downward table                      New  TestThreeTiers
+//	§6.2.1.2, fig. 6      routing groups, three tables        Upward  TestUpward, TestRanges
+//	§6.2.1.2, alg. 3      path selection                      Program.selectPath  TestAlgorithm3,
+//	                                                          TestFlowletStays
+//	§6.3, §6.5            all in one group: ECMP              Upward.Select  TestOneGroupIsECMP
+//	§6.3, alg. 4          priorities                          Reconfigure  TestAlgorithm4
+//	§6.4.1                flow selection                      rater.selectFlow  TestFlowSelection, TestNoMarks
+//	§6.4.1                leaves: once in B bytes             rater.fromHost, rater.receiveFake  TestOnceInB,
+//	                                                          TestSequenceWrap, TestLeafStamps, TestCells,
+//	                                                          TestWithinALeaf
+//	§6.4.2, §7.2.1        fake ACKs                           rater.fakeACK  TestFakeACK, TestWindowChange
+//	§6.5                  failed links                        ControlPlane.Link  TestLink, TestLinkFailure
+//	§6.6                  a leaf's register                   RateConfig.FlowBits  TestRegisterSize
+//	§6.6                  tables, registers, meters, accesses Program.Footprint  TestPaperRoutingGroups,
+//	                                                          TestPaperMonitoring, TestPaperFlows,
+//	                                                          TestFootprintModes, TestFootprintWrites
+//	P4TE code             the code's ack = seq + 1            NextByte  TestFakeACKOfTheCode, TestNextByte
+//	ours                  windows that a leaf holds           Enforced  TestEnforcedLimit, TestEnforcedIsObeyed,
+//	                                                          TestEnforcedFlows, TestEnforcedRises
 //
 // The header on the wire: TestHeaderGolden, TestHeaderDamaged, FuzzHeader; TestWireMode runs whole networks
 // in both forms, over IPv4 and IPv6. Its bytes: TestHeaderOverhead. A host's own is not

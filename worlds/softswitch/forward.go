@@ -25,9 +25,9 @@ type forward struct {
 
 // station is where an address was seen.
 type station struct {
-	key  uint64 // MAC address and VLAN; 0: nothing
-	seen unit.Time
-	port packet.PortID
+	key      uint64 // MAC address and VLAN; 0: nothing
+	lastSeen unit.Time
+	port     packet.PortID
 }
 
 // forwardScheme is that of a file: switch: [forward, …].
@@ -78,7 +78,7 @@ func (f *forward) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		f.learn(env.Now(), from, m.In)
 	}
 	if p.Data[0]&1 == 0 {
-		if s := f.find(to); s != nil && env.Now()-s.seen < ageing {
+		if s := f.find(to); s != nil && env.Now()-s.lastSeen < ageing {
 			if s.port == m.In {
 				return dataplane.Consume // both are on one side
 			}
@@ -127,7 +127,7 @@ func (f *forward) learn(now unit.Time, key uint64, port packet.PortID) {
 		set := f.set(key)
 		s = &set[0]
 		for i := range set {
-			if set[i].key == 0 || set[i].seen < s.seen && s.key != 0 {
+			if set[i].key == 0 || set[i].lastSeen < s.lastSeen && s.key != 0 {
 				s = &set[i]
 			}
 		}

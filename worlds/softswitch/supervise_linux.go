@@ -33,7 +33,7 @@ type supervisor struct {
 	command *exec.Cmd
 	control *os.File // orders go there, one goroutine at a time
 	turn    chan struct{}
-	said    *tail
+	stderr  *tail
 	log     io.Writer
 }
 
@@ -60,7 +60,7 @@ const (
 // restored what was changed.
 func Supervise(known Schemes, descriptor int, command []string, version string, stdout,
 	stderr io.Writer) (err error) {
-	s := &supervisor{known: known, log: stderr, turn: make(chan struct{}, 1), said: &tail{},
+	s := &supervisor{known: known, log: stderr, turn: make(chan struct{}, 1), stderr: &tail{},
 		signals: make(chan os.Signal, 4)}
 	signal.Notify(s.signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	s.turn <- struct{}{}
@@ -147,7 +147,7 @@ func (s *supervisor) watch(answers chan answer, ended chan error, stdout io.Writ
 				ended <- err
 				continue
 			}
-			if said := strings.TrimSpace(s.said.String()); said != "" {
+			if said := strings.TrimSpace(s.stderr.String()); said != "" {
 				return fmt.Errorf("the data plane has ended: %s", said)
 			}
 			return fmt.Errorf("the data plane has ended: %w", err)
@@ -198,7 +198,7 @@ func (s *supervisor) start(command []string) (answers chan answer, ended chan er
 		return nil, nil, os.NewSyscallError("mmap", err)
 	}
 	s.page = pageIn(memory)
-	s.command = &exec.Cmd{Path: executable, Args: append([]string{os.Args[0]}, command...), Stderr: s.said}
+	s.command = &exec.Cmd{Path: executable, Args: append([]string{os.Args[0]}, command...), Stderr: s.stderr}
 	// A signal of the terminal is for us: we stop it in order.
 	s.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	begin := order{Do: doBegin, File: s.state.File, Data: s.state.Data, Page: 3}
@@ -251,7 +251,7 @@ func (s *supervisor) start(command []string) (answers chan answer, ended chan er
 			return answers, ended, nil
 		}
 	case <-ended:
-		return nil, nil, fmt.Errorf("%s", strings.TrimSpace(s.said.String()))
+		return nil, nil, fmt.Errorf("%s", strings.TrimSpace(s.stderr.String()))
 	case <-time.After(beginning):
 	}
 	s.kill(ended)

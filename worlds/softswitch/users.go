@@ -25,8 +25,8 @@ type users struct {
 }
 
 type slot struct {
-	address netip.Addr
-	seen    unit.Time
+	address  netip.Addr
+	lastSeen unit.Time
 }
 
 // newUsers makes a table in which most addresses have room, and its book. The seed keeps
@@ -52,14 +52,14 @@ func (u *users) number(now unit.Time, a netip.Addr) packet.Addr {
 	oldest := 0
 	for i := range set {
 		if set[i].address == a {
-			set[i].seen = now
+			set[i].lastSeen = now
 			return packet.Addr(first) + packet.Addr(i) + 1
 		}
 		if !set[i].address.IsValid() {
 			oldest = i
 			break
 		}
-		if set[i].seen < set[oldest].seen {
+		if set[i].lastSeen < set[oldest].lastSeen {
 			oldest = i
 		}
 	}

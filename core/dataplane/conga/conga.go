@@ -6,7 +6,7 @@
 // the uplink that they took (LBTag) and the largest congestion of their links (CE, §3.3);
 // the leaf at the end keeps that by leaf and tag, and gives it back, one value a packet, in
 // packets that go the other way (§3.3, feedback). A new flowlet takes the port for which
-// the larger of local congestion and what the other leaf told is least (§3.5).
+// the larger of local congestion and what the other leaf fed back is least (§3.5).
 //
 // The paper leaves failures to the fabric's routing. Here a leaf avoids uplinks that are
 // down, and says of the paths whose last link is down, one of its own, that they carry
@@ -96,16 +96,16 @@ type Program struct {
 
 // metric is a congestion metric and when it came.
 type metric struct {
-	at    unit.Time
-	value uint8
-	known bool
-	told  uint16 // Congestion-From-Leaf: what was told last, plus 1; 0: nothing
+	at      unit.Time
+	value   uint8
+	known   bool
+	fedBack uint16 // Congestion-From-Leaf: what was fed back last, plus 1; 0: nothing
 }
 
-// turn is whose turn it is among the tags of a leaf, to be told of.
+// turn is whose turn it is among the tags of a leaf, to be fed back.
 type turn struct {
 	last    uint8
-	changed [4]uint64 // bit k: what tag k came with is not what was told last
+	changed [4]uint64 // bit k: what tag k came with is not what was fed back last
 }
 
 // next returns the first tag after the last that has changed.
@@ -254,23 +254,23 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		return dataplane.Accept
 	}
 	to, hash := int(g.leaf[p.Dst]), dataplane.MixHash(p.Hash^g.seed)
-	if port, goesOn := g.flowlets.Port(now, hash); goesOn && g.carries(env, now, to, port) {
+	if port, active := g.flowlets.Port(now, hash); active && g.reaches(env, now, to, port) {
 		m.Out = port
 	} else {
-		m.Out = g.choose(env, to, hash)
+		m.Out = g.chooseUplink(env, to, hash)
 		g.flowlets.Begin(now, hash, m.Out)
 	}
 	var header [4]byte
 	header[tag], header[fbTag] = g.uplink[m.Out], noFeedback
-	g.tell(env, to, &header)
+	g.piggyback(env, to, &header)
 	before := p.ExtensionBytes()
 	p.SetExtension(Extension, header[:])
 	p.Size += p.ExtensionBytes() - before
 	return dataplane.Accept
 }
 
-// carries tells whether an uplink is up, and the path by it to a leaf as that told.
-func (g *Program) carries(env *dataplane.Env, now unit.Time, leaf int, port dataplane.PortID) bool {
+// reaches tells whether an uplink is up and, as far as a leaf has fed back, leads there.
+func (g *Program) reaches(env *dataplane.Env, now unit.Time, leaf int, port dataplane.PortID) bool {
 	k := g.uplink[port]
 	if k == noFeedback || env.Port(port).Down() {
 		return false
@@ -279,7 +279,7 @@ func (g *Program) carries(env *dataplane.Env, now unit.Time, leaf int, port data
 	return t.value != Unreachable || now-t.at > g.config.Age
 }
 
-// aged is the metric now (§3.3): what is old decays, and 0 is what nobody has told.
+// aged is the metric now (§3.3): what is old decays, and 0 is what no leaf has fed back.
 func (t *metric) aged(now, age unit.Time) uint8 {
 	past := now - t.at
 	switch {
@@ -293,9 +293,9 @@ func (t *metric) aged(now, age unit.Time) uint8 {
 	return t.value >> (past / age)
 }
 
-// choose is §3.5: the uplink with the least of the larger of local and remote
+// chooseUplink is §3.5: the uplink with the least of the larger of local and remote
 // congestion; of several the flow's last, or one at random.
-func (g *Program) choose(env *dataplane.Env, leaf int, hash uint32) dataplane.PortID {
+func (g *Program) chooseUplink(env *dataplane.Env, leaf int, hash uint32) dataplane.PortID {
 	now := env.Now()
 	least, ties := uint8(Unreachable), uint64(0)
 	to := g.to[leaf*len(g.port):][:len(g.port)]
@@ -328,7 +328,7 @@ func (g *Program) choose(env *dataplane.Env, leaf int, hash uint32) dataplane.Po
 }
 
 // learn takes in a packet from another leaf: its path's congestion, and what that leaf
-// tells of the paths to it.
+// feeds back about the paths to it.
 func (g *Program) learn(now unit.Time, p *packet.Packet) {
 	h, ok := p.Extension(Extension)
 	if !ok || len(h) != 4 || int(p.Src) >= len(g.leaf) || g.leaf[p.Src] < 0 {
@@ -338,7 +338,7 @@ func (g *Program) learn(now unit.Time, p *packet.Packet) {
 	first := leaf * len(g.port)
 	if k := int(h[tag]); k < len(g.port) {
 		f := &g.from[first+k]
-		if f.at, f.value, f.known = now, h[ce], true; f.told != uint16(h[ce])+1 {
+		if f.at, f.value, f.known = now, h[ce], true; f.fedBack != uint16(h[ce])+1 {
 			g.turns[leaf].changed[k/64] |= 1 << (k % 64)
 		}
 	}
@@ -347,9 +347,9 @@ func (g *Program) learn(now unit.Time, p *packet.Packet) {
 	}
 }
 
-// tell puts one value of the paths from a leaf into a packet that goes there: in turn, and
-// those that have changed since they were told before the others (§3.3).
-func (g *Program) tell(env *dataplane.Env, leaf int, header *[4]byte) {
+// piggyback puts one value of the paths from a leaf into a packet that goes there: in turn, and
+// those that have changed since they were fed back before the others (§3.3).
+func (g *Program) piggyback(env *dataplane.Env, leaf int, header *[4]byte) {
 	t, n := &g.turns[leaf], len(g.port)
 	from := g.from[leaf*n:][:n]
 	k, changed := t.next()
@@ -373,7 +373,7 @@ func (g *Program) tell(env *dataplane.Env, leaf int, header *[4]byte) {
 		x = Unreachable
 	}
 	header[fbTag], header[fbMetric] = uint8(k), x
-	f.told, t.last = uint16(x)+1, uint8(k)
+	f.fedBack, t.last = uint16(x)+1, uint8(k)
 	t.changed[k/64] &^= 1 << (k % 64)
 }
 

@@ -18,7 +18,7 @@ func (g *Program) Footprint() dataplane.Footprint {
 	if up := len(g.port); g.place.Tier == 1 && len(g.to) > 0 {
 		gap, port := g.flowlets.Stages()
 		at, known := dataplane.Bits(m.at), dataplane.Bits(m)-dataplane.Bits(m.at)
-		from, tell := dataplane.RegisterUse{Name: "congestion from leaf", Cells: len(g.from), Bits: at + known,
+		from, feedback := dataplane.RegisterUse{Name: "congestion from leaf", Cells: len(g.from), Bits: at + known,
 			Reads: min(up, len(g.from)), Writes: 1},
 			dataplane.Operation{Kind: dataplane.Looping, What: "looks for a metric that has changed", Times: up}
 		last := port // the port that the flow had last weighs in the choice
@@ -39,7 +39,7 @@ func (g *Program) Footprint() dataplane.Footprint {
 			port,
 			dataplane.Stage{Name: "feedback", Gress: in, Registers: []dataplane.RegisterUse{from,
 				{Name: "whose turn it is to be told", Cells: len(g.turns), Bits: dataplane.Bits(g.turns[0]), Reads: 1, Writes: 1}},
-				Operations: []dataplane.Operation{tell}})
+				Operations: []dataplane.Operation{feedback}})
 	}
 	rates.Reads, rates.Writes = 1, 1
 	f.Stages = append(f.Stages, dataplane.Stage{Name: "rate of the link", Gress: dataplane.InEgress,

@@ -115,7 +115,7 @@ type bookkeeper struct {
 
 func (k *bookkeeper) Name() string { return "bookkeeper" }
 
-func (k *bookkeeper) see(env *dataplane.Env, p *packet.Packet, what string) {
+func (k *bookkeeper) observe(env *dataplane.Env, p *packet.Packet, what string) {
 	if env.Now() < k.last {
 		k.wrong = fmt.Sprintf("%s at %v, after %v", what, env.Now(), k.last)
 	}
@@ -126,12 +126,12 @@ func (k *bookkeeper) see(env *dataplane.Env, p *packet.Packet, what string) {
 }
 
 func (k *bookkeeper) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	k.see(env, p, "ingress")
+	k.observe(env, p, "ingress")
 	return dataplane.Accept
 }
 
 func (k *bookkeeper) Book(env *dataplane.Env, p *packet.Packet) {
-	k.see(env, p, "book")
+	k.observe(env, p, "book")
 	if k.booked == nil {
 		k.booked = map[*packet.Packet]bool{}
 	}
@@ -162,14 +162,14 @@ func (k *bookkeeper) waits(env *dataplane.Env, what string) {
 }
 
 func (k *bookkeeper) Unbook(env *dataplane.Env, p *packet.Packet) {
-	k.see(env, p, "unbook")
+	k.observe(env, p, "unbook")
 	k.packets--
 	k.bytes -= int64(p.Size)
 	k.waits(env, "unbooked")
 }
 
 func (k *bookkeeper) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	k.see(env, p, "release")
+	k.observe(env, p, "release")
 	if !k.booked[p] {
 		k.wrong = "a packet leaves that was never booked"
 	}
@@ -178,7 +178,7 @@ func (k *bookkeeper) Release(env *dataplane.Env, p *packet.Packet) dataplane.Ver
 }
 
 func (k *bookkeeper) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
-	k.see(env, p, "drop")
+	k.observe(env, p, "drop")
 	delete(k.booked, p)
 }
 

@@ -12,13 +12,13 @@ import (
 
 // Config is what a program is made of.
 type Config struct {
-	Curves   []ecn.Curve // by port: when a packet is told about
+	Curves   []ecn.Curve // by port: when a packet is notified about
 	Enqueue  bool        // by the queue that a packet finds; otherwise by the one that it leaves behind
-	Mark     bool        // packets that were congested are marked, too, so that the receiver tells as well
+	Mark     bool        // packets that were congested are marked, too, so that the receiver reports it as well
 	Interval unit.Time   // least time between CNPs about a flow, above 0
 	Flows    int         // how many flows' last CNPs are remembered, at least 1; rounded up to whole sets
 	TOS      uint8       // of CNPs; its ECN bits are 0
-	Switch   uint32      // who says it, with Signed
+	Switch   uint32      // who sends it, with Signed
 	Signed   bool
 	Framing  packet.Framing
 	Random   unit.Random // of marks
@@ -78,17 +78,17 @@ func Scheme() dataplane.Scheme {
 	}
 }
 
-// notifier is what telling before and after the queue have in common.
+// notifier is what notifying before and after the queue have in common.
 type notifier struct {
 	config Config
 	recent table
 	sent   uint64
 }
 
-// Enqueue tells of packets by the queue that they find when they come.
+// Enqueue notifies by the queue that they find when they come.
 type Enqueue struct{ notifier }
 
-// Dequeue tells of packets by the queue that they leave behind.
+// Dequeue notifies by the queue that they leave behind.
 type Dequeue struct{ notifier }
 
 // Name is "fast_cnp".
@@ -100,35 +100,35 @@ func (n *notifier) Sent() uint64       { return n.sent }
 func (n *notifier) Suppressed() uint64 { return n.recent.suppressed }
 func (n *notifier) Crowded() uint64    { return n.recent.crowded }
 
-// Book judges a packet that has entered its queue.
+// Book considers a packet that has entered its queue.
 func (e *Enqueue) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	if ecn.Markable(p) {
-		e.judge(env, p, env.Port(m.Out).Queue(m.Queue).Bytes()-unit.Bytes(p.Size))
+		e.consider(env, p, env.Port(m.Out).Queue(m.Queue).Bytes()-unit.Bytes(p.Size))
 	}
 }
 
-// Egress judges a packet that has left its queue.
+// Egress considers a packet that has left its queue.
 func (d *Dequeue) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if ecn.Markable(p) {
-		d.judge(env, p, env.Port(m.Out).Queue(m.Queue).Bytes())
+		d.consider(env, p, env.Port(m.Out).Queue(m.Queue).Bytes())
 	}
 	return dataplane.Accept
 }
 
-func (n *notifier) judge(env *dataplane.Env, p *packet.Packet, length unit.Bytes) {
+func (n *notifier) consider(env *dataplane.Env, p *packet.Packet, length unit.Bytes) {
 	m := &p.Meta
 	if !n.config.Curves[m.Out].Hits(length, n.config.Random) {
 		return
 	}
-	tell := p.Kind == packet.Data && p.Proto == packet.ProtoRDMA && p.Payload > 0 &&
+	notify := p.Kind == packet.Data && p.Proto == packet.ProtoRDMA && p.Payload > 0 &&
 		m.Flags&(packet.Internal|packet.Trimmed) == 0 && !p.Notifies()
-	if tell && n.recent.due(env.Now(), p.Hash) {
+	if notify && n.recent.due(env.Now(), p.Hash) {
 		n.sent++
 		env.Inject(n.notification(env, p))
 	}
-	if n.config.Mark || !tell {
+	if n.config.Mark || !notify {
 		p.TOS |= packet.CE
 	}
 }

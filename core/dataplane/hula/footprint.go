@@ -25,7 +25,7 @@ func (h *Program) Footprint() dataplane.Footprint {
 		}
 		f.Stages = append(f.Stages,
 			dataplane.Stage{Name: "probe heard at the port", Gress: in, Registers: []dataplane.RegisterUse{{Name: "heard",
-				Cells: len(h.links), Bits: dataplane.Bits(l.heard), Reads: 1, Writes: 1}}},
+				Cells: len(h.links), Bits: dataplane.Bits(l.probed), Reads: 1, Writes: 1}}},
 			dataplane.Stage{Name: "probe: link's utilisation", Gress: in, Registers: []dataplane.RegisterUse{load},
 				Operations: estimate})
 		best := dataplane.Stage{Name: "best hop", Gress: in, Registers: []dataplane.RegisterUse{{Name: "best hop by ToR",

@@ -100,12 +100,12 @@ type Program struct {
 
 // link is what a switch knows of a port.
 type link struct {
-	load  float64 // U: what has left lately
-	last  unit.Time
-	heard unit.Time // when a probe came in last
-	scale float64   // of U to 255, by the rate
-	rate  unit.LinkRate
-	up    bool // leads to the tier above
+	load   float64 // U: what has left lately
+	last   unit.Time
+	probed unit.Time // when a probe came in last
+	scale  float64   // of U to 255, by the rate
+	rate   unit.LinkRate
+	up     bool // leads to the tier above
 }
 
 // hop is an entry of the best-hop table.
@@ -213,7 +213,7 @@ func (h *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		return dataplane.Accept
 	}
 	now, hash := env.Now(), dataplane.MixHash(p.Hash^h.seed)
-	if port, goesOn := h.flowlets.Port(now, hash); goesOn && h.links[port].up && now-h.links[port].heard <= h.config.Age {
+	if port, active := h.flowlets.Port(now, hash); active && h.links[port].up && now-h.links[port].probed <= h.config.Age {
 		m.Out = port
 		return dataplane.Accept
 	}
@@ -239,7 +239,7 @@ func (h *Program) probe(env *dataplane.Env, p *packet.Packet) bool {
 	}
 	tor := int(e[0])<<16 | int(e[1])<<8 | int(e[2])
 	h.counts.Received++
-	l.heard = now
+	l.probed = now
 	if tor >= len(h.best) || tor == h.own {
 		return true
 	}

@@ -55,7 +55,7 @@ func (l *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		return dataplane.Accept
 	}
 	now, hash := env.Now(), dataplane.MixHash(p.Hash^l.seed)
-	if port, goesOn := l.flowlets.Port(now, hash); goesOn && leads(ports, port) {
+	if port, active := l.flowlets.Port(now, hash); active && leads(ports, port) {
 		m.Out = port
 		return dataplane.Accept
 	}

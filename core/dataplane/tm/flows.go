@@ -182,7 +182,7 @@ func (f *flows) pop() *packet.Packet {
 				l.listed = 0
 			}
 		default:
-			p := f.take(l, l.head)
+			p := f.remove(l, l.head)
 			l.credit -= p.Size
 			return p
 		}
@@ -190,8 +190,8 @@ func (f *flows) pop() *packet.Packet {
 	return nil
 }
 
-// take takes node n out of list l.
-func (f *flows) take(l *flow, n int32) *packet.Packet {
+// remove takes node n out of list l.
+func (f *flows) remove(l *flow, n int32) *packet.Packet {
 	x := &f.nodes[n]
 	p := x.p
 	if x.prev == 0 {
@@ -214,11 +214,11 @@ func (f *flows) take(l *flow, n int32) *packet.Packet {
 	return p
 }
 
-// yield takes the packet that gives way for another, which comes; nil if that one is of the
+// yield takes the packet that gives way for one that arrives; nil if that one is of the
 // longest list itself and must go. Of two longest ones it is that which loses.
-func (f *flows) yield(comes *packet.Packet) *packet.Packet {
-	i, own := f.longest(), f.of(comes)
-	if l := &f.lists[own]; i == 0 || l.bytes+int64(comes.Size) >= f.lists[i].bytes {
+func (f *flows) yield(arriving *packet.Packet) *packet.Packet {
+	i, own := f.longest(), f.of(arriving)
+	if l := &f.lists[own]; i == 0 || l.bytes+int64(arriving.Size) >= f.lists[i].bytes {
 		if !f.fromHead || l.head == 0 {
 			return nil
 		}
@@ -238,9 +238,9 @@ func (f *flows) drop() *packet.Packet {
 func (f *flows) shorten(i int32) *packet.Packet {
 	l := &f.lists[i]
 	if f.fromHead {
-		return f.take(l, l.head)
+		return f.remove(l, l.head)
 	}
-	return f.take(l, l.tail)
+	return f.remove(l, l.tail)
 }
 
 // longest is a list with the most bytes; 0 if all are empty. What lists have become shorter

@@ -204,7 +204,7 @@ func (b *Buffer) Push(q QueueID, p *packet.Packet) {
 func (b *Buffer) Pop(q QueueID) *packet.Packet {
 	l := &b.queues[q]
 	if l.flows != nil {
-		return b.taken(l, q, l.sort().pop())
+		return b.removed(l, q, l.sort().pop())
 	}
 	return b.pop(l, q)
 }
@@ -228,8 +228,8 @@ func (b *Buffer) pop(l *Queue, q QueueID) *packet.Packet {
 	return p
 }
 
-// taken counts p, which may be nil, out of fair queue q, and returns it.
-func (b *Buffer) taken(l *Queue, q QueueID, p *packet.Packet) *packet.Packet {
+// removed counts p, which may be nil, out of fair queue q, and returns it.
+func (b *Buffer) removed(l *Queue, q QueueID, p *packet.Packet) *packet.Packet {
 	if p == nil {
 		return nil
 	}
@@ -252,13 +252,13 @@ func (b *Buffer) Displace(q QueueID, p *packet.Packet, why Refusal) *packet.Pack
 	if why == PortPackets || why == PortBytes {
 		if last := bits.Len32(b.waiting) - 1; last > int(q) {
 			l := &b.queues[last]
-			return b.taken(l, QueueID(last), l.sort().drop())
+			return b.removed(l, QueueID(last), l.sort().drop())
 		} else if last < int(q) {
 			return nil
 		}
 	}
 	l := &b.queues[q]
-	return b.taken(l, q, l.sort().yield(p))
+	return b.removed(l, q, l.sort().yield(p))
 }
 
 // PopTail removes the packet that came last into queue q or, of a fair queue, one of its
@@ -267,7 +267,7 @@ func (b *Buffer) Displace(q QueueID, p *packet.Packet, why Refusal) *packet.Pack
 func (b *Buffer) PopTail(q QueueID) *packet.Packet {
 	l := &b.queues[q]
 	if l.flows != nil {
-		return b.taken(l, q, l.sort().drop())
+		return b.removed(l, q, l.sort().drop())
 	}
 	if l.head == l.tail {
 		return b.Pop(q)
