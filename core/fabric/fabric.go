@@ -3,6 +3,7 @@ package fabric
 import (
 	"fmt"
 
+	"weir/core/fabric/timerheap"
 	"weir/core/packet"
 	"weir/core/trace"
 	"weir/core/unit"
@@ -44,6 +45,21 @@ type Config struct {
 	Observer trace.Observer
 }
 
+// kind orders events at one time: port free < NIC wake < arrival < timer
+// (docs/design.md#bytes-queues-order). With "free" first an arrival at the instant at
+// which the port becomes free sees the same queue whether or not the free event
+// was armed. With the number of the port, link or node behind it a kind is the key of an
+// event: unique among those pending at one time, and not dependent on who scheduled first.
+type kind uint64
+
+const (
+	portFree kind = iota << 60
+	nicWake
+	arrival
+	timer
+	kindMask kind = 3 << 60
+)
+
 // port is the sending half of a link: one cache line of the sender.
 type port struct {
 	freeAt  unit.Time // when the frame on the wire has left
@@ -83,7 +99,7 @@ type flight struct {
 }
 
 type group struct {
-	heap  heap
+	heap  timerheap.Heap
 	wires []int32 // links that end here
 }
 
@@ -167,7 +183,7 @@ func New(c Config) (*Fabric, error) {
 		f.after(int32(n), &f.groups[f.groupOf[n]], 0)
 	}
 	for g := range f.groups {
-		f.nextAt[g] = f.groups[g].heap.first()
+		f.nextAt[g] = f.groups[g].heap.First()
 	}
 	return f, nil
 }
@@ -258,53 +274,53 @@ func (f *Fabric) runGroup(n int, end unit.Time) {
 	}
 	f.sink = touched
 	events, hops := uint64(0), uint64(0)
-	for g.heap.first() < end {
-		e := g.heap.take()
+	for g.heap.First() < end {
+		e := g.heap.Take()
 		events++
-		i := int32(e.key &^ uint64(kindMask))
+		i := int32(e.Key &^ uint64(kindMask))
 		var node int32
-		switch kind(e.key) & kindMask {
+		switch kind(e.Key) & kindMask {
 		case arrival:
 			w := &f.wires[i]
 			ring, head := w.ring, w.head
 			p := ring[head&uint32(len(ring)-1)].p
 			w.head = head + 1
 			if w.count--; w.count > 0 {
-				g.heap.push(event{ring[(head+1)&uint32(len(ring)-1)].at, e.key})
+				g.heap.Push(timerheap.Entry{At: ring[(head+1)&uint32(len(ring)-1)].at, Key: e.Key})
 			}
 			node = w.node
 			hops++
 			if f.delivers {
-				f.deliver(e.at, i, p)
+				f.deliver(e.At, i, p)
 			}
-			f.nodes[node].Receive(e.at, w.in, p)
+			f.nodes[node].Receive(e.At, w.in, p)
 		case timer:
 			node = i
-			if f.timers[i] != e.at {
+			if f.timers[i] != e.At {
 				events-- // an older, later date that was moved forward
 				continue
 			}
 			f.timers[i] = unit.Never
-			f.nodes[i].Advance(e.at)
+			f.nodes[i].Advance(e.At)
 		default:
 			pt := &f.ports[i]
-			if pt.armedAt != e.at {
+			if pt.armedAt != e.At {
 				events--
 				continue
 			}
 			pt.armedAt = unit.Never
-			if pt.freeAt > e.at { // a wake for which another frame was faster
+			if pt.freeAt > e.At { // a wake for which another frame was faster
 				f.arm(i, pt, g, pt.freeAt, portFree)
 				continue
 			}
 			node = pt.node
-			f.transmit(i, g, e.at)
+			f.transmit(i, g, e.At)
 		}
-		f.after(node, g, e.at)
+		f.after(node, g, e.At)
 	}
 	f.events += events
 	f.hops += hops
-	f.nextAt[n] = g.heap.first()
+	f.nextAt[n] = g.heap.First()
 }
 
 // after does what every call into a node may have made necessary.
@@ -332,7 +348,7 @@ func (f *Fabric) after(n int32, g *group, now unit.Time) {
 	if t := node.NextTimer(); t < f.timers[n] {
 		t = max(t, now)
 		f.timers[n] = t
-		g.heap.push(event{t, uint64(timer) | uint64(n)})
+		g.heap.Push(timerheap.Entry{At: t, Key: uint64(timer) | uint64(n)})
 	}
 }
 
@@ -340,7 +356,7 @@ func (f *Fabric) after(n int32, g *group, now unit.Time) {
 func (f *Fabric) arm(i int32, pt *port, g *group, at unit.Time, k kind) {
 	if at < pt.armedAt {
 		pt.armedAt = at
-		g.heap.push(event{at, uint64(k) | uint64(i)})
+		g.heap.Push(timerheap.Entry{At: at, Key: uint64(k) | uint64(i)})
 	}
 }
 
@@ -379,7 +395,7 @@ func (f *Fabric) transmit(i int32, g *group, now unit.Time) {
 	w.ring[(w.head+w.count)&uint32(len(w.ring)-1)] = flight{at, p}
 	w.count++
 	if w.count == 1 {
-		f.groups[w.group].heap.push(event{at, uint64(arrival) | uint64(i)})
+		f.groups[w.group].heap.Push(timerheap.Entry{At: at, Key: uint64(arrival) | uint64(i)})
 		if at < f.nextAt[w.group] {
 			f.nextAt[w.group] = at
 		}
@@ -444,7 +460,7 @@ func (w *wire) grow() {
 func (f *Fabric) Wake(n int, now unit.Time) {
 	g := f.groupOf[n]
 	f.after(int32(n), &f.groups[g], now)
-	f.nextAt[g] = f.groups[g].heap.first()
+	f.nextAt[g] = f.groups[g].heap.First()
 }
 
 // Next returns the time of the earliest pending event, unit.Never if nothing will

@@ -390,30 +390,6 @@ func TestBadLinks(t *testing.T) {
 	}
 }
 
-// The heap gives events in order, also when pushes fill the hole of a take.
-func TestHeapOrder(t *testing.T) {
-	random := unit.NewRandom(1, "heap")
-	var h heap
-	var now event
-	pending := 0
-	for step := range 200000 {
-		if pending == 0 || random.IntN(100) < 50 && step < 150000 {
-			h.push(event{now.at + unit.Time(random.Int64N(1000)) + 1, uint64(random.Int64N(1 << 40))})
-			pending++
-			continue
-		}
-		if h.first() == unit.Never {
-			t.Fatal("the heap is empty too early")
-		}
-		e := h.take()
-		if e.before(now) {
-			t.Fatalf("%v after %v", e, now)
-		}
-		now = e
-		pending--
-	}
-}
-
 func TestNoAllocationPerPacket(t *testing.T) {
 	var pool packet.Pool
 	a, b := &ring{start: 20}, &ring{} // they play ping-pong with 20 frames for ever

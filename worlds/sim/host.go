@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"weir/core/dataplane/tm"
+	"weir/core/fabric/timerheap"
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
@@ -25,8 +26,8 @@ type host struct {
 	readyTail  int32
 	held       []int32 // slots that may send but whose class is paused
 	leads      []lead
-	sends      dates // slots that will send later
-	timers     dates
+	sends      timerheap.Heap   // slots that will send later; entries whose time is not the slot's are stale
+	timers     timerheap.Heap   // likewise
 	expiry     unit.Time        // when a pause ends by itself
 	stall      unit.Time        // when a stall ends; Never: there is none
 	kept       []*packet.Packet // came in during it
@@ -69,50 +70,6 @@ type unbegun struct {
 func (u *unbegun) Receive(unit.Time, *packet.Packet) bool { return false }
 func (u *unbegun) Counters() *transport.Counters          { return &u.counters }
 
-// dates is a binary heap of (time, slot). Entries whose time is not the slot's
-// are stale.
-type dates []date
-
-type date struct {
-	at   unit.Time
-	slot int32
-}
-
-func (d date) before(o date) bool { return d.at < o.at || d.at == o.at && d.slot < o.slot }
-
-func (h *dates) push(d date) {
-	*h = append(*h, d)
-	s := *h
-	i := len(s) - 1
-	for i > 0 && d.before(s[(i-1)/2]) {
-		s[i] = s[(i-1)/2]
-		i = (i - 1) / 2
-	}
-	s[i] = d
-}
-
-func (h *dates) pop() date {
-	s := *h
-	top, last := s[0], s[len(s)-1]
-	s = s[:len(s)-1]
-	*h = s
-	i := 0
-	for c := 1; c < len(s); c = 2*i + 1 {
-		if c+1 < len(s) && s[c+1].before(s[c]) {
-			c++
-		}
-		if !s[c].before(last) {
-			break
-		}
-		s[i] = s[c]
-		i = c
-	}
-	if len(s) > 0 {
-		s[i] = last
-	}
-	return top
-}
-
 func newHost(r *Simulation, node int, rate unit.LinkRate) *host {
 	return &host{
 		node: node, expiry: unit.Never, stall: unit.Never,
@@ -147,11 +104,11 @@ func (h *host) update(i int32, now unit.Time) {
 		}
 	} else if t != s.sendAt && t != unit.Never {
 		s.sendAt = t
-		h.sends.push(date{t, i})
+		h.sends.Push(timerheap.Entry{At: t, Key: uint64(i)})
 	}
 	if t := s.endpoint.NextTimer(); t < s.timerAt {
 		s.timerAt = t
-		h.timers.push(date{t, i})
+		h.timers.Push(timerheap.Entry{At: t, Key: uint64(i)})
 	}
 	if s.finite && s.counters.Finished != unit.Never {
 		s.finite = false
@@ -194,16 +151,16 @@ func (h *host) enqueue(i int32) {
 
 // due moves the slots whose time has come into the ring.
 func (h *host) due(now unit.Time) {
-	for len(h.sends) > 0 && h.sends[0].at <= now {
-		d := h.sends.pop()
-		s := &h.slot[d.slot]
-		if s.sendAt != d.at {
+	for h.sends.First() <= now {
+		e := h.sends.Take()
+		s := &h.slot[e.Key]
+		if s.sendAt != e.At {
 			continue
 		}
 		s.sendAt = unit.Never
 		if !s.ready {
 			s.ready = true
-			h.enqueue(d.slot)
+			h.enqueue(int32(e.Key))
 		}
 	}
 }
@@ -213,14 +170,13 @@ func (h *host) earliest(now unit.Time) unit.Time {
 	if h.ready >= 0 || !h.port.Idle() {
 		return now
 	}
-	for len(h.sends) > 0 {
-		d := h.sends[0]
-		if h.slot[d.slot].sendAt == d.at {
-			return max(d.at, now)
+	for {
+		t := h.sends.First()
+		if t == unit.Never || h.slot[h.sends.Head().Key].sendAt == t {
+			return max(t, now)
 		}
-		h.sends.pop()
+		h.sends.Take()
 	}
-	return unit.Never
 }
 
 // tell notes whether the driver has to come earlier than it was told.
@@ -372,14 +328,13 @@ func (h *host) emit(now unit.Time) *packet.Packet {
 }
 
 func (h *host) NextTimer() unit.Time {
-	for len(h.timers) > 0 {
-		d := h.timers[0]
-		if h.slot[d.slot].timerAt == d.at {
-			return min(d.at, h.expiry, h.stall)
+	for {
+		t := h.timers.First()
+		if t == unit.Never || h.slot[h.timers.Head().Key].timerAt == t {
+			return min(t, h.expiry, h.stall)
 		}
-		h.timers.pop()
+		h.timers.Take()
 	}
-	return min(h.expiry, h.stall)
 }
 
 func (h *host) Advance(now unit.Time) {
@@ -389,17 +344,17 @@ func (h *host) Advance(now unit.Time) {
 	if h.stall <= now {
 		h.goOn(now)
 	}
-	for len(h.timers) > 0 && h.timers[0].at <= now {
-		d := h.timers.pop()
-		s := &h.slot[d.slot]
-		if s.timerAt != d.at {
+	for h.timers.First() <= now {
+		e := h.timers.Take()
+		s := &h.slot[e.Key]
+		if s.timerAt != e.At {
 			continue
 		}
 		s.timerAt = unit.Never
 		if t := s.endpoint.NextTimer(); t <= now {
 			s.endpoint.Advance(now)
 		}
-		h.update(d.slot, now)
+		h.update(int32(e.Key), now)
 	}
 	h.tell(now)
 }

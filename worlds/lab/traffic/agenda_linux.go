@@ -3,6 +3,7 @@ package traffic
 import (
 	"sort"
 
+	"weir/core/fabric/timerheap"
 	"weir/core/unit"
 )
 
@@ -17,58 +18,22 @@ const (
 	send
 )
 
-// entry of an agenda.
-type entry struct {
-	at   unit.Time
-	flow int32
-	task task
+// agenda is what is to be done, the earliest first; at one time by flow, then by task.
+type agenda struct{ heap timerheap.Heap }
+
+// next is when something is to be done; unit.Never if nothing is.
+func (a *agenda) next() unit.Time { return a.heap.First() }
+
+// add enters a task at a time, which is not before time 0.
+func (a *agenda) add(at unit.Time, flow int, t task) {
+	a.heap.Push(timerheap.Entry{At: at, Key: uint64(flow)<<8 | uint64(t)})
 }
 
-func (e entry) before(o entry) bool {
-	return e.at < o.at || e.at == o.at && (e.flow < o.flow || e.flow == o.flow && e.task < o.task)
-}
-
-// agenda is a binary heap of what is to be done, the earliest first.
-type agenda []entry
-
-func (a agenda) next() unit.Time {
-	if len(a) == 0 {
-		return unit.Never
-	}
-	return a[0].at
-}
-
-func (a *agenda) push(e entry) {
-	*a = append(*a, e)
-	s := *a
-	i := len(s) - 1
-	for i > 0 && e.before(s[(i-1)/2]) {
-		s[i] = s[(i-1)/2]
-		i = (i - 1) / 2
-	}
-	s[i] = e
-}
-
-func (a *agenda) pop() entry {
-	s := *a
-	top, last := s[0], s[len(s)-1]
-	s = s[:len(s)-1]
-	*a = s
-	i := 0
-	for c := 1; c < len(s); c = 2*i + 1 {
-		if c+1 < len(s) && s[c+1].before(s[c]) {
-			c++
-		}
-		if !s[c].before(last) {
-			break
-		}
-		s[i] = s[c]
-		i = c
-	}
-	if len(s) > 0 {
-		s[i] = last
-	}
-	return top
+// take returns what is first, which must be there, and removes it.
+func (a *agenda) take() (flow int, t task) {
+	a.heap.First()
+	key := a.heap.Take().Key
+	return int(key >> 8), task(key & 0xff)
 }
 
 // How long before its start a flow's socket is opened, so that few are open at a time,

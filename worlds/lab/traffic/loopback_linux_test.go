@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -506,16 +507,25 @@ func TestAgenda(t *testing.T) {
 		t.Error("an empty agenda has something to do")
 	}
 	for range 1000 {
-		a.push(entry{unit.Time(random.Int64N(100)), int32(random.Int64N(10)), begin})
+		a.add(unit.Time(random.Int64N(100)), random.IntN(1000), task(random.IntN(int(send)+1)))
 	}
-	last := entry{at: -1}
-	for len(a) > 0 {
-		next := a.next()
-		e := a.pop()
-		if e.at != next || e.before(last) {
+	type entry struct {
+		at   unit.Time
+		flow int
+		task task
+	}
+	var last entry
+	for range 1000 {
+		e := entry{at: a.next()}
+		e.flow, e.task = a.take()
+		if order := cmp.Or(cmp.Compare(e.at, last.at), cmp.Compare(e.flow, last.flow),
+			cmp.Compare(e.task, last.task)); order < 0 {
 			t.Fatalf("%+v after %+v", e, last)
 		}
 		last = e
+	}
+	if a.next() != unit.Never {
+		t.Error("the agenda has more than was entered")
 	}
 }
 

@@ -124,8 +124,8 @@ func newConnections(r *run, flows []int) *connections {
 			t.receiver.Finished, t.receiver.Written, t.receiver.DelayMin = unit.Never, unit.Never, unit.Never
 		}
 		if f := &r.Flows[i]; f.Stop > 0 && f.Size == 0 {
-			c.agenda.push(entry{max(f.Stop-stopSoon, 0), int32(i), soonStop})
-			c.agenda.push(entry{f.Stop, int32(i), stop})
+			c.agenda.add(max(f.Stop-stopSoon, 0), i, soonStop)
+			c.agenda.add(f.Stop, i, stop)
 		}
 	}
 	return c
@@ -286,17 +286,16 @@ func (c *connections) due(now unit.Time) error {
 		}
 		for _, i := range flows {
 			if c.conn[i].phase == bound {
-				c.agenda.push(entry{c.Flows[i].Start, int32(i), begin})
+				c.agenda.add(c.Flows[i].Start, i, begin)
 			}
 		}
 		now = c.clock.now()
 	}
 	for c.agenda.next() <= now {
-		e := c.agenda.pop()
-		i := int(e.flow)
+		i, task := c.agenda.take()
 		x := &c.conn[i]
 		var err error
-		switch e.task {
+		switch task {
 		case begin:
 			err = c.begin(i)
 		case soonStop:
@@ -440,7 +439,7 @@ func (c *connections) wakeUp() error {
 	}
 	for _, i := range c.more {
 		if c.conn[i].phase == bound {
-			c.agenda.push(entry{c.result.Flows[i].Start, int32(i), begin})
+			c.agenda.add(c.result.Flows[i].Start, i, begin)
 		}
 	}
 	return nil
@@ -581,7 +580,7 @@ func (c *connections) write(i int) error {
 	}
 	if next != unit.Never && next > x.next {
 		x.next = next
-		c.agenda.push(entry{next, int32(i), write})
+		c.agenda.add(next, i, write)
 	}
 	return nil
 }

@@ -138,7 +138,7 @@ func (s *sending) dial(i int) error {
 		return fmt.Errorf("connect to %v: %w", s.remote(f), err)
 	}
 	s.sender[i].fd = fd
-	s.agenda.push(entry{s.sender[i].endpoint.NextSend(), int32(i), send})
+	s.agenda.add(s.sender[i].endpoint.NextSend(), i, send)
 	return nil
 }
 
@@ -195,7 +195,8 @@ func (s *sending) step(now unit.Time) error {
 		if next > now || next >= s.until() {
 			return nil
 		}
-		if err := s.send(int(s.agenda.pop().flow), now); err != nil {
+		i, _ := s.agenda.take()
+		if err := s.send(i, now); err != nil {
 			return err
 		}
 		now = min(s.clock.now(), s.until())
@@ -232,7 +233,7 @@ func (s *sending) send(i int, now unit.Time) error {
 		return err
 	}
 	if next := x.endpoint.NextSend(); next != unit.Never {
-		s.agenda.push(entry{next, int32(i), send})
+		s.agenda.add(next, i, send)
 		return nil
 	}
 	unix.Close(x.fd)
