@@ -9,7 +9,7 @@ import (
 // Receive takes p, which came in at port in.
 func (s *Switch) Receive(now unit.Time, in PortID, p *packet.Packet) {
 	s.env.now = now
-	if p.Data != nil {
+	if p.Data != nil && (s.config.Codec != nil || !p.Parsed()) {
 		// Size is what the link has carried; the parser reads only headers. When the packet
 		// was sent its driver knows, not the payload.
 		sent := p.Sent

@@ -15,6 +15,7 @@ func (p *Packet) Deparse(book *Book) error {
 	if p.refresh(book) {
 		return nil
 	}
+	p.parsed = false // the frame may say other things than the fields that programs have left
 	return p.rewrite(book)
 }
 

@@ -84,7 +84,7 @@ type Packet struct {
 	Version  uint8 // of IP: 4 or 6
 	extLen   uint8
 	changing uint8 // bit k: there is an extension of kind 0x38 + k, which the switches may write to
-	_        uint8
+	parsed   bool  // see Parsed
 
 	// second line, with HPCC's header in it, and what there is of longer extensions
 	Enqueued unit.Time  // when it entered the queue that it is in, or was last in
@@ -185,6 +185,10 @@ func (s *Segment) setOptions(o *TCPOptions) {
 	}
 }
 
+// Parsed says that the fields are those of the frame that p was parsed from last, which switches on
+// its way have changed together with them: it need not be parsed again.
+func (p *Packet) Parsed() bool { return p.parsed }
+
 // Touch reads what a switch will read of p, so that cache misses of several packets
 // overlap. What it returns says nothing.
 func (p *Packet) Touch() int32 { return p.Size + int32(p.ext[0]) }
@@ -234,7 +238,7 @@ func (l *Pool) Get() *Packet {
 	// are 0, and so the third and fourth line are not touched.
 	p.Next, p.Seq, p.Flow, p.Src, p.Dst, p.Hash = nil, 0, 0, 0, 0, 0
 	p.Size, p.Payload, p.SrcPort, p.DstPort, p.Meta = 0, 0, 0, 0, Metadata{}
-	p.Kind, p.TOS, p.HopLimit, p.Proto, p.Version, p.extLen, p.changing = 0, 0, 0, 0, 0, 0, 0
+	p.Kind, p.TOS, p.HopLimit, p.Proto, p.Version, p.extLen, p.changing, p.parsed = 0, 0, 0, 0, 0, 0, 0, false
 	p.Sent, p.Enqueued, p.Before, p.Ack, p.Data = 0, 0, nil, 0, nil
 	t := &p.TCP
 	t.TSVal, t.TSEcho, t.Window, t.MSS, t.Flags, t.Has, t.Scale, t.Blocks = 0, 0, 0, 0, 0, 0, 0, 0

@@ -160,6 +160,12 @@ func (p *Packet) emitShim(b []byte) []byte {
 // have is 0. It fails on frames that are neither IP nor PFC, or damaged, and then leaves p in an
 // undefined state.
 func (p *Packet) Parse(book *Book, frame []byte) error {
+	err := p.parse(book, frame)
+	p.parsed = err == nil
+	return err
+}
+
+func (p *Packet) parse(book *Book, frame []byte) error {
 	e, err := ParseEthernet(frame)
 	if err != nil {
 		return err

@@ -41,10 +41,9 @@ type Socket struct {
 	tags   bool
 	counts Counts
 
-	room     int    // bytes of a frame that is to leave
-	leaving  []byte // room for the frames that are to leave, one behind the other
-	parts    []unix.Iovec
-	messages []message // of which those from first to last are to be sent
+	room     int          // bytes of a frame that is to leave
+	parts    []unix.Iovec // frames that are to leave, which stay where they are
+	messages []message    // of which those from first to last are to be sent
 	first    int
 	last     int
 }
@@ -73,7 +72,6 @@ const (
 const (
 	mostTx     = 1024 // in one system call (UIO_MAXIOV)
 	sendBuffer = 4 << 20
-	line       = 64
 )
 
 // tagBytes is the length of a VLAN tag (IEEE 802.1Q §9.3), and addressBytes what stands
@@ -174,11 +172,8 @@ func Attach(c Config, fd int) (*Socket, error) {
 	if s.memory, err = unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
 		return c.fail("ring", err)
 	}
-	stride := (s.room + tagBytes + line - 1) &^ (line - 1)
-	s.leaving = make([]byte, stride*c.Tx)
 	s.parts, s.messages = make([]unix.Iovec, c.Tx), make([]message, c.Tx)
 	for i := range s.messages {
-		s.parts[i].Base = &s.leaving[i*stride]
 		s.messages[i].Iov = &s.parts[i]
 		s.messages[i].SetIovlen(1)
 	}
@@ -270,8 +265,9 @@ func (s *Socket) release() {
 	s.at++
 }
 
-// Put copies a frame to those that leave with the next Flush. It returns false if there is
-// no room for it.
+// Put adds a frame to those that leave with the next Flush, from where it is: its bytes must stay
+// as they are until Flush has returned no error, or Drop was called. It returns false if
+// there is no room for it.
 func (s *Socket) Put(frame []byte) bool {
 	switch {
 	case len(frame) > s.room && !s.tagged(frame):
@@ -281,7 +277,7 @@ func (s *Socket) Put(frame []byte) bool {
 		return false
 	}
 	part := &s.parts[s.last]
-	copy(unsafe.Slice(part.Base, s.room+tagBytes), frame)
+	part.Base = unsafe.SliceData(frame)
 	part.SetLen(len(frame))
 	s.last++
 	return true

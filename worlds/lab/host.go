@@ -18,10 +18,16 @@ type host struct {
 	awake bool // the fabric will ask by itself
 	woken bool
 
-	due     [batch]unit.Time // when what was put and not flushed should have left
+	// What was put and not flushed, whose frames the gate has not copied: the packets, and when
+	// they should have left.
+	leaving [batch]*packet.Packet
+	due     [batch]unit.Time
 	pending int
 	retries int
-	emitted []byte // of packets that switches make, which come without bytes
+	// Frames of packets that switches make, which come without bytes: as many as can be pending,
+	// and one more.
+	emitted [batch + 1][]byte
+	next    int // of emitted
 }
 
 // batch is how many frames are given to a kernel in one call, at most.
@@ -79,32 +85,52 @@ func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 			d.seen.arrived(h.node, now, p)
 		}
 		h.leave(now, p)
+		return
 	}
 	d.pool.Put(p)
 }
 
-// leave puts p's frame into the gate.
+// leave puts p's frame into the gate. p is the host's until that has been flushed.
 func (h *host) leave(due unit.Time, p *packet.Packet) {
 	d, data := h.plane, p.Data
 	if data == nil {
 		var err error
-		if h.emitted, err = p.Emit(d.book, h.emitted[:0]); err != nil {
+		if data, err = p.Emit(d.book, h.emitted[h.next][:0]); err != nil {
 			d.counts.Unwritable++
+			d.pool.Put(p)
 			return
 		}
-		data = h.emitted
+		h.emitted[h.next] = data
+		h.next = (h.next + 1) % len(h.emitted)
 	}
-	if h.pending == batch {
+	for range 2 {
+		if h.put(due, p, data) {
+			return
+		}
 		d.flush(h)
 	}
-	if h.pending == batch || !h.gate.Put(data) {
-		if d.flush(h); h.pending == batch || !h.gate.Put(data) {
-			d.counts.SendLost++
-			return
-		}
+	if !h.put(due, p, data) {
+		d.counts.SendLost++
+		d.pool.Put(p)
 	}
-	h.due[h.pending] = due
+}
+
+// put is leave, if there is room.
+func (h *host) put(due unit.Time, p *packet.Packet, data []byte) bool {
+	if h.pending == batch || !h.gate.Put(data) {
+		return false
+	}
+	h.leaving[h.pending], h.due[h.pending] = p, due
 	h.pending++
+	return true
+}
+
+// flushed gives up the packets that were pending: their frames have left, or will not.
+func (h *host) flushed() {
+	for _, p := range h.leaving[:h.pending] {
+		h.plane.pool.Put(p)
+	}
+	h.retries, h.pending = 0, 0
 }
 
 func (h *host) NextTimer() unit.Time { return h.port.NextExpiry() }

@@ -23,7 +23,8 @@ type Gate interface {
 	Stamp() unit.Time
 	// Take appends that frame to b and gives its room back.
 	Take(b []byte) []byte
-	// Put copies a frame to those that are to leave; false: there is no room.
+	// Put adds a frame to those that are to leave; false: there is no room. Its bytes must stay as
+	// they are until Flush has returned no error, or Drop was called.
 	Put(frame []byte) bool
 	// Flush lets them leave. EAGAIN and ENOBUFS say that some have to wait.
 	Flush() error
@@ -238,11 +239,23 @@ func (d *plane) enter(h *host, now unit.Time) {
 		return
 	}
 	p.Size = d.framing.Frame(int32(len(p.Data)), 0, false)
-	if d.seen != nil {
-		d.seen.identify(p)
+	if !d.any {
+		d.parse(p)
 	}
 	h.enter(p)
 	d.fabric.Wake(h.node, now)
+}
+
+// parse reads the frame of p, once for all switches and links on its way, and finds its flow.
+func (d *plane) parse(p *packet.Packet) {
+	p.Flow = packet.NoFlow
+	switch err := p.Parse(d.book, p.Data); {
+	case err != nil: // the first switch drops it; until then it is bytes
+		p.ClearExtensions()
+		p.Kind, p.Payload = packet.Data, 0
+	case d.seen != nil && p.Kind != packet.Pause && p.Kind != packet.Resume:
+		p.Flow = d.seen.flow(p)
+	}
 }
 
 // known tells whether switches take frames of a type.
@@ -269,22 +282,21 @@ func (d *plane) flush(h *host) {
 		lost := h.gate.Drop()
 		d.counts.SendLost += uint64(lost)
 		d.counts.Out += uint64(h.pending - lost)
-		h.retries, h.pending = 0, 0
+		h.flushed()
 		return
 	case err != nil:
 		if d.failed == nil {
 			d.failed = fmt.Errorf("host %s: %w", h.name, err)
 		}
 		h.gate.Drop()
-		h.retries, h.pending = 0, 0
+		h.flushed()
 		return
 	}
-	h.retries = 0
 	d.counts.Out += uint64(h.pending)
 	for _, due := range h.due[:h.pending] {
 		late := now - due
 		d.late.Add(late)
 		d.latest = max(d.latest, late)
 	}
-	h.pending = 0
+	h.flushed()
 }
