@@ -24,7 +24,7 @@ var (
 	linked  = regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	anchor  = regexp.MustCompile(`<a id="([^"]*)">`)
-	dropped = regexp.MustCompile("[^\\p{L}\\p{N}_ -]")
+	dropped = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 
 // TestLinks follows the links of the pages to files and headings of this repository.

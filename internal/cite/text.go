@@ -26,7 +26,7 @@ var (
 	others = regexp.MustCompile(`([A-Z][\p{L}-]+) et al\b`)
 	// unnamed are documents that are not in the tree.
 	unnamed = regexp.MustCompile(`\b[Ff]acts? [A-H][0-9]*\b|\bDESIGN\b|\bnotes/[a-z]`)
-	page    = regexp.MustCompile("[A-Za-z0-9_./-]*[A-Za-z0-9_]\\.md(?:#[A-Za-z0-9_-]+)?\\b")
+	page    = regexp.MustCompile(`[A-Za-z0-9_./-]*[A-Za-z0-9_]\.md(?:#[A-Za-z0-9_-]+)?\b`)
 	// between is what may stand between a work's name and its place: "HPCC (SIGCOMM 2019) §4".
 	between = regexp.MustCompile(`^(?:'s?)?["”]?(?: \([^()]*\))? ?$`)
 	// ahead are words that a place may follow without a work's name between them.

@@ -15,7 +15,7 @@ type Works struct {
 }
 
 // short is the line of an entry that gives other forms of its key.
-var short = regexp.MustCompile("^Also cited as (.*)\\.$")
+var short = regexp.MustCompile(`^Also cited as (.*)\.$`)
 
 // quoted is one of these forms.
 var quoted = regexp.MustCompile("`([^`]+)`")

@@ -195,55 +195,60 @@ func TestFlush(t *testing.T) {
 				t.Errorf("%+v, %v", c, err)
 			}
 		}
-		a.Put(frame(60, 1))
-		c, err := rtnl.Open()
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		i, err := c.Interface("a")
-		if err != nil {
-			return err
-		}
-		if err := c.Down(i.Index); err != nil {
-			return err
-		}
-		for range 2 {
-			if err := a.Flush(); !errors.Is(err, unix.ENETDOWN) {
-				t.Errorf("with the interface down: %v", err)
-			}
-		}
-		if err := c.Up(i.Index); err != nil {
-			return err
-		}
-		if err := a.Err(); !errors.Is(err, unix.ENETDOWN) {
-			t.Errorf("what went wrong: %v", err)
-		}
-		if err := a.Flush(); err != nil {
-			t.Errorf("with the interface up again: %v", err)
-		}
-		if _, ok := b.Stamp(); !ok {
-			t.Error("what was kept while it was down has not left")
-		}
-		a.Put(frame(60, 2))
-		a.Put(frame(60, 3))
-		if n := a.Drop(); n != 2 {
-			t.Errorf("%d frames given up, want 2", n)
-		}
-		a.Put(frame(60, 4))
-		if err := a.Flush(); err != nil {
-			t.Error(err)
-		}
-		for _, want := range []byte{1, 4} {
-			if _, ok := b.Stamp(); !ok {
-				return fmt.Errorf("frame %d has not come", want)
-			}
-			if got := b.Take(nil); got[len(got)-1] != want {
-				t.Errorf("frame %d instead of %d", got[len(got)-1], want)
-			}
-		}
-		return nil
+		return flushDown(t, a, b)
 	})
+}
+
+// flushDown sets a's interface down and up again: what waits stays meanwhile, and Drop gives it up.
+func flushDown(t *testing.T, a, b *ring.Socket) error {
+	a.Put(frame(60, 1))
+	c, err := rtnl.Open()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	i, err := c.Interface("a")
+	if err != nil {
+		return err
+	}
+	if err := c.Down(i.Index); err != nil {
+		return err
+	}
+	for range 2 {
+		if err := a.Flush(); !errors.Is(err, unix.ENETDOWN) {
+			t.Errorf("with the interface down: %v", err)
+		}
+	}
+	if err := c.Up(i.Index); err != nil {
+		return err
+	}
+	if err := a.Err(); !errors.Is(err, unix.ENETDOWN) {
+		t.Errorf("what went wrong: %v", err)
+	}
+	if err := a.Flush(); err != nil {
+		t.Errorf("with the interface up again: %v", err)
+	}
+	if _, ok := b.Stamp(); !ok {
+		t.Error("what was kept while it was down has not left")
+	}
+	a.Put(frame(60, 2))
+	a.Put(frame(60, 3))
+	if n := a.Drop(); n != 2 {
+		t.Errorf("%d frames given up, want 2", n)
+	}
+	a.Put(frame(60, 4))
+	if err := a.Flush(); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []byte{1, 4} {
+		if _, ok := b.Stamp(); !ok {
+			return fmt.Errorf("frame %d has not come", want)
+		}
+		if got := b.Take(nil); got[len(got)-1] != want {
+			t.Errorf("frame %d instead of %d", got[len(got)-1], want)
+		}
+	}
+	return nil
 }
 
 // With checksum offload on, a kernel's datagrams come without a checksum: they are

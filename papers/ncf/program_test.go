@@ -462,7 +462,8 @@ func TestNoAllocation(t *testing.T) {
 		if n := testing.AllocsPerRun(20, step); n != 0 {
 			t.Errorf("%v: %g allocations in 100 packets", given, n)
 		}
-		if after := r.g.NackCounts(); after.Nacks[packet.CauseTrimmed] == counts.Nacks[packet.CauseTrimmed] || after.Reclaimed == 0 {
+		if after := r.g.NackCounts(); after.Nacks[packet.CauseTrimmed] == counts.Nacks[packet.CauseTrimmed] ||
+			after.Reclaimed == 0 {
 			t.Errorf("%v: nothing happens: %+v", given, after)
 		}
 	}

@@ -53,10 +53,10 @@ func addRegister(x *dataplane.Stage, name string, cells, bits int) {
 }
 
 func (f *footprint) classes() {
-	class := f.t.config.Class
+	class := len(f.t.config.Class)
 	x := f.stage(dataplane.InIngress, "traffic class")
-	x.Tables = append(x.Tables, dataplane.TableUse{Name: "class by DSCP", Entries: len(class),
-		Key: dataplane.IndexBits(len(class)), Action: dataplane.IndexBits(int(TrafficClasses))})
+	x.Tables = append(x.Tables, dataplane.TableUse{Name: "class by DSCP", Entries: class,
+		Key: dataplane.IndexBits(class), Action: dataplane.IndexBits(int(TrafficClasses))})
 }
 
 // monitorIngress is algorithm 2.

@@ -198,7 +198,8 @@ func TestWindowChange(t *testing.T) {
 	} {
 		down, up := &rater{config: RateConfig{Lower: 2, Raise: 8}}, &rater{config: RateConfig{Lower: 2, Raise: 8,
 			RoundUp: true}}
-		if got := [4]uint16{down.changedWindow(s.window, true), up.changedWindow(s.window, true), down.changedWindow(s.window, false),
+		if got := [4]uint16{down.changedWindow(s.window, true), up.changedWindow(s.window, true),
+			down.changedWindow(s.window, false),
 			up.changedWindow(s.window, false)}; got != [4]uint16{s.down, s.downUp, s.raised, s.raisedUp} {
 			t.Errorf("%d: %v, want %v", s.window, got, s)
 		}
