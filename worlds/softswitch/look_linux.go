@@ -111,7 +111,8 @@ func (p *plan) lookPort(port Port, i rtnl.Interface, defaultRoute bool) error {
 		p.refuse("port %s: interface %s has an MTU of %d bytes; 1280 to 9216 are possible", port.Name, name, i.MTU)
 	}
 	if i.MTU != p.links[0].MTU {
-		p.warn("interface %s has an MTU of %d bytes, %s one of %d: frames that are too long for one of them are dropped there",
+		p.warn("interface %s has an MTU of %d bytes, %s one of %d: frames that are too long for one of them are "+
+			"dropped there",
 			name, i.MTU, p.config.Ports[0].Interface, p.links[0].MTU)
 	}
 	addresses, err := known.Addrs()
