@@ -10,9 +10,8 @@ import (
 	"weir/core/unit"
 )
 
-// Env is what a hook may see of the switch, and may ask of it, while it runs.
-// What it asks for (Send, Inject, Recirculate) happens after the packet in hand
-// is done with, in the order of asking, so no hook is ever entered twice.
+// Env is a hook's view of the switch while it runs. Requests (Send, Inject, Recirculate) are
+// carried out after the packet in hand, in their order, so that no hook is ever re-entered.
 type Env struct {
 	now    unit.Time
 	id     int
@@ -43,7 +42,7 @@ func (e *Env) Random() unit.Random { return e.random }
 // Inject or Recirculate (or Free).
 func (e *Env) New() *packet.Packet { return e.sw.pool.Get() }
 
-// Free takes back a packet that came from New or Clone and is not wanted.
+// Free takes back a packet from New or Clone that is not needed.
 func (e *Env) Free(p *packet.Packet) { e.sw.pool.Put(p) }
 
 // Clone returns a copy of p, without its payload if headersOnly.
@@ -85,9 +84,9 @@ func (e *Env) Recirculate(p *packet.Packet) {
 	e.sw.ask(p, toRecirculation, NotDropped)
 }
 
-// Control sends a PFC frame out of port in, by which the neighbour there stops
-// or resumes sending packets of the class (IEEE 802.1Qbb; 64 bytes, before all
-// queues). What is stopped is so until it is resumed.
+// Control sends a PFC frame out of port in: the neighbour there stops or resumes sending
+// packets of the class (IEEE 802.1Qbb; 64 bytes, ahead of all queues). A pause lasts until it is
+// resumed.
 func (e *Env) Control(in PortID, kind packet.Kind, class uint8) { e.sw.control(in, kind, class, 0) }
 
 // Pause sends a PFC frame as Control does, which stops the class for that many quanta
@@ -169,8 +168,8 @@ type Place struct {
 	Leaves int
 }
 
-// Shared returns what the programs of this switch have in common under a name, which
-// the first one that asks makes.
+// Shared returns the state that the programs of this switch share under a name. The first one
+// to ask makes it.
 func (s *Site) Shared(name string, build func() any) any {
 	if s.shared == nil {
 		s.shared = map[string]any{}
@@ -191,9 +190,8 @@ type Scheme struct {
 	// a network with links of these rates, which hosts must know; nil: it writes none.
 	Telemetry func(v scheme.Values, rates []unit.Rate) (telemetry.Format, error)
 	// NeedsNetwork says why a program with these parameters cannot run in a switch on its
-	// own, a bridge between hosts that know nothing of it; "": it can. It is asked before
-	// Build, which may find nothing of a network at such a site. nil: it can, unless it
-	// writes telemetry.
+	// own, a bridge between hosts that do not expect it; "": it can. It is asked before Build,
+	// which may fail at a site without a network. nil: it can, unless it writes telemetry.
 	NeedsNetwork func(v scheme.Values) (why string)
 }
 

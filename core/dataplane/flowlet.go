@@ -39,7 +39,7 @@ func NewFlowlets(size int, gap unit.Time) (*Flowlets, error) {
 }
 
 // Port returns the port of the flow's flowlet and extends it. It returns false when a new
-// flowlet begins: Begin then says by which port it goes.
+// flowlet begins: then Begin sets its port.
 func (f *Flowlets) Port(now unit.Time, hash uint32) (PortID, bool) {
 	c := &f.cells[hash&f.mask]
 	if !c.used || now >= c.until {
@@ -70,7 +70,7 @@ type PathSet struct {
 	routes *Routes
 }
 
-// NewPathSet returns the site's.
+// NewPathSet returns the path set of a site.
 func NewPathSet(site *Site) PathSet {
 	return PathSet{[2]*packet.Paths{site.Routes.Paths(4), site.Routes.Paths(6)}, site.Routes}
 }
@@ -91,7 +91,7 @@ func (s *PathSet) To(p *packet.Packet) (ports []PortID, set int, v Verdict) {
 	return ports, set, Accept
 }
 
-// MixHash makes every bit of h depend on all of it (the finaliser of MurmurHash3).
+// MixHash hashes h: every bit of the result depends on every bit of h (MurmurHash3's finaliser).
 func MixHash(h uint32) uint32 {
 	h = (h ^ h>>16) * 0x85ebca6b
 	h = (h ^ h>>13) * 0xc2b2ae35

@@ -10,12 +10,12 @@ import (
 	"weir/core/packet"
 )
 
-// Footprint is what a program takes of a PISA switch, stage by stage in the packet's order, and
-// what it asks for that such a pipeline has not (P4TE §4, §6.6). Sizes are those of the
+// Footprint is what a program takes up in a PISA switch, stage by stage in the packet's order, and
+// what it needs that such a pipeline does not have (P4TE §4, §6.6). Sizes are those of the
 // program's own tables and arrays, in the switch for which it was made.
 type Footprint struct{ Stages []Stage }
 
-// Footprinted is a program that tells its footprint, before or after it has seen packets.
+// Footprinted is a program that knows its footprint, before and after it has handled packets.
 type Footprinted interface{ Footprint() Footprint }
 
 // Gress is the part of the switch that a stage is in.
@@ -259,7 +259,7 @@ func (x *Stage) tables() (sram, tcam int64) {
 	return sram, tcam
 }
 
-// Break is what goes beyond a limit of P4TE §4.
+// Break is a limit of P4TE §4 that a footprint exceeds.
 type Break struct {
 	Section string // of P4TE's paper, "4.1" to "4.6"
 	Stage   string

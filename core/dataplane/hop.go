@@ -10,8 +10,8 @@ import (
 func (s *Switch) Receive(now unit.Time, in PortID, p *packet.Packet) {
 	s.env.now = now
 	if p.Data != nil && (s.config.Codec != nil || !p.Parsed()) {
-		// Size is what the link has carried; the parser reads only headers. When the packet
-		// was sent its driver knows, not the payload.
+		// The parser reads headers only: Size is what the link carried, and Sent is the
+		// driver's, as the payload does not say it.
 		sent := p.Sent
 		var err error
 		if s.config.Codec != nil {
@@ -93,8 +93,8 @@ again:
 	s.wake(m.Out)
 }
 
-// makeRoom lets others of port give way for p, which does not fit for a reason (tm.NewFQ). If
-// p has to go itself it returns false, and p is dropped.
+// makeRoom evicts packets of the port until p fits, where the scheduler allows it (tm.NewFQ). It
+// returns false if p itself had to be dropped.
 func (s *Switch) makeRoom(port *tm.Port, p *packet.Packet, why tm.Refusal) bool {
 	for why != tm.Fits {
 		x := port.Displace(p.Meta.Queue, p, why)
@@ -108,8 +108,8 @@ func (s *Switch) makeRoom(port *tm.Port, p *packet.Packet, why tm.Refusal) bool 
 	return true
 }
 
-// wake names the port to the driver if it has something to send and the driver
-// would not ask by itself.
+// wake reports the port as woken if it has something to send and the driver would not ask it
+// anyway.
 func (s *Switch) wake(out PortID) {
 	if !s.awake[out] && !s.ports[out].Idle() {
 		s.awake[out] = true
@@ -117,7 +117,7 @@ func (s *Switch) wake(out PortID) {
 	}
 }
 
-// Woken names the ports that went from nothing to something to send, one a call.
+// Woken returns the ports that have come to have something to send, one with each call.
 func (s *Switch) Woken() (PortID, bool) {
 	if s.wokenAt == len(s.woken) {
 		return 0, false
@@ -140,8 +140,8 @@ func (s *Switch) Dequeue(now unit.Time, out PortID) (*packet.Packet, unit.Time) 
 		var again unit.Time
 		p, control, again = port.Next(now)
 		if p == nil {
-			// Asleep also when again is a time: a packet for another queue may be
-			// sent before that.
+			// The port sleeps even if again is a time: a packet for another queue may leave
+			// before that.
 			s.awake[out] = false
 			s.serve()
 			return nil, again
@@ -162,8 +162,8 @@ func (s *Switch) Dequeue(now unit.Time, out PortID) (*packet.Packet, unit.Time) 
 	return p, now
 }
 
-// egress takes p from its queue through the egress to the deparser. It returns
-// false when a hook dropped p.
+// egress passes p, which has left its queue, through the hooks of the egress and the deparser.
+// It returns false if p was dropped.
 func (s *Switch) egress(p *packet.Packet) bool {
 	s.buffered -= unit.Bytes(p.Size)
 	for _, h := range s.unbookers {
@@ -194,7 +194,7 @@ func (s *Switch) egress(p *packet.Packet) bool {
 		} else {
 			err = p.Deparse(s.config.Book)
 		}
-		if err != nil { // a program has made what no frame can say
+		if err != nil { // no frame can carry what a program has made
 			s.drop(p, Malformed)
 			return false
 		}
@@ -213,8 +213,7 @@ func (s *Switch) trim(p *packet.Packet) {
 	p.Meta.Class = s.config.TrimClass
 }
 
-// drop counts and frees p. The packet still knows its way when the Droppers see
-// it.
+// drop counts and frees p. The Droppers still find its ports in p.Meta.
 func (s *Switch) drop(p *packet.Packet, why Reason) {
 	m := &p.Meta
 	s.drops[why]++

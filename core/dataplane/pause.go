@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// receivePFC does what a PFC frame asks for.
+// receivePFC carries out a PFC frame.
 func (s *Switch) receivePFC(in PortID, p *packet.Packet) {
 	port, class, kind := s.ports[in], p.Meta.Class%tm.Classes, p.Kind
 	if kind == packet.Pause {
@@ -27,7 +27,7 @@ func (s *Switch) receivePFC(in PortID, p *packet.Packet) {
 	s.wake(in)
 }
 
-// expire ends the pauses whose time is over.
+// expire ends the pauses that have run out.
 func (s *Switch) expire() {
 	s.expiry = unit.Never
 	for i, port := range s.ports {

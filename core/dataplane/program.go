@@ -38,15 +38,15 @@ type Admitter interface {
 	Admit(env *Env, p *packet.Packet) Verdict
 }
 
-// Booker is told that a packet has entered its queue. Everything has accepted
-// it by then, so there is no booking that would have to be undone.
+// Booker accounts for a packet that has entered its queue. Everything has accepted it by
+// then, so no booking ever has to be undone.
 type Booker interface {
 	Book(env *Env, p *packet.Packet)
 }
 
-// Unbooker is told that a packet that was booked has left its queue, to be sent,
-// to be dropped by a Releaser or as Evicted. It comes before Releasers, exactly once
-// for every Book, with the packet and its metadata as they were then.
+// Unbooker accounts for a booked packet that has left its queue, to be sent, to be dropped by a
+// Releaser, or as Evicted. It runs before Releasers, exactly once for every Book, with the
+// packet and its metadata as they were then.
 type Unbooker interface {
 	Unbook(env *Env, p *packet.Packet)
 }
@@ -62,8 +62,8 @@ type Egresser interface {
 	Egress(env *Env, p *packet.Packet) Verdict
 }
 
-// Dropper is told of every packet that this switch drops, before it is freed:
-// mirror on drop, NACKs.
+// Dropper handles every packet that this switch drops, before it is freed: mirror on drop,
+// NACKs.
 type Dropper interface {
 	OnDrop(env *Env, p *packet.Packet, why Reason)
 }

@@ -14,14 +14,14 @@ type Recirculation struct {
 	Queue int
 }
 
-// request is what a hook asked for a packet.
+// request is what a hook wants done with a packet after this step.
 type request struct {
 	p     *packet.Packet
 	where uint8
 	why   Reason
 }
 
-// Where packets that a hook asked for go.
+// Where requested packets go.
 const (
 	toManager uint8 = iota
 	toIngress
@@ -43,8 +43,7 @@ func (s *Switch) ask(p *packet.Packet, where uint8, why Reason) {
 	s.pending = append(s.pending, request{p, where, why})
 }
 
-// serve does what the hooks of this step asked for, and what the hooks that
-// this calls ask for in turn.
+// serve carries out the requests of this step's hooks, and those that are made meanwhile.
 func (s *Switch) serve() {
 	for i := 0; i < len(s.pending); i++ {
 		a := s.pending[i]
@@ -137,7 +136,7 @@ func (s *Switch) trimTail(out PortID, q tm.QueueID) bool {
 	return true
 }
 
-// unbook takes p, which was taken out of its queue, out of the books.
+// unbook accounts for p, which was taken out of its queue.
 func (s *Switch) unbook(p *packet.Packet) {
 	s.buffered -= unit.Bytes(p.Size)
 	for _, h := range s.unbookers {

@@ -23,26 +23,27 @@ type Config struct {
 	Recirculation Recirculation
 	TrimClass     uint8 // class that trimmed packets move to
 	MinFrame      int32 // least Size of a trimmed packet (Framing's padding and gap); 0: none
-	// Observer, if given, is told of packets that enter queues and of drops.
+	// Observer, if given, gets an event for every packet that enters a queue and every drop.
 	Observer trace.Observer
 	Numbers  []Number // of Ports, for the observer
-	// OnPFC is told of every PFC frame that came in, after it has worked, and of every
-	// pause that ended by itself; may be nil.
+	// OnPFC, if given, is called for every PFC frame that came in, after it took effect, and for
+	// every pause that ran out.
 	OnPFC func(now unit.Time, in PortID, class uint8, kind packet.Kind)
 }
 
-// Codec is the parser and deparser of a switch that takes other frames than the lab's hosts
-// send: a bridge has its own.
+// Codec is the parser and deparser of a switch whose frames are not those of the lab's hosts.
+// A bridge has its own.
 type Codec interface {
-	// Parse fills p, all but Data, Size, Flow and what is not the frame's to tell of Meta, from
-	// p.Data, which came in at port in. An error drops it as Malformed.
+	// Parse fills p from the frame in p.Data, which came in at port in. It leaves Data, Size and
+	// Flow alone, and those fields of Meta that the switch sets. After an error the switch drops
+	// the packet as Malformed.
 	Parse(now unit.Time, in PortID, p *packet.Packet) error
 	// Deparse writes what programs may have changed into p.Data.
 	Deparse(p *packet.Packet) error
 }
 
-// Number is what events call the two directions of a switch port's link: the one
-// that leaves the switch and the one that comes in.
+// Number holds the numbers that events give the two directions of a port's link: out of
+// the switch, and into it.
 type Number struct{ Out, In int32 }
 
 // Switch is one switch: parser → ingress → traffic manager → egress → deparser.
@@ -143,10 +144,10 @@ func add[Hook any](p Program, to *[]Hook) int {
 	return 1
 }
 
-// SetPrograms puts other programs in place of the switch's, between two packets. Those that
-// were there before go on as they were. To a new one that keeps books of what waits
-// (Unbooker) all of that is booked, queue by queue; it ticks from now on. The switch must
-// have no observer.
+// SetPrograms replaces the switch's programs between two packets. A program that is in both
+// lists continues as it was. A new one ticks from now on; if it accounts for what waits
+// (Unbooker), every waiting packet is booked with it, queue by queue. The switch must have no
+// observer.
 func (s *Switch) SetPrograms(now unit.Time, programs []Program) error {
 	if s.config.Observer != nil {
 		return fmt.Errorf("switch %s: its programs cannot change while it is observed", s.config.Name)
@@ -193,7 +194,7 @@ func (s *Switch) Name() string { return s.config.Name }
 // Port returns port i.
 func (s *Switch) Port(i PortID) *tm.Port { return s.ports[i] }
 
-// Consumed returns how many packets programs have taken in for good since the start.
+// Consumed returns how many packets programs have consumed since the start.
 func (s *Switch) Consumed() uint64 { return s.consumed }
 
 // Drops returns how many packets were dropped since the start, by reason.
@@ -221,8 +222,8 @@ func (s *Switch) Digests() []Digest {
 // Buffered returns the bytes that wait in all ports.
 func (s *Switch) Buffered() unit.Bytes { return s.buffered }
 
-// NextTimer is when Advance wants to be called: for programs' ticks and packets
-// on the recirculation port. unit.Never when idle.
+// NextTimer returns when Advance is due next, for a program's tick, a packet on the
+// recirculation port or the end of a pause; unit.Never if nothing is.
 func (s *Switch) NextTimer() unit.Time {
 	if s.recircAt < len(s.recirc) {
 		return min(s.nextTick, s.recirc[s.recircAt].at)

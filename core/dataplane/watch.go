@@ -5,19 +5,19 @@ import (
 	"weir/core/trace"
 )
 
-// watch tells an observer what happens in a switch. It is a hook like those of
-// programs and the first of them, so that a switch without an observer pays nothing.
+// watch reports what happens in a switch to an observer. It is the first of the hooks, so that
+// a switch without an observer pays nothing.
 type watch struct {
 	observer trace.Observer
 	sw       *Switch
 }
 
-// Book tells of a packet that has entered its queue.
+// Book reports a packet that has entered its queue.
 func (w *watch) Book(env *Env, p *packet.Packet) {
 	w.observe(trace.Enqueue, env, p, "")
 }
 
-// OnDrop tells of a drop.
+// OnDrop reports a drop.
 func (w *watch) OnDrop(env *Env, p *packet.Packet, why Reason) {
 	w.observe(trace.Drop, env, p, why.Word())
 }

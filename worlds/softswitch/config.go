@@ -72,8 +72,8 @@ type Schemes struct {
 	Schedulers []tm.Scheme
 }
 
-// own are the schemes with the bridge's own forwarding. Those that do not fit stay known,
-// to say why.
+// own returns the schemes with the bridge's own forwarding. Those that need a network stay, so
+// that the error can say why.
 func (s Schemes) own() Schemes {
 	s.Programs = slices.Clone(s.Programs)
 	for i := range s.Programs {
@@ -162,7 +162,7 @@ func (d *decoder) decode(root *document.Node) {
 	}
 }
 
-// users reads who is told apart.
+// users reads whose addresses are users', and how many have room.
 func (d *decoder) users(t *document.Node) {
 	c := d.c
 	c.Users = 4096
@@ -294,7 +294,7 @@ func (d *decoder) fit() (names []string) {
 	return names
 }
 
-// try builds the programs once, for what only they can tell.
+// try builds the programs once, for the errors that only they can find.
 func (d *decoder) try() {
 	c := d.c
 	u := newUsers(1, 0)

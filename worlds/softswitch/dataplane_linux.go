@@ -17,7 +17,7 @@ import (
 	"weir/worlds/lab"
 )
 
-// order is what the supervisor tells the data plane: a line of JSON.
+// order is a message of the supervisor to the data plane: a line of JSON.
 type order struct {
 	Do   string // begin, reload, publish, stop
 	File string
@@ -42,7 +42,7 @@ const (
 	doStop    = "stop"
 )
 
-// answer is what the data plane tells the supervisor.
+// answer is a message of the data plane to the supervisor.
 type answer struct {
 	Is    string // begun, reloaded, refused, note, stopped
 	Text  string
@@ -65,7 +65,7 @@ func ringConfig(name string, maxFrame int) ring.Config {
 		Promiscuous: true}
 }
 
-// memoryLimit is when the data plane collects garbage all the same: it makes hardly any.
+// memoryLimit is the size at which the data plane collects garbage after all; it makes hardly any.
 const memoryLimit = 512 << 20
 
 // drainFor is for how long frames that wait may leave when the switch stops.
@@ -92,9 +92,9 @@ type loop struct {
 	stop    atomic.Bool
 }
 
-// Serve is the process of the data plane: it is told by the supervisor on control which
-// sockets it has, carries frames until it is told to stop or control ends, and answers on
-// out. It needs no capability and never gives its thread back.
+// Serve is the process of the data plane. The supervisor's first order on control names its
+// sockets; it carries frames until an order stops it or control ends, and answers on out. It
+// needs no capability and never releases its thread.
 func Serve(known Schemes, control io.Reader, out io.Writer) error {
 	lines := bufio.NewReaderSize(control, 1<<16)
 	first, err := nextOrder(lines)
@@ -155,8 +155,8 @@ func nextOrder(lines *bufio.Reader) (o order, err error) {
 	return o, json.Unmarshal(line, &o)
 }
 
-// listen takes orders, off the thread of the data plane: it decodes and leaves there what
-// is to be done.
+// listen receives orders in a goroutine of its own, decodes them, and leaves them for the data
+// plane's thread.
 func (l *loop) listen(known Schemes, lines *bufio.Reader) {
 	for {
 		o, err := nextOrder(lines)
@@ -167,7 +167,7 @@ func (l *loop) listen(known Schemes, lines *bufio.Reader) {
 			l.publish.Store(true)
 		case o.Do == doReload:
 			c, err := Decode(known, o.File, o.Data)
-			if err != nil { // the supervisor has read it before
+			if err != nil { // the supervisor has decoded it before
 				continue
 			}
 			l.next.Store(c)
@@ -191,7 +191,7 @@ func (l *loop) run() error {
 			case !errors.Is(err, unix.ENETDOWN):
 				return fmt.Errorf("data plane: %w", err)
 			}
-			if !l.down { // what it is about is said once
+			if !l.down { // it is reported once
 				l.down = true
 				l.out.Encode(answer{Is: isNote, Text: fmt.Sprintf("the interface of a port is down: %v", err)})
 			}
@@ -220,7 +220,7 @@ func (l *loop) run() error {
 	}
 }
 
-// reload goes over to another configuration, between two packets.
+// reload changes to another configuration between two packets.
 func (l *loop) reload(c *Config) {
 	refuse := func(err error) { l.out.Encode(answer{Is: isRefused, Text: err.Error()}) }
 	if err := l.config.Keeps(c); err != nil {
@@ -283,7 +283,7 @@ func (l *loop) write() {
 	p.sequence.Add(1)
 }
 
-// openSockets opens a port's socket for the data plane.
+// openSocket opens a port's socket for the data plane.
 func openSocket(name string, maxFrame int) (*ring.Socket, error) {
 	return ring.Open(ringConfig(name, maxFrame))
 }

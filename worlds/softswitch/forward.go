@@ -7,17 +7,17 @@ import (
 	"weir/core/unit"
 )
 
-// Bounds of what a bridge remembers (IEEE 802.1Q table 8-6: 300 s).
+// Bounds of the addresses that a bridge learns (IEEE 802.1Q table 8-6: 300 s).
 const (
 	ageing  = 300 * unit.Second
 	macSets = 512 // of `ways` addresses
 )
 
-// forward is the program "forward" of a bridge. Of two ports, what comes in at one leaves
-// by the other, whatever its addresses. More ports learn: a frame leaves by the port behind
-// which its destination was seen, in its VLAN, and else by all ports but its own. Nothing
-// is kept from being forwarded, not even what bridges keep (BPDU, LLDP, pause frames), and
-// there is no spanning tree.
+// forward is the program "forward" of a bridge. With two ports, what comes in at one leaves by
+// the other, whatever its addresses. With more it learns: a frame leaves by the port behind
+// which its destination was seen, in its VLAN, and otherwise by all ports but its own. It
+// forwards everything, even what bridges keep to themselves (BPDU, LLDP, pause frames), and has
+// no spanning tree.
 type forward struct {
 	ports int
 	table []station // nil for two ports
@@ -74,7 +74,7 @@ func (f *forward) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		vlan = uint64(be.Uint16(p.Data[typeAt+2:]) & 0xfff)
 	}
 	to, from := address(p.Data, vlan), address(p.Data[6:], vlan)
-	if p.Data[6]&1 == 0 { // no group sends
+	if p.Data[6]&1 == 0 { // a group address sends nothing
 		f.learn(env.Now(), from, m.In)
 	}
 	if p.Data[0]&1 == 0 {

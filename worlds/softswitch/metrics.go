@@ -12,7 +12,7 @@ import (
 	"weir/core/dataplane"
 )
 
-// collector makes metrics of counters, when they are asked for.
+// collector turns counters into metrics when it is scraped.
 type collector struct {
 	version string
 	config  func() *Config
@@ -122,8 +122,8 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.samples(&n, to)
 }
 
-// samples sends what programs show. What the file names no longer, or not yet, waits for the
-// next time: data plane and supervisor go over to a new file one after the other.
+// samples sends the metrics of programs. Those that the file does not name, no longer or not yet,
+// are left out of this scrape: at a reload data plane and supervisor change one after the other.
 func (c *collector) samples(n *Counters, to chan<- prometheus.Metric) {
 	config := c.config()
 	known := map[string]dataplane.Metric{}
@@ -164,7 +164,7 @@ func (c *collector) samples(n *Counters, to chan<- prometheus.Metric) {
 	}
 }
 
-// handler serves metrics at /metrics, as OpenMetrics for who asks for that.
+// handler serves metrics at /metrics, as OpenMetrics where the client asks for it.
 func (c *collector) handler() (http.Handler, error) {
 	r := prometheus.NewRegistry()
 	if err := r.Register(c); err != nil {

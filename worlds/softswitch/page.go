@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// limits are the upper bounds of the classes of lateness that metrics show.
+// limits are the upper bounds of the histogram of lateness.
 var limits = [...]unit.Time{
 	10 * unit.Microsecond, 20 * unit.Microsecond, 50 * unit.Microsecond, 100 * unit.Microsecond, 200 * unit.Microsecond,
 	500 * unit.Microsecond,
@@ -16,20 +16,20 @@ var limits = [...]unit.Time{
 	50 * unit.Millisecond, 100 * unit.Millisecond,
 }
 
-// Bounds of what programs show: so many samples in all, with names and labels so long.
+// Bounds of what programs show: samples in all, characters of a name or label.
 const (
 	mostSamples = 256
 	longestText = 80
 )
 
-// Counters are what the data plane has counted since its start, at one time.
+// Counters is a snapshot of what the data plane has counted since its start.
 type Counters struct {
 	At      unit.Time // since its start
 	Reloads uint64
 	Ports   [mostPorts]PortCounters
-	Drops   [dataplane.Reasons]uint64 // of all frames, also of those that had no way
+	Drops   [dataplane.Reasons]uint64 // of all frames, also of those without a route
 	Unsent  uint64                    // frames that an interface did not take
-	Unmade  uint64                    // packets of programs that no frame can say
+	Unmade  uint64                    // packets of programs that no frame can carry
 	Runts   uint64                    // frames without a whole Ethernet header
 	Waiting uint64                    // frames in the switch
 	Stall   unit.Time
@@ -61,19 +61,19 @@ type Sample struct {
 	Value float64
 }
 
-// Text is a short string that lies where it is.
+// Text is a short string without a pointer, as shared memory needs.
 type Text struct {
 	Bytes  [longestText]byte
 	Length uint8
 }
 
-// set copies b, as far as there is room.
+// set copies b, cut to the room that there is.
 func (t *Text) set(b []byte) { t.Length = uint8(copy(t.Bytes[:], b)) }
 
 func (t *Text) String() string { return string(t.Bytes[:min(t.Length, longestText)]) }
 
-// page is the memory that data plane and supervisor share. The data plane writes; sequence
-// is odd meanwhile.
+// page is the memory that data plane and supervisor share. The data plane writes it; sequence is
+// odd while it does.
 type page struct {
 	sequence atomic.Uint64
 	counters Counters
@@ -85,14 +85,14 @@ const pageBytes = (unsafe.Sizeof(page{}) + 4095) &^ 4095
 // pageIn is the page in shared memory.
 func pageIn(memory []byte) *page { return (*page)(unsafe.Pointer(&memory[0])) }
 
-// read copies the counters; false: they were written meanwhile.
+// read copies the counters. It returns false if they were written meanwhile.
 func (p *page) read(c *Counters) (sequence uint64, ok bool) {
 	before := p.sequence.Load()
 	*c = p.counters
 	return before, before%2 == 0 && p.sequence.Load() == before
 }
 
-// sampler takes the samples of programs for the page. It makes no garbage.
+// sampler copies samples of programs into the page, without garbage.
 type sampler struct {
 	room  [mostSamples]dataplane.Sample
 	label [2 * longestText]byte
@@ -104,7 +104,7 @@ func (s *sampler) take(now unit.Time, r *running, c *Counters) {
 		return
 	}
 	room := s.room[:mostSamples-c.Samples]
-	clear(room) // what lies there is another program's
+	clear(room) // of the samples of the program before
 	n := r.metered.Sample(now, room)
 	for i := range room[:max(0, min(n, len(room)))] {
 		x := &room[i]

@@ -10,7 +10,7 @@ import (
 	"weir/internal/switchfile"
 )
 
-// running is a program with what it was made of.
+// running is a program with what it was built from.
 type running struct {
 	dataplane.Program
 	name  string // the scheme's
@@ -37,13 +37,13 @@ func newRunning(site *dataplane.Site, w *switchfile.Program) (running, error) {
 	return r, nil
 }
 
-// same tells whether the program would be made again of that.
+// same tells whether building it again from that would give the same program.
 func (r *running) same(text string, lines []dataplane.Line) bool {
 	return r.text == text && slices.Equal(r.lines, lines)
 }
 
-// adopt has the program take over the state of was, if it can, and says what became of that:
-// nothing if it goes on as if nothing had changed.
+// adopt has the program take over the state of was, if it can. The note for the log says what
+// became of that state; it is empty if nothing was lost and the parameters are the same.
 func (r *running) adopt(now unit.Time, was *running) (note string) {
 	var kept string
 	var lost []string
@@ -76,7 +76,7 @@ func programs(list []running) (all []dataplane.Program) {
 	return all
 }
 
-// forget tells programs that a number has another user.
+// forget has programs drop the state of an address whose number goes to another.
 func forget(list []running, a packet.Addr) {
 	for _, p := range list {
 		if x, ok := p.Program.(dataplane.Forgetter); ok {
@@ -93,9 +93,9 @@ func behind(c *Config) packet.PortID {
 	return packet.PortID(c.Behind)
 }
 
-// succeed makes a list of programs out of those that run: what would be the same goes on as
-// it is, what can keeps the state of its predecessor, and what is left begins anew. notes say
-// what was lost.
+// succeed builds the programs that are wanted next to those that run: one that would be the same
+// continues, another takes over its predecessor's state if it can (dataplane.Adopter), and the
+// rest start afresh. The notes, for the log, say what was kept and lost.
 func succeed(now unit.Time, site *dataplane.Site, was []running, want []switchfile.Program) (list []running,
 	notes []string, err error) {
 	for _, w := range want {

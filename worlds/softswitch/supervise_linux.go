@@ -21,12 +21,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supervisor has the data plane's process, the metrics and the signals.
+// supervisor owns the data plane's process, serves metrics and handles signals.
 type supervisor struct {
 	known   Schemes
 	signals chan os.Signal
 	state   state
-	next    *Config // that the data plane was told to go over to
+	next    *Config // of the reload under way
 	config  atomic.Pointer[Config]
 	refused atomic.Uint64
 	page    *page
@@ -37,7 +37,7 @@ type supervisor struct {
 	log     io.Writer
 }
 
-// tail keeps the last of what a process says.
+// tail keeps the end of a process's output.
 type tail struct{ bytes.Buffer }
 
 func (t *tail) Write(b []byte) (int, error) {
@@ -117,7 +117,7 @@ func (s *supervisor) inherit(descriptor int) error {
 	return nil
 }
 
-// watch passes signals and answers on until the data plane has ended, or has to be killed.
+// watch handles signals and answers until the data plane has ended, or has to be killed.
 func (s *supervisor) watch(answers chan answer, ended chan error, stdout io.Writer) error {
 	var deadline <-chan time.Time
 	for {
@@ -181,8 +181,8 @@ func list(notes []string) string {
 	return ": " + strings.Join(notes, "; ")
 }
 
-// start starts the data plane and waits until it has its sockets. ended is told once when
-// it has ended.
+// start starts the data plane and waits until it has its sockets. ended gets one value, when the
+// process has ended.
 func (s *supervisor) start(command []string) (answers chan answer, ended chan error, err error) {
 	fd, err := unix.MemfdCreate("weir switch counters", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -258,11 +258,11 @@ func (s *supervisor) start(command []string) (answers chan answer, ended chan er
 	return nil, nil, errors.New("the data plane does not begin")
 }
 
-// order tells the data plane something.
+// order sends an order to the data plane.
 func (s *supervisor) order(o order) {
 	<-s.turn
 	defer func() { s.turn <- struct{}{} }()
-	json.NewEncoder(s.control).Encode(o) // if it cannot be told, it has ended, which is said elsewhere
+	json.NewEncoder(s.control).Encode(o) // a failure means that it has ended, which is reported elsewhere
 }
 
 // kill ends the data plane at once.

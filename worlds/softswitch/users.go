@@ -7,19 +7,19 @@ import (
 	"weir/core/unit"
 )
 
-// ways is how many places an address can have in a table; of these it takes that which
-// nobody has had for the longest time. So look-ups are bounded, and nothing is ever full.
+// ways is the associativity of a table of addresses: an address may be in so many places, and a
+// new one takes the place that has been idle longest. Look-ups are bounded, and a table is never
+// full.
 const ways = 8
 
-// users gives the addresses of users numbers of a book, as they come. There are so many
-// and no more: who comes when there is no room takes the number of who was not seen for
-// the longest time.
+// users numbers the addresses of users as they appear. The book has a fixed size: an address for
+// which there is no room gets the number of the one that has been idle longest.
 type users struct {
 	book   *packet.Book
 	slots  []slot
 	mask   uint64
 	seed   uint64
-	forget func(packet.Addr) // a number goes to somebody else
+	forget func(packet.Addr) // called when a number goes to another address
 
 	known, forgotten uint64
 }
@@ -29,8 +29,8 @@ type slot struct {
 	lastSeen unit.Time
 }
 
-// newUsers makes a table in which most addresses have room, and its book. The seed keeps
-// others from choosing addresses that meet.
+// newUsers returns a table with room for most addresses, and its book. The seed keeps attackers
+// from choosing addresses that collide.
 func newUsers(most int, seed uint64) *users {
 	n := ways
 	for n < 2*most {
@@ -44,7 +44,7 @@ func newUsers(most int, seed uint64) *users {
 	return u
 }
 
-// number returns that of an address, which is now seen.
+// number returns the number of an address, and notes that it was seen now.
 func (u *users) number(now unit.Time, a netip.Addr) packet.Addr {
 	b := a.As16()
 	first := mix(be.Uint64(b[:8])^u.seed, be.Uint64(b[8:])) & u.mask * ways
@@ -79,7 +79,7 @@ func (u *users) number(now unit.Time, a netip.Addr) packet.Addr {
 	return n
 }
 
-// mix brings every bit of a and b to every bit of what it returns.
+// mix hashes a and b: every bit of the result depends on every bit of them.
 func mix(a, b uint64) uint64 {
 	h := (a ^ a>>32) * 0x9e3779b97f4a7c15
 	h ^= b
