@@ -34,25 +34,29 @@ func TestBoundedWindow(t *testing.T) {
 		{0, 100 * unit.Gbps, 12240 * unit.Nanosecond, true, 153},               // not paced: the line's rate
 		{100 * unit.Gbps, 100 * unit.Gbps, 12241 * unit.Nanosecond, true, 154}, // 153012 B
 	} {
-		f := path(c.line, c.rtt)
-		inner := none.New(path(0, 0), none.Config{Rate: c.rate})
-		b, err := cc.NewBoundedWindow(inner, f, c.variable)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := b.Decision(); d.Window != c.packets*1000 || d.Rate != c.rate || d.NextTimer != unit.Never {
-			t.Errorf("%v of %v, %v, variable %v: %+v, want %d packets", c.rate, c.line, c.rtt, c.variable, d, c.packets)
-		}
+		t.Run(fmt.Sprint(c.rate), func(t *testing.T) {
+			f := path(c.line, c.rtt)
+			inner := none.New(path(0, 0), none.Config{Rate: c.rate})
+			b, err := cc.NewBoundedWindow(inner, f, c.variable)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := b.Decision(); d.Window != c.packets*1000 || d.Rate != c.rate || d.NextTimer != unit.Never {
+				t.Errorf("%v of %v, %v, variable %v: %+v, want %d packets", c.rate, c.line, c.rtt, c.variable, d, c.packets)
+			}
+		})
 	}
 	for _, f := range []cc.Flow{path(0, unit.Microsecond), path(unit.Gbps, 0), {Path: cc.Path{LineRate: 1, BaseRTT: 1}}} {
-		bound := cc.RateConfig{Window: cc.BDPWindow}
-		if _, err := bound.Bound(none.New(f, none.Config{}), f); err == nil {
-			t.Errorf("a bandwidth-delay product of %v and %v is known", f.LineRate, f.BaseRTT)
-		}
-		bound.Window = cc.NoWindow
-		if _, err := bound.Bound(none.New(f, none.Config{}), f); err != nil {
-			t.Error(err)
-		}
+		t.Run(fmt.Sprint(f), func(t *testing.T) {
+			bound := cc.RateConfig{Window: cc.BDPWindow}
+			if _, err := bound.Bound(none.New(f, none.Config{}), f); err == nil {
+				t.Errorf("a bandwidth-delay product of %v and %v is known", f.LineRate, f.BaseRTT)
+			}
+			bound.Window = cc.NoWindow
+			if _, err := bound.Bound(none.New(f, none.Config{}), f); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	b, err := cc.NewBoundedWindow(none.New(path(0, 0), none.Config{Packets: 3}), path(100*unit.Gbps, 12*unit.Microsecond),
 		false)

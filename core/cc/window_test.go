@@ -28,13 +28,15 @@ func TestIdle(t *testing.T) {
 // What is acknowledged is not lost when the increase is slow.
 func TestIncrease(t *testing.T) {
 	for _, every := range []float64{1, 2.5, 7, 100} {
-		w := cc.NewWindow(cc.Flow{MSS: 1000, InitialWindow: 10})
-		for i := range 1000 {
-			w.Increase(every, i%3)
-		}
-		if want := 10 + 999/every; float64(w.Packets) > want || float64(w.Packets) < want-1 {
-			t.Errorf("999 packets, one more for every %g: %d, want %.1f", every, w.Packets, want)
-		}
+		t.Run(fmt.Sprint(every), func(t *testing.T) {
+			w := cc.NewWindow(cc.Flow{MSS: 1000, InitialWindow: 10})
+			for i := range 1000 {
+				w.Increase(every, i%3)
+			}
+			if want := 10 + 999/every; float64(w.Packets) > want || float64(w.Packets) < want-1 {
+				t.Errorf("999 packets, one more for every %g: %d, want %.1f", every, w.Packets, want)
+			}
+		})
 	}
 }
 

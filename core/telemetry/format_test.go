@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"encoding/hex"
+	"fmt"
 	"testing"
 
 	"weir/core/packet"
@@ -105,44 +106,46 @@ func TestInFullGolden(t *testing.T) {
 // congested switch makes room. Where the framing has telemetry already nothing grows.
 func TestIfCongested(t *testing.T) {
 	for _, counted := range []bool{false, true} {
-		for _, profile := range []string{"hpcc", "int-md"} {
-			f := newFormat(t, profile)
-			f.Counted, f.T, f.Load = counted, unit.Microsecond, 0.8
-			p := &packet.Packet{Size: 1000}
-			f.Ask(p, HopRecords, true)
-			if f.Bytes(p) != 8 || f.Wants(p) != WantsIf {
-				t.Errorf("%d bytes, wants %d", f.Bytes(p), f.Wants(p))
-			}
-			p.Size += 8
-			q := *p
-			if f.Answer(&q); true {
+		t.Run(fmt.Sprint(counted), func(t *testing.T) {
+			for _, profile := range []string{"hpcc", "int-md"} {
+				f := newFormat(t, profile)
+				f.Counted, f.T, f.Load = counted, unit.Microsecond, 0.8
+				p := &packet.Packet{Size: 1000}
+				f.Ask(p, HopRecords, true)
+				if f.Bytes(p) != 8 || f.Wants(p) != WantsIf {
+					t.Errorf("%d bytes, wants %d", f.Bytes(p), f.Wants(p))
+				}
+				p.Size += 8
+				q := *p
+				if f.Answer(&q); true {
+					var r Records
+					if what, load := f.Read(&q, &r); what != Uncongested || load != 0.8 {
+						t.Errorf("no hop was congested: %d, %v", what, load)
+					}
+				}
+				if !f.Push(p, someHop(3)) || f.Wants(p) != WantsIf {
+					t.Errorf("the second congested switch: wants %d", f.Wants(p))
+				}
+				want := int32(1008)
+				if !counted && profile == "hpcc" {
+					want = 1048 // 2 + 2 + 2 + 42
+				} else if !counted {
+					want = 1008 + 44
+				}
+				if p.Size != want {
+					t.Errorf("%s: %d bytes, want %d", profile, p.Size, want)
+				}
+				f.Push(p, someHop(5))
+				f.Answer(p)
 				var r Records
-				if what, load := f.Read(&q, &r); what != Uncongested || load != 0.8 {
-					t.Errorf("no hop was congested: %d, %v", what, load)
+				if what, _ := f.Read(p, &r); what != Recorded || r.Len() != 2 || r.Path() != 3^5 {
+					t.Errorf("%s: %d, %d hops, path %d", profile, what, r.Len(), r.Path())
+				}
+				if _, ok := p.Extension(IfCongested &^ Asked); ok {
+					t.Error("the indication is left in the answer")
 				}
 			}
-			if !f.Push(p, someHop(3)) || f.Wants(p) != WantsIf {
-				t.Errorf("the second congested switch: wants %d", f.Wants(p))
-			}
-			want := int32(1008)
-			if !counted && profile == "hpcc" {
-				want = 1048 // 2 + 2 + 2 + 42
-			} else if !counted {
-				want = 1008 + 44
-			}
-			if p.Size != want {
-				t.Errorf("%s: %d bytes, want %d", profile, p.Size, want)
-			}
-			f.Push(p, someHop(5))
-			f.Answer(p)
-			var r Records
-			if what, _ := f.Read(p, &r); what != Recorded || r.Len() != 2 || r.Path() != 3^5 {
-				t.Errorf("%s: %d, %d hops, path %d", profile, what, r.Len(), r.Path())
-			}
-			if _, ok := p.Extension(IfCongested &^ Asked); ok {
-				t.Error("the indication is left in the answer")
-			}
-		}
+		})
 	}
 }
 
@@ -200,18 +203,20 @@ func TestFormatRates(t *testing.T) {
 
 func TestFormatAllocatesNothing(t *testing.T) {
 	for _, name := range []string{"hpcc", "int-md"} {
-		f := newFormat(t, name)
-		p, r, h := &packet.Packet{}, &Records{}, someHop(1)
-		if n := testing.AllocsPerRun(100, func() {
-			p.ClearExtensions()
-			f.Ask(p, HopRecords, false)
-			f.Push(p, h)
-			f.Push(p, h)
-			f.Answer(p)
-			f.Read(p, r)
-		}); n != 0 {
-			t.Errorf("%s: %g allocations", name, n)
-		}
+		t.Run(name, func(t *testing.T) {
+			f := newFormat(t, name)
+			p, r, h := &packet.Packet{}, &Records{}, someHop(1)
+			if n := testing.AllocsPerRun(100, func() {
+				p.ClearExtensions()
+				f.Ask(p, HopRecords, false)
+				f.Push(p, h)
+				f.Push(p, h)
+				f.Answer(p)
+				f.Read(p, r)
+			}); n != 0 {
+				t.Errorf("%s: %g allocations", name, n)
+			}
+		})
 	}
 }
 

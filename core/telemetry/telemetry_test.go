@@ -189,9 +189,11 @@ func TestMoreHopsThanFit(t *testing.T) {
 
 func TestHPCCErrors(t *testing.T) {
 	for _, multi := range []int64{0, -1, 1<<16 + 1} {
-		if _, err := NewHPCC(multi); err == nil {
-			t.Errorf("a multiplier of %d is taken", multi)
-		}
+		t.Run(fmt.Sprint(multi), func(t *testing.T) {
+			if _, err := NewHPCC(multi); err == nil {
+				t.Errorf("a multiplier of %d is taken", multi)
+			}
+		})
 	}
 	f := format(t, 1)
 	b := make([]byte, HPCCBytes)
@@ -283,12 +285,14 @@ func TestDelta(t *testing.T) {
 		{0, 11 * ms, 0, 1280, 11 * ms, 11 * ms, 1280, true, "a format that does not wrap", Span{}, g, g},
 		{5 * us, 1 * us, 0, 0, 11 * ms, -4 * us, 0, true, "back, in a format that does not wrap", Span{}, g, g},
 	} {
-		old, new := Hop{Time: c.old, TxBytes: c.oldBytes, Rate: c.oldRate}, Hop{Time: c.new, TxBytes: c.bytes,
-			Rate: c.newRate}
-		dt, n, ok := c.span.Delta(&old, &new, c.elapsed)
-		if dt != c.dt || n != c.delta || ok != c.ok {
-			t.Errorf("%s: %v, %d, %v; want %v, %d, %v", c.why, dt, n, ok, c.dt, c.delta, c.ok)
-		}
+		t.Run(c.why, func(t *testing.T) {
+			old, new := Hop{Time: c.old, TxBytes: c.oldBytes, Rate: c.oldRate}, Hop{Time: c.new, TxBytes: c.bytes,
+				Rate: c.newRate}
+			dt, n, ok := c.span.Delta(&old, &new, c.elapsed)
+			if dt != c.dt || n != c.delta || ok != c.ok {
+				t.Errorf("%s: %v, %d, %v; want %v, %d, %v", c.why, dt, n, ok, c.dt, c.delta, c.ok)
+			}
+		})
 	}
 }
 
@@ -363,12 +367,14 @@ func TestWrappedTwice(t *testing.T) {
 	f := format(t, 1)
 	u := Unwrapper{Span: f.Span()}
 	for i, at := range []unit.Time{0, 5 * ms, 16 * ms, 17 * ms} {
-		var r Records
-		r.Append(&Hop{Time: at, TxBytes: uint64(at / 10000), Rate: 100 * unit.Gbps})
-		u.Unwrap(at, &r)
-		if restart := r.At(0).Flags&Restart != 0; restart != (i == 0 || i == 2) {
-			t.Errorf("at %v: restart %v", at, restart)
-		}
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			var r Records
+			r.Append(&Hop{Time: at, TxBytes: uint64(at / 10000), Rate: 100 * unit.Gbps})
+			u.Unwrap(at, &r)
+			if restart := r.At(0).Flags&Restart != 0; restart != (i == 0 || i == 2) {
+				t.Errorf("at %v: restart %v", at, restart)
+			}
+		})
 	}
 }
 
@@ -383,19 +389,21 @@ func TestProfiles(t *testing.T) {
 		{"ifa", [4]int32{8, 40, 168, 1000}},
 		{"relative", [4]int32{2, 2, 2, 2}},
 	} {
-		p, ok := FindProfile(c.name)
-		if !ok {
-			t.Errorf("there is no %s", c.name)
-			continue
-		}
-		for i, hops := range []int{0, 1, 5, 100} {
-			if got := p.Bytes(hops); got != c.want[i] {
-				t.Errorf("%s, %d hops: %d bytes, want %d", c.name, hops, got, c.want[i])
+		t.Run(c.name, func(t *testing.T) {
+			p, ok := FindProfile(c.name)
+			if !ok {
+				t.Errorf("there is no %s", c.name)
+				return
 			}
-		}
-		if p.Source == "" || p.Align < 1 || p.Bytes(-1) != p.Bytes(0) {
-			t.Errorf("%+v", p)
-		}
+			for i, hops := range []int{0, 1, 5, 100} {
+				if got := p.Bytes(hops); got != c.want[i] {
+					t.Errorf("%s, %d hops: %d bytes, want %d", c.name, hops, got, c.want[i])
+				}
+			}
+			if p.Source == "" || p.Align < 1 || p.Bytes(-1) != p.Bytes(0) {
+				t.Errorf("%+v", p)
+			}
+		})
 	}
 	if p, _ := FindProfile("ifa"); p.Lacks == "" {
 		t.Error("IFA 2.0 has no txBytes")
@@ -450,23 +458,29 @@ func TestPINTGolden(t *testing.T) {
 		code uint16
 		want float64
 	}{{0, 1. / 512}, {1, 1.05 / 512}, {127, 0.9587}, {128, 1.0066}, {255, 494.31}, {999, 494.31}} {
-		if got := p.Decode(c.code); math.Abs(got-c.want) > 5e-4*c.want {
-			t.Errorf("code %d is %v, want %v", c.code, got, c.want)
-		}
+		t.Run(fmt.Sprint(c.code), func(t *testing.T) {
+			if got := p.Decode(c.code); math.Abs(got-c.want) > 5e-4*c.want {
+				t.Errorf("code %d is %v, want %v", c.code, got, c.want)
+			}
+		})
 	}
 	r := unit.NewRandom(1, "pint")
 	for _, c := range []struct {
 		u    float64
 		want uint16
 	}{{0, 0}, {-1, 0}, {1. / 512, 0}, {1e9, 255}, {math.Inf(1), 255}, {math.NaN(), 255}} {
-		if got := p.Encode(c.u, r); got != c.want {
-			t.Errorf("load %v has code %d, want %d", c.u, got, c.want)
-		}
+		t.Run(fmt.Sprint(c.u), func(t *testing.T) {
+			if got := p.Encode(c.u, r); got != c.want {
+				t.Errorf("load %v has code %d, want %d", c.u, got, c.want)
+			}
+		})
 	}
 	for _, base := range []float64{1, 0.5, 2.5, 1.0001, math.NaN()} {
-		if _, err := NewPINT(base); err == nil {
-			t.Errorf("base %v is taken", base)
-		}
+		t.Run(fmt.Sprint(base), func(t *testing.T) {
+			if _, err := NewPINT(base); err == nil {
+				t.Errorf("base %v is taken", base)
+			}
+		})
 	}
 }
 
@@ -476,18 +490,20 @@ func TestPINTUnbiased(t *testing.T) {
 	p, _ := NewPINT(1.05)
 	r := unit.NewRandom(2, "pint")
 	for _, u := range []float64{0.1, 0.5, 0.95, 1, 1.7, 20} {
-		sum, n := 0.0, 20000
-		for range n {
-			code := p.Encode(u, r)
-			sum += float64(code)
-			if got := p.Decode(code); got < u/1.05 || got > (u+1./512)*1.05 {
-				t.Fatalf("%v is read as %v", u, got)
+		t.Run(fmt.Sprint(u), func(t *testing.T) {
+			sum, n := 0.0, 20000
+			for range n {
+				code := p.Encode(u, r)
+				sum += float64(code)
+				if got := p.Decode(code); got < u/1.05 || got > (u+1./512)*1.05 {
+					t.Fatalf("%v is read as %v", u, got)
+				}
 			}
-		}
-		want := math.Log(math.Ceil(u*512)) / math.Log(1.05)
-		if got := sum / float64(n); math.Abs(got-want) > 0.02 {
-			t.Errorf("load %v: mean code %.3f, want %.3f", u, got, want)
-		}
+			want := math.Log(math.Ceil(u*512)) / math.Log(1.05)
+			if got := sum / float64(n); math.Abs(got-want) > 0.02 {
+				t.Errorf("load %v: mean code %.3f, want %.3f", u, got, want)
+			}
+		})
 	}
 }
 
@@ -508,14 +524,16 @@ func TestPortLoad(t *testing.T) {
 		queue unit.Bytes
 		want  float64
 	}{{80 * ns, 0, 1}, {160 * ns, 0, 0.5}, {80 * ns, 12500, 1.1}} {
-		l, now, u := PortLoad{}, unit.Time(0), 0.0
-		for range 5000 {
-			now += c.gap
-			u = l.Dequeue(now, 1000, c.queue, rate, base)
-		}
-		if math.Abs(u-c.want) > 1e-6 {
-			t.Errorf("%+v: %v", c, u)
-		}
+		t.Run(fmt.Sprint(c.gap), func(t *testing.T) {
+			l, now, u := PortLoad{}, unit.Time(0), 0.0
+			for range 5000 {
+				now += c.gap
+				u = l.Dequeue(now, 1000, c.queue, rate, base)
+			}
+			if math.Abs(u-c.want) > 1e-6 {
+				t.Errorf("%+v: %v", c, u)
+			}
+		})
 	}
 	if u := l.Dequeue(unit.Second, 1000, 0, 0, base); u < 0 {
 		t.Error("a port without a rate")

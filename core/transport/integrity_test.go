@@ -107,17 +107,19 @@ func TestForgedFeedback(t *testing.T) {
 		"another key's":    func(p *packet.Packet) { _, r := ends(t, flow, "guessed"); *p = *answer(r, 0) },
 		"the sender's own": func(p *packet.Packet) { p.SrcPort, p.DstPort = p.DstPort, p.SrcPort },
 	} {
-		x, r := ends(t, flow, "")
-		p := answer(r, 0)
-		forged := *p
-		change(&forged)
-		number, seen := x.seal.number, x.seal.bitmap
-		if x.Genuine(&forged) || x.seal.number != number || x.seal.bitmap != seen {
-			t.Errorf("%s: taken", name)
-		}
-		if !x.Genuine(p) {
-			t.Errorf("%s: the true one is refused afterwards", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			x, r := ends(t, flow, "")
+			p := answer(r, 0)
+			forged := *p
+			change(&forged)
+			number, seen := x.seal.number, x.seal.bitmap
+			if x.Genuine(&forged) || x.seal.number != number || x.seal.bitmap != seen {
+				t.Errorf("%s: taken", name)
+			}
+			if !x.Genuine(p) {
+				t.Errorf("%s: the true one is refused afterwards", name)
+			}
+		})
 	}
 }
 
@@ -217,11 +219,13 @@ func TestNoRoomForCode(t *testing.T) {
 
 func TestIntegrityErrors(t *testing.T) {
 	for _, bad := range []string{"signed", "Keyed"} {
-		a := Asking{When: AskPacket, Integrity: bad}
-		_, err1 := NewAsker(&Flow{}, a)
-		if _, err2 := NewAnswerer(&Flow{}, cc.Flow{}, a); err1 == nil || err2 == nil {
-			t.Errorf("%s: no error", bad)
-		}
+		t.Run(bad, func(t *testing.T) {
+			a := Asking{When: AskPacket, Integrity: bad}
+			_, err1 := NewAsker(&Flow{}, a)
+			if _, err2 := NewAnswerer(&Flow{}, cc.Flow{}, a); err1 == nil || err2 == nil {
+				t.Errorf("%s: no error", bad)
+			}
+		})
 	}
 	x, err := NewAsker(&Flow{}, Asking{})
 	if err != nil || !x.Genuine(&packet.Packet{}) {

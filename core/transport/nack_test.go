@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"fmt"
 	"testing"
 
 	"weir/core/cc"
@@ -16,9 +17,11 @@ func TestNackGate(t *testing.T) {
 	}{{5, 3, 0, true}, {6, 6, 0, false}, {1000, 900, 0, false}, {1000, 4, 995, false}, {1000, 900, 995, true},
 		{1994, 1994, 995, false},
 		{1995, 999, 995, false}, {1995, 1000, 995, true}, {1996, 1996, 1, true}} {
-		if got := g.Reduce(s.now, s.sent, s.rtt); got != s.want {
-			t.Errorf("at %d with a round trip of %d: %t", s.now, s.rtt, got)
-		}
+		t.Run(fmt.Sprint(s.now), func(t *testing.T) {
+			if got := g.Reduce(s.now, s.sent, s.rtt); got != s.want {
+				t.Errorf("at %d with a round trip of %d: %t", s.now, s.rtt, got)
+			}
+		})
 	}
 }
 
@@ -26,18 +29,20 @@ func TestNackGate(t *testing.T) {
 func TestWrapNacks(t *testing.T) {
 	f := cc.Flow{MSS: 1000, InitialWindow: 10, Path: cc.Path{BaseRTT: unit.Millisecond}}
 	for _, mode := range []string{NacksIgnored, NacksResend, NacksLoss, NacksSupply} {
-		inner := reno.New(f)
-		c, err := WrapNacks(mode, inner, f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if wrapped := c != cc.Controller(inner); wrapped != (mode == NacksSupply) {
-			t.Errorf("%s: wrapped %v", mode, wrapped)
-		}
-		c.OnNotice(0, cc.Notice{Kind: cc.NackNotice, Lost: 1000, Supply: 8 * unit.Mbps})
-		if rate := c.Decision().Rate; rate != map[bool]unit.Rate{true: 8 * unit.Mbps}[mode == NacksSupply] {
-			t.Errorf("%s: rate %v", mode, rate)
-		}
+		t.Run(mode, func(t *testing.T) {
+			inner := reno.New(f)
+			c, err := WrapNacks(mode, inner, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if wrapped := c != cc.Controller(inner); wrapped != (mode == NacksSupply) {
+				t.Errorf("%s: wrapped %v", mode, wrapped)
+			}
+			c.OnNotice(0, cc.Notice{Kind: cc.NackNotice, Lost: 1000, Supply: 8 * unit.Mbps})
+			if rate := c.Decision().Rate; rate != map[bool]unit.Rate{true: 8 * unit.Mbps}[mode == NacksSupply] {
+				t.Errorf("%s: rate %v", mode, rate)
+			}
+		})
 	}
 	if _, err := WrapNacks(NacksSupply, reno.New(f), cc.Flow{}); err == nil {
 		t.Error("a flow without packets is taken")

@@ -1,6 +1,7 @@
 package transport_test
 
 import (
+	"fmt"
 	"testing"
 
 	"weir/core/transport"
@@ -16,9 +17,11 @@ func TestRoundTrip(t *testing.T) {
 		{480 * us, 410 * us, 170 * us, 400 * us},
 		{330 * us, 400 * us, 147500 * unit.Nanosecond, 330 * us},
 	} {
-		r.Measure(step.rtt)
-		if want := (transport.RoundTrip{Smoothed: step.smoothed, Variation: step.variation, Min: step.min}); r != want {
-			t.Fatalf("after %v: %+v, want %+v", step.rtt, r, want)
-		}
+		t.Run(fmt.Sprint(step.rtt), func(t *testing.T) {
+			r.Measure(step.rtt)
+			if want := (transport.RoundTrip{Smoothed: step.smoothed, Variation: step.variation, Min: step.min}); r != want {
+				t.Fatalf("after %v: %+v, want %+v", step.rtt, r, want)
+			}
+		})
 	}
 }

@@ -28,32 +28,34 @@ func teller(t *testing.T, want telemetry.Want, average unit.Time, a Asking) (Ask
 func TestAsking(t *testing.T) {
 	for when, want := range map[string]int{AskPacket: 100, AskPackets: 25, AskRTT: 16, AskCongestion: 100, AskProbe: 0,
 		AskNever: 0} {
-		x, f, err := teller(t, telemetry.HopRecords, 13*us, Asking{When: when, Packets: 4})
-		if err != nil {
-			t.Fatal(err)
-		}
-		asked, probes := 0, 0
-		for i := range 100 {
-			now, srtt := unit.Time(i)*3*us, unit.Time(0)
-			if i > 10 {
-				srtt = 20 * us
+		t.Run(when, func(t *testing.T) {
+			x, f, err := teller(t, telemetry.HopRecords, 13*us, Asking{When: when, Packets: 4})
+			if err != nil {
+				t.Fatal(err)
 			}
-			p := &packet.Packet{}
-			x.Ask(now, p, srtt)
-			if f.Wants(p) != 0 {
-				asked++
-			}
-			if x.NextProbe(srtt) <= now {
-				probes++
-				x.Probe(now, p)
-				if f.Wants(p) != telemetry.WantsRecord {
-					t.Error("a probe does not ask")
+			asked, probes := 0, 0
+			for i := range 100 {
+				now, srtt := unit.Time(i)*3*us, unit.Time(0)
+				if i > 10 {
+					srtt = 20 * us
+				}
+				p := &packet.Packet{}
+				x.Ask(now, p, srtt)
+				if f.Wants(p) != 0 {
+					asked++
+				}
+				if x.NextProbe(srtt) <= now {
+					probes++
+					x.Probe(now, p)
+					if f.Wants(p) != telemetry.WantsRecord {
+						t.Error("a probe does not ask")
+					}
 				}
 			}
-		}
-		if asked != want || (probes > 0) != (when == AskProbe) || probes > 17 {
-			t.Errorf("%s: %d packets ask, want %d; %d probes", when, asked, want, probes)
-		}
+			if asked != want || (probes > 0) != (when == AskProbe) || probes > 17 {
+				t.Errorf("%s: %d packets ask, want %d; %d probes", when, asked, want, probes)
+			}
+		})
 	}
 }
 

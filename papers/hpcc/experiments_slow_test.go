@@ -13,12 +13,14 @@ import (
 // dropped, HPCC pauses nobody; windows shorten the queues of DCQCN and TIMELY.
 func TestFlowCompletionTimes(t *testing.T) {
 	for _, name := range []string{"websearch-50", "hadoop-50-incast"} {
-		o := experimenttest.CarryOut(t, library(), "hpcc/"+name, experiment.Options{Quick: true})
-		for _, c := range o.Claims {
-			if c.Verdict == experiment.Fails {
-				t.Errorf("%s: %s", c.ID, c.Measured)
+		t.Run(name, func(t *testing.T) {
+			o := experimenttest.CarryOut(t, library(), "hpcc/"+name, experiment.Options{Quick: true})
+			for _, c := range o.Claims {
+				if c.Verdict == experiment.Fails {
+					t.Errorf("%s: %s", c.ID, c.Measured)
+				}
 			}
-		}
+		})
 	}
 }
 

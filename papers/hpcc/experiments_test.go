@@ -44,15 +44,17 @@ func TestExperiments(t *testing.T) {
 	}
 	for _, name := range []string{"incast16", "incast16-reaction", "rates", "joins", "long-short", "incast-long",
 		"elephant-mice"} {
-		for _, c := range experimenttest.CarryOut(t, library(), "hpcc/"+name, experiment.Options{}).Claims {
-			want, ok := otherwise[c.ID]
-			if !ok {
-				want = experiment.Holds
+		t.Run(name, func(t *testing.T) {
+			for _, c := range experimenttest.CarryOut(t, library(), "hpcc/"+name, experiment.Options{}).Claims {
+				want, ok := otherwise[c.ID]
+				if !ok {
+					want = experiment.Holds
+				}
+				if c.Verdict != want {
+					t.Errorf("%s %s, want %s: %s", c.ID, c.Verdict, want, c.Measured)
+				}
 			}
-			if c.Verdict != want {
-				t.Errorf("%s %s, want %s: %s", c.ID, c.Verdict, want, c.Measured)
-			}
-		}
+		})
 	}
 }
 

@@ -48,25 +48,27 @@ func TestManySenders(t *testing.T) {
 func TestMoreThanN(t *testing.T) {
 	const every = 5 * us
 	for _, n := range []int{32, 8, 2} {
-		r := run(t, dumbbell(16, "ecmp, telemetry", fmt.Sprintf(`
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			r := run(t, dumbbell(16, "ecmp, telemetry", fmt.Sprintf(`
   - {name: flows, from: "left*", to: right0, transport: rdma, cc: {hpcc: {n: %d}}, start: 0s..20us}`, n)), watch(every))
-		sum := func(at unit.Time) (bytes int64) {
-			for _, w := range r.Watched[1:] {
-				bytes += w[at/every]
+			sum := func(at unit.Time) (bytes int64) {
+				for _, w := range r.Watched[1:] {
+					bytes += w[at/every]
+				}
+				return bytes
 			}
-			return bytes
-		}
-		rate := float64(sum(6*ms-every)-sum(ms)) * 8 / (5*ms - every).Seconds() / 100e9 / payloadShare
-		early, late := percentile(r.Watched[0][ms/every:3*ms/every], 95), percentile(r.Watched[0][4*ms/every:], 95)
-		t.Logf("N = %d: %.3f of the link, queue %d B, then %d B", n, rate, early, late)
-		if rate < 0.94 || rate > 1.001 || n < 16 && rate < 0.97 {
-			t.Errorf("N = %d: 16 flows have %.3f of the link", n, rate)
-		}
-		// In the fixed point U is eta + 16·W_ai/(B·T), the queue what of it is above 1.
-		most := int64(max(0, 0.95+16*0.05/float64(n)-1)*82_000) + 12_000
-		if early > most || late > most {
-			t.Errorf("N = %d: a queue of %d B, then %d B; more than %d B", n, early, late, most)
-		}
+			rate := float64(sum(6*ms-every)-sum(ms)) * 8 / (5*ms - every).Seconds() / 100e9 / payloadShare
+			early, late := percentile(r.Watched[0][ms/every:3*ms/every], 95), percentile(r.Watched[0][4*ms/every:], 95)
+			t.Logf("N = %d: %.3f of the link, queue %d B, then %d B", n, rate, early, late)
+			if rate < 0.94 || rate > 1.001 || n < 16 && rate < 0.97 {
+				t.Errorf("N = %d: 16 flows have %.3f of the link", n, rate)
+			}
+			// In the fixed point U is eta + 16·W_ai/(B·T), the queue what of it is above 1.
+			most := int64(max(0, 0.95+16*0.05/float64(n)-1)*82_000) + 12_000
+			if early > most || late > most {
+				t.Errorf("N = %d: a queue of %d B, then %d B; more than %d B", n, early, late, most)
+			}
+		})
 	}
 }
 

@@ -120,29 +120,31 @@ const payloadShare = 1000.0 / 1090
 // few packets at its 95th percentile, and each has its half within 10 %.
 func TestTwoFlowsConverge(t *testing.T) {
 	for _, transport := range []string{"rdma", "udp_controlled"} {
-		const every = 10 * us
-		r := run(t, dumbbell(2, "ecmp, telemetry", fmt.Sprintf(`
+		t.Run(transport, func(t *testing.T) {
+			const every = 10 * us
+			r := run(t, dumbbell(2, "ecmp, telemetry", fmt.Sprintf(`
   - {name: one, from: left0, to: right0, transport: %s, cc: {hpcc: {w_ai: 150 B}}, start: 0s}
   - {name: two, from: left1, to: right1, transport: %s, cc: {hpcc: {w_ai: 150 B}}, start: 1ms}`, transport, transport)),
-			watch(every))
-		rate := func(flow int, from, to unit.Time) float64 {
-			w := r.Watched[1+flow]
-			return float64(w[to/every]-w[from/every]) * 8 / (to - from).Seconds() / 100e9 / payloadShare
-		}
-		if alone := rate(0, 200*us, ms); alone < 0.92 || alone > 0.98 {
-			t.Errorf("%s: alone, a flow has %.3f of the link", transport, alone)
-		}
-		if both := rate(0, 1070*us, 1300*us) + rate(1, 1070*us, 1300*us); both < 0.92 || both > 0.98 {
-			t.Errorf("%s: 10 T after the second has begun, they have %.3f of the link", transport, both)
-		}
-		if q := percentile(r.Watched[0][1140*us/every:], 95); q > 12_000 {
-			t.Errorf("%s: after 20 T the queue is %d B", transport, q)
-		}
-		for flow := range 2 {
-			if x := rate(flow, 2*ms, 5*ms); x < 0.475*0.9 || x > 0.475*1.1 {
-				t.Errorf("%s: flow %d has %.3f of the link", transport, flow, x)
+				watch(every))
+			rate := func(flow int, from, to unit.Time) float64 {
+				w := r.Watched[1+flow]
+				return float64(w[to/every]-w[from/every]) * 8 / (to - from).Seconds() / 100e9 / payloadShare
 			}
-		}
+			if alone := rate(0, 200*us, ms); alone < 0.92 || alone > 0.98 {
+				t.Errorf("%s: alone, a flow has %.3f of the link", transport, alone)
+			}
+			if both := rate(0, 1070*us, 1300*us) + rate(1, 1070*us, 1300*us); both < 0.92 || both > 0.98 {
+				t.Errorf("%s: 10 T after the second has begun, they have %.3f of the link", transport, both)
+			}
+			if q := percentile(r.Watched[0][1140*us/every:], 95); q > 12_000 {
+				t.Errorf("%s: after 20 T the queue is %d B", transport, q)
+			}
+			for flow := range 2 {
+				if x := rate(flow, 2*ms, 5*ms); x < 0.475*0.9 || x > 0.475*1.1 {
+					t.Errorf("%s: flow %d has %.3f of the link", transport, flow, x)
+				}
+			}
+		})
 	}
 }
 
@@ -151,24 +153,26 @@ func TestTwoFlowsConverge(t *testing.T) {
 func TestIncastNetwork(t *testing.T) {
 	for _, control := range []string{"hpcc: {w_ai: 25 B}", "rx_hpcc: {w_ai: 25 B}", "hpcc_pint: {w_ai: 25 B}",
 		"powertcp: {n: 160}", "hpcc: {w_ai: 25 B, mode: per_hop}"} {
-		const every = 5 * us
-		r := run(t, dumbbell(16, "ecmp, {telemetry: {t: 13us}}", fmt.Sprintf(`
+		t.Run(control, func(t *testing.T) {
+			const every = 5 * us
+			r := run(t, dumbbell(16, "ecmp, {telemetry: {t: 13us}}", fmt.Sprintf(`
   - {name: incast, from: "left*", to: right0, transport: rdma, cc: {%s}, size: 2MB, start: 0s}`, control)),
-			watch(every))
-		last := unit.Time(0)
-		for _, f := range r.Flows {
-			last = max(last, f.FCT)
-		}
-		// 16 · 2 MB in frames of 1090 B at 95 % of 100 Gb/s take 2.94 ms.
-		if r.End != sim.AllDone || r.Drops != [dataplane.Reasons]uint64{} || last > 3400*us {
-			t.Errorf("%s: %s, drops %v, the last flow ends after %v", control, r.End, r.Drops, last)
-			continue
-		}
-		first, late := percentile(r.Watched[0], 100), percentile(r.Watched[0][400*us/every:2*ms/every], 95)
-		if first < 500_000 || late > 30_000 {
-			t.Errorf("%s: a queue of %d B at first, after 0.4 ms of %d B", control, first, late)
-		}
-		t.Logf("%s: last FCT %v, queue %d B, then %d B", control, last, first, late)
+				watch(every))
+			last := unit.Time(0)
+			for _, f := range r.Flows {
+				last = max(last, f.FCT)
+			}
+			// 16 · 2 MB in frames of 1090 B at 95 % of 100 Gb/s take 2.94 ms.
+			if r.End != sim.AllDone || r.Drops != [dataplane.Reasons]uint64{} || last > 3400*us {
+				t.Errorf("%s: %s, drops %v, the last flow ends after %v", control, r.End, r.Drops, last)
+				return
+			}
+			first, late := percentile(r.Watched[0], 100), percentile(r.Watched[0][400*us/every:2*ms/every], 95)
+			if first < 500_000 || late > 30_000 {
+				t.Errorf("%s: a queue of %d B at first, after 0.4 ms of %d B", control, first, late)
+			}
+			t.Logf("%s: last FCT %v, queue %d B, then %d B", control, last, first, late)
+		})
 	}
 }
 
@@ -348,8 +352,9 @@ func TestMixedHops(t *testing.T) {
 // is bounded by W_init; one in the first is short.
 func TestLongPath(t *testing.T) {
 	for _, format := range []string{"hpcc", "int-md"} {
-		missed := 0
-		text := fmt.Sprintf(`
+		t.Run(format, func(t *testing.T) {
+			missed := 0
+			text := fmt.Sprintf(`
 duration: 6ms
 framing: hpcc
 mtu: 1000 B payload
@@ -358,22 +363,23 @@ switches: {"*": {programs: [ecmp, {telemetry: {format: %s}}]}}
 traffic:
   - {name: long, from: h0, to: h6, transport: rdma, cc: {hpcc: {w_ai: 25 B}}, size: 1MB, start: 0s}
   - {name: cross, from: h5, to: h6, transport: rdma, cc: {hpcc: {w_ai: 25 B}}, size: 1MB, start: 0s}`, format)
-		c := configure(t, text, nil)
-		s := c.Flows[0].Sender
-		f := telemetryFormat(t, format)
-		c.Flows[0].Sender = &listening{Endpoint: s, onReceive: func(p *packet.Packet) {
-			var r telemetry.Records
-			if what, _ := f.Read(p, &r); what == telemetry.Recorded {
-				if r.Len() != 5 || r.Missed() != 2 {
-					t.Errorf("%s: %d records, %d missed", format, r.Len(), r.Missed())
+			c := configure(t, text, nil)
+			s := c.Flows[0].Sender
+			f := telemetryFormat(t, format)
+			c.Flows[0].Sender = &listening{Endpoint: s, onReceive: func(p *packet.Packet) {
+				var r telemetry.Records
+				if what, _ := f.Read(p, &r); what == telemetry.Recorded {
+					if r.Len() != 5 || r.Missed() != 2 {
+						t.Errorf("%s: %d records, %d missed", format, r.Len(), r.Missed())
+					}
+					missed++
 				}
-				missed++
+			}}
+			r, err := sim.Run(c)
+			if err != nil || r.End != sim.AllDone || missed < 900 {
+				t.Errorf("%s: %v, %v, %d answers", format, r, err, missed)
 			}
-		}}
-		r, err := sim.Run(c)
-		if err != nil || r.End != sim.AllDone || missed < 900 {
-			t.Errorf("%s: %v, %v, %d answers", format, r, err, missed)
-		}
+		})
 	}
 }
 
@@ -400,26 +406,28 @@ func telemetryFormat(t testing.TB, name string) *telemetry.Format {
 // another flow leaves behind is taken up again.
 func TestThinning(t *testing.T) {
 	for _, ask := range []string{"packet", "packets", "rtt", "congestion", "probe"} {
-		r := run(t, dumbbell(2, "ecmp, {telemetry: {t: 13us}}", fmt.Sprintf(`
+		t.Run(ask, func(t *testing.T) {
+			r := run(t, dumbbell(2, "ecmp, {telemetry: {t: 13us}}", fmt.Sprintf(`
   - {name: one, from: left0, to: right0, transport: rdma, telemetry: %s, cc: {hpcc: {}}, size: 20MB, start: 0s}
   - {name: two, from: left1, to: right1, transport: rdma, telemetry: %s, cc: {hpcc: {}}, size: 4MB, start: 200us}`, ask,
-			ask)), func(c *sim.Config) {
-			watch(5 * us)(c)
-			c.Tally = true
+				ask)), func(c *sim.Config) {
+				watch(5 * us)(c)
+				c.Tally = true
+			})
+			// Both together at 95 % are done after 2.2 ms.
+			if fct := r.Flows[0].FCT; fct > 2500*us {
+				t.Errorf("%s: the first flow ends after %v", ask, fct)
+			}
+			q := percentile(r.Watched[0][60:len(r.Watched[0])/3], 95)
+			// 48 B with each of the 24000 packets, on 3 links, there and back
+			share := float64(r.Tally.Extensions) / (2 * 3 * 48 * 24_000)
+			if q > 90_000 || ask == "packet" && share != 1 || ask == "packets" && (share < 0.124 || share > 0.126) ||
+				ask == "rtt" && share > 0.05 ||
+				ask == "congestion" && share > 0.9 || ask == "probe" && (share > 0.05 || r.Tally.Kinds[packet.Probe] == 0) {
+				t.Errorf("%s: a queue of %d B, telemetry of %.3f", ask, q, share)
+			}
+			t.Logf("%s: FCT %v, queue %d B, telemetry of %.3f", ask, r.Flows[0].FCT, q, share)
 		})
-		// Both together at 95 % are done after 2.2 ms.
-		if fct := r.Flows[0].FCT; fct > 2500*us {
-			t.Errorf("%s: the first flow ends after %v", ask, fct)
-		}
-		q := percentile(r.Watched[0][60:len(r.Watched[0])/3], 95)
-		// 48 B with each of the 24000 packets, on 3 links, there and back
-		share := float64(r.Tally.Extensions) / (2 * 3 * 48 * 24_000)
-		if q > 90_000 || ask == "packet" && share != 1 || ask == "packets" && (share < 0.124 || share > 0.126) ||
-			ask == "rtt" && share > 0.05 ||
-			ask == "congestion" && share > 0.9 || ask == "probe" && (share > 0.05 || r.Tally.Kinds[packet.Probe] == 0) {
-			t.Errorf("%s: a queue of %d B, telemetry of %.3f", ask, q, share)
-		}
-		t.Logf("%s: FCT %v, queue %d B, telemetry of %.3f", ask, r.Flows[0].FCT, q, share)
 	}
 }
 
@@ -456,7 +464,8 @@ func TestReceiverNetwork(t *testing.T) {
 // to its share, or has all if idle classes leave theirs.
 func TestClassesNetwork(t *testing.T) {
 	for _, idle := range []string{"0s", "30us"} {
-		r := run(t, fmt.Sprintf(`
+		t.Run(idle, func(t *testing.T) {
+			r := run(t, fmt.Sprintf(`
 duration: 6ms
 mtu: 1000 B payload
 topology: {dumbbell: {hosts: 2, rate: 100Gbps, delay: 1us, bottleneck: 100Gbps}}
@@ -467,19 +476,20 @@ traffic:
   - {name: small, from: left0, to: right0, transport: rdma, tos: 0, cc: {hpcc: {}}, start: 0s}
   - {name: large, from: left1, to: right1, transport: rdma, tos: 0x20, ack_tos: 32, cc: {hpcc: {}},
      start: 0s, stop: 3ms}`, idle), watch(100*us))
-		rate := func(flow int, from, to unit.Time) float64 {
-			w := r.Watched[1+flow]
-			// 50 B of headers, 44 of telemetry
-			return float64(w[to/(100*us)]-w[from/(100*us)]) * 8 / (to - from).Seconds() / 100e9 * 1094 / 1000
-		}
-		small, large, alone := rate(0, ms, 3*ms), rate(1, ms, 3*ms), rate(0, 4*ms, 6*ms-100*us)
-		t.Logf("idle %s: %.3f and %.3f, alone %.3f", idle, small, large, alone)
-		if small < 0.22 || small > 0.25 || large < 0.66 || large > 0.75 {
-			t.Errorf("idle %s: the classes have %.3f and %.3f", idle, small, large)
-		}
-		if idle == "0s" && (alone < 0.22 || alone > 0.25) || idle != "0s" && (alone < 0.9 || alone > 0.96) {
-			t.Errorf("idle %s: alone, the small class has %.3f", idle, alone)
-		}
+			rate := func(flow int, from, to unit.Time) float64 {
+				w := r.Watched[1+flow]
+				// 50 B of headers, 44 of telemetry
+				return float64(w[to/(100*us)]-w[from/(100*us)]) * 8 / (to - from).Seconds() / 100e9 * 1094 / 1000
+			}
+			small, large, alone := rate(0, ms, 3*ms), rate(1, ms, 3*ms), rate(0, 4*ms, 6*ms-100*us)
+			t.Logf("idle %s: %.3f and %.3f, alone %.3f", idle, small, large, alone)
+			if small < 0.22 || small > 0.25 || large < 0.66 || large > 0.75 {
+				t.Errorf("idle %s: the classes have %.3f and %.3f", idle, small, large)
+			}
+			if idle == "0s" && (alone < 0.22 || alone > 0.25) || idle != "0s" && (alone < 0.9 || alone > 0.96) {
+				t.Errorf("idle %s: alone, the small class has %.3f", idle, alone)
+			}
+		})
 	}
 }
 
@@ -495,20 +505,22 @@ func TestClockErrors(t *testing.T) {
 		1880 * us},
 		{telemetry.Clock{Resolution: 100 * ns}, 1960 * us}, {telemetry.Clock{Drift: 100}, 1850 * us},
 		{telemetry.Clock{Drift: -100}, 1850 * us}} {
-		clock := x.clock
-		r := run(t, dumbbell(2, "ecmp, {telemetry: {format: int-md}}", `
+		t.Run(fmt.Sprint(x.clock), func(t *testing.T) {
+			clock := x.clock
+			r := run(t, dumbbell(2, "ecmp, {telemetry: {format: int-md}}", `
   - {name: two, from: [left0, left1], to: right0, transport: rdma, cc: {hpcc: {w_ai: 150 B}}, size: 10MB, start: 0s}`),
-			func(c *sim.Config) {
-				watch(5 * us)(c)
-				for i := range c.Switches {
-					c.Switches[i].Clock = clock
-				}
-			})
-		last := max(r.Flows[0].FCT, r.Flows[1].FCT) // 20 MB in frames of 1090 B at 95 % take 1.84 ms
-		q := percentile(r.Watched[0][60:300], 95)
-		t.Logf("%+v: FCT %v, queue %d B", clock, last, q)
-		if last < 1800*us || last > x.most || q > 5_000 {
-			t.Errorf("%+v: FCT %v, queue %d B", clock, last, q)
-		}
+				func(c *sim.Config) {
+					watch(5 * us)(c)
+					for i := range c.Switches {
+						c.Switches[i].Clock = clock
+					}
+				})
+			last := max(r.Flows[0].FCT, r.Flows[1].FCT) // 20 MB in frames of 1090 B at 95 % take 1.84 ms
+			q := percentile(r.Watched[0][60:300], 95)
+			t.Logf("%+v: FCT %v, queue %d B", clock, last, q)
+			if last < 1800*us || last > x.most || q > 5_000 {
+				t.Errorf("%+v: FCT %v, queue %d B", clock, last, q)
+			}
+		})
 	}
 }

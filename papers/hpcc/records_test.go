@@ -1,6 +1,7 @@
 package hpcc
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -143,41 +144,43 @@ func TestHopMissing(t *testing.T) {
 // by what is acknowledged.
 func TestTimeout(t *testing.T) {
 	for _, records := range []bool{true, false} {
-		s := newSender(t, flow(), nil)
-		ack(s, 0, 1000, 125000, hop(1, 0, 0, 0))
-		ack(s, 10*us, 2000, 125000, hop(1, 10*us, 125000, 0))
-		w := s.Decision().Window
-		s.OnLoss(20*us, cc.Loss{Kind: cc.FastRecovery})
-		if s.Decision().Window != w {
-			t.Error("a loss moves the window")
-		}
-		s.OnLoss(ms, cc.Loss{Kind: cc.RetransmissionTimeout})
-		if s.Decision().Window != 1000 {
-			t.Errorf("after a timeout: %+v", s.Decision())
-		}
-		if !records {
-			for i := range 200 {
-				before := s.Decision().Window
-				ack(s, 2*ms, int64(i)*1000, 300000)
-				if after := s.Decision().Window; after != min(before+1000, w) {
-					t.Fatalf("%v became %v", before, after)
-				}
+		t.Run(fmt.Sprint(records), func(t *testing.T) {
+			s := newSender(t, flow(), nil)
+			ack(s, 0, 1000, 125000, hop(1, 0, 0, 0))
+			ack(s, 10*us, 2000, 125000, hop(1, 10*us, 125000, 0))
+			w := s.Decision().Window
+			s.OnLoss(20*us, cc.Loss{Kind: cc.FastRecovery})
+			if s.Decision().Window != w {
+				t.Error("a loss moves the window")
 			}
-			continue
-		}
-		ack(s, 2*ms, 3000, 4000, hop(1, 2*ms, 1e6, 0))
-		if s.Decision().Window != 2000 {
-			t.Errorf("after the first records: %+v", s.Decision())
-		}
-		ack(s, 2*ms+10*us, 5000, 9000, hop(1, 2*ms+10*us, 1e6+62500, 0))
-		if st := s.State(); st.LastUpdateSeq != 9000 || s.Decision().Window != 125000 {
-			t.Errorf("after the second: %+v", st)
-		}
-		s.OnLoss(3*ms, cc.Loss{Kind: cc.RetransmissionTimeout})
-		s.OnLoss(3*ms, cc.Loss{Kind: cc.Spurious})
-		if s.Decision().Window != 125000 {
-			t.Errorf("after a spurious one: %+v", s.Decision())
-		}
+			s.OnLoss(ms, cc.Loss{Kind: cc.RetransmissionTimeout})
+			if s.Decision().Window != 1000 {
+				t.Errorf("after a timeout: %+v", s.Decision())
+			}
+			if !records {
+				for i := range 200 {
+					before := s.Decision().Window
+					ack(s, 2*ms, int64(i)*1000, 300000)
+					if after := s.Decision().Window; after != min(before+1000, w) {
+						t.Fatalf("%v became %v", before, after)
+					}
+				}
+				return
+			}
+			ack(s, 2*ms, 3000, 4000, hop(1, 2*ms, 1e6, 0))
+			if s.Decision().Window != 2000 {
+				t.Errorf("after the first records: %+v", s.Decision())
+			}
+			ack(s, 2*ms+10*us, 5000, 9000, hop(1, 2*ms+10*us, 1e6+62500, 0))
+			if st := s.State(); st.LastUpdateSeq != 9000 || s.Decision().Window != 125000 {
+				t.Errorf("after the second: %+v", st)
+			}
+			s.OnLoss(3*ms, cc.Loss{Kind: cc.RetransmissionTimeout})
+			s.OnLoss(3*ms, cc.Loss{Kind: cc.Spurious})
+			if s.Decision().Window != 125000 {
+				t.Errorf("after a spurious one: %+v", s.Decision())
+			}
+		})
 	}
 }
 
@@ -232,14 +235,16 @@ func TestUncongested(t *testing.T) {
 	s := newSender(t, f, func(c *Config) { c.WAI = 0 })
 	s.w, s.ref.wc = 10_000, 10_000
 	seq := int64(0)
-	for _, want := range []float64{11_875, 14_101} { // · 0.95/0.8
-		for range 3 { // only the first of a round trip commits
-			s.OnAck(us, &cc.Ack{Una: seq + 1000, Next: seq + 50_000, Bytes: 1000, Telemetry: cc.Telemetry{Load: 0.8}})
-		}
-		if math.Abs(s.State().Wc-want) > 1 {
-			t.Errorf("W %v, Wc %v, want %v", s.State().W, s.State().Wc, want)
-		}
-		seq += 50_000
+	for _, want := range []float64{11_875, 14_101} {
+		t.Run(fmt.Sprint(want), func(t *testing.T) { // · 0.95/0.8
+			for range 3 { // only the first of a round trip commits
+				s.OnAck(us, &cc.Ack{Una: seq + 1000, Next: seq + 50_000, Bytes: 1000, Telemetry: cc.Telemetry{Load: 0.8}})
+			}
+			if math.Abs(s.State().Wc-want) > 1 {
+				t.Errorf("W %v, Wc %v, want %v", s.State().W, s.State().Wc, want)
+			}
+			seq += 50_000
+		})
 	}
 	for range 40 {
 		s.OnAck(us, &cc.Ack{Una: seq + 1000, Next: seq + 50_000, Bytes: 1000, Telemetry: cc.Telemetry{Load: 0.8}})

@@ -216,32 +216,34 @@ func TestSealedForms(t *testing.T) {
 // then, one with a window has 32 in place of 16; frames of a fixed size grow by 24.
 func TestSealedBytes(t *testing.T) {
 	for _, transport := range []string{"rdma", "tcp", "udp_controlled"} {
-		for _, framing := range []string{"l2", "hpcc"} {
-			for control, want := range map[string]int32{"hpcc": 24, "rx_hpcc": 16} {
-				if framing == "hpcc" {
-					want = 24
-				} else if transport == "udp_controlled" {
-					want = 24 // 34 B of the report with 8 are 48 of 44, with 22 more 72 of 66
-				}
-				var sizes [2]int32
-				for i, integrity := range []string{"none", "keyed"} {
-					text := strings.Replace(dumbbell(1, "ecmp, telemetry", fmt.Sprintf(`
+		t.Run(transport, func(t *testing.T) {
+			for _, framing := range []string{"l2", "hpcc"} {
+				for control, want := range map[string]int32{"hpcc": 24, "rx_hpcc": 16} {
+					if framing == "hpcc" {
+						want = 24
+					} else if transport == "udp_controlled" {
+						want = 24 // 34 B of the report with 8 are 48 of 44, with 22 more 72 of 66
+					}
+					var sizes [2]int32
+					for i, integrity := range []string{"none", "keyed"} {
+						text := strings.Replace(dumbbell(1, "ecmp, telemetry", fmt.Sprintf(`
   - {name: one, from: left0, to: right0, transport: %s, integrity: %s, cc: %s, size: 20kB, start: 0s}`, transport,
-						integrity, control)), "framing: hpcc", "framing: "+framing, 1)
-					c := configure(t, text, nil)
-					c.Flows[0].Sender = &listening{Endpoint: c.Flows[0].Sender, onReceive: func(p *packet.Packet) {
-						sizes[i] = p.Size
-					}}
-					if r, err := sim.Run(c); err != nil || r.Flows[0].FCT == unit.Never {
-						t.Fatal(r, err)
+							integrity, control)), "framing: hpcc", "framing: "+framing, 1)
+						c := configure(t, text, nil)
+						c.Flows[0].Sender = &listening{Endpoint: c.Flows[0].Sender, onReceive: func(p *packet.Packet) {
+							sizes[i] = p.Size
+						}}
+						if r, err := sim.Run(c); err != nil || r.Flows[0].FCT == unit.Never {
+							t.Fatal(r, err)
+						}
+					}
+					if sizes[1]-sizes[0] != want {
+						t.Errorf("%s over %s, framing %s: an acknowledgement has %d bytes, with a code %d", control, transport, framing,
+							sizes[0], sizes[1])
 					}
 				}
-				if sizes[1]-sizes[0] != want {
-					t.Errorf("%s over %s, framing %s: an acknowledgement has %d bytes, with a code %d", control, transport, framing,
-						sizes[0], sizes[1])
-				}
 			}
-		}
+		})
 	}
 }
 
@@ -381,35 +383,40 @@ func TestRelativeConverges(t *testing.T) {
 		size    string
 	}{{2, "hpcc: {w_ai: 150 B}", "10MB"}, {2, "hpcc: {w_ai: 150 B, mode: per_rtt}", "10MB"}, {16, "hpcc: {w_ai: 25 B}",
 		"1MB"}, {2, "rx_hpcc: {w_ai: 150 B}", "10MB"}} {
-		var last [2]unit.Time
-		var queue [2]int64
-		for i, format := range []string{"hpcc", "relative"} {
-			r := run(t, dumbbell(x.hosts, fmt.Sprintf("ecmp, {telemetry: {format: %s, t: 7us}}", format), fmt.Sprintf(`
+		t.Run(x.control, func(t *testing.T) {
+			var last [2]unit.Time
+			var queue [2]int64
+			for i, format := range []string{"hpcc", "relative"} {
+				r := run(t, dumbbell(x.hosts, fmt.Sprintf("ecmp, {telemetry: {format: %s, t: 7us}}", format), fmt.Sprintf(`
   - {name: all, from: "left*", to: right0, transport: rdma, cc: {%s}, size: %s, start: 0s}`, x.control, x.size)),
-				watch(every))
-			for _, f := range r.Flows {
-				last[i] = max(last[i], f.FCT)
+					watch(every))
+				for _, f := range r.Flows {
+					last[i] = max(last[i], f.FCT)
+				}
+				queue[i] = percentile(r.Watched[0][400*us/every:unit.Time(900)*us/every], 95)
 			}
-			queue[i] = percentile(r.Watched[0][400*us/every:unit.Time(900)*us/every], 95)
-		}
-		t.Logf("%d flows, %s: last FCT %v with records, %v relative; queue %d and %d B", x.hosts, x.control, last[0], last[1],
-			queue[0], queue[1])
-		if math.Abs(float64(last[1])/float64(last[0])-1) > 0.03 || queue[1] > 20_000 {
-			t.Errorf("%d flows, %s: last FCT %v with records, %v relative; queue %d and %d B", x.hosts, x.control, last[0],
-				last[1], queue[0], queue[1])
-		}
+			t.Logf("%d flows, %s: last FCT %v with records, %v relative; queue %d and %d B", x.hosts, x.control,
+				last[0], last[1],
+				queue[0], queue[1])
+			if math.Abs(float64(last[1])/float64(last[0])-1) > 0.03 || queue[1] > 20_000 {
+				t.Errorf("%d flows, %s: last FCT %v with records, %v relative; queue %d and %d B", x.hosts, x.control, last[0],
+					last[1], queue[0], queue[1])
+			}
+		})
 	}
 	for _, format := range []string{"hpcc", "relative"} {
-		r := run(t, dumbbell(2, fmt.Sprintf("ecmp, {telemetry: {format: %s, t: 7us}}", format), `
+		t.Run(format, func(t *testing.T) {
+			r := run(t, dumbbell(2, fmt.Sprintf("ecmp, {telemetry: {format: %s, t: 7us}}", format), `
   - {name: one, from: left0, to: right0, transport: rdma, cc: {hpcc: {w_ai: 150 B}}, start: 0s}
   - {name: two, from: left1, to: right1, transport: rdma, cc: {hpcc: {w_ai: 150 B}}, start: 1ms}`), watch(every))
-		for flow := range 2 {
-			w := r.Watched[1+flow]
-			x := float64(w[6*ms/every-1]-w[4*ms/every-1]) * 8 / 2e-3 / 100e9 / payloadShare
-			if t.Logf("%s: flow %d has %.3f of the link", format, flow, x); x < 0.475*0.95 || x > 0.475*1.05 {
-				t.Errorf("%s: flow %d has %.3f of the link", format, flow, x)
+			for flow := range 2 {
+				w := r.Watched[1+flow]
+				x := float64(w[6*ms/every-1]-w[4*ms/every-1]) * 8 / 2e-3 / 100e9 / payloadShare
+				if t.Logf("%s: flow %d has %.3f of the link", format, flow, x); x < 0.475*0.95 || x > 0.475*1.05 {
+					t.Errorf("%s: flow %d has %.3f of the link", format, flow, x)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -484,20 +491,22 @@ func TestRelativeErrors(t *testing.T) {
 		"cc: powertcp":                 "needs records", "cc: hpcc, telemetry: congestion": "has none", "cc: hpcc_pint": "",
 		"cc: hpcc, integrity: keyed": "",
 	} {
-		for averages, want := range map[string]string{"7us": want, "0s": "average loads"} {
-			if want == "average loads" && strings.Contains(traffic, "powertcp") || strings.Contains(traffic, "{") &&
-				averages == "0s" {
-				continue
-			}
-			spec, err := experiment.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml",
-				Data: []byte(dumbbell(1, fmt.Sprintf("ecmp, {telemetry: {format: relative, t: %s}}", averages), `
+		t.Run(traffic, func(t *testing.T) {
+			for averages, want := range map[string]string{"7us": want, "0s": "average loads"} {
+				if want == "average loads" && strings.Contains(traffic, "powertcp") || strings.Contains(traffic, "{") &&
+					averages == "0s" {
+					continue
+				}
+				spec, err := experiment.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml",
+					Data: []byte(dumbbell(1, fmt.Sprintf("ecmp, {telemetry: {format: relative, t: %s}}", averages), `
   - {name: one, from: left0, to: right0, transport: rdma, `+traffic+`, size: 1MB, start: 0s}`))}, experiment.Options{})
-			if err == nil {
-				_, err = spec.Runs()[0].Config()
+				if err == nil {
+					_, err = spec.Runs()[0].Config()
+				}
+				if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+					t.Errorf("%s, t: %s: %v, want %q", traffic, averages, err, want)
+				}
 			}
-			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-				t.Errorf("%s, t: %s: %v, want %q", traffic, averages, err, want)
-			}
-		}
+		})
 	}
 }

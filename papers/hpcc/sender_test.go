@@ -85,20 +85,22 @@ func TestFormulas(t *testing.T) {
 // Lines 6 to 8: U is that of the hop with the largest load, and so is tau.
 func TestTauOfWorstHop(t *testing.T) {
 	for _, worst := range []int{0, 1, 2} {
-		s := newSender(t, flow(), nil)
-		var a, b [3]telemetry.Hop
-		for i := range a {
-			a[i] = hop(uint32(i+1), unit.Time(i)*unit.Second, 0, 0)
-			b[i] = hop(uint32(i+1), unit.Time(i)*unit.Second+unit.Time(i+1)*us, uint64(i+1)*6250, 0) // 50 Gb/s
-		}
-		a[worst].Queue, b[worst].Queue = 125000, 125000 // load 1.5
-		ack(s, 0, 1000, 5000, a[:]...)
-		ack(s, 5*us, 2000, 5000, b[:]...)
-		w := float64(worst+1) / 10
-		near(t, "U", s.State().U, (1-w)+w*1.5)
-		if s.State().Bottleneck != worst {
-			t.Errorf("the bottleneck is hop %d, want %d", s.State().Bottleneck, worst)
-		}
+		t.Run(fmt.Sprint(worst), func(t *testing.T) {
+			s := newSender(t, flow(), nil)
+			var a, b [3]telemetry.Hop
+			for i := range a {
+				a[i] = hop(uint32(i+1), unit.Time(i)*unit.Second, 0, 0)
+				b[i] = hop(uint32(i+1), unit.Time(i)*unit.Second+unit.Time(i+1)*us, uint64(i+1)*6250, 0) // 50 Gb/s
+			}
+			a[worst].Queue, b[worst].Queue = 125000, 125000 // load 1.5
+			ack(s, 0, 1000, 5000, a[:]...)
+			ack(s, 5*us, 2000, 5000, b[:]...)
+			w := float64(worst+1) / 10
+			near(t, "U", s.State().U, (1-w)+w*1.5)
+			if s.State().Bottleneck != worst {
+				t.Errorf("the bottleneck is hop %d, want %d", s.State().Bottleneck, worst)
+			}
+		})
 	}
 	// No hop raises u above 0: line 7 never runs. tau is then the first hop's.
 	s := newSender(t, flow(), nil)
@@ -171,26 +173,29 @@ func TestGoneBack(t *testing.T) {
 		prior   int64 // what had been delivered when the packet was sent again; −1: no sample
 		commits bool
 	}{{-1, true}, {0, false}, {-1, false}, {1, true}, {2, false}, {3, false}, {4, true}} {
-		now := unit.Time(i) * 10 * us
-		a := &cc.Ack{Una: int64(i+1) * 1000, Next: 125000, Delivered: int64(i + 1)}
-		if x.prior >= 0 {
-			a.Delivery = cc.Delivery{Packets: 1, Interval: 10 * us, PriorDelivered: x.prior, Retransmitted: true}
-		}
-		a.Telemetry.Hops = []telemetry.Hop{hop(1, now, uint64(i)*125000, 250000)}
-		wc, old := s.State().Wc, power.old
-		s.OnAck(now, a)
-		power.OnAck(now, a)
-		if i > 0 && (s.State().Wc != wc) != x.commits || i > 0 && (power.old != old) != x.commits {
-			t.Errorf("ACK %d: Wc is %.0f after %.0f, PowerTCP's old window %.0f after %.0f", i, s.State().Wc, wc, power.old, old)
-		}
-		if i == 0 {
-			continue
-		}
-		wc = pint.ref.wc
-		a.Telemetry.Hops, a.Telemetry.Load = nil, 2
-		if pint.OnAck(now, a); (pint.ref.wc != wc) != x.commits {
-			t.Errorf("ACK %d: PINT's Wc is %.0f after %.0f", i, pint.ref.wc, wc)
-		}
+		t.Run(fmt.Sprint(x.prior), func(t *testing.T) {
+			now := unit.Time(i) * 10 * us
+			a := &cc.Ack{Una: int64(i+1) * 1000, Next: 125000, Delivered: int64(i + 1)}
+			if x.prior >= 0 {
+				a.Delivery = cc.Delivery{Packets: 1, Interval: 10 * us, PriorDelivered: x.prior, Retransmitted: true}
+			}
+			a.Telemetry.Hops = []telemetry.Hop{hop(1, now, uint64(i)*125000, 250000)}
+			wc, old := s.State().Wc, power.old
+			s.OnAck(now, a)
+			power.OnAck(now, a)
+			if i > 0 && (s.State().Wc != wc) != x.commits || i > 0 && (power.old != old) != x.commits {
+				t.Errorf("ACK %d: Wc is %.0f after %.0f, PowerTCP's old window %.0f after %.0f", i, s.State().Wc, wc,
+					power.old, old)
+			}
+			if i == 0 {
+				return
+			}
+			wc = pint.ref.wc
+			a.Telemetry.Hops, a.Telemetry.Load = nil, 2
+			if pint.OnAck(now, a); (pint.ref.wc != wc) != x.commits {
+				t.Errorf("ACK %d: PINT's Wc is %.0f after %.0f", i, pint.ref.wc, wc)
+			}
+		})
 	}
 }
 
@@ -257,18 +262,20 @@ func TestModes(t *testing.T) {
 		mode Mode
 		want float64
 	}{{PlusPlus, 125000 / (1.9 / 0.95)}, {PerACK, 125000 / 32.}, {PerRTT, 125000}} {
-		s := newSender(t, flow(), func(f *Config) { f.Mode, f.WAI = c.mode, 0 })
-		for i := range 6 {
-			n := unit.Time(i) * 10 * us
-			ack(s, n, int64(i), 100, hop(1, n, uint64(i)*125000, 112500))
-		}
-		near(t, c.mode.String(), s.State().W, c.want)
-		// The next round trip's ACK: per round trip it measures all of it at once.
-		ack(s, 60*us, 101, 200, hop(1, 60*us, 6*125000, 112500))
-		if c.mode == PerRTT {
-			near(t, "per_rtt, U", s.State().U, 1.9)
-			near(t, "per_rtt, W", s.State().W, 62500)
-		}
+		t.Run(fmt.Sprint(c.want), func(t *testing.T) {
+			s := newSender(t, flow(), func(f *Config) { f.Mode, f.WAI = c.mode, 0 })
+			for i := range 6 {
+				n := unit.Time(i) * 10 * us
+				ack(s, n, int64(i), 100, hop(1, n, uint64(i)*125000, 112500))
+			}
+			near(t, c.mode.String(), s.State().W, c.want)
+			// The next round trip's ACK: per round trip it measures all of it at once.
+			ack(s, 60*us, 101, 200, hop(1, 60*us, 6*125000, 112500))
+			if c.mode == PerRTT {
+				near(t, "per_rtt, U", s.State().U, 1.9)
+				near(t, "per_rtt, W", s.State().W, 62500)
+			}
+		})
 	}
 	// Arrivals: 62500 B left and the queue grew by 25000 B in 10 µs: 0.7, and 0.1 of queue.
 	s := newSender(t, flow(), func(c *Config) { c.Mode = RxRate })
@@ -437,9 +444,11 @@ func TestConfigs(t *testing.T) {
 		})
 	}
 	for _, good := range []scheme.Config{&Config{Eta: 1, Mode: PerHop}, &PowerConfig{Gamma: 1, Eta: 1}} {
-		if err := scheme.Validate(good); err != nil {
-			t.Errorf("%+v: %v", good, err)
-		}
+		t.Run(fmt.Sprint(good), func(t *testing.T) {
+			if err := scheme.Validate(good); err != nil {
+				t.Errorf("%+v: %v", good, err)
+			}
+		})
 	}
 }
 

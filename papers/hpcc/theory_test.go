@@ -1,6 +1,7 @@
 package hpcc
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -196,10 +197,12 @@ func TestAtMostIUpdates(t *testing.T) {
 	n := newNetwork(t, []unit.Rate{100 * gbps, 100 * gbps}, [][]int{{0}, {0, 1}, {1}}, []float64{bdp, bdp, bdp / 2},
 		func(c *Config) { c.WAI, c.Eta = 0, 1 })
 	for i, want := range []float64{1. / 3, 0.4, 4. / 9, 8. / 17} {
-		n.step()
-		if got := n.senders[2].ref.wc / bdp; math.Abs(got-want) > 1e-5 {
-			t.Errorf("update %d: the third flow has %.6f, want %.6f", i+1, got, want)
-		}
+		t.Run(fmt.Sprint(want), func(t *testing.T) {
+			n.step()
+			if got := n.senders[2].ref.wc / bdp; math.Abs(got-want) > 1e-5 {
+				t.Errorf("update %d: the third flow has %.6f, want %.6f", i+1, got, want)
+			}
+		})
 	}
 }
 
@@ -213,33 +216,35 @@ func TestFixedPoint(t *testing.T) {
 		configured int
 		queue      bool
 	}{{20, false}, {10, false}, {5, true}, {1, true}} {
-		windows, uses := make([]float64, flows), make([][]int, flows)
-		for i := range windows {
-			windows[i], uses[i] = math.Pow(10, 5+3*random.Float64()), []int{0}
-		}
-		bdp := 125_000_000.0
-		a := math.Floor(bdp * 0.05 / float64(c.configured))
-		n := newNetwork(t, []unit.Rate{100 * gbps}, uses, windows, func(f *Config) { f.WAI = unit.Bytes(a) })
-		for range 3000 {
-			n.step()
-		}
-		u := n.load(0)
-		near(t, "U", math.Round(u*1e5)/1e5, math.Round((0.95+flows*a/bdp)*1e5)/1e5)
-		if (u > 1+1e-5) != c.queue {
-			t.Errorf("N = %d: a load of %.4f", c.configured, u)
-		}
-		want := a / (1 - 0.95/u)
-		for j, s := range n.senders {
-			if math.Abs(s.ref.wc/want-1) > 1e-3 {
-				t.Errorf("N = %d, flow %d: W = %.0f, want %.0f", c.configured, j, s.ref.wc, want)
+		t.Run(fmt.Sprint(c.configured), func(t *testing.T) {
+			windows, uses := make([]float64, flows), make([][]int, flows)
+			for i := range windows {
+				windows[i], uses[i] = math.Pow(10, 5+3*random.Float64()), []int{0}
 			}
-		}
-		for range 100 {
-			n.step()
-			if v := n.load(0); math.Abs(v-u) > 1e-5 {
-				t.Fatalf("N = %d: not stable: %v, then %v", c.configured, u, v)
+			bdp := 125_000_000.0
+			a := math.Floor(bdp * 0.05 / float64(c.configured))
+			n := newNetwork(t, []unit.Rate{100 * gbps}, uses, windows, func(f *Config) { f.WAI = unit.Bytes(a) })
+			for range 3000 {
+				n.step()
 			}
-		}
+			u := n.load(0)
+			near(t, "U", math.Round(u*1e5)/1e5, math.Round((0.95+flows*a/bdp)*1e5)/1e5)
+			if (u > 1+1e-5) != c.queue {
+				t.Errorf("N = %d: a load of %.4f", c.configured, u)
+			}
+			want := a / (1 - 0.95/u)
+			for j, s := range n.senders {
+				if math.Abs(s.ref.wc/want-1) > 1e-3 {
+					t.Errorf("N = %d, flow %d: W = %.0f, want %.0f", c.configured, j, s.ref.wc, want)
+				}
+			}
+			for range 100 {
+				n.step()
+				if v := n.load(0); math.Abs(v-u) > 1e-5 {
+					t.Fatalf("N = %d: not stable: %v, then %v", c.configured, u, v)
+				}
+			}
+		})
 	}
 }
 

@@ -173,18 +173,20 @@ func TestMutants(t *testing.T) {
 			return &broken{window: func(d cc.Decision) cc.Decision { n++; d.Window += n; return d }}
 		}(),
 	} {
-		extra = 0
-		found := false
-		for _, s := range stories(100) {
-			b.Controller = reno.New(Flow(7))
-			if (&Model{Controller: b}).Run(s) != nil {
-				found = true
-				break
+		t.Run(name, func(t *testing.T) {
+			extra = 0
+			found := false
+			for _, s := range stories(100) {
+				b.Controller = reno.New(Flow(7))
+				if (&Model{Controller: b}).Run(s) != nil {
+					found = true
+					break
+				}
 			}
-		}
-		if !found {
-			t.Errorf("the model does not find a controller that %s", name)
-		}
+			if !found {
+				t.Errorf("the model does not find a controller that %s", name)
+			}
+		})
 	}
 }
 
@@ -210,9 +212,11 @@ func TestScripts(t *testing.T) {
 	}
 	for _, bad := range []string{"sends 3", "ack 3", "ack x", "wait 3", "repeat 3", "repeat x send 1",
 		"send 3\nack 1 late", "send 1\nack 1 rtt=x"} {
-		if _, err := Script(reno.New(Flow(7)), bad); err == nil {
-			t.Errorf("%q is taken", bad)
-		}
+		t.Run(bad, func(t *testing.T) {
+			if _, err := Script(reno.New(Flow(7)), bad); err == nil {
+				t.Errorf("%q is taken", bad)
+			}
+		})
 	}
 }
 
@@ -245,9 +249,11 @@ func TestNacks(t *testing.T) {
 		t.Error("the model does not find a controller that grows by NACKs")
 	}
 	for _, nacks := range []bool{false, true} {
-		if err := (&Model{Controller: reno.New(Flow(7)), Nacks: nacks}).Run(story); err != nil {
-			t.Error(err)
-		}
+		t.Run(fmt.Sprint(nacks), func(t *testing.T) {
+			if err := (&Model{Controller: reno.New(Flow(7)), Nacks: nacks}).Run(story); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -271,11 +277,13 @@ func TestBottleneck(t *testing.T) {
 	for _, c := range []struct{ window, buffer, delivered, most, inFlight int }{
 		{5, 20, 500, 4, 5}, {30, 40, 1000, 21, 30}, {1, 20, 100, 0, 1},
 	} {
-		b, s := run(c.window, c.buffer)
-		if s.Delivered != int64(c.delivered) || b.Most > c.most || b.Trimmed > 0 || s.InFlight() != c.inFlight {
-			t.Errorf("a window of %d: %d packets in a second, %d wait at most, %d are trimmed, %d in flight", c.window,
-				s.Delivered, b.Most, b.Trimmed, s.InFlight())
-		}
+		t.Run(fmt.Sprint(c.window), func(t *testing.T) {
+			b, s := run(c.window, c.buffer)
+			if s.Delivered != int64(c.delivered) || b.Most > c.most || b.Trimmed > 0 || s.InFlight() != c.inFlight {
+				t.Errorf("a window of %d: %d packets in a second, %d wait at most, %d are trimmed, %d in flight", c.window,
+					s.Delivered, b.Most, b.Trimmed, s.InFlight())
+			}
+		})
 	}
 	if b, s := run(40, 20); s.Delivered != 1000 || b.Trimmed == 0 || b.Most != 20 {
 		t.Errorf("a window of 40: %d packets in a second, %d wait at most, %d are trimmed", s.Delivered, b.Most, b.Trimmed)

@@ -149,19 +149,21 @@ func TestDatacentreMutants(t *testing.T) {
 			return d
 		}},
 	} {
-		found := false
-		for _, s := range stories(100) {
-			m := fasts[2].model(t)
-			b.Controller = m.Controller
-			m.Controller = b
-			if m.Run(s) != nil {
-				found = true
-				break
+		t.Run(name, func(t *testing.T) {
+			found := false
+			for _, s := range stories(100) {
+				m := fasts[2].model(t)
+				b.Controller = m.Controller
+				m.Controller = b
+				if m.Run(s) != nil {
+					found = true
+					break
+				}
 			}
-		}
-		if !found {
-			t.Errorf("the model does not find a controller that %s", name)
-		}
+			if !found {
+				t.Errorf("the model does not find a controller that %s", name)
+			}
+		})
 	}
 }
 

@@ -36,20 +36,22 @@ func run(c *Cubic, from, long, rtt unit.Time) unit.Time {
 // C(t − K)³ + W_max and is back at W_max after K = ∛(300/0.4) = 9.09 s.
 func TestCurve(t *testing.T) {
 	for _, variant := range []string{Linux, RFC9438} {
-		c := New(flow(1000), plain(variant))
-		c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
-		if packets(c) != 700 {
-			t.Fatalf("after the loss: %d", packets(c))
-		}
-		k := math.Cbrt(300 / 0.4)
-		now := unit.Time(0)
-		for now < 15*unit.Second {
-			now = run(c, now, 100*ms, 100*ms)
-			at := now.Seconds() - k
-			if want := 0.4*at*at*at + 1000; now > 300*ms && math.Abs(float64(packets(c))+0.5-want) > 1.5 {
-				t.Errorf("%s at %v: %d, want %.1f", variant, now, packets(c), want)
+		t.Run(variant, func(t *testing.T) {
+			c := New(flow(1000), plain(variant))
+			c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
+			if packets(c) != 700 {
+				t.Fatalf("after the loss: %d", packets(c))
 			}
-		}
+			k := math.Cbrt(300 / 0.4)
+			now := unit.Time(0)
+			for now < 15*unit.Second {
+				now = run(c, now, 100*ms, 100*ms)
+				at := now.Seconds() - k
+				if want := 0.4*at*at*at + 1000; now > 300*ms && math.Abs(float64(packets(c))+0.5-want) > 1.5 {
+					t.Errorf("%s at %v: %d, want %.1f", variant, now, packets(c), want)
+				}
+			}
+		})
 	}
 }
 
@@ -59,22 +61,24 @@ func TestCurve(t *testing.T) {
 func TestRenoFriendly(t *testing.T) {
 	const alpha = 3 * 0.3 / 1.7
 	for _, variant := range []string{Linux, RFC9438} {
-		c := New(flow(40), plain(variant))
-		c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery}) // 28
-		now := run(c, 0, 200*ms, 10*ms)             // 20 round trips
-		if got, want := float64(packets(c)), 28+20*alpha; math.Abs(got-want) > 1.5 {
-			t.Errorf("%s after 20 round trips: %g, want %.1f", variant, got, want)
-		}
-		now = run(c, now, 300*ms, 10*ms)
-		before := packets(c)
-		run(c, now, 200*ms, 10*ms)
-		want := 20 * alpha
-		if variant == RFC9438 {
-			want = 20
-		}
-		if got := float64(packets(c) - before); math.Abs(got-want) > 2 {
-			t.Errorf("%s beyond the last maximum: %g packets in 20 round trips, want %.1f", variant, got, want)
-		}
+		t.Run(variant, func(t *testing.T) {
+			c := New(flow(40), plain(variant))
+			c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery}) // 28
+			now := run(c, 0, 200*ms, 10*ms)             // 20 round trips
+			if got, want := float64(packets(c)), 28+20*alpha; math.Abs(got-want) > 1.5 {
+				t.Errorf("%s after 20 round trips: %g, want %.1f", variant, got, want)
+			}
+			now = run(c, now, 300*ms, 10*ms)
+			before := packets(c)
+			run(c, now, 200*ms, 10*ms)
+			want := 20 * alpha
+			if variant == RFC9438 {
+				want = 20
+			}
+			if got := float64(packets(c) - before); math.Abs(got-want) > 2 {
+				t.Errorf("%s beyond the last maximum: %g packets in 20 round trips, want %.1f", variant, got, want)
+			}
+		})
 	}
 }
 

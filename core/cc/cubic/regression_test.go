@@ -9,23 +9,25 @@ import (
 
 func TestRTO(t *testing.T) {
 	for _, v := range []string{RFC9438, Linux} {
-		c := New(flow(1000), plain(v))
-		c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
-		c.OnLoss(0, cc.Loss{Kind: cc.Recovered})
-		c.OnLoss(0, cc.Loss{Kind: cc.RetransmissionTimeout})
-		c.OnLoss(0, cc.Loss{Kind: cc.Recovered})
-		now := unit.Time(0)
-		for c.window.InSlowStart() {
+		t.Run(v, func(t *testing.T) {
+			c := New(flow(1000), plain(v))
+			c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
+			c.OnLoss(0, cc.Loss{Kind: cc.Recovered})
+			c.OnLoss(0, cc.Loss{Kind: cc.RetransmissionTimeout})
+			c.OnLoss(0, cc.Loss{Kind: cc.Recovered})
+			now := unit.Time(0)
+			for c.window.InSlowStart() {
+				now = run(c, now, 100*ms, 100*ms)
+			}
 			now = run(c, now, 100*ms, 100*ms)
-		}
-		now = run(c, now, 100*ms, 100*ms)
-		t.Logf("%s: K %.2f origin %.0f wMax %.0f cwnd %d", v, c.k, c.origin, c.wMax, packets(c))
-		before := packets(c)
-		run(c, now, unit.Second, 100*ms)
-		t.Logf("%s: ten round trips: %d -> %d", v, before, packets(c))
-		if c.k != 0 {
-			t.Errorf("%s: K = %.2f after a timeout; RFC 9438 §4.8: 0", v, c.k)
-		}
+			t.Logf("%s: K %.2f origin %.0f wMax %.0f cwnd %d", v, c.k, c.origin, c.wMax, packets(c))
+			before := packets(c)
+			run(c, now, unit.Second, 100*ms)
+			t.Logf("%s: ten round trips: %d -> %d", v, before, packets(c))
+			if c.k != 0 {
+				t.Errorf("%s: K = %.2f after a timeout; RFC 9438 §4.8: 0", v, c.k)
+			}
+		})
 	}
 }
 

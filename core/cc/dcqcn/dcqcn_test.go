@@ -152,8 +152,10 @@ func TestDecreaseInterval(t *testing.T) {
 	d := start(t, c)
 	cnp(d, 0)
 	for _, at := range []unit.Time{us, 10 * us, 50*us - 1} {
-		cnp(d, at)
-		near(t, fmt.Sprint("a CNP at ", at), d.Decision().Rate, 20e9)
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			cnp(d, at)
+			near(t, fmt.Sprint("a CNP at ", at), d.Decision().Rate, 20e9)
+		})
 	}
 	cnp(d, 50*us)
 	near(t, "a CNP at the interval's end", d.Decision().Rate, 10e9)
@@ -207,10 +209,12 @@ func TestVendor(t *testing.T) {
 	rate *= 1 - alpha/2
 	at := d.Decision().NextTimer
 	for n, step := range []float64{0, 8e6, 80e6, 80e6} {
-		d.OnTimer(at + unit.Time(n)*300*us)
-		target += step
-		rate = (rate + target) / 2
-		near(t, fmt.Sprint("increase ", n), d.Decision().Rate, rate)
+		t.Run(fmt.Sprint(step), func(t *testing.T) {
+			d.OnTimer(at + unit.Time(n)*300*us)
+			target += step
+			rate = (rate + target) / 2
+			near(t, fmt.Sprint("increase ", n), d.Decision().Rate, rate)
+		})
 	}
 }
 
@@ -237,38 +241,40 @@ func TestTie(t *testing.T) {
 // leads to the same.
 func TestProperties(t *testing.T) {
 	for name, c := range map[string]dcqcn.Config{"paper": dcqcn.PaperConfig(), "vendor": dcqcn.VendorConfig(line)} {
-		random := unit.NewRandom(1, name)
-		d, late := start(t, c), start(t, c)
-		now := unit.Time(0)
-		for i := range 20000 {
-			now += unit.Time(random.Int64N(int64(40 * us)))
-			run(d, now)
-			if late.Decision().NextTimer <= now {
-				late.OnTimer(now)
-			}
-			before := d.Decision().Rate
-			if random.IntN(1+i/1000) == 0 {
-				cnp(d, now)
-				cnp(late, now)
-				if d.Decision().Rate > before {
-					t.Fatalf("%s: a CNP raises from %v to %v", name, before, d.Decision().Rate)
+		t.Run(name, func(t *testing.T) {
+			random := unit.NewRandom(1, name)
+			d, late := start(t, c), start(t, c)
+			now := unit.Time(0)
+			for i := range 20000 {
+				now += unit.Time(random.Int64N(int64(40 * us)))
+				run(d, now)
+				if late.Decision().NextTimer <= now {
+					late.OnTimer(now)
+				}
+				before := d.Decision().Rate
+				if random.IntN(1+i/1000) == 0 {
+					cnp(d, now)
+					cnp(late, now)
+					if d.Decision().Rate > before {
+						t.Fatalf("%s: a CNP raises from %v to %v", name, before, d.Decision().Rate)
+					}
+				}
+				if dec := d.Decision(); dec.Rate < c.MinRate || dec.Rate > line || d.Target() > line || d.Target() < dec.Rate ||
+					dec.NextTimer <= now {
+					t.Fatalf("%s: %+v, target %v at %v", name, dec, d.Target(), now)
+				}
+				if d.Alpha() <= 0 || d.Alpha() > 1 {
+					t.Fatalf("%s: alpha %v", name, d.Alpha())
+				}
+				if d.Decision() != late.Decision() {
+					t.Fatalf("%s: timers in time: %+v, late: %+v", name, d.Decision(), late.Decision())
 				}
 			}
-			if dec := d.Decision(); dec.Rate < c.MinRate || dec.Rate > line || d.Target() > line || d.Target() < dec.Rate ||
-				dec.NextTimer <= now {
-				t.Fatalf("%s: %+v, target %v at %v", name, dec, d.Target(), now)
+			run(d, now+unit.Second)
+			if dec := d.Decision(); dec.Rate != line || dec.NextTimer != unit.Never {
+				t.Errorf("%s: a second without CNPs leaves %+v", name, dec)
 			}
-			if d.Alpha() <= 0 || d.Alpha() > 1 {
-				t.Fatalf("%s: alpha %v", name, d.Alpha())
-			}
-			if d.Decision() != late.Decision() {
-				t.Fatalf("%s: timers in time: %+v, late: %+v", name, d.Decision(), late.Decision())
-			}
-		}
-		run(d, now+unit.Second)
-		if dec := d.Decision(); dec.Rate != line || dec.NextTimer != unit.Never {
-			t.Errorf("%s: a second without CNPs leaves %+v", name, dec)
-		}
+		})
 	}
 }
 

@@ -42,13 +42,15 @@ func TestScheme(t *testing.T) {
 		{cctest.Datacentre(1), []string{"line_rate", "10Gbps"}, cc.Decision{Window: cc.Unlimited * 1000, Rate: 10 * unit.Gbps,
 			NextTimer: unit.Never}},
 	} {
-		got, err := cctest.Make(none.Scheme(), c.f, c.given...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := got.Decision(); d != c.want {
-			t.Errorf("%q: %+v, want %+v", c.given, d, c.want)
-		}
+		t.Run(fmt.Sprint(c.f), func(t *testing.T) {
+			got, err := cctest.Make(none.Scheme(), c.f, c.given...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := got.Decision(); d != c.want {
+				t.Errorf("%q: %+v, want %+v", c.given, d, c.want)
+			}
+		})
 	}
 	for _, given := range [][]string{{"rate", "50Gbps"}, {"window", "bdp", "rate", "50Gbps"}} {
 		if _, err := cctest.Make(none.Scheme(), cctest.Datacentre(1), given...); err == nil {

@@ -78,19 +78,23 @@ func TestFormulas(t *testing.T) {
 		{"the least: a 64th of the line", flow(ms), 1, 3000, 12_500_000}, // 1562 B in a round trip
 		{"a 64th of the window", flow(100 * ms), unit.Kbps, 17_000, 1_250_000},
 	} {
-		s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 1000}), c.f)
-		is(t, c.name+", before", s, 1000_000, 0)
-		s.OnNotice(0, nack(c.s))
-		is(t, c.name, s, c.window, c.rate)
+		t.Run(c.name, func(t *testing.T) {
+			s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 1000}), c.f)
+			is(t, c.name+", before", s, 1000_000, 0)
+			s.OnNotice(0, nack(c.s))
+			is(t, c.name, s, c.window, c.rate)
+		})
 	}
 	for what, n := range map[string]cc.Notice{
 		"half of the demand":      {Kind: cc.NackNotice, Demand: 200 * mbps},
 		"of what is allowed":      {Kind: cc.NackNotice, Lost: 1000}, // 20 packets in a millisecond: 160 Mb/s
 		"an elephant's, not lost": {Kind: cc.NackNotice, Supply: 100 * mbps, Demand: unit.Gbps},
 	} {
-		s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 20}), flow(ms))
-		s.OnNotice(0, n)
-		is(t, what, s, 11_000, 80*mbps)
+		t.Run(what, func(t *testing.T) {
+			s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 20}), flow(ms))
+			s.OnNotice(0, n)
+			is(t, what, s, 11_000, 80*mbps)
+		})
 	}
 	s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 20}), cc.Flow{MSS: 1000})
 	s.OnNotice(0, cc.Notice{Kind: cc.NackNotice, Lost: 1000})
@@ -410,9 +414,11 @@ func TestAllocations(t *testing.T) {
 func TestWrapRefuses(t *testing.T) {
 	r := reno.New(flow(ms))
 	for _, f := range []cc.Flow{{}, {MSS: -1}, {MSS: 1000, Path: cc.Path{BaseRTT: -1}}} {
-		if _, err := supply.Wrap(r, f); err == nil {
-			t.Errorf("%+v is taken", f)
-		}
+		t.Run(fmt.Sprint(f), func(t *testing.T) {
+			if _, err := supply.Wrap(r, f); err == nil {
+				t.Errorf("%+v is taken", f)
+			}
+		})
 	}
 	if _, err := supply.Wrap(nil, flow(ms)); err == nil {
 		t.Error("no controller is taken")

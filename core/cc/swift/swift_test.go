@@ -49,11 +49,13 @@ func TestTargetDelay(t *testing.T) {
 		{4, 29 + 100*(0.5-0.1)/(math.Sqrt(10)-0.1)},
 		{25, 29 + 100*(0.2-0.1)/(math.Sqrt(10)-0.1)},
 	} {
-		config := swift.Defaults()
-		config.HopDelay = 3 * us // three hops
-		s := start(t, config)
-		s.SetWindow(c.window)
-		near(t, fmt.Sprint("window ", c.window), s.TargetDelay()/1e6, c.want)
+		t.Run(fmt.Sprint(c.window), func(t *testing.T) {
+			config := swift.Defaults()
+			config.HopDelay = 3 * us // three hops
+			s := start(t, config)
+			s.SetWindow(c.window)
+			near(t, fmt.Sprint("window ", c.window), s.TargetDelay()/1e6, c.want)
+		})
 	}
 	near(t, "neither scaling", start(t, flat()).TargetDelay()/1e6, 20)
 }
@@ -137,19 +139,23 @@ func TestLoss(t *testing.T) {
 			s.OnLoss(0, recovery)
 		},
 	} {
-		s = start(t, flat())
-		for range 4 {
+		t.Run(name, func(t *testing.T) {
+			s = start(t, flat())
+			for range 4 {
+				s.OnLoss(0, timeout)
+			}
+			between(s)
 			s.OnLoss(0, timeout)
-		}
-		between(s)
-		s.OnLoss(0, timeout)
-		if s.Window() < 0.1 {
-			t.Errorf("%s does not begin the count of timeouts anew: %v", name, s.Window())
-		}
+			if s.Window() < 0.1 {
+				t.Errorf("%s does not begin the count of timeouts anew: %v", name, s.Window())
+			}
+		})
 	}
 	s = start(t, flat())
 	for _, kind := range []cc.LossKind{cc.ECNEcho, cc.LossInReduction, cc.Spurious, cc.Recovered, cc.Idled} {
-		s.OnLoss(0, cc.Loss{Kind: kind})
+		t.Run(fmt.Sprint(kind), func(t *testing.T) {
+			s.OnLoss(0, cc.Loss{Kind: kind})
+		})
 	}
 	near(t, "what is not Swift's", s.Window(), 10)
 }
@@ -157,24 +163,26 @@ func TestLoss(t *testing.T) {
 // Algorithm 1: from one packet on there is no pacing; below it a packet every rtt/cwnd.
 func TestPacing(t *testing.T) {
 	for _, window := range []float64{0.02, 0.1, 0.25, 0.5, 0.999, 1, 1.5, 10} {
-		c := flat()
-		c.AI = 1e-12
-		s := start(t, c)
-		s.SetWindow(window)
-		if s.Decision().Rate != 0 {
-			t.Errorf("window %v: a rate of %v without an RTT", window, s.Decision().Rate)
-		}
-		ack(s, 0, 16*us, 0)
-		d := s.Decision()
-		if window >= 1 {
-			if d.Rate != 0 || d.Window != unit.Bytes(1000*window) {
-				t.Errorf("window %v: %+v", window, d)
+		t.Run(fmt.Sprint(window), func(t *testing.T) {
+			c := flat()
+			c.AI = 1e-12
+			s := start(t, c)
+			s.SetWindow(window)
+			if s.Decision().Rate != 0 {
+				t.Errorf("window %v: a rate of %v without an RTT", window, s.Decision().Rate)
 			}
-			continue
-		}
-		if want := 8000 / (16e-6 / window); d.Window != 1000 || math.Abs(float64(d.Rate)-want) > 2 {
-			t.Errorf("window %v: %+v, want a rate of %.0f", window, d, want)
-		}
+			ack(s, 0, 16*us, 0)
+			d := s.Decision()
+			if window >= 1 {
+				if d.Rate != 0 || d.Window != unit.Bytes(1000*window) {
+					t.Errorf("window %v: %+v", window, d)
+				}
+				return
+			}
+			if want := 8000 / (16e-6 / window); d.Window != 1000 || math.Abs(float64(d.Rate)-want) > 2 {
+				t.Errorf("window %v: %+v, want a rate of %.0f", window, d, want)
+			}
+		})
 	}
 }
 

@@ -52,21 +52,23 @@ func TestAlgorithm1(t *testing.T) {
 	near(t, "the first RTT", c, rate)
 	last = 100
 	for i, rtt := range []float64{100, 101, 103, 102, 40, 49, 50, 51, 500, 501, 900, 499, 300, 300} {
-		diff = 0.125*diff + 0.875*(rtt-last)
-		last = rtt
-		switch gradient := diff / 20; {
-		case rtt < 50:
-			rate += 10e6
-		case rtt > 500:
-			rate *= 1 - 0.8*(1-500/rtt)
-		case gradient <= 0:
-			rate += 10e6
-		default:
-			rate *= 1 - 0.8*gradient
-		}
-		rate = max(rate, 10e6)
-		ack(c, unit.Time(rtt)*us)
-		near(t, fmt.Sprintf("event %d, RTT %v us", i, rtt), c, rate)
+		t.Run(fmt.Sprint(rtt), func(t *testing.T) {
+			diff = 0.125*diff + 0.875*(rtt-last)
+			last = rtt
+			switch gradient := diff / 20; {
+			case rtt < 50:
+				rate += 10e6
+			case rtt > 500:
+				rate *= 1 - 0.8*(1-500/rtt)
+			case gradient <= 0:
+				rate += 10e6
+			default:
+				rate *= 1 - 0.8*gradient
+			}
+			rate = max(rate, 10e6)
+			ack(c, unit.Time(rtt)*us)
+			near(t, fmt.Sprintf("event %d, RTT %v us", i, rtt), c, rate)
+		})
 	}
 }
 
@@ -96,18 +98,20 @@ func TestHAI(t *testing.T) {
 // CoNEXT'16, patched TIMELY: w(g) is 0 up to −1/4, 2g + 1/2 between, 1 from 1/4 on; rate =
 // δ·(1 − w) + rate·(1 − β·w·(new_rtt − RTT_ref)/RTT_ref), with RTT_ref = Tlow and β = 0.008.
 func TestPatched(t *testing.T) {
-	for _, step := range []float64{-30, -7, -6, -3, -1, 0, 1, 3, 5, 6, 7, 30} { // µs
-		c := start(t, each(timely.Patched))
-		ack(c, 200*us)
-		ack(c, 200*us+unit.Time(step*1e6))
-		gradient := 0.875 * step / 20
-		w := 2*gradient + 0.5
-		if gradient <= -0.25 {
-			w = 0
-		} else if gradient >= 0.25 {
-			w = 1
-		}
-		near(t, fmt.Sprint("a step of ", step), c, 10e6*(1-w)+10e9*(1-0.008*w*(150+step)/50))
+	for _, step := range []float64{-30, -7, -6, -3, -1, 0, 1, 3, 5, 6, 7, 30} {
+		t.Run(fmt.Sprint(step), func(t *testing.T) { // µs
+			c := start(t, each(timely.Patched))
+			ack(c, 200*us)
+			ack(c, 200*us+unit.Time(step*1e6))
+			gradient := 0.875 * step / 20
+			w := 2*gradient + 0.5
+			if gradient <= -0.25 {
+				w = 0
+			} else if gradient >= 0.25 {
+				w = 1
+			}
+			near(t, fmt.Sprint("a step of ", step), c, 10e6*(1-w)+10e9*(1-0.008*w*(150+step)/50))
+		})
 	}
 	c := start(t, each(timely.Patched))
 	ack(c, 600*us)
@@ -121,13 +125,15 @@ func TestPatched(t *testing.T) {
 // Algorithm 1 has none: without a gradient it rises whatever the rate.
 func TestFixedPoint(t *testing.T) {
 	for _, begin := range []unit.Rate{100 * unit.Mbps, 30 * unit.Gbps} {
-		config := each(timely.Patched)
-		config.StartRate = begin
-		c := start(t, config)
-		for range 20000 {
-			ack(c, 100*us)
-		}
-		near(t, fmt.Sprint("from ", begin), c, 10e6/0.008)
+		t.Run(fmt.Sprint(begin), func(t *testing.T) {
+			config := each(timely.Patched)
+			config.StartRate = begin
+			c := start(t, config)
+			for range 20000 {
+				ack(c, 100*us)
+			}
+			near(t, fmt.Sprint("from ", begin), c, 10e6/0.008)
+		})
 	}
 	c := start(t, each(timely.Paper))
 	for range 2000 {
@@ -214,31 +220,33 @@ func TestSegments(t *testing.T) {
 // for hyperactive increase is out of the way.
 func TestProperties(t *testing.T) {
 	for _, preset := range []string{timely.Paper, timely.Patched, timely.HPCC} {
-		config := each(preset)
-		config.HAI = 1
-		random := unit.NewRandom(1, preset)
-		for range 300 {
-			story := make([]unit.Time, 1+random.IntN(30))
-			for i := range story {
-				story[i] = unit.Time(10+random.IntN(600)) * us
+		t.Run(preset, func(t *testing.T) {
+			config := each(preset)
+			config.HAI = 1
+			random := unit.NewRandom(1, preset)
+			for range 300 {
+				story := make([]unit.Time, 1+random.IntN(30))
+				for i := range story {
+					story[i] = unit.Time(10+random.IntN(600)) * us
+				}
+				last := math.Inf(1)
+				for rtt := 10 * us; rtt < 700*us; rtt += 13 * us {
+					c := start(t, config)
+					for _, r := range story {
+						ack(c, r)
+					}
+					ack(c, rtt)
+					rate := float64(c.Decision().Rate)
+					if rate < float64(config.MinRate) || rate > float64(line) {
+						t.Fatalf("%s: %v", preset, c.Decision().Rate)
+					}
+					if rtt <= config.THigh && rate > last+1 { // at Thigh the law changes and may jump up
+						t.Fatalf("%s: an RTT of %v leaves %.0f, a smaller one %.0f", preset, rtt, rate, last)
+					}
+					last = rate
+				}
 			}
-			last := math.Inf(1)
-			for rtt := 10 * us; rtt < 700*us; rtt += 13 * us {
-				c := start(t, config)
-				for _, r := range story {
-					ack(c, r)
-				}
-				ack(c, rtt)
-				rate := float64(c.Decision().Rate)
-				if rate < float64(config.MinRate) || rate > float64(line) {
-					t.Fatalf("%s: %v", preset, c.Decision().Rate)
-				}
-				if rtt <= config.THigh && rate > last+1 { // at Thigh the law changes and may jump up
-					t.Fatalf("%s: an RTT of %v leaves %.0f, a smaller one %.0f", preset, rtt, rate, last)
-				}
-				last = rate
-			}
-		}
+		})
 	}
 }
 

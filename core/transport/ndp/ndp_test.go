@@ -32,17 +32,19 @@ func TestTraces(t *testing.T) {
 		"all-back": {3000, 30, func(n int) fate { return fate{copies: 1, back: n < 3} }},
 		"lost":     {3000, 2, func(n int) fate { return fate{copies: 1 - min(n%2, 1)*max(0, 1-n/2)} }},
 	} {
-		w := newPipe(t, []unit.Bytes{c.size}, func(_ int, f *Config) { f.Window, f.RTOMin = c.window, 100*us })
-		w.log, w.wire = &strings.Builder{}, true
-		if n := -1; c.data != nil {
-			w.onData = func(*packet.Packet) fate { n++; return c.data(n) }
-		}
-		w.run(unit.Never - 1)
-		w.done()
-		testutil.Golden(t, name+".txt", w.log.String())
-		if wants := name == "lost"; (w.timeouts() > 0) != wants {
-			t.Errorf("%s: %d timeouts", name, w.timeouts())
-		}
+		t.Run(name, func(t *testing.T) {
+			w := newPipe(t, []unit.Bytes{c.size}, func(_ int, f *Config) { f.Window, f.RTOMin = c.window, 100*us })
+			w.log, w.wire = &strings.Builder{}, true
+			if n := -1; c.data != nil {
+				w.onData = func(*packet.Packet) fate { n++; return c.data(n) }
+			}
+			w.run(unit.Never - 1)
+			w.done()
+			testutil.Golden(t, name+".txt", w.log.String())
+			if wants := name == "lost"; (w.timeouts() > 0) != wants {
+				t.Errorf("%s: %d timeouts", name, w.timeouts())
+			}
+		})
 	}
 }
 
@@ -50,17 +52,19 @@ func TestTraces(t *testing.T) {
 func TestFirstWindow(t *testing.T) {
 	// 10 Gb/s × 4 µs = 5000 B: 5 frames of 1050 B
 	for _, c := range []struct{ window, want int }{{30, 30}, {1, 1}, {0, 5}} {
-		s, _, err := New(flow(0, 100_000, nil), Config{Window: c.window, RTOMin: unit.Millisecond})
-		if err != nil {
-			t.Fatal(err)
-		}
-		sent := 0
-		for ; s.NextSend() == 0; sent++ {
-			s.Emit(0, &packet.Packet{})
-		}
-		if sent != c.want || s.NextSend() != unit.Never {
-			t.Errorf("initial window %d: %d packets sent, want %d", c.window, sent, c.want)
-		}
+		t.Run(fmt.Sprint(c.window), func(t *testing.T) {
+			s, _, err := New(flow(0, 100_000, nil), Config{Window: c.window, RTOMin: unit.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sent := 0
+			for ; s.NextSend() == 0; sent++ {
+				s.Emit(0, &packet.Packet{})
+			}
+			if sent != c.want || s.NextSend() != unit.Never {
+				t.Errorf("initial window %d: %d packets sent, want %d", c.window, sent, c.want)
+			}
+		})
 	}
 }
 
@@ -84,10 +88,12 @@ func TestPullNumbers(t *testing.T) {
 		pull int64
 		want int
 	}{{1, 1}, {1, 0}, {4, 3}, {3, 0}, {2, 0}, {5, 1}, {mostOut + 6, 0}, {-1, 0}} {
-		s.Receive(1, answer(packet.Notice, c.pull, 0))
-		if n := sent(); n != c.want {
-			t.Errorf("PULL %d: %d packets sent, want %d", c.pull, n, c.want)
-		}
+		t.Run(fmt.Sprint(c.pull), func(t *testing.T) {
+			s.Receive(1, answer(packet.Notice, c.pull, 0))
+			if n := sent(); n != c.want {
+				t.Errorf("PULL %d: %d packets sent, want %d", c.pull, n, c.want)
+			}
+		})
 	}
 }
 
@@ -98,17 +104,21 @@ func TestRepairsFirst(t *testing.T) {
 		s.Emit(0, &packet.Packet{})
 	}
 	for _, n := range []int64{4, 1} {
-		s.Receive(1, answer(packet.Nack, n*payload, 0))
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			s.Receive(1, answer(packet.Nack, n*payload, 0))
+		})
 	}
 	if s.NextSend() != unit.Never {
 		t.Fatal("a NACKed packet goes without a PULL")
 	}
 	s.Receive(2, answer(packet.Notice, 3, 0))
 	for _, want := range []int64{4, 1, 6} {
-		p := &packet.Packet{}
-		if s.Emit(3, p); p.Seq != want*payload {
-			t.Errorf("packet %d is sent, want %d", p.Seq/payload, want)
-		}
+		t.Run(fmt.Sprint(want), func(t *testing.T) {
+			p := &packet.Packet{}
+			if s.Emit(3, p); p.Seq != want*payload {
+				t.Errorf("packet %d is sent, want %d", p.Seq/payload, want)
+			}
+		})
 	}
 	if s.Counters().Retransmitted != 2 || s.NextSend() != unit.Never {
 		t.Errorf("%d sent again, next at %v", s.Counters().Retransmitted, s.NextSend())
@@ -255,12 +265,14 @@ func TestLastPackets(t *testing.T) {
 		size  unit.Bytes
 		pulls int64
 	}{{30_000, 0}, {1000, 0}, {31_000, 30}, {130_000, 129}} {
-		w := newPipe(t, []unit.Bytes{c.size}, nil)
-		w.run(unit.Never - 1)
-		w.done()
-		if got := w.r[0].Pulls(); got != c.pulls {
-			t.Errorf("%d B: %d PULLs, want %d", c.size, got, c.pulls)
-		}
+		t.Run(fmt.Sprint(c.size), func(t *testing.T) {
+			w := newPipe(t, []unit.Bytes{c.size}, nil)
+			w.run(unit.Never - 1)
+			w.done()
+			if got := w.r[0].Pulls(); got != c.pulls {
+				t.Errorf("%d B: %d PULLs, want %d", c.size, got, c.pulls)
+			}
+		})
 	}
 }
 
@@ -353,12 +365,14 @@ func TestStrangers(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	e := newEnds(&transport.Flow{Payload: 1000, Version: 6}, false)
 	for _, near := range []int64{0, 1 << 30, 1 << 40} {
-		for _, d := range []int64{0, 1, 1000, 1 << 20} {
-			n := near + d
-			if got := e.number(n*1000&(1<<40-1), near); got != n {
-				t.Errorf("packet %d near %d is taken for %d", n, near, got)
+		t.Run(fmt.Sprint(near), func(t *testing.T) {
+			for _, d := range []int64{0, 1, 1000, 1 << 20} {
+				n := near + d
+				if got := e.number(n*1000&(1<<40-1), near); got != n {
+					t.Errorf("packet %d near %d is taken for %d", n, near, got)
+				}
 			}
-		}
+		})
 	}
 	if e.packets <= 1<<40 || e.seq(e.packets) != math.MaxInt64 || e.headers != 70 {
 		t.Errorf("%+v", e)
@@ -397,11 +411,13 @@ func TestBadInput(t *testing.T) {
 		"rate":      func(_ *transport.Flow, c *Config) { c.PullRate = -1 },
 		"rto":       func(_ *transport.Flow, c *Config) { c.RTOMin = 0 },
 	} {
-		f, c := flow(0, 1000, nil), Defaults()
-		change(&f, &c)
-		if _, _, err := New(f, c); err == nil || !strings.Contains(err.Error(), "transport ndp") {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			f, c := flow(0, 1000, nil), Defaults()
+			change(&f, &c)
+			if _, _, err := New(f, c); err == nil || !strings.Contains(err.Error(), "transport ndp") {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 	v := scheme.NewValues("ndp", map[string]any{"initial_window": 30, "pull_rate": unit.Rate(0), "priority": true,
 		"rto_min": unit.Millisecond})

@@ -78,46 +78,48 @@ func TestIncast(t *testing.T) {
 		size    unit.Bytes
 		least   float64 // of the bottleneck's time
 	}{{8, 500_000, 0.98}, {64, 20_000, 0.95}, {64, 500_000, 0.98}, {256, 20_000, 0.95}, {256, 500_000, 0.98}} {
-		c := configure(t, incast(257, x.senders, fmt.Sprint(int64(x.size), " B"), "ndp"))
-		last := 2*c.Flows[0].Dst + 1 // port of the switch to the receiver
-		c.Watches = []sim.Watch{{What: sim.QueueBytes, Index: last, Every: 10 * unit.Microsecond}, {What: sim.QueuePackets,
-			Index: last, Every: 10 * unit.Microsecond}}
-		r := run(t, c)
-		end, first := unit.Time(0), unit.Never
-		for _, f := range r.Flows {
-			end, first = max(end, f.FCT), min(first, f.FCT)
-		}
-		packets := (x.size + payload - 1) / payload
-		bytes := x.size + packets*(frame-payload)
-		optimum := unit.TransmitTime(bytes*unit.Bytes(x.senders), 10*unit.Gbps) + 4*unit.Microsecond
-		name := fmt.Sprintf("%d × %v", x.senders, x.size)
-		if share := float64(optimum) / float64(end); share < x.least || len(r.Unfinished) > 0 {
-			t.Errorf("%s: the last flow ends after %v, %.3f of the optimum %v; %d unfinished", name, end, share, optimum,
-				len(r.Unfinished))
-		}
-		if n := timeouts(c); n > 0 {
-			t.Errorf("%s: %d timeouts", name, n)
-		}
-		if x.size == 500_000 && float64(first) < 0.9*float64(end) {
-			t.Errorf("%s: the first of equal flows ends at %v, the last at %v", name, first, end)
-		}
-		for i, b := range r.Watched[0] {
-			if b > 8*(frame+int64(c.MaxFrame)) {
-				t.Fatalf("%s: %d bytes wait at %v", name, b, unit.Time(i)*10*unit.Microsecond)
+		t.Run(fmt.Sprint(x.senders), func(t *testing.T) {
+			c := configure(t, incast(257, x.senders, fmt.Sprint(int64(x.size), " B"), "ndp"))
+			last := 2*c.Flows[0].Dst + 1 // port of the switch to the receiver
+			c.Watches = []sim.Watch{{What: sim.QueueBytes, Index: last, Every: 10 * unit.Microsecond}, {What: sim.QueuePackets,
+				Index: last, Every: 10 * unit.Microsecond}}
+			r := run(t, c)
+			end, first := unit.Time(0), unit.Never
+			for _, f := range r.Flows {
+				end, first = max(end, f.FCT), min(first, f.FCT)
 			}
-		}
-		var lost uint64 // headers that are neither kept nor sent back
-		for why, n := range r.Drops {
-			if dataplane.Reason(why) != dataplane.Returned {
-				lost += n
+			packets := (x.size + payload - 1) / payload
+			bytes := x.size + packets*(frame-payload)
+			optimum := unit.TransmitTime(bytes*unit.Bytes(x.senders), 10*unit.Gbps) + 4*unit.Microsecond
+			name := fmt.Sprintf("%d × %v", x.senders, x.size)
+			if share := float64(optimum) / float64(end); share < x.least || len(r.Unfinished) > 0 {
+				t.Errorf("%s: the last flow ends after %v, %.3f of the optimum %v; %d unfinished", name, end, share, optimum,
+					len(r.Unfinished))
 			}
-		}
-		if lost > 0 {
-			t.Errorf("%s: %d packets are lost: %v", name, lost, r.Drops)
-		}
-		if x.senders == 8 && r.Drops[dataplane.Returned] > 0 {
-			t.Errorf("%s: %d headers find no room", name, r.Drops[dataplane.Returned])
-		}
+			if n := timeouts(c); n > 0 {
+				t.Errorf("%s: %d timeouts", name, n)
+			}
+			if x.size == 500_000 && float64(first) < 0.9*float64(end) {
+				t.Errorf("%s: the first of equal flows ends at %v, the last at %v", name, first, end)
+			}
+			for i, b := range r.Watched[0] {
+				if b > 8*(frame+int64(c.MaxFrame)) {
+					t.Fatalf("%s: %d bytes wait at %v", name, b, unit.Time(i)*10*unit.Microsecond)
+				}
+			}
+			var lost uint64 // headers that are neither kept nor sent back
+			for why, n := range r.Drops {
+				if dataplane.Reason(why) != dataplane.Returned {
+					lost += n
+				}
+			}
+			if lost > 0 {
+				t.Errorf("%s: %d packets are lost: %v", name, lost, r.Drops)
+			}
+			if x.senders == 8 && r.Drops[dataplane.Returned] > 0 {
+				t.Errorf("%s: %d headers find no room", name, r.Drops[dataplane.Returned])
+			}
+		})
 	}
 }
 
@@ -161,9 +163,11 @@ traffic:
 		least, most float64
 	}{{"{spray: {order: permutation}}", 0.93, 1}, {"{spray: {order: random}}", 0.93, 1}, {"{spray: {order: round_robin}}",
 		0.82, 0.93}, {"ecmp", 0.5, 0.8}} {
-		if share := goodput(x.program); share < x.least || share > x.most {
-			t.Errorf("with %s flows have %.3f of the links", x.program, share)
-		}
+		t.Run(x.program, func(t *testing.T) {
+			if share := goodput(x.program); share < x.least || share > x.most {
+				t.Errorf("with %s flows have %.3f of the links", x.program, share)
+			}
+		})
 	}
 }
 
@@ -178,25 +182,27 @@ traffic:
   - {name: perm, from: "*", to: permutation, transport: {ndp: {priority: true, rto_min: 50us}}, start: 0s}
   - {name: in, from: {random: 8}, to: {random: 1}, transport: ndp, size: 50 kB, ip: 6, start: 0s}
 `} {
-		outcome := func(change func(c *sim.Config)) string {
-			c := configure(t, text)
-			c.Duration, c.UntilDone = min(c.Duration, 3*unit.Millisecond), false // which ends a window after the last flow
-			change(c)
-			b, err := json.Marshal(run(t, c))
-			if err != nil {
-				t.Fatal(err)
+		t.Run(text, func(t *testing.T) {
+			outcome := func(change func(c *sim.Config)) string {
+				c := configure(t, text)
+				c.Duration, c.UntilDone = min(c.Duration, 3*unit.Millisecond), false // which ends a window after the last flow
+				change(c)
+				b, err := json.Marshal(run(t, c))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return string(b)
 			}
-			return string(b)
-		}
-		want := outcome(func(*sim.Config) {})
-		for name, change := range map[string]func(c *sim.Config){
-			"wire":         func(c *sim.Config) { c.Wire = true },
-			"small window": func(c *sim.Config) { c.Window = 300 * unit.Nanosecond },
-			"one group":    func(c *sim.Config) { c.Window = unit.Second },
-		} {
-			if got := outcome(change); got != want {
-				t.Errorf("%s: another result", name)
+			want := outcome(func(*sim.Config) {})
+			for name, change := range map[string]func(c *sim.Config){
+				"wire":         func(c *sim.Config) { c.Wire = true },
+				"small window": func(c *sim.Config) { c.Window = 300 * unit.Nanosecond },
+				"one group":    func(c *sim.Config) { c.Window = unit.Second },
+			} {
+				if got := outcome(change); got != want {
+					t.Errorf("%s: another result", name)
+				}
 			}
-		}
+		})
 	}
 }

@@ -16,26 +16,28 @@ import (
 // what came before.
 func TestEcho(t *testing.T) {
 	for _, every := range []int{1, 3} {
-		w := newPipe(t, 60_000, func(c *Config) { c.AckEvery = every }, &fixed{window: 1 << 20, keep: true}, cc.DCTCPMode)
-		marked := 0
-		w.onData = func(p *packet.Packet) (int, unit.Time) {
-			if p.TOS&packet.ECN != packet.ECT0 {
-				t.Fatalf("data is sent with ECN %d", p.TOS&packet.ECN)
+		t.Run(fmt.Sprint(every), func(t *testing.T) {
+			w := newPipe(t, 60_000, func(c *Config) { c.AckEvery = every }, &fixed{window: 1 << 20, keep: true}, cc.DCTCPMode)
+			marked := 0
+			w.onData = func(p *packet.Packet) (int, unit.Time) {
+				if p.TOS&packet.ECN != packet.ECT0 {
+					t.Fatalf("data is sent with ECN %d", p.TOS&packet.ECN)
+				}
+				if n := p.Seq / payload; n%7 == 0 || n >= 20 && n < 29 {
+					p.TOS |= packet.CE
+					marked++
+				}
+				return 1, 0
 			}
-			if n := p.Seq / payload; n%7 == 0 || n >= 20 && n < 29 {
-				p.TOS |= packet.CE
-				marked++
+			w.run(unit.Second)
+			w.done(60_000)
+			if got := w.c.acks[len(w.c.acks)-1].ECN.Delivered; got != int64(marked) {
+				t.Errorf("an ACK of %d: %d marks are echoed of %d", every, got, marked)
 			}
-			return 1, 0
-		}
-		w.run(unit.Second)
-		w.done(60_000)
-		if got := w.c.acks[len(w.c.acks)-1].ECN.Delivered; got != int64(marked) {
-			t.Errorf("an ACK of %d: %d marks are echoed of %d", every, got, marked)
-		}
-		if w.r.CNPs() != 0 {
-			t.Error("CNPs were made")
-		}
+			if w.r.CNPs() != 0 {
+				t.Error("CNPs were made")
+			}
+		})
 	}
 	w := newPipe(t, 2000, nil, &fixed{window: 1 << 20}, cc.AsConfigured)
 	w.onData = func(p *packet.Packet) (int, unit.Time) {
@@ -124,12 +126,14 @@ func TestNotices(t *testing.T) {
 		{0, 20, 0}, {5000, 20, 0}, {-1000, 20, 0}, {1500, 20, 0}, {1 << 39, 20, 0}, {3000, 20, 0},
 		{2000, 21, 0}, {2000, 20, 1}, {2000, 20, 1}, {4000, 20, 2},
 	} {
-		p := answer(packet.Notice, 0, x.seq)
-		p.SrcPort = x.port
-		w.s.Receive(2*us, p)
-		if w.c.notices != x.want || int(w.s.Notices()) != x.want {
-			t.Errorf("a notice for %d: %d have come through, want %d", x.seq, w.c.notices, x.want)
-		}
+		t.Run(fmt.Sprint(x.seq), func(t *testing.T) {
+			p := answer(packet.Notice, 0, x.seq)
+			p.SrcPort = x.port
+			w.s.Receive(2*us, p)
+			if w.c.notices != x.want || int(w.s.Notices()) != x.want {
+				t.Errorf("a notice for %d: %d have come through, want %d", x.seq, w.c.notices, x.want)
+			}
+		})
 	}
 	w.s.Emit(3*us, &packet.Packet{}) // 1000 and 2000 go again, and can be marked again
 	w.s.Emit(3*us, &packet.Packet{})
@@ -384,10 +388,12 @@ func TestFilledGap(t *testing.T) {
 		want  string
 		reply bool
 	}{{0, "", false}, {2, "nack 1000 for 2000, 50 B", true}, {1, "ack 3000 for 1000, 50 B", true}, {3, "", false}} {
-		p := &packet.Packet{Seq: x.n * payload, Payload: payload, SrcPort: 10, DstPort: 20, Proto: packet.ProtoRDMA}
-		if got := w.r.Receive(us, p); got != x.reply || got && describe(p) != x.want {
-			t.Errorf("%d: packet %d gives %v, %s", i, x.n, got, describe(p))
-		}
+		t.Run(x.want, func(t *testing.T) {
+			p := &packet.Packet{Seq: x.n * payload, Payload: payload, SrcPort: 10, DstPort: 20, Proto: packet.ProtoRDMA}
+			if got := w.r.Receive(us, p); got != x.reply || got && describe(p) != x.want {
+				t.Errorf("%d: packet %d gives %v, %s", i, x.n, got, describe(p))
+			}
+		})
 	}
 	if w.r.NextTimer() != 21*us {
 		t.Errorf("the ACK of the last waits until %v", w.r.NextTimer())

@@ -182,27 +182,29 @@ func TestNackIncast(t *testing.T) {
 		{reno.Scheme(), SelectiveRepeat, 20, true, 0},
 		{reno.Scheme(), GoBackN, 20, true, 0},
 	} {
-		r := newRack(t, n, x.room, size, &x.scheme, func(c *Config) { c.Recovery = x.recovery })
-		r.lossy = x.lossy
-		r.run(t, 100*unit.Millisecond)
-		last, timeouts, again, taken, refused := r.sum()
-		t.Logf("%s, %s, room for %d, silent %t: last FCT %.0f us of %.0f, %d timeouts, %d packets sent again, %d NACKs "+
-			"taken, %d refused", x.scheme.Name, x.recovery, x.room, x.lossy,
-			last.Seconds()*1e6, ideal.Seconds()*1e6, timeouts, again, taken, refused)
-		if x.lossy {
-			if timeouts < n/2 || last < 3*ideal {
-				t.Errorf("%s, %s: %d timeouts without NACKs", x.scheme.Name, x.recovery, timeouts)
+		t.Run(x.recovery, func(t *testing.T) {
+			r := newRack(t, n, x.room, size, &x.scheme, func(c *Config) { c.Recovery = x.recovery })
+			r.lossy = x.lossy
+			r.run(t, 100*unit.Millisecond)
+			last, timeouts, again, taken, refused := r.sum()
+			t.Logf("%s, %s, room for %d, silent %t: last FCT %.0f us of %.0f, %d timeouts, %d packets sent again, %d NACKs "+
+				"taken, %d refused", x.scheme.Name, x.recovery, x.room, x.lossy,
+				last.Seconds()*1e6, ideal.Seconds()*1e6, timeouts, again, taken, refused)
+			if x.lossy {
+				if timeouts < n/2 || last < 3*ideal {
+					t.Errorf("%s, %s: %d timeouts without NACKs", x.scheme.Name, x.recovery, timeouts)
+				}
+				return
 			}
-			continue
-		}
-		if timeouts > 0 || float64(last) > x.most*float64(ideal) || taken+refused != r.trims {
-			t.Errorf("%s, %s, room for %d: last FCT %v of %v, %d timeouts, %d and %d NACKs of %d", x.scheme.Name, x.recovery,
-				x.room, last, ideal, timeouts, taken, refused, r.trims)
-		}
-		if x.recovery != GoBackN && (again != r.trims || refused > 0) {
-			t.Errorf("%s, %s, room for %d: %d packets were trimmed, %d sent again, %d NACKs refused", x.scheme.Name, x.recovery,
-				x.room, r.trims, again, refused)
-		}
+			if timeouts > 0 || float64(last) > x.most*float64(ideal) || taken+refused != r.trims {
+				t.Errorf("%s, %s, room for %d: last FCT %v of %v, %d timeouts, %d and %d NACKs of %d", x.scheme.Name, x.recovery,
+					x.room, last, ideal, timeouts, taken, refused, r.trims)
+			}
+			if x.recovery != GoBackN && (again != r.trims || refused > 0) {
+				t.Errorf("%s, %s, room for %d: %d packets were trimmed, %d sent again, %d NACKs refused", x.scheme.Name, x.recovery,
+					x.room, r.trims, again, refused)
+			}
+		})
 	}
 }
 

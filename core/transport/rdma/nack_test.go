@@ -60,19 +60,21 @@ func TestNackTraces(t *testing.T) {
 		{"nack-again", SelectiveRepeat, []int{2, 6, 8}}, // the packet sent again is trimmed as well
 		{"nack-tail", SelectiveRepeat, []int{11}},
 	} {
-		w := newPipe(t, 12_000, func(c *Config) { c.Recovery = x.recovery }, &fixed{window: 6000, keep: true}, 0)
-		w.onData = w.trims(packet.CauseTrimmed, x.trim...)
-		w.log = &strings.Builder{}
-		inner := w.s
-		w.run(unit.Second)
-		w.done(12_000)
-		if inner.Timeouts() > 0 || x.recovery != GoBackN && int(inner.Counters().Retransmitted) != len(x.trim) {
-			t.Errorf("%s: %d timeouts, %d packets sent again", x.name, inner.Timeouts(), inner.Counters().Retransmitted)
-		}
-		for _, l := range w.c.log {
-			w.log.WriteString(l + "\n")
-		}
-		testutil.Golden(t, x.name+".txt", w.log.String())
+		t.Run(x.name, func(t *testing.T) {
+			w := newPipe(t, 12_000, func(c *Config) { c.Recovery = x.recovery }, &fixed{window: 6000, keep: true}, 0)
+			w.onData = w.trims(packet.CauseTrimmed, x.trim...)
+			w.log = &strings.Builder{}
+			inner := w.s
+			w.run(unit.Second)
+			w.done(12_000)
+			if inner.Timeouts() > 0 || x.recovery != GoBackN && int(inner.Counters().Retransmitted) != len(x.trim) {
+				t.Errorf("%s: %d timeouts, %d packets sent again", x.name, inner.Timeouts(), inner.Counters().Retransmitted)
+			}
+			for _, l := range w.c.log {
+				w.log.WriteString(l + "\n")
+			}
+			testutil.Golden(t, x.name+".txt", w.log.String())
+		})
 	}
 }
 
@@ -102,64 +104,66 @@ func snapshot(w *pipe) string {
 // its last transmission, once. Any other changes nothing, and is counted.
 func TestNackChecks(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
-		w, out := out5(t, recovery, transport.NacksResend)
-		if recovery == SelectiveRepeat {
-			w.s.Receive(us, answer(packet.Nack, 1000, 3000))
-		}
-		change := func(n int, f func(p *packet.Packet)) *packet.Packet {
-			p := nackOf(out[n], packet.CauseTrimmed)
-			f(p)
-			return p
-		}
-		notify := func(x packet.Notification) func(p *packet.Packet) {
-			return func(p *packet.Packet) { p.SetNotification(&x) }
-		}
-		taken, refused := int64(0), int64(0)
-		for _, x := range []struct {
-			what string
-			p    *packet.Packet
-			want bool
-		}{
-			{"acknowledged", nackOf(out[0], packet.CauseTrimmed), false},
-			{"never sent", change(4, func(p *packet.Packet) { p.Seq = 6000 }), false},
-			{"inside a packet", change(4, func(p *packet.Packet) { p.Seq += 1 }), false},
-			{"before the flow", change(4, func(p *packet.Packet) { p.Seq = -1000 }), false},
-			{"another source port", change(4, func(p *packet.Packet) { p.SrcPort++ }), false},
-			{"another destination port", change(4, func(p *packet.Packet) { p.DstPort++ }), false},
-			{"another protocol", change(4, func(p *packet.Packet) { p.Proto = packet.ProtoUDP }), false},
-			{"another transmission", change(4, func(p *packet.Packet) { p.Ack = 1 }), false},
-			{"the same, mod 256", change(4, func(p *packet.Packet) { p.Ack = 256 }), false},
-			{"a part of the packet", change(4, notify(packet.Notification{Lost: 999})), false},
-			{"nothing", change(4, notify(packet.Notification{})), false},
-			{"an elephant that lost something", change(4, notify(packet.Notification{Cause: packet.CauseElephant, Lost: 1000})),
-				false},
-			{"damaged", change(4, func(p *packet.Packet) { p.SetExtension(packet.ExtNotification, []byte{1, 2, 3}) }), false},
-			{"SACKed", nackOf(out[3], packet.CauseTrimmed), recovery != SelectiveRepeat},
-			{"good", change(4, func(p *packet.Packet) { p.Meta.Flags = packet.Trimmed | packet.Internal }), true},
-			{"again", nackOf(out[4], packet.CauseTrimmed), false},
-			{"again, reclaimed", nackOf(out[4], packet.CauseReclaimed), false},
-			{"reclaimed", nackOf(out[2], packet.CauseReclaimed), true},
-			{"an elephant", nackOf(out[1], packet.CauseElephant), true},
-			{"an elephant, again", nackOf(out[1], packet.CauseElephant), false},
-		} {
-			before := snapshot(w)
-			if w.s.Receive(2*us, x.p); x.want {
-				taken++
-			} else if refused++; snapshot(w) != before {
-				t.Errorf("%s, %s: it changes the sender:\n%s\n%s", recovery, x.what, before, snapshot(w))
+		t.Run(recovery, func(t *testing.T) {
+			w, out := out5(t, recovery, transport.NacksResend)
+			if recovery == SelectiveRepeat {
+				w.s.Receive(us, answer(packet.Nack, 1000, 3000))
 			}
-			if c := w.s.Counters(); c.NacksTaken != taken || c.NacksRefused != refused {
-				t.Fatalf("%s, %s: %d taken, %d refused, want %d and %d", recovery, x.what, c.NacksTaken, c.NacksRefused,
-					taken, refused)
+			change := func(n int, f func(p *packet.Packet)) *packet.Packet {
+				p := nackOf(out[n], packet.CauseTrimmed)
+				f(p)
+				return p
 			}
-			w.check()
-		}
-		for _, n := range w.c.told {
-			if n.Kind != cc.NackNotice || n.Lost != 1000 && n.Seq != 1000 || n.Supply != 10*unit.Gbps ||
-				n.Demand != 20*unit.Gbps {
-				t.Errorf("%s: the controller is told %+v", recovery, n)
+			notify := func(x packet.Notification) func(p *packet.Packet) {
+				return func(p *packet.Packet) { p.SetNotification(&x) }
 			}
-		}
+			taken, refused := int64(0), int64(0)
+			for _, x := range []struct {
+				what string
+				p    *packet.Packet
+				want bool
+			}{
+				{"acknowledged", nackOf(out[0], packet.CauseTrimmed), false},
+				{"never sent", change(4, func(p *packet.Packet) { p.Seq = 6000 }), false},
+				{"inside a packet", change(4, func(p *packet.Packet) { p.Seq += 1 }), false},
+				{"before the flow", change(4, func(p *packet.Packet) { p.Seq = -1000 }), false},
+				{"another source port", change(4, func(p *packet.Packet) { p.SrcPort++ }), false},
+				{"another destination port", change(4, func(p *packet.Packet) { p.DstPort++ }), false},
+				{"another protocol", change(4, func(p *packet.Packet) { p.Proto = packet.ProtoUDP }), false},
+				{"another transmission", change(4, func(p *packet.Packet) { p.Ack = 1 }), false},
+				{"the same, mod 256", change(4, func(p *packet.Packet) { p.Ack = 256 }), false},
+				{"a part of the packet", change(4, notify(packet.Notification{Lost: 999})), false},
+				{"nothing", change(4, notify(packet.Notification{})), false},
+				{"an elephant that lost something", change(4, notify(packet.Notification{Cause: packet.CauseElephant, Lost: 1000})),
+					false},
+				{"damaged", change(4, func(p *packet.Packet) { p.SetExtension(packet.ExtNotification, []byte{1, 2, 3}) }), false},
+				{"SACKed", nackOf(out[3], packet.CauseTrimmed), recovery != SelectiveRepeat},
+				{"good", change(4, func(p *packet.Packet) { p.Meta.Flags = packet.Trimmed | packet.Internal }), true},
+				{"again", nackOf(out[4], packet.CauseTrimmed), false},
+				{"again, reclaimed", nackOf(out[4], packet.CauseReclaimed), false},
+				{"reclaimed", nackOf(out[2], packet.CauseReclaimed), true},
+				{"an elephant", nackOf(out[1], packet.CauseElephant), true},
+				{"an elephant, again", nackOf(out[1], packet.CauseElephant), false},
+			} {
+				before := snapshot(w)
+				if w.s.Receive(2*us, x.p); x.want {
+					taken++
+				} else if refused++; snapshot(w) != before {
+					t.Errorf("%s, %s: it changes the sender:\n%s\n%s", recovery, x.what, before, snapshot(w))
+				}
+				if c := w.s.Counters(); c.NacksTaken != taken || c.NacksRefused != refused {
+					t.Fatalf("%s, %s: %d taken, %d refused, want %d and %d", recovery, x.what, c.NacksTaken, c.NacksRefused,
+						taken, refused)
+				}
+				w.check()
+			}
+			for _, n := range w.c.told {
+				if n.Kind != cc.NackNotice || n.Lost != 1000 && n.Seq != 1000 || n.Supply != 10*unit.Gbps ||
+					n.Demand != 20*unit.Gbps {
+					t.Errorf("%s: the controller is told %+v", recovery, n)
+				}
+			}
+		})
 	}
 }
 
@@ -169,27 +173,29 @@ func TestNackReactions(t *testing.T) {
 	var b strings.Builder
 	for _, nacks := range []string{transport.NacksIgnored, transport.NacksResend, transport.NacksLoss,
 		transport.NacksSupply} {
-		for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
-			for _, cause := range []packet.Cause{packet.CauseTrimmed, packet.CauseReclaimed, packet.CauseElephant} {
-				w, out := out5(t, recovery, nacks)
-				w.s.Receive(2*us, nackOf(out[2], cause, map[bool][]packet.Span{true: {{Offset: 2000, Lost: 1000},
-					{Offset: 1000, Lost: 999}, {Offset: -2000, Lost: 1000}}}[cause != packet.CauseElephant]...))
-				fmt.Fprintf(&b, "%-7s %-16s %-10s sends", nacks, recovery, cause)
-				for w.s.NextSend() <= 2*us {
-					p := &packet.Packet{}
-					w.s.Emit(2*us, p)
-					fmt.Fprintf(&b, " %d.%d", p.Seq/1000, p.Ack)
+		t.Run(nacks, func(t *testing.T) {
+			for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
+				for _, cause := range []packet.Cause{packet.CauseTrimmed, packet.CauseReclaimed, packet.CauseElephant} {
+					w, out := out5(t, recovery, nacks)
+					w.s.Receive(2*us, nackOf(out[2], cause, map[bool][]packet.Span{true: {{Offset: 2000, Lost: 1000},
+						{Offset: 1000, Lost: 999}, {Offset: -2000, Lost: 1000}}}[cause != packet.CauseElephant]...))
+					fmt.Fprintf(&b, "%-7s %-16s %-10s sends", nacks, recovery, cause)
+					for w.s.NextSend() <= 2*us {
+						p := &packet.Packet{}
+						w.s.Emit(2*us, p)
+						fmt.Fprintf(&b, " %d.%d", p.Seq/1000, p.Ack)
+					}
+					c, g := w.s.Counters(), w.s.Gauge()
+					fmt.Fprintf(&b, "; %v, taken %d, refused %d, lost %d; window %d, rate %v; %v", w.s.State(), c.NacksTaken,
+						c.NacksRefused, w.s.lostTotal, int64(g.Window), g.Rate, w.c.log)
+					for _, n := range w.c.told {
+						fmt.Fprintf(&b, "; notice of %d, %d lost, %v of %v", n.Seq, n.Lost, n.Supply, n.Demand)
+					}
+					b.WriteString("\n")
+					w.check()
 				}
-				c, g := w.s.Counters(), w.s.Gauge()
-				fmt.Fprintf(&b, "; %v, taken %d, refused %d, lost %d; window %d, rate %v; %v", w.s.State(), c.NacksTaken,
-					c.NacksRefused, w.s.lostTotal, int64(g.Window), g.Rate, w.c.log)
-				for _, n := range w.c.told {
-					fmt.Fprintf(&b, "; notice of %d, %d lost, %v of %v", n.Seq, n.Lost, n.Supply, n.Demand)
-				}
-				b.WriteString("\n")
-				w.check()
 			}
-		}
+		})
 	}
 	testutil.Golden(t, "nack-reactions.txt", b.String())
 }
@@ -199,38 +205,40 @@ func TestNackReactions(t *testing.T) {
 // again. One that says that something is lost, or is damaged, changes nothing.
 func TestSwitchCNP(t *testing.T) {
 	for _, nacks := range []string{transport.NacksIgnored, transport.NacksLoss} {
-		w, out := out5(t, SelectiveRepeat, nacks)
-		notice := func(p *packet.Packet) *packet.Packet { p.Kind = packet.Notice; return p }
-		damaged := notice(nackOf(out[4], packet.CauseMarked))
-		damaged.SetExtension(packet.ExtNotification, []byte{9})
-		for i, x := range []struct {
-			p    *packet.Packet
-			want int
-		}{
-			{nackOf(out[0], packet.CauseMarked), 0}, {notice(nackOf(out[0], packet.CauseMarked)), 0}, // acknowledged
-			{nackOf(out[1], packet.CauseMarked), 1}, {notice(nackOf(out[1], packet.CauseMarked)), 1},
-			{answer(packet.Notice, 0, 1000), 1},
-			{notice(nackOf(out[2], packet.CauseMarked)), 2}, {answer(packet.Notice, 0, 2000), 2},
-			{answer(packet.Notice, 0, 3000), 3}, {nackOf(out[3], packet.CauseMarked), 3},
-			{notice(nackOf(out[4], packet.CauseTrimmed)), 3}, {damaged, 3},
-		} {
-			before := snapshot(w)
-			w.s.Receive(2*us, x.p)
-			if len(w.c.told) != x.want || w.s.Notices() != int64(x.want) || w.c.losses > 0 || w.s.InFlight() != 4 {
-				t.Errorf("%s, %d: %d CNPs have come through, want %d", nacks, i, len(w.c.told), x.want)
+		t.Run(nacks, func(t *testing.T) {
+			w, out := out5(t, SelectiveRepeat, nacks)
+			notice := func(p *packet.Packet) *packet.Packet { p.Kind = packet.Notice; return p }
+			damaged := notice(nackOf(out[4], packet.CauseMarked))
+			damaged.SetExtension(packet.ExtNotification, []byte{9})
+			for i, x := range []struct {
+				p    *packet.Packet
+				want int
+			}{
+				{nackOf(out[0], packet.CauseMarked), 0}, {notice(nackOf(out[0], packet.CauseMarked)), 0}, // acknowledged
+				{nackOf(out[1], packet.CauseMarked), 1}, {notice(nackOf(out[1], packet.CauseMarked)), 1},
+				{answer(packet.Notice, 0, 1000), 1},
+				{notice(nackOf(out[2], packet.CauseMarked)), 2}, {answer(packet.Notice, 0, 2000), 2},
+				{answer(packet.Notice, 0, 3000), 3}, {nackOf(out[3], packet.CauseMarked), 3},
+				{notice(nackOf(out[4], packet.CauseTrimmed)), 3}, {damaged, 3},
+			} {
+				before := snapshot(w)
+				w.s.Receive(2*us, x.p)
+				if len(w.c.told) != x.want || w.s.Notices() != int64(x.want) || w.c.losses > 0 || w.s.InFlight() != 4 {
+					t.Errorf("%s, %d: %d CNPs have come through, want %d", nacks, i, len(w.c.told), x.want)
+				}
+				if x.want == 3 && i > 7 && snapshot(w) != before {
+					t.Errorf("%s, %d: it changes the sender", nacks, i)
+				}
 			}
-			if x.want == 3 && i > 7 && snapshot(w) != before {
-				t.Errorf("%s, %d: it changes the sender", nacks, i)
+			for _, n := range w.c.told {
+				if n.Kind != cc.CNPNotice {
+					t.Errorf("%s: the controller is told %+v", nacks, n)
+				}
 			}
-		}
-		for _, n := range w.c.told {
-			if n.Kind != cc.CNPNotice {
-				t.Errorf("%s: the controller is told %+v", nacks, n)
+			if c := w.s.Counters(); c.NacksTaken+c.NacksRefused != 0 {
+				t.Errorf("%s: %d NACKs, %d refused", nacks, c.NacksTaken, c.NacksRefused)
 			}
-		}
-		if c := w.s.Counters(); c.NacksTaken+c.NacksRefused != 0 {
-			t.Errorf("%s: %d NACKs, %d refused", nacks, c.NacksTaken, c.NacksRefused)
-		}
+		})
 	}
 }
 
@@ -276,20 +284,23 @@ func TestTransmissionNumbers(t *testing.T) {
 // timeout, or a loss that SACKs show.
 func TestNackOncePerRoundTrip(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
-		for nacks, want := range map[string]int{transport.NacksResend: 0, transport.NacksLoss: 25} {
-			w := newPipe(t, 50_000, func(c *Config) { c.Recovery, c.Nacks = recovery, nacks }, &fixed{window: 5000, keep: true},
-				0)
-			p := &packet.Packet{}
-			for now := unit.Time(0); now < 100*us; now += us / 4 {
-				w.s.Emit(now, p)
-				w.s.Receive(now, nackOf(p, packet.CauseTrimmed))
-				w.check()
+		t.Run(recovery, func(t *testing.T) {
+			for nacks, want := range map[string]int{transport.NacksResend: 0, transport.NacksLoss: 25} {
+				w := newPipe(t, 50_000, func(c *Config) { c.Recovery, c.Nacks = recovery, nacks }, &fixed{window: 5000, keep: true},
+					0)
+				p := &packet.Packet{}
+				for now := unit.Time(0); now < 100*us; now += us / 4 {
+					w.s.Emit(now, p)
+					w.s.Receive(now, nackOf(p, packet.CauseTrimmed))
+					w.check()
+				}
+				if c := w.s.Counters(); w.c.losses != want || c.NacksTaken != 400 || c.Retransmitted != 399 ||
+					len(w.c.told) != 400 {
+					t.Errorf("%s, %s: %d reductions, want %d; %d NACKs, %d packets sent again", recovery, nacks, w.c.losses, want,
+						c.NacksTaken, c.Retransmitted)
+				}
 			}
-			if c := w.s.Counters(); w.c.losses != want || c.NacksTaken != 400 || c.Retransmitted != 399 || len(w.c.told) != 400 {
-				t.Errorf("%s, %s: %d reductions, want %d; %d NACKs, %d packets sent again", recovery, nacks, w.c.losses, want,
-					c.NacksTaken, c.Retransmitted)
-			}
-		}
+		})
 	}
 	w, out := out5(t, SelectiveRepeat, transport.NacksLoss)
 	w.s.Receive(2*us, answer(packet.Nack, 1000, 3000)) // the second and third are lost
@@ -332,13 +343,15 @@ func TestNackStates(t *testing.T) {
 		{40 * us, 4, packet.CauseElephant, true, "[2us ecn-echo 20us loss-in-reduction]"},
 		{40 * us, 4, packet.CauseTrimmed, true, "[2us ecn-echo 20us loss-in-reduction 40us fast-recovery]"},
 	} {
-		if x.sent {
-			w.s.at(int64(x.n)).at = x.at
-		}
-		if w.s.Receive(x.at, nackOf(out[x.n], x.cause)); fmt.Sprint(w.c.log) != x.want ||
-			w.s.Counters().NacksTaken != int64(i+1) {
-			t.Errorf("%d: %v, %d NACKs, want %s", i, w.c.log, w.s.Counters().NacksTaken, x.want)
-		}
+		t.Run(x.want, func(t *testing.T) {
+			if x.sent {
+				w.s.at(int64(x.n)).at = x.at
+			}
+			if w.s.Receive(x.at, nackOf(out[x.n], x.cause)); fmt.Sprint(w.c.log) != x.want ||
+				w.s.Counters().NacksTaken != int64(i+1) {
+				t.Errorf("%d: %v, %d NACKs, want %s", i, w.c.log, w.s.Counters().NacksTaken, x.want)
+			}
+		})
 	}
 }
 
@@ -391,22 +404,24 @@ func TestNackGoBackN(t *testing.T) {
 // acknowledgement ends that. With a window of two it never waits.
 func TestNackHold(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
-		w := newPipe(t, 50_000, func(c *Config) { c.Recovery = recovery }, &fixed{window: 1999}, 0)
-		now, p := unit.Time(0), &packet.Packet{}
-		for i := range 12 {
-			w.s.Emit(now, p)
-			w.s.Receive(now, nackOf(p, packet.CauseTrimmed))
-			wait := min(4*us<<i, 320*us)
-			if at := w.s.NextSend() - now; at < wait/2 || at > 3*wait/2 {
-				t.Errorf("%s, NACK %d: it waits for %v, want about %v", recovery, i, at, wait)
+		t.Run(recovery, func(t *testing.T) {
+			w := newPipe(t, 50_000, func(c *Config) { c.Recovery = recovery }, &fixed{window: 1999}, 0)
+			now, p := unit.Time(0), &packet.Packet{}
+			for i := range 12 {
+				w.s.Emit(now, p)
+				w.s.Receive(now, nackOf(p, packet.CauseTrimmed))
+				wait := min(4*us<<i, 320*us)
+				if at := w.s.NextSend() - now; at < wait/2 || at > 3*wait/2 {
+					t.Errorf("%s, NACK %d: it waits for %v, want about %v", recovery, i, at, wait)
+				}
+				now = w.s.NextSend()
 			}
-			now = w.s.NextSend()
-		}
-		w.s.Emit(now, p)
-		w.s.Receive(now+4*us, answer(packet.Ack, 1000, 0))
-		if w.s.NextSend() > now+4*us {
-			t.Errorf("%s: an acknowledgement has come, and it waits until %v", recovery, w.s.NextSend())
-		}
+			w.s.Emit(now, p)
+			w.s.Receive(now+4*us, answer(packet.Ack, 1000, 0))
+			if w.s.NextSend() > now+4*us {
+				t.Errorf("%s: an acknowledgement has come, and it waits until %v", recovery, w.s.NextSend())
+			}
+		})
 	}
 	w := newPipe(t, 50_000, repeat, &fixed{window: 2000}, 0)
 	p := &packet.Packet{}
@@ -419,25 +434,27 @@ func TestNackHold(t *testing.T) {
 // NACKs, and what is sent for them, allocate nothing.
 func TestNackNoAllocation(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
-		w, out := out5(t, recovery, transport.NacksLoss)
-		w.c.keep = false
-		nack, elephant, p := nackOf(out[2], packet.CauseTrimmed, packet.Span{Offset: 1000, Lost: 1000}),
-			nackOf(out[2], packet.CauseElephant), &packet.Packet{}
-		now := 2 * us
-		if n := testing.AllocsPerRun(1000, func() {
-			now += us
-			w.s.Receive(now, elephant)
-			w.s.Receive(now, nack)
-			w.s.Receive(now, nack)
-			for w.s.NextSend() <= now {
-				w.s.Emit(now, p)
+		t.Run(recovery, func(t *testing.T) {
+			w, out := out5(t, recovery, transport.NacksLoss)
+			w.c.keep = false
+			nack, elephant, p := nackOf(out[2], packet.CauseTrimmed, packet.Span{Offset: 1000, Lost: 1000}),
+				nackOf(out[2], packet.CauseElephant), &packet.Packet{}
+			now := 2 * us
+			if n := testing.AllocsPerRun(1000, func() {
+				now += us
+				w.s.Receive(now, elephant)
+				w.s.Receive(now, nack)
+				w.s.Receive(now, nack)
+				for w.s.NextSend() <= now {
+					w.s.Emit(now, p)
+				}
+				nack.Ack, elephant.Ack = (nack.Ack+1)&255, (nack.Ack+1)&255
+			}); n > 0 {
+				t.Errorf("%s: %v allocations", recovery, n)
 			}
-			nack.Ack, elephant.Ack = (nack.Ack+1)&255, (nack.Ack+1)&255
-		}); n > 0 {
-			t.Errorf("%s: %v allocations", recovery, n)
-		}
-		if c := w.s.Counters(); c.NacksTaken < 2000 || c.NacksRefused < 1000 {
-			t.Errorf("%s: %d NACKs taken, %d refused", recovery, c.NacksTaken, c.NacksRefused)
-		}
+			if c := w.s.Counters(); c.NacksTaken < 2000 || c.NacksRefused < 1000 {
+				t.Errorf("%s: %d NACKs taken, %d refused", recovery, c.NacksTaken, c.NacksRefused)
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package rdma
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -42,15 +43,17 @@ func TestTraces(t *testing.T) {
 			}
 		}, cc.CNPMode},
 	} {
-		w := newPipe(t, x.size, x.conf, &fixed{window: 6000, keep: true}, x.mode)
-		x.set(w)
-		w.log = &strings.Builder{}
-		w.run(unit.Second)
-		w.done(x.size)
-		for _, l := range w.c.log {
-			w.log.WriteString(l + "\n")
-		}
-		testutil.Golden(t, x.name+".txt", w.log.String())
+		t.Run(x.name, func(t *testing.T) {
+			w := newPipe(t, x.size, x.conf, &fixed{window: 6000, keep: true}, x.mode)
+			x.set(w)
+			w.log = &strings.Builder{}
+			w.run(unit.Second)
+			w.done(x.size)
+			for _, l := range w.c.log {
+				w.log.WriteString(l + "\n")
+			}
+			testutil.Golden(t, x.name+".txt", w.log.String())
+		})
 	}
 }
 
@@ -102,24 +105,26 @@ func TestBound(t *testing.T) {
 		bytes unit.Bytes
 		want  int
 	}{{BoundBDP, 0, 50}, {BoundBytes, 7999, 7}, {BoundBytes, 1, 1}, {BoundNone, 0, 1000}} {
-		w := newPipe(t, 1_000_000, func(c *Config) { c.Bound, c.BoundBytes, c.Recovery = x.bound, x.bytes, SelectiveRepeat },
-			&fixed{window: 1 << 40}, 0)
-		n := 0
-		for ; w.s.NextSend() != unit.Never; n++ {
-			w.s.Emit(0, &packet.Packet{})
-		}
-		if n != x.want {
-			t.Errorf("%s %d: %d packets, want %d", x.bound, x.bytes, n, x.want)
-		}
-		if n < 3 || n == 1000 {
-			continue
-		}
-		// the second is SACKed: nothing new may go, only the first again
-		w.s.Receive(us, answer(packet.Nack, 0, 1000))
-		w.s.Emit(us, &packet.Packet{})
-		if w.s.NextSend() != unit.Never || w.s.Counters().Retransmitted != 1 {
-			t.Errorf("%s: more than the bound goes", x.bound)
-		}
+		t.Run(x.bound, func(t *testing.T) {
+			w := newPipe(t, 1_000_000, func(c *Config) { c.Bound, c.BoundBytes, c.Recovery = x.bound, x.bytes, SelectiveRepeat },
+				&fixed{window: 1 << 40}, 0)
+			n := 0
+			for ; w.s.NextSend() != unit.Never; n++ {
+				w.s.Emit(0, &packet.Packet{})
+			}
+			if n != x.want {
+				t.Errorf("%s %d: %d packets, want %d", x.bound, x.bytes, n, x.want)
+			}
+			if n < 3 || n == 1000 {
+				return
+			}
+			// the second is SACKed: nothing new may go, only the first again
+			w.s.Receive(us, answer(packet.Nack, 0, 1000))
+			w.s.Emit(us, &packet.Packet{})
+			if w.s.NextSend() != unit.Never || w.s.Counters().Retransmitted != 1 {
+				t.Errorf("%s: more than the bound goes", x.bound)
+			}
+		})
 	}
 }
 
@@ -171,12 +176,14 @@ func TestNewRate(t *testing.T) {
 		rate unit.Rate
 		want unit.Time
 	}{{2 * unit.Gbps, 4 * us}, {500 * unit.Mbps, 16 * us}, {0, 0}, {unit.Gbps, 8 * us}} {
-		w.c.rate, w.c.timer = x.rate, us
-		w.s.decision.NextTimer = us
-		w.s.Advance(us)
-		if w.s.NextSend() != x.want {
-			t.Errorf("at %v the next goes at %v, want %v", x.rate, w.s.NextSend(), x.want)
-		}
+		t.Run(fmt.Sprint(x.rate), func(t *testing.T) {
+			w.c.rate, w.c.timer = x.rate, us
+			w.s.decision.NextTimer = us
+			w.s.Advance(us)
+			if w.s.NextSend() != x.want {
+				t.Errorf("at %v the next goes at %v, want %v", x.rate, w.s.NextSend(), x.want)
+			}
+		})
 	}
 }
 
@@ -223,20 +230,22 @@ func TestClassSelector(t *testing.T) {
 		{26 << 2, 3, false, -1, 26, 26, 3}, {26 << 2, 0, false, -1, 26, 26, 3}, {8, 0, false, -1, 2, 2, 0},
 		{0, 3, false, 46 << 2, 24, 46, 3},
 	} {
-		c := Defaults()
-		c.Class, c.AckPriority, c.AckTOS = x.class, x.first, x.ackTOS
-		f := flow(5000, &fixed{window: 1000, timer: unit.Never}, 0)
-		f.TOS = x.tos
-		s, r, err := New(f, c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var p packet.Packet
-		s.Emit(0, &p)
-		data := p.TOS >> 2
-		if !r.Receive(1, &p) || data != x.data || p.TOS>>2 != x.ack || s.Class() != x.nic || r.Class() != x.nic && !x.first {
-			t.Errorf("%+v: DSCP of data %d, of ACKs %d, class %d and %d", x, data, p.TOS>>2, s.Class(), r.Class())
-		}
+		t.Run(fmt.Sprint(x.tos), func(t *testing.T) {
+			c := Defaults()
+			c.Class, c.AckPriority, c.AckTOS = x.class, x.first, x.ackTOS
+			f := flow(5000, &fixed{window: 1000, timer: unit.Never}, 0)
+			f.TOS = x.tos
+			s, r, err := New(f, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var p packet.Packet
+			s.Emit(0, &p)
+			data := p.TOS >> 2
+			if !r.Receive(1, &p) || data != x.data || p.TOS>>2 != x.ack || s.Class() != x.nic || r.Class() != x.nic && !x.first {
+				t.Errorf("%+v: DSCP of data %d, of ACKs %d, class %d and %d", x, data, p.TOS>>2, s.Class(), r.Class())
+			}
+		})
 	}
 }
 
@@ -336,32 +345,34 @@ func BenchmarkRoundTrip(b *testing.B) {
 
 func TestNoAllocation(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat} {
-		w := newPipe(t, 0, func(c *Config) { c.Recovery = recovery }, &fixed{window: 50_000}, cc.CNPMode)
-		var pool packet.Pool
-		now := unit.Time(0)
-		trip := func() {
-			p := pool.Get()
-			p.Src, p.Dst, p.Sent = 1, 2, now
-			w.s.Emit(now, p)
-			now += us
-			p.TOS |= packet.CE
-			w.r.Receive(now, p)
-			w.s.Receive(now, p)
-			for w.r.NextSend() <= now {
-				*p = packet.Packet{}
-				w.r.Emit(now, p)
+		t.Run(recovery, func(t *testing.T) {
+			w := newPipe(t, 0, func(c *Config) { c.Recovery = recovery }, &fixed{window: 50_000}, cc.CNPMode)
+			var pool packet.Pool
+			now := unit.Time(0)
+			trip := func() {
+				p := pool.Get()
+				p.Src, p.Dst, p.Sent = 1, 2, now
+				w.s.Emit(now, p)
+				now += us
+				p.TOS |= packet.CE
+				w.r.Receive(now, p)
 				w.s.Receive(now, p)
+				for w.r.NextSend() <= now {
+					*p = packet.Packet{}
+					w.r.Emit(now, p)
+					w.s.Receive(now, p)
+				}
+				pool.Put(p)
 			}
-			pool.Put(p)
-		}
-		for range 100 {
-			trip()
-		}
-		if n := testing.AllocsPerRun(1000, trip); n != 0 {
-			t.Errorf("%s: %v allocations a round trip", recovery, n)
-		}
-		if w.s.una != w.s.top || w.s.Notices() == 0 {
-			t.Errorf("%s: %d of %d acknowledged, %d notices", recovery, w.s.una, w.s.top, w.s.Notices())
-		}
+			for range 100 {
+				trip()
+			}
+			if n := testing.AllocsPerRun(1000, trip); n != 0 {
+				t.Errorf("%s: %v allocations a round trip", recovery, n)
+			}
+			if w.s.una != w.s.top || w.s.Notices() == 0 {
+				t.Errorf("%s: %d of %d acknowledged, %d notices", recovery, w.s.una, w.s.top, w.s.Notices())
+			}
+		})
 	}
 }

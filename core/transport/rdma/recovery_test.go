@@ -1,6 +1,7 @@
 package rdma
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -65,10 +66,12 @@ func TestRTO(t *testing.T) {
 	conf := func(c *Config) { c.RTO, c.RTOLow, c.RTOLowPackets = FixedRTO, 100*us, 3 }
 	w := newPipe(t, 0, conf, &fixed{window: 5000}, 0)
 	for n, want := range []unit.Time{100 * us, 100 * us, 100 * us, 320 * us, 320 * us} {
-		w.s.Emit(0, &packet.Packet{})
-		if w.s.NextTimer() != want {
-			t.Errorf("%d in flight: timeout at %v, want %v", n+1, w.s.NextTimer(), want)
-		}
+		t.Run(fmt.Sprint(want), func(t *testing.T) {
+			w.s.Emit(0, &packet.Packet{})
+			if w.s.NextTimer() != want {
+				t.Errorf("%d in flight: timeout at %v, want %v", n+1, w.s.NextTimer(), want)
+			}
+		})
 	}
 	w.s.Receive(10*us, answer(packet.Ack, 1000, 0))
 	w.s.Emit(10*us, &packet.Packet{})
@@ -135,22 +138,24 @@ func TestMeasuredRTO(t *testing.T) {
 // and finishes when the path is there again.
 func TestEverythingLost(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat} {
-		for _, resends := range []string{ResendFirst, ResendAll} {
-			w := newPipe(t, 30_000, func(c *Config) { c.Recovery, c.Resends = recovery, resends },
-				&fixed{window: 8000, keep: true}, 0)
-			w.onData = func(*packet.Packet) (int, unit.Time) {
-				if w.now < 5*unit.Millisecond {
-					return 0, 0
+		t.Run(recovery, func(t *testing.T) {
+			for _, resends := range []string{ResendFirst, ResendAll} {
+				w := newPipe(t, 30_000, func(c *Config) { c.Recovery, c.Resends = recovery, resends },
+					&fixed{window: 8000, keep: true}, 0)
+				w.onData = func(*packet.Packet) (int, unit.Time) {
+					if w.now < 5*unit.Millisecond {
+						return 0, 0
+					}
+					return 1, 0
 				}
-				return 1, 0
+				w.run(unit.Second)
+				w.done(30_000)
+				// 0.32 + 0.64 + … ms: the fourth ends after 4.8 ms, the fifth after 9.92
+				if n := w.s.Timeouts(); recovery == GoBackN && n != 5 || n < 5 {
+					t.Errorf("%s: %d timeouts", recovery, n)
+				}
 			}
-			w.run(unit.Second)
-			w.done(30_000)
-			// 0.32 + 0.64 + … ms: the fourth ends after 4.8 ms, the fifth after 9.92
-			if n := w.s.Timeouts(); recovery == GoBackN && n != 5 || n < 5 {
-				t.Errorf("%s: %d timeouts", recovery, n)
-			}
-		}
+		})
 	}
 }
 
@@ -161,13 +166,15 @@ func TestTailLoss(t *testing.T) {
 		recovery, resends string
 		timeouts          int64
 	}{{GoBackN, ResendFirst, 1}, {SelectiveRepeat, ResendAll, 1}, {SelectiveRepeat, ResendFirst, 4}} {
-		w := newPipe(t, 10_000, func(c *Config) { c.Recovery, c.Resends = x.recovery, x.resends }, &fixed{window: 20_000}, 0)
-		w.onData = drop(6, 7, 8, 9)
-		w.run(unit.Second)
-		w.done(10_000)
-		if w.s.Timeouts() != x.timeouts || w.s.Counters().Retransmitted != 4 {
-			t.Errorf("%s, %s: %d timeouts, %d sent again", x.recovery, x.resends, w.s.Timeouts(), w.s.Counters().Retransmitted)
-		}
+		t.Run(x.recovery, func(t *testing.T) {
+			w := newPipe(t, 10_000, func(c *Config) { c.Recovery, c.Resends = x.recovery, x.resends }, &fixed{window: 20_000}, 0)
+			w.onData = drop(6, 7, 8, 9)
+			w.run(unit.Second)
+			w.done(10_000)
+			if w.s.Timeouts() != x.timeouts || w.s.Counters().Retransmitted != 4 {
+				t.Errorf("%s, %s: %d timeouts, %d sent again", x.recovery, x.resends, w.s.Timeouts(), w.s.Counters().Retransmitted)
+			}
+		})
 	}
 }
 
@@ -203,10 +210,12 @@ func TestNackInterval(t *testing.T) {
 		{500*us + 1, 5, true, packet.Nack},
 		{500*us + 2, 1, true, packet.Ack}, {500*us + 3, 3, true, packet.Nack}, {500*us + 4, 1, true, packet.Ack},
 	} {
-		p := data(x.n)
-		if got := w.r.Receive(x.at, p); got != x.reply || got && p.Kind != x.kind {
-			t.Errorf("%d: packet %d at %v: %v, %s", i, x.n, x.at, got, describe(p))
-		}
+		t.Run(fmt.Sprint(x.at), func(t *testing.T) {
+			p := data(x.n)
+			if got := w.r.Receive(x.at, p); got != x.reply || got && p.Kind != x.kind {
+				t.Errorf("%d: packet %d at %v: %v, %s", i, x.n, x.at, got, describe(p))
+			}
+		})
 	}
 	// a trimmed packet is asked for
 	p := data(2)

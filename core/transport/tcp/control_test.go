@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -31,40 +32,42 @@ func (s *spy) OnAck(now unit.Time, a *cc.Ack) {
 // the time and not once a round trip.
 func TestCubicCurve(t *testing.T) {
 	for _, variant := range []string{cubic.Linux, cubic.RFC9438} {
-		w := newPipe(t, "cubic", 0, func(c *Config) {
-			c.Autotuning, c.Bursts, c.Pacing, c.InitialWindow = false, false,
-				true, 500
+		t.Run(variant, func(t *testing.T) {
+			w := newPipe(t, "cubic", 0, func(c *Config) {
+				c.Autotuning, c.Bursts, c.Pacing, c.InitialWindow = false, false,
+					true, 500
+			})
+			w.unchecked = true
+			config := cubic.Defaults()
+			config.HyStart, config.Variant = cubic.NoHyStart, variant
+			w.s.control = cubic.New(cc.Flow{MSS: 1448, MTU: 1500, InitialWindow: 500, Random: w.s.flow.Random}, config)
+			w.s.decide()
+			w.rate, w.nic, w.limit, w.delay = 100*unit.Gbps, 100*unit.Gbps, 0, 25*ms
+			n := 0
+			w.onData = func(*packet.Packet) (bool, unit.Time) { n++; return n != 100, 0 }
+			for w.s.state != cc.Recovery && w.step(unit.Second) {
+			}
+			most := float64(w.s.prr.prior)
+			for w.s.state == cc.Recovery && w.step(unit.Second) {
+			}
+			start := w.s.cwnd()
+			if math.Abs(float64(start)-0.7*most) > 1 {
+				t.Fatalf("after the loss the window is %d, before it was %g", start, most)
+			}
+			epoch := w.now
+			w.run(w.now + 150*ms) // ACKs of packets that recovery bunched up
+			k := math.Cbrt((most - float64(start)) / 0.4)
+			worst := 0.0
+			for w.now < epoch+unit.Time(k*1.5)*unit.Second {
+				w.run(w.now + 50*ms)
+				at := (w.now - epoch).Seconds() - k
+				worst = max(worst, math.Abs(float64(w.s.cwnd())+0.5-(0.4*at*at*at+most))-0.5) // a window is of whole packets
+			}
+			t.Logf("%s: W_max %g, K %.2f s, largest difference %.2f packets", variant, most, k, worst)
+			if worst > 1 {
+				t.Errorf("%s: %.2f packets off", variant, worst)
+			}
 		})
-		w.unchecked = true
-		config := cubic.Defaults()
-		config.HyStart, config.Variant = cubic.NoHyStart, variant
-		w.s.control = cubic.New(cc.Flow{MSS: 1448, MTU: 1500, InitialWindow: 500, Random: w.s.flow.Random}, config)
-		w.s.decide()
-		w.rate, w.nic, w.limit, w.delay = 100*unit.Gbps, 100*unit.Gbps, 0, 25*ms
-		n := 0
-		w.onData = func(*packet.Packet) (bool, unit.Time) { n++; return n != 100, 0 }
-		for w.s.state != cc.Recovery && w.step(unit.Second) {
-		}
-		most := float64(w.s.prr.prior)
-		for w.s.state == cc.Recovery && w.step(unit.Second) {
-		}
-		start := w.s.cwnd()
-		if math.Abs(float64(start)-0.7*most) > 1 {
-			t.Fatalf("after the loss the window is %d, before it was %g", start, most)
-		}
-		epoch := w.now
-		w.run(w.now + 150*ms) // ACKs of packets that recovery bunched up
-		k := math.Cbrt((most - float64(start)) / 0.4)
-		worst := 0.0
-		for w.now < epoch+unit.Time(k*1.5)*unit.Second {
-			w.run(w.now + 50*ms)
-			at := (w.now - epoch).Seconds() - k
-			worst = max(worst, math.Abs(float64(w.s.cwnd())+0.5-(0.4*at*at*at+most))-0.5) // a window is of whole packets
-		}
-		t.Logf("%s: W_max %g, K %.2f s, largest difference %.2f packets", variant, most, k, worst)
-		if worst > 1 {
-			t.Errorf("%s: %.2f packets off", variant, worst)
-		}
 	}
 }
 
@@ -74,34 +77,36 @@ func TestCubicCurve(t *testing.T) {
 func TestDeliveryRate(t *testing.T) {
 	link := 50e6 / 8 / 1514.0 // packets per second
 	for _, rate := range []unit.Rate{0, 10 * unit.Mbps} {
-		w := newPipe(t, "cubic", 0, func(c *Config) { c.Rate = rate })
-		s := &spy{Controller: w.s.control}
-		w.s.control = s
-		w.run(2 * unit.Second)
-		samples, limited, sum, most := 0, 0, 0.0, 0.0
-		s.seen = func(a *cc.Ack) {
-			if d := a.Delivery; d.Packets > 0 {
-				samples++
-				x := float64(d.Packets) / d.Interval.Seconds()
-				sum += x
-				most = max(most, x)
-				if d.AppLimited {
-					limited++
+		t.Run(fmt.Sprint(rate), func(t *testing.T) {
+			w := newPipe(t, "cubic", 0, func(c *Config) { c.Rate = rate })
+			s := &spy{Controller: w.s.control}
+			w.s.control = s
+			w.run(2 * unit.Second)
+			samples, limited, sum, most := 0, 0, 0.0, 0.0
+			s.seen = func(a *cc.Ack) {
+				if d := a.Delivery; d.Packets > 0 {
+					samples++
+					x := float64(d.Packets) / d.Interval.Seconds()
+					sum += x
+					most = max(most, x)
+					if d.AppLimited {
+						limited++
+					}
 				}
 			}
-		}
-		w.run(4 * unit.Second)
-		want, share := link, 0.0
-		if rate > 0 {
-			want, share = 10e6/8/1448.0, 1
-		}
-		within(t, "mean delivery rate [packets/s]", sum/float64(samples), want, 0.05)
-		if most > link*1.02 {
-			t.Errorf("a sample of %.0f packets/s; the link carries %.0f", most, link)
-		}
-		if got := float64(limited) / float64(samples); math.Abs(got-share) > 0.05 {
-			t.Errorf("%.0f %% of the samples are limited by the application, want %.0f %%", 100*got, 100*share)
-		}
+			w.run(4 * unit.Second)
+			want, share := link, 0.0
+			if rate > 0 {
+				want, share = 10e6/8/1448.0, 1
+			}
+			within(t, "mean delivery rate [packets/s]", sum/float64(samples), want, 0.05)
+			if most > link*1.02 {
+				t.Errorf("a sample of %.0f packets/s; the link carries %.0f", most, link)
+			}
+			if got := float64(limited) / float64(samples); math.Abs(got-share) > 0.05 {
+				t.Errorf("%.0f %% of the samples are limited by the application, want %.0f %%", 100*got, 100*share)
+			}
+		})
 	}
 }
 

@@ -195,22 +195,24 @@ func TestRewrittenWindows(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"cubic", "reno", "bbr"} {
-		x := inject(t, name, false, func(w *pipe) { clamp(w, 30000) })
-		x.w.after = nil
-		drops := x.w.drops
-		b, from := x.w.r.counters.ReceivedBytes, x.w.now
-		x.w.run(8 * unit.Second)
-		if got := x.w.goodput(b, from); got < 21.5 || got > 23 || x.w.s.PeerWindow() != 29696 || x.w.drops != drops {
-			t.Errorf("%s, W = 30000: %.2f Mb/s, window %d, %d losses; with Linux 22.5 Mb/s, 29696, 0", name, got,
-				x.w.s.PeerWindow(), x.w.drops-drops)
-		}
-		x.w.onAck = nil
-		x.w.run(x.w.now + 50*ms)
-		b, from = x.w.r.counters.ReceivedBytes, x.w.now
-		x.w.run(x.w.now + 2*unit.Second)
-		if got := x.w.goodput(b, from); got < 44 {
-			t.Errorf("%s released: %.2f Mb/s", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			x := inject(t, name, false, func(w *pipe) { clamp(w, 30000) })
+			x.w.after = nil
+			drops := x.w.drops
+			b, from := x.w.r.counters.ReceivedBytes, x.w.now
+			x.w.run(8 * unit.Second)
+			if got := x.w.goodput(b, from); got < 21.5 || got > 23 || x.w.s.PeerWindow() != 29696 || x.w.drops != drops {
+				t.Errorf("%s, W = 30000: %.2f Mb/s, window %d, %d losses; with Linux 22.5 Mb/s, 29696, 0", name, got,
+					x.w.s.PeerWindow(), x.w.drops-drops)
+			}
+			x.w.onAck = nil
+			x.w.run(x.w.now + 50*ms)
+			b, from = x.w.r.counters.ReceivedBytes, x.w.now
+			x.w.run(x.w.now + 2*unit.Second)
+			if got := x.w.goodput(b, from); got < 44 {
+				t.Errorf("%s released: %.2f Mb/s", name, got)
+			}
+		})
 	}
 	x := inject(t, "cubic", false, func(w *pipe) { clamp(w, 3000) })
 	b, from := x.w.r.counters.ReceivedBytes, x.w.now
@@ -226,10 +228,12 @@ func TestInjectedEchoes(t *testing.T) {
 	echo := func(p *packet.Packet) { p.TCP.Flags |= packet.ECE }
 	every := func(w *pipe) { w.onAck = func(p *packet.Packet) (bool, unit.Time) { echo(p); return true, 0 } }
 	for _, name := range []string{"cubic", "reno"} {
-		x := inject(t, name, true, every)
-		if x.goodput() > 5 || x.w.s.Window() > 4 {
-			t.Errorf("%s, ECE on every ACK: %.1f Mb/s, cwnd %d; with Linux 2 Mb/s, 2", name, x.goodput(), x.w.s.Window())
-		}
+		t.Run(name, func(t *testing.T) {
+			x := inject(t, name, true, every)
+			if x.goodput() > 5 || x.w.s.Window() > 4 {
+				t.Errorf("%s, ECE on every ACK: %.1f Mb/s, cwnd %d; with Linux 2 Mb/s, 2", name, x.goodput(), x.w.s.Window())
+			}
+		})
 	}
 	one := func(n int, change func(*packet.Packet)) func(w *pipe) {
 		return func(w *pipe) { behind(w, n, func(p *packet.Packet) { echo(p); change(p) }) }
@@ -248,34 +252,38 @@ func TestInjectedEchoes(t *testing.T) {
 		name string
 		ecn  bool
 	}{{"bbr", true}, {"cubic", false}} {
-		if x := inject(t, c.name, c.ecn, every); x.goodput() < 44 {
-			t.Errorf("%s, ECN %v: %.1f Mb/s; with Linux ECE is ignored", c.name, c.ecn, x.goodput())
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if x := inject(t, c.name, c.ecn, every); x.goodput() < 44 {
+				t.Errorf("%s, ECN %v: %.1f Mb/s; with Linux ECE is ignored", c.name, c.ecn, x.goodput())
+			}
+		})
 	}
 }
 
 // At once: the very ACK with ECE starts the reduction.
 func TestEchoAtOnce(t *testing.T) {
 	for name, factor := range map[string]float64{"cubic": 0.7, "reno": 0.5} {
-		w := newPipe(t, name, 0, func(c *Config) { c.ECN = true })
-		w.rate = unit.Gbps
-		w.run(100 * ms)
-		before := w.s.Window()
-		w.onAck = func(p *packet.Packet) (bool, unit.Time) { p.TCP.Flags |= packet.ECE; w.onAck = nil; return true, 0 }
-		for w.s.state != cc.Reduced && w.step(unit.Second) {
-		}
-		if want := int(float64(before) * factor); int(int64(w.s.decision.Window)/w.s.mss) > want+before/4 {
-			t.Errorf("%s: window %d → %d, want about %d", name, before, int64(w.s.decision.Window)/w.s.mss, want)
-		}
-		marks := 0
-		w.emitted = func(p *packet.Packet) {
-			if p.TCP.Flags&packet.CWR != 0 {
-				marks++
+		t.Run(name, func(t *testing.T) {
+			w := newPipe(t, name, 0, func(c *Config) { c.ECN = true })
+			w.rate = unit.Gbps
+			w.run(100 * ms)
+			before := w.s.Window()
+			w.onAck = func(p *packet.Packet) (bool, unit.Time) { p.TCP.Flags |= packet.ECE; w.onAck = nil; return true, 0 }
+			for w.s.state != cc.Reduced && w.step(unit.Second) {
 			}
-		}
-		w.run(w.now + 100*ms)
-		if w.s.state != cc.Open || marks > 1 {
-			t.Errorf("%s: afterwards %v, CWR sent %d times more", name, w.s.state, marks)
-		}
+			if want := int(float64(before) * factor); int(int64(w.s.decision.Window)/w.s.mss) > want+before/4 {
+				t.Errorf("%s: window %d → %d, want about %d", name, before, int64(w.s.decision.Window)/w.s.mss, want)
+			}
+			marks := 0
+			w.emitted = func(p *packet.Packet) {
+				if p.TCP.Flags&packet.CWR != 0 {
+					marks++
+				}
+			}
+			w.run(w.now + 100*ms)
+			if w.s.state != cc.Open || marks > 1 {
+				t.Errorf("%s: afterwards %v, CWR sent %d times more", name, w.s.state, marks)
+			}
+		})
 	}
 }

@@ -138,43 +138,46 @@ func TestNackReplay(t *testing.T) {
 // ACKs of what is new allow. It never stops the flow, and when the attack ends the flow comes back.
 func TestNackOfDelivered(t *testing.T) {
 	for _, name := range []string{"reno", "cubic"} {
-		for _, share := range []int{1, 10, 100, 1000} {
-			w := newPipe(t, name, 0, nil)
-			w.run(2 * unit.Second)
-			b, from, sent, again := w.r.counters.ReceivedBytes, w.now, w.s.counters.SentPackets, w.s.counters.Retransmitted
-			reductions, last, n := 0, unit.Time(0), 0
-			w.s.control = &noticeSpy{Controller: w.s.control, loss: func(l cc.Loss) {
-				if l.Kind == cc.FastRecovery && w.s.counters.NacksTaken > 0 && w.s.lostOut > 0 {
-					if w.now-last < w.s.SRTT() {
-						t.Errorf("%s: reductions at %v and %v, a round trip is %v", name, last, w.now, w.s.SRTT())
+		t.Run(name, func(t *testing.T) {
+			for _, share := range []int{1, 10, 100, 1000} {
+				w := newPipe(t, name, 0, nil)
+				w.run(2 * unit.Second)
+				b, from, sent, again := w.r.counters.ReceivedBytes, w.now, w.s.counters.SentPackets, w.s.counters.Retransmitted
+				reductions, last, n := 0, unit.Time(0), 0
+				w.s.control = &noticeSpy{Controller: w.s.control, loss: func(l cc.Loss) {
+					if l.Kind == cc.FastRecovery && w.s.counters.NacksTaken > 0 && w.s.lostOut > 0 {
+						if w.now-last < w.s.SRTT() {
+							t.Errorf("%s: reductions at %v and %v, a round trip is %v", name, last, w.now, w.s.SRTT())
+						}
+						last = w.now
+						reductions++
 					}
-					last = w.now
-					reductions++
-				}
-			}}
-			w.onData = func(p *packet.Packet) (bool, unit.Time) {
-				if p.Payload > 0 {
-					if n++; n%share == 0 {
-						w.inject(trimmed(p), 100*unit.Microsecond)
+				}}
+				w.onData = func(p *packet.Packet) (bool, unit.Time) {
+					if p.Payload > 0 {
+						if n++; n%share == 0 {
+							w.inject(trimmed(p), 100*unit.Microsecond)
+						}
 					}
+					return true, 0
 				}
-				return true, 0
+				w.run(12 * unit.Second)
+				got := w.goodput(b, from)
+				sent, again = w.s.counters.SentPackets-sent, w.s.counters.Retransmitted-again
+				taken := w.s.counters.NacksTaken
+				w.onData = nil
+				w.run(14 * unit.Second)
+				b, from = w.r.counters.ReceivedBytes, w.now
+				w.run(19 * unit.Second)
+				back := w.goodput(b, from)
+				t.Logf("%-5s one in %4d NACKed: %5.2f Mb/s of 47.8, %d reductions in 10 s, %d NACKs taken, %d of %d packets sent "+
+					"again, %d timeouts; afterwards %.1f Mb/s", name, share, got, reductions, taken, again, sent, w.s.timeouts, back)
+				if floor := 2 * 1448 * 8 / 0.0125 / 1e6; got < floor*0.5 || w.s.timeouts > 0 || back < 44 ||
+					again > 4*(sent-again) {
+					t.Errorf("%s, one in %d: %.2f Mb/s, %d timeouts, %d of %d sent again, afterwards %.1f Mb/s", name, share, got,
+						w.s.timeouts, again, sent, back)
+				}
 			}
-			w.run(12 * unit.Second)
-			got := w.goodput(b, from)
-			sent, again = w.s.counters.SentPackets-sent, w.s.counters.Retransmitted-again
-			taken := w.s.counters.NacksTaken
-			w.onData = nil
-			w.run(14 * unit.Second)
-			b, from = w.r.counters.ReceivedBytes, w.now
-			w.run(19 * unit.Second)
-			back := w.goodput(b, from)
-			t.Logf("%-5s one in %4d NACKed: %5.2f Mb/s of 47.8, %d reductions in 10 s, %d NACKs taken, %d of %d packets sent "+
-				"again, %d timeouts; afterwards %.1f Mb/s", name, share, got, reductions, taken, again, sent, w.s.timeouts, back)
-			if floor := 2 * 1448 * 8 / 0.0125 / 1e6; got < floor*0.5 || w.s.timeouts > 0 || back < 44 || again > 4*(sent-again) {
-				t.Errorf("%s, one in %d: %.2f Mb/s, %d timeouts, %d of %d sent again, afterwards %.1f Mb/s", name, share, got,
-					w.s.timeouts, again, sent, back)
-			}
-		}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"fmt"
 	"testing"
 
 	"weir/core/cc"
@@ -14,43 +15,46 @@ import (
 // say: ACKs of what was sent before the retransmission come all the time, and undo nothing.
 func TestNackUndo(t *testing.T) {
 	for _, name := range []string{"reno", "cubic"} {
-		for _, delivered := range []bool{true, false} {
-			w := newPipe(t, name, 0, nil)
-			w.rate, w.limit = unit.Gbps, 0
-			w.run(65 * ms)
-			before, n := 0, 0
-			undone := false
-			var at unit.Time
-			w.s.control = &noticeSpy{Controller: w.s.control, loss: func(l cc.Loss) {
-				if l.Kind == cc.FastRecovery {
-					before = int(int64(w.s.decision.Window) / 1448)
-				}
-				undone = undone || l.Kind == cc.Spurious
-			}}
-			w.onData = func(p *packet.Packet) (bool, unit.Time) {
-				if p.Payload > 0 {
-					if n++; n == 10 {
-						w.inject(trimmed(p), 3*ms)
-						at = w.now
-						return delivered, 0
+		t.Run(name, func(t *testing.T) {
+			for _, delivered := range []bool{true, false} {
+				w := newPipe(t, name, 0, nil)
+				w.rate, w.limit = unit.Gbps, 0
+				w.run(65 * ms)
+				before, n := 0, 0
+				undone := false
+				var at unit.Time
+				w.s.control = &noticeSpy{Controller: w.s.control, loss: func(l cc.Loss) {
+					if l.Kind == cc.FastRecovery {
+						before = int(int64(w.s.decision.Window) / 1448)
 					}
+					undone = undone || l.Kind == cc.Spurious
+				}}
+				w.onData = func(p *packet.Packet) (bool, unit.Time) {
+					if p.Payload > 0 {
+						if n++; n == 10 {
+							w.inject(trimmed(p), 3*ms)
+							at = w.now
+							return delivered, 0
+						}
+					}
+					return true, 0
 				}
-				return true, 0
+				for (at == 0 || w.now < at+6*ms) && w.step(unit.Second) {
+				}
+				if at == 0 || w.s.state != cc.Recovery || undone {
+					t.Fatalf("%s: %v, undone %v", name, w.s.state, undone)
+				}
+				for w.s.state != cc.Open && w.step(unit.Second) {
+				}
+				w.run(w.now + 8*ms) // the duplicate may come later
+				if w.s.state != cc.Open || undone != delivered || w.s.cwnd() >= before != delivered ||
+					w.s.counters.Retransmitted != 1 || w.r.counters.Duplicates > 0 != delivered {
+					t.Errorf("%s, delivered %v: %v, undone %v, window %d, before %d, %d sent again", name, delivered,
+						w.s.state, undone,
+						w.s.cwnd(), before, w.s.counters.Retransmitted)
+				}
 			}
-			for (at == 0 || w.now < at+6*ms) && w.step(unit.Second) {
-			}
-			if at == 0 || w.s.state != cc.Recovery || undone {
-				t.Fatalf("%s: %v, undone %v", name, w.s.state, undone)
-			}
-			for w.s.state != cc.Open && w.step(unit.Second) {
-			}
-			w.run(w.now + 8*ms) // the duplicate may come later
-			if w.s.state != cc.Open || undone != delivered || w.s.cwnd() >= before != delivered ||
-				w.s.counters.Retransmitted != 1 || w.r.counters.Duplicates > 0 != delivered {
-				t.Errorf("%s, delivered %v: %v, undone %v, window %d, before %d, %d sent again", name, delivered, w.s.state, undone,
-					w.s.cwnd(), before, w.s.counters.Retransmitted)
-			}
-		}
+		})
 	}
 }
 
@@ -58,36 +62,39 @@ func TestNackUndo(t *testing.T) {
 // reduction; in a quiet recovery what RACK finds is a loss like any other, and reduces.
 func TestNackRACK(t *testing.T) {
 	for mode, want := range map[string]int{transport.NacksLoss: 1, transport.NacksResend: 1} {
-		w := newPipe(t, "reno", 0, func(c *Config) { c.Nacks = mode })
-		w.rate, w.limit = 100*unit.Mbps, 0
-		w.run(60 * ms)
-		reductions := 0
-		w.s.control = &noticeSpy{Controller: w.s.control, loss: func(l cc.Loss) {
-			if l.Kind == cc.FastRecovery || l.Kind == cc.LossInReduction {
-				reductions++
-			}
-		}}
-		n := 0
-		w.onData = func(p *packet.Packet) (bool, unit.Time) {
-			if p.Payload > 0 {
-				if n++; n == 5 { // dropped without a word
-					return false, 0
+		t.Run(mode, func(t *testing.T) {
+			w := newPipe(t, "reno", 0, func(c *Config) { c.Nacks = mode })
+			w.rate, w.limit = 100*unit.Mbps, 0
+			w.run(60 * ms)
+			reductions := 0
+			w.s.control = &noticeSpy{Controller: w.s.control, loss: func(l cc.Loss) {
+				if l.Kind == cc.FastRecovery || l.Kind == cc.LossInReduction {
+					reductions++
 				}
-				if n == 8 {
-					w.inject(trimmed(p), ms)
-					return false, 0
+			}}
+			n := 0
+			w.onData = func(p *packet.Packet) (bool, unit.Time) {
+				if p.Payload > 0 {
+					if n++; n == 5 { // dropped without a word
+						return false, 0
+					}
+					if n == 8 {
+						w.inject(trimmed(p), ms)
+						return false, 0
+					}
 				}
+				return true, 0
 			}
-			return true, 0
-		}
-		quiet := false
-		w.after = func() { quiet = quiet || w.s.quiet }
-		w.run(300 * ms)
-		if c := w.s.counters; reductions != want || c.Retransmitted != 2 || w.r.counters.Duplicates != 0 ||
-			w.s.timeouts != 0 || quiet != (mode == transport.NacksResend) {
-			t.Errorf("%s: %d reductions, %d sent again, %d duplicates, %d timeouts, quiet %v", mode, reductions, c.Retransmitted,
-				w.r.counters.Duplicates, w.s.timeouts, quiet)
-		}
+			quiet := false
+			w.after = func() { quiet = quiet || w.s.quiet }
+			w.run(300 * ms)
+			if c := w.s.counters; reductions != want || c.Retransmitted != 2 || w.r.counters.Duplicates != 0 ||
+				w.s.timeouts != 0 || quiet != (mode == transport.NacksResend) {
+				t.Errorf("%s: %d reductions, %d sent again, %d duplicates, %d timeouts, quiet %v", mode, reductions,
+					c.Retransmitted,
+					w.r.counters.Duplicates, w.s.timeouts, quiet)
+			}
+		})
 	}
 }
 
@@ -160,26 +167,28 @@ func TestNackFRTO(t *testing.T) {
 // delivered, and the window after it is the controller's.
 func TestNackPRR(t *testing.T) {
 	for name, share := range map[string]float64{"reno": 0.5, "cubic": 0.7} {
-		w := newPipe(t, name, 0, func(c *Config) { c.Bursts, c.Autotuning, c.CompressedACK = false, false, 0 })
-		w.rate, w.limit, w.delay = 100*unit.Mbps, 0, 25*ms
-		w.run(400 * ms)
-		n := 0
-		w.nackDrops(2 * ms)
-		w.onData = numbered(func(i int, _ *packet.Packet) bool { return i < 5 })
-		for w.s.state != cc.Recovery && w.step(unit.Second) {
-		}
-		before, delivered := w.s.prr.prior, w.s.delivered
-		w.emitted = func(p *packet.Packet) { n++ }
-		for w.s.state == cc.Recovery && w.step(unit.Second) {
-			if w.s.inFlight() > max(w.s.prr.window, before) {
-				t.Fatalf("%s: %d in flight, PRR allows %d", name, w.s.inFlight(), w.s.prr.window)
+		t.Run(name, func(t *testing.T) {
+			w := newPipe(t, name, 0, func(c *Config) { c.Bursts, c.Autotuning, c.CompressedACK = false, false, 0 })
+			w.rate, w.limit, w.delay = 100*unit.Mbps, 0, 25*ms
+			w.run(400 * ms)
+			n := 0
+			w.nackDrops(2 * ms)
+			w.onData = numbered(func(i int, _ *packet.Packet) bool { return i < 5 })
+			for w.s.state != cc.Recovery && w.step(unit.Second) {
 			}
-		}
-		within(t, name+": packets sent in recovery", float64(n), float64(w.s.delivered-delivered)*share, 0.1)
-		within(t, name+": window after it", float64(w.s.cwnd()), share*float64(before), 0.05)
-		if w.s.counters.Retransmitted != 5 || w.s.timeouts > 0 {
-			t.Errorf("%s: %d sent again", name, w.s.counters.Retransmitted)
-		}
+			before, delivered := w.s.prr.prior, w.s.delivered
+			w.emitted = func(p *packet.Packet) { n++ }
+			for w.s.state == cc.Recovery && w.step(unit.Second) {
+				if w.s.inFlight() > max(w.s.prr.window, before) {
+					t.Fatalf("%s: %d in flight, PRR allows %d", name, w.s.inFlight(), w.s.prr.window)
+				}
+			}
+			within(t, name+": packets sent in recovery", float64(n), float64(w.s.delivered-delivered)*share, 0.1)
+			within(t, name+": window after it", float64(w.s.cwnd()), share*float64(before), 0.05)
+			if w.s.counters.Retransmitted != 5 || w.s.timeouts > 0 {
+				t.Errorf("%s: %d sent again", name, w.s.counters.Retransmitted)
+			}
+		})
 	}
 }
 
@@ -330,23 +339,25 @@ func incast(t *testing.T, n int, size unit.Bytes, room int, nacks bool) *star {
 // delivered.
 func TestNackIncast(t *testing.T) {
 	for _, n := range []int{8, 64, 256} {
-		const size = 20_000
-		x, without := incast(t, n, size, 64, true), incast(t, n, size, 64, false)
-		timeouts, most := int64(0), int64(0)
-		for _, w := range x.flows {
-			timeouts += w.s.timeouts
-			most = max(most, w.s.counters.SentPackets)
-			if w.r.counters.Duplicates > 0 {
-				t.Errorf("%d senders: %d duplicates", n, w.r.counters.Duplicates)
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			const size = 20_000
+			x, without := incast(t, n, size, 64, true), incast(t, n, size, 64, false)
+			timeouts, most := int64(0), int64(0)
+			for _, w := range x.flows {
+				timeouts += w.s.timeouts
+				most = max(most, w.s.counters.SentPackets)
+				if w.r.counters.Duplicates > 0 {
+					t.Errorf("%d senders: %d duplicates", n, w.r.counters.Duplicates)
+				}
 			}
-		}
-		packets := n * (size + 1447) / 1448
-		ideal := unit.TransmitTime(unit.Bytes(n*size)*1514/1448, 10*unit.Gbps)
-		t.Logf("%3d senders of %d B: last FCT %v, %v at line rate, %v without NACKs; %d packets, %d trimmed; at most %d "+
-			"sent by one; %d timeouts", n, size, x.last, ideal, without.last, packets, x.trims, most, timeouts)
-		if x.delivered != n*size || timeouts > 0 || x.last > 8*ideal || x.trims > 6*packets {
-			t.Errorf("%d senders: %d bytes, %d timeouts, last FCT %v, %d of %d packets trimmed", n, x.delivered, timeouts,
-				x.last, x.trims, packets)
-		}
+			packets := n * (size + 1447) / 1448
+			ideal := unit.TransmitTime(unit.Bytes(n*size)*1514/1448, 10*unit.Gbps)
+			t.Logf("%3d senders of %d B: last FCT %v, %v at line rate, %v without NACKs; %d packets, %d trimmed; at most %d "+
+				"sent by one; %d timeouts", n, size, x.last, ideal, without.last, packets, x.trims, most, timeouts)
+			if x.delivered != n*size || timeouts > 0 || x.last > 8*ideal || x.trims > 6*packets {
+				t.Errorf("%d senders: %d bytes, %d timeouts, last FCT %v, %d of %d packets trimmed", n, x.delivered, timeouts,
+					x.last, x.trims, packets)
+			}
+		})
 	}
 }

@@ -66,46 +66,49 @@ func numbered(lost func(n int, p *packet.Packet) bool) func(p *packet.Packet) (b
 // bound says when.
 func TestNackExact(t *testing.T) {
 	for _, mode := range []string{transport.NacksLoss, transport.NacksResend, transport.NacksSupply} {
-		for name := range controllers {
-			for _, gone := range [][]int{{0}, {9}, {3, 4, 5}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {11, 20, 29, 30, 41}, {68},
-				{66, 67, 68}} {
-				w := newPipe(t, name, 69*1448-100, func(c *Config) { c.Nacks = mode })
-				w.limit = 0
-				lost := map[int64]int{}
-				w.onData = numbered(func(n int, p *packet.Packet) bool {
-					for _, g := range gone {
-						if n == g {
-							lost[p.Seq]++
-							return true
+		t.Run(mode, func(t *testing.T) {
+			for name := range controllers {
+				for _, gone := range [][]int{{0}, {9}, {3, 4, 5}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {11, 20, 29, 30, 41}, {68},
+					{66, 67, 68}} {
+					w := newPipe(t, name, 69*1448-100, func(c *Config) { c.Nacks = mode })
+					w.limit = 0
+					lost := map[int64]int{}
+					w.onData = numbered(func(n int, p *packet.Packet) bool {
+						for _, g := range gone {
+							if n == g {
+								lost[p.Seq]++
+								return true
+							}
+						}
+						return false
+					})
+					var nacked unit.Time // when the last NACK came to the sender
+					w.onDrop = func(p *packet.Packet) { w.inject(trimmed(p), ms/2); nacked = w.now + ms/2 }
+					sent := map[int64]int{}
+					w.emitted = func(p *packet.Packet) {
+						if p.Payload > 0 {
+							// BBR paces
+							if sent[p.Seq]++; sent[p.Seq] > 1 && (mode != transport.NacksSupply && w.now > nacked+250*unit.Microsecond ||
+								p.Payload != 1448 && p.Seq+int64(p.Payload) != w.s.app.end) {
+								t.Errorf("%s, %s, %v: %d sent again at %v, its NACK came at %v", mode, name, gone, p.Seq, w.now, nacked)
+							}
 						}
 					}
-					return false
-				})
-				var nacked unit.Time // when the last NACK came to the sender
-				w.onDrop = func(p *packet.Packet) { w.inject(trimmed(p), ms/2); nacked = w.now + ms/2 }
-				sent := map[int64]int{}
-				w.emitted = func(p *packet.Packet) {
-					if p.Payload > 0 {
-						// BBR paces
-						if sent[p.Seq]++; sent[p.Seq] > 1 && (mode != transport.NacksSupply && w.now > nacked+250*unit.Microsecond ||
-							p.Payload != 1448 && p.Seq+int64(p.Payload) != w.s.app.end) {
-							t.Errorf("%s, %s, %v: %d sent again at %v, its NACK came at %v", mode, name, gone, p.Seq, w.now, nacked)
+					w.run(2 * unit.Second)
+					for seq, n := range sent {
+						if n != 1+lost[seq] {
+							t.Errorf("%s, %s, %v: %d was sent %d times, lost %d times", mode, name, gone, seq, n, lost[seq])
 						}
 					}
-				}
-				w.run(2 * unit.Second)
-				for seq, n := range sent {
-					if n != 1+lost[seq] {
-						t.Errorf("%s, %s, %v: %d was sent %d times, lost %d times", mode, name, gone, seq, n, lost[seq])
+					c := w.s.counters
+					if c.Finished == unit.Never || c.Retransmitted != int64(len(gone)) || c.NacksTaken != int64(len(gone)) ||
+						c.NacksRefused != 0 || w.r.counters.Duplicates != 0 || w.s.timeouts != 0 {
+						t.Errorf("%s, %s, %v: %+v, %d duplicates, %d timeouts", mode, name, gone, c, w.r.counters.Duplicates,
+							w.s.timeouts)
 					}
-				}
-				c := w.s.counters
-				if c.Finished == unit.Never || c.Retransmitted != int64(len(gone)) || c.NacksTaken != int64(len(gone)) ||
-					c.NacksRefused != 0 || w.r.counters.Duplicates != 0 || w.s.timeouts != 0 {
-					t.Errorf("%s, %s, %v: %+v, %d duplicates, %d timeouts", mode, name, gone, c, w.r.counters.Duplicates, w.s.timeouts)
 				}
 			}
-		}
+		})
 	}
 }
 
@@ -210,63 +213,65 @@ func TestNackTable(t *testing.T) {
 	fmt.Fprintf(&out, "%-9s %-6s %-29s %s\n", "cause", "nacks", "state", "→ state, lost, the controller is told")
 	for _, cause := range []packet.Cause{packet.CauseTrimmed, packet.CauseReclaimed, packet.CauseElephant,
 		packet.CauseMarked} {
-		for _, mode := range []string{transport.NacksLoss, transport.NacksSupply, transport.NacksResend,
-			transport.NacksIgnored} {
-			for _, x := range []struct {
-				state cc.State
-				later bool
-			}{{cc.Open, false}, {cc.Disorder, false}, {cc.Reduced, false}, {cc.Reduced, true}, {cc.Recovery, false},
-				{cc.Recovery, true}, {cc.Timeout, false}, {cc.Timeout, true}} {
-				w := in(t, x.state, func(c *Config) { c.Nacks = mode })
-				name := x.state.String()
-				last := func() *segment { return w.s.queue.at(w.s.queue.end - 1) }
-				if x.later {
-					name += ", a round trip later"
-					w.now += w.s.SRTT() + ms
-					w.s.schedule(w.now)
-					if w.s.plan.at > w.now { // something that is sent since
-						w.s.Receive(w.now, ackOf(w, w.s.una+30*1448))
+		t.Run(fmt.Sprint(cause), func(t *testing.T) {
+			for _, mode := range []string{transport.NacksLoss, transport.NacksSupply, transport.NacksResend,
+				transport.NacksIgnored} {
+				for _, x := range []struct {
+					state cc.State
+					later bool
+				}{{cc.Open, false}, {cc.Disorder, false}, {cc.Reduced, false}, {cc.Reduced, true}, {cc.Recovery, false},
+					{cc.Recovery, true}, {cc.Timeout, false}, {cc.Timeout, true}} {
+					w := in(t, x.state, func(c *Config) { c.Nacks = mode })
+					name := x.state.String()
+					last := func() *segment { return w.s.queue.at(w.s.queue.end - 1) }
+					if x.later {
+						name += ", a round trip later"
+						w.now += w.s.SRTT() + ms
+						w.s.schedule(w.now)
+						if w.s.plan.at > w.now { // something that is sent since
+							w.s.Receive(w.now, ackOf(w, w.s.una+30*1448))
+						}
+						p := &packet.Packet{}
+						w.s.Emit(w.now, p)
+						w.s.queue.at(w.s.queue.find(p.Seq, 1448)).sent = w.now
 					}
-					p := &packet.Packet{}
-					w.s.Emit(w.now, p)
-					w.s.queue.at(w.s.queue.find(p.Seq, 1448)).sent = w.now
-				}
-				g := last()
-				if x.later {
-					for n := w.s.queue.first; n != w.s.queue.end; n++ {
-						if w.s.queue.at(n).sent == w.now {
-							g = w.s.queue.at(n)
+					g := last()
+					if x.later {
+						for n := w.s.queue.first; n != w.s.queue.end; n++ {
+							if w.s.queue.at(n).sent == w.now {
+								g = w.s.queue.at(n)
+							}
 						}
 					}
+					lostBefore, inFlight := w.s.lostOut-w.s.resentOut, w.s.inFlight()
+					var said []string
+					w.s.control = &noticeSpy{Controller: w.s.control,
+						notice: func(n cc.Notice) {
+							said = append(said, fmt.Sprintf("%s of %d B", map[cc.NoticeKind]string{cc.NackNotice: "NACK",
+								cc.CNPNotice: "CNP"}[n.Kind], n.Lost))
+						},
+						loss: func(l cc.Loss) { said = append(said, l.Kind.String()) }}
+					n := packet.Notification{Cause: cause}
+					if cause <= packet.CauseReclaimed {
+						n.Lost = int32(g.end - g.seq)
+					}
+					sent := g.sent
+					w.s.Receive(w.now, nackOf(sentAs(w, g), n))
+					w.s.check(t, w.now)
+					state := w.s.state.String()
+					if w.s.quiet {
+						state += " (quiet)"
+					}
+					c := w.s.counters
+					if mode == transport.NacksIgnored && (c.NacksTaken+c.NacksRefused > 0 || w.s.inFlight() != inFlight ||
+						g.sent != sent) {
+						t.Errorf("%v in %s is not ignored: %+v", cause, name, c)
+					}
+					fmt.Fprintf(&out, "%-9s %-6s %-29s → %s, %d, %s\n", cause, mode, name, state, w.s.lostOut-w.s.resentOut-lostBefore,
+						strings.Join(said, ", "))
 				}
-				lostBefore, inFlight := w.s.lostOut-w.s.resentOut, w.s.inFlight()
-				var said []string
-				w.s.control = &noticeSpy{Controller: w.s.control,
-					notice: func(n cc.Notice) {
-						said = append(said, fmt.Sprintf("%s of %d B", map[cc.NoticeKind]string{cc.NackNotice: "NACK",
-							cc.CNPNotice: "CNP"}[n.Kind], n.Lost))
-					},
-					loss: func(l cc.Loss) { said = append(said, l.Kind.String()) }}
-				n := packet.Notification{Cause: cause}
-				if cause <= packet.CauseReclaimed {
-					n.Lost = int32(g.end - g.seq)
-				}
-				sent := g.sent
-				w.s.Receive(w.now, nackOf(sentAs(w, g), n))
-				w.s.check(t, w.now)
-				state := w.s.state.String()
-				if w.s.quiet {
-					state += " (quiet)"
-				}
-				c := w.s.counters
-				if mode == transport.NacksIgnored && (c.NacksTaken+c.NacksRefused > 0 || w.s.inFlight() != inFlight ||
-					g.sent != sent) {
-					t.Errorf("%v in %s is not ignored: %+v", cause, name, c)
-				}
-				fmt.Fprintf(&out, "%-9s %-6s %-29s → %s, %d, %s\n", cause, mode, name, state, w.s.lostOut-w.s.resentOut-lostBefore,
-					strings.Join(said, ", "))
 			}
-		}
+		})
 	}
 	testutil.Golden(t, "nacks.txt", out.String())
 }
@@ -358,11 +363,13 @@ func TestNackRules(t *testing.T) {
 				More: [packet.MostSpans]packet.Span{{Lost: 1448}}})
 		},
 	} {
-		w, g := start()
-		before := state(w.s)
-		if w.s.Receive(w.now, change(sentAs(w, g))); state(w.s) != before || w.s.counters.NacksRefused != 1 {
-			t.Errorf("%s is taken", what)
-		}
+		t.Run(what, func(t *testing.T) {
+			w, g := start()
+			before := state(w.s)
+			if w.s.Receive(w.now, change(sentAs(w, g))); state(w.s) != before || w.s.counters.NacksRefused != 1 {
+				t.Errorf("%s is taken", what)
+			}
+		})
 	}
 
 	w, g := start()

@@ -12,40 +12,42 @@ import (
 // proportion to what is delivered: no burst, and no pause longer than a few packets.
 func TestPRR(t *testing.T) {
 	for name, share := range map[string]float64{"reno": 0.5, "cubic": 0.7} {
-		w := newPipe(t, name, 0, func(c *Config) { c.Bursts, c.Autotuning, c.CompressedACK = false, false, 0 })
-		w.rate, w.limit = 100*unit.Mbps, 0
-		w.delay = 25 * ms
-		w.run(400 * ms)
-		dropped := false
-		w.onData = func(p *packet.Packet) (bool, unit.Time) {
-			if p.Payload > 0 && !dropped {
-				dropped = true
-				return false, 0
+		t.Run(name, func(t *testing.T) {
+			w := newPipe(t, name, 0, func(c *Config) { c.Bursts, c.Autotuning, c.CompressedACK = false, false, 0 })
+			w.rate, w.limit = 100*unit.Mbps, 0
+			w.delay = 25 * ms
+			w.run(400 * ms)
+			dropped := false
+			w.onData = func(p *packet.Packet) (bool, unit.Time) {
+				if p.Payload > 0 && !dropped {
+					dropped = true
+					return false, 0
+				}
+				return true, 0
 			}
-			return true, 0
-		}
-		for w.s.state != cc.Recovery && w.step(unit.Second) {
-		}
-		before, delivered, sent := w.s.prr.prior, w.s.delivered, 0
-		most, burst, at := 0, 0, unit.Time(0)
-		w.emitted = func(p *packet.Packet) {
-			if burst++; w.now-at > 100*unit.Microsecond {
-				burst, at = 1, w.now
+			for w.s.state != cc.Recovery && w.step(unit.Second) {
 			}
-			sent++
-			most = max(most, burst)
-		}
-		for w.s.state == cc.Recovery && w.step(unit.Second) {
-			if d := int(w.s.delivered - delivered); d > 10 && w.s.inFlight() > w.s.prr.window+1 {
-				t.Fatalf("%s: %d in flight, PRR allows %d", name, w.s.inFlight(), w.s.prr.window)
+			before, delivered, sent := w.s.prr.prior, w.s.delivered, 0
+			most, burst, at := 0, 0, unit.Time(0)
+			w.emitted = func(p *packet.Packet) {
+				if burst++; w.now-at > 100*unit.Microsecond {
+					burst, at = 1, w.now
+				}
+				sent++
+				most = max(most, burst)
 			}
-		}
-		d := float64(w.s.delivered - delivered)
-		within(t, name+": packets sent in recovery", float64(sent), d*share, 0.1)
-		within(t, name+": window after it", float64(w.s.cwnd()), share*float64(before), 0.05)
-		if most > 5 {
-			t.Errorf("%s: a burst of %d packets", name, most)
-		}
+			for w.s.state == cc.Recovery && w.step(unit.Second) {
+				if d := int(w.s.delivered - delivered); d > 10 && w.s.inFlight() > w.s.prr.window+1 {
+					t.Fatalf("%s: %d in flight, PRR allows %d", name, w.s.inFlight(), w.s.prr.window)
+				}
+			}
+			d := float64(w.s.delivered - delivered)
+			within(t, name+": packets sent in recovery", float64(sent), d*share, 0.1)
+			within(t, name+": window after it", float64(w.s.cwnd()), share*float64(before), 0.05)
+			if most > 5 {
+				t.Errorf("%s: a burst of %d packets", name, most)
+			}
+		})
 	}
 }
 

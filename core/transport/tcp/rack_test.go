@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -49,13 +50,15 @@ func TestRACK(t *testing.T) {
 // recovery at once; with two it takes RACK's reordering window, a quarter of the RTT.
 func TestDupThresh(t *testing.T) {
 	for _, beyond := range []int{2, 3} {
-		w := newPipe(t, "reno", unit.Bytes(1448*(1+beyond)), nil)
-		w.onData = lose(2)
-		for w.s.counters.Retransmitted == 0 && w.step(unit.Second) {
-		}
-		if after := w.now - 21*ms; (after < ms) != (beyond == 3) || after > 5*ms {
-			t.Errorf("%d packets beyond the hole: retransmission at %v", beyond, w.now)
-		}
+		t.Run(fmt.Sprint(beyond), func(t *testing.T) {
+			w := newPipe(t, "reno", unit.Bytes(1448*(1+beyond)), nil)
+			w.onData = lose(2)
+			for w.s.counters.Retransmitted == 0 && w.step(unit.Second) {
+			}
+			if after := w.now - 21*ms; (after < ms) != (beyond == 3) || after > 5*ms {
+				t.Errorf("%d packets beyond the hole: retransmission at %v", beyond, w.now)
+			}
+		})
 	}
 }
 

@@ -62,22 +62,24 @@ func TestBackoff(t *testing.T) {
 // with the second ACK, restores the window and sends nothing again but the first.
 func TestFRTO(t *testing.T) {
 	for _, name := range []string{"reno", "cubic", "bbr"} {
-		w := newPipe(t, name, 0, nil)
-		w.rate = unit.Gbps
-		w.run(100 * ms)
-		before := w.s.cwnd()
-		hold := w.now + 500*ms // a hand-over: nothing arrives until then
-		w.onData = func(p *packet.Packet) (bool, unit.Time) { return true, max(hold-w.now, 0) }
-		w.run(w.now + 600*ms)
-		if w.s.timeouts == 0 {
-			t.Fatalf("%s: no timeout", name)
-		}
-		if w.s.counters.Retransmitted > 3 {
-			t.Errorf("%s: %d packets sent again; want the head, and TLP's", name, w.s.counters.Retransmitted)
-		}
-		if w.s.state != cc.Open || w.s.cwnd() < before {
-			t.Errorf("%s: %v, window %d, before %d", name, w.s.state, w.s.cwnd(), before)
-		}
+		t.Run(name, func(t *testing.T) {
+			w := newPipe(t, name, 0, nil)
+			w.rate = unit.Gbps
+			w.run(100 * ms)
+			before := w.s.cwnd()
+			hold := w.now + 500*ms // a hand-over: nothing arrives until then
+			w.onData = func(p *packet.Packet) (bool, unit.Time) { return true, max(hold-w.now, 0) }
+			w.run(w.now + 600*ms)
+			if w.s.timeouts == 0 {
+				t.Fatalf("%s: no timeout", name)
+			}
+			if w.s.counters.Retransmitted > 3 {
+				t.Errorf("%s: %d packets sent again; want the head, and TLP's", name, w.s.counters.Retransmitted)
+			}
+			if w.s.state != cc.Open || w.s.cwnd() < before {
+				t.Errorf("%s: %v, window %d, before %d", name, w.s.state, w.s.cwnd(), before)
+			}
+		})
 	}
 }
 

@@ -118,14 +118,16 @@ func TestTraces(t *testing.T) {
 		{"retransmission-lost", 60000, func(w *pipe) { w.onData = lose(4, 14) }, nil},
 		{"ecn", 30000, func(w *pipe) { w.mark, w.rate = 3, 10*unit.Mbps }, func(c *Config) { c.ECN = true }},
 	} {
-		w := newPipe(t, "reno", c.size, c.conf)
-		c.set(w)
-		log := record(w)
-		w.run(20 * unit.Second)
-		if w.s.counters.Finished == unit.Never || w.r.counters.ReceivedBytes != c.size || w.s.phase != closed {
-			t.Errorf("%s: %d of %d bytes came, phase %d", c.name, w.r.counters.ReceivedBytes, c.size, w.s.phase)
-		}
-		testutil.Golden(t, c.name+".txt", log.String())
+		t.Run(c.name, func(t *testing.T) {
+			w := newPipe(t, "reno", c.size, c.conf)
+			c.set(w)
+			log := record(w)
+			w.run(20 * unit.Second)
+			if w.s.counters.Finished == unit.Never || w.r.counters.ReceivedBytes != c.size || w.s.phase != closed {
+				t.Errorf("%s: %d of %d bytes came, phase %d", c.name, w.r.counters.ReceivedBytes, c.size, w.s.phase)
+			}
+			testutil.Golden(t, c.name+".txt", log.String())
+		})
 	}
 }
 
@@ -134,41 +136,45 @@ func TestTraces(t *testing.T) {
 func TestFull(t *testing.T) {
 	share := 50.0 * 1448 / 1514
 	for name, least := range map[string]float64{"cubic": 0.98, "reno": 0.97, "dctcp": 0.98, "bbr": 0.95} {
-		w := newPipe(t, name, 0, nil)
-		w.delay, w.limit = 10*ms, 83
-		if name == "dctcp" {
-			w.mark = 20
-		}
-		w.run(5 * unit.Second)
-		b := w.r.counters.ReceivedBytes
-		w.run(60 * unit.Second)
-		if got := w.goodput(b, 5*unit.Second); got < least*share || got > share*1.0001 {
-			t.Errorf("%s: %.2f of %.2f Mb/s", name, got, share)
-		}
-		if w.s.timeouts > 0 {
-			t.Errorf("%s: %d timeouts", name, w.s.timeouts)
-		}
-		if name == "dctcp" && w.s.counters.Retransmitted > 0 {
-			t.Errorf("dctcp: %d packets sent again", w.s.counters.Retransmitted)
-		}
+		t.Run(name, func(t *testing.T) {
+			w := newPipe(t, name, 0, nil)
+			w.delay, w.limit = 10*ms, 83
+			if name == "dctcp" {
+				w.mark = 20
+			}
+			w.run(5 * unit.Second)
+			b := w.r.counters.ReceivedBytes
+			w.run(60 * unit.Second)
+			if got := w.goodput(b, 5*unit.Second); got < least*share || got > share*1.0001 {
+				t.Errorf("%s: %.2f of %.2f Mb/s", name, got, share)
+			}
+			if w.s.timeouts > 0 {
+				t.Errorf("%s: %d timeouts", name, w.s.timeouts)
+			}
+			if name == "dctcp" && w.s.counters.Retransmitted > 0 {
+				t.Errorf("dctcp: %d packets sent again", w.s.counters.Retransmitted)
+			}
+		})
 	}
 }
 
 // RFC 6928: ten packets in the first round trip, or as many as are configured.
 func TestInitialWindow(t *testing.T) {
 	for _, n := range []int{1, 10, 32} {
-		w := newPipe(t, "reno", 0, func(c *Config) { c.InitialWindow = n })
-		sent := 0
-		w.onData = func(p *packet.Packet) (bool, unit.Time) {
-			if p.Payload > 0 {
-				sent++
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			w := newPipe(t, "reno", 0, func(c *Config) { c.InitialWindow = n })
+			sent := 0
+			w.onData = func(p *packet.Packet) (bool, unit.Time) {
+				if p.Payload > 0 {
+					sent++
+				}
+				return true, 0
 			}
-			return true, 0
-		}
-		w.run(19 * ms)
-		if sent != n {
-			t.Errorf("%d packets in the first round trip, want %d", sent, n)
-		}
+			w.run(19 * ms)
+			if sent != n {
+				t.Errorf("%d packets in the first round trip, want %d", sent, n)
+			}
+		})
 	}
 }
 
@@ -261,28 +267,30 @@ func TestApplication(t *testing.T) {
 // window, and loses it when it was idle.
 func TestWindowValidation(t *testing.T) {
 	for _, name := range []string{"reno", "cubic", "dctcp"} {
-		w := newPipe(t, name, 0, func(c *Config) { c.Rate = 5 * unit.Mbps })
-		w.run(20 * unit.Second)
-		if c := w.s.cwnd(); c > 20 {
-			t.Errorf("%s at 5 Mb/s: window %d", name, c)
-		}
-		w = newPipe(t, name, 0, nil)
-		w.run(3 * unit.Second)
-		before := w.s.cwnd()
-		w.s.app.rate, w.s.app.start = 1, 0 // it writes nothing more
-		w.run(6 * unit.Second)
-		w.s.app.rate = 0
-		w.s.schedule(w.now)
-		most := 0
-		w.after = func() {
-			if w.now < 6*unit.Second+8*ms {
-				most = max(most, w.s.inFlight())
+		t.Run(name, func(t *testing.T) {
+			w := newPipe(t, name, 0, func(c *Config) { c.Rate = 5 * unit.Mbps })
+			w.run(20 * unit.Second)
+			if c := w.s.cwnd(); c > 20 {
+				t.Errorf("%s at 5 Mb/s: window %d", name, c)
 			}
-		}
-		w.run(7 * unit.Second)
-		if most > 10 || before < 50 {
-			t.Errorf("%s: after 3 s of idleness %d packets at once; the window was %d", name, most, before)
-		}
+			w = newPipe(t, name, 0, nil)
+			w.run(3 * unit.Second)
+			before := w.s.cwnd()
+			w.s.app.rate, w.s.app.start = 1, 0 // it writes nothing more
+			w.run(6 * unit.Second)
+			w.s.app.rate = 0
+			w.s.schedule(w.now)
+			most := 0
+			w.after = func() {
+				if w.now < 6*unit.Second+8*ms {
+					most = max(most, w.s.inFlight())
+				}
+			}
+			w.run(7 * unit.Second)
+			if most > 10 || before < 50 {
+				t.Errorf("%s: after 3 s of idleness %d packets at once; the window was %d", name, most, before)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"fmt"
 	"testing"
 
 	"weir/core/cc"
@@ -12,32 +13,34 @@ import (
 // reduction is undone; RFC 3522 (Eifel) does so by the time stamp of the first ACK.
 func TestUndo(t *testing.T) {
 	for _, stamps := range []bool{true, false} {
-		w := newPipe(t, "cubic", 0, nil)
-		w.rate, w.limit = 200*unit.Mbps, 0
-		w.run(300 * ms)
-		n, before := 0, 0
-		w.onData = func(p *packet.Packet) (bool, unit.Time) {
-			if n++; n == 1 {
-				before = w.s.cwnd()
-				return true, 4 * ms // late by more than three packets
+		t.Run(fmt.Sprint(stamps), func(t *testing.T) {
+			w := newPipe(t, "cubic", 0, nil)
+			w.rate, w.limit = 200*unit.Mbps, 0
+			w.run(300 * ms)
+			n, before := 0, 0
+			w.onData = func(p *packet.Packet) (bool, unit.Time) {
+				if n++; n == 1 {
+					before = w.s.cwnd()
+					return true, 4 * ms // late by more than three packets
+				}
+				return true, 0
 			}
-			return true, 0
-		}
-		w.onAck = func(p *packet.Packet) (bool, unit.Time) {
-			if !stamps {
-				p.TCP.Has = 0 // DSACK has to do it
+			w.onAck = func(p *packet.Packet) (bool, unit.Time) {
+				if !stamps {
+					p.TCP.Has = 0 // DSACK has to do it
+				}
+				return true, 0
 			}
-			return true, 0
-		}
-		entered := false
-		w.after = func() { entered = entered || w.s.state == cc.Recovery }
-		w.run(w.now + 200*ms)
-		if !entered {
-			t.Fatal("no recovery")
-		}
-		if w.s.state != cc.Open || w.s.cwnd() < before {
-			t.Errorf("time stamps %v: %v, window %d, before %d; not undone", stamps, w.s.state, w.s.cwnd(), before)
-		}
+			entered := false
+			w.after = func() { entered = entered || w.s.state == cc.Recovery }
+			w.run(w.now + 200*ms)
+			if !entered {
+				t.Fatal("no recovery")
+			}
+			if w.s.state != cc.Open || w.s.cwnd() < before {
+				t.Errorf("time stamps %v: %v, window %d, before %d; not undone", stamps, w.s.state, w.s.cwnd(), before)
+			}
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package udp
 
 import (
 	"encoding/binary"
+	"fmt"
 	"testing"
 
 	"weir/core/cc"
@@ -145,16 +146,18 @@ func TestControlledWindow(t *testing.T) {
 func TestControlledRate(t *testing.T) {
 	for _, x := range []struct{ control, application, gap unit.Time }{{2 * us, 0, 2 * us}, {2 * us, 8 * us, 8 * us},
 		{8 * us, 2 * us, 8 * us}} {
-		l := newLine(t, &fixed{window: 1e6, rate: unit.Rate(8000 / x.control.Seconds())}, 50_000, func(_ *transport.Flow,
-			c *ControlledConfig) {
-			if x.application > 0 {
-				c.Rate = unit.Rate(8000 / x.application.Seconds())
+		t.Run(fmt.Sprint(x.control), func(t *testing.T) {
+			l := newLine(t, &fixed{window: 1e6, rate: unit.Rate(8000 / x.control.Seconds())}, 50_000, func(_ *transport.Flow,
+				c *ControlledConfig) {
+				if x.application > 0 {
+					c.Rate = unit.Rate(8000 / x.application.Seconds())
+				}
+			})
+			l.run(unit.Second)
+			if n := len(l.sent); n != 50 || l.sent[49] != 49*x.gap {
+				t.Errorf("%+v: %d datagrams, the last at %v", x, n, l.sent[n-1])
 			}
 		})
-		l.run(unit.Second)
-		if n := len(l.sent); n != 50 || l.sent[49] != 49*x.gap {
-			t.Errorf("%+v: %d datagrams, the last at %v", x, n, l.sent[n-1])
-		}
 	}
 }
 

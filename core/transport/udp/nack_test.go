@@ -78,15 +78,17 @@ func TestControlledNackChecks(t *testing.T) {
 			packet.Span{Offset: 1, Lost: 1000}, packet.Span{Offset: 2, Lost: 1}), true},
 		{"one of them", nackOf(out[7], packet.CauseTrimmed), false},
 	} {
-		before := state(l)
-		if l.s.Receive(us, x.p); x.want {
-			taken++
-		} else if refused++; state(l) != before {
-			t.Errorf("%s: it changes the sender:\n%s\n%s", x.what, before, state(l))
-		}
-		if c := l.s.Counters(); c.NacksTaken != taken || c.NacksRefused != refused {
-			t.Fatalf("%s: %d taken, %d refused, want %d and %d", x.what, c.NacksTaken, c.NacksRefused, taken, refused)
-		}
+		t.Run(x.what, func(t *testing.T) {
+			before := state(l)
+			if l.s.Receive(us, x.p); x.want {
+				taken++
+			} else if refused++; state(l) != before {
+				t.Errorf("%s: it changes the sender:\n%s\n%s", x.what, before, state(l))
+			}
+			if c := l.s.Counters(); c.NacksTaken != taken || c.NacksRefused != refused {
+				t.Fatalf("%s: %d taken, %d refused, want %d and %d", x.what, c.NacksTaken, c.NacksRefused, taken, refused)
+			}
+		})
 	}
 	if l.s.InFlight() != 7 || l.s.Lost() != 3 || len(l.c.losses) != 0 || len(l.c.told) != 3 || l.c.told[2].Lost != 2000 ||
 		l.c.told[0].Supply != unit.Gbps {
@@ -113,22 +115,24 @@ func TestControlledNackReactions(t *testing.T) {
 			3, 0, 0, 10},
 		{transport.NacksSupply, packet.CauseTrimmed, 0, 0, 0, 7}, // cc/supply takes the notices
 	} {
-		l, out := sent(t, 10_000, 50_000, x.nacks)
-		for i, at := range []unit.Time{us, 19 * us, 21 * us} { // a round trip is 20 µs
-			l.s.Receive(at, nackOf(out[3+i], x.cause))
-		}
-		if len(l.c.told) != x.told || len(l.c.losses) != x.losses || x.losses > 0 && l.c.losses[0].Kind != x.kind ||
-			l.s.InFlight() != x.flight || l.s.Counters().Retransmitted != 0 {
-			t.Errorf("%s, %v: %v, %v, %d in flight", x.nacks, x.cause, l.c.told, l.c.losses, l.s.InFlight())
-		}
-		if rate := l.s.Gauge().Rate; rate > unit.Gbps || (rate > 0) != (x.nacks == transport.NacksSupply) {
-			t.Errorf("%s, %v: a rate of %v, the supply is 1Gbps", x.nacks, x.cause, rate)
-		}
-		for _, n := range l.c.told {
-			if (n.Kind == cc.CNPNotice) != (x.cause == packet.CauseMarked) {
-				t.Errorf("%s, %v: %+v", x.nacks, x.cause, n)
+		t.Run(x.nacks, func(t *testing.T) {
+			l, out := sent(t, 10_000, 50_000, x.nacks)
+			for i, at := range []unit.Time{us, 19 * us, 21 * us} { // a round trip is 20 µs
+				l.s.Receive(at, nackOf(out[3+i], x.cause))
 			}
-		}
+			if len(l.c.told) != x.told || len(l.c.losses) != x.losses || x.losses > 0 && l.c.losses[0].Kind != x.kind ||
+				l.s.InFlight() != x.flight || l.s.Counters().Retransmitted != 0 {
+				t.Errorf("%s, %v: %v, %v, %d in flight", x.nacks, x.cause, l.c.told, l.c.losses, l.s.InFlight())
+			}
+			if rate := l.s.Gauge().Rate; rate > unit.Gbps || (rate > 0) != (x.nacks == transport.NacksSupply) {
+				t.Errorf("%s, %v: a rate of %v, the supply is 1Gbps", x.nacks, x.cause, rate)
+			}
+			for _, n := range l.c.told {
+				if (n.Kind == cc.CNPNotice) != (x.cause == packet.CauseMarked) {
+					t.Errorf("%s, %v: %+v", x.nacks, x.cause, n)
+				}
+			}
+		})
 	}
 }
 
@@ -138,40 +142,42 @@ func TestControlledNackReactions(t *testing.T) {
 func TestControlledNacksOnPath(t *testing.T) {
 	for nacks, wait := range map[string]bool{transport.NacksLoss: false, transport.NacksResend: false,
 		transport.NacksIgnored: true} {
-		const n = 700
-		l := newLine(t, &fixed{window: 20_000}, n*1000, func(_ *transport.Flow, c *ControlledConfig) { c.Nacks = nacks })
-		var due []*packet.Packet
-		l.lose = func(p *packet.Packet, back bool) bool {
-			if back || p.Seq%7 != 6 {
-				return false
+		t.Run(nacks, func(t *testing.T) {
+			const n = 700
+			l := newLine(t, &fixed{window: 20_000}, n*1000, func(_ *transport.Flow, c *ControlledConfig) { c.Nacks = nacks })
+			var due []*packet.Packet
+			l.lose = func(p *packet.Packet, back bool) bool {
+				if back || p.Seq%7 != 6 {
+					return false
+				}
+				q := *p
+				due = append(due, &q)
+				return true
 			}
-			q := *p
-			due = append(due, &q)
-			return true
-		}
-		for l.now < 100*unit.Millisecond && l.s.Counters().Finished == unit.Never {
-			l.run(l.now + us)
-			l.now += us
-			for _, p := range due {
-				l.s.Receive(l.now, nackOf(p, packet.CauseTrimmed))
+			for l.now < 100*unit.Millisecond && l.s.Counters().Finished == unit.Never {
+				l.run(l.now + us)
+				l.now += us
+				for _, p := range due {
+					l.s.Receive(l.now, nackOf(p, packet.CauseTrimmed))
+				}
+				due = due[:0]
 			}
-			due = due[:0]
-		}
-		timeouts := 0
-		for _, x := range l.c.losses {
-			if x.Kind == cc.RetransmissionTimeout {
-				timeouts++
+			timeouts := 0
+			for _, x := range l.c.losses {
+				if x.Kind == cc.RetransmissionTimeout {
+					timeouts++
+				}
 			}
-		}
-		c := l.s.Counters()
-		if c.Finished == unit.Never || c.SentPackets != n || l.s.Lost()+l.s.writtenOff != n/7 || l.s.InFlight() != 0 ||
-			(timeouts > 0) != wait {
-			t.Errorf("%s: finished at %v, %d sent, %d lost and %d written off, %d timeouts", nacks, c.Finished, c.SentPackets,
-				l.s.Lost(), l.s.writtenOff, timeouts)
-		}
-		if nacks == transport.NacksResend && len(l.c.losses) > 0 {
-			t.Errorf("reports show losses that NACKs have told: %v", l.c.losses)
-		}
+			c := l.s.Counters()
+			if c.Finished == unit.Never || c.SentPackets != n || l.s.Lost()+l.s.writtenOff != n/7 || l.s.InFlight() != 0 ||
+				(timeouts > 0) != wait {
+				t.Errorf("%s: finished at %v, %d sent, %d lost and %d written off, %d timeouts", nacks, c.Finished, c.SentPackets,
+					l.s.Lost(), l.s.writtenOff, timeouts)
+			}
+			if nacks == transport.NacksResend && len(l.c.losses) > 0 {
+				t.Errorf("reports show losses that NACKs have told: %v", l.c.losses)
+			}
+		})
 	}
 }
 

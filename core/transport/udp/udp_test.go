@@ -47,15 +47,17 @@ func times(t testing.TB, s *Sender, n int) []unit.Time {
 // datagram n is due at ⌈n·payload·8·10¹²/rate⌉.
 func TestCBRExact(t *testing.T) {
 	for _, rate := range []unit.Rate{40 * unit.Mbps, 999_999_937, 7} {
-		s, _ := pair(t, flow(), Config{Rate: rate, Pattern: CBR})
-		n := 1_000_000
-		if rate == 7 {
-			n = 1000
-		}
-		at := times(t, s, n)
-		if want := unit.TransmitTime(unit.Bytes(n-1)*1448, rate); at[n-1] != want {
-			t.Errorf("rate %v: datagram %d at %v, want %v", rate, n-1, at[n-1], want)
-		}
+		t.Run(fmt.Sprint(rate), func(t *testing.T) {
+			s, _ := pair(t, flow(), Config{Rate: rate, Pattern: CBR})
+			n := 1_000_000
+			if rate == 7 {
+				n = 1000
+			}
+			at := times(t, s, n)
+			if want := unit.TransmitTime(unit.Bytes(n-1)*1448, rate); at[n-1] != want {
+				t.Errorf("rate %v: datagram %d at %v, want %v", rate, n-1, at[n-1], want)
+			}
+		})
 	}
 }
 
@@ -256,11 +258,13 @@ func TestReceiver(t *testing.T) {
 		duplicate bool
 	}{{10, false}, {8, false}, {8, true}, {9, false}, {10, true}, {2000, false}, {900, true}, {977, false}, {977, true},
 		{1999, false}} {
-		before := c.Duplicates
-		r.Receive(1e6, &packet.Packet{Seq: x.seq, Payload: 1448, Sent: 1e6 - 100})
-		if (c.Duplicates > before) != x.duplicate {
-			t.Errorf("number %d counts as a duplicate: %v", x.seq, !x.duplicate)
-		}
+		t.Run(fmt.Sprint(x.seq), func(t *testing.T) {
+			before := c.Duplicates
+			r.Receive(1e6, &packet.Packet{Seq: x.seq, Payload: 1448, Sent: 1e6 - 100})
+			if (c.Duplicates > before) != x.duplicate {
+				t.Errorf("number %d counts as a duplicate: %v", x.seq, !x.duplicate)
+			}
+		})
 	}
 	if int64(c.ReceivedBytes) != 1448*(c.ReceivedPackets-c.Duplicates) || c.ReceivedPackets != 14 {
 		t.Errorf("%+v", *c)
@@ -333,16 +337,18 @@ func TestWarns(t *testing.T) {
 
 func TestNoAllocation(t *testing.T) {
 	for _, pattern := range []string{CBR, Burst, Poisson, OnOff} {
-		s, r := pair(t, flow(), Config{Rate: 40 * unit.Mbps, Pattern: pattern, GapJitter: 0.1, Interval: unit.Millisecond,
-			On: unit.Second, Off: unit.Second})
-		p := &packet.Packet{}
-		if n := testing.AllocsPerRun(2000, func() {
-			now := s.NextSend()
-			s.Emit(now, p)
-			r.Receive(now+1, p)
-		}); n != 0 {
-			t.Errorf("%s: %g allocations a datagram", pattern, n)
-		}
+		t.Run(pattern, func(t *testing.T) {
+			s, r := pair(t, flow(), Config{Rate: 40 * unit.Mbps, Pattern: pattern, GapJitter: 0.1, Interval: unit.Millisecond,
+				On: unit.Second, Off: unit.Second})
+			p := &packet.Packet{}
+			if n := testing.AllocsPerRun(2000, func() {
+				now := s.NextSend()
+				s.Emit(now, p)
+				r.Receive(now+1, p)
+			}); n != 0 {
+				t.Errorf("%s: %g allocations a datagram", pattern, n)
+			}
+		})
 	}
 }
 
