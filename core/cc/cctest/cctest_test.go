@@ -147,8 +147,8 @@ func TestMutants(t *testing.T) {
 			return a
 		}},
 		"grows by twice what is acknowledged": {onAck: func(_ unit.Time, a *cc.Ack) *cc.Ack { a.Packets *= 3; return a }},
-		"does not heed losses":                {onLoss: without(cc.FastRecovery)},
-		"does not heed timeouts":              {onLoss: without(cc.RetransmissionTimeout)},
+		"ignores losses":                      {onLoss: without(cc.FastRecovery)},
+		"ignores timeouts":                    {onLoss: without(cc.RetransmissionTimeout)},
 		"does not undo":                       {onLoss: without(cc.Spurious)},
 		"undoes too little": {onLoss: func(l cc.Loss) (cc.Loss, bool) {
 			return l, l.Kind != cc.Spurious ||

@@ -17,7 +17,7 @@
 //     path within a round trip, and the queue that the flow had built is gone.
 //   - A round trip (smoothed, at least T) has one reduction. The least supply counts that any
 //     notice names within it: of several switches the scarcest decides. Later notices
-//     bring news: a lower supply reduces again, a higher one raises nothing.
+//     count: a lower supply reduces again, a higher one raises nothing.
 //   - B holds for a round trip; then it opens with what is delivered: B·T by 1/64 of it, and
 //     by 1/8 when no notice has come for 16 round trips. In time that is 1.6 % a round trip at
 //     first and 12.5 % later, never a doubling. A round trip counts as the time of 4

@@ -69,7 +69,7 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 			s.state, s.recover = cc.Reduced, s.top
 			s.changeState(now, cc.Loss{Kind: cc.ECNEcho})
 			if s.decision.Window >= before.Window && s.decision.Rate >= before.Rate {
-				s.gate.Vain() // DCTCP without a history of marks, or none that heeds them: what is lost still reduces
+				s.gate.Vain() // DCTCP without a history of marks, or without an answer to them: losses still reduce
 			}
 		}
 		return true

@@ -227,7 +227,7 @@ func TestStartStopSize(t *testing.T) {
 }
 
 // A busy NIC delays datagrams, not the schedule: the rate is made up for.
-func TestSchedulesGoOn(t *testing.T) {
+func TestSchedulesContinue(t *testing.T) {
 	s, _ := pair(t, flow(), Config{Rate: 40 * unit.Mbps, Pattern: CBR})
 	var p packet.Packet
 	s.Emit(10*unit.Millisecond, &p) // the first one could go only after 10 ms
