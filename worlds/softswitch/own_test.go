@@ -57,8 +57,8 @@ func (c *counter) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost
 
 func (c *counter) Forget(a packet.Addr) { delete(c.hosts, a) }
 
-// ownScheme is a scheme of the name, which Build makes a counter of.
-func ownScheme(name string) dataplane.Scheme {
+// OwnScheme is the scheme of a counter.
+func OwnScheme(name string) dataplane.Scheme {
 	return dataplane.Scheme{
 		Scheme: scheme.Scheme{Name: name, Doc: "counts", Source: "ours"},
 		Build: func(site *dataplane.Site, _ scheme.Values) (dataplane.Program, error) {
@@ -70,9 +70,9 @@ func ownScheme(name string) dataplane.Scheme {
 // withOwn are the tests' schemes and somebody's own: one that can run alone, one that cannot.
 func withOwn() Schemes {
 	s := schemes()
-	gossip := ownScheme("gossip")
+	gossip := OwnScheme("gossip")
 	gossip.NeedsNetwork = dataplane.Always("it talks to other switches")
-	s.Programs = append(slices.Clone(s.Programs), ownScheme("counter"), gossip)
+	s.Programs = append(slices.Clone(s.Programs), OwnScheme("counter"), gossip)
 	return s
 }
 
@@ -135,7 +135,7 @@ func TestOwnProgram(t *testing.T) {
 // One that cannot run alone is refused with its reason, and one whose metrics are not its own.
 func TestOwnProgramRefused(t *testing.T) {
 	s := withOwn()
-	s.Programs = append(s.Programs, ownScheme("second"), dataplane.Scheme{
+	s.Programs = append(s.Programs, OwnScheme("second"), dataplane.Scheme{
 		Scheme: scheme.Scheme{Name: "thief", Doc: "shows what the switch shows", Source: "ours"},
 		Build: func(*dataplane.Site, scheme.Values) (dataplane.Program, error) {
 			return thief{}, nil

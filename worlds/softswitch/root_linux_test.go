@@ -21,10 +21,12 @@ import (
 	"weir/worlds/softswitch"
 )
 
-// This binary is weir when its first argument is one of weir's.
+// This binary is weir, with a switch program of its own, when its first argument is one of weir's.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "switch") {
-		os.Exit(cli.Main(cli.Registry()))
+		r := cli.Registry()
+		r.Programs = append(r.Programs, softswitch.OwnScheme("counter"))
+		os.Exit(cli.Main(r))
 	}
 	os.Exit(m.Run())
 }

@@ -230,6 +230,33 @@ func TestReload(t *testing.T) {
 	t.Logf("%d datagrams over 12 changes and 5 refusals", end())
 }
 
+// A program that only this binary has runs between real interfaces; its metrics stand beside the
+// switch's, and a reload keeps what it has counted.
+func TestOwnProgramRuns(t *testing.T) {
+	w := lay(t, 1500, "left", "right")
+	w.loopback()
+	p := w.open(fmt.Sprintf(shaped, "10Mbps", 100, "[forward, counter]", "9465"))
+	to := netip.MustParseAddrPort("10.9.0.2:7")
+	w.echo("right", to)
+	const counted = `own_frames_total{port="right"}`
+	for range 5 {
+		if _, err := w.ask("left", to, 1000, 3); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := w.metrics()
+	if before[counted] < 5 || before["own_hosts"] < 2 {
+		t.Errorf("%v frames of %v hosts", before[counted], before["own_hosts"])
+	}
+	p.write(fmt.Sprintf(shaped, "20Mbps", 100, "[forward, counter]", "9465"))
+	p.cmd.Process.Signal(syscall.SIGHUP)
+	p.hears("read anew")
+	if after := w.metrics(); after[counted] < before[counted] || after["own_hosts"] < 2 {
+		t.Errorf("after a reload %v frames of %v hosts, before %v", after[counted], after["own_hosts"], before[counted])
+	}
+	p.stop()
+}
+
 // numbered sends numbered datagrams from one host to another, 8 Mb/s, until end is called, which
 // asks that all have come in order and returns how many.
 func (w *wire) numbered(t *testing.T, from, host string, to netip.AddrPort) (end func() int) {
