@@ -63,7 +63,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// hasAnchor tells whether a page has a heading, or an anchor written out, of a name.
+// hasAnchor reports whether a page has a heading, or an explicit anchor, of this name.
 func hasAnchor(page, name string) bool {
 	for _, m := range anchor.FindAllStringSubmatch(page, -1) {
 		if m[1] == name {

@@ -2,9 +2,9 @@ package packet
 
 import "net/netip"
 
-// A Book gives every network address of a run a small number, so that tables,
-// caches and registers are flat slices. It is built once and read-only then.
-// An entry has an IPv4 and an IPv6 address; either may be missing.
+// A Book gives every network address of a run a small number, so that tables, caches and
+// registers are flat slices. It is built once and is read-only afterwards. An entry has an IPv4
+// and an IPv6 address; either may be missing.
 type Book struct {
 	v4, v6 []netip.Addr
 	index4 map[uint32]Addr     // of IPv4, which parsers ask for all the time
@@ -36,9 +36,9 @@ func (b *Book) Add(v4, v6 netip.Addr) Addr {
 	return a
 }
 
-// Rename gives the number a, which was added without addresses, addresses of its own or
-// others. Lookup does not find them: who renames knows where they are. A driver that meets
-// addresses as it goes has so many numbers and no more.
+// Rename sets the addresses of number a, which was added without any. Lookup does not find them:
+// the caller keeps track of them. So a driver that learns addresses during a run needs only a
+// fixed count of numbers.
 func (b *Book) Rename(a Addr, v4, v6 netip.Addr) { b.v4[a], b.v6[a] = v4, v6 }
 
 // Len returns how many numbers there are, Addr 0 included: the length of a slice

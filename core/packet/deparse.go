@@ -19,9 +19,9 @@ func (p *Packet) Deparse(book *Book) error {
 	return p.rewrite(book)
 }
 
-// refresh is Deparse for TCP and UDP without extensions, of which nothing has changed that
-// needs more than another value in its place: what nearly all frames are. It returns false,
-// and has done nothing, if the frame is not such.
+// refresh is the fast path of Deparse, which nearly all frames take: TCP or UDP without
+// extensions, where values change but no lengths do. It returns false, and leaves the frame
+// alone, if that does not hold.
 func (p *Packet) refresh(book *Book) bool {
 	if p.extLen > 0 || len(p.Data) < EthernetHeader+IPv4Header || int(max(p.Src, p.Dst)) >= book.Len() {
 		return false
@@ -109,13 +109,13 @@ func (p *Packet) rewrite(book *Book) error {
 	return p.rebuild(&old, f)
 }
 
-// parts is a frame's IP header, what is behind it and its extensions, and its addresses.
+// parts is a frame taken apart: its IP header, what follows its extensions, and its addresses.
 type parts struct {
 	head, rest []byte
 	src, dst   netip.Addr
 }
 
-// rewriteHeaders writes into the frame what has its place in the headers of IP and TCP.
+// rewriteHeaders updates the fields of the IP and TCP headers in place.
 func (p *Packet) rewriteHeaders(old *Packet) (f parts, err error) {
 	ip := p.Data[EthernetHeader:]
 	if old.Version == 4 {
@@ -151,7 +151,8 @@ func (p *Packet) rewriteHeaders(old *Packet) (f parts, err error) {
 	return f, nil
 }
 
-// nextHeader is where an IP header names what follows it, and what is there before extensions.
+// nextHeader is the offset of an IP header's protocol field, and its value where extensions
+// follow.
 func nextHeader(version uint8) (at int, extended uint8) {
 	if version == 6 {
 		return 6, protoHopByHop
@@ -159,7 +160,7 @@ func nextHeader(version uint8) (at int, extended uint8) {
 	return 9, protoShim
 }
 
-// rebuild makes p.Data anew, with p's extensions and without the payload that was cut off.
+// rebuild copies the frame, with p's extensions and without the payload that was cut off.
 func (p *Packet) rebuild(old *Packet, f parts) error {
 	cut := int(old.Payload - p.Payload)
 	if cut > 0 {

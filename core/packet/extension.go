@@ -15,10 +15,10 @@ const pad1, padN = 0, 1
 // MostExtensions is the most that ExtensionBytes can be.
 const MostExtensions = 96
 
-// Extensions are kept as RFC 8200 §4.2 options, one behind the other: type,
-// length, data. On the wire they stand in a header of their own whose length is
-// a multiple of 8: IPv6's hop-by-hop options, and over IPv4 a shim with the same
-// layout and the experimental protocol number 253 (RFC 3692).
+// Extensions are kept as RFC 8200 §4.2 options, one after the other: type, length, data. On the
+// wire they stand in a header of their own whose length is a multiple of 8: IPv6's hop-by-hop
+// options, and over IPv4 a shim with the same layout and the experimental protocol number 253
+// (RFC 3692).
 
 // Extension returns the data of the extension of this kind, as a view that is
 // good until the extensions change.
@@ -75,7 +75,7 @@ func (p *Packet) AppendExtensions(b []byte, but uint8) []byte {
 	return append(append(b, p.ext[:at]...), p.ext[at+n:p.extLen]...)
 }
 
-// RemoveExtension takes the extension of this kind out, if it is there.
+// RemoveExtension removes the extension of this kind, if there is one.
 func (p *Packet) RemoveExtension(kind uint8) {
 	if at, n := p.findExtension(kind); n > 0 {
 		copy(p.ext[at:], p.ext[at+n:p.extLen])
@@ -92,12 +92,12 @@ func changing(kind uint8) uint8 {
 	return 0
 }
 
-// Asks tells by one read of the hot line whether there is an extension of this kind,
-// which is one of 0x38 to 0x3f.
+// Asks reports, with one read of the hot line, whether p has an extension of this kind, one of
+// 0x38 to 0x3f.
 func (p *Packet) Asks(kind uint8) bool { return p.changing>>(kind&7)&1 != 0 }
 
-// RenameExtension gives the extension of this kind another one, and tells whether it is
-// there: a receiver makes an answer of what it was asked.
+// RenameExtension changes the kind of an extension and reports whether there was one: a receiver
+// turns a request into its answer.
 func (p *Packet) RenameExtension(kind, to uint8) bool {
 	at, n := p.findExtension(kind)
 	if n > 0 {
@@ -107,7 +107,7 @@ func (p *Packet) RenameExtension(kind, to uint8) bool {
 	return n > 0
 }
 
-// KeepExtension takes all extensions out but that of this kind.
+// KeepExtension removes all extensions but the one of this kind.
 func (p *Packet) KeepExtension(kind uint8) {
 	at, n := p.findExtension(kind)
 	if at > 0 {
@@ -119,7 +119,7 @@ func (p *Packet) KeepExtension(kind uint8) {
 	}
 }
 
-// Extended tells whether p has extensions.
+// Extended reports whether p has extensions.
 func (p *Packet) Extended() bool { return p.extLen > 0 }
 
 // CopyExtensions gives p the extensions of from, in place of its own: how an
@@ -129,7 +129,7 @@ func (p *Packet) CopyExtensions(from *Packet) {
 	copy(p.ext[:from.extLen], from.ext[:from.extLen])
 }
 
-// ClearExtensions takes all extensions out.
+// ClearExtensions removes all extensions.
 func (p *Packet) ClearExtensions() { p.extLen, p.changing = 0, 0 }
 
 // ExtensionBytes returns what the extensions take on the wire with header and

@@ -33,7 +33,7 @@ func (f *Framing) Frame(headers, payload int32, data bool) int32 {
 	return max(n, f.Min) + f.Extra
 }
 
-// Fixed tells whether frames do not grow by the headers that they have.
+// Fixed reports whether frames do not grow by the headers that they have.
 func (f *Framing) Fixed() bool { return f.Data > 0 }
 
 // Framings are the profiles that a spec's framing key can name. l2 is a frame

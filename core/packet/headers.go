@@ -129,7 +129,7 @@ func (h IPv4) Options() []byte { return h[IPv4Header:h.header()] }
 // Payload returns what is behind the header.
 func (h IPv4) Payload() []byte { return h[h.header():] }
 
-// Fragment tells whether this is a part of a packet other than a whole one.
+// Fragment reports whether this is a part of a packet other than a whole one.
 func (h IPv4) Fragment() bool { return be.Uint16(h[6:])&0x3fff != 0 }
 
 // ChecksumOK verifies the header's checksum.
@@ -486,8 +486,7 @@ type TCPOptions struct {
 	unknownLen    uint8
 }
 
-// Unknown returns the options of other kinds, one behind the other in wire form,
-// as a view.
+// Unknown returns the options of other kinds, one after the other in wire form, as a view.
 func (o *TCPOptions) Unknown() []byte { return o.unknown[:o.unknownLen:o.unknownLen] }
 
 var errOption = errors.New("TCP options: an option's length is wrong")

@@ -6,11 +6,11 @@ import (
 	"weir/core/unit"
 )
 
-// ExtNotification is the packet extension of a notice that the network sends straight to a
-// sender (NCF's NACK, BS'19 §4.3; a switch's CNP): the flag that marks it. It is one of RFC 4727's
-// experimental option types; its upper bits, 010, say that it does not change en route
-// and that a host that does not know it discards the packet without a word (RFC 8200
-// §4.2). It is no ICMP message: hosts must ignore source quenches (RFC 6633).
+// ExtNotification is the packet extension of a notice that the network sends straight to a sender
+// (NCF's NACK, BS'19 §4.3; a switch's CNP): the flag that marks it. It is one of RFC 4727's
+// experimental option types; its upper bits, 010, say that it does not change en route and that a
+// host that does not know it silently discards the packet (RFC 8200 §4.2). It is no ICMP message:
+// hosts must ignore source quenches (RFC 6633).
 const ExtNotification uint8 = 0x5e
 
 // Cause is why the network tells a sender.
@@ -122,7 +122,7 @@ func (p *Packet) Notification(n *Notification) bool {
 	return true
 }
 
-// Notifies tells whether p is a notice of the network.
+// Notifies reports whether p is a notice of the network.
 func (p *Packet) Notifies() bool {
 	if p.extLen == 0 {
 		return false
@@ -145,8 +145,8 @@ func kilobits(r unit.Rate) uint32 {
 	}
 }
 
-// TurnRound swaps the endpoints of p, so that it goes back to where it came from, with a
-// new hop limit. Its hash becomes that of the way back.
+// TurnRound swaps the endpoints of p, so that it goes back to where it came from, with a new hop
+// limit. Its hash becomes that of the reverse path.
 func (p *Packet) TurnRound() {
 	p.Src, p.Dst = p.Dst, p.Src
 	p.SrcPort, p.DstPort = p.DstPort, p.SrcPort

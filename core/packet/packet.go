@@ -189,8 +189,8 @@ func (s *Segment) setOptions(o *TCPOptions) {
 // its way have changed together with them: it need not be parsed again.
 func (p *Packet) Parsed() bool { return p.parsed }
 
-// Touch reads what a switch will read of p, so that cache misses of several packets
-// overlap. What it returns says nothing.
+// Touch reads what a switch will read of p, so that cache misses of several packets overlap. Its
+// result has no meaning.
 func (p *Packet) Touch() int32 { return p.Size + int32(p.ext[0]) }
 
 // TouchEnd reads what an end host will read of p.

@@ -32,7 +32,7 @@ func count(name, doc, least, most string) scheme.Param {
 	return scheme.Param{Name: name, Kind: scheme.Int, Required: true, Min: least, Max: most, Doc: doc, Source: "ours"}
 }
 
-// optionalRate is a rate that is that of `rate` if it is not given.
+// optionalRate is a rate that defaults to `rate`.
 func optionalRate(name, doc string) scheme.Param {
 	return scheme.Param{Name: name, Kind: scheme.LinkRate, Default: "0bps", Doc: doc + "; 0bps: that of rate",
 		Source: "ours"}
@@ -172,7 +172,7 @@ func Schemes() []Scheme {
 	}
 }
 
-// builder puts a network together whose links are alike but for their rates.
+// builder makes a network whose links differ in their rates only.
 type builder struct {
 	n      Network
 	rate   unit.LinkRate

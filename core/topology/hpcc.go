@@ -102,15 +102,15 @@ func unreadable(file string, line, most int, err error) error {
 // longestLine holds the ids of all switches of the largest network.
 const longestLine = 16 << 20
 
-// largestNetwork bounds node and link counts, so that a wrong number in a file
-// is an error and not a request for all memory.
+// largestNetwork bounds node and link counts, so that a wrong number in a file is an error and
+// does not take all memory.
 const largestNetwork = 1 << 20
 
-// ReadHPCC reads a topology file of the HPCC simulator: "<nodes> <switches>
-// <links>", the switches' ids, then per link "src dst rate delay error_rate". A
-// host is named h<id>, a switch s<id>; the error rate becomes the link's loss.
-// Errors are of type *FormatError; a network without one is valid (Validate). With an
-// error of Excess it is there, too: the simulator does not look behind the last link.
+// ReadHPCC reads a topology file of the HPCC simulator: "<nodes> <switches> <links>", the
+// switches' ids, then per link "src dst rate delay error_rate". A host is named h<id>, a switch
+// s<id>; the error rate becomes the link's loss. Errors are of type *FormatError; a network
+// without one is valid (Validate). With an Excess error the network is returned, too: the
+// simulator ignores what follows the last link.
 func ReadHPCC(r io.Reader, file string) (*Network, error) {
 	w := &words{file: file, lines: bufio.NewScanner(r)}
 	w.lines.Buffer(nil, longestLine)

@@ -51,10 +51,10 @@ func flat(node int) (v4, v6 netip.Addr) {
 	return netip.AddrFrom4([4]byte{10, uint8(v >> 16), uint8(v >> 8), uint8(v)}), netip.AddrFrom16(a)
 }
 
-// Routes are the shortest paths of a network from its switches to its hosts, by number
-// of links as the HPCC simulator counts; hosts carry nothing for others. As a host has
-// one link, all hosts of a switch share the way to it: they are a class (packet.Paths).
-// Routes never change, so whoever is in the same network shares them.
+// Routes are the shortest paths of a network from its switches to its hosts, by number of links
+// as the HPCC simulator counts; hosts carry nothing for others. As a host has one link, all hosts
+// of a switch share the way to it: they are a class (packet.Paths). Routes never change, so all
+// users of a network share them.
 type Routes struct {
 	network *Network
 	ports   [][]PortRef
@@ -204,8 +204,7 @@ func (s *search) set(like uint32) uint32 {
 // Paths returns the paths from a switch.
 func (r *Routes) Paths(sw int) *packet.Paths { return &r.paths[sw] }
 
-// step is the port by which a shortest path to a host leaves a node: of several the
-// lowest.
+// step is the port by which a shortest path to a host leaves a node, the lowest of several.
 func (r *Routes) step(at, host int) (PortRef, bool) {
 	k := 0
 	if r.network.Nodes[at].Switch {
@@ -240,7 +239,7 @@ func (r *Routes) Hops(from, host int) int {
 	return hops
 }
 
-// walk names the links of a path until it is at the host or nothing leads on.
+// walk names the links of a path until it reaches the host or a dead end.
 func (r *Routes) walk(from, host int, visit func(link int)) bool {
 	for at := from; at != host; {
 		p, ok := r.step(at, host)

@@ -8,9 +8,9 @@ import (
 	"weir/core/packet"
 )
 
-// Tree is what a network is as a fat tree (Al-Fares, Loukissas, Vahdat 2008) of two or
-// three tiers: leaves, which have the hosts, spines and, with three tiers, super spines.
-// A host is reached downward by one way only; upward there is choice.
+// Tree is a network seen as a fat tree (Al-Fares, Loukissas, Vahdat 2008) of two or three tiers:
+// leaves, which have the hosts, spines and, with three tiers, super spines. Downward there is one
+// path to a host; upward there are several.
 type Tree struct {
 	Tiers  int
 	Tier   []uint8           // by node: 0 of hosts, 1 of leaves, 2 of spines, 3 of super spines
@@ -127,7 +127,8 @@ func (t *Tree) pods() error {
 
 func (t *Tree) name(node int) string { return t.n.Nodes[node].Name }
 
-// connected returns the pod of each leaf and spine: a pod is what hangs together by leaves and spines.
+// connected returns the pod of each leaf and spine: a pod is a connected component of leaves and
+// spines.
 func (t *Tree) connected() (pod []int, pods int) {
 	pod = make([]int, len(t.n.Nodes))
 	for i := range pod {
@@ -296,8 +297,8 @@ func address(pod, leaf, host int) netip.Addr {
 	return netip.AddrFrom16(a)
 }
 
-// Check tells what of a plan cannot be: a prefix that is not of IPv6, too small for its
-// leaf's hosts, or that overlaps another leaf's.
+// Check says what is wrong with a plan: a prefix that is not IPv6, is too small for its leaf's
+// hosts, or overlaps another leaf's.
 func (t *Tree) Check(p Prefixes) error {
 	if len(p.Leaf) != len(t.leaves) {
 		return fmt.Errorf("%d prefixes for %d leaves", len(p.Leaf), len(t.leaves))
@@ -310,8 +311,8 @@ func (t *Tree) Check(p Prefixes) error {
 	return nil
 }
 
-// CheckLeaf tells what of the prefix of one leaf cannot be, beside those of the leaves
-// that have one.
+// CheckLeaf says what is wrong with the prefix of one leaf, given those of the other leaves that
+// have one.
 func (t *Tree) CheckLeaf(p Prefixes, i int) error {
 	x, name := p.Leaf[i], t.n.Nodes[t.leaves[i]].Name
 	if !x.IsValid() || x.Addr().Is4() {

@@ -17,7 +17,7 @@ type Filter struct {
 	From, To unit.Time // From ≤ time < To; To = 0: no end
 }
 
-// Match tells whether the filter picks r.
+// Match reports whether the filter picks r.
 func (f *Filter) Match(r *Record) bool {
 	if r.At < f.From || f.To > 0 && r.At >= f.To {
 		return false
@@ -29,7 +29,7 @@ func (f *Filter) Match(r *Record) bool {
 		one(f.Hosts, func(p string) bool { return like(p, r.Src) || like(p, r.Dst) })
 }
 
-// one tells whether one of the list is right; an empty list asks for nothing.
+// one reports whether one of the list matches; an empty list matches everything.
 func one[T any](list []T, right func(T) bool) bool {
 	for _, x := range list {
 		if right(x) {

@@ -253,8 +253,7 @@ func NewText(w io.Writer, ports []string) *Text {
 	return t
 }
 
-// TextHead is what a text file begins with: it tells the ports that it has, if there
-// are any, and the columns.
+// TextHead is the head of a text file: its ports, if there are any, and its columns.
 func TextHead(ports []string) string {
 	head := Magic
 	if len(ports) > 0 {
@@ -273,7 +272,7 @@ func (t *Text) Write(r *Record) error {
 // Close writes what is buffered. It does not close the writer below.
 func (t *Text) Close() error { return t.w.Flush() }
 
-// longestLine is more than any line of the text form has.
+// longestLine exceeds every line of the text form.
 const longestLine = 1 << 16
 
 // ReadText reads the text form and hands each record to f, which may keep nothing

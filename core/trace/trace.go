@@ -55,13 +55,12 @@ type Event struct {
 	QueueBytes   unit.Bytes
 }
 
-// An Observer is told of events as they happen, of each node in order. It borrows
-// the packet.
+// An Observer receives events as they happen, those of each node in order. It borrows the packet.
 type Observer interface {
 	Observe(e Event, p *packet.Packet)
 }
 
-// Record is one event with all that files have of it.
+// Record is one event with everything that files say about it.
 type Record struct {
 	At               unit.Time
 	Kind             Kind

@@ -1,4 +1,3 @@
-// Package unit has the quantities of this field: time in picoseconds, bit and
-// packet rates, bytes; strict reading, printing, and products that cannot
-// overflow.
+// Package unit has the quantities of networking: time in picoseconds, bit and packet rates,
+// bytes; strict parsing, printing, and products that cannot overflow.
 package unit

@@ -24,8 +24,8 @@ type Step struct {
 	After    []int
 }
 
-// AllReduce gives the transfers by which n hosts, each with so many bytes, come to have
-// the sum of all: the traffic only, reducing takes no time.
+// AllReduce returns the transfers after which n hosts, each with so many bytes, all have the sum:
+// the traffic only, reducing takes no time.
 //
 // Ring (Patarasu and Yuan, 2009, §4): each host sends to the next one in 2(n−1) steps a
 // share of size/n; the first n−1 reduce-scatter, the others all-gather. In step s host i

@@ -40,11 +40,10 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Msg)
 }
 
-// ReadHPCCFlows reads a flow file of the HPCC simulator: the number of flows, then
-// per flow "src dst class port bytes start", the start in seconds and ascending.
-// Errors are of type *FormatError; with one of Excess the flows are there, too: the
-// simulator does not look behind the last one. Whether the nodes are hosts of the topology
-// is the caller's to check.
+// ReadHPCCFlows reads a flow file of the HPCC simulator: the number of flows, then per flow "src
+// dst class port bytes start", the start in seconds and ascending. Errors are of type
+// *FormatError; with one of Excess the flows are there, too: the simulator does not look behind
+// the last one. Whether the nodes are hosts of the topology is for the caller to check.
 func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 	lines := bufio.NewScanner(r)
 	line, announced := 0, -1

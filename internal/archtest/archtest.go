@@ -393,7 +393,7 @@ func (c *checker) typed(f *file, info *types.Info) {
 	})
 }
 
-// ranges tells whether a range over a value of type t follows a map's order.
+// ranges reports whether a range over a value of type t follows a map's order.
 func ranges(t types.Type) bool {
 	if p, ok := t.(*types.TypeParam); ok {
 		union, _ := p.Constraint().Underlying().(*types.Interface)

@@ -142,7 +142,7 @@ func echo(b []byte, seq uint16) []byte {
 	return b
 }
 
-// answers tells whether an IPv4 packet is the answer to it.
+// answers reports whether an IPv4 packet is the answer to it.
 func answers(b []byte, seq uint16) bool {
 	h, err := packet.ParseIPv4(b)
 	if err != nil || h.Protocol() != packet.ProtoICMP {
@@ -271,7 +271,7 @@ type machine struct {
 	softirq      float64 // the kernel's threads that do the network's work
 }
 
-// ticks is how many units of /proc have a second (USER_HZ).
+// ticks is how many of /proc's units make a second (USER_HZ).
 const ticks = 100
 
 // look reads what the cores have done; pid is the data plane's, 0 if there is none.

@@ -92,7 +92,7 @@ type SwitchBar struct {
 	Verdict string  `json:"verdict"` // met, missed, or disturbed: all of them were
 }
 
-// What the bars want (issue "The lab", done when).
+// Bounds of the bars.
 const (
 	forwardRatio = 0.25
 	abcRatio     = 0.18
@@ -100,7 +100,7 @@ const (
 	echoAbove    = 500e-6 // s
 )
 
-// most is how often a turn that was disturbed is taken again.
+// most is how often a disturbed turn is repeated.
 const mostRepeats = 3
 
 // mostOthers is the share of one core that others may use in an undisturbed turn.

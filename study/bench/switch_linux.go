@@ -189,8 +189,8 @@ func (b *switchBench) addDirect() error {
 	return nil
 }
 
-// rounds gives every row its turn, as often as there are runs. A turn that something
-// disturbed is taken again at once.
+// rounds gives every row its turn, as often as there are runs. A disturbed turn is repeated at
+// once.
 func (b *switchBench) rounds(ctx context.Context, o *SwitchOptions) error {
 	for round := range o.Runs {
 		for i, row := range b.rows {

@@ -12,9 +12,8 @@ import (
 
 var be = binary.BigEndian
 
-// dissect reads from a frame, of which the end may not be there, what a record has
-// of a packet: addresses, ports, sequence numbers. What cannot be read stays empty:
-// files of others have frames of all kinds.
+// dissect fills a record's addresses, ports and sequence numbers from a frame, which may be
+// truncated. What cannot be read stays empty: files of other tools have frames of every kind.
 func dissect(r *trace.Record, b []byte, link layers.LinkType) {
 	var etherType uint16
 	switch link {
@@ -117,7 +116,7 @@ func ipv6(r *trace.Record, b []byte) {
 	above(r, rest, payload)
 }
 
-// above reads the transport's header; payload is what IP says there is of it all.
+// above reads the transport's header; payload is what the IP header says follows it.
 func above(r *trace.Record, b []byte, payload int) {
 	r.Payload = int64(payload)
 	switch r.Proto {

@@ -21,11 +21,11 @@ import (
 // application is what a section header says has written the file.
 const application = "weir"
 
-// drops is what the name of an interface ends in that has a port's drops.
+// drops is the suffix of interfaces with a port's drops.
 const drops = " drops"
 
-// What the names of the interfaces of a lab's capture end in (lab.Replay) of what comes in at a
-// switch, and of what happens to its ports, whose packets have no bytes.
+// Suffixes of the interfaces of a lab's capture (lab.Replay): of frames that come in at a switch,
+// and of changes of its ports, whose packets have no bytes.
 const (
 	inputs  = " in"
 	changes = " events"

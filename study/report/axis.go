@@ -43,7 +43,7 @@ func axis(name, unit string) string {
 	return name + " [" + unit + "]"
 }
 
-// largest is the largest magnitude of those that are defined.
+// largest is the largest magnitude of the values that are defined.
 func largest(x []float64) float64 {
 	m := 0.0
 	for _, v := range x {

@@ -111,8 +111,8 @@ func (w *worlds) only(means func([]measure.Coordinate) bool) *worlds {
 	return out
 }
 
-// columns are those of the results table: as columnsOf makes them, with the paper's
-// numbers behind; of the lab, simulator, lab, paper and difference of each value.
+// columns are those of the results table: the outcome's own, each followed by the paper's
+// numbers; for the lab four a value: simulator, lab, paper and difference.
 func (w *worlds) columns() (keys, values []column) {
 	if !w.lab && w.paper == nil {
 		return columnsOf(w.own)
@@ -130,7 +130,7 @@ func (w *worlds) columns() (keys, values []column) {
 	return keys, values
 }
 
-// countBoth makes the column of n one of both worlds if they have different numbers of runs.
+// countBoth shows the runs of both worlds in the column n if their numbers differ.
 func (w *worlds) countBoth(n *column) {
 	for i := range w.own {
 		if w.own[i].N != w.sim[i].N {
@@ -144,7 +144,7 @@ func (w *worlds) countBoth(n *column) {
 	}
 }
 
-// columnsOf are the columns of one value; none of a count that is 0 everywhere.
+// columnsOf are the columns of one value. A count that is 0 everywhere has none.
 func (w *worlds) columnsOf(v Value) (out []column) {
 	most := 0.0
 	var sim, own, paper []*Value
@@ -241,8 +241,8 @@ func apart(a experiment.Agreement) string {
 	return fmt.Sprintf("%+.1f %% %s", 100*(a.Lab/a.Sim-1), word)
 }
 
-// table prints the columns within 80. What is of one value stays together, below the
-// value's name; where that is too wide, without the intervals.
+// table prints the columns within 80. The columns of one value stay together below its name;
+// where they are too wide, intervals are left out.
 func (w *worlds) table() string {
 	keys, values := w.columns()
 	begins := func(row int) bool { // another value of the first key
@@ -294,7 +294,8 @@ func (c *cluster) columnsWidth() int {
 
 func (c *cluster) width() int { return max(c.columnsWidth(), utf8.RuneCountInString(c.title)) }
 
-// cells pads one row of the cluster: what the title is wider goes to the first column.
+// cells pads one row of the cluster. If the title is wider than the columns, the first one gets
+// the rest.
 func (c *cluster) cells(text func(*column) string) (out []string) {
 	fill := c.width() - c.columnsWidth()
 	for i := range c.columns {
@@ -406,7 +407,7 @@ func outside(o *experiment.Outcome) (out []string) {
 	return out
 }
 
-// sources says where the paper has the numbers that are shown.
+// sources says where in the paper the numbers that are shown stand.
 func sources(o *experiment.Outcome, w *worlds) (out []string) {
 	if w.paper == nil {
 		return nil

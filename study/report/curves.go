@@ -45,7 +45,7 @@ func (d *drawing) shell() drawing {
 	return out
 }
 
-// bothNotes says of how many runs the worlds' curves are.
+// bothNotes says how many runs the curves of each world come from.
 func (d *drawing) bothNotes(sim *drawing) {
 	if d.note == sim.note || d.plain {
 		return
@@ -56,7 +56,7 @@ func (d *drawing) bothNotes(sim *drawing) {
 	}
 }
 
-// measured tells whether a run has the measure, defined or not.
+// measured reports whether a run has the measure, defined or not.
 func measured(name string, points []PointSummary) bool {
 	for _, s := range points {
 		for _, r := range s.Runs {

@@ -28,9 +28,9 @@ type Page struct {
 	Version string // of weir
 }
 
-// HTML writes the self-contained page: claims with their verdicts first, then
-// plots, tables, how the runs ended, every parameter with its source, and how to make
-// it again. It has no scripts and names nothing outside itself.
+// HTML writes the self-contained page: claims with their verdicts first, then plots, tables, how
+// the runs ended, every parameter with its source, and the command that gives it again. It has no
+// scripts and refers to nothing outside itself.
 func HTML(o *experiment.Outcome, points []PointSummary, plots []Drawn, p Page) ([]byte, error) {
 	type drops struct {
 		Point string
@@ -302,7 +302,7 @@ func grouped(parameters []experiment.Parameter) []group {
 	return out
 }
 
-// Drawn is a plot as the page shows it; one that no run has a value of has but a title.
+// Drawn is a plot as the page shows it; a plot without values has only a title.
 type Drawn struct {
 	Title string
 	File  string        // of the folder plots
@@ -342,7 +342,7 @@ func inPage(svg []byte) []byte {
 	})
 }
 
-// fileName keeps of a text what every file system takes.
+// fileName keeps the characters of a text that every file system accepts.
 func fileName(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {

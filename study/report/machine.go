@@ -98,8 +98,8 @@ func machineColumns(rows []machineRow) (keys, values []column) {
 	return keys, values
 }
 
-// atLeast prints a value with so many decimals; one that they cannot show is said to
-// be below.
+// atLeast prints a value with so many decimals; one that is too small for them is shown as below
+// the least.
 func atLeast(v float64, decimals int) string {
 	last := math.Pow(10, -float64(decimals))
 	switch {

@@ -91,7 +91,7 @@ type bins struct{ *measure.Binned }
 
 func (b bins) same(x measure.Binned) bool { return b.Name == x.Name && b.Traffic == x.Traffic }
 
-// defined tells whether there is a value in the table.
+// defined reports whether there is a value in the table.
 func (t *SizeTable) defined() bool {
 	for _, p := range t.Mean {
 		for _, v := range p {

@@ -18,7 +18,7 @@ import (
 // standardTopology is that of a program's footprint where none is given.
 const standardTopology = "fat_tree: {k: 8, rate: 10Gbps, delay: 1us}"
 
-// footprint shows what a program, or the programs of an experiment, take of switches.
+// footprint shows what a program, or the programs of an experiment, use of a switch's pipeline.
 func (s *showCmd) footprint(a *app) error {
 	if s.YAML {
 		return fmt.Errorf("%w: --yaml prints a file, --footprint what its programs take; one of them", errInput)
@@ -121,7 +121,7 @@ func plural(n int, one string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// footprintText is the table of kinds of switches whose programs take the same.
+// footprintText is the table of kinds of switches whose programs use the same.
 func footprintText(kinds []experiment.SwitchFootprint) string {
 	var b strings.Builder
 	for i := range kinds {

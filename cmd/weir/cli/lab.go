@@ -28,7 +28,7 @@ type labFlags struct {
 	Force     bool     `help:"Lab: run also what is estimated to be too large for this machine."`
 }
 
-// unused says what of the flags means nothing in the simulator.
+// unused says which of the flags have no meaning in the simulator.
 func (f *labFlags) unused() error {
 	if f.Attempts != 3 || f.Generator != "weir" || f.Force || len(f.Capture) > 0 {
 		return fmt.Errorf("%w: --attempts, --capture, --generator and --force are for --on lab", errInput)
@@ -36,7 +36,7 @@ func (f *labFlags) unused() error {
 	return nil
 }
 
-// lab carries the experiment out in the simulator and then in the lab.
+// lab runs the experiment in the simulator and then in the lab.
 func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options experiment.ExecOptions,
 	bar *progressBar) (*experiment.Outcome, error) {
 	capture, err := spec.Switches(r.Capture)
@@ -96,15 +96,15 @@ func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options
 	return experiment.Execute(ctx, spec, options)
 }
 
-// warnOfStalls says that the lab takes no notice of stalls.
+// warnOfStalls says that the lab ignores stalls.
 func (a *app) warnOfStalls(spec *experiment.Spec) {
 	if spec.Stalls() {
 		fmt.Fprintln(a.stderr, "warning: stalls are for the simulator: the lab's machine has its own")
 	}
 }
 
-// thisProgram is the file of the program that runs, also if another one has its place by now
-// (proc(5)): the data plane must be of the same.
+// thisProgram is the running program's file, even if another one has replaced it (proc(5)): the
+// data plane must be the same program.
 const thisProgram = "/proc/self/exe"
 
 // checkLab says what the lab lacks for an experiment, or what it will take.

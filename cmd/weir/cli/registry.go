@@ -44,8 +44,8 @@ import (
 	"weir/study/measure"
 )
 
-// Registry is all that Weir itself has: what the experiments of its binary can name. It
-// is a new value each time, to which a program of yours adds its own schemes.
+// Registry has everything that experiments of Weir's own binary can name. It is a new value each
+// time, to which your program adds its own schemes.
 func Registry() *experiment.Registry {
 	return &experiment.Registry{
 		Measures: measure.Kinds(),

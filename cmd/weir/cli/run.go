@@ -117,9 +117,9 @@ func exitCode(o *experiment.Outcome, interrupted, check bool) int {
 	return Done
 }
 
-// reproduce is the command that gives the same report: the experiment and all
-// that changes it, but not what only changes how it runs. A file stands without
-// its folders: results say nothing of the machine.
+// reproduce is the command that gives the same report: the experiment and all that changes it,
+// but not what only changes how it runs. Of a file only the name is kept: results say nothing
+// about the machine.
 func reproduce(spec *experiment.Spec, name string, args []string) string {
 	if name != spec.Name { // not one of the library
 		name = filepath.Base(name)

@@ -9,8 +9,8 @@ import (
 	"runtime/debug"
 )
 
-// executableHash is the SHA-256 of this program's file or, where that cannot be
-// read, of what it knows of its build.
+// executableHash is the SHA-256 of this program's file or, where that cannot be read, of its
+// build information.
 func executableHash() string {
 	path, err := os.Executable()
 	if err == nil {

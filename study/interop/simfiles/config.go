@@ -132,7 +132,7 @@ func (c Config) Get(key string) *Setting {
 	return nil
 }
 
-// On tells whether a flag is set.
+// On reports whether a flag is set.
 func (c Config) On(key string) bool {
 	s := c.Get(key)
 	return s != nil && s.Number != 0
