@@ -70,10 +70,10 @@ func Schemes() []Scheme {
 		},
 		{
 			Scheme: scheme.Scheme{Name: "fat_tree", Doc: "k-ary fat tree of two or three tiers",
-				Source: "Al-Fares, Loukissas, Vahdat 2008", Params: append(common("of every link"),
+				Source: "Fat trees (Al-Fares et al., SIGCOMM 2008)", Params: append(common("of every link"),
 					count("k", "ports of a switch, even", "2", "128"),
 					scheme.Param{Name: "tiers", Kind: scheme.Int, Default: "3", Min: "2", Max: "3",
-						Doc: "3: edge, agg, core and k³/4 hosts; 2: edge, core and k²/2 hosts", Source: "Al-Fares et al. §3"},
+						Doc: "3: edge, agg, core and k³/4 hosts; 2: edge, core and k²/2 hosts", Source: "Fat trees §3"},
 					scheme.Param{Name: "oversubscription", Kind: scheme.Int, Default: "1", Min: "1", Max: "1000",
 						Doc: "so many times k/2 hosts at an edge switch", Source: "ours: none"},
 				)},
@@ -88,7 +88,7 @@ func Schemes() []Scheme {
 						"of the links between leaves and spines"),
 					scheme.Param{Name: "uplink_buffer", Kind: scheme.Length, Default: "0 packets",
 						Doc:    "limit of switch ports between leaves and spines; 0 packets: that of buffer",
-						Source: "ours; P4TE §7 has 2 × rate for each"},
+						Source: "ours; P4TE §7: 2 × rate for each"},
 				)},
 			Build: func(v scheme.Values) (*Network, error) {
 				b := newBuilder(v)

@@ -21,7 +21,7 @@ func NackParams() []scheme.Param {
 		{Name: "nacks", Kind: scheme.Text, Words: []string{NacksLoss, NacksSupply, NacksResend, NacksIgnored},
 			Default: NacksLoss,
 			Doc:     "NACKs of switches: reduce as for a loss; follow the rate that they offer; only send again; ignore them",
-			Source:  "BS'19 §4.3, §5; the reactions are ours"},
+			Source:  "BS'19 §4.3, §5; ours: the reactions"},
 	}
 }
 

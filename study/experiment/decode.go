@@ -1071,7 +1071,7 @@ func (d *decoder) oneTraffic(x *document.Node, p *point, mtu mtu, seen map[strin
 		d.flowFile(x, p, tr)
 		return
 	}
-	spread, why := "0s..1s", "P4-ABC is silent; spreads the phases of senders"
+	spread, why := "0s..1s", "ours: spreads the phases of senders, of which P4-ABC says nothing"
 	switch {
 	case x.Get("collective") != nil:
 		spread, why = "0s", "ours: a collective begins with the run"

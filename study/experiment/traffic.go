@@ -139,7 +139,7 @@ func (d *decoder) generatedFlows(x *document.Node, p *point, tr traffic, g *gene
 		if tr.startHigh > tr.startLow {
 			d.Fail(x.Get("start").Place, "one time", "with load, start is when arrivals begin")
 		}
-		g.periodic = d.Word(d.Default(x, "arrivals", "poisson", "HPCC traffic_gen: facts A3"), "kind of arrivals",
+		g.periodic = d.Word(d.Default(x, "arrivals", "poisson", "HPCC simulator: traffic_gen"), "kind of arrivals",
 			[]string{"poisson", "periodic"}) == "periodic"
 	} else if v := x.Get("arrivals"); v != nil {
 		d.Fail(v.Place, "load: 50%", "arrivals need a load")

@@ -46,7 +46,7 @@ func Scheme() transport.Scheme {
 					Doc: "the flow's PULLs go before those of the host's flows without priority", Source: "NDP §3.2.3"},
 				{Name: "rto_min", Kind: scheme.Duration, Default: "5ms", Min: "1us", Max: "60s",
 					Doc:    "least retransmission timeout, for packets of which nothing is heard; doubles up to 64 times",
-					Source: "htsim, ndp.h: DEFAULT_RTO_MIN"},
+					Source: "htsim ndp.h: DEFAULT_RTO_MIN"},
 			},
 		},
 		Headers: headerBytes, Gauged: true,

@@ -106,7 +106,7 @@ func Scheme() transport.Scheme {
 	return transport.Scheme{
 		Scheme: scheme.Scheme{
 			Name: "rdma", Doc: "queue pair of an RDMA NIC: window and pacing, go-back-N or selective repeat, " +
-				"telemetry echo, CNPs", Source: "HPCC (SIGCOMM 2019) §4, its simulator; IRN (SIGCOMM 2018) §3",
+				"telemetry echo, CNPs", Source: "HPCC (SIGCOMM 2019) §4; HPCC simulator; IRN (SIGCOMM 2018) §3",
 			Params: append([]scheme.Param{
 				{Name: "recovery", Kind: scheme.Text, Words: []string{GoBackN, SelectiveRepeat, NoRecovery}, Default: GoBackN,
 					Doc:    "how losses are repaired; none: not at all, for lossless networks",
@@ -119,7 +119,7 @@ func Scheme() transport.Scheme {
 				{Name: "bound", Kind: scheme.Text, Words: []string{BoundNone, BoundBDP, BoundBytes}, Default: BoundNone,
 					Doc: "of what is sent and not acknowledged, besides the controller's window: line_rate × base_rtt, " +
 						"or bound_bytes",
-					Source: "RoCE has none; bdp: IRN §3.2"},
+					Source: "ours: RoCE has none; bdp: IRN §3.2"},
 				{Name: "bound_bytes", Kind: scheme.Size, Default: "0 B", Doc: "with bound: bytes; one packet may always be out",
 					Source: "ours"},
 				{Name: "line_rate", Kind: scheme.Rate, Default: "0bps", Doc: "of the sender's NIC; 0bps: of its link",

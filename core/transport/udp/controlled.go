@@ -52,7 +52,7 @@ func ControlledScheme() transport.Scheme {
 					Doc: "with report_every above 1: how long a report waits for more datagrams", Source: "ours"},
 				{Name: "rto_min", Kind: scheme.Duration, Default: "320us", Min: "1us", Max: "60s",
 					Doc:    "least time without a report after which what is out is written off; at least SRTT + 4 RTTVAR",
-					Source: "as of rdma"},
+					Source: "ours: as of rdma"},
 			}, append(transport.NackParams(), transport.TelemetryParams()...)...),
 		},
 		Headers: packet.UDPHeader, Controlled: true, Gauged: true,

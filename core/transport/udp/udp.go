@@ -42,7 +42,7 @@ func Scheme() transport.Scheme {
 				{Name: "gap_jitter", Kind: scheme.Share, Default: "10%", Min: "0%", Max: "100%",
 					Doc: "each gap varies by so much, uniformly; 0% lets senders lock phase", Source: "ours: breaks phase lock"},
 				{Name: "interval", Kind: scheme.Duration, Default: "1ms", Min: "1ns", Doc: "burst: time between bursts",
-					Source: "iperf3's pacing timer"},
+					Source: "iperf3: pacing timer"},
 				{Name: "on", Kind: scheme.Duration, Default: "100ms", Min: "1us", Doc: "onoff: mean time on, exponential",
 					Source: "ours"},
 				{Name: "off", Kind: scheme.Duration, Default: "100ms", Min: "1us", Doc: "onoff: mean time off, exponential",
