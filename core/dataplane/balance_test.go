@@ -139,9 +139,11 @@ func TestWeights(t *testing.T) {
 	}
 	site := &dataplane.Site{Ports: 2, Random: func(e string) unit.Random { return unit.NewRandom(1, e) }}
 	for _, bad := range []string{"2: 1", "x: 1", "0: 1001", "1: -1"} {
-		if _, err := dataplanetest.Make(wecmp.Scheme(), site, "weights", bad); err == nil {
-			t.Errorf("weights {%s} are taken", bad)
-		}
+		t.Run(bad, func(t *testing.T) {
+			if _, err := dataplanetest.Make(wecmp.Scheme(), site, "weights", bad); err == nil {
+				t.Errorf("weights {%s} are taken", bad)
+			}
+		})
 	}
 }
 

@@ -89,17 +89,19 @@ func TestBreaks(t *testing.T) {
 		{"the traffic manager's own", []dataplane.Stage{with(dataplane.InManager, op(dataplane.MakingPacket))}, ""},
 		{"no traffic manager evicts", []dataplane.Stage{with(dataplane.InManager, op(dataplane.TouchingTail))}, "4.5"},
 	} {
-		f := dataplane.Footprint{Stages: c.stages}
-		var got []string
-		for _, b := range f.Breaks(dataplane.RMT) {
-			got = append(got, b.Section)
-		}
-		if s := strings.Join(got, " "); s != c.want {
-			t.Errorf("%s: breaks %q, want %q", c.name, s, c.want)
-		}
-		if err := f.Check(); err != nil {
-			t.Errorf("%s: %v", c.name, err)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			f := dataplane.Footprint{Stages: c.stages}
+			var got []string
+			for _, b := range f.Breaks(dataplane.RMT) {
+				got = append(got, b.Section)
+			}
+			if s := strings.Join(got, " "); s != c.want {
+				t.Errorf("%s: breaks %q, want %q", c.name, s, c.want)
+			}
+			if err := f.Check(); err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		})
 	}
 }
 

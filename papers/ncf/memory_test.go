@@ -302,11 +302,13 @@ func TestMemoryErrors(t *testing.T) {
 		"8 packets has 0.8 for mice":           func(c *MemoryConfig) { c.Size, c.Packets, c.Reserved[Control] = 0, 8, 0.2 },
 		"leaves mice and elephants 950, which": func(c *MemoryConfig) { c.Size, c.Reserved = 1000, [Classes]float64{} },
 	} {
-		c := thousand()
-		change(&c)
-		if _, err := NewMemory(c); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v; want %q", err, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			c := thousand()
+			change(&c)
+			if _, err := NewMemory(c); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v; want %q", err, want)
+			}
+		})
 	}
 }
 

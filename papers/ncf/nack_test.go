@@ -154,21 +154,23 @@ func TestNotAnswered(t *testing.T) {
 		"nobody's":        func(p *packet.Packet) { p.Src = 0 },
 		"trimmed packets": func(p *packet.Packet) { p.Meta.Flags, p.Payload = packet.Trimmed, 0 },
 	} {
-		s := tight("acks", "mice")
-		r := newRig(t, s)
-		for i := range 1000 {
-			r.come(ms, 0, r.data(1, 2, 9, int64(i)*1000, 1000, change))
-		}
-		r.drain()
-		drops := r.sw.Drops()
-		counts := r.g.NackCounts()
-		if drops[dataplane.BufferFull] == 0 || drops[dataplane.Notified] != 0 || counts.Nacks != [packet.Causes]uint64{} ||
-			r.pool.Live() != 0 {
-			t.Errorf("%s: drops %v, told %+v", name, drops, counts)
-		}
-		if (counts.Lost > 0) != (name == "NACKs") || (counts.Dropped > 0) != (name == "UDP" || name == "nobody's") {
-			t.Errorf("%s: %+v", name, counts)
-		}
+		t.Run(name, func(t *testing.T) {
+			s := tight("acks", "mice")
+			r := newRig(t, s)
+			for i := range 1000 {
+				r.come(ms, 0, r.data(1, 2, 9, int64(i)*1000, 1000, change))
+			}
+			r.drain()
+			drops := r.sw.Drops()
+			counts := r.g.NackCounts()
+			if drops[dataplane.BufferFull] == 0 || drops[dataplane.Notified] != 0 || counts.Nacks != [packet.Causes]uint64{} ||
+				r.pool.Live() != 0 {
+				t.Errorf("%s: drops %v, told %+v", name, drops, counts)
+			}
+			if (counts.Lost > 0) != (name == "NACKs") || (counts.Dropped > 0) != (name == "UDP" || name == "nobody's") {
+				t.Errorf("%s: %+v", name, counts)
+			}
+		})
 	}
 }
 
@@ -214,23 +216,25 @@ func TestNackElephantsOnly(t *testing.T) {
 		elephant, mice, any bool
 	}{{NackAll, 3, true, true, true}, {NackElephants, 3, true, false, true}, {NackElephants, 2, true, false, true},
 		{NackElephants, 1, true, false, true}, {NackNone, 3, false, false, false}} {
-		s := tight("nack", c.nack, "least", "15kB", "spike", "0%")
-		s.queues = c.queues
-		r := newRig(t, s)
-		now := r.fatten(ms, 1, 2, 9, 30)
-		for i := range 30 {
-			r.come(now, 0, r.data(1, 2, 9, int64(30+i)*1000, 1000))
-			r.come(now, 2, r.data(3, 2, uint16(100+i), 0, 1000))
-		}
-		r.drain()
-		elephant, mice := false, false
-		nacks, _ := r.nacks()
-		for _, p := range nacks {
-			elephant, mice = elephant || p.Dst == 1, mice || p.Dst == 3
-		}
-		if elephant != c.elephant || mice != c.mice || (len(nacks) > 0) != c.any {
-			t.Errorf("%s, %d queues: elephants are told %v, mice %v", c.nack, c.queues, elephant, mice)
-		}
+		t.Run(c.nack, func(t *testing.T) {
+			s := tight("nack", c.nack, "least", "15kB", "spike", "0%")
+			s.queues = c.queues
+			r := newRig(t, s)
+			now := r.fatten(ms, 1, 2, 9, 30)
+			for i := range 30 {
+				r.come(now, 0, r.data(1, 2, 9, int64(30+i)*1000, 1000))
+				r.come(now, 2, r.data(3, 2, uint16(100+i), 0, 1000))
+			}
+			r.drain()
+			elephant, mice := false, false
+			nacks, _ := r.nacks()
+			for _, p := range nacks {
+				elephant, mice = elephant || p.Dst == 1, mice || p.Dst == 3
+			}
+			if elephant != c.elephant || mice != c.mice || (len(nacks) > 0) != c.any {
+				t.Errorf("%s, %d queues: elephants are told %v, mice %v", c.nack, c.queues, elephant, mice)
+			}
+		})
 	}
 }
 
@@ -268,7 +272,9 @@ func TestReasons(t *testing.T) {
 // one elephant: the target without mice and control, at least the elephants' guarantee (ours).
 func TestSupplyAndDemand(t *testing.T) {
 	for _, count := range []string{"bytes", "packets"} {
-		supplyAndDemand(t, count)
+		t.Run(count, func(t *testing.T) {
+			supplyAndDemand(t, count)
+		})
 	}
 }
 
@@ -309,25 +315,27 @@ func supplyAndDemand(t *testing.T, count string) {
 func TestMaxMin(t *testing.T) {
 	frame := 1066 * 8 / 80e-6
 	for supply, want := range map[string]float64{"equal": 0.45e9, "max_min": 0.9e9 - frame} {
-		r := newRig(t, tight("duration", "1ms", "least", "15kB", "target", "90%", "supply", supply))
-		now := unit.Time(0)
-		for i := range 600 {
-			r.come(now, 0, r.data(1, 2, 9, int64(i)*1000, 1000))
-			if i%8 == 0 {
-				r.come(now, 2, r.data(3, 2, 10, int64(i)*1000, 1000))
+		t.Run(supply, func(t *testing.T) {
+			r := newRig(t, tight("duration", "1ms", "least", "15kB", "target", "90%", "supply", supply))
+			now := unit.Time(0)
+			for i := range 600 {
+				r.come(now, 0, r.data(1, 2, 9, int64(i)*1000, 1000))
+				if i%8 == 0 {
+					r.come(now, 2, r.data(3, 2, 10, int64(i)*1000, 1000))
+				}
+				now += 10 * us
 			}
-			now += 10 * us
-		}
-		r.until(now)
-		r.overflow(now, 1, 2, 9, 30)
-		r.drain()
-		_, notices := r.nacks()
-		if len(notices) == 0 {
-			t.Fatal("no NACK")
-		}
-		if got := float64(notices[0].Supply); got < want*0.97 || got > want*1.03 {
-			t.Errorf("%s: supply %v, want %.0f", supply, notices[0].Supply, want)
-		}
+			r.until(now)
+			r.overflow(now, 1, 2, 9, 30)
+			r.drain()
+			_, notices := r.nacks()
+			if len(notices) == 0 {
+				t.Fatal("no NACK")
+			}
+			if got := float64(notices[0].Supply); got < want*0.97 || got > want*1.03 {
+				t.Errorf("%s: supply %v, want %.0f", supply, notices[0].Supply, want)
+			}
+		})
 	}
 }
 
@@ -471,33 +479,35 @@ func TestOverhead(t *testing.T) {
 		bytes    float64 // most bytes of NACKs, as a share of those of the data that came
 		lost     float64 // largest share of NACKs that are lost
 	}{{4 * us, "0s", 0.05, 0.5}, {4 * us, "50us", 0.05, 0}, {us, "0s", 0.02, 0.9}, {us, "50us", 0.02, 0.5}} {
-		r := newRig(t, setup{ports: 3, queues: 3, given: []string{"memory", "100kB", "least", "15kB", "duration", "1ms",
-			"top", "0", "coalesce", c.coalesce}})
-		came, nacks := int64(0), int64(0)
-		r.sent = func(_ unit.Time, _ packet.PortID, p *packet.Packet) {
-			if p.Notifies() {
-				nacks += int64(p.Size)
+		t.Run(c.coalesce, func(t *testing.T) {
+			r := newRig(t, setup{ports: 3, queues: 3, given: []string{"memory", "100kB", "least", "15kB", "duration", "1ms",
+				"top", "0", "coalesce", c.coalesce}})
+			came, nacks := int64(0), int64(0)
+			r.sent = func(_ unit.Time, _ packet.PortID, p *packet.Packet) {
+				if p.Notifies() {
+					nacks += int64(p.Size)
+				}
 			}
-		}
-		back := unit.Time(0)
-		for i := range 20_000 {
-			now := unit.Time(i) * c.gap
-			r.come(now, 0, r.data(1, 2, uint16(10+i%8), int64(i)*1000, 1000))
-			came += 1066
-			for ; back <= now; back += 8 * us {
-				r.come(now, 2, r.data(3, 1, many(i), 0, 1000))
+			back := unit.Time(0)
+			for i := range 20_000 {
+				now := unit.Time(i) * c.gap
+				r.come(now, 0, r.data(1, 2, uint16(10+i%8), int64(i)*1000, 1000))
+				came += 1066
+				for ; back <= now; back += 8 * us {
+					r.come(now, 2, r.data(3, 1, many(i), 0, 1000))
+				}
 			}
-		}
-		r.drain()
-		counts := r.g.NackCounts()
-		made := counts.Nacks[packet.CauseTrimmed] + counts.Nacks[packet.CauseReclaimed]
-		share, lost := float64(nacks)/float64(came), float64(counts.Lost)/float64(made)
-		t.Logf("load %.1f, coalesce %-5s %5d of 20000 packets gone, %5d NACKs, %.1f %% of the data's bytes, %.1f "+
-			"%% of them lost",
-			1066*8e-9/(float64(c.gap)/1e12), c.coalesce+":", counts.Named, made, 100*share, 100*lost)
-		if share > c.bytes || lost > c.lost || counts.Dropped != 0 {
-			t.Errorf("load by %v, coalesce %s: %.4f of the bytes, %.4f lost; %+v", c.gap, c.coalesce, share, lost, counts)
-		}
+			r.drain()
+			counts := r.g.NackCounts()
+			made := counts.Nacks[packet.CauseTrimmed] + counts.Nacks[packet.CauseReclaimed]
+			share, lost := float64(nacks)/float64(came), float64(counts.Lost)/float64(made)
+			t.Logf("load %.1f, coalesce %-5s %5d of 20000 packets gone, %5d NACKs, %.1f %% of the data's bytes, %.1f "+
+				"%% of them lost",
+				1066*8e-9/(float64(c.gap)/1e12), c.coalesce+":", counts.Named, made, 100*share, 100*lost)
+			if share > c.bytes || lost > c.lost || counts.Dropped != 0 {
+				t.Errorf("load by %v, coalesce %s: %.4f of the bytes, %.4f lost; %+v", c.gap, c.coalesce, share, lost, counts)
+			}
+		})
 	}
 }
 

@@ -63,11 +63,13 @@ func TestSketchRefuses(t *testing.T) {
 		{func(c *SketchConfig) { c.Bits = 33 }, "counters of 33 bits; 8 … 32 are possible"},
 		{func(c *SketchConfig) { c.Width, c.Depth = 1<<24, 16 }, "at most 1 GiB"},
 	} {
-		bad := good
-		c.change(&bad)
-		if _, err := NewSketch(bad); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: %v; want %q", bad, err, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			bad := good
+			c.change(&bad)
+			if _, err := NewSketch(bad); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%+v: %v; want %q", bad, err, c.want)
+			}
+		})
 	}
 }
 

@@ -71,13 +71,15 @@ func TestFigure4(t *testing.T) {
 // where client 0's own link carries 97.2 Mb/s at most, it does not fail.
 func TestPhase(t *testing.T) {
 	for r0, want := range map[string]experiment.Verdict{"80Mbps": experiment.Holds, "100Mbps": experiment.Undecided} {
-		o := run(t, "p4abc/fig4-phase", experiment.Options{Set: []string{"repeat=3", "duration=60s", "r0=" + r0}})
-		if c := o.Claims[0]; c.Verdict == experiment.Holds {
-			t.Errorf("R0 = %s without jitter: %s %s", r0, c.Verdict, c.Measured)
-		}
-		if c := o.Claims[1]; c.Verdict != want {
-			t.Errorf("R0 = %s with jitter: %s %s", r0, c.Verdict, c.Measured)
-		}
+		t.Run(r0, func(t *testing.T) {
+			o := run(t, "p4abc/fig4-phase", experiment.Options{Set: []string{"repeat=3", "duration=60s", "r0=" + r0}})
+			if c := o.Claims[0]; c.Verdict == experiment.Holds {
+				t.Errorf("R0 = %s without jitter: %s %s", r0, c.Verdict, c.Measured)
+			}
+			if c := o.Claims[1]; c.Verdict != want {
+				t.Errorf("R0 = %s with jitter: %s %s", r0, c.Verdict, c.Measured)
+			}
+		})
 	}
 }
 
@@ -124,12 +126,14 @@ func TestFigure6Loss(t *testing.T) {
 		"fig6-loss.linux":   {"variant=linux", "loss=0.15%"},
 		"fig6-loss.rfc9438": {"variant=rfc9438", "loss=0.2%"},
 	} {
-		o := run(t, "p4abc/fig6-loss", experiment.Options{Set: set})
-		for _, c := range o.Claims {
-			if c.ID == id && c.Verdict != experiment.Holds {
-				t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
+		t.Run(id, func(t *testing.T) {
+			o := run(t, "p4abc/fig6-loss", experiment.Options{Set: set})
+			for _, c := range o.Claims {
+				if c.ID == id && c.Verdict != experiment.Holds {
+					t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
+				}
 			}
-		}
+		})
 	}
 }
 

@@ -68,26 +68,28 @@ func TestExperiments(t *testing.T) {
 		},
 		"figure11": {"figure11.ecmp": experiment.Fails, "figure11.p4te": experiment.Fails},
 	} {
-		var set []string
-		switch name {
-		case "table1":
-			set = []string{"cc=dctcp"}
-		case "table1-options":
-			set = []string{"scheme=[ecmp, one_port, p4te, gap, delta, gap_delta]"}
-		}
-		seen := 0
-		for _, c := range experimenttest.CarryOut(t, library(), "p4te/"+name, experiment.Options{Set: set}).Claims {
-			v, ok := want[c.ID]
-			if !ok {
-				continue
+		t.Run(name, func(t *testing.T) {
+			var set []string
+			switch name {
+			case "table1":
+				set = []string{"cc=dctcp"}
+			case "table1-options":
+				set = []string{"scheme=[ecmp, one_port, p4te, gap, delta, gap_delta]"}
 			}
-			if seen++; c.Verdict != v {
-				t.Errorf("%s %s, want %s: %s", c.ID, c.Verdict, v, c.Measured)
+			seen := 0
+			for _, c := range experimenttest.CarryOut(t, library(), "p4te/"+name, experiment.Options{Set: set}).Claims {
+				v, ok := want[c.ID]
+				if !ok {
+					continue
+				}
+				if seen++; c.Verdict != v {
+					t.Errorf("%s %s, want %s: %s", c.ID, c.Verdict, v, c.Measured)
+				}
 			}
-		}
-		if seen != len(want) {
-			t.Errorf("%s: %d of %d claims are there", name, seen, len(want))
-		}
+			if seen != len(want) {
+				t.Errorf("%s: %d of %d claims are there", name, seen, len(want))
+			}
+		})
 	}
 }
 
@@ -99,12 +101,14 @@ func TestVariants(t *testing.T) {
 		"compose":  {"arrivals=[300us]", "load=[50%]", "scheme=[ecmp, p4te]"},
 		"failure":  {"scheme=[ecmp, p4te]", "cc=dctcp", "traffic.leaving.stop=12ms", "traffic.coming.stop=12ms"},
 	} {
-		for _, r := range experimenttest.CarryOut(t, library(), "p4te/"+name, experiment.Options{Quick: true,
-			Set: set}).Runs {
-			if r.End.Reason != "all flows done" {
-				t.Errorf("%s %s ends: %s", name, measure.PointName(r.Point), r.End.Reason)
+		t.Run(name, func(t *testing.T) {
+			for _, r := range experimenttest.CarryOut(t, library(), "p4te/"+name, experiment.Options{Quick: true,
+				Set: set}).Runs {
+				if r.End.Reason != "all flows done" {
+					t.Errorf("%s %s ends: %s", name, measure.PointName(r.Point), r.End.Reason)
+				}
 			}
-		}
+		})
 	}
 }
 

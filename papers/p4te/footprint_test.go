@@ -71,12 +71,14 @@ func TestPaperRoutingGroups(t *testing.T) {
 	p, _ := paperSwitch(t, 512, 2, "depth_groups", "50", "delay_groups", "50", "utilisation_groups", "50")
 	f := p.Footprint()
 	for _, name := range []string{"MAT_Up^Delay", "MAT_Up^Queue_Depth", "MAT_Up^Link_Util"} {
-		if x := table(f, name); x.Entries != 50 || x.Match != dataplane.MatchTernary {
-			t.Errorf("%s: %+v, want 50 groups", name, x)
-		}
-		if x := table(f, name+" groups"); x.Entries != 50*512/2 {
-			t.Errorf("%s has %d members of groups; k/2 · 50 = 12 800, around 13 K", name, x.Entries)
-		}
+		t.Run(name, func(t *testing.T) {
+			if x := table(f, name); x.Entries != 50 || x.Match != dataplane.MatchTernary {
+				t.Errorf("%s: %+v, want 50 groups", name, x)
+			}
+			if x := table(f, name+" groups"); x.Entries != 50*512/2 {
+				t.Errorf("%s has %d members of groups; k/2 · 50 = 12 800, around 13 K", name, x.Entries)
+			}
+		})
 	}
 	if x := table(f, "MAT_Down"); x.Entries > 512 || x.Entries != 256 {
 		t.Errorf("MAT_Down has %d entries; at most k, here 256", x.Entries)
@@ -153,26 +155,28 @@ func TestFootprintModes(t *testing.T) {
 	sums := map[string]dataplane.Sums{}
 	for _, given := range []string{"", "monitoring=false", "paths=false", "rate=off", "rate=enforced", "rate=next_byte",
 		"mapping=range", "within_leaf=true"} {
-		name, value, _ := strings.Cut(given, "=")
-		var args []string
-		if given != "" {
-			args = []string{name, value}
-		}
-		p, _ := paperSwitch(t, 8, 1, args...)
-		f := p.Footprint()
-		if err := f.Check(); err != nil {
-			t.Errorf("%s: %v", given, err)
-		}
-		for _, b := range f.Breaks(dataplane.RMT) {
-			if b.Section != "4.2" || !strings.HasPrefix(b.Stage, "rate control") ||
-				!strings.HasPrefix(b.What, "registers are read 2") {
+		t.Run(given, func(t *testing.T) {
+			name, value, _ := strings.Cut(given, "=")
+			var args []string
+			if given != "" {
+				args = []string{name, value}
+			}
+			p, _ := paperSwitch(t, 8, 1, args...)
+			f := p.Footprint()
+			if err := f.Check(); err != nil {
+				t.Errorf("%s: %v", given, err)
+			}
+			for _, b := range f.Breaks(dataplane.RMT) {
+				if b.Section != "4.2" || !strings.HasPrefix(b.Stage, "rate control") ||
+					!strings.HasPrefix(b.What, "registers are read 2") {
+					t.Errorf("%s: %v", given, b)
+				}
+			}
+			if b := f.Breaks(dataplane.RMT); (len(b) > 0) != (given == "within_leaf=true") {
 				t.Errorf("%s: %v", given, b)
 			}
-		}
-		if b := f.Breaks(dataplane.RMT); (len(b) > 0) != (given == "within_leaf=true") {
-			t.Errorf("%s: %v", given, b)
-		}
-		sums[given] = f.Sums()
+			sums[given] = f.Sums()
+		})
 	}
 	all := sums[""]
 	if x := sums["monitoring=false"]; x.Meters != 0 || x.Egress != 0 {

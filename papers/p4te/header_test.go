@@ -29,18 +29,20 @@ func TestHeaderGolden(t *testing.T) {
 		{"rated", long, "3907ffffffffffff" + "fffffff0" + "00000001" + "01020304" + "a0b0c0d0" + "01f5" + "0000"},
 		{"fake", fake, "2e0a000000000001" + "00001234" + "00000000" + "00000000" + "00000000" + "0000" + "0000"},
 	} {
-		var p packet.Packet
-		if !c.h.Set(&p) {
-			t.Fatalf("%s: no room", c.name)
-		}
-		b, _ := p.Extension(HeaderKind)
-		if got := hex.EncodeToString(b); got != c.want {
-			t.Errorf("%s:\n%s, want\n%s", c.name, got, c.want)
-		}
-		var back Header
-		if !back.Get(&p) || back != c.h {
-			t.Errorf("%s: reads back as %+v, want %+v", c.name, back, c.h)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			var p packet.Packet
+			if !c.h.Set(&p) {
+				t.Fatalf("%s: no room", c.name)
+			}
+			b, _ := p.Extension(HeaderKind)
+			if got := hex.EncodeToString(b); got != c.want {
+				t.Errorf("%s:\n%s, want\n%s", c.name, got, c.want)
+			}
+			var back Header
+			if !back.Get(&p) || back != c.h {
+				t.Errorf("%s: reads back as %+v, want %+v", c.name, back, c.h)
+			}
+		})
 	}
 	var p packet.Packet
 	if !putFeedback(&p, []Event{{QueueDepth, Increase, 3, 40}, {Utilisation, Decrease, 3, 1}}) {
@@ -77,30 +79,34 @@ func TestHeaderDamaged(t *testing.T) {
 		"reserved":    "2807ffffffffffff" + "fffffff0" + "00000001" + "01020304" + "a0b0c0d0" + "01f5" + "0001",
 		"only stamps": "3007ffffffffffff",
 	} {
-		b, err := hex.DecodeString(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var p packet.Packet
-		p.SetExtension(HeaderKind, b)
-		var h Header
-		if h.Get(&p) {
-			t.Errorf("%s: taken as %+v", name, h)
-		}
-		if _, ok := restamp(&p, 1); ok && name != "reserved" && name != "only stamps" {
-			t.Errorf("%s: it is stamped", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			b, err := hex.DecodeString(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var p packet.Packet
+			p.SetExtension(HeaderKind, b)
+			var h Header
+			if h.Get(&p) {
+				t.Errorf("%s: taken as %+v", name, h)
+			}
+			if _, ok := restamp(&p, 1); ok && name != "reserved" && name != "only stamps" {
+				t.Errorf("%s: it is stamped", name)
+			}
+		})
 	}
 	for name, text := range map[string]string{"empty": "", "cut": "0101000300000000000000",
 		"three":  "010100030000000000000028010100030000000000000028010100030000000000000028",
 		"metric": "030100030000000000000028", "change": "010300030000000000000028"} {
-		b, _ := hex.DecodeString(text)
-		var p packet.Packet
-		p.SetExtension(FeedbackKind, b)
-		var e [2]Event
-		if n, ok := feedback(&p, &e); ok {
-			t.Errorf("feedback, %s: %d events", name, n)
-		}
+		t.Run(name, func(t *testing.T) {
+			b, _ := hex.DecodeString(text)
+			var p packet.Packet
+			p.SetExtension(FeedbackKind, b)
+			var e [2]Event
+			if n, ok := feedback(&p, &e); ok {
+				t.Errorf("feedback, %s: %d events", name, n)
+			}
+		})
 	}
 	if _, ok := feedback(new(packet.Packet), new([2]Event)); ok {
 		t.Error("feedback without any is taken")

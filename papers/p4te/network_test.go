@@ -352,31 +352,33 @@ func TestNextByte(t *testing.T) {
 // within 5 %, whatever its controller; the own window comes back when the limit ends.
 func TestEnforcedIsObeyed(t *testing.T) {
 	for _, cc := range []string{"cubic", "reno", "bbr", "dctcp"} {
-		n := build(t, pair("6s", "{p4te: {rate: enforced, bytes: 500MB, mark: false}}", heavy(cc, "")))
-		n.Warmup, n.Duration = 2*unit.Second, 4*unit.Second
-		leaf := n.node("leaf0")
-		limit := func(bytes int64) func() {
-			return func() {
-				for i := range n.programs[leaf].rate.flows {
-					if c := &n.programs[leaf].rate.flows[i]; c.used && c.known {
-						c.limit, c.quiet = bytes, c.next
+		t.Run(cc, func(t *testing.T) {
+			n := build(t, pair("6s", "{p4te: {rate: enforced, bytes: 500MB, mark: false}}", heavy(cc, "")))
+			n.Warmup, n.Duration = 2*unit.Second, 4*unit.Second
+			leaf := n.node("leaf0")
+			limit := func(bytes int64) func() {
+				return func() {
+					for i := range n.programs[leaf].rate.flows {
+						if c := &n.programs[leaf].rate.flows[i]; c.used && c.known {
+							c.limit, c.quiet = bytes, c.next
+						}
 					}
 				}
 			}
-		}
-		h := n.hooks[leaf]
-		h.at, h.tick = unit.Second, limit(30000)
-		r := n.run()
-		s := n.senders[0]
-		want := 29696 * 8 / s.SRTT().Seconds() / 1e6 // whole units of 1024
-		if got := mbps(r, 0); got < 0.95*want || got > 1.05*want || s.PeerWindow() != 29696 ||
-			s.SRTT() > 11500*unit.Microsecond || r.Flows[0].Sender.Retransmitted > 0 {
-			t.Errorf("%s: %.2f Mb/s, want %.2f; window %d, SRTT %v, %d packets sent again", cc, got, want, s.PeerWindow(),
-				s.SRTT(), r.Flows[0].Sender.Retransmitted)
-		}
-		if n.counts().Held < 1000 {
-			t.Errorf("%s: %d windows held", cc, n.counts().Held)
-		}
+			h := n.hooks[leaf]
+			h.at, h.tick = unit.Second, limit(30000)
+			r := n.run()
+			s := n.senders[0]
+			want := 29696 * 8 / s.SRTT().Seconds() / 1e6 // whole units of 1024
+			if got := mbps(r, 0); got < 0.95*want || got > 1.05*want || s.PeerWindow() != 29696 ||
+				s.SRTT() > 11500*unit.Microsecond || r.Flows[0].Sender.Retransmitted > 0 {
+				t.Errorf("%s: %.2f Mb/s, want %.2f; window %d, SRTT %v, %d packets sent again", cc, got, want, s.PeerWindow(),
+					s.SRTT(), r.Flows[0].Sender.Retransmitted)
+			}
+			if n.counts().Held < 1000 {
+				t.Errorf("%s: %d windows held", cc, n.counts().Held)
+			}
+		})
 	}
 }
 
@@ -410,16 +412,18 @@ func TestEnforcedFlows(t *testing.T) {
 		return o
 	}
 	for _, cc := range []string{"cubic", "reno", "bbr", "dctcp"} {
-		free, held := run("off", cc), run("enforced", cc)
-		if free.goodput < 46 || free.queue < 80 {
-			t.Errorf("%s, not held: %+v", cc, free)
-		}
-		if held.goodput < 0.9*0.7*47.8 || held.goodput > 1.02*0.7*47.8 || held.queue > 5 || held.drops > 0 {
-			t.Errorf("%s, held: %+v; want 70 %% of the link and no queue", cc, held)
-		}
-		if cc != "bbr" && held.jain > 0.9 {
-			t.Errorf("%s, held: Jain %.2f; 1/256 of the window more and 1/4 less do not converge", cc, held.jain)
-		}
+		t.Run(cc, func(t *testing.T) {
+			free, held := run("off", cc), run("enforced", cc)
+			if free.goodput < 46 || free.queue < 80 {
+				t.Errorf("%s, not held: %+v", cc, free)
+			}
+			if held.goodput < 0.9*0.7*47.8 || held.goodput > 1.02*0.7*47.8 || held.queue > 5 || held.drops > 0 {
+				t.Errorf("%s, held: %+v; want 70 %% of the link and no queue", cc, held)
+			}
+			if cc != "bbr" && held.jain > 0.9 {
+				t.Errorf("%s, held: Jain %.2f; 1/256 of the window more and 1/4 less do not converge", cc, held.jain)
+			}
+		})
 	}
 }
 

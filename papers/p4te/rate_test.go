@@ -41,35 +41,38 @@ func TestFlowSelection(t *testing.T) {
 		{yellow, red, func(h *Header, p *packet.Packet) { p.Payload, p.Kind, h.Fake = 0, packet.Ack, true }, "nothing",
 			packet.ECT0},
 	} {
-		x := newStation(t, 2)
-		x.class, x.egress = s.class, s.egress
-		p := x.segment(a, c, 5000, 1, 1000, packet.ACK)
-		h := Header{Allowed: true, Rated: true, Stamped: true, Ack: 2000, Seq: 7, Window: 400, Scale: 7}
-		if s.change != nil {
-			s.change(&h, p)
-		}
-		h.Set(p)
-		left := x.pass(0, p)
-		if len(left[1]) != 1 {
-			t.Fatalf("%v: %d packets go on", s, len(left[1]))
-		}
-		got, window := "nothing", uint16(0)
-		if len(left[0]) > 0 {
-			if window = left[0][0].TCP.Window; window < 400 {
-				got = "lower"
-			} else {
-				got = "raise"
+		t.Run(s.want, func(t *testing.T) {
+			x := newStation(t, 2)
+			x.class, x.egress = s.class, s.egress
+			p := x.segment(a, c, 5000, 1, 1000, packet.ACK)
+			h := Header{Allowed: true, Rated: true, Stamped: true, Ack: 2000, Seq: 7, Window: 400, Scale: 7}
+			if s.change != nil {
+				s.change(&h, p)
 			}
-		}
-		var after Header
-		after.Get(left[1][0])
-		if got != s.want || len(left[0]) > 1 || left[1][0].TOS&packet.ECN != s.ecn {
-			t.Errorf("class %v, egress %v, header %+v: %s (%d fake ACKs, window %d), ECN %d; want %s, ECN %d", s.class, s.egress,
-				h, got, len(left[0]), window, left[1][0].TOS&packet.ECN, s.want, s.ecn)
-		}
-		if after.Applied != (h.Applied || got != "nothing") {
-			t.Errorf("class %v, egress %v, header %+v: goes on with %+v", s.class, s.egress, h, after)
-		}
+			h.Set(p)
+			left := x.pass(0, p)
+			if len(left[1]) != 1 {
+				t.Fatalf("%v: %d packets go on", s, len(left[1]))
+			}
+			got, window := "nothing", uint16(0)
+			if len(left[0]) > 0 {
+				if window = left[0][0].TCP.Window; window < 400 {
+					got = "lower"
+				} else {
+					got = "raise"
+				}
+			}
+			var after Header
+			after.Get(left[1][0])
+			if got != s.want || len(left[0]) > 1 || left[1][0].TOS&packet.ECN != s.ecn {
+				t.Errorf("class %v, egress %v, header %+v: %s (%d fake ACKs, window %d), ECN %d; want %s, ECN %d",
+					s.class, s.egress,
+					h, got, len(left[0]), window, left[1][0].TOS&packet.ECN, s.want, s.ecn)
+			}
+			if after.Applied != (h.Applied || got != "nothing") {
+				t.Errorf("class %v, egress %v, header %+v: goes on with %+v", s.class, s.egress, h, after)
+			}
+		})
 	}
 }
 

@@ -74,61 +74,63 @@ func eventsOf(list []trace.Record) string {
 func TestWireMode(t *testing.T) {
 	for _, program := range []string{"{p4te: {burst: 1ms, gap: 200us, delay_delta: 100us}}",
 		"{p4te: {burst: 1ms, rate: next_byte}}", "{p4te: {burst: 1ms, rate: enforced, member: flowlet, gap: 50us}}"} {
-		for _, ip := range []int{4, 6} {
-			n, wired := build(t, mixed(program, ip)), build(t, mixed(program, ip))
-			wired.Wire = true
-			_, want := n.traced()
-			_, got := wired.traced()
-			if x, y := eventsOf(want), eventsOf(got); x != y {
-				a, b := strings.Split(x, "\n"), strings.Split(y, "\n")
-				for i := range a {
-					if i >= len(b) || a[i] != b[i] {
-						t.Fatalf("%s, IPv%d: event %d is\n%s\nwith wire mode\n%s", program, ip, i, a[i], b[min(i, len(b)-1)])
+		t.Run(program, func(t *testing.T) {
+			for _, ip := range []int{4, 6} {
+				n, wired := build(t, mixed(program, ip)), build(t, mixed(program, ip))
+				wired.Wire = true
+				_, want := n.traced()
+				_, got := wired.traced()
+				if x, y := eventsOf(want), eventsOf(got); x != y {
+					a, b := strings.Split(x, "\n"), strings.Split(y, "\n")
+					for i := range a {
+						if i >= len(b) || a[i] != b[i] {
+							t.Fatalf("%s, IPv%d: event %d is\n%s\nwith wire mode\n%s", program, ip, i, a[i], b[min(i, len(b)-1)])
+						}
 					}
 				}
-			}
-			k := n.counts()
-			if k != wired.counts() || k.Lower == 0 || k.Raise == 0 || k.ToControl == 0 || k.Recirculated == 0 ||
-				strings.Contains(program, "delay_delta") && k.ToNeighbour == 0 {
-				t.Errorf("%s, IPv%d: %+v; with wire mode %+v", program, ip, k, wired.counts())
-			}
-			fakes, bytes, header := 0, int64(0), int64(0)
-			for _, x := range got {
-				if x.Kind != trace.Transmit {
-					continue
+				k := n.counts()
+				if k != wired.counts() || k.Lower == 0 || k.Raise == 0 || k.ToControl == 0 || k.Recirculated == 0 ||
+					strings.Contains(program, "delay_delta") && k.ToNeighbour == 0 {
+					t.Errorf("%s, IPv%d: %+v; with wire mode %+v", program, ip, k, wired.counts())
 				}
-				x.Frame = append(x.Frame, make([]byte, int(x.FrameBytes)-len(x.Frame))...) // payload, of zeros
-				var p packet.Packet
-				if err := p.Parse(n.Hosts, x.Frame); err != nil {
-					t.Fatal(err)
-				}
-				ends := strings.Split(x.Port, "->")
-				between := ends[0][0] != 'h' && ends[1][0] != 'h'
-				var h Header
-				switch has := h.Get(&p); {
-				case p.Kind == packet.Probe: // feedback
-					continue
-				case has != between || !between && p.Extended():
-					t.Fatalf("%s, IPv%d: header %v at %s: %s", program, ip, has, x.Port, trace.AppendText(nil, &x))
-				case has && h.Fake:
-					fakes++
-				}
-				if x.Size != int64(len(x.Frame)) {
-					t.Fatalf("%s, IPv%d: a frame of %d bytes counts %d", program, ip, len(x.Frame), x.Size)
-				}
-				if between {
-					bytes += x.Size
-					header += int64(p.ExtensionBytes())
-					if p.Proto == packet.ProtoTCP {
-						checksums(t, x.Frame)
+				fakes, bytes, header := 0, int64(0), int64(0)
+				for _, x := range got {
+					if x.Kind != trace.Transmit {
+						continue
+					}
+					x.Frame = append(x.Frame, make([]byte, int(x.FrameBytes)-len(x.Frame))...) // payload, of zeros
+					var p packet.Packet
+					if err := p.Parse(n.Hosts, x.Frame); err != nil {
+						t.Fatal(err)
+					}
+					ends := strings.Split(x.Port, "->")
+					between := ends[0][0] != 'h' && ends[1][0] != 'h'
+					var h Header
+					switch has := h.Get(&p); {
+					case p.Kind == packet.Probe: // feedback
+						continue
+					case has != between || !between && p.Extended():
+						t.Fatalf("%s, IPv%d: header %v at %s: %s", program, ip, has, x.Port, trace.AppendText(nil, &x))
+					case has && h.Fake:
+						fakes++
+					}
+					if x.Size != int64(len(x.Frame)) {
+						t.Fatalf("%s, IPv%d: a frame of %d bytes counts %d", program, ip, len(x.Frame), x.Size)
+					}
+					if between {
+						bytes += x.Size
+						header += int64(p.ExtensionBytes())
+						if p.Proto == packet.ProtoTCP {
+							checksums(t, x.Frame)
+						}
 					}
 				}
+				if share := float64(header) / float64(bytes); fakes == 0 || share < 0.02 || share > 0.05 {
+					t.Errorf("%s, IPv%d: %d fake ACKs on links, headers are %.1f %% of bytes between switches", program, ip,
+						fakes, 100*share)
+				}
 			}
-			if share := float64(header) / float64(bytes); fakes == 0 || share < 0.02 || share > 0.05 {
-				t.Errorf("%s, IPv%d: %d fake ACKs on links, headers are %.1f %% of bytes between switches", program, ip,
-					fakes, 100*share)
-			}
-		}
+		})
 	}
 }
 

@@ -274,21 +274,23 @@ func TestUsersBehind(t *testing.T) {
 		file string
 		want string // most active
 	}{{wire2, "10.0.0.9"}, {wire2 + "users: {behind: users}\n", "10.0.0.1"}} {
-		b := newBench(t, decode(t, c.file))
-		for i := range 100 {
-			at := unit.Time(i) * unit.Millisecond
-			b.send(1, at, datagram(t, 9, 1, 0, 1000)) // a download
-			b.send(0, at, datagram(t, 1, 9, 0, 100))
-		}
-		b.run(t, 200*unit.Millisecond)
-		var top [3]p4abc.User
-		n := abcOf(b).MostActive(b.time, top[:])
-		if n == 0 || b.users.slots[top[0].Source-1].address.String() != c.want {
-			t.Errorf("%s: %d users, the most active is %v", c.want, n, b.users.slots[top[0].Source-1].address)
-		}
-		if want := map[string]int{"10.0.0.9": 2, "10.0.0.1": 1}[c.want]; n != want {
-			t.Errorf("%d users, want %d", n, want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			b := newBench(t, decode(t, c.file))
+			for i := range 100 {
+				at := unit.Time(i) * unit.Millisecond
+				b.send(1, at, datagram(t, 9, 1, 0, 1000)) // a download
+				b.send(0, at, datagram(t, 1, 9, 0, 100))
+			}
+			b.run(t, 200*unit.Millisecond)
+			var top [3]p4abc.User
+			n := abcOf(b).MostActive(b.time, top[:])
+			if n == 0 || b.users.slots[top[0].Source-1].address.String() != c.want {
+				t.Errorf("%s: %d users, the most active is %v", c.want, n, b.users.slots[top[0].Source-1].address)
+			}
+			if want := map[string]int{"10.0.0.9": 2, "10.0.0.1": 1}[c.want]; n != want {
+				t.Errorf("%d users, want %d", n, want)
+			}
+		})
 	}
 }
 
@@ -437,28 +439,30 @@ func TestCut(t *testing.T) {
 	under := func(head ...byte) []byte { return append(append(bytes.Clone(full[:12]), head...), full[14:]...) }
 	session := under(0x88, 0x64, 0x11, 0, 0, 1, 0, 188, 0, 0x21)
 	for name, f := range map[string][]byte{"plain": full, "tagged": under(0x81, 0, 0, 5, 8, 0), "PPPoE": session} {
-		c := &codec{newUsers(1, 0), packet.NoPort}
-		p := &packet.Packet{Data: bytes.Clone(f)}
-		if err := c.Parse(0, 0, p); err != nil || p.Payload != 158 || p.Version != 4 || p.Proto != packet.ProtoUDP ||
-			p.DstPort != 7 {
-			t.Fatalf("%s: %v, %+v", name, err, p)
-		}
-		p.Payload = 40
-		if err := c.Deparse(p); err != nil {
-			t.Fatal(err)
-		}
-		d, ok := dissect(p.Data)
-		if !ok || d.end-d.payload != 40 || len(p.Data) != len(f)-118 || !packet.IPv4(p.Data[d.ip:]).ChecksumOK() {
-			t.Errorf("%s: %x", name, p.Data)
-		}
-		u, err := packet.ParseUDP(p.Data[d.transport:d.end])
-		if err != nil || len(u) != 48 || !u.ChecksumOK(netip.AddrFrom4([4]byte{10, 0, 0, 1}),
-			netip.AddrFrom4([4]byte{10, 0, 0, 2})) {
-			t.Errorf("%s: %v, %x", name, err, u)
-		}
-		if d.session > 0 && be.Uint16(p.Data[d.session+4:]) != 188-118 {
-			t.Errorf("the session's length is %d", be.Uint16(p.Data[d.session+4:]))
-		}
+		t.Run(name, func(t *testing.T) {
+			c := &codec{newUsers(1, 0), packet.NoPort}
+			p := &packet.Packet{Data: bytes.Clone(f)}
+			if err := c.Parse(0, 0, p); err != nil || p.Payload != 158 || p.Version != 4 || p.Proto != packet.ProtoUDP ||
+				p.DstPort != 7 {
+				t.Fatalf("%s: %v, %+v", name, err, p)
+			}
+			p.Payload = 40
+			if err := c.Deparse(p); err != nil {
+				t.Fatal(err)
+			}
+			d, ok := dissect(p.Data)
+			if !ok || d.end-d.payload != 40 || len(p.Data) != len(f)-118 || !packet.IPv4(p.Data[d.ip:]).ChecksumOK() {
+				t.Errorf("%s: %x", name, p.Data)
+			}
+			u, err := packet.ParseUDP(p.Data[d.transport:d.end])
+			if err != nil || len(u) != 48 || !u.ChecksumOK(netip.AddrFrom4([4]byte{10, 0, 0, 1}),
+				netip.AddrFrom4([4]byte{10, 0, 0, 2})) {
+				t.Errorf("%s: %v, %x", name, err, u)
+			}
+			if d.session > 0 && be.Uint16(p.Data[d.session+4:]) != 188-118 {
+				t.Errorf("the session's length is %d", be.Uint16(p.Data[d.session+4:]))
+			}
+		})
 	}
 }
 

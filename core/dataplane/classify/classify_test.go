@@ -55,9 +55,11 @@ func TestSelector(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Queues: 4}}}
 	for _, bad := range []string{"64: 0", "-1: 0", "EF: 0", "26: 4", "26: -1"} {
-		if _, err := dataplanetest.Make(classify.Scheme(), s.Site(), "dscp", bad); err == nil {
-			t.Errorf("%s is taken", bad)
-		}
+		t.Run(bad, func(t *testing.T) {
+			if _, err := dataplanetest.Make(classify.Scheme(), s.Site(), "dscp", bad); err == nil {
+				t.Errorf("%s is taken", bad)
+			}
+		})
 	}
 }
 

@@ -37,21 +37,25 @@ func TestHeadroom(t *testing.T) {
 	}
 	// the site's, or the given frame
 	for given, want := range map[string]unit.Bytes{"0 B": 3*9100 + 512, "1423 B": 3*1423 + 512} {
-		site := &dataplane.Site{Ports: 1, MaxFrame: 9100}
-		_, err1 := dataplanetest.Make(sharedbuffer.Scheme(), site, "size", "100 kB", "reserved", "0 B")
-		_, err2 := dataplanetest.Make(pfc.Scheme(), site, "frame", given)
-		if b := sharedbuffer.Of(site); err1 != nil || err2 != nil || b.Size()-b.Shared() != want {
-			t.Errorf("frame %s: %v %v %v, want %v", given, err1, err2, b.Size()-b.Shared(), want)
-		}
+		t.Run(given, func(t *testing.T) {
+			site := &dataplane.Site{Ports: 1, MaxFrame: 9100}
+			_, err1 := dataplanetest.Make(sharedbuffer.Scheme(), site, "size", "100 kB", "reserved", "0 B")
+			_, err2 := dataplanetest.Make(pfc.Scheme(), site, "frame", given)
+			if b := sharedbuffer.Of(site); err1 != nil || err2 != nil || b.Size()-b.Shared() != want {
+				t.Errorf("frame %s: %v %v %v, want %v", given, err1, err2, b.Size()-b.Shared(), want)
+			}
+		})
 	}
 	for mode, want := range map[string]string{"round_trip": "29.781kB", "simulator": "37.5kB", "size": "1kB"} {
-		s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: gbps(100), Delay: us}}}
-		site := s.Site()
-		_, err1 := dataplanetest.Make(sharedbuffer.Scheme(), site, "size", "100 kB", "reserved", "0 B")
-		_, err2 := dataplanetest.Make(pfc.Scheme(), site, "headroom", mode, "headroom_size", "1 kB", "frame", "1423 B")
-		if b := sharedbuffer.Of(site); err1 != nil || err2 != nil || (b.Size()-b.Shared()).String() != want {
-			t.Errorf("%s: %v %v %v, want %s", mode, err1, err2, b.Size()-b.Shared(), want)
-		}
+		t.Run(mode, func(t *testing.T) {
+			s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: gbps(100), Delay: us}}}
+			site := s.Site()
+			_, err1 := dataplanetest.Make(sharedbuffer.Scheme(), site, "size", "100 kB", "reserved", "0 B")
+			_, err2 := dataplanetest.Make(pfc.Scheme(), site, "headroom", mode, "headroom_size", "1 kB", "frame", "1423 B")
+			if b := sharedbuffer.Of(site); err1 != nil || err2 != nil || (b.Size()-b.Shared()).String() != want {
+				t.Errorf("%s: %v %v %v, want %s", mode, err1, err2, b.Size()-b.Shared(), want)
+			}
+		})
 	}
 }
 
@@ -170,11 +174,13 @@ dropped 12: headroom full
 // A class that is exempt is not paused; it is dropped as without PFC.
 func TestExempt(t *testing.T) {
 	for _, classes := range []string{"0: false", "1: true"} {
-		got := play(t, 20, 2, []string{"size", "5 kB", "reserved", "0 B", "alpha", "0"}, "classes", classes, "headroom",
-			"size", "headroom_size", "100 B")
-		if strings.Contains(got, "pause") || !strings.Contains(got, "buffer full") {
-			t.Errorf("classes %s:\n%s", classes, got)
-		}
+		t.Run(classes, func(t *testing.T) {
+			got := play(t, 20, 2, []string{"size", "5 kB", "reserved", "0 B", "alpha", "0"}, "classes", classes, "headroom",
+				"size", "headroom_size", "100 B")
+			if strings.Contains(got, "pause") || !strings.Contains(got, "buffer full") {
+				t.Errorf("classes %s:\n%s", classes, got)
+			}
+		})
 	}
 }
 
@@ -189,16 +195,18 @@ func TestRefusals(t *testing.T) {
 		"a port has queues for 0 … 0":     {{}, {"classes", "3: false"}},
 		"pfc: its threshold is a part of": {nil, {"trigger", "shift"}},
 	} {
-		s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: gbps(10)}, {Rate: gbps(10)}}}
-		site := s.Site()
-		if c[0] != nil {
-			if _, err := dataplanetest.Make(sharedbuffer.Scheme(), site, c[0]...); err != nil {
-				t.Fatal(err)
+		t.Run(want, func(t *testing.T) {
+			s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: gbps(10)}, {Rate: gbps(10)}}}
+			site := s.Site()
+			if c[0] != nil {
+				if _, err := dataplanetest.Make(sharedbuffer.Scheme(), site, c[0]...); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		if _, err := dataplanetest.Make(pfc.Scheme(), site, c[1]...); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v, want %q", c, err, want)
-		}
+			if _, err := dataplanetest.Make(pfc.Scheme(), site, c[1]...); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v: %v, want %q", c, err, want)
+			}
+		})
 	}
 }
 
