@@ -16,6 +16,7 @@ func TestStartup(t *testing.T) {
 	}{
 		{"doubling", []float64{10, 20, 40, 80, 160}, false},
 		{"a quarter a round is growth", []float64{16, 20, 25, 31.25}, false},
+		{"exactly a quarter begins the count anew", []float64{16, 20, 20, 20}, false},
 		{"two rounds without", []float64{10, 20, 24, 24}, false},
 		{"three rounds without", []float64{10, 20, 24, 24, 24}, true},
 		{"growth begins the count anew", []float64{20, 24, 24, 26, 26, 26}, false},

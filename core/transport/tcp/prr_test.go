@@ -64,6 +64,7 @@ func TestPRRText(t *testing.T) {
 		// "Force a fast retransmit upon entering recovery": SndCnt is one at least.
 		{"entering", prr{prior: 20}, 1, 17, false, 18, 1, 0},
 		{"entering, with more in flight than the proportion allows", prr{prior: 20}, 1, 30, false, 31, 1, 0},
+		{"entering at the target", prr{prior: 20}, 1, 10, false, 11, 1, 0},
 		// inflight > ssthresh: SndCnt = CEIL(prr_delivered * ssthresh / RecoverFS) − prr_out
 		{"proportional, on the odd ACK", prr{prior: 20, delivered: 2, out: 1}, 1, 16, true, 17, 3, 1},
 		{"proportional, on the even ACK", prr{prior: 20, delivered: 3, out: 2}, 1, 16, true, 16, 4, 2},
@@ -72,6 +73,7 @@ func TestPRRText(t *testing.T) {
 		// else, PRR-CRB: limit = MAX(prr_delivered − prr_out, DeliveredData)
 		{"below, conserving packets", prr{prior: 20, delivered: 8, out: 8}, 1, 4, false, 5, 9, 8},
 		{"below, with what was not sent before", prr{prior: 20, delivered: 8, out: 4}, 1, 2, false, 7, 9, 4},
+		{"below, more was sent than delivered", prr{prior: 20, delivered: 8, out: 12}, 2, 4, false, 6, 10, 12},
 		// PRR-SSRB: "if (SafeACK) limit += MSS"
 		{"below, after a good ACK", prr{prior: 20, delivered: 8, out: 8}, 1, 4, true, 6, 9, 8},
 		// SndCnt = MIN(ssthresh − inflight, limit)
