@@ -128,7 +128,7 @@ func (c *Config) build(gates []Gate, clock func() unit.Time) (*plane, error) {
 			nodes[i], d.taps = t, append(d.taps, t)
 		}
 	}
-	if d.seen, err = newSeen(c); err != nil {
+	if d.flows, err = newFlowTable(c); err != nil {
 		return nil, err
 	}
 	return d, d.start(nodes, d.wiring.Links,

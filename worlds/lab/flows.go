@@ -9,10 +9,10 @@ import (
 	"weir/core/unit"
 )
 
-// seen is what the plane knows of the flows, and notes of their packets.
-type seen struct {
+// flowTable is what the plane knows of the flows, and notes of their packets.
+type flowTable struct {
 	table   []entry // open addressed, at most half full; its length is a power of two
-	flows   []flowSeen
+	flows   []flowRecord
 	delays  []unit.Histogram // by Flow.Group; nil: none are kept
 	orders  []observe.Order  // by flow; nil: nobody asks
 	notices observe.Notices
@@ -29,8 +29,8 @@ const (
 	over
 )
 
-// flowSeen is what was seen of one flow's data packets.
-type flowSeen struct {
+// flowRecord is what was seen of one flow's data packets.
+type flowRecord struct {
 	src, dst int32              // nodes
 	counters transport.Counters // received data packets and their delays
 	before   transport.Counters // when the measured part began
@@ -49,8 +49,8 @@ type entry struct {
 	flow int32 // 1 + number; 0: the slot is empty
 }
 
-// newSeen makes it of a configuration; nil if that has no flows.
-func newSeen(c *Config) (*seen, error) {
+// newFlowTable makes it of a configuration; nil if that has no flows.
+func newFlowTable(c *Config) (*flowTable, error) {
 	if len(c.Flows) == 0 {
 		return nil, nil
 	}
@@ -58,7 +58,7 @@ func newSeen(c *Config) (*seen, error) {
 	for size < 4*len(c.Flows) { // two directions each
 		size *= 2
 	}
-	s := &seen{table: make([]entry, size), flows: make([]flowSeen, len(c.Flows)), follow: c.Notices}
+	s := &flowTable{table: make([]entry, size), flows: make([]flowRecord, len(c.Flows)), follow: c.Notices}
 	groups := 0
 	for i := range c.Flows {
 		f := &c.Flows[i]
@@ -99,7 +99,7 @@ func newSeen(c *Config) (*seen, error) {
 }
 
 // find returns the slot of a key with that hash, or the empty one where it would be.
-func (s *seen) find(k key, hash uint32) (at int, there bool) {
+func (s *flowTable) find(k key, hash uint32) (at int, there bool) {
 	mask := len(s.table) - 1
 	for at = int(hash) & mask; ; at = (at + 1) & mask {
 		e := &s.table[at]
@@ -113,7 +113,7 @@ func (s *seen) find(k key, hash uint32) (at int, there bool) {
 }
 
 // flow is that of a packet that has been parsed; NoFlow: it belongs to none.
-func (s *seen) flow(p *packet.Packet) packet.FlowID {
+func (s *flowTable) flow(p *packet.Packet) packet.FlowID {
 	at, there := s.find(key{p.Src, p.Dst, p.SrcPort, p.DstPort, p.Version, p.Proto}, p.Hash)
 	if !there {
 		return packet.NoFlow
@@ -122,7 +122,7 @@ func (s *seen) flow(p *packet.Packet) packet.FlowID {
 }
 
 // arrived is told of a packet that has come to a host.
-func (s *seen) arrived(node int, now unit.Time, p *packet.Packet) {
+func (s *flowTable) arrived(node int, now unit.Time, p *packet.Packet) {
 	if s.part == over || int64(p.Flow) >= int64(len(s.flows)) {
 		return
 	}
@@ -146,7 +146,7 @@ func (s *seen) arrived(node int, now unit.Time, p *packet.Packet) {
 }
 
 // measure begins the measured part, or ends it.
-func (s *seen) measure(p part) {
+func (s *flowTable) measure(p part) {
 	if s.part = p; p != measuring {
 		return
 	}
@@ -161,7 +161,7 @@ func (s *seen) measure(p part) {
 }
 
 // report adds what was seen to a report.
-func (s *seen) report(r *Report) {
+func (s *flowTable) report(r *Report) {
 	r.Delays = s.delays
 	for i := range s.flows {
 		c, b := &s.flows[i].counters, &s.flows[i].before

@@ -81,8 +81,8 @@ func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 		h.port.Resume(now, class)
 		h.wake()
 	default:
-		if d.seen != nil {
-			d.seen.arrived(h.node, now, p)
+		if d.flows != nil {
+			d.flows.arrived(h.node, now, p)
 		}
 		h.leave(now, p)
 		return

@@ -47,7 +47,7 @@ type plane struct {
 	hosts    []*host // by node, nil for switches
 	switches []*dataplane.Switch
 	wiring   *wiring.Wiring
-	seen     *seen // nil: no flows are known
+	flows    *flowTable // nil: no flows are known
 	gated    []*host
 	stamps   []unit.Time // of gated, in this step
 	clock    func() unit.Time
@@ -223,8 +223,8 @@ func (d *plane) mark(now unit.Time) {
 	d.at[d.marked], d.noticesLostAt[d.marked], d.tallied, d.ended = d.wiring.Counts(now, d.fabric), d.noticesLost,
 		d.tally, now
 	d.marked++
-	if d.tally = (observe.Tally{}); d.seen != nil {
-		d.seen.measure(part(d.marked))
+	if d.tally = (observe.Tally{}); d.flows != nil {
+		d.flows.measure(part(d.marked))
 	}
 }
 
@@ -253,8 +253,8 @@ func (d *plane) parse(p *packet.Packet) {
 	case err != nil: // the first switch drops it; until then it is bytes
 		p.ClearExtensions()
 		p.Kind, p.Payload = packet.Data, 0
-	case d.seen != nil && p.Kind != packet.Pause && p.Kind != packet.Resume:
-		p.Flow = d.seen.flow(p)
+	case d.flows != nil && p.Kind != packet.Pause && p.Kind != packet.Resume:
+		p.Flow = d.flows.flow(p)
 	}
 }
 

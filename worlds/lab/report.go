@@ -188,8 +188,8 @@ func (d *plane) report(now unit.Time) *Report {
 		Lateness: lateness(&d.late, d.latest), Stall: d.stall, Wall: now, Watched: d.watched, Tally: d.tallied,
 	}
 	r.Ports, r.Drops = d.wiring.Results(first, last, c.Warmup, max(until-c.Lead, c.Warmup))
-	if d.seen != nil {
-		d.seen.report(r)
+	if d.flows != nil {
+		d.flows.report(r)
 	}
 	if c.Notices {
 		r.Notices.Made = last.Made - first.Made

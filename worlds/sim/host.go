@@ -16,25 +16,25 @@ import (
 // back-pressures); replies, which exist already, wait in the port's queues and
 // go first. Ready flows are served round robin. It implements fabric.Node.
 type host struct {
-	port *tm.Port
-	pool *packet.Pool
-	run  *Simulation
-	seen *observation // nil: nothing is noted
-	slot []slot
+	port        *tm.Port
+	pool        *packet.Pool
+	run         *Simulation
+	observation *observation // nil: nothing is noted
+	slot        []slot
 
 	ready      int32 // first slot of the ring of those that may send, −1: none
 	readyTail  int32
 	held       []int32 // slots that may send but whose class is paused
-	leads      []lead
+	dependents []dependents
 	sends      timerheap.Heap   // slots that will send later; entries whose time is not the slot's are stale
 	timers     timerheap.Heap   // likewise
 	expiry     unit.Time        // when a pause ends by itself
 	stall      unit.Time        // when a stall ends; Never: there is none
 	kept       []*packet.Packet // came in during it
 	node       int
-	told       unit.Time // when the driver will ask by itself
-	wokenSoon  bool
-	unexpected uint64 // packets of no flow of this host
+	scheduled  unit.Time // when the driver will ask by itself
+	wokenSoon  bool      // that time has come forward
+	unexpected uint64    // packets of no flow of this host
 }
 
 // slot is one endpoint of a flow at this host.
@@ -49,32 +49,32 @@ type slot struct {
 	src, dst     packet.Addr
 	srcPort      uint16
 	dstPort      uint16
-	leads        int32 // 1 + index into host.leads, of a receiver that other flows wait for; 0: none does
+	dependents   int32 // 1 + index into host.dependents, of a receiver that other flows wait for; 0: none does
 	class        uint8
 	ready        bool
 	finite       bool // a sender with an end that has not come yet
 }
 
-// lead is a flow to this host, after which others from here begin (Flow.After).
-type lead struct {
-	size  unit.Bytes
-	flows []int // those that wait for it
+// dependents are the flows from this host that begin after one to it (Flow.After).
+type dependents struct {
+	size  unit.Bytes // of the flow that they wait for
+	flows []int
 }
 
-// unbegun stands for the sender of a flow that has not begun.
-type unbegun struct {
+// pendingSender stands for the sender of a flow that has not begun.
+type pendingSender struct {
 	transport.Passive
 	counters transport.Counters
 }
 
-func (u *unbegun) Receive(unit.Time, *packet.Packet) bool { return false }
-func (u *unbegun) Counters() *transport.Counters          { return &u.counters }
+func (u *pendingSender) Receive(unit.Time, *packet.Packet) bool { return false }
+func (u *pendingSender) Counters() *transport.Counters          { return &u.counters }
 
 func newHost(r *Simulation, node int, rate unit.LinkRate) *host {
 	return &host{
 		node: node, expiry: unit.Never, stall: unit.Never,
 		port: tm.NewPort(tm.NewBuffer(classes, tm.Limit{}, tm.Limit{}), tm.NewStrict(), rate),
-		pool: &r.pool, run: r, ready: -1, readyTail: -1, told: unit.Never,
+		pool: &r.pool, run: r, ready: -1, readyTail: -1, scheduled: unit.Never,
 	}
 }
 
@@ -94,8 +94,8 @@ func (h *host) add(s slot) int32 {
 // update reads what slot i wants after a call into it.
 func (h *host) update(i int32, now unit.Time) {
 	s := &h.slot[i]
-	if h.seen != nil {
-		h.seen.called(h, i, now)
+	if h.observation != nil {
+		h.observation.called(h, i, now)
 	}
 	if t := s.endpoint.NextSend(); t <= now {
 		if !s.ready {
@@ -114,8 +114,8 @@ func (h *host) update(i int32, now unit.Time) {
 		s.finite = false
 		h.run.finished(s.counters.Finished)
 	}
-	if s.leads > 0 {
-		h.lead(i, now)
+	if s.dependents > 0 {
+		h.startDependents(i, now)
 	}
 	if s.rescheduling != nil {
 		for f, ok := s.rescheduling.Rescheduled(); ok; f, ok = s.rescheduling.Rescheduled() {
@@ -124,13 +124,14 @@ func (h *host) update(i int32, now unit.Time) {
 	}
 }
 
-// lead lets begin what waits for the flow of slot i alone, once that has arrived.
-func (h *host) lead(i int32, now unit.Time) {
-	l := &h.leads[h.slot[i].leads-1]
+// startDependents starts the flows that wait for that of slot i, once it has arrived, and for
+// no other.
+func (h *host) startDependents(i int32, now unit.Time) {
+	l := &h.dependents[h.slot[i].dependents-1]
 	if h.slot[i].counters.ReceivedBytes < l.size {
 		return
 	}
-	h.slot[i].leads = 0
+	h.slot[i].dependents = 0
 	for _, f := range l.flows {
 		if h.run.missing[f]--; h.run.missing[f] == 0 {
 			h.run.begin(f, now)
@@ -179,10 +180,10 @@ func (h *host) earliest(now unit.Time) unit.Time {
 	}
 }
 
-// tell notes whether the driver has to come earlier than it was told.
-func (h *host) tell(now unit.Time) {
-	if t := h.earliest(now); t < h.told {
-		h.told = t
+// reschedule has the driver come earlier, if a packet can be sent before it would come by itself.
+func (h *host) reschedule(now unit.Time) {
+	if t := h.earliest(now); t < h.scheduled {
+		h.scheduled = t
 		h.wokenSoon = true
 	}
 }
@@ -198,7 +199,7 @@ func (h *host) start() {
 	for i := range h.slot {
 		h.update(int32(i), 0)
 	}
-	h.tell(0)
+	h.reschedule(0)
 }
 
 // End says that packets end here (fabric.End).
@@ -206,21 +207,21 @@ func (h *host) End() {}
 
 func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 	if p.Kind == packet.Pause || p.Kind == packet.Resume {
-		h.heed(now, p)
+		h.onPFC(now, p)
 		h.pool.Put(p)
-		h.tell(now)
+		h.reschedule(now)
 		return
 	}
 	if h.stall != unit.Never {
 		h.kept = append(h.kept, p)
 		return
 	}
-	h.take(now, p)
-	h.tell(now)
+	h.deliver(now, p)
+	h.reschedule(now)
 }
 
-// take gives a packet to its endpoint.
-func (h *host) take(now unit.Time, p *packet.Packet) {
+// deliver gives a packet to its endpoint.
+func (h *host) deliver(now unit.Time, p *packet.Packet) {
 	i := h.run.endpoint(h, p)
 	if i < 0 {
 		h.unexpected++
@@ -228,8 +229,8 @@ func (h *host) take(now unit.Time, p *packet.Packet) {
 		return
 	}
 	s := &h.slot[i]
-	if h.seen != nil {
-		h.seen.arrived(h, i, now, p)
+	if h.observation != nil {
+		h.observation.arrived(h, i, now, p)
 	}
 	if s.endpoint.Receive(now, p) {
 		p.Sent, p.Enqueued = now, now
@@ -241,21 +242,21 @@ func (h *host) take(now unit.Time, p *packet.Packet) {
 	h.update(i, now)
 }
 
-// standStill begins a stall, or makes one longer.
-func (h *host) standStill(until unit.Time) { h.stall = until }
+// beginStall begins a stall, or makes one longer.
+func (h *host) beginStall(until unit.Time) { h.stall = until }
 
-// goOn ends it.
-func (h *host) goOn(now unit.Time) {
+// endStall ends it: what arrived meanwhile is delivered.
+func (h *host) endStall(now unit.Time) {
 	h.stall = unit.Never
 	for _, p := range h.kept {
-		h.take(now, p)
+		h.deliver(now, p)
 	}
 	clear(h.kept)
 	h.kept = h.kept[:0]
 }
 
-// heed is what a PFC frame does to a NIC.
-func (h *host) heed(now unit.Time, p *packet.Packet) {
+// onPFC pauses a class of the NIC, or resumes it.
+func (h *host) onPFC(now unit.Time, p *packet.Packet) {
 	class := p.Meta.Class % classes
 	if p.Kind == packet.Pause {
 		h.port.Pause(now, class, p.Seq)
@@ -294,8 +295,8 @@ func (h *host) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Tim
 	if p != nil {
 		h.port.Sent(p)
 	}
-	h.told = h.earliest(now)
-	return p, h.told
+	h.scheduled = h.earliest(now)
+	return p, h.scheduled
 }
 
 // emit takes a packet from the next flow that may send.
@@ -342,7 +343,7 @@ func (h *host) Advance(now unit.Time) {
 		h.expire(now)
 	}
 	if h.stall <= now {
-		h.goOn(now)
+		h.endStall(now)
 	}
 	for h.timers.First() <= now {
 		e := h.timers.Take()
@@ -356,5 +357,5 @@ func (h *host) Advance(now unit.Time) {
 		}
 		h.update(int32(e.Key), now)
 	}
-	h.tell(now)
+	h.reschedule(now)
 }

@@ -117,10 +117,10 @@ func (r *Simulation) observe() {
 	if c.Ordering {
 		o.order = make([]observe.Order, len(c.Flows))
 	}
-	r.seen = o
+	r.observation = o
 	for _, h := range r.hosts {
 		if h != nil {
-			h.seen = o
+			h.observation = o
 		}
 	}
 }
@@ -135,7 +135,7 @@ func (r *Simulation) gauges(node int) (out []dataplane.Program) {
 	return out
 }
 
-// called is told of every call into the endpoint of a slot, which has just returned.
+// called notes every call into the endpoint of a slot, which has just returned.
 func (o *observation) called(h *host, i int32, now unit.Time) {
 	s := &h.slot[i]
 	f := &o.run.config.Flows[s.flow]
@@ -226,7 +226,7 @@ func (o *observation) look(now unit.Time) {
 	}
 }
 
-// grown is told how long the port's queue is.
+// grown begins the onset if the port's queue is that long.
 func (n *onset) grown(now unit.Time, packets int32, bytes unit.Bytes) {
 	if a := n.config.Above; a.Packets > 0 && packets > a.Packets || a.Bytes > 0 && bytes > a.Bytes {
 		n.at = now
@@ -245,13 +245,13 @@ func (g *gauge) Name() string { return "onset" }
 
 // Book looks at the port after each packet that has entered a queue.
 func (g *gauge) Book(env *dataplane.Env, p *packet.Packet) {
-	if n := &g.run.seen.onsets[g.onset]; p.Meta.Out == g.port && n.at == unit.Never && env.Now() >= n.config.After {
+	if n := &g.run.observation.onsets[g.onset]; p.Meta.Out == g.port && n.at == unit.Never && env.Now() >= n.config.After {
 		p := env.Port(g.port)
 		n.grown(env.Now(), p.Packets(), p.Bytes())
 	}
 }
 
-// arrived is told of a packet that has come to the endpoint of a slot, before that sees it.
+// arrived notes a packet that has come to the endpoint of a slot, before that sees it.
 func (o *observation) arrived(h *host, i int32, now unit.Time, p *packet.Packet) {
 	f := h.slot[i].flow
 	sender := o.run.config.Flows[f].Src == h.node

@@ -36,12 +36,12 @@ type Simulation struct {
 	paused           bool        // there was a PFC frame
 	lastFinish       unit.Time
 
-	atWarmup snapshot
-	watched  [][]int64 // by Config.Watches
-	watches  observe.Schedule
-	delays   []unit.Histogram // by Flow.Group
-	tally    Tally
-	seen     *observation // nil: nothing is noted
+	atWarmup    snapshot
+	watched     [][]int64 // by Config.Watches
+	watches     observe.Schedule
+	delays      []unit.Histogram // by Flow.Group
+	tally       Tally
+	observation *observation // nil: nothing is noted
 }
 
 // direction is one direction of a topology link.
@@ -151,7 +151,7 @@ func (r *Simulation) addFlows() error {
 		id := packet.FlowID(i)
 		r.senders[i], r.starts[i] = f.Sender, f.Start
 		if len(f.After) > 0 {
-			u := &unbegun{}
+			u := &pendingSender{}
 			u.counters.Finished, u.counters.DelayMin = unit.Never, unit.Never
 			r.senders[i], r.starts[i] = u, unit.Never
 		}
@@ -163,7 +163,7 @@ func (r *Simulation) addFlows() error {
 			r.unfinished++
 		}
 	}
-	if err := r.addLeads(); err != nil {
+	if err := r.addDependents(); err != nil {
 		return err
 	}
 	for _, h := range r.hosts {
@@ -174,9 +174,9 @@ func (r *Simulation) addFlows() error {
 	return nil
 }
 
-// addLeads tells the receivers of flows that others wait for. The error is about a flow
+// addDependents notes at receivers which flows wait for theirs. The error is about a flow
 // that could never begin.
-func (r *Simulation) addLeads() error {
+func (r *Simulation) addDependents() error {
 	flows := r.config.Flows
 	for i := range flows {
 		f := &flows[i]
@@ -201,11 +201,11 @@ func (r *Simulation) addLeads() error {
 			}
 			h := r.hosts[f.Src]
 			s := &h.slot[r.receiver[j]]
-			if s.leads == 0 {
-				h.leads = append(h.leads, lead{size: flows[j].Size})
-				s.leads = int32(len(h.leads))
+			if s.dependents == 0 {
+				h.dependents = append(h.dependents, dependents{size: flows[j].Size})
+				s.dependents = int32(len(h.dependents))
 			}
-			l := &h.leads[s.leads-1]
+			l := &h.dependents[s.dependents-1]
 			l.flows = append(l.flows, i)
 		}
 	}
@@ -222,8 +222,8 @@ func (r *Simulation) addLeads() error {
 	for k := 0; k < len(begun); k++ {
 		j := begun[k]
 		h := r.hosts[flows[j].Dst]
-		if at := h.slot[r.receiver[j]].leads; at > 0 {
-			for _, i := range h.leads[at-1].flows {
+		if at := h.slot[r.receiver[j]].dependents; at > 0 {
+			for _, i := range h.dependents[at-1].flows {
 				if held[i]--; held[i] == 0 {
 					begun = append(begun, i)
 				}
@@ -348,9 +348,9 @@ func (r *Simulation) finished(at unit.Time) {
 	r.lastFinish = max(r.lastFinish, at)
 }
 
-// received counts the packets that endpoints have taken so far: what Patience
+// countReceived counts the packets that endpoints have taken so far: what Patience
 // watches.
-func (r *Simulation) received() int64 {
+func (r *Simulation) countReceived() int64 {
 	var n int64
 	for _, h := range r.hosts {
 		if h != nil {
@@ -360,133 +360,6 @@ func (r *Simulation) received() int64 {
 		}
 	}
 	return n
-}
-
-// Run carries the run out, to its end, once. It stops the fabric at the warm-up's end and at every
-// sample, so that measures are those of a time, not of a moment of the loop.
-func (r *Simulation) Run() *Result {
-	c := r.config
-	end := c.Duration
-	reason := TimeUp
-	stopping := unit.Never // time at which the run will be cut, once that is known
-	watched, watchedAt, lastStart := int64(0), unit.Time(0), unit.Time(0)
-	for i := range c.Flows {
-		if c.Flows[i].Size > 0 {
-			lastStart = max(lastStart, c.Flows[i].Start)
-		}
-	}
-	stop := func(done unit.Time) bool {
-		if c.Progress != nil {
-			c.Progress(done)
-		}
-		if c.Trace != nil {
-			r.flush(done)
-		}
-		if r.seen != nil {
-			r.seen.settle(done)
-		}
-		switch {
-		case c.Stopped != nil && c.Stopped():
-			reason = Interrupted
-			return true
-		case c.UntilDone && r.unfinished == 0 && stopping == unit.Never:
-			return true
-		case r.unfinished > 0 && done-max(watchedAt, lastStart) >= Patience:
-			n := r.received()
-			if n == watched {
-				reason = NoProgress
-				return true
-			}
-			watched, watchedAt = n, done
-		}
-		return false
-	}
-	now, nextSample, nextOnset := unit.Time(0), r.watches.Next(), r.seen.nextOnset(-1)
-	warm := c.Warmup == 0
-	events := c.Events
-	stalls := newStalling(c)
-	every := max(unit.Millisecond, end/10_000) // between looks for a deadlock
-	nextLook := every
-	var stuck []Stuck
-	for now < end {
-		for len(events) > 0 && events[0].At <= now {
-			r.wiring.Happen(r.fabric, &events[0])
-			events = events[1:]
-		}
-		for stalls.at <= now {
-			r.standStill(now, stalls.at+c.Stalls.Length)
-			stalls.next()
-		}
-		if c.UntilDone && r.unfinished == 0 && stopping == unit.Never {
-			// Cut one window after the last flow ended: no group has run further.
-			stopping = min(end, r.lastFinish+r.fabric.Window())
-			end, reason = max(stopping, now), AllDone
-			if now >= end {
-				break
-			}
-		}
-		until := end
-		if !warm {
-			until = min(until, c.Warmup)
-		}
-		if nextOnset <= now {
-			r.seen.look(now)
-			nextOnset = r.seen.nextOnset(now)
-		}
-		until = min(until, nextSample, nextLook, nextOnset, stalls.at)
-		if len(events) > 0 {
-			until = min(until, events[0].At)
-		}
-		if now < until {
-			r.fabric.Run(until, stop)
-		}
-		if reason == Interrupted || reason == NoProgress {
-			now = min(until, max(now, r.fabric.Next()))
-			break
-		}
-		if c.UntilDone && r.unfinished == 0 && stopping == unit.Never {
-			continue // decide where to cut, also if nothing more would happen before until
-		}
-		now = until
-		if !warm && now == c.Warmup {
-			r.atWarmup = r.snapshot(now)
-			r.restart(now)
-			warm = true
-		}
-		if now == nextSample {
-			r.sample(now, now == end && now != c.Warmup)
-			nextSample = r.watches.Next()
-		}
-		if now == nextLook {
-			if nextLook += every; r.paused {
-				if stuck = r.deadlock(); stuck != nil {
-					reason = Deadlock
-					break
-				}
-			}
-		}
-		if r.fabric.Next() == unit.Never && r.unfinished > 0 && len(events) == 0 {
-			reason = NoProgress
-			break
-		}
-	}
-	if r.unfinished > 0 && (reason == TimeUp || reason == NoProgress) {
-		if stuck = r.deadlock(); stuck != nil {
-			reason = Deadlock
-		} else if stuck = r.starved(now); stuck != nil {
-			reason = Starved
-		}
-	}
-	if !warm {
-		r.atWarmup = r.snapshot(now) // it ended before anything was measured
-		r.restart(now)
-	}
-	if c.Trace != nil {
-		r.flush(unit.Never)
-	}
-	out := r.result(reason, now)
-	out.Stuck = stuck
-	return out
 }
 
 // restart makes what is not a difference of two counters that of the measured part:
@@ -505,8 +378,8 @@ func (r *Simulation) restart(now unit.Time) {
 		r.delays[i].Reset()
 	}
 	r.tally = Tally{}
-	if r.seen != nil {
-		r.seen.restart(now)
+	if r.observation != nil {
+		r.observation.restart(now)
 	}
 }
 
@@ -566,8 +439,8 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 		}
 		out.Flows = append(out.Flows, f)
 	}
-	if r.seen != nil {
-		r.seen.result(out, &last, &first)
+	if r.observation != nil {
+		r.observation.result(out, &last, &first)
 	}
 	return out
 }

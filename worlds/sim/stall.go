@@ -25,7 +25,7 @@ func (s *stalling) next() { s.at += 1 + unit.Time(s.random.ExpFloat64()*s.every)
 func (r *Simulation) standStill(now, until unit.Time) {
 	for i, h := range r.hosts {
 		if h != nil {
-			h.standStill(until)
+			h.beginStall(until)
 			r.fabric.Wake(i, now)
 		}
 	}

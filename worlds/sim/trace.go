@@ -21,8 +21,8 @@ func TracePorts(n *topology.Network) []trace.Port {
 // linkObserver is the fabric's; its link i is the port 2·link + end.
 func (r *Simulation) linkObserver() trace.Observer {
 	var lost *uint64
-	if r.seen != nil {
-		lost = &r.seen.notices.Dropped
+	if r.observation != nil {
+		lost = &r.observation.notices.Dropped
 	}
 	return r.config.Selection.Links(r.config.Telemetry, r.traceObserver(), &r.tally, lost, r.wiring.Port)
 }

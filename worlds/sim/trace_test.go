@@ -162,84 +162,88 @@ func difference(got, want string) string {
 // that the events name; times ascend.
 func TestTraceCounts(t *testing.T) {
 	for seed := range uint64(3) {
-		c := config(t, seed, nil)
-		mixed(t, c)
-		c.Events = []Event{{At: 100 * unit.Microsecond, Link: 9, Down: true}, {At: 300 * unit.Microsecond, Link: 9}}
-		for i := range c.Switches {
-			c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
-				loss, err := inputloss.Scheme().Build(site, scheme.NewValues("input_loss", map[string]any{"probability": 0.02}))
-				if err != nil {
-					return nil, err
-				}
-				return []dataplane.Program{loss, ecmp.New(site, 7)}, nil
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { traceCounts(t, seed) })
+	}
+}
+
+func traceCounts(t *testing.T, seed uint64) {
+	c := config(t, seed, nil)
+	mixed(t, c)
+	c.Events = []Event{{At: 100 * unit.Microsecond, Link: 9, Down: true}, {At: 300 * unit.Microsecond, Link: 9}}
+	for i := range c.Switches {
+		c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+			loss, err := inputloss.Scheme().Build(site, scheme.NewValues("input_loss", map[string]any{"probability": 0.02}))
+			if err != nil {
+				return nil, err
+			}
+			return []dataplane.Program{loss, ecmp.New(site, 7)}, nil
+		}
+	}
+	r, _, list := traced(t, c, "*")
+	names := map[string]int{}
+	for i := range r.Ports {
+		names[c.Network.PortName(i/2, i%2)] = i
+	}
+	var kinds [trace.Kinds]uint64
+	drops := map[string]uint64{}
+	transmitted, lost := make([]uint64, len(r.Ports)), make([]uint64, len(r.Ports))
+	packets, bytes := make([]int64, len(r.Ports)), make([]int64, len(r.Ports))
+	last := unit.Time(0)
+	for _, e := range list {
+		kinds[e.Kind]++
+		i := names[e.Port]
+		end := c.Network.Nodes[r.Ports[i].Node]
+		if e.At < last {
+			t.Fatalf("times descend: %v after %v", e.At, last)
+		}
+		last = e.At
+		switch e.Kind {
+		case trace.Enqueue:
+			packets[i]++
+			bytes[i] += e.Size
+		case trace.Transmit:
+			transmitted[i]++
+			if end.Switch {
+				packets[i]--
+				bytes[i] -= e.Size
+			}
+		case trace.Drop:
+			drops[e.Reason]++
+		case trace.Lost:
+			lost[i]++
+			drops[e.Reason]++
+			if want := dataplane.LinkLost.Word(); c.Network.Links[i/2].Loss > 0 && e.Reason != want {
+				t.Errorf("a loss for %s, want %s", e.Reason, want)
+			} else if want := dataplane.LinkDown.Word(); i/2 == 9 && e.Reason != want {
+				t.Errorf("a loss for %s, want %s", e.Reason, want)
 			}
 		}
-		r, _, list := traced(t, c, "*")
-		names := map[string]int{}
-		for i := range r.Ports {
-			names[c.Network.PortName(i/2, i%2)] = i
+		if end.Switch && e.QueuePackets != trace.None && (packets[i] != e.QueuePackets || bytes[i] != e.QueueBytes) {
+			t.Fatalf("%s: %d packets and %d bytes wait by the events before", trace.AppendText(nil, &e), packets[i], bytes[i])
 		}
-		var kinds [trace.Kinds]uint64
-		drops := map[string]uint64{}
-		transmitted, lost := make([]uint64, len(r.Ports)), make([]uint64, len(r.Ports))
-		packets, bytes := make([]int64, len(r.Ports)), make([]int64, len(r.Ports))
-		last := unit.Time(0)
-		for _, e := range list {
-			kinds[e.Kind]++
-			i := names[e.Port]
-			end := c.Network.Nodes[r.Ports[i].Node]
-			if e.At < last {
-				t.Fatalf("times descend: %v after %v", e.At, last)
-			}
-			last = e.At
-			switch e.Kind {
-			case trace.Enqueue:
-				packets[i]++
-				bytes[i] += e.Size
-			case trace.Transmit:
-				transmitted[i]++
-				if end.Switch {
-					packets[i]--
-					bytes[i] -= e.Size
-				}
-			case trace.Drop:
-				drops[e.Reason]++
-			case trace.Lost:
-				lost[i]++
-				drops[e.Reason]++
-				if want := dataplane.LinkLost.Word(); c.Network.Links[i/2].Loss > 0 && e.Reason != want {
-					t.Errorf("a loss for %s, want %s", e.Reason, want)
-				} else if want := dataplane.LinkDown.Word(); i/2 == 9 && e.Reason != want {
-					t.Errorf("a loss for %s, want %s", e.Reason, want)
-				}
-			}
-			if end.Switch && e.QueuePackets != trace.None && (packets[i] != e.QueuePackets || bytes[i] != e.QueueBytes) {
-				t.Fatalf("%s: %d packets and %d bytes wait by the events before", trace.AppendText(nil, &e), packets[i], bytes[i])
-			}
-			// before an egress port is chosen, a drop is of the port that the packet came in by
-			unrouted := e.Reason == "input_loss" || e.Reason == "no_route"
-			if known := e.Kind != trace.Arrive && !unrouted; known != (e.QueuePackets != trace.None) {
-				t.Errorf("%s: the queue is told where it is not known, or not told", trace.AppendText(nil, &e))
-			}
-			if here := e.Kind != trace.Arrive && !unrouted; here != (e.Node == end.Name) {
-				t.Errorf("%s: this happened at another node", trace.AppendText(nil, &e))
-			}
+		// before an egress port is chosen, a drop is of the port that the packet came in by
+		unrouted := e.Reason == "input_loss" || e.Reason == "no_route"
+		if known := e.Kind != trace.Arrive && !unrouted; known != (e.QueuePackets != trace.None) {
+			t.Errorf("%s: the queue is told where it is not known, or not told", trace.AppendText(nil, &e))
 		}
-		for i, p := range r.Ports {
-			if transmitted[i] != p.TxPackets || lost[i] != p.Lost {
-				t.Errorf("seed %d, port %d: %d transmitted, %d lost; the run counts %d, %d", seed, i, transmitted[i], lost[i],
-					p.TxPackets, p.Lost)
-			}
+		if here := e.Kind != trace.Arrive && !unrouted; here != (e.Node == end.Name) {
+			t.Errorf("%s: this happened at another node", trace.AppendText(nil, &e))
 		}
-		for why := dataplane.Reason(1); why < dataplane.Reasons; why++ {
-			if drops[why.Word()] != r.Drops[why] {
-				t.Errorf("seed %d: %d drops for %s, the run counts %d", seed, drops[why.Word()], why, r.Drops[why])
-			}
+	}
+	for i, p := range r.Ports {
+		if transmitted[i] != p.TxPackets || lost[i] != p.Lost {
+			t.Errorf("port %d: %d transmitted, %d lost; the run counts %d, %d", i, transmitted[i], lost[i],
+				p.TxPackets, p.Lost)
 		}
-		if kinds[trace.Arrive] != r.PacketHops || drops["input_loss"] == 0 || drops["port_packets"] == 0 ||
-			drops["link_loss"] == 0 {
-			t.Errorf("seed %d: %v events by kind, %v drops, %d packet-hops", seed, kinds, drops, r.PacketHops)
+	}
+	for why := dataplane.Reason(1); why < dataplane.Reasons; why++ {
+		if drops[why.Word()] != r.Drops[why] {
+			t.Errorf("%d drops for %s, the run counts %d", drops[why.Word()], why, r.Drops[why])
 		}
+	}
+	if kinds[trace.Arrive] != r.PacketHops || drops["input_loss"] == 0 || drops["port_packets"] == 0 ||
+		drops["link_loss"] == 0 {
+		t.Errorf("%v events by kind, %v drops, %d packet-hops", kinds, drops, r.PacketHops)
 	}
 }
 

@@ -7,20 +7,12 @@ import (
 	"weir/core/unit"
 )
 
-// Two watches, each with a period of its own.
-func ExampleSchedule() {
-	const ms = unit.Millisecond
-	var s observe.Schedule
-	s.Add(0, 10*ms, 0)
-	s.Add(1, 15*ms, 0)
-	for s.Next() <= 30*ms {
-		now := s.Next()
-		fmt.Println(now, s.Due(now))
+// The third packet comes after one that was sent later.
+func ExampleOrder() {
+	var o observe.Order
+	for _, sent := range []int{1, 3, 2, 4} {
+		o.Saw(unit.Time(sent)*unit.Millisecond, true)
 	}
-	// Output:
-	// 0s [0 1]
-	// 10ms [0]
-	// 15ms [1]
-	// 20ms [0]
-	// 30ms [0 1]
+	fmt.Printf("%d of %d reordered, by %d\n", o.Reordered, o.Arrived, o.Extent)
+	// Output: 1 of 4 reordered, by 1
 }

@@ -3,23 +3,35 @@ package wiring_test
 import (
 	"fmt"
 
+	"weir/core/dataplane"
+	"weir/core/dataplane/forward"
 	"weir/core/fabric/wiring"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/unit"
 )
 
-// A link of a topology is two of the fabric, one in each direction.
-func ExampleNew() {
-	n := &topology.Network{
-		Nodes: []topology.Node{{Name: "a"}, {Name: "s", Switch: true}},
-		Links: []topology.Link{{Ends: [2]int{0, 1}, Rate: unit.LinkRate{Bits: unit.Gbps}, Delay: unit.Microsecond}},
+// A network of two hosts at a switch: ports are numbered at each node in the order of its links.
+func Example() {
+	n := &topology.Network{Nodes: []topology.Node{{Name: "a"}, {Name: "s", Switch: true}, {Name: "b"}}}
+	for _, host := range []int{0, 2} {
+		n.Links = append(n.Links, topology.Link{Ends: [2]int{1, host}, Rate: unit.LinkRate{Bits: unit.Gbps}})
 	}
-	w := wiring.New(&wiring.Config{Seed: 1, Network: n}, &packet.Pool{}, nil)
-	for i, l := range w.Links {
-		fmt.Println(n.PortName(w.Directions[i].Link, w.Directions[i].End), l.Rate, l.Delay)
+	c := &wiring.Config{Seed: 1, Network: n, Hosts: n.Addresses(), Switches: make([]wiring.SwitchConfig, 3)}
+	c.Switches[1] = wiring.SwitchConfig{
+		Routes: dataplane.HostRoutes(c.Hosts, n.Routes().Paths(1)),
+		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
+			return []dataplane.Program{forward.New(site)}, nil
+		},
+	}
+	w := wiring.New(c, &packet.Pool{}, nil)
+	sw, err := w.NewSwitch(1, nil, nil)
+	fmt.Println(sw.Name(), err)
+	for _, i := range w.Leaving(1) {
+		fmt.Println("port", w.Links[i].FromPort, "to", n.Nodes[w.Links[i].To].Name)
 	}
 	// Output:
-	// a->s 1Gbps 1us
-	// s->a 1Gbps 1us
+	// s <nil>
+	// port 0 to a
+	// port 1 to b
 }

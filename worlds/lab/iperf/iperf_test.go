@@ -17,7 +17,8 @@ import (
 const ofServer = `{
 	"start":	{"connected":	[{"socket":	5, "local_port":	5001}], "version":	"iperf 3.12", "cookie":	"x"},
 	"intervals":	[{
-			"streams":	[{"socket":	5, "start":	0, "end":	0.1, "seconds":	0.1, "bytes":	1000, "jitter_ms":	0.01, "lost_packets":	1, "packets":	11, "omitted":	false, "sender":	false}],
+			"streams":	[{"socket":	5, "start":	0, "end":	0.1, "seconds":	0.1,
+				"bytes":	1000, "jitter_ms":	0.01, "lost_packets":	1, "packets":	11, "omitted":	false, "sender":	false}],
 			"sum":	{"bytes":	1000}
 		}, {
 			"streams":	[{"socket":	5, "start":	0.1, "end":	0.2, "bytes":	2e+03, "lost_packets":	0, "packets":	20}]

@@ -62,107 +62,140 @@ func run(ctx context.Context, c *traffic.Config) (*Result, error) {
 	for i := range r.begun {
 		r.begun[i] = unit.Never
 	}
-	all := make([]test, len(flows))
-	failed := make(chan error, 2*len(flows)+1)
-	var wait sync.WaitGroup
+	x := &session{runner: r, flows: flows, tests: make([]test, len(flows)), failed: make(chan error, 2*len(flows)+1)}
 	// Whatever happens, all processes end before this does.
 	defer r.close()
-	defer wait.Wait()
+	defer x.wait.Wait()
 	defer cancel()
 
-	var servers, clients sync.WaitGroup
-	for i := range flows {
-		p, t := &flows[i], &all[i]
-		servers.Add(1)
-		wait.Go(func() {
-			if err := r.process(ctx, p.Dst, p.server, &t.server, &servers); err != nil {
-				failed <- fmt.Errorf("flow %d: server: %w", i, err)
-			}
-		})
-	}
-	servers.Wait()
+	x.serve(ctx)
 	if err := r.open(flows); err != nil {
 		return nil, err
 	}
-	if err := r.listening(ctx, flows, failed); err != nil {
+	if err := r.listening(ctx, flows, x.failed); err != nil {
 		return nil, err
 	}
-	launched := make([]bool, len(flows))
+	if err := x.until(ctx, x.launch(ctx)); err != nil {
+		return nil, err
+	}
+	if err := x.end(ctx); err != nil {
+		return nil, err
+	}
+	return r.result(flows, x.tests)
+}
+
+// session is a run's processes.
+type session struct {
+	*runner
+	flows  []plan
+	tests  []test
+	failed chan error // room for what all of them can say
+	wait   sync.WaitGroup
+}
+
+// serve starts all servers, and returns when they run.
+func (x *session) serve(ctx context.Context) {
+	var started sync.WaitGroup
+	for i := range x.flows {
+		p, t := &x.flows[i], &x.tests[i]
+		started.Add(1)
+		x.wait.Go(func() {
+			if err := x.process(ctx, p.Dst, p.server, &t.server, &started); err != nil {
+				x.failed <- fmt.Errorf("flow %d: server: %w", i, err)
+			}
+		})
+	}
+	started.Wait()
+}
+
+// launch starts each client at its flow's start, and notes when tests begin. The channel is closed
+// when all clients have ended.
+func (x *session) launch(ctx context.Context) (finished chan struct{}) {
+	launched := make([]bool, len(x.flows))
 	var launching sync.Mutex
-	finished := make(chan struct{})
-	for i := range flows {
-		p, t := &flows[i], &all[i]
+	var clients sync.WaitGroup
+	for i := range x.flows {
+		p, t := &x.flows[i], &x.tests[i]
 		clients.Add(1)
-		wait.Go(func() {
+		x.wait.Go(func() {
 			defer clients.Done()
-			if !sleep(ctx, c.Epoch+int64(p.Start/unit.Nanosecond)) {
+			if !sleep(ctx, x.c.Epoch+int64(p.Start/unit.Nanosecond)) {
 				return
 			}
 			launching.Lock()
 			launched[i] = true
 			launching.Unlock()
-			if err := r.process(ctx, p.Src, p.client, &t.client, nil); err != nil {
-				failed <- fmt.Errorf("flow %d: client: %w", i, err)
+			if err := x.process(ctx, p.Src, p.client, &t.client, nil); err != nil {
+				x.failed <- fmt.Errorf("flow %d: client: %w", i, err)
 			}
 		})
 	}
-	wait.Go(func() {
-		wanted := make([]bool, len(flows))
+	x.wait.Go(func() {
+		wanted := make([]bool, len(x.flows))
 		for done := false; !done && ctx.Err() == nil; time.Sleep(look) {
 			launching.Lock()
 			copy(wanted, launched)
 			launching.Unlock()
 			var err error
-			if done, err = r.watch(flows, wanted); err != nil {
-				failed <- err
+			if done, err = x.watch(x.flows, wanted); err != nil {
+				x.failed <- err
 				return
 			}
 		}
 	})
-	wait.Go(func() { clients.Wait(); close(finished) })
+	finished = make(chan struct{})
+	x.wait.Go(func() { clients.Wait(); close(finished) })
+	return finished
+}
 
+// until waits for the clients.
+func (x *session) until(ctx context.Context, finished chan struct{}) error {
 	progress := time.NewTicker(time.Second)
 	defer progress.Stop()
-	last := time.NewTimer(time.Duration(c.Epoch-now()) + time.Duration(c.Duration/unit.Nanosecond) +
+	last := time.NewTimer(time.Duration(x.c.Epoch-now()) + time.Duration(x.c.Duration/unit.Nanosecond) +
 		3*time.Second + patience)
 	defer last.Stop()
 	for running := true; running; {
 		select {
-		case err := <-failed:
-			return nil, first(err, failed)
+		case err := <-x.failed:
+			return first(err, x.failed)
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return ctx.Err()
 		case <-last.C:
-			return nil, fmt.Errorf("clients do not end %v after the run", patience)
+			return fmt.Errorf("clients do not end %v after the run", patience)
 		case <-finished:
 			running = false
 		case <-progress.C:
-			if c.Progress != nil {
-				c.Progress(max(0, unit.Time(now()-c.Epoch)*unit.Nanosecond))
+			if x.c.Progress != nil {
+				x.c.Progress(max(0, unit.Time(now()-x.c.Epoch)*unit.Nanosecond))
 			}
 		}
 	}
 	select {
-	case err := <-failed:
-		return nil, first(err, failed)
+	case err := <-x.failed:
+		return first(err, x.failed)
 	default:
+		return nil
 	}
-	// Servers end with their tests.
+}
+
+// end waits for the servers, which end with their tests.
+func (x *session) end(ctx context.Context) error {
 	ended := make(chan struct{})
-	go func() { wait.Wait(); close(ended) }()
+	go func() { x.wait.Wait(); close(ended) }()
 	select {
 	case <-ended:
 	case <-time.After(patience):
-		return nil, fmt.Errorf("servers do not end %v after their tests", patience)
+		return fmt.Errorf("servers do not end %v after their tests", patience)
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
 	select {
-	case err := <-failed:
-		return nil, err
+	case err := <-x.failed:
+		return err
 	default:
+		return nil
 	}
-	return r.result(flows, all)
 }
 
 // test is what the two processes of a flow have written.

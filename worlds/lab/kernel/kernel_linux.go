@@ -114,7 +114,8 @@ func (k *Kernel) ask(own bool) error {
 	k.feature("stamps of acknowledgements by offset (SOF_TIMESTAMPING_OPT_ID_TCP)", try(unix.AF_INET, unix.SOCK_DGRAM, 0,
 		func(fd int) error {
 			return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING,
-				unix.SOF_TIMESTAMPING_TX_ACK|unix.SOF_TIMESTAMPING_SOFTWARE|unix.SOF_TIMESTAMPING_OPT_TSONLY|unix.SOF_TIMESTAMPING_OPT_ID|unix.SOF_TIMESTAMPING_OPT_ID_TCP)
+				unix.SOF_TIMESTAMPING_TX_ACK|unix.SOF_TIMESTAMPING_SOFTWARE|unix.SOF_TIMESTAMPING_OPT_TSONLY|
+					unix.SOF_TIMESTAMPING_OPT_ID|unix.SOF_TIMESTAMPING_OPT_ID_TCP)
 		}), "Linux 6.2")
 	k.feature("sockets' own pacing (SO_MAX_PACING_RATE)", try(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error {
 		return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, mostPacing)

@@ -243,6 +243,11 @@ func TestApply(t *testing.T) {
 		t.Errorf("%+v", i)
 	}
 
+	refuses(t, l)
+}
+
+// refuses applies a sysctl that no kernel has, and a value that none takes.
+func refuses(t *testing.T, l *lab.Network) {
 	none := Host{Sysctls: []Sysctl{{"tcp_nosuch", "1"}}}
 	wrong := Host{Sysctls: []Sysctl{{"tcp_ecn", "99"}}}
 	l.Do(labtest.Client, func() error {

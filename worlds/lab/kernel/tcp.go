@@ -116,9 +116,21 @@ func (k *Kernel) TCP(v scheme.Values) (Settings, error) {
 		Receiver: Host{Sysctls: slices.Clone(taken), receives: true},
 		Rate:     v.Rate("rate"), Pacing: v.Bool("pacing"),
 	}
-	cannot := func(name string, value any, why string, a ...any) (Settings, error) {
-		return Settings{}, fmt.Errorf("transport tcp: the kernel cannot have %s %v: %s", name, value, fmt.Sprintf(why, a...))
+	for _, set := range []func(*Settings, scheme.Values) error{k.plain, k.sender, k.receiver, k.settable} {
+		if err := set(&s, v); err != nil {
+			return Settings{}, fmt.Errorf("transport tcp: the kernel %w", err)
+		}
 	}
+	return s, nil
+}
+
+// cannot is the error of a parameter that the kernel cannot have.
+func cannot(name string, value any, why string, a ...any) error {
+	return fmt.Errorf("cannot have %s %v: %s", name, value, fmt.Sprintf(why, a...))
+}
+
+// plain checks that the flow asks for nothing that is not TCP's.
+func (k *Kernel) plain(_ *Settings, v scheme.Values) error {
 	for _, x := range [...]struct{ name, standard, why string }{
 		{"telemetry", "packet", "Linux' TCP neither sends nor reads telemetry"},
 		{"integrity", "none", "Linux' TCP has no telemetry to protect"},
@@ -132,8 +144,12 @@ func (k *Kernel) TCP(v scheme.Values) (Settings, error) {
 	if n := v.Int("telemetry_packets"); n != 8 {
 		return cannot("telemetry_packets", n, "Linux' TCP neither sends nor reads telemetry")
 	}
-	send, receive := &s.Sender, &s.Receiver
+	return nil
+}
 
+// sender sets what the sending host has, but for its buffers.
+func (k *Kernel) sender(s *Settings, v scheme.Values) error {
+	send := &s.Sender
 	if n := v.Int("initial_window"); n != 10 {
 		send.InitialWindow = n
 	}
@@ -163,9 +179,14 @@ func (k *Kernel) TCP(v scheme.Values) (Settings, error) {
 	if !v.Bool("bursts") {
 		send.Segments = 1
 	}
+	return nil
+}
 
+// receiver sets the buffers of both hosts, and how the receiving one acknowledges.
+func (k *Kernel) receiver(s *Settings, v scheme.Values) error {
+	receive := &s.Receiver
 	wmem, rmem := int64(v.Bytes("send_buffer")), int64(v.Bytes("receive_buffer"))
-	send.set("tcp_wmem", leastWindow, min(firstSend, wmem), wmem)
+	s.Sender.set("tcp_wmem", leastWindow, min(firstSend, wmem), wmem)
 	moderate, first := int64(1), min(firstRead, rmem)
 	if !v.Bool("autotuning") {
 		moderate, first = 0, rmem
@@ -199,17 +220,21 @@ func (k *Kernel) TCP(v scheme.Values) (Settings, error) {
 	}
 	receive.set("tcp_comp_sack_delay_ns", int64(compressed/unit.Nanosecond))
 	receive.set("tcp_comp_sack_nr", most)
+	return nil
+}
 
-	// What the kernel has not cannot be set; what it does without is the default, or said.
-	for _, h := range [2]*Host{send, receive} {
+// settable checks that the kernel has what is to be set; what it does without is the default, or
+// said.
+func (k *Kernel) settable(s *Settings, _ scheme.Values) error {
+	for _, h := range [2]*Host{&s.Sender, &s.Receiver} {
 		for _, x := range h.Sysctls[len(taken):] {
 			if !k.Has(x.Name) {
-				return Settings{}, fmt.Errorf("transport tcp: the kernel has no sysctl net.ipv4.%s", x.Name)
+				return fmt.Errorf("has no sysctl net.ipv4.%s", x.Name)
 			}
 		}
 		h.Sysctls = slices.DeleteFunc(h.Sysctls, func(x Sysctl) bool { return !k.Has(x.Name) })
 	}
-	return s, nil
+	return nil
 }
 
 func (h *Host) set(name string, values ...int64) {

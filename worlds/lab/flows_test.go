@@ -317,7 +317,7 @@ func TestIdentify(t *testing.T) {
 	none("another port", b)
 
 	c.Flows = append(c.Flows, c.Flows[1])
-	if _, err := newSeen(c); err == nil {
+	if _, err := newFlowTable(c); err == nil {
 		t.Error("two flows that nothing tells apart")
 	}
 }
@@ -325,11 +325,11 @@ func TestIdentify(t *testing.T) {
 // parsing is a plane that parses frames of a configuration's flows.
 func parsing(t testing.TB, c *Config) *plane {
 	t.Helper()
-	s, err := newSeen(c)
+	s, err := newFlowTable(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &plane{book: c.Hosts, seen: s}
+	return &plane{book: c.Hosts, flows: s}
 }
 
 // What it costs to parse a frame and to know its flow among a thousand.

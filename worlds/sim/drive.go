@@ -1,0 +1,187 @@
+package sim
+
+import "weir/core/unit"
+
+// drive is a run under way: how far it is, when it ends and why, and when it is to be stopped next.
+type drive struct {
+	*Simulation
+	now, end unit.Time
+	stopping unit.Time                 // when the run will be cut; unit.Never until that is known
+	stop     func(done unit.Time) bool // asked, made once
+	reason   EndReason
+	stuck    []Stuck
+	warm     bool // the measured part has begun
+
+	events     []Event // that have not happened
+	stalls     *stalling
+	nextSample unit.Time
+	nextOnset  unit.Time
+	nextLook   unit.Time // for a deadlock
+	every      unit.Time // between looks
+
+	// For Patience: what endpoints had received at a time, and when the last flow starts.
+	received   int64
+	receivedAt unit.Time
+	lastStart  unit.Time
+}
+
+// Run carries the run out, to its end, once. It stops the fabric at the warm-up's end and at every
+// sample, so that measures are those of a time, not of a moment of the loop.
+func (r *Simulation) Run() *Result {
+	d := r.newDrive()
+	for d.now < d.end && d.step() {
+	}
+	if r.unfinished > 0 && (d.reason == TimeUp || d.reason == NoProgress) {
+		if d.stuck = r.deadlock(); d.stuck != nil {
+			d.reason = Deadlock
+		} else if d.stuck = r.starved(d.now); d.stuck != nil {
+			d.reason = Starved
+		}
+	}
+	if !d.warm {
+		d.measure() // it ended before anything was measured
+	}
+	if r.config.Trace != nil {
+		r.flush(unit.Never)
+	}
+	out := r.result(d.reason, d.now)
+	out.Stuck = d.stuck
+	return out
+}
+
+func (r *Simulation) newDrive() *drive {
+	c := r.config
+	every := max(unit.Millisecond, c.Duration/10_000)
+	d := &drive{
+		Simulation: r, end: c.Duration, stopping: unit.Never, reason: TimeUp, warm: c.Warmup == 0,
+		events: c.Events, stalls: newStalling(c), nextSample: r.watches.Next(), nextOnset: r.observation.nextOnset(-1),
+		every: every, nextLook: every,
+	}
+	d.stop = d.asked
+	for i := range c.Flows {
+		if c.Flows[i].Size > 0 {
+			d.lastStart = max(d.lastStart, c.Flows[i].Start)
+		}
+	}
+	return d
+}
+
+// step goes on to the next time at which something is to be done beside the fabric; false: the run ends.
+func (d *drive) step() bool {
+	d.happen()
+	if d.done() {
+		// Cut one window after the last flow ended: no group has run further.
+		d.stopping = min(d.end, d.lastFinish+d.fabric.Window())
+		d.end, d.reason = max(d.stopping, d.now), AllDone
+		if d.now >= d.end {
+			return false
+		}
+	}
+	until := d.until()
+	if d.now < until {
+		d.fabric.Run(until, d.stop)
+	}
+	if d.reason == Interrupted || d.reason == NoProgress {
+		d.now = min(until, max(d.now, d.fabric.Next()))
+		return false
+	}
+	if d.done() {
+		return true // decide where to cut, also if nothing more would happen before until
+	}
+	d.now = until
+	return d.look()
+}
+
+// done tells whether all flows have ended, and it is not yet decided where the run is cut.
+func (d *drive) done() bool {
+	return d.config.UntilDone && d.unfinished == 0 && d.stopping == unit.Never
+}
+
+// happen does what happens to links and hosts by now.
+func (d *drive) happen() {
+	for len(d.events) > 0 && d.events[0].At <= d.now {
+		d.wiring.Happen(d.fabric, &d.events[0])
+		d.events = d.events[1:]
+	}
+	for d.stalls.at <= d.now {
+		d.standStill(d.now, d.stalls.at+d.config.Stalls.Length)
+		d.stalls.next()
+	}
+}
+
+// until is how far the fabric runs on its own.
+func (d *drive) until() unit.Time {
+	until := d.end
+	if !d.warm {
+		until = min(until, d.config.Warmup)
+	}
+	if d.nextOnset <= d.now {
+		d.observation.look(d.now)
+		d.nextOnset = d.observation.nextOnset(d.now)
+	}
+	until = min(until, d.nextSample, d.nextLook, d.nextOnset, d.stalls.at)
+	if len(d.events) > 0 {
+		until = min(until, d.events[0].At)
+	}
+	return until
+}
+
+// asked is whether the fabric, which has done all that is before done, is to return early.
+func (d *drive) asked(done unit.Time) bool {
+	c := d.config
+	if c.Progress != nil {
+		c.Progress(done)
+	}
+	if c.Trace != nil {
+		d.flush(done)
+	}
+	if d.observation != nil {
+		d.observation.settle(done)
+	}
+	switch {
+	case c.Stopped != nil && c.Stopped():
+		d.reason = Interrupted
+		return true
+	case d.done():
+		return true
+	case d.unfinished > 0 && done-max(d.receivedAt, d.lastStart) >= Patience:
+		n := d.countReceived()
+		if n == d.received {
+			d.reason = NoProgress
+			return true
+		}
+		d.received, d.receivedAt = n, done
+	}
+	return false
+}
+
+// look does what is to be done now, before which all has happened; false: the run ends.
+func (d *drive) look() bool {
+	if !d.warm && d.now == d.config.Warmup {
+		d.measure()
+	}
+	if d.now == d.nextSample {
+		d.sample(d.now, d.now == d.end && d.now != d.config.Warmup)
+		d.nextSample = d.watches.Next()
+	}
+	if d.now == d.nextLook {
+		if d.nextLook += d.every; d.paused {
+			if d.stuck = d.deadlock(); d.stuck != nil {
+				d.reason = Deadlock
+				return false
+			}
+		}
+	}
+	if d.fabric.Next() == unit.Never && d.unfinished > 0 && len(d.events) == 0 {
+		d.reason = NoProgress
+		return false
+	}
+	return true
+}
+
+// measure begins the measured part.
+func (d *drive) measure() {
+	d.atWarmup = d.snapshot(d.now)
+	d.restart(d.now)
+	d.warm = true
+}
