@@ -10,12 +10,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"weir/study/run"
 
 	"weir/cmd/weir/cli"
 	"weir/core/packet"
 	"weir/core/unit"
-	"weir/study/experiment"
 	"weir/study/measure"
+	"weir/study/plan"
+	"weir/study/spec"
 	"weir/worlds/lab"
 )
 
@@ -31,13 +33,13 @@ func TestLab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := experiment.Load(registry, src, experiment.Options{Quick: true})
+	s, err := spec.Load(registry, src, spec.Options{Quick: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for index, run := range spec.RunsOn(experiment.Lab) {
-		name := measure.PointName(run.Point)
-		c, err := run.Lab()
+	for index, r := range plan.RunsOn(s, spec.Lab) {
+		name := measure.PointName(r.Point)
+		c, err := run.LabConfig(r)
 		if err != nil {
 			t.Fatal(err)
 		}

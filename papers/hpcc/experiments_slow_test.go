@@ -5,8 +5,9 @@ package hpcc_test
 import (
 	"testing"
 
-	"weir/study/experiment"
-	"weir/study/experiment/experimenttest"
+	"weir/study/claim"
+	"weir/study/run/runtest"
+	"weir/study/spec"
 )
 
 // HPCC §5.3 with a millisecond of arrivals: HPCC's queues are the shortest, nothing is
@@ -14,9 +15,9 @@ import (
 func TestFlowCompletionTimes(t *testing.T) {
 	for _, name := range []string{"websearch-50", "hadoop-50-incast"} {
 		t.Run(name, func(t *testing.T) {
-			o := experimenttest.CarryOut(t, library(), "hpcc/"+name, experiment.Options{Quick: true})
+			o := runtest.CarryOut(t, library(), "hpcc/"+name, spec.Options{Quick: true})
 			for _, c := range o.Claims {
-				if c.Verdict == experiment.Fails {
+				if c.Verdict == claim.Fails {
 					t.Errorf("%s: %s", c.ID, c.Measured)
 				}
 			}
@@ -26,8 +27,8 @@ func TestFlowCompletionTimes(t *testing.T) {
 
 // Flow control does not matter for HPCC (§5.3).
 func TestFlowControl(t *testing.T) {
-	for _, c := range experimenttest.CarryOut(t, library(), "hpcc/flow-control", experiment.Options{Quick: true}).Claims {
-		if c.Verdict != experiment.Holds {
+	for _, c := range runtest.CarryOut(t, library(), "hpcc/flow-control", spec.Options{Quick: true}).Claims {
+		if c.Verdict != claim.Holds {
 			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 		}
 	}

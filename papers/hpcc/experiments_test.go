@@ -16,39 +16,41 @@ import (
 	"weir/core/dataplane/pfc"
 	"weir/core/dataplane/sharedbuffer"
 	"weir/papers/hpcc"
-	"weir/study/experiment"
-	"weir/study/experiment/experimenttest"
+	"weir/study/claim"
+	"weir/study/plan"
+	"weir/study/run/runtest"
+	"weir/study/spec"
 )
 
 // library is the registry of the experiments in experiments/.
-func library() *experiment.Registry {
+func library() *spec.Registry {
 	r := registry()
 	r.Programs = []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), forward.Scheme(), inband.Scheme(), pfc.Scheme(),
 		sharedbuffer.Scheme()}
 	r.Controllers = append(r.Controllers, []cc.Scheme{dcqcn.Scheme(), dctcp.Scheme(), timely.Scheme()}...)
-	r.Library = []experiment.Library{{Name: "hpcc", Files: hpcc.Experiments}}
+	r.Library = []spec.Library{{Name: "hpcc", Files: hpcc.Experiments}}
 	return r
 }
 
 // The paper's testbed and single-switch cases, in full: every claim but those named here
 // holds.
 func TestExperiments(t *testing.T) {
-	otherwise := map[string]experiment.Verdict{
+	otherwise := map[string]claim.Verdict{
 		// 4.7 ± 1.6 kB with 25 B, which adds so little that single packets show; below with the others
-		"incast16.short-queue": experiment.Undecided,
+		"incast16.short-queue": claim.Undecided,
 		// it depends on the seed: the vendor's target rate is not clamped, so that fast recovery may
 		// bring the long flow back at once
-		"long-short.dcqcn-slow": experiment.Undecided,
+		"long-short.dcqcn-slow": claim.Undecided,
 		// 25 us: our DCQCN's queue is 70 kB on average, the testbed's must have been above 100 kB
-		"mice.dcqcn": experiment.Fails,
+		"mice.dcqcn": claim.Fails,
 	}
 	for _, name := range []string{"incast16", "incast16-reaction", "rates", "joins", "long-short", "incast-long",
 		"elephant-mice"} {
 		t.Run(name, func(t *testing.T) {
-			for _, c := range experimenttest.CarryOut(t, library(), "hpcc/"+name, experiment.Options{}).Claims {
+			for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, spec.Options{}).Claims {
 				want, ok := otherwise[c.ID]
 				if !ok {
-					want = experiment.Holds
+					want = claim.Holds
 				}
 				if c.Verdict != want {
 					t.Errorf("%s %s, want %s: %s", c.ID, c.Verdict, want, c.Measured)
@@ -67,11 +69,11 @@ func TestExperimentsLoad(t *testing.T) {
 		}
 		points := map[bool]int{}
 		for _, quick := range []bool{false, true} {
-			spec, err := experiment.Load(library(), src, experiment.Options{Quick: quick})
+			s, err := spec.Load(library(), src, spec.Options{Quick: quick})
 			if err != nil {
 				t.Fatalf("%s: %v", e.Name, err)
 			}
-			points[quick] = len(spec.Runs()) / spec.Repeat
+			points[quick] = len(plan.Runs(s)) / s.Repeat
 			if strings.HasPrefix(e.Name, "hpcc/websearch") || strings.HasPrefix(e.Name, "hpcc/hadoop") {
 				if points[quick] != 6 {
 					t.Errorf("%s: %d schemes", e.Name, points[quick])

@@ -23,8 +23,9 @@ import (
 	"weir/core/transport/udp"
 	"weir/core/unit"
 	"weir/papers/hpcc"
-	"weir/study/experiment"
 	"weir/study/measure"
+	"weir/study/plan"
+	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -43,8 +44,8 @@ func (classifier) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-func registry() *experiment.Registry {
-	return &experiment.Registry{
+func registry() *spec.Registry {
+	return &spec.Registry{
 		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{ecmp.Scheme(), inband.Scheme(),
 			{Scheme: scheme.Scheme{Name: "classifier", Doc: "for tests"},
@@ -59,12 +60,12 @@ func registry() *experiment.Registry {
 // configure makes the first run of an experiment.
 func configure(t testing.TB, text string, change func(*sim.Config)) *sim.Config {
 	t.Helper()
-	spec, err := experiment.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		experiment.Options{})
+	s, err := spec.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		spec.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := spec.Runs()[0].Config()
+	c, err := plan.Runs(s)[0].Config()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,8 @@ import (
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/papers/hpcc"
-	"weir/study/experiment"
+	"weir/study/plan"
+	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -78,7 +79,7 @@ func (a *attacker) lie(p *packet.Packet) {
 
 // hostile is the registry with the attacker, whose controllers of the senders are kept in
 // controllers, one a flow.
-func hostile(controllers *[]cc.Controller) *experiment.Registry {
+func hostile(controllers *[]cc.Controller) *spec.Registry {
 	r := registry()
 	r.Programs = append(r.Programs, dataplane.Scheme{
 		Scheme: scheme.Scheme{Name: "attacker", Doc: "for tests", Params: []scheme.Param{{Name: "mode", Kind: scheme.Text,
@@ -99,14 +100,14 @@ func hostile(controllers *[]cc.Controller) *experiment.Registry {
 }
 
 // under makes the first run of an experiment with a registry.
-func under(t testing.TB, r *experiment.Registry, text string) *sim.Config {
+func under(t testing.TB, r *spec.Registry, text string) *sim.Config {
 	t.Helper()
-	spec, err := experiment.Load(r, &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		experiment.Options{})
+	s, err := spec.Load(r, &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		spec.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := spec.Runs()[0].Config()
+	c, err := plan.Runs(s)[0].Config()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -497,11 +498,11 @@ func TestRelativeErrors(t *testing.T) {
 					averages == "0s" {
 					continue
 				}
-				spec, err := experiment.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml",
+				s, err := spec.Load(registry(), &spec.Source{Name: "test", File: "test.yaml",
 					Data: []byte(dumbbell(1, fmt.Sprintf("ecmp, {telemetry: {format: relative, t: %s}}", averages), `
-  - {name: one, from: left0, to: right0, transport: rdma, `+traffic+`, size: 1MB, start: 0s}`))}, experiment.Options{})
+  - {name: one, from: left0, to: right0, transport: rdma, `+traffic+`, size: 1MB, start: 0s}`))}, spec.Options{})
 				if err == nil {
-					_, err = spec.Runs()[0].Config()
+					_, err = plan.Runs(s)[0].Config()
 				}
 				if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 					t.Errorf("%s, t: %s: %v, want %q", traffic, averages, err, want)

@@ -5,7 +5,8 @@ package ncf_test
 import (
 	"testing"
 
-	"weir/study/experiment"
+	"weir/study/claim"
+	"weir/study/spec"
 )
 
 // What the quick variants find: every claim but those named here holds. doc.go says why these do not.
@@ -23,11 +24,11 @@ func TestExperiments(t *testing.T) {
 		"knobs": {"knobs.tilt", "knobs.tilt-no-spike", "knobs.spike", "knobs.not-critical"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			otherwise := map[string]experiment.Verdict{}
+			otherwise := map[string]claim.Verdict{}
 			for _, id := range fails {
-				otherwise[id] = experiment.Fails
+				otherwise[id] = claim.Fails
 			}
-			verdicts(t, "ncf/"+name, experiment.Options{Quick: true}, otherwise)
+			verdicts(t, "ncf/"+name, spec.Options{Quick: true}, otherwise)
 		})
 	}
 }

@@ -31,14 +31,15 @@ import (
 	"weir/core/transport/udp"
 	"weir/papers/hpcc"
 	"weir/papers/ncf"
-	"weir/study/experiment"
-	"weir/study/experiment/experimenttest"
+	"weir/study/claim"
 	"weir/study/measure"
+	"weir/study/run/runtest"
+	"weir/study/spec"
 )
 
 // library is the registry of the experiments in experiments/.
-func library() *experiment.Registry {
-	return &experiment.Registry{
+func library() *spec.Registry {
+	return &spec.Registry{
 		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(),
 			inband.Scheme(), inputloss.Scheme(),
@@ -49,7 +50,7 @@ func library() *experiment.Registry {
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), hpcc.Scheme(),
 			hpcc.PowerScheme(), none.Scheme(), reno.Scheme(),
 			swift.Scheme(), timely.Scheme()},
-		Library: []experiment.Library{{Name: "ncf", Files: ncf.Experiments}},
+		Library: []spec.Library{{Name: "ncf", Files: ncf.Experiments}},
 	}
 }
 
@@ -61,21 +62,21 @@ func TestExperimentsLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var whole *experiment.Spec
+		var whole *spec.Spec
 		for _, quick := range []bool{false, true} {
-			spec, err := experiment.Load(library(), src, experiment.Options{Quick: quick})
+			s, err := spec.Load(library(), src, spec.Options{Quick: quick})
 			if err != nil {
 				t.Errorf("%s: %v", e.Name, err)
 				break
 			}
 			if !quick {
-				whole = spec
+				whole = s
 				continue
 			}
-			if spec.Repeat != 1 {
-				t.Errorf("%s: quick has %d seeds", e.Name, spec.Repeat)
+			if s.Repeat != 1 {
+				t.Errorf("%s: quick has %d seeds", e.Name, s.Repeat)
 			}
-			for i, d := range spec.Sweep {
+			for i, d := range s.Sweep {
 				all := whole.Sweep[i].Values
 				switch {
 				case d.Key == "length": // of the run: shorter is what makes it quick
@@ -91,12 +92,12 @@ func TestExperimentsLoad(t *testing.T) {
 
 // verdicts checks that of an experiment's claims exactly those named have another verdict
 // than that they hold.
-func verdicts(t *testing.T, name string, o experiment.Options, otherwise map[string]experiment.Verdict) {
+func verdicts(t *testing.T, name string, o spec.Options, otherwise map[string]claim.Verdict) {
 	t.Helper()
-	for _, c := range experimenttest.CarryOut(t, library(), name, o).Claims {
+	for _, c := range runtest.CarryOut(t, library(), name, o).Claims {
 		want, ok := otherwise[c.ID]
 		if !ok {
-			want = experiment.Holds
+			want = claim.Holds
 		}
 		if c.Verdict != want {
 			t.Errorf("%s %s, want %s: %s", c.ID, c.Verdict, want, c.Measured)
@@ -108,18 +109,18 @@ func verdicts(t *testing.T, name string, o experiment.Options, otherwise map[str
 // hear of drops or marks; NDP is faster, and DCTCP reacts sooner with this seed. See doc.go for
 // why. The two that are undecided need points that are not here.
 func TestIncast(t *testing.T) {
-	verdicts(t, "ncf/incast", experiment.Options{Quick: true, Set: []string{"senders=64", "buffer=97KB"}},
-		map[string]experiment.Verdict{
-			"incast.completes-ndp":         experiment.Fails,
-			"incast.faster-than-ecn":       experiment.Fails,
-			"incast.faster-than-ecn-short": experiment.Fails,
-			"incast.faster-than-ndp":       experiment.Fails,
-			"incast.direct":                experiment.Undecided,
-			"incast.short-buffers":         experiment.Undecided,
-			"incast.short-delays":          experiment.Fails,
-			"incast.short-delays-ecn":      experiment.Fails,
-			"incast.throughput":            experiment.Fails,
-			"incast.throughput-quickack":   experiment.Fails,
-			"incast.fair":                  experiment.Fails,
+	verdicts(t, "ncf/incast", spec.Options{Quick: true, Set: []string{"senders=64", "buffer=97KB"}},
+		map[string]claim.Verdict{
+			"incast.completes-ndp":         claim.Fails,
+			"incast.faster-than-ecn":       claim.Fails,
+			"incast.faster-than-ecn-short": claim.Fails,
+			"incast.faster-than-ndp":       claim.Fails,
+			"incast.direct":                claim.Undecided,
+			"incast.short-buffers":         claim.Undecided,
+			"incast.short-delays":          claim.Fails,
+			"incast.short-delays-ecn":      claim.Fails,
+			"incast.throughput":            claim.Fails,
+			"incast.throughput-quickack":   claim.Fails,
+			"incast.fair":                  claim.Fails,
 		})
 }

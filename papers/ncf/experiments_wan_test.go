@@ -4,16 +4,18 @@ import (
 	"context"
 	"testing"
 
-	"weir/study/experiment"
-	"weir/study/experiment/experimenttest"
+	"weir/study/claim"
+	"weir/study/run"
+	"weir/study/run/runtest"
+	"weir/study/spec"
 )
 
 // Each is valid; its quick variant has every scheme and both ends of each sweep, once.
 func TestWideExperimentsLoad(t *testing.T) {
 	for _, name := range []string{"internet", "reaction", "internet-lot", "controllers", "partial", "partial-path",
 		"attack"} {
-		whole, quick := experimenttest.Load(t, library(), "ncf/"+name, experiment.Options{Quick: false}),
-			experimenttest.Load(t, library(), "ncf/"+name, experiment.Options{Quick: true})
+		whole, quick := runtest.Load(t, library(), "ncf/"+name, spec.Options{Quick: false}),
+			runtest.Load(t, library(), "ncf/"+name, spec.Options{Quick: true})
 		if quick.Repeat != 1 {
 			t.Errorf("%s: quick has %d seeds", name, quick.Repeat)
 		}
@@ -28,17 +30,17 @@ func TestWideExperimentsLoad(t *testing.T) {
 }
 
 // quickVerdicts runs the quick variant and checks that exactly the claims named do not hold.
-func quickVerdicts(t *testing.T, name string, otherwise map[string]experiment.Verdict) {
+func quickVerdicts(t *testing.T, name string, otherwise map[string]claim.Verdict) {
 	t.Helper()
-	out, err := experiment.Execute(context.Background(), experimenttest.Load(t, library(), "ncf/"+
-		name, experiment.Options{Quick: true}), experiment.ExecOptions{})
+	out, err := run.Execute(context.Background(), runtest.Load(t, library(), "ncf/"+
+		name, spec.Options{Quick: true}), run.Options{})
 	if err != nil || len(out.Failed) > 0 || out.Missing > 0 {
 		t.Fatal(err, out.Failed, out.Missing)
 	}
 	for _, c := range out.Claims {
 		want, ok := otherwise[c.ID]
 		if !ok {
-			want = experiment.Holds
+			want = claim.Holds
 		}
 		if c.Verdict != want {
 			t.Errorf("%s %s, want %s: %s", c.ID, c.Verdict, want, c.Measured)
@@ -47,17 +49,17 @@ func quickVerdicts(t *testing.T, name string, otherwise map[string]experiment.Ve
 }
 
 func TestReaction(t *testing.T) {
-	quickVerdicts(t, "reaction", map[string]experiment.Verdict{
-		"reaction.fast-cnp":     experiment.Fails,
-		"reaction.early-supply": experiment.Fails,
+	quickVerdicts(t, "reaction", map[string]claim.Verdict{
+		"reaction.fast-cnp":     claim.Fails,
+		"reaction.early-supply": claim.Fails,
 	})
 }
 
 func TestControllers(t *testing.T) {
-	quickVerdicts(t, "controllers", map[string]experiment.Verdict{
-		"controllers.loss":       experiment.Fails, // dctcp and swift
-		"controllers.twice":      experiment.Fails, // it depends on the seed
-		"controllers.own-signal": experiment.Fails, // bbr: its pacing falls with the recovery that a loss brings
+	quickVerdicts(t, "controllers", map[string]claim.Verdict{
+		"controllers.loss":       claim.Fails, // dctcp and swift
+		"controllers.twice":      claim.Fails, // it depends on the seed
+		"controllers.own-signal": claim.Fails, // bbr: its pacing falls with the recovery that a loss brings
 	})
 }
 

@@ -3,6 +3,7 @@ package p4abc_test
 import (
 	"context"
 	"testing"
+	"weir/study/run"
 
 	"weir/core/cc"
 	"weir/core/cc/bbr"
@@ -17,32 +18,34 @@ import (
 	"weir/core/transport/udp"
 	"weir/internal/testutil"
 	"weir/papers/p4abc"
-	"weir/study/experiment"
+	"weir/study/claim"
 	"weir/study/measure"
 	"weir/study/report"
+	"weir/study/results"
+	"weir/study/spec"
 )
 
-func registry() *experiment.Registry {
-	return &experiment.Registry{
+func registry() *spec.Registry {
+	return &spec.Registry{
 		Measures:    measure.Kinds(),
 		Programs:    []dataplane.Scheme{p4abc.Scheme(), forward.Scheme(), inputloss.Scheme()},
 		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme()},
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), reno.Scheme()},
-		Library:     []experiment.Library{{Name: "p4abc", Files: p4abc.Experiments}},
+		Library:     []spec.Library{{Name: "p4abc", Files: p4abc.Experiments}},
 	}
 }
 
-func run(t *testing.T, name string, o experiment.Options) *experiment.Outcome {
+func carryOut(t *testing.T, name string, o spec.Options) *results.Outcome {
 	t.Helper()
 	src, err := registry().Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := experiment.Load(registry(), src, o)
+	s, err := spec.Load(registry(), src, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := experiment.Execute(context.Background(), spec, experiment.ExecOptions{})
+	out, err := run.Execute(context.Background(), s, run.Options{})
 	if err != nil || len(out.Failed) > 0 {
 		t.Fatal(err, out.Failed)
 	}
@@ -53,12 +56,12 @@ func run(t *testing.T, name string, o experiment.Options) *experiment.Outcome {
 // hold; without ABC goodput is not proportional to rate, which TestPhase explains.
 // The table is golden: a change of any number shows.
 func TestFigure4(t *testing.T) {
-	o := run(t, "p4abc/fig4", experiment.Options{Set: []string{"repeat=2", "duration=20s"}})
+	o := carryOut(t, "p4abc/fig4", spec.Options{Set: []string{"repeat=2", "duration=20s"}})
 	testutil.Golden(t, "fig4.txt", report.Results(report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
 	for _, c := range o.Claims {
-		want := experiment.Holds
+		want := claim.Holds
 		if c.ID == "fig4.without.proportional" {
-			want = experiment.Fails
+			want = claim.Fails
 		}
 		if c.Verdict != want {
 			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
@@ -70,10 +73,10 @@ func TestFigure4(t *testing.T) {
 // links (Floyd, Jacobson 1992) it holds, up to R0 = 80 Mb/s with room; at 100 Mb/s,
 // where client 0's own link carries 97.2 Mb/s at most, it does not fail.
 func TestPhase(t *testing.T) {
-	for r0, want := range map[string]experiment.Verdict{"80Mbps": experiment.Holds, "100Mbps": experiment.Undecided} {
+	for r0, want := range map[string]claim.Verdict{"80Mbps": claim.Holds, "100Mbps": claim.Undecided} {
 		t.Run(r0, func(t *testing.T) {
-			o := run(t, "p4abc/fig4-phase", experiment.Options{Set: []string{"repeat=3", "duration=60s", "r0=" + r0}})
-			if c := o.Claims[0]; c.Verdict == experiment.Holds {
+			o := carryOut(t, "p4abc/fig4-phase", spec.Options{Set: []string{"repeat=3", "duration=60s", "r0=" + r0}})
+			if c := o.Claims[0]; c.Verdict == claim.Holds {
 				t.Errorf("R0 = %s without jitter: %s %s", r0, c.Verdict, c.Measured)
 			}
 			if c := o.Claims[1]; c.Verdict != want {
@@ -86,10 +89,10 @@ func TestPhase(t *testing.T) {
 // §6.2.2, figure 5, every point, with three seeds and 30 s: the claims hold. The table
 // is golden.
 func TestFigure5(t *testing.T) {
-	o := run(t, "p4abc/fig5", experiment.Options{Set: []string{"repeat=3", "duration=30s"}})
+	o := carryOut(t, "p4abc/fig5", spec.Options{Set: []string{"repeat=3", "duration=30s"}})
 	testutil.Golden(t, "fig5.txt", report.Results(report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
 	for _, c := range o.Claims {
-		if c.Verdict != experiment.Holds {
+		if c.Verdict != claim.Holds {
 			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 		}
 	}
@@ -99,20 +102,20 @@ func TestFigure5(t *testing.T) {
 // is bounded with it. The paper's 32 Mb/s for client 0 at the largest R0 is not there:
 // the mechanism gives 3.4 (TestFigure6Loss explains).
 func TestFigure6(t *testing.T) {
-	o := run(t, "p4abc/fig6", experiment.Options{Set: []string{"repeat=2", "duration=20s"}})
+	o := carryOut(t, "p4abc/fig6", spec.Options{Set: []string{"repeat=2", "duration=20s"}})
 	testutil.Golden(t, "fig6.txt", report.Results(report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
 	for _, c := range o.Claims {
 		switch c.ID {
 		case "fig6.abc.32":
-			if c.Verdict != experiment.Fails {
+			if c.Verdict != claim.Fails {
 				t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 			}
 		case "fig6.abc.32.loss": // 35.4 ± 0.9 Mb/s in fig6-loss: just outside
-			if c.Verdict == experiment.Holds {
+			if c.Verdict == claim.Holds {
 				t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 			}
 		default:
-			if c.Verdict != experiment.Holds {
+			if c.Verdict != claim.Holds {
 				t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 			}
 		}
@@ -127,9 +130,9 @@ func TestFigure6Loss(t *testing.T) {
 		"fig6-loss.rfc9438": {"variant=rfc9438", "loss=0.2%"},
 	} {
 		t.Run(id, func(t *testing.T) {
-			o := run(t, "p4abc/fig6-loss", experiment.Options{Set: set})
+			o := carryOut(t, "p4abc/fig6-loss", spec.Options{Set: set})
 			for _, c := range o.Claims {
-				if c.ID == id && c.Verdict != experiment.Holds {
+				if c.ID == id && c.Verdict != claim.Holds {
 					t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 				}
 			}
@@ -140,9 +143,9 @@ func TestFigure6Loss(t *testing.T) {
 // What the lab's machine does to figure 6 (docs/lab.md): it stands still for some milliseconds
 // now and then.
 func TestFigure6Stalls(t *testing.T) {
-	o := run(t, "p4abc/fig6-stalls", experiment.Options{Set: []string{"r0=60Mbps", "duration=30s"}})
+	o := carryOut(t, "p4abc/fig6-stalls", spec.Options{Set: []string{"r0=60Mbps", "duration=30s"}})
 	for _, c := range o.Claims {
-		if c.Verdict != experiment.Holds {
+		if c.Verdict != claim.Holds {
 			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 		}
 	}
@@ -150,8 +153,8 @@ func TestFigure6Stalls(t *testing.T) {
 
 // One TCP flow alone is not hurt by ABC.
 func TestSingle(t *testing.T) {
-	o := run(t, "p4abc/single", experiment.Options{Set: []string{"repeat=2", "cc=cubic"}})
-	if c := o.Claims[0]; c.Verdict != experiment.Holds {
+	o := carryOut(t, "p4abc/single", spec.Options{Set: []string{"repeat=2", "cc=cubic"}})
+	if c := o.Claims[0]; c.Verdict != claim.Holds {
 		t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 	}
 }
@@ -160,7 +163,7 @@ func TestSingle(t *testing.T) {
 // every sweep.
 func TestQuickVariants(t *testing.T) {
 	for _, e := range registry().Experiments() {
-		o := run(t, e.Name, experiment.Options{Quick: true, Set: []string{"duration=2s", "warmup=1s"}})
+		o := carryOut(t, e.Name, spec.Options{Quick: true, Set: []string{"duration=2s", "warmup=1s"}})
 		if len(o.Runs) < 4 || o.Missing > 0 {
 			t.Errorf("%s: %d runs, %d missing", e.Name, len(o.Runs), o.Missing)
 		}

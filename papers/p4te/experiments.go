@@ -3,7 +3,7 @@ package p4te
 import "embed"
 
 // Experiments are those of the paper, and those that go beyond it, for an
-// experiment.Library.
+// spec.Library.
 //
 //go:embed experiments
 var Experiments embed.FS

@@ -24,14 +24,16 @@ import (
 	"weir/core/transport/tcp"
 	"weir/papers/hpcc"
 	"weir/papers/p4te"
-	"weir/study/experiment"
-	"weir/study/experiment/experimenttest"
+	"weir/study/claim"
 	"weir/study/measure"
+	"weir/study/plan"
+	"weir/study/run/runtest"
+	"weir/study/spec"
 )
 
 // library is the registry of the experiments in experiments/.
-func library() *experiment.Registry {
-	return &experiment.Registry{
+func library() *spec.Registry {
+	return &spec.Registry{
 		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{conga.Scheme(), drill.Scheme(), ecmp.Scheme(), ecn.Scheme(), hula.Scheme(),
 			inband.Scheme(), letflow.Scheme(),
@@ -39,7 +41,7 @@ func library() *experiment.Registry {
 		Transports:  []transport.Scheme{rdma.Scheme(), tcp.Scheme()},
 		Topologies:  topology.Schemes(),
 		Controllers: []cc.Scheme{cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), hpcc.Scheme()},
-		Library:     []experiment.Library{{Name: "p4te", Files: p4te.Experiments}},
+		Library:     []spec.Library{{Name: "p4te", Files: p4te.Experiments}},
 	}
 }
 
@@ -48,25 +50,25 @@ func library() *experiment.Registry {
 // and take turns with feedback (delay_delta). ECMP as slow as the released runs has one
 // upward port.
 func TestExperiments(t *testing.T) {
-	for name, want := range map[string]map[string]experiment.Verdict{
+	for name, want := range map[string]map[string]claim.Verdict{
 		"table1": {
-			"table1.stride_low.retransmissions.short":  experiment.Holds,
-			"table1.stride_low.retransmissions.large":  experiment.Holds,
-			"table1.stride_high.retransmissions.short": experiment.Holds,
-			"table1.stride_high.retransmissions.large": experiment.Holds,
-			"table1.congestion.retransmissions.short":  experiment.Holds,
-			"table1.congestion.retransmissions.large":  experiment.Holds,
-			"table1.incast.retransmissions.short":      experiment.Holds,
-			"table1.incast.retransmissions.large":      experiment.Holds,
-			"table1.stride_low.fct.short":              experiment.Fails, "table1.stride_low.fct.large": experiment.Fails,
-			"table1.stride_high.fct.short": experiment.Fails, "table1.stride_high.fct.large": experiment.Fails,
-			"table1.stride_low.p4te": experiment.Holds,
+			"table1.stride_low.retransmissions.short":  claim.Holds,
+			"table1.stride_low.retransmissions.large":  claim.Holds,
+			"table1.stride_high.retransmissions.short": claim.Holds,
+			"table1.stride_high.retransmissions.large": claim.Holds,
+			"table1.congestion.retransmissions.short":  claim.Holds,
+			"table1.congestion.retransmissions.large":  claim.Holds,
+			"table1.incast.retransmissions.short":      claim.Holds,
+			"table1.incast.retransmissions.large":      claim.Holds,
+			"table1.stride_low.fct.short":              claim.Fails, "table1.stride_low.fct.large": claim.Fails,
+			"table1.stride_high.fct.short": claim.Fails, "table1.stride_high.fct.large": claim.Fails,
+			"table1.stride_low.p4te": claim.Holds,
 		},
 		"table1-options": {
-			"options.one-port.stride_high": experiment.Holds, "options.gap": experiment.Holds, "options.delta": experiment.Holds,
-			"options.against-one-port": experiment.Holds, "options.against-ecmp": experiment.Holds,
+			"options.one-port.stride_high": claim.Holds, "options.gap": claim.Holds, "options.delta": claim.Holds,
+			"options.against-one-port": claim.Holds, "options.against-ecmp": claim.Holds,
 		},
-		"figure11": {"figure11.ecmp": experiment.Fails, "figure11.p4te": experiment.Fails},
+		"figure11": {"figure11.ecmp": claim.Fails, "figure11.p4te": claim.Fails},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var set []string
@@ -77,7 +79,7 @@ func TestExperiments(t *testing.T) {
 				set = []string{"scheme=[ecmp, one_port, p4te, gap, delta, gap_delta]"}
 			}
 			seen := 0
-			for _, c := range experimenttest.CarryOut(t, library(), "p4te/"+name, experiment.Options{Set: set}).Claims {
+			for _, c := range runtest.CarryOut(t, library(), "p4te/"+name, spec.Options{Set: set}).Claims {
 				v, ok := want[c.ID]
 				if !ok {
 					continue
@@ -102,7 +104,7 @@ func TestVariants(t *testing.T) {
 		"failure":  {"scheme=[ecmp, p4te]", "cc=dctcp", "traffic.leaving.stop=12ms", "traffic.coming.stop=12ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, r := range experimenttest.CarryOut(t, library(), "p4te/"+name, experiment.Options{Quick: true,
+			for _, r := range runtest.CarryOut(t, library(), "p4te/"+name, spec.Options{Quick: true,
 				Set: set}).Runs {
 				if r.End.Reason != "all flows done" {
 					t.Errorf("%s %s ends: %s", name, measure.PointName(r.Point), r.End.Reason)
@@ -122,18 +124,18 @@ func TestExperimentsLoad(t *testing.T) {
 			if !strings.HasPrefix(base, family) {
 				continue
 			}
-			spec := experimenttest.Load(t, library(), e.Name, experiment.Options{Quick: true})
-			if points := len(spec.Runs()) / spec.Repeat; points != 4*2*2*2*n {
+			s := runtest.Load(t, library(), e.Name, spec.Options{Quick: true})
+			if points := len(plan.Runs(s)) / s.Repeat; points != 4*2*2*2*n {
 				t.Errorf("%s: %d points in the quick variant", e.Name, points)
 			}
 			base = ""
 		}
 		if base == "" {
-			experimenttest.Load(t, library(), e.Name, experiment.Options{Set: []string{"arrivals=[100us]"}})
+			runtest.Load(t, library(), e.Name, spec.Options{Set: []string{"arrivals=[100us]"}})
 			continue
 		}
 		for _, quick := range []bool{false, true} {
-			experimenttest.Load(t, library(), e.Name, experiment.Options{Quick: quick})
+			runtest.Load(t, library(), e.Name, spec.Options{Quick: quick})
 		}
 	}
 }

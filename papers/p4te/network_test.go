@@ -19,15 +19,16 @@ import (
 	"weir/core/transport/tcp"
 	"weir/core/transport/udp"
 	"weir/core/unit"
-	"weir/study/experiment"
 	"weir/study/measure"
+	"weir/study/plan"
+	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
 const ms = unit.Millisecond
 
-func registry() *experiment.Registry {
-	return &experiment.Registry{
+func registry() *spec.Registry {
+	return &spec.Registry{
 		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{ecmp.Scheme(), Scheme()}, Schedulers: tm.Schemes(), Topologies: topology.Schemes(),
 		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme()},
@@ -108,12 +109,12 @@ func (s *sender) Receive(now unit.Time, p *packet.Packet) bool {
 // build makes the first run of an experiment.
 func build(t testing.TB, text string) *network {
 	t.Helper()
-	spec, err := experiment.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		experiment.Options{})
+	exp, err := spec.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		spec.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := spec.Runs()[0].Config()
+	c, err := plan.Runs(exp)[0].Config()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"weir/study/experiment"
+	"weir/study/plan"
+	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -48,7 +49,7 @@ type Figures struct {
 
 // Run times a benchmark: engine, the event loop on the permutation with the fixed
 // window, sim, the same with HPCC++, or tcp, with TCP and CUBIC.
-func Run(r *experiment.Registry, name string) (*Figures, error) {
+func Run(r *spec.Registry, name string) (*Figures, error) {
 	hops, known := work[name]
 	if !known {
 		return nil, fmt.Errorf("bench: %q is no benchmark; there are engine, sim and tcp", name)
@@ -57,7 +58,7 @@ func Run(r *experiment.Registry, name string) (*Figures, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec, err := experiment.Load(r, src, experiment.Options{})
+	exp, err := spec.Load(r, src, spec.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +67,7 @@ func Run(r *experiment.Registry, name string) (*Figures, error) {
 	var allocations []uint64
 	for range Rounds {
 		before := calibrate()
-		c, err := spec.Runs()[0].Config()
+		c, err := plan.Runs(exp)[0].Config()
 		if err != nil {
 			return nil, err
 		}

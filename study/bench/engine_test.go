@@ -20,18 +20,19 @@ import (
 	"weir/core/unit"
 	"weir/papers/hpcc"
 	"weir/study/bench"
-	"weir/study/experiment"
 	"weir/study/measure"
+	"weir/study/plan"
+	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
-func registry() *experiment.Registry {
-	return &experiment.Registry{
+func registry() *spec.Registry {
+	return &spec.Registry{
 		Measures:    measure.Kinds(),
 		Programs:    []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), inband.Scheme(), pfc.Scheme(), sharedbuffer.Scheme()},
 		Transports:  []transport.Scheme{window.Scheme(), tcp.Scheme(), rdma.Scheme()},
 		Controllers: []cc.Scheme{cubic.Scheme(), hpcc.Scheme()},
-		Library:     []experiment.Library{{Name: "bench", Files: bench.Experiments}},
+		Library:     []spec.Library{{Name: "bench", Files: bench.Experiments}},
 	}
 }
 
@@ -44,11 +45,11 @@ func seeded(t testing.TB, name string, seed uint64) *sim.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := experiment.Load(registry(), src, experiment.Options{Seed: &seed})
+	s, err := spec.Load(registry(), src, spec.Options{Seed: &seed})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := spec.Runs()[0].Config()
+	c, err := plan.Runs(s)[0].Config()
 	if err != nil {
 		t.Fatal(err)
 	}

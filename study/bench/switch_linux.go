@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"weir/study/run"
 
 	"golang.org/x/sys/unix"
 
@@ -18,7 +19,8 @@ import (
 	"weir/core/unit"
 	"weir/internal/netns"
 	"weir/internal/rtnl"
-	"weir/study/experiment"
+	"weir/study/plan"
+	"weir/study/spec"
 	"weir/worlds/lab"
 )
 
@@ -42,7 +44,7 @@ const (
 
 // Switch times the lab's data plane; see SwitchFigures. It needs root (lab.ErrNotRoot), and
 // leaves nothing behind when it ends, also if ctx ends it.
-func Switch(ctx context.Context, r *experiment.Registry, o SwitchOptions) (f *SwitchFigures, err error) {
+func Switch(ctx context.Context, r *spec.Registry, o SwitchOptions) (f *SwitchFigures, err error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -94,25 +96,25 @@ type switchBench struct {
 }
 
 // openSwitch makes the namespaces of an experiment. All its runs have the same hosts.
-func openSwitch(r *experiment.Registry, name string, only []string) (*switchBench, error) {
+func openSwitch(r *spec.Registry, name string, only []string) (*switchBench, error) {
 	src, err := r.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	spec, err := experiment.Load(r, src, experiment.Options{})
+	s, err := spec.Load(r, src, spec.Options{})
 	if err != nil {
 		return nil, err
 	}
 	through := &hosts{nic: lab.NIC, port: bulkPort}
 	b := &switchBench{name: name, hosts: through}
-	for i, run := range spec.Runs() {
-		c, err := run.Lab()
+	for i, r := range plan.Runs(s) {
+		c, err := run.LabConfig(r)
 		if err != nil {
 			return nil, err
 		}
 		b.config = c
 		row := &SwitchRow{}
-		for _, p := range run.Point {
+		for _, p := range r.Point {
 			row.Name = p.Text
 		}
 		if len(only) > 0 && !slices.Contains(only, row.Name) {

@@ -23,13 +23,14 @@ import (
 	"weir/core/trace"
 	"weir/core/unit"
 	"weir/study/capture"
-	"weir/study/experiment"
+	"weir/study/plan"
+	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
-// spec is TCP with ECN, SACK and time stamps over IPv4 and IPv6 through a short
+// traced is TCP with ECN, SACK and time stamps over IPv4 and IPv6 through a short
 // queue and a lossy link, with datagrams and extensions beside it.
-const spec = `title: traced
+const traced = `title: traced
 duration: 1500ms
 topology:
   hosts: [a, b, c]
@@ -48,11 +49,11 @@ traffic:
 measure: [goodput]
 `
 
-// config is the run of spec.
+// config is the run of it.
 func config(t testing.TB) *sim.Config {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "traced.yaml")
-	if err := os.WriteFile(name, []byte(spec), 0o644); err != nil {
+	if err := os.WriteFile(name, []byte(traced), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	r := cli.Registry()
@@ -60,11 +61,11 @@ func config(t testing.TB) *sim.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := experiment.Load(r, src, experiment.Options{})
+	s, err := spec.Load(r, src, spec.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := s.Runs()[0].Config()
+	c, err := plan.Runs(s)[0].Config()
 	if err != nil {
 		t.Fatal(err)
 	}

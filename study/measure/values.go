@@ -242,3 +242,19 @@ func distributionOf(name, unitName, group string, ascending []float64) Distribut
 	}
 	return d
 }
+
+// Dimension is one key of the sweep with its values.
+type Dimension struct {
+	Key    string
+	Values []Coordinate
+}
+
+// Numeric tells whether all values of a dimension are quantities.
+func (d *Dimension) Numeric() bool {
+	for _, v := range d.Values {
+		if !v.IsNum {
+			return false
+		}
+	}
+	return true
+}

@@ -8,8 +8,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"weir/study/experiment"
+	"weir/study/claim"
 	"weir/study/measure"
+	"weir/study/plan"
+	"weir/study/results"
+	"weir/study/spec"
 )
 
 // Names of what stands side by side.
@@ -28,7 +31,7 @@ type worlds struct {
 	paper []PointSummary // nil if the paper gives none of the values
 	lab   bool           // own is the lab's
 	all   []Value        // what is measured, without values
-	agree map[string]experiment.Agreement
+	agree map[string]results.Agreement
 }
 
 func valueName(point []measure.Coordinate, name, group string) string {
@@ -36,8 +39,8 @@ func valueName(point []measure.Coordinate, name, group string) string {
 }
 
 // worldsOf puts the outcome's points side by side.
-func worldsOf(o *experiment.Outcome) *worlds {
-	w := &worlds{own: Summarise(o.Runs), lab: o.World == experiment.Lab, agree: map[string]experiment.Agreement{}}
+func worldsOf(o *results.Outcome) *worlds {
+	w := &worlds{own: Summarise(o.Runs), lab: o.World == spec.Lab, agree: map[string]results.Agreement{}}
 	if w.lab && o.Beside != nil && len(o.Beside.Runs) > 0 {
 		w.sim = Summarise(o.Beside.Runs)
 		for _, p := range w.sim { // those that the lab has not got to
@@ -186,16 +189,16 @@ func (w *worlds) columnsOf(v Value) (out []column) {
 		}
 		out = append(out, c)
 	}
-	measure := strings.ReplaceAll(v.Measure, "_", " ")
+	m := strings.ReplaceAll(v.Measure, "_", " ")
 	hasPaper := slices.ContainsFunc(paper, func(x *Value) bool { return x != nil && !math.IsNaN(x.Mean) })
 	if !w.lab {
-		add(own, measured, measure, v.Group)
+		add(own, measured, m, v.Group)
 		if hasPaper {
-			add(paper, given, measure, strings.TrimSpace(v.Group+" "+paperName))
+			add(paper, given, m, strings.TrimSpace(v.Group+" "+paperName))
 		}
 		return out
 	}
-	title := strings.TrimSpace(measure + " " + v.Group)
+	title := strings.TrimSpace(m + " " + v.Group)
 	if w.sim != nil {
 		add(sim, measured, title, simulatorName)
 	}
@@ -225,7 +228,7 @@ func (w *worlds) difference(v Value) (c column, judged bool) {
 }
 
 // apart says how far the lab is from the simulator.
-func apart(a experiment.Agreement) string {
+func apart(a results.Agreement) string {
 	word := "outside"
 	if a.Agrees {
 		word = "inside"
@@ -378,22 +381,22 @@ func (w *worlds) sizes() []PointSummary {
 }
 
 // agreementLine says whether simulator and lab agree; "" for an outcome of the simulator.
-func agreementLine(o *experiment.Outcome) string {
-	if o.World != experiment.Lab {
+func agreementLine(o *results.Outcome) string {
+	if o.World != spec.Lab {
 		return ""
 	}
 	all := o.Agreements()
-	verdict := experiment.AgreeVerdict(all)
-	if verdict == experiment.Undecided {
+	verdict := results.AgreeVerdict(all)
+	if verdict == claim.Undecided {
 		return "simulator and lab are not compared: no point has a goodput in both"
 	}
-	inside, points, _ := experiment.Agree(all)
-	return fmt.Sprintf("simulator and lab agree in %d of %d points (%s): %s", inside, points, experiment.AgreementRule,
+	inside, points, _ := results.Agree(all)
+	return fmt.Sprintf("simulator and lab agree in %d of %d points (%s): %s", inside, points, results.AgreementRule,
 		verdict)
 }
 
 // outside lists the goodputs that do not agree.
-func outside(o *experiment.Outcome) (out []string) {
+func outside(o *results.Outcome) (out []string) {
 	for _, a := range o.Agreements() {
 		if a.Judged && !a.Agrees {
 			most := max(math.Abs(a.Sim), math.Abs(a.Lab))
@@ -408,7 +411,7 @@ func outside(o *experiment.Outcome) (out []string) {
 }
 
 // sources says where in the paper the numbers that are shown stand.
-func sources(o *experiment.Outcome, w *worlds) (out []string) {
+func sources(o *results.Outcome, w *worlds) (out []string) {
 	if w.paper == nil {
 		return nil
 	}
@@ -433,15 +436,15 @@ func sources(o *experiment.Outcome, w *worlds) (out []string) {
 
 // claimBeside is a claim with the verdicts of both worlds.
 type claimBeside struct {
-	experiment.Claim
-	Sim *experiment.Claim // nil: the simulator's verdict is not there
+	claim.Claim
+	Sim *claim.Claim // nil: the simulator's verdict is not there
 }
 
-func claimsBeside(o *experiment.Outcome) (out []claimBeside) {
+func claimsBeside(o *results.Outcome) (out []claimBeside) {
 	for _, c := range o.Claims {
 		x := claimBeside{Claim: c}
 		if o.Beside != nil {
-			if i := slices.IndexFunc(o.Beside.Claims, func(s experiment.Claim) bool { return s.ID == c.ID }); i >= 0 {
+			if i := slices.IndexFunc(o.Beside.Claims, func(s claim.Claim) bool { return s.ID == c.ID }); i >= 0 {
 				x.Sim = &o.Beside.Claims[i]
 			}
 		}
@@ -486,7 +489,7 @@ func hang(text, indent string) string {
 // Text is all that the terminal shows of an outcome: tables, claims with their
 // verdicts, of the lab how it agrees with the simulator and what the machine did, and
 // how the runs ended. No line is wider than Width.
-func Text(o *experiment.Outcome) string {
+func Text(o *results.Outcome) string {
 	w := worldsOf(o)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n%s%s", o.Spec.Title, w.table(), Sizes(w.sizes()))
@@ -517,12 +520,12 @@ func Text(o *experiment.Outcome) string {
 }
 
 // PaperValues lists the numbers that an experiment has of its paper, "" if none.
-func PaperValues(s *experiment.Spec) string {
+func PaperValues(s *spec.Spec) string {
 	var b strings.Builder
 	for _, v := range s.PaperValues() {
 		sc := scaleFor(v.Unit, math.Abs(v.Value))
 		where := ""
-		for _, r := range s.Runs() {
+		for _, r := range plan.Runs(s) {
 			if r.Seed == s.Seed && v.Means(r.Point) && len(r.Point) > 0 {
 				where += "; " + measure.PointName(r.Point)
 			}

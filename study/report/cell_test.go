@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"weir/study/experiment"
 	"weir/study/measure"
+	"weir/study/spec"
 )
 
 // A column has as many decimals as its largest value needs, means and intervals
@@ -81,16 +81,16 @@ func TestCurves(t *testing.T) {
 			IsNum: true}}
 	}
 	p := points(at("b", "1"), at("b", "22"), at("a", "1"), at("a", "22"))
-	d := collect(experiment.Plot{X: "scheme", Y: "m"}, p)
+	d := collect(spec.Plot{X: "scheme", Y: "m"}, p)
 	if strings.Join(d.words, " ") != "b a" || len(d.lines) != 2 || d.lines[0].name != "n=1" || len(d.lines[1].x) != 2 ||
 		d.lines[1].x[1] != 1 {
 		t.Errorf("%+v", d)
 	}
-	d = collect(experiment.Plot{X: "n", Y: "m", Lines: []string{"scheme"}}, p)
+	d = collect(spec.Plot{X: "n", Y: "m", Lines: []string{"scheme"}}, p)
 	if d.words != nil || len(d.lines) != 2 || d.lines[0].name != "b" || d.lines[1].x[1] != 2 {
 		t.Errorf("%+v", d)
 	}
-	svg, err := SVG(experiment.Plot{X: "scheme", Y: "m"}, p)
+	svg, err := SVG(spec.Plot{X: "scheme", Y: "m"}, p)
 	if err != nil || !strings.Contains(string(svg), ">b<") || !strings.Contains(string(svg), ">n=22<") {
 		t.Errorf("%v: %s", err, svg)
 	}
@@ -101,7 +101,7 @@ func TestCurves(t *testing.T) {
 func TestNames(t *testing.T) {
 	key := `a<b>&"/../c`
 	p := points([]measure.Coordinate{{Key: key, Text: "</svg><script>", Value: 1}})
-	svg, err := SVG(experiment.Plot{X: key, Y: "m", Lines: []string{key}}, p)
+	svg, err := SVG(spec.Plot{X: key, Y: "m", Lines: []string{key}}, p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"weir/study/experiment"
+
 	"weir/study/measure"
+	"weir/study/spec"
 )
 
 // line is one curve.
@@ -98,7 +99,7 @@ func (d *drawing) lineOf(name string) *line {
 }
 
 // collect makes a plot's curves in the order of the points.
-func collect(p experiment.Plot, points []PointSummary) drawing {
+func collect(p spec.Plot, points []PointSummary) drawing {
 	d := drawing{index: map[string]int{}, xName: p.X, yName: p.Y}
 	if len(points) == 0 {
 		return d
@@ -143,11 +144,11 @@ func collect(p experiment.Plot, points []PointSummary) drawing {
 		return out
 	}
 	switch p.Kind {
-	case experiment.OverTime:
+	case spec.OverTime:
 		d.overTime(p, points, name)
-	case experiment.OverSize:
+	case spec.OverSize:
 		d.overSize(p, points, name)
-	case experiment.CDF:
+	case spec.CDF:
 		d.cumulative(p, points, name)
 	default:
 		d.overSweep(p, points, name)
@@ -161,7 +162,7 @@ func collect(p experiment.Plot, points []PointSummary) drawing {
 
 // overSweep has a measure over a sweep key. A measure with several groups that the
 // plot does not tell apart is shown by its first group (a queue's mean).
-func (d *drawing) overSweep(p experiment.Plot, points []PointSummary, name func(*PointSummary) string) {
+func (d *drawing) overSweep(p spec.Plot, points []PointSummary, name func(*PointSummary) string) {
 	byGroup, numbers := slices.Contains(p.Lines, "traffic"), true
 	for _, s := range points {
 		for _, c := range s.Point {
@@ -207,7 +208,7 @@ func (d *drawing) overSweep(p experiment.Plot, points []PointSummary, name func(
 }
 
 // overTime has a series of each point's first run.
-func (d *drawing) overTime(p experiment.Plot, points []PointSummary, name func(*PointSummary) string) {
+func (d *drawing) overTime(p spec.Plot, points []PointSummary, name func(*PointSummary) string) {
 	d.plain, d.xUnit = true, "s"
 	seeds := map[uint64]bool{}
 	for i := range points {
@@ -290,14 +291,14 @@ func thinned(values []measure.Number) (out []sampled) {
 }
 
 // overSize has a measure by flow size, at the largest size of each bin.
-func (d *drawing) overSize(p experiment.Plot, points []PointSummary, name func(*PointSummary) string) {
+func (d *drawing) overSize(p spec.Plot, points []PointSummary, name func(*PointSummary) string) {
 	d.xUnit = "bytes"
 	for _, t := range SizeTables(points) {
-		measure := t.Measure
+		m := t.Measure
 		if t.Of != "mean" {
-			measure += "_" + strings.ReplaceAll(t.Of, ".", "_")
+			m += "_" + strings.ReplaceAll(t.Of, ".", "_")
 		}
-		if measure != p.Y {
+		if m != p.Y {
 			continue
 		}
 		d.unit = t.Unit
@@ -312,7 +313,7 @@ func (d *drawing) overSize(p experiment.Plot, points []PointSummary, name func(*
 }
 
 // cumulative has the share of all runs' values up to each value.
-func (d *drawing) cumulative(p experiment.Plot, points []PointSummary, name func(*PointSummary) string) {
+func (d *drawing) cumulative(p spec.Plot, points []PointSummary, name func(*PointSummary) string) {
 	d.plain, d.steps = true, true
 	d.yName = "share of values"
 	low, high := uint64(math.MaxUint64), uint64(0)

@@ -5,14 +5,15 @@ import (
 	"math"
 	"strings"
 
-	"weir/study/experiment"
 	"weir/study/measure"
+	"weir/study/results"
+	"weir/study/spec"
 )
 
 // Diff compares two outcomes: what differs in their specs, points that only one has,
 // and for the others each value of both, with the change and its 95 % interval
 // (Welch). Values that agree exactly are only counted.
-func Diff(a, b *experiment.Outcome) string {
+func Diff(a, b *results.Outcome) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "A  %s\nB  %s\n", describe(a), describe(b))
 	if lines := parameterDiff(a.Spec.Parameters(), b.Spec.Parameters()); len(lines) > 0 {
@@ -87,9 +88,9 @@ func Diff(a, b *experiment.Outcome) string {
 	return out.String()
 }
 
-func describe(o *experiment.Outcome) string {
+func describe(o *results.Outcome) string {
 	text := fmt.Sprintf("%s, %d runs", o.Name, len(o.Runs))
-	if o.World == experiment.Lab {
+	if o.World == spec.Lab {
 		text += " in the lab"
 	}
 	return text
@@ -105,7 +106,7 @@ func find(values []Value, v Value) *Value {
 }
 
 // parameterDiff lists parameters that differ, in A's order, then those of B alone.
-func parameterDiff(a, b []experiment.Parameter) (lines []string) {
+func parameterDiff(a, b []spec.Parameter) (lines []string) {
 	of := map[string]string{}
 	for _, p := range b {
 		of[p.Path] = p.Value

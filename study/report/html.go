@@ -14,8 +14,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"weir/study/experiment"
+	"weir/study/claim"
 	"weir/study/measure"
+	"weir/study/results"
+	"weir/study/spec"
 )
 
 //go:embed report.html.tmpl
@@ -31,7 +33,7 @@ type Page struct {
 // HTML writes the self-contained page: claims with their verdicts first, then plots, tables, how
 // the runs ended, every parameter with its source, and the command that gives it again. It has no
 // scripts and refers to nothing outside itself.
-func HTML(o *experiment.Outcome, points []PointSummary, plots []Drawn, p Page) ([]byte, error) {
+func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]byte, error) {
 	type drops struct {
 		Point string
 		Seed  uint64
@@ -48,11 +50,11 @@ func HTML(o *experiment.Outcome, points []PointSummary, plots []Drawn, p Page) (
 		stuck = stuck || r.End.Stuck()
 	}
 	type count struct {
-		Verdict experiment.Verdict
+		Verdict claim.Verdict
 		N       int
 	}
 	var counts []count
-	for _, v := range []experiment.Verdict{experiment.Holds, experiment.Fails, experiment.Undecided} {
+	for _, v := range []claim.Verdict{claim.Holds, claim.Fails, claim.Undecided} {
 		n := 0
 		for _, c := range o.Claims {
 			if c.Verdict == v {
@@ -63,7 +65,7 @@ func HTML(o *experiment.Outcome, points []PointSummary, plots []Drawn, p Page) (
 			counts = append(counts, count{v, n})
 		}
 	}
-	var given, defaults []experiment.Parameter
+	var given, defaults []spec.Parameter
 	for _, x := range o.Spec.Parameters() {
 		if strings.HasPrefix(x.Source, "default") {
 			defaults = append(defaults, x)
@@ -77,7 +79,7 @@ func HTML(o *experiment.Outcome, points []PointSummary, plots []Drawn, p Page) (
 	}
 	w := worldsOf(o)
 	keys, values := w.columns()
-	results := tableOf("results", keys, values, len(w.own))
+	runs := tableOf("results", keys, values, len(w.own))
 	var sizes []table
 	for _, t := range SizeTables(w.sizes()) {
 		keys, values := t.columns()
@@ -94,17 +96,17 @@ func HTML(o *experiment.Outcome, points []PointSummary, plots []Drawn, p Page) (
 		late = template.HTML(inPage(histogram))
 	}
 	agreements := o.Agreements()
-	inside, compared, _ := experiment.Agree(agreements)
+	inside, compared, _ := results.Agree(agreements)
 	var b bytes.Buffer
 	err = page.Execute(&b, map[string]any{
 		"Lab": w.lab, "Simulated": w.sim != nil, "ClaimsBeside": claimsBeside(o), "Agreement": agreementLine(o),
-		"Agree": experiment.AgreeVerdict(agreements), "Inside": inside, "Points": compared, "Compared": compared > 0,
+		"Agree": results.AgreeVerdict(agreements), "Inside": inside, "Points": compared, "Compared": compared > 0,
 		"Outside": outside(o), "Sources": sources(o, w), "MachineFacts": machineFacts(o), "Machine": tableOf("attempts",
 			machineKeys, machineValues, len(attempts)),
 		"Notes": attemptNotes(o), "Lateness": late,
 		"Title": o.Spec.Title, "Name": o.Name, "World": o.World, "Paper": o.Spec.Paper.String(), "Quick": o.Spec.Quick,
 		"Facts": facts(o, len(points)), "Short": len(o.Failed) > 0 || o.Missing > 0 || stuck,
-		"Claims": o.Claims, "Counts": counts, "Plots": plots, "Table": results, "Sizes": sizes, "Drops": dropped,
+		"Claims": o.Claims, "Counts": counts, "Plots": plots, "Table": runs, "Sizes": sizes, "Drops": dropped,
 		"Ends": Ends(o), "Given": grouped(given), "GivenN": len(given), "Defaults": grouped(defaults),
 		"DefaultsN": len(defaults), "Warnings": o.Spec.Warnings,
 		"Command": command, "Version": p.Version, "Spec": string(o.Spec.Resolved()), "Hash": o.Spec.Hash(),
@@ -113,7 +115,7 @@ func HTML(o *experiment.Outcome, points []PointSummary, plots []Drawn, p Page) (
 }
 
 // facts says what was run, in a line.
-func facts(o *experiment.Outcome, points int) string {
+func facts(o *results.Outcome, points int) string {
 	duration, warmup := "", ""
 	for _, p := range o.Spec.Parameters() {
 		switch p.Path {
@@ -128,8 +130,8 @@ func facts(o *experiment.Outcome, points int) string {
 		text += fmt.Sprintf(" of %d %s", points, plural(points, "point"))
 	}
 	text += ", " + seeds(o.Spec, o.World)
-	if o.World == experiment.Lab && o.Spec.LabRepeat != o.Spec.Repeat {
-		text += ", of the simulator " + seeds(o.Spec, experiment.Sim)
+	if o.World == spec.Lab && o.Spec.LabRepeat != o.Spec.Repeat {
+		text += ", of the simulator " + seeds(o.Spec, spec.Sim)
 	}
 	text += "; " + duration + " measured"
 	if warmup != "" && warmup != "0s" {
@@ -139,7 +141,7 @@ func facts(o *experiment.Outcome, points int) string {
 }
 
 // seeds names those of every point in a world.
-func seeds(s *experiment.Spec, world string) string {
+func seeds(s *spec.Spec, world string) string {
 	n := s.RepeatOn(world)
 	if n == 1 {
 		return fmt.Sprintf("seed %d", s.Seed)
@@ -274,7 +276,7 @@ type groupRow struct {
 
 // grouped sorts parameters by the part of the spec that they belong to: plain keys
 // first, then parts in the order of the spec.
-func grouped(parameters []experiment.Parameter) []group {
+func grouped(parameters []spec.Parameter) []group {
 	out := []group{{Name: "the run"}}
 	at := map[string]int{}
 	for _, p := range parameters {
@@ -353,7 +355,7 @@ func fileName(text string) string {
 }
 
 // Write makes plots and page in the outcome's folder and returns the page's path.
-func Write(o *experiment.Outcome, p Page) (string, error) {
+func Write(o *results.Outcome, p Page) (string, error) {
 	w := worldsOf(o)
 	points := w.own
 	dir := filepath.Join(o.Dir, "plots")
@@ -374,7 +376,7 @@ func Write(o *experiment.Outcome, p Page) (string, error) {
 			continue
 		}
 		name := fmt.Sprintf("%d-%s.svg", i+1, fileName(Title(x)))
-		if err := experiment.WriteFile(filepath.Join(dir, name), svg); err != nil {
+		if err := results.WriteFile(filepath.Join(dir, name), svg); err != nil {
 			return "", err
 		}
 		plots = append(plots, Drawn{Title(x), "plots/" + name, template.HTML(inPage(svg))})
@@ -382,7 +384,7 @@ func Write(o *experiment.Outcome, p Page) (string, error) {
 	if late, err := LatenessSVG(o); err != nil {
 		return "", err
 	} else if late != nil {
-		if err := experiment.WriteFile(filepath.Join(dir, "lateness.svg"), late); err != nil {
+		if err := results.WriteFile(filepath.Join(dir, "lateness.svg"), late); err != nil {
 			return "", err
 		}
 	}
@@ -391,5 +393,5 @@ func Write(o *experiment.Outcome, p Page) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(o.Dir, "report.html")
-	return path, experiment.WriteFile(path, html)
+	return path, results.WriteFile(path, html)
 }

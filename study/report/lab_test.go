@@ -20,16 +20,18 @@ import (
 	"weir/core/transport"
 	"weir/core/transport/udp"
 	"weir/internal/testutil"
-	"weir/study/experiment"
+	"weir/study/claim"
 	"weir/study/measure"
+	"weir/study/results"
+	"weir/study/spec"
 )
 
 // paperSpec is valid, with a sweep and two numbers of the paper.
-func paperSpec(t *testing.T) *experiment.Spec {
+func paperSpec(t *testing.T) *spec.Spec {
 	t.Helper()
-	r := &experiment.Registry{Measures: measure.Kinds(), Programs: []dataplane.Scheme{forward.Scheme()},
+	r := &spec.Registry{Measures: measure.Kinds(), Programs: []dataplane.Scheme{forward.Scheme()},
 		Transports: []transport.Scheme{udp.Scheme()},
-		Library: []experiment.Library{{Name: "room", Files: fstest.MapFS{"experiments/figure.yaml": {Data: []byte(`
+		Library: []spec.Library{{Name: "room", Files: fstest.MapFS{"experiments/figure.yaml": {Data: []byte(`
 title: Two senders
 paper:
   name: paper
@@ -55,11 +57,11 @@ measure: [goodput, delay, {queue: {port: s->b}}, jain]
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := experiment.Load(r, src, experiment.Options{})
+	s, err := spec.Load(r, src, spec.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Plots = []experiment.Plot{{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}},
+	s.Plots = []spec.Plot{{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}},
 		{X: "r0", Y: "queue", Lines: []string{"scheme"}}}
 	return s
 }
@@ -67,11 +69,11 @@ measure: [goodput, delay, {queue: {port: s->b}}, jain]
 // labOutcome is one of the lab beside the small sweep's: two seeds of three, goodputs
 // that are further off from point to point, the last two points not there; a run that
 // was repeated and is undisturbed then, one that stayed disturbed, one with an error.
-func labOutcome(t *testing.T) *experiment.Outcome {
+func labOutcome(t *testing.T) *results.Outcome {
 	t.Helper()
 	sim := outcome(t)
 	sim.Spec, sim.Runs[0].End.Reason, sim.Runs[0].Unfinished, sim.Missing = paperSpec(t), "time up", nil, 0
-	o := &experiment.Outcome{Name: sim.Name, World: experiment.Lab, Spec: sim.Spec, Beside: sim, Missing: 4,
+	o := &results.Outcome{Name: sim.Name, World: spec.Lab, Spec: sim.Spec, Beside: sim, Missing: 4,
 		Command: "weir run room/figure --on lab"}
 	point := 0
 	for _, r := range sim.Runs {
@@ -90,19 +92,19 @@ func labOutcome(t *testing.T) *experiment.Outcome {
 			}
 			x.Measures = append(x.Measures, m)
 		}
-		x.Attempts = []experiment.Attempt{{Disturbed: []string{}, Errors: []string{}, Frames: 1000, LateP50S: 41e-6,
+		x.Attempts = []results.Attempt{{Disturbed: []string{}, Errors: []string{}, Frames: 1000, LateP50S: 41e-6,
 			LateP99S: 180e-6, LateP999S: 0.9e-3, LateMaxS: 1.7e-3,
 			Lateness: []uint64{15: 600, 16: 300, 20: 90, 21: 10}, StallS: 1.2e-3, Steal: 0.0002, CPU: 0.215,
 			OwnCPU: 0.11, WallS: 71,
-			Send: &experiment.SendLate{Datagrams: 400, P50S: 50e-6, P99S: 0.2e-3, MaxS: 1e-3}}}
+			Send: &results.SendLate{Datagrams: 400, P50S: 50e-6, P99S: 0.2e-3, MaxS: 1e-3}}}
 		bad := x.Attempts[0]
 		bad.LateP999S, bad.LateMaxS, bad.Steal, bad.Lateness = 3.4e-3, 12e-3, 0.041, []uint64{15: 500, 24: 7}
 		bad.Disturbed = []string{"0.1 % of frames left 3.4 ms late or more", "4.1 % of the cores' time stolen"}
 		switch {
 		case point == 2 && r.Seed == 1:
-			x.Attempts = []experiment.Attempt{bad, bad, x.Attempts[0]}
+			x.Attempts = []results.Attempt{bad, bad, x.Attempts[0]}
 		case point == 3 && r.Seed == 2:
-			x.Attempts = []experiment.Attempt{bad, bad}
+			x.Attempts = []results.Attempt{bad, bad}
 		case point == 4 && r.Seed == 1:
 			x.Attempts[0].Errors, x.Attempts[0].RingLost, x.Attempts[0].Lost = []string{"12 frames found no room in a ring"}, 12,
 				2
@@ -110,7 +112,7 @@ func labOutcome(t *testing.T) *experiment.Outcome {
 		o.Runs = append(o.Runs, &x)
 	}
 	o.Claims = slices.Clone(sim.Claims)
-	o.Claims[0].Verdict, o.Claims[0].N, o.Claims[0].Measured = experiment.Fails, 8, "scheme=abc r0=10Mbps: x = 3 < 2"
+	o.Claims[0].Verdict, o.Claims[0].N, o.Claims[0].Measured = claim.Fails, 8, "scheme=abc r0=10Mbps: x = 3 < 2"
 	o.Beside.Claims = o.Beside.Claims[:2] // the third has no verdict of the simulator
 	return o
 }
@@ -160,13 +162,13 @@ func TestAgreement(t *testing.T) {
 		{1e3, 9e5, "899 kb/s inside"}, {math.NaN(), 1e6, "–"},
 	} {
 		t.Run(c.want, func(t *testing.T) {
-			run := func(v float64) []*experiment.Run {
-				return []*experiment.Run{{Seed: 1, Values: measure.Values{Measures: []measure.Measured{{Name: "goodput",
+			run := func(v float64) []*results.Run {
+				return []*results.Run{{Seed: 1, Values: measure.Values{Measures: []measure.Measured{{Name: "goodput",
 					Unit:   "bps",
 					Groups: []measure.Grouped{{Group: "x", Value: v}}}}}}}
 			}
-			o := &experiment.Outcome{World: experiment.Lab, Spec: spec(t), Runs: run(c.lab),
-				Beside: &experiment.Outcome{World: experiment.Sim, Runs: run(c.sim)}}
+			o := &results.Outcome{World: spec.Lab, Spec: resolved(t), Runs: run(c.lab),
+				Beside: &results.Outcome{World: spec.Sim, Runs: run(c.sim)}}
 			_, values := worldsOf(o).columns()
 			if got := values[len(values)-1].cells[0]; got != c.want {
 				t.Errorf("%g and %g: %q, want %q", c.sim, c.lab, got, c.want)
@@ -264,7 +266,7 @@ func TestBothWorldsPlot(t *testing.T) {
 	if svg, err = worldsOf(o).svg(o.Spec.Plots[0]); err != nil || strings.Contains(string(svg), ">simulator<") {
 		t.Errorf("without the simulator: %v", err)
 	}
-	for _, k := range []experiment.Plot{{Kind: experiment.OverTime, X: "time", Y: "queue"}, {Kind: experiment.CDF,
+	for _, k := range []spec.Plot{{Kind: spec.OverTime, X: "time", Y: "queue"}, {Kind: spec.CDF,
 		X: "queue", Y: "cdf"}} {
 		t.Run(fmt.Sprint(k), func(t *testing.T) {
 			o := labOutcome(t)
@@ -305,10 +307,10 @@ func TestLabDocuments(t *testing.T) {
 	o := labOutcome(t)
 	var doc struct {
 		World     string
-		Runs      []struct{ Attempts []experiment.Attempt }
+		Runs      []struct{ Attempts []results.Attempt }
 		Simulator struct {
 			Runs   []struct{ ID string }
-			Claims []experiment.Claim
+			Claims []claim.Claim
 		}
 		Agreement []struct {
 			Point          map[string]string
@@ -320,7 +322,7 @@ func TestLabDocuments(t *testing.T) {
 		}
 		Agree struct {
 			Inside, Points int
-			Verdict        experiment.Verdict
+			Verdict        claim.Verdict
 		}
 	}
 	if err := json.Unmarshal(o.JSON(), &doc); err != nil {
@@ -330,7 +332,7 @@ func TestLabDocuments(t *testing.T) {
 		len(doc.Simulator.Claims) != 2 {
 		t.Errorf("%+v", doc)
 	}
-	if a := doc.Agree; a.Inside != 3 || a.Points != 4 || a.Verdict != experiment.Fails {
+	if a := doc.Agree; a.Inside != 3 || a.Points != 4 || a.Verdict != claim.Fails {
 		t.Errorf("%+v", a)
 	}
 	found := false
@@ -349,7 +351,7 @@ func TestLabDocuments(t *testing.T) {
 	if text := string(outcome(t).JSON()); strings.Contains(text, "agree") || strings.Contains(text, "simulator") {
 		t.Error("the simulator's document has the lab's keys")
 	}
-	rows := func(o *experiment.Outcome) [][]string {
+	rows := func(o *results.Outcome) [][]string {
 		var b bytes.Buffer
 		if err := o.CSV(&b); err != nil {
 			t.Fatal(err)

@@ -13,19 +13,19 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"weir/core/fabric/observe"
-	"weir/study/experiment"
 	"weir/study/measure"
+	"weir/study/results"
 )
 
 // machineRow is a line of the machine's table: an attempt of a run.
 type machineRow struct {
-	run     *experiment.Run
+	run     *results.Run
 	attempt int // from 1
-	a       *experiment.Attempt
+	a       *results.Attempt
 }
 
 // machineRows are the attempts of an outcome's runs: the ones that count, or all.
-func machineRows(o *experiment.Outcome, all bool) (out []machineRow) {
+func machineRows(o *results.Outcome, all bool) (out []machineRow) {
 	for _, r := range o.Runs {
 		for i := range r.Attempts {
 			if all || i == len(r.Attempts)-1 {
@@ -53,7 +53,7 @@ func machineColumns(rows []machineRow) (keys, values []column) {
 	}
 	key("seed", false, func(r machineRow) string { return strconv.FormatUint(r.run.Seed, 10) })
 	key("attempt", false, func(r machineRow) string { return fmt.Sprintf("%d of %d", r.attempt, len(r.run.Attempts)) })
-	add := func(head, group, unit string, text func(*experiment.Attempt) string) {
+	add := func(head, group, unit string, text func(*results.Attempt) string) {
 		if unit != "" {
 			unit = "[" + unit + "]"
 		}
@@ -63,22 +63,22 @@ func machineColumns(rows []machineRow) (keys, values []column) {
 		}
 		values = append(values, c)
 	}
-	times := func(head string, groups []string, of func(*experiment.Attempt) []float64) {
+	times := func(head string, groups []string, of func(*results.Attempt) []float64) {
 		for k, g := range groups {
-			add(head, g, "µs", func(a *experiment.Attempt) string { return atLeast(1e6*of(a)[k], 0) })
+			add(head, g, "µs", func(a *results.Attempt) string { return atLeast(1e6*of(a)[k], 0) })
 		}
 	}
 	share := func(v float64) string { return atLeast(100*v, 1) }
-	times("late", []string{"p50", "p99", "p99.9", "max"}, func(a *experiment.Attempt) []float64 {
+	times("late", []string{"p50", "p99", "p99.9", "max"}, func(a *results.Attempt) []float64 {
 		return []float64{a.LateP50S, a.LateP99S, a.LateP999S, a.LateMaxS}
 	})
-	times("stall", []string{""}, func(a *experiment.Attempt) []float64 { return []float64{a.StallS} })
-	add("steal", "", "%", func(a *experiment.Attempt) string { return share(a.Steal) })
-	add("CPU", "switch", "%", func(a *experiment.Attempt) string { return share(a.CPU) })
-	add("CPU", "hosts", "%", func(a *experiment.Attempt) string { return share(a.OwnCPU) })
-	add("lost", "rings", "frames", func(a *experiment.Attempt) string { return strconv.FormatUint(a.RingLost, 10) })
-	add("lost", "kernel", "frames", func(a *experiment.Attempt) string { return strconv.FormatUint(a.Lost, 10) })
-	add("disturbed", "", "", func(a *experiment.Attempt) string {
+	times("stall", []string{""}, func(a *results.Attempt) []float64 { return []float64{a.StallS} })
+	add("steal", "", "%", func(a *results.Attempt) string { return share(a.Steal) })
+	add("CPU", "switch", "%", func(a *results.Attempt) string { return share(a.CPU) })
+	add("CPU", "hosts", "%", func(a *results.Attempt) string { return share(a.OwnCPU) })
+	add("lost", "rings", "frames", func(a *results.Attempt) string { return strconv.FormatUint(a.RingLost, 10) })
+	add("lost", "kernel", "frames", func(a *results.Attempt) string { return strconv.FormatUint(a.Lost, 10) })
+	add("disturbed", "", "", func(a *results.Attempt) string {
 		switch {
 		case len(a.Errors) > 0:
 			return "error"
@@ -88,7 +88,7 @@ func machineColumns(rows []machineRow) (keys, values []column) {
 		return "no"
 	})
 	if slices.ContainsFunc(rows, func(r machineRow) bool { return r.a.Send != nil }) {
-		times("sent late", []string{"p50", "p99", "max"}, func(a *experiment.Attempt) []float64 {
+		times("sent late", []string{"p50", "p99", "max"}, func(a *results.Attempt) []float64 {
 			if s := a.Send; s != nil {
 				return []float64{s.P50S, s.P99S, s.MaxS}
 			}
@@ -113,7 +113,7 @@ func atLeast(v float64, decimals int) string {
 
 // machineFacts says in sentences how often the machine disturbed runs; nil for an
 // outcome without attempts.
-func machineFacts(o *experiment.Outcome) []string {
+func machineFacts(o *results.Outcome) []string {
 	runs, attempts, repeated, disturbed, wrong := 0, 0, 0, 0, 0
 	frames, late := uint64(0), 0.0
 	for _, r := range o.Runs {
@@ -178,7 +178,7 @@ func pluralSwitch(n int) string {
 }
 
 // attemptNotes says by what attempts were disturbed, and what was wrong with them.
-func attemptNotes(o *experiment.Outcome) (out []string) {
+func attemptNotes(o *results.Outcome) (out []string) {
 	for _, r := range machineRows(o, true) {
 		what := fmt.Sprintf("%s seed %d, attempt %d of %d", measure.PointName(r.run.Point), r.run.Seed, r.attempt,
 			len(r.run.Attempts))
@@ -200,7 +200,7 @@ const mostNotes = 30
 
 // machineText is the terminal's part about the machine: a line a run of the attempt
 // that counts, and what disturbed others.
-func machineText(o *experiment.Outcome) string {
+func machineText(o *results.Outcome) string {
 	facts := machineFacts(o)
 	if facts == nil {
 		return ""
@@ -243,7 +243,7 @@ func lateness(rows []machineRow) (sum []uint64, frames uint64) {
 // LatenessSVG draws how late frames left, over all runs: the frames by powers of two,
 // of the attempts that count and, as an outline, of those that were repeated. It is
 // nil if there are none.
-func LatenessSVG(o *experiment.Outcome) ([]byte, error) {
+func LatenessSVG(o *results.Outcome) ([]byte, error) {
 	counted := machineRows(o, false)
 	var repeated []machineRow
 	for _, r := range machineRows(o, true) {

@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 
-	"weir/study/experiment"
+	"weir/study/spec"
 )
 
 // Size of a plot without its legend. At a phone's width its texts can still be read.
@@ -37,9 +37,9 @@ func sans(size vg.Length) font.Font {
 }
 
 // Title is a plot's heading.
-func Title(p experiment.Plot) string {
+func Title(p spec.Plot) string {
 	words := func(s string) string { return strings.ReplaceAll(s, "_", " ") }
-	if p.Kind == experiment.CDF {
+	if p.Kind == spec.CDF {
 		return "distribution of " + words(p.X)
 	}
 	return words(p.Y) + " over " + words(p.X)
@@ -50,13 +50,13 @@ func Title(p experiment.Plot) string {
 // intervals over the seeds; a series of each point's first run; or distributions of
 // all runs of a point together. The bytes depend on the numbers only. It is nil if no
 // value is defined.
-func SVG(p experiment.Plot, points []PointSummary) ([]byte, error) {
+func SVG(p spec.Plot, points []PointSummary) ([]byte, error) {
 	return (&worlds{own: points}).svg(p)
 }
 
 // figure is one plot of all worlds while it is drawn.
 type figure struct {
-	experiment.Plot
+	spec.Plot
 	pl              *plot.Plot
 	own, sim, paper drawing
 	both            bool  // own is the lab's, with the simulator's beside
@@ -70,7 +70,7 @@ type figure struct {
 // svg draws a plot of all worlds in one picture: of the lab the simulator as a line and
 // the lab as markers, of what has no markers as dashes; over a sweep key the paper's
 // numbers as crosses. A curve has its colour in every world.
-func (all *worlds) svg(p experiment.Plot) ([]byte, error) {
+func (all *worlds) svg(p spec.Plot) ([]byte, error) {
 	f, err := all.figure(p)
 	if f == nil || err != nil {
 		return nil, err
@@ -94,13 +94,13 @@ func (all *worlds) svg(p experiment.Plot) ([]byte, error) {
 }
 
 // figure collects what a plot shows; nil if there is nothing.
-func (all *worlds) figure(p experiment.Plot) (*figure, error) {
+func (all *worlds) figure(p spec.Plot) (*figure, error) {
 	w := all.only(p.Means)
 	f := &figure{Plot: p, own: collect(p, w.own), both: w.sim != nil, number: map[string]int{}}
 	if f.both {
 		f.sim = collect(p, w.sim)
 	}
-	if w.paper != nil && p.Kind == experiment.OverSweep {
+	if w.paper != nil && p.Kind == spec.OverSweep {
 		f.paper = collect(p, w.paper)
 	}
 	if len(f.own.lines) == 0 && len(f.sim.lines) > 0 { // the lab has nothing of it
@@ -108,7 +108,7 @@ func (all *worlds) figure(p experiment.Plot) (*figure, error) {
 	}
 	switch {
 	case len(f.own.lines) > 0 || len(f.sim.lines) > 0:
-	case len(w.own) > 0 && p.Kind == experiment.OverSweep && !measured(p.Y, w.own):
+	case len(w.own) > 0 && p.Kind == spec.OverSweep && !measured(p.Y, w.own):
 		return nil, fmt.Errorf("plot %s: no run has the measure", Title(p))
 	default: // no value of it is defined, as of percentiles with too few samples
 		return nil, nil
@@ -123,7 +123,7 @@ func (all *worlds) figure(p experiment.Plot) (*figure, error) {
 func (f *figure) axes() {
 	most := max(f.own.highest(), f.sim.highest(), f.paper.highest())
 	f.yScale, f.xScale = scaleFor(f.own.unit, most), scaleFor(f.own.xUnit, max(largest(f.own.xs), largest(f.sim.xs)))
-	if f.LogX && f.Kind != experiment.OverSweep {
+	if f.LogX && f.Kind != spec.OverSweep {
 		f.xScale = Scale{f.own.xUnit, 1}
 	}
 	if f.LogY {

@@ -11,21 +11,23 @@ import (
 	"testing"
 	"testing/fstest"
 	"unicode/utf8"
+	"weir/study/spec"
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/forward"
 	"weir/core/transport"
 	"weir/core/transport/udp"
 	"weir/internal/testutil"
-	"weir/study/experiment"
+	"weir/study/claim"
 	"weir/study/measure"
+	"weir/study/results"
 )
 
 // outcome is a small sweep: two schemes, three rates, three seeds, with a measure
 // that is not defined at one point.
-func outcome(t *testing.T) *experiment.Outcome {
+func outcome(t *testing.T) *results.Outcome {
 	t.Helper()
-	o := &experiment.Outcome{Name: "room/figure", World: "sim", Spec: spec(t)}
+	o := &results.Outcome{Name: "room/figure", World: "sim", Spec: resolved(t)}
 	for _, scheme := range []string{"without", "abc"} {
 		for i, r0 := range []float64{10e6, 50e6, 100e6} {
 			for seed := range 3 {
@@ -34,8 +36,8 @@ func outcome(t *testing.T) *experiment.Outcome {
 				if i == 2 {
 					delay = math.NaN()
 				}
-				o.Runs = append(o.Runs, &experiment.Run{ID: fmt.Sprint(scheme, i, seed), Seed: uint64(seed + 1),
-					End: experiment.End{Reason: "time up", TimeS: 70},
+				o.Runs = append(o.Runs, &results.Run{ID: fmt.Sprint(scheme, i, seed), Seed: uint64(seed + 1),
+					End: results.End{Reason: "time up", TimeS: 70},
 					Point: []measure.Coordinate{{Key: "scheme", Text: scheme}, {Key: "r0", Text: fmt.Sprintf("%.0fMbps", r0/1e6),
 						Value: r0, IsNum: true}},
 					Values: measure.Values{Measures: []measure.Measured{
@@ -45,29 +47,29 @@ func outcome(t *testing.T) *experiment.Outcome {
 						{Name: "queue", Unit: "packets", Groups: []measure.Grouped{{Group: "mean", Value: 7.25},
 							{Group: "max", Value: 24}}},
 						{Name: "jain", Value: 0.75}}},
-					Drops: []experiment.Count{{Name: "activity", Count: 12}}})
+					Drops: []results.Count{{Name: "activity", Count: 12}}})
 			}
 		}
 	}
 	o.Runs[0].End.Reason = "no progress"
-	o.Runs[0].Unfinished = []experiment.UnfinishedFlow{{Flow: 3, Traffic: "bulk", Src: "a", Dst: "b", SizeBytes: 1000,
+	o.Runs[0].Unfinished = []results.UnfinishedFlow{{Flow: 3, Traffic: "bulk", Src: "a", Dst: "b", SizeBytes: 1000,
 		DoneBytes: 10}}
-	o.Claims = []experiment.Claim{
+	o.Claims = []claim.Claim{
 		{ID: "a.b", Says: "the first <claim> holds in every case, however long its sentence may be and whatever it may say",
-			Verdict: experiment.Holds, N: 9, Measured: "scheme=abc r0=10Mbps: x = 1 < 2"},
-		{ID: "c", Says: "second", Verdict: experiment.Fails, N: 3},
-		{ID: "d", Says: "third", Verdict: experiment.Undecided, N: 3, Measured: "no point"},
+			Verdict: claim.Holds, N: 9, Measured: "scheme=abc r0=10Mbps: x = 1 < 2"},
+		{ID: "c", Says: "second", Verdict: claim.Fails, N: 3},
+		{ID: "d", Says: "third", Verdict: claim.Undecided, N: 3, Measured: "no point"},
 	}
 	o.Missing, o.Found = 2, 4
 	return o
 }
 
-// spec is a valid one, for its parameters, with the plots of the outcome.
-func spec(t *testing.T) *experiment.Spec {
+// resolved is a valid one, for its parameters, with the plots of the outcome.
+func resolved(t *testing.T) *spec.Spec {
 	t.Helper()
-	r := &experiment.Registry{Measures: measure.Kinds(), Programs: []dataplane.Scheme{forward.Scheme()},
+	r := &spec.Registry{Measures: measure.Kinds(), Programs: []dataplane.Scheme{forward.Scheme()},
 		Transports: []transport.Scheme{udp.Scheme()},
-		Library: []experiment.Library{{Name: "room", Files: fstest.MapFS{"experiments/figure.yaml": {Data: []byte(`
+		Library: []spec.Library{{Name: "room", Files: fstest.MapFS{"experiments/figure.yaml": {Data: []byte(`
 title: A <title> & more
 paper: {name: paper, figure: 4}
 duration: 5s
@@ -82,11 +84,11 @@ traffic: [{name: x, from: a, to: b, transport: udp, rate: 10kbps}]
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := experiment.Load(r, src, experiment.Options{})
+	s, err := spec.Load(r, src, spec.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Plots = []experiment.Plot{{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}},
+	s.Plots = []spec.Plot{{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}},
 		{X: "r0", Y: "queue", Lines: []string{"scheme"}}}
 	return s
 }
@@ -109,13 +111,13 @@ func TestInterval(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			x := make([]float64, n) // sample deviation 1, mean 0
 			x[0], x[1] = math.Sqrt(float64(n-1)/2), -math.Sqrt(float64(n-1)/2)
-			mean, half := experiment.MeanInterval(x)
+			mean, half := claim.MeanInterval(x)
 			if math.Abs(half*math.Sqrt(float64(n))-want) > 0.001 || mean != 0 {
 				t.Errorf("n = %d: t = %.4f, tables say %.3f", n, half*math.Sqrt(float64(n)), want)
 			}
 		})
 	}
-	if _, half := experiment.MeanInterval([]float64{3}); !math.IsNaN(half) {
+	if _, half := claim.MeanInterval([]float64{3}); !math.IsNaN(half) {
 		t.Error("one value has an interval")
 	}
 }
@@ -143,7 +145,7 @@ func TestSVG(t *testing.T) {
 	if !strings.Contains(string(a), "goodput [Mb/s]") || !strings.Contains(string(a), "abc client1") {
 		t.Error("the axis has no unit, or a line no name")
 	}
-	if _, err := SVG(experiment.Plot{X: "r0", Y: "nothing"}, points); err == nil {
+	if _, err := SVG(spec.Plot{X: "r0", Y: "nothing"}, points); err == nil {
 		t.Error("a measure that is not there is drawn")
 	}
 }
@@ -151,15 +153,15 @@ func TestSVG(t *testing.T) {
 // A measure that is nowhere defined, a sweep over words, one point: all have a
 // plot.
 func TestSVGOddities(t *testing.T) {
-	run := func(x string, v float64) *experiment.Run {
-		return &experiment.Run{Point: []measure.Coordinate{{Key: "k", Text: x}},
+	run := func(x string, v float64) *results.Run {
+		return &results.Run{Point: []measure.Coordinate{{Key: "k", Text: x}},
 			Values: measure.Values{Measures: []measure.Measured{{Name: "m", Value: v}}}}
 	}
-	for name, runs := range map[string][]*experiment.Run{
+	for name, runs := range map[string][]*results.Run{
 		"undefined": {run("a", math.NaN()), run("b", math.NaN())}, "one": {run("a", 0)}, "words": {run("a", 1), run("b", -2)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := SVG(experiment.Plot{X: "k", Y: "m"}, Summarise(runs)); err != nil {
+			if _, err := SVG(spec.Plot{X: "k", Y: "m"}, Summarise(runs)); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
@@ -169,15 +171,15 @@ func TestSVGOddities(t *testing.T) {
 // A table by flow size is of one traffic, also where a point of the sweep has another list
 // of traffics.
 func TestSizesByTraffic(t *testing.T) {
-	run := func(point string, traffics ...string) *experiment.Run {
-		r := &experiment.Run{Point: []measure.Coordinate{{Key: "k", Text: point}}}
+	run := func(point string, traffics ...string) *results.Run {
+		r := &results.Run{Point: []measure.Coordinate{{Key: "k", Text: point}}}
 		for _, name := range traffics {
 			r.Bins = append(r.Bins, measure.Binned{Name: "fct", Unit: "s", Traffic: name,
 				Bins: []measure.Bin{{ToBytes: 100, N: 1, Mean: measure.Number(name[0])}}})
 		}
 		return r
 	}
-	tables := SizeTables(Summarise([]*experiment.Run{run("one", "b"), run("two", "a", "b")}))
+	tables := SizeTables(Summarise([]*results.Run{run("one", "b"), run("two", "a", "b")}))
 	if len(tables) != 2 || tables[0].Traffic != "b" || tables[1].Traffic != "a" {
 		t.Fatalf("tables %+v", tables)
 	}
@@ -193,9 +195,9 @@ func TestSizesByTraffic(t *testing.T) {
 
 // The n of a row are the flows that a value of it rests on, not those of all columns.
 func TestSizesCount(t *testing.T) {
-	var runs []*experiment.Run
+	var runs []*results.Run
 	for k, n := range []int{2, 3, 7, 7} { // two points, two seeds
-		runs = append(runs, &experiment.Run{Seed: uint64(k % 2),
+		runs = append(runs, &results.Run{Seed: uint64(k % 2),
 			Point: []measure.Coordinate{{Key: "k", Text: strconv.Itoa(k / 2)}},
 			Values: measure.Values{Bins: []measure.Binned{{Name: "fct", Unit: "s", Traffic: "x",
 				Bins: []measure.Bin{{ToBytes: 100, N: n, Mean: 1}, {ToBytes: 200, N: 4, Mean: 1}}}}}})
@@ -210,21 +212,21 @@ func TestSizesCount(t *testing.T) {
 // distribution of none, a series of flows that a seed does not have. The page names it.
 func TestPlotWithoutValues(t *testing.T) {
 	nan := measure.Number(math.NaN())
-	r := &experiment.Run{Values: measure.Values{Measures: []measure.Measured{{Name: "fct", Unit: "s",
+	r := &results.Run{Values: measure.Values{Measures: []measure.Measured{{Name: "fct", Unit: "s",
 		Groups: []measure.Grouped{}}},
 		Bins: []measure.Binned{{Name: "slowdown", Traffic: "x", Percentiles: []float64{50},
 			Bins: []measure.Bin{{ToBytes: 100, N: 3, Mean: 2, Percentiles: []measure.Number{nan}}}}},
 		Distributions: []measure.Distribution{{Name: "fct", Unit: "s", Group: "x"}}}}
-	plots := []experiment.Plot{{Kind: experiment.OverSize, X: "flow_size", Y: "slowdown_p50"}, {Kind: experiment.CDF,
+	plots := []spec.Plot{{Kind: spec.OverSize, X: "flow_size", Y: "slowdown_p50"}, {Kind: spec.CDF,
 		X: "fct", Y: "cdf"},
-		{Kind: experiment.OverTime, X: "time", Y: "cwnd"}, {X: "k", Y: "fct"}}
+		{Kind: spec.OverTime, X: "time", Y: "cwnd"}, {X: "k", Y: "fct"}}
 	for _, p := range plots {
-		if svg, err := SVG(p, Summarise([]*experiment.Run{r})); svg != nil || err != nil {
+		if svg, err := SVG(p, Summarise([]*results.Run{r})); svg != nil || err != nil {
 			t.Errorf("%s: %d bytes, %v", Title(p), len(svg), err)
 		}
 	}
 	o := outcome(t)
-	o.Dir, o.Runs, o.Spec.Plots = t.TempDir(), []*experiment.Run{r}, plots
+	o.Dir, o.Runs, o.Spec.Plots = t.TempDir(), []*results.Run{r}, plots
 	path, err := Write(o, Page{})
 	if err != nil {
 		t.Fatal(err)
@@ -348,7 +350,7 @@ func TestInPage(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	points := Summarise(outcome(t).Runs)
-	svg, err := SVG(experiment.Plot{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}}, points)
+	svg, err := SVG(spec.Plot{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}}, points)
 	if err != nil || strings.Contains(string(svg), "var(") {
 		t.Errorf("a file with colours that only the page has: %v", err)
 	}
@@ -388,7 +390,7 @@ func TestPageTable(t *testing.T) {
 // the others.
 func TestGrouped(t *testing.T) {
 	var text []string
-	for _, g := range grouped([]experiment.Parameter{{Path: "duration"}, {Path: "topology.links.0.rate"},
+	for _, g := range grouped([]spec.Parameter{{Path: "duration"}, {Path: "topology.links.0.rate"},
 		{Path: "traffic.x.cc.bbr"},
 		{Path: "traffic.y.rate"}, {Path: "sweep.n"}, {Path: "sweep.scheme.abc.queue"}, {Path: "seed"}}) {
 		var rows []string
@@ -438,7 +440,7 @@ func ExampleWrap() {
 
 // What a run got stuck at stands below the runs' ends.
 func TestStuck(t *testing.T) {
-	o := &experiment.Outcome{Runs: []*experiment.Run{{Seed: 3, End: experiment.End{Reason: "pfc deadlock", TimeS: 0.001,
+	o := &results.Outcome{Runs: []*results.Run{{Seed: 3, End: results.End{Reason: "pfc deadlock", TimeS: 0.001,
 		Ports: []string{"s0->s1 queue 3", "s1->s0 queue 3"}}}}}
 	if got, want := Ends(o), "1 runs: 1 pfc deadlock\npfc deadlock: seed 3, at 0.001 s: s0->s1 queue 3, "+
 		"s1->s0 queue 3\n"; got != want {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"weir/study/experiment"
+	"weir/study/claim"
 	"weir/study/measure"
 )
 
@@ -60,7 +60,7 @@ func SizeTables(points []PointSummary) []SizeTable {
 							x = append(x, float64(b.Percentiles[of]))
 						}
 					}
-					mean[i], half[i] = experiment.MeanInterval(x)
+					mean[i], half[i] = claim.MeanInterval(x)
 				}
 				t.Mean, t.Half, t.N = append(t.Mean, mean), append(t.Half, half), append(t.N, flows)
 			}

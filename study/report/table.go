@@ -8,8 +8,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"weir/study/experiment"
+	"weir/study/claim"
 	"weir/study/measure"
+	"weir/study/results"
 )
 
 // Width is that of a terminal: no line of a table is longer.
@@ -21,7 +22,7 @@ type PointSummary struct {
 	Point  []measure.Coordinate
 	N      int // runs
 	Values []Value
-	Runs   []*experiment.Run
+	Runs   []*results.Run
 }
 
 // Value is one number of a point: a measure, or one group of it.
@@ -31,7 +32,7 @@ type Value struct {
 }
 
 // Summarise joins the runs of each point, in the order of the runs.
-func Summarise(runs []*experiment.Run) []PointSummary {
+func Summarise(runs []*results.Run) []PointSummary {
 	var out []PointSummary
 	index := map[string]int{}
 	samples := map[string][][]float64{}
@@ -74,7 +75,7 @@ func Summarise(runs []*experiment.Run) []PointSummary {
 	for i := range out {
 		s := samples[measure.PointName(out[i].Point)]
 		for k := range out[i].Values {
-			out[i].Values[k].Mean, out[i].Values[k].Half = experiment.MeanInterval(s[k])
+			out[i].Values[k].Mean, out[i].Values[k].Half = claim.MeanInterval(s[k])
 		}
 	}
 	return out
@@ -328,7 +329,7 @@ func Wrap(text string, width int, indent string) string {
 }
 
 // Claims prints each claim with its verdict first.
-func Claims(claims []experiment.Claim) string {
+func Claims(claims []claim.Claim) string {
 	var b strings.Builder
 	for _, c := range claims {
 		fmt.Fprintf(&b, "%-9s  %s (n = %d)\n", c.Verdict, c.ID, c.N)
@@ -342,7 +343,7 @@ func Claims(claims []experiment.Claim) string {
 
 // Ends says how the runs ended, and lists what is unfinished or failed. It does not
 // tell which runs were there before: the same results give the same text.
-func Ends(o *experiment.Outcome) string {
+func Ends(o *results.Outcome) string {
 	var b strings.Builder
 	count := map[string]int{}
 	var order []string

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"weir/study/run"
 
 	"golang.org/x/sys/unix"
 
@@ -22,8 +23,9 @@ import (
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/unit"
-	"weir/study/experiment"
 	"weir/study/measure"
+	"weir/study/plan"
+	"weir/study/spec"
 	"weir/worlds/lab"
 )
 
@@ -52,13 +54,13 @@ func figure5(base string) (*lab.Config, error) {
 	if base != "" {
 		src.Data = bytes.ReplaceAll(src.Data, []byte("q_base: 20 packets"), []byte("q_base: "+base))
 	}
-	spec, err := experiment.Load(registry, src, experiment.Options{Quick: true})
+	s, err := spec.Load(registry, src, spec.Options{Quick: true})
 	if err != nil {
 		return nil, err
 	}
-	for _, run := range spec.Runs() {
-		if strings.Contains(measure.PointName(run.Point), "abc") {
-			c, err := run.Lab()
+	for _, r := range plan.Runs(s) {
+		if strings.Contains(measure.PointName(r.Point), "abc") {
+			c, err := run.LabConfig(r)
 			if err != nil {
 				return nil, err
 			}

@@ -13,19 +13,21 @@ import (
 	"weir/core/trace"
 	"weir/core/unit"
 	"weir/study/capture"
-	"weir/study/experiment"
+	"weir/study/plan"
+	"weir/study/run"
+	"weir/study/spec"
 	"weir/worlds/lab"
 )
 
 // configuration is the lab's of a spec's first run.
 func configuration(t testing.TB, text string) *lab.Config {
 	t.Helper()
-	s, err := experiment.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		experiment.Options{})
+	s, err := spec.Load(cli.Registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		spec.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := s.Runs()[0].Lab()
+	c, err := run.LabConfig(plan.Runs(s)[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"weir/study/experiment"
+
 	"weir/study/measure"
+	"weir/study/plan"
 	"weir/study/report"
+	"weir/study/spec"
 )
 
 type checkCmd struct {
@@ -19,18 +21,18 @@ type checkCmd struct {
 const hopsPerSecond = 3e6
 
 func (c *checkCmd) Run(a *app) error {
-	spec, err := c.load(a)
+	s, err := c.load(a)
 	if err != nil {
 		return err
 	}
-	if c.On == experiment.Lab {
-		return a.checkLab(spec)
+	if c.On == spec.Lab {
+		return a.checkLab(s)
 	}
-	runs := spec.Runs()
+	runs := plan.Runs(s)
 	rows := [][]string{{"point", "seed", "packet-hops, time, memory (estimate)"}}
 	total, most := 0.0, 0.0
 	for _, r := range runs {
-		hops, memory := experiment.Estimate(r), experiment.EstimateMemory(r)
+		hops, memory := plan.Estimate(r), plan.EstimateMemory(r)
 		total, most = total+hops, max(most, memory)
 		rows = append(rows, []string{measure.PointName(r.Point), fmt.Sprint(r.Seed), fmt.Sprintf("%s, %s, %s",
 			measure.SI(hops), took(hops/hopsPerSecond), report.Bytes(int64(roundUp(memory))))})
@@ -40,7 +42,7 @@ func (c *checkCmd) Run(a *app) error {
 	fmt.Fprintf(a.stdout, "\n%s\n",
 		report.Wrap(fmt.Sprintf("%s is valid: %d runs, about %s packet-hops, %s on one core, and up to %s of memory a run "+
 			"(%d at a time here)",
-			spec.Name, len(runs), measure.SI(total), took(total/hopsPerSecond), report.Bytes(int64(roundUp(most))), jobs),
+			s.Name, len(runs), measure.SI(total), took(total/hopsPerSecond), report.Bytes(int64(roundUp(most))), jobs),
 			report.Width, ""))
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"weir/internal/document"
-	"weir/study/experiment"
+	"weir/study/spec"
 )
 
 // Exit codes.
@@ -51,7 +51,7 @@ type command struct {
 
 // app is what commands work with.
 type app struct {
-	registry *experiment.Registry
+	registry *spec.Registry
 	stdout   io.Writer
 	stderr   io.Writer
 	terminal bool // stderr is one
@@ -60,13 +60,13 @@ type app struct {
 }
 
 // Main runs the command line of this process and returns its exit code.
-func Main(r *experiment.Registry) int {
+func Main(r *spec.Registry) int {
 	info, err := os.Stderr.Stat()
 	return Run(r, os.Args[1:], os.Stdout, os.Stderr, err == nil && info.Mode()&os.ModeCharDevice != 0)
 }
 
 // Run is Main with everything handed in.
-func Run(r *experiment.Registry, args []string, stdout, stderr io.Writer, terminal bool) (code int) {
+func Run(r *spec.Registry, args []string, stdout, stderr io.Writer, terminal bool) (code int) {
 	var c command
 	out := &output{to: stdout}
 	a := &app{registry: r, stdout: out, stderr: stderr, terminal: terminal, args: args}
@@ -140,19 +140,19 @@ type selection struct {
 	Quick bool     `help:"The spec's quick variant: every scheme and the ends of every sweep."`
 }
 
-func (s *selection) load(a *app) (*experiment.Spec, error) {
+func (s *selection) load(a *app) (*spec.Spec, error) {
 	src, err := a.registry.Open(s.Name)
 	if err != nil {
 		return nil, err
 	}
-	spec, err := experiment.Load(a.registry, src, experiment.Options{Set: s.Set, Seed: s.Seed, Quick: s.Quick})
+	exp, err := spec.Load(a.registry, src, spec.Options{Set: s.Set, Seed: s.Seed, Quick: s.Quick})
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range spec.Warnings {
+	for _, w := range exp.Warnings {
 		fmt.Fprintln(a.stderr, "warning:", w)
 	}
-	return spec, nil
+	return exp, nil
 }
 
 type schemaCmd struct{}

@@ -19,17 +19,17 @@ import (
 	"weir/core/transport/window"
 	"weir/papers/p4abc"
 	"weir/study/bench"
-	"weir/study/experiment"
 	"weir/study/measure"
+	"weir/study/spec"
 )
 
-func registry() *experiment.Registry {
-	return &experiment.Registry{
+func registry() *spec.Registry {
+	return &spec.Registry{
 		Measures:   measure.Kinds(),
 		Programs:   []dataplane.Scheme{p4abc.Scheme(), ecmp.Scheme(), forward.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{udp.Scheme(), window.Scheme()},
-		Library: []experiment.Library{{Name: "bench", Files: bench.Experiments},
+		Library: []spec.Library{{Name: "bench", Files: bench.Experiments},
 			{Name: "p4abc", Files: p4abc.Experiments}},
 	}
 }
@@ -361,12 +361,12 @@ func TestProgress(t *testing.T) {
 }
 
 func TestReproduce(t *testing.T) {
-	got := reproduce(&experiment.Spec{Name: "p4abc/fig4"}, "p4abc/fig4",
+	got := reproduce(&spec.Spec{Name: "p4abc/fig4"}, "p4abc/fig4",
 		strings.Fields("run p4abc/fig4 --jobs 2 --set duration=3s --out x --set=a=$b --quick --seed 9 --json"))
 	if want := "weir run p4abc/fig4 --set duration=3s '--set=a=$b' --quick --seed 9"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	got = reproduce(&experiment.Spec{Name: "two"}, "some where/two.yaml", []string{"--set", "title=it's #1"})
+	got = reproduce(&spec.Spec{Name: "two"}, "some where/two.yaml", []string{"--set", "title=it's #1"})
 	if want := `weir run two.yaml --set 'title=it'\''s #1'`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

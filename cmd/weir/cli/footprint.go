@@ -10,9 +10,9 @@ import (
 
 	"weir/core/dataplane"
 	"weir/internal/document"
-	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/report"
+	"weir/study/spec"
 )
 
 // standardTopology is that of a program's footprint where none is given.
@@ -33,7 +33,7 @@ func (s *showCmd) footprint(a *app) error {
 			}
 		}
 	}
-	var points []experiment.PointFootprint
+	var points []spec.PointFootprint
 	switch {
 	case program:
 		if s.Seed != nil || s.Quick {
@@ -51,7 +51,7 @@ func (s *showCmd) footprint(a *app) error {
 			}
 			return err
 		}
-		s.Topology, points = topology, []experiment.PointFootprint{{Points: []string{""}, Switches: f}}
+		s.Topology, points = topology, []spec.PointFootprint{{Points: []string{""}, Switches: f}}
 	case other != "":
 		return fmt.Errorf("%w: %s is no program (%s): what it takes of a switch's pipeline is nothing", errInput,
 			s.Name, other)
@@ -59,11 +59,11 @@ func (s *showCmd) footprint(a *app) error {
 		if s.Topology != "" {
 			return fmt.Errorf("%w: --topology is for programs; an experiment has its own (--set topology.…)", errInput)
 		}
-		spec, err := s.load(a)
+		exp, err := s.load(a)
 		if err != nil {
 			return err
 		}
-		if points, err = spec.Footprints(); err != nil {
+		if points, err = exp.Footprints(); err != nil {
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func plural(n int, one string) string {
 }
 
 // footprintText is the table of kinds of switches whose programs use the same.
-func footprintText(kinds []experiment.SwitchFootprint) string {
+func footprintText(kinds []spec.SwitchFootprint) string {
 	var b strings.Builder
 	for i := range kinds {
 		k := &kinds[i]
@@ -164,7 +164,7 @@ func footprintText(kinds []experiment.SwitchFootprint) string {
 		return b.String()
 	}
 	b.WriteString("  what breaks the limits of P4TE §4\n")
-	slices.SortStableFunc(breaks, func(x, y experiment.ProgramBreak) int { return strings.Compare(x.Section, y.Section) })
+	slices.SortStableFunc(breaks, func(x, y spec.ProgramBreak) int { return strings.Compare(x.Section, y.Section) })
 	for _, x := range breaks {
 		where := x.Stage
 		if len(f.Programs) > 1 && x.Program != x.Stage {

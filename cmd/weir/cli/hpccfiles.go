@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"weir/core/unit"
-	"weir/study/experiment"
+	"weir/study/interop/hpccsim"
 	"weir/study/measure"
 	"weir/study/report"
 )
@@ -21,7 +21,7 @@ func (i *importCmd) Run(a *app) error {
 	if i.Out != "" {
 		folder = filepath.Dir(i.Out)
 	}
-	data, left, err := experiment.ImportHPCC(a.registry, i.Config, folder)
+	data, left, err := hpccsim.Import(a.registry, i.Config, folder)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (e *exportCmd) Run(a *app) error {
 	if into == "" {
 		into = filepath.Join(o.Dir, "hpcc")
 	}
-	exports, err := o.ExportHPCC(into, offset)
+	exports, err := hpccsim.Export(o, into, offset)
 	for i, x := range exports {
 		if i > 0 {
 			fmt.Fprintln(a.stdout)
@@ -82,7 +82,7 @@ func (e *exportCmd) Run(a *app) error {
 
 // exported says what was written of a run, with its slowdowns as the simulator's analysis
 // has them.
-func (a *app) exported(x experiment.HPCCExport, bins int) {
+func (a *app) exported(x hpccsim.Exported, bins int) {
 	name := measure.PointName(x.Run.Point)
 	if name != "" {
 		name += " "

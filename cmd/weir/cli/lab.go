@@ -12,9 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"weir/study/experiment"
 	"weir/study/measure"
+	"weir/study/plan"
 	"weir/study/report"
+	"weir/study/results"
+	"weir/study/run"
+	"weir/study/spec"
 	"weir/worlds/lab"
 	"weir/worlds/lab/iperf"
 	"weir/worlds/lab/kernel"
@@ -37,9 +40,9 @@ func (f *labFlags) unused() error {
 }
 
 // lab runs the experiment in the simulator and then in the lab.
-func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options experiment.ExecOptions,
-	bar *progressBar) (*experiment.Outcome, error) {
-	capture, err := spec.Switches(r.Capture)
+func (r *runCmd) lab(ctx context.Context, a *app, exp *spec.Spec, options run.Options,
+	bar *progressBar) (*results.Outcome, error) {
+	capture, err := run.Switches(exp, r.Capture)
 	if err != nil {
 		return nil, fmt.Errorf("%w: --capture: %w", errInput, err)
 	}
@@ -58,24 +61,24 @@ func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options
 			return nil, fmt.Errorf("%w: --generator: %w", errInput, iperf.ErrMissing)
 		}
 	}
-	if err := spec.CheckLab(k, r.Force); err != nil {
+	if err := run.CheckLab(exp, k, r.Force); err != nil {
 		return nil, err
 	}
-	inLab := experiment.LabOptions{Kernel: k, Attempts: r.Attempts, Capture: capture}
+	inLab := run.Lab{Kernel: k, Attempts: r.Attempts, Capture: capture}
 	if r.Generator == "iperf3" {
-		inLab.Generator = &experiment.IPerf3
+		inLab.Generator = &run.IPerf3
 	}
-	if err := inLab.Check(spec); err != nil {
+	if err := inLab.Check(exp); err != nil {
 		return nil, fmt.Errorf("%w: --generator %s cannot send this: %w", errInput, r.Generator, err)
 	}
-	a.warnOfStalls(spec)
-	beside, err := experiment.Execute(ctx, spec, options)
+	a.warnOfStalls(exp)
+	beside, err := run.Execute(ctx, exp, options)
 	if err != nil {
 		return nil, err
 	}
 	inLab.Beside = beside
-	inLab.Dataplane = func(run *experiment.RunSpec, capture *lab.Capture) *exec.Cmd {
-		args := append(r.selection.args("lab-dataplane"), "--index", strconv.Itoa(run.Number), "--id", run.ID(""))
+	inLab.Dataplane = func(one *plan.Run, capture *lab.Capture) *exec.Cmd {
+		args := append(r.selection.args("lab-dataplane"), "--index", strconv.Itoa(one.Number), "--id", one.ID(""))
 		if capture != nil {
 			args = append(args, "--file", capture.File)
 			for _, s := range capture.Switches {
@@ -84,21 +87,21 @@ func (r *runCmd) lab(ctx context.Context, a *app, spec *experiment.Spec, options
 		}
 		return exec.Command(thisProgram, args...)
 	}
-	inLab.OnRun = func(run *experiment.RunSpec, attempt int, at *experiment.Attempt) {
+	inLab.OnRun = func(one *plan.Run, attempt int, at *results.Attempt) {
 		if len(at.Disturbed) > 0 {
 			bar.clear()
-			fmt.Fprintf(a.stderr, "disturbed: %s seed %d, attempt %d of %d: %s\n", measure.PointName(run.Point), run.Seed,
+			fmt.Fprintf(a.stderr, "disturbed: %s seed %d, attempt %d of %d: %s\n", measure.PointName(one.Point), one.Seed,
 				attempt, r.Attempts, strings.Join(at.Disturbed, "; "))
 		}
 	}
 	options.Lab = &inLab
 	bar.start, bar.begun = time.Now(), false
-	return experiment.Execute(ctx, spec, options)
+	return run.Execute(ctx, exp, options)
 }
 
 // warnOfStalls says that the lab ignores stalls.
-func (a *app) warnOfStalls(spec *experiment.Spec) {
-	if spec.Stalls() {
+func (a *app) warnOfStalls(s *spec.Spec) {
+	if s.Stalls() {
 		fmt.Fprintln(a.stderr, "warning: stalls are for the simulator: the lab's machine has its own")
 	}
 }
@@ -108,7 +111,7 @@ func (a *app) warnOfStalls(spec *experiment.Spec) {
 const thisProgram = "/proc/self/exe"
 
 // checkLab says what the lab lacks for an experiment, or what it will take.
-func (a *app) checkLab(spec *experiment.Spec) error {
+func (a *app) checkLab(s *spec.Spec) error {
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("%w: %w", errInput, lab.ErrNotLinux)
 	}
@@ -116,14 +119,14 @@ func (a *app) checkLab(spec *experiment.Spec) error {
 	if err != nil {
 		return err
 	}
-	if err := spec.CheckLab(k, false); err != nil {
+	if err := run.CheckLab(s, k, false); err != nil {
 		return err
 	}
-	a.warnOfStalls(spec)
+	a.warnOfStalls(s)
 	rows := [][]string{{"point", "seed", "frames/s that hosts send (estimate), time"}}
-	runs, total := spec.RunsOn(experiment.Lab), 0.0
+	runs, total := plan.RunsOn(s, spec.Lab), 0.0
 	for _, r := range runs {
-		frames, seconds := experiment.EstimateLab(r)
+		frames, seconds := plan.EstimateLab(r)
 		total += seconds
 		rows = append(rows, []string{measure.PointName(r.Point), fmt.Sprint(r.Seed),
 			fmt.Sprintf("%s, %s", measure.SI(frames), took(seconds))})
@@ -132,7 +135,7 @@ func (a *app) checkLab(spec *experiment.Spec) error {
 	fmt.Fprintf(a.stdout, "\n%s\n",
 		report.Wrap(fmt.Sprintf("%s is valid, and this kernel (Linux %s) has what it needs: %d runs, one at a time, %s, "+
 			"longer if the machine disturbs them; the lab carries %s frames/s in good time",
-			spec.Name, k.Release, len(runs), took(total), measure.SI(experiment.LabFrames)), report.Width, ""))
+			s.Name, k.Release, len(runs), took(total), measure.SI(run.LabFrames)), report.Width, ""))
 	if err := k.Err(); err != nil {
 		fmt.Fprintf(a.stdout, "weir run cannot begin here, as this user: %v\n", err)
 	}
@@ -204,18 +207,18 @@ type labDataplaneCmd struct {
 }
 
 func (d *labDataplaneCmd) Run(a *app) error {
-	spec, err := d.load(a)
+	s, err := d.load(a)
 	if err != nil {
 		return err
 	}
-	runs := spec.RunsOn(experiment.Lab)
+	runs := plan.RunsOn(s, spec.Lab)
 	if d.Index < 0 || d.Index >= len(runs) {
 		return fmt.Errorf("%w: run %d of %d", errInput, d.Index, len(runs))
 	}
 	if d.ID != "" && d.ID != runs[d.Index].ID("") {
 		return fmt.Errorf("%w: %s has been changed since the lab began", errInput, d.Name)
 	}
-	c, err := runs[d.Index].Lab()
+	c, err := run.LabConfig(runs[d.Index])
 	if err != nil {
 		return err
 	}

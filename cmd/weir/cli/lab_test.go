@@ -7,25 +7,28 @@ import (
 	"strings"
 	"testing"
 
-	"weir/study/experiment"
+	"weir/study/claim"
 	"weir/study/measure"
+	"weir/study/plan"
+	"weir/study/results"
+	"weir/study/spec"
 )
 
 // A run of the lab with an error is no measurement (exit code 1); with --check, simulator and
 // lab that do not agree are like a claim that fails (3). What disturbed a run is told, and
 // no failure.
 func TestLabExitCode(t *testing.T) {
-	run := func(goodput float64, attempts ...experiment.Attempt) []*experiment.Run {
+	run := func(goodput float64, attempts ...results.Attempt) []*results.Run {
 		of := []measure.Grouped{{Group: "x", Value: goodput}}
-		return []*experiment.Run{{Attempts: attempts,
+		return []*results.Run{{Attempts: attempts,
 			Values: measure.Values{Measures: []measure.Measured{{Name: "goodput", Unit: "bps", Groups: of}}}}}
 	}
-	var good, disturbed, bad experiment.Attempt
+	var good, disturbed, bad results.Attempt
 	disturbed.Disturbed = []string{"a stall"}
 	bad.Errors = []string{"12 frames found no room in a ring"}
 	for _, x := range []struct {
 		name               string
-		runs               []*experiment.Run
+		runs               []*results.Run
 		interrupted, check bool
 		want               int
 	}{
@@ -39,7 +42,7 @@ func TestLabExitCode(t *testing.T) {
 		{"interrupted", run(30e6, bad), true, true, Interrupted},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			o := &experiment.Outcome{World: experiment.Lab, Runs: x.runs, Beside: &experiment.Outcome{World: experiment.Sim,
+			o := &results.Outcome{World: spec.Lab, Runs: x.runs, Beside: &results.Outcome{World: spec.Sim,
 				Runs: run(40e6)}}
 			if got := exitCode(o, x.interrupted, x.check); got != x.want {
 				t.Errorf("%s: exit code %d, want %d", x.name, got, x.want)
@@ -47,9 +50,9 @@ func TestLabExitCode(t *testing.T) {
 		})
 	}
 	// A claim that fails in the simulator's part alone is no failure of the lab's run.
-	o := &experiment.Outcome{World: experiment.Lab, Runs: run(40e6, good),
-		Beside: &experiment.Outcome{World: experiment.Sim, Runs: run(40e6),
-			Claims: []experiment.Claim{{Verdict: experiment.Fails}}}}
+	o := &results.Outcome{World: spec.Lab, Runs: run(40e6, good),
+		Beside: &results.Outcome{World: spec.Sim, Runs: run(40e6),
+			Claims: []claim.Claim{{Verdict: claim.Fails}}}}
 	if got := exitCode(o, false, true); got != Done {
 		t.Errorf("a claim that fails in the simulator: exit code %d", got)
 	}
@@ -107,11 +110,11 @@ measure: [goodput]
 	write(text)
 	d := labDataplaneCmd{selection: selection{Name: file}}
 	a := &app{registry: Registry()}
-	spec, err := d.load(a)
+	s, err := d.load(a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.ID = spec.Runs()[0].ID("")
+	d.ID = plan.Runs(s)[0].ID("")
 	write(strings.Replace(text, "100 packets", "99 packets", 1))
 	if err := d.Run(a); err == nil || !strings.Contains(err.Error(), "has been changed since the lab began") {
 		t.Errorf("a smaller buffer: %v", err)

@@ -5,7 +5,8 @@ import (
 	"io"
 	"strings"
 	"time"
-	"weir/study/experiment"
+
+	"weir/study/run"
 )
 
 // progressBar is one line on a terminal.
@@ -19,7 +20,7 @@ type progressBar struct {
 	found int // runs that were there before
 }
 
-func (b *progressBar) show(p experiment.Progress) {
+func (b *progressBar) show(p run.Progress) {
 	if !b.begun {
 		b.begun, b.found = true, p.Done
 	}

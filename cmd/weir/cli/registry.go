@@ -40,14 +40,14 @@ import (
 	"weir/papers/p4abc"
 	"weir/papers/p4te"
 	"weir/study/bench"
-	"weir/study/experiment"
 	"weir/study/measure"
+	"weir/study/spec"
 )
 
 // Registry has everything that experiments of Weir's own binary can name. It is a new value each
 // time, to which your program adds its own schemes.
-func Registry() *experiment.Registry {
-	return &experiment.Registry{
+func Registry() *spec.Registry {
+	return &spec.Registry{
 		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), conga.Scheme(), drill.Scheme(), ecmp.Scheme(),
 			ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(), hula.Scheme(), inband.Scheme(), inputloss.Scheme(),
@@ -60,7 +60,7 @@ func Registry() *experiment.Registry {
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), hpcc.Scheme(),
 			hpcc.PINTScheme(), hpcc.PowerScheme(),
 			hpcc.RxScheme(), none.Scheme(), reno.Scheme(), swift.Scheme(), timely.Scheme()},
-		Library: []experiment.Library{{Name: "bench", Files: bench.Experiments}, {Name: "hpcc", Files: hpcc.Experiments},
+		Library: []spec.Library{{Name: "bench", Files: bench.Experiments}, {Name: "hpcc", Files: hpcc.Experiments},
 			{Name: "ncf", Files: ncf.Experiments}, {Name: "p4abc", Files: p4abc.Experiments},
 			{Name: "p4te", Files: p4te.Experiments}},
 	}

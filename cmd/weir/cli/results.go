@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"weir/study/experiment"
+
 	"weir/study/report"
+	"weir/study/results"
+	"weir/study/spec"
 )
 
 // folders finds results: of a folder, of its report, or of an experiment as weir run
@@ -14,7 +16,7 @@ type folders struct {
 	Out string `default:"results" type:"path" help:"Folder in which results of experiments are looked for."`
 }
 
-func (f *folders) open(a *app, name string) (*experiment.Outcome, error) {
+func (f *folders) open(a *app, name string) (*results.Outcome, error) {
 	dir := name
 	info, err := os.Stat(name)
 	if err == nil && !info.IsDir() && filepath.Base(name) == "report.html" {
@@ -24,11 +26,11 @@ func (f *folders) open(a *app, name string) (*experiment.Outcome, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s is no results folder; as an experiment: %w", name, err)
 		}
-		spec, err := experiment.Load(a.registry, src, experiment.Options{})
+		s, err := spec.Load(a.registry, src, spec.Options{})
 		if err != nil {
 			return nil, err
 		}
-		dir = spec.Folder(f.Out, experiment.Sim)
+		dir = results.Folder(s, f.Out, spec.Sim)
 		if _, err := os.Stat(dir); err != nil {
 			return nil, fmt.Errorf("%w: %s has no results in %s/ as it is now: run it, or name a folder", errInput, name,
 				filepath.Base(f.Out))
@@ -38,7 +40,7 @@ func (f *folders) open(a *app, name string) (*experiment.Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return experiment.Reopen(a.registry, dir)
+	return results.Open(a.registry, dir)
 }
 
 type reportCmd struct {

@@ -9,8 +9,12 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"weir/study/experiment"
+
+	"weir/study/claim"
 	"weir/study/report"
+	"weir/study/results"
+	"weir/study/run"
+	"weir/study/spec"
 )
 
 type runCmd struct {
@@ -29,7 +33,7 @@ type runCmd struct {
 }
 
 func (r *runCmd) Run(a *app) error {
-	spec, err := r.load(a)
+	s, err := r.load(a)
 	if err != nil {
 		return err
 	}
@@ -39,15 +43,15 @@ func (r *runCmd) Run(a *app) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	bar := &progressBar{out: a.stderr, on: a.terminal, start: time.Now()}
-	options := experiment.ExecOptions{
+	options := run.Options{
 		Jobs: r.Jobs, Dir: r.Out, Fresh: r.Fresh, Executable: executableHash(), OnProgress: bar.show, Trace: r.Trace,
-		Command: reproduce(spec, r.Name, a.args),
+		Command: reproduce(s, r.Name, a.args),
 	}
-	var o *experiment.Outcome
-	if r.On == experiment.Lab {
-		o, err = r.lab(ctx, a, spec, options, bar)
+	var o *results.Outcome
+	if r.On == spec.Lab {
+		o, err = r.lab(ctx, a, s, options, bar)
 	} else if err = r.labFlags.unused(); err == nil {
-		o, err = experiment.Execute(ctx, spec, options)
+		o, err = run.Execute(ctx, s, options)
 	}
 	bar.clear()
 	interrupted := ctx.Err() != nil
@@ -76,7 +80,7 @@ func (r *runCmd) Run(a *app) error {
 	return nil
 }
 
-func (a *app) tables(o *experiment.Outcome, path string) {
+func (a *app) tables(o *results.Outcome, path string) {
 	fmt.Fprint(a.stdout, report.Text(o))
 	if o.Traces > 0 {
 		fmt.Fprintf(a.stdout, "%d of the runs have left a trace in %s\n", o.Traces, filepath.Join(o.Dir, "traces"))
@@ -90,7 +94,7 @@ func (a *app) tables(o *experiment.Outcome, path string) {
 	fmt.Fprintln(a.stdout, path)
 }
 
-func exitCode(o *experiment.Outcome, interrupted, check bool) int {
+func exitCode(o *results.Outcome, interrupted, check bool) int {
 	cut := len(o.Failed) > 0 || o.Missing > 0
 	for _, r := range o.Runs {
 		cut = cut || r.End.Stuck()
@@ -106,11 +110,11 @@ func exitCode(o *experiment.Outcome, interrupted, check bool) int {
 	}
 	if check {
 		for _, c := range o.Claims {
-			if c.Verdict == experiment.Fails {
+			if c.Verdict == claim.Fails {
 				return ClaimFailed
 			}
 		}
-		if _, _, enough := experiment.Agree(o.Agreements()); !enough {
+		if _, _, enough := results.Agree(o.Agreements()); !enough {
 			return ClaimFailed
 		}
 	}
@@ -120,8 +124,8 @@ func exitCode(o *experiment.Outcome, interrupted, check bool) int {
 // reproduce is the command that gives the same report: the experiment and all that changes it,
 // but not what only changes how it runs. Of a file only the name is kept: results say nothing
 // about the machine.
-func reproduce(spec *experiment.Spec, name string, args []string) string {
-	if name != spec.Name { // not one of the library
+func reproduce(s *spec.Spec, name string, args []string) string {
+	if name != s.Name { // not one of the library
 		name = filepath.Base(name)
 	}
 	words := []string{"weir", "run", quoted(name)}

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
 	"weir/internal/document"
-	"weir/study/experiment"
+	"weir/study/plan"
 	"weir/study/report"
+	"weir/study/spec"
 )
 
 type showCmd struct {
@@ -42,7 +44,7 @@ func (s *showCmd) Run(a *app) error {
 	if shown {
 		return nil
 	}
-	spec, err := s.load(a)
+	exp, err := s.load(a)
 	var wrong document.InputErrors
 	if errors.As(err, &wrong) && len(wrong) == 1 && wrong[0].File == s.Name &&
 		!strings.Contains(wrong[0].Msg, "did you mean") {
@@ -57,21 +59,21 @@ func (s *showCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "%s\n%s", spec.Name, spec.Title)
-	if p := spec.Paper.String(); p != "" {
+	fmt.Fprintf(a.stdout, "%s\n%s", exp.Name, exp.Title)
+	if p := exp.Paper.String(); p != "" {
 		fmt.Fprintf(a.stdout, " (%s)", p)
 	}
-	fmt.Fprintf(a.stdout, "\n%d runs", len(spec.Runs()))
-	if spec.LabRepeat != spec.Repeat {
-		fmt.Fprintf(a.stdout, ", %d in the lab", len(spec.RunsOn(experiment.Lab)))
+	fmt.Fprintf(a.stdout, "\n%d runs", len(plan.Runs(exp)))
+	if exp.LabRepeat != exp.Repeat {
+		fmt.Fprintf(a.stdout, ", %d in the lab", len(plan.RunsOn(exp, spec.Lab)))
 	}
 	fmt.Fprint(a.stdout, "\n\n")
 	rows := [][]string{{"parameter", "value", "source"}}
-	for _, p := range spec.Parameters() {
+	for _, p := range exp.Parameters() {
 		rows = append(rows, []string{p.Path, p.Value, p.Source})
 	}
 	fmt.Fprint(a.stdout, grid(rows))
-	if text := report.PaperValues(spec); text != "" {
+	if text := report.PaperValues(exp); text != "" {
 		fmt.Fprintf(a.stdout, "\nthe paper's own values\n%s", text)
 	}
 	return nil

@@ -14,27 +14,28 @@ import (
 	"weir/core/transport"
 	"weir/core/transport/ndp"
 	"weir/core/unit"
-	"weir/study/experiment"
 	"weir/study/measure"
+	"weir/study/plan"
+	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
 // configure makes the first run of an experiment.
 func configure(t testing.TB, text string) *sim.Config {
 	t.Helper()
-	registry := &experiment.Registry{
+	registry := &spec.Registry{
 		Measures:   measure.Kinds(),
 		Programs:   []dataplane.Scheme{ecmp.Scheme(), ndpswitch.Scheme(), spray.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{ndp.Scheme()},
 		Topologies: topology.Schemes(),
 	}
-	spec, err := experiment.Load(registry, &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		experiment.Options{})
+	s, err := spec.Load(registry, &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		spec.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := spec.Runs()[0].Config()
+	c, err := plan.Runs(s)[0].Config()
 	if err != nil {
 		t.Fatal(err)
 	}

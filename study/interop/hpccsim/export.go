@@ -1,0 +1,243 @@
+package hpccsim
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"sort"
+
+	"weir/core/unit"
+	"weir/core/workload"
+	"weir/internal/document"
+	"weir/study/interop/simfiles"
+	"weir/study/measure"
+	"weir/study/plan"
+	"weir/study/results"
+	"weir/study/spec"
+)
+
+// Exported is a run written as the HPCC simulator's files.
+type Exported struct {
+	Run        *results.Run
+	Folder     string // with fct.txt, flow.txt, topology.txt and, if the measures kept them, qlen.txt and pfc.txt
+	Flows      []simfiles.FCT
+	List       []workload.Flow // those with an end that have begun, by their starts
+	Unfinished int
+	Left       []string // what is not written, and why
+}
+
+// SlowdownTable are the flows to one destination port.
+type SlowdownTable struct {
+	Port  uint16
+	Flows int
+	Rows  []simfiles.SlowdownRow
+}
+
+// Slowdowns are the simulator's own analysis: a table of so many rows for each of its two
+// kinds of flows that the run has.
+func (x *Exported) Slowdowns(rows int) (out []SlowdownTable) {
+	for _, port := range []uint16{simfiles.NormalPort, simfiles.IncastPort} {
+		t := SlowdownTable{Port: port, Rows: simfiles.Slowdowns(x.Flows, port, math.MaxInt64, rows)}
+		for _, f := range x.Flows {
+			if f.DstPort == port {
+				t.Flows++
+			}
+		}
+		if t.Flows > 0 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// Export writes a folder for each finished run into a folder, named by the run's id.
+// The offset is added to all times, as the simulator's flows begin at 2 s. The error is
+// about writing, or that there is nothing to write.
+func Export(o *results.Outcome, into string, offset unit.Time) ([]Exported, error) {
+	var out []Exported
+	if len(o.Runs) == 0 {
+		return nil, document.InputErrors{{File: o.Dir, Line: 1, Column: 1, Msg: "no run is finished",
+			Allowed: "results with at least one run"}}
+	}
+	points := map[string]*spec.Point{}
+	for _, r := range plan.Runs(o.Spec) {
+		points[measure.PointName(r.Point)] = r.Of
+	}
+	for _, r := range o.Runs {
+		p := points[measure.PointName(r.Point)]
+		if p == nil || r.Flows == nil {
+			return out, document.InputErrors{{File: filepath.Join(o.Dir, "runs", r.ID+".json"), Line: 1, Column: 1,
+				Msg: "the run has no table of flows"}}
+		}
+		x, err := export(p, r, offset)
+		if err != nil {
+			return out, document.InputErrors{{File: filepath.Join(o.Dir, "runs", r.ID+".json"), Line: 1, Column: 1,
+				Msg: err.Error()}}
+		}
+		x.Folder = filepath.Join(into, r.ID)
+		if err := os.MkdirAll(x.Folder, 0o777); err != nil {
+			return out, fmt.Errorf("%s: it cannot be made: %w", x.Folder, document.Reason(err))
+		}
+		files := []struct {
+			name  string
+			write func(b *bytes.Buffer) error
+		}{
+			{"fct.txt", func(b *bytes.Buffer) error { return simfiles.WriteFCT(b, x.Flows) }},
+			{"flow.txt", func(b *bytes.Buffer) error { return workload.WriteHPCCFlows(b, x.List) }},
+			{"topology.txt", func(b *bytes.Buffer) error { return p.Network.WriteHPCC(b) }},
+		}
+		if q := queues(p, r, offset); q != nil {
+			files = append(files, struct {
+				name  string
+				write func(b *bytes.Buffer) error
+			}{"qlen.txt", func(b *bytes.Buffer) error { return simfiles.WriteQueues(b, []simfiles.Queues{*q}) }})
+		} else {
+			x.Left = append(x.Left, "qlen.txt: no queue of a port is measured in bytes ({queue: {port: s1->h2, unit: bytes, "+
+				"every: 100ns}})")
+		}
+		if r.PFC != nil {
+			files = append(files, struct {
+				name  string
+				write func(b *bytes.Buffer) error
+			}{"pfc.txt", func(b *bytes.Buffer) error { return simfiles.WritePFC(b, pauses(p, r, offset)) }})
+		} else {
+			x.Left = append(x.Left, "pfc.txt: PFC's frames are not kept ({pfc_pause: {log: true}})")
+		}
+		for _, f := range files {
+			var b bytes.Buffer
+			if err := f.write(&b); err != nil {
+				return out, err
+			}
+			if err := results.WriteFile(filepath.Join(x.Folder, f.name), b.Bytes()); err != nil {
+				return out, err
+			}
+		}
+		out = append(out, *x)
+	}
+	return out, nil
+}
+
+// pauses are the lines of pfc.txt. Interfaces count from 1, behind the loopback.
+func pauses(p *spec.Point, r *results.Run, offset unit.Time) (out []simfiles.PFC) {
+	for _, f := range r.PFC {
+		out = append(out, simfiles.PFC{Time: int64(offset/unit.Nanosecond) + f.TimeNs, Node: f.Node,
+			Switch: p.Network.Nodes[f.Node].Switch, Port: f.Port + 1, Pause: f.Paused})
+	}
+	return out
+}
+
+// export makes the lines of fct.txt, in the order in which flows end. Source ports count
+// up from 10000 for each pair of hosts in the order of starts, as the simulator's do;
+// the destination port is a flow file's, and else 200 for the flows of an incast, which
+// begin together, and 100 for others.
+func export(p *spec.Point, r *results.Run, offset unit.Time) (*Exported, error) {
+	x := &Exported{Run: r}
+	f := r.Flows
+	nodes := map[string]int{}
+	for i, n := range p.Network.Nodes {
+		nodes[n.Name] = i
+	}
+	traffics := map[string]*spec.Traffic{}
+	for i := range p.Entries {
+		traffics[p.Entries[i].Name] = &p.Entries[i]
+	}
+	if len(p.Network.Nodes) > 1<<16 {
+		return nil, fmt.Errorf("the simulator's addresses are for 65536 nodes; the topology has %d", len(p.Network.Nodes))
+	}
+	order := make([]int, 0, len(f.Traffic))
+	for i := range f.Traffic { // those that have begun, and then the others, which are only counted
+		if !math.IsNaN(float64(f.StartS[i])) {
+			order = append(order, i)
+		}
+	}
+	begun := len(order)
+	for i := range f.Traffic {
+		if math.IsNaN(float64(f.StartS[i])) {
+			order = append(order, i)
+		}
+	}
+	// Clocks of the simulator tick in nanoseconds; ours in picoseconds.
+	picoseconds := func(s measure.Number) int64 { return int64(math.Round(float64(s) * 1e12)) }
+	sort.SliceStable(order[:begun], func(a, b int) bool {
+		return float64(f.StartS[order[a]]) < float64(f.StartS[order[b]])
+	})
+	pairs := map[[2]int]simfiles.Pair{}
+	next := map[[2]int]int{}
+	for _, i := range order {
+		src, ok := nodes[f.Names[f.Src[i]]]
+		dst, ok2 := nodes[f.Names[f.Dst[i]]]
+		tr := traffics[f.Names[f.Traffic[i]]]
+		if !ok || !ok2 || tr == nil || src == dst {
+			return nil, fmt.Errorf("flow %d is not of this experiment", i)
+		}
+		pair := [2]int{src, dst}
+		sport := simfiles.FirstPort + next[pair]%(1<<16-simfiles.FirstPort)
+		next[pair]++
+		if f.SizeBytes[i] < 1 {
+			continue
+		}
+		dport := simfiles.NormalPort
+		switch {
+		case i < len(p.Flows) && p.Flows[i].Port > 0:
+			dport = p.Flows[i].Port
+		case tr.Generator != nil && tr.Generator.FromN > 0:
+			dport = simfiles.IncastPort
+		}
+		start := int64(offset) + picoseconds(f.StartS[i])
+		if begun := !math.IsNaN(float64(f.StartS[i])); begun {
+			x.List = append(x.List, workload.Flow{Src: src, Dst: dst, Class: 3, Port: dport, Size: unit.Bytes(f.SizeBytes[i]),
+				Start: unit.Time(start)})
+		}
+		if math.IsNaN(float64(f.FCTS[i])) {
+			x.Unfinished++
+			continue
+		}
+		if _, known := pairs[pair]; !known {
+			links, _ := p.Routes.Path(src, dst)
+			pairs[pair] = simfiles.PairOf(legs(p.Network, links), int64(tr.Payload))
+		}
+		end := (start + picoseconds(f.FCTS[i])) / 1000
+		x.Flows = append(x.Flows, simfiles.FCT{Src: src, Dst: dst, SrcPort: uint16(sport), DstPort: uint16(dport),
+			Size:  f.SizeBytes[i],
+			Start: start / 1000, FCT: end - start/1000, Standalone: pairs[pair].Standalone(f.SizeBytes[i], int64(tr.Payload))})
+	}
+	sort.SliceStable(x.Flows, func(a, b int) bool {
+		return x.Flows[a].Start+x.Flows[a].FCT < x.Flows[b].Start+
+			x.Flows[b].FCT
+	})
+	return x, nil
+}
+
+// queues are the histograms of the switch ports whose queues a run has sampled in bytes
+// one by one; nil if there are none. A port's number counts its node's links from 1.
+func queues(p *spec.Point, r *results.Run, offset unit.Time) *simfiles.Queues {
+	q := &simfiles.Queues{Time: int64(offset+unit.Time(math.Round(r.End.TimeS*1e12))) / 1000}
+	count := make([]int, len(p.Network.Nodes))
+	for l := range p.Network.Links {
+		for e, node := range p.Network.Links[l].Ends {
+			count[node]++
+			name := p.Network.PortName(l, e)
+			for i := range r.Series {
+				s := &r.Series[i]
+				if s.Name != "queue" || s.Unit != "bytes" || s.Group != name || !p.Network.Nodes[node].Switch {
+					continue
+				}
+				port := simfiles.Queue{Switch: node, Port: count[node]}
+				for _, v := range s.Values {
+					port.Add(int64(v))
+				}
+				q.Ports = append(q.Ports, port)
+			}
+		}
+	}
+	if len(q.Ports) == 0 {
+		return nil
+	}
+	sort.SliceStable(q.Ports, func(a, b int) bool {
+		return q.Ports[a].Switch < q.Ports[b].Switch || q.Ports[a].Switch == q.Ports[b].Switch &&
+			q.Ports[a].Port < q.Ports[b].Port
+	})
+	return q
+}

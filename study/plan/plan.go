@@ -1,0 +1,241 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+
+	"weir/core/scheme"
+	"weir/core/unit"
+	"weir/study/measure"
+	"weir/study/spec"
+	"weir/worlds/sim"
+)
+
+// Config makes the simulator's configuration of the run, for those who run it
+// themselves.
+func (r *Run) Config() (*sim.Config, error) { return r.Of.Config(r.Seed) }
+
+// estimate guesses the packet-hops of a run, for `weir check`: flows with a size
+// send all of it and are acknowledged, flows without one send as fast as their
+// rate parameter or the slowest link of the network lets them.
+func estimate(p *spec.Point) (sum float64) {
+	slowest := 1e18
+	for _, l := range p.Network.Links {
+		r := float64(l.Rate.Bits)
+		if r == 0 {
+			r = float64(l.Rate.Packets) * 12000
+		}
+		slowest = min(slowest, r)
+	}
+	seconds := (p.Warmup + p.Duration).Seconds()
+	for id := range p.Entries {
+		tr := &p.Entries[id]
+		g := tr.Generator
+		switch {
+		case g == nil:
+		case g.Mean() > 0:
+			sum += g.Expected(p, tr) * 2 * g.Hops(p) * math.Ceil(g.Mean()/float64(tr.Payload))
+		default:
+			sum += g.Expected(p, tr) * g.Hops(p) * slowest / 8 / float64(tr.Payload) * seconds
+		}
+	}
+	for _, f := range p.Flows {
+		tr := &p.Entries[f.Traffic]
+		hops := float64(p.Routes.Hops(f.Src, f.Dst))
+		if f.Size > 0 {
+			sum += 2 * hops * float64((f.Size+unit.Bytes(tr.Payload)-1)/unit.Bytes(tr.Payload))
+			continue
+		}
+		rate := slowest
+		for _, param := range tr.Transport.Params {
+			if param.Name == "rate" && param.Kind == scheme.Rate && tr.Values.Rate("rate") > 0 {
+				rate = float64(tr.Values.Rate("rate"))
+			}
+		}
+		sum += hops * rate / 8 / float64(tr.Payload) * seconds
+	}
+	return sum
+}
+
+// Estimate guesses how many packet-hops a run takes.
+func Estimate(r *Run) float64 { return estimate(r.Of) }
+
+// EstimateMemory guesses the bytes that a run takes: flows, tables, samples, and packets
+// on links and in queues, those without a limit taken for a hundred packets.
+func EstimateMemory(r *Run) float64 {
+	p := r.Of
+	const (
+		program       = 35e6 // what there is without flows
+		ofNode        = 4e3
+		ofFlow        = 2e3
+		ofControlled  = 12e3 // with its queues of segments
+		ofSample      = 24   // in the run, sorted, and on its way into a file
+		ofPacket      = 256
+		ofRoute       = 4
+		unlimited     = 100
+		typicalPacket = 1000
+	)
+	bytes, leaves := program+ofNode*float64(len(p.Network.Nodes)), map[int]bool{}
+	switches := 0.0
+	for _, n := range p.Network.Nodes {
+		if n.Switch {
+			switches++
+		}
+	}
+	for _, l := range p.Network.Links {
+		packets := 2 * float64(l.Rate.Bits) * l.Delay.Seconds() / 8 / typicalPacket
+		if l.Rate.Bits == 0 {
+			packets = 2 * float64(l.Rate.Packets) * l.Delay.Seconds()
+		}
+		for e, end := range l.Ends {
+			if !p.Network.Nodes[end].Switch {
+				leaves[l.Ends[1-e]] = true
+				continue
+			}
+			switch {
+			case l.Buffer.Packets > 0:
+				packets += float64(l.Buffer.Packets)
+			case l.Buffer.Bytes > 0:
+				packets += float64(l.Buffer.Bytes) / typicalPacket
+			default:
+				packets += unlimited
+			}
+		}
+		bytes += ofPacket * packets
+	}
+	bytes += ofRoute * switches * float64(len(leaves))
+	flows := make([]float64, len(p.Entries))
+	for _, f := range p.Flows {
+		flows[f.Traffic]++
+	}
+	for t := range p.Entries {
+		if g := p.Entries[t].Generator; g != nil {
+			flows[t] += g.Expected(p, &p.Entries[t])
+		}
+		if p.Entries[t].Transport.Controlled {
+			bytes += ofControlled * flows[t]
+		} else {
+			bytes += ofFlow * flows[t]
+		}
+	}
+	return bytes + ofSample*p.Sampled
+}
+
+// FramesPerSecond is about how many frames hosts send together at most: datagrams at their
+// rate, TCP as fast as links of senders and receivers let it, and an acknowledgement for
+// two segments.
+func FramesPerSecond(p *spec.Point) float64 {
+	n := len(p.Network.Nodes)
+	rate := make([]float64, n) // of hosts' links
+	for _, l := range p.Network.Links {
+		for _, e := range l.Ends {
+			if !p.Network.Nodes[e].Switch {
+				if rate[e] = float64(l.Rate.Bits); l.Rate.Bits == 0 {
+					rate[e] = float64(l.Rate.Packets) * 12000
+				}
+			}
+		}
+	}
+	out, in := make([]float64, n), make([]float64, n)                 // bit/s by host: TCP sent and received at most
+	datagrams, datagramBits := make([]float64, n), make([]float64, n) // a second, by host
+	segment := 1e18                                                   // bits of a full frame of TCP, the least
+	add := func(tr *spec.Traffic, src, dst int, offered float64) {
+		bits := 8 * float64(tr.Headers()+tr.Payload)
+		if tr.Transport.Name == "udp" {
+			packets := offered / 8 / float64(tr.Payload)
+			datagrams[src] += packets
+			datagramBits[src] += packets * bits
+			return
+		}
+		segment = min(segment, bits)
+		out[src] += offered
+		in[dst] += offered
+	}
+	for id := range p.Entries {
+		tr := &p.Entries[id]
+		offered := 1e18
+		if r := appRate(tr); r > 0 {
+			offered = float64(r)
+		}
+		if g := tr.Generator; g != nil {
+			for _, src := range g.From {
+				if g.Offered > 0 {
+					offered = g.Offered * rate[src]
+				}
+				for _, dst := range g.To[:min(len(g.To), 1)] {
+					add(tr, src, dst, offered)
+				}
+			}
+			for _, dst := range g.To {
+				in[dst] = 1e18 // whoever it is
+			}
+		}
+		for _, f := range p.Flows {
+			if f.Traffic == id {
+				add(tr, f.Src, f.Dst, offered)
+			}
+		}
+	}
+	frames, sent, received := 0.0, 0.0, 0.0
+	for h := range rate {
+		if datagrams[h] > 0 {
+			frames += datagrams[h] * min(1, rate[h]/datagramBits[h])
+		}
+		sent += min(out[h], rate[h])
+		received += min(in[h], rate[h])
+	}
+	return frames + 1.5*min(sent, received)/segment
+}
+
+// EstimateLab guesses how many frames a second the hosts of a run send together at most,
+// and how long the run takes in the lab, in seconds.
+func EstimateLab(r *Run) (frames, seconds float64) {
+	const around = 1 // namespaces, data plane, lead, end
+	p := r.Of
+	return FramesPerSecond(p), (p.Warmup + p.Duration).Seconds() + around
+}
+
+// appRate is at what rate a traffic's flows send by themselves; 0: as fast as it goes.
+func appRate(tr *spec.Traffic) unit.Rate {
+	for _, param := range tr.Transport.Params {
+		if param.Name == "rate" && param.Kind == scheme.Rate {
+			return tr.Values.Rate("rate")
+		}
+	}
+	return 0
+}
+
+// Run is one run of an experiment: a point of its sweep and a seed.
+type Run struct {
+	Seed   uint64
+	Point  []measure.Coordinate
+	Number int // in the order of Spec.RunsOn, from 0
+	Spec   *spec.Spec
+	Of     *spec.Point
+	Index  int // of the point
+}
+
+// Runs expands the spec for the simulator: the sweep's first key varies slowest, seeds
+// fastest.
+func Runs(s *spec.Spec) []*Run { return RunsOn(s, spec.Sim) }
+
+// RunsOn is Runs for Sim or Lab: the two may differ in how many seeds a point has.
+func RunsOn(s *spec.Spec, world string) []*Run {
+	var runs []*Run
+	for i, p := range s.Points {
+		for k := range s.RepeatOn(world) {
+			runs = append(runs, &Run{Seed: s.Seed + uint64(k), Point: p.At, Number: len(runs), Spec: s, Of: p, Index: i})
+		}
+	}
+	return runs
+}
+
+// ID is the hash of all that decides the run's outcome: the resolved spec of its
+// point, its seed, and the program (the SHA-256 of the executable).
+func (r *Run) ID(executable string) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\nseed %d\nexecutable %s\n", r.Of.Canonical, r.Seed, executable)
+	return hex.EncodeToString(h.Sum(nil))[:16]
+}

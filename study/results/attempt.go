@@ -1,0 +1,42 @@
+package results
+
+// Attempt is what a run of the lab says of the machine. A disturbed attempt is made again,
+// up to a limit; the last one counts.
+type Attempt struct {
+	Disturbed []string `json:"disturbed"` // by what; empty: by nothing
+	Errors    []string `json:"errors"`    // what must not happen: frames lost where the experiment has no loss
+	Frames    uint64   `json:"frames"`    // that left for hosts
+	LateP50S  float64  `json:"late_p50_s"`
+	LateP99S  float64  `json:"late_p99_s"`
+	LateP999S float64  `json:"late_p999_s"`
+	LateMaxS  float64  `json:"late_max_s"`
+	// frames by powers of two: entry i were less than 2^i ns late, and not less than half of that
+	Lateness []uint64  `json:"lateness"`
+	StallS   float64   `json:"stall_s"` // longest time in which something was to be done and nothing happened
+	RingLost uint64    `json:"ring_lost"`
+	Lost     uint64    `json:"lost"`    // frames that kernels dropped or did not take
+	Steal    float64   `json:"steal"`   // share of all cores that the hypervisor kept back
+	CPU      float64   `json:"cpu"`     // share of one core that the data plane used
+	OwnCPU   float64   `json:"own_cpu"` // … and of the process that sends and receives
+	Send     *SendLate `json:"send,omitempty"`
+	WallS    float64   `json:"wall_s"`
+	Replays  []Replay  `json:"replays,omitempty"` // of captured switches
+}
+
+// Replay is what came of giving a switch of the simulator the input that one of the lab
+// had: the same output, byte for byte and to the picosecond, or the first difference.
+type Replay struct {
+	Switch     string `json:"switch"`
+	In         uint64 `json:"in"`                   // frames that came in
+	Out        uint64 `json:"out"`                  // frames that went out alike
+	Cut        bool   `json:"cut,omitempty"`        // the capture had no room for what came after
+	Difference string `json:"difference,omitempty"` // empty: there is none
+}
+
+// SendLate is how late datagrams were sent after their schedule.
+type SendLate struct {
+	Datagrams uint64  `json:"datagrams"`
+	P50S      float64 `json:"p50_s"`
+	P99S      float64 `json:"p99_s"`
+	MaxS      float64 `json:"max_s"`
+}

@@ -1,0 +1,252 @@
+package results
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/internal/document"
+	"weir/study/measure"
+	"weir/study/plan"
+	"weir/study/spec"
+)
+
+// Open reads a results folder that Execute has written: its spec, the runs that
+// runs.json names, and the claims judged anew. Runs that the spec has and the folder
+// does not are missing in the outcome. What is wrong with the folder is an
+// InputErrors that names the file.
+func Open(r *spec.Registry, dir string) (*Outcome, error) {
+	wrong := func(name, format string, args ...any) error {
+		return document.InputErrors{{File: filepath.Join(dir, name), Line: 1, Column: 1, Msg: fmt.Sprintf(format, args...)}}
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "runs.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, wrong("runs.json", "this is no results folder: the file is not there")
+	}
+	if err != nil {
+		return nil, wrong("runs.json", "it cannot be read: %v", document.Reason(err))
+	}
+	var doc struct {
+		Format     int    `json:"format"`
+		Experiment string `json:"experiment"`
+		World      string `json:"world"`
+		Runs       []struct {
+			ID string `json:"id"`
+		} `json:"runs"`
+	}
+	if err := json.Unmarshal(data, &doc); err != nil {
+		return nil, wrong("runs.json", "it is not what weir writes: %v", err)
+	}
+	if doc.Format != Format {
+		return nil, wrong("runs.json", "%v", formatError{doc.Format})
+	}
+	if doc.Experiment == "" {
+		return nil, wrong("runs.json", "it is not what weir writes: it names no experiment")
+	}
+	src, err := r.Open(filepath.Join(dir, "spec.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	src.Name = doc.Experiment
+	src.Open = func(name string) ([]byte, error) {
+		return document.ReadFile(inputFile(dir, name), document.LargestInput)
+	}
+	s, err := spec.Load(r, src, spec.Options{Resolved: true})
+	if err != nil {
+		return nil, err
+	}
+	o := &Outcome{Name: doc.Experiment, World: doc.World, Spec: s, Dir: dir}
+	data, err = os.ReadFile(filepath.Join(dir, "origin.json"))
+	if err == nil {
+		var from originFile
+		if err := json.Unmarshal(data, &from); err != nil {
+			return nil, wrong("origin.json", "it is not what weir writes: %v", err)
+		}
+		o.Command = from.Command
+		s.SetOrigin(from.Quick, from.Parameters)
+	} else if !errors.Is(err, fs.ErrNotExist) { // folders of before have none
+		return nil, wrong("origin.json", "%v", err)
+	}
+	at := map[string]*Run{}
+	for _, x := range doc.Runs {
+		name := filepath.Join("runs", x.ID+".json")
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return nil, wrong(name, "it cannot be read: %v", document.Reason(err))
+		}
+		run, err := ReadRun(data)
+		switch other := (formatError{}); {
+		case errors.As(err, &other):
+			return nil, wrong(name, "%v", err)
+		case err != nil:
+			return nil, wrong(name, "it is not what weir writes: %v", err)
+		case run.ID != x.ID:
+			return nil, wrong(name, "it is not what weir writes: it has the run %q", run.ID)
+		}
+		at[fmt.Sprintf("%s seed %d", measure.PointName(run.Point), run.Seed)] = run
+	}
+	for _, x := range plan.RunsOn(s, o.World) {
+		if run := at[fmt.Sprintf("%s seed %d", measure.PointName(x.Point), x.Seed)]; run != nil {
+			o.Runs = append(o.Runs, run)
+		} else {
+			o.Missing++
+		}
+	}
+	o.Found = len(o.Runs)
+	o.Claims = Judge(s, o.Runs, o.World)
+	if beside, ok := strings.CutSuffix(filepath.Clean(dir), "-"+spec.Lab); ok && o.World == spec.Lab {
+		// What the simulator has for the same; without it the lab's stands alone.
+		if b, err := Open(r, beside); err == nil && b.World == spec.Sim && b.Spec.Hash() == s.Hash() {
+			o.Beside = b
+		}
+	}
+	return o, nil
+}
+
+// originFile is the file origin.json: what spec.yaml does not say of the file and the
+// command that it was made of.
+type originFile struct {
+	Command    string           `json:"command"`
+	Quick      bool             `json:"quick"`
+	Parameters []spec.Parameter `json:"parameters"`
+}
+
+func Origin(s *spec.Spec, command string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	e.Encode(originFile{command, s.Quick, s.Parameters()}) // of strings, into memory
+	return b.Bytes()
+}
+
+// inputFile is where a results folder keeps a file that the spec names, wherever that
+// lies: two of one base name are told apart.
+func inputFile(dir, name string) string {
+	name = filepath.ToSlash(name)
+	h := sha256.Sum256([]byte(name))
+	return filepath.Join(dir, "inputs", fmt.Sprintf("%x-%s", h[:4], path.Base(name)))
+}
+
+// WriteInputs keeps the files that the spec names with the results.
+func WriteInputs(s *spec.Spec, dir string) error {
+	for i, name := range slices.Sorted(maps.Keys(s.Inputs)) {
+		if i == 0 {
+			if err := os.MkdirAll(filepath.Join(dir, "inputs"), 0o777); err != nil {
+				return fmt.Errorf("%s: it cannot be made: %w", filepath.Join(dir, "inputs"), document.Reason(err))
+			}
+		}
+		if err := WriteFile(inputFile(dir, name), s.Inputs[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// elsewhere is what helps when a folder is another version's.
+const elsewhere = "another --out, or the version of weir that wrote it"
+
+// Found reads what of runs, by their ids, a results folder has, in their order; nil for
+// those that are not there or were cut. Another version's folder is an InputErrors that
+// names the file; nothing is written.
+func Found(s *spec.Spec, dir string, ids []string) ([]*Run, error) {
+	wrong := func(name string, line int, excerpt, format string, args ...any) error {
+		return document.InputErrors{{File: filepath.Join(dir, name), Line: line, Column: 1, Msg: fmt.Sprintf(format, args...),
+			Allowed: elsewhere, Excerpt: excerpt}}
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "runs.json")); err == nil {
+		var doc struct {
+			Format int `json:"format"`
+		}
+		if json.Unmarshal(data, &doc) == nil && doc.Format != Format {
+			return nil, wrong("runs.json", 1, "", "%v", formatError{doc.Format})
+		}
+	}
+	want := s.Resolved()
+	if data, err := os.ReadFile(filepath.Join(dir, "spec.yaml")); err == nil && !bytes.Equal(data, want) {
+		line := 1
+		for document.LineOf(data, line) == document.LineOf(want, line) {
+			line++
+		}
+		text, _ := document.ExcerptOf(document.LineOf(data, line), 1)
+		return nil, wrong("spec.yaml", line, text, "this is not the experiment that the folder was made for: another "+
+			"version of weir wrote it, or it was changed")
+	}
+	results := make([]*Run, len(ids))
+	for i, id := range ids {
+		data, err := os.ReadFile(RunFile(dir, id))
+		if err != nil {
+			continue
+		}
+		run, err := ReadRun(data)
+		switch name := filepath.Join("runs", id+".json"); {
+		case err == nil && run.ID == id:
+			results[i] = run
+		case err != nil && json.Valid(data): // what is cut is no JSON
+			return nil, wrong(name, 1, "", "it cannot be used: %v", err)
+		}
+	}
+	return results, nil
+}
+
+// CSV writes one line for each value of each run: run, seed, the sweep's keys,
+// measure, group, unit, value in base units; a value that is not defined is empty. Of
+// the lab a first column says the world: the simulator's values follow the lab's.
+func (o *Outcome) CSV(w io.Writer) error {
+	c := csv.NewWriter(w)
+	head := []string{"run", "seed"}
+	if o.World == spec.Lab {
+		head = append([]string{"world"}, head...)
+	}
+	for _, d := range o.Spec.Sweep {
+		head = append(head, d.Key)
+	}
+	c.Write(append(head, "measure", "group", "unit", "value"))
+	runs := o.Runs
+	if o.World == spec.Lab && o.Beside != nil {
+		runs = append(append([]*Run{}, runs...), o.Beside.Runs...)
+	}
+	for i, r := range runs {
+		base := []string{r.ID, strconv.FormatUint(r.Seed, 10)}
+		switch {
+		case o.World != spec.Lab:
+		case i < len(o.Runs):
+			base = append([]string{spec.Lab}, base...)
+		default:
+			base = append([]string{spec.Sim}, base...)
+		}
+		for _, x := range r.Point {
+			base = append(base, x.Text)
+		}
+		line := func(m measure.Measured, group string, v float64) {
+			text := ""
+			if !math.IsNaN(v) && !math.IsInf(v, 0) {
+				text = strconv.FormatFloat(v, 'g', -1, 64)
+			}
+			c.Write(append(append([]string{}, base...), m.Name, group, m.Unit, text))
+		}
+		for _, m := range r.Measures {
+			if m.Groups == nil {
+				line(m, "", m.Value)
+			}
+			for _, g := range m.Groups {
+				line(m, g.Group, g.Value)
+			}
+		}
+	}
+	c.Flush()
+	return c.Error()
+}

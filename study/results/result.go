@@ -1,0 +1,386 @@
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"weir/study/claim"
+	"weir/study/measure"
+	"weir/study/spec"
+	"weir/worlds/sim"
+)
+
+// Format is the version of what a results folder has: runs.json and runs/<id>.json.
+// It changes whenever an older weir could not read them, or a newer one would take
+// them for something else.
+const Format = 1
+
+// formatError is a file of results in another format than Format.
+type formatError struct{ format int }
+
+func (e formatError) Error() string {
+	if e.format == 0 {
+		return fmt.Sprintf("it has no format: another version of weir wrote it; this one reads and writes format %d", Format)
+	}
+	return fmt.Sprintf("it has format %d, of another version of weir; this one reads and writes format %d",
+		e.format, Format)
+}
+
+// Run is one finished run as runs/<id>.json keeps it. Numbers are in base units
+// with the unit in the measure's JSON name (goodput_bps).
+type Run struct {
+	ID         string
+	Seed       uint64
+	Point      []measure.Coordinate
+	End        End
+	Drops      []Count // by reason, those above 0
+	Unfinished []UnfinishedFlow
+	Events     uint64 // of the event loop
+	PacketHops uint64
+	Attempts   []Attempt // of a run in the lab: what each says of the machine; the last one counts. nil: the simulator's
+	measure.Values
+	PFC []PFCFrame // only in runs/<id>.json
+}
+
+// PFCFrame is what a Pause or Resume frame did at the port that it reached, or a pause
+// that ended by itself.
+type PFCFrame struct {
+	TimeNs int64 `json:"time_ns"`
+	Node   int   `json:"node"`
+	Port   int   `json:"port"` // of the node, from 0, in the order of links
+	Class  int   `json:"class"`
+	Paused bool  `json:"paused"`
+}
+
+// End is how a run ended.
+type End struct {
+	Reason string  `json:"reason"`
+	TimeS  float64 `json:"time_s"`
+	// Ports are those of a PFC deadlock, each of which waits for the next, and the last for
+	// the first; or those with a queue that was not served.
+	Ports []string `json:"ports,omitempty"`
+}
+
+// Stuck tells whether the run ended because something did not move any more.
+func (e *End) Stuck() bool {
+	switch sim.EndReason(e.Reason) {
+	case sim.NoProgress, sim.Deadlock, sim.Starved:
+		return true
+	}
+	return false
+}
+
+// UnfinishedFlow is a flow that had an end and did not reach it.
+type UnfinishedFlow struct {
+	Flow      int    `json:"flow"`
+	Traffic   string `json:"traffic"`
+	Src       string `json:"src"`
+	Dst       string `json:"dst"`
+	SizeBytes int64  `json:"size_bytes"`
+	DoneBytes int64  `json:"done_bytes"`
+}
+
+// Count is a number of something by name.
+type Count struct {
+	Name  string
+	Count uint64
+}
+
+// Outcome is all that one invocation of an experiment gives. Runs are in the order
+// of the expansion.
+type Outcome struct {
+	Name     string // p4abc/fig4
+	World    string // Sim or Lab
+	Spec     *spec.Spec
+	Runs     []*Run // those that are finished
+	Claims   []claim.Claim
+	Failed   []RunError // those that could not be carried out
+	Missing  int        // those that were not begun, or were interrupted
+	Found    int        // of Runs, those that were there already
+	Traces   int        // of Runs, those that left the trace that was wanted
+	Untraced int        // of Runs, those that were there already and whose trace was interrupted
+	Dir      string     // results folder, "" if nothing was written
+	Command  string     // that asked for it, "" if not known
+	Beside   *Outcome   // of the lab: what the simulator gives for the same, as far as it is there; nil: nothing
+}
+
+// RunError is a run that ended with an error.
+type RunError struct {
+	ID    string
+	Point []measure.Coordinate
+	Seed  uint64
+	Err   error
+}
+
+// object writes a JSON object whose keys keep their order.
+type object struct {
+	b     bytes.Buffer
+	count int
+	lines bool // each key on a line of its own
+}
+
+func (o *object) add(key string, value any) {
+	if o.count++; o.count == 1 {
+		o.b.WriteByte('{')
+	} else {
+		o.b.WriteByte(',')
+	}
+	if o.lines {
+		o.b.WriteString("\n  ")
+	}
+	o.encode(key)
+	if o.b.WriteByte(':'); o.lines {
+		o.b.WriteByte(' ')
+	}
+	switch v := value.(type) {
+	case float64:
+		o.b.WriteString(measure.JsonNumber(v))
+	case json.RawMessage:
+		o.b.Write(v)
+	default:
+		o.encode(v)
+	}
+}
+
+// encode appends a value as JSON, with <, > and & as they are: port names have them.
+func (o *object) encode(v any) {
+	var enc bytes.Buffer
+	e := json.NewEncoder(&enc)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // only values of this file come here
+	}
+	o.b.Write(bytes.TrimSpace(enc.Bytes()))
+}
+
+func (o *object) bytes() json.RawMessage {
+	if o.count == 0 {
+		return json.RawMessage("{}")
+	}
+	end := "}"
+	if o.lines {
+		end = "\n}\n"
+	}
+	return append(json.RawMessage(nil), append(o.b.Bytes(), end...)...)
+}
+
+// Json writes the run; series only for the run's own file.
+func (r *Run) Json(whole bool) json.RawMessage {
+	var o, point, measures, drops object
+	o.lines = whole
+	if whole {
+		o.add("format", Format)
+	}
+	o.add("id", r.ID)
+	o.add("seed", r.Seed)
+	for _, c := range r.Point {
+		point.add(c.Key, c.Text)
+	}
+	o.add("point", point.bytes())
+	o.add("end", r.End)
+	for i := range r.Measures {
+		m := &r.Measures[i]
+		if m.Groups == nil {
+			measures.add(m.JSONName(), m.Value)
+			continue
+		}
+		var g object
+		for _, x := range m.Groups {
+			g.add(x.Group, x.Value)
+		}
+		measures.add(m.JSONName(), g.bytes())
+	}
+	o.add("measures", measures.bytes())
+	for _, c := range r.Drops {
+		drops.add(c.Name, c.Count)
+	}
+	o.add("drops", drops.bytes())
+	if r.Unfinished != nil {
+		o.add("unfinished", r.Unfinished)
+	}
+	o.add("events", r.Events)
+	o.add("packet_hops", r.PacketHops)
+	if r.Bins != nil {
+		o.add("bins", r.Bins)
+	}
+	if r.Attempts != nil {
+		o.add("attempts", r.Attempts)
+	}
+	if whole {
+		o.add("record", record{r.Point, r.Measures, r.Drops}.encode())
+		if r.Series != nil {
+			o.add("series", r.Series)
+		}
+		if r.Distributions != nil {
+			o.add("distributions", r.Distributions)
+		}
+		if r.Flows != nil {
+			o.add("flows", r.Flows)
+		}
+		if r.PFC != nil {
+			o.add("pfc", r.PFC)
+		}
+	}
+	return o.bytes()
+}
+
+// record is what reading a run back needs beyond the document: the order of keys
+// and the units of measures.
+type record struct {
+	Point    []measure.Coordinate
+	Measures []measure.Measured
+	Drops    []Count
+}
+
+type recordMeasure struct {
+	Name, Unit string
+	Value      *float64   `json:",omitempty"`
+	Groups     []string   `json:",omitempty"`
+	Values     []*float64 `json:",omitempty"`
+}
+
+func pointer(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+func value(p *float64) float64 {
+	if p == nil {
+		return math.NaN()
+	}
+	return *p
+}
+
+func (r record) encode() json.RawMessage {
+	var measures []recordMeasure
+	for _, m := range r.Measures {
+		x := recordMeasure{Name: m.Name, Unit: m.Unit}
+		if m.Groups == nil {
+			x.Value = pointer(m.Value)
+		}
+		for _, g := range m.Groups {
+			x.Groups = append(x.Groups, g.Group)
+			x.Values = append(x.Values, pointer(g.Value))
+		}
+		measures = append(measures, x)
+	}
+	var o object
+	o.add("point", r.Point)
+	o.add("measures", measures)
+	o.add("drops", r.Drops)
+	return o.bytes()
+}
+
+// ReadRun reads what json(true) has written. The error is a formatError if another
+// version of weir has.
+func ReadRun(data []byte) (*Run, error) {
+	var version struct {
+		Format int `json:"format"`
+	}
+	if err := json.Unmarshal(data, &version); err != nil {
+		return nil, err
+	}
+	if version.Format != Format {
+		return nil, formatError{version.Format}
+	}
+	var f struct {
+		Format     int                    `json:"format"`
+		Point      json.RawMessage        `json:"point"` // these three are in the record too, in order
+		Measures   json.RawMessage        `json:"measures"`
+		Drops      json.RawMessage        `json:"drops"`
+		ID         string                 `json:"id"`
+		Seed       uint64                 `json:"seed"`
+		End        End                    `json:"end"`
+		Unfinished []UnfinishedFlow       `json:"unfinished"`
+		Events     uint64                 `json:"events"`
+		PacketHops uint64                 `json:"packet_hops"`
+		Bins       []measure.Binned       `json:"bins"`
+		Attempts   []Attempt              `json:"attempts"`
+		Series     []measure.Series       `json:"series"`
+		Dists      []measure.Distribution `json:"distributions"`
+		Flows      *measure.FlowTable     `json:"flows"`
+		PFC        []PFCFrame             `json:"pfc"`
+		Record     struct {
+			Point    []measure.Coordinate `json:"point"`
+			Measures []recordMeasure      `json:"measures"`
+			Drops    []Count              `json:"drops"`
+		} `json:"record"`
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		return nil, err
+	}
+	for _, d := range f.Dists {
+		if len(d.Values) != len(d.Counts) {
+			return nil, fmt.Errorf("the distribution of %s has %d values and %d counts", d.Name, len(d.Values), len(d.Counts))
+		}
+	}
+	for _, b := range f.Bins {
+		for _, x := range b.Bins {
+			if len(x.Percentiles) != len(b.Percentiles) {
+				return nil, fmt.Errorf("%s by size has %d percentiles and %d values", b.Name, len(b.Percentiles),
+					len(x.Percentiles))
+			}
+		}
+	}
+	if f.Flows != nil {
+		if err := f.Flows.Check(); err != nil {
+			return nil, err
+		}
+	}
+	r := &Run{ID: f.ID, Seed: f.Seed, Point: f.Record.Point, End: f.End, Drops: f.Record.Drops, Unfinished: f.Unfinished,
+		Attempts: f.Attempts, PFC: f.PFC, Events: f.Events, PacketHops: f.PacketHops,
+		Values: measure.Values{Bins: f.Bins, Series: f.Series, Distributions: f.Dists, Flows: f.Flows}}
+	for _, m := range f.Record.Measures {
+		if len(m.Groups) != len(m.Values) {
+			return nil, fmt.Errorf("%s has %d groups and %d values", m.Name, len(m.Groups), len(m.Values))
+		}
+		x := measure.Measured{Name: m.Name, Unit: m.Unit, Value: value(m.Value)}
+		for i, g := range m.Groups {
+			x.Groups = append(x.Groups, measure.Grouped{Group: g, Value: value(m.Values[i])})
+		}
+		r.Measures = append(r.Measures, x)
+	}
+	return r, nil
+}
+
+// JSON is the one document of --json and runs.json.
+func (o *Outcome) JSON() []byte {
+	var doc object
+	doc.add("format", Format)
+	doc.add("experiment", o.Name)
+	doc.add("world", o.World)
+	runs := []json.RawMessage{}
+	for _, r := range o.Runs {
+		runs = append(runs, r.Json(false))
+	}
+	var list bytes.Buffer // not through encoding/json, which would escape again
+	for i, r := range runs {
+		if i > 0 {
+			list.WriteByte(',')
+		}
+		list.Write(r)
+	}
+	doc.add("runs", json.RawMessage("["+list.String()+"]"))
+	claims := o.Claims
+	if claims == nil {
+		claims = []claim.Claim{}
+	}
+	doc.add("claims", claims)
+	o.besideJSON(&doc)
+	return Indent(doc.bytes())
+}
+
+// Judge gives every claim of an experiment its verdict over the finished runs of a world.
+func Judge(s *spec.Spec, runs []*Run, world string) []claim.Claim {
+	var samples []claim.Sample
+	for _, r := range runs {
+		samples = append(samples, claim.Sample{Point: r.Point, Seed: r.Seed, Values: &r.Values})
+	}
+	return s.Judge(samples, world)
+}

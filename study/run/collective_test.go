@@ -1,0 +1,168 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"weir/core/unit"
+	"weir/study/spec"
+	"weir/worlds/sim"
+)
+
+const collectiveSpec = `duration: 1s
+framing: hpcc
+mtu: 1000 B payload
+topology: {leaf_spine: {leaves: 1, spines: 1, hosts: %d, rate: 100Gbps, delay: 1us}}
+switch: [ecmp]
+traffic:
+  - {name: reduce, collective: %s, hosts: "*", size: %d B, start: 3us, transport: udp, rate: 200Gbps}
+measure: [collective, fct]
+`
+
+// Datagrams have no acknowledgements, so on one switch a ring's steps of k frames take
+// (k+1)·tx + 2·delay each, and 2(n−1) of them follow each other.
+func TestRingTime(t *testing.T) {
+	const tx, delay = 1090 * 8 * unit.Nanosecond / 100, unit.Microsecond
+	for _, n := range []int{2, 3, 8} {
+		for _, k := range []int{1, 7} {
+			s := load(t, fmt.Sprintf(collectiveSpec, n, "ring", n*k*1000), spec.Options{})
+			o, err := Execute(context.Background(), s, Options{})
+			if err != nil || len(o.Failed) > 0 {
+				t.Fatal(err, o.Failed)
+			}
+			got, want := o.Runs[0].Measures[0].Groups[0].Value, (unit.Time(2*(n-1)) * (unit.Time(k+1)*tx + 2*delay)).Seconds()
+			if math.Abs(got-want) > 1e-12 {
+				t.Errorf("%d hosts, %d frames: %v s, not %v", n, k, got, want)
+			}
+			f := o.Runs[0].Flows
+			for i := range f.StartS {
+				step := unit.Time(i / n)
+				if at := (3*unit.Microsecond + step*(unit.Time(k+1)*tx+
+					2*delay)).Seconds(); math.Abs(float64(f.StartS[i])-at) > 1e-12 {
+					t.Fatalf("flow %d of step %d starts at %v s, not %v", i, step, f.StartS[i], at)
+				}
+			}
+		}
+	}
+}
+
+// A tree of three: both leaves send all to the root at once, over the root's link, and
+// it all back to both.
+func TestTreeTime(t *testing.T) {
+	const tx, delay, k = 1090 * 8 * unit.Nanosecond / 100, unit.Microsecond, 5
+	s := load(t, fmt.Sprintf(collectiveSpec, 3, "tree", k*1000), spec.Options{})
+	o, err := Execute(context.Background(), s, Options{})
+	if err != nil || len(o.Failed) > 0 {
+		t.Fatal(err, o.Failed)
+	}
+	got, want := o.Runs[0].Measures[0].Groups[0].Value, (2 * ((2*k+1)*tx + 2*delay)).Seconds()
+	if math.Abs(got-want) > 1e-12 {
+		t.Errorf("%v s, not %v", got, want)
+	}
+}
+
+// Whatever the window of execution, and with packets in wire form, collectives over
+// transports that acknowledge and over lossy links give the same.
+func TestCollectiveSame(t *testing.T) {
+	for _, transport := range []string{"tcp, cc: cubic", "window, window: 20 packets"} {
+		s := load(t, `duration: 2s
+topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 4, rate: 10Gbps, delay: 3us, buffer: 20 packets}}
+switch: [ecmp]
+traffic:
+  - {name: ring, collective: ring, hosts: "*", size: 1MB, transport: `+transport+`}
+  - {name: tree, collective: tree, hosts: [h3, h0, h5, h6], size: 200kB, transport: `+transport+`}
+measure: [collective]
+`, spec.Options{})
+		first := ""
+		for i, change := range []func(c *sim.Config){
+			func(*sim.Config) {}, func(c *sim.Config) { c.Window = unit.Microsecond }, func(c *sim.Config) {
+				c.Window = 7 * unit.Nanosecond
+			}, func(c *sim.Config) { c.Wire = true },
+		} {
+			c, err := s.Points[0].Config(7)
+			if err != nil {
+				t.Fatal(err)
+			}
+			change(c)
+			res, err := sim.Run(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.End != sim.AllDone {
+				t.Errorf("%s: %v, %d unfinished", transport, res.End, len(res.Unfinished))
+			}
+			out := ""
+			for k := range res.Flows {
+				f := &res.Flows[k]
+				out += fmt.Sprintln(k, f.Start, f.FCT, f.Arrived, f.Sender.Retransmitted)
+				for _, a := range c.Flows[k].After {
+					if f.Start < res.Flows[a].Arrived {
+						t.Errorf("%s: flow %d starts at %v, flow %d arrives at %v", transport, k, f.Start, a, res.Flows[a].Arrived)
+					}
+				}
+			}
+			if i == 0 {
+				first = out
+			} else if out != first {
+				t.Errorf("%s: form %d differs", transport, i)
+			}
+		}
+	}
+}
+
+// What a collective cannot be.
+func TestCollectiveErrors(t *testing.T) {
+	for traffic, want := range map[string]string{
+		`collective: ring, hosts: "*", transport: tcp`:                                   "a collective needs the size",
+		`collective: rign, hosts: "*", size: 1MB, transport: tcp`:                        `collective "rign"`,
+		`collective: ring, size: 1MB, transport: tcp`:                                    `the traffic has no "hosts"`,
+		`collective: ring, hosts: [h0], size: 1MB, transport: tcp`:                       "a collective of 1 hosts",
+		`collective: ring, hosts: "*", size: 3 B, transport: tcp`:                        "a ring of 4 hosts cannot share 3B",
+		`collective: ring, hosts: "*", size: 1MB, from: h0, transport: tcp`:              `"from" stands beside collective`,
+		`collective: tree, hosts: "*", size: 1MB, load: 50%, transport: tcp`:             `"load" stands beside collective`,
+		`collective: tree, hosts: "*", size: 1MB, start: 0s..1ms, transport: tcp`:        "a collective begins at one time",
+		`collective: tree, hosts: "*", size: 1MB, file: x, format: hpcc, transport: tcp`: `"file" stands beside collective`,
+		`hosts: "*", from: h0, to: h1, transport: tcp`:                                   "hosts are those of a collective",
+	} {
+		_, err := spec.Load(room(), file("t.yaml", `traffic: [{name: x, `+traffic+`}]
+duration: 1s
+topology: {leaf_spine: {leaves: 1, spines: 1, hosts: 4, rate: 10Gbps, delay: 1us}}
+switch: [ecmp]
+`), spec.Options{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, not %s", traffic, err, want)
+		}
+	}
+	_, err := spec.Load(room(), file("t.yaml", `traffic: [{name: x, from: h0, to: h1, transport: tcp}]
+duration: 2s
+topology: {leaf_spine: {leaves: 1, spines: 1, hosts: 4, rate: 10Gbps, delay: 1us}}
+switch: [ecmp]
+measure: [collective]
+`), spec.Options{})
+	if err == nil || !strings.Contains(err.Error(), "no traffic of the experiment is a collective") {
+		t.Error(err)
+	}
+}
+
+// Queue pairs acknowledge: a host that has got a share first sends the acknowledgement,
+// and then its next share, of one frame here. Each step but the first is longer by that.
+func TestRingTimeRDMA(t *testing.T) {
+	const tx, ack, delay, n = 1090 * 8 * unit.Nanosecond / 100, 60 * 8 * unit.Nanosecond / 100, unit.Microsecond, 5
+	r := room()
+	s, err := spec.Load(r, file("t.yaml", strings.Replace(fmt.Sprintf(collectiveSpec, n, "ring", n*1000),
+		"transport: udp, rate: 200Gbps", "transport: {rdma: {}}, cc: dctcp", 1)), spec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := Execute(context.Background(), s, Options{})
+	if err != nil || len(o.Failed) > 0 {
+		t.Fatal(err, o.Failed)
+	}
+	got, want := o.Runs[0].Measures[0].Groups[0].Value, (2*(n-1)*(2*tx+2*delay) + (2*(n-1)-1)*ack).Seconds()
+	if math.Abs(got-want) > 1e-12 {
+		t.Errorf("%v s, not %v", got, want)
+	}
+}

@@ -1,0 +1,330 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+
+	"weir/core/packet"
+	"weir/core/unit"
+	"weir/internal/document"
+	"weir/study/plan"
+	"weir/study/results"
+	"weir/study/spec"
+	"weir/worlds/lab"
+	"weir/worlds/lab/iperf"
+	"weir/worlds/lab/kernel"
+	labtraffic "weir/worlds/lab/traffic"
+	"weir/worlds/sim"
+)
+
+// LabLead is the time between the start of a run's data plane in the lab and time 0 of
+// the experiment: what is to happen then can get ready.
+const LabLead = 500 * unit.Millisecond
+
+// Lab say how runs are carried out in the lab.
+type Lab struct {
+	// Dataplane makes the process of a run's data plane, which calls lab.Serve with what
+	// r.Lab() gives and with the capture; nil: there is none.
+	Dataplane func(r *plan.Run, capture *lab.Capture) *exec.Cmd
+	// Capture are switches whose input and output each run captures, into captures/ of the
+	// results folder. Replayed through a switch of the simulator, the input must give the
+	// output.
+	Capture []string
+	// Kernel is what this machine's offers.
+	Kernel *kernel.Kernel
+	// Attempts is how often a run is carried out at most while the machine disturbs it;
+	// below 1 means once.
+	Attempts int
+	// Generator of traffic; nil: lab/traffic.
+	Generator *Generator
+	// Beside is what the simulator gives for the same; may be nil.
+	Beside *results.Outcome
+	// OnRun is told what a run's attempt has given, and how many there can be.
+	OnRun func(r *plan.Run, attempt int, a *results.Attempt)
+}
+
+// Generator sends and receives a run's traffic in the lab.
+type Generator struct {
+	Name string
+	Run  func(ctx context.Context, c labtraffic.Config) (*labtraffic.Result, error)
+	// Check tells what of a run's traffic it cannot send; nil: it can all that CheckLab lets
+	// through.
+	Check func(c labtraffic.Config) error
+}
+
+// Kernel is the generator of our own, over kernel sockets, and IPerf3 the one to check it
+// with: flows of TCP without end, and datagrams at a constant rate, by iperf3.
+var (
+	Kernel = Generator{Name: "weir", Run: labtraffic.Run}
+	IPerf3 = Generator{Name: "iperf3", Check: iperf.Check, Run: func(ctx context.Context,
+		c labtraffic.Config) (*labtraffic.Result, error) {
+		r, err := iperf.Run(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		return &r.Result, nil
+	}}
+)
+
+// Check tells what of the experiment's traffic the generator cannot send, before anything
+// starts. CheckLab must have found nothing.
+func (o *Lab) Check(s *spec.Spec) error {
+	g := o.generator()
+	if g.Check == nil {
+		return nil
+	}
+	nowhere := func(int, func() error) error { return errors.New("there is no lab yet") }
+	seen := map[*spec.Point]bool{} // seeds of a point have the same kinds of flows
+	for _, r := range plan.Runs(s) {
+		if seen[r.Of] {
+			continue
+		}
+		seen[r.Of] = true
+		c, err := r.Config()
+		if err != nil {
+			return err
+		}
+		if err := g.Check(labTraffic(r.Of, c, o.Kernel, nowhere, 0, nil)); err != nil {
+			return fmt.Errorf("%s: %w", orPoint(r.Point), err)
+		}
+	}
+	return nil
+}
+
+func (o *Lab) generator() *Generator {
+	if o.Generator == nil {
+		return &Kernel
+	}
+	return o.Generator
+}
+
+// repeat carries a run out again while the machine disturbs it. The last attempt counts;
+// all are recorded.
+func (o *Lab) repeat(r *plan.Run, attempt func() (*results.Run, *results.Attempt, error)) (*results.Run, error) {
+	var attempts []results.Attempt
+	for {
+		run, a, err := attempt()
+		if err != nil {
+			return nil, err
+		}
+		attempts = append(attempts, *a)
+		if o.OnRun != nil {
+			o.OnRun(r, len(attempts), a)
+		}
+		if len(a.Disturbed) == 0 || len(attempts) >= o.Attempts {
+			run.Attempts = attempts
+			return run, nil
+		}
+	}
+}
+
+// LabConfig makes the configuration of the run's data plane in the lab. Hosts there are real:
+// of traffic it says nothing.
+func LabConfig(r *plan.Run) (*lab.Config, error) {
+	c, err := r.Config()
+	if err != nil {
+		return nil, err
+	}
+	out := &lab.Config{
+		Wiring: c.Wiring, Selection: c.Selection,
+		Lead: LabLead, Warmup: c.Warmup, Duration: c.Duration, MTU: hostMTU(r.Of),
+	}
+	for _, f := range c.Flows {
+		tr := &r.Of.Entries[f.Group]
+		out.Flows = append(out.Flows, lab.Flow{Group: f.Group, Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort,
+			Version: tr.Version, Proto: kernelProtocols[tr.Transport.Name]})
+	}
+	return out, nil
+}
+
+// captured tells whether a run that is there has captures of all switches that are wanted. If
+// not, it is measured again.
+func (o *Lab) captured(r *results.Run) bool {
+	for _, name := range o.Capture {
+		n := len(r.Attempts)
+		if n == 0 || !slices.ContainsFunc(r.Attempts[n-1].Replays, func(x results.Replay) bool { return x.Switch == name }) {
+			return false
+		}
+	}
+	return true
+}
+
+// captureFile is where a run's capture is.
+func captureFile(dir, id string) string { return filepath.Join(dir, "captures", id+".pcapng") }
+
+// ReplayFile replays what a capture has of switches of the lab through such switches of
+// the simulator.
+func ReplayFile(c *lab.Config, switches []string, file string) (all []results.Replay, err error) {
+	for _, name := range switches {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: it cannot be read: %w", file, document.Reason(err))
+		}
+		r, err := lab.Replay(c, name, f)
+		f.Close()
+		if err != nil {
+			return nil, fmt.Errorf("%s: switch %s: %w", file, name, err)
+		}
+		x := results.Replay{Switch: name, In: r.In, Out: r.Out, Cut: r.Cut}
+		if r.First != nil {
+			x.Difference = r.First.String()
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}
+
+// hostMTU is the MTU of the hosts' interfaces: Ethernet's, or what the largest packets
+// need.
+func hostMTU(p *spec.Point) int {
+	mtu := int32(lab.DefaultMTU)
+	for i := range p.Entries {
+		mtu = max(mtu, ipPacket(&p.Entries[i]))
+	}
+	return int(mtu)
+}
+
+// shortestRTT is the least base RTT of the run's flows.
+func shortestRTT(p *spec.Point, c *sim.Config) unit.Time {
+	least := unit.Never
+	for i := range c.Flows {
+		f := &c.Flows[i]
+		least = min(least, p.Path(f.Src, f.Dst, &p.Traffic[f.Group]).BaseRTT)
+	}
+	return least
+}
+
+// timestamps are the bytes of options in each of the kernel's segments (RFC 7323 §3).
+const timestamps = 12
+
+// labTraffic is what the run's hosts send.
+func labTraffic(p *spec.Point, c *sim.Config, k *kernel.Kernel, do func(node int, what func() error) error, epoch int64,
+	progress func(share float64)) labtraffic.Config {
+	t := labtraffic.Config{
+		Epoch: epoch, Warmup: c.Warmup, Duration: c.Duration, UntilDone: c.UntilDone, Book: c.Hosts, Do: do,
+		Progress: func(now unit.Time) { progress(now.Seconds() / c.Duration.Seconds()) },
+	}
+	for i := range c.Flows {
+		f := &c.Flows[i]
+		tr := &p.Entries[f.Group]
+		x := labtraffic.Flow{
+			Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort, Version: tr.Version, TOS: tr.TosOf(f.Size),
+			Start: f.Start, Stop: f.Stop, Size: f.Size, Payload: tr.Payload, After: f.After,
+		}
+		if tr.Cc == nil {
+			x.UDP, x.UDPReceiver, x.Begin = f.Sender, f.Receiver, f.Begin
+		} else {
+			s, _ := k.TCP(tr.Values) // CheckLab has seen that it can
+			x.TCP = &labtraffic.TCP{ReceiverOptions: s.ReceiverOptions, CongestionControl: tr.Cc.Name,
+				Rate: tr.Values.Rate("rate"), Pacing: tr.Values.Bool("pacing"), MSS: tr.Payload + timestamps}
+		}
+		t.Flows = append(t.Flows, x)
+	}
+	for _, w := range c.Watches {
+		if what, ok := sampled[w.What]; ok {
+			t.Samples = append(t.Samples, labtraffic.Sample{What: what, Flow: w.Index, Every: w.Every})
+		}
+	}
+	return t
+}
+
+// sampled are the watches of flows, which the generator looks at.
+var sampled = map[sim.Watched]labtraffic.What{
+	sim.ReceivedBytes: labtraffic.ReceivedBytes, sim.Window: labtraffic.Window, sim.Rate: labtraffic.Rate,
+	sim.InFlight: labtraffic.InFlight, sim.RTT: labtraffic.RTT, sim.DeliveryRate: labtraffic.DeliveryRate,
+}
+
+// attemptOf is what a run of the data plane, and of the generator, say of the machine.
+func attemptOf(r *lab.Report, t *labtraffic.Result, rtt unit.Time) *results.Attempt {
+	l := &r.Lateness
+	a := &results.Attempt{
+		Disturbed: append(append([]string{}, r.Disturbed(rtt)...), t.Errors()...),
+		Errors:    append(append([]string{}, r.Errors()...), t.Errors()...),
+		Frames:    l.Frames, LateP50S: l.P50.Seconds(), LateP99S: l.P99.Seconds(), LateP999S: l.P999.Seconds(),
+		LateMaxS: l.Max.Seconds(),
+		Lateness: slices.Clone(l.Below), StallS: r.Stall.Seconds(), RingLost: r.Gates.RingLost, Lost: r.VethLost +
+			r.Counts.SendLost,
+		Steal: r.Steal, CPU: r.CPU, WallS: r.Wall.Seconds(),
+	}
+	for i := range t.Flows {
+		if err := t.Flows[i].Failed; err != nil {
+			a.Errors = append(a.Errors, err.Error())
+		}
+	}
+	if late := &t.Late; late.Count() > 0 {
+		a.Send = &results.SendLate{Datagrams: late.Count(), P50S: late.Quantile(0.5).Seconds(),
+			P99S: late.Quantile(0.99).Seconds(),
+			MaxS: late.Max.Seconds()}
+	}
+	return a
+}
+
+// labRun is what the measures give of a run of the lab.
+func labRun(r *plan.Run, c *sim.Config, report *lab.Report, t *labtraffic.Result, id string) *results.Run {
+	run := result(r, c, labResult(r.Of, c, report, t), id)
+	for i := range run.Unfinished { // the simulator's receivers have received nothing here
+		u := &run.Unfinished[i]
+		u.DoneBytes = int64(t.Flows[u.Flow].Received)
+	}
+	return run
+}
+
+// labResult is a run of the lab as the simulator would give it, so that measures mean the
+// same in both.
+func labResult(p *spec.Point, c *sim.Config, r *lab.Report, t *labtraffic.Result) *sim.Result {
+	res := &sim.Result{
+		End: sim.TimeUp, Time: min(t.Time, c.Duration), Drops: r.Drops, Events: r.Events, PacketHops: r.Hops, Ports: r.Ports,
+		Flows: make([]sim.FlowResult, len(c.Flows)), Watched: make([][]int64, len(c.Watches)),
+		Delays: r.Delays, Tally: r.Tally, Notices: r.Notices,
+	}
+	for len(res.Delays) < len(p.Entries) {
+		res.Delays = append(res.Delays, unit.Histogram{})
+	}
+	next := 0
+	for i, w := range c.Watches {
+		if !w.What.OfFlow() {
+			res.Watched[i] = r.Watched[i]
+			continue
+		}
+		res.Watched[i] = t.Sampled[next]
+		if next++; w.What == sim.RTT || w.What == sim.DeliveryRate {
+			for k, v := range res.Watched[i] {
+				if v == 0 { // there was none yet
+					res.Watched[i][k] = -1
+				}
+			}
+		}
+	}
+	res.Measured = max(res.Time-c.Warmup, 0)
+	switch t.End {
+	case labtraffic.AllDone:
+		res.End = sim.AllDone
+	case labtraffic.NoProgress:
+		res.End = sim.NoProgress
+	}
+	for i := range res.Flows {
+		x := &t.Flows[i]
+		res.Flows[i] = sim.FlowResult{Start: x.Start, Sender: x.Sender, Receiver: x.Receiver, FCT: x.FCT, Arrived: x.Arrived,
+			Written: x.Written, Timeouts: x.Timeouts}
+		// Data packets and their delays are those that the network delivered, by event time: what
+		// waits in a socket is no part of them.
+		if i < len(r.Flows) && r.Flows[i].Packets > 0 {
+			n, to := &r.Flows[i], &res.Flows[i].Receiver
+			to.ReceivedPackets, to.Duplicates = n.Packets, 0
+			to.DelaySum, to.DelayMin, to.DelayMax, to.Jitter = n.DelaySum, n.DelayMin, n.DelayMax, n.Jitter
+			res.Flows[i].Reordering = n.Reordering
+		}
+		if c.Flows[i].Size > 0 && x.FCT == unit.Never {
+			res.Unfinished = append(res.Unfinished, i)
+		}
+	}
+	return res
+}
+
+// kernelProtocols are the transports that Linux has, by name.
+var kernelProtocols = map[string]uint8{"tcp": packet.ProtoTCP, "udp": packet.ProtoUDP}

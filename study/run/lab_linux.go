@@ -1,0 +1,126 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"weir/core/unit"
+	"weir/internal/document"
+	"weir/study/plan"
+	"weir/study/results"
+	"weir/worlds/lab"
+)
+
+// carryOut runs one run in the lab, again while the machine disturbs it.
+func (o *Lab) carryOut(ctx context.Context, r *plan.Run, dir, id string, progress func(share float64)) (*results.Run,
+	error) {
+	return o.repeat(r, func() (*results.Run, *results.Attempt, error) { return o.attempt(ctx, r, dir, id, progress) })
+}
+
+// attempt carries a run out once.
+func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress func(share float64)) (run *results.Run,
+	a *results.Attempt, err error) {
+	c, err := r.Config()
+	if err != nil {
+		return nil, nil, err
+	}
+	plane, err := LabConfig(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	n, err := lab.Open(plane.Network, plane.Hosts, hostMTU(r.Of))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if e := n.Close(); e != nil && err == nil {
+			run, a, err = nil, nil, e
+		}
+	}()
+	hosts, err := labHosts(r.Of, o.Kernel)
+	if err != nil {
+		return nil, nil, err
+	}
+	for node := range plane.Network.Nodes {
+		if h := hosts[node]; h != nil {
+			err := n.Do(node, func() error {
+				_, err := h.Apply(lab.NIC)
+				return err
+			})
+			if err != nil {
+				return nil, nil, fmt.Errorf("lab: host %s: %w", plane.Network.Nodes[node].Name, err)
+			}
+		}
+	}
+	var capture *lab.Capture
+	if len(o.Capture) > 0 && dir != "" {
+		capture = &lab.Capture{Switches: o.Capture, File: captureFile(dir, id)}
+		if err := os.MkdirAll(filepath.Dir(capture.File), 0o777); err != nil {
+			return nil, nil, fmt.Errorf("%s: it cannot be made: %w", filepath.Dir(capture.File), document.Reason(err))
+		}
+	}
+	p, err := n.Start(o.Dataplane(r, capture))
+	if err != nil {
+		return nil, nil, err
+	}
+	stopped := false
+	defer func() {
+		if !stopped {
+			p.Kill()
+		}
+	}()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-p.Done(): // it must not before it is told to
+			cancel(p.Err())
+		case <-ctx.Done():
+		}
+	}()
+	before := cpuTime()
+	begin := time.Now()
+	sent, err := o.generator().Run(ctx, labTraffic(r.Of, c, o.Kernel, n.Do, p.Epoch+int64(plane.Lead/unit.Nanosecond),
+		progress))
+	if cause := context.Cause(ctx); cause != nil {
+		if errors.Is(cause, context.Canceled) {
+			cause = errInterrupted
+		}
+		return nil, nil, cause
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	own := (cpuTime() - before).Seconds() / time.Since(begin).Seconds()
+	stopped = true
+	report, err := p.Stop()
+	if err != nil {
+		return nil, nil, err
+	}
+	a = attemptOf(report, sent, shortestRTT(r.Of, c))
+	a.OwnCPU = own
+	if capture != nil && (report.Captured == nil || report.Captured.Error == "") { // else it is an error of the run
+		if a.Replays, err = ReplayFile(plane, o.Capture, capture.File); err != nil {
+			return nil, nil, err
+		}
+		for i := range a.Replays {
+			if x := &a.Replays[i]; x.Difference != "" {
+				a.Errors = append(a.Errors, fmt.Sprintf("switch %s, replayed in the simulator: %s", x.Switch, x.Difference))
+			}
+		}
+	}
+	return labRun(r, c, report, sent, id), a, nil
+}
+
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

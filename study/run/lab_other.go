@@ -1,0 +1,16 @@
+//go:build !linux
+
+package run
+
+import (
+	"context"
+
+	"weir/study/plan"
+	"weir/study/results"
+	"weir/worlds/lab"
+)
+
+// carryOut has no lab on this system.
+func (o *Lab) carryOut(context.Context, *plan.Run, string, string, func(float64)) (*results.Run, error) {
+	return nil, lab.ErrNotLinux
+}

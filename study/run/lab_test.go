@@ -1,0 +1,419 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/core/fabric/observe"
+	"weir/core/transport"
+	"weir/core/unit"
+	"weir/study/claim"
+	"weir/study/measure"
+	"weir/study/plan"
+	"weir/study/results"
+	"weir/study/spec"
+	"weir/worlds/lab"
+	labtraffic "weir/worlds/lab/traffic"
+)
+
+// A disturbed attempt is made again, up to the limit; the last one counts, all are recorded
+// and told (issue "The lab", honesty about the machine).
+func TestRepeat(t *testing.T) {
+	noisy := []string{"a stall"}
+	for _, x := range []struct {
+		limit     int
+		disturbed [][]string // by attempt
+		want      int        // attempts
+	}{
+		{3, [][]string{nil}, 1},
+		{3, [][]string{noisy, nil}, 2},
+		{3, [][]string{noisy, noisy, nil}, 3},
+		{3, [][]string{noisy, noisy, noisy, nil}, 3},
+		{1, [][]string{noisy, nil}, 1},
+		{0, [][]string{noisy, nil}, 1},
+	} {
+		n := 0
+		var told []string
+		o := &Lab{Attempts: x.limit, OnRun: func(_ *plan.Run, attempt int, a *results.Attempt) {
+			told = append(told, fmt.Sprint(attempt, a.Disturbed))
+		}}
+		run, err := o.repeat(&plan.Run{}, func() (*results.Run, *results.Attempt, error) {
+			n++
+			return &results.Run{Seed: uint64(n)}, &results.Attempt{Disturbed: x.disturbed[n-1], Frames: uint64(n)}, nil
+		})
+		if err != nil || n != x.want || run.Seed != uint64(n) || len(run.Attempts) != n || len(told) != n {
+			t.Errorf("%+v: %d attempts, %+v, told %v, %v", x, n, run, told, err)
+			continue
+		}
+		for i, a := range run.Attempts {
+			if a.Frames != uint64(i+1) || !reflect.DeepEqual(a.Disturbed, x.disturbed[i]) ||
+				told[i] != fmt.Sprint(i+1, a.Disturbed) {
+				t.Errorf("%+v: attempt %d is %+v, told as %s", x, i+1, a, told[i])
+			}
+		}
+	}
+	wrong := errors.New("wrong")
+	n := 0
+	_, err := (&Lab{Attempts: 5}).repeat(&plan.Run{}, func() (*results.Run, *results.Attempt, error) {
+		if n++; n == 2 {
+			return nil, nil, wrong
+		}
+		return &results.Run{}, &results.Attempt{Disturbed: noisy}, nil
+	})
+	if err != wrong || n != 2 {
+		t.Errorf("%v after %d attempts", err, n)
+	}
+}
+
+// What an attempt says of the machine is what data plane and generator say; what they lost
+// outside of the experiment's network is an error of the run and disturbs it, a connection
+// that failed is an error.
+func TestAttemptOf(t *testing.T) {
+	var h unit.Histogram
+	h.Add(unit.Millisecond)
+	quiet := &lab.Report{Lateness: lab.Lateness{Frames: 7, P50: 1e6, P99: 2e6, P999: 3e6, Max: 4e6, Below: []uint64{3, 4}},
+		Stall: 5e6, Steal: 0.01, CPU: 0.2, Wall: unit.Second}
+	a := attemptOf(quiet, &labtraffic.Result{}, unit.Second)
+	want := &results.Attempt{Disturbed: []string{}, Errors: []string{}, Frames: 7, LateP50S: 1e-6, LateP99S: 2e-6,
+		LateP999S: 3e-6,
+		LateMaxS:  4e-6, Lateness: []uint64{3, 4},
+		StallS: 5e-6, Steal: 0.01, CPU: 0.2, WallS: 1}
+	if !reflect.DeepEqual(a, want) {
+		t.Errorf("quiet: %+v\nwant %+v", a, want)
+	}
+	bad := *quiet
+	bad.Gates.RingLost, bad.VethLost, bad.Counts.SendLost, bad.Gates.Partial = 1, 2, 4, 8
+	sent := &labtraffic.Result{Flows: []labtraffic.FlowResult{{}, {Failed: errors.New("it was refused")}},
+		Lost: labtraffic.Lost{Unread: 3}, Late: labtraffic.Lateness{Histogram: h, Max: 2 * unit.Millisecond}}
+	a = attemptOf(&bad, sent, unit.Second)
+	if a.RingLost != 1 || a.Lost != 6 {
+		t.Errorf("lost: %d and %d", a.RingLost, a.Lost)
+	}
+	text := strings.Join(a.Disturbed, "; ")
+	for _, w := range []string{"7 frames lost in rings", "3 datagrams found no room in a receiving socket"} {
+		if !strings.Contains(text, w) {
+			t.Errorf("disturbed by %q, want %q", text, w)
+		}
+	}
+	if strings.Contains(text, "refused") || strings.Contains(text, "checksum") {
+		t.Errorf("disturbed by %q, of which the machine is not guilty", text)
+	}
+	text = strings.Join(a.Errors, "; ")
+	for _, w := range []string{"1 frames found no room in a ring", "2 frames were dropped", "4 frames were not taken",
+		"8 frames came without their checksum", "3 datagrams", "it was refused"} {
+		if !strings.Contains(text, w) {
+			t.Errorf("errors %q, want %q", text, w)
+		}
+	}
+	if s := a.Send; s == nil || s.Datagrams != 1 || s.MaxS != 2e-3 || math.Abs(s.P50S-1e-3) > 2e-5 {
+		t.Errorf("datagrams: %+v", s)
+	}
+}
+
+// Results of the lab mean what those of the simulator do: what hosts count is theirs, what
+// the network delivered and how late is the network's, samples stand where they belong, and
+// of what is unfinished it is said how much has come.
+func TestLabRun(t *testing.T) {
+	s := load(t, `duration: 2s
+warmup: 1s
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 100Mbps, delay: 1ms}
+    - {ends: [s, b], rate: 100Mbps, delay: 3ms, buffer: 100 packets}
+traffic:
+  - {name: sized, from: a, to: b, transport: tcp, size: 100kB, start: 0s}
+  - {name: long, from: a, to: b, transport: tcp, start: 0s}
+switch: [forward]
+measure: [{goodput: {by: traffic}}, {rtt: {every: 500ms}}, {queue: {port: s->b, every: 500ms}}, {delay: {by: traffic}}, {cwnd: {every: 500ms}}, fct, timeouts]
+`, spec.Options{})
+	r := plan.Runs(s)[0]
+	c, err := r.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 1514 and 66 bytes each way at 100 Mb/s over two links, 8 ms of delay.
+	if rtt := shortestRTT(r.Of, c); rtt < 8*unit.Millisecond || rtt > 9*unit.Millisecond {
+		t.Errorf("the shortest base RTT is %v", rtt)
+	}
+	report := &lab.Report{Watched: make([][]int64, len(c.Watches)), Ports: make([]lab.PortResult, 4),
+		Delays: []unit.Histogram{},
+		Flows: []lab.FlowCounts{{DelayMin: unit.Never}, {Packets: 500, Bytes: 724000, DelaySum: 2500 * unit.Millisecond,
+			DelayMin: 4 * unit.Millisecond, DelayMax: 7 * unit.Millisecond}}}
+	report.Drops[1] = 9
+	sent := &labtraffic.Result{End: labtraffic.TimeUp, Time: 3 * unit.Second, Flows: []labtraffic.FlowResult{
+		{FCT: unit.Never, Arrived: unit.Never, Written: unit.Never, Received: 70_000},
+		{FCT: unit.Never, Arrived: unit.Never, Written: unit.Never, Timeouts: 3, Received: 1e6},
+	}}
+	sent.Flows[1].Receiver = transport.Counters{ReceivedBytes: 500_000, ReceivedPackets: 499, Duplicates: 4,
+		DelayMin: unit.Never}
+	value := int64(0)
+	of := map[observe.Watched][]int{}
+	for i, w := range c.Watches {
+		samples := []int64{0, value + 1, value + 2}
+		if value += 10; w.What.OfFlow() {
+			sent.Sampled = append(sent.Sampled, samples)
+		} else {
+			report.Watched[i] = slices.Clone(samples)
+		}
+		of[w.What] = append(of[w.What], i)
+	}
+	res := labResult(r.Of, c, report, sent)
+	if res.Time != c.Duration || res.Measured != c.Duration-c.Warmup || !slices.Equal(res.Unfinished, []int{0}) ||
+		res.Drops != report.Drops || len(res.Delays) != 2 {
+		t.Errorf("%v, measured %v, unfinished %v, drops %v, %d histograms", res.Time, res.Measured, res.Unfinished, res.Drops,
+			len(res.Delays))
+	}
+	f := &res.Flows[1].Receiver
+	if f.ReceivedBytes != 500_000 || f.ReceivedPackets != 500 || f.Duplicates != 0 ||
+		f.DelaySum != 2500*unit.Millisecond || f.DelayMax != 7*unit.Millisecond || res.Flows[1].Timeouts != 3 {
+		t.Errorf("%+v", res.Flows[1])
+	}
+	for what, all := range of {
+		for _, i := range all {
+			want := []int64{0, 10*int64(i) + 1, 10*int64(i) + 2}
+			if what == observe.RTT { // there was none yet
+				want[0] = -1
+			}
+			if !slices.Equal(res.Watched[i], want) {
+				t.Errorf("watch %d: %v, want %v", i, res.Watched[i], want)
+			}
+		}
+	}
+	run := labRun(r, c, report, sent, "id")
+	if u := run.Unfinished; len(u) != 1 || u[0] != (results.UnfinishedFlow{Flow: 0, Traffic: "sized", Src: "a", Dst: "b",
+		SizeBytes: 100_000, DoneBytes: 70_000}) {
+		t.Errorf("unfinished: %+v", u)
+	}
+	if run.End.Reason != "time up" || run.ID != "id" {
+		t.Errorf("%+v", run.End)
+	}
+}
+
+// One point in ten may be outside, and a point is outside if one of its goodputs is (issue
+// "The lab").
+func TestAgree(t *testing.T) {
+	for _, x := range []struct {
+		points, outside int
+		enough          bool
+	}{{10, 0, true}, {10, 1, true}, {10, 2, false}, {9, 1, false}, {20, 2, true}, {19, 2, false}, {1, 0, true},
+		{1, 1, false}, {0, 0, true}} {
+		var all []results.Agreement
+		for p := range x.points {
+			point := []measure.Coordinate{{Key: "n", Text: fmt.Sprint(p)}}
+			all = append(all, results.Agreement{Point: point, Measure: "goodput", Group: "a", Judged: true,
+				Agrees: p >= x.outside},
+				results.Agreement{Point: point, Measure: "goodput", Group: "b", Judged: true, Agrees: true},
+				results.Agreement{Point: point,
+					Measure: "jain"})
+		}
+		inside, points, enough := results.Agree(all)
+		if inside != x.points-x.outside || points != x.points || enough != x.enough {
+			t.Errorf("%d of %d points outside: %d of %d inside, enough: %v", x.outside, x.points, inside, points, enough)
+		}
+		want := map[bool]claim.Verdict{true: claim.Holds, false: claim.Fails}[x.enough]
+		if x.points == 0 {
+			want = claim.Undecided
+		}
+		if got := results.AgreeVerdict(all); got != want {
+			t.Errorf("%d of %d points outside: %v, want %v", x.outside, x.points, got, want)
+		}
+	}
+	// Points are compared by their means over seeds; what only one world has is not.
+	run := func(n string, seed uint64, goodput float64) *results.Run {
+		return &results.Run{Seed: seed, Point: []measure.Coordinate{{Key: "n", Text: n}},
+			Values: measure.Values{Measures: []measure.Measured{{Name: "goodput", Unit: "bps",
+				Groups: []measure.Grouped{{Group: "x", Value: goodput}}}}}}
+	}
+	o := &results.Outcome{World: spec.Lab, Runs: []*results.Run{run("1", 1, 40e6), run("1", 2, 48e6), run("2", 1, 1e6)},
+		Beside: &results.Outcome{World: spec.Sim, Runs: []*results.Run{run("1", 1, 41e6), run("1", 2, 43e6),
+			run("1", 3, 36e6), run("3", 1, 1e6)}}}
+	all := o.Agreements()
+	if len(all) != 1 || all[0].Sim != 40e6 || all[0].Lab != 44e6 || !all[0].Judged || !all[0].Agrees {
+		t.Errorf("%+v", all)
+	}
+}
+
+// The data plane has the network, the times and the flows of the simulator's run, and room
+// for the largest packets of the file.
+func TestLabConfig(t *testing.T) {
+	s := load(t, `duration: 2s
+warmup: 1s
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 100Mbps, delay: 1ms}
+    - {ends: [s, b], rate: 100Mbps, delay: 3ms, buffer: 100 packets}
+traffic:
+  - {name: x, from: a, to: b, transport: tcp, flows: 2, start: 0s}
+  - {name: y, from: b, to: a, transport: udp, rate: $r, payload: $payload, ip: 6, start: 0s}
+switch: [forward]
+sweep: {r: [1Mbps, 2Mbps], payload: [1000 B, 9168 B]}
+measure: [goodput, {queue: {port: s->b}}]
+`, spec.Options{})
+	for _, r := range plan.Runs(s) {
+		c, err := r.Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := LabConfig(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Duration != 3*unit.Second || l.Warmup != unit.Second || l.Lead != LabLead || l.Seed != c.Seed {
+			t.Errorf("from %v to %v, lead %v, seed %d", l.Warmup, l.Duration, l.Lead, l.Seed)
+		}
+		want := 1500
+		if r.Point[1].Text != "1000 B" { // as long as they can be (mostMTU)
+			want = 9216
+		}
+		if l.MTU != want || hostMTU(r.Of) != l.MTU {
+			t.Errorf("an MTU of %d, of hosts %d", l.MTU, hostMTU(r.Of))
+		}
+		if !reflect.DeepEqual(l.Watches, c.Watches) || len(l.Flows) != 3 {
+			t.Fatalf("%+v, %+v", l.Watches, l.Flows)
+		}
+		for k, f := range l.Flows {
+			x := &c.Flows[k]
+			group, version, proto := 0, uint8(4), uint8(6)
+			if k == 2 {
+				group, version, proto = 1, 6, 17
+			}
+			if f != (lab.Flow{Group: group, Src: x.Src, Dst: x.Dst, SrcPort: x.SrcPort, DstPort: x.DstPort, Version: version,
+				Proto: proto}) {
+				t.Errorf("flow %d: %+v of %+v", k, f, x)
+			}
+		}
+	}
+}
+
+// What iperf3 cannot send is said before anything starts, by flow; our own generator sends
+// whatever CheckLab lets through.
+func TestCheckGenerator(t *testing.T) {
+	const head = `duration: 2s
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 100Mbps, delay: 1ms}
+    - {ends: [s, b], rate: 100Mbps, delay: 3ms, buffer: 100 packets}
+switch: [forward]
+`
+	for _, x := range []struct{ rest, want string }{
+		{"traffic: [{name: x, from: a, to: b, transport: tcp, flows: 2}, {name: y, from: a, to: b, transport: udp, rate: " +
+			"1Mbps}]\nmeasure: [goodput]\n", ""},
+		{"traffic: [{name: x, from: a, to: b, transport: tcp, size: 1MB}]\nmeasure: [goodput]\n",
+			"its only point: iperf: a run until all is done"},
+		{"traffic: [{name: x, from: a, to: b, transport: udp, rate: 1Mbps, pattern: $p}]\nsweep: {p: [cbr, " +
+			"poisson]}\nmeasure: [goodput]\n", "p=poisson: iperf: flow 0: pattern poisson of UDP"},
+		{"traffic: [{name: x, from: a, to: b, transport: tcp}]\nmeasure: [goodput, {cwnd: {every: 10ms}}]\n",
+			"iperf: samples of flows"},
+	} {
+		s := load(t, head+x.rest, spec.Options{})
+		if err := CheckLab(s, someKernel(), false); err != nil {
+			t.Fatal(err)
+		}
+		if err := (&Lab{Kernel: someKernel()}).Check(s); err != nil {
+			t.Errorf("our own: %v", err)
+		}
+		err := (&Lab{Kernel: someKernel(), Generator: &IPerf3}).Check(s)
+		if got := fmt.Sprint(err); (err == nil) != (x.want == "") || !strings.Contains(got, x.want) && err != nil {
+			t.Errorf("%q: %v, want %q", x.rest, err, x.want)
+		}
+	}
+}
+
+// A run that is there counts only with the captures that are wanted.
+func TestCaptured(t *testing.T) {
+	first := results.Attempt{Replays: []results.Replay{{Switch: "s1"}, {Switch: "s2"}}}
+	last := results.Attempt{Replays: []results.Replay{{Switch: "s1"}}}
+	for _, x := range []struct {
+		want     []string
+		attempts []results.Attempt
+		there    bool
+	}{
+		{nil, nil, true}, {nil, []results.Attempt{last}, true}, {[]string{"s1"}, []results.Attempt{last}, true},
+		{[]string{"s1"}, []results.Attempt{{}}, false},
+		{[]string{"s1", "s2"}, []results.Attempt{first, last}, false}, {[]string{"s2", "s1"}, []results.Attempt{last, first},
+			true},
+		{[]string{"s1"}, nil, false},
+	} {
+		if got := (&Lab{Capture: x.want}).captured(&results.Run{Attempts: x.attempts}); got != x.there {
+			t.Errorf("%v of %+v: %v", x.want, x.attempts, got)
+		}
+	}
+}
+
+// A stall is judged by the shortest way that any flow has.
+func TestShortestRTT(t *testing.T) {
+	for _, order := range []string{"near, far", "far, near"} {
+		first, second, _ := strings.Cut(order, ", ")
+		s := load(t, fmt.Sprintf(`duration: 2s
+topology:
+  hosts: [near, far, b]
+  switches: [s]
+  links:
+    - {ends: [near, s], rate: 100Mbps, delay: 1ms}
+    - {ends: [far, s], rate: 100Mbps, delay: 20ms}
+    - {ends: [s, b], rate: 100Mbps, delay: 1ms, buffer: 100 packets}
+switch: [forward]
+traffic: [{name: x, from: %s, to: b, transport: tcp}, {name: y, from: %s, to: b, transport: tcp}]
+measure: [goodput]
+`, first, second), spec.Options{})
+		r := plan.Runs(s)[0]
+		c, err := r.Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rtt := shortestRTT(r.Of, c); rtt < 4*unit.Millisecond || rtt > 5*unit.Millisecond {
+			t.Errorf("%s: %v", order, rtt)
+		}
+	}
+}
+
+// lab_repeat: a point has another number of seeds in the lab than in the simulator, the first ones,
+// and claims about the lab miss none.
+func TestLabRepeat(t *testing.T) {
+	text := strings.Replace(claimSpec, "repeat: 2",
+		"repeat: 3\nlab_repeat: 1\nquick: {lab_repeat: 2, rate: [1Mbps, 4Mbps]}", 1) +
+		"expect: [{id: x, says: y, that: goodput.a < 5}]\n"
+	s := load(t, text, spec.Options{})
+	runs := plan.RunsOn(s, spec.Lab)
+	if len(plan.Runs(s)) != 3*3 || len(runs) != 3 {
+		t.Fatalf("%d runs, %d in the lab", len(plan.Runs(s)), len(runs))
+	}
+	var done []*results.Run
+	for i, r := range runs {
+		if same := plan.Runs(s)[3*i]; r.Number != i || r.Seed != s.Seed || r.ID("") != same.ID("") {
+			t.Errorf("run %d: number %d, seed %d", i, r.Number, r.Seed)
+		}
+		done = append(done, &results.Run{Seed: r.Seed, Point: r.Point,
+			Values: measure.Values{Measures: []measure.Measured{{Name: "goodput", Unit: "bps",
+				Groups: []measure.Grouped{{Group: "a", Value: 1}}}}}})
+	}
+	if c := results.Judge(s, done, spec.Lab)[0]; c.Verdict != claim.Holds {
+		t.Errorf("in the lab: %+v", c)
+	}
+	if c := results.Judge(s, done, spec.Sim)[0]; c.Verdict != claim.Undecided {
+		t.Errorf("in the simulator, with two of three seeds missing: %+v", c)
+	}
+	quick := load(t, text, spec.Options{Quick: true})
+	if len(plan.Runs(quick)) != 2*3 || len(plan.RunsOn(quick, spec.Lab)) != 2*2 {
+		t.Errorf("quick: %d runs, %d in the lab", len(plan.Runs(quick)), len(plan.RunsOn(quick, spec.Lab)))
+	}
+	if s := load(t, claimSpec, spec.Options{}); len(plan.RunsOn(s, spec.Lab)) != len(plan.Runs(s)) {
+		t.Error("without lab_repeat the lab has other runs than the simulator")
+	}
+}
+
+const claimSpec = small + smallTraffic + `switch: [forward]
+sweep: {rate: [1Mbps, 2Mbps, 4Mbps]}
+measure: [goodput, jain, {queue: {port: s->c}}]
+`

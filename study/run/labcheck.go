@@ -1,0 +1,229 @@
+package run
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/internal/document"
+	"weir/study/measure"
+	"weir/study/plan"
+	"weir/study/spec"
+	"weir/worlds/lab/kernel"
+)
+
+// What the lab's data plane carries in good time. Frames from all hosts together in a
+// second are half of what `weir bench switch` shows it forwards at most; of hosts, each has
+// a ring.
+const (
+	LabFrames = 100e3
+	LabHosts  = 128
+)
+
+// CheckLab tells what of the experiment cannot be had in a lab whose hosts have this
+// kernel: all of it together, as InputErrors. With force, an experiment that is too large
+// is none.
+func CheckLab(s *spec.Spec, k *kernel.Kernel, force bool) error {
+	c := document.NewReader(spec.FileKind)
+	c.Remember(s.Source.File, s.Source.Data)
+	at := func(keys ...string) document.Place {
+		for _, key := range keys {
+			if t := s.Root.Get(key); t != nil {
+				return t.Place
+			}
+		}
+		return s.Root.Place
+	}
+	for _, p := range s.Points {
+		for i := range p.Entries {
+			checkLab(&p.Entries[i], c, p, k)
+		}
+		if p.Telemetry != nil {
+			c.Fail(at("switch", "switches", "sweep"), "",
+				"the lab's hosts are Linux, which does not know packets with telemetry (program telemetry)")
+		}
+		if p.Framing.Fixed() {
+			c.Fail(at("framing"), "l2, wire", "framing %s counts headers that no real frame has", p.Framing.Name)
+		}
+		for _, m := range p.Measures {
+			if why := m.Lab(); why != "" {
+				c.Fail(m.At, "", "%s", why)
+			}
+		}
+		links := make([]int, len(p.Network.Nodes))
+		hosts := 0
+		for _, l := range p.Network.Links {
+			links[l.Ends[0]]++
+			links[l.Ends[1]]++
+		}
+		for n, node := range p.Network.Nodes {
+			if node.Switch {
+				continue
+			}
+			if hosts++; links[n] != 1 {
+				c.Fail(at("topology"), "hosts with one link", "host %s has %d links; a host of the lab has one interface",
+					node.Name, links[n])
+			}
+		}
+		if c.OK() { // it takes all of the above
+			if _, err := labHosts(p, k); err != nil {
+				c.Fail(at("traffic"), "hosts of their own for such flows", "%v", err)
+			}
+		}
+		if force {
+			continue
+		}
+		if hosts > LabHosts {
+			c.Fail(at("topology"), fmt.Sprintf("up to %d hosts", LabHosts),
+				"the network has %d hosts, and each is a namespace with rings of its own", hosts)
+		}
+		most := float64(LabFrames)
+		if k.CPUs == 1 { // hosts and data plane share it
+			most /= 2
+		}
+		if f := plan.FramesPerSecond(p); f > most {
+			c.Fail(at("topology"), fmt.Sprintf("rates divided by %.0f, or as many fewer senders; --force runs it all the same",
+				roundUpTo(f/most)),
+				"too large for this machine at %s: hosts would send about %s frames/s, and the lab carries %s in good time",
+				orPoint(p.At), measure.SI(f), measure.SI(most))
+		}
+	}
+	return c.Err()
+}
+
+func orPoint(at []measure.Coordinate) string {
+	if len(at) == 0 {
+		return "its only point"
+	}
+	return measure.PointName(at)
+}
+
+// roundUpTo is the next whole number, as a part of something.
+func roundUpTo(x float64) float64 { return float64(int(x) + 1) }
+
+// checkLab tells what of a traffic the kernel cannot carry.
+func checkLab(tr *spec.Traffic, c *document.Reader, p *spec.Point, k *kernel.Kernel) {
+	if over := ipPacket(tr) - mostMTU; over > 0 {
+		c.Fail(tr.At, fmt.Sprintf("a payload of %d B", tr.Payload-over),
+			"traffic %s: IP packets of %d bytes are longer than interfaces of the lab can have (%d)", tr.Name,
+			ipPacket(tr), mostMTU)
+	}
+	switch tr.Transport.Name {
+	case "udp":
+		return
+	case "tcp":
+	default:
+		c.Fail(tr.At, "tcp, udp", "traffic %s: the lab's hosts are Linux, which has no transport %s", tr.Name,
+			tr.Transport.Name)
+		return
+	}
+	if err := k.CongestionControl(tr.Cc.Name); err != nil {
+		c.Fail(tr.CcAt, strings.Join(k.CongestionControls, ", "), "traffic %s: %v", tr.Name, err)
+		return
+	}
+	for _, param := range scheme.Bind(tr.CcConfig).List() {
+		if !param.IsDefault() {
+			c.Fail(tr.CcAt, "its default: "+param.Default, "traffic %s: the kernel's %s has no parameter %s", tr.Name,
+				tr.Cc.Name, param.Name)
+		}
+	}
+	if _, err := k.TCP(tr.Values); err != nil {
+		c.Fail(tr.At, "", "traffic %s: %v", tr.Name, err)
+	}
+}
+
+// labHosts are the hosts' settings, by node, that the traffic's TCP parameters need. The
+// error names a host whose flows want different things.
+func labHosts(p *spec.Point, k *kernel.Kernel) (map[int]*kernel.Host, error) {
+	hosts := map[int]*kernel.Host{}
+	add := func(node int, h kernel.Host) error {
+		if hosts[node] == nil {
+			hosts[node] = &kernel.Host{}
+		}
+		if err := hosts[node].Add(h); err != nil {
+			return fmt.Errorf("host %s: %w", p.Network.Nodes[node].Name, err)
+		}
+		return nil
+	}
+	for id := range p.Entries {
+		tr := &p.Entries[id]
+		if tr.Transport.Name != "tcp" {
+			continue
+		}
+		s, err := k.TCP(tr.Values)
+		if err != nil {
+			return nil, fmt.Errorf("traffic %s: %w", tr.Name, err)
+		}
+		ends := map[[2]int]bool{} // node and 0 or 1: it sends, or receives
+		var order [][2]int
+		end := func(node, which int) {
+			if e := [2]int{node, which}; !ends[e] {
+				ends[e] = true
+				order = append(order, e)
+			}
+		}
+		if g := tr.Generator; g != nil {
+			for _, h := range g.From {
+				end(h, 0)
+			}
+			for _, h := range g.To {
+				end(h, 1)
+			}
+		}
+		for _, f := range p.Flows {
+			if f.Traffic == id {
+				end(f.Src, 0)
+				end(f.Dst, 1)
+			}
+		}
+		for _, e := range order {
+			h := s.Sender
+			if e[1] == 1 {
+				h = s.Receiver
+			}
+			if err := add(e[0], h); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return hosts, nil
+}
+
+// mostMTU is the largest MTU of the lab's interfaces.
+const mostMTU = 9216
+
+// ipPacket is the length of a traffic's largest IP packets.
+func ipPacket(tr *spec.Traffic) int32 { return tr.Headers() - packet.EthernetHeader + tr.Payload }
+
+// Switches are those of the experiment's networks whose names some pattern matches
+// (path.Match), in the order of the first network that has them. The error is about a
+// pattern that matches none at some point.
+func Switches(s *spec.Spec, patterns []string) (names []string, err error) {
+	for _, pattern := range patterns {
+		for _, p := range s.Points {
+			var all []string
+			found := false
+			for _, n := range p.Network.Nodes {
+				if !n.Switch {
+					continue
+				}
+				all = append(all, n.Name)
+				if ok, err := path.Match(pattern, n.Name); ok && err == nil || n.Name == pattern {
+					if found = true; !slices.Contains(names, n.Name) {
+						names = append(names, n.Name)
+					}
+				}
+			}
+			if !found {
+				if len(all) > 20 {
+					all = append(all[:20], "…")
+				}
+				return nil, fmt.Errorf("no switch is %q; allowed: %s, or a pattern with *", pattern, strings.Join(all, ", "))
+			}
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,195 @@
+package run
+
+import (
+	"strings"
+	"testing"
+
+	"weir/core/telemetry"
+	"weir/core/unit"
+	"weir/study/measure"
+	"weir/study/plan"
+	"weir/study/spec"
+	"weir/worlds/lab/kernel"
+)
+
+// What this machine's kernel has: tests do not ask it.
+func someKernel() *kernel.Kernel {
+	k := &kernel.Kernel{CongestionControls: []string{"reno", "bbr", "cubic"}, Tick: 4 * unit.Millisecond}
+	for _, name := range []string{"tcp_comp_sack_delay_ns", "tcp_comp_sack_nr", "tcp_ecn", "tcp_moderate_rcvbuf",
+		"tcp_rmem", "tcp_rto_min_us", "tcp_wmem"} {
+		k.Sysctls = append(k.Sysctls, kernel.Sysctl{Name: name})
+	}
+	return k
+}
+
+// twoHosts begins experiments of two hosts at one switch.
+const twoHosts = `duration: 2s
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 100Mbps, delay: 1ms}
+    - {ends: [s, b], rate: 100Mbps, delay: 1ms, buffer: 100 packets}
+`
+
+// What the kernel lacks is said by name, with the place in the file, all together, before
+// anything starts (issue "The lab").
+func TestCheckLab(t *testing.T) {
+	for _, c := range []struct {
+		name, spec string
+		want       []string // of the error, in order; none: there is no error
+		force      bool
+	}{
+		{"all can be had", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: " +
+			"bbr}\n  - {name: y, from: a, to: b, transport: udp, rate: 1Mbps}\nmeasure: [goodput]\n", nil, false},
+		{"a congestion control", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, " +
+			"cc: dctcp}\nmeasure: [goodput]\n",
+			[]string{":10:51: traffic x: the kernel has no dctcp: it offers reno, bbr, cubic (CONFIG_TCP_CONG_DCTCP, module " +
+				"tcp_dctcp); allowed: reno, bbr, cubic"}, false},
+		{"its parameter", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: " +
+			"{cubic: {variant: rfc9438}}}\nmeasure: [goodput]\n",
+			[]string{"the kernel's cubic has no parameter variant; allowed: its default: linux"}, false},
+		{"a parameter of TCP", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, " +
+			"delayed_ack: 50ms}\nmeasure: [goodput]\n",
+			[]string{"traffic x: transport tcp: the kernel cannot have delayed_ack 50ms: it is 40ms at most (TCP_DELACK_MIN)"},
+			false},
+		{"a host's", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, ecn: true}\n  " +
+			"- {name: y, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
+			[]string{":10:3: host a: flows of one host want net.ipv4.tcp_ecn to be 1 and 2"}, false},
+		{"a host's, by force", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, ecn: " +
+			"true}\n  - {name: y, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
+			[]string{":10:3: host a: flows of one host want net.ipv4.tcp_ecn to be 1 and 2"}, true},
+		{"a framing", twoHosts + "switch: [forward]\nframing: htsim\ntraffic:\n  - {name: x, from: a, to: b, transport: " +
+			"tcp}\nmeasure: [goodput]\n",
+			[]string{":9:10: framing htsim counts headers that no real frame has; allowed: l2, wire"}, false},
+		{"measures", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: " +
+			"[goodput, overshoot]\n",
+			[]string{":11:20: there is no overshoot in the lab: "}, false},
+		{"long packets", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: udp, rate: " +
+			"1Mbps, payload: 9300 B}\nmeasure: [goodput]\n",
+			[]string{"traffic x: IP packets of 9328 bytes are longer than interfaces of the lab can have (9216); allowed: a " +
+				"payload of 9188 B"}, false},
+		{"too large", strings.ReplaceAll(twoHosts, "100Mbps", "10Gbps") +
+			"switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
+			[]string{":3:3: too large for this machine at its only point: hosts would send about 1.238 M frames/s, and the " +
+				"lab carries 100 k in good time; allowed: rates divided by 13, or as many fewer senders"}, false},
+		{"too large, by force", strings.ReplaceAll(twoHosts, "100Mbps", "10Gbps") +
+			"switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n", nil, true},
+		{"many hosts", "duration: 2s\ntopology: {fat_tree: {k: 16, rate: 1Mbps, delay: 1us}}\nswitch: " +
+			"[forward]\ntraffic:\n  - {name: x, from: h0, to: h1, transport: tcp}\nmeasure: [goodput]\n",
+			[]string{"the network has 1024 hosts, and each is a namespace with rings of its own; allowed: up to 128 hosts"},
+			false},
+		{"too large, by force, with what cannot be had", strings.ReplaceAll(twoHosts, "100Mbps", "10Gbps") +
+			"switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: dctcp}\nmeasure: [goodput]\n",
+			[]string{"the kernel has no dctcp"}, true},
+		{"a transport", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: rdma, cc: " +
+			"none}\nmeasure: [goodput]\n",
+			[]string{"traffic x: the lab's hosts are Linux, which has no transport rdma; allowed: tcp, udp"}, false},
+		{"all together", twoHosts + "switch: [forward]\nframing: htsim\ntraffic:\n  - {name: x, from: a, to: b, transport: " +
+			"tcp, cc: dctcp}\n  - {name: y, from: a, to: b, transport: rdma, cc: none}\nmeasure: [goodput, overshoot]\n",
+			[]string{"the kernel has no dctcp", "no transport rdma", "framing htsim", "no overshoot"}, false},
+	} {
+		s, err := spec.Load(room(), file("test.yaml", c.spec), spec.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		err = CheckLab(s, someKernel(), c.force)
+		if err == nil {
+			if c.want != nil {
+				t.Errorf("%s: no error, want %q", c.name, c.want)
+			}
+			continue
+		}
+		if c.want == nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		for _, w := range c.want {
+			if !strings.Contains(err.Error(), w) {
+				t.Errorf("%s:\n%v\nwant %q", c.name, err, w)
+			}
+		}
+	}
+}
+
+// The estimate of frames: both of figure 4's senders are within what the lab carries, at
+// four times the paper's rates as well.
+func TestFramesPerSecond(t *testing.T) {
+	const text = `duration: 2s
+topology:
+  hosts: [a, b, c]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 400Mbps, delay: 1ms}
+    - {ends: [b, s], rate: 400Mbps, delay: 1ms}
+    - {ends: [s, c], rate: 200Mbps, delay: 1ms, buffer: 100 packets}
+switch: [forward]
+traffic:
+  - {name: x, from: a, to: c, transport: udp, rate: 500Mbps, payload: 1448 B}
+  - {name: y, from: b, to: c, transport: tcp, flows: 3}
+measure: [goodput]
+`
+	s, err := spec.Load(room(), file("test.yaml", text), spec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// On one core hosts and data plane share it.
+	k := someKernel()
+	for cpus, enough := range map[int]bool{1: false, 2: true} {
+		if k.CPUs = cpus; (CheckLab(s, k, false) == nil) != enough {
+			t.Errorf("%d cores: %v", cpus, CheckLab(s, k, false))
+		}
+	}
+	// 400 Mb/s of frames of 1490 bytes; 200 Mb/s of 1514 and half as many acknowledgements.
+	want := 400e6/8/1490 + 1.5*200e6/8/1514
+	if got := plan.FramesPerSecond(s.Points[0]); got < 0.97*want || got > 1.03*want {
+		t.Errorf("%.0f frames/s, want %.0f", got, want)
+	}
+}
+
+// small datagrams do not make TCP's segments small: 1 Mb/s of 64 bytes beside TCP at 100 Mb/s.
+func TestSmallDatagrams(t *testing.T) {
+	s := load(t, twoHosts+`switch: [forward]
+traffic:
+  - {name: x, from: a, to: b, transport: udp, rate: 1Mbps, payload: 64 B}
+  - {name: y, from: a, to: b, transport: tcp}
+measure: [goodput]
+`, spec.Options{})
+	want := 1e6/8/64 + 1.5*100e6/8/1514
+	if got := plan.FramesPerSecond(s.Points[0]); got < 0.97*want || got > 1.03*want {
+		t.Errorf("%.0f frames/s, want %.0f", got, want)
+	}
+}
+
+// Kernels know no telemetry, and the data plane keeps no log of pause frames.
+func TestCheckLabOfNetwork(t *testing.T) {
+	const text = twoHosts + `switch: [forward]
+traffic: [{name: x, from: a, to: b, transport: tcp}]
+measure: [goodput]
+`
+	for want, change := range map[string]func(p *spec.Point){
+		":8:9: the lab's hosts are Linux, which does not know packets with telemetry": func(p *spec.Point) {
+			p.Telemetry = &telemetry.Format{}
+		},
+		"there is no nacks in the lab: a kernel takes no notices of switches": func(p *spec.Point) {
+			for i := range measure.Kinds() {
+				if k := &measure.Kinds()[i]; k.Name == "nacks" {
+					p.Measures[0].Measure = k.New()
+				}
+			}
+		},
+		"host a has 2 links; a host of the lab has one interface": func(p *spec.Point) {
+			p.Network.Links = append(p.Network.Links,
+				p.Network.Links[0])
+		},
+	} {
+		s := load(t, text, spec.Options{})
+		if err := CheckLab(s, someKernel(), false); err != nil {
+			t.Fatal(err)
+		}
+		change(s.Points[0])
+		if err := CheckLab(s, someKernel(), false); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+// Package runtest carries out a room's experiments in its tests.
+package runtest
+
+import (
+	"context"
+	"testing"
+
+	"weir/study/results"
+	"weir/study/run"
+	"weir/study/spec"
+)
+
+// Load validates an experiment of a registry's library.
+func Load(t testing.TB, r *spec.Registry, name string, o spec.Options) *spec.Spec {
+	t.Helper()
+	src, err := r.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := spec.Load(r, src, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// CarryOut runs all of an experiment, without leaving results. A run that fails or is
+// missing ends the test.
+func CarryOut(t testing.TB, r *spec.Registry, name string, o spec.Options) *results.Outcome {
+	t.Helper()
+	out, err := run.Execute(context.Background(), Load(t, r, name, o), run.Options{})
+	if err != nil || len(out.Failed) > 0 || out.Missing > 0 {
+		t.Fatal(err, out.Failed, out.Missing)
+	}
+	return out
+}

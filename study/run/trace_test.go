@@ -1,0 +1,172 @@
+package run
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"weir/core/trace"
+	"weir/internal/document"
+	"weir/study/capture"
+	"weir/study/measure"
+	"weir/study/spec"
+)
+
+// A trace of every run, in three forms; runs that are there without it, or with that
+// of other ports, are carried out again and stay the same; what is there stays.
+func TestTrace(t *testing.T) {
+	dir := t.TempDir()
+	plain := execute(t, runnable, Options{Dir: dir, Executable: "x"})
+	before := contents(t, plain.Dir)
+	again := func(jobs, found int, ports ...string) {
+		t.Helper()
+		o := execute(t, runnable, Options{Dir: dir, Executable: "x", Jobs: jobs, Trace: ports})
+		if o.Found != found || o.Traces != len(o.Runs) || len(o.Failed) > 0 {
+			t.Errorf("%v: %d of %d runs were found, %d have traces, %v", ports, o.Found, len(o.Runs), o.Traces, o.Failed)
+		}
+	}
+	traces := func() map[string]string {
+		files := contents(t, plain.Dir)
+		out := map[string]string{}
+		for name, data := range files {
+			if strings.HasPrefix(name, "traces") {
+				out[name] = data
+				delete(files, name)
+			}
+		}
+		if len(files) != len(before) {
+			t.Errorf("%d files, there were %d", len(files), len(before))
+		}
+		for name, data := range before {
+			if files[name] != data {
+				t.Errorf("%s is another one", name)
+			}
+		}
+		return out
+	}
+	n := len(plain.Runs)
+	again(2, 0, "s->c")
+	one := traces()
+	if len(one) != 3*n {
+		t.Fatalf("%d files for %d runs", len(one), n)
+	}
+	again(1, n, "s->c")
+	again(1, 0, "s->*", "b->s")
+	if other := traces(); len(other) != 3*n || other["traces/"+plain.Runs[0].ID+".txt"] == one["traces/"+
+		plain.Runs[0].ID+".txt"] {
+		t.Error("other ports give the same trace")
+	}
+	os.Remove(filepath.Join(plain.Dir, "traces", plain.Runs[1].ID+".pcapng"))
+	again(1, n-1, "s->*", "b->s")
+	again(1, 0, "s->c")
+	for name, data := range traces() {
+		if one[name] != data {
+			t.Errorf("%s: another time it has other bytes", name)
+		}
+		events := 0
+		if _, err := capture.Read(filepath.Join(plain.Dir, name), func(r *trace.Record) error {
+			events++
+			return nil
+		}); err != nil || events < 10 {
+			t.Errorf("%s: %d events, %v", name, events, err)
+		}
+	}
+	// what the run counts is what its trace has
+	for _, r := range plain.Runs {
+		drops := uint64(0)
+		capture.Read(filepath.Join(plain.Dir, "traces", r.ID+".parquet"), func(x *trace.Record) error {
+			if x.Kind == trace.Drop {
+				drops++
+			}
+			return nil
+		})
+		want := uint64(0)
+		for _, d := range r.Drops {
+			want += d.Count
+		}
+		if drops < want { // the trace also has the warm-up
+			t.Errorf("%s: %d drops, the run counts %d", measure.PointName(r.Point), drops, want)
+		}
+	}
+}
+
+// What a process that was killed has left of a trace goes when the run is carried out
+// again.
+func TestTraceLeftOver(t *testing.T) {
+	dir := t.TempDir()
+	plain := execute(t, runnable, Options{Dir: dir, Executable: "x"})
+	left := filepath.Join(plain.Dir, "traces", ".new-"+plain.Runs[0].ID+"-123")
+	if err := os.MkdirAll(filepath.Dir(left), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(left, []byte("a part"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, runnable, Options{Dir: dir, Executable: "x", Trace: []string{"s->c"}})
+	if files, _ := filepath.Glob(filepath.Join(plain.Dir, "traces", ".new-*")); len(files) > 0 {
+		t.Errorf("left over: %v", files)
+	}
+}
+
+// Runs that are finished stay in the outcome when the trace that is wanted of them is
+// interrupted.
+func TestTraceInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	plain := execute(t, runnable, Options{Dir: dir, Executable: "x"})
+	before := contents(t, plain.Dir)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	o, err := Execute(ctx, load(t, runnable, spec.Options{}), Options{Jobs: 1, Dir: dir, Executable: "x",
+		Trace: []string{"s->c"}, OnProgress: func(p Progress) {
+			if p.Done == 2 {
+				cancel()
+			}
+		}})
+	if err != nil || len(o.Runs) != 6 || o.Missing != 0 || o.Traces != 2 || o.Untraced != 4 {
+		t.Errorf("%d runs, %d missing, %d traces, %d lack theirs, %v", len(o.Runs), o.Missing, o.Traces, o.Untraced, err)
+	}
+	if want := "6 of 6 runs are finished and kept, 4 of them without the trace; the same command goes on " +
+		"with the rest"; o.Kept() != want {
+		t.Error(o.Kept())
+	}
+	after := contents(t, plain.Dir)
+	for name, data := range before {
+		if after[name] != data {
+			t.Errorf("%s is another one", name)
+		}
+	}
+}
+
+// A result that is not what its run gives is not passed over.
+func TestTraceOfAnotherResult(t *testing.T) {
+	dir := t.TempDir()
+	o := execute(t, runnable, Options{Dir: dir, Executable: "x"})
+	name := filepath.Join(o.Dir, "runs", o.Runs[0].ID+".json")
+	data, _ := os.ReadFile(name)
+	os.WriteFile(name, []byte(strings.Replace(string(data), `"events": `, `"events": 1`, 1)), 0o644)
+	out, err := Execute(context.Background(), load(t, runnable, spec.Options{}), Options{Dir: dir, Executable: "x",
+		Trace: []string{"*"}})
+	if err != nil || len(out.Failed) != 1 || !strings.Contains(out.Failed[0].Err.Error(), "another result") {
+		t.Errorf("%v, failed: %v", err, out.Failed)
+	}
+	if left, _ := filepath.Glob(filepath.Join(o.Dir, "traces", ".new-*")); len(left) > 0 {
+		t.Errorf("left over: %v", left)
+	}
+}
+
+// A port that no point has is an error that names the nearest and the allowed.
+func TestTracePorts(t *testing.T) {
+	_, err := Execute(context.Background(), load(t, runnable, spec.Options{}), Options{Dir: t.TempDir(),
+		Trace: []string{"s->c", "s->cc", "x*"}})
+	for _, want := range []string{`port "s->cc" is not known; did you mean "s->c"?`, "allowed: a->s, s->a",
+		`port "x*" is not known`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v lacks %s", err, want)
+		}
+	}
+	if _, ok := err.(document.InputErrors); !ok {
+		t.Errorf("%T", err)
+	}
+}

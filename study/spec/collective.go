@@ -1,0 +1,72 @@
+package spec
+
+import (
+	"fmt"
+	"strconv"
+
+	"weir/core/unit"
+	"weir/core/workload"
+	"weir/internal/document"
+)
+
+// collectiveKeys are those of a traffic that a collective does not have: it decides
+// itself who sends to whom, and when.
+var collectiveKeys = []string{"from", "to", "flows", "sizes", "load", "arrivals", "sets", "stop", "file", "format",
+	"offset", "time_unit", "port", "rest"}
+
+// collective reads the flows of a traffic that is a collective operation.
+func (d *decoder) collective(x *document.Node, p *Point, tr Traffic, size unit.Bytes) {
+	kind := x.Get("collective")
+	for _, k := range collectiveKeys {
+		if v := x.Get(k); v != nil {
+			d.Fail(v.Place, "hosts, size, start", "%q stands beside collective, which decides who sends what to whom", k)
+		}
+	}
+	word := d.Word(kind, "collective", workload.Collectives)
+	if tr.startHigh > tr.startLow {
+		d.Fail(x.Get("start").Place, "one time", "a collective begins at one time")
+	}
+	if x.Get("size") == nil {
+		d.Missing(x, "size", "traffic's key", d.trafficWords(), "size: 100MB",
+			"a collective needs the size of what every host has")
+	}
+	hosts := d.hosts(x, "hosts", p)
+	if !d.OK() {
+		return
+	}
+	if n := 2 * len(hosts) * len(hosts); len(hosts) > mostFlows || word == workload.Ring && n > mostFlows {
+		d.Fail(x.Get("hosts").Place, fmt.Sprintf("flows up to %d", mostFlows), "a ring of %d hosts has %d flows", len(hosts),
+			2*len(hosts)*(len(hosts)-1))
+		return
+	}
+	for _, h := range hosts[1:] {
+		if p.Routes.Hops(hosts[0], h) < 0 {
+			d.Fail(x.Get("hosts").Place, "hosts that links and switches join", "there is no path from %s to %s",
+				p.Network.Nodes[hosts[0]].Name, p.Network.Nodes[h].Name)
+			return
+		}
+	}
+	steps, err := workload.AllReduce(word, len(hosts), size)
+	switch {
+	case err != nil && len(hosts) < 2:
+		d.Fail(x.Get("hosts").Place, "two hosts or more", "%v", err)
+		return
+	case err != nil:
+		d.Fail(x.Get("size").Place, strconv.Itoa(len(hosts))+" B or more", "%v", err)
+		return
+	case len(p.Flows)+len(steps) > mostFlows:
+		d.Fail(x.Place, strconv.Itoa(mostFlows), "the experiment has too many flows")
+		return
+	}
+	first := len(p.Flows)
+	for i, s := range steps {
+		f := Flow{Traffic: len(p.Entries), index: i, Src: hosts[s.Src], Dst: hosts[s.Dst], Size: s.Size, fixed: true,
+			start: tr.startLow}
+		for _, a := range s.After {
+			f.after = append(f.after, first+a)
+		}
+		p.Flows = append(p.Flows, f)
+	}
+	tr.Collective = true
+	p.Entries = append(p.Entries, tr)
+}

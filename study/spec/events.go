@@ -1,0 +1,143 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"weir/core/unit"
+	"weir/internal/document"
+	"weir/worlds/sim"
+)
+
+var eventKeys = []string{"at", "link", "down", "rate", "enabled"}
+
+// eventList reads what happens to links during a run.
+func (d *decoder) eventList(root *document.Node, p *Point) {
+	t := root.Get("events")
+	if t == nil {
+		return
+	}
+	if t.Kind != document.List {
+		d.Fail(t.Place, "[{at: 5ms, link: [s1, s2], down: true}]", "events is a list")
+		return
+	}
+	for _, x := range t.Items {
+		if !d.Keys(x, "an event's key", eventKeys) {
+			continue
+		}
+		at, ends := x.Get("at"), x.Get("link")
+		for _, k := range []string{"at", "link"} {
+			if x.Get(k) == nil {
+				d.Missing(x, k, "an event's key", eventKeys, "{at: 5ms, link: [s1, s2], down: true}", "the event has no %q", k)
+			}
+		}
+		if at == nil || ends == nil {
+			continue
+		}
+		var e sim.Event
+		if e.At = document.Read(d.Reader, at, unit.ParseTime); e.At < 0 || e.At >= p.Warmup+p.Duration {
+			d.Fail(at.Place, fmt.Sprintf("0s up to the end, %v", p.Warmup+p.Duration), "the event at %s is not in the run",
+				at.Text)
+		}
+		e.Link = d.link(ends, p)
+		down, rate := x.Get("down"), x.Get("rate")
+		switch {
+		case down == nil && rate == nil:
+			d.Missing(x, "down", "an event's key", eventKeys, "down: true, down: false, or rate: 5Gbps",
+				"an event has either down or rate")
+		case down != nil && rate != nil:
+			d.Fail(x.Place, "down: true, down: false, or rate: 5Gbps", "an event has either down or rate")
+		case down != nil:
+			e.Down = d.Word(down, "state", []string{"true", "false"}) == "true"
+		default:
+			e.Rate = document.Read(d.Reader, rate, unit.ParseLinkRate)
+			if e.Link >= 0 && d.OK() {
+				if old := p.Network.Links[e.Link].Rate; e.Rate == (unit.LinkRate{}) || (old.Bits > 0) != (e.Rate.Bits > 0) {
+					d.Fail(rate.Place, "a rate above 0, in bit/s or packets/s as the link's", "%q is no rate for a link of %v",
+						rate.Text, old)
+				}
+			}
+		}
+		if d.Word(d.Default(x, "enabled", "true", "ours"), "switch", []string{"true", "false"}) == "true" {
+			p.events = append(p.events, e)
+		}
+	}
+	sort.SliceStable(p.events, func(i, j int) bool { return p.events[i].At < p.events[j].At })
+}
+
+var stallKeys = []string{"every", "length"}
+
+// stalls reads when the simulator's hosts stand still.
+func (d *decoder) stalls(root *document.Node, p *Point) {
+	const like = "{every: 2s, length: 2ms}"
+	t := root.Get("stalls")
+	if t == nil || !d.Keys(t, "a key of stalls", stallKeys) {
+		return
+	}
+	every, length := t.Get("every"), t.Get("length")
+	for _, k := range stallKeys {
+		if t.Get(k) == nil {
+			d.Missing(t, k, "a key of stalls", stallKeys, like, "stalls have no %q", k)
+		}
+	}
+	if every == nil || length == nil {
+		return
+	}
+	var ok bool
+	if p.stalls.Every, ok = document.ReadOK(d.Reader, every, unit.ParseTime); ok && (p.stalls.Every < unit.Millisecond ||
+		p.stalls.Every > 1000*unit.Second) {
+		d.Fail(every.Place, "1ms … 1000s, the mean from one stall to the next", "stalls every %s", every.Text)
+	}
+	if p.stalls.Length, ok = document.ReadOK(d.Reader, length, unit.ParseTime); ok && p.stalls.Every > 0 &&
+		(p.stalls.Length >= p.stalls.Every || p.stalls.Length > unit.Second) {
+		d.Fail(length.Place, "0s, for none, up to below every and 1s", "a stall of %s every %s", length.Text, every.Text)
+	}
+}
+
+// Stalls tells whether the simulator's hosts stand still in some run; the lab's have stalls
+// of their own.
+func (s *Spec) Stalls() bool {
+	return slices.ContainsFunc(s.Points, func(p *Point) bool { return p.stalls.Length > 0 })
+}
+
+// link finds the link between two nodes; −1 if there is none.
+func (d *decoder) link(t *document.Node, p *Point) int {
+	if t.Kind != document.List || len(t.Items) != 2 {
+		d.Fail(t.Place, "[s1, s2]", "a link is named by its two ends")
+		return -1
+	}
+	var ends [2]int
+	for i, x := range t.Items {
+		ends[i] = -1
+		var names []string
+		for k, n := range p.Network.Nodes {
+			if n.Name == d.Text(x) {
+				ends[i] = k
+			}
+			names = append(names, n.Name)
+		}
+		if ends[i] < 0 {
+			if len(names) > 20 {
+				names = append(names[:20], "…")
+			}
+			d.Unknown(x.Place, "node", x.Text, names)
+			return -1
+		}
+	}
+	var neighbours []string
+	for i, l := range p.Network.Links {
+		if l.Ends == ends || l.Ends == [2]int{ends[1], ends[0]} {
+			return i
+		}
+		for e := range 2 {
+			if l.Ends[e] == ends[0] && len(neighbours) < 20 {
+				neighbours = append(neighbours, p.Network.Nodes[l.Ends[1-e]].Name)
+			}
+		}
+	}
+	d.Fail(t.Place, t.Items[0].Text+" has links to "+strings.Join(neighbours, ", "), "there is no link between %s and %s",
+		t.Items[0].Text, t.Items[1].Text)
+	return -1
+}

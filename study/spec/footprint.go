@@ -1,0 +1,258 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/internal/document"
+	"weir/study/measure"
+	"weir/worlds/sim"
+)
+
+// SwitchFootprint is what the programs of one kind of switch take: of switches of one tier
+// that have the same programs, that with the most memory, of several the first.
+type SwitchFootprint struct {
+	Tier     string // leaf, spine, super spine; switch where the network is no fat tree
+	Switch   string // its name
+	Count    int    // switches of the kind
+	Ports    int
+	Programs []ProgramFootprint
+}
+
+// ProgramFootprint is a program's part.
+type ProgramFootprint struct {
+	Name string
+	dataplane.Footprint
+}
+
+// Sums adds the programs up.
+func (f *SwitchFootprint) Sums() (s dataplane.Sums) {
+	for i := range f.Programs {
+		s.Add(f.Programs[i].Sums())
+	}
+	return s
+}
+
+// ProgramBreak is what of a program, or of all of a switch, goes beyond a limit.
+type ProgramBreak struct {
+	Program string // "all": of the switch
+	dataplane.Break
+}
+
+// Breaks lists what breaks the limits: of each program, and the stages of all together.
+func (f *SwitchFootprint) Breaks(l dataplane.Limits) (out []ProgramBreak) {
+	own := l
+	own.Stages = int(^uint(0) >> 1)
+	for i := range f.Programs {
+		for _, b := range f.Programs[i].Breaks(own) {
+			out = append(out, ProgramBreak{f.Programs[i].Name, b})
+		}
+	}
+	if s := f.Sums(); s.Ingress+s.Egress > l.Stages {
+		out = append(out, ProgramBreak{"all", dataplane.Break{Section: "4.1", Stage: "all",
+			What: fmt.Sprintf("%d stages; %d can be", s.Ingress+s.Egress, l.Stages)}})
+	}
+	return out
+}
+
+// PointFootprint is the footprint of a network's switches at points of a sweep that have the same.
+type PointFootprint struct {
+	Points   []string // as PointName gives them; one that is empty without a sweep
+	Switches []SwitchFootprint
+}
+
+// Footprints tells what the programs of an experiment's switches take, by kind of switch. Points
+// of the sweep with the same footprints are together.
+func (s *Spec) Footprints() (out []PointFootprint, err error) {
+	for _, p := range s.Points {
+		c, err := p.Config(1)
+		if err != nil {
+			return nil, err
+		}
+		c.Flows, c.Events, c.Watches, c.Onsets = nil, nil, nil, nil
+		f, err := footprints(c)
+		if err != nil {
+			return nil, err
+		}
+		k := slices.IndexFunc(out, func(o PointFootprint) bool { return reflect.DeepEqual(o.Switches, f) })
+		if k < 0 {
+			out = append(out, PointFootprint{Switches: f})
+			k = len(out) - 1
+		}
+		out[k].Points = append(out[k].Points, measure.PointName(p.At))
+	}
+	return out, nil
+}
+
+// Keys of a switch that Registry.Footprint takes beside a program's parameters.
+var switchKeys = []string{"buffer", "queues", "queue_limit", "scheduler", "recirculation"}
+
+// Footprint tells what one program takes in the switches of a topology, by kind of switch:
+// topology is what an experiment has under that key, and set are parameters of the
+// program, or of switches (queues), as key=value. Fat trees have hierarchical addresses. What
+// is wrong comes back as InputErrors.
+func (r *Registry) Footprint(name, topology string, set []string) ([]SwitchFootprint, error) {
+	c := document.NewReader(FileKind)
+	here := document.Place{File: "--footprint", Line: 1, Column: 1}
+	var program *dataplane.Scheme
+	var names []string
+	for i := range r.Programs {
+		if names = append(names, r.Programs[i].Name); r.Programs[i].Name == name {
+			program = &r.Programs[i]
+		}
+	}
+	slices.Sort(names)
+	if program == nil {
+		c.Unknown(here, "program", name, names)
+		return nil, c.Err()
+	}
+	network := document.Parse(c, "--topology", []byte(topology))
+	if c.OK() && (network == nil || network.Kind != document.Mapping) {
+		c.Fail(document.Place{File: "--topology", Line: 1, Column: 1},
+			"fat_tree: {k: 8, rate: 10Gbps, delay: 1us}, or another of weir list topologies",
+			"a topology is a map")
+	}
+	params := &document.Node{Place: here, Kind: document.Mapping}
+	pattern := &document.Node{Place: here, Kind: document.Mapping}
+	for _, a := range set {
+		at := document.Place{File: "--set " + a, Line: 1, Column: 1}
+		key, text, ok := strings.Cut(a, "=")
+		if !ok || key == "" || text == "" {
+			c.Fail(at, "parameter=value", "this sets nothing")
+			continue
+		}
+		v := document.Parse(c, at.File, []byte(text))
+		if v == nil {
+			continue
+		}
+		to := params
+		if slices.Contains(switchKeys, key) && !slices.ContainsFunc(program.Params, func(p scheme.Param) bool {
+			return p.Name == key
+		}) {
+			to = pattern
+		}
+		to.Keys = append(to.Keys, document.Entry{Place: at, Name: key, Value: v})
+	}
+	if !c.OK() {
+		return nil, c.Err()
+	}
+	pattern.Set("programs", &document.Node{Place: here, Kind: document.List,
+		Items: []*document.Node{{Place: here, Kind: document.Mapping, Keys: []document.Entry{{Place: here, Name: name,
+			Value: params}}}}})
+	root := &document.Node{Place: here, Kind: document.Mapping}
+	root.Set("topology", network)
+	root.Set("switches", &document.Node{Place: here, Kind: document.Mapping,
+		Keys: []document.Entry{{Place: here, Name: "*", Value: pattern}}})
+
+	d := &decoder{Reader: c, registry: r, source: &Source{Name: name, File: "--topology", Open: func(n string) ([]byte,
+		error) {
+		return document.ReadFile(n, document.LargestInput)
+	}},
+		inputs: map[string][]byte{}, dryBuilt: map[string]bool{}}
+	p := &Point{Point: measure.Point{Duration: 1}}
+	p.Framing, _ = packet.FramingByName("l2")
+	if d.network(root, p); !c.OK() {
+		return nil, c.Err()
+	}
+	if x, err := p.Network.Tree(); err == nil && x.Check(x.Plan()) == nil {
+		root.Set("addresses", &document.Node{Place: here, Text: "hierarchical"})
+	}
+	if d.route(root, p); c.OK() {
+		d.switchConfigs(root, p)
+	}
+	if d.buffers(p); !c.OK() {
+		return nil, c.Err()
+	}
+	config, err := p.Config(1)
+	if err != nil {
+		return nil, err
+	}
+	out, err := footprints(config)
+	var no *noFootprint
+	if err != nil && !errors.As(err, &no) {
+		c.Fail(document.Place{File: "--topology", Line: 1, Column: 1}, "", "%s cannot be in this network: %v", name, err)
+		return nil, c.Err()
+	}
+	return out, err
+}
+
+// noFootprint is a program that does not tell what it takes.
+type noFootprint struct{ program string }
+
+func (e *noFootprint) Error() string {
+	return fmt.Sprintf("program %s does not tell its footprint", e.program)
+}
+
+// footprints builds the switches of a run and asks their programs. It keeps none of them:
+// all registers of a large network together would not fit into memory.
+func footprints(c *sim.Config) (out []SwitchFootprint, err error) {
+	programs := make([][]ProgramFootprint, len(c.Network.Nodes))
+	c.Switches = slices.Clone(c.Switches)
+	for i := range c.Switches {
+		build := c.Switches[i].Programs
+		if build == nil {
+			continue
+		}
+		c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+			list, err := build(site)
+			if err != nil {
+				return nil, err
+			}
+			for _, p := range list {
+				x, ok := p.(dataplane.Footprinted)
+				if !ok {
+					return nil, &noFootprint{p.Name()}
+				}
+				programs[i] = append(programs[i], ProgramFootprint{p.Name(), x.Footprint()})
+			}
+			return nil, nil
+		}
+	}
+	if _, err := sim.New(c); err != nil {
+		return nil, err
+	}
+	tree, ports := c.Tree, c.Network.Ports()
+	if tree == nil {
+		tree, _ = c.Network.Tree() // nil: it is none
+	}
+	var kinds []string
+	var most []int64
+	var tiers []uint8
+	for i, node := range c.Network.Nodes {
+		if !node.Switch {
+			continue
+		}
+		f := SwitchFootprint{Tier: "switch", Switch: node.Name, Ports: len(ports[i])}
+		tier := uint8(0)
+		if tree != nil {
+			tier = tree.Tier[i]
+			f.Tier = [...]string{"switch", "leaf", "spine", "super spine"}[tier]
+		}
+		kind := f.Tier
+		f.Programs = programs[i]
+		for _, p := range f.Programs {
+			kind += " " + p.Name
+		}
+		sums := f.Sums()
+		k := slices.Index(kinds, kind)
+		if k < 0 {
+			k = len(out)
+			for k > 0 && tiers[k-1] > tier {
+				k--
+			}
+			out, kinds, most, tiers = slices.Insert(out, k, f), slices.Insert(kinds, k, kind), slices.Insert(most, k,
+				sums.Memory()), slices.Insert(tiers, k, tier)
+		} else if sums.Memory() > most[k] {
+			f.Count = out[k].Count
+			out[k], most[k] = f, sums.Memory()
+		}
+		out[k].Count++
+	}
+	return out, nil
+}

@@ -1,0 +1,177 @@
+package spec
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/core/unit"
+	"weir/internal/document"
+	"weir/study/claim"
+	"weir/study/measure"
+)
+
+// PaperValue is a number that the paper itself gives, for some points of the sweep.
+type PaperValue struct {
+	Measure, Group string // Group is "" if the measure has none
+	Unit           string // as the measure's: bps, s, packets, …
+	Value          float64
+	Source         string // where in the paper, as in source: §6.2.3, or figure 4, read off the plot
+	claim.Filter
+}
+
+// Name is the value's as expressions have it: goodput.client0.
+func (v *PaperValue) Name() string {
+	if v.Group == "" {
+		return v.Measure
+	}
+	return v.Measure + "." + v.Group
+}
+
+// PaperValues are the numbers of the paper, in the file's order. Results do not depend
+// on them; reports show them.
+func (s *Spec) PaperValues() []PaperValue { return s.paperValues }
+
+// PaperValue is what the paper gives for a measure at a point; false if nothing.
+func (s *Spec) PaperValue(at []measure.Coordinate, m, group string) (PaperValue, bool) {
+	for i := range s.paperValues {
+		if v := &s.paperValues[i]; v.Measure == m && v.Group == group && v.Means(at) {
+			return *v, true
+		}
+	}
+	return PaperValue{}, false
+}
+
+// decodePaperValues reads the paper's values, when points and measures are known.
+func (s *Spec) decodePaperValues(d *decoder) {
+	t := s.Root.Get("paper").Get("values")
+	if t == nil {
+		return
+	}
+	const example = "[{where: {scheme: abc}, goodput.client0: 32Mbps, source: §6.2.3}]"
+	if t.Kind != document.List {
+		d.Fail(t.Place, example, "the paper's values are a list")
+		return
+	}
+	var names []string // what can be given
+	for i := range s.Shape().Measures {
+		m := &s.Shape().Measures[i]
+		if m.Groups == nil {
+			names = append(names, m.Name)
+		}
+		for _, g := range m.Groups {
+			names = append(names, m.Name+"."+g.Group)
+		}
+	}
+	general := s.Root.Get("paper").Get("source")
+	for _, x := range t.Items {
+		if x.Kind != document.Mapping {
+			d.Fail(x.Place, example[1:len(example)-1], "an entry of the paper's values is a map")
+			continue
+		}
+		var of PaperValue
+		before := d.Count()
+		if w := x.Get("where"); w != nil {
+			s.View.Where(d.Reader, &of.Filter, w)
+		}
+		source := x.Get("source")
+		if source == nil {
+			source = general
+		}
+		if source == nil {
+			d.Missing(x, "source", "key of the paper's values", append([]string{"where", "source"}, names...),
+				"source: §6.2.3, or source: figure 4, read off the plot",
+				"it is not said where the paper has this")
+			continue
+		}
+		of.Source = d.Text(source)
+		if d.Count() > before {
+			continue
+		}
+		if !s.View.Narrowed && !slices.ContainsFunc(s.Points, func(p *Point) bool {
+			return of.Means(p.At)
+		}) {
+			d.Fail(x.Place, "", "no point of the sweep is meant by these values")
+		}
+		given := 0
+		for _, k := range x.Keys {
+			if k.Name == "where" || k.Name == "source" {
+				continue
+			}
+			given++
+			if !slices.Contains(names, k.Name) {
+				d.Unknown(k.Place, "measure", k.Name, append([]string{"where", "source"}, names...))
+				continue
+			}
+			v := of
+			v.Measure, v.Group, _ = strings.Cut(k.Name, ".")
+			v.Unit, _ = s.View.UnitOf(v.Measure)
+			var ok bool
+			if v.Value, ok = d.quantity(k.Value, v.Unit); !ok {
+				continue
+			}
+			for i := range s.paperValues {
+				if old := &s.paperValues[i]; old.Name() == k.Name && slices.ContainsFunc(s.Points, func(p *Point) bool {
+					return old.Means(p.At) && v.Means(p.At)
+				}) {
+					d.Fail(k.Place, "each value of a point once", "%s is given for some of these points already", k.Name)
+					break
+				}
+			}
+			s.paperValues = append(s.paperValues, v)
+		}
+		if given == 0 {
+			d.Fail(x.Place, strings.Join(names, ", "), "no value is given")
+		}
+	}
+}
+
+// quantity reads a value of a measure's unit in base units.
+func (d *decoder) quantity(t *document.Node, of string) (float64, bool) {
+	text := d.Text(t)
+	if t.Kind != document.Scalar {
+		return 0, false
+	}
+	plain := func(word string) (float64, bool) {
+		v, err := strconv.ParseFloat(word, 64)
+		_, finite := measure.ParseQuantity(word)
+		return v, err == nil && finite
+	}
+	allowed := ""
+	switch of {
+	case "bps":
+		if v, err := unit.ParseRate(text); err == nil {
+			return float64(v), true
+		}
+		allowed = kindOfQuantity[of]
+	case "s":
+		if v, err := unit.ParseTime(text); err == nil {
+			return v.Seconds(), true
+		}
+		allowed = kindOfQuantity[of]
+	case "bytes":
+		if v, err := unit.ParseBytes(text); err == nil {
+			return float64(v), true
+		}
+		allowed = kindOfQuantity[of]
+	case "":
+		if v, ok := plain(text); ok {
+			return v, true
+		}
+		if v, err := unit.ParseShare(text); err == nil {
+			return v, true
+		}
+		allowed = "a number such as 0.85, or a share such as 85%"
+	default: // a count: 7.5 packets
+		word := strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(text, of), strings.TrimSuffix(of, "s")))
+		if v, ok := plain(word); ok {
+			return v, true
+		}
+		allowed = "a number such as 7.5 " + of
+	}
+	d.Fail(t.Place, allowed, "%q is not a value of this measure", text)
+	return 0, false
+}
+
+var kindOfQuantity = map[string]string{"bps": "a rate such as 9.7Mbps", "s": "a time such as 5ms",
+	"bytes": "a size such as 32MB"}
