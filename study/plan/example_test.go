@@ -1,0 +1,41 @@
+package plan_test
+
+import (
+	"fmt"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/forward"
+	"weir/core/transport"
+	"weir/core/transport/udp"
+	"weir/study/measure"
+	"weir/study/plan"
+	"weir/study/spec"
+)
+
+// A plan has a run for each point of the sweep and each seed; seeds vary fastest.
+func ExampleRuns() {
+	registry := &spec.Registry{Programs: []dataplane.Scheme{forward.Scheme()},
+		Transports: []transport.Scheme{udp.Scheme()}, Measures: measure.Kinds()}
+	s, err := spec.Load(registry, &spec.Source{Name: "x", File: "x.yaml", Data: []byte(`duration: 1s
+repeat: 2
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links: [{ends: [a, s], rate: 1Gbps, delay: 1us}, {ends: [s, b], rate: 1Gbps, delay: 1us}]
+switch: [forward]
+traffic: [{name: x, from: a, to: b, transport: udp, rate: $rate, start: 0s}]
+sweep: {rate: [1Mbps, 2Mbps]}
+`)}, spec.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range plan.Runs(s) {
+		fmt.Println(measure.PointName(r.Point), "seed", r.Seed)
+	}
+	// Output:
+	// rate=1Mbps seed 1
+	// rate=1Mbps seed 2
+	// rate=2Mbps seed 1
+	// rate=2Mbps seed 2
+}

@@ -1,0 +1,24 @@
+package spec_test
+
+import (
+	"errors"
+	"fmt"
+
+	"weir/internal/document"
+	"weir/study/spec"
+)
+
+// All that is wrong with a file comes back together, with its place.
+func ExampleLoad() {
+	_, err := spec.Load(&spec.Registry{}, &spec.Source{Name: "x", File: "x.yaml", Data: []byte("duraton: 1s\n")},
+		spec.Options{})
+	var wrong document.InputErrors
+	errors.As(err, &wrong)
+	for _, e := range wrong {
+		fmt.Printf("%s:%d:%d: %s\n", e.File, e.Line, e.Column, e.Msg)
+	}
+	// Output:
+	// x.yaml:1:1: key "duraton" is not known; did you mean "duration"?
+	// x.yaml:1:1: the key "topology" is missing
+	// x.yaml:1:1: the key "traffic" is missing
+}
