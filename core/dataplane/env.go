@@ -1,6 +1,7 @@
 package dataplane
 
 import (
+	"fmt"
 	"net/netip"
 
 	"weir/core/dataplane/tm"
@@ -185,14 +186,40 @@ func (s *Site) Shared(name string, build func() any) any {
 // Scheme is a program that an experiment can name.
 type Scheme struct {
 	scheme.Scheme
-	Build func(site *Site, v scheme.Values) (Program, error)
-	// Telemetry is the format in which a program with these parameters writes telemetry in
-	// a network with links of these rates, which hosts must know; nil: it writes none.
-	Telemetry func(v scheme.Values, rates []unit.Rate) (telemetry.Format, error)
-	// NeedsNetwork says why a program with these parameters cannot run in a switch on its
-	// own, a bridge between hosts that do not expect it; "": it can. It is asked before Build,
-	// which may fail at a site without a network. nil: it can, unless it writes telemetry.
-	NeedsNetwork func(v scheme.Values) (why string)
+	// Build makes the program of a switch with a configuration of the scheme: nil for the
+	// defaults. Define writes it.
+	Build func(site *Site, c scheme.Config) (Program, error)
+}
+
+// Define is a scheme by what makes the program of a switch, for configurations of type C,
+// in which all values are in their ranges and go together.
+func Define[C any, P scheme.Bound[C], X Program](s scheme.Scheme, build func(site *Site, c C) (X, error)) Scheme {
+	s.Config = scheme.For[C, P]
+	return Scheme{Scheme: s, Build: func(site *Site, c scheme.Config) (Program, error) {
+		own, err := scheme.As[C, P](c)
+		if err != nil {
+			return nil, fmt.Errorf("program %s: %w", s.Name, err)
+		}
+		x, err := build(site, own)
+		if err != nil {
+			return nil, err
+		}
+		return x, nil
+	}}
+}
+
+// Telemeter is the configuration of a program that writes telemetry.
+type Telemeter interface {
+	// Telemetry is the format that hosts must know, in a network with links of these rates.
+	Telemetry(rates []unit.Rate) (telemetry.Format, error)
+}
+
+// Networked is the configuration of a program that may need a network around it.
+type Networked interface {
+	// NeedsNetwork says why the program cannot run in a switch on its own, a bridge between
+	// hosts that do not expect it; "": it can. It is asked before Build, which may fail at a
+	// site without a network.
+	NeedsNetwork() (why string)
 }
 
 // Reasons of programs that need a network whatever their parameters are.
@@ -201,16 +228,13 @@ const (
 	NotifiesHosts = "it sends messages to hosts that have to know what they mean"
 )
 
-// Always is a Scheme.NeedsNetwork that always has the same reason.
-func Always(why string) func(scheme.Values) string { return func(scheme.Values) string { return why } }
-
-// Alone returns why a program with these parameters cannot run in a switch on its own; "": it
-// can.
-func (s *Scheme) Alone(v scheme.Values) (why string) {
-	switch {
-	case s.NeedsNetwork != nil:
-		return s.NeedsNetwork(v)
-	case s.Telemetry != nil:
+// Alone returns why a program of this configuration cannot run in a switch on its own; "":
+// it can.
+func Alone(c scheme.Config) (why string) {
+	switch c := c.(type) {
+	case Networked:
+		return c.NeedsNetwork()
+	case Telemeter:
 		return "it writes telemetry into packets for hosts that read it"
 	}
 	return ""

@@ -107,6 +107,16 @@ func Choice[T ~uint8](p *Params, to *T, words []string, name, standard, doc, sou
 	return p.bind(field[T]{to, Enum[T](words...)}, name, standard, doc, source).Words(words...)
 }
 
+// Word binds a word to a type of its own.
+func Word[T ~string](p *Params, to *T, name, standard, doc, source string, words ...T) Declaration {
+	d := p.bind(field[T]{to, Type[T]{kind: Text, parse: func(s string) (T, error) { return T(s), nil },
+		write: func(x T) string { return string(x) }}}, name, standard, doc, source)
+	for _, w := range words {
+		d.p.Words = append(d.p.Words, string(w))
+	}
+	return d
+}
+
 // Either binds a bool that a word of two tells: words[0] is false, words[1] true.
 func (p *Params) Either(to *bool, words [2]string, name, standard, doc, source string) Declaration {
 	either := Type[bool]{kind: Text, parse: func(s string) (bool, error) {

@@ -142,7 +142,7 @@ func TestValidate(t *testing.T) {
 		"share":     func(c *every) { c.Share = 1.01 },
 		"length":    func(c *every) { c.Length = unit.Length{} },
 		"colour":    func(c *every) { c.Colour = 2 },
-		"weights":   func(c *every) { c.Weights = []scheme.Pair[int, int]{{0, 1}, {1, 11}} },
+		"weights":   func(c *every) { c.Weights = []scheme.Pair[int, int]{{Key: 0, Value: 1}, {Key: 1, Value: 11}} },
 		"classes":   func(c *every) { c.Classes = []scheme.Pair[string, string]{{"a", "x"}} },
 	} {
 		t.Run(name, func(t *testing.T) {

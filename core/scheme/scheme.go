@@ -21,7 +21,7 @@ type Scheme struct {
 }
 
 // Default returns a configuration with the defaults.
-func (s *Scheme) Default() Config {
+func (s Scheme) Default() Config {
 	if s.Config == nil {
 		return &None{}
 	}
@@ -29,7 +29,7 @@ func (s *Scheme) Default() Config {
 }
 
 // Parameters are the scheme's parameters, bound to a configuration of their own.
-func (s *Scheme) Parameters() []*Param {
+func (s Scheme) Parameters() []*Param {
 	if s.Config == nil {
 		var all []*Param
 		for i := range s.Params {
@@ -42,7 +42,7 @@ func (s *Scheme) Parameters() []*Param {
 
 // Configure returns a configuration with its defaults but for what given names:
 // parameter, value, parameter, value, as an experiment file would write them.
-func (s *Scheme) Configure(given ...string) (Config, error) {
+func (s Scheme) Configure(given ...string) (Config, error) {
 	c := s.Default()
 	p := Bind(c)
 	is := map[string]bool{}

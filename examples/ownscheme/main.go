@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 
 	"weir/cmd/weir/cli"
@@ -34,20 +35,30 @@ func (e *early) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Drop(dataplane.EarlyDrop)
 }
 
-// earlyScheme is what experiment files name: switch: [forward, {early: {least: 5 packets}}]
-var earlyScheme = dataplane.Scheme{
-	Scheme: scheme.Scheme{
-		Name: "early", Doc: "drops or marks early, linearly with the queue", Source: "ours",
-		Params: []scheme.Param{
-			{Name: "least", Kind: scheme.Packets, Default: "5 packets", Doc: "queue below which nothing happens",
-				Source: "ours"},
-			{Name: "most", Kind: scheme.Packets, Default: "50 packets", Doc: "queue at which everything does", Source: "ours"},
-		},
-	},
-	Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-		return &early{v.Int("least"), v.Int("most"), site.Random("early")}, nil
-	},
+// config has the program's parameters.
+type config struct {
+	Least, Most int
 }
+
+// Params binds each field to the parameter that sets it. What files, weir show, the schema
+// and errors say of a parameter is said here, once.
+func (c *config) Params(p *scheme.Params) {
+	p.Packets(&c.Least, "least", "5 packets", "queue below which nothing happens", "ours")
+	p.Packets(&c.Most, "most", "50 packets", "queue at which everything does", "ours").Max("1000000 packets")
+	p.Rule("least", func() error {
+		if c.Least >= c.Most {
+			return fmt.Errorf("%d packets are not below most, which is %d packets", c.Least, c.Most)
+		}
+		return nil
+	})
+}
+
+// earlyScheme is what experiment files name: switch: [forward, {early: {least: 5 packets}}]
+var earlyScheme = dataplane.Define(scheme.Scheme{
+	Name: "early", Doc: "drops or marks early, linearly with the queue", Source: "ours",
+}, func(site *dataplane.Site, c config) (*early, error) {
+	return &early{c.Least, c.Most, site.Random("early")}, nil
+})
 
 func main() {
 	registry := cli.Registry()

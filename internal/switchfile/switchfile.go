@@ -13,7 +13,7 @@ import (
 // Program is one entry of a list of programs, with its parameters.
 type Program struct {
 	Scheme *dataplane.Scheme
-	Values scheme.Values
+	Config scheme.Config  // its parameters
 	At     document.Place // of its name
 	entry  *document.Node
 }
@@ -46,7 +46,7 @@ func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node) []
 		found := false
 		for i := range known {
 			if s := &known[i]; s.Name == name {
-				out = append(out, Program{s, r.SchemeValues(&s.Scheme, params, nil), where, x})
+				out = append(out, Program{s, r.Configuration(&s.Scheme, params, nil), where, x})
 				found = true
 			}
 		}
@@ -72,11 +72,11 @@ func Scheduler(r *document.Reader, known []tm.Scheme, t *document.Node, queues i
 		s := &known[i]
 		names = append(names, s.Name)
 		if s.Name == name {
-			v := r.SchemeValues(&s.Scheme, params, nil)
-			if _, err := s.Build(queues, unit.LinkRate{Bits: unit.Gbps}, v); err != nil && r.OK() {
+			c := r.Configuration(&s.Scheme, params, nil)
+			if _, err := s.Build(queues, unit.LinkRate{Bits: unit.Gbps}, c); err != nil && r.OK() {
 				r.Fail(where, "", "%v", err)
 			}
-			return func(queues int, rate unit.LinkRate) (tm.Scheduler, error) { return s.Build(queues, rate, v) }
+			return func(queues int, rate unit.LinkRate) (tm.Scheduler, error) { return s.Build(queues, rate, c) }
 		}
 	}
 	r.Unknown(where, "scheduler", name, names)

@@ -12,8 +12,14 @@ import (
 	"weir/internal/document"
 )
 
-var programs = []dataplane.Scheme{{Scheme: scheme.Scheme{Name: "mark", Params: []scheme.Param{
-	{Name: "at", Kind: scheme.Length, Default: "65 packets", Source: "ours"}}}},
+// mark is the configuration of a program that marks.
+type mark struct{ at unit.Length }
+
+func (c *mark) Params(p *scheme.Params) {
+	p.Length(&c.at, "at", "65 packets", "where it begins", "ours")
+}
+
+var programs = []dataplane.Scheme{{Scheme: scheme.Scheme{Name: "mark", Config: scheme.For[mark]}},
 	{Scheme: scheme.Scheme{Name: "forward"}}}
 
 // A program's text holds all its parameters; names and maps are the same list.
@@ -32,7 +38,7 @@ func TestErrors(t *testing.T) {
 	for _, x := range []struct{ text, want string }{
 		{"programs: forward", list}, {"programs: [forwrd]", `did you mean "forward"?`},
 		{"programs: [{mark: {at: fast}}]", "at of mark"}, {"programs: [{mark: {to: 1}}]", `parameter of mark "to"`},
-		{"scheduler: fifi", `did you mean "fifo"?`}, {"queues: 9", "not a number in the range"},
+		{"scheduler: fifi", `did you mean "fifo"?`}, {"queues: 17", "not a number in the range"},
 		{"buffer: 0 packets", "holds no packet"}, {"buffer: 3 miles", "3 miles"},
 	} {
 		t.Run(x.text, func(t *testing.T) {

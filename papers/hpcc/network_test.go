@@ -49,7 +49,7 @@ func registry() *spec.Registry {
 		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{ecmp.Scheme(), inband.Scheme(),
 			{Scheme: scheme.Scheme{Name: "classifier", Doc: "for tests"},
-				Build: func(*dataplane.Site, scheme.Values) (dataplane.Program, error) { return classifier{}, nil }}},
+				Build: func(*dataplane.Site, scheme.Config) (dataplane.Program, error) { return classifier{}, nil }}},
 		Schedulers:  tm.Schemes(),
 		Transports:  []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.ControlledScheme()},
 		Topologies:  topology.Schemes(),

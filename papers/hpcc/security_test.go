@@ -77,17 +77,19 @@ func (a *attacker) lie(p *packet.Packet) {
 	}
 }
 
+// attack is what an attacker does.
+type attack struct{ mode string }
+
+func (c *attack) Params(p *scheme.Params) {
+	p.Text(&c.mode, "mode", "none", "what it does", "ours").Words("none", "forge", "replay", "alter", "drop")
+}
+
 // hostile is the registry with the attacker, whose controllers of the senders are kept in
 // controllers, one a flow.
 func hostile(controllers *[]cc.Controller) *spec.Registry {
 	r := registry()
-	r.Programs = append(r.Programs, dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "attacker", Doc: "for tests", Params: []scheme.Param{{Name: "mode", Kind: scheme.Text,
-			Words: []string{"none", "forge", "replay", "alter", "drop"}, Default: "none", Doc: "what it does", Source: "ours"}}},
-		Build: func(_ *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-			return &attacker{mode: v.Text("mode")}, nil
-		},
-	})
+	r.Programs = append(r.Programs, dataplane.Define(scheme.Scheme{Name: "attacker", Doc: "for tests"},
+		func(_ *dataplane.Site, c attack) (*attacker, error) { return &attacker{mode: c.mode}, nil }))
 	for i := range r.Controllers {
 		build := r.Controllers[i].Build
 		r.Controllers[i].Build = func(f cc.Flow, config scheme.Config) (cc.Controller, error) {

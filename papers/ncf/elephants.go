@@ -23,16 +23,6 @@ func (f Form) String() string {
 	return "unknown"
 }
 
-// FormByName returns the form with this name.
-func FormByName(name string) (Form, error) {
-	for f, s := range formNames {
-		if s == name {
-			return Form(f), nil
-		}
-	}
-	return 0, fmt.Errorf("elephants by %q; average, mean_of_shares, any and all are possible", name)
-}
-
 // Detector is F: it says of a flow whether it is an elephant.
 //
 // How the current window counts, which is partial, is ours, for the paper does not say:

@@ -27,15 +27,6 @@ func TestDetectorRefuses(t *testing.T) {
 	if err := d.Check(); err == nil || !strings.Contains(err.Error(), "form 4; 0 … 3 are possible") {
 		t.Error(err)
 	}
-	for f := range Forms {
-		if got, err := FormByName(f.String()); err != nil || got != f {
-			t.Errorf("%v: %v, %v", f, got, err)
-		}
-	}
-	if _, err := FormByName("median"); err == nil ||
-		!strings.Contains(err.Error(), "average, mean_of_shares, any and all") {
-		t.Error(err)
-	}
 	if Forms.String() != "unknown" {
 		t.Error(Forms.String())
 	}

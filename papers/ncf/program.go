@@ -93,29 +93,9 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	for _, p := range site.At {
 		queues = max(queues, p.Queues())
 	}
-	switch {
-	case c.Scope != PerPort && c.Scope != PerSwitch:
-		return nil, fmt.Errorf("ncf: a sketch for each %q; allowed are %s, %s", c.Scope, PerPort, PerSwitch)
-	case c.Pool != PerPort && c.Pool != PerSwitch:
-		return nil, fmt.Errorf("ncf: memory of each %q; allowed are %s, %s", c.Pool, PerPort, PerSwitch)
-	case c.Nack != NackAll && c.Nack != NackElephants && c.Nack != NackNone:
-		return nil, fmt.Errorf("ncf: NACKs to %q; allowed are %s, %s, %s", c.Nack, NackAll, NackElephants, NackNone)
-	case c.Acks != Control && c.Acks != Mice:
-		return nil, fmt.Errorf("ncf: acknowledgements with %v; allowed are %v, %v", c.Acks, Control, Mice)
-	case queues > maxQueues:
+	if queues > maxQueues {
 		return nil, fmt.Errorf("ncf: ports have %d queues; 1 … %d are possible (3: control, mice, elephants)",
 			queues, maxQueues)
-	case c.Top < 0 || c.Top > 1024:
-		return nil, fmt.Errorf("ncf: the top %d elephants; 0 … 1024 are possible", c.Top)
-	case c.Coalesce < 0 || c.Every < 0 || c.Wait < 0:
-		return nil, fmt.Errorf("ncf: coalesce %v, every %v, wait %v; none may be below 0", c.Coalesce, c.Every, c.Wait)
-	case !(c.Early >= 0 && c.Early <= 1):
-		return nil, fmt.Errorf("ncf: early %.4g%%; 0 … 100%% is possible", 100*c.Early)
-	case !(c.Target > 0 && c.Target <= 1):
-		return nil, fmt.Errorf("ncf: target %.4g%%; above 0, at most 100%% is possible", 100*c.Target)
-	}
-	if err := c.Detector.Check(); err != nil {
-		return nil, fmt.Errorf("ncf: %w", err)
 	}
 	c.Sketch.Seed = site.Random("ncf").Uint64()
 	var sketch *Sketch

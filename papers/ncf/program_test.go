@@ -12,6 +12,7 @@ import (
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/dataplane/tm"
 	"weir/core/packet"
+	"weir/core/scheme"
 	"weir/core/unit"
 	"weir/internal/testutil"
 )
@@ -342,7 +343,7 @@ func TestContract(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	want := map[string]string{"threshold": "5%", "limit": "95%", "control": "5%", "mice": "10%", "reserve": "10%",
 		"top": "20", "elephants": "average", "signed": "false", "coalesce": "0s", "nack": "all"}
-	for _, p := range Scheme().Params {
+	for _, p := range Scheme().Parameters() {
 		if w, ok := want[p.Name]; ok && p.Default != w {
 			t.Errorf("%s: %s, the paper has %s", p.Name, p.Default, w)
 		}
@@ -365,26 +366,26 @@ func TestBadInput(t *testing.T) {
 		given  []string
 	}{
 		{"threshold 0%; above 0, at most 100% is possible", 3, []string{"threshold", "0%"}},
-		{"threshold 101%; above 0", 3, []string{"threshold", "101%"}},
-		{"sketch of 0 windows", 3, []string{"windows", "0"}},
-		{"windows of 0", 3, []string{"duration", "0s"}},
+		{"threshold is 101%", 3, []string{"threshold", "101%"}},
+		{"windows is 0", 3, []string{"windows", "0"}},
+		{"duration is 0s", 3, []string{"duration", "0s"}},
 		{"epsilon 0", 3, []string{"epsilon", "0%"}},
 		{"delta 1", 3, []string{"delta", "100%"}},
-		{"counters of 33 bits", 3, []string{"counter_bits", "33"}},
+		{"counter_bits is 33", 3, []string{"counter_bits", "33"}},
 		{"reservations are 110%", 3, []string{"mice", "50%", "reserve", "55%"}},
 		{"a memory of 12000 bytes has 1200 for mice", 3, []string{"memory", "12kB"}},
 		{"memory of 9 packets has 0.9 for mice", 3, []string{"memory", "9 packets", "control", "20%"}},
 		{"no size", 3, []string{"memory", "0 B"}},
 		{"9 queues", 9, nil},
-		{"the top 2000", 3, []string{"top", "2000"}},
-		{"target 0", 3, []string{"target", "0%"}},
+		{"top is 2000", 3, []string{"top", "2000"}},
+		{"target: it must be above 0%", 3, []string{"target", "0%"}},
 		{"early", 3, []string{"early", "101%"}},
 		{"congestion begins", 3, []string{"congested", "40%"}},
 		{"all must have one", 3, []string{"memory", "0 B", "pool", "switch"}},
-		{"each \"host\"", 3, []string{"sketch", "host"}},
-		{"each \"host\"", 3, []string{"pool", "host"}},
-		{"NACKs to \"me\"", 3, []string{"nack", "me"}},
-		{"elephants by \"size\"", 3, []string{"elephants", "size"}},
+		{"sketch is host", 3, []string{"sketch", "host"}},
+		{"pool is host", 3, []string{"pool", "host"}},
+		{"nack is me", 3, []string{"nack", "me"}},
+		{"elephants is size", 3, []string{"elephants", "size"}},
 	} {
 		_, err := dataplanetest.Make(Scheme(), site(c.queues), append([]string{"memory", "100kB"}, c.given...)...)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "ncf: ") {
@@ -396,13 +397,19 @@ func TestBadInput(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := New(site(3), Config{Scope: PerPort, Pool: PerPort, Nack: NackAll, Coalesce: -1}); err == nil ||
-		!strings.Contains(err.Error(), "none may be below 0") {
-		t.Error(err)
-	}
-	if _, err := New(site(3), Config{Scope: PerPort, Pool: PerPort, Nack: NackAll, Target: math.NaN(),
-		Detector: Detector{Threshold: 0.05}}); err == nil {
-		t.Error("a target that is no number is taken")
+	for name, change := range map[string]func(o *Options){
+		"coalesce": func(o *Options) { o.Coalesce = -1 }, "target": func(o *Options) { o.Target = math.NaN() },
+		"early": func(o *Options) { o.Early = 1.1 }, "top": func(o *Options) { o.Top = -1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := scheme.Defaults[Options]()
+			if err := scheme.Validate(&o); err != nil {
+				t.Fatal(err)
+			}
+			if change(&o); scheme.Validate(&o) == nil {
+				t.Errorf("%+v is taken", o)
+			}
+		})
 	}
 }
 

@@ -8,145 +8,145 @@ import (
 	"weir/core/unit"
 )
 
+// Options are what an experiment says of a Config.
+type Options struct {
+	Config                    // but for what follows; Every and Wait 0: a window
+	Epsilon, Delta float64    // of which the sketch's width and depth are made
+	Least, Floor   unit.Bytes // of the Detector, also when the sketch counts packets
+	Size           unit.Length
+	AcksAreMice    bool
+}
+
+// Params binds the options.
+func (o *Options) Params(p *scheme.Params) {
+	o.bindSketch(p)
+	o.bindMemory(p)
+	o.bindFeedback(p)
+}
+
+// bindSketch binds the options of finding elephants (§4.1).
+func (o *Options) bindSketch(p *scheme.Params) {
+	p.Int(&o.Sketch.Windows, "windows", "4", "n: windows of the rolling sketch",
+		"ours; BS'19 §4.1 has three in figure 2").Min("1").Max("15")
+	p.Time(&o.Sketch.Duration, "duration", "10ms", "d of a window; n·d should exceed a multiple of the round-trip time",
+		"ours; BS'19 §4.4").Min("1us").Max("60s")
+	p.Either(&o.Sketch.Packets, [2]string{"bytes", "packets"}, "count", "bytes", "what the sketch counts",
+		"ours; packets: BS'19 §4.1")
+	p.Share(&o.Epsilon, "epsilon", "1%", "the sketch's error as a share of a window's total; its width is e/epsilon",
+		"ours; Cormode, Muthukrishnan 2005")
+	p.Share(&o.Delta, "delta", "1%", "how often the error is larger; its depth is ln(1/delta)",
+		"ours; Cormode, Muthukrishnan 2005")
+	p.Int(&o.Sketch.Bits, "counter_bits", "32", "of a counter, which stays at its largest value",
+		"ours").Min("8").Max("32")
+	p.Text(&o.Scope, "sketch", PerPort, "whose traffic a flow's share is of",
+		"ours; BS'19 §4.1: total traffic").Words(PerPort, PerSwitch)
+	scheme.Choice(p, &o.Detector.Form, formNames[:], "elephants", "average",
+		"how windows are judged: share of all together, mean of the shares, one, all", "BS'19 §4.1 and footnote 1")
+	p.Share(&o.Detector.Threshold, "threshold", "5%", "an elephant has more than this share", "BS'19 §4.1").Max("100%")
+	p.Size(&o.Least, "least", "30kB", "and so much in all windows at the least",
+		"ours: beyond what slow start sends first; BS'19 has none")
+	p.Size(&o.Floor, "floor", "15kB", "with any, all and mean_of_shares: least traffic of a window that is judged", "ours")
+
+	p.Rule("epsilon", func() error {
+		_, _, err := Dimensions(o.Epsilon, o.Delta)
+		return err
+	})
+	p.Rule("threshold", o.Detector.Check)
+}
+
+// bindMemory binds the options of memory on demand (§4.2).
+func (o *Options) bindMemory(p *scheme.Params) {
+	p.Length(&o.Size, "memory", "0 B", "that there is; 0 B: what the ports' buffers hold", "ours")
+	p.Text(&o.Pool, "pool", PerPort, "whose memory it is",
+		"ours; BS'19 §4.2 says the switch's, §2 per port").Words(PerPort, PerSwitch)
+	p.Share(&o.Memory.Limit, "limit", "95%", "of the memory that mice and elephants may use", "BS'19 §4.2").Max("100%")
+	p.Share(&o.Memory.Reserved[Control], "control", "5%", "of the memory that is reserved for control packets",
+		"BS'19 §4.2").Max("100%")
+	p.Share(&o.Memory.Reserved[Mice], "mice", "10%", "that is reserved for mice", "BS'19 §4.2").Max("100%")
+	p.Share(&o.Memory.Reserved[Elephants], "reserve", "10%", "that is reserved for elephants", "BS'19 §4.2").Max("100%")
+	p.Share(&o.Memory.Tilt, "tilt", "50%", "share of mice in what is not reserved, when memory is the bottleneck",
+		"ours; BS'19 §4.4: towards mice for incast").Max("100%")
+	p.Share(&o.Memory.Spike, "spike", "25%", "share of n·d in which mice may go beyond it, down to the elephants' "+
+		"reservation", "ours; BS'19 §4.4: a short time period").Max("100%")
+	p.Share(&o.Memory.Congested, "congested", "95%", "use of the memory at which congestion begins; also when something "+
+		"finds no room", "ours; BS'19 §4.3: lack of available memory").Max("100%")
+	p.Share(&o.Memory.Calm, "calm", "50%", "use below which it ends",
+		"ours; BS'19 §4.4: until the load decreases").Max("100%")
+}
+
+// bindFeedback binds the options of NACKs and queues (§4.3, §4.4).
+func (o *Options) bindFeedback(p *scheme.Params) {
+	p.Text(&o.Nack, "nack", NackAll, "whose senders are told of packets that found no room",
+		"all: BS'19 §4.3; elephants: §5").Words(NackAll, NackElephants, NackNone)
+	p.Time(&o.Coalesce, "coalesce", "0s", "how long a NACK waits for further packets of its flow to be gone",
+		"BS'19 §4.3: they are not combined").Max("1s")
+	p.Bool(&o.Signed, "signed", "false", "NACKs say which switch sends them", "BS'19 §5")
+	p.Bool(&o.UDP, "udp", "false", "UDP is answered by NACKs, too: for udp_controlled; nobody else knows them", "ours")
+	p.Either(&o.AcksAreMice, [2]string{"control", "mice"}, "acks", "control",
+		"which queue is that of packets without payload", "ours; BS'19 §4.2: control packets")
+	p.Int(&o.Top, "top", "20", "N: so many elephants of a port are told during congestion; 0: only those whose packets "+
+		"find no room", "BS'19 §4.4").Min("0").Max("1024")
+	p.Time(&o.Every, "every", "0s", "each at most once so often; 0s: once a window", "ours")
+	p.Share(&o.Early, "early", "0%", "elephants that send are told when their packets use this share of the "+
+		"memory; 0%: not", "ours; Fathalli et al., TNSM 2026: the elephants' queue").Max("100%")
+	p.Share(&o.Target, "target", "95%", "share of a port's rate that is offered to mice and elephants",
+		"ours, as HPCC's eta").Max("100%")
+	p.Either(&o.MaxMin, [2]string{"equal", "max_min"}, "supply", "equal",
+		"what NACKs offer: the same for each elephant, or with what others do not use", "ours")
+	p.Either(&o.Flowlet, [2]string{"at_once", "flowlet"}, "change", "at_once",
+		"when a flow that becomes an elephant, or a mouse, changes its queue: with its next packet, or when its packets "+
+			"have left the other", "ours")
+	p.Time(&o.Wait, "change_wait", "0s", "flowlet: it changes at the latest after this; 0s: a window", "ours")
+
+	p.Rule("target", func() error {
+		if o.Target == 0 {
+			return fmt.Errorf("it must be above 0%%")
+		}
+		return nil
+	})
+}
+
+// NeedsNetwork is that hosts have to know NACKs.
+func (*Options) NeedsNetwork() string { return dataplane.NotifiesHosts }
+
 // Scheme is what an experiment names: queues: 3, scheduler: ncf, programs: [ecmp, ncf].
 func Scheme() dataplane.Scheme {
-	return dataplane.Scheme{
-		Scheme: scheme.Scheme{
-			Name: "ncf", Doc: "network-assisted congestion feedback: elephants by rolling sketches, queues for control, mice " +
-				"and elephants, memory on demand, NACKs straight to senders", Source: "Feldmann et al. BS'19",
-			Params: []scheme.Param{
-				{Name: "windows", Kind: scheme.Int, Default: "4", Min: "1", Max: "15", Doc: "n: windows of the rolling sketch",
-					Source: "ours; BS'19 §4.1 has three in figure 2"},
-				{Name: "duration", Kind: scheme.Duration, Default: "10ms", Min: "1us", Max: "60s",
-					Doc: "d of a window; n·d should exceed a multiple of the round-trip time", Source: "ours; BS'19 §4.4"},
-				{Name: "count", Kind: scheme.Text, Words: []string{"bytes", "packets"}, Default: "bytes",
-					Doc: "what the sketch counts", Source: "ours; packets: BS'19 §4.1"},
-				{Name: "epsilon", Kind: scheme.Share, Default: "1%",
-					Doc:    "the sketch's error as a share of a window's total; its width is e/epsilon",
-					Source: "ours; Cormode, Muthukrishnan 2005"},
-				{Name: "delta", Kind: scheme.Share, Default: "1%", Doc: "how often the error is larger; its depth is ln(1/delta)",
-					Source: "ours; Cormode, Muthukrishnan 2005"},
-				{Name: "counter_bits", Kind: scheme.Int, Default: "32", Min: "8", Max: "32",
-					Doc: "of a counter, which stays at its largest value", Source: "ours"},
-				{Name: "sketch", Kind: scheme.Text, Words: []string{PerPort, PerSwitch}, Default: PerPort,
-					Doc: "whose traffic a flow's share is of", Source: "ours; BS'19 §4.1: total traffic"},
-				{Name: "elephants", Kind: scheme.Text, Words: formNames[:], Default: "average",
-					Doc:    "how windows are judged: share of all together, mean of the shares, one, all",
-					Source: "BS'19 §4.1 and footnote 1"},
-				{Name: "threshold", Kind: scheme.Share, Default: "5%", Max: "100%", Doc: "an elephant has more than this share",
-					Source: "BS'19 §4.1"},
-				{Name: "least", Kind: scheme.Size, Default: "30kB", Doc: "and so much in all windows at the least",
-					Source: "ours: beyond what slow start sends first; BS'19 has none"},
-				{Name: "floor", Kind: scheme.Size, Default: "15kB",
-					Doc: "with any, all and mean_of_shares: least traffic of a window that is judged", Source: "ours"},
-				{Name: "memory", Kind: scheme.Length, Default: "0 B", Doc: "that there is; 0 B: what the ports' buffers hold",
-					Source: "ours"},
-				{Name: "pool", Kind: scheme.Text, Words: []string{PerPort, PerSwitch}, Default: PerPort, Doc: "whose memory it is",
-					Source: "ours; BS'19 §4.2 says the switch's, §2 per port"},
-				{Name: "limit", Kind: scheme.Share, Default: "95%", Max: "100%",
-					Doc: "of the memory that mice and elephants may use", Source: "BS'19 §4.2"},
-				{Name: "control", Kind: scheme.Share, Default: "5%", Max: "100%",
-					Doc: "of the memory that is reserved for control packets", Source: "BS'19 §4.2"},
-				{Name: "mice", Kind: scheme.Share, Default: "10%", Max: "100%", Doc: "that is reserved for mice",
-					Source: "BS'19 §4.2"},
-				{Name: "reserve", Kind: scheme.Share, Default: "10%", Max: "100%", Doc: "that is reserved for elephants",
-					Source: "BS'19 §4.2"},
-				{Name: "tilt", Kind: scheme.Share, Default: "50%", Max: "100%",
-					Doc:    "share of mice in what is not reserved, when memory is the bottleneck",
-					Source: "ours; BS'19 §4.4: towards mice for incast"},
-				{Name: "spike", Kind: scheme.Share, Default: "25%", Max: "100%",
-					Doc:    "share of n·d in which mice may go beyond it, down to the elephants' reservation",
-					Source: "ours; BS'19 §4.4: a short time period"},
-				{Name: "congested", Kind: scheme.Share, Default: "95%", Max: "100%",
-					Doc:    "use of the memory at which congestion begins; also when something finds no room",
-					Source: "ours; BS'19 §4.3: lack of available memory"},
-				{Name: "calm", Kind: scheme.Share, Default: "50%", Max: "100%", Doc: "use below which it ends",
-					Source: "ours; BS'19 §4.4: until the load decreases"},
-				{Name: "nack", Kind: scheme.Text, Words: []string{NackAll, NackElephants, NackNone}, Default: NackAll,
-					Doc: "whose senders are told of packets that found no room", Source: "all: BS'19 §4.3; elephants: §5"},
-				{Name: "coalesce", Kind: scheme.Duration, Default: "0s", Max: "1s",
-					Doc:    "how long a NACK waits for further packets of its flow to be gone",
-					Source: "BS'19 §4.3: they are not combined"},
-				{Name: "signed", Kind: scheme.Bool, Default: "false", Doc: "NACKs say which switch sends them", Source: "BS'19 §5"},
-				{Name: "udp", Kind: scheme.Bool, Default: "false",
-					Doc: "UDP is answered by NACKs, too: for udp_controlled; nobody else knows them", Source: "ours"},
-				{Name: "acks", Kind: scheme.Text, Words: []string{"control", "mice"}, Default: "control",
-					Doc: "which queue is that of packets without payload", Source: "ours; BS'19 §4.2: control packets"},
-				{Name: "top", Kind: scheme.Int, Default: "20", Min: "0", Max: "1024",
-					Doc:    "N: so many elephants of a port are told during congestion; 0: only those whose packets find no room",
-					Source: "BS'19 §4.4"},
-				{Name: "every", Kind: scheme.Duration, Default: "0s", Doc: "each at most once so often; 0s: once a window",
-					Source: "ours"},
-				{Name: "early", Kind: scheme.Share, Default: "0%", Max: "100%",
-					Doc:    "elephants that send are told when their packets use this share of the memory; 0%: not",
-					Source: "ours; Fathalli et al., TNSM 2026: the elephants' queue"},
-				{Name: "target", Kind: scheme.Share, Default: "95%", Max: "100%",
-					Doc: "share of a port's rate that is offered to mice and elephants", Source: "ours, as HPCC's eta"},
-				{Name: "supply", Kind: scheme.Text, Words: []string{"equal", "max_min"}, Default: "equal",
-					Doc: "what NACKs offer: the same for each elephant, or with what others do not use", Source: "ours"},
-				{Name: "change", Kind: scheme.Text, Words: []string{"at_once", "flowlet"}, Default: "at_once",
-					Doc: "when a flow that becomes an elephant, or a mouse, changes its queue: with its next packet, or when its " +
-						"packets have left the other", Source: "ours"},
-				{Name: "change_wait", Kind: scheme.Duration, Default: "0s",
-					Doc: "flowlet: it changes at the latest after this; 0s: a window", Source: "ours"},
-			},
-		},
-		NeedsNetwork: dataplane.Always(dataplane.NotifiesHosts),
-		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-			c, err := configOf(v)
+	return dataplane.Define(scheme.Scheme{
+		Name: "ncf", Doc: "network-assisted congestion feedback: elephants by rolling sketches, queues for control, mice " +
+			"and elephants, memory on demand, NACKs straight to senders", Source: "Feldmann et al. BS'19"},
+		func(site *dataplane.Site, o Options) (*Program, error) {
+			c, err := o.config()
 			if err != nil {
 				return nil, fmt.Errorf("ncf: %w", err)
 			}
-			g, err := New(site, c)
-			if err != nil {
-				return nil, err
-			}
-			return g, nil
-		},
-	}
+			return New(site, c)
+		})
 }
 
-// configOf reads the parameters.
-func configOf(v scheme.Values) (Config, error) {
-	width, depth, err := Dimensions(v.Float("epsilon"), v.Float("delta"))
-	if err != nil {
-		return Config{}, err
+// config is the configuration that the options are of.
+func (o *Options) config() (c Config, err error) {
+	c = o.Config
+	if c.Sketch.Width, c.Sketch.Depth, err = Dimensions(o.Epsilon, o.Delta); err != nil {
+		return c, err
 	}
-	form, err := FormByName(v.Text("elephants"))
-	if err != nil {
-		return Config{}, err
-	}
-	d, memory, packets := v.Time("duration"), v.Length("memory"), v.Text("count") == "packets"
-	traffic := func(name string) uint64 {
-		n := uint64(v.Bytes(name))
-		if packets { // full frames
-			n = (n + defaultFrame - 1) / defaultFrame
-		}
-		return n
-	}
-	c := Config{
-		Sketch: SketchConfig{Windows: v.Int("windows"), Duration: d, Width: width, Depth: depth, Packets: packets,
-			Bits: v.Int("counter_bits")},
-		Scope: v.Text("sketch"), Detector: Detector{Form: form, Threshold: v.Float("threshold"), Least: traffic("least"),
-			Floor: traffic("floor")},
-		Pool: v.Text("pool"), Memory: MemoryConfig{Size: memory.Bytes, Packets: int(memory.Packets), Limit: v.Float("limit"),
-			Reserved: [Classes]float64{Control: v.Float("control"), Mice: v.Float("mice"), Elephants: v.Float("reserve")},
-			Tilt:     v.Float("tilt"), Spike: v.Float("spike"), Congested: v.Float("congested"), Calm: v.Float("calm")},
-		Nack: v.Text("nack"), Signed: v.Bool("signed"), Coalesce: v.Time("coalesce"), UDP: v.Bool("udp"), Acks: Control,
-		Top: v.Int("top"), Every: orWindow(v.Time("every"), d), Early: v.Float("early"), Target: v.Float("target"),
-		MaxMin:  v.Text("supply") == "max_min",
-		Flowlet: v.Text("change") == "flowlet", Wait: orWindow(v.Time("change_wait"), d),
-	}
-	if v.Text("acks") == "mice" {
+	c.Detector.Least, c.Detector.Floor = o.traffic(o.Least), o.traffic(o.Floor)
+	c.Memory.Size, c.Memory.Packets = o.Size.Bytes, int(o.Size.Packets)
+	if c.Acks = Control; o.AcksAreMice {
 		c.Acks = Mice
+	}
+	if c.Every == 0 {
+		c.Every = c.Sketch.Duration
+	}
+	if c.Wait == 0 {
+		c.Wait = c.Sketch.Duration
 	}
 	return c, nil
 }
 
-// orWindow is t, or a window where nothing is given.
-func orWindow(t, window unit.Time) unit.Time {
-	if t == 0 {
-		return window
+// traffic is so much as the sketch counts it: bytes, or full frames.
+func (o *Options) traffic(b unit.Bytes) uint64 {
+	if o.Sketch.Packets {
+		return (uint64(b) + defaultFrame - 1) / defaultFrame
 	}
-	return t
+	return uint64(b)
 }

@@ -62,7 +62,7 @@ func (a *Program) label(u User) (prefix netip.Prefix, word string) {
 		}
 		return netip.PrefixFrom(address, address.BitLen()), ""
 	}
-	return a.config.Aggregates[u.Aggregate].Prefix, ""
+	return a.config.Aggregates[u.Aggregate].Key, ""
 }
 
 // User is an aggregate, or a source without one, with what its meter shows.

@@ -23,8 +23,9 @@ func TestMostActive(t *testing.T) {
 	a, err := New(&dataplane.Site{Ports: 2, Book: book}, Config{Role: Alone, Memory: 3 * unit.Second,
 		Reference: 10 * unit.Kbps, Average: unit.Second,
 		QBase: unit.Length{Packets: 20}, Gamma: unit.Length{Packets: 16},
-		Aggregates: []Aggregate{{netip.MustParsePrefix("10.0.2.0/24"), 10 * unit.Kbps}, {netip.MustParsePrefix("10.0.9.0/24"),
-			unit.Kbps}}})
+		Aggregates: []Aggregate{{Key: netip.MustParsePrefix("10.0.2.0/24"), Value: 10 * unit.Kbps},
+			{Key: netip.MustParsePrefix("10.0.9.0/24"),
+				Value: unit.Kbps}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestSample(t *testing.T) {
 	book.Add(netip.MustParseAddr("10.0.2.1"), netip.Addr{})
 	c := Config{Role: Alone, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps, Average: unit.Second,
 		QBase: unit.Length{Packets: 20}, Gamma: unit.Length{Packets: 16},
-		Aggregates: []Aggregate{{netip.MustParsePrefix("10.0.2.0/24"), 10 * unit.Kbps}}}
+		Aggregates: []Aggregate{{Key: netip.MustParsePrefix("10.0.2.0/24"), Value: 10 * unit.Kbps}}}
 	sample := func(t *testing.T, shared bool, room int) (text []string) {
 		c.Shared = shared
 		a, err := New(&dataplane.Site{Ports: 2, Book: book}, c)

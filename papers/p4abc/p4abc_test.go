@@ -11,6 +11,7 @@ import (
 	"weir/core/dataplane/forward"
 	"weir/core/dataplane/tm"
 	"weir/core/packet"
+	"weir/core/scheme"
 	"weir/core/unit"
 	"weir/internal/testutil"
 )
@@ -242,8 +243,8 @@ func TestRegister(t *testing.T) {
 // wins; the others have one each, or share one.
 func TestAggregates(t *testing.T) {
 	c := defaults()
-	c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.0/24"), 20 * unit.Kbps},
-		{netip.MustParsePrefix("10.0.0.2/32"), 30 * unit.Kbps}}
+	c.Aggregates = []Aggregate{{Key: netip.MustParsePrefix("10.0.0.0/24"), Value: 20 * unit.Kbps},
+		{Key: netip.MustParsePrefix("10.0.0.2/32"), Value: 30 * unit.Kbps}}
 	b := newBench(t, c)
 	for src := packet.Addr(1); src <= 5; src++ {
 		b.send(src)
@@ -278,8 +279,8 @@ func TestAggregates(t *testing.T) {
 // first.
 func TestReferenceRates(t *testing.T) {
 	c := defaults()
-	c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.1/32"), 30 * unit.Kbps},
-		{netip.MustParsePrefix("10.0.0.2/32"), 10 * unit.Kbps}}
+	c.Aggregates = []Aggregate{{Key: netip.MustParsePrefix("10.0.0.1/32"), Value: 30 * unit.Kbps},
+		{Key: netip.MustParsePrefix("10.0.0.2/32"), Value: 10 * unit.Kbps}}
 	b := newBench(t, c)
 	got := [3]int{}
 	random := unit.NewRandom(1, "arrivals")
@@ -368,7 +369,7 @@ func TestDomain(t *testing.T) {
 // §6.1.3's values are the defaults.
 func TestDefaults(t *testing.T) {
 	var b strings.Builder
-	for _, p := range Scheme().Params {
+	for _, p := range Scheme().Parameters() {
 		fmt.Fprintf(&b, "%s=%s ", p.Name, p.Default)
 	}
 	want := "role=alone memory=3s reference=10kbps average_memory=300ms q_min=6 packets q_base=20 packets gamma=16 " +
@@ -391,12 +392,12 @@ func TestBytes(t *testing.T) {
 		t.Errorf("%d bytes wait", got)
 	}
 	c.Gamma = unit.Length{Packets: 16}
-	if _, err := New(&dataplane.Site{Book: packet.NewBook()}, c); err == nil {
+	if scheme.Validate(&c) == nil {
 		t.Error("thresholds in bytes with a gamma in packets are taken")
 	}
 	c = defaults()
 	c.QBase, c.QMin, c.Gamma, c.Register = unit.Length{Bytes: 1}, unit.Length{Bytes: 1}, unit.Length{Bytes: 1}, true
-	if _, err := New(&dataplane.Site{Book: packet.NewBook()}, c); err == nil {
+	if scheme.Validate(&c) == nil {
 		t.Error("the prototype's register with thresholds in bytes is taken")
 	}
 }
@@ -406,7 +407,7 @@ func TestBytes(t *testing.T) {
 // the return path of §6.1.1 among them, is the same as no ABC there.
 func TestQMin(t *testing.T) {
 	c := defaults()
-	c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.2/32"), 100 * unit.Mbps}} // user 1 has 10 kb/s
+	c.Aggregates = []Aggregate{{Key: netip.MustParsePrefix("10.0.0.2/32"), Value: 100 * unit.Mbps}} // user 1 has 10 kb/s
 	b := newBench(t, c)
 	for i := range 10_000 {
 		b.now = unit.Time(i+1) * unit.Millisecond
@@ -431,7 +432,7 @@ func TestQMin(t *testing.T) {
 // is in, whichever family came first.
 func TestAggregatesByFamily(t *testing.T) {
 	c := defaults()
-	c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.1/32"), 20 * unit.Kbps}}
+	c.Aggregates = []Aggregate{{Key: netip.MustParsePrefix("10.0.0.1/32"), Value: 20 * unit.Kbps}}
 	six := func(p *packet.Packet) { p.Version = 6 }
 	b := newBench(t, c)
 	b.now = unit.Second
@@ -504,25 +505,34 @@ func TestRefuses(t *testing.T) {
 	if _, err := New(site, defaults()); err != nil {
 		t.Fatal(err)
 	}
+	good := defaults()
+	if err := scheme.Validate(&good); err != nil {
+		t.Fatal(err)
+	}
 	for name, spoil := range map[string]func(*Config){
-		"no role":               func(c *Config) { c.Role = "" },
-		"unknown role":          func(c *Config) { c.Role = "middle" },
-		"no memory":             func(c *Config) { c.Memory = 0 },
-		"no memory of average":  func(c *Config) { c.Average = -1 },
-		"no reference":          func(c *Config) { c.Reference = 0 },
-		"aggregate at rate 0":   func(c *Config) { c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.0/8"), 0}} },
-		"no prefix":             func(c *Config) { c.Aggregates = []Aggregate{{netip.Prefix{}, unit.Kbps}} },
+		"no role":              func(c *Config) { c.Role = "" },
+		"unknown role":         func(c *Config) { c.Role = "middle" },
+		"no memory":            func(c *Config) { c.Memory = 0 },
+		"no memory of average": func(c *Config) { c.Average = -1 },
+		"no reference":         func(c *Config) { c.Reference = 0 },
+		"aggregate at rate 0": func(c *Config) {
+			c.Aggregates = []Aggregate{{Key: netip.MustParsePrefix("10.0.0.0/8"),
+				Value: 0}}
+		},
+		"no prefix":             func(c *Config) { c.Aggregates = []Aggregate{{Key: netip.Prefix{}, Value: unit.Kbps}} },
 		"negative queue length": func(c *Config) { c.QMin = unit.Length{Packets: -1} },
 		"the same prefix twice": func(c *Config) {
-			c.Aggregates = []Aggregate{{netip.MustParsePrefix("10.0.0.1/8"), unit.Kbps}, {netip.MustParsePrefix("10.0.0.2/8"),
-				2 * unit.Kbps}}
+			c.Aggregates = []Aggregate{{Key: netip.MustParsePrefix("10.0.0.1/8"), Value: unit.Kbps},
+				{Key: netip.MustParsePrefix("10.0.0.2/8"),
+					Value: 2 * unit.Kbps}}
 		},
 	} {
-		c := defaults()
-		spoil(&c)
-		if _, err := New(site, c); err == nil {
-			t.Errorf("%s: taken", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			c := defaults()
+			if spoil(&c); scheme.Validate(&c) == nil {
+				t.Errorf("%+v is taken", c)
+			}
+		})
 	}
 }
 

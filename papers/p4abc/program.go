@@ -30,11 +30,9 @@ const (
 	Exit  Role = "exit"  // egress node: the AQM, then removes the mark
 )
 
-// Aggregate is a group of users that is metered as one.
-type Aggregate struct {
-	Prefix    netip.Prefix // of source addresses
-	Reference unit.Rate    // R_r
-}
+// Aggregate is a group of users that is metered as one: a prefix of source addresses, and its
+// reference rate R_r.
+type Aggregate = scheme.Pair[netip.Prefix, unit.Rate]
 
 // Config is what the paper's §6.1.3 configures.
 type Config struct {
@@ -72,67 +70,81 @@ type Program struct {
 	activity float64 // of the packet in hand, between Ingress and Book
 }
 
-// Scheme is what an experiment names: switch: [forward, {abc: {…}}].
-func Scheme() dataplane.Scheme {
-	return dataplane.Scheme{
-		Scheme: scheme.Scheme{
-			Name: "abc", Doc: "activity-based congestion management: activity meters and activity AQM",
-			Source: "Menth et al. 2019 (P4-ABC)",
-			Params: []scheme.Param{
-				{Name: "role", Kind: scheme.Text, Words: []string{string(Alone), string(Edge), string(Core), string(Exit)},
-					Default: string(Alone), Doc: "place in the ABC domain", Source: "P4-ABC §3.1, §5.1"},
-				{Name: "memory", Kind: scheme.Duration, Default: "3s", Min: "1us", Doc: "M_AM of the activity meter",
-					Source: "P4-ABC §6.1.3"},
-				{Name: "reference", Kind: scheme.Rate, Default: "10kbps", Min: "1bps", Doc: "R_r of sources that no aggregate has",
-					Source: "P4-ABC §6.1.3"},
-				{Name: "average_memory", Kind: scheme.Duration, Default: "300ms", Min: "1us", Doc: "M_AA of the average activity",
-					Source: "P4-ABC §6.1.3"},
-				{Name: "q_min", Kind: scheme.Length, Default: "6 packets", Doc: "Q_min: no drop at queues up to this",
-					Source: "P4-ABC §6.1.3"},
-				{Name: "q_base", Kind: scheme.Length, Default: "20 packets", Doc: "Q_base: threshold for average activity",
-					Source: "P4-ABC §6.1.3"},
-				{Name: "gamma", Kind: scheme.Length, Default: "16 packets", Min: "1 packet",
-					Doc: "γ: threshold per unit of activity", Source: "P4-ABC §6.1.3"},
-				{Name: "queue", Kind: scheme.Text, Words: []string{"exact", "register"}, Default: "exact",
-					Doc: "queue length: the queue's, or the prototype's register", Source: "register: P4-ABC §5.1, §5.3"},
-				{Name: "aggregates", Kind: scheme.Map, Of: scheme.Rate,
-					Doc: "reference rate by source prefix, metered as one; longest prefix wins", Source: "P4-ABC §3.1, §3.4"},
-				{Name: "others", Kind: scheme.Text, Words: []string{"each", "shared"}, Default: "each",
-					Doc: "sources without an aggregate: one each, or one for all", Source: "each: P4-ABC §5.2"},
-			},
-		},
-		NeedsNetwork: needsNetwork,
-		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-			c := Config{
-				Role: Role(v.Text("role")), Memory: v.Time("memory"), Reference: v.Rate("reference"),
-				Average: v.Time("average_memory"),
-				QMin:    v.Length("q_min"), QBase: v.Length("q_base"), Gamma: v.Length("gamma"),
-				Register: v.Text("queue") == "register", Shared: v.Text("others") == "shared",
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	scheme.Word(p, &c.Role, "role", string(Alone), "place in the ABC domain", "P4-ABC §3.1, §5.1", Alone, Edge, Core, Exit)
+	p.Time(&c.Memory, "memory", "3s", "M_AM of the activity meter", "P4-ABC §6.1.3").Min("1us")
+	p.Rate(&c.Reference, "reference", "10kbps", "R_r of sources that no aggregate has", "P4-ABC §6.1.3").Min("1bps")
+	p.Time(&c.Average, "average_memory", "300ms", "M_AA of the average activity", "P4-ABC §6.1.3").Min("1us")
+	p.Length(&c.QMin, "q_min", "6 packets", "Q_min: no drop at queues up to this", "P4-ABC §6.1.3")
+	p.Length(&c.QBase, "q_base", "20 packets", "Q_base: threshold for average activity", "P4-ABC §6.1.3")
+	p.Length(&c.Gamma, "gamma", "16 packets", "γ: threshold per unit of activity", "P4-ABC §6.1.3").Min("1 packet")
+	p.Either(&c.Register, [2]string{"exact", "register"}, "queue", "exact",
+		"queue length: the queue's, or the prototype's register", "register: P4-ABC §5.1, §5.3")
+	scheme.MapOf(p, &c.Aggregates, prefixOf, scheme.Rates, "aggregates",
+		"reference rate by source prefix, metered as one; longest prefix wins", "P4-ABC §3.1, §3.4").Min("1bps")
+	p.Either(&c.Shared, [2]string{"each", "shared"}, "others", "each",
+		"sources without an aggregate: one each, or one for all", "each: P4-ABC §5.2")
+
+	p.Rule("gamma", func() error {
+		for _, l := range []unit.Length{c.QMin, c.QBase, c.Gamma} {
+			if c.inBytes() && l.Packets > 0 || !c.inBytes() && l.Bytes > 0 {
+				return fmt.Errorf("q_min %v, q_base %v, gamma %v: all in packets or all in bytes are needed", c.QMin, c.QBase,
+					c.Gamma)
 			}
-			for _, e := range v.Map("aggregates") {
-				prefix, err := netip.ParsePrefix(e.Key)
-				if err != nil {
-					a, err2 := netip.ParseAddr(e.Key)
-					if err2 != nil {
-						return nil, fmt.Errorf("abc: aggregate %q is neither an address nor a prefix", e.Key)
-					}
-					prefix = netip.PrefixFrom(a, a.BitLen())
+		}
+		return nil
+	})
+	p.Rule("queue", func() error {
+		if c.inBytes() && c.Register {
+			return fmt.Errorf("the prototype's register counts packets; q_min, q_base and gamma are in bytes")
+		}
+		return nil
+	})
+	p.Rule("aggregates", func() error {
+		for i, g := range c.Aggregates {
+			if !g.Key.IsValid() {
+				return fmt.Errorf("%v is no prefix", g.Key)
+			}
+			for _, h := range c.Aggregates[:i] {
+				if h.Key.Masked() == g.Key.Masked() {
+					return fmt.Errorf("%v and %v are the same prefix", h.Key, g.Key)
 				}
-				c.Aggregates = append(c.Aggregates, Aggregate{prefix, e.Value.(unit.Rate)})
 			}
-			return New(site, c)
-		},
-	}
+		}
+		return nil
+	})
 }
 
-// needsNetwork: only where one switch is the whole domain nothing is put into packets.
-func needsNetwork(v scheme.Values) (why string) {
-	switch role := Role(v.Text("role")); role {
-	case Edge, Core, Exit:
-		return fmt.Sprintf("role %s puts activities into packets, or expects them there, and an access link "+
-			"has no room for them; role %s does without", role, Alone)
+// inBytes tells whether queues are measured in bytes.
+func (c *Config) inBytes() bool { return c.QBase.Bytes > 0 }
+
+// prefixOf reads an address or a prefix.
+func prefixOf(s string) (netip.Prefix, error) {
+	if prefix, err := netip.ParsePrefix(s); err == nil {
+		return prefix, nil
 	}
-	return ""
+	a, err := netip.ParseAddr(s)
+	if err != nil {
+		return netip.Prefix{}, fmt.Errorf("aggregate %q is neither an address nor a prefix", s)
+	}
+	return netip.PrefixFrom(a, a.BitLen()), nil
+}
+
+// NeedsNetwork is that the roles of a domain write activities into packets.
+func (c *Config) NeedsNetwork() (why string) {
+	if c.Role == Alone {
+		return ""
+	}
+	return fmt.Sprintf("role %s puts activities into packets, or expects them there, and an access link "+
+		"has no room for them; role %s does without", c.Role, Alone)
+}
+
+// Scheme is what an experiment names: switch: [forward, {abc: {…}}].
+func Scheme() dataplane.Scheme {
+	return dataplane.Define(scheme.Scheme{
+		Name: "abc", Doc: "activity-based congestion management: activity meters and activity AQM",
+		Source: "Menth et al. 2019 (P4-ABC)"}, New)
 }
 
 // New returns the program for a site.
@@ -141,27 +153,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 		config: c, book: site.Book, common: -1, prefixes: dataplane.NewLPM[int32](len(c.Aggregates) + 1),
 		own:      make([]int32, site.Book.Len()),
 		averages: make([]Average, site.Ports), registers: make([]int64, site.Ports),
-		inBytes: c.QBase.Bytes > 0,
-	}
-	switch {
-	case c.Role != Alone && c.Role != Edge && c.Role != Core && c.Role != Exit:
-		return nil, fmt.Errorf("abc: role %q; allowed are %s, %s, %s, %s", c.Role, Alone, Edge, Core, Exit)
-	case c.Memory <= 0 || c.Average <= 0:
-		return nil, fmt.Errorf("abc: memory %v, average_memory %v; both must be above 0", c.Memory, c.Average)
-	case c.Reference <= 0:
-		return nil, fmt.Errorf("abc: reference %v; it must be above 0", c.Reference)
-	}
-	for _, l := range []unit.Length{c.QMin, c.QBase, c.Gamma} {
-		if l.Packets < 0 || l.Bytes < 0 {
-			return nil, fmt.Errorf("abc: q_min %v, q_base %v, gamma %v: none may be negative", c.QMin, c.QBase, c.Gamma)
-		}
-		if a.inBytes && l.Packets > 0 || !a.inBytes && l.Bytes > 0 {
-			return nil, fmt.Errorf("abc: q_min %v, q_base %v, gamma %v: all in packets or all in bytes are needed", c.QMin,
-				c.QBase, c.Gamma)
-		}
-	}
-	if a.inBytes && c.Register {
-		return nil, fmt.Errorf("abc: the prototype's register counts packets; q_min, q_base and gamma are in bytes")
+		inBytes: c.inBytes(),
 	}
 	value := func(l unit.Length) float64 {
 		if a.inBytes {
@@ -170,23 +162,12 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 		return float64(l.Packets)
 	}
 	a.qMin, a.qBase, a.gamma = value(c.QMin), value(c.QBase), value(c.Gamma)
-	if a.gamma <= 0 {
-		return nil, fmt.Errorf("abc: gamma must be above 0 (§3.3)")
-	}
 	for i := range a.own {
 		a.own[i] = -1
 	}
 	a.aggregateOf = [2][]int32{slices.Clone(a.own), slices.Clone(a.own)}
-	for i, g := range c.Aggregates {
-		if g.Reference <= 0 {
-			return nil, fmt.Errorf("abc: aggregate %v has the reference rate %v; it must be above 0", g.Prefix, g.Reference)
-		}
-		for _, h := range c.Aggregates[:i] {
-			if h.Prefix.Masked() == g.Prefix.Masked() && g.Prefix.IsValid() {
-				return nil, fmt.Errorf("abc: aggregates %v and %v are the same prefix", h.Prefix, g.Prefix)
-			}
-		}
-		if err := a.prefixes.Insert(g.Prefix, a.newMeter(g.Reference)); err != nil {
+	for _, g := range c.Aggregates {
+		if err := a.prefixes.Insert(g.Key, a.newMeter(g.Value)); err != nil {
 			return nil, err
 		}
 	}

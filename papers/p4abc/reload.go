@@ -29,16 +29,16 @@ func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lo
 	for i, g := range a.config.Aggregates {
 		a.meters[i] = NewMeter(now)
 		for k, h := range old.config.Aggregates {
-			if h.Prefix.Masked() == g.Prefix.Masked() {
+			if h.Key.Masked() == g.Key.Masked() {
 				meter(int32(i), int32(k))
 			}
 		}
 	}
 	for _, h := range old.config.Aggregates {
 		if !slices.ContainsFunc(a.config.Aggregates, func(g Aggregate) bool {
-			return h.Prefix.Masked() == g.Prefix.Masked()
+			return h.Key.Masked() == g.Key.Masked()
 		}) {
-			lost = append(lost, fmt.Sprintf("the activity of %v", h.Prefix))
+			lost = append(lost, fmt.Sprintf("the activity of %v", h.Key))
 		}
 	}
 	switch {

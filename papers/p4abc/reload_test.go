@@ -29,7 +29,7 @@ func TestAdopt(t *testing.T) {
 		c := base
 		c.Memory, c.Shared = memory, shared
 		for _, i := range prefixes {
-			c.Aggregates = append(c.Aggregates, Aggregate{prefix(i), 10 * unit.Kbps})
+			c.Aggregates = append(c.Aggregates, Aggregate{Key: prefix(i), Value: 10 * unit.Kbps})
 		}
 		a, err := New(site, c)
 		if err != nil {

@@ -142,7 +142,7 @@ const (
 
 func (c Class) String() string {
 	if c < TrafficClasses {
-		return [...]string{"other", "low_delay", "high_throughput"}[c]
+		return classNames[c]
 	}
 	return "unknown"
 }

@@ -6,183 +6,155 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/scheme"
+	"weir/core/unit"
 )
 
-// words of parameters
-const (
-	wordOff, wordLastAck, wordNextByte, wordEnforced = "off", "last_ack", "next_byte", "enforced"
-	wordPaper, wordCode                              = "paper", "code"
-	wordStep, wordRange                              = "step", "range"
-	wordFlow, wordFlowlet                            = "flow", "flowlet"
+// Options are what an experiment says of a Config.
+type Options struct {
+	Config     // but for what follows
+	DepthDelta int
+	Classes    []scheme.Pair[uint8, Class] // by TOS byte; none: low delay and high throughput as P4TE §7 has them
+	DepthRange int
+	DelayRange unit.Time
+}
+
+// Params binds the options.
+func (o *Options) Params(p *scheme.Params) {
+	p.Bool(&o.Monitor, "monitoring", "true", "of queue depth, hop delay, utilisation and the classes' rates; without it "+
+		"nothing moves and no rate is changed", "P4TE §6.1")
+	p.Packets(&o.DepthDelta, "depth_delta", "2 packets", "Δ of the egress queue depth", "P4TE §7.1").Min("1 packet")
+	p.Time(&o.DelayDelta, "delay_delta", "15ms", "Δ of the hop-to-hop delay", "P4TE §7.1").Min("1ns")
+	p.Share(&o.Committed, "committed", "70%", "CIR of a link's meter: up to here a link is not over-utilised",
+		"P4TE §7.1; the code has 90%").Min("0.1%").Max("100%")
+	p.Share(&o.Peak, "peak", "90%", "PIR: from here on it is red", "P4TE §7.1; the code has 100%").Min("0.1%").Max("100%")
+	p.Time(&o.Burst, "burst", "100ms", "CBS and PBS of all meters: what their rates carry in it, a frame at the least",
+		"facts E1: 0.1 of the rate").Min("1ns").Max("10s")
+	scheme.MapOf(p, &o.Classes, tosOf, scheme.Enum[Class](classNames[:]...), "classes",
+		"low_delay, high_throughput or other by TOS byte, as {0x10: low_delay}; {0x10: low_delay, 0x08: high_throughput} "+
+			"if nothing is given", "P4TE §7; the code has DSCP 4, 5, 6").Words(classWords...)
+	p.Share(&o.Safe[LowDelay], "safe_low_delay", "65%", "safe rate of the class at each port",
+		"P4TE §7.1").Min("0.1%").Max("100%")
+	p.Share(&o.Safe[HighThroughput], "safe_high_throughput", "35%", "safe rate of the class at each port",
+		"P4TE §7.1: the rest").Min("0.1%").Max("100%")
+	p.Bool(&o.Paths, "paths", "true", "path control; without it flows go up by their hash, as with ecmp",
+		"P4TE §6.2, §6.3")
+	p.Int(&o.Control.Groups[Delay], "delay_groups", "3", "n routing groups by hop delay",
+		"P4TE §7.1; the code has 4").Min("1").Max("1024")
+	p.Int(&o.Control.Groups[QueueDepth], "depth_groups", "3", "n routing groups by queue depth",
+		"P4TE §7.1; the code has 4").Min("1").Max("1024")
+	p.Int(&o.Control.Groups[Utilisation], "utilisation_groups", "3", "n routing groups by utilisation",
+		"P4TE §7.1").Min("1").Max("1024")
+	scheme.Choice(p, &o.Control.Mapping, []string{"step", "range"}, "mapping", "step",
+		"a port's group: one further with each event, or that of the value's sub-range",
+		"step: P4TE algorithm 4; range: §6.2.1.2")
+	p.Packets(&o.DepthRange, "depth_range", "10 packets", "with mapping: range, the deepest queue",
+		"P4TE §7.1: 10/3").Min("1 packet")
+	p.Time(&o.DelayRange, "delay_range", "75ms", "with mapping: range, the largest delay",
+		"facts E1: PORT_TO_PORT_DELAY_LEVELS").Min("1ns")
+	p.Time(&o.Control.Latency, "control_latency", "1ms", "of the control plane, from an event to its first write",
+		"ours").Max("60s")
+	p.Time(&o.Control.Write, "table_write", "100us", "that one change of a table takes; a move is two",
+		"ours; P4TE §4.3: not atomic").Max("60s")
+	p.Int(&o.Control.Queue, "control_queue", "64", "events whose writes may wait; one that comes then is lost",
+		"ours").Min("1").Max("1048576")
+	p.Time(&o.Gap, "gap", "40ms", "that ends a flowlet", "facts E1: the code's 40000 us").Max("60s")
+	p.Int(&o.Cells, "flowlet_cells", "8192", "of the flowlet table, rounded up to a power of two",
+		"facts E1").Min("1").Max("16777216")
+	p.Either(&o.Spread, [2]string{"flow", "flowlet"}, "member", "flow",
+		"what the hash within a group is of: the flow, or each flowlet anew",
+		"P4TE §6.2.1.2; the code hashes the time as well")
+	p.Either(&o.CodePaths, [2]string{"paper", "code"}, "selection", "paper",
+		"of a flowlet's port; code: by utilisation or queue only, and all classes keep flowlets",
+		"P4TE algorithm 3; code: facts E2")
+	p.Time(&o.Detect, "detect", "10ms", "how often links are looked at: a failed one leaves its groups; 0s: never",
+		"ours; P4TE §6.5: the operator").Max("60s")
+	o.bindRate(p)
+
+	p.Rule("committed", func() error {
+		if o.Committed > o.Peak {
+			return fmt.Errorf("%s is above peak, which is %s", unit.FormatShare(o.Committed), unit.FormatShare(o.Peak))
+		}
+		return nil
+	})
+	p.Rule("classes", func() error {
+		for i, x := range o.Classes {
+			for _, y := range o.Classes[:i] {
+				if x.Key>>2 == y.Key>>2 {
+					return fmt.Errorf("TOS %#02x and %#02x are of one code point: the last two bits are ECN's", y.Key, x.Key)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// bindRate binds the options of rate adaptation (§6.4).
+func (o *Options) bindRate(p *scheme.Params) {
+	scheme.Choice(p, &o.Rate.Mode, []string{"off", "last_ack", "next_byte", "enforced"}, "rate", "last_ack",
+		"fake ACKs with the last acknowledgement; with ack = seq + 1; a window that the leaf holds; none",
+		"P4TE §6.4, §7.2.1; next_byte: its code; enforced: ours, as AC/DC").
+		Words("last_ack", "next_byte", "enforced", "off")
+	p.Either(&o.Rate.Code, [2]string{"paper", "code"}, "decision", "paper",
+		"whose rate is changed; code: lower where class and port are red, raise where neither is, by meters of three colours",
+		"P4TE §6.4.1; code: facts E3")
+	p.Share(&o.SafePeak, "safe_peak", "95%", "with decision: code, PIR of the classes' meters",
+		"facts E1").Min("0.1%").Max("100%")
+	p.Size(&o.Rate.Bytes, "bytes", "5000 B", "B: so much a flow sends before its rate is changed again",
+		"facts E1: the code; the paper has no value").Max("500MB")
+	p.Int(&o.Rate.Lower, "lower", "2", "a window loses 1/2^lower", "P4TE §6.4.2: 1/4; the code has 16").Min("1").Max("15")
+	p.Int(&o.Rate.Raise, "raise", "8", "a window gains 1/2^raise", "P4TE §6.4.2: 1/256; the code has 1").Min("1").Max("15")
+	p.Either(&o.Rate.RoundUp, [2]string{"down", "up"}, "round", "down",
+		"changes below one unit of the window field: none, or one unit", "ours; P4's shift rounds down")
+	p.Int(&o.Rate.Flows, "flows", "65536", "cells of a leaf's register of flows, rounded up to a power of two",
+		"ours; P4TE §6.6 counts 1 M").Min("1").Max("16777216")
+	p.Bool(&o.Rate.Repeats, "repeats", "false", "fake ACKs reach the sender also for packets within B bytes of the last "+
+		"change, which were on their way by then; else its leaf drops them", "ours; P4TE §6.4.1: once in B bytes")
+	p.Bool(&o.Rate.Within, "within_leaf", "false", "flows between two hosts of one leaf have their rates adapted too, "+
+		"by packets that touch two cells of the register of flows, which P4TE §4.2 rules out",
+		"ours; P4TE does not speak of them")
+	p.Bool(&o.Rate.Mark, "mark", "true", "packets for which a rate is lowered get a congestion mark", "P4TE §6.4.1")
+}
+
+// The classes as files write them, in the order of Class, and as they are listed.
+var (
+	classNames = [TrafficClasses]string{"other", "low_delay", "high_throughput"}
+	classWords = []string{"low_delay", "high_throughput", "other"}
 )
+
+// tosOf reads a TOS byte.
+func tosOf(s string) (uint8, error) {
+	tos, err := strconv.ParseUint(s, 0, 8)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a TOS byte; 0 … 255 are possible, also as 0x10", s)
+	}
+	return uint8(tos), nil
+}
+
+// NeedsNetwork is that a bridge has no paths.
+func (*Options) NeedsNetwork() string { return dataplane.ChoosesPaths }
 
 // Scheme is what an experiment names: switch: [p4te].
 func Scheme() dataplane.Scheme {
-	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "p4te", Doc: "in-band traffic engineering in fat trees: monitoring, routing groups, " +
-			"flowlets by class, fake ACKs; hop limit", Source: "Robin, Khan: P4TE", Params: []scheme.Param{
-			{Name: "monitoring", Kind: scheme.Bool, Default: "true",
-				Doc: "of queue depth, hop delay, utilisation and the classes' rates; without it nothing moves and no " +
-					"rate is changed", Source: "P4TE §6.1"},
-			{Name: "depth_delta", Kind: scheme.Packets, Default: "2 packets", Min: "1 packet",
-				Doc: "Δ of the egress queue depth", Source: "P4TE §7.1"},
-			{Name: "delay_delta", Kind: scheme.Duration, Default: "15ms", Min: "1ns", Doc: "Δ of the hop-to-hop delay",
-				Source: "P4TE §7.1"},
-			{Name: "committed", Kind: scheme.Share, Default: "70%", Min: "0.1%", Max: "100%",
-				Doc: "CIR of a link's meter: up to here a link is not over-utilised", Source: "P4TE §7.1; the code has 90%"},
-			{Name: "peak", Kind: scheme.Share, Default: "90%", Min: "0.1%", Max: "100%", Doc: "PIR: from here on it is red",
-				Source: "P4TE §7.1; the code has 100%"},
-			{Name: "burst", Kind: scheme.Duration, Default: "100ms", Min: "1ns", Max: "10s",
-				Doc:    "CBS and PBS of all meters: what their rates carry in it, a frame at the least",
-				Source: "facts E1: 0.1 of the rate"},
-			{Name: "classes", Kind: scheme.Map, Of: scheme.Text,
-				Doc: "low_delay, high_throughput or other by TOS byte, as {0x10: low_delay}; {0x10: low_delay, 0x08: " +
-					"high_throughput} if nothing is given", Source: "P4TE §7; the code has DSCP 4, 5, 6"},
-			{Name: "safe_low_delay", Kind: scheme.Share, Default: "65%", Min: "0.1%", Max: "100%",
-				Doc: "safe rate of the class at each port", Source: "P4TE §7.1"},
-			{Name: "safe_high_throughput", Kind: scheme.Share, Default: "35%", Min: "0.1%", Max: "100%",
-				Doc: "safe rate of the class at each port", Source: "P4TE §7.1: the rest"},
-			{Name: "paths", Kind: scheme.Bool, Default: "true",
-				Doc: "path control; without it flows go up by their hash, as with ecmp", Source: "P4TE §6.2, §6.3"},
-			{Name: "delay_groups", Kind: scheme.Int, Default: "3", Min: "1", Max: "1024", Doc: "n routing groups by hop delay",
-				Source: "P4TE §7.1; the code has 4"},
-			{Name: "depth_groups", Kind: scheme.Int, Default: "3", Min: "1", Max: "1024", Doc: "n routing groups by queue depth",
-				Source: "P4TE §7.1; the code has 4"},
-			{Name: "utilisation_groups", Kind: scheme.Int, Default: "3", Min: "1", Max: "1024",
-				Doc: "n routing groups by utilisation", Source: "P4TE §7.1"},
-			{Name: "mapping", Kind: scheme.Text, Words: []string{wordStep, wordRange}, Default: wordStep,
-				Doc:    "a port's group: one further with each event, or that of the value's sub-range",
-				Source: "step: P4TE algorithm 4; range: §6.2.1.2"},
-			{Name: "depth_range", Kind: scheme.Packets, Default: "10 packets", Min: "1 packet",
-				Doc: "with mapping: range, the deepest queue", Source: "P4TE §7.1: 10/3"},
-			{Name: "delay_range", Kind: scheme.Duration, Default: "75ms", Min: "1ns",
-				Doc: "with mapping: range, the largest delay", Source: "facts E1: PORT_TO_PORT_DELAY_LEVELS"},
-			{Name: "control_latency", Kind: scheme.Duration, Default: "1ms", Max: "60s",
-				Doc: "of the control plane, from an event to its first write", Source: "ours"},
-			{Name: "table_write", Kind: scheme.Duration, Default: "100us", Max: "60s",
-				Doc: "that one change of a table takes; a move is two", Source: "ours; P4TE §4.3: not atomic"},
-			{Name: "control_queue", Kind: scheme.Int, Default: "64", Min: "1", Max: "1048576",
-				Doc: "events whose writes may wait; one that comes then is lost", Source: "ours"},
-			{Name: "gap", Kind: scheme.Duration, Default: "40ms", Max: "60s", Doc: "that ends a flowlet",
-				Source: "facts E1: the code's 40000 us"},
-			{Name: "flowlet_cells", Kind: scheme.Int, Default: "8192", Min: "1", Max: "16777216",
-				Doc: "of the flowlet table, rounded up to a power of two", Source: "facts E1"},
-			{Name: "member", Kind: scheme.Text, Words: []string{wordFlow, wordFlowlet}, Default: wordFlow,
-				Doc:    "what the hash within a group is of: the flow, or each flowlet anew",
-				Source: "P4TE §6.2.1.2; the code hashes the time as well"},
-			{Name: "selection", Kind: scheme.Text, Words: []string{wordPaper, wordCode}, Default: wordPaper,
-				Doc:    "of a flowlet's port; code: by utilisation or queue only, and all classes keep flowlets",
-				Source: "P4TE algorithm 3; code: facts E2"},
-			{Name: "detect", Kind: scheme.Duration, Default: "10ms", Max: "60s",
-				Doc:    "how often links are looked at: a failed one leaves its groups; 0s: never",
-				Source: "ours; P4TE §6.5: the operator"},
-			{Name: "rate", Kind: scheme.Text, Words: []string{wordLastAck, wordNextByte, wordEnforced, wordOff},
-				Default: wordLastAck, Doc: "fake ACKs with the last acknowledgement; with ack = seq + 1; a window that the leaf " +
-					"holds; none", Source: "P4TE §6.4, §7.2.1; next_byte: its code; enforced: ours, as AC/DC"},
-			{Name: "decision", Kind: scheme.Text, Words: []string{wordPaper, wordCode}, Default: wordPaper,
-				Doc: "whose rate is changed; code: lower where class and port are red, raise where neither is, by meters of " +
-					"three colours", Source: "P4TE §6.4.1; code: facts E3"},
-			{Name: "safe_peak", Kind: scheme.Share, Default: "95%", Min: "0.1%", Max: "100%",
-				Doc: "with decision: code, PIR of the classes' meters", Source: "facts E1"},
-			{Name: "bytes", Kind: scheme.Size, Default: "5000 B", Max: "500MB",
-				Doc:    "B: so much a flow sends before its rate is changed again",
-				Source: "facts E1: the code; the paper has no value"},
-			{Name: "lower", Kind: scheme.Int, Default: "2", Min: "1", Max: "15", Doc: "a window loses 1/2^lower",
-				Source: "P4TE §6.4.2: 1/4; the code has 16"},
-			{Name: "raise", Kind: scheme.Int, Default: "8", Min: "1", Max: "15", Doc: "a window gains 1/2^raise",
-				Source: "P4TE §6.4.2: 1/256; the code has 1"},
-			{Name: "round", Kind: scheme.Text, Words: []string{"down", "up"}, Default: "down",
-				Doc: "changes below one unit of the window field: none, or one unit", Source: "ours; P4's shift rounds down"},
-			{Name: "flows", Kind: scheme.Int, Default: "65536", Min: "1", Max: "16777216",
-				Doc: "cells of a leaf's register of flows, rounded up to a power of two", Source: "ours; P4TE §6.6 counts 1 M"},
-			{Name: "repeats", Kind: scheme.Bool, Default: "false",
-				Doc: "fake ACKs reach the sender also for packets within B bytes of the last change, which were on their way by " +
-					"then; else its leaf drops them", Source: "ours; P4TE §6.4.1: once in B bytes"},
-			{Name: "within_leaf", Kind: scheme.Bool, Default: "false",
-				Doc: "flows between two hosts of one leaf have their rates adapted too, by packets that touch two cells of the " +
-					"register of flows, which P4TE §4.2 rules out", Source: "ours; P4TE does not speak of them"},
-			{Name: "mark", Kind: scheme.Bool, Default: "true", Doc: "packets for which a rate is lowered get a congestion mark",
-				Source: "P4TE §6.4.1"},
-		}},
-		NeedsNetwork: dataplane.Always(dataplane.ChoosesPaths),
-		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-			c, err := configOf(v)
-			if err != nil {
-				return nil, fmt.Errorf("p4te: %w", err)
-			}
-			return New(site, c)
-		},
-	}
+	return dataplane.Define(scheme.Scheme{Name: "p4te",
+		Doc: "in-band traffic engineering in fat trees: monitoring, routing " +
+			"groups, flowlets by class, fake ACKs; hop limit", Source: "Robin, Khan: P4TE"},
+		func(site *dataplane.Site, o Options) (*Program, error) { return New(site, o.config()) })
 }
 
-// configOf reads the parameters.
-func configOf(v scheme.Values) (Config, error) {
-	c := Config{
-		Monitor: v.Bool("monitoring"), DepthDelta: int64(v.Int("depth_delta")), DelayDelta: v.Time("delay_delta"),
-		Committed: v.Float("committed"), Peak: v.Float("peak"), Burst: v.Time("burst"),
-		Safe:  [TrafficClasses]float64{LowDelay: v.Float("safe_low_delay"), HighThroughput: v.Float("safe_high_throughput")},
-		Paths: v.Bool("paths"), Gap: v.Time("gap"), Cells: v.Int("flowlet_cells"), Spread: v.Text("member") == wordFlowlet,
-		Detect: v.Time("detect"),
-		Control: ControlConfig{
-			Groups: [Metrics]int{Delay: v.Int("delay_groups"), QueueDepth: v.Int("depth_groups"),
-				Utilisation: v.Int("utilisation_groups")},
-			Range: [Metrics]int64{Delay: int64(v.Time("delay_range")), QueueDepth: int64(v.Int("depth_range")),
-				Utilisation: int64(dataplane.Red) + 1},
-			Latency: v.Time("control_latency"), Write: v.Time("table_write"), Queue: v.Int("control_queue"),
-		},
-		Rate: RateConfig{Bytes: v.Bytes("bytes"), Lower: v.Int("lower"), Raise: v.Int("raise"),
-			RoundUp: v.Text("round") == "up", Flows: v.Int("flows"), Mark: v.Bool("mark"), Repeats: v.Bool("repeats"),
-			Within: v.Bool("within_leaf")},
+// config is the configuration that the options are of.
+func (o *Options) config() Config {
+	c := o.Config
+	c.DepthDelta = int64(o.DepthDelta)
+	c.Control.Range = [Metrics]int64{Delay: int64(o.DelayRange), QueueDepth: int64(o.DepthRange),
+		Utilisation: int64(dataplane.Red) + 1}
+	if !c.Rate.Code {
+		c.SafePeak = 0
 	}
-	if v.Text("mapping") == wordRange {
-		c.Control.Mapping = ByRange
-	}
-	c.CodePaths, c.Rate.Code = v.Text("selection") == wordCode, v.Text("decision") == wordCode
-	if c.Rate.Code {
-		c.SafePeak = v.Float("safe_peak")
-	}
-	switch v.Text("rate") {
-	case wordLastAck:
-		c.Rate.Mode = LastAck
-	case wordNextByte:
-		c.Rate.Mode = NextByte
-	case wordEnforced:
-		c.Rate.Mode = Enforced
-	}
-	if c.Committed > c.Peak {
-		return c, fmt.Errorf("committed (%g) is above peak (%g)", c.Committed, c.Peak)
-	}
-	for class := LowDelay; class < TrafficClasses; class++ {
-		if !(c.Safe[class] > 0) {
-			return c, fmt.Errorf("class %v has no rate; safe_%v must be above 0%%", class, class)
-		}
-	}
-	classes := v.Map("classes")
-	if len(classes) == 0 {
+	if len(o.Classes) == 0 {
 		c.Class[0x10>>2], c.Class[0x08>>2] = LowDelay, HighThroughput
 	}
-	var by [len(c.Class)]string
-	for _, e := range classes {
-		tos, err := strconv.ParseUint(e.Key, 0, 8)
-		if err != nil {
-			return c, fmt.Errorf("classes: %q is not a TOS byte; 0 … 255 are possible, also as 0x10", e.Key)
-		}
-		class, word := TrafficClasses, e.Value.(string)
-		for x := range TrafficClasses {
-			if x.String() == word {
-				class = x
-			}
-		}
-		if class == TrafficClasses {
-			return c, fmt.Errorf("classes: TOS %s is of class %q; low_delay, high_throughput and other are possible",
-				e.Key, word)
-		}
-		if of := &by[tos>>2]; *of == "" {
-			*of = e.Key
-		} else {
-			return c, fmt.Errorf("classes: TOS %s and %s are of one code point: the last two bits are ECN's", *of, e.Key)
-		}
-		c.Class[tos>>2] = class
+	for _, x := range o.Classes {
+		c.Class[x.Key>>2] = x.Value
 	}
-	return c, nil
+	return c
 }

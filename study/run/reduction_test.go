@@ -164,7 +164,7 @@ func (answering) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 func TestNacks(t *testing.T) {
 	r := room()
 	r.Programs = append(r.Programs, dataplane.Scheme{Scheme: scheme.Scheme{Name: "answering", Doc: "answers"},
-		Build: func(*dataplane.Site, scheme.Values) (dataplane.Program, error) { return answering{}, nil }})
+		Build: func(*dataplane.Site, scheme.Config) (dataplane.Program, error) { return answering{}, nil }})
 	r.Controllers = append(r.Controllers, reno.Scheme())
 	r.Transports = append(r.Transports, tcp.Scheme())
 	text := strings.Replace(line, "[forward]", "[forward, answering]", 1) + frames + `

@@ -13,6 +13,7 @@ import (
 	"weir/core/cc/none"
 	"weir/core/cc/reno"
 	"weir/core/dataplane"
+	"weir/core/dataplane/classify"
 	"weir/core/dataplane/ecmp"
 	"weir/core/dataplane/forward"
 	"weir/core/dataplane/inputloss"
@@ -44,10 +45,11 @@ func (crash) Ingress(*dataplane.Env, *packet.Packet) dataplane.Verdict {
 func room() *spec.Registry {
 	return &spec.Registry{
 		Measures: measure.Kinds(),
-		Programs: []dataplane.Scheme{forward.Scheme(), ecmp.Scheme(), inputloss.Scheme(), p4abc.Scheme(), {
-			Scheme: scheme.Scheme{Name: "crash", Doc: "panics", Source: "tests"},
-			Build:  func(*dataplane.Site, scheme.Values) (dataplane.Program, error) { return crash{}, nil },
-		}},
+		Programs: []dataplane.Scheme{forward.Scheme(), ecmp.Scheme(), inputloss.Scheme(), classify.Scheme(),
+			p4abc.Scheme(), {
+				Scheme: scheme.Scheme{Name: "crash", Doc: "panics", Source: "tests"},
+				Build:  func(*dataplane.Site, scheme.Config) (dataplane.Program, error) { return crash{}, nil },
+			}},
 		Schedulers:  tm.Schemes(),
 		Transports:  []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.Scheme(), window.Scheme()},
 		Topologies:  topology.Schemes(),

@@ -675,7 +675,7 @@ func (d *decoder) switchConfigs(root *document.Node, p *Point) {
 		sc.Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			var out []dataplane.Program
 			for _, x := range list {
-				program, err := x.Scheme.Build(site, x.Values)
+				program, err := x.Scheme.Build(site, x.Config)
 				if err != nil {
 					return nil, &refusal{x.At, err}
 				}
@@ -692,10 +692,11 @@ func (d *decoder) telemetry(root *document.Node, p *Point, programs [][]switchfi
 	rates := p.Network.Rates()
 	for i, list := range programs {
 		for _, x := range list {
-			if !p.Network.Nodes[i].Switch || x.Scheme.Telemetry == nil || !d.OK() {
+			writer, writes := x.Config.(dataplane.Telemeter)
+			if !p.Network.Nodes[i].Switch || !writes || !d.OK() {
 				continue
 			}
-			f, err := x.Scheme.Telemetry(x.Values, rates)
+			f, err := writer.Telemetry(rates)
 			f.Counted = p.Framing.Fixed()
 			at := root.Place
 			if t := root.Get("switches"); t != nil {

@@ -59,15 +59,15 @@ func TestEveryPointIsBuilt(t *testing.T) {
 	const text = small + `traffic: [{name: x, transport: udp, rate: 1Mbps, from: a, to: b, payload: $payload, start: 0s}]
 sweep:
   scheme:
-    good: {switch: [forward, {abc: {aggregates: {10.0.0.1: 1kbps}}}]}
-    other: {switch: [forward, {abc: {aggregates: {%s: 1kbps}}}]}
+    good: {switch: [forward, {classify: {dscp: {46: 0}}}]}
+    other: {switch: [forward, {classify: {dscp: {46: %s}}}]}
   payload: [100 B, 200 B]
 `
-	if s := load(t, fmt.Sprintf(text, "10.0.0.2"), spec.Options{}); len(s.Points) != 4 {
+	if s := load(t, fmt.Sprintf(text, "0"), spec.Options{}); len(s.Points) != 4 {
 		t.Errorf("%d points", len(s.Points))
 	}
-	if e := wrong(t, fmt.Sprintf(text, "10.0.0.2.3"), spec.Options{}); !strings.Contains(e.Error(),
-		"this cannot be built: switch s: abc: aggregate") {
+	if e := wrong(t, fmt.Sprintf(text, "1"), spec.Options{}); !strings.Contains(e.Error(),
+		"this cannot be built: switch s: classify: DSCP 46 has class 1") {
 		t.Error(e)
 	}
 }

@@ -36,7 +36,7 @@ func crowd(t testing.TB, fair *tm.FQ, rates []unit.Rate, payloads []int32) *Conf
 		Duration: 40 * unit.Millisecond}
 	forwarding(c)
 	if fair != nil {
-		c.Switches[s].Scheduler = func(int, unit.LinkRate) (tm.Scheduler, error) { return tm.NewFQ(*fair) }
+		c.Switches[s].Scheduler = func(int, unit.LinkRate) (tm.Scheduler, error) { return tm.NewFQ(*fair), nil }
 	}
 	for i := range sink {
 		rate, payload, group, start := unit.Mbps, int32(100), 1, 5*unit.Millisecond
@@ -117,7 +117,7 @@ func TestFairQueueingSame(t *testing.T) {
 		for i := range c.Switches {
 			others := c.Switches[i].Programs
 			c.Switches[i].Scheduler = func(int, unit.LinkRate) (tm.Scheduler, error) {
-				return tm.NewFQ(tm.FQ{Flows: 4, Quantum: 300})
+				return tm.NewFQ(tm.FQ{Flows: 4, Quantum: 300}), nil
 			}
 			c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 				list, err := others(site)

@@ -11,7 +11,6 @@ import (
 	"weir/core/dataplane/ecmp"
 	"weir/core/dataplane/inputloss"
 	"weir/core/packet"
-	"weir/core/scheme"
 	"weir/core/trace"
 	"weir/core/transport"
 	"weir/core/transport/window"
@@ -172,7 +171,7 @@ func traceCounts(t *testing.T, seed uint64) {
 	c.Events = []Event{{At: 100 * unit.Microsecond, Link: 9, Down: true}, {At: 300 * unit.Microsecond, Link: 9}}
 	for i := range c.Switches {
 		c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
-			loss, err := inputloss.Scheme().Build(site, scheme.NewValues("input_loss", map[string]any{"probability": 0.02}))
+			loss, err := inputloss.New(site, inputloss.Config{Probability: 0.02})
 			if err != nil {
 				return nil, err
 			}

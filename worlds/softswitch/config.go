@@ -267,7 +267,7 @@ func (d *decoder) programs(t *document.Node) {
 	for i, p := range c.Programs {
 		name := p.Scheme.Name
 		forwards = forwards || name == "forward"
-		if why := p.Scheme.Alone(p.Values); why != "" {
+		if why := dataplane.Alone(p.Config); why != "" {
 			d.Fail(p.At, "programs that a bridge can run: "+strings.Join(d.fit(), ", "), "%s is not for a switch on its own: %s",
 				name, why)
 		}
@@ -285,8 +285,7 @@ func (d *decoder) programs(t *document.Node) {
 // fit lists programs that a bridge can run, with their defaults.
 func (d *decoder) fit() (names []string) {
 	for _, s := range d.known.Programs {
-		defaults := document.NewReader(kind).SchemeValues(&s.Scheme, &document.Node{Kind: document.Mapping}, nil)
-		if s.Alone(defaults) == "" {
+		if dataplane.Alone(s.Default()) == "" {
 			names = append(names, s.Name)
 		}
 	}
@@ -300,7 +299,7 @@ func (d *decoder) try() {
 	u := newUsers(1, 0)
 	b := c.bridge(1, fullFrame, u, func(site *dataplane.Site) ([]dataplane.Program, error) {
 		for _, p := range c.Programs {
-			x, err := p.Scheme.Build(site, p.Values)
+			x, err := p.Scheme.Build(site, p.Config)
 			if err == nil {
 				err = c.meter(x)
 			}

@@ -53,7 +53,7 @@ func TestDecode(t *testing.T) {
 	}
 	if c.Behind != 0 || c.Users != 100 || c.Metrics.String() != "127.0.0.1:1234" || c.User != "nobody" || c.Queues != 1 ||
 		c.Framing.Name != "l2" ||
-		len(c.Programs) != 2 || len(c.Programs[1].Values.Map("aggregates")) != 2 {
+		len(c.Programs) != 2 || len(c.Programs[1].Config.(*p4abc.Config).Aggregates) != 2 {
 		t.Errorf("%+v", c)
 	}
 	again, err := Decode(schemes(), "resolved.yaml", []byte(c.Resolved))
@@ -127,12 +127,15 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
+// writer is the configuration of a program that writes telemetry.
+type writer struct{ scheme.None }
+
+func (*writer) Telemetry([]unit.Rate) (telemetry.Format, error) { return telemetry.Format{}, nil }
+
 // What writes telemetry for hosts does not fit either.
 func TestTelemetryDoesNotFit(t *testing.T) {
-	s := dataplane.Scheme{Scheme: ipforward.Scheme().Scheme, Build: ipforward.Scheme().Build}
-	s.Name, s.Telemetry = "int", func(scheme.Values, []unit.Rate) (telemetry.Format, error) {
-		return telemetry.Format{}, nil
-	}
+	s := dataplane.Define(scheme.Scheme{Name: "int", Doc: "writes telemetry", Source: "ours"},
+		func(site *dataplane.Site, _ writer) (*ipforward.Program, error) { return ipforward.New(site), nil })
 	r := schemes()
 	r.Programs = append(r.Programs, s)
 	_, err := Decode(r, "switch.yaml", []byte(strings.Replace(access, "forward,", "forward, int,", 1)))

@@ -32,17 +32,15 @@ type station struct {
 
 // forwardScheme is that of a file: switch: [forward, …].
 func forwardScheme() dataplane.Scheme {
-	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "forward", Doc: "forwarding as a bridge: from one of two ports to the other, between " +
-			"more by MAC address", Source: "IEEE 802.1Q §8.6"},
-		Build: func(site *dataplane.Site, _ scheme.Values) (dataplane.Program, error) {
+	return dataplane.Define(scheme.Scheme{Name: "forward", Doc: "forwarding as a bridge: from one of two ports to the " +
+		"other, between more by MAC address", Source: "IEEE 802.1Q §8.6"},
+		func(site *dataplane.Site, _ scheme.None) (*forward, error) {
 			f := &forward{ports: site.Ports}
 			if site.Ports > 2 {
 				f.table = make([]station, macSets*ways)
 			}
 			return f, nil
-		},
-	}
+		})
 }
 
 // Adopt takes over the addresses that the program has learned so far.

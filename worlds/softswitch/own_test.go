@@ -59,19 +59,22 @@ func (c *counter) Forget(a packet.Addr) { delete(c.hosts, a) }
 
 // OwnScheme is the scheme of a counter.
 func OwnScheme(name string) dataplane.Scheme {
-	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: name, Doc: "counts", Source: "ours"},
-		Build: func(site *dataplane.Site, _ scheme.Values) (dataplane.Program, error) {
-			return &counter{make([]uint64, site.Ports), map[packet.Addr]uint64{}}, nil
-		},
-	}
+	return dataplane.Define(scheme.Scheme{Name: name, Doc: "counts", Source: "ours"}, newCounter[scheme.None])
 }
+
+func newCounter[C any](site *dataplane.Site, _ C) (*counter, error) {
+	return &counter{make([]uint64, site.Ports), map[packet.Addr]uint64{}}, nil
+}
+
+// talks is the configuration of a counter that other switches have to know.
+type talks struct{ scheme.None }
+
+func (*talks) NeedsNetwork() string { return "it talks to other switches" }
 
 // withOwn are the tests' schemes and somebody's own: one that can run alone, one that cannot.
 func withOwn() Schemes {
 	s := schemes()
-	gossip := OwnScheme("gossip")
-	gossip.NeedsNetwork = dataplane.Always("it talks to other switches")
+	gossip := dataplane.Define(scheme.Scheme{Name: "gossip", Doc: "talks", Source: "ours"}, newCounter[talks])
 	s.Programs = append(slices.Clone(s.Programs), OwnScheme("counter"), gossip)
 	return s
 }
@@ -137,7 +140,7 @@ func TestOwnProgramRefused(t *testing.T) {
 	s := withOwn()
 	s.Programs = append(s.Programs, OwnScheme("second"), dataplane.Scheme{
 		Scheme: scheme.Scheme{Name: "thief", Doc: "shows what the switch shows", Source: "ours"},
-		Build: func(*dataplane.Site, scheme.Values) (dataplane.Program, error) {
+		Build: func(*dataplane.Site, scheme.Config) (dataplane.Program, error) {
 			return thief{}, nil
 		},
 	})

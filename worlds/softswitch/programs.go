@@ -23,7 +23,7 @@ type running struct {
 
 // newRunning makes the program that a file names.
 func newRunning(site *dataplane.Site, w *switchfile.Program) (running, error) {
-	p, err := w.Scheme.Build(site, w.Values)
+	p, err := w.Scheme.Build(site, w.Config)
 	if err != nil {
 		return running{}, fmt.Errorf("program %s: %w", w.Scheme.Name, err)
 	}

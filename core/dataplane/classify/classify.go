@@ -14,42 +14,55 @@ import (
 	"weir/core/scheme"
 )
 
+// Config says which DSCP has which class.
+type Config struct {
+	DSCP   []scheme.Pair[int, int] // class by DSCP
+	Others string                  // class of the others: selector, the upper three bits, or a number
+}
+
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	scheme.MapOf(p, &c.DSCP, dscp, scheme.Ints, "dscp", "class, 0 to 7, by DSCP, 0 to 63", "ours: none").Min("0").Max("7")
+	p.Text(&c.Others, "others", selector, "class of the DSCPs not named: the upper three bits of it, or this one",
+		"RFC 2474 §4.2.2; what NICs do that trust the DSCP").Words(selector, "0", "1", "2", "3", "4", "5", "6", "7")
+}
+
+const selector = "selector"
+
+func dscp(s string) (int, error) {
+	d, err := strconv.Atoi(s)
+	if err != nil || d < 0 || d > 63 {
+		return 0, fmt.Errorf("%q is not a DSCP; 0 … 63 are possible", s)
+	}
+	return d, nil
+}
+
 // Program knows the class of every DSCP.
 type Program struct{ class [64]uint8 }
 
 // Scheme is what an experiment names: switch: [ecmp, {classify: {dscp: {46: 0, 26: 3}}}].
 func Scheme() dataplane.Scheme {
-	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "classify", Doc: "priority class, and so queue, by DSCP", Source: "RFC 2474",
-			Params: []scheme.Param{
-				{Name: "dscp", Kind: scheme.Map, Of: scheme.Int, Doc: "class, 0 to 7, by DSCP, 0 to 63", Source: "ours: none"},
-				{Name: "others", Kind: scheme.Text, Words: []string{"selector", "0", "1", "2", "3", "4", "5", "6", "7"},
-					Default: "selector", Doc: "class of the DSCPs not named: the upper three bits of it, or this one",
-					Source: "RFC 2474 §4.2.2; what NICs do that trust the DSCP"},
-			}},
-		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-			c := &Program{}
-			for d := range c.class {
-				c.class[d] = uint8(d >> 3)
-				if n, err := strconv.Atoi(v.Text("others")); err == nil {
-					c.class[d] = uint8(n)
-				}
-			}
-			queues := min(max(site.Queues, 1), tm.Classes)
-			for _, e := range v.Map("dscp") {
-				d, err := strconv.Atoi(e.Key)
-				if err != nil || d < 0 || d > 63 {
-					return nil, fmt.Errorf("classify: %q is not a DSCP; 0 … 63 are possible", e.Key)
-				}
-				class := e.Value.(int)
-				if class < 0 || class >= queues {
-					return nil, fmt.Errorf("classify: DSCP %d has class %d; a port has queues for 0 … %d", d, class, queues-1)
-				}
-				c.class[d] = uint8(class)
-			}
-			return c, nil
-		},
+	return dataplane.Define(scheme.Scheme{Name: "classify", Doc: "priority class, and so queue, by DSCP",
+		Source: "RFC 2474"}, New)
+}
+
+// New returns the program of a switch, whose ports must have queues for the classes.
+func New(site *dataplane.Site, c Config) (*Program, error) {
+	x := &Program{}
+	for d := range x.class {
+		x.class[d] = uint8(d >> 3)
+		if c.Others != selector {
+			x.class[d] = c.Others[0] - '0'
+		}
 	}
+	queues := min(max(site.Queues, 1), tm.Classes)
+	for _, e := range c.DSCP {
+		if e.Value >= queues {
+			return nil, fmt.Errorf("classify: DSCP %d has class %d; a port has queues for 0 … %d", e.Key, e.Value, queues-1)
+		}
+		x.class[e.Key] = uint8(e.Value)
+	}
+	return x, nil
 }
 
 // Name is "classify".

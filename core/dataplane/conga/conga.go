@@ -47,30 +47,33 @@ type Config struct {
 	Age    unit.Time // after which what a leaf told begins to decay
 }
 
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Time(&c.Gap, "gap", "500us", "that ends a flowlet", "CONGA §3.6: T_fl = 500us").Min("0s").Max("10s")
+	p.Int(&c.Cells, "cells", "65536", "of the flowlet table, rounded up to a power of two",
+		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
+	p.Time(&c.Tau, "tau", "160us", "time constant of the rate estimators", "CONGA §3.6: 160us").Min("1ns").Max("10s")
+	p.Time(&c.Period, "period", "16us", "of their decrements, at most tau",
+		"CONGA §3.2: T_dre; the value is ours, alpha 0.1").Min("1ns").Max("10s")
+	p.Int(&c.Bits, "bits", "3", "of a congestion metric", "CONGA §3.6: Q = 3").Min("1").Max("7")
+	p.Time(&c.Age, "age", "10ms", "after which what a leaf told counts half, and half of that each time again",
+		"CONGA §3.3: 10ms").Min("1us").Max("60s")
+
+	p.Rule("period", func() error {
+		if c.Period > c.Tau {
+			return fmt.Errorf("%v is above tau, which is %v", c.Period, c.Tau)
+		}
+		return nil
+	})
+}
+
+// NeedsNetwork is that a bridge has no paths.
+func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
+
 // Scheme is what an experiment names: switch: [conga].
 func Scheme() dataplane.Scheme {
-	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "conga", Doc: "flowlets by congestion of the whole path, which leaves tell each other; " +
-			"leaf-spine networks; hop limit", Source: "Alizadeh et al., SIGCOMM 2014", Params: []scheme.Param{
-			{Name: "gap", Kind: scheme.Duration, Default: "500us", Min: "0s", Max: "10s", Doc: "that ends a flowlet",
-				Source: "CONGA §3.6: T_fl = 500us"},
-			{Name: "cells", Kind: scheme.Int, Default: "65536", Min: "1", Max: "16777216",
-				Doc: "of the flowlet table, rounded up to a power of two", Source: "CONGA §3.4: 64 K entries"},
-			{Name: "tau", Kind: scheme.Duration, Default: "160us", Min: "1ns", Max: "10s",
-				Doc: "time constant of the rate estimators", Source: "CONGA §3.6: 160us"},
-			{Name: "period", Kind: scheme.Duration, Default: "16us", Min: "1ns", Max: "10s",
-				Doc: "of their decrements, at most tau", Source: "CONGA §3.2: T_dre; the value is ours, alpha 0.1"},
-			{Name: "bits", Kind: scheme.Int, Default: "3", Min: "1", Max: "7", Doc: "of a congestion metric",
-				Source: "CONGA §3.6: Q = 3"},
-			{Name: "age", Kind: scheme.Duration, Default: "10ms", Min: "1us", Max: "60s",
-				Doc: "after which what a leaf told counts half, and half of that each time again", Source: "CONGA §3.3: 10ms"},
-		}},
-		NeedsNetwork: dataplane.Always(dataplane.ChoosesPaths),
-		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-			return New(site, Config{Gap: v.Time("gap"), Cells: v.Int("cells"), Tau: v.Time("tau"), Period: v.Time("period"),
-				Bits: v.Int("bits"), Age: v.Time("age")})
-		},
-	}
+	return dataplane.Define(scheme.Scheme{Name: "conga", Doc: "flowlets by congestion of the whole path, which leaves " +
+		"tell each other; leaf-spine networks; hop limit", Source: "Alizadeh et al., SIGCOMM 2014"}, New)
 }
 
 // Program is CONGA at a leaf or at a spine.
@@ -149,8 +152,6 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 		return nil, fmt.Errorf("conga needs a leaf-spine network: %w", err)
 	case place.Tiers != 2:
 		return nil, fmt.Errorf("conga needs a leaf-spine network; this one has %d tiers", place.Tiers)
-	case c.Period > c.Tau || c.Period <= 0:
-		return nil, fmt.Errorf("conga: a period of %v; above 0 and up to tau, %v, is possible", c.Period, c.Tau)
 	case len(place.Up) > noFeedback:
 		return nil, fmt.Errorf("conga: %d uplinks; at most %d are possible", len(place.Up), noFeedback)
 	}

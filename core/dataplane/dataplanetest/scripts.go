@@ -108,7 +108,7 @@ func scheduling() []Script {
 		// there is none; with a quantum of one frame the flows take turns
 		{"fair queues: turns of flows, and the longest flow gives way", func() Setup {
 			p := append(two(), Port{Rate: gigabit, Queues: 1, Total: tm.Limit{Packets: 3}})
-			p[2].Scheduler = must(tm.NewFQ(tm.FQ{Flows: 1024, Quantum: 125}))
+			p[2].Scheduler = tm.NewFQ(tm.FQ{Flows: 1024, Quantum: 125})
 			return with(Setup{Ports: p})
 		}, []Arrival{
 			{At: 1 * us, Dst: 3, Seq: 1, Payload: pay}, {At: 1 * us, Dst: 3, Seq: 2, Payload: pay}, {At: 1 * us, Dst: 3, Seq: 3,

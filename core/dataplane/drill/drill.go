@@ -11,6 +11,15 @@ import (
 	"weir/core/unit"
 )
 
+// Config are the d and m of DRILL(d, m).
+type Config struct{ Draws, Memory int }
+
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Int(&c.Draws, "d", "2", "queues drawn", "DRILL §3.2: DRILL(2,1)").Min("1").Max("64")
+	p.Int(&c.Memory, "m", "1", "queues remembered", "DRILL §3.2").Min("0").Max("64")
+}
+
 // Program spreads packets.
 type Program struct {
 	paths  dataplane.PathSet
@@ -20,21 +29,17 @@ type Program struct {
 	best   [][]dataplane.PortID // by number of the set of ports: what was best, shortest first
 }
 
+// NeedsNetwork is that a bridge has no paths.
+func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
+
 // Scheme is what an experiment names: switch: [drill].
 func Scheme() dataplane.Scheme {
-	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "drill", Doc: "each packet to the shortest of some random queues and the last best, " +
-			"among equal paths; hop limit", Source: "Ghorbani et al., SIGCOMM 2017", Params: []scheme.Param{
-			{Name: "d", Kind: scheme.Int, Default: "2", Min: "1", Max: "64", Doc: "queues drawn",
-				Source: "DRILL §3.2: DRILL(2,1)"},
-			{Name: "m", Kind: scheme.Int, Default: "1", Min: "0", Max: "64", Doc: "queues remembered", Source: "DRILL §3.2"},
-		}},
-		NeedsNetwork: dataplane.Always(dataplane.ChoosesPaths),
-		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-			return &Program{paths: dataplane.NewPathSet(site), draws: v.Int("d"), memory: v.Int("m"),
+	return dataplane.Define(scheme.Scheme{Name: "drill", Doc: "each packet to the shortest of some random queues and " +
+		"the last best, among equal paths; hop limit", Source: "Ghorbani et al., SIGCOMM 2017"},
+		func(site *dataplane.Site, c Config) (*Program, error) {
+			return &Program{paths: dataplane.NewPathSet(site), draws: c.Draws, memory: c.Memory,
 				random: site.Random("drill")}, nil
-		},
-	}
+		})
 }
 
 // Name is "drill".

@@ -18,16 +18,19 @@ type Program struct {
 	seed   uint32
 }
 
+// Config is nothing but what the program needs.
+type Config struct{ scheme.None }
+
+// NeedsNetwork is that a bridge has no paths.
+func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
+
 // Scheme is what an experiment names: switch: [ecmp].
 func Scheme() dataplane.Scheme {
-	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "ecmp", Doc: "equal-cost multipath by the flow's hash; hop limit",
-			Source: "RFC 2992; seed a switch as the HPCC simulator"},
-		NeedsNetwork: dataplane.Always(dataplane.ChoosesPaths),
-		Build: func(site *dataplane.Site, _ scheme.Values) (dataplane.Program, error) {
+	return dataplane.Define(scheme.Scheme{Name: "ecmp", Doc: "equal-cost multipath by the flow's hash; hop limit",
+		Source: "RFC 2992; seed a switch as the HPCC simulator"},
+		func(site *dataplane.Site, _ Config) (*Program, error) {
 			return New(site, uint32(site.Random("ecmp").Uint64())), nil
-		},
-	}
+		})
 }
 
 // New returns the program with the site's routes and a seed.

@@ -50,97 +50,119 @@ type Enqueue struct{ marker }
 // Dequeue marks packets by the queue that they leave behind.
 type Dequeue struct{ marker }
 
-// Scheme is what an experiment names: switch: [ecmp, {ecn: {kmin: 100KB, kmax: 400KB}}].
-func Scheme() dataplane.Scheme {
-	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "ecn", Doc: "marks packets by the length of the egress queue, linearly between " +
-			"two thresholds", Source: "DCQCN §3.1, RFC 8257 §3.1, HPCC simulator", Params: append(Params(),
-			scheme.Param{Name: "at", Kind: scheme.Text, Words: []string{"dequeue", "enqueue"}, Default: "dequeue",
-				Doc: "by the queue that a packet leaves behind, or by the one that it finds", Source: "HPCC simulator"},
-		)},
-		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-			curves, err := Curves(site, v)
-			if err != nil {
-				return nil, fmt.Errorf("ecn: %w", err)
-			}
-			k := marker{curves, site.Random("ecn")}
-			if v.Text("at") == "enqueue" {
-				return &Enqueue{k}, nil
-			}
-			return &Dequeue{k}, nil
-		},
-	}
+// Config is where packets are marked, and by which queue.
+type Config struct {
+	Thresholds
+	Enqueue bool // by the queue that a packet finds, not by the one that it leaves behind
 }
 
-// Params are the parameters that Curves reads.
-func Params() []scheme.Param {
-	return []scheme.Param{
-		{Name: "kmin", Kind: scheme.Size, Default: "400KB", Doc: "length up to which nothing is marked",
-			Source: "HPCC §5.1: 100 KB × rate/25 Gbps, at 100 Gbps"},
-		{Name: "kmax", Kind: scheme.Size, Default: "1600KB",
-			Doc:    "length beyond which all is marked; kmin = kmax is DCTCP's step",
-			Source: "HPCC §5.1: 400 KB × rate/25 Gbps, at 100 Gbps"},
-		{Name: "pmax", Kind: scheme.Share, Default: "20%", Min: "0%", Max: "100%",
-			Doc: "share that is marked just below kmax", Source: "HPCC simulator: 0.2"},
-		{Name: "at_rate", Kind: scheme.Rate, Default: "0bps",
-			Doc:    "rate of a port that has kmin and kmax; those of others are in proportion; 0bps: all ports have the same",
-			Source: "ours; HPCC §5.1 has them in proportion"},
-		{Name: "kmin_map", Kind: scheme.Map, Of: scheme.Size,
-			Doc:    "kmin of ports with a rate, as {100Gbps: 400KB, 400Gbps: 1600KB}, in place of kmin",
-			Source: "HPCC simulator: KMIN_MAP"},
-		{Name: "kmax_map", Kind: scheme.Map, Of: scheme.Size, Doc: "kmax of ports with a rate",
-			Source: "HPCC simulator: KMAX_MAP"},
-		{Name: "pmax_map", Kind: scheme.Map, Of: scheme.Share, Doc: "pmax of ports with a rate",
-			Source: "HPCC simulator: PMAX_MAP"},
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	c.Thresholds.Params(p)
+	p.Either(&c.Enqueue, [2]string{"dequeue", "enqueue"}, "at", "dequeue",
+		"by the queue that a packet leaves behind, or by the one that it finds", "HPCC simulator")
+}
+
+// Scheme is what an experiment names: switch: [ecmp, {ecn: {kmin: 100KB, kmax: 400KB}}].
+func Scheme() dataplane.Scheme {
+	return dataplane.Define(scheme.Scheme{Name: "ecn", Doc: "marks packets by the length of the egress queue, linearly " +
+		"between two thresholds", Source: "DCQCN §3.1, RFC 8257 §3.1, HPCC simulator"}, New)
+}
+
+// New returns the program of a switch: an Enqueue or a Dequeue.
+func New(site *dataplane.Site, c Config) (dataplane.Program, error) {
+	k := marker{c.Curves(site), site.Random("ecn")}
+	if c.Enqueue {
+		return &Enqueue{k}, nil
 	}
+	return &Dequeue{k}, nil
+}
+
+// Thresholds are the curves of ports by their rates.
+type Thresholds struct {
+	Curve
+	AtRate           unit.Rate // of the port that Curve is of; those of others are in proportion; 0: it is of all
+	KminMap, KmaxMap []scheme.Pair[unit.Rate, unit.Bytes]
+	PmaxMap          []scheme.Pair[unit.Rate, float64]
+}
+
+// Params binds the thresholds.
+func (t *Thresholds) Params(p *scheme.Params) {
+	p.Size(&t.Kmin, "kmin", "400KB", "length up to which nothing is marked",
+		"HPCC §5.1: 100 KB × rate/25 Gbps, at 100 Gbps")
+	p.Size(&t.Kmax, "kmax", "1600KB", "length beyond which all is marked; kmin = kmax is DCTCP's step",
+		"HPCC §5.1: 400 KB × rate/25 Gbps, at 100 Gbps")
+	p.Share(&t.Pmax, "pmax", "20%", "share that is marked just below kmax", "HPCC simulator: 0.2").Min("0%").Max("100%")
+	p.Rate(&t.AtRate, "at_rate", "0bps",
+		"rate of a port that has kmin and kmax; those of others are in proportion; 0bps: all ports have the same",
+		"ours; HPCC §5.1 has them in proportion")
+	scheme.MapOf(p, &t.KminMap, unit.ParseRate, scheme.Sizes, "kmin_map",
+		"kmin of ports with a rate, as {100Gbps: 400KB, 400Gbps: 1600KB}, in place of kmin", "HPCC simulator: KMIN_MAP")
+	scheme.MapOf(p, &t.KmaxMap, unit.ParseRate, scheme.Sizes, "kmax_map", "kmax of ports with a rate",
+		"HPCC simulator: KMAX_MAP")
+	scheme.MapOf(p, &t.PmaxMap, unit.ParseRate, scheme.Shares, "pmax_map", "pmax of ports with a rate",
+		"HPCC simulator: PMAX_MAP").Min("0%").Max("100%")
+
+	p.Rule("kmin", func() error { return t.Curve.ordered() })
+	p.Rule("kmin_map", func() error { return t.ordered(t.KminMap) })
+	p.Rule("kmax_map", func() error { return t.ordered(t.KmaxMap) })
+}
+
+// ordered tells whether the thresholds are in order at ports with rates of their own.
+func (t *Thresholds) ordered(rates []scheme.Pair[unit.Rate, unit.Bytes]) error {
+	for _, x := range rates {
+		c := t.at(x.Key)
+		if err := c.ordered(); err != nil {
+			return fmt.Errorf("at a port of %v, %w", x.Key, err)
+		}
+	}
+	return nil
+}
+
+// ordered tells whether the thresholds are in order.
+func (c *Curve) ordered() error {
+	if c.Kmin > c.Kmax {
+		return fmt.Errorf("kmin (%d bytes) is above kmax (%d bytes)", c.Kmin, c.Kmax)
+	}
+	return nil
 }
 
 // Curves are the curves of a switch's ports.
-func Curves(site *dataplane.Site, v scheme.Values) ([]Curve, error) {
+func (t *Thresholds) Curves(site *dataplane.Site) []Curve {
 	var curves []Curve
 	for i := range site.Ports {
 		var rate unit.Rate
 		if i < len(site.Lines) {
 			rate = site.Lines[i].Rate.Bits
 		}
-		c, err := curve(v, rate)
-		if err != nil {
-			return nil, err
-		}
-		curves = append(curves, c)
+		curves = append(curves, t.at(rate))
 	}
-	return curves, nil
+	return curves
 }
 
-// curve is the marking at a port of a rate.
-func curve(v scheme.Values, rate unit.Rate) (Curve, error) {
-	c := Curve{Kmin: v.Bytes("kmin"), Kmax: v.Bytes("kmax"), Pmax: v.Float("pmax")}
-	if at := v.Rate("at_rate"); at > 0 && rate > 0 {
-		c.Kmin = unit.Bytes(float64(c.Kmin) * float64(rate) / float64(at))
-		c.Kmax = unit.Bytes(float64(c.Kmax) * float64(rate) / float64(at))
+// at is the marking at a port of a rate; 0: not in bit/s.
+func (t *Thresholds) at(rate unit.Rate) Curve {
+	c := t.Curve
+	if t.AtRate > 0 && rate > 0 {
+		c.Kmin = unit.Bytes(float64(c.Kmin) * float64(rate) / float64(t.AtRate))
+		c.Kmax = unit.Bytes(float64(c.Kmax) * float64(rate) / float64(t.AtRate))
 	}
-	for _, name := range []string{"kmin_map", "kmax_map", "pmax_map"} {
-		for _, e := range v.Map(name) {
-			r, err := unit.ParseRate(e.Key)
-			switch {
-			case err != nil:
-				return c, fmt.Errorf("%s: %w", name, err)
-			case r != rate:
-			case name == "kmin_map":
-				c.Kmin = e.Value.(unit.Bytes)
-			case name == "kmax_map":
-				c.Kmax = e.Value.(unit.Bytes)
-			default:
-				if c.Pmax = e.Value.(float64); !(c.Pmax >= 0 && c.Pmax <= 1) {
-					return c, fmt.Errorf("pmax_map: %s has %g; 0%% … 100%% is possible", e.Key, c.Pmax)
-				}
-			}
+	for _, x := range t.KminMap {
+		if x.Key == rate {
+			c.Kmin = x.Value
 		}
 	}
-	if c.Kmin > c.Kmax {
-		return c, fmt.Errorf("kmin (%d bytes) is above kmax (%d bytes) at a port of %v", c.Kmin, c.Kmax, rate)
+	for _, x := range t.KmaxMap {
+		if x.Key == rate {
+			c.Kmax = x.Value
+		}
 	}
-	return c, nil
+	for _, x := range t.PmaxMap {
+		if x.Key == rate {
+			c.Pmax = x.Value
+		}
+	}
+	return c
 }
 
 // Markable tells whether a packet can be marked, and is not.

@@ -4,18 +4,19 @@ import (
 	"fmt"
 
 	"weir/core/dataplane/fastcnp"
+	"weir/core/scheme"
 	"weir/core/unit"
 )
 
 // The table of recent CNPs has a bound: what it has no room for waits for an interval.
 func ExampleNew() {
 	c := fastcnp.Config{Interval: 50 * unit.Microsecond, Flows: 1024}
-	p, err := fastcnp.New(c)
-	fmt.Println(p.Name(), err)
-	c.Flows = 0
-	_, err = fastcnp.New(c)
-	fmt.Println(err)
+	fmt.Println(fastcnp.New(c).Name())
+
+	o := scheme.Defaults[fastcnp.Options]()
+	o.Flows = 0
+	fmt.Println(scheme.Validate(&o))
 	// Output:
-	// fast_cnp <nil>
-	// fast_cnp: a table of 0 flows; 1 … 1048576 are possible
+	// fast_cnp
+	// flows is 0; allowed: at least 1
 }

@@ -25,57 +25,59 @@ type Config struct {
 	Seed     uint32      // of the table's hash
 }
 
-// New returns the program.
-func New(c Config) (dataplane.Program, error) {
-	switch {
-	case c.Interval < 1:
-		return nil, fmt.Errorf("fast_cnp: an interval of %v; it must be above 0", c.Interval)
-	case c.Flows < 1 || c.Flows > MostFlows:
-		return nil, fmt.Errorf("fast_cnp: a table of %d flows; 1 … %d are possible", c.Flows, MostFlows)
-	case c.TOS&packet.ECN != 0:
-		return nil, fmt.Errorf("fast_cnp: a CNP's tos is %d; its ECN bits, the lower two, must be 0", c.TOS)
-	}
-	n := notifier{config: c, recent: newTable(c.Flows, c.Interval, c.Seed)}
-	if c.Enqueue {
-		return &Enqueue{n}, nil
-	}
-	return &Dequeue{n}, nil
+// Options are what an experiment says of a Config.
+type Options struct {
+	ecn.Thresholds
+	Enqueue, Mark, Signed bool
+	Interval              unit.Time
+	Flows, TOS            int
 }
+
+// Params binds the options.
+func (o *Options) Params(p *scheme.Params) {
+	o.Thresholds.Params(p)
+	p.Either(&o.Enqueue, [2]string{"dequeue", "enqueue"}, "at", "dequeue",
+		"by the queue that a packet leaves behind, or by the one that it finds", "ours, as ecn")
+	p.Bool(&o.Mark, "mark", "false", "RDMA's packets are marked besides, so that the receiver sends CNPs, too", "ours")
+	p.Time(&o.Interval, "interval", "50us", "least time between CNPs of this switch about a flow",
+		"DCQCN §3.1: N, of the receiver").Min("1ns").Max("60s")
+	p.Int(&o.Flows, "flows", "4096",
+		"size of the table of flows that have had a CNP in the last interval; of further ones some have none",
+		"ours").Min("1").Max("1048576")
+	p.Int(&o.TOS, "tos", "0", "TOS byte of CNPs; 0 is of class 0", "ours").Min("0").Max("252")
+	p.Bool(&o.Signed, "signed", "false", "CNPs say which switch they are of", "ours")
+
+	p.Rule("tos", func() error {
+		if o.TOS&int(packet.ECN) != 0 {
+			return fmt.Errorf("%d has ECN bits, the lower two, which must be 0", o.TOS)
+		}
+		return nil
+	})
+}
+
+// NeedsNetwork is that hosts have to know CNPs.
+func (*Options) NeedsNetwork() string { return dataplane.NotifiesHosts }
 
 // Scheme is what an experiment names: switch: [ecmp, {fast_cnp: {kmin: 100KB, kmax: 400KB}}].
 func Scheme() dataplane.Scheme {
-	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "fast_cnp", Doc: "tells senders of RDMA by CNPs of the switch where ecn would mark; " +
-			"marks other transports' packets", Source: "draft-xiao-rtgwg-rocev2-fast-cnp (abstract), DCQCN §3.1",
-			Params: append(ecn.Params(),
-				scheme.Param{Name: "at", Kind: scheme.Text, Words: []string{"dequeue", "enqueue"}, Default: "dequeue",
-					Doc: "by the queue that a packet leaves behind, or by the one that it finds", Source: "ours, as ecn"},
-				scheme.Param{Name: "mark", Kind: scheme.Bool, Default: "false",
-					Doc: "RDMA's packets are marked besides, so that the receiver sends CNPs, too", Source: "ours"},
-				scheme.Param{Name: "interval", Kind: scheme.Duration, Default: "50us", Min: "1ns", Max: "60s",
-					Doc: "least time between CNPs of this switch about a flow", Source: "DCQCN §3.1: N, of the receiver"},
-				scheme.Param{Name: "flows", Kind: scheme.Int, Default: "4096", Min: "1", Max: "1048576",
-					Doc:    "size of the table of flows that have had a CNP in the last interval; of further ones some have none",
-					Source: "ours"},
-				scheme.Param{Name: "tos", Kind: scheme.Int, Default: "0", Min: "0", Max: "252",
-					Doc: "TOS byte of CNPs; 0 is of class 0", Source: "ours"},
-				scheme.Param{Name: "signed", Kind: scheme.Bool, Default: "false", Doc: "CNPs say which switch they are of",
-					Source: "ours"},
-			)},
-		NeedsNetwork: dataplane.Always(dataplane.NotifiesHosts),
-		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-			curves, err := ecn.Curves(site, v)
-			if err != nil {
-				return nil, fmt.Errorf("fast_cnp: %w", err)
-			}
+	return dataplane.Define(scheme.Scheme{Name: "fast_cnp", Doc: "tells senders of RDMA by CNPs of the switch where ecn " +
+		"would mark; marks other transports' packets", Source: "draft-xiao-rtgwg-rocev2-fast-cnp (abstract), DCQCN §3.1"},
+		func(site *dataplane.Site, o Options) (dataplane.Program, error) {
 			return New(Config{
-				Curves: curves, Enqueue: v.Text("at") == "enqueue", Mark: v.Bool("mark"), Interval: v.Time("interval"),
-				Flows: v.Int("flows"),
-				TOS:   uint8(v.Int("tos")), Switch: uint32(site.ID), Signed: v.Bool("signed"), Framing: site.Framing,
-				Random: site.Random("fast_cnp"), Seed: uint32(site.Random("fast_cnp table").Uint64()),
-			})
-		},
+				Curves: o.Curves(site), Enqueue: o.Enqueue, Mark: o.Mark, Interval: o.Interval, Flows: o.Flows, TOS: uint8(o.TOS),
+				Switch: uint32(site.ID), Signed: o.Signed, Framing: site.Framing, Random: site.Random("fast_cnp"),
+				Seed: uint32(site.Random("fast_cnp table").Uint64()),
+			}), nil
+		})
+}
+
+// New returns the program: an Enqueue or a Dequeue.
+func New(c Config) dataplane.Program {
+	n := notifier{config: c, recent: newTable(c.Flows, c.Interval, c.Seed)}
+	if c.Enqueue {
+		return &Enqueue{n}
 	}
+	return &Dequeue{n}
 }
 
 // notifier is what notifying before and after the queue have in common.

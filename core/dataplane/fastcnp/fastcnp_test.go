@@ -12,6 +12,7 @@ import (
 	"weir/core/dataplane/forward"
 	"weir/core/dataplane/tm"
 	"weir/core/packet"
+	"weir/core/scheme"
 	"weir/core/unit"
 	"weir/internal/testutil"
 )
@@ -67,15 +68,6 @@ func newRig(t testing.TB, queues int, programs ...dataplane.Program) *rig {
 	return r
 }
 
-func program(t testing.TB, c Config) dataplane.Program {
-	t.Helper()
-	p, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 // data is a packet of 1000 bytes of RDMA's flow from port i.
 func (r *rig) data(i int) *packet.Packet {
 	p := r.pool.Get()
@@ -107,7 +99,7 @@ func (r *rig) told() (flows []int) {
 
 // By the egress queue's length: that which packets find, or that which they leave behind.
 func TestWhen(t *testing.T) {
-	r := newRig(t, 1, program(t, config()))
+	r := newRig(t, 1, New(config()))
 	for i := range 10 {
 		r.arrive(r.data(i)) // finds i·1000 bytes
 	}
@@ -116,7 +108,7 @@ func TestWhen(t *testing.T) {
 	}
 	c := config()
 	c.Enqueue = false
-	r = newRig(t, 1, program(t, c))
+	r = newRig(t, 1, New(c))
 	for i := range 10 {
 		r.arrive(r.data(i))
 	}
@@ -208,7 +200,7 @@ func TestAboutWhat(t *testing.T) {
 		{"not ECN-capable", func(p *packet.Packet) { p.TOS = packet.NotECT }, false},
 		{"marked", func(p *packet.Packet) { p.TOS |= packet.CE }, true},
 	} {
-		r := newRig(t, 1, program(t, config()))
+		r := newRig(t, 1, New(config()))
 		for i := range 8 {
 			p := r.data(i)
 			c.change(p)
@@ -227,7 +219,7 @@ func TestAboutWhat(t *testing.T) {
 		}
 	}
 	// CNPs in a queue that is congested: port 0 tells of any packet that finds another
-	r := newRig(t, 1, program(t, config()))
+	r := newRig(t, 1, New(config()))
 	for i := range 40 {
 		r.arrive(r.data(i))
 	}
@@ -238,7 +230,7 @@ func TestAboutWhat(t *testing.T) {
 
 // DCQCN §3.1: at most one CNP a flow and interval, and one as soon as it is over.
 func TestInterval(t *testing.T) {
-	p := program(t, config()).(*Enqueue)
+	p := New(config()).(*Enqueue)
 	r := newRig(t, 1, p)
 	for range 6 {
 		r.arrive(r.data(99))
@@ -327,7 +319,7 @@ func testPacket(t *testing.T, version uint8, signed bool, framing string, size i
 	c := config()
 	c.Framing, _ = packet.FramingByName(framing)
 	c.Signed, c.Switch, c.TOS = signed, 77, 0xc0
-	r := newRig(t, 1, program(t, c))
+	r := newRig(t, 1, New(c))
 	for i := range 6 {
 		p := r.data(i)
 		p.Version = version
@@ -395,7 +387,7 @@ func TestWay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := newRig(t, 4, qos, program(t, c))
+		r := newRig(t, 4, qos, New(c))
 		back := r.data(1) // data that waits at port 0
 		back.Src, back.Dst, back.TOS = 2, 1, 1<<5
 		r.arrive(back)
@@ -413,7 +405,7 @@ func TestWay(t *testing.T) {
 			t.Errorf("tos %d: %+v", tos, cnp)
 		}
 	}
-	r := newRig(t, 1, program(t, config()))
+	r := newRig(t, 1, New(config()))
 	for i := range 6 {
 		p := r.data(i)
 		p.Src = 3
@@ -425,20 +417,23 @@ func TestWay(t *testing.T) {
 }
 
 func TestBad(t *testing.T) {
-	for _, change := range []func(c *Config){
-		func(c *Config) { c.Interval = 0 }, func(c *Config) { c.Flows = 0 }, func(c *Config) { c.Flows = MostFlows + 1 },
-		func(c *Config) { c.TOS = packet.ECT0 },
+	for name, change := range map[string]func(o *Options){
+		"interval": func(o *Options) { o.Interval = 0 }, "flows": func(o *Options) { o.Flows = 0 },
+		"too many flows": func(o *Options) { o.Flows = MostFlows + 1 }, "tos": func(o *Options) { o.TOS = int(packet.ECT0) },
 	} {
-		c := config()
-		change(&c)
-		if p, err := New(c); err == nil || p != nil {
-			t.Errorf("%+v is taken", c)
-		}
+		t.Run(name, func(t *testing.T) {
+			o := scheme.Defaults[Options]()
+			if err := scheme.Validate(&o); err != nil {
+				t.Fatal(err)
+			}
+			if change(&o); scheme.Validate(&o) == nil {
+				t.Errorf("%+v is taken", o)
+			}
+		})
 	}
 	setup := dataplanetest.Setup{Ports: make([]dataplanetest.Port, 2)}
 	for _, given := range [][]string{{"kmin", "2 kB", "kmax", "1 kB"}, {"tos", "1"}, {"pmax_map", "10Gbps: 200%"}} {
-		if p, err := dataplanetest.Make(Scheme(), setup.Site(), given...); given[0] != "pmax_map" &&
-			(err == nil || p != nil) {
+		if p, err := dataplanetest.Make(Scheme(), setup.Site(), given...); err == nil || p != nil {
 			t.Errorf("%v is taken", given)
 		}
 	}
@@ -447,7 +442,7 @@ func TestBad(t *testing.T) {
 func TestNoAllocation(t *testing.T) {
 	c := config()
 	c.Interval = 1
-	r := newRig(t, 1, program(t, c))
+	r := newRig(t, 1, New(c))
 	for i := range 10 {
 		r.arrive(r.data(i))
 	}

@@ -25,13 +25,9 @@ const unknown = packet.NoPort - 1
 
 // Scheme is what an experiment names: switch: [forward].
 func Scheme() dataplane.Scheme {
-	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "forward", Doc: "IP forwarding by longest prefix; hop limit; the lowest port of " +
-			"equal paths", Source: "RFC 1812 §5.2, P4-ABC §4.2"},
-		Build: func(site *dataplane.Site, _ scheme.Values) (dataplane.Program, error) {
-			return New(site), nil
-		},
-	}
+	return dataplane.Define(scheme.Scheme{Name: "forward", Doc: "IP forwarding by longest prefix; hop limit; the lowest " +
+		"port of equal paths", Source: "RFC 1812 §5.2, P4-ABC §4.2"},
+		func(site *dataplane.Site, _ scheme.None) (*Program, error) { return New(site), nil })
 }
 
 // New returns the program with the site's routes.

@@ -7,7 +7,6 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/packet"
-	"weir/core/scheme"
 )
 
 func site() *dataplane.Site {
@@ -29,7 +28,7 @@ func site() *dataplane.Site {
 // The longest prefix wins; the first port of several; IPv4 and IPv6 apart; without
 // a route the packet is dropped; RFC 1812 §5.2.7: hop limit.
 func TestForward(t *testing.T) {
-	p, err := Scheme().Build(site(), scheme.NewValues("forward", nil))
+	p, err := Scheme().Build(site(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

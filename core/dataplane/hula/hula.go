@@ -35,50 +35,35 @@ type Config struct {
 	Probe    unit.Time // period of a ToR's probes
 	Gap      unit.Time // that ends a flowlet
 	Cells    int       // of the flowlet table
-	Tau      unit.Time // time constant of the estimators of utilisation
-	Age      unit.Time // after which a hop that is not heard of has failed
+	Tau      unit.Time // time constant of the estimators of utilisation; 0: 2·Probe
+	Age      unit.Time // after which a hop that is not heard of has failed; 0: 10·Probe
 	OnlyBest bool      // probes that do not change a switch's table end there
 }
 
 // Counts are a switch's probes: sent by itself as a ToR, received, and sent on.
 type Counts struct{ Sent, Received, Forwarded uint64 }
 
-const wordAll, wordBest = "all", "best"
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Time(&c.Probe, "probe", "200us", "period of a leaf's probes", "HULA: 200us to 1ms (facts G)").Min("1us").Max("10s")
+	p.Time(&c.Gap, "gap", "100us", "that ends a flowlet", "HULA: 100us (facts G)").Min("0s").Max("10s")
+	p.Int(&c.Cells, "cells", "65536", "of the flowlet table, rounded up to a power of two",
+		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
+	p.Time(&c.Tau, "tau", "0s", "time constant of the estimators of utilisation; 0s: twice the probe period",
+		"HULA §3.2: at least twice").Max("10s")
+	p.Time(&c.Age, "age", "0s", "after which a hop that no probe comes by has failed; 0s: ten probe periods",
+		"HULA §3.3: 10 probe periods (facts G)").Max("60s")
+	p.Either(&c.OnlyBest, [2]string{"all", "best"}, "forward", "all", "a switch passes on all probes, or those that "+
+		"change its table: one path's a period, or more as paths get better", "HULA §3.1; best: ours, the load of §4")
+}
+
+// NeedsNetwork is that a bridge has no paths.
+func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
 
 // Scheme is what an experiment names: switch: [hula].
 func Scheme() dataplane.Scheme {
-	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "hula", Doc: "flowlets by utilisation of the best path, which probes tell; fat trees " +
-			"of 2 or 3 tiers; hop limit", Source: "Katta et al., SOSR 2016", Params: []scheme.Param{
-			{Name: "probe", Kind: scheme.Duration, Default: "200us", Min: "1us", Max: "10s", Doc: "period of a leaf's probes",
-				Source: "HULA: 200us to 1ms (facts G)"},
-			{Name: "gap", Kind: scheme.Duration, Default: "100us", Min: "0s", Max: "10s", Doc: "that ends a flowlet",
-				Source: "HULA: 100us (facts G)"},
-			{Name: "cells", Kind: scheme.Int, Default: "65536", Min: "1", Max: "16777216",
-				Doc: "of the flowlet table, rounded up to a power of two", Source: "CONGA §3.4: 64 K entries"},
-			{Name: "tau", Kind: scheme.Duration, Default: "0s", Max: "10s",
-				Doc:    "time constant of the estimators of utilisation; 0s: twice the probe period",
-				Source: "HULA §3.2: at least twice"},
-			{Name: "age", Kind: scheme.Duration, Default: "0s", Max: "60s",
-				Doc:    "after which a hop that no probe comes by has failed; 0s: ten probe periods",
-				Source: "HULA §3.3: 10 probe periods (facts G)"},
-			{Name: "forward", Kind: scheme.Text, Words: []string{wordAll, wordBest}, Default: wordAll,
-				Doc: "a switch passes on all probes, or those that change its table: one path's a period, or more as " +
-					"paths get better", Source: "HULA §3.1; best: ours, the load of §4"},
-		}},
-		NeedsNetwork: dataplane.Always(dataplane.ChoosesPaths),
-		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-			c := Config{Probe: v.Time("probe"), Gap: v.Time("gap"), Cells: v.Int("cells"), Tau: v.Time("tau"),
-				Age: v.Time("age"), OnlyBest: v.Text("forward") == wordBest}
-			if c.Tau == 0 {
-				c.Tau = 2 * c.Probe
-			}
-			if c.Age == 0 {
-				c.Age = 10 * c.Probe
-			}
-			return New(site, c)
-		},
-	}
+	return dataplane.Define(scheme.Scheme{Name: "hula", Doc: "flowlets by utilisation of the best path, which probes " +
+		"tell; fat trees of 2 or 3 tiers; hop limit", Source: "Katta et al., SOSR 2016"}, New)
 }
 
 // Program is HULA at a ToR or a switch above.
@@ -117,7 +102,7 @@ type hop struct {
 }
 
 // New returns the program for a switch of a fat tree; the error says why the network is
-// none. All parameters but the gap are above 0.
+// none.
 func New(site *dataplane.Site, c Config) (*Program, error) {
 	if site.Place == nil {
 		return nil, fmt.Errorf("hula: the network is not known")
@@ -128,8 +113,12 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 		return nil, fmt.Errorf("hula needs a fat tree of two or three tiers: %w", err)
 	case place.Leaves > mostToRs:
 		return nil, fmt.Errorf("hula: %d leaves; at most %d are possible", place.Leaves, mostToRs)
-	case c.Probe <= 0 || c.Tau <= 0 || c.Age <= 0:
-		return nil, fmt.Errorf("hula: probe %v, tau %v, age %v; all must be above 0", c.Probe, c.Tau, c.Age)
+	}
+	if c.Tau == 0 {
+		c.Tau = 2 * c.Probe
+	}
+	if c.Age == 0 {
+		c.Age = 10 * c.Probe
 	}
 	f, err := dataplane.NewFlowlets(c.Cells, c.Gap)
 	if err != nil {

@@ -363,7 +363,7 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	if _, err := dataplanetest.NewAlone(hula.Scheme(), leaf, "probe", "0s"); err == nil ||
-		!strings.Contains(err.Error(), "probe 0") {
+		!strings.Contains(err.Error(), "probe is 0s") {
 		t.Errorf("no probe period: %v", err)
 	}
 }

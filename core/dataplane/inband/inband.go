@@ -36,55 +36,64 @@ type class struct {
 	left    unit.Time // when a packet of it left last
 }
 
-// Scheme is what an experiment names: switch: [ecmp, telemetry].
-func Scheme() dataplane.Scheme {
-	var words []string
-	for _, p := range telemetry.Profiles {
-		words = append(words, p.Name)
-	}
-	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "telemetry", Doc: "writes time, queue, sent bytes and rate of the egress port into " +
-			"packets that ask for it", Source: "draft-miao-iccrg-hpccplus-01 §6.1, §7.1; HPCC (SIGCOMM 2019) §4.1",
-			Params: []scheme.Param{
-				{Name: "format", Kind: scheme.Text, Words: words, Default: "hpcc",
-					Doc: "how it is carried; of int-md, ioam and ifa the bytes count, their records are exact; relative has no " +
-						"records, but the path's largest load (needs t)", Source: "HPCC §4.1, figure 7; relative: draft-miao §9.1"},
-				{Name: "multi", Kind: scheme.Int, Default: "1", Min: "1", Max: "65536",
-					Doc:    "hpcc: multiplier of the units, 128 B sent and 80 B queued",
-					Source: "HPCC simulator: INT_MULTI; its run.py has the NIC's rate / 25 Gb/s"},
-				{Name: "base", Kind: scheme.Float, Default: "1.05", Min: "1.0001", Max: "2",
-					Doc:    "of PINT's code: 1.05 takes 1 byte, 1.01 takes 2",
-					Source: "PINT (SIGCOMM 2020); HPCC simulator: PINT_LOG_BASE"},
-				{Name: "t", Kind: scheme.Duration, Default: "0s", Max: "1s",
-					Doc: "time over which a port's load is averaged, for PINT, format: relative and telemetry upon congestion; " +
-						"0s: it is not", Source: "HPCC simulator: the largest RTT"},
-				{Name: "congested_load", Kind: scheme.Share, Default: "80%", Min: "1%", Max: "100%",
-					Doc:    "for packets that ask for it upon congestion: the load from which on a port is congested",
-					Source: "ours: below eta"},
-				{Name: "congested_queue", Kind: scheme.Size, Default: "5000 B", Min: "1 B", Doc: "or the queue", Source: "ours"},
-				{Name: "idle", Kind: scheme.Duration, Default: "0s",
-					Doc:    "under DWRR: a class that has sent nothing for so long leaves its share to the others; 0s: never",
-					Source: "draft-miao §9.4: the guaranteed bandwidth"},
-			}},
-		Build:     func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) { return build(site, v) },
-		Telemetry: format,
-	}
+// Config is what is written, and how.
+type Config struct {
+	Format         string     // a name of telemetry.Profiles
+	Multi          int        // of the units of HPCC's format
+	Base           float64    // of PINT's code
+	T              unit.Time  // over which loads are averaged; 0: they are not
+	CongestedLoad  float64    // from which on a port is congested
+	CongestedQueue unit.Bytes // or from which on
+	Idle           unit.Time  // after which a class leaves its share to the others; 0: never
 }
 
-// format reads the format of telemetry.
-func format(v scheme.Values, rates []unit.Rate) (telemetry.Format, error) {
-	f, err := telemetry.NewFormat(v.Text("format"), int64(v.Int("multi")), v.Float("base"), rates)
-	f.T, f.Load, f.Queue = v.Time("t"), v.Float("congested_load"), v.Bytes("congested_queue")
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	var formats []string
+	for _, x := range telemetry.Profiles {
+		formats = append(formats, x.Name)
+	}
+	p.Text(&c.Format, "format", "hpcc",
+		"how it is carried; of int-md, ioam and ifa the bytes count, their records are exact; relative has no "+
+			"records, but the path's largest load (needs t)",
+		"HPCC §4.1, figure 7; relative: draft-miao §9.1").Words(formats...)
+	p.Int(&c.Multi, "multi", "1", "hpcc: multiplier of the units, 128 B sent and 80 B queued",
+		"HPCC simulator: INT_MULTI; its run.py has the NIC's rate / 25 Gb/s").Min("1").Max("65536")
+	p.Float(&c.Base, "base", "1.05", "of PINT's code: 1.05 takes 1 byte, 1.01 takes 2",
+		"PINT (SIGCOMM 2020); HPCC simulator: PINT_LOG_BASE").Min("1.0001").Max("2")
+	p.Time(&c.T, "t", "0s", "time over which a port's load is averaged, for PINT, format: relative and telemetry upon "+
+		"congestion; 0s: it is not", "HPCC simulator: the largest RTT").Max("1s")
+	p.Share(&c.CongestedLoad, "congested_load", "80%",
+		"for packets that ask for it upon congestion: the load from which on a port is congested",
+		"ours: below eta").Min("1%").Max("100%")
+	p.Size(&c.CongestedQueue, "congested_queue", "5000 B", "or the queue", "ours").Min("1 B")
+	p.Time(&c.Idle, "idle", "0s",
+		"under DWRR: a class that has sent nothing for so long leaves its share to the others; 0s: never",
+		"draft-miao §9.4: the guaranteed bandwidth")
+}
+
+// Telemetry is the format of telemetry.
+func (c *Config) Telemetry(rates []unit.Rate) (telemetry.Format, error) {
+	f, err := telemetry.NewFormat(c.Format, int64(c.Multi), c.Base, rates)
+	f.T, f.Load, f.Queue = c.T, c.CongestedLoad, c.CongestedQueue
 	return f, err
 }
 
-func build(site *dataplane.Site, v scheme.Values) (*Program, error) {
-	f, err := format(v, site.Rates)
+// Scheme is what an experiment names: switch: [ecmp, telemetry].
+func Scheme() dataplane.Scheme {
+	return dataplane.Define(scheme.Scheme{Name: "telemetry",
+		Doc: "writes time, queue, sent bytes and rate of the egress " +
+			"port into packets that ask for it",
+		Source: "draft-miao-iccrg-hpccplus-01 §6.1, §7.1; HPCC (SIGCOMM 2019) §4.1"}, build)
+}
+
+func build(site *dataplane.Site, c Config) (*Program, error) {
+	f, err := c.Telemetry(site.Rates)
 	if err != nil {
 		return nil, err
 	}
 	f.Counted = site.Counted
-	return New(site, f, v.Time("idle"))
+	return New(site, f, c.Idle)
 }
 
 // New returns the program for a switch. A class of a port whose scheduler guarantees it

@@ -6,7 +6,6 @@ import (
 	"weir/core/dataplane"
 	"weir/core/dataplane/tm"
 	"weir/core/packet"
-	"weir/core/scheme"
 	"weir/core/telemetry"
 	"weir/core/unit"
 )
@@ -315,15 +314,17 @@ func TestRateChanges(t *testing.T) {
 
 func TestScheme(t *testing.T) {
 	s := Scheme()
-	v := scheme.NewValues("telemetry", map[string]any{"format": "hpcc", "multi": 4, "base": 1.05, "t": 13 * us,
-		"congested_load": 0.8, "congested_queue": 5 * unit.KB, "idle": unit.Time(0)})
+	c, err := s.Configure("multi", "4", "t", "13us")
+	if err != nil {
+		t.Fatal(err)
+	}
 	rates := []unit.Rate{10 * unit.Gbps}
-	f, err := s.Telemetry(v, rates)
+	f, err := c.(dataplane.Telemeter).Telemetry(rates)
 	if err != nil || f.HPCC.Multi != 4 || f.HPCC.Rates[5] != 10*unit.Gbps || f.T != 13*us || f.Load != 0.8 ||
 		f.Queue != 5000 {
 		t.Errorf("%+v, %v", f, err)
 	}
-	p, err := s.Build(&dataplane.Site{Rates: rates, Counted: true}, v)
+	p, err := s.Build(&dataplane.Site{Rates: rates, Counted: true}, c)
 	if err != nil || p.Name() != "telemetry" || !p.(*Program).format.Counted {
 		t.Errorf("%+v, %v", p, err)
 	}

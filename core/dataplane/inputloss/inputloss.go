@@ -15,17 +15,23 @@ type Program struct {
 	random      unit.Random
 }
 
+// Config is the probability of a packet to be lost.
+type Config struct{ Probability float64 }
+
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Share(&c.Probability, "probability", "", "of a packet to be lost", "ours").Required().Min("0%").Max("100%")
+}
+
 // Scheme is what an experiment names: switch: [{loss: {probability: 0.2%}}, …].
 func Scheme() dataplane.Scheme {
-	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "loss", Doc: "loses packets at the switch's input", Source: "P4-ABC §6.1.3",
-			Params: []scheme.Param{
-				{Name: "probability", Kind: scheme.Share, Required: true, Min: "0%", Max: "100%", Doc: "of a packet to be lost",
-					Source: "ours"}}},
-		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-			return &Program{v.Float("probability"), site.Random("loss")}, nil
-		},
-	}
+	return dataplane.Define(scheme.Scheme{Name: "loss", Doc: "loses packets at the switch's input",
+		Source: "P4-ABC §6.1.3"}, New)
+}
+
+// New returns the program.
+func New(site *dataplane.Site, c Config) (*Program, error) {
+	return &Program{c.Probability, site.Random("loss")}, nil
 }
 
 // Name is "loss".

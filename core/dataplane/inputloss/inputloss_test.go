@@ -6,14 +6,13 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/packet"
-	"weir/core/scheme"
 	"weir/core/unit"
 )
 
 func program(t testing.TB, p float64) dataplane.Program {
 	t.Helper()
 	site := &dataplane.Site{Random: func(name string) unit.Random { return unit.NewRandom(1, name) }}
-	l, err := Scheme().Build(site, scheme.NewValues("loss", map[string]any{"probability": p}))
+	l, err := New(site, Config{p})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +49,6 @@ func TestLoss(t *testing.T) {
 }
 
 func ExampleScheme() {
-	fmt.Println(Scheme().Name, Scheme().Params[0].Name)
+	fmt.Println(Scheme().Name, Scheme().Parameters()[0].Name)
 	// Output: loss probability
 }

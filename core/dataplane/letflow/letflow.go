@@ -18,26 +18,36 @@ type Program struct {
 	random   unit.Random
 }
 
+// Config are LetFlow's parameters.
+type Config struct {
+	Gap   unit.Time // that ends a flowlet
+	Cells int       // of the flowlet table
+}
+
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Time(&c.Gap, "gap", "500us", "that ends a flowlet", "LetFlow §5: 500us").Min("0s").Max("10s")
+	p.Int(&c.Cells, "cells", "65536", "of the flowlet table, rounded up to a power of two",
+		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
+}
+
+// NeedsNetwork is that a bridge has no paths.
+func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
+
 // Scheme is what an experiment names: switch: [letflow].
 func Scheme() dataplane.Scheme {
-	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "letflow", Doc: "flowlets at random over equal paths; hop limit",
-			Source: "Vanini et al., NSDI 2017", Params: []scheme.Param{
-				{Name: "gap", Kind: scheme.Duration, Default: "500us", Min: "0s", Max: "10s", Doc: "that ends a flowlet",
-					Source: "LetFlow §5: 500us"},
-				{Name: "cells", Kind: scheme.Int, Default: "65536", Min: "1", Max: "16777216",
-					Doc: "of the flowlet table, rounded up to a power of two", Source: "CONGA §3.4: 64 K entries"},
-			}},
-		NeedsNetwork: dataplane.Always(dataplane.ChoosesPaths),
-		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-			f, err := dataplane.NewFlowlets(v.Int("cells"), v.Time("gap"))
-			if err != nil {
-				return nil, err
-			}
-			r := site.Random("letflow")
-			return &Program{dataplane.NewPathSet(site), f, uint32(r.Uint64()), r}, nil
-		},
+	return dataplane.Define(scheme.Scheme{Name: "letflow", Doc: "flowlets at random over equal paths; hop limit",
+		Source: "Vanini et al., NSDI 2017"}, New)
+}
+
+// New returns the program of a switch.
+func New(site *dataplane.Site, c Config) (*Program, error) {
+	f, err := dataplane.NewFlowlets(c.Cells, c.Gap)
+	if err != nil {
+		return nil, err
 	}
+	r := site.Random("letflow")
+	return &Program{dataplane.NewPathSet(site), f, uint32(r.Uint64()), r}, nil
 }
 
 // Name is "letflow".

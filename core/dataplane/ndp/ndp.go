@@ -18,51 +18,33 @@ const (
 
 // Config are the parameters of the program.
 type Config struct {
-	Data           int32      // packets that wait in the data queue at most, at least 1
-	Headers        unit.Bytes // of the header queue, above 0
+	Data           int        // packets that wait in the data queue at most
+	Headers        unit.Bytes // of the header queue; 0: what Data packets of full size have
 	ReturnToSender bool       // what finds the header queue full goes back once
-	// probability with which the packet queued last is trimmed in place of the one that comes, 0 … 1
-	TrimTail float64
+	TrimTail       float64    // probability with which the packet queued last is trimmed in place of the one that comes
 }
+
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Packets(&c.Data, "data", "8 packets", "data packets that wait at most; what comes beyond is trimmed",
+		"NDP §3.1, §6.1").Min("1 packet").Max("1000000 packets")
+	p.Size(&c.Headers, "headers", "0 B", "bytes of headers and control packets that wait at most; 0 B: as many as the "+
+		"data queue holds in packets of full size", "NDP §3.2.4: the same memory, 8 packets of 9 KB or 1125 headers of 64 B")
+	p.Bool(&c.ReturnToSender, "return_to_sender", "true",
+		"a trimmed packet that finds the header queue full goes back to its sender, once; else it is dropped", "NDP §3.2.4")
+	p.Share(&c.TrimTail, "trim_tail", "50%",
+		"probability that the packet queued last is trimmed, and the one that comes takes its place",
+		"NDP §3.1: breaks phase effects").Min("0%").Max("100%")
+}
+
+// NeedsNetwork is that hosts have to know trimmed packets.
+func (*Config) NeedsNetwork() string { return dataplane.NotifiesHosts }
 
 // Scheme is what an experiment names: switch: [ecmp, ndp], with queues: 2.
 func Scheme() dataplane.Scheme {
-	return dataplane.Scheme{
-		Scheme: scheme.Scheme{
-			Name: "ndp", Doc: "trims packets: headers and control in queue 0, a short data queue 1; return to sender",
-			Source: "NDP (SIGCOMM 2017) §3.1, §3.2.4",
-			Params: []scheme.Param{
-				{Name: "data", Kind: scheme.Packets, Default: "8 packets", Min: "1 packet", Max: "1000000 packets",
-					Doc: "data packets that wait at most; what comes beyond is trimmed", Source: "NDP §3.1, §6.1"},
-				{Name: "headers", Kind: scheme.Size, Default: "0 B",
-					Doc: "bytes of headers and control packets that wait at most; 0 B: as many as the data queue holds in packets " +
-						"of full size", Source: "NDP §3.2.4: the same memory, 8 packets of 9 KB or 1125 headers of 64 B"},
-				{Name: "return_to_sender", Kind: scheme.Bool, Default: "true",
-					Doc:    "a trimmed packet that finds the header queue full goes back to its sender, once; else it is dropped",
-					Source: "NDP §3.2.4"},
-				{Name: "trim_tail", Kind: scheme.Share, Default: "50%", Min: "0%", Max: "100%",
-					Doc:    "probability that the packet queued last is trimmed, and the one that comes takes its place",
-					Source: "NDP §3.1: breaks phase effects"},
-			},
-		},
-		NeedsNetwork: dataplane.Always(dataplane.NotifiesHosts),
-		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-			c := Config{Data: int32(v.Int("data")), Headers: v.Bytes("headers"), ReturnToSender: v.Bool("return_to_sender"),
-				TrimTail: v.Float("trim_tail")}
-			if c.Headers == 0 {
-				largest := site.MaxFrame
-				if largest == 0 {
-					largest = 1514
-				}
-				c.Headers = unit.Bytes(c.Data) * unit.Bytes(largest)
-			}
-			p, err := New(site, c)
-			if err != nil {
-				return nil, err
-			}
-			return p, nil
-		},
-	}
+	return dataplane.Define(scheme.Scheme{
+		Name: "ndp", Doc: "trims packets: headers and control in queue 0, a short data queue 1; return to sender",
+		Source: "NDP (SIGCOMM 2017) §3.1, §3.2.4"}, New)
 }
 
 // Program is NDP's switch.
@@ -74,14 +56,16 @@ type Program struct {
 
 // New returns the program for a switch whose ports have two queues.
 func New(site *dataplane.Site, c Config) (*Program, error) {
-	switch {
-	case site.Queues != 2:
+	if site.Queues != 2 {
 		return nil, fmt.Errorf("ndp needs two queues a port (queues: 2), for headers and data; there are %d",
 			max(site.Queues, 1))
-	case c.Data < 1 || c.Headers < 1:
-		return nil, fmt.Errorf("ndp: data %d packets, headers %d B; both must be above 0", c.Data, c.Headers)
-	case !(c.TrimTail >= 0 && c.TrimTail <= 1):
-		return nil, fmt.Errorf("ndp: trim_tail %g; 0 to 1 is possible", c.TrimTail)
+	}
+	if c.Headers == 0 {
+		largest := site.MaxFrame
+		if largest == 0 {
+			largest = 1514
+		}
+		c.Headers = unit.Bytes(c.Data) * unit.Bytes(largest)
 	}
 	return &Program{config: c}, nil
 }
@@ -126,7 +110,7 @@ func (n *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 		return n.overflow(env, p)
 	}
 	q := port.Queue(Data)
-	if q.Packets() < n.config.Data && port.Fits(Data, p.Size) == tm.Fits {
+	if int(q.Packets()) < n.config.Data && port.Fits(Data, p.Size) == tm.Fits {
 		return dataplane.Accept
 	}
 	if tail := q.Tail(); tail != nil && trimmable(tail) && env.Random().Float64() < n.config.TrimTail {

@@ -41,94 +41,119 @@ type Program struct {
 // alone is PFC in a switch without one: it counts for itself.
 type alone struct{ *Program }
 
-// Scheme is what an experiment names: switch: [ecmp, shared_buffer, pfc].
-func Scheme() dataplane.Scheme {
-	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "pfc", Doc: "priority flow control: pauses the neighbour before a class loses packets",
-			Source: "IEEE 802.1Qbb; HPCC §5.1 and simulator", Params: []scheme.Param{
-				{Name: "trigger", Kind: scheme.Text, Words: []string{"share", "shift", "static"}, Default: "share",
-					Doc: "what an ingress queue may use of the shared buffer before its neighbour is stopped: a share of what is " +
-						"free, a power of two of it that depends on the port's rate, or so many bytes", Source: "HPCC §5.1"},
-				{Name: "share", Kind: scheme.Share, Default: "11%", Min: "0.01%", Max: "10000%", Doc: "with trigger: share",
-					Source: "HPCC §5.1: 11 % of the free buffer"},
-				{Name: "shift", Kind: scheme.Int, Default: "3", Min: "0", Max: "16",
-					Doc: "with trigger: shift: 1/2^shift of what is free, at ports of nic_rate; one less for each doubling " +
-						"of the rate", Source: "HPCC simulator: 3"},
-				{Name: "nic_rate", Kind: scheme.Rate, Default: "100Gbps", Min: "1bps", Doc: "with trigger: shift",
-					Source: "HPCC §5.1: hosts' links"},
-				{Name: "xoff", Kind: scheme.Size, Default: "0 B", Doc: "with trigger: static", Source: "ours: none"},
-				{Name: "xon_offset", Kind: scheme.Size, Default: "3KiB",
-					Doc: "how far below the trigger a queue must be for its neighbour to go on", Source: "HPCC simulator: 3 KB"},
-				{Name: "headroom", Kind: scheme.Text, Words: []string{"round_trip", "simulator", "size"}, Default: "round_trip",
-					Doc: "what every protected ingress queue can take when its neighbour has been stopped: rate × 2 delay + 3 " +
-						"frames + 8 PFC frames, rate × 3 delay, or headroom_size",
-					Source: "ours, after the annex on buffer requirements of IEEE 802.1Qbb; simulator: HPCC simulator"},
-				{Name: "headroom_size", Kind: scheme.Size, Default: "0 B", Doc: "with headroom: size", Source: "ours: none"},
-				{Name: "frame", Kind: scheme.Size, Default: "0 B", Max: "1MB",
-					Doc: "largest frame, for headroom: round_trip; 0 B: that of the run's traffic with all the extensions that " +
-						"it can have", Source: "ours"},
-				{Name: "classes", Kind: scheme.Map, Of: scheme.Bool,
-					Doc: "whether a class is protected, by its number; of those not named, all that have a queue are, unless one " +
-						"is named true", Source: "ours"},
-				{Name: "pauses", Kind: scheme.Text, Words: []string{"until_resumed", "quanta"}, Default: "until_resumed",
-					Doc:    "a pause lasts until a Resume frame, or for so many quanta and is renewed after half of them",
-					Source: "HPCC simulator; quanta: IEEE 802.1Qbb"},
-				{Name: "quanta", Kind: scheme.Int, Default: "65534", Min: "16", Max: "65534",
-					Doc: "with pauses: quanta: time of a pause, in 512 bit times", Source: "IEEE 802.1Qbb: 65535 at most"},
-			}},
-		NeedsNetwork: dataplane.Always("it stops neighbours, who have to know that"),
-		Build:        func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) { return build(site, v) },
-	}
+// What an ingress queue may use of the shared buffer: values of Config.Trigger.
+const (
+	TriggerShare  = "share"  // a share of what is free
+	TriggerShift  = "shift"  // a power of two of it that depends on the port's rate
+	TriggerStatic = "static" // so many bytes
+)
+
+// What every protected ingress queue can take: values of Config.Headroom.
+const (
+	HeadroomRoundTrip = "round_trip"
+	HeadroomSimulator = "simulator"
+	HeadroomSize      = "size"
+)
+
+// Config are the parameters of PFC.
+type Config struct {
+	Trigger      string
+	Share        float64    // TriggerShare
+	Shift        int        // TriggerShift: 1/2^Shift at ports of NICRate
+	NICRate      unit.Rate  // TriggerShift
+	XOff         unit.Bytes // TriggerStatic
+	XOnOffset    unit.Bytes // how far below the trigger the neighbour may go on
+	Headroom     string
+	HeadroomSize unit.Bytes               // HeadroomSize
+	Frame        unit.Bytes               // largest frame; 0: the site's
+	Classes      []scheme.Pair[int, bool] // whether a class is protected
+	Quanta       int                      // of a pause, if it is for so many
+	ForQuanta    bool                     // a pause lasts for Quanta, not until Resume
 }
 
-func build(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-	p := &Program{buffer: sharedbuffer.Of(site), paused: make([]uint8, site.Ports), offset: v.Bytes("xon_offset"),
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Text(&c.Trigger, "trigger", TriggerShare,
+		"what an ingress queue may use of the shared buffer before its neighbour is stopped: a share of what is "+
+			"free, a power of two of it that depends on the port's rate, or so many bytes",
+		"HPCC §5.1").Words(TriggerShare, TriggerShift, TriggerStatic)
+	p.Share(&c.Share, "share", "11%", "with trigger: share",
+		"HPCC §5.1: 11 % of the free buffer").Min("0.01%").Max("10000%")
+	p.Int(&c.Shift, "shift", "3", "with trigger: shift: 1/2^shift of what is free, at ports of nic_rate; one less for "+
+		"each doubling of the rate", "HPCC simulator: 3").Min("0").Max("16")
+	p.Rate(&c.NICRate, "nic_rate", "100Gbps", "with trigger: shift", "HPCC §5.1: hosts' links").Min("1bps")
+	p.Size(&c.XOff, "xoff", "0 B", "with trigger: static", "ours: none")
+	p.Size(&c.XOnOffset, "xon_offset", "3KiB",
+		"how far below the trigger a queue must be for its neighbour to go on", "HPCC simulator: 3 KB")
+	p.Text(&c.Headroom, "headroom", HeadroomRoundTrip,
+		"what every protected ingress queue can take when its neighbour has been stopped: rate × 2 delay + 3 "+
+			"frames + 8 PFC frames, rate × 3 delay, or headroom_size",
+		"ours, after the annex on buffer requirements of IEEE 802.1Qbb; simulator: HPCC simulator").
+		Words(HeadroomRoundTrip, HeadroomSimulator, HeadroomSize)
+	p.Size(&c.HeadroomSize, "headroom_size", "0 B", "with headroom: size", "ours: none")
+	p.Size(&c.Frame, "frame", "0 B", "largest frame, for headroom: round_trip; 0 B: that of the run's traffic with all "+
+		"the extensions that it can have", "ours").Max("1MB")
+	scheme.MapOf(p, &c.Classes, class, scheme.Bools, "classes", "whether a class is protected, by its number; of those "+
+		"not named, all that have a queue are, unless one is named true", "ours")
+	p.Either(&c.ForQuanta, [2]string{"until_resumed", "quanta"}, "pauses", "until_resumed",
+		"a pause lasts until a Resume frame, or for so many quanta and is renewed after half of them",
+		"HPCC simulator; quanta: IEEE 802.1Qbb")
+	p.Int(&c.Quanta, "quanta", "65534", "with pauses: quanta: time of a pause, in 512 bit times",
+		"IEEE 802.1Qbb: 65535 at most").Min("16").Max("65534")
+
+	p.Rule("xoff", func() error {
+		if c.Trigger == TriggerStatic && c.XOff <= 0 {
+			return fmt.Errorf("trigger: static needs xoff, above 0 B")
+		}
+		return nil
+	})
+}
+
+func class(s string) (int, error) {
+	if len(s) != 1 || s[0] < '0' || s[0] >= '0'+tm.Classes {
+		return 0, fmt.Errorf("%q is not a class; 0 … %d are possible", s, tm.Classes-1)
+	}
+	return int(s[0] - '0'), nil
+}
+
+// NeedsNetwork is that neighbours have to know PFC.
+func (*Config) NeedsNetwork() string { return "it stops neighbours, who have to know that" }
+
+// Scheme is what an experiment names: switch: [ecmp, shared_buffer, pfc].
+func Scheme() dataplane.Scheme {
+	return dataplane.Define(scheme.Scheme{Name: "pfc", Doc: "priority flow control: pauses the neighbour before a class " +
+		"loses packets", Source: "IEEE 802.1Qbb; HPCC §5.1 and simulator"}, New)
+}
+
+// New returns the program of a switch: a Program, or what counts for itself besides.
+func New(site *dataplane.Site, c Config) (dataplane.Program, error) {
+	p := &Program{buffer: sharedbuffer.Of(site), paused: make([]uint8, site.Ports), offset: c.XOnOffset,
 		awaiting: unit.Never}
 	own := !p.buffer.Settled()
-	static := v.Text("trigger") == "static"
-	switch {
-	case static && v.Bytes("xoff") <= 0:
-		return nil, fmt.Errorf("pfc: trigger: static needs xoff, above 0 B")
-	case own && !static:
+	if own && c.Trigger != TriggerStatic {
 		return nil, fmt.Errorf("pfc: its threshold is a part of the free buffer: put shared_buffer before it in the list, " +
 			"or say trigger: static and xoff")
 	}
-	classes, err := protected(v.Map("classes"), max(site.Queues, 1))
+	classes, err := c.protected(max(site.Queues, 1))
 	if err != nil {
 		return nil, err
 	}
-	frame := v.Bytes("frame")
-	if frame == 0 {
-		if frame = unit.Bytes(site.MaxFrame); frame == 0 {
-			frame = ethernet
+	if c.Frame == 0 {
+		if c.Frame = unit.Bytes(site.MaxFrame); c.Frame == 0 {
+			c.Frame = ethernet
 		}
 	}
-	if v.Text("pauses") == "quanta" {
-		p.quanta = int64(v.Int("quanta"))
+	if c.ForQuanta {
+		p.quanta = int64(c.Quanta)
 	}
 	for i := range site.Ports {
 		var line dataplane.Line
 		if i < len(site.Lines) {
 			line = site.Lines[i]
 		}
-		var room unit.Bytes
-		switch v.Text("headroom") {
-		case "round_trip":
-			room = RoundTrip(line, frame)
-		case "simulator":
-			room = inFlight(line, 3, frame)
-		default:
-			room = v.Bytes("headroom_size")
-		}
-		t := sharedbuffer.Trigger{Share: v.Float("share")}
-		switch v.Text("trigger") {
-		case "shift":
-			t.Share = math.Ldexp(1, -shift(v.Int("shift"), line.Rate.Bits, v.Rate("nic_rate")))
-		case "static":
-			t.Static = v.Bytes("xoff")
-		}
 		for set := classes; set != 0; set &= set - 1 {
-			if err := p.buffer.Guard(dataplane.PortID(i), uint8(bits.TrailingZeros8(set)), room, t); err != nil {
+			err := p.buffer.Guard(dataplane.PortID(i), uint8(bits.TrailingZeros8(set)), c.room(line), c.trigger(line))
+			if err != nil {
 				return nil, fmt.Errorf("pfc: %w", err)
 			}
 		}
@@ -143,15 +168,39 @@ func build(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
 	return p, nil
 }
 
-// protected reads the classes that PFC looks after, as a bit set.
-func protected(entries []scheme.Entry, queues int) (uint8, error) {
-	all := uint8(1<<min(queues, tm.Classes) - 1)
+// room is the headroom of a queue at a port.
+func (c *Config) room(line dataplane.Line) unit.Bytes {
+	switch c.Headroom {
+	case HeadroomRoundTrip:
+		return RoundTrip(line, c.Frame)
+	case HeadroomSimulator:
+		return inFlight(line, 3, c.Frame)
+	}
+	return c.HeadroomSize
+}
+
+// trigger is that of a queue at a port.
+func (c *Config) trigger(line dataplane.Line) sharedbuffer.Trigger {
+	t := sharedbuffer.Trigger{Share: c.Share}
+	switch c.Trigger {
+	case TriggerShift:
+		t.Share = math.Ldexp(1, -shift(c.Shift, line.Rate.Bits, c.NICRate))
+	case TriggerStatic:
+		t.Static = c.XOff
+	}
+	return t
+}
+
+// protected are the classes that PFC looks after, as a bit set.
+func (c *Config) protected(queues int) (uint8, error) {
+	queues = min(queues, tm.Classes)
+	all := uint8(1<<queues - 1)
 	var yes, no uint8
-	for _, e := range entries {
-		if len(e.Key) != 1 || e.Key[0] < '0' || int(e.Key[0]-'0') >= min(queues, tm.Classes) {
-			return 0, fmt.Errorf("pfc: %q is not a class; a port has queues for 0 … %d", e.Key, min(queues, tm.Classes)-1)
+	for _, x := range c.Classes {
+		if x.Key >= queues {
+			return 0, fmt.Errorf("pfc: \"%d\" is not a class; a port has queues for 0 … %d", x.Key, queues-1)
 		}
-		if bit := uint8(1) << (e.Key[0] - '0'); e.Value.(bool) {
+		if bit := uint8(1) << x.Key; x.Value {
 			yes |= bit
 		} else {
 			no |= bit

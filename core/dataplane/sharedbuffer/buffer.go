@@ -77,7 +77,7 @@ func Of(site *dataplane.Site) *Buffer {
 type Config struct {
 	Size     unit.Bytes // above 0
 	Reserved unit.Bytes // of every ingress queue of classes 0 … Classes−1
-	Classes  int
+	Classes  int        // of the switch: no parameter, as its ports have that many queues
 	Alpha    float64    // 0: no dynamic threshold
 	Limit    unit.Bytes // 0: no static one
 }

@@ -9,33 +9,34 @@ import (
 // Program admits packets to the switch's memory.
 type Program struct{ Buffer *Buffer }
 
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Size(&c.Size, "size", "32MB", "of the whole buffer", "HPCC §5.1").Min("1 B").Max("1000GB")
+	p.Size(&c.Reserved, "reserved", "4KiB",
+		"set aside for every ingress queue: port and class for which there are queues", "HPCC simulator: 4 KB")
+	p.Float(&c.Alpha, "alpha", "1", "an egress queue may be as long as this times what is free of the shared part; 0: no "+
+		"such threshold. Classes that pfc protects have none",
+		"HPCC §5.1, runs without PFC: alpha = 1, so one port may take half the buffer").Min("0").Max("1024")
+	p.Size(&c.Limit, "limit", "0 B", "static threshold of an egress queue, but of protected classes; 0 B: none",
+		"ours: none")
+}
+
+// NeedsNetwork is that its thresholds are for PFC and many ports.
+func (*Config) NeedsNetwork() string {
+	return "a bridge's ports have buffers of their own; say them under ports"
+}
+
 // Scheme is what an experiment names: switch: [ecmp, {shared_buffer: {size: 32MB}}, pfc].
 func Scheme() dataplane.Scheme {
-	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "shared_buffer", Doc: "one buffer for all ports of a switch: reserves of ingress " +
-			"queues, dynamic or static thresholds of egress queues",
-			Source: "Choudhury, Hahne, ToN 6(2) 1998; HPCC §5.1 and simulator", Params: []scheme.Param{
-				{Name: "size", Kind: scheme.Size, Default: "32MB", Min: "1 B", Max: "1000GB", Doc: "of the whole buffer",
-					Source: "HPCC §5.1"},
-				{Name: "reserved", Kind: scheme.Size, Default: "4KiB",
-					Doc:    "set aside for every ingress queue: port and class for which there are queues",
-					Source: "HPCC simulator: 4 KB"},
-				{Name: "alpha", Kind: scheme.Float, Default: "1", Min: "0", Max: "1024",
-					Doc: "an egress queue may be as long as this times what is free of the shared part; 0: no such threshold. " +
-						"Classes that pfc protects have none", Source: "HPCC §5.1, runs without PFC: alpha = 1, so one port may take " +
-						"half the buffer"},
-				{Name: "limit", Kind: scheme.Size, Default: "0 B",
-					Doc: "static threshold of an egress queue, but of protected classes; 0 B: none", Source: "ours: none"},
-			}},
-		NeedsNetwork: dataplane.Always(
-			"a bridge's ports have buffers of their own; say them under ports"),
-		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
+	return dataplane.Define(scheme.Scheme{Name: "shared_buffer",
+		Doc: "one buffer for all ports of a switch: reserves of " +
+			"ingress queues, dynamic or static thresholds of egress queues",
+		Source: "Choudhury, Hahne, ToN 6(2) 1998; HPCC §5.1 and simulator"},
+		func(site *dataplane.Site, c Config) (*Program, error) {
 			b := Of(site)
-			return &Program{b}, b.Settle(Config{Size: v.Bytes("size"), Reserved: v.Bytes("reserved"),
-				Classes: max(site.Queues, 1),
-				Alpha:   v.Float("alpha"), Limit: v.Bytes("limit")})
-		},
-	}
+			c.Classes = max(site.Queues, 1)
+			return &Program{b}, b.Settle(c)
+		})
 }
 
 // Name is "shared_buffer".

@@ -6,20 +6,28 @@
 package spray
 
 import (
-	"fmt"
-
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
 )
 
-// How the port of a packet is chosen: values of the parameter order.
+// How the port of a packet is chosen: values of Config.Order.
 const (
 	Permutation = "permutation" // each port once in a random order, then in another one
 	RoundRobin  = "round_robin" // in one order, from a random port on
 	Random      = "random"      // each time anew
 )
+
+// Config is the order of the ports.
+type Config struct{ Order string }
+
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Text(&c.Order, "order", Permutation,
+		"each port once in a random order, then in another one; in turn; or drawn for each packet",
+		"NDP §3.1.1: permutations").Words(Permutation, RoundRobin, Random)
+}
 
 // Program spreads packets over equal paths.
 type Program struct {
@@ -36,32 +44,18 @@ type turn struct {
 	next  int
 }
 
+// NeedsNetwork is that a bridge has no paths.
+func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
+
 // Scheme is what an experiment names: switch: [spray].
 func Scheme() dataplane.Scheme {
-	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "spray", Doc: "equal-cost multipath packet by packet; hop limit",
-			Source: "Dixit et al., INFOCOM 2013; NDP (SIGCOMM 2017) §3.1.1",
-			Params: []scheme.Param{
-				{Name: "order", Kind: scheme.Text, Words: []string{Permutation, RoundRobin, Random}, Default: Permutation,
-					Doc:    "each port once in a random order, then in another one; in turn; or drawn for each packet",
-					Source: "NDP §3.1.1: permutations"},
-			}},
-		NeedsNetwork: dataplane.Always(dataplane.ChoosesPaths),
-		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-			p, err := New(site, v.Text("order"))
-			if err != nil {
-				return nil, err
-			}
-			return p, nil
-		},
-	}
+	return dataplane.Define(scheme.Scheme{Name: "spray", Doc: "equal-cost multipath packet by packet; hop limit",
+		Source: "Dixit et al., INFOCOM 2013; NDP (SIGCOMM 2017) §3.1.1"},
+		func(site *dataplane.Site, c Config) (*Program, error) { return New(site, c.Order), nil })
 }
 
-// New returns the program with the site's routes. It fails on an order that is unknown.
-func New(site *dataplane.Site, order string) (*Program, error) {
-	if order != Permutation && order != RoundRobin && order != Random {
-		return nil, fmt.Errorf("spray: %q is not an order; allowed are %s, %s, %s", order, Permutation, RoundRobin, Random)
-	}
+// New returns the program with the site's routes, for one of the orders.
+func New(site *dataplane.Site, order string) *Program {
 	s := &Program{routes: site.Routes, order: order, random: site.Random("spray")}
 	for i, version := range []uint8{4, 6} {
 		paths := site.Routes.Paths(version)
@@ -77,7 +71,7 @@ func New(site *dataplane.Site, order string) (*Program, error) {
 			}
 		}
 	}
-	return s, nil
+	return s
 }
 
 // Name is "spray".

@@ -8,6 +8,7 @@ import (
 	"weir/core/dataplane"
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/packet"
+	"weir/core/scheme"
 	"weir/core/unit"
 )
 
@@ -47,10 +48,7 @@ func TestSpread(t *testing.T) {
 	quantile := map[int]float64{2: 10.83, 3: 13.82, 4: 16.27, 16: 37.70}
 	for paths, limit := range quantile {
 		for _, order := range []string{Permutation, RoundRobin, Random} {
-			s, err := New(site(paths), order)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := New(site(paths), order)
 			total := make([]float64, paths)
 			orders := map[string]bool{}
 			const rounds = 1000
@@ -84,7 +82,7 @@ func TestSpread(t *testing.T) {
 
 // Versions have turns of their own; hop limit and routes as with ecmp.
 func TestHopLimitAndRoutes(t *testing.T) {
-	s, _ := New(site(3), RoundRobin)
+	s := New(site(3), RoundRobin)
 	first := out(s, 2, 4)
 	out(s, 2, 6)
 	if next := out(s, 3, 4); next != (first-10+1)%3+10 {
@@ -107,7 +105,7 @@ func TestHopLimitAndRoutes(t *testing.T) {
 }
 
 func TestScheme(t *testing.T) {
-	if _, err := New(site(2), "lowest"); err == nil {
+	if scheme.Validate(&Config{Order: "lowest"}) == nil {
 		t.Error("an unknown order is taken")
 	}
 	p, err := dataplanetest.Make(Scheme(), site(2))
@@ -118,7 +116,7 @@ func TestScheme(t *testing.T) {
 
 func TestNoAllocation(t *testing.T) {
 	for _, order := range []string{Permutation, RoundRobin, Random} {
-		s, _ := New(site(4), order)
+		s := New(site(4), order)
 		p := &packet.Packet{Dst: 2, Version: 4}
 		if a := testing.AllocsPerRun(1000, func() {
 			p.HopLimit = 9
@@ -130,7 +128,7 @@ func TestNoAllocation(t *testing.T) {
 }
 
 func ExampleNew() {
-	s, _ := New(site(3), RoundRobin)
+	s := New(site(3), RoundRobin)
 	a, b, c, d := out(s, 2, 4), out(s, 2, 4), out(s, 3, 4), out(s, 2, 4)
 	fmt.Println(a != b && b != c && a != c && a == d)
 	// Output: true

@@ -1,9 +1,8 @@
 package tm
 
 import (
-	"fmt"
-
 	"weir/core/packet"
+	"weir/core/unit"
 )
 
 // FQ is how a port shares each of its queues among flows. Every packet waits in one of
@@ -12,8 +11,8 @@ import (
 // without CoDel. Flows with one place share its list, its turn and its losses: m flows in
 // n places leave each flow alone with probability (1 − 1/n)^(m−1).
 type FQ struct {
-	Flows   int   // lists a queue, 1 … MaxFlows
-	Quantum int32 // bytes that a flow may send a turn; at least the largest frame, so that each turn sends
+	Flows   int        // lists a queue, 1 … MaxFlows
+	Quantum unit.Bytes // bytes that a flow may send a turn; at least the largest frame, so that each turn sends
 	// NewFirst serves flows that had nothing waiting before the others, up to one quantum
 	// (RFC 8290 §4.2: new queues); otherwise they take their turn at the end.
 	NewFirst bool
@@ -43,15 +42,7 @@ type fq struct {
 // served in strict priority. When a limit is reached, the longest list of the
 // last queue that has packets gives way, if that is not before the queue of the packet
 // that comes; of its own queue the longest is found with that packet counted.
-func NewFQ(c FQ) (Scheduler, error) {
-	switch {
-	case c.Flows < 1 || c.Flows > MaxFlows:
-		return nil, fmt.Errorf("%d flows; 1 … %d are possible", c.Flows, MaxFlows)
-	case c.Quantum < 1:
-		return nil, fmt.Errorf("a quantum of %d bytes; it must be above 0", c.Quantum)
-	}
-	return &fq{config: c}, nil
-}
+func NewFQ(c FQ) Scheduler { return &fq{config: c} }
 
 // Seed sets the hash's seed.
 func (f *fq) Seed(seed uint32) { f.config.Seed = seed }
@@ -99,7 +90,7 @@ type round struct{ first, last int32 }
 
 func newFlows(c *FQ) *flows {
 	return &flows{lists: make([]flow, c.Flows+1), nodes: make([]node, 1, 64), heap: make([]int32, 0, c.Flows), period: 1,
-		quantum: c.Quantum, newFirst: c.NewFirst, fromHead: c.FromHead, seed: c.Seed}
+		quantum: int32(c.Quantum), newFirst: c.NewFirst, fromHead: c.FromHead, seed: c.Seed}
 }
 
 // of is the list of a packet: every bit of hash and seed reaches every bit of it (the

@@ -31,7 +31,7 @@ func (m *model) push(p *packet.Packet) {
 	m.lists[i] = append(m.lists[i], p)
 	m.count++
 	if !slices.Contains(m.fresh, i) && !slices.Contains(m.old, i) {
-		m.credit[i] = m.c.Quantum
+		m.credit[i] = int32(m.c.Quantum)
 		if m.c.NewFirst {
 			m.fresh = append(m.fresh, i)
 		} else {
@@ -57,7 +57,7 @@ func (m *model) pop() *packet.Packet {
 		switch {
 		case m.credit[i] <= 0:
 			*r = (*r)[1:]
-			m.credit[i] += m.c.Quantum
+			m.credit[i] += int32(m.c.Quantum)
 			m.old = append(m.old, i)
 		case len(m.lists[i]) == 0:
 			*r = (*r)[1:]
@@ -176,7 +176,7 @@ func script(t *testing.T, c FQ, limit Limit, steps []byte) {
 }
 
 func settings(mode uint8) (FQ, Limit) {
-	c := FQ{Flows: []int{1, 4, 64, 1024}[mode&3], Quantum: []int32{1514, 100}[mode>>2&1], NewFirst: mode>>3&1 == 1,
+	c := FQ{Flows: []int{1, 4, 64, 1024}[mode&3], Quantum: []unit.Bytes{1514, 100}[mode>>2&1], NewFirst: mode>>3&1 == 1,
 		FromHead: mode>>4&1 == 1, Seed: uint32(mode)}
 	return c, []Limit{{}, {Packets: 9}, {Bytes: 6000}, {Packets: 40, Bytes: 20000}}[mode>>5&3]
 }

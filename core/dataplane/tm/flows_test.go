@@ -7,16 +7,13 @@ import (
 	"testing"
 
 	"weir/core/packet"
+	"weir/core/scheme"
 	"weir/core/unit"
 )
 
 func fairPort(t testing.TB, queues int, each, total Limit, c FQ) *Port {
 	t.Helper()
-	s, err := NewFQ(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return NewPort(NewBuffer(queues, each, total), s, unit.LinkRate{Bits: unit.Gbps})
+	return NewPort(NewBuffer(queues, each, total), NewFQ(c), unit.LinkRate{Bits: unit.Gbps})
 }
 
 // hashes are hashes of n flows that no two share a place of.
@@ -61,7 +58,7 @@ func jain(x []int64) float64 {
 func TestFQFairness(t *testing.T) {
 	sizes := []int32{64, 200, 576, 1000, 1514, 1514, 90, 1300}
 	for _, first := range []bool{false, true} {
-		for _, quantum := range []int32{1514, 300, 9000} {
+		for _, quantum := range []unit.Bytes{1514, 300, 9000} {
 			p := fairPort(t, 1, Limit{}, Limit{}, FQ{Flows: 1024, Quantum: quantum, NewFirst: first})
 			flow := hashes(p, len(sizes))
 			served := make([]int64, len(sizes))
@@ -345,10 +342,12 @@ func TestAll(t *testing.T) {
 }
 
 func TestFQBad(t *testing.T) {
-	for _, c := range []FQ{{Flows: 0, Quantum: 1}, {Flows: MaxFlows + 1, Quantum: 1}, {Flows: 1, Quantum: 0}} {
-		if _, err := NewFQ(c); err == nil {
-			t.Errorf("%+v is taken", c)
-		}
+	for _, c := range []FQ{{Flows: 0, Quantum: 1514}, {Flows: MaxFlows + 1, Quantum: 1514}, {Flows: 1, Quantum: 0}} {
+		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
+			if scheme.Validate(&c) == nil {
+				t.Error("it is taken")
+			}
+		})
 	}
 }
 

@@ -1,6 +1,9 @@
 package tm
 
 import (
+	"fmt"
+	"strconv"
+
 	"weir/core/scheme"
 	"weir/core/unit"
 )
@@ -8,6 +11,234 @@ import (
 // Scheme is a scheduler that an experiment can name.
 type Scheme struct {
 	scheme.Scheme
-	// Build makes the scheduler of a port with this many queues and this rate.
-	Build func(queues int, rate unit.LinkRate, v scheme.Values) (Scheduler, error)
+	// Build makes the scheduler of a port with this many queues and this rate, of a
+	// configuration of the scheme: nil for the defaults. Define writes it.
+	Build func(queues int, rate unit.LinkRate, c scheme.Config) (Scheduler, error)
+}
+
+// Define is a scheme by what makes the scheduler of a port, for configurations of type C,
+// in which all values are in their ranges and go together.
+func Define[C any, P scheme.Bound[C]](s scheme.Scheme,
+	build func(queues int, rate unit.LinkRate, c C) (Scheduler, error)) Scheme {
+	s.Config = scheme.For[C, P]
+	return Scheme{Scheme: s, Build: func(queues int, rate unit.LinkRate, c scheme.Config) (Scheduler, error) {
+		own, err := scheme.As[C, P](c)
+		if err != nil {
+			return nil, fmt.Errorf("scheduler %s: %w", s.Name, err)
+		}
+		return build(queues, rate, own)
+	}}
+}
+
+// Quantum is what a queue earns a turn.
+type Quantum struct{ Quantum unit.Bytes }
+
+// Params binds it.
+func (c *Quantum) Params(p *scheme.Params) {
+	p.Size(&c.Quantum, "quantum", "1514 B", "bytes that a queue earns a turn; at least the largest frame",
+		"Shreedhar, Varghese 1995: Max").Min("64 B").Max("1MB")
+}
+
+// DWRR configures deficit weighted round robin.
+type DWRR struct {
+	Quantum
+	Weights  []scheme.Pair[int, int] // by queue, 1 where none is given
+	Priority int                     // so many first queues go before the others
+}
+
+// Params binds the configuration.
+func (c *DWRR) Params(p *scheme.Params) {
+	c.Quantum.Params(p)
+	scheme.MapOf(p, &c.Weights, queueOf, scheme.Ints, "weights", "weight by queue, 1 where none is given",
+		"ours").Min("1").Max("1000")
+	p.Int(&c.Priority, "priority", "0", "so many first queues go before the others, in strict priority",
+		"ours; HPCC simulator: 1").Min("0").Max("16")
+}
+
+// WRR configures weighted round robin by packets.
+type WRR struct {
+	Weights []scheme.Pair[int, int] // packets a turn by queue, 1 where none is given
+}
+
+// Params binds the configuration.
+func (c *WRR) Params(p *scheme.Params) {
+	scheme.MapOf(p, &c.Weights, queueOf, scheme.Ints, "weights", "packets a turn by queue, 1 where none is given",
+		"ours").Min("1").Max("100000")
+}
+
+// Params binds the configuration.
+func (c *FQ) Params(p *scheme.Params) {
+	p.Int(&c.Flows, "flows", "1024", "places for flows in a queue, by their hash",
+		"RFC 8290 §5.2.5").Min("1").Max(strconv.Itoa(MaxFlows))
+	p.Size(&c.Quantum, "quantum", "1514 B", "bytes that a flow may send a turn; at least the largest frame",
+		"RFC 8290 §5.2.4").Min("64 B").Max("1MB")
+	p.Bool(&c.NewFirst, "new_first", "false", "flows that had nothing waiting go before the others, up to a quantum",
+		"RFC 8290 §4.2; none: Shreedhar, Varghese 1995")
+	p.Either(&c.FromHead, [2]string{"tail", "head"}, "drop", "tail",
+		"which packet of the longest flow goes when there is no room", "ours; RFC 8290 §4.1 has head")
+}
+
+// Guarantee configures shares of the port's rate.
+type Guarantee struct {
+	Quantum
+	Guarantees, Ceilings []scheme.Pair[int, float64] // by queue, 0 and 1 where none is given
+	Hard                 bool                        // ceilings hold also when the port would idle
+	Priority             int                         // so many first queues go before the others while below their ceiling
+	Burst                unit.Bytes                  // how far a queue may be ahead of its share
+}
+
+// Params binds the configuration.
+func (c *Guarantee) Params(p *scheme.Params) {
+	c.Quantum.Params(p)
+	scheme.MapOf(p, &c.Guarantees, queueOf, scheme.Shares, "guarantees",
+		"guaranteed share of the rate by queue, 0 where none is given", "ours").Max("100%")
+	scheme.MapOf(p, &c.Ceilings, queueOf, scheme.Shares, "ceilings",
+		"largest share of the rate by queue, 100% where none is given", "ours").Max("100%")
+	p.Bool(&c.Hard, "hard", "false", "ceilings hold also when the port would idle", "ours")
+	p.Int(&c.Priority, "priority", "0", "so many first queues go before the others, in strict priority, while below "+
+		"their ceiling", "ours; BS'19 §4.3: the control queue").Min("0").Max("16")
+	bindBurst(p, &c.Burst)
+}
+
+func bindBurst(p *scheme.Params, burst *unit.Bytes) {
+	p.Size(burst, "burst", "3028 B", "how far a queue may be ahead of its share", "ours: two frames").Min("64 B")
+}
+
+// Queues configures NCF's queues.
+type Queues struct {
+	Quantum
+	NCF
+	Burst unit.Bytes
+}
+
+// Params binds the configuration.
+func (c *Queues) Params(p *scheme.Params) {
+	c.Quantum.Params(p)
+	p.Share(&c.Control, "control", "5%", "ceiling of the control queue, the first", "BS'19 §4.2").Max("100%")
+	p.Bool(&c.Hard, "hard", "false", "the ceiling holds also when the port would idle",
+		"ours; BS'19 §4.2 says maximum, and work conserving")
+	p.Share(&c.Mice, "mice", "10%", "guarantee of the mice's queue, the second", "BS'19 §4.2").Min("0%").Max("100%")
+	p.Share(&c.Elephants, "elephants", "10%", "guarantee of the elephants' queues, all others, together",
+		"BS'19 §4.2").Min("0%").Max("100%")
+	bindBurst(p, &c.Burst)
+
+	p.Rule("control", func() error {
+		if c.Control == 0 {
+			return fmt.Errorf("the control queue needs a ceiling above 0%%")
+		}
+		return nil
+	})
+	p.Rule("elephants", func() error {
+		if sum := c.Mice + c.Elephants; sum > 1 {
+			return fmt.Errorf("with mice this is %s; at most 100%% is possible", unit.FormatShare(sum))
+		}
+		return nil
+	})
+}
+
+// queueOf reads a queue's number.
+func queueOf(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%q is not a queue", s)
+	}
+	return n, nil
+}
+
+// is checks that a port has a queue.
+func is(queue, queues int) error {
+	if queue >= queues {
+		return fmt.Errorf("\"%d\" is not a queue; the port has 0 … %d", queue, queues-1)
+	}
+	return nil
+}
+
+// weights are those of all queues, 1 where none is given.
+func weights(given []scheme.Pair[int, int], queues int) ([]int32, error) {
+	all := make([]int32, queues)
+	for i := range all {
+		all[i] = 1
+	}
+	for _, x := range given {
+		if err := is(x.Key, queues); err != nil {
+			return nil, err
+		}
+		all[x.Key] = int32(x.Value)
+	}
+	return all, nil
+}
+
+func (c *DWRR) scheduler(queues int) (Scheduler, error) {
+	all, err := weights(c.Weights, queues)
+	if err != nil {
+		return nil, err
+	}
+	if c.Priority > queues {
+		return nil, fmt.Errorf("%d queues go before the others, the port has %d", c.Priority, queues)
+	}
+	return NewPriorityDWRR(c.Priority, all, int32(c.Quantum.Quantum)), nil
+}
+
+func (c *Guarantee) scheduler(queues int, rate unit.Rate) (Scheduler, error) {
+	shares := make([]Share, queues)
+	for i := range shares {
+		shares[i] = Share{Ceiling: 1, Hard: c.Hard}
+	}
+	for _, x := range c.Guarantees {
+		if err := is(x.Key, queues); err != nil {
+			return nil, err
+		}
+		shares[x.Key].Guarantee = x.Value
+	}
+	for _, x := range c.Ceilings {
+		if err := is(x.Key, queues); err != nil {
+			return nil, err
+		}
+		shares[x.Key].Ceiling = x.Value
+	}
+	return NewPriorityGuarantee(c.Priority, shares, rate, int32(c.Quantum.Quantum), c.Burst)
+}
+
+// Schemes returns the schedulers that an experiment can name.
+func Schemes() []Scheme {
+	return []Scheme{
+		Define(scheme.Scheme{Name: "drr", Doc: "deficit round robin, equal shares",
+			Source: "Shreedhar, Varghese, SIGCOMM'95"},
+			func(queues int, _ unit.LinkRate, c Quantum) (Scheduler, error) {
+				return NewDRR(queues, int32(c.Quantum)), nil
+			}),
+		Define(scheme.Scheme{Name: "dwrr", Doc: "deficit weighted round robin", Source: "Shreedhar, Varghese, SIGCOMM'95"},
+			func(queues int, _ unit.LinkRate, c DWRR) (Scheduler, error) { return c.scheduler(queues) }),
+		Define(scheme.Scheme{Name: "fifo", Doc: "first in, first out; one queue", Source: "ours"},
+			func(queues int, _ unit.LinkRate, _ scheme.None) (Scheduler, error) {
+				if queues != 1 {
+					return nil, fmt.Errorf("fifo serves one queue, the port has %d", queues)
+				}
+				return NewFIFO(), nil
+			}),
+		Define(scheme.Scheme{Name: "fq", Doc: "each queue fair among flows, by deficit round robin; the longest flow gives " +
+			"way; queues in strict priority", Source: "RFC 8290 §4.2 without CoDel; Shreedhar, Varghese, SIGCOMM'95"},
+			func(_ int, _ unit.LinkRate, c FQ) (Scheduler, error) { return NewFQ(c), nil }),
+		Define(scheme.Scheme{Name: "guarantee", Doc: "guaranteed share and ceiling per queue, the rest work conserving",
+			Source: "Feldmann et al. BS'19 §4.2"},
+			func(queues int, rate unit.LinkRate, c Guarantee) (Scheduler, error) {
+				return c.scheduler(queues, rate.Bits)
+			}),
+		Define(scheme.Scheme{Name: "ncf", Doc: "NCF's queues: control first up to a ceiling; mice and elephants with a " +
+			"guarantee each; the rest work conserving", Source: "Feldmann et al. BS'19 §4.2, §4.3"},
+			func(queues int, rate unit.LinkRate, c Queues) (Scheduler, error) {
+				return NewNCF(queues, c.NCF, rate.Bits, int32(c.Quantum.Quantum), c.Burst)
+			}),
+		Define(scheme.Scheme{Name: "strict", Doc: "strict priority, queue 0 first", Source: "ours"},
+			func(int, unit.LinkRate, scheme.None) (Scheduler, error) { return NewStrict(), nil }),
+		Define(scheme.Scheme{Name: "wrr", Doc: "weighted round robin by packets: a queue sends up to its weight of packets " +
+			"a turn", Source: "Katevenis, Sidiropoulos, Courcoubetis, JSAC 1991; NDP (SIGCOMM 2017) §3.1: {0: 10}"},
+			func(queues int, _ unit.LinkRate, c WRR) (Scheduler, error) {
+				all, err := weights(c.Weights, queues)
+				if err != nil {
+					return nil, err
+				}
+				return NewWRR(all), nil
+			}),
+	}
 }

@@ -427,27 +427,30 @@ func TestNCF(t *testing.T) {
 
 func TestSchemes(t *testing.T) {
 	rate := unit.LinkRate{Bits: unit.Gbps}
-	values := map[string]any{"quantum": unit.Bytes(1514), "hard": false, "burst": unit.Bytes(3028), "priority": 0,
-		"control": 0.05, "mice": 0.1, "elephants": 0.1,
-		"flows": 1024, "new_first": false, "drop": "tail",
-		"weights": []scheme.Entry{{Key: "1", Value: 3}}, "guarantees": []scheme.Entry{{Key: "0", Value: 0.5}},
-		"ceilings": []scheme.Entry{{Key: "1", Value: 0.5}}}
+	second := map[string][]string{"dwrr": {"weights", "{1: 3}"}, "wrr": {"weights", "{1: 3}"},
+		"guarantee": {"guarantees", "{0: 50%}", "ceilings", "{1: 50%}"}}
 	for _, s := range Schemes() {
-		if _, err := s.Build(2, rate, scheme.NewValues(s.Name, values)); (err == nil) != (s.Name != "fifo") {
-			t.Errorf("%s with two queues: %v", s.Name, err)
-		}
-		if _, err := s.Build(1, rate, scheme.NewValues(s.Name, values)); (err != nil) != (s.Name == "dwrr" ||
-			s.Name == "wrr" || s.Name == "guarantee") {
-			t.Errorf("%s with one queue and a parameter for the second: %v", s.Name, err)
-		}
-	}
-	for _, s := range Schemes() {
-		if s.Name == "dwrr" || s.Name == "wrr" {
-			bad := map[string]any{"quantum": unit.Bytes(1514), "priority": 0, "weights": []scheme.Entry{{Key: "0", Value: 0}}}
-			if _, err := s.Build(1, rate, scheme.NewValues(s.Name, bad)); err == nil {
-				t.Errorf("%s: a weight of 0 is taken", s.Name)
+		t.Run(s.Name, func(t *testing.T) {
+			c, err := s.Configure(second[s.Name]...)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
+			if _, err := s.Build(2, rate, c); (err == nil) != (s.Name != "fifo") {
+				t.Errorf("with two queues: %v", err)
+			}
+			if _, err := s.Build(1, rate, c); (err != nil) != (second[s.Name] != nil) {
+				t.Errorf("with one queue and a parameter for the second: %v", err)
+			}
+		})
+	}
+	for _, c := range []scheme.Config{&DWRR{Quantum: Quantum{1514}, Weights: []scheme.Pair[int, int]{{Key: 0, Value: 0}}},
+		&WRR{Weights: []scheme.Pair[int, int]{{Key: 0, Value: 0}}}, &Queues{Quantum: Quantum{1514}, Burst: 3028},
+		&Queues{Quantum: Quantum{1514}, NCF: NCF{Control: 0.05, Mice: 0.6, Elephants: 0.6}, Burst: 3028}} {
+		t.Run(fmt.Sprintf("%T", c), func(t *testing.T) {
+			if scheme.Validate(c) == nil {
+				t.Errorf("%+v is taken", c)
+			}
+		})
 	}
 }
 

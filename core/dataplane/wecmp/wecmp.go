@@ -19,40 +19,56 @@ type Program struct {
 	weight []uint64 // by port
 }
 
+// Config are the weights of ports.
+type Config struct {
+	// Weights are by number of the port, 1 where others are given; without any, the ports' rates.
+	Weights []scheme.Pair[int, int]
+}
+
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	scheme.MapOf(p, &c.Weights, portOf, scheme.Ints, "weights",
+		"weight, 0 to 1000, by number of the port; 1 where others are given; without any, the ports' rates",
+		"WCMP §3.1: capacities").Min("0").Max("1000")
+}
+
+func portOf(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%q is not the number of a port", s)
+	}
+	return n, nil
+}
+
+// NeedsNetwork is that a bridge has no paths.
+func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
+
 // Scheme is what an experiment names: switch: [wecmp].
 func Scheme() dataplane.Scheme {
-	return dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "wecmp", Doc: "equal-cost multipath by the flow's hash, weighted; hop limit",
-			Source: "WCMP, Zhou et al., EuroSys 2014", Params: []scheme.Param{
-				{Name: "weights", Kind: scheme.Map, Of: scheme.Int,
-					Doc:    "weight, 0 to 1000, by number of the port; 1 where others are given; without any, the ports' rates",
-					Source: "WCMP §3.1: capacities"},
-			}},
-		NeedsNetwork: dataplane.Always(dataplane.ChoosesPaths),
-		Build: func(site *dataplane.Site, v scheme.Values) (dataplane.Program, error) {
-			w := &Program{paths: dataplane.NewPathSet(site), seed: uint32(site.Random("wecmp").Uint64()), weight: make([]uint64,
-				site.Ports)}
-			for i := range w.weight {
-				w.weight[i] = 1
-				if len(v.Map("weights")) == 0 && i < len(site.Lines) {
-					if w.weight[i] = uint64(site.Lines[i].Rate.Bits); w.weight[i] == 0 {
-						w.weight[i] = uint64(site.Lines[i].Rate.Packets)
-					}
-				}
+	return dataplane.Define(scheme.Scheme{Name: "wecmp",
+		Doc:    "equal-cost multipath by the flow's hash, weighted; hop limit",
+		Source: "WCMP, Zhou et al., EuroSys 2014"}, New)
+}
+
+// New returns the program of a switch, which must have the ports that have weights.
+func New(site *dataplane.Site, c Config) (*Program, error) {
+	w := &Program{paths: dataplane.NewPathSet(site), seed: uint32(site.Random("wecmp").Uint64()),
+		weight: make([]uint64, site.Ports)}
+	for i := range w.weight {
+		w.weight[i] = 1
+		if len(c.Weights) == 0 && i < len(site.Lines) {
+			if w.weight[i] = uint64(site.Lines[i].Rate.Bits); w.weight[i] == 0 {
+				w.weight[i] = uint64(site.Lines[i].Rate.Packets)
 			}
-			for _, e := range v.Map("weights") {
-				i, err := strconv.Atoi(e.Key)
-				if err != nil || i < 0 || i >= site.Ports {
-					return nil, fmt.Errorf("wecmp: %q is not a port; 0 … %d are possible", e.Key, site.Ports-1)
-				}
-				if x := e.Value.(int); x < 0 || x > 1000 {
-					return nil, fmt.Errorf("wecmp: port %d has weight %d; 0 … 1000 is possible", i, x)
-				}
-				w.weight[i] = uint64(e.Value.(int))
-			}
-			return w, nil
-		},
+		}
 	}
+	for _, x := range c.Weights {
+		if x.Key >= site.Ports {
+			return nil, fmt.Errorf("wecmp: \"%d\" is not a port; 0 … %d are possible", x.Key, site.Ports-1)
+		}
+		w.weight[x.Key] = uint64(x.Value)
+	}
+	return w, nil
 }
 
 // Name is "wecmp".

@@ -36,24 +36,40 @@ func (idle) Admit(*dataplane.Env, *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
+// bound is a configuration that nothing reads.
+type bound func(p *scheme.Params)
+
+func (b bound) Params(p *scheme.Params) { b(p) }
+
+func standIn(name string, b bound) scheme.Scheme {
+	return scheme.Scheme{Name: name, Config: func() scheme.Config { scheme.Bind(b).Reset(); return b }}
+}
+
 // simulator is a registry with all that an import names: the controllers, and stand-ins
 // for programs that it does not have, with the parameters that the import gives them.
 func simulator() *spec.Registry {
 	r := room()
 	r.Transports = append(r.Transports, rdma.Scheme())
 	r.Controllers = append(r.Controllers, dcqcn.Scheme(), timely.Scheme(), hpcc.Scheme(), hpcc.PINTScheme())
-	size := func(name string) scheme.Param {
-		return scheme.Param{Name: name, Kind: scheme.Size, Default: "1 B"}
-	}
-	text := func(name string) scheme.Param { return scheme.Param{Name: name, Kind: scheme.Text, Default: "x"} }
 	for _, s := range []scheme.Scheme{
-		{Name: "shared_buffer", Params: []scheme.Param{size("size")}},
-		{Name: "pfc", Params: []scheme.Param{text("headroom"), text("trigger"), {Name: "shift", Kind: scheme.Int,
-			Default: "1"}, {Name: "nic_rate", Kind: scheme.Rate, Default: "1Gbps"}}},
-		{Name: "ecn", Params: []scheme.Param{{Name: "kmin_map", Kind: scheme.Map, Of: scheme.Size},
-			{Name: "kmax_map", Kind: scheme.Map, Of: scheme.Size}, {Name: "pmax_map", Kind: scheme.Map, Of: scheme.Share}}},
-		{Name: "telemetry", Params: []scheme.Param{text("format"), {Name: "multi", Kind: scheme.Int, Default: "1"},
-			{Name: "base", Kind: scheme.Float, Default: "1"}, {Name: "t", Kind: scheme.Duration, Default: "0s"}}},
+		standIn("shared_buffer", func(p *scheme.Params) { p.Size(new(unit.Bytes), "size", "1 B", "", "") }),
+		standIn("pfc", func(p *scheme.Params) {
+			p.Text(new(string), "headroom", "x", "", "")
+			p.Text(new(string), "trigger", "x", "", "")
+			p.Int(new(int), "shift", "1", "", "")
+			p.Rate(new(unit.Rate), "nic_rate", "1Gbps", "", "")
+		}),
+		standIn("ecn", func(p *scheme.Params) {
+			scheme.MapOf(p, new([]scheme.Pair[unit.Rate, unit.Bytes]), unit.ParseRate, scheme.Sizes, "kmin_map", "", "")
+			scheme.MapOf(p, new([]scheme.Pair[unit.Rate, unit.Bytes]), unit.ParseRate, scheme.Sizes, "kmax_map", "", "")
+			scheme.MapOf(p, new([]scheme.Pair[unit.Rate, float64]), unit.ParseRate, scheme.Shares, "pmax_map", "", "")
+		}),
+		standIn("telemetry", func(p *scheme.Params) {
+			p.Text(new(string), "format", "x", "", "")
+			p.Int(new(int), "multi", "1", "", "")
+			p.Float(new(float64), "base", "1", "", "")
+			p.Time(new(unit.Time), "t", "0s", "", "")
+		}),
 	} {
 		known := false
 		for i := range r.Programs {
@@ -61,7 +77,7 @@ func simulator() *spec.Registry {
 		}
 		if !known {
 			r.Programs = append(r.Programs, dataplane.Scheme{Scheme: s, Build: func(*dataplane.Site,
-				scheme.Values) (dataplane.Program, error) {
+				scheme.Config) (dataplane.Program, error) {
 				return idle{}, nil
 			}})
 		}

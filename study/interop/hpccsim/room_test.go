@@ -46,7 +46,7 @@ func room() *spec.Registry {
 		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{forward.Scheme(), ecmp.Scheme(), inputloss.Scheme(), p4abc.Scheme(), {
 			Scheme: scheme.Scheme{Name: "crash", Doc: "panics", Source: "tests"},
-			Build:  func(*dataplane.Site, scheme.Values) (dataplane.Program, error) { return crash{}, nil },
+			Build:  func(*dataplane.Site, scheme.Config) (dataplane.Program, error) { return crash{}, nil },
 		}},
 		Schedulers:  tm.Schemes(),
 		Transports:  []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.Scheme(), window.Scheme()},
