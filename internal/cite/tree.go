@@ -2,6 +2,7 @@ package cite
 
 import (
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 )
 
@@ -66,7 +68,7 @@ func Open(fsys fs.FS) (*Tree, error) {
 	return t, err
 }
 
-// Check returns the citations of the tree's Go comments, of its experiments'
+// Check returns the citations of the tree's Go comments and strings, of its experiments'
 // comments and of its pages that do not resolve, in the order of the files.
 func (t *Tree) Check() ([]Wrong, error) {
 	t.wrong = nil
@@ -140,7 +142,7 @@ func (t *Tree) check(name string, line int, text string) {
 	}
 }
 
-// source checks the comments of a Go file.
+// source checks the comments and strings of a Go file.
 func (t *Tree) source(name string, data []byte) error {
 	if strings.HasPrefix(name, "internal/cite/") { // its texts are the grammar, and wrong on purpose
 		return nil
@@ -153,7 +155,36 @@ func (t *Tree) source(name string, data []byte) error {
 	for _, group := range f.Comments {
 		t.check(name, fset.Position(group.Pos()).Line, group.Text())
 	}
+	if strings.HasSuffix(name, "_test.go") { // strings of tests are inputs and outputs
+		return nil
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if e, ok := n.(ast.Expr); ok {
+			if text, ok := constant(e); ok {
+				t.check(name, fset.Position(e.Pos()).Line, text)
+				return false
+			}
+		}
+		return true
+	})
 	return nil
+}
+
+// constant is the text of a string, or of several that are added up.
+func constant(e ast.Expr) (string, bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if e.Kind != token.STRING {
+			return "", false
+		}
+		text, err := strconv.Unquote(e.Value)
+		return text, err == nil
+	case *ast.BinaryExpr:
+		x, left := constant(e.X)
+		y, right := constant(e.Y)
+		return x + y, left && right && e.Op == token.ADD
+	}
+	return "", false
 }
 
 // comments checks the comments of a YAML file: blocks of whole lines, and the ends of lines.

@@ -27,15 +27,15 @@ func (o *Options) Params(p *scheme.Params) {
 // bindSketch binds the options of finding elephants (§4.1).
 func (o *Options) bindSketch(p *scheme.Params) {
 	p.Int(&o.Sketch.Windows, "windows", "4", "n: windows of the rolling sketch",
-		"ours; BS'19 §4.1 has three in figure 2").Min("1").Max("15")
+		"ours; BS'19 §4.1, figure 2: three").Min("1").Max("15")
 	p.Time(&o.Sketch.Duration, "duration", "10ms", "d of a window; n·d should exceed a multiple of the round-trip time",
 		"ours; BS'19 §4.4").Min("1us").Max("60s")
 	p.Either(&o.Sketch.Packets, [2]string{"bytes", "packets"}, "count", "bytes", "what the sketch counts",
 		"ours; packets: BS'19 §4.1")
 	p.Share(&o.Epsilon, "epsilon", "1%", "the sketch's error as a share of a window's total; its width is e/epsilon",
-		"ours; Cormode, Muthukrishnan 2005")
+		"ours: the bounds; Count-min sketch §3")
 	p.Share(&o.Delta, "delta", "1%", "how often the error is larger; its depth is ln(1/delta)",
-		"ours; Cormode, Muthukrishnan 2005")
+		"ours: the bounds; Count-min sketch §3")
 	p.Int(&o.Sketch.Bits, "counter_bits", "32", "of a counter, which stays at its largest value",
 		"ours").Min("8").Max("32")
 	p.Text(&o.Scope, "sketch", PerPort, "whose traffic a flow's share is of",
@@ -44,7 +44,7 @@ func (o *Options) bindSketch(p *scheme.Params) {
 		"how windows are judged: share of all together, mean of the shares, one, all", "BS'19 §4.1 and footnote 1")
 	p.Share(&o.Detector.Threshold, "threshold", "5%", "an elephant has more than this share", "BS'19 §4.1").Max("100%")
 	p.Size(&o.Least, "least", "30kB", "and so much in all windows at the least",
-		"ours: beyond what slow start sends first; BS'19 has none")
+		"ours: beyond what slow start sends first, for BS'19 has none")
 	p.Size(&o.Floor, "floor", "15kB", "with any, all and mean_of_shares: least traffic of a window that is judged", "ours")
 
 	p.Rule("epsilon", func() error {
@@ -58,7 +58,7 @@ func (o *Options) bindSketch(p *scheme.Params) {
 func (o *Options) bindMemory(p *scheme.Params) {
 	p.Length(&o.Size, "memory", "0 B", "that there is; 0 B: what the ports' buffers hold", "ours")
 	p.Text(&o.Pool, "pool", PerPort, "whose memory it is",
-		"ours; BS'19 §4.2 says the switch's, §2 per port").Words(PerPort, PerSwitch)
+		"ours; BS'19 §4.2: the switch's, §2: per port").Words(PerPort, PerSwitch)
 	p.Share(&o.Memory.Limit, "limit", "95%", "of the memory that mice and elephants may use", "BS'19 §4.2").Max("100%")
 	p.Share(&o.Memory.Reserved[Control], "control", "5%", "of the memory that is reserved for control packets",
 		"BS'19 §4.2").Max("100%")
@@ -88,9 +88,9 @@ func (o *Options) bindFeedback(p *scheme.Params) {
 		"find no room", "BS'19 §4.4").Min("0").Max("1024")
 	p.Time(&o.Every, "every", "0s", "each at most once so often; 0s: once a window", "ours")
 	p.Share(&o.Early, "early", "0%", "elephants that send are told when their packets use this share of the "+
-		"memory; 0%: not", "ours; Fathalli et al., TNSM 2026: the elephants' queue").Max("100%")
+		"memory; 0%: not", "ours; NCF follow-up (TNSM 2026): the elephants' queue").Max("100%")
 	p.Share(&o.Target, "target", "95%", "share of a port's rate that is offered to mice and elephants",
-		"ours, as HPCC's eta").Max("100%")
+		"ours: HPCC's eta").Max("100%")
 	p.Either(&o.MaxMin, [2]string{"equal", "max_min"}, "supply", "equal",
 		"what NACKs offer: the same for each elephant, or with what others do not use", "ours")
 	p.Either(&o.Flowlet, [2]string{"at_once", "flowlet"}, "change", "at_once",
@@ -113,7 +113,7 @@ func (*Options) NeedsNetwork() string { return dataplane.NotifiesHosts }
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{
 		Name: "ncf", Doc: "network-assisted congestion feedback: elephants by rolling sketches, queues for control, mice " +
-			"and elephants, memory on demand, NACKs straight to senders", Source: "Feldmann et al. BS'19"},
+			"and elephants, memory on demand, NACKs straight to senders", Source: "NCF (Feldmann et al., BS 2019)"},
 		func(site *dataplane.Site, o Options) (*Program, error) {
 			c, err := o.config()
 			if err != nil {

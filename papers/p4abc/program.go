@@ -144,7 +144,7 @@ func (c *Config) NeedsNetwork() (why string) {
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{
 		Name: "abc", Doc: "activity-based congestion management: activity meters and activity AQM",
-		Source: "Menth et al. 2019 (P4-ABC)"}, New)
+		Source: "P4-ABC (Menth et al., 2019)"}, New)
 }
 
 // New returns the program for a site.

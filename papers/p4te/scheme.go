@@ -25,13 +25,13 @@ func (o *Options) Params(p *scheme.Params) {
 	p.Packets(&o.DepthDelta, "depth_delta", "2 packets", "Δ of the egress queue depth", "P4TE §7.1").Min("1 packet")
 	p.Time(&o.DelayDelta, "delay_delta", "15ms", "Δ of the hop-to-hop delay", "P4TE §7.1").Min("1ns")
 	p.Share(&o.Committed, "committed", "70%", "CIR of a link's meter: up to here a link is not over-utilised",
-		"P4TE §7.1; the code has 90%").Min("0.1%").Max("100%")
-	p.Share(&o.Peak, "peak", "90%", "PIR: from here on it is red", "P4TE §7.1; the code has 100%").Min("0.1%").Max("100%")
+		"P4TE §7.1; P4TE code: 90%").Min("0.1%").Max("100%")
+	p.Share(&o.Peak, "peak", "90%", "PIR: from here on it is red", "P4TE §7.1; P4TE code: 100%").Min("0.1%").Max("100%")
 	p.Time(&o.Burst, "burst", "100ms", "CBS and PBS of all meters: what their rates carry in it, a frame at the least",
-		"facts E1: 0.1 of the rate").Min("1ns").Max("10s")
+		"P4TE code: 0.1 of the rate").Min("1ns").Max("10s")
 	scheme.MapOf(p, &o.Classes, tosOf, scheme.Enum[Class](classNames[:]...), "classes",
 		"low_delay, high_throughput or other by TOS byte, as {0x10: low_delay}; {0x10: low_delay, 0x08: high_throughput} "+
-			"if nothing is given", "P4TE §7; the code has DSCP 4, 5, 6").Words(classWords...)
+			"if nothing is given", "P4TE §7; P4TE code: DSCP 4, 5, 6").Words(classWords...)
 	p.Share(&o.Safe[LowDelay], "safe_low_delay", "65%", "safe rate of the class at each port",
 		"P4TE §7.1").Min("0.1%").Max("100%")
 	p.Share(&o.Safe[HighThroughput], "safe_high_throughput", "35%", "safe rate of the class at each port",
@@ -39,9 +39,9 @@ func (o *Options) Params(p *scheme.Params) {
 	p.Bool(&o.Paths, "paths", "true", "path control; without it flows go up by their hash, as with ecmp",
 		"P4TE §6.2, §6.3")
 	p.Int(&o.Control.Groups[Delay], "delay_groups", "3", "n routing groups by hop delay",
-		"P4TE §7.1; the code has 4").Min("1").Max("1024")
+		"P4TE §7.1; P4TE code: 4").Min("1").Max("1024")
 	p.Int(&o.Control.Groups[QueueDepth], "depth_groups", "3", "n routing groups by queue depth",
-		"P4TE §7.1; the code has 4").Min("1").Max("1024")
+		"P4TE §7.1; P4TE code: 4").Min("1").Max("1024")
 	p.Int(&o.Control.Groups[Utilisation], "utilisation_groups", "3", "n routing groups by utilisation",
 		"P4TE §7.1").Min("1").Max("1024")
 	scheme.Choice(p, &o.Control.Mapping, []string{"step", "range"}, "mapping", "step",
@@ -50,22 +50,22 @@ func (o *Options) Params(p *scheme.Params) {
 	p.Packets(&o.DepthRange, "depth_range", "10 packets", "with mapping: range, the deepest queue",
 		"P4TE §7.1: 10/3").Min("1 packet")
 	p.Time(&o.DelayRange, "delay_range", "75ms", "with mapping: range, the largest delay",
-		"facts E1: PORT_TO_PORT_DELAY_LEVELS").Min("1ns")
+		"P4TE code: PORT_TO_PORT_DELAY_LEVELS").Min("1ns")
 	p.Time(&o.Control.Latency, "control_latency", "1ms", "of the control plane, from an event to its first write",
 		"ours").Max("60s")
 	p.Time(&o.Control.Write, "table_write", "100us", "that one change of a table takes; a move is two",
 		"ours; P4TE §4.3: not atomic").Max("60s")
 	p.Int(&o.Control.Queue, "control_queue", "64", "events whose writes may wait; one that comes then is lost",
 		"ours").Min("1").Max("1048576")
-	p.Time(&o.Gap, "gap", "40ms", "that ends a flowlet", "facts E1: the code's 40000 us").Max("60s")
+	p.Time(&o.Gap, "gap", "40ms", "that ends a flowlet", "P4TE code: 40000 us").Max("60s")
 	p.Int(&o.Cells, "flowlet_cells", "8192", "of the flowlet table, rounded up to a power of two",
-		"facts E1").Min("1").Max("16777216")
+		"P4TE code").Min("1").Max("16777216")
 	p.Either(&o.Spread, [2]string{"flow", "flowlet"}, "member", "flow",
 		"what the hash within a group is of: the flow, or each flowlet anew",
-		"P4TE §6.2.1.2; the code hashes the time as well")
+		"P4TE §6.2.1.2; P4TE code: hashes the time as well")
 	p.Either(&o.CodePaths, [2]string{"paper", "code"}, "selection", "paper",
 		"of a flowlet's port; code: by utilisation or queue only, and all classes keep flowlets",
-		"P4TE algorithm 3; code: facts E2")
+		"P4TE algorithm 3; code: P4TE code")
 	p.Time(&o.Detect, "detect", "10ms", "how often links are looked at: a failed one leaves its groups; 0s: never",
 		"ours; P4TE §6.5: the operator").Max("60s")
 	o.bindRate(p)
@@ -92,26 +92,26 @@ func (o *Options) Params(p *scheme.Params) {
 func (o *Options) bindRate(p *scheme.Params) {
 	scheme.Choice(p, &o.Rate.Mode, []string{"off", "last_ack", "next_byte", "enforced"}, "rate", "last_ack",
 		"fake ACKs with the last acknowledgement; with ack = seq + 1; a window that the leaf holds; none",
-		"P4TE §6.4, §7.2.1; next_byte: its code; enforced: ours, as AC/DC").
+		"P4TE §6.4, §7.2.1; next_byte: P4TE code; enforced: AC/DC").
 		Words("last_ack", "next_byte", "enforced", "off")
 	p.Either(&o.Rate.Code, [2]string{"paper", "code"}, "decision", "paper",
 		"whose rate is changed; code: lower where class and port are red, raise where neither is, by meters of three colours",
-		"P4TE §6.4.1; code: facts E3")
+		"P4TE §6.4.1; code: P4TE code")
 	p.Share(&o.SafePeak, "safe_peak", "95%", "with decision: code, PIR of the classes' meters",
-		"facts E1").Min("0.1%").Max("100%")
+		"P4TE code").Min("0.1%").Max("100%")
 	p.Size(&o.Rate.Bytes, "bytes", "5000 B", "B: so much a flow sends before its rate is changed again",
-		"facts E1: the code; the paper has no value").Max("500MB")
-	p.Int(&o.Rate.Lower, "lower", "2", "a window loses 1/2^lower", "P4TE §6.4.2: 1/4; the code has 16").Min("1").Max("15")
-	p.Int(&o.Rate.Raise, "raise", "8", "a window gains 1/2^raise", "P4TE §6.4.2: 1/256; the code has 1").Min("1").Max("15")
+		"P4TE code: the paper has no value").Max("500MB")
+	p.Int(&o.Rate.Lower, "lower", "2", "a window loses 1/2^lower", "P4TE §6.4.2: 1/4; P4TE code: 16").Min("1").Max("15")
+	p.Int(&o.Rate.Raise, "raise", "8", "a window gains 1/2^raise", "P4TE §6.4.2: 1/256; P4TE code: 1").Min("1").Max("15")
 	p.Either(&o.Rate.RoundUp, [2]string{"down", "up"}, "round", "down",
-		"changes below one unit of the window field: none, or one unit", "ours; P4's shift rounds down")
+		"changes below one unit of the window field: none, or one unit", "ours: P4's shift rounds down")
 	p.Int(&o.Rate.Flows, "flows", "65536", "cells of a leaf's register of flows, rounded up to a power of two",
-		"ours; P4TE §6.6 counts 1 M").Min("1").Max("16777216")
+		"ours; P4TE §6.6: counts 1 M").Min("1").Max("16777216")
 	p.Bool(&o.Rate.Repeats, "repeats", "false", "fake ACKs reach the sender also for packets within B bytes of the last "+
 		"change, which were on their way by then; else its leaf drops them", "ours; P4TE §6.4.1: once in B bytes")
 	p.Bool(&o.Rate.Within, "within_leaf", "false", "flows between two hosts of one leaf have their rates adapted too, "+
 		"by packets that touch two cells of the register of flows, which P4TE §4.2 rules out",
-		"ours; P4TE does not speak of them")
+		"ours: P4TE does not speak of them")
 	p.Bool(&o.Rate.Mark, "mark", "true", "packets for which a rate is lowered get a congestion mark", "P4TE §6.4.1")
 }
 
@@ -137,7 +137,7 @@ func (*Options) NeedsNetwork() string { return dataplane.ChoosesPaths }
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "p4te",
 		Doc: "in-band traffic engineering in fat trees: monitoring, routing " +
-			"groups, flowlets by class, fake ACKs; hop limit", Source: "Robin, Khan: P4TE"},
+			"groups, flowlets by class, fake ACKs; hop limit", Source: "P4TE (Robin, Khan)"},
 		func(site *dataplane.Site, o Options) (*Program, error) { return New(site, o.config()) })
 }
 

@@ -24,7 +24,7 @@ type Config struct {
 func (c *Config) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.DSCP, dscp, scheme.Ints, "dscp", "class, 0 to 7, by DSCP, 0 to 63", "ours: none").Min("0").Max("7")
 	p.Text(&c.Others, "others", selector, "class of the DSCPs not named: the upper three bits of it, or this one",
-		"RFC 2474 §4.2.2; what NICs do that trust the DSCP").Words(selector, "0", "1", "2", "3", "4", "5", "6", "7")
+		"RFC 2474 §4.2.2: what NICs do that trust the DSCP").Words(selector, "0", "1", "2", "3", "4", "5", "6", "7")
 }
 
 const selector = "selector"

@@ -54,7 +54,7 @@ func (c *Config) Params(p *scheme.Params) {
 		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
 	p.Time(&c.Tau, "tau", "160us", "time constant of the rate estimators", "CONGA §3.6: 160us").Min("1ns").Max("10s")
 	p.Time(&c.Period, "period", "16us", "of their decrements, at most tau",
-		"CONGA §3.2: T_dre; the value is ours, alpha 0.1").Min("1ns").Max("10s")
+		"CONGA §3.2: T_dre; ours: the value, alpha 0.1").Min("1ns").Max("10s")
 	p.Int(&c.Bits, "bits", "3", "of a congestion metric", "CONGA §3.6: Q = 3").Min("1").Max("7")
 	p.Time(&c.Age, "age", "10ms", "after which what a leaf told counts half, and half of that each time again",
 		"CONGA §3.3: 10ms").Min("1us").Max("60s")
@@ -73,7 +73,7 @@ func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
 // Scheme is what an experiment names: switch: [conga].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "conga", Doc: "flowlets by congestion of the whole path, which leaves " +
-		"tell each other; leaf-spine networks; hop limit", Source: "Alizadeh et al., SIGCOMM 2014"}, New)
+		"tell each other; leaf-spine networks; hop limit", Source: "CONGA (Alizadeh et al., SIGCOMM 2014)"}, New)
 }
 
 // Program is CONGA at a leaf or at a spine.

@@ -35,7 +35,7 @@ func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
 // Scheme is what an experiment names: switch: [drill].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "drill", Doc: "each packet to the shortest of some random queues and " +
-		"the last best, among equal paths; hop limit", Source: "Ghorbani et al., SIGCOMM 2017"},
+		"the last best, among equal paths; hop limit", Source: "DRILL (Ghorbani et al., SIGCOMM 2017)"},
 		func(site *dataplane.Site, c Config) (*Program, error) {
 			return &Program{paths: dataplane.NewPathSet(site), draws: c.Draws, memory: c.Memory,
 				random: site.Random("drill")}, nil

@@ -27,7 +27,7 @@ func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
 // Scheme is what an experiment names: switch: [ecmp].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "ecmp", Doc: "equal-cost multipath by the flow's hash; hop limit",
-		Source: "RFC 2992; seed a switch as the HPCC simulator"},
+		Source: "RFC 2992; HPCC simulator: a seed a switch"},
 		func(site *dataplane.Site, _ Config) (*Program, error) {
 			return New(site, uint32(site.Random("ecmp").Uint64())), nil
 		})

@@ -95,7 +95,7 @@ func (t *Thresholds) Params(p *scheme.Params) {
 	p.Share(&t.Pmax, "pmax", "20%", "share that is marked just below kmax", "HPCC simulator: 0.2").Min("0%").Max("100%")
 	p.Rate(&t.AtRate, "at_rate", "0bps",
 		"rate of a port that has kmin and kmax; those of others are in proportion; 0bps: all ports have the same",
-		"ours; HPCC §5.1 has them in proportion")
+		"ours; HPCC §5.1: in proportion")
 	scheme.MapOf(p, &t.KminMap, unit.ParseRate, scheme.Sizes, "kmin_map",
 		"kmin of ports with a rate, as {100Gbps: 400KB, 400Gbps: 1600KB}, in place of kmin", "HPCC simulator: KMIN_MAP")
 	scheme.MapOf(p, &t.KmaxMap, unit.ParseRate, scheme.Sizes, "kmax_map", "kmax of ports with a rate",

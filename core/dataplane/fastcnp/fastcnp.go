@@ -37,7 +37,7 @@ type Options struct {
 func (o *Options) Params(p *scheme.Params) {
 	o.Thresholds.Params(p)
 	p.Either(&o.Enqueue, [2]string{"dequeue", "enqueue"}, "at", "dequeue",
-		"by the queue that a packet leaves behind, or by the one that it finds", "ours, as ecn")
+		"by the queue that a packet leaves behind, or by the one that it finds", "ours: as ecn")
 	p.Bool(&o.Mark, "mark", "false", "RDMA's packets are marked besides, so that the receiver sends CNPs, too", "ours")
 	p.Time(&o.Interval, "interval", "50us", "least time between CNPs of this switch about a flow",
 		"DCQCN §3.1: N, of the receiver").Min("1ns").Max("60s")
@@ -61,7 +61,7 @@ func (*Options) NeedsNetwork() string { return dataplane.NotifiesHosts }
 // Scheme is what an experiment names: switch: [ecmp, {fast_cnp: {kmin: 100KB, kmax: 400KB}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "fast_cnp", Doc: "tells senders of RDMA by CNPs of the switch where ecn " +
-		"would mark; marks other transports' packets", Source: "draft-xiao-rtgwg-rocev2-fast-cnp (abstract), DCQCN §3.1"},
+		"would mark; marks other transports' packets", Source: "draft-xiao-rtgwg-rocev2-fast-cnp, DCQCN §3.1"},
 		func(site *dataplane.Site, o Options) (dataplane.Program, error) {
 			return New(Config{
 				Curves: o.Curves(site), Enqueue: o.Enqueue, Mark: o.Mark, Interval: o.Interval, Flows: o.Flows, TOS: uint8(o.TOS),

@@ -45,16 +45,16 @@ type Counts struct{ Sent, Received, Forwarded uint64 }
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	p.Time(&c.Probe, "probe", "200us", "period of a leaf's probes", "HULA: 200us to 1ms (facts G)").Min("1us").Max("10s")
-	p.Time(&c.Gap, "gap", "100us", "that ends a flowlet", "HULA: 100us (facts G)").Min("0s").Max("10s")
+	p.Time(&c.Probe, "probe", "200us", "period of a leaf's probes", "HULA §3.4: 200us to 1ms").Min("1us").Max("10s")
+	p.Time(&c.Gap, "gap", "100us", "that ends a flowlet", "HULA §3.4: 100us").Min("0s").Max("10s")
 	p.Int(&c.Cells, "cells", "65536", "of the flowlet table, rounded up to a power of two",
 		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
 	p.Time(&c.Tau, "tau", "0s", "time constant of the estimators of utilisation; 0s: twice the probe period",
 		"HULA §3.2: at least twice").Max("10s")
 	p.Time(&c.Age, "age", "0s", "after which a hop that no probe comes by has failed; 0s: ten probe periods",
-		"HULA §3.3: 10 probe periods (facts G)").Max("60s")
+		"HULA §3.3: 10 probe periods").Max("60s")
 	p.Either(&c.OnlyBest, [2]string{"all", "best"}, "forward", "all", "a switch passes on all probes, or those that "+
-		"change its table: one path's a period, or more as paths get better", "HULA §3.1; best: ours, the load of §4")
+		"change its table: one path's a period, or more as paths get better", "HULA §3.1; best: ours: the load of §4")
 }
 
 // NeedsNetwork is that a bridge has no paths.
@@ -63,7 +63,7 @@ func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
 // Scheme is what an experiment names: switch: [hula].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "hula", Doc: "flowlets by utilisation of the best path, which probes " +
-		"tell; fat trees of 2 or 3 tiers; hop limit", Source: "Katta et al., SOSR 2016"}, New)
+		"tell; fat trees of 2 or 3 tiers; hop limit", Source: "HULA (Katta et al., SOSR 2016)"}, New)
 }
 
 // Program is HULA at a ToR or a switch above.

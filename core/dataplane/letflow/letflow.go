@@ -37,7 +37,7 @@ func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
 // Scheme is what an experiment names: switch: [letflow].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "letflow", Doc: "flowlets at random over equal paths; hop limit",
-		Source: "Vanini et al., NSDI 2017"}, New)
+		Source: "LetFlow (Vanini et al., NSDI 2017)"}, New)
 }
 
 // New returns the program of a switch.

@@ -88,7 +88,7 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Text(&c.Headroom, "headroom", HeadroomRoundTrip,
 		"what every protected ingress queue can take when its neighbour has been stopped: rate × 2 delay + 3 "+
 			"frames + 8 PFC frames, rate × 3 delay, or headroom_size",
-		"ours, after the annex on buffer requirements of IEEE 802.1Qbb; simulator: HPCC simulator").
+		"ours: after the annex on buffer requirements of IEEE 802.1Qbb; simulator: HPCC simulator").
 		Words(HeadroomRoundTrip, HeadroomSimulator, HeadroomSize)
 	p.Size(&c.HeadroomSize, "headroom_size", "0 B", "with headroom: size", "ours: none")
 	p.Size(&c.Frame, "frame", "0 B", "largest frame, for headroom: round_trip; 0 B: that of the run's traffic with all "+
@@ -122,7 +122,7 @@ func (*Config) NeedsNetwork() string { return "it stops neighbours, who have to 
 // Scheme is what an experiment names: switch: [ecmp, shared_buffer, pfc].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "pfc", Doc: "priority flow control: pauses the neighbour before a class " +
-		"loses packets", Source: "IEEE 802.1Qbb; HPCC §5.1 and simulator"}, New)
+		"loses packets", Source: "IEEE 802.1Qbb; HPCC §5.1; HPCC simulator"}, New)
 }
 
 // New returns the program of a switch: a Program, or what counts for itself besides.

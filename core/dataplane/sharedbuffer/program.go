@@ -16,7 +16,7 @@ func (c *Config) Params(p *scheme.Params) {
 		"set aside for every ingress queue: port and class for which there are queues", "HPCC simulator: 4 KB")
 	p.Float(&c.Alpha, "alpha", "1", "an egress queue may be as long as this times what is free of the shared part; 0: no "+
 		"such threshold. Classes that pfc protects have none",
-		"HPCC §5.1, runs without PFC: alpha = 1, so one port may take half the buffer").Min("0").Max("1024")
+		"HPCC §5.1: without PFC alpha = 1, so one port may take half the buffer").Min("0").Max("1024")
 	p.Size(&c.Limit, "limit", "0 B", "static threshold of an egress queue, but of protected classes; 0 B: none",
 		"ours: none")
 }
@@ -31,7 +31,7 @@ func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "shared_buffer",
 		Doc: "one buffer for all ports of a switch: reserves of " +
 			"ingress queues, dynamic or static thresholds of egress queues",
-		Source: "Choudhury, Hahne, ToN 6(2) 1998; HPCC §5.1 and simulator"},
+		Source: "Dynamic thresholds (Choudhury, Hahne, 1998); HPCC §5.1; HPCC simulator"},
 		func(site *dataplane.Site, c Config) (*Program, error) {
 			b := Of(site)
 			c.Classes = max(site.Queues, 1)

@@ -50,7 +50,7 @@ func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
 // Scheme is what an experiment names: switch: [spray].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "spray", Doc: "equal-cost multipath packet by packet; hop limit",
-		Source: "Dixit et al., INFOCOM 2013; NDP (SIGCOMM 2017) §3.1.1"},
+		Source: "Packet spraying (Dixit et al., INFOCOM 2013); NDP (SIGCOMM 2017) §3.1.1"},
 		func(site *dataplane.Site, c Config) (*Program, error) { return New(site, c.Order), nil })
 }
 

@@ -36,7 +36,7 @@ type Quantum struct{ Quantum unit.Bytes }
 // Params binds it.
 func (c *Quantum) Params(p *scheme.Params) {
 	p.Size(&c.Quantum, "quantum", "1514 B", "bytes that a queue earns a turn; at least the largest frame",
-		"Shreedhar, Varghese 1995: Max").Min("64 B").Max("1MB")
+		"DRR: Max").Min("64 B").Max("1MB")
 }
 
 // DWRR configures deficit weighted round robin.
@@ -73,9 +73,9 @@ func (c *FQ) Params(p *scheme.Params) {
 	p.Size(&c.Quantum, "quantum", "1514 B", "bytes that a flow may send a turn; at least the largest frame",
 		"RFC 8290 §5.2.4").Min("64 B").Max("1MB")
 	p.Bool(&c.NewFirst, "new_first", "false", "flows that had nothing waiting go before the others, up to a quantum",
-		"RFC 8290 §4.2; none: Shreedhar, Varghese 1995")
+		"RFC 8290 §4.2; none: DRR")
 	p.Either(&c.FromHead, [2]string{"tail", "head"}, "drop", "tail",
-		"which packet of the longest flow goes when there is no room", "ours; RFC 8290 §4.1 has head")
+		"which packet of the longest flow goes when there is no room", "ours; RFC 8290 §4.1: head")
 }
 
 // Guarantee configures shares of the port's rate.
@@ -116,7 +116,7 @@ func (c *Queues) Params(p *scheme.Params) {
 	c.Quantum.Params(p)
 	p.Share(&c.Control, "control", "5%", "ceiling of the control queue, the first", "BS'19 §4.2").Max("100%")
 	p.Bool(&c.Hard, "hard", "false", "the ceiling holds also when the port would idle",
-		"ours; BS'19 §4.2 says maximum, and work conserving")
+		"ours; BS'19 §4.2: maximum, and work conserving")
 	p.Share(&c.Mice, "mice", "10%", "guarantee of the mice's queue, the second", "BS'19 §4.2").Min("0%").Max("100%")
 	p.Share(&c.Elephants, "elephants", "10%", "guarantee of the elephants' queues, all others, together",
 		"BS'19 §4.2").Min("0%").Max("100%")
@@ -203,11 +203,11 @@ func (c *Guarantee) scheduler(queues int, rate unit.Rate) (Scheduler, error) {
 func Schemes() []Scheme {
 	return []Scheme{
 		Define(scheme.Scheme{Name: "drr", Doc: "deficit round robin, equal shares",
-			Source: "Shreedhar, Varghese, SIGCOMM'95"},
+			Source: "DRR (SIGCOMM 1995)"},
 			func(queues int, _ unit.LinkRate, c Quantum) (Scheduler, error) {
 				return NewDRR(queues, int32(c.Quantum)), nil
 			}),
-		Define(scheme.Scheme{Name: "dwrr", Doc: "deficit weighted round robin", Source: "Shreedhar, Varghese, SIGCOMM'95"},
+		Define(scheme.Scheme{Name: "dwrr", Doc: "deficit weighted round robin", Source: "DRR (SIGCOMM 1995)"},
 			func(queues int, _ unit.LinkRate, c DWRR) (Scheduler, error) { return c.scheduler(queues) }),
 		Define(scheme.Scheme{Name: "fifo", Doc: "first in, first out; one queue", Source: "ours"},
 			func(queues int, _ unit.LinkRate, _ scheme.None) (Scheduler, error) {
@@ -217,22 +217,22 @@ func Schemes() []Scheme {
 				return NewFIFO(), nil
 			}),
 		Define(scheme.Scheme{Name: "fq", Doc: "each queue fair among flows, by deficit round robin; the longest flow gives " +
-			"way; queues in strict priority", Source: "RFC 8290 §4.2 without CoDel; Shreedhar, Varghese, SIGCOMM'95"},
+			"way; queues in strict priority", Source: "RFC 8290 §4.2: without CoDel; DRR (SIGCOMM 1995)"},
 			func(_ int, _ unit.LinkRate, c FQ) (Scheduler, error) { return NewFQ(c), nil }),
 		Define(scheme.Scheme{Name: "guarantee", Doc: "guaranteed share and ceiling per queue, the rest work conserving",
-			Source: "Feldmann et al. BS'19 §4.2"},
+			Source: "NCF (Feldmann et al., BS 2019) §4.2"},
 			func(queues int, rate unit.LinkRate, c Guarantee) (Scheduler, error) {
 				return c.scheduler(queues, rate.Bits)
 			}),
 		Define(scheme.Scheme{Name: "ncf", Doc: "NCF's queues: control first up to a ceiling; mice and elephants with a " +
-			"guarantee each; the rest work conserving", Source: "Feldmann et al. BS'19 §4.2, §4.3"},
+			"guarantee each; the rest work conserving", Source: "NCF (Feldmann et al., BS 2019) §4.2, §4.3"},
 			func(queues int, rate unit.LinkRate, c Queues) (Scheduler, error) {
 				return NewNCF(queues, c.NCF, rate.Bits, int32(c.Quantum.Quantum), c.Burst)
 			}),
 		Define(scheme.Scheme{Name: "strict", Doc: "strict priority, queue 0 first", Source: "ours"},
 			func(int, unit.LinkRate, scheme.None) (Scheduler, error) { return NewStrict(), nil }),
 		Define(scheme.Scheme{Name: "wrr", Doc: "weighted round robin by packets: a queue sends up to its weight of packets " +
-			"a turn", Source: "Katevenis, Sidiropoulos, Courcoubetis, JSAC 1991; NDP (SIGCOMM 2017) §3.1: {0: 10}"},
+			"a turn", Source: "WRR (Katevenis et al., JSAC 1991); NDP (SIGCOMM 2017) §3.1: {0: 10}"},
 			func(queues int, _ unit.LinkRate, c WRR) (Scheduler, error) {
 				all, err := weights(c.Weights, queues)
 				if err != nil {

@@ -47,7 +47,7 @@ func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "wecmp",
 		Doc:    "equal-cost multipath by the flow's hash, weighted; hop limit",
-		Source: "WCMP, Zhou et al., EuroSys 2014"}, New)
+		Source: "WCMP (Zhou et al., EuroSys 2014)"}, New)
 }
 
 // New returns the program of a switch, which must have the ports that have weights.
