@@ -2,7 +2,7 @@ package hpcc
 
 import "embed"
 
-// Experiments are those of the paper and of the drafts, for an spec.Library.
+// Experiments are those of the paper and the drafts, for a spec.Library.
 //
 //go:embed experiments
 var Experiments embed.FS

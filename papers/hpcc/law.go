@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// slowest is the least rate of the path's hops.
+// slowest is the lowest rate on the path.
 func slowest(p *cc.Telemetry) unit.Rate {
 	least := unit.Rate(0)
 	for i := range p.Hops {

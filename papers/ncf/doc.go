@@ -1,10 +1,9 @@
-// Package ncf is network-assisted congestion feedback, NCF, as Feldmann, Chandrasekaran,
-// Fathalli and Weyulu propose it ("P4-enabled Network-assisted Congestion Feedback: A Case
-// for NACKs", BS'19): a switch finds elephants by a rolling sketch, keeps them, mice and
-// control packets in three queues with memory in common, and tells senders by NACKs what
-// found no room. There is no code of the authors, and the follow-up (IEEE TNSM 2026) is known to us
-// by its abstract only. What a sender does about NACKs is in the packages of transport/, the
-// notice's form in packet.Notification.
+// Package ncf is network-assisted congestion feedback, NCF, as Feldmann, Chandrasekaran, Fathalli and
+// Weyulu propose it ("P4-enabled Network-assisted Congestion Feedback: A Case for NACKs", BS'19). A
+// switch finds elephants with a rolling sketch; it keeps elephants, mice and control packets in three
+// queues that share memory; and it sends NACKs to the senders of packets that found no room. The authors
+// have published no code, and of the follow-up (IEEE TNSM 2026) we know only the abstract. How senders
+// react to NACKs is in the packages of transport/; the format of a NACK is packet.Notification.
 //
 // # Where the paper's parts are
 //
@@ -56,209 +55,177 @@
 //	§5    who the switch is                 Config.Signed                 TestSigned
 //	§5    interplay, security of senders    see the doc.go of transport/tcp and transport/rdma, and cc/supply
 //
-// In a switch: books balance, each packet that is gone is named at most once, and exactly once
-// where no NACK is lost, as fields and as bytes (TestBooks), the contract of programs and drivers
-// (TestContract), memory that a port's buffer holds, in bytes or packets (TestMemoryOfThePort). In
-// a network the trace is the same in wire form, for any window and grouping: see sim/ncf_test.go.
+// Tests of a switch: the books balance, and each lost packet is named at most once, exactly once where
+// no NACK is lost, with packets as fields and as bytes (TestBooks); the contract of programs and drivers
+// (TestContract); memory that a port's buffer bounds, in bytes or packets (TestMemoryOfThePort). In
+// networks, the trace is the same in wire form and for any window and grouping: see sim/ncf_test.go.
 //
-// A packet's update and query of the sketch take 48 ns (BenchmarkCount: ε = δ = 1 %, n = 4, a million flows;
-// 2 cores of a server, the best of 25), and 43 552 bytes a port. What a switch does for a packet is bounded: a cell a
-// row, one pass over the N heaviest, at most four of them looked at to be told, at most 144
-// evictions, each from a queue's end (tm.Buffer.PopTail).
+// Updating and querying the sketch takes 48 ns a packet (BenchmarkCount: ε = δ = 1 %, n = 4, a million
+// flows; 2 cores of a server, the best of 25 runs), and the sketch takes 43 552 bytes a port. The work
+// per packet is bounded: one cell in each row, one pass over the N heaviest flows, of which at most four
+// are checked for a notice, and at most 144 evictions, each from the tail of a queue (tm.Buffer.PopTail).
 //
 // # Experiments
 //
-// In experiments/*.yaml; the paper has claims but no figures, so all numbers in them are ours.
-// Figures are means of three seeds, "500 KB, 97 KB" is the flow's size and the port's buffer.
-// Verdicts: TestIncast, and TestExperiments of -tags slow.
+// In experiments/*.yaml. The paper has claims but no figures, so all numbers in them are ours. Results are
+// means over three seeds; "500 KB, 97 KB" is flow size and port buffer. TestIncast and, with -tags slow,
+// TestExperiments check the verdicts.
 //
 //	incast         8, 64, 256 senders in a rack, 20 and 500 KB, shallow and deep buffers
 //	incast-fabric  8 and 64 across a fat tree of 128 hosts
 //	mixed          websearch at 30, 60, 90 %, mice and four elephants
-//	queues         1, 2, 3, 8 queues; what a change of class costs
+//	queues         1, 2, 3, 8 queues; the cost of a change of class
 //	knobs          d, n, threshold, F, epsilon, tilt, spike, coalesce, top, early, nack: one at a time
 //	internet       wide-area dumbbell
 //	internet-lot   wide-area parking lot
-//	controllers    what each controller makes of NACKs
-//	reaction       one elephant, a burst, RTT 10 to 200 ms: who reacts first, by what is in flight
-//	partial        half of the senders know NACKs, half do not
+//	controllers    how each controller reacts to NACKs
+//	reaction       one elephant, a burst, RTT 10 to 200 ms: who reacts first, by bytes in flight
+//	partial        half of the senders understand NACKs, half do not
 //	partial-path   one of two bottlenecks has NCF
-//	attack         mice that flood elephants; forged NACKs are tests of the transports
+//	attack         mice that flood elephants; the transports' tests have forged NACKs
 //
-// What the paper claims, and what came of it:
+// The paper's claims, and our results:
 //
-//	incast without timeouts (§4.3)    holds with TCP: 0 with 8 to 256 senders, where drops and DCTCP have 759 and 531
-//	                                  (256, 500 KB, 97 KB) and take 2.3 and 1.6 s, NCF 0.18 s (supply
-//	                                  0.14), NDP 0.106. Across
-//	                                  the fat tree rdma with supply and deep buffers has some: its
-//	                                  packets wait 4 ms there, as long as its timer's floor
-//	faster than ECN (§4.3) fails as it stands. Congestion is lack of memory, ECN's 20 packets of
+//   - Incast without timeouts (§4.3) holds with TCP: 0 timeouts with 8 to 256 senders, where drops and DCTCP
+//     have 759 and 531 (256, 500 KB, 97 KB) and take 2.3 and 1.6 s; NCF takes 0.18 s (supply 0.14), NDP
+//     0.106 s. Across the fat tree, rdma with supply and deep buffers has some: packets wait 4 ms there,
+//     which is the minimum of its timer.
+//   - Faster than ECN (§4.3) fails as it stands. NCF's sign of congestion is lack of memory, and ECN's
+//     threshold of 20 packets is reached earlier: with deep buffers and 64 senders, 661 µs against 22. With
+//     97 KB, NCF is first with 256 senders, 19 µs (supply 7) against 42, and undecided with 64, 21 against
+//     22. Linux reduces a window over a round trip (PRR), supply at once.
+//   - Faster than NDP (§4.3) fails with loss (19 µs against 16), but supply in 97 KB is first: 7 against 16
+//     (256 senders), 8 against 15 (64).
+//   - Faster than CNPs (ours) fails in deep buffers (rdma, 8 senders: 169 µs against 21), and holds
+//     throughout in 97 KB, 6 to 15 against 18 to 21. CNPs from the switch are faster still, 6 to 9, since
+//     they do not wait for memory to run out; but they repair nothing, and from 64 senders on there are
+//     thousands of timeouts in 97 KB.
+//   - NACKs go straight to the sender (§4.3) holds: 5.1 µs from switch to sender at the median and the 99th
+//     percentile, with a round trip of 22.
+//   - Limited overhead (§4.3) holds with TCP: below 5 % of the payload bytes, and no NACK is dropped. It
+//     depends on senders that slow down: DCQCN ignores losses, which costs 821 000 NACKs for 64 flows of
+//     500 KB across the fat tree.
+//   - Short queues (§4.2): mixed. They are shorter than with drops (197 against 226 kB at 90 %), but seven
+//     times DCTCP's 30 kB, since no sender gets feedback before memory is gone. early: 30% makes 70 kB of
+//     172 (knobs).
+//   - Short buffers suffice (§2) fails: 64 senders of 500 KB get 2.9 Gb/s with 97 KB and 9.1 with 1514 KB.
+//   - Fair sharing (§2): mixed. Jain's index of elephants is above 0.9; that it is higher than with drops is
+//     undecided. That the last flow of an incast takes at most twice the median fails.
+//   - Mice among elephants (§2, §3) holds: at 90 % the 99th percentile is 0.37 ms; drops have 1.80, DCTCP
+//     0.42 (undecided at 60 %), a queue per flow 0.38, NDP 0.29.
+//   - No starvation (§4.2) holds in mixed and queues: each elephant gets above 1 % of the link, and no mouse
+//     has a timeout.
+//   - Three queues suffice (§3): with eight, mice are not clearly faster (undecided), and more packets are
+//     reordered.
+//   - Tilting and spikes (§4.4) are undecided: their effects in knobs are below the spread of the seeds.
 //
-// queue come before that:
+// Other results. Delayed ACKs: when a whole flight is NACKed and retransmitted one packet at a time,
+// nothing arrives out of order, so the receiver delays its ACK by 40 ms. 64 senders, 500 KB, 97 KB take
+// 89 ms, and 33 without delays (supply 63 and 29). That is not the whole cause: 256 senders then reach
+// 6.1 Gb/s (supply 7.3), still below the claim's 8. A flow that becomes an elephant reorders its own
+// packets: 8 senders of 500 KB in deep buffers lose nothing, but 22 % of their packets are reordered, they
+// retransmit 740, and they take a quarter longer than with drops; with flowlet they retransmit 330, in one
+// queue none. With windows shorter than TCP's bursts of a millisecond, elephants flap: 3 % of their packets
+// are reordered with 50 µs and 0.01 % with 1 ms (knobs). flowlet reorders less, but doubles the mice's
+// 99th percentile. With d of 10 ms, a threshold of 20 % or F over all windows, elephants are found too
+// late: the mice's 95th percentile is 3.1 to 3.3 times as long. If only elephants get NACKs (§5), mice of
+// an incast wait for timeouts: 3.3 on average over 32 flows (undecided: it varies by seed).
 //
-//	                                  deep buffers, 64 senders, 661 µs against 22. With 97 KB and 256
-//	                                  senders NCF is first, 19 µs (supply 7) against 42;
-//	                                  with 64 undecided, 21 against 22. Linux lowers a window over a
-//	                                  round trip (PRR), supply at once
-//	faster than NDP (§4.3) fails with loss (19 µs against 16), but supply in 97 KB is first: 7
+// On the Internet (internet, reaction, internet-lot; tests check the verdicts, those of the longer
+// experiments with -tags slow):
 //
-// against 16 (256 senders), 8 against 15 (64)
+//   - One elephant: at a round trip of 10 ms the sender reacts 8.7 ms after congestion begins; with early:
+//     30% 5.3, ECN 10.8, NDP 11.6, CNPs 17.9, CNPs from the switch 5.9. At 200 ms: 164, 113, 250, 232, 320,
+//     115.
+//   - Several flows in slow start: faster than ECN fails as a rule, since NACKs begin when memory is full,
+//     and not all flows are elephants then.
+//   - The spike of slow start is smaller than with drops, but no smaller with supply than with loss.
+//   - Fairness of RTTs of 10 and 100 ms: Jain's index is 0.95 to 0.98 with supply, 0.58 to 0.75 with drops;
+//     with equal RTTs some runs fail, as 20 s are short.
+//   - Several bottlenecks: the long flow gets less with loss (5.2 Mb/s) than with drops (7.8), and more with
+//     supply (31.6); fq gives it 20.
+//   - Partial deployment: senders that reduce upon NACKs (cubic, reno) lose against senders that do not
+//     understand them. Senders that follow the supply gain in small buffers, but leave 80 % of the link
+//     to the others.
+//   - Controllers: with supply all ten reduce within 6.2 µs. With loss, reno and cubic reduce at once, the
+//     others upon their own signal. With resend alone, those whose only signal was loss flood the
+//     network. cmd/weir/cli has the same in a model (testdata/nacks.txt).
+//   - A flood of mice: elephants keep 440 to 480 of 1000 Mb/s; 2.3 with drops, 5.3 with fq. A queue per
+//     flow is no defence against 200 flows.
 //
-//	faster than CNPs (ours) fails in deep buffers (rdma, 8 senders: 169 µs against 21); in 97 KB
-//
-// always, 6 to 15 against 18 to 21.
-//
-//	                                  A CNP by the switch is faster still, 6 to 9, for it does not
-//	                                  wait for memory to end; but it repairs nothing,
-//	                                  and from 64 senders on there are thousands of timeouts in 97 KB
-//	NACKs go straight (§4.3) holds: 5.1 µs from switch to sender at the median and the 99th
-//
-// percentile, on a round trip of 22
-//
-//	overhead is limited (§4.3) holds: below 5 % of the payload's bytes with TCP, and none is dropped.
-//
-// It rests on senders that
-//
-//	                                  slow down: DCQCN does not heed losses, and has 821 000 NACKs
-//	                                  for 64 flows of 500 KB across the fat tree
-//	short queues (§4.2) mixed: shorter than with drops (197 against 226 kB at 90 %), seven times
-//
-// DCTCP's 30 kB: nobody is told
-//
-//	                                  before memory is gone. early: 30% makes 70 kB of 172 (knobs)
-//	short buffers suffice (§2)        fails: 64 senders of 500 KB get 2.9 Gb/s with 97 KB and 9.1 with 1514 KB
-//	fair sharing (§2) mixed: Jain's index of elephants above 0.9; more than with drops undecided. An
-//
-// incast: the last
-//
-//	                                  flow takes more than twice the median, fails
-//	mice among elephants (§2, §3) holds: at 90 % the 99th percentile is 0.37 ms, drops 1.80, DCTCP
-//
-// 0.42 (undecided at 60 %), a queue a flow 0.38, NDP 0.29
-//
-//	no starvation (§4.2) holds in mixed and queues: each elephant above 1 % of the link, no mouse
-//
-// with a timeout
-//
-//	three queues suffice (§3)         eight make mice no clearly faster (undecided), and reorder more
-//	tilting and spikes (§4.4)         undecided: what they change in knobs is below the spread of seeds
-//
-// What else they show. Delayed ACKs: when a whole flight is NACKed and sent again one by one,
-// nothing is out of order and the receiver delays its ACK by 40 ms: 64 senders, 500 KB, 97 KB take
-// 89 ms and without delays 33 (supply 63 and 29). It is not all: 256 then have 6.1 Gb/s (supply
-// 7.3), still below the 8 of the claim. A flow that becomes an elephant overtakes itself: 8 senders
-// of 500 KB in deep buffers lose nothing, have 22 % of their packets reordered, retransmit 740 and
-// take a quarter longer than with drops; with flowlet 330, in one queue none. With windows shorter
-// than TCP's bursts of a millisecond elephants flap: with 50 µs 3 % of their packets are reordered,
-// 0.01 % with 1 ms (knobs). flowlet reorders less, but doubles the mice's 99th percentile. d of 10
-// ms, threshold 20 % and F of all windows find elephants too late: the mice's 95th percentile is
-// 3.1 to 3.3 times as long. If only elephants are told (§5), mice of an incast wait for timeouts:
-// 3.3 of them on average, of 32 flows (undecided: it varies by seed).
-//
-// On the Internet (internet, reaction, internet-lot; their verdicts are tests, of the longer ones with -tags slow):
-//
-//	one elephant the sender reacts 8.7 ms after congestion at a round trip of 10, early: 30% 5.3, ECN
-//
-// 10.8, NDP 11.6,
-//
-//	                                  CNPs 17.9, by the switch 5.9; at 200 ms 164, 113, 250, 232, 320, 115
-//	several flows in slow start faster than ECN fails as a rule: NACKs begin where memory ends, and
-//
-// not all flows are elephants then
-//
-//	slow-start spike                  smaller than with drops, but no smaller with supply than with loss
-//	fairness of RTTs 10 and 100 ms Jain 0.95 to 0.98 with supply, 0.58 to 0.75 with drops; with equal
-//
-// ones some fail, 20 s are short
-//
-//	several bottlenecks the long flow gets less with loss (5.2 Mb/s) than with drops (7.8), more with
-//
-// supply (31.6); fq 20
-//
-//	partial deployment who reduces by NACKs (cubic, reno) loses against who does not know them; who
-//
-// follows the supply gains
-//
-//	                                  in small buffers, and leaves the link to 80 %
-//	controllers supply: all ten reduce within 6.2 µs; loss: reno and cubic at once, others by their
-//
-// own signal; resend alone
-//
-//	                                  floods where loss was the only signal. cmd/weir/cli has the
-//	                                  same in a model (testdata/nacks.txt)
-//	a flood of mice elephants keep 440 to 480 of 1000 Mb/s; with drops 2.3, with fq 5.3: a queue a
-//
-// flow is no defence against 200 flows
-//
-// `reduction` of NDP is of what is in flight, for it has no window; and mixed's windows were made 1 ms after a first
-// run with 50 µs had up to 24 % of elephants' packets out of order, for which there is no bound in the paper.
+// NDP has no window, so its `reduction` is that of the bytes in flight. The windows of mixed were set to 1 ms
+// after a first run with 50 µs had reordered up to 24 % of the elephants' packets; the paper has no bound
+// for that.
 //
 // # What the paper leaves open
 //
-// Figure 2. At t1 both f2 and f3 are labelled elephants; at t2 f3 is said to have become one from a
-// mouse, which it was not. We keep to §4.1's definition of F.
+// Figure 2. At t1 both f2 and f3 are labelled elephants; at t2 f3 is said to have turned from a mouse into
+// an elephant, though it was one already. We keep to §4.1's definition of F.
 //
-// Whose total a share is of: by default the traffic of the egress port, where the congestion is; with
-// 64 ports no flow would have 5 % of a switch. sketch: switch is the other reading.
+// The total that shares are of. By default it is the traffic of the egress port, where congestion happens;
+// with 64 ports no flow would have 5 % of a switch. sketch: switch is the other reading.
 //
-// How small an elephant can be: alone on a port the first packet of any flow has all of the traffic.
-// least (30 kB) in the last n·d is a bound of ours.
+// The smallest elephant. The first packet of any flow that is alone on a port has all of the traffic.
+// We require least (30 kB) in the last n·d.
 //
-// What is a control packet: feedback of the network or of receivers (NACKs, CNPs, probes, trimmed
-// headers), and acknowledgements (acks: mice puts these beside mice: TestAcks). Retransmissions
-// are data of their flow.
+// Control packets are feedback from the network or from receivers (NACKs, CNPs, probes, trimmed headers),
+// and acknowledgements (acks: mice counts these as mice: TestAcks). Retransmissions are data of their
+// flow.
 //
-// The maximum of 5 %. It is a ceiling while others wait, so that the port stays work conserving; hard
-// makes it one always. TestControlCeiling: 2.6 % of a port's rate in control frames wait for 9 µs
-// at 1 Gb/s whatever the ceiling; of 10 % the rest waits until the burst is over, 1.7 ms here,
-// and with hard also on an idle port. Without priority it would be 34 µs.
+// The maximum of 5 %. It is a ceiling while other classes wait, so that the port stays work conserving;
+// hard makes it one always. TestControlCeiling: control frames of 2.6 % of a port's rate wait for 9 µs at
+// 1 Gb/s whatever the ceiling; of 10 %, the excess waits until the burst is over, 1.7 ms here, with hard
+// also on an idle port. Without priority it would be 34 µs.
 //
-// With other numbers of queues: one for all; two, control and all else; more than three, elephants
-// are spread over the further ones by their flow. Only with three or more have mice and
-// elephants memory of their own, and with one nothing is ever taken back.
+// Other numbers of queues. One queue is for everything; of two, one is for control packets and one for the
+// rest; with more than three, elephants are spread over the further ones by their flow. Mice and elephants
+// have memory of their own only with three or more, and with one queue nothing is ever evicted.
 //
-// Memory. Anyone takes what is free: all packets together the whole, mice and elephants up to limit.
-// When a packet does not fit its class has a claim: control to its 5 %, mice and elephants to their
-// reservation and a part of the rest by tilt. If it has less than that, packets are evicted
-// from the longest queue of the class that exceeds its claim most, the last ones first, until it
-// fits; else it is dropped. For up to spike · n·d in n·d mice may claim all but the elephants'
-// reservation. A spike lasts while elephants lack what mice have beyond their claim; then elephants
-// take it back packet by packet, which takes them as long as they send that much (TestAttack). The pool
-// is a port's or the switch's. A buffer in packets is shared out in packets.
+// Memory. Every class may use what is free: all classes together the whole, mice and elephants up to
+// limit. When a packet does not fit, its class is entitled to a share: control to its 5 %, mice and
+// elephants to their reservation and, by tilt, to a part of the rest. If the class has less than that,
+// packets are evicted until the new one fits, from the longest queue of the class that exceeds its
+// entitlement most, from the tail. Otherwise the packet is dropped. For up to spike · n·d in every n·d,
+// mice are entitled to all but the elephants' reservation. A spike lasts while elephants lack what mice
+// have beyond their share; after it, elephants take the memory back packet by packet, which takes as long
+// as they need to send that much (TestAttack). The pool is per port or per switch. A buffer in packets is
+// shared in packets.
 //
-// Begin and end of congestion: 95 % of the memory, or anything that found no room; below 50 %.
+// Begin and end of congestion: it begins when 95 % of the memory is used or a packet finds no room, and
+// ends below 50 %.
 //
-// Whose drops become NACKs: §4.3 tells the sender of whatever is trimmed, and incast, of mice, is to
-// profit by it; §4.1 and §5 say that only elephants are told. nack: all is the default, and
-// nack: elephants the other. Packets without payload, those of which the sender is not known, and
-// NACKs are plainly dropped. So is UDP: its header has no sequence number, and a NACK would
-// be of no use to anyone but udp_controlled (udp: true), for which it quotes 8 bytes of payload,
-// the datagram's number (TestUDP). Drops for another reason than want of memory are not told of
-// (TestReasons): an AQM's drop is its own signal.
+// Drops that become NACKs. By §4.3 the sender of every trimmed packet is notified, and incast, which is
+// mice, is to profit by it; by §4.1 and §5 only elephants are. nack: all is the default, nack: elephants
+// the other reading. Packets without payload, packets whose sender is unknown, and NACKs themselves are
+// dropped without a NACK. So is UDP: it has no sequence number, so a NACK would be of use to
+// udp_controlled only (udp: true), and then quotes 8 bytes of payload, which are the datagram's number
+// (TestUDP). Drops for other reasons than lack of memory cause no NACK (TestReasons): an AQM's drop is a
+// signal of its own.
 //
-// The notice. It has the packet's headers with TCP's time stamps, or RDMA's number of the
-// transmission, so that a sender knows which transmission is gone; all extensions are taken
-// off (telemetry is of a path that the packet did not finish), ECN is not-ECT, and the hop limit new.
-// Demand is the flow's rate over the last n·d by the sketch, so an upper bound; supply is target
-// of the port's rate without what mice and control packets brought in n·d, but at least the
-// elephants' 10 %, divided by the number of elephants among the N heaviest of the port, or max-min
-// (TestSupplyAndDemand, TestFill, TestMaxMin); a mouse is offered target divided by the number of
-// all flows (TestSupplyOfMice).
+// The NACK has the packet's headers with TCP's time stamps, or RDMA's transmission number, so that a sender
+// knows which transmission was lost. It has no extensions (telemetry would describe a path that the packet
+// did not finish), ECN is not-ECT, and the hop limit is reset. Demand is the flow's rate over the last
+// n·d from the sketch, thus an upper bound. Supply for an elephant is the target share of the port's rate,
+// less what mice and control packets brought in n·d, but at least the elephants' 10 %, divided by the
+// number of elephants among the port's N heaviest flows, or max-min (TestSupplyAndDemand, TestFill,
+// TestMaxMin). Supply for a mouse is the target share divided by the number of all flows
+// (TestSupplyOfMice).
 //
-// Overhead. Senders that do not react, at twice a port's rate, cost NACKs of 2.8 % of the data's bytes;
-// a way back that is full of other traffic has 5 % for them, and loses a third, which were more than
-// that; combined over 50 µs none is lost (TestOverhead). §4.3 speaks of NACKs to the same source;
-// coalesce combines those of a flow, for a NACK has the headers of one, by which its sender checks it.
+// Overhead. Senders that do not react, at twice a port's rate, cause NACKs of 2.8 % of the data's bytes. A
+// return path that is full of other traffic leaves 5 % for them, and loses the third of them that exceeds
+// that; combined over 50 µs, none is lost (TestOverhead). §4.3 speaks of NACKs to the same source;
+// coalesce combines the NACKs of one flow, since a NACK carries one flow's headers, by which its sender
+// checks it.
 //
-// The N heaviest are told one for each packet with payload that comes for the port, at most, and each once in
-// every (a window). early tells an elephant that sends as soon as elephants use so much of
-// the memory (TestEarly), which the follow-up's abstract suggests.
+// The N heaviest. While a port is congested, each packet with payload that arrives for it causes at most one
+// notice, and each elephant gets one at most once in every (a window). early notifies an elephant when it
+// sends, as soon as elephants use so much of the memory (TestEarly), as the follow-up's abstract suggests.
 //
-// A flow that changes its class is reordered when its packets wait in both queues. change:
-// flowlet keeps it in its queue until they have left, or for change_wait, when as many packets as the
-// queue holds can be overtaken, once. A flow that never pauses waits to the end of change_wait, and by
-// then more of its packets wait than at first: TestChange has 15 packets reordered at once, 57
-// after 1 ms, none without a limit. At once is the default.
+// Changes of class. A flow that changes its class is reordered when its packets wait in both queues. change:
+// flowlet keeps it in its old queue until they have left, or for change_wait, after which at most as many
+// packets as the queue holds can be overtaken, once. A flow that never pauses waits until the end of
+// change_wait, and by then has more packets in the queue than at first: TestChange has 15 packets reordered
+// without a wait, 57 after 1 ms, and none without a limit. The default is not to wait.
 //
-// A packet that comes again by recirculation is counted once (TestCountedOnce).
+// A packet that comes back by recirculation is counted once (TestCountedOnce).
 package ncf
