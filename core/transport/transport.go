@@ -182,6 +182,11 @@ type Scheme struct {
 	Buffered   bool  // its senders have a send buffer: they count when the last write returned
 	Timed      bool  // they measure round-trip times and rates of delivery: Gauge.RTT, Gauge.Delivery
 	Headers    int32 // bytes of the transport's header in a full packet: what an MTU leaves after IP's is the payload
+	// Kernel is the IP protocol whose sockets do the same in a kernel: packet.ProtoUDP, or, with the
+	// parameters of package tcp, packet.ProtoTCP; 0: no kernel has it.
+	Kernel uint8
+	// AppRate is at what rate a flow's application writes payload; 0, or nil: as fast as it goes.
+	AppRate func(v scheme.Values) unit.Rate
 	// Build makes the two endpoints of a flow.
 	Build func(f Flow, v scheme.Values) (sender, receiver Endpoint, err error)
 	// Warn says what about the parameters may surprise, "" if nothing; may be nil.

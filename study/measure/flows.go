@@ -194,8 +194,7 @@ func (*overshoot) Needs(*Point, *sim.Config) Needs { return Needs{Peaks: true} }
 
 // Lab says that kernels do not tell it.
 func (*overshoot) Lab() string {
-	return "there is no overshoot in the lab: what a kernel's sender has in flight at most is not known, only what it " +
-		"has now and then"
+	return "what a kernel's sender has in flight at most is not known, only what it has now and then"
 }
 
 // Evaluate compares what each sender had in flight at most with its path's

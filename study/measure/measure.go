@@ -23,7 +23,7 @@ type Measure interface {
 	Label() string
 	// Needs are what a run has to observe for it.
 	Needs(p *Point, c *sim.Config) Needs
-	// Lab says why it cannot be had in the lab; "" if it can.
+	// Lab says why it cannot be had in the lab, without its name; "" if it can.
 	Lab() string
 	// Evaluate adds what it gives of a run.
 	Evaluate(e *Evaluation)

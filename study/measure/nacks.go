@@ -19,7 +19,7 @@ func (*nacks) Needs(*Point, *sim.Config) Needs { return Needs{Notices: true} }
 
 // Lab says that kernels take none.
 func (*nacks) Lab() string {
-	return "there is no nacks in the lab: a kernel takes no notices of switches"
+	return "a kernel takes no notices of switches"
 }
 
 // Evaluate is what became of the notices that switches made.

@@ -251,7 +251,7 @@ func (m *pause) Needs(*Point, *sim.Config) Needs { return Needs{Pauses: m.log} }
 // Lab says that its data plane keeps no log.
 func (m *pause) Lab() string {
 	if m.log {
-		return "the lab keeps no log of pause frames"
+		return "its data plane keeps no log of pause frames; without log there is one"
 	}
 	return ""
 }

@@ -34,7 +34,7 @@ func (m *reduction) Excludes(other Measure) (why, allowed string) {
 
 // Lab says that kernels do not tell it.
 func (*reduction) Lab() string {
-	return "there is no reduction in the lab: when a kernel's sender reduces its window cannot be told to the microsecond"
+	return "when a kernel's sender reduces its window cannot be told to the microsecond"
 }
 
 // Decode reads what congestion is, and what a reduction.

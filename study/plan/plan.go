@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"weir/core/scheme"
+	"weir/core/packet"
 	"weir/core/unit"
 	"weir/study/measure"
 	"weir/study/spec"
@@ -19,7 +19,7 @@ func (r *Run) Config() (*sim.Config, error) { return r.Of.Config(r.Seed) }
 
 // estimate guesses the packet-hops of a run, for `weir check`: flows with a size
 // send all of it and are acknowledged, flows without one send as fast as their
-// rate parameter or the slowest link of the network lets them.
+// application or the slowest link of the network lets them.
 func estimate(p *spec.Point) (sum float64) {
 	slowest := 1e18
 	for _, l := range p.Network.Links {
@@ -49,10 +49,8 @@ func estimate(p *spec.Point) (sum float64) {
 			continue
 		}
 		rate := slowest
-		for _, param := range tr.Transport.Params {
-			if param.Name == "rate" && param.Kind == scheme.Rate && tr.Values.Rate("rate") > 0 {
-				rate = float64(tr.Values.Rate("rate"))
-			}
+		if r := appRate(tr); r > 0 {
+			rate = float64(r)
 		}
 		sum += hops * rate / 8 / float64(tr.Payload) * seconds
 	}
@@ -143,7 +141,7 @@ func FramesPerSecond(p *spec.Point) float64 {
 	segment := 1e18                                                   // bits of a full frame of TCP, the least
 	add := func(tr *spec.Traffic, src, dst int, offered float64) {
 		bits := 8 * float64(tr.Headers()+tr.Payload)
-		if tr.Transport.Name == "udp" {
+		if tr.Transport.Kernel == packet.ProtoUDP {
 			packets := offered / 8 / float64(tr.Payload)
 			datagrams[src] += packets
 			datagramBits[src] += packets * bits
@@ -199,12 +197,10 @@ func EstimateLab(r *Run) (frames, seconds float64) {
 
 // appRate is at what rate a traffic's flows send by themselves; 0: as fast as it goes.
 func appRate(tr *spec.Traffic) unit.Rate {
-	for _, param := range tr.Transport.Params {
-		if param.Name == "rate" && param.Kind == scheme.Rate {
-			return tr.Values.Rate("rate")
-		}
+	if tr.Transport.AppRate == nil {
+		return 0
 	}
-	return 0
+	return tr.Transport.AppRate(tr.Values)
 }
 
 // Run is one run of an experiment: a point of its sweep and a seed.

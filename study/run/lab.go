@@ -137,7 +137,7 @@ func LabConfig(r *plan.Run) (*lab.Config, error) {
 	for _, f := range c.Flows {
 		tr := &r.Of.Entries[f.Group]
 		out.Flows = append(out.Flows, lab.Flow{Group: f.Group, Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort,
-			Version: tr.Version, Proto: kernelProtocols[tr.Transport.Name]})
+			Version: tr.Version, Proto: tr.Transport.Kernel})
 	}
 	return out, nil
 }
@@ -216,12 +216,12 @@ func labTraffic(p *spec.Point, c *sim.Config, k *kernel.Kernel, do func(node int
 			Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort, Version: tr.Version, TOS: tr.TosOf(f.Size),
 			Start: f.Start, Stop: f.Stop, Size: f.Size, Payload: tr.Payload, After: f.After,
 		}
-		if tr.Cc == nil {
+		if tr.Transport.Kernel == packet.ProtoUDP {
 			x.UDP, x.UDPReceiver, x.Begin = f.Sender, f.Receiver, f.Begin
 		} else {
 			s, _ := k.TCP(tr.Values) // CheckLab has seen that it can
 			x.TCP = &labtraffic.TCP{ReceiverOptions: s.ReceiverOptions, CongestionControl: tr.Cc.Name,
-				Rate: tr.Values.Rate("rate"), Pacing: tr.Values.Bool("pacing"), MSS: tr.Payload + timestamps}
+				Rate: s.Rate, Pacing: s.Pacing, MSS: tr.Payload + timestamps}
 		}
 		t.Flows = append(t.Flows, x)
 	}
@@ -325,6 +325,3 @@ func labResult(p *spec.Point, c *sim.Config, r *lab.Report, t *labtraffic.Result
 	}
 	return res
 }
-
-// kernelProtocols are the transports that Linux has, by name.
-var kernelProtocols = map[string]uint8{"tcp": packet.ProtoTCP, "udp": packet.ProtoUDP}

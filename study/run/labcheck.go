@@ -39,7 +39,7 @@ func CheckLab(s *spec.Spec, k *kernel.Kernel, force bool) error {
 	}
 	for _, p := range s.Points {
 		for i := range p.Entries {
-			checkLab(&p.Entries[i], c, p, k)
+			checkLab(&p.Entries[i], c, s, k)
 		}
 		if p.Telemetry != nil {
 			c.Fail(at("switch", "switches", "sweep"), "",
@@ -50,7 +50,7 @@ func CheckLab(s *spec.Spec, k *kernel.Kernel, force bool) error {
 		}
 		for _, m := range p.Measures {
 			if why := m.Lab(); why != "" {
-				c.Fail(m.At, "", "%s", why)
+				c.Fail(m.At, "", "there is no %s in the lab: %s", m.Name, why)
 			}
 		}
 		links := make([]int, len(p.Network.Nodes))
@@ -105,18 +105,18 @@ func orPoint(at []measure.Coordinate) string {
 func roundUpTo(x float64) float64 { return float64(int(x) + 1) }
 
 // checkLab tells what of a traffic the kernel cannot carry.
-func checkLab(tr *spec.Traffic, c *document.Reader, p *spec.Point, k *kernel.Kernel) {
+func checkLab(tr *spec.Traffic, c *document.Reader, s *spec.Spec, k *kernel.Kernel) {
 	if over := ipPacket(tr) - mostMTU; over > 0 {
 		c.Fail(tr.At, fmt.Sprintf("a payload of %d B", tr.Payload-over),
 			"traffic %s: IP packets of %d bytes are longer than interfaces of the lab can have (%d)", tr.Name,
 			ipPacket(tr), mostMTU)
 	}
-	switch tr.Transport.Name {
-	case "udp":
+	switch tr.Transport.Kernel {
+	case packet.ProtoTCP:
+	case packet.ProtoUDP:
 		return
-	case "tcp":
 	default:
-		c.Fail(tr.At, "tcp, udp", "traffic %s: the lab's hosts are Linux, which has no transport %s", tr.Name,
+		c.Fail(tr.At, strings.Join(s.KernelTransports(), ", "), "traffic %s: the lab's hosts are Linux, which has no transport %s", tr.Name,
 			tr.Transport.Name)
 		return
 	}
@@ -150,7 +150,7 @@ func labHosts(p *spec.Point, k *kernel.Kernel) (map[int]*kernel.Host, error) {
 	}
 	for id := range p.Entries {
 		tr := &p.Entries[id]
-		if tr.Transport.Name != "tcp" {
+		if tr.Transport.Kernel != packet.ProtoTCP {
 			continue
 		}
 		s, err := k.TCP(tr.Values)

@@ -1,10 +1,13 @@
 package run
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"weir/core/packet"
 	"weir/core/telemetry"
+	"weir/core/transport/udp"
 	"weir/core/unit"
 	"weir/study/measure"
 	"weir/study/plan"
@@ -64,7 +67,10 @@ func TestCheckLab(t *testing.T) {
 			[]string{":9:10: framing htsim counts headers that no real frame has; allowed: l2, wire"}, false},
 		{"measures", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: " +
 			"[goodput, overshoot]\n",
-			[]string{":11:20: there is no overshoot in the lab: "}, false},
+			[]string{":11:20: there is no overshoot in the lab: what a kernel's sender has in flight"}, false},
+		{"a measure's option", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\n" +
+			"measure: [goodput, {pfc_pause: {log: true}}]\n",
+			[]string{":11:20: there is no pfc_pause in the lab: its data plane keeps no log"}, false},
 		{"long packets", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: udp, rate: " +
 			"1Mbps, payload: 9300 B}\nmeasure: [goodput]\n",
 			[]string{"traffic x: IP packets of 9328 bytes are longer than interfaces of the lab can have (9216); allowed: a " +
@@ -89,26 +95,17 @@ func TestCheckLab(t *testing.T) {
 			"tcp, cc: dctcp}\n  - {name: y, from: a, to: b, transport: rdma, cc: none}\nmeasure: [goodput, overshoot]\n",
 			[]string{"the kernel has no dctcp", "no transport rdma", "framing htsim", "no overshoot"}, false},
 	} {
-		s, err := spec.Load(room(), file("test.yaml", c.spec), spec.Options{})
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
-		err = CheckLab(s, someKernel(), c.force)
-		if err == nil {
-			if c.want != nil {
-				t.Errorf("%s: no error, want %q", c.name, c.want)
+		t.Run(c.name, func(t *testing.T) {
+			err := CheckLab(load(t, c.spec, spec.Options{}), someKernel(), c.force)
+			if (err == nil) != (c.want == nil) {
+				t.Fatalf("%v, want %q", err, c.want)
 			}
-			continue
-		}
-		if c.want == nil {
-			t.Errorf("%s: %v", c.name, err)
-		}
-		for _, w := range c.want {
-			if !strings.Contains(err.Error(), w) {
-				t.Errorf("%s:\n%v\nwant %q", c.name, err, w)
+			for _, w := range c.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("%v\nwant %q", err, w)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -171,25 +168,60 @@ measure: [goodput]
 		":8:9: the lab's hosts are Linux, which does not know packets with telemetry": func(p *spec.Point) {
 			p.Telemetry = &telemetry.Format{}
 		},
-		"there is no nacks in the lab: a kernel takes no notices of switches": func(p *spec.Point) {
-			for i := range measure.Kinds() {
-				if k := &measure.Kinds()[i]; k.Name == "nacks" {
-					p.Measures[0].Measure = k.New()
-				}
-			}
+		":10:11: there is no mine in the lab: a kernel does not count them": func(p *spec.Point) {
+			k := &measure.Kind{Name: "mine"}
+			p.Measures[0] = &measure.Entry{Kind: k, At: p.Measures[0].At, Measure: ours{p.Measures[0].Measure}}
 		},
 		"host a has 2 links; a host of the lab has one interface": func(p *spec.Point) {
 			p.Network.Links = append(p.Network.Links,
 				p.Network.Links[0])
 		},
 	} {
-		s := load(t, text, spec.Options{})
-		if err := CheckLab(s, someKernel(), false); err != nil {
-			t.Fatal(err)
-		}
-		change(s.Points[0])
-		if err := CheckLab(s, someKernel(), false); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			s := load(t, text, spec.Options{})
+			if err := CheckLab(s, someKernel(), false); err != nil {
+				t.Fatal(err)
+			}
+			change(s.Points[0])
+			if err := CheckLab(s, someKernel(), false); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %q", err, want)
+			}
+		})
+	}
+}
+
+// ours is somebody's own measure, which says why the lab has it not.
+type ours struct{ measure.Measure }
+
+func (ours) Lab() string { return "a kernel does not count them" }
+
+// A transport says itself that a kernel has it, whatever it is called, and how fast its flows are.
+func TestOwnTransport(t *testing.T) {
+	r := room()
+	mine := udp.Scheme()
+	mine.Name = "mine"
+	r.Transports = append(r.Transports, mine)
+	s, err := spec.Load(r, file("test.yaml", twoHosts+`switch: [forward]
+traffic: [{name: x, from: a, to: b, transport: mine, rate: 8Mbps, payload: 1000 B}]
+measure: [goodput]
+`), spec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckLab(s, someKernel(), false); err != nil {
+		t.Error(err)
+	}
+	if got := plan.FramesPerSecond(s.Points[0]); got != 1000 {
+		t.Errorf("%g frames/s, want 1000", got)
+	}
+	if got, want := fmt.Sprint(s.KernelTransports()), "[tcp udp mine]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	c, err := LabConfig(plan.Runs(s)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Flows[0].Proto; got != packet.ProtoUDP {
+		t.Errorf("protocol %d", got)
 	}
 }

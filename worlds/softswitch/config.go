@@ -76,9 +76,10 @@ type Schemes struct {
 // that the error can say why.
 func (s Schemes) own() Schemes {
 	s.Programs = slices.Clone(s.Programs)
+	bridge := forwardScheme()
 	for i := range s.Programs {
-		if s.Programs[i].Name == "forward" {
-			s.Programs[i] = forwardScheme()
+		if s.Programs[i].Name == bridge.Name {
+			s.Programs[i] = bridge
 		}
 	}
 	return s

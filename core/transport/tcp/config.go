@@ -97,7 +97,8 @@ func Scheme() transport.Scheme {
 					Source: "Linux 6.18: tcp_comp_sack_delay_ns"},
 			}, append(transport.TelemetryParams(), transport.NackParams()...)...),
 		},
-		Controlled: true, Gauged: true, Buffered: true, Timed: true,
+		Controlled: true, Gauged: true, Buffered: true, Timed: true, Kernel: packet.ProtoTCP,
+		AppRate: func(v scheme.Values) unit.Rate { return v.Rate("rate") },
 		Headers: packet.TCPHeader + timestampBytes,
 		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
 			c := Defaults()

@@ -56,6 +56,7 @@ func ControlledScheme() transport.Scheme {
 			}, append(transport.NackParams(), transport.TelemetryParams()...)...),
 		},
 		Headers: packet.UDPHeader, Controlled: true, Gauged: true,
+		AppRate: func(v scheme.Values) unit.Rate { return v.Rate("rate") },
 		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
 			s, r, err := NewControlled(f, ControlledConfig{Rate: v.Rate("rate"), ReportEvery: v.Int("report_every"),
 				ReportDelay: v.Time("report_delay"),

@@ -49,7 +49,8 @@ func Scheme() transport.Scheme {
 					Source: "ours"},
 			},
 		},
-		Headers: packet.UDPHeader,
+		Headers: packet.UDPHeader, Kernel: packet.ProtoUDP,
+		AppRate: func(v scheme.Values) unit.Rate { return v.Rate("rate") },
 		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
 			return New(f, Config{Rate: v.Rate("rate"), Pattern: v.Text("pattern"), GapJitter: v.Float("gap_jitter"),
 				Interval: v.Time("interval"), On: v.Time("on"), Off: v.Time("off")})
