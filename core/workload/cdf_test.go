@@ -17,8 +17,7 @@ func TestDistributions(t *testing.T) {
 		mean float64
 	}{{"websearch", 1_711_250}, {"hadoop", 120_420.8}, {"alistorage", 40_869.8}} {
 		t.Run(c.name, func(t *testing.T) {
-			for i := range Distributions {
-				d := &Distributions[i]
+			for _, d := range Distributions() {
 				if d.Name != c.name {
 					continue
 				}

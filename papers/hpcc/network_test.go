@@ -22,6 +22,7 @@ import (
 	"weir/core/transport/tcp"
 	"weir/core/transport/udp"
 	"weir/core/unit"
+	"weir/core/workload"
 	"weir/papers/hpcc"
 	"weir/study/measure"
 	"weir/study/plan"
@@ -46,7 +47,8 @@ func (classifier) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 
 func registry() *spec.Registry {
 	return &spec.Registry{
-		Measures: measure.Kinds(),
+		Measures:  measure.Kinds(),
+		Workloads: workload.Distributions(),
 		Programs: []dataplane.Scheme{ecmp.Scheme(), inband.Scheme(),
 			{Scheme: scheme.Scheme{Name: "classifier", Doc: "for tests"},
 				Build: func(*dataplane.Site, scheme.Config) (dataplane.Program, error) { return classifier{}, nil }}},

@@ -29,6 +29,7 @@ import (
 	"weir/core/transport/rdma"
 	"weir/core/transport/tcp"
 	"weir/core/transport/udp"
+	"weir/core/workload"
 	"weir/papers/hpcc"
 	"weir/papers/ncf"
 	"weir/study/claim"
@@ -40,7 +41,8 @@ import (
 // library is the registry of the experiments in experiments/.
 func library() *spec.Registry {
 	return &spec.Registry{
-		Measures: measure.Kinds(),
+		Measures:  measure.Kinds(),
+		Workloads: workload.Distributions(),
 		Programs: []dataplane.Scheme{classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(),
 			inband.Scheme(), inputloss.Scheme(),
 			ncf.Scheme(), ndpswitch.Scheme(), spray.Scheme()},

@@ -31,9 +31,8 @@ func websearch() traffic {
 	type flow struct{ key, left uint64 }
 	var active []flow
 	var next uint64
-	sizes := &workload.Distributions[slices.IndexFunc(workload.Distributions, func(c workload.CDF) bool {
-		return c.Name == "websearch"
-	})]
+	all := workload.Distributions()
+	sizes := &all[slices.IndexFunc(all, func(c workload.CDF) bool { return c.Name == "websearch" })]
 	return func(r *rand.Rand, give func(uint64, int32)) {
 		for range 20_000 {
 			if len(active) < 15 {

@@ -22,6 +22,7 @@ import (
 	"weir/core/transport"
 	"weir/core/transport/rdma"
 	"weir/core/transport/tcp"
+	"weir/core/workload"
 	"weir/papers/hpcc"
 	"weir/papers/p4te"
 	"weir/study/claim"
@@ -34,7 +35,8 @@ import (
 // library is the registry of the experiments in experiments/.
 func library() *spec.Registry {
 	return &spec.Registry{
-		Measures: measure.Kinds(),
+		Measures:  measure.Kinds(),
+		Workloads: workload.Distributions(),
 		Programs: []dataplane.Scheme{conga.Scheme(), drill.Scheme(), ecmp.Scheme(), ecn.Scheme(), hula.Scheme(),
 			inband.Scheme(), letflow.Scheme(),
 			p4te.Scheme(), spray.Scheme(), wecmp.Scheme()},

@@ -26,6 +26,7 @@ import (
 	"weir/core/transport/tcp"
 	"weir/core/transport/udp"
 	"weir/core/transport/window"
+	"weir/core/workload"
 	"weir/internal/document"
 	"weir/papers/p4abc"
 	"weir/study/measure"
@@ -44,7 +45,8 @@ func (crash) Ingress(*dataplane.Env, *packet.Packet) dataplane.Verdict {
 // panics.
 func room() *spec.Registry {
 	return &spec.Registry{
-		Measures: measure.Kinds(),
+		Measures:  measure.Kinds(),
+		Workloads: workload.Distributions(),
 		Programs: []dataplane.Scheme{forward.Scheme(), ecmp.Scheme(), inputloss.Scheme(), classify.Scheme(),
 			p4abc.Scheme(), {
 				Scheme: scheme.Scheme{Name: "crash", Doc: "panics", Source: "tests"},

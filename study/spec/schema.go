@@ -102,7 +102,7 @@ func (r *Registry) Schema() []byte {
 	for _, f := range packet.Framings {
 		framings = append(framings, f.Name)
 	}
-	for _, d := range workload.Distributions {
+	for _, d := range r.Workloads {
 		sizes = append(sizes, d.Name)
 	}
 	measures = append(measures, measure.Names(r.Measures)...)

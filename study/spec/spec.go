@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"weir/core/dataplane/tm"
 	"weir/core/topology"
 	"weir/core/transport"
+	"weir/core/workload"
 	"weir/internal/document"
 	"weir/study/claim"
 	"weir/study/measure"
@@ -32,7 +34,30 @@ type Registry struct {
 	Controllers []cc.Scheme
 	Topologies  []topology.Scheme
 	Measures    []measure.Kind
+	Workloads   []workload.CDF // sizes: NAME
+	Formats     []Format       // weir export --format NAME
 	Library     []Library
+}
+
+// Format is a form in which results can be given to other programs.
+type Format struct {
+	Name string
+	Doc  string        // one line: what is written
+	New  func() Export // one whose options have their defaults
+}
+
+// Export writes results in a format. It is a pointer to a struct whose fields are the format's
+// options: flags of the command, with the tags of package kong.
+type Export interface {
+	// Write writes the results of folder dir, which results.Open reads with the registry, into
+	// another folder, and says on out what it has written.
+	Write(r *Registry, dir, into string, out io.Writer) error
+}
+
+// CheckedExport is an Export whose options can be wrong.
+type CheckedExport interface {
+	// Check says what is wrong with them, naming the flag.
+	Check() error
 }
 
 // Library is a room's own experiments.

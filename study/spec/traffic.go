@@ -105,8 +105,8 @@ func (d *decoder) sizes(t *document.Node) *workload.CDF {
 		return c
 	}
 	var names []string
-	for i := range workload.Distributions {
-		c := &workload.Distributions[i]
+	for i := range d.registry.Workloads {
+		c := &d.registry.Workloads[i]
 		if c.Name == t.Text && t.Kind == document.Scalar {
 			return c
 		}

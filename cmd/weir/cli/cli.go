@@ -33,7 +33,7 @@ type command struct {
 	Trace   traceCmd   `cmd:"" help:"Filter and summarise a trace, as weir run --trace leaves it, or a pcapng file."`
 	Diff    diffCmd    `cmd:"" help:"Compare two results folders."`
 	Import  importCmd  `cmd:"" help:"Make an experiment of a configuration of the HPCC simulator."`
-	Export  exportCmd  `cmd:"" help:"Write results as the HPCC simulator's files."`
+	Export  exportCmd  `cmd:"" help:"Write results as files for other programs."`
 	Schema  schemaCmd  `cmd:"" help:"Print a JSON schema of experiment files, for editors."`
 	Bench   benchCmd   `cmd:"" help:"Measure speed."`
 	Lab     labCmd     `cmd:"" help:"The lab: experiments between namespaces of this machine."`
@@ -80,7 +80,7 @@ func Run(r *spec.Registry, args []string, stdout, stderr io.Writer, terminal boo
 			code = int(e)
 		}
 	}()
-	parser, err := newParser(&c, kong.Writers(stdout, stderr), kong.Exit(func(n int) { panic(exited(n)) }))
+	parser, err := newParser(r, &c, kong.Writers(stdout, stderr), kong.Exit(func(n int) { panic(exited(n)) }))
 	if err != nil {
 		fmt.Fprintln(stderr, "weir:", err)
 		return WrongInput
@@ -107,8 +107,9 @@ func Run(r *spec.Registry, args []string, stdout, stderr io.Writer, terminal boo
 	return a.code
 }
 
-// newParser reads a command line.
-func newParser(c *command, options ...kong.Option) (*kong.Kong, error) {
+// newParser reads a command line; formats of the registry have flags of their own.
+func newParser(r *spec.Registry, c *command, options ...kong.Option) (*kong.Kong, error) {
+	c.Export.formats(r.Formats)
 	return kong.New(c, append(options, kong.Name("weir"), texts, kong.Vars{"version": "weir " + version()},
 		kong.Description("Network-assisted congestion control, simulated: HPCC++, NCF, P4TE, P4-ABC and what they are "+
 			"compared with."),

@@ -13,12 +13,12 @@ func (h *helpCmd) Run(ctx *kong.Context) error {
 
 // texts are what does not fit into a line of the commands' tags.
 var texts = kong.Vars{
-	"listed":           "experiments,schemes,measures,workloads,topologies",
+	"listed":           "experiments,schemes,measures,workloads,topologies,formats",
 	"switchSupervisor": "What a switch's process becomes.",
 	"switchDataplane":  "The process of a switch's data plane.",
 	"selectionSet": "Change the spec: duration=300s, traffic.client1.rate=20Mbps; a sweep key is fixed to a " +
 		"value.",
-	"listWhat": "experiments, schemes, measures, workloads or topologies.",
+	"listWhat": "experiments, schemes, measures, workloads, topologies, or formats of weir export.",
 	"checkOn": "World to check it for: sim, or lab: what this machine's kernel lacks, and whether it is too " +
 		"large.",
 	"runOn": "World to run in: sim, or lab: real packets between this machine's own TCP stacks, and sim " +

@@ -5,7 +5,6 @@ import (
 	"sort"
 	"strings"
 	"weir/core/scheme"
-	"weir/core/workload"
 	"weir/study/report"
 )
 
@@ -41,9 +40,12 @@ func (l *listCmd) Run(a *app) error {
 		} {
 			fmt.Fprintf(a.stdout, "%-24s %s\n", w[0], w[1])
 		}
-		for i := range workload.Distributions {
-			d := &workload.Distributions[i]
+		for _, d := range a.registry.Workloads {
 			fmt.Fprintf(a.stdout, "%-24s flow sizes, mean %.0f bytes\n", "sizes: "+d.Name, d.Mean())
+		}
+	case "formats":
+		for _, f := range a.registry.Formats {
+			fmt.Fprintf(a.stdout, "%-24s %s\n", "--format "+f.Name, report.Wrap(f.Doc, report.Width-25, strings.Repeat(" ", 25)))
 		}
 	case "topologies":
 		fmt.Fprintf(a.stdout, "%-24s %s\n%-24s %s\n", "hosts, switches, links", "written out in the experiment",

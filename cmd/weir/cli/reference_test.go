@@ -12,7 +12,7 @@ import (
 
 // TestReference: docs/commands.md has every command, argument and flag as the program has them.
 func TestReference(t *testing.T) {
-	parser, err := newParser(&command{})
+	parser, err := newParser(Registry(), &command{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,11 +35,13 @@ import (
 	"weir/core/transport/tcp"
 	"weir/core/transport/udp"
 	"weir/core/transport/window"
+	"weir/core/workload"
 	"weir/papers/hpcc"
 	"weir/papers/ncf"
 	"weir/papers/p4abc"
 	"weir/papers/p4te"
 	"weir/study/bench"
+	"weir/study/interop/hpccsim"
 	"weir/study/measure"
 	"weir/study/spec"
 )
@@ -57,6 +59,8 @@ func Registry() *spec.Registry {
 		Transports: []transport.Scheme{ndp.Scheme(), rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme(),
 			window.Scheme()},
 		Topologies: topology.Schemes(),
+		Workloads:  workload.Distributions(),
+		Formats:    []spec.Format{hpccsim.Format()},
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), hpcc.Scheme(),
 			hpcc.PINTScheme(), hpcc.PowerScheme(),
 			hpcc.RxScheme(), none.Scheme(), reno.Scheme(), swift.Scheme(), timely.Scheme()},

@@ -17,6 +17,15 @@ type folders struct {
 }
 
 func (f *folders) open(a *app, name string) (*results.Outcome, error) {
+	dir, err := f.find(a, name)
+	if err != nil {
+		return nil, err
+	}
+	return results.Open(a.registry, dir)
+}
+
+// find is the results folder of that name, or of an experiment's.
+func (f *folders) find(a *app, name string) (string, error) {
 	dir := name
 	info, err := os.Stat(name)
 	if err == nil && !info.IsDir() && filepath.Base(name) == "report.html" {
@@ -24,23 +33,19 @@ func (f *folders) open(a *app, name string) (*results.Outcome, error) {
 	} else if err != nil || !info.IsDir() {
 		src, err := a.registry.Open(name)
 		if err != nil {
-			return nil, fmt.Errorf("%s is no results folder; as an experiment: %w", name, err)
+			return "", fmt.Errorf("%s is no results folder; as an experiment: %w", name, err)
 		}
 		s, err := spec.Load(a.registry, src, spec.Options{})
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		dir = results.Folder(s, f.Out, spec.Sim)
 		if _, err := os.Stat(dir); err != nil {
-			return nil, fmt.Errorf("%w: %s has no results in %s/ as it is now: run it, or name a folder", errInput, name,
+			return "", fmt.Errorf("%w: %s has no results in %s/ as it is now: run it, or name a folder", errInput, name,
 				filepath.Base(f.Out))
 		}
 	}
-	dir, err = filepath.Abs(dir) // run prints whole paths too
-	if err != nil {
-		return nil, err
-	}
-	return results.Open(a.registry, dir)
+	return filepath.Abs(dir) // run prints whole paths too
 }
 
 type reportCmd struct {

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"weir/study/spec"
+)
+
+type exportCmd struct {
+	folders
+	Dir    string `arg:"" name:"dir" help:"Results folder, or an experiment that was run."`
+	Format string `default:"hpcc" help:"What is written (weir list formats)."`
+	Into   string `help:"Folder that is written into; by default one of the format's name in the results folder."`
+	kong.Plugins
+}
+
+// formats gives the command the flags of all formats, in their order.
+func (e *exportCmd) formats(all []spec.Format) {
+	for _, f := range all {
+		e.Plugins = append(e.Plugins, f.New())
+	}
+}
+
+func (e *exportCmd) Run(a *app, ctx *kong.Context) error {
+	var names []string
+	for i, f := range a.registry.Formats {
+		if f.Name == e.Format {
+			return e.write(a, ctx, i)
+		}
+		names = append(names, f.Name)
+	}
+	return fmt.Errorf("%w: --format is %q; %s are allowed", errInput, e.Format, strings.Join(names, ", "))
+}
+
+// write writes in format i.
+func (e *exportCmd) write(a *app, ctx *kong.Context, i int) error {
+	for k, f := range a.registry.Formats {
+		if flag := given(ctx, e.Plugins[k]); flag != "" && k != i {
+			return fmt.Errorf("%w: --%s is an option of --format %s, not of %s", errInput, flag, f.Name, e.Format)
+		}
+	}
+	x := e.Plugins[i].(spec.Export)
+	if c, ok := x.(spec.CheckedExport); ok {
+		if err := c.Check(); err != nil {
+			return fmt.Errorf("%w: %w", errInput, err)
+		}
+	}
+	dir, err := e.find(a, e.Dir)
+	if err != nil {
+		return err
+	}
+	into := e.Into
+	if into == "" {
+		into = filepath.Join(dir, e.Format)
+	}
+	return x.Write(a.registry, dir, into, a.stdout)
+}
+
+// given is a flag of the command line that sets a field of options; "" if there is none.
+func given(ctx *kong.Context, options any) string {
+	fields := reflect.ValueOf(options).Elem()
+	for _, p := range ctx.Path {
+		for k := range fields.NumField() {
+			if p.Flag != nil && p.Flag.Target.Addr().UnsafePointer() == fields.Field(k).Addr().UnsafePointer() {
+				return p.Flag.Name
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"weir/core/workload"
+	"weir/study/results"
+	"weir/study/spec"
+)
+
+// lines is a format of somebody's own, with an option.
+type lines struct {
+	Mark string `default:"#" help:"What a line begins with."`
+}
+
+func (x *lines) Check() error {
+	if x.Mark == "" {
+		return fmt.Errorf("--mark is empty")
+	}
+	return nil
+}
+
+func (x *lines) Write(r *spec.Registry, dir, into string, out io.Writer) error {
+	o, err := results.Open(r, dir)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(into, 0o777); err != nil {
+		return err
+	}
+	file := filepath.Join(into, "lines.txt")
+	fmt.Fprintln(out, file)
+	return results.WriteFile(file, fmt.Appendf(nil, "%s %d runs\n", x.Mark, len(o.Runs)))
+}
+
+// A registry's own format has its flags, is listed, and writes; a format refuses the flags of
+// others.
+func TestFormats(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("small.yaml", []byte(small), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) (int, string) {
+		var out bytes.Buffer
+		r := Registry()
+		r.Formats = append(r.Formats, spec.Format{Name: "lines", Doc: "the number of runs",
+			New: func() spec.Export { return &lines{} }})
+		code := Run(r, args, &out, &out, false)
+		return code, out.String()
+	}
+	if code, out := run("run", "small.yaml"); code != Done {
+		t.Fatal(out)
+	}
+	for _, c := range []struct {
+		args, want string
+		code       int
+	}{
+		{"list formats", "--format lines           the number of runs", Done},
+		{"help export", "--mark", Done},
+		{"export small.yaml", "hpcc/", Done},
+		{"export small.yaml --format lines", "lines/lines.txt", Done},
+		{"export small.yaml --format lines --mark % --into other", "other/lines.txt", Done},
+		{"export small.yaml --format lines --mark=", "wrong input: --mark is empty", WrongInput},
+		{"export small.yaml --format lines --bins 3", "--bins is an option of --format hpcc, not of lines", WrongInput},
+		{"export small.yaml --mark %", "--mark is an option of --format lines, not of hpcc", WrongInput},
+		{"export small.yaml --format line", `--format is "line"; hpcc, lines are allowed`, WrongInput},
+		{"export small.yaml --bins 0", "--bins is 0; 1 … 1000 are allowed", WrongInput},
+		{"export small.yaml --offset 2", "--offset is \"2\"; a time from 0s to 1000s is allowed", WrongInput},
+		{"export small.yml --format lines", "is no results folder", WrongInput},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			if code, out := run(strings.Fields(c.args)...); code != c.code || !strings.Contains(out, c.want) {
+				t.Errorf("exit code %d\n%s", code, out)
+			}
+		})
+	}
+	if text, err := os.ReadFile("other/lines.txt"); err != nil || !strings.HasPrefix(string(text), "% ") {
+		t.Errorf("%v: %s", err, text)
+	}
+}
+
+// A registry's own distribution of sizes is known by its name: to files, the list, the schema,
+// and to errors.
+func TestOwnWorkload(t *testing.T) {
+	t.Chdir(t.TempDir())
+	r := Registry()
+	r.Workloads = append(r.Workloads, workload.CDF{Name: "twelves", Points: []workload.Point{
+		{Bytes: 12000, Share: 0}, {Bytes: 12000, Share: 1}}})
+	run := func(args ...string) string {
+		var out bytes.Buffer
+		Run(r, args, &out, &out, false)
+		return out.String()
+	}
+	text := "title: x\nduration: 100ms\ntopology: {star: {hosts: 2, rate: 10Mbps, delay: 1ms}}\nswitch: [forward]\n" +
+		"traffic: [{name: x, from: h0, to: h1, transport: tcp, cc: reno, sizes: twelves, load: 50%}]\nmeasure: [fct]\n"
+	for name, data := range map[string]string{"good.yaml": text, "bad.yaml": strings.Replace(text, "twelves", "twelve", 1)} {
+		if err := os.WriteFile(name, []byte(data), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ args, want string }{
+		{"list workloads", "sizes: twelves           flow sizes, mean 12000 bytes"},
+		{"schema", `"twelves"`},
+		{"check good.yaml", "1 run"},
+		{"check bad.yaml", `bad.yaml:5:72: distribution of sizes "twelve" is not known; did you mean "twelves"?`},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			if out := run(strings.Fields(c.args)...); !strings.Contains(out, c.want) {
+				t.Errorf("%s", out)
+			}
+		})
+	}
+}

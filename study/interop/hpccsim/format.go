@@ -1,0 +1,79 @@
+package hpccsim
+
+import (
+	"fmt"
+	"io"
+
+	"weir/core/unit"
+	"weir/study/measure"
+	"weir/study/report"
+	"weir/study/results"
+	"weir/study/spec"
+)
+
+// Format is what weir export --format hpcc writes.
+func Format() spec.Format {
+	return spec.Format{Name: "hpcc", Doc: "files of the HPCC simulator, a folder for each run: fct.txt, flow.txt, " +
+		"topology.txt, qlen.txt, pfc.txt; and the slowdowns of its analysis",
+		New: func() spec.Export { return &files{} }}
+}
+
+// files are the simulator's, with the options of the command line.
+type files struct {
+	Offset string `default:"2s" help:"hpcc: added to all times: when the simulator's flows begin."`
+	Bins   int    `default:"20" help:"hpcc: rows of the table of slowdowns."`
+}
+
+// Check looks at the options' ranges.
+func (x *files) Check() error {
+	if offset, err := unit.ParseTime(x.Offset); err != nil || offset < 0 || offset > 1000*unit.Second {
+		return fmt.Errorf("--offset is %q; a time from 0s to 1000s is allowed", x.Offset)
+	}
+	if x.Bins < 1 || x.Bins > 1000 {
+		return fmt.Errorf("--bins is %d; 1 … 1000 are allowed", x.Bins)
+	}
+	return nil
+}
+
+// Write writes the files of every run, and prints its slowdowns as the simulator's analysis
+// has them.
+func (x *files) Write(r *spec.Registry, dir, into string, out io.Writer) error {
+	offset, err := unit.ParseTime(x.Offset)
+	if err != nil {
+		return err
+	}
+	o, err := results.Open(r, dir)
+	if err != nil {
+		return err
+	}
+	exports, err := Export(o, into, offset)
+	for i := range exports {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		exports[i].print(out, x.Bins)
+	}
+	return err
+}
+
+// print says what was written of a run, and what was not.
+func (x *Exported) print(out io.Writer, bins int) {
+	name := measure.PointName(x.Run.Point)
+	if name != "" {
+		name += " "
+	}
+	fmt.Fprintf(out, "%sseed %d: %s\n", name, x.Run.Seed, x.Folder)
+	if x.Unfinished > 0 {
+		fmt.Fprintf(out, "%d flows are not finished, and not in fct.txt\n", x.Unfinished)
+	}
+	for _, f := range x.Left {
+		fmt.Fprintln(out, report.Wrap(f, report.Width, ""))
+	}
+	for _, t := range x.Slowdowns(bins) {
+		fmt.Fprintf(out, "\n%d flows to port %d\n%10s %12s %10s %10s %10s\n", t.Flows, t.Port, "share", "up to bytes",
+			"p50", "p95", "p99")
+		for _, r := range t.Rows {
+			fmt.Fprintf(out, "%10.3f %12d %10.3f %10.3f %10.3f\n", r.Share, r.Size, r.P50, r.P95, r.P99)
+		}
+	}
+}
