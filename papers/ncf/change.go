@@ -5,23 +5,22 @@ import (
 	"weir/core/unit"
 )
 
-// changes moves flows from one class to another without reordering them: a flow whose
-// packets still wait in the queue that it is to leave stays with it until they have left,
-// or until it has waited for long enough. What it remembers is bounded: a slot a hash
-// value; a flow that finds its slot taken by another one, of which packets wait, is
-// not remembered and moves at once. (Ours: BS'19 §4.1 says only that flows change.)
+// changes moves flows from one class to another without reordering them. A flow whose packets still wait
+// in its old queue stays there until they have left, or until it has waited for the longest time allowed.
+// The state is bounded: one slot for each hash value. A flow whose slot belongs to another flow with
+// packets waiting is not tracked and moves at once. (Ours: BS'19 §4.1 says only that flows change.)
 type changes struct {
 	slots []slot
 	wait  unit.Time // longest time that a flow stays in the class that it is to leave
 	ports []passage
 
-	moved, forced uint64 // changes of class; those of flows of which packets still waited
+	moved, forced uint64 // changes of class, and those made while packets of the flow still waited
 }
 
 type slot struct {
 	key   uint64
-	end   int64     // where in the stream of its queue its last packet ends, in bytes
-	since unit.Time // since when it should be in another class
+	end   int64     // position at which its last packet ends in the stream of its queue, in bytes
+	since unit.Time // since when it should have been in another class
 	out   dataplane.PortID
 	class Class
 	queue uint8
@@ -29,8 +28,8 @@ type slot struct {
 	due   bool // since is a time
 }
 
-// passage is what has passed through the queues of a port, in bytes: what came in, and what has
-// left at the head. What is evicted had not come in.
+// passage counts what has passed through the queues of a port, in bytes: what entered, and what left at
+// the head. An evicted packet counts as if it had never entered.
 type passage struct{ in, left [maxQueues]int64 }
 
 // maxQueues is the most queues of a port with NCF.
@@ -45,13 +44,13 @@ func (c *changes) slot(key uint64) *slot {
 	return &c.slots[(key*0x9e3779b97f4a7c15)>>32&uint64(len(c.slots)-1)]
 }
 
-// waits tells whether packets of the flow may still be in its queue.
+// waits reports whether packets of the flow may still be in its queue.
 func (c *changes) waits(s *slot) bool {
 	x := &c.ports[s.out]
 	return x.left[s.queue] < min(s.end, x.in[s.queue])
 }
 
-// class returns the class in which the flow goes on, for which it should be in want.
+// class returns the class that the flow is to use now, given the class in which it belongs, want.
 func (c *changes) class(now unit.Time, key uint64, out dataplane.PortID, want Class) Class {
 	s := c.slot(key)
 	if !s.taken || s.key != key || s.out != out {
@@ -78,7 +77,7 @@ func (c *changes) class(now unit.Time, key uint64, out dataplane.PortID, want Cl
 	return s.class
 }
 
-// book notes that a packet of the flow has come into a queue.
+// book records that a packet of the flow has entered a queue.
 func (c *changes) book(key uint64, out dataplane.PortID, queue uint8, size int32) {
 	x := &c.ports[out]
 	x.in[queue] += int64(size)
@@ -87,7 +86,7 @@ func (c *changes) book(key uint64, out dataplane.PortID, queue uint8, size int32
 	}
 }
 
-// unbook notes that a packet has left its queue at its head, or was evicted from its tail.
+// unbook records that a packet has left its queue at the head, or was evicted from the tail.
 func (c *changes) unbook(out dataplane.PortID, queue uint8, size int32, evicted bool) {
 	if x := &c.ports[out]; evicted {
 		x.in[queue] -= int64(size)

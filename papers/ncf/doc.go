@@ -145,8 +145,8 @@
 //   - Several bottlenecks: the long flow gets less with loss (5.2 Mb/s) than with drops (7.8), and more with
 //     supply (31.6); fq gives it 20.
 //   - Partial deployment: senders that reduce upon NACKs (cubic, reno) lose against senders that do not
-//     understand them. Senders that follow the supply gain in small buffers, but leave 80 % of the link
-//     to the others.
+//     understand them. Senders that follow the supply gain in small buffers, but use of the link
+//     falls to 80 %.
 //   - Controllers: with supply all ten reduce within 6.2 µs. With loss, reno and cubic reduce at once, the
 //     others upon their own signal. With resend alone, those whose only signal was loss flood the
 //     network. cmd/weir/cli has the same in a model (testdata/nacks.txt).

@@ -23,31 +23,29 @@ func (f Form) String() string {
 	return "unknown"
 }
 
-// Detector is F: it says of a flow whether it is an elephant.
+// Detector is F: it decides whether a flow is an elephant.
 //
-// How the current window counts, which is partial, is ours, for the paper does not say:
+// The paper does not say how the current, partial window counts. We count it so:
+//   - Average: as it is, in the sums of flow and total alike, so that it weighs by its traffic; the period
+//     judged is the last (n − 1)·d to n·d.
+//   - MeanOfShares: by the part of it that has passed, Elapsed/Duration of a whole window. Otherwise the
+//     first packet of a window, which has all of its traffic, would count as 1/n of everything.
+//   - AnyWindow: like the others, once its total reaches Floor.
+//   - AllWindows: once its total reaches Floor; it is left out before, unless n = 1.
 //
-//   - Average: as it is, in the flow's sum as in the total, so that it weighs by its traffic;
-//     judged are the last (n − 1)·d to n·d.
-//   - MeanOfShares: by how much of it is over, Elapsed/Duration of a whole window; else the first
-//     packet of a window, which has all of its traffic, would be 1/n of everything.
-//   - AnyWindow: as any other, once its total is Floor.
-//   - AllWindows: once its total is Floor; before, it is left out, but for n = 1.
-//
-// A whole window whose total is below Floor, or 0, is one in which no flow exceeds the
-// threshold: its share there is 0 with MeanOfShares, and with AllWindows there is no
-// elephant until it has left. Average does not read Floor. A share of exactly the
-// threshold is not more than it: with 100 % there are no elephants.
+// In a whole window whose total is below Floor, or 0, no flow exceeds the threshold: its share counts as 0
+// with MeanOfShares, and with AllWindows there is no elephant until that window has expired. Average does
+// not use Floor. A share equal to the threshold does not exceed it: with 100 % there are no elephants.
 type Detector struct {
 	Form      Form
 	Threshold float64 // in (0, 1]: a flow with more than this share is an elephant; 5 % in the paper
-	Least     uint64  // and only with so much in all windows together; 0: no such bound
-	// least total of a window that AnyWindow, AllWindows and MeanOfShares judge; a frame divided by
-	// the threshold, so that one frame alone does not exceed it
+	Least     uint64  // and at least so much in all windows together; 0: no such bound
+	// least total of a window for AnyWindow, AllWindows and MeanOfShares to judge it: one frame over the
+	// threshold, so that a single frame does not exceed it
 	Floor uint64
 }
 
-// Check tells what of a detector cannot be.
+// Check returns an error if the detector's parameters are out of range.
 func (d *Detector) Check() error {
 	if !(d.Threshold > 0 && d.Threshold <= 1) {
 		return fmt.Errorf("threshold %.4g%%; above 0, at most 100%% is possible", 100*d.Threshold)

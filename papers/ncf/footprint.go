@@ -7,10 +7,10 @@ import (
 	"weir/core/dataplane"
 )
 
-// Footprint is NCF's as it is here, in a packet's order; BS'19 builds none of it. A row of the
-// sketch is an array of its own, whose cell a packet reads and writes once; what is old in it
-// is cleared on the way. Memory on demand is accounted for where packets come in and where
-// they go out, and takes back what waits: a pipeline can do neither.
+// Footprint is what NCF takes of a switch as implemented here, in the order in which a packet meets it;
+// BS'19 builds none of it. Each row of the sketch is an array of its own, of which a packet reads and
+// writes one cell, clearing old counts on the way. Memory on demand is accounted for where packets enter
+// and where they leave, and it evicts packets that wait: no pipeline can do either.
 func (g *Program) Footprint() dataplane.Footprint {
 	stages := slices.Concat(g.sketchStages(), g.topStages(), g.changeStages(), g.memoryStages())
 	if c := g.changes; c != nil {
@@ -21,7 +21,7 @@ func (g *Program) Footprint() dataplane.Footprint {
 	return dataplane.Footprint{Stages: stages}
 }
 
-// sketchStages are the sketch, row by row, and what makes an elephant of its counts.
+// sketchStages are the sketch, row by row, and the decision on its counts.
 func (g *Program) sketchStages() (stages []dataplane.Stage) {
 	var sketches []*Sketch
 	for i := range g.ports {
@@ -50,7 +50,7 @@ func (g *Program) sketchStages() (stages []dataplane.Stage) {
 	return append(stages, elephant)
 }
 
-// topStages are the heaviest flows, what is known of others' traffic, and the NACKs to elephants.
+// topStages are the heaviest flows, the counts of other traffic, and the NACKs to elephants.
 func (g *Program) topStages() (stages []dataplane.Stage) {
 	windows, heaviest := g.config.Sketch.Windows, cap(g.ports[0].top.keys)
 	entries, tally := 0, 0
@@ -80,7 +80,7 @@ func (g *Program) topStages() (stages []dataplane.Stage) {
 	return stages
 }
 
-// changeStages are what a flow waits by that changes its class (Change).
+// changeStages are the state that delays a flow's change of class (Change).
 func (g *Program) changeStages() []dataplane.Stage {
 	c := g.changes
 	if c == nil {
@@ -92,7 +92,7 @@ func (g *Program) changeStages() []dataplane.Stage {
 		{Name: "bytes through queues", Cells: len(c.ports), Bits: dataplane.Bits(c.ports[0]), Reads: 1, Writes: 1}}}}
 }
 
-// memoryStages are memory on demand: what comes in, what has to go for it, and what leaves.
+// memoryStages are memory on demand: booking, eviction and release.
 func (g *Program) memoryStages() []dataplane.Stage {
 	var memories []*Memory
 	for i := range g.ports {

@@ -6,7 +6,7 @@ import (
 	"weir/core/unit"
 )
 
-// Class is whose queue and memory a packet takes (BS'19 §4.2).
+// Class decides which queue and which memory a packet uses (BS'19 §4.2).
 type Class uint8
 
 // Classes of packets.
@@ -24,53 +24,52 @@ func (c Class) String() string {
 	return "unknown"
 }
 
-// MemoryConfig is how memory is shared out (§4.2, §4.4). Shares are of Size.
+// MemoryConfig says how memory is shared (§4.2, §4.4). Shares are of Size.
 type MemoryConfig struct {
-	Size    unit.Bytes // what waits at the most; 0: Packets counts
+	Size    unit.Bytes // most that may wait; 0: Packets counts
 	Packets int        // the same in packets
-	// Reserved is what each class is sure of when memory is the bottleneck, and Limit what
-	// mice and elephants may use together.
+	// Reserved is the guaranteed share of each class under scarcity, and Limit the most that mice and
+	// elephants may use together.
 	Reserved [Classes]float64
 	Limit    float64
 	// Tilt is the mice's share of what Limit leaves beyond the two reservations.
 	Tilt float64
-	// Spike is the part of Windows × Duration for which mice may push elephants back to
-	// their reservation, beyond what Tilt gives them.
+	// Spike is the part of Windows × Duration for which mice may push elephants back to their reservation,
+	// beyond the share that Tilt gives mice.
 	Spike    float64
 	Windows  int
 	Duration unit.Time
-	// Congested and Calm are the use at which congestion begins, and below which it ends.
+	// Congested and Calm are the shares in use at which congestion begins, and below which it ends.
 	Congested, Calm float64
 	// MaxFrame is the largest frame in bytes, ControlFrame that of a control packet.
 	MaxFrame, ControlFrame int32
-	// Separate says that mice and elephants have queues of their own; else there is
-	// nothing to share out between them.
+	// Separate says that mice and elephants have queues of their own; otherwise they share one amount.
 	Separate bool
 }
 
-// Memory is the packet memory of a port or of a switch, shared by three classes on demand:
-// anyone takes what is free, up to the limit, and only when something does not fit do
-// reservations count. Then a class that has less than it is entitled to takes memory
-// back from one that has more. It counts bytes, or packets where the buffer does.
+// Memory is the packet memory of a port or a switch, which three classes share on demand. Any class may
+// use what is free, up to the limit; reservations count only when a packet does not fit. A class with less
+// than its entitlement then takes memory from one with more than its own. Memory counts bytes, or packets
+// where the buffer does.
 type Memory struct {
 	packets  bool
 	size     int64
 	limit    int64          // of mice and elephants together
 	balanced [Classes]int64 // what each is entitled to
-	spiking  [Classes]int64 // and while mice may go beyond it
+	spiking  [Classes]int64 // and during a spike of mice
 	used     [Classes]int64
 
-	begins, ends int64 // of congestion: it begins at so much in use and ends below that
+	begins, ends int64 // use at which congestion begins, and below which it ends
 	congested    bool
 
 	spike unit.Time // longest time of spikes in Windows × Duration
 	spent tally     // of it, in ps
 	last  unit.Time
-	over  bool // since last there is a spike: elephants lack what mice have beyond their balance
+	over  bool // a spike since last: elephants lack what mice have beyond their balance
 }
 
-// NewMemory returns memory that is empty. It fails when the shares are not ones, or the
-// memory cannot hold a frame in each reservation.
+// NewMemory returns empty memory. It fails when a share is out of range, or the memory cannot hold a frame
+// in each reservation.
 func NewMemory(c MemoryConfig) (*Memory, error) {
 	size, frame, control, what := int64(c.Size), int64(max(c.MaxFrame, 1)), int64(max(c.ControlFrame, 1)), "bytes"
 	m := &Memory{}
@@ -137,7 +136,7 @@ func NewMemory(c MemoryConfig) (*Memory, error) {
 	return m, nil
 }
 
-// bytes is " of so many" where memory is in bytes.
+// bytes returns " of" and the size of a frame where memory is in bytes.
 func (m *Memory) bytes(frame int64) string {
 	if m.packets {
 		return ""
@@ -153,7 +152,7 @@ func (m *Memory) cost(size int32) int64 {
 	return int64(size)
 }
 
-// Size returns how much there is, in bytes or in packets.
+// Size returns the size, in bytes or in packets.
 func (m *Memory) Size() int64 { return m.size }
 
 // Used returns what a class uses.
@@ -161,15 +160,15 @@ func (m *Memory) Used(c Class) int64 { return m.used[c] }
 
 func (m *Memory) total() int64 { return m.used[Control] + m.used[Mice] + m.used[Elephants] }
 
-// Fits tells whether a frame of a class fits into what is free (§4.2: almost all of it for
-// mice or elephants, if there is nothing else).
+// Fits reports whether a frame of a class fits into free memory (§4.2: mice or elephants may use almost
+// all of it if nothing else is there).
 func (m *Memory) Fits(c Class, size int32) bool {
 	n := m.cost(size)
 	data := m.used[Mice] + m.used[Elephants] + n
 	return data+m.used[Control] <= m.size && (c == Control || data <= m.limit)
 }
 
-// Entitled returns what a class is sure of now.
+// Entitled returns the memory that a class is guaranteed now.
 func (m *Memory) Entitled(now unit.Time, c Class) int64 {
 	m.clock(now)
 	if m.maySpike(now) {
@@ -178,14 +177,14 @@ func (m *Memory) Entitled(now unit.Time, c Class) int64 {
 	return m.balanced[c]
 }
 
-// maySpike tells whether mice may push elephants back to their reservation.
+// maySpike reports whether mice may push elephants back to their reservation.
 func (m *Memory) maySpike(now unit.Time) bool {
 	return unit.Time(m.spent.sum(now)) < m.spike
 }
 
-// Victim returns the class from which a frame of class c, which does not fit, takes memory,
-// and false if it takes none: c has what it is entitled to. The classes' entitlements
-// do not exceed the memory, so there is one for whoever has less.
+// Victim returns the class from which a frame of class c that does not fit takes memory. It returns false
+// if c already has its entitlement. Since the entitlements do not exceed the memory, there is always a
+// victim for a class that has less.
 func (m *Memory) Victim(now unit.Time, c Class, size int32) (Class, bool) {
 	m.clock(now)
 	right, n := &m.balanced, m.used[c]+m.cost(size)
@@ -206,14 +205,14 @@ func (m *Memory) Victim(now unit.Time, c Class, size int32) (Class, bool) {
 	return victim, most > 0
 }
 
-// Refused notes that something found no room: there is congestion.
+// Refused records that a packet found no room, which begins congestion.
 func (m *Memory) Refused() { m.congested = true }
 
-// Congested tells whether there is congestion: the use has reached the share at which it
-// begins, or something found no room, and since then it has not been calm.
+// Congested reports congestion: from when use reaches the first share, or a packet finds no room, until
+// use falls below the second.
 func (m *Memory) Congested() bool { return m.congested }
 
-// Book counts a frame in, Unbook counts it out.
+// Book adds a frame, Unbook subtracts it.
 func (m *Memory) Book(now unit.Time, c Class, size int32) {
 	m.clock(now)
 	m.used[c] += m.cost(size)
@@ -232,9 +231,8 @@ func (m *Memory) Unbook(now unit.Time, c Class, size int32) {
 	m.over = m.over && m.used[Mice] > m.balanced[Mice]
 }
 
-// clock counts the time of spikes up to now. A spike lasts from when mice take, or
-// keep from elephants, what is beyond their balance until they have it no more, or its time is
-// over.
+// clock adds up the time of spikes up to now. A spike begins when mice take, or keep from elephants,
+// memory beyond their balance; it ends when they no longer do, or when its time is over.
 func (m *Memory) clock(now unit.Time) {
 	if m.over && now > m.last {
 		m.spent.add(now, int64(now-m.last))
@@ -243,7 +241,7 @@ func (m *Memory) clock(now unit.Time) {
 	m.last = now
 }
 
-// Check returns an error if the books do not balance with what waits: what tests ask for.
+// Check returns an error, for tests, if the books do not match the packets that wait.
 func (m *Memory) Check(waits [Classes]int64) error {
 	switch {
 	case m.used != waits:
@@ -256,8 +254,8 @@ func (m *Memory) Check(waits [Classes]int64) error {
 	return nil
 }
 
-// tally is a sum over the last windows, rolled as the sketch is: the current window and
-// the n − 1 before it.
+// tally is a sum over a rolling set of windows, like the sketch's: the current one and the n − 1 before
+// it.
 type tally struct {
 	slots    []int64
 	duration unit.Time
@@ -294,8 +292,8 @@ func (t *tally) sum(now unit.Time) int64 {
 	return t.total
 }
 
-// span is the time that the tally, or a sketch with the same windows, covers at now: whole
-// windows and the part of the current one, at most since time 0.
+// span is the time that the tally, or a sketch with the same windows, covers at now: the whole windows and
+// the elapsed part of the current one, but not more than the time since 0.
 func span(now unit.Time, windows int, duration unit.Time) unit.Time {
 	covered := unit.Time(windows-1)*duration + now%duration
 	return max(1, min(covered, now))

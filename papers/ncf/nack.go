@@ -6,18 +6,18 @@ import (
 	"weir/core/unit"
 )
 
-// NackCounts are what a switch has done about packets that found no room, and about elephants.
+// NackCounts counts what a switch did about packets that found no room, and about elephants.
 type NackCounts struct {
 	Nacks     [packet.Causes]uint64 // that were sent, by cause
-	Named     uint64                // packets that are gone, in them
-	Dropped   uint64                // packets with payload for which memory was wanting, and of which nobody was told
-	Reclaimed uint64                // packets that were taken out of queues
+	Named     uint64                // lost packets that NACKs named
+	Dropped   uint64                // packets with payload that were dropped for lack of memory without a NACK
+	Reclaimed uint64                // packets that were evicted from queues
 	Lost      uint64                // NACKs, of this switch or others, that were dropped here
 }
 
-// lacksMemory tells whether a drop for this reason is one for want of memory (§4.3: "the lack of
-// available memory for the queues"). Headroom that is full is PFC's failure, and drops by
-// an AQM are its own signal.
+// lacksMemory reports whether a drop for this reason is one for lack of memory (§4.3: "the lack of
+// available memory for the queues"). Full headroom is a failure of PFC, and an AQM's drops are a signal of
+// their own.
 func lacksMemory(why dataplane.Reason) bool {
 	switch why {
 	case dataplane.QueuePacketLimit, dataplane.QueueByteLimit, dataplane.PortPacketLimit, dataplane.PortByteLimit,
@@ -27,8 +27,8 @@ func lacksMemory(why dataplane.Reason) bool {
 	return false
 }
 
-// quoted is how much of a UDP datagram's payload a NACK keeps: there the datagram's number is
-// (as ICMP quotes 64 bits of a datagram, RFC 792).
+// quoted is how much of a UDP datagram's payload a NACK keeps: the datagram's number is there (as ICMP
+// quotes 64 bits of a datagram, RFC 792).
 const quoted = 8
 
 // headers is the length of a packet's headers, Ethernet to transport, without extensions.
@@ -46,14 +46,13 @@ func headers(p *packet.Packet) int32 {
 	return n + 16 // packet.Emit's header of other protocols
 }
 
-// carries tells whether p has payload of a flow: else it is control, or an acknowledgement.
+// carries reports whether p has payload of a flow; otherwise it is control or an acknowledgement.
 func carries(p *packet.Packet) bool {
 	return p.Payload > 0 && p.Kind == packet.Data && p.Meta.Flags&packet.Trimmed == 0 && !p.Notifies()
 }
 
-// answers tells whether somebody is told when p is gone. A NACK is never answered by one; nor
-// are packets without payload, and datagrams of UDP only where their senders are
-// known to understand it.
+// answers reports whether the loss of p causes a NACK. A NACK never does, nor does a packet without
+// payload; UDP datagrams do only where their senders are known to understand NACKs.
 func (g *Program) answers(now unit.Time, p *packet.Packet) bool {
 	if g.config.Nack == NackNone || !carries(p) || p.Src == 0 || p.Proto == packet.ProtoUDP &&
 		(!g.config.UDP || p.Payload < quoted) {
@@ -62,7 +61,7 @@ func (g *Program) answers(now unit.Time, p *packet.Packet) bool {
 	return g.config.Nack == NackAll || g.detector.Elephant(g.at(p.Meta.Out).sketch.Query(now, g.key(p)))
 }
 
-// OnDrop makes a NACK of a packet for which memory was wanting (§4.3).
+// OnDrop makes a NACK of a packet that was dropped for lack of memory (§4.3).
 func (g *Program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	if p.Notifies() {
 		g.nacks.Lost++
@@ -92,8 +91,8 @@ func (g *Program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 	g.send(env, env.Clone(p, true), &n)
 }
 
-// demand is what a flow has sent through the switch in the last n windows (ours: what counts
-// is what came, whether it found room or not), in bit/s of frames, and its class by that.
+// demand returns the rate at which a flow has sent through the switch in the last n windows, in bit/s of
+// frames, and the class that follows from it. Ours: all arrivals count, whether they found room or not.
 func (g *Program) demand(now unit.Time, x *port, p *packet.Packet) (unit.Rate, Class) {
 	counts, class := x.sketch.Query(now, g.key(p)), Mice
 	if g.detector.Elephant(counts) {
@@ -106,12 +105,12 @@ func (g *Program) demand(now unit.Time, x *port, p *packet.Packet) (unit.Rate, C
 	return g.rate(now, flow), class
 }
 
-// rate is what so many bytes in the last n windows are in bit/s.
+// rate converts bytes in the last n windows into bit/s.
 func (g *Program) rate(now unit.Time, bytes uint64) unit.Rate {
 	return unit.Rate(float64(bytes) * 8e12 / float64(span(now, g.config.Sketch.Windows, g.config.Sketch.Duration)))
 }
 
-// notice says what has happened to a flow at port x.
+// notice describes to a flow what happened at port x.
 func (g *Program) notice(env *dataplane.Env, x *port, cause packet.Cause, lost int32, demand unit.Rate,
 	class Class) packet.Notification {
 	g.nacks.Nacks[cause]++
@@ -122,9 +121,8 @@ func (g *Program) notice(env *dataplane.Env, x *port, cause packet.Cause, lost i
 	return n
 }
 
-// send makes of c, which has the headers of the packet that the notice is about, the NACK, and
-// gives it to the ingress: it finds its way like any packet, which need not be that by
-// which the flow came.
+// send turns c, which has the headers of the packet concerned, into the NACK and passes it to the ingress.
+// It is routed like any packet, so its path need not be the reverse of the flow's.
 func (g *Program) send(env *dataplane.Env, c *packet.Packet, n *packet.Notification) {
 	c.TurnRound()
 	c.ClearExtensions()
@@ -139,14 +137,13 @@ func (g *Program) send(env *dataplane.Env, c *packet.Packet, n *packet.Notificat
 	env.Inject(c)
 }
 
-// supply is what port x has for one flow of a class, in bit/s (ours). For an elephant it is the
-// target share of the port's rate without what mice and control packets brought in the last n
-// windows, but not less than what the scheduler leaves elephants whatever mice bring (half where
-// they have queues of their own, else the reservation), divided by the number of elephants among
-// the heaviest: with less, a flood of mice would make obedient elephants mice themselves. For a
-// mouse it is the target share of the rate, divided by the number of all flows, which the sketch
-// estimates: an incast may have no elephant. 0: not known, for the port's rate is in packets. It is
-// computed at most eight times a window.
+// supply is the rate that port x offers to one flow of a class, in bit/s (ours). For an elephant it is the
+// target share of the port's rate, less what mice and control packets brought in the last n windows,
+// divided by the number of elephants among the heaviest flows. It is at least what the scheduler leaves
+// elephants whatever mice send (half where they have queues of their own, else the reservation); with
+// less, a flood of mice would turn obedient elephants into mice. For a mouse it is the target share
+// divided by the number of all flows, which the sketch estimates, as an incast may have no elephant. 0:
+// unknown, since the port's rate is in packets. It is computed at most eight times a window.
 func (g *Program) supply(env *dataplane.Env, x *port, class Class) unit.Rate {
 	now := env.Now()
 	if x.supplied && now-x.supplyAt < g.config.Sketch.Duration/8 {
@@ -179,8 +176,8 @@ func (g *Program) supply(env *dataplane.Env, x *port, class Class) unit.Rate {
 	return x.offer[class]
 }
 
-// fill is the max-min fair share: what each gets who wants more, when whoever wants less
-// gets that. If nobody wants more it is what the largest could have.
+// fill is the max-min fair share: the rate of a flow that wants more than its share, once flows that want
+// less have what they want. If all are satisfied, it is the most that the largest could have.
 func fill(left float64, demands []float64) float64 {
 	for i := 1; i < len(demands); i++ {
 		for k := i; k > 0 && demands[k] < demands[k-1]; k-- {
@@ -196,9 +193,9 @@ func fill(left float64, demands []float64) float64 {
 	return left
 }
 
-// notifyHeaviest sends a NACK to one of the heaviest elephants of a congested port, whether packets of it wait or
-// not (§4.4), if there is one that was not told for an interval. It looks at heaviestLooked of them
-// at most: bounded work for each packet that comes.
+// notifyHeaviest sends a NACK to one of the heaviest elephants of a congested port, whether its packets
+// wait or not (§4.4), unless all were notified within the interval. It checks at most heaviestLooked of
+// them, so that the work per arriving packet is bounded.
 func (g *Program) notifyHeaviest(env *dataplane.Env, x *port) {
 	x.top.Advance(x.sketch.Window())
 	for range min(heaviestLooked, x.top.Len()) {
@@ -213,8 +210,8 @@ func (g *Program) notifyHeaviest(env *dataplane.Env, x *port) {
 
 const heaviestLooked = 4
 
-// notifyElephant sends a NACK about the last packet of an elephant, of which nothing is
-// lost, unless it was told within the interval.
+// notifyElephant sends a NACK about the last packet of an elephant, although nothing of it is lost, unless
+// it was notified within the interval.
 func (g *Program) notifyElephant(env *dataplane.Env, x *port, o *Origin) bool {
 	now := env.Now()
 	if g.config.Nack == NackNone || o.Notified && now-o.NotifiedAt < g.config.Every || o.Src == 0 ||
@@ -235,7 +232,7 @@ func (g *Program) notifyElephant(env *dataplane.Env, x *port, o *Origin) bool {
 	return true
 }
 
-// gathered is a NACK that waits for more packets of its flow to be gone.
+// gathered is a NACK that waits for further losses of its flow.
 type gathered struct {
 	key              uint64
 	due              unit.Time
@@ -252,11 +249,11 @@ type gathered struct {
 	taken            bool
 }
 
-// pendingSlots is how many flows can have a NACK that waits.
+// pendingSlots is the most flows that can have a waiting NACK.
 const pendingSlots = 256
 
-// collect adds a packet that is gone to the NACK of its flow that waits, or begins one, which
-// leaves after Coalesce, or when it is full, or when another flow needs its slot.
+// collect adds a lost packet to the waiting NACK of its flow, or begins one. The NACK leaves after
+// Coalesce, when it is full, or when another flow needs its slot.
 func (g *Program) collect(env *dataplane.Env, p *packet.Packet, cause packet.Cause) {
 	now, k := env.Now(), g.key(p)
 	w := &g.pending[(k*0x9e3779b97f4a7c15)>>32%pendingSlots]
@@ -265,7 +262,7 @@ func (g *Program) collect(env *dataplane.Env, p *packet.Packet, cause packet.Cau
 		if p.Proto == packet.ProtoTCP {         // or 32
 			distance = int64(int32(p.Seq - w.seq))
 		}
-		// All have the time stamp of the first, by which TCP tells a transmission from another.
+		// All have the time stamp of the first, by which TCP distinguishes transmissions.
 		if w.notice.Spans < packet.MostSpans && distance == int64(int32(distance)) && w.tcp.TSVal == p.TCP.TSVal {
 			w.notice.More[w.notice.Spans] = packet.Span{Offset: int32(distance), Lost: min(p.Payload, 0xffff)}
 			w.notice.Spans++
@@ -294,7 +291,7 @@ func (g *Program) flush(env *dataplane.Env, w *gathered) {
 	g.send(env, c, &w.notice)
 }
 
-// Tick sends the NACKs that have waited for long enough.
+// Tick sends the NACKs that have waited long enough.
 func (g *Program) Tick(env *dataplane.Env) (next unit.Time) {
 	next = unit.Never
 	for i := range g.pending {
@@ -307,5 +304,5 @@ func (g *Program) Tick(env *dataplane.Env) (next unit.Time) {
 	return next
 }
 
-// NackCounts returns what was done since the start.
+// NackCounts returns the counts since the start.
 func (g *Program) NackCounts() NackCounts { return g.nacks }

@@ -9,11 +9,11 @@ import (
 	"weir/core/unit"
 )
 
-// Whose drops become NACKs: values of Config.Nack.
+// Values of Config.Nack: the drops that become NACKs.
 const (
-	NackAll       = "all"       // of any flow: mice, too, learn which packet is gone (§4.3, Incast)
+	NackAll       = "all"       // of any flow: mice, too, learn which packet was lost (§4.3, Incast)
 	NackElephants = "elephants" // of elephants only (§5)
-	NackNone      = "none"      // of nobody: three queues, and drops
+	NackNone      = "none"      // none: three queues, and drops
 )
 
 // What Config.Scope says.
@@ -25,27 +25,27 @@ const (
 // Config is how a switch does NCF.
 type Config struct {
 	Sketch   SketchConfig // its Seed is the switch's own
-	Scope    string       // whose traffic a flow's share is of: PerPort or PerSwitch
+	Scope    string       // the traffic that a flow's share is of: PerPort or PerSwitch
 	Detector Detector
 
-	Pool string // memory is a port's or the switch's: PerPort or PerSwitch
-	// Size and Packets 0: what the ports' buffers hold. Windows, Duration, MaxFrame, ControlFrame and
-	// Separate are not read
+	Pool string // memory per port or per switch: PerPort or PerSwitch
+	// Size and Packets 0: the size of the ports' buffers. Windows, Duration, MaxFrame, ControlFrame and
+	// Separate are ignored
 	Memory MemoryConfig
 
 	Nack     string
-	Signed   bool      // notices say which switch sends them
-	Coalesce unit.Time // how long a notice waits for further packets of its flow to be gone; 0: not
-	UDP      bool      // datagrams of UDP are answered by NACKs, too
-	Acks     Class     // Control or Mice: what packets without payload are that are no feedback of the network
+	Signed   bool      // notices name the switch that sends them
+	Coalesce unit.Time // how long a notice waits for further losses of its flow; 0: not at all
+	UDP      bool      // UDP datagrams cause NACKs, too
+	Acks     Class     // class of packets without payload that are not feedback of the network: Control or Mice
 
-	Top    int       // how many elephants get a NACK during congestion; 0: only those whose packets find no room
+	Top    int       // elephants that may get a NACK during congestion; 0: only those whose packets find no room
 	Every  unit.Time // at most once so often
-	Early  float64   // elephants get a NACK when their packets use this share of the memory; 0: not
+	Early  float64   // elephants get a NACK when their packets use this share of the memory; 0: never
 	Target float64   // share of a port's rate that is offered
-	MaxMin bool      // what elephants do not want is offered to the others
+	MaxMin bool      // supply that some elephants do not want goes to the others
 
-	Flowlet bool      // a flow changes its queue only when its packets have left the other one
+	Flowlet bool      // a flow changes its queue only when its packets have left the old one
 	Wait    unit.Time // or after that long
 }
 
@@ -54,7 +54,7 @@ type Program struct {
 	config   Config
 	detector Detector
 	framing  packet.Framing
-	ports    []port // and at the end one for packets whose egress port is not known
+	ports    []port // the last one is for packets whose egress port is unknown
 	changes  *changes
 	pending  []gathered
 	demands  []float64
@@ -62,8 +62,7 @@ type Program struct {
 	evicting bool
 }
 
-// port is what the program keeps of an egress port. Ports may have their sketch, or their
-// memory, in common.
+// port is the state of an egress port. Ports may share a sketch or memory.
 type port struct {
 	out           dataplane.PortID
 	sketch        *Sketch
@@ -71,19 +70,19 @@ type port struct {
 	top           *Top
 	next          int                // in top
 	mice, control tally              // bytes that came for the port
-	packets       tally              // of mice that were taken into the queue
+	packets       tally              // of mice that entered the queue
 	offer         [Classes]unit.Rate // by class, for one flow
 	supplyAt      unit.Time
 	supplied      bool
 }
 
-// controlFrame is a NACK over IPv6 and TCP with all that it can say, in bytes.
+// controlFrame is the size of a NACK over IPv6 and TCP with all its fields, in bytes.
 const controlFrame = packet.EthernetHeader + packet.IPv6Header + packet.TCPHeader + 40 + 80 + 24
 
-// defaultFrame stands for the largest frame where it is not known.
+// defaultFrame stands for the largest frame where that is unknown.
 const defaultFrame = 1514
 
-// slots is how many flows a switch remembers that may change their class.
+// slots is the number of flows whose changes of class a switch can delay.
 const slots = 4096
 
 // New returns the program for a site.
@@ -127,8 +126,8 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	return g, nil
 }
 
-// heaviest is how many elephants a port remembers: also when none is told during congestion,
-// their number is needed for the supply.
+// heaviest is the number of elephants that a port tracks. Even if none is notified during congestion, the
+// supply depends on their number.
 func heaviest(top int) int {
 	if top == 0 {
 		return 20
@@ -136,7 +135,7 @@ func heaviest(top int) int {
 	return top
 }
 
-// share gives the ports their memory.
+// share assigns memory to the ports.
 func (g *Program) share(site *dataplane.Site) error {
 	m := g.config.Memory
 	m.Windows, m.Duration = g.config.Sketch.Windows, g.config.Sketch.Duration
@@ -184,7 +183,7 @@ func (g *Program) share(site *dataplane.Site) error {
 	return err
 }
 
-// portName says which port of a switch it is.
+// portName identifies a port of a switch.
 func portName(site *dataplane.Site, i int) string {
 	if i < len(site.Lines) && site.Lines[i].To != "" {
 		return fmt.Sprintf("port %s->%s", site.Switch, site.Lines[i].To)
@@ -195,20 +194,20 @@ func portName(site *dataplane.Site, i int) string {
 // Name is "ncf".
 func (g *Program) Name() string { return "ncf" }
 
-// at returns what the program keeps of an egress port.
+// at returns the state of an egress port.
 func (g *Program) at(out dataplane.PortID) *port {
 	return &g.ports[min(int(out), len(g.ports)-1)]
 }
 
-// Memory returns the memory of a port; MiceHandled is how many packets of mice its queue has
-// taken within the last n windows (§4.4).
+// Memory returns the memory of a port. MiceHandled is the number of mice packets that entered its queue
+// within the last n windows (§4.4).
 func (g *Program) Memory(out dataplane.PortID) *Memory { return g.at(out).memory }
 func (g *Program) MiceHandled(now unit.Time, out dataplane.PortID) int64 {
 	return g.at(out).packets.sum(now)
 }
 
-// Changed returns how often a flow that was remembered went on in another class, and how
-// often although packets of it still waited.
+// Changed returns how often a tracked flow changed its class, and how often it did so although packets of
+// it still waited.
 func (g *Program) Changed() (moved, forced uint64) {
 	if g.changes == nil {
 		return 0, 0
@@ -216,11 +215,11 @@ func (g *Program) Changed() (moved, forced uint64) {
 	return g.changes.moved, g.changes.forced
 }
 
-// key is what the sketches of this switch know a flow by; they have one seed.
+// key identifies a flow in all sketches of this switch, which share a seed.
 func (g *Program) key(p *packet.Packet) uint64 { return g.ports[0].sketch.Key(p) }
 
-// queue is the queue of a class in a port with so many (§4.2: three; with more of them
-// elephants are spread over all but the first two).
+// queue is the queue of a class at a port with this number of queues (§4.2: three; with more, elephants
+// are spread over all but the first two).
 func queue(c Class, k uint64, queues int) uint8 {
 	switch {
 	case queues == 1 || c == Control:
@@ -231,7 +230,7 @@ func queue(c Class, k uint64, queues int) uint8 {
 	return 2 + uint8((k*0x9e3779b97f4a7c15)>>33%uint64(queues-2))
 }
 
-// classOf is the class of a packet in its queue.
+// classOf derives the class of a packet from its queue.
 func classOf(p *packet.Packet, queues int) Class {
 	switch {
 	case queues == 1 && carries(p):
@@ -244,8 +243,8 @@ func classOf(p *packet.Packet, queues int) Class {
 	return Elephants
 }
 
-// Ingress counts the packet, finds out whether its flow is an elephant, and gives it its class
-// (§4.1, §4.2). It stands behind the programs that choose the egress port or a class.
+// Ingress counts the packet, checks whether its flow is an elephant, and sets its class (§4.1, §4.2). It
+// must follow the programs that choose the egress port or a class.
 func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	now, x := env.Now(), g.at(m.Out)
@@ -267,7 +266,7 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	}
 	k := g.key(p)
 	var counts *Counts
-	if m.In == packet.NoPort { // it comes again, or is not a host's
+	if m.In == packet.NoPort { // recirculated, or not from a host
 		counts = x.sketch.Query(now, k)
 	} else {
 		counts = x.sketch.Count(now, k, p.Size)
@@ -295,9 +294,9 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// Admit takes the packet into memory, if there is some, or some can be taken back from
-// another class (§4.2, §4.4). What is evicted for a packet that another program or a limit then
-// refuses is gone for nothing: NCF stands behind other programs that refuse packets.
+// Admit takes the packet into memory if it fits, or if enough can be evicted from another class (§4.2,
+// §4.4). Evictions for a packet that a later program or a limit refuses are in vain, so NCF must follow
+// other programs that refuse packets.
 func (g *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	memory := g.at(m.Out).memory
@@ -316,11 +315,11 @@ func (g *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Drop(dataplane.BufferFull)
 }
 
-// mostEvicted bounds the packets that one packet can push out: 9000 bytes against 64.
+// mostEvicted bounds the packets that one packet can evict: 9000 bytes against 64.
 const mostEvicted = 144
 
-// reclaim evicts packets of classes that have more than they are entitled to until a frame of
-// class c fits, and tells whether it does. Each becomes a NACK (OnDrop).
+// reclaim evicts packets of classes that exceed their entitlement until a frame of class c fits, and
+// reports whether it does. Each evicted packet becomes a NACK (OnDrop).
 func (g *Program) reclaim(env *dataplane.Env, out dataplane.PortID, c Class, size int32) bool {
 	memory := g.at(out).memory
 	for range mostEvicted {
@@ -340,14 +339,14 @@ func (g *Program) reclaim(env *dataplane.Env, out dataplane.PortID, c Class, siz
 		}
 		g.nacks.Reclaimed++
 		if memory.Fits(c, size) {
-			memory.Refused() // what was evicted has found no room
+			memory.Refused() // the evicted packets found no room
 			return true
 		}
 	}
 	return false
 }
 
-// longest is the longest queue of a class: of the port, or of all ports with the same memory.
+// longest returns the longest queue of a class at the port, or at all ports that share its memory.
 func (g *Program) longest(env *dataplane.Env, out dataplane.PortID, c Class) (at dataplane.PortID,
 	q tm.QueueID, ok bool) {
 	first, last := int(out), int(out)
@@ -358,7 +357,7 @@ func (g *Program) longest(env *dataplane.Env, out dataplane.PortID, c Class) (at
 	for i := first; i <= last; i++ {
 		x := env.Port(dataplane.PortID(i))
 		if x.Queues() == 1 {
-			continue // what waits there is of all classes
+			continue // all classes wait in this queue
 		}
 		from, to := int(c), int(c)
 		if c == Elephants {

@@ -8,10 +8,10 @@ import (
 	"weir/core/unit"
 )
 
-// Options are what an experiment says of a Config.
+// Options are the parameters of a Config in an experiment.
 type Options struct {
 	Config                    // but for what follows; Every and Wait 0: a window
-	Epsilon, Delta float64    // of which the sketch's width and depth are made
+	Epsilon, Delta float64    // from which the sketch's width and depth follow
 	Least, Floor   unit.Bytes // of the Detector, also when the sketch counts packets
 	Size           unit.Length
 	AcksAreMice    bool
@@ -123,7 +123,7 @@ func Scheme() dataplane.Scheme {
 		})
 }
 
-// config is the configuration that the options are of.
+// config is the configuration that follows from the options.
 func (o *Options) config() (c Config, err error) {
 	c = o.Config
 	if c.Sketch.Width, c.Sketch.Depth, err = Dimensions(o.Epsilon, o.Delta); err != nil {
@@ -143,7 +143,7 @@ func (o *Options) config() (c Config, err error) {
 	return c, nil
 }
 
-// traffic is so much as the sketch counts it: bytes, or full frames.
+// traffic converts bytes into the sketch's unit: bytes, or full frames.
 func (o *Options) traffic(b unit.Bytes) uint64 {
 	if o.Sketch.Packets {
 		return (uint64(b) + defaultFrame - 1) / defaultFrame

@@ -10,8 +10,8 @@ import (
 	"weir/core/unit"
 )
 
-// MaxWindows is the most windows that a sketch can have: the counts of one cell and the
-// number of the window that they are of are then one line of 64 bytes.
+// MaxWindows is the most windows of a sketch: the counts of a cell and the number of their window then
+// fill one cache line of 64 bytes.
 const MaxWindows = 15
 
 const (
@@ -20,21 +20,21 @@ const (
 	maxQuads = 1 << 26 // 1 GiB
 )
 
-// SketchConfig says what a Sketch is made of.
+// SketchConfig describes a Sketch.
 type SketchConfig struct {
 	Windows  int       // n, 1 … MaxWindows
 	Duration unit.Time // d of one window, above 0
 	Width    int       // w, counters a row, 1 … 2²⁴
 	Depth    int       // rows, 1 … 16
-	Packets  bool      // it counts packets; else bytes
+	Packets  bool      // counts packets instead of bytes
 	Bits     int       // of a counter, 8 … 32; it stays at 2^Bits − 1, and a flow's share below (2^Bits − 1)/total
-	Seed     uint64    // of the hashes, unknown to who sends traffic
+	Seed     uint64    // of the hashes; senders do not know it
 }
 
-// Dimensions gives the width and depth of a count-min sketch (Cormode, Muthukrishnan,
-// J. Algorithms 55(1), 2005, §3) whose answers are too large by more than epsilon times the
-// window's total with probability delta at most: w = ⌈e/ε⌉, depth = ⌈ln(1/δ)⌉. Both lie
-// between 0 and 1, not included.
+// Dimensions returns the width and depth of a count-min sketch (Cormode, Muthukrishnan, J. Algorithms
+// 55(1), 2005, §3) whose estimates exceed the true count by more than epsilon times the window's total
+// with a probability of at most delta: w = ⌈e/ε⌉, depth = ⌈ln(1/δ)⌉. Both must be between 0 and 1,
+// exclusive.
 func Dimensions(epsilon, delta float64) (width, depth int, err error) {
 	if !(epsilon > 0 && epsilon < 1 && delta > 0 && delta < 1) {
 		return 0, 0, fmt.Errorf("a sketch with epsilon %g and delta %g; both must be above 0 and below 1", epsilon, delta)
@@ -47,23 +47,22 @@ func Dimensions(epsilon, delta float64) (width, depth int, err error) {
 	return int(w), int(d), nil
 }
 
-// Sketch is a rolling sketch (BS'19 §4.1): for each of the last n windows of duration d a
-// count-min sketch of the flows' packets or bytes, and the window's total. Window j holds
-// what came in [(⌊t/d⌋ − j)·d, (⌊t/d⌋ − j + 1)·d); window 0 is the current one, and partial.
+// Sketch is a rolling sketch (BS'19 §4.1): for each of the last n windows of duration d, a count-min
+// sketch of the flows' packets or bytes, and the window's total. Window j covers arrivals in [(⌊t/d⌋ −
+// j)·d, (⌊t/d⌋ − j + 1)·d); window 0 is the current one, and partial.
 //
-// It rolls by pointer: a window lies in one of n slots, the next window takes the oldest's, and
-// nothing is moved. It is cleared lazily: the counts of a cell for all windows stand side
-// by side, with the number of the window in which the cell was touched last, and
-// whoever touches it sets to 0 what is older than that. The work for a packet is that of
-// depth cells of n counts at most, whatever has happened before; the first of a window
-// has n cells more.
+// Rolling moves a pointer, not data: windows lie in n slots, and a new window takes the slot of the
+// oldest. Clearing is lazy: a cell's counts for all windows are adjacent, with the number of the window in
+// which the cell was last touched, and the next access clears whatever is older than n windows. A packet
+// costs depth cells of n counts at most, whatever happened before; the first packet of a window costs n
+// cells more.
 //
-// Windows are numbered modulo 2³². Those numbers do not repeat within a cell's memory: a gap
-// of n windows or more counts as n, and with every number one more cell is touched, in
-// turn, of which there are at most 2²⁶.
+// Windows are numbered modulo 2³². A number cannot recur while a cell still has it: a gap of n windows or
+// more counts as n, and each new window also touches one further cell in turn, of which there are at most
+// 2²⁶.
 type Sketch struct {
-	cells   []quad // by row, column: a count a slot, and last the stamp
-	quads   int    // of a cell, a power of two: it does not straddle lines
+	cells   []quad // by row, column: one count per slot, and the stamp at the end
+	quads   int    // per cell, a power of two: cells do not straddle cache lines
 	window  uint32 // number of the current one
 	most    uint32 // of a counter
 	slot    int    // where it lies
@@ -71,7 +70,7 @@ type Sketch struct {
 	places  [maxDepth]int          // of the flow's cells
 	least   [4]quad                // of the rows, by slot
 	totals  [MaxWindows + 1]uint64 // by slot
-	touched [16]uint32             // by slot: counters of the first row in which something was counted
+	touched [16]uint32             // by slot: counters of the first row that are not 0
 	start   unit.Time              // when it began
 	sweep   int                    // cell that the next window touches
 	counts  Counts
@@ -79,16 +78,16 @@ type Sketch struct {
 	config  SketchConfig
 }
 
-// hash is a row's: ((a + lower)·(b + upper) + c) >> 32 of the key's two halves, strongly
-// universal with a, b, c drawn at random (pair-multiply-shift: Thorup, High Speed Hashing
-// for Integers and Strings, 2015, §3.5). Two keys meet in a row of w columns with
-// probability 1/w + 2⁻³² at most.
+// hash is the hash function of a row: ((a + lower)·(b + upper) + c) >> 32 of the key's two halves,
+// strongly universal with a, b, c drawn at random (pair-multiply-shift: Thorup, High Speed Hashing for
+// Integers and Strings, 2015, §3.5). Two keys collide in a row of w columns with a probability of at most
+// 1/w + 2⁻³².
 type hash struct {
 	a, b, c uint64
 	base    int // where the row begins
 }
 
-// column is the key's in the row, of so many.
+// column is the key's column in a row of this width.
 func (h *hash) column(lower, upper, width uint64) int {
 	return int(((h.a+lower)*(h.b+upper) + h.c) >> 32 * width >> 32)
 }
@@ -96,16 +95,16 @@ func (h *hash) column(lower, upper, width uint64) int {
 // quad is four words of a cell.
 type quad [4]uint32
 
-// Counts is what a sketch knows of one flow: by window, 0 being the current one.
+// Counts is a sketch's estimate for one flow, by window; 0 is the current one.
 type Counts struct {
-	Flow     [MaxWindows]uint32 // never below what was counted, but for saturation
+	Flow     [MaxWindows]uint32 // never below the true count, except by saturation
 	Total    [MaxWindows]uint64 // of all flows, exact
 	Windows  int
 	Duration unit.Time // of a window
-	Elapsed  unit.Time // how long the current window has lasted, 0 … Duration
+	Elapsed  unit.Time // of the current window, 0 … Duration
 }
 
-// Sum is the flow's and the total count of all windows.
+// Sum adds up all windows, for the flow and in total.
 func (c *Counts) Sum() (flow, total uint64) {
 	for j := range c.Windows {
 		flow += uint64(c.Flow[j])
@@ -144,9 +143,9 @@ func NewSketch(c SketchConfig) (*Sketch, error) {
 	return s, nil
 }
 
-// Key names a flow by its 5-tuple. It depends on the sketch's seed, and is the same in
-// sketches with the same one: who does not know it finds no two flows with one key but
-// by chance, 2⁻⁶⁴. packet.FlowHash is known to all and has 32 bits.
+// Key identifies a flow by its 5-tuple. It depends on the sketch's seed; sketches with the same seed have
+// the same keys. Someone who does not know the seed finds two flows with one key only by chance, 2⁻⁶⁴.
+// packet.FlowHash, by contrast, is public and has 32 bits.
 func (s *Sketch) Key(p *packet.Packet) uint64 {
 	n := &s.names
 	src, dst, ports, proto := uint64(p.Src), uint64(p.Dst), uint64(p.SrcPort)<<16|uint64(p.DstPort), uint64(p.Proto)
@@ -158,10 +157,10 @@ func (s *Sketch) Key(p *packet.Packet) uint64 {
 // Bytes is the memory of the counters, which does not depend on the number of flows.
 func (s *Sketch) Bytes() int { return 16*len(s.cells) + 8*s.config.Windows }
 
-// Flows estimates how many flows there were in the busiest of the last n windows, by linear
-// counting (Whang, Vander-Zanden, Taylor, TODS 15(2), 1990): a row of w counters of which z
-// were not touched has seen w·ln(w/z) flows. Beyond w·ln w, where none is left untouched, it
-// stays there. The current window counts as far as it has come.
+// Flows estimates the number of flows in the busiest of the last n windows by linear counting (Whang,
+// Vander-Zanden, Taylor, TODS 15(2), 1990): a row of w counters of which z are still 0 has seen w·ln(w/z)
+// flows. The estimate is at most w·ln w, when all are touched. The current window counts as far as it has
+// come.
 func (s *Sketch) Flows() float64 {
 	most := uint32(0)
 	for _, n := range s.touched[:s.config.Windows] {
@@ -175,11 +174,11 @@ func (s *Sketch) Flows() float64 {
 func (s *Sketch) Windows() int        { return s.config.Windows }
 func (s *Sketch) Duration() unit.Time { return s.config.Duration }
 
-// Window is the number of the current window, modulo 2³². It grows by one from window to
-// window, and by n where there were n or more without a packet between.
+// Window is the number of the current window, modulo 2³². It grows by one per window, and by n after n or
+// more windows without a packet.
 func (s *Sketch) Window() uint32 { return s.window }
 
-// roll goes on to the window of now, which is not before that of the last call.
+// roll advances to the window of now, which is not before the last call's.
 func (s *Sketch) roll(now unit.Time) {
 	passed := (now - s.start) / s.config.Duration
 	s.start += passed * s.config.Duration
@@ -196,8 +195,8 @@ func (s *Sketch) roll(now unit.Time) {
 	}
 }
 
-// refresh sets to 0 what of the cell at i is older than n windows, or of windows in which
-// nothing touched it.
+// refresh clears the counts of the cell at i that are older than n windows, or of windows in which it was
+// not touched.
 //
 //go:noinline
 func (s *Sketch) refresh(i int) {
@@ -212,9 +211,8 @@ func (s *Sketch) refresh(i int) {
 	}
 }
 
-// Count counts a packet of a flow that has come now and returns what the sketch then knows
-// of the flow. A time before that of the last call counts in the current window. The
-// result is the sketch's, until the next call.
+// Count counts a packet of a flow that arrives now and returns the estimate for the flow. A time before
+// that of the last call counts in the current window. The result is valid until the next call.
 func (s *Sketch) Count(now unit.Time, key uint64, bytes int32) *Counts {
 	if now-s.start >= s.config.Duration {
 		s.roll(now)
@@ -227,7 +225,7 @@ func (s *Sketch) Count(now unit.Time, key uint64, bytes int32) *Counts {
 	return s.walk(now, key, n)
 }
 
-// Query returns what the sketch knows of a flow now; the result is as Count's.
+// Query returns the estimate for a flow now; the result is as Count's.
 func (s *Sketch) Query(now unit.Time, key uint64) *Counts {
 	if now-s.start >= s.config.Duration {
 		s.roll(now)
@@ -235,8 +233,8 @@ func (s *Sketch) Query(now unit.Time, key uint64) *Counts {
 	return s.walk(now, key, 0)
 }
 
-// walk adds n to the flow's counters of the current window and takes the least of each
-// window over the rows, four windows at a time: they are registers.
+// walk adds n to the flow's counters of the current window and takes each window's minimum over the rows,
+// four windows at a time, which the compiler keeps in registers.
 func (s *Sketch) walk(now unit.Time, key uint64, n uint32) *Counts {
 	cells, places := s.cells, s.places[:len(s.rows)]
 	lower, upper, width := key&(1<<32-1), key>>32, uint64(s.config.Width)

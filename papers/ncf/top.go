@@ -8,11 +8,11 @@ import (
 	"weir/core/unit"
 )
 
-// Origin is what a switch keeps of an elephant so that it can send it a NACK when no packet
-// of it is at hand (BS'19 §4.4): the headers of the last packet that came.
+// Origin is what a switch keeps of an elephant to send it a NACK when it has none of its packets (BS'19
+// §4.4): the headers of the last packet.
 type Origin struct {
 	Key        uint64
-	Count      uint64 // of the last n windows, as of the window of the table's last call
+	Count      uint64 // over the last n windows, as of the table's last call
 	Seen       uint32 // number of the window in which the last packet came
 	NotifiedAt unit.Time
 	Notified   bool // NotifiedAt is a time
@@ -30,7 +30,7 @@ type Origin struct {
 	Headers          int32 // bytes of the packet without payload and extensions
 }
 
-// Note takes the headers of a packet that goes to port out.
+// Note stores the headers of a packet that leaves by port out.
 func (o *Origin) Note(p *packet.Packet, out packet.PortID) {
 	o.Src, o.Dst, o.Flow, o.Hash = p.Src, p.Dst, p.Flow, p.Hash
 	o.SrcPort, o.DstPort, o.Out = p.SrcPort, p.DstPort, out
@@ -40,14 +40,13 @@ func (o *Origin) Note(p *packet.Packet, out packet.PortID) {
 	o.Headers = p.Size - p.Payload
 }
 
-// Top retains the N heaviest flows among those that are offered to it within the last n
-// windows (BS'19 §4.4, N = 20), by what the sketch knew of them with their last packet; what
-// leaves its windows leaves the table's counts. The work for an offer is one pass over the N
-// keys, one over N counts when a flow comes in, and one over the N·n counts with the first
-// of a window. Of two flows with the same count the one that is there stays.
+// Top keeps the N heaviest flows of those offered to it within the last n windows (BS'19 §4.4, N = 20), by
+// the sketch's estimate at their last packet; counts expire with their window. An offer costs one pass
+// over the N keys, one over N counts when a flow enters, and one over the N·n counts at the first offer of
+// a window. Of two flows with the same count, the one in the table stays.
 //
-// With Average, and all flows counted as they are, less than 1/threshold flows can be
-// elephants at a time: 20 for 5 %, and so the table need not be larger.
+// With Average, and exact counts, there are fewer than 1/threshold elephants at a time: 20 for 5 %. So the
+// table need not be larger.
 type Top struct {
 	keys    []uint64
 	origins []Origin
@@ -55,7 +54,7 @@ type Top struct {
 	windows int
 	window  uint32 // as of which the counts are
 	slot    int    // of it
-	least   int    // entry with the smallest count; −1: not known
+	least   int    // entry with the smallest count; −1: unknown
 }
 
 // NewTop returns a table for n flows, 1 … 1024, and so many windows, 1 … MaxWindows.
@@ -68,8 +67,8 @@ func NewTop(n, windows int) (*Top, error) {
 		windows: windows, least: -1}, nil
 }
 
-// Advance takes out of the counts what is older than the last n windows; window is the
-// number of the current one, modulo 2³² (Sketch.Window). Every other call does it, too.
+// Advance expires counts that are older than the last n windows; window is the number of the current one,
+// modulo 2³² (Sketch.Window). OfferCounts and Fresh do so, too.
 func (t *Top) Advance(window uint32) {
 	if window == t.window {
 		return
@@ -88,9 +87,9 @@ func (t *Top) Advance(window uint32) {
 	}
 }
 
-// OfferCounts tells of a flow that sends, with what a sketch of as many windows knows of it;
-// window is the number of the current one. It returns the flow's entry, new or old, whose
-// headers the caller notes; nil if the flow is not among the heaviest.
+// OfferCounts offers a flow that sends, with the estimate of a sketch that has as many windows; window is
+// the number of the current one. It returns the flow's entry, old or new, in which the caller notes the
+// headers; nil if the flow is not among the heaviest.
 func (t *Top) OfferCounts(window uint32, key uint64, c *Counts) *Origin {
 	windows, count := min(c.Windows, t.windows), uint64(0)
 	for _, n := range c.Flow[:windows] {
@@ -113,12 +112,12 @@ func (t *Top) OfferCounts(window uint32, key uint64, c *Counts) *Origin {
 	return &t.origins[i]
 }
 
-// enter finds or makes the entry of a flow with this count in all; −1: there is none.
+// enter finds or makes the entry of a flow with this total; −1: it does not qualify.
 func (t *Top) enter(window uint32, key, count uint64) int {
 	t.Advance(window)
 	full := len(t.keys) == cap(t.keys)
 	if full && t.least >= 0 && count < t.origins[t.least].Count {
-		return -1 // nor was it there: a flow's count falls only when a window begins
+		return -1 // it was not in the table before: counts fall only when a window begins
 	}
 	i := slices.Index(t.keys, key)
 	if i < 0 {
@@ -140,7 +139,7 @@ func (t *Top) enter(window uint32, key, count uint64) int {
 	return i
 }
 
-// smallest is the entry with the smallest count, of several the first.
+// smallest is the entry with the smallest count, the first of several.
 func (t *Top) smallest() int {
 	if t.least < 0 {
 		t.least = 0
@@ -153,14 +152,14 @@ func (t *Top) smallest() int {
 	return t.least
 }
 
-// Len is how many entries there are, stale ones included.
+// Len is the number of entries, including stale ones.
 func (t *Top) Len() int { return len(t.keys) }
 
 // At returns entry i.
 func (t *Top) At(i int) *Origin { return &t.origins[i] }
 
-// Fresh tells whether a packet of entry i has come within the last n windows; window is the
-// number of the current one.
+// Fresh reports whether a packet of entry i came within the last n windows; window is the number of the
+// current one.
 func (t *Top) Fresh(i int, window uint32) bool {
 	t.Advance(window)
 	return window-t.origins[i].Seen < uint32(t.windows)
