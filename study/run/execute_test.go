@@ -17,7 +17,8 @@ import (
 
 const runnable = small + smallTraffic + `switch: [forward]
 sweep: {rate: [500kbps, 1Mbps, 16Mbps]}
-measure: [goodput, {throughput: {port: s->c}}, {throughput: {port: s->a}}, loss, delay, jitter, jain, {queue: {port: s->c, every: 1ms}}, drops, {utilisation: {port: s->c}}]
+measure: [goodput, {throughput: {port: s->c}}, {throughput: {port: s->a}}, loss, delay, jitter, jain,
+  {queue: {port: s->c, every: 1ms}}, drops, {utilisation: {port: s->c}}]
 expect:
   - {id: more, says: more is more, where: {rate: "<= 1Mbps"}, along: rate, that: next.goodput.a > goodput.a}
   - {id: overload, says: it drops, where: {rate: 16Mbps}, that: loss.a > 10% and drops.port_packets > 0}
@@ -29,7 +30,8 @@ func TestTCP(t *testing.T) {
 	text := strings.Replace(small, "duration: 200ms", "duration: 2s", 1) + `mtu: 1500 B
 traffic:
   - {name: a, from: a, to: c, transport: tcp, cc: $cc, size: 300kB, tos: 0xb8, start: 0s, ip: 6}
-  - {name: b, from: b, to: c, transport: {tcp: {rate: 1Mbps, rto_min: 50ms}}, cc: {cubic: {beta: 0.5, hystart: hystart++}}, start: 0s}
+  - {name: b, from: b, to: c, transport: {tcp: {rate: 1Mbps, rto_min: 50ms}},
+      cc: {cubic: {beta: 0.5, hystart: hystart++}}, start: 0s}
 switch: [forward]
 sweep: {cc: [cubic, reno, bbr, dctcp]}
 measure: [goodput, fct, retransmissions]
@@ -244,7 +246,8 @@ func Example() {
 	s, err := spec.Load(registry, file("small.yaml", small+smallTraffic+`switch: [forward]
 sweep: {rate: [1Mbps, 16Mbps]}
 expect:
-  - {id: full, says: what is offered arrives while the link is not full, where: {rate: 1Mbps}, that: goodput.a >= 90% * rate}
+  - {id: full, says: what is offered arrives while the link is not full, where: {rate: 1Mbps},
+      that: goodput.a >= 90% * rate}
 `), spec.Options{})
 	if err != nil {
 		fmt.Println(err)

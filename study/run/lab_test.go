@@ -131,7 +131,8 @@ traffic:
   - {name: sized, from: a, to: b, transport: tcp, size: 100kB, start: 0s}
   - {name: long, from: a, to: b, transport: tcp, start: 0s}
 switch: [forward]
-measure: [{goodput: {by: traffic}}, {rtt: {every: 500ms}}, {queue: {port: s->b, every: 500ms}}, {delay: {by: traffic}}, {cwnd: {every: 500ms}}, fct, timeouts]
+measure: [{goodput: {by: traffic}}, {rtt: {every: 500ms}}, {queue: {port: s->b, every: 500ms}},
+  {delay: {by: traffic}}, {cwnd: {every: 500ms}}, fct, timeouts]
 `, spec.Options{})
 	r := plan.Runs(s)[0]
 	c, err := r.Config()

@@ -116,8 +116,8 @@ func checkLab(tr *spec.Traffic, c *document.Reader, s *spec.Spec, k *kernel.Kern
 	case packet.ProtoUDP:
 		return
 	default:
-		c.Fail(tr.At, strings.Join(s.KernelTransports(), ", "), "traffic %s: the lab's hosts are Linux, which has no transport %s", tr.Name,
-			tr.Transport.Name)
+		c.Fail(tr.At, strings.Join(s.KernelTransports(), ", "),
+			"traffic %s: the lab's hosts are Linux, which has no transport %s", tr.Name, tr.Transport.Name)
 		return
 	}
 	if err := k.CongestionControl(tr.Cc.Name); err != nil {

@@ -95,7 +95,8 @@ func TestConstantRate(t *testing.T) {
 	r := first(t, line+`
 warmup: 1s
 traffic: [{name: a, from: a, to: c, transport: udp, rate: 6Mbps, gap_jitter: 0, payload: 1000 B, start: 0s}]
-measure: [{goodput: {every: 100ms}}, {throughput: {port: s->c, every: 50ms}}, {utilisation: {port: s->c, every: 1s}}, {delay: {percentiles: [1, 50, 99]}},
+measure: [{goodput: {every: 100ms}}, {throughput: {port: s->c, every: 50ms}}, {utilisation: {port: s->c, every: 1s}},
+  {delay: {percentiles: [1, 50, 99]}},
   overhead, {queue: {port: s->c, every: 1ms, unit: bytes, percentiles: [50, 99.9]}}]
 `)
 	near(t, "goodput", valueOf(r, t, "goodput", "a"), 6e6, 1e-3)
@@ -132,8 +133,10 @@ func TestRateChange(t *testing.T) {
 	text := line + `
 traffic: [{name: a, from: a, to: c, transport: udp, rate: 20Mbps, gap_jitter: 0, payload: 1000 B, start: 0s}]
 events: [{at: 1s, link: [s, c], rate: 5Mbps}]
-measure: [{utilisation: {port: s->c, every: 500ms}}, {throughput: {port: s->c, every: 250ms}}, {goodput: {every: 100ms}},
-  {reaction: {after: 1s, throughput: s->c, to: 5Mbps, every: 10ms}}, {reaction: {after: 1s, goodput: a, every: 10ms, within: 20%}},
+measure: [{utilisation: {port: s->c, every: 500ms}}, {throughput: {port: s->c, every: 250ms}},
+  {goodput: {every: 100ms}},
+  {reaction: {after: 1s, throughput: s->c, to: 5Mbps, every: 10ms}},
+  {reaction: {after: 1s, goodput: a, every: 10ms, within: 20%}},
   {reaction: {after: 500ms, until: 1s, queue: s->c, every: 5ms, to: 100 packets}}]
 `
 	r := first(t, text)
@@ -301,7 +304,8 @@ measure: [{balance: {every: 5ms}}]
 func TestGauges(t *testing.T) {
 	text := line + `
 traffic:
-  - {name: w, from: a, to: c, transport: window, window: 3 packets, timeout: 100ms, payload: 1000 B, size: 500kB, start: 100ms, flows: 3}
+  - {name: w, from: a, to: c, transport: window, window: 3 packets, timeout: 100ms, payload: 1000 B, size: 500kB,
+      start: 100ms, flows: 3}
   - {name: u, from: b, to: c, transport: udp, rate: 1Mbps, start: 0s}
 measure: [{cwnd: {every: 10ms, flows: 2}}, {in_flight: {every: 10ms}}, {rate: {every: 500ms}}, fct]
 `
@@ -338,9 +342,11 @@ switch: [ecmp]
 traffic:
   - {name: web, from: "*", to: random, transport: tcp, sizes: hadoop, load: 30%}
   - {name: bulk, from: h0, to: h5, transport: tcp, start: 0s}
-measure: [{slowdown: {bins: 4, percentiles: [50, 90]}}, {fct: {bins: 2}}, {queue: {switches: "leaf*", every: 100us, until: 200ms, percentiles: [50, 99]}}]
+measure: [{slowdown: {bins: 4, percentiles: [50, 90]}}, {fct: {bins: 2}},
+  {queue: {switches: "leaf*", every: 100us, until: 200ms, percentiles: [50, 99]}}]
 expect:
-  - {id: short, says: names of bins are known, that: "slowdown_bins.web[0].to == 450B and slowdown_bins.web[0].n > 30 and fct_bins.web[1].to == 10MB"}
+  - {id: short, says: names of bins are known,
+      that: "slowdown_bins.web[0].to == 450B and slowdown_bins.web[0].n > 30 and fct_bins.web[1].to == 10MB"}
 plot: [{x: flow_size, y: slowdown_p50}, {x: queue, y: cdf}, {x: fct, y: cdf, log: x, where: {}}]
 `
 	text = strings.Replace(text, ", where: {}", "", 1)
@@ -394,8 +400,10 @@ plot: [{x: flow_size, y: slowdown_p50}, {x: queue, y: cdf}, {x: fct, y: cdf, log
 func TestRunFile(t *testing.T) {
 	dir := t.TempDir()
 	o := execute(t, line+`
-traffic: [{name: w, from: a, to: c, transport: tcp, size: 100kB, start: 500ms}, {name: e, from: b, to: c, transport: tcp, start: 0s}]
-measure: [goodput, {cwnd: {every: 100ms}}, {slowdown: {bins: 1}}, {queue: {port: s->c, every: 50ms}}, {delay: {percentiles: [99]}}, {jain: {every: 500ms}}]
+traffic: [{name: w, from: a, to: c, transport: tcp, size: 100kB, start: 500ms},
+  {name: e, from: b, to: c, transport: tcp, start: 0s}]
+measure: [goodput, {cwnd: {every: 100ms}}, {slowdown: {bins: 1}}, {queue: {port: s->c, every: 50ms}},
+  {delay: {percentiles: [99]}}, {jain: {every: 500ms}}]
 `, Options{Dir: dir})
 	run := o.Runs[0]
 	data, err := os.ReadFile(filepath.Join(o.Dir, "runs", run.ID+".json"))
@@ -425,7 +433,8 @@ func TestParquet(t *testing.T) {
 	o := execute(t, line+`
 repeat: 2
 sweep: {rate: [1Mbps, 4Mbps], flow: {x: {mtu: 1500 B}}}
-traffic: [{name: w, from: a, to: c, transport: tcp, size: 50kB, start: 200ms}, {name: u, from: b, to: c, transport: udp, rate: $rate, start: 0s}]
+traffic: [{name: w, from: a, to: c, transport: tcp, size: 50kB, start: 200ms},
+  {name: u, from: b, to: c, transport: udp, rate: $rate, start: 0s}]
 measure: [{cwnd: {every: 100ms}}, {goodput: {every: 1s}}]
 `, Options{Dir: dir})
 	type flow struct {
@@ -493,7 +502,8 @@ func TestEveryMeasure(t *testing.T) {
 	network := strings.NewReplacer("switches: [s]", "switches: [s, up]", "  links:\n",
 		"  links:\n    - {ends: [s, up], rate: 1Gbps, delay: 1ms}\n").Replace(line)
 	r := first(t, network+`
-traffic: [{name: w, from: a, to: c, transport: tcp, size: 1MB, start: 0s}, {name: ring, collective: ring, hosts: "*", transport: tcp, size: 1MB}]
+traffic: [{name: w, from: a, to: c, transport: tcp, size: 1MB, start: 0s},
+  {name: ring, collective: ring, hosts: "*", transport: tcp, size: 1MB}]
 measure: [`+strings.Join(entries, ", ")+"]\n")
 	for _, name := range names {
 		if !slices.ContainsFunc(r.Measures, func(m measure.Measured) bool { return m.Name == name }) {
@@ -524,7 +534,8 @@ duration: 100ms
 topology: {star: {hosts: 2, rate: 1Gbps, delay: 1us}}
 switch: [forward]
 traffic: [{name: a, from: h0, to: h1, `+transport+`, payload: 1000 B, size: 1MB, start: 0s}]
-measure: [overhead, {throughput: {port: h0->s}}, {throughput: {port: s->h0}}, {throughput: {port: h1->s}}, {throughput: {port: s->h1}}, fct]
+measure: [overhead, {throughput: {port: h0->s}}, {throughput: {port: s->h0}}, {throughput: {port: h1->s}},
+  {throughput: {port: s->h1}}, fct]
 `)
 		sum, sent := 0.0, 0.0
 		for _, m := range r.Measures {

@@ -43,7 +43,8 @@ traffic:
   - {name: web, from: "*", to: random, transport: tcp, sizes: hadoop, load: 20%, stop: 200ms}
 measure: [{slowdown: {percentiles: [50, 90]}}, {fct: {percentiles: [50]}}]
 expect:
-  - {id: order, says: percentiles ascend, that: 1 <= slowdown_p50.web and slowdown_p50.web < slowdown_p90.web and fct_p50.web < fct_max.web}
+  - {id: order, says: percentiles ascend,
+      that: 1 <= slowdown_p50.web and slowdown_p50.web < slowdown_p90.web and fct_p50.web < fct_max.web}
 `, Options{})
 	if c := o.Claims[0]; c.Verdict != claim.Holds {
 		t.Errorf("%s: %s", c.Verdict, c.Measured)

@@ -1,0 +1,108 @@
+// Package spectest has what tests of experiments share: a registry of real schemes, and how a spec
+// is read from text.
+package spectest
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/cc/bbr"
+	"weir/core/cc/cubic"
+	"weir/core/cc/dctcp"
+	"weir/core/cc/none"
+	"weir/core/cc/reno"
+	"weir/core/dataplane"
+	"weir/core/dataplane/classify"
+	"weir/core/dataplane/ecmp"
+	"weir/core/dataplane/forward"
+	"weir/core/dataplane/inputloss"
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/topology"
+	"weir/core/transport"
+	"weir/core/transport/rdma"
+	"weir/core/transport/tcp"
+	"weir/core/transport/udp"
+	"weir/core/transport/window"
+	"weir/core/workload"
+	"weir/internal/document"
+	"weir/study/measure"
+	"weir/study/spec"
+)
+
+// crash is a program that panics at its first packet: a scheme with a mistake.
+type crash struct{}
+
+func (crash) Name() string { return "crash" }
+func (crash) Ingress(*dataplane.Env, *packet.Packet) dataplane.Verdict {
+	panic("a mistake of the scheme")
+}
+
+// Registry has the real schemes that tests of experiments need, one that panics, and a paper's
+// program with the folder that has its experiments.
+func Registry(paper dataplane.Scheme, library string) *spec.Registry {
+	return &spec.Registry{
+		Measures:  measure.Kinds(),
+		Workloads: workload.Distributions(),
+		Programs: []dataplane.Scheme{forward.Scheme(), ecmp.Scheme(), inputloss.Scheme(), classify.Scheme(), paper, {
+			Scheme: scheme.Scheme{Name: "crash", Doc: "panics", Source: "tests"},
+			Build:  func(*dataplane.Site, scheme.Config) (dataplane.Program, error) { return crash{}, nil },
+		}},
+		Schedulers:  tm.Schemes(),
+		Transports:  []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.Scheme(), window.Scheme()},
+		Topologies:  topology.Schemes(),
+		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), none.Scheme(), reno.Scheme()},
+		Library:     []spec.Library{{Name: filepath.Base(library), Files: os.DirFS(library)}},
+	}
+}
+
+// File is an experiment's file; those beside it are in the test's folder testdata.
+func File(name, text string) *spec.Source {
+	return &spec.Source{Name: strings.TrimSuffix(name, ".yaml"), File: name, Data: []byte(text),
+		Open: func(file string) ([]byte, error) { return os.ReadFile(filepath.Join("testdata", file)) }}
+}
+
+// Load reads a spec that must be valid.
+func Load(t testing.TB, r *spec.Registry, text string, o spec.Options) *spec.Spec {
+	t.Helper()
+	s, err := spec.Load(r, File("test.yaml", text), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Wrong reads a spec that must not be valid.
+func Wrong(t testing.TB, r *spec.Registry, text string, o spec.Options) document.InputErrors {
+	t.Helper()
+	_, err := spec.Load(r, File("test.yaml", text), o)
+	var e document.InputErrors
+	if !errors.As(err, &e) {
+		t.Fatalf("no input error but %v for\n%s", err, text)
+	}
+	return e
+}
+
+// Small and SmallTraffic begin a spec that runs within a few milliseconds.
+const Small = `title: small
+duration: 200ms
+warmup: 100ms
+repeat: 2
+topology:
+  hosts: [a, b, c]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 100Mbps, delay: 1ms}
+    - {ends: [b, s], rate: 100Mbps, delay: 1ms}
+    - {ends: [s, c], rate: 10Mbps, delay: 1ms, buffer: 24 packets}
+`
+
+const SmallTraffic = `traffic:
+  - {name: a, from: a, to: c, transport: udp, rate: $rate, start: 0s..10ms}
+  - {name: b, from: b, to: c, transport: udp, rate: 8Mbps, start: 0s..10ms}
+`
