@@ -7,8 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// Event is what the data plane reports to the local control plane in a feedback packet: a
-// metric of a port has changed, to this value (packets, picoseconds, or a colour).
+// Event is a report from the data plane to the local control plane in a feedback packet: a metric of a
+// port has changed to this value (packets, picoseconds, or a colour).
 type Event struct {
 	Metric Metric
 	Change Change
@@ -16,7 +16,7 @@ type Event struct {
 	Value  int64
 }
 
-// Write is a change of one upward table: a port enters a routing group, or leaves it.
+// Write is a change of one upward table: a port enters or leaves a routing group.
 type Write struct {
 	At     unit.Time // when the table has it
 	Metric Metric
@@ -25,40 +25,40 @@ type Write struct {
 	Enter  bool
 }
 
-// Mapping is how the control plane finds a port's group.
+// Mapping is the rule by which the control plane finds a port's group.
 type Mapping uint8
 
 // Mappings.
 const (
-	ByStep  Mapping = iota // algorithm 4: one group further with each event
-	ByRange                // the group of the value's sub-range (§6.2.1.2)
+	ByStep  Mapping = iota // algorithm 4: one group per event
+	ByRange                // the group of the sub-range that the value is in (§6.2.1.2)
 )
 
-// ControlConfig are the parameters of a switch's control plane.
+// ControlConfig configures a switch's control plane.
 type ControlConfig struct {
-	Groups  [Metrics]int   // n routing groups a metric, from 1 on
+	Groups  [Metrics]int   // n, the number of routing groups per metric, 1 or more
 	Range   [Metrics]int64 // ByRange: the largest value of the metric's range
 	Mapping Mapping
 	Latency unit.Time // from the event to the control plane's answer
-	Write   unit.Time // that one change of a table takes; writes come one after another
-	Queue   int       // events whose writes may wait, from 1 on; what comes then is lost
+	Write   unit.Time // time that one change of a table takes; writes are sequential
+	Queue   int       // events whose writes may wait, 1 or more; further events are lost
 }
 
-// ControlPlane is algorithm 4, on the switch's own CPU. It is pure: Reconfigure takes an event and
-// returns the writes that follow from it with the times at which they reach the tables.
-// Writes are not atomic (§4.3): a port first leaves its group, and a write later enters the
-// next one; in between it is in none.
+// ControlPlane is algorithm 4, on the switch's own CPU. It is a pure state machine: Reconfigure takes an
+// event and returns the writes that follow, with the times at which they reach the tables. Writes are not
+// atomic (§4.3): a port first leaves its group and enters the next one a write later; in between it is in
+// none.
 type ControlPlane struct {
 	config ControlConfig
 	group  [Metrics][]int // by port; −1: not an upward port
-	down   []bool         // by port: taken out, because its link is
+	down   []bool         // by port: taken out because its link is down
 	free   unit.Time      // when the last write is done
 	lost   uint64
 	writes []Write
 }
 
-// NewControlPlane returns the control plane of a switch with so many ports, of which up
-// are upward: all of them in the group of the highest priority, 0 (lines 1 to 5).
+// NewControlPlane returns the control plane of a switch with this number of ports. The ports in up lead
+// upward and start in the group of the highest priority, 0 (lines 1 to 5).
 func NewControlPlane(ports int, up []dataplane.PortID, c ControlConfig) (*ControlPlane, error) {
 	k := &ControlPlane{config: c, down: make([]bool, ports)}
 	for m := range Metrics {
@@ -94,13 +94,13 @@ func (k *ControlPlane) Group(m Metric, port dataplane.PortID) int {
 	return k.group[m][port]
 }
 
-// Lost is how many events found the queue full.
+// Lost is the number of events that found the queue full.
 func (k *ControlPlane) Lost() uint64 { return k.lost }
 
-// Reconfigure takes an event in (lines 6 to 18). An increase moves the port one group further from
-// the highest priority, a decrease one nearer, within the groups that there are. Data planes
-// may have more events than tables take writes (doc.go): one that finds Queue events waiting
-// is lost, and moves nothing. The writes are the control plane's, until the next call.
+// Reconfigure processes an event (lines 6 to 18). An increase moves the port one group further from the
+// highest priority, a decrease one group nearer, as far as there are groups. Data planes can have more
+// events than tables accept writes (doc.go), so an event that finds Queue others waiting is lost and moves
+// nothing. The returned writes are valid until the next call.
 func (k *ControlPlane) Reconfigure(now unit.Time, e Event) []Write {
 	k.writes = k.writes[:0]
 	old := k.group[e.Metric][e.Port]

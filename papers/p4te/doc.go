@@ -1,8 +1,8 @@
-// Package p4te is P4TE (Robin, Khan 2022), traffic engineering inside the switches of a fat
-// tree: each packet measures the link that it takes, a switch's own control plane moves
-// ports between routing groups, flowlets go by class, and fake ACKs steer senders whose
-// class is over its safe rate. This is from the paper; the public code is of a later version and
-// differs (parameters named after it say so).
+// Package p4te is P4TE (Robin, Khan 2022), traffic engineering inside the switches of a fat tree. Each
+// packet measures the link that it takes, each switch's own control plane moves ports between routing
+// groups, flowlets are routed by class, and fake ACKs adapt the senders of a class that exceeds its safe
+// rate. This follows the paper; the public code is of a later version and differs (parameters named after
+// it say so).
 //
 // # Where the paper's parts are
 //
@@ -43,83 +43,84 @@
 //	ours                  windows that a leaf holds           Enforced  TestEnforcedLimit, TestEnforcedIsObeyed,
 //	                                                          TestEnforcedFlows, TestEnforcedRises
 //
-// The header on the wire: TestHeaderGolden, TestHeaderDamaged, FuzzHeader; TestWireMode runs whole networks
-// in both forms, over IPv4 and IPv6. Its bytes: TestHeaderOverhead. A host's own is not
-// believed: TestHostsHeader. What is off is off: TestOff. What cannot be: TestControlErrors, TestRateErrors.
-// TestNoAllocationPerPacket, BenchmarkPacket, BenchmarkFatTree.
+// Further tests. The header on the wire: TestHeaderGolden, TestHeaderDamaged, FuzzHeader; TestWireMode
+// runs whole networks in both forms, over IPv4 and IPv6. Header bytes: TestHeaderOverhead. A header from a
+// host is not trusted: TestHostsHeader. Parts that are switched off do nothing: TestOff. Configurations that
+// are refused: TestControlErrors, TestRateErrors. Cost: TestNoAllocationPerPacket, BenchmarkPacket,
+// BenchmarkFatTree.
 //
 // # What fake ACKs do to TCP
 //
-// Linux 6.18 was measured (docs/sources.md#injected-acks); the simulated TCP takes fake ACKs by its
-// ordinary way and agrees.
+// We measured Linux 6.18 (docs/sources.md#injected-acks). The simulated TCP processes fake ACKs like any
+// ACK, and agrees.
 //
-// last_ack, the paper's: nothing. The switch knows the acknowledgement that the sender's
-// leaf knew when the packet passed, so the fake ACK is behind real ones that have
-// passed since: it acknowledges less than they do, or the same with a window that is not larger, or its
-// time stamp is from the past (PAWS). Goodput and retransmissions are those of a run without
-// fake ACKs, against §7.2.1, which blames them for retransmissions; with SACK a stack does not
-// count them as duplicates (TestLastAckIsIgnored). Only one that overtakes ACKs in a queue is
-// believed, until the next of these (TestOvertaking). What is left of rate
-// adaptation is the congestion mark.
+// last_ack, the paper's, has no effect. A switch knows the acknowledgement that the sender's leaf knew when
+// the packet passed, so the fake ACK is older than real ones that have passed since. It acknowledges less
+// than they do, or the same with a window that is not larger, or its time stamp is in the past (PAWS).
+// Goodput and retransmissions equal those of a run without fake ACKs, whereas §7.2.1 blames them for
+// retransmissions; with SACK a stack does not count them as duplicates (TestLastAckIsIgnored). Only a fake
+// ACK that overtakes real ones in a queue has an effect, until the next of these arrives
+// (TestOvertaking). What is left of rate adaptation is the congestion mark.
 //
-// next_byte, the code's: it acknowledges what is still in a queue or lost. Without a loss the
-// sender sees no queue and goes on; at the first one the connection is dead (TestNextByte).
+// next_byte, the code's, acknowledges bytes that are still in a queue or lost. Without a loss the sender
+// does not notice the queue and keeps sending; at the first loss the connection is dead (TestNextByte).
 //
-// enforced: the leaf keeps a limit and lowers the window of passing ACKs to it, as AC/DC
-// does. Senders obey, whatever their controller, and the link stays at its committed rate
-// with no queue (TestEnforcedFlows). Shares do not converge: 1/256 of the window is no additive increase,
+// enforced: the leaf keeps a limit per flow and lowers the window of passing ACKs to it, as AC/DC does.
+// Senders obey, whatever their controller, and the link stays at its committed rate without a queue
+// (TestEnforcedFlows). Shares do not converge, because 1/256 of the window is not an additive increase,
 // which §6.4.2's AIMD would need.
 //
 // # What feedback costs
 //
-// "At most one feedback packet is generated for Δ packets" (§6.1.1) holds of the queue's depth, which
-// changes by one packet at a time (TestOneEventForDelta). §6.1.3 says that a meter's burst size
-// is the same for the utilisation, and it is not: bursts delay the first event, and then a load that stays above
-// a rate leaves tokens for a packet every few packets, each of which changes the colour twice. At 96 %
-// of a 10 Gb/s link 6 of 10 packets upward recirculate a copy and report to the control plane (TestOverload),
-// which is what §4.6 warns of. Fake ACKs come on top: one for each packet until the first is back at the leaf.
+// "At most one feedback packet is generated for Δ packets" (§6.1.1) is true of the queue depth, which changes
+// by one packet at a time (TestOneEventForDelta). §6.1.3 says that a meter's burst size does the same for
+// the utilisation, but it does not. A burst delays the first event; after that, a load above a rate leaves
+// tokens for a packet every few packets, and each of these changes the colour twice. At 96 % of a 10 Gb/s
+// link, 6 of 10 upward packets recirculate a copy and report to the control plane (TestOverload), which §4.6
+// warns of. Fake ACKs come on top: one for each packet until the first one is back at the leaf.
 //
-// The control plane writes twice for an event. What it has no time for would make its tables older without
-// end: control_queue events wait, others are lost (Counts.Lost). Only ports that lead
-// upward are watched, as only these are chosen, and hop delay is told to the switch below.
+// The control plane writes twice per event. If it is too slow for the events, its tables would fall further
+// and further behind; so at most control_queue events wait, and others are lost (Counts.Lost). Only upward
+// ports are monitored, since only they are selected; hop delay is reported to the switch below.
 //
-// # What the paper leaves open, and where it is at odds with itself
+// # What the paper leaves open, and where it contradicts itself
 //
-// §7.1 names algorithm 1 for the hop delay and 2 for the queue depth; §6.1 has them the other way round.
-// It also divides 10/3 into 4, and calls that Δ = 2.
+// §7.1 names algorithm 1 for the hop delay and 2 for the queue depth; §6.1 has them the other way round. It
+// also divides 10/3 into 4, and calls that Δ = 2.
 //
-// Figure 5: P1 sees 39 packets and is no event, P2 sees 40 and is one, with Δ = 10: the last event
-// was at 30. At port 4 a queue of 30 is a decline by line 6 (<) only below the last event less
-// Δ, so that one was above 40, though the figure shows 40.
+// Figure 5, with Δ = 10: P1 sees 39 packets and is no event, P2 sees 40 and is one, so the last event was
+// at 30. At port 4 a queue of 30 is a decline by line 6 (<) only if it is below the last event less Δ, so
+// that event was above 40, though the figure shows 40.
 //
 // §6.4.1 gives the condition for "no action" as old_packet_colors = GREEN where it means
-// incoming_packet_color. §6.6 counts 4 bytes a flow, which is one of the numbers that a leaf
-// needs: 27 bytes for a fake ACK, 41 to hold a window (TestRegisterSize). The register is of
-// stated size; the flow whose SYN came last has a cell, who has lost it is left alone.
+// incoming_packet_color. §6.6 counts 4 bytes per flow, which is only one of the values that a leaf needs: 27
+// bytes for a fake ACK, 41 to enforce a window (TestRegisterSize). The register has the stated size; a cell
+// belongs to the flow whose SYN came last, and a flow that has lost its cell is not controlled.
 //
-// A leaf that learns of a change from the fake ACK alone lets switches make more of them for
-// what is on its way until then. §6.4.1 promises one in B bytes, so the leaf drops the others (option repeats).
-// It has no value for B: the code's 5000 bytes.
+// If a leaf learns of a change only from the fake ACK, switches make further fake ACKs for packets that are
+// already on their way. §6.4.1 promises one per B bytes, so the leaf drops the others (option repeats). The
+// paper has no value for B; we use the code's 5000 bytes.
 //
-// Before the first ACK of a flow no switch changes its rate: there is nothing to acknowledge. A
-// spine knows neither acknowledgement nor window, so the leaf writes both into the header:
-// frames between switches grow by 16 bytes, and by 32 once a flow has been acknowledged. A
-// flow within a leaf is left alone: its packets would touch two cells of the leaf's register, its own and that of the
-// direction that they acknowledge, which §4.2 rules out. With within_leaf it is controlled,
-// and has its header inside the switch only.
+// No switch changes a flow's rate before its first ACK, as there is nothing to acknowledge. A spine knows
+// neither acknowledgement nor window, so the leaf writes both into the header: frames between switches grow
+// by 16 bytes, and by 32 once a flow has been acknowledged. A flow within a leaf is not controlled: its
+// packets would access two cells of the leaf's register, their own and that of the direction that they
+// acknowledge, which §4.2 rules out. With within_leaf it is controlled, and has a header inside the switch
+// only.
 //
-// Enforced, a flow that is held below its class's safe rate would stay there, for §6.4.1 then
-// changes nothing: its limit rises by 1/256 with every B bytes for which no fake ACK comes (TestEnforcedRises).
+// With enforced, a flow held below its class's safe rate would stay there, as §6.4.1 then changes nothing.
+// So its limit rises by 1/256 for every B bytes without a fake ACK (TestEnforcedRises).
 //
-// A failed link is taken out by its own two ends. Algorithm 3 keeps a flowlet on its port whatever
-// happens to it; here it ends with the link. Other leaves go on to send to the spine that has lost its way down,
-// and what they send is lost: the paper's operator would have to tell them.
+// A failed link is taken out by its own two ends. Algorithm 3 keeps a flowlet on its port whatever happens to
+// the port; here the flowlet ends with the link. Other leaves keep sending to the spine that has lost its way
+// down, and those packets are lost: the paper's operator would have to reconfigure these leaves.
 //
-// Meters keep their rates for life (§6.1.3): a link that becomes slower is full and green (TestRateChange).
+// Meters never change their rates (§6.1.3): a link that becomes slower can be full and green
+// (TestRateChange).
 //
-// The code's own choices, where they differ from the paper's (P4TE code), are options: selection: code (TestCodePaths),
-// decision: code with meters of three colours (TestCodeDecision, TestCodeMeters), rate: next_byte, committed, peak,
-// lower, raise, the numbers of groups, member: flowlet.
+// Where the code differs from the paper (P4TE code), options select the code's way: selection: code
+// (TestCodePaths), decision: code with meters of three colours (TestCodeDecision, TestCodeMeters), rate:
+// next_byte, committed, peak, lower, raise, the numbers of groups, member: flowlet.
 //
 // # Experiments
 //
@@ -130,10 +131,10 @@
 //	figure11                 §7.2.4: packets by uplink
 //	appendix                 A.1 to A.3
 //	leaf-spine-…, fat-tree-… the four scenarios at 10, 40, 100 Gb/s, WebSearch and Hadoop, against every balancer
-//	failure, ablation        §6.5; what each part is for
+//	failure, ablation        §6.5; the contribution of each part
 //	compose                  HPCC++ over P4TE's paths
 //
-// What came of table 1 (mean FCT to the last write in seconds, short/large; paper, released data, here):
+// Results for table 1 (mean FCT to the last write in seconds, short/large; paper, released data, here):
 //
 //	             ECMP                                P4TE
 //	stride low   52.0/151.3, 41.5/193.4, 25.2/130.9  30.6/134.6, 26.0/131.6, 25.4/131.5
@@ -141,16 +142,15 @@
 //	congestion   86.9/156.7, 68.5/149.8, 25.2/130.9  65.0/145.3, 62.9/140.2, 25.7/130.9
 //	incast       89.3/161.2, 71.6/155.1, 25.2/130.9  69.6/140.0, 62.0/161.3, 25.2/130.9
 //
-// P4TE's numbers of the low stride are the paper's, and there are more retransmissions, as it says;
-// ECMP's numbers we do not get. Flows of 16 kb/s fit into these links, so that ECMP has little to
-// lose: a flow takes its size over its rate. Confined to one uplink it takes 67/331 in the high
-// stride, where the released data have 71/310; in the others that does not fit. So shorter
-// completion times and smaller deviations than ECMP's do not come out; where the cap of 16 kb/s
-// decides for both, the claims fail as exact ties. In the high stride flowlets of 40 ms end between
-// two packets of 50 ms: with a gap of 4 s it is 28.5/140 to the last acknowledgement in place of
-// 37/200. Figure 11's balance is not there (Jain 0.82 against ECMP's 0.93); a port without packets
-// reports nothing and so does not come back, we suspect. At 10 Gb/s P4TE's mean slowdown is 0.91 of
-// ECMP's (leaf-spine, quick, one seed, geometric mean), weighted ECMP's 0.92, LetFlow's 0.93,
-// HULA's 0.84, CONGA's 0.83, DRILL's 0.72, spraying's 0.71. The fake ACKs of the paper change
-// nothing in a sender (TestLastAckIsIgnored).
+// P4TE's numbers for the low stride are close to the published ones, including more retransmissions; ECMP's do not.
+// Flows of 16 kb/s fit into these links, so ECMP has little to lose: a flow takes its size over its rate.
+// Confined to one uplink, ECMP takes 67/331 in the high stride, where the released data have 71/310; the
+// other scenarios do not fit that. So we do not find shorter completion times and smaller deviations than
+// ECMP's; where the cap of 16 kb/s decides for both schemes, the claims fail as exact ties. In the high
+// stride, flowlets of 40 ms end between two packets, which are 50 ms apart: a gap of 4 s gives 28.5/140 to
+// the last acknowledgement instead of 37/200. Nor do we find figure 11's balance (Jain's index 0.82, ECMP
+// 0.93). We suspect the cause is that a port without packets reports nothing and so never returns to its
+// group. At 10 Gb/s P4TE's mean slowdown is 0.91 of ECMP's (leaf-spine, quick, one seed, geometric mean);
+// weighted ECMP's is 0.92, LetFlow's 0.93, HULA's 0.84, CONGA's 0.83, DRILL's 0.72, spraying's 0.71. The
+// paper's fake ACKs change nothing in a sender (TestLastAckIsIgnored).
 package p4te

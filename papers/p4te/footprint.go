@@ -2,11 +2,10 @@ package p4te
 
 import "weir/core/dataplane"
 
-// Footprint is what P4TE takes of this switch (§6.6). What algorithms 1 to 3 need of each
-// other comes in stages one after another; the paper counts two stages for each of
-// algorithms 1 and 2, and gives no number for the others. Its register of 4 bytes a flow is
-// "last change"; the registers before it are what a fake ACK needs besides (§7.2.1: the last
-// acknowledgement), which §6.6 leaves out.
+// Footprint is what P4TE takes of this switch (§6.6). Steps of algorithms 1 to 3 that depend on each other
+// are in successive stages; the paper counts two stages for each of algorithms 1 and 2, and gives no
+// number for the rest. Its register of 4 bytes per flow is "last change"; the registers before it hold
+// what else a fake ACK needs (§7.2.1: the last acknowledgement), which §6.6 leaves out.
 func (t *Program) Footprint() dataplane.Footprint {
 	f := &footprint{t: t}
 	f.classes()
@@ -36,7 +35,7 @@ func (t *Program) Footprint() dataplane.Footprint {
 	return f.Footprint
 }
 
-// footprint grows by what a switch of P4TE takes, stage by stage.
+// footprint collects what a P4TE switch takes, stage by stage.
 type footprint struct {
 	dataplane.Footprint
 	t *Program
@@ -47,7 +46,7 @@ func (f *footprint) stage(g dataplane.Gress, name string) *dataplane.Stage {
 	return &f.Stages[len(f.Stages)-1]
 }
 
-// addRegister adds an array that a packet reads and writes once.
+// addRegister adds an array of which a packet reads and writes one cell.
 func addRegister(x *dataplane.Stage, name string, cells, bits int) {
 	x.Registers = append(x.Registers, dataplane.RegisterUse{Name: name, Cells: cells, Bits: bits, Reads: 1, Writes: 1})
 }
@@ -88,7 +87,7 @@ func (f *footprint) monitorIngress() {
 	x.Meters = append(x.Meters, dataplane.MeterUse{Name: "safe rates", Count: meters, Rates: rates})
 }
 
-// routes are the way down by prefix, and the way up: algorithm 3, or by hash.
+// routes adds the way down, by prefix, and the way up, by algorithm 3 or by hash.
 func (f *footprint) routes() {
 	const address = 128 // of IPv6
 	t := f.t
@@ -123,7 +122,7 @@ func (f *footprint) routes() {
 	f.Stages = append(f.Stages, last)
 }
 
-// monitorEgress is algorithm 1, and the decision of §6.4.1.
+// monitorEgress adds algorithm 1 and the decision of §6.4.1.
 func (f *footprint) monitorEgress() {
 	t := f.t
 	x := f.stage(dataplane.InEgress, "depth, utilisation: algorithm 1")
@@ -135,7 +134,7 @@ func (f *footprint) monitorEgress() {
 	x.Meters = append(x.Meters, dataplane.MeterUse{Name: "link utilisation", Count: len(t.colours.meters), Rates: 2})
 	x = f.stage(dataplane.InEgress, "colours: algorithm 1")
 	addRegister(x, "old packet colours", len(t.colours.old), dataplane.Bits(t.colours.old[0]))
-	if len(t.place.Up) > 0 { // there is no choice between others
+	if len(t.place.Up) > 0 { // others have no choice of ports
 		x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Copying,
 			What: "feedback to the control plane", Times: 1},
 			dataplane.Operation{Kind: dataplane.Recirculating, What: "feedback to ingress", Times: 1})
@@ -146,8 +145,8 @@ func (f *footprint) monitorEgress() {
 	}
 }
 
-// footprint tells the registers of a leaf's flows, each with its bits a flow, in the order
-// of their use: each has the fields that a packet reads or writes in one place.
+// footprint reports the registers for a leaf's flows, with their bits per flow, in the order of their use.
+// The fields of a register are those that a packet accesses in one place.
 func (r *rater) footprint(register func(name string, bits int)) {
 	var c flowCell
 	owner := dataplane.Bits(c.tag) + dataplane.Bits(c.used)

@@ -8,34 +8,33 @@ import (
 	"weir/core/unit"
 )
 
-// Header is the packet extension of P4TE's in-band header, which the leaf of the sender adds
-// and that of the receiver removes (the code's mdn_int; the form is ours). It changes en
-// route. Feedback is that of a message between neighbours, or of a copy that a switch
-// recirculates to itself.
+// Header is the packet extension for P4TE's in-band header, which the sender's leaf adds and the
+// receiver's removes (mdn_int in the code; the form is ours). It changes en route. Feedback is the
+// extension of a message between neighbours, or of a copy that a switch recirculates to itself.
 const (
 	HeaderKind   uint8 = 0x3a
 	FeedbackKind uint8 = 0x1c
 )
 
-// Header is the in-band header. On the wire it has 8 bytes, or 28 with Rated: flags and
-// version, the window's scale, T^Source; then the acknowledgement.
+// Header is the in-band header. It takes 8 bytes on the wire, or 28 with Rated: flags and version, the
+// window's scale, T^Source; then the acknowledgement.
 type Header struct {
-	// Source is T^Source (§6.1.2): when the last switch's ingress took the packet, by that
-	// switch's clock, in ns modulo 2⁴⁸.
+	// Source is T^Source (§6.1.2): the time at which the ingress of the last switch took the packet, by
+	// that switch's clock, in ns modulo 2⁴⁸.
 	Source uint64
-	// Allowed says that this flow has sent B bytes since its rate was changed (§6.4.1);
-	// Applied that a switch has changed it by this packet, so that no other does.
+	// Allowed says that the flow has sent B bytes since the last change of its rate (§6.4.1); Applied says
+	// that a switch has changed it upon this packet, so that no other does.
 	Allowed, Applied bool
 	// Fake marks a fake ACK on its way to the sender's leaf.
 	Fake bool
-	// Rated says that the leaf knows an acknowledgement of this flow; what it said last: a
-	// spine knows neither (§6.4.2).
+	// Rated says that the leaf knows the flow's last acknowledgement, which follows, since a spine knows
+	// none (§6.4.2).
 	Rated         bool
 	Ack, Seq      uint32
 	TSVal, TSEcho uint32
 	Stamped       bool // it had time stamps
 	Window        uint16
-	Scale         uint8 // of the window; 0xff: not known
+	Scale         uint8 // of the window; 0xff: unknown
 }
 
 const (
@@ -76,14 +75,13 @@ func (h *Header) put(b *[headerLong]byte) int {
 	return headerLong
 }
 
-// Set puts the header into p, whose Size it leaves alone. It returns false if there is no
-// room for it.
+// Set puts the header into p without changing its Size. It returns false if there is no room.
 func (h *Header) Set(p *packet.Packet) bool {
 	var b [headerLong]byte
 	return p.SetExtension(HeaderKind, b[:h.put(&b)])
 }
 
-// Get reads the header of p. It returns false if there is none, or it is damaged.
+// Get reads the header of p. It returns false if there is none, or if it is damaged.
 func (h *Header) Get(p *packet.Packet) bool {
 	if !p.Asks(HeaderKind) {
 		return false
@@ -107,8 +105,8 @@ func (h *Header) Get(p *packet.Packet) bool {
 	return true
 }
 
-// restamp puts T^Source into the header of p, in its place, and returns what was there. It returns
-// false if there is no header, or it is damaged.
+// restamp replaces T^Source in the header of p and returns the old one. It returns false if there is no
+// header, or if it is damaged.
 func restamp(p *packet.Packet, source uint64) (old uint64, ok bool) {
 	if !p.Asks(HeaderKind) {
 		return 0, false
@@ -125,16 +123,17 @@ func restamp(p *packet.Packet, source uint64) (old uint64, ok bool) {
 	return old, true
 }
 
-// stampOf is a clock's reading as Source has it.
+// stampOf converts a clock's reading to the form of Source.
 func stampOf(reading unit.Time) uint64 { return uint64(reading/unit.Nanosecond) & (1<<48 - 1) }
 
-// delaySince is how much later a reading is than a stamp, in ps; below 0 where the clocks differ so.
+// delaySince is the difference between a reading and a stamp, in ps; negative if the clocks differ by
+// more.
 func delaySince(reading unit.Time, source uint64) unit.Time {
 	return unit.Time(int64(stampOf(reading)-source)<<16>>16) * unit.Nanosecond
 }
 
-// putFeedback writes events, two at most, into p: a byte each for metric and change, two
-// for the port, eight for the value.
+// putFeedback writes at most two events into p: one byte each for metric and change, two for the port,
+// eight for the value.
 func putFeedback(p *packet.Packet, events []Event) bool {
 	var room [2 * 12]byte
 	b := room[:0]

@@ -7,10 +7,10 @@ import (
 	"weir/core/unit"
 )
 
-// Metric is a link performance metric that P4TE watches and routes by (§6.1, §6.2).
+// Metric is a link performance metric that P4TE monitors and routes by (§6.1, §6.2).
 type Metric uint8
 
-// Metrics, each with an upward table of its own.
+// The metrics. Each has its own upward table.
 const (
 	Delay       Metric = iota // hop-to-hop delay (§6.1.2)
 	QueueDepth                // egress queue depth (§6.1.1)
@@ -25,7 +25,7 @@ func (m Metric) String() string {
 	return "unknown"
 }
 
-// Change is what an event says of a metric.
+// Change is the direction of an event.
 type Change uint8
 
 // Changes.
@@ -35,19 +35,19 @@ const (
 	Decrease
 )
 
-// Gradient is algorithm 1, lines 1 to 10, and algorithm 2, lines 1 to 10: for every port it
-// keeps the last value that was an event, 0 at first, and finds an event where a value is
-// at least Δ above it, or more than Δ below (the paper's ≥ and <). A window of 2Δ moves with
-// the values, so that at most one event comes for Δ steps of 1.
+// Gradient is algorithm 1, lines 1 to 10, and algorithm 2, lines 1 to 10. For every port it keeps the last
+// value that was an event, initially 0, and reports an event when a value is at least Δ above it, or more
+// than Δ below (the paper's ≥ and <). A window of 2Δ moves with the values, so that Δ steps of 1 cause at
+// most one event.
 //
-// It compares values with each other only. What all of them are too large by, as by the
-// offset between two switches' clocks, changes nothing after the first event.
+// It only compares values with each other. A constant error in all of them, such as the offset between the
+// clocks of two switches, has no effect after the first event.
 type Gradient struct {
 	old   []int64
 	delta int64
 }
 
-// NewGradient returns the registers of so many ports with Δ above 0.
+// NewGradient returns the registers for this number of ports; Δ must be above 0.
 func NewGradient(ports int, delta int64) (*Gradient, error) {
 	if delta <= 0 {
 		return nil, fmt.Errorf("a delta of %d; it must be above 0", delta)
@@ -55,7 +55,7 @@ func NewGradient(ports int, delta int64) (*Gradient, error) {
 	return &Gradient{make([]int64, ports), delta}, nil
 }
 
-// Observe takes a packet's value at a port.
+// Observe compares a packet's value at a port with the last event.
 func (g *Gradient) Observe(port dataplane.PortID, value int64) Change {
 	old := &g.old[port]
 	switch {
@@ -69,19 +69,18 @@ func (g *Gradient) Observe(port dataplane.PortID, value int64) Change {
 	return Unchanged
 }
 
-// Old returns the last value of a port that was an event.
+// Old returns the last value at a port that was an event.
 func (g *Gradient) Old(port dataplane.PortID) int64 { return g.old[port] }
 
-// Colours is algorithm 1, lines 11 to 18: a two-rate three-colour meter (RFC 2698) for each
-// port, with fixed rates, and the colour of its last packet. A change of the colour is
-// an event.
+// Colours is algorithm 1, lines 11 to 18: a two-rate three-colour meter (RFC 2698) with fixed rates for
+// each port, and the colour of its last packet. A change of colour is an event.
 type Colours struct {
 	meters []*dataplane.TrTCM
 	old    []dataplane.Colour
 }
 
-// NewColours returns meters of shares of the ports' rates: CIR and PIR, with bursts of what
-// these rates carry in burst, one frame of maxFrame bytes at the least.
+// NewColours returns meters whose CIR and PIR are shares of the ports' rates. Their burst sizes are what
+// these rates carry in burst, but at least one frame of maxFrame bytes.
 func NewColours(lines []dataplane.Line, committed, peak float64, burst unit.Time, maxFrame int32) (*Colours, error) {
 	c := &Colours{old: make([]dataplane.Colour, len(lines))}
 	for _, l := range lines {
@@ -103,7 +102,7 @@ func part(r unit.LinkRate, share float64) unit.LinkRate {
 	return unit.LinkRate{Bits: max(unit.Rate(float64(r.Bits)*share), 1)}
 }
 
-// burstOf is what a rate carries in t, in bytes or packets, but one frame at the least.
+// burstOf is what a rate carries in t, in bytes or packets, but at least one frame.
 func burstOf(r unit.LinkRate, t unit.Time, maxFrame int32) int64 {
 	if r.Packets > 0 {
 		return max(int64(float64(r.Packets)*t.Seconds()), 1)
@@ -111,8 +110,7 @@ func burstOf(r unit.LinkRate, t unit.Time, maxFrame int32) int64 {
 	return max(int64(r.Bits.BytesIn(t)), int64(maxFrame), 1)
 }
 
-// Observe meters a packet of size bytes that leaves by a port, and tells how the colour has
-// changed.
+// Observe meters a packet of size bytes that leaves by a port and returns the change of colour.
 func (c *Colours) Observe(now unit.Time, port dataplane.PortID, size int32) (dataplane.Colour, Change) {
 	before := c.old[port]
 	after := c.meters[port].Colour(now, size, dataplane.Green)
@@ -126,7 +124,7 @@ func (c *Colours) Observe(now unit.Time, port dataplane.PortID, size int32) (dat
 	return after, Unchanged
 }
 
-// Colour is that of the port's last packet (old_packet_colors).
+// Colour is the colour of the port's last packet (old_packet_colors).
 func (c *Colours) Colour(port dataplane.PortID) dataplane.Colour { return c.old[port] }
 
 // Class is a traffic class (§3.2).
@@ -134,9 +132,9 @@ type Class uint8
 
 // Traffic classes.
 const (
-	Other          Class = iota // neither: by the queue's depth, packet by packet
-	LowDelay                    // short flows that want low latency
-	HighThroughput              // large flows that want throughput
+	Other          Class = iota // neither: routed by queue depth, packet by packet
+	LowDelay                    // short flows that need low latency
+	HighThroughput              // large flows that need throughput
 	TrafficClasses              // how many there are
 )
 
@@ -147,16 +145,16 @@ func (c Class) String() string {
 	return "unknown"
 }
 
-// SafeRates is algorithm 2, line 11: for each ingress port and class a meter of one rate and
-// two colours, the class's safe rate (§6.1.4): Green below it, Yellow above. Other has none,
-// and is always green. The P4TE code has meters of two rates and three colours.
+// SafeRates is algorithm 2, line 11: for each ingress port and class a meter with one rate, the class's
+// safe rate (§6.1.4), and two colours: Green below it, Yellow above. Other has no meter and is always
+// green. The P4TE code has meters of two rates and three colours.
 type SafeRates struct {
 	meters [][TrafficClasses]*dataplane.SrTCM
 	three  [][TrafficClasses]*dataplane.TrTCM // in place of meters
 }
 
-// NewSafeRates returns the meters of shares of the ports' rates, with bursts as NewColours'. With
-// a peak above 0 they have that share as PIR.
+// NewSafeRates returns meters of shares of the ports' rates, with bursts as in NewColours. With a peak
+// above 0, that share is their PIR.
 func NewSafeRates(lines []dataplane.Line, share [TrafficClasses]float64, peak float64, burst unit.Time,
 	maxFrame int32) (*SafeRates, error) {
 	s := &SafeRates{}
@@ -184,7 +182,7 @@ func NewSafeRates(lines []dataplane.Line, share [TrafficClasses]float64, peak fl
 	return s, nil
 }
 
-// Observe meters a packet of a class that has come in by a port.
+// Observe meters a packet of a class that entered by a port.
 func (s *SafeRates) Observe(now unit.Time, port dataplane.PortID, class Class, size int32) dataplane.Colour {
 	switch {
 	case class == Other || int(port) >= len(s.meters)+len(s.three):

@@ -9,7 +9,7 @@ import (
 	"weir/core/unit"
 )
 
-// Config are the parameters of P4TE in one switch.
+// Config configures P4TE in one switch.
 type Config struct {
 	// Monitoring (§6.1)
 	Monitor    bool
@@ -17,10 +17,11 @@ type Config struct {
 	DelayDelta unit.Time // Δ of the hop-to-hop delay
 	Committed  float64   // CIR of a link's meter, share of its rate
 	Peak       float64   // PIR
-	Burst      unit.Time // of all meters: what their rate carries in it
+	Burst      unit.Time // of all meters: what their rate carries in this time
 	Class      [64]Class // by DSCP
 	Safe       [TrafficClasses]float64
-	// PIR of the classes' meters, which then have three colours: the P4TE code's; 0: the paper's two
+	// PIR of the classes' meters, which then have three colours, as in the P4TE code; 0: two colours, as
+	// in the paper
 	SafePeak float64
 
 	// Path control (§6.2, §6.3)
@@ -28,15 +29,15 @@ type Config struct {
 	Control   ControlConfig
 	Gap       unit.Time // that ends a flowlet
 	Cells     int       // of the flowlet table
-	Spread    bool      // a new flowlet takes another port of its group; else all of a flow take the same
-	CodePaths bool      // the P4TE code's choice of a port in place of algorithm 3
-	Detect    unit.Time // after which the operator takes a failed link out; 0: never
+	Spread    bool      // a new flowlet takes another port of its group; otherwise all of a flow take the same
+	CodePaths bool      // the P4TE code's port selection instead of algorithm 3
+	Detect    unit.Time // time after which the operator takes out a failed link; 0: never
 
 	Rate RateConfig
 }
 
-// Counts is what a switch has done for P4TE: feedback packets to its own control plane, to
-// neighbours and through the recirculation port, and fake ACKs.
+// Counts counts P4TE's packets at a switch: feedback to its own control plane, to neighbours and through
+// the recirculation port, and fake ACKs.
 type Counts struct {
 	ToControl, ToNeighbour, Recirculated uint64
 	Lost                                 uint64 // events for which the control plane had no room
@@ -52,7 +53,7 @@ type Program struct {
 	place    *dataplane.Place
 	clock    telemetry.Clock
 	framing  packet.Framing
-	down     []int32 // by address, the port that leads down to it; −1: upward
+	down     []int32 // by address: the port that leads down to it; −1: upward
 	upward   [Metrics]*Upward
 	flowlets *dataplane.Flowlets
 	seed     uint32
@@ -64,16 +65,16 @@ type Program struct {
 	used     []dataplane.Colour // port_utilizations, at ingress
 	leadsUp  []bool             // by port
 	hosts    []bool             // by port: there is a host
-	isDown   []bool             // by port: the link, as the control plane knows it
+	isDown   []bool             // by port: the link is down, as far as the control plane knows
 	control  *ControlPlane
-	writes   []Write // that are on their way from the written-th on, by time
+	writes   []Write // on their way, by time; those before index written are done
 	written  int
 	nextLook unit.Time
 	counts   Counts
 	rate     *rater // nil: no rate adaptation
 }
 
-// New returns the program for a switch of a fat tree whose hosts have hierarchical addresses.
+// New returns the program for a switch in a fat tree whose hosts have hierarchical addresses.
 func New(site *dataplane.Site, c Config) (*Program, error) {
 	if site.Place == nil {
 		return nil, fmt.Errorf("p4te: the network is not known")
@@ -95,7 +96,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 			return nil, fmt.Errorf("p4te: downward table: %w", err)
 		}
 	}
-	for a := range t.down { // looked up once for every address: MAT_Down never changes (§6.2.1.1)
+	for a := range t.down { // computed once per address: MAT_Down never changes (§6.2.1.1)
 		t.down[a] = -1
 		if port, ok := table.Lookup(site.Book.V6(packet.Addr(a))); ok {
 			t.down[a] = int32(port)
@@ -133,7 +134,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	if t.rate, err = newRater(t, c.Rate); err != nil {
 		return nil, fmt.Errorf("p4te: %w", err)
 	}
-	if !c.Monitor { // no colours: no rate is ever changed, and no header needed
+	if !c.Monitor { // without colours no rate ever changes, so no header is needed
 		t.rate = nil
 	}
 	return t, nil
@@ -142,14 +143,14 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 // Name is "p4te".
 func (t *Program) Name() string { return "p4te" }
 
-// Counts returns what was done so far.
+// Counts returns the counts so far.
 func (t *Program) Counts() Counts {
 	c := t.counts
 	c.Lost = t.control.Lost()
 	return c
 }
 
-// Ingress monitors what comes in (algorithm 2) and chooses the port (algorithm 3).
+// Ingress monitors the link that a packet came by (algorithm 2) and selects its port (algorithm 3).
 func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if p.Kind == packet.Probe && t.receiveFeedback(env, p) {
@@ -200,8 +201,8 @@ func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// addHeader gives what comes from a host its header. What stays at the leaf needs it for its
-// rate only, and has it within the switch: no byte of it counts.
+// addHeader gives a packet from a host its header. A packet that stays at the leaf needs it for its rate
+// only; it has it inside the switch, where its bytes do not count.
 func (t *Program) addHeader(now unit.Time, p *packet.Packet, stays bool) {
 	if !t.config.Monitor {
 		return
@@ -221,7 +222,7 @@ func (t *Program) addHeader(now unit.Time, p *packet.Packet, stays bool) {
 	p.Size += p.ExtensionBytes() - before
 }
 
-// removeHeader takes the header out of what goes to a host.
+// removeHeader removes the header from a packet to a host.
 func (t *Program) removeHeader(p *packet.Packet) {
 	before := p.ExtensionBytes()
 	p.RemoveExtension(HeaderKind)
@@ -230,8 +231,8 @@ func (t *Program) removeHeader(p *packet.Packet) {
 	}
 }
 
-// receiveFeedback takes a feedback packet in: of a neighbour, or a copy of this switch's own that
-// comes back from the recirculation port.
+// receiveFeedback processes a feedback packet: a neighbour's, or a copy of this switch's own that returns
+// from the recirculation port.
 func (t *Program) receiveFeedback(env *dataplane.Env, p *packet.Packet) bool {
 	in := p.Meta.In
 	var events [2]Event
@@ -253,8 +254,8 @@ func (t *Program) receiveFeedback(env *dataplane.Env, p *packet.Packet) bool {
 	return true
 }
 
-// notifyNeighbour sends an event to the switch that a packet has come from: a packet of its
-// own over the link, made of the data packet's headers (§4.6).
+// notifyNeighbour sends an event back over the link that a packet came by, in a packet of its own made of
+// the data packet's headers (§4.6).
 func (t *Program) notifyNeighbour(env *dataplane.Env, p *packet.Packet, in dataplane.PortID, e Event) {
 	f := t.copy(env, p)
 	if !putFeedback(f, []Event{e}) {
@@ -269,7 +270,7 @@ func (t *Program) notifyNeighbour(env *dataplane.Env, p *packet.Packet, in datap
 // shimHeader is the header of ProtoRDMA (packet.Emit).
 const shimHeader = 16
 
-// size counts a packet that this switch has made, with a transport header of so many bytes.
+// size sets the size of a packet made by this switch, with a transport header of this many bytes.
 func (t *Program) size(f *packet.Packet, transport int32) {
 	headers := packet.EthernetHeader + packet.IPv4Header + transport
 	if f.Version == 6 {
@@ -278,19 +279,19 @@ func (t *Program) size(f *packet.Packet, transport int32) {
 	f.Size = t.framing.Frame(headers, 0, false) + f.ExtensionBytes() // as begin and end count it
 }
 
-// copy makes the headers of a packet into a message.
+// copy turns a copy of a packet's headers into a message.
 func (t *Program) copy(env *dataplane.Env, p *packet.Packet) *packet.Packet {
 	f := env.Clone(p, true)
 	f.Meta.Flags &^= packet.Trimmed
 	f.ClearExtensions()
 	f.Kind = packet.Probe
-	f.Proto = packet.ProtoRDMA // the header that has a field for the kind
+	f.Proto = packet.ProtoRDMA // this header has a field for the kind
 	f.TCP = packet.Segment{}
 	f.TOS &^= packet.ECN
 	return f
 }
 
-// report gives an event to the control plane, whose writes come when they come.
+// report passes an event to the control plane, whose writes take effect later.
 func (t *Program) report(env *dataplane.Env, e Event) {
 	t.counts.ToControl++
 	if !t.config.Paths {
@@ -307,14 +308,14 @@ func (t *Program) scheduleWrites(env *dataplane.Env, writes []Write) {
 	env.TickAt(t, t.writes[t.written].At)
 }
 
-// Tick carries out the writes that have come, and looks after links.
+// Tick applies the writes that are due, and checks the links.
 func (t *Program) Tick(env *dataplane.Env) unit.Time {
 	now := env.Now()
 	for t.written < len(t.writes) && t.writes[t.written].At <= now {
 		t.upward[t.writes[t.written].Metric].Apply(t.writes[t.written])
 		t.written++
 	}
-	if 2*t.written >= len(t.writes) { // events may come faster than writes: what waits is not moved each time
+	if 2*t.written >= len(t.writes) { // events may outpace writes: do not move the queue each time
 		t.writes, t.written = t.writes[:copy(t.writes, t.writes[t.written:])], 0
 	}
 	next := unit.Never
@@ -348,7 +349,7 @@ func (t *Program) selectPath(now unit.Time, p *packet.Packet, class Class) (data
 	if class == Other && !t.config.CodePaths { // lines 32, 33
 		return t.selectPort(QueueDepth, hash), true
 	}
-	// line 19, but no flowlet goes on over a failed link
+	// line 19, except that no flowlet stays on a failed link
 	if port, active := t.flowlets.Port(now, hash); active && !t.isDown[port] {
 		return port, true
 	}
@@ -376,8 +377,8 @@ func (t *Program) selectPath(now unit.Time, p *packet.Packet, class Class) (data
 	return port, true
 }
 
-// selectPort is a table's port. Between two writes a table may be empty; then every upward port
-// is as good.
+// selectPort returns a table's port. Between two writes a table may be empty; then any upward port will
+// do.
 func (t *Program) selectPort(m Metric, hash uint32) dataplane.PortID {
 	if port, ok := t.upward[m].Select(hash); ok {
 		return port
@@ -385,7 +386,7 @@ func (t *Program) selectPort(m Metric, hash uint32) dataplane.PortID {
 	return t.place.Up[uint64(hash)*uint64(len(t.place.Up))>>32]
 }
 
-// Egress monitors what leaves (algorithm 1) and steers the flow's rate (§6.4).
+// Egress monitors the link that a packet leaves by (algorithm 1) and adapts the flow's rate (§6.4).
 func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	now, out := env.Now(), p.Meta.Out
 	if t.config.Monitor && p.Kind != packet.Probe {
@@ -403,8 +404,8 @@ func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	return dataplane.Accept
 }
 
-// monitorPort reports the events of an upward port: one feedback packet for both metrics to the
-// control plane, and if the utilisation has changed a copy to the ingress registers.
+// monitorPort reports the events of an upward port: one feedback packet for both metrics to the control
+// plane and, if the utilisation has changed, a copy to the ingress registers.
 func (t *Program) monitorPort(env *dataplane.Env, p *packet.Packet, out dataplane.PortID, colour dataplane.Colour,
 	changed Change) {
 	var events [2]Event

@@ -8,46 +8,45 @@ import (
 	"weir/core/unit"
 )
 
-// Mode is what is done to a flow's rate.
+// Mode is the way a flow's rate is adapted.
 type Mode uint8
 
 // Modes of rate adaptation.
 const (
 	RateOff Mode = iota
-	// LastAck is the paper's fake ACK (§7.2.1): with the last sequence that the receiver
-	// has acknowledged.
+	// LastAck is the paper's fake ACK (§7.2.1), with the last sequence number that the receiver has
+	// acknowledged.
 	LastAck
-	// NextByte is the code's: it acknowledges everything up to the packet in hand, ack = seq + 1,
-	// be it delivered or lost, with the window of the data packet, which is the sender's own.
-	// It has no time stamps: the code counts 20 bytes of TCP (and says 32, by which stacks drop it).
+	// NextByte is the code's fake ACK: it acknowledges everything up to the packet in hand, delivered or
+	// lost (ack = seq + 1), with the window of the data packet, which is the sender's own. It has no time
+	// stamps: the code counts 20 bytes of TCP (and declares 32, so that stacks drop it).
 	NextByte
-	// Enforced holds the window: the sender's leaf keeps a limit for the flow and lowers
-	// the window of every acknowledgement that passes. Fake ACKs end there.
+	// Enforced: the sender's leaf keeps a limit for the flow and lowers the window of every passing
+	// acknowledgement to it. Fake ACKs end there.
 	Enforced
 )
 
-// RateConfig are the parameters of rate adaptation (§6.4).
+// RateConfig configures rate adaptation (§6.4).
 type RateConfig struct {
 	Mode    Mode
-	Bytes   unit.Bytes // B: a flow sends so much before its rate is changed again, up to MostBytes
-	Lower   int        // the window loses 1/2^Lower of itself
+	Bytes   unit.Bytes // B: bytes that a flow sends before its rate may change again, up to MostBytes
+	Lower   int        // the window shrinks by 1/2^Lower
 	Raise   int        // or gains 1/2^Raise
-	RoundUp bool       // a change below one unit of the window field is one unit; else none
+	RoundUp bool       // round a change below one unit of the window field up to one; otherwise down to none
 	Flows   int        // cells of a leaf's register
-	Mark    bool       // packets for which the rate is lowered are marked, if they are ECN-capable
-	Code    bool       // the P4TE code's decision in place of §6.4.1's
-	// Repeats: fake ACKs pass the sender's leaf also if they are for a packet within B
-	// bytes of the last change. Switches make them for all that is on its way until the
-	// first one has come back; without Repeats they end at the leaf, and what §6.4.1
-	// promises holds, once in B bytes.
+	Mark    bool       // mark ECN-capable packets for which the rate is lowered
+	Code    bool       // the P4TE code's decision instead of §6.4.1's
+	// Repeats lets fake ACKs pass the sender's leaf even if they are for a packet within B bytes of the
+	// last change. Switches make them for everything that is on its way until the first one is back.
+	// Without Repeats they end at the leaf, and §6.4.1's promise of one per B bytes holds.
 	Repeats bool
-	// Within: flows between two hosts of one leaf as well. Their packets have two cells to
-	// look at, the sender's flow's and, as acknowledgements, that of the other direction.
+	// Within includes flows between two hosts of one leaf. Their packets access two cells: their own
+	// flow's and, as acknowledgements, the other direction's.
 	Within bool
 }
 
-// MostBytes is the largest B: a quarter of the sequence numbers' half, so that a distance
-// of 2B still tells what comes first.
+// MostBytes is the largest B: a quarter of half the sequence space, so that a distance of 2B still has a
+// sign.
 const MostBytes unit.Bytes = 1 << 29
 
 // rater adapts rates in one switch.
@@ -58,32 +57,31 @@ type rater struct {
 	mask   uint32
 }
 
-// flowCell is what a leaf keeps of a flow of one of its hosts, in the cell that the flow's
-// hash names: the last acknowledgement on its way to the host, and the sequence number
-// at which its rate was changed last. The cell is that of the flow whose SYN came last; a
-// flow that has lost its cell to another is left alone.
+// flowCell is what a leaf keeps of a flow from one of its hosts, in the cell that the flow's hash selects:
+// the last acknowledgement on its way to the host, and the sequence number at which the rate last changed.
+// The cell belongs to the flow whose SYN came last; a flow that has lost its cell is not controlled.
 //
-// §6.6 counts 4 bytes a flow, which is changed alone; its fake ACK cannot be made without
-// the rest. On a switch a cell has FlowBits.
+// §6.6 counts 4 bytes per flow, which is changed alone; a fake ACK needs the rest as well. On a switch a
+// cell takes FlowBits.
 type flowCell struct {
 	tag           uint32
 	used          bool
 	known         bool // an acknowledgement has come
 	stamped       bool
-	scale         uint8 // of the receiver's window; 0xff: not known
+	scale         uint8 // of the receiver's window; 0xff: unknown
 	window        uint16
 	ack, seq      uint32
 	tsVal, tsEcho uint32
 	changed       uint32 // sequence number of the last change
-	next          uint32 // behind the last byte that the host has sent
+	next          uint32 // the byte after the last one that the host has sent
 	largest       int32  // payload
-	limit         int64  // bytes of window, Enforced; 0: none
-	quiet         uint32 // with a limit: no fake ACK has come since this byte was sent, and the limit not risen
+	limit         int64  // limit of the window in bytes, Enforced; 0: none
+	quiet         uint32 // with a limit: since this byte was sent no fake ACK has come, and the limit has not risen
 }
 
-// FlowBits is what a cell of a leaf's register takes: tag 32, used, known and stamped 1 each, scale
-// 4, window 16, ack, seq, both time stamps and changed 32 each; enforced holds next, 32,
-// quiet, 32, largest, 16, and the limit, 30, beside them. The paper's 4 bytes are one of these fields.
+// FlowBits is the size of a cell in a leaf's register: tag 32; used, known and stamped 1 each; scale 4;
+// window 16; ack, seq, both time stamps and changed 32 each. Enforced adds next, 32, quiet, 32, largest,
+// 16, and the limit, 30. The paper's 4 bytes are one of these fields.
 func (c *RateConfig) FlowBits() int {
 	switch c.Mode {
 	case RateOff:
@@ -118,7 +116,7 @@ func newRater(t *Program, c RateConfig) (*rater, error) {
 	return r, nil
 }
 
-// cell is the cell of a flow, by the hash of its data's direction; nil: it has none.
+// cell returns a flow's cell by the hash of its data's direction; nil: it has none.
 func (r *rater) cell(hash uint32) *flowCell {
 	c := &r.flows[dataplane.MixHash(hash)&r.mask]
 	if !c.used || c.tag != hash {
@@ -127,22 +125,21 @@ func (r *rater) cell(hash uint32) *flowCell {
 	return c
 }
 
-// open gives a flow its cell, whoever had it.
+// open assigns a cell to a flow, whoever had it before.
 func (r *rater) open(hash uint32) *flowCell {
 	c := &r.flows[dataplane.MixHash(hash)&r.mask]
 	*c = flowCell{used: true, tag: hash, scale: unknownScale}
 	return c
 }
 
-// fromHost writes down what a host sends, and what the switches on the way need to know of
-// it into its header.
+// fromHost records what a host sends, and writes what the switches on the way need into its header.
 func (r *rater) fromHost(p *packet.Packet, h *Header) {
 	if p.Proto != packet.ProtoTCP {
 		return
 	}
 	seq := uint32(p.Seq)
 	if p.TCP.Flags&packet.SYN != 0 {
-		scale := unknownScale // a SYN-ACK opens the other direction, whose scale the SYN had
+		scale := unknownScale // a SYN-ACK opens the other direction, with the scale of the SYN
 		if c := r.cell(p.Hash); c != nil && !c.known && p.TCP.Flags&packet.ACK != 0 {
 			if scale = c.scale; p.TCP.Has&packet.HasScale == 0 && scale != unknownScale { // RFC 7323 §2.2: both or none
 				scale = 0
@@ -167,15 +164,15 @@ func (r *rater) fromHost(p *packet.Packet, h *Header) {
 		c.next = end
 	}
 	c.largest = max(c.largest, p.Payload)
-	if int32(seq-c.changed) > 2*int32(MostBytes)-1 { // stay behind, or sequence numbers wrap
+	if int32(seq-c.changed) > 2*int32(MostBytes)-1 { // keep the distance limited, as sequence numbers wrap
 		c.changed = seq - 2*uint32(MostBytes) + 1
 	}
-	if !c.known { // before the first ACK no rate is changed
+	if !c.known { // before the first ACK no rate changes
 		return
 	}
 	if c.limit > 0 && int64(int32(seq-c.quiet)) >= 2*int64(r.config.Bytes) {
-		// No switch has had anything against another B bytes. The flow may be held below
-		// its class's safe rate, where none ever says more (§6.4.1).
+		// No switch has objected to another B bytes. The flow may be below its class's safe rate, where no
+		// switch ever raises it (§6.4.1).
 		r.changeLimit(c, false)
 		c.quiet = seq - uint32(r.config.Bytes)
 	}
@@ -184,8 +181,8 @@ func (r *rater) fromHost(p *packet.Packet, h *Header) {
 	h.Allowed = int32(seq-c.changed) >= int32(r.config.Bytes)
 }
 
-// toHost writes down the acknowledgements that go to a host, and what fake ACKs say: the
-// flow's rate has been changed. Enforced, it lowers windows, and fake ACKs end here.
+// toHost records the acknowledgements to a host, and the changes of rate that fake ACKs announce. With
+// Enforced it lowers windows, and fake ACKs end here.
 func (r *rater) toHost(p *packet.Packet, h *Header) dataplane.Verdict {
 	if p.Proto != packet.ProtoTCP {
 		return dataplane.Accept
@@ -195,7 +192,7 @@ func (r *rater) toHost(p *packet.Packet, h *Header) dataplane.Verdict {
 	switch {
 	case h != nil && h.Fake:
 		return r.receiveFake(r.cell(reverse), h)
-	case t.Flags&(packet.SYN|packet.ACK) == packet.SYN: // if the host answers, the answer has this scale
+	case t.Flags&(packet.SYN|packet.ACK) == packet.SYN: // an answer of the host uses this scale
 		r.open(reverse).scale = scaleOf(t)
 		return dataplane.Accept
 	}
@@ -220,10 +217,10 @@ func (r *rater) toHost(p *packet.Packet, h *Header) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// unknownScale is that of a window whose SYN the leaf has not seen.
+// unknownScale is the scale of a window whose SYN the leaf has missed.
 const unknownScale uint8 = 0xff
 
-// scaleOf is what a SYN's window scale is, at most 14 (RFC 7323 §2.3).
+// scaleOf is the window scale of a SYN, at most 14 (RFC 7323 §2.3).
 func scaleOf(t *packet.Segment) uint8 {
 	if t.Has&packet.HasScale == 0 {
 		return 0
@@ -231,7 +228,7 @@ func scaleOf(t *packet.Segment) uint8 {
 	return min(t.Scale, 14)
 }
 
-// receiveFake takes note of a fake ACK for a packet at sequence number h.Ack.
+// receiveFake records a fake ACK for a packet at sequence number h.Ack.
 func (r *rater) receiveFake(c *flowCell, h *Header) dataplane.Verdict {
 	if c != nil {
 		c.quiet = c.next
@@ -254,8 +251,7 @@ func (r *rater) receiveFake(c *flowCell, h *Header) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// enforce lowers the window of an acknowledgement to the flow's limit. A SYN's is not scaled
-// and stays.
+// enforce lowers the window of an acknowledgement to the flow's limit. A SYN's is not scaled and stays.
 func (r *rater) enforce(c *flowCell, t *packet.Segment) {
 	if c.limit == 0 || t.Flags&packet.SYN != 0 || c.scale > 14 {
 		return
@@ -266,8 +262,8 @@ func (r *rater) enforce(c *flowCell, t *packet.Segment) {
 	}
 }
 
-// changeLimit changes the limit of a flow: from what is in flight, if there was none, for the
-// receiver's window is mostly far above that. A limit that reaches the receiver's window ends.
+// changeLimit changes the limit of a flow. Without one, it starts from the bytes in flight, as the
+// receiver's window is usually far larger. A limit that reaches the receiver's window is removed.
 func (r *rater) changeLimit(c *flowCell, lower bool) {
 	if c.scale > 14 {
 		return
@@ -286,7 +282,7 @@ func (r *rater) changeLimit(c *flowCell, lower bool) {
 	}
 }
 
-// part is what a window of x changes by: x/2^shift in whole units.
+// part is the change of a window of x: x/2^shift in whole units.
 func (r *rater) part(x int64, shift int, unit int64) int64 {
 	d := x >> shift
 	if r.config.RoundUp && d < unit {
@@ -295,7 +291,7 @@ func (r *rater) part(x int64, shift int, unit int64) int64 {
 	return d
 }
 
-// changedWindow is a window field after a change (§6.4.2): of the field, so whatever its scale,
+// changedWindow is a window field after a change (§6.4.2), computed on the field whatever its scale,
 // between 1 and 65535; 0 stays 0.
 func (r *rater) changedWindow(window uint16, lower bool) uint16 {
 	switch w := int64(window); {
@@ -308,9 +304,8 @@ func (r *rater) changedWindow(window uint16, lower bool) uint16 {
 	}
 }
 
-// selectFlow changes a flow's rate (§6.4.1): its class is over the safe rate at the port where
-// the packet came in, and the egress port is over-utilised: less; or it is not: more. The
-// packet's header tells the switches behind.
+// selectFlow changes a flow's rate (§6.4.1) if its class exceeds the safe rate at the ingress port: down
+// if the egress port is over-utilised, otherwise up. The packet's header informs the switches that follow.
 func (r *rater) selectFlow(env *dataplane.Env, p *packet.Packet, egress dataplane.Colour) {
 	lower, acts := r.adjustment(dataplane.Colour(p.Meta.Mark), egress)
 	if !acts || p.Payload == 0 || p.Proto != packet.ProtoTCP {
@@ -321,7 +316,7 @@ func (r *rater) selectFlow(env *dataplane.Env, p *packet.Packet, egress dataplan
 		return
 	}
 	if f, ok := r.fakeACK(env, p, &h, lower); ok {
-		env.Recirculate(f) // the egress has found out; the way to the sender and the leaf's register are ingress's
+		env.Recirculate(f) // the egress has decided; the route to the sender and the leaf's register are at the ingress
 	}
 	if lower {
 		r.t.counts.Lower++
@@ -335,9 +330,8 @@ func (r *rater) selectFlow(env *dataplane.Env, p *packet.Packet, egress dataplan
 	h.Set(p)
 }
 
-// adjustment is what the colours of the class at the ingress port and of the egress port ask for.
-// The P4TE code raises also a class that is within its rate, and lowers only where
-// both are red.
+// adjustment is the change that the colours of the class at the ingress port and of the egress port call
+// for. The P4TE code also raises a class within its rate, and lowers only where both are red.
 func (r *rater) adjustment(ingress, egress dataplane.Colour) (lower, acts bool) {
 	if r.config.Code {
 		lower = egress == dataplane.Red && ingress == dataplane.Red
@@ -365,7 +359,7 @@ func (r *rater) fakeACK(env *dataplane.Env, p *packet.Packet, h *Header, lower b
 	if h.Stamped && r.config.Mode != NextByte {
 		f.TCP.Has, f.TCP.TSVal, f.TCP.TSEcho = packet.HasTimestamps, h.TSVal, h.TSEcho
 	}
-	// The header tells the leaf which packet it is about (Ack), and whether less is wanted.
+	// The header tells the leaf which packet the ACK is for (Ack), and whether the rate goes down.
 	note := Header{Source: h.Source, Scale: h.Scale, Fake: true, Applied: lower, Rated: true, Ack: uint32(p.Seq)}
 	if !note.Set(f) {
 		env.Free(f)

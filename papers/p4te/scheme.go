@@ -9,7 +9,7 @@ import (
 	"weir/core/unit"
 )
 
-// Options are what an experiment says of a Config.
+// Options are the parameters of a Config in an experiment.
 type Options struct {
 	Config     // but for what follows
 	DepthDelta int
@@ -141,7 +141,7 @@ func Scheme() dataplane.Scheme {
 		func(site *dataplane.Site, o Options) (*Program, error) { return New(site, o.config()) })
 }
 
-// config is the configuration that the options are of.
+// config is the configuration that follows from the options.
 func (o *Options) config() Config {
 	c := o.Config
 	c.DepthDelta = int64(o.DepthDelta)

@@ -6,14 +6,14 @@ import (
 	"weir/core/dataplane"
 )
 
-// Upward is one upward table (§6.2.1.2): the ports of each routing group, of which the
-// first that is not empty is taken, and in it the port that a hash says.
+// Upward is one upward table (§6.2.1.2): the ports of each routing group. Select takes the first group
+// that is not empty, and in it the port that a hash selects.
 type Upward struct {
 	groups [][]dataplane.PortID // ascending in each
-	first  int                  // that is not empty; len(groups): all are
+	first  int                  // the first that is not empty; len(groups): all are empty
 }
 
-// NewUpward returns a table of n groups with the ports in the first.
+// NewUpward returns a table of n groups with all ports in the first.
 func NewUpward(n int, ports []dataplane.PortID) *Upward {
 	u := &Upward{groups: make([][]dataplane.PortID, n)}
 	for i := range u.groups {
@@ -29,7 +29,7 @@ func (u *Upward) find() {
 	}
 }
 
-// Apply carries a write out. Entering twice and leaving twice change nothing.
+// Apply carries out a write. A second entry or a second leave changes nothing.
 func (u *Upward) Apply(w Write) {
 	g := &u.groups[w.Group]
 	i, there := slices.BinarySearch(*g, w.Port)
@@ -42,8 +42,7 @@ func (u *Upward) Apply(w Write) {
 	u.find()
 }
 
-// Select returns the port of the first group that is not empty, by hash; false if the
-// table is empty.
+// Select returns a port of the first group that is not empty, by hash; false if the table is empty.
 func (u *Upward) Select(hash uint32) (dataplane.PortID, bool) {
 	if u.first == len(u.groups) {
 		return 0, false
@@ -55,7 +54,7 @@ func (u *Upward) Select(hash uint32) (dataplane.PortID, bool) {
 // Group returns the ports of a group, ascending.
 func (u *Upward) Group(i int) []dataplane.PortID { return u.groups[i] }
 
-// Entries is how many ports the table holds.
+// Entries is the number of ports in the table.
 func (u *Upward) Entries() (n int) {
 	for _, g := range u.groups {
 		n += len(g)
