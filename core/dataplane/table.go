@@ -29,7 +29,7 @@ func (t *Exact[K, A]) Insert(key K, action A) error {
 	return nil
 }
 
-// Delete removes a rule and tells whether it was there.
+// Delete removes a rule and reports whether it was there.
 func (t *Exact[K, A]) Delete(key K) bool {
 	_, ok := t.rules[key]
 	delete(t.rules, key)
@@ -93,7 +93,7 @@ func (t *LPM[A]) Insert(prefix netip.Prefix, action A) error {
 	return nil
 }
 
-// Delete removes a rule and tells whether it was there.
+// Delete removes a rule and reports whether it was there.
 func (t *LPM[A]) Delete(prefix netip.Prefix) bool {
 	prefix = prefix.Masked()
 	if _, ok := t.rules[prefix]; !ok {

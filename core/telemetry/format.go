@@ -272,7 +272,7 @@ func (f *Format) PushLoad(p *packet.Packet, load float64, r unit.Random) {
 var answers = [...]uint8{Extension, InFull, LoadCode, RelativeLoad, IfCongested}
 
 // Answer is the receiver's part: it makes an answer of the telemetry that p asked for,
-// in place, drops what else p carries, and tells whether there was any. Where a switch
+// in place, drops what else p carries, and reports whether there was any. Where a switch
 // has written a record, nothing is left of IfCongested.
 func (f *Format) Answer(p *packet.Packet) bool {
 	if !p.Extended() {

@@ -21,7 +21,7 @@ const (
 	relativeScale = 4096
 )
 
-// Relative tells whether the format carries loads only, no records; also of nil.
+// Relative reports whether the format carries loads only, no records; also of nil.
 func (f *Format) Relative() bool { return f != nil && f.relative }
 
 // EncodeRelative returns the code of a load, from 1 to 65535; of what is no number, the

@@ -110,7 +110,7 @@ func (w *Works) Text(text, home string, pages func(name string) bool) (wrong []s
 	return wrong
 }
 
-// of tells whether a place is followed by its work: "figure 7 of HPCC".
+// of reports whether a place is followed by its work: "figure 7 of HPCC".
 func of(rest string, named []mention, at int) bool {
 	i := strings.Index(rest, " of ")
 	return i >= 0 && i < 16 && slices.ContainsFunc(named, func(m mention) bool {
@@ -118,7 +118,7 @@ func of(rest string, named []mention, at int) bool {
 	})
 }
 
-// looksNamed tells whether a word could be a work's name: one with a capital letter or a
+// looksNamed reports whether a word could be a work's name: one with a capital letter or a
 // figure that is not another place's.
 func looksNamed(word string) bool {
 	word = strings.Trim(word, `"'“”()`)

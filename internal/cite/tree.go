@@ -113,7 +113,7 @@ func (t *Tree) walk(ending string, f func(name string, data []byte) error) error
 	})
 }
 
-// has tells whether a page of the tree, or a heading in it, is there. Pages are named from
+// has reports whether a page of the tree, or a heading in it, is there. Pages are named from
 // the root, or as they are called in docs.
 func (t *Tree) has(name string) bool {
 	name, anchor, _ := strings.Cut(name, "#")

@@ -127,7 +127,7 @@ func (w *Works) mentions(text string) (found []mention) {
 	return found
 }
 
-// joins tells whether a byte beside a name makes it part of a longer one.
+// joins reports whether a byte beside a name makes it part of a longer one.
 func joins(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '-' || b == '_' || b == '/'
 }

@@ -92,7 +92,7 @@ type Kind struct {
 // NewReader returns one for a file of a kind.
 func NewReader(k Kind) *Reader { return &Reader{kind: k} }
 
-// Ok tells whether nothing was wrong so far.
+// Ok reports whether nothing was wrong so far.
 func (r *Reader) OK() bool { return len(r.errors) == 0 }
 
 // Count is how much was wrong so far.

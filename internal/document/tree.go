@@ -109,7 +109,7 @@ func (t *Node) Write(b *strings.Builder, indent int) {
 	}
 }
 
-// simple tells whether t fits on its key's line.
+// simple reports whether t fits on its key's line.
 func (t *Node) simple() bool { return t.Kind == Scalar || len(t.Flow()) < 60 }
 
 func (t *Node) Flow() string {

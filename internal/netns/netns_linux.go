@@ -76,7 +76,7 @@ func inode(path string) (uint64, error) {
 	return s.Ino, nil
 }
 
-// bare tells whether a name is an empty file that leads to no namespace any more: what stays
+// bare reports whether a name is an empty file that leads to no namespace any more: what stays
 // of one after a restart of the machine, where the folder outlives it.
 func bare(path string) bool {
 	var s unix.Statfs_t

@@ -129,7 +129,7 @@ func sweep(f *os.File) (removed []string, err error) {
 	return removed, nil
 }
 
-// proper tells whether a name can be one of ours: nothing else is ever removed.
+// proper reports whether a name can be one of ours: nothing else is ever removed.
 func proper(name string) bool {
 	return strings.HasPrefix(name, Prefix) && !strings.ContainsAny(name, "/ \t\n") && len(name) <= 200
 }

@@ -283,7 +283,7 @@ func (s *Socket) Put(frame []byte) bool {
 	return true
 }
 
-// tagged tells whether a frame above the room is so by its VLAN tag. The kernel allows for
+// tagged reports whether a frame above the room is so by its VLAN tag. The kernel allows for
 // that of 802.1Q only.
 func (s *Socket) tagged(frame []byte) bool {
 	return s.tags && len(frame) <= s.room+tagBytes && frame[addressBytes] == defaultTag>>8 &&

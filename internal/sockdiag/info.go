@@ -292,7 +292,7 @@ func (f Field) Since() string {
 	return ""
 }
 
-// Has tells whether the kernel has sent the field.
+// Has reports whether the kernel has sent the field.
 func (i *Info) Has(f Field) bool { return f < fieldCount && i.Size >= fields[f].end }
 
 // Need is an error that names those of the fields that the kernel has not sent, and the

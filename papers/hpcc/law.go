@@ -29,22 +29,21 @@ type track struct {
 	at     unit.Time // when they came
 }
 
-// comparison is what records are beside those of before.
+// comparison is the relation of new records to the stored ones.
 type comparison uint8
 
 const (
 	unusable     comparison = iota // of no use; the old ones stay
-	firstRecords                   // of another path, or the first at all: to be compared with later
+	firstRecords                   // of another path, or the very first: only for comparison
 	measured                       // a measurement
 )
 
-// compare closes what the draft leaves open in line 4. Records are a measurement if
-// they are of the same path (its identity, number of hops, and where the format has
-// them switches and ports) and every hop's time has moved on. Where one has not, they
-// come from within one tick of a clock, or were overtaken, and are of no use; L stays,
-// so that no byte is lost from the next measurement. A clock that was set back, or
-// stands, must not stop the control: after 2T without a measurement the hops that
-// have moved on count, and without any L begins anew.
+// compare settles what line 4 of the draft leaves open. Records are a measurement if they are of the same
+// path (its identity, number of hops and, where the format has them, switches and ports) and the time of
+// every hop has advanced. If a hop's time has not, the records are from within one tick of its clock, or
+// were overtaken, and are unusable; L stays, so that no byte is missing from the next measurement. A clock
+// that was set back, or stands still, must not stop the control: after 2T without a measurement, the hops
+// whose time has advanced are used, and if there are none L starts anew.
 func (k *track) compare(now, t unit.Time, p *cc.Telemetry) comparison {
 	n := min(len(p.Hops), telemetry.MaxHops)
 	if n != k.n || p.Path != k.id || p.Missed != k.missed {
@@ -92,7 +91,7 @@ func (k *track) store(now unit.Time, p *cc.Telemetry, what comparison) {
 	k.id, k.missed, k.at = p.Path, p.Missed, now
 }
 
-// reset makes the next records the first ones.
+// reset makes the next records count as the first ones.
 func (k *track) reset() { k.n = -1 }
 
 // reference is what a window is computed from.
@@ -109,8 +108,8 @@ type law struct {
 	track        track
 	ref          reference
 	hop          [telemetry.MaxHops]reference // in mode PerHop
-	measuredHops uint8                        // hops that the last measurement has, by bit
-	bottleneck   int                          // and the one with the largest load
+	measuredHops uint8                        // hops in the last measurement, one bit each
+	bottleneck   int                          // the hop with the largest load
 	wai          float64                      // W_ai
 	flows        int                          // N as the receiver reports it; 0: the configured one
 }
@@ -142,7 +141,7 @@ func (l *law) setIncrease(reported int) {
 	}
 }
 
-// rescale follows a change of T or of the path's rate.
+// rescale adapts to a change of T or of the path's rate.
 func (l *law) rescale() {
 	l.ref.wc = l.clamp(l.ref.wc)
 	for i := range l.hop {
@@ -151,8 +150,8 @@ func (l *law) rescale() {
 	l.setIncrease(l.flows)
 }
 
-// resetLoad forgets the load of a path that is no more. U is 1 until a T has passed, as
-// in HPCC's simulator; the draft does not say. Wc stays.
+// resetLoad discards the load of the old path. U is 1 until a T has passed, as in HPCC's simulator; the
+// draft does not say. Wc stays.
 func (l *law) resetLoad() {
 	l.ref.u, l.ref.stage = 1, 0
 	for i := range l.hop {
@@ -160,12 +159,12 @@ func (l *law) resetLoad() {
 	}
 }
 
-// newRecords is given the records of a packet and tells what they were. measureInflight and
-// updateWindow come before the records are stored.
+// newRecords processes the records of a packet and returns what they were. measureInflight and
+// updateWindow run before the records are stored.
 func (l *law) newRecords(now unit.Time, p *cc.Telemetry, commit bool) comparison {
 	if len(p.Hops) == 0 && p.Load > 0 && l.perTime > 0 {
-		// §6, telemetry upon congestion: no hop had cause to write a record. What is known
-		// of U is a bound, which makes the window grow as far as is safe.
+		// §6, telemetry upon congestion: no hop had cause to write a record. U is known by its bound only,
+		// with which the window grows as far as is safe.
 		l.track.reset()
 		l.ref.u, l.bottleneck = p.Load, -1
 		l.w = l.computeWind(&l.ref, commit)
@@ -195,8 +194,8 @@ func (l *law) newRecords(now unit.Time, p *cc.Telemetry, commit bool) comparison
 	return what
 }
 
-// measureInflight is MeasureInflight, lines 1 to 10. Where the load of all hops is 0, line 6
-// leaves tau without a value; the first hop's is taken then.
+// measureInflight is MeasureInflight, lines 1 to 10. If the load of all hops is 0, line 6 leaves tau
+// undefined; we use the first hop's.
 func (l *law) measureInflight(p *cc.Telemetry) bool {
 	u, tau, worst := -1.0, 0.0, -1
 	l.measuredHops = 0
@@ -209,7 +208,7 @@ func (l *law) measureInflight(p *cc.Telemetry) bool {
 		}
 		l.measuredHops |= 1 << i
 		bytes := float64(h.TxBytes - old.TxBytes)
-		if l.config.Mode == RxRate { // arrivals are departures and what the queue has grown by
+		if l.config.Mode == RxRate { // arrivals are departures plus the growth of the queue
 			bytes = max(bytes+float64(h.Queue-old.Queue), 0)
 		}
 		v := bytes / dt * perByte // line 4 and the second term of line 5
@@ -256,8 +255,8 @@ func (l *law) updateWindow(commit bool) {
 	l.ref.wc = l.w
 }
 
-// computeWind is ComputeWind, lines 11 to 20, within the bounds of the window. A load of 0
-// gives the largest.
+// computeWind is ComputeWind, lines 11 to 20, within the bounds of the window. A load of 0 gives the upper
+// bound.
 func (l *law) computeWind(r *reference, commit bool) float64 {
 	multiply := r.u >= l.config.Eta || r.stage >= l.config.MaxStage // line 12
 	w := r.wc + l.wai                                               // line 17

@@ -7,9 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// PINT is HPCC-PINT at the sender (Ben Basat et al., SIGCOMM'20): HPCC's law on the load
-// that switches average and packets carry as one number (telemetry.PINT). The sender
-// does not average again.
+// PINT is HPCC-PINT at the sender (Ben Basat et al., SIGCOMM'20): HPCC's law on the load that switches
+// average and packets carry as one number (telemetry.PINT). The sender does not average again.
 type PINT struct {
 	law
 	roundTrip
@@ -19,7 +18,7 @@ type PINT struct {
 // PINTConfig configures HPCC-PINT.
 type PINTConfig struct {
 	Config         // but for Mode and Sojourn
-	Share  float64 // of acknowledgements that are looked at
+	Share  float64 // of acknowledgements that are used
 }
 
 // Params binds the configuration.

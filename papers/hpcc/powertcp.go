@@ -14,7 +14,7 @@ type PowerConfig struct {
 	Gamma   float64   // weight of the new window
 	Beta    unit.Rate // additive increase, as a rate: β is Beta·T
 	N       int       // above 0: β is W_init/N instead
-	Eta     float64   // target of the power; 1: of the paper
+	Eta     float64   // target of the power; 1: the paper's
 	Floor   float64   // least λ, as a share of the port's rate; 0: none
 	T       unit.Time // as Config.T
 	MinRate unit.Rate // as Config.MinRate
@@ -35,12 +35,12 @@ func (c *PowerConfig) Params(p *scheme.Params) {
 	bindPath(p, &c.T, &c.MinRate)
 }
 
-// PowerTCP is that of Addanki, Michel and Schmid (NSDI'22, algorithm 1), on HPCC's records:
-// the window follows the path's power, the product of its current λ = q̇ + µ and voltage
-// ν = q + B·T, over the power of a full link without a queue, B²·T. As far as the algorithm
-// leaves it open (first records, equal times, another path, bounds, timeouts) it does
-// as Sender does. Gamma and β's 150 Mb/s are the authors' simulator's; so are eta
-// (95 %) and floor (50 %), which the paper does not have.
+// PowerTCP is the algorithm 1 of Addanki, Michel and Schmid (NSDI'22) on HPCC's records. The window
+// follows the path's power, the product of its current λ = q̇ + µ and voltage ν = q + B·T, over the power
+// of a full link without a queue, B²·T. Where the algorithm leaves details open (first records, equal
+// times, change of path, bounds, timeouts), PowerTCP behaves like Sender. Gamma and β's 150 Mb/s are from
+// the authors' simulator; so are the values of eta (95 %) and floor (50 %) that the parameters' sources
+// name, which the paper does not have.
 type PowerTCP struct {
 	window
 	roundTrip

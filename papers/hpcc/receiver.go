@@ -9,24 +9,20 @@ import (
 	"weir/core/unit"
 )
 
-// Receiver is Rx-HPCC for one flow at its receiver (draft-miao §6.2, lines 28 to 34): it
-// computes the window and tells it the sender once per T. What the draft leaves open
-// is closed so:
+// Receiver is Rx-HPCC for one flow at its receiver (draft-miao §6.2, lines 28 to 34). It computes the
+// window and sends it to the sender once per T. We fill the draft's gaps so:
 //
-//   - It never stores L and never sets R: both happen at each packet with records, as
-//     line 27 does at the sender.
-//   - lastUpdateTime has no first value: it is the time of the first records, which are
-//     stored only. A flow shorter than T is not told a window and needs none: it starts
-//     with W_init, a T at line rate.
-//   - Nothing is told when packets stop: a window that has changed since the last
-//     feedback is told by OnTimer, 2T after it, so that a sender that pauses does not
-//     go on with an old one.
-//   - Ordinary acknowledgements carry a window too (Told): the last one that was
-//     told, not line 34's, so that the sender's window moves once per T only (§6.1,
-//     guideline 1) and lost feedback is made good by the next acknowledgement.
-//   - W below one packet: it is told as it is; the sender then keeps one packet in flight,
-//     paced at R = W/T. Coalesce bounds delayed acknowledgements, so that a window is
-//     never all waiting for one.
+//   - Lines 28 to 34 never store L and never set R. Both happen at each packet with records, as in line 27 at
+//     the sender.
+//   - lastUpdateTime has no initial value. It is the time of the first records, which are only stored. A flow
+//     shorter than T gets no window and needs none: it starts with W_init, one T at line rate.
+//   - No packets, no feedback. If a window has changed since the last feedback, OnTimer sends it 2T after that,
+//     so that a sender that pauses does not resume with an old one.
+//   - Ordinary acknowledgements carry a window too (Feedback): the last one sent, not line 34's. So the
+//     sender's window moves once per T only (§6.1, guideline 1), and the next acknowledgement makes up for lost
+//     feedback.
+//   - A W below one packet is sent as it is; the sender then keeps one packet in flight, paced at R = W/T.
+//     Coalesce limits delayed acknowledgements, so that a window never waits for a single one.
 type Receiver struct {
 	law
 	lastUpdateTime unit.Time
@@ -39,8 +35,8 @@ type Receiver struct {
 var errNoT = errors.New("hpcc: a receiver cannot measure the base round-trip time: t must be given, or " +
 	"known of the path")
 
-// NewReceiver makes the receiver's part of a flow. f is the sender's; T must be given, by c
-// or f, since a receiver cannot measure it. census counts the host's flows; it may be nil.
+// NewReceiver makes the receiver's part of a flow. f is the sender's flow; c or f must give T, since a
+// receiver cannot measure it. census counts the host's flows; it may be nil.
 func NewReceiver(f cc.Flow, c Config, census *cc.Census) (*Receiver, error) {
 	l, err := newLaw(f, c)
 	if err != nil {
@@ -54,8 +50,8 @@ func NewReceiver(f cc.Flow, c Config, census *cc.Census) (*Receiver, error) {
 	return r, nil
 }
 
-// OnData is NewINT, lines 28 to 34: a packet has come, with records or without. It
-// returns feedback to be sent at once, if it is time.
+// OnData is NewINT, lines 28 to 34, for a packet with records or without. It returns feedback and whether
+// to send it at once.
 func (r *Receiver) OnData(now unit.Time, d *cc.Telemetry) (cc.Feedback, bool) {
 	if r.census != nil {
 		r.census.Count(now, r.t, &r.member)
@@ -76,8 +72,8 @@ func (r *Receiver) OnData(now unit.Time, d *cc.Telemetry) (cc.Feedback, bool) {
 	return r.sendFeedback(now), true // lines 31, 32
 }
 
-// updateIncrease sets W_ai by the flows counted, while the last hop, the one to this host, is
-// the bottleneck. It holds from the next window on.
+// updateIncrease sets W_ai by the number of flows counted, while the last hop, the link to this host, is
+// the bottleneck. It applies from the next window on.
 func (r *Receiver) updateIncrease(p *cc.Telemetry) {
 	n := 0
 	if r.census != nil && p.Missed == 0 && r.bottleneck == r.track.n-1 {
@@ -98,7 +94,7 @@ func (r *Receiver) newFeedback() cc.Feedback {
 	return cc.Feedback{Window: max(unit.Bytes(r.w), 1), Flows: r.flows}
 }
 
-// NextTimer is when OnTimer wants to be called; unit.Never if there is nothing to tell.
+// NextTimer is when to call OnTimer; unit.Never if there is nothing to send.
 func (r *Receiver) NextTimer() unit.Time {
 	if !r.changed {
 		return unit.Never
@@ -106,7 +102,7 @@ func (r *Receiver) NextTimer() unit.Time {
 	return r.lastUpdateTime + 2*r.t
 }
 
-// OnTimer commits and returns the window that no packet came to tell.
+// OnTimer commits, and returns a window for which no packet caused feedback.
 func (r *Receiver) OnTimer(now unit.Time) (cc.Feedback, bool) {
 	if now < r.NextTimer() {
 		return r.feedback, false
@@ -115,26 +111,26 @@ func (r *Receiver) OnTimer(now unit.Time) (cc.Feedback, bool) {
 	return r.sendFeedback(now), true
 }
 
-// Feedback is what an ordinary acknowledgement carries.
+// Feedback is the feedback that an ordinary acknowledgement carries.
 func (r *Receiver) Feedback() cc.Feedback { return r.feedback }
 
-// Coalesce is how many packets an acknowledgement may wait for, of at most most: half of
-// the window that was told, and one at least.
+// Coalesce is the number of packets that an acknowledgement may wait for, limited to most: half of the
+// window last sent, and at least one.
 func (r *Receiver) Coalesce(most int) int {
 	return max(1, min(most, int(r.feedback.Window/unit.Bytes(r.flow.MSS)/2)))
 }
 
-// Close takes the flow out of the count.
+// Close removes the flow from the count.
 func (r *Receiver) Close() {
 	if r.census != nil {
 		r.census.Leave(&r.member)
 	}
 }
 
-// Follower is the sender of a flow that its receiver controls.
+// Follower is the sender of a flow whose receiver controls it.
 type Follower struct{ window }
 
-// RxConfig configures Rx-HPCC: Config but for Mode and Sojourn.
+// RxConfig configures Rx-HPCC: Config without Mode and Sojourn.
 type RxConfig struct{ Config }
 
 // Params binds the configuration.
@@ -161,8 +157,8 @@ func NewFollower(f cc.Flow, c Config) *Follower {
 	return &Follower{newWindow(f, c.T, c.MinRate)}
 }
 
-// OnAck takes the window that the receiver tells, within the bounds of every window here:
-// a receiver that lies gets line rate at most.
+// OnAck sets the receiver's window, clamped like every window here: a receiver that lies gets line rate at
+// most.
 func (f *Follower) OnAck(_ unit.Time, a *cc.Ack) {
 	f.updateBaseRTT(a)
 	if a.Feedback.Window <= 0 {

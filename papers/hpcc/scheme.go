@@ -9,17 +9,17 @@ import (
 	"weir/core/unit"
 )
 
-// Mode is when and on what HPCC++ reacts: itself, and the paper's ablations (HPCC §5.4,
-// figures 6 and 13; Appendix A).
+// Mode is when HPCC++ reacts, and to what: its own way, and the paper's ablations (HPCC §5.4, figures 6
+// and 13; Appendix A).
 type Mode uint8
 
 // Modes.
 const (
 	PlusPlus Mode = iota // reacts to each ACK, commits once per round trip
 	PerACK               // commits at each ACK: overreacts
-	PerRTT               // looks at one ACK per round trip only: slow
-	RxRate               // takes the rate of arrivals at the port for that of departures: oscillates
-	PerHop               // state and window for each hop, of which the least holds (MULTI_RATE)
+	PerRTT               // uses one ACK per round trip only: slow
+	RxRate               // measures arrivals at the port instead of departures: oscillates
+	PerHop               // state and window per hop; the smallest window applies (MULTI_RATE)
 )
 
 var modes = []string{"hpcc++", "per_ack", "per_rtt", "rx_rate", "per_hop"}
@@ -39,7 +39,7 @@ type Config struct {
 	N        int        // above 0: WAI is W_init·(1−Eta)/N instead (§5)
 	T        unit.Time  // base round-trip time; 0: cc.Flow.BaseRTT, and without it the least measured
 	MinRate  unit.Rate  // the window does not fall below MinRate·T
-	Sojourn  bool       // takes time in the switch for the queue's length (§9.4)
+	Sojourn  bool       // use time in the switch instead of queue length (§9.4)
 	Mode     Mode
 }
 

@@ -21,9 +21,8 @@ func New(f cc.Flow, c Config) (*Sender, error) {
 	return &Sender{law: l}, nil
 }
 
-// OnAck is NewAck, lines 21 to 27. An acknowledgement whose records are no
-// measurement changes nothing: it neither commits nor moves lastUpdateSeq; one with the
-// first records of a path begins a round trip.
+// OnAck is NewAck, lines 21 to 27. An acknowledgement without a measurement changes nothing: it neither
+// commits nor moves lastUpdateSeq. One with the first records of a path begins a round trip.
 func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
 	if s.updateBaseRTT(a) {
 		s.rescale()
@@ -63,8 +62,8 @@ func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
 	}
 }
 
-// OnLoss: after a timeout the records are old, and nothing that was sent before will be
-// acknowledged: the next acknowledgement ends the round trip.
+// OnLoss: after a timeout the records are old, and no packet sent before will be acknowledged, so the next
+// acknowledgement ends the round trip.
 func (s *Sender) OnLoss(_ unit.Time, l cc.Loss) {
 	s.onLoss(l)
 	if l.Kind == cc.RetransmissionTimeout {
@@ -73,7 +72,7 @@ func (s *Sender) OnLoss(_ unit.Time, l cc.Loss) {
 	}
 }
 
-// State is what the controller knows, for tests and traces.
+// State is the controller's state, for tests and traces.
 type State struct {
 	U             float64   // normalised bytes in flight of the path, averaged
 	W, Wc         float64   // window and reference window, bytes

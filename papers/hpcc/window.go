@@ -5,21 +5,21 @@ import (
 	"weir/core/unit"
 )
 
-// window is what the senders here have in common: W, its bounds, and what happens
-// without telemetry. Windows are in bytes, with fractions.
+// window is the common part of the senders: W, its bounds, and what happens without telemetry. Windows are
+// in bytes, with fractions.
 type window struct {
 	flow    cc.Flow
 	given   bool // T is, and is not measured
 	t       unit.Time
-	perTime float64 // 1/T, in 1/ps; 0: T is not known yet
+	perTime float64 // 1/T, in 1/ps; 0: T is unknown
 	rate    unit.Rate
 	minRate unit.Rate
 	w       float64
 	least   float64 // bounds of w
 	most    float64
 
-	timedOut bool    // by a timeout all that was in flight
-	restart  float64 // window until there are records again, then w holds
+	timedOut bool    // a timeout has declared everything in flight lost
+	restart  float64 // window until there are records again; then w applies
 	una      int64
 }
 
@@ -29,10 +29,9 @@ type roundTrip struct {
 	delivered     int64 // Ack.Delivered then
 }
 
-// roundTripOver is line 22: a packet that was sent after the last update has been acknowledged. A
-// sender that has gone back sends much of what is below lastUpdateSeq again: snd_nxt was
-// not the first byte never sent. Of packets that were sent again what had been delivered by
-// then tells.
+// roundTripOver is line 22: a packet that was sent after the last update has been acknowledged. A sender
+// that has gone back resends much of what is below lastUpdateSeq, since snd_nxt is the first byte never
+// sent. Whether a packet was resent after the update shows in how much had been delivered when it left.
 func (t *roundTrip) roundTripOver(a *cc.Ack) bool {
 	seq := a.Seq
 	if seq == 0 {
@@ -59,9 +58,9 @@ func newWindow(f cc.Flow, t unit.Time, minRate unit.Rate) window {
 	return x
 }
 
-// setBaseRTT sets the base round-trip time and with it the bounds of the window, which the
-// draft leaves open: from MinRate·T, and at least a byte, up to W_init = B_NIC·T, the
-// least rate of the path standing for a NIC's that is not known, and at least a packet.
+// setBaseRTT sets the base round-trip time and with it the bounds of the window, which the draft leaves
+// open: at least MinRate·T and one byte, and at most W_init = B_NIC·T, which is at least a packet. If the
+// NIC's rate is unknown, the least rate of the path replaces it.
 func (x *window) setBaseRTT(t unit.Time) {
 	x.t, x.perTime = t, 0
 	x.least, x.most = 1, cc.Unlimited*float64(x.flow.MSS)
@@ -75,7 +74,7 @@ func (x *window) setBaseRTT(t unit.Time) {
 	x.w = x.clamp(x.w)
 }
 
-// updateBaseRTT takes a measured T if none is given, and tells whether T has changed.
+// updateBaseRTT adopts a measured T if none is given, and reports whether T has changed.
 func (x *window) updateBaseRTT(a *cc.Ack) bool {
 	x.una = a.Una
 	if x.given || a.RTT.Min <= 0 || a.RTT.Min == x.t {
@@ -85,7 +84,7 @@ func (x *window) updateBaseRTT(a *cc.Ack) bool {
 	return true
 }
 
-// clamp also takes the infinite and what is no number, as upper bound.
+// clamp maps infinity and NaN to the upper bound.
 func (x *window) clamp(w float64) float64 {
 	if !(w < x.most) {
 		return x.most
@@ -93,11 +92,11 @@ func (x *window) clamp(w float64) float64 {
 	return max(w, x.least)
 }
 
-// withTelemetry: there are records that tell how much may be in flight.
+// withTelemetry: records say how much may be in flight.
 func (x *window) withTelemetry() { x.timedOut = false }
 
-// withoutTelemetry: an ACK without records. After a timeout the window grows from one packet
-// by what is acknowledged, as in slow start (RFC 5681 §3.1), up to W; otherwise W stays.
+// withoutTelemetry: an ACK without records. After a timeout the window grows from one packet by the bytes
+// acknowledged, as in slow start (RFC 5681 §3.1), up to W; otherwise W stays.
 func (x *window) withoutTelemetry(a *cc.Ack) {
 	if x.timedOut {
 		if x.restart += float64(a.Bytes); x.restart >= x.w {
@@ -106,8 +105,8 @@ func (x *window) withoutTelemetry(a *cc.Ack) {
 	}
 }
 
-// onLoss: after a timeout nothing is known of the path. The drafts do not say what then;
-// one packet is sent to find out. Other losses do not move the window: telemetry does.
+// onLoss: after a timeout nothing is known about the path. The drafts do not say what to do; we send one
+// packet as a probe. Other losses do not change the window: telemetry does.
 func (x *window) onLoss(l cc.Loss) {
 	switch l.Kind {
 	case cc.RetransmissionTimeout:
@@ -117,8 +116,8 @@ func (x *window) onLoss(l cc.Loss) {
 	}
 }
 
-// Decision is the window, at least a packet, and the pacing rate R = W/T (line 27), of a
-// W that is not rounded: a W below a packet paces packets, one in flight.
+// Decision is the window, at least a packet, and the pacing rate R = W/T (line 27) of the unrounded W:
+// with a W below a packet, one packet is in flight, paced.
 func (x *window) Decision() cc.Decision {
 	w := x.w
 	if x.timedOut {

@@ -279,7 +279,7 @@ func TestMemoryBooks(t *testing.T) {
 	}
 }
 
-// separate tells whether elephants are entitled to anything.
+// separate reports whether elephants are entitled to anything.
 func (m *Memory) separate() bool { return m.balanced[Elephants] > 0 }
 
 func TestMemoryErrors(t *testing.T) {

@@ -5,10 +5,9 @@ import (
 	"weir/core/packet"
 )
 
-// Footprint is what ABC takes of this switch, in the order of §5.2's two tables. An aggregate's
-// meter is three registers (§3.2: S, t_last, t_start), A_avg at a port three (§3.3: S, N,
-// t_last). Each source has a meter of its own from its first packet on if there is no
-// aggregate for it.
+// Footprint is what ABC takes of this switch, in the order of §5.2's two tables. An aggregate's meter
+// takes three registers (§3.2: S, t_last, t_start), and so does A_avg at a port (§3.3: S, N, t_last). A
+// source without an aggregate has its own meter from its first packet on.
 func (a *Program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
 	var f dataplane.Footprint

@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// mostActive is how many users the metrics show.
+// mostActive is the number of users in the metrics.
 const mostActive = 10
 
 // The program's metrics.
@@ -29,7 +29,7 @@ func (a *Program) Metrics() []dataplane.Metric {
 	}
 }
 
-// Sample shows the ports, then the users, the most active one first.
+// Sample returns the ports, then the users, the most active one first.
 func (a *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 	for i := range a.averages {
 		if n < len(to) {
@@ -50,7 +50,7 @@ func (a *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 	return n
 }
 
-// label is a user's address, prefix or word; nothing if the book has no address any more.
+// label is a user's address, prefix or word; empty if the book no longer has the address.
 func (a *Program) label(u User) (prefix netip.Prefix, word string) {
 	switch u.Aggregate {
 	case -2:
@@ -65,16 +65,16 @@ func (a *Program) label(u User) (prefix netip.Prefix, word string) {
 	return a.config.Aggregates[u.Aggregate].Key, ""
 }
 
-// User is an aggregate, or a source without one, with what its meter shows.
+// User is an aggregate, or a source without one, with the values of its meter.
 type User struct {
-	Source    packet.Addr // of a source that is in no aggregate; 0: of an aggregate
+	Source    packet.Addr // of a source without an aggregate; 0: of an aggregate
 	Aggregate int         // index into Config.Aggregates; −1: of a source, −2: all sources without one
 	Rate      float64     // R_m, in bit/s
 	Activity  float64     // A; 0 while Rate is 0
 }
 
-// MostActive fills users with those of the highest activity, the highest first, and
-// returns how many there are. Without a rate nobody is active.
+// MostActive fills users with those of the highest activity, the highest first, and returns their number.
+// A user without a rate is not active.
 func (a *Program) MostActive(now unit.Time, users []User) (n int) {
 	add := func(u User, meter int32) {
 		m := &a.meters[meter]

@@ -145,7 +145,7 @@ func newBench(t testing.TB, c Config, before ...dataplane.Program) *bench {
 	return b
 }
 
-// send lets a packet of 1490 bytes from a source come in and tells whether it was
+// send lets a packet of 1490 bytes from a source come in and reports whether it was
 // accepted.
 func (b *bench) send(src packet.Addr, ext ...func(*packet.Packet)) bool {
 	p := b.pool.Get()

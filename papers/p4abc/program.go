@@ -19,7 +19,7 @@ import (
 //go:embed experiments/*.yaml
 var Experiments embed.FS
 
-// Role is a switch's place in the ABC domain (figure 1).
+// Role is the place of a switch in the ABC domain (figure 1).
 type Role string
 
 // Roles.
@@ -30,17 +30,17 @@ const (
 	Exit  Role = "exit"  // egress node: the AQM, then removes the mark
 )
 
-// Aggregate is a group of users that is metered as one: a prefix of source addresses, and its
-// reference rate R_r.
+// Aggregate is a group of users metered together: a prefix of source addresses, and its reference rate
+// R_r.
 type Aggregate = scheme.Pair[netip.Prefix, unit.Rate]
 
-// Config is what the paper's §6.1.3 configures.
+// Config has the parameters of the paper's §6.1.3.
 type Config struct {
 	Role       Role
 	Memory     unit.Time   // M_AM, of the activity meter
-	Reference  unit.Rate   // R_r of sources that no aggregate has
+	Reference  unit.Rate   // R_r of sources without an aggregate
 	Average    unit.Time   // M_AA, of the average of accepted packets' activity
-	QMin       unit.Length // Q_min; the three are all in packets or all in bytes
+	QMin       unit.Length // Q_min; all three are in packets, or all in bytes
 	QBase      unit.Length // Q_base
 	Gamma      unit.Length // γ
 	Register   bool        // the prototype's queue length (§5.1)
@@ -48,9 +48,8 @@ type Config struct {
 	Aggregates []Aggregate
 }
 
-// Program is ABC in one switch: activity meters, one per aggregate, and activity
-// AQMs, one per egress port. It holds no state of users but the meters, and none
-// at all in the core.
+// Program is ABC in one switch: one activity meter per aggregate, and one activity AQM per egress port.
+// The meters are its only per-user state, and in the core it has none.
 type Program struct {
 	config             Config
 	qMin, qBase, gamma float64
@@ -65,9 +64,9 @@ type Program struct {
 	common      int32 // aggregate of all sources without one of their own, −1: each gets its own
 
 	averages  []Average // by egress port
-	registers []int64   // queue length as the prototype's ingress knows it, by egress port
+	registers []int64   // queue length as the prototype's ingress sees it, by egress port
 
-	activity float64 // of the packet in hand, between Ingress and Book
+	activity float64 // of the current packet, between Ingress and Book
 }
 
 // Params binds the configuration.
@@ -116,10 +115,10 @@ func (c *Config) Params(p *scheme.Params) {
 	})
 }
 
-// inBytes tells whether queues are measured in bytes.
+// inBytes reports whether queues are measured in bytes.
 func (c *Config) inBytes() bool { return c.QBase.Bytes > 0 }
 
-// prefixOf reads an address or a prefix.
+// prefixOf parses an address or a prefix.
 func prefixOf(s string) (netip.Prefix, error) {
 	if prefix, err := netip.ParsePrefix(s); err == nil {
 		return prefix, nil
@@ -131,7 +130,7 @@ func prefixOf(s string) (netip.Prefix, error) {
 	return netip.PrefixFrom(a, a.BitLen()), nil
 }
 
-// NeedsNetwork is that the roles of a domain write activities into packets.
+// NeedsNetwork says that the roles of a domain write activities into packets.
 func (c *Config) NeedsNetwork() (why string) {
 	if c.Role == Alone {
 		return ""
@@ -186,9 +185,8 @@ func (a *Program) newMeter(reference unit.Rate) int32 {
 // Name is "abc".
 func (a *Program) Name() string { return "abc" }
 
-// aggregate returns the meter of a packet's source: that of the longest prefix
-// that its address is in, otherwise the common one or, whatever the family, the
-// source's own.
+// aggregate returns the meter of a packet's source: that of the longest prefix with its address; otherwise
+// the common one or, over both families, the source's own.
 func (a *Program) aggregate(p *packet.Packet) int32 {
 	family, address := 0, netip.Addr{}
 	if p.Version == 6 {
@@ -218,10 +216,10 @@ func (a *Program) aggregate(p *packet.Packet) int32 {
 	return *g
 }
 
-// Ingress is the activity meter (§3.2, §5.2: the first table), or reads the mark
-// in the core. What switches themselves made, and in the core what has no mark, is
-// not the domain's: it has no activity, which is NaN here. A frame counts each time
-// it passes the meter, so programs that recirculate stand before this one.
+// Ingress is the activity meter (§3.2, §5.2: the first table); in the core it reads the mark. Packets made
+// by switches, and packets without a mark in the core, are outside the domain: they have no activity,
+// which is NaN here. A frame counts each time it passes the meter, so programs that recirculate must
+// precede this one.
 func (a *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	a.activity = math.NaN()
 	if p.Meta.Flags&packet.Internal != 0 {
@@ -249,8 +247,7 @@ func (a *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// outside tells whether the packet in hand is none of the domain's: it passes the
-// AQM and does not enter A_avg.
+// outside reports whether the packet is outside the domain: it passes the AQM and does not enter A_avg.
 func (a *Program) outside(m *dataplane.Metadata) bool {
 	return m.Flags&packet.Internal != 0 || math.IsNaN(a.activity) || math.IsInf(a.activity, 0)
 }
@@ -268,8 +265,7 @@ func (a *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// queue is Q, in the thresholds' unit: what waits, without the packet on the
-// wire.
+// queue is Q in the thresholds' unit: the packets that wait, without the one on the wire.
 func (a *Program) queue(env *dataplane.Env, out dataplane.PortID) float64 {
 	switch {
 	case a.config.Register:
@@ -280,8 +276,8 @@ func (a *Program) queue(env *dataplane.Env, out dataplane.PortID) float64 {
 	return float64(env.Port(out).Packets())
 }
 
-// Book counts an accepted packet: the average is over accepted packets of the
-// domain only (§3.3), and the prototype's register grows by one for any (§5.2).
+// Book counts an accepted packet. The average covers accepted packets of the domain only (§3.3); the
+// prototype's register grows by one for any packet (§5.2).
 func (a *Program) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	a.registers[m.Out]++
@@ -291,8 +287,8 @@ func (a *Program) Book(env *dataplane.Env, p *packet.Packet) {
 	a.averages[m.Out].Update(env.Now(), a.activity, a.config.Average)
 }
 
-// Egress copies the queue's length to the register (§5.3), and at the domain's
-// end removes the mark (§3.1).
+// Egress copies the queue's length to the register (§5.3), and removes the mark at the end of the domain
+// (§3.1).
 func (a *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	a.registers[p.Meta.Out] = int64(env.Port(p.Meta.Out).Packets())
 	if a.config.Role == Exit {

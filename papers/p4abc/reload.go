@@ -9,11 +9,10 @@ import (
 	"weir/core/unit"
 )
 
-// Adopt takes over what old has measured until now: the meters of aggregates that both
-// have, of sources and of what all share, with the rates that they show (a meter with
-// another memory goes on from there), the averages of accepted packets and the registers.
-// Both are of one switch with one book. lost says what has no successor here; the
-// meters of new aggregates begin now.
+// Adopt takes over the measurements of other, the old program: the meters of aggregates that both have, of
+// sources and of the common aggregate, with their current rates (a meter whose memory changes continues
+// from there), the averages of accepted packets and the registers. Both must be of one switch with one
+// book. lost lists what has no successor here; the meters of new aggregates begin now.
 func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lost []string) {
 	old, ok := other.(*Program)
 	if !ok {
@@ -64,8 +63,8 @@ func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lo
 	return "its meters", lost
 }
 
-// Forget makes the source src, which had no aggregate, one that was never seen: its number
-// goes to another address.
+// Forget resets the source src, which has no aggregate, because its number is reassigned to another
+// address.
 func (a *Program) Forget(src packet.Addr) {
 	for i := range a.aggregateOf {
 		a.aggregateOf[i][src] = -1

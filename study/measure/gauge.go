@@ -52,7 +52,7 @@ func (m *gauge) Decode(o *Options) {
 	m.flows = o.Integer(o.Default(o.Node, "flows", "8", "ours"), 1, 10000)
 }
 
-// shows tells whether a traffic's senders show what the measure is of.
+// shows reports whether a traffic's senders show what the measure is of.
 func (m *gauge) shows(tr *Traffic) bool {
 	if m.timed {
 		return tr.Transport.Timed

@@ -66,7 +66,7 @@ func (m *throughput) Evaluate(e *Evaluation) {
 // utilisation is what a port has sent over what its link could have carried.
 type utilisation struct{ port }
 
-// inPackets tells whether the link's rate is in packets.
+// inPackets reports whether the link's rate is in packets.
 func (m *utilisation) inPackets(p *Point) bool { return p.Network.Links[m.index/2].Rate.Bits == 0 }
 
 // Needs is what the port has sent.

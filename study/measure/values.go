@@ -172,7 +172,7 @@ type FlowTable struct {
 	RetransmittedPackets []int64  `json:"retransmitted_packets"`
 }
 
-// Check tells whether the columns belong together.
+// Check reports whether the columns belong together.
 func (t *FlowTable) Check() error {
 	n := len(t.Traffic)
 	for _, l := range []int{len(t.Src), len(t.Dst), len(t.SrcPort), len(t.DstPort), len(t.SizeBytes), len(t.StartS),
@@ -249,7 +249,7 @@ type Dimension struct {
 	Values []Coordinate
 }
 
-// Numeric tells whether all values of a dimension are quantities.
+// Numeric reports whether all values of a dimension are quantities.
 func (d *Dimension) Numeric() bool {
 	for _, v := range d.Values {
 		if !v.IsNum {

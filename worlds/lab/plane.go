@@ -258,7 +258,7 @@ func (d *plane) parse(p *packet.Packet) {
 	}
 }
 
-// known tells whether switches take frames of a type.
+// known reports whether switches take frames of a type.
 func known(etherType uint16) bool {
 	return etherType == packet.EtherIPv4 || etherType == packet.EtherIPv6 || etherType == packet.EtherControl
 }

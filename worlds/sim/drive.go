@@ -92,7 +92,7 @@ func (d *drive) step() bool {
 	return d.look()
 }
 
-// done tells whether all flows have ended, and it is not yet decided where the run is cut.
+// done reports whether all flows have ended, and it is not yet decided where the run is cut.
 func (d *drive) done() bool {
 	return d.config.UntilDone && d.unfinished == 0 && d.stopping == unit.Never
 }

@@ -197,7 +197,7 @@ func (o *observation) settle(done unit.Time) {
 	}
 }
 
-// fallen tells whether a value is a reduction from the largest. 0 is no limit, or none yet.
+// fallen reports whether a value is a reduction from the largest. 0 is no limit, or none yet.
 func (n *onset) fallen(value, largest int64) bool {
 	return value > 0 && float64(value) < (1-n.config.By)*float64(largest)
 }

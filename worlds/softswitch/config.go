@@ -255,7 +255,7 @@ func (d *decoder) bound(t *document.Node) unit.Length {
 	return l
 }
 
-// word tells whether s can be a name in metrics and messages.
+// word reports whether s can be a name in metrics and messages.
 func word(s string) bool {
 	return s != "" && len(s) <= 40 &&
 		strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
@@ -365,7 +365,7 @@ func (c *Config) links() (all []lab.BridgePort) {
 	return all
 }
 
-// Keeps tells whether a running switch can go over to next; the error says what would have
+// Keeps reports whether a running switch can go over to next; the error says what would have
 // to stay as it is.
 func (c *Config) Keeps(next *Config) error {
 	describe := func(c *Config) (s []string) {

@@ -209,12 +209,12 @@ func Check(known Schemes, file string, out io.Writer) error {
 	return nil
 }
 
-// of tells whether the plan is for the interfaces of a switch, in its order.
+// of reports whether the plan is for the interfaces of a switch, in its order.
 func (p *plan) of(r recorded) bool {
 	return slices.EqualFunc(p.config.Ports, r.ports, func(own Port, name string) bool { return own.Interface == name })
 }
 
-// taken tells whether a living switch has one of the plan's interfaces.
+// taken reports whether a living switch has one of the plan's interfaces.
 func (p *plan) taken(r recorded) error {
 	for _, port := range p.config.Ports {
 		for _, name := range r.ports {

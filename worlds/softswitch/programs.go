@@ -37,7 +37,7 @@ func newRunning(site *dataplane.Site, w *switchfile.Program) (running, error) {
 	return r, nil
 }
 
-// same tells whether building it again from that would give the same program.
+// same reports whether building it again from that would give the same program.
 func (r *running) same(text string, lines []dataplane.Line) bool {
 	return r.text == text && slices.Equal(r.lines, lines)
 }

@@ -183,7 +183,7 @@ func records(dead func(recorded) (remove bool, err error), living func(recorded)
 	return nil
 }
 
-// gone tells whether no process is in a network namespace any more, and no name leads there:
+// gone reports whether no process is in a network namespace any more, and no name leads there:
 // its interfaces are gone with it, or back where they came from.
 func gone(namespace uint64) bool {
 	processes, err := os.ReadDir("/proc")

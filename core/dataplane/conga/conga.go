@@ -270,7 +270,7 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// reaches tells whether an uplink is up and, as far as a leaf has fed back, leads there.
+// reaches reports whether an uplink is up and, as far as a leaf has fed back, leads there.
 func (g *Program) reaches(env *dataplane.Env, now unit.Time, leaf int, port dataplane.PortID) bool {
 	k := g.uplink[port]
 	if k == noFeedback || env.Port(port).Down() {

@@ -108,7 +108,7 @@ func (t *Thresholds) Params(p *scheme.Params) {
 	p.Rule("kmax_map", func() error { return t.ordered(t.KmaxMap) })
 }
 
-// ordered tells whether the thresholds are in order at ports with rates of their own.
+// ordered reports whether the thresholds are in order at ports with rates of their own.
 func (t *Thresholds) ordered(rates []scheme.Pair[unit.Rate, unit.Bytes]) error {
 	for _, x := range rates {
 		c := t.at(x.Key)
@@ -119,7 +119,7 @@ func (t *Thresholds) ordered(rates []scheme.Pair[unit.Rate, unit.Bytes]) error {
 	return nil
 }
 
-// ordered tells whether the thresholds are in order.
+// ordered reports whether the thresholds are in order.
 func (c *Curve) ordered() error {
 	if c.Kmin > c.Kmax {
 		return fmt.Errorf("kmin (%d bytes) is above kmax (%d bytes)", c.Kmin, c.Kmax)
@@ -165,7 +165,7 @@ func (t *Thresholds) at(rate unit.Rate) Curve {
 	return c
 }
 
-// Markable tells whether a packet can be marked, and is not.
+// Markable reports whether a packet can be marked, and is not.
 func Markable(p *packet.Packet) bool {
 	return p.TOS&packet.ECN != packet.NotECT && p.TOS&packet.ECN != packet.CE
 }

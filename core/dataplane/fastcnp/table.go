@@ -30,7 +30,7 @@ func newTable(flows int, interval unit.Time, seed uint32) table {
 	return table{entries: make([]entry, (flows+ways-1)/ways*ways), interval: interval, seed: seed}
 }
 
-// due tells whether a flow may have a CNP now, and takes note of it if so.
+// due reports whether a flow may have a CNP now, and takes note of it if so.
 func (t *table) due(now unit.Time, flow uint32) bool {
 	h := flow ^ t.seed // the finaliser of MurmurHash3
 	h = (h ^ h>>16) * 0x85ebca6b

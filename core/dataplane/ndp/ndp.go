@@ -81,7 +81,7 @@ func (n *Program) Returned() uint64 { return n.returned }
 // IPv6 and of a transport, and MostExtensions.
 const mostHeader = 256
 
-// header tells whether a packet is a trimmed one: data without payload. The wire has no
+// header reports whether a packet is a trimmed one: data without payload. The wire has no
 // other sign of it.
 func header(p *packet.Packet) bool {
 	return p.Kind == packet.Data && p.Size <= mostHeader && p.Payload == 0
@@ -127,7 +127,7 @@ func (n *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Trim
 }
 
-// trimmable tells whether a packet is of a transport that knows trimming.
+// trimmable reports whether a packet is of a transport that knows trimming.
 func trimmable(p *packet.Packet) bool {
 	return p.TCP.Flags&packet.Trimmable != 0 && p.Proto == packet.ProtoRDMA
 }

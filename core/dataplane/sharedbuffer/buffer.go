@@ -36,10 +36,10 @@ func (q *Queue) Headroom() unit.Bytes { return q.headroom }
 // Shared returns what the queue uses of the shared part.
 func (q *Queue) Shared() unit.Bytes { return max(0, q.bytes-q.headroom-q.reserved) }
 
-// Reserved tells whether all that the queue holds is in its reserve.
+// Reserved reports whether all that the queue holds is in its reserve.
 func (q *Queue) Reserved() bool { return q.headroom == 0 && q.bytes <= q.reserved }
 
-// Guarded tells whether PFC looks after the queue.
+// Guarded reports whether PFC looks after the queue.
 func (q *Queue) Guarded() bool { return q.guarded }
 
 // Trigger is the use of the shared part at which PFC stops the neighbour: a static
@@ -114,7 +114,7 @@ func (b *Buffer) guards() bool {
 	return false
 }
 
-// Settled tells whether a shared_buffer program has given it a size.
+// Settled reports whether a shared_buffer program has given it a size.
 func (b *Buffer) Settled() bool { return b.settled }
 
 // Guard puts an ingress queue into PFC's care: with so much headroom, and a trigger.

@@ -75,7 +75,7 @@ func (m *model) pop() *packet.Packet {
 	return nil
 }
 
-// remove takes out what the port took out and tells whether it was to: the first or last
+// remove takes out what the port took out and reports whether it was to: the first or last
 // packet of a list that is not shorter than any other.
 func (m *model) remove(x, comes *packet.Packet) error {
 	longest, own := int64(0), int32(-1)

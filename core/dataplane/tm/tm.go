@@ -166,7 +166,7 @@ const (
 	PortBytes
 )
 
-// Fits tells whether a packet of size bytes may enter queue q, or which limit
+// Fits reports whether a packet of size bytes may enter queue q, or which limit
 // forbids it.
 func (b *Buffer) Fits(q QueueID, size int32) Refusal {
 	l := &b.queues[q]
@@ -321,7 +321,7 @@ func (p *Port) SetRate(rate unit.LinkRate) {
 // on to send all the same; it is a program's business to notice.
 func (p *Port) SetDown(down bool) { p.down = down }
 
-// Down tells whether the port's link is down.
+// Down reports whether the port's link is down.
 func (p *Port) Down() bool { return p.down }
 
 // Share returns the share of the port's rate that its scheduler gives to queue q while
@@ -356,7 +356,7 @@ func (p *Port) Control(f *packet.Packet) {
 	q.packets++
 }
 
-// Idle tells whether nothing may leave: no control frame, no ready queue.
+// Idle reports whether nothing may leave: no control frame, no ready queue.
 func (p *Port) Idle() bool { return p.control.head == nil && p.Ready() == 0 }
 
 // Next takes the packet that leaves now from its queue. control says that it is

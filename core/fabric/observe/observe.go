@@ -48,7 +48,7 @@ func (n *Notices) Arrived(delay unit.Time) {
 	n.Delay.Add(delay)
 }
 
-// IsNotice tells whether a switch has made p to tell a sender something.
+// IsNotice reports whether a switch has made p to tell a sender something.
 func IsNotice(p *packet.Packet) bool {
 	return p.Meta.Flags&packet.Internal != 0 && (p.Kind == packet.Nack || p.Kind == packet.Notice)
 }

@@ -34,11 +34,11 @@ const (
 	BufferBytes                  // bytes that wait in all ports of a switch
 )
 
-// Counts tells whether the quantity only grows: what comes to it at the end of a run belongs
+// Counts reports whether the quantity only grows: what comes to it at the end of a run belongs
 // to the last interval.
 func (w Watched) Counts() bool { return w == SentBytes || w == SentPackets || w == ReceivedBytes }
 
-// OfFlow tells whether the index is that of a flow.
+// OfFlow reports whether the index is that of a flow.
 func (w Watched) OfFlow() bool { return w >= ReceivedBytes && w <= DeliveryRate }
 
 // OfPort reads what a watch of a port looks at.

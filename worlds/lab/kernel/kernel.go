@@ -49,7 +49,7 @@ func (k *Kernel) Err() error {
 	return errors.Join(all...)
 }
 
-// Has tells whether it has a sysctl of net.ipv4.
+// Has reports whether it has a sysctl of net.ipv4.
 func (k *Kernel) Has(sysctl string) bool { _, ok := k.Sysctl(sysctl); return ok }
 
 // Sysctl is the value that a sysctl of net.ipv4 about TCP has in a new network namespace.

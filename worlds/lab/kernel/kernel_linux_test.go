@@ -153,7 +153,7 @@ func info(t *testing.T, c *net.TCPConn) (i sockdiag.Info) {
 	return i
 }
 
-// waits tells whether a connection's RTO is the smoothed RTT and the larger of least and
+// waits reports whether a connection's RTO is the smoothed RTT and the larger of least and
 // four deviations (RFC 6298 §2.3), but for the kernel's ticks.
 func waits(k *Kernel, i sockdiag.Info, least unit.Time) bool {
 	over := i.RTO - i.RTT - max(least, 4*i.RTTVar)

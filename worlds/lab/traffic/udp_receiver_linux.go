@@ -195,7 +195,7 @@ func (s *receiving) take(b *inbox, k int, ahead int64) {
 	s.strays++
 }
 
-// from tells whether message k is of a flow.
+// from reports whether message k is of a flow.
 func (s *receiving) from(b *inbox, k, flow int) bool {
 	f := &s.Flows[flow]
 	return f.TCP == nil && f.Dst == b.node && s.remote(f) == b.at && s.port(k) == f.SrcPort
