@@ -1,6 +1,7 @@
 // Package trace says what happens to packets: the events of ports, the collector
 // that brings them into one order, their text form, filters and a summary. It is
-// pure; writers that need libraries (pcapng, Parquet) are in capture.
+// pure; writers that need libraries are in internal/pcapng, and for Parquet in
+// study/results.
 //
 // A port is one direction of a link, node->neighbour. Nodes run one after the
 // other inside windows of the simulator, so the events of different nodes come

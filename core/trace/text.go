@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"weir/core/packet"
 	"weir/core/unit"
@@ -308,4 +309,14 @@ func Address(a netip.Addr) string {
 		return ""
 	}
 	return a.WithZone("").String()
+}
+
+// Word is s without what would break a line of the text form into other columns.
+func Word(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar {
+			return '_'
+		}
+		return r
+	}, s)
 }

@@ -10,7 +10,8 @@ import (
 
 	"weir/core/trace"
 	"weir/internal/document"
-	"weir/study/capture"
+	"weir/internal/pcapng"
+	"weir/study/results"
 	"weir/study/spec"
 	"weir/worlds/sim"
 )
@@ -134,12 +135,12 @@ func (t *tracer) begin(c *sim.Config) error {
 		case traceText:
 			sink = trace.NewText(f, t.names)
 		case 0:
-			if sink, err = capture.NewPcapng(f, t.names); err != nil {
+			if sink, err = pcapng.NewWriter(f, t.names); err != nil {
 				return err
 			}
 		default:
 			b := bufio.NewWriterSize(f, 1<<16)
-			sink = buffered{capture.NewParquet(b, t.names), b}
+			sink = buffered{results.NewTraceTable(b, t.names), b}
 		}
 		t.sinks, config.Sinks = append(t.sinks, sink), append(config.Sinks, sink)
 	}
@@ -149,11 +150,11 @@ func (t *tracer) begin(c *sim.Config) error {
 
 // buffered is a sink whose writer has a buffer below it.
 type buffered struct {
-	*capture.Parquet
+	*results.TraceTable
 	b *bufio.Writer
 }
 
-func (x buffered) Close() error { return errors.Join(x.Parquet.Close(), x.b.Flush()) }
+func (x buffered) Close() error { return errors.Join(x.TraceTable.Close(), x.b.Flush()) }
 
 // finish moves the files in.
 func (t *tracer) finish() error {

@@ -9,8 +9,8 @@ import (
 
 	"weir/core/trace"
 	"weir/internal/document"
-	"weir/study/capture"
 	"weir/study/measure"
+	"weir/study/results"
 	"weir/study/spec"
 )
 
@@ -66,7 +66,7 @@ func TestTrace(t *testing.T) {
 			t.Errorf("%s: another time it has other bytes", name)
 		}
 		events := 0
-		if _, err := capture.Read(filepath.Join(plain.Dir, name), func(r *trace.Record) error {
+		if _, err := results.ReadTrace(filepath.Join(plain.Dir, name), func(r *trace.Record) error {
 			events++
 			return nil
 		}); err != nil || events < 10 {
@@ -76,7 +76,7 @@ func TestTrace(t *testing.T) {
 	// what the run counts is what its trace has
 	for _, r := range plain.Runs {
 		drops := uint64(0)
-		capture.Read(filepath.Join(plain.Dir, "traces", r.ID+".parquet"), func(x *trace.Record) error {
+		results.ReadTrace(filepath.Join(plain.Dir, "traces", r.ID+".parquet"), func(x *trace.Record) error {
 			if x.Kind == trace.Drop {
 				drops++
 			}

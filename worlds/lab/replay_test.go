@@ -12,7 +12,7 @@ import (
 	"weir/core/packet"
 	"weir/core/trace"
 	"weir/core/unit"
-	"weir/study/capture"
+	"weir/internal/pcapng"
 	"weir/study/plan"
 	"weir/study/run"
 	"weir/study/spec"
@@ -303,7 +303,7 @@ func TestCaptureIsTrace(t *testing.T) {
 	}, end)
 	var in, out, events uint64
 	last := unit.Time(0)
-	clock, err := capture.ReadPcapng(bytes.NewReader(file), func(r *trace.Record) error {
+	clock, err := pcapng.Read(bytes.NewReader(file), func(r *trace.Record) error {
 		switch {
 		case r.Node != "s1" || r.At < last || r.FrameBytes == 0:
 			t.Errorf("%+v", r)

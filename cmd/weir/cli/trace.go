@@ -7,7 +7,7 @@ import (
 
 	"weir/core/trace"
 	"weir/core/unit"
-	"weir/study/capture"
+	"weir/study/results"
 )
 
 type traceCmd struct {
@@ -65,7 +65,7 @@ func (t *traceCmd) Run(a *app) error {
 	if t.Events {
 		lines = trace.NewText(a.stdout, nil)
 	}
-	clock, err := capture.Read(t.File, func(r *trace.Record) error {
+	clock, err := results.ReadTrace(t.File, func(r *trace.Record) error {
 		all++
 		if !filter.Match(r) {
 			return nil

@@ -1,4 +1,4 @@
-package capture
+package pcapng
 
 import (
 	"bufio"
@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
@@ -31,22 +30,22 @@ const (
 	changes = " events"
 )
 
-// Pcapng is a Sink that writes what ports transmit and what is dropped at them in
+// Writer is a Sink that writes what ports transmit and what is dropped at them in
 // wire form: for each port an interface with its name, and one with " drops" behind
 // it, whose packets have the reason as their comment. Time 0 is the epoch's, the
 // resolution 1 ns: picoseconds are cut off.
-type Pcapng struct {
+type Writer struct {
 	w        *pcapgo.NgWriter
 	ports    map[string]int // interface
 	comments [1]string
 }
 
-// NewPcapng begins a pcapng file with the interfaces of the ports; Close must end it.
-func NewPcapng(w io.Writer, ports []string) (*Pcapng, error) {
+// NewWriter begins a pcapng file with the interfaces of the ports; Close must end it.
+func NewWriter(w io.Writer, ports []string) (*Writer, error) {
 	if len(ports) == 0 {
 		return nil, errors.New("pcapng: a trace without ports")
 	}
-	p := &Pcapng{ports: map[string]int{}}
+	p := &Writer{ports: map[string]int{}}
 	options := pcapgo.NgWriterOptions{SectionInfo: pcapgo.NgSectionInfo{Application: application,
 		Comment: "time 0 is the simulation's; of each frame the headers and " + fmt.Sprint(trace.Captured) +
 			" bytes of payload"}}
@@ -70,7 +69,7 @@ func NewPcapng(w io.Writer, ports []string) (*Pcapng, error) {
 }
 
 // Write writes the frame of an event that has one, and nothing for others.
-func (p *Pcapng) Write(r *trace.Record) error {
+func (p *Writer) Write(r *trace.Record) error {
 	n, ok := p.ports[r.Port]
 	if r.FrameBytes == 0 || !ok {
 		return nil
@@ -87,7 +86,7 @@ func (p *Pcapng) Write(r *trace.Record) error {
 }
 
 // Close writes what is buffered. It does not close the writer below.
-func (p *Pcapng) Close() error { return p.w.Flush() }
+func (p *Writer) Close() error { return p.w.Flush() }
 
 // counted counts what is read through it.
 type counted struct {
@@ -105,12 +104,12 @@ func (c *counted) Read(b []byte) (int, error) {
 // taken as they are: a run of Weir. Those of clocks count from their first packet.
 const horizon = 100 * 24 * time.Hour
 
-// ReadPcapng reads a pcapng file, Weir's or another one, and hands each packet to f
+// Read reads a pcapng file, Weir's or another one, and hands each packet to f
 // as a record, which f must not keep: of Weir's a transmission, a drop or (in a capture of
 // the lab) an arrival, of others a transmission, at the interface of its name, or of its
 // number. start is the time of the first packet if the file's times are those of a clock:
 // then records count from it; else it is zero. An error names the offset in the file.
-func ReadPcapng(r io.Reader, f func(*trace.Record) error) (start time.Time, err error) {
+func Read(r io.Reader, f func(*trace.Record) error) (start time.Time, err error) {
 	c := &counted{r: r}
 	br := bufio.NewReaderSize(c, 1<<16) // the reader below takes this very one
 	at := int64(0)
@@ -197,7 +196,7 @@ func place(r *trace.Record, name string, number int, comments []string) bool {
 	if base, ok := strings.CutSuffix(name, drops); ok {
 		name, r.Kind = base, trace.Drop
 		if len(comments) > 0 {
-			r.Reason = oneWord(comments[0])
+			r.Reason = trace.Word(comments[0])
 		}
 	}
 	if strings.HasSuffix(name, changes) && r.FrameBytes == 0 {
@@ -209,22 +208,12 @@ func place(r *trace.Record, name string, number int, comments []string) bool {
 	if name == "" {
 		name = fmt.Sprint("interface", number)
 	}
-	r.Port = oneWord(name)
+	r.Port = trace.Word(name)
 	from, to, _ := strings.Cut(r.Port, "->")
 	if r.Node = from; r.Kind == trace.Arrive {
 		r.Node = to
 	}
 	return true
-}
-
-// oneWord is s without what would break a line of the text form into other columns.
-func oneWord(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar {
-			return '_'
-		}
-		return r
-	}, s)
 }
 
 // kindOf takes TCP without payload for an acknowledgement, as packet.Parse does, and

@@ -1,4 +1,4 @@
-package capture_test
+package pcapng_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package capture
+package results
 
 import (
 	"errors"
@@ -13,9 +13,9 @@ import (
 	"weir/core/unit"
 )
 
-// row is a record as the columns of a Parquet file: names have their units, what
+// traceRow is a record as the columns of a Parquet file: names have their units, what
 // is not there is null.
-type row struct {
+type traceRow struct {
 	TimePS       int64  `parquet:"time_ps,delta"`
 	Event        string `parquet:"event,dict"`
 	Node         string `parquet:"node,dict"`
@@ -39,33 +39,33 @@ type row struct {
 	Reason       string `parquet:"reason,optional,dict"`
 }
 
-// rowsHeld is how many rows a row group has at most: what a writer holds in memory.
-const rowsHeld = 1 << 16
+// traceRows is how many rows a row group has at most: what a writer holds in memory.
+const traceRows = 1 << 16
 
-// portsKey is the metadata key of the traced ports.
-const portsKey = "weir.ports"
+// tracePorts is the metadata key of the traced ports.
+const tracePorts = "weir.ports"
 
-// Parquet is a Sink that writes one row an event.
-type Parquet struct {
-	w       *parquet.GenericWriter[row]
-	rows    []row
+// TraceTable is a Sink that writes a Parquet file with one row an event.
+type TraceTable struct {
+	w       *parquet.GenericWriter[traceRow]
+	rows    []traceRow
 	numbers []int64 // of rows, what pointers point to
 }
 
-// NewParquet begins a Parquet file; Close must end it.
-func NewParquet(w io.Writer, ports []string) *Parquet {
-	return &Parquet{w: parquet.NewGenericWriter[row](w, parquet.Compression(&parquet.Zstd),
-		parquet.MaxRowsPerRowGroup(rowsHeld),
-		parquet.CreatedBy(application, "1", ""), parquet.KeyValueMetadata(portsKey, strings.Join(ports, " ")))}
+// NewTraceTable begins a Parquet file; Close must end it.
+func NewTraceTable(w io.Writer, ports []string) *TraceTable {
+	return &TraceTable{w: parquet.NewGenericWriter[traceRow](w, parquet.Compression(&parquet.Zstd),
+		parquet.MaxRowsPerRowGroup(traceRows),
+		parquet.CreatedBy("weir", "1", ""), parquet.KeyValueMetadata(tracePorts, strings.Join(ports, " ")))}
 }
 
-// batch is how many rows are handed on at once.
-const batch = 256
+// traceBatch is how many rows are handed on at once.
+const traceBatch = 256
 
 // Write writes a row.
-func (p *Parquet) Write(r *trace.Record) error {
+func (p *TraceTable) Write(r *trace.Record) error {
 	if p.rows == nil {
-		p.rows, p.numbers = make([]row, 0, batch), make([]int64, 0, 3*batch)
+		p.rows, p.numbers = make([]traceRow, 0, traceBatch), make([]int64, 0, 3*traceBatch)
 	}
 	number := func(n int64) *int64 {
 		if n == trace.None {
@@ -74,7 +74,7 @@ func (p *Parquet) Write(r *trace.Record) error {
 		p.numbers = append(p.numbers, n)
 		return &p.numbers[len(p.numbers)-1]
 	}
-	p.rows = append(p.rows, row{
+	p.rows = append(p.rows, traceRow{
 		TimePS: int64(r.At), Event: r.Kind.String(), Node: r.Node, Port: r.Port, Flow: number(r.Flow),
 		Packet: trace.PacketName(r.Packet), Proto: int32(r.Proto), Src: r.Src, SrcPort: int32(r.SrcPort), Dst: r.Dst,
 		DstPort: int32(r.DstPort),
@@ -82,13 +82,13 @@ func (p *Parquet) Write(r *trace.Record) error {
 		TCPFlags: trace.FlagLetters(r.TCPFlags), QueuePackets: number(r.QueuePackets), QueueBytes: number(r.QueueBytes),
 		Reason: r.Reason,
 	})
-	if len(p.rows) == batch {
+	if len(p.rows) == traceBatch {
 		return p.flush()
 	}
 	return nil
 }
 
-func (p *Parquet) flush() error {
+func (p *TraceTable) flush() error {
 	_, err := p.w.Write(p.rows)
 	p.rows, p.numbers = p.rows[:0], p.numbers[:0]
 	return err
@@ -96,13 +96,13 @@ func (p *Parquet) flush() error {
 
 // Close writes what is buffered and the file's end. It does not close the writer
 // below.
-func (p *Parquet) Close() error {
+func (p *TraceTable) Close() error {
 	return errors.Join(p.flush(), p.w.Close())
 }
 
-// ReadParquet reads a Parquet file of size bytes that Weir has written and hands
+// ReadTraceTable reads a Parquet file of size bytes that a TraceTable has written and hands
 // each record to f, which must not keep it. An error names the row.
-func ReadParquet(r io.ReaderAt, size int64, f func(*trace.Record) error) (err error) {
+func ReadTraceTable(r io.ReaderAt, size int64, f func(*trace.Record) error) (err error) {
 	n := int64(0)
 	defer func() {
 		if p := recover(); p != nil { // a library's, on a damaged file
@@ -117,14 +117,14 @@ func ReadParquet(r io.ReaderAt, size int64, f func(*trace.Record) error) (err er
 	for _, c := range file.Schema().Columns() {
 		have[strings.Join(c, ".")] = true
 	}
-	for _, c := range parquet.SchemaOf(row{}).Columns() {
+	for _, c := range parquet.SchemaOf(traceRow{}).Columns() {
 		if name := strings.Join(c, "."); !have[name] {
 			return fmt.Errorf("it has no column %q: this is no trace of weir", name)
 		}
 	}
-	reader := parquet.NewGenericReader[row](file)
+	reader := parquet.NewGenericReader[traceRow](file)
 	defer reader.Close()
-	rows := make([]row, batch)
+	rows := make([]traceRow, traceBatch)
 	for {
 		clear(rows)
 		k, err := reader.Read(rows)
@@ -151,7 +151,7 @@ func ReadParquet(r io.ReaderAt, size int64, f func(*trace.Record) error) (err er
 }
 
 // record is the inverse of Write.
-func (x *row) record() (trace.Record, error) {
+func (x *traceRow) record() (trace.Record, error) {
 	var bad error
 	wrong := func(column string, value any) {
 		if bad == nil {
@@ -188,10 +188,10 @@ func (x *row) record() (trace.Record, error) {
 	inside("src_port", x.SrcPort, 0xffff)
 	inside("dst_port", x.DstPort, 0xffff)
 	inside("tos", x.TOS, 0xff)
-	return trace.Record{At: unit.Time(x.TimePS), Kind: kind, Node: oneWord(x.Node), Port: oneWord(x.Port),
+	return trace.Record{At: unit.Time(x.TimePS), Kind: kind, Node: trace.Word(x.Node), Port: trace.Word(x.Port),
 		Flow:   number(x.Flow),
-		Packet: packet.Kind(packetKind), Proto: uint8(x.Proto), Src: oneWord(x.Src), SrcPort: uint16(x.SrcPort),
-		Dst: oneWord(x.Dst), DstPort: uint16(x.DstPort),
+		Packet: packet.Kind(packetKind), Proto: uint8(x.Proto), Src: trace.Word(x.Src), SrcPort: uint16(x.SrcPort),
+		Dst: trace.Word(x.Dst), DstPort: uint16(x.DstPort),
 		Seq: x.Seq, Ack: x.Ack, Size: x.SizeBytes, Payload: x.PayloadBytes, TOS: uint8(x.TOS), TCPFlags: flags,
-		QueuePackets: number(x.QueuePackets), QueueBytes: number(x.QueueBytes), Reason: oneWord(x.Reason)}, bad
+		QueuePackets: number(x.QueuePackets), QueueBytes: number(x.QueueBytes), Reason: trace.Word(x.Reason)}, bad
 }

@@ -1,4 +1,4 @@
-package capture
+package results
 
 import (
 	"errors"
@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"weir/core/trace"
+	"weir/internal/pcapng"
 )
 
-// Read reads a trace of any form, which its first bytes tell, and hands each record
+// ReadTrace reads a trace of any form, which its first bytes tell, and hands each record
 // to f, which must not keep it. clock is the time of the first packet, in UTC, if the
 // file's times are those of a clock, and else "". An error names the file and the
 // place in it.
-func Read(name string, f func(*trace.Record) error) (clock string, err error) {
+func ReadTrace(name string, f func(*trace.Record) error) (clock string, err error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return "", err
@@ -46,12 +47,12 @@ func Read(name string, f func(*trace.Record) error) (clock string, err error) {
 	switch {
 	case err != nil:
 	case strings.HasPrefix(start, "\x0a\x0d\x0d\x0a"), strings.HasPrefix(start, "\x1f\x8b"):
-		at, bad := ReadPcapng(file, take)
+		at, bad := pcapng.Read(file, take)
 		if err = bad; !at.IsZero() {
 			clock = at.UTC().Format("2006-01-02 15:04:05.000000000 UTC")
 		}
 	case strings.HasPrefix(start, "PAR1"):
-		err = ReadParquet(file, info.Size(), take)
+		err = ReadTraceTable(file, info.Size(), take)
 	case start == trace.Magic:
 		err = trace.ReadText(file, take)
 	default:
