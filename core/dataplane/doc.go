@@ -1,5 +1,4 @@
-// Package dataplane is the switch: parser → ingress → traffic manager → egress →
-// deparser, as a pure state machine, with what a P4 author expects of it: match
-// tables, registers, meters, clone, recirculation, digests. What a switch does is
-// a list of programs, each with the hooks that it needs.
+// Package dataplane is the switch: parser → ingress → traffic manager → egress → deparser, as a pure state
+// machine, with what a P4 author expects: match tables, registers, meters, clone, recirculation, digests.
+// A switch runs a list of programs, each with the hooks that it needs.
 package dataplane

@@ -11,8 +11,8 @@ import (
 	"weir/core/unit"
 )
 
-// Env is a hook's view of the switch while it runs. Requests (Send, Inject, Recirculate) are
-// carried out after the packet in hand, in their order, so that no hook is ever re-entered.
+// Env is a hook's view of the switch while it runs. Requests (Send, Inject, Recirculate) are carried out
+// in order after the current packet, so that no hook is ever re-entered.
 type Env struct {
 	now    unit.Time
 	id     int
@@ -32,8 +32,7 @@ func (e *Env) Ports() int { return len(e.sw.ports) }
 // Port returns port i, to be read: queue lengths, transmitted bytes, rate.
 func (e *Env) Port(i PortID) *tm.Port { return e.sw.ports[i] }
 
-// Buffered returns the bytes that wait in all ports of the switch: its shared
-// buffer's use.
+// Buffered returns the bytes that wait in all ports of the switch, which is the use of its shared buffer.
 func (e *Env) Buffered() unit.Bytes { return e.sw.buffered }
 
 // Random is the switch's own random stream.
@@ -66,8 +65,8 @@ func (e *Env) Inject(p *packet.Packet) {
 	e.sw.ask(p, toIngress, NotDropped)
 }
 
-// made counts a packet that a program hands over for the first time. What is no data was
-// sent now; a copy of data stays as old as that.
+// made counts a packet that a program hands over for the first time. Packets other than data count as sent
+// now; a copy of data keeps its age.
 func (e *Env) made(p *packet.Packet) {
 	if p.Meta.Flags&packet.Internal != 0 {
 		return
@@ -85,9 +84,8 @@ func (e *Env) Recirculate(p *packet.Packet) {
 	e.sw.ask(p, toRecirculation, NotDropped)
 }
 
-// Control sends a PFC frame out of port in: the neighbour there stops or resumes sending
-// packets of the class (IEEE 802.1Qbb; 64 bytes, ahead of all queues). A pause lasts until it is
-// resumed.
+// Control sends a PFC frame out of port in, so that the neighbour there stops or resumes sending packets
+// of the class (IEEE 802.1Qbb; 64 bytes, ahead of all queues). A pause lasts until the resume.
 func (e *Env) Control(in PortID, kind packet.Kind, class uint8) { e.sw.control(in, kind, class, 0) }
 
 // Pause sends a PFC frame as Control does, which stops the class for that many quanta
@@ -96,8 +94,8 @@ func (e *Env) Pause(in PortID, class uint8, quanta int64) {
 	e.sw.control(in, packet.Pause, class, max(1, min(quanta, 0xfffe)))
 }
 
-// TickAt has the program's Tick called at at, which is later than now, if that is
-// before the time that it returned last.
+// TickAt has the program's Tick called at the time at, which is later than now, if that is before the time
+// that Tick returned last.
 func (e *Env) TickAt(t Ticker, at unit.Time) {
 	for i := range e.sw.tickers {
 		if k := &e.sw.tickers[i]; k.Ticker == t && at < k.at {
@@ -116,7 +114,7 @@ func (e *Env) Evict(out PortID, q tm.QueueID) bool { return e.sw.evict(out, q) }
 // verdict on it had been Trim. It returns whether there was one.
 func (e *Env) TrimTail(out PortID, q tm.QueueID) bool { return e.sw.trimTail(out, q) }
 
-// Digest tells the local control plane.
+// Digest sends a message to the local control plane.
 func (e *Env) Digest(d Digest) {
 	d.At = e.now
 	e.sw.digests = append(e.sw.digests, d)
@@ -146,8 +144,8 @@ type Site struct {
 	Framing  packet.Framing // of the run; the zero value counts real headers, as l2 does
 	Book     *packet.Book
 	Routes   *Routes
-	// Place finds the switch's place in a fat tree; the error says why the network is none.
-	// nil: it is not known.
+	// Place finds the switch's place in a fat tree; its error says why the network is not one. nil:
+	// unknown.
 	Place func() (*Place, error)
 	// Random makes the stream of an entity of this switch, by a name unique there.
 	Random func(entity string) unit.Random
@@ -163,8 +161,8 @@ type Place struct {
 	// the downward table: prefixes of hosts, leaves or pods, one port each; nil: addresses are not hierarchical
 	Routes []Route
 	All    netip.Prefix // common prefix of all hosts; invalid: there is none
-	// Leaf is by address the number of a host's leaf, or of the leaf itself, 0 … Leaves − 1;
-	// −1 of other addresses. All switches share it, so nothing of it may be changed.
+	// Leaf is, by address, the number of a host's leaf, or of the leaf itself, 0 … Leaves − 1; −1 for
+	// other addresses. All switches share it, so it must not be changed.
 	Leaf   []int32
 	Leaves int
 }
@@ -191,8 +189,8 @@ type Scheme struct {
 	Build func(site *Site, c scheme.Config) (Program, error)
 }
 
-// Define is a scheme by what makes the program of a switch, for configurations of type C,
-// in which all values are in their ranges and go together.
+// Define makes a Scheme of a constructor for configurations of type C, whose values are in their ranges
+// and fit together.
 func Define[C any, P scheme.Bound[C], X Program](s scheme.Scheme, build func(site *Site, c C) (X, error)) Scheme {
 	s.Config = scheme.For[C, P]
 	return Scheme{Scheme: s, Build: func(site *Site, c scheme.Config) (Program, error) {
@@ -216,13 +214,12 @@ type Telemeter interface {
 
 // Networked is the configuration of a program that may need a network around it.
 type Networked interface {
-	// NeedsNetwork says why the program cannot run in a switch on its own, a bridge between
-	// hosts that do not expect it; "": it can. It is asked before Build, which may fail at a
-	// site without a network.
+	// NeedsNetwork says why the program cannot run in a switch on its own, a bridge between hosts that do
+	// not expect it; "": it can. It is called before Build, which may fail at a site without a network.
 	NeedsNetwork() (why string)
 }
 
-// Reasons of programs that need a network whatever their parameters are.
+// Reasons of programs that need a network with any parameters.
 const (
 	ChoosesPaths  = "it chooses among the paths of a network, and a bridge has one"
 	NotifiesHosts = "it sends messages to hosts that have to know what they mean"

@@ -7,11 +7,10 @@ import (
 	"weir/core/unit"
 )
 
-// Flowlets remembers which port a flowlet goes by (Sinha, Kandula, Katabi, HotNets 2004):
-// packets of a flow with less than Gap between them stay together, so that whatever path the
-// next flowlet takes, no packet overtakes one of the last if paths differ by less. It is a
-// register array indexed by the flow's hash, as on hardware (LetFlow §3, CONGA §3.4):
-// flows that collide are one.
+// Flowlets records the port of each flowlet (Sinha, Kandula, Katabi, HotNets 2004). Packets of a flow with
+// gaps below Gap stay together; if paths differ by less than Gap, no packet of the next flowlet overtakes
+// one of the last, whatever path it takes. The register array is indexed by the flow's hash, as in
+// hardware (LetFlow §3, CONGA §3.4): flows that collide count as one.
 type Flowlets struct {
 	gap   unit.Time
 	cells []flowlet
@@ -38,8 +37,8 @@ func NewFlowlets(size int, gap unit.Time) (*Flowlets, error) {
 	return &Flowlets{gap: gap, cells: make([]flowlet, n), mask: uint32(n - 1)}, nil
 }
 
-// Port returns the port of the flow's flowlet and extends it. It returns false when a new
-// flowlet begins: then Begin sets its port.
+// Port returns the port of the flow's flowlet and extends the flowlet. It returns false when a new flowlet
+// begins, for which Begin then sets the port.
 func (f *Flowlets) Port(now unit.Time, hash uint32) (PortID, bool) {
 	c := &f.cells[hash&f.mask]
 	if !c.used || now >= c.until {
@@ -49,7 +48,7 @@ func (f *Flowlets) Port(now unit.Time, hash uint32) (PortID, bool) {
 	return c.port, true
 }
 
-// Begin notes the port of a flowlet that begins with a packet now.
+// Begin records the port of a flowlet that begins with a packet now.
 func (f *Flowlets) Begin(now unit.Time, hash uint32, port PortID) {
 	f.cells[hash&f.mask] = flowlet{now + f.gap, port, true}
 }
@@ -63,8 +62,7 @@ func (f *Flowlets) Last(hash uint32) (PortID, bool) {
 // Cells is how many there are.
 func (f *Flowlets) Cells() int { return len(f.cells) }
 
-// PathSet is what every program that balances load begins with: the ports of the shortest
-// paths to a destination.
+// PathSet is the first step of every load balancer: the ports of the shortest paths to a destination.
 type PathSet struct {
 	paths  [2]*packet.Paths // by IP version
 	routes *Routes
@@ -75,8 +73,8 @@ func NewPathSet(site *Site) PathSet {
 	return PathSet{[2]*packet.Paths{site.Routes.Paths(4), site.Routes.Paths(6)}, site.Routes}
 }
 
-// To decrements the packet's hop limit and returns the ports that lead to its destination,
-// one at least, with their set's number (packet.Paths); or the verdict that drops it.
+// To decrements the packet's hop limit and returns the ports that lead to its destination, at least one,
+// with the number of their set (packet.Paths); or the verdict that drops the packet.
 func (s *PathSet) To(p *packet.Packet) (ports []PortID, set int, v Verdict) {
 	if !p.TakeHop() {
 		return nil, -1, Drop(HopLimitExceeded)

@@ -10,20 +10,20 @@ import (
 	"weir/core/packet"
 )
 
-// Footprint is what a program takes up in a PISA switch, stage by stage in the packet's order, and
-// what it needs that such a pipeline does not have (P4TE §4, §6.6). Sizes are those of the
-// program's own tables and arrays, in the switch for which it was made.
+// Footprint is what a program takes of a PISA switch, stage by stage in the order in which a packet meets
+// them, and what it needs that such a pipeline lacks (P4TE §4, §6.6). Sizes are those of the program's own
+// tables and arrays, in the switch for which it was made.
 type Footprint struct{ Stages []Stage }
 
-// Footprinted is a program that knows its footprint, before and after it has handled packets.
+// Footprinted is a program that reports its footprint, before and after it has processed packets.
 type Footprinted interface{ Footprint() Footprint }
 
 // Gress is the part of the switch that a stage is in.
 type Gress uint8
 
-// Parts of the switch. The traffic manager's functions are fixed: what is there (buffer
-// accounting, PFC) is no program of the pipeline and takes none of its memory. The control
-// plane is a CPU, for which no limit of P4TE §4 holds.
+// Parts of the switch. The traffic manager's functions are fixed: what it does (buffer accounting, PFC) is
+// not a program of the pipeline and takes none of its memory. The control plane is a CPU, to which no
+// limit of P4TE §4 applies.
 const (
 	InIngress Gress = iota
 	InManager
@@ -38,8 +38,8 @@ func (g Gress) String() string {
 	return "unknown"
 }
 
-// Stage is what one logical match-action stage does for a packet: its tables are looked up
-// side by side, and what it needs of another stage comes before it.
+// Stage is one logical match-action stage: its tables are looked up in parallel, after the stages whose
+// results it needs.
 type Stage struct {
 	Name       string
 	Gress      Gress
@@ -77,8 +77,8 @@ type TableUse struct {
 	Key, Action int
 }
 
-// RegisterUse is an array of registers and how many of its cells a packet reads and writes
-// at the most. A cell that is read and written in one place counts once in each.
+// RegisterUse is an array of registers, with the most cells that a packet reads and writes. A cell that is
+// read and written in one place counts once in each.
 type RegisterUse struct {
 	Name          string
 	Cells, Bits   int // Bits: of a cell
@@ -101,8 +101,8 @@ type Operation struct {
 // OperationKind is a kind of operation.
 type OperationKind uint8
 
-// Kinds of operations. Copying and recirculating a packet is the way that P4TE §4.6 leaves
-// to make one, and costs the pipeline a packet each time; no other is possible in a pipeline.
+// Kinds of operations. P4TE §4.6 leaves one way to make a packet, which is to copy and recirculate one; it
+// costs the pipeline a packet each time.
 const (
 	Copying OperationKind = iota
 	Recirculating
@@ -139,7 +139,7 @@ func (k OperationKind) String() string {
 	return "unknown"
 }
 
-// Section is the section of P4TE's paper that says that a pipeline cannot do it; "" if it can.
+// Section is the section of P4TE's paper that says that a pipeline cannot do this; "": it can.
 func (k OperationKind) Section() string {
 	if int(k) < len(operations) {
 		return operations[k].section
@@ -147,8 +147,8 @@ func (k OperationKind) Section() string {
 	return ""
 }
 
-// Bits is how wide the state in x is: the sum of its fields' widths, a bool being 1 bit.
-// What x only refers to (slices, maps, pointers) does not count.
+// Bits is the width of the state in x: the sum of its fields' widths, where a bool takes 1 bit. What x
+// only refers to (slices, maps, pointers) does not count.
 func Bits(x any) int { return widthOf(reflect.TypeOf(x)) }
 
 func widthOf(t reflect.Type) (n int) {
@@ -189,7 +189,7 @@ type Limits struct {
 // SIGCOMM 2013), and one read and write of memory in a stage (P4TE §4.2).
 var RMT = Limits{Stages: 32, SRAM: 106 * 1024 * 112, TCAM: 16 * 2048 * 40, Accesses: 1}
 
-// Sums are what a footprint takes in all, of the pipeline only.
+// Sums are the totals of a footprint, of the pipeline only.
 type Sums struct {
 	Ingress, Egress int // stages
 	Entries         int // of tables, selectors' members included
@@ -210,7 +210,7 @@ func (s *Sums) Add(o Sums) {
 // Memory is the bits of tables and registers together.
 func (s *Sums) Memory() int64 { return s.SRAM + s.TCAM + s.Registers }
 
-// Sums adds up the stages. An array that several stages access is there once.
+// Sums adds up the stages. An array that several stages access counts once.
 func (f *Footprint) Sums() (s Sums) {
 	var seen []string
 	for i := range f.Stages {
@@ -266,8 +266,8 @@ type Break struct {
 	What    string
 }
 
-// Breaks lists what of a footprint breaks the limits of P4TE §4, stage by stage; then arrays
-// that more than one stage accesses, and too many stages.
+// Breaks lists where a footprint exceeds the limits of P4TE §4, stage by stage; then arrays that more than
+// one stage accesses, and too many stages.
 func (f *Footprint) Breaks(l Limits) (out []Break) {
 	type access struct{ register, first string }
 	var seen []access
@@ -328,8 +328,8 @@ func (o Operation) String() string {
 	return s
 }
 
-// Check returns an error if a footprint cannot be: a name that is missing, a size below 0, a
-// selector with keys. Tests ask for it.
+// Check returns an error, for tests, if a footprint is impossible: a missing name, a size below 0, a
+// selector with keys.
 func (f *Footprint) Check() error {
 	if len(f.Stages) == 0 {
 		return fmt.Errorf("no stages")
@@ -458,8 +458,8 @@ func (s *PathSet) Most() (n int) {
 	return n
 }
 
-// Stages are those of the table of flowlets: whether the flowlet goes on, before a port is
-// chosen, and the port, after it.
+// Stages are those of the flowlet table: first whether the flowlet continues, then, after a port is
+// chosen, the port.
 func (f *Flowlets) Stages() (gap, port Stage) {
 	var c flowlet
 	n := len(f.cells)

@@ -57,7 +57,7 @@ func (s *Switch) ingress(p *packet.Packet) {
 	s.manage(p)
 }
 
-// manage is the traffic manager's way in.
+// manage passes a packet to the traffic manager.
 func (s *Switch) manage(p *packet.Packet) {
 	m := &p.Meta
 	if int(m.Out) >= len(s.ports) {
@@ -108,8 +108,7 @@ func (s *Switch) makeRoom(port *tm.Port, p *packet.Packet, why tm.Refusal) bool 
 	return true
 }
 
-// wake reports the port as woken if it has something to send and the driver would not ask it
-// anyway.
+// wake reports the port as woken if it has something to send and the driver would not ask for it anyway.
 func (s *Switch) wake(out PortID) {
 	if !s.awake[out] && !s.ports[out].Idle() {
 		s.awake[out] = true
@@ -117,7 +116,7 @@ func (s *Switch) wake(out PortID) {
 	}
 }
 
-// Woken returns the ports that have come to have something to send, one with each call.
+// Woken returns the ports that now have something to send, one per call.
 func (s *Switch) Woken() (PortID, bool) {
 	if s.wokenAt == len(s.woken) {
 		return 0, false

@@ -9,21 +9,21 @@ import (
 	"weir/core/unit"
 )
 
-// Adopter is a program that keeps state over a reload: the switch goes on with the same
+// Adopter is a program that keeps state over a reload, in which the switch continues with the same
 // programs, some with other parameters or between ports with other rates.
 type Adopter interface {
 	Program
-	// Adopt takes over the state of old, a program of the same name that ran in this switch
-	// up to now. kept names what it took over, for the log ("its meters"); "" is nothing, and
-	// the program starts afresh. lost names what has no place here.
+	// Adopt takes over the state of old, a program of the same name that has run in this switch until now.
+	// kept names what it took over, for the log ("its meters"); "" means nothing, and the program starts
+	// afresh. lost names what has no place here.
 	Adopt(now unit.Time, old Program) (kept string, lost []string)
 }
 
-// Forgetter is a program that keeps state by the packets' addresses. A switch that learns
-// its hosts as they come has room for so many of them: it gives the number of one to another.
+// Forgetter is a program that keeps state by address. A switch that learns its hosts has room for a
+// limited number of them: it reassigns the number of one to another.
 type Forgetter interface {
 	Program
-	// Forget drops the state of an address: from now on it is another host's.
+	// Forget drops the state of an address, which is reassigned to another host.
 	Forget(a packet.Addr)
 }
 
@@ -32,9 +32,8 @@ type Metered interface {
 	Program
 	// Metrics describes them. They depend on the program's parameters at most.
 	Metrics() []Metric
-	// Sample fills to with the values at now, the most telling ones first if there is no room
-	// for all, and returns how many there are. It runs between two packets: it keeps short
-	// and allocates nothing.
+	// Sample fills to with the values at now, the most important ones first if there is no room for all,
+	// and returns their number. It runs between two packets, so it must be fast and must not allocate.
 	Sample(now unit.Time, to []Sample) int
 }
 
@@ -44,7 +43,7 @@ type Metric struct {
 	Name    string // in full, as Prometheus has it: weir_abc_user_activity
 	Help    string // one sentence
 	Label   string // what tells its samples apart, such as user; "": it has one sample
-	ByPort  bool   // they are told apart by Sample.Port
+	ByPort  bool   // samples differ by Sample.Port
 	Counter bool
 }
 
@@ -68,8 +67,8 @@ func (s *Sample) Label(to []byte) []byte {
 	return s.Prefix.AppendTo(to)
 }
 
-// CheckMetrics says what is wrong with a program's metrics: names that Prometheus does not
-// take, one twice, or labels that are missing.
+// CheckMetrics returns what is wrong with a program's metrics: names that Prometheus does not accept,
+// duplicates, or missing labels.
 func CheckMetrics(all []Metric) error {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 	word := func(s string) bool {

@@ -14,13 +14,12 @@ type PortID = packet.PortID
 // Metadata is what the switch knows about the packet in hand.
 type Metadata = packet.Metadata
 
-// A Program is one part of what a switch does: routing, an AQM, telemetry. It
-// has a name and any of the hooks below; the switch sorts them into one slice a
-// hook when it is built, so nobody pays for hooks that are not there. Programs
-// run in the order of the experiment's list.
+// A Program is one part of what a switch does: routing, an AQM, telemetry. It has a name and any of the
+// hooks below, which the switch sorts into one slice per hook when it is built, so that absent hooks cost
+// nothing. Programs run in the order of the experiment's list.
 //
-// A hook borrows the packet: it neither frees it nor keeps it beyond its return. What the switch
-// knows about it (ports, class, queue) is in p.Meta.
+// A hook borrows the packet: it must neither free it nor keep it after it returns. The switch's metadata
+// (ports, class, queue) is in p.Meta.
 type Program interface {
 	Name() string
 }
@@ -31,9 +30,9 @@ type Ingresser interface {
 	Ingress(env *Env, p *packet.Packet) Verdict
 }
 
-// Admitter decides before the queue whether a packet may enter it: limits, ECN,
-// ABC, trimming. It must not book anything: a later hook or the queue's limit
-// may still refuse. What an admitter needs to book goes into Book.
+// Admitter decides, before the queue, whether a packet may enter it: limits, ECN, ABC, trimming. It must
+// not book anything, since a later hook or the queue's limit may still refuse the packet. Booking belongs
+// in Book.
 type Admitter interface {
 	Admit(env *Env, p *packet.Packet) Verdict
 }
@@ -68,9 +67,8 @@ type Dropper interface {
 	OnDrop(env *Env, p *packet.Packet, why Reason)
 }
 
-// Ticker is called when the time comes that it returned last (the first time at
-// time 0) and returns when it wants to be called next, or unit.Never. Env.TickAt
-// makes that earlier.
+// Ticker is called at the time that it returned last (first at time 0), and returns the next time or
+// unit.Never. Env.TickAt makes that earlier.
 type Ticker interface {
 	Tick(env *Env) (next unit.Time)
 }
@@ -78,10 +76,9 @@ type Ticker interface {
 // Verdict is a hook's answer: Accept, Trim, Consume, or a drop with its Reason.
 type Verdict uint8
 
-// Accept lets the packet go on; Trim asks the switch to cut the payload off, to
-// move the packet into the trim queue and to admit it again. Consume, of an Ingresser
-// only, takes in a message that was meant for the switch (a probe, a neighbour's feedback):
-// it ends here, and is no drop.
+// Accept passes the packet on. Trim asks the switch to cut off the payload, move the packet to the trim
+// queue and admit it again. Consume, for an Ingresser only, accepts a message for the switch itself (a
+// probe, a neighbour's feedback): the packet ends here and does not count as dropped.
 const (
 	Accept  Verdict = 0
 	Consume Verdict = 0xfe

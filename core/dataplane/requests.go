@@ -6,15 +6,14 @@ import (
 	"weir/core/unit"
 )
 
-// Recirculation is the port by which a program sends packets to the ingress
-// again: its rate, and how many packets may wait for it or be on it. With no
-// rate, recirculation takes no time and has no limit.
+// Recirculation is the port by which programs send packets to the ingress again: its rate, and how many
+// packets may wait for it or be on it. Without a rate, recirculation takes no time and has no limit.
 type Recirculation struct {
 	Rate  unit.LinkRate
 	Queue int
 }
 
-// request is what a hook wants done with a packet after this step.
+// request is what a hook has asked for after this step.
 type request struct {
 	p     *packet.Packet
 	where uint8
@@ -34,8 +33,8 @@ type recirculating struct {
 	p  *packet.Packet
 }
 
-// requestsPerStep bounds how many packets the hooks may ask for in one step: a
-// program that injects a packet for every injected packet must not hang the run.
+// requestsPerStep bounds what hooks may request in one step, so that a program that injects a packet for
+// every injected packet cannot hang the run.
 const requestsPerStep = 1 << 14
 
 // ask notes a hook's request.
@@ -43,7 +42,7 @@ func (s *Switch) ask(p *packet.Packet, where uint8, why Reason) {
 	s.pending = append(s.pending, request{p, where, why})
 }
 
-// serve carries out the requests of this step's hooks, and those that are made meanwhile.
+// serve carries out the requests of this step's hooks, including those made meanwhile.
 func (s *Switch) serve() {
 	for i := 0; i < len(s.pending); i++ {
 		a := s.pending[i]

@@ -13,9 +13,9 @@ type Route struct {
 	Ports  []PortID // ascending; none: nothing leads there
 }
 
-// Routes are those that a switch starts with, looked up for every address of the book.
-// They never change, and switches and runs share them: a program whose table a control
-// plane may write fills a table of its own (Rules).
+// Routes are the switch's initial routes, looked up for every address of the book. They never change, and
+// switches and runs share them: a program whose table a control plane may write fills its own table
+// (Rules).
 type Routes struct {
 	book  *packet.Book
 	paths [2]*packet.Paths
@@ -49,8 +49,8 @@ func NewRoutes(book *packet.Book, rules []Route) (*Routes, error) {
 	return r, nil
 }
 
-// Paths returns the ways to the addresses of an IP version, to be kept and asked for
-// every packet.
+// Paths returns the paths to the addresses of an IP version, for the caller to keep and look up per
+// packet.
 func (r *Routes) Paths(version uint8) *packet.Paths {
 	switch {
 	case r == nil:

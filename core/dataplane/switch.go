@@ -17,7 +17,7 @@ type Config struct {
 	Ports         []*tm.Port
 	Programs      []Program // in order
 	Pool          *packet.Pool
-	Book          *packet.Book // for the parser; may be nil if packets never come in wire form
+	Book          *packet.Book // for the parser; may be nil if packets never arrive in wire form
 	Codec         Codec        // nil: packet.Parse and packet.Deparse, with the Book
 	Random        unit.Random
 	Recirculation Recirculation
@@ -26,8 +26,8 @@ type Config struct {
 	// Observer, if given, gets an event for every packet that enters a queue and every drop.
 	Observer trace.Observer
 	Numbers  []Number // of Ports, for the observer
-	// OnPFC, if given, is called for every PFC frame that came in, after it took effect, and for
-	// every pause that ran out.
+	// OnPFC, if given, is called for every PFC frame that arrived, after it took effect, and for every
+	// pause that expired.
 	OnPFC func(now unit.Time, in PortID, class uint8, kind packet.Kind)
 }
 
@@ -46,15 +46,14 @@ type Codec interface {
 // the switch, and into it.
 type Number struct{ Out, In int32 }
 
-// Switch is one switch: parser → ingress → traffic manager → egress → deparser.
-// It is a pure state machine: the driver says what time it is and when a port
-// can send. It implements fabric.Node.
+// Switch is one switch: parser → ingress → traffic manager → egress → deparser. It is a pure state
+// machine: the driver provides the time and says when a port can send. It implements fabric.Node.
 type Switch struct {
 	env    Env
 	config Config
 	pool   *packet.Pool
 	ports  []*tm.Port
-	awake  []bool // the driver will ask this port by itself
+	awake  []bool // the driver will ask this port without being woken
 
 	ingressers []Ingresser
 	admitters  []Admitter
@@ -144,10 +143,9 @@ func add[Hook any](p Program, to *[]Hook) int {
 	return 1
 }
 
-// SetPrograms replaces the switch's programs between two packets. A program that is in both
-// lists continues as it was. A new one ticks from now on; if it accounts for what waits
-// (Unbooker), every waiting packet is booked with it, queue by queue. The switch must have no
-// observer.
+// SetPrograms replaces the switch's programs between two packets. A program in both lists continues as it
+// was. A new one ticks from now on; if it is an Unbooker, every waiting packet is booked with it, queue by
+// queue. The switch must have no observer.
 func (s *Switch) SetPrograms(now unit.Time, programs []Program) error {
 	if s.config.Observer != nil {
 		return fmt.Errorf("switch %s: its programs cannot change while it is observed", s.config.Name)

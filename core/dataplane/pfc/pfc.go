@@ -1,9 +1,8 @@
-// Package pfc is priority flow control (IEEE 802.1Qbb): a switch counts what came in at
-// each port in each class and still waits, stops the neighbour's class by a Pause frame
-// when that passes a threshold, takes what is on its way by then into headroom, and lets
-// the neighbour go on when enough has left. A class that it protects loses packets only
-// when the headroom is too small. The thresholds are those of HPCC §5.1 and of its
-// simulator.
+// Package pfc is priority flow control (IEEE 802.1Qbb). A switch counts the waiting packets by ingress
+// port and class. When they pass a threshold, it stops the neighbour's class with a Pause frame, takes
+// packets that are already on their way into headroom, and resumes the neighbour when enough have left. A
+// protected class loses packets only when the headroom is too small. The thresholds are those of HPCC §5.1
+// and of its simulator.
 package pfc
 
 import (
@@ -19,8 +18,8 @@ import (
 	"weir/core/unit"
 )
 
-// control is the length of a PFC frame in bytes; ethernet that of the largest frame of IEEE
-// 802.3 with 1500 bytes, preamble and gap, for sites that do not know theirs.
+// control is the length of a PFC frame in bytes; ethernet is the length of the largest frame of IEEE
+// 802.3, with 1500 bytes, preamble and gap, for sites that do not know theirs.
 const (
 	control  = 64
 	ethernet = 1538
@@ -29,7 +28,7 @@ const (
 // Program is PFC in a switch with a shared_buffer program.
 type Program struct {
 	buffer   *sharedbuffer.Buffer
-	paused   []uint8 // by port: classes that the neighbour was told to stop
+	paused   []uint8 // by port: classes that the neighbour was asked to stop
 	offset   unit.Bytes
 	quanta   int64       // of a pause; 0: it lasts until Resume
 	renewal  []unit.Time // by port: time between two Pause frames, with quanta
@@ -38,17 +37,17 @@ type Program struct {
 	ticker   dataplane.Ticker
 }
 
-// alone is PFC in a switch without one: it counts for itself.
+// alone is PFC in a switch without a shared_buffer program: it counts by itself.
 type alone struct{ *Program }
 
-// What an ingress queue may use of the shared buffer: values of Config.Trigger.
+// Values of Config.Trigger: what an ingress queue may use of the shared buffer.
 const (
 	TriggerShare  = "share"  // a share of what is free
 	TriggerShift  = "shift"  // a power of two of it that depends on the port's rate
 	TriggerStatic = "static" // so many bytes
 )
 
-// What every protected ingress queue can take: values of Config.Headroom.
+// Values of Config.Headroom: what every protected ingress queue can take.
 const (
 	HeadroomRoundTrip = "round_trip"
 	HeadroomSimulator = "simulator"
@@ -62,7 +61,7 @@ type Config struct {
 	Shift        int        // TriggerShift: 1/2^Shift at ports of NICRate
 	NICRate      unit.Rate  // TriggerShift
 	XOff         unit.Bytes // TriggerStatic
-	XOnOffset    unit.Bytes // how far below the trigger the neighbour may go on
+	XOnOffset    unit.Bytes // how far below the trigger the neighbour may resume
 	Headroom     string
 	HeadroomSize unit.Bytes               // HeadroomSize
 	Frame        unit.Bytes               // largest frame; 0: the site's
@@ -125,7 +124,7 @@ func Scheme() dataplane.Scheme {
 		"loses packets", Source: "IEEE 802.1Qbb; HPCC §5.1; HPCC simulator"}, New)
 }
 
-// New returns the program of a switch: a Program, or what counts for itself besides.
+// New returns the program of a switch: a Program, or alone if there is no shared_buffer program.
 func New(site *dataplane.Site, c Config) (dataplane.Program, error) {
 	p := &Program{buffer: sharedbuffer.Of(site), paused: make([]uint8, site.Ports), offset: c.XOnOffset,
 		awaiting: unit.Never}
@@ -191,7 +190,7 @@ func (c *Config) trigger(line dataplane.Line) sharedbuffer.Trigger {
 	return t
 }
 
-// protected are the classes that PFC looks after, as a bit set.
+// protected are the classes that PFC protects, as a bit set.
 func (c *Config) protected(queues int) (uint8, error) {
 	queues = min(queues, tm.Classes)
 	all := uint8(1<<queues - 1)
@@ -212,10 +211,10 @@ func (c *Config) protected(queues int) (uint8, error) {
 	return all &^ no, nil
 }
 
-// RoundTrip is the headroom with which no frame is lost, whatever the neighbour sends: the
-// frame that passed the threshold; until the Pause frame is on the wire a frame that is
-// being sent and seven other PFC frames, and the Pause frame itself; a delay there; the frame that
-// the neighbour has just begun; and a delay back. All in bytes at the link's rate.
+// RoundTrip is the headroom with which no frame is lost, whatever the neighbour sends: the frame that
+// passed the threshold; what arrives until the Pause frame is on the wire, which waits for a frame in
+// transmission and seven other PFC frames, and for its own length; one delay there; the frame that the
+// neighbour has just begun; and one delay back. All are in bytes at the link's rate.
 func RoundTrip(l dataplane.Line, frame unit.Bytes) unit.Bytes {
 	if l.Rate.Packets > 0 { // where a PFC frame takes as long as any other
 		return inFlight(l, 2, frame) + (3+tm.Classes)*frame
@@ -223,8 +222,8 @@ func RoundTrip(l dataplane.Line, frame unit.Bytes) unit.Bytes {
 	return inFlight(l, 2, frame) + 3*frame + tm.Classes*control
 }
 
-// inFlight is what a link carries in so many delays, rounded up to a byte, or to a
-// frame if its rate is in packets.
+// inFlight is what a link carries in this many delays, rounded up to a byte, or to a frame if its rate is
+// in packets.
 func inFlight(l dataplane.Line, delays int64, frame unit.Bytes) unit.Bytes {
 	seconds := float64(delays*int64(l.Delay)) / float64(unit.Second)
 	if l.Rate.Packets > 0 {
@@ -260,7 +259,7 @@ func (p *Program) Name() string { return "pfc" }
 // Buffer returns the memory that it watches.
 func (p *Program) Buffer() *sharedbuffer.Buffer { return p.buffer }
 
-// Book stops the neighbour by whose packet a threshold was reached.
+// Book stops the neighbour whose packet reached a threshold.
 func (p *Program) Book(env *dataplane.Env, x *packet.Packet) {
 	m := &x.Meta
 	if int(m.In) >= len(p.paused) {
@@ -286,7 +285,7 @@ func (p *Program) Book(env *dataplane.Env, x *packet.Packet) {
 	}
 }
 
-// Unbook lets the neighbour go on when its packets have left.
+// Unbook resumes the neighbour when enough of its packets have left.
 func (p *Program) Unbook(env *dataplane.Env, x *packet.Packet) {
 	m := &x.Meta
 	if int(m.In) >= len(p.paused) {
@@ -319,18 +318,18 @@ func (p *Program) Tick(env *dataplane.Env) unit.Time {
 	return p.awaiting
 }
 
-// Admit drops what the headroom has no room for.
+// Admit drops packets that do not fit into the headroom.
 func (a *alone) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return a.buffer.Admit(env, p)
 }
 
-// Book counts a packet in and stops its neighbour.
+// Book counts the packet in and may stop its neighbour.
 func (a *alone) Book(env *dataplane.Env, p *packet.Packet) {
 	a.buffer.Book(p)
 	a.Program.Book(env, p)
 }
 
-// Unbook counts it out and lets its neighbour go on.
+// Unbook counts the packet out and may resume its neighbour.
 func (a *alone) Unbook(env *dataplane.Env, p *packet.Packet) {
 	a.buffer.Unbook(p)
 	a.Program.Unbook(env, p)

@@ -1,9 +1,8 @@
-// Package sharedbuffer is the packet memory that all ports of a switch share: what is
-// set aside for every ingress queue, a shared part that egress queues and PFC's
-// thresholds compete for, and PFC's headroom. Egress queues are held to a dynamic
-// threshold (Choudhury, Hahne, "Dynamic queue length thresholds for shared-memory
-// packet switches", ToN 6(2), 1998) or a static one. It counts as the memory
-// management unit of the HPCC simulator does.
+// Package sharedbuffer is the packet memory that all ports of a switch share: a reserve for every ingress
+// queue, a shared part for which egress queues and PFC's thresholds compete, and PFC's headroom. Egress
+// queues are limited by a dynamic threshold (Choudhury, Hahne, "Dynamic queue length thresholds for
+// shared-memory packet switches", ToN 6(2), 1998) or a static one. The accounting is that of the memory
+// management unit in the HPCC simulator.
 package sharedbuffer
 
 import (
@@ -16,15 +15,14 @@ import (
 	"weir/core/unit"
 )
 
-// Queue is one ingress queue: what came in at one port in one class and waits, in
-// whatever egress queue.
+// Queue is one ingress queue: the packets of one ingress port and class that wait, in any egress queue.
 type Queue struct {
 	bytes    unit.Bytes // of it all, headroom included
 	headroom unit.Bytes // of them, in the headroom
 	room     unit.Bytes // how large the headroom is
 	reserved unit.Bytes
 	trigger  Trigger
-	guarded  bool // PFC's: it may use headroom, and no egress threshold holds for it
+	guarded  bool // PFC's: it may use headroom, and egress thresholds do not apply
 }
 
 // Bytes returns what the queue holds.
@@ -39,11 +37,11 @@ func (q *Queue) Shared() unit.Bytes { return max(0, q.bytes-q.headroom-q.reserve
 // Reserved reports whether all that the queue holds is in its reserve.
 func (q *Queue) Reserved() bool { return q.headroom == 0 && q.bytes <= q.reserved }
 
-// Guarded reports whether PFC looks after the queue.
+// Guarded reports whether PFC protects the queue.
 func (q *Queue) Guarded() bool { return q.guarded }
 
-// Trigger is the use of the shared part at which PFC stops the neighbour: a static
-// one, or a part of what is free there.
+// Trigger is the use of the shared part at which PFC stops the neighbour: a static amount, or a share of
+// the part that is free.
 type Trigger struct {
 	Static unit.Bytes // above 0: the others do not count
 	Share  float64    // of what is free
@@ -52,21 +50,20 @@ type Trigger struct {
 // Buffer is a switch's packet memory. Programs of one switch share one (Of).
 type Buffer struct {
 	size     unit.Bytes // of all; 0: no bound
-	shared   unit.Bytes // what is not set aside: size − all reserves − all headroom
+	shared   unit.Bytes // size − all reserves − all headroom
 	used     unit.Bytes // of shared: the sum of all queues' Shared
 	alpha    float64    // of the dynamic threshold; 0: none
 	limit    unit.Bytes // static threshold; 0: none
-	queues   []Queue    // by ingress port and class; at the end what the switch itself made
-	settled  bool       // a program has made it the switch's
+	queues   []Queue    // by ingress port and class; the last one is for packets made by the switch
+	settled  bool       // a program has set the size
 	headroom unit.Bytes // of all queues
 	reserves unit.Bytes
 }
 
-// unbounded stands for the size of memory without end.
+// unbounded stands for memory without a bound.
 const unbounded = unit.Bytes(math.MaxInt64 / 4)
 
-// Of returns the memory of a site's switch. Before a shared_buffer program has given it
-// a size it has no bound.
+// Of returns the memory of a site's switch. It has no bound until a shared_buffer program gives it a size.
 func Of(site *dataplane.Site) *Buffer {
 	return site.Shared("buffer", func() any {
 		return &Buffer{shared: unbounded, queues: make([]Queue, (site.Ports+1)*tm.Classes)}
@@ -77,13 +74,13 @@ func Of(site *dataplane.Site) *Buffer {
 type Config struct {
 	Size     unit.Bytes // above 0
 	Reserved unit.Bytes // of every ingress queue of classes 0 … Classes−1
-	Classes  int        // of the switch: no parameter, as its ports have that many queues
+	Classes  int        // of the switch; not a parameter, as its ports have that many queues
 	Alpha    float64    // 0: no dynamic threshold
 	Limit    unit.Bytes // 0: no static one
 }
 
-// Settle gives the memory its size, before any queue is guarded. It fails when the
-// reserves do not fit, or a size is there already.
+// Settle sets the size, before any queue is guarded. It fails when the reserves do not fit, or the size is
+// already set.
 func (b *Buffer) Settle(c Config) error {
 	switch {
 	case b.settled:
@@ -117,8 +114,8 @@ func (b *Buffer) guards() bool {
 // Settled reports whether a shared_buffer program has given it a size.
 func (b *Buffer) Settled() bool { return b.settled }
 
-// Guard puts an ingress queue into PFC's care: with so much headroom, and a trigger.
-// It fails when nothing of the shared part would be left.
+// Guard has PFC protect an ingress queue, with this headroom and a trigger. It fails when the shared part
+// would be used up.
 func (b *Buffer) Guard(in dataplane.PortID, class uint8, room unit.Bytes, t Trigger) error {
 	if b.settled {
 		if b.shared -= room; b.shared <= 0 {
@@ -144,13 +141,13 @@ func (b *Buffer) Queue(in dataplane.PortID, class uint8) *Queue {
 // Free returns what is left of the shared part.
 func (b *Buffer) Free() unit.Bytes { return b.shared - b.used }
 
-// Used returns what is used of the shared part, Size how large the whole is (0: no
-// bound), Shared what of it is shared.
+// Used returns the use of the shared part, Size the size of all memory (0: no bound), Shared the size of
+// the shared part.
 func (b *Buffer) Used() unit.Bytes   { return b.used }
 func (b *Buffer) Size() unit.Bytes   { return b.size }
 func (b *Buffer) Shared() unit.Bytes { return b.shared }
 
-// Threshold returns the use of the shared part at which PFC stops the neighbour now.
+// Threshold returns the use of the shared part at which PFC stops the neighbour, as of now.
 func (b *Buffer) Threshold(q *Queue) unit.Bytes {
 	if q.trigger.Static > 0 {
 		return q.trigger.Static
@@ -167,7 +164,7 @@ const (
 	headroom
 )
 
-// place says where n bytes of a queue go.
+// place decides which part n bytes of a queue use.
 func (b *Buffer) place(q *Queue, n unit.Bytes) part {
 	held := q.bytes - q.headroom
 	over := held + n - q.reserved // what the queue would use of the shared part
@@ -182,7 +179,7 @@ func (b *Buffer) place(q *Queue, n unit.Bytes) part {
 	return nowhere
 }
 
-// Admit says whether there is room for a packet.
+// Admit reports whether there is room for a packet.
 func (b *Buffer) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	q, n := b.Queue(m.In, m.Class), unit.Bytes(p.Size)
@@ -198,7 +195,7 @@ func (b *Buffer) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if q.guarded || b.alpha == 0 && b.limit == 0 {
 		return dataplane.Accept
 	}
-	// The reserve is the queue's own, whatever the others use.
+	// The reserve is the queue's own, whatever others use.
 	waits := env.Port(m.Out).Queue(m.Queue).Bytes() + n
 	if b.limit > 0 && waits > b.limit ||
 		b.alpha > 0 && q.bytes+n > q.reserved && waits > unit.Bytes(b.alpha*float64(b.Free())) {
@@ -207,7 +204,7 @@ func (b *Buffer) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// Book counts a packet in. Headroom is used only when place says so.
+// Book counts a packet in. It uses headroom only when place says so.
 func (b *Buffer) Book(p *packet.Packet) {
 	q, n := b.Queue(p.Meta.In, p.Meta.Class), unit.Bytes(p.Size)
 	if q.bytes-q.headroom+n <= q.reserved { // all of it goes into the reserve
@@ -235,7 +232,7 @@ func (b *Buffer) Unbook(p *packet.Packet) {
 	b.used += q.Shared() - before
 }
 
-// Check returns an error if the books do not balance: what tests ask for.
+// Check returns an error, for tests, if the books do not balance.
 func (b *Buffer) Check(waits unit.Bytes) error {
 	var bytes, shared, room unit.Bytes
 	for i := range b.queues {

@@ -7,8 +7,8 @@ func (s *Program) Footprint() dataplane.Footprint {
 	return dataplane.Footprint{Stages: []dataplane.Stage{s.Buffer.Stage()}}
 }
 
-// Stage is the accounting: a traffic manager's fixed function, of which a pipeline knows
-// nothing. A packet is counted in when it comes and out when it leaves.
+// Stage is the accounting, a fixed function of the traffic manager that is not part of the pipeline. A
+// packet is counted in when it enters and out when it leaves.
 func (b *Buffer) Stage() dataplane.Stage {
 	var q Queue
 	x := dataplane.Stage{Name: "buffer", Gress: dataplane.InManager, Registers: []dataplane.RegisterUse{

@@ -42,7 +42,7 @@ func Scheme() dataplane.Scheme {
 // Name is "shared_buffer".
 func (s *Program) Name() string { return "shared_buffer" }
 
-// Admit drops what there is no room for.
+// Admit drops packets for which there is no room.
 func (s *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return s.Buffer.Admit(env, p)
 }

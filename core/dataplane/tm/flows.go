@@ -5,16 +5,15 @@ import (
 	"weir/core/unit"
 )
 
-// FQ is how a port shares each of its queues among flows. Every packet waits in one of
-// Flows lists, by the hash of its flow; those that have packets are served by deficit
-// round robin (Shreedhar, Varghese, SIGCOMM'95) in the form of FQ-CoDel (RFC 8290 §4.2),
-// without CoDel. Flows with one place share its list, its turn and its losses: m flows in
-// n places leave each flow alone with probability (1 − 1/n)^(m−1).
+// FQ is how a port shares each of its queues among flows. Every packet waits in one of Flows lists,
+// selected by the hash of its flow; lists with packets are served by deficit round robin (Shreedhar,
+// Varghese, SIGCOMM'95) as in FQ-CoDel (RFC 8290 §4.2), without CoDel. Flows that collide share a list,
+// its turn and its losses: with m flows in n lists, a flow is alone with probability (1 − 1/n)^(m−1).
 type FQ struct {
 	Flows   int        // lists a queue, 1 … MaxFlows
 	Quantum unit.Bytes // bytes that a flow may send a turn; at least the largest frame, so that each turn sends
-	// NewFirst serves flows that had nothing waiting before the others, up to one quantum
-	// (RFC 8290 §4.2: new queues); otherwise they take their turn at the end.
+	// NewFirst serves flows without waiting packets before the others, up to one quantum (RFC 8290 §4.2:
+	// new queues); otherwise they join the end of the round.
 	NewFirst bool
 	// FromHead takes the oldest packet of the longest list when there is no room (RFC 8290
 	// §4.1), instead of the newest.
@@ -25,23 +24,23 @@ type FQ struct {
 // MaxFlows is how many lists a queue can have.
 const MaxFlows = 1 << 16
 
-// A Seeded is a Scheduler that gives flows their places by a hash. Its driver gives it a
-// seed before the port is made, so that flows that share a place at one switch do not at others.
+// A Seeded is a Scheduler that selects the lists of flows by a hash. Its driver gives it a seed before the
+// port is made, so that flows that collide at one switch do not at others.
 type Seeded interface {
 	Scheduler
 	Seed(seed uint32)
 }
 
-// fq serves the queues of a port in strict priority; what makes them fair is in the queues.
+// fq serves the queues of a port in strict priority; the queues themselves are fair.
 type fq struct {
 	strict
 	config FQ
 }
 
-// NewFQ returns the scheduler of a port whose queues are fair among flows. Queues are
-// served in strict priority. When a limit is reached, the longest list of the
-// last queue that has packets gives way, if that is not before the queue of the packet
-// that comes; of its own queue the longest is found with that packet counted.
+// NewFQ returns the scheduler of a port whose queues are fair among flows. Queues are served in strict
+// priority. When a limit is reached, the last queue with packets loses one from its longest list, unless
+// it comes before the queue of the arriving packet; in that packet's own queue the longest list is found
+// with the packet counted.
 func NewFQ(c FQ) Scheduler { return &fq{config: c} }
 
 // Seed sets the hash's seed.
@@ -58,8 +57,8 @@ type flows struct {
 	fresh, old round
 	period     uint64 // counts from 1 how often the queue has run empty: then no flow has a turn or credit
 
-	// heap orders lists by an upper bound of their bytes, the largest first: bounds rise
-	// with the lists, and fall only when somebody asks for the longest.
+	// heap orders lists by an upper bound of their bytes, the largest first. Bounds rise with the lists,
+	// and fall only in longest.
 	heap []int32
 
 	quantum  int32
@@ -68,8 +67,7 @@ type flows struct {
 	seed     uint32
 }
 
-// flow is one list. It has a turn, now or later, as long as listed is the queue's period:
-// whatever has packets does.
+// flow is one list. While listed equals the queue's period it is in a round; every list with packets is.
 type flow struct {
 	bytes      int64
 	bound      int64 // at least bytes
@@ -149,10 +147,10 @@ func (f *flows) push(p *packet.Packet) {
 	}
 }
 
-// pop takes the packet whose turn it is, or returns nil (RFC 8290 §4.2): a flow without
-// credit earns a quantum and goes to the end of the old ones; a new flow that has run
-// empty becomes an old one, so that it does not come back as new before others had
-// their turn; an old one that has run empty loses its turn.
+// pop removes the packet whose turn it is, or returns nil (RFC 8290 §4.2). A flow without credit earns a
+// quantum and goes to the end of the old ones. A new flow that has run empty becomes an old one, so that
+// it cannot return as new before others have had their turn. An old flow that has run empty leaves the
+// round.
 func (f *flows) pop() *packet.Packet {
 	for f.count > 0 {
 		r := &f.fresh
@@ -205,8 +203,8 @@ func (f *flows) remove(l *flow, n int32) *packet.Packet {
 	return p
 }
 
-// yield takes the packet that gives way for one that arrives; nil if that one is of the
-// longest list itself and must go. Of two longest ones it is that which loses.
+// yield removes the packet that makes room for an arriving one; nil if the arriving one is of the longest
+// list and must be dropped itself. Of two longest lists, the arriving packet's loses.
 func (f *flows) yield(arriving *packet.Packet) *packet.Packet {
 	i, own := f.longest(), f.of(arriving)
 	if l := &f.lists[own]; i == 0 || l.bytes+int64(arriving.Size) >= f.lists[i].bytes {
@@ -234,8 +232,8 @@ func (f *flows) shorten(i int32) *packet.Packet {
 	return f.remove(l, l.tail)
 }
 
-// longest is a list with the most bytes; 0 if all are empty. What lists have become shorter
-// since is brought up to date only as far as it matters.
+// longest returns a list with the most bytes; 0 if all are empty. Bounds of lists that have become shorter
+// are updated only as far as necessary.
 func (f *flows) longest() int32 {
 	for len(f.heap) > 0 {
 		i := f.heap[0]
@@ -297,9 +295,8 @@ func (f *flows) sink() {
 	f.lists[i].place = int32(k) + 1
 }
 
-// next is the packet that pop would take, or nil. It changes nothing, for who looks must
-// not move turns: of the flows with packets it is the first one that needs the fewest
-// turns to have credit.
+// next returns the packet that pop would take, or nil, without moving any turn. Among the flows with
+// packets it is of the first one that needs the fewest turns to have credit.
 func (f *flows) next() *packet.Packet {
 	for i := f.fresh.first; i != 0; i = f.lists[i].next {
 		if l := &f.lists[i]; l.head != 0 && l.credit > 0 {

@@ -5,7 +5,7 @@ import "weir/core/unit"
 // Classes is how many priority classes PFC tells apart (IEEE 802.1Q).
 const Classes = 8
 
-// Pauses is what a port's neighbour has done to it by PFC since the start.
+// Pauses counts what a port's neighbour has done to it by PFC since the start.
 type Pauses struct {
 	Frames uint64             // Pause frames that came in, with those that renew a pause
 	Time   [Classes]unit.Time // that each class was held
@@ -28,9 +28,9 @@ const (
 	packetBits = 12_000
 )
 
-// Pause is what a Pause frame for a class does: the class's queue is held for that many
-// quanta from now on or, with 0, until Resume. Classes for which the port has no
-// queue share its last one, which is held while any of them is.
+// Pause applies a Pause frame for a class: the class's queue is held for this many quanta from now on or,
+// with 0, until Resume. Classes without a queue of their own share the port's last one, which is held
+// while any of them is.
 func (p *Port) Pause(now unit.Time, class uint8, quanta int64) {
 	if p.pauses == nil {
 		p.pauses = &pauses{}
@@ -57,7 +57,7 @@ func (p *Port) Pause(now unit.Time, class uint8, quanta int64) {
 	p.hold()
 }
 
-// Resume is what a Resume frame for a class does.
+// Resume applies a Resume frame for a class.
 func (p *Port) Resume(now unit.Time, class uint8) {
 	s, class := p.pauses, class%Classes
 	if s == nil || s.held&(1<<class) == 0 {
@@ -112,7 +112,7 @@ func (p *Port) Held() uint8 {
 	return p.pauses.held
 }
 
-// HeldSince is since when PFC holds a class; unit.Never if it does not.
+// HeldSince returns the time since which PFC holds a class; unit.Never if it does not.
 func (p *Port) HeldSince(class uint8) unit.Time {
 	if p.Held()&(1<<class) == 0 {
 		return unit.Never
@@ -120,7 +120,7 @@ func (p *Port) HeldSince(class uint8) unit.Time {
 	return p.pauses.since[class]
 }
 
-// Pauses returns what PFC has done up to now; a pause that goes on counts so far.
+// Pauses returns the counts up to now; a current pause counts as far as it has lasted.
 func (p *Port) Pauses(now unit.Time) Pauses {
 	s := p.pauses
 	if s == nil {

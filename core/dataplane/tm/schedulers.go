@@ -25,10 +25,9 @@ func (strict) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
 	return QueueID(bits.TrailingZeros32(b.Ready())), unit.Never
 }
 
-// deficit is deficit round robin (Shreedhar, Varghese, SIGCOMM'95): each time
-// that a backlogged queue's turn comes it earns its quantum, and it sends while
-// its deficit counter covers the head packet. A queue that runs empty loses what
-// it has saved; one that is paused keeps it and is passed over.
+// deficit is deficit round robin (Shreedhar, Varghese, SIGCOMM'95): at each turn a backlogged queue earns
+// its quantum, and it sends while its deficit counter covers the head packet. A queue that runs empty
+// loses its deficit; one that is paused keeps it and is skipped.
 type deficit struct {
 	quantum []int32 // bytes a turn
 	counter []int64
@@ -115,17 +114,16 @@ func (d *deficit) pass() {
 	d.earned = false
 }
 
-// Share is what one queue of NewGuarantee may count on, and may use at most, as
-// shares of the port's rate.
+// Share is what a queue of NewGuarantee is guaranteed, and limited to, as shares of the port's rate.
 type Share struct {
 	Guarantee float64 // served before others while below it; 0 … 1
 	Ceiling   float64 // 0 … 1; 1 is none
 	Hard      bool    // the ceiling holds also when the port would idle
 }
 
-// guarantee serves queues below their guaranteed share first, then the rest work
-// conserving, but for queues above their ceiling. Both shares are token buckets
-// in parts of a byte: tokens grow with share × rate and are capped at burst.
+// guarantee first serves queues below their guaranteed share, then, work conserving, the rest except
+// queues above their ceiling. Both shares are token buckets in fractions of a byte: tokens grow with share
+// × rate up to burst.
 type guarantee struct {
 	share  []Share
 	rate   float64 // bytes/ps
@@ -149,8 +147,8 @@ func NewGuarantee(shares []Share, rate unit.Rate, quantum int32, burst unit.Byte
 	return g, nil
 }
 
-// NewPriorityGuarantee is NewGuarantee with so many first queues that go before all
-// others, one before the other, as long as they are below their ceiling.
+// NewPriorityGuarantee is NewGuarantee where the first queues, this many, precede all others in strict
+// priority while they are below their ceiling.
 func NewPriorityGuarantee(priority int, shares []Share, rate unit.Rate, quantum int32, burst unit.Bytes) (Scheduler,
 	error) {
 	g, err := newGuarantee(shares, rate, quantum, burst)
@@ -235,7 +233,7 @@ func (g *guarantee) Next(now unit.Time, b *Buffer) (QueueID, unit.Time) {
 		return NoQueue, again
 	}
 	size := float64(b.queues[q].head.Size)
-	if below != 0 { // what is beyond the guarantee is not paid from it
+	if below != 0 { // what exceeds the guarantee does not use it up
 		g.tokens[q] -= size
 	}
 	g.room[q] -= size
@@ -252,11 +250,10 @@ type NCF struct {
 	Mice, Elephants float64 // guarantees
 }
 
-// NewNCF returns the scheduler of a port with NCF's queues: with one queue first in, first
-// out; with two the control queue, and one for all else; with more the control queue,
-// the mice's, and those of elephants. The control queue goes first while it is below its
-// ceiling, and above it only when nothing else waits, or with Hard not at all. What is
-// beyond the guarantees is shared alike by mice and elephants.
+// NewNCF returns the scheduler of a port with NCF's queues: with one queue first in, first out; with two
+// the control queue and one for the rest; with more the control queue, the mice's, and those of elephants.
+// The control queue goes first while it is below its ceiling; above it, only when nothing else waits, or
+// not at all with Hard. Mice and elephants share equally what exceeds the guarantees.
 func NewNCF(queues int, c NCF, rate unit.Rate, quantum int32, burst unit.Bytes) (Scheduler, error) {
 	if queues == 1 {
 		return NewFIFO(), nil

@@ -18,11 +18,10 @@ const NoQueue QueueID = 0xff
 // MaxQueues is how many queues a port can have.
 const MaxQueues = 16
 
-// A Scheduler chooses the queue that a port serves next; there is exactly one a
-// port. Next looks only at ready queues (b.Ready) and either names one, whose
-// head is then sent for certain and may be charged, or answers NoQueue together
-// with the time at which it could name one if nothing else happens (unit.Never
-// if only a new packet or a resume can help).
+// A Scheduler chooses the queue that a port serves next; each port has one. Next considers ready queues
+// only (b.Ready). It either names one, whose head is then certain to be sent and may be charged, or
+// returns NoQueue and the time at which it could name one if nothing else happens (unit.Never if only a
+// new packet or a resume can help).
 type Scheduler interface {
 	Next(now unit.Time, b *Buffer) (q QueueID, again unit.Time)
 }
@@ -58,8 +57,8 @@ func (q *Queue) Head() *packet.Packet {
 	return q.head
 }
 
-// sort gives the packets of a fair queue that came since the last time to their flows,
-// before anybody takes or looks. So Push is the same for all queues, and pays nothing.
+// sort hands packets that have entered a fair queue since the last call to their flows, before anything is
+// read. So Push is the same for all queues and costs nothing extra.
 func (q *Queue) sort() *flows {
 	for p := q.head; p != nil; {
 		next := p.Next
@@ -87,8 +86,8 @@ func (q *Queue) All() iter.Seq[*packet.Packet] {
 // Tail returns the packet that came last, or nil.
 func (q *Queue) Tail() *packet.Packet { return q.tail }
 
-// Held returns since when the head waits for its turn: when it entered the queue or
-// its predecessor left, whichever was later. unit.Never if the queue is empty.
+// Held returns the time since which the head has been first: the later of when it entered the queue and
+// when its predecessor left. unit.Never if the queue is empty.
 func (q *Queue) Held() unit.Time {
 	head := q.Head()
 	if head == nil {
@@ -166,8 +165,7 @@ const (
 	PortBytes
 )
 
-// Fits reports whether a packet of size bytes may enter queue q, or which limit
-// forbids it.
+// Fits returns which limit keeps a packet of size bytes out of queue q, if any.
 func (b *Buffer) Fits(q QueueID, size int32) Refusal {
 	l := &b.queues[q]
 	switch {
@@ -242,9 +240,9 @@ func (b *Buffer) removed(l *Queue, q QueueID, p *packet.Packet) *packet.Packet {
 	return p
 }
 
-// Displace removes a packet so that p, which does not fit into queue q for this reason,
-// may. It returns nil when p itself must go: always under schedulers other than NewFQ's.
-// Several packets may have to give way, and p may have to go after some have.
+// Displace removes a packet to make room for p, which does not fit into queue q for this reason. It
+// returns nil when p itself must be dropped, as always under schedulers other than NewFQ's. Several
+// packets may have to be removed, and p may be dropped even then.
 func (b *Buffer) Displace(q QueueID, p *packet.Packet, why Refusal) *packet.Packet {
 	if b.queues[q].flows == nil {
 		return nil
@@ -261,9 +259,8 @@ func (b *Buffer) Displace(q QueueID, p *packet.Packet, why Refusal) *packet.Pack
 	return b.removed(l, q, l.sort().yield(p))
 }
 
-// PopTail removes the packet that came last into queue q or, of a fair queue, one of its
-// longest flow; nil if there is none. But for a fair queue its work does not depend on how
-// many packets wait.
+// PopTail removes the packet that entered queue q last or, in a fair queue, one of its longest flow; nil
+// if there is none. Except in a fair queue, its cost does not depend on the number of waiting packets.
 func (b *Buffer) PopTail(q QueueID) *packet.Packet {
 	l := &b.queues[q]
 	if l.flows != nil {
@@ -317,15 +314,15 @@ func (p *Port) SetRate(rate unit.LinkRate) {
 	}
 }
 
-// SetDown says that the port's link is down, or up again: what a PHY sees. The port goes
-// on to send all the same; it is a program's business to notice.
+// SetDown says that the port's link is down, or up again, as a PHY would. The port keeps sending; programs
+// have to check.
 func (p *Port) SetDown(down bool) { p.down = down }
 
 // Down reports whether the port's link is down.
 func (p *Port) Down() bool { return p.down }
 
-// Share returns the share of the port's rate that its scheduler gives to queue q while
-// all queues are busy; ok is false if the scheduler shares it in no such way.
+// Share returns the share of the port's rate that its scheduler gives to queue q while all queues are
+// busy; ok is false if the scheduler has no fixed shares.
 func (p *Port) Share(q QueueID) (share float64, ok bool) {
 	if s, sharing := p.scheduler.(interface{ Share(QueueID) float64 }); sharing {
 		return s.Share(q), true
@@ -343,7 +340,7 @@ func (p *Port) TxBytes() uint64 { return p.txBytes }
 // TxPackets returns the number of frames that ever left.
 func (p *Port) TxPackets() uint64 { return p.txPackets }
 
-// Control puts a link-layer control frame before everything else.
+// Control queues a link-layer control frame ahead of everything else.
 func (p *Port) Control(f *packet.Packet) {
 	q := &p.control
 	f.Next = nil
@@ -359,9 +356,9 @@ func (p *Port) Control(f *packet.Packet) {
 // Idle reports whether nothing may leave: no control frame, no ready queue.
 func (p *Port) Idle() bool { return p.control.head == nil && p.Ready() == 0 }
 
-// Next takes the packet that leaves now from its queue. control says that it is
-// a link-layer frame, which programs must not see. If p is nil, again says when
-// to ask again (unit.Never: when something changed).
+// Next removes the packet that leaves now from its queue. control says that it is a link-layer frame,
+// which programs must not see. If p is nil, again is the time to ask again (unit.Never: when something has
+// changed).
 func (p *Port) Next(now unit.Time) (f *packet.Packet, control bool, again unit.Time) {
 	if f = p.control.head; f != nil {
 		p.control.head = f.Next
