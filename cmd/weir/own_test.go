@@ -1,47 +1,206 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"weir/internal/testutil"
 )
 
-// CONTRIBUTING's own scheme is a module that builds and runs, and the page shows it as it is.
-func TestOwnScheme(t *testing.T) {
-	text, err := os.ReadFile("../../CONTRIBUTING.md")
+const (
+	example  = "../../examples/ownscheme"
+	registry = "cmd/weir/cli/registry.go"
+)
+
+// recipe is one of the things that CONTRIBUTING says how to add.
+type recipe struct {
+	name  string
+	file  string // of the example
+	place string // its folder in the tree: the first of the two files that adding it there touches
+	// in is replaced in registry.go, the second, by with; "" if that is not touched.
+	in, with string
+	list     string // what weir list has then
+	want     string
+}
+
+var recipes = []recipe{
+	{"a controller", "aimd/aimd.go", "core/cc/aimd", "Controllers: []cc.Scheme{",
+		"Controllers: []cc.Scheme{aimd.Scheme(), ", "schemes", "cc         aimd "},
+	{"a switch program", "early/early.go", "core/dataplane/early", "Programs: []dataplane.Scheme{",
+		"Programs: []dataplane.Scheme{early.Scheme(), ", "schemes", "program    early "},
+	{"a measure", "slowest/slowest.go", "study/measure/slowest", "measure.Kinds(),",
+		"append(measure.Kinds(), slowest.Kind()),", "measures", "slowest "},
+	{"a topology family", "ring/ring.go", "core/topology/ring", "topology.Schemes(),",
+		"append(topology.Schemes(), ring.Scheme()),", "topologies", "ring: {…}"},
+	{"a workload", "rpc/rpc.go", "core/workload/rpc", "workload.Distributions(),",
+		"append(workload.Distributions(), rpc.Sizes()),", "workloads", "sizes: rpc "},
+	{"a claim", "recipes.yaml", "papers/p4abc/experiments", "", "", "experiments", "p4abc/recipes "},
+	{"an export format", "flowlist/flowlist.go", "study/interop/flowlist", "[]spec.Format{",
+		"[]spec.Format{flowlist.Format(), ", "formats", "--format flowlist "},
+}
+
+// touched are the files of the tree that adding a recipe touches, beside tests and docs.
+func (r *recipe) touched() []string {
+	files := []string{r.place + "/" + filepath.Base(r.file)}
+	if r.in != "" {
+		files = append(files, registry)
+	}
+	return files
+}
+
+// TestRecipesShown: CONTRIBUTING has the example's files as they are, one section a recipe, and the
+// files of the tree that each touches.
+func TestRecipesShown(t *testing.T) {
+	data, err := os.ReadFile("../../CONTRIBUTING.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, err := os.ReadFile("../../examples/ownscheme/main.go")
-	if err != nil {
-		t.Fatal(err)
+	block := regexp.MustCompile("(?s)<!-- ([a-z/.]+): begin -->\n```([a-z]+)\n.*?```\n<!-- [a-z/.]+: end -->")
+	shown := map[string]bool{}
+	page := block.ReplaceAllStringFunc(string(data), func(all string) string {
+		m := block.FindStringSubmatch(all)
+		code, err := os.ReadFile(filepath.Join(example, m[1]))
+		if err != nil {
+			t.Error(err)
+		}
+		shown[m[1]] = true
+		return fmt.Sprintf("<!-- %s: begin -->\n```%s\n%s```\n<!-- %s: end -->", m[1], m[2], code, m[1])
+	})
+	testutil.Golden(t, "../../../CONTRIBUTING.md", page)
+	for _, file := range []string{"main.go", "recipes.yaml"} {
+		if !shown[file] {
+			t.Errorf("%s is not shown", file)
+		}
 	}
-	_, shown, _ := strings.Cut(string(text), "<!-- own scheme: begin -->\n")
-	shown, _, ok := strings.Cut(shown, "<!-- own scheme: end -->")
-	var lines []string
-	for _, l := range strings.Split(strings.TrimRight(string(code), "\n"), "\n") {
-		lines = append(lines, strings.TrimRight("    "+strings.ReplaceAll(l, "\t", "    "), " "))
+	for _, r := range recipes {
+		t.Run(r.name, func(t *testing.T) {
+			_, section, _ := strings.Cut(page, "\n### "+strings.ToUpper(r.name[:1])+r.name[1:]+"\n")
+			section, _, _ = strings.Cut(section, "\n### ")
+			if !shown[r.file] || !strings.Contains(section, "<!-- "+r.file+": begin -->") {
+				t.Errorf("its section does not show %s", r.file)
+			}
+			for _, word := range []string{"Test it", "Run it"} {
+				if !strings.Contains(strings.ReplaceAll(section, "\n", " "), word) {
+					t.Errorf("its section lacks %q", word)
+				}
+			}
+			if files := r.touched(); r.in != "" && !strings.Contains(page, "`"+files[0]+"`") {
+				t.Errorf("the table of recipes does not have %s", files[0])
+			}
+		})
 	}
-	if !ok || shown != strings.Join(lines, "\n")+"\n" {
-		t.Error("CONTRIBUTING.md shows another program than examples/ownscheme/main.go")
+}
+
+// TestRecipes: the example's own tests pass, and its binary has all of the seven.
+func TestRecipes(t *testing.T) {
+	tests := exec.Command("go", "test", "./...")
+	tests.Dir, tests.Env = example, append(os.Environ(), "GOFLAGS=-trimpath -buildvcs=false", "GOWORK=off")
+	if out, err := tests.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
-	binary := filepath.Join(t.TempDir(), "ownscheme")
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", binary, ".")
-	build.Dir = "../../examples/ownscheme"
-	build.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	binary := filepath.Join(t.TempDir(), "own")
+	build := exec.Command("go", "build", "-o", binary, ".")
+	build.Dir, build.Env = tests.Dir, tests.Env
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	run := exec.Command(binary, "run", "early.yaml", "--check", "--out", t.TempDir())
-	run.Dir = build.Dir
-	if out, err := run.CombinedOutput(); err != nil || !strings.Contains(string(out), "holds      short") {
-		t.Errorf("%v\n%s", err, out)
+	runs(t, binary, slices.DeleteFunc(slices.Clone(recipes), func(r recipe) bool {
+		return r.in == "" // a module of one's own has no library: the claim's file is named
+	}))
+}
+
+// TestRecipesInTree: each of the seven is added to the tree by at most two files, and the weir that
+// is built then has it. The files are laid over those of the tree.
+func TestRecipesInTree(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
 	}
-	list := exec.Command(binary, "list", "schemes")
-	if out, err := list.CombinedOutput(); err != nil || !strings.Contains(string(out), "early") ||
-		!strings.Contains(string(out), "abc") {
-		t.Errorf("%v\n%s", err, out)
+	table, err := os.ReadFile(filepath.Join(root, registry))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, dir := string(table), t.TempDir()
+	var overlay struct{ Replace map[string]string }
+	overlay.Replace = map[string]string{filepath.Join(root, registry): filepath.Join(dir, "registry.go")}
+	for _, r := range recipes {
+		t.Run(r.name, func(t *testing.T) {
+			files := r.touched()
+			if len(files) > 2 {
+				t.Errorf("it touches %d files: %v", len(files), files)
+			}
+			if _, err := os.Stat(filepath.Join(root, files[0])); err == nil {
+				t.Fatalf("%s is there already", files[0])
+			}
+			overlay.Replace[filepath.Join(root, files[0])] = filepath.Join(root, "examples/ownscheme", r.file)
+			if r.in == "" {
+				return
+			}
+			if strings.Count(text, r.in) != 1 {
+				t.Fatalf("%s has %q %d times", registry, r.in, strings.Count(text, r.in))
+			}
+			text = strings.Replace(text, r.in, r.with, 1)
+			text = strings.Replace(text, "import (\n", fmt.Sprintf("import (\n\t%q\n", "weir/"+r.place), 1)
+		})
+	}
+	data, err := json.Marshal(overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string]string{"registry.go": text, "overlay.json": string(data)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	binary := filepath.Join(dir, "weir")
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-overlay", filepath.Join(dir, "overlay.json"),
+		"-o", binary, "./cmd/weir")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	runs(t, binary, recipes)
+}
+
+// runs holds a binary against recipes: it lists them, carries out the experiment that uses all,
+// whose claims hold, whose measure has a value, and exports what that gave.
+func runs(t *testing.T, binary string, all []recipe) {
+	t.Helper()
+	dir := t.TempDir()
+	weir := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command(binary, args...)
+		cmd.Dir = example
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("weir %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return string(out)
+	}
+	for _, r := range all {
+		t.Run("list "+r.name, func(t *testing.T) {
+			if out := weir("list", r.list); !strings.Contains("\n"+out, "\n"+r.want) {
+				t.Errorf("weir list %s lacks %q\n%s", r.list, r.want, out)
+			}
+		})
+	}
+	out := weir("run", "recipes.yaml", "--check", "--out", dir)
+	for _, want := range []string{"holds      calls", "holds      nobody-starves", "slowest.long = "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the experiment's output lacks %q\n%s", want, out)
+		}
+	}
+	weir("export", "recipes.yaml", "--format", "flowlist", "--out", dir, "--into", filepath.Join(dir, "flows"))
+	flows, err := os.ReadFile(filepath.Join(dir, "flows/flows.csv"))
+	if err != nil || !strings.HasPrefix(string(flows), "point,seed,traffic,") ||
+		!strings.Contains(string(flows), "scheme=early,1,calls,h2,h0,") {
+		t.Errorf("%v\n%s", err, flows)
 	}
 }

@@ -1,0 +1,65 @@
+// Package aimd is a congestion controller whose two numbers one can choose: TCP's AIMD adds a
+// packet a round trip, and halves.
+package aimd
+
+import (
+	"weir/core/cc"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Config has a field for each parameter.
+type Config struct {
+	Add  float64
+	Keep float64
+}
+
+// Params binds each field to its parameter: name, default, text, source.
+func (c *Config) Params(p *scheme.Params) {
+	p.Float(&c.Add, "add", "1", "packets that the window grows by in a round trip", "ours").Min("0.01").Max("100")
+	p.Share(&c.Keep, "keep", "70%", "share of the window that a loss or a mark leaves", "ours").Min("10%").Max("99%")
+}
+
+// Scheme is what an experiment names: cc: {aimd: {keep: 85%}}.
+func Scheme() cc.Scheme {
+	return cc.Define(cc.Scheme{
+		Scheme: scheme.Scheme{Name: "aimd", Doc: "adds in every round trip, keeps a share at a loss", Source: "ours"},
+	}, func(f cc.Flow, c Config) (*AIMD, error) { return &AIMD{window: cc.NewWindow(f), c: c}, nil })
+}
+
+// AIMD is the controller of one flow.
+type AIMD struct {
+	window cc.Window // the arithmetic that Reno, CUBIC and DCTCP share
+	c      Config
+}
+
+// OnAck grows the window, but in recovery and while it is not what limits the sender.
+func (x *AIMD) OnAck(_ unit.Time, a *cc.Ack) {
+	if !a.Advanced || !a.Limited || a.Losses.State == cc.Reduced || a.Losses.State == cc.Recovery {
+		return
+	}
+	acked := a.Packets
+	if x.window.InSlowStart() {
+		acked = x.window.SlowStart(acked)
+	}
+	if acked > 0 {
+		x.window.Increase(float64(x.window.Packets)/x.c.Add, acked)
+	}
+}
+
+// OnLoss reduces it, for losses and for marks.
+func (x *AIMD) OnLoss(_ unit.Time, l cc.Loss) {
+	x.window.Lose(l, int(x.c.Keep*float64(x.window.Packets)))
+}
+
+// OnSend does nothing: the window is all that counts.
+func (x *AIMD) OnSend(unit.Time, cc.Sent) {}
+
+// OnNotice does nothing: notices of switches are left to the transport.
+func (x *AIMD) OnNotice(unit.Time, cc.Notice) {}
+
+// OnTimer is never called: no Decision asks for it.
+func (x *AIMD) OnTimer(unit.Time) {}
+
+// Decision is the window. A controller with a rate gives it here.
+func (x *AIMD) Decision() cc.Decision { return x.window.Decision() }

@@ -1,0 +1,43 @@
+package aimd
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/cc/cctest"
+)
+
+// Whatever happens to a flow, the controller holds what cctest's model asks of every one.
+func TestModel(t *testing.T) {
+	for seed := range uint64(20) {
+		x, err := cctest.Make(Scheme(), cctest.Flow(seed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		random, story := rand.New(rand.NewPCG(seed, 1)), make([]byte, 4000)
+		for i := range story {
+			story[i] = byte(random.IntN(256))
+		}
+		if err := (&cctest.Model{Controller: x}).Run(story); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+	}
+}
+
+// A loss leaves the share that the file asks for.
+func TestKeep(t *testing.T) {
+	for given, want := range map[string]int{"50%": 10, "85%": 17} {
+		t.Run(given, func(t *testing.T) {
+			x, err := cctest.Make(Scheme(), cctest.Flow(1), "keep", given)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x.OnAck(0, &cc.Ack{Packets: 10, Advanced: true, Limited: true}) // slow start: 10 + 10
+			x.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
+			if got := int(x.Decision().Window / cctest.MSS); got != want {
+				t.Errorf("%d packets, want %d", got, want)
+			}
+		})
+	}
+}

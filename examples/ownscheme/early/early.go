@@ -1,0 +1,57 @@
+// Package early is a switch program: it marks or drops arriving packets with a probability that
+// grows with the queue.
+package early
+
+import (
+	"fmt"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Config has the two ends of the line.
+type Config struct{ Least, Most int }
+
+// Params binds them, and says what has to hold between them.
+func (c *Config) Params(p *scheme.Params) {
+	p.Packets(&c.Least, "least", "5 packets", "queue up to which nothing happens", "ours").Min("0 packets")
+	p.Packets(&c.Most, "most", "50 packets", "queue at which everything does", "ours").Max("1000000 packets")
+	p.Rule("least", func() error {
+		if c.Least >= c.Most {
+			return fmt.Errorf("%d packets are not below most, which is %d packets", c.Least, c.Most)
+		}
+		return nil
+	})
+}
+
+// Scheme is what an experiment names: switch: [forward, {early: {least: 8 packets}}].
+func Scheme() dataplane.Scheme {
+	return dataplane.Define(scheme.Scheme{Name: "early", Doc: "drops or marks early, linearly with the queue",
+		Source: "ours"}, func(site *dataplane.Site, c Config) (*Early, error) {
+		return &Early{c: c, random: site.Random("early")}, nil
+	})
+}
+
+// Early is the program's state in one switch.
+type Early struct {
+	c      Config
+	random unit.Random // a stream of its own: nobody else's draws shift
+}
+
+// Name is "early".
+func (e *Early) Name() string { return "early" }
+
+// Admit is asked before a packet enters the queue p.Meta.Queue of port p.Meta.Out.
+func (e *Early) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	above := int(env.Port(p.Meta.Out).Packets()) - e.c.Least
+	if above <= 0 || e.random.Float64() >= float64(above)/float64(e.c.Most-e.c.Least) {
+		return dataplane.Accept
+	}
+	if p.TOS&packet.ECN == packet.ECT0 { // the sender knows marks (RFC 3168)
+		p.TOS |= packet.CE
+		return dataplane.Accept
+	}
+	return dataplane.Drop(dataplane.EarlyDrop)
+}

@@ -1,0 +1,36 @@
+package early
+
+import (
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/dataplane/forward"
+	"weir/core/unit"
+)
+
+// Of packets that come at once for a slow port the first six (one on the wire, five waiting) are
+// safe, some of the next are lost, and the queue never grows beyond most.
+func TestDrops(t *testing.T) {
+	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Tbps}},
+		{Rate: unit.LinkRate{Bits: unit.Mbps}}}}
+	site := s.Site()
+	p, err := dataplanetest.Make(Scheme(), site, "least", "5 packets", "most", "20 packets")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Programs = []dataplane.Program{forward.New(site), p}
+	var script []dataplanetest.Arrival
+	for i := range 200 {
+		script = append(script, dataplanetest.Arrival{At: unit.Microsecond, Dst: 2, Seq: int64(i), Payload: 1000})
+	}
+	out := dataplanetest.Direct(s, script).Departures
+	for i := range 6 {
+		if out[i].Seq != int64(i) {
+			t.Errorf("departure %d is packet %d", i, out[i].Seq)
+		}
+	}
+	if n := len(out); n < 10 || n > 21 {
+		t.Errorf("%d packets leave", n)
+	}
+}

@@ -1,0 +1,58 @@
+// Package flowlist is an export format: one line of CSV for every flow of every run, for a
+// spreadsheet or a script.
+package flowlist
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"weir/study/measure"
+	"weir/study/results"
+	"weir/study/spec"
+)
+
+// Format is what the command names: weir export DIR --format flowlist.
+func Format() spec.Format {
+	return spec.Format{Name: "flowlist", Doc: "flows.csv: a line for each flow of each run",
+		New: func() spec.Export { return &flowlist{} }}
+}
+
+// flowlist has the format's options: fields with tags become flags of the command.
+type flowlist struct {
+	Finished bool `help:"flowlist: leave out flows that are not finished."`
+}
+
+// Write writes flows.csv into a folder.
+func (x *flowlist) Write(r *spec.Registry, dir, into string, out io.Writer) error {
+	o, err := results.Open(r, dir)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	w.Write([]string{"point", "seed", "traffic", "src", "dst", "size_bytes", "start_s", "fct_s"})
+	for _, run := range o.Runs {
+		f := run.Flows
+		for i := range f.Traffic {
+			fct := measure.JsonNumber(float64(f.FCTS[i])) // null: it is not finished
+			if x.Finished && fct == "null" {
+				continue
+			}
+			w.Write([]string{measure.PointName(run.Point), fmt.Sprint(run.Seed), f.Names[f.Traffic[i]], f.Names[f.Src[i]],
+				f.Names[f.Dst[i]], fmt.Sprint(f.SizeBytes[i]), measure.JsonNumber(float64(f.StartS[i])), fct})
+		}
+	}
+	if w.Flush(); w.Error() != nil {
+		return w.Error()
+	}
+	if err := os.MkdirAll(into, 0o777); err != nil {
+		return err
+	}
+	file := filepath.Join(into, "flows.csv")
+	fmt.Fprintln(out, file)
+	return results.WriteFile(file, b.Bytes())
+}
