@@ -1,0 +1,150 @@
+package claim
+
+import (
+	"math"
+
+	"weir/study/measure"
+)
+
+// Sample is a finished run.
+type Sample struct {
+	Point  []measure.Coordinate
+	Seed   uint64
+	Values *measure.Values
+}
+
+// matching returns the points that a claim means, or with along the first of each
+// pair of neighbours.
+func (s *View) matching(c *Compiled) []int {
+	var points []int
+	for i, at := range s.Points {
+		if c.Means(at) && (c.along == "" || s.neighbour(c, i) >= 0) {
+			points = append(points, i)
+		}
+	}
+	return points
+}
+
+// neighbour returns the next point along the claim's sweep key that the claim
+// means, −1 if there is none.
+func (s *View) neighbour(c *Compiled, i int) int {
+	stride := 1
+	for k := len(s.Sweep) - 1; k >= 0; k-- {
+		n := len(s.Sweep[k].Values)
+		if s.Sweep[k].Key == c.along {
+			for here := i / stride % n; here < n-1; here++ {
+				if i += stride; c.Means(s.Points[i]) {
+					return i
+				}
+			}
+			return -1
+		}
+		stride *= n
+	}
+	return -1
+}
+
+// samples are the finished runs by point and seed.
+type samples map[string]map[uint64]*Sample
+
+// Judge gives every claim its verdict over the finished runs of the seeds.
+func (s *View) Judge(claims []*Compiled, seeds []uint64, runs []Sample) []Claim {
+	at := samples{}
+	for i := range runs {
+		r := &runs[i]
+		name := measure.PointName(r.Point)
+		if at[name] == nil {
+			at[name] = map[uint64]*Sample{}
+		}
+		at[name][r.Seed] = r
+	}
+	var out []Claim
+	for _, c := range claims {
+		out = append(out, s.judge(c, seeds, at))
+	}
+	return out
+}
+
+// judge gives a claim the verdict of the point that decides: of all points the one that speaks
+// most against it, or, if one point is enough, most for it.
+func (s *View) judge(c *Compiled, seeds []uint64, at samples) Claim {
+	result := c.Claim
+	points := s.matching(c)
+	decides := verdict{value: yes, margin: math.Inf(1)}
+	if c.some {
+		decides = verdict{value: no, margin: math.Inf(-1)}
+	}
+	missing := len(points) == 0
+	used := map[*Sample]bool{}
+	for _, i := range points {
+		var envs []map[string]any
+		for _, seed := range seeds {
+			if env := s.environmentOf(c, i, seed, at, used); env != nil {
+				envs = append(envs, env)
+			} else {
+				missing = true
+			}
+		}
+		if len(envs) == 0 {
+			continue
+		}
+		v := c.that.judge(envs)
+		less, more := v, decides
+		if c.some {
+			less, more = decides, v
+		}
+		if less.value < more.value || less.value == more.value && less.margin < more.margin {
+			decides = v
+			if name := measure.PointName(s.Points[i]); name != "" {
+				decides.text = name + ": " + v.text
+			}
+		}
+	}
+	result.Measured, result.N = c.written.Replace(decides.text), len(used)
+	switch {
+	case len(points) == 0:
+		result.Verdict, result.Measured = Undecided, "no point of this sweep bears on it"
+	case !c.some && decides.value == no, c.some && decides.value == no && !missing:
+		result.Verdict = Fails
+	case decides.value == maybe || missing && !(c.some && decides.value == yes):
+		result.Verdict = Undecided
+		if missing && decides.value != maybe {
+			result.Measured += " (runs are missing)"
+		}
+	default:
+		result.Verdict = Holds
+	}
+	return result
+}
+
+// environmentOf is what a claim's expression sees at point i for a seed: the run there, the next
+// along the claim's key, and those of other points that it names. It is nil if one of them is
+// missing. The runs that it has are noted as used.
+func (s *View) environmentOf(c *Compiled, i int, seed uint64, at samples, used map[*Sample]bool) map[string]any {
+	r := at[measure.PointName(s.Points[i])][seed]
+	if r == nil {
+		return nil
+	}
+	env := environment(r.Point, r.Values)
+	if c.along != "" {
+		next := at[measure.PointName(s.Points[s.neighbour(c, i)])][seed]
+		if next == nil {
+			return nil
+		}
+		env["next"] = environment(next.Point, next.Values)
+		used[next] = true
+	}
+	for o := range c.others {
+		var there *Sample
+		if k := s.pointOf(&c.others[o], i); k >= 0 {
+			there = at[measure.PointName(s.Points[k])][seed]
+		}
+		if there == nil {
+			return nil
+		}
+		env[c.others[o].name] = environment(there.Point, there.Values)
+		used[there] = true
+	}
+	used[r] = true
+	return env
+}

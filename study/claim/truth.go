@@ -1,0 +1,237 @@
+package claim
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/vm"
+
+	"weir/study/measure"
+)
+
+// truth is a boolean expression: and, or, not over comparisons. A comparison is
+// judged by the interval of its difference over the seeds.
+type truth struct {
+	op          string // "and", "or", "not", "<", "<=", ">", ">=", "==", "!="; "bool": left alone
+	parts       []*truth
+	left, right *vm.Program
+	leftText    string
+	rightText   string
+	unit        string // of both sides, as far as the expression shows it
+}
+
+// ternary is Kleene's third value between false and true.
+type ternary int
+
+const (
+	no ternary = iota
+	maybe
+	yes
+)
+
+// build turns an expression into a truth.
+func build(n ast.Node, env map[string]any, unitOf func(ast.Node) (string, bool)) (*truth, error) {
+	switch x := n.(type) {
+	case *ast.UnaryNode:
+		if x.Operator == "not" || x.Operator == "!" {
+			part, err := build(x.Node, env, unitOf)
+			return &truth{op: "not", parts: []*truth{part}}, err
+		}
+	case *ast.BinaryNode:
+		op := map[string]string{"and": "and", "&&": "and", "or": "or", "||": "or"}[x.Operator]
+		if op != "" {
+			l, err := build(x.Left, env, unitOf)
+			if err != nil {
+				return nil, err
+			}
+			r, err := build(x.Right, env, unitOf)
+			return &truth{op: op, parts: []*truth{l, r}}, err
+		}
+		switch x.Operator {
+		case "<", "<=", ">", ">=", "==", "!=":
+			t := &truth{op: x.Operator, leftText: x.Left.String(), rightText: x.Right.String()}
+			if t.unit, _ = unitOf(x.Left); t.unit == "" {
+				t.unit, _ = unitOf(x.Right)
+			}
+			_, err := expr.Compile(x.String(), expr.Env(env), expr.AsBool()) // do the sides compare?
+			if err != nil {
+				return nil, err
+			}
+			if t.left, err = expr.Compile(t.leftText, expr.Env(env)); err != nil {
+				return nil, err
+			}
+			t.right, err = expr.Compile(t.rightText, expr.Env(env))
+			return t, err
+		}
+	}
+	t := &truth{op: "bool", leftText: n.String()}
+	var err error
+	t.left, err = expr.Compile(t.leftText, expr.Env(env), expr.AsBool())
+	return t, err
+}
+
+// verdict is the outcome of a truth at one place of the sweep.
+type verdict struct {
+	value  ternary
+	margin float64 // of the comparison that decides, relative; negative when it is false
+	text   string  // that comparison with its numbers
+}
+
+// judge evaluates t over the seeds' environments, one a seed.
+func (t *truth) judge(envs []map[string]any) verdict {
+	switch t.op {
+	case "not":
+		v := t.parts[0].judge(envs)
+		v.value, v.margin = yes-v.value, -v.margin
+		return v
+	case "and", "or":
+		a, b := t.parts[0].judge(envs), t.parts[1].judge(envs)
+		worse := b.value < a.value || b.value == a.value && b.margin < a.margin
+		if worse == (t.op == "and") {
+			return b
+		}
+		return a
+	}
+	var all outcomes
+	for _, env := range envs {
+		if why := t.add(&all, env); why != "" {
+			return verdict{maybe, math.Inf(-1), why}
+		}
+	}
+	if len(all.differences) == 0 {
+		return t.counted(&all)
+	}
+	return t.compared(&all)
+}
+
+// outcomes are what the two sides of a comparison come to, over the seeds.
+type outcomes struct {
+	differences, lefts, rights []float64
+	holding, failing           int // of what is not a comparison of numbers
+}
+
+func (o *outcomes) count(holds bool) {
+	if holds {
+		o.holding++
+	} else {
+		o.failing++
+	}
+}
+
+// add evaluates a leaf for one seed; why not, if it cannot be.
+func (t *truth) add(o *outcomes, env map[string]any) (why string) {
+	l, err := expr.Run(t.left, env)
+	if err != nil {
+		return t.leftText + ": " + firstLine(err)
+	}
+	if t.op == "bool" {
+		b, ok := l.(bool)
+		o.count(ok && b)
+		return ""
+	}
+	r, err := expr.Run(t.right, env)
+	if err != nil {
+		return t.rightText + ": " + firstLine(err)
+	}
+	x, okX := toFloat(l)
+	y, okY := toFloat(r)
+	if okX && okY {
+		o.lefts, o.rights = append(o.lefts, x), append(o.rights, y)
+		o.differences = append(o.differences, x-y)
+		return ""
+	}
+	a, isA := l.(string) // words, of which only the same and others are known
+	b, isB := r.(string)
+	if !isA || !isB || t.op != "==" && t.op != "!=" {
+		return t.leftText + " and " + t.rightText + " cannot be compared there"
+	}
+	o.count((a == b) == (t.op == "=="))
+	return ""
+}
+
+// counted judges what is true or false for each seed.
+func (t *truth) counted(o *outcomes) verdict {
+	switch {
+	case o.failing == 0:
+		return verdict{yes, 1, t.text() + " is true"}
+	case o.holding == 0:
+		return verdict{no, -1, t.text() + " is false"}
+	}
+	return verdict{maybe, 0, fmt.Sprintf("%s is true for %d of %d seeds", t.text(), o.holding, o.holding+o.failing)}
+}
+
+// compared judges by the interval of the difference over the seeds.
+func (t *truth) compared(o *outcomes) verdict {
+	left, _ := MeanInterval(o.lefts)
+	right, _ := MeanInterval(o.rights)
+	mean, half := MeanInterval(o.differences)
+	if math.IsNaN(mean) {
+		return verdict{maybe, math.Inf(-1), t.leftText + " or " + t.rightText + " is not defined there"}
+	}
+	if len(o.differences) < 2 || math.IsInf(mean, 0) {
+		half = 0
+	}
+	v := verdict{text: fmt.Sprintf("%s = %s %s %s", t.leftText, measure.Quantity(left, t.unit), t.op,
+		measure.Quantity(right, t.unit))}
+	v.value, v.margin = byInterval(t.op, mean, half)
+	if scale := max(math.Abs(left), math.Abs(right)); scale > 0 {
+		v.margin /= scale
+	}
+	if half > 0 {
+		v.text += fmt.Sprintf(" (difference %s ± %s)", measure.Quantity(mean, t.unit), measure.Quantity(half, t.unit))
+	}
+	return v
+}
+
+// byInterval is what an interval of a difference says of its comparison with 0: yes or no if all of
+// it does, and by how much its middle does.
+func byInterval(op string, mean, half float64) (value ternary, margin float64) {
+	low, high := mean-half, mean+half
+	near, far := high, low // the ends that are last and first to meet the comparison
+	switch op {
+	case "<", "<=":
+		margin = -mean
+	case ">", ">=":
+		margin, near, far = mean, low, high
+	default:
+		equal, apart := low == 0 && high == 0, low > 0 || high < 0
+		margin = -math.Abs(mean)
+		if op == "!=" {
+			equal, apart, margin = apart, equal, -margin
+		}
+		switch {
+		case equal:
+			return yes, margin
+		case apart:
+			return no, margin
+		}
+		return maybe, margin
+	}
+	switch {
+	case compare(op, near, 0):
+		return yes, margin
+	case !compare(op, far, 0):
+		return no, margin
+	}
+	return maybe, margin
+}
+
+// text is the expression of a leaf.
+func (t *truth) text() string {
+	if t.op == "bool" {
+		return t.leftText
+	}
+	return t.leftText + " " + t.op + " " + t.rightText
+}
+
+func toFloat(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true
+	case int:
+		return float64(v), true
+	}
+	return 0, false
+}
