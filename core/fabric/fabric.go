@@ -40,16 +40,16 @@ type Config struct {
 	// Wire, if given, is applied to every packet that is about to arrive: the
 	// simulator's wire mode serialises and parses there.
 	Wire func(p *packet.Packet)
-	// Observer, if given, is told what links transmit, lose and deliver; its events
-	// name a link's index as the port and tell no queue.
+	// Observer, if given, gets an event when links transmit, lose and deliver a packet. These events have
+	// a link's index as the port and no queue.
 	Observer trace.Observer
 }
 
-// kind orders events at one time: port free < NIC wake < arrival < timer
-// (docs/design.md#bytes-queues-order). With "free" first an arrival at the instant at
-// which the port becomes free sees the same queue whether or not the free event
-// was armed. With the number of the port, link or node behind it a kind is the key of an
-// event: unique among those pending at one time, and not dependent on who scheduled first.
+// kind orders events at the same time: port free < NIC wake < arrival < timer
+// (docs/design.md#bytes-queues-order). As "free" comes first, an arrival at the instant at which the port
+// becomes free sees the same queue whether or not the free event was armed. A kind together with the
+// number of the port, link or node is the key of an event: unique among those pending at one time, and
+// independent of who scheduled first.
 type kind uint64
 
 const (
@@ -126,7 +126,7 @@ type Fabric struct {
 	sink   int32 // keeps the touch loop's reads
 }
 
-// New makes a network and lets every node say what it wants at time 0.
+// New makes a network and asks every node what it wants at time 0.
 func New(c Config) (*Fabric, error) {
 	f := &Fabric{
 		nodes: c.Nodes, pool: c.Pool, observer: c.Observer, wireMode: c.Wire, delivers: c.Observer != nil || c.Wire != nil,
@@ -224,9 +224,9 @@ func (f *Fabric) makeGroups(links []Link) {
 	}
 }
 
-// Run carries out every event before until. It returns early, at the end of a
-// window, when stop says so (stop may be nil); stop is given the time before
-// which everything has happened. Run may be called again to go on.
+// Run carries out every event before until. It returns early, at the end of a window, when stop returns
+// true (stop may be nil); the argument of stop is the time before which everything has happened. Another
+// call continues.
 func (f *Fabric) Run(until unit.Time, stop func(done unit.Time) bool) {
 	for {
 		start := unit.Never
@@ -254,8 +254,8 @@ func (f *Fabric) Run(until unit.Time, stop func(done unit.Time) bool) {
 // runGroup carries out the events of one group before end.
 func (f *Fabric) runGroup(n int, end unit.Time) {
 	g := &f.groups[n]
-	// Read the headers of all packets that arrive in this window, so that their
-	// cache misses overlap; without it each is a stall of its own.
+	// Read the headers of all packets that arrive in this window, so that their cache misses overlap;
+	// otherwise each is a stall of its own.
 	touched := int32(0)
 	for _, i := range g.wires {
 		w := &f.wires[i]
@@ -323,7 +323,7 @@ func (f *Fabric) runGroup(n int, end unit.Time) {
 	f.nextAt[n] = g.heap.First()
 }
 
-// after does what every call into a node may have made necessary.
+// after does whatever a call into a node may have made necessary.
 func (f *Fabric) after(n int32, g *group, now unit.Time) {
 	node := f.nodes[n]
 	for {
@@ -402,8 +402,8 @@ func (f *Fabric) transmit(i int32, g *group, now unit.Time) {
 	}
 }
 
-// impair is what a special link does to a frame that is sent now: it returns when
-// the frame arrives, which was to be at, or unit.Never if it is lost.
+// impair applies loss, jitter and outage of a special link to a frame sent now. It returns the arrival
+// time, which would be at without them, or unit.Never if the frame is lost.
 //
 //go:noinline
 func (f *Fabric) impair(i int32, p *packet.Packet, now, at unit.Time) unit.Time {
@@ -427,7 +427,7 @@ func (f *Fabric) impair(i int32, p *packet.Packet, now, at unit.Time) unit.Time 
 	return at
 }
 
-// deliver is what Config.Wire and the observer want of a frame that arrives now.
+// deliver calls Config.Wire and the observer for a frame that arrives now.
 //
 //go:noinline
 func (f *Fabric) deliver(now unit.Time, i int32, p *packet.Packet) {
@@ -437,8 +437,8 @@ func (f *Fabric) deliver(now unit.Time, i int32, p *packet.Packet) {
 	}
 }
 
-// observe tells the observer, if there is one. Only what is not on an unobserved
-// run's way calls it: links are special if they are observed.
+// observe calls the observer, if there is one. Unobserved runs never get here: links with an observer are
+// special.
 func (f *Fabric) observe(now unit.Time, k trace.Kind, node, link int32, why string, p *packet.Packet) {
 	if f.observer != nil {
 		f.observer.Observe(trace.Event{At: now, Kind: k, Node: node, Port: link, Reason: why, QueuePackets: trace.None,
@@ -454,9 +454,8 @@ func (w *wire) grow() {
 	w.ring, w.head = ring, 0
 }
 
-// Wake has node n asked what it wants, after something from outside of the network has
-// happened to it at now. All that is before now must have been carried out, and
-// nothing after now.
+// Wake asks node n what it wants, after something outside the network has happened to it at now.
+// Everything before now must have been carried out, and nothing after now.
 func (f *Fabric) Wake(n int, now unit.Time) {
 	g := f.groupOf[n]
 	f.after(int32(n), &f.groups[g], now)
@@ -473,9 +472,8 @@ func (f *Fabric) Next() unit.Time {
 	return t
 }
 
-// Window returns the length of execution windows: a run that stops for what it
-// has seen must go on for this long, to be cut at a time rather than at a moment
-// of the loop.
+// Window returns the length of execution windows. A run that stops because of what it has observed must
+// continue for this long, so that it ends at a time and not at a moment of the loop.
 func (f *Fabric) Window() unit.Time { return f.window }
 
 // Link returns the counters of link i.

@@ -106,7 +106,7 @@ func (o *Options) bindFeedback(p *scheme.Params) {
 	})
 }
 
-// NeedsNetwork is that hosts have to know NACKs.
+// NeedsNetwork says that hosts have to know NACKs.
 func (*Options) NeedsNetwork() string { return dataplane.NotifiesHosts }
 
 // Scheme is what an experiment names: queues: 3, scheduler: ncf, programs: [ecmp, ncf].

@@ -130,7 +130,7 @@ func tosOf(s string) (uint8, error) {
 	return uint8(tos), nil
 }
 
-// NeedsNetwork is that a bridge has no paths.
+// NeedsNetwork says that a bridge has no paths.
 func (*Options) NeedsNetwork() string { return dataplane.ChoosesPaths }
 
 // Scheme is what an experiment names: switch: [p4te].

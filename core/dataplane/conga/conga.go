@@ -67,7 +67,7 @@ func (c *Config) Params(p *scheme.Params) {
 	})
 }
 
-// NeedsNetwork is that a bridge has no paths.
+// NeedsNetwork says that a bridge has no paths.
 func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
 
 // Scheme is what an experiment names: switch: [conga].
@@ -87,13 +87,13 @@ type Program struct {
 
 	rates  []estimator        // by port
 	decay  [64]float64        // by periods, what X has kept
-	uplink []uint8            // by port, its tag; noFeedback: it leads down
+	uplink []uint8            // by port, its tag; noFeedback: a downward port
 	port   []dataplane.PortID // by tag
 	leaf   []int32            // by address, its leaf
 	to     []metric           // by leaf and tag: Congestion-To-Leaf
 	from   []metric           // by leaf and tag: Congestion-From-Leaf
 	turns  []turn             // by leaf
-	levels []uint8            // by tag, in the choice in hand
+	levels []uint8            // by tag, for the current choice
 	most   float64            // largest metric
 }
 
@@ -105,10 +105,10 @@ type metric struct {
 	fedBack uint16 // Congestion-From-Leaf: what was fed back last, plus 1; 0: nothing
 }
 
-// turn is whose turn it is among the tags of a leaf, to be fed back.
+// turn selects which of a leaf's tags to feed back next.
 type turn struct {
 	last    uint8
-	changed [4]uint64 // bit k: what tag k came with is not what was fed back last
+	changed [4]uint64 // bit k: tag k has a value that was not fed back yet
 }
 
 // next returns the first tag after the last that has changed.
@@ -171,7 +171,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 		g.setRate(&g.rates[i], site.Lines[i].Rate)
 		g.uplink[i] = noFeedback
 	}
-	// A tag is the same spine's at all leaves, so that they know whose last link is down.
+	// A tag stands for the same spine at all leaves, so that they know whose last link is down.
 	for _, i := range byAbove(place) {
 		g.uplink[place.Up[i]] = uint8(len(g.port))
 		g.port = append(g.port, place.Up[i])
@@ -201,8 +201,8 @@ func (g *Program) setRate(e *estimator, r unit.LinkRate) {
 	e.rate, e.scale = r, float64(int(1)<<g.config.Bits)/dataplane.Carries(r, g.config.Tau)
 }
 
-// level is a port's congestion, in 2^Q equal steps up to its rate (§3.2), when what is due
-// of T_dre's periods is done.
+// level returns a port's congestion, in 2^Q equal steps up to its rate (§3.2), after applying the periods
+// of T_dre that have passed.
 func (g *Program) level(e *estimator, now unit.Time) uint8 {
 	if now-e.last >= g.config.Period {
 		g.decrement(e, now)
@@ -232,7 +232,7 @@ func (g *Program) quantise(e *estimator) {
 	}
 }
 
-// Ingress takes in what the other leaf tells, and chooses the port.
+// Ingress learns from the other leaf's feedback, and chooses the port.
 func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	ports, _, v := g.paths.To(p)
@@ -280,7 +280,8 @@ func (g *Program) reaches(env *dataplane.Env, now unit.Time, leaf int, port data
 	return t.value != Unreachable || now-t.at > g.config.Age
 }
 
-// aged is the metric now (§3.3): what is old decays, and 0 is what no leaf has fed back.
+// aged returns the metric as of now (§3.3): old values decay, and 0 stands for values that no leaf has fed
+// back.
 func (t *metric) aged(now, age unit.Time) uint8 {
 	past := now - t.at
 	switch {
@@ -294,8 +295,8 @@ func (t *metric) aged(now, age unit.Time) uint8 {
 	return t.value >> (past / age)
 }
 
-// chooseUplink is §3.5: the uplink with the least of the larger of local and remote
-// congestion; of several the flow's last, or one at random.
+// chooseUplink is §3.5: it takes the uplink with the least maximum of local and remote congestion; among
+// several, the flow's last one, or one at random.
 func (g *Program) chooseUplink(env *dataplane.Env, leaf int, hash uint32) dataplane.PortID {
 	now := env.Now()
 	least, ties := uint8(Unreachable), uint64(0)
@@ -328,8 +329,8 @@ func (g *Program) chooseUplink(env *dataplane.Env, leaf int, hash uint32) datapl
 	return g.port[0]
 }
 
-// learn takes in a packet from another leaf: its path's congestion, and what that leaf
-// feeds back about the paths to it.
+// learn processes a packet from another leaf: the congestion of its path, and that leaf's feedback about
+// the paths to it.
 func (g *Program) learn(now unit.Time, p *packet.Packet) {
 	h, ok := p.Extension(Extension)
 	if !ok || len(h) != 4 || int(p.Src) >= len(g.leaf) || g.leaf[p.Src] < 0 {
@@ -348,8 +349,8 @@ func (g *Program) learn(now unit.Time, p *packet.Packet) {
 	}
 }
 
-// piggyback puts one value of the paths from a leaf into a packet that goes there: in turn, and
-// those that have changed since they were fed back before the others (§3.3).
+// piggyback puts one value for the paths from a leaf into a packet that goes there: round robin, those
+// that have changed since they were fed back first (§3.3).
 func (g *Program) piggyback(env *dataplane.Env, leaf int, header *[4]byte) {
 	t, n := &g.turns[leaf], len(g.port)
 	from := g.from[leaf*n:][:n]
@@ -378,7 +379,7 @@ func (g *Program) piggyback(env *dataplane.Env, leaf int, header *[4]byte) {
 	t.changed[k/64] &^= 1 << (k % 64)
 }
 
-// Egress counts what leaves, and raises the packet's congestion to its link's.
+// Egress counts the packet, and raises its congestion to that of its link.
 func (g *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	e := &g.rates[p.Meta.Out]
 	if r := env.Port(p.Meta.Out).Rate(); r != e.rate { // an event has changed it

@@ -2,9 +2,9 @@ package conga
 
 import "weir/core/dataplane"
 
-// Footprint is CONGA's as it is here, in a packet's order. CONGA's own switch (§4) is an ASIC
-// made for it, which compares all uplinks at once and whose estimators ingress and egress
-// share.
+// Footprint is that of this implementation of CONGA, in the order in which a packet meets it. CONGA's own
+// switch (§4) is a special ASIC, which compares all uplinks at once and whose estimators ingress and
+// egress share.
 func (g *Program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
 	var m metric

@@ -29,7 +29,7 @@ type Program struct {
 	best   [][]dataplane.PortID // by number of the set of ports: what was best, shortest first
 }
 
-// NeedsNetwork is that a bridge has no paths.
+// NeedsNetwork says that a bridge has no paths.
 func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
 
 // Scheme is what an experiment names: switch: [drill].

@@ -21,7 +21,7 @@ type Program struct {
 // Config is nothing but what the program needs.
 type Config struct{ scheme.None }
 
-// NeedsNetwork is that a bridge has no paths.
+// NeedsNetwork says that a bridge has no paths.
 func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
 
 // Scheme is what an experiment names: switch: [ecmp].

@@ -55,7 +55,7 @@ func (o *Options) Params(p *scheme.Params) {
 	})
 }
 
-// NeedsNetwork is that hosts have to know CNPs.
+// NeedsNetwork says that hosts have to know CNPs.
 func (*Options) NeedsNetwork() string { return dataplane.NotifiesHosts }
 
 // Scheme is what an experiment names: switch: [ecmp, {fast_cnp: {kmin: 100KB, kmax: 400KB}}].

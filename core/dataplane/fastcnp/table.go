@@ -8,10 +8,10 @@ const MostFlows = 1 << 20
 // ways is how many entries a set has, in any of which a flow's may be.
 const ways = 4
 
-// table remembers the flows that have had a CNP within the last interval, in memory that
-// does not depend on how many flows there are. A flow is known by the 32 bits of its hash:
-// flows with the same one share an interval. A flow whose set is full of others must wait,
-// so that a full table makes CNPs rarer, never more frequent.
+// table records the flows that have had a CNP within the last interval, in memory that does not depend on
+// the number of flows. A flow is identified by the 32 bits of its hash: flows with the same hash share an
+// interval. A flow whose set is full of others must wait, so a full table makes CNPs rarer, never more
+// frequent.
 type table struct {
 	entries    []entry // in sets
 	interval   unit.Time
@@ -20,7 +20,7 @@ type table struct {
 	crowded    uint64
 }
 
-// entry says that a flow has no CNP before a time.
+// entry is a flow with the time before which it gets no CNP.
 type entry struct {
 	until unit.Time
 	flow  uint32
@@ -30,7 +30,7 @@ func newTable(flows int, interval unit.Time, seed uint32) table {
 	return table{entries: make([]entry, (flows+ways-1)/ways*ways), interval: interval, seed: seed}
 }
 
-// due reports whether a flow may have a CNP now, and takes note of it if so.
+// due reports whether a flow may have a CNP now, and records it if so.
 func (t *table) due(now unit.Time, flow uint32) bool {
 	h := flow ^ t.seed // the finaliser of MurmurHash3
 	h = (h ^ h>>16) * 0x85ebca6b

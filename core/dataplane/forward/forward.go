@@ -15,7 +15,7 @@ type Program struct {
 	paths  [2]*packet.Paths // by IP version
 	book   *packet.Book
 
-	table   *dataplane.LPM[packet.PortID] // once a control plane has asked for it: in place of paths
+	table   *dataplane.LPM[packet.PortID] // in use once a control plane has asked for it: replaces paths
 	version uint32
 	cache   [2][]packet.PortID // by IP version and destination; unknown where not looked up yet
 }
@@ -39,8 +39,8 @@ func New(site *dataplane.Site) *Program {
 // Name is "forward".
 func (f *Program) Name() string { return "forward" }
 
-// Routes is the table, to be changed by a control plane. It is made when it is first
-// asked for: until then all switches of a network look up what they share.
+// Routes is the table for a control plane to change. It is made upon the first call; until then all
+// switches of a network share one lookup table.
 func (f *Program) Routes() *dataplane.LPM[packet.PortID] {
 	if f.table != nil {
 		return f.table

@@ -2,9 +2,9 @@ package hula
 
 import "weir/core/dataplane"
 
-// Footprint is HULA's as it is here, in a packet's order. A probe reads at ingress what egress
-// estimates of the same link in the other direction (§3.2), and a flowlet's port is
-// looked up before and written after the choice, for a port that has failed is left (§3.3).
+// Footprint is that of this implementation of HULA, in the order in which a packet meets it. At ingress a
+// probe reads what egress estimates for the other direction of the same link (§3.2). A flowlet's port is
+// looked up before the choice and written after it, since a failed port is abandoned (§3.3).
 func (h *Program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
 	var l link

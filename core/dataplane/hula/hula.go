@@ -36,11 +36,11 @@ type Config struct {
 	Gap      unit.Time // that ends a flowlet
 	Cells    int       // of the flowlet table
 	Tau      unit.Time // time constant of the estimators of utilisation; 0: 2·Probe
-	Age      unit.Time // after which a hop that is not heard of has failed; 0: 10·Probe
+	Age      unit.Time // after which a hop without probes has failed; 0: 10·Probe
 	OnlyBest bool      // probes that do not change a switch's table end there
 }
 
-// Counts are a switch's probes: sent by itself as a ToR, received, and sent on.
+// Counts are a switch's probes: sent by itself as a ToR, received, and forwarded.
 type Counts struct{ Sent, Received, Forwarded uint64 }
 
 // Params binds the configuration.
@@ -57,7 +57,7 @@ func (c *Config) Params(p *scheme.Params) {
 		"change its table: one path's a period, or more as paths get better", "HULA §3.1; best: ours: the load of §4")
 }
 
-// NeedsNetwork is that a bridge has no paths.
+// NeedsNetwork says that a bridge has no paths.
 func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
 
 // Scheme is what an experiment names: switch: [hula].
@@ -83,7 +83,7 @@ type Program struct {
 	counts   Counts
 }
 
-// link is what a switch knows of a port.
+// link is the state of a port.
 type link struct {
 	load   float64 // U: what has left lately
 	last   unit.Time
@@ -156,8 +156,8 @@ func (h *Program) Name() string { return "hula" }
 // Counts returns how many probes there were so far.
 func (h *Program) Counts() Counts { return h.counts }
 
-// Best returns the next hop to a ToR and its path's utilisation in 1/255, as the last
-// probes told; ok is false if none did, or too long ago.
+// Best returns the next hop to a ToR and its path's utilisation in 1/255, by the latest probes; ok is
+// false if there were none, or too long ago.
 func (h *Program) Best(now unit.Time, tor int) (port dataplane.PortID, util uint8, ok bool) {
 	if tor < 0 || tor >= len(h.best) {
 		return 0, 0, false
@@ -174,7 +174,7 @@ func (l *link) utilisation(now, tau unit.Time) uint8 {
 	return 0
 }
 
-// Egress is the estimator of §3.2: U = D + U·(1 − Δt/τ), which is C·τ of a busy link.
+// Egress is the estimator of §3.2: U = D + U·(1 − Δt/τ), which is C·τ for a busy link.
 func (h *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	l, now := &h.links[p.Meta.Out], env.Now()
 	if r := env.Port(p.Meta.Out).Rate(); r != l.rate { // an event has changed it
@@ -188,7 +188,7 @@ func (h *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	return dataplane.Accept
 }
 
-// Ingress takes probes in, and sends data on.
+// Ingress processes probes, and forwards data.
 func (h *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if p.Kind == packet.Probe && h.probe(env, p) {
@@ -215,7 +215,7 @@ func (h *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// probe takes a probe in and sends it on; it returns false if it is none.
+// probe processes and forwards a probe; it returns false if the packet is not one.
 func (h *Program) probe(env *dataplane.Env, p *packet.Packet) bool {
 	m := &p.Meta
 	e, ok := p.Extension(Extension)
@@ -261,7 +261,7 @@ func (h *Program) spread(env *dataplane.Env, ports []dataplane.PortID, but datap
 // shimHeader is the header of ProtoRDMA, which has a field for the kind (packet.Emit).
 const shimHeader = 16
 
-// send makes a probe. It goes no further than the neighbour.
+// send makes a probe, which travels to the neighbour only.
 func (h *Program) send(env *dataplane.Env, port dataplane.PortID, tor int, util uint8) {
 	p := env.New()
 	p.Kind, p.Proto, p.Version, p.HopLimit = packet.Probe, packet.ProtoRDMA, h.version, 1
@@ -276,8 +276,8 @@ func (h *Program) send(env *dataplane.Env, port dataplane.PortID, tor int, util 
 	env.Send(p, port, 0)
 }
 
-// Tick sends a ToR's own probes: the first at 0, the next after a part of the period that is
-// drawn for each ToR, so that they do not go in step.
+// Tick sends a ToR's own probes: the first at 0, the next after a random part of the period, so that ToRs
+// do not synchronise.
 func (h *Program) Tick(env *dataplane.Env) unit.Time {
 	if h.own < 0 || h.place.Leaves < 2 || len(h.place.Up) == 0 {
 		return unit.Never

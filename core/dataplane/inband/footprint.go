@@ -5,9 +5,9 @@ import (
 	"weir/core/telemetry"
 )
 
-// Footprint is the snapshot: what the traffic manager tells of the port is metadata, the bytes
-// that it has sent a register. Ports that share their rate among classes have a register for
-// each class, and loads one for each port.
+// Footprint is the snapshot: the traffic manager's data about the port is metadata, the bytes sent are a
+// register. Ports that share their rate among classes have a register for each class, and loads have one
+// for each port.
 func (t *Program) Footprint() dataplane.Footprint {
 	const out = dataplane.InEgress
 	var h telemetry.Hop

@@ -96,10 +96,10 @@ func build(site *dataplane.Site, c Config) (*Program, error) {
 	return New(site, f, c.Idle)
 }
 
-// New returns the program for a switch. A class of a port whose scheduler guarantees it
-// a share of the rate is told as if it was a port of that rate; when another class has
-// sent nothing for idle, above 0, the others have its share. It is an error if the format
-// has no code for the rate of a port: its hop would be missing.
+// New returns the program for a switch. If the port's scheduler guarantees a class a share of the rate,
+// the telemetry of that class describes a port of that rate; once another class has sent nothing for idle,
+// above 0, its share counts for the others. A port whose rate has no code in the format is an error: its
+// hop would be missing.
 func New(site *dataplane.Site, f telemetry.Format, idle unit.Time) (*Program, error) {
 	t := &Program{format: f, clock: site.Clock, ports: make([]port, site.Ports), id: uint32(site.ID),
 		full: f.Profile.Name != "hpcc", keeps: f.T > 0, idle: idle}
@@ -139,8 +139,7 @@ func (x *port) set(f *telemetry.Format, rate unit.Rate) {
 // Name is "telemetry".
 func (t *Program) Name() string { return "telemetry" }
 
-// Egress takes the snapshot of the port: after the dequeue, before the packet counts as
-// sent.
+// Egress takes the snapshot of the port: after the dequeue, before the packet counts as sent.
 func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	want := t.format.Wants(p)
@@ -195,8 +194,8 @@ func (t *Program) write(env *dataplane.Env, p *packet.Packet, x *port, h *teleme
 	}
 }
 
-// class makes of the port's snapshot that of the packet's class: its queue, its bytes,
-// and its share of the rate (draft-miao §9.4).
+// class turns the port's snapshot into that of the packet's class: its queue, its bytes, and its share of
+// the rate (draft-miao §9.4).
 func (t *Program) class(env *dataplane.Env, m *dataplane.Metadata, h *telemetry.Hop) {
 	x, out, now := &t.ports[m.Out], env.Port(m.Out), env.Now()
 	c := &x.classes[m.Queue]

@@ -1,6 +1,6 @@
-// Package letflow is LetFlow (Vanini et al., NSDI 2017): every flowlet takes one of the
-// shortest paths at random. Flowlets on slow paths are cut short, for their packets come
-// with gaps, so that load balances itself without anybody measuring it.
+// Package letflow is LetFlow (Vanini et al., NSDI 2017): every flowlet takes one of the shortest paths at
+// random. On slow paths packets have larger gaps, so that flowlets there are shorter, and load balances
+// without any measurement.
 package letflow
 
 import (
@@ -31,7 +31,7 @@ func (c *Config) Params(p *scheme.Params) {
 		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
 }
 
-// NeedsNetwork is that a bridge has no paths.
+// NeedsNetwork says that a bridge has no paths.
 func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
 
 // Scheme is what an experiment names: switch: [letflow].
@@ -53,8 +53,8 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 // Name is "letflow".
 func (l *Program) Name() string { return "letflow" }
 
-// Ingress chooses the port of a flowlet when it begins. A port that does not lead to the
-// destination, of another flow in the same cell, ends it.
+// Ingress chooses the port of a flowlet when it begins. A flowlet also ends if its port does not lead to
+// the destination, because another flow shares the cell.
 func (l *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	ports, _, v := l.paths.To(p)

@@ -20,8 +20,8 @@ const (
 type Config struct {
 	Data           int        // packets that wait in the data queue at most
 	Headers        unit.Bytes // of the header queue; 0: what Data packets of full size have
-	ReturnToSender bool       // what finds the header queue full goes back once
-	TrimTail       float64    // probability with which the packet queued last is trimmed in place of the one that comes
+	ReturnToSender bool       // a packet that finds the header queue full goes back, once
+	TrimTail       float64    // probability that the last packet in the queue is trimmed instead of the arriving one
 }
 
 // Params binds the configuration.
@@ -37,7 +37,7 @@ func (c *Config) Params(p *scheme.Params) {
 		"NDP §3.1: breaks phase effects").Min("0%").Max("100%")
 }
 
-// NeedsNetwork is that hosts have to know trimmed packets.
+// NeedsNetwork says that hosts have to know trimmed packets.
 func (*Config) NeedsNetwork() string { return dataplane.NotifiesHosts }
 
 // Scheme is what an experiment names: switch: [ecmp, ndp], with queues: 2.
@@ -77,8 +77,8 @@ func (n *Program) Name() string { return "ndp" }
 func (n *Program) Trimmed() uint64  { return n.trimmed }
 func (n *Program) Returned() uint64 { return n.returned }
 
-// mostHeader is the Size up to which a packet may be one without payload: headers of
-// IPv6 and of a transport, and MostExtensions.
+// mostHeader is the largest Size of a packet without payload: headers of IPv6 and of a transport, and
+// MostExtensions.
 const mostHeader = 256
 
 // header reports whether a packet is a trimmed one: data without payload. The wire has no
@@ -97,9 +97,8 @@ func (n *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// Admit trims what finds the data queue full, or in its place the packet that came
-// last (NDP §3.1), and sends headers back that find theirs full (§3.2.4). The port's own
-// limits count like the queues'.
+// Admit trims a packet that finds the data queue full, or the last one in the queue instead (NDP §3.1),
+// and returns headers that find their queue full (§3.2.4). The port's own limits count like the queues'.
 func (n *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	port := env.Port(m.Out)
@@ -127,12 +126,12 @@ func (n *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Trim
 }
 
-// trimmable reports whether a packet is of a transport that knows trimming.
+// trimmable reports whether the packet's transport supports trimming.
 func trimmable(p *packet.Packet) bool {
 	return p.TCP.Flags&packet.Trimmable != 0 && p.Proto == packet.ProtoRDMA
 }
 
-// overflow is what happens to a packet that the header queue has no room for.
+// overflow decides about a packet for which the header queue has no room.
 func (n *Program) overflow(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	switch {
 	case p.Kind != packet.Data:

@@ -115,7 +115,7 @@ func class(s string) (int, error) {
 	return int(s[0] - '0'), nil
 }
 
-// NeedsNetwork is that neighbours have to know PFC.
+// NeedsNetwork says that neighbours have to know PFC.
 func (*Config) NeedsNetwork() string { return "it stops neighbours, who have to know that" }
 
 // Scheme is what an experiment names: switch: [ecmp, shared_buffer, pfc].

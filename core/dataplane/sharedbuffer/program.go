@@ -21,7 +21,7 @@ func (c *Config) Params(p *scheme.Params) {
 		"ours: none")
 }
 
-// NeedsNetwork is that its thresholds are for PFC and many ports.
+// NeedsNetwork says that its thresholds are for PFC and many ports.
 func (*Config) NeedsNetwork() string {
 	return "a bridge's ports have buffers of their own; say them under ports"
 }

@@ -1,8 +1,8 @@
-// Package spray sends each packet by another one of the equal-cost paths to its destination, so
-// that the paths fill evenly, whatever the flows are (Dixit et al., "On the Impact of Packet
-// Spraying in Data Center Networks", INFOCOM 2013). Packets of one flow overtake each
-// other; the transport must bear it. NDP's senders spread their packets so (SIGCOMM 2017 §3.1.1:
-// each path once, in a random order, then in another one); here every switch does.
+// Package spray sends each packet by another one of the equal-cost paths to its destination, so that the
+// paths fill evenly, whatever the flows are (Dixit et al., "On the Impact of Packet Spraying in Data
+// Center Networks", INFOCOM 2013). Packets of one flow are reordered; the transport must tolerate that.
+// NDP's senders spread their packets in this way (SIGCOMM 2017 §3.1.1: each path once, in a random order,
+// then in another one); here every switch does.
 package spray
 
 import (
@@ -38,13 +38,13 @@ type Program struct {
 	random unit.Random
 }
 
-// turn is where a switch is in the round of one set of ports.
+// turn is a switch's position in the round of one set of ports.
 type turn struct {
 	ports []packet.PortID
 	next  int
 }
 
-// NeedsNetwork is that a bridge has no paths.
+// NeedsNetwork says that a bridge has no paths.
 func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
 
 // Scheme is what an experiment names: switch: [spray].

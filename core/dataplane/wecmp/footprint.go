@@ -2,9 +2,8 @@ package wecmp
 
 import "weir/core/dataplane"
 
-// Footprint is one lookup, and a draw by weights: here a walk over the paths of a group.
-// WCMP (§3.1) repeats members of a group as often as their weights say instead, which takes
-// no loop, and more entries.
+// Footprint is one lookup, and a weighted draw: here a walk over the paths of a group. WCMP (§3.1) instead
+// repeats members of a group according to their weights, which takes more entries but no loop.
 func (w *Program) Footprint() dataplane.Footprint {
 	s := w.paths.Stage()
 	most := w.paths.Most()

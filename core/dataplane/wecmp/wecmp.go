@@ -1,6 +1,6 @@
-// Package wecmp is weighted equal-cost multipath: of all shortest paths a flow takes one
-// with a probability in proportion to a weight, that of its hash. Weights are the rates of
-// the ports (as in WCMP, Zhou et al., EuroSys 2014, for asymmetric networks), or are given.
+// Package wecmp is weighted equal-cost multipath: the hash of a flow selects one of all shortest paths
+// with a probability in proportion to the path's weight. Weights are configured, or the rates of the ports
+// (as in WCMP, Zhou et al., EuroSys 2014, for asymmetric networks).
 package wecmp
 
 import (
@@ -40,7 +40,7 @@ func portOf(s string) (int, error) {
 	return n, nil
 }
 
-// NeedsNetwork is that a bridge has no paths.
+// NeedsNetwork says that a bridge has no paths.
 func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
 
 // Scheme is what an experiment names: switch: [wecmp].

@@ -1,4 +1,4 @@
-// Package observe is what the simulator and the lab note of packets beyond what switches and
-// links count by themselves: what frames consist of, in which order data arrives, what
-// becomes of notices, and what ports hold every so often.
+// Package observe is what simulator and lab record about packets beyond the counters of switches and
+// links: the composition of frames, the order in which data arrives, the fate of notices, and periodic
+// samples of ports.
 package observe

@@ -8,14 +8,14 @@ import (
 	"weir/core/unit"
 )
 
-// Tally is what frames consisted of, in bytes, added up over all links.
+// Tally is the composition of frames in bytes, added up over all links.
 type Tally struct {
 	Kinds      [packet.Kinds]uint64 // frames without extensions, by packet.Kind
 	Payload    uint64               // of Data
 	Extensions uint64               // of all kinds: telemetry and what else rides along
 }
 
-// count takes telemetry as its format counts it, which is nil if there is none.
+// count counts telemetry as its format does; format is nil if there is none.
 func (t *Tally) count(f *packet.Packet, format *telemetry.Format) {
 	extensions := uint64(f.ExtensionBytes())
 	if format != nil {
@@ -29,8 +29,8 @@ func (t *Tally) count(f *packet.Packet, format *telemetry.Format) {
 	t.Extensions += extensions
 }
 
-// Notices are what became of the notices that switches made (packet.Nack and packet.Notice), in the
-// measured part. What was made may be dropped or arrive later than it ends.
+// Notices are the notices that switches made (packet.Nack and packet.Notice) in the measured part, and
+// their fate. Some are dropped, or arrive only after the measured part.
 type Notices struct {
 	Made      uint64
 	Dropped   uint64         // by switches and on links
@@ -40,7 +40,7 @@ type Notices struct {
 	DelayMax  unit.Time
 }
 
-// Arrived counts a notice that has come to the sender of its flow, so long after it was made.
+// Arrived counts a notice that reached the sender of its flow, with the time since it was made.
 func (n *Notices) Arrived(delay unit.Time) {
 	n.Delivered++
 	n.DelaySum += delay
@@ -48,13 +48,13 @@ func (n *Notices) Arrived(delay unit.Time) {
 	n.Delay.Add(delay)
 }
 
-// IsNotice reports whether a switch has made p to tell a sender something.
+// IsNotice reports whether p is a switch's notice to a sender.
 func IsNotice(p *packet.Packet) bool {
 	return p.Meta.Flags&packet.Internal != 0 && (p.Kind == packet.Nack || p.Kind == packet.Notice)
 }
 
-// Links is told what links do (fabric.Config.Observer): it counts what frames consist of and
-// which notices are lost, and adds to the events of a trace what waits at the port that sends.
+// Links observes links (fabric.Config.Observer): it counts the composition of frames and lost notices, and
+// adds to the events of a trace the queue at the sending port.
 type Links struct {
 	Tally     *Tally            // nil: not counted
 	Telemetry *telemetry.Format // in which switches write it; nil: none does
@@ -63,7 +63,7 @@ type Links struct {
 	Port      func(i int) *tm.Port
 }
 
-// Observe is told of an event; its port is the number of the link.
+// Observe handles an event; its port is the number of the link.
 func (l *Links) Observe(e trace.Event, p *packet.Packet) {
 	if l.Tally != nil && e.Kind == trace.Transmit {
 		l.Tally.count(p, l.Telemetry)
@@ -81,8 +81,8 @@ func (l *Links) Observe(e trace.Event, p *packet.Packet) {
 	l.Trace.Observe(e, p)
 }
 
-// Reordering is what of a flow's data packets came in another order than they were sent in. The order
-// is that of their transmissions: a packet that is sent again is a packet of its own.
+// Reordering counts a flow's data packets that arrived in another order than they were sent in. The order
+// is that of their transmissions: a retransmission is a packet of its own.
 type Reordering struct {
 	Arrived   int64 // data packets with payload, measured part
 	Reordered int64 // of them, after one that was sent later: RFC 4737 §3.3, with the time of sending as s
@@ -94,7 +94,7 @@ type Reordering struct {
 // MostExtent is how far back the extent of reordering is told apart.
 const MostExtent = 4096
 
-// Order is what is known of the order in which a flow's packets came.
+// Order is the state for detecting reordering in a flow.
 type Order struct {
 	Reordering
 	arrivals int64
@@ -108,7 +108,7 @@ type record struct {
 	sent   unit.Time
 }
 
-// Saw takes note of a packet by the time at which it was sent.
+// Saw records a packet's arrival, with the time at which it was sent.
 func (r *Order) Saw(sent unit.Time, measured bool) {
 	number := r.arrivals
 	r.arrivals++

@@ -9,16 +9,16 @@ import (
 	"weir/core/trace"
 )
 
-// Selection is what of a run is observed, in either world.
+// Selection is what to observe in a run, in either world.
 type Selection struct {
-	Watches  []Watch // what is looked at every so often in the measured part
+	Watches  []Watch // quantities that are sampled periodically in the measured part
 	Delays   bool    // keep histograms of the one-way delays, by traffic
 	Tally    bool    // count what all frames on all links consist of
 	Notices  bool    // follow the notices that switches make
 	Ordering bool    // note in which order data packets arrive
 }
 
-// Check tells which watch of a network with so many flows cannot be.
+// Check returns an error for a watch that is impossible in a network with this many flows.
 func (s *Selection) Check(n *topology.Network, flows int) error {
 	for i, w := range s.Watches {
 		limit := 2 * len(n.Links)
@@ -37,8 +37,8 @@ func (s *Selection) Check(n *topology.Network, flows int) error {
 	return nil
 }
 
-// Links makes the observer of the fabric's links, which counts into tally and lost what the
-// selection asks for; nil if it asks for nothing of links, and there is no trace.
+// Links makes the observer of the fabric's links, which counts into tally and lost as the selection asks;
+// nil if it asks for nothing about links, and there is no trace.
 func (s *Selection) Links(format *telemetry.Format, o trace.Observer, tally *Tally, lost *uint64,
 	port func(i int) *tm.Port) trace.Observer {
 	if !s.Tally && !s.Notices && o == nil {

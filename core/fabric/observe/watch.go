@@ -5,8 +5,8 @@ import (
 	"weir/core/unit"
 )
 
-// Watch is a quantity that is looked at every so often from the warm-up's end on: sample k is
-// of the time Warmup + k·Every.
+// Watch is a quantity that is sampled periodically from the end of the warm-up: sample k is taken at
+// Warmup + k·Every.
 type Watch struct {
 	What  Watched
 	Index int       // of a port (2·link + end), of a flow or, for BufferBytes, of a node that is a switch
@@ -16,10 +16,9 @@ type Watch struct {
 // Watched says what a Watch looks at.
 type Watched uint8
 
-// What can be watched. SentBytes, SentPackets and ReceivedBytes count from the start
-// of the run and are looked at once more at its end, if that is due. From Window to
-// DeliveryRate they are −1 outside of a flow's life, and of a transport that is not
-// transport.Gauged; the last two also before there is a sample.
+// Quantities to watch. SentBytes, SentPackets and ReceivedBytes count from the start of the run and are
+// sampled once more at its end, if due. Window to DeliveryRate are −1 outside a flow's life, and for a
+// transport that is not transport.Gauged; the last two also before the first sample.
 const (
 	QueuePackets  Watched = iota // frames that wait at a port
 	QueueBytes                   // their bytes
@@ -34,14 +33,14 @@ const (
 	BufferBytes                  // bytes that wait in all ports of a switch
 )
 
-// Counts reports whether the quantity only grows: what comes to it at the end of a run belongs
-// to the last interval.
+// Counts reports whether the quantity only grows: its growth at the end of a run then belongs to the last
+// interval.
 func (w Watched) Counts() bool { return w == SentBytes || w == SentPackets || w == ReceivedBytes }
 
 // OfFlow reports whether the index is that of a flow.
 func (w Watched) OfFlow() bool { return w >= ReceivedBytes && w <= DeliveryRate }
 
-// OfPort reads what a watch of a port looks at.
+// OfPort reads the watched quantity of a port.
 func (w Watched) OfPort(p *tm.Port) int64 {
 	switch w {
 	case QueuePackets:
@@ -55,7 +54,7 @@ func (w Watched) OfPort(p *tm.Port) int64 {
 	}
 }
 
-// Schedule says which watches are due when. The zero Schedule has none.
+// Schedule is when the watches are due. The zero Schedule has none.
 type Schedule struct {
 	periods []period
 	due     []int
@@ -67,7 +66,7 @@ type period struct {
 	watches     []int
 }
 
-// Add enters watch i, which looks at from for the first time.
+// Add adds watch i, whose first sample is at from.
 func (s *Schedule) Add(i int, every, from unit.Time) {
 	k := 0
 	for k < len(s.periods) && s.periods[k].every != every {
@@ -79,7 +78,7 @@ func (s *Schedule) Add(i int, every, from unit.Time) {
 	s.periods[k].watches = append(s.periods[k].watches, i)
 }
 
-// Next is when the next look is due; unit.Never if there are no watches.
+// Next is when the next sample is due; unit.Never if there are no watches.
 func (s *Schedule) Next() unit.Time {
 	next := unit.Never
 	for i := range s.periods {

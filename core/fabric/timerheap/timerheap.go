@@ -16,8 +16,8 @@ func (e Entry) before(o Entry) bool {
 	return e.At < o.At || e.At == o.At && e.Key < o.Key
 }
 
-// less is 1 if e is before o, else 0, by the borrow of a subtraction rather than by
-// branches, which nobody could predict. Times are not negative.
+// less is 1 if e is before o, else 0. It uses the borrow of a subtraction, because the branches would be
+// unpredictable. Times are not negative.
 func less(e, o *Entry) int {
 	_, c := bits.Sub64(e.Key, o.Key, 0)
 	_, c = bits.Sub64(uint64(e.At), uint64(o.At), c)

@@ -18,19 +18,19 @@ type PortResult struct {
 	// Pauses is what PFC did to the port, in the measured part: Pause frames that came
 	// in, and the time for which they held it.
 	Pauses tm.Pauses
-	// Capacity is what the link could have carried in the measured part: bits or, of a
-	// link whose rate is in packets, packets. It follows the events that change the
-	// rate; a link that is down still takes frames, which it loses.
+	// Capacity is what the link could have carried in the measured part: bits or, if its rate is in
+	// packets, packets. It follows the events that change the rate. A link that is down still takes
+	// frames, and loses them.
 	Capacity float64
 }
 
-// Counts is a copy, at one time, of all that ports, links and switches count.
+// Counts is a snapshot of all counters of ports, links and switches.
 type Counts struct {
 	ports []PortResult // since the start
 	// Drops are those of all switches and links, since the start.
 	Drops [dataplane.Reasons]uint64
-	// Made are the notices that switches have made (packet.Nack and packet.Notice), and
-	// NoticeDrops those that switches have dropped.
+	// Made counts the notices that switches have made (packet.Nack and packet.Notice), and NoticeDrops
+	// those that switches have dropped.
 	Made, NoticeDrops uint64
 }
 
@@ -66,8 +66,8 @@ func (w *Wiring) Counts(now unit.Time, f *fabric.Fabric) Counts {
 	return c
 }
 
-// Results gives the difference between two Counts, of which first is of the time from and
-// last of until, both in the experiment's time.
+// Results returns the difference between two Counts: first is of the time from and last of until, both in
+// the experiment's time.
 func (w *Wiring) Results(first, last *Counts, from, until unit.Time) (ports []PortResult,
 	drops [dataplane.Reasons]uint64) {
 	ports = make([]PortResult, len(last.ports))

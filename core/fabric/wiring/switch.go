@@ -10,7 +10,7 @@ import (
 	"weir/core/unit"
 )
 
-// SwitchConfig is what runs in one switch.
+// SwitchConfig configures one switch.
 type SwitchConfig struct {
 	Programs func(site *dataplane.Site) ([]dataplane.Program, error)
 	Routes   *dataplane.Routes
@@ -26,8 +26,8 @@ type SwitchConfig struct {
 	Codec         dataplane.Codec // nil: that of frames with the addresses of Config.Hosts
 }
 
-// NewSwitch makes the switch of a node, with its ports. What more gives stands behind the
-// programs of its configuration; onPFC is dataplane.Config's, and may be nil.
+// NewSwitch makes the switch of a node, with its ports. The programs in more follow those of its
+// configuration; onPFC is dataplane.Config's, and may be nil.
 func (w *Wiring) NewSwitch(node int, more []dataplane.Program, onPFC func(now unit.Time, in dataplane.PortID,
 	class uint8, kind packet.Kind)) (*dataplane.Switch, error) {
 	c := w.config
@@ -85,7 +85,7 @@ func (c *SwitchConfig) scheduler(rate unit.LinkRate) (tm.Scheduler, error) {
 	}
 }
 
-// buffer is how much may wait at the port of a direction, in all of its queues.
+// buffer is the limit of the port of a direction, for all of its queues.
 func (w *Wiring) buffer(direction int32) tm.Limit {
 	b := w.config.Network.Links[w.Directions[direction].Link].Buffer
 	return tm.Limit{Packets: b.Packets, Bytes: b.Bytes}
@@ -96,7 +96,7 @@ func (w *Wiring) random(name, entity string) unit.Random {
 	return unit.NewRandom(w.config.Seed, "switch "+name+entity)
 }
 
-// Site is where programs of a node's switch run, which has these ports.
+// Site is the site for programs of a node's switch, which has these ports.
 func (w *Wiring) Site(node int, ports []*tm.Port) *dataplane.Site {
 	c, n := w.config, w.config.Network
 	sc, name := &c.Switches[node], n.Nodes[node].Name

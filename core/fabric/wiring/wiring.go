@@ -13,25 +13,25 @@ import (
 	"weir/core/unit"
 )
 
-// Config is what decides what the links and switches of a run are, in either world.
+// Config configures the links and switches of a run, in either world.
 type Config struct {
 	Seed     uint64
 	Network  *topology.Network
 	Switches []SwitchConfig // one a node of Network; ignored for hosts
 	Hosts    *packet.Book   // Addr of node i is i+1
-	// Tree is the network as a fat tree whose hosts have addresses from Prefixes, as Hosts
-	// says; nil: it is none, or they have not.
+	// Tree is the network as a fat tree whose hosts have addresses from Prefixes, according to Hosts; nil:
+	// it is not one, or they do not.
 	Tree     *topology.Tree
 	Prefixes topology.Prefixes
 	Events   []Event        // ascending by time
 	Framing  packet.Framing // by which switches size the frames that they make
-	// MaxFrame is the most bytes that a frame counts; 0: not known. In the lab it follows from the
+	// MaxFrame is the length of the largest frame in bytes; 0: unknown. In the lab it follows from the
 	// hosts' MTU.
 	MaxFrame  int32
 	Telemetry *telemetry.Format // in which switches write it; nil: none does
 }
 
-// Check tells what of a configuration cannot be.
+// Check returns an error if the configuration is impossible.
 func (c *Config) Check() error {
 	n := c.Network
 	if len(c.Switches) != len(n.Nodes) {
@@ -72,9 +72,9 @@ type Wiring struct {
 	leafOf   []int32        // Tree.LeafOf, likewise
 }
 
-// New numbers the ports of a topology, at each node in the order of its links, and makes
-// the links with their random streams. Switches take the packets that they make from pool; o
-// is told what they queue and drop, and may be nil.
+// New numbers the ports of a topology, at each node in the order of its links, and makes the links with
+// their random streams. Switches take packets for their own use from pool; o, which may be nil, observes
+// what they queue and drop.
 func New(c *Config, pool *packet.Pool, o trace.Observer) *Wiring {
 	n := c.Network
 	w := &Wiring{
@@ -115,8 +115,8 @@ func (w *Wiring) Attach(host int, p *tm.Port) {
 // Port returns the port at which direction i begins; nil before its node was made.
 func (w *Wiring) Port(i int) *tm.Port { return w.ports[i] }
 
-// Event is what happens to a link, in both directions, before anything else at its
-// time. What is on the wire arrives; what is put onto a link that is down is lost.
+// Event is a change to a link, in both directions, before anything else at its time. Frames on the wire
+// arrive; frames put onto a link that is down are lost.
 type Event struct {
 	At   unit.Time     // in the experiment's time
 	Link int           // index into Network.Links
@@ -124,8 +124,7 @@ type Event struct {
 	Down bool          // else: the link goes down, or comes up
 }
 
-// Happen carries an event out. All that is before it must have been carried out, and
-// nothing after it.
+// Happen applies an event. Everything before it must have been carried out, and nothing after it.
 func (w *Wiring) Happen(f *fabric.Fabric, e *Event) {
 	for i := 2 * e.Link; i < 2*e.Link+2; i++ {
 		if e.Rate == (unit.LinkRate{}) {
