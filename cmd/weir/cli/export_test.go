@@ -99,7 +99,8 @@ func TestOwnWorkload(t *testing.T) {
 	}
 	text := "title: x\nduration: 100ms\ntopology: {star: {hosts: 2, rate: 10Mbps, delay: 1ms}}\nswitch: [forward]\n" +
 		"traffic: [{name: x, from: h0, to: h1, transport: tcp, cc: reno, sizes: twelves, load: 50%}]\nmeasure: [fct]\n"
-	for name, data := range map[string]string{"good.yaml": text, "bad.yaml": strings.Replace(text, "twelves", "twelve", 1)} {
+	bad := strings.Replace(text, "twelves", "twelve", 1)
+	for name, data := range map[string]string{"good.yaml": text, "bad.yaml": bad} {
 		if err := os.WriteFile(name, []byte(data), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package aimd
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -40,4 +41,12 @@ func TestKeep(t *testing.T) {
 			}
 		})
 	}
+}
+
+func ExampleScheme() {
+	x, _ := cctest.Make(Scheme(), cctest.Flow(1), "keep", "85%")
+	x.OnAck(0, &cc.Ack{Packets: 10, Advanced: true, Limited: true})
+	x.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
+	fmt.Println(x.Decision().Window)
+	// Output: 17kB
 }

@@ -1,6 +1,7 @@
 package early
 
 import (
+	"fmt"
 	"testing"
 
 	"weir/core/dataplane"
@@ -33,4 +34,10 @@ func TestDrops(t *testing.T) {
 	if n := len(out); n < 10 || n > 21 {
 		t.Errorf("%d packets leave", n)
 	}
+}
+
+func ExampleScheme() {
+	_, err := Scheme().Configure("least", "50 packets")
+	fmt.Println(err)
+	// Output: early: least: 50 packets are not below most, which is 50 packets
 }

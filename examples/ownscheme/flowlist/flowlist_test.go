@@ -1,0 +1,14 @@
+package flowlist
+
+import (
+	"fmt"
+	"io"
+
+	"weir/study/spec"
+)
+
+// A folder without results is an error that names what is missing.
+func ExampleFormat() {
+	fmt.Println(Format().New().Write(&spec.Registry{}, "empty", "out", io.Discard))
+	// Output: empty/runs.json:1:1: this is no results folder: the file is not there
+}
