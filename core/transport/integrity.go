@@ -4,7 +4,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
 	"hash"
 
 	"weir/core/packet"
@@ -35,15 +34,13 @@ const (
 	replayed = 64 // numbers below the highest of which it is known whether they came (RFC 4303 §3.4.3)
 )
 
-// IntegrityParams are the parameters of every transport whose receivers can seal feedback.
-func IntegrityParams() []scheme.Param {
-	return []scheme.Param{
-		{Name: "integrity", Kind: scheme.Text, Words: []string{IntegrityNone, IntegrityKeyed}, Default: IntegrityNone,
-			Doc:    "keyed: every packet of the receiver carries a code that the sender checks first, and comes once",
-			Source: "draft-miao-iccrg-hpccplus-01 §9.1"},
-		{Name: "feedback_key", Kind: scheme.Text, Default: "",
-			Doc: "with integrity: keyed, what the flows' keys are made of; without it, the run's seed", Source: "ours"},
-	}
+// bindIntegrity binds what every transport has whose receivers can seal feedback.
+func (a *Asking) bindIntegrity(p *scheme.Params) {
+	p.Text(&a.Integrity, "integrity", IntegrityNone,
+		"keyed: every packet of the receiver carries a code that the sender checks first, and comes once",
+		"draft-miao-iccrg-hpccplus-01 §9.1").Words(IntegrityNone, IntegrityKeyed)
+	p.Text(&a.Key, "feedback_key", "",
+		"with integrity: keyed, what the flows' keys are made of; without it, the run's seed", "ours")
 }
 
 // seal is what one end of a flow needs to write or to check codes. Like IPsec's extended
@@ -60,13 +57,9 @@ type seal struct {
 
 // newSeal makes one end's part; nil if the flow has none. The flow's key is
 // HMAC-SHA-256(secret, flow's number and ports): no feedback of one flow is another's.
-func newSeal(f *Flow, a *Asking) (*seal, error) {
-	switch a.Integrity {
-	case "", IntegrityNone:
-		return nil, nil
-	case IntegrityKeyed:
-	default:
-		return nil, fmt.Errorf("integrity: %q; none and keyed are possible", a.Integrity)
+func newSeal(f *Flow, a *Asking) *seal {
+	if a.Integrity != IntegrityKeyed {
+		return nil
 	}
 	secret := []byte("key " + a.Key)
 	if a.Key == "" {
@@ -76,7 +69,7 @@ func newSeal(f *Flow, a *Asking) (*seal, error) {
 	b := binary.BigEndian.AppendUint32([]byte("feedback"), uint32(f.ID))
 	b = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(b, f.SrcPort), f.DstPort)
 	k.Write(b)
-	return &seal{code: hmac.New(sha256.New, k.Sum(nil)), fixed: f.Framing.Fixed()}, nil
+	return &seal{code: hmac.New(sha256.New, k.Sum(nil)), fixed: f.Framing.Fixed()}
 }
 
 // open puts the extension into p, with the next number and without a code, so that it

@@ -15,14 +15,12 @@ const (
 	NacksSupply  = "supply" // and window and rate follow what the switch offers (cc/supply)
 )
 
-// NackParams are the parameters of every transport that knows NACKs of the network.
-func NackParams() []scheme.Param {
-	return []scheme.Param{
-		{Name: "nacks", Kind: scheme.Text, Words: []string{NacksLoss, NacksSupply, NacksResend, NacksIgnored},
-			Default: NacksLoss,
-			Doc:     "NACKs of switches: reduce as for a loss; follow the rate that they offer; only send again; ignore them",
-			Source:  "BS'19 §4.3, §5; ours: the reactions"},
-	}
+// BindNacks binds what a sender does about NACKs of the network, for every transport that
+// knows them.
+func BindNacks(p *scheme.Params, to *string) {
+	p.Text(to, "nacks", NacksLoss,
+		"NACKs of switches: reduce as for a loss; follow the rate that they offer; only send again; ignore them",
+		"BS'19 §4.3, §5; ours: the reactions").Words(NacksLoss, NacksSupply, NacksResend, NacksIgnored)
 }
 
 // WrapNacks is the controller of flow f as NACKs want it: beneath what they offer with

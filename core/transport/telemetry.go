@@ -30,23 +30,16 @@ type Asking struct {
 	Key       string // with IntegrityKeyed; "": of the run's seed
 }
 
-// TelemetryParams are the parameters of every transport that carries telemetry.
-func TelemetryParams() []scheme.Param {
-	return append([]scheme.Param{
-		{Name: "telemetry", Kind: scheme.Text, Words: []string{AskPacket, AskPackets, AskRTT, AskCongestion, AskProbe,
-			AskNever}, Default: AskPacket,
-			Doc: "for controllers that use it: with each packet, every telemetry_packets, once a round trip, of congested " +
-				"switches only, by probes once a round trip, or none",
-			Source: "draft-miao-iccrg-hpccplus-01 §6, §7.2; HPCC §4.1: each packet"},
-		{Name: "telemetry_packets", Kind: scheme.Packets, Default: "8 packets", Min: "1 packet", Max: "1000000 packets",
-			Doc: "with telemetry: packets", Source: "ours"},
-	}, IntegrityParams()...)
-}
-
-// AskingOf reads them.
-func AskingOf(v scheme.Values) Asking {
-	return Asking{When: v.Text("telemetry"), Packets: v.Int("telemetry_packets"), Integrity: v.Text("integrity"),
-		Key: v.Text("feedback_key")}
+// Params binds what every transport has that carries telemetry.
+func (a *Asking) Params(p *scheme.Params) {
+	p.Text(&a.When, "telemetry", AskPacket,
+		"for controllers that use it: with each packet, every telemetry_packets, once a round trip, of congested "+
+			"switches only, by probes once a round trip, or none",
+		"draft-miao-iccrg-hpccplus-01 §6, §7.2; HPCC §4.1: each packet").
+		Words(AskPacket, AskPackets, AskRTT, AskCongestion, AskProbe, AskNever)
+	p.Packets(&a.Packets, "telemetry_packets", "8 packets", "with telemetry: packets", "ours").
+		Min("1 packet").Max("1000000 packets")
+	a.bindIntegrity(p)
 }
 
 // Feedback is the packet extension by which a receiver tells a window: 4 bytes, and 2 of
@@ -93,17 +86,12 @@ func NewAsker(f *Flow, a Asking) (Asker, error) {
 	if a.When == AskNever || a.When == "" || f.Telemetry == nil {
 		x.want = telemetry.Nothing
 	}
-	var err error
-	if x.seal, err = newSeal(f, &a); err != nil {
-		return x, err
-	}
+	x.seal = newSeal(f, &a)
 	if x.want == telemetry.Nothing {
 		return x, nil
 	}
 	x.reading = newReading(f.Telemetry)
 	switch {
-	case a.When == AskPackets && a.Packets < 1:
-		return x, fmt.Errorf("telemetry: packets needs telemetry_packets of at least 1 packet")
 	case f.Telemetry.T == 0 && (a.When == AskCongestion || x.want == telemetry.PathLoad || f.Telemetry.Relative()):
 		return x, fmt.Errorf("switches must average loads: the program telemetry needs its parameter t for format: " +
 			"relative, for telemetry: congestion and for controllers that want loads")
@@ -225,9 +213,7 @@ type Answerer struct {
 func NewAnswerer(f *Flow, control cc.Flow, a Asking) (Answerer, error) {
 	x := Answerer{format: f.Telemetry, active: f.Telemetry != nil && f.CC != nil && f.CC.Telemetry != telemetry.Nothing}
 	var err error
-	if x.seal, err = newSeal(f, &a); err != nil {
-		return x, err
-	}
+	x.seal = newSeal(f, &a)
 	if f.CC == nil || f.CC.Receiver == nil {
 		return x, nil
 	}

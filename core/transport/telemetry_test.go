@@ -75,7 +75,8 @@ func TestAskingErrors(t *testing.T) {
 		func() error { _, _, err := teller(t, telemetry.PathLoad, 0, Asking{When: AskPacket}); return err },
 		func() error { _, _, err := teller(t, telemetry.HopRecords, 0, Asking{When: AskCongestion}); return err },
 		func() error { _, _, err := teller(t, telemetry.PathLoad, us, Asking{When: AskCongestion}); return err },
-		func() error { _, _, err := teller(t, telemetry.HopRecords, us, Asking{When: AskPackets}); return err },
+		func() error { a := Asking{When: AskPackets}; return scheme.Validate(&a) },
+		func() error { a := Asking{When: "hourly"}; return scheme.Validate(&a) },
 	} {
 		if bad() == nil {
 			t.Error("no error")

@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"fmt"
+
 	"weir/core/cc"
 	"weir/core/packet"
 	"weir/core/scheme"
@@ -185,10 +187,44 @@ type Scheme struct {
 	// Kernel is the IP protocol whose sockets do the same in a kernel: packet.ProtoUDP, or, with the
 	// parameters of package tcp, packet.ProtoTCP; 0: no kernel has it.
 	Kernel uint8
-	// AppRate is at what rate a flow's application writes payload; 0, or nil: as fast as it goes.
-	AppRate func(v scheme.Values) unit.Rate
-	// Build makes the two endpoints of a flow.
-	Build func(f Flow, v scheme.Values) (sender, receiver Endpoint, err error)
-	// Warn says what about the parameters may surprise, "" if nothing; may be nil.
-	Warn func(v scheme.Values) string
+	// Build makes the two endpoints of a flow with a configuration of the scheme: nil for the
+	// defaults. Define writes it.
+	Build func(f Flow, c scheme.Config) (sender, receiver Endpoint, err error)
+}
+
+// Define completes a scheme by what makes the two endpoints of a flow, for configurations of
+// type C, in which all values are in their ranges and go together.
+func Define[C any, P scheme.Bound[C], S, R Endpoint](s Scheme, build func(f Flow, c C) (S, R, error)) Scheme {
+	s.Config = scheme.For[C, P]
+	s.Build = func(f Flow, c scheme.Config) (Endpoint, Endpoint, error) {
+		own, err := scheme.As[C, P](c)
+		if err != nil {
+			return nil, nil, fmt.Errorf("transport %s: %w", s.Name, err)
+		}
+		sender, receiver, err := build(f, own)
+		if err != nil {
+			return nil, nil, err
+		}
+		return sender, receiver, nil
+	}
+	return s
+}
+
+// AppLimited is the configuration of a transport whose application may have data at a rate
+// of its own, and not as fast as it goes.
+type AppLimited interface {
+	AppRate() unit.Rate // of payload; 0: as fast as it goes
+}
+
+// AppRate is at what rate a transport's application has data; 0: as fast as it goes.
+func AppRate(c scheme.Config) unit.Rate {
+	if limited, ok := c.(AppLimited); ok {
+		return limited.AppRate()
+	}
+	return 0
+}
+
+// Warner is a configuration whose values, allowed as they are, may surprise.
+type Warner interface {
+	Warn() string // what surprises; "": nothing
 }

@@ -24,18 +24,19 @@ func (r *Reader) Configuration(s *scheme.Scheme, t *Node, skip []string) scheme.
 			r.Unknown(k.Place, what, k.Name, names)
 		}
 	}
-	before := len(r.errors)
+	before, missing := len(r.errors), false
 	for _, p := range params.List() {
 		switch v := t.Get(p.Name); {
 		case v != nil:
 			r.set(s, p, v)
 		case p.Required:
+			missing = true
 			r.Missing(t, p.Name, what, names, p.Name+": "+p.Form()+", "+p.Doc, "%s needs the parameter %q", s.Name, p.Name)
 		case p.Kind != scheme.Map:
 			t.fill(p.Name, p.Default, p.Source)
 		}
 	}
-	if len(r.errors) > before { // parameters that are not set need not go together
+	if missing || len(r.errors) > before { // parameters that are not set need not go together
 		return config
 	}
 	for _, err := range params.Check() {

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"weir/core/packet"
+	"weir/core/transport"
 	"weir/core/unit"
 	"weir/study/measure"
 	"weir/study/spec"
@@ -49,7 +50,7 @@ func estimate(p *spec.Point) (sum float64) {
 			continue
 		}
 		rate := slowest
-		if r := appRate(tr); r > 0 {
+		if r := transport.AppRate(tr.TransportConfig); r > 0 {
 			rate = float64(r)
 		}
 		sum += hops * rate / 8 / float64(tr.Payload) * seconds
@@ -154,7 +155,7 @@ func FramesPerSecond(p *spec.Point) float64 {
 	for id := range p.Entries {
 		tr := &p.Entries[id]
 		offered := 1e18
-		if r := appRate(tr); r > 0 {
+		if r := transport.AppRate(tr.TransportConfig); r > 0 {
 			offered = float64(r)
 		}
 		if g := tr.Generator; g != nil {
@@ -193,14 +194,6 @@ func EstimateLab(r *Run) (frames, seconds float64) {
 	const around = 1 // namespaces, data plane, lead, end
 	p := r.Of
 	return FramesPerSecond(p), (p.Warmup + p.Duration).Seconds() + around
-}
-
-// appRate is at what rate a traffic's flows send by themselves; 0: as fast as it goes.
-func appRate(tr *spec.Traffic) unit.Rate {
-	if tr.Transport.AppRate == nil {
-		return 0
-	}
-	return tr.Transport.AppRate(tr.Values)
 }
 
 // Run is one run of an experiment: a point of its sweep and a seed.

@@ -219,7 +219,7 @@ func labTraffic(p *spec.Point, c *sim.Config, k *kernel.Kernel, do func(node int
 		if tr.Transport.Kernel == packet.ProtoUDP {
 			x.UDP, x.UDPReceiver, x.Begin = f.Sender, f.Receiver, f.Begin
 		} else {
-			s, _ := k.TCP(tr.Values) // CheckLab has seen that it can
+			s, _ := k.TCP(tr.TransportConfig) // CheckLab has seen that it can
 			x.TCP = &labtraffic.TCP{ReceiverOptions: s.ReceiverOptions, CongestionControl: tr.Cc.Name,
 				Rate: s.Rate, Pacing: s.Pacing, MSS: tr.Payload + timestamps}
 		}

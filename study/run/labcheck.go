@@ -130,7 +130,7 @@ func checkLab(tr *spec.Traffic, c *document.Reader, s *spec.Spec, k *kernel.Kern
 				tr.Cc.Name, param.Name)
 		}
 	}
-	if _, err := k.TCP(tr.Values); err != nil {
+	if _, err := k.TCP(tr.TransportConfig); err != nil {
 		c.Fail(tr.At, "", "traffic %s: %v", tr.Name, err)
 	}
 }
@@ -153,7 +153,7 @@ func labHosts(p *spec.Point, k *kernel.Kernel) (map[int]*kernel.Host, error) {
 		if tr.Transport.Kernel != packet.ProtoTCP {
 			continue
 		}
-		s, err := k.TCP(tr.Values)
+		s, err := k.TCP(tr.TransportConfig)
 		if err != nil {
 			return nil, fmt.Errorf("traffic %s: %w", tr.Name, err)
 		}

@@ -90,16 +90,16 @@ type Point struct {
 // Traffic is one entry of the traffic list.
 type Traffic struct {
 	measure.Traffic
-	At, CcAt  document.Place // where it is given, and its congestion controller
-	Values    scheme.Values
-	Generator *generator // nil: the flows are listed
-	Cc        *cc.Scheme // nil: the transport has none
-	CcConfig  scheme.Config
-	Tos       uint8
-	tosBySize []sizedTOS // ascending; tos is that of the last
-	startLow  unit.Time
-	startHigh unit.Time
-	stop      unit.Time
+	At, CcAt        document.Place // where it is given, and its congestion controller
+	TransportConfig scheme.Config
+	Generator       *generator // nil: the flows are listed
+	Cc              *cc.Scheme // nil: the transport has none
+	CcConfig        scheme.Config
+	Tos             uint8
+	tosBySize       []sizedTOS // ascending; tos is that of the last
+	startLow        unit.Time
+	startHigh       unit.Time
+	stop            unit.Time
 }
 
 // see makes what measures see of the point's traffic, of which all is there if nothing was
@@ -1039,13 +1039,13 @@ func (d *decoder) oneTraffic(x *document.Node, p *Point, mtu mtu, seen map[strin
 		if tt.Bound {
 			x.Orig = nil // its parameters are those of this point's transport
 		}
-		tr.Values = d.SchemeValues(&tr.Transport.Scheme, x, trafficKeys)
+		tr.TransportConfig = d.Configuration(&tr.Transport.Scheme, x, trafficKeys)
 	} else {
 		d.Keys(x, "traffic's key", trafficKeys)
-		tr.Values = d.SchemeValues(&tr.Transport.Scheme, params, nil)
+		tr.TransportConfig = d.Configuration(&tr.Transport.Scheme, params, nil)
 	}
-	if tr.Transport.Warn != nil && d.OK() {
-		if w := tr.Transport.Warn(tr.Values); w != "" {
+	if c, ok := tr.TransportConfig.(transport.Warner); ok && d.OK() {
+		if w := c.Warn(); w != "" {
 			d.warn("%s:%d: traffic %s: %s", x.File, x.Line, tr.Name, w)
 		}
 	}
@@ -1161,7 +1161,7 @@ func (d *decoder) oneTraffic(x *document.Node, p *Point, mtu mtu, seen map[strin
 func (d *decoder) trafficWords() []string {
 	words := append([]string{}, trafficKeys...)
 	for i := range d.registry.Transports {
-		for _, p := range d.registry.Transports[i].Params {
+		for _, p := range d.registry.Transports[i].Parameters() {
 			if !slices.Contains(words, p.Name) {
 				words = append(words, p.Name)
 			}
@@ -1412,7 +1412,7 @@ func (p *Point) Config(seed uint64) (*sim.Config, error) {
 		if g := tr.Generator; g != nil && g.Offered > 0 {
 			tf.Stop = unit.Never // it ends arrivals, not what has begun
 		}
-		sender, receiver, err := tr.Transport.Build(tf, tr.Values)
+		sender, receiver, err := tr.Transport.Build(tf, tr.TransportConfig)
 		if err != nil {
 			return nil, fmt.Errorf("traffic %s: %w", tr.Name, err)
 		}
@@ -1428,7 +1428,7 @@ func (p *Point) Config(seed uint64) (*sim.Config, error) {
 			flow.Sender, flow.After = nil, f.after
 			flow.Begin = func(start unit.Time) transport.Endpoint {
 				tf.Start, tf.Random = start, unit.NewRandom(seed, fmt.Sprintf("flow %s %d", tr.Name, f.index))
-				sender, _, err := tr.Transport.Build(tf, tr.Values)
+				sender, _, err := tr.Transport.Build(tf, tr.TransportConfig)
 				if err != nil { // it is as above but for the start
 					return nil
 				}

@@ -132,7 +132,7 @@ func (r *Registry) Footprint(name, topology string, set []string) ([]SwitchFootp
 			continue
 		}
 		to := params
-		if slices.Contains(switchKeys, key) && !slices.ContainsFunc(program.Params, func(p scheme.Param) bool {
+		if slices.Contains(switchKeys, key) && !slices.ContainsFunc(program.Parameters(), func(p *scheme.Param) bool {
 			return p.Name == key
 		}) {
 			to = pattern

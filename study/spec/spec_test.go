@@ -13,6 +13,8 @@ import (
 	"testing/fstest"
 
 	"weir/core/cc/cubic"
+	"weir/core/transport"
+	"weir/core/unit"
 	"weir/internal/document"
 	"weir/study/measure"
 	"weir/study/plan"
@@ -120,7 +122,7 @@ sweep: {program: [forward, ecmp], from: [a, b], rate: [1Mbps, 2Mbps]}
 		if got := p.Network.Nodes[p.Flows[0].Src].Name; got != []string{"a", "b"}[i/2%2] {
 			t.Errorf("point %d comes from %s", i, got)
 		}
-		if got := p.Entries[0].Values.Rate("rate"); int64(got) != int64(1e6)*int64(1+i%2) {
+		if got := transport.AppRate(p.Entries[0].TransportConfig); int64(got) != int64(1e6)*int64(1+i%2) {
 			t.Errorf("point %d has rate %v", i, got)
 		}
 	}
@@ -289,8 +291,8 @@ func TestSet(t *testing.T) {
 	if r := plan.Runs(s); len(r) != 2 || r[0].Seed != 42 || r[0].Point[0].Text != "3Mbps" {
 		t.Errorf("got %v", r)
 	}
-	if p := s.Points[0]; p.Duration.String() != "250ms" || p.Entries[1].Values.Rate("rate").String() != "1Mbps" {
-		t.Errorf("got %v, %v", p.Duration, p.Entries[1].Values)
+	if p := s.Points[0]; p.Duration.String() != "250ms" || transport.AppRate(p.Entries[1].TransportConfig) != unit.Mbps {
+		t.Errorf("got %v, %v", p.Duration, p.Entries[1].TransportConfig)
 	}
 	sources := map[string]string{}
 	for _, p := range s.Parameters() {

@@ -46,7 +46,7 @@ func queuePairs(t testing.TB, c *Config) {
 		f := &c.Flows[i]
 		config := rdma.Defaults()
 		config.Recovery = []string{rdma.GoBackN, rdma.SelectiveRepeat}[i%2]
-		config.AckEvery, config.Class, config.AckPriority = 1+i%4, uint8(i%8), i%3 == 0
+		config.AckEvery, config.Class, config.AckPriority = 1+i%4, i%8, i%3 == 0
 		s, r, err := rdma.New(transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1),
 			SrcPort: f.SrcPort, DstPort: f.DstPort,
 			Version: uint8(4 + 2*(i%2)), Size: f.Size, Payload: 1000, Framing: packet.Framings[0],

@@ -17,7 +17,7 @@ func TestTransportsInline(t *testing.T) {
 		scheme.Duration: "1ms", scheme.Int: "1"}
 	for _, s := range Registry().Transports {
 		params := ""
-		for _, p := range s.Params {
+		for _, p := range s.Parameters() {
 			if p.Required {
 				params += fmt.Sprintf(", %s: %s", p.Name, values[p.Kind])
 			}

@@ -16,11 +16,25 @@ type Config struct {
 	Window   int       // packets that are sent without a PULL; 0: a BDP
 	PullRate unit.Rate // of the frames that PULLs ask for, of all flows to a host; 0: of the receiver's link
 	Priority bool      // the flow's PULLs go before those of flows without it
-	RTOMin   unit.Time // of the retransmission timeout; above 0
+	RTOMin   unit.Time // of the retransmission timeout
 }
 
 // Defaults are the paper's.
-func Defaults() Config { return Config{Window: 30, RTOMin: 5 * unit.Millisecond} }
+func Defaults() Config { return scheme.Defaults[Config]() }
+
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Packets(&c.Window, "initial_window", "30 packets",
+		"packets that a flow sends at line rate before it waits for PULLs; 0 packets: line rate × base RTT",
+		"NDP §6.1: 30").Min("0 packets").Max("1000000 packets")
+	p.Rate(&c.PullRate, "pull_rate", "0bps", "rate of the frames that a host's PULLs ask for; 0bps: of the receiver's link",
+		"NDP §3.2: its link's")
+	p.Bool(&c.Priority, "priority", "false", "the flow's PULLs go before those of the host's flows without priority",
+		"NDP §3.2.3")
+	p.Time(&c.RTOMin, "rto_min", "5ms",
+		"least retransmission timeout, for packets of which nothing is heard; doubles up to 64 times",
+		"htsim ndp.h: DEFAULT_RTO_MIN").Min("1us").Max("60s")
+}
 
 // headerBytes is the transport's own header on the wire (packet.Emit).
 const headerBytes = 16
@@ -31,34 +45,11 @@ const mostOut = 1 << 20
 
 // Scheme is what an experiment names: transport: ndp.
 func Scheme() transport.Scheme {
-	return transport.Scheme{
-		Scheme: scheme.Scheme{
-			Name: "ndp", Doc: "receiver-driven: a first window at line rate, then a packet a PULL; for switches with the " +
-				"program ndp", Source: "NDP (SIGCOMM 2017) §3.2",
-			Params: []scheme.Param{
-				{Name: "initial_window", Kind: scheme.Packets, Default: "30 packets", Min: "0 packets", Max: "1000000 packets",
-					Doc:    "packets that a flow sends at line rate before it waits for PULLs; 0 packets: line rate × base RTT",
-					Source: "NDP §6.1: 30"},
-				{Name: "pull_rate", Kind: scheme.Rate, Default: "0bps",
-					Doc:    "rate of the frames that a host's PULLs ask for; 0bps: of the receiver's link",
-					Source: "NDP §3.2: its link's"},
-				{Name: "priority", Kind: scheme.Bool, Default: "false",
-					Doc: "the flow's PULLs go before those of the host's flows without priority", Source: "NDP §3.2.3"},
-				{Name: "rto_min", Kind: scheme.Duration, Default: "5ms", Min: "1us", Max: "60s",
-					Doc:    "least retransmission timeout, for packets of which nothing is heard; doubles up to 64 times",
-					Source: "htsim ndp.h: DEFAULT_RTO_MIN"},
-			},
-		},
+	return transport.Define(transport.Scheme{
+		Scheme: scheme.Scheme{Name: "ndp", Doc: "receiver-driven: a first window at line rate, then a packet a PULL; for " +
+			"switches with the program ndp", Source: "NDP (SIGCOMM 2017) §3.2"},
 		Headers: headerBytes, Gauged: true,
-		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
-			s, r, err := New(f, Config{Window: v.Int("initial_window"), PullRate: v.Rate("pull_rate"),
-				Priority: v.Bool("priority"), RTOMin: v.Time("rto_min")})
-			if err != nil {
-				return nil, nil, err
-			}
-			return s, r, nil
-		},
-	}
+	}, New)
 }
 
 // New makes the two endpoints of a flow. Receivers of one host must be given the same
@@ -78,14 +69,11 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 		return nil, nil, fmt.Errorf("transport ndp: payload %d; 1 … 65000 bytes are possible", f.Payload)
 	case f.Size < 0:
 		return nil, nil, fmt.Errorf("transport ndp: a size of %d bytes", f.Size)
-	case c.Window < 1 || c.Window > mostOut:
-		return nil, nil, fmt.Errorf("transport ndp: initial_window of %d packets; it must be above 0, and 0 packets needs "+
-			"the path's line rate and base RTT", c.Window)
-	case c.PullRate <= 0:
+	case c.Window == 0:
+		return nil, nil, fmt.Errorf("transport ndp: initial_window: 0 packets needs the path's line rate and base RTT")
+	case c.PullRate == 0:
 		return nil, nil, fmt.Errorf("transport ndp: pull_rate must be above 0; without one the receiver's link needs a " +
 			"rate in bit/s")
-	case c.RTOMin < 1:
-		return nil, nil, fmt.Errorf("transport ndp: rto_min %v; it must be above 0", c.RTOMin)
 	}
 	host := f.Host
 	if host == nil {

@@ -405,11 +405,8 @@ func TestBadInput(t *testing.T) {
 		"payload 0": func(f *transport.Flow, _ *Config) { f.Payload = 0 },
 		"payload":   func(f *transport.Flow, _ *Config) { f.Payload = 70_000 },
 		"size":      func(f *transport.Flow, _ *Config) { f.Size = -1 },
-		"window":    func(_ *transport.Flow, c *Config) { c.Window = -1 },
 		"no BDP":    func(f *transport.Flow, c *Config) { c.Window, f.Path.BaseRTT = 0, 0 },
 		"no rate":   func(f *transport.Flow, _ *Config) { f.Path.ReceiverRate = 0 },
-		"rate":      func(_ *transport.Flow, c *Config) { c.PullRate = -1 },
-		"rto":       func(_ *transport.Flow, c *Config) { c.RTOMin = 0 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, c := flow(0, 1000, nil), Defaults()
@@ -419,9 +416,24 @@ func TestBadInput(t *testing.T) {
 			}
 		})
 	}
-	v := scheme.NewValues("ndp", map[string]any{"initial_window": 30, "pull_rate": unit.Rate(0), "priority": true,
-		"rto_min": unit.Millisecond})
-	if _, r, err := Scheme().Build(flow(0, 1000, nil), v); err != nil || r.(*Receiver).member.ring != 0 {
+	for name, change := range map[string]func(c *Config){
+		"initial_window": func(c *Config) { c.Window = -1 },
+		"pull_rate":      func(c *Config) { c.PullRate = -1 },
+		"rto_min":        func(c *Config) { c.RTOMin = 0 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := Defaults()
+			change(&c)
+			if err := scheme.Validate(&c); err == nil || !strings.HasPrefix(err.Error(), name) {
+				t.Error(err)
+			}
+		})
+	}
+	c, err := Scheme().Configure("priority", "true", "rto_min", "1ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, r, err := Scheme().Build(flow(0, 1000, nil), c); err != nil || r.(*Receiver).member.ring != 0 {
 		t.Error(err)
 	}
 }

@@ -75,8 +75,8 @@ type Config struct {
 	ECN         string
 	CNPInterval unit.Time
 
-	Class       uint8 // priority class of data and, without AckPriority, ACKs, at the hosts' NICs
-	AckPriority bool  // ACKs, NACKs and CNPs are of class 0 there
+	Class       int  // priority class of data and, without AckPriority, ACKs, at the hosts' NICs
+	AckPriority bool // ACKs, NACKs and CNPs are of class 0 there
 	Telemetry   transport.Asking
 	AckTOS      int // TOS of ACKs, NACKs and CNPs, by which switches may know them; −1: the data's
 
@@ -84,13 +84,109 @@ type Config struct {
 }
 
 // Defaults are a RoCE NIC's as the HPCC simulator has it, with a retransmission timer.
-func Defaults() Config {
-	return Config{Recovery: GoBackN, Start: LineRate, Bound: BoundNone, Packets: 10, AckEvery: 1,
-		AckDelay:     20 * unit.Microsecond,
-		NackInterval: 500 * unit.Microsecond, RTO: MeasuredRTO, RTOMin: 320 * unit.Microsecond, RTOLowPackets: 3,
-		Resends: ResendFirst, ECN: ECNByController, CNPInterval: 50 * unit.Microsecond, AckTOS: -1,
-		Nacks:     transport.NacksLoss,
-		Telemetry: transport.Asking{When: transport.AskPacket, Packets: 8, Integrity: transport.IntegrityNone}}
+func Defaults() Config { return scheme.Defaults[Config]() }
+
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Text(&c.Recovery, "recovery", GoBackN, "how losses are repaired; none: not at all, for lossless networks",
+		"HPCC simulator; selective_repeat: IRN §3.1").Words(GoBackN, SelectiveRepeat, NoRecovery)
+	c.bindWindow(p)
+	c.bindReplies(p)
+	c.bindTimeout(p)
+	c.bindMarks(p)
+	transport.BindNacks(p, &c.Nacks)
+	c.Telemetry.Params(p)
+}
+
+// bindWindow binds how much may be in flight, and what that is made of.
+func (c *Config) bindWindow(p *scheme.Params) {
+	p.Text(&c.Start, "first_window", LineRate,
+		"first window of the controller: line_rate × base_rtt, or initial_window",
+		"HPCC §3.2: a new flow starts at line rate").Words(LineRate, InitialWindow)
+	p.Packets(&c.Packets, "initial_window", "10 packets", "with first_window: initial_window", "RFC 6928").
+		Min("1 packet").Max("1000000 packets")
+	p.Text(&c.Bound, "bound", BoundNone, "of what is sent and not acknowledged, besides the controller's window: "+
+		"line_rate × base_rtt, or bound_bytes", "ours: RoCE has none; bdp: IRN §3.2").
+		Words(BoundNone, BoundBDP, BoundBytes)
+	p.Size(&c.BoundBytes, "bound_bytes", "0 B", "with bound: bytes; one packet may always be out", "ours")
+	p.Rate(&c.LineRate, "line_rate", "0bps", "of the sender's NIC; 0bps: of its link", "ours")
+	p.Time(&c.BaseRTT, "base_rtt", "0s",
+		"RTT without queues; 0s: of the flow's shortest path, a full packet and its ACK",
+		"HPCC §3.2: T, slightly greater than the largest RTT").Max("60s")
+	p.Rule("bound_bytes", func() error {
+		if c.Bound == BoundBytes && c.BoundBytes == 0 {
+			return fmt.Errorf("bound: bytes needs it above 0")
+		}
+		return nil
+	})
+}
+
+// bindReplies binds how often the receiver answers.
+func (c *Config) bindReplies(p *scheme.Params) {
+	p.Packets(&c.AckEvery, "ack_every", "1 packet", "packets that one ACK acknowledges",
+		"HPCC simulator: L2_ACK_INTERVAL 1").Min("1 packet").Max("1000000 packets")
+	p.Time(&c.AckDelay, "ack_delay", "20us", "with ack_every above 1: how long an ACK waits for more packets", "ours").
+		Min("1ns").Max("60s")
+	p.Time(&c.NackInterval, "nack_interval", "500us", "go_back_n: least time between NACKs of one expected sequence",
+		"HPCC simulator: NACK generation interval").Min("1ns").Max("60s")
+}
+
+// bindTimeout binds the retransmission timeout.
+func (c *Config) bindTimeout(p *scheme.Params) {
+	p.Text(&c.RTO, "rto", MeasuredRTO,
+		"retransmission timeout: at least SRTT + 4 RTTVAR, or rto_min and rto_low as they are",
+		"RFC 6298 §2.3; fixed: IRN §3.1").Words(MeasuredRTO, FixedRTO)
+	p.Time(&c.RTOMin, "rto_min", "320us", "retransmission timeout: the least, or the fixed one", "IRN §4.1: RTO_high").
+		Min("1us").Max("60s")
+	p.Time(&c.RTOLow, "rto_low", "0s", "in place of rto_min with at most rto_low_packets in flight; 0s: never",
+		"IRN §3.1: an option, RTO_low of 100us").Max("60s")
+	p.Packets(&c.RTOLowPackets, "rto_low_packets", "3 packets", "with rto_low", "IRN §4.1: N").
+		Min("1 packet").Max("1000000 packets")
+	p.Time(&c.RTOMax, "rto_max", "0s",
+		"up to which the timeout doubles while nothing is acknowledged; 0s: 64 times itself", "ours").Min("0s").Max("120s")
+	p.Text(&c.Resends, "timeout_resends", ResendFirst,
+		"selective_repeat: what a timeout sends again; first: and what SACKs show to be lost", "IRN §3.1").
+		Words(ResendFirst, ResendAll)
+	p.Rule("rto_low", func() error {
+		if c.RTOLow > c.RTOMin {
+			return fmt.Errorf("%v is more than rto_min, %v", c.RTOLow, c.RTOMin)
+		}
+		return nil
+	})
+	p.Rule("rto_max", func() error {
+		if c.RTOMax > 0 && c.RTOMax < c.RTOMin {
+			return fmt.Errorf("%v is less than rto_min, %v", c.RTOMax, c.RTOMin)
+		}
+		return nil
+	})
+}
+
+// bindMarks binds what of the IP header the flow uses: ECN and classes.
+func (c *Config) bindMarks(p *scheme.Params) {
+	p.Text(&c.ECN, "ecn", ECNByController,
+		"use of ECN: as the controller wants it, none, echoed by ACKs, or answered by CNPs and echoed",
+		"RFC 8257 §3.2; DCQCN (SIGCOMM 2015) §3.1").Words(ECNByController, ECNOff, ECNEcho, ECNNotify)
+	p.Time(&c.CNPInterval, "cnp_interval", "50us", "least time between CNPs of a flow", "DCQCN §3.1: N").
+		Min("1ns").Max("60s")
+	p.Int(&c.Class, "class", "0", "priority class at the NIC, which PFC pauses; 0 is the first in strict priority, or "+
+		"what the upper three bits of the traffic's TOS say. Without a DSCP in its TOS the traffic gets the class there, "+
+		"by which switches that classify know it", "RFC 2474 §4.2.2: class selector").Min("0").Max("7")
+	p.Bool(&c.AckPriority, "ack_priority", "false", "ACKs, NACKs and CNPs are of class 0, whatever the data's",
+		"HPCC simulator: ACK_HIGH_PRIO 0")
+	p.Int(&c.AckTOS, "ack_tos", "-1",
+		"TOS byte of ACKs, NACKs and CNPs, by which switches may prefer them; -1: the data's", "ours").Min("-1").Max("255")
+}
+
+// Warn tells which parameters change nothing.
+func (c *Config) Warn() string {
+	switch {
+	case c.AckPriority && c.Class == 0:
+		return "ack_priority changes nothing: the data is of class 0 already"
+	case c.Telemetry.Integrity == transport.IntegrityKeyed && (c.Nacks == transport.NacksSupply ||
+		c.Nacks == transport.NacksResend):
+		return "nacks changes nothing: NACKs of switches carry no code, and integrity: keyed refuses them"
+	}
+	return ""
 }
 
 // header is the transport's own header on the wire (packet.Emit): ports, kind,
@@ -103,139 +199,12 @@ const mostOut = 1 << 20
 
 // Scheme is what an experiment names: transport: rdma.
 func Scheme() transport.Scheme {
-	return transport.Scheme{
-		Scheme: scheme.Scheme{
-			Name: "rdma", Doc: "queue pair of an RDMA NIC: window and pacing, go-back-N or selective repeat, " +
-				"telemetry echo, CNPs", Source: "HPCC (SIGCOMM 2019) §4; HPCC simulator; IRN (SIGCOMM 2018) §3",
-			Params: append([]scheme.Param{
-				{Name: "recovery", Kind: scheme.Text, Words: []string{GoBackN, SelectiveRepeat, NoRecovery}, Default: GoBackN,
-					Doc:    "how losses are repaired; none: not at all, for lossless networks",
-					Source: "HPCC simulator; selective_repeat: IRN §3.1"},
-				{Name: "first_window", Kind: scheme.Text, Words: []string{LineRate, InitialWindow}, Default: LineRate,
-					Doc:    "first window of the controller: line_rate × base_rtt, or initial_window",
-					Source: "HPCC §3.2: a new flow starts at line rate"},
-				{Name: "initial_window", Kind: scheme.Packets, Default: "10 packets", Min: "1 packet", Max: "1000000 packets",
-					Doc: "with first_window: initial_window", Source: "RFC 6928"},
-				{Name: "bound", Kind: scheme.Text, Words: []string{BoundNone, BoundBDP, BoundBytes}, Default: BoundNone,
-					Doc: "of what is sent and not acknowledged, besides the controller's window: line_rate × base_rtt, " +
-						"or bound_bytes",
-					Source: "ours: RoCE has none; bdp: IRN §3.2"},
-				{Name: "bound_bytes", Kind: scheme.Size, Default: "0 B", Doc: "with bound: bytes; one packet may always be out",
-					Source: "ours"},
-				{Name: "line_rate", Kind: scheme.Rate, Default: "0bps", Doc: "of the sender's NIC; 0bps: of its link",
-					Source: "ours"},
-				{Name: "base_rtt", Kind: scheme.Duration, Default: "0s", Max: "60s",
-					Doc:    "RTT without queues; 0s: of the flow's shortest path, a full packet and its ACK",
-					Source: "HPCC §3.2: T, slightly greater than the largest RTT"},
-				{Name: "ack_every", Kind: scheme.Packets, Default: "1 packet", Min: "1 packet", Max: "1000000 packets",
-					Doc: "packets that one ACK acknowledges", Source: "HPCC simulator: L2_ACK_INTERVAL 1"},
-				{Name: "ack_delay", Kind: scheme.Duration, Default: "20us", Min: "1ns", Max: "60s",
-					Doc: "with ack_every above 1: how long an ACK waits for more packets", Source: "ours"},
-				{Name: "nack_interval", Kind: scheme.Duration, Default: "500us", Min: "1ns", Max: "60s",
-					Doc:    "go_back_n: least time between NACKs of one expected sequence",
-					Source: "HPCC simulator: NACK generation interval"},
-				{Name: "rto", Kind: scheme.Text, Words: []string{MeasuredRTO, FixedRTO}, Default: MeasuredRTO,
-					Doc:    "retransmission timeout: at least SRTT + 4 RTTVAR, or rto_min and rto_low as they are",
-					Source: "RFC 6298 §2.3; fixed: IRN §3.1"},
-				{Name: "rto_min", Kind: scheme.Duration, Default: "320us", Min: "1us", Max: "60s",
-					Doc: "retransmission timeout: the least, or the fixed one", Source: "IRN §4.1: RTO_high"},
-				{Name: "rto_low", Kind: scheme.Duration, Default: "0s", Max: "60s",
-					Doc:    "in place of rto_min with at most rto_low_packets in flight; 0s: never",
-					Source: "IRN §3.1: an option, RTO_low of 100us"},
-				{Name: "rto_low_packets", Kind: scheme.Packets, Default: "3 packets", Min: "1 packet", Max: "1000000 packets",
-					Doc: "with rto_low", Source: "IRN §4.1: N"},
-				{Name: "rto_max", Kind: scheme.Duration, Default: "0s", Min: "0s", Max: "120s",
-					Doc: "up to which the timeout doubles while nothing is acknowledged; 0s: 64 times itself", Source: "ours"},
-				{Name: "timeout_resends", Kind: scheme.Text, Words: []string{ResendFirst, ResendAll}, Default: ResendFirst,
-					Doc: "selective_repeat: what a timeout sends again; first: and what SACKs show to be lost", Source: "IRN §3.1"},
-				{Name: "ecn", Kind: scheme.Text, Words: []string{ECNByController, ECNOff, ECNEcho, ECNNotify},
-					Default: ECNByController, Doc: "use of ECN: as the controller wants it, none, echoed by ACKs, or answered by " +
-						"CNPs and echoed", Source: "RFC 8257 §3.2; DCQCN (SIGCOMM 2015) §3.1"},
-				{Name: "cnp_interval", Kind: scheme.Duration, Default: "50us", Min: "1ns", Max: "60s",
-					Doc: "least time between CNPs of a flow", Source: "DCQCN §3.1: N"},
-				{Name: "class", Kind: scheme.Int, Default: "0", Min: "0", Max: "7",
-					Doc: "priority class at the NIC, which PFC pauses; 0 is the first in strict priority, or what the upper three " +
-						"bits of the traffic's TOS say. Without a DSCP in its TOS the traffic gets the class there, by which switches " +
-						"that classify know it", Source: "RFC 2474 §4.2.2: class selector"},
-				{Name: "ack_priority", Kind: scheme.Bool, Default: "false",
-					Doc: "ACKs, NACKs and CNPs are of class 0, whatever the data's", Source: "HPCC simulator: ACK_HIGH_PRIO 0"},
-				{Name: "ack_tos", Kind: scheme.Int, Default: "-1", Min: "-1", Max: "255",
-					Doc: "TOS byte of ACKs, NACKs and CNPs, by which switches may prefer them; -1: the data's", Source: "ours"},
-			}, append(transport.NackParams(), transport.TelemetryParams()...)...),
-		},
+	return transport.Define(transport.Scheme{
+		Scheme: scheme.Scheme{Name: "rdma", Doc: "queue pair of an RDMA NIC: window and pacing, go-back-N or selective " +
+			"repeat, telemetry echo, CNPs", Source: "HPCC (SIGCOMM 2019) §4; HPCC simulator; IRN (SIGCOMM 2018) §3"},
 		Controlled: true, Gauged: true,
 		Headers: header,
-		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
-			s, r, err := New(f, Config{
-				Recovery: v.Text("recovery"), Start: v.Text("first_window"), Packets: v.Int("initial_window"),
-				Bound: v.Text("bound"), BoundBytes: v.Bytes("bound_bytes"), LineRate: v.Rate("line_rate"),
-				BaseRTT:  v.Time("base_rtt"),
-				AckEvery: v.Int("ack_every"), AckDelay: v.Time("ack_delay"), NackInterval: v.Time("nack_interval"),
-				RTO: v.Text("rto"), RTOMin: v.Time("rto_min"), RTOLow: v.Time("rto_low"), RTOLowPackets: v.Int("rto_low_packets"),
-				RTOMax: v.Time("rto_max"), Resends: v.Text("timeout_resends"), ECN: v.Text("ecn"),
-				CNPInterval: v.Time("cnp_interval"),
-				Class:       uint8(v.Int("class")), AckPriority: v.Bool("ack_priority"), AckTOS: v.Int("ack_tos"),
-				Telemetry: transport.AskingOf(v),
-				Nacks:     v.Text("nacks"),
-			})
-			if err != nil {
-				return nil, nil, err
-			}
-			return s, r, nil
-		},
-		Warn: func(v scheme.Values) string {
-			switch nacks := v.Text("nacks"); {
-			case v.Bool("ack_priority") && v.Int("class") == 0:
-				return "ack_priority changes nothing: the data is of class 0 already"
-			case v.Text("integrity") == transport.IntegrityKeyed && (nacks == transport.NacksSupply ||
-				nacks == transport.NacksResend):
-				return "nacks changes nothing: NACKs of switches carry no code, and integrity: keyed refuses them"
-			}
-			return ""
-		},
-	}
-}
-
-// oneOf tells whether word is one of the words.
-func oneOf(word string, words ...string) bool {
-	for _, w := range words {
-		if w == word {
-			return true
-		}
-	}
-	return false
-}
-
-// check tells what of a configuration cannot be.
-func (c *Config) check() error {
-	switch {
-	case !oneOf(c.Recovery, GoBackN, SelectiveRepeat, NoRecovery), !oneOf(c.Start, LineRate, InitialWindow),
-		!oneOf(c.Bound, BoundNone, BoundBDP, BoundBytes), !oneOf(c.RTO, MeasuredRTO, FixedRTO),
-		!oneOf(c.Resends, ResendFirst, ResendAll), !oneOf(c.ECN, ECNByController, ECNOff, ECNEcho, ECNNotify):
-		return fmt.Errorf("transport rdma: recovery %q, start %q, bound %q, rto %q, timeout_resends %q, ecn %q: one of "+
-			"them is not known",
-			c.Recovery, c.Start, c.Bound, c.RTO, c.Resends, c.ECN)
-	case c.LineRate < 0 || c.BaseRTT < 0 || (c.Start == LineRate || c.Bound == BoundBDP) &&
-		(c.LineRate == 0 || c.BaseRTT == 0):
-		return fmt.Errorf("transport rdma: first_window: line_rate and bound: bdp need line_rate and base_rtt above 0; "+
-			"they are %v and %v", c.LineRate, c.BaseRTT)
-	case c.Bound == BoundBytes && c.BoundBytes < 1:
-		return fmt.Errorf("transport rdma: bound: bytes needs bound_bytes above 0")
-	case c.AckEvery < 1 || c.Start == InitialWindow && c.Packets < 1 || c.RTOLow > 0 && c.RTOLowPackets < 1:
-		return fmt.Errorf("transport rdma: ack_every, initial_window and rto_low_packets must be at least 1 packet")
-	case c.AckDelay < 1 || c.NackInterval < 1 || c.RTOMin < 1 || c.RTOLow < 0 || c.CNPInterval < 1:
-		return fmt.Errorf("transport rdma: ack_delay, nack_interval, rto_min and cnp_interval must be above 0, " +
-			"rto_low not below")
-	case c.RTOMax > 0 && c.RTOMax < c.RTOMin || c.RTOLow > c.RTOMin:
-		return fmt.Errorf("transport rdma: rto_low %v, rto_min %v and rto_max %v must ascend", c.RTOLow, c.RTOMin, c.RTOMax)
-	case c.AckTOS < -1 || c.AckTOS > 255:
-		return fmt.Errorf("transport rdma: ack_tos %d; 0 to 255 are possible, or -1", c.AckTOS)
-	case !oneOf(c.Nacks, transport.NacksIgnored, transport.NacksResend, transport.NacksLoss, transport.NacksSupply):
-		return fmt.Errorf("transport rdma: nacks %q; ignore, resend, loss and supply are possible", c.Nacks)
-	case c.Class > 7:
-		return fmt.Errorf("transport rdma: class %d; 0 to 7 are possible", c.Class)
-	}
-	return nil
+	}, New)
 }
 
 // New makes the two endpoints of a flow. Where the configuration leaves line rate and
@@ -247,8 +216,9 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if c.BaseRTT == 0 {
 		c.BaseRTT = f.Path.BaseRTT
 	}
-	if err := c.check(); err != nil {
-		return nil, nil, err
+	if (c.Start == LineRate || c.Bound == BoundBDP) && (c.LineRate == 0 || c.BaseRTT == 0) {
+		return nil, nil, fmt.Errorf("transport rdma: first_window: line_rate and bound: bdp need line_rate and base_rtt "+
+			"above 0; they are %v and %v", c.LineRate, c.BaseRTT)
 	}
 	if f.Payload < 1 || f.Payload > 65000 {
 		return nil, nil, fmt.Errorf("transport rdma: payload %d; 1 … 65000 bytes are possible", f.Payload)
@@ -308,9 +278,9 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	reply := f
 	switch {
 	case f.TOS&^packet.ECN != 0 && c.Class == 0:
-		c.Class = f.TOS >> 5
+		c.Class = int(f.TOS >> 5)
 	case f.TOS&^packet.ECN == 0:
-		if f.TOS |= c.Class << 5; !c.AckPriority {
+		if f.TOS |= uint8(c.Class) << 5; !c.AckPriority {
 			reply.TOS = f.TOS
 		}
 	}

@@ -2,7 +2,6 @@ package rdma
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -232,7 +231,7 @@ func TestClassSelector(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(x.tos), func(t *testing.T) {
 			c := Defaults()
-			c.Class, c.AckPriority, c.AckTOS = x.class, x.first, x.ackTOS
+			c.Class, c.AckPriority, c.AckTOS = int(x.class), x.first, x.ackTOS
 			f := flow(5000, &fixed{window: 1000, timer: unit.Never}, 0)
 			f.TOS = x.tos
 			s, r, err := New(f, c)
@@ -265,20 +264,29 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// Configurations that cannot be are refused, by the scheme as by New.
+// Configurations that cannot be are refused.
 func TestRefused(t *testing.T) {
-	for i, change := range []func(c *Config){
-		func(c *Config) { c.Recovery = "x" }, func(c *Config) { c.ECN = "" }, func(c *Config) { c.LineRate = -1 },
-		func(c *Config) { c.BaseRTT = -1 },
-		func(c *Config) { c.Bound = BoundBytes }, func(c *Config) { c.AckEvery = 0 }, func(c *Config) { c.RTOMax = us },
-		func(c *Config) { c.RTOLow = unit.Second },
-		func(c *Config) { c.Class = 8 }, func(c *Config) { c.AckTOS = 256 }, func(c *Config) { c.NackInterval = 0 },
+	for name, change := range map[string]func(c *Config){
+		"recovery":      func(c *Config) { c.Recovery = "x" },
+		"ecn":           func(c *Config) { c.ECN = "" },
+		"line_rate":     func(c *Config) { c.LineRate = -1 },
+		"base_rtt":      func(c *Config) { c.BaseRTT = -1 },
+		"bound_bytes":   func(c *Config) { c.Bound = BoundBytes },
+		"ack_every":     func(c *Config) { c.AckEvery = 0 },
+		"rto_max":       func(c *Config) { c.RTOMax = us },
+		"rto_low":       func(c *Config) { c.RTOLow = unit.Second },
+		"class":         func(c *Config) { c.Class = 8 },
+		"ack_tos":       func(c *Config) { c.AckTOS = 256 },
+		"nack_interval": func(c *Config) { c.NackInterval = 0 },
+		"nacks":         func(c *Config) { c.Nacks = "" },
 	} {
-		c := Defaults()
-		change(&c)
-		if _, _, err := New(flow(1000, &fixed{}, 0), c); err == nil || !strings.HasPrefix(err.Error(), "transport rdma: ") {
-			t.Errorf("%d: %v", i, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			c := Defaults()
+			change(&c)
+			if err := scheme.Validate(&c); err == nil || !strings.HasPrefix(err.Error(), name) {
+				t.Error(err)
+			}
+		})
 	}
 	f := flow(1000, &fixed{}, 0)
 	f.Path.NICRate = 0
@@ -289,40 +297,18 @@ func TestRefused(t *testing.T) {
 	if _, _, err := New(f, Config{}); err == nil {
 		t.Error("no controller")
 	}
-	v := map[string]any{}
-	for _, p := range Scheme().Params {
-		var x any
-		var err error
-		switch p.Kind {
-		case scheme.Text:
-			x = p.Default
-		case scheme.Bool:
-			x = p.Default == "true"
-		case scheme.Int:
-			x, err = strconv.Atoi(p.Default)
-		case scheme.Packets:
-			var l unit.Length
-			l, err = unit.ParseLength(p.Default)
-			x = int(l.Packets)
-		case scheme.Duration:
-			x, err = unit.ParseTime(p.Default)
-		case scheme.Rate:
-			x, err = unit.ParseRate(p.Default)
-		case scheme.Size:
-			x, err = unit.ParseBytes(p.Default)
-		}
-		if v[p.Name] = x; x == nil || err != nil {
-			t.Fatalf("%s: %v, %v", p.Name, x, err)
-		}
-	}
-	s, _, err := Scheme().Build(flow(1000, &fixed{}, 0), scheme.NewValues("rdma", v))
+}
+
+// What the configuration leaves out is the flow's.
+func TestDefaultsOfFlow(t *testing.T) {
+	s, _, err := Scheme().Build(flow(1000, &fixed{}, 0), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Defaults()
 	want.LineRate, want.BaseRTT, want.ECN = lineRate, 4*us, ECNOff
 	if got := s.(*Sender).config; got != want {
-		t.Errorf("the scheme's defaults are %+v, Defaults' are %+v", got, want)
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 

@@ -44,7 +44,7 @@ type reply struct {
 }
 
 func newReceiver(f transport.Flow, c Config, tele transport.Answerer) *Receiver {
-	r := &Receiver{ends: newEnds(&f, true), config: c, class: c.Class, selects: c.Recovery != GoBackN,
+	r := &Receiver{ends: newEnds(&f, true), config: c, class: uint8(c.Class), selects: c.Recovery != GoBackN,
 		notifies: c.ECN == ECNNotify,
 		tele:     tele, ackAt: unit.Never, nacked: -1}
 	if c.AckTOS >= 0 {

@@ -109,7 +109,7 @@ func newSender(f transport.Flow, c Config, control cc.Controller, bound int64, a
 }
 
 // Class is the priority class of data.
-func (s *Sender) Class() uint8 { return s.config.Class }
+func (s *Sender) Class() uint8 { return uint8(s.config.Class) }
 
 // Counters returns what was counted. SentBytes is what was sent for the first time;
 // Finished is when the last byte was acknowledged.

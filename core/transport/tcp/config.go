@@ -34,12 +34,41 @@ type Config struct {
 }
 
 // Defaults are Linux 6.18's, on an Ethernet without offloads.
-func Defaults() Config {
-	return Config{InitialWindow: 10, RTOMin: 200 * unit.Millisecond, SendBuffer: 4 << 20, ReceiveBuffer: 32 << 20,
-		Bursts: true, Autotuning: true, DelayedACK: 40 * unit.Millisecond, CompressedACK: unit.Millisecond,
-		Nacks:     transport.NacksLoss,
-		Telemetry: transport.Asking{When: transport.AskPacket, Packets: 8, Integrity: transport.IntegrityNone}}
+func Defaults() Config { return scheme.Defaults[Config]() }
+
+// Params binds the configuration but for the initial sequence numbers.
+func (c *Config) Params(p *scheme.Params) {
+	p.Rate(&c.Rate, "rate", "0bps", "payload that the application writes per second; 0bps: as fast as it goes", "ours")
+	p.Packets(&c.InitialWindow, "initial_window", "10 packets", "congestion window at the start", "RFC 6928").
+		Min("1 packet").Max("10000 packets")
+	p.Time(&c.RTOMin, "rto_min", "200ms", "least part of the retransmission timeout above the smoothed RTT",
+		"Linux 6.18: tcp_rto_min_us").Min("1us").Max("120s")
+	p.Bool(&c.ECN, "ecn", "false", "negotiate ECN; a controller that needs it has it always",
+		"Linux 6.18: tcp_ecn=2 asks for none")
+	p.Bool(&c.Pacing, "pacing", "false", "pace at 2 or 1.2 windows a round trip, as Linux does with fq",
+		"Linux 6.18: not without fq")
+	p.Bool(&c.Bursts, "bursts", "true",
+		"send in bursts of about 1 ms, as Linux makes them for segmentation offload, and wait until they are full",
+		"Linux 6.18: tcp_tso_autosize, tcp_tso_should_defer")
+	p.Size(&c.SendBuffer, "send_buffer", "4194304 B",
+		"memory for unacknowledged data, grown with the window up to this", "Linux 6.18: tcp_wmem[2]").
+		Min("4096 B").Max("1000MB")
+	p.Size(&c.ReceiveBuffer, "receive_buffer", "33554432 B",
+		"memory at the receiver, half of which is window; autotuned up to this", "Linux 6.18: tcp_rmem[2]").
+		Min("4096 B").Max("33554432 B")
+	p.Bool(&c.Autotuning, "autotuning", "true", "grow the receive buffer from 128 KiB on with the flow",
+		"Linux 6.18: tcp_moderate_rcvbuf")
+	p.Time(&c.DelayedACK, "delayed_ack", "40ms", "how long an ACK waits for a second segment",
+		"Linux 6.18: TCP_DELACK_MIN; RFC 9293 §3.8.6.3").Min("0s").Max("500ms")
+	p.Time(&c.CompressedACK, "compressed_ack", "1ms",
+		"how long an ACK with SACK blocks waits for another segment, from the fourth on",
+		"Linux 6.18: tcp_comp_sack_delay_ns").Min("0s").Max("1s")
+	c.Telemetry.Params(p)
+	transport.BindNacks(p, &c.Nacks)
 }
+
+// AppRate is at what rate the application writes.
+func (c *Config) AppRate() unit.Rate { return c.Rate }
 
 // Other constants of Linux.
 const (
@@ -67,54 +96,11 @@ const (
 
 // Scheme is what an experiment names: transport: tcp.
 func Scheme() transport.Scheme {
-	return transport.Scheme{
-		Scheme: scheme.Scheme{
-			Name: "tcp", Doc: "TCP as Linux 6.18 speaks it", Source: "RFC 9293; Linux 6.18",
-			Params: append([]scheme.Param{
-				{Name: "rate", Kind: scheme.Rate, Default: "0bps",
-					Doc: "payload that the application writes per second; 0bps: as fast as it goes", Source: "ours"},
-				{Name: "initial_window", Kind: scheme.Packets, Default: "10 packets", Min: "1 packet", Max: "10000 packets",
-					Doc: "congestion window at the start", Source: "RFC 6928"},
-				{Name: "rto_min", Kind: scheme.Duration, Default: "200ms", Min: "1us", Max: "120s",
-					Doc: "least part of the retransmission timeout above the smoothed RTT", Source: "Linux 6.18: tcp_rto_min_us"},
-				{Name: "ecn", Kind: scheme.Bool, Default: "false", Doc: "negotiate ECN; a controller that needs it has it always",
-					Source: "Linux 6.18: tcp_ecn=2 asks for none"},
-				{Name: "pacing", Kind: scheme.Bool, Default: "false",
-					Doc: "pace at 2 or 1.2 windows a round trip, as Linux does with fq", Source: "Linux 6.18: not without fq"},
-				{Name: "bursts", Kind: scheme.Bool, Default: "true",
-					Doc:    "send in bursts of about 1 ms, as Linux makes them for segmentation offload, and wait until they are full",
-					Source: "Linux 6.18: tcp_tso_autosize, tcp_tso_should_defer"},
-				{Name: "send_buffer", Kind: scheme.Size, Default: "4194304 B", Min: "4096 B", Max: "1000MB",
-					Doc: "memory for unacknowledged data, grown with the window up to this", Source: "Linux 6.18: tcp_wmem[2]"},
-				{Name: "receive_buffer", Kind: scheme.Size, Default: "33554432 B", Min: "4096 B", Max: "33554432 B",
-					Doc: "memory at the receiver, half of which is window; autotuned up to this", Source: "Linux 6.18: tcp_rmem[2]"},
-				{Name: "autotuning", Kind: scheme.Bool, Default: "true",
-					Doc: "grow the receive buffer from 128 KiB on with the flow", Source: "Linux 6.18: tcp_moderate_rcvbuf"},
-				{Name: "delayed_ack", Kind: scheme.Duration, Default: "40ms", Min: "0s", Max: "500ms",
-					Doc: "how long an ACK waits for a second segment", Source: "Linux 6.18: TCP_DELACK_MIN; RFC 9293 §3.8.6.3"},
-				{Name: "compressed_ack", Kind: scheme.Duration, Default: "1ms", Min: "0s", Max: "1s",
-					Doc:    "how long an ACK with SACK blocks waits for another segment, from the fourth on",
-					Source: "Linux 6.18: tcp_comp_sack_delay_ns"},
-			}, append(transport.TelemetryParams(), transport.NackParams()...)...),
-		},
+	return transport.Define(transport.Scheme{
+		Scheme:     scheme.Scheme{Name: "tcp", Doc: "TCP as Linux 6.18 speaks it", Source: "RFC 9293; Linux 6.18"},
 		Controlled: true, Gauged: true, Buffered: true, Timed: true, Kernel: packet.ProtoTCP,
-		AppRate: func(v scheme.Values) unit.Rate { return v.Rate("rate") },
 		Headers: packet.TCPHeader + timestampBytes,
-		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
-			c := Defaults()
-			c.InitialWindow, c.RTOMin, c.Rate, c.ECN, c.Pacing = v.Int("initial_window"), v.Time("rto_min"), v.Rate("rate"),
-				v.Bool("ecn"), v.Bool("pacing")
-			c.Bursts = v.Bool("bursts")
-			c.SendBuffer, c.ReceiveBuffer, c.Autotuning = v.Bytes("send_buffer"), v.Bytes("receive_buffer"), v.Bool("autotuning")
-			c.Telemetry, c.Nacks = transport.AskingOf(v), v.Text("nacks")
-			c.DelayedACK, c.CompressedACK = v.Time("delayed_ack"), v.Time("compressed_ack")
-			s, r, err := New(f, c)
-			if err != nil {
-				return nil, nil, err
-			}
-			return s, r, nil
-		},
-	}
+	}, New)
 }
 
 // New makes the two endpoints of a connection.
@@ -124,9 +110,6 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	}
 	if f.CC == nil {
 		return nil, nil, fmt.Errorf("transport tcp: the flow has no congestion controller")
-	}
-	if c.InitialWindow < 1 || c.RTOMin < 1 || c.SendBuffer < 1 || c.ReceiveBuffer < 1 {
-		return nil, nil, fmt.Errorf("transport tcp: initial window, least RTO and buffers must be above 0")
 	}
 	known := cc.Flow{
 		MSS: f.Payload, MTU: f.Payload + packet.TCPHeader + timestampBytes + ipHeader(f.Version),

@@ -23,11 +23,24 @@ type ControlledConfig struct {
 }
 
 // ControlledDefaults are those of the scheme.
-func ControlledDefaults() ControlledConfig {
-	return ControlledConfig{ReportEvery: 1, ReportDelay: 20 * unit.Microsecond, RTOMin: 320 * unit.Microsecond,
-		Nacks:     transport.NacksLoss,
-		Telemetry: transport.Asking{When: transport.AskPacket, Packets: 8, Integrity: transport.IntegrityNone}}
+func ControlledDefaults() ControlledConfig { return scheme.Defaults[ControlledConfig]() }
+
+// Params binds the configuration.
+func (c *ControlledConfig) Params(p *scheme.Params) {
+	p.Rate(&c.Rate, "rate", "0bps", "payload that the application has per second; 0bps: always more", "ours")
+	p.Packets(&c.ReportEvery, "report_every", "1 packet", "datagrams a report of the receiver", "ours").
+		Min("1 packet").Max("1000000 packets")
+	p.Time(&c.ReportDelay, "report_delay", "20us",
+		"with report_every above 1: how long a report waits for more datagrams", "ours").Min("1ns").Max("60s")
+	p.Time(&c.RTOMin, "rto_min", "320us",
+		"least time without a report after which what is out is written off; at least SRTT + 4 RTTVAR",
+		"ours: as of rdma").Min("1us").Max("60s")
+	transport.BindNacks(p, &c.Nacks)
+	c.Telemetry.Params(p)
 }
+
+// AppRate is at what rate the application has datagrams.
+func (c *ControlledConfig) AppRate() unit.Rate { return c.Rate }
 
 // Report is the packet extension by which a receiver reports (it does not change en
 // route, RFC 8200 §4.2): the number behind the highest datagram received, how many were
@@ -39,34 +52,11 @@ const reportBytes = 4 * 8
 
 // ControlledScheme is what an experiment names: transport: udp_controlled.
 func ControlledScheme() transport.Scheme {
-	return transport.Scheme{
-		Scheme: scheme.Scheme{
-			Name: "udp_controlled", Doc: "datagrams within the window and rate of a congestion controller, reports of the " +
-				"receiver; nothing is sent again", Source: "draft-miao-iccrg-hpccplus-01 §9.3",
-			Params: append([]scheme.Param{
-				{Name: "rate", Kind: scheme.Rate, Default: "0bps",
-					Doc: "payload that the application has per second; 0bps: always more", Source: "ours"},
-				{Name: "report_every", Kind: scheme.Packets, Default: "1 packet", Min: "1 packet", Max: "1000000 packets",
-					Doc: "datagrams a report of the receiver", Source: "ours"},
-				{Name: "report_delay", Kind: scheme.Duration, Default: "20us", Min: "1ns", Max: "60s",
-					Doc: "with report_every above 1: how long a report waits for more datagrams", Source: "ours"},
-				{Name: "rto_min", Kind: scheme.Duration, Default: "320us", Min: "1us", Max: "60s",
-					Doc:    "least time without a report after which what is out is written off; at least SRTT + 4 RTTVAR",
-					Source: "ours: as of rdma"},
-			}, append(transport.NackParams(), transport.TelemetryParams()...)...),
-		},
+	return transport.Define(transport.Scheme{
+		Scheme: scheme.Scheme{Name: "udp_controlled", Doc: "datagrams within the window and rate of a congestion " +
+			"controller, reports of the receiver; nothing is sent again", Source: "draft-miao-iccrg-hpccplus-01 §9.3"},
 		Headers: packet.UDPHeader, Controlled: true, Gauged: true,
-		AppRate: func(v scheme.Values) unit.Rate { return v.Rate("rate") },
-		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
-			s, r, err := NewControlled(f, ControlledConfig{Rate: v.Rate("rate"), ReportEvery: v.Int("report_every"),
-				ReportDelay: v.Time("report_delay"),
-				RTOMin:      v.Time("rto_min"), Telemetry: transport.AskingOf(v), Nacks: v.Text("nacks")})
-			if err != nil {
-				return nil, nil, err
-			}
-			return s, r, nil
-		},
-	}
+	}, NewControlled)
 }
 
 // NewControlled makes the endpoints of a flow with a congestion controller.
@@ -76,15 +66,8 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 		return nil, nil, fmt.Errorf("transport udp_controlled: payload %d; 1 … 65507 bytes are possible", f.Payload)
 	case f.CC == nil:
 		return nil, nil, fmt.Errorf("transport udp_controlled: the flow has no congestion controller")
-	case c.Rate < 0 || c.ReportEvery < 1 || c.ReportDelay < 1 || c.RTOMin < 1 || f.Size < 0:
-		return nil, nil, fmt.Errorf("transport udp_controlled: rate, size, report_every, report_delay or rto_min " +
-			"are out of range")
-	}
-	switch c.Nacks {
-	case transport.NacksIgnored, transport.NacksResend, transport.NacksLoss, transport.NacksSupply:
-	default:
-		return nil, nil, fmt.Errorf("transport udp_controlled: nacks %q; ignore, resend, loss and supply are possible",
-			c.Nacks)
+	case f.Size < 0:
+		return nil, nil, fmt.Errorf("transport udp_controlled: a size of %d bytes", f.Size)
 	}
 	headers := int32(packet.UDPHeader + packet.IPv4Header)
 	if f.Version == 6 {

@@ -3,6 +3,7 @@ package udp
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"testing"
 
 	"weir/core/cc"
@@ -251,8 +252,6 @@ func TestControlledRefused(t *testing.T) {
 		func(f *transport.Flow, _ *ControlledConfig) { f.Payload = 0 },
 		func(f *transport.Flow, _ *ControlledConfig) { f.CC = nil },
 		func(f *transport.Flow, _ *ControlledConfig) { f.Size = -1 },
-		func(_ *transport.Flow, c *ControlledConfig) { c.ReportEvery = 0 },
-		func(_ *transport.Flow, c *ControlledConfig) { c.RTOMin = 0 },
 	} {
 		f, c := good, ControlledDefaults()
 		change(&f, &c)
@@ -262,5 +261,20 @@ func TestControlledRefused(t *testing.T) {
 	}
 	if _, _, err := NewControlled(good, ControlledDefaults()); err != nil {
 		t.Error(err)
+	}
+	for name, change := range map[string]func(c *ControlledConfig){
+		"rate":         func(c *ControlledConfig) { c.Rate = -1 },
+		"report_every": func(c *ControlledConfig) { c.ReportEvery = 0 },
+		"report_delay": func(c *ControlledConfig) { c.ReportDelay = 0 },
+		"rto_min":      func(c *ControlledConfig) { c.RTOMin = 0 },
+		"nacks":        func(c *ControlledConfig) { c.Nacks = "x" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := ControlledDefaults()
+			change(&c)
+			if err := scheme.Validate(&c); err == nil || !strings.HasPrefix(err.Error(), name+" is ") {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -30,49 +30,42 @@ type Config struct {
 	On, Off   unit.Time // onoff: mean lengths
 }
 
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Rate(&c.Rate, "rate", "", "payload bits per second", "ours").Required().Min("1bps")
+	p.Text(&c.Pattern, "pattern", CBR, "when datagrams are sent", "P4-ABC §6.2.1: CBR").Words(CBR, Burst, Poisson, OnOff)
+	p.Share(&c.GapJitter, "gap_jitter", "10%", "each gap varies by so much, uniformly; 0% lets senders lock phase",
+		"ours: breaks phase lock").Min("0%").Max("100%")
+	p.Time(&c.Interval, "interval", "1ms", "burst: time between bursts", "iperf3: pacing timer").Min("1ns")
+	p.Time(&c.On, "on", "100ms", "onoff: mean time on, exponential", "ours").Min("1us")
+	p.Time(&c.Off, "off", "100ms", "onoff: mean time off, exponential", "ours").Min("1us")
+}
+
+// AppRate is at what rate datagrams are sent.
+func (c *Config) AppRate() unit.Rate { return c.Rate }
+
+// Warn warns of phase lock.
+func (c *Config) Warn() string {
+	if c.GapJitter == 0 && (c.Pattern == CBR || c.Pattern == OnOff) {
+		return "gap_jitter is 0: senders of one rate keep their phase, and at a full queue the same one may lose every " +
+			"time (phase lock)"
+	}
+	return ""
+}
+
 // Scheme is what an experiment names: transport: udp.
 func Scheme() transport.Scheme {
-	return transport.Scheme{
-		Scheme: scheme.Scheme{
-			Name: "udp", Doc: "datagrams at a given rate, no congestion control", Source: "P4-ABC §6.2.1",
-			Params: []scheme.Param{
-				{Name: "rate", Kind: scheme.Rate, Required: true, Min: "1bps", Doc: "payload bits per second", Source: "ours"},
-				{Name: "pattern", Kind: scheme.Text, Words: []string{CBR, Burst, Poisson, OnOff}, Default: CBR,
-					Doc: "when datagrams are sent", Source: "P4-ABC §6.2.1: CBR"},
-				{Name: "gap_jitter", Kind: scheme.Share, Default: "10%", Min: "0%", Max: "100%",
-					Doc: "each gap varies by so much, uniformly; 0% lets senders lock phase", Source: "ours: breaks phase lock"},
-				{Name: "interval", Kind: scheme.Duration, Default: "1ms", Min: "1ns", Doc: "burst: time between bursts",
-					Source: "iperf3: pacing timer"},
-				{Name: "on", Kind: scheme.Duration, Default: "100ms", Min: "1us", Doc: "onoff: mean time on, exponential",
-					Source: "ours"},
-				{Name: "off", Kind: scheme.Duration, Default: "100ms", Min: "1us", Doc: "onoff: mean time off, exponential",
-					Source: "ours"},
-			},
-		},
+	return transport.Define(transport.Scheme{
+		Scheme: scheme.Scheme{Name: "udp", Doc: "datagrams at a given rate, no congestion control",
+			Source: "P4-ABC §6.2.1"},
 		Headers: packet.UDPHeader, Kernel: packet.ProtoUDP,
-		AppRate: func(v scheme.Values) unit.Rate { return v.Rate("rate") },
-		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
-			return New(f, Config{Rate: v.Rate("rate"), Pattern: v.Text("pattern"), GapJitter: v.Float("gap_jitter"),
-				Interval: v.Time("interval"), On: v.Time("on"), Off: v.Time("off")})
-		},
-		Warn: func(v scheme.Values) string {
-			if v.Float("gap_jitter") == 0 && (v.Text("pattern") == CBR || v.Text("pattern") == OnOff) {
-				return "gap_jitter is 0: senders of one rate keep their phase, and at a full queue the same one may lose every " +
-					"time (phase lock)"
-			}
-			return ""
-		},
-	}
+	}, New)
 }
 
 // New makes the endpoints of a flow.
-func New(f transport.Flow, c Config) (transport.Endpoint, transport.Endpoint, error) {
+func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if f.Payload < 1 || f.Payload > 65507 {
 		return nil, nil, fmt.Errorf("transport udp: payload %d; 1 … 65507 bytes are possible", f.Payload)
-	}
-	if c.Rate < 1 || !(c.GapJitter >= 0 && c.GapJitter <= 1) || c.Pattern == Burst && c.Interval < 1 ||
-		c.Pattern == OnOff && (c.On < 1 || c.Off < 1) {
-		return nil, nil, fmt.Errorf("transport udp: rate, gap jitter, interval or on and off times are out of range")
 	}
 	if c.Pattern == OnOff && unit.TransmitTime(unit.Bytes(f.Payload), c.Rate)/gapsPerOn > c.On {
 		return nil, nil, fmt.Errorf("transport udp: on %v is less than 1/%d of the gap between datagrams at rate %v", c.On,
@@ -90,14 +83,10 @@ func New(f transport.Flow, c Config) (transport.Endpoint, transport.Endpoint, er
 	}
 	s.counters.Finished = unit.Never
 	switch c.Pattern {
-	case CBR, Poisson:
 	case Burst:
 		s.earnedFrom = f.Start
 	case OnOff:
 		s.onUntil = after(f.Start, s.exponential(c.On))
-	default:
-		return nil, nil, fmt.Errorf("transport udp: %q is not a pattern; allowed are %s, %s, %s, %s", c.Pattern, CBR, Burst,
-			Poisson, OnOff)
 	}
 	if s.at >= s.flow.Stop {
 		s.at = unit.Never

@@ -3,6 +3,7 @@ package udp
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"weir/core/packet"
@@ -23,7 +24,7 @@ func pair(t testing.TB, f transport.Flow, c Config) (*Sender, *Receiver) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.(*Sender), r.(*Receiver)
+	return s, r
 }
 
 // times emits n datagrams, each when it is due, and returns when.
@@ -308,12 +309,29 @@ func TestHeaders(t *testing.T) {
 }
 
 func TestRefuses(t *testing.T) {
-	for _, c := range []Config{{Pattern: CBR}, {Rate: 1, Pattern: "chaos"}, {Rate: 1, Pattern: CBR, GapJitter: 1.1},
-		{Rate: 1, Pattern: CBR, GapJitter: math.NaN()},
-		{Rate: 1, Pattern: Burst}, {Rate: 1, Pattern: OnOff, On: 1}, {Rate: 1, Pattern: OnOff, On: 1, Off: 1}} {
-		if _, _, err := New(flow(), c); err == nil {
-			t.Errorf("%+v is taken", c)
-		}
+	for name, change := range map[string]func(c *Config){
+		"rate":       func(c *Config) { c.Rate = 0 },
+		"pattern":    func(c *Config) { c.Pattern = "chaos" },
+		"gap_jitter": func(c *Config) { c.GapJitter = 1.1 },
+		"interval":   func(c *Config) { c.Interval = 0 },
+		"on":         func(c *Config) { c.On = 1 },
+		"off":        func(c *Config) { c.Off = 0 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := scheme.Defaults[Config]()
+			c.Rate = 1
+			change(&c)
+			if err := scheme.Validate(&c); err == nil || !strings.HasPrefix(err.Error(), name+" is ") {
+				t.Error(err)
+			}
+		})
+	}
+	c := Config{Rate: 1, GapJitter: math.NaN(), Pattern: CBR, Interval: unit.Second, On: unit.Second, Off: unit.Second}
+	if err := scheme.Validate(&c); err == nil {
+		t.Error("a jitter that is not a number is taken")
+	}
+	if _, _, err := New(flow(), Config{Rate: 1, Pattern: OnOff, On: unit.Microsecond, Off: unit.Second}); err == nil {
+		t.Error("an on time of a fraction of the gap is taken")
 	}
 	f := flow()
 	f.Payload = 0
@@ -324,13 +342,10 @@ func TestRefuses(t *testing.T) {
 
 // Without jitter the user is warned of phase lock.
 func TestWarns(t *testing.T) {
-	values := func(jitter float64, pattern string) scheme.Values {
-		return scheme.NewValues("udp", map[string]any{"gap_jitter": jitter, "pattern": pattern})
-	}
-	if w := Scheme().Warn(values(0, CBR)); w == "" {
+	if w := (&Config{Pattern: CBR}).Warn(); w == "" {
 		t.Error("no warning of phase lock")
 	}
-	if Scheme().Warn(values(0.1, CBR)) != "" || Scheme().Warn(values(0, Poisson)) != "" {
+	if (&Config{GapJitter: 0.1, Pattern: CBR}).Warn() != "" || (&Config{Pattern: Poisson}).Warn() != "" {
 		t.Error("a warning without reason")
 	}
 }

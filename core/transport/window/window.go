@@ -13,29 +13,31 @@ import (
 // acknowledgement (packet.Emit).
 const header = 16
 
+// Config is a flow's window, and when it goes back.
+type Config struct {
+	Window  int       // packets
+	Timeout unit.Time // the first one; it doubles up to 64 times
+}
+
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Packets(&c.Window, "window", "", "packets in flight at most", "ours").Required().Min("1 packet")
+	p.Time(&c.Timeout, "timeout", "1ms", "first retransmission timeout; doubles up to 64 times", "ours").Min("1us")
+}
+
 // Scheme is what an experiment names: transport: {window: {...}}.
 func Scheme() transport.Scheme {
-	return transport.Scheme{
-		Scheme: scheme.Scheme{
-			Name:   "window",
-			Doc:    "fixed window of packets, an ACK a packet, go-back-N; no congestion control",
-			Source: "ours",
-			Params: []scheme.Param{
-				{Name: "window", Kind: scheme.Packets, Required: true, Min: "1 packet", Doc: "packets in flight at most",
-					Source: "ours"},
-				{Name: "timeout", Kind: scheme.Duration, Default: "1ms", Min: "1us",
-					Doc: "first retransmission timeout; doubles up to 64 times", Source: "ours"},
-			},
-		},
+	return transport.Define(transport.Scheme{
+		Scheme: scheme.Scheme{Name: "window",
+			Doc: "fixed window of packets, an ACK a packet, go-back-N; no congestion control", Source: "ours"},
 		Headers: header, Gauged: true,
-		Build: func(f transport.Flow, v scheme.Values) (transport.Endpoint, transport.Endpoint, error) {
-			if f.Size <= 0 {
-				return nil, nil, fmt.Errorf("transport window: a flow needs a size above 0")
-			}
-			s, r := New(f, v.Int("window"), v.Time("timeout"))
-			return s, r, nil
-		},
-	}
+	}, func(f transport.Flow, c Config) (*Sender, *Receiver, error) {
+		if f.Size <= 0 {
+			return nil, nil, fmt.Errorf("transport window: a flow needs a size above 0")
+		}
+		s, r := New(f, c.Window, c.Timeout)
+		return s, r, nil
+	})
 }
 
 // New makes the two endpoints of flow f with a window of so many packets.

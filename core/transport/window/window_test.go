@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"weir/core/packet"
-	"weir/core/scheme"
 	"weir/core/transport"
 	"weir/core/unit"
 )
@@ -148,7 +147,13 @@ func TestTimeout(t *testing.T) {
 }
 
 func TestScheme(t *testing.T) {
-	v := scheme.NewValues("window", map[string]any{"window": 3, "timeout": unit.Millisecond})
+	v, err := Scheme().Configure("window", "3 packets")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Scheme().Build(flow(1), nil); err == nil {
+		t.Error("a flow without a window is taken")
+	}
 	if _, _, err := Scheme().Build(flow(0), v); err == nil {
 		t.Error("a flow without a size is taken")
 	}

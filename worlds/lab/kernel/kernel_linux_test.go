@@ -80,7 +80,7 @@ func TestAsk(t *testing.T) {
 		!strings.Contains(err.Error(), "CAP_SYS_ADMIN") {
 		t.Errorf("without root: %v", err)
 	}
-	if _, err := k.TCP(values(t)); err != nil {
+	if _, err := k.TCP(config(t)); err != nil {
 		t.Errorf("the defaults: %v", err)
 	}
 }
@@ -182,7 +182,7 @@ func TestApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	settings := func(given ...string) Settings {
-		s, err := k.TCP(values(t, given...))
+		s, err := k.TCP(config(t, given...))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weir/core/scheme"
+	"weir/core/transport/tcp"
 	"weir/core/unit"
 )
 
@@ -33,8 +34,8 @@ func Parameters() []Parameter {
 		{"compressed_ack", "sysctl", "tcp_comp_sack_delay_ns, tcp_comp_sack_nr at the receiver"},
 		{"telemetry", "none", none},
 		{"telemetry_packets", "none", none},
-		{"integrity", "none", none},
-		{"feedback_key", "none", none},
+		{"integrity", "none", "Linux' TCP has no telemetry to protect"},
+		{"feedback_key", "none", "Linux' TCP has no telemetry to protect"},
 		{"nacks", "none", "Linux' TCP knows no NACKs"},
 	}
 }
@@ -108,16 +109,20 @@ var taken = []Sysctl{
 	{"tcp_plb_enabled", "0"}, {"tcp_backlog_ack_defer", "1"}, {"tcp_comp_sack_slack_ns", "100000"},
 }
 
-// TCP makes of a flow's parameters of transport tcp what this kernel is to be given. Its
-// error names the first parameter that it cannot have, and why.
-func (k *Kernel) TCP(v scheme.Values) (Settings, error) {
+// TCP makes of a configuration of transport tcp what this kernel is to be given. Its error
+// names the first parameter that it cannot have, and why.
+func (k *Kernel) TCP(config scheme.Config) (Settings, error) {
+	c, err := scheme.As[tcp.Config](config)
+	if err != nil {
+		return Settings{}, fmt.Errorf("transport tcp: %w", err)
+	}
 	s := Settings{
 		Sender:   Host{Sysctls: slices.Clone(taken), sends: true},
 		Receiver: Host{Sysctls: slices.Clone(taken), receives: true},
-		Rate:     v.Rate("rate"), Pacing: v.Bool("pacing"),
+		Rate:     c.Rate, Pacing: c.Pacing,
 	}
-	for _, set := range []func(*Settings, scheme.Values) error{k.plain, k.sender, k.receiver, k.settable} {
-		if err := set(&s, v); err != nil {
+	for _, set := range []func(*Settings, *tcp.Config) error{k.plain, k.sender, k.receiver, k.settable} {
+		if err := set(&s, &c); err != nil {
 			return Settings{}, fmt.Errorf("transport tcp: the kernel %w", err)
 		}
 	}
@@ -130,30 +135,23 @@ func cannot(name string, value any, why string, a ...any) error {
 }
 
 // plain checks that the flow asks for nothing that is not TCP's.
-func (k *Kernel) plain(_ *Settings, v scheme.Values) error {
-	for _, x := range [...]struct{ name, standard, why string }{
-		{"telemetry", "packet", "Linux' TCP neither sends nor reads telemetry"},
-		{"integrity", "none", "Linux' TCP has no telemetry to protect"},
-		{"feedback_key", "", "Linux' TCP has no telemetry to protect"},
-		{"nacks", "loss", "Linux' TCP knows no NACKs"},
-	} {
-		if is := v.Text(x.name); is != x.standard {
-			return cannot(x.name, is, "%s", x.why)
+func (k *Kernel) plain(_ *Settings, c *tcp.Config) error {
+	params := scheme.Bind(c)
+	for _, x := range Parameters() {
+		if p := params.Find(x.Name); x.By == "none" && !p.IsDefault() {
+			return cannot(x.Name, p.Value(), "%s", x.How)
 		}
-	}
-	if n := v.Int("telemetry_packets"); n != 8 {
-		return cannot("telemetry_packets", n, "Linux' TCP neither sends nor reads telemetry")
 	}
 	return nil
 }
 
 // sender sets what the sending host has, but for its buffers.
-func (k *Kernel) sender(s *Settings, v scheme.Values) error {
+func (k *Kernel) sender(s *Settings, c *tcp.Config) error {
 	send := &s.Sender
-	if n := v.Int("initial_window"); n != 10 {
+	if n := c.InitialWindow; n != 10 {
 		send.InitialWindow = n
 	}
-	rto := v.Time("rto_min")
+	rto := c.RTOMin
 	switch {
 	case rto < leastTicks*k.Tick:
 		return cannot("rto_min", rto, "its timers take two ticks of %v at least: from %v on", k.Tick, leastTicks*k.Tick)
@@ -169,32 +167,32 @@ func (k *Kernel) sender(s *Settings, v scheme.Values) error {
 		send.RTOMin = rto
 	}
 	ecn := int64(2) // agree, but do not ask
-	if v.Bool("ecn") {
+	if c.ECN {
 		ecn = 1
 	}
 	send.set("tcp_ecn", ecn)
 	if s.Pacing {
 		s.SenderOptions = append(s.SenderOptions, Option{"SO_MAX_PACING_RATE", socketLevel, maxPacing, mostPacing})
 	}
-	if !v.Bool("bursts") {
+	if !c.Bursts {
 		send.Segments = 1
 	}
 	return nil
 }
 
 // receiver sets the buffers of both hosts, and how the receiving one acknowledges.
-func (k *Kernel) receiver(s *Settings, v scheme.Values) error {
+func (k *Kernel) receiver(s *Settings, c *tcp.Config) error {
 	receive := &s.Receiver
-	wmem, rmem := int64(v.Bytes("send_buffer")), int64(v.Bytes("receive_buffer"))
+	wmem, rmem := int64(c.SendBuffer), int64(c.ReceiveBuffer)
 	s.Sender.set("tcp_wmem", leastWindow, min(firstSend, wmem), wmem)
 	moderate, first := int64(1), min(firstRead, rmem)
-	if !v.Bool("autotuning") {
+	if !c.Autotuning {
 		moderate, first = 0, rmem
 	}
 	receive.set("tcp_moderate_rcvbuf", moderate)
 	receive.set("tcp_rmem", leastWindow, first, rmem)
 
-	switch d := v.Time("delayed_ack"); {
+	switch d := c.DelayedACK; {
 	case d == 0:
 		receive.QuickACK = true
 	case d > delackMin:
@@ -211,7 +209,7 @@ func (k *Kernel) receiver(s *Settings, v scheme.Values) error {
 		s.ReceiverOptions = append(s.ReceiverOptions, Option{"TCP_DELACK_MAX_US", protocolTCP, delackMaxUS,
 			int(d / unit.Microsecond)})
 	}
-	compressed, most := v.Time("compressed_ack"), int64(44)
+	compressed, most := c.CompressedACK, int64(44)
 	if compressed == 0 {
 		compressed, most = unit.Millisecond, 0
 	}
@@ -225,7 +223,7 @@ func (k *Kernel) receiver(s *Settings, v scheme.Values) error {
 
 // settable checks that the kernel has what is to be set; what it does without is the default, or
 // said.
-func (k *Kernel) settable(s *Settings, _ scheme.Values) error {
+func (k *Kernel) settable(s *Settings, _ *tcp.Config) error {
 	for _, h := range [2]*Host{&s.Sender, &s.Receiver} {
 		for _, x := range h.Sysctls[len(taken):] {
 			if !k.Has(x.Name) {

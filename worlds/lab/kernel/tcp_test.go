@@ -10,24 +10,14 @@ import (
 	"weir/core/unit"
 )
 
-// values are transport tcp's defaults, but for those given as an experiment has them.
-func values(t testing.TB, given ...string) scheme.Values {
+// config is transport tcp's defaults, but for what is given as an experiment has it.
+func config(t testing.TB, given ...string) scheme.Config {
 	t.Helper()
-	all := map[string]any{}
-	for _, p := range tcp.Scheme().Params {
-		text := p.Default
-		for i := 0; i < len(given); i += 2 {
-			if given[i] == p.Name {
-				text = given[i+1]
-			}
-		}
-		v, err := scheme.Parse(p.Kind, text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all[p.Name] = v
+	c, err := tcp.Scheme().Configure(given...)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return scheme.NewValues("tcp", all)
+	return c
 }
 
 // linux is Linux 6.18 with a tick of 4 ms.
@@ -53,7 +43,7 @@ func without(name string) *Kernel {
 // Each parameter of transport tcp is in the table, in its order.
 func TestParameters(t *testing.T) {
 	var want, got []string
-	for _, p := range tcp.Scheme().Params {
+	for _, p := range tcp.Scheme().Parameters() {
 		want = append(want, p.Name)
 	}
 	for _, p := range Parameters() {
@@ -70,7 +60,7 @@ func TestParameters(t *testing.T) {
 // The defaults are sysctls' defaults (Linux 6.18: Documentation/networking/ip-sysctl.rst)
 // and nothing else.
 func TestDefaults(t *testing.T) {
-	s, err := linux().TCP(values(t))
+	s, err := linux().TCP(config(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +124,7 @@ func TestTCP(t *testing.T) {
 		{linux(), "compressed_ack", "0s", receiver("tcp_comp_sack_nr"), "0"},
 		{without("tcp_plb_enabled"), "ecn", "false", sender("tcp_plb_enabled"), ""},
 	} {
-		s, err := x.kernel.TCP(values(t, x.name, x.given))
+		s, err := x.kernel.TCP(config(t, x.name, x.given))
 		if err != nil || x.of(s) != x.want {
 			t.Errorf("%s %s: %q, want %q; %v", x.name, x.given, x.of(s), x.want, err)
 		}
@@ -165,7 +155,7 @@ func TestCannot(t *testing.T) {
 		{linux(), "feedback_key", "x", []string{"telemetry"}},
 		{linux(), "nacks", "resend", []string{"NACKs"}},
 	} {
-		_, err := x.kernel.TCP(values(t, x.name, x.given))
+		_, err := x.kernel.TCP(config(t, x.name, x.given))
 		if err == nil {
 			t.Errorf("%s %s is possible", x.name, x.given)
 			continue
@@ -182,7 +172,7 @@ func TestCannot(t *testing.T) {
 // be in one run.
 func TestHostAdd(t *testing.T) {
 	of := func(given ...string) Settings {
-		s, err := linux().TCP(values(t, given...))
+		s, err := linux().TCP(config(t, given...))
 		if err != nil {
 			t.Fatal(err)
 		}
