@@ -1,0 +1,318 @@
+package hpccsim
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/core/scheme"
+	"weir/core/unit"
+	"weir/internal/document"
+	"weir/study/interop/simfiles"
+)
+
+// namedValue is a parameter of a scheme on its way into the file.
+type namedValue struct{ key, name, value string }
+
+// scheme writes a scheme with its parameters, but for those that the registry's does not
+// have.
+func (m *hpccImport) scheme(s *scheme.Scheme, params []namedValue) string {
+	var text []string
+	for _, p := range params {
+		known := false
+		for _, x := range s.Parameters() {
+			known = known || x.Name == p.name
+		}
+		if !known {
+			m.left = append(m.left, fmt.Sprintf("%s has no parameter %s (%s)", s.Name, p.name, p.value))
+			if p.key != "" {
+				m.lost[p.key] = fmt.Sprintf("%s of this weir has no %s", s.Name, p.name)
+			}
+			continue
+		}
+		text = append(text, p.name+": "+p.value)
+		if p.key != "" && m.became[p.key] == "" {
+			m.became[p.key] = s.Name + "." + p.name
+		}
+	}
+	if len(text) == 0 {
+		return s.Name
+	}
+	return s.Name + ": {" + strings.Join(text, ", ") + "}"
+}
+
+// program writes a switch program, nothing if the registry does not have it.
+func (m *hpccImport) program(name string, params ...namedValue) []string {
+	for i := range m.registry.Programs {
+		if s := &m.registry.Programs[i].Scheme; s.Name == name {
+			return []string{m.scheme(s, params)}
+		}
+	}
+	m.left = append(m.left, "the program "+name)
+	for _, p := range params {
+		if p.key != "" {
+			m.lost[p.key] = "this weir has no program " + name
+		}
+	}
+	return nil
+}
+
+// number is a key's number; what it is without the key.
+func (m *hpccImport) number(key string, without float64) float64 {
+	if s := m.config.Get(key); s != nil {
+		return s.Number
+	}
+	return without
+}
+
+// controllers are the simulator's, by CC_MODE, and what Weir calls them.
+var controllers = map[float64]string{1: "dcqcn", 3: "hpcc", 7: "timely", 8: "dctcp", 10: "hpcc_pint"}
+
+// mode is the name of the controller.
+func (m *hpccImport) mode() string { return controllers[m.number("CC_MODE", 0)] }
+
+// controllerKey is what a key has become of a controller.
+type controllerKey struct {
+	of        string // controllers, separated by spaces
+	key, name string // of the file; of the parameter
+	// value writes the parameter's value; "" leaves it out, and then why, if any, says why
+	// the key has no counterpart.
+	value func(m *hpccImport, s *simfiles.Setting) (value, why string)
+}
+
+// controllerKeys are all, in the order of the parameters. A key can stand here twice.
+var controllerKeys = []controllerKey{
+	{"hpcc hpcc_pint", "U_TARGET", "eta", numberOf},
+	{"hpcc hpcc_pint", "MI_THRESH", "max_stage", numberOf},
+	// HPCC simulator: W_ai = RATE_AI · T
+	{"hpcc hpcc_pint", "RATE_AI", "w_ai", func(m *hpccImport, s *simfiles.Setting) (string, string) {
+		return fmt.Sprintf("%.0f B", math.Round(float64(s.Rate)*m.rtt.Seconds()/8)), ""
+	}},
+	{"hpcc hpcc_pint", "GLOBAL_T", "t", largestRTT},
+	{"hpcc hpcc_pint", "MIN_RATE", "min_rate", rateOf},
+	{"hpcc_pint", "PINT_PROB", "share", numberOf},
+	{"hpcc", "MULTI_RATE", "mode", hpccMode},
+	{"hpcc", "FAST_REACT", "mode", hpccMode},
+	{"hpcc", "SAMPLE_FEEDBACK", "", unless("hops without a queue count, too")},
+	{"hpcc hpcc_pint", "HAS_WIN", "", asIs("the window is always there", "cc, whose window is always there")},
+	{"hpcc hpcc_pint", "VAR_WIN", "", asIs("the window follows the rate", "cc, whose window follows the rate")},
+
+	{"dcqcn", "EWMA_GAIN", "g", gainOf},
+	{"dcqcn", "ALPHA_RESUME_INTERVAL", "alpha_timer", timeOf},
+	{"dcqcn", "RATE_DECREASE_INTERVAL", "decrease_interval", timeOf},
+	{"dcqcn", "RP_TIMER", "increase_timer", timeOf},
+	{"dcqcn", "FAST_RECOVERY_TIMES", "fast_recovery", numberOf},
+	{"dcqcn", "RATE_AI", "ai", rateOf},
+	{"dcqcn", "RATE_HAI", "hai", rateOf},
+	{"dcqcn", "MIN_RATE", "min_rate", rateOf},
+	{"dcqcn", "CLAMP_TARGET_RATE", "clamp_target_rate", flagOf},
+
+	{"timely", "RATE_AI", "delta", rateOf},
+	{"timely", "RATE_HAI", "hai", func(m *hpccImport, s *simfiles.Setting) (string, string) {
+		ai := m.config.Get("RATE_AI")
+		if ai == nil || ai.Rate == 0 || s.Rate < ai.Rate || s.Rate%ai.Rate != 0 {
+			return "", "TIMELY's is a whole multiple of RATE_AI"
+		}
+		return strconv.FormatInt(int64(s.Rate/ai.Rate), 10), ""
+	}},
+	{"timely", "MIN_RATE", "min_rate", rateOf},
+
+	{"dcqcn timely", "HAS_WIN", "window", rateWindow},
+	{"dcqcn timely", "VAR_WIN", "window", rateWindow},
+	{"dcqcn timely", "GLOBAL_T", "base_rtt", largestRTT},
+
+	{"dctcp", "EWMA_GAIN", "g", numberOf},
+	{"dctcp", "DCTCP_RATE_AI", "", never("DCTCP's window grows by a packet in a round trip (RFC 8257)")},
+	{"dctcp", "HAS_WIN", "", never("DCTCP is a window here (RFC 8257), not a rate with one")},
+	{"dctcp", "VAR_WIN", "", never("DCTCP is a window here (RFC 8257), not a rate with one")},
+	{"dctcp", "MIN_RATE", "", never("DCTCP is a window here (RFC 8257), not a rate with one")},
+
+	{"hpcc hpcc_pint dcqcn timely dctcp", "RATE_BOUND", "", asIs("controllers with a rate pace always",
+		"transport: rdma, which paces by the controller's rate")},
+}
+
+func numberOf(_ *hpccImport, s *simfiles.Setting) (string, string) {
+	return strconv.FormatFloat(s.Number, 'f', -1, 64), ""
+}
+
+func gainOf(m *hpccImport, s *simfiles.Setting) (string, string) {
+	if s.Number == 0 {
+		return "", "0 stands for a default here"
+	}
+	return numberOf(m, s)
+}
+
+func flagOf(_ *hpccImport, s *simfiles.Setting) (string, string) {
+	return strconv.FormatBool(s.Number != 0), ""
+}
+
+func rateOf(_ *hpccImport, s *simfiles.Setting) (string, string) {
+	if s.Rate == 0 {
+		return "", "0 stands for a default here"
+	}
+	return s.Rate.String(), ""
+}
+
+func timeOf(_ *hpccImport, s *simfiles.Setting) (string, string) {
+	if s.Time == 0 {
+		return "", "0 stands for a default here"
+	}
+	return s.Time.String(), ""
+}
+
+// largestRTT is the one of all flows, with GLOBAL_T.
+func largestRTT(m *hpccImport, s *simfiles.Setting) (string, string) {
+	if s.Number == 0 {
+		return "", ""
+	}
+	return m.rtt.String(), ""
+}
+
+// hpccMode is what MULTI_RATE and FAST_REACT say together.
+func hpccMode(m *hpccImport, _ *simfiles.Setting) (string, string) {
+	switch {
+	case m.config.On("MULTI_RATE"):
+		return "per_hop", ""
+	case m.config.Get("FAST_REACT") != nil && !m.config.On("FAST_REACT"):
+		return "per_rtt", ""
+	}
+	return "hpcc++", ""
+}
+
+// rateWindow is what HAS_WIN and VAR_WIN say together.
+func rateWindow(m *hpccImport, _ *simfiles.Setting) (string, string) {
+	switch {
+	case !m.config.On("HAS_WIN"):
+		return "none", ""
+	case m.config.On("VAR_WIN"):
+		return "variable", ""
+	}
+	return "bdp", ""
+}
+
+// never is a key without a counterpart; unless one that has none but for 0, and asIs one
+// whose 0 has none, and which is there anyway.
+func never(why string) func(*hpccImport, *simfiles.Setting) (string, string) {
+	return func(*hpccImport, *simfiles.Setting) (string, string) { return "", why }
+}
+
+func unless(why string) func(*hpccImport, *simfiles.Setting) (string, string) {
+	return func(_ *hpccImport, s *simfiles.Setting) (string, string) {
+		if s.Number == 0 {
+			return "", ""
+		}
+		return "", why
+	}
+}
+
+func asIs(why, became string) func(*hpccImport, *simfiles.Setting) (string, string) {
+	return func(m *hpccImport, s *simfiles.Setting) (string, string) {
+		if s.Number == 0 {
+			return "", why
+		}
+		m.became[s.Key] = became
+		return "", ""
+	}
+}
+
+// presets are the simulator's, by controller.
+var presets = map[string]string{"dcqcn": "vendor", "timely": "hpcc"}
+
+// controller writes the congestion controller.
+func (m *hpccImport) controller() string {
+	name := m.mode()
+	if name == "" {
+		text := ""
+		if s := m.config.Get("CC_MODE"); s != nil {
+			text = strconv.FormatFloat(s.Number, 'f', -1, 64)
+		}
+		m.d.Fail(m.at("CC_MODE"), "1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP), 10 (HPCC-PINT)", "CC_MODE is %q", text)
+		return ""
+	}
+	m.became["CC_MODE"] = "cc: " + name
+	var params []namedValue
+	if p := presets[name]; p != "" {
+		params = append(params, namedValue{"", "preset", p})
+	}
+	given := map[string]bool{}
+	for _, k := range controllerKeys {
+		s := m.config.Get(k.key)
+		if s == nil || !slices.Contains(strings.Fields(k.of), name) {
+			continue
+		}
+		switch value, why := k.value(m, s); {
+		case why != "":
+			m.lost[k.key] = why
+		case value != "" && given[k.name]:
+			m.became[k.key] = name + "." + k.name
+		case value != "":
+			given[k.name] = true
+			params = append(params, namedValue{k.key, k.name, value})
+		}
+	}
+	for i := range m.registry.Controllers {
+		if s := &m.registry.Controllers[i].Scheme; s.Name == name {
+			return "{" + braced(m.scheme(s, params)) + "}"
+		}
+	}
+	m.d.Fail(m.at("CC_MODE"), "", "this weir has no congestion controller %s", name)
+	return ""
+}
+
+// braced makes a name with or without parameters an entry of a map in braces.
+func braced(s string) string {
+	if strings.Contains(s, ":") {
+		return s
+	}
+	return s + ": {}"
+}
+
+// transport writes the queue pair.
+func (m *hpccImport) transport() string {
+	params := []namedValue{{"", "recovery", "go_back_n"}}
+	if s := m.config.Get("L2_ACK_INTERVAL"); s != nil {
+		packets := max(1, math.Ceil(s.Number/m.number("PACKET_PAYLOAD_SIZE", 1000)))
+		params = append(params, namedValue{s.Key, "ack_every", plural(int(min(packets, 1e6)))})
+		if s.Number == 0 {
+			m.d.Fail(m.at(s.Key), "1 or more", "without acknowledgements no flow ends")
+		}
+	}
+	if m.mode() == "dcqcn" { // rdma-hw.cc: ReceiveUdp sets the CNP flag in the ACK of each marked packet
+		params = append(params, namedValue{"", "cnp_interval", unit.Nanosecond.String()})
+	}
+	if s := m.config.Get("ACK_HIGH_PRIO"); s != nil {
+		params = append(params, namedValue{s.Key, "ack_priority", strconv.FormatBool(s.Number != 0)})
+		if s.Number != 0 {
+			params = append(params, namedValue{"", "class", "1"})
+			m.became[s.Key] = "rdma.ack_priority: at hosts; in switches, ack_tos and classes by it would do it"
+		}
+	}
+	if m.config.On("GLOBAL_T") {
+		params = append(params, namedValue{"", "base_rtt", m.rtt.String()})
+		if m.became["GLOBAL_T"] == "" {
+			m.became["GLOBAL_T"] = "rdma.base_rtt"
+		}
+	}
+	for i := range m.registry.Transports {
+		if s := &m.registry.Transports[i].Scheme; s.Name == "rdma" {
+			text := braced(m.scheme(s, params))
+			if m.config.On("L2_BACK_TO_ZERO") {
+				m.lost["L2_BACK_TO_ZERO"] = "losses are sent again from where they were (go_back_n), not from the chunk's start"
+			} else if m.config.Get("L2_BACK_TO_ZERO") != nil {
+				m.became["L2_BACK_TO_ZERO"] = "rdma.recovery: go_back_n"
+			}
+			return "{" + text + "}"
+		}
+	}
+	m.d.Fail(document.Place{File: m.file, Line: 1, Column: 1}, "", "this weir has no transport rdma")
+	return ""
+}
+
+func plural(packets int) string {
+	if packets == 1 {
+		return "1 packet"
+	}
+	return strconv.Itoa(packets) + " packets"
+}

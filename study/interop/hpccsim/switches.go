@@ -1,0 +1,129 @@
+package hpccsim
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"weir/core/unit"
+)
+
+// switches writes what runs in all switches, in its order: buffer, PFC, ECN, telemetry.
+func (m *hpccImport) switches() []string {
+	out := []string{"ecmp"}
+	size := namedValue{"BUFFER_SIZE", "size", "32MiB"}
+	if s := m.config.Get("BUFFER_SIZE"); s != nil {
+		size.value = fmt.Sprintf("%.0fMiB", s.Number)
+	} else {
+		size.key = ""
+	}
+	out = append(out, m.program("shared_buffer", size)...)
+	pfc := []namedValue{{"", "headroom", "simulator"}}
+	if m.config.On("USE_DYNAMIC_PFC_THRESHOLD") {
+		pfc = append(pfc, namedValue{"USE_DYNAMIC_PFC_THRESHOLD", "trigger", "shift"}, namedValue{"", "shift", "3"},
+			namedValue{"", "nic_rate", m.nic.String()})
+	} else if m.config.Get("USE_DYNAMIC_PFC_THRESHOLD") != nil {
+		m.lost["USE_DYNAMIC_PFC_THRESHOLD"] = "the simulator's static threshold is not known; pfc has its default"
+	}
+	out = append(out, m.program("pfc", pfc...)...)
+	if m.config.On("ENABLE_QCN") {
+		if ecn := m.ecn(); len(ecn) > 0 {
+			m.became["ENABLE_QCN"] = "the program ecn"
+			text := m.program("ecn", ecn...)
+			if out = append(out, text...); text == nil {
+				m.lost["ENABLE_QCN"] = "this weir has no program ecn"
+				delete(m.became, "ENABLE_QCN")
+			}
+		} else {
+			m.lost["ENABLE_QCN"] = "without KMIN_MAP, KMAX_MAP and PMAX_MAP nothing is marked"
+		}
+	} else if m.config.Get("ENABLE_QCN") != nil {
+		m.became["ENABLE_QCN"] = "no program ecn"
+		for _, key := range []string{"KMIN_MAP", "KMAX_MAP", "PMAX_MAP"} {
+			if m.config.Get(key) != nil {
+				m.became[key] = "nothing: ENABLE_QCN is 0"
+			}
+		}
+	}
+	switch m.mode() {
+	case "hpcc":
+		telemetry := []namedValue{{"", "format", "hpcc"}}
+		if s := m.config.Get("INT_MULTI"); s != nil {
+			telemetry = append(telemetry, namedValue{s.Key, "multi", strconv.FormatFloat(s.Number, 'f', -1, 64)})
+		}
+		out = append(out, m.program("telemetry", telemetry...)...)
+	case "hpcc_pint":
+		telemetry := []namedValue{{"", "t", m.rtt.String()}} // its flows ask for loads by themselves
+		if s := m.config.Get("PINT_LOG_BASE"); s != nil {
+			telemetry = append(telemetry, namedValue{s.Key, "base", strconv.FormatFloat(s.Number, 'f', -1, 64)})
+		}
+		out = append(out, m.program("telemetry", telemetry...)...)
+	}
+	return out
+}
+
+// ecn are the parameters of the marking, nothing if the maps are not there.
+func (m *hpccImport) ecn() (out []namedValue) {
+	for _, k := range []struct {
+		key, name string
+		value     func(v float64) string
+	}{
+		{"KMIN_MAP", "kmin_map", func(v float64) string { return unit.Bytes(math.Round(v * 1000)).String() }},
+		{"KMAX_MAP", "kmax_map", func(v float64) string { return unit.Bytes(math.Round(v * 1000)).String() }},
+		{"PMAX_MAP", "pmax_map", func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }},
+	} {
+		s := m.config.Get(k.key)
+		if s == nil || len(s.Map) == 0 {
+			return nil
+		}
+		var entries []string
+		for _, e := range s.Map {
+			entries = append(entries, fmt.Sprintf("%v: %s", e.Rate, k.value(e.Value)))
+		}
+		out = append(out, namedValue{k.key, k.name, "{" + strings.Join(entries, ", ") + "}"})
+	}
+	rates := map[unit.Rate]bool{}
+	for i := range m.network.Links {
+		l := &m.network.Links[i]
+		for _, node := range l.Ends {
+			if !m.network.Nodes[node].Switch || rates[l.Rate.Bits] {
+				continue
+			}
+			rates[l.Rate.Bits] = true
+			for _, key := range []string{"KMIN_MAP", "KMAX_MAP", "PMAX_MAP"} {
+				found := false
+				for _, e := range m.config.Get(key).Map {
+					found = found || e.Rate == l.Rate.Bits
+				}
+				if !found {
+					m.d.Fail(m.at(key), "a value for each rate of the topology's switches", "%s has none for links of %v", key, l.Rate)
+					return nil
+				}
+			}
+		}
+	}
+	return out
+}
+
+// failure writes the link that goes down, "" if none does.
+func (m *hpccImport) failure() string {
+	s := m.config.Get("LINK_DOWN")
+	if s == nil {
+		return ""
+	}
+	if s.Time == 0 && s.Ends == [2]int{} { // the simulator's own file: none
+		m.became[s.Key] = "no event"
+		return ""
+	}
+	for _, l := range m.network.Links {
+		if l.Ends == s.Ends || l.Ends == [2]int{s.Ends[1], s.Ends[0]} {
+			m.became[s.Key] = "events; the simulator's switches take other ways from then on, ours by their programs"
+			nodes := m.network.Nodes
+			return fmt.Sprintf("{at: %v, link: [%s, %s], down: true}", s.Time+simulatorStart-m.offset, nodes[s.Ends[0]].Name,
+				nodes[s.Ends[1]].Name)
+		}
+	}
+	m.d.Fail(m.at(s.Key), "two nodes that a link joins, or 0 0 0", "nodes %d and %d have no link", s.Ends[0], s.Ends[1])
+	return ""
+}
