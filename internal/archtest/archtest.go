@@ -36,7 +36,8 @@ var Storeys = []Storey{
 	{Name: "internal", Imports: "core", Modules: true},
 	{Name: "worlds", Imports: "core internal", Modules: true},
 	{Name: "worlds/sim", Imports: "core", Pure: true},
-	{Name: "study", Imports: "core internal worlds worlds/sim", Modules: true},
+	{Name: "study", Imports: "core internal worlds worlds/sim", Modules: true, Floors: "measure < claim < spec < plan < " +
+		"results < run report < bench interop"},
 	{Name: "cmd", Imports: "core papers internal worlds worlds/sim study", Modules: true},
 }
 

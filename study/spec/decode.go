@@ -25,7 +25,6 @@ import (
 	"weir/core/workload"
 	"weir/internal/document"
 	"weir/internal/switchfile"
-	"weir/study/interop/simfiles"
 	"weir/study/measure"
 	"weir/worlds/sim"
 )
@@ -611,8 +610,6 @@ func Excess(err error) bool {
 	case *topology.FormatError:
 		return e.Excess
 	case *workload.FormatError:
-		return e.Excess
-	case *simfiles.FormatError:
 		return e.Excess
 	}
 	return false

@@ -2,6 +2,7 @@ package hpccsim
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -77,7 +78,8 @@ func (m *hpccImport) traced() {
 		return
 	}
 	nodes, err := simfiles.ReadNodes(bytes.NewReader(data), at)
-	if err != nil && !spec.Excess(err) {
+	var format *simfiles.FormatError
+	if err != nil && !(errors.As(err, &format) && format.Excess) {
 		m.foreign(err)
 		return
 	}
