@@ -20,7 +20,7 @@ const (
 	Asked       uint8 = 0x20 // in all of them; not in their answers
 )
 
-// Want is what of the path a flow wants to know.
+// Want is the telemetry that a flow asks for.
 type Want uint8
 
 // What a flow can want.
@@ -148,7 +148,7 @@ func (f *Format) Bytes(p *packet.Packet) int32 {
 	return p.ExtensionBytes()
 }
 
-// Wanted is what a packet asks the switch in hand for.
+// Wanted is what a packet asks the current switch for.
 type Wanted uint8
 
 // What a packet can ask for, as bits.

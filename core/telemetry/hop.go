@@ -2,9 +2,8 @@ package telemetry
 
 import "weir/core/unit"
 
-// Hop is what one switch says of the egress port that a packet left by, read at one
-// moment: right after the packet was taken out of the queue (draft-miao §6.1: "at the
-// single snapshot").
+// Hop is one switch's record of the egress port that a packet left by, read at a single moment: right
+// after the packet was taken out of the queue (draft-miao §6.1: "at the single snapshot").
 type Hop struct {
 	Time    unit.Time  // of the switch's clock, at dequeue
 	TxBytes uint64     // sent by the port before this packet (HPCC's simulator counts so too)

@@ -114,9 +114,8 @@ func (f *HPCC) word(code uint8, h *Hop) uint64 {
 	return uint64(code)<<61 | uint64(ns)&(1<<hpccTimeBits-1)<<37 | sent&(1<<hpccBytesBits-1)<<17 | queue
 }
 
-// Decode reads a header into r, whose earlier content goes. Hops beyond r's room and
-// beyond the header's five count as missed. It is an error if b is too short or a rate
-// code is not used; r is then empty.
+// Decode reads a header into r and replaces its content. Hops beyond r's room and beyond the header's five
+// count as missed. It is an error if b is too short or a rate code is unused; r is then empty.
 func (f *HPCC) Decode(b []byte, r *Records) error {
 	r.Reset()
 	if len(b) < HPCCBytes {

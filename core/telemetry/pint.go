@@ -71,9 +71,9 @@ type PortLoad struct {
 	sent unit.Bytes // size of the packet before
 }
 
-// Dequeue is told of each packet that the port begins to send, with the queue behind it,
-// and returns the load: (T−dt)/T·U + bytes/(B·T) + dt·queue/(B·T²), where dt is the time since
-// the packet before, at most t, and bytes is that packet's size.
+// Dequeue accounts for a packet that the port begins to send, with the queue behind it, and returns the
+// load: (T−dt)/T·U + bytes/(B·T) + dt·queue/(B·T²), where dt is the time since the previous packet, at
+// most t, and bytes is that packet's size.
 func (l *PortLoad) Dequeue(now unit.Time, size, queue unit.Bytes, rate unit.Rate, t unit.Time) float64 {
 	if t > 0 && rate > 0 {
 		dt := float64(min(max(now-l.at, 0), t)) / float64(t)

@@ -24,8 +24,7 @@ const (
 // Relative reports whether the format carries loads only, no records; also of nil.
 func (f *Format) Relative() bool { return f != nil && f.relative }
 
-// EncodeRelative returns the code of a load, from 1 to 65535; of what is no number, the
-// largest.
+// EncodeRelative returns the code of a load, from 1 to 65535; NaN gets the largest.
 func EncodeRelative(load float64) uint16 {
 	x := load*relativeScale + 0.5
 	if !(x < 1<<16) {

@@ -12,13 +12,11 @@ type Span struct {
 	Bytes uint64
 }
 
-// Delta returns how much time and how many bytes lie between two records of one port.
-// elapsed is the time between their arrivals by the reader's own clock: of all times
-// that the field may mean, that nearest to it is taken, so that a gap of many wraps and a
-// record that was overtaken (its time is negative then, and so are its bytes) are told
-// apart, as long as the feedback's delay varies by less than half of Span.Time. ok is
-// false if the port could have sent Span.Bytes or more in between: then nobody knows
-// how many bytes it were.
+// Delta returns the time and the bytes between two records of one port. elapsed is the time between their
+// arrivals by the reader's own clock. Of all times that the field may stand for, Delta takes the one
+// nearest to elapsed. That distinguishes a gap of many wraps from a record that was overtaken (whose time
+// and bytes are negative), as long as the feedback's delay varies by less than half of Span.Time. ok is
+// false if the port could have sent Span.Bytes or more in between: the number of bytes is then unknown.
 func (s Span) Delta(old, new *Hop, elapsed unit.Time) (dt unit.Time, bytes int64, ok bool) {
 	dt = new.Time - old.Time
 	// Within half a span of elapsed dt is the nearest already, and nothing has to be divided.
@@ -64,9 +62,9 @@ type Unwrapper struct {
 	at   unit.Time // when last came; by the reader's clock
 }
 
-// Unwrap rewrites r, which came at now. The hops of a first record, of another path
-// than the last one's, and those of which Delta cannot tell the bytes, get the flag
-// Restart. A record that another has overtaken keeps its earlier times.
+// Unwrap rewrites r, which arrived at now. Hops get the flag Restart in a first record, after a change of
+// path, and where Delta cannot determine the bytes. A record that another has overtaken keeps its earlier
+// times.
 func (u *Unwrapper) Unwrap(now unit.Time, r *Records) {
 	if r.n == 0 {
 		return

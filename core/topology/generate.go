@@ -196,7 +196,7 @@ func (b *builder) fits(nodes, links int) error {
 	return nil
 }
 
-// or is r, or the rate of the hosts' links if there is none.
+// or returns r or, if it is 0, the rate of the hosts' links.
 func (b *builder) or(r unit.LinkRate) unit.LinkRate {
 	if r == (unit.LinkRate{}) {
 		return b.rate

@@ -61,8 +61,8 @@ type Routes struct {
 	paths   []packet.Paths // by node
 }
 
-// Classes returns how many classes of hosts a network has: switches with hosts. Its
-// routes have so many entries a switch.
+// Classes returns the number of classes of hosts, which is the number of switches with hosts. The routes
+// have this many entries per switch.
 func (n *Network) Classes() int {
 	last := make([]bool, len(n.Nodes))
 	classes := 0
@@ -122,7 +122,7 @@ type search struct {
 	next     []int32 // the neighbours of each switch that are switches, in the order of ports
 	port     []packet.PortID
 
-	distance []int32 // by switch, of the search in hand
+	distance []int32 // by switch, in the current search
 	queue    []int32
 	ways     []packet.PortID
 
@@ -182,8 +182,7 @@ func (s *search) toward(last int32, via []uint32, stride, class int) {
 	}
 }
 
-// set returns the number of the set of ports in hand. It is often like that of the
-// class before.
+// set returns the number of the current set of ports. It is often the same as the previous class's.
 func (s *search) set(like uint32) uint32 {
 	if slices.Equal(s.ways, s.sets[like]) {
 		return like

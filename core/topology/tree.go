@@ -297,8 +297,8 @@ func address(pod, leaf, host int) netip.Addr {
 	return netip.AddrFrom16(a)
 }
 
-// Check says what is wrong with a plan: a prefix that is not IPv6, is too small for its leaf's
-// hosts, or overlaps another leaf's.
+// Check returns what is wrong with a plan: a prefix that is not IPv6, is too small for its leaf's hosts,
+// or overlaps another leaf's.
 func (t *Tree) Check(p Prefixes) error {
 	if len(p.Leaf) != len(t.leaves) {
 		return fmt.Errorf("%d prefixes for %d leaves", len(p.Leaf), len(t.leaves))

@@ -37,7 +37,7 @@ const Captured = 16
 // shorter.
 const SnapLength = 256
 
-// Config is what a collector needs to know of a run.
+// Config is what a collector has to know about a run.
 type Config struct {
 	Nodes []string // names; node i has the address i+1
 	Ports []Port   // by number
@@ -47,9 +47,8 @@ type Config struct {
 	Sinks  []Sink
 }
 
-// Collector is an Observer that hands the events of traced ports to its sinks in
-// the order (time, node, order within the node). What it holds is what happened
-// since the last Flush.
+// Collector is an Observer that passes the events of traced ports to its sinks in the order (time, node,
+// order within the node). It holds the events since the last Flush.
 type Collector struct {
 	config  Config
 	watched []bool // by node: it has a traced port
@@ -151,8 +150,7 @@ func (t *Collector) frame(r *Record, p *packet.Packet) {
 	r.Frame, r.FrameBytes = t.frames[at:at+n:at+n], len(data)
 }
 
-// Flush writes what happened before done: all that will ever be told of that time
-// must have been told.
+// Flush writes the events before done. No further event of that time may follow.
 func (t *Collector) Flush(done unit.Time) error {
 	slices.SortFunc(t.order, func(a, b key) int {
 		if c := cmp.Compare(a.at, b.at); c != 0 {
@@ -177,8 +175,8 @@ func (t *Collector) Flush(done unit.Time) error {
 	return t.err
 }
 
-// End writes what happened up to and including last, and notes nothing more: how
-// far a run goes on after its last flow is done depends on how it is carried out.
+// End writes the events up to and including last, and ignores later ones: how far a run continues after
+// its last flow is done depends on how it is executed.
 func (t *Collector) End(last unit.Time) error {
 	err := t.Flush(last + 1)
 	t.ended, t.held, t.order, t.frames = true, nil, nil, nil

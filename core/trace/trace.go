@@ -44,7 +44,7 @@ func ParseKind(name string) (Kind, bool) {
 // None stands where an event has no port, no flow or no queue.
 const None = -1
 
-// Event is what a switch or a link knows of an event, beside the packet.
+// Event is what a switch or a link reports about an event, beside the packet.
 type Event struct {
 	At           unit.Time
 	Kind         Kind

@@ -30,8 +30,8 @@ func (e InputError) Error() string {
 	return s
 }
 
-// ExcerptOf is what an error shows of a line, and where in it the column is. What a
-// terminal would not print is a replacement character, one for each.
+// ExcerptOf returns the part of a line that an error shows, and the position of the column in it. A
+// character that a terminal would not print becomes a replacement character.
 func ExcerptOf(line string, column int) (text string, caret int) {
 	const before, after = 60, 40 // columns of a long line
 	runes := []rune(strings.TrimRight(line, " \t\r"))
@@ -72,7 +72,7 @@ type Place struct {
 	Line, Column int
 }
 
-// Reader reads the values of a file, and of the files that it names, and gathers what is wrong.
+// Reader reads the values of a file, and of the files that it names, and collects errors.
 type Reader struct {
 	files map[string][]byte // by the name that errors give them
 	// Bound is what stands for the $key at a place, now.

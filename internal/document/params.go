@@ -8,9 +8,9 @@ import (
 	"weir/core/unit"
 )
 
-// Configuration decodes a scheme's parameters out of a map, but for the keys in skip, which
-// are others' business. Defaults are filled into the map. What is wrong leaves a parameter
-// at its default: nothing is to be built then.
+// Configuration decodes a scheme's parameters from a map, except the keys in skip, which belong to others.
+// Defaults are filled into the map. A parameter with an error stays at its default, and nothing should be
+// built then.
 func (r *Reader) Configuration(s *scheme.Scheme, t *Node, skip []string) scheme.Config {
 	config := s.Default()
 	params := scheme.Bind(config)
@@ -70,8 +70,8 @@ func (r *Reader) set(s *scheme.Scheme, p *scheme.Param, t *Node) {
 	}
 }
 
-// wrong notes what is wrong with a parameter: at its place in a map of parameters, or at
-// the place of its value.
+// wrong records an error of a parameter: at its place in a map of parameters, or at the place of its
+// value.
 func (r *Reader) wrong(s *scheme.Scheme, t *Node, err error) {
 	var e *scheme.Error
 	if !errors.As(err, &e) {
@@ -89,8 +89,8 @@ func (r *Reader) wrong(s *scheme.Scheme, t *Node, err error) {
 	r.Fail(at, e.Allowed, "%s", e.Of(s.Name))
 }
 
-// SchemeValues decodes the parameters of a scheme out of a map, but for the keys
-// in skip, which are others' business.
+// SchemeValues decodes the parameters of a scheme from a map, except the keys in skip, which belong to
+// others.
 func (r *Reader) SchemeValues(s *scheme.Scheme, t *Node, skip []string) scheme.Values {
 	values := map[string]any{}
 	var names []string

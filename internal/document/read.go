@@ -74,7 +74,7 @@ func Read[T any](r *Reader, t *Node, parse func(string) (T, error)) T {
 	return v
 }
 
-// ReadOK is read that tells whether there is a value.
+// ReadOK is read, and reports whether there is a value.
 func ReadOK[T any](r *Reader, t *Node, parse func(string) (T, error)) (T, bool) {
 	v, err := parse(r.Text(t))
 	if err != nil && t.Kind == Scalar {
@@ -128,7 +128,7 @@ func (r *Reader) Named(t *Node, what string) (string, *Node) {
 	return t.Keys[0].Name, t.Keys[0].Value
 }
 
-// Unknown notes that a word is none of those allowed, with the nearest one.
+// Unknown records that a word is not one of those allowed, with the nearest one.
 func (r *Reader) Unknown(at Place, what, word string, words []string) {
 	msg := fmt.Sprintf("%s %q is not known", what, word)
 	if n := Nearest(word, words); n != "" {

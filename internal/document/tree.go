@@ -59,7 +59,7 @@ func (t *Node) Set(name string, value *Node) {
 	t.Keys = append(t.Keys, Entry{value.Place, name, value})
 }
 
-// Copy returns a deep copy whose parts know what they were copied from.
+// Copy returns a deep copy whose parts refer to the originals.
 func Copy(t *Node) *Node {
 	c := *t
 	c.Orig = t

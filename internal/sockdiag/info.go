@@ -84,9 +84,9 @@ const (
 // NoLimit is a rate at which nothing is held back.
 const NoLimit = unit.Rate(math.MaxInt64)
 
-// Info is what TCP knows of a connection: struct tcp_info of Linux 6.18, whose fields are
-// named in brackets. An older kernel sends fewer bytes of it; the fields that it does not
-// send are 0, and Has tells them apart.
+// Info is TCP's state of a connection: struct tcp_info of Linux 6.18, whose fields are named in brackets.
+// An older kernel sends fewer bytes of it; the fields that it does not send are 0, and Has distinguishes
+// them.
 type Info struct {
 	// Size is how many bytes of it the kernel has sent; 0, there is none: of sockets in
 	// TIME-WAIT and requests at a listening socket.

@@ -192,7 +192,7 @@ func (m *overshoot) Decode(o *Options) {
 // Needs is the largest payload in flight.
 func (*overshoot) Needs(*Point, *sim.Config) Needs { return Needs{Peaks: true} }
 
-// Lab says that kernels do not tell it.
+// Lab says that kernels do not report it.
 func (*overshoot) Lab() string {
 	return "what a kernel's sender has in flight at most is not known, only what it has now and then"
 }

@@ -28,7 +28,7 @@ func newGauge(name string, what sim.Watched, unit string, timed bool) func() Mea
 // Label is the traffic's name.
 func (m *gauge) Label() string { return m.label }
 
-// Decode reads of which traffic and flows.
+// Decode reads the traffic and the number of flows.
 func (m *gauge) Decode(o *Options) {
 	var gauged []string
 	for i := range o.Point.Traffic {

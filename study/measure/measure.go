@@ -19,11 +19,11 @@ type Kind struct {
 type Measure interface {
 	// Decode reads the options.
 	Decode(o *Options)
-	// Label tells it from others of its kind: a port, a traffic; "" if there can be one only.
+	// Label distinguishes it from others of its kind: a port, a traffic; "" if there can be one only.
 	Label() string
 	// Needs are what a run has to observe for it.
 	Needs(p *Point, c *sim.Config) Needs
-	// Lab says why it cannot be had in the lab, without its name; "" if it can.
+	// Lab says why it is unavailable in the lab, without its name; "": it is available.
 	Lab() string
 	// Evaluate adds what it gives of a run.
 	Evaluate(e *Evaluation)
@@ -59,7 +59,7 @@ type Needs struct {
 
 // Apart is a measure that does not stand beside every other one of its kind.
 type Apart interface {
-	// Excludes says why not beside other, and what is allowed; "" if both can be.
+	// Excludes says why it cannot stand beside other, and what is allowed; "": it can.
 	Excludes(other Measure) (why, allowed string)
 }
 
@@ -170,8 +170,8 @@ func (l List) Needs(p *Point, c *sim.Config) (all Needs, each []Needs) {
 	return all, each
 }
 
-// Observe makes a configuration look at what the measures need, but for pause frames, which
-// go to whoever runs it. The error says that it is too much.
+// Observe has a configuration record what the measures need, except pause frames, which go to the caller
+// that runs it. It returns an error if that is too much.
 func (l List) Observe(p *Point, c *sim.Config) error {
 	n, _ := l.Needs(p, c)
 	c.Watches, c.Onsets = n.Watches, n.Onsets
@@ -182,7 +182,7 @@ func (l List) Observe(p *Point, c *sim.Config) error {
 	return nil
 }
 
-// Samples is how many values a run keeps of what is watched.
+// Samples is the number of watched values that a run keeps.
 func Samples(p *Point, c *sim.Config) (total float64) {
 	for _, w := range c.Watches {
 		total += float64(p.Duration/w.Every) + 1

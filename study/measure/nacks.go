@@ -5,7 +5,7 @@ import (
 	"weir/worlds/sim"
 )
 
-// nacks is what became of notices that switches made.
+// nacks is the fate of notices that switches made.
 type nacks struct {
 	Plain
 	percentiles []float64
@@ -22,7 +22,7 @@ func (*nacks) Lab() string {
 	return "a kernel takes no notices of switches"
 }
 
-// Evaluate is what became of the notices that switches made.
+// Evaluate adds the fate of the notices that switches made.
 func (m *nacks) Evaluate(e *Evaluation) {
 	n := &e.Result.Notices
 	var taken, refused int64

@@ -32,7 +32,7 @@ func (m *reduction) Excludes(other Measure) (why, allowed string) {
 	return "", ""
 }
 
-// Lab says that kernels do not tell it.
+// Lab says that kernels do not report it.
 func (*reduction) Lab() string {
 	return "when a kernel's sender reduces its window cannot be told to the microsecond"
 }

@@ -341,8 +341,8 @@ func Claims(claims []claim.Claim) string {
 	return b.String()
 }
 
-// Ends says how the runs ended, and lists what is unfinished or failed. It does not
-// tell which runs were there before: the same results give the same text.
+// Ends says how the runs ended, and lists what is unfinished or failed. Whether runs are new or were there
+// before makes no difference: the same results give the same text.
 func Ends(o *results.Outcome) string {
 	var b strings.Builder
 	count := map[string]int{}

@@ -30,10 +30,9 @@ type BridgeConfig struct {
 	Book         *packet.Book
 }
 
-// Bridge is the data plane of one switch whose ports are interfaces of this machine: the
-// switch, one link to each gate at the port's rate, and one back that takes no time. It
-// takes frames of all types; what they are is for its codec to say. It is not safe for
-// concurrent use.
+// Bridge is the data plane of one switch whose ports are interfaces of this machine: the switch, and per
+// gate one link to it at the port's rate and one back without delay. It accepts frames of all types and
+// leaves parsing to its codec. It is not safe for concurrent use.
 type Bridge struct {
 	plane
 	config BridgeConfig
@@ -141,7 +140,7 @@ func (b *Bridge) SetPrograms(now unit.Time, programs []dataplane.Program) error 
 // before.
 func (b *Bridge) Step(now unit.Time) error { return b.step(now) }
 
-// Shut leaves what comes in from now on where it is: only what is there already goes on.
+// Shut stops receiving: only frames that are already inside are still forwarded.
 func (b *Bridge) Shut() {
 	for _, d := range b.doors {
 		d.shut = true

@@ -34,7 +34,7 @@ func OpenBridge(c BridgeConfig, sockets []*ring.Socket, limit int64) (*LiveBridg
 	if l.Bridge, err = NewBridge(c, gates, l.clock.now); err != nil {
 		return nil, err
 	}
-	// Without it the bridge goes on, and its lateness shows it.
+	// Without it the bridge still runs, but later; its lateness shows that.
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	return l, l.clock.start()
 }
@@ -49,16 +49,16 @@ type LiveBridge struct {
 // Now is the event time.
 func (l *LiveBridge) Now() unit.Time { return l.clock.now() }
 
-// Run goes on until control can be read. The error is that of a socket: ENETDOWN if its
-// interface is down, and then Run may be called again.
+// Run runs until control is readable. Its error is a socket's: ENETDOWN if the interface is down, after
+// which Run may be called again.
 func (l *LiveBridge) Run(control int) error {
 	err := l.run(&l.clock, l.rings, int32(control))
 	l.failed = nil
 	return err
 }
 
-// Drain lets what waits leave, for most at most, and takes nothing in any more. It returns
-// how many packets are left.
+// Drain lets waiting packets leave for at most this long, and receives nothing more. It returns how many
+// are left.
 func (l *LiveBridge) Drain(most unit.Time) (left int, err error) {
 	l.Shut()
 	for end := l.Now() + most; ; {

@@ -82,7 +82,7 @@ func (t *tap) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit.Ti
 	return p, again
 }
 
-// What the comment of a frame says of it, beside "size 123": what its length does not tell.
+// Words in a frame's comment, beside "size 123", for what its length does not show.
 const (
 	madeWord       = "made" // by a switch: it comes without bytes
 	trimmedWord    = "trimmed"
@@ -171,7 +171,7 @@ const (
 	cutWord     = "cut off"
 )
 
-// happened writes down what has happened to a link that ends at captured switches.
+// happened records an event of a link that ends at captured switches.
 func (d *plane) happened(now unit.Time, e *Event) {
 	words := upWord
 	switch {

@@ -30,8 +30,8 @@ type Config struct {
 	Flows []Flow
 	// Capture, if given, is what goes in and out at switches, to be written to a file.
 	Capture *Capture
-	// Observer, if given, is told what links transmit, lose and deliver, and what
-	// switches queue and drop.
+	// Observer, if given, gets an event when links transmit, lose and deliver, and when switches queue and
+	// drop.
 	Observer trace.Observer
 }
 
@@ -46,7 +46,7 @@ type (
 	Watch        = observe.Watch
 )
 
-// Flow is one flow of the experiment, as its packets tell it.
+// Flow is one flow of the experiment, as identified by its packets.
 type Flow struct {
 	Group            int // index of its traffic in the spec
 	Src, Dst         int // nodes
@@ -68,7 +68,7 @@ func (c *Config) mtu() int {
 // room is the length of the longest frame.
 func (c *Config) room() int { return c.mtu() + packet.EthernetHeader }
 
-// check tells what of a configuration cannot be.
+// check returns an error if the configuration is impossible.
 func (c *Config) check() error {
 	n := c.Network
 	switch {
@@ -172,7 +172,7 @@ type Capture struct {
 // 50 Mb/s, in and out.
 const DefaultCapture = 512 * unit.Bytes(1<<20)
 
-// nodes tells which nodes are captured. The error is about what names no switch.
+// nodes returns the captured nodes. The error names words that match no switch.
 func (x *Capture) nodes(n *topology.Network) ([]bool, error) {
 	out := make([]bool, len(n.Nodes))
 	if x == nil {

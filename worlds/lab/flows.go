@@ -9,7 +9,7 @@ import (
 	"weir/core/unit"
 )
 
-// flowTable is what the plane knows of the flows, and notes of their packets.
+// flowTable is the plane's state of the flows and of their packets.
 type flowTable struct {
 	table   []entry // open addressed, at most half full; its length is a power of two
 	flows   []flowRecord
@@ -121,7 +121,7 @@ func (s *flowTable) flow(p *packet.Packet) packet.FlowID {
 	return packet.FlowID(s.table[at].flow - 1)
 }
 
-// arrived is told of a packet that has come to a host.
+// arrived records a packet that has reached a host.
 func (s *flowTable) arrived(node int, now unit.Time, p *packet.Packet) {
 	if s.part == over || int64(p.Flow) >= int64(len(s.flows)) {
 		return

@@ -116,9 +116,9 @@ func (d *plane) start(nodes []fabric.Node, links []fabric.Link, o trace.Observer
 	return err
 }
 
-// step does all that is due at now, by the wall clock: it takes what has come in, in the
-// order of its stamps, carries the fabric's events out, and lets what arrives at hosts
-// leave. now must be read before. An error ends the run.
+// step does everything that is due at now, by the wall clock: it receives frames in the order of their
+// stamps, runs the fabric's events, and sends what arrives at hosts. now must be read before. An error
+// ends the run.
 func (d *plane) step(now unit.Time) error {
 	need := d.due
 	for i, h := range d.gated {
@@ -270,7 +270,7 @@ const (
 	mostRetries = 100
 )
 
-// flush lets what was put into a host's gate leave, and notes how late that is.
+// flush sends the frames in a host's gate, and records how late that is.
 func (d *plane) flush(h *host) {
 	now := d.clock()
 	switch err := h.gate.Flush(); {

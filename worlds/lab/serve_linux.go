@@ -84,8 +84,8 @@ func Serve(c *Config, control *os.File, out io.Writer) error {
 		}
 		defer captured.Close()
 	}
-	// Both make wake-ups more punctual; without the right to them the run goes on, and
-	// its lateness shows it.
+	// Both make wake-ups more punctual. Without the permission for them the run continues, but later; its
+	// lateness shows that.
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	unix.Setpriority(unix.PRIO_PROCESS, 0, -10)
 	stolen, all := cpuTimes()
@@ -305,8 +305,7 @@ func (w *wallClock) read() unit.Time {
 	return w.last
 }
 
-// step counts a step of the clock, if it was one: two readings of which nothing came in
-// between agree.
+// step counts a step of the clock, if there was one: two readings with no frame between them must agree.
 func (w *wallClock) step() {
 	a := w.measure()
 	for range 10 {
@@ -339,8 +338,8 @@ func (w *wallClock) event(realtime int64) unit.Time {
 	return unit.Time(at) * unit.Nanosecond
 }
 
-// cpuTimes is the time that was stolen, and all time, of all cores so far (proc(5)); 0 if
-// the kernel does not tell.
+// cpuTimes is the stolen time, and all time, of all cores so far (proc(5)); 0 if the kernel does not
+// report it.
 func cpuTimes() (stolen, all uint64) {
 	b, err := os.ReadFile("/proc/stat")
 	if err != nil {

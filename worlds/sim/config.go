@@ -29,14 +29,14 @@ type Config struct {
 	// at each hop. It gives the same result as the fast mode, only slower; it is
 	// how the codecs are proved.
 	Wire bool
-	// Trace, if given, is told the events of the ports that it traces.
+	// Trace, if given, gets the events of the ports that it traces.
 	Trace *trace.Collector
 	// Stopped is asked now and then; true ends the run as interrupted.
 	Stopped func() bool
-	// OnPFC is told what PFC does at every port that it holds: those of one node in
-	// order of time. nil: nobody is.
+	// OnPFC is called for everything that PFC does at a port; calls for one node are in order of time. It
+	// may be nil.
 	OnPFC func(e PFCEvent)
-	// Progress is told the simulated time now and then.
+	// Progress is called with the simulated time now and then.
 	Progress func(now unit.Time)
 }
 
@@ -50,10 +50,9 @@ type (
 	PortResult   = wiring.PortResult
 )
 
-// Stalls have all hosts stand still together now and then, as those of a lab do when its
-// machine's hypervisor or another process takes its cores: what arrives waits, and reaches
-// endpoints when the stall ends, all at once. Senders, timers, NICs and their pauses go on. A
-// stall that begins during another makes it longer.
+// Stalls halt all hosts together now and then, as in a lab whose machine's cores are taken by its
+// hypervisor or another process. Arriving packets wait and reach the endpoints when the stall ends, all at
+// once. Senders, timers, NICs and their pauses continue. A stall that begins during another prolongs it.
 type Stalls struct {
 	Every  unit.Time // mean of the exponentially distributed gaps between beginnings
 	Length unit.Time // of each; 0: there are none

@@ -25,8 +25,8 @@ type drive struct {
 	lastStart  unit.Time
 }
 
-// Run carries the run out, to its end, once. It stops the fabric at the warm-up's end and at every
-// sample, so that measures are those of a time, not of a moment of the loop.
+// Run runs the simulation to its end, once. It stops the fabric at the end of the warm-up and at every
+// sample, so that measures are taken at a time, not at a moment of the loop.
 func (r *Simulation) Run() *Result {
 	d := r.newDrive()
 	for d.now < d.end && d.step() {
@@ -66,7 +66,7 @@ func (r *Simulation) newDrive() *drive {
 	return d
 }
 
-// step goes on to the next time at which something is to be done beside the fabric; false: the run ends.
+// step advances to the next time at which something is due beside the fabric; false: the run ends.
 func (d *drive) step() bool {
 	d.happen()
 	if d.done() {

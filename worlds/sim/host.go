@@ -268,7 +268,7 @@ func (h *host) onPFC(now unit.Time, p *packet.Packet) {
 	h.run.pfc(now, h.node, 0, class, p.Kind)
 }
 
-// release puts the slots back whose class may go on; emit takes the others out again.
+// release makes slots available whose class may send again; emit removes the others.
 func (h *host) release() {
 	for _, i := range h.held {
 		h.enqueue(i)

@@ -76,7 +76,7 @@ type change struct {
 	window, rate int64
 }
 
-// checkOnsets tells what of the onsets cannot be.
+// checkOnsets returns an error if an onset is impossible.
 func (r *Simulation) checkOnsets() error {
 	seen := make(map[int]bool)
 	for i, o := range r.config.Onsets {

@@ -14,8 +14,8 @@ import (
 	"weir/core/unit"
 )
 
-// Patience is how long a run with unfinished flows goes on, after the last of them
-// has started, although no endpoint receives anything: then it ends with NoProgress.
+// Patience is how long a run with unfinished flows continues, after the last of them has started, while no
+// endpoint receives anything: then it ends with NoProgress.
 const Patience = 10 * unit.Second
 
 // Simulation is one run, made and not yet carried out, or under way.
@@ -54,7 +54,7 @@ type snapshot struct {
 	timeouts         []int64 // by flow
 }
 
-// Run carries one run out. The error tells what of the configuration cannot be.
+// Run runs one configuration. It returns an error if the configuration is impossible.
 func Run(c *Config) (*Result, error) {
 	r, err := New(c)
 	if err != nil {
@@ -63,8 +63,7 @@ func Run(c *Config) (*Result, error) {
 	return r.Run(), nil
 }
 
-// New builds the network of a configuration. The error tells what of it cannot
-// be.
+// New builds the network of a configuration. It returns an error if the configuration is impossible.
 func New(c *Config) (*Simulation, error) {
 	n := c.Network
 	switch {

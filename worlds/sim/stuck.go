@@ -21,10 +21,9 @@ type held struct {
 	free     bool  // it will move, or something will that lets it
 }
 
-// deadlock finds queues that hold each other: PFC holds each of them, and every packet
-// for which the switch behind the link has stopped it waits in one of them, so that none
-// ever moves. It returns a cycle of them; nil if there is none. It looks at one
-// moment, at which every node is equally far.
+// deadlock finds queues that block each other: PFC holds each of them, and every packet that keeps the
+// switch behind the link from resuming waits in another one, so that none ever moves. It returns a cycle
+// of them, or nil. All nodes must have reached the same time.
 func (r *Simulation) deadlock() []Stuck {
 	var all []held
 	number := map[queueOf]int{}
@@ -75,8 +74,8 @@ func (r *Simulation) deadlock() []Stuck {
 	return nil
 }
 
-// blocked finds what must move before the switch behind the link lets a queue go on. It
-// returns false if something there can move, or the queue is about to be released.
+// blocked finds what must move before the switch behind the link resumes a queue. It returns false if
+// something there can move, or the queue is about to be released.
 func (r *Simulation) blocked(h *held, number map[queueOf]int) bool {
 	back := r.linkOf[h.direction^1] // the port there that the link leads to
 	next := r.switches[back.Node]

@@ -35,9 +35,8 @@ func (r *Simulation) traceObserver() trace.Observer {
 	return r.config.Trace
 }
 
-// flush writes the trace of what happened before done. When all flows are done the
-// trace ends with the last of them: how far the run goes on is a matter of windows.
-// The collector keeps its error.
+// flush writes the trace up to done. When all flows are done the trace ends with the last of them, since
+// how far the run continues depends on windows. The collector keeps its error.
 func (r *Simulation) flush(done unit.Time) {
 	if r.config.UntilDone && r.unfinished == 0 {
 		r.config.Trace.End(r.lastFinish)

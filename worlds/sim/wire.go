@@ -12,9 +12,9 @@ type tuple struct {
 	srcPort, dstPort uint16
 }
 
-// wire returns what wire mode does to a packet at the end of a link: it keeps
-// nothing but its bytes, what a link knows by itself (its size in the run's framing)
-// and what measures want to know (who made it, and when). nil in fast mode.
+// wire returns the function that wire mode applies to a packet at the end of a link. It keeps only the
+// packet's bytes, what a link knows anyway (its size in the run's framing) and what measures need (who
+// made it, and when). nil in fast mode.
 func (r *Simulation) wire() func(p *packet.Packet) {
 	if !r.config.Wire {
 		return nil

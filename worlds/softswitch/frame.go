@@ -101,8 +101,8 @@ type anatomy struct {
 	version, proto              uint8
 }
 
-// dissect finds the IP packet of a frame; false if there is none that can be read. It checks
-// what packet's parsers do but makes no errors: whoever sends damage may send much of it.
+// dissect finds the IP packet of a frame; false if there is none that it can read. It checks what packet's
+// parsers check without making errors, because a sender of damaged frames may send many of them.
 func dissect(f []byte) (d anatomy, ok bool) {
 	at := typeAt
 	kind := be.Uint16(f[at:])

@@ -7,9 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// ways is the associativity of a table of addresses: an address may be in so many places, and a
-// new one takes the place that has been idle longest. Look-ups are bounded, and a table is never
-// full.
+// ways is the associativity of a table of addresses: an address has this many possible places, and a new
+// one takes the place that has been idle longest. Look-ups are bounded, and a table is never full.
 const ways = 8
 
 // users numbers the addresses of users as they appear. The book has a fixed size: an address for

@@ -65,7 +65,7 @@ type plan struct {
 	server   []string
 }
 
-// Check tells what of a run's traffic iperf3 cannot do, by name.
+// Check returns an error that names what iperf3 cannot do of a run's traffic.
 func Check(c traffic.Config) error {
 	if _, err := plans(&c); err != nil {
 		return fmt.Errorf("iperf: %w", err)

@@ -51,9 +51,9 @@ type released struct {
 	wake  int // eventfd
 }
 
-// Run carries the traffic of a run out, and returns when it has ended: at Duration, with
-// UntilDone when all is done, or when ctx is. A flow that fails is part of the result; an
-// error is one of this machine, such as a port that another program has.
+// Run runs the traffic, and returns when it has ended: at Duration, with UntilDone when all is done, or
+// when ctx is. A flow that fails is part of the result; an error concerns this machine, such as a port
+// that another program uses.
 func Run(ctx context.Context, c Config) (*Result, error) {
 	r, err := newRun(&c)
 	if err == nil {
@@ -197,8 +197,8 @@ func (r *run) start(ctx context.Context) {
 	}
 }
 
-// punctual makes wake-ups of this thread more punctual, until the function that it returns
-// is called. Without the right to it the run goes on, and its lateness shows it.
+// punctual makes wake-ups of this thread more punctual, until the returned function is called. Without the
+// permission for it the run continues, but later; its lateness shows that.
 func punctual() (usual func()) {
 	const thread = 0 // the calling one
 	slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)

@@ -81,7 +81,7 @@ type listener struct {
 	at   netip.AddrPort
 }
 
-// accepted tells to whom a connection belongs.
+// accepted says which flow a connection belongs to.
 type accepted struct {
 	listener int
 	from     netip.AddrPort
@@ -330,7 +330,7 @@ func (c *connections) handle(e *unix.EpollEvent) error {
 	return nil
 }
 
-// wakeUp lets flows begin that others have waited for.
+// wakeUp starts flows that have waited for others.
 func (c *connections) wakeUp() error {
 	c.woken(tcpThread)
 	c.more = c.released(tcpThread, c.more)

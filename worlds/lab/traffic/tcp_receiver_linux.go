@@ -78,7 +78,7 @@ func (c *connections) receiver(i int) error {
 	n, err := c.read(x.in)
 	switch {
 	case err == unix.EAGAIN || err == unix.EINTR:
-	case err != nil: // the sender has gone, which is its own matter
+	case err != nil: // the sender has left, which is reported on its side
 		c.count(i)
 		abort(x.in)
 		x.in, x.eof = -1, true
@@ -86,7 +86,7 @@ func (c *connections) receiver(i int) error {
 		x.eof = true
 		c.count(i)
 		unix.Shutdown(x.in, unix.SHUT_WR)
-		// From here on only the end of the connection is told.
+		// From here on only the end of the connection is reported.
 		e := unix.EpollEvent{Events: unix.EPOLLET, Fd: int32(i), Pad: ofReceiver}
 		if err := unix.EpollCtl(c.epoll, unix.EPOLL_CTL_MOD, x.in, &e); err != nil {
 			return os.NewSyscallError("epoll_ctl", err)

@@ -84,7 +84,7 @@ func (c *connections) begin(i int) error {
 	return c.watch(x.out, ofSender, i, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP|unix.EPOLLET)
 }
 
-// unreachable tells errors of the way or of the other end from those of this machine.
+// unreachable distinguishes errors of the path or the other end from those of this machine.
 func unreachable(err error) bool {
 	for _, e := range [...]error{unix.ECONNREFUSED, unix.ECONNRESET, unix.ETIMEDOUT, unix.EHOSTUNREACH, unix.EPIPE,
 		unix.ECONNABORTED} {
@@ -180,7 +180,7 @@ func (c *connections) write(i int) error {
 		}
 		switch {
 		case err == unix.EAGAIN:
-			return nil // it goes on when there is room
+			return nil // it continues when there is room
 		case err == unix.EINTR:
 			continue
 		case err != nil && unreachable(err):

@@ -25,7 +25,7 @@ type Config struct {
 	// Do runs what in the network namespace of a node: sockets that it opens stay there
 	// (lab.Network.Do). It is called from one goroutine at a time.
 	Do func(node int, what func() error) error
-	// Progress, if given, is told the time now and then.
+	// Progress, if given, is called with the time now and then.
 	Progress func(now unit.Time)
 }
 
@@ -204,7 +204,7 @@ type tuple struct {
 	tcp      bool
 }
 
-// check tells what of a configuration cannot be.
+// check returns an error if the configuration is impossible.
 func (c *Config) check() error {
 	if c.Warmup < 0 || c.Duration < c.Warmup || c.Duration > unit.Never/4 || c.Book == nil || c.Do == nil {
 		return fmt.Errorf("a warm-up of %v and a duration of %v, addresses and namespaces: the warm-up must not be longer, "+

@@ -164,7 +164,7 @@ func (s *sending) drive() error {
 	}
 }
 
-// wakeUp lets flows begin that others have waited for.
+// wakeUp starts flows that have waited for others.
 func (s *sending) wakeUp() error {
 	s.woken(sendThread)
 	s.more = s.released(sendThread, s.more)
