@@ -39,7 +39,17 @@ type Compiled struct {
 	written *strings.Replacer // quantities as the file has them
 }
 
-var claimKeys = []string{"id", "says", "where", "along", "for", "that"}
+// Table are the keys of a claim.
+var Table = &document.Table{What: "a claim's key", Doc: "a claim", Keys: []document.Key{
+	{Name: "id", Form: document.Value("text"), Doc: "its name", Required: true, Example: "id: …"},
+	{Name: "says", Form: document.Value("text"), Doc: "what is claimed, in words", Required: true, Example: "says: …"},
+	{Name: "where", Form: document.Unbound("values by sweep key, or an expression"), Doc: "points that are meant",
+		Without: "all"},
+	{Name: "along", Form: document.Value("sweep key"), Doc: "along which neighbours are compared", Without: "none"},
+	{Name: "for", Form: document.OneOf("every", "some"), Doc: "how many of the points must have it", Without: "`every`"},
+	{Name: "that", Form: document.Value("expression"), Doc: "what is to hold", Required: true,
+		Example: "that: goodput.a > goodput.b"},
+}}
 
 // Decode reads the expect list.
 func (s *View) Decode(d *document.Reader, t *document.Node) (claims []*Compiled) {
@@ -48,8 +58,9 @@ func (s *View) Decode(d *document.Reader, t *document.Node) (claims []*Compiled)
 		return nil
 	}
 	seen := map[string]bool{}
-	for _, x := range t.Items {
-		if !d.Keys(x, "a claim's key", claimKeys) {
+	for _, item := range t.Items {
+		x, ok := d.Map(item, Table)
+		if !ok {
 			continue
 		}
 		c := &Compiled{Claim: Claim{Paper: s.Paper}}
@@ -60,7 +71,7 @@ func (s *View) Decode(d *document.Reader, t *document.Node) (claims []*Compiled)
 			if v := x.Get(k.name); v != nil {
 				*k.to = d.Text(v)
 			} else {
-				d.Missing(x, k.name, "a claim's key", claimKeys, k.name+": …", "the claim has no %q", k.name)
+				x.Missing(k.name, "the claim has no %q", k.name)
 			}
 		}
 		if id := x.Get("id"); id != nil && seen[c.ID] {
@@ -74,11 +85,11 @@ func (s *View) Decode(d *document.Reader, t *document.Node) (claims []*Compiled)
 			c.along = d.Word(a, "sweep key", s.keys())
 		}
 		if f := x.Get("for"); f != nil {
-			c.some = d.Word(f, "quantifier", []string{"every", "some"}) == "some"
+			c.some = d.Word(f, "quantifier", Table.Key("for").Form.Words) == "some"
 		}
 		that := x.Get("that")
 		if that == nil {
-			d.Missing(x, "that", "a claim's key", claimKeys, "that: goodput.a > goodput.b", "the claim has no \"that\"")
+			x.Missing("that", "the claim has no \"that\"")
 			continue
 		}
 		s.decodeThat(d, c, that)

@@ -19,10 +19,10 @@ type completion struct {
 // mostBins bounds the rows of a table by flow size.
 const mostBins = 1000
 
-// decode reads by, percentiles and bins; standard are the percentiles without the key.
-func (m *completion) decode(o *Options, standard, source string) {
+// decode reads by and percentiles.
+func (m *completion) decode(o *Options) {
 	m.traffics.Decode(o)
-	m.percentiles = o.Percentiles(standard, source)
+	m.percentiles = o.Percentiles()
 }
 
 // decodeBins reads into how many parts flows are split by size.
@@ -149,8 +149,8 @@ type fct struct {
 // Decode reads which of its numbers are wanted.
 func (m *fct) Decode(o *Options) {
 	m.name = "fct"
-	m.decode(o, "", "")
-	m.deviation = o.Choose("deviation", "false", "answer", "true", "false") == "true"
+	m.decode(o)
+	m.deviation = o.Choose("deviation", "answer") == "true"
 	m.decodeBins(o)
 }
 
@@ -200,7 +200,7 @@ type slowdown struct{ completion }
 // Decode reads which of its numbers are wanted.
 func (m *slowdown) Decode(o *Options) {
 	m.name = "slowdown"
-	m.decode(o, "50 95 99", "HPCC §5") // as the paper's figures have it
+	m.decode(o)
 	m.decodeBins(o)
 }
 

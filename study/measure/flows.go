@@ -33,7 +33,7 @@ type delay struct {
 // Decode reads by and percentiles.
 func (m *delay) Decode(o *Options) {
 	m.traffics.Decode(o)
-	m.percentiles = o.Percentiles("", "")
+	m.percentiles = o.Percentiles()
 }
 
 // Needs is the distribution.
@@ -95,7 +95,7 @@ type retransmissions struct {
 
 // Decode reads by.
 func (m *retransmissions) Decode(o *Options) {
-	m.by = o.Choose("by", "traffic", "grouping", "traffic", "flow")
+	m.by = o.Choose("by", "grouping")
 }
 
 // Evaluate adds it.

@@ -48,8 +48,8 @@ func (m *gauge) Decode(o *Options) {
 			}
 		}
 	}
-	m.every = o.Every("10ms")
-	m.flows = o.Integer(o.Default(o.Node, "flows", "8", "ours"), 1, 10000)
+	m.every = o.Every()
+	m.flows = o.Integer(o.Node.Default("flows"), 1, 10000)
 }
 
 // shows reports whether a traffic's senders show what the measure is of.

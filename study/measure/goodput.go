@@ -17,8 +17,8 @@ type goodput struct {
 
 // Decode reads by and every.
 func (m *goodput) Decode(o *Options) {
-	m.by = o.Choose("by", "traffic", "grouping", "traffic", "all")
-	m.every = o.Every("")
+	m.by = o.Choose("by", "grouping")
+	m.every = o.Every()
 }
 
 // Needs is what every flow has received.
@@ -98,8 +98,8 @@ type jain struct {
 
 // Decode reads by and every.
 func (m *jain) Decode(o *Options) {
-	m.by = o.Choose("by", "traffic", "grouping", "traffic", "flow")
-	m.every = o.Every("")
+	m.by = o.Choose("by", "grouping")
+	m.every = o.Every()
 }
 
 // Needs is what every flow has received.
@@ -160,9 +160,9 @@ type timeToFairness struct {
 
 // Decode reads what is fair, and from when on for how long.
 func (m *timeToFairness) Decode(o *Options) {
-	m.by = o.Choose("by", "flow", "grouping", "traffic", "flow")
-	m.every = o.Every("10ms")
-	level := o.Default(o.Node, "index", "95%", "ours")
+	m.by = o.Choose("by", "grouping")
+	m.every = o.Every()
+	level := o.Node.Default("index")
 	if m.level = document.Read(o.Reader, level, unit.ParseShare); !(m.level > 0 && m.level <= 1) &&
 		level.Kind == document.Scalar {
 		o.Fail(level.Place, "above 0% up to 100%", "%q is not a Jain index", level.Text)
@@ -171,7 +171,7 @@ func (m *timeToFairness) Decode(o *Options) {
 	if t := o.Node.Get("after"); t != nil {
 		m.after = o.Time(t, false)
 	}
-	m.hold = o.Hold("10", m.every, o.Point.End()-m.after)
+	m.hold = o.Hold(m.every, o.Point.End()-m.after)
 }
 
 // Needs is what every flow has received.

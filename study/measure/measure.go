@@ -10,8 +10,8 @@ import (
 // embeds Weir adds its own to the registry.
 type Kind struct {
 	Name string
-	Doc  string // what it is, with its unit
-	Keys []string
+	Doc  string         // what it is, with its unit
+	Keys []Key          // its options
 	New  func() Measure // one whose options are not read yet
 }
 
@@ -114,9 +114,9 @@ func Decode(r *document.Reader, kinds []Kind, t *document.Node, p *Point) (list 
 			r.Fail(options.Keys[0].Place, name+" alone", "%s has no options", name)
 			continue
 		}
-		r.Keys(options, name+"'s key", kind.Keys)
+		given, _ := r.Map(options, kind.Table())
 		m := &Entry{kind, at, kind.New()}
-		m.Decode(&Options{Reader: r, At: x.Place, Node: options, Kind: kind, Point: p})
+		m.Decode(&Options{Reader: r, At: x.Place, Node: given, Kind: kind, Point: p})
 		if r.Count() > before {
 			continue
 		}

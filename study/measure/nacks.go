@@ -12,7 +12,7 @@ type nacks struct {
 }
 
 // Decode reads percentiles.
-func (m *nacks) Decode(o *Options) { m.percentiles = o.Percentiles("50 99", "ours") }
+func (m *nacks) Decode(o *Options) { m.percentiles = o.Percentiles() }
 
 // Needs is the fate of every notice.
 func (*nacks) Needs(*Point, *sim.Config) Needs { return Needs{Notices: true} }

@@ -3,7 +3,6 @@ package measure
 import (
 	"path"
 	"strconv"
-	"strings"
 	"weir/core/unit"
 	"weir/internal/document"
 )
@@ -13,21 +12,21 @@ import (
 type Options struct {
 	*document.Reader
 	At    document.Place // of the entry
-	Node  *document.Node // a map
+	Node  document.Map   // by the kind's keys
 	Kind  *Kind
 	Point *Point
 }
 
-// Choose reads one of words; standard is what it is without the key.
-func (o *Options) Choose(key, standard, what string, words ...string) string {
-	return o.Word(o.Default(o.Node, key, standard, "ours"), what, words)
+// Choose reads one of a key's words.
+func (o *Options) Choose(key, what string) string {
+	return o.Word(o.Node.Default(key), what, o.Kind.Table().Key(key).Form.Words)
 }
 
 // traffics is a measure that gives one number a traffic.
 type traffics struct{ Plain }
 
 // Decode reads by, of which there is one value.
-func (*traffics) Decode(o *Options) { o.Choose("by", "traffic", "grouping", "traffic") }
+func (*traffics) Decode(o *Options) { o.Choose("by", "grouping") }
 
 // needsWindow reports that no traffic has a window.
 func (o *Options) needsWindow() (ok bool) {
@@ -59,8 +58,8 @@ func (o *Options) Switches(t *document.Node) (nodes []int) {
 
 // Hold reads how many samples one after another have to be good. So many must be there
 // within a span of time.
-func (o *Options) Hold(standard string, every, span unit.Time) int {
-	t := o.Default(o.Node, "hold", standard, "ours")
+func (o *Options) Hold(every, span unit.Time) int {
+	t := o.Node.Default("hold")
 	n := o.Integer(t, 1, 1000000)
 	if o.OK() && every > 0 && unit.Time(n) > span/every {
 		o.Fail(t.Place, "a shorter every, or a smaller hold", "there are no %d samples, one every %v, within %v", n, every,
@@ -83,15 +82,14 @@ func (o *Options) Time(t *document.Node, included bool) unit.Time {
 	return at
 }
 
-// Every reads the time between samples; standard is what it is without the key, "" for none:
-// 0 then.
-func (o *Options) Every(standard string) (every unit.Time) {
+// Every reads the time between samples: 0 if there is none, and no default.
+func (o *Options) Every() (every unit.Time) {
 	t := o.Node.Get("every")
-	if t == nil && standard == "" {
+	if t == nil && o.Kind.Table().Key("every").Default == "" {
 		return 0
 	}
 	length := o.Point.Duration
-	t = o.Default(o.Node, "every", standard, "ours")
+	t = o.Node.Default("every")
 	switch every = o.Positive(t); {
 	case length/every > mostSamples:
 		o.Fail(t.Place, "at least "+(length/mostSamples+1).String(), "that many samples would not fit into memory")
@@ -101,23 +99,13 @@ func (o *Options) Every(standard string) (every unit.Time) {
 	return every
 }
 
-// Percentiles reads those of a measure; standard are what it has without the key.
-func (o *Options) Percentiles(standard, source string) (out []float64) {
+// Percentiles reads those of a measure.
+func (o *Options) Percentiles() (out []float64) {
 	t := o.Node.Get("percentiles")
-	if t == nil {
-		if standard == "" {
-			return nil
-		}
-		kept := &document.Node{Place: o.Node.Place, Kind: document.List, From: "default: " + source}
-		for _, v := range strings.Fields(standard) {
-			kept.Items = append(kept.Items, &document.Node{Place: o.Node.Place, Text: v})
-		}
-		if o.Node.Orig != nil {
-			o.Node.Orig.Set("percentiles", kept)
-		}
-		t = document.Copy(kept)
-		o.Node.Set("percentiles", t)
+	if t == nil && o.Kind.Table().Key("percentiles").Default == "" {
+		return nil
 	}
+	t = o.Node.Default("percentiles")
 	if t.Kind != document.List {
 		o.Fail(t.Place, "[50, 95, 99]", "percentiles are a list")
 		return nil

@@ -24,12 +24,12 @@ func (m *port) Decode(o *Options) {
 	t := o.Node.Get("port")
 	if t == nil {
 		name := o.Kind.Name
-		o.Missing(o.Node, "port", name+"'s key", o.Kind.Keys, name+": {port: switch->node}", "%s needs a port", name)
+		o.Node.Missing("port", "%s needs a port", name)
 		return
 	}
 	m.index = o.Port(t, false)
 	m.label = o.Point.PortName(m.index)
-	m.every = o.Every("")
+	m.every = o.Every()
 }
 
 // watch looks at what the port has sent.
@@ -125,9 +125,9 @@ func (m *balance) Label() string { return m.label }
 
 // Decode reads which switches, and every.
 func (m *balance) Decode(o *Options) {
-	t := o.Default(o.Node, "switches", "*", "ours")
+	t := o.Node.Default("switches")
 	of := o.Switches(t)
-	m.every = o.Every("")
+	m.every = o.Every()
 	if !o.OK() {
 		return
 	}
@@ -238,10 +238,11 @@ const mostPorts = 256
 
 // Decode reads by and log.
 func (m *pause) Decode(o *Options) {
-	m.log = o.Choose("log", "false", "answer", "true", "false") == "true"
-	t, n := o.Default(o.Node, "by", "all", "ours"), 2*len(o.Point.Network.Links)
-	if m.by = o.Word(t, "grouping", []string{"all", "port", "traffic"}); m.by == "port" && n > mostPorts {
-		o.Fail(t.Place, "all, traffic", "the network has %d ports; at most %d are shown one by one", n, mostPorts)
+	m.log = o.Choose("log", "answer") == "true"
+	n := 2 * len(o.Point.Network.Links)
+	if m.by = o.Choose("by", "grouping"); m.by == "port" && n > mostPorts {
+		o.Fail(o.Node.Get("by").Place, "all, traffic", "the network has %d ports; at most %d are shown one by one",
+			n, mostPorts)
 	}
 }
 

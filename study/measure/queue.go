@@ -34,8 +34,7 @@ func (m *queue) Decode(o *Options) {
 	port, switches := o.Node.Get("port"), o.Node.Get("switches")
 	switch {
 	case (port == nil) == (switches == nil):
-		o.Missing(o.Node, "port", "queue's key", o.Kind.Keys, `queue: {port: s1->server}, or queue: {switches: "*"}`,
-			"queue needs a port, or switches")
+		o.Node.Missing("port", "queue needs a port, or switches")
 		return
 	case port != nil:
 		i := o.Port(port, true)
@@ -51,9 +50,9 @@ func (m *queue) Decode(o *Options) {
 			}
 		}
 	}
-	m.every = o.Every("10ms")
-	m.inBytes = o.Choose("unit", "packets", "unit", "packets", "bytes") == "bytes"
-	m.percentiles = o.Percentiles("99", "ours")
+	m.every = o.Every()
+	m.inBytes = o.Choose("unit", "unit") == "bytes"
+	m.percentiles = o.Percentiles()
 	m.until = unit.Never
 	if t := o.Node.Get("until"); t != nil {
 		m.until = o.Time(t, true)
@@ -107,10 +106,10 @@ func (m *buffer) Label() string { return m.label }
 
 // Decode reads which switches, and what of them.
 func (m *buffer) Decode(o *Options) {
-	t := o.Default(o.Node, "switches", "*", "ours")
+	t := o.Node.Default("switches")
 	m.label, m.nodes = o.Text(t), o.Switches(t)
-	m.every = o.Every("10ms")
-	m.percentiles = o.Percentiles("99", "ours")
+	m.every = o.Every()
+	m.percentiles = o.Percentiles()
 }
 
 // Needs is what waits over time.

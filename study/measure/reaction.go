@@ -33,8 +33,7 @@ func (m *reaction) Decode(o *Options) {
 	}
 	after := o.Node.Get("after")
 	if m.of == "" || after == nil {
-		o.Missing(o.Node, "after", "reaction's key", o.Kind.Keys, "reaction: {after: 5ms, goodput: light}",
-			"a reaction needs after, and one of goodput, throughput, queue")
+		o.Node.Missing("after", "a reaction needs after, and one of goodput, throughput, queue")
 		return
 	}
 	m.after, m.until = o.Time(after, false), o.Point.End()
@@ -54,12 +53,12 @@ func (m *reaction) Decode(o *Options) {
 			m.target = float64(document.Read(o.Reader, t, unit.ParseRate))
 		}
 	}
-	m.every = o.Every("1ms")
-	within := o.Default(o.Node, "within", "10%", "ours")
+	m.every = o.Every()
+	within := o.Node.Default("within")
 	if m.within = document.Read(o.Reader, within, unit.ParseShare); m.within <= 0 && within.Kind == document.Scalar {
 		o.Fail(within.Place, "above 0%", "%q is not a band", within.Text)
 	}
-	m.hold = o.Hold("5", m.every, m.until-m.after)
+	m.hold = o.Hold(m.every, m.until-m.after)
 }
 
 // quantity reads what reacts; false if two are given.

@@ -58,8 +58,7 @@ func (m *reduction) Decode(o *Options) {
 		if above == nil {
 			key = "above"
 		}
-		o.Missing(o.Node, key, "reduction's key", o.Kind.Keys, "reduction: {port: s1->server, above: 10 packets}",
-			"port and above belong together: the queue that shows congestion, and from what length on")
+		o.Node.Missing(key, "port and above belong together: the queue that shows congestion, and from what length on")
 		return
 	case port != nil:
 		m.port = o.Port(port, true)
@@ -69,12 +68,12 @@ func (m *reduction) Decode(o *Options) {
 				"a queue that is longer than %s is no congestion: every packet makes it so", above.Text)
 		}
 	}
-	by := o.Default(o.Node, "by", "10%", "ours")
+	by := o.Node.Default("by")
 	if m.by = document.Read(o.Reader, by, unit.ParseShare); !(m.by > 0 && m.by < 1) && by.Kind == document.Scalar {
 		o.Fail(by.Place, "above 0% and below 100%", "%q is no part of a window", by.Text)
 	}
-	m.of = o.Choose("of", "first", "choice of flows", "first", "all")
-	m.inFlight = o.Choose("gauge", "window", "gauge", "window", "in_flight") == "in_flight"
+	m.of = o.Choose("of", "choice of flows")
+	m.inFlight = o.Choose("gauge", "gauge") == "in_flight"
 }
 
 // Needs is the onset of congestion for each traffic that a reduction is measured of.

@@ -9,26 +9,20 @@ import (
 	"weir/internal/document"
 )
 
-// collectiveKeys are those of a traffic that a collective does not have: it decides
-// itself who sends to whom, and when.
-var collectiveKeys = []string{"from", "to", "flows", "sizes", "load", "arrivals", "sets", "stop", "file", "format",
-	"offset", "time_unit", "port", "rest"}
-
 // collective reads the flows of a traffic that is a collective operation.
-func (d *decoder) collective(x *document.Node, p *Point, tr Traffic, size unit.Bytes) {
+func (d *decoder) collective(x document.Map, p *Point, tr Traffic, size unit.Bytes) {
 	kind := x.Get("collective")
-	for _, k := range collectiveKeys {
+	for _, k := range traffic.Names(notRing) {
 		if v := x.Get(k); v != nil {
 			d.Fail(v.Place, "hosts, size, start", "%q stands beside collective, which decides who sends what to whom", k)
 		}
 	}
-	word := d.Word(kind, "collective", workload.Collectives)
+	word := d.word(kind, traffic, "collective")
 	if tr.startHigh > tr.startLow {
 		d.Fail(x.Get("start").Place, "one time", "a collective begins at one time")
 	}
 	if x.Get("size") == nil {
-		d.Missing(x, "size", "traffic's key", d.trafficWords(), "size: 100MB",
-			"a collective needs the size of what every host has")
+		x.Missing("size", "a collective needs the size of what every host has")
 	}
 	hosts := d.hosts(x, "hosts", p)
 	if !d.OK() {

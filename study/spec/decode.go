@@ -59,6 +59,11 @@ type limit struct {
 	bytes unit.Bytes
 }
 
+// word reads one of a key's words.
+func (d *decoder) word(t *document.Node, table *document.Table, key string) string {
+	return d.Word(t, key, table.Key(key).Form.Words)
+}
+
 func (d *decoder) warn(format string, args ...any) {
 	w := fmt.Sprintf(format, args...)
 	if !slices.Contains(d.warnings, w) {
@@ -116,18 +121,8 @@ func (p *Point) see(ok bool) {
 }
 
 // measureList reads what is measured.
-func (d *decoder) measureList(root *document.Node, p *Point) {
-	t := root.Get("measure")
-	if t == nil {
-		kept := &document.Node{Place: root.Place, Kind: document.List, From: "default: ours",
-			Items: []*document.Node{{Place: root.Place, Text: "goodput"}}}
-		if root.Orig != nil && root.Orig.Get("measure") == nil {
-			root.Orig.Set("measure", kept)
-		}
-		t = document.Copy(kept)
-		root.Set("measure", t)
-	}
-	p.Measures = measure.Decode(d.Reader, d.registry.Measures, t, &p.Point)
+func (d *decoder) measureList(root document.Map, p *Point) {
+	p.Measures = measure.Decode(d.Reader, d.registry.Measures, root.Default("measure"), &p.Point)
 }
 
 // Flow is a flow whose start may still have to be drawn.
@@ -192,16 +187,8 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	p := &Point{}
 	d.files, d.bufferAt, d.limits = nil, nil, nil
 	d.Bound = map[document.Place]string{}
-	root := document.Copy(s.Root)
-	var rest []document.Entry
-	for _, k := range root.Keys {
-		switch k.Name {
-		case "title", "paper", "sweep", "quick", "repeat", "lab_repeat", "seed", "plot", "expect":
-		default:
-			rest = append(rest, k)
-		}
-	}
-	root.Keys = rest
+	tree := document.Copy(s.Root)
+	tree.Keys = slices.DeleteFunc(tree.Keys, func(k document.Entry) bool { return top.Has(k.Name, ofFile) })
 	index := make([]int, len(s.Sweep))
 	for k := len(s.Sweep) - 1; k >= 0; k-- {
 		n := len(s.Sweep[k].Values)
@@ -217,44 +204,35 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 			block = document.Copy(block)
 			var over []document.Entry
 			for _, x := range block.Keys {
-				if slices.Contains(topKeys, x.Name) {
+				if slices.Contains(top.Names(), x.Name) {
 					over = append(over, x)
 				} else {
 					variables = append(variables, variable{Entry: x})
 				}
 			}
 			block.Keys = over
-			overlay(root, block, 0)
+			overlay(tree, block, 0)
 		}
 	}
-	for _, k := range root.Keys {
-		if !slices.Contains(topKeys, k.Name) {
-			d.Unknown(k.Place, "key", k.Name, topKeys)
-		}
-	}
+	root, _ := d.Map(tree, top)
 	for i, v := range variables { // a block may use the names of those before it
 		d.substitute(v.Value, p.At, places, variables[:i], used)
 	}
-	d.substitute(root, p.At, places, variables, used)
+	d.substitute(tree, p.At, places, variables, used)
 	for _, v := range variables {
 		if !v.used {
-			d.Unknown(v.Place, "key", v.Name, append(append([]string{}, topKeys...), "a name that $"+v.Name+" stands for"))
+			d.Unknown(v.Place, "key", v.Name, append(top.Names(), "a name that $"+v.Name+" stands for"))
 		}
 	}
 	if !d.OK() {
 		return p
 	}
 	p.Duration = d.Positive(root.Get("duration"))
-	p.Warmup = document.Read(d.Reader, d.Default(root, "warmup", "0s", "ours: no warm-up"), unit.ParseTime)
+	p.Warmup = document.Read(d.Reader, root.Default("warmup"), unit.ParseTime)
 	if p.Duration+p.Warmup < 0 {
 		d.Fail(root.Get("duration").Place, "106 days in all", "duration and warm-up are too long")
 	}
-	framing := d.Default(root, "framing", "l2", "ours: frames without FCS, what Linux counts")
-	var names []string
-	for _, f := range packet.Framings {
-		names = append(names, f.Name)
-	}
-	p.Framing, _ = packet.FramingByName(d.Word(framing, "framing", names))
+	p.Framing, _ = packet.FramingByName(d.word(root.Default("framing"), top, "framing"))
 	d.network(root, p)
 	if !d.OK() {
 		return p
@@ -274,7 +252,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 		root.Write(&b, 0)
 		fmt.Fprintf(&b, "point %q\nfiles %q\n", measure.PointName(p.At), d.files)
 		p.Canonical = b.String()
-		for _, x := range parameters(root) {
+		for _, x := range parameters(tree) {
 			if strings.HasPrefix(x.Source, "default: ") {
 				p.defaults = append(p.defaults, x)
 			}
@@ -302,12 +280,12 @@ func overlay(root, block *document.Node, depth int) {
 // know is an error of the file and not of a run. Endpoints are built for every point;
 // switches, which are many in large networks, for each network, configuration and list
 // of measures.
-func (d *decoder) dryRun(root *document.Node, p *Point) {
+func (d *decoder) dryRun(root document.Map, p *Point) {
 	c, err := p.Config(1)
 	if err == nil {
 		p.Sampled = measure.Samples(&p.Point, c)
 		var b strings.Builder
-		for _, key := range []string{"topology", "addresses", "switch", "switches", "framing", "measure"} {
+		for _, key := range top.Names(ofBuild) {
 			if t := root.Get(key); t != nil {
 				t.Write(&b, 0)
 			}
@@ -331,31 +309,30 @@ func (d *decoder) dryRun(root *document.Node, p *Point) {
 	}
 }
 
-var linkKeys = []string{"ends", "rate", "delay", "buffer", "loss", "jitter"}
-
-func (d *decoder) network(root *document.Node, p *Point) {
+func (d *decoder) network(root document.Map, p *Point) {
 	t := root.Get("topology")
 	if t.Kind == document.Mapping && t.Get("file") != nil {
 		d.networkFile(t, p)
 		return
 	}
-	allowed := []string{"hosts", "switches", "links", "file", "format", "rest"}
+	var families []string
 	for i := range d.registry.Topologies {
 		s := &d.registry.Topologies[i]
 		if t.Kind == document.Mapping && t.Get(s.Name) != nil {
 			d.generated(t, s, p)
 			return
 		}
-		allowed = append(allowed, s.Name)
+		families = append(families, s.Name)
 	}
-	if !d.Keys(t, "topology's key", allowed) || !d.OK() { // a slip in a key makes other errors out of nothing
+	x, ok := d.Map(t, network, families...)
+	if !ok || !d.OK() { // a slip in a key makes other errors out of nothing
 		return
 	}
 	n := &topology.Network{}
 	index := map[string]int{}
 	var names []string
 	for _, kind := range []string{"hosts", "switches"} {
-		l := t.Get(kind)
+		l := x.Get(kind)
 		if l == nil {
 			if kind == "hosts" {
 				d.Fail(t.Place, "hosts: [a, b]", "the topology has no hosts")
@@ -381,15 +358,16 @@ func (d *decoder) network(root *document.Node, p *Point) {
 			n.Nodes = append(n.Nodes, topology.Node{Name: name, Switch: kind == "switches"})
 		}
 	}
-	links := t.Get("links")
+	links := x.Get("links")
 	if links == nil || links.Kind != document.List || len(links.Items) == 0 {
 		d.Fail(t.Place, "links: [{ends: [a, b], rate: 100Mbps, delay: 5ms}]", "the topology has no list of links")
 		return
 	}
 	seen := map[[2]int]bool{}
 	degree := make([]int, len(n.Nodes))
-	for _, x := range links.Items {
-		if !d.Keys(x, "a link's key", linkKeys) {
+	for _, item := range links.Items {
+		x, ok := d.Map(item, link)
+		if !ok {
 			continue
 		}
 		var l topology.Link
@@ -398,11 +376,10 @@ func (d *decoder) network(root *document.Node, p *Point) {
 			if at := x.Place; ends != nil {
 				d.Fail(ends.Place, "ends: [a, b]", "a link has two ends")
 			} else {
-				d.Missing(x, "ends", "a link's key", linkKeys, "ends: [a, b]", "the link at %d:%d has no ends", at.Line, at.Column)
+				x.Missing("ends", "the link at %d:%d has no ends", at.Line, at.Column)
 			}
 			continue
 		}
-		ok := true
 		for e, y := range ends.Items {
 			node, found := index[d.Text(y)]
 			if !found {
@@ -431,12 +408,12 @@ func (d *decoder) network(root *document.Node, p *Point) {
 			}
 		}
 		if r := x.Get("rate"); r == nil {
-			d.Missing(x, "rate", "a link's key", linkKeys, "rate: 100Mbps", "the link has no rate")
+			x.Missing("rate", "the link has no rate")
 		} else {
 			l.Rate = document.Read(d.Reader, r, unit.ParseLinkRate)
 		}
 		if r := x.Get("delay"); r == nil {
-			d.Missing(x, "delay", "a link's key", linkKeys, "delay: 5ms", "the link has no delay")
+			x.Missing("delay", "the link has no delay")
 		} else {
 			l.Delay = document.Read(d.Reader, r, unit.ParseTime)
 		}
@@ -445,8 +422,8 @@ func (d *decoder) network(root *document.Node, p *Point) {
 			l.Buffer, bufferAt = switchfile.Buffer(d.Reader, b), b.Place
 		}
 		d.bufferAt = append(d.bufferAt, bufferAt)
-		l.Loss = d.loss(d.Default(x, "loss", "0%", "ours: no loss"))
-		l.Jitter = document.Read(d.Reader, d.Default(x, "jitter", "0s", "ours: no jitter"), unit.ParseTime)
+		l.Loss = d.loss(x.Default("loss"))
+		l.Jitter = document.Read(d.Reader, x.Default("jitter"), unit.ParseTime)
 		n.Links = append(n.Links, l)
 	}
 	p.Network = n
@@ -560,15 +537,14 @@ func (d *decoder) openFile(t *document.Node) (data []byte, name string) {
 }
 
 func (d *decoder) networkFile(t *document.Node, p *Point) {
-	d.Keys(t, "topology's key", []string{"file", "format", "rest"})
-	file, format := t.Get("file"), t.Get("format")
+	x, _ := d.Map(t, network.Only("file", "format", "rest"))
+	file, format := x.Get("file"), x.Get("format")
 	if format == nil {
-		d.Missing(t, "format", "topology's key", []string{"file", "format", "rest"}, "format: hpcc, or htsim",
-			"the topology file's format is missing")
+		x.Missing("format", "the topology file's format is missing")
 		return
 	}
 	reader := topology.ReadHPCC
-	if d.Word(format, "format", []string{"hpcc", "htsim"}) == "htsim" {
+	if d.word(format, network, "format") == "htsim" {
 		reader = topology.ReadHTSim
 	}
 	data, name := d.openFile(file)
@@ -576,7 +552,7 @@ func (d *decoder) networkFile(t *document.Node, p *Point) {
 		return
 	}
 	n, err := reader(bytes.NewReader(data), name)
-	if d.ignored(t, format.Text, err) {
+	if d.ignored(x, network, format.Text, err) {
 		err = nil
 	}
 	if err == nil {
@@ -592,15 +568,15 @@ func (d *decoder) networkFile(t *document.Node, p *Point) {
 
 // ignored tells whether an error is about what stands behind the last entry that a file
 // of the HPCC simulator announces, and the spec says that it shall not be looked at.
-func (d *decoder) ignored(t *document.Node, format string, err error) bool {
-	rest := t.Get("rest")
+func (d *decoder) ignored(x document.Map, table *document.Table, format string, err error) bool {
+	rest := x.Get("rest")
 	if rest == nil {
 		return false
 	}
 	if format != "hpcc" {
 		d.Fail(rest.Place, "no rest", "files of the format %s do not announce their entries", format)
 	}
-	d.Word(rest, "rest", []string{"ignored"})
+	d.word(rest, table, "rest")
 	return Excess(err)
 }
 
@@ -635,7 +611,7 @@ type refusal struct {
 
 func (r *refusal) Unwrap() error { return r.error }
 
-func (d *decoder) switchConfigs(root *document.Node, p *Point) {
+func (d *decoder) switchConfigs(root document.Map, p *Point) {
 	n := p.Network
 	p.switches = make([]sim.SwitchConfig, len(n.Nodes))
 	programs := make([][]switchfile.Program, len(n.Nodes))
@@ -685,7 +661,7 @@ func (d *decoder) switchConfigs(root *document.Node, p *Point) {
 
 // telemetry finds the format of telemetry in which the programs write; all must agree,
 // since hosts cannot tell who has written.
-func (d *decoder) telemetry(root *document.Node, p *Point, programs [][]switchfile.Program) {
+func (d *decoder) telemetry(root document.Map, p *Point, programs [][]switchfile.Program) {
 	rates := p.Network.Rates()
 	for i, list := range programs {
 		for _, x := range list {
@@ -716,15 +692,15 @@ func (d *decoder) telemetry(root *document.Node, p *Point, programs [][]switchfi
 
 // clock reads a switch's clock.
 func (d *decoder) clock(t *document.Node) (c telemetry.Clock) {
-	if !d.Keys(t, "a clock's key", []string{"resolution", "offset", "drift"}) {
+	m, ok := d.Map(t, clock)
+	if !ok {
 		return
 	}
-	if x := d.Default(t, "resolution", "1ps", "ours: exact"); x != nil {
-		if c.Resolution = d.Positive(x); c.Resolution > unit.Second {
-			d.Fail(x.Place, "1ps … 1s", "a resolution of %q is too coarse", x.Text)
-		}
+	x := m.Default("resolution")
+	if c.Resolution = d.Positive(x); c.Resolution > unit.Second {
+		d.Fail(x.Place, "1ps … 1s", "a resolution of %q is too coarse", x.Text)
 	}
-	x := d.Default(t, "offset", "0s", "ours: exact")
+	x = m.Default("offset")
 	text, behind := strings.CutPrefix(d.Text(x), "-")
 	offset, err := unit.ParseTime(text)
 	if err != nil || offset > 3600*unit.Second {
@@ -733,7 +709,7 @@ func (d *decoder) clock(t *document.Node) (c telemetry.Clock) {
 	if c.Offset = offset; behind {
 		c.Offset = -offset
 	}
-	x = d.Default(t, "drift", "0ppm", "ours: exact")
+	x = m.Default("drift")
 	number, parts := strings.CutSuffix(d.Text(x), "ppm")
 	if c.Drift, err = strconv.ParseFloat(strings.TrimSpace(number), 64); err != nil || !parts || !(c.Drift >= -100_000 &&
 		c.Drift <= 100_000) {
@@ -745,9 +721,9 @@ func (d *decoder) clock(t *document.Node) (c telemetry.Clock) {
 
 // route gives a point its network's addresses and routes. The points of a sweep often
 // have the same network, and then share them.
-func (d *decoder) route(root *document.Node, p *Point) {
+func (d *decoder) route(root document.Map, p *Point) {
 	var r routed
-	t := d.Default(root, "addresses", "flat", "ours: one after another")
+	t := root.Default("addresses")
 	var b strings.Builder
 	t.Write(&b, 0)
 	for _, old := range d.networks {
@@ -849,9 +825,8 @@ func (d *decoder) keysAny(t *document.Node) bool {
 }
 
 func (d *decoder) switchPattern(k document.Entry, p *Point, programs [][]switchfile.Program) {
-	t := k.Value
-	if !d.Keys(t, "a switch's key", []string{"programs", "buffer", "queues", "queue_limit", "scheduler", "recirculation",
-		"clock"}) {
+	t, ok := d.Map(k.Value, perSwitch)
+	if !ok {
 		return
 	}
 	var list []switchfile.Program
@@ -896,18 +871,8 @@ func (d *decoder) switchPattern(k document.Entry, p *Point, programs [][]switchf
 		if x := t.Get("clock"); x != nil {
 			sc.Clock = d.clock(x)
 		}
-		if x := t.Get("recirculation"); x != nil && d.Keys(x, "recirculation's key", []string{"rate", "queue"}) {
-			if r := x.Get("rate"); r != nil {
-				sc.Recirculation.Rate = document.Read(d.Reader, r, unit.ParseLinkRate)
-			} else {
-				d.Fail(x.Place, "rate: 10Gbps", "the recirculation port has no rate")
-			}
-			queue := d.Default(x, "queue", "64 packets", "ours")
-			if l := switchfile.Buffer(d.Reader, queue); l.Bytes > 0 {
-				d.Fail(queue.Place, "a number of packets such as 64 packets", "%q is not a number of packets", queue.Text)
-			} else {
-				sc.Recirculation.Queue = int(l.Packets)
-			}
+		if x := t.Get("recirculation"); x != nil {
+			d.recirculation(x, sc)
 		}
 	}
 	if !matched {
@@ -915,25 +880,39 @@ func (d *decoder) switchPattern(k document.Entry, p *Point, programs [][]switchf
 	}
 }
 
-// Keys of a traffic entry besides the transport's parameters.
-var trafficKeys = []string{"name", "from", "to", "collective", "hosts", "transport", "cc", "flows", "size", "sizes",
-	"load", "arrivals", "payload", "start", "sets", "stop", "tos", "ip", "file", "format", "offset", "time_unit",
-	"port", "rest"}
+// recirculation reads a switch's port to itself.
+func (d *decoder) recirculation(t *document.Node, sc *sim.SwitchConfig) {
+	x, ok := d.Map(t, recirculation)
+	if !ok {
+		return
+	}
+	if r := x.Get("rate"); r != nil {
+		sc.Recirculation.Rate = document.Read(d.Reader, r, unit.ParseLinkRate)
+	} else {
+		d.Fail(x.Place, recirculation.Key("rate").Example, "the recirculation port has no rate")
+	}
+	queue := x.Default("queue")
+	if l := switchfile.Buffer(d.Reader, queue); l.Bytes > 0 {
+		d.Fail(queue.Place, "a number of packets such as 64 packets", "%q is not a number of packets", queue.Text)
+	} else {
+		sc.Recirculation.Queue = int(l.Packets)
+	}
+}
 
-func (d *decoder) trafficList(root *document.Node, p *Point) {
+func (d *decoder) trafficList(root document.Map, p *Point) {
 	t := root.Get("traffic")
 	if t.Kind != document.List || len(t.Items) == 0 {
 		d.Fail(t.Place, "[{name: …, from: …, to: …, transport: …}]", "traffic is a list with at least one entry")
 		return
 	}
-	mtu := d.mtu(d.Default(root, "mtu", "1500 B", "IEEE 802.3"))
+	mtu := d.mtu(root.Default("mtu"))
 	seen := map[string]bool{}
 	for _, x := range t.Items {
 		if x.Kind != document.Mapping {
 			d.Fail(x.Place, "{name: …, from: …, to: …, transport: …}", "a traffic is a map")
 			continue
 		}
-		d.oneTraffic(x, p, mtu, seen)
+		d.oneTraffic(d.View(x, traffic, d.trafficWords()...), p, mtu, seen)
 	}
 }
 
@@ -990,11 +969,11 @@ func (d *decoder) payload(t *document.Node, text string) int32 {
 	return int32(b)
 }
 
-func (d *decoder) oneTraffic(x *document.Node, p *Point, mtu mtu, seen map[string]bool) {
+func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]bool) {
 	tr := Traffic{Traffic: measure.Traffic{Version: 4}, stop: unit.Never, At: x.Place, CcAt: x.Place}
 	name := x.Get("name")
 	if name == nil {
-		d.Missing(x, "name", "traffic's key", d.trafficWords(), "name: …", "the traffic has no name")
+		x.Missing("name", "the traffic has no name")
 		return
 	}
 	tr.Name = d.Text(name)
@@ -1012,12 +991,12 @@ func (d *decoder) oneTraffic(x *document.Node, p *Point, mtu mtu, seen map[strin
 	}
 	sort.Strings(names)
 	if tt == nil {
-		d.Missing(x, "transport", "traffic's key", d.trafficWords(), "transport: "+strings.Join(names, ", "),
+		d.Missing(x.Node, "transport", traffic.What, d.trafficWords(), "transport: "+strings.Join(names, ", "),
 			"the traffic has no transport")
 		return
 	}
 	where, inline := tt.Place, tt.Kind == document.Scalar
-	tname, params := tt.Text, x
+	tname, params := tt.Text, x.Node
 	if !inline {
 		if tname, params = d.Named(tt, "transport"); params == nil {
 			return
@@ -1036,9 +1015,9 @@ func (d *decoder) oneTraffic(x *document.Node, p *Point, mtu mtu, seen map[strin
 		if tt.Bound {
 			x.Orig = nil // its parameters are those of this point's transport
 		}
-		tr.TransportConfig = d.Configuration(&tr.Transport.Scheme, x, trafficKeys)
+		tr.TransportConfig = d.Configuration(&tr.Transport.Scheme, x.Node, traffic.Names())
 	} else {
-		d.Keys(x, "traffic's key", trafficKeys)
+		d.Keys(x.Node, traffic.What, traffic.Names())
 		tr.TransportConfig = d.Configuration(&tr.Transport.Scheme, params, nil)
 	}
 	if c, ok := tr.TransportConfig.(transport.Warner); ok && d.OK() {
@@ -1050,7 +1029,7 @@ func (d *decoder) oneTraffic(x *document.Node, p *Point, mtu mtu, seen map[strin
 	if v := x.Get("tos"); v != nil {
 		d.typesOfService(v, &tr)
 	}
-	if v := d.Default(x, "ip", "4", "ours"); d.Word(v, "IP version", []string{"4", "6"}) == "6" {
+	if v := x.Default("ip"); d.Word(v, "IP version", traffic.Key("ip").Form.Words) == "6" {
 		tr.Version = 6
 	}
 	if v := x.Get("payload"); v != nil {
@@ -1069,14 +1048,15 @@ func (d *decoder) oneTraffic(x *document.Node, p *Point, mtu mtu, seen map[strin
 		d.flowFile(x, p, tr)
 		return
 	}
-	spread, why := "0s..1s", "ours: spreads the phases of senders, of which P4-ABC says nothing"
+	var start *document.Node
 	switch {
 	case x.Get("collective") != nil:
-		spread, why = "0s", "ours: a collective begins with the run"
+		start = x.DefaultWhen("start", "collective")
 	case isDrawn(x):
-		spread, why = "0s", "ours: drawn flows begin with the run"
+		start = x.DefaultWhen("start", "drawn")
+	default:
+		start = x.Default("start")
 	}
-	start := d.Default(x, "start", spread, why)
 	low, high, ranged := strings.Cut(d.Text(start), "..")
 	var err error
 	if tr.startLow, err = unit.ParseTime(low); err == nil && ranged {
@@ -1110,7 +1090,7 @@ func (d *decoder) oneTraffic(x *document.Node, p *Point, mtu mtu, seen map[strin
 	}
 	flows := 1
 	if x.Get("load") == nil || x.Get("flows") != nil {
-		flows = d.Integer(d.Default(x, "flows", "1", "ours"), 1, 100000)
+		flows = d.Integer(x.Default("flows"), 1, 100000)
 	}
 	sets := d.sets(x, p, &tr)
 	g := &generator{pattern: toHosts, size: size, sets: sets}
@@ -1156,7 +1136,7 @@ func (d *decoder) oneTraffic(x *document.Node, p *Point, mtu mtu, seen map[strin
 
 // trafficWords are all keys that a traffic can have, its transport's parameters included.
 func (d *decoder) trafficWords() []string {
-	words := append([]string{}, trafficKeys...)
+	words := traffic.Names()
 	for i := range d.registry.Transports {
 		for _, p := range d.registry.Transports[i].Parameters() {
 			if !slices.Contains(words, p.Name) {
@@ -1178,10 +1158,10 @@ func identifier(s string) bool {
 }
 
 // hosts reads a host, a list of hosts, or a pattern.
-func (d *decoder) hosts(x *document.Node, key string, p *Point) []int {
+func (d *decoder) hosts(x document.Map, key string, p *Point) []int {
 	t := x.Get(key)
 	if t == nil {
-		d.Missing(x, key, "traffic's key", d.trafficWords(), key+": host", "the traffic has no %q", key)
+		x.Missing(key, "the traffic has no %q", key)
 		return nil
 	}
 	items := []*document.Node{t}
@@ -1223,7 +1203,7 @@ func (d *decoder) hosts(x *document.Node, key string, p *Point) []int {
 }
 
 // controller decodes a traffic's congestion controller.
-func (d *decoder) controller(x *document.Node, tr *Traffic, p *Point) {
+func (d *decoder) controller(x document.Map, tr *Traffic, p *Point) {
 	v := x.Get("cc")
 	if !tr.Transport.Controlled {
 		if v != nil {
@@ -1234,7 +1214,7 @@ func (d *decoder) controller(x *document.Node, tr *Traffic, p *Point) {
 	if v != nil {
 		tr.CcAt = v.Place
 	}
-	name, params := d.Named(d.Default(x, "cc", "cubic", "Linux 6.18: tcp_congestion_control"), "congestion controller")
+	name, params := d.Named(x.Default("cc"), "congestion controller")
 	if params == nil {
 		return
 	}
@@ -1262,20 +1242,19 @@ func (d *decoder) controller(x *document.Node, tr *Traffic, p *Point) {
 	}
 }
 
-func (d *decoder) flowFile(x *document.Node, p *Point, tr Traffic) {
-	for _, k := range []string{"from", "to", "flows", "size", "sizes", "load", "arrivals", "start", "sets", "stop"} {
+func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
+	for _, k := range traffic.Names(notListed) {
 		if v := x.Get(k); v != nil {
 			d.Fail(v.Place, "file, format, offset", "%q stands beside a flow file, which decides it", k)
 		}
 	}
 	format := x.Get("format")
 	if format == nil {
-		d.Missing(x, "format", "traffic's key", d.trafficWords(), "format: hpcc, or htsim",
-			"the flow file's format is missing")
+		x.Missing("format", "the flow file's format is missing")
 		return
 	}
-	word := d.Word(format, "format", []string{"hpcc", "htsim"})
-	if word != "hpcc" && word != "htsim" {
+	word := d.word(format, traffic, "format")
+	if !slices.Contains(traffic.Key("format").Form.Words, word) {
 		return
 	}
 	htsim := word == "htsim"
@@ -1296,7 +1275,7 @@ func (d *decoder) flowFile(x *document.Node, p *Point, tr Traffic) {
 	case v != nil:
 		port = d.Integer(v, 0, 65535)
 	}
-	offset := document.Read(d.Reader, d.Default(x, "offset", "0s", "ours: times as in the file"), unit.ParseTime)
+	offset := document.Read(d.Reader, x.Default("offset"), unit.ParseTime)
 	data, name := d.openFile(x.Get("file"))
 	if !d.OK() {
 		return
@@ -1308,7 +1287,7 @@ func (d *decoder) flowFile(x *document.Node, p *Point, tr Traffic) {
 	} else {
 		flows, err = workload.ReadHPCCFlows(bytes.NewReader(data), name)
 	}
-	if d.ignored(x, word, err) {
+	if d.ignored(x, traffic, word, err) {
 		err = nil
 	}
 	if err != nil {

@@ -11,10 +11,8 @@ import (
 	"weir/worlds/sim"
 )
 
-var eventKeys = []string{"at", "link", "down", "rate", "enabled"}
-
 // eventList reads what happens to links during a run.
-func (d *decoder) eventList(root *document.Node, p *Point) {
+func (d *decoder) eventList(root document.Map, p *Point) {
 	t := root.Get("events")
 	if t == nil {
 		return
@@ -23,14 +21,15 @@ func (d *decoder) eventList(root *document.Node, p *Point) {
 		d.Fail(t.Place, "[{at: 5ms, link: [s1, s2], down: true}]", "events is a list")
 		return
 	}
-	for _, x := range t.Items {
-		if !d.Keys(x, "an event's key", eventKeys) {
+	for _, item := range t.Items {
+		x, ok := d.Map(item, event)
+		if !ok {
 			continue
 		}
 		at, ends := x.Get("at"), x.Get("link")
 		for _, k := range []string{"at", "link"} {
 			if x.Get(k) == nil {
-				d.Missing(x, k, "an event's key", eventKeys, "{at: 5ms, link: [s1, s2], down: true}", "the event has no %q", k)
+				x.Missing(k, "the event has no %q", k)
 			}
 		}
 		if at == nil || ends == nil {
@@ -45,12 +44,11 @@ func (d *decoder) eventList(root *document.Node, p *Point) {
 		down, rate := x.Get("down"), x.Get("rate")
 		switch {
 		case down == nil && rate == nil:
-			d.Missing(x, "down", "an event's key", eventKeys, "down: true, down: false, or rate: 5Gbps",
-				"an event has either down or rate")
+			x.Missing("down", "an event has either down or rate")
 		case down != nil && rate != nil:
-			d.Fail(x.Place, "down: true, down: false, or rate: 5Gbps", "an event has either down or rate")
+			d.Fail(x.Place, event.Key("down").Example, "an event has either down or rate")
 		case down != nil:
-			e.Down = d.Word(down, "state", []string{"true", "false"}) == "true"
+			e.Down = d.Word(down, "state", event.Key("down").Form.Words) == "true"
 		default:
 			e.Rate = document.Read(d.Reader, rate, unit.ParseLinkRate)
 			if e.Link >= 0 && d.OK() {
@@ -60,32 +58,32 @@ func (d *decoder) eventList(root *document.Node, p *Point) {
 				}
 			}
 		}
-		if d.Word(d.Default(x, "enabled", "true", "ours"), "switch", []string{"true", "false"}) == "true" {
+		if d.Word(x.Default("enabled"), "switch", event.Key("enabled").Form.Words) == "true" {
 			p.events = append(p.events, e)
 		}
 	}
 	sort.SliceStable(p.events, func(i, j int) bool { return p.events[i].At < p.events[j].At })
 }
 
-var stallKeys = []string{"every", "length"}
-
 // stalls reads when the simulator's hosts stand still.
-func (d *decoder) stalls(root *document.Node, p *Point) {
-	const like = "{every: 2s, length: 2ms}"
-	t := root.Get("stalls")
-	if t == nil || !d.Keys(t, "a key of stalls", stallKeys) {
+func (d *decoder) stalls(root document.Map, p *Point) {
+	value := root.Get("stalls")
+	if value == nil {
+		return
+	}
+	t, ok := d.Map(value, stalls)
+	if !ok {
 		return
 	}
 	every, length := t.Get("every"), t.Get("length")
-	for _, k := range stallKeys {
+	for _, k := range stalls.Names() {
 		if t.Get(k) == nil {
-			d.Missing(t, k, "a key of stalls", stallKeys, like, "stalls have no %q", k)
+			t.Missing(k, "stalls have no %q", k)
 		}
 	}
 	if every == nil || length == nil {
 		return
 	}
-	var ok bool
 	if p.stalls.Every, ok = document.ReadOK(d.Reader, every, unit.ParseTime); ok && (p.stalls.Every < unit.Millisecond ||
 		p.stalls.Every > 1000*unit.Second) {
 		d.Fail(every.Place, "1ms … 1000s, the mean from one stall to the next", "stalls every %s", every.Text)

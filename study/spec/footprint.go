@@ -90,9 +90,6 @@ func (s *Spec) Footprints() (out []PointFootprint, err error) {
 	return out, nil
 }
 
-// Keys of a switch that Registry.Footprint takes beside a program's parameters.
-var switchKeys = []string{"buffer", "queues", "queue_limit", "scheduler", "recirculation"}
-
 // Footprint tells what one program takes in the switches of a topology, by kind of switch:
 // topology is what an experiment has under that key, and set are parameters of the
 // program, or of switches (queues), as key=value. Fat trees have hierarchical addresses. What
@@ -132,9 +129,10 @@ func (r *Registry) Footprint(name, topology string, set []string) ([]SwitchFootp
 			continue
 		}
 		to := params
-		if slices.Contains(switchKeys, key) && !slices.ContainsFunc(program.Parameters(), func(p *scheme.Param) bool {
-			return p.Name == key
-		}) {
+		if slices.Contains(perSwitch.Names(ofState), key) && !slices.ContainsFunc(program.Parameters(),
+			func(p *scheme.Param) bool {
+				return p.Name == key
+			}) {
 			to = pattern
 		}
 		to.Keys = append(to.Keys, document.Entry{Place: at, Name: key, Value: v})
@@ -157,14 +155,15 @@ func (r *Registry) Footprint(name, topology string, set []string) ([]SwitchFootp
 		inputs: map[string][]byte{}, dryBuilt: map[string]bool{}}
 	p := &Point{Point: measure.Point{Duration: 1}}
 	p.Framing, _ = packet.FramingByName("l2")
-	if d.network(root, p); !c.OK() {
+	whole := d.View(root, top)
+	if d.network(whole, p); !c.OK() {
 		return nil, c.Err()
 	}
 	if x, err := p.Network.Tree(); err == nil && x.Check(x.Plan()) == nil {
 		root.Set("addresses", &document.Node{Place: here, Text: "hierarchical"})
 	}
-	if d.route(root, p); c.OK() {
-		d.switchConfigs(root, p)
+	if d.route(whole, p); c.OK() {
+		d.switchConfigs(whole, p)
 	}
 	if d.buffers(p); !c.OK() {
 		return nil, c.Err()

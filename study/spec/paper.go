@@ -44,10 +44,11 @@ func (s *Spec) PaperValue(at []measure.Coordinate, m, group string) (PaperValue,
 
 // decodePaperValues reads the paper's values, when points and measures are known.
 func (s *Spec) decodePaperValues(d *decoder) {
-	t := s.Root.Get("paper").Get("values")
-	if t == nil {
+	about := s.Root.Get("paper")
+	if about == nil || d.View(about, paper).Get("values") == nil {
 		return
 	}
+	t := d.View(about, paper).Get("values")
 	const example = "[{where: {scheme: abc}, goodput.client0: 32Mbps, source: §6.2.3}]"
 	if t.Kind != document.List {
 		d.Fail(t.Place, example, "the paper's values are a list")
@@ -63,12 +64,13 @@ func (s *Spec) decodePaperValues(d *decoder) {
 			names = append(names, m.Name+"."+g.Group)
 		}
 	}
-	general := s.Root.Get("paper").Get("source")
-	for _, x := range t.Items {
-		if x.Kind != document.Mapping {
-			d.Fail(x.Place, example[1:len(example)-1], "an entry of the paper's values is a map")
+	general := d.View(about, paper).Get("source")
+	for _, item := range t.Items {
+		if item.Kind != document.Mapping {
+			d.Fail(item.Place, example[1:len(example)-1], "an entry of the paper's values is a map")
 			continue
 		}
+		x := d.View(item, paperValue, names...)
 		var of PaperValue
 		before := d.Count()
 		if w := x.Get("where"); w != nil {
@@ -79,9 +81,7 @@ func (s *Spec) decodePaperValues(d *decoder) {
 			source = general
 		}
 		if source == nil {
-			d.Missing(x, "source", "key of the paper's values", append([]string{"where", "source"}, names...),
-				"source: §6.2.3, or source: figure 4, read off the plot",
-				"it is not said where the paper has this")
+			x.Missing("source", "it is not said where the paper has this")
 			continue
 		}
 		of.Source = d.Text(source)
@@ -95,12 +95,12 @@ func (s *Spec) decodePaperValues(d *decoder) {
 		}
 		given := 0
 		for _, k := range x.Keys {
-			if k.Name == "where" || k.Name == "source" {
+			if slices.Contains(paperValue.Names(), k.Name) {
 				continue
 			}
 			given++
 			if !slices.Contains(names, k.Name) {
-				d.Unknown(k.Place, "measure", k.Name, append([]string{"where", "source"}, names...))
+				d.Unknown(k.Place, "measure", k.Name, append(paperValue.Names(), names...))
 				continue
 			}
 			v := of

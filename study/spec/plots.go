@@ -40,8 +40,6 @@ const (
 	cdfAxis  = "cdf"
 )
 
-var plotKeys = []string{"x", "y", "lines", "where", "log"}
-
 // decodePlots reads the plot list.
 func (s *Spec) decodePlots(d *decoder) {
 	t := s.Root.Get("plot")
@@ -70,17 +68,19 @@ func (s *Spec) decodePlots(d *decoder) {
 		sets[CDF][x.Name] = nil
 	}
 	keys := sweepKeys(s.Root)
-	for _, x := range t.Items {
-		if !d.Keys(x, "plot's key", plotKeys) {
+	for _, item := range t.Items {
+		x, ok := d.Map(item, plot)
+		if !ok {
 			continue
 		}
 		axisX, axisY := x.Get("x"), x.Get("y")
 		if axisX == nil {
-			d.Missing(x, "x", "plot's key", plotKeys, "x: "+strings.Join(append(append([]string{}, keys...), timeAxis, sizeAxis),
-				", "), "the plot has no x")
+			d.Missing(x.Node, "x", plot.What, plot.Names(), "x: "+
+				strings.Join(append(append([]string{}, keys...), timeAxis, sizeAxis),
+					", "), "the plot has no x")
 		}
 		if axisY == nil {
-			d.Missing(x, "y", "plot's key", plotKeys, "y: "+strings.Join(slices.Sorted(maps.Keys(sets[OverSweep])), ", "),
+			d.Missing(x.Node, "y", plot.What, plot.Names(), "y: "+strings.Join(slices.Sorted(maps.Keys(sets[OverSweep])), ", "),
 				"the plot has no y")
 		}
 		if axisX == nil || axisY == nil {
@@ -109,7 +109,7 @@ func (s *Spec) decodePlots(d *decoder) {
 		d.Word(measured, "measure", words)
 		p.X, p.Y = axisX.Text, axisY.Text
 		if v := x.Get("log"); v != nil {
-			w := d.Word(v, "logarithmic axis", []string{"x", "y", "xy", "none"})
+			w := d.Word(v, "logarithmic axis", plot.Key("log").Form.Words)
 			p.LogX, p.LogY = strings.Contains(w, "x"), strings.Contains(w, "y")
 		}
 		if v := x.Get("lines"); v != nil {

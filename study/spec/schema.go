@@ -3,10 +3,10 @@ package spec
 import (
 	"encoding/json"
 	"sort"
+	"strings"
 
-	"weir/core/packet"
 	"weir/core/scheme"
-	"weir/core/workload"
+	"weir/internal/document"
 	"weir/study/measure"
 )
 
@@ -81,132 +81,141 @@ func named(doc string, schemes []*scheme.Scheme, others ...string) node {
 	return n
 }
 
-// Schema is a JSON schema (draft 2020-12) of experiment files with this registry's
-// schemes, for editors. It knows keys and words; what only decoding can tell (units,
-// names of hosts, expressions) weir check says.
-func (r *Registry) Schema() []byte {
-	var programs, schedulers, transports, controllers []*scheme.Scheme
-	for i := range r.Programs {
-		programs = append(programs, &r.Programs[i].Scheme)
+// schemes are those of a kind that a key's form names.
+func (r *Registry) schemes(kind string) (list []*scheme.Scheme) {
+	switch kind {
+	case "program":
+		for i := range r.Programs {
+			list = append(list, &r.Programs[i].Scheme)
+		}
+	case "scheduler":
+		for i := range r.Schedulers {
+			list = append(list, &r.Schedulers[i].Scheme)
+		}
+	case "transport":
+		for i := range r.Transports {
+			list = append(list, &r.Transports[i].Scheme)
+		}
+	case "congestion controller":
+		for i := range r.Controllers {
+			list = append(list, &r.Controllers[i].Scheme)
+		}
+	case "topology":
+		for i := range r.Topologies {
+			list = append(list, &r.Topologies[i].Scheme)
+		}
 	}
-	for i := range r.Schedulers {
-		schedulers = append(schedulers, &r.Schedulers[i].Scheme)
-	}
-	for i := range r.Transports {
-		transports = append(transports, &r.Transports[i].Scheme)
-	}
-	for i := range r.Controllers {
-		controllers = append(controllers, &r.Controllers[i].Scheme)
-	}
-	var framings, sizes, measures []string
-	for _, f := range packet.Framings {
-		framings = append(framings, f.Name)
-	}
-	for _, d := range r.Workloads {
-		sizes = append(sizes, d.Name)
-	}
-	measures = append(measures, measure.Names(r.Measures)...)
-	names := node{"anyOf": []node{{"type": "string"}, {"type": "array", "items": node{"type": "string"}}}}
-	pair := node{"type": "array", "items": node{"type": []string{"string", "integer"}}, "minItems": 2, "maxItems": 2}
-	count := func(key, doc string) node { return mapOf(doc, node{key: text("how many")}, key) }
+	return list
+}
 
-	topology := node{
-		"hosts": listOf("names of hosts", node{"type": "string"}), "switches": listOf("names of switches",
-			node{"type": "string"}),
-		"links": listOf("links, in both directions", mapOf("a link", node{
-			"ends": pair, "rate": text("such as 100Mbps, or 4170pps"), "delay": text("one way"),
-			"buffer": text("limit of the switch ports at its ends: 24 packets, or 36kB"),
-			"loss":   text("share of frames that are lost"), "jitter": text("largest delay added at random")}, "ends",
-			"rate", "delay")),
-		"file": text("beside the experiment"), "format": word("of the file", "hpcc", "htsim"),
-		"rest": word("what the file has behind its last link", "ignored"),
+// registered is one of what the registry has of a kind.
+func (r *Registry) registered(doc string, f document.Form) node {
+	switch f.Of {
+	case "measure":
+		return r.measured()
+	case "distribution":
+		var names []string
+		for i := range r.Workloads {
+			names = append(names, r.Workloads[i].Name)
+		}
+		return word(doc, names...)
 	}
-	for i := range r.Topologies {
-		s := &r.Topologies[i].Scheme
-		topology[s.Name] = schemeObject(s)
+	var others []string
+	if f.Extra != "" {
+		others = append(others, f.Extra)
 	}
-	flow := node{
-		"name": text("measures and claims use it"), "flows": text("flows a pair, or a sender"),
-		"size": text("payload of a flow; none: no end"),
-		"from": node{"description": "host, pattern, list of them, or {random: n}", "anyOf": []node{names,
-			count("random", "so many hosts, drawn")}},
-		"to": node{"description": "host, pattern, list of them, random, permutation, {random: n}, {stride: n}",
-			"anyOf": []node{names, count("random", "so many hosts, drawn"), count("stride", "the host so many further on")}},
-		"transport": named("how it is carried", transports), "cc": named("congestion controller", controllers),
-		"sizes": node{"description": "distribution of sizes", "anyOf": []node{word("by name", sizes...),
-			mapOf("of a file", node{"file": text("lines of bytes and cumulative percent")}, "file")}},
-		"collective": word("all-reduce of hosts", workload.Collectives...),
-		"hosts":      node{"description": "host, pattern, or list of them, of a collective", "anyOf": names["anyOf"]},
-		"load":       text("share of the senders' links that is offered"), "arrivals": word("with load", "poisson",
-			"periodic"),
-		"payload": text("of a packet"), "start": text("a time, or low..high"), "stop": text("a time"),
-		"tos": node{"description": "0 … 255, or one for each class of sizes: {0 B: 0x10, 100KB: 0x08}",
-			"type": append([]string{"object"}, anyScalar...)},
-		"sets": mapOf("all of the traffic begins so often, one interval after another", node{"count": text("how often"),
-			"interval": text("a time")}, "count", "interval"), "ip": text("4 or 6"),
-		"file": text("a flow file"), "format": word("of the file", "hpcc", "htsim"),
-		"offset": text("subtracted from all starts"), "time_unit": text("what a .cm file's start counts"),
-		"port": text("only the file's flows to this port"), "rest": word("what the file has behind its last flow", "ignored"),
+	return named(doc, r.schemes(f.Of), others...)
+}
+
+// measured is an entry of the measure list.
+func (r *Registry) measured() node {
+	kinds := node{}
+	for i := range r.Measures {
+		kinds[r.Measures[i].Name] = r.table(r.Measures[i].Table(), false)
 	}
-	for _, s := range transports { // parameters may stand beside the transport's name
-		for _, p := range s.Parameters() {
-			if flow[p.Name] == nil {
-				flow[p.Name] = text(s.Name + ": " + p.Doc)
+	return node{"anyOf": []node{{"enum": measure.Names(r.Measures)}, {"type": "object", "properties": kinds,
+		"additionalProperties": false, "minProperties": 1, "maxProperties": 1}}}
+}
+
+// form is a value that a key can have.
+func (r *Registry) form(doc string, f document.Form) (n node) {
+	switch f.Shape {
+	case document.Word:
+		return word(doc, f.Words...)
+	case document.Listed:
+		n = listOf(doc, r.form("", *f.Items))
+	case document.Fields:
+		n = r.table(f.Table, true)
+		if doc != "" {
+			n["description"] = doc
+		}
+		return n
+	case document.ByName:
+		n = node{"type": "object", "additionalProperties": r.form("", *f.Items)}
+	case document.Choice:
+		var forms []node
+		for _, x := range f.Any {
+			forms = append(forms, r.form("", x))
+		}
+		n = node{"anyOf": forms}
+	case document.Ends:
+		n = node{"type": "array", "items": node{"type": []string{"string", "integer"}}, "minItems": 2, "maxItems": 2}
+	case document.Scheme:
+		return r.registered(doc, f)
+	case document.Free:
+		n = node{}
+	default:
+		n = node{"type": anyScalar}
+	}
+	if doc != "" {
+		n["description"] = doc
+	}
+	return n
+}
+
+// table is a map with a table's keys; needed tells whether it wants those that are required.
+func (r *Registry) table(t *document.Table, needed bool) node {
+	properties, required := node{}, []string{}
+	for _, k := range t.Keys {
+		doc := strings.ReplaceAll(k.Doc, "`", "")
+		if k.Form.Text != "" && len(k.Form.Words) == 0 {
+			doc += ": " + strings.ReplaceAll(k.Form.Text, "`", "")
+		}
+		n := r.form(doc, k.Form)
+		if k.Default != "" && k.Cases == nil && k.Default[0] != '[' {
+			n["default"] = k.Default
+		}
+		properties[k.Name] = n
+		if k.Required && needed {
+			required = append(required, k.Name)
+		}
+	}
+	n := mapOf(t.Doc, properties, required...)
+	switch t.Open {
+	case "":
+	case "topology":
+		for _, s := range r.schemes(t.Open) {
+			properties[s.Name] = schemeObject(s)
+		}
+	case "parameter": // parameters may stand beside the transport's name
+		for _, s := range r.schemes("transport") {
+			for _, p := range s.Parameters() {
+				if properties[p.Name] == nil {
+					properties[p.Name] = text(s.Name + ": " + p.Doc)
+				}
 			}
 		}
+	default:
+		n["additionalProperties"] = text(t.Open)
 	}
-	list := listOf("programs in their order; none is no program", named("a program", programs, "none"))
-	measured := node{}
-	for _, k := range r.Measures {
-		options := node{}
-		for _, key := range k.Keys {
-			options[key] = node{}
-		}
-		measured[k.Name] = mapOf(k.Doc, options)
-	}
-	properties := node{
-		"title": text("of the report"), "paper": mapOf("what it reproduces", node{"name": text("of the paper"),
-			"figure": text("of the paper"), "source": text("of values that do not say theirs"),
-			"values": listOf("numbers that the paper gives: measure, or measure.group, and value", node{"type": "object",
-				"additionalProperties": text("a value with its unit"),
-				"properties": node{"where": node{"description": "points that are meant"},
-					"source": text("where in the paper")}})}),
-		"duration": text("that is measured, after the warm-up"), "warmup": text("before measures begin"),
-		"repeat": text("seeds a point"), "lab_repeat": text("seeds a point in the lab, if not as many"),
-		"seed":    text("the first"),
-		"framing": word("what a frame counts", framings...), "mtu": text("1500 B of IP, or 1448 B payload"),
-		"topology":  mapOf("the network", topology),
-		"addresses": node{"description": "flat, hierarchical, or prefixes by leaf of a fat tree"}, "switch": list,
-		"switches": node{"type": "object", "description": "by name or pattern", "additionalProperties": mapOf("what differs",
-			node{
-				"programs": list, "buffer": text("limit of each port"), "queues": text("a port"),
-				"queue_limit": text("of each queue"), "scheduler": named("of each port", schedulers),
-				"recirculation": mapOf("port of its own", node{"rate": text("of it"), "queue": text("limit")}),
-				"clock": mapOf("that telemetry is stamped with", node{"resolution": text("of its readings"),
-					"offset": text("at time 0, such as 5us or -5us"), "drift": text("such as 20ppm")})})},
-		"traffic": listOf("flows", mapOf("flows of one kind", flow, "name", "transport")),
-		"events": listOf("what happens to links", mapOf("an event", node{"at": text("time"), "link": pair,
-			"down": text("true or false"), "rate": text("new rate"),
-			"enabled": text("true or false")}, "at", "link")),
-		"stalls": mapOf("when the simulator's hosts stand still", node{"every": text("mean from one stall to the next"),
-			"length": text("of each, 0s: there are none")}, "every", "length"),
-		"sweep": node{"type": "object", "description": "key: [values], or key: {name: {what it puts into the file}}; " +
-			"every combination is a point"},
-		"quick": node{"type": "object", "description": "what --quick changes"},
-		"measure": listOf("what is measured",
-			node{"anyOf": []node{{"enum": measures}, {"type": "object", "properties": measured, "additionalProperties": false,
-				"minProperties": 1, "maxProperties": 1}}}),
-		"plot": listOf("plots", mapOf("a plot", node{"x": text("sweep key, time, flow_size, or with y: cdf a measure"),
-			"y": text("measure, or cdf"),
-			"lines": node{"description": "sweep keys, traffic", "anyOf": []node{{"type": "string"},
-				{"type": "array", "items": node{"type": "string"}}}},
-			"where": node{"description": "points that are shown"}, "log": word("logarithmic axes", "x", "y", "xy", "none")},
-			"x", "y")),
-		"expect": listOf("claims", mapOf("a claim", node{"id": text("its name"), "says": text("in words"),
-			"that": text("expression"), "where": node{"description": "points that are meant"},
-			"along": text("sweep key along which neighbours are compared")}, "id", "says", "that")),
-	}
-	root := mapOf("an experiment of Weir", properties, "duration", "topology", "traffic")
+	return n
+}
+
+// Schema is a JSON schema (draft 2020-12) of experiment files with this registry's
+// schemes, for editors: the tables of keys in another form. It knows keys and words; what only
+// decoding can tell (units, names of hosts, expressions) weir check says.
+func (r *Registry) Schema() []byte {
+	root := r.table(top, true)
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "Weir experiment"
 	data, err := json.MarshalIndent(root, "", "  ")

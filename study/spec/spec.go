@@ -223,11 +223,6 @@ type Options struct {
 	Resolved bool
 }
 
-// Top-level keys, and those that do not change a run's outcome.
-var topKeys = []string{"title", "paper", "duration", "warmup", "repeat", "lab_repeat", "seed", "framing", "mtu",
-	"topology", "addresses", "switch", "switches",
-	"traffic", "events", "stalls", "sweep", "quick", "measure", "plot", "expect"}
-
 // Load decodes and validates an experiment. Everything that is wrong comes back
 // together as InputErrors.
 func Load(r *Registry, src *Source, o Options) (*Spec, error) {
@@ -237,19 +232,14 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 		return nil, c.Err()
 	}
 	if root.Kind != document.Mapping {
-		c.Fail(root.Place, strings.Join(topKeys, ", "), "an experiment is a map")
+		c.Fail(root.Place, strings.Join(top.Names(), ", "), "an experiment is a map")
 		return nil, c.Err()
 	}
 	s := &Spec{Name: src.Name, registry: r, Source: src, Root: root, Quick: o.Quick, set: o.Set, partial: o.Resolved}
-	for _, k := range root.Keys {
-		if !slices.Contains(topKeys, k.Name) {
-			c.Unknown(k.Place, "key", k.Name, topKeys)
-		}
-	}
-	for _, k := range []struct{ name, example string }{{"duration", "duration: 10s"}, {"topology", "topology: {…}"},
-		{"traffic", "traffic: [{…}]"}} {
-		if root.Get(k.name) == nil {
-			c.Missing(root, k.name, "key", topKeys, k.example, "the key %q is missing", k.name)
+	whole, _ := c.Map(root, top)
+	for _, k := range top.Keys {
+		if k.Required && whole.Get(k.Name) == nil {
+			whole.Missing(k.Name, "the key %q is missing", k.Name)
 		}
 	}
 	if !c.OK() {
@@ -372,8 +362,7 @@ func (s *Spec) applyQuick(c *document.Reader) {
 		return
 	}
 	sweep := s.Root.Get("sweep")
-	var allowed []string
-	allowed = append(allowed, "repeat", "lab_repeat", "duration", "warmup")
+	allowed := top.Names(byQuick)
 	if sweep != nil {
 		for _, k := range sweep.Keys {
 			allowed = append(allowed, k.Name)
@@ -450,7 +439,7 @@ func (s *Spec) applySet(c *document.Reader) {
 		if v == nil {
 			continue
 		}
-		if _, in := s.Root.Get("sweep"), s.Root.Get("sweep").Get(key); in != nil || slices.Contains(topKeys, key) {
+		if _, in := s.Root.Get("sweep"), s.Root.Get("sweep").Get(key); in != nil || slices.Contains(top.Names(), key) {
 			s.put(c, key, v, "--set")
 			continue
 		}
@@ -490,7 +479,7 @@ func (s *Spec) applySet(c *document.Reader) {
 					words = append(words, k.Name)
 				}
 				if i == 0 {
-					words = append(append([]string{}, topKeys...), sweepKeys(s.Root)...)
+					words = append(top.Names(), sweepKeys(s.Root)...)
 				}
 				c.Unknown(here, "key", p, words)
 				break
@@ -512,13 +501,14 @@ func sweepKeys(root *document.Node) []string {
 
 // decodeHead reads what is the same for all points.
 func (s *Spec) decodeHead(d *decoder) {
-	if t := s.Root.Get("title"); t != nil {
+	root := d.View(s.Root, top)
+	if t := root.Get("title"); t != nil {
 		s.Title = d.Text(t)
 	} else {
 		s.Title = s.Name
 	}
-	if p := s.Root.Get("paper"); p != nil {
-		if d.Keys(p, "paper's key", []string{"name", "figure", "source", "values"}) {
+	if p := root.Get("paper"); p != nil {
+		if _, ok := d.Map(p, paper); ok {
 			for _, k := range p.Keys {
 				if k.Name != "values" {
 					d.Text(k.Value)
@@ -527,12 +517,12 @@ func (s *Spec) decodeHead(d *decoder) {
 		}
 		s.Paper = paperOf(s.Root)
 	}
-	s.Repeat = d.Integer(d.Default(s.Root, "repeat", "1", "ours"), 1, 10000)
+	s.Repeat = d.Integer(root.Default("repeat"), 1, 10000)
 	s.LabRepeat = s.Repeat
-	if t := s.Root.Get("lab_repeat"); t != nil {
+	if t := root.Get("lab_repeat"); t != nil {
 		s.LabRepeat = d.Integer(t, 1, 10000)
 	}
-	seed := d.Default(s.Root, "seed", "1", "ours")
+	seed := root.Default("seed")
 	n, err := strconv.ParseUint(d.Text(seed), 10, 64)
 	if err != nil && seed.Kind == document.Scalar {
 		d.Fail(seed.Place, "0 … 18446744073709551615", "%q is not a seed", seed.Text)
@@ -574,8 +564,7 @@ func (s *Spec) decodeSweep(d *decoder) {
 					continue
 				}
 				for _, y := range x.Value.Keys {
-					if slices.Contains([]string{"title", "paper", "sweep", "quick", "repeat", "lab_repeat", "seed", "measure", "plot",
-						"expect"}, y.Name) {
+					if slices.Contains(top.Names(ofFile, fixed), y.Name) {
 						d.Fail(y.Place, "what decides one run", "%q cannot be varied by a sweep", y.Name)
 					}
 				}
@@ -698,9 +687,7 @@ func parameters(root *document.Node) []Parameter {
 		}
 	}
 	for _, k := range root.Keys {
-		switch k.Name {
-		case "title", "paper", "quick", "plot", "expect":
-		default:
+		if !top.Has(k.Name, unlisted) {
 			walk(k.Name, k.Value, "")
 		}
 	}

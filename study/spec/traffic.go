@@ -35,7 +35,7 @@ const (
 )
 
 // isDrawn tells whether a traffic's flows are drawn anew for every seed.
-func isDrawn(x *document.Node) bool {
+func isDrawn(x document.Map) bool {
 	for _, key := range []string{"from", "to"} {
 		if t := x.Get(key); t != nil && (t.Kind == document.Mapping || t.Kind == document.Scalar && (t.Text == toRandom ||
 			t.Text == permutation)) {
@@ -46,7 +46,7 @@ func isDrawn(x *document.Node) bool {
 }
 
 // endpoints reads from or to: hosts, random, permutation, {random: n}, {stride: n}.
-func (d *decoder) endpoints(x *document.Node, key string, p *Point, g *generator) (hosts []int, generated bool) {
+func (d *decoder) endpoints(x document.Map, key string, p *Point, g *generator) (hosts []int, generated bool) {
 	t := x.Get(key)
 	all := func() (out []int) {
 		for i, n := range p.Network.Nodes {
@@ -89,10 +89,11 @@ func (d *decoder) endpoints(x *document.Node, key string, p *Point, g *generator
 // sizes reads a distribution of flow sizes: its name, or {file: …}.
 func (d *decoder) sizes(t *document.Node) *workload.CDF {
 	if t.Kind == document.Mapping {
-		if !d.Keys(t, "key of sizes", []string{"file"}) || t.Get("file") == nil {
+		m, ok := d.Map(t, sizes)
+		file := m.Get("file")
+		if !ok || file == nil {
 			return nil
 		}
-		file := t.Get("file")
 		data, name := d.openFile(file)
 		if !d.OK() {
 			return nil
@@ -117,7 +118,7 @@ func (d *decoder) sizes(t *document.Node) *workload.CDF {
 }
 
 // generatedFlows reads the rest of a traffic whose flows are drawn.
-func (d *decoder) generatedFlows(x *document.Node, p *Point, tr Traffic, g *generator, flows int) {
+func (d *decoder) generatedFlows(x document.Map, p *Point, tr Traffic, g *generator, flows int) {
 	g.flows = flows
 	if v := x.Get("sizes"); v != nil {
 		if s := x.Get("size"); s != nil {
@@ -139,8 +140,8 @@ func (d *decoder) generatedFlows(x *document.Node, p *Point, tr Traffic, g *gene
 		if tr.startHigh > tr.startLow {
 			d.Fail(x.Get("start").Place, "one time", "with load, start is when arrivals begin")
 		}
-		g.periodic = d.Word(d.Default(x, "arrivals", "poisson", "HPCC simulator: traffic_gen"), "kind of arrivals",
-			[]string{"poisson", "periodic"}) == "periodic"
+		g.periodic = d.Word(x.Default("arrivals"), "kind of arrivals",
+			traffic.Key("arrivals").Form.Words) == "periodic"
 	} else if v := x.Get("arrivals"); v != nil {
 		d.Fail(v.Place, "load: 50%", "arrivals need a load")
 	}
@@ -184,7 +185,7 @@ func (d *decoder) generatedFlows(x *document.Node, p *Point, tr Traffic, g *gene
 
 // sets reads when each set of a traffic begins, after its start: {count: 4, interval: 100s}.
 // Without the key there is one.
-func (d *decoder) sets(x *document.Node, p *Point, tr *Traffic) []unit.Time {
+func (d *decoder) sets(x document.Map, p *Point, tr *Traffic) []unit.Time {
 	t := x.Get("sets")
 	if t == nil {
 		return []unit.Time{0}
@@ -197,10 +198,11 @@ func (d *decoder) sets(x *document.Node, p *Point, tr *Traffic) []unit.Time {
 		d.Fail(t.Place, "{count: 4, interval: 100s}", "this is no number of sets with an interval")
 		return nil
 	}
-	if !d.Keys(t, "key of sets", []string{"count", "interval"}) {
+	m, ok := d.Map(t, sets)
+	if !ok {
 		return nil
 	}
-	count, interval := t.Get("count"), t.Get("interval")
+	count, interval := m.Get("count"), m.Get("interval")
 	if count == nil || interval == nil {
 		d.Fail(t.Place, "{count: 4, interval: 100s}", "sets need a count and an interval")
 		return nil

@@ -1,0 +1,110 @@
+package measure
+
+import "weir/internal/document"
+
+// Key is one option of a kind of measure: all that is said of it.
+type Key = document.Key
+
+// Form is what an option may be.
+type Form = document.Form
+
+// by is how a measure groups what it gives, as standard says without the key.
+func by(standard string, words ...string) Key {
+	return Key{Name: "by", Form: document.OneOf(words...), Doc: "what it is given for", Default: standard, Source: "ours"}
+}
+
+// every is the time between samples; standard is what it is without the key, "" for none.
+func every(standard string) Key {
+	k := Key{Name: "every", Form: document.Value("time"), Doc: "between samples", Default: standard, Source: "ours"}
+	if standard == "" {
+		k.Source, k.Without = "", "not over time"
+	}
+	return k
+}
+
+// percentiles are those that a measure gives.
+func percentiles(standard, source string) Key {
+	k := Key{Name: "percentiles", Form: document.ListOf(document.Value("above 0, below 100"), "list of numbers"),
+		Doc: "given beside the mean", Default: standard, Source: source}
+	if standard == "" {
+		k.Without = "none"
+	}
+	return k
+}
+
+// switches are those that a measure is of.
+func switches() Key {
+	return Key{Name: "switches", Form: document.Value("name or pattern"), Doc: "of which it is", Default: "*",
+		Source: "ours"}
+}
+
+// bins is into how many parts flows are split by size.
+func bins() Key {
+	return Key{Name: "bins", Form: document.Value("number"), Doc: "parts of equally many flows, by size",
+		Without: "not by size"}
+}
+
+// ofPort is the port that a measure is of.
+func ofPort(example string) Key {
+	return Key{Name: "port", Form: document.Value("`node->neighbour`"), Doc: "of which it is", Example: example}
+}
+
+// yesOrNo is an option that is on or off, off without the key.
+func yesOrNo(name, doc string) Key {
+	return Key{Name: name, Form: document.OneOf("true", "false"), Doc: doc, Default: "false", Source: "ours"}
+}
+
+// hold is how many samples one after another have to be good.
+func hold(standard string) Key {
+	return Key{Name: "hold", Form: document.Value("number"), Doc: "samples one after another that have to be good",
+		Default: standard, Source: "ours"}
+}
+
+// ofSenders are the traffic, the samples and the flows of a gauge.
+func ofSenders() []Key {
+	return []Key{{Name: "traffic", Form: document.Value("name"), Doc: "of whose flows it is", Without: "each"},
+		every("10ms"),
+		{Name: "flows", Form: document.Value("number"), Doc: "the first so many of a traffic", Default: "8",
+			Source: "ours"}}
+}
+
+// when is a time of the measured part.
+func when(name, doc, without string) Key {
+	return Key{Name: name, Form: document.Value("time"), Doc: doc, Without: without}
+}
+
+// ofReaction are the options of reaction.
+func ofReaction() []Key {
+	const example = "reaction: {after: 5ms, goodput: light}"
+	after := when("after", "when what it reacts to happens", "")
+	after.Required, after.Example = true, example
+	return []Key{after, when("until", "when it must have reacted", "the end"),
+		{Name: "goodput", Form: document.Value("traffic"), Doc: "what reacts; one of these three"},
+		{Name: "throughput", Form: document.Value("`node->neighbour`"), Doc: "what reacts"},
+		{Name: "queue", Form: document.Value("`switch->neighbour`"), Doc: "what reacts"},
+		{Name: "to", Form: document.Value("rate, or packets of a queue"), Doc: "the target",
+			Without: "its mean in the second half"},
+		{Name: "within", Form: document.Value("share"), Doc: "of the target: the band", Default: "10%", Source: "ours"},
+		hold("5"), every("1ms")}
+}
+
+// ofReduction are the options of reduction.
+func ofReduction() []Key {
+	const example = "reduction: {port: s1->server, above: 10 packets}"
+	return []Key{{Name: "traffic", Form: document.Value("name"), Doc: "of whose senders it is",
+		Without: "all with a window"},
+		when("after", "from when on congestion counts", "the warm-up's end"), ofPort(example),
+		{Name: "above", Form: document.Value("packets or size"), Doc: "with port: queue that is congestion",
+			Example: example},
+		{Name: "by", Form: document.Value("share"), Doc: "of window or rate that a reduction takes", Default: "10%",
+			Source: "ours"},
+		{Name: "of", Form: document.OneOf("first", "all"), Doc: "whose reduction ends it", Default: "first",
+			Source: "ours"},
+		{Name: "gauge", Form: document.OneOf("window", "in_flight"), Doc: "what is reduced", Default: "window",
+			Source: "ours"}}
+}
+
+// Table are the options of a kind.
+func (k *Kind) Table() *document.Table {
+	return &document.Table{What: k.Name + "'s key", Doc: k.Doc, Keys: k.Keys}
+}

@@ -1,0 +1,16 @@
+package spec
+
+import (
+	"weir/internal/document"
+	"weir/study/claim"
+)
+
+// Tables are those of the keys of experiments, as docs/spec.md names them.
+var Tables = []struct {
+	Name  string
+	Table *document.Table
+}{
+	{"top-level", top}, {"topology", network}, {"link", link}, {"switches", perSwitch}, {"recirculation", recirculation},
+	{"clock", clock}, {"traffic", traffic}, {"sizes", sizes}, {"sets", sets}, {"events", event}, {"stalls", stalls},
+	{"plot", plot}, {"expect", claim.Table}, {"paper", paper}, {"values", paperValue}, {"from", drawn}, {"to", strided},
+}

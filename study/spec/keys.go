@@ -1,0 +1,258 @@
+package spec
+
+import (
+	"weir/core/packet"
+	"weir/core/workload"
+	"weir/internal/document"
+	"weir/study/claim"
+)
+
+// This file and those of the rooms that it names (measure, claim) declare every key of an
+// experiment. The decoder reads through these tables alone; Schema and the tables of
+// docs/spec.md are made of them.
+
+// Traits of keys.
+const (
+	ofFile    document.Trait = 1 << iota // of the whole file: no point has it
+	fixed                                // the same for all points
+	byQuick                              // quick can change it
+	unlisted                             // decides no result: it is not among the parameters
+	ofBuild                              // decides how switches are built
+	notListed                            // not in a traffic whose flows a file lists
+	ofState                              // of a switch, decides how much state it has: Footprint takes it
+	notRing                              // not in a traffic that is a collective
+)
+
+// quantities that many keys hold.
+var (
+	aTime    = document.Value("time")
+	aRate    = document.Value("rate of a link")
+	aNumber  = document.Value("number")
+	aText    = document.Value("text")
+	aQueue   = document.Value("length of a queue")
+	aFile    = document.Value("file")
+	someHost = document.AnyOf("host, pattern, or list of them", document.Value("host"),
+		document.ListOf(document.Value("host"), ""))
+	manyNames = document.ListOf(document.Value("name"), "list of names")
+	where     = document.Unbound("points, as of a claim")
+	programs  = document.ListOf(document.Registered("program", "program", "none"), "list of programs")
+)
+
+// top are the keys of an experiment.
+var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []document.Key{
+	{Name: "title", Form: aText, Doc: "of the report", Without: "the experiment's name", Traits: ofFile | unlisted},
+	{Name: "paper", Form: document.MapOf(paper), Doc: "what it reproduces", Without: "none", Traits: ofFile | unlisted},
+	{Name: "duration", Form: aTime, Doc: "that is measured, after the warm-up", Required: true,
+		Example: "duration: 10s", Traits: byQuick},
+	{Name: "warmup", Form: aTime, Doc: "before measures begin", Default: "0s", Source: "ours: no warm-up",
+		Traits: byQuick},
+	{Name: "repeat", Form: aNumber, Doc: "seeds a point", Default: "1", Source: "ours", Traits: ofFile | byQuick},
+	{Name: "lab_repeat", Form: aNumber, Doc: "seeds a point in the lab, where a run takes as long as what it " +
+		"measures; another `repeat` by `--quick` or `--set` leaves it as it is", Without: "`repeat`",
+		Traits: ofFile | byQuick},
+	{Name: "seed", Form: aNumber, Doc: "the first; the others follow", Default: "1", Source: "ours", Traits: ofFile},
+	{Name: "framing", Form: document.OneOf(framings()...), Doc: "what a frame counts as", Default: "l2",
+		Source: "ours: frames without FCS, what Linux counts", Traits: ofBuild},
+	{Name: "mtu", Form: document.Value("size"), Doc: "largest packet, in bytes of IP (`1500 B`) or of payload " +
+		"(`1448 B payload`)", Default: "1500 B", Source: "IEEE 802.3"},
+	{Name: "topology", Form: document.MapOf(network), Doc: "the network: written out, a family, or a file",
+		Required: true, Example: "topology: {…}", Traits: ofBuild},
+	{Name: "addresses", Form: document.Unbound("`flat`, `hierarchical`, or prefixes by leaf"),
+		Doc: "of the hosts", Default: "flat", Source: "ours: one after another", Traits: ofBuild},
+	{Name: "switch", Form: programs, Doc: "of all switches, in their order", Traits: ofBuild},
+	{Name: "switches", Form: document.MapBy(document.MapOf(perSwitch), "map by name or pattern"),
+		Doc: "what differs by switch", Traits: ofBuild},
+	{Name: "traffic", Form: document.ListOf(document.MapOf(traffic), "list"), Doc: "the flows", Required: true,
+		Example: "traffic: [{…}]"},
+	{Name: "events", Form: document.ListOf(document.MapOf(event), "list"), Doc: "what happens to links",
+		Without: "none"},
+	{Name: "stalls", Form: document.MapOf(stalls), Doc: "when the simulator's hosts stand still", Without: "never"},
+	{Name: "sweep", Form: document.MapBy(document.Unbound(""), "`{key: [values]}`, or `{key: {name: {…}}}`"),
+		Doc: "what is varied: every combination is a point", Without: "one point", Traits: ofFile},
+	{Name: "quick", Form: document.MapBy(document.Unbound(""), "map"), Doc: "what `--quick` changes: `repeat`, " +
+		"`lab_repeat`, `duration`, `warmup`, keys of the sweep", Without: "nothing", Traits: ofFile | unlisted},
+	{Name: "measure", Form: document.ListOf(document.Registered("measure", "measure", ""), "list"),
+		Doc: "what is measured", Default: "[goodput]", Source: "ours", Traits: fixed | ofBuild},
+	{Name: "plot", Form: document.ListOf(document.MapOf(plot), "list"), Doc: "what is drawn", Without: "none",
+		Traits: ofFile | unlisted},
+	{Name: "expect", Form: document.ListOf(document.MapOf(claim.Table), "list"), Doc: "claims", Without: "none",
+		Traits: ofFile | unlisted},
+}}
+
+func framings() (names []string) {
+	for _, f := range packet.Framings {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// paper says what an experiment reproduces.
+var paper = &document.Table{What: "paper's key", Doc: "what it reproduces", Keys: []document.Key{
+	{Name: "name", Form: aText, Doc: "of the paper"},
+	{Name: "figure", Form: aText, Doc: "of the paper"},
+	{Name: "source", Form: aText, Doc: "of values that do not say theirs"},
+	{Name: "values", Form: document.ListOf(document.MapOf(paperValue), "list"), Doc: "numbers that the paper gives"},
+}}
+
+// paperValue is an entry of the paper's values.
+var paperValue = &document.Table{What: "key of the paper's values", Doc: "numbers of the paper",
+	Open: "a value with its unit, by measure or measure.group", Keys: []document.Key{
+		{Name: "where", Form: where, Doc: "points that are meant", Without: "all"},
+		{Name: "source", Form: aText, Doc: "where in the paper", Without: "the paper's `source`",
+			Example: "source: §6.2.3, or source: figure 4, read off the plot"},
+	}}
+
+// network is a topology that is written out, or that a file has. Families of a registry
+// stand in place of these keys.
+var network = &document.Table{What: "topology's key", Doc: "the network", Open: "topology", Keys: []document.Key{
+	{Name: "hosts", Form: manyNames, Doc: "end points, each with one link"},
+	{Name: "switches", Form: manyNames, Doc: "what forwards"},
+	{Name: "links", Form: document.ListOf(document.MapOf(link), "list"), Doc: "between two nodes, in both directions"},
+	{Name: "file", Form: aFile, Doc: "beside the experiment, in place of these"},
+	{Name: "format", Form: document.OneOf("hpcc", "htsim"), Doc: "of the file",
+		Example: "format: hpcc, or htsim"},
+	{Name: "rest", Form: document.OneOf("ignored"), Doc: "what the file has behind its last link",
+		Without: "an error"},
+}}
+
+// link is a link of a topology that is written out.
+var link = &document.Table{What: "a link's key", Doc: "a link", Keys: []document.Key{
+	{Name: "ends", Form: document.Pair("`[node, node]`"), Doc: "what it joins", Required: true, Example: "ends: [a, b]"},
+	{Name: "rate", Form: aRate, Doc: "in each direction", Required: true, Example: "rate: 100Mbps"},
+	{Name: "delay", Form: aTime, Doc: "one way", Required: true, Example: "delay: 5ms"},
+	{Name: "buffer", Form: aQueue, Doc: "limit of the switch ports at its ends: what waits there", Without: "no limit"},
+	{Name: "loss", Form: document.Value("share"), Doc: "probability that a frame is lost on the way", Default: "0%",
+		Source: "ours: no loss"},
+	{Name: "jitter", Form: aTime, Doc: "largest delay added at random; nothing is reordered", Default: "0s",
+		Source: "ours: no jitter"},
+}}
+
+// perSwitch is what differs by switch.
+var perSwitch = &document.Table{What: "a switch's key", Doc: "what differs", Keys: []document.Key{
+	{Name: "programs", Form: programs, Doc: "in place of `switch`"},
+	{Name: "buffer", Form: aQueue, Doc: "limit of each of its ports, in place of the links'", Traits: ofState},
+	{Name: "queues", Form: aNumber, Doc: "a port", Without: "1", Traits: ofState},
+	{Name: "queue_limit", Form: aQueue, Doc: "of each queue", Without: "no limit", Traits: ofState},
+	{Name: "scheduler", Form: document.Registered("scheduler", "scheduler", ""), Doc: "of each port",
+		Without: "first in, first out for one queue, strict priority for several", Traits: ofState},
+	{Name: "recirculation", Form: document.MapOf(recirculation), Doc: "the recirculation port", Without: "no limit",
+		Traits: ofState},
+	{Name: "clock", Form: document.MapOf(clock), Doc: "that telemetry is stamped with", Without: "exact"},
+}}
+
+// recirculation is a port of a switch to itself.
+var recirculation = &document.Table{What: "recirculation's key", Doc: "port of its own", Keys: []document.Key{
+	{Name: "rate", Form: aRate, Doc: "of it", Required: true, Example: "rate: 10Gbps"},
+	{Name: "queue", Form: document.Value("number of packets"), Doc: "its limit", Default: "64 packets", Source: "ours"},
+}}
+
+// clock is a switch's clock.
+var clock = &document.Table{What: "a clock's key", Doc: "that telemetry is stamped with", Keys: []document.Key{
+	{Name: "resolution", Form: aTime, Doc: "of its readings", Default: "1ps", Source: "ours: exact"},
+	{Name: "offset", Form: aTime, Doc: "at time 0, such as `5us` or `-5us`", Default: "0s", Source: "ours: exact"},
+	{Name: "drift", Form: document.Value("`20ppm`"), Doc: "how much too fast it goes", Default: "0ppm",
+		Source: "ours: exact"},
+}}
+
+// traffic is a traffic. A transport's parameters can stand beside these keys.
+var traffic = &document.Table{What: "traffic's key", Doc: "flows of one kind", Open: "parameter", Keys: []document.Key{
+	{Name: "name", Form: document.Value("a letter or `_`, then letters, digits and `_`"),
+		Doc:      "measures and claims use it",
+		Required: true, Example: "name: …"},
+	{Name: "from", Form: document.AnyOf("host, pattern, list of them, or `{random: n}`", someHost, document.MapOf(drawn)),
+		Doc: "who sends", Example: "from: host", Traits: notListed | notRing},
+	{Name: "to", Form: document.AnyOf("host, pattern, list of them, `random`, `permutation`, `{random: n}` or "+
+		"`{stride: n}`", someHost, document.MapOf(drawn), document.MapOf(strided)),
+		Doc: "who receives: every pair of different hosts gets flows", Example: "to: host", Traits: notListed | notRing},
+	{Name: "collective", Form: document.OneOf(workload.Collectives...), Doc: "all-reduce, in place of `from` and `to`",
+		Without: "none"},
+	{Name: "hosts", Form: someHost, Doc: "of a collective", Example: "hosts: host"},
+	{Name: "transport", Form: document.Registered("transport", "transport", ""),
+		Doc: "how it is carried, with its parameters inside or beside it", Required: true,
+		Example: "transport: udp"},
+	{Name: "cc", Form: document.Registered("congestion controller", "congestion controller", ""),
+		Doc: "of a transport that has one (`tcp`, `rdma`, `udp_controlled`)", Default: "cubic",
+		Source: "Linux 6.18: tcp_congestion_control"},
+	{Name: "flows", Form: aNumber, Doc: "flows a pair, or a sender", Default: "1", Source: "ours",
+		Traits: notListed | notRing},
+	{Name: "size", Form: document.Value("size"), Doc: "payload of a flow, or of a collective's host", Without: "no end",
+		Example: "size: 100MB", Traits: notListed},
+	{Name: "sizes", Form: document.AnyOf("name, or `{file: sizes.txt}`",
+		document.Registered("distribution", "", ""), document.MapOf(sizes)), Doc: "distribution of sizes, in place of `size`",
+		Without: "none", Traits: notListed | notRing},
+	{Name: "load", Form: document.Value("share"), Doc: "flows arrive so that senders offer this share of their links",
+		Without: "none", Traits: notListed | notRing},
+	{Name: "arrivals", Form: document.OneOf("poisson", "periodic"), Doc: "with `load`", Default: "poisson",
+		Source: "HPCC simulator: traffic_gen", Traits: notListed | notRing},
+	{Name: "payload", Form: document.Value("size"), Doc: "payload of a packet",
+		Without: "what `mtu` leaves: over IPv4 1448 B for TCP (with time stamps), 1472 B for UDP"},
+	{Name: "start", Form: document.Value("time, or `low..high`"), Doc: "a range is drawn from uniformly for each flow",
+		Default: "0s..1s", Source: "ours: spreads the phases of senders, of which P4-ABC says nothing",
+		Cases: []document.Case{{When: "collective", Default: "0s", Source: "ours: a collective begins with the run"},
+			{When: "drawn", Default: "0s", Source: "ours: drawn flows begin with the run"}}, Traits: notListed},
+	{Name: "sets", Form: document.MapOf(sets), Doc: "all of the traffic begins so often, one interval after another; " +
+		"not with `load`", Without: "one", Traits: notListed | notRing},
+	{Name: "stop", Form: aTime, Doc: "at which the sender stops", Without: "none", Traits: notListed | notRing},
+	{Name: "tos", Form: document.Unbound("0 to 255, or by size: `{0 B: 0x10, 100KB: 0x08}`"),
+		Doc: "TOS byte; by size each from its size on, endless flows have the last", Without: "0"},
+	{Name: "ip", Form: document.OneOf("4", "6"), Doc: "its version", Default: "4", Source: "ours"},
+	{Name: "file", Form: aFile, Doc: "a flow file, in place of all that decides flows", Traits: notRing},
+	{Name: "format", Form: document.OneOf("hpcc", "htsim"), Doc: "of the file", Example: "format: hpcc, or htsim",
+		Traits: notRing},
+	{Name: "offset", Form: aTime, Doc: "subtracted from all starts of the file", Default: "0s",
+		Source: "ours: times as in the file", Traits: notRing},
+	{Name: "time_unit", Form: aTime, Doc: "what a `.cm` file's start counts", Traits: notRing},
+	{Name: "port", Form: aNumber, Doc: "only the file's flows to this port", Without: "all", Traits: notRing},
+	{Name: "rest", Form: document.OneOf("ignored"), Doc: "what the file has behind its last flow", Without: "an error",
+		Traits: notRing},
+}}
+
+// drawn are hosts that are drawn.
+var drawn = &document.Table{What: "key of from", Doc: "hosts that are drawn", Keys: []document.Key{
+	{Name: "random", Form: aNumber, Doc: "so many, drawn for each seed", Required: true}}}
+
+// strided are destinations by their distance.
+var strided = &document.Table{What: "key of to", Doc: "hosts by their distance", Keys: []document.Key{
+	{Name: "stride", Form: aNumber, Doc: "the host so many further on", Required: true}}}
+
+// sizes is a distribution of flow sizes of one's own.
+var sizes = &document.Table{What: "key of sizes", Doc: "of a file", Keys: []document.Key{
+	{Name: "file", Form: aFile, Doc: "lines of bytes and cumulative percent", Required: true}}}
+
+// sets are repetitions of a traffic.
+var sets = &document.Table{What: "key of sets", Doc: "all of the traffic begins so often", Keys: []document.Key{
+	{Name: "count", Form: aNumber, Doc: "how often", Required: true},
+	{Name: "interval", Form: aTime, Doc: "from one beginning to the next", Required: true}}}
+
+// event is what happens to a link.
+var event = &document.Table{What: "an event's key", Doc: "an event", Keys: []document.Key{
+	{Name: "at", Form: aTime, Doc: "from the beginning of the warm-up", Required: true, Example: eventExample},
+	{Name: "link", Form: document.Pair("`[node, node]`"), Doc: "its two ends", Required: true, Example: eventExample},
+	{Name: "down", Form: document.OneOf("true", "false"), Doc: "it goes down, or up",
+		Example: "down: true, down: false, or rate: 5Gbps"},
+	{Name: "rate", Form: aRate, Doc: "its new rate, in place of `down`"},
+	{Name: "enabled", Form: document.OneOf("true", "false"), Doc: "`false` takes it out", Default: "true", Source: "ours"},
+}}
+
+const (
+	eventExample = "{at: 5ms, link: [s1, s2], down: true}"
+	stallExample = "{every: 2s, length: 2ms}"
+)
+
+// stalls is when hosts stand still.
+var stalls = &document.Table{What: "a key of stalls", Doc: "when the simulator's hosts stand still",
+	Keys: []document.Key{
+		{Name: "every", Form: aTime, Doc: "mean from one stall to the next", Required: true, Example: stallExample},
+		{Name: "length", Form: aTime, Doc: "of each; `0s`: there are none", Required: true, Example: stallExample}}}
+
+// plot is a plot.
+var plot = &document.Table{What: "plot's key", Doc: "a plot", Keys: []document.Key{
+	{Name: "x", Form: document.Value("sweep key, `time`, `flow_size`, or with `y: cdf` a measure"),
+		Doc: "the horizontal axis", Required: true},
+	{Name: "y", Form: document.Value("measure, or `cdf`"), Doc: "the vertical axis", Required: true},
+	{Name: "lines", Form: document.AnyOf("list of sweep keys and `traffic`", document.Value("key"),
+		document.ListOf(document.Value("key"), "")), Doc: "what tells curves apart", Without: "what the sweep varies"},
+	{Name: "where", Form: where, Doc: "points that are shown", Without: "all"},
+	{Name: "log", Form: document.OneOf("x", "y", "xy", "none"), Doc: "logarithmic axes",
+		Without: "`none`; with `flow_size` `x`"},
+}}

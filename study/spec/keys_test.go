@@ -1,0 +1,251 @@
+package spec_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/internal/document"
+	"weir/study/measure"
+	"weir/study/spec"
+)
+
+// keyed is an experiment in which each table's map is written on a line of its own, which
+// ends before the brace: a test puts one more key there.
+const keyed = `duration: 10s
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 100Mbps, delay: 1ms}
+    - {ends: [s, b], rate: 100Mbps, delay: 1ms}
+switches:
+  "*": {programs: [forward], recirculation: {rate: 1Gbps}, clock: {drift: 1ppm}}
+traffic:
+  - {name: x, from: a, to: b, transport: udp, rate: $r}
+  - {name: y, from: {random: 1}, to: {stride: 1}, transport: udp, rate: 1Mbps, size: 1MB}
+  - {name: z, from: a, to: b, transport: udp, rate: 1Mbps, start: 0s, sets: {count: 2, interval: 100ms}}
+  - {name: v, from: a, to: b, transport: udp, rate: 1Mbps, sizes: {file: sizes.txt}}
+  - {name: f, file: flows.txt, format: hpcc, transport: udp, rate: 1Mbps}
+events: [{at: 500ms, link: [a, s], down: true}]
+stalls: {every: 2s, length: 2ms}
+sweep: {r: [1Mbps, 2Mbps]}
+measure: [{goodput: {every: 1s}}]
+plot: [{x: time, y: goodput}]
+expect: [{id: i, says: s, that: goodput.x > 0}]
+paper: {name: p, values: [{goodput.x: 1Mbps, source: s}]}
+`
+
+// filed has its network in a file.
+const filed = `duration: 10s
+topology:
+  {file: fat.txt, format: hpcc}
+switch: [forward]
+traffic: [{name: x, from: h0, to: h1, transport: udp, rate: 1Mbps}]
+`
+
+// files are those that keyed and filed name.
+var files = map[string]string{"sizes.txt": "1000 50\n2000 100\n", "flows.txt": "1\n0 1 3 100 1000 0.1\n",
+	"fat.txt": "3 1 2\n2\n0 2 100Mbps 1ms 0\n2 1 100Mbps 1ms 0\n"}
+
+func keyedFile(text string) *spec.Source {
+	s := file("keys.yaml", text)
+	s.Open = func(name string) ([]byte, error) {
+		if text, ok := files[name]; ok {
+			return []byte(text), nil
+		}
+		return nil, os.ErrNotExist
+	}
+	return s
+}
+
+// beside is where a key of a table can stand in keyed: behind the text.
+var beside = map[string]string{"link": "{ends: [a, s]", "switches": "{programs: [forward]",
+	"recirculation": "{rate: 1Gbps", "clock": "{drift: 1ppm", "traffic": "{name: x", "from": "from: {random: 1",
+	"to": "{stride: 1", "sets": "{count: 2", "sizes": "{file: sizes.txt", "events": "{at: 500ms",
+	"stalls": "{every: 2s", "plot": "{x: time", "expect": "{id: i", "paper": "{name: p", "values": "{goodput.x: 1Mbps"}
+
+// What the table has, the decoder reads: a value that no key takes is an error at its place.
+// Whatever it reads, it reads through the table, which panics at other keys.
+func TestDecoderKnowsKeys(t *testing.T) {
+	for _, text := range []string{keyed, filed} {
+		if _, err := spec.Load(room(), keyedFile(text), spec.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, x := range spec.Tables {
+		for _, k := range x.Table.Keys {
+			t.Run(x.Name+"/"+k.Name, func(t *testing.T) {
+				text := strayKey(x.Name, k.Name)
+				_, err := spec.Load(room(), keyedFile(text), spec.Options{})
+				var wrong document.InputErrors
+				if !errors.As(err, &wrong) {
+					t.Fatalf("nothing reads %s: %v", k.Name, err)
+				}
+				for _, e := range wrong {
+					if strings.Contains(e.Msg, "is not known") && strings.Contains(e.Msg, `"`+k.Name+`"`) {
+						t.Errorf("the decoder does not know %s: %v", k.Name, e)
+					}
+				}
+			})
+		}
+	}
+}
+
+// strayKey is keyed with a value that no key takes for one of a table's keys.
+func strayKey(table, key string) string {
+	const stray = "[[stray]]"
+	text, at := keyed, beside[table]
+	switch {
+	case table == "top-level":
+		own := regexp.MustCompile(`(?m)^` + key + `:.*\n( .*\n)*`)
+		return key + ": " + stray + "\n" + own.ReplaceAllString(keyed, "")
+	case table == "topology" && slices.Contains([]string{"file", "format", "rest"}, key):
+		text, at = filed, "{file: fat.txt"
+	case table == "topology":
+		own := regexp.MustCompile(`(?m)^  ` + key + `: .*\n|^  ` + key + `:\n(    .*\n)*`)
+		return own.ReplaceAllString(keyed, "  "+key+": "+stray+"\n")
+	case table == "traffic" && slices.Contains([]string{"file", "format", "offset", "time_unit", "port", "rest"}, key):
+		at = "{name: f"
+	}
+	i := strings.Index(text, at)
+	line := text[i : i+strings.Index(text[i:], "\n")]
+	own := regexp.MustCompile(`[{ ]` + key + `: (\[[^\]]*\]|\{[^}]*\}|[^,}]*)`)
+	if loc := own.FindStringSubmatchIndex(line); loc != nil {
+		return text[:i] + line[:loc[2]] + stray + line[loc[3]:] + text[i+len(line):]
+	}
+	return text[:i] + at + ", " + key + ": " + stray + text[i+len(at):]
+}
+
+// What the table has, the schema has, with the same keys required.
+func TestSchemaKnowsKeys(t *testing.T) {
+	var schema map[string]any
+	if err := json.Unmarshal(room().Schema(), &schema); err != nil {
+		t.Fatal(err)
+	}
+	var objects []map[string]any // all maps that have keys of their own
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if p, ok := v["properties"].(map[string]any); ok {
+				objects = append(objects, p)
+			}
+			for _, x := range v {
+				walk(x)
+			}
+		case []any:
+			for _, x := range v {
+				walk(x)
+			}
+		}
+	}
+	walk(schema)
+	tables := slices.Clone(spec.Tables)
+	for _, k := range measure.Kinds() {
+		tables = append(tables, struct {
+			Name  string
+			Table *document.Table
+		}{k.Name, k.Table()})
+	}
+	for _, x := range tables {
+		t.Run(x.Name, func(t *testing.T) {
+			if !slices.ContainsFunc(objects, func(p map[string]any) bool {
+				for _, k := range x.Table.Keys {
+					if _, ok := p[k.Name]; !ok {
+						return false
+					}
+				}
+				return x.Table.Open != "" || len(p) == len(x.Table.Keys)
+			}) {
+				t.Errorf("the schema has no map with the keys %v", x.Table.Names())
+			}
+		})
+	}
+}
+
+// The tables of keys in docs/spec.md are those of the code.
+func TestReference(t *testing.T) {
+	const name = "../../docs/spec.md"
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := regexp.MustCompile(`(?s)<!-- keys: ([a-z-]+) -->\n(.*?)<!-- end -->`)
+	var named []string
+	want := begin.ReplaceAllStringFunc(string(data), func(s string) string {
+		table := begin.FindStringSubmatch(s)[1]
+		named = append(named, table)
+		return "<!-- keys: " + table + " -->\n" + reference(t, table) + "<!-- end -->"
+	})
+	for _, x := range spec.Tables {
+		if x.Name != "from" && x.Name != "to" && !slices.Contains(named, x.Name) { // these stand in prose
+			t.Errorf("%s has no table of the keys of %s", name, x.Name)
+		}
+	}
+	if !slices.Contains(named, "measures") {
+		t.Errorf("%s has no table of measures", name)
+	}
+	if want == string(data) {
+		return
+	}
+	if *update {
+		if err := os.WriteFile(name, []byte(want), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Errorf("%s is not made of the tables of keys: go test ./study/spec -run TestReference -update", name)
+}
+
+// reference is a table of keys as docs/spec.md has it.
+func reference(t *testing.T, table string) string {
+	var b strings.Builder
+	if table == "measures" {
+		b.WriteString("| name | what it gives | options |\n|---|---|---|\n")
+		for _, k := range measure.Kinds() {
+			var options []string
+			for _, o := range k.Keys {
+				text := "`" + o.Name + "`: " + o.Form.Text + ", " + o.Doc
+				if d := standard(&o); d != "" {
+					text += " (" + d + ")"
+				}
+				options = append(options, text)
+			}
+			b.WriteString("| `" + k.Name + "` | " + k.Doc + " | " + strings.Join(options, "; ") + " |\n")
+		}
+		return b.String()
+	}
+	b.WriteString("| key | value | what it is | default |\n|---|---|---|---|\n")
+	for _, x := range spec.Tables {
+		if x.Name != table {
+			continue
+		}
+		for i := range x.Table.Keys {
+			k := &x.Table.Keys[i]
+			b.WriteString("| `" + k.Name + "` | " + k.Form.Text + " | " + k.Doc + " | " + standard(k) + " |\n")
+		}
+		return b.String()
+	}
+	t.Fatalf("docs/spec.md wants the table %q, which there is none of", table)
+	return ""
+}
+
+// standard is what holds without a key.
+func standard(k *document.Key) string {
+	switch {
+	case k.Required:
+		return "required"
+	case k.Default == "":
+		return k.Without
+	}
+	text := "`" + k.Default + "`"
+	for _, c := range k.Cases {
+		text += "; " + c.When + ": `" + c.Default + "`"
+	}
+	return text
+}
