@@ -34,7 +34,7 @@ var Storeys = []Storey{
 		"transport fabric"},
 	{Name: "papers", Imports: "core", Apart: true, Pure: true},
 	{Name: "internal", Imports: "core", Modules: true},
-	{Name: "worlds", Imports: "core internal", Modules: true},
+	{Name: "worlds", Imports: "core internal", Modules: true, Floors: "lab < softswitch"},
 	{Name: "worlds/sim", Imports: "core", Pure: true},
 	{Name: "study", Imports: "core internal worlds worlds/sim", Modules: true, Floors: "measure < claim < spec < plan < " +
 		"results < run report < bench interop"},
