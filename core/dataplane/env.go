@@ -205,34 +205,3 @@ func Define[C any, P scheme.Bound[C], X Program](s scheme.Scheme, build func(sit
 		return x, nil
 	}}
 }
-
-// Telemeter is the configuration of a program that writes telemetry.
-type Telemeter interface {
-	// Telemetry is the format that hosts must know, in a network with links of these rates.
-	Telemetry(rates []unit.Rate) (telemetry.Format, error)
-}
-
-// Networked is the configuration of a program that may need a network around it.
-type Networked interface {
-	// NeedsNetwork says why the program cannot run in a switch on its own, a bridge between hosts that do
-	// not expect it; "": it can. It is called before Build, which may fail at a site without a network.
-	NeedsNetwork() (why string)
-}
-
-// Reasons of programs that need a network with any parameters.
-const (
-	ChoosesPaths  = "it chooses among the paths of a network, and a bridge has one"
-	NotifiesHosts = "it sends messages to hosts that have to know what they mean"
-)
-
-// Alone returns why a program of this configuration cannot run in a switch on its own; "":
-// it can.
-func Alone(c scheme.Config) (why string) {
-	switch c := c.(type) {
-	case Networked:
-		return c.NeedsNetwork()
-	case Telemeter:
-		return "it writes telemetry into packets for hosts that read it"
-	}
-	return ""
-}

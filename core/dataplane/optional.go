@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/telemetry"
 	"weir/core/unit"
 )
 
@@ -91,4 +93,36 @@ func CheckMetrics(all []Metric) error {
 		names[m.Name] = true
 	}
 	return nil
+}
+
+// Telemeter is the configuration of a program that writes telemetry.
+type Telemeter interface {
+	// Telemetry is the format that hosts must know, in a network with links of these rates.
+	Telemetry(rates []unit.Rate) (telemetry.Format, error)
+}
+
+// Networked is the configuration of a program that may need a network around it.
+type Networked interface {
+	// NeedsNetwork says why the program cannot run in a switch on its own, a bridge between hosts that do
+	// not expect it; "": it can. The configuration answers and not the program, for it is asked before
+	// Build, which may fail at a site without a network.
+	NeedsNetwork() (why string)
+}
+
+// Reasons of programs that need a network with any parameters.
+const (
+	ChoosesPaths  = "it chooses among the paths of a network, and a bridge has one"
+	NotifiesHosts = "it sends messages to hosts that have to know what they mean"
+)
+
+// Alone returns why a program of this configuration cannot run in a switch on its own; "":
+// it can.
+func Alone(c scheme.Config) (why string) {
+	switch c := c.(type) {
+	case Networked:
+		return c.NeedsNetwork()
+	case Telemeter:
+		return "it writes telemetry into packets for hosts that read it"
+	}
+	return ""
 }
