@@ -76,6 +76,19 @@ func Copy(t *Node) *Node {
 	return &c
 }
 
+// Clone returns a deep copy that knows nothing of where it came from.
+func Clone(t *Node) *Node {
+	c := *t
+	c.Orig, c.Items, c.Keys = nil, nil, nil
+	for _, x := range t.Items {
+		c.Items = append(c.Items, Clone(x))
+	}
+	for _, k := range t.Keys {
+		c.Keys = append(c.Keys, Entry{k.Place, k.Name, Clone(k.Value)})
+	}
+	return &c
+}
+
 // fill adds a default to a map and to what the map was copied from, so that it
 // appears in the resolved file.
 func (t *Node) fill(name, text, source string) *Node {

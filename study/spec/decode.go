@@ -32,6 +32,7 @@ import (
 // decoder turns trees into values and notes what is wrong.
 type decoder struct {
 	*document.Reader
+	tree     *document.Node // what is decoded; nothing changes it
 	registry *Registry
 	source   *Source
 	warnings []string
@@ -187,7 +188,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	p := &Point{}
 	d.files, d.bufferAt, d.limits = nil, nil, nil
 	d.Bound = map[document.Place]string{}
-	tree := document.Copy(s.Root)
+	tree := document.Copy(d.tree)
 	tree.Keys = slices.DeleteFunc(tree.Keys, func(k document.Entry) bool { return top.Has(k.Name, ofFile) })
 	index := make([]int, len(s.Sweep))
 	for k := len(s.Sweep) - 1; k >= 0; k-- {

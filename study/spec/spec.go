@@ -245,13 +245,18 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 	if !c.OK() {
 		return nil, c.Err()
 	}
+	s.Root = document.Clone(root)
 	s.applyQuick(c)
 	s.applySet(c)
 	if o.Seed != nil {
-		root.Set("seed", &document.Node{Place: root.Place, Text: strconv.FormatUint(*o.Seed, 10), From: "--seed"})
+		s.Root.Set("seed", &document.Node{Place: root.Place, Text: strconv.FormatUint(*o.Seed, 10), From: "--seed"})
 	}
 	d := &decoder{Reader: c, registry: r, source: src, inputs: map[string][]byte{}, dryBuilt: map[string]bool{}}
 	s.Inputs = d.inputs
+	// What is decoded is one document, and what is made of it another: defaults go into the
+	// resolved one, which nothing is read from.
+	s.Root = document.Clone(s.Root)
+	d.tree = document.Copy(s.Root)
 	s.decodeHead(d)
 	s.decodeSweep(d)
 	if !c.OK() {
@@ -288,6 +293,7 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 			s.claims = s.View.Decode(c, t)
 		}
 		s.decodePaperValues(d)
+		s.Shape() // nothing changes a spec from here on
 	}
 	s.Warnings = d.warnings
 	if err := c.Err(); err != nil {
@@ -501,7 +507,7 @@ func sweepKeys(root *document.Node) []string {
 
 // decodeHead reads what is the same for all points.
 func (s *Spec) decodeHead(d *decoder) {
-	root := d.View(s.Root, top)
+	root := d.View(document.Copy(d.tree), top)
 	if t := root.Get("title"); t != nil {
 		s.Title = d.Text(t)
 	} else {
@@ -515,7 +521,7 @@ func (s *Spec) decodeHead(d *decoder) {
 				}
 			}
 		}
-		s.Paper = paperOf(s.Root)
+		s.Paper = paperOf(d.tree)
 	}
 	s.Repeat = d.Integer(root.Default("repeat"), 1, 10000)
 	s.LabRepeat = s.Repeat
@@ -532,7 +538,7 @@ func (s *Spec) decodeHead(d *decoder) {
 
 // decodeSweep reads the sweep.
 func (s *Spec) decodeSweep(d *decoder) {
-	sweep := s.Root.Get("sweep")
+	sweep := d.tree.Get("sweep")
 	if sweep == nil {
 		return
 	}
