@@ -29,32 +29,9 @@ import (
 // does not are missing in the outcome. What is wrong with the folder is an
 // InputErrors that names the file.
 func Open(r *spec.Registry, dir string) (*Outcome, error) {
-	wrong := func(name, format string, args ...any) error {
-		return document.InputErrors{{File: filepath.Join(dir, name), Line: 1, Column: 1, Msg: fmt.Sprintf(format, args...)}}
-	}
-	data, err := os.ReadFile(filepath.Join(dir, "runs.json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, wrong("runs.json", "this is no results folder: the file is not there")
-	}
+	doc, err := openIndex(dir)
 	if err != nil {
-		return nil, wrong("runs.json", "it cannot be read: %v", document.Reason(err))
-	}
-	var doc struct {
-		Format     int    `json:"format"`
-		Experiment string `json:"experiment"`
-		World      string `json:"world"`
-		Runs       []struct {
-			ID string `json:"id"`
-		} `json:"runs"`
-	}
-	if err := json.Unmarshal(data, &doc); err != nil {
-		return nil, wrong("runs.json", "it is not what weir writes: %v", err)
-	}
-	if doc.Format != Format {
-		return nil, wrong("runs.json", "%v", formatError{doc.Format})
-	}
-	if doc.Experiment == "" {
-		return nil, wrong("runs.json", "it is not what weir writes: it names no experiment")
+		return nil, err
 	}
 	src, err := r.Open(filepath.Join(dir, "spec.yaml"))
 	if err != nil {
@@ -69,43 +46,12 @@ func Open(r *spec.Registry, dir string) (*Outcome, error) {
 		return nil, err
 	}
 	o := &Outcome{Name: doc.Experiment, World: doc.World, Spec: s, Dir: dir}
-	data, err = os.ReadFile(filepath.Join(dir, "origin.json"))
-	if err == nil {
-		var from originFile
-		if err := json.Unmarshal(data, &from); err != nil {
-			return nil, wrong("origin.json", "it is not what weir writes: %v", err)
-		}
-		o.Command = from.Command
-		s.SetOrigin(from.Quick, from.Parameters)
-	} else if !errors.Is(err, fs.ErrNotExist) { // folders of before have none
-		return nil, wrong("origin.json", "%v", err)
+	if err := o.openOrigin(); err != nil {
+		return nil, err
 	}
-	at := map[string]*Run{}
-	for _, x := range doc.Runs {
-		name := filepath.Join("runs", x.ID+".json")
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			return nil, wrong(name, "it cannot be read: %v", document.Reason(err))
-		}
-		run, err := ReadRun(data)
-		switch other := (formatError{}); {
-		case errors.As(err, &other):
-			return nil, wrong(name, "%v", err)
-		case err != nil:
-			return nil, wrong(name, "it is not what weir writes: %v", err)
-		case run.ID != x.ID:
-			return nil, wrong(name, "it is not what weir writes: it has the run %q", run.ID)
-		}
-		at[fmt.Sprintf("%s seed %d", measure.PointName(run.Point), run.Seed)] = run
+	if err := o.openRuns(doc); err != nil {
+		return nil, err
 	}
-	for _, x := range plan.RunsOn(s, o.World) {
-		if run := at[fmt.Sprintf("%s seed %d", measure.PointName(x.Point), x.Seed)]; run != nil {
-			o.Runs = append(o.Runs, run)
-		} else {
-			o.Missing++
-		}
-	}
-	o.Found = len(o.Runs)
 	o.Claims = Judge(s, o.Runs, o.World)
 	if beside, ok := strings.CutSuffix(filepath.Clean(dir), "-"+spec.Lab); ok && o.World == spec.Lab {
 		// What the simulator has for the same; without it the lab's stands alone.
@@ -114,6 +60,93 @@ func Open(r *spec.Registry, dir string) (*Outcome, error) {
 		}
 	}
 	return o, nil
+}
+
+// wrong is an error about a file of a results folder.
+func wrong(dir, name, format string, args ...any) error {
+	return document.InputErrors{{File: filepath.Join(dir, name), Line: 1, Column: 1, Msg: fmt.Sprintf(format, args...)}}
+}
+
+// index is what Open takes of runs.json.
+type index struct {
+	Format     int    `json:"format"`
+	Experiment string `json:"experiment"`
+	World      string `json:"world"`
+	Runs       []struct {
+		ID string `json:"id"`
+	} `json:"runs"`
+}
+
+func openIndex(dir string) (*index, error) {
+	const name = "runs.json"
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, wrong(dir, name, "this is no results folder: the file is not there")
+	}
+	if err != nil {
+		return nil, wrong(dir, name, "it cannot be read: %v", document.Reason(err))
+	}
+	doc := &index{}
+	if err := json.Unmarshal(data, doc); err != nil {
+		return nil, wrong(dir, name, "it is not what weir writes: %v", err)
+	}
+	if doc.Format != Format {
+		return nil, wrong(dir, name, "%v", formatError{doc.Format})
+	}
+	if doc.Experiment == "" {
+		return nil, wrong(dir, name, "it is not what weir writes: it names no experiment")
+	}
+	return doc, nil
+}
+
+// openOrigin reads where the spec comes from.
+func (o *Outcome) openOrigin() error {
+	const name = "origin.json"
+	data, err := os.ReadFile(filepath.Join(o.Dir, name))
+	if errors.Is(err, fs.ErrNotExist) { // folders of before have none
+		return nil
+	}
+	if err != nil {
+		return wrong(o.Dir, name, "%v", err)
+	}
+	var from originFile
+	if err := json.Unmarshal(data, &from); err != nil {
+		return wrong(o.Dir, name, "it is not what weir writes: %v", err)
+	}
+	o.Command = from.Command
+	o.Spec.SetOrigin(from.Quick, from.Parameters)
+	return nil
+}
+
+// openRuns reads the runs that the index names, and puts them into the order of the spec's.
+func (o *Outcome) openRuns(doc *index) error {
+	at := map[string]*Run{}
+	for _, x := range doc.Runs {
+		name := filepath.Join("runs", x.ID+".json")
+		data, err := os.ReadFile(filepath.Join(o.Dir, name))
+		if err != nil {
+			return wrong(o.Dir, name, "it cannot be read: %v", document.Reason(err))
+		}
+		run, err := ReadRun(data)
+		switch other := (formatError{}); {
+		case errors.As(err, &other):
+			return wrong(o.Dir, name, "%v", err)
+		case err != nil:
+			return wrong(o.Dir, name, "it is not what weir writes: %v", err)
+		case run.ID != x.ID:
+			return wrong(o.Dir, name, "it is not what weir writes: it has the run %q", run.ID)
+		}
+		at[fmt.Sprintf("%s seed %d", measure.PointName(run.Point), run.Seed)] = run
+	}
+	for _, x := range plan.RunsOn(o.Spec, o.World) {
+		if run := at[fmt.Sprintf("%s seed %d", measure.PointName(x.Point), x.Seed)]; run != nil {
+			o.Runs = append(o.Runs, run)
+		} else {
+			o.Missing++
+		}
+	}
+	o.Found = len(o.Runs)
+	return nil
 }
 
 // originFile is the file origin.json: what spec.yaml does not say of the file and the

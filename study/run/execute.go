@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"weir/core/dataplane"
+	"weir/core/trace"
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/study/plan"
@@ -78,64 +79,107 @@ func Execute(ctx context.Context, s *spec.Spec, o Options) (*results.Outcome, er
 	if err != nil {
 		return nil, err
 	}
-	out := &results.Outcome{Name: s.Name, World: o.world(), Spec: s, Command: o.Command}
 	if o.Lab != nil {
-		out.Beside = o.Lab.Beside
 		o.Jobs = 1 // two would disturb each other
 	}
-	all := make([]*results.Run, len(runs))
-	before := make([]*results.Run, len(runs)) // what is there of runs that only a trace is wanted of
-	failures := make([]error, len(runs))
+	x := &execution{
+		o: &o, runs: runs, ports: ports,
+		out: &results.Outcome{Name: s.Name, World: o.world(), Spec: s, Command: o.Command},
+		all: make([]*results.Run, len(runs)), before: make([]*results.Run, len(runs)), failures: make([]error, len(runs)),
+	}
+	if o.Lab != nil {
+		x.out.Beside = o.Lab.Beside
+	}
 	if o.Dir != "" {
-		out.Dir = o.folder(s)
-		var ids []string
-		for _, r := range runs {
-			ids = append(ids, o.id(r))
-		}
-		found, err := results.Found(s, out.Dir, ids)
-		if err != nil {
-			return nil, err
-		}
-		if !o.Fresh {
-			all = found
-		}
-		for i, r := range runs {
-			if all[i] != nil && !newTracer(out.Dir, o.id(r), ports[r.Index]).there() {
-				before[i], all[i] = all[i], nil
-			}
-			if all[i] != nil && o.Lab != nil && !o.Lab.captured(all[i]) {
-				all[i] = nil
-			}
-		}
-		if err := os.MkdirAll(filepath.Join(out.Dir, "runs"), 0o777); err != nil {
-			return nil, fmt.Errorf("%s: the results folder cannot be made: %w", out.Dir, document.Reason(err))
-		}
-		if err := results.WriteFile(filepath.Join(out.Dir, "spec.yaml"), s.Resolved()); err != nil {
-			return nil, err
-		}
-		if err := results.WriteFile(filepath.Join(out.Dir, "origin.json"), results.Origin(s, o.Command)); err != nil {
-			return nil, err
-		}
-		if err := results.WriteInputs(s, out.Dir); err != nil {
+		if err := x.begin(); err != nil {
 			return nil, err
 		}
 	}
+	lost := x.carryOut(ctx)
+	x.gather()
+	x.out.Claims = results.Judge(s, x.out.Runs, x.out.World)
+	if x.out.Dir == "" {
+		return x.out, nil
+	}
+	if err := x.end(); lost == nil {
+		lost = err
+	}
+	if lost != nil {
+		lost = fmt.Errorf("%w; %s", lost, x.out.Kept())
+	}
+	return x.out, lost
+}
+
+// execution is what Execute has in hand.
+type execution struct {
+	o        *Options
+	out      *results.Outcome
+	runs     []*plan.Run
+	ports    [][]trace.Port // to trace, by point
+	all      []*results.Run // by run; nil: not there
+	before   []*results.Run // what is there of runs that only a trace is wanted of
+	failures []error        // by run
+}
+
+// tracer makes the traces of a run; nil if none is wanted.
+func (x *execution) tracer(r *plan.Run) *tracer {
+	return newTracer(x.out.Dir, x.o.id(r), x.ports[r.Index])
+}
+
+// begin makes the results folder, and finds the runs that are there.
+func (x *execution) begin() error {
+	s := x.out.Spec
+	x.out.Dir = x.o.folder(s)
+	var ids []string
+	for _, r := range x.runs {
+		ids = append(ids, x.o.id(r))
+	}
+	found, err := results.Found(s, x.out.Dir, ids)
+	if err != nil {
+		return err
+	}
+	if !x.o.Fresh {
+		x.all = found
+	}
+	for i, r := range x.runs {
+		if x.all[i] != nil && !x.tracer(r).there() {
+			x.before[i], x.all[i] = x.all[i], nil
+		}
+		if x.all[i] != nil && x.o.Lab != nil && !x.o.Lab.captured(x.all[i]) {
+			x.all[i] = nil
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(x.out.Dir, "runs"), 0o777); err != nil {
+		return fmt.Errorf("%s: the results folder cannot be made: %w", x.out.Dir, document.Reason(err))
+	}
+	if err := results.WriteFile(filepath.Join(x.out.Dir, "spec.yaml"), s.Resolved()); err != nil {
+		return err
+	}
+	if err := results.WriteFile(filepath.Join(x.out.Dir, "origin.json"), results.Origin(s, x.o.Command)); err != nil {
+		return err
+	}
+	return results.WriteInputs(s, x.out.Dir)
+}
+
+// carryOut carries out the runs that are not there, several at a time. The error is about what
+// could not be kept: it ends all, because what cannot be kept is not worth carrying out.
+func (x *execution) carryOut(ctx context.Context) error {
 	var todo []int
-	for i := range runs {
-		if all[i] != nil {
-			out.Found++
+	for i := range x.runs {
+		if x.all[i] != nil {
+			x.out.Found++
 		} else {
 			todo = append(todo, i)
 		}
 	}
-	ctx, giveUp := context.WithCancel(ctx) // what cannot be kept is not worth carrying out
+	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	var lost atomic.Pointer[error]
-	jobs := o.Jobs
+	jobs := x.o.Jobs
 	if jobs < 1 {
 		jobs = runtime.GOMAXPROCS(0)
 	}
-	progress := newProgress(len(runs), out.Found, len(todo), o.OnProgress)
+	progress := newProgress(len(x.runs), x.out.Found, len(todo), x.o.OnProgress)
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for range min(jobs, len(todo)) {
@@ -147,68 +191,79 @@ func Execute(ctx context.Context, s *spec.Spec, o Options) (*results.Outcome, er
 				if k >= len(todo) || ctx.Err() != nil {
 					return
 				}
-				i := todo[k]
-				t := newTracer(out.Dir, o.id(runs[i]), ports[runs[i].Index])
-				all[i], failures[i] = carryOut(ctx, runs[i], &o, t, func(share float64) { progress.at(k, share) })
-				if all[i] != nil && out.Dir != "" {
-					data := all[i].Json(true)
-					if before[i] != nil && !bytes.Equal(before[i].Json(true), data) {
-						failures[i] = fmt.Errorf("carried out again for its trace, it gives another result than %s has",
-							filepath.Base(results.RunFile(out.Dir, o.id(runs[i]))))
-					} else {
-						err := t.finish()
-						if err == nil {
-							err = results.WriteFile(results.RunFile(out.Dir, o.id(runs[i])), data)
-						}
-						if err != nil {
-							all[i], failures[i] = nil, errInterrupted
-							lost.CompareAndSwap(nil, &err)
-							giveUp()
-						}
-					}
+				err := x.one(ctx, todo[k], func(share float64) { progress.at(k, share) })
+				if err != nil {
+					lost.CompareAndSwap(nil, &err)
+					giveUp()
 				}
-				t.abandon()
 				progress.done(k)
 			}
 		}()
 	}
 	group.Wait()
-	for i, r := range runs {
-		traced := all[i] != nil && newTracer(out.Dir, o.id(r), ports[r.Index]) != nil
-		if all[i] == nil && (failures[i] == nil || errors.Is(failures[i], errInterrupted)) {
-			if all[i] = before[i]; all[i] != nil {
+	if first := lost.Load(); first != nil {
+		return *first
+	}
+	return nil
+}
+
+// one carries out a run, and keeps what it gives. The error says that it cannot be kept.
+func (x *execution) one(ctx context.Context, i int, progress func(share float64)) error {
+	r := x.runs[i]
+	t := x.tracer(r)
+	defer t.abandon()
+	x.all[i], x.failures[i] = carryOut(ctx, r, x.o, t, progress)
+	if x.all[i] == nil || x.out.Dir == "" {
+		return nil
+	}
+	data, file := x.all[i].Json(true), results.RunFile(x.out.Dir, x.o.id(r))
+	if x.before[i] != nil && !bytes.Equal(x.before[i].Json(true), data) {
+		x.failures[i] = fmt.Errorf("carried out again for its trace, it gives another result than %s has",
+			filepath.Base(file))
+		return nil
+	}
+	err := t.finish()
+	if err == nil {
+		err = results.WriteFile(file, data)
+	}
+	if err != nil {
+		x.all[i], x.failures[i] = nil, errInterrupted
+	}
+	return err
+}
+
+// gather puts what runs have given into the outcome.
+func (x *execution) gather() {
+	out := x.out
+	for i, r := range x.runs {
+		traced := x.all[i] != nil && x.tracer(r) != nil
+		if x.all[i] == nil && (x.failures[i] == nil || errors.Is(x.failures[i], errInterrupted)) {
+			if x.all[i] = x.before[i]; x.all[i] != nil {
 				out.Untraced++
 			}
 		}
 		switch {
-		case failures[i] != nil && !errors.Is(failures[i], errInterrupted):
-			out.Failed = append(out.Failed, results.RunError{ID: o.id(r), Point: r.Point, Seed: r.Seed, Err: failures[i]})
-		case all[i] != nil:
-			if out.Runs = append(out.Runs, all[i]); traced {
+		case x.failures[i] != nil && !errors.Is(x.failures[i], errInterrupted):
+			out.Failed = append(out.Failed, results.RunError{ID: x.o.id(r), Point: r.Point, Seed: r.Seed, Err: x.failures[i]})
+		case x.all[i] != nil:
+			if out.Runs = append(out.Runs, x.all[i]); traced {
 				out.Traces++
 			}
 		default:
 			out.Missing++
 		}
 	}
-	out.Claims = results.Judge(s, out.Runs, out.World)
-	if out.Dir == "" {
-		return out, nil
+}
+
+// end writes what is made of all runs.
+func (x *execution) end() error {
+	if err := results.WriteFile(filepath.Join(x.out.Dir, "runs.json"), x.out.JSON()); err != nil {
+		return err
 	}
-	err = results.WriteFile(filepath.Join(out.Dir, "runs.json"), out.JSON())
-	if err == nil {
-		err = out.WriteTables()
+	if err := x.out.WriteTables(); err != nil {
+		return err
 	}
-	if err == nil {
-		err = results.WriteFile(filepath.Join(out.Dir, "host.json"), hostFacts(o))
-	}
-	if first := lost.Load(); first != nil {
-		err = *first
-	}
-	if err != nil {
-		err = fmt.Errorf("%w; %s", err, out.Kept())
-	}
-	return out, err
+	return results.WriteFile(filepath.Join(x.out.Dir, "host.json"), hostFacts(*x.o))
 }
 
 // hostFacts are all that results say of the machine.

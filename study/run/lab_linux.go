@@ -42,20 +42,8 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 			run, a, err = nil, nil, e
 		}
 	}()
-	hosts, err := labHosts(r.Of, o.Kernel)
-	if err != nil {
+	if err := o.applyHosts(r, plane, n); err != nil {
 		return nil, nil, err
-	}
-	for node := range plane.Network.Nodes {
-		if h := hosts[node]; h != nil {
-			err := n.Do(node, func() error {
-				_, err := h.Apply(lab.NIC)
-				return err
-			})
-			if err != nil {
-				return nil, nil, fmt.Errorf("lab: host %s: %w", plane.Network.Nodes[node].Name, err)
-			}
-		}
 	}
 	var capture *lab.Capture
 	if len(o.Capture) > 0 && dir != "" {
@@ -105,16 +93,45 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 	a = attemptOf(report, sent, shortestRTT(r.Of, c))
 	a.OwnCPU = own
 	if capture != nil && (report.Captured == nil || report.Captured.Error == "") { // else it is an error of the run
-		if a.Replays, err = ReplayFile(plane, o.Capture, capture.File); err != nil {
+		if err := o.replay(a, plane, capture.File); err != nil {
 			return nil, nil, err
-		}
-		for i := range a.Replays {
-			if x := &a.Replays[i]; x.Difference != "" {
-				a.Errors = append(a.Errors, fmt.Sprintf("switch %s, replayed in the simulator: %s", x.Switch, x.Difference))
-			}
 		}
 	}
 	return labRun(r, c, report, sent, id), a, nil
+}
+
+// applyHosts gives the hosts what their flows want of them.
+func (o *Lab) applyHosts(r *plan.Run, plane *lab.Config, n *lab.Network) error {
+	hosts, err := labHosts(r.Of, o.Kernel)
+	if err != nil {
+		return err
+	}
+	for node := range plane.Network.Nodes {
+		if h := hosts[node]; h != nil {
+			err := n.Do(node, func() error {
+				_, err := h.Apply(lab.NIC)
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("lab: host %s: %w", plane.Network.Nodes[node].Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// replay replays an attempt's capture; where the simulator's switch does something else, that is an
+// error of the attempt.
+func (o *Lab) replay(a *results.Attempt, plane *lab.Config, file string) (err error) {
+	if a.Replays, err = ReplayFile(plane, o.Capture, file); err != nil {
+		return err
+	}
+	for i := range a.Replays {
+		if x := &a.Replays[i]; x.Difference != "" {
+			a.Errors = append(a.Errors, fmt.Sprintf("switch %s, replayed in the simulator: %s", x.Switch, x.Difference))
+		}
+	}
+	return nil
 }
 
 func cpuTime() time.Duration {
