@@ -1,37 +1,29 @@
 package measure
 
 import (
+	"cmp"
+	"slices"
+
 	"weir/internal/document"
 	"weir/worlds/sim"
 )
 
 // Kinds are the kinds of measures of Weir, in the order of their names.
 func Kinds() []Kind {
+	all := slices.Concat(flowKinds(), senderKinds(), networkKinds())
+	slices.SortFunc(all, func(a, b Kind) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// flowKinds are those of what flows get: bytes, delays, times.
+func flowKinds() []Kind {
 	return []Kind{
-		{Name: "balance", Doc: "Jain's index of the packets that a switch's upward ports have sent, by switch, and these " +
-			"packets by port (port_packets, with every also over time) of a fat tree",
-			Keys: []Key{switches(), every("")},
-			New:  func() Measure { return &balance{} }},
-		{Name: "buffer", Doc: "what waits in all ports of a switch: mean, largest, percentiles and distribution over the " +
-			"switches of a pattern [bytes]",
-			Keys: []Key{switches(), every("10ms"), percentiles("[99]", "ours")},
-			New:  func() Measure { return &buffer{} }},
 		{Name: "collective", Doc: "time from a collective's start until the last of its data has arrived, by traffic [s]",
 			Keys: []Key{by("traffic", "traffic")},
 			New:  func() Measure { return &collective{} }},
-		{Name: "cwnd", Doc: "congestion window over time of a traffic's first flows, and its mean by traffic " +
-			"[bytes of payload]",
-			Keys: ofSenders(),
-			New:  newGauge("cwnd", sim.Window, "bytes", false)},
 		{Name: "delay", Doc: "one-way delay of data packets, mean, largest and percentiles, by traffic [s]",
 			Keys: []Key{by("traffic", "traffic"), percentiles("", "")},
 			New:  func() Measure { return &delay{} }},
-		{Name: "delivery_rate", Doc: "latest rate at which payload was delivered over time, as senders of a traffic's " +
-			"first flows see it, and its mean by traffic [bit/s]",
-			Keys: ofSenders(),
-			New:  newGauge("delivery_rate", sim.DeliveryRate, "bps", true)},
-		{Name: "drops", Doc: "packets dropped in switches and on links, by reason",
-			New: func() Measure { return &drops{} }},
 		{Name: "fct", Doc: "flow completion time, from start to last byte acknowledged, mean and largest of the finished, " +
 			"percentiles, by size, and to the last write's return (fct_written), by traffic [s]",
 			Keys: []Key{by("traffic", "traffic"), percentiles("", ""), bins(),
@@ -45,9 +37,6 @@ func Kinds() []Kind {
 			"over time too [bit/s]",
 			Keys: []Key{by("traffic", "traffic", "all"), every("")},
 			New:  func() Measure { return &goodput{} }},
-		{Name: "in_flight", Doc: "payload in flight over time of a traffic's first flows, and its mean by traffic [bytes]",
-			Keys: ofSenders(),
-			New:  newGauge("in_flight", sim.InFlight, "bytes", false)},
 		{Name: "jain", Doc: "Jain's index of the goodputs of traffics or flows: (Σx)²/(n·Σx²); with every over time too",
 			Keys: []Key{by("traffic", "traffic", "flow"), every("")},
 			New:  func() Measure { return &jain{} }},
@@ -57,6 +46,82 @@ func Kinds() []Kind {
 		{Name: "loss", Doc: "share of the sent data packets that did not arrive within the measured part, by traffic",
 			Keys: []Key{by("traffic", "traffic")},
 			New:  func() Measure { return &loss{} }},
+		{Name: "reaction", Doc: "time after which goodput, throughput or queue stays within a band around its target, from " +
+			"a given time on [s]",
+			Keys: ofReaction(),
+			New:  func() Measure { return &reaction{} }},
+		{Name: "reordering", Doc: "share of the data packets that came after one that was sent later (RFC 4737 §4.1), and " +
+			"the largest extent (§4.2; reordering_extent [packets]), by traffic",
+			Keys: []Key{by("traffic", "traffic")},
+			New:  func() Measure { return &reordering{} }},
+		{Name: "slowdown", Doc: "flow completion time over the ideal one of the flow alone: " + IdealFormula +
+			"; mean and percentiles of the finished, also by size, by traffic",
+			Keys: []Key{by("traffic", "traffic"), percentiles("[50, 95, 99]", "HPCC §5"), bins()},
+			New:  func() Measure { return &slowdown{} }},
+		{Name: "time_to_fairness", Doc: "time until Jain's index of the goodputs is and stays above a level, from a " +
+			"given time on [s]",
+			Keys: []Key{by("flow", "traffic", "flow"), every("10ms"), {Name: "index", Form: document.Value("share"),
+				Doc: "the level", Default: "95%", Source: "ours"}, hold("10"), when("after", "from when on", "the warm-up's end")},
+			New: func() Measure { return &timeToFairness{} }},
+	}
+}
+
+// senderKinds are those of what senders do, and know.
+func senderKinds() []Kind {
+	return []Kind{
+		{Name: "cwnd", Doc: "congestion window over time of a traffic's first flows, and its mean by traffic " +
+			"[bytes of payload]",
+			Keys: ofSenders(),
+			New:  newGauge("cwnd", sim.Window, "bytes", false)},
+		{Name: "delivery_rate", Doc: "latest rate at which payload was delivered over time, as senders of a traffic's " +
+			"first flows see it, and its mean by traffic [bit/s]",
+			Keys: ofSenders(),
+			New:  newGauge("delivery_rate", sim.DeliveryRate, "bps", true)},
+		{Name: "in_flight", Doc: "payload in flight over time of a traffic's first flows, and its mean by traffic [bytes]",
+			Keys: ofSenders(),
+			New:  newGauge("in_flight", sim.InFlight, "bytes", false)},
+		{Name: "overshoot", Doc: "largest payload in flight of a sender over its path's bandwidth-delay product (base RTT " +
+			"times the slowest link's rate of payload): mean and largest (overshoot_max) of the flows, by traffic",
+			Keys: []Key{by("traffic", "traffic")},
+			New:  func() Measure { return &overshoot{} }},
+		{Name: "rate", Doc: "pacing rate over time of a traffic's first flows, and its mean by traffic [bit/s]",
+			Keys: ofSenders(),
+			New:  newGauge("rate", sim.Rate, "bps", false)},
+		{Name: "reduction", Doc: "time from congestion, which begins at a given time or when a queue grows beyond a length " +
+			"(reduction_from), until the first sender, or all, have reduced window or rate by a share, by traffic [s]",
+			Keys: ofReduction(),
+			New:  func() Measure { return &reduction{} }},
+		{Name: "retransmissions", Doc: "data packets sent again, by traffic; by flow: also mean and standard deviation " +
+			"over its flows",
+			Keys: []Key{by("traffic", "traffic", "flow")},
+			New:  func() Measure { return &retransmissions{} }},
+		{Name: "rtt", Doc: "round-trip time over time, as senders of a traffic's first flows have smoothed it, and its " +
+			"mean by traffic [s]",
+			Keys: ofSenders(),
+			New:  newGauge("rtt", sim.RTT, "s", true)},
+		{Name: "timeouts", Doc: "retransmission timeouts of senders, by traffic",
+			Keys: []Key{by("traffic", "traffic")},
+			New:  func() Measure { return &timeouts{} }},
+		{Name: "unacked", Doc: "payload that was not acknowledged when the application's last write returned, mean and " +
+			"largest over the flows, by traffic [bytes]",
+			Keys: []Key{by("traffic", "traffic")},
+			New:  func() Measure { return &unacked{} }},
+	}
+}
+
+// networkKinds are those of what switches and links do.
+func networkKinds() []Kind {
+	return []Kind{
+		{Name: "balance", Doc: "Jain's index of the packets that a switch's upward ports have sent, by switch, and these " +
+			"packets by port (port_packets, with every also over time) of a fat tree",
+			Keys: []Key{switches(), every("")},
+			New:  func() Measure { return &balance{} }},
+		{Name: "buffer", Doc: "what waits in all ports of a switch: mean, largest, percentiles and distribution over the " +
+			"switches of a pattern [bytes]",
+			Keys: []Key{switches(), every("10ms"), percentiles("[99]", "ours")},
+			New:  func() Measure { return &buffer{} }},
+		{Name: "drops", Doc: "packets dropped in switches and on links, by reason",
+			New: func() Measure { return &drops{} }},
 		{Name: "nacks", Doc: "notices that switches made: packets made, dropped, delivered to senders, taken and refused " +
 			"by them [packets], share dropped (nacks_lost), delay from switch to sender (nacks_delay): mean, largest, " +
 			"percentiles [s]",
@@ -65,10 +130,6 @@ func Kinds() []Kind {
 		{Name: "overhead", Doc: "what the frames on all links consist of: payload (also sent again), headers, extensions, " +
 			"ack, nack, notice, pfc, probe [bytes, counted on every link]",
 			New: func() Measure { return &overhead{} }},
-		{Name: "overshoot", Doc: "largest payload in flight of a sender over its path's bandwidth-delay product (base RTT " +
-			"times the slowest link's rate of payload): mean and largest (overshoot_max) of the flows, by traffic",
-			Keys: []Key{by("traffic", "traffic")},
-			New:  func() Measure { return &overshoot{} }},
 		{Name: "pfc_pause", Doc: "share of the time for which PFC held a port, mean of all ports, by port, or of the NICs " +
 			"of a traffic's senders in its class; and the Pause frames that they got (pfc_pauses)",
 			Keys: []Key{by("all", "all", "port", "traffic"), yesOrNo("log", "keeps every frame, for weir export")},
@@ -80,48 +141,9 @@ func Kinds() []Kind {
 				when("until", "when it ends", "the end"), {Name: "unit", Form: document.OneOf("packets", "bytes"),
 					Doc: "of the length", Default: "packets", Source: "ours"}, percentiles("[99]", "ours")},
 			New: func() Measure { return &queue{} }},
-		{Name: "rate", Doc: "pacing rate over time of a traffic's first flows, and its mean by traffic [bit/s]",
-			Keys: ofSenders(),
-			New:  newGauge("rate", sim.Rate, "bps", false)},
-		{Name: "reaction", Doc: "time after which goodput, throughput or queue stays within a band around its target, from " +
-			"a given time on [s]",
-			Keys: ofReaction(),
-			New:  func() Measure { return &reaction{} }},
-		{Name: "reduction", Doc: "time from congestion, which begins at a given time or when a queue grows beyond a length " +
-			"(reduction_from), until the first sender, or all, have reduced window or rate by a share, by traffic [s]",
-			Keys: ofReduction(),
-			New:  func() Measure { return &reduction{} }},
-		{Name: "reordering", Doc: "share of the data packets that came after one that was sent later (RFC 4737 §4.1), and " +
-			"the largest extent (§4.2; reordering_extent [packets]), by traffic",
-			Keys: []Key{by("traffic", "traffic")},
-			New:  func() Measure { return &reordering{} }},
-		{Name: "retransmissions", Doc: "data packets sent again, by traffic; by flow: also mean and standard deviation " +
-			"over its flows",
-			Keys: []Key{by("traffic", "traffic", "flow")},
-			New:  func() Measure { return &retransmissions{} }},
-		{Name: "rtt", Doc: "round-trip time over time, as senders of a traffic's first flows have smoothed it, and its " +
-			"mean by traffic [s]",
-			Keys: ofSenders(),
-			New:  newGauge("rtt", sim.RTT, "s", true)},
-		{Name: "slowdown", Doc: "flow completion time over the ideal one of the flow alone: " + IdealFormula +
-			"; mean and percentiles of the finished, also by size, by traffic",
-			Keys: []Key{by("traffic", "traffic"), percentiles("[50, 95, 99]", "HPCC §5"), bins()},
-			New:  func() Measure { return &slowdown{} }},
 		{Name: "throughput", Doc: "bits of frames per second that a port has sent; with every over time too [bit/s]",
 			Keys: []Key{ofPort("throughput: {port: switch->node}"), every("")},
 			New:  func() Measure { return &throughput{} }},
-		{Name: "time_to_fairness", Doc: "time until Jain's index of the goodputs is and stays above a level, from a " +
-			"given time on [s]",
-			Keys: []Key{by("flow", "traffic", "flow"), every("10ms"), {Name: "index", Form: document.Value("share"),
-				Doc: "the level", Default: "95%", Source: "ours"}, hold("10"), when("after", "from when on", "the warm-up's end")},
-			New: func() Measure { return &timeToFairness{} }},
-		{Name: "timeouts", Doc: "retransmission timeouts of senders, by traffic",
-			Keys: []Key{by("traffic", "traffic")},
-			New:  func() Measure { return &timeouts{} }},
-		{Name: "unacked", Doc: "payload that was not acknowledged when the application's last write returned, mean and " +
-			"largest over the flows, by traffic [bytes]",
-			Keys: []Key{by("traffic", "traffic")},
-			New:  func() Measure { return &unacked{} }},
 		{Name: "utilisation", Doc: "share of what a port's link could have carried; with every over time too",
 			Keys: []Key{ofPort("utilisation: {port: switch->node}"), every("")},
 			New:  func() Measure { return &utilisation{} }},
