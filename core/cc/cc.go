@@ -248,6 +248,10 @@ type Path struct {
 type Scheme struct {
 	scheme.Scheme
 	ECN ECNMode
+	// Kernel is the congestion control of a kernel that does the same: a word for TCP_CONGESTION. "": there
+	// is none, and the lab cannot have the scheme. The names alone say nothing: somebody's own vegas is not
+	// Linux's.
+	Kernel string
 	// OwnRecovery: the Window is exact also in recovery; the transport applies no PRR
 	// and does not touch an idle window (Linux: cong_control).
 	OwnRecovery bool

@@ -220,7 +220,7 @@ func labTraffic(p *spec.Point, c *sim.Config, k *kernel.Kernel, do func(node int
 			x.UDP, x.UDPReceiver, x.Begin = f.Sender, f.Receiver, f.Begin
 		} else {
 			s, _ := k.TCP(tr.TransportConfig) // CheckLab has seen that it can
-			x.TCP = &labtraffic.TCP{ReceiverOptions: s.ReceiverOptions, CongestionControl: tr.Cc.Name,
+			x.TCP = &labtraffic.TCP{ReceiverOptions: s.ReceiverOptions, CongestionControl: tr.Cc.Kernel,
 				Rate: s.Rate, Pacing: s.Pacing, MSS: tr.Payload + timestamps}
 		}
 		t.Flows = append(t.Flows, x)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"weir/core/cc"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/internal/document"
@@ -120,19 +121,27 @@ func checkLab(tr *spec.Traffic, c *document.Reader, s *spec.Spec, k *kernel.Kern
 			"traffic %s: the lab's hosts are Linux, which has no transport %s", tr.Name, tr.Transport.Name)
 		return
 	}
-	if err := k.CongestionControl(tr.Cc.Name); err != nil {
-		c.Fail(tr.CcAt, strings.Join(k.CongestionControls, ", "), "traffic %s: %v", tr.Name, err)
+	if err := kernelHas(k, tr.Cc); err != nil {
+		c.Fail(tr.CcAt, strings.Join(s.KernelControllers(k.CongestionControls), ", "), "traffic %s: %v", tr.Name, err)
 		return
 	}
 	for _, param := range scheme.Bind(tr.CcConfig).List() {
 		if !param.IsDefault() {
 			c.Fail(tr.CcAt, "its default: "+param.Default, "traffic %s: the kernel's %s has no parameter %s", tr.Name,
-				tr.Cc.Name, param.Name)
+				tr.Cc.Kernel, param.Name)
 		}
 	}
 	if _, err := k.TCP(tr.TransportConfig); err != nil {
 		c.Fail(tr.At, "", "traffic %s: %v", tr.Name, err)
 	}
+}
+
+// kernelHas is an error if the kernel cannot do what a controller does.
+func kernelHas(k *kernel.Kernel, s *cc.Scheme) error {
+	if s.Kernel == "" {
+		return fmt.Errorf("the lab's hosts are Linux, which has no congestion control that does what %s does", s.Name)
+	}
+	return k.CongestionControl(s.Kernel)
 }
 
 // labHosts are the hosts' settings, by node, that the traffic's TCP parameters need. The

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/core/cc/reno"
 	"weir/core/packet"
 	"weir/core/telemetry"
 	"weir/core/transport/udp"
@@ -12,6 +13,7 @@ import (
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/spec"
+	"weir/study/spec/spectest"
 	"weir/worlds/lab/kernel"
 )
 
@@ -155,6 +157,45 @@ measure: [goodput]
 	want := 1e6/8/64 + 1.5*100e6/8/1514
 	if got := plan.FramesPerSecond(s.Points[0]); got < 0.97*want || got > 1.03*want {
 		t.Errorf("%.0f frames/s, want %.0f", got, want)
+	}
+}
+
+// A controller is what it says that it is, not what it is called: somebody's own reno is not the
+// kernel's, even if the kernel has one, and another may be the kernel's under its own name.
+func TestCheckLabOwnController(t *testing.T) {
+	for _, c := range []struct{ name, kernel, want string }{
+		{"none of the kernel's", "", "traffic x: the lab's hosts are Linux, which has no congestion control that does what " +
+			"vegas does; allowed: reno, bbr, cubic\n"},
+		{"one that this kernel lacks", "yeah", "traffic x: the kernel has no yeah: it offers reno, bbr, cubic, vegas "},
+		{"the kernel's", "bbr", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, k := room(), someKernel()
+			k.CongestionControls = append(k.CongestionControls, "vegas")
+			own := reno.Scheme()
+			own.Name, own.Kernel = "vegas", c.kernel
+			r.Controllers = append(r.Controllers, own)
+			s := spectest.Load(t, r, twoHosts+"switch: [forward]\ntraffic: [{name: x, from: a, to: b, transport: tcp, "+
+				"cc: vegas}]\nmeasure: [goodput]\n", spec.Options{})
+			err := CheckLab(s, k, false)
+			if c.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				run, err := plan.Runs(s)[0].Config()
+				if err != nil {
+					t.Fatal(err)
+				}
+				traffic := labTraffic(s.Points[0], run, k, nil, 0, nil)
+				if got := traffic.Flows[0].TCP.CongestionControl; got != "bbr" {
+					t.Errorf("the socket has %s", got)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
 	}
 }
 

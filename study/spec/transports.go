@@ -9,3 +9,16 @@ func (s *Spec) KernelTransports() (names []string) {
 	}
 	return names
 }
+
+// KernelControllers are the names of the controllers whose congestion controls a kernel offers, in
+// the order of its offers.
+func (s *Spec) KernelControllers(offers []string) (names []string) {
+	for _, offer := range offers {
+		for i := range s.registry.Controllers {
+			if c := &s.registry.Controllers[i]; c.Kernel == offer {
+				names = append(names, c.Name)
+			}
+		}
+	}
+	return names
+}

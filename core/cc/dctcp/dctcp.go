@@ -30,6 +30,7 @@ func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "dctcp", Doc: "reduces by the share of ECN marks", Source: "RFC 8257"},
 		ECN:    cc.DCTCPMode,
+		Kernel: "dctcp",
 	}, func(f cc.Flow, c Config) (*DCTCP, error) { return New(f, c), nil })
 }
 
