@@ -1,496 +1,309 @@
 package spec
 
 import (
-	"bytes"
-	"fmt"
-	"math"
+	"path"
+	"slices"
+	"sort"
 	"strconv"
+	"strings"
 
+	"weir/core/telemetry"
+	"weir/core/transport"
 	"weir/core/unit"
-	"weir/core/workload"
 	"weir/internal/document"
+	"weir/study/measure"
 )
 
-// generator makes the flows of a traffic that are drawn anew for every seed.
-type generator struct {
-	From, To   []int // hosts
-	FromN, toN int   // so many of them, drawn at random; 0: all
-	pattern    string
-	stride     int
-	flows      int
-	sets       []unit.Time // when each set begins, after the traffic's start; without a load
-	size       unit.Bytes
-	sizes      *workload.CDF // nil: size
-	Offered    float64       // of the sending hosts' links; 0: flows begin at the traffic's start
-	periodic   bool
-	rates      map[int]float64 // bit/s of the hosts' links
-}
-
-// Patterns of destinations.
-const (
-	toHosts     = "hosts"       // every one of to
-	toRandom    = "random"      // for each flow another host
-	permutation = "permutation" // each sends to one other and hears from one
-	toStride    = "stride"      // the one so many further on
-)
-
-// isDrawn tells whether a traffic's flows are drawn anew for every seed.
-func isDrawn(x document.Map) bool {
-	for _, key := range []string{"from", "to"} {
-		if t := x.Get(key); t != nil && (t.Kind == document.Mapping || t.Kind == document.Scalar && (t.Text == toRandom ||
-			t.Text == permutation)) {
-			return true
-		}
-	}
-	return x.Get("sizes") != nil || x.Get("load") != nil || x.Get("arrivals") != nil
-}
-
-// endpoints reads from or to: hosts, random, permutation, {random: n}, {stride: n}.
-func (d *decoder) endpoints(x document.Map, key string, p *Point, g *generator) (hosts []int, generated bool) {
-	t := x.Get(key)
-	all := func() (out []int) {
-		for i, n := range p.Network.Nodes {
-			if !n.Switch {
-				out = append(out, i)
-			}
-		}
+func (d *decoder) trafficList(root document.Map, p *Point) {
+	t := root.Get("traffic")
+	if t.Kind != document.List || len(t.Items) == 0 {
+		d.Fail(t.Place, "[{name: …, from: …, to: …, transport: …}]", "traffic is a list with at least one entry")
 		return
 	}
-	if t == nil || t.Kind == document.List || t.Kind == document.Scalar && t.Text != toRandom && t.Text != permutation {
-		return d.hosts(x, key, p), false
-	}
-	if t.Kind == document.Scalar {
-		if key == "from" {
-			d.Fail(t.Place, "a host, a pattern, or {random: 10}", "%q is no source", t.Text)
-			return nil, true
+	mtu := d.mtu(root.Default("mtu"))
+	seen := map[string]bool{}
+	for _, x := range t.Items {
+		if x.Kind != document.Mapping {
+			d.Fail(x.Place, "{name: …, from: …, to: …, transport: …}", "a traffic is a map")
+			continue
 		}
-		g.pattern = t.Text
-		return all(), true
+		d.oneTraffic(d.View(x, traffic, d.trafficWords()...), p, mtu, seen)
 	}
-	if t.Kind != document.Mapping || len(t.Keys) != 1 || t.Keys[0].Name != "random" &&
-		(key == "from" || t.Keys[0].Name != toStride) {
-		d.Fail(t.Place, "a host, a pattern, a list of them, random, permutation, {random: 1}, {stride: 8}", "this is no %s",
-			map[string]string{"from": "source", "to": "destination"}[key])
-		return nil, true
-	}
-	hosts = all()
-	n := d.Integer(t.Keys[0].Value, 1, max(len(hosts)-1, 1))
-	switch {
-	case t.Keys[0].Name == toStride:
-		g.pattern, g.stride = toStride, n
-	case key == "from":
-		g.FromN = n
-	default:
-		g.toN = n
-	}
-	return hosts, true
 }
 
-// sizes reads a distribution of flow sizes: its name, or {file: …}.
-func (d *decoder) sizes(t *document.Node) *workload.CDF {
-	if t.Kind == document.Mapping {
-		m, ok := d.Map(t, sizes)
-		file := m.Get("file")
-		if !ok || file == nil {
-			return nil
-		}
-		data, name := d.openFile(file)
-		if !d.OK() {
-			return nil
-		}
-		c, err := workload.ReadCDF(bytes.NewReader(data), name)
-		if err != nil {
-			Foreign(d.Reader, file, err)
-			return nil
-		}
-		return c
+func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]bool) {
+	tr := Traffic{Traffic: measure.Traffic{Version: 4}, stop: unit.Never, At: x.Place, CcAt: x.Place}
+	name := x.Get("name")
+	if name == nil {
+		x.Missing("name", "the traffic has no name")
+		return
 	}
+	tr.Name = d.Text(name)
+	if seen[tr.Name] {
+		d.Fail(name.Place, "another name", "the name %q is taken", tr.Name)
+	}
+	if !identifier(tr.Name) {
+		d.Fail(name.Place, "a letter, then letters, digits and _", "%q is not a name; expressions use it", tr.Name)
+	}
+	seen[tr.Name] = true
+	tt := x.Get("transport")
 	var names []string
-	for i := range d.registry.Workloads {
-		c := &d.registry.Workloads[i]
-		if c.Name == t.Text && t.Kind == document.Scalar {
-			return c
-		}
-		names = append(names, c.Name)
+	for _, s := range d.registry.Transports {
+		names = append(names, s.Name)
 	}
-	d.Unknown(t.Place, "distribution of sizes", d.Text(t), append(names, "{file: …}"))
-	return nil
-}
-
-// generatedFlows reads the rest of a traffic whose flows are drawn.
-func (d *decoder) generatedFlows(x document.Map, p *Point, tr Traffic, g *generator, flows int) {
-	g.flows = flows
-	if v := x.Get("sizes"); v != nil {
-		if s := x.Get("size"); s != nil {
-			d.Fail(s.Place, "", "size stands beside sizes")
-		}
-		g.sizes = d.sizes(v)
+	sort.Strings(names)
+	if tt == nil {
+		d.Missing(x.Node, "transport", traffic.What, d.trafficWords(), "transport: "+strings.Join(names, ", "),
+			"the traffic has no transport")
+		return
 	}
-	if v := x.Get("load"); v != nil {
+	where, inline := tt.Place, tt.Kind == document.Scalar
+	tname, params := tt.Text, x.Node
+	if !inline {
+		if tname, params = d.Named(tt, "transport"); params == nil {
+			return
+		}
+	}
+	for i := range d.registry.Transports {
+		if d.registry.Transports[i].Name == tname {
+			tr.Transport = &d.registry.Transports[i]
+		}
+	}
+	if tr.Transport == nil {
+		d.Unknown(where, "transport", tname, names)
+		return
+	}
+	if inline {
+		if tt.Bound {
+			x.Orig = nil // its parameters are those of this point's transport
+		}
+		tr.TransportConfig = d.Configuration(&tr.Transport.Scheme, x.Node, traffic.Names())
+	} else {
+		d.Keys(x.Node, traffic.What, traffic.Names())
+		tr.TransportConfig = d.Configuration(&tr.Transport.Scheme, params, nil)
+	}
+	if c, ok := tr.TransportConfig.(transport.Warner); ok && d.OK() {
+		if w := c.Warn(); w != "" {
+			d.warn("%s:%d: traffic %s: %s", x.File, x.Line, tr.Name, w)
+		}
+	}
+	d.controller(x, &tr, p)
+	if v := x.Get("tos"); v != nil {
+		d.typesOfService(v, &tr)
+	}
+	if v := x.Default("ip"); d.Word(v, "IP version", traffic.Key("ip").Form.Words) == "6" {
+		tr.Version = 6
+	}
+	if v := x.Get("payload"); v != nil {
+		tr.Payload = d.payload(v, d.Text(v))
+	} else {
+		tr.Payload = mtu.of(d, tr.Transport, tr.Version)
+	}
+	if v := x.Get("stop"); v != nil {
+		tr.stop = d.Positive(v)
+	}
+	if v := x.Get("hosts"); v != nil && x.Get("collective") == nil {
+		d.Fail(v.Place, "from and to, or collective: ring", "hosts are those of a collective")
+		return
+	}
+	if x.Get("file") != nil && x.Get("collective") == nil {
+		d.flowFile(x, p, tr)
+		return
+	}
+	var start *document.Node
+	switch {
+	case x.Get("collective") != nil:
+		start = x.DefaultWhen("start", "collective")
+	case isDrawn(x):
+		start = x.DefaultWhen("start", "drawn")
+	default:
+		start = x.Default("start")
+	}
+	low, high, ranged := strings.Cut(d.Text(start), "..")
+	var err error
+	if tr.startLow, err = unit.ParseTime(low); err == nil && ranged {
+		tr.startHigh, err = unit.ParseTime(high)
+	}
+	if !ranged {
+		tr.startHigh = tr.startLow
+	}
+	switch {
+	case err != nil:
+		d.Fail(start.Place, "0.5s, or 0s..1s", "%v", err)
+	case tr.startHigh < tr.startLow:
+		d.Fail(start.Place, "0.5s, or 0s..1s", "the range %q ends before it begins", start.Text)
+	case tr.startHigh >= p.Duration+p.Warmup:
+		d.Fail(start.Place, "a time before the end", "the traffic may start (%s) after the run has ended (%v)", start.Text,
+			p.Duration+p.Warmup)
+	}
+	if tr.stop <= tr.startHigh && err == nil {
+		d.Fail(x.Get("stop").Place, "a time after the start "+start.Text, "the traffic stops before it starts")
+	}
+	size := unit.Bytes(0)
+	if v := x.Get("size"); v != nil {
 		ok := false
-		if g.Offered, ok = document.ReadOK(d.Reader, v, unit.ParseShare); ok && !(g.Offered > 0 && g.Offered <= 10) {
-			d.Fail(v.Place, "above 0%, up to 1000%", "%q is not a load", v.Text)
+		if size, ok = document.ReadOK(d.Reader, v, unit.ParseBytes); ok && size < 1 {
+			d.Fail(v.Place, "at least 1 B", "%q is not a size", v.Text)
 		}
-		if f := x.Get("flows"); f != nil {
-			d.Fail(f.Place, "", "flows stands beside load, which decides how many there are")
-		}
-		if g.size == 0 && x.Get("sizes") == nil {
-			d.Fail(v.Place, "size: 500kB, or sizes: websearch", "a load needs the flows' size")
-		}
-		if tr.startHigh > tr.startLow {
-			d.Fail(x.Get("start").Place, "one time", "with load, start is when arrivals begin")
-		}
-		g.periodic = d.Word(x.Default("arrivals"), "kind of arrivals",
-			traffic.Key("arrivals").Form.Words) == "periodic"
-	} else if v := x.Get("arrivals"); v != nil {
-		d.Fail(v.Place, "load: 50%", "arrivals need a load")
 	}
+	if x.Get("collective") != nil {
+		d.collective(x, p, tr, size)
+		return
+	}
+	flows := 1
+	if x.Get("load") == nil || x.Get("flows") != nil {
+		flows = d.Integer(x.Default("flows"), 1, 100000)
+	}
+	sets := d.sets(x, p, &tr)
+	g := &generator{pattern: toHosts, size: size, sets: sets}
+	from, drawnFrom := d.endpoints(x, "from", p, g)
+	to, drawnTo := d.endpoints(x, "to", p, g)
 	if !d.OK() {
 		return
 	}
-	g.rates = map[int]float64{}
-	for _, l := range p.Network.Links {
-		for _, e := range l.Ends {
-			if !p.Network.Nodes[e].Switch {
-				if g.rates[e] = float64(l.Rate.Bits); l.Rate.Bits == 0 {
-					g.rates[e] = float64(l.Rate.Packets) * 12000
-				}
-			}
-		}
+	if drawnFrom || drawnTo || isDrawn(x) {
+		g.From, g.To = from, to
+		d.generatedFlows(x, p, tr, g, flows)
+		return
 	}
-	switch hosts := len(g.From); {
-	case g.FromN+max(g.toN, len(g.aside())) > hosts && g.FromN > 0:
-		d.Fail(x.Place, fmt.Sprintf("up to %d in all", hosts), "%d sources and %d destinations are more than there are hosts",
-			g.FromN, max(g.toN, len(g.aside())))
-	case (g.pattern == permutation || g.pattern == toStride) && hosts < 2:
-		d.Fail(x.Place, "two hosts or more", "a %s needs others to send to", g.pattern)
-	case g.pattern == toStride && g.stride%hosts == 0:
-		d.Fail(x.Get("to").Place, fmt.Sprintf("1 … %d", hosts-1), "a stride of %d over %d hosts leads to the sender itself",
-			g.stride, hosts)
-	}
-	for _, hosts := range [][]int{g.From, g.To} {
-		for _, h := range hosts {
-			if d.OK() && h != g.From[0] && p.Routes.Hops(g.From[0], h) < 0 {
-				d.Fail(x.Get("to").Place, "hosts that links and switches join", "there is no path from %s to %s",
-					p.Network.Nodes[g.From[0]].Name, p.Network.Nodes[h].Name)
-			}
-		}
-	}
-	tr.Generator = g
-	if n := g.Expected(p, &tr); n > mostFlows && d.OK() {
-		d.Fail(x.Place, strconv.Itoa(mostFlows), "the traffic has about %.0f flows", n)
-	}
+	id := len(p.Entries)
 	p.Entries = append(p.Entries, tr)
-}
-
-// sets reads when each set of a traffic begins, after its start: {count: 4, interval: 100s}.
-// Without the key there is one.
-func (d *decoder) sets(x document.Map, p *Point, tr *Traffic) []unit.Time {
-	t := x.Get("sets")
-	if t == nil {
-		return []unit.Time{0}
-	}
-	if l := x.Get("load"); l != nil {
-		d.Fail(t.Place, "", "sets stand beside load, which decides when flows begin")
-		return nil
-	}
-	if t.Kind != document.Mapping {
-		d.Fail(t.Place, "{count: 4, interval: 100s}", "this is no number of sets with an interval")
-		return nil
-	}
-	m, ok := d.Map(t, sets)
-	if !ok {
-		return nil
-	}
-	count, interval := m.Get("count"), m.Get("interval")
-	if count == nil || interval == nil {
-		d.Fail(t.Place, "{count: 4, interval: 100s}", "sets need a count and an interval")
-		return nil
-	}
-	n, every := d.Integer(count, 1, mostFlows), d.Positive(interval)
-	if !d.OK() {
-		return nil
-	}
-	if end := p.Warmup + p.Duration; unit.Time(n-1) > (end-1-tr.startHigh)/every {
-		d.Fail(t.Place, "a shorter interval, or fewer", "set %d would begin after the run has ended (%v)", n, end)
-		return nil
-	}
-	out := make([]unit.Time, n)
-	for i := range out {
-		out[i] = unit.Time(i) * every
-	}
-	return out
-}
-
-// sizedTOS is the TOS byte of flows of so many bytes and more.
-type sizedTOS struct {
-	from unit.Bytes
-	tos  uint8
-}
-
-// typesOfService reads a TOS byte, or one for each class of sizes: {0 B: 0x10, 100KB: 0x08}.
-func (d *decoder) typesOfService(t *document.Node, tr *Traffic) {
-	one := func(v *document.Node) uint8 {
-		n, err := strconv.ParseUint(d.Text(v), 0, 8)
-		if err != nil {
-			d.Fail(v.Place, "0 … 255, 0x00 … 0xff", "%q is not a TOS byte", v.Text)
-		}
-		return uint8(n)
-	}
-	if t.Kind != document.Mapping {
-		tr.Tos = one(t)
-		return
-	}
-	if len(t.Keys) == 0 {
-		d.Fail(t.Place, "{0 B: 0x10, 100KB: 0x08}", "no TOS byte is given")
-		return
-	}
-	for i, k := range t.Keys {
-		from, err := unit.ParseBytes(k.Name)
-		switch {
-		case err != nil:
-			d.Fail(k.Place, "{0 B: 0x10, 100KB: 0x08}", "%v", err)
-			return
-		case i == 0 && from != 0:
-			d.Fail(k.Place, "0 B", "the first of the sizes from which on flows have a TOS byte is %q", k.Name)
-			return
-		case i > 0 && from <= tr.tosBySize[i-1].from:
-			d.Fail(k.Place, "ascending sizes", "%q is not above the size before", k.Name)
-			return
-		}
-		tr.tosBySize = append(tr.tosBySize, sizedTOS{from, one(k.Value)})
-	}
-	tr.Tos = tr.tosBySize[len(tr.tosBySize)-1].tos
-}
-
-// TosOf is the TOS byte of a flow of this size.
-func (tr *Traffic) TosOf(size unit.Bytes) uint8 {
-	if size == 0 { // it has no end
-		return tr.Tos
-	}
-	for i := len(tr.tosBySize) - 1; i >= 0; i-- {
-		if size >= tr.tosBySize[i].from {
-			return tr.tosBySize[i].tos
-		}
-	}
-	return tr.Tos
-}
-
-// Mean is the mean size of a flow; 0: it has no end.
-func (g *generator) Mean() float64 {
-	if g.sizes != nil {
-		return g.sizes.Mean()
-	}
-	return float64(g.size)
-}
-
-// groups is how many flows begin together: of an incast, every source to every
-// destination.
-func (g *generator) groups() int {
-	if g.FromN > 0 {
-		return g.FromN * max(g.toN, 1)
-	}
-	return 1
-}
-
-// each is the number of arrivals per second, of one source, or of a whole incast,
-// whose load is a share of all hosts' links.
-func (g *generator) each(source int) float64 {
-	rate := g.rates[source]
-	if g.FromN > 0 {
-		rate = 0
-		for _, h := range g.From {
-			rate += g.rates[h]
-		}
-	}
-	return g.Offered * rate / 8 / g.Mean() / float64(g.groups())
-}
-
-// until is when arrivals end.
-func (g *generator) until(p *Point, tr *Traffic) unit.Time { return min(tr.stop, p.Warmup+p.Duration) }
-
-// Expected is how many flows a run has, on average.
-func (g *generator) Expected(p *Point, tr *Traffic) float64 {
-	if g.Offered == 0 {
-		n := float64(len(g.From))
-		if g.FromN > 0 {
-			n = float64(g.FromN)
-		}
-		return n * float64(g.flows) * float64(max(g.toN, 1)) * float64(len(g.sets))
-	}
-	seconds := (g.until(p, tr) - tr.startLow).Seconds()
-	if g.FromN > 0 {
-		return g.each(0) * float64(g.groups()) * seconds
-	}
-	n := 0.0
-	for _, h := range g.From {
-		n += g.each(h) * seconds
-	}
-	return n * float64(max(g.toN, 1))
-}
-
-// expand draws the flows of one run.
-func (g *generator) expand(p *Point, id int, seed uint64) []Flow {
-	tr := &p.Entries[id]
-	var out []Flow
-	random := unit.NewRandom(seed, "traffic "+tr.Name)
-	add := func(r unit.Random, src, dst int, at unit.Time) {
-		f := Flow{Traffic: id, index: len(out), Src: src, Dst: dst, Size: g.size, fixed: at >= 0, start: at}
-		if g.sizes != nil {
-			f.Size = g.sizes.Size(r.Float64())
-		}
-		out = append(out, f)
-	}
-	if g.Offered == 0 {
-		sources := draw(random, g.From, g.FromN, g.aside())
-		targets := g.targets(random, sources)
-		for _, later := range g.sets {
-			first := len(out)
-			for i, src := range sources {
-				for range g.flows {
-					for _, dst := range g.destinations(random, src, i, targets) {
-						add(random, src, dst, -1)
-					}
+	index := 0
+	for _, a := range from {
+		for _, b := range to {
+			if a == b {
+				if len(from) == 1 && len(to) == 1 {
+					d.Fail(x.Get("to").Place, "another host", "the traffic goes from %q to itself", p.Network.Nodes[a].Name)
 				}
+				continue
 			}
-			for i := range out[first:] {
-				out[first+i].later = later
-			}
-		}
-		return out
-	}
-	until := g.until(p, tr)
-	arrivals := func(r unit.Random, each float64, begin func(at unit.Time)) {
-		gap := 1 / each * float64(unit.Second)
-		at := float64(tr.startLow)
-		if g.periodic {
-			at += gap * r.Float64() // a phase of its own
-		}
-		for {
-			if !g.periodic {
-				at += gap * r.ExpFloat64()
-			}
-			if at >= float64(until) || len(out) > 2*mostFlows {
+			if p.Routes.Hops(a, b) < 0 {
+				d.Fail(x.Get("to").Place, "hosts that links and switches join", "there is no path from %s to %s",
+					p.Network.Nodes[a].Name, p.Network.Nodes[b].Name)
 				return
 			}
-			begin(unit.Time(at))
-			if g.periodic {
-				at += gap
+			if len(p.Flows)+flows*len(sets) > mostFlows {
+				d.Fail(x.Place, strconv.Itoa(mostFlows), "the experiment has too many flows")
+				return
 			}
-		}
-	}
-	if g.FromN > 0 {
-		arrivals(random, g.each(0), func(at unit.Time) {
-			sources := draw(random, g.From, g.FromN, g.aside())
-			targets := g.targets(random, sources)
-			for i, src := range sources {
-				for _, dst := range g.destinations(random, src, i, targets) {
-					add(random, src, dst, at)
+			for _, later := range sets {
+				for range flows {
+					p.Flows = append(p.Flows, Flow{Traffic: id, index: index, Src: a, Dst: b, Size: size, later: later})
+					index++
 				}
 			}
-		})
-		return out
+		}
 	}
-	targets := g.targets(random, g.From)
-	for i, src := range g.From {
-		r := unit.NewRandom(seed, fmt.Sprintf("traffic %s host %d", tr.Name, src))
-		arrivals(r, g.each(src), func(at unit.Time) {
-			for _, dst := range g.destinations(r, src, i, targets) {
-				add(r, src, dst, at)
-			}
-		})
-	}
-	return out
 }
 
-// aside is the one host that all send to, if there is one: it is none of the sources that
-// are drawn.
-func (g *generator) aside() map[int]bool {
-	if g.pattern != toHosts || g.toN > 0 || len(g.To) != 1 {
+// trafficWords are all keys that a traffic can have, its transport's parameters included.
+func (d *decoder) trafficWords() []string {
+	words := traffic.Names()
+	for i := range d.registry.Transports {
+		for _, p := range d.registry.Transports[i].Parameters() {
+			if !slices.Contains(words, p.Name) {
+				words = append(words, p.Name)
+			}
+		}
+	}
+	return words
+}
+
+// identifier tells whether expressions can use a name.
+func identifier(s string) bool {
+	for i, r := range s {
+		if !(r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || i > 0 && r >= '0' && r <= '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// hosts reads a host, a list of hosts, or a pattern.
+func (d *decoder) hosts(x document.Map, key string, p *Point) []int {
+	t := x.Get(key)
+	if t == nil {
+		x.Missing(key, "the traffic has no %q", key)
 		return nil
 	}
-	return map[int]bool{g.To[0]: true}
-}
-
-// targets are the destinations that are drawn once: those of {random: n}, or a
-// permutation of the sources without a fixed point.
-func (g *generator) targets(r unit.Random, sources []int) []int {
-	switch {
-	case g.pattern == permutation:
-		perm := r.Perm(len(sources))
-		for again := true; again && len(sources) > 1; {
-			again = false
-			for i, k := range perm {
-				again = again || i == k
-			}
-			if again {
-				perm = r.Perm(len(sources))
-			}
-		}
-		out := make([]int, len(sources))
-		for i, k := range perm {
-			out[i] = sources[k]
-		}
-		return out
-	case g.toN > 0:
-		except := map[int]bool{}
-		if g.FromN > 0 {
-			for _, s := range sources {
-				except[s] = true
-			}
-		}
-		return draw(r, g.To, g.toN, except)
+	items := []*document.Node{t}
+	if t.Kind == document.List {
+		items = t.Items
 	}
-	return g.To
-}
-
-// destinations are those of the flow, or flows, of source number i.
-func (g *generator) destinations(r unit.Random, src, i int, targets []int) []int {
-	switch {
-	case g.pattern == permutation:
-		return targets[i : i+1]
-	case g.pattern == toStride:
-		return []int{g.From[(i+g.stride)%len(g.From)]}
-	case g.toN > 0:
-		var out []int
-		for _, t := range targets {
-			if t != src {
-				out = append(out, t)
-			}
+	var names []string
+	for _, n := range p.Network.Nodes {
+		if !n.Switch {
+			names = append(names, n.Name)
 		}
-		return out
-	}
-	// random, or one of the hosts that are listed
-	for range 64 {
-		if t := targets[r.IntN(len(targets))]; t != src {
-			return []int{t}
-		}
-	}
-	return nil // there is no other
-}
-
-// draw takes n different ones at random, all for 0.
-func draw(r unit.Random, of []int, n int, except map[int]bool) []int {
-	if n == 0 {
-		return of
 	}
 	var out []int
-	for _, k := range r.Perm(len(of)) {
-		if len(out) < n && !except[of[k]] {
-			out = append(out, of[k])
+	taken := map[int]bool{}
+	for _, y := range items {
+		pattern, found, isSwitch := d.Text(y), false, false
+		for i, n := range p.Network.Nodes {
+			isSwitch = isSwitch || n.Switch && n.Name == pattern
+			if ok, err := path.Match(pattern, n.Name); err == nil && ok && !n.Switch {
+				found = true
+				if !taken[i] {
+					out = append(out, i)
+				}
+				taken[i] = true
+			}
+		}
+		if !found {
+			if len(names) > 20 {
+				names = append(names[:20], "…")
+			}
+			if isSwitch {
+				d.Fail(y.Place, strings.Join(names, ", "), "%q is a switch; flows go from host to host", pattern)
+				continue
+			}
+			d.Unknown(y.Place, "host", pattern, names)
 		}
 	}
 	return out
 }
 
-// Hops is the mean number of links between a traffic's hosts, for estimates.
-func (g *generator) Hops(p *Point) float64 {
-	sum, n := 0.0, 0.0
-	for k := range min(len(g.To), 64) {
-		if h := g.To[k*len(g.To)/min(len(g.To), 64)]; h != g.From[0] {
-			sum += float64(p.Routes.Hops(g.From[0], h))
-			n++
+// controller decodes a traffic's congestion controller.
+func (d *decoder) controller(x document.Map, tr *Traffic, p *Point) {
+	v := x.Get("cc")
+	if !tr.Transport.Controlled {
+		if v != nil {
+			d.Fail(v.Place, "no cc", "transport %s has no congestion controller", tr.Transport.Name)
+		}
+		return
+	}
+	if v != nil {
+		tr.CcAt = v.Place
+	}
+	name, params := d.Named(x.Default("cc"), "congestion controller")
+	if params == nil {
+		return
+	}
+	var names []string
+	for i := range d.registry.Controllers {
+		s := &d.registry.Controllers[i]
+		names = append(names, s.Name)
+		if s.Name == name {
+			tr.Cc = s
 		}
 	}
-	return sum / math.Max(n, 1)
+	if tr.Cc == nil {
+		sort.Strings(names)
+		at := x.Place
+		if v != nil {
+			at = v.Place
+		}
+		d.Unknown(at, "congestion controller", name, names)
+		return
+	}
+	tr.CcConfig = d.Configuration(&tr.Cc.Scheme, params, nil)
+	if tr.Cc.Telemetry != telemetry.Nothing && p.Telemetry == nil && d.OK() {
+		d.warn("%s:%d: traffic %s: %s needs telemetry, and no switch writes any (program telemetry): it keeps its "+
+			"first window", x.File, x.Line, tr.Name, name)
+	}
 }
+
+// mostFlows bounds what an experiment asks for, so that a slip is an error and not
+// a request for all memory.
+const mostFlows = 1 << 20

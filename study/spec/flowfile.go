@@ -1,0 +1,99 @@
+package spec
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"weir/core/unit"
+	"weir/core/workload"
+	"weir/internal/document"
+)
+
+func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
+	for _, k := range traffic.Names(notListed) {
+		if v := x.Get(k); v != nil {
+			d.Fail(v.Place, "file, format, offset", "%q stands beside a flow file, which decides it", k)
+		}
+	}
+	format := x.Get("format")
+	if format == nil {
+		x.Missing("format", "the flow file's format is missing")
+		return
+	}
+	word := d.word(format, traffic, "format")
+	if !slices.Contains(traffic.Key("format").Form.Words, word) {
+		return
+	}
+	htsim := word == "htsim"
+	each := unit.Second
+	switch v := x.Get("time_unit"); {
+	case htsim && v == nil:
+		d.Fail(x.Place, "time_unit: 1us, or 1ps", "htsim's programs do not agree on what a .cm file's start counts; "+
+			"time_unit says it")
+	case htsim:
+		each = d.Positive(v)
+	case v != nil:
+		d.Fail(v.Place, "no time_unit", "the times of the HPCC simulator's files are in seconds")
+	}
+	port := -1
+	switch v := x.Get("port"); {
+	case v != nil && htsim:
+		d.Fail(v.Place, "no port", "htsim's files have no ports")
+	case v != nil:
+		port = d.Integer(v, 0, 65535)
+	}
+	offset := document.Read(d.Reader, x.Default("offset"), unit.ParseTime)
+	data, name := d.openFile(x.Get("file"))
+	if !d.OK() {
+		return
+	}
+	var flows []workload.Flow
+	var err error
+	if htsim {
+		flows, err = workload.ReadHTSimFlows(bytes.NewReader(data), name, each)
+	} else {
+		flows, err = workload.ReadHPCCFlows(bytes.NewReader(data), name)
+	}
+	if d.ignored(x, traffic, word, err) {
+		err = nil
+	}
+	if err != nil {
+		Foreign(d.Reader, x.Get("file"), err)
+		return
+	}
+	id := len(p.Entries)
+	p.Entries = append(p.Entries, tr)
+	nodes := p.Network.Nodes
+	for i, f := range flows {
+		if port >= 0 && f.Port != port {
+			continue
+		}
+		for e, node := range [2]int{f.Src, f.Dst} {
+			at := d.InFile(name, f.At.Line, [2]int{f.At.Src, f.At.Dst}[e])
+			switch {
+			case node >= len(nodes):
+				d.Fail(at, fmt.Sprintf("0 … %d, but for switches", len(nodes)-1), "there is no node %d in the topology", node)
+				return
+			case nodes[node].Switch:
+				d.Fail(at, "a host", "node %d is the switch %s", node, nodes[node].Name)
+				return
+			}
+		}
+		if p.Routes.Hops(f.Src, f.Dst) < 0 {
+			d.Fail(d.InFile(name, f.At.Line, f.At.Dst), "hosts that links and switches join", "there is no path from %s to %s",
+				nodes[f.Src].Name, nodes[f.Dst].Name)
+			return
+		}
+		if f.Start < offset {
+			d.Fail(d.InFile(name, f.At.Line, f.At.Start), fmt.Sprintf("%v or later", offset),
+				"the flow starts at %v, before the offset", f.Start)
+			return
+		}
+		p.Flows = append(p.Flows, Flow{Traffic: id, index: i, Src: f.Src, Dst: f.Dst, Size: f.Size, fixed: true,
+			start: f.Start - offset, Port: f.Port})
+	}
+	if port >= 0 && (len(p.Flows) == 0 || p.Flows[len(p.Flows)-1].Traffic != id) {
+		d.Fail(x.Get("port").Place, "a port that flows of the file go to", "no flow of the file goes to port %d", port)
+	}
+}

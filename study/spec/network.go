@@ -1,0 +1,235 @@
+package spec
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"weir/core/topology"
+	"weir/core/unit"
+	"weir/internal/document"
+	"weir/internal/switchfile"
+)
+
+func (d *decoder) network(root document.Map, p *Point) {
+	t := root.Get("topology")
+	if t.Kind == document.Mapping && t.Get("file") != nil {
+		d.networkFile(t, p)
+		return
+	}
+	var families []string
+	for i := range d.registry.Topologies {
+		s := &d.registry.Topologies[i]
+		if t.Kind == document.Mapping && t.Get(s.Name) != nil {
+			d.generated(t, s, p)
+			return
+		}
+		families = append(families, s.Name)
+	}
+	x, ok := d.Map(t, network, families...)
+	if !ok || !d.OK() { // a slip in a key makes other errors out of nothing
+		return
+	}
+	n := &topology.Network{}
+	index := map[string]int{}
+	var names []string
+	for _, kind := range []string{"hosts", "switches"} {
+		l := x.Get(kind)
+		if l == nil {
+			if kind == "hosts" {
+				d.Fail(t.Place, "hosts: [a, b]", "the topology has no hosts")
+			}
+			continue
+		}
+		if l.Kind != document.List {
+			d.Fail(l.Place, "a list of names", "%s is %v", kind, l.Kind)
+			continue
+		}
+		for _, x := range l.Items {
+			name := d.Text(x)
+			if _, twice := index[name]; twice {
+				d.Fail(x.Place, "another name", "the name %q is taken", name)
+				continue
+			}
+			if name == "" || strings.ContainsAny(name, " >*$,") || name == "random" {
+				d.Fail(x.Place, "letters, digits, - and _", "%q is not a name", name)
+				continue
+			}
+			index[name] = len(n.Nodes)
+			names = append(names, name)
+			n.Nodes = append(n.Nodes, topology.Node{Name: name, Switch: kind == "switches"})
+		}
+	}
+	links := x.Get("links")
+	if links == nil || links.Kind != document.List || len(links.Items) == 0 {
+		d.Fail(t.Place, "links: [{ends: [a, b], rate: 100Mbps, delay: 5ms}]", "the topology has no list of links")
+		return
+	}
+	seen := map[[2]int]bool{}
+	degree := make([]int, len(n.Nodes))
+	for _, item := range links.Items {
+		x, ok := d.Map(item, link)
+		if !ok {
+			continue
+		}
+		var l topology.Link
+		ends := x.Get("ends")
+		if ends == nil || ends.Kind != document.List || len(ends.Items) != 2 {
+			if at := x.Place; ends != nil {
+				d.Fail(ends.Place, "ends: [a, b]", "a link has two ends")
+			} else {
+				x.Missing("ends", "the link at %d:%d has no ends", at.Line, at.Column)
+			}
+			continue
+		}
+		for e, y := range ends.Items {
+			node, found := index[d.Text(y)]
+			if !found {
+				d.Unknown(y.Place, "node", y.Text, names)
+				ok = false
+			}
+			l.Ends[e] = node
+		}
+		if !ok {
+			continue
+		}
+		if l.Ends[0] == l.Ends[1] {
+			d.Fail(ends.Items[1].Place, "two different nodes", "the link joins %q to itself", ends.Items[1].Text)
+			continue
+		}
+		pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
+		if seen[pair] {
+			d.Fail(ends.Place, "one link between two nodes", "%s and %s have a link already", ends.Items[0].Text,
+				ends.Items[1].Text)
+			continue
+		}
+		seen[pair] = true
+		for e, node := range l.Ends {
+			if degree[node]++; degree[node] > 1 && !n.Nodes[node].Switch {
+				d.Fail(ends.Items[e].Place, "one link a host", "host %s has a link already; a host has one NIC", n.Nodes[node].Name)
+			}
+		}
+		if r := x.Get("rate"); r == nil {
+			x.Missing("rate", "the link has no rate")
+		} else {
+			l.Rate = document.Read(d.Reader, r, unit.ParseLinkRate)
+		}
+		if r := x.Get("delay"); r == nil {
+			x.Missing("delay", "the link has no delay")
+		} else {
+			l.Delay = document.Read(d.Reader, r, unit.ParseTime)
+		}
+		var bufferAt document.Place
+		if b := x.Get("buffer"); b != nil {
+			l.Buffer, bufferAt = switchfile.Buffer(d.Reader, b), b.Place
+		}
+		d.bufferAt = append(d.bufferAt, bufferAt)
+		l.Loss = d.loss(x.Default("loss"))
+		l.Jitter = document.Read(d.Reader, x.Default("jitter"), unit.ParseTime)
+		n.Links = append(n.Links, l)
+	}
+	p.Network = n
+}
+
+// generated decodes a network that is given by its family and parameters.
+func (d *decoder) generated(t *document.Node, s *topology.Scheme, p *Point) {
+	for _, k := range t.Keys {
+		if k.Name != s.Name {
+			d.Fail(k.Place, s.Name+" alone", "%q stands beside %s, which makes the network", k.Name, s.Name)
+		}
+	}
+	params := t.Get(s.Name)
+	if params.Kind != document.Mapping {
+		d.Fail(params.Place, s.Name+": {parameter: value}", "the parameters of %s are %v", s.Name, params.Kind)
+		return
+	}
+	v := d.SchemeValues(&s.Scheme, params, nil)
+	if !d.OK() {
+		return
+	}
+	n, err := s.Build(v)
+	if err == nil {
+		err = n.Validate()
+	}
+	if err != nil {
+		d.Fail(params.Place, "", "%s: %v", s.Name, err)
+		return
+	}
+	var at document.Place
+	if b := params.Get("buffer"); b != nil && v.Length("buffer").Bytes > 0 {
+		at = b.Place
+	}
+	d.bufferAt = make([]document.Place, len(n.Links))
+	for i := range d.bufferAt {
+		d.bufferAt[i] = at
+	}
+	p.Network = n
+}
+
+// buffers checks that buffers and queues bounded in bytes hold the largest frame of
+// every traffic: a smaller one would drop all of it.
+func (d *decoder) buffers(p *Point) {
+	if !d.OK() {
+		return
+	}
+	largest, name := unit.Bytes(0), ""
+	for i := range p.Entries {
+		tr := &p.Entries[i]
+		if frame := unit.Bytes(p.Framing.Frame(tr.Headers(), tr.Payload, true)); frame > largest {
+			largest, name = frame, tr.Name
+		}
+	}
+	check := func(at document.Place, b unit.Bytes) {
+		if b > 0 && b < largest && at.Line > 0 {
+			d.Fail(at, fmt.Sprintf("at least %v, or a number of packets", largest),
+				"a buffer of %v is below a packet of traffic %s", b, name)
+		}
+	}
+	for i, l := range p.Network.Links {
+		if i < len(d.bufferAt) {
+			check(d.bufferAt[i], l.Buffer.Bytes)
+		}
+	}
+	for _, l := range d.limits {
+		check(l.Place, l.bytes)
+	}
+}
+
+func (d *decoder) loss(t *document.Node) float64 {
+	v := document.Read(d.Reader, t, unit.ParseShare)
+	if !(v >= 0 && v < 1) {
+		d.Fail(t.Place, "0% … below 100%", "%q is not a loss", t.Text)
+		return 0
+	}
+	return v
+}
+
+func (d *decoder) networkFile(t *document.Node, p *Point) {
+	x, _ := d.Map(t, network.Only("file", "format", "rest"))
+	file, format := x.Get("file"), x.Get("format")
+	if format == nil {
+		x.Missing("format", "the topology file's format is missing")
+		return
+	}
+	reader := topology.ReadHPCC
+	if d.word(format, network, "format") == "htsim" {
+		reader = topology.ReadHTSim
+	}
+	data, name := d.openFile(file)
+	if !d.OK() {
+		return
+	}
+	n, err := reader(bytes.NewReader(data), name)
+	if d.ignored(x, network, format.Text, err) {
+		err = nil
+	}
+	if err == nil {
+		err = n.Validate()
+	}
+	if err != nil {
+		Foreign(d.Reader, file, err)
+		return
+	}
+	d.bufferAt = make([]document.Place, len(n.Links))
+	p.Network = n
+}

@@ -1,0 +1,123 @@
+package spec
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"weir/core/packet"
+	"weir/core/topology"
+	"weir/internal/document"
+)
+
+// routed is a network with what is made of it once, for all points that have it.
+type routed struct {
+	network   *topology.Network
+	addresses string // what the file says of them, as text
+	book      *packet.Book
+	routes    *topology.Routes
+	tree      *topology.Tree // nil: addresses are flat
+	prefixes  topology.Prefixes
+}
+
+// route gives a point its network's addresses and routes. The points of a sweep often
+// have the same network, and then share them.
+func (d *decoder) route(root document.Map, p *Point) {
+	var r routed
+	t := root.Default("addresses")
+	var b strings.Builder
+	t.Write(&b, 0)
+	for _, old := range d.networks {
+		if old.addresses != b.String() || !slices.Equal(old.network.Nodes, p.Network.Nodes) ||
+			!slices.EqualFunc(old.network.Links, p.Network.Links, sameEnds) {
+			continue
+		}
+		// which rates and delays do not change
+		r.book, r.routes, r.tree, r.prefixes = old.book, old.routes, old.tree, old.prefixes
+		if slices.Equal(old.network.Links, p.Network.Links) {
+			r = old
+			break
+		}
+	}
+	if r.routes == nil {
+		switches := 0
+		for _, n := range p.Network.Nodes {
+			if n.Switch {
+				switches++
+			}
+		}
+		if classes := p.Network.Classes(); classes*switches > mostRoutes {
+			d.Fail(root.Get("topology").Place, fmt.Sprintf("switches with hosts × switches up to %d", mostRoutes),
+				"%d switches, %d of them with hosts, have more routes than fit into memory", switches, classes)
+			return
+		}
+		r.book, r.routes = p.Network.Addresses(), p.Network.Routes()
+		if t.Kind != document.Scalar || d.Word(t, "way to give addresses", addressWays) == addressWays[1] {
+			d.hierarchy(t, p.Network, &r)
+		}
+	}
+	if r.network == nil {
+		r.network, r.addresses = p.Network, b.String()
+		d.networks = append(d.networks, r)
+	}
+	p.Network, p.Book, p.Routes, p.tree, p.prefixes = r.network, r.book, r.routes, r.tree, r.prefixes
+}
+
+// addressWays are the ways to give addresses that have a name.
+var addressWays = []string{"flat", "hierarchical"}
+
+// hierarchy gives the hosts of a fat tree addresses from their leaves' prefixes: those of
+// P4TE's figure 1, or those that the file gives by leaf.
+func (d *decoder) hierarchy(t *document.Node, n *topology.Network, r *routed) {
+	x, err := n.Tree()
+	if err != nil {
+		d.Fail(t.Place, "addresses: flat, or a fat tree of two or three tiers", "hierarchical addresses need a fat tree: %v",
+			err)
+		return
+	}
+	plan := x.Plan()
+	if t.Kind != document.Scalar {
+		if t.Kind != document.Mapping {
+			d.Fail(t.Place, "flat, hierarchical, or a map of prefixes by leaf", "this is %v", t.Kind)
+			return
+		}
+		plan = topology.Prefixes{Leaf: make([]netip.Prefix, len(x.Leaves()))}
+		var names []string
+		for _, leaf := range x.Leaves() {
+			names = append(names, n.Nodes[leaf].Name)
+		}
+		for _, k := range t.Keys {
+			i := slices.Index(names, k.Name)
+			if i < 0 {
+				d.Unknown(k.Place, "leaf", k.Name, names)
+				continue
+			}
+			prefix, err := netip.ParsePrefix(d.Text(k.Value))
+			if err != nil {
+				d.Fail(k.Value.Place, "2001:db8:0:1::/112", "%q is not an IPv6 prefix", k.Value.Text)
+				continue
+			}
+			plan.Leaf[i] = prefix
+			if d.OK() && x.CheckLeaf(plan, i) != nil {
+				d.Fail(k.Value.Place, "prefixes that do not overlap, each large enough for its leaf's hosts", "%v",
+					x.CheckLeaf(plan, i))
+			}
+		}
+		for i, p := range plan.Leaf {
+			if !p.IsValid() && d.OK() {
+				d.Fail(t.Place, "a prefix for every leaf", "%s has no prefix", names[i])
+			}
+		}
+	}
+	if !d.OK() {
+		return
+	}
+	r.book, r.tree, r.prefixes = x.Addresses(plan), x, plan
+}
+
+func sameEnds(a, b topology.Link) bool { return a.Ends == b.Ends }
+
+// mostRoutes bounds the entries of all switches' tables, for the same reason: a
+// gigabyte, at four bytes each.
+const mostRoutes = 1 << 28

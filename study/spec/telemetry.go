@@ -1,0 +1,72 @@
+package spec
+
+import (
+	"strconv"
+	"strings"
+
+	"weir/core/dataplane"
+	"weir/core/telemetry"
+	"weir/core/unit"
+	"weir/internal/document"
+	"weir/internal/switchfile"
+)
+
+// telemetry finds the format of telemetry in which the programs write; all must agree,
+// since hosts cannot tell who has written.
+func (d *decoder) telemetry(root document.Map, p *Point, programs [][]switchfile.Program) {
+	rates := p.Network.Rates()
+	for i, list := range programs {
+		for _, x := range list {
+			writer, writes := x.Config.(dataplane.Telemeter)
+			if !p.Network.Nodes[i].Switch || !writes || !d.OK() {
+				continue
+			}
+			f, err := writer.Telemetry(rates)
+			f.Counted = p.Framing.Fixed()
+			at := root.Place
+			if t := root.Get("switches"); t != nil {
+				at = t.Place
+			} else if t := root.Get("switch"); t != nil {
+				at = t.Place
+			}
+			switch {
+			case err != nil:
+				d.Fail(at, "", "%v", err)
+			case p.Telemetry == nil:
+				p.Telemetry = &f
+			case *p.Telemetry != f:
+				d.Fail(at, "one format, one set of parameters", "switch %s writes other telemetry than the switches before it",
+					p.Network.Nodes[i].Name)
+			}
+		}
+	}
+}
+
+// clock reads a switch's clock.
+func (d *decoder) clock(t *document.Node) (c telemetry.Clock) {
+	m, ok := d.Map(t, clock)
+	if !ok {
+		return
+	}
+	x := m.Default("resolution")
+	if c.Resolution = d.Positive(x); c.Resolution > unit.Second {
+		d.Fail(x.Place, "1ps … 1s", "a resolution of %q is too coarse", x.Text)
+	}
+	x = m.Default("offset")
+	text, behind := strings.CutPrefix(d.Text(x), "-")
+	offset, err := unit.ParseTime(text)
+	if err != nil || offset > 3600*unit.Second {
+		d.Fail(x.Place, "5us, or -5us; an hour at most", "%q is not an offset of a clock", x.Text)
+	}
+	if c.Offset = offset; behind {
+		c.Offset = -offset
+	}
+	x = m.Default("drift")
+	number, parts := strings.CutSuffix(d.Text(x), "ppm")
+	if c.Drift, err = strconv.ParseFloat(strings.TrimSpace(number), 64); err != nil || !parts || !(c.Drift >= -100_000 &&
+		c.Drift <= 100_000) {
+		d.Fail(x.Place, "20ppm, or -20ppm; 100000ppm at most", "%q is not a drift of a clock", x.Text)
+		c.Drift = 0
+	}
+	return
+}
