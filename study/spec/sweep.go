@@ -1,67 +1,82 @@
 package spec
 
 import (
-	"fmt"
-	"strings"
+	"slices"
 
 	"weir/internal/document"
 	"weir/study/measure"
 )
 
-// variable is what a block of the sweep says a $name stands for.
-type variable struct {
-	document.Entry
-	used bool
+// origins are where the values of a key of the sweep are given.
+type origins struct {
+	blocks []*document.Node // of each value, what it puts into the spec; nil for scalars
+	places []document.Place
 }
 
-// substitute replaces every $name: by the value of a sweep key, or by what a block
-// defines. A value that stands for one is of this point alone: what is read out of it is
-// not written back into the file's tree; what is read out of a block is, into the block.
-func (d *decoder) substitute(t *document.Node, at []measure.Coordinate, places []document.Place, variables []variable,
-	used map[string]bool) {
-	for _, x := range t.Items {
-		d.substitute(x, at, places, variables, used)
+func sweepKeys(root *document.Node) []string {
+	var keys []string
+	if sweep := root.Get("sweep"); sweep != nil {
+		for _, k := range sweep.Keys {
+			keys = append(keys, k.Name)
+		}
 	}
-	for _, k := range t.Keys {
-		d.substitute(k.Value, at, places, variables, used)
-	}
-	if t.Kind != document.Scalar || !strings.HasPrefix(t.Text, "$") {
+	return keys
+}
+
+// decodeSweep reads the sweep.
+func (s *Spec) decodeSweep(d *decoder) {
+	sweep := d.tree.Get("sweep")
+	if sweep == nil {
 		return
 	}
-	name := t.Text[1:]
-	var names []string
-	for i := range variables {
-		if v := &variables[i]; v.Name == name {
-			v.used = true
-			*t = *document.Copy(v.Value)
-			t.Bound = t.Kind == document.Scalar
-			return
-		}
-		names = append(names, "$"+variables[i].Name)
+	if sweep.Kind != document.Mapping {
+		d.Fail(sweep.Place, "{key: [value, …]} or {key: {name: {…}}}", "sweep is a map")
+		return
 	}
-	for i, c := range at {
-		if c.Key == name {
-			d.Bound[t.Place] = fmt.Sprintf("$%s is %q at %s:%d:%d", name, c.Text, places[i].File, places[i].Line,
-				places[i].Column)
-			t.Text, t.Bound, t.Orig = c.Text, true, nil
-			used[name] = true
-			return
+	for _, k := range sweep.Keys {
+		dim, from := measure.Dimension{Key: k.Name}, origins{}
+		add := func(text string, at document.Place, block *document.Node) {
+			v, ok := measure.ParseQuantity(text)
+			dim.Values = append(dim.Values, measure.Coordinate{Key: k.Name, Text: text, Value: v, IsNum: ok})
+			from.blocks = append(from.blocks, block)
+			from.places = append(from.places, at)
 		}
-		names = append(names, "$"+c.Key)
-	}
-	d.Unknown(t.Place, "sweep key", t.Text, names)
-}
-
-// overlay puts a block of the sweep into the root. The maps topology, switches and
-// switches.<name> are merged; what lies deeper (a scheduler and its parameters) is
-// replaced.
-func overlay(root, block *document.Node, depth int) {
-	for _, k := range block.Keys {
-		if old := root.Get(k.Name); depth < 2 && old != nil && old.Kind == document.Mapping &&
-			k.Value.Kind == document.Mapping {
-			overlay(old, k.Value, depth+1)
+		switch k.Value.Kind {
+		case document.List:
+			for _, x := range k.Value.Items {
+				if x.Kind != document.Scalar {
+					d.Fail(x.Place, "", "a value of the sweep is a plain value; for blocks write a map of names")
+					continue
+				}
+				add(x.Text, x.Place, nil)
+			}
+		case document.Mapping:
+			for _, x := range k.Value.Keys {
+				if x.Value.Kind != document.Mapping {
+					d.Fail(x.Value.Place, "{switch: […], …}", "the block %q of the sweep is a map", x.Name)
+					continue
+				}
+				for _, y := range x.Value.Keys {
+					if slices.Contains(top.Names(ofFile, fixed), y.Name) {
+						d.Fail(y.Place, "what decides one run", "%q cannot be varied by a sweep", y.Name)
+					}
+				}
+				add(x.Name, x.Place, x.Value)
+			}
+		default:
+			add(k.Value.Text, k.Value.Place, nil)
+		}
+		if len(dim.Values) == 0 {
+			d.Fail(k.Value.Place, "", "the sweep of %q has no values", k.Name)
 			continue
 		}
-		root.Set(k.Name, k.Value)
+		seen := map[string]bool{}
+		for i, v := range dim.Values {
+			if seen[v.Text] {
+				d.Fail(from.places[i], "each value once", "the sweep of %q has the value %q twice", k.Name, v.Text)
+			}
+			seen[v.Text] = true
+		}
+		s.Sweep, s.given = append(s.Sweep, dim), append(s.given, from)
 	}
 }

@@ -1,0 +1,149 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"weir/core/cc"
+	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
+	"weir/core/topology"
+	"weir/core/transport"
+	"weir/core/workload"
+	"weir/internal/document"
+	"weir/study/measure"
+)
+
+// Registry is all that experiment files can name. It is a value: a program that
+// embeds Weir makes its own, with its own schemes.
+type Registry struct {
+	Programs    []dataplane.Scheme
+	Schedulers  []tm.Scheme
+	Transports  []transport.Scheme
+	Controllers []cc.Scheme
+	Topologies  []topology.Scheme
+	Measures    []measure.Kind
+	Workloads   []workload.CDF // sizes: NAME
+	Formats     []Format       // weir export --format NAME
+	Library     []Library
+}
+
+// Format is a form in which results can be given to other programs.
+type Format struct {
+	Name string
+	Doc  string        // one line: what is written
+	New  func() Export // one whose options have their defaults
+}
+
+// Export writes results in a format. It is a pointer to a struct whose fields are the format's
+// options: flags of the command, with the tags of package kong.
+type Export interface {
+	// Write writes the results of folder dir, which results.Open reads with the registry, into
+	// another folder, and says on out what it has written.
+	Write(r *Registry, dir, into string, out io.Writer) error
+}
+
+// CheckedExport is an Export whose options can be wrong.
+type CheckedExport interface {
+	// Check says what is wrong with them, naming the flag.
+	Check() error
+}
+
+// Library is a room's own experiments.
+type Library struct {
+	Name  string // p4abc: its file fig4.yaml is the experiment p4abc/fig4
+	Files fs.FS  // experiments/*.yaml, and what they name, relative to experiments/
+}
+
+// Entry is one experiment of a library.
+type Entry struct {
+	Name, Title string
+	Paper       Paper
+}
+
+// Source is an experiment file that was found.
+type Source struct {
+	Name string // p4abc/fig4, or the file's base name
+	File string // as errors name it
+	Data []byte
+	Open func(name string) ([]byte, error) // files that the spec names
+}
+
+// Experiments lists the library, sorted by name.
+func (r *Registry) Experiments() []Entry {
+	var list []Entry
+	for _, l := range r.Library {
+		files, _ := fs.Glob(l.Files, "experiments/*.yaml")
+		for _, f := range files {
+			name := l.Name + "/" + strings.TrimSuffix(path.Base(f), ".yaml")
+			data, err := fs.ReadFile(l.Files, f)
+			if err != nil {
+				continue
+			}
+			e := Entry{Name: name}
+			c := document.NewReader(FileKind)
+			if t := document.Parse(c, f, data); t != nil {
+				if x := t.Get("title"); x != nil {
+					e.Title = x.Text
+				}
+				e.Paper = paperOf(t)
+			}
+			list = append(list, e)
+		}
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
+	return list
+}
+
+// Open finds an experiment by its library name, or a file by its path.
+func (r *Registry) Open(name string) (*Source, error) {
+	var names []string
+	for _, e := range r.Experiments() {
+		names = append(names, e.Name)
+	}
+	for _, l := range r.Library {
+		rest, ok := strings.CutPrefix(name, l.Name+"/")
+		if !ok {
+			continue
+		}
+		file := "experiments/" + rest + ".yaml"
+		if data, err := fs.ReadFile(l.Files, file); err == nil {
+			return &Source{Name: name, File: name + ".yaml", Data: data, Open: func(n string) ([]byte, error) {
+				return fs.ReadFile(l.Files, path.Join("experiments", n))
+			}}, nil
+		}
+	}
+	data, err := document.ReadFile(name, document.LargestFile+1) // Load says what is wrong with a larger one
+	if err == nil {
+		base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
+		return &Source{Name: base, File: name, Data: data, Open: func(n string) ([]byte, error) {
+			if !filepath.IsAbs(n) {
+				n = filepath.Join(filepath.Dir(name), n)
+			}
+			return document.ReadFile(n, document.LargestInput)
+		}}, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, document.InputErrors{{File: name, Line: 1, Column: 1, Msg: "it cannot be read: " +
+			document.Reason(err).Error(),
+			Allowed: "a file, or a name that weir list has"}}
+	}
+	e := document.InputError{File: name, Line: 1, Column: 1, Msg: "there is no such experiment and no such file"}
+	likely := document.Nearest(name, names)
+	for _, n := range names { // without the room's name
+		if path.Base(n) == name {
+			likely = n
+		}
+	}
+	if likely != "" {
+		e.Msg += fmt.Sprintf("; did you mean %q?", likely)
+	}
+	e.Allowed = "a file, or one of " + strings.Join(names, ", ")
+	return nil, document.InputErrors{e}
+}
