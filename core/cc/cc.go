@@ -11,14 +11,14 @@ import (
 // Controller decides how fast one flow may send: told what happened, it answers
 // with a Decision. It is a pure state machine; calls come in the order of time.
 type Controller interface {
-	// OnSend is told of every packet right before it is sent.
+	// OnSend is called for every packet right before it is sent.
 	OnSend(now unit.Time, s Sent)
-	// OnAck is told of every acknowledgement that the transport accepted, after the
+	// OnAck is called for every acknowledgement that the transport accepted, after the
 	// transport has seen what it delivers and what is lost. a is the caller's.
 	OnAck(now unit.Time, a *Ack)
-	// OnNotice is told of a message of the network that the transport has checked.
+	// OnNotice is called for a message of the network that the transport has checked.
 	OnNotice(now unit.Time, n Notice)
-	// OnLoss is told when the transport's state of recovery changes.
+	// OnLoss is called when the transport's state of recovery changes.
 	OnLoss(now unit.Time, l Loss)
 	// OnTimer is called when Decision's NextTimer has come.
 	OnTimer(now unit.Time)

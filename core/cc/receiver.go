@@ -6,7 +6,7 @@ import "weir/core/unit"
 // comes and says what the sender is to be told. It is a pure state machine as a
 // Controller is.
 type Receiver interface {
-	// OnData is told of each packet of the flow that has come, with what the network has
+	// OnData is called for each packet of the flow that has come, with what the network has
 	// written into it. now is true if the feedback is to be sent at once.
 	OnData(now unit.Time, d *Telemetry) (f Feedback, atOnce bool)
 	// OnTimer is called when NextTimer has come.
@@ -59,7 +59,7 @@ type Member struct {
 	in             bool
 }
 
-// Count is told that a packet of the flow has come, and forgets the flows that have sent
+// Count is called when a packet of the flow has come, and forgets the flows that have sent
 // none for t. now does not go back.
 func (c *Census) Count(now, t unit.Time, m *Member) {
 	c.Leave(m)

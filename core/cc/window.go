@@ -24,7 +24,7 @@ func NewWindow(f Flow) Window {
 	return Window{Packets: f.InitialWindow, Threshold: Unlimited, MSS: f.MSS}
 }
 
-// InSlowStart tells whether the window is below the threshold (RFC 5681 §3.1).
+// InSlowStart reports whether the window is below the threshold (RFC 5681 §3.1).
 func (w *Window) InSlowStart() bool { return w.Packets < w.Threshold }
 
 // SlowStart grows the window by the packets acknowledged, up to the threshold, and
@@ -77,7 +77,7 @@ func (w *Window) save() {
 	w.priorPackets, w.priorThreshold, w.reduced = w.Packets, w.Threshold, true
 }
 
-// Undo restores what was before the last reduction, and tells whether there was one.
+// Undo restores what was before the last reduction, and reports whether there was one.
 func (w *Window) Undo() bool {
 	if !w.reduced {
 		return false

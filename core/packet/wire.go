@@ -152,11 +152,10 @@ func (p *Packet) emitShim(b []byte) []byte {
 	return append(b, make([]byte, p.Payload)...)
 }
 
-// Parse fills p from a frame as a switch's parser does: all that Emit writes, and
-// the flow's hash. A frame does not carry Size, Flow
-// and Meta (but for the class of PFC), and Sent with UDP only. Sequence numbers come as their low 32
-// bits for TCP, 40 bits for other protocols than UDP; what the frame has no room
-// for is 0. Of ICMP, which hosts of the lab send, all is payload. An address that the book does not
+// Parse fills p from a frame as a switch's parser does: all that Emit writes, and the flow's hash. A
+// frame does not carry Size, Flow and Meta (but for the class of PFC), and Sent with UDP only. Sequence
+// numbers come as their low 32 bits for TCP, 40 bits for other protocols than UDP; what the frame has no
+// room for is 0. Of ICMP, which hosts of the lab send, all is payload. An address that the book does not
 // have is 0. It fails on frames that are neither IP nor PFC, or damaged, and then leaves p in an
 // undefined state.
 func (p *Packet) Parse(book *Book, frame []byte) error {

@@ -84,7 +84,7 @@ func (p *Param) Set(text string) error {
 // Clear takes all entries out of a map, before others are put in.
 func (p *Param) Clear() { p.value.clear() }
 
-// Key tells whether a map can get an entry with this key, and why not.
+// Key reports whether a map can get an entry with this key, and why not.
 func (p *Param) Key(key string) error {
 	_, err := p.entry(key)
 	return err
@@ -184,7 +184,7 @@ func (p *Param) check() error {
 	return nil
 }
 
-// IsDefault tells whether the field has the default value.
+// IsDefault reports whether the field has the default value.
 func (p *Param) IsDefault() bool { return !p.Required && p.value.is(p.Default) }
 
 // Value is the field's value, as an experiment file could write it.

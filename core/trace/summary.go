@@ -25,7 +25,7 @@ type portSum struct {
 	name    string
 	kinds   [Kinds]int64
 	bytes   int64 // transmitted
-	queue   bool  // one of its events tells the queue
+	queue   bool  // one of its events has the queue
 	packets step
 	queued  step
 }

@@ -95,7 +95,7 @@ func (s *seal) close(p *packet.Packet) {
 	}
 }
 
-// check tells whether p is feedback of this flow that has not come before, and takes
+// check reports whether p is feedback of this flow that has not come before, and takes
 // note of it if so. Numbers are taken in any order within the last 64 (RFC 4303 §3.4.3);
 // older ones are not.
 func (s *seal) check(p *packet.Packet) bool {

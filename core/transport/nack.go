@@ -41,7 +41,7 @@ type NackGate struct {
 	shut bool
 }
 
-// Reduce tells whether a NACK that has come now, of a packet that was sent then, reduces,
+// Reduce reports whether a NACK that has come now, of a packet that was sent then, reduces,
 // and takes note of it if so. rtt is the round-trip time, or an estimate; 0: not known, and
 // then only the first one does. What was sent before the last reduction says nothing new: a
 // smoothed round-trip time is behind a queue that has just filled.

@@ -159,13 +159,13 @@ func extensionBytes(f *telemetry.Format, p *packet.Packet) int32 {
 	return f.Bytes(p)
 }
 
-// Genuine tells whether p, which has come back, is the receiver's, and has not come before.
+// Genuine reports whether p, which has come back, is the receiver's, and has not come before.
 // A transport asks it once for every packet and takes no other packet in: neither its
 // controller nor anything else of the sender changes by one.
 func (x *Asker) Genuine(p *packet.Packet) bool { return x.seal == nil || x.seal.check(p) }
 
 // Read reads what an acknowledgement says of the path and of the receiver's wishes into
-// a, and tells whether it says anything. What a holds of it is good until the next call.
+// a, and reports whether it says anything. What a holds of it is good until the next call.
 func (x *Asker) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
 	if x.want == telemetry.Nothing || !p.Extended() {
 		return false
@@ -224,13 +224,13 @@ func NewAnswerer(f *Flow, control cc.Flow, a Asking) (Answerer, error) {
 	return x, nil
 }
 
-// Active tells whether the flow has telemetry, or a controller's part at the receiver.
+// Active reports whether the flow has telemetry, or a controller's part at the receiver.
 // The transport of a flow that has neither need not ask the Answerer.
 func (x *Answerer) Active() bool { return x.active }
 
-// Data is told of a data packet or a probe, whose extensions it may take. It makes of
+// Data is called for a data packet or a probe, whose extensions it may take. It makes of
 // them those of the acknowledgement, if p is turned into that (else Keep is to be
-// called). atOnce: the sender is to be told something now.
+// called). atOnce: an acknowledgement is to leave now.
 func (x *Answerer) Data(now unit.Time, p *packet.Packet) (atOnce bool) {
 	if x.control == nil {
 		if x.format == nil {
@@ -279,7 +279,7 @@ func (x *Answerer) Keep(p *packet.Packet) {
 	}
 }
 
-// Give puts what was kept, or is to be told, into an acknowledgement, unless it has an
+// Give puts what was kept, or is to be sent, into an acknowledgement, unless it has an
 // answer of its own, which is newer.
 func (x *Answerer) Give(p *packet.Packet) {
 	switch {
@@ -327,8 +327,8 @@ func (x *Answerer) NextTimer() unit.Time {
 	return x.control.NextTimer()
 }
 
-// Timer is called when NextTimer has come; it tells whether the sender is to be told
-// something now.
+// Timer is called when NextTimer has come; it reports whether an acknowledgement
+// is to leave now.
 func (x *Answerer) Timer(now unit.Time) bool {
 	if x.control == nil || now < x.control.NextTimer() {
 		return false

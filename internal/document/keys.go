@@ -44,7 +44,7 @@ func (t *Table) Names(traits ...Trait) (names []string) {
 	return names
 }
 
-// Has tells whether a key has a trait.
+// Has reports whether a key has a trait.
 func (t *Table) Has(name string, trait Trait) bool { return slices.Contains(t.Names(trait), name) }
 
 // Only is the table with some of its keys alone.
@@ -156,7 +156,7 @@ func (r *Reader) View(t *Node, table *Table, more ...string) Map {
 	return Map{t, r, table, append(table.Names(), more...)}
 }
 
-// Map reads t by a table, of which alone it may have keys, or of more. It tells whether t is
+// Map reads t by a table, of which alone it may have keys, or of more. It reports whether t is
 // a map at all.
 func (r *Reader) Map(t *Node, table *Table, more ...string) (Map, bool) {
 	m := r.View(t, table, more...)

@@ -111,7 +111,7 @@ func compare(op string, a, b float64) bool {
 	return a != b
 }
 
-// Means tells whether a point is meant.
+// Means reports whether a point is meant.
 func (c *Filter) Means(at []measure.Coordinate) bool {
 	if c.when != nil {
 		is, err := expr.Run(c.when, environment(at, nil))

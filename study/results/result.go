@@ -63,7 +63,7 @@ type End struct {
 	Ports []string `json:"ports,omitempty"`
 }
 
-// Stuck tells whether the run ended because something did not move any more.
+// Stuck reports whether the run ended because something did not move any more.
 func (e *End) Stuck() bool {
 	switch sim.EndReason(e.Reason) {
 	case sim.NoProgress, sim.Deadlock, sim.Starved:

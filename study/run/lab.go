@@ -142,7 +142,7 @@ func LabConfig(r *plan.Run) (*lab.Config, error) {
 	return out, nil
 }
 
-// captured tells whether a run that is there has captures of all switches that are wanted. If
+// captured reports whether a run that is there has captures of all switches that are wanted. If
 // not, it is measured again.
 func (o *Lab) captured(r *results.Run) bool {
 	for _, name := range o.Capture {

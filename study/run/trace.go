@@ -86,7 +86,7 @@ func newTracer(dir, id string, ports []trace.Port) *tracer {
 
 func (t *tracer) name(form int) string { return filepath.Join(t.dir, t.id+traceForms[form]) }
 
-// there tells whether the run has left this very trace before.
+// there reports whether the run has left this very trace before.
 func (t *tracer) there() bool {
 	if t == nil {
 		return true

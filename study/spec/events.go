@@ -94,7 +94,7 @@ func (d *decoder) stalls(root document.Map, p *Point) {
 	}
 }
 
-// Stalls tells whether the simulator's hosts stand still in some run; the lab's have stalls
+// Stalls reports whether the simulator's hosts stand still in some run; the lab's have stalls
 // of their own.
 func (s *Spec) Stalls() bool {
 	return slices.ContainsFunc(s.Points, func(p *Point) bool { return p.stalls.Length > 0 })

@@ -34,7 +34,7 @@ const (
 	toStride    = "stride"      // the one so many further on
 )
 
-// isDrawn tells whether a traffic's flows are drawn anew for every seed.
+// isDrawn reports whether a traffic's flows are drawn anew for every seed.
 func isDrawn(x document.Map) bool {
 	for _, key := range []string{"from", "to"} {
 		if t := x.Get(key); t != nil && (t.Kind == document.Mapping || t.Kind == document.Scalar && (t.Text == toRandom ||

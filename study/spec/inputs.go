@@ -34,7 +34,7 @@ func (d *decoder) openFile(t *document.Node) (data []byte, name string) {
 	return data, name
 }
 
-// ignored tells whether an error is about what stands behind the last entry that a file
+// ignored reports whether an error is about what stands behind the last entry that a file
 // of the HPCC simulator announces, and the spec says that it shall not be looked at.
 func (d *decoder) ignored(x document.Map, table *document.Table, format string, err error) bool {
 	rest := x.Get("rest")
@@ -48,7 +48,7 @@ func (d *decoder) ignored(x document.Map, table *document.Table, format string, 
 	return Excess(err)
 }
 
-// Excess tells whether all that a file announces was read, and more stands behind it.
+// Excess reports whether all that a file announces was read, and more stands behind it.
 func Excess(err error) bool {
 	switch e := err.(type) {
 	case *topology.FormatError:

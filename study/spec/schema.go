@@ -173,7 +173,7 @@ func (r *Registry) form(doc string, f document.Form) (n node) {
 	return n
 }
 
-// table is a map with a table's keys; needed tells whether it wants those that are required.
+// table is a map with a table's keys; needed reports whether it wants those that are required.
 func (r *Registry) table(t *document.Table, needed bool) node {
 	properties, required := node{}, []string{}
 	for _, k := range t.Keys {

@@ -209,7 +209,7 @@ func (d *decoder) trafficWords() []string {
 	return words
 }
 
-// identifier tells whether expressions can use a name.
+// identifier reports whether expressions can use a name.
 func identifier(s string) bool {
 	for i, r := range s {
 		if !(r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || i > 0 && r >= '0' && r <= '9') {

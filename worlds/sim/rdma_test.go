@@ -167,8 +167,8 @@ func rack(t *testing.T, n int, build func(f transport.Flow) (sender, receiver tr
 // cross links and queues like any packet, and nobody waits for a timeout; the last flow
 // ends a tenth later than the link can carry all, or with go-back-N, which sends again what
 // the receiver did not take, at twice that time; NACKs of what it has sent again by then
-// are refused. The wire form gives the same result,
-// for datagrams too, of which what is trimmed is lost and not sent again.
+// are refused. The wire form gives the same result, for datagrams too, of which what is
+// trimmed is lost and not sent again.
 func TestNacksInNetwork(t *testing.T) {
 	pairs := func(recovery string) func(f transport.Flow) (transport.Endpoint, transport.Endpoint, error) {
 		return func(f transport.Flow) (transport.Endpoint, transport.Endpoint, error) {

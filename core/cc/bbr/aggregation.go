@@ -15,7 +15,7 @@ type aggregation struct {
 // restart begins a measurement.
 func (g *aggregation) restart(now unit.Time) { g.stamp, g.acked = now, 0 }
 
-// update is told of an ACK that gave a sample. window bounds what is believed.
+// update is called for an ACK that gave a sample. window bounds what is believed.
 func (g *aggregation) update(now unit.Time, packets int, bandwidth float64, roundStart bool, window int) {
 	if roundStart {
 		if g.age++; g.age >= extraRounds {

@@ -248,7 +248,7 @@ func (b *BBR) updateBandwidth(now unit.Time, a *cc.Ack) {
 	}
 }
 
-// phaseDone tells whether PROBE_BW's phase is over.
+// phaseDone reports whether PROBE_BW's phase is over.
 func (b *BBR) phaseDone(now unit.Time, a *cc.Ack) bool {
 	if b.pacingGain == 1 {
 		return b.probeBW.whole(now, b.probeRTT.min)
@@ -341,7 +341,7 @@ func (b *BBR) setWindow(a *cc.Ack, bandwidth, gain float64) {
 	}
 }
 
-// conserve lets loss recovery set the window, and tells whether it is to stay so.
+// conserve lets loss recovery set the window, and reports whether it is to stay so.
 func (b *BBR) conserve(a *cc.Ack) bool {
 	var entered bool
 	if b.window, entered = b.recovery.acked(b.window, a); entered {

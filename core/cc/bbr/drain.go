@@ -6,5 +6,5 @@ type drain struct{}
 // gains are those of pacing and window: the inverse of startup's, with its window.
 func (drain) gains() (pacing, window float64) { return drainGain, highGain }
 
-// done tells whether no more is in the network than the path holds (bbr_check_drain).
+// done reports whether no more is in the network than the path holds (bbr_check_drain).
 func (drain) done(inNetwork, target int) bool { return inNetwork <= target }

@@ -31,11 +31,11 @@ func (p *policer) reset(now totals) {
 // interval begins one.
 func (p *policer) interval(now totals) { p.begin, p.rounds = now, 0 }
 
-// expired counts a round in which a policer's rate was used for PROBE_BW, and tells whether
+// expired counts a round in which a policer's rate was used for PROBE_BW, and reports whether
 // that was long enough: then bandwidth is probed for again.
 func (p *policer) expired() bool { p.rounds++; return p.rounds >= longTermMaxRounds }
 
-// sample is told of an ACK, or a timeout, while no policer is known: how many packets it found
+// sample is called for an ACK, or a timeout, while no policer is known: how many packets it found
 // lost, and whether a round began or the application limited the flow. It returns true when a
 // policer is found.
 func (p *policer) sample(now totals, mss int32, lost int, roundStart, appLimited bool) (found bool) {

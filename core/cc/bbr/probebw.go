@@ -39,7 +39,7 @@ func (p *probeBW) probing() bool { return p.index == 0 }
 // whole: the phase has lasted for the least round-trip time.
 func (p *probeBW) whole(now, minRTT unit.Time) bool { return now-p.stamp > minRTT }
 
-// done tells whether the phase is over (bbr_is_next_cycle_phase). Probing goes on until so much
+// done reports whether the phase is over (bbr_is_next_cycle_phase). Probing goes on until so much
 // is in flight that a larger pipe would be seen, or something is lost; draining ends early when
 // no queue is left. target is what is in flight then, at the phase's gain or, draining, at 1.
 func (p *probeBW) done(now, minRTT unit.Time, gain float64, lost, inFlight, target int) bool {

@@ -19,7 +19,7 @@ func newProbeRTT(now unit.Time) probeRTT {
 // gains are those of pacing and window.
 func (p *probeRTT) gains() (pacing, window float64) { return 1, 1 }
 
-// sample takes in a round-trip time, 0 for none, and tells whether the minimum has expired. A
+// sample takes in a round-trip time, 0 for none, and reports whether the minimum has expired. A
 // delayed ACK is no good as a new minimum that is larger.
 func (p *probeRTT) sample(now, rtt unit.Time, delayed bool) (expired bool) {
 	expired = now > p.stamp+minRTTWindow
@@ -32,7 +32,7 @@ func (p *probeRTT) sample(now, rtt unit.Time, delayed bool) (expired bool) {
 // enter begins PROBE_RTT: what is in flight has to come down first.
 func (p *probeRTT) enter() { p.until = unit.Never }
 
-// acked is told of an ACK in PROBE_RTT. low: so little is in flight from now on, and a round
+// acked is called for an ACK in PROBE_RTT. low: so little is in flight from now on, and a round
 // begins. over: 200 ms and a round have passed.
 func (p *probeRTT) acked(now unit.Time, inFlight int, roundStart bool) (low, over bool) {
 	if p.until == unit.Never {
@@ -46,5 +46,5 @@ func (p *probeRTT) acked(now unit.Time, inFlight int, roundStart bool) (low, ove
 	return false, p.round && p.over(now)
 }
 
-// over tells whether the time has passed (bbr_check_probe_rtt_done).
+// over reports whether the time has passed (bbr_check_probe_rtt_done).
 func (p *probeRTT) over(now unit.Time) bool { return p.until != unit.Never && now > p.until }

@@ -31,7 +31,7 @@ func (h *linuxHyStart) reset(now unit.Time, next int64) {
 	*h = linuxHyStart{roundStart: now, lastAck: now, roundEnd: next, lowest: unit.Never}
 }
 
-// found tells whether slow start shall end.
+// found reports whether slow start shall end.
 func (h *linuxHyStart) found(now unit.Time, a *cc.Ack, delayMin unit.Time, window int, mss int32,
 	paced bool) (found bool) {
 	if a.Una > h.roundEnd {

@@ -164,7 +164,7 @@ func (s *Supply) updateRTT(a *cc.Ack) {
 // lostTotal leaves out the packets that are known from NACKs.
 func (s *Supply) lostTotal(n int64) int64 { return max(n-s.noticed, 0) }
 
-// tighter tells whether the bound's window is the smaller one.
+// tighter reports whether the bound's window is the smaller one.
 func (s *Supply) tighter() bool {
 	return s.bounds && s.window < float64(s.inner.Decision().Window)
 }

@@ -4,9 +4,8 @@
 // Preset paper is algorithm 1, once a completion event, which is a segment of 16 to 64 KB
 // acknowledged. Preset patched is what Zhu et al. (ECN or Delay: Lessons Learnt from
 // Analysis of DCQCN and TIMELY, CoNEXT'16) mend in it, for algorithm 1 can settle at any
-// share of a link. Preset hpcc is the HPCC
-// simulator's (rdma-hw.cc: UpdateRateTimely): once a round trip, hyperactive also below
-// Tlow, and with a counter of increases of any kind.
+// share of a link. Preset hpcc is the HPCC simulator's (rdma-hw.cc: UpdateRateTimely): once a
+// round trip, hyperactive also below Tlow, and with a counter of increases of any kind.
 //
 // The paper sends a segment as a burst and delays the next one; here the transport paces
 // its packets. The RTT is the transport's, of the packet that completes the event: the

@@ -19,7 +19,7 @@ const us = unit.Microsecond
 func gbps(n int64) unit.LinkRate { return unit.LinkRate{Bits: unit.Rate(n) * unit.Gbps} }
 
 // What no frame may be lost for, reckoned by hand: 100 Gb/s carry 12,500 bytes in 1 µs.
-// The simulator's is three times rate × delay (facts of its switch-mmu: 3 × 12,500 B).
+// The simulator's is three times rate × delay (HPCC simulator switch-mmu.cc: 3 × 12,500 B).
 func TestHeadroom(t *testing.T) {
 	for _, c := range []struct {
 		line dataplane.Line

@@ -59,7 +59,7 @@ type Links struct {
 	Tally     *Tally            // nil: not counted
 	Telemetry *telemetry.Format // in which switches write it; nil: none does
 	Lost      *uint64           // notices that links lose; nil: not counted
-	Trace     trace.Observer    // nil: nobody is told
+	Trace     trace.Observer    // nil: none
 	Port      func(i int) *tm.Port
 }
 

@@ -91,7 +91,7 @@ func (s *Sender) Gauge() transport.Gauge {
 
 func (s *Sender) at(n int64) *sent { return &s.ring[n&int64(len(s.ring)-1)] }
 
-// schedule decides what is sent next, and when something ought to have been heard. It is
+// schedule decides what is sent next, and when the retransmission timer expires. It is
 // called after everything that happens.
 func (s *Sender) schedule(now unit.Time) {
 	s.plan, s.repair, s.timerAt = -1, false, unit.Never
@@ -126,7 +126,7 @@ func (s *Sender) schedule(now unit.Time) {
 	s.timerAt = max(s.timerAt, now)
 }
 
-// expecting tells whether PULLs are to come. While there are new packets that wait for them
+// expecting reports whether PULLs are to come. While there are new packets that wait for them
 // there is one for each packet that has arrived, whole or not; then for NACKed ones.
 // With none to come and nothing out, a packet whose header was sent back is sent again at
 // once: the receiver may know of none (NDP §3.2.4; htsim's processRTS).
@@ -137,8 +137,8 @@ func (s *Sender) expecting() bool {
 	return s.refused > 0
 }
 
-// rto is how long nothing may be heard: at least RTOMin, SRTT + 4 RTTVAR (RFC 6298 §2.3)
-// and least, doubled for each timeout since something was.
+// rto is how long the receiver may be silent: at least RTOMin, SRTT + 4 RTTVAR (RFC 6298 §2.3)
+// and least, doubled for each timeout since its last packet.
 func (s *Sender) rto(least unit.Time) unit.Time {
 	return max(s.config.RTOMin, s.round.Smoothed+4*s.round.Variation, least) << min(s.backoff, 6)
 }
@@ -315,11 +315,11 @@ func (s *Sender) again(now unit.Time, n int64, why uint8) {
 	s.repairs.push(n)
 }
 
-// NextTimer is when something ought to have been heard.
+// NextTimer is when the retransmission timer expires.
 func (s *Sender) NextTimer() unit.Time { return s.timerAt }
 
-// Advance sends again what nothing was heard of, beside all PULLs, for none will come for
-// it; or, when it is a PULL that should have come, one packet, so that another one comes.
+// Advance sends again what the receiver has not answered, beside all PULLs, for none will come
+// for it; or, when it is a PULL that should have come, one packet, so that another one comes.
 func (s *Sender) Advance(now unit.Time) {
 	if now < s.timerAt {
 		return

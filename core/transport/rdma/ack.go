@@ -179,7 +179,7 @@ func (s *Sender) conclude(now unit.Time, p *packet.Packet, lost int, rtt unit.Ti
 	}
 }
 
-// full tells whether the window is what limits the sender with so much in flight.
+// full reports whether the window is what limits the sender with so much in flight.
 func (s *Sender) full(inFlight int64) bool {
 	return s.decision.SlowStart && 2*inFlight*s.payload > int64(s.decision.Window) ||
 		(inFlight+1)*s.payload > int64(s.decision.Window)

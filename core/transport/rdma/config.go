@@ -356,7 +356,7 @@ func (e *ends) number(seq, near int64) int64 {
 	return seq / e.payload
 }
 
-// mine tells whether p belongs to this flow, coming from its other end.
+// mine reports whether p belongs to this flow, coming from its other end.
 func (e *ends) mine(p *packet.Packet) bool {
 	return p.SrcPort == e.dstPort && p.DstPort == e.srcPort && p.Proto == packet.ProtoRDMA
 }

@@ -57,11 +57,11 @@
 //     what comes behind a gap, so there all from the first one named on is, and the
 //     receiver's own NACK, which comes later, changes nothing for a round trip. With
 //     recovery: none NACKs are all that repairs; if one gets lost the flow does not end.
-//     There the first packet that is out goes again whatever the window, for nobody
-//     says what has come beyond it.
+//     There the first packet that is out goes again whatever the window, for no
+//     acknowledgement says what has come beyond it.
 //   - nacks: loss makes them losses for the controller, an elephant's an ECN echo, once a
-//     smoothed round trip: what else reduced, a timeout or SACKs, counts. As switches tell
-//     of retransmissions too, it reduces again in recovery. nacks: supply leaves
+//     smoothed round trip: what else reduced, a timeout or SACKs, counts. As switches send
+//     NACKs of retransmissions too, it reduces again in recovery. nacks: supply leaves
 //     all of that to cc/supply, nacks: resend to the controller's OnNotice.
 //   - With a window of one packet, which can't become less, the sender waits for a round trip, twice
 //     that the next time, and so on up to a retransmission timeout, in a row without any

@@ -9,7 +9,7 @@ import (
 
 // NACKs of the network (BS'19 §4.3, §5): a switch tells the sender which packet is gone, or
 // that the flow is an elephant. What the text leaves open is ours: the checks, the number of
-// a transmission, what is sent again and when, and what the controller is told.
+// a transmission, what is sent again and when, and what reaches the controller.
 
 // notified takes a notice of the network, p, which has ExtNotification: a CNP goes the way of
 // those that receivers make, and a NACK is counted as taken or refused.
@@ -100,7 +100,7 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 	return true
 }
 
-// reduces tells whether NACKs are losses to the controller, once a round trip. With nacks: supply
+// reduces reports whether NACKs are losses to the controller, once a round trip. With nacks: supply
 // the notice is all that reduces.
 func (s *Sender) reduces() bool { return s.config.Nacks == transport.NacksLoss }
 
@@ -141,8 +141,8 @@ func (s *Sender) remain(x *sent) {
 }
 
 // repaired tells, with go-back-N, whether the first packet that is out was sent again on
-// the network's word less than a round trip ago: the receiver, which now asks for it, can't
-// have heard of that.
+// the network's word less than a round trip ago: that transmission
+// cannot have reached the receiver, which now asks for it.
 func (s *Sender) repaired(now unit.Time) bool {
 	x := s.at(s.una)
 	return x.flags&resent != 0 && now-x.at < s.rtt()

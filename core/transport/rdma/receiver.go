@@ -264,7 +264,7 @@ func (r *Receiver) refuse(now unit.Time) (reply, bool) {
 // grows with the distance.
 type bitmap []uint64
 
-// test tells whether n is in the set; nothing in it is below low.
+// test reports whether n is in the set; nothing in it is below low.
 func (b bitmap) test(n, low int64) bool {
 	size := int64(len(b)) * 64
 	return n-low < size && b[n&(size-1)/64]>>(n&63)&1 != 0

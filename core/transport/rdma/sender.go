@@ -156,7 +156,7 @@ func (s *Sender) pace() {
 	}
 }
 
-// fits tells whether the window has room for so many bytes. One packet always may go.
+// fits reports whether the window has room for so many bytes. One packet always may go.
 func (s *Sender) fits(bytes int64) bool {
 	n := s.inFlight()
 	return n <= 0 || n*s.payload+bytes <= int64(s.decision.Window)

@@ -41,7 +41,7 @@ func (s *Sender) receiveNack(now unit.Time, p *packet.Packet) {
 	s.schedule(now)
 }
 
-// ofThisFlow tells whether p is a segment of this connection that was turned round on its way.
+// ofThisFlow reports whether p is a segment of this connection that was turned round on its way.
 func (s *Sender) ofThisFlow(p *packet.Packet) bool {
 	return p.Proto == packet.ProtoTCP && p.Payload == 0 && p.Src == s.flow.Dst && p.Dst == s.flow.Src &&
 		p.SrcPort == s.flow.DstPort && p.DstPort == s.flow.SrcPort &&
@@ -165,7 +165,7 @@ func (s *Sender) nackLosses(now unit.Time, t *nackedLosses) {
 	s.withhold(now, t.again)
 }
 
-// mayReduce tells whether a NACK of what was sent then reduces now, and takes note of it.
+// mayReduce reports whether a NACK of what was sent then reduces now, and takes note of it.
 func (s *Sender) mayReduce(now, sent unit.Time) bool {
 	return s.config.Nacks == transport.NacksLoss && sent >= s.reducedAt && s.gate.Reduce(now, sent, s.roundTrip())
 }
@@ -249,7 +249,7 @@ func (s *Sender) timedOut(now unit.Time) {
 	s.gate.Note(now)
 }
 
-// onlyNacked tells whether all losses that are known are so by NACKs.
+// onlyNacked reports whether all losses that are known are so by NACKs.
 func (s *Sender) onlyNacked() bool {
 	if !s.known {
 		return false

@@ -19,8 +19,8 @@ func (p *prr) end() { p.prior = 0 }
 // sent counts a transmission.
 func (p *prr) sent() { p.out++ }
 
-// acked is told what an ACK delivered, what is in flight after it, and the window that the
-// controller wants (ssthresh). safe: it advanced and found no further loss (SafeACK). While
+// acked is called for an ACK, with what it delivered, what is in flight after it, and the window
+// that the controller wants (ssthresh). safe: it advanced and found no further loss (SafeACK). While
 // more is in flight than wanted, sending is proportional; below it is bounded by what is
 // delivered (PRR-SSRB); and the fast retransmission always goes.
 func (p *prr) acked(delivered, inFlight, target int, safe bool) {

@@ -20,7 +20,7 @@ type rack struct {
 
 func newRACK() rack { return rack{reordering: reordering, steps: 1, end: -1 << 62} }
 
-// deliver is told of a packet's delivery (RFC 8985 §6.2 steps 1 and 2, tcp_rack_advance).
+// deliver is called for a packet's delivery (RFC 8985 §6.2 steps 1 and 2, tcp_rack_advance).
 // What looks faster than the path was most likely the ACK of an earlier transmission.
 func (r *rack) deliver(now, sent unit.Time, end int64, retransmitted bool, least unit.Time) {
 	rtt := now - sent
@@ -82,7 +82,7 @@ func (r *rack) recovered() {
 	}
 }
 
-// sentAfter tells whether the packet that RACK goes by was sent after this one: only then it
+// sentAfter reports whether the packet that RACK goes by was sent after this one: only then it
 // says anything of it (step 5, RACK_sent_after).
 func (r *rack) sentAfter(sent unit.Time, end int64) bool {
 	return r.sent > sent || r.sent == sent && r.end > end

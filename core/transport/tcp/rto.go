@@ -28,7 +28,7 @@ func (r *rto) expire() {
 	r.double()
 }
 
-// exhausted tells whether the connection is to be given up (RFC 9293 §3.8.3, tcp_retries2). A
+// exhausted reports whether the connection is to be given up (RFC 9293 §3.8.3, tcp_retries2). A
 // peer that has shrunk its window to nothing is waited for as long as it answers.
 func (r *rto) exhausted(closedWindow bool) bool {
 	if closedWindow && r.retries > 0 {

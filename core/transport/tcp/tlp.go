@@ -14,7 +14,7 @@ type tlp struct {
 	sendLast bool  // a probe is due: the last segment again
 }
 
-// outstanding tells whether a probe was sent and not answered yet.
+// outstanding reports whether a probe was sent and not answered yet.
 func (p *tlp) outstanding() bool { return p.end >= 0 }
 
 // clear forgets the outstanding probe.
@@ -38,7 +38,7 @@ func (p *tlp) timeout(e *rttEstimator, segments int, least unit.Time) unit.Time 
 	return e.srtt/4 + probeSlack
 }
 
-// acked is told of an ACK while a probe is outstanding (§7.4.2, tcp_process_tlp_ack). It
+// acked is called for an ACK while a probe is outstanding (§7.4.2, tcp_process_tlp_ack). It
 // returns true if the probe has repaired a loss, which is a reason to reduce.
 func (p *tlp) acked(ack int64, flags uint16) (repaired bool) {
 	if ack < p.end {

@@ -15,7 +15,7 @@ type undo struct {
 	stamp    uint32 // of the first retransmission; 0: none was made
 }
 
-// armed tells whether there is something to undo.
+// armed reports whether there is something to undo.
 func (u *undo) armed() bool { return u.marker >= 0 }
 
 // disarm forgets it.
@@ -31,17 +31,17 @@ func (u *undo) arm(una int64, resent int) {
 // retransmitted counts a retransmission.
 func (u *undo) retransmitted() { u.resent = max(u.resent, 0) + 1 }
 
-// duplicated is told that DSACK reports so many duplicates of what ends at end.
+// duplicated is called when DSACK reports so many duplicates of what ends at end.
 func (u *undo) duplicated(end int64, n int) {
 	if u.marker >= 0 && u.resent > 0 && end > u.marker {
 		u.resent = max(0, u.resent-n)
 	}
 }
 
-// allSpurious tells whether DSACK has shown that every retransmission was a duplicate.
+// allSpurious reports whether DSACK has shown that every retransmission was a duplicate.
 func (u *undo) allSpurious() bool { return u.marker >= 0 && u.resent == 0 }
 
-// precedes tells whether an ACK is for what was sent before the first retransmission
+// precedes reports whether an ACK is for what was sent before the first retransmission
 // (tcp_packet_delayed, Eifel).
 func (u *undo) precedes(t *packet.Segment) bool {
 	if u.stamp == 0 { // nothing was sent again yet

@@ -194,7 +194,7 @@ func (s *ControlledSender) pace() {
 	}
 }
 
-// fits tells whether the window has room for datagram n. One always may go.
+// fits reports whether the window has room for datagram n. One always may go.
 func (s *ControlledSender) fits(n int64) bool {
 	out := s.InFlight()
 	return out == 0 || out*int64(s.flow.Payload)+int64(s.payload(n)) <= int64(s.decision.Window)

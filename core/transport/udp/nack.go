@@ -98,7 +98,7 @@ func (s *ControlledSender) markNacked(n int64, bytes int32) bool {
 	return true
 }
 
-// first tells whether datagram n is in flight and has had no notice of this kind, and takes
+// first reports whether datagram n is in flight and has had no notice of this kind, and takes
 // note of it if so.
 func (s *ControlledSender) first(n int64, kind uint8) bool {
 	if n < s.done || n >= s.next {
