@@ -34,7 +34,7 @@ func TestBoundedWindow(t *testing.T) {
 		{0, 100 * unit.Gbps, 12240 * unit.Nanosecond, true, 153},               // not paced: the line's rate
 		{100 * unit.Gbps, 100 * unit.Gbps, 12241 * unit.Nanosecond, true, 154}, // 153012 B
 	} {
-		t.Run(fmt.Sprint(c.rate), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%v of %v, %v, variable %v", c.rate, c.line, c.rtt, c.variable), func(t *testing.T) {
 			f := path(c.line, c.rtt)
 			inner := none.New(path(0, 0), none.Config{Rate: c.rate})
 			b, err := cc.NewBoundedWindow(inner, f, c.variable)
@@ -47,7 +47,7 @@ func TestBoundedWindow(t *testing.T) {
 		})
 	}
 	for _, f := range []cc.Flow{path(0, unit.Microsecond), path(unit.Gbps, 0), {Path: cc.Path{LineRate: 1, BaseRTT: 1}}} {
-		t.Run(fmt.Sprint(f), func(t *testing.T) {
+		t.Run(fmt.Sprintf("line %v, base RTT %v", f.LineRate, f.BaseRTT), func(t *testing.T) {
 			bound := cc.RateConfig{Window: cc.BDPWindow}
 			if _, err := bound.Bound(none.New(f, none.Config{}), f); err == nil {
 				t.Errorf("a bandwidth-delay product of %v and %v is known", f.LineRate, f.BaseRTT)

@@ -28,7 +28,7 @@ func TestIdle(t *testing.T) {
 // What is acknowledged is not lost when the increase is slow.
 func TestIncrease(t *testing.T) {
 	for _, every := range []float64{1, 2.5, 7, 100} {
-		t.Run(fmt.Sprint(every), func(t *testing.T) {
+		t.Run(fmt.Sprint("every ", every), func(t *testing.T) {
 			w := cc.NewWindow(cc.Flow{MSS: 1000, InitialWindow: 10})
 			for i := range 1000 {
 				w.Increase(every, i%3)

@@ -29,7 +29,7 @@ func deparseQuickly(t *testing.T, p *Packet, b *Book) (plain, quick bool) {
 func TestDeparseKeepsTheFrame(t *testing.T) {
 	b := book()
 	for _, version := range []uint8{4, 6} {
-		t.Run(fmt.Sprint(version), func(t *testing.T) {
+		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
 			options := TCPOptions{WindowScale: -1, Timestamps: true, TSVal: 1, TSEcr: 2}.Append(nil)
 			tcp, _ := AppendTCP(nil, SegmentHeader{SrcPort: 5, DstPort: 6, Seq: 7, Ack: 8, Flags: PSH | ACK | ECE, Window: 9,
 				Options: options})
@@ -96,7 +96,7 @@ func TestDeparseKeepsTheFrame(t *testing.T) {
 func TestDeparseCutsADatagram(t *testing.T) {
 	b := book()
 	for _, sum := range []bool{true, false} {
-		t.Run(fmt.Sprint(sum), func(t *testing.T) {
+		t.Run(fmt.Sprint("checksum ", sum), func(t *testing.T) {
 			u, err := AppendUDP(nil, a4, b4, 5, 6, []byte("twenty bytes of data"))
 			if err != nil {
 				t.Fatal(err)

@@ -72,7 +72,7 @@ func TestNotNotification(t *testing.T) {
 func TestNotificationOnTheWire(t *testing.T) {
 	b0 := book()
 	for _, version := range []uint8{4, 6} {
-		t.Run(fmt.Sprint(version), func(t *testing.T) {
+		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
 			for _, proto := range []uint8{ProtoTCP, ProtoRDMA} {
 				p := Packet{Kind: Nack, Src: 1, Dst: 2, SrcPort: 1000, DstPort: 2000, Proto: proto, Version: version, Seq: 14480,
 					HopLimit: 3}

@@ -223,7 +223,7 @@ func TestFlowHash(t *testing.T) {
 		{1, 2, 3, 4, ProtoTCP, 0x92dfdce6},
 		{127, 64, 10000, 80, ProtoRDMA, 0x8c1d6fb7},
 	} {
-		t.Run(fmt.Sprint(c.src, c.dst, c.srcPort), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d:%d to %d:%d by %d", c.src, c.srcPort, c.dst, c.dstPort, c.proto), func(t *testing.T) {
 			if got := FlowHash(c.src, c.dst, c.srcPort, c.dstPort, c.proto); got != c.want {
 				t.Errorf("FlowHash(%d, %d, %d, %d, %d) = %#08x, want %#08x", c.src, c.dst, c.srcPort, c.dstPort, c.proto,
 					got, c.want)

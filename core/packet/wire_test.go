@@ -339,7 +339,7 @@ func TestPFCByHand(t *testing.T) {
 		Pause:  "0180c2000001025700000001880801010008000000000000ffff",
 		Resume: "0180c20000010257000000018808010100080000000000000000",
 	} {
-		t.Run(fmt.Sprint(kind), func(t *testing.T) {
+		t.Run(fmt.Sprint("kind ", kind), func(t *testing.T) {
 			p := Packet{Kind: kind, Src: 1, Meta: Metadata{Class: 3}}
 			got, err := p.Emit(book(), nil)
 			if err != nil || hex.EncodeToString(got) != want+strings.Repeat("00", 60-len(want)/2) {
@@ -358,7 +358,7 @@ func TestPFCByHand(t *testing.T) {
 		})
 	}
 	for seq, want := range map[int64]string{1: "0001", 1000: "03e8", 65534: "fffe", 65535: "ffff", -1: "ffff"} {
-		t.Run(fmt.Sprint(seq), func(t *testing.T) {
+		t.Run(fmt.Sprint(seq, " quanta"), func(t *testing.T) {
 			p := Packet{Kind: Pause, Src: 1, Seq: seq, Meta: Metadata{Class: 3}}
 			got, err := p.Emit(book(), nil)
 			if err != nil || hex.EncodeToString(got[24:26]) != want {
@@ -393,7 +393,7 @@ func TestShimByHand(t *testing.T) {
 func TestICMP(t *testing.T) {
 	b := book()
 	for _, proto := range []uint8{ProtoICMP, ProtoICMPv6} {
-		t.Run(fmt.Sprint(proto), func(t *testing.T) {
+		t.Run(fmt.Sprint("protocol ", proto), func(t *testing.T) {
 			echo := []byte{8, 0, 0xf7, 0xff, 0xff, 0xff, 0, 1} // identifier 0xffff, of which the shim would make a kind
 			frame := AppendEthernet(nil, MAC(2), MAC(1), EtherIPv4)
 			var err error

@@ -106,7 +106,7 @@ func TestInFullGolden(t *testing.T) {
 // congested switch makes room. Where the framing has telemetry already nothing grows.
 func TestIfCongested(t *testing.T) {
 	for _, counted := range []bool{false, true} {
-		t.Run(fmt.Sprint(counted), func(t *testing.T) {
+		t.Run(fmt.Sprint("counted ", counted), func(t *testing.T) {
 			for _, profile := range []string{"hpcc", "int-md"} {
 				f := newFormat(t, profile)
 				f.Counted, f.T, f.Load = counted, unit.Microsecond, 0.8

@@ -18,7 +18,7 @@ func TestRelativeGolden(t *testing.T) {
 	}{{0, 1}, {-1, 1}, {1.0 / 8193, 1}, {0.5, 2048}, {0.95, 3891}, {1, 4096}, {1 + 1.4/4096, 4097}, {1 + 1.6/4096, 4098},
 		{2.5, 10240},
 		{15.99, 65495}, {16, 65535}, {1e300, 65535}, {math.Inf(1), 65535}, {math.NaN(), 65535}} {
-		t.Run(fmt.Sprint(x.load), func(t *testing.T) {
+		t.Run(fmt.Sprint("load ", x.load), func(t *testing.T) {
 			if got := EncodeRelative(x.load); got != x.code {
 				t.Errorf("%v has code %d, want %d", x.load, got, x.code)
 			}
@@ -47,9 +47,7 @@ func TestRelative(t *testing.T) {
 		t.Errorf("no switch has written: %d", what)
 	}
 	for _, load := range []float64{0.25, 1.5, 0.75} {
-		t.Run(fmt.Sprint(load), func(t *testing.T) {
-			f.PushRelative(p, load)
-		})
+		f.PushRelative(p, load)
 	}
 	if what, load := f.ReadAsked(p, &r); what != Loaded || load != 1.5 {
 		t.Errorf("a receiver reads %d, %v", what, load)

@@ -189,7 +189,7 @@ func TestMoreHopsThanFit(t *testing.T) {
 
 func TestHPCCErrors(t *testing.T) {
 	for _, multi := range []int64{0, -1, 1<<16 + 1} {
-		t.Run(fmt.Sprint(multi), func(t *testing.T) {
+		t.Run(fmt.Sprint("multiplier ", multi), func(t *testing.T) {
 			if _, err := NewHPCC(multi); err == nil {
 				t.Errorf("a multiplier of %d is taken", multi)
 			}
@@ -367,14 +367,12 @@ func TestWrappedTwice(t *testing.T) {
 	f := format(t, 1)
 	u := Unwrapper{Span: f.Span()}
 	for i, at := range []unit.Time{0, 5 * ms, 16 * ms, 17 * ms} {
-		t.Run(fmt.Sprint(at), func(t *testing.T) {
-			var r Records
-			r.Append(&Hop{Time: at, TxBytes: uint64(at / 10000), Rate: 100 * unit.Gbps})
-			u.Unwrap(at, &r)
-			if restart := r.At(0).Flags&Restart != 0; restart != (i == 0 || i == 2) {
-				t.Errorf("at %v: restart %v", at, restart)
-			}
-		})
+		var r Records
+		r.Append(&Hop{Time: at, TxBytes: uint64(at / 10000), Rate: 100 * unit.Gbps})
+		u.Unwrap(at, &r)
+		if restart := r.At(0).Flags&Restart != 0; restart != (i == 0 || i == 2) {
+			t.Errorf("at %v: restart %v", at, restart)
+		}
 	}
 }
 
@@ -458,7 +456,7 @@ func TestPINTGolden(t *testing.T) {
 		code uint16
 		want float64
 	}{{0, 1. / 512}, {1, 1.05 / 512}, {127, 0.9587}, {128, 1.0066}, {255, 494.31}, {999, 494.31}} {
-		t.Run(fmt.Sprint(c.code), func(t *testing.T) {
+		t.Run(fmt.Sprint("code ", c.code), func(t *testing.T) {
 			if got := p.Decode(c.code); math.Abs(got-c.want) > 5e-4*c.want {
 				t.Errorf("code %d is %v, want %v", c.code, got, c.want)
 			}
@@ -469,14 +467,14 @@ func TestPINTGolden(t *testing.T) {
 		u    float64
 		want uint16
 	}{{0, 0}, {-1, 0}, {1. / 512, 0}, {1e9, 255}, {math.Inf(1), 255}, {math.NaN(), 255}} {
-		t.Run(fmt.Sprint(c.u), func(t *testing.T) {
+		t.Run(fmt.Sprint("load ", c.u), func(t *testing.T) {
 			if got := p.Encode(c.u, r); got != c.want {
 				t.Errorf("load %v has code %d, want %d", c.u, got, c.want)
 			}
 		})
 	}
 	for _, base := range []float64{1, 0.5, 2.5, 1.0001, math.NaN()} {
-		t.Run(fmt.Sprint(base), func(t *testing.T) {
+		t.Run(fmt.Sprint("base ", base), func(t *testing.T) {
 			if _, err := NewPINT(base); err == nil {
 				t.Errorf("base %v is taken", base)
 			}
@@ -488,9 +486,9 @@ func TestPINTGolden(t *testing.T) {
 // step of the base.
 func TestPINTUnbiased(t *testing.T) {
 	p, _ := NewPINT(1.05)
-	r := unit.NewRandom(2, "pint")
 	for _, u := range []float64{0.1, 0.5, 0.95, 1, 1.7, 20} {
-		t.Run(fmt.Sprint(u), func(t *testing.T) {
+		t.Run(fmt.Sprint("load ", u), func(t *testing.T) {
+			r := unit.NewRandom(2, "pint")
 			sum, n := 0.0, 20000
 			for range n {
 				code := p.Encode(u, r)
@@ -524,7 +522,7 @@ func TestPortLoad(t *testing.T) {
 		queue unit.Bytes
 		want  float64
 	}{{80 * ns, 0, 1}, {160 * ns, 0, 0.5}, {80 * ns, 12500, 1.1}} {
-		t.Run(fmt.Sprint(c.gap), func(t *testing.T) {
+		t.Run(fmt.Sprintf("gap %v, queue %v", c.gap, c.queue), func(t *testing.T) {
 			l, now, u := PortLoad{}, unit.Time(0), 0.0
 			for range 5000 {
 				now += c.gap

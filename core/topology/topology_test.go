@@ -87,7 +87,7 @@ func TestReadHPCCPaperTree(t *testing.T) {
 	}
 	// All equal-cost ports: 4 up at a ToR, 4 up at an aggregation switch, 1 down.
 	for sw, want := range map[int]int{320: 4, 340: 4, 360: 1, 352: 4, 356: 1, 339: 1} {
-		t.Run(fmt.Sprint(sw), func(t *testing.T) {
+		t.Run(fmt.Sprint("switch ", sw), func(t *testing.T) {
 			if to := routes.Paths(sw).To(320); len(to) != want {
 				t.Errorf("switch %d: %v, want %d ports", sw, to, want)
 			}
@@ -345,7 +345,7 @@ func TestAddresses(t *testing.T) {
 		0: {"10.0.0.1", "fd00::1"}, 254: {"10.0.0.255", "fd00::ff"}, 255: {"10.0.1.0", "fd00::100"}, 69999: {"10.1.17.112",
 			"fd00::1:1170"},
 	} {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
+		t.Run(fmt.Sprint("node ", i), func(t *testing.T) {
 			a := packet.Addr(i + 1)
 			if v4, v6 := book.V4(a), book.V6(a); v4 != netip.MustParseAddr(want[0]) || v6 != netip.MustParseAddr(want[1]) {
 				t.Errorf("node %d: %v, %v, want %v", i, v4, v6, want)

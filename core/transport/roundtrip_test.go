@@ -1,7 +1,6 @@
 package transport_test
 
 import (
-	"fmt"
 	"testing"
 
 	"weir/core/transport"
@@ -12,16 +11,14 @@ import (
 func TestRoundTrip(t *testing.T) {
 	const us = unit.Microsecond
 	var r transport.RoundTrip
-	for _, step := range []struct{ rtt, smoothed, variation, min unit.Time }{
+	for i, step := range []struct{ rtt, smoothed, variation, min unit.Time }{
 		{400 * us, 400 * us, 200 * us, 400 * us},
 		{480 * us, 410 * us, 170 * us, 400 * us},
 		{330 * us, 400 * us, 147500 * unit.Nanosecond, 330 * us},
 	} {
-		t.Run(fmt.Sprint(step.rtt), func(t *testing.T) {
-			r.Measure(step.rtt)
-			if want := (transport.RoundTrip{Smoothed: step.smoothed, Variation: step.variation, Min: step.min}); r != want {
-				t.Fatalf("after %v: %+v, want %+v", step.rtt, r, want)
-			}
-		})
+		r.Measure(step.rtt)
+		if want := (transport.RoundTrip{Smoothed: step.smoothed, Variation: step.variation, Min: step.min}); r != want {
+			t.Fatalf("sample %d, %v: %+v, want %+v", i, step.rtt, r, want)
+		}
 	}
 }

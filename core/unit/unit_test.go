@@ -363,7 +363,7 @@ func FuzzShare(f *testing.F) {
 func TestFormatShare(t *testing.T) {
 	for v, want := range map[float64]string{0: "0%", .85: "85%", .002: "0.2%", 1: "100%", 1.5: "150%", .007: "0.7%",
 		.00001: "0.001%", -.25: "-25%", 12: "1200%", math.Inf(1): "+Inf"} {
-		t.Run(fmt.Sprint(v), func(t *testing.T) {
+		t.Run(want, func(t *testing.T) {
 			if got := FormatShare(v); got != want {
 				t.Errorf("%g prints %s, want %s", v, got, want)
 			}

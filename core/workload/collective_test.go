@@ -11,7 +11,7 @@ import (
 // what has arrived by the transfers that its own comes after.
 func TestRing(t *testing.T) {
 	for n := 2; n <= 17; n++ {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
+		t.Run(fmt.Sprint(n, " nodes"), func(t *testing.T) {
 			for _, size := range []unit.Bytes{unit.Bytes(n), 1000, 1001, 65536} {
 				checkRing(t, n, size)
 			}
@@ -70,7 +70,7 @@ func checkRing(t *testing.T, n int, size unit.Bytes) {
 // The transfers of a tree make every host hear all bytes of every host.
 func TestTree(t *testing.T) {
 	for n := 2; n <= 17; n++ {
-		t.Run(fmt.Sprint(n), func(t *testing.T) { checkTree(t, n) })
+		t.Run(fmt.Sprint(n, " nodes"), func(t *testing.T) { checkTree(t, n) })
 	}
 }
 

@@ -163,7 +163,7 @@ func TestOthers(t *testing.T) {
 		{layers.LinkTypeLinuxSLL, append(append(make([]byte, 14), 8, 0), ip...)},
 		{layers.LinkTypeNull, append([]byte{2, 0, 0, 0}, ip...)},
 	} {
-		t.Run(fmt.Sprint(c.link, c.frame), func(t *testing.T) {
+		t.Run(c.link.String(), func(t *testing.T) {
 			var got []trace.Record
 			start, err := pcapng.Read(bytes.NewReader(other(c.link, []time.Time{at, at.Add(1500 * time.Nanosecond)},
 				c.frame, []byte{1, 2, 3})), func(r *trace.Record) error {

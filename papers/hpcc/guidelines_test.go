@@ -48,7 +48,7 @@ func TestManySenders(t *testing.T) {
 func TestMoreThanN(t *testing.T) {
 	const every = 5 * us
 	for _, n := range []int{32, 8, 2} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
+		t.Run(fmt.Sprint(n, " senders"), func(t *testing.T) {
 			r := run(t, dumbbell(16, "ecmp, telemetry", fmt.Sprintf(`
   - {name: flows, from: "left*", to: right0, transport: rdma, cc: {hpcc: {n: %d}}, start: 0s..20us}`, n)), watch(every))
 			sum := func(at unit.Time) (bytes int64) {

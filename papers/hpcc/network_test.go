@@ -508,7 +508,7 @@ func TestClockErrors(t *testing.T) {
 		1880 * us},
 		{telemetry.Clock{Resolution: 100 * ns}, 1960 * us}, {telemetry.Clock{Drift: 100}, 1850 * us},
 		{telemetry.Clock{Drift: -100}, 1850 * us}} {
-		t.Run(fmt.Sprint(x.clock), func(t *testing.T) {
+		t.Run(fmt.Sprintf("resolution %v, drift %v ppm", x.clock.Resolution, x.clock.Drift), func(t *testing.T) {
 			clock := x.clock
 			r := run(t, dumbbell(2, "ecmp, {telemetry: {format: int-md}}", `
   - {name: two, from: [left0, left1], to: right0, transport: rdma, cc: {hpcc: {w_ai: 150 B}}, size: 10MB, start: 0s}`),

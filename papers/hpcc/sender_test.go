@@ -85,7 +85,7 @@ func TestFormulas(t *testing.T) {
 // Lines 6 to 8: U is that of the hop with the largest load, and so is tau.
 func TestTauOfWorstHop(t *testing.T) {
 	for _, worst := range []int{0, 1, 2} {
-		t.Run(fmt.Sprint(worst), func(t *testing.T) {
+		t.Run(fmt.Sprint("hop ", worst), func(t *testing.T) {
 			s := newSender(t, flow(), nil)
 			var a, b [3]telemetry.Hop
 			for i := range a {
@@ -173,29 +173,27 @@ func TestGoneBack(t *testing.T) {
 		prior   int64 // what had been delivered when the packet was sent again; −1: no sample
 		commits bool
 	}{{-1, true}, {0, false}, {-1, false}, {1, true}, {2, false}, {3, false}, {4, true}} {
-		t.Run(fmt.Sprint(x.prior), func(t *testing.T) {
-			now := unit.Time(i) * 10 * us
-			a := &cc.Ack{Una: int64(i+1) * 1000, Next: 125000, Delivered: int64(i + 1)}
-			if x.prior >= 0 {
-				a.Delivery = cc.Delivery{Packets: 1, Interval: 10 * us, PriorDelivered: x.prior, Retransmitted: true}
-			}
-			a.Telemetry.Hops = []telemetry.Hop{hop(1, now, uint64(i)*125000, 250000)}
-			wc, old := s.State().Wc, power.old
-			s.OnAck(now, a)
-			power.OnAck(now, a)
-			if i > 0 && (s.State().Wc != wc) != x.commits || i > 0 && (power.old != old) != x.commits {
-				t.Errorf("ACK %d: Wc is %.0f after %.0f, PowerTCP's old window %.0f after %.0f", i, s.State().Wc, wc,
-					power.old, old)
-			}
-			if i == 0 {
-				return
-			}
-			wc = pint.ref.wc
-			a.Telemetry.Hops, a.Telemetry.Load = nil, 2
-			if pint.OnAck(now, a); (pint.ref.wc != wc) != x.commits {
-				t.Errorf("ACK %d: PINT's Wc is %.0f after %.0f", i, pint.ref.wc, wc)
-			}
-		})
+		now := unit.Time(i) * 10 * us
+		a := &cc.Ack{Una: int64(i+1) * 1000, Next: 125000, Delivered: int64(i + 1)}
+		if x.prior >= 0 {
+			a.Delivery = cc.Delivery{Packets: 1, Interval: 10 * us, PriorDelivered: x.prior, Retransmitted: true}
+		}
+		a.Telemetry.Hops = []telemetry.Hop{hop(1, now, uint64(i)*125000, 250000)}
+		wc, old := s.State().Wc, power.old
+		s.OnAck(now, a)
+		power.OnAck(now, a)
+		if i > 0 && (s.State().Wc != wc) != x.commits || i > 0 && (power.old != old) != x.commits {
+			t.Errorf("ACK %d: Wc is %.0f after %.0f, PowerTCP's old window %.0f after %.0f", i, s.State().Wc, wc,
+				power.old, old)
+		}
+		if i == 0 {
+			continue
+		}
+		wc = pint.ref.wc
+		a.Telemetry.Hops, a.Telemetry.Load = nil, 2
+		if pint.OnAck(now, a); (pint.ref.wc != wc) != x.commits {
+			t.Errorf("ACK %d: PINT's Wc is %.0f after %.0f", i, pint.ref.wc, wc)
+		}
 	}
 }
 
@@ -262,7 +260,7 @@ func TestModes(t *testing.T) {
 		mode Mode
 		want float64
 	}{{PlusPlus, 125000 / (1.9 / 0.95)}, {PerACK, 125000 / 32.}, {PerRTT, 125000}} {
-		t.Run(fmt.Sprint(c.want), func(t *testing.T) {
+		t.Run(c.mode.String(), func(t *testing.T) {
 			s := newSender(t, flow(), func(f *Config) { f.Mode, f.WAI = c.mode, 0 })
 			for i := range 6 {
 				n := unit.Time(i) * 10 * us
@@ -432,19 +430,33 @@ func TestSchemes(t *testing.T) {
 
 // What is out of range is refused.
 func TestConfigs(t *testing.T) {
-	for _, bad := range []scheme.Config{&Config{}, &Config{Eta: 1.1}, &Config{Eta: math.NaN()},
-		&Config{Eta: 1, MaxStage: -1}, &Config{Eta: 1, WAI: -1}, &Config{Eta: 1, N: -1}, &Config{Eta: 1, T: -1},
-		&Config{Eta: 1, MinRate: -1}, &Config{Eta: 1, Mode: 9},
-		&PowerConfig{}, &PowerConfig{Gamma: 1}, &PowerConfig{Gamma: 1, Eta: 2}, &PowerConfig{Gamma: 1, Eta: 1, Floor: 2},
-		&PowerConfig{Gamma: 1, Eta: 1, N: -1}, &PINTConfig{Defaults(), 2}, &RxConfig{Config{Eta: 2}}} {
-		t.Run(fmt.Sprintf("%T%+v", bad, bad), func(t *testing.T) {
+	for name, bad := range map[string]scheme.Config{
+		"no eta":             &Config{},
+		"eta above 1":        &Config{Eta: 1.1},
+		"eta NaN":            &Config{Eta: math.NaN()},
+		"maxStage":           &Config{Eta: 1, MaxStage: -1},
+		"w_ai":               &Config{Eta: 1, WAI: -1},
+		"n":                  &Config{Eta: 1, N: -1},
+		"T":                  &Config{Eta: 1, T: -1},
+		"min_rate":           &Config{Eta: 1, MinRate: -1},
+		"mode":               &Config{Eta: 1, Mode: 9},
+		"power, no gamma":    &PowerConfig{},
+		"power, no eta":      &PowerConfig{Gamma: 1},
+		"power, eta above 1": &PowerConfig{Gamma: 1, Eta: 2},
+		"power, floor":       &PowerConfig{Gamma: 1, Eta: 1, Floor: 2},
+		"power, n":           &PowerConfig{Gamma: 1, Eta: 1, N: -1},
+		"pint, probability":  &PINTConfig{Defaults(), 2},
+		"rx, eta above 1":    &RxConfig{Config{Eta: 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
 			if scheme.Validate(bad) == nil {
-				t.Error("it is taken")
+				t.Errorf("%+v is taken", bad)
 			}
 		})
 	}
-	for _, good := range []scheme.Config{&Config{Eta: 1, Mode: PerHop}, &PowerConfig{Gamma: 1, Eta: 1}} {
-		t.Run(fmt.Sprint(good), func(t *testing.T) {
+	for name, good := range map[string]scheme.Config{"per hop": &Config{Eta: 1, Mode: PerHop},
+		"power": &PowerConfig{Gamma: 1, Eta: 1}} {
+		t.Run(name, func(t *testing.T) {
 			if err := scheme.Validate(good); err != nil {
 				t.Errorf("%+v: %v", good, err)
 			}

@@ -264,51 +264,49 @@ func TestControlCeiling(t *testing.T) {
 	type result struct{ busy, idle, light unit.Time }
 	results := map[string]result{}
 	for _, name := range []string{"none", "contention", "hard", "shared"} {
-		t.Run(name, func(t *testing.T) {
-			measure := func(busy bool, every unit.Time) unit.Time {
-				r := newRig(t, setup{ports: 3, queues: 3, given: []string{"memory", "300kB", "least", "15kB"},
-					rates: map[int]unit.Rate{0: 10 * unit.Gbps, 2: 10 * unit.Gbps},
-					scheduler: func() tm.Scheduler {
-						c := tm.NCF{Control: 0.05, Hard: name == "hard", Mice: 0.1, Elephants: 0.1}
-						if name == "none" {
-							c.Control = 1
-						}
-						s, err := tm.NewNCF(3, c, unit.Gbps, 1514, 3028)
-						if name == "shared" { // no priority at all
-							s, err = tm.NewDRR(3, 1514), nil
-						}
-						if err != nil {
-							t.Fatal(err)
-						}
-						return s
-					}})
-				var delays []unit.Time
-				came := map[int64]unit.Time{}
-				r.sent = func(at unit.Time, _ packet.PortID, p *packet.Packet) {
-					if p.Kind == packet.Ack {
-						delays = append(delays, at-came[p.Seq])
+		measure := func(busy bool, every unit.Time) unit.Time {
+			r := newRig(t, setup{ports: 3, queues: 3, given: []string{"memory", "300kB", "least", "15kB"},
+				rates: map[int]unit.Rate{0: 10 * unit.Gbps, 2: 10 * unit.Gbps},
+				scheduler: func() tm.Scheduler {
+					c := tm.NCF{Control: 0.05, Hard: name == "hard", Mice: 0.1, Elephants: 0.1}
+					if name == "none" {
+						c.Control = 1
 					}
+					s, err := tm.NewNCF(3, c, unit.Gbps, 1514, 3028)
+					if name == "shared" { // no priority at all
+						s, err = tm.NewDRR(3, 1514), nil
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					return s
+				}})
+			var delays []unit.Time
+			came := map[int64]unit.Time{}
+			r.sent = func(at unit.Time, _ packet.PortID, p *packet.Packet) {
+				if p.Kind == packet.Ack {
+					delays = append(delays, at-came[p.Seq])
 				}
-				next := unit.Time(10 * ms)
-				for now := unit.Time(0); now < 30*ms; now += 4 * us {
-					if busy {
-						r.come(now, 0, r.data(1, 2, 9, int64(now), 1000))
-						r.come(now, 2, r.data(3, 2, many(int(now/us)), 0, 1000))
-					}
-					for ; next <= now && next < 12*ms; next += every { // 2 ms
-						came[int64(next)] = next
-						r.come(max(now, next), 0, r.data(1, 2, 9, int64(next), 0, func(p *packet.Packet) { p.Kind = packet.Ack }))
-					}
-				}
-				r.drain()
-				slices.Sort(delays)
-				return delays[len(delays)*99/100]
 			}
-			// a frame of 66 bytes is 528 ns: one in 5 µs is 10 % of the port, one in 20 µs 2.6 %
-			results[name] = result{measure(true, 5*us), measure(false, 5*us), measure(true, 20*us)}
-			t.Logf("ceiling %-10s p99 of control frames' delay: 10 %% of a busy port %v, of an idle one %v; 2.6 %% of a "+
-				"busy one %v", name, results[name].busy, results[name].idle, results[name].light)
-		})
+			next := unit.Time(10 * ms)
+			for now := unit.Time(0); now < 30*ms; now += 4 * us {
+				if busy {
+					r.come(now, 0, r.data(1, 2, 9, int64(now), 1000))
+					r.come(now, 2, r.data(3, 2, many(int(now/us)), 0, 1000))
+				}
+				for ; next <= now && next < 12*ms; next += every { // 2 ms
+					came[int64(next)] = next
+					r.come(max(now, next), 0, r.data(1, 2, 9, int64(next), 0, func(p *packet.Packet) { p.Kind = packet.Ack }))
+				}
+			}
+			r.drain()
+			slices.Sort(delays)
+			return delays[len(delays)*99/100]
+		}
+		// a frame of 66 bytes is 528 ns: one in 5 µs is 10 % of the port, one in 20 µs 2.6 %
+		results[name] = result{measure(true, 5*us), measure(false, 5*us), measure(true, 20*us)}
+		t.Logf("ceiling %-10s p99 of control frames' delay: 10 %% of a busy port %v, of an idle one %v; 2.6 %% of a "+
+			"busy one %v", name, results[name].busy, results[name].idle, results[name].light)
 	}
 	frame := 20 * us // one that is on the wire, and what else came within a step
 	for name, x := range results {

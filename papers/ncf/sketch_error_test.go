@@ -64,73 +64,71 @@ func TestErrorBound(t *testing.T) {
 		make func() traffic
 	}{{"zipf 1.1", func() traffic { return zipf(1.1) }}, {"zipf 1.5", func() traffic { return zipf(1.5) }},
 		{"websearch", websearch}} {
-		t.Run(load.name, func(t *testing.T) {
-			for _, c := range []struct{ epsilon, delta float64 }{{0.1, 0.1}, {0.05, 0.1}, {0.05, 0.01}, {0.01, 0.1},
-				{0.01, 0.01},
-				{0.001, 0.01}} {
-				width, depth, err := Dimensions(c.epsilon, c.delta)
-				if err != nil {
-					t.Fatal(err)
-				}
-				d := Detector{Form: Average, Threshold: threshold}
-				var answers, over, flows, elephants, alarms, missed, memory int
-				var mean, most float64
-				for seed := range uint64(seeds) {
-					s := sketchOf(t, SketchConfig{Windows: windows, Duration: 10 * milli, Width: width, Depth: depth, Bits: 32,
-						Seed: seed})
-					memory = s.Bytes()
-					r, give := rand.New(rand.NewPCG(seed, 1)), load.make()
-					var counts [windows]map[uint64]uint64
-					var totals [windows]uint64
-					for w := range windows { // the last is window 0
-						counts[windows-1-w] = map[uint64]uint64{}
-						give(r, func(key uint64, bytes int32) {
-							counts[windows-1-w][key] += uint64(bytes)
-							totals[windows-1-w] += uint64(bytes)
-							s.Count(unit.Time(w)*10*milli, key, bytes)
-						})
-					}
-					now, sum := windows*10*milli-1, totals[0]+totals[1]+totals[2]+totals[3]
-					for key := range counts[0] {
-						got := s.Query(now, key)
-						flow := uint64(0)
-						for j := range windows {
-							excess := int64(got.Flow[j]) - int64(counts[j][key])
-							if excess < 0 || got.Total[j] != totals[j] {
-								t.Fatalf("%s: flow %d has %d of %d in window %d, exact %d of %d", load.name, key, got.Flow[j], got.Total[j], j,
-									counts[j][key], totals[j])
-							}
-							share := float64(excess) / float64(totals[j])
-							if answers++; share > c.epsilon {
-								over++
-							}
-							mean += share
-							most = max(most, share)
-							flow += counts[j][key]
-						}
-						is, judged := float64(flow) > threshold*float64(sum), d.Elephant(got)
-						switch flows++; {
-						case is && !judged:
-							missed++
-						case !is && judged:
-							alarms++
-						}
-						if is {
-							elephants++
-						}
-					}
-				}
-				if share := float64(over) / float64(answers); share > c.delta {
-					t.Errorf("%s: %.4f of the answers are more than %g too large; %g may be", load.name, share, c.epsilon, c.delta)
-				}
-				if missed > 0 {
-					t.Errorf("%s: %d elephants missed", load.name, missed)
-				}
-				fmt.Fprintf(&table, "%-10s %5.1f%% %5.0f%% %6d %5d %9d | %8.3f%% %8.4f%% %8.3f%% | %9d %9d %6d %6d\n", load.name,
-					100*c.epsilon, 100*c.delta, width, depth, memory,
-					100*float64(over)/float64(answers), 100*mean/float64(answers), 100*most, flows, elephants, alarms, missed)
+		for _, c := range []struct{ epsilon, delta float64 }{{0.1, 0.1}, {0.05, 0.1}, {0.05, 0.01}, {0.01, 0.1},
+			{0.01, 0.01},
+			{0.001, 0.01}} {
+			width, depth, err := Dimensions(c.epsilon, c.delta)
+			if err != nil {
+				t.Fatal(err)
 			}
-		})
+			d := Detector{Form: Average, Threshold: threshold}
+			var answers, over, flows, elephants, alarms, missed, memory int
+			var mean, most float64
+			for seed := range uint64(seeds) {
+				s := sketchOf(t, SketchConfig{Windows: windows, Duration: 10 * milli, Width: width, Depth: depth, Bits: 32,
+					Seed: seed})
+				memory = s.Bytes()
+				r, give := rand.New(rand.NewPCG(seed, 1)), load.make()
+				var counts [windows]map[uint64]uint64
+				var totals [windows]uint64
+				for w := range windows { // the last is window 0
+					counts[windows-1-w] = map[uint64]uint64{}
+					give(r, func(key uint64, bytes int32) {
+						counts[windows-1-w][key] += uint64(bytes)
+						totals[windows-1-w] += uint64(bytes)
+						s.Count(unit.Time(w)*10*milli, key, bytes)
+					})
+				}
+				now, sum := windows*10*milli-1, totals[0]+totals[1]+totals[2]+totals[3]
+				for key := range counts[0] {
+					got := s.Query(now, key)
+					flow := uint64(0)
+					for j := range windows {
+						excess := int64(got.Flow[j]) - int64(counts[j][key])
+						if excess < 0 || got.Total[j] != totals[j] {
+							t.Fatalf("%s: flow %d has %d of %d in window %d, exact %d of %d", load.name, key, got.Flow[j], got.Total[j], j,
+								counts[j][key], totals[j])
+						}
+						share := float64(excess) / float64(totals[j])
+						if answers++; share > c.epsilon {
+							over++
+						}
+						mean += share
+						most = max(most, share)
+						flow += counts[j][key]
+					}
+					is, judged := float64(flow) > threshold*float64(sum), d.Elephant(got)
+					switch flows++; {
+					case is && !judged:
+						missed++
+					case !is && judged:
+						alarms++
+					}
+					if is {
+						elephants++
+					}
+				}
+			}
+			if share := float64(over) / float64(answers); share > c.delta {
+				t.Errorf("%s: %.4f of the answers are more than %g too large; %g may be", load.name, share, c.epsilon, c.delta)
+			}
+			if missed > 0 {
+				t.Errorf("%s: %d elephants missed", load.name, missed)
+			}
+			fmt.Fprintf(&table, "%-10s %5.1f%% %5.0f%% %6d %5d %9d | %8.3f%% %8.4f%% %8.3f%% | %9d %9d %6d %6d\n", load.name,
+				100*c.epsilon, 100*c.delta, width, depth, memory,
+				100*float64(over)/float64(answers), 100*mean/float64(answers), 100*most, flows, elephants, alarms, missed)
+		}
 	}
 	testutil.Golden(t, "sketch_errors.txt", table.String())
 }

@@ -155,28 +155,26 @@ func TestFootprintModes(t *testing.T) {
 	sums := map[string]dataplane.Sums{}
 	for _, given := range []string{"", "monitoring=false", "paths=false", "rate=off", "rate=enforced", "rate=next_byte",
 		"mapping=range", "within_leaf=true"} {
-		t.Run(given, func(t *testing.T) {
-			name, value, _ := strings.Cut(given, "=")
-			var args []string
-			if given != "" {
-				args = []string{name, value}
-			}
-			p, _ := paperSwitch(t, 8, 1, args...)
-			f := p.Footprint()
-			if err := f.Check(); err != nil {
-				t.Errorf("%s: %v", given, err)
-			}
-			for _, b := range f.Breaks(dataplane.RMT) {
-				if b.Section != "4.2" || !strings.HasPrefix(b.Stage, "rate control") ||
-					!strings.HasPrefix(b.What, "registers are read 2") {
-					t.Errorf("%s: %v", given, b)
-				}
-			}
-			if b := f.Breaks(dataplane.RMT); (len(b) > 0) != (given == "within_leaf=true") {
+		name, value, _ := strings.Cut(given, "=")
+		var args []string
+		if given != "" {
+			args = []string{name, value}
+		}
+		p, _ := paperSwitch(t, 8, 1, args...)
+		f := p.Footprint()
+		if err := f.Check(); err != nil {
+			t.Errorf("%s: %v", given, err)
+		}
+		for _, b := range f.Breaks(dataplane.RMT) {
+			if b.Section != "4.2" || !strings.HasPrefix(b.Stage, "rate control") ||
+				!strings.HasPrefix(b.What, "registers are read 2") {
 				t.Errorf("%s: %v", given, b)
 			}
-			sums[given] = f.Sums()
-		})
+		}
+		if b := f.Breaks(dataplane.RMT); (len(b) > 0) != (given == "within_leaf=true") {
+			t.Errorf("%s: %v", given, b)
+		}
+		sums[given] = f.Sums()
 	}
 	all := sums[""]
 	if x := sums["monitoring=false"]; x.Meters != 0 || x.Egress != 0 {

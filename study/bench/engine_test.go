@@ -62,7 +62,7 @@ func seeded(t testing.TB, name string, seed uint64) *sim.Config {
 func TestPermutation(t *testing.T) {
 	const hash = "b99f4be74f3ab835"
 	for _, w := range []unit.Time{0, 10 * unit.Microsecond} {
-		t.Run(fmt.Sprint(w), func(t *testing.T) {
+		t.Run(fmt.Sprint("window ", w), func(t *testing.T) {
 			c := permutation(t, "engine")
 			c.Window = w
 			r, err := sim.Run(c)

@@ -120,7 +120,7 @@ func TestPercentile(t *testing.T) {
 		all = append(all, unit.Time(k+1)*unit.Millisecond)
 	}
 	for p, want := range map[int]float64{50: 0.1, 99: 0.198, 100: 0.2} {
-		t.Run(fmt.Sprint(p), func(t *testing.T) {
+		t.Run(fmt.Sprint("p", p), func(t *testing.T) {
 			if got := percentile(all, p); got != want {
 				t.Errorf("p%d is %g, want %g", p, got, want)
 			}
@@ -135,7 +135,7 @@ func TestPercentile(t *testing.T) {
 func TestSwitchRefuses(t *testing.T) {
 	for _, o := range []SwitchOptions{{Runs: 0, Time: time.Second}, {Runs: 101, Time: time.Second},
 		{Runs: 1, Time: time.Millisecond}, {Runs: 1, Time: time.Hour}} {
-		t.Run(fmt.Sprint(o), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d runs of %v", o.Runs, o.Time), func(t *testing.T) {
 			if err := o.check(); !errors.Is(err, ErrRounds) {
 				t.Errorf("%+v: %v", o, err)
 			}

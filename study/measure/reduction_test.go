@@ -1,8 +1,8 @@
 package measure
 
 import (
-	"fmt"
 	"testing"
+
 	"weir/core/unit"
 	"weir/worlds/sim"
 )
@@ -13,17 +13,18 @@ func TestReductionOfAll(t *testing.T) {
 	never := unit.Never
 	type flow struct{ start, fct, stop, reduced unit.Time }
 	for _, x := range []struct {
+		name       string
 		flows      []flow
 		first, all unit.Time
 	}{
-		{[]flow{{0, never, 0, 30}, {5, never, 0, 20}}, 20, 30},
-		{[]flow{{0, never, 0, 30}, {5, never, 0, never}}, 30, never},
-		{[]flow{{0, never, 0, 30}, {11, never, 0, never}, {11, never, 0, 40}}, 30, 30}, // two came later
-		{[]flow{{0, never, 0, 30}, {5, 10, 0, never}, {5, never, 50, never}}, 30, 30},  // two ended
-		{[]flow{{0, never, 0, 30}, {5, 90, 0, 40}, {0, never, 200, never}}, 30, never}, // one would end after the run
-		{[]flow{{0, 5, 0, never}, {11, never, 0, 12}}, 12, never},                      // nobody was there
+		{"both reduce", []flow{{0, never, 0, 30}, {5, never, 0, 20}}, 20, 30},
+		{"one does not", []flow{{0, never, 0, 30}, {5, never, 0, never}}, 30, never},
+		{"two came later", []flow{{0, never, 0, 30}, {11, never, 0, never}, {11, never, 0, 40}}, 30, 30},
+		{"two ended", []flow{{0, never, 0, 30}, {5, 10, 0, never}, {5, never, 50, never}}, 30, 30},
+		{"one would end after the run", []flow{{0, never, 0, 30}, {5, 90, 0, 40}, {0, never, 200, never}}, 30, never},
+		{"nobody was there", []flow{{0, 5, 0, never}, {11, never, 0, 12}}, 12, never},
 	} {
-		t.Run(fmt.Sprint(x.flows), func(t *testing.T) {
+		t.Run(x.name, func(t *testing.T) {
 			e := &Evaluation{Config: &sim.Config{Flows: []sim.Flow{{Group: 1}}}, Result: &sim.Result{Time: 100,
 				Flows: make([]sim.FlowResult, 1)}}
 			o := &sim.OnsetResult{At: 10}

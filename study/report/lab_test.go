@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -268,7 +267,7 @@ func TestBothWorldsPlot(t *testing.T) {
 	}
 	for _, k := range []spec.Plot{{Kind: spec.OverTime, X: "time", Y: "queue"}, {Kind: spec.CDF,
 		X: "queue", Y: "cdf"}} {
-		t.Run(fmt.Sprint(k), func(t *testing.T) {
+		t.Run(string(k.Kind), func(t *testing.T) {
 			o := labOutcome(t)
 			for _, r := range append(slices.Clone(o.Runs), o.Beside.Runs...) {
 				r.Series = []measure.Series{{Name: "queue", Unit: "packets", Group: "s->b", StepS: 1,

@@ -108,7 +108,7 @@ func TestTables(t *testing.T) {
 // Student's t at 95 %, two-sided, as tables print it.
 func TestInterval(t *testing.T) {
 	for n, want := range map[int]float64{2: 12.706, 3: 4.303, 4: 3.182, 10: 2.262, 30: 2.045} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
+		t.Run(fmt.Sprint(n, " runs"), func(t *testing.T) {
 			x := make([]float64, n) // sample deviation 1, mean 0
 			x[0], x[1] = math.Sqrt(float64(n-1)/2), -math.Sqrt(float64(n-1)/2)
 			mean, half := claim.MeanInterval(x)

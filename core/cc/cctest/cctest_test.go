@@ -249,7 +249,7 @@ func TestNacks(t *testing.T) {
 		t.Error("the model does not find a controller that grows by NACKs")
 	}
 	for _, nacks := range []bool{false, true} {
-		t.Run(fmt.Sprint(nacks), func(t *testing.T) {
+		t.Run(fmt.Sprint("NACKs ", nacks), func(t *testing.T) {
 			if err := (&Model{Controller: reno.New(Flow(7)), Nacks: nacks}).Run(story); err != nil {
 				t.Error(err)
 			}
@@ -277,7 +277,7 @@ func TestBottleneck(t *testing.T) {
 	for _, c := range []struct{ window, buffer, delivered, most, inFlight int }{
 		{5, 20, 500, 4, 5}, {30, 40, 1000, 21, 30}, {1, 20, 100, 0, 1},
 	} {
-		t.Run(fmt.Sprint(c.window), func(t *testing.T) {
+		t.Run(fmt.Sprint("window ", c.window), func(t *testing.T) {
 			b, s := run(c.window, c.buffer)
 			if s.Delivered != int64(c.delivered) || b.Most > c.most || b.Trimmed > 0 || s.InFlight() != c.inFlight {
 				t.Errorf("a window of %d: %d packets in a second, %d wait at most, %d are trimmed, %d in flight", c.window,

@@ -42,7 +42,7 @@ func TestScheme(t *testing.T) {
 		{cctest.Datacentre(1), []string{"line_rate", "10Gbps"}, cc.Decision{Window: cc.Unlimited * 1000, Rate: 10 * unit.Gbps,
 			NextTimer: unit.Never}},
 	} {
-		t.Run(fmt.Sprint(c.f), func(t *testing.T) {
+		t.Run(fmt.Sprint("none ", c.given), func(t *testing.T) {
 			got, err := cctest.Make(none.Scheme(), c.f, c.given...)
 			if err != nil {
 				t.Fatal(err)

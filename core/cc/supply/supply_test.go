@@ -414,7 +414,7 @@ func TestAllocations(t *testing.T) {
 func TestWrapRefuses(t *testing.T) {
 	r := reno.New(flow(ms))
 	for _, f := range []cc.Flow{{}, {MSS: -1}, {MSS: 1000, Path: cc.Path{BaseRTT: -1}}} {
-		t.Run(fmt.Sprint(f), func(t *testing.T) {
+		t.Run(fmt.Sprintf("MSS %d, base RTT %v", f.MSS, f.BaseRTT), func(t *testing.T) {
 			if _, err := supply.Wrap(r, f); err == nil {
 				t.Errorf("%+v is taken", f)
 			}

@@ -49,7 +49,7 @@ func TestTargetDelay(t *testing.T) {
 		{4, 29 + 100*(0.5-0.1)/(math.Sqrt(10)-0.1)},
 		{25, 29 + 100*(0.2-0.1)/(math.Sqrt(10)-0.1)},
 	} {
-		t.Run(fmt.Sprint(c.window), func(t *testing.T) {
+		t.Run(fmt.Sprint("window ", c.window), func(t *testing.T) {
 			config := swift.Defaults()
 			config.HopDelay = 3 * us // three hops
 			s := start(t, config)
@@ -153,9 +153,7 @@ func TestLoss(t *testing.T) {
 	}
 	s = start(t, flat())
 	for _, kind := range []cc.LossKind{cc.ECNEcho, cc.LossInReduction, cc.Spurious, cc.Recovered, cc.Idled} {
-		t.Run(fmt.Sprint(kind), func(t *testing.T) {
-			s.OnLoss(0, cc.Loss{Kind: kind})
-		})
+		s.OnLoss(0, cc.Loss{Kind: kind})
 	}
 	near(t, "what is not Swift's", s.Window(), 10)
 }
@@ -163,7 +161,7 @@ func TestLoss(t *testing.T) {
 // Algorithm 1: from one packet on there is no pacing; below it a packet every rtt/cwnd.
 func TestPacing(t *testing.T) {
 	for _, window := range []float64{0.02, 0.1, 0.25, 0.5, 0.999, 1, 1.5, 10} {
-		t.Run(fmt.Sprint(window), func(t *testing.T) {
+		t.Run(fmt.Sprint("window ", window), func(t *testing.T) {
 			c := flat()
 			c.AI = 1e-12
 			s := start(t, c)

@@ -52,23 +52,21 @@ func TestAlgorithm1(t *testing.T) {
 	near(t, "the first RTT", c, rate)
 	last = 100
 	for i, rtt := range []float64{100, 101, 103, 102, 40, 49, 50, 51, 500, 501, 900, 499, 300, 300} {
-		t.Run(fmt.Sprint(rtt), func(t *testing.T) {
-			diff = 0.125*diff + 0.875*(rtt-last)
-			last = rtt
-			switch gradient := diff / 20; {
-			case rtt < 50:
-				rate += 10e6
-			case rtt > 500:
-				rate *= 1 - 0.8*(1-500/rtt)
-			case gradient <= 0:
-				rate += 10e6
-			default:
-				rate *= 1 - 0.8*gradient
-			}
-			rate = max(rate, 10e6)
-			ack(c, unit.Time(rtt)*us)
-			near(t, fmt.Sprintf("event %d, RTT %v us", i, rtt), c, rate)
-		})
+		diff = 0.125*diff + 0.875*(rtt-last)
+		last = rtt
+		switch gradient := diff / 20; {
+		case rtt < 50:
+			rate += 10e6
+		case rtt > 500:
+			rate *= 1 - 0.8*(1-500/rtt)
+		case gradient <= 0:
+			rate += 10e6
+		default:
+			rate *= 1 - 0.8*gradient
+		}
+		rate = max(rate, 10e6)
+		ack(c, unit.Time(rtt)*us)
+		near(t, fmt.Sprintf("event %d, RTT %v us", i, rtt), c, rate)
 	}
 }
 
@@ -99,7 +97,7 @@ func TestHAI(t *testing.T) {
 // δ·(1 − w) + rate·(1 − β·w·(new_rtt − RTT_ref)/RTT_ref), with RTT_ref = Tlow and β = 0.008.
 func TestPatched(t *testing.T) {
 	for _, step := range []float64{-30, -7, -6, -3, -1, 0, 1, 3, 5, 6, 7, 30} {
-		t.Run(fmt.Sprint(step), func(t *testing.T) { // µs
+		t.Run(fmt.Sprintf("step of %v us", step), func(t *testing.T) { // µs
 			c := start(t, each(timely.Patched))
 			ack(c, 200*us)
 			ack(c, 200*us+unit.Time(step*1e6))
@@ -125,7 +123,7 @@ func TestPatched(t *testing.T) {
 // Algorithm 1 has none: without a gradient it rises whatever the rate.
 func TestFixedPoint(t *testing.T) {
 	for _, begin := range []unit.Rate{100 * unit.Mbps, 30 * unit.Gbps} {
-		t.Run(fmt.Sprint(begin), func(t *testing.T) {
+		t.Run(fmt.Sprint("from ", begin), func(t *testing.T) {
 			config := each(timely.Patched)
 			config.StartRate = begin
 			c := start(t, config)

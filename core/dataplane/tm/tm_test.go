@@ -443,10 +443,13 @@ func TestSchemes(t *testing.T) {
 			}
 		})
 	}
-	for _, c := range []scheme.Config{&DWRR{Quantum: Quantum{1514}, Weights: []scheme.Pair[int, int]{{Key: 0, Value: 0}}},
-		&WRR{Weights: []scheme.Pair[int, int]{{Key: 0, Value: 0}}}, &Queues{Quantum: Quantum{1514}, Burst: 3028},
-		&Queues{Quantum: Quantum{1514}, NCF: NCF{Control: 0.05, Mice: 0.6, Elephants: 0.6}, Burst: 3028}} {
-		t.Run(fmt.Sprintf("%T", c), func(t *testing.T) {
+	for name, c := range map[string]scheme.Config{
+		"dwrr, weight 0":   &DWRR{Quantum: Quantum{1514}, Weights: []scheme.Pair[int, int]{{Key: 0, Value: 0}}},
+		"wrr, weight 0":    &WRR{Weights: []scheme.Pair[int, int]{{Key: 0, Value: 0}}},
+		"ncf, no shares":   &Queues{Quantum: Quantum{1514}, Burst: 3028},
+		"ncf, 120 percent": &Queues{Quantum: Quantum{1514}, NCF: NCF{Control: 0.05, Mice: 0.6, Elephants: 0.6}, Burst: 3028},
+	} {
+		t.Run(name, func(t *testing.T) {
 			if scheme.Validate(c) == nil {
 				t.Errorf("%+v is taken", c)
 			}

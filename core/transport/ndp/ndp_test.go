@@ -52,7 +52,7 @@ func TestTraces(t *testing.T) {
 func TestFirstWindow(t *testing.T) {
 	// 10 Gb/s × 4 µs = 5000 B: 5 frames of 1050 B
 	for _, c := range []struct{ window, want int }{{30, 30}, {1, 1}, {0, 5}} {
-		t.Run(fmt.Sprint(c.window), func(t *testing.T) {
+		t.Run(fmt.Sprint("initial window ", c.window), func(t *testing.T) {
 			s, _, err := New(flow(0, 100_000, nil), Config{Window: c.window, RTOMin: unit.Millisecond})
 			if err != nil {
 				t.Fatal(err)
@@ -84,16 +84,14 @@ func TestPullNumbers(t *testing.T) {
 	if n := sent(); n != 2 {
 		t.Fatal(n)
 	}
-	for _, c := range []struct {
+	for i, c := range []struct {
 		pull int64
 		want int
 	}{{1, 1}, {1, 0}, {4, 3}, {3, 0}, {2, 0}, {5, 1}, {mostOut + 6, 0}, {-1, 0}} {
-		t.Run(fmt.Sprint(c.pull), func(t *testing.T) {
-			s.Receive(1, answer(packet.Notice, c.pull, 0))
-			if n := sent(); n != c.want {
-				t.Errorf("PULL %d: %d packets sent, want %d", c.pull, n, c.want)
-			}
-		})
+		s.Receive(1, answer(packet.Notice, c.pull, 0))
+		if n := sent(); n != c.want {
+			t.Errorf("step %d, PULL %d: %d packets sent, want %d", i, c.pull, n, c.want)
+		}
 	}
 }
 
@@ -104,21 +102,17 @@ func TestRepairsFirst(t *testing.T) {
 		s.Emit(0, &packet.Packet{})
 	}
 	for _, n := range []int64{4, 1} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			s.Receive(1, answer(packet.Nack, n*payload, 0))
-		})
+		s.Receive(1, answer(packet.Nack, n*payload, 0))
 	}
 	if s.NextSend() != unit.Never {
 		t.Fatal("a NACKed packet goes without a PULL")
 	}
 	s.Receive(2, answer(packet.Notice, 3, 0))
 	for _, want := range []int64{4, 1, 6} {
-		t.Run(fmt.Sprint(want), func(t *testing.T) {
-			p := &packet.Packet{}
-			if s.Emit(3, p); p.Seq != want*payload {
-				t.Errorf("packet %d is sent, want %d", p.Seq/payload, want)
-			}
-		})
+		p := &packet.Packet{}
+		if s.Emit(3, p); p.Seq != want*payload {
+			t.Errorf("of packets 4, 1 and 6 %d is due, %d is sent", want, p.Seq/payload)
+		}
 	}
 	if s.Counters().Retransmitted != 2 || s.NextSend() != unit.Never {
 		t.Errorf("%d sent again, next at %v", s.Counters().Retransmitted, s.NextSend())
@@ -265,7 +259,7 @@ func TestLastPackets(t *testing.T) {
 		size  unit.Bytes
 		pulls int64
 	}{{30_000, 0}, {1000, 0}, {31_000, 30}, {130_000, 129}} {
-		t.Run(fmt.Sprint(c.size), func(t *testing.T) {
+		t.Run(fmt.Sprint("flow of ", c.size), func(t *testing.T) {
 			w := newPipe(t, []unit.Bytes{c.size}, nil)
 			w.run(unit.Never - 1)
 			w.done()
@@ -365,7 +359,7 @@ func TestStrangers(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	e := newEnds(&transport.Flow{Payload: 1000, Version: 6}, false)
 	for _, near := range []int64{0, 1 << 30, 1 << 40} {
-		t.Run(fmt.Sprint(near), func(t *testing.T) {
+		t.Run(fmt.Sprint("near packet ", near), func(t *testing.T) {
 			for _, d := range []int64{0, 1, 1000, 1 << 20} {
 				n := near + d
 				if got := e.number(n*1000&(1<<40-1), near); got != n {

@@ -79,7 +79,7 @@ func TestIncast(t *testing.T) {
 		size    unit.Bytes
 		least   float64 // of the bottleneck's time
 	}{{8, 500_000, 0.98}, {64, 20_000, 0.95}, {64, 500_000, 0.98}, {256, 20_000, 0.95}, {256, 500_000, 0.98}} {
-		t.Run(fmt.Sprint(x.senders), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d senders of %v", x.senders, x.size), func(t *testing.T) {
 			c := configure(t, incast(257, x.senders, fmt.Sprint(int64(x.size), " B"), "ndp"))
 			last := 2*c.Flows[0].Dst + 1 // port of the switch to the receiver
 			c.Watches = []sim.Watch{{What: sim.QueueBytes, Index: last, Every: 10 * unit.Microsecond}, {What: sim.QueuePackets,
@@ -174,7 +174,7 @@ traffic:
 
 // Bytes on every link, and other execution windows, give the same result.
 func TestSameResult(t *testing.T) {
-	for _, text := range []string{incast(33, 32, "100 kB", "{ndp: {headers: 1 kB}}"), `
+	for name, text := range map[string]string{"incast": incast(33, 32, "100 kB", "{ndp: {headers: 1 kB}}"), "fat tree": `
 duration: 300us
 topology: {fat_tree: {k: 4, rate: 10Gbps, delay: 1us, loss: 0.1%}}
 switches:
@@ -183,7 +183,7 @@ traffic:
   - {name: perm, from: "*", to: permutation, transport: {ndp: {priority: true, rto_min: 50us}}, start: 0s}
   - {name: in, from: {random: 8}, to: {random: 1}, transport: ndp, size: 50 kB, ip: 6, start: 0s}
 `} {
-		t.Run(text, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			outcome := func(change func(c *sim.Config)) string {
 				c := configure(t, text)
 				c.Duration, c.UntilDone = min(c.Duration, 3*unit.Millisecond), false // which ends a window after the last flow

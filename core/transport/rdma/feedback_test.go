@@ -16,7 +16,7 @@ import (
 // what came before.
 func TestEcho(t *testing.T) {
 	for _, every := range []int{1, 3} {
-		t.Run(fmt.Sprint(every), func(t *testing.T) {
+		t.Run(fmt.Sprint("ACK every ", every), func(t *testing.T) {
 			w := newPipe(t, 60_000, func(c *Config) { c.AckEvery = every }, &fixed{window: 1 << 20, keep: true}, cc.DCTCPMode)
 			marked := 0
 			w.onData = func(p *packet.Packet) (int, unit.Time) {
@@ -117,7 +117,7 @@ func TestNotices(t *testing.T) {
 	}
 	w.s.Receive(us, answer(packet.Ack, 1000, 0))
 	w.s.Receive(us, answer(packet.Nack, 1000, 3000))
-	for _, x := range []struct {
+	for i, x := range []struct {
 		seq  int64
 		port uint16
 		want int
@@ -126,14 +126,12 @@ func TestNotices(t *testing.T) {
 		{0, 20, 0}, {5000, 20, 0}, {-1000, 20, 0}, {1500, 20, 0}, {1 << 39, 20, 0}, {3000, 20, 0},
 		{2000, 21, 0}, {2000, 20, 1}, {2000, 20, 1}, {4000, 20, 2},
 	} {
-		t.Run(fmt.Sprint(x.seq), func(t *testing.T) {
-			p := answer(packet.Notice, 0, x.seq)
-			p.SrcPort = x.port
-			w.s.Receive(2*us, p)
-			if w.c.notices != x.want || int(w.s.Notices()) != x.want {
-				t.Errorf("a notice for %d: %d have come through, want %d", x.seq, w.c.notices, x.want)
-			}
-		})
+		p := answer(packet.Notice, 0, x.seq)
+		p.SrcPort = x.port
+		w.s.Receive(2*us, p)
+		if w.c.notices != x.want || int(w.s.Notices()) != x.want {
+			t.Errorf("notice %d, for %d from port %d: %d have come through, want %d", i, x.seq, x.port, w.c.notices, x.want)
+		}
 	}
 	w.s.Emit(3*us, &packet.Packet{}) // 1000 and 2000 go again, and can be marked again
 	w.s.Emit(3*us, &packet.Packet{})

@@ -1,6 +1,7 @@
 package rdma
 
 import (
+	"fmt"
 	"testing"
 
 	"weir/core/cc"
@@ -182,7 +183,7 @@ func TestNackIncast(t *testing.T) {
 		{reno.Scheme(), SelectiveRepeat, 20, true, 0},
 		{reno.Scheme(), GoBackN, 20, true, 0},
 	} {
-		t.Run(x.recovery, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s, %s, room for %d, silent %t", x.scheme.Name, x.recovery, x.room, x.lossy), func(t *testing.T) {
 			r := newRack(t, n, x.room, size, &x.scheme, func(c *Config) { c.Recovery = x.recovery })
 			r.lossy = x.lossy
 			r.run(t, 100*unit.Millisecond)

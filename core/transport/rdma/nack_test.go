@@ -173,29 +173,27 @@ func TestNackReactions(t *testing.T) {
 	var b strings.Builder
 	for _, nacks := range []string{transport.NacksIgnored, transport.NacksResend, transport.NacksLoss,
 		transport.NacksSupply} {
-		t.Run(nacks, func(t *testing.T) {
-			for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
-				for _, cause := range []packet.Cause{packet.CauseTrimmed, packet.CauseReclaimed, packet.CauseElephant} {
-					w, out := out5(t, recovery, nacks)
-					w.s.Receive(2*us, nackOf(out[2], cause, map[bool][]packet.Span{true: {{Offset: 2000, Lost: 1000},
-						{Offset: 1000, Lost: 999}, {Offset: -2000, Lost: 1000}}}[cause != packet.CauseElephant]...))
-					fmt.Fprintf(&b, "%-7s %-16s %-10s sends", nacks, recovery, cause)
-					for w.s.NextSend() <= 2*us {
-						p := &packet.Packet{}
-						w.s.Emit(2*us, p)
-						fmt.Fprintf(&b, " %d.%d", p.Seq/1000, p.Ack)
-					}
-					c, g := w.s.Counters(), w.s.Gauge()
-					fmt.Fprintf(&b, "; %v, taken %d, refused %d, lost %d; window %d, rate %v; %v", w.s.State(), c.NacksTaken,
-						c.NacksRefused, w.s.lostTotal, int64(g.Window), g.Rate, w.c.log)
-					for _, n := range w.c.told {
-						fmt.Fprintf(&b, "; notice of %d, %d lost, %v of %v", n.Seq, n.Lost, n.Supply, n.Demand)
-					}
-					b.WriteString("\n")
-					w.check()
+		for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
+			for _, cause := range []packet.Cause{packet.CauseTrimmed, packet.CauseReclaimed, packet.CauseElephant} {
+				w, out := out5(t, recovery, nacks)
+				w.s.Receive(2*us, nackOf(out[2], cause, map[bool][]packet.Span{true: {{Offset: 2000, Lost: 1000},
+					{Offset: 1000, Lost: 999}, {Offset: -2000, Lost: 1000}}}[cause != packet.CauseElephant]...))
+				fmt.Fprintf(&b, "%-7s %-16s %-10s sends", nacks, recovery, cause)
+				for w.s.NextSend() <= 2*us {
+					p := &packet.Packet{}
+					w.s.Emit(2*us, p)
+					fmt.Fprintf(&b, " %d.%d", p.Seq/1000, p.Ack)
 				}
+				c, g := w.s.Counters(), w.s.Gauge()
+				fmt.Fprintf(&b, "; %v, taken %d, refused %d, lost %d; window %d, rate %v; %v", w.s.State(), c.NacksTaken,
+					c.NacksRefused, w.s.lostTotal, int64(g.Window), g.Rate, w.c.log)
+				for _, n := range w.c.told {
+					fmt.Fprintf(&b, "; notice of %d, %d lost, %v of %v", n.Seq, n.Lost, n.Supply, n.Demand)
+				}
+				b.WriteString("\n")
+				w.check()
 			}
-		})
+		}
 	}
 	testutil.Golden(t, "nack-reactions.txt", b.String())
 }
@@ -343,15 +341,13 @@ func TestNackStates(t *testing.T) {
 		{40 * us, 4, packet.CauseElephant, true, "[2us ecn-echo 20us loss-in-reduction]"},
 		{40 * us, 4, packet.CauseTrimmed, true, "[2us ecn-echo 20us loss-in-reduction 40us fast-recovery]"},
 	} {
-		t.Run(x.want, func(t *testing.T) {
-			if x.sent {
-				w.s.at(int64(x.n)).at = x.at
-			}
-			if w.s.Receive(x.at, nackOf(out[x.n], x.cause)); fmt.Sprint(w.c.log) != x.want ||
-				w.s.Counters().NacksTaken != int64(i+1) {
-				t.Errorf("%d: %v, %d NACKs, want %s", i, w.c.log, w.s.Counters().NacksTaken, x.want)
-			}
-		})
+		if x.sent {
+			w.s.at(int64(x.n)).at = x.at
+		}
+		if w.s.Receive(x.at, nackOf(out[x.n], x.cause)); fmt.Sprint(w.c.log) != x.want ||
+			w.s.Counters().NacksTaken != int64(i+1) {
+			t.Errorf("%d: %v, %d NACKs, want %s", i, w.c.log, w.s.Counters().NacksTaken, x.want)
+		}
 	}
 }
 

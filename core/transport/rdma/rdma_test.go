@@ -171,18 +171,16 @@ func TestPacing(t *testing.T) {
 func TestNewRate(t *testing.T) {
 	w := newPipe(t, 0, nil, &fixed{window: 1 << 40, rate: unit.Gbps, timer: us}, 0)
 	w.s.Emit(0, &packet.Packet{})
-	for _, x := range []struct {
+	for i, x := range []struct {
 		rate unit.Rate
 		want unit.Time
 	}{{2 * unit.Gbps, 4 * us}, {500 * unit.Mbps, 16 * us}, {0, 0}, {unit.Gbps, 8 * us}} {
-		t.Run(fmt.Sprint(x.rate), func(t *testing.T) {
-			w.c.rate, w.c.timer = x.rate, us
-			w.s.decision.NextTimer = us
-			w.s.Advance(us)
-			if w.s.NextSend() != x.want {
-				t.Errorf("at %v the next goes at %v, want %v", x.rate, w.s.NextSend(), x.want)
-			}
-		})
+		w.c.rate, w.c.timer = x.rate, us
+		w.s.decision.NextTimer = us
+		w.s.Advance(us)
+		if w.s.NextSend() != x.want {
+			t.Errorf("step %d: at %v the next goes at %v, want %v", i, x.rate, w.s.NextSend(), x.want)
+		}
 	}
 }
 
@@ -229,22 +227,24 @@ func TestClassSelector(t *testing.T) {
 		{26 << 2, 3, false, -1, 26, 26, 3}, {26 << 2, 0, false, -1, 26, 26, 3}, {8, 0, false, -1, 2, 2, 0},
 		{0, 3, false, 46 << 2, 24, 46, 3},
 	} {
-		t.Run(fmt.Sprint(x.tos), func(t *testing.T) {
-			c := Defaults()
-			c.Class, c.AckPriority, c.AckTOS = int(x.class), x.first, x.ackTOS
-			f := flow(5000, &fixed{window: 1000, timer: unit.Never}, 0)
-			f.TOS = x.tos
-			s, r, err := New(f, c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var p packet.Packet
-			s.Emit(0, &p)
-			data := p.TOS >> 2
-			if !r.Receive(1, &p) || data != x.data || p.TOS>>2 != x.ack || s.Class() != x.nic || r.Class() != x.nic && !x.first {
-				t.Errorf("%+v: DSCP of data %d, of ACKs %d, class %d and %d", x, data, p.TOS>>2, s.Class(), r.Class())
-			}
-		})
+		t.Run(fmt.Sprintf("TOS %d, class %d, ACKs first %v, ACK TOS %d", x.tos, x.class, x.first, x.ackTOS),
+			func(t *testing.T) {
+				c := Defaults()
+				c.Class, c.AckPriority, c.AckTOS = int(x.class), x.first, x.ackTOS
+				f := flow(5000, &fixed{window: 1000, timer: unit.Never}, 0)
+				f.TOS = x.tos
+				s, r, err := New(f, c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var p packet.Packet
+				s.Emit(0, &p)
+				data := p.TOS >> 2
+				if !r.Receive(1, &p) || data != x.data || p.TOS>>2 != x.ack || s.Class() != x.nic || r.Class() != x.nic &&
+					!x.first {
+					t.Errorf("%+v: DSCP of data %d, of ACKs %d, class %d and %d", x, data, p.TOS>>2, s.Class(), r.Class())
+				}
+			})
 	}
 }
 

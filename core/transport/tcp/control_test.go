@@ -77,7 +77,7 @@ func TestCubicCurve(t *testing.T) {
 func TestDeliveryRate(t *testing.T) {
 	link := 50e6 / 8 / 1514.0 // packets per second
 	for _, rate := range []unit.Rate{0, 10 * unit.Mbps} {
-		t.Run(fmt.Sprint(rate), func(t *testing.T) {
+		t.Run(fmt.Sprint("application's rate ", rate), func(t *testing.T) {
 			w := newPipe(t, "cubic", 0, func(c *Config) { c.Rate = rate })
 			s := &spy{Controller: w.s.control}
 			w.s.control = s

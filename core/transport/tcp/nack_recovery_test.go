@@ -339,7 +339,7 @@ func incast(t *testing.T, n int, size unit.Bytes, room int, nacks bool) *star {
 // delivered.
 func TestNackIncast(t *testing.T) {
 	for _, n := range []int{8, 64, 256} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
+		t.Run(fmt.Sprint(n, " senders"), func(t *testing.T) {
 			const size = 20_000
 			x, without := incast(t, n, size, 64, true), incast(t, n, size, 64, false)
 			timeouts, most := int64(0), int64(0)

@@ -213,65 +213,63 @@ func TestNackTable(t *testing.T) {
 	fmt.Fprintf(&out, "%-9s %-6s %-29s %s\n", "cause", "nacks", "state", "→ state, lost, the controller is told")
 	for _, cause := range []packet.Cause{packet.CauseTrimmed, packet.CauseReclaimed, packet.CauseElephant,
 		packet.CauseMarked} {
-		t.Run(fmt.Sprint(cause), func(t *testing.T) {
-			for _, mode := range []string{transport.NacksLoss, transport.NacksSupply, transport.NacksResend,
-				transport.NacksIgnored} {
-				for _, x := range []struct {
-					state cc.State
-					later bool
-				}{{cc.Open, false}, {cc.Disorder, false}, {cc.Reduced, false}, {cc.Reduced, true}, {cc.Recovery, false},
-					{cc.Recovery, true}, {cc.Timeout, false}, {cc.Timeout, true}} {
-					w := in(t, x.state, func(c *Config) { c.Nacks = mode })
-					name := x.state.String()
-					last := func() *segment { return w.s.queue.at(w.s.queue.end - 1) }
-					if x.later {
-						name += ", a round trip later"
-						w.now += w.s.SRTT() + ms
-						w.s.schedule(w.now)
-						if w.s.plan.at > w.now { // something that is sent since
-							w.s.Receive(w.now, ackOf(w, w.s.una+30*1448))
-						}
-						p := &packet.Packet{}
-						w.s.Emit(w.now, p)
-						w.s.queue.at(w.s.queue.find(p.Seq, 1448)).sent = w.now
+		for _, mode := range []string{transport.NacksLoss, transport.NacksSupply, transport.NacksResend,
+			transport.NacksIgnored} {
+			for _, x := range []struct {
+				state cc.State
+				later bool
+			}{{cc.Open, false}, {cc.Disorder, false}, {cc.Reduced, false}, {cc.Reduced, true}, {cc.Recovery, false},
+				{cc.Recovery, true}, {cc.Timeout, false}, {cc.Timeout, true}} {
+				w := in(t, x.state, func(c *Config) { c.Nacks = mode })
+				name := x.state.String()
+				last := func() *segment { return w.s.queue.at(w.s.queue.end - 1) }
+				if x.later {
+					name += ", a round trip later"
+					w.now += w.s.SRTT() + ms
+					w.s.schedule(w.now)
+					if w.s.plan.at > w.now { // something that is sent since
+						w.s.Receive(w.now, ackOf(w, w.s.una+30*1448))
 					}
-					g := last()
-					if x.later {
-						for n := w.s.queue.first; n != w.s.queue.end; n++ {
-							if w.s.queue.at(n).sent == w.now {
-								g = w.s.queue.at(n)
-							}
-						}
-					}
-					lostBefore, inFlight := w.s.lostOut-w.s.resentOut, w.s.inFlight()
-					var said []string
-					w.s.control = &noticeSpy{Controller: w.s.control,
-						notice: func(n cc.Notice) {
-							said = append(said, fmt.Sprintf("%s of %d B", map[cc.NoticeKind]string{cc.NackNotice: "NACK",
-								cc.CNPNotice: "CNP"}[n.Kind], n.Lost))
-						},
-						loss: func(l cc.Loss) { said = append(said, l.Kind.String()) }}
-					n := packet.Notification{Cause: cause}
-					if cause <= packet.CauseReclaimed {
-						n.Lost = int32(g.end - g.seq)
-					}
-					sent := g.sent
-					w.s.Receive(w.now, nackOf(sentAs(w, g), n))
-					w.s.check(t, w.now)
-					state := w.s.state.String()
-					if w.s.quiet {
-						state += " (quiet)"
-					}
-					c := w.s.counters
-					if mode == transport.NacksIgnored && (c.NacksTaken+c.NacksRefused > 0 || w.s.inFlight() != inFlight ||
-						g.sent != sent) {
-						t.Errorf("%v in %s is not ignored: %+v", cause, name, c)
-					}
-					fmt.Fprintf(&out, "%-9s %-6s %-29s → %s, %d, %s\n", cause, mode, name, state, w.s.lostOut-w.s.resentOut-lostBefore,
-						strings.Join(said, ", "))
+					p := &packet.Packet{}
+					w.s.Emit(w.now, p)
+					w.s.queue.at(w.s.queue.find(p.Seq, 1448)).sent = w.now
 				}
+				g := last()
+				if x.later {
+					for n := w.s.queue.first; n != w.s.queue.end; n++ {
+						if w.s.queue.at(n).sent == w.now {
+							g = w.s.queue.at(n)
+						}
+					}
+				}
+				lostBefore, inFlight := w.s.lostOut-w.s.resentOut, w.s.inFlight()
+				var said []string
+				w.s.control = &noticeSpy{Controller: w.s.control,
+					notice: func(n cc.Notice) {
+						said = append(said, fmt.Sprintf("%s of %d B", map[cc.NoticeKind]string{cc.NackNotice: "NACK",
+							cc.CNPNotice: "CNP"}[n.Kind], n.Lost))
+					},
+					loss: func(l cc.Loss) { said = append(said, l.Kind.String()) }}
+				n := packet.Notification{Cause: cause}
+				if cause <= packet.CauseReclaimed {
+					n.Lost = int32(g.end - g.seq)
+				}
+				sent := g.sent
+				w.s.Receive(w.now, nackOf(sentAs(w, g), n))
+				w.s.check(t, w.now)
+				state := w.s.state.String()
+				if w.s.quiet {
+					state += " (quiet)"
+				}
+				c := w.s.counters
+				if mode == transport.NacksIgnored && (c.NacksTaken+c.NacksRefused > 0 || w.s.inFlight() != inFlight ||
+					g.sent != sent) {
+					t.Errorf("%v in %s is not ignored: %+v", cause, name, c)
+				}
+				fmt.Fprintf(&out, "%-9s %-6s %-29s → %s, %d, %s\n", cause, mode, name, state, w.s.lostOut-w.s.resentOut-lostBefore,
+					strings.Join(said, ", "))
 			}
-		})
+		}
 	}
 	testutil.Golden(t, "nacks.txt", out.String())
 }

@@ -50,7 +50,7 @@ func TestRACK(t *testing.T) {
 // recovery at once; with two it takes RACK's reordering window, a quarter of the RTT.
 func TestDupThresh(t *testing.T) {
 	for _, beyond := range []int{2, 3} {
-		t.Run(fmt.Sprint(beyond), func(t *testing.T) {
+		t.Run(fmt.Sprint(beyond, " beyond the hole"), func(t *testing.T) {
 			w := newPipe(t, "reno", unit.Bytes(1448*(1+beyond)), nil)
 			w.onData = lose(2)
 			for w.s.counters.Retransmitted == 0 && w.step(unit.Second) {

@@ -161,7 +161,7 @@ func TestFull(t *testing.T) {
 // RFC 6928: ten packets in the first round trip, or as many as are configured.
 func TestInitialWindow(t *testing.T) {
 	for _, n := range []int{1, 10, 32} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
+		t.Run(fmt.Sprint(n, " packets"), func(t *testing.T) {
 			w := newPipe(t, "reno", 0, func(c *Config) { c.InitialWindow = n })
 			sent := 0
 			w.onData = func(p *packet.Packet) (bool, unit.Time) {

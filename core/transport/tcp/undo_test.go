@@ -13,7 +13,7 @@ import (
 // reduction is undone; RFC 3522 (Eifel) does so by the time stamp of the first ACK.
 func TestUndo(t *testing.T) {
 	for _, stamps := range []bool{true, false} {
-		t.Run(fmt.Sprint(stamps), func(t *testing.T) {
+		t.Run(fmt.Sprint("time stamps ", stamps), func(t *testing.T) {
 			w := newPipe(t, "cubic", 0, nil)
 			w.rate, w.limit = 200*unit.Mbps, 0
 			w.run(300 * ms)

@@ -147,7 +147,7 @@ func TestControlledWindow(t *testing.T) {
 func TestControlledRate(t *testing.T) {
 	for _, x := range []struct{ control, application, gap unit.Time }{{2 * us, 0, 2 * us}, {2 * us, 8 * us, 8 * us},
 		{8 * us, 2 * us, 8 * us}} {
-		t.Run(fmt.Sprint(x.control), func(t *testing.T) {
+		t.Run(fmt.Sprintf("control %v, application %v", x.control, x.application), func(t *testing.T) {
 			l := newLine(t, &fixed{window: 1e6, rate: unit.Rate(8000 / x.control.Seconds())}, 50_000, func(_ *transport.Flow,
 				c *ControlledConfig) {
 				if x.application > 0 {

@@ -78,17 +78,15 @@ func TestControlledNackChecks(t *testing.T) {
 			packet.Span{Offset: 1, Lost: 1000}, packet.Span{Offset: 2, Lost: 1}), true},
 		{"one of them", nackOf(out[7], packet.CauseTrimmed), false},
 	} {
-		t.Run(x.what, func(t *testing.T) {
-			before := state(l)
-			if l.s.Receive(us, x.p); x.want {
-				taken++
-			} else if refused++; state(l) != before {
-				t.Errorf("%s: it changes the sender:\n%s\n%s", x.what, before, state(l))
-			}
-			if c := l.s.Counters(); c.NacksTaken != taken || c.NacksRefused != refused {
-				t.Fatalf("%s: %d taken, %d refused, want %d and %d", x.what, c.NacksTaken, c.NacksRefused, taken, refused)
-			}
-		})
+		before := state(l)
+		if l.s.Receive(us, x.p); x.want {
+			taken++
+		} else if refused++; state(l) != before {
+			t.Errorf("%s: it changes the sender:\n%s\n%s", x.what, before, state(l))
+		}
+		if c := l.s.Counters(); c.NacksTaken != taken || c.NacksRefused != refused {
+			t.Fatalf("%s: %d taken, %d refused, want %d and %d", x.what, c.NacksTaken, c.NacksRefused, taken, refused)
+		}
 	}
 	if l.s.InFlight() != 7 || l.s.Lost() != 3 || len(l.c.losses) != 0 || len(l.c.told) != 3 || l.c.told[2].Lost != 2000 ||
 		l.c.told[0].Supply != unit.Gbps {

@@ -48,7 +48,7 @@ func times(t testing.TB, s *Sender, n int) []unit.Time {
 // datagram n is due at ⌈n·payload·8·10¹²/rate⌉.
 func TestCBRExact(t *testing.T) {
 	for _, rate := range []unit.Rate{40 * unit.Mbps, 999_999_937, 7} {
-		t.Run(fmt.Sprint(rate), func(t *testing.T) {
+		t.Run(fmt.Sprint("rate ", rate), func(t *testing.T) {
 			s, _ := pair(t, flow(), Config{Rate: rate, Pattern: CBR})
 			n := 1_000_000
 			if rate == 7 {
@@ -254,18 +254,16 @@ func TestReceiver(t *testing.T) {
 	if c.DelayMin != 100 || c.DelayMax != 148 || c.DelaySum != 464 || math.Abs(c.Jitter-4.81640625) > 1e-12 {
 		t.Errorf("%+v", *c)
 	}
-	for _, x := range []struct {
+	for i, x := range []struct {
 		seq       int64
 		duplicate bool
 	}{{10, false}, {8, false}, {8, true}, {9, false}, {10, true}, {2000, false}, {900, true}, {977, false}, {977, true},
 		{1999, false}} {
-		t.Run(fmt.Sprint(x.seq), func(t *testing.T) {
-			before := c.Duplicates
-			r.Receive(1e6, &packet.Packet{Seq: x.seq, Payload: 1448, Sent: 1e6 - 100})
-			if (c.Duplicates > before) != x.duplicate {
-				t.Errorf("number %d counts as a duplicate: %v", x.seq, !x.duplicate)
-			}
-		})
+		before := c.Duplicates
+		r.Receive(1e6, &packet.Packet{Seq: x.seq, Payload: 1448, Sent: 1e6 - 100})
+		if (c.Duplicates > before) != x.duplicate {
+			t.Errorf("datagram %d, number %d, counts as a duplicate: %v", i, x.seq, !x.duplicate)
+		}
 	}
 	if int64(c.ReceivedBytes) != 1448*(c.ReceivedPackets-c.Duplicates) || c.ReceivedPackets != 14 {
 		t.Errorf("%+v", *c)
