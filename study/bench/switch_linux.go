@@ -120,6 +120,9 @@ func openSwitch(r *spec.Registry, name string, only []string) (*switchBench, err
 		if len(only) > 0 && !slices.Contains(only, row.Name) {
 			continue
 		}
+		if name == unshaped {
+			row.least = leastRatios[row.Name]
+		}
 		if name == shaped {
 			// The bottleneck and both links' delays, there and back.
 			links := c.Network.Links

@@ -36,6 +36,7 @@ func figures(direct, forward, abc *SwitchRow) *SwitchFigures {
 	f := &SwitchFigures{Name: "switch", Runs: 3, Time: 2, Cores: 2, CPU: "a processor", Kernel: "6.18",
 		Unshaped: []*SwitchRow{direct, forward, abc}}
 	for _, r := range f.Unshaped {
+		r.least = leastRatios[r.Name]
 		r.sum(direct)
 	}
 	for name, rate := range map[string]float64{"50Mbps": 50} {
