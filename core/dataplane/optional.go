@@ -109,6 +109,13 @@ type Networked interface {
 	NeedsNetwork() (why string)
 }
 
+// Forwarder is the configuration of a program that chooses the ports that packets leave by in a switch
+// on its own, which needs one. Programs that choose among the paths of a network are no use to it.
+type Forwarder interface {
+	// Forwards does nothing: having it is the answer, which is needed before Build, too.
+	Forwards()
+}
+
 // Reasons of programs that need a network with any parameters.
 const (
 	ChoosesPaths  = "it chooses among the paths of a network, and a bridge has one"

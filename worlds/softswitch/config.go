@@ -267,10 +267,11 @@ func (d *decoder) programs(t *document.Node) {
 	forwards := false
 	for i, p := range c.Programs {
 		name := p.Scheme.Name
-		forwards = forwards || name == "forward"
+		if _, ok := p.Config.(dataplane.Forwarder); ok {
+			forwards = true
+		}
 		if why := dataplane.Alone(p.Config); why != "" {
-			d.Fail(p.At, "programs that a bridge can run: "+strings.Join(d.fit(), ", "), "%s is not for a switch on its own: %s",
-				name, why)
+			d.Fail(p.At, d.instead(p.Scheme), "%s is not for a switch on its own: %s", name, why)
 		}
 		for _, q := range c.Programs[:i] {
 			if q.Scheme.Name == name {
@@ -283,15 +284,21 @@ func (d *decoder) programs(t *document.Node) {
 	}
 }
 
-// fit lists programs that a bridge can run, with their defaults.
-func (d *decoder) fit() (names []string) {
+// instead is what can be had instead of a program that cannot run alone with the parameters that it
+// has: itself with others, or programs that a bridge can run with their defaults.
+func (d *decoder) instead(refused *dataplane.Scheme) string {
+	itself, names := "", []string{}
 	for _, s := range d.known.Programs {
-		if dataplane.Alone(s.Default()) == "" {
+		switch {
+		case dataplane.Alone(s.Default()) != "":
+		case s.Name == refused.Name:
+			itself = s.Name + " with other parameters, or "
+		default:
 			names = append(names, s.Name)
 		}
 	}
 	sort.Strings(names)
-	return names
+	return itself + "programs that a bridge can run: " + strings.Join(names, ", ")
 }
 
 // try builds the programs once, for the errors that only they can find.

@@ -30,11 +30,17 @@ type station struct {
 	port     packet.PortID
 }
 
+// forwardConfig is nothing but what the switch needs to know of it.
+type forwardConfig struct{ scheme.None }
+
+// Forwards says that a switch can do with it alone.
+func (*forwardConfig) Forwards() {}
+
 // forwardScheme is that of a file: switch: [forward, …].
 func forwardScheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "forward", Doc: "forwarding as a bridge: from one of two ports to the " +
 		"other, between more by MAC address", Source: "IEEE 802.1Q §8.6"},
-		func(site *dataplane.Site, _ scheme.None) (*forward, error) {
+		func(site *dataplane.Site, _ forwardConfig) (*forward, error) {
 			f := &forward{ports: site.Ports}
 			if site.Ports > 2 {
 				f.table = make([]station, macSets*ways)

@@ -159,6 +159,29 @@ func TestOwnProgramRefused(t *testing.T) {
 	}
 }
 
+// courier is the configuration of a program that forwards.
+type courier struct{ scheme.None }
+
+func (*courier) Forwards() {}
+
+// A switch takes any program that says it forwards, whatever its name is, and none without one.
+func TestOwnForwarder(t *testing.T) {
+	s := withOwn()
+	s.Programs = append(s.Programs, dataplane.Define(scheme.Scheme{Name: "courier", Doc: "forwards", Source: "ours"},
+		newCounter[courier]))
+	for _, x := range []struct{ name, programs, want string }{
+		{"one's own", "[courier]", ""},
+		{"none", "[counter]", "no program forwards; allowed: [forward, …]"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			_, err := Decode(s, "switch.yaml", []byte(strings.Replace(own, "[forward, counter]", x.programs, 1)))
+			if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {
+				t.Errorf("%v, not %q", err, x.want)
+			}
+		})
+	}
+}
+
 // thief has a metric that is the switch's.
 type thief struct{}
 
