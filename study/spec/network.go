@@ -11,6 +11,7 @@ import (
 	"weir/internal/switchfile"
 )
 
+// network decodes the topology: of a file, of a family with parameters, or listed.
 func (d *decoder) network(root document.Map, p *Point) {
 	t := root.Get("topology")
 	if t.Kind == document.Mapping && t.Get("file") != nil {
@@ -30,9 +31,32 @@ func (d *decoder) network(root document.Map, p *Point) {
 	if !ok || !d.OK() { // a slip in a key makes other errors out of nothing
 		return
 	}
-	n := &topology.Network{}
-	index := map[string]int{}
-	var names []string
+	n := d.nodes(t, x)
+	links := x.Get("links")
+	if links == nil || links.Kind != document.List || len(links.Items) == 0 {
+		d.Fail(t.Place, "links: [{ends: [a, b], rate: 100Mbps, delay: 5ms}]", "the topology has no list of links")
+		return
+	}
+	for _, item := range links.Items {
+		if x, ok := d.Map(item, link); ok {
+			d.oneLink(x, n)
+		}
+	}
+	p.Network = n.Network
+}
+
+// listed is a network whose nodes and links a file lists, as far as it has been read.
+type listed struct {
+	*topology.Network
+	index  map[string]int // of a node, by name
+	names  []string
+	joined map[[2]int]bool // pairs of nodes with a link, the lower first
+	degree []int           // links by node
+}
+
+// nodes reads the hosts and switches of topology t.
+func (d *decoder) nodes(t *document.Node, x document.Map) *listed {
+	n := &listed{Network: &topology.Network{}, index: map[string]int{}, joined: map[[2]int]bool{}}
 	for _, kind := range []string{"hosts", "switches"} {
 		l := x.Get(kind)
 		if l == nil {
@@ -47,7 +71,7 @@ func (d *decoder) network(root document.Map, p *Point) {
 		}
 		for _, x := range l.Items {
 			name := d.Text(x)
-			if _, twice := index[name]; twice {
+			if _, twice := n.index[name]; twice {
 				d.Fail(x.Place, "another name", "the name %q is taken", name)
 				continue
 			}
@@ -55,80 +79,81 @@ func (d *decoder) network(root document.Map, p *Point) {
 				d.Fail(x.Place, "letters, digits, - and _", "%q is not a name", name)
 				continue
 			}
-			index[name] = len(n.Nodes)
-			names = append(names, name)
+			n.index[name] = len(n.Nodes)
+			n.names = append(n.names, name)
 			n.Nodes = append(n.Nodes, topology.Node{Name: name, Switch: kind == "switches"})
 		}
 	}
-	links := x.Get("links")
-	if links == nil || links.Kind != document.List || len(links.Items) == 0 {
-		d.Fail(t.Place, "links: [{ends: [a, b], rate: 100Mbps, delay: 5ms}]", "the topology has no list of links")
+	n.degree = make([]int, len(n.Nodes))
+	return n
+}
+
+// ends reads what nodes a link joins.
+func (d *decoder) ends(x document.Map, n *listed) (l topology.Link, ok bool) {
+	ok = true
+	ends := x.Get("ends")
+	if ends == nil || ends.Kind != document.List || len(ends.Items) != 2 {
+		if at := x.Place; ends != nil {
+			d.Fail(ends.Place, "ends: [a, b]", "a link has two ends")
+		} else {
+			x.Missing("ends", "the link at %d:%d has no ends", at.Line, at.Column)
+		}
+		return l, false
+	}
+	for e, y := range ends.Items {
+		node, found := n.index[d.Text(y)]
+		if !found {
+			d.Unknown(y.Place, "node", y.Text, n.names)
+			ok = false
+		}
+		l.Ends[e] = node
+	}
+	if !ok {
+		return l, false
+	}
+	if l.Ends[0] == l.Ends[1] {
+		d.Fail(ends.Items[1].Place, "two different nodes", "the link joins %q to itself", ends.Items[1].Text)
+		return l, false
+	}
+	pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
+	if n.joined[pair] {
+		d.Fail(ends.Place, "one link between two nodes", "%s and %s have a link already", ends.Items[0].Text,
+			ends.Items[1].Text)
+		return l, false
+	}
+	n.joined[pair] = true
+	for e, node := range l.Ends {
+		if n.degree[node]++; n.degree[node] > 1 && !n.Nodes[node].Switch {
+			d.Fail(ends.Items[e].Place, "one link a host", "host %s has a link already; a host has one NIC", n.Nodes[node].Name)
+		}
+	}
+	return l, true
+}
+
+// oneLink reads a link and puts it into the network.
+func (d *decoder) oneLink(x document.Map, n *listed) {
+	l, ok := d.ends(x, n)
+	if !ok {
 		return
 	}
-	seen := map[[2]int]bool{}
-	degree := make([]int, len(n.Nodes))
-	for _, item := range links.Items {
-		x, ok := d.Map(item, link)
-		if !ok {
-			continue
-		}
-		var l topology.Link
-		ends := x.Get("ends")
-		if ends == nil || ends.Kind != document.List || len(ends.Items) != 2 {
-			if at := x.Place; ends != nil {
-				d.Fail(ends.Place, "ends: [a, b]", "a link has two ends")
-			} else {
-				x.Missing("ends", "the link at %d:%d has no ends", at.Line, at.Column)
-			}
-			continue
-		}
-		for e, y := range ends.Items {
-			node, found := index[d.Text(y)]
-			if !found {
-				d.Unknown(y.Place, "node", y.Text, names)
-				ok = false
-			}
-			l.Ends[e] = node
-		}
-		if !ok {
-			continue
-		}
-		if l.Ends[0] == l.Ends[1] {
-			d.Fail(ends.Items[1].Place, "two different nodes", "the link joins %q to itself", ends.Items[1].Text)
-			continue
-		}
-		pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
-		if seen[pair] {
-			d.Fail(ends.Place, "one link between two nodes", "%s and %s have a link already", ends.Items[0].Text,
-				ends.Items[1].Text)
-			continue
-		}
-		seen[pair] = true
-		for e, node := range l.Ends {
-			if degree[node]++; degree[node] > 1 && !n.Nodes[node].Switch {
-				d.Fail(ends.Items[e].Place, "one link a host", "host %s has a link already; a host has one NIC", n.Nodes[node].Name)
-			}
-		}
-		if r := x.Get("rate"); r == nil {
-			x.Missing("rate", "the link has no rate")
-		} else {
-			l.Rate = document.Read(d.Reader, r, unit.ParseLinkRate)
-		}
-		if r := x.Get("delay"); r == nil {
-			x.Missing("delay", "the link has no delay")
-		} else {
-			l.Delay = document.Read(d.Reader, r, unit.ParseTime)
-		}
-		var bufferAt document.Place
-		if b := x.Get("buffer"); b != nil {
-			l.Buffer, bufferAt = switchfile.Buffer(d.Reader, b), b.Place
-		}
-		d.bufferAt = append(d.bufferAt, bufferAt)
-		l.Loss = d.loss(x.Default("loss"))
-		l.Jitter = document.Read(d.Reader, x.Default("jitter"), unit.ParseTime)
-		n.Links = append(n.Links, l)
+	if r := x.Get("rate"); r == nil {
+		x.Missing("rate", "the link has no rate")
+	} else {
+		l.Rate = document.Read(d.Reader, r, unit.ParseLinkRate)
 	}
-	p.Network = n
+	if r := x.Get("delay"); r == nil {
+		x.Missing("delay", "the link has no delay")
+	} else {
+		l.Delay = document.Read(d.Reader, r, unit.ParseTime)
+	}
+	var bufferAt document.Place
+	if b := x.Get("buffer"); b != nil {
+		l.Buffer, bufferAt = switchfile.Buffer(d.Reader, b), b.Place
+	}
+	d.bufferAt = append(d.bufferAt, bufferAt)
+	l.Loss = d.loss(x.Default("loss"))
+	l.Jitter = document.Read(d.Reader, x.Default("jitter"), unit.ParseTime)
+	n.Links = append(n.Links, l)
 }
 
 // generated decodes a network that is given by its family and parameters.

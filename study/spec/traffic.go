@@ -31,12 +31,61 @@ func (d *decoder) trafficList(root document.Map, p *Point) {
 	}
 }
 
+// oneTraffic decodes an entry of the list, and makes its flows or their generator.
 func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]bool) {
 	tr := Traffic{Traffic: measure.Traffic{Version: 4}, stop: unit.Never, At: x.Place, CcAt: x.Place}
+	if !d.trafficName(x, &tr, seen) || !d.transport(x, &tr) {
+		return
+	}
+	d.controller(x, &tr, p)
+	d.packets(x, &tr, mtu)
+	if v := x.Get("stop"); v != nil {
+		tr.stop = d.Positive(v)
+	}
+	if v := x.Get("hosts"); v != nil && x.Get("collective") == nil {
+		d.Fail(v.Place, "from and to, or collective: ring", "hosts are those of a collective")
+		return
+	}
+	if x.Get("file") != nil && x.Get("collective") == nil {
+		d.flowFile(x, p, tr)
+		return
+	}
+	d.starts(x, &tr, p)
+	size := unit.Bytes(0)
+	if v := x.Get("size"); v != nil {
+		ok := false
+		if size, ok = document.ReadOK(d.Reader, v, unit.ParseBytes); ok && size < 1 {
+			d.Fail(v.Place, "at least 1 B", "%q is not a size", v.Text)
+		}
+	}
+	if x.Get("collective") != nil {
+		d.collective(x, p, tr, size)
+		return
+	}
+	flows := 1
+	if x.Get("load") == nil || x.Get("flows") != nil {
+		flows = d.Integer(x.Default("flows"), 1, 100000)
+	}
+	g := &generator{pattern: toHosts, size: size, sets: d.sets(x, p, &tr)}
+	from, drawnFrom := d.endpoints(x, "from", p, g)
+	to, drawnTo := d.endpoints(x, "to", p, g)
+	if !d.OK() {
+		return
+	}
+	g.From, g.To = from, to
+	if drawnFrom || drawnTo || isDrawn(x) {
+		d.generatedFlows(x, p, tr, g, flows)
+		return
+	}
+	d.listedFlows(x, p, tr, g, flows)
+}
+
+// trafficName reads what the traffic is called; false if it has no name.
+func (d *decoder) trafficName(x document.Map, tr *Traffic, seen map[string]bool) bool {
 	name := x.Get("name")
 	if name == nil {
 		x.Missing("name", "the traffic has no name")
-		return
+		return false
 	}
 	tr.Name = d.Text(name)
 	if seen[tr.Name] {
@@ -46,6 +95,12 @@ func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]
 		d.Fail(name.Place, "a letter, then letters, digits and _", "%q is not a name; expressions use it", tr.Name)
 	}
 	seen[tr.Name] = true
+	return true
+}
+
+// transport reads the traffic's transport, whose parameters stand under its name or beside it;
+// false if there is none that is known.
+func (d *decoder) transport(x document.Map, tr *Traffic) bool {
 	tt := x.Get("transport")
 	var names []string
 	for _, s := range d.registry.Transports {
@@ -55,13 +110,13 @@ func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]
 	if tt == nil {
 		d.Missing(x.Node, "transport", traffic.What, d.trafficWords(), "transport: "+strings.Join(names, ", "),
 			"the traffic has no transport")
-		return
+		return false
 	}
 	where, inline := tt.Place, tt.Kind == document.Scalar
 	tname, params := tt.Text, x.Node
 	if !inline {
 		if tname, params = d.Named(tt, "transport"); params == nil {
-			return
+			return false
 		}
 	}
 	for i := range d.registry.Transports {
@@ -71,7 +126,7 @@ func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]
 	}
 	if tr.Transport == nil {
 		d.Unknown(where, "transport", tname, names)
-		return
+		return false
 	}
 	if inline {
 		if tt.Bound {
@@ -87,9 +142,13 @@ func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]
 			d.warn("%s:%d: traffic %s: %s", x.File, x.Line, tr.Name, w)
 		}
 	}
-	d.controller(x, &tr, p)
+	return true
+}
+
+// packets reads what decides how packets look: type of service, version of IP, payload.
+func (d *decoder) packets(x document.Map, tr *Traffic, mtu mtu) {
 	if v := x.Get("tos"); v != nil {
-		d.typesOfService(v, &tr)
+		d.typesOfService(v, tr)
 	}
 	if v := x.Default("ip"); d.Word(v, "IP version", traffic.Key("ip").Form.Words) == "6" {
 		tr.Version = 6
@@ -99,17 +158,10 @@ func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]
 	} else {
 		tr.Payload = mtu.of(d, tr.Transport, tr.Version)
 	}
-	if v := x.Get("stop"); v != nil {
-		tr.stop = d.Positive(v)
-	}
-	if v := x.Get("hosts"); v != nil && x.Get("collective") == nil {
-		d.Fail(v.Place, "from and to, or collective: ring", "hosts are those of a collective")
-		return
-	}
-	if x.Get("file") != nil && x.Get("collective") == nil {
-		d.flowFile(x, p, tr)
-		return
-	}
+}
+
+// starts reads when the traffic's flows start: a time, or a range that times are drawn from.
+func (d *decoder) starts(x document.Map, tr *Traffic, p *Point) {
 	var start *document.Node
 	switch {
 	case x.Get("collective") != nil:
@@ -139,40 +191,17 @@ func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]
 	if tr.stop <= tr.startHigh && err == nil {
 		d.Fail(x.Get("stop").Place, "a time after the start "+start.Text, "the traffic stops before it starts")
 	}
-	size := unit.Bytes(0)
-	if v := x.Get("size"); v != nil {
-		ok := false
-		if size, ok = document.ReadOK(d.Reader, v, unit.ParseBytes); ok && size < 1 {
-			d.Fail(v.Place, "at least 1 B", "%q is not a size", v.Text)
-		}
-	}
-	if x.Get("collective") != nil {
-		d.collective(x, p, tr, size)
-		return
-	}
-	flows := 1
-	if x.Get("load") == nil || x.Get("flows") != nil {
-		flows = d.Integer(x.Default("flows"), 1, 100000)
-	}
-	sets := d.sets(x, p, &tr)
-	g := &generator{pattern: toHosts, size: size, sets: sets}
-	from, drawnFrom := d.endpoints(x, "from", p, g)
-	to, drawnTo := d.endpoints(x, "to", p, g)
-	if !d.OK() {
-		return
-	}
-	if drawnFrom || drawnTo || isDrawn(x) {
-		g.From, g.To = from, to
-		d.generatedFlows(x, p, tr, g, flows)
-		return
-	}
+}
+
+// listedFlows makes flows from every one of the generator's hosts to every other that it names.
+func (d *decoder) listedFlows(x document.Map, p *Point, tr Traffic, g *generator, flows int) {
 	id := len(p.Entries)
 	p.Entries = append(p.Entries, tr)
 	index := 0
-	for _, a := range from {
-		for _, b := range to {
+	for _, a := range g.From {
+		for _, b := range g.To {
 			if a == b {
-				if len(from) == 1 && len(to) == 1 {
+				if len(g.From) == 1 && len(g.To) == 1 {
 					d.Fail(x.Get("to").Place, "another host", "the traffic goes from %q to itself", p.Network.Nodes[a].Name)
 				}
 				continue
@@ -182,13 +211,14 @@ func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]
 					p.Network.Nodes[a].Name, p.Network.Nodes[b].Name)
 				return
 			}
-			if len(p.Flows)+flows*len(sets) > mostFlows {
+			if len(p.Flows)+flows*len(g.sets) > mostFlows {
 				d.Fail(x.Place, strconv.Itoa(mostFlows), "the experiment has too many flows")
 				return
 			}
-			for _, later := range sets {
+			for _, later := range g.sets {
 				for range flows {
-					p.Flows = append(p.Flows, Flow{Traffic: id, index: index, Src: a, Dst: b, Size: size, later: later})
+					p.Flows = append(p.Flows, Flow{Traffic: id, index: index, Src: a, Dst: b, Size: g.size,
+						later: later})
 					index++
 				}
 			}
