@@ -14,9 +14,8 @@ import "fmt"
 // Scheme is what can be named.
 type Scheme struct {
 	Name   string
-	Doc    string // one line
-	Source string // paper or RFC
-	Params []Param
+	Doc    string        // one line
+	Source string        // paper or RFC
 	Config func() Config // makes a configuration with its defaults: For; nil: it has no parameters
 }
 
@@ -30,13 +29,6 @@ func (s Scheme) Default() Config {
 
 // Parameters are the scheme's parameters, bound to a configuration of their own.
 func (s Scheme) Parameters() []*Param {
-	if s.Config == nil {
-		var all []*Param
-		for i := range s.Params {
-			all = append(all, &s.Params[i])
-		}
-		return all
-	}
 	return Bind(s.Default()).List()
 }
 

@@ -10,181 +10,208 @@ import (
 // Scheme is a family of networks that an experiment can name, with its parameters.
 type Scheme struct {
 	scheme.Scheme
-	Build func(v scheme.Values) (*Network, error)
+	// Build makes the network with a configuration of the scheme: nil for the defaults. Define
+	// writes it.
+	Build func(c scheme.Config) (*Network, error)
 }
 
-// common are the parameters that all families have, for all of their links.
-func common(access string) []scheme.Param {
-	return []scheme.Param{
-		{Name: "rate", Kind: scheme.LinkRate, Required: true, Min: "1bps", Doc: access, Source: "ours"},
-		{Name: "delay", Kind: scheme.Duration, Required: true, Min: "0s", Doc: "propagation delay of every link, one way",
-			Source: "ours"},
-		{Name: "buffer", Kind: scheme.Length, Default: "0 packets", Doc: "limit of every switch port; 0 packets: none",
-			Source: "ours"},
-		{Name: "loss", Kind: scheme.Share, Default: "0%", Min: "0%", Max: "99.9%", Doc: "share of frames lost on every link",
-			Source: "ours"},
-		{Name: "jitter", Kind: scheme.Duration, Default: "0s", Min: "0s", Doc: "largest delay added at random on every link",
-			Source: "ours"},
-	}
-}
-
-func count(name, doc, least, most string) scheme.Param {
-	return scheme.Param{Name: name, Kind: scheme.Int, Required: true, Min: least, Max: most, Doc: doc, Source: "ours"}
-}
-
-// optionalRate is a rate that defaults to `rate`.
-func optionalRate(name, doc string) scheme.Param {
-	return scheme.Param{Name: name, Kind: scheme.LinkRate, Default: "0bps", Doc: doc + "; 0bps: that of rate",
-		Source: "ours"}
+// Define completes a family by what makes its network, for configurations of type C, in
+// which all values are in their ranges and go together.
+func Define[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C) (*Network, error)) Scheme {
+	s.Config = scheme.For[C, P]
+	return Scheme{Scheme: s, Build: func(c scheme.Config) (*Network, error) {
+		own, err := scheme.As[C, P](c)
+		if err != nil {
+			return nil, fmt.Errorf("topology %s: %w", s.Name, err)
+		}
+		return build(own)
+	}}
 }
 
 // Schemes are the families of networks, sorted by name.
 func Schemes() []Scheme {
 	return []Scheme{
-		{
-			Scheme: scheme.Scheme{Name: "dumbbell", Doc: "hosts on both sides of one bottleneck", Source: "ours",
-				Params: append(common("of the hosts' links"),
-					count("hosts", "hosts on each side: left0, … and right0, …", "1", "100000"),
-					scheme.Param{Name: "bottleneck", Kind: scheme.LinkRate, Required: true, Min: "1bps",
-						Doc: "rate of the link between left and right", Source: "ours"},
-				)},
-			Build: func(v scheme.Values) (*Network, error) {
-				b := newBuilder(v)
-				hosts := v.Int("hosts")
-				if err := b.fits(2*hosts+2, 2*hosts+1); err != nil {
-					return nil, err
-				}
-				for _, side := range []string{"left", "right"} { // hosts first, as everywhere
-					for i := range hosts {
-						b.node(fmt.Sprint(side, i), false)
-					}
-				}
-				left, right := b.node("left", true), b.node("right", true)
-				for i := range hosts {
-					b.link(i, left, v.LinkRate("rate"))
-					b.link(hosts+i, right, v.LinkRate("rate"))
-				}
-				b.link(left, right, v.LinkRate("bottleneck"))
-				return &b.n, nil
-			},
-		},
-		{
-			Scheme: scheme.Scheme{Name: "fat_tree", Doc: "k-ary fat tree of two or three tiers",
-				Source: "Fat trees (Al-Fares et al., SIGCOMM 2008)", Params: append(common("of every link"),
-					count("k", "ports of a switch, even", "2", "128"),
-					scheme.Param{Name: "tiers", Kind: scheme.Int, Default: "3", Min: "2", Max: "3",
-						Doc: "3: edge, agg, core and k³/4 hosts; 2: edge, core and k²/2 hosts", Source: "Fat trees §3"},
-					scheme.Param{Name: "oversubscription", Kind: scheme.Int, Default: "1", Min: "1", Max: "1000",
-						Doc: "so many times k/2 hosts at an edge switch", Source: "ours: none"},
-				)},
-			Build: fatTree,
-		},
-		{
-			Scheme: scheme.Scheme{Name: "leaf_spine", Doc: "leaves with hosts, each linked to every spine", Source: "ours",
-				Params: append(common("of the hosts' links"),
-					count("leaves", "leaf switches: leaf0, …", "1", "10000"), count("spines", "spine switches: spine0, …",
-						"1", "10000"),
-					count("hosts", "hosts a leaf: h0, …", "1", "10000"), optionalRate("uplink",
-						"of the links between leaves and spines"),
-					scheme.Param{Name: "uplink_buffer", Kind: scheme.Length, Default: "0 packets",
-						Doc:    "limit of switch ports between leaves and spines; 0 packets: that of buffer",
-						Source: "ours; P4TE §7: 2 × rate for each"},
-				)},
-			Build: func(v scheme.Values) (*Network, error) {
-				b := newBuilder(v)
-				leaves, spines, hosts := v.Int("leaves"), v.Int("spines"), v.Int("hosts")
-				if err := b.fits(leaves*hosts+leaves+spines, leaves*(hosts+spines)); err != nil {
-					return nil, err
-				}
-				b.hosts(leaves * hosts)
-				leaf, spine := b.switches("leaf", leaves), b.switches("spine", spines)
-				for i := range leaves * hosts {
-					b.link(i, leaf+i/hosts, v.LinkRate("rate"))
-				}
-				for i := range leaves {
-					for k := range spines {
-						b.link(leaf+i, spine+k, b.or(v.LinkRate("uplink")))
-						if up := v.Length("uplink_buffer"); up != (unit.Length{}) {
-							b.n.Links[len(b.n.Links)-1].Buffer = up
-						}
-					}
-				}
-				return &b.n, nil
-			},
-		},
-		{
-			Scheme: scheme.Scheme{Name: "parking_lot", Doc: "a chain of bottlenecks; each switch has hosts", Source: "ours",
-				Params: append(common("of the hosts' links"),
-					count("hops", "bottlenecks in the chain, between so many switches and one: s0, …", "1", "10000"),
-					scheme.Param{Name: "hosts", Kind: scheme.Int, Default: "1", Min: "1", Max: "10000",
-						Doc: "hosts a switch: h0, … along the chain", Source: "ours"},
-					scheme.Param{Name: "bottleneck", Kind: scheme.LinkRate, Required: true, Min: "1bps",
-						Doc: "rate of the links between switches", Source: "ours"},
-				)},
-			Build: func(v scheme.Values) (*Network, error) {
-				b := newBuilder(v)
-				switches, hosts := v.Int("hops")+1, v.Int("hosts")
-				if err := b.fits(switches*(hosts+1), switches*(hosts+1)-1); err != nil {
-					return nil, err
-				}
-				b.hosts(switches * hosts)
-				first := b.switches("s", switches)
-				for i := range switches * hosts {
-					b.link(i, first+i/hosts, v.LinkRate("rate"))
-				}
-				for i := range switches - 1 {
-					b.link(first+i, first+i+1, v.LinkRate("bottleneck"))
-				}
-				return &b.n, nil
-			},
-		},
-		{
-			Scheme: scheme.Scheme{Name: "pods", Doc: "three tiers of free sizes: pods of tor and agg switches below a layer " +
-				"of cores, as HPCC's 320 hosts have it", Source: "HPCC §5.1", Params: append(common("of the hosts' links"),
-				count("pods", "pods", "1", "10000"), count("tors", "tor switches a pod: tor0, …", "1", "10000"),
-				count("aggs", "agg switches a pod, each linked to all of its tors: agg0, …", "1", "10000"),
-				count("hosts", "hosts a tor: h0, …", "1", "10000"),
-				count("uplinks", "links from each agg to cores; agg i of every pod reaches the cores from i × uplinks on: core0, …",
-					"1", "10000"),
-				optionalRate("fabric", "of the links between switches"),
-			)},
-			Build: pods,
-		},
-		{
-			Scheme: scheme.Scheme{Name: "star", Doc: "hosts around one switch", Source: "ours",
-				Params: append(common("of every link"),
-					count("hosts", "hosts h0, … of the switch s", "1", "10000"),
-				)},
-			Build: func(v scheme.Values) (*Network, error) {
-				b := newBuilder(v)
-				hosts := v.Int("hosts")
-				if err := b.fits(hosts+1, hosts); err != nil {
-					return nil, err
-				}
-				b.hosts(hosts)
-				s := b.node("s", true)
-				for i := range hosts {
-					b.link(i, s, b.rate)
-				}
-				return &b.n, nil
-			},
-		},
+		Define(scheme.Scheme{Name: "dumbbell", Doc: "hosts on both sides of one bottleneck", Source: "ours"},
+			Dumbbell.build),
+		Define(scheme.Scheme{Name: "fat_tree", Doc: "k-ary fat tree of two or three tiers",
+			Source: "Fat trees (Al-Fares et al., SIGCOMM 2008)"}, FatTree.build),
+		Define(scheme.Scheme{Name: "leaf_spine", Doc: "leaves with hosts, each linked to every spine", Source: "ours"},
+			LeafSpine.build),
+		Define(scheme.Scheme{Name: "parking_lot", Doc: "a chain of bottlenecks; each switch has hosts", Source: "ours"},
+			ParkingLot.build),
+		Define(scheme.Scheme{Name: "pods", Doc: "three tiers of free sizes: pods of tor and agg switches below a layer " +
+			"of cores, as HPCC's 320 hosts have it", Source: "HPCC §5.1"}, Pods.build),
+		Define(scheme.Scheme{Name: "star", Doc: "hosts around one switch", Source: "ours"}, Star.build),
 	}
+}
+
+// Links are what all links of a network have.
+type Links struct {
+	Rate   unit.LinkRate // of the hosts' links
+	Delay  unit.Time     // one way
+	Buffer unit.Length   // of every switch port; zero: no limit
+	Loss   float64
+	Jitter unit.Time
+}
+
+// bind binds them; access says of which links the rate is.
+func (l *Links) bind(p *scheme.Params, access string) {
+	p.LinkRate(&l.Rate, "rate", "", access, "ours").Required().Min("1bps")
+	p.Time(&l.Delay, "delay", "", "propagation delay of every link, one way", "ours").Required().Min("0s")
+	p.Length(&l.Buffer, "buffer", "0 packets", "limit of every switch port; 0 packets: none", "ours")
+	p.Share(&l.Loss, "loss", "0%", "share of frames lost on every link", "ours").Min("0%").Max("99.9%")
+	p.Time(&l.Jitter, "jitter", "0s", "largest delay added at random on every link", "ours").Min("0s")
+}
+
+// or is r, or the rate of the hosts' links if there is none.
+func (l *Links) or(r unit.LinkRate) unit.LinkRate {
+	if r == (unit.LinkRate{}) {
+		return l.Rate
+	}
+	return r
+}
+
+// count binds how many of something a network has.
+func count(p *scheme.Params, to *int, name, doc, most string) {
+	p.Int(to, name, "", doc, "ours").Required().Min("1").Max(most)
+}
+
+// Dumbbell is hosts on both sides of one bottleneck.
+type Dumbbell struct {
+	Links
+	Hosts      int // on each side
+	Bottleneck unit.LinkRate
+}
+
+// Params binds the family's parameters.
+func (c *Dumbbell) Params(p *scheme.Params) {
+	c.bind(p, "of the hosts' links")
+	count(p, &c.Hosts, "hosts", "hosts on each side: left0, … and right0, …", "100000")
+	p.LinkRate(&c.Bottleneck, "bottleneck", "", "rate of the link between left and right", "ours").Required().Min("1bps")
+}
+
+func (c Dumbbell) build() (*Network, error) {
+	b := &builder{links: c.Links}
+	if err := b.fits(2*c.Hosts+2, 2*c.Hosts+1); err != nil {
+		return nil, err
+	}
+	for _, side := range []string{"left", "right"} { // hosts first, as everywhere
+		for i := range c.Hosts {
+			b.node(fmt.Sprint(side, i), false)
+		}
+	}
+	left, right := b.node("left", true), b.node("right", true)
+	for i := range c.Hosts {
+		b.link(i, left, c.Rate)
+		b.link(c.Hosts+i, right, c.Rate)
+	}
+	b.link(left, right, c.Bottleneck)
+	return &b.n, nil
+}
+
+// LeafSpine is leaves with hosts, each linked to every spine.
+type LeafSpine struct {
+	Links
+	Leaves, Spines int
+	Hosts          int           // a leaf
+	Uplink         unit.LinkRate // zero: that of the hosts' links
+	UplinkBuffer   unit.Length   // zero: Buffer
+}
+
+// Params binds the family's parameters.
+func (c *LeafSpine) Params(p *scheme.Params) {
+	c.bind(p, "of the hosts' links")
+	count(p, &c.Leaves, "leaves", "leaf switches: leaf0, …", "10000")
+	count(p, &c.Spines, "spines", "spine switches: spine0, …", "10000")
+	count(p, &c.Hosts, "hosts", "hosts a leaf: h0, …", "10000")
+	p.LinkRate(&c.Uplink, "uplink", "0bps", "of the links between leaves and spines; 0bps: that of rate", "ours")
+	p.Length(&c.UplinkBuffer, "uplink_buffer", "0 packets",
+		"limit of switch ports between leaves and spines; 0 packets: that of buffer", "ours; P4TE §7: 2 × rate for each")
+}
+
+func (c LeafSpine) build() (*Network, error) {
+	b := &builder{links: c.Links}
+	if err := b.fits(c.Leaves*c.Hosts+c.Leaves+c.Spines, c.Leaves*(c.Hosts+c.Spines)); err != nil {
+		return nil, err
+	}
+	b.hosts(c.Leaves * c.Hosts)
+	leaf, spine := b.switches("leaf", c.Leaves), b.switches("spine", c.Spines)
+	for i := range c.Leaves * c.Hosts {
+		b.link(i, leaf+i/c.Hosts, c.Rate)
+	}
+	for i := range c.Leaves {
+		for k := range c.Spines {
+			b.link(leaf+i, spine+k, c.or(c.Uplink))
+			if c.UplinkBuffer != (unit.Length{}) {
+				b.n.Links[len(b.n.Links)-1].Buffer = c.UplinkBuffer
+			}
+		}
+	}
+	return &b.n, nil
+}
+
+// ParkingLot is a chain of bottlenecks; each switch has hosts.
+type ParkingLot struct {
+	Links
+	Hops       int // bottlenecks, between so many switches and one
+	Hosts      int // a switch
+	Bottleneck unit.LinkRate
+}
+
+// Params binds the family's parameters.
+func (c *ParkingLot) Params(p *scheme.Params) {
+	c.bind(p, "of the hosts' links")
+	count(p, &c.Hops, "hops", "bottlenecks in the chain, between so many switches and one: s0, …", "10000")
+	p.Int(&c.Hosts, "hosts", "1", "hosts a switch: h0, … along the chain", "ours").Min("1").Max("10000")
+	p.LinkRate(&c.Bottleneck, "bottleneck", "", "rate of the links between switches", "ours").Required().Min("1bps")
+}
+
+func (c ParkingLot) build() (*Network, error) {
+	b := &builder{links: c.Links}
+	switches := c.Hops + 1
+	if err := b.fits(switches*(c.Hosts+1), switches*(c.Hosts+1)-1); err != nil {
+		return nil, err
+	}
+	b.hosts(switches * c.Hosts)
+	first := b.switches("s", switches)
+	for i := range switches * c.Hosts {
+		b.link(i, first+i/c.Hosts, c.Rate)
+	}
+	for i := range switches - 1 {
+		b.link(first+i, first+i+1, c.Bottleneck)
+	}
+	return &b.n, nil
+}
+
+// Star is hosts around one switch.
+type Star struct {
+	Links
+	Hosts int
+}
+
+// Params binds the family's parameters.
+func (c *Star) Params(p *scheme.Params) {
+	c.bind(p, "of every link")
+	count(p, &c.Hosts, "hosts", "hosts h0, … of the switch s", "10000")
+}
+
+func (c Star) build() (*Network, error) {
+	b := &builder{links: c.Links}
+	if err := b.fits(c.Hosts+1, c.Hosts); err != nil {
+		return nil, err
+	}
+	b.hosts(c.Hosts)
+	s := b.node("s", true)
+	for i := range c.Hosts {
+		b.link(i, s, c.Rate)
+	}
+	return &b.n, nil
 }
 
 // builder makes a network whose links differ in their rates only.
 type builder struct {
-	n      Network
-	rate   unit.LinkRate
-	delay  unit.Time
-	jitter unit.Time
-	loss   float64
-	buffer unit.Length
-}
-
-func newBuilder(v scheme.Values) *builder {
-	return &builder{rate: v.LinkRate("rate"), delay: v.Time("delay"), jitter: v.Time("jitter"), loss: v.Float("loss"),
-		buffer: v.Length("buffer")}
+	n     Network
+	links Links
 }
 
 // fits bounds the numbers of nodes and links, and makes room for them.
@@ -194,14 +221,6 @@ func (b *builder) fits(nodes, links int) error {
 	}
 	b.n.Nodes, b.n.Links = make([]Node, 0, nodes), make([]Link, 0, links)
 	return nil
-}
-
-// or returns r or, if it is 0, the rate of the hosts' links.
-func (b *builder) or(r unit.LinkRate) unit.LinkRate {
-	if r == (unit.LinkRate{}) {
-		return b.rate
-	}
-	return r
 }
 
 func (b *builder) node(name string, isSwitch bool) int {
@@ -227,22 +246,45 @@ func (b *builder) switches(name string, n int) int {
 
 func (b *builder) link(x, y int, rate unit.LinkRate) {
 	b.n.Links = append(b.n.Links, Link{Ends: [2]int{x, y}, Rate: rate,
-		Delay: b.delay, Jitter: b.jitter, Loss: b.loss, Buffer: b.buffer})
+		Delay: b.links.Delay, Jitter: b.links.Jitter, Loss: b.links.Loss, Buffer: b.links.Buffer})
 }
 
-// pods is HPCC's simulated network for 5 pods of 4 tors, 4 aggs and 4 uplinks an agg, and
+// Pods are three tiers of free sizes.
+type Pods struct {
+	Links
+	Pods    int
+	Tors    int           // a pod
+	Aggs    int           // a pod
+	Hosts   int           // a tor
+	Uplinks int           // of an agg
+	Fabric  unit.LinkRate // of the links between switches; zero: that of the hosts' links
+}
+
+// Params binds the family's parameters.
+func (c *Pods) Params(p *scheme.Params) {
+	c.bind(p, "of the hosts' links")
+	count(p, &c.Pods, "pods", "pods", "10000")
+	count(p, &c.Tors, "tors", "tor switches a pod: tor0, …", "10000")
+	count(p, &c.Aggs, "aggs", "agg switches a pod, each linked to all of its tors: agg0, …", "10000")
+	count(p, &c.Hosts, "hosts", "hosts a tor: h0, …", "10000")
+	count(p, &c.Uplinks, "uplinks",
+		"links from each agg to cores; agg i of every pod reaches the cores from i × uplinks on: core0, …", "10000")
+	p.LinkRate(&c.Fabric, "fabric", "0bps", "of the links between switches; 0bps: that of rate", "ours")
+}
+
+// build makes HPCC's simulated network for 5 pods of 4 tors, 4 aggs and 4 uplinks an agg, and
 // 16 hosts a tor.
-func pods(v scheme.Values) (*Network, error) {
-	b := newBuilder(v)
-	count, tors, aggs, hosts, up := v.Int("pods"), v.Int("tors"), v.Int("aggs"), v.Int("hosts"), v.Int("uplinks")
-	fabric := b.or(v.LinkRate("fabric"))
+func (c Pods) build() (*Network, error) {
+	b := &builder{links: c.Links}
+	count, tors, aggs, hosts, up := c.Pods, c.Tors, c.Aggs, c.Hosts, c.Uplinks
+	fabric := c.or(c.Fabric)
 	if err := b.fits(count*(tors*(hosts+1)+aggs)+aggs*up, count*(tors*(hosts+aggs)+aggs*up)); err != nil {
 		return nil, err
 	}
 	b.hosts(count * tors * hosts)
 	tor, agg, core := b.switches("tor", count*tors), b.switches("agg", count*aggs), b.switches("core", aggs*up)
 	for i := range count * tors * hosts {
-		b.link(i, tor+i/hosts, b.rate)
+		b.link(i, tor+i/hosts, c.Rate)
 	}
 	for i := range count * tors {
 		for j := range aggs {
@@ -250,27 +292,47 @@ func pods(v scheme.Values) (*Network, error) {
 		}
 	}
 	for i := range count * aggs {
-		for c := range up {
-			b.link(agg+i, core+i%aggs*up+c, fabric)
+		for j := range up {
+			b.link(agg+i, core+i%aggs*up+j, fabric)
 		}
 	}
 	return &b.n, nil
 }
 
-// fatTree is Al-Fares et al. §3: k pods of k/2 edge and k/2 aggregation switches, and
+// FatTree is a k-ary fat tree of two or three tiers.
+type FatTree struct {
+	Links
+	K                int // ports of a switch
+	Tiers            int
+	Oversubscription int // so many times K/2 hosts at an edge switch
+}
+
+// Params binds the family's parameters.
+func (c *FatTree) Params(p *scheme.Params) {
+	c.bind(p, "of every link")
+	p.Int(&c.K, "k", "", "ports of a switch, even", "ours").Required().Min("2").Max("128")
+	p.Int(&c.Tiers, "tiers", "3", "3: edge, agg, core and k³/4 hosts; 2: edge, core and k²/2 hosts", "Fat trees §3").
+		Min("2").Max("3")
+	p.Int(&c.Oversubscription, "oversubscription", "1", "so many times k/2 hosts at an edge switch", "ours: none").
+		Min("1").Max("1000")
+	p.Rule("k", func() error {
+		if c.K%2 != 0 {
+			return fmt.Errorf("%d is not even", c.K)
+		}
+		return nil
+	})
+}
+
+// build is Al-Fares et al. §3: k pods of k/2 edge and k/2 aggregation switches, and
 // (k/2)² cores, of which aggregation switch j of each pod reaches k/2: those from
 // j·k/2 on. With two tiers, k edge switches and k/2 cores.
-func fatTree(v scheme.Values) (*Network, error) {
-	b := newBuilder(v)
-	k := v.Int("k")
-	if k%2 != 0 {
-		return nil, fmt.Errorf("a fat tree with k = %d; k must be even", k)
-	}
-	half := k / 2
-	perEdge := half * v.Int("oversubscription")
+func (c FatTree) build() (*Network, error) {
+	b := &builder{links: c.Links}
+	k, half := c.K, c.K/2
+	perEdge := half * c.Oversubscription
 	edges, aggs, cores := k*half, k*half, half*half
 	uplinks := (edges + aggs) * half
-	if v.Int("tiers") == 2 {
+	if c.Tiers == 2 {
 		edges, aggs, cores = k, 0, half
 		uplinks = edges * half
 	}
@@ -280,24 +342,24 @@ func fatTree(v scheme.Values) (*Network, error) {
 	b.hosts(edges * perEdge)
 	edge, agg, core := b.switches("edge", edges), b.switches("agg", aggs), b.switches("core", cores)
 	for i := range edges * perEdge {
-		b.link(i, edge+i/perEdge, b.rate)
+		b.link(i, edge+i/perEdge, c.Rate)
 	}
 	if aggs == 0 {
 		for i := range edges {
-			for c := range cores {
-				b.link(edge+i, core+c, b.rate)
+			for j := range cores {
+				b.link(edge+i, core+j, c.Rate)
 			}
 		}
 		return &b.n, nil
 	}
 	for i := range edges {
 		for j := range half {
-			b.link(edge+i, agg+i/half*half+j, b.rate)
+			b.link(edge+i, agg+i/half*half+j, c.Rate)
 		}
 	}
 	for i := range aggs {
-		for c := range half {
-			b.link(agg+i, core+i%half*half+c, b.rate)
+		for j := range half {
+			b.link(agg+i, core+i%half*half+j, c.Rate)
 		}
 	}
 	return &b.n, nil

@@ -8,45 +8,25 @@ import (
 	"testing"
 
 	"weir/core/packet"
-	"weir/core/scheme"
 	"weir/core/unit"
 )
 
-// build makes a network of a family; every parameter that is not given has its default.
+// build makes a network of a family; a parameter that is not given has its default.
 func build(t *testing.T, name string, given map[string]any) (*Network, error) {
 	t.Helper()
 	for _, s := range Schemes() {
 		if s.Name != name {
 			continue
 		}
-		v := map[string]any{}
-		for _, p := range s.Params {
-			switch p.Kind {
-			case scheme.Int:
-				n := 0
-				fmt.Sscan(p.Default, &n)
-				v[p.Name] = n
-			case scheme.LinkRate:
-				r, _ := scheme.Parse(p.Kind, p.Default)
-				v[p.Name] = r
-			case scheme.Share:
-				x, _ := unit.ParseShare(p.Default)
-				v[p.Name] = x
-			case scheme.Length:
-				l, _ := unit.ParseLength(p.Default)
-				v[p.Name] = l
-			default:
-				x, _ := unit.ParseTime(p.Default)
-				v[p.Name] = x
-			}
-		}
+		var text []string
 		for k, x := range given {
-			if r, bits := x.(unit.Rate); bits {
-				x = unit.LinkRate{Bits: r}
-			}
-			v[k] = x
+			text = append(text, k, fmt.Sprint(x))
 		}
-		n, err := s.Build(scheme.NewValues(name, v))
+		c, err := s.Configure(text...)
+		if err != nil {
+			return nil, err
+		}
+		n, err := s.Build(c)
 		if err == nil {
 			if err := n.Validate(); err != nil {
 				t.Errorf("%s %v: %v", name, given, err)
@@ -135,16 +115,16 @@ func TestFamilies(t *testing.T) {
 			}
 		})
 	}
-	if _, err := build(t, "fat_tree", map[string]any{"k": 5, "rate": rate}); err == nil ||
+	if _, err := build(t, "fat_tree", map[string]any{"k": 5, "rate": rate, "delay": unit.Microsecond}); err == nil ||
 		!strings.Contains(err.Error(), "even") {
 		t.Errorf("k = 5: %v", err)
 	}
 	if _, err := build(t, "leaf_spine", map[string]any{"leaves": 10000, "spines": 1, "hosts": 10000,
-		"rate": rate}); err == nil {
+		"rate": rate, "delay": unit.Microsecond}); err == nil {
 		t.Error("1e8 hosts are taken")
 	}
 	if _, err := build(t, "leaf_spine", map[string]any{"leaves": 10000, "spines": 10000, "hosts": 1,
-		"rate": rate}); err == nil {
+		"rate": rate, "delay": unit.Microsecond}); err == nil {
 		t.Error("1e8 links are taken")
 	}
 }

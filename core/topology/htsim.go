@@ -197,7 +197,7 @@ func (f *topo) network() (*Network, error) {
 	b := &builder{}
 	b.hosts(f.nodes)
 	first := b.switches("tor", tors)
-	b.delay = leaf.delay()
+	b.links.Delay = leaf.delay()
 	for i := range f.nodes {
 		b.link(i, first+i/leaf.down, leaf.rate())
 	}
@@ -224,7 +224,7 @@ func (f *topo) cores(b *builder, first, tors int) error {
 		return f.errorf(1, "the highest tier has %d ports down; there are %d switches below", top.down, tors)
 	}
 	core := b.switches("core", up)
-	b.delay = top.delay()
+	b.links.Delay = top.delay()
 	for i := range tors {
 		for c := range up {
 			b.link(first+i, core+c, top.rate())
@@ -255,13 +255,13 @@ func (f *topo) pods(b *builder, first, tors int) error {
 		return f.errorf(1, "the network has more than %d nodes", largestNetwork)
 	}
 	agg, core := b.switches("agg", pods*leaf.up), b.switches("core", cores)
-	b.delay = middle.delay()
+	b.links.Delay = middle.delay()
 	for i := range tors {
 		for j := range leaf.up {
 			b.link(first+i, agg+i/perPod*leaf.up+j, middle.rate())
 		}
 	}
-	b.delay = top.delay()
+	b.links.Delay = top.delay()
 	for i := range pods * leaf.up {
 		for c := range middle.up {
 			b.link(agg+i, core+i%leaf.up*middle.up+c, top.rate())

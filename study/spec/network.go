@@ -168,11 +168,11 @@ func (d *decoder) generated(t *document.Node, s *topology.Scheme, p *Point) {
 		d.Fail(params.Place, s.Name+": {parameter: value}", "the parameters of %s are %v", s.Name, params.Kind)
 		return
 	}
-	v := d.SchemeValues(&s.Scheme, params, nil)
+	c := d.Configuration(&s.Scheme, params, nil)
 	if !d.OK() {
 		return
 	}
-	n, err := s.Build(v)
+	n, err := s.Build(c)
 	if err == nil {
 		err = n.Validate()
 	}
@@ -181,7 +181,7 @@ func (d *decoder) generated(t *document.Node, s *topology.Scheme, p *Point) {
 		return
 	}
 	var at document.Place
-	if b := params.Get("buffer"); b != nil && v.Length("buffer").Bytes > 0 {
+	if b := params.Get("buffer"); b != nil && n.Links[0].Buffer.Bytes > 0 { // the links of hosts come first
 		at = b.Place
 	}
 	d.bufferAt = make([]document.Place, len(n.Links))

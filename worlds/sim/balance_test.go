@@ -17,7 +17,6 @@ import (
 	"weir/core/dataplane/spray"
 	"weir/core/dataplane/wecmp"
 	"weir/core/packet"
-	"weir/core/scheme"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/transport/tcp"
@@ -65,21 +64,15 @@ func networkOf(t testing.TB, family string, given map[string]string) *topology.N
 		if s.Name != family {
 			continue
 		}
-		v := map[string]any{}
-		for _, p := range s.Params {
-			text, ok := given[p.Name]
-			if !ok {
-				if text, ok = map[string]string{"rate": "10Gbps", "delay": "1us", "buffer": "24 packets"}[p.Name]; !ok {
-					text = p.Default
-				}
-			}
-			x, err := scheme.Parse(p.Kind, text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			v[p.Name] = x
+		text := []string{"rate", "10Gbps", "delay", "1us", "buffer", "24 packets"}
+		for k, x := range given {
+			text = append(text, k, x)
 		}
-		n, err := s.Build(scheme.NewValues(family, v))
+		c, err := s.Configure(text...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := s.Build(c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,25 +6,32 @@ import (
 
 	"weir/core/scheme"
 	"weir/core/topology"
+	"weir/core/unit"
 )
+
+// Ring is switches in a ring, each with hosts.
+type Ring struct {
+	Switches, Hosts int
+	Rate            unit.LinkRate
+	Delay           unit.Time
+	Buffer          unit.Length
+}
+
+// Params binds the family's parameters.
+func (c *Ring) Params(p *scheme.Params) {
+	p.Int(&c.Switches, "switches", "", "switches", "ours").Required().Min("3").Max("1000")
+	p.Int(&c.Hosts, "hosts", "1", "hosts a switch", "ours").Min("1").Max("100")
+	p.LinkRate(&c.Rate, "rate", "", "of every link", "ours").Required().Min("1bps")
+	p.Time(&c.Delay, "delay", "", "of every link, one way", "ours").Required().Min("0s")
+	p.Length(&c.Buffer, "buffer", "0 packets", "of every switch port; 0 packets: no limit", "ours")
+}
 
 // Scheme is what an experiment names: topology: {ring: {switches: 4, …}}.
 func Scheme() topology.Scheme {
-	return topology.Scheme{
-		Scheme: scheme.Scheme{Name: "ring", Doc: "switches s0, … in a ring, each with hosts h0, …", Source: "ours",
-			Params: []scheme.Param{
-				{Name: "switches", Kind: scheme.Int, Required: true, Min: "3", Max: "1000", Doc: "switches", Source: "ours"},
-				{Name: "hosts", Kind: scheme.Int, Default: "1", Min: "1", Max: "100", Doc: "hosts a switch", Source: "ours"},
-				{Name: "rate", Kind: scheme.LinkRate, Required: true, Min: "1bps", Doc: "of every link", Source: "ours"},
-				{Name: "delay", Kind: scheme.Duration, Required: true, Min: "0s", Doc: "of every link, one way", Source: "ours"},
-				{Name: "buffer", Kind: scheme.Length, Default: "0 packets", Doc: "of every switch port; 0 packets: no limit",
-					Source: "ours"},
-			}},
-		Build: func(v scheme.Values) (*topology.Network, error) {
-			return build(v.Int("switches"), v.Int("hosts"), topology.Link{Rate: v.LinkRate("rate"), Delay: v.Time("delay"),
-				Buffer: v.Length("buffer")}), nil
-		},
-	}
+	return topology.Define(scheme.Scheme{Name: "ring", Doc: "switches s0, … in a ring, each with hosts h0, …",
+		Source: "ours"}, func(c Ring) (*topology.Network, error) {
+		return build(c.Switches, c.Hosts, topology.Link{Rate: c.Rate, Delay: c.Delay, Buffer: c.Buffer}), nil
+	})
 }
 
 // build makes the network. Hosts come before switches, so that they are numbered from 0.

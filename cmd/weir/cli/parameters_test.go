@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"testing"
+
+	"weir/core/scheme"
+)
+
+// named are all schemes that an experiment can name, by kind and name.
+func named() map[string]scheme.Scheme {
+	all := map[string]scheme.Scheme{}
+	r := Registry()
+	for _, s := range r.Transports {
+		all["transport "+s.Name] = s.Scheme
+	}
+	for _, s := range r.Topologies {
+		all["topology "+s.Name] = s.Scheme
+	}
+	for _, s := range r.Programs {
+		all["program "+s.Name] = s.Scheme
+	}
+	for _, s := range r.Schedulers {
+		all["scheduler "+s.Name] = s.Scheme
+	}
+	for _, s := range r.Controllers {
+		all["cc "+s.Name] = s.Scheme
+	}
+	return all
+}
+
+// other is a value that is not the parameter's present one, "" if none is found.
+func other(p *scheme.Param) string {
+	now := p.Value()
+	for _, text := range append([]string{p.Min, p.Max, "true", "false", "3", "0.5", "5ms", "7us", "10kbps", "50%",
+		"70kB", "9 packets", "{1: 20kbps}", "{1: 3}", "{1: true}", "{0x10: other}",
+		"{1: 40%}", "{1: 9 packets}", "{10.0.0.1: 20kbps}", "{100Gbps: 400KB}", "{100Gbps: 40%}"}, p.Words...) {
+		if text != "" && p.Set(text) == nil && p.Value() != now {
+			return text
+		}
+	}
+	return ""
+}
+
+// Every parameter is bound to a field of its own: what sets it changes no other, and its
+// value, as it is written, is read as the same.
+func TestParametersAreBound(t *testing.T) {
+	schemes := named()
+	if len(schemes) < 40 {
+		t.Fatalf("%d schemes", len(schemes))
+	}
+	for name, s := range schemes {
+		t.Run(name, func(t *testing.T) {
+			for _, p := range s.Parameters() {
+				params := scheme.Bind(s.Default())
+				one := params.Find(p.Name)
+				if !one.Required && !one.IsDefault() {
+					t.Errorf("%s begins as %s, not as its default, %s", p.Name, one.Value(), one.Default)
+				}
+				before := map[string]string{}
+				for _, x := range params.List() {
+					before[x.Name] = x.Value()
+				}
+				if other(one) == "" {
+					t.Errorf("%s is %s, and nothing else can be set", p.Name, one.Value())
+				}
+				for _, x := range params.List() {
+					if x != one && x.Value() != before[x.Name] {
+						t.Errorf("%s sets %s", p.Name, x.Name)
+					}
+				}
+				if text := one.Value(); one.Set(text) != nil || one.Value() != text {
+					t.Errorf("%s: %s is read as %s", p.Name, text, one.Value())
+				}
+				if p.Doc == "" || p.Source == "" {
+					t.Errorf("%s lacks a text or a source", p.Name)
+				}
+			}
+		})
+	}
+}
+
+// The defaults of every scheme are within their ranges and go together, where none is required.
+func TestDefaultsAreAllowed(t *testing.T) {
+	for name, s := range named() {
+		t.Run(name, func(t *testing.T) {
+			for _, p := range s.Parameters() {
+				if p.Required {
+					return
+				}
+			}
+			if err := scheme.Validate(s.Default()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
