@@ -98,6 +98,21 @@ func TestText(t *testing.T) {
 		{"a heading", "docs/design.md#the-one-idea", "", ""},
 		{"no such heading", "docs/design.md#the-two-ideas", "", "no page docs/design.md#the-two-ideas"},
 		{"an example of a file", "source: §6.2.3", "", ""},
+		{"figure", "HPCC figure 7, and lines 3 to 9 of HPCC", "", ""},
+		{"our own figure", "As figure 5 shows, and table 1 of this page", "", ""},
+		{"unknown work's figure", "XCP figure 7", "HPCC", `"XCP" before "figure 7" is no work`},
+		{"unknown work's table", "XCP table 3", "", `"XCP" before "table 3" is no work`},
+		{"lines of an unknown work", "lines 3 to 9 of XCP", "HPCC", `"XCP" behind "lines 3`},
+		{"figure of an unknown work", "in figure 7 of the XCP paper", "", `"XCP" behind "figure 7`},
+		{"section behind a comma", "as in HPCC, §3.5", "", ""},
+		{"unknown work before a comma", "as in XCP, §3.5", "HPCC", `"XCP" before "§3.5" is no work`},
+		{"unknown work with its year", "XCP (2002) §3.5", "HPCC", `"XCP" before "§3.5" is no work`},
+		{"unknown work in small letters", "xcp §3.5", "HPCC", `"xcp" before "§3.5" is no work`},
+		{"part of an author's name", "Feld et al. say", "", "no author Feld"},
+		{"conference that no work is of", "ICNP 2019", "", "nothing of ICNP 2019"},
+		{"journal that no work is of", "CCR 2018", "", "nothing of CCR 2018"},
+		{"unknown RFC with a hyphen", "RFC-9999", "", "has no RFC 9999"},
+		{"unknown RFC in small letters", "rfc 9999", "", "has no RFC 9999"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := works(t).Text(c.text, c.home, pages)
@@ -144,6 +159,13 @@ func TestSource(t *testing.T) {
 		{"notes in what it says", "HPCC: 200us (facts G)", `"facts G" is not in the tree`},
 		{"unknown RFC in a reason", "ours: RFC 8986 has none", "has no RFC 8986"},
 		{"a place of no work", "§5", "neither a work"},
+		{"notes in brackets", "HPCC (facts A5)", `"facts A5" is not in the tree`},
+		{"unknown work in brackets", "HPCC (XCP §3)", `"XCP" before "§3`},
+		{"unknown RFC in brackets", "HPCC (RFC 99999)", "has no RFC 99999"},
+		{"unknown work in square brackets", "HPCC §3.1[XCP §3]", `"XCP" before "§3`},
+		{"an option of ours", "all: ours: below eta", ""},
+		{"unknown work in an option's reason", "all: ours: XCP §3.5", `"XCP" before "§3.5" is no work`},
+		{"unknown RFC in an option's reason", "all: ours: RFC 99999 has none", "has no RFC 99999"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := works(t).Source(c.source, "", pages)
@@ -183,6 +205,8 @@ func TestCheckCatches(t *testing.T) {
 		{"no work of the room", "core/x.go", "package x\n\n// §3\nfunc f() {}\n", "core/x.go:3: "},
 		{"experiment's head", "p/experiments/a.yaml", "# HPCC and\n# XCP §3\ntitle: a\n", "p/experiments/a.yaml:1: "},
 		{"experiment's line", "p/experiments/a.yaml", "title: a # XCP §3\n", "p/experiments/a.yaml:1: "},
+		{"experiment's value", "p/experiments/a.yaml", "title: a\nsays: XCP §3\n", "p/experiments/a.yaml:2: "},
+		{"template", "core/a.tmpl", "<p>\nXCP §3\n", "core/a.tmpl:2: "},
 		{"page", "docs/a.md", "# A\n\nfirst\n\nXCP §3\n", "docs/a.md:5: "},
 		{"page's heading", "docs/a.md", "# A\n\n## HPCC\n\nin §3\n", ""},
 		{"link", "docs/a.md", "[b](b.md) and [sources](sources.md#hpcc)", "docs/a.md:1: there is no page b.md"},

@@ -24,8 +24,8 @@ var (
 //
 // WORK is a key of docs/sources.md, or one of its other forms, and a place is a section,
 // an equation, a figure, a table, a line, an algorithm, an appendix, a footnote, a file. A part may begin
-// with a place if the part before it names its work. Reasons and what is said are held
-// against Text.
+// with a place if the part before it names its work. The whole part is held against Text too:
+// reasons, what is said, and what stands in brackets.
 func (w *Works) Source(source, home string, pages func(name string) bool) error {
 	if source == "" {
 		return fmt.Errorf("no source")
@@ -33,17 +33,12 @@ func (w *Works) Source(source, home string, pages func(name string) bool) error 
 	last := home
 	for _, part := range strings.Split(source, "; ") {
 		rest := part
-		if own.MatchString(rest) {
-			rest = strings.TrimPrefix(strings.TrimPrefix(rest, "ours"), ": ")
-		} else {
-			if m := w.mentions(rest); len(m) == 0 || m[0].start > 0 {
-				rest = rest[len(option.FindString(rest)):]
-			}
-			if own.MatchString(rest) {
-				continue
-			}
+		if m := w.mentions(rest); !own.MatchString(rest) && (len(m) == 0 || m[0].start > 0) {
+			rest = rest[len(option.FindString(rest)):]
+		}
+		if !own.MatchString(rest) {
 			var err error
-			if rest, last, err = w.citations(rest, last); err != nil {
+			if last, err = w.citations(rest, last); err != nil {
 				return fmt.Errorf("%q: %w", part, err)
 			}
 		}
@@ -54,9 +49,9 @@ func (w *Works) Source(source, home string, pages func(name string) bool) error 
 	return nil
 }
 
-// citations reads works and places from the start of a part and returns what is said of
-// them, and the work that was named last.
-func (w *Works) citations(part, last string) (said, work string, err error) {
+// citations reads works and places from the start of a part, up to what is said of them, and
+// returns the work that was named last.
+func (w *Works) citations(part, last string) (work string, err error) {
 	for rest := part; ; {
 		named := false
 		if m := w.mentions(rest); len(m) > 0 && m[0].start == 0 {
@@ -66,22 +61,18 @@ func (w *Works) citations(part, last string) (said, work string, err error) {
 			named = true
 		}
 		if !named {
-			return "", "", fmt.Errorf("%q is neither a work of docs/sources.md nor \"ours\"", rest)
+			return "", fmt.Errorf("%q is neither a work of docs/sources.md nor \"ours\"", rest)
 		}
 		rest = rest[len(places.FindString(rest)):]
 		switch {
-		case rest == "":
-			return "", last, nil
-		case strings.HasPrefix(rest, ": "):
-			return rest[2:], last, nil
-		case strings.HasPrefix(rest, `, "`): // in its words
-			return rest[2:], last, nil
+		case rest == "", strings.HasPrefix(rest, ": "), strings.HasPrefix(rest, `, "`): // the last is in its words
+			return last, nil
 		case strings.HasPrefix(rest, ", "):
 			rest = rest[2:]
 		case strings.HasPrefix(rest, " and "):
 			rest = rest[5:]
 		default:
-			return "", "", fmt.Errorf("%q is no place in %s; what it says there stands behind \": \"", strings.TrimSpace(rest),
+			return "", fmt.Errorf("%q is no place in %s; what it says there stands behind \": \"", strings.TrimSpace(rest),
 				last)
 		}
 	}

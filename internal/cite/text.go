@@ -15,24 +15,32 @@ const locator = `(?:§§? ?[0-9A-Z][0-9A-Za-z.]*` +
 var (
 	// section is where a text names a section, which is always a work's.
 	section = regexp.MustCompile(`§ ?[0-9A-Z]`)
-	// place is any other place that is a work's unless the text is about a file or a picture.
+	// numbered is any other place that is a work's unless the text is about a file or a picture.
 	numbered = regexp.MustCompile(`\b(?:eqs?\.|[Ee]quations?|[Aa]lgorithms?|[Aa]ppendix|[Ff]ootnotes?|[Tt]heorems?) ` +
 		`\(?[0-9A-Z]\b`)
-	request  = regexp.MustCompile(`\bRFCs? ?([0-9]{3,5})`)
+	// loose is a place that is a work's if one is named beside it: this tree has figures too.
+	loose = regexp.MustCompile(`\b(?:[Ff]igures?|[Ff]igs?\.|[Tt]ables?|[Ll]ines?) [0-9]`)
+	// owner is the name of the work behind a place: "lines 3 to 9 of XCP".
+	owner = regexp.MustCompile(`^` + locator + `(?:(?:,| and| to)? [0-9]+)* of (?:the )?([\p{L}0-9-]+)`)
+	// aside is what may stand in brackets between a name and a place: "XCP (2002) §3".
+	aside = regexp.MustCompile(` \([^()]*\)$`)
+	// acronym is a name that begins with two capitals, as most works' do; lower is a word without any.
+	acronym  = regexp.MustCompile(`^[A-Z]{2}[A-Za-z0-9]*$`)
+	lower    = regexp.MustCompile(`^[a-z]+$`)
+	request  = regexp.MustCompile(`(?i)\bRFCs?[ -]?([0-9]{3,5})`)
 	draft    = regexp.MustCompile(`\bdraft-[a-z][a-z0-9]*(?:-[a-z0-9]+)*`)
 	standard = regexp.MustCompile(`\bIEEE P?802[.0-9A-Za-z]*[0-9A-Za-z]`)
 	venue    = regexp.MustCompile(`\b(SIGCOMM|NSDI|CoNEXT|INFOCOM|EuroSys|SOSR|SOSP|OSDI|ToN|JSAC|ICPE|TNSM|IMC|HotNets|` +
-		`ATC|SIGMETRICS|BS)(?: |, ?| ?')+((?:19|20)?[0-9]{2})\b`)
+		`ATC|SIGMETRICS|BS|ICNP|CCR|ICDCS|APNet|ANCS|PAM|MobiCom|Globecom|VLDB)(?: |, ?| ?')+((?:19|20)?[0-9]{2})\b`)
 	others = regexp.MustCompile(`([A-Z][\p{L}-]+) et al\b`)
 	// unnamed are documents that are not in the tree.
 	unnamed = regexp.MustCompile(`\b[Ff]acts? [A-H][0-9]*\b|\bDESIGN\b|\bnotes/[a-z]`)
 	page    = regexp.MustCompile(`[A-Za-z0-9_./-]*[A-Za-z0-9_]\.md(?:#[A-Za-z0-9_-]+)?\b`)
 	// between is what may stand between a work's name and its place: "HPCC (SIGCOMM 2019) §4".
-	between = regexp.MustCompile(`^(?:'s?)?["”]?(?: \([^()]*\))? ?$`)
+	between = regexp.MustCompile(`^(?:'s?)?["”]?(?: \([^()]*\))?,? ?$`)
 	// ahead are words that a place may follow without a work's name between them.
-	ahead = []string{"A", "As", "And", "At", "By", "From", "How", "In", "Its", "Of", "On", "Or", "Per", "See",
-		"The", "Their",
-		"This", "To", "Under", "What", "With", "Without"}
+	ahead = strings.Fields("a against as and at break breaks by from how in is its of on or per see sketch than " +
+		"the their this thresholds to trees under what where whereas which with without")
 )
 
 // Text finds what a text cites and docs/sources.md does not have. A text is a comment, a
@@ -40,6 +48,8 @@ var (
 //
 //   - a section, an equation, an algorithm, a footnote, a theorem or an appendix: of the
 //     work that it named last before it, else of the first one of the work's room, home;
+//   - a figure, a table or lines beside a name, which has to be a work's: "XCP figure 7",
+//     "lines 3 to 9 of XCP"; without one they are this tree's;
 //   - an RFC, an Internet-Draft, a standard of IEEE 802;
 //   - a work by conference and year, or by its first author, which is an entry's text;
 //   - a page of this tree, with or without a heading's anchor, which pages has.
@@ -47,26 +57,8 @@ var (
 // What stands before a section's number and looks like a work's name has to be one.
 func (w *Works) Text(text, home string, pages func(name string) bool) (wrong []string) {
 	fail := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	named := w.mentions(text)
 	known := func(form string) bool { _, ok := w.keys[form]; return ok }
-	places := append(section.FindAllStringIndex(text, -1), numbered.FindAllStringIndex(text, -1)...)
-	for _, at := range places {
-		what := text[at[0]:min(len(text), at[1]+4)]
-		before := strings.TrimRight(text[:at[0]], " ")
-		before = before[strings.LastIndexAny(before, " (")+1:]
-		if before == "source:" { // of an experiment's file: a place in the paper that it names
-			continue
-		}
-		ends := slices.ContainsFunc(named, func(m mention) bool {
-			return m.end <= at[0] && between.MatchString(text[m.end:at[0]])
-		})
-		if !ends && looksNamed(before) {
-			fail("%q before %q is no work of docs/sources.md", before, what)
-		} else if home == "" && !slices.ContainsFunc(named, func(m mention) bool { return m.end <= at[0] }) &&
-			!of(text[at[0]:], named, at[0]) {
-			fail("%q is of no work: name one of docs/sources.md before it", what)
-		}
-	}
+	wrong = w.places(text, home)
 	for _, m := range request.FindAllStringSubmatch(text, -1) {
 		if !known("RFC " + m[1]) {
 			fail("docs/sources.md has no RFC %s", m[1])
@@ -95,7 +87,7 @@ func (w *Works) Text(text, home string, pages func(name string) bool) (wrong []s
 		}
 	}
 	for _, m := range others.FindAllStringSubmatch(text, -1) {
-		if !strings.Contains(w.text, m[1]) {
+		if !regexp.MustCompile(`(?:^|[^\p{L}-])` + regexp.QuoteMeta(m[1]) + `(?:$|[^\p{L}-])`).MatchString(w.text) {
 			fail("docs/sources.md has no author %s", m[1])
 		}
 	}
@@ -110,6 +102,33 @@ func (w *Works) Text(text, home string, pages func(name string) bool) (wrong []s
 	return wrong
 }
 
+// places finds places in a text that are of no work, see Text.
+func (w *Works) places(text, home string) (wrong []string) {
+	fail := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	named := w.mentions(text)
+	sections, counted := section.FindAllStringIndex(text, -1), numbered.FindAllStringIndex(text, -1)
+	for i, at := range slices.Concat(sections, counted, loose.FindAllStringIndex(text, -1)) {
+		what := text[at[0]:min(len(text), at[1]+4)]
+		before := beside(text[:at[0]])
+		if before == "source:" { // of an experiment's file: a place in the paper that it names
+			continue
+		}
+		ends := slices.ContainsFunc(named, func(m mention) bool {
+			return m.end <= at[0] && between.MatchString(text[m.end:at[0]])
+		})
+		if !ends && looksNamed(before, i < len(sections)) {
+			fail("%q before %q is no work of docs/sources.md", before, what)
+		} else if name := behind(text[at[0]:], named, at[0]); name != "" {
+			fail("%q behind %q is no work of docs/sources.md", name, what)
+		} else if i < len(sections)+len(counted) && home == "" &&
+			!slices.ContainsFunc(named, func(m mention) bool { return m.end <= at[0] }) &&
+			!of(text[at[0]:], named, at[0]) {
+			fail("%q is of no work: name one of docs/sources.md before it", what)
+		}
+	}
+	return wrong
+}
+
 // of reports whether a place is followed by its work: "figure 7 of HPCC".
 func of(rest string, named []mention, at int) bool {
 	i := strings.Index(rest, " of ")
@@ -118,15 +137,43 @@ func of(rest string, named []mention, at int) bool {
 	})
 }
 
-// looksNamed reports whether a word could be a work's name: one with a capital letter or a
-// figure that is not another place's.
-func looksNamed(word string) bool {
+// behind is the name of what a place is of, if docs/sources.md does not have it: "lines 3 to 9
+// of XCP".
+func behind(rest string, named []mention, at int) string {
+	m := owner.FindStringSubmatchIndex(rest)
+	if m == nil || slices.ContainsFunc(named, func(n mention) bool { return n.start == at+m[2] }) {
+		return ""
+	}
+	if name := rest[m[2]:m[3]]; looksNamed(name, false) {
+		return name
+	}
+	return ""
+}
+
+// beside is the last word before a place, without what stands in brackets between them, and
+// without a comma if it is an acronym: others end a clause there.
+func beside(text string) string {
+	text = strings.TrimRight(text, " ")
+	bare := aside.ReplaceAllString(strings.TrimSuffix(text, ","), "")
+	word := bare[strings.LastIndexAny(bare, " ([")+1:]
+	if len(bare) == len(text) || acronym.MatchString(word) {
+		return word
+	}
+	return text[strings.LastIndexAny(text, " ([")+1:]
+}
+
+// looksNamed reports whether a word could be a work's name: one with a capital letter that is
+// not another place's. Before a section any word could be, but for those of a sentence.
+func looksNamed(word string, section bool) bool {
 	word = strings.Trim(word, `"'“”()`)
 	if word == "" || strings.ContainsAny(word[len(word)-1:], ".,;:)—–=|→") || strings.Contains(word, "§") {
 		return false
 	}
-	if slices.Contains(ahead, word) {
+	if slices.Contains(ahead, strings.ToLower(word)) {
 		return false
+	}
+	if section && lower.MatchString(word) {
+		return true
 	}
 	return strings.ContainsFunc(word, func(r rune) bool { return r >= 'A' && r <= 'Z' }) || strings.Contains(word, ".md")
 }

@@ -68,17 +68,20 @@ func Open(fsys fs.FS) (*Tree, error) {
 	return t, err
 }
 
-// Check returns the citations of the tree's Go comments and strings, of its experiments'
-// comments and of its pages that do not resolve, in the order of the files.
+// Check returns the citations of the tree's Go comments and strings, of its experiments, of its
+// pages and of its templates that do not resolve, in the order of the files.
 func (t *Tree) Check() ([]Wrong, error) {
 	t.wrong = nil
 	if err := t.walk(".go", t.source); err != nil {
 		return nil, err
 	}
-	if err := t.walk(".yaml", t.comments); err != nil {
+	if err := t.walk(".yaml", t.document); err != nil {
 		return nil, err
 	}
 	if err := t.walk(".md", t.page); err != nil {
+		return nil, err
+	}
+	if err := t.walk(".tmpl", t.template); err != nil {
 		return nil, err
 	}
 	sort.SliceStable(t.wrong, func(i, j int) bool {
@@ -187,8 +190,9 @@ func constant(e ast.Expr) (string, bool) {
 	return "", false
 }
 
-// comments checks the comments of a YAML file: blocks of whole lines, and the ends of lines.
-func (t *Tree) comments(name string, data []byte) error {
+// document checks a YAML file: comments of several lines as one, and the values and comments of
+// other lines.
+func (t *Tree) document(name string, data []byte) error {
 	lines := strings.Split(string(data), "\n")
 	for i := 0; i < len(lines); i++ {
 		first := i
@@ -197,10 +201,15 @@ func (t *Tree) comments(name string, data []byte) error {
 			i++
 			block += " " + strings.TrimLeft(strings.TrimSpace(lines[i]), "# ")
 		}
-		if !whole {
-			_, block, _ = strings.Cut(lines[i], " #")
-		}
-		t.check(name, first+1, block)
+		t.check(name, first+1, block) // of a line with values, these too
+	}
+	return nil
+}
+
+// template checks the lines of a template.
+func (t *Tree) template(name string, data []byte) error {
+	for i, line := range strings.Split(string(data), "\n") {
+		t.check(name, i+1, line)
 	}
 	return nil
 }

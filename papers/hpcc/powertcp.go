@@ -35,7 +35,7 @@ func (c *PowerConfig) Params(p *scheme.Params) {
 	bindPath(p, &c.T, &c.MinRate)
 }
 
-// PowerTCP is the algorithm 1 of Addanki, Michel and Schmid (NSDI'22) on HPCC's records. The window
+// PowerTCP is algorithm 1 of the paper PowerTCP (Addanki and others, NSDI'22) on HPCC's records. The window
 // follows the path's power, the product of its current λ = q̇ + µ and voltage ν = q + B·T, over the power
 // of a full link without a queue, B²·T. Where the algorithm leaves details open (first records, equal
 // times, change of path, bounds, timeouts), PowerTCP behaves like Sender. Gamma and β's 150 Mb/s are from

@@ -131,7 +131,7 @@
 //	figure11                 §7.2.4: packets by uplink
 //	appendix                 A.1 to A.3
 //	leaf-spine-…, fat-tree-… the four scenarios at 10, 40, 100 Gb/s, WebSearch and Hadoop, against every balancer
-//	failure, ablation        §6.5; the contribution of each part
+//	failure, ablation:       §6.5; the contribution of each part
 //	compose                  HPCC++ over P4TE's paths
 //
 // Results for table 1 (mean FCT to the last write in seconds, short/large; paper, released data, here):

@@ -2,8 +2,8 @@
 // flowlet takes the uplink whose path to the destination's leaf is least congested, as that
 // leaf tells.
 //
-// Every port has a discounting rate estimator (DRE, §3.2). The packets between leaves carry
-// the uplink that they took (LBTag) and the largest congestion of their links (CE, §3.3);
+// Every port has a discounting rate estimator (DRE; §3.2). The packets between leaves carry
+// the uplink that they took (LBTag) and the largest congestion of their links (CE; §3.3);
 // the leaf at the end keeps that by leaf and tag, and gives it back, one value a packet, in
 // packets that go the other way (§3.3, feedback). A new flowlet takes the port for which
 // the larger of local congestion and what the other leaf fed back is least (§3.5).
