@@ -114,12 +114,6 @@ func (e *Env) Evict(out PortID, q tm.QueueID) bool { return e.sw.evict(out, q) }
 // verdict on it had been Trim. It returns whether there was one.
 func (e *Env) TrimTail(out PortID, q tm.QueueID) bool { return e.sw.trimTail(out, q) }
 
-// Digest sends a message to the local control plane.
-func (e *Env) Digest(d Digest) {
-	d.At = e.now
-	e.sw.digests = append(e.sw.digests, d)
-}
-
 // Line is the link at a port, as the switch's configuration knows it.
 type Line struct {
 	Rate  unit.LinkRate

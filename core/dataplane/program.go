@@ -154,12 +154,3 @@ var refusals = [...]Reason{
 	tm.Fits: NotDropped, tm.QueuePackets: QueuePacketLimit, tm.QueueBytes: QueueByteLimit,
 	tm.PortPackets: PortPacketLimit, tm.PortBytes: PortByteLimit,
 }
-
-// A Digest is a message from the data plane to the switch's local control plane
-// (P4's digest): what happened, where, and up to four values.
-type Digest struct {
-	At     unit.Time
-	Kind   uint8
-	Port   PortID
-	Values [4]int64
-}

@@ -72,7 +72,6 @@ type Switch struct {
 	woken    []PortID
 	wokenAt  int // next in woken to be named
 	pending  []request
-	digests  []Digest
 
 	recircSerialiser unit.Serialiser
 	recirc           []recirculating // in order of time
@@ -208,14 +207,6 @@ func (s *Switch) Made() [packet.Kinds]uint64 { return s.made }
 // MadeDrops returns how many of the packets that programs of this or another switch have made were
 // dropped here since the start, by kind.
 func (s *Switch) MadeDrops() [packet.Kinds]uint64 { return s.madeDrops }
-
-// Digests returns the messages to the control plane since the last call. The
-// slice is valid until the next call into the switch.
-func (s *Switch) Digests() []Digest {
-	d := s.digests
-	s.digests = s.digests[:0]
-	return d
-}
 
 // Buffered returns the bytes that wait in all ports.
 func (s *Switch) Buffered() unit.Bytes { return s.buffered }

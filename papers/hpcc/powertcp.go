@@ -150,9 +150,6 @@ func (p *PowerTCP) updateWindow(a *cc.Ack) {
 	p.w = p.clamp(float64(p.config.Gamma*fresh) + float64((1-p.config.Gamma)*p.w))
 }
 
-// Power is the smoothed normalised power of the path.
-func (p *PowerTCP) Power() float64 { return p.power }
-
 // OnLoss is as the Sender's.
 func (p *PowerTCP) OnLoss(_ unit.Time, l cc.Loss) {
 	p.onLoss(l)

@@ -280,14 +280,14 @@ func TestPowerTCP(t *testing.T) {
 	ack(p, 0, 1000, 5000, hop(1, 0, 0, 12500))
 	ack(p, 5*us, 6000, 9000, hop(1, 5*us, 62500, 25000))
 	// λ = (12500 + 62500) B in 5 µs = 1.2·B; ν = 1.2·B·T: 1.44; smoothed ½·1 + ½·1.44
-	near(t, "power", p.Power(), 1.22)
+	near(t, "power", p.power, 1.22)
 	near(t, "W", p.w, 0.9*(125000/1.22+187.5)+0.1*125000) // β = 150 Mb/s · 10 µs
 	d, _ := NewPower(flow(), PowerConfig{Gamma: 0.9, N: 100, Eta: 0.95, Floor: 0.5})
 	ack(d, 0, 1000, 5000, hop(1, 0, 0, 125000))
 	ack(d, 10*us, 6000, 9000, hop(1, 10*us, 0, 0)) // λ < 0: half of B; ν = B·T
-	near(t, "power with a floor", d.Power(), 0.5)
+	near(t, "power with a floor", d.power, 0.5)
 	ack(d, 20*us, 7000, 9500, hop(1, 20*us, 125000, 125000)) // λ = 2, ν = 2
-	near(t, "power", d.Power(), 4)
+	near(t, "power", d.power, 4)
 	near(t, "W by N, eta and the old window", d.w, 0.9*(125000/(4/0.95)+1250)+0.1*125000)
 	w := d.w
 	ack(d, 30*us, 9501, 9900, hop(1, 30*us, 250000, 125000)) // λ = 1, ν = 2: another round trip

@@ -69,9 +69,6 @@ func (g *Gradient) Observe(port dataplane.PortID, value int64) Change {
 	return Unchanged
 }
 
-// Old returns the last value at a port that was an event.
-func (g *Gradient) Old(port dataplane.PortID) int64 { return g.old[port] }
-
 // Colours is algorithm 1, lines 11 to 18: a two-rate three-colour meter (RFC 2698) with fixed rates for
 // each port, and the colour of its last packet. A change of colour is an event.
 type Colours struct {

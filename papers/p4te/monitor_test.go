@@ -35,8 +35,8 @@ func TestFigure5(t *testing.T) {
 		{4, 30, Unchanged, 40}, // 30 < 40 − 10 does not hold
 		{4, 29, Decrease, 29}, {4, 20, Unchanged, 29}, {4, 39, Increase, 39},
 	} {
-		if got := g.Observe(s.port, s.depth); got != s.want || g.Old(s.port) != s.old {
-			t.Errorf("port %d sees %d: %v, old value %d; want %v, %d", s.port, s.depth, got, g.Old(s.port), s.want, s.old)
+		if got := g.Observe(s.port, s.depth); got != s.want || g.old[s.port] != s.old {
+			t.Errorf("port %d sees %d: %v, old value %d; want %v, %d", s.port, s.depth, got, g.old[s.port], s.want, s.old)
 		}
 	}
 	if _, err := NewGradient(1, 0); err == nil {

@@ -181,7 +181,7 @@ traffic:
 			continue
 		}
 		for _, port := range p.place.Down {
-			if d := unit.Time(p.delay.Old(port)); d != 0 {
+			if d := unit.Time(p.delay.old[port]); d != 0 {
 				seen[p.place.Tier]++
 				if d < 18*unit.Microsecond || d > 24*unit.Microsecond {
 					t.Errorf("a switch of tier %d has seen %v", p.place.Tier, d)
