@@ -27,7 +27,8 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Packets(&c.Window, "initial_window", "30 packets",
 		"packets that a flow sends at line rate before it waits for PULLs; 0 packets: line rate × base RTT",
 		"NDP §6.1: 30").Min("0 packets").Max("1000000 packets")
-	p.Rate(&c.PullRate, "pull_rate", "0bps", "rate of the frames that a host's PULLs ask for; 0bps: of the receiver's link",
+	p.Rate(&c.PullRate, "pull_rate", "0bps",
+		"rate of the frames that a host's PULLs ask for; 0bps: of the receiver's link",
 		"NDP §3.2: its link's")
 	p.Bool(&c.Priority, "priority", "false", "the flow's PULLs go before those of the host's flows without priority",
 		"NDP §3.2.3")
