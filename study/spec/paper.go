@@ -54,7 +54,19 @@ func (s *Spec) decodePaperValues(d *decoder) {
 		d.Fail(t.Place, example, "the paper's values are a list")
 		return
 	}
-	var names []string // what can be given
+	names := s.paperNames()
+	general := d.View(about, paper).Get("source")
+	for _, item := range t.Items {
+		if item.Kind != document.Mapping {
+			d.Fail(item.Place, example[1:len(example)-1], "an entry of the paper's values is a map")
+			continue
+		}
+		s.paperEntry(d, d.View(item, paperValue, names...), general, names)
+	}
+}
+
+// paperNames are the measures that the paper's values can be of.
+func (s *Spec) paperNames() (names []string) {
 	for i := range s.Shape().Measures {
 		m := &s.Shape().Measures[i]
 		if m.Groups == nil {
@@ -64,65 +76,62 @@ func (s *Spec) decodePaperValues(d *decoder) {
 			names = append(names, m.Name+"."+g.Group)
 		}
 	}
-	general := d.View(about, paper).Get("source")
-	for _, item := range t.Items {
-		if item.Kind != document.Mapping {
-			d.Fail(item.Place, example[1:len(example)-1], "an entry of the paper's values is a map")
+	return names
+}
+
+// paperEntry reads one entry: where its values hold, their source, and the values.
+func (s *Spec) paperEntry(d *decoder, x document.Map, general *document.Node, names []string) {
+	var of PaperValue
+	before := d.Count()
+	if w := x.Get("where"); w != nil {
+		s.View.Where(d.Reader, &of.Filter, w)
+	}
+	source := x.Get("source")
+	if source == nil {
+		source = general
+	}
+	if source == nil {
+		x.Missing("source", "it is not said where the paper has this")
+		return
+	}
+	of.Source = d.Text(source)
+	if d.Count() > before {
+		return
+	}
+	if !s.View.Narrowed && !slices.ContainsFunc(s.Points, func(p *Point) bool {
+		return of.Means(p.At)
+	}) {
+		d.Fail(x.Place, "", "no point of the sweep is meant by these values")
+	}
+	given := 0
+	for _, k := range x.Keys {
+		if slices.Contains(paperValue.Names(), k.Name) {
 			continue
 		}
-		x := d.View(item, paperValue, names...)
-		var of PaperValue
-		before := d.Count()
-		if w := x.Get("where"); w != nil {
-			s.View.Where(d.Reader, &of.Filter, w)
-		}
-		source := x.Get("source")
-		if source == nil {
-			source = general
-		}
-		if source == nil {
-			x.Missing("source", "it is not said where the paper has this")
+		given++
+		if !slices.Contains(names, k.Name) {
+			d.Unknown(k.Place, "measure", k.Name, append(paperValue.Names(), names...))
 			continue
 		}
-		of.Source = d.Text(source)
-		if d.Count() > before {
+		v := of
+		v.Measure, v.Group, _ = strings.Cut(k.Name, ".")
+		v.Unit, _ = s.View.UnitOf(v.Measure)
+		var ok bool
+		if v.Value, ok = d.quantity(k.Value, v.Unit); !ok {
 			continue
 		}
-		if !s.View.Narrowed && !slices.ContainsFunc(s.Points, func(p *Point) bool {
-			return of.Means(p.At)
-		}) {
-			d.Fail(x.Place, "", "no point of the sweep is meant by these values")
+		for i := range s.paperValues {
+			if old := &s.paperValues[i]; old.Name() == k.Name && slices.ContainsFunc(s.Points, func(p *Point) bool {
+				return old.Means(p.At) && v.Means(p.At)
+			}) {
+				d.Fail(k.Place, "each value of a point once", "%s is given for some of these points already", k.Name)
+				break
+			}
 		}
-		given := 0
-		for _, k := range x.Keys {
-			if slices.Contains(paperValue.Names(), k.Name) {
-				continue
-			}
-			given++
-			if !slices.Contains(names, k.Name) {
-				d.Unknown(k.Place, "measure", k.Name, append(paperValue.Names(), names...))
-				continue
-			}
-			v := of
-			v.Measure, v.Group, _ = strings.Cut(k.Name, ".")
-			v.Unit, _ = s.View.UnitOf(v.Measure)
-			var ok bool
-			if v.Value, ok = d.quantity(k.Value, v.Unit); !ok {
-				continue
-			}
-			for i := range s.paperValues {
-				if old := &s.paperValues[i]; old.Name() == k.Name && slices.ContainsFunc(s.Points, func(p *Point) bool {
-					return old.Means(p.At) && v.Means(p.At)
-				}) {
-					d.Fail(k.Place, "each value of a point once", "%s is given for some of these points already", k.Name)
-					break
-				}
-			}
-			s.paperValues = append(s.paperValues, v)
-		}
-		if given == 0 {
-			d.Fail(x.Place, strings.Join(names, ", "), "no value is given")
-		}
+		s.paperValues = append(s.paperValues, v)
+	}
+	if given == 0 {
+		d.Fail(x.Place, strings.Join(names, ", "), "no value is given")
 	}
 }
 

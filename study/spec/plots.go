@@ -50,8 +50,18 @@ func (s *Spec) decodePlots(d *decoder) {
 		d.Fail(t.Place, "[{x: …, y: …, lines: […]}]", "plot is a list")
 		return
 	}
+	sets := s.plotted()
+	for _, item := range t.Items {
+		if x, ok := d.Map(item, plot); ok {
+			s.onePlot(d, x, &sets)
+		}
+	}
+}
+
+// plotted is what plots of each kind can show.
+func (s *Spec) plotted() [4]map[string]any {
 	names := s.Shape()
-	sets := [4]map[string]any{{}, {}, {}, {}} // what each kind can show
+	sets := [4]map[string]any{{}, {}, {}, {}}
 	for _, m := range names.Measures {
 		sets[OverSweep][m.Name] = nil
 	}
@@ -67,63 +77,62 @@ func (s *Spec) decodePlots(d *decoder) {
 	for _, x := range names.Distributions {
 		sets[CDF][x.Name] = nil
 	}
+	return sets
+}
+
+// onePlot reads an entry of the list.
+func (s *Spec) onePlot(d *decoder, x document.Map, sets *[4]map[string]any) {
 	keys := sweepKeys(s.Root)
-	for _, item := range t.Items {
-		x, ok := d.Map(item, plot)
-		if !ok {
-			continue
-		}
-		axisX, axisY := x.Get("x"), x.Get("y")
-		if axisX == nil {
-			d.Missing(x.Node, "x", plot.What, plot.Names(), "x: "+
-				strings.Join(append(append([]string{}, keys...), timeAxis, sizeAxis),
-					", "), "the plot has no x")
-		}
-		if axisY == nil {
-			d.Missing(x.Node, "y", plot.What, plot.Names(), "y: "+strings.Join(slices.Sorted(maps.Keys(sets[OverSweep])), ", "),
-				"the plot has no y")
-		}
-		if axisX == nil || axisY == nil {
-			continue
-		}
-		var p Plot
-		measured := axisY
-		switch {
-		case axisX.Text == timeAxis && !slices.Contains(keys, timeAxis):
-			p.Kind = OverTime
-		case axisX.Text == sizeAxis && !slices.Contains(keys, sizeAxis):
-			p.Kind, p.LogX = OverSize, true
-		case axisY.Text == cdfAxis:
-			p.Kind, measured = CDF, axisX
-		}
-		if p.Kind == OverSweep {
-			p.X = d.Word(axisX, "sweep key", append(append([]string{}, keys...), timeAxis, sizeAxis))
-		}
-		words := slices.Sorted(maps.Keys(sets[p.Kind]))
-		if len(words) == 0 {
-			why := [4]string{"", "goodput: {every: 100ms}, or queue: {port: …}", "slowdown: {bins: 20}",
-				"slowdown, fct, delay, queue, or nacks"}[p.Kind]
-			d.Fail(x.Place, "a measure such as "+why, "no measure of the experiment has what the plot shows")
-			continue
-		}
-		d.Word(measured, "measure", words)
-		p.X, p.Y = axisX.Text, axisY.Text
-		if v := x.Get("log"); v != nil {
-			w := d.Word(v, "logarithmic axis", plot.Key("log").Form.Words)
-			p.LogX, p.LogY = strings.Contains(w, "x"), strings.Contains(w, "y")
-		}
-		if v := x.Get("lines"); v != nil {
-			items := []*document.Node{v}
-			if v.Kind == document.List {
-				items = v.Items
-			}
-			for _, l := range items {
-				p.Lines = append(p.Lines, d.Word(l, "what tells lines apart", append(append([]string{}, keys...), "traffic")))
-			}
-		}
-		if w := x.Get("where"); w != nil {
-			s.View.Where(d.Reader, &p.Filter, w)
-		}
-		s.Plots = append(s.Plots, p)
+	axisX, axisY := x.Get("x"), x.Get("y")
+	if axisX == nil {
+		d.Missing(x.Node, "x", plot.What, plot.Names(), "x: "+
+			strings.Join(append(append([]string{}, keys...), timeAxis, sizeAxis),
+				", "), "the plot has no x")
 	}
+	if axisY == nil {
+		d.Missing(x.Node, "y", plot.What, plot.Names(), "y: "+strings.Join(slices.Sorted(maps.Keys(sets[OverSweep])), ", "),
+			"the plot has no y")
+	}
+	if axisX == nil || axisY == nil {
+		return
+	}
+	var p Plot
+	measured := axisY
+	switch {
+	case axisX.Text == timeAxis && !slices.Contains(keys, timeAxis):
+		p.Kind = OverTime
+	case axisX.Text == sizeAxis && !slices.Contains(keys, sizeAxis):
+		p.Kind, p.LogX = OverSize, true
+	case axisY.Text == cdfAxis:
+		p.Kind, measured = CDF, axisX
+	}
+	if p.Kind == OverSweep {
+		p.X = d.Word(axisX, "sweep key", append(append([]string{}, keys...), timeAxis, sizeAxis))
+	}
+	words := slices.Sorted(maps.Keys(sets[p.Kind]))
+	if len(words) == 0 {
+		why := [4]string{"", "goodput: {every: 100ms}, or queue: {port: …}", "slowdown: {bins: 20}",
+			"slowdown, fct, delay, queue, or nacks"}[p.Kind]
+		d.Fail(x.Place, "a measure such as "+why, "no measure of the experiment has what the plot shows")
+		return
+	}
+	d.Word(measured, "measure", words)
+	p.X, p.Y = axisX.Text, axisY.Text
+	if v := x.Get("log"); v != nil {
+		w := d.Word(v, "logarithmic axis", plot.Key("log").Form.Words)
+		p.LogX, p.LogY = strings.Contains(w, "x"), strings.Contains(w, "y")
+	}
+	if v := x.Get("lines"); v != nil {
+		items := []*document.Node{v}
+		if v.Kind == document.List {
+			items = v.Items
+		}
+		for _, l := range items {
+			p.Lines = append(p.Lines, d.Word(l, "what tells lines apart", append(append([]string{}, keys...), "traffic")))
+		}
+	}
+	if w := x.Get("where"); w != nil {
+		s.View.Where(d.Reader, &p.Filter, w)
+	}
+	s.Plots = append(s.Plots, p)
 }
