@@ -39,7 +39,6 @@ func judged(t *testing.T, repeat, c string, a [][]float64) claim.Claim {
 // TestVerdicts: the interval over seeds lies on one side of the bound, or crosses it;
 // and, or, not are Kleene's; every point must hold.
 func TestVerdicts(t *testing.T) {
-	nan := math.NaN()
 	for _, c := range []struct {
 		name, repeat, claim string
 		a                   [][]float64
@@ -82,8 +81,7 @@ func TestVerdicts(t *testing.T) {
 		{"along rises", "1", "along: rate, that: next.goodput.a > goodput.a and next.rate > rate", [][]float64{{1}, {2}, {4}},
 			claim.Holds, 3, ""},
 		{"along does not rise", "1", "along: rate, that: next.goodput.a > goodput.a", [][]float64{{1}, {2}, {1}},
-			claim.Fails, 3,
-			"rate=2Mbps: next.goodput.a = 1 > 2"},
+			claim.Fails, 3, "rate=2Mbps: next.goodput.a = 1 > 2"},
 		{"along skips what where leaves out", "1", "where: {rate: [1Mbps, 4Mbps]}, along: rate, that: next.goodput.a > " +
 			"goodput.a and next.rate == 4 * rate", [][]float64{{2}, {1}, {3}}, claim.Holds, 2, ""},
 		{"along is bounded by where", "1", "where: {rate: \"<= 2Mbps\"}, along: rate, that: next.goodput.a > goodput.a",
@@ -93,8 +91,7 @@ func TestVerdicts(t *testing.T) {
 		{"another point, paired by seed", "3", "where: {rate: 4Mbps}, that: point(rate=2Mbps).goodput.a < goodput.a",
 			[][]float64{{1, 1, 1}, {10, 500, 9000}, {11, 501, 9001}}, claim.Holds, 6, "point(rate=2Mbps).goodput.a"},
 		{"another point fails", "1", "that: goodput.a <= point(rate='2Mbps').goodput.a", [][]float64{{1}, {2}, {4}},
-			claim.Fails, 3,
-			"rate=4Mbps: goodput.a = 4 <= 2"},
+			claim.Fails, 3, "rate=4Mbps: goodput.a = 4 <= 2"},
 		{"another point is missing", "1", "where: {rate: 1Mbps}, that: goodput.a < point(rate='4Mbps').goodput.a",
 			[][]float64{{1}, {2}}, claim.Undecided, 0, "missing"},
 		{"some point is enough", "1", "for: some, that: goodput.a > 3", [][]float64{{1}, {2}, {4}}, claim.Holds, 3,
@@ -104,9 +101,8 @@ func TestVerdicts(t *testing.T) {
 		{"some point is enough when others are missing", "1", "for: some, that: goodput.a > 1", [][]float64{{1}, {2}},
 			claim.Holds, 2, ""},
 		{"none so far, and some are missing", "1", "for: some, that: goodput.a > 5", [][]float64{{1}, {2}},
-			claim.Undecided, 2,
-			"missing"},
-		{"not defined", "1", "that: goodput.a > 0", [][]float64{{1}, {nan}, {4}}, claim.Undecided, 3, "not defined"},
+			claim.Undecided, 2, "missing"},
+		{"not defined", "1", "that: goodput.a > 0", [][]float64{{1}, {math.NaN()}, {4}}, claim.Undecided, 3, "not defined"},
 		{"division by zero is beyond every bound", "3", "that: goodput.b / goodput.a > 5", [][]float64{{1, 1, 1}, {0, 0, 0},
 			{1, 1, 1}}, claim.Holds, 9, ""},
 		{"a run is missing", "1", "that: goodput.a > 0", [][]float64{{1}, {2}}, claim.Undecided, 2, "missing"},

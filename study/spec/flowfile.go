@@ -48,18 +48,8 @@ func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
 	if !d.OK() {
 		return
 	}
-	var flows []workload.Flow
-	var err error
-	if htsim {
-		flows, err = workload.ReadHTSimFlows(bytes.NewReader(data), name, each)
-	} else {
-		flows, err = workload.ReadHPCCFlows(bytes.NewReader(data), name)
-	}
-	if d.ignored(x, traffic, word, err) {
-		err = nil
-	}
-	if err != nil {
-		Foreign(d.Reader, x.Get("file"), err)
+	flows, ok := d.readFlows(x, word, each, data, name)
+	if !ok {
 		return
 	}
 	id := len(p.Entries)
@@ -96,4 +86,24 @@ func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
 	if port >= 0 && (len(p.Flows) == 0 || p.Flows[len(p.Flows)-1].Traffic != id) {
 		d.Fail(x.Get("port").Place, "a port that flows of the file go to", "no flow of the file goes to port %d", port)
 	}
+}
+
+// readFlows reads a flow file's data in the format that word names.
+func (d *decoder) readFlows(x document.Map, word string, each unit.Time, data []byte, name string) ([]workload.Flow,
+	bool) {
+	var flows []workload.Flow
+	var err error
+	if word == "htsim" {
+		flows, err = workload.ReadHTSimFlows(bytes.NewReader(data), name, each)
+	} else {
+		flows, err = workload.ReadHPCCFlows(bytes.NewReader(data), name)
+	}
+	if d.ignored(x, traffic, word, err) {
+		err = nil
+	}
+	if err != nil {
+		Foreign(d.Reader, x.Get("file"), err)
+		return nil, false
+	}
+	return flows, true
 }

@@ -117,26 +117,7 @@ func (r *Registry) Footprint(name, topology string, set []string) ([]SwitchFootp
 	}
 	params := &document.Node{Place: here, Kind: document.Mapping}
 	pattern := &document.Node{Place: here, Kind: document.Mapping}
-	for _, a := range set {
-		at := document.Place{File: "--set " + a, Line: 1, Column: 1}
-		key, text, ok := strings.Cut(a, "=")
-		if !ok || key == "" || text == "" {
-			c.Fail(at, "parameter=value", "this sets nothing")
-			continue
-		}
-		v := document.Parse(c, at.File, []byte(text))
-		if v == nil {
-			continue
-		}
-		to := params
-		if slices.Contains(perSwitch.Names(ofState), key) && !slices.ContainsFunc(program.Parameters(),
-			func(p *scheme.Param) bool {
-				return p.Name == key
-			}) {
-			to = pattern
-		}
-		to.Keys = append(to.Keys, document.Entry{Place: at, Name: key, Value: v})
-	}
+	footprintParameters(c, program, set, params, pattern)
 	if !c.OK() {
 		return nil, c.Err()
 	}
@@ -179,6 +160,30 @@ func (r *Registry) Footprint(name, topology string, set []string) ([]SwitchFootp
 		return nil, c.Err()
 	}
 	return out, err
+}
+
+// footprintParameters puts key=value into the program's parameters, or into those of switches.
+func footprintParameters(c *document.Reader, program *dataplane.Scheme, set []string, params, pattern *document.Node) {
+	for _, a := range set {
+		at := document.Place{File: "--set " + a, Line: 1, Column: 1}
+		key, text, ok := strings.Cut(a, "=")
+		if !ok || key == "" || text == "" {
+			c.Fail(at, "parameter=value", "this sets nothing")
+			continue
+		}
+		v := document.Parse(c, at.File, []byte(text))
+		if v == nil {
+			continue
+		}
+		to := params
+		if slices.Contains(perSwitch.Names(ofState), key) && !slices.ContainsFunc(program.Parameters(),
+			func(p *scheme.Param) bool {
+				return p.Name == key
+			}) {
+			to = pattern
+		}
+		to.Keys = append(to.Keys, document.Entry{Place: at, Name: key, Value: v})
+	}
 }
 
 // noFootprint is a program that does not tell what it takes.

@@ -37,7 +37,8 @@ func TestBufferOfOnePoint(t *testing.T) {
 	s := load(t, small+smallTraffic+`switch: [forward]
 sweep:
   rate: [1Mbps]
-  buffer: {first: {switch: [ecmp]}, few: {switches: {s: {buffer: 5 packets}}}, many: {switches: {"*": {buffer: 70 packets}}}, last: {switch: [forward]}}
+  buffer: {first: {switch: [ecmp]}, few: {switches: {s: {buffer: 5 packets}}},
+    many: {switches: {"*": {buffer: 70 packets}}}, last: {switch: [forward]}}
 `, spec.Options{})
 	for i, want := range []string{"0 0 24", "5 5 5", "70 70 70", "0 0 24"} {
 		var got []string

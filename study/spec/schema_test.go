@@ -105,7 +105,8 @@ measure: [goodput, drops, loss]
 
 const runnable = small + smallTraffic + `switch: [forward]
 sweep: {rate: [500kbps, 1Mbps, 16Mbps]}
-measure: [goodput, {throughput: {port: s->c}}, {throughput: {port: s->a}}, loss, delay, jitter, jain, {queue: {port: s->c, every: 1ms}}, drops, {utilisation: {port: s->c}}]
+measure: [goodput, {throughput: {port: s->c}}, {throughput: {port: s->a}}, loss, delay, jitter,
+  jain, {queue: {port: s->c, every: 1ms}}, drops, {utilisation: {port: s->c}}]
 expect:
   - {id: more, says: more is more, where: {rate: "<= 1Mbps"}, along: rate, that: next.goodput.a > goodput.a}
   - {id: overload, says: it drops, where: {rate: 16Mbps}, that: loss.a > 10% and drops.port_packets > 0}

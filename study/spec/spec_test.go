@@ -130,7 +130,8 @@ sweep: {program: [forward, ecmp], from: [a, b], rate: [1Mbps, 2Mbps]}
 	s = load(t, small+`traffic: [{name: a, from: a, to: c, transport: $t, size: 10kB, start: 0s}]
 switch: [forward]
 sweep: {t: {udp: {traffic: [{name: a, from: a, to: c, transport: udp, rate: 1Mbps, start: 0s}]},
-            window: {traffic: [{name: a, from: a, to: c, transport: {window: {window: 4 packets}}, size: 10kB, start: 0s}]}}}
+            window: {traffic: [{name: a, from: a, to: c,
+                transport: {window: {window: 4 packets}}, size: 10kB, start: 0s}]}}}
 `, spec.Options{})
 	if a, b := s.Points[0].Entries[0].Transport.Name, s.Points[1].Entries[0].Transport.Name; a != "udp" || b != "window" {
 		t.Errorf("got %s and %s", a, b)
