@@ -142,9 +142,11 @@ func TestRegister(t *testing.T) {
 		t.Error("cells")
 	}
 	for _, n := range []int{0, -1, 1<<24 + 1} {
-		if _, err := NewRegister[int](n); err == nil {
-			t.Errorf("a register of %d cells is made", n)
-		}
+		t.Run(fmt.Sprint(n, " cells"), func(t *testing.T) {
+			if _, err := NewRegister[int](n); err == nil {
+				t.Errorf("a register of %d cells is made", n)
+			}
+		})
 	}
 }
 
@@ -180,9 +182,11 @@ func TestSrTCM(t *testing.T) {
 		}
 	}
 	for _, bad := range [][2]int64{{0, 0}, {-1, 5}, {5, -1}} {
-		if _, err := NewSrTCM(bps(1), bad[0], bad[1]); err == nil {
-			t.Errorf("CBS %d, EBS %d is taken", bad[0], bad[1])
-		}
+		t.Run(fmt.Sprintf("CBS %d, EBS %d", bad[0], bad[1]), func(t *testing.T) {
+			if _, err := NewSrTCM(bps(1), bad[0], bad[1]); err == nil {
+				t.Errorf("CBS %d, EBS %d is taken", bad[0], bad[1])
+			}
+		})
 	}
 	if _, err := NewSrTCM(bps(0), 1, 1); err == nil {
 		t.Error("a rate of 0 is taken")

@@ -1,6 +1,7 @@
 package dataplane
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -19,8 +20,10 @@ func TestCarries(t *testing.T) {
 		{unit.LinkRate{Bits: 10 * unit.Gbps}, 160 * unit.Microsecond, 200_000, 1500},
 		{unit.LinkRate{Packets: 1000}, 5 * unit.Millisecond, 5, 1},
 	} {
-		if x, y := Carries(c.rate, c.time), FrameLoad(c.rate, 1500); math.Abs(x-c.want) > 1e-9*c.want || y != c.frame {
-			t.Errorf("%v in %v: %g, a frame of 1500 B is %g; want %g, %g", c.rate, c.time, x, y, c.want, c.frame)
-		}
+		t.Run(fmt.Sprint(c.rate), func(t *testing.T) {
+			if x, y := Carries(c.rate, c.time), FrameLoad(c.rate, 1500); math.Abs(x-c.want) > 1e-9*c.want || y != c.frame {
+				t.Errorf("%v in %v: %g, a frame of 1500 B is %g; want %g, %g", c.rate, c.time, x, y, c.want, c.frame)
+			}
+		})
 	}
 }

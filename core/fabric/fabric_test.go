@@ -111,38 +111,40 @@ func inBits(r unit.Rate) unit.LinkRate { return unit.LinkRate{Bits: r} }
 // ceil(n·8·length·10¹²/R).
 func TestArrivalTimes(t *testing.T) {
 	for _, rate := range []unit.Rate{1, 7, 4170 * 12000, 50 * unit.Mbps, 100 * unit.Gbps, 400 * unit.Gbps, 999999999937} {
-		const n, size, delay = 50, 1514, 5 * unit.Millisecond
-		var pool packet.Pool
-		var got []unit.Time
-		src := &relay{pool: &pool}
-		dst := &relay{pool: &pool, seen: func(now unit.Time, p *packet.Packet) { got = append(got, now) }}
-		frames := n
-		if rate < 1000 { // 1,514 B at 1 bit/s last 3.4 hours
-			frames = 2
-		}
-		for i := range frames {
-			src.plan = append(src.plan, planned{0, 0, size, int64(i)})
-		}
-		f := mustNew(t, Config{Nodes: []Node{src, dst}, Pool: &pool, Links: []Link{{From: 0, To: 1, Rate: inBits(rate),
-			Delay: delay}}})
-		f.Run(unit.Never, nil)
-		if len(got) != frames {
-			t.Fatalf("rate %d: %d frames arrived, %d sent", rate, len(got), frames)
-		}
-		for i, at := range got {
-			work := big.NewInt(int64(i+1) * size * 8)
-			work.Mul(work, big.NewInt(1e12))
-			want, rem := work.QuoRem(work, big.NewInt(int64(rate)), new(big.Int))
-			if rem.Sign() > 0 {
-				want.Add(want, big.NewInt(1))
+		t.Run(fmt.Sprint("rate ", rate), func(t *testing.T) {
+			const n, size, delay = 50, 1514, 5 * unit.Millisecond
+			var pool packet.Pool
+			var got []unit.Time
+			src := &relay{pool: &pool}
+			dst := &relay{pool: &pool, seen: func(now unit.Time, p *packet.Packet) { got = append(got, now) }}
+			frames := n
+			if rate < 1000 { // 1,514 B at 1 bit/s last 3.4 hours
+				frames = 2
 			}
-			if w := unit.Time(want.Int64()) + delay; at != w {
-				t.Errorf("rate %d frame %d: arrives at %d, want %d", rate, i, at, w)
+			for i := range frames {
+				src.plan = append(src.plan, planned{0, 0, size, int64(i)})
 			}
-		}
-		if pool.Live() != 0 {
-			t.Errorf("%d packets lost by the test", pool.Live())
-		}
+			f := mustNew(t, Config{Nodes: []Node{src, dst}, Pool: &pool, Links: []Link{{From: 0, To: 1, Rate: inBits(rate),
+				Delay: delay}}})
+			f.Run(unit.Never, nil)
+			if len(got) != frames {
+				t.Fatalf("rate %d: %d frames arrived, %d sent", rate, len(got), frames)
+			}
+			for i, at := range got {
+				work := big.NewInt(int64(i+1) * size * 8)
+				work.Mul(work, big.NewInt(1e12))
+				want, rem := work.QuoRem(work, big.NewInt(int64(rate)), new(big.Int))
+				if rem.Sign() > 0 {
+					want.Add(want, big.NewInt(1))
+				}
+				if w := unit.Time(want.Int64()) + delay; at != w {
+					t.Errorf("rate %d frame %d: arrives at %d, want %d", rate, i, at, w)
+				}
+			}
+			if pool.Live() != 0 {
+				t.Errorf("%d packets lost by the test", pool.Live())
+			}
+		})
 	}
 }
 
@@ -383,10 +385,12 @@ func TestBadLinks(t *testing.T) {
 		{[]Link{{From: 0, To: 1, Rate: inBits(1)}, {From: 0, To: 1, ToPort: 1, Rate: inBits(1)}}, "leave port 0"},
 		{[]Link{{From: 0, To: 1, Rate: inBits(1)}, {From: 0, To: 1, FromPort: 1, Rate: inBits(1)}}, "end at port 0"},
 	} {
-		_, err := New(Config{Nodes: []Node{a, b}, Links: c.links})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v: error %v, want one with %q", c.links, err, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			_, err := New(Config{Nodes: []Node{a, b}, Links: c.links})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v: error %v, want one with %q", c.links, err, c.want)
+			}
+		})
 	}
 }
 

@@ -159,8 +159,10 @@ func TestNames(t *testing.T) {
 		"../weir-1-a": false,
 		"weir-1-a b":  false, "weir-" + strings.Repeat("x", 300): false,
 	} {
-		if proper(name) != want {
-			t.Errorf("%s: %v", name, !want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if proper(name) != want {
+				t.Errorf("%s: %v", name, !want)
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package sockdiag
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -260,34 +261,36 @@ func BenchmarkSocket(b *testing.B) {
 // A dump that was disturbed is begun again, and given up after ten times.
 func TestInterrupted(t *testing.T) {
 	for _, x := range []struct{ disturbed, requests int }{{0, 1}, {3, 4}, {9, 10}, {10, 10}} {
-		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := &Conn{fd: pair[0], buf: make([]byte, buffer)}
-		asked := make(chan int)
-		go func() { // the kernel
-			n, b := 0, make([]byte, 1000)
-			for ; ; n++ {
-				if size, err := unix.Read(pair[1], b); err != nil || size < headerBytes {
-					break
-				}
-				seq, flags := ne.Uint32(b[8:]), uint16(0)
-				if n < x.disturbed {
-					flags = flagInterrupt
-				}
-				unix.Write(pair[1], answer(seq, 0, name("cubic")))
-				unix.Write(pair[1], answer(seq, flags, name("cubic")))
-				unix.Write(pair[1], acknowledge(messageDone, seq, 0))
+		t.Run(fmt.Sprint("disturbed ", x.disturbed), func(t *testing.T) {
+			pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+			if err != nil {
+				t.Fatal(err)
 			}
-			asked <- n
-		}()
-		sockets, err := c.TCP(unix.AF_INET)
-		c.Close()
-		if n := <-asked; n != x.requests || (err == nil) != (x.disturbed < attempts) || err == nil && len(sockets) != 2 ||
-			err != nil && !errors.Is(err, errInterrupted) {
-			t.Errorf("disturbed %d times: asked %d times, %d sockets, %v", x.disturbed, n, len(sockets), err)
-		}
-		unix.Close(pair[1])
+			c := &Conn{fd: pair[0], buf: make([]byte, buffer)}
+			asked := make(chan int)
+			go func() { // the kernel
+				n, b := 0, make([]byte, 1000)
+				for ; ; n++ {
+					if size, err := unix.Read(pair[1], b); err != nil || size < headerBytes {
+						break
+					}
+					seq, flags := ne.Uint32(b[8:]), uint16(0)
+					if n < x.disturbed {
+						flags = flagInterrupt
+					}
+					unix.Write(pair[1], answer(seq, 0, name("cubic")))
+					unix.Write(pair[1], answer(seq, flags, name("cubic")))
+					unix.Write(pair[1], acknowledge(messageDone, seq, 0))
+				}
+				asked <- n
+			}()
+			sockets, err := c.TCP(unix.AF_INET)
+			c.Close()
+			if n := <-asked; n != x.requests || (err == nil) != (x.disturbed < attempts) || err == nil && len(sockets) != 2 ||
+				err != nil && !errors.Is(err, errInterrupted) {
+				t.Errorf("disturbed %d times: asked %d times, %d sockets, %v", x.disturbed, n, len(sockets), err)
+			}
+			unix.Close(pair[1])
+		})
 	}
 }

@@ -254,10 +254,12 @@ func TestParse(t *testing.T) {
 		{"no family", message(make([]byte, headerBytes+socketBytes), byFamily, 0, 7), nil, false},
 		{"an attribute that lies", answer(7, 0, []byte{9, 0, 1, 0, 0, 0, 0, 0}), nil, false},
 	} {
-		_, done, err := parse(x.b, 7, false, nil)
-		if err == nil || x.want != nil && !errors.Is(err, x.want) || done != x.done {
-			t.Errorf("%s: %v, %v", x.what, done, err)
-		}
+		t.Run(x.what, func(t *testing.T) {
+			_, done, err := parse(x.b, 7, false, nil)
+			if err == nil || x.want != nil && !errors.Is(err, x.want) || done != x.done {
+				t.Errorf("%s: %v, %v", x.what, done, err)
+			}
+		})
 	}
 }
 
@@ -284,9 +286,11 @@ func TestNames(t *testing.T) {
 		{Rehash, "tcpi_rehash"}, {fieldCount, "field 35"}, {Name{}, ""}, {Name([]byte("sixteen bytes 16")),
 			"sixteen bytes 16"},
 	} {
-		if x.got.String() != x.want {
-			t.Errorf("%q, want %q", x.got, x.want)
-		}
+		t.Run(x.want, func(t *testing.T) {
+			if x.got.String() != x.want {
+				t.Errorf("%q, want %q", x.got, x.want)
+			}
+		})
 	}
 }
 

@@ -12,16 +12,20 @@ import (
 
 func TestDetectorRefuses(t *testing.T) {
 	for _, threshold := range []float64{0, -0.05, 1.01, math.NaN(), math.Inf(1)} {
-		d := Detector{Threshold: threshold}
-		if err := d.Check(); err == nil || !strings.Contains(err.Error(), "above 0, at most 100% is possible") {
-			t.Errorf("threshold %g: %v", threshold, err)
-		}
+		t.Run(fmt.Sprint("threshold ", threshold), func(t *testing.T) {
+			d := Detector{Threshold: threshold}
+			if err := d.Check(); err == nil || !strings.Contains(err.Error(), "above 0, at most 100% is possible") {
+				t.Errorf("threshold %g: %v", threshold, err)
+			}
+		})
 	}
 	for _, threshold := range []float64{1e-9, 0.05, 1} {
-		d := Detector{Threshold: threshold}
-		if err := d.Check(); err != nil {
-			t.Error(err)
-		}
+		t.Run(fmt.Sprint("threshold ", threshold), func(t *testing.T) {
+			d := Detector{Threshold: threshold}
+			if err := d.Check(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	d := Detector{Form: Forms, Threshold: 0.05}
 	if err := d.Check(); err == nil || !strings.Contains(err.Error(), "form 4; 0 … 3 are possible") {
@@ -150,12 +154,14 @@ func TestPartialWindow(t *testing.T) {
 		{"one window, begun", 0.1, []uint64{99}, []uint64{99}, [Forms]bool{true, false, false, false}},
 		{"one window", 0.1, []uint64{100}, []uint64{100}, [Forms]bool{true, true, true, true}},
 	} {
-		for form := range Forms {
-			d := Detector{Form: form, Threshold: 0.05, Floor: 100}
-			if got := d.Elephant(countsOf(c.elapsed, c.flow, c.total)); got != c.want[form] {
-				t.Errorf("%s, by %v: %v", c.name, form, got)
+		t.Run(c.name, func(t *testing.T) {
+			for form := range Forms {
+				d := Detector{Form: form, Threshold: 0.05, Floor: 100}
+				if got := d.Elephant(countsOf(c.elapsed, c.flow, c.total)); got != c.want[form] {
+					t.Errorf("%s, by %v: %v", c.name, form, got)
+				}
 			}
-		}
+		})
 	}
 	// Least is of all windows together, and of every form.
 	for form := range Forms {

@@ -1,6 +1,7 @@
 package p4te
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -170,10 +171,12 @@ func TestRanges(t *testing.T) {
 		value int64
 		want  int
 	}{{9, 2}, {3, 0}, {4, 1}, {6, 1}, {7, 2}, {1000, 2}, {0, 0}, {-5, 0}} {
-		k.Reconfigure(0, Event{QueueDepth, Increase, 3, x.value})
-		if got := k.Group(QueueDepth, 3); got != x.want {
-			t.Errorf("a queue of %d: group %d, want %d", x.value, got, x.want)
-		}
+		t.Run(fmt.Sprint("queue of ", x.value), func(t *testing.T) {
+			k.Reconfigure(0, Event{QueueDepth, Increase, 3, x.value})
+			if got := k.Group(QueueDepth, 3); got != x.want {
+				t.Errorf("a queue of %d: group %d, want %d", x.value, got, x.want)
+			}
+		})
 	}
 }
 

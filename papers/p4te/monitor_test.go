@@ -1,6 +1,7 @@
 package p4te
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -95,9 +96,11 @@ func TestClockOffset(t *testing.T) {
 	}
 	for _, offset := range []unit.Time{unit.Second, -unit.Second, 3 * unit.Microsecond, -70 * unit.Millisecond,
 		40 * 3600 * unit.Second, -40 * 3600 * unit.Second} {
-		if got, at := events(offset); !slices.Equal(got, want) || !slices.Equal(at, when) {
-			t.Errorf("a clock that is %v off gives %d events, an exact one %d", offset, len(got), len(want))
-		}
+		t.Run(fmt.Sprint("offset ", offset), func(t *testing.T) {
+			if got, at := events(offset); !slices.Equal(got, want) || !slices.Equal(at, when) {
+				t.Errorf("a clock that is %v off gives %d events, an exact one %d", offset, len(got), len(want))
+			}
+		})
 	}
 }
 
@@ -136,19 +139,21 @@ func TestColours(t *testing.T) {
 		worst dataplane.Colour
 	}{{0.60, dataplane.Green}, {0.69, dataplane.Green}, {0.80, dataplane.Yellow}, {0.89, dataplane.Yellow},
 		{1, dataplane.Red}} {
-		c, err := NewColours(lines, 0.7, 0.9, 10*unit.Millisecond, 1514)
-		if err != nil {
-			t.Fatal(err)
-		}
-		worst := dataplane.Green
-		gap := unit.TransmitTime(unit.Bytes(1514), unit.Rate(x.load*float64(100*unit.Mbps)))
-		for now := unit.Time(0); now < 2*unit.Second; now += gap {
-			colour, _ := c.Observe(now, 0, 1514)
-			worst = max(worst, colour)
-		}
-		if worst != x.worst {
-			t.Errorf("a load of %g: the worst colour is %v, want %v", x.load, worst, x.worst)
-		}
+		t.Run(fmt.Sprint("load ", x.load), func(t *testing.T) {
+			c, err := NewColours(lines, 0.7, 0.9, 10*unit.Millisecond, 1514)
+			if err != nil {
+				t.Fatal(err)
+			}
+			worst := dataplane.Green
+			gap := unit.TransmitTime(unit.Bytes(1514), unit.Rate(x.load*float64(100*unit.Mbps)))
+			for now := unit.Time(0); now < 2*unit.Second; now += gap {
+				colour, _ := c.Observe(now, 0, 1514)
+				worst = max(worst, colour)
+			}
+			if worst != x.worst {
+				t.Errorf("a load of %g: the worst colour is %v, want %v", x.load, worst, x.worst)
+			}
+		})
 	}
 	// §6.1.3 says that burst sizes trigger one event for a burst. So it is as long as there are
 	// tokens of the burst: 87.5 kB at 70 Mb/s, which a line at 100 Mb/s drains by 30 Mb/s, in

@@ -26,12 +26,14 @@ func TestAlgorithm3(t *testing.T) {
 		{0x08, red, red, green, idle}, {0x08, green, red, yellow, shallow}, {0x08, red, green, red, low},
 		{0, red, red, green, shallow}, {0x20, green, green, green, shallow},
 	} {
-		p := tables(t, low, shallow, idle)
-		p.used[low], p.used[shallow], p.used[idle] = s.delay, s.depth, s.use
-		x := &packet.Packet{TOS: s.tos, Hash: 7}
-		if got, ok := p.selectPath(0, x, p.config.Class[s.tos>>2]); !ok || got != s.want {
-			t.Errorf("TOS %#x, colours %v %v %v: port %d, want %d", s.tos, s.delay, s.depth, s.use, got, s.want)
-		}
+		t.Run(fmt.Sprintf("TOS %#x, delay %v, depth %v, use %v", s.tos, s.delay, s.depth, s.use), func(t *testing.T) {
+			p := tables(t, low, shallow, idle)
+			p.used[low], p.used[shallow], p.used[idle] = s.delay, s.depth, s.use
+			x := &packet.Packet{TOS: s.tos, Hash: 7}
+			if got, ok := p.selectPath(0, x, p.config.Class[s.tos>>2]); !ok || got != s.want {
+				t.Errorf("TOS %#x, colours %v %v %v: port %d, want %d", s.tos, s.delay, s.depth, s.use, got, s.want)
+			}
+		})
 	}
 }
 
@@ -40,35 +42,37 @@ func TestAlgorithm3(t *testing.T) {
 // packets of no class have no flowlets.
 func TestFlowletStays(t *testing.T) {
 	for _, tos := range []uint8{0x10, 0x08, 0} {
-		p := tables(t, 4, 5, 6)
-		class := p.config.Class[tos>>2]
-		x := &packet.Packet{TOS: tos, Hash: 7}
-		at := func(now unit.Time) packet.PortID {
-			port, _ := p.selectPath(now, x, class)
-			return port
-		}
-		first := at(0)
-		for m := range Metrics {
-			p.upward[m].Apply(Write{Metric: m, Group: 0, Port: 7, Enter: true})
-			p.upward[m].Apply(Write{Metric: m, Group: 0, Port: first})
-			p.upward[m].Apply(Write{Metric: m, Group: 0, Port: first + 1})
-			p.upward[m].Apply(Write{Metric: m, Group: 0, Port: max(first, 5) - 1})
-		}
-		gap := p.config.Gap
-		if tos == 0 {
-			if got := at(1); got != 7 {
-				t.Errorf("a packet of no class goes by %d, want 7", got)
+		t.Run(fmt.Sprintf("TOS %#x", tos), func(t *testing.T) {
+			p := tables(t, 4, 5, 6)
+			class := p.config.Class[tos>>2]
+			x := &packet.Packet{TOS: tos, Hash: 7}
+			at := func(now unit.Time) packet.PortID {
+				port, _ := p.selectPath(now, x, class)
+				return port
 			}
-			continue
-		}
-		for _, now := range []unit.Time{gap - 1, 2*gap - 2, 3*gap - 3} {
-			if got := at(now); got != first {
-				t.Errorf("TOS %#x at %v: the flowlet goes by %d, want %d", tos, now, got, first)
+			first := at(0)
+			for m := range Metrics {
+				p.upward[m].Apply(Write{Metric: m, Group: 0, Port: 7, Enter: true})
+				p.upward[m].Apply(Write{Metric: m, Group: 0, Port: first})
+				p.upward[m].Apply(Write{Metric: m, Group: 0, Port: first + 1})
+				p.upward[m].Apply(Write{Metric: m, Group: 0, Port: max(first, 5) - 1})
 			}
-		}
-		if got := at(4 * gap); got != 7 {
-			t.Errorf("TOS %#x: a new flowlet goes by %d, want 7", tos, got)
-		}
+			gap := p.config.Gap
+			if tos == 0 {
+				if got := at(1); got != 7 {
+					t.Errorf("a packet of no class goes by %d, want 7", got)
+				}
+				return
+			}
+			for _, now := range []unit.Time{gap - 1, 2*gap - 2, 3*gap - 3} {
+				if got := at(now); got != first {
+					t.Errorf("TOS %#x at %v: the flowlet goes by %d, want %d", tos, now, got, first)
+				}
+			}
+			if got := at(4 * gap); got != 7 {
+				t.Errorf("TOS %#x: a new flowlet goes by %d, want 7", tos, got)
+			}
+		})
 	}
 }
 

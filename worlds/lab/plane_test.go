@@ -72,32 +72,34 @@ func datagram(t testing.TB, c *Config, seq int64, size int32) []byte {
 // at 50 Mb/s are 121.12 and 242.24 µs, 5 ms each.
 func TestEventTime(t *testing.T) {
 	for _, step := range []unit.Time{unit.Microsecond, 777 * unit.Microsecond, unit.Second} {
-		c, now := dumbbell(), unit.Time(0)
-		d, gates := memory(t, c, &now)
-		for k := range int64(3) {
-			gates[0].frames = append(gates[0].frames, datagram(t, c, k, 1472))
-			gates[0].stamps = append(gates[0].stamps, unit.Millisecond)
-		}
-		var out strings.Builder
-		for now < 100*unit.Millisecond {
-			now += step
-			before := len(gates[2].got)
-			if err := d.step(now); err != nil {
-				t.Fatal(err)
+		t.Run(fmt.Sprint("steps of ", step), func(t *testing.T) {
+			c, now := dumbbell(), unit.Time(0)
+			d, gates := memory(t, c, &now)
+			for k := range int64(3) {
+				gates[0].frames = append(gates[0].frames, datagram(t, c, k, 1472))
+				gates[0].stamps = append(gates[0].stamps, unit.Millisecond)
 			}
-			for range len(gates[2].got) - before {
-				due := 11*unit.Millisecond + unit.Time(121120+242240*len(strings.Fields(out.String()))+242240)*unit.Nanosecond
-				if now < due || now-due >= step {
-					t.Errorf("step %v: a frame that is due at %v left at %v", step, due, now)
+			var out strings.Builder
+			for now < 100*unit.Millisecond {
+				now += step
+				before := len(gates[2].got)
+				if err := d.step(now); err != nil {
+					t.Fatal(err)
 				}
-				out.WriteString("x ")
+				for range len(gates[2].got) - before {
+					due := 11*unit.Millisecond + unit.Time(121120+242240*len(strings.Fields(out.String()))+242240)*unit.Nanosecond
+					if now < due || now-due >= step {
+						t.Errorf("step %v: a frame that is due at %v left at %v", step, due, now)
+					}
+					out.WriteString("x ")
+				}
 			}
-		}
-		r := d.report(now)
-		if len(gates[2].got) != 3 || r.Counts.In != 3 || r.Counts.Out != 3 || r.Lateness.Frames != 3 ||
-			r.Lateness.Max >= step || d.pool.Live() != 0 {
-			t.Errorf("step %v: %d frames left; %+v", step, len(gates[2].got), r)
-		}
+			r := d.report(now)
+			if len(gates[2].got) != 3 || r.Counts.In != 3 || r.Counts.Out != 3 || r.Lateness.Frames != 3 ||
+				r.Lateness.Max >= step || d.pool.Live() != 0 {
+				t.Errorf("step %v: %d frames left; %+v", step, len(gates[2].got), r)
+			}
+		})
 	}
 }
 
@@ -262,14 +264,16 @@ func TestErrorsOfRun(t *testing.T) {
 		"7 packets of switches cannot be written":          func(r *Report) { r.Counts.Unwritable = 7 },
 		"the capture could not be written: full":           func(r *Report) { r.Captured = &Captured{Error: "full"} },
 	} {
-		r := Report{Captured: &Captured{}}
-		if e := r.Errors(); len(e) > 0 {
-			t.Errorf("nothing was wrong: %v", e)
-		}
-		change(&r)
-		if e := r.Errors(); len(e) != 1 || !strings.Contains(e[0], want) {
-			t.Errorf("got %q, want %q", e, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			r := Report{Captured: &Captured{}}
+			if e := r.Errors(); len(e) > 0 {
+				t.Errorf("nothing was wrong: %v", e)
+			}
+			change(&r)
+			if e := r.Errors(); len(e) != 1 || !strings.Contains(e[0], want) {
+				t.Errorf("got %q, want %q", e, want)
+			}
+		})
 	}
 	sum, want := GateCounts{1, 2, 3, 4, 5}, GateCounts{11, 22, 33, 44, 55}
 	if sum.add(GateCounts{10, 20, 30, 40, 50}); sum != want {
@@ -297,12 +301,14 @@ func TestBadConfig(t *testing.T) {
 		"at most":   func(c *Config) { c.Capture = &Capture{Switches: []string{"*"}, Limit: -1} },
 		"addresses": func(c *Config) { c.Hosts = packet.NewBook() },
 	} {
-		c := dumbbell()
-		change(c)
-		_, err := c.build([]Gate{&scripted{}, nil, &scripted{}}, nil)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
+		t.Run(want, func(t *testing.T) {
+			c := dumbbell()
+			change(c)
+			_, err := c.build([]Gate{&scripted{}, nil, &scripted{}}, nil)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", want, err)
+			}
+		})
 	}
 }
 

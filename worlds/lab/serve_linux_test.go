@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -71,9 +72,11 @@ func TestStampTranslation(t *testing.T) {
 		1_000_000: 0, 999_999: 0, -5: 0, 1_000_123: 123 * unit.Nanosecond, 5_011_000_000: 5010 * unit.Millisecond,
 		5_011_000_001: 5 * unit.Second, 1 << 62: 5 * unit.Second,
 	} {
-		if got := w.event(ns); got != want {
-			t.Errorf("stamp %d is %v, want %v", ns, got, want)
-		}
+		t.Run(fmt.Sprint("stamp ", ns), func(t *testing.T) {
+			if got := w.event(ns); got != want {
+				t.Errorf("stamp %d is %v, want %v", ns, got, want)
+			}
+		})
 	}
 }
 
@@ -89,9 +92,11 @@ func TestCPUTimes(t *testing.T) {
 		{"cpu  10 20 30 x 50 60 70 80 5 6", 0, 0},
 		{"", 0, 0},
 	} {
-		if s, a := parseCPU(x.line); s != x.stolen || a != x.all {
-			t.Errorf("%q: %d of %d", x.line, s, a)
-		}
+		t.Run(fmt.Sprintf("%q", x.line), func(t *testing.T) {
+			if s, a := parseCPU(x.line); s != x.stolen || a != x.all {
+				t.Errorf("%q: %d of %d", x.line, s, a)
+			}
+		})
 	}
 }
 
@@ -104,21 +109,25 @@ func TestFirstSleep(t *testing.T) {
 		{2*doze + 1, doze + 1},
 		{longestSleep, longestSleep - doze},
 	} {
-		if got := firstSleep(x.all); got != x.first {
-			t.Errorf("of %v first %v, want %v", x.all, got, x.first)
-		}
-	}
-	for _, late := range []unit.Time{0, 50 * unit.Microsecond} { // after each but the last
-		parts, left, last := 0, longestSleep, unit.Time(0)
-		for ; left > 0; parts++ {
-			last = firstSleep(left)
-			left -= last
-			if left > 0 {
-				left -= late
+		t.Run(fmt.Sprint("of ", x.all), func(t *testing.T) {
+			if got := firstSleep(x.all); got != x.first {
+				t.Errorf("of %v first %v, want %v", x.all, got, x.first)
 			}
-		}
-		if parts > 3 || last > 3*nap {
-			t.Errorf("woken %v late: %d parts, the last one %v", late, parts, last)
-		}
+		})
+	}
+	for _, late := range []unit.Time{0, 50 * unit.Microsecond} {
+		t.Run(fmt.Sprint("late by ", late), func(t *testing.T) { // after each but the last
+			parts, left, last := 0, longestSleep, unit.Time(0)
+			for ; left > 0; parts++ {
+				last = firstSleep(left)
+				left -= last
+				if left > 0 {
+					left -= late
+				}
+			}
+			if parts > 3 || last > 3*nap {
+				t.Errorf("woken %v late: %d parts, the last one %v", late, parts, last)
+			}
+		})
 	}
 }

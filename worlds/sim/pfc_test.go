@@ -175,22 +175,24 @@ func TestTightHeadroom(t *testing.T) {
 		loses    bool
 	}{{nil, false}, {[]string{"headroom", "size", "headroom_size", "123900 B"}, true},
 		{[]string{"headroom", "simulator"}, false}} {
-		n := &topology.Network{Nodes: []topology.Node{{Name: "a"}, {Name: "b"}, {Name: "s", Switch: true}}}
-		for i, rate := range []unit.Rate{100 * unit.Gbps, 100 * unit.Mbps} {
-			n.Links = append(n.Links, topology.Link{Ends: [2]int{i, 2}, Rate: unit.LinkRate{Bits: rate},
-				Delay: 5 * unit.Microsecond})
-		}
-		c := &Config{Wiring: Wiring{Seed: 1, Network: n}, Duration: unit.Second, UntilDone: true}
-		lossless(t, c, 1, []string{"size", "1MB"}, append([]string{"trigger", "static", "xoff", "20 kB", "frame", "1046 B"},
-			x.headroom...))
-		greedy(c, 0, 1, 300*unit.KB, 0, 0)
-		r, err := Run(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if lost := r.Drops[dataplane.HeadroomFull] > 0; lost != x.loses {
-			t.Errorf("headroom %v: drops %v", x.headroom, r.Drops)
-		}
+		t.Run(fmt.Sprint("headroom ", x.headroom), func(t *testing.T) {
+			n := &topology.Network{Nodes: []topology.Node{{Name: "a"}, {Name: "b"}, {Name: "s", Switch: true}}}
+			for i, rate := range []unit.Rate{100 * unit.Gbps, 100 * unit.Mbps} {
+				n.Links = append(n.Links, topology.Link{Ends: [2]int{i, 2}, Rate: unit.LinkRate{Bits: rate},
+					Delay: 5 * unit.Microsecond})
+			}
+			c := &Config{Wiring: Wiring{Seed: 1, Network: n}, Duration: unit.Second, UntilDone: true}
+			lossless(t, c, 1, []string{"size", "1MB"}, append([]string{"trigger", "static", "xoff", "20 kB", "frame", "1046 B"},
+				x.headroom...))
+			greedy(c, 0, 1, 300*unit.KB, 0, 0)
+			r, err := Run(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if lost := r.Drops[dataplane.HeadroomFull] > 0; lost != x.loses {
+				t.Errorf("headroom %v: drops %v", x.headroom, r.Drops)
+			}
+		})
 	}
 }
 
@@ -219,25 +221,27 @@ func ring(t testing.TB, n int, flow ...string) *Config {
 // with pauses of either kind. Four hold the cycle's rest; a chain does not lock up.
 func TestDeadlock(t *testing.T) {
 	for _, kind := range []string{"until_resumed", "quanta"} {
-		c := ring(t, 5, "pauses", kind)
-		r, err := Run(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var names []string
-		for _, s := range r.Stuck {
-			names = append(names, c.Network.PortName(s.Port/2, s.Port%2))
-			if s.Queue != 1 || !s.Paused || s.Since > r.Time {
-				t.Errorf("%+v", s)
+		t.Run(kind, func(t *testing.T) {
+			c := ring(t, 5, "pauses", kind)
+			r, err := Run(c)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		if r.End != Deadlock || strings.Join(names, " ") != "s0->s1 s1->s2 s2->s3 s3->s4 s4->s0" || len(r.Unfinished) != 5 ||
-			r.Time > 2*unit.Millisecond {
-			t.Errorf("%s: ended by %s at %v: %v", kind, r.End, r.Time, names)
-		}
-		if r.Drops != [dataplane.Reasons]uint64{} {
-			t.Errorf("%v", r.Drops)
-		}
+			var names []string
+			for _, s := range r.Stuck {
+				names = append(names, c.Network.PortName(s.Port/2, s.Port%2))
+				if s.Queue != 1 || !s.Paused || s.Since > r.Time {
+					t.Errorf("%+v", s)
+				}
+			}
+			if r.End != Deadlock || strings.Join(names, " ") != "s0->s1 s1->s2 s2->s3 s3->s4 s4->s0" || len(r.Unfinished) != 5 ||
+				r.Time > 2*unit.Millisecond {
+				t.Errorf("%s: ended by %s at %v: %v", kind, r.End, r.Time, names)
+			}
+			if r.Drops != [dataplane.Reasons]uint64{} {
+				t.Errorf("%v", r.Drops)
+			}
+		})
 	}
 	// that others go on at one of the switches does not hide it
 	c := ring(t, 5)
@@ -336,40 +340,42 @@ func TestDeadlockIsOne(t *testing.T) {
 // class starves. A pause of some quanta ends by itself.
 func TestLostResume(t *testing.T) {
 	for _, kind := range []string{"until_resumed", "quanta"} {
-		n := &topology.Network{Nodes: []topology.Node{{Name: "a"}, {Name: "b"}, {Name: "s", Switch: true}}}
-		for i, rate := range []unit.Rate{100 * unit.Gbps, 10 * unit.Gbps} {
-			n.Links = append(n.Links, topology.Link{Ends: [2]int{i, 2}, Rate: unit.LinkRate{Bits: rate},
-				Delay: unit.Microsecond})
-		}
-		c := &Config{Wiring: Wiring{Seed: 1, Network: n}, Duration: 100 * unit.Millisecond, UntilDone: true}
-		lossless(t, c, 1, []string{"size", "1MB"}, []string{"trigger", "static", "xoff", "20 kB", "pauses", kind,
-			"quanta", "10000"})
-		greedy(c, 0, 1, 2*unit.MB, 0, 0)
-		// the link loses all for the 30 µs in which the first Resume is on it
-		var resumed unit.Time
-		c.OnPFC = func(e PFCEvent) {
-			if !e.Paused && resumed == 0 {
-				resumed = e.At
+		t.Run(kind, func(t *testing.T) {
+			n := &topology.Network{Nodes: []topology.Node{{Name: "a"}, {Name: "b"}, {Name: "s", Switch: true}}}
+			for i, rate := range []unit.Rate{100 * unit.Gbps, 10 * unit.Gbps} {
+				n.Links = append(n.Links, topology.Link{Ends: [2]int{i, 2}, Rate: unit.LinkRate{Bits: rate},
+					Delay: unit.Microsecond})
 			}
-		}
-		if _, err := Run(c); err != nil || resumed == 0 {
-			t.Fatal(err, resumed)
-		}
-		c.Flows, c.OnPFC = nil, nil
-		greedy(c, 0, 1, 2*unit.MB, 0, 0)
-		lossless(t, c, 1, []string{"size", "1MB"}, []string{"trigger", "static", "xoff", "20 kB", "pauses", kind,
-			"quanta", "10000"})
-		c.Events = []Event{{At: resumed - 2*unit.Microsecond, Link: 0, Down: true}, {At: resumed, Link: 0, Down: false}}
-		r, err := Run(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		switch {
-		case kind == "quanta" && r.End != AllDone:
-			t.Errorf("%s: ended by %v, %v", kind, r.End, r.Stuck)
-		case kind != "quanta" && (r.End != Starved || len(r.Stuck) != 1 || r.Stuck[0].Port != 0 || !r.Stuck[0].Paused):
-			t.Errorf("%s: ended by %v, %+v", kind, r.End, r.Stuck)
-		}
+			c := &Config{Wiring: Wiring{Seed: 1, Network: n}, Duration: 100 * unit.Millisecond, UntilDone: true}
+			lossless(t, c, 1, []string{"size", "1MB"}, []string{"trigger", "static", "xoff", "20 kB", "pauses", kind,
+				"quanta", "10000"})
+			greedy(c, 0, 1, 2*unit.MB, 0, 0)
+			// the link loses all for the 30 µs in which the first Resume is on it
+			var resumed unit.Time
+			c.OnPFC = func(e PFCEvent) {
+				if !e.Paused && resumed == 0 {
+					resumed = e.At
+				}
+			}
+			if _, err := Run(c); err != nil || resumed == 0 {
+				t.Fatal(err, resumed)
+			}
+			c.Flows, c.OnPFC = nil, nil
+			greedy(c, 0, 1, 2*unit.MB, 0, 0)
+			lossless(t, c, 1, []string{"size", "1MB"}, []string{"trigger", "static", "xoff", "20 kB", "pauses", kind,
+				"quanta", "10000"})
+			c.Events = []Event{{At: resumed - 2*unit.Microsecond, Link: 0, Down: true}, {At: resumed, Link: 0, Down: false}}
+			r, err := Run(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case kind == "quanta" && r.End != AllDone:
+				t.Errorf("%s: ended by %v, %v", kind, r.End, r.Stuck)
+			case kind != "quanta" && (r.End != Starved || len(r.Stuck) != 1 || r.Stuck[0].Port != 0 || !r.Stuck[0].Paused):
+				t.Errorf("%s: ended by %v, %+v", kind, r.End, r.Stuck)
+			}
+		})
 	}
 }
 

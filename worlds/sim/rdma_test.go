@@ -76,9 +76,11 @@ func TestSameResultRDMA(t *testing.T) {
 			"one group":    func(c *Config) { c.Window = unit.Second },
 			"wire":         func(c *Config) { c.Wire = true },
 		} {
-			if got := with(change); got != want {
-				t.Errorf("seed %d, %s: another result\n%s\n%s", seed, name, got, want)
-			}
+			t.Run(fmt.Sprintf("seed %d, %s", seed, name), func(t *testing.T) {
+				if got := with(change); got != want {
+					t.Errorf("seed %d, %s: another result\n%s\n%s", seed, name, got, want)
+				}
+			})
 		}
 		c := config(t, seed, nil)
 		queuePairs(t, c)
@@ -190,35 +192,37 @@ func TestNacksInNetwork(t *testing.T) {
 		{"selective repeat", 16, pairs(rdma.SelectiveRepeat), 0}, {"go-back-N", 16, pairs(rdma.GoBackN), 0},
 		{"datagrams", 16, datagrams, 0},
 	} {
-		c, made := rack(t, x.n, x.build)
-		r, err := Run(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var taken, refused, timeouts int64
-		var last unit.Time
-		for i, f := range r.Flows {
-			taken, refused, last = taken+f.Sender.NacksTaken, refused+f.Sender.NacksRefused, max(last, f.Sender.Finished)
-			if s, ok := c.Flows[i].Sender.(*rdma.Sender); ok {
-				timeouts += s.Timeouts()
+		t.Run(fmt.Sprintf("%s, %d senders", x.name, x.n), func(t *testing.T) {
+			c, made := rack(t, x.n, x.build)
+			r, err := Run(c)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		ideal := unit.TransmitTime(unit.Bytes(x.n)*20*1050, 100*unit.Gbps)
-		t.Logf("%s, %d hosts: %d NACKs, %d taken, %d refused, %d timeouts, last FCT %v of %v", x.name, x.n, made.made, taken,
-			refused, timeouts, last, ideal)
-		if made.made == 0 || taken+refused != made.made || refused > 0 && strings.HasPrefix(x.name, "sel") || timeouts > 0 ||
-			last == unit.Never || x.most > 0 && float64(last) > x.most*float64(ideal) {
-			t.Errorf("%s, %d hosts: %d NACKs, %d taken, %d refused, %d timeouts, last FCT %v of %v", x.name, x.n, made.made,
-				taken, refused, timeouts, last, ideal)
-		}
-		if x.n < 100 {
-			c, _ = rack(t, x.n, x.build)
-			want := outcome(t, c)
-			c, _ = rack(t, x.n, x.build)
-			c.Wire = true
-			if got := outcome(t, c); got != want {
-				t.Errorf("%s: another result in wire form\n%s\n%s", x.name, got, want)
+			var taken, refused, timeouts int64
+			var last unit.Time
+			for i, f := range r.Flows {
+				taken, refused, last = taken+f.Sender.NacksTaken, refused+f.Sender.NacksRefused, max(last, f.Sender.Finished)
+				if s, ok := c.Flows[i].Sender.(*rdma.Sender); ok {
+					timeouts += s.Timeouts()
+				}
 			}
-		}
+			ideal := unit.TransmitTime(unit.Bytes(x.n)*20*1050, 100*unit.Gbps)
+			t.Logf("%s, %d hosts: %d NACKs, %d taken, %d refused, %d timeouts, last FCT %v of %v", x.name, x.n, made.made, taken,
+				refused, timeouts, last, ideal)
+			if made.made == 0 || taken+refused != made.made || refused > 0 && strings.HasPrefix(x.name, "sel") || timeouts > 0 ||
+				last == unit.Never || x.most > 0 && float64(last) > x.most*float64(ideal) {
+				t.Errorf("%s, %d hosts: %d NACKs, %d taken, %d refused, %d timeouts, last FCT %v of %v", x.name, x.n, made.made,
+					taken, refused, timeouts, last, ideal)
+			}
+			if x.n < 100 {
+				c, _ = rack(t, x.n, x.build)
+				want := outcome(t, c)
+				c, _ = rack(t, x.n, x.build)
+				c.Wire = true
+				if got := outcome(t, c); got != want {
+					t.Errorf("%s: another result in wire form\n%s\n%s", x.name, got, want)
+				}
+			}
+		})
 	}
 }

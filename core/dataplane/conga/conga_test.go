@@ -67,29 +67,31 @@ func tell(t testing.TB, a *dataplanetest.Alone, now unit.Time, from int, lb, ce,
 // units of Cτ/2^Q, here with 128 of them.
 func TestEstimator(t *testing.T) {
 	for _, share := range []float64{0.1, 0.25, 0.5, 0.9} {
-		a := leaf(t, 1, "bits", "7", "age", "60s")
-		gap := unit.Time(float64(800*unit.Nanosecond) / share) // 1000 B with their header at 10 Gb/s
-		low, high, risen := byte(255), byte(0), byte(0)
-		for now := unit.Time(0); now < 3200*us; now += gap {
-			_, h := send(t, a, now, 1, 1, 992)
-			if now <= 160*us {
-				risen = h[1]
+		t.Run(fmt.Sprint("share ", share), func(t *testing.T) {
+			a := leaf(t, 1, "bits", "7", "age", "60s")
+			gap := unit.Time(float64(800*unit.Nanosecond) / share) // 1000 B with their header at 10 Gb/s
+			low, high, risen := byte(255), byte(0), byte(0)
+			for now := unit.Time(0); now < 3200*us; now += gap {
+				_, h := send(t, a, now, 1, 1, 992)
+				if now <= 160*us {
+					risen = h[1]
+				}
+				if now > 1600*us {
+					low, high = min(low, h[1]), max(high, h[1])
+				}
 			}
-			if now > 1600*us {
-				low, high = min(low, h[1]), max(high, h[1])
+			full := 128 * share // R·τ
+			one := 128 * 1000 / (10e9 / 8 * 160e-6)
+			if float64(high) > full+one || float64(high) < full-2-one || float64(low) < 0.9*full-2-one {
+				t.Errorf("at %g of the rate CE is %d to %d, want %.1f to %.1f", share, low, high, 0.9*full, full)
 			}
-		}
-		full := 128 * share // R·τ
-		one := 128 * 1000 / (10e9 / 8 * 160e-6)
-		if float64(high) > full+one || float64(high) < full-2-one || float64(low) < 0.9*full-2-one {
-			t.Errorf("at %g of the rate CE is %d to %d, want %.1f to %.1f", share, low, high, 0.9*full, full)
-		}
-		if want := 0.65 * full; float64(risen) < 0.9*want-2 || float64(risen) > want+one {
-			t.Errorf("at %g of the rate CE is %d after τ, want %.1f of %.1f", share, risen, want, full)
-		}
-		if _, h := send(t, a, a.Now+16*us*40, 1, 1, 992); float64(h[1]) > full/50+1 {
-			t.Errorf("CE is %d after 40 periods without a packet, α = 0.1 each", h[1])
-		}
+			if want := 0.65 * full; float64(risen) < 0.9*want-2 || float64(risen) > want+one {
+				t.Errorf("at %g of the rate CE is %d after τ, want %.1f of %.1f", share, risen, want, full)
+			}
+			if _, h := send(t, a, a.Now+16*us*40, 1, 1, 992); float64(h[1]) > full/50+1 {
+				t.Errorf("CE is %d after 40 periods without a packet, α = 0.1 each", h[1])
+			}
+		})
 	}
 }
 
@@ -100,25 +102,27 @@ func TestQuantisation(t *testing.T) {
 		share float64
 		want  byte
 	}{{0.05, 0}, {0.2, 1}, {0.31, 2}, {0.57, 4}, {0.95, 7}, {1.5, 7}} {
-		a := leaf(t, 1)
-		gap := unit.Time(float64(800*unit.Nanosecond) / c.share)
-		high := byte(0)
-		for now := unit.Time(0); now < 3200*us; now += gap {
-			_, h := send(t, a, now, 1, 1, 992)
-			if now > 1600*us {
-				high = max(high, h[1])
+		t.Run(fmt.Sprint("share ", c.share), func(t *testing.T) {
+			a := leaf(t, 1)
+			gap := unit.Time(float64(800*unit.Nanosecond) / c.share)
+			high := byte(0)
+			for now := unit.Time(0); now < 3200*us; now += gap {
+				_, h := send(t, a, now, 1, 1, 992)
+				if now > 1600*us {
+					high = max(high, h[1])
+				}
 			}
-		}
-		if high != c.want {
-			t.Errorf("at %g of the rate CE is %d, want %d", c.share, high, c.want)
-		}
-		if c.want == 1 {
-			a.Ports[2].SetRate(unit.LinkRate{Bits: 40 * unit.Gbps})
-			send(t, a, a.Now, 1, 1, 992)
-			if _, h := send(t, a, a.Now, 1, 1, 992); h[1] != 0 {
-				t.Errorf("on a link four times as fast CE is %d", h[1])
+			if high != c.want {
+				t.Errorf("at %g of the rate CE is %d, want %d", c.share, high, c.want)
 			}
-		}
+			if c.want == 1 {
+				a.Ports[2].SetRate(unit.LinkRate{Bits: 40 * unit.Gbps})
+				send(t, a, a.Now, 1, 1, 992)
+				if _, h := send(t, a, a.Now, 1, 1, 992); h[1] != 0 {
+					t.Errorf("on a link four times as fast CE is %d", h[1])
+				}
+			}
+		})
 	}
 }
 
@@ -199,11 +203,13 @@ func TestFeedback(t *testing.T) {
 	}
 	// and decays, if it is not seen again
 	for at, want := range map[unit.Time]byte{9 * ms: 7, 15 * ms: 3, 25 * ms: 1, 35 * ms: 0} {
-		b := leaf(t, 1)
-		tell(t, b, 0, 1, 0, 7, 0xff, 0)
-		if _, h := send(t, b, at, 1, 52, 100); h[2] != 0 || h[3] != want {
-			t.Errorf("after %v tag %d is told with %d, want 0 with %d", at, h[2], h[3], want)
-		}
+		t.Run(fmt.Sprint("after ", at), func(t *testing.T) {
+			b := leaf(t, 1)
+			tell(t, b, 0, 1, 0, 7, 0xff, 0)
+			if _, h := send(t, b, at, 1, 52, 100); h[2] != 0 || h[3] != want {
+				t.Errorf("after %v tag %d is told with %d, want 0 with %d", at, h[2], h[3], want)
+			}
+		})
 	}
 }
 
@@ -296,9 +302,11 @@ func TestAging(t *testing.T) {
 	}
 	// 7, 7, 3, 1, 0 against 2
 	for now, want := range map[unit.Time]int{ms: 1, 10 * ms: 1, 11 * ms: 1, 21 * ms: 0, 90 * ms: 0} {
-		if up := at(now); up != want {
-			t.Errorf("after %v the uplink is %d, want %d", now, up, want)
-		}
+		t.Run(fmt.Sprint("after ", now), func(t *testing.T) {
+			if up := at(now); up != want {
+				t.Errorf("after %v the uplink is %d, want %d", now, up, want)
+			}
+		})
 	}
 }
 
@@ -343,9 +351,11 @@ func TestErrors(t *testing.T) {
 		"conga needs a leaf-spine network; this one has 3 tiers": {Tiers: 3, Tier: 1, Leaves: 4, Up: 2},
 		"256 uplinks; at most 255 are possible":                  {Tiers: 2, Tier: 1, Leaves: 4, Up: 256},
 	} {
-		if _, err := dataplanetest.NewAlone(conga.Scheme(), where); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if _, err := dataplanetest.NewAlone(conga.Scheme(), where); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %s", err, want)
+			}
+		})
 	}
 	two := dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 2, Up: 2}
 	if _, err := dataplanetest.NewAlone(conga.Scheme(), two, "period", "200us"); err == nil ||

@@ -40,26 +40,28 @@ func out(e *Program, flow int, version uint8) packet.PortID {
 func TestSpread(t *testing.T) {
 	quantile := map[int]float64{2: 10.83, 3: 13.82, 4: 16.27, 7: 22.46, 16: 37.70}
 	for paths, limit := range quantile {
-		for seed := range uint32(4) {
-			e := New(site(paths), seed*0x9e3779b9+1)
-			count := make([]float64, paths)
-			const n = 20000
-			for flow := range n {
-				port := out(e, flow, 4)
-				if port != out(e, flow, 4) || port != out(e, flow, 6) {
-					t.Fatal("a flow changes its path")
+		t.Run(fmt.Sprint(paths, " paths"), func(t *testing.T) {
+			for seed := range uint32(4) {
+				e := New(site(paths), seed*0x9e3779b9+1)
+				count := make([]float64, paths)
+				const n = 20000
+				for flow := range n {
+					port := out(e, flow, 4)
+					if port != out(e, flow, 4) || port != out(e, flow, 6) {
+						t.Fatal("a flow changes its path")
+					}
+					count[port-10]++
 				}
-				count[port-10]++
+				chi := 0.0
+				for _, c := range count {
+					d := c - n/float64(paths)
+					chi += d * d / (n / float64(paths))
+				}
+				if chi > limit {
+					t.Errorf("%d paths, seed %d: χ² %.1f > %.1f, %v", paths, seed, chi, limit, count)
+				}
 			}
-			chi := 0.0
-			for _, c := range count {
-				d := c - n/float64(paths)
-				chi += d * d / (n / float64(paths))
-			}
-			if chi > limit {
-				t.Errorf("%d paths, seed %d: χ² %.1f > %.1f, %v", paths, seed, chi, limit, count)
-			}
-		}
+		})
 	}
 }
 
@@ -94,9 +96,11 @@ func TestHopLimitAndRoutes(t *testing.T) {
 		{packet.Packet{Dst: 0, Version: 4, HopLimit: 9}, dataplane.Drop(dataplane.NoRoute)},
 		{packet.Packet{Dst: 77, Version: 4, HopLimit: 9}, dataplane.Drop(dataplane.NoRoute)},
 	} {
-		if got := e.Ingress(nil, &c.p); got != c.want {
-			t.Errorf("%+v: %v, want %v", c.p, got, c.want)
-		}
+		t.Run(fmt.Sprintf("to %d over IPv%d, hop limit %d", c.p.Dst, c.p.Version, c.p.HopLimit), func(t *testing.T) {
+			if got := e.Ingress(nil, &c.p); got != c.want {
+				t.Errorf("%+v: %v, want %v", c.p, got, c.want)
+			}
+		})
 	}
 	p := packet.Packet{Dst: 1, Version: 4, HopLimit: 2}
 	if e.Ingress(nil, &p); p.Meta.Out != 7 || p.HopLimit != 1 {

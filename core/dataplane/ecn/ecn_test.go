@@ -29,9 +29,11 @@ func TestProbability(t *testing.T) {
 		{ecn.Curve{Kmin: 30000, Kmax: 30000, Pmax: 1}, 30000, 0}, {ecn.Curve{Kmin: 30000, Kmax: 30000, Pmax: 1}, 30001, 1},
 		{ecn.Curve{}, 0, 0}, {ecn.Curve{}, 1, 1},
 	} {
-		if got := x.c.Probability(x.length); math.Abs(got-x.want) > 1e-12 {
-			t.Errorf("%+v at %d: %g, want %g", x.c, x.length, got, x.want)
-		}
+		t.Run(fmt.Sprintf("%d to %d B, %d B wait", int64(x.c.Kmin), int64(x.c.Kmax), int64(x.length)), func(t *testing.T) {
+			if got := x.c.Probability(x.length); math.Abs(got-x.want) > 1e-12 {
+				t.Errorf("%+v at %d: %g, want %g", x.c, x.length, got, x.want)
+			}
+		})
 	}
 }
 
@@ -79,18 +81,20 @@ func marks(t testing.TB, n int, rate unit.Rate, bits uint8, given ...string) map
 func TestStep(t *testing.T) {
 	step := []string{"kmin", "4 kB", "kmax", "4 kB", "pmax", "100%"}
 	for _, bits := range []uint8{packet.NotECT, packet.ECT0, packet.ECT1} {
-		out := marks(t, 10, unit.Gbps, bits, step...)
-		in := marks(t, 10, unit.Gbps, bits, append(step, "at", "enqueue")...)
-		for k := range int64(10) {
-			ect := bits != packet.NotECT
-			// packet 0 leaves before the others have come
-			if want := ect && k > 0 && 9-k > 4; out[k] != want {
-				t.Errorf("ECN bits %d: at dequeue, packet %d is marked: %v", bits, k, out[k])
+		t.Run(fmt.Sprint("ECN bits ", bits), func(t *testing.T) {
+			out := marks(t, 10, unit.Gbps, bits, step...)
+			in := marks(t, 10, unit.Gbps, bits, append(step, "at", "enqueue")...)
+			for k := range int64(10) {
+				ect := bits != packet.NotECT
+				// packet 0 leaves before the others have come
+				if want := ect && k > 0 && 9-k > 4; out[k] != want {
+					t.Errorf("ECN bits %d: at dequeue, packet %d is marked: %v", bits, k, out[k])
+				}
+				if want := ect && k-1 > 4; in[k] != want {
+					t.Errorf("ECN bits %d: at enqueue, packet %d is marked: %v", bits, k, in[k])
+				}
 			}
-			if want := ect && k-1 > 4; in[k] != want {
-				t.Errorf("ECN bits %d: at enqueue, packet %d is marked: %v", bits, k, in[k])
-			}
-		}
+		})
 	}
 }
 
@@ -129,9 +133,11 @@ func TestRates(t *testing.T) {
 		{400, []string{"kmin", "10 kB", "kmax", "10 kB", "at_rate", "25Gbps"}, 162},
 		{25, maps, 12}, {100, maps, 42}, {400, maps, 162},
 	} {
-		if got := first(c.rate*unit.Gbps, c.given...); got != c.want {
-			t.Errorf("%d Gb/s, %v: packet %d is the first that is marked, want %d", c.rate, c.given, got, c.want)
-		}
+		t.Run(fmt.Sprintf("%d Gb/s, %v", c.rate, c.given), func(t *testing.T) {
+			if got := first(c.rate*unit.Gbps, c.given...); got != c.want {
+				t.Errorf("%d Gb/s, %v: packet %d is the first that is marked, want %d", c.rate, c.given, got, c.want)
+			}
+		})
 	}
 }
 
@@ -160,9 +166,11 @@ func TestShare(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Gbps}}}}
 	for _, bad := range [][]string{{"kmin", "2MB"}, {"kmin_map", "fast: 1 kB"}, {"pmax_map", "1Gbps: 200%"}} {
-		if _, err := dataplanetest.Make(ecn.Scheme(), s.Site(), bad...); err == nil {
-			t.Errorf("%v is taken", bad)
-		}
+		t.Run(bad[0], func(t *testing.T) {
+			if _, err := dataplanetest.Make(ecn.Scheme(), s.Site(), bad...); err == nil {
+				t.Errorf("%v is taken", bad)
+			}
+		})
 	}
 }
 

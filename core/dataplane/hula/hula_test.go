@@ -81,44 +81,51 @@ func TestReplication(t *testing.T) {
 		{dataplanetest.Where{Tiers: 2, Tier: 2, Leaves: 4, Node: 4, Below: [][]int{{0}, {1}, {2}, {3}}}, 1, 1,
 			[]int{0, 2, 3}},
 	} {
-		a := alone(t, c.where)
-		a.Until(0)
-		out := a.In(us, packet.PortID(c.in), probe(a, c.tor, 40))
-		if got := portsOf(out); !slices.Equal(got, c.want) {
-			t.Errorf("tier %d of %d: a probe from port %d leaves by %v, want %v", c.where.Tier, c.where.Tiers, c.in, got, c.want)
-		}
-		for _, o := range out {
-			if tor, util := said(t, &o.Packet); tor != int(c.tor) || util != 40 {
-				t.Errorf("tier %d: it says %d of ToR %d, want 40 of %d", c.where.Tier, util, tor, c.tor)
+		t.Run(fmt.Sprintf("tier %d of %d, port %d", c.where.Tier, c.where.Tiers, c.in), func(t *testing.T) {
+			a := alone(t, c.where)
+			a.Until(0)
+			out := a.In(us, packet.PortID(c.in), probe(a, c.tor, 40))
+			if got := portsOf(out); !slices.Equal(got, c.want) {
+				t.Errorf("tier %d of %d: a probe from port %d leaves by %v, want %v", c.where.Tier, c.where.Tiers, c.in,
+					got, c.want)
 			}
-		}
-		if a.Consumed() != 1 || a.Pool.Live() != 0 {
-			t.Errorf("tier %d: %d packets are taken in, %d lost", c.where.Tier, a.Consumed(), a.Pool.Live())
-		}
+			for _, o := range out {
+				if tor, util := said(t, &o.Packet); tor != int(c.tor) || util != 40 {
+					t.Errorf("tier %d: it says %d of ToR %d, want 40 of %d", c.where.Tier, util, tor, c.tor)
+				}
+			}
+			if a.Consumed() != 1 || a.Pool.Live() != 0 {
+				t.Errorf("tier %d: %d packets are taken in, %d lost", c.where.Tier, a.Consumed(), a.Pool.Live())
+			}
+		})
 	}
 }
 
 // §3.1, §4: a ToR sends a probe by each uplink in each period; other switches none.
 func TestProbes(t *testing.T) {
 	for given, period := range map[string]unit.Time{"200us": 200 * us, "1ms": ms} {
-		a := alone(t, leaf, "probe", given)
-		out := a.Until(20*period - 1)
-		if n := len(out); n != 2*20 && n != 2*21 { // the one at 0, and one a period
-			t.Errorf("%d probes in 20 periods by two uplinks", n)
-		}
-		for _, o := range out {
-			if tor, util := said(t, &o.Packet); tor != 0 || util != 0 || o.Port < 2 || o.HopLimit != 1 {
-				t.Errorf("a probe by port %d: ToR %d, %d, hop limit %d", o.Port, tor, util, o.HopLimit)
+		t.Run(given, func(t *testing.T) {
+			a := alone(t, leaf, "probe", given)
+			out := a.Until(20*period - 1)
+			if n := len(out); n != 2*20 && n != 2*21 { // the one at 0, and one a period
+				t.Errorf("%d probes in 20 periods by two uplinks", n)
 			}
-		}
-		if c := a.Program.(*hula.Program).Counts(); int(c.Sent) != len(out) || c.Received+c.Forwarded != 0 {
-			t.Errorf("counted: %+v", c)
-		}
+			for _, o := range out {
+				if tor, util := said(t, &o.Packet); tor != 0 || util != 0 || o.Port < 2 || o.HopLimit != 1 {
+					t.Errorf("a probe by port %d: ToR %d, %d, hop limit %d", o.Port, tor, util, o.HopLimit)
+				}
+			}
+			if c := a.Program.(*hula.Program).Counts(); int(c.Sent) != len(out) || c.Received+c.Forwarded != 0 {
+				t.Errorf("counted: %+v", c)
+			}
+		})
 	}
 	for _, w := range []dataplanetest.Where{spine, super, {Tiers: 2, Tier: 1, Leaves: 1, Up: 2}} {
-		if out := alone(t, w).Until(ms); len(out) > 0 {
-			t.Errorf("tier %d, %d leaves: %d probes", w.Tier, w.Leaves, len(out))
-		}
+		t.Run(fmt.Sprintf("tier %d, %d leaves", w.Tier, w.Leaves), func(t *testing.T) {
+			if out := alone(t, w).Until(ms); len(out) > 0 {
+				t.Errorf("tier %d, %d leaves: %d probes", w.Tier, w.Leaves, len(out))
+			}
+		})
 	}
 }
 
@@ -163,30 +170,32 @@ func busy(a *dataplanetest.Alone, now, long unit.Time, share float64) unit.Time 
 // where it comes from.
 func TestUtilisation(t *testing.T) {
 	for _, share := range []float64{0, 0.2, 0.5, 0.8, 1} {
-		a := alone(t, spine)
-		now := 5 * ms
-		if share > 0 {
-			now = busy(a, 0, 5*ms, share)
-		}
-		for _, c := range []struct {
-			met  byte
-			want float64
-		}{{0, 255 * share}, {100, max(100, 255*share)}} {
-			out := a.In(now, 1, probe(a, 1, c.met))
-			_, util := said(t, &out[0].Packet)
-			if math.Abs(float64(util)-c.want) > 2 {
-				t.Errorf("a probe that has met %d leaves with %d from a link used at %g, want %.0f", c.met, util, share, c.want)
+		t.Run(fmt.Sprint("share ", share), func(t *testing.T) {
+			a := alone(t, spine)
+			now := 5 * ms
+			if share > 0 {
+				now = busy(a, 0, 5*ms, share)
 			}
-		}
-		if out := a.In(now, 2, probe(a, 3, 7)); len(out) != 2 {
-			t.Errorf("%d leave", len(out))
-		} else if _, util := said(t, &out[0].Packet); util != 7 {
-			t.Errorf("another link's load is taken: %d", util)
-		}
-		// after τ = 2 probe periods without a packet nothing is left
-		if _, util := said(t, &a.In(now+400*us, 1, probe(a, 1, 0))[0].Packet); util > 1 {
-			t.Errorf("after τ the link that was used at %g has %d", share, util)
-		}
+			for _, c := range []struct {
+				met  byte
+				want float64
+			}{{0, 255 * share}, {100, max(100, 255*share)}} {
+				out := a.In(now, 1, probe(a, 1, c.met))
+				_, util := said(t, &out[0].Packet)
+				if math.Abs(float64(util)-c.want) > 2 {
+					t.Errorf("a probe that has met %d leaves with %d from a link used at %g, want %.0f", c.met, util, share, c.want)
+				}
+			}
+			if out := a.In(now, 2, probe(a, 3, 7)); len(out) != 2 {
+				t.Errorf("%d leave", len(out))
+			} else if _, util := said(t, &out[0].Packet); util != 7 {
+				t.Errorf("another link's load is taken: %d", util)
+			}
+			// after τ = 2 probe periods without a packet nothing is left
+			if _, util := said(t, &a.In(now+400*us, 1, probe(a, 1, 0))[0].Packet); util > 1 {
+				t.Errorf("after τ the link that was used at %g has %d", share, util)
+			}
+		})
 	}
 	// rates that events change, and rates in packets/s
 	w := spine

@@ -79,27 +79,29 @@ func (r *rig) dequeue(now unit.Time) (p *packet.Packet, h telemetry.Records, wha
 // before it, the rate, how long it was here.
 func TestSnapshot(t *testing.T) {
 	for _, format := range []string{"hpcc", "int-md"} {
-		r := newRig(t, format, tm.NewFIFO(), 1, nil)
-		for i := range 3 {
-			r.receive(unit.Time(i)*us, 1280, 0, telemetry.HopRecords, false)
-		}
-		for i := range 3 {
-			now := 10*us + unit.Time(i)*us
-			_, h, what, _ := r.dequeue(now)
-			if what != telemetry.Recorded || h.Len() != 1 || h.Path() != 9 {
-				t.Fatalf("%s: %d, %+v", format, what, h.Hops())
+		t.Run(format, func(t *testing.T) {
+			r := newRig(t, format, tm.NewFIFO(), 1, nil)
+			for i := range 3 {
+				r.receive(unit.Time(i)*us, 1280, 0, telemetry.HopRecords, false)
 			}
-			want := telemetry.Hop{Time: now, TxBytes: uint64(i) * 1280, Queue: unit.Bytes(2-i) * 1280, Rate: 100 * unit.Gbps,
-				Sojourn: 10 * us, Switch: 9}
-			if format == "hpcc" {
-				want.Sojourn, want.Switch, want.Flags = 0, 0, telemetry.NoSwitch|telemetry.NoSojourn
-			} else { // the record of the packets before has made them grow
-				want.TxBytes += uint64(i) * uint64(r.f.Profile.Bytes(1)-r.f.Profile.Bytes(0))
+			for i := range 3 {
+				now := 10*us + unit.Time(i)*us
+				_, h, what, _ := r.dequeue(now)
+				if what != telemetry.Recorded || h.Len() != 1 || h.Path() != 9 {
+					t.Fatalf("%s: %d, %+v", format, what, h.Hops())
+				}
+				want := telemetry.Hop{Time: now, TxBytes: uint64(i) * 1280, Queue: unit.Bytes(2-i) * 1280, Rate: 100 * unit.Gbps,
+					Sojourn: 10 * us, Switch: 9}
+				if format == "hpcc" {
+					want.Sojourn, want.Switch, want.Flags = 0, 0, telemetry.NoSwitch|telemetry.NoSojourn
+				} else { // the record of the packets before has made them grow
+					want.TxBytes += uint64(i) * uint64(r.f.Profile.Bytes(1)-r.f.Profile.Bytes(0))
+				}
+				if *h.At(0) != want {
+					t.Errorf("%s: packet %d has %+v, want %+v", format, i, *h.At(0), want)
+				}
 			}
-			if *h.At(0) != want {
-				t.Errorf("%s: packet %d has %+v, want %+v", format, i, *h.At(0), want)
-			}
-		}
+		})
 	}
 }
 

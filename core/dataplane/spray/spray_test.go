@@ -47,36 +47,38 @@ func out(s *Program, dst packet.Addr, version uint8) packet.PortID {
 func TestSpread(t *testing.T) {
 	quantile := map[int]float64{2: 10.83, 3: 13.82, 4: 16.27, 16: 37.70}
 	for paths, limit := range quantile {
-		for _, order := range []string{Permutation, RoundRobin, Random} {
-			s := New(site(paths), order)
-			total := make([]float64, paths)
-			orders := map[string]bool{}
-			const rounds = 1000
-			for range rounds {
-				seen, round := make([]bool, paths), ""
-				for i := range paths {
-					port := out(s, packet.Addr(2+i%2), 4)
-					if order != Random && seen[port-10] {
-						t.Fatalf("%s of %d: port %d twice in a round", order, paths, port)
+		t.Run(fmt.Sprint(paths, " paths"), func(t *testing.T) {
+			for _, order := range []string{Permutation, RoundRobin, Random} {
+				s := New(site(paths), order)
+				total := make([]float64, paths)
+				orders := map[string]bool{}
+				const rounds = 1000
+				for range rounds {
+					seen, round := make([]bool, paths), ""
+					for i := range paths {
+						port := out(s, packet.Addr(2+i%2), 4)
+						if order != Random && seen[port-10] {
+							t.Fatalf("%s of %d: port %d twice in a round", order, paths, port)
+						}
+						seen[port-10] = true
+						total[port-10]++
+						round += fmt.Sprint(port, " ")
 					}
-					seen[port-10] = true
-					total[port-10]++
-					round += fmt.Sprint(port, " ")
+					orders[round] = true
 				}
-				orders[round] = true
+				chi := 0.0
+				for _, n := range total {
+					chi += (n - rounds) * (n - rounds) / rounds
+				}
+				if chi > limit || order != Random && chi > 0 {
+					t.Errorf("%s of %d paths: χ² %.1f, %v", order, paths, chi, total)
+				}
+				if n := len(orders); order == RoundRobin && n != 1 || order == Permutation &&
+					(paths < 5 && n != []int{0, 1, 2, 6, 24}[paths] || paths > 5 && n < 990) {
+					t.Errorf("%s of %d paths: %d different rounds", order, paths, n)
+				}
 			}
-			chi := 0.0
-			for _, n := range total {
-				chi += (n - rounds) * (n - rounds) / rounds
-			}
-			if chi > limit || order != Random && chi > 0 {
-				t.Errorf("%s of %d paths: χ² %.1f, %v", order, paths, chi, total)
-			}
-			if n := len(orders); order == RoundRobin && n != 1 || order == Permutation &&
-				(paths < 5 && n != []int{0, 1, 2, 6, 24}[paths] || paths > 5 && n < 990) {
-				t.Errorf("%s of %d paths: %d different rounds", order, paths, n)
-			}
-		}
+		})
 	}
 }
 
@@ -98,9 +100,11 @@ func TestHopLimitAndRoutes(t *testing.T) {
 		{packet.Packet{Dst: 1, Version: 6, HopLimit: 9}, dataplane.Drop(dataplane.NoRoute)},
 		{packet.Packet{Dst: 77, Version: 4, HopLimit: 9}, dataplane.Drop(dataplane.NoRoute)},
 	} {
-		if got := s.Ingress(nil, &c.p); got != c.want {
-			t.Errorf("%+v: %v, want %v", c.p, got, c.want)
-		}
+		t.Run(fmt.Sprintf("to %d over IPv%d, hop limit %d", c.p.Dst, c.p.Version, c.p.HopLimit), func(t *testing.T) {
+			if got := s.Ingress(nil, &c.p); got != c.want {
+				t.Errorf("%+v: %v, want %v", c.p, got, c.want)
+			}
+		})
 	}
 }
 
@@ -116,14 +120,16 @@ func TestScheme(t *testing.T) {
 
 func TestNoAllocation(t *testing.T) {
 	for _, order := range []string{Permutation, RoundRobin, Random} {
-		s := New(site(4), order)
-		p := &packet.Packet{Dst: 2, Version: 4}
-		if a := testing.AllocsPerRun(1000, func() {
-			p.HopLimit = 9
-			s.Ingress(nil, p)
-		}); a != 0 {
-			t.Errorf("%s: %g allocations", order, a)
-		}
+		t.Run(order, func(t *testing.T) {
+			s := New(site(4), order)
+			p := &packet.Packet{Dst: 2, Version: 4}
+			if a := testing.AllocsPerRun(1000, func() {
+				p.HopLimit = 9
+				s.Ingress(nil, p)
+			}); a != 0 {
+				t.Errorf("%s: %g allocations", order, a)
+			}
+		})
 	}
 }
 

@@ -21,13 +21,15 @@ func TestReordering(t *testing.T) {
 		{[]int{1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11}, 3, 6}, // RFC 4737 §7.3: extents 4, 5 and 6
 		{[]int{2, 1, 2, 1}, 2, 3},                        // what comes twice is no later than itself
 	} {
-		var o Order
-		for _, s := range x.arrivals {
-			o.Saw(unit.Time(s), true)
-		}
-		if o.Arrived != int64(len(x.arrivals)) || o.Reordered != x.reordered || o.Extent != x.extent {
-			t.Errorf("%v: %+v, want %d and %d", x.arrivals, o.Reordering, x.reordered, x.extent)
-		}
+		t.Run(fmt.Sprint(x.arrivals), func(t *testing.T) {
+			var o Order
+			for _, s := range x.arrivals {
+				o.Saw(unit.Time(s), true)
+			}
+			if o.Arrived != int64(len(x.arrivals)) || o.Reordered != x.reordered || o.Extent != x.extent {
+				t.Errorf("%v: %+v, want %d and %d", x.arrivals, o.Reordering, x.reordered, x.extent)
+			}
+		})
 	}
 	var o Order // what is measured counts, but what came before decides
 	o.Saw(5, false)

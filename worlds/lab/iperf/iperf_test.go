@@ -1,6 +1,7 @@
 package iperf
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -49,14 +50,16 @@ func TestParse(t *testing.T) {
 		{300 * ms, unit.Second, interval{}},
 		{200 * ms, 100 * ms, interval{}},
 	} {
-		got := s.between(x.from, x.to)
-		for _, p := range [][2]float64{{got.bytes, x.want.bytes}, {got.retransmits, x.want.retransmits},
-			{got.packets, x.want.packets}, {got.lost, x.want.lost}} {
-			if math.Abs(p[0]-p[1]) > 1e-9 {
-				t.Errorf("%v to %v: %+v, want %+v", x.from, x.to, got, x.want)
-				break
+		t.Run(fmt.Sprintf("%v to %v", x.from, x.to), func(t *testing.T) {
+			got := s.between(x.from, x.to)
+			for _, p := range [][2]float64{{got.bytes, x.want.bytes}, {got.retransmits, x.want.retransmits},
+				{got.packets, x.want.packets}, {got.lost, x.want.lost}} {
+				if math.Abs(p[0]-p[1]) > 1e-9 {
+					t.Errorf("%v to %v: %+v, want %+v", x.from, x.to, got, x.want)
+					break
+				}
 			}
-		}
+		})
 	}
 	for report, want := range map[string]string{
 		``:    "its report",
@@ -73,9 +76,11 @@ func TestParse(t *testing.T) {
 		`{"intervals": [{"streams": [{"end": "x"}]}]}`:                                        "its report",
 		`{"intervals": [{"streams": [{"start": 0, "end": 0}]}]}`:                              "no interval",
 	} {
-		if _, err := parse([]byte(report)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", report, err, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if _, err := parse([]byte(report)); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", report, err, want)
+			}
+		})
 	}
 }
 
@@ -187,9 +192,11 @@ func TestCannot(t *testing.T) {
 		{func() *traffic.Config { c := config(flow(nil)); c.UntilDone = true; return c }(), "until all is done"},
 		{func() *traffic.Config { c := config(flow(nil)); c.Samples = make([]traffic.Sample, 1); return c }(), "samples"},
 	} {
-		if _, err := plans(x.c); err == nil || !strings.Contains(err.Error(), x.want) {
-			t.Errorf("%v, want %q", err, x.want)
-		}
+		t.Run(x.want, func(t *testing.T) {
+			if _, err := plans(x.c); err == nil || !strings.Contains(err.Error(), x.want) {
+				t.Errorf("%v, want %q", err, x.want)
+			}
+		})
 	}
 }
 

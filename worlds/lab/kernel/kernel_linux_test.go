@@ -3,6 +3,7 @@ package kernel
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -90,9 +91,11 @@ func TestSteal(t *testing.T) {
 		"cpu  1 2 3 4 5 6 7 72 9 9\ncpu0 1\n": 0.72, "cpu  0 0 0 0 0 0 0 0 0 0\n": 0, "": 0, "cpu 1 2 3": 0,
 		"cpu a b c d e f g h": 0, "intr 1 2 3 4 5 6 7 8 9": 0,
 	} {
-		if got := steal([]byte(stat)); got != want {
-			t.Errorf("%q: %v, want %v", stat, got, want)
-		}
+		t.Run(fmt.Sprintf("%q", stat), func(t *testing.T) {
+			if got := steal([]byte(stat)); got != want {
+				t.Errorf("%q: %v, want %v", stat, got, want)
+			}
+		})
 	}
 }
 

@@ -124,10 +124,12 @@ func TestTCP(t *testing.T) {
 		{linux(), "compressed_ack", "0s", receiver("tcp_comp_sack_nr"), "0"},
 		{without("tcp_plb_enabled"), "ecn", "false", sender("tcp_plb_enabled"), ""},
 	} {
-		s, err := x.kernel.TCP(config(t, x.name, x.given))
-		if err != nil || x.of(s) != x.want {
-			t.Errorf("%s %s: %q, want %q; %v", x.name, x.given, x.of(s), x.want, err)
-		}
+		t.Run(x.name+" "+x.given, func(t *testing.T) {
+			s, err := x.kernel.TCP(config(t, x.name, x.given))
+			if err != nil || x.of(s) != x.want {
+				t.Errorf("%s %s: %q, want %q; %v", x.name, x.given, x.of(s), x.want, err)
+			}
+		})
 	}
 }
 
@@ -155,16 +157,18 @@ func TestCannot(t *testing.T) {
 		{linux(), "feedback_key", "x", []string{"telemetry"}},
 		{linux(), "nacks", "resend", []string{"NACKs"}},
 	} {
-		_, err := x.kernel.TCP(config(t, x.name, x.given))
-		if err == nil {
-			t.Errorf("%s %s is possible", x.name, x.given)
-			continue
-		}
-		for _, w := range append(x.want, x.name) {
-			if w != "send_buffer" && !strings.Contains(err.Error(), w) {
-				t.Errorf("%s %s: %v does not say %q", x.name, x.given, err, w)
+		t.Run(x.name+" "+x.given, func(t *testing.T) {
+			_, err := x.kernel.TCP(config(t, x.name, x.given))
+			if err == nil {
+				t.Errorf("%s %s is possible", x.name, x.given)
+				return
 			}
-		}
+			for _, w := range append(x.want, x.name) {
+				if w != "send_buffer" && !strings.Contains(err.Error(), w) {
+					t.Errorf("%s %s: %v does not say %q", x.name, x.given, err, w)
+				}
+			}
+		})
 	}
 }
 
@@ -208,17 +212,21 @@ func TestHostAdd(t *testing.T) {
 func TestCongestionControl(t *testing.T) {
 	k := linux()
 	for _, name := range []string{"reno", "cubic", "vegas"} {
-		if err := k.CongestionControl(name); err != nil {
-			t.Error(err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := k.CongestionControl(name); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	for name, want := range map[string]string{
 		"dctcp": "the kernel has no dctcp: it offers reno, bbr, cubic, vegas (CONFIG_TCP_CONG_DCTCP, module tcp_dctcp)",
 		"highspeed": "the kernel has no highspeed: it offers reno, bbr, cubic, vegas (CONFIG_TCP_CONG_HSTCP, module " +
 			"tcp_highspeed)",
 	} {
-		if err := k.CongestionControl(name); err == nil || err.Error() != want {
-			t.Errorf("%v", err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := k.CongestionControl(name); err == nil || err.Error() != want {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
