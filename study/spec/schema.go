@@ -31,9 +31,17 @@ func listOf(doc string, items node) node {
 	return node{"type": "array", "description": doc, "items": items}
 }
 
-// word is one of these, or a $key.
+// word is one of these, or a $key. YAML reads some words as a boolean or a number.
 func word(doc string, words ...string) node {
-	return node{"description": doc, "anyOf": []node{{"enum": words}, {"type": "string", "pattern": `^\$`}}}
+	var values []any
+	for _, w := range words {
+		values = append(values, w)
+		var read any
+		if json.Unmarshal([]byte(w), &read) == nil {
+			values = append(values, read)
+		}
+	}
+	return node{"description": doc, "anyOf": []node{{"enum": values}, {"type": "string", "pattern": `^\$`}}}
 }
 
 // parameter is one parameter of a scheme.

@@ -17,8 +17,8 @@ func TestCI(t *testing.T) {
 		part    = "=== RUN   TestD\n=== RUN   TestD/50\n    d_test.go:5: %s\n=== RUN   TestD/200\n--- PASS: TestD " +
 			"(2.00s)\n    --- SKIP: TestD/50 (1.00s)\n    --- PASS: TestD/200 (1.00s)\n"
 		failed = "=== RUN   TestE\n    e_test.go:6: 1 instead of 2\n--- FAIL: TestE (0.00s)\nFAIL\n"
-		ok     = "PASS\nok  \tweir/lab\t3.000s\n"
-		other  = "PASS\nok  \tweir/sim\t3.000s\n"
+		ok     = "PASS\nok  \tweir/worlds/lab\t3.000s\n"
+		other  = "PASS\nok  \tweir/worlds/sim\t3.000s\n"
 	)
 	needsIPerf, shook := strings.Replace(part, "%s", "needs iperf3", 1), strings.Replace(part, "%s",
 		"disturbed: all 5 runs", 1)
@@ -29,7 +29,7 @@ func TestCI(t *testing.T) {
 		want     []string
 		not      string
 	}{
-		{"all ran", passed + ok, "1", false, []string{"PASS: TestA (0.10s)", "ok  \tweir/lab",
+		{"all ran", passed + ok, "1", false, []string{"PASS: TestA (0.10s)", "ok  \tweir/worlds/lab",
 			"of the lab: 1 tests ran, 0 were skipped"}, "skipped as root"},
 		{"without root", passed + skipped + ok, "0", false, []string{"SKIP: TestB", "needs root: it makes namespaces",
 			"1 tests ran, 1 were skipped"}, "skipped as root"},
@@ -44,11 +44,11 @@ func TestCI(t *testing.T) {
 		{"a disturbed part", shook + skipped + ok, "1", true, []string{"2 were skipped", "1 of them because the machine",
 			"skipped as root: TestB: b_test.go:3: needs root"}, "root: TestD"},
 		{"elsewhere", passed + skipped + other + passed + ok, "1", false, []string{"1 tests ran, 0 were skipped",
-			"ok  \tweir/sim"}, "SKIP: TestB"},
+			"ok  \tweir/worlds/sim"}, "SKIP: TestB"},
 		{"nothing ran", other, "1", true, []string{"0 tests ran"}, "PASS: "},
-		{"failed", passed + failed + "FAIL\tweir/sim\t1.000s\n" + passed + ok, "0", true, []string{"1 instead of 2",
-			"FAIL\tweir/sim"}, "skipped as root"},
-		{"not built", "FAIL\tweir/sim [build failed]\n" + passed + ok, "0", true, []string{"[build failed]"},
+		{"failed", passed + failed + "FAIL\tweir/worlds/sim\t1.000s\n" + passed + ok, "0", true, []string{"1 instead of 2",
+			"FAIL\tweir/worlds/sim"}, "skipped as root"},
+		{"not built", "FAIL\tweir/worlds/sim [build failed]\n" + passed + ok, "0", true, []string{"[build failed]"},
 			"skipped as root"},
 	} {
 		c := exec.Command("awk", "-v", "root="+x.root, "-f", "../../../.ci/lab.awk")
