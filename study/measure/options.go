@@ -3,6 +3,7 @@ package measure
 import (
 	"path"
 	"strconv"
+
 	"weir/core/unit"
 	"weir/internal/document"
 )
