@@ -50,8 +50,8 @@ expect:
 	}
 	s := load(t, text, spec.Options{})
 	f := s.Points[0].Entries[0]
-	if f.Payload != 1500-40-32 || f.Tos != 0xb8 || f.Cc.Name != "cubic" ||
-		s.Points[0].Entries[1].CcConfig.(*cubic.Config).Beta != 0.5 {
+	if f.Payload != 1500-40-32 || f.TOS != 0xb8 || f.CC.Name != "cubic" ||
+		s.Points[0].Entries[1].CCConfig.(*cubic.Config).Beta != 0.5 {
 		t.Errorf("%+v", f)
 	}
 }

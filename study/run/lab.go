@@ -213,14 +213,14 @@ func labTraffic(p *spec.Point, c *sim.Config, k *kernel.Kernel, do func(node int
 		f := &c.Flows[i]
 		tr := &p.Entries[f.Group]
 		x := labtraffic.Flow{
-			Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort, Version: tr.Version, TOS: tr.TosOf(f.Size),
+			Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort, Version: tr.Version, TOS: tr.TOSOf(f.Size),
 			Start: f.Start, Stop: f.Stop, Size: f.Size, Payload: tr.Payload, After: f.After,
 		}
 		if tr.Transport.Kernel == packet.ProtoUDP {
 			x.UDP, x.UDPReceiver, x.Begin = f.Sender, f.Receiver, f.Begin
 		} else {
 			s, _ := k.TCP(tr.TransportConfig) // CheckLab has seen that it can
-			x.TCP = &labtraffic.TCP{ReceiverOptions: s.ReceiverOptions, CongestionControl: tr.Cc.Kernel,
+			x.TCP = &labtraffic.TCP{ReceiverOptions: s.ReceiverOptions, CongestionControl: tr.CC.Kernel,
 				Rate: s.Rate, Pacing: s.Pacing, MSS: tr.Payload + timestamps}
 		}
 		t.Flows = append(t.Flows, x)

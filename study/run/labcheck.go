@@ -121,14 +121,14 @@ func checkLab(tr *spec.Traffic, c *document.Reader, s *spec.Spec, k *kernel.Kern
 			"traffic %s: the lab's hosts are Linux, which has no transport %s", tr.Name, tr.Transport.Name)
 		return
 	}
-	if err := kernelHas(k, tr.Cc); err != nil {
-		c.Fail(tr.CcAt, strings.Join(s.KernelControllers(k.CongestionControls), ", "), "traffic %s: %v", tr.Name, err)
+	if err := kernelHas(k, tr.CC); err != nil {
+		c.Fail(tr.CCAt, strings.Join(s.KernelControllers(k.CongestionControls), ", "), "traffic %s: %v", tr.Name, err)
 		return
 	}
-	for _, param := range scheme.Bind(tr.CcConfig).List() {
+	for _, param := range scheme.Bind(tr.CCConfig).List() {
 		if !param.IsDefault() {
-			c.Fail(tr.CcAt, "its default: "+param.Default, "traffic %s: the kernel's %s has no parameter %s", tr.Name,
-				tr.Cc.Kernel, param.Name)
+			c.Fail(tr.CCAt, "its default: "+param.Default, "traffic %s: the kernel's %s has no parameter %s", tr.Name,
+				tr.CC.Kernel, param.Name)
 		}
 	}
 	if _, err := k.TCP(tr.TransportConfig); err != nil {

@@ -47,9 +47,9 @@ func (p *Point) Config(seed uint64) (*sim.Config, error) {
 		tf := transport.Flow{
 			ID: packet.FlowID(i), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1),
 			SrcPort: uint16(firstPort + i%50000), DstPort: uint16(serverPort + i/50000), Version: tr.Version,
-			TOS:   tr.TosOf(f.Size),
+			TOS:   tr.TOSOf(f.Size),
 			Start: start, Stop: tr.stop, Size: f.Size, Payload: tr.Payload, Framing: p.Framing, Random: random, Seed: seed,
-			Path: p.Path(f.Src, f.Dst, &tr.Traffic), CC: tr.Cc, CCConfig: tr.CcConfig,
+			Path: p.Path(f.Src, f.Dst, &tr.Traffic), CC: tr.CC, CCConfig: tr.CCConfig,
 			Telemetry: p.Telemetry, Host: &hosts[f.Dst],
 		}
 		// HPCC simulator: ports count for each pair of hosts

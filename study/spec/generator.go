@@ -238,7 +238,7 @@ func (d *decoder) typesOfService(t *document.Node, tr *Traffic) {
 		return uint8(n)
 	}
 	if t.Kind != document.Mapping {
-		tr.Tos = one(t)
+		tr.TOS = one(t)
 		return
 	}
 	if len(t.Keys) == 0 {
@@ -260,20 +260,20 @@ func (d *decoder) typesOfService(t *document.Node, tr *Traffic) {
 		}
 		tr.tosBySize = append(tr.tosBySize, sizedTOS{from, one(k.Value)})
 	}
-	tr.Tos = tr.tosBySize[len(tr.tosBySize)-1].tos
+	tr.TOS = tr.tosBySize[len(tr.tosBySize)-1].tos
 }
 
-// TosOf is the TOS byte of a flow of this size.
-func (tr *Traffic) TosOf(size unit.Bytes) uint8 {
+// TOSOf is the TOS byte of a flow of this size.
+func (tr *Traffic) TOSOf(size unit.Bytes) uint8 {
 	if size == 0 { // it has no end
-		return tr.Tos
+		return tr.TOS
 	}
 	for i := len(tr.tosBySize) - 1; i >= 0; i-- {
 		if size >= tr.tosBySize[i].from {
 			return tr.tosBySize[i].tos
 		}
 	}
-	return tr.Tos
+	return tr.TOS
 }
 
 // Mean is the mean size of a flow; 0: it has no end.

@@ -40,12 +40,12 @@ type Point struct {
 // Traffic is one entry of the traffic list.
 type Traffic struct {
 	measure.Traffic
-	At, CcAt        document.Place // where it is given, and its congestion controller
+	At, CCAt        document.Place // where it is given, and its congestion controller
 	TransportConfig scheme.Config
 	Generator       *generator // nil: the flows are listed
-	Cc              *cc.Scheme // nil: the transport has none
-	CcConfig        scheme.Config
-	Tos             uint8
+	CC              *cc.Scheme // nil: the transport has none
+	CCConfig        scheme.Config
+	TOS             uint8
 	tosBySize       []sizedTOS // ascending; tos is that of the last
 	startLow        unit.Time
 	startHigh       unit.Time

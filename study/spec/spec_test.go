@@ -460,8 +460,8 @@ sweep:
   tos: [0, 8]
 `
 	s := load(t, text, spec.Options{})
-	if len(s.Points) != 4 || s.Points[0].Entries[1].Cc.Name != "reno" ||
-		s.Points[3].Entries[0].CcConfig.(*cubic.Config).Beta != 0.6 || s.Points[3].Entries[1].Tos != 8 {
+	if len(s.Points) != 4 || s.Points[0].Entries[1].CC.Name != "reno" ||
+		s.Points[3].Entries[0].CCConfig.(*cubic.Config).Beta != 0.6 || s.Points[3].Entries[1].TOS != 8 {
 		t.Errorf("%+v", s.Points[3].Entries)
 	}
 	over := strings.Replace(strings.Replace(text, "transport: tcp, cc: $control, start: 0s}",

@@ -33,7 +33,7 @@ func (d *decoder) trafficList(root document.Map, p *Point) {
 
 // oneTraffic decodes an entry of the list, and makes its flows or their generator.
 func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]bool) {
-	tr := Traffic{Traffic: measure.Traffic{Version: 4}, stop: unit.Never, At: x.Place, CcAt: x.Place}
+	tr := Traffic{Traffic: measure.Traffic{Version: 4}, stop: unit.Never, At: x.Place, CCAt: x.Place}
 	if !d.trafficName(x, &tr, seen) || !d.transport(x, &tr) {
 		return
 	}
@@ -304,7 +304,7 @@ func (d *decoder) controller(x document.Map, tr *Traffic, p *Point) {
 		return
 	}
 	if v != nil {
-		tr.CcAt = v.Place
+		tr.CCAt = v.Place
 	}
 	name, params := d.Named(x.Default("cc"), "congestion controller")
 	if params == nil {
@@ -315,10 +315,10 @@ func (d *decoder) controller(x document.Map, tr *Traffic, p *Point) {
 		s := &d.registry.Controllers[i]
 		names = append(names, s.Name)
 		if s.Name == name {
-			tr.Cc = s
+			tr.CC = s
 		}
 	}
-	if tr.Cc == nil {
+	if tr.CC == nil {
 		sort.Strings(names)
 		at := x.Place
 		if v != nil {
@@ -327,8 +327,8 @@ func (d *decoder) controller(x document.Map, tr *Traffic, p *Point) {
 		d.Unknown(at, "congestion controller", name, names)
 		return
 	}
-	tr.CcConfig = d.Configuration(&tr.Cc.Scheme, params, nil)
-	if tr.Cc.Telemetry != telemetry.Nothing && p.Telemetry == nil && d.OK() {
+	tr.CCConfig = d.Configuration(&tr.CC.Scheme, params, nil)
+	if tr.CC.Telemetry != telemetry.Nothing && p.Telemetry == nil && d.OK() {
 		d.warn("%s:%d: traffic %s: %s needs telemetry, and no switch writes any (program telemetry): it keeps its "+
 			"first window", x.File, x.Line, tr.Name, name)
 	}
