@@ -82,12 +82,14 @@ traffic:
 `, spec.Options{})
 	for size, want := range map[unit.Bytes]uint8{1: 0x10, 99999: 0x10, 100000: 0x08, 999999: 0x08, 1e6: 0xb8,
 		1 << 40: 0xb8, 0: 0xb8} {
-		if got := s.Points[0].Entries[0].TOSOf(size); got != want {
-			t.Errorf("%d bytes have TOS %#x, want %#x", size, got, want)
-		}
-		if got := s.Points[0].Entries[1].TOSOf(size); got != 3 {
-			t.Errorf("%d bytes have TOS %#x, want 3", size, got)
-		}
+		t.Run(size.String(), func(t *testing.T) {
+			if got := s.Points[0].Entries[0].TOSOf(size); got != want {
+				t.Errorf("%d bytes have TOS %#x, want %#x", size, got, want)
+			}
+			if got := s.Points[0].Entries[1].TOSOf(size); got != 3 {
+				t.Errorf("%d bytes have TOS %#x, want 3", size, got)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package spec_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -185,10 +186,12 @@ func TestMeanInterval(t *testing.T) {
 		{[]float64{0, 1, 0, 1, 0, 1, 0, 1, 0, 1}, 0.5, 2.26215716 * math.Sqrt(2.5/9/10)},
 		{[]float64{5, 5}, 5, 0},
 	} {
-		mean, half := claim.MeanInterval(c.x)
-		if math.Abs(mean-c.mean) > 1e-9 || math.Abs(half-c.half) > 1e-7 {
-			t.Errorf("%v: %v ± %v, want %v ± %v", c.x, mean, half, c.mean, c.half)
-		}
+		t.Run(fmt.Sprintf("%d seeds around %v", len(c.x), c.mean), func(t *testing.T) {
+			mean, half := claim.MeanInterval(c.x)
+			if math.Abs(mean-c.mean) > 1e-9 || math.Abs(half-c.half) > 1e-7 {
+				t.Errorf("%v: %v ± %v, want %v ± %v", c.x, mean, half, c.mean, c.half)
+			}
+		})
 	}
 }
 
@@ -201,8 +204,10 @@ func TestUnitsAgree(t *testing.T) {
 		"goodput.a / rate > 0.5", "goodput.a < rate", "8 * 1kB / delay.a > goodput.a",
 		"goodput.a + goodput.b >= 97% * 10Mbps",
 		"delay.a * goodput.a < 1MB", "delay.a < 1ms + 1us and delay.a >= 0.001s"} {
-		load(t, small+smallTraffic+"switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\nmeasure: [goodput, delay, loss, "+
-			"jain]\nexpect: [{id: a, says: b, that: \""+that+"\"}]\n", spec.Options{})
+		t.Run(that, func(t *testing.T) {
+			load(t, small+smallTraffic+"switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\nmeasure: [goodput, delay, loss, "+
+				"jain]\nexpect: [{id: a, says: b, that: \""+that+"\"}]\n", spec.Options{})
+		})
 	}
 }
 
@@ -217,10 +222,12 @@ func TestUnitsClash(t *testing.T) {
 		"not (jain >= 95kB)":                 "the sides of >= are in plain numbers and bytes",
 		"goodput.a > 1Mbps or delay.a > 7kB": "the sides of > are in s and bytes",
 	} {
-		e := wrong(t, small+smallTraffic+"switch: [forward]\nsweep: {rate: [1Mbps]}\nmeasure: [goodput, delay, loss, "+
-			"jain]\nexpect: [{id: a, says: b, that: \""+that+"\"}]\n", spec.Options{})
-		if !strings.Contains(e.Error(), want+"; allowed: quantities of one kind on both sides") {
-			t.Errorf("%s: %v", that, e)
-		}
+		t.Run(that, func(t *testing.T) {
+			e := wrong(t, small+smallTraffic+"switch: [forward]\nsweep: {rate: [1Mbps]}\nmeasure: [goodput, delay, loss, "+
+				"jain]\nexpect: [{id: a, says: b, that: \""+that+"\"}]\n", spec.Options{})
+			if !strings.Contains(e.Error(), want+"; allowed: quantities of one kind on both sides") {
+				t.Errorf("%s: %v", that, e)
+			}
+		})
 	}
 }

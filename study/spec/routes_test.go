@@ -41,13 +41,15 @@ sweep:
     many: {switches: {"*": {buffer: 70 packets}}}, last: {switch: [forward]}}
 `, spec.Options{})
 	for i, want := range []string{"0 0 24", "5 5 5", "70 70 70", "0 0 24"} {
-		var got []string
-		for _, l := range s.Points[i].Network.Links {
-			got = append(got, fmt.Sprint(l.Buffer.Packets))
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s: buffers of %v packets, want %s", measure.PointName(s.Points[i].At), got, want)
-		}
+		t.Run(measure.PointName(s.Points[i].At), func(t *testing.T) {
+			var got []string
+			for _, l := range s.Points[i].Network.Links {
+				got = append(got, fmt.Sprint(l.Buffer.Packets))
+			}
+			if strings.Join(got, " ") != want {
+				t.Errorf("%s: buffers of %v packets, want %s", measure.PointName(s.Points[i].At), got, want)
+			}
+		})
 	}
 	if s.Points[0].Network != s.Points[3].Network {
 		t.Error("points with the same network do not share it")

@@ -11,9 +11,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// The schema takes every experiment that is there, with what the documentation shows,
-// and refuses keys and words that decoding refuses.
-func TestSchema(t *testing.T) {
+// schema reads a file by the schema.
+func schema(t *testing.T) (check func(text []byte) error) {
+	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(telling().Schema()))
 	if err != nil {
 		t.Fatal(err)
@@ -22,11 +22,12 @@ func TestSchema(t *testing.T) {
 	if err := c.AddResource("weir.json", doc); err != nil {
 		t.Fatal(err)
 	}
-	schema, err := c.Compile("weir.json")
+	compiled, err := c.Compile("weir.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := func(text []byte) error {
+	return func(text []byte) error {
+		t.Helper()
 		var v any
 		if err := yaml.Unmarshal(text, &v); err != nil {
 			t.Fatal(err)
@@ -39,54 +40,72 @@ func TestSchema(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return schema.Validate(x)
+		return compiled.Validate(x)
 	}
+}
+
+// The schema takes every experiment that is there, with what the documentation shows.
+func TestSchema(t *testing.T) {
+	check := schema(t)
 	files, _ := filepath.Glob("../../papers/p4abc/experiments/*.yaml") // cmd/weir/cli has those of all
 	if len(files) < 7 {
 		t.Fatalf("experiments %v", files)
 	}
 	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := check(text); err != nil {
-			t.Errorf("%s: %v", f, err)
-		}
+		t.Run(filepath.Base(f), func(t *testing.T) {
+			text, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := check(text); err != nil {
+				t.Errorf("%s: %v", f, err)
+			}
+		})
 	}
-	for _, text := range []string{eventful, runnable} {
-		if err := check([]byte(text)); err != nil {
-			t.Errorf("%v\n%s", err, text)
-		}
+	for name, text := range map[string]string{"eventful": eventful, "runnable": runnable} {
+		t.Run(name, func(t *testing.T) {
+			if err := check([]byte(text)); err != nil {
+				t.Errorf("%v\n%s", err, text)
+			}
+		})
 	}
+}
+
+// It refuses keys and words that decoding refuses.
+func TestSchemaRefuses(t *testing.T) {
+	check := schema(t)
 	for _, name := range []string{"unknown-key", "measure", "cc-unknown", "sizes-unknown"} {
-		text, err := os.ReadFile("testdata/bad/" + name + ".yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if check(text) == nil {
-			t.Errorf("%s is taken", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile("testdata/bad/" + name + ".yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if check(text) == nil {
+				t.Errorf("%s is taken", name)
+			}
+		})
 	}
 	for _, bad := range []string{"colour: blue", "switch: [forwrad]", "switch: [{abc: {memry: 3s}}]", "framing: l3",
 		"measure: [goodputt]",
 		"events: [{at: 1s, link: [a, b, c], down: true}]", "expect: [{id: x, that: y}]", "topology: {fat_tre: {k: 4}}",
 		"traffic: [{name: x, transport: tcp, cc: cubik}]"} {
-		text := "duration: 1s\ntopology: {hosts: [a]}\ntraffic: [{name: x, transport: tcp}]\n"
-		if check([]byte(text)) != nil {
-			t.Fatal("the good file is refused")
-		}
-		var v map[string]any
-		yaml.Unmarshal([]byte(text), &v)
-		var w map[string]any
-		yaml.Unmarshal([]byte(bad), &w)
-		for k, x := range w {
-			v[k] = x
-		}
-		joined, _ := yaml.Marshal(v)
-		if check(joined) == nil {
-			t.Errorf("%s is taken", bad)
-		}
+		t.Run(bad, func(t *testing.T) {
+			text := "duration: 1s\ntopology: {hosts: [a]}\ntraffic: [{name: x, transport: tcp}]\n"
+			if check([]byte(text)) != nil {
+				t.Fatal("the good file is refused")
+			}
+			var v map[string]any
+			yaml.Unmarshal([]byte(text), &v)
+			var w map[string]any
+			yaml.Unmarshal([]byte(bad), &w)
+			for k, x := range w {
+				v[k] = x
+			}
+			joined, _ := yaml.Marshal(v)
+			if check(joined) == nil {
+				t.Errorf("%s is taken", bad)
+			}
+		})
 	}
 }
 

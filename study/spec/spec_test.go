@@ -276,9 +276,11 @@ func TestParametersOfNone(t *testing.T) {
 	text := strings.Join(got, " ")
 	for _, want := range []string{"sweep.scheme.plain.switch.0=forward", "sweep.scheme.abc.switch.0=forward",
 		"sweep.scheme.abc.switch.1.abc.memory=3s", "measure.0=drops"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %s in %s", want, text)
-		}
+		t.Run(want, func(t *testing.T) {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %s in %s", want, text)
+			}
+		})
 	}
 	if strings.Count(text, "abc.memory=") != 1 {
 		t.Errorf("a default stands twice: %s", text)
@@ -301,16 +303,20 @@ func TestSet(t *testing.T) {
 	}
 	for path, want := range map[string]string{"duration": "--set", "warmup": "test.yaml:3", "traffic.b.rate": "--set",
 		"framing": "default: ours: frames without FCS, what Linux counts", "seed": "--seed", "sweep.rate": "--set"} {
-		if sources[path] != want {
-			t.Errorf("%s comes from %q, not %q", path, sources[path], want)
-		}
+		t.Run(path, func(t *testing.T) {
+			if sources[path] != want {
+				t.Errorf("%s comes from %q, not %q", path, sources[path], want)
+			}
+		})
 	}
 	for _, set := range []string{"durration=1s", "duration", "traffic.b.rat=1Mbps", "traffic.z.rate=1Mbps",
 		"duration=1Mbps", "rate=fast"} {
-		e := wrong(t, text, spec.Options{Set: []string{set}})
-		if e[0].File != "--set "+set && !strings.Contains(e[0].Error(), "--set "+set) {
-			t.Errorf("%s: the error is at %s: %v", set, e[0].File, e)
-		}
+		t.Run(set, func(t *testing.T) {
+			e := wrong(t, text, spec.Options{Set: []string{set}})
+			if e[0].File != "--set "+set && !strings.Contains(e[0].Error(), "--set "+set) {
+				t.Errorf("%s: the error is at %s: %v", set, e[0].File, e)
+			}
+		})
 	}
 }
 

@@ -90,21 +90,25 @@ func TestTelemetryErrors(t *testing.T) {
 		{"t: 13us, multi: 2}}]}", "multi: 2}}]}", ""},
 		{"cc: hpcc,", "cc: hpcc, telemetry: sometimes,", `"sometimes"`},
 	} {
-		_, err := spec.Load(telling(), file("test.yaml", strings.Replace(told, x.old, x.new, 1)), spec.Options{})
-		var e document.InputErrors
-		switch {
-		case x.want == "" && err != nil:
-			t.Errorf("%s: %v", x.new, err)
-		case x.want != "" && (!errors.As(err, &e) || !strings.Contains(err.Error(), x.want) || e[0].Line < 1):
-			t.Errorf("%s: %v", x.new, err)
-		}
+		t.Run(x.old+" is "+x.new, func(t *testing.T) {
+			_, err := spec.Load(telling(), file("test.yaml", strings.Replace(told, x.old, x.new, 1)), spec.Options{})
+			var e document.InputErrors
+			switch {
+			case x.want == "" && err != nil:
+				t.Errorf("%s: %v", x.new, err)
+			case x.want != "" && (!errors.As(err, &e) || !strings.Contains(err.Error(), x.want) || e[0].Line < 1):
+				t.Errorf("%s: %v", x.new, err)
+			}
+		})
 	}
 	for _, traffic := range []string{"cc: hpcc_pint", "cc: hpcc, telemetry: congestion"} { // both need averages
-		text := strings.Replace(strings.Replace(told, "t: 13us, ", "", 1), "cc: hpcc", traffic, 1)
-		if _, err := spec.Load(telling(), file("test.yaml", text), spec.Options{}); err == nil ||
-			!strings.Contains(err.Error(), "average loads") {
-			t.Errorf("%s: %v", traffic, err)
-		}
+		t.Run(traffic, func(t *testing.T) {
+			text := strings.Replace(strings.Replace(told, "t: 13us, ", "", 1), "cc: hpcc", traffic, 1)
+			if _, err := spec.Load(telling(), file("test.yaml", text), spec.Options{}); err == nil ||
+				!strings.Contains(err.Error(), "average loads") {
+				t.Errorf("%s: %v", traffic, err)
+			}
+		})
 	}
 	odd := strings.NewReplacer("ends: [a, s], rate: 10Gbps", "ends: [a, s], rate: 11Gbps", "ends: [t, b], rate: 10Gbps",
 		"ends: [t, b], rate: 12Gbps",
