@@ -320,6 +320,31 @@ func TestSet(t *testing.T) {
 	}
 }
 
+// A map that --set gives is resolved as one that the file has: with every default that is read
+// inside it, so that both are one experiment with one folder of results.
+func TestSetMap(t *testing.T) {
+	const text = small + "switch: [forward]\ntraffic: [{name: a, from: a, to: c, transport: tcp, start: 0s}]\n" +
+		"measure: [goodput]\n"
+	for _, x := range []struct{ name, set, line, want string }{
+		{"a scheme in a list", "switch=[forward, {abc: {memory: 2s}}]", "switch: [forward]", "gamma: 16 packets"},
+		{"a scheme's name", "switch=[forward, abc]", "switch: [forward]", "gamma: 16 packets"},
+		{"a measure", "measure=[{queue: {port: s->c}}]", "measure: [goodput]", "every: 10ms"},
+		{"a list of maps", "traffic=[{name: a, from: a, to: c, transport: tcp, start: 0s, cc: cubic}]",
+			"traffic: [{name: a, from: a, to: c, transport: tcp, start: 0s}]", "beta: "},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			key, value, _ := strings.Cut(x.set, "=")
+			set := load(t, text, spec.Options{Set: []string{x.set}})
+			given := load(t, strings.Replace(text, x.line, key+": "+value, 1), spec.Options{})
+			if got := string(set.Resolved()); got != string(given.Resolved()) || set.Hash() != given.Hash() {
+				t.Errorf("with --set it is\n%s\nand in the file\n%s", got, given.Resolved())
+			} else if !strings.Contains(got, x.want) {
+				t.Errorf("no default %q in\n%s", x.want, got)
+			}
+		})
+	}
+}
+
 // TestOpen: library names, paths, and the nearest name for what is neither.
 func TestOpen(t *testing.T) {
 	r := room()
