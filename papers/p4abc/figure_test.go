@@ -57,7 +57,7 @@ func carryOut(t *testing.T, name string, o spec.Options) *results.Outcome {
 // The table is golden: a change of any number shows.
 func TestFigure4(t *testing.T) {
 	o := carryOut(t, "p4abc/fig4", spec.Options{Set: []string{"repeat=2", "duration=20s"}})
-	testutil.Golden(t, "fig4.txt", report.Results(report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
+	testutil.Golden(t, "fig4.txt", report.Results(o.Spec, report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
 	for _, c := range o.Claims {
 		want := claim.Holds
 		if c.ID == "fig4.without.proportional" {
@@ -90,7 +90,7 @@ func TestPhase(t *testing.T) {
 // is golden.
 func TestFigure5(t *testing.T) {
 	o := carryOut(t, "p4abc/fig5", spec.Options{Set: []string{"repeat=3", "duration=30s"}})
-	testutil.Golden(t, "fig5.txt", report.Results(report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
+	testutil.Golden(t, "fig5.txt", report.Results(o.Spec, report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
 	for _, c := range o.Claims {
 		if c.Verdict != claim.Holds {
 			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
@@ -103,7 +103,7 @@ func TestFigure5(t *testing.T) {
 // the mechanism gives 3.4 (TestFigure6Loss explains).
 func TestFigure6(t *testing.T) {
 	o := carryOut(t, "p4abc/fig6", spec.Options{Set: []string{"repeat=2", "duration=20s"}})
-	testutil.Golden(t, "fig6.txt", report.Results(report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
+	testutil.Golden(t, "fig6.txt", report.Results(o.Spec, report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
 	for _, c := range o.Claims {
 		switch c.ID {
 		case "fig6.abc.32":

@@ -36,7 +36,7 @@ func flowKinds() []Kind {
 		{Name: "goodput", Doc: "payload bits per second that were new to the receiver, by traffic or in all; with every " +
 			"over time too [bit/s]",
 			Keys: []Key{by("traffic", "traffic", "all"), every("")},
-			New:  func() Measure { return &goodput{} }},
+			New:  func() Measure { return &goodput{} }, Near: Tolerance{Share: 0.10, Difference: 1e6}},
 		{Name: "jain", Doc: "Jain's index of the goodputs of traffics or flows: (Σx)²/(n·Σx²); with every over time too",
 			Keys: []Key{by("traffic", "traffic", "flow"), every("")},
 			New:  func() Measure { return &jain{} }},
@@ -121,7 +121,7 @@ func networkKinds() []Kind {
 			Keys: []Key{switches(), every("10ms"), percentiles("[99]", "ours")},
 			New:  func() Measure { return &buffer{} }},
 		{Name: "drops", Doc: "packets dropped in switches and on links, by reason",
-			New: func() Measure { return &drops{} }},
+			New: func() Measure { return &drops{} }, Sparse: true},
 		{Name: "nacks", Doc: "notices that switches made: packets made, dropped, delivered to senders, taken and refused " +
 			"by them [packets], share dropped (nacks_lost), delay from switch to sender (nacks_delay): mean, largest, " +
 			"percentiles [s]",
@@ -129,7 +129,7 @@ func networkKinds() []Kind {
 			New:  func() Measure { return &nacks{} }},
 		{Name: "overhead", Doc: "what the frames on all links consist of: payload (also sent again), headers, extensions, " +
 			"ack, nack, notice, pfc, probe [bytes, counted on every link]",
-			New: func() Measure { return &overhead{} }},
+			New: func() Measure { return &overhead{} }, Sparse: true},
 		{Name: "pfc_pause", Doc: "share of the time for which PFC held a port, mean of all ports, by port, or of the NICs " +
 			"of a traffic's senders in its class; and the Pause frames that they got (pfc_pauses)",
 			Keys: []Key{by("all", "all", "port", "traffic"), yesOrNo("log", "keeps every frame, for weir export")},
@@ -140,7 +140,7 @@ func networkKinds() []Kind {
 				{Name: "switches", Form: document.Value("name or pattern"), Doc: "of which it is, in place of port"}, every("10ms"),
 				when("until", "when it ends", "the end"), {Name: "unit", Form: document.OneOf("packets", "bytes"),
 					Doc: "of the length", Default: "packets", Source: "ours"}, percentiles("[99]", "ours")},
-			New: func() Measure { return &queue{} }},
+			New: func() Measure { return &queue{} }, Queues: true},
 		{Name: "throughput", Doc: "bits of frames per second that a port has sent; with every over time too [bit/s]",
 			Keys: []Key{ofPort("throughput: {port: switch->node}"), every("")},
 			New:  func() Measure { return &throughput{} }},

@@ -1,6 +1,8 @@
 package measure
 
 import (
+	"math"
+
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/worlds/sim"
@@ -13,7 +15,22 @@ type Kind struct {
 	Doc  string         // what it is, with its unit
 	Keys []Key          // its options
 	New  func() Measure // one whose options are not read yet
+
+	// What others may do with the values that bear the kind's name:
+	Near   Tolerance // how near simulator and lab have to be; none: they are not compared
+	Sparse bool      // tables leave out groups that are 0 everywhere, but the sum of all
+	Queues bool      // each series is the length of a port's queue, and bears the port's name
 }
+
+// Tolerance is how near two values have to be to agree: within a share of the first, or within
+// a difference that is as good as none.
+type Tolerance struct{ Share, Difference float64 }
+
+// Given reports whether there is one.
+func (t Tolerance) Given() bool { return t != Tolerance{} }
+
+// Agree reports whether two values agree.
+func (t Tolerance) Agree(a, b float64) bool { return math.Abs(b-a) <= max(t.Share*a, t.Difference) }
 
 // Measure is one entry of the list. It keeps its own options.
 type Measure interface {

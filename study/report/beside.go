@@ -26,6 +26,7 @@ const (
 // paper's numbers. The lists have the same points in the same order: a point without
 // results has N = 0 and values that are NaN.
 type worlds struct {
+	spec  *spec.Spec
 	own   []PointSummary // of the outcome itself
 	sim   []PointSummary // of the lab: the simulator's; nil if there are none
 	paper []PointSummary // nil if the paper gives none of the values
@@ -40,7 +41,8 @@ func valueName(point []measure.Coordinate, name, group string) string {
 
 // worldsOf puts the outcome's points side by side.
 func worldsOf(o *results.Outcome) *worlds {
-	w := &worlds{own: Summarise(o.Runs), lab: o.World == spec.Lab, agree: map[string]results.Agreement{}}
+	w := &worlds{spec: o.Spec, own: Summarise(o.Runs), lab: o.World == spec.Lab,
+		agree: map[string]results.Agreement{}}
 	if w.lab && o.Beside != nil && len(o.Beside.Runs) > 0 {
 		w.sim = Summarise(o.Beside.Runs)
 		for _, p := range w.sim { // those that the lab has not got to
@@ -100,7 +102,7 @@ func (w *worlds) undefined() (out []Value) {
 
 // only are the worlds' points that a plot shows.
 func (w *worlds) only(means func([]measure.Coordinate) bool) *worlds {
-	out := &worlds{lab: w.lab}
+	out := &worlds{spec: w.spec, lab: w.lab}
 	for _, x := range []struct {
 		from []PointSummary
 		to   *[]PointSummary
@@ -118,9 +120,9 @@ func (w *worlds) only(means func([]measure.Coordinate) bool) *worlds {
 // numbers; for the lab four a value: simulator, lab, paper and difference.
 func (w *worlds) columns() (keys, values []column) {
 	if !w.lab && w.paper == nil {
-		return columnsOf(w.own)
+		return columnsOf(w.spec, w.own)
 	}
-	keys, _ = columnsOf(w.own)
+	keys, _ = columnsOf(w.spec, w.own)
 	if len(keys) == 0 {
 		return nil, nil
 	}
@@ -162,7 +164,7 @@ func (w *worlds) columnsOf(v Value) (out []column) {
 			}
 		}
 	}
-	if (v.Measure == "drops" || v.Measure == "overhead") && v.Group != "all" && most == 0 {
+	if absent(w.spec, v, most) {
 		return nil
 	}
 	sc := scaleFor(v.Unit, most)
@@ -388,14 +390,37 @@ func agreementLine(o *results.Outcome) string {
 	all := o.Agreements()
 	verdict := results.AgreeVerdict(all)
 	if verdict == claim.Undecided {
-		return "simulator and lab are not compared: no point has a goodput in both"
+		return "simulator and lab are not compared: no point has a " +
+			strings.Join(o.Spec.Judged(), ", or a ") + " in both"
 	}
 	inside, points, _ := results.Agree(all)
-	return fmt.Sprintf("simulator and lab agree in %d of %d points (%s): %s", inside, points, results.AgreementRule,
+	return fmt.Sprintf("simulator and lab agree in %d of %d points (%s): %s", inside, points, agreementRule(o.Spec, all),
 		verdict)
 }
 
-// outside lists the goodputs that do not agree.
+// agreementRule says in words how near judged values have to be: of each measure, if there are
+// several.
+func agreementRule(s *spec.Spec, all []results.Agreement) string {
+	var names, rules []string
+	for _, a := range all {
+		if !a.Judged || slices.Contains(names, a.Measure) {
+			continue
+		}
+		near := s.Kind(a.Measure).Near
+		sc := scaleFor(a.Unit, near.Difference)
+		names = append(names, a.Measure)
+		rules = append(rules, strings.TrimSpace(fmt.Sprintf("within %g %% or %g %s", 100*near.Share,
+			near.Difference*sc.Factor, sc.Unit)))
+	}
+	if len(rules) > 1 {
+		for i := range rules {
+			rules[i] = names[i] + " " + rules[i]
+		}
+	}
+	return strings.Join(rules, ", ") + "; one in ten may be outside"
+}
+
+// outside lists the values that do not agree.
 func outside(o *results.Outcome) (out []string) {
 	for _, a := range o.Agreements() {
 		if a.Judged && !a.Agrees {

@@ -190,7 +190,7 @@ type tableRow struct {
 type tableCell struct {
 	Mean, Half string
 	Width      int  // of the widest interval of the column
-	Outside    bool // the lab's goodput does not agree with the simulator's
+	Outside    bool // the lab's value does not agree with the simulator's
 }
 
 // Key columns of so many digits stay in place, on a phone and on a desk: more would

@@ -135,7 +135,7 @@ func TestLabText(t *testing.T) {
 // text is what the tables are.
 func TestPaperColumns(t *testing.T) {
 	o := outcome(t)
-	if got, want := Text(o), o.Spec.Title+"\n\n"+Results(Summarise(o.Runs))+"\n"+Claims(o.Claims)+"\n"+
+	if got, want := Text(o), o.Spec.Title+"\n\n"+Results(o.Spec, Summarise(o.Runs))+"\n"+Claims(o.Claims)+"\n"+
 		Ends(o); got != want {
 		t.Errorf("without a paper's numbers: got\n%s\nwant\n%s", got, want)
 	}

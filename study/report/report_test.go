@@ -96,7 +96,7 @@ traffic: [{name: x, from: a, to: b, transport: udp, rate: 10kbps}]
 // The tables, word by word; nothing is wider than a terminal.
 func TestTables(t *testing.T) {
 	o := outcome(t)
-	text := Results(Summarise(o.Runs)) + "\n" + Claims(o.Claims) + "\n" + Ends(o)
+	text := Results(o.Spec, Summarise(o.Runs)) + "\n" + Claims(o.Claims) + "\n" + Ends(o)
 	testutil.Golden(t, "tables.txt", text)
 	for _, l := range strings.Split(text, "\n") {
 		if utf8.RuneCountInString(l) > Width {
@@ -362,8 +362,9 @@ func TestInPage(t *testing.T) {
 // The page's table: units over the groups that share them, means apart from their
 // intervals, keys that stay in place as far as a phone has room.
 func TestPageTable(t *testing.T) {
-	points := Summarise(outcome(t).Runs)
-	keys, values := columnsOf(points)
+	o := outcome(t)
+	points := Summarise(o.Runs)
+	keys, values := columnsOf(o.Spec, points)
 	got := tableOf("results", keys, values, len(points))
 	if s := fmt.Sprint(got.Spans); s != "[{goodput Mb/s 2} {delay ms 1} {queue packets 2} {jain  1}]" {
 		t.Errorf("spans %s", s)

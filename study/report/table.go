@@ -11,6 +11,7 @@ import (
 	"weir/study/claim"
 	"weir/study/measure"
 	"weir/study/results"
+	"weir/study/spec"
 )
 
 // Width is that of a terminal: no line of a table is longer.
@@ -176,7 +177,7 @@ func (c *column) width() int {
 
 // columnsOf makes the columns of the results table: sweep keys, then values with
 // their intervals, then n.
-func columnsOf(points []PointSummary) (keys, values []column) {
+func columnsOf(s *spec.Spec, points []PointSummary) (keys, values []column) {
 	if len(points) == 0 {
 		return nil, nil
 	}
@@ -205,8 +206,8 @@ func columnsOf(points []PointSummary) (keys, values []column) {
 				most = max(most, math.Abs(found[i].Mean))
 			}
 		}
-		if (v.Measure == "drops" || v.Measure == "overhead") && v.Group != "all" && most == 0 {
-			continue // kinds that there are none of would fill the table
+		if absent(s, v, most) {
+			continue
 		}
 		sc := scaleFor(v.Unit, most)
 		decimals := decimalsFor(most * sc.Factor)
@@ -225,6 +226,12 @@ func columnsOf(points []PointSummary) (keys, values []column) {
 		values = append(values, col)
 	}
 	return keys, values
+}
+
+// absent reports whether tables leave out a value whose largest is most: groups of a sparse
+// measure of which there is nothing would fill them.
+func absent(s *spec.Spec, v Value, most float64) bool {
+	return most == 0 && v.Group != "all" && s.Kind(v.Measure).Sparse
 }
 
 // quantities are the measures and groups that any point has, in the order of the first
@@ -246,8 +253,8 @@ func quantities(points []PointSummary) (out []Value) {
 
 // Results prints the table of all points, within 80 columns: what does not fit
 // beside comes below, with the sweep's keys again.
-func Results(points []PointSummary) string {
-	keys, values := columnsOf(points)
+func Results(s *spec.Spec, points []PointSummary) string {
+	keys, values := columnsOf(s, points)
 	apart := func(row int) bool {
 		p := points[row].Point
 		return len(p) > 1 && p[0].Text != points[row-1].Point[0].Text

@@ -4,15 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 
 	"weir/study/claim"
 	"weir/study/measure"
 )
-
-// AgreementRule says in words when simulator and lab agree: agreeShare, agreeBPS and
-// mayDisagree (issue "The lab").
-const AgreementRule = "within 10 % or 1 Mb/s; one in ten may be outside"
 
 // array is a JSON list of what is JSON already.
 func array(items []json.RawMessage) json.RawMessage {
@@ -91,7 +86,7 @@ func agreeVerdict(points int, enough bool) claim.Verdict {
 }
 
 // AgreeVerdict says whether simulator and lab agree in enough points: undecided if
-// there is none that both have a goodput of.
+// there is none that both have a judged value of.
 func AgreeVerdict(all []Agreement) claim.Verdict {
 	_, points, enough := Agree(all)
 	return agreeVerdict(points, enough)
@@ -105,18 +100,11 @@ type Agreement struct {
 	Group    string // "" if the measure has none
 	Unit     string
 	Sim, Lab float64
-	// Judged values are goodputs: they agree if they differ by less than a tenth of the
-	// simulator's, or by less than 1 Mb/s (issue "The lab").
+	// Judged values are those whose kind of measure says how near they have to be.
 	Judged, Agrees bool
 }
 
-// Bounds within which a goodput of the lab agrees with the simulator's.
-const (
-	AgreeShare = 0.10
-	AgreeBPS   = 1e6
-)
-
-// MayDisagree is the share of points of which a goodput may be outside.
+// MayDisagree is the share of points of which a judged value may be outside.
 const MayDisagree = 0.1
 
 // Agreements compares the outcome, which is the lab's, with the simulator's beside it,
@@ -166,15 +154,14 @@ func (o *Outcome) Agreements() []Agreement {
 			continue
 		}
 		a.Sim, a.Lab = s.of/float64(s.n), l.of/float64(l.n)
-		if a.Judged = a.Measure == "goodput"; a.Judged {
-			a.Agrees = math.Abs(a.Lab-a.Sim) <= max(AgreeShare*a.Sim, AgreeBPS)
-		}
+		near := o.Spec.Kind(a.Measure).Near
+		a.Judged, a.Agrees = near.Given(), near.Given() && near.Agree(a.Sim, a.Lab)
 		out = append(out, a)
 	}
 	return out
 }
 
-// Agree says in how many points all goodputs of simulator and lab agree, and whether that
+// Agree says in how many points all judged values of simulator and lab agree, and whether that
 // is enough: one point in ten may be outside.
 func Agree(all []Agreement) (inside, points int, enough bool) {
 	outside := map[string]bool{}

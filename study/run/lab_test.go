@@ -205,34 +205,42 @@ func TestAgree(t *testing.T) {
 		enough          bool
 	}{{10, 0, true}, {10, 1, true}, {10, 2, false}, {9, 1, false}, {20, 2, true}, {19, 2, false}, {1, 0, true},
 		{1, 1, false}, {0, 0, true}} {
-		var all []results.Agreement
-		for p := range x.points {
-			point := []measure.Coordinate{{Key: "n", Text: fmt.Sprint(p)}}
-			all = append(all, results.Agreement{Point: point, Measure: "goodput", Group: "a", Judged: true,
-				Agrees: p >= x.outside},
-				results.Agreement{Point: point, Measure: "goodput", Group: "b", Judged: true, Agrees: true},
-				results.Agreement{Point: point,
-					Measure: "jain"})
-		}
-		inside, points, enough := results.Agree(all)
-		if inside != x.points-x.outside || points != x.points || enough != x.enough {
-			t.Errorf("%d of %d points outside: %d of %d inside, enough: %v", x.outside, x.points, inside, points, enough)
-		}
-		want := map[bool]claim.Verdict{true: claim.Holds, false: claim.Fails}[x.enough]
-		if x.points == 0 {
-			want = claim.Undecided
-		}
-		if got := results.AgreeVerdict(all); got != want {
-			t.Errorf("%d of %d points outside: %v, want %v", x.outside, x.points, got, want)
-		}
+		t.Run(fmt.Sprintf("%d of %d outside", x.outside, x.points), func(t *testing.T) {
+			var all []results.Agreement
+			for p := range x.points {
+				point := []measure.Coordinate{{Key: "n", Text: fmt.Sprint(p)}}
+				all = append(all, results.Agreement{Point: point, Measure: "goodput", Group: "a", Judged: true,
+					Agrees: p >= x.outside},
+					results.Agreement{Point: point, Measure: "goodput", Group: "b", Judged: true, Agrees: true},
+					results.Agreement{Point: point, Measure: "jain"})
+			}
+			inside, points, enough := results.Agree(all)
+			if inside != x.points-x.outside || points != x.points || enough != x.enough {
+				t.Errorf("%d of %d inside, enough: %v", inside, points, enough)
+			}
+			want := map[bool]claim.Verdict{true: claim.Holds, false: claim.Fails}[x.enough]
+			if x.points == 0 {
+				want = claim.Undecided
+			}
+			if got := results.AgreeVerdict(all); got != want {
+				t.Errorf("%v, want %v", got, want)
+			}
+		})
 	}
-	// Points are compared by their means over seeds; what only one world has is not.
+}
+
+// Points are compared by their means over seeds; what only one world has is not.
+func TestAgreements(t *testing.T) {
+	s := load(t, line+`
+traffic: [{name: x, from: a, to: c, transport: udp, rate: 1Mbps}]
+`, spec.Options{})
 	run := func(n string, seed uint64, goodput float64) *results.Run {
 		return &results.Run{Seed: seed, Point: []measure.Coordinate{{Key: "n", Text: n}},
 			Values: measure.Values{Measures: []measure.Measured{{Name: "goodput", Unit: "bps",
 				Groups: []measure.Grouped{{Group: "x", Value: goodput}}}}}}
 	}
-	o := &results.Outcome{World: spec.Lab, Runs: []*results.Run{run("1", 1, 40e6), run("1", 2, 48e6), run("2", 1, 1e6)},
+	o := &results.Outcome{World: spec.Lab, Spec: s,
+		Runs: []*results.Run{run("1", 1, 40e6), run("1", 2, 48e6), run("2", 1, 1e6)},
 		Beside: &results.Outcome{World: spec.Sim, Runs: []*results.Run{run("1", 1, 41e6), run("1", 2, 43e6),
 			run("1", 3, 36e6), run("3", 1, 1e6)}}}
 	all := o.Agreements()

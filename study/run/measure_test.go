@@ -565,36 +565,3 @@ func mean(x []float64) (sum float64) {
 	}
 	return sum
 }
-
-// ownHops is a measure that a binary of somebody's own adds.
-type ownHops struct{ measure.Plain }
-
-func (ownHops) Evaluate(e *measure.Evaluation) {
-	e.Add(measure.Measured{Name: "hops", Unit: "packets", Value: float64(e.Result.PacketHops)})
-}
-
-// A registry with one more measure runs it, and shows it wherever measures are shown: in
-// results, claims and the schema.
-func TestOwnMeasure(t *testing.T) {
-	r := room()
-	r.Measures = append(r.Measures, measure.Kind{Name: "hops", Doc: "links that packets have crossed",
-		New: func() measure.Measure { return ownHops{} }})
-	s, err := spec.Load(r, &spec.Source{Name: "t", File: "t.yaml", Data: []byte(line + `
-traffic: [{name: x, from: a, to: c, transport: udp, rate: 1Mbps}]
-measure: [hops]
-expect: [{id: far, says: two links each, that: hops > 100}]
-`)}, spec.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := Execute(t.Context(), s, Options{})
-	if err != nil || len(o.Runs) != 1 || len(o.Claims) != 1 {
-		t.Fatal(o, err)
-	}
-	if got := o.Runs[0].Measures[0]; got.Value != float64(o.Runs[0].PacketHops) || o.Claims[0].Verdict != claim.Holds {
-		t.Errorf("%+v, %+v", got, o.Claims[0])
-	}
-	if !strings.Contains(string(o.JSON()), `"hops_packets"`) || !strings.Contains(string(r.Schema()), `"hops"`) {
-		t.Error("results or schema do not name it")
-	}
-}

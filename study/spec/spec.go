@@ -153,6 +153,27 @@ func (s *Spec) see() {
 	}
 }
 
+// Kind is the kind of measure whose name a recorded value bears; the zero Kind for what a kind
+// records under a name that is not its own, such as fct_written.
+func (s *Spec) Kind(name string) measure.Kind {
+	for _, k := range s.registry.Measures {
+		if k.Name == name {
+			return k
+		}
+	}
+	return measure.Kind{}
+}
+
+// Judged are the measures whose values are compared between simulator and lab.
+func (s *Spec) Judged() (names []string) {
+	for _, k := range s.registry.Measures {
+		if k.Near.Given() {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
 // Shape is what runs of the spec have, with nothing in it but names.
 func (s *Spec) Shape() *measure.Values {
 	if s.names == nil {

@@ -88,7 +88,7 @@ func Export(o *results.Outcome, into string, offset unit.Time) ([]Exported, erro
 			{"flow.txt", func(b *bytes.Buffer) error { return workload.WriteHPCCFlows(b, x.List) }},
 			{"topology.txt", func(b *bytes.Buffer) error { return p.Network.WriteHPCC(b) }},
 		}
-		if q := queues(p, r, offset); q != nil {
+		if q := queues(o.Spec, p, r, offset); q != nil {
 			files = append(files, struct {
 				name  string
 				write func(b *bytes.Buffer) error
@@ -212,16 +212,21 @@ func export(p *spec.Point, r *results.Run, offset unit.Time) (*Exported, error) 
 
 // queues are the histograms of the switch ports whose queues a run has sampled in bytes
 // one by one; nil if there are none. A port's number counts its node's links from 1.
-func queues(p *spec.Point, r *results.Run, offset unit.Time) *simfiles.Queues {
+func queues(of *spec.Spec, p *spec.Point, r *results.Run, offset unit.Time) *simfiles.Queues {
+	var series []*measure.Series
+	for i := range r.Series {
+		if s := &r.Series[i]; s.Unit == "bytes" && of.Kind(s.Name).Queues {
+			series = append(series, s)
+		}
+	}
 	q := &simfiles.Queues{Time: int64(offset+unit.Time(math.Round(r.End.TimeS*1e12))) / 1000}
 	count := make([]int, len(p.Network.Nodes))
 	for l := range p.Network.Links {
 		for e, node := range p.Network.Links[l].Ends {
 			count[node]++
 			name := p.Network.PortName(l, e)
-			for i := range r.Series {
-				s := &r.Series[i]
-				if s.Name != "queue" || s.Unit != "bytes" || s.Group != name || !p.Network.Nodes[node].Switch {
+			for _, s := range series {
+				if s.Group != name || !p.Network.Nodes[node].Switch {
 					continue
 				}
 				port := simfiles.Queue{Switch: node, Port: count[node]}

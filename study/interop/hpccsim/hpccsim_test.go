@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,9 +24,11 @@ import (
 	"weir/internal/document"
 	"weir/papers/hpcc"
 	"weir/study/interop/simfiles"
+	"weir/study/measure"
 	"weir/study/results"
 	"weir/study/run"
 	"weir/study/spec"
+	"weir/study/spec/spectest"
 )
 
 // idle is a program that does nothing.
@@ -321,6 +324,7 @@ measure: [{queue: {port: leaf0->h1, unit: bytes, every: 100us}}]
 	if q := queues[0].Ports[0]; q.Switch != 3 || q.Port != 2 || fmt.Sprint(q.Counts) != "[10]" {
 		t.Errorf("%+v", q)
 	}
+	ownQueues(t, again)
 	// PFC's frames are kept on request; node 3 is the switch, and it pauses h0, node 0.
 	again.Runs[0].PFC = []results.PFCFrame{{TimeNs: 1500, Node: 0, Port: 0, Class: 3, Paused: true},
 		{TimeNs: 2500, Node: 3, Port: 2, Class: 3, Paused: false}}
@@ -334,6 +338,27 @@ measure: [{queue: {port: leaf0->h1, unit: bytes, every: 100us}}]
 	if len(tables) != 2 || tables[0].Port != 100 || tables[0].Flows != 2 || tables[0].Rows[0].P99 != 1 ||
 		tables[1].Port != 200 {
 		t.Errorf("%+v", tables)
+	}
+}
+
+// ownQueues has the run's series written when somebody's own kind of measure has made it: one whose
+// series are queues, and one whose are not.
+func ownQueues(t *testing.T, o *results.Outcome) {
+	t.Helper()
+	own := room()
+	own.Measures = append(own.Measures, measure.Kind{Name: "backlog", Queues: true}, measure.Kind{Name: "credit"})
+	s := spectest.Load(t, own, string(o.Spec.Resolved()), spec.Options{Resolved: true})
+	for name, want := range map[string]bool{"backlog": true, "credit": false} {
+		t.Run(name, func(t *testing.T) {
+			r := *o.Runs[0]
+			r.Series = slices.Clone(r.Series)
+			for i := range r.Series {
+				r.Series[i].Name = name
+			}
+			if got := queues(s, s.Points[0], &r, 0) != nil; got != want {
+				t.Errorf("its series are taken for queues: %v", got)
+			}
+		})
 	}
 }
 

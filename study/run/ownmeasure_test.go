@@ -1,0 +1,109 @@
+package run
+
+import (
+	"strings"
+	"testing"
+
+	"weir/study/claim"
+	"weir/study/measure"
+	"weir/study/report"
+	"weir/study/results"
+	"weir/study/spec"
+)
+
+// ownHops is a measure that a binary of somebody's own adds.
+type ownHops struct{ measure.Plain }
+
+func (ownHops) Evaluate(e *measure.Evaluation) {
+	e.Add(measure.Measured{Name: "hops", Unit: "packets", Value: float64(e.Result.PacketHops)})
+}
+
+// A registry with one more measure runs it, and shows it wherever measures are shown: in
+// results, claims and the schema.
+func TestOwnMeasure(t *testing.T) {
+	r := room()
+	r.Measures = append(r.Measures, measure.Kind{Name: "hops", Doc: "links that packets have crossed",
+		New: func() measure.Measure { return ownHops{} }})
+	s, err := spec.Load(r, &spec.Source{Name: "t", File: "t.yaml", Data: []byte(line + `
+traffic: [{name: x, from: a, to: c, transport: udp, rate: 1Mbps}]
+measure: [hops]
+expect: [{id: far, says: two links each, that: hops > 100}]
+`)}, spec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := Execute(t.Context(), s, Options{})
+	if err != nil || len(o.Runs) != 1 || len(o.Claims) != 1 {
+		t.Fatal(o, err)
+	}
+	if got := o.Runs[0].Measures[0]; got.Value != float64(o.Runs[0].PacketHops) || o.Claims[0].Verdict != claim.Holds {
+		t.Errorf("%+v, %+v", got, o.Claims[0])
+	}
+	if !strings.Contains(string(o.JSON()), `"hops_packets"`) || !strings.Contains(string(r.Schema()), `"hops"`) {
+		t.Error("results or schema do not name it")
+	}
+}
+
+// ownFates is one with groups, of which there is nothing in one.
+type ownFates struct{ measure.Plain }
+
+func (ownFates) Evaluate(e *measure.Evaluation) {
+	e.Add(measure.Measured{Name: "fates", Unit: "packets", Groups: []measure.Grouped{
+		{Group: "crossed", Value: float64(e.Result.PacketHops)}, {Group: "eaten", Value: 0}}})
+}
+
+// What others do with a measure its kind says, somebody's own as well: whether simulator and lab
+// are compared, and how; whether tables leave out empty groups.
+func TestOwnMeasureTraits(t *testing.T) {
+	text := func(hops, fates measure.Kind, factor float64) string {
+		t.Helper()
+		r := room()
+		hops.Name, hops.New = "hops", func() measure.Measure { return ownHops{} }
+		fates.Name, fates.New = "fates", func() measure.Measure { return ownFates{} }
+		r.Measures = append(r.Measures, hops, fates)
+		s, err := spec.Load(r, &spec.Source{Name: "t", File: "t.yaml", Data: []byte(line + `
+traffic: [{name: x, from: a, to: c, transport: udp, rate: 1Mbps}]
+measure: [goodput, hops, fates]
+`)}, spec.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := Execute(t.Context(), s, Options{})
+		if err != nil || len(o.Runs) != 1 {
+			t.Fatal(o, err)
+		}
+		real := *o.Runs[0]
+		real.Measures = append([]measure.Measured{}, real.Measures...)
+		real.Measures[1].Value *= factor
+		return report.Text(&results.Outcome{World: spec.Lab, Spec: s, Runs: []*results.Run{&real}, Beside: o})
+	}
+	near := measure.Kind{Near: measure.Tolerance{Share: 0.05, Difference: 3}}
+	both := "goodput within 10 % or 1 Mb/s, hops within 5 % or 3 packets;"
+	for _, c := range []struct {
+		name        string
+		hops, fates measure.Kind
+		factor      float64
+		has, hasNot []string
+	}{
+		{"neither", measure.Kind{}, measure.Kind{}, 2,
+			[]string{"agree in 1 of 1 points (within 10 % or 1 Mb/s;", "fates eaten"}, []string{"hops within"}},
+		{"near", near, measure.Kind{}, 1.04, []string{"agree in 1 of 1 points", both}, []string{"outside:"}},
+		{"not near", near, measure.Kind{}, 1.06, []string{"agree in 0 of 1 points", both, "outside: hops"}, nil},
+		{"sparse", measure.Kind{}, measure.Kind{Sparse: true}, 1, []string{"fates crossed"}, []string{"fates eaten"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := text(c.hops, c.fates, c.factor)
+			flat := strings.Join(strings.Fields(got), " ")
+			for _, want := range c.has {
+				if !strings.Contains(flat, want) {
+					t.Errorf("no %q in\n%s", want, got)
+				}
+			}
+			for _, not := range c.hasNot {
+				if strings.Contains(flat, not) {
+					t.Errorf("%q in\n%s", not, got)
+				}
+			}
+		})
+	}
+}
