@@ -13,7 +13,7 @@ func Example() {
 	r := NewReader(Kind{Name: "recipe", Whole: "a recipe", First: "title, …"})
 	root := Parse(r, "soup.yaml", []byte("titel: soup\nserves: many\n"))
 	r.Keys(root, "key", []string{"title", "serves"})
-	r.Integer(root.Get("serves"), 1, 20)
+	r.Integer(root.Find("serves"), 1, 20)
 	fmt.Println(r.Err())
 	// Output:
 	// soup.yaml:1:1: key "titel" is not known; did you mean "title"?; allowed: title, serves
@@ -55,10 +55,10 @@ func TestDefault(t *testing.T) {
 	r := NewReader(kind)
 	root := Parse(r, "x.yaml", []byte("a: {b: 1}\n"))
 	part := Copy(root)
-	if v := r.Default(part.Get("a"), "c", "2", "ours"); r.Integer(v, 1, 3) != 2 || v.From != "default: ours" {
+	if v := r.Default(part.Find("a"), "c", "2", "ours"); r.Integer(v, 1, 3) != 2 || v.From != "default: ours" {
 		t.Errorf("the default is %+v", v)
 	}
-	if v := r.Default(part.Get("a"), "b", "2", "ours"); r.Integer(v, 1, 3) != 1 {
+	if v := r.Default(part.Find("a"), "b", "2", "ours"); r.Integer(v, 1, 3) != 1 {
 		t.Errorf("the file's value is %+v", v)
 	}
 	if got := root.Flow(); got != "{a: {b: 1, c: 2}}" {

@@ -131,6 +131,18 @@ func MapBy(f Form, text string) Form { return Form{Shape: ByName, Items: &f, Tex
 // AnyOf is a value of one of some forms.
 func AnyOf(text string, forms ...Form) Form { return Form{Shape: Choice, Any: forms, Text: text} }
 
+// byName reports whether a value can be a map from names.
+func (f Form) byName() bool { return f.Shape == ByName || slices.ContainsFunc(f.Any, Form.byName) }
+
+// Spellings are the words that a value can be.
+func (f Form) Spellings() []string {
+	words := slices.Clone(f.Words)
+	for _, x := range f.Any {
+		words = append(words, x.Spellings()...)
+	}
+	return words
+}
+
 // Pair is a list of two names.
 func Pair(text string) Form { return Form{Shape: Ends, Text: text} }
 
@@ -163,10 +175,25 @@ func (r *Reader) Map(t *Node, table *Table, more ...string) (Map, bool) {
 	return m, r.Keys(t, table.What, m.known)
 }
 
+// Of reads a map of a file by the table where nothing is to be said of it.
+func (t *Table) Of(n *Node) Map { return Map{Node: n, table: t} }
+
+// Entries are those of a key whose form is a map from names to values, if the file has one
+// there: who reads names that the file gives asks for them here.
+func (m Map) Entries(name string) []Entry {
+	if !m.table.Key(name).Form.byName() {
+		panic("the names in " + name + " are read, but not declared: " + m.table.What)
+	}
+	if v := m.Node.Find(name); v != nil && v.Kind == Mapping {
+		return v.Keys
+	}
+	return nil
+}
+
 // Get returns the value of a key, or nil.
 func (m Map) Get(name string) *Node {
 	m.table.Key(name)
-	return m.Node.Get(name)
+	return m.Node.Find(name)
 }
 
 // Default returns the value of a key; if the file has none, its default, which is filled in.
@@ -187,7 +214,7 @@ func (m Map) DefaultWhen(name, when string) *Node {
 }
 
 func (m Map) standard(k *Key, text, source string) *Node {
-	if v := m.Node.Get(k.Name); v != nil {
+	if v := m.Node.Find(k.Name); v != nil {
 		return v
 	}
 	if text == "" {
@@ -205,7 +232,7 @@ func (t *Node) fillList(name, items, source string) *Node {
 	for _, x := range strings.Split(items, ", ") {
 		kept.Items = append(kept.Items, &Node{Place: t.Place, Text: x})
 	}
-	if t.Orig != nil && t.Orig.Get(name) == nil {
+	if t.Orig != nil && t.Orig.Find(name) == nil {
 		t.Orig.Set(name, kept)
 	}
 	v := Copy(kept)

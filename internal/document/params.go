@@ -25,7 +25,7 @@ func (r *Reader) Configuration(s *scheme.Scheme, t *Node, skip []string) scheme.
 	}
 	before, missing := len(r.errors), false
 	for _, p := range params.List() {
-		switch v := t.Get(p.Name); {
+		switch v := t.Find(p.Name); {
 		case v != nil:
 			r.set(s, p, v)
 		case p.Required:
@@ -78,7 +78,7 @@ func (r *Reader) wrong(s *scheme.Scheme, t *Node, err error) {
 		return
 	}
 	at := t.Place
-	if v := t.Get(e.Param); v != nil {
+	if v := t.Find(e.Param); v != nil {
 		at = v.Place
 	}
 	if len(e.Words) > 0 {

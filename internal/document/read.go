@@ -44,7 +44,7 @@ func (r *Reader) Missing(t *Node, key, what string, known []string, allowed, for
 // Default returns a key's value; if it is missing, the default, which it writes
 // into the tree.
 func (r *Reader) Default(t *Node, key, standard, from string) *Node {
-	if v := t.Get(key); v != nil {
+	if v := t.Find(key); v != nil {
 		return v
 	}
 	return t.fill(key, standard, from)

@@ -35,8 +35,9 @@ type Entry struct {
 	Value *Node
 }
 
-// Get returns the value of a key, or nil.
-func (t *Node) Get(name string) *Node {
+// Find returns the value of a key whose name stands in a file or a registry, or nil. What a
+// Table declares is read by Map.Get.
+func (t *Node) Find(name string) *Node {
 	if t == nil || t.Kind != Mapping {
 		return nil
 	}
@@ -94,7 +95,7 @@ func Clone(t *Node) *Node {
 func (t *Node) fill(name, text, source string) *Node {
 	v := &Node{Place: t.Place, Text: text, From: "default: " + source}
 	t.Set(name, v)
-	if t.Orig != nil && t.Orig.Get(name) == nil {
+	if t.Orig != nil && t.Orig.Find(name) == nil {
 		t.Orig.Set(name, v)
 	}
 	return v

@@ -30,24 +30,16 @@ const (
 func CheckLab(s *spec.Spec, k *kernel.Kernel, force bool) error {
 	c := document.NewReader(spec.FileKind)
 	c.Remember(s.Source.File, s.Source.Data)
-	at := func(keys ...string) document.Place {
-		for _, key := range keys {
-			if t := s.Root.Get(key); t != nil {
-				return t.Place
-			}
-		}
-		return s.Root.Place
-	}
 	for _, p := range s.Points {
 		for i := range p.Entries {
 			checkLab(&p.Entries[i], c, s, k)
 		}
 		if p.Telemetry != nil {
-			c.Fail(at("switch", "switches", "sweep"), "",
+			c.Fail(s.At("switch", "switches", "sweep"), "",
 				"the lab's hosts are Linux, which does not know packets with telemetry (program telemetry)")
 		}
 		if p.Framing.Fixed() {
-			c.Fail(at("framing"), "l2, wire", "framing %s counts headers that no real frame has", p.Framing.Name)
+			c.Fail(s.At("framing"), "l2, wire", "framing %s counts headers that no real frame has", p.Framing.Name)
 		}
 		for _, m := range p.Measures {
 			if why := m.Lab(); why != "" {
@@ -65,20 +57,20 @@ func CheckLab(s *spec.Spec, k *kernel.Kernel, force bool) error {
 				continue
 			}
 			if hosts++; links[n] != 1 {
-				c.Fail(at("topology"), "hosts with one link", "host %s has %d links; a host of the lab has one interface",
+				c.Fail(s.At("topology"), "hosts with one link", "host %s has %d links; a host of the lab has one interface",
 					node.Name, links[n])
 			}
 		}
 		if c.OK() { // it takes all of the above
 			if _, err := labHosts(p, k); err != nil {
-				c.Fail(at("traffic"), "hosts of their own for such flows", "%v", err)
+				c.Fail(s.At("traffic"), "hosts of their own for such flows", "%v", err)
 			}
 		}
 		if force {
 			continue
 		}
 		if hosts > LabHosts {
-			c.Fail(at("topology"), fmt.Sprintf("up to %d hosts", LabHosts),
+			c.Fail(s.At("topology"), fmt.Sprintf("up to %d hosts", LabHosts),
 				"the network has %d hosts, and each is a namespace with rings of its own", hosts)
 		}
 		most := float64(LabFrames)
@@ -86,7 +78,7 @@ func CheckLab(s *spec.Spec, k *kernel.Kernel, force bool) error {
 			most /= 2
 		}
 		if f := plan.FramesPerSecond(p); f > most {
-			c.Fail(at("topology"), fmt.Sprintf("rates divided by %.0f, or as many fewer senders; --force runs it all the same",
+			c.Fail(s.At("topology"), fmt.Sprintf("rates divided by %.0f, or as many fewer senders; --force runs it all the same",
 				roundUpTo(f/most)),
 				"too large for this machine at %s: hosts would send about %s frames/s, and the lab carries %s in good time",
 				orPoint(p.At), measure.SI(f), measure.SI(most))

@@ -57,7 +57,7 @@ func (d *decoder) substitute(t *document.Node, at []measure.Coordinate, places [
 // replaced.
 func overlay(root, block *document.Node, depth int) {
 	for _, k := range block.Keys {
-		if old := root.Get(k.Name); depth < 2 && old != nil && old.Kind == document.Mapping &&
+		if old := root.Find(k.Name); depth < 2 && old != nil && old.Kind == document.Mapping &&
 			k.Value.Kind == document.Mapping {
 			overlay(old, k.Value, depth+1)
 			continue

@@ -141,7 +141,7 @@ func (r *Registry) Footprint(name, topology string, set []string) ([]SwitchFootp
 		return nil, c.Err()
 	}
 	if x, err := p.Network.Tree(); err == nil && x.Check(x.Plan()) == nil {
-		root.Set("addresses", &document.Node{Place: here, Text: "hierarchical"})
+		root.Set("addresses", &document.Node{Place: here, Text: hierarchical})
 	}
 	if d.route(whole, p); c.OK() {
 		d.switchConfigs(whole, p)

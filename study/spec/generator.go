@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"weir/core/unit"
@@ -34,11 +35,13 @@ const (
 	toStride    = "stride"      // the one so many further on
 )
 
+// ways are the words for destinations that are no host's name.
+func ways() []string { return traffic.Key("to").Form.Spellings() }
+
 // isDrawn reports whether a traffic's flows are drawn anew for every seed.
 func isDrawn(x document.Map) bool {
 	for _, key := range []string{"from", "to"} {
-		if t := x.Get(key); t != nil && (t.Kind == document.Mapping || t.Kind == document.Scalar && (t.Text == toRandom ||
-			t.Text == permutation)) {
+		if t := x.Get(key); t != nil && (t.Kind == document.Mapping || t.Kind == document.Scalar && slices.Contains(ways(), t.Text)) {
 			return true
 		}
 	}
@@ -56,7 +59,7 @@ func (d *decoder) endpoints(x document.Map, key string, p *Point, g *generator) 
 		}
 		return
 	}
-	if t == nil || t.Kind == document.List || t.Kind == document.Scalar && t.Text != toRandom && t.Text != permutation {
+	if t == nil || t.Kind == document.List || t.Kind == document.Scalar && !slices.Contains(ways(), t.Text) {
 		return d.hosts(x, key, p), false
 	}
 	if t.Kind == document.Scalar {
@@ -67,16 +70,22 @@ func (d *decoder) endpoints(x document.Map, key string, p *Point, g *generator) 
 		g.pattern = t.Text
 		return all(), true
 	}
-	if t.Kind != document.Mapping || len(t.Keys) != 1 || t.Keys[0].Name != "random" &&
-		(key == "from" || t.Keys[0].Name != toStride) {
+	tables := []*document.Table{drawn}
+	if key == "to" {
+		tables = append(tables, strided)
+	}
+	i := slices.IndexFunc(tables, func(x *document.Table) bool {
+		return len(t.Keys) == 1 && slices.Contains(x.Names(), t.Keys[0].Name)
+	})
+	if i < 0 {
 		d.Fail(t.Place, "a host, a pattern, a list of them, random, permutation, {random: 1}, {stride: 8}", "this is no %s",
 			map[string]string{"from": "source", "to": "destination"}[key])
 		return nil, true
 	}
 	hosts = all()
-	n := d.Integer(t.Keys[0].Value, 1, max(len(hosts)-1, 1))
+	n := d.Integer(tables[i].Of(t).Get(t.Keys[0].Name), 1, max(len(hosts)-1, 1))
 	switch {
-	case t.Keys[0].Name == toStride:
+	case tables[i] == strided:
 		g.pattern, g.stride = toStride, n
 	case key == "from":
 		g.FromN = n
@@ -229,7 +238,8 @@ type sizedTOS struct {
 }
 
 // typesOfService reads a TOS byte, or one for each class of sizes: {0 B: 0x10, 100KB: 0x08}.
-func (d *decoder) typesOfService(t *document.Node, tr *Traffic) {
+func (d *decoder) typesOfService(x document.Map, tr *Traffic) {
+	t := x.Get("tos")
 	one := func(v *document.Node) uint8 {
 		n, err := strconv.ParseUint(d.Text(v), 0, 8)
 		if err != nil {
@@ -241,11 +251,12 @@ func (d *decoder) typesOfService(t *document.Node, tr *Traffic) {
 		tr.TOS = one(t)
 		return
 	}
-	if len(t.Keys) == 0 {
+	classes := x.Entries("tos")
+	if len(classes) == 0 {
 		d.Fail(t.Place, "{0 B: 0x10, 100KB: 0x08}", "no TOS byte is given")
 		return
 	}
-	for i, k := range t.Keys {
+	for i, k := range classes {
 		from, err := unit.ParseBytes(k.Name)
 		switch {
 		case err != nil:

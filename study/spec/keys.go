@@ -21,6 +21,8 @@ const (
 	notListed                            // not in a traffic whose flows a file lists
 	ofState                              // of a switch, decides how much state it has: Footprint takes it
 	notRing                              // not in a traffic that is a collective
+	ofOptions                            // applied with the options, or not wanted: no resolved spec has it
+	ofPoints                             // of paper, read when points and measures are known
 )
 
 // quantities that many keys hold.
@@ -57,8 +59,8 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 		"(`1448 B payload`)", Default: "1500 B", Source: "IEEE 802.3"},
 	{Name: "topology", Form: document.MapOf(network), Doc: "the network: written out, a family, or a file",
 		Required: true, Example: "topology: {…}", Traits: ofBuild},
-	{Name: "addresses", Form: document.Unbound("`flat`, `hierarchical`, or prefixes by leaf"),
-		Doc: "of the hosts", Default: "flat", Source: "ours: one after another", Traits: ofBuild},
+	{Name: "addresses", Form: document.AnyOf("`flat`, `hierarchical`, or prefixes by leaf",
+		document.OneOf("flat", hierarchical), document.MapBy(document.Value("prefix"), "")), Doc: "of the hosts", Default: "flat", Source: "ours: one after another", Traits: ofBuild},
 	{Name: "switch", Form: programs, Doc: "of all switches, in their order", Traits: ofBuild},
 	{Name: "switches", Form: document.MapBy(document.MapOf(perSwitch), "map by name or pattern"),
 		Doc: "what differs by switch", Traits: ofBuild},
@@ -70,7 +72,8 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 	{Name: "sweep", Form: document.MapBy(document.Unbound(""), "`{key: [values]}`, or `{key: {name: {…}}}`"),
 		Doc: "what is varied: every combination is a point", Without: "one point", Traits: ofFile},
 	{Name: "quick", Form: document.MapBy(document.Unbound(""), "map"), Doc: "what `--quick` changes: `repeat`, " +
-		"`lab_repeat`, `duration`, `warmup`, keys of the sweep", Without: "nothing", Traits: ofFile | unlisted},
+		"`lab_repeat`, `duration`, `warmup`, keys of the sweep", Without: "nothing",
+		Traits: ofFile | unlisted | ofOptions},
 	{Name: "measure", Form: document.ListOf(document.Registered("measure", "measure", ""), "list"),
 		Doc: "what is measured", Default: "[goodput]", Source: "ours", Traits: fixed | ofBuild},
 	{Name: "plot", Form: document.ListOf(document.MapOf(plot), "list"), Doc: "what is drawn", Without: "none",
@@ -91,7 +94,8 @@ var paper = &document.Table{What: "paper's key", Doc: "what it reproduces", Keys
 	{Name: "name", Form: aText, Doc: "of the paper"},
 	{Name: "figure", Form: aText, Doc: "of the paper"},
 	{Name: "source", Form: aText, Doc: "of values that do not say theirs"},
-	{Name: "values", Form: document.ListOf(document.MapOf(paperValue), "list"), Doc: "numbers that the paper gives"},
+	{Name: "values", Form: document.ListOf(document.MapOf(paperValue), "list"), Doc: "numbers that the paper gives",
+		Traits: ofPoints},
 }}
 
 // paperValue is an entry of the paper's values.
@@ -162,7 +166,7 @@ var traffic = &document.Table{What: "traffic's key", Doc: "flows of one kind", O
 	{Name: "from", Form: document.AnyOf("host, pattern, list of them, or `{random: n}`", someHost, document.MapOf(drawn)),
 		Doc: "who sends", Example: "from: host", Traits: notListed | notRing},
 	{Name: "to", Form: document.AnyOf("host, pattern, list of them, `random`, `permutation`, `{random: n}` or "+
-		"`{stride: n}`", someHost, document.MapOf(drawn), document.MapOf(strided)),
+		"`{stride: n}`", someHost, document.OneOf(toRandom, permutation), document.MapOf(drawn), document.MapOf(strided)),
 		Doc: "who receives: every pair of different hosts gets flows", Example: "to: host", Traits: notListed | notRing},
 	{Name: "collective", Form: document.OneOf(workload.Collectives...), Doc: "all-reduce, in place of `from` and `to`",
 		Without: "none"},
@@ -193,7 +197,8 @@ var traffic = &document.Table{What: "traffic's key", Doc: "flows of one kind", O
 	{Name: "sets", Form: document.MapOf(sets), Doc: "all of the traffic begins so often, one interval after another; " +
 		"not with `load`", Without: "one", Traits: notListed | notRing},
 	{Name: "stop", Form: aTime, Doc: "at which the sender stops", Without: "none", Traits: notListed | notRing},
-	{Name: "tos", Form: document.Unbound("0 to 255, or by size: `{0 B: 0x10, 100KB: 0x08}`"),
+	{Name: "tos", Form: document.AnyOf("0 to 255, or by size: `{0 B: 0x10, 100KB: 0x08}`",
+		document.Value("number"), document.MapBy(document.Value("number"), "")),
 		Doc: "TOS byte; by size each from its size on, endless flows have the last", Without: "0"},
 	{Name: "ip", Form: document.OneOf("4", "6"), Doc: "its version", Default: "4", Source: "ours"},
 	{Name: "file", Form: aFile, Doc: "a flow file, in place of all that decides flows", Traits: notRing},

@@ -3,7 +3,12 @@ package spec_test
 import (
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -94,6 +99,73 @@ func TestDecoderKnowsKeys(t *testing.T) {
 			})
 		}
 	}
+}
+
+// No code of the study asks a map of a file for a key by its name but through a table: what is
+// not declared cannot be read.
+func TestKeysAreDeclared(t *testing.T) {
+	read := 0
+	for _, f := range sources(t, "..") {
+		ast.Inspect(f, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) == 0 {
+				return true
+			}
+			method, ok := call.Fun.(*ast.SelectorExpr)
+			name, literal := call.Args[0].(*ast.BasicLit)
+			switch {
+			case !ok || !literal:
+			case method.Sel.Name == "Find":
+				t.Errorf("%v: the key %s is read past the tables", positions.Position(call.Pos()), name.Value)
+			case method.Sel.Name == "Get":
+				read++
+			}
+			return true
+		})
+	}
+	if read < 50 {
+		t.Errorf("%d keys are read, which are not all", read)
+	}
+	for _, wrong := range []struct {
+		name string
+		read func(document.Map)
+	}{
+		{"a key", func(m document.Map) { m.Get("stride") }},
+		{"a default", func(m document.Map) { m.Default("stride") }},
+		{"names", func(m document.Map) { m.Entries("random") }},
+	} {
+		t.Run(wrong.name, func(t *testing.T) {
+			defer func() {
+				if text, _ := recover().(string); !strings.Contains(text, "but not declared: key of from") {
+					t.Errorf("it can be read: %q", text)
+				}
+			}()
+			for _, x := range spec.Tables {
+				if x.Name == "from" {
+					wrong.read(x.Table.Of(&document.Node{Kind: document.Mapping}))
+				}
+			}
+		})
+	}
+}
+
+var positions = token.NewFileSet()
+
+// sources are the files below a folder that are no tests.
+func sources(t *testing.T, root string) (files []*ast.File) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		f, err := parser.ParseFile(positions, name, nil, 0)
+		files = append(files, f)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 // strayKey is keyed with a value that no key takes for one of a table's keys.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"weir/core/scheme"
 	"weir/core/topology"
 	"weir/core/unit"
 	"weir/internal/document"
@@ -14,14 +15,14 @@ import (
 // network decodes the topology: of a file, of a family with parameters, or listed.
 func (d *decoder) network(root document.Map, p *Point) {
 	t := root.Get("topology")
-	if t.Kind == document.Mapping && t.Get("file") != nil {
+	if network.Of(t).Get("file") != nil {
 		d.networkFile(t, p)
 		return
 	}
 	var families []string
 	for i := range d.registry.Topologies {
 		s := &d.registry.Topologies[i]
-		if t.Kind == document.Mapping && t.Get(s.Name) != nil {
+		if t.Find(s.Name) != nil {
 			d.generated(t, s, p)
 			return
 		}
@@ -75,7 +76,7 @@ func (d *decoder) nodes(t *document.Node, x document.Map) *listed {
 				d.Fail(x.Place, "another name", "the name %q is taken", name)
 				continue
 			}
-			if name == "" || strings.ContainsAny(name, " >*$,") || name == "random" {
+			if name == "" || strings.ContainsAny(name, " >*$,") || name == toRandom {
 				d.Fail(x.Place, "letters, digits, - and _", "%q is not a name", name)
 				continue
 			}
@@ -163,7 +164,7 @@ func (d *decoder) generated(t *document.Node, s *topology.Scheme, p *Point) {
 			d.Fail(k.Place, s.Name+" alone", "%q stands beside %s, which makes the network", k.Name, s.Name)
 		}
 	}
-	params := t.Get(s.Name)
+	params := t.Find(s.Name)
 	if params.Kind != document.Mapping {
 		d.Fail(params.Place, s.Name+": {parameter: value}", "the parameters of %s are %v", s.Name, params.Kind)
 		return
@@ -181,8 +182,10 @@ func (d *decoder) generated(t *document.Node, s *topology.Scheme, p *Point) {
 		return
 	}
 	var at document.Place
-	if b := params.Get("buffer"); b != nil && n.Links[0].Buffer.Bytes > 0 { // the links of hosts come first
-		at = b.Place
+	for _, x := range s.Parameters() { // the links of hosts come first
+		if b := params.Find(x.Name); x.Kind == scheme.Length && b != nil && n.Links[0].Buffer.Bytes > 0 {
+			at = b.Place
+		}
 	}
 	d.bufferAt = make([]document.Place, len(n.Links))
 	for i := range d.bufferAt {

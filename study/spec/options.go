@@ -21,7 +21,7 @@ type Options struct {
 // applyQuick puts the quick block's values into the spec. What it takes away from
 // a sweep, the spec keeps in full.
 func (s *Spec) applyQuick(c *document.Reader) {
-	q := s.Root.Get("quick")
+	q := top.Of(s.Root).Get("quick")
 	if q == nil {
 		return
 	}
@@ -29,21 +29,16 @@ func (s *Spec) applyQuick(c *document.Reader) {
 		c.Fail(q.Place, "{repeat: 1, …}", "quick is a map")
 		return
 	}
-	sweep := s.Root.Get("sweep")
-	allowed := top.Names(byQuick)
-	if sweep != nil {
-		for _, k := range sweep.Keys {
-			allowed = append(allowed, k.Name)
-		}
-	}
-	for _, k := range q.Keys {
+	sweep := top.Of(s.Root).Get("sweep")
+	allowed := append(top.Names(byQuick), sweepKeys(s.Root)...)
+	for _, k := range top.Of(s.Root).Entries("quick") {
 		if !slices.Contains(allowed, k.Name) {
 			c.Unknown(k.Place, "quick's key", k.Name, allowed)
 			continue
 		}
 		if s.Quick {
 			s.put(c, k.Name, k.Value, "quick")
-		} else if v := sweep.Get(k.Name); v != nil {
+		} else if v := sweep.Find(k.Name); v != nil {
 			s.subset(c, document.Copy(v), k.Value) // checked, not used
 		}
 	}
@@ -53,8 +48,8 @@ func (s *Spec) applyQuick(c *document.Reader) {
 func (s *Spec) put(c *document.Reader, name string, value *document.Node, from string) {
 	v := document.Copy(value)
 	v.Orig, v.From = nil, from
-	if sweep := s.Root.Get("sweep"); sweep.Get(name) != nil {
-		if narrowed := s.subset(c, sweep.Get(name), v); narrowed != nil {
+	if sweep := top.Of(s.Root).Get("sweep"); sweep.Find(name) != nil {
+		if narrowed := s.subset(c, sweep.Find(name), v); narrowed != nil {
 			narrowed.From = from
 			sweep.Set(name, narrowed)
 		}
@@ -80,7 +75,7 @@ func (s *Spec) subset(c *document.Reader, sweep, value *document.Node) *document
 			out.Items = append(out.Items, w)
 			continue
 		}
-		v := sweep.Get(w.Text)
+		v := sweep.Find(w.Text)
 		if v == nil {
 			var names []string
 			for _, k := range sweep.Keys {
@@ -107,7 +102,7 @@ func (s *Spec) applySet(c *document.Reader) {
 		if v == nil {
 			continue
 		}
-		if _, in := s.Root.Get("sweep"), s.Root.Get("sweep").Get(key); in != nil || slices.Contains(top.Names(), key) {
+		if slices.Contains(append(top.Names(), sweepKeys(s.Root)...), key) {
 			s.put(c, key, v, "--set")
 			continue
 		}
@@ -121,7 +116,7 @@ func (s *Spec) applySet(c *document.Reader) {
 					// traffic.heavy.rate: an entry by its name
 					n = -1
 					for k, x := range at.Items {
-						if name := x.Get("name"); name != nil && name.Text == p {
+						if name := traffic.Of(x).Get("name"); name != nil && name.Text == p {
 							n = k
 						}
 					}
@@ -140,7 +135,7 @@ func (s *Spec) applySet(c *document.Reader) {
 				at.Set(p, v)
 				break
 			}
-			next := at.Get(p)
+			next := at.Find(p)
 			if next == nil {
 				var words []string
 				for _, k := range at.Keys {

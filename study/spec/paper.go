@@ -44,7 +44,7 @@ func (s *Spec) PaperValue(at []measure.Coordinate, m, group string) (PaperValue,
 
 // decodePaperValues reads the paper's values, when points and measures are known.
 func (s *Spec) decodePaperValues(d *decoder) {
-	about := s.Root.Get("paper")
+	about := top.Of(s.Root).Get("paper")
 	if about == nil || d.View(about, paper).Get("values") == nil {
 		return
 	}

@@ -75,7 +75,7 @@ func parameters(root *document.Node) []Parameter {
 			}
 			for i, x := range t.Items {
 				name := strconv.Itoa(i)
-				if n := x.Get("name"); n != nil {
+				if n := traffic.Of(x).Get("name"); n != nil {
 					name = n.Text
 				}
 				walk(path+"."+name, x, from)

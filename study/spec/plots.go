@@ -42,7 +42,7 @@ const (
 
 // decodePlots reads the plot list.
 func (s *Spec) decodePlots(d *decoder) {
-	t := s.Root.Get("plot")
+	t := top.Of(s.Root).Get("plot")
 	if t == nil {
 		return
 	}

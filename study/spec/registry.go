@@ -89,7 +89,7 @@ func (r *Registry) Experiments() []Entry {
 			e := Entry{Name: name}
 			c := document.NewReader(FileKind)
 			if t := document.Parse(c, f, data); t != nil {
-				if x := t.Get("title"); x != nil {
+				if x := top.Of(t).Get("title"); x != nil {
 					e.Title = x.Text
 				}
 				e.Paper = paperOf(t)

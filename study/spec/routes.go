@@ -53,8 +53,9 @@ func (d *decoder) route(root document.Map, p *Point) {
 			return
 		}
 		r.book, r.routes = p.Network.Addresses(), p.Network.Routes()
-		if t.Kind != document.Scalar || d.Word(t, "way to give addresses", addressWays) == addressWays[1] {
-			d.hierarchy(t, p.Network, &r)
+		if t.Kind != document.Scalar || d.Word(t, "way to give addresses",
+			top.Key("addresses").Form.Spellings()) == hierarchical {
+			d.hierarchy(root, t, p.Network, &r)
 		}
 	}
 	if r.network == nil {
@@ -64,12 +65,12 @@ func (d *decoder) route(root document.Map, p *Point) {
 	p.Network, p.Book, p.Routes, p.tree, p.prefixes = r.network, r.book, r.routes, r.tree, r.prefixes
 }
 
-// addressWays are the ways to give addresses that have a name.
-var addressWays = []string{"flat", "hierarchical"}
+// hierarchical are addresses from prefixes of leaves, in the network's order.
+const hierarchical = "hierarchical"
 
 // hierarchy gives the hosts of a fat tree addresses from their leaves' prefixes: those of
 // P4TE's figure 1, or those that the file gives by leaf.
-func (d *decoder) hierarchy(t *document.Node, n *topology.Network, r *routed) {
+func (d *decoder) hierarchy(root document.Map, t *document.Node, n *topology.Network, r *routed) {
 	x, err := n.Tree()
 	if err != nil {
 		d.Fail(t.Place, "addresses: flat, or a fat tree of two or three tiers", "hierarchical addresses need a fat tree: %v",
@@ -87,7 +88,7 @@ func (d *decoder) hierarchy(t *document.Node, n *topology.Network, r *routed) {
 		for _, leaf := range x.Leaves() {
 			names = append(names, n.Nodes[leaf].Name)
 		}
-		for _, k := range t.Keys {
+		for _, k := range root.Entries("addresses") {
 			i := slices.Index(names, k.Name)
 			if i < 0 {
 				d.Unknown(k.Place, "leaf", k.Name, names)

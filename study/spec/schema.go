@@ -41,7 +41,11 @@ func word(doc string, words ...string) node {
 			values = append(values, read)
 		}
 	}
-	return node{"description": doc, "anyOf": []node{{"enum": values}, {"type": "string", "pattern": `^\$`}}}
+	n := node{"anyOf": []node{{"enum": values}, {"type": "string", "pattern": `^\$`}}}
+	if doc != "" {
+		n["description"] = doc
+	}
+	return n
 }
 
 // parameter is one parameter of a scheme.

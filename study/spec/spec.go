@@ -26,10 +26,11 @@ func (p Paper) String() string {
 
 func paperOf(t *document.Node) Paper {
 	var p Paper
-	if x := t.Get("paper").Get("name"); x != nil {
+	about := paper.Of(top.Of(t).Get("paper"))
+	if x := about.Get("name"); x != nil {
 		p.Name = x.Text
 	}
-	if x := t.Get("paper").Get("figure"); x != nil {
+	if x := about.Get("figure"); x != nil {
 		p.Figure = x.Text
 	}
 	return p
@@ -110,7 +111,7 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 		combinations *= len(dim.Values)
 	}
 	if combinations > 100000 {
-		c.Fail(root.Get("sweep").Place, "100000", "the sweep has %d points", combinations)
+		c.Fail(top.Of(root).Get("sweep").Place, "100000", "the sweep has %d points", combinations)
 		return nil, c.Err()
 	}
 	for i := range combinations {
@@ -131,7 +132,7 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 	if c.OK() {
 		s.see()
 		s.decodePlots(d)
-		if t := root.Get("expect"); t != nil {
+		if t := top.Of(root).Get("expect"); t != nil {
 			s.claims = s.View.Decode(c, t)
 		}
 		s.decodePaperValues(d)
@@ -230,7 +231,7 @@ func (s *Spec) decodeHead(d *decoder) {
 	if p := root.Get("paper"); p != nil {
 		if _, ok := d.Map(p, paper); ok {
 			for _, k := range p.Keys {
-				if k.Name != "values" {
+				if !paper.Has(k.Name, ofPoints) {
 					d.Text(k.Value)
 				}
 			}
@@ -257,7 +258,7 @@ func (s *Spec) Resolved() []byte {
 	clean := document.Copy(s.Root)
 	var keep []document.Entry
 	for _, k := range clean.Keys {
-		if k.Name != "quick" { // it has been applied, or is not wanted
+		if !top.Has(k.Name, ofOptions) {
 			keep = append(keep, k)
 		}
 	}
@@ -270,6 +271,17 @@ func (s *Spec) Resolved() []byte {
 func (s *Spec) Hash() string {
 	h := sha256.Sum256(s.Resolved())
 	return hex.EncodeToString(h[:])
+}
+
+// At is where the first of some keys of the top level that are there is given; the file's
+// beginning if none is.
+func (s *Spec) At(keys ...string) document.Place {
+	for _, key := range keys {
+		if t := top.Of(s.Root).Get(key); t != nil {
+			return t.Place
+		}
+	}
+	return s.Root.Place
 }
 
 // RepeatOn is how many seeds a point has in a world, Sim or Lab.

@@ -15,17 +15,15 @@ type origins struct {
 
 func sweepKeys(root *document.Node) []string {
 	var keys []string
-	if sweep := root.Get("sweep"); sweep != nil {
-		for _, k := range sweep.Keys {
-			keys = append(keys, k.Name)
-		}
+	for _, k := range top.Of(root).Entries("sweep") {
+		keys = append(keys, k.Name)
 	}
 	return keys
 }
 
 // decodeSweep reads the sweep.
 func (s *Spec) decodeSweep(d *decoder) {
-	sweep := d.tree.Get("sweep")
+	sweep := top.Of(d.tree).Get("sweep")
 	if sweep == nil {
 		return
 	}
@@ -33,7 +31,7 @@ func (s *Spec) decodeSweep(d *decoder) {
 		d.Fail(sweep.Place, "{key: [value, …]} or {key: {name: {…}}}", "sweep is a map")
 		return
 	}
-	for _, k := range sweep.Keys {
+	for _, k := range top.Of(d.tree).Entries("sweep") {
 		dim, from := measure.Dimension{Key: k.Name}, origins{}
 		add := func(text string, at document.Place, block *document.Node) {
 			v, ok := measure.ParseQuantity(text)

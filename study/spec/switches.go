@@ -34,12 +34,13 @@ func (d *decoder) switchConfigs(root document.Map, p *Point) {
 	}
 	patterns := root.Get("switches")
 	if patterns != nil && d.keysAny(patterns) {
-		if slices.ContainsFunc(patterns.Keys, func(k document.Entry) bool { return k.Value.Get("buffer") != nil }) {
+		entries := root.Entries("switches")
+		if slices.ContainsFunc(entries, func(k document.Entry) bool { return perSwitch.Of(k.Value).Get("buffer") != nil }) {
 			own := *n // other points may share it
 			own.Links = slices.Clone(n.Links)
 			n, p.Network = &own, &own
 		}
-		for _, k := range patterns.Keys {
+		for _, k := range entries {
 			d.switchPattern(k, p, programs)
 		}
 	}

@@ -147,8 +147,8 @@ func (d *decoder) transport(x document.Map, tr *Traffic) bool {
 
 // packets reads what decides how packets look: type of service, version of IP, payload.
 func (d *decoder) packets(x document.Map, tr *Traffic, mtu mtu) {
-	if v := x.Get("tos"); v != nil {
-		d.typesOfService(v, tr)
+	if x.Get("tos") != nil {
+		d.typesOfService(x, tr)
 	}
 	if v := x.Default("ip"); d.Word(v, "IP version", traffic.Key("ip").Form.Words) == "6" {
 		tr.Version = 6

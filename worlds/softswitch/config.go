@@ -116,7 +116,7 @@ func Decode(s Schemes, file string, data []byte) (*Config, error) {
 
 // need returns the value of a key, which must be there.
 func (d *decoder) need(t *document.Node, key, what string, known []string, allowed string) (*document.Node, bool) {
-	v := t.Get(key)
+	v := t.Find(key)
 	if v == nil && t.Kind == document.Mapping {
 		d.Missing(t, key, what, known, allowed, "%s is missing", key)
 	}
@@ -147,7 +147,7 @@ func (d *decoder) decode(root *document.Node) {
 	if t, ok := d.need(root, "switch", "key", topKeys, "switch: [forward, …]"); ok {
 		d.programs(t)
 	}
-	d.users(root.Get("users"))
+	d.users(root.Find("users"))
 	metrics := d.Default(root, "metrics", DefaultMetrics, "ours: loopback")
 	if text := d.Text(metrics); text != "none" {
 		var err error
@@ -171,7 +171,7 @@ func (d *decoder) users(t *document.Node) {
 		return
 	}
 	c.Users = d.Integer(d.Default(t, "most", "4096", "ours"), 1, mostUsers)
-	if at := t.Get("behind"); at != nil {
+	if at := t.Find("behind"); at != nil {
 		var ports []string
 		for _, p := range c.Ports {
 			ports = append(ports, p.Name)
@@ -227,11 +227,11 @@ func (d *decoder) ports(t *document.Node) {
 				}
 				taken[p.Interface] = p.Name
 			}
-			if x := v.Get("rate"); x != nil {
+			if x := v.Find("rate"); x != nil {
 				p.Rate = document.Read(d.Reader, x, unit.ParseLinkRate)
 			}
 			p.Buffer = d.bound(d.Default(v, "buffer", "100 packets", "ours: 24 ms of full frames at 50 Mb/s"))
-			if x := v.Get("queue"); x != nil {
+			if x := v.Find("queue"); x != nil {
 				p.Queue = d.bound(x)
 			}
 		}
