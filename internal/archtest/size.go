@@ -7,16 +7,22 @@ import (
 	"go/token"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
 // What a reader can hold at once.
 const (
-	LongestLine     = 120 // characters, a tab as one
+	LongestLine     = 120 // characters, a tab as one; of Go, YAML and Markdown
 	LongestFunction = 80  // lines, from func to its closing brace
-	LongestFile     = 600 // lines
+	LongestFile     = 600 // lines of Go
 )
+
+// Kinds of files whose lines are held to LongestLine. What is not here cannot be broken at
+// will: a template's line is a line of the page that it makes, and a list of addresses or
+// figures is as its format has it.
+var lined = []string{".go", ".yaml", ".md"}
 
 // Exception is one place that may be longer, and why.
 type Exception struct {
@@ -28,8 +34,9 @@ type Exception struct {
 // Exceptions are the places that may be longer than a reader can hold at once.
 var Exceptions = []Exception{}
 
-// Sizes checks the length of lines, functions and files of all Go sources below fsys, and
-// that every exception still is one.
+// Sizes checks the length of lines of all files below fsys that people write, that of Go's
+// functions and files, and that every exception still is one. A folder testdata is left out:
+// its golden files are a program's output.
 func Sizes(fsys fs.FS, exceptions []Exception) (found []Violation, err error) {
 	used := make([]bool, len(exceptions))
 	excused := func(file, function string) bool {
@@ -48,12 +55,16 @@ func Sizes(fsys fs.FS, exceptions []Exception) (found []Violation, err error) {
 			return err
 		case d.IsDir() && name != "." && (base[0] == '.' || base[0] == '_' || base == "testdata"):
 			return fs.SkipDir
-		case d.IsDir() || !strings.HasSuffix(name, ".go"):
+		case d.IsDir() || !slices.Contains(lined, path.Ext(name)):
 			return nil
 		}
 		src, err := fs.ReadFile(fsys, name)
 		if err != nil {
 			return err
+		}
+		found = append(found, linesOf(name, string(src))...)
+		if path.Ext(name) != ".go" {
+			return nil
 		}
 		over, err := sizesOf(name, string(src), excused)
 		found = append(found, over...)
@@ -70,20 +81,28 @@ func Sizes(fsys fs.FS, exceptions []Exception) (found []Violation, err error) {
 	return found, err
 }
 
-// sizesOf checks one file.
+// linesOf checks the lines of one file. A row of a Markdown table cannot be broken.
+func linesOf(name, src string) (found []Violation) {
+	at := token.Position{Filename: name, Column: 1}
+	for line := range strings.Lines(src) {
+		at.Line++
+		if path.Ext(name) == ".md" && strings.HasPrefix(line, "|") {
+			continue
+		}
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > LongestLine {
+			found = append(found, Violation{at, fmt.Sprintf("a line of %d characters; at most %d", n, LongestLine)})
+		}
+	}
+	return found
+}
+
+// sizesOf checks one file of Go.
 func sizesOf(name, src string, excused func(file, function string) bool) (found []Violation, err error) {
 	fail := func(line int, format string, args ...any) {
 		at := token.Position{Filename: name, Line: line, Column: 1}
 		found = append(found, Violation{at, fmt.Sprintf(format, args...)})
 	}
-	lines := 0
-	for line := range strings.Lines(src) {
-		lines++
-		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > LongestLine {
-			fail(lines, "a line of %d characters; at most %d", n, LongestLine)
-		}
-	}
-	if lines > LongestFile && !excused(name, "") {
+	if lines := len(slices.Collect(strings.Lines(src))); lines > LongestFile && !excused(name, "") {
 		fail(1, "a file of %d lines; at most %d", lines, LongestFile)
 	}
 	fset := token.NewFileSet()

@@ -39,17 +39,44 @@ func TestSizesCatches(t *testing.T) {
 		{"no reason", "package a\n" + long(600), []Exception{{"a/x.go", "", ""}}, []string{"has no reason"}},
 		{"not needed", "package a\n", []Exception{{"a/x.go", "f", "a list"}}, []string{"needs no exception"}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			found, err := Sizes(fstest.MapFS{"a/x.go": {Data: []byte(c.src)}}, c.except)
-			if err != nil || len(found) != len(c.want) {
-				t.Fatalf("%v, %v; want %q", found, err, c.want)
-			}
-			for i, v := range found {
-				if !strings.Contains(v.String(), c.want[i]) {
-					t.Errorf("%v; want %q", v, c.want[i])
-				}
-			}
-		})
+		t.Run(c.name, func(t *testing.T) { catches(t, "a/x.go", c.src, c.except, c.want) })
+	}
+}
+
+// Lines are also those of YAML and of Markdown, but for rows of tables, and not those that a
+// program writes.
+func TestSizesCatchesLines(t *testing.T) {
+	fits, long := strings.Repeat("ä", 120), strings.Repeat("ä", 121)
+	for _, c := range []struct {
+		name, file, src string
+		want            []string
+	}{
+		{"YAML fits", "papers/x/experiments/y.yaml", "title: a\n" + fits + "\n", nil},
+		{"YAML", "papers/x/experiments/y.yaml", "title: a\n" + long + "\n",
+			[]string{"y.yaml:2:1: a line of 121 characters"}},
+		{"long file of YAML", "y.yaml", strings.Repeat("\n", 700), nil},
+		{"Markdown fits", "docs/x.md", fits, nil},
+		{"Markdown", "docs/x.md", "# X\n\n" + long, []string{"docs/x.md:3:1: a line of 121 characters"}},
+		{"row of a table", "docs/x.md", "| " + long + " |\n", nil},
+		{"a row is Markdown's", "y.yaml", "| " + long + " |\n", []string{"a line of 125 characters"}},
+		{"golden file", "study/spec/testdata/x.yaml", long, nil},
+		{"template", "study/report/x.tmpl", long, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) { catches(t, c.file, c.src, nil, c.want) })
+	}
+}
+
+// catches checks what Sizes finds in a file.
+func catches(t *testing.T, file, src string, except []Exception, want []string) {
+	t.Helper()
+	found, err := Sizes(fstest.MapFS{file: {Data: []byte(src)}}, except)
+	if err != nil || len(found) != len(want) {
+		t.Fatalf("%v, %v; want %q", found, err, want)
+	}
+	for i, v := range found {
+		if !strings.Contains(v.String(), want[i]) {
+			t.Errorf("%v; want %q", v, want[i])
+		}
 	}
 }
 
