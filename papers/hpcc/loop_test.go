@@ -1,7 +1,6 @@
 package hpcc
 
 import (
-	"container/heap"
 	"slices"
 	"testing"
 
@@ -13,7 +12,7 @@ import (
 // incast is HPCC §5.4's: so many senders at one switch, links of 100 Gb/s and 1 µs, packets
 // of 1000 B, an ACK for each; all start at time 0 and never end.
 type incast struct {
-	events  events
+	events  []incastEvent // by time
 	flows   []incastFlow
 	queue   []incastEvent
 	busy    bool
@@ -32,29 +31,11 @@ type incastFlow struct {
 }
 
 type incastEvent struct {
-	at    unit.Time
-	order int
-	kind  byte // 's' send, 'q' into the queue, 'd' the port is free, 'a' ACK
-	flow  int
-	end   int64
-	hop   telemetry.Hop
-}
-
-type events struct {
-	list []incastEvent
-	made int
-}
-
-func (e *events) Len() int { return len(e.list) }
-func (e *events) Less(i, j int) bool {
-	return e.list[i].at < e.list[j].at || e.list[i].at == e.list[j].at && e.list[i].order < e.list[j].order
-}
-func (e *events) Swap(i, j int) { e.list[i], e.list[j] = e.list[j], e.list[i] }
-func (e *events) Push(x any)    { e.list = append(e.list, x.(incastEvent)) }
-func (e *events) Pop() any {
-	x := e.list[len(e.list)-1]
-	e.list = e.list[:len(e.list)-1]
-	return x
+	at   unit.Time
+	kind byte // 's' send, 'q' into the queue, 'd' the port is free, 'a' ACK
+	flow int
+	end  int64
+	hop  telemetry.Hop
 }
 
 const (
@@ -62,10 +43,15 @@ const (
 	incastT      = 4*us + 2*incastPacket
 )
 
+// add puts an event into its place by time, behind all others of that time.
 func (n *incast) add(e incastEvent) {
-	n.events.made++
-	e.order = n.events.made
-	heap.Push(&n.events, e)
+	i, _ := slices.BinarySearchFunc(n.events, e.at, func(e incastEvent, at unit.Time) int {
+		if e.at <= at {
+			return -1
+		}
+		return 1
+	})
+	n.events = slices.Insert(n.events, i, e)
 }
 
 func (n *incast) send(i int) {
@@ -114,8 +100,9 @@ func run(t *testing.T, settle, trips int, change func(c *Config)) *incast {
 	for i := range n.flows {
 		n.send(i)
 	}
-	for n.events.Len() > 0 && n.now < unit.Time(trips)*incastT {
-		e := heap.Pop(&n.events).(incastEvent)
+	for len(n.events) > 0 && n.now < unit.Time(trips)*incastT {
+		e := n.events[0]
+		n.events = n.events[1:]
 		n.now = e.at
 		f := &n.flows[e.flow]
 		switch e.kind {

@@ -1,7 +1,7 @@
 package cctest
 
 import (
-	"container/heap"
+	"slices"
 
 	"weir/core/cc"
 	"weir/core/telemetry"
@@ -33,8 +33,8 @@ type Bottleneck struct {
 
 	queue  []passage
 	busy   bool
-	tx     uint64 // bytes
-	events agenda
+	tx     uint64       // bytes
+	events []occurrence // by time, those of one time as they were added
 }
 
 // Sender is one flow through a Bottleneck. Its packets are of MSS bytes.
@@ -80,34 +80,22 @@ type passage struct {
 }
 
 type occurrence struct {
-	at    unit.Time
-	order int
-	kind  byte // 's' send, 'q' into the queue, 'd' the port is free, 'a' ACK, 'n' NACK, 'c' CNP, 't' timer
+	at   unit.Time
+	kind byte // 's' send, 'q' into the queue, 'd' the port is free, 'a' ACK, 'n' NACK, 'c' CNP, 't' timer
 	passage
 	hop telemetry.Hop
 }
 
-type agenda struct {
-	list []occurrence
-	made int
-}
-
-func (e *agenda) Len() int { return len(e.list) }
-func (e *agenda) Less(i, j int) bool {
-	return e.list[i].at < e.list[j].at || e.list[i].at == e.list[j].at && e.list[i].order < e.list[j].order
-}
-func (e *agenda) Swap(i, j int) { e.list[i], e.list[j] = e.list[j], e.list[i] }
-func (e *agenda) Push(x any)    { e.list = append(e.list, x.(occurrence)) }
-func (e *agenda) Pop() any {
-	x := e.list[len(e.list)-1]
-	e.list = e.list[:len(e.list)-1]
-	return x
-}
-
+// add puts what will happen into its place by time, behind all else of that time. Few events
+// are under way at once: for each packet in flight one, and a timer for each flow.
 func (b *Bottleneck) add(o occurrence) {
-	b.events.made++
-	o.order = b.events.made
-	heap.Push(&b.events, o)
+	i, _ := slices.BinarySearchFunc(b.events, o.at, func(e occurrence, at unit.Time) int {
+		if e.at <= at {
+			return -1
+		}
+		return 1
+	})
+	b.events = slices.Insert(b.events, i, o)
 }
 
 // InFlight is the flow's packets that are neither delivered nor known to be lost.
@@ -121,8 +109,9 @@ func (b *Bottleneck) Run(until unit.Time) {
 			b.send(s)
 		}
 	}
-	for b.events.Len() > 0 && b.events.list[0].at <= until {
-		o := heap.Pop(&b.events).(occurrence)
+	for len(b.events) > 0 && b.events[0].at <= until {
+		o := b.events[0]
+		b.events = b.events[1:]
 		b.Now = o.at
 		s := b.Flows[o.flow]
 		switch o.kind {
