@@ -41,7 +41,8 @@ func ways() []string { return traffic.Key("to").Form.Spellings() }
 // isDrawn reports whether a traffic's flows are drawn anew for every seed.
 func isDrawn(x document.Map) bool {
 	for _, key := range []string{"from", "to"} {
-		if t := x.Get(key); t != nil && (t.Kind == document.Mapping || t.Kind == document.Scalar && slices.Contains(ways(), t.Text)) {
+		if t := x.Get(key); t != nil && (t.Kind == document.Mapping || t.Kind == document.Scalar &&
+			slices.Contains(ways(), t.Text)) {
 			return true
 		}
 	}
