@@ -14,7 +14,13 @@ var update = flag.Bool("update", false, "rewrite golden files")
 // Golden compares text with the file testdata/name, or with -update rewrites it.
 func Golden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", name)
+	GoldenFile(t, filepath.Join("testdata", name), got)
+}
+
+// GoldenFile compares text with a file anywhere, a page of docs for one, or with -update
+// rewrites it.
+func GoldenFile(t *testing.T, path, got string) {
+	t.Helper()
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)

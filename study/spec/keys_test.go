@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"weir/internal/document"
+	"weir/internal/testutil"
 	"weir/study/measure"
 	"weir/study/spec"
 )
@@ -262,16 +263,7 @@ func TestReference(t *testing.T) {
 	if !slices.Contains(named, "measures") {
 		t.Errorf("%s has no table of measures", name)
 	}
-	if want == string(data) {
-		return
-	}
-	if *update {
-		if err := os.WriteFile(name, []byte(want), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	t.Errorf("%s is not made of the tables of keys: go test ./study/spec -run TestReference -update", name)
+	testutil.GoldenFile(t, name, want)
 }
 
 // reference is a table of keys as docs/spec.md has it.

@@ -2,7 +2,6 @@ package spec_test
 
 import (
 	"bytes"
-	"flag"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,30 +15,11 @@ import (
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/internal/document"
+	"weir/internal/testutil"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/spec"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
-
-// golden compares text with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(name, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
-	}
-}
 
 // TestBadInput: every file of testdata/bad is refused, with the messages in the file
 // beside it: file, line, column, what is wrong, what is allowed.
@@ -65,7 +45,7 @@ func TestBadInput(t *testing.T) {
 					t.Errorf("no place: %+v", x)
 				}
 			}
-			golden(t, strings.TrimSuffix(f, ".yaml")+".txt", err.Error()+"\n")
+			testutil.GoldenFile(t, strings.TrimSuffix(f, ".yaml")+".txt", err.Error()+"\n")
 		})
 	}
 }
@@ -201,7 +181,7 @@ measure: [fct]
 
 // TestResolved: the resolved spec is the same experiment, and its bytes are stable.
 func TestResolved(t *testing.T) {
-	golden(t, "testdata/resolved.yaml", string(load(t, runnable, spec.Options{}).Resolved()))
+	testutil.Golden(t, "resolved.yaml", string(load(t, runnable, spec.Options{}).Resolved()))
 	for _, text := range []string{
 		small + smallTraffic + "switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\nquick: {rate: [1Mbps]}\n",
 		small + smallTraffic + "switches: {\"*\": {programs: [forward, {abc: {aggregates: {10.0.0.1: 20kbps}}}], queues: " +

@@ -2,9 +2,7 @@ package softswitch
 
 import (
 	"errors"
-	"flag"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,11 +18,10 @@ import (
 	"weir/core/telemetry"
 	"weir/core/unit"
 	"weir/internal/document"
+	"weir/internal/testutil"
 	"weir/papers/ncf"
 	"weir/papers/p4abc"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 func schemes() Schemes {
 	return Schemes{
@@ -104,27 +101,7 @@ func TestDecodeErrors(t *testing.T) {
 		}
 		b.WriteString(err.Error() + "\n\n")
 	}
-	golden(t, "errors.golden", b.String())
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s is not what came out (-update rewrites it):\n%s", name, got)
-	}
+	testutil.Golden(t, "errors.golden", b.String())
 }
 
 // writer is the configuration of a program that writes telemetry.

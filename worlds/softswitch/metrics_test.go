@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
+	"weir/internal/testutil"
 )
 
 // number gives every number in v another value, in the order of the fields; of arrays only
@@ -83,7 +84,7 @@ func TestMetricsPage(t *testing.T) {
 		}
 		return regexp.MustCompile(`goversion="[^"]*"`).ReplaceAllString(w.Body.String(), `goversion="…"`)
 	}
-	golden(t, "metrics.golden", get())
+	testutil.Golden(t, "metrics.golden", get())
 	alive = false
-	golden(t, "metrics-dead.golden", get())
+	testutil.Golden(t, "metrics-dead.golden", get())
 }

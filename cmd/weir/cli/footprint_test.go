@@ -3,14 +3,12 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"weir/internal/testutil"
 	"weir/study/report"
 )
 
@@ -93,25 +91,7 @@ func TestFootprintGolden(t *testing.T) {
 			fmt.Fprintf(&b, "$ weir show %s --footprint\n%s\n", strings.Join(args, " "), show(t, append(args, "--footprint")...))
 		})
 	}
-	name := filepath.Join("testdata", "footprint.txt")
-	if flag.Lookup("update").Value.String() == "true" {
-		if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.String() != string(want) {
-		got, old := strings.Split(b.String(), "\n"), strings.Split(string(want), "\n")
-		for i := range got {
-			if i >= len(old) || got[i] != old[i] {
-				t.Fatalf("%s, line %d: %q (-update rewrites the file)", name, i+1, got[i])
-			}
-		}
-		t.Fatalf("%s is longer (-update rewrites the file)", name)
-	}
+	testutil.Golden(t, "footprint.txt", b.String())
 }
 
 func TestFootprintJSON(t *testing.T) {

@@ -3,7 +3,6 @@ package hpccsim
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,6 +21,7 @@ import (
 	"weir/core/unit"
 	"weir/core/workload"
 	"weir/internal/document"
+	"weir/internal/testutil"
 	"weir/papers/hpcc"
 	"weir/study/interop/simfiles"
 	"weir/study/measure"
@@ -142,7 +142,7 @@ func TestImportHPCC(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		golden(t, "testdata/import/"+name+".yaml", string(data))
+		testutil.Golden(t, "import/"+name+".yaml", string(data))
 		for _, k := range simfiles.Keys {
 			if n := bytes.Count(data, []byte("#   "+k.Name+" ")); n != 1 {
 				t.Errorf("%s: %s is mentioned %d times", name, k.Name, n)
@@ -395,24 +395,4 @@ func FuzzImportHPCC(f *testing.F) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	})
-}
-
-var update = flag.Bool("update", false, "rewrite golden files")
-
-// golden compares text with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(name, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
-	}
 }
