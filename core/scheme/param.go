@@ -3,6 +3,8 @@ package scheme
 import (
 	"fmt"
 	"strings"
+
+	"weir/core/unit"
 )
 
 // Param is one parameter of a scheme, bound to a field of a configuration.
@@ -13,11 +15,61 @@ type Param struct {
 	Words    []string // what a Text may be
 	Default  string   // as an experiment file would write it; "" if Required, and of a Map
 	Required bool
-	Min, Max string // bounds, inclusive, as an experiment file would write them; "" for none
+	Range    []Limit
 	Doc      string // one line
 	Source   string // where the default comes from: paper and section, RFC, or "ours"
 
 	value value
+}
+
+// Relation is that of a value to a limit of it.
+type Relation uint8
+
+// Relations.
+const (
+	AtLeast Relation = iota
+	Above
+	AtMost
+	Below
+)
+
+var relations = [...]string{AtLeast: "at least", Above: "above", AtMost: "at most", Below: "below"}
+
+// holds is false of what is not a number.
+func (r Relation) holds(size, limit float64) bool {
+	switch r {
+	case AtLeast:
+		return size >= limit
+	case Above:
+		return size > limit
+	case AtMost:
+		return size <= limit
+	}
+	return size < limit
+}
+
+// Limit is an end of a parameter's range.
+type Limit struct {
+	Relation Relation
+	Value    string // as an experiment file would write it
+}
+
+// String is what an error says: "at least 5%".
+func (l Limit) String() string { return relations[l.Relation] + " " + l.Value }
+
+// Number is the limit of a kind that a file can write as a number alone; false if it cannot.
+func (l Limit) Number(k Kind) (float64, bool) {
+	var x float64
+	var err error
+	switch k {
+	case Int, Float:
+		x, err = parseFloat(l.Value)
+	case Share:
+		x, err = unit.ParseShare(l.Value)
+	default:
+		return 0, false
+	}
+	return x, err == nil
 }
 
 // Error is what is wrong with a parameter: its value alone, or with those of others.
@@ -141,20 +193,13 @@ func (p *Param) known(text string) error {
 
 // within refuses a value whose size is beyond the bounds.
 func (p *Param) within(v plain, size float64, text string) error {
-	for _, bound := range []struct {
-		text string
-		sign float64
-		word string
-	}{{p.Min, 1, "at least "}, {p.Max, -1, "at most "}} {
-		if bound.text == "" {
-			continue
-		}
-		_, at, err := v.read(bound.text)
+	for _, limit := range p.Range {
+		_, at, err := v.read(limit.Value)
 		if err != nil {
 			panic(fmt.Sprintf("scheme: a bound of parameter %s: %v", p.Name, err))
 		}
-		if !((size-at)*bound.sign >= 0) { // also what is not a number
-			return &Error{Param: p.Name, Text: text, Allowed: bound.word + bound.text}
+		if !limit.Relation.holds(size, at) {
+			return &Error{Param: p.Name, Text: text, Allowed: limit.String()}
 		}
 	}
 	return nil

@@ -36,10 +36,21 @@ type Declaration struct{ p *Param }
 
 // Min is the smallest value, as an experiment file would write it; of a map, the smallest
 // of its values.
-func (d Declaration) Min(text string) Declaration { d.p.Min = text; return d }
+func (d Declaration) Min(text string) Declaration { return d.limit(AtLeast, text) }
+
+// Above is a value that all others are larger than, and that is none itself.
+func (d Declaration) Above(text string) Declaration { return d.limit(Above, text) }
 
 // Max is the largest value.
-func (d Declaration) Max(text string) Declaration { d.p.Max = text; return d }
+func (d Declaration) Max(text string) Declaration { return d.limit(AtMost, text) }
+
+// Below is a value that all others are smaller than, and that is none itself.
+func (d Declaration) Below(text string) Declaration { return d.limit(Below, text) }
+
+func (d Declaration) limit(r Relation, text string) Declaration {
+	d.p.Range = append(d.p.Range, Limit{r, text})
+	return d
+}
 
 // Words are all that a Text may be.
 func (d Declaration) Words(words ...string) Declaration { d.p.Words = words; return d }

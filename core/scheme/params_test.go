@@ -3,7 +3,9 @@ package scheme_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,6 +35,9 @@ type every struct {
 	Sojourn  bool
 	Weights  []scheme.Pair[int, int]
 	Classes  []scheme.Pair[string, string]
+	Base     float64
+	Error    float64
+	Ceilings []scheme.Pair[int, float64]
 }
 
 func word(s string) (string, error) { return s, nil }
@@ -54,6 +59,9 @@ func (c *every) Params(p *scheme.Params) {
 	p.Either(&c.Sojourn, [2]string{"queue", "sojourn"}, "delay", "queue", "one of two", "ours")
 	scheme.MapOf(p, &c.Weights, strconv.Atoi, scheme.Ints, "weights", "by queue", "ours").Min("1").Max("10")
 	scheme.MapOf(p, &c.Classes, word, scheme.Texts, "classes", "by name", "ours").Words("low", "high")
+	p.Float(&c.Base, "base", "1.5", "of a logarithm", "ours").Above("1").Max("2")
+	p.Share(&c.Error, "error", "1%", "of an estimate", "ours").Above("0%").Below("100%")
+	scheme.MapOf(p, &c.Ceilings, strconv.Atoi, scheme.Shares, "ceilings", "by queue", "ours").Above("0%").Max("100%")
 }
 
 var everyScheme = scheme.Scheme{Name: "every", Doc: "has all kinds", Source: "ours", Config: scheme.For[every]}
@@ -61,7 +69,7 @@ var everyScheme = scheme.Scheme{Name: "every", Doc: "has all kinds", Source: "ou
 // The defaults are in the fields.
 func TestDefaults(t *testing.T) {
 	want := every{Int: 3, Float: 0.5, Bool: true, Word: "each", Time: 5 * unit.Millisecond, Rate: 10 * unit.Kbps,
-		Share: 0.85, Size: 32 * unit.MB, Packets: 24, Length: unit.Length{Packets: 6}, Colour: 1}
+		Share: 0.85, Size: 32 * unit.MB, Packets: 24, Length: unit.Length{Packets: 6}, Colour: 1, Base: 1.5, Error: 0.01}
 	if got := scheme.Defaults[every](); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -108,6 +116,11 @@ func TestSet(t *testing.T) {
 		{"weights", "{x: 1}", "", "invalid syntax"}, {"weights", "{1: 1, 01: 2}", "", `"01" is there already`},
 		{"weights", "5", "", "not a map"}, {"weights", "{5}", "", "no value"},
 		{"classes", "{a: low, b: high}", "{a: low, b: high}", ""}, {"classes", "{a: middle}", "", "allowed: low, high"},
+		{"base", "1.0001", "1.0001", ""}, {"base", "2", "2", ""}, {"base", "1", "", "base is 1; allowed: above 1"},
+		{"base", "0.5", "", "above 1"}, {"base", "2.1", "", "at most 2"},
+		{"error", "0.1%", "0.1%", ""}, {"error", "0%", "", "error is 0%; allowed: above 0%"},
+		{"error", "99.9%", "99.9%", ""}, {"error", "100%", "", "error is 100%; allowed: below 100%"},
+		{"ceilings", "{1: 1%, 2: 100%}", "{1: 1%, 2: 100%}", ""}, {"ceilings", "{1: 0%}", "", "above 0%"},
 	} {
 		t.Run(c.name+" "+c.text, func(t *testing.T) {
 			config := scheme.Defaults[every]()
@@ -144,6 +157,9 @@ func TestValidate(t *testing.T) {
 		"colour":    func(c *every) { c.Colour = 2 },
 		"weights":   func(c *every) { c.Weights = []scheme.Pair[int, int]{{Key: 0, Value: 1}, {Key: 1, Value: 11}} },
 		"classes":   func(c *every) { c.Classes = []scheme.Pair[string, string]{{"a", "x"}} },
+		"base":      func(c *every) { c.Base = 1 },
+		"error":     func(c *every) { c.Error = math.NaN() }, // in no range
+		"ceilings":  func(c *every) { c.Ceilings = []scheme.Pair[int, float64]{{Key: 1}} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := scheme.Defaults[every]()
@@ -154,6 +170,37 @@ func TestValidate(t *testing.T) {
 			var wrong *scheme.Error
 			if err := scheme.Validate(&c); !errors.As(err, &wrong) || wrong.Param != name {
 				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// A range is told as an error tells it, and as a number where a file can write one alone.
+func TestRange(t *testing.T) {
+	for _, c := range []struct {
+		name, says string
+		numbers    []float64
+	}{
+		{"int", "at least -2, at most 5", []float64{-2, 5}},
+		{"base", "above 1, at most 2", []float64{1, 2}},
+		{"error", "above 0%, below 100%", []float64{0, 1}},
+		{"time", "at least 1us, at most 1s", nil},
+		{"ceilings", "above 0%, at most 100%", nil},
+		{"bool", "", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var says []string
+			var numbers []float64
+			var config every
+			p := scheme.Bind(&config).Find(c.name)
+			for _, limit := range p.Range {
+				says = append(says, limit.String())
+				if x, ok := limit.Number(p.Kind); ok {
+					numbers = append(numbers, x)
+				}
+			}
+			if got := strings.Join(says, ", "); got != c.says || !slices.Equal(numbers, c.numbers) {
+				t.Errorf("%s, %v; want %s, %v", got, numbers, c.says, c.numbers)
 			}
 		})
 	}

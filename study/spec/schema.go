@@ -59,12 +59,25 @@ func parameter(p *scheme.Param) node {
 		n["default"] = p.Default
 		return n
 	}
-	n := text(doc + "; " + p.Form())
+	doc += "; " + p.Form()
+	for _, limit := range p.Range {
+		doc += ", " + limit.String()
+	}
+	n := text(doc)
+	for _, limit := range p.Range {
+		if at, ok := limit.Number(p.Kind); ok {
+			n[limits[limit.Relation]] = at
+		}
+	}
 	if p.Default != "" {
 		n["default"] = p.Default
 	}
 	return n
 }
+
+// limits are a schema's words for a number's limits; other values are texts, for which it has none.
+var limits = [...]string{scheme.AtLeast: "minimum", scheme.Above: "exclusiveMinimum", scheme.AtMost: "maximum",
+	scheme.Below: "exclusiveMaximum"}
 
 // schemeObject are the parameters of a scheme as a map.
 func schemeObject(s *scheme.Scheme) node {

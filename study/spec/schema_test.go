@@ -5,10 +5,15 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"weir/core/cc"
+	"weir/core/scheme"
+	"weir/core/unit"
 )
 
 // schema reads a file by the schema.
@@ -107,6 +112,83 @@ func TestSchemaRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// ranged has parameters with ranges.
+type ranged struct {
+	windows    int
+	base, gain float64
+	wait       unit.Time
+}
+
+func (c *ranged) Params(p *scheme.Params) {
+	p.Int(&c.windows, "windows", "4", "so many", "ours").Min("1").Max("15")
+	p.Float(&c.base, "base", "1.5", "of a logarithm", "ours").Above("1")
+	p.Share(&c.gain, "gain", "5%", "of a mean", "ours").Above("0%").Below("100%")
+	p.Time(&c.wait, "wait", "5ms", "at the most", "ours").Above("0s").Max("1s")
+}
+
+// The ranges of numbers are in the schema, and those of all parameters in their texts.
+func TestSchemaRanges(t *testing.T) {
+	r := telling()
+	r.Controllers = append(r.Controllers, cc.Scheme{Scheme: scheme.Scheme{Name: "ranged", Config: scheme.For[ranged]}})
+	var whole any
+	if err := json.Unmarshal(r.Schema(), &whole); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		parameter, says string
+		want            map[string]float64
+	}{
+		{"windows", "; a whole number, at least 1, at most 15", map[string]float64{"minimum": 1, "maximum": 15}},
+		{"base", "; a number, above 1", map[string]float64{"exclusiveMinimum": 1}},
+		{"gain", "; a share such as 85%, above 0%, below 100%",
+			map[string]float64{"exclusiveMinimum": 0, "exclusiveMaximum": 1}},
+		{"wait", "; a time such as 5ms, above 0s, at most 1s", nil},
+	} {
+		t.Run(c.parameter, func(t *testing.T) {
+			n := find(whole, "ranged", "properties", c.parameter)
+			if n == nil {
+				t.Fatal("it is not there")
+			}
+			if says, _ := n["description"].(string); !strings.HasSuffix(says, c.says) {
+				t.Errorf("it says %q, want %q", says, c.says)
+			}
+			for _, word := range []string{"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"} {
+				at, there := n[word].(float64)
+				if want, wanted := c.want[word]; there != wanted || at != want {
+					t.Errorf("%s: %v, want %v", word, n[word], want)
+				}
+			}
+		})
+	}
+}
+
+// find is the first node below these keys, wherever they are in x.
+func find(x any, keys ...string) map[string]any {
+	switch x := x.(type) {
+	case []any:
+		for _, y := range x {
+			if n := find(y, keys...); n != nil {
+				return n
+			}
+		}
+	case map[string]any:
+		if below, ok := x[keys[0]].(map[string]any); ok {
+			for _, k := range keys[1:] {
+				below, _ = below[k].(map[string]any)
+			}
+			if below != nil {
+				return below
+			}
+		}
+		for _, y := range x {
+			if n := find(y, keys...); n != nil {
+				return n
+			}
+		}
+	}
+	return nil
 }
 
 const eventful = `title: t

@@ -31,9 +31,14 @@ func named() map[string]scheme.Scheme {
 // other is a value that is not the parameter's present one, "" if none is found.
 func other(p *scheme.Param) string {
 	now := p.Value()
-	for _, text := range append([]string{p.Min, p.Max, "true", "false", "3", "0.5", "5ms", "7us", "10kbps", "50%",
+	var all []string
+	for _, limit := range p.Range {
+		all = append(all, limit.Value)
+	}
+	all = append(append(all, p.Words...), "true", "false", "3", "0.5", "5ms", "7us", "10kbps", "50%",
 		"70kB", "9 packets", "{1: 20kbps}", "{1: 3}", "{1: true}", "{0x10: other}",
-		"{1: 40%}", "{1: 9 packets}", "{10.0.0.1: 20kbps}", "{100Gbps: 400KB}", "{100Gbps: 40%}"}, p.Words...) {
+		"{1: 40%}", "{1: 9 packets}", "{10.0.0.1: 20kbps}", "{100Gbps: 400KB}", "{100Gbps: 40%}")
+	for _, text := range all {
 		if text != "" && p.Set(text) == nil && p.Value() != now {
 			return text
 		}

@@ -116,11 +116,8 @@ func (a *app) showScheme(k kindOf) {
 		if len(p.Words) > 0 {
 			value += "; one of " + strings.Join(p.Words, ", ")
 		}
-		if p.Min != "" {
-			value += "; at least " + p.Min
-		}
-		if p.Max != "" {
-			value += "; at most " + p.Max
+		for _, limit := range p.Range {
+			value += "; " + limit.String()
 		}
 		fmt.Fprintf(a.stdout, "%s\n    %s\n    %s\n    source: %s\n", p.Name, report.Wrap(p.Doc, report.Width-4, "    "),
 			report.Wrap(value, report.Width-4, "    "), p.Source)
