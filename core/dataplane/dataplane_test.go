@@ -132,21 +132,11 @@ func TestTernary(t *testing.T) {
 }
 
 func TestRegister(t *testing.T) {
-	r, err := NewRegister[int64](4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := NewRegister[int64](4)
 	r.Write(1, 7)
 	*r.At(2) += 5
 	if r.Read(1) != 7 || r.Read(5) != 7 || r.Read(2) != 5 || r.Read(0) != 0 || r.Len() != 4 {
 		t.Error("cells")
-	}
-	for _, n := range []int{0, -1, 1<<24 + 1} {
-		t.Run(fmt.Sprint(n, " cells"), func(t *testing.T) {
-			if _, err := NewRegister[int](n); err == nil {
-				t.Errorf("a register of %d cells is made", n)
-			}
-		})
 	}
 }
 
@@ -155,10 +145,7 @@ func bps(r unit.Rate) unit.LinkRate { return unit.LinkRate{Bits: r} }
 // RFC 2697 §3: C and E start full; the rate fills C, what does not fit fills E;
 // green takes from C, yellow from E, red nothing.
 func TestSrTCM(t *testing.T) {
-	m, err := NewSrTCM(bps(8*unit.Kbps), 1000, 500) // 1000 bytes a second
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := NewSrTCM(bps(8*unit.Kbps), 1000, 500) // 1000 bytes a second
 	for _, c := range []struct {
 		at     unit.Time
 		size   int32
@@ -181,25 +168,12 @@ func TestSrTCM(t *testing.T) {
 			t.Errorf("at %v %d bytes, %v before: %v, want %v", c.at, c.size, c.before, got, c.want)
 		}
 	}
-	for _, bad := range [][2]int64{{0, 0}, {-1, 5}, {5, -1}} {
-		t.Run(fmt.Sprintf("CBS %d, EBS %d", bad[0], bad[1]), func(t *testing.T) {
-			if _, err := NewSrTCM(bps(1), bad[0], bad[1]); err == nil {
-				t.Errorf("CBS %d, EBS %d is taken", bad[0], bad[1])
-			}
-		})
-	}
-	if _, err := NewSrTCM(bps(0), 1, 1); err == nil {
-		t.Error("a rate of 0 is taken")
-	}
 }
 
 // RFC 2698 §3: red if P lacks tokens, nothing spent; yellow if only C does, spends P;
 // green spends both.
 func TestTrTCM(t *testing.T) {
-	m, err := NewTrTCM(bps(8*unit.Kbps), 1000, bps(16*unit.Kbps), 1500)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := NewTrTCM(bps(8*unit.Kbps), 1000, bps(16*unit.Kbps), 1500)
 	for _, c := range []struct {
 		at     unit.Time
 		size   int32
@@ -221,57 +195,45 @@ func TestTrTCM(t *testing.T) {
 			t.Errorf("at %v %d bytes, %v before: %v, want %v", c.at, c.size, c.before, got, c.want)
 		}
 	}
-	for _, err := range []error{
-		second(NewTrTCM(bps(2), 1, bps(1), 1)), second(NewTrTCM(bps(1), 0, bps(1), 1)),
-		second(NewTrTCM(bps(1), 1, bps(1), 0)),
-		second(NewTrTCM(bps(1), 1, unit.LinkRate{Packets: 1}, 1)), second(NewTrTCM(bps(0), 1, bps(1), 1)),
-	} {
-		if err == nil {
-			t.Error("a bad trTCM is taken")
-		}
-	}
 }
-
-func second(_ *TrTCM, err error) error { return err }
 
 // Over any interval green is at most CIR·t + CBS, all that passes at most PIR·t +
 // PBS, and in the long run under overload green is CIR to the byte: tokens do not
 // drift, at any rate.
 func TestMetersKeepTheirRates(t *testing.T) {
-	random := unit.NewRandom(1, "meter")
 	for _, rate := range []unit.Rate{7, 999_999_937, 8 * unit.Mbps, 33_333_333} {
-		const cbs, pbs = 3000, 6000
-		single, _ := NewSrTCM(bps(rate), cbs, 0)
-		two, _ := NewTrTCM(bps(rate), cbs, bps(2*rate), pbs)
-		now, green, greenTwo, passed := unit.Time(0), int64(0), int64(0), int64(0)
-		gap := int64(unit.TransmitTime(500, rate)) / 3 // three times the rate in packets of 500 bytes on average
-		for range 30000 {
-			now += unit.Time(random.Int64N(2*gap) + 1)
-			size := int32(1 + random.IntN(1000))
-			if single.Colour(now, size, Green) == Green {
-				green += int64(size)
+		t.Run(rate.String(), func(t *testing.T) {
+			random := unit.NewRandom(1, "meter")
+			const cbs, pbs = 3000, 6000
+			single := NewSrTCM(bps(rate), cbs, 0)
+			two := NewTrTCM(bps(rate), cbs, bps(2*rate), pbs)
+			now, green, greenTwo, passed := unit.Time(0), int64(0), int64(0), int64(0)
+			gap := int64(unit.TransmitTime(500, rate)) / 3 // three times the rate in packets of 500 bytes on average
+			for range 30000 {
+				now += unit.Time(random.Int64N(2*gap) + 1)
+				size := int32(1 + random.IntN(1000))
+				if single.Colour(now, size, Green) == Green {
+					green += int64(size)
+				}
+				switch two.Colour(now, size, Green) {
+				case Green:
+					greenTwo += int64(size)
+					fallthrough
+				case Yellow:
+					passed += int64(size)
+				}
+				earned := int64(rate.BytesIn(now))
+				if green > earned+cbs || greenTwo > earned+cbs || passed > 2*earned+1+pbs {
+					t.Fatalf("at %v: green %d, %d, passed %d; %d were earned", now, green, greenTwo, passed, earned)
+				}
 			}
-			switch two.Colour(now, size, Green) {
-			case Green:
-				greenTwo += int64(size)
-				fallthrough
-			case Yellow:
-				passed += int64(size)
+			if earned := int64(rate.BytesIn(now)); green < earned-1000 || greenTwo < earned-1000 {
+				t.Errorf("green %d and %d of %d bytes", green, greenTwo, earned)
 			}
-			earned := int64(rate.BytesIn(now))
-			if green > earned+cbs || greenTwo > earned+cbs || passed > 2*earned+1+pbs {
-				t.Fatalf("rate %v at %v: green %d, %d, passed %d; %d were earned", rate, now, green, greenTwo, passed, earned)
-			}
-		}
-		if earned := int64(rate.BytesIn(now)); green < earned-1000 || greenTwo < earned-1000 {
-			t.Errorf("rate %v: green %d and %d of %d bytes", rate, green, greenTwo, earned)
-		}
+		})
 	}
 	// in packets/s a packet is a token, whatever its length
-	m, err := NewSrTCM(unit.LinkRate{Packets: 4170}, 1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := NewSrTCM(unit.LinkRate{Packets: 4170}, 1, 0)
 	green := 0
 	for i := range 100_000 {
 		if m.Colour(unit.Time(i)*10*unit.Microsecond, int32(60+i%1000), Green) == Green {

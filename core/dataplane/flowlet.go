@@ -1,8 +1,6 @@
 package dataplane
 
 import (
-	"fmt"
-
 	"weir/core/packet"
 	"weir/core/unit"
 )
@@ -23,18 +21,14 @@ type flowlet struct {
 	used  bool
 }
 
-// NewFlowlets returns an array of at least size cells, 1 … 2²⁴, a power of two. A gap of 0
+// NewFlowlets returns an array of at least size cells, 1 or more, a power of two. A gap of 0
 // makes every packet a flowlet.
-func NewFlowlets(size int, gap unit.Time) (*Flowlets, error) {
-	if size < 1 || size > 1<<24 || gap < 0 {
-		return nil, fmt.Errorf("flowlets in %d cells with gaps of %v; 1 … %d cells and gaps from 0 on are possible", size,
-			gap, 1<<24)
-	}
+func NewFlowlets(size int, gap unit.Time) *Flowlets {
 	n := 1
 	for n < size {
 		n *= 2
 	}
-	return &Flowlets{gap: gap, cells: make([]flowlet, n), mask: uint32(n - 1)}, nil
+	return &Flowlets{gap: gap, cells: make([]flowlet, n), mask: uint32(n - 1)}
 }
 
 // Port returns the port of the flow's flowlet and extends the flowlet. It returns false when a new flowlet

@@ -1,7 +1,6 @@
 package dataplane
 
 import (
-	"fmt"
 	"math/bits"
 
 	"weir/core/unit"
@@ -84,17 +83,11 @@ type SrTCM struct {
 	packets           bool
 }
 
-// NewSrTCM returns a meter with committed information rate CIR and the burst
-// sizes CBS and EBS: bytes, or packets if the rate is in packets/s. At least one
-// of the sizes must be above 0 (RFC 2697 §3).
-func NewSrTCM(cir unit.LinkRate, cbs, ebs int64) (*SrTCM, error) {
-	if cbs < 0 || ebs < 0 || cbs+ebs == 0 {
-		return nil, fmt.Errorf("srTCM: CBS %d, EBS %d; none below 0 and one above 0 is needed (RFC 2697 §3)", cbs, ebs)
-	}
-	if (cir.Bits > 0) == (cir.Packets > 0) {
-		return nil, fmt.Errorf("srTCM: CIR must be above 0, in bit/s or in packets/s")
-	}
-	return &SrTCM{bucket{cbs, cbs}, bucket{ebs, ebs}, newAccrual(cir), cir.Packets > 0}, nil
+// NewSrTCM returns a meter with committed information rate CIR, above 0, and the
+// burst sizes CBS and EBS: bytes, or packets if the rate is in packets/s. At least
+// one of the sizes is above 0 (RFC 2697 §3).
+func NewSrTCM(cir unit.LinkRate, cbs, ebs int64) *SrTCM {
+	return &SrTCM{bucket{cbs, cbs}, bucket{ebs, ebs}, newAccrual(cir), cir.Packets > 0}
 }
 
 // Colour meters a packet of size bytes that arrives at now. before is the colour
@@ -125,19 +118,11 @@ type TrTCM struct {
 	packets                 bool
 }
 
-// NewTrTCM returns a meter with committed and peak information rates (PIR ≥ CIR,
-// of the same kind) and their burst sizes, above 0: bytes, or packets if the
-// rates are in packets/s.
-func NewTrTCM(cir unit.LinkRate, cbs int64, pir unit.LinkRate, pbs int64) (*TrTCM, error) {
-	switch {
-	case cbs <= 0 || pbs <= 0:
-		return nil, fmt.Errorf("trTCM: CBS %d, PBS %d; both must be above 0 (RFC 2698 §3)", cbs, pbs)
-	case (cir.Bits > 0) == (cir.Packets > 0) || (cir.Packets > 0) != (pir.Packets > 0) || (cir.Bits > 0) != (pir.Bits > 0):
-		return nil, fmt.Errorf("trTCM: CIR and PIR must be above 0 and both in bit/s or both in packets/s")
-	case pir.Bits < cir.Bits || pir.Packets < cir.Packets:
-		return nil, fmt.Errorf("trTCM: PIR %v is below CIR %v (RFC 2698 §3)", pir, cir)
-	}
-	return &TrTCM{bucket{cbs, cbs}, bucket{pbs, pbs}, newAccrual(cir), newAccrual(pir), cir.Packets > 0}, nil
+// NewTrTCM returns a meter with committed and peak information rates (PIR ≥ CIR > 0,
+// of the same kind) and their burst sizes, above 0 (RFC 2698 §3): bytes, or packets if
+// the rates are in packets/s.
+func NewTrTCM(cir unit.LinkRate, cbs int64, pir unit.LinkRate, pbs int64) *TrTCM {
+	return &TrTCM{bucket{cbs, cbs}, bucket{pbs, pbs}, newAccrual(cir), newAccrual(pir), cir.Packets > 0}
 }
 
 // Colour meters a packet as SrTCM.Colour does.

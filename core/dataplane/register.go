@@ -1,7 +1,5 @@
 package dataplane
 
-import "fmt"
-
 // Register is a P4 register array: state of a program that outlives packets
 // (P4-ABC §4.3). An index beyond the end is taken modulo the size, as a hash
 // index is on hardware.
@@ -9,13 +7,8 @@ type Register[T any] struct {
 	cells []T
 }
 
-// NewRegister returns a register of size cells, all zero; 1 … 2²⁴ are possible.
-func NewRegister[T any](size int) (*Register[T], error) {
-	if size < 1 || size > 1<<24 {
-		return nil, fmt.Errorf("register: %d cells; 1 … %d are possible", size, 1<<24)
-	}
-	return &Register[T]{make([]T, size)}, nil
-}
+// NewRegister returns a register of size cells, 1 or more, all zero.
+func NewRegister[T any](size int) *Register[T] { return &Register[T]{make([]T, size)} }
 
 // Read returns cell i.
 func (r *Register[T]) Read(i uint32) T { return r.cells[i%uint32(len(r.cells))] }

@@ -16,11 +16,8 @@ func BenchmarkCount(b *testing.B) {
 	}{{"n=4,epsilon=1%", 4, 0.01, 0.01}, {"n=4,epsilon=0.1%", 4, 0.001, 0.01}, {"n=8,epsilon=1%", 8, 0.01, 0.01},
 		{"n=15,epsilon=0.01%", 15, 0.0001, 0.001}} {
 		b.Run(c.name, func(b *testing.B) {
-			width, depth, err := Dimensions(c.epsilon, c.delta)
-			if err != nil {
-				b.Fatal(err)
-			}
-			s := sketchOf(b, SketchConfig{Windows: c.windows, Duration: 10 * unit.Millisecond, Width: width, Depth: depth,
+			width, depth := Dimensions(c.epsilon, c.delta)
+			s := NewSketch(SketchConfig{Windows: c.windows, Duration: 10 * unit.Millisecond, Width: width, Depth: depth,
 				Bits: 32, Seed: 1})
 			d := Detector{Form: Average, Threshold: 0.05, Least: 30_000}
 			elephants := 0

@@ -1,7 +1,5 @@
 package ncf
 
-import "fmt"
-
 // Form is how F (BS'19 §4.1) judges a flow by the windows of a sketch.
 type Form uint8
 
@@ -43,17 +41,6 @@ type Detector struct {
 	// least total of a window for AnyWindow, AllWindows and MeanOfShares to judge it: one frame over the
 	// threshold, so that a single frame does not exceed it
 	Floor uint64
-}
-
-// Check returns an error if the detector's parameters are out of range.
-func (d *Detector) Check() error {
-	if !(d.Threshold > 0 && d.Threshold <= 1) {
-		return fmt.Errorf("threshold %.4g%%; above 0, at most 100%% is possible", 100*d.Threshold)
-	}
-	if d.Form >= Forms {
-		return fmt.Errorf("elephants by form %d; 0 … %d are possible", d.Form, Forms-1)
-	}
-	return nil
 }
 
 // Elephant judges a flow.

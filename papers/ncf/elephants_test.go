@@ -10,32 +10,6 @@ import (
 	"weir/internal/testutil"
 )
 
-func TestDetectorRefuses(t *testing.T) {
-	for _, threshold := range []float64{0, -0.05, 1.01, math.NaN(), math.Inf(1)} {
-		t.Run(fmt.Sprint("threshold ", threshold), func(t *testing.T) {
-			d := Detector{Threshold: threshold}
-			if err := d.Check(); err == nil || !strings.Contains(err.Error(), "above 0, at most 100% is possible") {
-				t.Errorf("threshold %g: %v", threshold, err)
-			}
-		})
-	}
-	for _, threshold := range []float64{1e-9, 0.05, 1} {
-		t.Run(fmt.Sprint("threshold ", threshold), func(t *testing.T) {
-			d := Detector{Threshold: threshold}
-			if err := d.Check(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	d := Detector{Form: Forms, Threshold: 0.05}
-	if err := d.Check(); err == nil || !strings.Contains(err.Error(), "form 4; 0 … 3 are possible") {
-		t.Error(err)
-	}
-	if Forms.String() != "unknown" {
-		t.Error(Forms.String())
-	}
-}
-
 // countsOf makes counts of windows, the current one last, as figure 2 has them.
 func countsOf(elapsed float64, flow, total []uint64) *Counts {
 	n := len(flow)
@@ -57,7 +31,7 @@ func countsOf(elapsed float64, flow, total []uint64) *Counts {
 // figure only; f2 is a mouse by average once 95 packets of others have come without one of its
 // own: 6 of 15 + 10 + 95. f3 then stays what it was.
 func TestFigure2(t *testing.T) {
-	s := sketchOf(t, SketchConfig{Windows: 3, Duration: 10 * milli, Width: 1 << 12, Depth: 5, Bits: 32, Packets: true})
+	s := NewSketch(SketchConfig{Windows: 3, Duration: 10 * milli, Width: 1 << 12, Depth: 5, Bits: 32, Packets: true})
 	flows := [][]int{{0, 0, 1}, {10, 5, 1}, {12, 10, 8}}
 	for w := range 3 {
 		for f, counts := range flows {
@@ -240,7 +214,7 @@ func TestDetectionTime(t *testing.T) {
 			least, most, sum := math.Inf(1), 0.0, 0.0
 			for i := range phases {
 				phase := (float64(i) + 0.45) / phases
-				s := sketchOf(t, SketchConfig{Windows: n, Duration: d, Width: 1 << 11, Depth: 2, Bits: 32, Seed: 1})
+				s := NewSketch(SketchConfig{Windows: n, Duration: d, Width: 1 << 11, Depth: 2, Bits: 32, Seed: 1})
 				start := n*d + unit.Time(phase*float64(d))
 				sent, own, got := 0, 0, -1.0
 				for now := unit.Time(0); now < start+(n+1)*d; now += gap {
@@ -277,7 +251,7 @@ func TestDetectionTime(t *testing.T) {
 // and any window.
 func TestElephantsEnd(t *testing.T) {
 	for form := range Forms {
-		s := sketchOf(t, SketchConfig{Windows: 4, Duration: 10 * milli, Width: 1 << 12, Depth: 3, Bits: 32})
+		s := NewSketch(SketchConfig{Windows: 4, Duration: 10 * milli, Width: 1 << 12, Depth: 3, Bits: 32})
 		d := Detector{Form: form, Threshold: 0.05, Floor: 20_000}
 		end := -1
 		for i := range 2000 { // 100 packets a window

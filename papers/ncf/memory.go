@@ -68,39 +68,15 @@ type Memory struct {
 	over  bool // a spike since last: elephants lack what mice have beyond their balance
 }
 
-// NewMemory returns empty memory. It fails when a share is out of range, or the memory cannot hold a frame
-// in each reservation.
+// NewMemory returns empty memory, of shares that Options allow. It fails when the memory has no size, or
+// cannot hold a frame in each reservation.
 func NewMemory(c MemoryConfig) (*Memory, error) {
 	size, frame, control, what := int64(c.Size), int64(max(c.MaxFrame, 1)), int64(max(c.ControlFrame, 1)), "bytes"
 	m := &Memory{}
 	if c.Size == 0 && c.Packets > 0 {
 		m.packets, size, frame, control, what = true, int64(c.Packets), 1, 1, "packets"
 	}
-	sum := 0.0
-	for k, r := range c.Reserved {
-		if !(r >= 0 && r <= 1) {
-			return nil, fmt.Errorf("reservation of %v %.4g%%; 0 … 100%% is possible", Class(k), 100*r)
-		}
-		sum += r
-	}
-	switch {
-	case sum > 1+1e-9:
-		return nil, fmt.Errorf("reservations are %.4g%% of the memory; at most 100%% is possible", 100*sum)
-	case !(c.Limit > 0 && c.Limit <= 1):
-		return nil, fmt.Errorf("limit %.4g%%; above 0, at most 100%% is possible", 100*c.Limit)
-	case c.Reserved[Mice]+c.Reserved[Elephants] > c.Limit+1e-9:
-		return nil, fmt.Errorf("mice and elephants have %.4g%% reserved, their limit is %.4g%%", 100*(c.Reserved[Mice]+
-			c.Reserved[Elephants]), 100*c.Limit)
-	case !(c.Tilt >= 0 && c.Tilt <= 1):
-		return nil, fmt.Errorf("tilt %.4g%%; 0 … 100%% is possible", 100*c.Tilt)
-	case !(c.Spike >= 0 && c.Spike <= 1):
-		return nil, fmt.Errorf("spike %.4g%%; 0 … 100%% is possible", 100*c.Spike)
-	case !(c.Congested > 0 && c.Congested <= 1 && c.Calm > 0 && c.Calm <= c.Congested):
-		return nil, fmt.Errorf("congestion begins at %.4g%% and ends below %.4g%%; needed is 0 < calm ≤ congested ≤ 100%%",
-			100*c.Congested, 100*c.Calm)
-	case c.Windows < 1 || c.Duration < 1:
-		return nil, fmt.Errorf("%d windows of %v; both must be above 0", c.Windows, c.Duration)
-	case size <= 0:
+	if size <= 0 {
 		return nil, fmt.Errorf("memory has no size; the link's buffer, or memory, must say how much there is")
 	}
 	part := func(share float64) int64 { return int64(float64(share*float64(size)) + 1e-6) }

@@ -285,15 +285,6 @@ func (m *Memory) separate() bool { return m.balanced[Elephants] > 0 }
 func TestMemoryErrors(t *testing.T) {
 	for want, change := range map[string]func(c *MemoryConfig){
 		"no size":                             func(c *MemoryConfig) { c.Size = 0 },
-		"reservation of mice":                 func(c *MemoryConfig) { c.Reserved[Mice] = 1.1 },
-		"at most 100% is possible":            func(c *MemoryConfig) { c.Reserved = [Classes]float64{0.4, 0.4, 0.4} },
-		"limit 0":                             func(c *MemoryConfig) { c.Limit = 0 },
-		"limit 150%":                          func(c *MemoryConfig) { c.Limit = 1.5 },
-		"their limit is 15%":                  func(c *MemoryConfig) { c.Limit = 0.15 },
-		"tilt":                                func(c *MemoryConfig) { c.Tilt = -1 },
-		"spike":                               func(c *MemoryConfig) { c.Spike = 2 },
-		"0 < calm":                            func(c *MemoryConfig) { c.Calm = 0.96 },
-		"0 windows":                           func(c *MemoryConfig) { c.Windows = 0 },
 		"has 500 for mice (10%), which holds": func(c *MemoryConfig) { c.Size = 5000 },
 		"has 90 for control": func(c *MemoryConfig) {
 			c.Size, c.Reserved = 1800,

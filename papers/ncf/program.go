@@ -22,7 +22,7 @@ const (
 	PerSwitch = "switch"
 )
 
-// Config is how a switch does NCF.
+// Config is how a switch does NCF: what follows from Options.
 type Config struct {
 	Sketch   SketchConfig // its Seed is the switch's own
 	Scope    string       // the traffic that a flow's share is of: PerPort or PerSwitch
@@ -85,8 +85,9 @@ const defaultFrame = 1514
 // slots is the number of flows whose changes of class a switch can delay.
 const slots = 4096
 
-// New returns the program for a site.
-func New(site *dataplane.Site, c Config) (*Program, error) {
+// New returns the program for a site, of options that scheme.Validate finds nothing wrong with.
+func New(site *dataplane.Site, o Options) (*Program, error) {
+	c := o.config()
 	g := &Program{config: c, detector: c.Detector, framing: site.Framing, demands: make([]float64, 0, heaviest(c.Top))}
 	queues := max(site.Queues, 1)
 	for _, p := range site.At {
@@ -99,17 +100,10 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	c.Sketch.Seed = site.Random("ncf").Uint64()
 	var sketch *Sketch
 	for i := range site.Ports + 1 {
-		x := port{out: dataplane.PortID(i)}
-		var err error
 		if sketch == nil || c.Scope == PerPort {
-			if sketch, err = NewSketch(c.Sketch); err != nil {
-				return nil, fmt.Errorf("ncf: %w", err)
-			}
+			sketch = NewSketch(c.Sketch)
 		}
-		x.sketch = sketch
-		if x.top, err = NewTop(heaviest(c.Top), c.Sketch.Windows); err != nil {
-			return nil, fmt.Errorf("ncf: %w", err)
-		}
+		x := port{out: dataplane.PortID(i), sketch: sketch, top: NewTop(heaviest(c.Top), c.Sketch.Windows)}
 		x.mice, x.control, x.packets = newTally(c.Sketch.Windows, c.Sketch.Duration), newTally(c.Sketch.Windows,
 			c.Sketch.Duration), newTally(c.Sketch.Windows, c.Sketch.Duration)
 		g.ports = append(g.ports, x)

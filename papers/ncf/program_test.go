@@ -1,6 +1,7 @@
 package ncf
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -325,16 +326,18 @@ func TestContract(t *testing.T) {
 			continue // into a queue of its own: data is elsewhere with NCF
 		}
 		for _, wire := range []bool{false, true} {
-			s := script.Setup()
-			s.Wire = wire
-			g, err := dataplanetest.Make(Scheme(), s.Site(), "memory", "1MB")
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.Programs = slices.Insert(s.Programs, 1, g)
-			if got := dataplanetest.Direct(s, slices.Clone(script.Arrives)).String(); got != script.Want {
-				t.Errorf("%s (bytes: %v): got\n%swant\n%s", script.Name, wire, got, script.Want)
-			}
+			t.Run(fmt.Sprintf("%s, bytes %v", script.Name, wire), func(t *testing.T) {
+				s := script.Setup()
+				s.Wire = wire
+				g, err := dataplanetest.Make(Scheme(), s.Site(), "memory", "1MB")
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.Programs = slices.Insert(s.Programs, 1, g)
+				if got := dataplanetest.Direct(s, slices.Clone(script.Arrives)).String(); got != script.Want {
+					t.Errorf("got\n%swant\n%s", got, script.Want)
+				}
+			})
 		}
 	}
 }
@@ -365,49 +368,86 @@ func TestBadInput(t *testing.T) {
 		queues int
 		given  []string
 	}{
-		{"threshold 0%; above 0, at most 100% is possible", 3, []string{"threshold", "0%"}},
-		{"threshold is 101%", 3, []string{"threshold", "101%"}},
+		{"threshold is 0%; allowed: above 0%", 3, []string{"threshold", "0%"}},
+		{"threshold is 101%; allowed: at most 100%", 3, []string{"threshold", "101%"}},
 		{"windows is 0", 3, []string{"windows", "0"}},
 		{"duration is 0s", 3, []string{"duration", "0s"}},
-		{"epsilon 0", 3, []string{"epsilon", "0%"}},
-		{"delta 1", 3, []string{"delta", "100%"}},
+		{"epsilon is 0%; allowed: above 0%", 3, []string{"epsilon", "0%"}},
+		{"delta is 100%; allowed: below 100%", 3, []string{"delta", "100%"}},
+		{"epsilon: with delta 1% the sketch has 271828183 counters in each of 5 rows; at most 16777216 in 16 are possible", 3,
+			[]string{"epsilon", "0.000001%"}},
+		{"epsilon: with delta 0.000001% the sketch has 272 counters in each of 19 rows", 3, []string{"delta", "0.000001%"}},
+		{"for 4 windows; at most 1 GiB is possible", 3, []string{"epsilon", "0.00002%"}},
 		{"counter_bits is 33", 3, []string{"counter_bits", "33"}},
-		{"reservations are 110%", 3, []string{"mice", "50%", "reserve", "55%"}},
+		{"reserve: with control and mice 110% of the memory are reserved; at most 100% is possible", 3,
+			[]string{"mice", "50%", "reserve", "55%"}},
+		{"limit: 15% is below what mice and elephants have reserved, 20%", 3, []string{"limit", "15%"}},
+		{"limit is 0%; allowed: above 0%", 3, []string{"limit", "0%"}},
+		{"limit is 150%", 3, []string{"limit", "150%"}},
+		{"mice is 110%", 3, []string{"mice", "110%"}},
+		{"spike is 200%", 3, []string{"spike", "200%"}},
+		{"calm: 50% is above congested, which is 40%", 3, []string{"congested", "40%"}},
+		{"calm is 0%; allowed: above 0%", 3, []string{"calm", "0%"}},
 		{"a memory of 12000 bytes has 1200 for mice", 3, []string{"memory", "12kB"}},
 		{"memory of 9 packets has 0.9 for mice", 3, []string{"memory", "9 packets", "control", "20%"}},
 		{"no size", 3, []string{"memory", "0 B"}},
 		{"9 queues", 9, nil},
 		{"top is 2000", 3, []string{"top", "2000"}},
-		{"target: it must be above 0%", 3, []string{"target", "0%"}},
+		{"target is 0%; allowed: above 0%", 3, []string{"target", "0%"}},
 		{"early", 3, []string{"early", "101%"}},
-		{"congestion begins", 3, []string{"congested", "40%"}},
 		{"all must have one", 3, []string{"memory", "0 B", "pool", "switch"}},
 		{"sketch is host", 3, []string{"sketch", "host"}},
 		{"pool is host", 3, []string{"pool", "host"}},
 		{"nack is me", 3, []string{"nack", "me"}},
 		{"elephants is size", 3, []string{"elephants", "size"}},
 	} {
-		_, err := dataplanetest.Make(Scheme(), site(c.queues), append([]string{"memory", "100kB"}, c.given...)...)
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "ncf: ") {
-			t.Errorf("%v: %v; want %q", c.given, err, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			_, err := dataplanetest.Make(Scheme(), site(c.queues), append([]string{"memory", "100kB"}, c.given...)...)
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "ncf: ") {
+				t.Errorf("%v: %v", c.given, err)
+			}
+		})
 	}
 	for _, queues := range []int{1, 2, 3, 8} {
-		if _, err := dataplanetest.Make(Scheme(), site(queues), "memory", "100kB"); err != nil {
-			t.Error(err)
-		}
+		t.Run(fmt.Sprint(queues, " queues"), func(t *testing.T) {
+			if _, err := dataplanetest.Make(Scheme(), site(queues), "memory", "100kB"); err != nil {
+				t.Error(err)
+			}
+		})
 	}
+}
+
+// What code fills in is held to the same ranges, before a switch is made of it.
+func TestValidate(t *testing.T) {
 	for name, change := range map[string]func(o *Options){
-		"coalesce": func(o *Options) { o.Coalesce = -1 }, "target": func(o *Options) { o.Target = math.NaN() },
-		"early": func(o *Options) { o.Early = 1.1 }, "top": func(o *Options) { o.Top = -1 },
+		"coalesce":     func(o *Options) { o.Coalesce = -1 },
+		"target":       func(o *Options) { o.Target = math.NaN() },
+		"early":        func(o *Options) { o.Early = 1.1 },
+		"top":          func(o *Options) { o.Top = -1 },
+		"windows":      func(o *Options) { o.Sketch.Windows = MaxWindows + 1 },
+		"duration":     func(o *Options) { o.Sketch.Duration = 0 },
+		"counter_bits": func(o *Options) { o.Sketch.Bits = 7 },
+		"epsilon":      func(o *Options) { o.Epsilon = 1 },
+		"delta":        func(o *Options) { o.Delta = math.NaN() },
+		"threshold":    func(o *Options) { o.Detector.Threshold = -0.05 },
+		"elephants":    func(o *Options) { o.Detector.Form = Forms },
+		"limit":        func(o *Options) { o.Memory.Limit = math.NaN() },
+		"mice":         func(o *Options) { o.Memory.Reserved[Mice] = -0.1 },
+		"reserve":      func(o *Options) { o.Memory.Reserved = [Classes]float64{0.4, 0.4, 0.4} },
+		"tilt":         func(o *Options) { o.Memory.Tilt = -1 },
+		"spike":        func(o *Options) { o.Memory.Spike = 2 },
+		"congested":    func(o *Options) { o.Memory.Congested = 1.5 },
+		"calm":         func(o *Options) { o.Memory.Calm = 0.96 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := scheme.Defaults[Options]()
 			if err := scheme.Validate(&o); err != nil {
 				t.Fatal(err)
 			}
-			if change(&o); scheme.Validate(&o) == nil {
-				t.Errorf("%+v is taken", o)
+			change(&o)
+			var wrong *scheme.Error
+			if err := scheme.Validate(&o); !errors.As(err, &wrong) || wrong.Param != name {
+				t.Errorf("%v", err)
 			}
 		})
 	}

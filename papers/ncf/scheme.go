@@ -33,25 +33,36 @@ func (o *Options) bindSketch(p *scheme.Params) {
 	p.Either(&o.Sketch.Packets, [2]string{"bytes", "packets"}, "count", "bytes", "what the sketch counts",
 		"ours; packets: BS'19 §4.1")
 	p.Share(&o.Epsilon, "epsilon", "1%", "the sketch's error as a share of a window's total; its width is e/epsilon",
-		"ours: the bounds; Count-min sketch §3")
+		"ours: the bounds; Count-min sketch §3").Above("0%").Below("100%")
 	p.Share(&o.Delta, "delta", "1%", "how often the error is larger; its depth is ln(1/delta)",
-		"ours: the bounds; Count-min sketch §3")
+		"ours: the bounds; Count-min sketch §3").Above("0%").Below("100%")
 	p.Int(&o.Sketch.Bits, "counter_bits", "32", "of a counter, which stays at its largest value",
 		"ours").Min("8").Max("32")
 	p.Text(&o.Scope, "sketch", PerPort, "whose traffic a flow's share is of",
 		"ours; BS'19 §4.1: total traffic").Words(PerPort, PerSwitch)
 	scheme.Choice(p, &o.Detector.Form, formNames[:], "elephants", "average",
 		"how windows are judged: share of all together, mean of the shares, one, all", "BS'19 §4.1 and footnote 1")
-	p.Share(&o.Detector.Threshold, "threshold", "5%", "an elephant has more than this share", "BS'19 §4.1").Max("100%")
+	p.Share(&o.Detector.Threshold, "threshold", "5%", "an elephant has more than this share", "BS'19 §4.1").
+		Above("0%").Max("100%")
 	p.Size(&o.Least, "least", "30kB", "and so much in all windows at the least",
 		"ours: beyond what slow start sends first, for BS'19 has none")
 	p.Size(&o.Floor, "floor", "15kB", "with any, all and mean_of_shares: least traffic of a window that is judged", "ours")
 
-	p.Rule("epsilon", func() error {
-		_, _, err := Dimensions(o.Epsilon, o.Delta)
-		return err
-	})
-	p.Rule("threshold", o.Detector.Check)
+	p.Rule("epsilon", o.sketchFits)
+}
+
+// sketchFits returns an error if the sketch is larger than one can be.
+func (o *Options) sketchFits() error {
+	w, d := dimensions(o.Epsilon, o.Delta)
+	if w > maxWidth || d > maxDepth {
+		return fmt.Errorf("with delta %s the sketch has %.0f counters in each of %.0f rows; at most %d in %d are possible",
+			unit.FormatShare(o.Delta), w, d, maxWidth, maxDepth)
+	}
+	if w*d > float64(maxQuads/quads(o.Sketch.Windows)) {
+		return fmt.Errorf("with delta %s the sketch has %.0f counters in each of %.0f rows for %d windows; at most 1 GiB is "+
+			"possible", unit.FormatShare(o.Delta), w, d, o.Sketch.Windows)
+	}
+	return nil
 }
 
 // bindMemory binds the options of memory on demand (§4.2).
@@ -59,7 +70,8 @@ func (o *Options) bindMemory(p *scheme.Params) {
 	p.Length(&o.Size, "memory", "0 B", "that there is; 0 B: what the ports' buffers hold", "ours")
 	p.Text(&o.Pool, "pool", PerPort, "whose memory it is",
 		"ours; BS'19 §4.2: the switch's, §2: per port").Words(PerPort, PerSwitch)
-	p.Share(&o.Memory.Limit, "limit", "95%", "of the memory that mice and elephants may use", "BS'19 §4.2").Max("100%")
+	p.Share(&o.Memory.Limit, "limit", "95%", "of the memory that mice and elephants may use", "BS'19 §4.2").
+		Above("0%").Max("100%")
 	p.Share(&o.Memory.Reserved[Control], "control", "5%", "of the memory that is reserved for control packets",
 		"BS'19 §4.2").Max("100%")
 	p.Share(&o.Memory.Reserved[Mice], "mice", "10%", "that is reserved for mice", "BS'19 §4.2").Max("100%")
@@ -69,10 +81,38 @@ func (o *Options) bindMemory(p *scheme.Params) {
 	p.Share(&o.Memory.Spike, "spike", "25%", "share of n·d in which mice may go beyond it, down to the elephants' "+
 		"reservation", "ours; BS'19 §4.4: a short time period").Max("100%")
 	p.Share(&o.Memory.Congested, "congested", "95%", "use of the memory at which congestion begins; also when something "+
-		"finds no room", "ours; BS'19 §4.3: lack of available memory").Max("100%")
+		"finds no room", "ours; BS'19 §4.3: lack of available memory").Above("0%").Max("100%")
 	p.Share(&o.Memory.Calm, "calm", "50%", "use below which it ends",
-		"ours; BS'19 §4.4: until the load decreases").Max("100%")
+		"ours; BS'19 §4.4: until the load decreases").Above("0%").Max("100%")
+
+	p.Rule("reserve", func() error {
+		if sum := o.Memory.data() + o.Memory.Reserved[Control]; sum > 1+rounding {
+			return fmt.Errorf("with control and mice %.4g%% of the memory are reserved; at most 100%% is possible", 100*sum)
+		}
+		return nil
+	})
+	p.Rule("limit", func() error {
+		sum := o.Memory.data()
+		if sum+o.Memory.Reserved[Control] <= 1+rounding && sum > o.Memory.Limit+rounding { // else reserve's rule says it
+			return fmt.Errorf("%s is below what mice and elephants have reserved, %.4g%%", unit.FormatShare(o.Memory.Limit),
+				100*sum)
+		}
+		return nil
+	})
+	p.Rule("calm", func() error {
+		if o.Memory.Calm > o.Memory.Congested {
+			return fmt.Errorf("%s is above congested, which is %s", unit.FormatShare(o.Memory.Calm),
+				unit.FormatShare(o.Memory.Congested))
+		}
+		return nil
+	})
 }
+
+// data is the share that is reserved for mice and elephants.
+func (c *MemoryConfig) data() float64 { return c.Reserved[Mice] + c.Reserved[Elephants] }
+
+// rounding is what a sum of shares may be off.
+const rounding = 1e-9
 
 // bindFeedback binds the options of NACKs and queues (§4.3, §4.4).
 func (o *Options) bindFeedback(p *scheme.Params) {
@@ -90,20 +130,13 @@ func (o *Options) bindFeedback(p *scheme.Params) {
 	p.Share(&o.Early, "early", "0%", "elephants that send are told when their packets use this share of the "+
 		"memory; 0%: not", "ours; NCF follow-up (TNSM 2026): the elephants' queue").Max("100%")
 	p.Share(&o.Target, "target", "95%", "share of a port's rate that is offered to mice and elephants",
-		"ours: HPCC's eta").Max("100%")
+		"ours: HPCC's eta").Above("0%").Max("100%")
 	p.Either(&o.MaxMin, [2]string{"equal", "max_min"}, "supply", "equal",
 		"what NACKs offer: the same for each elephant, or with what others do not use", "ours")
 	p.Either(&o.Flowlet, [2]string{"at_once", "flowlet"}, "change", "at_once",
 		"when a flow that becomes an elephant, or a mouse, changes its queue: with its next packet, or when its packets "+
 			"have left the other", "ours")
 	p.Time(&o.Wait, "change_wait", "0s", "flowlet: it changes at the latest after this; 0s: a window", "ours")
-
-	p.Rule("target", func() error {
-		if o.Target == 0 {
-			return fmt.Errorf("it must be above 0%%")
-		}
-		return nil
-	})
 }
 
 // NeedsNetwork says that hosts have to know NACKs.
@@ -114,21 +147,13 @@ func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{
 		Name: "ncf", Doc: "network-assisted congestion feedback: elephants by rolling sketches, queues for control, mice " +
 			"and elephants, memory on demand, NACKs straight to senders", Source: "NCF (Feldmann et al., BS 2019)"},
-		func(site *dataplane.Site, o Options) (*Program, error) {
-			c, err := o.config()
-			if err != nil {
-				return nil, fmt.Errorf("ncf: %w", err)
-			}
-			return New(site, c)
-		})
+		New)
 }
 
 // config is the configuration that follows from the options.
-func (o *Options) config() (c Config, err error) {
-	c = o.Config
-	if c.Sketch.Width, c.Sketch.Depth, err = Dimensions(o.Epsilon, o.Delta); err != nil {
-		return c, err
-	}
+func (o *Options) config() Config {
+	c := o.Config
+	c.Sketch.Width, c.Sketch.Depth = Dimensions(o.Epsilon, o.Delta)
 	c.Detector.Least, c.Detector.Floor = o.traffic(o.Least), o.traffic(o.Floor)
 	c.Memory.Size, c.Memory.Packets = o.Size.Bytes, int(o.Size.Packets)
 	if c.Acks = Control; o.AcksAreMice {
@@ -140,7 +165,7 @@ func (o *Options) config() (c Config, err error) {
 	if c.Wait == 0 {
 		c.Wait = c.Sketch.Duration
 	}
-	return c, nil
+	return c
 }
 
 // traffic converts bytes into the sketch's unit: bytes, or full frames.

@@ -1,7 +1,6 @@
 package ncf
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -33,19 +32,19 @@ type SketchConfig struct {
 
 // Dimensions returns the width and depth of a count-min sketch (Cormode, Muthukrishnan, J. Algorithms
 // 55(1), 2005, §3) whose estimates exceed the true count by more than epsilon times the window's total
-// with a probability of at most delta: w = ⌈e/ε⌉, depth = ⌈ln(1/δ)⌉. Both must be between 0 and 1,
+// with a probability of at most delta: w = ⌈e/ε⌉, depth = ⌈ln(1/δ)⌉. Both are between 0 and 1,
 // exclusive.
-func Dimensions(epsilon, delta float64) (width, depth int, err error) {
-	if !(epsilon > 0 && epsilon < 1 && delta > 0 && delta < 1) {
-		return 0, 0, fmt.Errorf("a sketch with epsilon %g and delta %g; both must be above 0 and below 1", epsilon, delta)
-	}
-	w, d := math.Ceil(math.E/epsilon), math.Ceil(math.Log(1/delta))
-	if w > maxWidth || d > maxDepth {
-		return 0, 0, fmt.Errorf("a sketch with epsilon %g and delta %g has %g counters in each of %g rows; at most %d in "+
-			"%d are possible", epsilon, delta, w, d, maxWidth, maxDepth)
-	}
-	return int(w), int(d), nil
+func Dimensions(epsilon, delta float64) (width, depth int) {
+	w, d := dimensions(epsilon, delta)
+	return int(w), int(d)
 }
+
+func dimensions(epsilon, delta float64) (width, depth float64) {
+	return math.Ceil(math.E / epsilon), math.Ceil(math.Log(1 / delta))
+}
+
+// quads is how many of them a cell of so many windows takes.
+func quads(windows int) int { return 1 << bits.Len(uint(windows)/4) }
 
 // Sketch is a rolling sketch (BS'19 §4.1): for each of the last n windows of duration d, a count-min
 // sketch of the flows' packets or bytes, and the window's total. Window j covers arrivals in [(⌊t/d⌋ −
@@ -113,24 +112,9 @@ func (c *Counts) Sum() (flow, total uint64) {
 	return flow, total
 }
 
-// NewSketch returns an empty sketch that begins at time 0.
-func NewSketch(c SketchConfig) (*Sketch, error) {
-	switch {
-	case c.Windows < 1 || c.Windows > MaxWindows:
-		return nil, fmt.Errorf("a sketch of %d windows; 1 … %d are possible", c.Windows, MaxWindows)
-	case c.Duration <= 0:
-		return nil, fmt.Errorf("a sketch with windows of %v; they must be longer than 0", c.Duration)
-	case c.Width < 1 || c.Width > maxWidth || c.Depth < 1 || c.Depth > maxDepth:
-		return nil, fmt.Errorf("a sketch with %d counters in each of %d rows; 1 … %d in 1 … %d are possible", c.Width,
-			c.Depth, maxWidth, maxDepth)
-	case c.Bits < 8 || c.Bits > 32:
-		return nil, fmt.Errorf("a sketch with counters of %d bits; 8 … 32 are possible", c.Bits)
-	}
-	s := &Sketch{config: c, quads: 1 << bits.Len(uint(c.Windows)/4), rows: make([]hash, c.Depth), most: 1<<c.Bits - 1}
-	if c.Width*c.Depth > maxQuads/s.quads {
-		return nil, fmt.Errorf("a sketch with %d counters in each of %d rows for %d windows; at most 1 GiB is possible",
-			c.Width, c.Depth, c.Windows)
-	}
+// NewSketch returns an empty sketch that begins at time 0, of a configuration that Options allow.
+func NewSketch(c SketchConfig) *Sketch {
+	s := &Sketch{config: c, quads: quads(c.Windows), rows: make([]hash, c.Depth), most: 1<<c.Bits - 1}
 	s.cells = make([]quad, c.Width*c.Depth*s.quads)
 	random := rand.New(rand.NewPCG(c.Seed, 0x9e3779b97f4a7c15))
 	for i := range s.rows {
@@ -140,7 +124,7 @@ func NewSketch(c SketchConfig) (*Sketch, error) {
 		s.names[i] = random.Uint64()
 	}
 	s.counts.Windows, s.counts.Duration = c.Windows, c.Duration
-	return s, nil
+	return s
 }
 
 // Key identifies a flow by its 5-tuple. It depends on the sketch's seed; sketches with the same seed have

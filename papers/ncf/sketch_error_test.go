@@ -67,15 +67,12 @@ func TestErrorBound(t *testing.T) {
 		for _, c := range []struct{ epsilon, delta float64 }{{0.1, 0.1}, {0.05, 0.1}, {0.05, 0.01}, {0.01, 0.1},
 			{0.01, 0.01},
 			{0.001, 0.01}} {
-			width, depth, err := Dimensions(c.epsilon, c.delta)
-			if err != nil {
-				t.Fatal(err)
-			}
+			width, depth := Dimensions(c.epsilon, c.delta)
 			d := Detector{Form: Average, Threshold: threshold}
 			var answers, over, flows, elephants, alarms, missed, memory int
 			var mean, most float64
 			for seed := range uint64(seeds) {
-				s := sketchOf(t, SketchConfig{Windows: windows, Duration: 10 * milli, Width: width, Depth: depth, Bits: 32,
+				s := NewSketch(SketchConfig{Windows: windows, Duration: 10 * milli, Width: width, Depth: depth, Bits: 32,
 					Seed: seed})
 				memory = s.Bytes()
 				r, give := rand.New(rand.NewPCG(seed, 1)), load.make()
@@ -138,12 +135,9 @@ func TestErrorBound(t *testing.T) {
 // the attacker does not know they are keys like any others, and the bound holds.
 func TestAdversary(t *testing.T) {
 	const windows, victim, known, seeds = 4, uint64(0xfeed), uint64(0), 2000
-	width, depth, err := Dimensions(0.01, 0.01)
-	if err != nil {
-		t.Fatal(err)
-	}
+	width, depth := Dimensions(0.01, 0.01)
 	config := SketchConfig{Windows: windows, Duration: 10 * milli, Width: width, Depth: depth, Bits: 32, Seed: known}
-	open := sketchOf(t, config)
+	open := NewSketch(config)
 	var attackers []uint64
 	tries, next := 0, uint64(1)
 	for r := range open.rows {
@@ -158,7 +152,7 @@ func TestAdversary(t *testing.T) {
 	}
 	attack := func(seed uint64, keys []uint64) (alarm bool, share float64, others int) {
 		config.Seed = seed
-		s := sketchOf(t, config)
+		s := NewSketch(config)
 		d := Detector{Form: Average, Threshold: 0.05}
 		for w := range windows {
 			now := unit.Time(w) * 10 * milli

@@ -1,7 +1,6 @@
 package ncf
 
 import (
-	"fmt"
 	"slices"
 
 	"weir/core/packet"
@@ -57,14 +56,10 @@ type Top struct {
 	least   int    // entry with the smallest count; −1: unknown
 }
 
-// NewTop returns a table for n flows, 1 … 1024, and so many windows, 1 … MaxWindows.
-func NewTop(n, windows int) (*Top, error) {
-	if n < 1 || n > 1024 || windows < 1 || windows > MaxWindows {
-		return nil, fmt.Errorf("the top %d flows of %d windows; 1 … 1024 flows of 1 … %d windows are possible", n, windows,
-			MaxWindows)
-	}
+// NewTop returns a table for n flows, 1 or more, and so many windows, 1 … MaxWindows.
+func NewTop(n, windows int) *Top {
 	return &Top{keys: make([]uint64, 0, n), origins: make([]Origin, 0, n), counts: make([]uint64, n*windows),
-		windows: windows, least: -1}, nil
+		windows: windows, least: -1}
 }
 
 // Advance expires counts that are older than the last n windows; window is the number of the current one,

@@ -13,30 +13,10 @@ import (
 	"weir/internal/testutil"
 )
 
-func topOf(t testing.TB, n, windows int) *Top {
-	t.Helper()
-	top, err := NewTop(n, windows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return top
-}
-
-func TestTopRefuses(t *testing.T) {
-	for _, c := range [][2]int{{0, 4}, {-1, 4}, {1025, 4}, {20, 0}, {20, 16}} {
-		if _, err := NewTop(c[0], c[1]); err == nil ||
-			!strings.Contains(err.Error(), "1 … 1024 flows of 1 … 15 windows are possible") {
-			t.Errorf("%v: %v", c, err)
-		}
-	}
-	topOf(t, 1, 1)
-	topOf(t, 1024, 15)
-}
-
 // What a NACK needs without a packet (BS'19 §4.3, §4.4): the endpoints, and the sequence number
 // and time stamp of a packet that the sender has sent.
 func TestOrigin(t *testing.T) {
-	top := topOf(t, 2, 4)
+	top := NewTop(2, 4)
 	p := packet.Packet{Src: 1, Dst: 2, SrcPort: 3, DstPort: 4, Proto: packet.ProtoTCP, Version: 6, TOS: 7, Hash: 8,
 		Flow: 9, Seq: 10, Ack: 11, Size: 1514, Payload: 1428,
 		TCP: packet.Segment{TSVal: 12, TSEcho: 13, Flags: 16, Has: packet.HasTimestamps | packet.HasScale}}
@@ -71,7 +51,7 @@ func TestOrigin(t *testing.T) {
 
 // Counts decay as windows roll, the smallest leaves, what stopped n windows ago is stale.
 func TestTopDecays(t *testing.T) {
-	top := topOf(t, 2, 3)
+	top := NewTop(2, 3)
 	counts := func(flow ...uint32) *Counts { // the current window first
 		c := &Counts{Windows: 3}
 		copy(c.Flow[:], flow)
@@ -117,7 +97,7 @@ func TestTopDecays(t *testing.T) {
 	see(1, map[uint64]uint64{6: 3})
 	see(2, nil)
 	// nothing is not heavy
-	if topOf(t, 2, 3).OfferCounts(0, 1, counts()) != nil {
+	if NewTop(2, 3).OfferCounts(0, 1, counts()) != nil {
 		t.Error("a flow without traffic is among the heaviest")
 	}
 }
@@ -129,7 +109,7 @@ func FuzzTop(f *testing.F) {
 	f.Add(uint8(1), uint8(1), []byte{0, 1, 9, 0, 2, 10, 9, 2, 1})
 	f.Fuzz(func(t *testing.T, entries, windows uint8, ops []byte) {
 		n, w := int(entries)%24+1, int(windows)%MaxWindows+1
-		top := topOf(t, n, w)
+		top := NewTop(n, w)
 		all := map[uint64]map[uint32]uint64{} // flow, window
 		now := uint32(1<<32 - 9)
 		worth := func(key uint64) (sum uint64) {
@@ -208,12 +188,9 @@ func TestTopRecall(t *testing.T) {
 // share of their bytes.
 func topRecall(t *testing.T, give traffic, shift func(w int) uint64) (mean, worst, bytes float64) {
 	const n, windows, rounds = 20, 4, 24
-	width, depth, err := Dimensions(0.001, 0.01)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := sketchOf(t, SketchConfig{Windows: windows, Duration: 10 * milli, Width: width, Depth: depth, Bits: 32, Seed: 3})
-	top, r := topOf(t, n, windows), rand.New(rand.NewPCG(5, 6))
+	width, depth := Dimensions(0.001, 0.01)
+	s := NewSketch(SketchConfig{Windows: windows, Duration: 10 * milli, Width: width, Depth: depth, Bits: 32, Seed: 3})
+	top, r := NewTop(n, windows), rand.New(rand.NewPCG(5, 6))
 	history := make([]map[uint64]uint64, rounds)
 	var sum, exactBytes float64
 	worst = 1
@@ -276,7 +253,7 @@ func heaviestOf(windows []map[uint64]uint64, n int) (keys []uint64, exact map[ui
 func BenchmarkTop(b *testing.B) {
 	for _, n := range []int{20, 1024} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			top := topOf(b, n, 4)
+			top := NewTop(n, 4)
 			z := rand.NewZipf(rand.New(rand.NewPCG(1, 1)), 1.1, 1, 99_999)
 			keys, counts := make([]uint64, 1<<16), map[uint64]uint32{}
 			flows := make([]uint32, 1<<16)

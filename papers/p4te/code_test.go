@@ -1,6 +1,7 @@
 package p4te
 
 import (
+	"fmt"
 	"testing"
 
 	"weir/core/dataplane"
@@ -72,18 +73,17 @@ func TestCodeMeters(t *testing.T) {
 		load  float64
 		worst dataplane.Colour
 	}{{.75, dataplane.Green}, {.9, dataplane.Yellow}, {1, dataplane.Red}} {
-		s, err := NewSafeRates(lines, [TrafficClasses]float64{LowDelay: .8, HighThroughput: .2}, .95, 10*unit.Millisecond,
-			1514)
-		if err != nil {
-			t.Fatal(err)
-		}
-		worst := dataplane.Green
-		gap := unit.TransmitTime(unit.Bytes(1514), unit.Rate(x.load*float64(100*unit.Mbps)))
-		for now := unit.Time(0); now < 2*unit.Second; now += gap {
-			worst = max(worst, s.Observe(now, 0, LowDelay, 1514))
-		}
-		if worst != x.worst {
-			t.Errorf("a load of %g: the worst colour is %v, want %v", x.load, worst, x.worst)
-		}
+		t.Run(fmt.Sprint("load ", x.load), func(t *testing.T) {
+			s := NewSafeRates(lines, [TrafficClasses]float64{LowDelay: .8, HighThroughput: .2}, .95, 10*unit.Millisecond,
+				1514)
+			worst := dataplane.Green
+			gap := unit.TransmitTime(unit.Bytes(1514), unit.Rate(x.load*float64(100*unit.Mbps)))
+			for now := unit.Time(0); now < 2*unit.Second; now += gap {
+				worst = max(worst, s.Observe(now, 0, LowDelay, 1514))
+			}
+			if worst != x.worst {
+				t.Errorf("the worst colour is %v, want %v", worst, x.worst)
+			}
+		})
 	}
 }

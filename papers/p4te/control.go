@@ -1,8 +1,6 @@
 package p4te
 
 import (
-	"fmt"
-
 	"weir/core/dataplane"
 	"weir/core/unit"
 )
@@ -59,15 +57,9 @@ type ControlPlane struct {
 
 // NewControlPlane returns the control plane of a switch with this number of ports. The ports in up lead
 // upward and start in the group of the highest priority, 0 (lines 1 to 5).
-func NewControlPlane(ports int, up []dataplane.PortID, c ControlConfig) (*ControlPlane, error) {
+func NewControlPlane(ports int, up []dataplane.PortID, c ControlConfig) *ControlPlane {
 	k := &ControlPlane{config: c, down: make([]bool, ports)}
 	for m := range Metrics {
-		if c.Groups[m] < 1 {
-			return nil, fmt.Errorf("%d routing groups for the %v; 1 or more are possible", c.Groups[m], m)
-		}
-		if c.Mapping == ByRange && c.Range[m] < 1 {
-			return nil, fmt.Errorf("routing groups of a range up to %d for the %v; it must be above 0", c.Range[m], m)
-		}
 		k.group[m] = make([]int, ports)
 		for i := range k.group[m] {
 			k.group[m][i] = -1
@@ -76,14 +68,7 @@ func NewControlPlane(ports int, up []dataplane.PortID, c ControlConfig) (*Contro
 			k.group[m][p] = 0
 		}
 	}
-	if c.Queue < 1 {
-		return nil, fmt.Errorf("a control plane for which %d events can wait; 1 or more are possible", c.Queue)
-	}
-	if c.Latency < 0 || c.Write < 0 {
-		return nil, fmt.Errorf("a control plane with a latency of %v and writes of %v; both must be 0 or above",
-			c.Latency, c.Write)
-	}
-	return k, nil
+	return k
 }
 
 // Group returns the group of a port as the control plane sees it; −1: it is in none.

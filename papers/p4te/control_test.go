@@ -13,10 +13,7 @@ func plane(t *testing.T, groups int, c ControlConfig, up ...dataplane.PortID) *C
 	t.Helper()
 	c.Groups = [Metrics]int{groups, groups, groups}
 	c.Queue = max(c.Queue, 1)
-	k, err := NewControlPlane(8, up, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := NewControlPlane(8, up, c)
 	return k
 }
 
@@ -177,16 +174,5 @@ func TestRanges(t *testing.T) {
 				t.Errorf("a queue of %d: group %d, want %d", x.value, got, x.want)
 			}
 		})
-	}
-}
-
-func TestControlErrors(t *testing.T) {
-	for _, c := range []ControlConfig{
-		{Groups: [Metrics]int{3, 0, 3}, Queue: 1}, {Groups: [Metrics]int{3, 3, 3}, Queue: 1, Latency: -1},
-		{Groups: [Metrics]int{3, 3, 3}, Queue: 1, Mapping: ByRange}, {Groups: [Metrics]int{3, 3, 3}},
-	} {
-		if _, err := NewControlPlane(4, nil, c); err == nil {
-			t.Errorf("%+v is taken", c)
-		}
 	}
 }

@@ -46,7 +46,7 @@
 // Further tests. The header on the wire: TestHeaderGolden, TestHeaderDamaged, FuzzHeader; TestWireMode
 // runs whole networks in both forms, over IPv4 and IPv6. Header bytes: TestHeaderOverhead. A header from a
 // host is not trusted: TestHostsHeader. Parts that are switched off do nothing: TestOff. Configurations that
-// are refused: TestControlErrors, TestRateErrors. Cost: TestNoAllocationPerPacket, BenchmarkPacket,
+// are refused: TestValidate. Cost: TestNoAllocationPerPacket, BenchmarkPacket,
 // BenchmarkFatTree.
 //
 // # What fake ACKs do to TCP

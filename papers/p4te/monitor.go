@@ -1,8 +1,6 @@
 package p4te
 
 import (
-	"fmt"
-
 	"weir/core/dataplane"
 	"weir/core/unit"
 )
@@ -47,12 +45,9 @@ type Gradient struct {
 	delta int64
 }
 
-// NewGradient returns the registers for this number of ports; Δ must be above 0.
-func NewGradient(ports int, delta int64) (*Gradient, error) {
-	if delta <= 0 {
-		return nil, fmt.Errorf("a delta of %d; it must be above 0", delta)
-	}
-	return &Gradient{make([]int64, ports), delta}, nil
+// NewGradient returns the registers for this number of ports; Δ is above 0.
+func NewGradient(ports int, delta int64) *Gradient {
+	return &Gradient{make([]int64, ports), delta}
 }
 
 // Observe compares a packet's value at a port with the last event.
@@ -78,17 +73,14 @@ type Colours struct {
 
 // NewColours returns meters whose CIR and PIR are shares of the ports' rates. Their burst sizes are what
 // these rates carry in burst, but at least one frame of maxFrame bytes.
-func NewColours(lines []dataplane.Line, committed, peak float64, burst unit.Time, maxFrame int32) (*Colours, error) {
+func NewColours(lines []dataplane.Line, committed, peak float64, burst unit.Time, maxFrame int32) *Colours {
 	c := &Colours{old: make([]dataplane.Colour, len(lines))}
 	for _, l := range lines {
-		m, err := dataplane.NewTrTCM(part(l.Rate, committed), burstOf(part(l.Rate, committed), burst, maxFrame),
-			part(l.Rate, peak), burstOf(part(l.Rate, peak), burst, maxFrame))
-		if err != nil {
-			return nil, err
-		}
-		c.meters = append(c.meters, m)
+		c.meters = append(c.meters, dataplane.NewTrTCM(
+			part(l.Rate, committed), burstOf(part(l.Rate, committed), burst, maxFrame),
+			part(l.Rate, peak), burstOf(part(l.Rate, peak), burst, maxFrame)))
 	}
-	return c, nil
+	return c
 }
 
 // part is a share of a rate, at least 1 bit/s or packet/s.
@@ -153,7 +145,7 @@ type SafeRates struct {
 // NewSafeRates returns meters of shares of the ports' rates, with bursts as in NewColours. With a peak
 // above 0, that share is their PIR.
 func NewSafeRates(lines []dataplane.Line, share [TrafficClasses]float64, peak float64, burst unit.Time,
-	maxFrame int32) (*SafeRates, error) {
+	maxFrame int32) *SafeRates {
 	s := &SafeRates{}
 	for i, l := range lines {
 		if peak > 0 {
@@ -163,20 +155,16 @@ func NewSafeRates(lines []dataplane.Line, share [TrafficClasses]float64, peak fl
 		}
 		for class := LowDelay; class < TrafficClasses; class++ {
 			rate := part(l.Rate, share[class])
-			var err error
 			if peak > 0 {
 				most := part(l.Rate, max(peak, share[class]))
-				s.three[i][class], err = dataplane.NewTrTCM(rate, burstOf(rate, burst, maxFrame), most,
+				s.three[i][class] = dataplane.NewTrTCM(rate, burstOf(rate, burst, maxFrame), most,
 					burstOf(most, burst, maxFrame))
 			} else {
-				s.meters[i][class], err = dataplane.NewSrTCM(rate, burstOf(rate, burst, maxFrame), 0)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("class %v: %w", class, err)
+				s.meters[i][class] = dataplane.NewSrTCM(rate, burstOf(rate, burst, maxFrame), 0)
 			}
 		}
 	}
-	return s, nil
+	return s
 }
 
 // Observe meters a packet of a class that entered by a port.

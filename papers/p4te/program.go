@@ -9,7 +9,7 @@ import (
 	"weir/core/unit"
 )
 
-// Config configures P4TE in one switch.
+// Config configures P4TE in one switch: what follows from Options.
 type Config struct {
 	// Monitoring (§6.1)
 	Monitor    bool
@@ -74,8 +74,10 @@ type Program struct {
 	rate     *rater // nil: no rate adaptation
 }
 
-// New returns the program for a switch in a fat tree whose hosts have hierarchical addresses.
-func New(site *dataplane.Site, c Config) (*Program, error) {
+// New returns the program for a switch in a fat tree whose hosts have hierarchical addresses, of options
+// that scheme.Validate finds nothing wrong with.
+func New(site *dataplane.Site, o Options) (*Program, error) {
+	c := o.config()
 	if site.Place == nil {
 		return nil, fmt.Errorf("p4te: the network is not known")
 	}
@@ -110,30 +112,16 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 			t.hosts[p] = true
 		}
 	}
-	if t.flowlets, err = dataplane.NewFlowlets(c.Cells, c.Gap); err != nil {
-		return nil, fmt.Errorf("p4te: %w", err)
-	}
-	if t.control, err = NewControlPlane(site.Ports, place.Up, c.Control); err != nil {
-		return nil, fmt.Errorf("p4te: %w", err)
-	}
+	t.flowlets = dataplane.NewFlowlets(c.Cells, c.Gap)
+	t.control = NewControlPlane(site.Ports, place.Up, c.Control)
 	for m := range Metrics {
 		t.upward[m] = NewUpward(c.Control.Groups[m], place.Up)
 	}
-	if t.depth, err = NewGradient(site.Ports, c.DepthDelta); err != nil {
-		return nil, fmt.Errorf("p4te: queue depth: %w", err)
-	}
-	if t.delay, err = NewGradient(site.Ports, int64(c.DelayDelta)); err != nil {
-		return nil, fmt.Errorf("p4te: hop delay: %w", err)
-	}
-	if t.colours, err = NewColours(site.Lines, c.Committed, c.Peak, c.Burst, site.MaxFrame); err != nil {
-		return nil, fmt.Errorf("p4te: link utilisation: %w", err)
-	}
-	if t.safe, err = NewSafeRates(site.Lines, c.Safe, c.SafePeak, c.Burst, site.MaxFrame); err != nil {
-		return nil, fmt.Errorf("p4te: safe rates: %w", err)
-	}
-	if t.rate, err = newRater(t, c.Rate); err != nil {
-		return nil, fmt.Errorf("p4te: %w", err)
-	}
+	t.depth = NewGradient(site.Ports, c.DepthDelta)
+	t.delay = NewGradient(site.Ports, int64(c.DelayDelta))
+	t.colours = NewColours(site.Lines, c.Committed, c.Peak, c.Burst, site.MaxFrame)
+	t.safe = NewSafeRates(site.Lines, c.Safe, c.SafePeak, c.Burst, site.MaxFrame)
+	t.rate = newRater(t, c.Rate)
 	if !c.Monitor { // without colours no rate ever changes, so no header is needed
 		t.rate = nil
 	}

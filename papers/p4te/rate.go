@@ -1,8 +1,6 @@
 package p4te
 
 import (
-	"fmt"
-
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/unit"
@@ -29,7 +27,7 @@ const (
 // RateConfig configures rate adaptation (§6.4).
 type RateConfig struct {
 	Mode    Mode
-	Bytes   unit.Bytes // B: bytes that a flow sends before its rate may change again, up to MostBytes
+	Bytes   unit.Bytes // B: bytes that a flow sends before its rate may change again
 	Lower   int        // the window shrinks by 1/2^Lower
 	Raise   int        // or gains 1/2^Raise
 	RoundUp bool       // round a change below one unit of the window field up to one; otherwise down to none
@@ -45,8 +43,8 @@ type RateConfig struct {
 	Within bool
 }
 
-// MostBytes is the largest B: a quarter of half the sequence space, so that a distance of 2B still has a
-// sign.
+// MostBytes is what B is below: a quarter of half the sequence space, so that a distance of 2B still has
+// a sign.
 const MostBytes unit.Bytes = 1 << 29
 
 // rater adapts rates in one switch.
@@ -92,18 +90,9 @@ func (c *RateConfig) FlowBits() int {
 	return 215
 }
 
-func newRater(t *Program, c RateConfig) (*rater, error) {
+func newRater(t *Program, c RateConfig) *rater {
 	if c.Mode == RateOff {
-		return nil, nil
-	}
-	switch {
-	case c.Bytes < 0 || c.Bytes > MostBytes:
-		//lint:ignore ST1005 B is the paper's symbol
-		return nil, fmt.Errorf("B of %d bytes; 0 … %d are possible", c.Bytes, MostBytes)
-	case c.Lower < 1 || c.Lower > 15 || c.Raise < 1 || c.Raise > 15:
-		return nil, fmt.Errorf("a window that loses 1/2^%d or gains 1/2^%d; powers of 1 … 15 are possible", c.Lower, c.Raise)
-	case c.Flows < 1 || c.Flows > 1<<24:
-		return nil, fmt.Errorf("a register for %d flows; 1 … %d are possible", c.Flows, 1<<24)
+		return nil
 	}
 	r := &rater{config: c, t: t}
 	if t.place.Tier == 1 {
@@ -113,7 +102,7 @@ func newRater(t *Program, c RateConfig) (*rater, error) {
 		}
 		r.flows, r.mask = make([]flowCell, n), uint32(n-1)
 	}
-	return r, nil
+	return r
 }
 
 // cell returns a flow's cell by the hash of its data's direction; nil: it has none.

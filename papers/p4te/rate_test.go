@@ -1,12 +1,14 @@
 package p4te
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"testing"
 
 	"weir/core/dataplane"
 	"weir/core/packet"
+	"weir/core/scheme"
 )
 
 // §6.4.1: the class's colour at the ingress port, the egress port's, and the flags decide.
@@ -517,18 +519,42 @@ func TestEnforcedLimit(t *testing.T) {
 	}
 }
 
-// What no parameters can be.
-func TestRateErrors(t *testing.T) {
-	for _, c := range []RateConfig{
-		{Mode: LastAck, Bytes: -1, Lower: 2, Raise: 8, Flows: 1}, {Mode: LastAck, Bytes: MostBytes + 1, Lower: 2,
-			Raise: 8, Flows: 1},
-		{Mode: LastAck, Lower: 0, Raise: 8, Flows: 1}, {Mode: LastAck, Lower: 16, Raise: 8, Flows: 1},
-		{Mode: LastAck, Lower: 2, Raise: 0, Flows: 1},
-		{Mode: LastAck, Lower: 2, Raise: 16, Flows: 1}, {Mode: Enforced, Lower: 2, Raise: 8, Flows: 0},
-		{Mode: Enforced, Lower: 2, Raise: 8, Flows: 1<<24 + 1},
+// What code fills in is held to the ranges of the parameters, before a switch is made of it.
+func TestValidate(t *testing.T) {
+	for _, c := range []struct {
+		param  string
+		change func(o *Options)
+	}{
+		{"depth_delta", func(o *Options) { o.DepthDelta = 0 }},
+		{"delay_delta", func(o *Options) { o.DelayDelta = 0 }},
+		{"committed", func(o *Options) { o.Committed, o.Peak = 0.9, 0.7 }},
+		{"safe_low_delay", func(o *Options) { o.Safe[LowDelay] = 0 }},
+		{"safe_peak", func(o *Options) { o.SafePeak = 0 }},
+		{"delay_groups", func(o *Options) { o.Control.Groups[Delay] = 0 }},
+		{"depth_range", func(o *Options) { o.DepthRange = 0 }},
+		{"delay_range", func(o *Options) { o.DelayRange = 0 }},
+		{"control_latency", func(o *Options) { o.Control.Latency = -1 }},
+		{"table_write", func(o *Options) { o.Control.Write = -1 }},
+		{"control_queue", func(o *Options) { o.Control.Queue = 0 }},
+		{"gap", func(o *Options) { o.Gap = -1 }},
+		{"flowlet_cells", func(o *Options) { o.Cells = 1<<24 + 1 }},
+		{"bytes", func(o *Options) { o.Rate.Bytes = -1 }},
+		{"bytes", func(o *Options) { o.Rate.Bytes = MostBytes }},
+		{"lower", func(o *Options) { o.Rate.Lower = 16 }},
+		{"raise", func(o *Options) { o.Rate.Raise = 0 }},
+		{"flows", func(o *Options) { o.Rate.Flows = 0 }},
+		{"flows", func(o *Options) { o.Rate.Flows = 1<<24 + 1 }},
 	} {
-		if _, err := newRater(&Program{place: &dataplane.Place{Tier: 2}}, c); err == nil {
-			t.Errorf("%+v is taken", c)
-		}
+		t.Run(c.param, func(t *testing.T) {
+			o := scheme.Defaults[Options]()
+			if err := scheme.Validate(&o); err != nil {
+				t.Fatal(err)
+			}
+			c.change(&o)
+			var wrong *scheme.Error
+			if err := scheme.Validate(&o); !errors.As(err, &wrong) || wrong.Param != c.param {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }

@@ -155,12 +155,9 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	case len(place.Up) > noFeedback:
 		return nil, fmt.Errorf("conga: %d uplinks; at most %d are possible", len(place.Up), noFeedback)
 	}
-	f, err := dataplane.NewFlowlets(c.Cells, c.Gap)
-	if err != nil {
-		return nil, fmt.Errorf("conga: %w", err)
-	}
 	r := site.Random("conga")
-	g := &Program{config: c, place: place, paths: dataplane.NewPathSet(site), flowlets: f, random: r,
+	g := &Program{config: c, place: place, paths: dataplane.NewPathSet(site),
+		flowlets: dataplane.NewFlowlets(c.Cells, c.Gap), random: r,
 		seed:  uint32(r.Uint64()),
 		rates: make([]estimator, site.Ports), uplink: make([]uint8, site.Ports), leaf: place.Leaf,
 		most: float64(int(1)<<c.Bits - 1)}

@@ -120,12 +120,9 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	if c.Age == 0 {
 		c.Age = 10 * c.Probe
 	}
-	f, err := dataplane.NewFlowlets(c.Cells, c.Gap)
-	if err != nil {
-		return nil, fmt.Errorf("hula: %w", err)
-	}
 	r := site.Random("hula")
-	h := &Program{config: c, place: place, paths: dataplane.NewPathSet(site), flowlets: f, framing: site.Framing, own: -1,
+	h := &Program{config: c, place: place, paths: dataplane.NewPathSet(site),
+		flowlets: dataplane.NewFlowlets(c.Cells, c.Gap), framing: site.Framing, own: -1,
 		seed:  uint32(r.Uint64()),
 		phase: 1 + unit.Time(r.Uint64()%uint64(c.Probe)), links: make([]link, site.Ports), best: make([]hop, place.Leaves)}
 	for i := range h.links {

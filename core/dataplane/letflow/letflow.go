@@ -37,17 +37,14 @@ func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
 // Scheme is what an experiment names: switch: [letflow].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "letflow", Doc: "flowlets at random over equal paths; hop limit",
-		Source: "LetFlow (Vanini et al., NSDI 2017)"}, New)
+		Source: "LetFlow (Vanini et al., NSDI 2017)"},
+		func(site *dataplane.Site, c Config) (*Program, error) { return New(site, c), nil })
 }
 
 // New returns the program of a switch.
-func New(site *dataplane.Site, c Config) (*Program, error) {
-	f, err := dataplane.NewFlowlets(c.Cells, c.Gap)
-	if err != nil {
-		return nil, err
-	}
+func New(site *dataplane.Site, c Config) *Program {
 	r := site.Random("letflow")
-	return &Program{dataplane.NewPathSet(site), f, uint32(r.Uint64()), r}, nil
+	return &Program{dataplane.NewPathSet(site), dataplane.NewFlowlets(c.Cells, c.Gap), uint32(r.Uint64()), r}
 }
 
 // Name is "letflow".
