@@ -13,11 +13,13 @@ import (
 	"weir/core/dataplane/inband"
 	"weir/core/dataplane/pfc"
 	"weir/core/dataplane/sharedbuffer"
+	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/transport/rdma"
 	"weir/core/transport/tcp"
 	"weir/core/transport/window"
 	"weir/core/unit"
+	"weir/core/workload"
 	"weir/papers/hpcc"
 	"weir/study/bench"
 	"weir/study/measure"
@@ -32,7 +34,8 @@ func registry() *spec.Registry {
 		Programs:    []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), inband.Scheme(), pfc.Scheme(), sharedbuffer.Scheme()},
 		Transports:  []transport.Scheme{window.Scheme(), tcp.Scheme(), rdma.Scheme()},
 		Controllers: []cc.Scheme{cubic.Scheme(), hpcc.Scheme()},
-		Library:     []spec.Library{{Name: "bench", Files: bench.Experiments}},
+		Networks:    topology.Formats(), Flows: workload.Formats(),
+		Library: []spec.Library{{Name: "bench", Files: bench.Experiments}},
 	}
 }
 

@@ -3,7 +3,6 @@ package spec
 import (
 	"bytes"
 	"fmt"
-	"slices"
 
 	"weir/core/unit"
 	"weir/core/workload"
@@ -16,30 +15,24 @@ func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
 			d.Fail(v.Place, "file, format, offset", "%q stands beside a flow file, which decides it", k)
 		}
 	}
-	format := x.Get("format")
-	if format == nil {
-		x.Missing("format", "the flow file's format is missing")
+	which := d.format(x, traffic, d.trafficWords(), d.registry.flowFormats(), "flow")
+	if which < 0 {
 		return
 	}
-	word := d.word(format, traffic, "format")
-	if !slices.Contains(traffic.Key("format").Form.Words, word) {
-		return
-	}
-	htsim := word == "htsim"
+	format := &d.registry.Flows[which]
 	each := unit.Second
 	switch v := x.Get("time_unit"); {
-	case htsim && v == nil:
-		d.Fail(x.Place, "time_unit: 1us, or 1ps", "htsim's programs do not agree on what a .cm file's start counts; "+
-			"time_unit says it")
-	case htsim:
+	case format.Unclear != "" && v == nil:
+		d.Fail(x.Place, "time_unit: 1us, or 1ps", "%s; time_unit says it", format.Unclear)
+	case format.Unclear != "":
 		each = d.Positive(v)
 	case v != nil:
-		d.Fail(v.Place, "no time_unit", "the times of the HPCC simulator's files are in seconds")
+		d.Fail(v.Place, "no time_unit", "the times of %s's files are in seconds", format.Program)
 	}
 	port := -1
 	switch v := x.Get("port"); {
-	case v != nil && htsim:
-		d.Fail(v.Place, "no port", "htsim's files have no ports")
+	case v != nil && !format.Ports:
+		d.Fail(v.Place, "no port", "%s's files have no ports", format.Program)
 	case v != nil:
 		port = d.Integer(v, 0, 65535)
 	}
@@ -48,7 +41,7 @@ func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
 	if !d.OK() {
 		return
 	}
-	flows, ok := d.readFlows(x, word, each, data, name)
+	flows, ok := d.readFlows(x, format, each, data, name)
 	if !ok {
 		return
 	}
@@ -88,17 +81,11 @@ func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
 	}
 }
 
-// readFlows reads a flow file's data in the format that word names.
-func (d *decoder) readFlows(x document.Map, word string, each unit.Time, data []byte, name string) ([]workload.Flow,
-	bool) {
-	var flows []workload.Flow
-	var err error
-	if word == "htsim" {
-		flows, err = workload.ReadHTSimFlows(bytes.NewReader(data), name, each)
-	} else {
-		flows, err = workload.ReadHPCCFlows(bytes.NewReader(data), name)
-	}
-	if d.ignored(x, traffic, word, err) {
+// readFlows reads a flow file's data.
+func (d *decoder) readFlows(x document.Map, format *workload.Format, each unit.Time, data []byte,
+	name string) ([]workload.Flow, bool) {
+	flows, err := format.Read(bytes.NewReader(data), name, each)
+	if d.ignored(x, traffic, format.Name, format.Announces, err) {
 		err = nil
 	}
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"weir/core/topology"
 	"weir/core/workload"
@@ -34,14 +36,50 @@ func (d *decoder) openFile(t *document.Node) (data []byte, name string) {
 	return data, name
 }
 
+// networkFormats are the names of formats that networks are read in.
+func (r *Registry) networkFormats() (names []string) {
+	for i := range r.Networks {
+		names = append(names, r.Networks[i].Name)
+	}
+	return names
+}
+
+// flowFormats are the names of formats that flows are read in.
+func (r *Registry) flowFormats() (names []string) {
+	for i := range r.Flows {
+		names = append(names, r.Flows[i].Name)
+	}
+	return names
+}
+
+// format reads which of some formats a file has, as their index; −1 if that is not said, or not known.
+func (d *decoder) format(x document.Map, table *document.Table, known, formats []string, what string) int {
+	v := x.Get("format")
+	if v == nil {
+		d.Missing(x.Node, "format", table.What, known, "format: "+strings.Join(formats, ", or "),
+			"the %s file's format is missing", what)
+		return -1
+	}
+	return slices.Index(formats, d.Word(v, "format", formats))
+}
+
+// noFile notes keys that say how a file is read where there is none.
+func (d *decoder) noFile(x document.Map, table *document.Table) {
+	for _, k := range table.Names(ofAFile) {
+		if v := x.Get(k); v != nil {
+			d.Fail(v.Place, "file: …, or no "+k, "%q says how a file is read, and there is no file", k)
+		}
+	}
+}
+
 // ignored reports whether an error is about what stands behind the last entry that a file
-// of the HPCC simulator announces, and the spec says that it shall not be looked at.
-func (d *decoder) ignored(x document.Map, table *document.Table, format string, err error) bool {
+// announces, if its format does, and the spec says that it shall not be looked at.
+func (d *decoder) ignored(x document.Map, table *document.Table, format string, announces bool, err error) bool {
 	rest := x.Get("rest")
 	if rest == nil {
 		return false
 	}
-	if format != "hpcc" {
+	if !announces {
 		d.Fail(rest.Place, "no rest", "files of the format %s do not announce their entries", format)
 	}
 	d.word(rest, table, "rest")

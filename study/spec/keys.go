@@ -23,6 +23,7 @@ const (
 	notRing                              // not in a traffic that is a collective
 	ofOptions                            // applied with the options, or not wanted: no resolved spec has it
 	ofPoints                             // of paper, read when points and measures are known
+	ofAFile                              // says how a file is read, beside the key file
 )
 
 // quantities that many keys hold.
@@ -114,10 +115,10 @@ var network = &document.Table{What: "topology's key", Doc: "the network", Open: 
 	{Name: "switches", Form: manyNames, Doc: "what forwards"},
 	{Name: "links", Form: document.ListOf(document.MapOf(link), "list"), Doc: "between two nodes, in both directions"},
 	{Name: "file", Form: aFile, Doc: "beside the experiment, in place of these"},
-	{Name: "format", Form: document.OneOf("hpcc", "htsim"), Doc: "of the file",
-		Example: "format: hpcc, or htsim"},
+	{Name: "format", Form: document.Registered("format of networks", "name of a format (`weir list topologies`)", ""),
+		Doc: "of the file", Traits: ofAFile},
 	{Name: "rest", Form: document.OneOf("ignored"), Doc: "what the file has behind its last link",
-		Without: "an error"},
+		Without: "an error", Traits: ofAFile},
 }}
 
 // link is a link of a topology that is written out.
@@ -203,14 +204,15 @@ var traffic = &document.Table{What: "traffic's key", Doc: "flows of one kind", O
 		Doc: "TOS byte; by size each from its size on, endless flows have the last", Without: "0"},
 	{Name: "ip", Form: document.OneOf("4", "6"), Doc: "its version", Default: "4", Source: "ours"},
 	{Name: "file", Form: aFile, Doc: "a flow file, in place of all that decides flows", Traits: notRing},
-	{Name: "format", Form: document.OneOf("hpcc", "htsim"), Doc: "of the file", Example: "format: hpcc, or htsim",
-		Traits: notRing},
+	{Name: "format", Form: document.Registered("format of flows", "name of a format (`weir list workloads`)", ""),
+		Doc: "of the file", Traits: notRing | ofAFile},
 	{Name: "offset", Form: aTime, Doc: "subtracted from all starts of the file", Default: "0s",
-		Source: "ours: times as in the file", Traits: notRing},
-	{Name: "time_unit", Form: aTime, Doc: "what a `.cm` file's start counts", Traits: notRing},
-	{Name: "port", Form: aNumber, Doc: "only the file's flows to this port", Without: "all", Traits: notRing},
+		Source: "ours: times as in the file", Traits: notRing | ofAFile},
+	{Name: "time_unit", Form: aTime, Doc: "what a `.cm` file's start counts", Traits: notRing | ofAFile},
+	{Name: "port", Form: aNumber, Doc: "only the file's flows to this port", Without: "all",
+		Traits: notRing | ofAFile},
 	{Name: "rest", Form: document.OneOf("ignored"), Doc: "what the file has behind its last flow", Without: "an error",
-		Traits: notRing},
+		Traits: notRing | ofAFile},
 }}
 
 // drawn are hosts that are drawn.

@@ -29,6 +29,9 @@ func (d *decoder) network(root document.Map, p *Point) {
 		families = append(families, s.Name)
 	}
 	x, ok := d.Map(t, network, families...)
+	if ok {
+		d.noFile(x, network)
+	}
 	if !ok || !d.OK() { // a slip in a key makes other errors out of nothing
 		return
 	}
@@ -233,22 +236,20 @@ func (d *decoder) loss(t *document.Node) float64 {
 }
 
 func (d *decoder) networkFile(t *document.Node, p *Point) {
-	x, _ := d.Map(t, network.Only("file", "format", "rest"))
-	file, format := x.Get("file"), x.Get("format")
-	if format == nil {
-		x.Missing("format", "the topology file's format is missing")
+	table := network.Only(append(network.Names(ofAFile), "file")...)
+	x, _ := d.Map(t, table)
+	file := x.Get("file")
+	i := d.format(x, table, table.Names(), d.registry.networkFormats(), "topology")
+	if x.Get("format") == nil {
 		return
-	}
-	reader := topology.ReadHPCC
-	if d.word(format, network, "format") == "htsim" {
-		reader = topology.ReadHTSim
 	}
 	data, name := d.openFile(file)
-	if !d.OK() {
+	if i < 0 || !d.OK() {
 		return
 	}
-	n, err := reader(bytes.NewReader(data), name)
-	if d.ignored(x, network, format.Text, err) {
+	format := &d.registry.Networks[i]
+	n, err := format.Read(bytes.NewReader(data), name)
+	if d.ignored(x, network, format.Name, format.Announces, err) {
 		err = nil
 	}
 	if err == nil {

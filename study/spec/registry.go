@@ -29,8 +29,11 @@ type Registry struct {
 	Controllers []cc.Scheme
 	Topologies  []topology.Scheme
 	Measures    []measure.Kind
-	Workloads   []workload.CDF // sizes: NAME
-	Formats     []Format       // weir export --format NAME
+	Workloads   []workload.CDF    // sizes: NAME
+	Networks    []topology.Format // topology: {file: …, format: NAME}
+	Flows       []workload.Format // traffic: [{file: …, format: NAME}]
+	Imports     []Import          // weir import --format NAME
+	Formats     []Format          // weir export --format NAME
 	Library     []Library
 }
 
@@ -53,6 +56,16 @@ type Export interface {
 type CheckedExport interface {
 	// Check says what is wrong with them, naming the flag.
 	Check() error
+}
+
+// Import is a form of other programs' configurations that an experiment can be made of.
+type Import struct {
+	Name string
+	Doc  string // one line: what is read
+	// Make makes the experiment, YAML that is valid in the registry, of a configuration. The files
+	// that it names are relative to folder, where it shall be. left is what the registry lacks. What
+	// is wrong with the configuration is an InputErrors.
+	Make func(r *Registry, config, folder string) (experiment []byte, left []string, err error)
 }
 
 // Library is a room's own experiments.

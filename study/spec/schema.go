@@ -144,6 +144,10 @@ func (r *Registry) registered(doc string, f document.Form) node {
 			names = append(names, r.Workloads[i].Name)
 		}
 		return word(doc, names...)
+	case "format of networks":
+		return word(doc, r.networkFormats()...)
+	case "format of flows":
+		return word(doc, r.flowFormats()...)
 	}
 	var others []string
 	if f.Extra != "" {

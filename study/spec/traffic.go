@@ -46,9 +46,13 @@ func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]
 		d.Fail(v.Place, "from and to, or collective: ring", "hosts are those of a collective")
 		return
 	}
-	if x.Get("file") != nil && x.Get("collective") == nil {
+	switch {
+	case x.Get("collective") != nil: // refuses a file and what belongs to one
+	case x.Get("file") != nil:
 		d.flowFile(x, p, tr)
 		return
+	default:
+		d.noFile(x, traffic)
 	}
 	d.starts(x, &tr, p)
 	size := unit.Bytes(0)

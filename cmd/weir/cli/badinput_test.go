@@ -274,6 +274,12 @@ var badInput = []struct {
 		inFile("of a .topo file's tier", "tree.topo", "Radix_Up", "Radix_Upp"),
 		inFile("of a connection matrix", "matrix.cm", "start 5", "strat 5"),
 	}},
+	{"a key of files without a file", []bad{
+		in(valid, "format of a topology", "topology:\n", "topology:\n  format: hpcc\n"),
+		in(valid, "rest of a topology", "topology:\n", "topology:\n  rest: ignored\n"),
+		in(valid, "format of flows", "transport: udp,", "format: hpcc, transport: udp,"),
+		in(valid, "rest of flows", "transport: udp,", "rest: ignored, transport: udp,"),
+	}},
 	{"duplicate names", []bad{
 		in(valid, "hosts", "[client0, client1, server]", "[client0, client1, server, client0]"),
 		in(valid, "a switch named as a host", "[s1, s2]", "[s1, s2, server]"),

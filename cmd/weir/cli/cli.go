@@ -32,7 +32,7 @@ type command struct {
 	Report  reportCmd  `cmd:"" help:"Make the report of results folders anew, and show it."`
 	Trace   traceCmd   `cmd:"" help:"Filter and summarise a trace, as weir run --trace leaves it, or a pcapng file."`
 	Diff    diffCmd    `cmd:"" help:"Compare two results folders."`
-	Import  importCmd  `cmd:"" help:"Make an experiment of a configuration of the HPCC simulator."`
+	Import  importCmd  `cmd:"" help:"Make an experiment of another program's configuration."`
 	Export  exportCmd  `cmd:"" help:"Write results as files for other programs."`
 	Schema  schemaCmd  `cmd:"" help:"Print a JSON schema of experiment files, for editors."`
 	Bench   benchCmd   `cmd:"" help:"Measure speed."`
@@ -110,7 +110,14 @@ func Run(r *spec.Registry, args []string, stdout, stderr io.Writer, terminal boo
 // newParser reads a command line; formats of the registry have flags of their own.
 func newParser(r *spec.Registry, c *command, options ...kong.Option) (*kong.Kong, error) {
 	c.Export.formats(r.Formats)
-	return kong.New(c, append(options, kong.Name("weir"), texts, kong.Vars{"version": "weir " + version()},
+	vars := kong.Vars{"version": "weir " + version(), "importFormat": "", "exportFormat": ""}
+	if len(r.Imports) > 0 {
+		vars["importFormat"] = r.Imports[0].Name
+	}
+	if len(r.Formats) > 0 {
+		vars["exportFormat"] = r.Formats[0].Name
+	}
+	return kong.New(c, append(options, kong.Name("weir"), texts, vars,
 		kong.Description("Network-assisted congestion control, simulated: HPCC++, NCF, P4TE, P4-ABC and what they are "+
 			"compared with."),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 80}))...)

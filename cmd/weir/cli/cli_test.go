@@ -14,11 +14,14 @@ import (
 	"weir/core/dataplane/ecmp"
 	"weir/core/dataplane/forward"
 	"weir/core/dataplane/tm"
+	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/transport/udp"
 	"weir/core/transport/window"
+	"weir/core/workload"
 	"weir/papers/p4abc"
 	"weir/study/bench"
+	"weir/study/interop/hpccsim"
 	"weir/study/measure"
 	"weir/study/spec"
 )
@@ -29,6 +32,7 @@ func registry() *spec.Registry {
 		Programs:   []dataplane.Scheme{p4abc.Scheme(), ecmp.Scheme(), forward.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{udp.Scheme(), window.Scheme()},
+		Networks:   topology.Formats(), Flows: workload.Formats(), Imports: []spec.Import{hpccsim.Importer()},
 		Library: []spec.Library{{Name: "bench", Files: bench.Experiments},
 			{Name: "p4abc", Files: p4abc.Experiments}},
 	}

@@ -14,7 +14,7 @@ import (
 type exportCmd struct {
 	folders
 	Dir    string `arg:"" name:"dir" help:"Results folder, or an experiment that was run."`
-	Format string `default:"hpcc" help:"What is written (weir list formats)."`
+	Format string `default:"${exportFormat}" help:"What is written (weir list formats)."`
 	Into   string `help:"Folder that is written into; by default one of the format's name in the results folder."`
 	kong.Plugins
 }

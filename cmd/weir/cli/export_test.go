@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/core/topology"
 	"weir/core/workload"
 	"weir/study/results"
 	"weir/study/spec"
@@ -51,6 +52,12 @@ func TestFormats(t *testing.T) {
 		r := Registry()
 		r.Formats = append(r.Formats, spec.Format{Name: "lines", Doc: "the number of runs",
 			New: func() spec.Export { return &lines{} }})
+		r.Imports = append(r.Imports, spec.Import{Name: "notes", Doc: "notes of a meeting",
+			Make: func(_ *spec.Registry, config, folder string) ([]byte, []string, error) {
+				return []byte("# of " + config + " for " + folder + "\n"), []string{"the coffee"}, nil
+			}})
+		r.Networks = append(r.Networks, topology.Format{Name: "drawing", Doc: "a picture of the network"})
+		r.Flows = append(r.Flows, workload.Format{Name: "diary", Doc: "what happened"})
 		code := Run(r, args, &out, &out, false)
 		return code, out.String()
 	}
@@ -62,6 +69,11 @@ func TestFormats(t *testing.T) {
 		code       int
 	}{
 		{"list formats", "--format lines           the number of runs", Done},
+		{"list formats", "import --format notes    notes of a meeting", Done},
+		{"list topologies", "file: …, format: drawing a picture of the network", Done},
+		{"list workloads", "file: …, format: diary   what happened", Done},
+		{"import talk.txt --format notes", "left out: the coffee\n# of talk.txt for .\n", Done},
+		{"import talk.txt --format note", `--format is "note"; hpcc, notes are allowed`, WrongInput},
 		{"help export", "--mark", Done},
 		{"export small.yaml", "hpcc/", Done},
 		{"export small.yaml --format lines", "lines/lines.txt", Done},

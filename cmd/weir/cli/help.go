@@ -18,7 +18,7 @@ var texts = kong.Vars{
 	"switchDataplane":  "The process of a switch's data plane.",
 	"selectionSet": "Change the spec: duration=300s, traffic.client1.rate=20Mbps; a sweep key is fixed to a " +
 		"value.",
-	"listWhat": "experiments, schemes, measures, workloads, topologies, or formats of weir export.",
+	"listWhat": "experiments, schemes, measures, workloads, topologies, or formats of weir import and export.",
 	"checkOn": "World to check it for: sim, or lab: what this machine's kernel lacks, and whether it is too " +
 		"large.",
 	"runOn": "World to run in: sim, or lab: real packets between this machine's own TCP stacks, and sim " +
@@ -33,5 +33,5 @@ var texts = kong.Vars{
 	"labGenerator":   "Lab: what sends and receives: weir, or iperf3, to compare with.",
 	"labClean":       "Remove what labs have left that died: namespaces and interfaces. Those of living labs stay.",
 	"labDataplaneID": "What the run is, as its lab knows it: it must be the same here. Empty: whatever it is.",
-	"importConfig":   "A config.txt of the HPCC simulator; the topology and flow files that it names are read, too.",
+	"importConfig":   "A configuration (config.txt of the HPCC simulator); the files that it names are read, too.",
 }

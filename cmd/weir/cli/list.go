@@ -28,11 +28,12 @@ func (l *listCmd) Run(a *app) error {
 			fmt.Fprintf(a.stdout, "%-16s %s\n", m.Name, report.Wrap(m.Doc, report.Width-17, strings.Repeat(" ", 17)))
 		}
 	case "workloads":
-		fmt.Fprintf(a.stdout, "%-24s %s\n%-24s %s\n", "transport: udp, rate: …",
-			"constant rate, bursts, Poisson, on/off (weir show udp)",
-			"file: …, format: hpcc", "flow list of the HPCC simulator")
+		fmt.Fprintf(a.stdout, "%-24s %s\n", "transport: udp, rate: …",
+			"constant rate, bursts, Poisson, on/off (weir show udp)")
+		for _, f := range a.registry.Flows {
+			fmt.Fprintf(a.stdout, "%-24s %s\n", "file: …, format: "+f.Name, f.Doc)
+		}
 		for _, w := range [][2]string{
-			{"file: …, format: htsim", "connection matrix (.cm) of htsim, with time_unit"},
 			{"to: random", "another host for every flow"}, {"to: permutation", "every host sends to one and hears from one"},
 			{"to: {stride: 8}", "the host eight further on"}, {"from: {random: 60}", "so many hosts begin together: an incast"},
 			{"load: 50%", "arrivals that offer this share of links"},
@@ -44,13 +45,18 @@ func (l *listCmd) Run(a *app) error {
 			fmt.Fprintf(a.stdout, "%-24s flow sizes, mean %.0f bytes\n", "sizes: "+d.Name, d.Mean())
 		}
 	case "formats":
+		for _, f := range a.registry.Imports {
+			fmt.Fprintf(a.stdout, "%-24s %s\n", "import --format "+f.Name, report.Wrap(f.Doc, report.Width-25,
+				strings.Repeat(" ", 25)))
+		}
 		for _, f := range a.registry.Formats {
 			fmt.Fprintf(a.stdout, "%-24s %s\n", "--format "+f.Name, report.Wrap(f.Doc, report.Width-25, strings.Repeat(" ", 25)))
 		}
 	case "topologies":
-		fmt.Fprintf(a.stdout, "%-24s %s\n%-24s %s\n", "hosts, switches, links", "written out in the experiment",
-			"file: …, format: hpcc", "topology of the HPCC simulator")
-		fmt.Fprintf(a.stdout, "%-24s %s\n", "file: …, format: htsim", ".topo file of htsim")
+		fmt.Fprintf(a.stdout, "%-24s %s\n", "hosts, switches, links", "written out in the experiment")
+		for _, f := range a.registry.Networks {
+			fmt.Fprintf(a.stdout, "%-24s %s\n", "file: …, format: "+f.Name, f.Doc)
+		}
 		for _, s := range a.registry.Topologies {
 			fmt.Fprintf(a.stdout, "%-24s %s\n", s.Name+": {…}", report.Wrap(s.Doc+" (weir show "+s.Name+")", report.Width-25,
 				strings.Repeat(" ", 25)))

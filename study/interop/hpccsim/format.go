@@ -18,6 +18,13 @@ func Format() spec.Format {
 		New: func() spec.Export { return &files{} }}
 }
 
+// Importer is what weir import --format hpcc reads.
+func Importer() spec.Import {
+	return spec.Import{Name: "hpcc", Doc: "config.txt of the HPCC simulator, with the topology and the flows " +
+		"that it names",
+		Make: Import}
+}
+
 // files are the simulator's, with the options of the command line.
 type files struct {
 	Offset string `default:"2s" help:"hpcc: added to all times: when the simulator's flows begin."`

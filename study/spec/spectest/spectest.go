@@ -53,9 +53,10 @@ func Registry(paper dataplane.Scheme, library string) *spec.Registry {
 			Scheme: scheme.Scheme{Name: "crash", Doc: "panics", Source: "tests"},
 			Build:  func(*dataplane.Site, scheme.Config) (dataplane.Program, error) { return crash{}, nil },
 		}},
-		Schedulers:  tm.Schemes(),
-		Transports:  []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.Scheme(), window.Scheme()},
-		Topologies:  topology.Schemes(),
+		Schedulers: tm.Schemes(),
+		Transports: []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.Scheme(), window.Scheme()},
+		Topologies: topology.Schemes(),
+		Networks:   topology.Formats(), Flows: workload.Formats(),
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), none.Scheme(), reno.Scheme()},
 		Library:     []spec.Library{{Name: filepath.Base(library), Files: os.DirFS(library)}},
 	}

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"weir/study/interop/hpccsim"
+	"slices"
+	"strings"
 )
 
 type importCmd struct {
 	Config string `arg:"" help:"${importConfig}"`
+	Format string `default:"${importFormat}" help:"What is read (weir list formats)."`
 	Out    string `short:"o" help:"File that the experiment is written to, instead of standard output; it must not exist."`
 }
 
@@ -18,7 +19,15 @@ func (i *importCmd) Run(a *app) error {
 	if i.Out != "" {
 		folder = filepath.Dir(i.Out)
 	}
-	data, left, err := hpccsim.Import(a.registry, i.Config, folder)
+	var names []string
+	for _, f := range a.registry.Imports {
+		names = append(names, f.Name)
+	}
+	format := slices.Index(names, i.Format)
+	if format < 0 {
+		return fmt.Errorf("%w: --format is %q; %s are allowed", errInput, i.Format, strings.Join(names, ", "))
+	}
+	data, left, err := a.registry.Imports[format].Make(a.registry, i.Config, folder)
 	if err != nil {
 		return err
 	}
