@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -99,9 +100,23 @@ const (
 	echoAbove   = 500e-6 // s
 )
 
-// leastRatios are the least goodputs of the programs of the unshaped experiment, as shares of the
-// direct way's; others have no bar.
-var leastRatios = map[string]float64{"forward": 0.25, "abc": 0.18}
+// leastRatio is the least goodput of a row of the unshaped experiment, as a share of the direct
+// way's, which stands beside the experiment; 0: the row has no bar.
+func leastRatio(row string) (least float64, err error) {
+	const file = "experiments/switch.bars.txt"
+	text, err := Experiments.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, ratio, ok := strings.Cut(strings.TrimSpace(line), " "); ok && name == row {
+			if least, err = strconv.ParseFloat(strings.TrimSpace(ratio), 64); err != nil {
+				return 0, fmt.Errorf("%s: %s: %w", file, row, err)
+			}
+		}
+	}
+	return least, nil
+}
 
 // most is how often a disturbed turn is repeated.
 const mostRepeats = 3

@@ -121,7 +121,9 @@ func openSwitch(r *spec.Registry, name string, only []string) (*switchBench, err
 			continue
 		}
 		if name == unshaped {
-			row.least = leastRatios[row.Name]
+			if row.least, err = leastRatio(row.Name); err != nil {
+				return nil, err
+			}
 		}
 		if name == shaped {
 			// The bottleneck and both links' delays, there and back.

@@ -36,7 +36,7 @@ func figures(direct, forward, abc *SwitchRow) *SwitchFigures {
 	f := &SwitchFigures{Name: "switch", Runs: 3, Time: 2, Cores: 2, CPU: "a processor", Kernel: "6.18",
 		Unshaped: []*SwitchRow{direct, forward, abc}}
 	for _, r := range f.Unshaped {
-		r.least = leastRatios[r.Name]
+		r.least, _ = leastRatio(r.Name)
 		r.sum(direct)
 	}
 	for name, rate := range map[string]float64{"50Mbps": 50} {
@@ -112,6 +112,24 @@ func TestSwitchTable(t *testing.T) {
 	if err := json.Unmarshal(f.JSON(), &back); err != nil || back.Unshaped[1].Ratio != f.Unshaped[1].Ratio ||
 		len(back.Bars) != 4 {
 		t.Errorf("JSON: %v\n%s", err, f.JSON())
+	}
+}
+
+// Each bar is of a program of the experiment, and a share.
+func TestSwitchBars(t *testing.T) {
+	src, err := Experiments.ReadFile("experiments/switch.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]float64{"forward": 0.25, "abc": 0.18, "ecn": 0, "ncf": 0} {
+		t.Run(name, func(t *testing.T) {
+			if got, err := leastRatio(name); err != nil || got != want {
+				t.Errorf("%g, %v; want %g", got, err, want)
+			}
+			if !strings.Contains(string(src), "\n    "+name+": {") {
+				t.Error("the experiment has no such program")
+			}
+		})
 	}
 }
 

@@ -42,14 +42,16 @@ func TestEvents(t *testing.T) {
 		{"[{at: 3s, link: [s, b], rate: 20Mbps}, {at: 1s, link: [s, b], rate: 10Mbps}]", 15.0/2 + 10*share/2 + 100*1472*8/4e6,
 			"port_packets"},
 	} {
-		o := execute(t, eventful+"events: "+c.events+"\n", Options{})
-		if got := goodputOf(o); math.Abs(got-c.want) > 0.03*15 {
-			t.Errorf("%s: %.2f Mb/s, want %.2f", c.events, got, c.want)
-		}
-		for _, g := range o.Runs[0].Measures[1].Groups {
-			if g.Group != "all" && (g.Value > 0) != (g.Group == c.lost) {
-				t.Errorf("%s: %g drops, %s", c.events, g.Value, g.Group)
+		t.Run(c.events, func(t *testing.T) {
+			o := execute(t, eventful+"events: "+c.events+"\n", Options{})
+			if got := goodputOf(o); math.Abs(got-c.want) > 0.03*15 {
+				t.Errorf("%.2f Mb/s, want %.2f", got, c.want)
 			}
-		}
+			for _, g := range o.Runs[0].Measures[1].Groups {
+				if g.Group != "all" && (g.Value > 0) != (g.Group == c.lost) {
+					t.Errorf("%g drops, %s", g.Value, g.Group)
+				}
+			}
+		})
 	}
 }

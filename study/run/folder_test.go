@@ -104,15 +104,17 @@ func TestReopenRefuses(t *testing.T) {
 			return err
 		}},
 	} {
-		dir := t.TempDir()
-		if err := os.CopyFS(dir, os.DirFS(good)); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.damage(dir); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := results.Open(room(), dir); err == nil || !strings.Contains(filepath.ToSlash(err.Error()), c.want) {
-			t.Errorf("%s: %v, want %s", c.name, err, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.CopyFS(dir, os.DirFS(good)); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.damage(dir); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := results.Open(room(), dir); err == nil || !strings.Contains(filepath.ToSlash(err.Error()), c.want) {
+				t.Errorf("%v, want %s", err, c.want)
+			}
+		})
 	}
 }

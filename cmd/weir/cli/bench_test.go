@@ -21,10 +21,12 @@ func TestBenchSwitchRefuses(t *testing.T) {
 		cases["switch"] = "the lab needs root"
 	}
 	for args, want := range cases {
-		var out, errs bytes.Buffer
-		if code := Run(Registry(), append([]string{"bench"}, strings.Fields(args)...), &out, &errs,
-			false); code != WrongInput || !strings.Contains(errs.String(), want) {
-			t.Errorf("bench %s: exit code %d, %s", args, code, errs.String())
-		}
+		t.Run(args, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			if code := Run(Registry(), append([]string{"bench"}, strings.Fields(args)...), &out, &errs,
+				false); code != WrongInput || !strings.Contains(errs.String(), want) {
+				t.Errorf("exit code %d, %s", code, errs.String())
+			}
+		})
 	}
 }

@@ -1,0 +1,29 @@
+package report
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A report is made of results, wherever they are from: it needs no lab, no switch, and nothing
+// that runs experiments.
+func TestDependencies(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	all := strings.Fields(string(out))
+	if !slices.Contains(all, "weir/study/results") {
+		t.Fatalf("%d packages, and not the results", len(all))
+	}
+	for _, p := range all {
+		for _, no := range []string{"weir/worlds/lab", "weir/worlds/softswitch", "weir/study/run", "weir/internal/netns",
+			"weir/internal/ring", "weir/internal/rtnl", "weir/internal/sockdiag"} {
+			if p == no || strings.HasPrefix(p, no+"/") {
+				t.Errorf("it links %s", p)
+			}
+		}
+	}
+}
