@@ -3,30 +3,12 @@ package dataplane
 import (
 	"fmt"
 	"net/netip"
-	"sort"
 	"strings"
 	"testing"
 
 	"weir/core/packet"
 	"weir/core/unit"
 )
-
-func TestExact(t *testing.T) {
-	x := NewExact[string, int](2)
-	v := x.Version()
-	if x.Insert("a", 1) != nil || x.Insert("b", 2) != nil || x.Insert("a", 3) != nil || x.Insert("c", 4) == nil {
-		t.Error("capacity is two keys")
-	}
-	if a, ok := x.Lookup("a"); !ok || a != 3 || x.Len() != 2 || x.Version() == v {
-		t.Errorf("a is %d", a)
-	}
-	if !x.Delete("a") || x.Delete("a") {
-		t.Error("delete")
-	}
-	if _, ok := x.Lookup("a"); ok {
-		t.Error("deleted, and still there")
-	}
-}
 
 // Longest prefix match against trying every rule, IPv4 and IPv6, with rules that
 // come and go.
@@ -76,67 +58,6 @@ func TestLPM(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, func() { x.Lookup(netip.AddrFrom4([4]byte{10, 1, 1, 1})) }); n != 0 {
 		t.Errorf("a look-up allocates %g times", n)
-	}
-}
-
-// Ternary match against sorting all rules that match by priority, then age.
-func TestTernary(t *testing.T) {
-	random := unit.NewRandom(1, "ternary")
-	x := NewTernary[int](2, 40)
-	type rule struct {
-		value, mask []byte
-		priority, n int
-	}
-	var rules []rule
-	for i := range 5000 {
-		r := rule{[]byte{byte(random.IntN(8)), byte(random.IntN(8))}, []byte{byte(random.IntN(8)), byte(random.IntN(8))},
-			random.IntN(5), i}
-		if random.IntN(3) == 0 && len(rules) > 0 {
-			k := random.IntN(len(rules))
-			first := -1
-			for j, o := range rules { // Delete takes the first that looks the same
-				if o.priority == rules[k].priority && string(o.mask) == string(rules[k].mask) &&
-					o.value[0]&o.mask[0] == rules[k].value[0]&o.mask[0] && o.value[1]&o.mask[1] == rules[k].value[1]&o.mask[1] {
-					first = j
-					break
-				}
-			}
-			if !x.Delete(rules[k].value, rules[k].mask, rules[k].priority) {
-				t.Fatal("a rule that is there is not deleted")
-			}
-			rules = append(rules[:first], rules[first+1:]...)
-		} else if err := x.Insert(r.value, r.mask, r.priority, i); (err != nil) != (len(rules) == 40) {
-			t.Fatalf("insert into %d rules: %v", len(rules), err)
-		} else if err == nil {
-			rules = append(rules, r)
-		}
-		key := []byte{byte(random.IntN(8)), byte(random.IntN(8))}
-		var match []rule
-		for _, r := range rules {
-			if key[0]&r.mask[0] == r.value[0]&r.mask[0] && key[1]&r.mask[1] == r.value[1]&r.mask[1] {
-				match = append(match, r)
-			}
-		}
-		sort.SliceStable(match, func(i, j int) bool { return match[i].priority > match[j].priority })
-		got, ok := x.Lookup(key)
-		if ok != (len(match) > 0) || ok && got != match[0].n {
-			t.Fatalf("%v: %d (%v), want %v", key, got, ok, match)
-		}
-	}
-	if x.Insert([]byte{1}, []byte{1, 2}, 0, 0) == nil {
-		t.Error("a value of another width is taken")
-	}
-	if _, ok := x.Lookup([]byte{1}); ok {
-		t.Error("a key of another width matches")
-	}
-}
-
-func TestRegister(t *testing.T) {
-	r := NewRegister[int64](4)
-	r.Write(1, 7)
-	*r.At(2) += 5
-	if r.Read(1) != 7 || r.Read(5) != 7 || r.Read(2) != 5 || r.Read(0) != 0 || r.Len() != 4 {
-		t.Error("cells")
 	}
 }
 

@@ -78,7 +78,6 @@ type Switch struct {
 	recircAt         int             // first one that is still on its way
 	recircFree       unit.Time
 
-	consumed  uint64
 	drops     [Reasons]uint64
 	portDrops [][Reasons]uint64
 	made      [packet.Kinds]uint64
@@ -190,9 +189,6 @@ func (s *Switch) Name() string { return s.config.Name }
 
 // Port returns port i.
 func (s *Switch) Port(i PortID) *tm.Port { return s.ports[i] }
-
-// Consumed returns how many packets programs have consumed since the start.
-func (s *Switch) Consumed() uint64 { return s.consumed }
 
 // Drops returns how many packets were dropped since the start, by reason.
 func (s *Switch) Drops() [Reasons]uint64 { return s.drops }

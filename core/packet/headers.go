@@ -229,7 +229,8 @@ func (h IPv6) TOS() uint8 { return h[0]<<4 | h[1]>>4 }
 // SetTOS changes the traffic class.
 func (h IPv6) SetTOS(tos uint8) { h[0], h[1] = h[0]&0xf0|tos>>4, h[1]&0x0f|tos<<4 }
 
-// FlowLabel returns the 20 bits of the flow label.
+// FlowLabel returns the 20 bits of the flow label. Weir sends 0; a program of somebody's own may
+// hash it.
 func (h IPv6) FlowLabel() uint32 { return be.Uint32(h) & 0xfffff }
 
 // SetFlowLabel changes the flow label to the lower 20 bits of l.
@@ -318,7 +319,8 @@ func (u UDP) ChecksumOK(src, dst netip.Addr) bool {
 	return TransportChecksum(src, dst, ProtoUDP, u) == 0
 }
 
-// AppendUDP appends a complete datagram.
+// AppendUDP appends a complete datagram, for who makes frames without a Packet: a generator or a
+// test. Emit writes a Packet's.
 func AppendUDP(b []byte, src, dst netip.Addr, srcPort, dstPort uint16, payload []byte) ([]byte, error) {
 	if UDPHeader+len(payload) > 0xffff {
 		return nil, fmt.Errorf("UDP header: payload of %d bytes; at most 65527 are possible", len(payload))

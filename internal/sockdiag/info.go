@@ -295,17 +295,6 @@ func (f Field) Since() string {
 // Has reports whether the kernel has sent the field.
 func (i *Info) Has(f Field) bool { return f < fieldCount && i.Size >= fields[f].end }
 
-// Need is an error that names those of the fields that the kernel has not sent, and the
-// Linux that has the first of them.
-func (i *Info) Need(f ...Field) error {
-	for _, f := range f {
-		if !i.Has(f) {
-			return fmt.Errorf("the kernel sends %d bytes of tcp_info, without %v, which Linux %s has", i.Size, f, f.Since())
-		}
-	}
-	return nil
-}
-
 // bits takes n bits of a byte, from the at-th on in the order of bit fields.
 func bits(b byte, at, n int) uint8 {
 	if !little {

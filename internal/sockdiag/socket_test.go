@@ -116,13 +116,6 @@ func TestParseInfo(t *testing.T) {
 		if short.Has(f) || !got.Has(f) || f > 0 && !short.Has(f-1) {
 			t.Errorf("%v of %d bytes: %v; of all: %v", f, x.end-1, short.Has(f), got.Has(f))
 		}
-		if err := short.Need(f); err == nil || !strings.Contains(err.Error(), x.name) ||
-			!strings.Contains(err.Error(), "Linux "+x.since) {
-			t.Errorf("%v: %v", f, err)
-		}
-		if err := got.Need(f); err != nil {
-			t.Error(err)
-		}
 		last = x.end
 	}
 	if last != infoBytes {

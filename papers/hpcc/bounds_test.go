@@ -8,6 +8,7 @@ import (
 
 	"weir/core/cc"
 	"weir/core/cc/cctest"
+	"weir/core/scheme"
 	"weir/core/telemetry"
 	"weir/core/unit"
 )
@@ -207,7 +208,7 @@ func BenchmarkOnAck(b *testing.B) {
 		b.Run(modes[m], func(b *testing.B) { benchmark(b, newSender(b, flow(), func(c *Config) { c.Mode = Mode(m) })) })
 	}
 	b.Run("powertcp", func(b *testing.B) {
-		p, err := NewPower(flow(), PowerDefaults())
+		p, err := NewPower(flow(), scheme.Defaults[PowerConfig]())
 		if err != nil {
 			b.Fatal(err)
 		}

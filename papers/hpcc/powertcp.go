@@ -20,9 +20,6 @@ type PowerConfig struct {
 	MinRate unit.Rate // as Config.MinRate
 }
 
-// PowerDefaults are those of the scheme.
-func PowerDefaults() PowerConfig { return scheme.Defaults[PowerConfig]() }
-
 // Params binds the configuration.
 func (c *PowerConfig) Params(p *scheme.Params) {
 	p.Share(&c.Gamma, "gamma", "90%", "weight of the new window", "ns3-datacenter").Min("0.01%").Max("100%")

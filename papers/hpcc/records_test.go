@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"weir/core/cc"
+	"weir/core/scheme"
 	"weir/core/telemetry"
 	"weir/core/unit"
 )
@@ -252,7 +253,7 @@ func TestUncongested(t *testing.T) {
 	if s.State().W != 125_000 {
 		t.Errorf("W %v", s.State().W)
 	}
-	p, err := NewPower(f, PowerDefaults())
+	p, err := NewPower(f, scheme.Defaults[PowerConfig]())
 	if err != nil {
 		t.Fatal(err)
 	}

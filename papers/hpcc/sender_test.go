@@ -160,7 +160,7 @@ func TestOncePerRoundTrip(t *testing.T) {
 // trip, what was sent before, or comes too soon to be an answer, does not.
 func TestGoneBack(t *testing.T) {
 	s := newSender(t, flow(), nil)
-	power, err := NewPower(flow(), PowerDefaults())
+	power, err := NewPower(flow(), scheme.Defaults[PowerConfig]())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -423,7 +423,7 @@ func TestSchemes(t *testing.T) {
 	if err != nil || c.(*Sender).config.Mode != PerHop || !c.(*Sender).config.Sojourn {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if got, want := PowerDefaults(), (PowerConfig{Gamma: 0.9, Beta: 150 * unit.Mbps, Eta: 1}); got != want {
+	if got, want := scheme.Defaults[PowerConfig](), (PowerConfig{Gamma: 0.9, Beta: 150 * unit.Mbps, Eta: 1}); got != want {
 		t.Errorf("PowerTCP's defaults are %+v, want %+v", got, want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"weir/core/cc"
+	"weir/core/scheme"
 	"weir/core/telemetry"
 	"weir/core/unit"
 )
@@ -273,7 +274,7 @@ func TestPerHopFixedPoint(t *testing.T) {
 
 // B's formulas: power = λ·ν/(B²·T), λ = q̇ + µ, ν = q + B·T; window γ(W_old/power + β) + (1−γ)W.
 func TestPowerTCP(t *testing.T) {
-	p, err := NewPower(flow(), PowerDefaults())
+	p, err := NewPower(flow(), scheme.Defaults[PowerConfig]())
 	if err != nil {
 		t.Fatal(err)
 	}

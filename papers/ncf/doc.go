@@ -48,7 +48,8 @@
 //	§4.4  until the load decreases          Memory.Congested              TestCongestion, TestTopElephants
 //	§4.4  an attack is limited in time      MemoryConfig.Spike            TestSpikeLimit, TestSpikeClock,
 //	                                                                      TestAttack
-//	§4.4  mice packets handled in n·d       Program.MiceHandled           TestAttack
+//	§4.4  mice handled in n·d, as time      Memory.Victim                 TestSpikeLimit, TestSpikeClock,
+//	                                                                      TestAttack
 //	§4.4  memory is balanced again          Memory.Victim                 TestSpikeLimit, TestAttack
 //	§5    tuning control knobs              Scheme                        TestDefaults, TestBadInput
 //	§5    overload of the switch            a NACK a drop at most         TestNotAnswered, TestTopElephants

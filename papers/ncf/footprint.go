@@ -68,7 +68,7 @@ func (g *Program) topStages() (stages []dataplane.Stage) {
 					Writes: windows}},
 			Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "over the heaviest flows", Times: heaviest}}},
 		dataplane.Stage{Name: "traffic of mice and control", Gress: dataplane.InIngress,
-			Registers: []dataplane.RegisterUse{{Name: "mice, control, packets by window", Cells: 3 * tally,
+			Registers: []dataplane.RegisterUse{{Name: "mice, control by window", Cells: 2 * tally,
 				Bits: dataplane.Bits(g.ports[0].mice.slots[0]), Reads: 1, Writes: 1}}})
 	if g.config.Nack != NackNone && (g.config.Top > 0 || g.config.Early > 0) {
 		stages = append(stages, dataplane.Stage{Name: "NACK to an elephant", Gress: dataplane.InIngress,

@@ -144,15 +144,6 @@ func (m *Memory) Fits(c Class, size int32) bool {
 	return data+m.used[Control] <= m.size && (c == Control || data <= m.limit)
 }
 
-// Entitled returns the memory that a class is guaranteed now.
-func (m *Memory) Entitled(now unit.Time, c Class) int64 {
-	m.clock(now)
-	if m.maySpike(now) {
-		return m.spiking[c]
-	}
-	return m.balanced[c]
-}
-
 // maySpike reports whether mice may push elephants back to their reservation.
 func (m *Memory) maySpike(now unit.Time) bool {
 	return unit.Time(m.spent.sum(now)) < m.spike

@@ -70,7 +70,6 @@ type port struct {
 	top           *Top
 	next          int                // in top
 	mice, control tally              // bytes that came for the port
-	packets       tally              // of mice that entered the queue
 	offer         [Classes]unit.Rate // by class, for one flow
 	supplyAt      unit.Time
 	supplied      bool
@@ -104,8 +103,8 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 			sketch = NewSketch(c.Sketch)
 		}
 		x := port{out: dataplane.PortID(i), sketch: sketch, top: NewTop(heaviest(c.Top), c.Sketch.Windows)}
-		x.mice, x.control, x.packets = newTally(c.Sketch.Windows, c.Sketch.Duration), newTally(c.Sketch.Windows,
-			c.Sketch.Duration), newTally(c.Sketch.Windows, c.Sketch.Duration)
+		x.mice = newTally(c.Sketch.Windows, c.Sketch.Duration)
+		x.control = newTally(c.Sketch.Windows, c.Sketch.Duration)
 		g.ports = append(g.ports, x)
 	}
 	if err := g.share(site); err != nil {
@@ -193,12 +192,8 @@ func (g *Program) at(out dataplane.PortID) *port {
 	return &g.ports[min(int(out), len(g.ports)-1)]
 }
 
-// Memory returns the memory of a port. MiceHandled is the number of mice packets that entered its queue
-// within the last n windows (§4.4).
+// Memory returns the memory of a port.
 func (g *Program) Memory(out dataplane.PortID) *Memory { return g.at(out).memory }
-func (g *Program) MiceHandled(now unit.Time, out dataplane.PortID) int64 {
-	return g.at(out).packets.sum(now)
-}
 
 // Changed returns how often a tracked flow changed its class, and how often it did so although packets of
 // it still waited.
@@ -373,9 +368,6 @@ func (g *Program) Book(env *dataplane.Env, p *packet.Packet) {
 	c := classOf(p, env.Port(m.Out).Queues())
 	if x.memory != nil {
 		x.memory.Book(env.Now(), c, p.Size)
-	}
-	if c == Mice {
-		x.packets.add(env.Now(), 1)
 	}
 	if g.changes != nil {
 		g.changes.book(g.key(p), x.out, m.Queue, p.Size)

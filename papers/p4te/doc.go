@@ -35,7 +35,7 @@
 //	                                                          TestWithinALeaf
 //	§6.4.2, §7.2.1        fake ACKs                           rater.fakeACK  TestFakeACK, TestWindowChange
 //	§6.5                  failed links                        ControlPlane.Link  TestLink, TestLinkFailure
-//	§6.6                  a leaf's register                   RateConfig.FlowBits  TestRegisterSize
+//	§6.6                  a leaf's register                   rater.footprint  TestRegisterSize
 //	§6.6                  tables, registers, meters, accesses Program.Footprint  TestPaperRoutingGroups,
 //	                                                          TestPaperMonitoring, TestPaperFlows,
 //	                                                          TestFootprintModes, TestFootprintWrites

@@ -60,7 +60,7 @@ type rater struct {
 // The cell belongs to the flow whose SYN came last; a flow that has lost its cell is not controlled.
 //
 // §6.6 counts 4 bytes per flow, which is changed alone; a fake ACK needs the rest as well. On a switch a
-// cell takes FlowBits.
+// cell takes what footprint reports.
 type flowCell struct {
 	tag           uint32
 	used          bool
@@ -75,19 +75,6 @@ type flowCell struct {
 	largest       int32  // payload
 	limit         int64  // limit of the window in bytes, Enforced; 0: none
 	quiet         uint32 // with a limit: since this byte was sent no fake ACK has come, and the limit has not risen
-}
-
-// FlowBits is the size of a cell in a leaf's register: tag 32; used, known and stamped 1 each; scale 4;
-// window 16; ack, seq, both time stamps and changed 32 each. Enforced adds next, 32, quiet, 32, largest,
-// 16, and the limit, 30. The paper's 4 bytes are one of these fields.
-func (c *RateConfig) FlowBits() int {
-	switch c.Mode {
-	case RateOff:
-		return 0
-	case Enforced:
-		return 215 + 110
-	}
-	return 215
 }
 
 func newRater(t *Program, c RateConfig) *rater {

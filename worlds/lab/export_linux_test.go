@@ -11,3 +11,6 @@ const Role = role
 
 // NeedRoot skips a test where the lab cannot be.
 var NeedRoot func(t *testing.T)
+
+// PID is the number of the data plane's process.
+func (p *DataPlane) PID() int { return p.command.Process.Pid }

@@ -360,9 +360,6 @@ func (p *DataPlane) watch() {
 	close(p.done)
 }
 
-// PID is the process's number.
-func (p *DataPlane) PID() int { return p.command.Process.Pid }
-
 // Done is closed when the process has ended, by Stop, Kill or by itself.
 func (p *DataPlane) Done() <-chan struct{} { return p.done }
 

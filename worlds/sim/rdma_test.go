@@ -12,6 +12,7 @@ import (
 	"weir/core/dataplane"
 	"weir/core/dataplane/ecmp"
 	"weir/core/packet"
+	"weir/core/scheme"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/transport/rdma"
@@ -180,7 +181,7 @@ func TestNacksInNetwork(t *testing.T) {
 		}
 	}
 	datagrams := func(f transport.Flow) (transport.Endpoint, transport.Endpoint, error) {
-		return udp.NewControlled(f, udp.ControlledDefaults())
+		return udp.NewControlled(f, scheme.Defaults[udp.ControlledConfig]())
 	}
 	for _, x := range []struct {
 		name  string

@@ -96,11 +96,8 @@ type Dequeue struct{ notifier }
 // Name is "fast_cnp".
 func (n *notifier) Name() string { return "fast_cnp" }
 
-// Sent returns how many CNPs were sent, Suppressed how many were not because the flow had
-// one within the interval, Crowded how many because the table had no room.
-func (n *notifier) Sent() uint64       { return n.sent }
-func (n *notifier) Suppressed() uint64 { return n.recent.suppressed }
-func (n *notifier) Crowded() uint64    { return n.recent.crowded }
+// Sent returns how many CNPs were sent.
+func (n *notifier) Sent() uint64 { return n.sent }
 
 // Book considers a packet that has entered its queue.
 func (e *Enqueue) Book(env *dataplane.Env, p *packet.Packet) {

@@ -248,8 +248,8 @@ func TestInterval(t *testing.T) {
 			t.Errorf("at %v CNPs are about %s, want %s", c.at, got, c.want)
 		}
 	}
-	if p.Sent() != 7 || p.Suppressed() != 6 || p.Crowded() != 0 {
-		t.Errorf("%d sent, %d suppressed, %d crowded out", p.Sent(), p.Suppressed(), p.Crowded())
+	if p.Sent() != 7 || p.recent.suppressed != 6 || p.recent.crowded != 0 {
+		t.Errorf("%d sent, %d suppressed, %d crowded out", p.Sent(), p.recent.suppressed, p.recent.crowded)
 	}
 }
 

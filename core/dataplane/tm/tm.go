@@ -144,15 +144,6 @@ func (b *Buffer) Waiting() uint32 { return b.waiting }
 // Paused returns the queues that PFC holds, as a bit set.
 func (b *Buffer) Paused() uint32 { return b.paused }
 
-// SetPaused stops or releases the queues in the bit set.
-func (b *Buffer) SetPaused(set uint32, paused bool) {
-	if paused {
-		b.paused |= set
-	} else {
-		b.paused &^= set
-	}
-}
-
 // A Refusal says why a packet does not fit.
 type Refusal uint8
 

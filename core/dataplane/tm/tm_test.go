@@ -59,11 +59,11 @@ func TestBuffer(t *testing.T) {
 		b.Ready() != 0b011 {
 		t.Errorf("%d packets, %d bytes, ready %b", b.Packets(), b.Bytes(), b.Ready())
 	}
-	b.SetPaused(0b001, true)
+	b.paused |= 0b001
 	if b.Ready() != 0b010 || b.Waiting() != 0b011 || b.Paused() != 0b001 {
 		t.Error("a paused queue is ready")
 	}
-	b.SetPaused(0b001, false)
+	b.paused &^= 0b001
 	for _, want := range []int64{0, 1} {
 		if p := b.Pop(0); p.Seq != want {
 			t.Errorf("packet %d leaves, want %d", p.Seq, want)
@@ -121,7 +121,7 @@ func TestPort(t *testing.T) {
 		t.Error("an empty port has something to send")
 	}
 	fill(&p.Buffer, 0, 100)
-	p.SetPaused(1, true)
+	p.paused |= 1
 	if f, _, again := p.Next(0); f != nil || again != unit.Never || !p.Idle() {
 		t.Error("a paused port sends")
 	}
@@ -134,7 +134,7 @@ func TestPort(t *testing.T) {
 		}
 		p.Sent(f)
 	}
-	p.SetPaused(1, false)
+	p.paused &^= 1
 	f, control, _ := p.Next(0)
 	p.Sent(f)
 	if control || p.TxBytes() != 228 || p.TxPackets() != 3 || p.Rate().Bits != unit.Gbps {
@@ -248,11 +248,11 @@ func TestDRRCredit(t *testing.T) {
 		t.Errorf("an empty queue keeps a credit of %d bytes", d.counter[0])
 	}
 	fill(&b, 0, 1000, 1000, 1000)
-	b.SetPaused(1, true)
+	b.paused |= 1
 	if got := order(d, &b, 1); got != "1:900" {
 		t.Error("paused queues are served:", got)
 	}
-	b.SetPaused(1, false)
+	b.paused &^= 1
 	if got := order(d, &b, 5); got != "0:1000 0:1000 0:1000" {
 		t.Error(got)
 	}
@@ -531,7 +531,7 @@ func TestWRR(t *testing.T) {
 	fill(&b, 0, 64, 64)
 	fill(&b, 1, 1500, 1500)
 	fill(&b, 2, 64, 64, 64)
-	b.SetPaused(1, true)
+	b.paused |= 1
 	got = ""
 	for b.Ready() != 0 {
 		got += fmt.Sprint(next())

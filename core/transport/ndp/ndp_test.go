@@ -263,7 +263,7 @@ func TestLastPackets(t *testing.T) {
 			w := newPipe(t, []unit.Bytes{c.size}, nil)
 			w.run(unit.Never - 1)
 			w.done()
-			if got := w.r[0].Pulls(); got != c.pulls {
+			if got := w.r[0].pulled; got != c.pulls {
 				t.Errorf("%d B: %d PULLs, want %d", c.size, got, c.pulls)
 			}
 		})

@@ -45,9 +45,8 @@ func newReceiver(f transport.Flow, c Config, q *pulls, gap unit.Time) *Receiver 
 // counts a packet when it comes, in order or not.
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }
 
-// Expected is the first byte that has not come. Pulls and Nacks are how many were sent.
+// Expected is the first byte that has not come. Nacks is how many were sent.
 func (r *Receiver) Expected() int64 { return r.seq(r.expected) }
-func (r *Receiver) Pulls() int64    { return r.pulled }
 func (r *Receiver) Nacks() int64    { return r.nacks }
 
 func (r *Receiver) at(n int64) *uint8 { return &r.state[n&int64(len(r.state)-1)] }

@@ -134,8 +134,8 @@ func (s *Sender) NextTimer() unit.Time { return min(s.timer.at, s.decision.NextT
 func (s *Sender) Counters() *transport.Counters { return &s.counters }
 
 // State is the state of recovery, Window the congestion window in packets, InFlight
-// what is in flight, PeerWindow the receiver's window in bytes (snd_wnd) and SRTT the
-// smoothed RTT: what Linux shows in TCP_INFO.
+// what is in flight, PeerWindow the receiver's window in bytes, which ACKs that switches change or
+// make set too (snd_wnd), and SRTT the smoothed RTT: what Linux shows in TCP_INFO.
 func (s *Sender) State() cc.State        { return s.state }
 func (s *Sender) Window() int            { return s.cwnd() }
 func (s *Sender) InFlight() int          { return s.inFlight() }

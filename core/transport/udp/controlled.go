@@ -22,9 +22,6 @@ type ControlledConfig struct {
 	Nacks       string // what NACKs of the network do: transport.NacksLoss …
 }
 
-// ControlledDefaults are those of the scheme.
-func ControlledDefaults() ControlledConfig { return scheme.Defaults[ControlledConfig]() }
-
 // Params binds the configuration.
 func (c *ControlledConfig) Params(p *scheme.Params) {
 	p.Rate(&c.Rate, "rate", "0bps", "payload that the application has per second; 0bps: always more", "ours")

@@ -59,7 +59,7 @@ func newLine(t *testing.T, c *fixed, size unit.Bytes, change func(f *transport.F
 		Path:    cc.Path{BaseRTT: 20 * us}, CC: &cc.Scheme{Build: func(cc.Flow, scheme.Config) (cc.Controller, error) {
 			return c, nil
 		}}}
-	config := ControlledDefaults()
+	config := scheme.Defaults[ControlledConfig]()
 	if change != nil {
 		change(&f, &config)
 	}
@@ -253,13 +253,13 @@ func TestControlledRefused(t *testing.T) {
 		func(f *transport.Flow, _ *ControlledConfig) { f.CC = nil },
 		func(f *transport.Flow, _ *ControlledConfig) { f.Size = -1 },
 	} {
-		f, c := good, ControlledDefaults()
+		f, c := good, scheme.Defaults[ControlledConfig]()
 		change(&f, &c)
 		if _, _, err := NewControlled(f, c); err == nil {
 			t.Errorf("%+v is taken", c)
 		}
 	}
-	if _, _, err := NewControlled(good, ControlledDefaults()); err != nil {
+	if _, _, err := NewControlled(good, scheme.Defaults[ControlledConfig]()); err != nil {
 		t.Error(err)
 	}
 	for name, change := range map[string]func(c *ControlledConfig){
@@ -270,7 +270,7 @@ func TestControlledRefused(t *testing.T) {
 		"nacks":        func(c *ControlledConfig) { c.Nacks = "x" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := ControlledDefaults()
+			c := scheme.Defaults[ControlledConfig]()
 			change(&c)
 			if err := scheme.Validate(&c); err == nil || !strings.HasPrefix(err.Error(), name+" is ") {
 				t.Error(err)
