@@ -22,31 +22,21 @@ const (
 	Restart                     // not to be compared with earlier records: how often a field wrapped is not known
 )
 
-// MaxHops is how many hops Records can hold, DefaultHops how many they do (HPCC §4.1:
-// five are enough in a data centre).
-const (
-	MaxHops     = 8
-	DefaultHops = 5
-)
+// MaxHops is how many hops Records hold (HPCC §4.1: five are enough in a data centre).
+const MaxHops = 5
 
 // PathBits is the width of a path's identity: the XOR of so many low bits of the
 // switches' (HPCC §4.1). Two paths can share one: over the same switches in another
 // order, or by chance, 1 in 4096.
 const PathBits = 12
 
-// Records are the hops of one packet's path, oldest first. The zero value is empty and
-// has room for DefaultHops.
+// Records are the hops of one packet's path, oldest first. The zero value is empty.
 type Records struct {
 	hops   [MaxHops]Hop
-	limit  uint8 // 0: DefaultHops
 	n      uint8
 	missed uint8
 	path   uint16
 }
-
-// NewRecords returns empty records with room for limit hops, from 1 to MaxHops; other
-// limits are moved into that range.
-func NewRecords(limit int) Records { return Records{limit: uint8(min(max(limit, 1), MaxHops))} }
 
 // Append adds a hop. When there is no room it returns false: the hop is counted as
 // missed, its switch enters the path's identity, and the first hops stay as they are.
@@ -54,7 +44,7 @@ func (r *Records) Append(h *Hop) bool {
 	if h.Flags&NoSwitch == 0 {
 		r.path ^= uint16(h.Switch) & (1<<PathBits - 1)
 	}
-	if int(r.n) >= r.Cap() {
+	if int(r.n) >= MaxHops {
 		if r.missed < 255 {
 			r.missed++
 		}
@@ -63,14 +53,6 @@ func (r *Records) Append(h *Hop) bool {
 	r.hops[r.n] = *h
 	r.n++
 	return true
-}
-
-// Cap is how many hops there is room for.
-func (r *Records) Cap() int {
-	if r.limit == 0 {
-		return DefaultHops
-	}
-	return int(r.limit)
 }
 
 // Len is how many hops there are.

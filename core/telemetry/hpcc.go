@@ -130,9 +130,6 @@ func (f *HPCC) Decode(b []byte, r *Records) error {
 			r.Reset()
 			return fmt.Errorf("HPCC's telemetry: hop %d has rate code %d, which is not used", i+1, w>>61)
 		}
-		if i >= r.Cap() {
-			continue
-		}
 		h := &r.hops[i]
 		h.Rate = rate
 		h.Time = unit.Time(w>>37&(1<<hpccTimeBits-1)) * unit.Nanosecond
