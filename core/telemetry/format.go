@@ -53,20 +53,14 @@ const FormatHops = 5
 // NewFormat returns the format of a profile with HPCC's units and PINT's code of this
 // base. rates are those of the network's ports: what HPCC's header has no code for gets
 // one of the three free ones, in this order. It is an error if the profile is not known,
-// more codes are needed, or multi and base are out of range.
+// or more codes are needed.
 func NewFormat(profile string, multi int64, base float64, rates []unit.Rate) (Format, error) {
 	var f Format
 	var ok bool
 	if f.Profile, ok = FindProfile(profile); !ok {
 		return f, fmt.Errorf("telemetry: %q is no format", profile)
 	}
-	var err error
-	if f.HPCC, err = NewHPCC(multi); err != nil {
-		return f, err
-	}
-	if f.PINT, err = NewPINT(base); err != nil {
-		return f, err
-	}
+	f.HPCC, f.PINT = NewHPCC(multi), NewPINT(base)
 	f.relative = profile == "relative"
 	if f.full = profile != "hpcc" && !f.relative; f.full || f.relative {
 		return f, nil

@@ -47,13 +47,10 @@ const (
 )
 
 // NewHPCC returns the format with the simulator's rate codes: 25, 50, 100, 200 and
-// 400 Gb/s. multi must be from 1 to 65536.
-func NewHPCC(multi int64) (HPCC, error) {
-	if multi < 1 || multi > 1<<16 {
-		return HPCC{}, fmt.Errorf("HPCC's telemetry: a multiplier of %d; it is from 1 to 65536", multi)
-	}
+// 400 Gb/s. multi is from 1 to 65536.
+func NewHPCC(multi int64) HPCC {
 	return HPCC{Multi: multi, Rates: [8]unit.Rate{25 * unit.Gbps, 50 * unit.Gbps, 100 * unit.Gbps, 200 * unit.Gbps,
-		400 * unit.Gbps}}, nil
+		400 * unit.Gbps}}
 }
 
 // Code returns the code of a port's rate; false if the format has none. Whoever builds

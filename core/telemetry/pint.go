@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"fmt"
 	"math"
 
 	"weir/core/unit"
@@ -19,21 +18,15 @@ type PINT struct {
 
 const pintScale = 512
 
-// NewPINT returns the code with this base, which is above 1 and at most 2: 1.05 takes one
-// byte, 1.01 takes two. It takes ⌈log2(ln 512² / ln base)⌉ bits.
-func NewPINT(base float64) (PINT, error) {
-	if !(base > 1 && base <= 2) {
-		return PINT{}, fmt.Errorf("PINT: base %v; it is above 1 and at most 2", base)
-	}
+// NewPINT returns the code with this base, from 1.0002 to 2: 1.05 takes one byte, 1.01
+// takes two. It takes ⌈log2(ln 512² / ln base)⌉ bits, of which there are 16.
+func NewPINT(base float64) PINT {
 	p := PINT{base: base, log: math.Log(base)}
 	codes := 2 * math.Log(pintScale) / p.log
 	bits := int(math.Ceil(math.Log2(codes)))
-	if bits > 16 {
-		return PINT{}, fmt.Errorf("PINT: base %v takes %d bits; there are 16", base, bits)
-	}
 	p.bytes = int32(bits+7) / 8
 	p.most = uint16(1<<bits - 1)
-	return p, nil
+	return p
 }
 
 // Bytes is what a code takes on the wire: 1 or 2.

@@ -344,10 +344,7 @@ func TestOffsets(t *testing.T) {
 // Through the wire format of the paper, with its rounding and many wraps, the window stays
 // within 1 % of that from exact records.
 func TestOnTheWire(t *testing.T) {
-	format, err := telemetry.NewHPCC(4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	format := telemetry.NewHPCC(4)
 	wrap := telemetry.Unwrapper{Span: format.Span()}
 	a, b := newSender(t, flow(), nil), newSender(t, flow(), nil)
 	random := rand.New(rand.NewPCG(3, 3))

@@ -193,13 +193,13 @@ type DCQCN struct {
 	decreased            unit.Time  // the last one
 }
 
-// New makes the reaction point of a flow, which starts at its line rate (§3.1). The
-// flow's LineRate must be known, and not be below MinRate.
+// New makes the reaction point of a flow, which starts at its line rate (§3.1), of a
+// configuration that Options allow. The flow's LineRate must be known, and not be below MinRate.
 func New(f cc.Flow, c Config) (*DCQCN, error) {
 	switch {
 	case f.LineRate <= 0:
 		return nil, fmt.Errorf("cc dcqcn: the line rate is not known; line_rate gives it")
-	case c.MinRate < 1 || c.MinRate > f.LineRate:
+	case c.MinRate > f.LineRate:
 		return nil, fmt.Errorf("cc dcqcn: min_rate is %v; 1bps … %v, the line rate, are possible", c.MinRate, f.LineRate)
 	}
 	return &DCQCN{config: c, line: f.LineRate, free: f.FreeWindow(), rate: f.LineRate, target: f.LineRate, alpha: 1,

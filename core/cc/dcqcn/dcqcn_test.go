@@ -3,6 +3,7 @@ package dcqcn_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"weir/core/cc"
@@ -320,9 +321,11 @@ func TestScheme(t *testing.T) {
 		{"reaction", "interval"},
 		{"window", "bdp", "min_rate", "50Gbps"},
 	} {
-		if _, err := cctest.Make(dcqcn.Scheme(), cctest.Datacentre(1), given...); err == nil {
-			t.Errorf("%q is taken", given)
-		}
+		t.Run(strings.Join(given, " "), func(t *testing.T) {
+			if _, err := cctest.Make(dcqcn.Scheme(), cctest.Datacentre(1), given...); err == nil {
+				t.Error("it is taken")
+			}
+		})
 	}
 	if _, err := cctest.Make(dcqcn.Scheme(), cctest.Flow(1)); err == nil {
 		t.Error("a flow of unknown line rate is taken")

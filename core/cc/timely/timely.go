@@ -123,6 +123,12 @@ func (o *Options) Params(p *scheme.Params) {
 		}
 		return nil
 	})
+	p.Rule("start_rate", func() error {
+		if least := o.Config(0).MinRate; o.StartRate > 0 && o.StartRate < least {
+			return fmt.Errorf("%v is below the least rate, which is %v", o.StartRate, least)
+		}
+		return nil
+	})
 }
 
 // Config is the preset with what is given in its place, for a line rate.
@@ -184,8 +190,8 @@ type Timely struct {
 	next      int64      // EachRTT: an event is due when more than this is acknowledged
 }
 
-// New makes the controller of a flow. The flow's LineRate must be known, and not be
-// below MinRate.
+// New makes the controller of a flow, of a configuration that Options allow. The
+// flow's LineRate must be known, and not be below MinRate and StartRate.
 func New(f cc.Flow, c Config) (*Timely, error) {
 	if c.StartRate == 0 {
 		c.StartRate = f.LineRate
@@ -193,9 +199,9 @@ func New(f cc.Flow, c Config) (*Timely, error) {
 	switch {
 	case f.LineRate <= 0:
 		return nil, fmt.Errorf("cc timely: the line rate is not known; line_rate gives it")
-	case c.MinRate < 1 || c.MinRate > f.LineRate:
+	case c.MinRate > f.LineRate:
 		return nil, fmt.Errorf("cc timely: min_rate is %v; 1bps … %v, the line rate, are possible", c.MinRate, f.LineRate)
-	case c.StartRate < c.MinRate || c.StartRate > f.LineRate:
+	case c.StartRate > f.LineRate:
 		return nil, fmt.Errorf("cc timely: start_rate is %v; %v … %v are possible", c.StartRate, c.MinRate, f.LineRate)
 	}
 	return &Timely{config: c, line: float64(f.LineRate), free: f.FreeWindow(), rate: float64(c.StartRate)}, nil

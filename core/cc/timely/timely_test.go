@@ -3,11 +3,13 @@ package timely_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"weir/core/cc"
 	"weir/core/cc/cctest"
 	"weir/core/cc/timely"
+	"weir/core/scheme"
 	"weir/core/unit"
 )
 
@@ -281,15 +283,30 @@ func TestScheme(t *testing.T) {
 		{"min_rate", "41Gbps"}, {"start_rate", "41Gbps"}, {"start_rate", "1Mbps"}, {"t_low", "600us"},
 		{"preset", "hpcc", "line_rate", "500Mbps"},
 	} {
-		if _, err := cctest.Make(timely.Scheme(), cctest.Datacentre(1), given...); err == nil {
-			t.Errorf("%q is taken", given)
-		}
+		t.Run(strings.Join(given, " "), func(t *testing.T) {
+			if _, err := cctest.Make(timely.Scheme(), cctest.Datacentre(1), given...); err == nil {
+				t.Error("it is taken")
+			}
+		})
 	}
 	if _, err := cctest.Make(timely.Scheme(), cctest.Flow(1)); err == nil {
 		t.Error("a flow of unknown line rate is taken")
 	}
 	if _, err := cctest.Make(timely.Scheme(), cctest.Flow(1), "line_rate", "1Gbps", "window", "bdp"); err == nil {
 		t.Error("a window of an unknown RTT is taken")
+	}
+}
+
+// A rate at the start that is below the least one is refused before there is a flow.
+func TestValidate(t *testing.T) {
+	o := scheme.Defaults[timely.Options]()
+	if err := scheme.Validate(&o); err != nil {
+		t.Fatal(err)
+	}
+	o.StartRate = unit.Mbps
+	const want = "start_rate: 1Mbps is below the least rate, which is 10Mbps"
+	if err := scheme.Validate(&o); err == nil || err.Error() != want {
+		t.Errorf("%v; want %s", err, want)
 	}
 }
 

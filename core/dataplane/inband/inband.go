@@ -60,7 +60,7 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Int(&c.Multi, "multi", "1", "hpcc: multiplier of the units, 128 B sent and 80 B queued",
 		"HPCC simulator: INT_MULTI; HPCC simulator run.py: the NIC's rate / 25 Gb/s").Min("1").Max("65536")
 	p.Float(&c.Base, "base", "1.05", "of PINT's code: 1.05 takes 1 byte, 1.01 takes 2",
-		"PINT (SIGCOMM 2020); HPCC simulator: PINT_LOG_BASE").Min("1.0001").Max("2")
+		"PINT (SIGCOMM 2020); HPCC simulator: PINT_LOG_BASE").Min("1.0002").Max("2")
 	p.Time(&c.T, "t", "0s", "time over which a port's load is averaged, for PINT, format: relative and telemetry upon "+
 		"congestion; 0s: it is not", "HPCC simulator: the largest RTT").Max("1s")
 	p.Share(&c.CongestedLoad, "congested_load", "80%",

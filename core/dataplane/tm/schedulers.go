@@ -137,7 +137,8 @@ type guarantee struct {
 }
 
 // NewGuarantee returns a scheduler with a guaranteed share and a ceiling per
-// queue of a port with this bit rate. quantum is that of the round robin among
+// queue, as Guarantee allows them, of a port with this bit rate, without which
+// there are no shares. quantum is that of the round robin among
 // equals; burst, in bytes, is how far a queue may be ahead of its share.
 func NewGuarantee(shares []Share, rate unit.Rate, quantum int32, burst unit.Bytes) (Scheduler, error) {
 	g, err := newGuarantee(shares, rate, quantum, burst)
@@ -155,25 +156,11 @@ func NewPriorityGuarantee(priority int, shares []Share, rate unit.Rate, quantum 
 	if err != nil {
 		return nil, err
 	}
-	if priority < 0 || priority > len(shares) {
-		return nil, fmt.Errorf("%d queues go before the others, the port has %d", priority, len(shares))
-	}
 	g.before = 1<<priority - 1
 	return g, nil
 }
 
 func newGuarantee(shares []Share, rate unit.Rate, quantum int32, burst unit.Bytes) (*guarantee, error) {
-	sum := 0.0
-	for i, s := range shares {
-		if !(s.Guarantee >= 0 && s.Guarantee <= 1 && s.Ceiling > 0 && s.Ceiling <= 1 && s.Guarantee <= s.Ceiling) {
-			return nil, fmt.Errorf("queue %d: guarantee %g and ceiling %g; needed is 0 ≤ guarantee ≤ ceiling ≤ 1, ceiling > 0",
-				i, s.Guarantee, s.Ceiling)
-		}
-		sum += s.Guarantee
-	}
-	if sum > 1+1e-9 {
-		return nil, fmt.Errorf("guarantees add up to %g; at most 1 is possible", sum)
-	}
 	if rate <= 0 {
 		return nil, fmt.Errorf("guarantees and ceilings need a port whose rate is in bit/s")
 	}

@@ -93,12 +93,32 @@ func (c *Guarantee) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.Guarantees, queueOf, scheme.Shares, "guarantees",
 		"guaranteed share of the rate by queue, 0 where none is given", "ours").Max("100%")
 	scheme.MapOf(p, &c.Ceilings, queueOf, scheme.Shares, "ceilings",
-		"largest share of the rate by queue, 100% where none is given", "ours").Max("100%")
+		"largest share of the rate by queue, 100% where none is given", "ours").Above("0%").Max("100%")
 	p.Bool(&c.Hard, "hard", "false", "ceilings hold also when the port would idle", "ours")
 	p.Int(&c.Priority, "priority", "0", "so many first queues go before the others, in strict priority, while below "+
 		"their ceiling", "ours; BS'19 §4.3: the control queue").Min("0").Max("16")
 	bindBurst(p, &c.Burst)
+
+	p.Rule("guarantees", func() error {
+		sum := 0.0
+		for _, x := range c.Guarantees {
+			for _, y := range c.Ceilings {
+				if x.Key == y.Key && x.Value > y.Value {
+					return fmt.Errorf("that of queue %d, %s, is above its ceiling, %s", x.Key, unit.FormatShare(x.Value),
+						unit.FormatShare(y.Value))
+				}
+			}
+			sum += x.Value
+		}
+		if sum > 1+rounding {
+			return fmt.Errorf("they add up to %.4g%%; at most 100%% is possible", 100*sum)
+		}
+		return nil
+	})
 }
+
+// rounding is what a sum of shares may be off.
+const rounding = 1e-9
 
 func bindBurst(p *scheme.Params, burst *unit.Bytes) {
 	p.Size(burst, "burst", "3028 B", "how far a queue may be ahead of its share", "ours: two frames").Min("64 B")
@@ -114,7 +134,8 @@ type Queues struct {
 // Params binds the configuration.
 func (c *Queues) Params(p *scheme.Params) {
 	c.Quantum.Params(p)
-	p.Share(&c.Control, "control", "5%", "ceiling of the control queue, the first", "BS'19 §4.2").Max("100%")
+	p.Share(&c.Control, "control", "5%", "ceiling of the control queue, the first", "BS'19 §4.2").
+		Above("0%").Max("100%")
 	p.Bool(&c.Hard, "hard", "false", "the ceiling holds also when the port would idle",
 		"ours; BS'19 §4.2: maximum, and work conserving")
 	p.Share(&c.Mice, "mice", "10%", "guarantee of the mice's queue, the second", "BS'19 §4.2").Min("0%").Max("100%")
@@ -122,12 +143,6 @@ func (c *Queues) Params(p *scheme.Params) {
 		"BS'19 §4.2").Min("0%").Max("100%")
 	bindBurst(p, &c.Burst)
 
-	p.Rule("control", func() error {
-		if c.Control == 0 {
-			return fmt.Errorf("the control queue needs a ceiling above 0%%")
-		}
-		return nil
-	})
 	p.Rule("elephants", func() error {
 		if sum := c.Mice + c.Elephants; sum > 1 {
 			return fmt.Errorf("with mice this is %s; at most 100%% is possible", unit.FormatShare(sum))
@@ -195,6 +210,9 @@ func (c *Guarantee) scheduler(queues int, rate unit.Rate) (Scheduler, error) {
 			return nil, err
 		}
 		shares[x.Key].Ceiling = x.Value
+	}
+	if c.Priority > queues {
+		return nil, fmt.Errorf("%d queues go before the others, the port has %d", c.Priority, queues)
 	}
 	return NewPriorityGuarantee(c.Priority, shares, rate, int32(c.Quantum.Quantum), c.Burst)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -358,12 +359,6 @@ func TestGuarantee(t *testing.T) {
 	if share := float64(served[2]) / float64(unit.Gbps.BytesIn(now)); share < 0.03 {
 		t.Errorf("the queue without guarantee gets %.4f", share)
 	}
-	for _, bad := range [][]Share{{{Guarantee: -1, Ceiling: 1}}, {{Guarantee: 0.5, Ceiling: 0.4}}, {{Ceiling: 0}},
-		{{Guarantee: 0.6, Ceiling: 1}, {Guarantee: 0.6, Ceiling: 1}}, {{Ceiling: math.NaN()}}} {
-		if _, err := NewGuarantee(bad, unit.Gbps, 1514, 3028); err == nil {
-			t.Errorf("%+v is taken", bad)
-		}
-	}
 	if _, err := NewGuarantee([]Share{{Ceiling: 1}}, 0, 1514, 3028); err == nil {
 		t.Error("a port in packets/s is taken")
 	}
@@ -381,16 +376,18 @@ func TestNCF(t *testing.T) {
 		{4, []float64{0.05, 0.475, 0.2375, 0.2375}}, {8, []float64{0.05, 0.475, 0.0792, 0.0792, 0.0792, 0.0792,
 			0.0792, 0.0792}},
 	} {
-		s, err := NewNCF(c.queues, shares, unit.Gbps, 1514, 3028)
-		if err != nil {
-			t.Fatal(err)
-		}
-		served, now := backlog(t, s, c.queues, 100000, unit.Gbps, nil)
-		for q, want := range c.want {
-			if got := float64(served[q]) / float64(unit.Gbps.BytesIn(now)); math.Abs(got-want) > 0.005 {
-				t.Errorf("%d queues: queue %d gets %.3f of the port, want %.3f", c.queues, q, got, want)
+		t.Run(fmt.Sprint(c.queues, " queues"), func(t *testing.T) {
+			s, err := NewNCF(c.queues, shares, unit.Gbps, 1514, 3028)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
+			served, now := backlog(t, s, c.queues, 100000, unit.Gbps, nil)
+			for q, want := range c.want {
+				if got := float64(served[q]) / float64(unit.Gbps.BytesIn(now)); math.Abs(got-want) > 0.005 {
+					t.Errorf("queue %d gets %.3f of the port, want %.3f", q, got, want)
+				}
+			}
+		})
 	}
 	s, err := NewNCF(3, NCF{Control: 0.05, Mice: 0.1, Elephants: 0.7}, unit.Gbps, 1514, 3028)
 	if err != nil {
@@ -414,15 +411,6 @@ func TestNCF(t *testing.T) {
 	if got := order(s, &b, 9); got != "0:100 0:100 -1ps" { // an empty bucket is open a moment later
 		t.Error(got)
 	}
-	for _, bad := range []NCF{{Control: 0, Mice: 0.1}, {Control: 0.05, Mice: 0.6, Elephants: 0.6},
-		{Control: 0.05, Mice: -1}, {Control: math.NaN()}} {
-		if _, err := NewNCF(3, bad, unit.Gbps, 1514, 3028); err == nil {
-			t.Errorf("%+v is taken", bad)
-		}
-	}
-	if _, err := NewPriorityGuarantee(2, []Share{{Ceiling: 1}}, unit.Gbps, 1514, 3028); err == nil {
-		t.Error("two of one queue go before the others")
-	}
 }
 
 func TestSchemes(t *testing.T) {
@@ -443,15 +431,54 @@ func TestSchemes(t *testing.T) {
 			}
 		})
 	}
-	for name, c := range map[string]scheme.Config{
-		"dwrr, weight 0":   &DWRR{Quantum: Quantum{1514}, Weights: []scheme.Pair[int, int]{{Key: 0, Value: 0}}},
-		"wrr, weight 0":    &WRR{Weights: []scheme.Pair[int, int]{{Key: 0, Value: 0}}},
-		"ncf, no shares":   &Queues{Quantum: Quantum{1514}, Burst: 3028},
-		"ncf, 120 percent": &Queues{Quantum: Quantum{1514}, NCF: NCF{Control: 0.05, Mice: 0.6, Elephants: 0.6}, Burst: 3028},
+	before := Schemes()[slices.IndexFunc(Schemes(), func(s Scheme) bool { return s.Name == "guarantee" })]
+	if c, err := before.Configure("priority", "2"); err != nil {
+		t.Error(err)
+	} else if _, err := before.Build(1, rate, c); err == nil {
+		t.Error("two of one queue go before the others")
+	}
+}
+
+// What code fills in is held to the ranges of the parameters, before a scheduler is made of it.
+func TestValidate(t *testing.T) {
+	type shares map[int]float64
+	pairs := func(s shares) (list []scheme.Pair[int, float64]) {
+		for q, x := range s {
+			list = append(list, scheme.Pair[int, float64]{Key: q, Value: x})
+		}
+		return list
+	}
+	guarantee := func(guarantees, ceilings shares) scheme.Config {
+		return &Guarantee{Quantum: Quantum{1514}, Guarantees: pairs(guarantees), Ceilings: pairs(ceilings), Burst: 3028}
+	}
+	queues := func(n NCF) scheme.Config { return &Queues{Quantum: Quantum{1514}, NCF: n, Burst: 3028} }
+	for _, c := range []struct {
+		name   string
+		config scheme.Config
+		says   string // "": it is allowed
+	}{
+		{"dwrr, weight 0", &DWRR{Quantum: Quantum{1514}, Weights: []scheme.Pair[int, int]{{Key: 0, Value: 0}}},
+			"weights is 0"},
+		{"wrr, weight 0", &WRR{Weights: []scheme.Pair[int, int]{{Key: 0, Value: 0}}}, "weights is 0"},
+		{"ncf", queues(NCF{Control: 0.05, Mice: 0.1, Elephants: 0.1}), ""},
+		{"ncf, no shares", queues(NCF{}), "control is 0%; allowed: above 0%"},
+		{"ncf, no number", queues(NCF{Control: math.NaN()}), "control is NaN; allowed: above 0%"},
+		{"ncf, 120 percent", queues(NCF{Control: 0.05, Mice: 0.6, Elephants: 0.6}), "elephants: with mice this is 120%"},
+		{"ncf, below 0", queues(NCF{Control: 0.05, Mice: -1}), "mice is -100%"},
+		{"guarantee", guarantee(shares{0: 0.5, 1: 0.5}, shares{1: 0.5}), ""},
+		{"guarantee, below 0", guarantee(shares{0: -1}, nil), "guarantees is -100%"},
+		{"guarantee, above its ceiling", guarantee(shares{1: 0.5}, shares{1: 0.4}),
+			"guarantees: that of queue 1, 50%, is above its ceiling, 40%"},
+		{"guarantee, ceiling 0", guarantee(nil, shares{0: 0}), "ceilings is 0%; allowed: above 0%"},
+		{"guarantee, ceiling no number", guarantee(nil, shares{0: math.NaN()}), "ceilings is NaN"},
+		{"guarantee, 120 percent", guarantee(shares{0: 0.6, 1: 0.6}, nil), "guarantees: they add up to 120%"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			if scheme.Validate(c) == nil {
-				t.Errorf("%+v is taken", c)
+		t.Run(c.name, func(t *testing.T) {
+			switch err := scheme.Validate(c.config); {
+			case c.says == "" && err != nil:
+				t.Error(err)
+			case c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)):
+				t.Errorf("%v; want %s", err, c.says)
 			}
 		})
 	}
