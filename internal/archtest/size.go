@@ -15,7 +15,7 @@ import (
 // What a reader can hold at once.
 const (
 	LongestLine     = 120 // characters, a tab as one; of Go, YAML and Markdown
-	LongestFunction = 80  // lines, from func to its closing brace
+	LongestFunction = 80  // lines, from func to its closing brace; also of what has no name
 	LongestFile     = 600 // lines of Go
 )
 
@@ -27,7 +27,7 @@ var lined = []string{".go", ".yaml", ".md"}
 // Exception is one place that may be longer, and why.
 type Exception struct {
 	File     string // core/packet/packet.go, or a folder with a slash at its end
-	Function string // Packet.Emit; "" for the file's length
+	Function string // Packet.Emit, or the variable that is a function literal or has one; "" for the file's length
 	Why      string
 }
 
@@ -35,7 +35,7 @@ type Exception struct {
 var Exceptions = []Exception{}
 
 // Sizes checks the length of lines of all files below fsys that people write, that of Go's
-// functions and files, and that every exception still is one. A folder testdata is left out:
+// functions, literals among them, and files, and that every exception still is one. A folder testdata is left out:
 // its golden files are a program's output.
 func Sizes(fsys fs.FS, exceptions []Exception) (found []Violation, err error) {
 	used := make([]bool, len(exceptions))
@@ -110,17 +110,41 @@ func sizesOf(name, src string, excused func(file, function string) bool) (found 
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range f.Decls {
-		fn, ok := d.(*ast.FuncDecl)
-		if !ok {
-			continue
+	check := func(n ast.Node, what, function string) {
+		from, to := fset.Position(n.Pos()).Line, fset.Position(n.End()).Line
+		if lines := to - from + 1; lines > LongestFunction && !excused(name, function) {
+			fail(from, "%s has %d lines; at most %d", what, lines, LongestFunction)
 		}
-		from, to := fset.Position(fn.Pos()).Line, fset.Position(fn.End()).Line
-		if n := to - from + 1; n > LongestFunction && !excused(name, functionName(fn)) {
-			fail(from, "%s has %d lines; at most %d", functionName(fn), n, LongestFunction)
+	}
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl: // what stands in it is shorter
+			check(d, functionName(d), functionName(d))
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				v, ok := s.(*ast.ValueSpec)
+				if !ok {
+					continue
+				}
+				for _, l := range outermost(v) {
+					check(l, "a function literal of "+v.Names[0].Name, v.Names[0].Name)
+				}
+			}
 		}
 	}
 	return found, nil
+}
+
+// outermost are the function literals of variables that stand in no other.
+func outermost(v *ast.ValueSpec) (all []*ast.FuncLit) {
+	ast.Inspect(v, func(n ast.Node) bool {
+		l, ok := n.(*ast.FuncLit)
+		if ok {
+			all = append(all, l)
+		}
+		return !ok
+	})
+	return all
 }
 
 // functionName is a function's name, with its receiver's type in front.
