@@ -185,9 +185,10 @@ func (d *decoder) generated(t *document.Node, s *topology.Scheme, p *Point) {
 		return
 	}
 	var at document.Place
-	for _, x := range s.Parameters() { // the links of hosts come first
+	for _, x := range s.Parameters() { // the links of hosts come first, among links and among parameters
 		if b := params.Find(x.Name); x.Kind == scheme.Length && b != nil && n.Links[0].Buffer.Bytes > 0 {
 			at = b.Place
+			break
 		}
 	}
 	d.bufferAt = make([]document.Place, len(n.Links))
