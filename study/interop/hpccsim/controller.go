@@ -67,11 +67,50 @@ func (m *hpccImport) number(key string, without float64) float64 {
 	return without
 }
 
-// controllers are the simulator's, by CC_MODE, and what Weir calls them.
-var controllers = map[float64]string{1: "dcqcn", 3: "hpcc", 7: "timely", 8: "dctcp", 10: "hpcc_pint"}
+// mode is a controller of the simulator, with what else of an experiment depends on it.
+type mode struct {
+	number  float64 // CC_MODE
+	name    string  // what Weir calls it
+	preset  string  // whose values it has; "": it has one set only
+	framing string  // "": real headers
+	cnps    bool    // a receiver answers each marked packet
+	// telemetry are the parameters of the program that writes what the controller reads; nil: it
+	// reads none.
+	telemetry func(m *hpccImport) []namedValue
+}
 
-// mode is the name of the controller.
-func (m *hpccImport) mode() string { return controllers[m.number("CC_MODE", 0)] }
+// modes are all.
+var modes = []mode{
+	// rdma-hw.cc: ReceiveUdp sets the CNP flag in the ACK of each marked packet
+	{number: 1, name: "dcqcn", preset: "vendor", cnps: true},
+	{number: 3, name: "hpcc", framing: "hpcc # 48 bytes of headers and 42 of telemetry",
+		telemetry: func(m *hpccImport) []namedValue {
+			return m.scaled(namedValue{"", "format", "hpcc"}, "INT_MULTI", "multi")
+		}},
+	{number: 7, name: "timely", preset: "hpcc"},
+	{number: 8, name: "dctcp"},
+	{number: 10, name: "hpcc_pint", telemetry: func(m *hpccImport) []namedValue { // its flows ask for loads by themselves
+		return m.scaled(namedValue{"", "t", m.rtt.String()}, "PINT_LOG_BASE", "base")
+	}},
+}
+
+// mode is that of the configuration; the zero mode if it names none.
+func (m *hpccImport) mode() mode {
+	for _, x := range modes {
+		if x.number == m.number("CC_MODE", 0) {
+			return x
+		}
+	}
+	return mode{}
+}
+
+// scaled are a parameter and, if the configuration has the key, its number as another.
+func (m *hpccImport) scaled(first namedValue, key, name string) []namedValue {
+	if s := m.config.Get(key); s != nil {
+		return []namedValue{first, {s.Key, name, strconv.FormatFloat(s.Number, 'f', -1, 64)}}
+	}
+	return []namedValue{first}
+}
 
 // controllerKey is what a key has become of a controller.
 type controllerKey struct {
@@ -217,12 +256,10 @@ func asIs(why, became string) func(*hpccImport, *simfiles.Setting) (string, stri
 	}
 }
 
-// presets are the simulator's, by controller.
-var presets = map[string]string{"dcqcn": "vendor", "timely": "hpcc"}
-
 // controller writes the congestion controller.
 func (m *hpccImport) controller() string {
-	name := m.mode()
+	mode := m.mode()
+	name := mode.name
 	if name == "" {
 		text := ""
 		if s := m.config.Get("CC_MODE"); s != nil {
@@ -233,8 +270,8 @@ func (m *hpccImport) controller() string {
 	}
 	m.became["CC_MODE"] = "cc: " + name
 	var params []namedValue
-	if p := presets[name]; p != "" {
-		params = append(params, namedValue{"", "preset", p})
+	if mode.preset != "" {
+		params = append(params, namedValue{"", "preset", mode.preset})
 	}
 	given := map[string]bool{}
 	for _, k := range controllerKeys {
@@ -279,7 +316,7 @@ func (m *hpccImport) transport() string {
 			m.d.Fail(m.at(s.Key), "1 or more", "without acknowledgements no flow ends")
 		}
 	}
-	if m.mode() == "dcqcn" { // rdma-hw.cc: ReceiveUdp sets the CNP flag in the ACK of each marked packet
+	if m.mode().cnps {
 		params = append(params, namedValue{"", "cnp_interval", unit.Nanosecond.String()})
 	}
 	if s := m.config.Get("ACK_HIGH_PRIO"); s != nil {

@@ -11,8 +11,8 @@ import (
 // framing is hpcc with telemetry in each packet, and else the real headers: 50 bytes, of
 // which the simulator has 48.
 func (m *hpccImport) framing() string {
-	if m.mode() == "hpcc" {
-		return "hpcc # 48 bytes of headers and 42 of telemetry"
+	if framing := m.mode().framing; framing != "" {
+		return framing
 	}
 	return "l2 # 50 bytes of headers, where the simulator has 48"
 }

@@ -46,19 +46,8 @@ func (m *hpccImport) switches() []string {
 			}
 		}
 	}
-	switch m.mode() {
-	case "hpcc":
-		telemetry := []namedValue{{"", "format", "hpcc"}}
-		if s := m.config.Get("INT_MULTI"); s != nil {
-			telemetry = append(telemetry, namedValue{s.Key, "multi", strconv.FormatFloat(s.Number, 'f', -1, 64)})
-		}
-		out = append(out, m.program("telemetry", telemetry...)...)
-	case "hpcc_pint":
-		telemetry := []namedValue{{"", "t", m.rtt.String()}} // its flows ask for loads by themselves
-		if s := m.config.Get("PINT_LOG_BASE"); s != nil {
-			telemetry = append(telemetry, namedValue{s.Key, "base", strconv.FormatFloat(s.Number, 'f', -1, 64)})
-		}
-		out = append(out, m.program("telemetry", telemetry...)...)
+	if telemetry := m.mode().telemetry; telemetry != nil {
+		out = append(out, m.program("telemetry", telemetry(m)...)...)
 	}
 	return out
 }
