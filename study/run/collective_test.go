@@ -127,14 +127,16 @@ func TestCollectiveErrors(t *testing.T) {
 		`collective: tree, hosts: "*", size: 1MB, file: x, format: hpcc, transport: tcp`: `"file" stands beside collective`,
 		`hosts: "*", from: h0, to: h1, transport: tcp`:                                   "hosts are those of a collective",
 	} {
-		_, err := spec.Load(room(), file("t.yaml", `traffic: [{name: x, `+traffic+`}]
+		t.Run(traffic, func(t *testing.T) {
+			_, err := spec.Load(room(), file("t.yaml", `traffic: [{name: x, `+traffic+`}]
 duration: 1s
 topology: {leaf_spine: {leaves: 1, spines: 1, hosts: 4, rate: 10Gbps, delay: 1us}}
 switch: [ecmp]
 `), spec.Options{})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, not %s", traffic, err, want)
-		}
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, not %s", err, want)
+			}
+		})
 	}
 	_, err := spec.Load(room(), file("t.yaml", `traffic: [{name: x, from: h0, to: h1, transport: tcp}]
 duration: 2s

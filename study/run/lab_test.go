@@ -37,25 +37,26 @@ func TestRepeat(t *testing.T) {
 		{1, [][]string{noisy, nil}, 1},
 		{0, [][]string{noisy, nil}, 1},
 	} {
-		n := 0
-		var told []string
-		o := &Lab{Attempts: x.limit, OnRun: func(_ *plan.Run, attempt int, a *results.Attempt) {
-			told = append(told, fmt.Sprint(attempt, a.Disturbed))
-		}}
-		run, err := o.repeat(&plan.Run{}, func() (*results.Run, *results.Attempt, error) {
-			n++
-			return &results.Run{Seed: uint64(n)}, &results.Attempt{Disturbed: x.disturbed[n-1], Frames: uint64(n)}, nil
-		})
-		if err != nil || n != x.want || run.Seed != uint64(n) || len(run.Attempts) != n || len(told) != n {
-			t.Errorf("%+v: %d attempts, %+v, told %v, %v", x, n, run, told, err)
-			continue
-		}
-		for i, a := range run.Attempts {
-			if a.Frames != uint64(i+1) || !reflect.DeepEqual(a.Disturbed, x.disturbed[i]) ||
-				told[i] != fmt.Sprint(i+1, a.Disturbed) {
-				t.Errorf("%+v: attempt %d is %+v, told as %s", x, i+1, a, told[i])
+		t.Run(fmt.Sprintf("limit %d, %d made", x.limit, x.want), func(t *testing.T) {
+			n := 0
+			var told []string
+			o := &Lab{Attempts: x.limit, OnRun: func(_ *plan.Run, attempt int, a *results.Attempt) {
+				told = append(told, fmt.Sprint(attempt, a.Disturbed))
+			}}
+			run, err := o.repeat(&plan.Run{}, func() (*results.Run, *results.Attempt, error) {
+				n++
+				return &results.Run{Seed: uint64(n)}, &results.Attempt{Disturbed: x.disturbed[n-1], Frames: uint64(n)}, nil
+			})
+			if err != nil || n != x.want || run.Seed != uint64(n) || len(run.Attempts) != n || len(told) != n {
+				t.Fatalf("%d attempts, %+v, told %v, %v", n, run, told, err)
 			}
-		}
+			for i, a := range run.Attempts {
+				if a.Frames != uint64(i+1) || !reflect.DeepEqual(a.Disturbed, x.disturbed[i]) ||
+					told[i] != fmt.Sprint(i+1, a.Disturbed) {
+					t.Errorf("attempt %d is %+v, told as %s", i+1, a, told[i])
+				}
+			}
+		})
 	}
 	wrong := errors.New("wrong")
 	n := 0
@@ -315,27 +316,29 @@ topology:
     - {ends: [s, b], rate: 100Mbps, delay: 3ms, buffer: 100 packets}
 switch: [forward]
 `
-	for _, x := range []struct{ rest, want string }{
-		{"traffic: [{name: x, from: a, to: b, transport: tcp, flows: 2}, {name: y, from: a, to: b, transport: udp, rate: " +
-			"1Mbps}]\nmeasure: [goodput]\n", ""},
-		{"traffic: [{name: x, from: a, to: b, transport: tcp, size: 1MB}]\nmeasure: [goodput]\n",
+	for _, x := range []struct{ name, rest, want string }{
+		{"all can be had", "traffic: [{name: x, from: a, to: b, transport: tcp, flows: 2}, {name: y, from: a, to: b, " +
+			"transport: udp, rate: 1Mbps}]\nmeasure: [goodput]\n", ""},
+		{"an end", "traffic: [{name: x, from: a, to: b, transport: tcp, size: 1MB}]\nmeasure: [goodput]\n",
 			"its only point: iperf: a run until all is done"},
-		{"traffic: [{name: x, from: a, to: b, transport: udp, rate: 1Mbps, pattern: $p}]\nsweep: {p: [cbr, " +
+		{"a pattern", "traffic: [{name: x, from: a, to: b, transport: udp, rate: 1Mbps, pattern: $p}]\nsweep: {p: [cbr, " +
 			"poisson]}\nmeasure: [goodput]\n", "p=poisson: iperf: flow 0: pattern poisson of UDP"},
-		{"traffic: [{name: x, from: a, to: b, transport: tcp}]\nmeasure: [goodput, {cwnd: {every: 10ms}}]\n",
+		{"samples", "traffic: [{name: x, from: a, to: b, transport: tcp}]\nmeasure: [goodput, {cwnd: {every: 10ms}}]\n",
 			"iperf: samples of flows"},
 	} {
-		s := load(t, head+x.rest, spec.Options{})
-		if err := CheckLab(s, someKernel(), false); err != nil {
-			t.Fatal(err)
-		}
-		if err := (&Lab{Kernel: someKernel()}).Check(s); err != nil {
-			t.Errorf("our own: %v", err)
-		}
-		err := (&Lab{Kernel: someKernel(), Generator: &IPerf3}).Check(s)
-		if got := fmt.Sprint(err); (err == nil) != (x.want == "") || !strings.Contains(got, x.want) && err != nil {
-			t.Errorf("%q: %v, want %q", x.rest, err, x.want)
-		}
+		t.Run(x.name, func(t *testing.T) {
+			s := load(t, head+x.rest, spec.Options{})
+			if err := CheckLab(s, someKernel(), false); err != nil {
+				t.Fatal(err)
+			}
+			if err := (&Lab{Kernel: someKernel()}).Check(s); err != nil {
+				t.Errorf("our own: %v", err)
+			}
+			err := (&Lab{Kernel: someKernel(), Generator: &IPerf3}).Check(s)
+			if got := fmt.Sprint(err); (err == nil) != (x.want == "") || !strings.Contains(got, x.want) && err != nil {
+				t.Errorf("%v, want %q", err, x.want)
+			}
+		})
 	}
 }
 
@@ -344,27 +347,33 @@ func TestCaptured(t *testing.T) {
 	first := results.Attempt{Replays: []results.Replay{{Switch: "s1"}, {Switch: "s2"}}}
 	last := results.Attempt{Replays: []results.Replay{{Switch: "s1"}}}
 	for _, x := range []struct {
+		name     string
 		want     []string
 		attempts []results.Attempt
 		there    bool
 	}{
-		{nil, nil, true}, {nil, []results.Attempt{last}, true}, {[]string{"s1"}, []results.Attempt{last}, true},
-		{[]string{"s1"}, []results.Attempt{{}}, false},
-		{[]string{"s1", "s2"}, []results.Attempt{first, last}, false}, {[]string{"s2", "s1"}, []results.Attempt{last, first},
-			true},
-		{[]string{"s1"}, nil, false},
+		{"nothing wanted, no attempt", nil, nil, true},
+		{"nothing wanted", nil, []results.Attempt{last}, true},
+		{"one", []string{"s1"}, []results.Attempt{last}, true},
+		{"one, without captures", []string{"s1"}, []results.Attempt{{}}, false},
+		{"both, in the first attempt alone", []string{"s1", "s2"}, []results.Attempt{first, last}, false},
+		{"both, in the last attempt", []string{"s2", "s1"}, []results.Attempt{last, first}, true},
+		{"one, no attempt", []string{"s1"}, nil, false},
 	} {
-		if got := (&Lab{Capture: x.want}).captured(&results.Run{Attempts: x.attempts}); got != x.there {
-			t.Errorf("%v of %+v: %v", x.want, x.attempts, got)
-		}
+		t.Run(x.name, func(t *testing.T) {
+			if got := (&Lab{Capture: x.want}).captured(&results.Run{Attempts: x.attempts}); got != x.there {
+				t.Error(got)
+			}
+		})
 	}
 }
 
 // A stall is judged by the shortest way that any flow has.
 func TestShortestRTT(t *testing.T) {
 	for _, order := range []string{"near, far", "far, near"} {
-		first, second, _ := strings.Cut(order, ", ")
-		s := load(t, fmt.Sprintf(`duration: 2s
+		t.Run(order, func(t *testing.T) {
+			first, second, _ := strings.Cut(order, ", ")
+			s := load(t, fmt.Sprintf(`duration: 2s
 topology:
   hosts: [near, far, b]
   switches: [s]
@@ -376,14 +385,15 @@ switch: [forward]
 traffic: [{name: x, from: %s, to: b, transport: tcp}, {name: y, from: %s, to: b, transport: tcp}]
 measure: [goodput]
 `, first, second), spec.Options{})
-		r := plan.Runs(s)[0]
-		c, err := r.Config()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if rtt := shortestRTT(r.Of, c); rtt < 4*unit.Millisecond || rtt > 5*unit.Millisecond {
-			t.Errorf("%s: %v", order, rtt)
-		}
+			r := plan.Runs(s)[0]
+			c, err := r.Config()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rtt := shortestRTT(r.Of, c); rtt < 4*unit.Millisecond || rtt > 5*unit.Millisecond {
+				t.Error(rtt)
+			}
+		})
 	}
 }
 

@@ -135,9 +135,12 @@ measure: [goodput]
 	// On one core hosts and data plane share it.
 	k := someKernel()
 	for cpus, enough := range map[int]bool{1: false, 2: true} {
-		if k.CPUs = cpus; (CheckLab(s, k, false) == nil) != enough {
-			t.Errorf("%d cores: %v", cpus, CheckLab(s, k, false))
-		}
+		t.Run(fmt.Sprint("cores ", cpus), func(t *testing.T) {
+			k.CPUs = cpus
+			if err := CheckLab(s, k, false); (err == nil) != enough {
+				t.Error(err)
+			}
+		})
 	}
 	// 400 Mb/s of frames of 1490 bytes; 200 Mb/s of 1514 and half as many acknowledgements.
 	want := 400e6/8/1490 + 1.5*200e6/8/1514

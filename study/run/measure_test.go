@@ -210,18 +210,20 @@ measure: [{jain: {by: flow}}, {fct: {}}]
 // Only a transport with a send buffer has writes that return.
 func TestWritten(t *testing.T) {
 	for transport, want := range map[string]bool{"tcp": true, "rdma": false, "window, window: 4 packets": false} {
-		registry := room()
-		registry.Transports = append(registry.Transports, rdma.Scheme())
-		s, err := spec.Load(registry, file("t.yaml", line+"traffic: [{name: a, from: a, to: c, transport: "+transport+
-			", size: 10kB, start: 0s}]\nmeasure: [fct]\n"), spec.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := slices.ContainsFunc(s.Shape().Measures, func(m measure.Measured) bool {
-			return m.Name == "fct_written"
-		}); got != want {
-			t.Errorf("%s: fct_written is there: %v", transport, got)
-		}
+		t.Run(transport, func(t *testing.T) {
+			registry := room()
+			registry.Transports = append(registry.Transports, rdma.Scheme())
+			s, err := spec.Load(registry, file("t.yaml", line+"traffic: [{name: a, from: a, to: c, transport: "+transport+
+				", size: 10kB, start: 0s}]\nmeasure: [fct]\n"), spec.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := slices.ContainsFunc(s.Shape().Measures, func(m measure.Measured) bool {
+				return m.Name == "fct_written"
+			}); got != want {
+				t.Errorf("fct_written is there: %v", got)
+			}
+		})
 	}
 }
 
@@ -529,7 +531,8 @@ measure: [{reaction: {after: 500ms, goodput: a, until: 2s, every: 100ms, hold: 1
 func TestOverhead(t *testing.T) {
 	for transport, payloadHeader := range map[string]float64{"transport: tcp": 66. / 1000,
 		"transport: rdma, cc: none": 50. / 1000, "transport: rdma, cc: dctcp": 50. / 1000} {
-		r := first(t, `title: t
+		t.Run(transport, func(t *testing.T) {
+			r := first(t, `title: t
 duration: 100ms
 topology: {star: {hosts: 2, rate: 1Gbps, delay: 1us}}
 switch: [forward]
@@ -537,25 +540,25 @@ traffic: [{name: a, from: h0, to: h1, `+transport+`, payload: 1000 B, size: 1MB,
 measure: [overhead, {throughput: {port: h0->s}}, {throughput: {port: s->h0}}, {throughput: {port: h1->s}},
   {throughput: {port: s->h1}}, fct]
 `)
-		sum, sent := 0.0, 0.0
-		for _, m := range r.Measures {
-			for _, g := range m.Groups {
-				switch m.Name {
-				case "overhead":
-					sum += g.Value
-				case "throughput":
-					sent += g.Value / 8 * r.End.TimeS
+			sum, sent := 0.0, 0.0
+			for _, m := range r.Measures {
+				for _, g := range m.Groups {
+					switch m.Name {
+					case "overhead":
+						sum += g.Value
+					case "throughput":
+						sent += g.Value / 8 * r.End.TimeS
+					}
 				}
 			}
-		}
-		near(t, transport+": all parts", sum, sent, 1e-9)
-		near(t, transport+": headers", valueOf(r, t, "overhead", "headers"), payloadHeader*valueOf(r, t, "overhead",
-			"payload"),
-			2e-3)
-		near(t, transport+": payload", valueOf(r, t, "overhead", "payload"), 2e6, 1e-9)
-		if valueOf(r, t, "overhead", "ack") < 2*2*50*100 {
-			t.Errorf("%s: %g bytes of ACKs", transport, valueOf(r, t, "overhead", "ack"))
-		}
+			near(t, "all parts", sum, sent, 1e-9)
+			near(t, "headers", valueOf(r, t, "overhead", "headers"), payloadHeader*valueOf(r, t, "overhead", "payload"),
+				2e-3)
+			near(t, "payload", valueOf(r, t, "overhead", "payload"), 2e6, 1e-9)
+			if valueOf(r, t, "overhead", "ack") < 2*2*50*100 {
+				t.Errorf("%g bytes of ACKs", valueOf(r, t, "overhead", "ack"))
+			}
+		})
 	}
 }
 

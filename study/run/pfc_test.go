@@ -173,11 +173,13 @@ func TestFlowControlRefusals(t *testing.T) {
 		"[forward, {shared_buffer: {size: 30KB}}, {pfc: {headroom: size, " +
 			"headroom_size: 20KB}}]": "does not hold the reserves",
 	} {
-		text := strings.Replace(line, "[forward]", list, 1) +
-			"traffic: [{name: a, from: a, to: c, transport: udp, rate: 1Mbps}]\n"
-		_, err := spec.Load(lossless(), file("t.yaml", text), spec.Options{})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", list, err, want)
-		}
+		t.Run(list, func(t *testing.T) {
+			text := strings.Replace(line, "[forward]", list, 1) +
+				"traffic: [{name: a, from: a, to: c, transport: udp, rate: 1Mbps}]\n"
+			_, err := spec.Load(lossless(), file("t.yaml", text), spec.Options{})
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %q", err, want)
+			}
+		})
 	}
 }

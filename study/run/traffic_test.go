@@ -137,22 +137,24 @@ func TestLoad(t *testing.T) {
 		`from: {random: 8}, to: {random: 1}, size: 5kB, load: 2%`:                0.02,
 		`from: "*", to: random, size: 100kB, load: 80%, start: 20ms, stop: 70ms`: 0.4,
 	} {
-		sum, flows := 0.0, 0
-		first, last := unit.Never, unit.Time(0)
-		for seed := range uint64(4) {
-			c := drawn(t, traffic, seed)
-			for _, f := range c.Flows {
-				sum += float64(f.Size)
-				first, last = min(first, f.Start), max(last, f.Start)
+		t.Run(traffic, func(t *testing.T) {
+			sum, flows := 0.0, 0
+			first, last := unit.Never, unit.Time(0)
+			for seed := range uint64(4) {
+				c := drawn(t, traffic, seed)
+				for _, f := range c.Flows {
+					sum += float64(f.Size)
+					first, last = min(first, f.Start), max(last, f.Start)
+				}
+				flows += len(c.Flows)
 			}
-			flows += len(c.Flows)
-		}
-		if got := sum * 8 / (4 * 16 * 10e9 * 0.1); math.Abs(got/share-1) > 0.12 {
-			t.Errorf("%s: a load of %.3f with %d flows", traffic, got, flows)
-		}
-		if last >= 100*unit.Millisecond {
-			t.Errorf("%s: a flow at %v", traffic, last)
-		}
+			if got := sum * 8 / (4 * 16 * 10e9 * 0.1); math.Abs(got/share-1) > 0.12 {
+				t.Errorf("a load of %.3f with %d flows", got, flows)
+			}
+			if last >= 100*unit.Millisecond {
+				t.Errorf("a flow at %v", last)
+			}
+		})
 	}
 	c := drawn(t, `from: {random: 8}, to: {random: 2}, size: 5kB, load: 2%`, 1)
 	for i := 0; i+16 <= len(c.Flows); i += 16 {
