@@ -35,7 +35,7 @@ Y. Li and others: High Precision Congestion Control. SIGCOMM 2019.
 
 Also cited as ` + "`BS'19`, `Nacks`" + `.
 
-Feldmann and others: A Case for NACKs. BS 2019.
+Feldmann and others: A Case for NACKs. BS 2019. §4.1 to §4.3: signals; §5: what is open, unlike HPCC §9.
 
 ### RFC 8985
 
@@ -106,6 +106,19 @@ func TestText(t *testing.T) {
 		{"figure of an unknown work", "in figure 7 of the XCP paper", "", `"XCP" behind "figure 7`},
 		{"section behind a comma", "as in HPCC, §3.5", "", ""},
 		{"unknown work before a comma", "as in XCP, §3.5", "HPCC", `"XCP" before "§3.5" is no work`},
+		{"unknown name before a comma", "as in Copa, §3", "HPCC", `"Copa" before "§3" is no work`},
+		{"end of a clause before a comma", "in NewINT, lines 3 to 5", "HPCC", ""},
+		{"section that its work does not have", "NCF §7", "", "has no §7 of NCF"},
+		{"the second of two", "NCF §4.3, §7", "", "has no §7 of NCF"},
+		{"the last of a span", "NCF §5 to §7", "", "has no §6 of NCF\ndocs/sources.md has no §7 of NCF"},
+		{"a number that only begins alike", "NCF §41", "", "has no §41 of NCF"},
+		{"within a span that is listed", "NCF §4.2", "", ""},
+		{"part of a section that is listed", "NCF §5.1", "", ""},
+		{"section of which a part is listed", "NCF §4", "", ""},
+		{"section of the room's work that it does not have", "§7: what is open", "NCF", "has no §7 of NCF"},
+		{"of the work named last or of the room's", "RFC 8985 has it, and §4.1 asks for it", "NCF", ""},
+		{"section that an entry names of another work", "NCF §9", "", "has no §9 of NCF"},
+		{"work without sections in its entry", "HPCC §99", "", ""},
 		{"unknown work with its year", "XCP (2002) §3.5", "HPCC", `"XCP" before "§3.5" is no work`},
 		{"unknown work in small letters", "xcp §3.5", "HPCC", `"xcp" before "§3.5" is no work`},
 		{"part of an author's name", "Feld et al. say", "", "no author Feld"},
@@ -159,6 +172,9 @@ func TestSource(t *testing.T) {
 		{"notes in what it says", "HPCC: 200us (facts G)", `"facts G" is not in the tree`},
 		{"unknown RFC in a reason", "ours: RFC 8986 has none", "has no RFC 8986"},
 		{"a place of no work", "§5", "neither a work"},
+		{"section that its work does not have", "NCF §7", "has no §7 of NCF"},
+		{"one of a second work", "HPCC §3.1, NCF §7", "has no §7 of NCF"},
+		{"one in a later part", "NCF §4.3; §7", "has no §7 of NCF"},
 		{"notes in brackets", "HPCC (facts A5)", `"facts A5" is not in the tree`},
 		{"unknown work in brackets", "HPCC (XCP §3)", `"XCP" before "§3`},
 		{"unknown RFC in brackets", "HPCC (RFC 99999)", "has no RFC 99999"},

@@ -24,8 +24,10 @@ var (
 	owner = regexp.MustCompile(`^` + locator + `(?:(?:,| and| to)? [0-9]+)* of (?:the )?([\p{L}0-9-]+)`)
 	// aside is what may stand in brackets between a name and a place: "XCP (2002) §3".
 	aside = regexp.MustCompile(` \([^()]*\)$`)
-	// acronym is a name that begins with two capitals, as most works' do; lower is a word without any.
+	// acronym is a name that begins with two capitals, as most works' do; title one that begins with one;
+	// lower is a word without any.
 	acronym  = regexp.MustCompile(`^[A-Z]{2}[A-Za-z0-9]*$`)
+	title    = regexp.MustCompile(`^[A-Z][A-Za-z0-9]+$`)
 	lower    = regexp.MustCompile(`^[a-z]+$`)
 	request  = regexp.MustCompile(`(?i)\bRFCs?[ -]?([0-9]{3,5})`)
 	draft    = regexp.MustCompile(`\bdraft-[a-z][a-z0-9]*(?:-[a-z0-9]+)*`)
@@ -47,7 +49,9 @@ var (
 // string, or a paragraph of documentation, on one line. It cites
 //
 //   - a section, an equation, an algorithm, a footnote, a theorem or an appendix: of the
-//     work that it named last before it, else of the first one of the work's room, home;
+//     work that it named last before it, else of the first one of the work's room, home. If
+//     docs/sources.md lists sections of a work, a section has to be one of them, or a part
+//     of one, or to have a part there;
 //   - a figure, a table or lines beside a name, which has to be a work's: "XCP figure 7",
 //     "lines 3 to 9 of XCP"; without one they are this tree's;
 //   - an RFC, an Internet-Draft, a standard of IEEE 802;
@@ -58,7 +62,7 @@ var (
 func (w *Works) Text(text, home string, pages func(name string) bool) (wrong []string) {
 	fail := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	known := func(form string) bool { _, ok := w.keys[form]; return ok }
-	wrong = w.places(text, home)
+	wrong = append(w.places(text, home), w.unlisted(text, home)...)
 	for _, m := range request.FindAllStringSubmatch(text, -1) {
 		if !known("RFC " + m[1]) {
 			fail("docs/sources.md has no RFC %s", m[1])
@@ -109,7 +113,7 @@ func (w *Works) places(text, home string) (wrong []string) {
 	sections, counted := section.FindAllStringIndex(text, -1), numbered.FindAllStringIndex(text, -1)
 	for i, at := range slices.Concat(sections, counted, loose.FindAllStringIndex(text, -1)) {
 		what := text[at[0]:min(len(text), at[1]+4)]
-		before := beside(text[:at[0]])
+		before := beside(text[:at[0]], i < len(sections))
 		if before == "source:" { // of an experiment's file: a place in the paper that it names
 			continue
 		}
@@ -151,12 +155,12 @@ func behind(rest string, named []mention, at int) string {
 }
 
 // beside is the last word before a place, without what stands in brackets between them, and
-// without a comma if it is an acronym: others end a clause there.
-func beside(text string) string {
+// without a comma if it is an acronym or, before a section, any name: others end a clause there.
+func beside(text string, section bool) string {
 	text = strings.TrimRight(text, " ")
 	bare := aside.ReplaceAllString(strings.TrimSuffix(text, ","), "")
 	word := bare[strings.LastIndexAny(bare, " ([")+1:]
-	if len(bare) == len(text) || acronym.MatchString(word) {
+	if len(bare) == len(text) || acronym.MatchString(word) || section && title.MatchString(word) {
 		return word
 	}
 	return text[strings.LastIndexAny(text, " ([")+1:]

@@ -12,6 +12,8 @@ type Works struct {
 	keys  map[string]string // by key or short form: the key
 	text  string            // all entries, one space between words
 	names *regexp.Regexp    // a key or a short form, the longest first
+
+	listed map[string][]string // by key: the sections that the entry names
 }
 
 // short is the line of an entry that gives other forms of its key.
@@ -24,7 +26,8 @@ var quoted = regexp.MustCompile("`([^`]+)`")
 // is cited. A line "Also cited as `A`, `B`." right below it gives other forms; what the
 // work is follows. A key without text, or twice, is an error.
 func ReadWorks(markdown string) (*Works, error) {
-	w := &Works{keys: map[string]string{}, text: strings.Join(strings.Fields(markdown), " ")}
+	w := &Works{keys: map[string]string{}, listed: map[string][]string{},
+		text: strings.Join(strings.Fields(markdown), " ")}
 	add := func(form, key string) error {
 		if other, ok := w.keys[form]; ok {
 			return fmt.Errorf("%q stands for %q and for %q", form, other, key)
@@ -33,6 +36,7 @@ func ReadWorks(markdown string) (*Works, error) {
 		return nil
 	}
 	key, words := "", 0
+	entries := map[string]string{}
 	flush := func() error {
 		if key != "" && words < 5 {
 			return fmt.Errorf("nothing says what work %q is", key)
@@ -61,6 +65,7 @@ func ReadWorks(markdown string) (*Works, error) {
 			}
 		default:
 			words += len(strings.Fields(line))
+			entries[key] += line + " "
 		}
 	}
 	if err := flush(); err != nil {
@@ -77,6 +82,9 @@ func ReadWorks(markdown string) (*Works, error) {
 		return len(forms[i]) > len(forms[j]) || len(forms[i]) == len(forms[j]) && forms[i] < forms[j]
 	})
 	w.names = regexp.MustCompile(strings.Join(forms, "|"))
+	for key, entry := range entries {
+		w.read(key, entry)
+	}
 	return w, nil
 }
 

@@ -222,7 +222,7 @@ func (s *Sender) lost() int64 {
 
 // rto is the retransmission timeout: a floor, which is lower when few packets are in
 // flight (IRN §3.1), or with more RTT SRTT + 4 RTTVAR (RFC 6298 §2.3), doubled for each
-// timeout since there was progress (§5.5).
+// timeout since there was progress (RFC 6298 §5.5).
 func (s *Sender) rto() unit.Time {
 	t := s.config.RTOMin
 	if s.config.RTOLow > 0 && s.inFlight() <= int64(s.config.RTOLowPackets) {
