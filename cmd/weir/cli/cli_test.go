@@ -320,6 +320,25 @@ func TestShowAll(t *testing.T) {
 	}
 }
 
+// Ranges are shown as errors say them: with ends that belong to them, and ends that do not.
+func TestShowRanges(t *testing.T) {
+	var out, errs bytes.Buffer
+	if code := Run(Registry(), []string{"show", "ncf"}, &out, &errs, false); code != 0 {
+		t.Fatal(errs.String())
+	}
+	for _, want := range []string{
+		"threshold\n    an elephant has more than this share\n    default 5%; above 0%; at most 100%\n",
+		"\n    default 1%; above 0%; below 100%\n",
+		"\n    default 4; at least 1; at most 15\n",
+	} {
+		t.Run(want, func(t *testing.T) {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("weir show ncf lacks it:\n%s", out.String())
+			}
+		})
+	}
+}
+
 // --yaml gives an experiment's file to copy, and nothing that is none.
 func TestShowYAML(t *testing.T) {
 	file, err := os.ReadFile("../../../papers/p4abc/experiments/fig4.yaml")
