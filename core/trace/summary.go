@@ -134,7 +134,7 @@ func (s *Summary) Add(r *Record) {
 
 func (s *Summary) reason(name string) {
 	if name == "" {
-		name = "not told"
+		name = "not recorded"
 	}
 	for i := range s.reasons {
 		if s.reasons[i].name == name {

@@ -62,7 +62,7 @@ func TestCollector(t *testing.T) {
 	}
 }
 
-// A drop that has no port is told if the switch has a traced one.
+// A drop that has no port is recorded if the switch has a traced one.
 func TestNoPort(t *testing.T) {
 	var got list
 	c := collector(&got)

@@ -67,7 +67,7 @@ func Enter(name string) error {
 	return nil
 }
 
-// inode tells namespaces apart.
+// inode identifies a namespace.
 func inode(path string) (uint64, error) {
 	var s unix.Stat_t
 	if err := unix.Stat(path, &s); err != nil {

@@ -239,7 +239,7 @@ func (s *Socket) Stamp() (ns int64, ok bool) {
 	}
 }
 
-// Take appends the first frame that waits, of which Stamp has told, to b and gives its
+// Take appends the first frame that waits, whose time Stamp has returned, to b and gives its
 // slot back to the kernel.
 func (s *Socket) Take(b []byte) []byte {
 	n := int(s.word(snapLenAt))

@@ -160,7 +160,7 @@ func TestLoopback(t *testing.T) {
 				t.Errorf("one that is not there: %v", err)
 			}
 
-			// The end that closes first waits, without anything to tell.
+			// The end that closes first waits, without any data.
 			here.Close()
 			io.Copy(io.Discard, there)
 			there.Close()

@@ -297,7 +297,7 @@ func TestParseAllocations(t *testing.T) {
 	}
 }
 
-// Nothing that comes in makes the parser panic or return what it was not told of.
+// Nothing that comes in makes the parser panic or return what did not come in.
 func FuzzParse(f *testing.F) {
 	f.Add(answer(7, 0, name("cubic"), attribute(extInfo, make([]uint32, 58)...)), false)
 	f.Add(append(answer(7, flagInterrupt, attribute(extSkMem, 1, 2, 3, 4, 5, 6, 7, 8)), acknowledge(messageDone, 7, 0)...),

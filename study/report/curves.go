@@ -161,7 +161,7 @@ func collect(p spec.Plot, points []PointSummary) drawing {
 }
 
 // overSweep has a measure over a sweep key. A measure with several groups that the
-// plot does not tell apart is shown by its first group (a queue's mean).
+// plot does not distinguish is shown by its first group (a queue's mean).
 func (d *drawing) overSweep(p spec.Plot, points []PointSummary, name func(*PointSummary) string) {
 	byGroup, numbers := slices.Contains(p.Lines, "traffic"), true
 	for _, s := range points {

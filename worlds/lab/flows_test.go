@@ -318,7 +318,7 @@ func TestIdentify(t *testing.T) {
 
 	c.Flows = append(c.Flows, c.Flows[1])
 	if _, err := newFlowTable(c); err == nil {
-		t.Error("two flows that nothing tells apart")
+		t.Error("two flows that nothing distinguishes")
 	}
 }
 

@@ -146,7 +146,7 @@ func newReplay(c *Config, node int) (*replay, error) {
 	}
 	nodes := []fabric.Node{r}
 	var links []fabric.Link
-	// in the same order as in the capture's fabric, by which events at one time are told apart
+	// in the same order as in the capture's fabric, by which events at one time are ordered
 	for k, i := range w.Leaving(node) {
 		port := packet.PortID(k)
 		n := &neighbour{replay: r}

@@ -336,7 +336,7 @@ func TestAsymmetry(t *testing.T) {
 }
 
 // HULA §3.3, §5.3: after a link has failed, at a leaf or beyond, HULA and CONGA send nothing into
-// it any more, and use it again when it is back; ECMP, which nobody tells, goes on.
+// it any more, and use it again when it is back; ECMP, which learns of nothing, goes on.
 func TestBalancersLinkFailure(t *testing.T) {
 	for _, tree := range trees {
 		n := networkOf(t, tree.family, tree.given)

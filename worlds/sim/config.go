@@ -91,7 +91,7 @@ func (f *Flow) SenderClass() uint8 {
 // is held or goes on, or the end of a pause whose time is over.
 type PFCEvent struct {
 	At     unit.Time
-	Node   int           // that is told
+	Node   int           // that is notified
 	Port   packet.PortID // where: links are numbered at each node in the network's order
 	Class  uint8
 	Paused bool

@@ -397,7 +397,7 @@ func TestStarved(t *testing.T) {
 }
 
 // With PFC, too, the result is the same whatever the windows are and in whatever form
-// packets cross links; the observer hears of the same pauses, each node's in order.
+// packets cross links; the observer sees the same pauses, each node's in order.
 func TestSameResultPFC(t *testing.T) {
 	for seed := range uint64(6) {
 		run := func(change func(*Config)) string {
@@ -452,7 +452,7 @@ func TestSameResultPFC(t *testing.T) {
 			}
 			for key, d := range sum {
 				if d != 0 {
-					t.Errorf("seed %d, node and class %v: the observer has heard of %v more than was counted", seed, key, d)
+					t.Errorf("seed %d, node and class %v: the observer has seen %v more than was counted", seed, key, d)
 				}
 			}
 			b, err := json.Marshal(r)

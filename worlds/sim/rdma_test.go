@@ -102,7 +102,7 @@ func TestSameResultRDMA(t *testing.T) {
 	}
 }
 
-// nacker trims what finds no room and tells its sender (BS'19 §4.3), ahead of all else.
+// nacker trims what finds no room and notifies its sender (BS'19 §4.3), ahead of all else.
 type nacker struct{ made int64 }
 
 func (*nacker) Name() string { return "nacker" }

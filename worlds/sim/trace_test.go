@@ -223,7 +223,7 @@ func traceCounts(t *testing.T, seed uint64) {
 		// before an egress port is chosen, a drop is of the port that the packet came in by
 		unrouted := e.Reason == "input_loss" || e.Reason == "no_route"
 		if known := e.Kind != trace.Arrive && !unrouted; known != (e.QueuePackets != trace.None) {
-			t.Errorf("%s: the queue is told where it is not known, or not told", trace.AppendText(nil, &e))
+			t.Errorf("%s: the queue is recorded where it is not known, or missing", trace.AppendText(nil, &e))
 		}
 		if here := e.Kind != trace.Arrive && !unrouted; here != (e.Node == end.Name) {
 			t.Errorf("%s: this happened at another node", trace.AppendText(nil, &e))

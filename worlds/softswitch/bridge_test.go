@@ -388,7 +388,7 @@ metrics: none
 	}
 }
 
-// What comes after a switch has been told to stop stays outside; what was in it leaves.
+// What comes after a switch has been asked to stop stays outside; what was in it leaves.
 func TestShut(t *testing.T) {
 	b := newBench(t, decode(t, wire2))
 	for i := range 5 {

@@ -324,7 +324,7 @@ func (d *decoder) try() {
 		}
 		return s, nil
 	}
-	b.Switch() // what only the programs can tell, they have told above
+	b.Switch() // what only the programs know, they have reported above
 }
 
 // bridge is the data plane of the file's switch, for frames up to a length, with these programs.

@@ -86,7 +86,7 @@ func TestVanished(t *testing.T) {
 		}
 		return remove(x.Index)
 	})
-	p.hears("is down")
+	p.awaits("is down")
 	s := w.socket("left", 1500)
 	until(t, "the end", func() bool {
 		s.Put(append(append(mac(1), mac(0)...), 0x88, 0xb5))
@@ -109,7 +109,7 @@ func TestDown(t *testing.T) {
 	}
 	set := func(up bool) { w.in(middle, func(c *rtnl.Conn) error { return setUp(c, "right", up) }) }
 	set(false)
-	p.hears("is down")
+	p.awaits("is down")
 	w.ask("left", netip.MustParseAddrPort("10.9.0.2:7"), 8, 1)
 	set(true)
 	if _, err := w.ask("left", netip.MustParseAddrPort("10.9.0.2:7"), 8, 10); err != nil {

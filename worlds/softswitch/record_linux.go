@@ -218,7 +218,7 @@ func lockRecord(path string, create bool) (*os.File, error) {
 	if errors.Is(err, fs.ErrNotExist) && !create {
 		return nil, nil
 	}
-	if errors.Is(err, fs.ErrPermission) && !create { // whoever may not write can tell whether it is locked
+	if errors.Is(err, fs.ErrPermission) && !create { // a reader can see whether it is locked
 		if f, e := os.Open(path); e == nil {
 			defer f.Close()
 			if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == unix.EWOULDBLOCK {

@@ -249,8 +249,8 @@ func (p *process) over() bool {
 	return p.waited
 }
 
-// hears waits until the switch says something.
-func (p *process) hears(what string) {
+// awaits returns when the switch has printed what contains this text.
+func (p *process) awaits(what string) {
 	p.t.Helper()
 	until(p.t, fmt.Sprintf("%q", what), func() bool { return strings.Contains(p.said.String(), what) || p.over() })
 	if p.over() {

@@ -163,7 +163,7 @@ metrics: 9465
 	without := light / (heavy + light)
 	p.write(fmt.Sprintf(file, fmt.Sprintf(abc, "3s")))
 	p.cmd.Process.Signal(syscall.SIGHUP)
-	p.hears("abc begins now")
+	p.awaits("abc begins now")
 	heavy, light = both()
 	t.Logf("with ABC: %.1f and %.1f Mb/s", heavy/1e6, light/1e6)
 	with := light / (heavy + light)
@@ -173,7 +173,7 @@ metrics: 9465
 	before := w.metrics()
 	p.write(fmt.Sprintf(file, fmt.Sprintf(abc, "5s")))
 	p.cmd.Process.Signal(syscall.SIGHUP)
-	p.hears("abc has other parameters and keeps its meters")
+	p.awaits("abc has other parameters and keeps its meters")
 	after := w.metrics()
 	for _, user := range []string{"10.9.0.1", "10.9.0.2"} {
 		key := `weir_abc_user_activity{user="` + user + `"}`
@@ -217,11 +217,11 @@ func TestReload(t *testing.T) {
 	} {
 		p.write(x[0])
 		p.cmd.Process.Signal(syscall.SIGHUP)
-		p.hears(x[1])
+		p.awaits(x[1])
 	}
 	os.Remove(p.file)
 	p.cmd.Process.Signal(syscall.SIGHUP)
-	p.hears("no such file")
+	p.awaits("no such file")
 	if m := w.metrics(); m[`weir_switch_reloads_total{result="done"}`] != 12 ||
 		m[`weir_switch_reloads_total{result="refused"}`] != 5 {
 		t.Errorf("%v reloads, %v refused", m[`weir_switch_reloads_total{result="done"}`],
@@ -250,7 +250,7 @@ func TestOwnProgramRuns(t *testing.T) {
 	}
 	p.write(fmt.Sprintf(shaped, "20Mbps", 100, "[forward, counter]", "9465"))
 	p.cmd.Process.Signal(syscall.SIGHUP)
-	p.hears("read anew")
+	p.awaits("read anew")
 	if after := w.metrics(); after[counted] < before[counted] || after["own_hosts"] < 2 {
 		t.Errorf("after a reload %v frames of %v hosts, before %v", after[counted], after["own_hosts"], before[counted])
 	}

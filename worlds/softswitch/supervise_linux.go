@@ -56,7 +56,7 @@ const (
 
 // Supervise is the supervisor that Start has made of its process; descriptor is what it has
 // left. command is the command line of the data plane (Serve), without the program. It ends
-// when it is told to by SIGTERM or SIGINT, or when the data plane ends, and then has
+// when SIGTERM or SIGINT asks it to, or when the data plane ends, and then has
 // restored what was changed.
 func Supervise(known Schemes, descriptor int, command []string, version string, stdout,
 	stderr io.Writer) (err error) {

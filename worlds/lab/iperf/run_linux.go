@@ -237,7 +237,7 @@ func sleep(ctx context.Context, until int64) bool {
 }
 
 // process runs iperf3 in a node's namespace until it ends, or kills it when ctx is done.
-// started, if given, is told when it runs or could not be started.
+// started, if given, is called when it runs or could not be started.
 func (r *runner) process(ctx context.Context, node int, words []string, out *[]byte, started *sync.WaitGroup) error {
 	// It dies with the thread that has started it, which therefore stays.
 	runtime.LockOSThread()

@@ -144,8 +144,8 @@ func TestFlows(t *testing.T) {
 			f.SrcPort, f.Start, f.Stop, f.TCP = 10001, 2*unit.Second, 3*unit.Second, &traffic.TCP{Rate: 6 * unit.Mbps,
 				Pacing: true}
 		}))
-	var told []unit.Time
-	c.Progress = func(now unit.Time) { told = append(told, now) }
+	var reported []unit.Time
+	c.Progress = func(now unit.Time) { reported = append(reported, now) }
 	r, err := Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -154,8 +154,8 @@ func TestFlows(t *testing.T) {
 		b > 2200*unit.Kbps {
 		t.Errorf("%v and %v, want 4Mbps and, of 3 s for 1 s, 6Mbps", a, b)
 	}
-	if r.Ports[0] != 5001 || r.Ports[1] != 5002 || len(told) < 2 || r.Begun.Count() != 2 {
-		t.Errorf("%+v, told %v", r, told)
+	if r.Ports[0] != 5001 || r.Ports[1] != 5002 || len(reported) < 2 || r.Begun.Count() != 2 {
+		t.Errorf("%+v, reported %v", r, reported)
 	}
 
 	u := datagrams(t, flow(nil), 40*unit.Mbps)

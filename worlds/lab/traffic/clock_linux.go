@@ -9,7 +9,7 @@ import (
 	"weir/core/unit"
 )
 
-// clock tells the experiment's time by CLOCK_MONOTONIC, and translates into it what the
+// clock has the experiment's time by CLOCK_MONOTONIC, and translates into it what the
 // kernel stamps by CLOCK_REALTIME.
 type clock struct {
 	base   time.Time

@@ -16,7 +16,7 @@ import (
 )
 
 // run is a run in progress. One thread does all of TCP, one sends and one receives all
-// datagrams; what they tell each other is under the lock.
+// datagrams; what they share is under the lock.
 type run struct {
 	*Config
 	clock  clock

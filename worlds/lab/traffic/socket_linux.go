@@ -66,7 +66,7 @@ func tos(version, value uint8) option {
 	return option{"IP_TOS", unix.IPPROTO_IP, unix.IP_TOS, int(value)}
 }
 
-// Ports are told apart by their tuples: neither what a connection before has left nor
+// Ports are distinguished by their tuples: neither what a connection before has left nor
 // others with the same port are in the way.
 var shared = []option{
 	{"SO_REUSEADDR", unix.SOL_SOCKET, unix.SO_REUSEADDR, 1},

@@ -220,7 +220,7 @@ func control(fd int, name string) error {
 	return nil
 }
 
-// watch lets epoll tell of a file.
+// watch adds a file to epoll.
 func (c *connections) watch(fd, kind, index int, events uint32) error {
 	e := unix.EpollEvent{Events: events, Fd: int32(index), Pad: int32(kind)}
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(c.epoll, unix.EPOLL_CTL_ADD, fd, &e))

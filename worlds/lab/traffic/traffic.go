@@ -197,7 +197,7 @@ func (c *Config) address(node int, version uint8) netip.Addr {
 	return c.Book.V4(packet.Addr(node + 1))
 }
 
-// tuple tells flows apart.
+// tuple identifies a flow.
 type tuple struct {
 	src, dst int
 	from, to netip.AddrPort
