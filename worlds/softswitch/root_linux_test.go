@@ -54,12 +54,14 @@ func TestThrough(t *testing.T) {
 		}
 	}
 	for _, to := range []string{"10.9.0.2:7", "[fd09::2]:7"} {
-		w.echo("right", netip.MustParseAddrPort(to))
-		for _, size := range []int{8, 1400, 4000} { // the last in fragments
-			if tries, err := w.ask("left", netip.MustParseAddrPort(to), size, 3); err != nil || tries > 1 {
-				t.Errorf("%s: %d bytes came back after %d times: %v", to, size, tries, err)
+		t.Run(to, func(t *testing.T) {
+			w.echo("right", netip.MustParseAddrPort(to))
+			for _, size := range []int{8, 1400, 4000} { // the last in fragments
+				if tries, err := w.ask("left", netip.MustParseAddrPort(to), size, 3); err != nil || tries > 1 {
+					t.Errorf("%s: %d bytes came back after %d times: %v", to, size, tries, err)
+				}
 			}
-		}
+		})
 	}
 	if _, err := w.ask("other", netip.MustParseAddrPort("10.9.0.2:7"), 8, 1); err == nil {
 		t.Error("a host at another interface got through")
@@ -88,7 +90,7 @@ func TestThrough(t *testing.T) {
 	}
 }
 
-// link is all that the kernel tells of an interface and its addresses, but for counters.
+// link is all that the kernel reports of an interface and its addresses, but for counters.
 type link struct {
 	text        string
 	promiscuity uint32
@@ -182,39 +184,41 @@ func TestStop(t *testing.T) {
 		all    bool
 		by     syscall.Signal
 	}{{"1Mbps", 50, true, syscall.SIGINT}, {"10kbps", 5, false, syscall.SIGTERM}} { // a frame in 8 ms, in 0.8 s
-		p := w.open(strings.Replace(plain, "right}", "right, rate: "+x.rate+"}", 1))
-		in, out := w.socket("left", 1500), w.socket("right", 1500)
-		for range x.frames {
-			in.Put(append(append(mac(1), mac(0)...), make([]byte, 988)...))
-		}
-		if err := in.Flush(); err != nil {
-			t.Fatal(err)
-		}
-		n := 0
-		count := func() int {
-			for {
-				if _, ok := out.Stamp(); !ok {
-					return n
-				}
-				if f := out.Take(nil); len(f) == 1000 {
-					n++
+		t.Run(x.rate, func(t *testing.T) {
+			p := w.open(strings.Replace(plain, "right}", "right, rate: "+x.rate+"}", 1))
+			in, out := w.socket("left", 1500), w.socket("right", 1500)
+			for range x.frames {
+				in.Put(append(append(mac(1), mac(0)...), make([]byte, 988)...))
+			}
+			if err := in.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			count := func() int {
+				for {
+					if _, ok := out.Stamp(); !ok {
+						return n
+					}
+					if f := out.Take(nil); len(f) == 1000 {
+						n++
+					}
 				}
 			}
-		}
-		until(t, "the first frame", func() bool { return count() > 0 })
-		start := time.Now()
-		summary := p.stopBy(x.by)
-		took := time.Since(start)
-		if count(); x.all && (n != x.frames || !strings.Contains(summary, " 0 were left in queues")) {
-			t.Errorf("%s: %d of %d frames came out\n%s", x.rate, n, x.frames, summary)
-		}
-		left := 0
-		if at := strings.LastIndex(summary, ", "); at > 0 {
-			fmt.Sscanf(summary[at:], ", %d were left in queues", &left)
-		}
-		if !x.all && (n > 3 || left < x.frames-n || took < time.Second) { // more is left if the hosts sent by themselves
-			t.Errorf("%s: %d of %d frames came out, within %v\n%s", x.rate, n, x.frames, took, summary)
-		}
+			until(t, "the first frame", func() bool { return count() > 0 })
+			start := time.Now()
+			summary := p.stopBy(x.by)
+			took := time.Since(start)
+			if count(); x.all && (n != x.frames || !strings.Contains(summary, " 0 were left in queues")) {
+				t.Errorf("%d of %d frames came out\n%s", n, x.frames, summary)
+			}
+			left := 0
+			if at := strings.LastIndex(summary, ", "); at > 0 {
+				fmt.Sscanf(summary[at:], ", %d were left in queues", &left)
+			}
+			if !x.all && (n > 3 || left < x.frames-n || took < time.Second) { // more is left if the hosts sent by themselves
+				t.Errorf("%d of %d frames came out, within %v\n%s", n, x.frames, took, summary)
+			}
+		})
 	}
 }
 

@@ -39,7 +39,7 @@ func TestForward(t *testing.T) {
 		return v, p.Meta.Out, p.HopLimit
 	}
 	noRoute, exceeded := dataplane.Drop(dataplane.NoRoute), dataplane.Drop(dataplane.HopLimitExceeded)
-	for i := range 3 { // without a table of its own, then with it, then from its cache
+	for i, stage := range []string{"without a table", "with one", "from its cache"} {
 		if i == 1 {
 			f.Routes()
 		}
@@ -54,9 +54,12 @@ func TestForward(t *testing.T) {
 			{1, 6, 64, noRoute, packet.NoPort, 63}, {0, 4, 64, noRoute, packet.NoPort, 63}, {99, 4, 64, noRoute, 0, 63},
 			{1, 4, 1, exceeded, 0, 0}, {1, 4, 0, exceeded, 0, 0},
 		} {
-			if v, out, left := one(c.dst, c.version, c.hops); v != c.verdict || v != noRoute && out != c.out || left != c.left {
-				t.Errorf("to %d over IPv%d with hop limit %d: %v, port %d, %d left", c.dst, c.version, c.hops, v, out, left)
-			}
+			t.Run(fmt.Sprintf("%s, to %d over IPv%d with hop limit %d", stage, c.dst, c.version, c.hops), func(t *testing.T) {
+				v, out, left := one(c.dst, c.version, c.hops)
+				if v != c.verdict || v != noRoute && out != c.out || left != c.left {
+					t.Errorf("%v, port %d, %d left", v, out, left)
+				}
+			})
 		}
 	}
 	// a control plane changes the table: caches forget

@@ -1,6 +1,7 @@
 package wiring
 
 import (
+	"fmt"
 	"testing"
 
 	"weir/core/dataplane"
@@ -36,9 +37,11 @@ func TestWiring(t *testing.T) {
 	c := &Config{Network: n, Hosts: book, Switches: []SwitchConfig{sc(0), sc(1)}}
 	w := New(c, &pool, nil)
 	for i, want := range []Direction{{0, 0, 0, 0, true}, {0, 1, 1, 0, true}, {1, 0, 1, 1, true}, {1, 1, 0, 1, true}} {
-		if w.Directions[i] != want || w.Port(i) != nil {
-			t.Errorf("direction %d: %+v", i, w.Directions[i])
-		}
+		t.Run(fmt.Sprint("direction ", i), func(t *testing.T) {
+			if w.Directions[i] != want || w.Port(i) != nil {
+				t.Errorf("direction %d: %+v", i, w.Directions[i])
+			}
+		})
 	}
 	var nodes []fabric.Node
 	for i := range n.Nodes {
@@ -67,10 +70,12 @@ func TestWiring(t *testing.T) {
 		down bool
 	}{{unit.LinkRate{Bits: 5 * unit.Mbps}, false}, {unit.LinkRate{Bits: 5 * unit.Mbps}, false},
 		{unit.LinkRate{Packets: 100}, true}, {unit.LinkRate{Packets: 100}, true}} {
-		if p := w.Port(i); p.Rate() != want.rate || p.Down() != want.down ||
-			p != w.Switches[w.Directions[i].Node].Port(w.Directions[i].Port) {
-			t.Errorf("port %d: %v, down %v", i, p.Rate(), p.Down())
-		}
+		t.Run(fmt.Sprint("port ", i), func(t *testing.T) {
+			if p := w.Port(i); p.Rate() != want.rate || p.Down() != want.down ||
+				p != w.Switches[w.Directions[i].Node].Port(w.Directions[i].Port) {
+				t.Errorf("port %d: %v, down %v", i, p.Rate(), p.Down())
+			}
+		})
 	}
 	last := w.Counts(3*unit.Second, f)
 	ports, _ := w.Results(&first, &last, unit.Second, 3*unit.Second)

@@ -51,20 +51,22 @@ func TestCI(t *testing.T) {
 		{"not built", "FAIL\tweir/worlds/sim [build failed]\n" + passed + ok, "0", true, []string{"[build failed]"},
 			"skipped as root"},
 	} {
-		c := exec.Command("awk", "-v", "root="+x.root, "-f", "../../../.ci/lab.awk")
-		c.Stdin = strings.NewReader(x.in)
-		out, err := c.CombinedOutput()
-		if _, ended := err.(*exec.ExitError); err != nil && !ended {
-			t.Fatal(err)
-		}
-		text := strings.Join(strings.Fields(string(out)), " ")
-		for _, w := range x.want {
-			if !strings.Contains(text, strings.Join(strings.Fields(w), " ")) {
-				t.Errorf("%s: it lacks %q:\n%s", x.name, w, out)
+		t.Run(x.name, func(t *testing.T) {
+			c := exec.Command("awk", "-v", "root="+x.root, "-f", "../../../.ci/lab.awk")
+			c.Stdin = strings.NewReader(x.in)
+			out, err := c.CombinedOutput()
+			if _, ended := err.(*exec.ExitError); err != nil && !ended {
+				t.Fatal(err)
 			}
-		}
-		if (err != nil) != x.bad || strings.Contains(text, x.not) {
-			t.Errorf("%s: error %v, %q:\n%s", x.name, err, x.not, out)
-		}
+			text := strings.Join(strings.Fields(string(out)), " ")
+			for _, w := range x.want {
+				if !strings.Contains(text, strings.Join(strings.Fields(w), " ")) {
+					t.Errorf("it lacks %q:\n%s", w, out)
+				}
+			}
+			if (err != nil) != x.bad || strings.Contains(text, x.not) {
+				t.Errorf("error %v, %q:\n%s", err, x.not, out)
+			}
+		})
 	}
 }
