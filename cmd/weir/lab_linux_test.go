@@ -33,7 +33,7 @@ func TestLab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := spec.Load(registry, src, spec.Options{Quick: true})
+	s, err := plan.Load(registry, src, spec.Options{Quick: true})
 	if err != nil {
 		t.Fatal(err)
 	}

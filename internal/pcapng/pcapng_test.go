@@ -18,7 +18,7 @@ import (
 	"weir/core/unit"
 	"weir/internal/pcapng"
 	"weir/papers/p4abc"
-	"weir/study/spec/spectest"
+	"weir/study/plan/plantest"
 )
 
 // files is a run's trace in a pcapng file, and its records.
@@ -32,7 +32,7 @@ func run(t testing.TB, patterns ...string) *files {
 	t.Helper()
 	f := &files{}
 	var w *pcapng.Writer
-	f.records = spectest.Trace(t, spectest.Registry(p4abc.Scheme(), "."), func(ports []string) []trace.Sink {
+	f.records = plantest.Trace(t, plantest.Registry(p4abc.Scheme(), "."), func(ports []string) []trace.Sink {
 		f.ports = ports
 		var err error
 		if w, err = pcapng.NewWriter(&f.pcapng, ports); err != nil {
@@ -235,7 +235,7 @@ func FuzzPcapng(f *testing.F) {
 	f.Add(little())
 	f.Add(other(layers.LinkTypeRaw, []time.Time{time.Unix(1e9, 0)}, []byte{0x45, 0, 0, 20}))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		pcapng.Read(bytes.NewReader(data), spectest.Writable(t))
+		pcapng.Read(bytes.NewReader(data), plantest.Writable(t))
 	})
 }
 

@@ -69,11 +69,11 @@ func TestExperimentsLoad(t *testing.T) {
 		}
 		points := map[bool]int{}
 		for _, quick := range []bool{false, true} {
-			s, err := spec.Load(library(), src, spec.Options{Quick: quick})
+			s, err := plan.Load(library(), src, spec.Options{Quick: quick})
 			if err != nil {
 				t.Fatalf("%s: %v", e.Name, err)
 			}
-			points[quick] = len(plan.Runs(s)) / s.Repeat
+			points[quick] = len(plan.Runs(s)) / s.Repeat()
 			if strings.HasPrefix(e.Name, "hpcc/websearch") || strings.HasPrefix(e.Name, "hpcc/hadoop") {
 				if points[quick] != 6 {
 					t.Errorf("%s: %d schemes", e.Name, points[quick])

@@ -62,7 +62,7 @@ func registry() *spec.Registry {
 // configure makes the first run of an experiment.
 func configure(t testing.TB, text string, change func(*sim.Config)) *sim.Config {
 	t.Helper()
-	s, err := spec.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+	s, err := plan.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
 		spec.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -104,7 +104,7 @@ func hostile(controllers *[]cc.Controller) *spec.Registry {
 // under makes the first run of an experiment with a registry.
 func under(t testing.TB, r *spec.Registry, text string) *sim.Config {
 	t.Helper()
-	s, err := spec.Load(r, &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+	s, err := plan.Load(r, &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
 		spec.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -500,7 +500,7 @@ func TestRelativeErrors(t *testing.T) {
 					averages == "0s" {
 					continue
 				}
-				s, err := spec.Load(registry(), &spec.Source{Name: "test", File: "test.yaml",
+				s, err := plan.Load(registry(), &spec.Source{Name: "test", File: "test.yaml",
 					Data: []byte(dumbbell(1, fmt.Sprintf("ecmp, {telemetry: {format: relative, t: %s}}", averages), `
   - {name: one, from: left0, to: right0, transport: rdma, `+traffic+`, size: 1MB, start: 0s}`))}, spec.Options{})
 				if err == nil {

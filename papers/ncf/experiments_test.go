@@ -34,6 +34,7 @@ import (
 	"weir/papers/ncf"
 	"weir/study/claim"
 	"weir/study/measure"
+	"weir/study/plan"
 	"weir/study/run/runtest"
 	"weir/study/spec"
 )
@@ -66,7 +67,7 @@ func TestExperimentsLoad(t *testing.T) {
 		}
 		var whole *spec.Spec
 		for _, quick := range []bool{false, true} {
-			s, err := spec.Load(library(), src, spec.Options{Quick: quick})
+			s, err := plan.Load(library(), src, spec.Options{Quick: quick})
 			if err != nil {
 				t.Errorf("%s: %v", e.Name, err)
 				break
@@ -75,11 +76,11 @@ func TestExperimentsLoad(t *testing.T) {
 				whole = s
 				continue
 			}
-			if s.Repeat != 1 {
-				t.Errorf("%s: quick has %d seeds", e.Name, s.Repeat)
+			if s.Repeat() != 1 {
+				t.Errorf("%s: quick has %d seeds", e.Name, s.Repeat())
 			}
-			for i, d := range s.Sweep {
-				all := whole.Sweep[i].Values
+			for i, d := range s.Sweep() {
+				all := whole.Sweep()[i].Values
 				switch {
 				case d.Key == "length": // of the run: shorter is what makes it quick
 				case d.Key == "scheme" && len(d.Values) != len(all):

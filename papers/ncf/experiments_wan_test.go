@@ -16,11 +16,11 @@ func TestWideExperimentsLoad(t *testing.T) {
 		"attack"} {
 		whole, quick := runtest.Load(t, library(), "ncf/"+name, spec.Options{Quick: false}),
 			runtest.Load(t, library(), "ncf/"+name, spec.Options{Quick: true})
-		if quick.Repeat != 1 {
-			t.Errorf("%s: quick has %d seeds", name, quick.Repeat)
+		if quick.Repeat() != 1 {
+			t.Errorf("%s: quick has %d seeds", name, quick.Repeat())
 		}
-		for i, d := range quick.Sweep {
-			all := whole.Sweep[i].Values
+		for i, d := range quick.Sweep() {
+			all := whole.Sweep()[i].Values
 			if d.Values[0] != all[0] || d.Values[len(d.Values)-1] != all[len(all)-1] || d.Key == "scheme" &&
 				len(d.Values) != len(all) {
 				t.Errorf("%s: quick has %v of %v", name, d.Values, all)

@@ -20,6 +20,7 @@ import (
 	"weir/papers/p4abc"
 	"weir/study/claim"
 	"weir/study/measure"
+	"weir/study/plan"
 	"weir/study/report"
 	"weir/study/results"
 	"weir/study/spec"
@@ -41,7 +42,7 @@ func carryOut(t *testing.T, name string, o spec.Options) *results.Outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := spec.Load(registry(), src, o)
+	s, err := plan.Load(registry(), src, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -127,7 +127,7 @@ func TestExperimentsLoad(t *testing.T) {
 				continue
 			}
 			s := runtest.Load(t, library(), e.Name, spec.Options{Quick: true})
-			if points := len(plan.Runs(s)) / s.Repeat; points != 4*2*2*2*n {
+			if points := len(plan.Runs(s)) / s.Repeat(); points != 4*2*2*2*n {
 				t.Errorf("%s: %d points in the quick variant", e.Name, points)
 			}
 			base = ""

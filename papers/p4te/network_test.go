@@ -109,7 +109,7 @@ func (s *sender) Receive(now unit.Time, p *packet.Packet) bool {
 // build makes the first run of an experiment.
 func build(t testing.TB, text string) *network {
 	t.Helper()
-	exp, err := spec.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+	exp, err := plan.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
 		spec.Options{})
 	if err != nil {
 		t.Fatal(err)

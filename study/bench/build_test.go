@@ -56,7 +56,7 @@ func each(b *testing.B, once func(b *testing.B, src *spec.Source, r *spec.Regist
 // what `weir check` does.
 func BenchmarkLoad(b *testing.B) {
 	each(b, func(b *testing.B, src *spec.Source, r *spec.Registry) any {
-		s, err := spec.Load(r, src, spec.Options{})
+		s, err := plan.Load(r, src, spec.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func BenchmarkLoad(b *testing.B) {
 // does before the run begins.
 func BenchmarkBuild(b *testing.B) {
 	each(b, func(b *testing.B, src *spec.Source, r *spec.Registry) any {
-		exp, err := spec.Load(r, src, spec.Options{})
+		exp, err := plan.Load(r, src, spec.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}

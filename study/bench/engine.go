@@ -58,7 +58,7 @@ func Run(r *spec.Registry, name string) (*Figures, error) {
 	if err != nil {
 		return nil, err
 	}
-	exp, err := spec.Load(r, src, spec.Options{})
+	exp, err := plan.Load(r, src, spec.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func seeded(t testing.TB, name string, seed uint64) *sim.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := spec.Load(registry(), src, spec.Options{Seed: &seed})
+	s, err := plan.Load(registry(), src, spec.Options{Seed: &seed})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ func openSwitch(r *spec.Registry, name string, only []string) (*switchBench, err
 	if err != nil {
 		return nil, err
 	}
-	s, err := spec.Load(r, src, spec.Options{})
+	s, err := plan.Load(r, src, spec.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 func ExampleRuns() {
 	registry := &spec.Registry{Programs: []dataplane.Scheme{forward.Scheme()},
 		Transports: []transport.Scheme{udp.Scheme()}, Measures: measure.Kinds()}
-	s, err := spec.Load(registry, &spec.Source{Name: "x", File: "x.yaml", Data: []byte(`duration: 1s
+	s, err := plan.Load(registry, &spec.Source{Name: "x", File: "x.yaml", Data: []byte(`duration: 1s
 repeat: 2
 topology:
   hosts: [a, b]

@@ -16,46 +16,65 @@ import (
 
 // Config makes the simulator's configuration of the run, for those who run it
 // themselves.
-func (r *Run) Config() (*sim.Config, error) { return r.Of.Config(r.Seed) }
+func (r *Run) Config() (*sim.Config, error) { return Config(r.Of, r.Seed) }
 
 // estimate guesses the packet-hops of a run, for `weir check`: flows with a size
 // send all of it and are acknowledged, flows without one send as fast as their
 // application or the slowest link of the network lets them.
 func estimate(p *spec.Point) (sum float64) {
 	slowest := 1e18
-	for _, l := range p.Network.Links {
+	for _, l := range p.Network().Links {
 		r := float64(l.Rate.Bits)
 		if r == 0 {
 			r = float64(l.Rate.Packets) * 12000
 		}
 		slowest = min(slowest, r)
 	}
-	seconds := (p.Warmup + p.Duration).Seconds()
-	for id := range p.Entries {
-		tr := &p.Entries[id]
-		g := tr.Generator
+	seconds := (p.Warmup() + p.Duration()).Seconds()
+	for id := range p.Entries() {
+		tr := p.Entry(id)
+		g, drawn := tr.Generator()
 		switch {
-		case g == nil:
+		case !drawn:
 		case g.Mean() > 0:
-			sum += g.Expected(p, tr) * 2 * g.Hops(p) * math.Ceil(g.Mean()/float64(tr.Payload))
+			sum += g.Expected(p, tr) * 2 * hops(p, &g) * math.Ceil(g.Mean()/float64(tr.Payload()))
 		default:
-			sum += g.Expected(p, tr) * g.Hops(p) * slowest / 8 / float64(tr.Payload) * seconds
+			sum += g.Expected(p, tr) * hops(p, &g) * slowest / 8 / float64(tr.Payload()) * seconds
 		}
 	}
-	for _, f := range p.Flows {
-		tr := &p.Entries[f.Traffic]
-		hops := float64(p.Routes.Hops(f.Src, f.Dst))
+	for i := range p.Flows() {
+		f := p.Flow(i)
+		tr := p.Entry(f.Traffic)
+		hops := float64(p.Routes().Hops(f.Src, f.Dst))
 		if f.Size > 0 {
-			sum += 2 * hops * float64((f.Size+unit.Bytes(tr.Payload)-1)/unit.Bytes(tr.Payload))
+			sum += 2 * hops * float64((f.Size+unit.Bytes(tr.Payload())-1)/unit.Bytes(tr.Payload()))
 			continue
 		}
 		rate := slowest
-		if r := transport.AppRate(tr.TransportConfig); r > 0 {
+		if r := appRate(tr); r > 0 {
 			rate = float64(r)
 		}
-		sum += hops * rate / 8 / float64(tr.Payload) * seconds
+		sum += hops * rate / 8 / float64(tr.Payload()) * seconds
 	}
 	return sum
+}
+
+// hops is the mean number of links between a traffic's hosts, for estimates.
+func hops(p *spec.Point, g *spec.Generator) float64 {
+	sum, n := 0.0, 0.0
+	for k := range min(len(g.To), 64) {
+		if h := g.To[k*len(g.To)/min(len(g.To), 64)]; h != g.From[0] {
+			sum += float64(p.Routes().Hops(g.From[0], h))
+			n++
+		}
+	}
+	return sum / math.Max(n, 1)
+}
+
+// appRate is that of a traffic's application; 0: it has none.
+func appRate(tr *spec.Traffic) unit.Rate {
+	_, config := tr.Transport()
+	return transport.AppRate(config)
 }
 
 // Estimate guesses how many packet-hops a run takes.
@@ -76,20 +95,20 @@ func EstimateMemory(r *Run) float64 {
 		unlimited     = 100
 		typicalPacket = 1000
 	)
-	bytes, leaves := program+ofNode*float64(len(p.Network.Nodes)), map[int]bool{}
+	bytes, leaves := program+ofNode*float64(len(p.Network().Nodes)), map[int]bool{}
 	switches := 0.0
-	for _, n := range p.Network.Nodes {
+	for _, n := range p.Network().Nodes {
 		if n.Switch {
 			switches++
 		}
 	}
-	for _, l := range p.Network.Links {
+	for _, l := range p.Network().Links {
 		packets := 2 * float64(l.Rate.Bits) * l.Delay.Seconds() / 8 / typicalPacket
 		if l.Rate.Bits == 0 {
 			packets = 2 * float64(l.Rate.Packets) * l.Delay.Seconds()
 		}
 		for e, end := range l.Ends {
-			if !p.Network.Nodes[end].Switch {
+			if !p.Network().Nodes[end].Switch {
 				leaves[l.Ends[1-e]] = true
 				continue
 			}
@@ -105,32 +124,33 @@ func EstimateMemory(r *Run) float64 {
 		bytes += ofPacket * packets
 	}
 	bytes += ofRoute * switches * float64(len(leaves))
-	flows := make([]float64, len(p.Entries))
-	for _, f := range p.Flows {
-		flows[f.Traffic]++
+	flows := make([]float64, p.Entries())
+	for i := range p.Flows() {
+		flows[p.Flow(i).Traffic]++
 	}
-	for t := range p.Entries {
-		if g := p.Entries[t].Generator; g != nil {
-			flows[t] += g.Expected(p, &p.Entries[t])
+	for t := range flows {
+		tr := p.Entry(t)
+		if g, ok := tr.Generator(); ok {
+			flows[t] += g.Expected(p, tr)
 		}
-		if p.Entries[t].Transport.Controlled {
+		if s, _ := tr.Transport(); s.Controlled {
 			bytes += ofControlled * flows[t]
 		} else {
 			bytes += ofFlow * flows[t]
 		}
 	}
-	return bytes + ofSample*p.Sampled
+	return bytes + ofSample*p.Samples()
 }
 
 // FramesPerSecond is about how many frames hosts send together at most: datagrams at their
 // rate, TCP as fast as links of senders and receivers let it, and an acknowledgement for
 // two segments.
 func FramesPerSecond(p *spec.Point) float64 {
-	n := len(p.Network.Nodes)
+	n := len(p.Network().Nodes)
 	rate := make([]float64, n) // of hosts' links
-	for _, l := range p.Network.Links {
+	for _, l := range p.Network().Links {
 		for _, e := range l.Ends {
-			if !p.Network.Nodes[e].Switch {
+			if !p.Network().Nodes[e].Switch {
 				if rate[e] = float64(l.Rate.Bits); l.Rate.Bits == 0 {
 					rate[e] = float64(l.Rate.Packets) * 12000
 				}
@@ -141,9 +161,9 @@ func FramesPerSecond(p *spec.Point) float64 {
 	datagrams, datagramBits := make([]float64, n), make([]float64, n) // a second, by host
 	segment := 1e18                                                   // bits of a full frame of TCP, the least
 	add := func(tr *spec.Traffic, src, dst int, offered float64) {
-		bits := 8 * float64(tr.Headers()+tr.Payload)
-		if tr.Transport.Kernel == packet.ProtoUDP {
-			packets := offered / 8 / float64(tr.Payload)
+		bits := 8 * float64(tr.Headers()+tr.Payload())
+		if s, _ := tr.Transport(); s.Kernel == packet.ProtoUDP {
+			packets := offered / 8 / float64(tr.Payload())
 			datagrams[src] += packets
 			datagramBits[src] += packets * bits
 			return
@@ -152,13 +172,13 @@ func FramesPerSecond(p *spec.Point) float64 {
 		out[src] += offered
 		in[dst] += offered
 	}
-	for id := range p.Entries {
-		tr := &p.Entries[id]
+	for id := range p.Entries() {
+		tr := p.Entry(id)
 		offered := 1e18
-		if r := transport.AppRate(tr.TransportConfig); r > 0 {
+		if r := appRate(tr); r > 0 {
 			offered = float64(r)
 		}
-		if g := tr.Generator; g != nil {
+		if g, ok := tr.Generator(); ok {
 			for _, src := range g.From {
 				if g.Offered > 0 {
 					offered = g.Offered * rate[src]
@@ -171,8 +191,8 @@ func FramesPerSecond(p *spec.Point) float64 {
 				in[dst] = 1e18 // whoever it is
 			}
 		}
-		for _, f := range p.Flows {
-			if f.Traffic == id {
+		for i := range p.Flows() {
+			if f := p.Flow(i); f.Traffic == id {
 				add(tr, f.Src, f.Dst, offered)
 			}
 		}
@@ -193,7 +213,7 @@ func FramesPerSecond(p *spec.Point) float64 {
 func EstimateLab(r *Run) (frames, seconds float64) {
 	const around = 1 // namespaces, data plane, lead, end
 	p := r.Of
-	return FramesPerSecond(p), (p.Warmup + p.Duration).Seconds() + around
+	return FramesPerSecond(p), (p.Warmup() + p.Duration()).Seconds() + around
 }
 
 // Run is one run of an experiment: a point of its sweep and a seed.
@@ -213,9 +233,10 @@ func Runs(s *spec.Spec) []*Run { return RunsOn(s, spec.Sim) }
 // RunsOn is Runs for Sim or Lab: the two may differ in how many seeds a point has.
 func RunsOn(s *spec.Spec, world string) []*Run {
 	var runs []*Run
-	for i, p := range s.Points {
+	for i, p := range s.Points() {
+		at := p.At()
 		for k := range s.RepeatOn(world) {
-			runs = append(runs, &Run{Seed: s.Seed + uint64(k), Point: p.At, Number: len(runs), Spec: s, Of: p, Index: i})
+			runs = append(runs, &Run{Seed: s.Seed() + uint64(k), Point: at, Number: len(runs), Spec: s, Of: p, Index: i})
 		}
 	}
 	return runs
@@ -225,6 +246,6 @@ func RunsOn(s *spec.Spec, world string) []*Run {
 // point, its seed, and the program (the SHA-256 of the executable).
 func (r *Run) ID(executable string) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\nseed %d\nexecutable %s\n", r.Of.Canonical, r.Seed, executable)
+	fmt.Fprintf(h, "%s\nseed %d\nexecutable %s\n", r.Of.Canonical(), r.Seed, executable)
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }

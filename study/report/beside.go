@@ -517,7 +517,7 @@ func hang(text, indent string) string {
 func Text(o *results.Outcome) string {
 	w := worldsOf(o)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n%s%s", o.Spec.Title, w.table(), Sizes(w.sizes()))
+	fmt.Fprintf(&b, "%s\n\n%s%s", o.Spec.Title(), w.table(), Sizes(w.sizes()))
 	for i, s := range sources(o, w) {
 		if i == 0 {
 			b.WriteString("\n")
@@ -551,7 +551,7 @@ func PaperValues(s *spec.Spec) string {
 		sc := scaleFor(v.Unit, math.Abs(v.Value))
 		where := ""
 		for _, r := range plan.Runs(s) {
-			if r.Seed == s.Seed && v.Means(r.Point) && len(r.Point) > 0 {
+			if r.Seed == s.Seed() && v.Means(r.Point) && len(r.Point) > 0 {
 				where += "; " + measure.PointName(r.Point)
 			}
 		}

@@ -104,11 +104,11 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 		"Outside": outside(o), "Sources": sources(o, w), "MachineFacts": machineFacts(o), "Machine": tableOf("attempts",
 			machineKeys, machineValues, len(attempts)),
 		"Notes": attemptNotes(o), "Lateness": late,
-		"Title": o.Spec.Title, "Name": o.Name, "World": o.World, "Paper": o.Spec.Paper.String(), "Quick": o.Spec.Quick,
+		"Title": o.Spec.Title(), "Name": o.Name, "World": o.World, "Paper": o.Spec.Paper().String(), "Quick": o.Spec.Quick(),
 		"Facts": facts(o, len(points)), "Short": len(o.Failed) > 0 || o.Missing > 0 || stuck,
 		"Claims": o.Claims, "Counts": counts, "Plots": plots, "Table": runs, "Sizes": sizes, "Drops": dropped,
 		"Ends": Ends(o), "Given": grouped(given), "GivenN": len(given), "Defaults": grouped(defaults),
-		"DefaultsN": len(defaults), "Warnings": o.Spec.Warnings,
+		"DefaultsN": len(defaults), "Warnings": o.Spec.Warnings(),
 		"Command": command, "Version": p.Version, "Spec": string(o.Spec.Resolved()), "Hash": o.Spec.Hash(),
 	})
 	return b.Bytes(), err
@@ -130,7 +130,7 @@ func facts(o *results.Outcome, points int) string {
 		text += fmt.Sprintf(" of %d %s", points, plural(points, "point"))
 	}
 	text += ", " + seeds(o.Spec, o.World)
-	if o.World == spec.Lab && o.Spec.LabRepeat != o.Spec.Repeat {
+	if o.World == spec.Lab && o.Spec.LabRepeat() != o.Spec.Repeat() {
 		text += ", of the simulator " + seeds(o.Spec, spec.Sim)
 	}
 	text += "; " + duration + " measured"
@@ -144,9 +144,9 @@ func facts(o *results.Outcome, points int) string {
 func seeds(s *spec.Spec, world string) string {
 	n := s.RepeatOn(world)
 	if n == 1 {
-		return fmt.Sprintf("seed %d", s.Seed)
+		return fmt.Sprintf("seed %d", s.Seed())
 	}
-	return fmt.Sprintf("seeds %d … %d", s.Seed, s.Seed+uint64(n)-1)
+	return fmt.Sprintf("seeds %d … %d", s.Seed(), s.Seed()+uint64(n)-1)
 }
 
 func plural(n int, word string) string {
@@ -363,7 +363,7 @@ func Write(o *results.Outcome, p Page) (string, error) {
 		return "", err
 	}
 	var plots []Drawn
-	for i, x := range o.Spec.Plots {
+	for i, x := range o.Spec.Plots() {
 		if len(points) == 0 {
 			break
 		}

@@ -21,12 +21,13 @@ import (
 	"weir/internal/testutil"
 	"weir/study/claim"
 	"weir/study/measure"
+	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/spec"
 )
 
 // paperSpec is valid, with a sweep and two numbers of the paper.
-func paperSpec(t *testing.T) *spec.Spec {
+func paperSpec(t *testing.T, more string) *spec.Spec {
 	t.Helper()
 	r := &spec.Registry{Measures: measure.Kinds(), Programs: []dataplane.Scheme{forward.Scheme()},
 		Transports: []transport.Scheme{udp.Scheme()},
@@ -51,17 +52,18 @@ sweep:
   scheme: {without: {rate: 10kbps}, abc: {rate: 20kbps}}
   r0: [10Mbps, 50Mbps, 100Mbps]
 measure: [goodput, delay, {queue: {port: s->b}}, jain]
-`)}}}}}
+plot:
+  - {x: r0, y: goodput, lines: [scheme, traffic]}
+  - {x: r0, y: queue, lines: [scheme]}
+` + more)}}}}}
 	src, err := r.Open("room/figure")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := spec.Load(r, src, spec.Options{})
+	s, err := plan.Load(r, src, spec.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Plots = []spec.Plot{{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}},
-		{X: "r0", Y: "queue", Lines: []string{"scheme"}}}
 	return s
 }
 
@@ -71,7 +73,7 @@ measure: [goodput, delay, {queue: {port: s->b}}, jain]
 func labOutcome(t *testing.T) *results.Outcome {
 	t.Helper()
 	sim := outcome(t)
-	sim.Spec, sim.Runs[0].End.Reason, sim.Runs[0].Unfinished, sim.Missing = paperSpec(t), "time up", nil, 0
+	sim.Spec, sim.Runs[0].End.Reason, sim.Runs[0].Unfinished, sim.Missing = paperSpec(t, ""), "time up", nil, 0
 	o := &results.Outcome{Name: sim.Name, World: spec.Lab, Spec: sim.Spec, Beside: sim, Missing: 4,
 		Command: "weir run room/figure --on lab"}
 	point := 0
@@ -135,11 +137,11 @@ func TestLabText(t *testing.T) {
 // text is what the tables are.
 func TestPaperColumns(t *testing.T) {
 	o := outcome(t)
-	if got, want := Text(o), o.Spec.Title+"\n\n"+Results(o.Spec, Summarise(o.Runs))+"\n"+Claims(o.Claims)+"\n"+
+	if got, want := Text(o), o.Spec.Title()+"\n\n"+Results(o.Spec, Summarise(o.Runs))+"\n"+Claims(o.Claims)+"\n"+
 		Ends(o); got != want {
 		t.Errorf("without a paper's numbers: got\n%s\nwant\n%s", got, want)
 	}
-	o.Spec = paperSpec(t)
+	o.Spec = paperSpec(t, "")
 	testutil.Golden(t, "paper.txt", Text(o)+"\n"+PaperValues(o.Spec))
 	for _, l := range strings.Split(Text(o), "\n") {
 		if utf8.RuneCountInString(l) > Width {
@@ -202,7 +204,8 @@ func TestLabAlone(t *testing.T) {
 // numbers, the machine with its histogram and every attempt; nothing of outside itself.
 func TestLabPage(t *testing.T) {
 	o := labOutcome(t)
-	o.Dir, o.Spec.Repeat, o.Spec.LabRepeat = t.TempDir(), 3, 2
+	o.Dir, o.Spec = t.TempDir(), paperSpec(t, "repeat: 3\nlab_repeat: 2\n")
+	o.Beside.Spec = o.Spec
 	path, err := Write(o, Page{Version: "test"})
 	if err != nil {
 		t.Fatal(err)
@@ -246,7 +249,7 @@ func TestLabPage(t *testing.T) {
 // not got to a point; markers are the lab's alone.
 func TestBothWorldsPlot(t *testing.T) {
 	o := labOutcome(t)
-	svg, err := worldsOf(o).svg(o.Spec.Plots[0])
+	svg, err := worldsOf(o).svg(o.Spec.Plots()[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +265,7 @@ func TestBothWorldsPlot(t *testing.T) {
 		t.Error("a curve stands twice in the legend")
 	}
 	o.Beside = nil
-	if svg, err = worldsOf(o).svg(o.Spec.Plots[0]); err != nil || strings.Contains(string(svg), ">simulator<") {
+	if svg, err = worldsOf(o).svg(o.Spec.Plots()[0]); err != nil || strings.Contains(string(svg), ">simulator<") {
 		t.Errorf("without the simulator: %v", err)
 	}
 	for _, k := range []spec.Plot{{Kind: spec.OverTime, X: "time", Y: "queue"}, {Kind: spec.CDF,

@@ -11,11 +11,15 @@ import (
 	"testing"
 	"testing/fstest"
 	"unicode/utf8"
+	"weir/study/plan"
 	"weir/study/spec"
 
+	"weir/core/cc"
+	"weir/core/cc/cubic"
 	"weir/core/dataplane"
 	"weir/core/dataplane/forward"
 	"weir/core/transport"
+	"weir/core/transport/tcp"
 	"weir/core/transport/udp"
 	"weir/internal/testutil"
 	"weir/study/claim"
@@ -67,9 +71,7 @@ func outcome(t *testing.T) *results.Outcome {
 // resolved is a valid one, for its parameters, with the plots of the outcome.
 func resolved(t *testing.T) *spec.Spec {
 	t.Helper()
-	r := &spec.Registry{Measures: measure.Kinds(), Programs: []dataplane.Scheme{forward.Scheme()},
-		Transports: []transport.Scheme{udp.Scheme()},
-		Library: []spec.Library{{Name: "room", Files: fstest.MapFS{"experiments/figure.yaml": {Data: []byte(`
+	return read(t, `
 title: A <title> & more
 paper: {name: paper, figure: 4}
 duration: 5s
@@ -78,18 +80,31 @@ topology:
   switches: [s]
   links: [{ends: [a, s], rate: 1Mbps, delay: 1ms}, {ends: [s, b], rate: 1Mbps, delay: 1ms}]
 switch: [forward]
-traffic: [{name: x, from: a, to: b, transport: udp, rate: 10kbps}]
-`)}}}}}
+traffic: [{name: x, from: a, to: b, transport: udp, rate: $r0}]
+sweep:
+  scheme: {without: {switch: [forward]}, abc: {switch: [forward]}}
+  r0: [10Mbps, 50Mbps, 100Mbps]
+measure: [goodput, {queue: {port: s->b}}]
+plot:
+  - {x: r0, y: goodput, lines: [scheme, traffic]}
+  - {x: r0, y: queue, lines: [scheme]}
+`)
+}
+
+// read reads the experiment room/figure, which must be valid.
+func read(t *testing.T, text string) *spec.Spec {
+	t.Helper()
+	r := &spec.Registry{Measures: measure.Kinds(), Programs: []dataplane.Scheme{forward.Scheme()},
+		Transports: []transport.Scheme{udp.Scheme(), tcp.Scheme()}, Controllers: []cc.Scheme{cubic.Scheme()},
+		Library: []spec.Library{{Name: "room", Files: fstest.MapFS{"experiments/figure.yaml": {Data: []byte(text)}}}}}
 	src, err := r.Open("room/figure")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := spec.Load(r, src, spec.Options{})
+	s, err := plan.Load(r, src, spec.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Plots = []spec.Plot{{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}},
-		{X: "r0", Y: "queue", Lines: []string{"scheme"}}}
 	return s
 }
 
@@ -126,7 +141,7 @@ func TestInterval(t *testing.T) {
 func TestSVG(t *testing.T) {
 	o := outcome(t)
 	points := Summarise(o.Runs)
-	for _, p := range o.Spec.Plots {
+	for _, p := range o.Spec.Plots() {
 		a, err := SVG(p, points)
 		if err != nil {
 			t.Fatal(err)
@@ -141,7 +156,7 @@ func TestSVG(t *testing.T) {
 			}
 		}
 	}
-	a, _ := SVG(o.Spec.Plots[0], points)
+	a, _ := SVG(o.Spec.Plots()[0], points)
 	if !strings.Contains(string(a), "goodput [Mb/s]") || !strings.Contains(string(a), "abc client1") {
 		t.Error("the axis has no unit, or a line no name")
 	}
@@ -217,16 +232,29 @@ func TestPlotWithoutValues(t *testing.T) {
 		Bins: []measure.Binned{{Name: "slowdown", Traffic: "x", Percentiles: []float64{50},
 			Bins: []measure.Bin{{ToBytes: 100, N: 3, Mean: 2, Percentiles: []measure.Number{nan}}}}},
 		Distributions: []measure.Distribution{{Name: "fct", Unit: "s", Group: "x"}}}}
-	plots := []spec.Plot{{Kind: spec.OverSize, X: "flow_size", Y: "slowdown_p50"}, {Kind: spec.CDF,
-		X: "fct", Y: "cdf"},
-		{Kind: spec.OverTime, X: "time", Y: "cwnd"}, {X: "k", Y: "fct"}}
-	for _, p := range plots {
+	s := read(t, `
+duration: 5s
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links: [{ends: [a, s], rate: 1Mbps, delay: 1ms}, {ends: [s, b], rate: 1Mbps, delay: 1ms}]
+switch: [forward]
+traffic: [{name: x, from: a, to: b, transport: tcp, size: $k, start: 0s}]
+sweep: {k: [100 B, 200 B]}
+measure: [fct, {slowdown: {percentiles: [50], bins: 2}}, {cwnd: {every: 1s}}]
+plot:
+  - {x: flow_size, y: slowdown_p50}
+  - {x: fct, y: cdf}
+  - {x: time, y: cwnd}
+  - {x: k, y: fct}
+`)
+	for _, p := range s.Plots() {
 		if svg, err := SVG(p, Summarise([]*results.Run{r})); svg != nil || err != nil {
 			t.Errorf("%s: %d bytes, %v", Title(p), len(svg), err)
 		}
 	}
 	o := outcome(t)
-	o.Dir, o.Runs, o.Spec.Plots = t.TempDir(), []*results.Run{r}, plots
+	o.Dir, o.Runs, o.Spec = t.TempDir(), []*results.Run{r}, s
 	path, err := Write(o, Page{})
 	if err != nil {
 		t.Fatal(err)

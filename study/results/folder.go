@@ -41,13 +41,17 @@ func Open(r *spec.Registry, dir string) (*Outcome, error) {
 	src.Open = func(name string) ([]byte, error) {
 		return document.ReadFile(inputFile(dir, name), document.LargestInput)
 	}
-	s, err := spec.Load(r, src, spec.Options{Resolved: true})
+	from, unknown := openOrigin(dir)
+	s, err := plan.Load(r, src, spec.Options{Resolved: true, Origin: from.spec()})
 	if err != nil {
 		return nil, err
 	}
+	if unknown != nil {
+		return nil, unknown
+	}
 	o := &Outcome{Name: doc.Experiment, World: doc.World, Spec: s, Dir: dir}
-	if err := o.openOrigin(); err != nil {
-		return nil, err
+	if from != nil {
+		o.Command = from.Command
 	}
 	if err := o.openRuns(doc); err != nil {
 		return nil, err
@@ -99,23 +103,29 @@ func openIndex(dir string) (*index, error) {
 	return doc, nil
 }
 
-// openOrigin reads where the spec comes from.
-func (o *Outcome) openOrigin() error {
+// openOrigin reads where the spec comes from; nil if the folder does not say it.
+func openOrigin(dir string) (*originFile, error) {
 	const name = "origin.json"
-	data, err := os.ReadFile(filepath.Join(o.Dir, name))
+	data, err := os.ReadFile(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) { // folders of before have none
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return wrong(o.Dir, name, "%v", err)
+		return nil, wrong(dir, name, "%v", err)
 	}
-	var from originFile
-	if err := json.Unmarshal(data, &from); err != nil {
-		return wrong(o.Dir, name, "it is not what weir writes: %v", err)
+	from := &originFile{}
+	if err := json.Unmarshal(data, from); err != nil {
+		return nil, wrong(dir, name, "it is not what weir writes: %v", err)
 	}
-	o.Command = from.Command
-	o.Spec.SetOrigin(from.Quick, from.Parameters)
-	return nil
+	return from, nil
+}
+
+// spec is what the spec is told of it; nil if nothing is known.
+func (f *originFile) spec() *spec.Origin {
+	if f == nil {
+		return nil
+	}
+	return &spec.Origin{Quick: f.Quick, Parameters: f.Parameters}
 }
 
 // openRuns reads the runs that the index names, and puts them into the order of the spec's.
@@ -162,7 +172,7 @@ func Origin(s *spec.Spec, command string) []byte {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	e.Encode(originFile{command, s.Quick, s.Parameters()}) // of strings, into memory
+	e.Encode(originFile{command, s.Quick(), s.Parameters()}) // of strings, into memory
 	return b.Bytes()
 }
 
@@ -176,13 +186,14 @@ func inputFile(dir, name string) string {
 
 // WriteInputs keeps the files that the spec names with the results.
 func WriteInputs(s *spec.Spec, dir string) error {
-	for i, name := range slices.Sorted(maps.Keys(s.Inputs)) {
+	inputs := s.Inputs()
+	for i, name := range slices.Sorted(maps.Keys(inputs)) {
 		if i == 0 {
 			if err := os.MkdirAll(filepath.Join(dir, "inputs"), 0o777); err != nil {
 				return fmt.Errorf("%s: it cannot be made: %w", filepath.Join(dir, "inputs"), document.Reason(err))
 			}
 		}
-		if err := WriteFile(inputFile(dir, name), s.Inputs[name]); err != nil {
+		if err := WriteFile(inputFile(dir, name), inputs[name]); err != nil {
 			return err
 		}
 	}
@@ -244,7 +255,7 @@ func (o *Outcome) CSV(w io.Writer) error {
 	if o.World == spec.Lab {
 		head = append([]string{"world"}, head...)
 	}
-	for _, d := range o.Spec.Sweep {
+	for _, d := range o.Spec.Sweep() {
 		head = append(head, d.Key)
 	}
 	c.Write(append(head, "measure", "group", "unit", "value"))

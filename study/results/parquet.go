@@ -109,7 +109,7 @@ func pointColumns(s *spec.Spec, own []parquetColumn) []parquetColumn {
 		taken[name] = true
 		columns = append(columns, parquetColumn{name: name, of: of})
 	}
-	for _, d := range s.Sweep {
+	for _, d := range s.Sweep() {
 		add(d.Key, "")
 		if d.Numeric() {
 			add(d.Key+"_value", 0.0)
@@ -123,7 +123,7 @@ func pointValues(s *spec.Spec, r *Run) []any {
 	out := []any{r.ID, r.Seed}
 	for i, c := range r.Point {
 		out = append(out, c.Text)
-		if s.Sweep[i].Numeric() {
+		if s.Sweep()[i].Numeric() {
 			out = append(out, c.Value)
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"weir/core/unit"
 	"weir/internal/pcapng"
 	"weir/papers/p4abc"
+	"weir/study/plan/plantest"
 	"weir/study/results"
-	"weir/study/spec/spectest"
 )
 
 // traces is a run's trace in all forms, and its records.
@@ -30,7 +30,7 @@ func traced(t testing.TB, patterns ...string) *traces {
 	t.Helper()
 	f := &traces{}
 	var all []interface{ Close() error }
-	f.records = spectest.Trace(t, spectest.Registry(p4abc.Scheme(), "."), func(ports []string) []trace.Sink {
+	f.records = plantest.Trace(t, plantest.Registry(p4abc.Scheme(), "."), func(ports []string) []trace.Sink {
 		p, err := pcapng.NewWriter(&f.pcapng, ports)
 		if err != nil {
 			t.Fatal(err)
@@ -195,6 +195,6 @@ func FuzzTraceTable(f *testing.F) {
 	w.Close()
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		results.ReadTraceTable(bytes.NewReader(data), int64(len(data)), spectest.Writable(t))
+		results.ReadTraceTable(bytes.NewReader(data), int64(len(data)), plantest.Writable(t))
 	})
 }

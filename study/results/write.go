@@ -14,7 +14,7 @@ import (
 
 // Folder is the experiment's results folder below dir, of a world.
 func Folder(s *spec.Spec, dir, world string) string {
-	name := strings.ReplaceAll(s.Name, "/", "-") + "-" + s.Hash()[:12]
+	name := strings.ReplaceAll(s.Name(), "/", "-") + "-" + s.Hash()[:12]
 	if world != spec.Sim {
 		name += "-" + world
 	}

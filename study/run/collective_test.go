@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"weir/core/unit"
+	"weir/study/plan"
 	"weir/study/spec"
 	"weir/worlds/sim"
 )
@@ -82,7 +83,7 @@ measure: [collective]
 				c.Window = 7 * unit.Nanosecond
 			}, func(c *sim.Config) { c.Wire = true },
 		} {
-			c, err := s.Points[0].Config(7)
+			c, err := plan.Config(s.Points()[0], 7)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +129,7 @@ func TestCollectiveErrors(t *testing.T) {
 		`hosts: "*", from: h0, to: h1, transport: tcp`:                                   "hosts are those of a collective",
 	} {
 		t.Run(traffic, func(t *testing.T) {
-			_, err := spec.Load(room(), file("t.yaml", `traffic: [{name: x, `+traffic+`}]
+			_, err := plan.Load(room(), file("t.yaml", `traffic: [{name: x, `+traffic+`}]
 duration: 1s
 topology: {leaf_spine: {leaves: 1, spines: 1, hosts: 4, rate: 10Gbps, delay: 1us}}
 switch: [ecmp]
@@ -138,7 +139,7 @@ switch: [ecmp]
 			}
 		})
 	}
-	_, err := spec.Load(room(), file("t.yaml", `traffic: [{name: x, from: h0, to: h1, transport: tcp}]
+	_, err := plan.Load(room(), file("t.yaml", `traffic: [{name: x, from: h0, to: h1, transport: tcp}]
 duration: 2s
 topology: {leaf_spine: {leaves: 1, spines: 1, hosts: 4, rate: 10Gbps, delay: 1us}}
 switch: [ecmp]
@@ -154,7 +155,7 @@ measure: [collective]
 func TestRingTimeRDMA(t *testing.T) {
 	const tx, ack, delay, n = 1090 * 8 * unit.Nanosecond / 100, 60 * 8 * unit.Nanosecond / 100, unit.Microsecond, 5
 	r := room()
-	s, err := spec.Load(r, file("t.yaml", strings.Replace(fmt.Sprintf(collectiveSpec, n, "ring", n*1000),
+	s, err := plan.Load(r, file("t.yaml", strings.Replace(fmt.Sprintf(collectiveSpec, n, "ring", n*1000),
 		"transport: udp, rate: 200Gbps", "transport: {rdma: {}}, cc: dctcp", 1)), spec.Options{})
 	if err != nil {
 		t.Fatal(err)

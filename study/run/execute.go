@@ -84,7 +84,7 @@ func Execute(ctx context.Context, s *spec.Spec, o Options) (*results.Outcome, er
 	}
 	x := &execution{
 		o: &o, runs: runs, ports: ports,
-		out: &results.Outcome{Name: s.Name, World: o.world(), Spec: s, Command: o.Command},
+		out: &results.Outcome{Name: s.Name(), World: o.world(), Spec: s, Command: o.Command},
 		all: make([]*results.Run, len(runs)), before: make([]*results.Run, len(runs)), failures: make([]error, len(runs)),
 	}
 	if o.Lab != nil {
@@ -313,7 +313,7 @@ func simulate(ctx context.Context, r *plan.Run, id string, t *tracer, progress f
 		}
 	}
 	var frames []results.PFCFrame
-	if n, _ := r.Of.Measures.Needs(&r.Of.Point, c); n.Pauses {
+	if n, _ := r.Of.Measures().Needs(r.Of.Measured(), c); n.Pauses {
 		c.OnPFC = func(e sim.PFCEvent) {
 			if e.At >= c.Warmup {
 				frames = append(frames, results.PFCFrame{TimeNs: int64(e.At / unit.Nanosecond), Node: e.Node, Port: int(e.Port),
@@ -349,13 +349,13 @@ func result(r *plan.Run, c *sim.Config, res *sim.Result, id string) *results.Run
 		TimeS: res.Time.Seconds()},
 		Events: res.Events, PacketHops: res.PacketHops}
 	for _, s := range res.Stuck {
-		name := r.Of.PortName(s.Port)
+		name := r.Of.Measured().PortName(s.Port)
 		if s.Queue > 0 || res.End == sim.Starved {
 			name += fmt.Sprintf(" queue %d", s.Queue)
 		}
 		run.End.Ports = append(run.End.Ports, name)
 	}
-	run.Values = r.Of.Measures.Evaluate(&r.Of.Point, c, res)
+	run.Values = r.Of.Measures().Evaluate(r.Of.Measured(), c, res)
 	for i := range run.Distributions {
 		run.Distributions[i].Thin()
 	}
@@ -366,7 +366,7 @@ func result(r *plan.Run, c *sim.Config, res *sim.Result, id string) *results.Run
 	}
 	for _, i := range res.Unfinished {
 		f := &c.Flows[i]
-		run.Unfinished = append(run.Unfinished, results.UnfinishedFlow{Flow: i, Traffic: r.Of.Entries[f.Group].Name,
+		run.Unfinished = append(run.Unfinished, results.UnfinishedFlow{Flow: i, Traffic: r.Of.Entry(f.Group).Name(),
 			Src: c.Network.Nodes[f.Src].Name,
 			Dst: c.Network.Nodes[f.Dst].Name, SizeBytes: int64(f.Size), DoneBytes: int64(f.Receiver.Counters().ReceivedBytes)})
 	}

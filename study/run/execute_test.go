@@ -12,6 +12,7 @@ import (
 
 	"weir/core/cc/cubic"
 	"weir/study/claim"
+	"weir/study/plan"
 	"weir/study/spec"
 )
 
@@ -49,9 +50,10 @@ expect:
 		}
 	}
 	s := load(t, text, spec.Options{})
-	f := s.Points[0].Entries[0]
-	if f.Payload != 1500-40-32 || f.TOS != 0xb8 || f.CC.Name != "cubic" ||
-		s.Points[0].Entries[1].CCConfig.(*cubic.Config).Beta != 0.5 {
+	f := s.Points()[0].Entry(0)
+	controller, _ := f.CC()
+	if _, config := s.Points()[0].Entry(1).CC(); f.Payload() != 1500-40-32 || f.TOSOf(0) != 0xb8 ||
+		controller.Name != "cubic" || config.(*cubic.Config).Beta != 0.5 {
 		t.Errorf("%+v", f)
 	}
 }
@@ -243,7 +245,7 @@ expect: [{id: x, says: y, that: "queue['s->c max'] >= queue['s->a max']"}]
 // Example runs an experiment file and prints what became of its claim.
 func Example() {
 	registry := room()
-	s, err := spec.Load(registry, file("small.yaml", small+smallTraffic+`switch: [forward]
+	s, err := plan.Load(registry, file("small.yaml", small+smallTraffic+`switch: [forward]
 sweep: {rate: [1Mbps, 16Mbps]}
 expect:
   - {id: full, says: what is offered arrives while the link is not full, where: {rate: 1Mbps},

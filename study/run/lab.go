@@ -135,9 +135,10 @@ func LabConfig(r *plan.Run) (*lab.Config, error) {
 		Lead: LabLead, Warmup: c.Warmup, Duration: c.Duration, MTU: hostMTU(r.Of),
 	}
 	for _, f := range c.Flows {
-		tr := &r.Of.Entries[f.Group]
+		tr := r.Of.Entry(f.Group)
+		transport, _ := tr.Transport()
 		out.Flows = append(out.Flows, lab.Flow{Group: f.Group, Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort,
-			Version: tr.Version, Proto: tr.Transport.Kernel})
+			Version: tr.Version(), Proto: transport.Kernel})
 	}
 	return out, nil
 }
@@ -183,18 +184,18 @@ func ReplayFile(c *lab.Config, switches []string, file string) (all []results.Re
 // need.
 func hostMTU(p *spec.Point) int {
 	mtu := int32(lab.DefaultMTU)
-	for i := range p.Entries {
-		mtu = max(mtu, ipPacket(&p.Entries[i]))
+	for i := range p.Entries() {
+		mtu = max(mtu, ipPacket(p.Entry(i)))
 	}
 	return int(mtu)
 }
 
 // shortestRTT is the least base RTT of the run's flows.
 func shortestRTT(p *spec.Point, c *sim.Config) unit.Time {
-	least := unit.Never
+	least, seen := unit.Never, p.Measured()
 	for i := range c.Flows {
 		f := &c.Flows[i]
-		least = min(least, p.Path(f.Src, f.Dst, &p.Traffic[f.Group]).BaseRTT)
+		least = min(least, seen.Path(f.Src, f.Dst, &seen.Traffic[f.Group]).BaseRTT)
 	}
 	return least
 }
@@ -211,17 +212,19 @@ func labTraffic(p *spec.Point, c *sim.Config, k *kernel.Kernel, do func(node int
 	}
 	for i := range c.Flows {
 		f := &c.Flows[i]
-		tr := &p.Entries[f.Group]
+		tr := p.Entry(f.Group)
+		transport, config := tr.Transport()
 		x := labtraffic.Flow{
-			Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort, Version: tr.Version, TOS: tr.TOSOf(f.Size),
-			Start: f.Start, Stop: f.Stop, Size: f.Size, Payload: tr.Payload, After: f.After,
+			Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort, Version: tr.Version(), TOS: tr.TOSOf(f.Size),
+			Start: f.Start, Stop: f.Stop, Size: f.Size, Payload: tr.Payload(), After: f.After,
 		}
-		if tr.Transport.Kernel == packet.ProtoUDP {
+		if transport.Kernel == packet.ProtoUDP {
 			x.UDP, x.UDPReceiver, x.Begin = f.Sender, f.Receiver, f.Begin
 		} else {
-			s, _ := k.TCP(tr.TransportConfig) // CheckLab has seen that it can
-			x.TCP = &labtraffic.TCP{ReceiverOptions: s.ReceiverOptions, CongestionControl: tr.CC.Kernel,
-				Rate: s.Rate, Pacing: s.Pacing, MSS: tr.Payload + timestamps}
+			s, _ := k.TCP(config) // CheckLab has seen that it can
+			controller, _ := tr.CC()
+			x.TCP = &labtraffic.TCP{ReceiverOptions: s.ReceiverOptions, CongestionControl: controller.Kernel,
+				Rate: s.Rate, Pacing: s.Pacing, MSS: tr.Payload() + timestamps}
 		}
 		t.Flows = append(t.Flows, x)
 	}
@@ -282,7 +285,7 @@ func labResult(p *spec.Point, c *sim.Config, r *lab.Report, t *labtraffic.Result
 		Flows: make([]sim.FlowResult, len(c.Flows)), Watched: make([][]int64, len(c.Watches)),
 		Delays: r.Delays, Tally: r.Tally, Notices: r.Notices,
 	}
-	for len(res.Delays) < len(p.Entries) {
+	for len(res.Delays) < p.Entries() {
 		res.Delays = append(res.Delays, unit.Histogram{})
 	}
 	next := 0

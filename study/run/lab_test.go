@@ -410,7 +410,7 @@ func TestLabRepeat(t *testing.T) {
 	}
 	var done []*results.Run
 	for i, r := range runs {
-		if same := plan.Runs(s)[3*i]; r.Number != i || r.Seed != s.Seed || r.ID("") != same.ID("") {
+		if same := plan.Runs(s)[3*i]; r.Number != i || r.Seed != s.Seed() || r.ID("") != same.ID("") {
 			t.Errorf("run %d: number %d, seed %d", i, r.Number, r.Seed)
 		}
 		done = append(done, &results.Run{Seed: r.Seed, Point: r.Point,

@@ -29,30 +29,30 @@ const (
 // is none.
 func CheckLab(s *spec.Spec, k *kernel.Kernel, force bool) error {
 	c := document.NewReader(spec.FileKind)
-	c.Remember(s.Source.File, s.Source.Data)
-	for _, p := range s.Points {
-		for i := range p.Entries {
-			checkLab(&p.Entries[i], c, s, k)
+	c.Remember(s.Text())
+	for _, p := range s.Points() {
+		for i := range p.Entries() {
+			checkLab(p.Entry(i), c, s, k)
 		}
-		if p.Telemetry != nil {
+		if p.Telemetry() != nil {
 			c.Fail(s.At("switch", "switches", "sweep"), "",
 				"the lab's hosts are Linux, which does not know packets with telemetry (program telemetry)")
 		}
-		if p.Framing.Fixed() {
-			c.Fail(s.At("framing"), "l2, wire", "framing %s counts headers that no real frame has", p.Framing.Name)
+		if framing := p.Framing(); framing.Fixed() {
+			c.Fail(s.At("framing"), "l2, wire", "framing %s counts headers that no real frame has", framing.Name)
 		}
-		for _, m := range p.Measures {
+		for _, m := range p.Measures() {
 			if why := m.Lab(); why != "" {
 				c.Fail(m.At, "", "there is no %s in the lab: %s", m.Name, why)
 			}
 		}
-		links := make([]int, len(p.Network.Nodes))
+		links := make([]int, len(p.Network().Nodes))
 		hosts := 0
-		for _, l := range p.Network.Links {
+		for _, l := range p.Network().Links {
 			links[l.Ends[0]]++
 			links[l.Ends[1]]++
 		}
-		for n, node := range p.Network.Nodes {
+		for n, node := range p.Network().Nodes {
 			if node.Switch {
 				continue
 			}
@@ -81,7 +81,7 @@ func CheckLab(s *spec.Spec, k *kernel.Kernel, force bool) error {
 			c.Fail(s.At("topology"), fmt.Sprintf("rates divided by %.0f, or as many fewer senders; --force runs it all the same",
 				roundUpTo(f/most)),
 				"too large for this machine at %s: hosts would send about %s frames/s, and the lab carries %s in good time",
-				orPoint(p.At), measure.SI(f), measure.SI(most))
+				orPoint(p.At()), measure.SI(f), measure.SI(most))
 		}
 	}
 	return c.Err()
@@ -100,31 +100,33 @@ func roundUpTo(x float64) float64 { return float64(int(x) + 1) }
 // checkLab tells what of a traffic the kernel cannot carry.
 func checkLab(tr *spec.Traffic, c *document.Reader, s *spec.Spec, k *kernel.Kernel) {
 	if over := ipPacket(tr) - mostMTU; over > 0 {
-		c.Fail(tr.At, fmt.Sprintf("a payload of %d B", tr.Payload-over),
-			"traffic %s: IP packets of %d bytes are longer than interfaces of the lab can have (%d)", tr.Name,
+		c.Fail(tr.At(), fmt.Sprintf("a payload of %d B", tr.Payload()-over),
+			"traffic %s: IP packets of %d bytes are longer than interfaces of the lab can have (%d)", tr.Name(),
 			ipPacket(tr), mostMTU)
 	}
-	switch tr.Transport.Kernel {
+	transport, parameters := tr.Transport()
+	switch transport.Kernel {
 	case packet.ProtoTCP:
 	case packet.ProtoUDP:
 		return
 	default:
-		c.Fail(tr.At, strings.Join(s.KernelTransports(), ", "),
-			"traffic %s: the lab's hosts are Linux, which has no transport %s", tr.Name, tr.Transport.Name)
+		c.Fail(tr.At(), strings.Join(s.KernelTransports(), ", "),
+			"traffic %s: the lab's hosts are Linux, which has no transport %s", tr.Name(), transport.Name)
 		return
 	}
-	if err := kernelHas(k, tr.CC); err != nil {
-		c.Fail(tr.CCAt, strings.Join(s.KernelControllers(k.CongestionControls), ", "), "traffic %s: %v", tr.Name, err)
+	controller, config := tr.CC()
+	if err := kernelHas(k, controller); err != nil {
+		c.Fail(tr.CCAt(), strings.Join(s.KernelControllers(k.CongestionControls), ", "), "traffic %s: %v", tr.Name(), err)
 		return
 	}
-	for _, param := range scheme.Bind(tr.CCConfig).List() {
+	for _, param := range scheme.Bind(config).List() {
 		if !param.IsDefault() {
-			c.Fail(tr.CCAt, "its default: "+param.Default, "traffic %s: the kernel's %s has no parameter %s", tr.Name,
-				tr.CC.Kernel, param.Name)
+			c.Fail(tr.CCAt(), "its default: "+param.Default, "traffic %s: the kernel's %s has no parameter %s", tr.Name(),
+				controller.Kernel, param.Name)
 		}
 	}
-	if _, err := k.TCP(tr.TransportConfig); err != nil {
-		c.Fail(tr.At, "", "traffic %s: %v", tr.Name, err)
+	if _, err := k.TCP(parameters); err != nil {
+		c.Fail(tr.At(), "", "traffic %s: %v", tr.Name(), err)
 	}
 }
 
@@ -145,18 +147,19 @@ func labHosts(p *spec.Point, k *kernel.Kernel) (map[int]*kernel.Host, error) {
 			hosts[node] = &kernel.Host{}
 		}
 		if err := hosts[node].Add(h); err != nil {
-			return fmt.Errorf("host %s: %w", p.Network.Nodes[node].Name, err)
+			return fmt.Errorf("host %s: %w", p.Network().Nodes[node].Name, err)
 		}
 		return nil
 	}
-	for id := range p.Entries {
-		tr := &p.Entries[id]
-		if tr.Transport.Kernel != packet.ProtoTCP {
+	for id := range p.Entries() {
+		tr := p.Entry(id)
+		transport, parameters := tr.Transport()
+		if transport.Kernel != packet.ProtoTCP {
 			continue
 		}
-		s, err := k.TCP(tr.TransportConfig)
+		s, err := k.TCP(parameters)
 		if err != nil {
-			return nil, fmt.Errorf("traffic %s: %w", tr.Name, err)
+			return nil, fmt.Errorf("traffic %s: %w", tr.Name(), err)
 		}
 		ends := map[[2]int]bool{} // node and 0 or 1: it sends, or receives
 		var order [][2]int
@@ -166,7 +169,7 @@ func labHosts(p *spec.Point, k *kernel.Kernel) (map[int]*kernel.Host, error) {
 				order = append(order, e)
 			}
 		}
-		if g := tr.Generator; g != nil {
+		if g, ok := tr.Generator(); ok {
 			for _, h := range g.From {
 				end(h, 0)
 			}
@@ -174,8 +177,8 @@ func labHosts(p *spec.Point, k *kernel.Kernel) (map[int]*kernel.Host, error) {
 				end(h, 1)
 			}
 		}
-		for _, f := range p.Flows {
-			if f.Traffic == id {
+		for i := range p.Flows() {
+			if f := p.Flow(i); f.Traffic == id {
 				end(f.Src, 0)
 				end(f.Dst, 1)
 			}
@@ -197,17 +200,17 @@ func labHosts(p *spec.Point, k *kernel.Kernel) (map[int]*kernel.Host, error) {
 const mostMTU = 9216
 
 // ipPacket is the length of a traffic's largest IP packets.
-func ipPacket(tr *spec.Traffic) int32 { return tr.Headers() - packet.EthernetHeader + tr.Payload }
+func ipPacket(tr *spec.Traffic) int32 { return tr.Headers() - packet.EthernetHeader + tr.Payload() }
 
 // Switches are those of the experiment's networks whose names some pattern matches
 // (path.Match), in the order of the first network that has them. The error is about a
 // pattern that matches none at some point.
 func Switches(s *spec.Spec, patterns []string) (names []string, err error) {
 	for _, pattern := range patterns {
-		for _, p := range s.Points {
+		for _, p := range s.Points() {
 			var all []string
 			found := false
-			for _, n := range p.Network.Nodes {
+			for _, n := range p.Network().Nodes {
 				if !n.Switch {
 					continue
 				}

@@ -6,14 +6,16 @@ import (
 	"testing"
 
 	"weir/core/cc/reno"
+	"weir/core/dataplane/inband"
 	"weir/core/packet"
-	"weir/core/telemetry"
+	"weir/core/scheme"
+	"weir/core/topology"
 	"weir/core/transport/udp"
 	"weir/core/unit"
 	"weir/study/measure"
 	"weir/study/plan"
+	"weir/study/plan/plantest"
 	"weir/study/spec"
-	"weir/study/spec/spectest"
 	"weir/worlds/lab/kernel"
 )
 
@@ -128,7 +130,7 @@ traffic:
   - {name: y, from: b, to: c, transport: tcp, flows: 3}
 measure: [goodput]
 `
-	s, err := spec.Load(room(), file("test.yaml", text), spec.Options{})
+	s, err := plan.Load(room(), file("test.yaml", text), spec.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +146,7 @@ measure: [goodput]
 	}
 	// 400 Mb/s of frames of 1490 bytes; 200 Mb/s of 1514 and half as many acknowledgements.
 	want := 400e6/8/1490 + 1.5*200e6/8/1514
-	if got := plan.FramesPerSecond(s.Points[0]); got < 0.97*want || got > 1.03*want {
+	if got := plan.FramesPerSecond(s.Points()[0]); got < 0.97*want || got > 1.03*want {
 		t.Errorf("%.0f frames/s, want %.0f", got, want)
 	}
 }
@@ -158,7 +160,7 @@ traffic:
 measure: [goodput]
 `, spec.Options{})
 	want := 1e6/8/64 + 1.5*100e6/8/1514
-	if got := plan.FramesPerSecond(s.Points[0]); got < 0.97*want || got > 1.03*want {
+	if got := plan.FramesPerSecond(s.Points()[0]); got < 0.97*want || got > 1.03*want {
 		t.Errorf("%.0f frames/s, want %.0f", got, want)
 	}
 }
@@ -178,7 +180,7 @@ func TestCheckLabOwnController(t *testing.T) {
 			own := reno.Scheme()
 			own.Name, own.Kernel = "vegas", c.kernel
 			r.Controllers = append(r.Controllers, own)
-			s := spectest.Load(t, r, twoHosts+"switch: [forward]\ntraffic: [{name: x, from: a, to: b, transport: tcp, "+
+			s := plantest.Load(t, r, twoHosts+"switch: [forward]\ntraffic: [{name: x, from: a, to: b, transport: tcp, "+
 				"cc: vegas}]\nmeasure: [goodput]\n", spec.Options{})
 			err := CheckLab(s, k, false)
 			if c.want == "" {
@@ -189,7 +191,7 @@ func TestCheckLabOwnController(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				traffic := labTraffic(s.Points[0], run, k, nil, 0, nil)
+				traffic := labTraffic(s.Points()[0], run, k, nil, 0, nil)
 				if got := traffic.Flows[0].TCP.CongestionControl; got != "bbr" {
 					t.Errorf("the socket has %s", got)
 				}
@@ -208,25 +210,32 @@ func TestCheckLabOfNetwork(t *testing.T) {
 traffic: [{name: x, from: a, to: b, transport: tcp}]
 measure: [goodput]
 `
-	for want, change := range map[string]func(p *spec.Point){
-		":8:9: the lab's hosts are Linux, which does not know packets with telemetry": func(p *spec.Point) {
-			p.Telemetry = &telemetry.Format{}
-		},
-		":10:11: there is no mine in the lab: a kernel does not count them": func(p *spec.Point) {
-			k := &measure.Kind{Name: "mine"}
-			p.Measures[0] = &measure.Entry{Kind: k, At: p.Measures[0].At, Measure: ours{p.Measures[0].Measure}}
-		},
-		"host a has 2 links; a host of the lab has one interface": func(p *spec.Point) {
-			p.Network.Links = append(p.Network.Links,
-				p.Network.Links[0])
-		},
+	r := room()
+	r.Programs = append(r.Programs, inband.Scheme())
+	r.Measures = append(r.Measures, measure.Kind{Name: "mine", New: func() measure.Measure { return ours{} }})
+	r.Topologies = append(r.Topologies, topology.Scheme{Scheme: scheme.Scheme{Name: "twice", Doc: "host a has two links"},
+		Build: func(scheme.Config) (*topology.Network, error) {
+			link := topology.Link{Rate: unit.LinkRate{Bits: 100 * unit.Mbps}, Delay: unit.Millisecond}
+			n := &topology.Network{Nodes: []topology.Node{{Name: "a"}, {Name: "b"}, {Name: "s", Switch: true},
+				{Name: "r", Switch: true}}}
+			for _, ends := range [][2]int{{0, 2}, {0, 3}, {1, 2}, {2, 3}} {
+				link.Ends = ends
+				n.Links = append(n.Links, link)
+			}
+			return n, nil
+		}})
+	if err := CheckLab(load(t, text, spec.Options{}), someKernel(), false); err != nil {
+		t.Fatal(err)
+	}
+	network := text[strings.Index(text, "topology:"):strings.Index(text, "switch:")]
+	for want, change := range map[string][2]string{
+		":8:9: the lab's hosts are Linux, which does not know packets with telemetry": {"[forward]",
+			"[forward, {telemetry: {t: 10us}}]"},
+		":10:11: there is no mine in the lab: a kernel does not count them": {"[goodput]", "[mine]"},
+		"host a has 2 links; a host of the lab has one interface":           {network, "topology: {twice: {}}\n"},
 	} {
 		t.Run(want, func(t *testing.T) {
-			s := load(t, text, spec.Options{})
-			if err := CheckLab(s, someKernel(), false); err != nil {
-				t.Fatal(err)
-			}
-			change(s.Points[0])
+			s := plantest.Load(t, r, strings.Replace(text, change[0], change[1], 1), spec.Options{})
 			if err := CheckLab(s, someKernel(), false); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
 			}
@@ -235,7 +244,9 @@ measure: [goodput]
 }
 
 // ours is somebody's own measure, which says why the lab has it not.
-type ours struct{ measure.Measure }
+type ours struct{ measure.Plain }
+
+func (ours) Evaluate(*measure.Evaluation) {}
 
 func (ours) Lab() string { return "a kernel does not count them" }
 
@@ -245,7 +256,7 @@ func TestOwnTransport(t *testing.T) {
 	mine := udp.Scheme()
 	mine.Name = "mine"
 	r.Transports = append(r.Transports, mine)
-	s, err := spec.Load(r, file("test.yaml", twoHosts+`switch: [forward]
+	s, err := plan.Load(r, file("test.yaml", twoHosts+`switch: [forward]
 traffic: [{name: x, from: a, to: b, transport: mine, rate: 8Mbps, payload: 1000 B}]
 measure: [goodput]
 `), spec.Options{})
@@ -255,7 +266,7 @@ measure: [goodput]
 	if err := CheckLab(s, someKernel(), false); err != nil {
 		t.Error(err)
 	}
-	if got := plan.FramesPerSecond(s.Points[0]); got != 1000 {
+	if got := plan.FramesPerSecond(s.Points()[0]); got != 1000 {
 		t.Errorf("%g frames/s, want 1000", got)
 	}
 	if got, want := fmt.Sprint(s.KernelTransports()), "[tcp udp mine]"; got != want {

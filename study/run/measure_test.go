@@ -17,6 +17,7 @@ import (
 	"weir/core/transport/rdma"
 	"weir/study/claim"
 	"weir/study/measure"
+	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/spec"
 )
@@ -213,12 +214,12 @@ func TestWritten(t *testing.T) {
 		t.Run(transport, func(t *testing.T) {
 			registry := room()
 			registry.Transports = append(registry.Transports, rdma.Scheme())
-			s, err := spec.Load(registry, file("t.yaml", line+"traffic: [{name: a, from: a, to: c, transport: "+transport+
+			s, err := plan.Load(registry, file("t.yaml", line+"traffic: [{name: a, from: a, to: c, transport: "+transport+
 				", size: 10kB, start: 0s}]\nmeasure: [fct]\n"), spec.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := slices.ContainsFunc(s.Shape().Measures, func(m measure.Measured) bool {
+			if got := slices.ContainsFunc(s.Measures(), func(m measure.Measured) bool {
 				return m.Name == "fct_written"
 			}); got != want {
 				t.Errorf("fct_written is there: %v", got)

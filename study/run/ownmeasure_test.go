@@ -6,6 +6,7 @@ import (
 
 	"weir/study/claim"
 	"weir/study/measure"
+	"weir/study/plan"
 	"weir/study/report"
 	"weir/study/results"
 	"weir/study/spec"
@@ -24,7 +25,7 @@ func TestOwnMeasure(t *testing.T) {
 	r := room()
 	r.Measures = append(r.Measures, measure.Kind{Name: "hops", Doc: "links that packets have crossed",
 		New: func() measure.Measure { return ownHops{} }})
-	s, err := spec.Load(r, &spec.Source{Name: "t", File: "t.yaml", Data: []byte(line + `
+	s, err := plan.Load(r, &spec.Source{Name: "t", File: "t.yaml", Data: []byte(line + `
 traffic: [{name: x, from: a, to: c, transport: udp, rate: 1Mbps}]
 measure: [hops]
 expect: [{id: far, says: two links each, that: hops > 100}]
@@ -61,7 +62,7 @@ func TestOwnMeasureTraits(t *testing.T) {
 		hops.Name, hops.New = "hops", func() measure.Measure { return ownHops{} }
 		fates.Name, fates.New = "fates", func() measure.Measure { return ownFates{} }
 		r.Measures = append(r.Measures, hops, fates)
-		s, err := spec.Load(r, &spec.Source{Name: "t", File: "t.yaml", Data: []byte(line + `
+		s, err := plan.Load(r, &spec.Source{Name: "t", File: "t.yaml", Data: []byte(line + `
 traffic: [{name: x, from: a, to: c, transport: udp, rate: 1Mbps}]
 measure: [goodput, hops, fates]
 `)}, spec.Options{})

@@ -12,6 +12,7 @@ import (
 	"weir/core/dataplane/pfc"
 	"weir/core/dataplane/sharedbuffer"
 	"weir/core/transport/rdma"
+	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/spec"
 )
@@ -28,7 +29,7 @@ func lossless() *spec.Registry {
 // one is the only run of an experiment.
 func one(t *testing.T, text string) (*results.Run, *results.Outcome) {
 	t.Helper()
-	s, err := spec.Load(lossless(), file("t.yaml", text), spec.Options{})
+	s, err := plan.Load(lossless(), file("t.yaml", text), spec.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +177,7 @@ func TestFlowControlRefusals(t *testing.T) {
 		t.Run(list, func(t *testing.T) {
 			text := strings.Replace(line, "[forward]", list, 1) +
 				"traffic: [{name: a, from: a, to: c, transport: udp, rate: 1Mbps}]\n"
-			_, err := spec.Load(lossless(), file("t.yaml", text), spec.Options{})
+			_, err := plan.Load(lossless(), file("t.yaml", text), spec.Options{})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
 			}

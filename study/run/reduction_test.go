@@ -13,6 +13,7 @@ import (
 	"weir/core/scheme"
 	"weir/core/transport/tcp"
 	"weir/study/claim"
+	"weir/study/plan"
 	"weir/study/spec"
 )
 
@@ -183,7 +184,7 @@ expect:
   - {id: e, says: in order, that: reordering.x == 0 and reordering_extent.x < 1}
   - {id: d, says: quick, that: fct_last.y < 5ms and incast_goodput.y > 1Mbps}
 `
-	s, err := spec.Load(r, file("test.yaml", text), spec.Options{})
+	s, err := plan.Load(r, file("test.yaml", text), spec.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +215,7 @@ expect:
 			t.Errorf("runs.json has no %s", want)
 		}
 	}
-	if _, err := spec.Load(r, file("test.yaml", strings.Replace(text, "nacks_delay.mean < 1.1ms",
+	if _, err := plan.Load(r, file("test.yaml", strings.Replace(text, "nacks_delay.mean < 1.1ms",
 		"nacks_delay.mean < 1Mbps",
 		1)), spec.Options{}); err == nil {
 		t.Error("a time is compared with a rate")

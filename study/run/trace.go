@@ -19,14 +19,14 @@ import (
 // tracePorts returns the ports of each point's network, those marked that the
 // patterns pick. A pattern that picks none at any point is an error.
 func tracePorts(s *spec.Spec, patterns []string) ([][]trace.Port, error) {
-	points := make([][]trace.Port, len(s.Points))
+	points := make([][]trace.Port, len(s.Points()))
 	if len(patterns) == 0 {
 		return points, nil
 	}
 	var names []string
 	seen := map[string]bool{}
-	for i, p := range s.Points {
-		points[i] = sim.TracePorts(p.Network)
+	for i, p := range s.Points() {
+		points[i] = sim.TracePorts(p.Network())
 		for _, x := range points[i] {
 			if !seen[x.Name] {
 				seen[x.Name] = true

@@ -22,7 +22,7 @@ switch: [ecmp]
 traffic:
   - {name: x, transport: tcp, `+traffic+`}
 `, spec.Options{})
-	c, err := s.Points[0].Config(seed)
+	c, err := plan.Config(s.Points()[0], seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,10 +83,10 @@ traffic:
 	for size, want := range map[unit.Bytes]uint8{1: 0x10, 99999: 0x10, 100000: 0x08, 999999: 0x08, 1e6: 0xb8,
 		1 << 40: 0xb8, 0: 0xb8} {
 		t.Run(size.String(), func(t *testing.T) {
-			if got := s.Points[0].Entries[0].TOSOf(size); got != want {
+			if got := s.Points()[0].Entry(0).TOSOf(size); got != want {
 				t.Errorf("%d bytes have TOS %#x, want %#x", size, got, want)
 			}
-			if got := s.Points[0].Entries[1].TOSOf(size); got != 3 {
+			if got := s.Points()[0].Entry(1).TOSOf(size); got != 3 {
 				t.Errorf("%d bytes have TOS %#x, want 3", size, got)
 			}
 		})
@@ -220,7 +220,7 @@ switch: [ecmp]
 traffic:
   - {name: incast, from: {random: 60}, to: {random: 1}, size: 500KB, load: 2%, transport: tcp}
 `, spec.Options{})
-	c, err := s.Points[0].Config(3)
+	c, err := plan.Config(s.Points()[0], 3)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func judged(t *testing.T, repeat, c string, a [][]float64) claim.Claim {
 	s := load(t, text, spec.Options{})
 	var runs []claim.Sample
 	for k, r := range plan.Runs(s) {
-		i, seed := k/s.Repeat, k%s.Repeat
+		i, seed := k/s.Repeat(), k%s.Repeat()
 		if i >= len(a) || seed >= len(a[i]) {
 			continue
 		}
@@ -131,7 +131,7 @@ func TestOtherPoints(t *testing.T) {
 		"point(rate).jain > 0":                               "sweep key in point(key=value)",
 		"point(rate='1Mbps').jain > point(rat='1Mbps').jain": "did you mean \"rate\"?",
 	} {
-		_, err := spec.Load(room(), file("t.yaml", claimSpec+"expect:\n  - {id: x, says: y, that: \""+that+"\"}\n"),
+		_, err := plan.Load(room(), file("t.yaml", claimSpec+"expect:\n  - {id: x, says: y, that: \""+that+"\"}\n"),
 			spec.Options{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", that, err, want)

@@ -34,9 +34,9 @@ func (d *decoder) collective(x document.Map, p *Point, tr Traffic, size unit.Byt
 		return
 	}
 	for _, h := range hosts[1:] {
-		if p.Routes.Hops(hosts[0], h) < 0 {
+		if p.seen.Routes.Hops(hosts[0], h) < 0 {
 			d.Fail(x.Get("hosts").Place, "hosts that links and switches join", "there is no path from %s to %s",
-				p.Network.Nodes[hosts[0]].Name, p.Network.Nodes[h].Name)
+				p.seen.Network.Nodes[hosts[0]].Name, p.seen.Network.Nodes[h].Name)
 			return
 		}
 	}
@@ -48,19 +48,19 @@ func (d *decoder) collective(x document.Map, p *Point, tr Traffic, size unit.Byt
 	case err != nil:
 		d.Fail(x.Get("size").Place, strconv.Itoa(len(hosts))+" B or more", "%v", err)
 		return
-	case len(p.Flows)+len(steps) > mostFlows:
+	case len(p.flows)+len(steps) > mostFlows:
 		d.Fail(x.Place, strconv.Itoa(mostFlows), "the experiment has too many flows")
 		return
 	}
-	first := len(p.Flows)
+	first := len(p.flows)
 	for i, s := range steps {
-		f := Flow{Traffic: len(p.Entries), index: i, Src: hosts[s.Src], Dst: hosts[s.Dst], Size: s.Size, fixed: true,
-			start: tr.startLow}
+		f := Flow{Traffic: len(p.entries), Index: i, Src: hosts[s.Src], Dst: hosts[s.Dst], Size: s.Size, Fixed: true,
+			Start: tr.startLow}
 		for _, a := range s.After {
 			f.after = append(f.after, first+a)
 		}
-		p.Flows = append(p.Flows, f)
+		p.flows = append(p.flows, f)
 	}
-	tr.Collective = true
-	p.Entries = append(p.Entries, tr)
+	tr.seen.Collective = true
+	p.entries = append(p.entries, tr)
 }

@@ -13,10 +13,11 @@ type decoder struct {
 	*document.Reader
 	tree     *document.Node // what is decoded; nothing changes it
 	registry *Registry
+	trial    Trial
 	source   *Source
 	warnings []string
 	networks []routed          // those of the points so far, all different
-	dryBuilt map[string]bool   // what decides whether switches can be built, of the points so far
+	built    map[string]bool   // what decides whether switches can be built, of the points so far
 	files    []string          // the files that the point in hand reads, with their hashes
 	inputs   map[string][]byte // the files that any point reads, by the name in the spec
 	bufferAt []document.Place  // by link of the point's network, where its buffer is given

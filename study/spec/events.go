@@ -6,9 +6,9 @@ import (
 	"sort"
 	"strings"
 
+	"weir/core/fabric/wiring"
 	"weir/core/unit"
 	"weir/internal/document"
-	"weir/worlds/sim"
 )
 
 // eventList reads what happens to links during a run.
@@ -35,9 +35,9 @@ func (d *decoder) eventList(root document.Map, p *Point) {
 		if at == nil || ends == nil {
 			continue
 		}
-		var e sim.Event
-		if e.At = document.Read(d.Reader, at, unit.ParseTime); e.At < 0 || e.At >= p.Warmup+p.Duration {
-			d.Fail(at.Place, fmt.Sprintf("0s up to the end, %v", p.Warmup+p.Duration), "the event at %s is not in the run",
+		var e wiring.Event
+		if e.At = document.Read(d.Reader, at, unit.ParseTime); e.At < 0 || e.At >= p.seen.End() {
+			d.Fail(at.Place, fmt.Sprintf("0s up to the end, %v", p.seen.End()), "the event at %s is not in the run",
 				at.Text)
 		}
 		e.Link = d.link(ends, p)
@@ -52,7 +52,7 @@ func (d *decoder) eventList(root document.Map, p *Point) {
 		default:
 			e.Rate = document.Read(d.Reader, rate, unit.ParseLinkRate)
 			if e.Link >= 0 && d.OK() {
-				if old := p.Network.Links[e.Link].Rate; e.Rate == (unit.LinkRate{}) || (old.Bits > 0) != (e.Rate.Bits > 0) {
+				if old := p.seen.Network.Links[e.Link].Rate; e.Rate == (unit.LinkRate{}) || (old.Bits > 0) != (e.Rate.Bits > 0) {
 					d.Fail(rate.Place, "a rate above 0, in bit/s or packets/s as the link's", "%q is no rate for a link of %v",
 						rate.Text, old)
 				}
@@ -63,6 +63,12 @@ func (d *decoder) eventList(root document.Map, p *Point) {
 		}
 	}
 	sort.SliceStable(p.events, func(i, j int) bool { return p.events[i].At < p.events[j].At })
+}
+
+// Stalls are when the simulator's hosts stand still, as sim.Stalls says.
+type Stalls struct {
+	Every  unit.Time // mean from one to the next
+	Length unit.Time // of each; 0: there are none
 }
 
 // stalls reads when the simulator's hosts stand still.
@@ -97,7 +103,7 @@ func (d *decoder) stalls(root document.Map, p *Point) {
 // Stalls reports whether the simulator's hosts stand still in some run; the lab's have stalls
 // of their own.
 func (s *Spec) Stalls() bool {
-	return slices.ContainsFunc(s.Points, func(p *Point) bool { return p.stalls.Length > 0 })
+	return slices.ContainsFunc(s.points, func(p *Point) bool { return p.stalls.Length > 0 })
 }
 
 // link finds the link between two nodes; −1 if there is none.
@@ -110,7 +116,7 @@ func (d *decoder) link(t *document.Node, p *Point) int {
 	for i, x := range t.Items {
 		ends[i] = -1
 		var names []string
-		for k, n := range p.Network.Nodes {
+		for k, n := range p.seen.Network.Nodes {
 			if n.Name == d.Text(x) {
 				ends[i] = k
 			}
@@ -125,13 +131,13 @@ func (d *decoder) link(t *document.Node, p *Point) int {
 		}
 	}
 	var neighbours []string
-	for i, l := range p.Network.Links {
+	for i, l := range p.seen.Network.Links {
 		if l.Ends == ends || l.Ends == [2]int{ends[1], ends[0]} {
 			return i
 		}
 		for e := range 2 {
 			if l.Ends[e] == ends[0] && len(neighbours) < 20 {
-				neighbours = append(neighbours, p.Network.Nodes[l.Ends[1-e]].Name)
+				neighbours = append(neighbours, p.seen.Network.Nodes[l.Ends[1-e]].Name)
 			}
 		}
 	}

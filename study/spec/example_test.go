@@ -5,12 +5,13 @@ import (
 	"fmt"
 
 	"weir/internal/document"
+	"weir/study/plan"
 	"weir/study/spec"
 )
 
 // All that is wrong with a file comes back together, with its place.
 func ExampleLoad() {
-	_, err := spec.Load(&spec.Registry{}, &spec.Source{Name: "x", File: "x.yaml", Data: []byte("duraton: 1s\n")},
+	_, err := plan.Load(&spec.Registry{}, &spec.Source{Name: "x", File: "x.yaml", Data: []byte("duraton: 1s\n")},
 		spec.Options{})
 	var wrong document.InputErrors
 	errors.As(err, &wrong)

@@ -45,9 +45,9 @@ func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
 	if !ok {
 		return
 	}
-	id := len(p.Entries)
-	p.Entries = append(p.Entries, tr)
-	nodes := p.Network.Nodes
+	id := len(p.entries)
+	p.entries = append(p.entries, tr)
+	nodes := p.seen.Network.Nodes
 	for i, f := range flows {
 		if port >= 0 && f.Port != port {
 			continue
@@ -63,7 +63,7 @@ func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
 				return
 			}
 		}
-		if p.Routes.Hops(f.Src, f.Dst) < 0 {
+		if p.seen.Routes.Hops(f.Src, f.Dst) < 0 {
 			d.Fail(d.InFile(name, f.At.Line, f.At.Dst), "hosts that links and switches join", "there is no path from %s to %s",
 				nodes[f.Src].Name, nodes[f.Dst].Name)
 			return
@@ -73,10 +73,10 @@ func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
 				"the flow starts at %v, before the offset", f.Start)
 			return
 		}
-		p.Flows = append(p.Flows, Flow{Traffic: id, index: i, Src: f.Src, Dst: f.Dst, Size: f.Size, fixed: true,
-			start: f.Start - offset, Port: f.Port})
+		p.flows = append(p.flows, Flow{Traffic: id, Index: i, Src: f.Src, Dst: f.Dst, Size: f.Size, Fixed: true,
+			Start: f.Start - offset, Port: f.Port})
 	}
-	if port >= 0 && (len(p.Flows) == 0 || p.Flows[len(p.Flows)-1].Traffic != id) {
+	if port >= 0 && (len(p.flows) == 0 || p.flows[len(p.flows)-1].Traffic != id) {
 		d.Fail(x.Get("port").Place, "a port that flows of the file go to", "no flow of the file goes to port %d", port)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"weir/core/topology"
 	"weir/core/unit"
 	"weir/core/workload"
+	"weir/study/plan"
 	"weir/study/spec"
 )
 
@@ -61,7 +62,7 @@ func loadOwn(text string, files map[string]string) (*spec.Spec, error) {
 		Unclear: "lines do not say when they start", Announces: true, Read: pairs})
 	src := file("own.yaml", text)
 	src.Open = func(name string) ([]byte, error) { return []byte(files[name]), nil }
-	return spec.Load(r, src, spec.Options{})
+	return plan.Load(r, src, spec.Options{})
 }
 
 // A binary of somebody's own adds formats of networks and of flows: they are read, in the
@@ -72,10 +73,10 @@ func TestOwnFormats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := s.Points[0]
-	if len(p.Network.Links) != 3 || p.Network.Nodes[2].Name != "c" || len(p.Flows) != 2 || p.Flows[1].Src != 2 ||
-		p.Flows[1].Size != unit.KB {
-		t.Errorf("%+v, %+v", p.Network, p.Flows)
+	p := s.Points()[0]
+	if n := p.Network(); len(n.Links) != 3 || n.Nodes[2].Name != "c" || p.Flows() != 2 || p.Flow(1).Src != 2 ||
+		p.Flow(1).Size != unit.KB {
+		t.Errorf("%+v, %+v", n, p)
 	}
 	r := room()
 	r.Networks, r.Flows = []topology.Format{{Name: "star"}}, []workload.Format{{Name: "pairs"}}
@@ -124,7 +125,7 @@ func TestFileKeysWithoutFile(t *testing.T) {
 	for _, c := range []struct{ key, value string }{{"format", "hpcc"}, {"rest", "ignored"}, {"offset", "1s"},
 		{"time_unit", "1us"}, {"port", "100"}} {
 		t.Run(c.key, func(t *testing.T) {
-			_, err := spec.Load(room(), file("x.yaml", strings.Replace(text, "KEY", c.key+": "+c.value, 1)), spec.Options{})
+			_, err := plan.Load(room(), file("x.yaml", strings.Replace(text, "KEY", c.key+": "+c.value, 1)), spec.Options{})
 			want := fmt.Sprintf(`%q says how a file is read, and there is no file; allowed: file: …, or no %s`, c.key, c.key)
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)

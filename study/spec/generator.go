@@ -3,7 +3,6 @@ package spec
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
@@ -12,27 +11,27 @@ import (
 	"weir/internal/document"
 )
 
-// generator makes the flows of a traffic that are drawn anew for every seed.
-type generator struct {
+// Generator says how the flows of a traffic are drawn, anew for every seed. Package plan draws them.
+type Generator struct {
 	From, To   []int // hosts
-	FromN, toN int   // so many of them, drawn at random; 0: all
-	pattern    string
-	stride     int
-	flows      int
-	sets       []unit.Time // when each set begins, after the traffic's start; without a load
-	size       unit.Bytes
-	sizes      *workload.CDF // nil: size
+	FromN, ToN int   // so many of them, drawn at random; 0: all
+	Pattern    string
+	Stride     int
+	Flows      int
+	Sets       []unit.Time // when each set begins, after the traffic's start; without a load
+	Size       unit.Bytes
+	Sizes      *workload.CDF // nil: Size
 	Offered    float64       // of the sending hosts' links; 0: flows begin at the traffic's start
-	periodic   bool
+	Periodic   bool
 	rates      map[int]float64 // bit/s of the hosts' links
 }
 
 // Patterns of destinations.
 const (
-	toHosts     = "hosts"       // every one of to
-	toRandom    = "random"      // for each flow another host
-	permutation = "permutation" // each sends to one other and hears from one
-	toStride    = "stride"      // the one so many further on
+	ToHosts     = "hosts"       // every one of to
+	ToRandom    = "random"      // for each flow another host
+	Permutation = "permutation" // each sends to one other and hears from one
+	ToStride    = "stride"      // the one so many further on
 )
 
 // ways are the words for destinations that are no host's name.
@@ -50,10 +49,10 @@ func isDrawn(x document.Map) bool {
 }
 
 // endpoints reads from or to: hosts, random, permutation, {random: n}, {stride: n}.
-func (d *decoder) endpoints(x document.Map, key string, p *Point, g *generator) (hosts []int, generated bool) {
+func (d *decoder) endpoints(x document.Map, key string, p *Point, g *Generator) (hosts []int, generated bool) {
 	t := x.Get(key)
 	all := func() (out []int) {
-		for i, n := range p.Network.Nodes {
+		for i, n := range p.seen.Network.Nodes {
 			if !n.Switch {
 				out = append(out, i)
 			}
@@ -68,7 +67,7 @@ func (d *decoder) endpoints(x document.Map, key string, p *Point, g *generator) 
 			d.Fail(t.Place, "a host, a pattern, or {random: 10}", "%q is no source", t.Text)
 			return nil, true
 		}
-		g.pattern = t.Text
+		g.Pattern = t.Text
 		return all(), true
 	}
 	tables := []*document.Table{drawn}
@@ -87,11 +86,11 @@ func (d *decoder) endpoints(x document.Map, key string, p *Point, g *generator) 
 	n := d.Integer(tables[i].Of(t).Get(t.Keys[0].Name), 1, max(len(hosts)-1, 1))
 	switch {
 	case tables[i] == strided:
-		g.pattern, g.stride = toStride, n
+		g.Pattern, g.Stride = ToStride, n
 	case key == "from":
 		g.FromN = n
 	default:
-		g.toN = n
+		g.ToN = n
 	}
 	return hosts, true
 }
@@ -128,13 +127,13 @@ func (d *decoder) sizes(t *document.Node) *workload.CDF {
 }
 
 // generatedFlows reads the rest of a traffic whose flows are drawn.
-func (d *decoder) generatedFlows(x document.Map, p *Point, tr Traffic, g *generator, flows int) {
-	g.flows = flows
+func (d *decoder) generatedFlows(x document.Map, p *Point, tr Traffic, g *Generator, flows int) {
+	g.Flows = flows
 	if v := x.Get("sizes"); v != nil {
 		if s := x.Get("size"); s != nil {
 			d.Fail(s.Place, "", "size stands beside sizes")
 		}
-		g.sizes = d.sizes(v)
+		g.Sizes = d.sizes(v)
 	}
 	if v := x.Get("load"); v != nil {
 		ok := false
@@ -144,13 +143,13 @@ func (d *decoder) generatedFlows(x document.Map, p *Point, tr Traffic, g *genera
 		if f := x.Get("flows"); f != nil {
 			d.Fail(f.Place, "", "flows stands beside load, which decides how many there are")
 		}
-		if g.size == 0 && x.Get("sizes") == nil {
+		if g.Size == 0 && x.Get("sizes") == nil {
 			d.Fail(v.Place, "size: 500kB, or sizes: websearch", "a load needs the flows' size")
 		}
 		if tr.startHigh > tr.startLow {
 			d.Fail(x.Get("start").Place, "one time", "with load, start is when arrivals begin")
 		}
-		g.periodic = d.Word(x.Default("arrivals"), "kind of arrivals",
+		g.Periodic = d.Word(x.Default("arrivals"), "kind of arrivals",
 			traffic.Key("arrivals").Form.Words) == "periodic"
 	} else if v := x.Get("arrivals"); v != nil {
 		d.Fail(v.Place, "load: 50%", "arrivals need a load")
@@ -159,9 +158,9 @@ func (d *decoder) generatedFlows(x document.Map, p *Point, tr Traffic, g *genera
 		return
 	}
 	g.rates = map[int]float64{}
-	for _, l := range p.Network.Links {
+	for _, l := range p.seen.Network.Links {
 		for _, e := range l.Ends {
-			if !p.Network.Nodes[e].Switch {
+			if !p.seen.Network.Nodes[e].Switch {
 				if g.rates[e] = float64(l.Rate.Bits); l.Rate.Bits == 0 {
 					g.rates[e] = float64(l.Rate.Packets) * 12000
 				}
@@ -169,28 +168,28 @@ func (d *decoder) generatedFlows(x document.Map, p *Point, tr Traffic, g *genera
 		}
 	}
 	switch hosts := len(g.From); {
-	case g.FromN+max(g.toN, len(g.aside())) > hosts && g.FromN > 0:
+	case g.FromN+max(g.ToN, len(g.Aside())) > hosts && g.FromN > 0:
 		d.Fail(x.Place, fmt.Sprintf("up to %d in all", hosts), "%d sources and %d destinations are more than there are hosts",
-			g.FromN, max(g.toN, len(g.aside())))
-	case (g.pattern == permutation || g.pattern == toStride) && hosts < 2:
-		d.Fail(x.Place, "two hosts or more", "a %s needs others to send to", g.pattern)
-	case g.pattern == toStride && g.stride%hosts == 0:
+			g.FromN, max(g.ToN, len(g.Aside())))
+	case (g.Pattern == Permutation || g.Pattern == ToStride) && hosts < 2:
+		d.Fail(x.Place, "two hosts or more", "a %s needs others to send to", g.Pattern)
+	case g.Pattern == ToStride && g.Stride%hosts == 0:
 		d.Fail(x.Get("to").Place, fmt.Sprintf("1 … %d", hosts-1), "a stride of %d over %d hosts leads to the sender itself",
-			g.stride, hosts)
+			g.Stride, hosts)
 	}
 	for _, hosts := range [][]int{g.From, g.To} {
 		for _, h := range hosts {
-			if d.OK() && h != g.From[0] && p.Routes.Hops(g.From[0], h) < 0 {
+			if d.OK() && h != g.From[0] && p.seen.Routes.Hops(g.From[0], h) < 0 {
 				d.Fail(x.Get("to").Place, "hosts that links and switches join", "there is no path from %s to %s",
-					p.Network.Nodes[g.From[0]].Name, p.Network.Nodes[h].Name)
+					p.seen.Network.Nodes[g.From[0]].Name, p.seen.Network.Nodes[h].Name)
 			}
 		}
 	}
-	tr.Generator = g
+	tr.generator = g
 	if n := g.Expected(p, &tr); n > mostFlows && d.OK() {
 		d.Fail(x.Place, strconv.Itoa(mostFlows), "the traffic has about %.0f flows", n)
 	}
-	p.Entries = append(p.Entries, tr)
+	p.entries = append(p.entries, tr)
 }
 
 // sets reads when each set of a traffic begins, after its start: {count: 4, interval: 100s}.
@@ -221,7 +220,7 @@ func (d *decoder) sets(x document.Map, p *Point, tr *Traffic) []unit.Time {
 	if !d.OK() {
 		return nil
 	}
-	if end := p.Warmup + p.Duration; unit.Time(n-1) > (end-1-tr.startHigh)/every {
+	if end := p.seen.End(); unit.Time(n-1) > (end-1-tr.startHigh)/every {
 		d.Fail(t.Place, "a shorter interval, or fewer", "set %d would begin after the run has ended (%v)", n, end)
 		return nil
 	}
@@ -249,7 +248,7 @@ func (d *decoder) typesOfService(x document.Map, tr *Traffic) {
 		return uint8(n)
 	}
 	if t.Kind != document.Mapping {
-		tr.TOS = one(t)
+		tr.tos = one(t)
 		return
 	}
 	classes := x.Entries("tos")
@@ -272,42 +271,42 @@ func (d *decoder) typesOfService(x document.Map, tr *Traffic) {
 		}
 		tr.tosBySize = append(tr.tosBySize, sizedTOS{from, one(k.Value)})
 	}
-	tr.TOS = tr.tosBySize[len(tr.tosBySize)-1].tos
+	tr.tos = tr.tosBySize[len(tr.tosBySize)-1].tos
 }
 
 // TOSOf is the TOS byte of a flow of this size.
 func (tr *Traffic) TOSOf(size unit.Bytes) uint8 {
 	if size == 0 { // it has no end
-		return tr.TOS
+		return tr.tos
 	}
 	for i := len(tr.tosBySize) - 1; i >= 0; i-- {
 		if size >= tr.tosBySize[i].from {
 			return tr.tosBySize[i].tos
 		}
 	}
-	return tr.TOS
+	return tr.tos
 }
 
 // Mean is the mean size of a flow; 0: it has no end.
-func (g *generator) Mean() float64 {
-	if g.sizes != nil {
-		return g.sizes.Mean()
+func (g *Generator) Mean() float64 {
+	if g.Sizes != nil {
+		return g.Sizes.Mean()
 	}
-	return float64(g.size)
+	return float64(g.Size)
 }
 
 // groups is how many flows begin together: of an incast, every source to every
 // destination.
-func (g *generator) groups() int {
+func (g *Generator) groups() int {
 	if g.FromN > 0 {
-		return g.FromN * max(g.toN, 1)
+		return g.FromN * max(g.ToN, 1)
 	}
 	return 1
 }
 
-// each is the number of arrivals per second, of one source, or of a whole incast,
+// Arrivals is the number of arrivals per second, of one source, or of a whole incast,
 // whose load is a share of all hosts' links.
-func (g *generator) each(source int) float64 {
+func (g *Generator) Arrivals(source int) float64 {
 	rate := g.rates[source]
 	if g.FromN > 0 {
 		rate = 0
@@ -318,191 +317,36 @@ func (g *generator) each(source int) float64 {
 	return g.Offered * rate / 8 / g.Mean() / float64(g.groups())
 }
 
-// until is when arrivals end.
-func (g *generator) until(p *Point, tr *Traffic) unit.Time { return min(tr.stop, p.Warmup+p.Duration) }
+// Until is when arrivals end.
+func (g *Generator) Until(p *Point, tr *Traffic) unit.Time {
+	return min(tr.stop, p.seen.End())
+}
 
 // Expected is how many flows a run has, on average.
-func (g *generator) Expected(p *Point, tr *Traffic) float64 {
+func (g *Generator) Expected(p *Point, tr *Traffic) float64 {
 	if g.Offered == 0 {
 		n := float64(len(g.From))
 		if g.FromN > 0 {
 			n = float64(g.FromN)
 		}
-		return n * float64(g.flows) * float64(max(g.toN, 1)) * float64(len(g.sets))
+		return n * float64(g.Flows) * float64(max(g.ToN, 1)) * float64(len(g.Sets))
 	}
-	seconds := (g.until(p, tr) - tr.startLow).Seconds()
+	seconds := (g.Until(p, tr) - tr.startLow).Seconds()
 	if g.FromN > 0 {
-		return g.each(0) * float64(g.groups()) * seconds
+		return g.Arrivals(0) * float64(g.groups()) * seconds
 	}
 	n := 0.0
 	for _, h := range g.From {
-		n += g.each(h) * seconds
+		n += g.Arrivals(h) * seconds
 	}
-	return n * float64(max(g.toN, 1))
+	return n * float64(max(g.ToN, 1))
 }
 
-// expand draws the flows of one run.
-func (g *generator) expand(p *Point, id int, seed uint64) []Flow {
-	tr := &p.Entries[id]
-	var out []Flow
-	random := unit.NewRandom(seed, "traffic "+tr.Name)
-	add := func(r unit.Random, src, dst int, at unit.Time) {
-		f := Flow{Traffic: id, index: len(out), Src: src, Dst: dst, Size: g.size, fixed: at >= 0, start: at}
-		if g.sizes != nil {
-			f.Size = g.sizes.Size(r.Float64())
-		}
-		out = append(out, f)
-	}
-	if g.Offered == 0 {
-		sources := draw(random, g.From, g.FromN, g.aside())
-		targets := g.targets(random, sources)
-		for _, later := range g.sets {
-			first := len(out)
-			for i, src := range sources {
-				for range g.flows {
-					for _, dst := range g.destinations(random, src, i, targets) {
-						add(random, src, dst, -1)
-					}
-				}
-			}
-			for i := range out[first:] {
-				out[first+i].later = later
-			}
-		}
-		return out
-	}
-	until := g.until(p, tr)
-	arrivals := func(r unit.Random, each float64, begin func(at unit.Time)) {
-		gap := 1 / each * float64(unit.Second)
-		at := float64(tr.startLow)
-		if g.periodic {
-			at += gap * r.Float64() // a phase of its own
-		}
-		for {
-			if !g.periodic {
-				at += gap * r.ExpFloat64()
-			}
-			if at >= float64(until) || len(out) > 2*mostFlows {
-				return
-			}
-			begin(unit.Time(at))
-			if g.periodic {
-				at += gap
-			}
-		}
-	}
-	if g.FromN > 0 {
-		arrivals(random, g.each(0), func(at unit.Time) {
-			sources := draw(random, g.From, g.FromN, g.aside())
-			targets := g.targets(random, sources)
-			for i, src := range sources {
-				for _, dst := range g.destinations(random, src, i, targets) {
-					add(random, src, dst, at)
-				}
-			}
-		})
-		return out
-	}
-	targets := g.targets(random, g.From)
-	for i, src := range g.From {
-		r := unit.NewRandom(seed, fmt.Sprintf("traffic %s host %d", tr.Name, src))
-		arrivals(r, g.each(src), func(at unit.Time) {
-			for _, dst := range g.destinations(r, src, i, targets) {
-				add(r, src, dst, at)
-			}
-		})
-	}
-	return out
-}
-
-// aside is the one host that all send to, if there is one: it is none of the sources that
+// Aside is the one host that all send to, if there is one: it is none of the sources that
 // are drawn.
-func (g *generator) aside() map[int]bool {
-	if g.pattern != toHosts || g.toN > 0 || len(g.To) != 1 {
+func (g *Generator) Aside() map[int]bool {
+	if g.Pattern != ToHosts || g.ToN > 0 || len(g.To) != 1 {
 		return nil
 	}
 	return map[int]bool{g.To[0]: true}
-}
-
-// targets are the destinations that are drawn once: those of {random: n}, or a
-// permutation of the sources without a fixed point.
-func (g *generator) targets(r unit.Random, sources []int) []int {
-	switch {
-	case g.pattern == permutation:
-		perm := r.Perm(len(sources))
-		for again := true; again && len(sources) > 1; {
-			again = false
-			for i, k := range perm {
-				again = again || i == k
-			}
-			if again {
-				perm = r.Perm(len(sources))
-			}
-		}
-		out := make([]int, len(sources))
-		for i, k := range perm {
-			out[i] = sources[k]
-		}
-		return out
-	case g.toN > 0:
-		except := map[int]bool{}
-		if g.FromN > 0 {
-			for _, s := range sources {
-				except[s] = true
-			}
-		}
-		return draw(r, g.To, g.toN, except)
-	}
-	return g.To
-}
-
-// destinations are those of the flow, or flows, of source number i.
-func (g *generator) destinations(r unit.Random, src, i int, targets []int) []int {
-	switch {
-	case g.pattern == permutation:
-		return targets[i : i+1]
-	case g.pattern == toStride:
-		return []int{g.From[(i+g.stride)%len(g.From)]}
-	case g.toN > 0:
-		var out []int
-		for _, t := range targets {
-			if t != src {
-				out = append(out, t)
-			}
-		}
-		return out
-	}
-	// random, or one of the hosts that are listed
-	for range 64 {
-		if t := targets[r.IntN(len(targets))]; t != src {
-			return []int{t}
-		}
-	}
-	return nil // there is no other
-}
-
-// draw takes n different ones at random, all for 0.
-func draw(r unit.Random, of []int, n int, except map[int]bool) []int {
-	if n == 0 {
-		return of
-	}
-	var out []int
-	for _, k := range r.Perm(len(of)) {
-		if len(out) < n && !except[of[k]] {
-			out = append(out, of[k])
-		}
-	}
-	return out
-}
-
-// Hops is the mean number of links between a traffic's hosts, for estimates.
-func (g *generator) Hops(p *Point) float64 {
-	sum, n := 0.0, 0.0
-	for k := range min(len(g.To), 64) {
-		if h := g.To[k*len(g.To)/min(len(g.To), 64)]; h != g.From[0] {
-			sum += float64(p.Routes.Hops(g.From[0], h))
-			n++
-		}
-	}
-	return sum / math.Max(n, 1)
 }

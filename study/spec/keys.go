@@ -168,7 +168,7 @@ var traffic = &document.Table{What: "traffic's key", Doc: "flows of one kind", O
 	{Name: "from", Form: document.AnyOf("host, pattern, list of them, or `{random: n}`", someHost, document.MapOf(drawn)),
 		Doc: "who sends", Example: "from: host", Traits: notListed | notRing},
 	{Name: "to", Form: document.AnyOf("host, pattern, list of them, `random`, `permutation`, `{random: n}` or "+
-		"`{stride: n}`", someHost, document.OneOf(toRandom, permutation), document.MapOf(drawn), document.MapOf(strided)),
+		"`{stride: n}`", someHost, document.OneOf(ToRandom, Permutation), document.MapOf(drawn), document.MapOf(strided)),
 		Doc: "who receives: every pair of different hosts gets flows", Example: "to: host", Traits: notListed | notRing},
 	{Name: "collective", Form: document.OneOf(workload.Collectives...), Doc: "all-reduce, in place of `from` and `to`",
 		Without: "none"},

@@ -17,6 +17,7 @@ import (
 	"weir/internal/document"
 	"weir/internal/testutil"
 	"weir/study/measure"
+	"weir/study/plan"
 	"weir/study/spec"
 )
 
@@ -79,7 +80,7 @@ var beside = map[string]string{"link": "{ends: [a, s]", "switches": "{programs: 
 // Whatever it reads, it reads through the table, which panics at other keys.
 func TestDecoderKnowsKeys(t *testing.T) {
 	for _, text := range []string{keyed, filed} {
-		if _, err := spec.Load(room(), keyedFile(text), spec.Options{}); err != nil {
+		if _, err := plan.Load(room(), keyedFile(text), spec.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,7 +88,7 @@ func TestDecoderKnowsKeys(t *testing.T) {
 		for _, k := range x.Table.Keys {
 			t.Run(x.Name+"/"+k.Name, func(t *testing.T) {
 				text := strayKey(x.Name, k.Name)
-				_, err := spec.Load(room(), keyedFile(text), spec.Options{})
+				_, err := plan.Load(room(), keyedFile(text), spec.Options{})
 				var wrong document.InputErrors
 				if !errors.As(err, &wrong) {
 					t.Fatalf("nothing reads %s: %v", k.Name, err)

@@ -46,7 +46,7 @@ func (d *decoder) network(root document.Map, p *Point) {
 			d.oneLink(x, n)
 		}
 	}
-	p.Network = n.Network
+	p.seen.Network = n.Network
 }
 
 // listed is a network whose nodes and links a file lists, as far as it has been read.
@@ -79,7 +79,7 @@ func (d *decoder) nodes(t *document.Node, x document.Map) *listed {
 				d.Fail(x.Place, "another name", "the name %q is taken", name)
 				continue
 			}
-			if name == "" || strings.ContainsAny(name, " >*$,") || name == toRandom {
+			if name == "" || strings.ContainsAny(name, " >*$,") || name == ToRandom {
 				d.Fail(x.Place, "letters, digits, - and _", "%q is not a name", name)
 				continue
 			}
@@ -195,7 +195,7 @@ func (d *decoder) generated(t *document.Node, s *topology.Scheme, p *Point) {
 	for i := range d.bufferAt {
 		d.bufferAt[i] = at
 	}
-	p.Network = n
+	p.seen.Network = n
 }
 
 // buffers checks that buffers and queues bounded in bytes hold the largest frame of
@@ -205,10 +205,10 @@ func (d *decoder) buffers(p *Point) {
 		return
 	}
 	largest, name := unit.Bytes(0), ""
-	for i := range p.Entries {
-		tr := &p.Entries[i]
-		if frame := unit.Bytes(p.Framing.Frame(tr.Headers(), tr.Payload, true)); frame > largest {
-			largest, name = frame, tr.Name
+	for i := range p.entries {
+		tr := &p.entries[i]
+		if frame := unit.Bytes(p.seen.Framing.Frame(tr.seen.Headers(), tr.seen.Payload, true)); frame > largest {
+			largest, name = frame, tr.seen.Name
 		}
 	}
 	check := func(at document.Place, b unit.Bytes) {
@@ -217,7 +217,7 @@ func (d *decoder) buffers(p *Point) {
 				"a buffer of %v is below a packet of traffic %s", b, name)
 		}
 	}
-	for i, l := range p.Network.Links {
+	for i, l := range p.seen.Network.Links {
 		if i < len(d.bufferAt) {
 			check(d.bufferAt[i], l.Buffer.Bytes)
 		}
@@ -261,5 +261,5 @@ func (d *decoder) networkFile(t *document.Node, p *Point) {
 		return
 	}
 	d.bufferAt = make([]document.Place, len(n.Links))
-	p.Network = n
+	p.seen.Network = n
 }

@@ -16,12 +16,20 @@ type Options struct {
 	// Resolved: the file is the spec.yaml of a results folder, of which options may have
 	// left a part of the sweep; a claim may mean no point of it.
 	Resolved bool
+	Origin   *Origin // of a resolved file: what it was made of; nil if that is not known
+}
+
+// Origin says of what file and options a resolved spec was made: whether it is the quick variant,
+// and where its values come from.
+type Origin struct {
+	Quick      bool
+	Parameters []Parameter
 }
 
 // applyQuick puts the quick block's values into the spec. What it takes away from
 // a sweep, the spec keeps in full.
 func (s *Spec) applyQuick(c *document.Reader) {
-	q := top.Of(s.Root).Get("quick")
+	q := top.Of(s.root).Get("quick")
 	if q == nil {
 		return
 	}
@@ -29,14 +37,14 @@ func (s *Spec) applyQuick(c *document.Reader) {
 		c.Fail(q.Place, "{repeat: 1, …}", "quick is a map")
 		return
 	}
-	sweep := top.Of(s.Root).Get("sweep")
-	allowed := append(top.Names(byQuick), sweepKeys(s.Root)...)
-	for _, k := range top.Of(s.Root).Entries("quick") {
+	sweep := top.Of(s.root).Get("sweep")
+	allowed := append(top.Names(byQuick), sweepKeys(s.root)...)
+	for _, k := range top.Of(s.root).Entries("quick") {
 		if !slices.Contains(allowed, k.Name) {
 			c.Unknown(k.Place, "quick's key", k.Name, allowed)
 			continue
 		}
-		if s.Quick {
+		if s.quick {
 			s.put(c, k.Name, k.Value, "quick")
 		} else if v := sweep.Find(k.Name); v != nil {
 			s.subset(c, document.Copy(v), k.Value) // checked, not used
@@ -48,14 +56,14 @@ func (s *Spec) applyQuick(c *document.Reader) {
 func (s *Spec) put(c *document.Reader, name string, value *document.Node, from string) {
 	v := document.Copy(value)
 	v.Orig, v.From = nil, from
-	if sweep := top.Of(s.Root).Get("sweep"); sweep.Find(name) != nil {
+	if sweep := top.Of(s.root).Get("sweep"); sweep.Find(name) != nil {
 		if narrowed := s.subset(c, sweep.Find(name), v); narrowed != nil {
 			narrowed.From = from
 			sweep.Set(name, narrowed)
 		}
 		return
 	}
-	s.Root.Set(name, v)
+	s.root.Set(name, v)
 }
 
 // subset returns the sweep values that value asks for: of a map those named, of a
@@ -102,12 +110,12 @@ func (s *Spec) applySet(c *document.Reader) {
 		if v == nil {
 			continue
 		}
-		if slices.Contains(append(top.Names(), sweepKeys(s.Root)...), key) {
+		if slices.Contains(append(top.Names(), sweepKeys(s.root)...), key) {
 			s.put(c, key, v, "--set")
 			continue
 		}
 		v.From = "--set"
-		at := s.Root
+		at := s.root
 		parts := strings.Split(key, ".")
 		for i, p := range parts {
 			if at.Kind == document.List {
@@ -142,7 +150,7 @@ func (s *Spec) applySet(c *document.Reader) {
 					words = append(words, k.Name)
 				}
 				if i == 0 {
-					words = append(top.Names(), sweepKeys(s.Root)...)
+					words = append(top.Names(), sweepKeys(s.root)...)
 				}
 				c.Unknown(here, "key", p, words)
 				break

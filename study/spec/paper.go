@@ -44,7 +44,7 @@ func (s *Spec) PaperValue(at []measure.Coordinate, m, group string) (PaperValue,
 
 // decodePaperValues reads the paper's values, when points and measures are known.
 func (s *Spec) decodePaperValues(d *decoder) {
-	about := top.Of(s.Root).Get("paper")
+	about := top.Of(s.root).Get("paper")
 	if about == nil || d.View(about, paper).Get("values") == nil {
 		return
 	}
@@ -67,8 +67,8 @@ func (s *Spec) decodePaperValues(d *decoder) {
 
 // paperNames are the measures that the paper's values can be of.
 func (s *Spec) paperNames() (names []string) {
-	for i := range s.Shape().Measures {
-		m := &s.Shape().Measures[i]
+	for i := range s.shape().Measures {
+		m := &s.shape().Measures[i]
 		if m.Groups == nil {
 			names = append(names, m.Name)
 		}
@@ -84,7 +84,7 @@ func (s *Spec) paperEntry(d *decoder, x document.Map, general *document.Node, na
 	var of PaperValue
 	before := d.Count()
 	if w := x.Get("where"); w != nil {
-		s.View.Where(d.Reader, &of.Filter, w)
+		s.view.Where(d.Reader, &of.Filter, w)
 	}
 	source := x.Get("source")
 	if source == nil {
@@ -98,8 +98,8 @@ func (s *Spec) paperEntry(d *decoder, x document.Map, general *document.Node, na
 	if d.Count() > before {
 		return
 	}
-	if !s.View.Narrowed && !slices.ContainsFunc(s.Points, func(p *Point) bool {
-		return of.Means(p.At)
+	if !s.view.Narrowed && !slices.ContainsFunc(s.points, func(p *Point) bool {
+		return of.Means(p.at)
 	}) {
 		d.Fail(x.Place, "", "no point of the sweep is meant by these values")
 	}
@@ -115,14 +115,14 @@ func (s *Spec) paperEntry(d *decoder, x document.Map, general *document.Node, na
 		}
 		v := of
 		v.Measure, v.Group, _ = strings.Cut(k.Name, ".")
-		v.Unit, _ = s.View.UnitOf(v.Measure)
+		v.Unit, _ = s.view.UnitOf(v.Measure)
 		var ok bool
 		if v.Value, ok = d.quantity(k.Value, v.Unit); !ok {
 			continue
 		}
 		for i := range s.paperValues {
-			if old := &s.paperValues[i]; old.Name() == k.Name && slices.ContainsFunc(s.Points, func(p *Point) bool {
-				return old.Means(p.At) && v.Means(p.At)
+			if old := &s.paperValues[i]; old.Name() == k.Name && slices.ContainsFunc(s.points, func(p *Point) bool {
+				return old.Means(p.at) && v.Means(p.at)
 			}) {
 				d.Fail(k.Place, "each value of a point once", "%s is given for some of these points already", k.Name)
 				break

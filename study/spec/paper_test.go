@@ -70,14 +70,14 @@ func TestPaperValuesDecideNothing(t *testing.T) {
 			t.Errorf("%s: another id", measure.PointName(r.Point))
 		}
 	}
-	again, err := spec.Load(room(), file("spec.yaml", string(s.Resolved())), spec.Options{Resolved: true})
+	again, err := plan.Load(room(), file("spec.yaml", string(s.Resolved())), spec.Options{Resolved: true})
 	if err != nil || len(again.PaperValues()) != 5 {
 		t.Errorf("of the resolved spec: %v", err)
 	}
-	some, err := spec.Load(room(), file("a.yaml", small+smallTraffic+withPaper), spec.Options{Set: []string{"scheme=x"}})
+	some, err := plan.Load(room(), file("a.yaml", small+smallTraffic+withPaper), spec.Options{Set: []string{"scheme=x"}})
 	if err != nil {
 		t.Errorf("a part of the sweep: %v", err)
-	} else if _, err := spec.Load(room(), file("spec.yaml", string(some.Resolved())),
+	} else if _, err := plan.Load(room(), file("spec.yaml", string(some.Resolved())),
 		spec.Options{Resolved: true}); err != nil {
 		t.Errorf("a part of the sweep, resolved: %v", err)
 	}

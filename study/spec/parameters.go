@@ -17,22 +17,13 @@ type Parameter struct {
 
 // Parameters lists all values of the resolved spec in its order.
 func (s *Spec) Parameters() []Parameter {
-	out := s.bound(parameters(s.Root))
+	out := s.bound(parameters(s.root))
 	for i := range out {
 		if was, ok := s.origins[out[i].Path]; ok && was.Value == out[i].Value {
 			out[i].Source = was.Source
 		}
 	}
 	return out
-}
-
-// SetOrigin says of what file and options a resolved spec was made: whether it was the quick
-// variant, and where its values came from.
-func (s *Spec) SetOrigin(quick bool, parameters []Parameter) {
-	s.Quick, s.origins = quick, map[string]Parameter{}
-	for _, p := range parameters {
-		s.origins[p.Path] = p
-	}
 }
 
 // parameters lists the values of a tree.
@@ -99,10 +90,10 @@ func (s *Spec) bound(out []Parameter) []Parameter {
 	for _, p := range out {
 		seen[p.Path] = true
 	}
-	for _, p := range s.Points {
+	for _, p := range s.points {
 		for _, x := range p.defaults {
 			there := seen[x.Path]
-			for _, c := range p.At {
+			for _, c := range p.at {
 				there = there || seen["sweep."+c.Key+"."+c.Text+"."+x.Path]
 			}
 			if !there {

@@ -42,7 +42,7 @@ const (
 
 // decodePlots reads the plot list.
 func (s *Spec) decodePlots(d *decoder) {
-	t := top.Of(s.Root).Get("plot")
+	t := top.Of(s.root).Get("plot")
 	if t == nil {
 		return
 	}
@@ -60,7 +60,7 @@ func (s *Spec) decodePlots(d *decoder) {
 
 // plotted is what plots of each kind can show.
 func (s *Spec) plotted() [4]map[string]any {
-	names := s.Shape()
+	names := s.shape()
 	sets := [4]map[string]any{{}, {}, {}, {}}
 	for _, m := range names.Measures {
 		sets[OverSweep][m.Name] = nil
@@ -82,7 +82,7 @@ func (s *Spec) plotted() [4]map[string]any {
 
 // onePlot reads an entry of the list.
 func (s *Spec) onePlot(d *decoder, x document.Map, sets *[4]map[string]any) {
-	keys := sweepKeys(s.Root)
+	keys := sweepKeys(s.root)
 	axisX, axisY := x.Get("x"), x.Get("y")
 	if axisX == nil {
 		d.Missing(x.Node, "x", plot.What, plot.Names(), "x: "+
@@ -132,7 +132,7 @@ func (s *Spec) onePlot(d *decoder, x document.Map, sets *[4]map[string]any) {
 		}
 	}
 	if w := x.Get("where"); w != nil {
-		s.View.Where(d.Reader, &p.Filter, w)
+		s.view.Where(d.Reader, &p.Filter, w)
 	}
-	s.Plots = append(s.Plots, p)
+	s.plots = append(s.plots, p)
 }

@@ -7,82 +7,209 @@ import (
 	"strings"
 
 	"weir/core/cc"
+	"weir/core/fabric/wiring"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/telemetry"
 	"weir/core/topology"
+	"weir/core/transport"
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/study/measure"
-	"weir/worlds/sim"
 )
 
-// Point is one combination of the sweep, decoded.
+// Point is one combination of the sweep, decoded. Nothing changes it.
 type Point struct {
-	At        []measure.Coordinate
-	Canonical string // all that decides its runs but seed and executable
+	at        []measure.Coordinate
+	canonical string
 	defaults  []Parameter
 
-	measure.Point // what measures see of it
-	Book          *packet.Book
-	tree          *topology.Tree // with hierarchical addresses
-	prefixes      topology.Prefixes
-	switches      []sim.SwitchConfig
-	Telemetry     *telemetry.Format // nil: no switch writes any
-	Entries       []Traffic
-	Flows         []Flow
-	Measures      measure.List
-	events        []sim.Event
-	stalls        sim.Stalls
-	Sampled       float64 // values that the measures of a run keep
+	seen      measure.Point // what measures see of it
+	book      *packet.Book
+	tree      *topology.Tree // with hierarchical addresses
+	prefixes  topology.Prefixes
+	switches  []wiring.SwitchConfig
+	telemetry *telemetry.Format // nil: no switch writes any
+	entries   []Traffic
+	flows     []Flow
+	measures  measure.List
+	events    []wiring.Event
+	stalls    Stalls
+	samples   float64 // values that the measures of a run keep
 }
 
-// Traffic is one entry of the traffic list.
+// At are the values of the sweep.
+func (p *Point) At() []measure.Coordinate { return slices.Clone(p.at) }
+
+// Canonical is all that decides the point's runs but seed and executable.
+func (p *Point) Canonical() string { return p.canonical }
+
+// Measured is what measures see of the point.
+func (p *Point) Measured() *measure.Point {
+	seen := p.seen
+	seen.Traffic = slices.Clone(seen.Traffic)
+	return &seen
+}
+
+// Measures are those of its runs.
+func (p *Point) Measures() measure.List { return slices.Clone(p.measures) }
+
+// Samples are the values that the measures of a run keep.
+func (p *Point) Samples() float64 { return p.samples }
+
+// Network is the point's; other points may share it.
+func (p *Point) Network() *topology.Network { return p.seen.Network }
+
+// Routes are those of its network.
+func (p *Point) Routes() *topology.Routes { return p.seen.Routes }
+
+// Book has the addresses of its nodes.
+func (p *Point) Book() *packet.Book { return p.book }
+
+// Tree is the network as a fat tree whose hosts have addresses from prefixes; nil: addresses are
+// flat.
+func (p *Point) Tree() (*topology.Tree, topology.Prefixes) { return p.tree, p.prefixes }
+
+// Framing is what a frame counts as.
+func (p *Point) Framing() packet.Framing { return p.seen.Framing }
+
+// Warmup is the part of a run before what is measured.
+func (p *Point) Warmup() unit.Time { return p.seen.Warmup }
+
+// Duration is the part that is measured.
+func (p *Point) Duration() unit.Time { return p.seen.Duration }
+
+// Telemetry is the format in which switches write it; nil: none does.
+func (p *Point) Telemetry() *telemetry.Format {
+	if p.telemetry == nil {
+		return nil
+	}
+	f := *p.telemetry
+	return &f
+}
+
+// Switches configures those of the network's nodes that are switches.
+func (p *Point) Switches() []wiring.SwitchConfig { return slices.Clone(p.switches) }
+
+// Events are what happens to links, in order of time.
+func (p *Point) Events() []wiring.Event { return slices.Clone(p.events) }
+
+// Stalls are when the simulator's hosts stand still.
+func (p *Point) Stalls() Stalls { return p.stalls }
+
+// Entries is how long the traffic list is.
+func (p *Point) Entries() int { return len(p.entries) }
+
+// Entry is one of the traffic list.
+func (p *Point) Entry(i int) *Traffic { return &p.entries[i] }
+
+// Flows is how many flows the file lists: those that are not drawn for each seed.
+func (p *Point) Flows() int { return len(p.flows) }
+
+// Flow is one of these.
+func (p *Point) Flow(i int) Flow { return p.flows[i] }
+
+// Traffic is one entry of the traffic list. Nothing changes it.
 type Traffic struct {
-	measure.Traffic
-	At, CCAt        document.Place // where it is given, and its congestion controller
-	TransportConfig scheme.Config
-	Generator       *generator // nil: the flows are listed
-	CC              *cc.Scheme // nil: the transport has none
-	CCConfig        scheme.Config
-	TOS             uint8
+	seen            measure.Traffic
+	at, ccAt        document.Place
+	transportConfig scheme.Config
+	generator       *Generator // nil: the flows are listed
+	cc              *cc.Scheme
+	ccConfig        scheme.Config
+	tos             uint8
 	tosBySize       []sizedTOS // ascending; tos is that of the last
 	startLow        unit.Time
 	startHigh       unit.Time
 	stop            unit.Time
 }
 
+// Name is the traffic's.
+func (tr *Traffic) Name() string { return tr.seen.Name }
+
+// Measured is what measures see of the traffic.
+func (tr *Traffic) Measured() *measure.Traffic {
+	seen := tr.seen
+	return &seen
+}
+
+// At is where it is given.
+func (tr *Traffic) At() document.Place { return tr.at }
+
+// Transport carries it, with this configuration.
+func (tr *Traffic) Transport() (*transport.Scheme, scheme.Config) {
+	return tr.seen.Transport, tr.transportConfig
+}
+
+// CC is its congestion controller with its configuration; nil if the transport has none.
+func (tr *Traffic) CC() (*cc.Scheme, scheme.Config) { return tr.cc, tr.ccConfig }
+
+// CCAt is where the controller is given, or else the traffic.
+func (tr *Traffic) CCAt() document.Place { return tr.ccAt }
+
+// Payload is that of a full packet.
+func (tr *Traffic) Payload() int32 { return tr.seen.Payload }
+
+// Version is that of IP.
+func (tr *Traffic) Version() uint8 { return tr.seen.Version }
+
+// Headers are the bytes of a full packet's headers, from Ethernet's on.
+func (tr *Traffic) Headers() int32 { return tr.seen.Headers() }
+
+// Start is when its flows start, drawn between the two.
+func (tr *Traffic) Start() (low, high unit.Time) { return tr.startLow, tr.startHigh }
+
+// Stop is when senders stop; unit.Never if they do not.
+func (tr *Traffic) Stop() unit.Time { return tr.stop }
+
+// Generator says how flows are drawn for each seed; false if they are listed.
+func (tr *Traffic) Generator() (g Generator, ok bool) {
+	if tr.generator == nil {
+		return g, false
+	}
+	g = *tr.generator
+	g.From, g.To, g.Sets = slices.Clone(g.From), slices.Clone(g.To), slices.Clone(g.Sets)
+	return g, true
+}
+
 // see makes what measures see of the point's traffic, of which all is there if nothing was
 // wrong.
 func (p *Point) see(ok bool) {
-	p.Partial = !ok
-	for i := range p.Entries {
-		tr := p.Entries[i].Traffic
-		tr.Start = p.Entries[i].startLow
-		if g := p.Entries[i].Generator; g != nil {
-			tr.Sizes = g.sizes
+	p.seen.Partial = !ok
+	for i := range p.entries {
+		tr := p.entries[i].seen
+		tr.Start = p.entries[i].startLow
+		if g := p.entries[i].generator; g != nil {
+			tr.Sizes = g.Sizes
 		}
-		p.Traffic = append(p.Traffic, tr)
+		p.seen.Traffic = append(p.seen.Traffic, tr)
 	}
 }
 
 // measureList reads what is measured.
 func (d *decoder) measureList(root document.Map, p *Point) {
-	p.Measures = measure.Decode(d.Reader, d.registry.Measures, root.Default("measure"), &p.Point)
+	p.measures = measure.Decode(d.Reader, d.registry.Measures, root.Default("measure"), &p.seen)
 }
+
+// Loaded reports whether its flows arrive so that they offer a load.
+func (tr *Traffic) Loaded() bool { return tr.generator != nil && tr.generator.Offered > 0 }
 
 // Flow is a flow whose start may still have to be drawn.
 type Flow struct {
 	Traffic  int
-	index    int // within its traffic
+	Index    int // within its traffic
 	Src, Dst int
 	Size     unit.Bytes
-	fixed    bool // start is given
-	start    unit.Time
-	later    unit.Time // added to a start that is drawn: of its set
+	Fixed    bool // start is given
+	Start    unit.Time
+	Later    unit.Time // added to a start that is drawn: of its set
 	Port     int       // destination port of a flow file; 0: none
 	after    []int     // flows of the point that arrive at src before it begins; start is the earliest then
 }
+
+// After are the flows of the point that arrive at the source before this one begins: Start is the
+// earliest then. Without any it is nil.
+func (f *Flow) After() []int { return slices.Clone(f.after) }
 
 // decodePoint decodes combination i of the sweep.
 func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
@@ -91,16 +218,16 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	d.Bound = map[document.Place]string{}
 	tree := document.Copy(d.tree)
 	tree.Keys = slices.DeleteFunc(tree.Keys, func(k document.Entry) bool { return top.Has(k.Name, ofFile) })
-	index := make([]int, len(s.Sweep))
-	for k := len(s.Sweep) - 1; k >= 0; k-- {
-		n := len(s.Sweep[k].Values)
+	index := make([]int, len(s.sweep))
+	for k := len(s.sweep) - 1; k >= 0; k-- {
+		n := len(s.sweep[k].Values)
 		index[k] = i % n
 		i /= n
 	}
 	var places []document.Place
 	var variables []variable
-	for k, dim := range s.Sweep {
-		p.At = append(p.At, dim.Values[index[k]])
+	for k, dim := range s.sweep {
+		p.at = append(p.at, dim.Values[index[k]])
 		places = append(places, s.given[k].places[index[k]])
 		if block := s.given[k].blocks[index[k]]; block != nil {
 			block = document.Copy(block)
@@ -118,9 +245,9 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	}
 	root, _ := d.Map(tree, top)
 	for i, v := range variables { // a block may use the names of those before it
-		d.substitute(v.Value, p.At, places, variables[:i], used)
+		d.substitute(v.Value, p.at, places, variables[:i], used)
 	}
-	d.substitute(tree, p.At, places, variables, used)
+	d.substitute(tree, p.at, places, variables, used)
 	for _, v := range variables {
 		if !v.used {
 			d.Unknown(v.Place, "key", v.Name, append(top.Names(), "a name that $"+v.Name+" stands for"))
@@ -129,12 +256,12 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	if !d.OK() {
 		return p
 	}
-	p.Duration = d.Positive(root.Get("duration"))
-	p.Warmup = document.Read(d.Reader, root.Default("warmup"), unit.ParseTime)
-	if p.Duration+p.Warmup < 0 {
+	p.seen.Duration = d.Positive(root.Get("duration"))
+	p.seen.Warmup = document.Read(d.Reader, root.Default("warmup"), unit.ParseTime)
+	if p.seen.End() < 0 {
 		d.Fail(root.Get("duration").Place, "106 days in all", "duration and warm-up are too long")
 	}
-	p.Framing, _ = packet.FramingByName(d.word(root.Default("framing"), top, "framing"))
+	p.seen.Framing, _ = packet.FramingByName(d.word(root.Default("framing"), top, "framing"))
 	d.network(root, p)
 	if !d.OK() {
 		return p
@@ -152,38 +279,33 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	if d.OK() {
 		var b strings.Builder
 		root.Write(&b, 0)
-		fmt.Fprintf(&b, "point %q\nfiles %q\n", measure.PointName(p.At), d.files)
-		p.Canonical = b.String()
+		fmt.Fprintf(&b, "point %q\nfiles %q\n", measure.PointName(p.at), d.files)
+		p.canonical = b.String()
 		for _, x := range parameters(tree) {
 			if strings.HasPrefix(x.Source, "default: ") {
 				p.defaults = append(p.defaults, x)
 			}
 		}
-		d.dryRun(root, p)
+		d.try(root, p)
 	}
 	return p
 }
 
-// dryRun builds the run's simulation once, so that what only constructors can
-// know is an error of the file and not of a run. Endpoints are built for every point;
-// switches, which are many in large networks, for each network, configuration and list
-// of measures.
-func (d *decoder) dryRun(root document.Map, p *Point) {
-	c, err := p.Config(1)
-	if err == nil {
-		p.Sampled = measure.Samples(&p.Point, c)
-		var b strings.Builder
-		for _, key := range top.Names(ofBuild) {
-			if t := root.Get(key); t != nil {
-				t.Write(&b, 0)
-			}
-			b.WriteString("\n")
+// try has the run built once, so that what only constructors can know is an error of the file and
+// not of a run. Endpoints are built for every point; switches, which are many in large networks,
+// for each network, configuration and list of measures.
+func (d *decoder) try(root document.Map, p *Point) {
+	var b strings.Builder
+	for _, key := range top.Names(ofBuild) {
+		if t := root.Get(key); t != nil {
+			t.Write(&b, 0)
 		}
-		fmt.Fprintf(&b, "%q", d.files)
-		if what := b.String(); !d.dryBuilt[what] {
-			d.dryBuilt[what] = true
-			_, err = sim.New(c)
-		}
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "%q", d.files)
+	what, err := b.String(), error(nil)
+	if p.samples, err = d.trial.Build(p, !d.built[what]); err == nil {
+		d.built[what] = true
 	}
 	var much *measure.TooMuch
 	var refused *refusal
@@ -197,12 +319,12 @@ func (d *decoder) dryRun(root document.Map, p *Point) {
 	}
 }
 
-// largestFrame is that of any traffic, with as many extensions as a packet can have.
-func (p *Point) largestFrame() (n int32) {
-	for i := range p.Entries {
-		tr := &p.Entries[i]
-		n = max(n, p.Framing.Frame(tr.Headers(), tr.Payload, true)+packet.MostExtensions, p.Framing.Frame(tr.Headers(), 0,
-			false)+packet.MostExtensions)
+// LargestFrame is that of any traffic, with as many extensions as a packet can have.
+func (p *Point) LargestFrame() (n int32) {
+	for i := range p.entries {
+		tr := &p.entries[i]
+		n = max(n, p.seen.Framing.Frame(tr.Headers(), tr.Payload(), true)+packet.MostExtensions,
+			p.seen.Framing.Frame(tr.Headers(), 0, false)+packet.MostExtensions)
 	}
 	return n
 }

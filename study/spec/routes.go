@@ -29,40 +29,40 @@ func (d *decoder) route(root document.Map, p *Point) {
 	var b strings.Builder
 	t.Write(&b, 0)
 	for _, old := range d.networks {
-		if old.addresses != b.String() || !slices.Equal(old.network.Nodes, p.Network.Nodes) ||
-			!slices.EqualFunc(old.network.Links, p.Network.Links, sameEnds) {
+		if old.addresses != b.String() || !slices.Equal(old.network.Nodes, p.seen.Network.Nodes) ||
+			!slices.EqualFunc(old.network.Links, p.seen.Network.Links, sameEnds) {
 			continue
 		}
 		// which rates and delays do not change
 		r.book, r.routes, r.tree, r.prefixes = old.book, old.routes, old.tree, old.prefixes
-		if slices.Equal(old.network.Links, p.Network.Links) {
+		if slices.Equal(old.network.Links, p.seen.Network.Links) {
 			r = old
 			break
 		}
 	}
 	if r.routes == nil {
 		switches := 0
-		for _, n := range p.Network.Nodes {
+		for _, n := range p.seen.Network.Nodes {
 			if n.Switch {
 				switches++
 			}
 		}
-		if classes := p.Network.Classes(); classes*switches > mostRoutes {
+		if classes := p.seen.Network.Classes(); classes*switches > mostRoutes {
 			d.Fail(root.Get("topology").Place, fmt.Sprintf("switches with hosts × switches up to %d", mostRoutes),
 				"%d switches, %d of them with hosts, have more routes than fit into memory", switches, classes)
 			return
 		}
-		r.book, r.routes = p.Network.Addresses(), p.Network.Routes()
+		r.book, r.routes = p.seen.Network.Addresses(), p.seen.Network.Routes()
 		if t.Kind != document.Scalar || d.Word(t, "way to give addresses",
 			top.Key("addresses").Form.Spellings()) == hierarchical {
-			d.hierarchy(root, t, p.Network, &r)
+			d.hierarchy(root, t, p.seen.Network, &r)
 		}
 	}
 	if r.network == nil {
-		r.network, r.addresses = p.Network, b.String()
+		r.network, r.addresses = p.seen.Network, b.String()
 		d.networks = append(d.networks, r)
 	}
-	p.Network, p.Book, p.Routes, p.tree, p.prefixes = r.network, r.book, r.routes, r.tree, r.prefixes
+	p.seen.Network, p.book, p.seen.Routes, p.tree, p.prefixes = r.network, r.book, r.routes, r.tree, r.prefixes
 }
 
 // hierarchical are addresses from prefixes of leaves, in the network's order.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"weir/study/measure"
+	"weir/study/plan"
 	"weir/study/spec"
 )
 
@@ -19,13 +20,13 @@ switch: [ecmp]
 traffic: [{name: x, transport: tcp, from: h0, to: h1, size: $size, start: 0s}]
 sweep: {rate: [1Gbps, 2Gbps], k: [2, 4], size: [1kB, 2kB]}
 `, spec.Options{})
-	for i, p := range s.Points {
-		for j, q := range s.Points {
+	for i, p := range s.Points() {
+		for j, q := range s.Points() {
 			rate, k := i/4 == j/4, i/2%2 == j/2%2
-			if (p.Network == q.Network) != (rate && k) || (p.Routes == q.Routes) != k || (p.Book == q.Book) != k {
-				t.Errorf("points %s and %s: same network %v, routes %v, addresses %v", measure.PointName(p.At),
-					measure.PointName(q.At),
-					p.Network == q.Network, p.Routes == q.Routes, p.Book == q.Book)
+			if (p.Network() == q.Network()) != (rate && k) || (p.Routes() == q.Routes()) != k || (p.Book() == q.Book()) != k {
+				t.Errorf("points %s and %s: same network %v, routes %v, addresses %v", measure.PointName(p.At()),
+					measure.PointName(q.At()),
+					p.Network() == q.Network(), p.Routes() == q.Routes(), p.Book() == q.Book())
 			}
 		}
 	}
@@ -41,17 +42,17 @@ sweep:
     many: {switches: {"*": {buffer: 70 packets}}}, last: {switch: [forward]}}
 `, spec.Options{})
 	for i, want := range []string{"0 0 24", "5 5 5", "70 70 70", "0 0 24"} {
-		t.Run(measure.PointName(s.Points[i].At), func(t *testing.T) {
+		t.Run(measure.PointName(s.Points()[i].At()), func(t *testing.T) {
 			var got []string
-			for _, l := range s.Points[i].Network.Links {
+			for _, l := range s.Points()[i].Network().Links {
 				got = append(got, fmt.Sprint(l.Buffer.Packets))
 			}
 			if strings.Join(got, " ") != want {
-				t.Errorf("%s: buffers of %v packets, want %s", measure.PointName(s.Points[i].At), got, want)
+				t.Errorf("%s: buffers of %v packets, want %s", measure.PointName(s.Points()[i].At()), got, want)
 			}
 		})
 	}
-	if s.Points[0].Network != s.Points[3].Network {
+	if s.Points()[0].Network() != s.Points()[3].Network() {
 		t.Error("points with the same network do not share it")
 	}
 }
@@ -66,8 +67,8 @@ sweep:
     other: {switch: [forward, {classify: {dscp: {46: %s}}}]}
   payload: [100 B, 200 B]
 `
-	if s := load(t, fmt.Sprintf(text, "0"), spec.Options{}); len(s.Points) != 4 {
-		t.Errorf("%d points", len(s.Points))
+	if s := load(t, fmt.Sprintf(text, "0"), spec.Options{}); len(s.Points()) != 4 {
+		t.Errorf("%d points", len(s.Points()))
 	}
 	if e := wrong(t, fmt.Sprintf(text, "1"), spec.Options{}); !strings.Contains(e.Error(),
 		"this cannot be built: switch s: classify: DSCP 46 has class 1") {
@@ -97,7 +98,7 @@ switch: [forward]
 traffic: [{name: x, transport: tcp, from: h0, to: h1, size: 1kB}]
 `)
 	src.Open = func(string) ([]byte, error) { return []byte(b.String()), nil }
-	_, err := spec.Load(room(), src, spec.Options{})
+	_, err := plan.Load(room(), src, spec.Options{})
 	want := "chain.yaml:3:11: 16385 switches, 16385 of them with hosts, have more routes than fit into memory; allowed: " +
 		"switches with hosts × switches up to 268435456"
 	if err == nil || !strings.HasPrefix(err.Error(), want) {

@@ -3,6 +3,8 @@ package spec
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,27 +39,29 @@ func paperOf(t *document.Node) Paper {
 }
 
 // Spec is an experiment file, decoded and valid, with its options applied.
+// Nothing changes one that is loaded: its parts are asked for, and slices and maps come as copies.
 type Spec struct {
-	Name  string
-	Title string
-	Paper Paper
-	Sweep []measure.Dimension
-	Plots []Plot
+	name  string
+	title string
+	paper Paper
+	sweep []measure.Dimension
+	plots []Plot
 
-	Repeat    int // seeds a point, in the simulator
-	LabRepeat int // and in the lab, where a run takes as long as what it measures
-	Seed      uint64
-	Quick     bool
-	Warnings  []string
+	repeat    int // seeds a point, in the simulator
+	labRepeat int // and in the lab, where a run takes as long as what it measures
+	seed      uint64
+	quick     bool
+	warnings  []string
 
 	registry *Registry
-	Source   *Source
-	Root     *document.Node
-	Points   []*Point          // one a combination
+	trial    Trial
+	source   *Source
+	root     *document.Node
+	points   []*Point          // one a combination
 	names    *measure.Values   // what runs have: shape
-	Inputs   map[string][]byte // files that it names
+	inputs   map[string][]byte // files that it names
 	claims   []*claim.Compiled
-	View     claim.View // of claims
+	view     claim.View // of claims
 	given    []origins  // by the sweep
 	set      []string
 	partial  bool
@@ -66,9 +70,19 @@ type Spec struct {
 	paperValues []PaperValue
 }
 
-// Load decodes and validates an experiment. Everything that is wrong comes back
-// together as InputErrors.
-func Load(r *Registry, src *Source, o Options) (*Spec, error) {
+// Trial makes a point's first run before there are any, so that what only constructors can know is
+// an error of the file and not of a run. Package plan, which makes the runs, has it.
+type Trial interface {
+	// Build makes the run, and all of its network too if whole is set. It returns how many values
+	// the run's measures keep.
+	Build(p *Point, whole bool) (samples float64, err error)
+	// Shape gives the names of what runs of the point have.
+	Shape(p *Point) measure.Values
+}
+
+// Load decodes and validates an experiment, each of whose points it tries. Everything that is
+// wrong comes back together as InputErrors.
+func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 	c := document.NewReader(FileKind)
 	root := document.Parse(c, src.File, src.Data)
 	if root == nil || !c.OK() {
@@ -78,7 +92,9 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 		c.Fail(root.Place, strings.Join(top.Names(), ", "), "an experiment is a map")
 		return nil, c.Err()
 	}
-	s := &Spec{Name: src.Name, registry: r, Source: src, Root: root, Quick: o.Quick, set: o.Set, partial: o.Resolved}
+	own := *src
+	s := &Spec{name: src.Name, registry: r, trial: t, source: &own, root: root, quick: o.Quick, set: slices.Clone(o.Set),
+		partial: o.Resolved}
 	whole, _ := c.Map(root, top)
 	for _, k := range top.Keys {
 		if k.Required && whole.Get(k.Name) == nil {
@@ -88,69 +104,80 @@ func Load(r *Registry, src *Source, o Options) (*Spec, error) {
 	if !c.OK() {
 		return nil, c.Err()
 	}
-	s.Root = document.Clone(root)
+	s.root = document.Clone(root)
 	s.applyQuick(c)
 	s.applySet(c)
 	if o.Seed != nil {
-		s.Root.Set("seed", &document.Node{Place: root.Place, Text: strconv.FormatUint(*o.Seed, 10), From: "--seed"})
+		s.root.Set("seed", &document.Node{Place: root.Place, Text: strconv.FormatUint(*o.Seed, 10), From: "--seed"})
 	}
-	d := &decoder{Reader: c, registry: r, source: src, inputs: map[string][]byte{}, dryBuilt: map[string]bool{}}
-	s.Inputs = d.inputs
+	d := &decoder{Reader: c, registry: r, trial: t, source: &own, inputs: map[string][]byte{}, built: map[string]bool{}}
+	s.inputs = d.inputs
 	// What is decoded is one document, and what is made of it another: defaults go into the
 	// resolved one, which nothing is read from.
-	s.Root = document.Clone(s.Root)
-	d.tree = document.Copy(s.Root)
+	s.root = document.Clone(s.root)
+	d.tree = document.Copy(s.root)
 	s.decodeHead(d)
 	s.decodeSweep(d)
 	if !c.OK() {
 		return nil, c.Err()
 	}
-	used := map[string]bool{}
+	s.decodePoints(d, root)
+	if c.OK() {
+		s.see()
+		s.decodePlots(d)
+		if t := top.Of(root).Get("expect"); t != nil {
+			s.claims = s.view.Decode(c, t)
+		}
+		s.decodePaperValues(d)
+		s.shape()
+	}
+	s.warnings = d.warnings
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	if o.Origin != nil {
+		s.quick, s.origins = o.Origin.Quick, map[string]Parameter{}
+		for _, p := range o.Origin.Parameters {
+			s.origins[p.Path] = p
+		}
+	}
+	return s, nil
+}
+
+// decodePoints decodes every combination of the sweep, up to the first that is wrong.
+func (s *Spec) decodePoints(d *decoder, root *document.Node) {
+	c, used := d.Reader, map[string]bool{}
 	combinations := 1
-	for _, dim := range s.Sweep {
+	for _, dim := range s.sweep {
 		combinations *= len(dim.Values)
 	}
 	if combinations > 100000 {
 		c.Fail(top.Of(root).Get("sweep").Place, "100000", "the sweep has %d points", combinations)
-		return nil, c.Err()
+		return
 	}
 	for i := range combinations {
-		s.Points = append(s.Points, s.decodePoint(d, i, used))
+		s.points = append(s.points, s.decodePoint(d, i, used))
 		if !c.OK() {
 			break
 		}
 	}
 	if s.agree(); c.OK() {
-		s.Points[0].Measures.Check(c, &s.Points[0].Point)
+		s.points[0].measures.Check(c, &s.points[0].seen)
 	}
-	for k, dim := range s.Sweep {
+	for k, dim := range s.sweep {
 		if s.given[k].blocks[0] == nil && !used[dim.Key] && c.OK() {
 			c.Fail(s.given[k].places[0], "$"+dim.Key+" somewhere in the file", "nothing uses $%s, which the sweep varies",
 				dim.Key)
 		}
 	}
-	if c.OK() {
-		s.see()
-		s.decodePlots(d)
-		if t := top.Of(root).Get("expect"); t != nil {
-			s.claims = s.View.Decode(c, t)
-		}
-		s.decodePaperValues(d)
-		s.Shape() // nothing changes a spec from here on
-	}
-	s.Warnings = d.warnings
-	if err := c.Err(); err != nil {
-		return nil, err
-	}
-	return s, nil
 }
 
 // see makes what claims see of the spec.
 func (s *Spec) see() {
-	s.View = claim.View{Paper: s.Paper.String(), Sweep: s.Sweep, Shape: s.Shape,
-		Narrowed: s.Quick || s.partial || len(s.set) > 0}
-	for _, p := range s.Points {
-		s.View.Points = append(s.View.Points, p.At)
+	s.view = claim.View{Paper: s.paper.String(), Sweep: s.sweep, Shape: s.shape,
+		Narrowed: s.quick || s.partial || len(s.set) > 0}
+	for _, p := range s.points {
+		s.view.Points = append(s.view.Points, p.at)
 	}
 }
 
@@ -175,14 +202,11 @@ func (s *Spec) Judged() (names []string) {
 	return names
 }
 
-// Shape is what runs of the spec have, with nothing in it but names.
-func (s *Spec) Shape() *measure.Values {
+// shape is what runs of the spec have, with nothing in it but names.
+func (s *Spec) shape() *measure.Values {
 	if s.names == nil {
-		s.names = &measure.Values{}
-		p := s.Points[0]
-		if c, err := p.Config(1); err == nil {
-			*s.names = p.Measures.Shape(&p.Point, c)
-		}
+		names := s.trial.Shape(s.points[0])
+		s.names = &names
 	}
 	return s.names
 }
@@ -191,31 +215,31 @@ func (s *Spec) Shape() *measure.Values {
 func (s *Spec) Judge(runs []claim.Sample, world string) []claim.Claim {
 	var seeds []uint64
 	for k := range s.RepeatOn(world) {
-		seeds = append(seeds, s.Seed+uint64(k))
+		seeds = append(seeds, s.seed+uint64(k))
 	}
-	return s.View.Judge(s.claims, seeds, runs)
+	return s.view.Judge(s.claims, seeds, runs)
 }
 
 // agree makes all points have the same measures: what some point has, all show.
 func (s *Spec) agree() {
 	buffered, sized := false, map[string]bool{}
-	for _, p := range s.Points {
-		for t := range p.Entries {
-			buffered = buffered || p.Entries[t].Transport.Buffered
-			if g := p.Entries[t].Generator; g != nil && g.Mean() > 0 {
-				sized[p.Entries[t].Name] = true
+	for _, p := range s.points {
+		for t := range p.entries {
+			buffered = buffered || p.entries[t].seen.Transport.Buffered
+			if g := p.entries[t].generator; g != nil && g.Mean() > 0 {
+				sized[p.entries[t].seen.Name] = true
 			}
 		}
-		for _, f := range p.Flows {
+		for _, f := range p.flows {
 			if f.Size > 0 {
-				sized[p.Entries[f.Traffic].Name] = true
+				sized[p.entries[f.Traffic].seen.Name] = true
 			}
 		}
 	}
-	for _, p := range s.Points {
-		p.Buffered = buffered
-		for t := range p.Traffic {
-			p.Traffic[t].Sized = sized[p.Traffic[t].Name]
+	for _, p := range s.points {
+		p.seen.Buffered = buffered
+		for t := range p.seen.Traffic {
+			p.seen.Traffic[t].Sized = sized[p.seen.Traffic[t].Name]
 		}
 	}
 }
@@ -224,9 +248,9 @@ func (s *Spec) agree() {
 func (s *Spec) decodeHead(d *decoder) {
 	root := d.View(document.Copy(d.tree), top)
 	if t := root.Get("title"); t != nil {
-		s.Title = d.Text(t)
+		s.title = d.Text(t)
 	} else {
-		s.Title = s.Name
+		s.title = s.name
 	}
 	if p := root.Get("paper"); p != nil {
 		if _, ok := d.Map(p, paper); ok {
@@ -236,26 +260,26 @@ func (s *Spec) decodeHead(d *decoder) {
 				}
 			}
 		}
-		s.Paper = paperOf(d.tree)
+		s.paper = paperOf(d.tree)
 	}
-	s.Repeat = d.Integer(root.Default("repeat"), 1, 10000)
-	s.LabRepeat = s.Repeat
+	s.repeat = d.Integer(root.Default("repeat"), 1, 10000)
+	s.labRepeat = s.repeat
 	if t := root.Get("lab_repeat"); t != nil {
-		s.LabRepeat = d.Integer(t, 1, 10000)
+		s.labRepeat = d.Integer(t, 1, 10000)
 	}
 	seed := root.Default("seed")
 	n, err := strconv.ParseUint(d.Text(seed), 10, 64)
 	if err != nil && seed.Kind == document.Scalar {
 		d.Fail(seed.Place, "0 … 18446744073709551615", "%q is not a seed", seed.Text)
 	}
-	s.Seed = n
+	s.seed = n
 }
 
 // Resolved returns the spec as an experiment file with every option applied and
 // every default written out.
 func (s *Spec) Resolved() []byte {
 	var b strings.Builder
-	clean := document.Copy(s.Root)
+	clean := document.Copy(s.root)
 	var keep []document.Entry
 	for _, k := range clean.Keys {
 		if !top.Has(k.Name, ofOptions) {
@@ -273,23 +297,72 @@ func (s *Spec) Hash() string {
 	return hex.EncodeToString(h[:])
 }
 
+// Name is the experiment's: p4abc/fig4, or its file's.
+func (s *Spec) Name() string { return s.name }
+
+// Title is that of its report.
+func (s *Spec) Title() string { return s.title }
+
+// Paper is what it reproduces.
+func (s *Spec) Paper() Paper { return s.paper }
+
+// Sweep is what it varies.
+func (s *Spec) Sweep() []measure.Dimension {
+	out := slices.Clone(s.sweep)
+	for i := range out {
+		out[i].Values = slices.Clone(out[i].Values)
+	}
+	return out
+}
+
+// Points are the combinations of the sweep, of which the first key varies slowest.
+func (s *Spec) Points() []*Point { return slices.Clone(s.points) }
+
+// Plots are what is drawn.
+func (s *Spec) Plots() []Plot { return slices.Clone(s.plots) }
+
+// Repeat is how many seeds a point has in the simulator, and LabRepeat in the lab, where a run
+// takes as long as what it measures.
+func (s *Spec) Repeat() int { return s.repeat }
+
+// LabRepeat is Repeat for the lab.
+func (s *Spec) LabRepeat() int { return s.labRepeat }
+
+// Seed is the first.
+func (s *Spec) Seed() uint64 { return s.seed }
+
+// Quick reports whether it is the quick variant.
+func (s *Spec) Quick() bool { return s.quick }
+
+// Warnings are about what may work otherwise than is meant.
+func (s *Spec) Warnings() []string { return slices.Clone(s.warnings) }
+
+// Text is the file that it was read from, with its name.
+func (s *Spec) Text() (file string, data []byte) { return s.source.File, slices.Clone(s.source.Data) }
+
+// Inputs are the files that it names, by their names in it.
+func (s *Spec) Inputs() map[string][]byte { return maps.Clone(s.inputs) }
+
+// Measures are the names of what its runs have.
+func (s *Spec) Measures() []measure.Measured { return slices.Clone(s.shape().Measures) }
+
 // At is where the first of some keys of the top level that are there is given; the file's
 // beginning if none is.
 func (s *Spec) At(keys ...string) document.Place {
 	for _, key := range keys {
-		if t := top.Of(s.Root).Get(key); t != nil {
+		if t := top.Of(s.root).Get(key); t != nil {
 			return t.Place
 		}
 	}
-	return s.Root.Place
+	return s.root.Place
 }
 
 // RepeatOn is how many seeds a point has in a world, Sim or Lab.
 func (s *Spec) RepeatOn(world string) int {
 	if world == Lab {
-		return s.LabRepeat
+		return s.labRepeat
 	}
-	return s.Repeat
+	return s.repeat
 }
 
 // FileKind is how messages name an experiment's file.

@@ -35,7 +35,7 @@ func TestBadInput(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = spec.Load(room(), file(name, string(data)), spec.Options{})
+			_, err = plan.Load(room(), file(name, string(data)), spec.Options{})
 			e, ok := err.(document.InputErrors)
 			if !ok || len(e) == 0 {
 				t.Fatalf("no input error but %v", err)
@@ -95,14 +95,14 @@ switch: [$program]
 sweep: {program: [forward, ecmp], from: [a, b], rate: [1Mbps, 2Mbps]}
 `, spec.Options{})
 	want := []string{"forward", "ecmp"}
-	for i, p := range s.Points {
-		if !strings.Contains(p.Canonical, "{"+want[i/4]+": {}}") {
-			t.Errorf("point %d: the program is not %s:\n%s", i, want[i/4], p.Canonical)
+	for i, p := range s.Points() {
+		if !strings.Contains(p.Canonical(), "{"+want[i/4]+": {}}") {
+			t.Errorf("point %d: the program is not %s:\n%s", i, want[i/4], p.Canonical())
 		}
-		if got := p.Network.Nodes[p.Flows[0].Src].Name; got != []string{"a", "b"}[i/2%2] {
+		if got := p.Network().Nodes[p.Flow(0).Src].Name; got != []string{"a", "b"}[i/2%2] {
 			t.Errorf("point %d comes from %s", i, got)
 		}
-		if got := transport.AppRate(p.Entries[0].TransportConfig); int64(got) != int64(1e6)*int64(1+i%2) {
+		if got := appRate(p.Entry(0)); int64(got) != int64(1e6)*int64(1+i%2) {
 			t.Errorf("point %d has rate %v", i, got)
 		}
 	}
@@ -113,7 +113,7 @@ sweep: {t: {udp: {traffic: [{name: a, from: a, to: c, transport: udp, rate: 1Mbp
             window: {traffic: [{name: a, from: a, to: c,
                 transport: {window: {window: 4 packets}}, size: 10kB, start: 0s}]}}}
 `, spec.Options{})
-	if a, b := s.Points[0].Entries[0].Transport.Name, s.Points[1].Entries[0].Transport.Name; a != "udp" || b != "window" {
+	if a, b := transportOf(s.Points()[0].Entry(0)), transportOf(s.Points()[1].Entry(0)); a != "udp" || b != "window" {
 		t.Errorf("got %s and %s", a, b)
 	}
 	// what a $key names has defaults too, and none is silent
@@ -167,7 +167,7 @@ measure: [fct]
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := spec.Load(r, src, spec.Options{})
+		s, err := plan.Load(r, src, spec.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,26 +214,26 @@ func TestFigure4(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := spec.Load(r, src, spec.Options{})
+	s, err := plan.Load(r, src, spec.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := len(plan.Runs(s)); n != 2*10*3 {
 		t.Errorf("%d runs", n)
 	}
-	quick, err := spec.Load(r, src, spec.Options{Quick: true})
+	quick, err := plan.Load(r, src, spec.Options{Quick: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := len(plan.Runs(quick)); n != 2*2*1 { // both schemes and both ends
 		t.Errorf("quick has %d runs", n)
 	}
-	paper, err := spec.Load(r, src, spec.Options{Set: []string{"duration=300s", "repeat=10"}})
+	paper, err := plan.Load(r, src, spec.Options{Set: []string{"duration=300s", "repeat=10"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(plan.Runs(paper)); n != 2*10*10 || paper.Points[0].Duration.String() != "300s" {
-		t.Errorf("the paper's has %d runs of %v", n, paper.Points[0].Duration)
+	if n := len(plan.Runs(paper)); n != 2*10*10 || paper.Points()[0].Duration().String() != "300s" {
+		t.Errorf("the paper's has %d runs of %v", n, paper.Points()[0].Duration())
 	}
 	if plan.Estimate(plan.Runs(paper)[0]) < 4*plan.Estimate(plan.Runs(s)[0]) {
 		t.Error("the estimate does not follow the duration")
@@ -267,6 +267,18 @@ func TestParametersOfNone(t *testing.T) {
 	}
 }
 
+// transportOf is the name of a traffic's transport.
+func transportOf(tr *spec.Traffic) string {
+	s, _ := tr.Transport()
+	return s.Name
+}
+
+// appRate is that of a traffic's application.
+func appRate(tr *spec.Traffic) unit.Rate {
+	_, config := tr.Transport()
+	return transport.AppRate(config)
+}
+
 func TestSet(t *testing.T) {
 	text := small + smallTraffic + "switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\n"
 	seed := uint64(42)
@@ -274,8 +286,8 @@ func TestSet(t *testing.T) {
 	if r := plan.Runs(s); len(r) != 2 || r[0].Seed != 42 || r[0].Point[0].Text != "3Mbps" {
 		t.Errorf("got %v", r)
 	}
-	if p := s.Points[0]; p.Duration.String() != "250ms" || transport.AppRate(p.Entries[1].TransportConfig) != unit.Mbps {
-		t.Errorf("got %v, %v", p.Duration, p.Entries[1].TransportConfig)
+	if p := s.Points()[0]; p.Duration().String() != "250ms" || appRate(p.Entry(1)) != unit.Mbps {
+		t.Errorf("got %v, %v", p.Duration(), p.Entry(1))
 	}
 	sources := map[string]string{}
 	for _, p := range s.Parameters() {
@@ -359,15 +371,15 @@ func FuzzLoad(f *testing.F) {
 		if len(data) > 4000 {
 			return
 		}
-		s, err := spec.Load(r, file("fuzz.yaml", string(data)), spec.Options{})
+		s, err := plan.Load(r, file("fuzz.yaml", string(data)), spec.Options{})
 		if err != nil {
 			placed(t, err)
 			return
 		}
-		if s.Resolved(); len(s.Points) > 50 {
+		if s.Resolved(); len(s.Points()) > 50 {
 			return
 		}
-		again, err := spec.Load(r, file("resolved.yaml", string(s.Resolved())), spec.Options{})
+		again, err := plan.Load(r, file("resolved.yaml", string(s.Resolved())), spec.Options{})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, s.Resolved())
 		}
@@ -406,7 +418,7 @@ func FuzzSet(f *testing.F) {
 	r := room()
 	f.Fuzz(func(t *testing.T, set string) {
 		src := file("fuzz.yaml", small+smallTraffic+"switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\n")
-		if _, err := spec.Load(r, src, spec.Options{Set: []string{set}}); err != nil {
+		if _, err := plan.Load(r, src, spec.Options{Set: []string{set}}); err != nil {
 			placed(t, err)
 		}
 	})
@@ -450,7 +462,7 @@ sweep: {format: [hpcc, htsim]}
 					}
 					return []byte(good[name]), nil
 				}}
-			if _, err := spec.Load(r, src, spec.Options{Set: []string{"format=" + format}}); err != nil {
+			if _, err := plan.Load(r, src, spec.Options{Set: []string{"format=" + format}}); err != nil {
 				placed(t, err)
 			}
 		}
@@ -471,24 +483,27 @@ sweep:
   tos: [0, 8]
 `
 	s := load(t, text, spec.Options{})
-	if len(s.Points) != 4 || s.Points[0].Entries[1].CC.Name != "reno" ||
-		s.Points[3].Entries[0].CCConfig.(*cubic.Config).Beta != 0.6 || s.Points[3].Entries[1].TOS != 8 {
-		t.Errorf("%+v", s.Points[3].Entries)
+	first, _ := s.Points()[0].Entry(1).CC()
+	_, last := s.Points()[3].Entry(0).CC()
+	if len(s.Points()) != 4 || first.Name != "reno" || last.(*cubic.Config).Beta != 0.6 ||
+		s.Points()[3].Entry(1).TOSOf(0) != 8 {
+		t.Errorf("%+v", s.Points()[3])
 	}
 	over := strings.Replace(strings.Replace(text, "transport: tcp, cc: $control, start: 0s}",
 		"transport: $over, size: 10kB, start: 0s}", 1), "extra: none}", "extra: none, over: tcp}", 1)
 	over = strings.Replace(over, "loss: {probability: 1%}}",
 		"loss: {probability: 1%}}, over: {window: {window: 5 packets}}", 1)
-	if o := load(t, over, spec.Options{}); o.Points[0].Entries[0].Transport.Name != "tcp" ||
-		o.Points[3].Entries[0].Transport.Name != "window" {
-		t.Errorf("%+v", o.Points[3].Entries)
+	points := load(t, over, spec.Options{}).Points()
+	one, _ := points[0].Entry(0).Transport()
+	if other, _ := points[3].Entry(0).Transport(); one.Name != "tcp" || other.Name != "window" {
+		t.Errorf("%+v, %+v", one, other)
 	}
 	nested := strings.Replace(strings.Replace(text, "{control: reno, extra: none}", "{control: reno, extra: none, p: 2%}",
 		1), "sweep:\n", "sweep:\n  first:\n    one: {p: 3%}\n", 1)
 	nested = strings.Replace(strings.Replace(nested, "reno, extra: none, p: 2%}",
 		"reno, extra: {loss: {probability: $p}}}", 1), "probability: 1%", "probability: $p", 1)
-	if o := load(t, nested, spec.Options{}); !strings.Contains(o.Points[0].Canonical, "loss: {probability: 3%}") {
-		t.Error(o.Points[0].Canonical)
+	if o := load(t, nested, spec.Options{}); !strings.Contains(o.Points()[0].Canonical(), "loss: {probability: 3%}") {
+		t.Error(o.Points()[0].Canonical())
 	}
 	resolved := string(s.Resolved())
 	for _, want := range []string{"cc: $control", "switch: [{forward: {}}, $extra]", "beta: 0.6, c: 0.4"} {
@@ -505,7 +520,7 @@ sweep:
 		{"plain: {control: reno,", "plain: {"}:          "sweep key \"$control\" is not known",
 		{"control: reno,", "control: $tos, trafic: 1,"}: "key \"trafic\" is not known; did you mean \"traffic\"?",
 	} {
-		_, err := spec.Load(room(), file("t.yaml", strings.Replace(text, change[0], change[1], 1)), spec.Options{})
+		_, err := plan.Load(room(), file("t.yaml", strings.Replace(text, change[0], change[1], 1)), spec.Options{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %s", change, err, want)
 		}

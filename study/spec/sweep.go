@@ -75,6 +75,6 @@ func (s *Spec) decodeSweep(d *decoder) {
 			}
 			seen[v.Text] = true
 		}
-		s.Sweep, s.given = append(s.Sweep, dim), append(s.given, from)
+		s.sweep, s.given = append(s.sweep, dim), append(s.given, from)
 	}
 }

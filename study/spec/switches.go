@@ -6,10 +6,10 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/tm"
+	"weir/core/fabric/wiring"
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/internal/switchfile"
-	"weir/worlds/sim"
 )
 
 // refusal is why a program cannot be built, with its place in the file.
@@ -21,8 +21,8 @@ type refusal struct {
 func (r *refusal) Unwrap() error { return r.error }
 
 func (d *decoder) switchConfigs(root document.Map, p *Point) {
-	n := p.Network
-	p.switches = make([]sim.SwitchConfig, len(n.Nodes))
+	n := p.seen.Network
+	p.switches = make([]wiring.SwitchConfig, len(n.Nodes))
 	programs := make([][]switchfile.Program, len(n.Nodes))
 	placeOf := root.Place
 	if t := root.Get("switch"); t != nil {
@@ -38,7 +38,7 @@ func (d *decoder) switchConfigs(root document.Map, p *Point) {
 		if slices.ContainsFunc(entries, func(k document.Entry) bool { return perSwitch.Of(k.Value).Get("buffer") != nil }) {
 			own := *n // other points may share it
 			own.Links = slices.Clone(n.Links)
-			n, p.Network = &own, &own
+			n, p.seen.Network = &own, &own
 		}
 		for _, k := range entries {
 			d.switchPattern(k, p, programs)
@@ -54,7 +54,7 @@ func (d *decoder) switchConfigs(root document.Map, p *Point) {
 		}
 		list := programs[i]
 		sc := &p.switches[i]
-		sc.Routes = dataplane.HostRoutes(p.Book, p.Routes.Paths(i))
+		sc.Routes = dataplane.HostRoutes(p.book, p.seen.Routes.Paths(i))
 		sc.Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			var out []dataplane.Program
 			for _, x := range list {
@@ -88,7 +88,7 @@ func (d *decoder) switchPattern(k document.Entry, p *Point, programs [][]switchf
 	}
 	matched := false
 	var names []string
-	for i, node := range p.Network.Nodes {
+	for i, node := range p.seen.Network.Nodes {
 		if !node.Switch {
 			continue
 		}
@@ -111,9 +111,9 @@ func (d *decoder) switchPattern(k document.Entry, p *Point, programs [][]switchf
 		}
 		if x := t.Get("buffer"); x != nil {
 			l := switchfile.Buffer(d.Reader, x)
-			for li := range p.Network.Links {
-				if e := p.Network.Links[li].Ends; e[0] == i || e[1] == i {
-					p.Network.Links[li].Buffer = l
+			for li := range p.seen.Network.Links {
+				if e := p.seen.Network.Links[li].Ends; e[0] == i || e[1] == i {
+					p.seen.Network.Links[li].Buffer = l
 					d.bufferAt[li] = x.Place
 				}
 			}
@@ -134,7 +134,7 @@ func (d *decoder) switchPattern(k document.Entry, p *Point, programs [][]switchf
 }
 
 // recirculation reads a switch's port to itself.
-func (d *decoder) recirculation(t *document.Node, sc *sim.SwitchConfig) {
+func (d *decoder) recirculation(t *document.Node, sc *wiring.SwitchConfig) {
 	x, ok := d.Map(t, recirculation)
 	if !ok {
 		return

@@ -14,15 +14,15 @@ import (
 // telemetry finds the format of telemetry in which the programs write; all must agree,
 // since hosts cannot tell who has written.
 func (d *decoder) telemetry(root document.Map, p *Point, programs [][]switchfile.Program) {
-	rates := p.Network.Rates()
+	rates := p.seen.Network.Rates()
 	for i, list := range programs {
 		for _, x := range list {
 			writer, writes := x.Config.(dataplane.Telemeter)
-			if !p.Network.Nodes[i].Switch || !writes || !d.OK() {
+			if !p.seen.Network.Nodes[i].Switch || !writes || !d.OK() {
 				continue
 			}
 			f, err := writer.Telemetry(rates)
-			f.Counted = p.Framing.Fixed()
+			f.Counted = p.seen.Framing.Fixed()
 			at := root.Place
 			if t := root.Get("switches"); t != nil {
 				at = t.Place
@@ -32,11 +32,11 @@ func (d *decoder) telemetry(root document.Map, p *Point, programs [][]switchfile
 			switch {
 			case err != nil:
 				d.Fail(at, "", "%v", err)
-			case p.Telemetry == nil:
-				p.Telemetry = &f
-			case *p.Telemetry != f:
+			case p.telemetry == nil:
+				p.telemetry = &f
+			case *p.telemetry != f:
 				d.Fail(at, "one format, one set of parameters", "switch %s writes other telemetry than the switches before it",
-					p.Network.Nodes[i].Name)
+					p.seen.Network.Nodes[i].Name)
 			}
 		}
 	}

@@ -45,12 +45,12 @@ traffic:
 // The program's format is the hosts' too; other rates have codes; framing hpcc has
 // telemetry in it; clocks are the switches'; a run is told its defaults.
 func TestTelemetryDecode(t *testing.T) {
-	s, err := spec.Load(telling(), file("test.yaml", told), spec.Options{})
+	s, err := plan.Load(telling(), file("test.yaml", told), spec.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := plan.Runs(s)[0]
-	f := r.Of.Telemetry
+	f := r.Of.Telemetry()
 	if f == nil || f.HPCC.Multi != 2 || f.T != 13*unit.Microsecond || !f.Counted || f.HPCC.Rates[5] != 10*unit.Gbps ||
 		f.HPCC.Rates[6] != 40*unit.Gbps {
 		t.Errorf("%+v", f)
@@ -67,14 +67,14 @@ func TestTelemetryDecode(t *testing.T) {
 		!strings.Contains(text, "telemetry: packet") {
 		t.Errorf("defaults are silent:\n%s", text)
 	}
-	if len(s.Warnings) > 0 {
-		t.Errorf("%q", s.Warnings)
+	if len(s.Warnings()) > 0 {
+		t.Errorf("%q", s.Warnings())
 	}
 	// without the program, windows stay as they begin, which is said
-	s, err = spec.Load(telling(), file("test.yaml", strings.Replace(told, ", {telemetry: {t: 13us, multi: 2}}", "", 1)),
+	s, err = plan.Load(telling(), file("test.yaml", strings.Replace(told, ", {telemetry: {t: 13us, multi: 2}}", "", 1)),
 		spec.Options{})
-	if err != nil || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "needs telemetry") {
-		t.Errorf("%v, %q", err, s.Warnings)
+	if err != nil || len(s.Warnings()) != 1 || !strings.Contains(s.Warnings()[0], "needs telemetry") {
+		t.Errorf("%v, %q", err, s.Warnings())
 	}
 }
 
@@ -91,7 +91,7 @@ func TestTelemetryErrors(t *testing.T) {
 		{"cc: hpcc,", "cc: hpcc, telemetry: sometimes,", `"sometimes"`},
 	} {
 		t.Run(x.old+" is "+x.new, func(t *testing.T) {
-			_, err := spec.Load(telling(), file("test.yaml", strings.Replace(told, x.old, x.new, 1)), spec.Options{})
+			_, err := plan.Load(telling(), file("test.yaml", strings.Replace(told, x.old, x.new, 1)), spec.Options{})
 			var e document.InputErrors
 			switch {
 			case x.want == "" && err != nil:
@@ -104,7 +104,7 @@ func TestTelemetryErrors(t *testing.T) {
 	for _, traffic := range []string{"cc: hpcc_pint", "cc: hpcc, telemetry: congestion"} { // both need averages
 		t.Run(traffic, func(t *testing.T) {
 			text := strings.Replace(strings.Replace(told, "t: 13us, ", "", 1), "cc: hpcc", traffic, 1)
-			if _, err := spec.Load(telling(), file("test.yaml", text), spec.Options{}); err == nil ||
+			if _, err := plan.Load(telling(), file("test.yaml", text), spec.Options{}); err == nil ||
 				!strings.Contains(err.Error(), "average loads") {
 				t.Errorf("%s: %v", traffic, err)
 			}
@@ -115,7 +115,7 @@ func TestTelemetryErrors(t *testing.T) {
 		"hosts: [a, b]", "hosts: [a, b, c, d]", "delay: 1us}\nswitches",
 		"delay: 1us}\n    - {ends: [c, s], rate: 13Gbps, delay: 1us}\n    - {ends: [d, t], rate: 14Gbps, delay: "+
 			"1us}\nswitches")
-	if _, err := spec.Load(telling(), file("test.yaml", odd.Replace(told)), spec.Options{}); err == nil ||
+	if _, err := plan.Load(telling(), file("test.yaml", odd.Replace(told)), spec.Options{}); err == nil ||
 		!strings.Contains(err.Error(), "8 rate codes") {
 		t.Errorf("%v", err)
 	}

@@ -33,7 +33,7 @@ func (d *decoder) trafficList(root document.Map, p *Point) {
 
 // oneTraffic decodes an entry of the list, and makes its flows or their generator.
 func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]bool) {
-	tr := Traffic{Traffic: measure.Traffic{Version: 4}, stop: unit.Never, At: x.Place, CCAt: x.Place}
+	tr := Traffic{seen: measure.Traffic{Version: 4}, stop: unit.Never, at: x.Place, ccAt: x.Place}
 	if !d.trafficName(x, &tr, seen) || !d.transport(x, &tr) {
 		return
 	}
@@ -70,7 +70,7 @@ func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]
 	if x.Get("load") == nil || x.Get("flows") != nil {
 		flows = d.Integer(x.Default("flows"), 1, 100000)
 	}
-	g := &generator{pattern: toHosts, size: size, sets: d.sets(x, p, &tr)}
+	g := &Generator{Pattern: ToHosts, Size: size, Sets: d.sets(x, p, &tr)}
 	from, drawnFrom := d.endpoints(x, "from", p, g)
 	to, drawnTo := d.endpoints(x, "to", p, g)
 	if !d.OK() {
@@ -91,14 +91,14 @@ func (d *decoder) trafficName(x document.Map, tr *Traffic, seen map[string]bool)
 		x.Missing("name", "the traffic has no name")
 		return false
 	}
-	tr.Name = d.Text(name)
-	if seen[tr.Name] {
-		d.Fail(name.Place, "another name", "the name %q is taken", tr.Name)
+	tr.seen.Name = d.Text(name)
+	if seen[tr.seen.Name] {
+		d.Fail(name.Place, "another name", "the name %q is taken", tr.seen.Name)
 	}
-	if !identifier(tr.Name) {
-		d.Fail(name.Place, "a letter, then letters, digits and _", "%q is not a name; expressions use it", tr.Name)
+	if !identifier(tr.seen.Name) {
+		d.Fail(name.Place, "a letter, then letters, digits and _", "%q is not a name; expressions use it", tr.seen.Name)
 	}
-	seen[tr.Name] = true
+	seen[tr.seen.Name] = true
 	return true
 }
 
@@ -125,10 +125,10 @@ func (d *decoder) transport(x document.Map, tr *Traffic) bool {
 	}
 	for i := range d.registry.Transports {
 		if d.registry.Transports[i].Name == tname {
-			tr.Transport = &d.registry.Transports[i]
+			tr.seen.Transport = &d.registry.Transports[i]
 		}
 	}
-	if tr.Transport == nil {
+	if tr.seen.Transport == nil {
 		d.Unknown(where, "transport", tname, names)
 		return false
 	}
@@ -136,14 +136,14 @@ func (d *decoder) transport(x document.Map, tr *Traffic) bool {
 		if tt.Bound {
 			x.Orig = nil // its parameters are those of this point's transport
 		}
-		tr.TransportConfig = d.Configuration(&tr.Transport.Scheme, x.Node, traffic.Names())
+		tr.transportConfig = d.Configuration(&tr.seen.Transport.Scheme, x.Node, traffic.Names())
 	} else {
 		d.Keys(x.Node, traffic.What, traffic.Names())
-		tr.TransportConfig = d.Configuration(&tr.Transport.Scheme, params, nil)
+		tr.transportConfig = d.Configuration(&tr.seen.Transport.Scheme, params, nil)
 	}
-	if c, ok := tr.TransportConfig.(transport.Warner); ok && d.OK() {
+	if c, ok := tr.transportConfig.(transport.Warner); ok && d.OK() {
 		if w := c.Warn(); w != "" {
-			d.warn("%s:%d: traffic %s: %s", x.File, x.Line, tr.Name, w)
+			d.warn("%s:%d: traffic %s: %s", x.File, x.Line, tr.seen.Name, w)
 		}
 	}
 	return true
@@ -155,12 +155,12 @@ func (d *decoder) packets(x document.Map, tr *Traffic, mtu mtu) {
 		d.typesOfService(x, tr)
 	}
 	if v := x.Default("ip"); d.Word(v, "IP version", traffic.Key("ip").Form.Words) == "6" {
-		tr.Version = 6
+		tr.seen.Version = 6
 	}
 	if v := x.Get("payload"); v != nil {
-		tr.Payload = d.payload(v, d.Text(v))
+		tr.seen.Payload = d.payload(v, d.Text(v))
 	} else {
-		tr.Payload = mtu.of(d, tr.Transport, tr.Version)
+		tr.seen.Payload = mtu.of(d, tr.seen.Transport, tr.seen.Version)
 	}
 }
 
@@ -188,9 +188,9 @@ func (d *decoder) starts(x document.Map, tr *Traffic, p *Point) {
 		d.Fail(start.Place, "0.5s, or 0s..1s", "%v", err)
 	case tr.startHigh < tr.startLow:
 		d.Fail(start.Place, "0.5s, or 0s..1s", "the range %q ends before it begins", start.Text)
-	case tr.startHigh >= p.Duration+p.Warmup:
+	case tr.startHigh >= p.seen.End():
 		d.Fail(start.Place, "a time before the end", "the traffic may start (%s) after the run has ended (%v)", start.Text,
-			p.Duration+p.Warmup)
+			p.seen.End())
 	}
 	if tr.stop <= tr.startHigh && err == nil {
 		d.Fail(x.Get("stop").Place, "a time after the start "+start.Text, "the traffic stops before it starts")
@@ -198,31 +198,31 @@ func (d *decoder) starts(x document.Map, tr *Traffic, p *Point) {
 }
 
 // listedFlows makes flows from every one of the generator's hosts to every other that it names.
-func (d *decoder) listedFlows(x document.Map, p *Point, tr Traffic, g *generator, flows int) {
-	id := len(p.Entries)
-	p.Entries = append(p.Entries, tr)
+func (d *decoder) listedFlows(x document.Map, p *Point, tr Traffic, g *Generator, flows int) {
+	id := len(p.entries)
+	p.entries = append(p.entries, tr)
 	index := 0
 	for _, a := range g.From {
 		for _, b := range g.To {
 			if a == b {
 				if len(g.From) == 1 && len(g.To) == 1 {
-					d.Fail(x.Get("to").Place, "another host", "the traffic goes from %q to itself", p.Network.Nodes[a].Name)
+					d.Fail(x.Get("to").Place, "another host", "the traffic goes from %q to itself", p.seen.Network.Nodes[a].Name)
 				}
 				continue
 			}
-			if p.Routes.Hops(a, b) < 0 {
+			if p.seen.Routes.Hops(a, b) < 0 {
 				d.Fail(x.Get("to").Place, "hosts that links and switches join", "there is no path from %s to %s",
-					p.Network.Nodes[a].Name, p.Network.Nodes[b].Name)
+					p.seen.Network.Nodes[a].Name, p.seen.Network.Nodes[b].Name)
 				return
 			}
-			if len(p.Flows)+flows*len(g.sets) > mostFlows {
+			if len(p.flows)+flows*len(g.Sets) > mostFlows {
 				d.Fail(x.Place, strconv.Itoa(mostFlows), "the experiment has too many flows")
 				return
 			}
-			for _, later := range g.sets {
+			for _, later := range g.Sets {
 				for range flows {
-					p.Flows = append(p.Flows, Flow{Traffic: id, index: index, Src: a, Dst: b, Size: g.size,
-						later: later})
+					p.flows = append(p.flows, Flow{Traffic: id, Index: index, Src: a, Dst: b, Size: g.Size,
+						Later: later})
 					index++
 				}
 			}
@@ -265,7 +265,7 @@ func (d *decoder) hosts(x document.Map, key string, p *Point) []int {
 		items = t.Items
 	}
 	var names []string
-	for _, n := range p.Network.Nodes {
+	for _, n := range p.seen.Network.Nodes {
 		if !n.Switch {
 			names = append(names, n.Name)
 		}
@@ -274,7 +274,7 @@ func (d *decoder) hosts(x document.Map, key string, p *Point) []int {
 	taken := map[int]bool{}
 	for _, y := range items {
 		pattern, found, isSwitch := d.Text(y), false, false
-		for i, n := range p.Network.Nodes {
+		for i, n := range p.seen.Network.Nodes {
 			isSwitch = isSwitch || n.Switch && n.Name == pattern
 			if ok, err := path.Match(pattern, n.Name); err == nil && ok && !n.Switch {
 				found = true
@@ -301,14 +301,14 @@ func (d *decoder) hosts(x document.Map, key string, p *Point) []int {
 // controller decodes a traffic's congestion controller.
 func (d *decoder) controller(x document.Map, tr *Traffic, p *Point) {
 	v := x.Get("cc")
-	if !tr.Transport.Controlled {
+	if !tr.seen.Transport.Controlled {
 		if v != nil {
-			d.Fail(v.Place, "no cc", "transport %s has no congestion controller", tr.Transport.Name)
+			d.Fail(v.Place, "no cc", "transport %s has no congestion controller", tr.seen.Transport.Name)
 		}
 		return
 	}
 	if v != nil {
-		tr.CCAt = v.Place
+		tr.ccAt = v.Place
 	}
 	name, params := d.Named(x.Default("cc"), "congestion controller")
 	if params == nil {
@@ -319,10 +319,10 @@ func (d *decoder) controller(x document.Map, tr *Traffic, p *Point) {
 		s := &d.registry.Controllers[i]
 		names = append(names, s.Name)
 		if s.Name == name {
-			tr.CC = s
+			tr.cc = s
 		}
 	}
-	if tr.CC == nil {
+	if tr.cc == nil {
 		sort.Strings(names)
 		at := x.Place
 		if v != nil {
@@ -331,10 +331,10 @@ func (d *decoder) controller(x document.Map, tr *Traffic, p *Point) {
 		d.Unknown(at, "congestion controller", name, names)
 		return
 	}
-	tr.CCConfig = d.Configuration(&tr.CC.Scheme, params, nil)
-	if tr.CC.Telemetry != telemetry.Nothing && p.Telemetry == nil && d.OK() {
+	tr.ccConfig = d.Configuration(&tr.cc.Scheme, params, nil)
+	if tr.cc.Telemetry != telemetry.Nothing && p.telemetry == nil && d.OK() {
 		d.warn("%s:%d: traffic %s: %s needs telemetry, and no switch writes any (program telemetry): it keeps its "+
-			"first window", x.File, x.Line, tr.Name, name)
+			"first window", x.File, x.Line, tr.seen.Name, name)
 	}
 }
 

@@ -54,7 +54,7 @@ func figure5(base string) (*lab.Config, error) {
 	if base != "" {
 		src.Data = bytes.ReplaceAll(src.Data, []byte("q_base: 20 packets"), []byte("q_base: "+base))
 	}
-	s, err := spec.Load(registry, src, spec.Options{Quick: true})
+	s, err := plan.Load(registry, src, spec.Options{Quick: true})
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ import (
 // configuration is the lab's of a spec's first run.
 func configuration(t testing.TB, text string) *lab.Config {
 	t.Helper()
-	s, err := spec.Load(cli.Registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+	s, err := plan.Load(cli.Registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
 		spec.Options{})
 	if err != nil {
 		t.Fatal(err)

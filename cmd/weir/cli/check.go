@@ -42,7 +42,7 @@ func (c *checkCmd) Run(a *app) error {
 	fmt.Fprintf(a.stdout, "\n%s\n",
 		report.Wrap(fmt.Sprintf("%s is valid: %d runs, about %s packet-hops, %s on one core, and up to %s of memory a run "+
 			"(%d at a time here)",
-			s.Name, len(runs), measure.SI(total), took(total/hopsPerSecond), report.Bytes(int64(roundUp(most))), jobs),
+			s.Name(), len(runs), measure.SI(total), took(total/hopsPerSecond), report.Bytes(int64(roundUp(most))), jobs),
 			report.Width, ""))
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"weir/internal/document"
+	"weir/study/plan"
 	"weir/study/spec"
 )
 
@@ -153,11 +154,11 @@ func (s *selection) load(a *app) (*spec.Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	exp, err := spec.Load(a.registry, src, spec.Options{Set: s.Set, Seed: s.Seed, Quick: s.Quick})
+	exp, err := plan.Load(a.registry, src, spec.Options{Set: s.Set, Seed: s.Seed, Quick: s.Quick})
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range exp.Warnings {
+	for _, w := range exp.Warnings() {
 		fmt.Fprintln(a.stderr, "warning:", w)
 	}
 	return exp, nil

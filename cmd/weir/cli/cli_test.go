@@ -384,12 +384,12 @@ func TestProgress(t *testing.T) {
 }
 
 func TestReproduce(t *testing.T) {
-	got := reproduce(&spec.Spec{Name: "p4abc/fig4"}, "p4abc/fig4",
+	got := reproduce("p4abc/fig4", "p4abc/fig4",
 		strings.Fields("run p4abc/fig4 --jobs 2 --set duration=3s --out x --set=a=$b --quick --seed 9 --json"))
 	if want := "weir run p4abc/fig4 --set duration=3s '--set=a=$b' --quick --seed 9"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	got = reproduce(&spec.Spec{Name: "two"}, "some where/two.yaml", []string{"--set", "title=it's #1"})
+	got = reproduce("two", "some where/two.yaml", []string{"--set", "title=it's #1"})
 	if want := `weir run two.yaml --set 'title=it'\''s #1'`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -11,8 +11,8 @@ import (
 	"weir/core/dataplane"
 	"weir/internal/document"
 	"weir/study/measure"
+	"weir/study/plan"
 	"weir/study/report"
-	"weir/study/spec"
 )
 
 // standardTopology is that of a program's footprint where none is given.
@@ -33,7 +33,7 @@ func (s *showCmd) footprint(a *app) error {
 			}
 		}
 	}
-	var points []spec.PointFootprint
+	var points []plan.PointFootprint
 	switch {
 	case program:
 		if s.Seed != nil || s.Quick {
@@ -43,7 +43,7 @@ func (s *showCmd) footprint(a *app) error {
 		if topology == "" {
 			topology = standardTopology
 		}
-		f, err := a.registry.Footprint(s.Name, topology, s.Set)
+		f, err := plan.Footprint(a.registry, s.Name, topology, s.Set)
 		if err != nil {
 			var wrong document.InputErrors
 			if s.Topology == "" && errors.As(err, &wrong) && wrong[0].File == "--topology" {
@@ -51,7 +51,7 @@ func (s *showCmd) footprint(a *app) error {
 			}
 			return err
 		}
-		s.Topology, points = topology, []spec.PointFootprint{{Points: []string{""}, Switches: f}}
+		s.Topology, points = topology, []plan.PointFootprint{{Points: []string{""}, Switches: f}}
 	case other != "":
 		return fmt.Errorf("%w: %s is no program (%s): what it takes of a switch's pipeline is nothing", errInput,
 			s.Name, other)
@@ -63,7 +63,7 @@ func (s *showCmd) footprint(a *app) error {
 		if err != nil {
 			return err
 		}
-		if points, err = exp.Footprints(); err != nil {
+		if points, err = plan.Footprints(exp); err != nil {
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func plural(n int, one string) string {
 }
 
 // footprintText is the table of kinds of switches whose programs use the same.
-func footprintText(kinds []spec.SwitchFootprint) string {
+func footprintText(kinds []plan.SwitchFootprint) string {
 	var b strings.Builder
 	for i := range kinds {
 		k := &kinds[i]
@@ -164,7 +164,7 @@ func footprintText(kinds []spec.SwitchFootprint) string {
 		return b.String()
 	}
 	b.WriteString("  what breaks the limits of P4TE §4\n")
-	slices.SortStableFunc(breaks, func(x, y spec.ProgramBreak) int { return strings.Compare(x.Section, y.Section) })
+	slices.SortStableFunc(breaks, func(x, y plan.ProgramBreak) int { return strings.Compare(x.Section, y.Section) })
 	for _, x := range breaks {
 		where := x.Stage
 		if len(f.Programs) > 1 && x.Program != x.Stage {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"weir/internal/testutil"
+	"weir/study/plan"
 	"weir/study/report"
 )
 
@@ -50,7 +51,7 @@ func TestFootprintOfEveryProgram(t *testing.T) {
 				topology = x
 			}
 		}
-		kinds, err := r.Footprint(s.Name, topology, set)
+		kinds, err := plan.Footprint(r, s.Name, topology, set)
 		if err != nil {
 			t.Errorf("%s: %v", s.Name, err)
 			continue

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"weir/core/dataplane"
-	"weir/study/spec"
+	"weir/study/plan"
 )
 
 // The document of weir show --footprint --json.
@@ -82,7 +82,7 @@ type jsonFootprint struct {
 }
 
 // footprintJSON prints footprints as one document.
-func (a *app) footprintJSON(s *showCmd, points []spec.PointFootprint) error {
+func (a *app) footprintJSON(s *showCmd, points []plan.PointFootprint) error {
 	document := struct {
 		Name     string          `json:"name"`
 		Topology string          `json:"topology,omitempty"`
@@ -100,7 +100,7 @@ func (a *app) footprintJSON(s *showCmd, points []spec.PointFootprint) error {
 	return e.Encode(document)
 }
 
-func switchJSON(f *spec.SwitchFootprint) jsonSwitch {
+func switchJSON(f *plan.SwitchFootprint) jsonSwitch {
 	n := jsonSwitch{Tier: f.Tier, Switch: f.Switch, Count: f.Count, Ports: f.Ports, Sums: jsonSums(f.Sums()),
 		Breaks: []jsonBreak{}}
 	for k := range f.Programs {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"weir/study/plan"
 	"weir/study/report"
 	"weir/study/results"
 	"weir/study/spec"
@@ -35,7 +36,7 @@ func (f *folders) find(a *app, name string) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("%s is no results folder; as an experiment: %w", name, err)
 		}
-		s, err := spec.Load(a.registry, src, spec.Options{})
+		s, err := plan.Load(a.registry, src, spec.Options{})
 		if err != nil {
 			return "", err
 		}

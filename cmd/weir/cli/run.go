@@ -45,7 +45,7 @@ func (r *runCmd) Run(a *app) error {
 	bar := &progressBar{out: a.stderr, on: a.terminal, start: time.Now()}
 	options := run.Options{
 		Jobs: r.Jobs, Dir: r.Out, Fresh: r.Fresh, Executable: executableHash(), OnProgress: bar.show, Trace: r.Trace,
-		Command: reproduce(s, r.Name, a.args),
+		Command: reproduce(s.Name(), r.Name, a.args),
 	}
 	var o *results.Outcome
 	if r.On == spec.Lab {
@@ -124,8 +124,8 @@ func exitCode(o *results.Outcome, interrupted, check bool) int {
 // reproduce is the command that gives the same report: the experiment and all that changes it,
 // but not what only changes how it runs. Of a file only the name is kept: results say nothing
 // about the machine.
-func reproduce(s *spec.Spec, name string, args []string) string {
-	if name != s.Name { // not one of the library
+func reproduce(known, name string, args []string) string {
+	if name != known { // not one of the library
 		name = filepath.Base(name)
 	}
 	words := []string{"weir", "run", quoted(name)}

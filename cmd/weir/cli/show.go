@@ -59,12 +59,12 @@ func (s *showCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "%s\n%s", exp.Name, exp.Title)
-	if p := exp.Paper.String(); p != "" {
+	fmt.Fprintf(a.stdout, "%s\n%s", exp.Name(), exp.Title())
+	if p := exp.Paper().String(); p != "" {
 		fmt.Fprintf(a.stdout, " (%s)", p)
 	}
 	fmt.Fprintf(a.stdout, "\n%d runs", len(plan.Runs(exp)))
-	if exp.LabRepeat != exp.Repeat {
+	if exp.LabRepeat() != exp.Repeat() {
 		fmt.Fprintf(a.stdout, ", %d in the lab", len(plan.RunsOn(exp, spec.Lab)))
 	}
 	fmt.Fprint(a.stdout, "\n\n")

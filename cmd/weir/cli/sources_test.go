@@ -47,9 +47,9 @@ func TestShownSources(t *testing.T) {
 					t.Errorf("%s: %v", p.Path, err)
 				}
 			}
-			paper := tree.Works.Key(spec.Paper.Name)
-			if spec.Paper.Name != "" && paper == "" {
-				t.Errorf("docs/sources.md has no paper %s", spec.Paper.Name)
+			paper := tree.Works.Key(spec.Paper().Name)
+			if spec.Paper().Name != "" && paper == "" {
+				t.Errorf("docs/sources.md has no paper %s", spec.Paper().Name)
 			}
 			for _, v := range spec.PaperValues() {
 				if err := tree.Source(v.Source, paper); err != nil {

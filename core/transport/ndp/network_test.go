@@ -30,7 +30,7 @@ func configure(t testing.TB, text string) *sim.Config {
 		Transports: []transport.Scheme{ndp.Scheme()},
 		Topologies: topology.Schemes(),
 	}
-	s, err := spec.Load(registry, &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+	s, err := plan.Load(registry, &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
 		spec.Options{})
 	if err != nil {
 		t.Fatal(err)

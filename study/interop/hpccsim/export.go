@@ -86,7 +86,7 @@ func Export(o *results.Outcome, into string, offset unit.Time) ([]Exported, erro
 		}{
 			{"fct.txt", func(b *bytes.Buffer) error { return simfiles.WriteFCT(b, x.Flows) }},
 			{"flow.txt", func(b *bytes.Buffer) error { return workload.WriteHPCCFlows(b, x.List) }},
-			{"topology.txt", func(b *bytes.Buffer) error { return p.Network.WriteHPCC(b) }},
+			{"topology.txt", func(b *bytes.Buffer) error { return p.Network().WriteHPCC(b) }},
 		}
 		if q := queues(o.Spec, p, r, offset); q != nil {
 			files = append(files, struct {
@@ -123,7 +123,7 @@ func Export(o *results.Outcome, into string, offset unit.Time) ([]Exported, erro
 func pauses(p *spec.Point, r *results.Run, offset unit.Time) (out []simfiles.PFC) {
 	for _, f := range r.PFC {
 		out = append(out, simfiles.PFC{Time: int64(offset/unit.Nanosecond) + f.TimeNs, Node: f.Node,
-			Switch: p.Network.Nodes[f.Node].Switch, Port: f.Port + 1, Pause: f.Paused})
+			Switch: p.Network().Nodes[f.Node].Switch, Port: f.Port + 1, Pause: f.Paused})
 	}
 	return out
 }
@@ -136,15 +136,18 @@ func export(p *spec.Point, r *results.Run, offset unit.Time) (*Exported, error) 
 	x := &Exported{Run: r}
 	f := r.Flows
 	nodes := map[string]int{}
-	for i, n := range p.Network.Nodes {
+	for i, n := range p.Network().Nodes {
 		nodes[n.Name] = i
 	}
 	traffics := map[string]*spec.Traffic{}
-	for i := range p.Entries {
-		traffics[p.Entries[i].Name] = &p.Entries[i]
+	incasts := map[*spec.Traffic]bool{}
+	for i := range p.Entries() {
+		tr := p.Entry(i)
+		g, drawn := tr.Generator()
+		traffics[tr.Name()], incasts[tr] = tr, drawn && g.FromN > 0
 	}
-	if len(p.Network.Nodes) > 1<<16 {
-		return nil, fmt.Errorf("the simulator's addresses are for 65536 nodes; the topology has %d", len(p.Network.Nodes))
+	if len(p.Network().Nodes) > 1<<16 {
+		return nil, fmt.Errorf("the simulator's addresses are for 65536 nodes; the topology has %d", len(p.Network().Nodes))
 	}
 	order := make([]int, 0, len(f.Traffic))
 	for i := range f.Traffic { // those that have begun, and then the others, which are only counted
@@ -180,9 +183,9 @@ func export(p *spec.Point, r *results.Run, offset unit.Time) (*Exported, error) 
 		}
 		dport := simfiles.NormalPort
 		switch {
-		case i < len(p.Flows) && p.Flows[i].Port > 0:
-			dport = p.Flows[i].Port
-		case tr.Generator != nil && tr.Generator.FromN > 0:
+		case i < p.Flows() && p.Flow(i).Port > 0:
+			dport = p.Flow(i).Port
+		case incasts[tr]:
 			dport = simfiles.IncastPort
 		}
 		start := int64(offset) + picoseconds(f.StartS[i])
@@ -195,13 +198,13 @@ func export(p *spec.Point, r *results.Run, offset unit.Time) (*Exported, error) 
 			continue
 		}
 		if _, known := pairs[pair]; !known {
-			links, _ := p.Routes.Path(src, dst)
-			pairs[pair] = simfiles.PairOf(legs(p.Network, links), int64(tr.Payload))
+			links, _ := p.Routes().Path(src, dst)
+			pairs[pair] = simfiles.PairOf(legs(p.Network(), links), int64(tr.Payload()))
 		}
 		end := (start + picoseconds(f.FCTS[i])) / 1000
 		x.Flows = append(x.Flows, simfiles.FCT{Src: src, Dst: dst, SrcPort: uint16(sport), DstPort: uint16(dport),
 			Size:  f.SizeBytes[i],
-			Start: start / 1000, FCT: end - start/1000, Standalone: pairs[pair].Standalone(f.SizeBytes[i], int64(tr.Payload))})
+			Start: start / 1000, FCT: end - start/1000, Standalone: pairs[pair].Standalone(f.SizeBytes[i], int64(tr.Payload()))})
 	}
 	sort.SliceStable(x.Flows, func(a, b int) bool {
 		return x.Flows[a].Start+x.Flows[a].FCT < x.Flows[b].Start+
@@ -220,13 +223,13 @@ func queues(of *spec.Spec, p *spec.Point, r *results.Run, offset unit.Time) *sim
 		}
 	}
 	q := &simfiles.Queues{Time: int64(offset+unit.Time(math.Round(r.End.TimeS*1e12))) / 1000}
-	count := make([]int, len(p.Network.Nodes))
-	for l := range p.Network.Links {
-		for e, node := range p.Network.Links[l].Ends {
+	count := make([]int, len(p.Network().Nodes))
+	for l := range p.Network().Links {
+		for e, node := range p.Network().Links[l].Ends {
 			count[node]++
-			name := p.Network.PortName(l, e)
+			name := p.Network().PortName(l, e)
 			for _, s := range series {
-				if s.Group != name || !p.Network.Nodes[node].Switch {
+				if s.Group != name || !p.Network().Nodes[node].Switch {
 					continue
 				}
 				port := simfiles.Queue{Switch: node, Port: count[node]}

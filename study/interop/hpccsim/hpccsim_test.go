@@ -25,10 +25,11 @@ import (
 	"weir/papers/hpcc"
 	"weir/study/interop/simfiles"
 	"weir/study/measure"
+	"weir/study/plan"
+	"weir/study/plan/plantest"
 	"weir/study/results"
 	"weir/study/run"
 	"weir/study/spec"
-	"weir/study/spec/spectest"
 )
 
 // idle is a program that does nothing.
@@ -156,7 +157,7 @@ func TestImportHPCC(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := spec.Load(r, src, spec.Options{})
+		s, err := plan.Load(r, src, spec.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -236,25 +237,25 @@ traffic: [{name: x, file: f.txt, format: hpcc, offset: 2s, transport: window, wi
 		}
 		return s
 	}
-	if _, err := spec.Load(r, source(text("")), spec.Options{}); err == nil ||
+	if _, err := plan.Load(r, source(text("")), spec.Options{}); err == nil ||
 		!strings.Contains(err.Error(), "t.txt:9:1: \"9\" stands behind the last entry") {
 		t.Error(err)
 	}
-	s, err := spec.Load(r, source(text(", rest: ignored")), spec.Options{})
-	if err != nil || len(s.Points[0].Flows) != 3 {
+	s, err := plan.Load(r, source(text(", rest: ignored")), spec.Options{})
+	if err != nil || s.Points()[0].Flows() != 3 {
 		t.Fatal(err)
 	}
-	if _, err := spec.Load(r, source(text(", rest: read")), spec.Options{}); err == nil ||
+	if _, err := plan.Load(r, source(text(", rest: read")), spec.Options{}); err == nil ||
 		!strings.Contains(err.Error(), `rest "read" is not known`) {
 		t.Error(err)
 	}
 	// flows to one port
-	s, err = spec.Load(r, source(strings.Replace(text(", rest: ignored"), "offset: 2s", "offset: 2s, port: 200", 1)),
+	s, err = plan.Load(r, source(strings.Replace(text(", rest: ignored"), "offset: 2s", "offset: 2s, port: 200", 1)),
 		spec.Options{})
-	if err != nil || len(s.Points[0].Flows) != 2 || s.Points[0].Flows[0].Src != 1 {
+	if err != nil || s.Points()[0].Flows() != 2 || s.Points()[0].Flow(0).Src != 1 {
 		t.Error(err)
 	}
-	if _, err = spec.Load(r, source(strings.Replace(text(", rest: ignored"), "offset: 2s", "offset: 2s, port: 300", 1)),
+	if _, err = plan.Load(r, source(strings.Replace(text(", rest: ignored"), "offset: 2s", "offset: 2s, port: 300", 1)),
 		spec.Options{}); err == nil || !strings.Contains(err.Error(), "no flow of the file goes to port 300") {
 		t.Error(err)
 	}
@@ -313,7 +314,7 @@ measure: [{queue: {port: leaf0->h1, unit: bytes, every: 100us}}]
 		t.Error(list, err)
 	}
 	if n, err := topology.ReadHPCC(strings.NewReader(read("topology.txt")), "topology.txt"); err != nil ||
-		len(n.Links) != len(s.Points[0].Network.Links) {
+		len(n.Links) != len(s.Points()[0].Network().Links) {
 		t.Error(err)
 	}
 	queues, err := simfiles.ReadQueues(strings.NewReader(read("qlen.txt")), "qlen.txt")
@@ -347,7 +348,7 @@ func ownQueues(t *testing.T, o *results.Outcome) {
 	t.Helper()
 	own := room()
 	own.Measures = append(own.Measures, measure.Kind{Name: "backlog", Queues: true}, measure.Kind{Name: "credit"})
-	s := spectest.Load(t, own, string(o.Spec.Resolved()), spec.Options{Resolved: true})
+	s := plantest.Load(t, own, string(o.Spec.Resolved()), spec.Options{Resolved: true})
 	for name, want := range map[string]bool{"backlog": true, "credit": false} {
 		t.Run(name, func(t *testing.T) {
 			r := *o.Runs[0]
@@ -355,7 +356,7 @@ func ownQueues(t *testing.T, o *results.Outcome) {
 			for i := range r.Series {
 				r.Series[i].Name = name
 			}
-			if got := queues(s, s.Points[0], &r, 0) != nil; got != want {
+			if got := queues(s, s.Points()[0], &r, 0) != nil; got != want {
 				t.Errorf("its series are taken for queues: %v", got)
 			}
 		})
@@ -391,7 +392,7 @@ func FuzzImportHPCC(f *testing.F) {
 			Open: func(name string) ([]byte, error) {
 				return document.ReadFile(filepath.Join(folder, name), document.LargestInput)
 			}}
-		if _, err := spec.Load(r, src, spec.Options{}); err != nil {
+		if _, err := plan.Load(r, src, spec.Options{}); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	})

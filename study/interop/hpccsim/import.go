@@ -12,6 +12,7 @@ import (
 	"weir/core/workload"
 	"weir/internal/document"
 	"weir/study/interop/simfiles"
+	"weir/study/plan"
 	"weir/study/spec"
 )
 
@@ -41,7 +42,7 @@ func Import(r *spec.Registry, config, folder string) (experiment []byte, left []
 			}
 			return document.ReadFile(name, document.LargestInput)
 		}}
-	if _, err := spec.Load(r, src, spec.Options{}); err != nil {
+	if _, err := plan.Load(r, src, spec.Options{}); err != nil {
 		return nil, nil, err
 	}
 	return out, m.left, nil

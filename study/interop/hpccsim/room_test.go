@@ -4,17 +4,17 @@ import (
 	"testing"
 
 	"weir/papers/p4abc"
+	"weir/study/plan/plantest"
 	"weir/study/spec"
-	"weir/study/spec/spectest"
 )
 
 // room is the registry of this package's tests.
-func room() *spec.Registry { return spectest.Registry(p4abc.Scheme(), "../../../papers/p4abc") }
+func room() *spec.Registry { return plantest.Registry(p4abc.Scheme(), "../../../papers/p4abc") }
 
-func file(name, text string) *spec.Source { return spectest.File(name, text) }
+func file(name, text string) *spec.Source { return plantest.File(name, text) }
 
 // load reads a spec that must be valid.
 func load(t testing.TB, text string, o spec.Options) *spec.Spec {
 	t.Helper()
-	return spectest.Load(t, room(), text, o)
+	return plantest.Load(t, room(), text, o)
 }

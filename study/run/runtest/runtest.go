@@ -5,6 +5,7 @@ import (
 	"context"
 	"testing"
 
+	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/run"
 	"weir/study/spec"
@@ -17,7 +18,7 @@ func Load(t testing.TB, r *spec.Registry, name string, o spec.Options) *spec.Spe
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := spec.Load(r, src, o)
+	s, err := plan.Load(r, src, o)
 	if err != nil {
 		t.Fatal(err)
 	}

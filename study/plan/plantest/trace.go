@@ -1,10 +1,11 @@
-package spectest
+package plantest
 
 import (
 	"errors"
 	"testing"
 
 	"weir/core/trace"
+	"weir/study/plan"
 	"weir/study/spec"
 	"weir/worlds/sim"
 )
@@ -45,7 +46,7 @@ func (k *kept) Write(r *trace.Record) error {
 // must have p4abc's program.
 func Trace(t testing.TB, r *spec.Registry, sinks func(ports []string) []trace.Sink, patterns ...string) []trace.Record {
 	t.Helper()
-	c, err := Load(t, r, traced, spec.Options{}).Points[0].Config(1)
+	c, err := plan.Config(Load(t, r, traced, spec.Options{}).Points()[0], 1)
 	if err != nil {
 		t.Fatal(err)
 	}

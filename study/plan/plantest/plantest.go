@@ -1,6 +1,6 @@
-// Package spectest has what tests of experiments share: a registry of real schemes, and how a spec
+// Package plantest has what tests of experiments share: a registry of real schemes, and how a spec
 // is read from text.
-package spectest
+package plantest
 
 import (
 	"errors"
@@ -32,6 +32,7 @@ import (
 	"weir/core/workload"
 	"weir/internal/document"
 	"weir/study/measure"
+	"weir/study/plan"
 	"weir/study/spec"
 )
 
@@ -71,7 +72,7 @@ func File(name, text string) *spec.Source {
 // Load reads a spec that must be valid.
 func Load(t testing.TB, r *spec.Registry, text string, o spec.Options) *spec.Spec {
 	t.Helper()
-	s, err := spec.Load(r, File("test.yaml", text), o)
+	s, err := plan.Load(r, File("test.yaml", text), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func Load(t testing.TB, r *spec.Registry, text string, o spec.Options) *spec.Spe
 // Wrong reads a spec that must not be valid.
 func Wrong(t testing.TB, r *spec.Registry, text string, o spec.Options) document.InputErrors {
 	t.Helper()
-	_, err := spec.Load(r, File("test.yaml", text), o)
+	_, err := plan.Load(r, File("test.yaml", text), o)
 	var e document.InputErrors
 	if !errors.As(err, &e) {
 		t.Fatalf("no input error but %v for\n%s", err, text)

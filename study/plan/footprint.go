@@ -1,17 +1,15 @@
-package spec
+package plan
 
 import (
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	"weir/core/dataplane"
-	"weir/core/packet"
-	"weir/core/scheme"
 	"weir/internal/document"
 	"weir/study/measure"
+	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -69,9 +67,9 @@ type PointFootprint struct {
 
 // Footprints tells what the programs of an experiment's switches take, by kind of switch. Points
 // of the sweep with the same footprints are together.
-func (s *Spec) Footprints() (out []PointFootprint, err error) {
-	for _, p := range s.Points {
-		c, err := p.Config(1)
+func Footprints(s *spec.Spec) (out []PointFootprint, err error) {
+	for _, p := range s.Points() {
+		c, err := Config(p, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +83,7 @@ func (s *Spec) Footprints() (out []PointFootprint, err error) {
 			out = append(out, PointFootprint{Switches: f})
 			k = len(out) - 1
 		}
-		out[k].Points = append(out[k].Points, measure.PointName(p.At))
+		out[k].Points = append(out[k].Points, measure.PointName(p.At()))
 	}
 	return out, nil
 }
@@ -94,96 +92,24 @@ func (s *Spec) Footprints() (out []PointFootprint, err error) {
 // topology is what an experiment has under that key, and set are parameters of the
 // program, or of switches (queues), as key=value. Fat trees have hierarchical addresses. What
 // is wrong comes back as InputErrors.
-func (r *Registry) Footprint(name, topology string, set []string) ([]SwitchFootprint, error) {
-	c := document.NewReader(FileKind)
-	here := document.Place{File: "--footprint", Line: 1, Column: 1}
-	var program *dataplane.Scheme
-	var names []string
-	for i := range r.Programs {
-		if names = append(names, r.Programs[i].Name); r.Programs[i].Name == name {
-			program = &r.Programs[i]
-		}
+func Footprint(r *spec.Registry, name, topology string, set []string) ([]SwitchFootprint, error) {
+	p, err := r.Bare(name, topology, set)
+	if err != nil {
+		return nil, err
 	}
-	slices.Sort(names)
-	if program == nil {
-		c.Unknown(here, "program", name, names)
-		return nil, c.Err()
-	}
-	network := document.Parse(c, "--topology", []byte(topology))
-	if c.OK() && (network == nil || network.Kind != document.Mapping) {
-		c.Fail(document.Place{File: "--topology", Line: 1, Column: 1},
-			"fat_tree: {k: 8, rate: 10Gbps, delay: 1us}, or another of weir list topologies",
-			"a topology is a map")
-	}
-	params := &document.Node{Place: here, Kind: document.Mapping}
-	pattern := &document.Node{Place: here, Kind: document.Mapping}
-	footprintParameters(c, program, set, params, pattern)
-	if !c.OK() {
-		return nil, c.Err()
-	}
-	pattern.Set("programs", &document.Node{Place: here, Kind: document.List,
-		Items: []*document.Node{{Place: here, Kind: document.Mapping, Keys: []document.Entry{{Place: here, Name: name,
-			Value: params}}}}})
-	root := &document.Node{Place: here, Kind: document.Mapping}
-	root.Set("topology", network)
-	root.Set("switches", &document.Node{Place: here, Kind: document.Mapping,
-		Keys: []document.Entry{{Place: here, Name: "*", Value: pattern}}})
-
-	d := &decoder{Reader: c, registry: r, source: &Source{Name: name, File: "--topology", Open: func(n string) ([]byte,
-		error) {
-		return document.ReadFile(n, document.LargestInput)
-	}},
-		inputs: map[string][]byte{}, dryBuilt: map[string]bool{}}
-	p := &Point{Point: measure.Point{Duration: 1}}
-	p.Framing, _ = packet.FramingByName("l2")
-	whole := d.View(root, top)
-	if d.network(whole, p); !c.OK() {
-		return nil, c.Err()
-	}
-	if x, err := p.Network.Tree(); err == nil && x.Check(x.Plan()) == nil {
-		root.Set("addresses", &document.Node{Place: here, Text: hierarchical})
-	}
-	if d.route(whole, p); c.OK() {
-		d.switchConfigs(whole, p)
-	}
-	if d.buffers(p); !c.OK() {
-		return nil, c.Err()
-	}
-	config, err := p.Config(1)
+	config, err := Config(p, 1)
 	if err != nil {
 		return nil, err
 	}
 	out, err := footprints(config)
 	var no *noFootprint
 	if err != nil && !errors.As(err, &no) {
-		c.Fail(document.Place{File: "--topology", Line: 1, Column: 1}, "", "%s cannot be in this network: %v", name, err)
+		c := document.NewReader(spec.FileKind)
+		c.Remember(spec.TopologyFlag, []byte(topology))
+		c.Fail(document.Place{File: spec.TopologyFlag, Line: 1, Column: 1}, "", "%s cannot be in this network: %v", name, err)
 		return nil, c.Err()
 	}
 	return out, err
-}
-
-// footprintParameters puts key=value into the program's parameters, or into those of switches.
-func footprintParameters(c *document.Reader, program *dataplane.Scheme, set []string, params, pattern *document.Node) {
-	for _, a := range set {
-		at := document.Place{File: "--set " + a, Line: 1, Column: 1}
-		key, text, ok := strings.Cut(a, "=")
-		if !ok || key == "" || text == "" {
-			c.Fail(at, "parameter=value", "this sets nothing")
-			continue
-		}
-		v := document.Parse(c, at.File, []byte(text))
-		if v == nil {
-			continue
-		}
-		to := params
-		if slices.Contains(perSwitch.Names(ofState), key) && !slices.ContainsFunc(program.Parameters(),
-			func(p *scheme.Param) bool {
-				return p.Name == key
-			}) {
-			to = pattern
-		}
-		to.Keys = append(to.Keys, document.Entry{Place: at, Name: key, Value: v})
-	}
 }
 
 // noFootprint is a program that does not tell what it takes.
@@ -197,7 +123,6 @@ func (e *noFootprint) Error() string {
 // all registers of a large network together would not fit into memory.
 func footprints(c *sim.Config) (out []SwitchFootprint, err error) {
 	programs := make([][]ProgramFootprint, len(c.Network.Nodes))
-	c.Switches = slices.Clone(c.Switches)
 	for i := range c.Switches {
 		build := c.Switches[i].Programs
 		if build == nil {
