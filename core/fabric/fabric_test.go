@@ -385,7 +385,7 @@ func TestBadLinks(t *testing.T) {
 		{[]Link{{From: 0, To: 1, Rate: inBits(1)}, {From: 0, To: 1, ToPort: 1, Rate: inBits(1)}}, "leave port 0"},
 		{[]Link{{From: 0, To: 1, Rate: inBits(1)}, {From: 0, To: 1, FromPort: 1, Rate: inBits(1)}}, "end at port 0"},
 	} {
-		t.Run(c.want, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%+v", c.links[len(c.links)-1]), func(t *testing.T) {
 			_, err := New(Config{Nodes: []Node{a, b}, Links: c.links})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v: error %v, want one with %q", c.links, err, c.want)

@@ -100,7 +100,7 @@ func TestRefuses(t *testing.T) {
 		{"options", "02", "length is wrong"}, {"options", "0203ff", "length is wrong"},
 		{"options", "0800", "length is wrong"}, {"options", "050a00", "length is wrong"},
 	} {
-		t.Run(c.kind, func(t *testing.T) {
+		t.Run(c.kind+" "+c.bytes[:min(len(c.bytes), 26)], func(t *testing.T) {
 			b, _ := hex.DecodeString(c.bytes)
 			if err := parse[c.kind](b); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s %s: error %v, want one with %q", c.kind, c.bytes, err, c.want)

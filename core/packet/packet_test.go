@@ -112,7 +112,7 @@ func TestFraming(t *testing.T) {
 		{"hpcc", 50, 1000, 1090, true}, {"hpcc", 50, 0, 60, false},
 		{"htsim", 50, 1000, 1064, true}, {"htsim", 50, 0, 64, false},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(fmt.Sprint(c.name, ", payload ", c.payload, ", headers ", c.headers), func(t *testing.T) {
 			f, ok := FramingByName(c.name)
 			if got := f.Frame(c.headers, c.payload, c.data); !ok || got != c.want {
 				t.Errorf("%s: %d + %d bytes count %d, want %d", c.name, c.headers, c.payload, got, c.want)

@@ -104,7 +104,7 @@ func TestFamilies(t *testing.T) {
 			"512 hosts, 80 switches, 768 links, paths map[0:1 2:15 4:48 6:448]"},
 		{"fat_tree", map[string]any{"k": 8, "tiers": 2}, "32 hosts, 12 switches, 64 links, paths map[0:1 2:3 4:28]"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(c.name+", "+c.want, func(t *testing.T) {
 			c.given["rate"], c.given["delay"] = rate, unit.Microsecond
 			n, err := build(t, c.name, c.given)
 			if err != nil {
@@ -230,7 +230,7 @@ func TestReadHTSim(t *testing.T) {
 		{"Radix_Up 2\n", "Radix_Up 2\nRadix_Up 2\n", "t.topo:10:1: \"Radix_Up\" is here twice"},
 		{leafSpineTiny[strings.Index(leafSpineTiny, "Tier 1\n"):], "", "t.topo:11:17: the file ends after 1 of 2 tiers"},
 	} {
-		t.Run(c.from, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%.19s to %s", c.from, c.to), func(t *testing.T) {
 			_, err := ReadHTSim(strings.NewReader(strings.Replace(leafSpineTiny, c.from, c.to, 1)), "t.topo")
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%q → %q: %v, want %s", c.from[:min(20, len(c.from))], c.to, err, c.want)

@@ -214,7 +214,7 @@ func TestFilter(t *testing.T) {
 		{Filter{Kinds: []Kind{Drop}, Flows: []int64{7}}, "3"},
 		{Filter{Ports: []string{"["}}, ""},
 	} {
-		t.Run(c.want, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%+v", c.f), func(t *testing.T) {
 			got := ""
 			for i, r := range sample() {
 				if c.f.Match(&r) {

@@ -60,7 +60,7 @@ func TestParse(t *testing.T) {
 		})
 	}
 	for in, want := range map[string]LinkRate{"4170pps": {Packets: 4170}, "50Mbps": {Bits: 50 * Mbps}} {
-		t.Run(in, func(t *testing.T) {
+		t.Run("link "+in, func(t *testing.T) {
 			if got, err := ParseLinkRate(in); err != nil || got != want {
 				t.Errorf("%q: got %v, %v", in, got, err)
 			}
@@ -108,7 +108,7 @@ func TestParseRefuses(t *testing.T) {
 		{"length", "24", "packets"},
 		{"length", "99999999999 packets", "2³¹"}, {"share", "x%", "85%"}, {"share", "5kB", "85%"},
 	} {
-		t.Run(c.kind, func(t *testing.T) {
+		t.Run(c.kind+" "+c.in, func(t *testing.T) {
 			if err := parse[c.kind](c.in); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s %q: error %v, want one with %q", c.kind, c.in, err, c.want)
 			}
@@ -386,7 +386,7 @@ func TestRandomStreams(t *testing.T) {
 		{1, "flow 1", "17759789516455382503 876 0.7018208712763315"},
 		{2, "flow 1", "6397681553504374272 797 0.8289987413126595"},
 	} {
-		t.Run(c.entity, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%q, seed %d", c.entity, c.seed), func(t *testing.T) {
 			r := NewRandom(c.seed, c.entity)
 			if got := fmt.Sprint(r.Uint64(), r.IntN(1000), r.Float64()); got != c.want {
 				t.Errorf("stream (%d, %q): %s, want %s", c.seed, c.entity, got, c.want)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -32,7 +33,7 @@ func TestCell(t *testing.T) {
 		{math.NaN(), math.NaN(), 1, "–"},
 		{math.Inf(1), math.NaN(), 1, "–"},
 	} {
-		t.Run(c.want, func(t *testing.T) {
+		t.Run(fmt.Sprint(c.mean, " ± ", c.half), func(t *testing.T) {
 			if got := Cell(c.mean, c.half, decimalsFor(c.most)); got != c.want {
 				t.Errorf("%g ± %g in a column up to %g is %q, want %q", c.mean, c.half, c.most, got, c.want)
 			}

@@ -451,7 +451,7 @@ func TestScales(t *testing.T) {
 		want string
 	}{{"bps", 5e9, "Gb/s"}, {"bps", 999e6, "Mb/s"}, {"bps", 20, "b/s"}, {"s", 0.2, "ms"}, {"s", 3, "s"}, {"s", 2e-6, "µs"},
 		{"packets", 5, "packets"}, {"", 5, ""}} {
-		t.Run(c.unit, func(t *testing.T) {
+		t.Run(fmt.Sprint(c.most, " ", c.unit), func(t *testing.T) {
 			if got := scaleFor(c.unit, c.most).Unit; got != c.want {
 				t.Errorf("%g %s is shown in %q, want %q", c.most, c.unit, got, c.want)
 			}

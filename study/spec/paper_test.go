@@ -47,7 +47,7 @@ func TestPaperValues(t *testing.T) {
 		{"x", "2Mbps", "goodput", "a", 0, "", ""}, {"y", "1Mbps", "jain", "", 0, "", ""}, {"y", "2Mbps", "queue", "max",
 			0, "", ""},
 	} {
-		t.Run(c.scheme+" "+c.rate+" "+c.measure, func(t *testing.T) {
+		t.Run(c.scheme+" "+c.rate+" "+c.measure+" "+c.group, func(t *testing.T) {
 			v, ok := s.PaperValue(at(c.scheme, c.rate), c.measure, c.group)
 			if ok != (c.want != 0) || math.Abs(v.Value-c.want) > 1e-9*c.want || v.Unit != c.unit || v.Source != c.source {
 				t.Errorf("%s at scheme=%s rate=%s: %+v, %v, want %g %s", c.measure, c.scheme, c.rate, v, ok, c.want, c.unit)

@@ -303,7 +303,7 @@ func TestSet(t *testing.T) {
 	}
 	for _, set := range []string{"durration=1s", "duration", "traffic.b.rat=1Mbps", "traffic.z.rate=1Mbps",
 		"duration=1Mbps", "rate=fast"} {
-		t.Run(set, func(t *testing.T) {
+		t.Run("refused: "+set, func(t *testing.T) {
 			e := wrong(t, text, spec.Options{Set: []string{set}})
 			if e[0].File != "--set "+set && !strings.Contains(e[0].Error(), "--set "+set) {
 				t.Errorf("%s: the error is at %s: %v", set, e[0].File, e)

@@ -81,7 +81,7 @@ func TestReplication(t *testing.T) {
 		{dataplanetest.Where{Tiers: 2, Tier: 2, Leaves: 4, Node: 4, Below: [][]int{{0}, {1}, {2}, {3}}}, 1, 1,
 			[]int{0, 2, 3}},
 	} {
-		t.Run(fmt.Sprintf("tier %d of %d, port %d", c.where.Tier, c.where.Tiers, c.in), func(t *testing.T) {
+		t.Run(fmt.Sprintf("tier %d of %d, port %d, ToR %d", c.where.Tier, c.where.Tiers, c.in, c.tor), func(t *testing.T) {
 			a := alone(t, c.where)
 			a.Until(0)
 			out := a.In(us, packet.PortID(c.in), probe(a, c.tor, 40))
