@@ -40,10 +40,16 @@ func (e *Env) Random() unit.Random { return e.random }
 
 // New returns a zeroed packet for the program to fill and to hand back by Send,
 // Inject or Recirculate (or Free).
-func (e *Env) New() *packet.Packet { return e.sw.pool.Get() }
+func (e *Env) New() *packet.Packet {
+	e.sw.born++
+	return e.sw.pool.Get()
+}
 
 // Free takes back a packet from New or Clone that is not needed.
-func (e *Env) Free(p *packet.Packet) { e.sw.pool.Put(p) }
+func (e *Env) Free(p *packet.Packet) {
+	e.sw.freed++
+	e.sw.pool.Put(p)
+}
 
 // Clone returns a copy of p, without its payload if headersOnly.
 func (e *Env) Clone(p *packet.Packet, headersOnly bool) *packet.Packet {

@@ -45,6 +45,7 @@ func (s *Switch) ingress(p *packet.Packet) {
 			case Trim:
 				s.trim(p)
 			case Consume:
+				s.consumed++
 				s.pool.Put(p)
 				return
 			default:

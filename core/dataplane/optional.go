@@ -29,6 +29,15 @@ type Forgetter interface {
 	Forget(a packet.Addr)
 }
 
+// Idler is a Ticker whose ticks may go on for ever without changing anything: probes between switches, pauses
+// that are renewed. A run without anything else to come ends; a Ticker that is no Idler may always do
+// something, and keeps the run going to its duration.
+type Idler interface {
+	Ticker
+	// Idle reports whether no tick to come sends anything to a host, unless a packet of a host comes in first.
+	Idle() bool
+}
+
 // Metered is a program with metrics of its own, which a running switch shows beside its own.
 type Metered interface {
 	Program

@@ -20,6 +20,7 @@ func (s *Switch) receivePFC(in PortID, p *packet.Packet) {
 	} else {
 		port.Resume(s.env.now, class)
 	}
+	s.absorbed++
 	s.pool.Put(p)
 	if s.config.OnPFC != nil {
 		s.config.OnPFC(s.env.now, in, class, kind)
@@ -53,6 +54,7 @@ func (s *Switch) control(in PortID, kind packet.Kind, class uint8, quanta int64)
 	if s.pausing[in] |= 1 << class; kind == packet.Resume {
 		s.pausing[in] &^= 1 << class
 	}
+	s.born++
 	f := s.pool.Get()
 	f.Kind = kind
 	f.Size = 64

@@ -64,6 +64,7 @@ func (s *Switch) serve() {
 }
 
 func (s *Switch) clone(p *packet.Packet, headersOnly bool) *packet.Packet {
+	s.born++
 	var c *packet.Packet
 	if p.Data == nil {
 		c = s.pool.Get()

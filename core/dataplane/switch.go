@@ -78,6 +78,10 @@ type Switch struct {
 	recircAt         int             // first one that is still on its way
 	recircFree       unit.Time
 
+	consumed  uint64
+	born      uint64 // packets that the switch or its programs have made
+	freed     uint64 // of these, those that programs gave back unused
+	absorbed  uint64 // PFC frames that came in
 	drops     [Reasons]uint64
 	portDrops [][Reasons]uint64
 	made      [packet.Kinds]uint64

@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"fmt"
+	"iter"
 
 	"weir/core/fabric/timerheap"
 	"weir/core/packet"
@@ -496,6 +497,23 @@ func (f *Fabric) InFlight() int {
 		n += int(f.wires[i].count)
 	}
 	return n
+}
+
+// Arrived returns how many packets have come out of link i since the start.
+func (f *Fabric) Arrived(i int) uint64 {
+	return f.wires[i].sent - f.counters[i].Lost - uint64(f.wires[i].count)
+}
+
+// OnWire returns the packets on link i, in the order of their arrival. The fabric must not run meanwhile.
+func (f *Fabric) OnWire(i int) iter.Seq[*packet.Packet] {
+	return func(yield func(*packet.Packet) bool) {
+		w := &f.wires[i]
+		for k := range w.count {
+			if !yield(w.ring[(w.head+k)&uint32(len(w.ring)-1)].p) {
+				return
+			}
+		}
+	}
 }
 
 // SetDown takes link i down or up: a link that is down loses what is put on it.

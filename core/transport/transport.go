@@ -53,6 +53,11 @@ type Retransmitter interface {
 	Timeouts() int64 // how often it has expired since the start
 }
 
+// Abandoner is a sender that gives its connection up when nothing answers for too long.
+type Abandoner interface {
+	Abandoned() bool // it has done so
+}
+
 // Classed is an Endpoint whose packets are not of priority class 0.
 type Classed interface {
 	// Class is the class, 0 to 7, of all that the endpoint sends; 0 is the first in

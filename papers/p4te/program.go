@@ -325,6 +325,9 @@ func (t *Program) Tick(env *dataplane.Env) unit.Time {
 	return next
 }
 
+// Idle is always true: ticks change the paths of packets, and cause none.
+func (t *Program) Idle() bool { return true }
+
 // selectPath is algorithm 3: the upward port of a packet.
 func (t *Program) selectPath(now unit.Time, p *packet.Packet, class Class) (dataplane.PortID, bool) {
 	if len(t.place.Up) == 0 {

@@ -379,13 +379,22 @@ func Ends(o *results.Outcome) string {
 				r.End.TimeS, ports), Width, "    ") + "\n")
 		}
 	}
+	for _, r := range o.Runs {
+		if r.End.Violation != "" {
+			b.WriteString(Wrap(fmt.Sprintf("%s: %s seed %d, at %g s: %s", r.End.Reason, measure.PointName(r.Point), r.Seed,
+				r.End.TimeS, r.End.Violation), Width, "    ") + "\n")
+		}
+	}
 	listed := 0
 	for _, r := range o.Runs {
 		for _, u := range r.Unfinished {
 			if listed++; listed <= 20 {
-				b.WriteString(Wrap(fmt.Sprintf("unfinished: %s seed %d: flow %d (%s) %s → %s, %d of %d bytes",
-					measure.PointName(r.Point), r.Seed, u.Flow, u.Traffic, u.Src, u.Dst, u.DoneBytes, u.SizeBytes), Width, "    ") +
-					"\n")
+				line := fmt.Sprintf("unfinished: %s seed %d: flow %d (%s) %s → %s, %d of %d bytes", measure.PointName(r.Point),
+					r.Seed, u.Flow, u.Traffic, u.Src, u.Dst, u.DoneBytes, u.SizeBytes)
+				if u.WaitsFor != "" {
+					line += "; it waited for " + u.WaitsFor
+				}
+				b.WriteString(Wrap(line, Width, "    ") + "\n")
 			}
 		}
 	}

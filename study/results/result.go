@@ -61,12 +61,18 @@ type End struct {
 	// Ports are those of a PFC deadlock, each of which waits for the next, and the last for
 	// the first; or those with a queue that was not served.
 	Ports []string `json:"ports,omitempty"`
+	// WaitsFor says what the first unfinished flow was waiting for, unless all flows are done.
+	WaitsFor string `json:"waits_for,omitempty"`
+	// Violation is where packets are missing or too many.
+	Violation string `json:"violation,omitempty"`
 }
 
-// Stuck reports whether the run ended because something did not move any more.
+// Stuck reports whether the run was cut because something went wrong in the network: queues that block each other,
+// one that is not served, packets unaccounted for. A run without progress is none of these: nothing could change
+// any more, so that its measures are those of its whole duration.
 func (e *End) Stuck() bool {
 	switch sim.EndReason(e.Reason) {
-	case sim.NoProgress, sim.Deadlock, sim.Starved:
+	case sim.Deadlock, sim.Starved, sim.Violated:
 		return true
 	}
 	return false
@@ -80,6 +86,7 @@ type UnfinishedFlow struct {
 	Dst       string `json:"dst"`
 	SizeBytes int64  `json:"size_bytes"`
 	DoneBytes int64  `json:"done_bytes"`
+	WaitsFor  string `json:"waits_for,omitempty"` // what it was waiting for when the run ended; of the first ones only
 }
 
 // Count is a number of something by name.

@@ -14,7 +14,7 @@ func FuzzReadRun(f *testing.F) {
 	r := &Run{ID: "x", Seed: 7, Point: []measure.Coordinate{{Key: "rate", Text: "1Mbps", Value: 1e6, IsNum: true}},
 		End:        End{Reason: "time up", TimeS: 1},
 		Drops:      []Count{{"queue full", 3}},
-		Unfinished: []UnfinishedFlow{{1, "a", "h0", "h1", 10, 5}},
+		Unfinished: []UnfinishedFlow{{1, "a", "h0", "h1", 10, 5, "its timer"}},
 		Values: measure.Values{Measures: []measure.Measured{{Name: "jain", Value: 0.5}, {Name: "goodput", Unit: "bps",
 			Groups: []measure.Grouped{{Group: "a", Value: 1e6},
 				{Group: "b", Value: math.NaN()}}}},

@@ -355,6 +355,7 @@ func result(r *plan.Run, c *sim.Config, res *sim.Result, id string) *results.Run
 		}
 		run.End.Ports = append(run.End.Ports, name)
 	}
+	run.End.Violation = res.Violation
 	run.Values = r.Of.Measures().Evaluate(r.Of.Measured(), c, res)
 	for i := range run.Distributions {
 		run.Distributions[i].Thin()
@@ -364,11 +365,17 @@ func result(r *plan.Run, c *sim.Config, res *sim.Result, id string) *results.Run
 			run.Drops = append(run.Drops, results.Count{Name: why.String(), Count: res.Drops[why]})
 		}
 	}
-	for _, i := range res.Unfinished {
+	for k, i := range res.Unfinished {
 		f := &c.Flows[i]
 		run.Unfinished = append(run.Unfinished, results.UnfinishedFlow{Flow: i, Traffic: r.Of.Entry(f.Group).Name(),
 			Src: c.Network.Nodes[f.Src].Name,
 			Dst: c.Network.Nodes[f.Dst].Name, SizeBytes: int64(f.Size), DoneBytes: int64(f.Receiver.Counters().ReceivedBytes)})
+		if k < len(res.Waits) {
+			run.Unfinished[k].WaitsFor = res.Waits[k].String()
+		}
+	}
+	if len(res.Waits) > 0 {
+		run.End.WaitsFor = fmt.Sprintf("flow %d waits for %v", res.Waits[0].Flow, res.Waits[0])
 	}
 	return run
 }

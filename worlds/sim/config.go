@@ -129,6 +129,7 @@ const (
 	Deadlock    EndReason = "pfc deadlock"  // ports hold each other in a cycle: Result.Stuck
 	Starved     EndReason = "class starved" // flows are unfinished, and a queue was not served: Result.Stuck
 	Interrupted EndReason = "interrupted"
+	Violated    EndReason = "packets unaccounted for" // a mistake in a program or in Weir: Result.Violation
 )
 
 // Result is what a run gives. Counters of flows and ports are differences
@@ -142,12 +143,14 @@ type Result struct {
 	Drops      [dataplane.Reasons]uint64 // all switches and links, measured part
 	Unfinished []int                     // flows with an end that did not reach it
 	// of a Deadlock, a cycle of ports in its order; with Starved, the queues that were
-	Stuck   []Stuck
-	Watched [][]int64        // by Config.Watches: sample k is of the time Warmup + k·Every
-	Delays  []unit.Histogram // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
-	Tally   Tally            // with Config.Tally: of all frames that were sent on any link, measured part
-	Onsets  []OnsetResult    // by Config.Onsets
-	Notices Notices          // with Config.Notices
+	Stuck     []Stuck
+	Waits     []Wait           // what the first Unfinished flows were waiting for, unless all is done
+	Violation string           // with Violated, where packets are missing or too many
+	Watched   [][]int64        // by Config.Watches: sample k is of the time Warmup + k·Every
+	Delays    []unit.Histogram // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
+	Tally     Tally            // with Config.Tally: of all frames that were sent on any link, measured part
+	Onsets    []OnsetResult    // by Config.Onsets
+	Notices   Notices          // with Config.Notices
 
 	Events     uint64 // of the event loop, whole run
 	PacketHops uint64 // packets that arrived over a link, whole run

@@ -1,6 +1,9 @@
 package sim
 
-import "weir/core/unit"
+import (
+	"weir/core/packet"
+	"weir/core/unit"
+)
 
 // drive is a run under way: how far it is, when it ends and why, and when it is to be stopped next.
 type drive struct {
@@ -19,10 +22,11 @@ type drive struct {
 	nextLook   unit.Time // for a deadlock
 	every      unit.Time // between looks
 
-	// For Patience: what endpoints had received at a time, and when the last flow starts.
-	received   int64
-	receivedAt unit.Time
-	lastStart  unit.Time
+	ended     bool   // all flows have, at their senders
+	draining  bool   // and what some have sent is on its way
+	busy      int    // the host that pending has found last
+	nextAudit uint64 // packet-hops
+	violation string // what is wrong, with Violated
 }
 
 // Run runs the simulation to its end, once. It stops the fabric at the end of the warm-up and at every
@@ -44,8 +48,14 @@ func (r *Simulation) Run() *Result {
 	if r.config.Trace != nil {
 		r.flush(unit.Never)
 	}
+	if d.reason != Violated {
+		d.audit()
+	}
 	out := r.result(d.reason, d.now)
-	out.Stuck = d.stuck
+	out.Stuck, out.Violation = d.stuck, d.violation
+	if out.Waits = nil; d.reason != AllDone {
+		out.Waits = r.waits(d.now, out.Unfinished)
+	}
 	return out
 }
 
@@ -58,11 +68,6 @@ func (r *Simulation) newDrive() *drive {
 		every: every, nextLook: every,
 	}
 	d.stop = d.asked
-	for i := range c.Flows {
-		if c.Flows[i].Size > 0 {
-			d.lastStart = max(d.lastStart, c.Flows[i].Start)
-		}
-	}
 	return d
 }
 
@@ -81,7 +86,7 @@ func (d *drive) step() bool {
 	if d.now < until {
 		d.fabric.Run(until, d.stop)
 	}
-	if d.reason == Interrupted || d.reason == NoProgress {
+	if d.reason == Interrupted {
 		d.now = min(until, max(d.now, d.fabric.Next()))
 		return false
 	}
@@ -92,9 +97,36 @@ func (d *drive) step() bool {
 	return d.look()
 }
 
-// done reports whether all flows have ended, and it is not yet decided where the run is cut.
+// done reports whether all flows have ended, and it is not yet decided where the run is cut. A sender that is
+// never answered has ended when it has sent all; what is then on its way is waited for.
 func (d *drive) done() bool {
-	return d.config.UntilDone && d.unfinished == 0 && d.stopping == unit.Never
+	if !d.config.UntilDone || d.unfinished > 0 || d.stopping != unit.Never {
+		return false
+	}
+	if !d.ended {
+		d.ended, d.draining = true, d.onTheWay()
+	}
+	return !d.draining
+}
+
+// onTheWay reports whether packets of flows that have ended at the sender alone are in the network.
+func (d *drive) onTheWay() (found bool) {
+	var open []bool // by flow
+	for i := range d.config.Flows {
+		if f := &d.config.Flows[i]; f.Size > 0 && f.Receiver.Counters().Finished == unit.Never {
+			if open == nil {
+				open = make([]bool, len(d.config.Flows))
+			}
+			open[i] = true
+		}
+	}
+	if open == nil {
+		return false
+	}
+	d.each(func(p *packet.Packet) {
+		found = found || p.Kind == packet.Data && int(p.Flow) < len(open) && open[p.Flow]
+	})
+	return found
 }
 
 // happen does what happens to links and hosts by now.
@@ -144,13 +176,6 @@ func (d *drive) asked(done unit.Time) bool {
 		return true
 	case d.done():
 		return true
-	case d.unfinished > 0 && done-max(d.receivedAt, d.lastStart) >= Patience:
-		n := d.countReceived()
-		if n == d.received {
-			d.reason = NoProgress
-			return true
-		}
-		d.received, d.receivedAt = n, done
 	}
 	return false
 }
@@ -171,10 +196,16 @@ func (d *drive) look() bool {
 				return false
 			}
 		}
-	}
-	if d.fabric.Next() == unit.Never && d.unfinished > 0 && len(d.events) == 0 {
-		d.reason = NoProgress
-		return false
+		if d.auditDue() && !d.audit() {
+			return false
+		}
+		if d.draining {
+			d.draining = d.onTheWay()
+		}
+		if d.unfinished > 0 && !d.pending() {
+			d.reason = NoProgress
+			return false
+		}
 	}
 	return true
 }

@@ -35,6 +35,8 @@ type host struct {
 	scheduled  unit.Time // when the driver will ask by itself
 	wokenSoon  bool      // that time has come forward
 	unexpected uint64    // packets of no flow of this host
+	made       uint64    // packets that endpoints have sent, but for replies
+	ended      uint64    // packets that came in and were no replies
 }
 
 // slot is one endpoint of a flow at this host.
@@ -171,10 +173,15 @@ func (h *host) earliest(now unit.Time) unit.Time {
 	if h.ready >= 0 || !h.port.Idle() {
 		return now
 	}
+	return max(h.nextSend(), now)
+}
+
+// nextSend is when the first of the slots that will send later does.
+func (h *host) nextSend() unit.Time {
 	for {
 		t := h.sends.First()
 		if t == unit.Never || h.slot[h.sends.Head().Key].sendAt == t {
-			return max(t, now)
+			return t
 		}
 		h.sends.Take()
 	}
@@ -208,7 +215,7 @@ func (h *host) End() {}
 func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 	if p.Kind == packet.Pause || p.Kind == packet.Resume {
 		h.onPFC(now, p)
-		h.pool.Put(p)
+		h.put(p)
 		h.reschedule(now)
 		return
 	}
@@ -225,7 +232,7 @@ func (h *host) deliver(now unit.Time, p *packet.Packet) {
 	i := h.run.endpoint(h, p)
 	if i < 0 {
 		h.unexpected++
-		h.pool.Put(p)
+		h.put(p)
 		return
 	}
 	s := &h.slot[i]
@@ -237,9 +244,15 @@ func (h *host) deliver(now unit.Time, p *packet.Packet) {
 		p.Meta = packet.Metadata{Class: s.class}
 		h.port.Push(s.class, p)
 	} else {
-		h.pool.Put(p)
+		h.put(p)
 	}
 	h.update(i, now)
+}
+
+// put takes back a packet that ends here.
+func (h *host) put(p *packet.Packet) {
+	h.ended++
+	h.pool.Put(p)
 }
 
 // beginStall begins a stall, or makes one longer.
@@ -317,6 +330,7 @@ func (h *host) emit(now unit.Time) *packet.Packet {
 			h.update(i, now)
 			continue
 		}
+		h.made++
 		p := h.pool.Get()
 		p.Flow, p.Src, p.Dst = s.flow, s.src, s.dst
 		p.Meta.Class = s.class
@@ -328,11 +342,14 @@ func (h *host) emit(now unit.Time) *packet.Packet {
 	return nil
 }
 
-func (h *host) NextTimer() unit.Time {
+func (h *host) NextTimer() unit.Time { return min(h.nextTimer(), h.expiry, h.stall) }
+
+// nextTimer is the first of the endpoints' timers.
+func (h *host) nextTimer() unit.Time {
 	for {
 		t := h.timers.First()
 		if t == unit.Never || h.slot[h.timers.Head().Key].timerAt == t {
-			return min(t, h.expiry, h.stall)
+			return t
 		}
 		h.timers.Take()
 	}

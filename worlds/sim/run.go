@@ -14,10 +14,6 @@ import (
 	"weir/core/unit"
 )
 
-// Patience is how long a run with unfinished flows continues, after the last of them has started, while no
-// endpoint receives anything: then it ends with NoProgress.
-const Patience = 10 * unit.Second
-
 // Simulation is one run, made and not yet carried out, or under way.
 type Simulation struct {
 	config   *Config
@@ -345,20 +341,6 @@ func (r *Simulation) endpoint(h *host, p *packet.Packet) int32 {
 func (r *Simulation) finished(at unit.Time) {
 	r.unfinished--
 	r.lastFinish = max(r.lastFinish, at)
-}
-
-// countReceived counts the packets that endpoints have taken so far: what Patience
-// watches.
-func (r *Simulation) countReceived() int64 {
-	var n int64
-	for _, h := range r.hosts {
-		if h != nil {
-			for i := range h.slot {
-				n += h.slot[i].counters.ReceivedPackets
-			}
-		}
-	}
-	return n
 }
 
 // restart makes what is not a difference of two counters that of the measured part:

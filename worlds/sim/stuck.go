@@ -125,10 +125,14 @@ func (r *Simulation) cycle(all []held, k int) []Stuck {
 	}
 }
 
-// starved finds the queues that were not served for half of the run, or for Patience,
+// starvation is how long the head of a queue waits before the queue is called starved, unless half of the run
+// is shorter.
+const starvation = 10 * unit.Second
+
+// starved finds the queues that were not served for half of the run, or for starvation,
 // although packets wait: others go first, or PFC holds them.
 func (r *Simulation) starved(now unit.Time) (out []Stuck) {
-	limit := min(Patience, r.config.Duration/2)
+	limit := min(starvation, r.config.Duration/2)
 	for i, d := range r.linkOf {
 		p := r.portOf(d)
 		for set := p.Waiting(); set != 0; set &= set - 1 {

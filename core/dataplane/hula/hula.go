@@ -288,3 +288,6 @@ func (h *Program) Tick(env *dataplane.Env) unit.Time {
 	}
 	return env.Now() + h.config.Probe
 }
+
+// Idle is always true: probes change the paths of packets, and cause none.
+func (h *Program) Idle() bool { return true }

@@ -318,6 +318,9 @@ func (p *Program) Tick(env *dataplane.Env) unit.Time {
 	return p.awaiting
 }
 
+// Idle is always true: ticks renew pauses that are known.
+func (p *Program) Idle() bool { return true }
+
 // Admit drops packets that do not fit into the headroom.
 func (a *alone) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return a.buffer.Admit(env, p)

@@ -344,6 +344,9 @@ func (p *Port) Control(f *packet.Packet) {
 	q.packets++
 }
 
+// Controls returns how many link-layer control frames wait.
+func (p *Port) Controls() int32 { return p.control.packets }
+
 // Idle reports whether nothing may leave: no control frame, no ready queue.
 func (p *Port) Idle() bool { return p.control.head == nil && p.Ready() == 0 }
 

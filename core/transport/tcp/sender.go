@@ -128,6 +128,10 @@ func (s *Sender) probeAt() unit.Time {
 // or the controller.
 func (s *Sender) NextTimer() unit.Time { return min(s.timer.at, s.decision.NextTimer) }
 
+// Abandoned reports whether the connection has timed out: nothing answered the SYN, or what was sent, often
+// enough (RFC 9293 §3.8.3).
+func (s *Sender) Abandoned() bool { return s.phase == closed && s.counters.Finished == unit.Never }
+
 // Counters returns what was counted. SentBytes is what was sent for the first time;
 // Finished is when the last byte was acknowledged, Written when the last write
 // returned.

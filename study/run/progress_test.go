@@ -1,0 +1,73 @@
+package run
+
+import (
+	"strings"
+	"testing"
+
+	"weir/worlds/sim"
+)
+
+// beyond is a path on which a run used to be cut: hosts a and b with a switch between them.
+func beyond(duration, delay, rest string) string {
+	return "title: t\nduration: " + duration + `
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 100Mbps, delay: 1ms}
+    - {ends: [s, b], rate: 10Mbps, delay: ` + delay + `, buffer: 100 packets}
+switch: [forward]
+measure: [fct, loss]
+` + rest
+}
+
+const transfer = "traffic: [{name: x, from: a, to: b, transport: tcp, cc: reno, size: 100kB, start: 0s}]\n"
+
+// A run ends before its duration only when nothing can change anything: delays and outages longer than any
+// fixed patience are waited for, and so is a retransmission timer that has backed off to its maximum.
+func TestProgress(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		end        sim.EndReason
+		from, to   float64 // when the run ends, in s
+		waits      string
+	}{
+		{"delay of 6 s, TCP", beyond("200s", "6s", transfer), sim.AllDone, 40, 60, ""},
+		{"delay of 30 s, datagrams", beyond("200s", "30s",
+			"traffic: [{name: x, from: a, to: b, transport: udp, rate: 1Mbps, size: 100kB, start: 0s}]\n"),
+			sim.AllDone, 30.8, 30.9, ""},
+		{"down from 5 s to 18 s", strings.Replace(beyond("200s", "100ms", transfer), "size: 100kB", "size: 20MB", 1) +
+			"events: [{at: 5s, link: [s, b], down: true}, {at: 18s, link: [s, b], down: false}]\n",
+			sim.AllDone, 30, 90, ""},
+		// RFC 6298 (2.5), (5.5): 0.2 s and the round trip double up to 120 s (Linux's TCP_RTO_MAX)
+		{"down until RTO is at its maximum", strings.Replace(beyond("3000s", "1ms", transfer), "100kB", "1MB", 1) +
+			"events: [{at: 100ms, link: [s, b], down: true}, {at: 450s, link: [s, b], down: false}]\n",
+			sim.AllDone, 450, 571, ""},
+		// RFC 9293 §3.8.3, tcp_syn_retries = 6: after 1 + 2 + … + 64 s
+		{"down for longer than SYNs are repeated", beyond("3000s", "1ms", transfer) +
+			"events: [{at: 0s, link: [s, b], down: true}]\n",
+			sim.NoProgress, 127, 127.5, "nothing: its connection has timed out"},
+		{"down for ever", beyond("100s", "1ms", transfer) + "events: [{at: 1ms, link: [s, b], down: true}]\n",
+			sim.TimeUp, 100, 100, "its timer at 127"},
+		{"a flow that starts after a long silence", beyond("200s", "1ms", "traffic:\n"+
+			"  - {name: x, from: a, to: b, transport: udp, rate: 5Mbps, size: 1MB, start: 0s}\n"+
+			"  - {name: y, from: a, to: b, transport: udp, rate: 1Mbps, size: 1kB, start: 150s}\n"),
+			sim.AllDone, 150, 150.1, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := first(t, c.text)
+			if r.End.Reason != string(c.end) || r.End.TimeS < c.from || r.End.TimeS > c.to {
+				t.Errorf("%s at %g s, want %s between %g and %g s", r.End.Reason, r.End.TimeS, c.end, c.from, c.to)
+			}
+			if !strings.Contains(r.End.WaitsFor, c.waits) || (c.waits == "") != (r.End.WaitsFor == "") {
+				t.Errorf("it waits for %q, want %q", r.End.WaitsFor, c.waits)
+			}
+			if loss := valueOf(r, t, "loss", "x"); c.end == sim.AllDone && strings.Contains(c.text, "udp") && loss != 0 {
+				t.Errorf("loss of %g, and no link or queue loses anything", loss)
+			}
+			if n := len(r.Unfinished); n > 0 && r.Unfinished[0].WaitsFor == "" {
+				t.Errorf("unfinished, and not said what for: %+v", r.Unfinished)
+			}
+		})
+	}
+}

@@ -1,0 +1,55 @@
+package sim
+
+import (
+	"fmt"
+)
+
+// conserved checks that every packet was delivered, was dropped with a reason, or is in the network, at each
+// node and in all. The error names the place where one is missing or too many. All nodes must have reached
+// the same time.
+func (r *Simulation) conserved() error {
+	if err := r.wiring.Conserved(r.fabric); err != nil {
+		return err
+	}
+	there := r.fabric.InFlight()
+	for node, h := range r.hosts {
+		if h == nil {
+			l := r.switches[node].Ledger()
+			there += int(l.Held)
+			continue
+		}
+		held := uint64(h.port.Packets()) + uint64(len(h.kept))
+		there += int(held)
+		in, out := r.wiring.Passed(r.fabric, node)
+		if in+h.made != out+h.ended+held {
+			return fmt.Errorf("host %s: %d packets came in and %d were made, but %d went out, %d were taken and %d are held",
+				r.config.Network.Nodes[node].Name, in, h.made, out, h.ended, held)
+		}
+	}
+	if live := r.pool.Live(); live != there {
+		return fmt.Errorf("%d packets are in use, and %d of them are on links, in queues or held by hosts", live, there)
+	}
+	return nil
+}
+
+// audit checks conservation, and ends the run with what is wrong.
+func (d *drive) audit() bool {
+	if err := d.conserved(); err != nil {
+		d.reason, d.violation = Violated, err.Error()
+		return false
+	}
+	return true
+}
+
+// audits says when a run is audited: after so many packet-hops for each node and link that the audit costs
+// nothing beside them.
+const audits = 100
+
+// auditDue reports whether enough has happened since the last audit.
+func (d *drive) auditDue() bool {
+	if d.fabric.Hops() < d.nextAudit {
+		return false
+	}
+	d.nextAudit = d.fabric.Hops() + audits*uint64(len(d.linkOf)+len(d.hosts))
+	return true
+}

@@ -1,0 +1,217 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/ecmp"
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/transport/udp"
+	"weir/core/unit"
+)
+
+// at does something to the hundredth packet that a switch gets.
+type at struct {
+	do      func(*at, *dataplane.Env, *packet.Packet) dataplane.Verdict
+	packets int
+	kept    *packet.Packet
+}
+
+func (*at) Name() string { return "at" }
+func (a *at) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	if a.packets++; a.packets == 100 {
+		return a.do(a, env, p)
+	}
+	return dataplane.Accept
+}
+
+// Every packet is delivered, dropped with a reason, or in the network: a program that loses one, makes one from
+// nothing, or changes its length while it waits ends the run, which names the switch.
+func TestConserved(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		do   func(*at, *dataplane.Env, *packet.Packet) dataplane.Verdict
+		want string
+	}{
+		{"nothing", func(*at, *dataplane.Env, *packet.Packet) dataplane.Verdict { return dataplane.Accept }, ""},
+		{"consumed", func(*at, *dataplane.Env, *packet.Packet) dataplane.Verdict { return dataplane.Consume }, ""},
+		{"a copy sent", func(_ *at, env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+			env.Inject(env.Clone(p, true))
+			return dataplane.Accept
+		}, ""},
+		{"a copy given back", func(_ *at, env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+			env.Free(env.Clone(p, true))
+			return dataplane.Accept
+		}, ""},
+		{"a copy forgotten", func(a *at, env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+			a.kept = env.Clone(p, true)
+			return dataplane.Accept
+		}, "switch s"},
+		{"a packet that was sent elsewhere, too", func(_ *at, env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+			c := *p // not from the pool
+			env.Send(&c, 0, 0)
+			return dataplane.Accept
+		}, "switch s"},
+		{"given back, and sent", func(_ *at, env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+			c := env.New()
+			*c = *p
+			c.Next = nil
+			env.Free(c)
+			env.Free(env.New())
+			env.Free(env.New())
+			env.Free(c)
+			return dataplane.Accept
+		}, "switch s"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k := config(t, 1, nil)
+			for i := range k.Switches {
+				k.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+					return []dataplane.Program{&at{do: c.do}, ecmp.New(site, 1)}, nil
+				}
+			}
+			r, err := Run(k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (r.End == Violated) != (c.want != "") || !strings.Contains(r.Violation, c.want) {
+				t.Errorf("%s: %q, want %q", r.End, r.Violation, c.want)
+			}
+			if c.want != "" && r.Time >= k.Duration {
+				t.Errorf("the run ends at %v only", r.Time)
+			}
+		})
+	}
+}
+
+// stretcher makes a packet longer while it waits.
+type stretcher struct{ done bool }
+
+func (*stretcher) Name() string { return "stretcher" }
+func (s *stretcher) Book(env *dataplane.Env, p *packet.Packet) {
+	if !s.done {
+		s.done = true
+		p.Size += 10
+	}
+}
+
+func TestConservedBytes(t *testing.T) {
+	k := config(t, 1, nil)
+	for i := range k.Switches {
+		k.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+			return []dataplane.Program{&stretcher{}, ecmp.New(site, 1)}, nil
+		}
+	}
+	r, err := Run(k)
+	if err != nil || r.End != Violated || !strings.Contains(r.Violation, "bytes") {
+		t.Errorf("%v: %s %q", err, r.End, r.Violation)
+	}
+}
+
+// Mistakes of the world itself are found as well: at a host, on a link, in the pool, in a buffer's count.
+func TestConservedEverywhere(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		damage func(*Simulation)
+		want   string
+	}{
+		{"a host forgets one", func(s *Simulation) { s.hosts[0].ended-- }, "host h0"},
+		{"a host makes one", func(s *Simulation) { s.hosts[1].made++ }, "host h1"},
+		{"a packet leaks", func(s *Simulation) { s.pool.Get() }, "in use"},
+		{"a port counts one twice", func(s *Simulation) {
+			s.portOf(s.linkOf[0]).Sent(&packet.Packet{})
+		}, "its link took"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := New(config(t, 1, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.damage(s)
+			if r := s.Run(); r.End != Violated || !strings.Contains(r.Violation, c.want) {
+				t.Errorf("%s: %q", r.End, r.Violation)
+			}
+		})
+	}
+}
+
+// silent is a sender of one datagram that waits for an answer for ever, without a timer.
+type silent struct {
+	transport.Endpoint
+	counters transport.Counters
+}
+
+func (s *silent) Counters() *transport.Counters { return &s.counters }
+
+// clock is a program that only ticks; idle is one that says that its ticks change nothing.
+type clock struct{ ticks int }
+
+func (*clock) Name() string { return "clock" }
+func (c *clock) Tick(env *dataplane.Env) unit.Time {
+	c.ticks++
+	return env.Now() + 10*unit.Microsecond
+}
+
+type idle struct{ clock }
+
+func (*idle) Idle() bool { return true }
+
+// What only repeats itself does not keep a run going; what might do something does.
+func TestIdle(t *testing.T) {
+	run := func(program dataplane.Program, change func(*Config)) *Result {
+		c := config(t, 1, nil)
+		f := transport.Flow{Src: 1, Dst: 2, SrcPort: 1, DstPort: 2, Version: 4, Size: 1000, Payload: 1000,
+			Framing: packet.Framings[0]}
+		u, r, err := udp.New(f, udp.Config{Rate: unit.Gbps, Pattern: udp.CBR})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &silent{Endpoint: u}
+		s.counters.Finished = unit.Never
+		c.Flows = []Flow{{Src: 0, Dst: 1, Size: 1000, Sender: s, Receiver: r, SrcPort: 1, DstPort: 2}}
+		c.Duration = unit.Second
+		for i := range c.Switches {
+			c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+				return []dataplane.Program{program, ecmp.New(site, 1)}, nil
+			}
+		}
+		if change != nil {
+			change(c)
+		}
+		out, err := Run(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name    string
+		program dataplane.Program
+		change  func(*Config)
+		end     EndReason
+		at      unit.Time
+	}{
+		{"ticks that may do something", &clock{}, nil, TimeUp, unit.Second},
+		{"idle ticks and samples", &idle{}, nil, NoProgress, unit.Millisecond},
+		{"idle ticks and stalls", &idle{}, func(c *Config) {
+			c.Stalls = Stalls{Every: 300 * unit.Microsecond, Length: 100 * unit.Microsecond}
+		}, NoProgress, unit.Millisecond},
+		{"a link that changes its rate later", &idle{}, func(c *Config) {
+			c.Events = []Event{{At: 700 * unit.Millisecond, Link: 0, Down: true}}
+		}, NoProgress, 701 * unit.Millisecond}, // the first look after it
+		{"a packet on a long link", &idle{}, func(c *Config) { c.Network.Links[1].Delay = 300 * unit.Millisecond },
+			NoProgress, 301 * unit.Millisecond},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := run(c.program, c.change)
+			if r.End != c.end || r.Time != c.at {
+				t.Errorf("%s at %v, want %s at %v", r.End, r.Time, c.end, c.at)
+			}
+			if len(r.Waits) != 1 || !strings.Contains(r.Waits[0].String(), "nothing") {
+				t.Errorf("it waits for %v", r.Waits)
+			}
+		})
+	}
+}

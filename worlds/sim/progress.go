@@ -1,0 +1,165 @@
+package sim
+
+import (
+	"fmt"
+
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// A run goes on to its duration unless nothing that is pending can change anything: no endpoint wants to send
+// or has a timer, no packet is in the network, nothing is scheduled to happen to a link, and no flow is yet to
+// start. What only repeats itself does not count: samples, stalls of idle hosts, renewed pauses, probes between
+// switches, and ticks of programs that are idle (dataplane.Idler). Packets that PFC holds are in the network:
+// if they block each other, deadlock finds them.
+
+// pending reports whether something can still happen to an unfinished flow. All nodes must have reached the
+// same time.
+func (d *drive) pending() bool {
+	if len(d.events) > 0 {
+		return true
+	}
+	if h := d.hosts[d.busy]; h != nil && h.busy() { // the one that was found last: mostly it still is
+		return true
+	}
+	for i, h := range d.hosts {
+		if h != nil && h.busy() {
+			d.busy = i
+			return true
+		}
+	}
+	for _, sw := range d.switches {
+		if sw != nil && !sw.Idle() {
+			return true
+		}
+	}
+	for i := range d.linkOf {
+		for p := range d.fabric.OnWire(i) {
+			if d.matters(i, p) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// matters reports whether a packet on a link can change more than a switch's view of its paths.
+func (r *Simulation) matters(link int, p *packet.Packet) bool {
+	switch p.Kind {
+	case packet.Pause, packet.Resume:
+		return false // they hold and release packets, and there are none
+	case packet.Probe: // of a switch, to a switch
+		return p.Meta.Flags&packet.Internal == 0 || !r.linkOf[link^1].OfSwitch
+	}
+	return true
+}
+
+// busy reports whether the host does something by itself: an endpoint sends, now or later, or has a timer, or
+// packets wait.
+func (h *host) busy() bool {
+	return h.ready >= 0 || len(h.held) > 0 || len(h.kept) > 0 || h.port.Packets() > 0 ||
+		h.nextSend() != unit.Never || h.nextTimer() != unit.Never
+}
+
+// Wait is what an unfinished flow was waiting for when the run ended.
+type Wait struct {
+	Flow int
+	For  string // in words: "its timer"
+	// Until is when that comes; unit.Never if it is not known, or if it is nothing.
+	Until unit.Time
+	// InNetwork is how many of its packets are on links and in queues.
+	InNetwork int
+}
+
+// String gives the wait in words.
+func (w Wait) String() string {
+	s := w.For
+	if w.Until != unit.Never {
+		s += " at " + w.Until.String()
+	}
+	switch {
+	case w.InNetwork == 1:
+		s += ", with a packet in the network"
+	case w.InNetwork > 1:
+		s += fmt.Sprintf(", with %d packets in the network", w.InNetwork)
+	}
+	return s
+}
+
+// mostWaits is how many flows a result explains.
+const mostWaits = 20
+
+// waits says of the first unfinished flows what they wait for.
+func (r *Simulation) waits(now unit.Time, unfinished []int) []Wait {
+	if len(unfinished) > mostWaits {
+		unfinished = unfinished[:mostWaits]
+	}
+	if len(unfinished) == 0 {
+		return nil
+	}
+	packets := map[packet.FlowID]int{}
+	r.each(func(p *packet.Packet) { packets[p.Flow]++ })
+	out := make([]Wait, 0, len(unfinished))
+	for _, i := range unfinished {
+		w := r.waitsFor(i, now)
+		w.InNetwork = packets[packet.FlowID(i)]
+		out = append(out, w)
+	}
+	return out
+}
+
+// each visits the packets of flows in the network.
+func (r *Simulation) each(visit func(*packet.Packet)) {
+	for i := range r.linkOf {
+		for p := range r.fabric.OnWire(i) {
+			visit(p)
+		}
+		port := r.portOf(r.linkOf[i])
+		for q := range port.Queues() {
+			for p := range port.Queue(uint8(q)).All() {
+				visit(p)
+			}
+		}
+	}
+}
+
+// waitsFor says what flow i waits for.
+func (r *Simulation) waitsFor(i int, now unit.Time) Wait {
+	f := &r.config.Flows[i]
+	w := Wait{Flow: i, Until: unit.Never}
+	if r.missing != nil && r.missing[i] > 0 {
+		w.For = "flows that come before it"
+		for _, j := range f.After {
+			if r.config.Flows[j].Receiver.Counters().ReceivedBytes < r.config.Flows[j].Size {
+				w.For = fmt.Sprintf("flow %d, which comes before it", j)
+				break
+			}
+		}
+		return w
+	}
+	h := r.hosts[f.Src]
+	s, e := &h.slot[r.sender[i]], r.senders[i]
+	send, timer := e.NextSend(), e.NextTimer()
+	other := f.Receiver.NextTimer()
+	switch {
+	case now < r.starts[i]:
+		w.For, w.Until = "its start", r.starts[i]
+	case send <= now && h.port.Paused()&(1<<s.class) != 0:
+		w.For = fmt.Sprintf("its host, where PFC holds class %d", s.class)
+	case send <= now:
+		w.For = "its host's link"
+	case send != unit.Never && send <= timer:
+		w.For, w.Until = "its pace", send
+	case timer != unit.Never:
+		w.For, w.Until = "its timer", timer
+	case other != unit.Never:
+		w.For, w.Until = "its receiver's timer", other
+	default:
+		w.For = "nothing: it has no timer and is not to send"
+		if a, ok := e.(transport.Abandoner); ok && a.Abandoned() {
+			w.For = "nothing: its connection has timed out"
+		}
+	}
+	return w
+}
