@@ -226,6 +226,9 @@ func (d *plane) mark(now unit.Time) {
 	if d.tally = (observe.Tally{}); d.flows != nil {
 		d.flows.measure(part(d.marked))
 	}
+	if err := d.wiring.Conserved(d.fabric); err != nil && d.failed == nil {
+		d.failed = fmt.Errorf("packets unaccounted for: %w", err)
+	}
 }
 
 // enter takes the first frame of a host into the fabric.
