@@ -3,6 +3,7 @@ package fabric
 import (
 	"fmt"
 	"iter"
+	"math"
 
 	"weir/core/fabric/timerheap"
 	"weir/core/packet"
@@ -78,6 +79,9 @@ type extra struct {
 	jitter unit.Time
 	random unit.Random
 	down   bool
+	rate   unit.LinkRate
+	// lost is when the last frame that is lost has left.
+	lost unit.Time
 }
 
 // wire is the receiving half of a link: the frames on their way, in order of
@@ -173,7 +177,7 @@ func New(c Config) (*Fabric, error) {
 			node: int32(l.From), out: l.FromPort}
 		_, ends := c.Nodes[l.To].(End)
 		f.wires[i] = wire{node: int32(l.To), in: l.ToPort, last: -1, ends: ends}
-		f.extras[i] = extra{loss: l.Loss, jitter: l.Jitter, random: l.Random}
+		f.extras[i] = extra{loss: l.Loss, jitter: l.Jitter, random: l.Random, rate: l.Rate, lost: -1}
 		f.SetDown(i, false)
 	}
 	f.makeGroups(c.Links)
@@ -418,6 +422,7 @@ func (f *Fabric) impair(i int32, p *packet.Packet, now, at unit.Time) unit.Time 
 			f.counters[i].Down++
 			why = "link_down"
 		}
+		x.lost = f.ports[i].freeAt
 		f.observe(now, trace.Lost, node, i, why, p)
 		f.pool.Put(p)
 		return unit.Never
@@ -522,5 +527,55 @@ func (f *Fabric) SetDown(i int, down bool) {
 	f.ports[i].special = down || f.extras[i].loss > 0 || f.extras[i].jitter > 0 || f.observer != nil
 }
 
-// SetRate changes the rate of link i. The frame on the wire leaves when it would have.
-func (f *Fabric) SetRate(i int, rate unit.LinkRate) { f.ports[i].ser = unit.NewSerialiser(rate) }
+// SetRate changes the rate of link i at now: also for what is left of the frame that is being sent. Everything
+// before now must have been carried out, and nothing after it.
+func (f *Fabric) SetRate(i int, rate unit.LinkRate, now unit.Time) {
+	pt, x := &f.ports[i], &f.extras[i]
+	was := x.rate
+	pt.ser, x.rate = unit.NewSerialiser(rate), rate
+	if pt.freeAt <= now {
+		return
+	}
+	left := remaining(pt.freeAt-now, was, rate)
+	old, free := pt.freeAt, now+left
+	pt.freeAt = free
+	if pt.armedAt != unit.Never { // an event that comes too early finds the port busy, and is put off
+		f.arm(int32(i), pt, &f.groups[f.groupOf[pt.node]], free, portFree)
+	}
+	if x.lost == old {
+		x.lost = free
+	} else {
+		f.moveLast(i, free-old)
+	}
+	for n := range f.groups {
+		f.nextAt[n] = f.groups[n].heap.First()
+	}
+}
+
+// remaining is how long what took left at a rate takes at another one. A rate in bits and one in packets have
+// nothing in common: then nothing changes.
+func remaining(left unit.Time, was, rate unit.LinkRate) unit.Time {
+	from, to := float64(was.Bits), float64(rate.Bits)
+	if was.Packets > 0 && rate.Packets > 0 {
+		from, to = float64(was.Packets), float64(rate.Packets)
+	}
+	if from <= 0 || to <= 0 {
+		return left
+	}
+	return unit.Time(min(math.Round(float64(left)*(from/to)), float64(unit.Never/4)))
+}
+
+// moveLast has the frame that link i is sending arrive later by shift.
+func (f *Fabric) moveLast(i int, shift unit.Time) {
+	w := &f.wires[i]
+	mask := uint32(len(w.ring) - 1)
+	last := &w.ring[(w.head+w.count-1)&mask]
+	at := last.at + shift
+	if w.count > 1 {
+		at = max(at, w.ring[(w.head+w.count-2)&mask].at+1)
+	}
+	last.at, w.last = at, at
+	if w.count == 1 { // the first one has an event
+		f.groups[w.group].heap.Move(uint64(arrival)|uint64(i), at)
+	}
+}

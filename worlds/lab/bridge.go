@@ -114,12 +114,12 @@ func (b *Bridge) Site(ports []BridgePort) *dataplane.Site {
 }
 
 // SetPorts changes rates and limits of the ports, whose names stay. What waits stays, also
-// above a new limit, and the frame that is being sent leaves when it would have.
+// above a new limit; what is left of a frame that is being sent leaves at the new rate.
 func (b *Bridge) SetPorts(ports []BridgePort) {
 	for i := range ports {
 		p := &ports[i]
 		if p.Rate != b.config.Ports[i].Rate {
-			b.fabric.SetRate(2*i, p.Rate)
+			b.fabric.SetRate(2*i, p.Rate, b.done)
 			b.Port(i).SetRate(p.Rate)
 		}
 		port := b.Port(i)

@@ -211,7 +211,7 @@ func (d *plane) stop() {
 		}
 	}
 	for len(d.events) > 0 && d.config.Lead+d.events[0].At <= now {
-		d.wiring.Happen(d.fabric, &d.events[0])
+		d.wiring.Happen(d.fabric, &d.events[0], now)
 		d.happened(now, &d.events[0])
 		d.events = d.events[1:]
 	}

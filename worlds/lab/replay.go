@@ -279,7 +279,7 @@ func (r *replay) run() *Replayed {
 			r.Port(c.port).SetDown(c.Down)
 			continue
 		}
-		r.fabric.SetRate(i, c.Rate)
+		r.fabric.SetRate(i, c.Rate, min(c.at, r.out.Until))
 		r.Port(c.port).SetRate(c.Rate)
 	}
 	r.fabric.Run(r.out.Until, nil)

@@ -132,7 +132,7 @@ func (d *drive) onTheWay() (found bool) {
 // happen does what happens to links and hosts by now.
 func (d *drive) happen() {
 	for len(d.events) > 0 && d.events[0].At <= d.now {
-		d.wiring.Happen(d.fabric, &d.events[0])
+		d.wiring.Happen(d.fabric, &d.events[0], d.now)
 		d.events = d.events[1:]
 	}
 	for d.stalls.at <= d.now {

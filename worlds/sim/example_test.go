@@ -43,8 +43,8 @@ func Example() {
 		return
 	}
 	fmt.Println(r.End)
-	fmt.Println(int64(r.Flows[0].Receiver.ReceivedBytes), "bytes had arrived when the last was sent")
+	fmt.Println(int64(r.Flows[0].Receiver.ReceivedBytes), "bytes arrived in", r.Measured)
 	// Output:
 	// all flows done
-	// 98000 bytes had arrived when the last was sent
+	// 100000 bytes arrived in 82ms
 }

@@ -123,3 +123,19 @@ func (h *Heap) sift(e Entry) {
 	}
 	s[i] = e
 }
+
+// Move changes the time of the entry with this key, of which there is one. It takes time in proportion to the
+// heap: it is for what happens rarely.
+func (h *Heap) Move(key uint64, at unit.Time) {
+	if h.hole {
+		h.close()
+	}
+	all := h.entries
+	h.entries = make([]Entry, 0, cap(all))
+	for _, e := range all {
+		if e.Key == key {
+			e.At = at
+		}
+		h.Push(e)
+	}
+}

@@ -32,3 +32,38 @@ func TestOrder(t *testing.T) {
 		pending--
 	}
 }
+
+// Move changes one entry, forwards or backwards, and the order is right afterwards.
+func TestMove(t *testing.T) {
+	random := unit.NewRandom(1, "move")
+	for range 300 {
+		var h Heap
+		times := map[uint64]unit.Time{}
+		for key := range uint64(1 + random.IntN(40)) {
+			times[key] = unit.Time(random.IntN(100))
+			h.Push(Entry{times[key], key})
+		}
+		if random.IntN(2) == 0 && h.First() != unit.Never {
+			delete(times, h.Take().Key) // leaves a hole
+		}
+		for range 5 {
+			key := uint64(random.IntN(40))
+			if _, there := times[key]; there {
+				times[key] = unit.Time(random.IntN(100))
+				h.Move(key, times[key])
+			}
+		}
+		now := Entry{-1, 0}
+		for h.First() != unit.Never {
+			e := h.Take()
+			if !now.before(e) || times[e.Key] != e.At {
+				t.Fatalf("%v after %v, want it at %v", e, now, times[e.Key])
+			}
+			delete(times, e.Key)
+			now = e
+		}
+		if len(times) != 0 {
+			t.Fatalf("%v are missing", times)
+		}
+	}
+}

@@ -125,14 +125,14 @@ type Event struct {
 }
 
 // Happen applies an event. Everything before it must have been carried out, and nothing after it.
-func (w *Wiring) Happen(f *fabric.Fabric, e *Event) {
+func (w *Wiring) Happen(f *fabric.Fabric, e *Event, now unit.Time) {
 	for i := 2 * e.Link; i < 2*e.Link+2; i++ {
 		if e.Rate == (unit.LinkRate{}) {
 			f.SetDown(i, e.Down)
 			w.ports[i].SetDown(e.Down)
 			continue
 		}
-		f.SetRate(i, e.Rate)
+		f.SetRate(i, e.Rate, now)
 		w.ports[i].SetRate(e.Rate)
 	}
 }

@@ -63,7 +63,7 @@ func TestWiring(t *testing.T) {
 	}
 	first := w.Counts(0, f)
 	for i := range c.Events[:3] {
-		w.Happen(f, &c.Events[i])
+		w.Happen(f, &c.Events[i], c.Events[i].At)
 	}
 	for i, want := range []struct {
 		rate unit.LinkRate
