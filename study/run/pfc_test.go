@@ -9,6 +9,7 @@ import (
 	"weir/core/cc/none"
 	"weir/core/dataplane/classify"
 	"weir/core/dataplane/ecn"
+	"weir/core/dataplane/hula"
 	"weir/core/dataplane/pfc"
 	"weir/core/dataplane/sharedbuffer"
 	"weir/core/transport/rdma"
@@ -17,10 +18,10 @@ import (
 	"weir/study/spec"
 )
 
-// lossless is a registry with flow control, and what needs it.
+// lossless is a registry with flow control and what needs it, and with probes between switches.
 func lossless() *spec.Registry {
 	r := room()
-	r.Programs = append(r.Programs, classify.Scheme(), ecn.Scheme(), pfc.Scheme(), sharedbuffer.Scheme())
+	r.Programs = append(r.Programs, classify.Scheme(), ecn.Scheme(), hula.Scheme(), pfc.Scheme(), sharedbuffer.Scheme())
 	r.Transports = append(r.Transports, rdma.Scheme())
 	r.Controllers = append(r.Controllers, none.Scheme())
 	return r

@@ -49,18 +49,31 @@ func TestProgress(t *testing.T) {
 			sim.NoProgress, 127, 127.5, "nothing: its connection has timed out"},
 		{"down for ever", beyond("100s", "1ms", transfer) + "events: [{at: 1ms, link: [s, b], down: true}]\n",
 			sim.TimeUp, 100, 100, "its timer at 127"},
+		// HULA's probes between switches are no packets of the flow, and do not keep the run going
+		{"connection given up, with probes between switches", `title: t
+duration: 3000s
+topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 1, rate: 1Gbps, delay: 10us, buffer: 100 packets}}
+addresses: hierarchical
+switch: [{hula: {probe: 100ms}}]
+traffic: [{name: x, from: h0, to: h1, transport: tcp, cc: reno, size: 1MB, start: 0s}]
+events: [{at: 0s, link: [leaf1, h1], down: true}]
+measure: [fct, loss]
+`, sim.NoProgress, 127, 127.5, "nothing: its connection has timed out"},
 		{"a flow that starts after a long silence", beyond("200s", "1ms", "traffic:\n"+
 			"  - {name: x, from: a, to: b, transport: udp, rate: 5Mbps, size: 1MB, start: 0s}\n"+
 			"  - {name: y, from: a, to: b, transport: udp, rate: 1Mbps, size: 1kB, start: 150s}\n"),
 			sim.AllDone, 150, 150.1, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := first(t, c.text)
+			r, _ := one(t, c.text)
 			if r.End.Reason != string(c.end) || r.End.TimeS < c.from || r.End.TimeS > c.to {
 				t.Errorf("%s at %g s, want %s between %g and %g s", r.End.Reason, r.End.TimeS, c.end, c.from, c.to)
 			}
 			if !strings.Contains(r.End.WaitsFor, c.waits) || (c.waits == "") != (r.End.WaitsFor == "") {
 				t.Errorf("it waits for %q, want %q", r.End.WaitsFor, c.waits)
+			}
+			if strings.Contains(r.End.WaitsFor, "in the network") {
+				t.Errorf("no packet of a flow is in the network: %q", r.End.WaitsFor)
 			}
 			if loss := valueOf(r, t, "loss", "x"); c.end == sim.AllDone && strings.Contains(c.text, "udp") && loss != 0 {
 				t.Errorf("loss of %g, and no link or queue loses anything", loss)

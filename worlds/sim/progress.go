@@ -99,7 +99,11 @@ func (r *Simulation) waits(now unit.Time, unfinished []int) []Wait {
 		return nil
 	}
 	packets := map[packet.FlowID]int{}
-	r.each(func(p *packet.Packet) { packets[p.Flow]++ })
+	r.each(func(p *packet.Packet) {
+		if p.Kind != packet.Probe || p.Meta.Flags&packet.Internal == 0 { // a switch's are of no flow
+			packets[p.Flow]++
+		}
+	})
 	out := make([]Wait, 0, len(unfinished))
 	for _, i := range unfinished {
 		w := r.waitsFor(i, now)
