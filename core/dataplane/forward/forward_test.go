@@ -26,7 +26,7 @@ func site() *dataplane.Site {
 }
 
 // The longest prefix wins; the first port of several; IPv4 and IPv6 apart; without
-// a route the packet is dropped; RFC 1812 §5.2.7: hop limit.
+// a route the packet is dropped; RFC 1812 §5.3.1: hop limit.
 func TestForward(t *testing.T) {
 	p, err := Scheme().Build(site(), nil)
 	if err != nil {

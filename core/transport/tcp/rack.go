@@ -2,7 +2,7 @@ package tcp
 
 import "weir/core/unit"
 
-// rack is the state of RACK (RFC 8985 §5.2, §6; Linux' tcp_recovery.c): a packet is lost if one
+// rack is the state of RACK (RFC 8985 §5.3, §6; Linux' tcp_recovery.c): a packet is lost if one
 // that was sent long enough after it has been delivered.
 type rack struct {
 	sent     unit.Time // RACK.xmit_ts: when the most recently sent packet of those delivered was sent
