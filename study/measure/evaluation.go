@@ -3,12 +3,13 @@ package measure
 import (
 	"math"
 	"sort"
+
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/worlds/sim"
 )
 
-// Evaluation is what a measure is evaluated from: a run's result at a point.
+// Evaluation is what measures are evaluated from: a run's result at a point. They add to its Values.
 type Evaluation struct {
 	Point   *Point
 	Config  *sim.Config
@@ -21,7 +22,7 @@ type Evaluation struct {
 	list    List
 }
 
-// Add appends a measure, or groups to one that is there already: of another port.
+// Add appends a measure. If one of its name is there already, of another port, its groups join that one.
 func (e *Evaluation) Add(m Measured) {
 	for i := range e.Values.Measures {
 		if e.Values.Measures[i].Name == m.Name {
@@ -32,7 +33,7 @@ func (e *Evaluation) Add(m Measured) {
 	e.Values.Measures = append(e.Values.Measures, m)
 }
 
-// ByTraffic adds one number a traffic.
+// ByTraffic adds one number for each traffic.
 func (e *Evaluation) ByTraffic(name, unitName string, f func(t int) float64) {
 	m := Measured{Name: name, Unit: unitName}
 	for t := range e.Point.Traffic {
@@ -41,7 +42,7 @@ func (e *Evaluation) ByTraffic(name, unitName string, f func(t int) float64) {
 	e.Add(m)
 }
 
-// OfSized adds one number for each traffic whose flows have an end in some point.
+// OfSized adds one number for each traffic whose flows have a size at some point.
 func (e *Evaluation) OfSized(name, unitName string, f func(t int) float64) {
 	m := Measured{Name: name, Unit: unitName, Groups: []Grouped{}}
 	for t := range e.Point.Traffic {
@@ -62,12 +63,12 @@ func (e *Evaluation) AddSeries(name, unitName, group string, every unit.Time, va
 	e.Values.Series = append(e.Values.Series, s)
 }
 
-// AddDistribution adds how often a quantity had which value.
+// AddDistribution adds how often a quantity had each of its values.
 func (e *Evaluation) AddDistribution(d Distribution) {
 	e.Values.Distributions = append(e.Values.Distributions, d)
 }
 
-// Each goes through a traffic's flows.
+// Each calls f for each of a traffic's flows.
 func (e *Evaluation) Each(t int, f func(s, r *transport.Counters, fct unit.Time)) {
 	for i := range e.Config.Flows {
 		if e.Config.Flows[i].Group == t {
@@ -84,8 +85,8 @@ func (e *Evaluation) intervals() int {
 	return max(len(e.Samples[0])-1, 0)
 }
 
-// settled is the first of hold consecutive values from index from on that are all
-// good, −1 if there are none.
+// settled is the index of the first of hold consecutive values, from index from on, that are
+// all good; −1 if there are none.
 func settled(values []float64, from, hold int, good func(v float64) bool) int {
 	run := 0
 	for k := from; k < len(values); k++ {
@@ -99,12 +100,12 @@ func settled(values []float64, from, hold int, good func(v float64) bool) int {
 	return -1
 }
 
-// firstAfter is the number of the first sample, or interval, at or after a time.
+// firstAfter is the index of the first sample, or interval, at or after a time.
 func (e *Evaluation) firstAfter(after, every unit.Time) int {
 	return int((after - e.Point.Warmup + every - 1) / every)
 }
 
-// lengths adds what a measure of samples gives: mean, largest, percentiles, distribution.
+// lengths adds the mean, the largest, the percentiles and the distribution of samples.
 func (e *Evaluation) lengths(name, label, unitName string, percentiles []float64, all []float64) {
 	sort.Float64s(all)
 	most := math.NaN()

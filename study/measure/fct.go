@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+
 	"weir/core/unit"
 )
 
@@ -25,14 +26,14 @@ func (m *completion) decode(o *Options) {
 	m.percentiles = o.Percentiles()
 }
 
-// decodeBins reads into how many parts flows are split by size.
+// decodeBins reads the number of parts into which flows are split by size.
 func (m *completion) decodeBins(o *Options) {
 	if b := o.Node.Get("bins"); b != nil {
 		m.bins = o.Integer(b, 1, mostBins)
 	}
 }
 
-// Check says that some flows must have an end.
+// Check says that some flows must have a size.
 func (m *completion) Check(p *Point) (why, allowed string) {
 	if slices.ContainsFunc(p.Traffic, func(t Traffic) bool { return t.Sized }) {
 		return "", ""
@@ -89,9 +90,9 @@ func (m *completion) add(e *Evaluation, unitName string, all [][]completed) {
 	}
 }
 
-// binned splits a traffic's flows by size into bins of equally many flows: by the
-// distribution that sizes are drawn from, so that the bins of all runs are the same,
-// or else by the run's own flows.
+// binned splits a traffic's flows by size into bins of equally many flows. The bins are those
+// of the distribution that sizes are drawn from, so that they are the same in all runs; without
+// one they are those of the run's own flows.
 func (m *completion) binned(e *Evaluation, t int, unitName string, all []completed) Binned {
 	b := Binned{Name: m.name, Unit: unitName, Traffic: e.Point.Traffic[t].Name, Percentiles: m.percentiles}
 	for _, edge := range m.edges(e, t) {
@@ -146,7 +147,7 @@ type fct struct {
 	deviation bool
 }
 
-// Decode reads which of its numbers are wanted.
+// Decode reads percentiles, bins and deviation.
 func (m *fct) Decode(o *Options) {
 	m.name = "fct"
 	m.decode(o)
@@ -194,10 +195,10 @@ func (m *fct) Evaluate(e *Evaluation) {
 	}
 }
 
-// slowdown is the flow completion time over that of the flow alone.
+// slowdown is the flow completion time divided by that of the flow alone.
 type slowdown struct{ completion }
 
-// Decode reads which of its numbers are wanted.
+// Decode reads percentiles and bins.
 func (m *slowdown) Decode(o *Options) {
 	m.name = "slowdown"
 	m.decode(o)
@@ -217,8 +218,8 @@ func (m *slowdown) Evaluate(e *Evaluation) {
 // fctLast is how long a traffic's flows take together.
 type fctLast struct{ traffics }
 
-// Evaluate is how long a traffic's flows took together: from its first start until the last
-// byte of all has arrived; and the goodput of all of them over that.
+// Evaluate adds how long a traffic's flows took together, from the first start until the last
+// byte of all has arrived, and their common goodput in that time.
 func (*fctLast) Evaluate(e *Evaluation) {
 	took := func(t int) float64 {
 		first, last := unit.Never, unit.Time(-1)
@@ -258,8 +259,7 @@ func (m *collective) Decode(o *Options) {
 	}
 }
 
-// Evaluate is when the last data of each collective arrived; not a number if
-// some did not.
+// Evaluate adds when the last data of each collective arrived; not a number if some did not.
 func (*collective) Evaluate(e *Evaluation) {
 	m := Measured{Name: "collective", Unit: "s", Groups: []Grouped{}}
 	for t := range e.Point.Traffic {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/worlds/sim"
@@ -87,7 +88,7 @@ func (*jitter) Evaluate(e *Evaluation) {
 	})
 }
 
-// retransmissions are data packets sent again.
+// retransmissions are the data packets that were sent again.
 type retransmissions struct {
 	Plain
 	by string
@@ -154,7 +155,7 @@ type reordering struct{ traffics }
 // Needs is the order in which packets come.
 func (*reordering) Needs(*Point, *sim.Config) Needs { return Needs{Ordering: true} }
 
-// Evaluate is the share of data packets that came after one that was sent later
+// Evaluate adds the share of data packets that came after one that was sent later
 // (RFC 4737 §4.1), and the largest extent (§4.2).
 func (*reordering) Evaluate(e *Evaluation) {
 	e.ByTraffic("reordering", "", func(t int) float64 {
@@ -194,11 +195,11 @@ func (*overshoot) Needs(*Point, *sim.Config) Needs { return Needs{Peaks: true} }
 
 // Lab says that kernels do not report it.
 func (*overshoot) Lab() string {
-	return "what a kernel's sender has in flight at most is not known, only what it has now and then"
+	return "a kernel reports what its sender has in flight only now and then, so the most is not known"
 }
 
-// Evaluate compares what each sender had in flight at most with its path's
-// bandwidth-delay product: the mean and the largest of the flows that sent anything.
+// Evaluate adds the most that senders had in flight, over their paths' bandwidth-delay
+// products: the mean and the largest of the flows that sent anything.
 func (*overshoot) Evaluate(e *Evaluation) {
 	all, most := Measured{Name: "overshoot", Groups: []Grouped{}}, Measured{Name: "overshoot_max", Groups: []Grouped{}}
 	for t := range e.Point.Traffic {
@@ -224,7 +225,7 @@ func (*overshoot) Evaluate(e *Evaluation) {
 	e.Add(most)
 }
 
-// timeouts are those of retransmission.
+// timeouts are retransmission timeouts.
 type timeouts struct{ traffics }
 
 // Decode reads by, and checks that there is a window.

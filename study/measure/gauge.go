@@ -3,21 +3,22 @@ package measure
 import (
 	"math"
 	"strconv"
+
 	"weir/core/unit"
 	"weir/worlds/sim"
 )
 
-// gauge is a quantity that senders show, over time.
+// gauge is a quantity that senders report, over time.
 type gauge struct {
 	Plain
 	name    string
 	what    sim.Watched
 	unit    string
-	timed   bool // of senders that time round trips
+	timed   bool // only senders that measure round trips report it
 	traffic int  // −1: all
 	label   string
 	every   unit.Time
-	flows   int // whose state is shown, of each traffic
+	flows   int // how many of each traffic are sampled
 }
 
 // newGauge makes the kind of measure of a quantity.
@@ -52,7 +53,7 @@ func (m *gauge) Decode(o *Options) {
 	m.flows = o.Integer(o.Node.Default("flows"), 1, 10000)
 }
 
-// shows reports whether a traffic's senders show what the measure is of.
+// shows reports whether a traffic's senders report the quantity.
 func (m *gauge) shows(tr *Traffic) bool {
 	if m.timed {
 		return tr.Transport.Timed
@@ -60,8 +61,8 @@ func (m *gauge) shows(tr *Traffic) bool {
 	return tr.Transport.Gauged
 }
 
-// of are the flows whose state is shown: the first ones of each traffic that has such a
-// state.
+// of are the flows whose state is sampled: the first ones of each traffic whose senders report
+// the quantity.
 func (m *gauge) of(p *Point, c *sim.Config) (out []int) {
 	count := make([]int, len(p.Traffic))
 	for i := range c.Flows {

@@ -2,13 +2,14 @@ package measure
 
 import (
 	"math"
+
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/worlds/sim"
 )
 
-// goodput is what receivers got that was new.
+// goodput is the payload that was new to receivers.
 type goodput struct {
 	Plain
 	by    string
@@ -33,7 +34,7 @@ func (e *Evaluation) goodput(t int) float64 {
 	return float64(b) * 8 / e.seconds
 }
 
-// received looks at what flows have received: of a traffic, or of all if it is negative.
+// received watches what the flows of a traffic have received, or all flows if traffic is negative.
 func received(c *sim.Config, every unit.Time, traffic int) (out []sim.Watch) {
 	for i := range c.Flows {
 		if every > 0 && (traffic < 0 || c.Flows[i].Group == traffic) {
@@ -43,7 +44,7 @@ func received(c *sim.Config, every unit.Time, traffic int) (out []sim.Watch) {
 	return out
 }
 
-// received gives the goodput in interval k of each traffic that is watched.
+// received gives the goodput of each watched traffic in interval k.
 func (e *Evaluation) received(traffic int, every unit.Time, k int) []float64 {
 	out := make([]float64, len(e.Point.Traffic))
 	n := 0
@@ -105,8 +106,8 @@ func (m *jain) Decode(o *Options) {
 // Needs is what every flow has received.
 func (m *jain) Needs(_ *Point, c *sim.Config) Needs { return Needs{Watches: received(c, m.every, -1)} }
 
-// fairness is Jain's index in every interval: of the traffics, or of the flows that
-// were there during all of it.
+// fairness is Jain's index in every interval: of the traffics, or of the flows that were
+// active throughout the interval.
 func (e *Evaluation) fairness(by string, every unit.Time) (out []float64) {
 	for k := range e.intervals() {
 		if by == "traffic" {
@@ -148,7 +149,7 @@ func (m *jain) Evaluate(e *Evaluation) {
 	}
 }
 
-// timeToFairness is when the fairness is good for long enough.
+// timeToFairness is how long it takes until shares are fair and stay so.
 type timeToFairness struct {
 	Plain
 	by    string
@@ -158,7 +159,7 @@ type timeToFairness struct {
 	hold  int
 }
 
-// Decode reads what is fair, and from when on for how long.
+// Decode reads which index is fair, from when on, and how long it must stay so.
 func (m *timeToFairness) Decode(o *Options) {
 	m.by = o.Choose("by", "grouping")
 	m.every = o.Every()

@@ -2,18 +2,18 @@ package measure
 
 import "weir/internal/document"
 
-// Key is one option of a kind of measure: all that is said of it.
+// Key is all that is said of one option of a kind of measure.
 type Key = document.Key
 
-// Form is what an option may be.
+// Form is which values an option may have.
 type Form = document.Form
 
-// by is how a measure groups what it gives, as standard says without the key.
+// by is the key for what a measure's values are grouped by; standard is its default.
 func by(standard string, words ...string) Key {
 	return Key{Name: "by", Form: document.OneOf(words...), Doc: "what it is given for", Default: standard, Source: "ours"}
 }
 
-// every is the time between samples; standard is what it is without the key, "" for none.
+// every is the key for the time between samples; standard is its default, "" for none.
 func every(standard string) Key {
 	k := Key{Name: "every", Form: document.Value("time"), Doc: "between samples", Default: standard, Source: "ours"}
 	if standard == "" {
@@ -22,7 +22,7 @@ func every(standard string) Key {
 	return k
 }
 
-// percentiles are those that a measure gives.
+// percentiles is the key for the percentiles that a measure gives.
 func percentiles(standard, source string) Key {
 	k := Key{Name: "percentiles", Form: document.ListOf(document.Value("above 0, below 100"), "list of numbers"),
 		Doc: "given beside the mean", Default: standard, Source: source}
@@ -32,35 +32,35 @@ func percentiles(standard, source string) Key {
 	return k
 }
 
-// switches are those that a measure is of.
+// switches is the key for the switches that are measured.
 func switches() Key {
 	return Key{Name: "switches", Form: document.Value("name or pattern"), Doc: "of which it is", Default: "*",
 		Source: "ours"}
 }
 
-// bins is into how many parts flows are split by size.
+// bins is the key for the number of parts into which flows are split by size.
 func bins() Key {
 	return Key{Name: "bins", Form: document.Value("number"), Doc: "parts of equally many flows, by size",
 		Without: "not by size"}
 }
 
-// ofPort is the port that a measure is of.
+// ofPort is the key for the port that is measured.
 func ofPort(example string) Key {
 	return Key{Name: "port", Form: document.Value("`node->neighbour`"), Doc: "of which it is", Example: example}
 }
 
-// yesOrNo is an option that is on or off, off without the key.
+// yesOrNo is a key that is true or false, false by default.
 func yesOrNo(name, doc string) Key {
 	return Key{Name: name, Form: document.OneOf("true", "false"), Doc: doc, Default: "false", Source: "ours"}
 }
 
-// hold is how many samples one after another have to be good.
+// hold is the key for how many consecutive samples have to be good.
 func hold(standard string) Key {
 	return Key{Name: "hold", Form: document.Value("number"), Doc: "samples one after another that have to be good",
 		Default: standard, Source: "ours"}
 }
 
-// ofSenders are the traffic, the samples and the flows of a gauge.
+// ofSenders are the keys of a gauge: traffic, time between samples, number of flows.
 func ofSenders() []Key {
 	return []Key{{Name: "traffic", Form: document.Value("name"), Doc: "of whose flows it is", Without: "each"},
 		every("10ms"),
@@ -68,12 +68,12 @@ func ofSenders() []Key {
 			Source: "ours"}}
 }
 
-// when is a time of the measured part.
+// when is a key for a time in the measured part.
 func when(name, doc, without string) Key {
 	return Key{Name: name, Form: document.Value("time"), Doc: doc, Without: without}
 }
 
-// ofReaction are the options of reaction.
+// ofReaction are the keys of reaction.
 func ofReaction() []Key {
 	const example = "reaction: {after: 5ms, goodput: light}"
 	after := when("after", "when what it reacts to happens", "")
@@ -88,7 +88,7 @@ func ofReaction() []Key {
 		hold("5"), every("1ms")}
 }
 
-// ofReduction are the options of reduction.
+// ofReduction are the keys of reduction.
 func ofReduction() []Key {
 	const example = "reduction: {port: s1->server, above: 10 packets}"
 	return []Key{{Name: "traffic", Form: document.Value("name"), Doc: "of whose senders it is",
@@ -104,7 +104,7 @@ func ofReduction() []Key {
 			Source: "ours"}}
 }
 
-// Table are the options of a kind.
+// Table has the options of a kind.
 func (k *Kind) Table() *document.Table {
 	return &document.Table{What: k.Name + "'s key", Doc: k.Doc, Keys: k.Keys}
 }

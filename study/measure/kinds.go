@@ -8,14 +8,14 @@ import (
 	"weir/worlds/sim"
 )
 
-// Kinds are the kinds of measures of Weir, in the order of their names.
+// Kinds are Weir's own kinds of measures, sorted by name.
 func Kinds() []Kind {
 	all := slices.Concat(flowKinds(), senderKinds(), networkKinds())
 	slices.SortFunc(all, func(a, b Kind) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 
-// flowKinds are those of what flows get: bytes, delays, times.
+// flowKinds measure what flows get: bytes, delays, times.
 func flowKinds() []Kind {
 	return []Kind{
 		{Name: "collective", Doc: "time from a collective's start until the last of its data has arrived, by traffic [s]",
@@ -66,7 +66,7 @@ func flowKinds() []Kind {
 	}
 }
 
-// senderKinds are those of what senders do, and know.
+// senderKinds measure what senders do and know.
 func senderKinds() []Kind {
 	return []Kind{
 		{Name: "cwnd", Doc: "congestion window over time of a traffic's first flows, and its mean by traffic " +
@@ -109,7 +109,7 @@ func senderKinds() []Kind {
 	}
 }
 
-// networkKinds are those of what switches and links do.
+// networkKinds measure what switches and links do.
 func networkKinds() []Kind {
 	return []Kind{
 		{Name: "balance", Doc: "Jain's index of the packets that a switch's upward ports have sent, by switch, and these " +

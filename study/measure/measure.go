@@ -12,54 +12,54 @@ import (
 // embeds Weir adds its own to the registry.
 type Kind struct {
 	Name string
-	Doc  string         // what it is, with its unit
+	Doc  string         // what is measured, with its unit
 	Keys []Key          // its options
-	New  func() Measure // one whose options are not read yet
+	New  func() Measure // a measure before its options are read
 
-	// What others may do with the values that bear the kind's name:
-	Near   Tolerance // how near simulator and lab have to be; none: they are not compared
-	Sparse bool      // tables leave out groups that are 0 everywhere, but the sum of all
-	Queues bool      // each series is the length of a port's queue, and bears the port's name
+	// What reports and tables do with values of the kind's name:
+	Near   Tolerance // how close simulator and lab have to be; none: they are not compared
+	Sparse bool      // tables omit groups that are 0 everywhere, except the sum of all
+	Queues bool      // each series is the length of a port's queue, and has the port's name
 }
 
-// Tolerance is how near two values have to be to agree: within a share of the first, or within
-// a difference that is as good as none.
+// Tolerance is how close two values have to be to agree: within a share of the first, or within
+// a difference that is too small to matter.
 type Tolerance struct{ Share, Difference float64 }
 
-// Given reports whether there is one.
+// Given reports whether there is a tolerance.
 func (t Tolerance) Given() bool { return t != Tolerance{} }
 
 // Agree reports whether two values agree.
 func (t Tolerance) Agree(a, b float64) bool { return math.Abs(b-a) <= max(t.Share*a, t.Difference) }
 
-// Measure is one entry of the list. It keeps its own options.
+// Measure is one entry of an experiment's list. It keeps its own options.
 type Measure interface {
 	// Decode reads the options.
 	Decode(o *Options)
-	// Label distinguishes it from others of its kind: a port, a traffic; "" if there can be one only.
+	// Label distinguishes it from others of its kind: a port, a traffic; "" if there can be only one.
 	Label() string
-	// Needs are what a run has to observe for it.
+	// Needs says what a run has to observe for it.
 	Needs(p *Point, c *sim.Config) Needs
-	// Lab says why it is unavailable in the lab, without its name; "": it is available.
+	// Lab says why it is not available in the lab, without its name; "" if it is.
 	Lab() string
-	// Evaluate adds what it gives of a run.
+	// Evaluate adds its values for a run.
 	Evaluate(e *Evaluation)
 }
 
-// Plain is a measure without options that needs nothing but what every run counts, in both
-// worlds. Measures embed it and say what differs.
+// Plain is a measure without options, for which every run counts enough, in both worlds.
+// Measures embed it and define what differs.
 type Plain struct{}
 
 // Decode reads no option.
 func (Plain) Decode(*Options) {}
 
-// Label is "": there is one only.
+// Label is "": there is only one.
 func (Plain) Label() string { return "" }
 
-// Needs are none.
+// Needs is nothing.
 func (Plain) Needs(*Point, *sim.Config) Needs { return Needs{} }
 
-// Lab says that the lab has it.
+// Lab says that it is available.
 func (Plain) Lab() string { return "" }
 
 // Needs are what a run has to observe.
@@ -74,19 +74,19 @@ type Needs struct {
 	Pauses   bool // every pause frame
 }
 
-// Apart is a measure that does not stand beside every other one of its kind.
+// Apart is a measure that cannot be listed beside every other one of its kind.
 type Apart interface {
-	// Excludes says why it cannot stand beside other, and what is allowed; "": it can.
+	// Excludes says why it cannot be listed beside other, and what is allowed; "" if it can.
 	Excludes(other Measure) (why, allowed string)
 }
 
-// Checked is a measure that needs what only all points together show.
+// Checked is a measure whose needs can be checked only once all points are known.
 type Checked interface {
 	// Check says what is missing, and what is allowed; "" if nothing is.
 	Check(p *Point) (why, allowed string)
 }
 
-// Entry is a measure of the list with its kind and its place.
+// Entry is a measure of the list, with its kind and its place in the file.
 type Entry struct {
 	*Kind
 	At document.Place
@@ -96,7 +96,7 @@ type Entry struct {
 // List are the measures of an experiment.
 type List []*Entry
 
-// Names are those of kinds.
+// Names are the names of kinds.
 func Names(kinds []Kind) (names []string) {
 	for i := range kinds {
 		names = append(names, kinds[i].Name)
@@ -159,7 +159,7 @@ func (m *Entry) beside(r *document.Reader, other *Entry) {
 	}
 }
 
-// Check notes what measures lack of what all points together have.
+// Check reports measures that lack something at all points together.
 func (l List) Check(r *document.Reader, p *Point) {
 	for _, m := range l {
 		if c, ok := m.Measure.(Checked); ok {
@@ -170,7 +170,7 @@ func (l List) Check(r *document.Reader, p *Point) {
 	}
 }
 
-// Needs are those of all measures together, and those of each.
+// Needs returns those of all measures together, and those of each.
 func (l List) Needs(p *Point, c *sim.Config) (all Needs, each []Needs) {
 	for _, m := range l {
 		n := m.Needs(p, c)
@@ -187,8 +187,8 @@ func (l List) Needs(p *Point, c *sim.Config) (all Needs, each []Needs) {
 	return all, each
 }
 
-// Observe has a configuration record what the measures need, except pause frames, which go to the caller
-// that runs it. It returns an error if that is too much.
+// Observe makes a configuration record what the measures need, except pause frames, which its runner
+// takes. It returns an error if that would be too much.
 func (l List) Observe(p *Point, c *sim.Config) error {
 	n, _ := l.Needs(p, c)
 	c.Watches, c.Onsets = n.Watches, n.Onsets
@@ -215,7 +215,7 @@ func (e *TooMuch) Error() string {
 		" fit: make every longer, or watch less"
 }
 
-// Evaluate gives the values of a run's result.
+// Evaluate computes the values of a run's result.
 func (l List) Evaluate(p *Point, c *sim.Config, res *sim.Result) (v Values) {
 	e := &Evaluation{Point: p, Config: c, Result: res, Values: &v, seconds: res.Measured.Seconds(), list: l}
 	_, each := l.Needs(p, c)
@@ -230,7 +230,7 @@ func (l List) Evaluate(p *Point, c *sim.Config, res *sim.Result) (v Values) {
 	return v
 }
 
-// Shape gives the names of what runs of a configuration have: it evaluates an empty result.
+// Shape returns the names and units of what runs of a configuration have, by evaluating an empty result.
 func (l List) Shape(p *Point, c *sim.Config) Values {
 	res := &sim.Result{Flows: make([]sim.FlowResult, len(c.Flows)), Ports: make([]sim.PortResult, 2*len(p.Network.Links)),
 		Watched: make([][]int64, len(c.Watches)), Delays: make([]unit.Histogram, len(p.Traffic)),

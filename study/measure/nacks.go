@@ -2,10 +2,11 @@ package measure
 
 import (
 	"math"
+
 	"weir/worlds/sim"
 )
 
-// nacks is the fate of notices that switches made.
+// nacks is what becomes of the notices that switches make.
 type nacks struct {
 	Plain
 	percentiles []float64
@@ -14,15 +15,15 @@ type nacks struct {
 // Decode reads percentiles.
 func (m *nacks) Decode(o *Options) { m.percentiles = o.Percentiles() }
 
-// Needs is the fate of every notice.
+// Needs is what becomes of notices.
 func (*nacks) Needs(*Point, *sim.Config) Needs { return Needs{Notices: true} }
 
-// Lab says that kernels take none.
+// Lab says that kernels understand none.
 func (*nacks) Lab() string {
 	return "a kernel takes no notices of switches"
 }
 
-// Evaluate adds the fate of the notices that switches made.
+// Evaluate adds the counts of notices, and the delays of those that arrived.
 func (m *nacks) Evaluate(e *Evaluation) {
 	n := &e.Result.Notices
 	var taken, refused int64

@@ -8,7 +8,7 @@ import (
 	"weir/internal/document"
 )
 
-// Options are those of an entry of the measure list, to be read. What is wrong goes to the
+// Options are what an entry of the measure list says, to be read by its kind. Errors go to the
 // reader.
 type Options struct {
 	*document.Reader
@@ -18,18 +18,18 @@ type Options struct {
 	Point *Point
 }
 
-// Choose reads one of a key's words.
+// Choose reads a key that has one of several words.
 func (o *Options) Choose(key, what string) string {
 	return o.Word(o.Node.Default(key), what, o.Kind.Table().Key(key).Form.Words)
 }
 
-// traffics is a measure that gives one number a traffic.
+// traffics is a measure that gives one number for each traffic.
 type traffics struct{ Plain }
 
-// Decode reads by, of which there is one value.
+// Decode reads by, which has only one value.
 func (*traffics) Decode(o *Options) { o.Choose("by", "grouping") }
 
-// needsWindow reports that no traffic has a window.
+// needsWindow reports an error if no traffic has a window.
 func (o *Options) needsWindow() (ok bool) {
 	if ok = len(o.Point.windowed()) > 0; !ok && !o.Point.Partial {
 		o.Fail(o.At, "a traffic over a transport with a window",
@@ -38,7 +38,7 @@ func (o *Options) needsWindow() (ok bool) {
 	return ok
 }
 
-// Switches are the nodes that are switches whose names a pattern matches.
+// Switches are the nodes of the switches that a pattern matches.
 func (o *Options) Switches(t *document.Node) (nodes []int) {
 	pattern := o.Text(t)
 	var names []string
@@ -57,8 +57,7 @@ func (o *Options) Switches(t *document.Node) (nodes []int) {
 	return nodes
 }
 
-// Hold reads how many samples one after another have to be good. So many must be there
-// within a span of time.
+// Hold reads how many consecutive samples have to be good. A span of time must have that many.
 func (o *Options) Hold(every, span unit.Time) int {
 	t := o.Node.Default("hold")
 	n := o.Integer(t, 1, 1000000)
@@ -69,7 +68,7 @@ func (o *Options) Hold(every, span unit.Time) int {
 	return n
 }
 
-// Time reads a time of the measured part, the end included or not.
+// Time reads a time in the measured part, with or without its end.
 func (o *Options) Time(t *document.Node, included bool) unit.Time {
 	at, ok := document.ReadOK(o.Reader, t, unit.ParseTime)
 	end, allowed := o.Point.End(), "before "
@@ -83,7 +82,7 @@ func (o *Options) Time(t *document.Node, included bool) unit.Time {
 	return at
 }
 
-// Every reads the time between samples: 0 if there is none, and no default.
+// Every reads the time between samples; 0 if the key is missing and has no default.
 func (o *Options) Every() (every unit.Time) {
 	t := o.Node.Get("every")
 	if t == nil && o.Kind.Table().Key("every").Default == "" {
@@ -100,7 +99,7 @@ func (o *Options) Every() (every unit.Time) {
 	return every
 }
 
-// Percentiles reads those of a measure.
+// Percentiles reads the percentiles that a measure gives.
 func (o *Options) Percentiles() (out []float64) {
 	t := o.Node.Get("percentiles")
 	if t == nil && o.Kind.Table().Key("percentiles").Default == "" {
@@ -133,8 +132,8 @@ const (
 	mostWatched = 1 << 26
 )
 
-// Port finds a port by its name; the index is that of sim.Result.Ports: two a link, in the
-// order of links.
+// Port finds a port by its name and returns its index in sim.Result.Ports, which has two for
+// each link, in the order of links.
 func (o *Options) Port(t *document.Node, ofSwitch bool) int {
 	var names []string
 	for l := range o.Point.Network.Links {

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"math"
+
 	"weir/core/cc"
 	"weir/core/packet"
 	"weir/core/topology"
@@ -10,27 +11,27 @@ import (
 	"weir/core/workload"
 )
 
-// Point is what measures see of a point of an experiment's sweep.
+// Point is what measures know of a point of an experiment's sweep.
 type Point struct {
 	Network          *topology.Network
 	Routes           *topology.Routes
 	Framing          packet.Framing
 	Warmup, Duration unit.Time // Duration is the measured part
 	Traffic          []Traffic
-	Buffered         bool // a traffic of some point has a send buffer
-	Partial          bool // not all is there, for there are errors
+	Buffered         bool // at some point a traffic has a send buffer
+	Partial          bool // errors were found, so parts may be missing
 }
 
-// Traffic is what measures see of an entry of the traffic list.
+// Traffic is what measures know of an entry of the traffic list.
 type Traffic struct {
 	Name       string
 	Transport  *transport.Scheme
 	Payload    int32
 	Version    uint8 // of IP
 	Start      unit.Time
-	Sized      bool          // its flows have an end, in some point of the sweep
+	Sized      bool          // at some point of the sweep its flows have a size
 	Collective bool          // its flows wait for each other
-	Sizes      *workload.CDF // that flows' sizes are drawn from; nil: none are
+	Sizes      *workload.CDF // from which flows' sizes are drawn; nil: they are not drawn
 }
 
 // End is that of the measured part.
@@ -49,8 +50,7 @@ func (p *Point) windowed() (names []string) {
 	return names
 }
 
-// IdealFormula says how the flow completion time is reckoned that a flow would have
-// alone.
+// IdealFormula says how the flow completion time is computed that a flow would have alone.
 const IdealFormula = "2·Σ delay + Σ tx(frame) + (bytes of frames − frame)/slowest rate + Σ tx(ack), over the links " +
 	"of a shortest path"
 
@@ -93,7 +93,7 @@ func (tr *Traffic) Headers() int32 {
 	return packet.EthernetHeader + packet.IPv4Header + tr.Transport.Headers
 }
 
-// Path is what a flow's endpoints may know of their path.
+// Path is what a flow's endpoints may know about their path.
 func (p *Point) Path(src, dst int, tr *Traffic) cc.Path {
 	links, _ := p.Routes.Path(src, dst)
 	nic := p.Network.Links[links[0]].Rate.Bits
@@ -103,8 +103,8 @@ func (p *Point) Path(src, dst int, tr *Traffic) cc.Path {
 		BaseRTT:      p.Ideal(src, dst, unit.Bytes(tr.Payload), tr), Hops: len(links) - 1}
 }
 
-// BDP is the bandwidth-delay product of a flow's path: base RTT times what the slowest link
-// carries of payload.
+// BDP is the bandwidth-delay product of a flow's path: base RTT times the rate at which the
+// slowest link carries payload.
 func (p *Point) BDP(src, dst int, tr *Traffic) float64 {
 	frame := p.Framing.Frame(tr.Headers(), tr.Payload, true)
 	rate := math.Inf(1) // bytes/s

@@ -2,13 +2,14 @@ package measure
 
 import (
 	"fmt"
+
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/worlds/sim"
 )
 
-// port is one of the network's ports, whose state is measured.
+// port is the port that a measure is of.
 type port struct {
 	Plain
 	index int // into sim.Result.Ports
@@ -32,7 +33,7 @@ func (m *port) Decode(o *Options) {
 	m.every = o.Every()
 }
 
-// watch looks at what the port has sent.
+// watch watches what the port sends.
 func (m *port) watch(what sim.Watched) Needs {
 	if m.every == 0 {
 		return Needs{}
@@ -40,7 +41,8 @@ func (m *port) watch(what sim.Watched) Needs {
 	return Needs{Watches: []sim.Watch{{What: what, Index: m.index, Every: m.every}}}
 }
 
-// sent is what a port has sent in every interval: bit/s with each 8, or packets/s with 1.
+// sent is the rate at which a port has sent in every interval: in bit/s if each is 8, in packets/s
+// if it is 1.
 func (e *Evaluation) sent(every unit.Time, each float64) (out []float64) {
 	for k := range e.intervals() {
 		out = append(out, float64(e.Samples[0][k+1]-e.Samples[0][k])*each/every.Seconds())
@@ -63,7 +65,7 @@ func (m *throughput) Evaluate(e *Evaluation) {
 	}
 }
 
-// utilisation is what a port has sent over what its link could have carried.
+// utilisation is what a port has sent, divided by what its link could have carried.
 type utilisation struct{ port }
 
 // inPackets reports whether the link's rate is in packets.
@@ -190,7 +192,7 @@ func (m *balance) Evaluate(e *Evaluation) {
 	}
 }
 
-// drops are packets dropped, by reason.
+// drops are dropped packets, by reason.
 type drops struct{ Plain }
 
 // Evaluate adds it.
@@ -233,7 +235,7 @@ type pause struct {
 	log bool // keep every frame
 }
 
-// mostPorts bounds the groups of a measure by port.
+// mostPorts bounds the groups of a measure that has one for each port.
 const mostPorts = 256
 
 // Decode reads by and log.

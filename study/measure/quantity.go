@@ -46,7 +46,7 @@ func SI(v float64) string {
 }
 
 // ParseQuantity reads a quantity, or a plain number, in base units: seconds, bit/s,
-// bytes, packets/s, a share. Infinities and what is not a number are words.
+// bytes, packets/s, a share. Infinities and NaN are taken for words.
 func ParseQuantity(text string) (float64, bool) {
 	if v, err := strconv.ParseFloat(text, 64); err == nil {
 		return v, !math.IsInf(v, 0) && !math.IsNaN(v)

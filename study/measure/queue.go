@@ -2,6 +2,7 @@ package measure
 
 import (
 	"slices"
+
 	"weir/core/unit"
 	"weir/worlds/sim"
 )
@@ -9,7 +10,7 @@ import (
 // queue is the length of queues.
 type queue struct {
 	Plain
-	one         bool  // port, not a pattern of switches
+	one         bool  // a port, not a pattern of switches
 	ports       []int // those whose samples are taken together
 	label       string
 	every       unit.Time
@@ -21,7 +22,7 @@ type queue struct {
 // Label is the port's name, or the pattern of switches.
 func (m *queue) Label() string { return m.label }
 
-// Excludes says that all are in one unit.
+// Excludes says that all queues must be in one unit.
 func (m *queue) Excludes(other Measure) (why, allowed string) {
 	if other.(*queue).inBytes != m.inBytes {
 		return "all queues of an experiment are measured in the same unit", ""
@@ -92,7 +93,7 @@ func (m *queue) Evaluate(e *Evaluation) {
 	e.lengths("queue", m.label, unitName, m.percentiles, all)
 }
 
-// buffer is what waits in all ports of switches.
+// buffer is what waits in all ports of a switch.
 type buffer struct {
 	Plain
 	label       string
@@ -120,7 +121,7 @@ func (m *buffer) Needs(*Point, *sim.Config) (n Needs) {
 	return n
 }
 
-// mostShown is of how many switches the buffer is shown over time.
+// mostShown is the number of switches whose buffer is shown over time.
 const mostShown = 8
 
 // Evaluate adds it.

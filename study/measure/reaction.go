@@ -2,12 +2,13 @@ package measure
 
 import (
 	"math"
+
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/worlds/sim"
 )
 
-// reaction is when a quantity stays within a band around its target.
+// reaction is how long it takes until a quantity stays within a band around its target.
 type reaction struct {
 	Plain
 	of      string // goodput, throughput, queue
@@ -22,10 +23,10 @@ type reaction struct {
 	hold    int
 }
 
-// Label is the quantity's.
+// Label is the quantity and what it is of.
 func (m *reaction) Label() string { return m.label }
 
-// Decode reads what reacts to what is done to it, and what a reaction is.
+// Decode reads which quantity reacts, from when on, and what counts as a reaction.
 func (m *reaction) Decode(o *Options) {
 	m.traffic, m.target = -1, math.NaN()
 	if !m.quantity(o) {
@@ -61,7 +62,7 @@ func (m *reaction) Decode(o *Options) {
 	m.hold = o.Hold(m.every, m.until-m.after)
 }
 
-// quantity reads what reacts; false if two are given.
+// quantity reads which quantity reacts; false if two are given.
 func (m *reaction) quantity(o *Options) bool {
 	for _, of := range []string{"goodput", "throughput", "queue"} {
 		t := o.Node.Get(of)
@@ -103,9 +104,9 @@ func (m *reaction) Needs(_ *Point, c *sim.Config) Needs {
 	return Needs{Watches: []sim.Watch{{What: sim.SentBytes, Index: m.port, Every: m.every}}}
 }
 
-// Evaluate finds when a quantity is first within the band around its target,
-// and stays there for hold samples. Without a target it is where the quantity
-// settles: the mean of the second half of the time that is looked at.
+// Evaluate adds the time until the quantity is within the band around its target and stays there
+// for hold samples. Without a given target, the target is where the quantity settles: its mean
+// over the second half of the time.
 func (m *reaction) Evaluate(e *Evaluation) {
 	var over []float64
 	later := unit.Time(0) // an interval counts at its end

@@ -3,12 +3,13 @@ package measure
 import (
 	"math"
 	"slices"
+
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/worlds/sim"
 )
 
-// reduction is how long after congestion senders reduce.
+// reduction is how long after the onset of congestion senders reduce.
 type reduction struct {
 	Plain
 	traffic  int // −1: all
@@ -34,10 +35,10 @@ func (m *reduction) Excludes(other Measure) (why, allowed string) {
 
 // Lab says that kernels do not report it.
 func (*reduction) Lab() string {
-	return "when a kernel's sender reduces its window cannot be told to the microsecond"
+	return "a kernel does not report to the microsecond when its sender reduces its window"
 }
 
-// Decode reads what congestion is, and what a reduction.
+// Decode reads what counts as congestion, and what as a reduction.
 func (m *reduction) Decode(o *Options) {
 	m.traffic, m.port = -1, -1
 	if !o.needsWindow() {
@@ -76,7 +77,7 @@ func (m *reduction) Decode(o *Options) {
 	m.inFlight = o.Choose("gauge", "gauge") == "in_flight"
 }
 
-// Needs is the onset of congestion for each traffic that a reduction is measured of.
+// Needs is the onset of congestion, for each traffic whose reduction is measured.
 func (m *reduction) Needs(p *Point, c *sim.Config) (n Needs) {
 	for t := range p.Traffic {
 		if !p.Traffic[t].Transport.Gauged || m.traffic >= 0 && m.traffic != t {
@@ -93,8 +94,9 @@ func (m *reduction) Needs(p *Point, c *sim.Config) (n Needs) {
 	return n
 }
 
-// Evaluate is how long after the onset the first flow had reduced, or the last one of
-// those that were there at the onset and did not end without. What has not is not a number.
+// Evaluate adds how long after the onset the first flow had reduced, or the last of those that
+// were active at the onset and did not end without reducing. Without a reduction it is not a
+// number.
 func (m *reduction) Evaluate(e *Evaluation) {
 	x := Measured{Name: "reduction", Unit: "s", Groups: []Grouped{}}
 	from := Measured{Name: "reduction_from", Unit: "s", Groups: []Grouped{}}
@@ -120,7 +122,8 @@ func (m *reduction) Evaluate(e *Evaluation) {
 	e.Add(from)
 }
 
-// reduced is when a traffic's first flow had reduced, or all had; unit.Never if that was not.
+// reduced is when the first flow of a traffic had reduced, or all had; unit.Never if none did, or
+// not all.
 func (m *reduction) reduced(e *Evaluation, t int, o *sim.OnsetResult) unit.Time {
 	first, last := unit.Never, unit.Time(-1)
 	k := -1

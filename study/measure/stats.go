@@ -36,12 +36,12 @@ func mean(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
-// PercentileName is what a measure's percentile is called: fct_p99, fct_p99_9.
+// PercentileName is the name of a measure's percentile: fct_p99, fct_p99_9.
 func PercentileName(measure string, p float64) string {
 	return measure + "_p" + strings.ReplaceAll(strconv.FormatFloat(p, 'f', -1, 64), ".", "_")
 }
 
-// percentileGroup is what it is called as a group: p99_9.
+// percentileGroup is its name as a group: p99_9.
 func percentileGroup(p float64) string { return PercentileName("", p)[1:] }
 
 // percentile is the p-th of sorted values by nearest rank; NaN with fewer than ten
@@ -54,9 +54,8 @@ func percentile(sorted []float64, p float64) float64 {
 	return sorted[k-1]
 }
 
-// rank is the p-th percentile's place among n sorted values, counted from 1; 0 if
-// there are too few. What floating point adds or takes is no value: of 10,000 ten are
-// beyond the 99.9th.
+// rank is the p-th percentile's place among n sorted values, counted from 1; 0 if there are too
+// few. It allows for rounding: of 10,000 values ten are beyond the 99.9th percentile.
 func rank(n uint64, p float64) uint64 {
 	const rounding = 1e-9
 	if float64(n)*min(p, 100-p)/100 < 10-rounding {

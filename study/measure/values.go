@@ -16,8 +16,8 @@ type Coordinate struct {
 	IsNum bool
 }
 
-// Measured is one measure's outcome in one run: a number, or one a group. NaN is a
-// value that is not defined: a dash in tables, null in JSON.
+// Measured is one measure's outcome in one run: a number, or a number for each group. NaN is an
+// undefined value: a dash in tables, null in JSON.
 type Measured struct {
 	Name   string // goodput
 	Unit   string // bps, s, packets, …; "" for none
@@ -42,7 +42,7 @@ type Grouped struct {
 // Number is a value that may be undefined: NaN here, null in JSON.
 type Number float64
 
-// MarshalJSON writes null for what is not a number.
+// MarshalJSON writes null for NaN.
 func (n Number) MarshalJSON() ([]byte, error) { return []byte(JsonNumber(float64(n))), nil }
 
 // UnmarshalJSON reads it back.
@@ -56,9 +56,8 @@ func (n *Number) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Series is a quantity over time. Values of what counts (goodput, throughput,
-// utilisation, jain) are means of the interval that begins at their time; others are
-// those at their time.
+// Series is a quantity over time. The values of goodput, throughput, utilisation and jain are
+// means over the interval that begins at their time; others are those at their time.
 type Series struct {
 	Name   string   `json:"name"`  // queue
 	Unit   string   `json:"unit"`  // packets
@@ -73,7 +72,7 @@ func (s *Series) Time(k int) float64 {
 	return math.Round((s.StartS+float64(float64(k)*s.StepS))*1e12) / 1e12
 }
 
-// Distribution is how often a quantity had which value, ascending.
+// Distribution is how often a quantity had each of its values, which ascend.
 type Distribution struct {
 	Name   string    `json:"name"` // fct, slowdown, delay, queue
 	Unit   string    `json:"unit"`
@@ -91,7 +90,7 @@ func (d *Distribution) Add(v float64, n uint64) {
 	d.Values, d.Counts = append(d.Values, v), append(d.Counts, n)
 }
 
-// N is how many values there are.
+// N is the number of values counted.
 func (d *Distribution) N() (n uint64) {
 	for _, c := range d.Counts {
 		n += c
@@ -113,11 +112,11 @@ func (d *Distribution) Percentile(p float64) float64 {
 	return math.NaN()
 }
 
-// mostPoints is how many values of a distribution a run keeps.
+// mostPoints bounds the values of a distribution that a run keeps.
 const mostPoints = 1000
 
-// Thin joins neighbours of a long distribution under their largest value, in parts of
-// equally many.
+// Thin shortens a long distribution: it merges neighbouring values, in parts of equal counts, into
+// the largest value of each part.
 func (d *Distribution) Thin() {
 	if len(d.Values) <= mostPoints {
 		return
@@ -145,7 +144,7 @@ type Binned struct {
 	Bins        []Bin     `json:"bins"`
 }
 
-// Bin is what the finished flows of a range of sizes have: FromBytes < size ≤ ToBytes.
+// Bin is the outcome for the finished flows of a range of sizes: FromBytes < size ≤ ToBytes.
 type Bin struct {
 	FromBytes   int64    `json:"from_bytes"`
 	ToBytes     int64    `json:"to_bytes"`
@@ -154,8 +153,8 @@ type Bin struct {
 	Percentiles []Number `json:"percentiles"`
 }
 
-// FlowTable is what became of every flow, column by column. Traffic, Src and Dst are
-// indices into Names.
+// FlowTable is the outcome of every flow, column by column. Traffic, Src and Dst are indices
+// into Names.
 type FlowTable struct {
 	Names                []string `json:"names"`
 	Traffic              []int32  `json:"traffic"`
@@ -192,7 +191,7 @@ func (t *FlowTable) Check() error {
 	return nil
 }
 
-// JsonNumber writes a number, null for what is not one.
+// JsonNumber writes a number, or null for NaN and infinities.
 func JsonNumber(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "null"
@@ -203,7 +202,7 @@ func JsonNumber(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// PointName names the run's point for people: "scheme=abc r0=10Mbps".
+// PointName names the run's point for readers: "scheme=abc r0=10Mbps".
 func PointName(point []Coordinate) string {
 	var s []string
 	for _, c := range point {
@@ -212,8 +211,8 @@ func PointName(point []Coordinate) string {
 	return strings.Join(s, " ")
 }
 
-// Values are what the measures of one run give. Numbers are in base units with the unit in
-// the measure's JSON name (goodput_bps).
+// Values are the outcome of one run's measures. Numbers are in base units; a measure's JSON name
+// has the unit (goodput_bps).
 type Values struct {
 	Measures []Measured
 	Bins     []Binned
@@ -234,7 +233,7 @@ func (v *Values) Distribution(name, group string) *Distribution {
 	return &Distribution{}
 }
 
-// distributionOf is that of ascending values.
+// distributionOf is the distribution of ascending values.
 func distributionOf(name, unitName, group string, ascending []float64) Distribution {
 	d := Distribution{Name: name, Unit: unitName, Group: group}
 	for _, v := range ascending {
