@@ -83,7 +83,7 @@ type index struct {
 
 func openIndex(dir string) (*index, error) {
 	const name = "runs.json"
-	data, err := os.ReadFile(filepath.Join(dir, name))
+	data, err := document.ReadFile(filepath.Join(dir, name), document.LargestResult)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, wrong(dir, name, "this is no results folder: the file is not there")
 	}
@@ -106,7 +106,7 @@ func openIndex(dir string) (*index, error) {
 // openOrigin reads where the spec comes from; nil if the folder does not say it.
 func openOrigin(dir string) (*originFile, error) {
 	const name = "origin.json"
-	data, err := os.ReadFile(filepath.Join(dir, name))
+	data, err := document.ReadFile(filepath.Join(dir, name), document.LargestResult)
 	if errors.Is(err, fs.ErrNotExist) { // folders of before have none
 		return nil, nil
 	}
@@ -133,7 +133,7 @@ func (o *Outcome) openRuns(doc *index) error {
 	at := map[string]*Run{}
 	for _, x := range doc.Runs {
 		name := filepath.Join("runs", x.ID+".json")
-		data, err := os.ReadFile(filepath.Join(o.Dir, name))
+		data, err := document.ReadFile(filepath.Join(o.Dir, name), document.LargestResult)
 		if err != nil {
 			return wrong(o.Dir, name, "it cannot be read: %v", document.Reason(err))
 		}
@@ -211,7 +211,7 @@ func Found(s *spec.Spec, dir string, ids []string) ([]*Run, error) {
 		return document.InputErrors{{File: filepath.Join(dir, name), Line: line, Column: 1, Msg: fmt.Sprintf(format, args...),
 			Allowed: elsewhere, Excerpt: excerpt}}
 	}
-	if data, err := os.ReadFile(filepath.Join(dir, "runs.json")); err == nil {
+	if data, err := document.ReadFile(filepath.Join(dir, "runs.json"), document.LargestResult); err == nil {
 		var doc struct {
 			Format int `json:"format"`
 		}
@@ -220,7 +220,8 @@ func Found(s *spec.Spec, dir string, ids []string) ([]*Run, error) {
 		}
 	}
 	want := s.Resolved()
-	if data, err := os.ReadFile(filepath.Join(dir, "spec.yaml")); err == nil && !bytes.Equal(data, want) {
+	if data, err := document.ReadFile(filepath.Join(dir, "spec.yaml"), document.LargestResult); err == nil &&
+		!bytes.Equal(data, want) {
 		line := 1
 		for document.LineOf(data, line) == document.LineOf(want, line) {
 			line++
@@ -231,7 +232,7 @@ func Found(s *spec.Spec, dir string, ids []string) ([]*Run, error) {
 	}
 	results := make([]*Run, len(ids))
 	for i, id := range ids {
-		data, err := os.ReadFile(RunFile(dir, id))
+		data, err := document.ReadFile(RunFile(dir, id), document.LargestResult)
 		if err != nil {
 			continue
 		}

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -8,35 +9,34 @@ import (
 	"strings"
 
 	"weir/core/trace"
+	"weir/internal/document"
 	"weir/internal/pcapng"
+	"weir/study/spec"
 )
 
 // ReadTrace reads a trace of any form, which its first bytes tell, and hands each record
-// to f, which must not keep it. clock is the time of the first packet, in UTC, if the
+// to f, which must not keep it: no trace is in memory as a whole. For spec.Standard it reads standard
+// input, but no Parquet, which is read from its end. clock is the time of the first packet, in UTC, if the
 // file's times are those of a clock, and else "". An error names the file and the
 // place in it.
 func ReadTrace(name string, f func(*trace.Record) error) (clock string, err error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return "", err
+	file, size := os.Stdin, int64(0)
+	if name == spec.Standard {
+		name = "standard input"
+	} else {
+		opened, info, err := document.Open(name)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", name, document.Reason(err))
+		}
+		defer opened.Close()
+		file, size = opened, info.Size()
 	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err == nil && info.IsDir() {
-		err = errors.New("this is a folder")
-	}
-	var head [len(trace.Magic)]byte
-	n := 0
-	if err == nil {
-		n, err = io.ReadFull(file, head[:])
-	}
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+	stream := bufio.NewReader(file)
+	head, err := stream.Peek(len(trace.Magic))
+	if err == io.EOF {
 		err = nil
 	}
-	if err == nil {
-		_, err = file.Seek(0, io.SeekStart)
-	}
-	start := string(head[:n])
+	start := string(head)
 	var stop stopped
 	take := func(r *trace.Record) error {
 		if err := f(r); err != nil {
@@ -47,14 +47,16 @@ func ReadTrace(name string, f func(*trace.Record) error) (clock string, err erro
 	switch {
 	case err != nil:
 	case strings.HasPrefix(start, "\x0a\x0d\x0d\x0a"), strings.HasPrefix(start, "\x1f\x8b"):
-		at, bad := pcapng.Read(file, take)
+		at, bad := pcapng.Read(stream, take)
 		if err = bad; !at.IsZero() {
 			clock = at.UTC().Format("2006-01-02 15:04:05.000000000 UTC")
 		}
+	case strings.HasPrefix(start, "PAR1") && size == 0:
+		err = errors.New("offset 0: Parquet is read from its end, so it has to be a file")
 	case strings.HasPrefix(start, "PAR1"):
-		err = ReadTraceTable(file, info.Size(), take)
+		err = ReadTraceTable(file, size, take)
 	case start == trace.Magic:
-		err = trace.ReadText(file, take)
+		err = trace.ReadText(stream, take)
 	default:
 		err = errors.New("offset 0: this is neither pcapng nor Parquet nor the text form of a trace")
 	}

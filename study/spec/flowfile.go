@@ -53,15 +53,16 @@ func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
 			continue
 		}
 		for e, node := range [2]int{f.Src, f.Dst} {
-			at := d.InFile(name, f.At.Line, [2]int{f.At.Src, f.At.Dst}[e])
-			switch {
-			case node >= len(nodes):
-				d.Fail(at, fmt.Sprintf("0 … %d, but for switches", len(nodes)-1), "there is no node %d in the topology", node)
-				return
-			case nodes[node].Switch:
-				d.Fail(at, "a host", "node %d is the switch %s", node, nodes[node].Name)
-				return
+			if node < len(nodes) && !nodes[node].Switch {
+				continue
 			}
+			at := d.InFile(name, f.At.Line, [2]int{f.At.Src, f.At.Dst}[e]) // which goes through the file
+			if node >= len(nodes) {
+				d.Fail(at, fmt.Sprintf("0 … %d, but for switches", len(nodes)-1), "there is no node %d in the topology", node)
+			} else {
+				d.Fail(at, "a host", "node %d is the switch %s", node, nodes[node].Name)
+			}
+			return
 		}
 		if p.seen.Routes.Hops(f.Src, f.Dst) < 0 {
 			d.Fail(d.InFile(name, f.At.Line, f.At.Dst), "hosts that links and switches join", "there is no path from %s to %s",

@@ -17,12 +17,8 @@ import (
 func (d *decoder) openFile(t *document.Node) (data []byte, name string) {
 	name = d.Text(t)
 	data, err := d.source.Open(filepath.ToSlash(name))
-	switch {
-	case err != nil:
+	if err != nil {
 		d.Fail(t.Place, "a file beside the experiment", "%q cannot be read: %v", t.Text, document.Reason(err))
-	case len(data) >= int(document.LargestInput):
-		d.Fail(t.Place, "up to "+document.LargestInput.String(), "%q is too large", t.Text)
-		return nil, name
 	}
 	d.files = append(d.files, fmt.Sprintf("%s %x", t.Text, sha256.Sum256(data)))
 	if !filepath.IsAbs(name) {

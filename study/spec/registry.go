@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"sort"
@@ -114,7 +115,11 @@ func (r *Registry) Experiments() []Entry {
 	return list
 }
 
-// Open finds an experiment by its library name, or a file by its path.
+// Standard is the path that stands for standard input.
+const Standard = "-"
+
+// Open finds an experiment by its library name, or a file by its path, or reads it from standard input;
+// files that such a one names are looked for in the current folder.
 func (r *Registry) Open(name string) (*Source, error) {
 	var names []string
 	for _, e := range r.Experiments() {
@@ -132,15 +137,26 @@ func (r *Registry) Open(name string) (*Source, error) {
 			}}, nil
 		}
 	}
-	data, err := document.ReadFile(name, document.LargestFile+1) // Load says what is wrong with a larger one
+	var data []byte
+	var err error
+	base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
+	if name == Standard {
+		base, name = "stdin", "standard input"
+		data, err = document.ReadStream(os.Stdin, document.LargestFile)
+	} else {
+		data, err = document.ReadFile(name, document.LargestFile)
+	}
 	if err == nil {
-		base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 		return &Source{Name: base, File: name, Data: data, Open: func(n string) ([]byte, error) {
 			if !filepath.IsAbs(n) {
 				n = filepath.Join(filepath.Dir(name), n)
 			}
 			return document.ReadFile(n, document.LargestInput)
 		}}, nil
+	}
+	if large := (*document.TooLarge)(nil); errors.As(err, &large) {
+		return nil, document.InputErrors{{File: name, Line: 1, Column: 1, Msg: "an experiment of more than " +
+			large.Most.String(), Allowed: "up to " + large.Most.String()}}
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, document.InputErrors{{File: name, Line: 1, Column: 1, Msg: "it cannot be read: " +

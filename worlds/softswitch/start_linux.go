@@ -13,21 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/core/packet"
+	"weir/internal/document"
 	"weir/internal/rtnl"
 )
 
-// largestFile is the most that is read of a file: the decoder says what is wrong with it.
-const largestFile = 1<<20 + 1
-
 func readFile(name string) ([]byte, error) {
-	f, err := os.Open(name)
+	data, err := document.ReadFile(name, document.LargestFile)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSetup, err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, largestFile))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSetup, err)
+		return nil, fmt.Errorf("%w: %s: %w", ErrSetup, name, document.Reason(err))
 	}
 	return data, nil
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"weir/internal/document"
 	"weir/internal/testutil"
 )
 
@@ -544,7 +545,7 @@ func wellFormed(t *testing.T, said string, written map[string]string) {
 		return
 	}
 	text, ok := written[m[1]]
-	if !ok { // the file itself is what is wrong
+	if !ok || len(text) > int(document.LargestFile) { // the file itself is what is wrong
 		return
 	}
 	line, _ := strconv.Atoi(m[2])

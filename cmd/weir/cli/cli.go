@@ -141,9 +141,26 @@ func (o *output) Write(p []byte) (int, error) {
 
 var errInput = errors.New("wrong input")
 
+// target is the file or folder that a flag names to write into. An empty one, such as a shell makes of a
+// variable that is not set, would be the current folder.
+type target string
+
+// Decode reads the flag.
+func (t *target) Decode(ctx *kong.DecodeContext) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("path", &text); err != nil {
+		return err
+	}
+	if text == "" {
+		return errors.New("it is empty; a path is expected")
+	}
+	*t = target(kong.ExpandPath(text))
+	return nil
+}
+
 // selection is what names an experiment and changes it.
 type selection struct {
-	Name  string   `arg:"" help:"An experiment of the library (weir list) or a file."`
+	Name  string   `arg:"" help:"An experiment of the library (weir list), a file, or - for standard input."`
 	Set   []string `name:"set" sep:"none" placeholder:"KEY=VALUE" help:"${selectionSet}"`
 	Seed  *uint64  `help:"First seed instead of the spec's."`
 	Quick bool     `help:"The spec's quick variant: every scheme and the ends of every sweep."`

@@ -11,13 +11,13 @@ import (
 type importCmd struct {
 	Config string `arg:"" help:"${importConfig}"`
 	Format string `default:"${importFormat}" help:"What is read (weir list formats)."`
-	Out    string `short:"o" help:"File that the experiment is written to, instead of standard output; it must not exist."`
+	Out    target `short:"o" help:"File that the experiment is written to, instead of standard output; it must not exist."`
 }
 
 func (i *importCmd) Run(a *app) error {
 	folder := "."
 	if i.Out != "" {
-		folder = filepath.Dir(i.Out)
+		folder = filepath.Dir(string(i.Out))
 	}
 	var names []string
 	for _, f := range a.registry.Imports {
@@ -38,7 +38,7 @@ func (i *importCmd) Run(a *app) error {
 		_, err = a.stdout.Write(data)
 		return err
 	}
-	f, err := os.OpenFile(i.Out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := os.OpenFile(string(i.Out), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		if os.IsExist(err) {
 			return fmt.Errorf("%w: %s is there already", errInput, i.Out)

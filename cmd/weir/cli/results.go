@@ -14,7 +14,7 @@ import (
 // folders finds results: of a folder, of its report, or of an experiment as weir run
 // was given it without options.
 type folders struct {
-	Out string `default:"results" type:"path" help:"Folder in which results of experiments are looked for."`
+	Out target `default:"results" help:"Folder in which results of experiments are looked for."`
 }
 
 func (f *folders) open(a *app, name string) (*results.Outcome, error) {
@@ -40,10 +40,10 @@ func (f *folders) find(a *app, name string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		dir = results.Folder(s, f.Out, spec.Sim)
+		dir = results.Folder(s, string(f.Out), spec.Sim)
 		if _, err := os.Stat(dir); err != nil {
 			return "", fmt.Errorf("%w: %s has no results in %s/ as it is now: run it, or name a folder", errInput, name,
-				filepath.Base(f.Out))
+				filepath.Base(string(f.Out)))
 		}
 	}
 	return filepath.Abs(dir) // run prints whole paths too

@@ -21,7 +21,7 @@ type runCmd struct {
 	selection
 	On    string `enum:"sim,lab" default:"sim" help:"${runOn}"`
 	Jobs  int    `help:"Runs at a time; 0 means one a core."`
-	Out   string `default:"results" type:"path" help:"Folder that results go into."`
+	Out   target `default:"results" help:"Folder that results go into."`
 	Fresh bool   `help:"Run also what is finished already."`
 	JSON  bool   `name:"json" help:"Print one JSON document instead of tables." xor:"format"`
 	CSV   bool   `name:"csv" help:"Print one line of CSV a value instead of tables." xor:"format"`
@@ -44,7 +44,7 @@ func (r *runCmd) Run(a *app) error {
 	defer stop()
 	bar := &progressBar{out: a.stderr, on: a.terminal, start: time.Now()}
 	options := run.Options{
-		Jobs: r.Jobs, Dir: r.Out, Fresh: r.Fresh, Executable: executableHash(), OnProgress: bar.show, Trace: r.Trace,
+		Jobs: r.Jobs, Dir: string(r.Out), Fresh: r.Fresh, Executable: executableHash(), OnProgress: bar.show, Trace: r.Trace,
 		Command: reproduce(s.Name(), r.Name, a.args),
 	}
 	var o *results.Outcome

@@ -11,7 +11,7 @@ import (
 )
 
 type traceCmd struct {
-	File   string   `arg:"" type:"path" help:"A trace: pcapng (also of others), Parquet or text."`
+	File   string   `arg:"" type:"path" help:"A trace: pcapng (also of others), Parquet or text; - is standard input."`
 	Flow   []int64  `placeholder:"N" help:"Only flows of these numbers."`
 	Port   []string `placeholder:"PORT" help:"Only these ports; * stands for any characters."`
 	Node   []string `placeholder:"NODE" help:"Only what happens at these nodes."`

@@ -47,15 +47,13 @@ func (m *hpccImport) open(key string, must bool) (name string, data []byte, at s
 		}
 		data = nil
 	}
-	switch {
-	case data == nil && !must:
-		return "", nil, ""
-	case data == nil:
+	if data == nil {
+		if !must {
+			return "", nil, ""
+		}
 		m.d.Fail(m.at(key), "a file from here, from the configuration's folder or the one above", "%q cannot be read: %v",
 			s.Text, document.Reason(err))
 		return "", nil, ""
-	case len(data) >= int(document.LargestInput):
-		m.d.Fail(m.at(key), "up to "+document.LargestInput.String(), "%q is too large", s.Text)
 	}
 	m.d.Remember(at, data)
 	m.d.IsText(at, data, false)

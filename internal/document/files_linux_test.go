@@ -1,0 +1,69 @@
+package document
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/iotest"
+)
+
+// A path names a regular file: what else it names is refused at once. A pipe that nobody writes into would
+// hold the test for ever.
+func TestOnlyRegularFiles(t *testing.T) {
+	dir := t.TempDir()
+	pipe, socket := filepath.Join(dir, "pipe"), filepath.Join(dir, "socket")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for name, want := range map[string]string{pipe: "it is a pipe", socket: "it is a socket", dir: "it is a folder",
+		"/dev/zero": "it is a device"} {
+		t.Run(want, func(t *testing.T) {
+			data, err := ReadFile(name, LargestInput)
+			if err == nil || Reason(err).Error() != want+"; a path names a regular file" {
+				t.Errorf("%d bytes, %v", len(data), err)
+			}
+		})
+	}
+}
+
+// Of a file that is too large nothing is read, and of a stream no more than shows it.
+func TestReadsAreBounded(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, []byte("12345"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := ReadFile(name, 5); err != nil || string(data) != "12345" {
+		t.Errorf("%q, %v", data, err)
+	}
+	var large *TooLarge
+	if data, err := ReadFile(name, 4); !errors.As(err, &large) || large.Most != 4 || data != nil {
+		t.Errorf("%q, %v", data, err)
+	}
+	taken := &counter{}
+	if _, err := ReadStream(taken, 1000); !errors.As(err, &large) || taken.n > 2000 {
+		t.Errorf("%v after %d bytes", err, taken.n)
+	}
+	if _, err := ReadStream(iotest.ErrReader(os.ErrClosed), 4); !errors.Is(err, os.ErrClosed) {
+		t.Error(err)
+	}
+	if data, err := ReadStream(strings.NewReader("1234"), 4); err != nil || string(data) != "1234" {
+		t.Errorf("%q, %v", data, err)
+	}
+}
+
+// counter is a stream without an end, which counts what is taken of it.
+type counter struct{ n int }
+
+func (c *counter) Read(p []byte) (int, error) {
+	c.n += len(p)
+	return len(p), nil
+}
