@@ -83,7 +83,8 @@ func lockedRing() string {
 	for i := range 5 {
 		fmt.Fprintf(&links, "    - {ends: [h%d, s%d], rate: 10Gbps, delay: 1us}\n    - {ends: [s%d, s%d], rate: 10Gbps, "+
 			"delay: 1us}\n", i, i, i, (i+1)%5)
-		fmt.Fprintf(&traffic, "  - {name: x%d, from: h%d, to: h%d, transport: {rdma: {class: 3}}, cc: none, size: 5MB, start: 0s}\n",
+		fmt.Fprintf(&traffic, "  - {name: x%d, from: h%d, to: h%d, transport: {rdma: {class: 3}}, cc: none, size: 5MB, "+
+			"start: 0s}\n",
 			i, i, (i+2)%5)
 	}
 	return "title: ring\nduration: 50ms\ntopology:\n  hosts: [h0, h1, h2, h3, h4]\n  switches: [s0, s1, s2, s3, s4]\n" +
