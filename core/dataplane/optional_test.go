@@ -1,6 +1,7 @@
 package dataplane
 
 import (
+	"cmp"
 	"net/netip"
 	"strings"
 	"testing"
@@ -47,7 +48,7 @@ func TestSampleLabel(t *testing.T) {
 		"others":           {Word: "others"},
 		"":                 {},
 	} {
-		t.Run(want, func(t *testing.T) {
+		t.Run(cmp.Or(want, "none"), func(t *testing.T) {
 			if got := string(s.Label(nil)); got != want {
 				t.Errorf("%q", got)
 			}

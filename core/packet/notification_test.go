@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"math"
@@ -53,7 +54,7 @@ func TestNotNotification(t *testing.T) {
 		"12 00 05a8 00000000 00000000", "10 04 05a8 00000000 00000000",
 		"11 00 05a8 00000000 00000000 000000", head + "000003e8", head + "000003e80000", head + strings.Repeat("000003e803e8",
 			MostSpans+1)} {
-		t.Run(text, func(t *testing.T) {
+		t.Run(cmp.Or(text, "empty"), func(t *testing.T) {
 			var p Packet
 			var n Notification
 			b, err := hex.DecodeString(strings.ReplaceAll(text, " ", ""))

@@ -3,6 +3,7 @@ package topology
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -160,7 +161,7 @@ func TestReadHPCCErrors(t *testing.T) {
 		// The HPCC simulator ignores what follows the announced links; here it is an error beside the network.
 		{"3 1 1\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n", `net.txt:4:1: "1" stands behind the last entry`},
 	} {
-		t.Run(c.text, func(t *testing.T) {
+		t.Run(cmp.Or(c.text, "empty"), func(t *testing.T) {
 			n, err := ReadHPCC(strings.NewReader(c.text), "net.txt")
 			var e *FormatError
 			if !errors.As(err, &e) || (n != nil) != e.Excess || !strings.HasPrefix(err.Error(), c.want) {

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -65,7 +66,7 @@ func TestReadCDF(t *testing.T) {
 		"1e9 5\n":             "x:1:1: \"1e9\" is not a number",
 		"\x00\xff 5\n":        "x:1:1: ",
 	} {
-		t.Run(text, func(t *testing.T) {
+		t.Run(cmp.Or(text, "empty"), func(t *testing.T) {
 			if _, err := ReadCDF(strings.NewReader(text), "x"); err == nil || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("%q: %v, want %s", text, err, want)
 			}
@@ -94,7 +95,7 @@ func TestReadHTSimFlows(t *testing.T) {
 		"Nodes 2\nConnections 1\n0->1 start 0 size 0\n":              "x:3:19: the size is",
 		"Nodes 0\nConnections 1\n":                                   "x:1:7: the number of nodes",
 	} {
-		t.Run(text, func(t *testing.T) {
+		t.Run(cmp.Or(text, "empty"), func(t *testing.T) {
 			if _, err := ReadHTSimFlows(strings.NewReader(text), "x", unit.Microsecond); err == nil ||
 				!strings.HasPrefix(err.Error(), want) {
 				t.Errorf("%q: %v, want %s", text, err, want)

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -82,7 +83,7 @@ func TestReadHPCCFlowsErrors(t *testing.T) {
 		{"1\n0 1 3 100 5 1p9999999\n", "x.flow:2:13: the start"},
 		{"1\n\u00a00\u20031 3 100 5 x\n", "x.flow:2:17: the start"},
 	} {
-		t.Run(c.text, func(t *testing.T) {
+		t.Run(cmp.Or(c.text, "empty"), func(t *testing.T) {
 			flows, err := ReadHPCCFlows(strings.NewReader(c.text), "x.flow")
 			var e *FormatError
 			if !errors.As(err, &e) || flows != nil && !e.Excess || !strings.HasPrefix(err.Error(), c.want) {

@@ -216,7 +216,7 @@ func TestNackElephantsOnly(t *testing.T) {
 		elephant, mice, any bool
 	}{{NackAll, 3, true, true, true}, {NackElephants, 3, true, false, true}, {NackElephants, 2, true, false, true},
 		{NackElephants, 1, true, false, true}, {NackNone, 3, false, false, false}} {
-		t.Run(c.nack, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s, %d queues", c.nack, c.queues), func(t *testing.T) {
 			s := tight("nack", c.nack, "least", "15kB", "spike", "0%")
 			s.queues = c.queues
 			r := newRig(t, s)
@@ -479,7 +479,7 @@ func TestOverhead(t *testing.T) {
 		bytes    float64 // most bytes of NACKs, as a share of those of the data that came
 		lost     float64 // largest share of NACKs that are lost
 	}{{4 * us, "0s", 0.05, 0.5}, {4 * us, "50us", 0.05, 0}, {us, "0s", 0.02, 0.9}, {us, "50us", 0.02, 0.5}} {
-		t.Run(c.coalesce, func(t *testing.T) {
+		t.Run(fmt.Sprintf("gap %v, coalesce %s", c.gap, c.coalesce), func(t *testing.T) {
 			r := newRig(t, setup{ports: 3, queues: 3, given: []string{"memory", "100kB", "least", "15kB", "duration", "1ms",
 				"top", "0", "coalesce", c.coalesce}})
 			came, nacks := int64(0), int64(0)

@@ -51,7 +51,7 @@ func TestCodeDecision(t *testing.T) {
 		{yellow, green, "raise", "raise"}, {yellow, yellow, "lower", "raise"}, {yellow, red, "lower", "nothing"},
 		{red, green, "nothing", "nothing"}, {red, yellow, "nothing", "nothing"}, {red, red, "nothing", "lower"},
 	} {
-		t.Run(s.paper, func(t *testing.T) {
+		t.Run(fmt.Sprintf("ingress %v, egress %v", s.ingress, s.egress), func(t *testing.T) {
 			for r, want := range map[*rater]string{paper: s.paper, code: s.code} {
 				lower, acts := r.adjustment(s.ingress, s.egress)
 				got := map[[2]bool]string{{true, true}: "lower", {false, true}: "raise"}[[2]bool{lower, acts}]

@@ -95,16 +95,16 @@ func TestHeaderDamaged(t *testing.T) {
 			}
 		})
 	}
-	for name, text := range map[string]string{"empty": "", "cut": "0101000300000000000000",
-		"three":  "010100030000000000000028010100030000000000000028010100030000000000000028",
-		"metric": "030100030000000000000028", "change": "010300030000000000000028"} {
+	for name, text := range map[string]string{"no feedback": "", "feedback, cut": "0101000300000000000000",
+		"three events":     "010100030000000000000028010100030000000000000028010100030000000000000028",
+		"feedback, metric": "030100030000000000000028", "feedback, change": "010300030000000000000028"} {
 		t.Run(name, func(t *testing.T) {
 			b, _ := hex.DecodeString(text)
 			var p packet.Packet
 			p.SetExtension(FeedbackKind, b)
 			var e [2]Event
 			if n, ok := feedback(&p, &e); ok {
-				t.Errorf("feedback, %s: %d events", name, n)
+				t.Errorf("%s: %d events", name, n)
 			}
 		})
 	}

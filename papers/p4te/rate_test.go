@@ -17,33 +17,40 @@ import (
 func TestFlowSelection(t *testing.T) {
 	const green, yellow, red = dataplane.Green, dataplane.Yellow, dataplane.Red
 	for _, s := range []struct {
+		name          string
 		class, egress dataplane.Colour
 		change        func(h *Header, p *packet.Packet)
 		want          string
 		ecn           uint8
 	}{
-		{green, green, nil, "nothing", packet.ECT0},
-		{green, yellow, nil, "nothing", packet.ECT0}, // the other classes' flows will be lowered
-		{green, red, nil, "nothing", packet.ECT0},
-		{yellow, green, nil, "raise", packet.ECT0},
-		{yellow, yellow, nil, "lower", packet.CE},
-		{yellow, red, nil, "lower", packet.CE},
-		{yellow, red, func(_ *Header, p *packet.Packet) { p.TOS = packet.ECT1 }, "lower", packet.CE},
-		{yellow, red, func(_ *Header, p *packet.Packet) { p.TOS = packet.CE }, "lower", packet.CE},
-		{yellow, red, func(_ *Header, p *packet.Packet) { p.TOS = packet.NotECT }, "lower", packet.NotECT},
-		{yellow, red, func(h *Header, _ *packet.Packet) { h.Allowed = false }, "nothing", packet.ECT0},
-		{yellow, green, func(h *Header, _ *packet.Packet) { h.Allowed = false }, "nothing", packet.ECT0},
-		{yellow, red, func(h *Header, _ *packet.Packet) { h.Applied = true }, "nothing", packet.ECT0},
-		{yellow, green, func(h *Header, _ *packet.Packet) { h.Applied = true }, "nothing", packet.ECT0},
-		// before the first ACK
-		{yellow, red, func(h *Header, _ *packet.Packet) { *h = Header{Allowed: true} }, "nothing", packet.ECT0},
-		{yellow, red, func(_ *Header, p *packet.Packet) { p.Payload, p.Kind = 0, packet.Ack }, "nothing", packet.ECT0},
-		{yellow, red, func(_ *Header, p *packet.Packet) { p.Proto = packet.ProtoUDP }, "nothing", packet.ECT0},
-		// a fake ACK is not answered
-		{yellow, red, func(h *Header, p *packet.Packet) { p.Payload, p.Kind, h.Fake = 0, packet.Ack, true }, "nothing",
+		{"within its rate", green, green, nil, "nothing", packet.ECT0},
+		// the other classes' flows will be lowered
+		{"within its rate, egress over-utilised", green, yellow, nil, "nothing", packet.ECT0},
+		{"within its rate, egress red", green, red, nil, "nothing", packet.ECT0},
+		{"over its rate, egress free", yellow, green, nil, "raise", packet.ECT0},
+		{"over its rate, egress over-utilised", yellow, yellow, nil, "lower", packet.CE},
+		{"over its rate, egress red", yellow, red, nil, "lower", packet.CE},
+		{"ECT(1)", yellow, red, func(_ *Header, p *packet.Packet) { p.TOS = packet.ECT1 }, "lower", packet.CE},
+		{"CE", yellow, red, func(_ *Header, p *packet.Packet) { p.TOS = packet.CE }, "lower", packet.CE},
+		{"not ECT", yellow, red, func(_ *Header, p *packet.Packet) { p.TOS = packet.NotECT }, "lower", packet.NotECT},
+		{"within B bytes, would lower", yellow, red, func(h *Header, _ *packet.Packet) { h.Allowed = false }, "nothing",
 			packet.ECT0},
+		{"within B bytes, would raise", yellow, green, func(h *Header, _ *packet.Packet) { h.Allowed = false }, "nothing",
+			packet.ECT0},
+		{"applied before, would lower", yellow, red, func(h *Header, _ *packet.Packet) { h.Applied = true }, "nothing",
+			packet.ECT0},
+		{"applied before, would raise", yellow, green, func(h *Header, _ *packet.Packet) { h.Applied = true }, "nothing",
+			packet.ECT0},
+		{"before the first ACK", yellow, red, func(h *Header, _ *packet.Packet) { *h = Header{Allowed: true} }, "nothing",
+			packet.ECT0},
+		{"an ACK", yellow, red, func(_ *Header, p *packet.Packet) { p.Payload, p.Kind = 0, packet.Ack }, "nothing",
+			packet.ECT0},
+		{"UDP", yellow, red, func(_ *Header, p *packet.Packet) { p.Proto = packet.ProtoUDP }, "nothing", packet.ECT0},
+		{"a fake ACK is not answered", yellow, red, func(h *Header, p *packet.Packet) {
+			p.Payload, p.Kind, h.Fake = 0, packet.Ack, true
+		}, "nothing", packet.ECT0},
 	} {
-		t.Run(s.want, func(t *testing.T) {
+		t.Run(s.name, func(t *testing.T) {
 			x := newStation(t, 2)
 			x.class, x.egress = s.class, s.egress
 			p := x.segment(a, c, 5000, 1, 1000, packet.ACK)
@@ -528,30 +535,30 @@ func TestEnforcedLimit(t *testing.T) {
 // What code fills in is held to the ranges of the parameters, before a switch is made of it.
 func TestValidate(t *testing.T) {
 	for _, c := range []struct {
-		param  string
-		change func(o *Options)
+		param, says string
+		change      func(o *Options)
 	}{
-		{"depth_delta", func(o *Options) { o.DepthDelta = 0 }},
-		{"delay_delta", func(o *Options) { o.DelayDelta = 0 }},
-		{"committed", func(o *Options) { o.Committed, o.Peak = 0.9, 0.7 }},
-		{"safe_low_delay", func(o *Options) { o.Safe[LowDelay] = 0 }},
-		{"safe_peak", func(o *Options) { o.SafePeak = 0 }},
-		{"delay_groups", func(o *Options) { o.Control.Groups[Delay] = 0 }},
-		{"depth_range", func(o *Options) { o.DepthRange = 0 }},
-		{"delay_range", func(o *Options) { o.DelayRange = 0 }},
-		{"control_latency", func(o *Options) { o.Control.Latency = -1 }},
-		{"table_write", func(o *Options) { o.Control.Write = -1 }},
-		{"control_queue", func(o *Options) { o.Control.Queue = 0 }},
-		{"gap", func(o *Options) { o.Gap = -1 }},
-		{"flowlet_cells", func(o *Options) { o.Cells = 1<<24 + 1 }},
-		{"bytes", func(o *Options) { o.Rate.Bytes = -1 }},
-		{"bytes", func(o *Options) { o.Rate.Bytes = MostBytes }},
-		{"lower", func(o *Options) { o.Rate.Lower = 16 }},
-		{"raise", func(o *Options) { o.Rate.Raise = 0 }},
-		{"flows", func(o *Options) { o.Rate.Flows = 0 }},
-		{"flows", func(o *Options) { o.Rate.Flows = 1<<24 + 1 }},
+		{"depth_delta", "0", func(o *Options) { o.DepthDelta = 0 }},
+		{"delay_delta", "0", func(o *Options) { o.DelayDelta = 0 }},
+		{"committed", "above peak", func(o *Options) { o.Committed, o.Peak = 0.9, 0.7 }},
+		{"safe_low_delay", "0", func(o *Options) { o.Safe[LowDelay] = 0 }},
+		{"safe_peak", "0", func(o *Options) { o.SafePeak = 0 }},
+		{"delay_groups", "0", func(o *Options) { o.Control.Groups[Delay] = 0 }},
+		{"depth_range", "0", func(o *Options) { o.DepthRange = 0 }},
+		{"delay_range", "0", func(o *Options) { o.DelayRange = 0 }},
+		{"control_latency", "negative", func(o *Options) { o.Control.Latency = -1 }},
+		{"table_write", "negative", func(o *Options) { o.Control.Write = -1 }},
+		{"control_queue", "0", func(o *Options) { o.Control.Queue = 0 }},
+		{"gap", "negative", func(o *Options) { o.Gap = -1 }},
+		{"flowlet_cells", "too many", func(o *Options) { o.Cells = 1<<24 + 1 }},
+		{"bytes", "negative", func(o *Options) { o.Rate.Bytes = -1 }},
+		{"bytes", "too many", func(o *Options) { o.Rate.Bytes = MostBytes }},
+		{"lower", "too much", func(o *Options) { o.Rate.Lower = 16 }},
+		{"raise", "0", func(o *Options) { o.Rate.Raise = 0 }},
+		{"flows", "0", func(o *Options) { o.Rate.Flows = 0 }},
+		{"flows", "too many", func(o *Options) { o.Rate.Flows = 1<<24 + 1 }},
 	} {
-		t.Run(c.param, func(t *testing.T) {
+		t.Run(c.param+" "+c.says, func(t *testing.T) {
 			o := scheme.Defaults[Options]()
 			if err := scheme.Validate(&o); err != nil {
 				t.Fatal(err)

@@ -27,22 +27,27 @@ func TestNothingMoves(t *testing.T) {
 // Rates and windows as an experiment gives them.
 func TestScheme(t *testing.T) {
 	for _, c := range []struct {
+		path  string
 		f     cc.Flow
 		given []string
 		want  cc.Decision
 	}{
-		{cctest.Datacentre(1), nil, cc.Decision{Window: cc.Unlimited * 1000, Rate: 40 * unit.Gbps, NextTimer: unit.Never}},
-		{cctest.Flow(1), nil, cc.Decision{Window: cc.Unlimited * 1000, NextTimer: unit.Never}}, // nothing is known: not paced
-		{cctest.Flow(1), []string{"rate", "3Gbps", "packets", "9 packets"}, cc.Decision{Window: 9000, Rate: 3 * unit.Gbps,
+		{"known", cctest.Datacentre(1), nil, cc.Decision{Window: cc.Unlimited * 1000, Rate: 40 * unit.Gbps,
 			NextTimer: unit.Never}},
-		{cctest.Datacentre(1), []string{"window", "bdp"}, cc.Decision{Window: 50_000, Rate: 40 * unit.Gbps,
+		// nothing is known: not paced
+		{"unknown", cctest.Flow(1), nil, cc.Decision{Window: cc.Unlimited * 1000, NextTimer: unit.Never}},
+		{"unknown", cctest.Flow(1), []string{"rate", "3Gbps", "packets", "9 packets"}, cc.Decision{Window: 9000,
+			Rate:      3 * unit.Gbps,
 			NextTimer: unit.Never}},
-		{cctest.Datacentre(1), []string{"window", "bdp", "base_rtt", "20us"}, cc.Decision{Window: 100_000,
+		{"known", cctest.Datacentre(1), []string{"window", "bdp"}, cc.Decision{Window: 50_000, Rate: 40 * unit.Gbps,
+			NextTimer: unit.Never}},
+		{"known", cctest.Datacentre(1), []string{"window", "bdp", "base_rtt", "20us"}, cc.Decision{Window: 100_000,
 			Rate: 40 * unit.Gbps, NextTimer: unit.Never}},
-		{cctest.Datacentre(1), []string{"line_rate", "10Gbps"}, cc.Decision{Window: cc.Unlimited * 1000, Rate: 10 * unit.Gbps,
+		{"known", cctest.Datacentre(1), []string{"line_rate", "10Gbps"}, cc.Decision{Window: cc.Unlimited * 1000,
+			Rate:      10 * unit.Gbps,
 			NextTimer: unit.Never}},
 	} {
-		t.Run(fmt.Sprint("none ", c.given), func(t *testing.T) {
+		t.Run(fmt.Sprint("path ", c.path, " ", c.given), func(t *testing.T) {
 			got, err := cctest.Make(none.Scheme(), c.f, c.given...)
 			if err != nil {
 				t.Fatal(err)

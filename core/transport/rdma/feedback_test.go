@@ -386,7 +386,7 @@ func TestFilledGap(t *testing.T) {
 		want  string
 		reply bool
 	}{{0, "", false}, {2, "nack 1000 for 2000, 50 B", true}, {1, "ack 3000 for 1000, 50 B", true}, {3, "", false}} {
-		t.Run(x.want, func(t *testing.T) {
+		t.Run(fmt.Sprint("packet ", x.n), func(t *testing.T) {
 			p := &packet.Packet{Seq: x.n * payload, Payload: payload, SrcPort: 10, DstPort: 20, Proto: packet.ProtoRDMA}
 			if got := w.r.Receive(us, p); got != x.reply || got && describe(p) != x.want {
 				t.Errorf("%d: packet %d gives %v, %s", i, x.n, got, describe(p))

@@ -104,7 +104,7 @@ func TestBound(t *testing.T) {
 		bytes unit.Bytes
 		want  int
 	}{{BoundBDP, 0, 50}, {BoundBytes, 7999, 7}, {BoundBytes, 1, 1}, {BoundNone, 0, 1000}} {
-		t.Run(x.bound, func(t *testing.T) {
+		t.Run(fmt.Sprint(x.bound, " ", x.bytes), func(t *testing.T) {
 			w := newPipe(t, 1_000_000, func(c *Config) { c.Bound, c.BoundBytes, c.Recovery = x.bound, x.bytes, SelectiveRepeat },
 				&fixed{window: 1 << 40}, 0)
 			n := 0

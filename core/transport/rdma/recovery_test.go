@@ -163,7 +163,7 @@ func TestTailLoss(t *testing.T) {
 		recovery, resends string
 		timeouts          int64
 	}{{GoBackN, ResendFirst, 1}, {SelectiveRepeat, ResendAll, 1}, {SelectiveRepeat, ResendFirst, 4}} {
-		t.Run(x.recovery, func(t *testing.T) {
+		t.Run(x.recovery+", "+x.resends, func(t *testing.T) {
 			w := newPipe(t, 10_000, func(c *Config) { c.Recovery, c.Resends = x.recovery, x.resends }, &fixed{window: 20_000}, 0)
 			w.onData = drop(6, 7, 8, 9)
 			w.run(unit.Second)

@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"encoding/hex"
+	"fmt"
 	"testing"
 
 	"weir/core/cc"
@@ -252,7 +253,7 @@ func TestInjectedEchoes(t *testing.T) {
 		name string
 		ecn  bool
 	}{{"bbr", true}, {"cubic", false}} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s, ECN %v: ignored", c.name, c.ecn), func(t *testing.T) {
 			if x := inject(t, c.name, c.ecn, every); x.goodput() < 44 {
 				t.Errorf("%s, ECN %v: %.1f Mb/s; with Linux ECE is ignored", c.name, c.ecn, x.goodput())
 			}

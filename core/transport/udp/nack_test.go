@@ -113,7 +113,7 @@ func TestControlledNackReactions(t *testing.T) {
 			3, 0, 0, 10},
 		{transport.NacksSupply, packet.CauseTrimmed, 0, 0, 0, 7}, // cc/supply takes the notices
 	} {
-		t.Run(x.nacks, func(t *testing.T) {
+		t.Run(fmt.Sprint(x.nacks, " ", x.cause), func(t *testing.T) {
 			l, out := sent(t, 10_000, 50_000, x.nacks)
 			for i, at := range []unit.Time{us, 19 * us, 21 * us} { // a round trip is 20 µs
 				l.s.Receive(at, nackOf(out[3+i], x.cause))
