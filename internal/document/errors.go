@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"sort"
-	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"weir/internal/text"
 )
 
 // InputError is one thing that is wrong with a file.
@@ -20,7 +21,7 @@ type InputError struct {
 }
 
 func (e InputError) Error() string {
-	s := fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Msg)
+	s := fmt.Sprintf("%s:%d:%d: %s", text.Shown(e.File), e.Line, e.Column, e.Msg)
 	if e.Allowed != "" {
 		s += "; allowed: " + e.Allowed
 	}
@@ -32,13 +33,13 @@ func (e InputError) Error() string {
 
 // ExcerptOf returns the part of a line that an error shows, and the position of the column in it. A
 // character that a terminal would not print becomes a replacement character.
-func ExcerptOf(line string, column int) (text string, caret int) {
+func ExcerptOf(line string, column int) (excerpt string, caret int) {
 	const before, after = 60, 40 // columns of a long line
 	runes := []rune(strings.TrimRight(line, " \t\r"))
 	for i, r := range runes {
 		if r == '\t' {
 			runes[i] = ' '
-		} else if !strconv.IsPrint(r) {
+		} else if text.Acts(r) {
 			runes[i] = utf8.RuneError
 		}
 	}

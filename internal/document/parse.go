@@ -3,9 +3,12 @@ package document
 import (
 	"bytes"
 	"fmt"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"weir/core/unit"
+	"weir/internal/text"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
@@ -72,30 +75,82 @@ const (
 	deepest     = 50
 )
 
-// IsText checks that a file is text: without control characters and, if strict, in UTF-8.
+// IsText checks that a file is text: without characters that act where they are shown or are not seen, and
+// if strict in UTF-8. Lines may end in CR and LF.
 func (r *Reader) IsText(file string, data []byte, strict bool) bool {
-	first := -1
-	for i, b := range data {
-		if b < ' ' && b != '\n' && b != '\t' && b != '\r' || b == 0x7f {
-			first = i
-			break
+	for from := 0; ; {
+		at, c, bad := text.Find(data[from:])
+		if at < 0 {
+			return true
 		}
-	}
-	for i := 0; strict && i < len(data) && (first < 0 || i < first); {
-		r, n := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && n == 1 {
-			first = i
+		from += at
+		switch {
+		case c == '\n', c == '\t', c == '\r' && bytes.HasPrefix(data[from+1:], []byte("\n")), bad && !strict:
+			from++
+			continue
 		}
-		i += n
+		before := data[:from]
+		line := bytes.Count(before, []byte("\n")) + 1
+		column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+		here := Place{file, line, column}
+		if bad {
+			r.Fail(here, "text in UTF-8", "this is not text: byte 0x%02x", c)
+		} else {
+			r.acts(here, c)
+		}
+		return false
 	}
-	if first < 0 {
+}
+
+// acts notes a character that does something where it is shown, or hides.
+func (r *Reader) acts(here Place, c rune) {
+	if c < 0xa0 {
+		r.Fail(here, "text in UTF-8", "this is not text: it has the control character %s", text.Escaped(c))
+		return
+	}
+	r.Fail(here, "characters that are seen", "the character %s is not seen, or changes how others are shown",
+		text.Escaped(c))
+}
+
+// Printable checks that a name or a value has nothing that acts where it is shown: YAML can write it as an
+// escape.
+func (r *Reader) Printable(here Place, s string) bool {
+	at, c, bad := text.Find(s)
+	if at < 0 {
 		return true
 	}
-	before := data[:first]
-	line := bytes.Count(before, []byte("\n")) + 1
-	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
-	r.Fail(Place{file, line, column}, "text in UTF-8", "this is not text: byte 0x%02x", data[first])
+	if bad {
+		r.Fail(here, "text in UTF-8", "this is not text: byte 0x%02x", c)
+		return false
+	}
+	line := []rune(r.LineIn(here.File, here.Line))
+	for i := max(here.Column-1, 0); i < len(line); i++ {
+		if line[i] != '\\' {
+			continue
+		}
+		if escapes(line[i:], c) {
+			here.Column = i + 1
+			break
+		}
+		i++ // what is escaped is no escape
+	}
+	r.acts(here, c)
 	return false
+}
+
+// escapes reports whether a text begins with a character as YAML's double quotes can have it.
+func escapes(s []rune, c rune) bool {
+	if len(s) < 2 {
+		return false
+	}
+	digits, numbered := map[rune]int{'x': 2, 'u': 4, 'U': 8}[s[1]]
+	if numbered {
+		n, err := strconv.ParseUint(string(s[2:min(2+digits, len(s))]), 16, 32)
+		return err == nil && rune(n) == c
+	}
+	named, ok := map[rune]rune{'0': 0, 'a': 7, 'b': 8, 't': 9, '\t': 9, 'n': 10, 'v': 11, 'f': 12, 'r': 13, 'e': 27,
+		'N': 0x85, 'L': 0x2028, 'P': 0x2029}[s[1]]
+	return ok && named == c
 }
 
 // tooDeep returns the first token that is nested deeper than deepest in brackets,
@@ -161,7 +216,7 @@ func (r *Reader) convert(file string, n ast.Node, depth int) *Node {
 		tk := n.GetToken()
 		t.quoted = tk.Type == token.SingleQuoteType || tk.Type == token.DoubleQuoteType
 	case *ast.LiteralNode:
-		t.Text, t.quoted = n.Value.Value, true
+		t.Text, t.quoted = strings.TrimRight(n.Value.Value, "\n"), true // a block's last line ends, too
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode, *ast.InfinityNode, *ast.NanNode:
 		t.Text = n.GetToken().Value
 		if _, null := n.(*ast.NullNode); null {
@@ -170,6 +225,7 @@ func (r *Reader) convert(file string, n ast.Node, depth int) *Node {
 	default:
 		r.Fail(here, "maps, lists and plain values", "YAML's %v is not used in %s files", n.Type(), r.kind.Name)
 	}
+	r.Printable(here, t.Text)
 	return t
 }
 
@@ -180,6 +236,7 @@ func (r *Reader) convertEntry(file string, t *Node, v *ast.MappingValueNode, dep
 		r.Fail(here, "maps, lists and plain values", "this key cannot be used in %s files", r.kind.Name)
 		return
 	}
+	r.Printable(here, k.Value)
 	for _, other := range t.Keys {
 		if other.Name == k.Value {
 			r.Fail(here, "each key once", "%q is here a second time, after line %d", k.Value, other.Line)

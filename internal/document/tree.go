@@ -1,6 +1,11 @@
 package document
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+
+	"weir/internal/text"
+)
 
 // Node is a value of a file: a scalar (text), a list or a map, with
 // its place. From says where it comes from if not from the file itself.
@@ -145,6 +150,8 @@ func (t *Node) Flow() string {
 
 // Quote writes a scalar so that YAML reads the same text.
 func Quote(s string, force bool) string {
+	at, _, _ := text.Find(s)
+	force = force || at >= 0
 	plain := s != "" && !force && !strings.ContainsAny(s, "{}[],:#&*!|>'\"%@`\\\n\t") && s == strings.TrimSpace(s) &&
 		!strings.HasPrefix(s, "-") && !strings.HasPrefix(s, "?") && !strings.HasPrefix(s, "<") &&
 		!strings.HasPrefix(s, "=") && s != "null" && s != "~"
@@ -153,5 +160,16 @@ func Quote(s string, force bool) string {
 		s[0] != '-' && s[0] != '<' {
 		return s
 	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(s) + `"`
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteString(`\` + string(r))
+		case text.Acts(r):
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return `"` + b.String() + `"`
 }

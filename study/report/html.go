@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"weir/internal/text"
 	"weir/study/claim"
 	"weir/study/measure"
 	"weir/study/results"
@@ -111,7 +112,7 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 		"DefaultsN": len(defaults), "Warnings": o.Spec.Warnings(),
 		"Command": command, "Version": p.Version, "Spec": string(o.Spec.Resolved()), "Hash": o.Spec.Hash(),
 	})
-	return b.Bytes(), err
+	return []byte(text.Lines(b.String())), err
 }
 
 // facts says what was run, in a line.
@@ -125,19 +126,19 @@ func facts(o *results.Outcome, points int) string {
 			warmup = p.Value
 		}
 	}
-	text := fmt.Sprintf("%d %s", len(o.Runs), plural(len(o.Runs), "run"))
+	line := fmt.Sprintf("%d %s", len(o.Runs), plural(len(o.Runs), "run"))
 	if points > 0 {
-		text += fmt.Sprintf(" of %d %s", points, plural(points, "point"))
+		line += fmt.Sprintf(" of %d %s", points, plural(points, "point"))
 	}
-	text += ", " + seeds(o.Spec, o.World)
+	line += ", " + seeds(o.Spec, o.World)
 	if o.World == spec.Lab && o.Spec.LabRepeat() != o.Spec.Repeat() {
-		text += ", of the simulator " + seeds(o.Spec, spec.Sim)
+		line += ", of the simulator " + seeds(o.Spec, spec.Sim)
 	}
-	text += "; " + duration + " measured"
+	line += "; " + duration + " measured"
 	if warmup != "" && warmup != "0s" {
-		text += " after " + warmup
+		line += " after " + warmup
 	}
-	return text
+	return line
 }
 
 // seeds names those of every point in a world.

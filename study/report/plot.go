@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 
+	"weir/internal/text"
 	"weir/study/spec"
 )
 
@@ -370,5 +371,5 @@ func render(pl *plot.Plot, entries []entry) ([]byte, error) {
 	if _, err := canvas.WriteTo(&b); err != nil {
 		return nil, err
 	}
-	return bytes.ReplaceAll(b.Bytes(), []byte(drawnFont), []byte(namedFont)), nil
+	return []byte(text.Lines(strings.ReplaceAll(b.String(), drawnFont, namedFont))), nil
 }

@@ -3,22 +3,19 @@ package results
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
-	"math"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"weir/internal/document"
+	"weir/internal/text"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/spec"
@@ -173,7 +170,7 @@ func Origin(s *spec.Spec, command string) []byte {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	e.Encode(originFile{command, s.Quick(), s.Parameters()}) // of strings, into memory
-	return b.Bytes()
+	return []byte(text.Lines(b.String()))
 }
 
 // inputFile is where a results folder keeps a file that the spec names, wherever that
@@ -245,53 +242,4 @@ func Found(s *spec.Spec, dir string, ids []string) ([]*Run, error) {
 		}
 	}
 	return results, nil
-}
-
-// CSV writes one line for each value of each run: run, seed, the sweep's keys,
-// measure, group, unit, value in base units; a value that is not defined is empty. Of
-// the lab a first column says the world: the simulator's values follow the lab's.
-func (o *Outcome) CSV(w io.Writer) error {
-	c := csv.NewWriter(w)
-	head := []string{"run", "seed"}
-	if o.World == spec.Lab {
-		head = append([]string{"world"}, head...)
-	}
-	for _, d := range o.Spec.Sweep() {
-		head = append(head, d.Key)
-	}
-	c.Write(append(head, "measure", "group", "unit", "value"))
-	runs := o.Runs
-	if o.World == spec.Lab && o.Beside != nil {
-		runs = append(append([]*Run{}, runs...), o.Beside.Runs...)
-	}
-	for i, r := range runs {
-		base := []string{r.ID, strconv.FormatUint(r.Seed, 10)}
-		switch {
-		case o.World != spec.Lab:
-		case i < len(o.Runs):
-			base = append([]string{spec.Lab}, base...)
-		default:
-			base = append([]string{spec.Sim}, base...)
-		}
-		for _, x := range r.Point {
-			base = append(base, x.Text)
-		}
-		line := func(m measure.Measured, group string, v float64) {
-			text := ""
-			if !math.IsNaN(v) && !math.IsInf(v, 0) {
-				text = strconv.FormatFloat(v, 'g', -1, 64)
-			}
-			c.Write(append(append([]string{}, base...), m.Name, group, m.Unit, text))
-		}
-		for _, m := range r.Measures {
-			if m.Groups == nil {
-				line(m, "", m.Value)
-			}
-			for _, g := range m.Groups {
-				line(m, g.Group, g.Value)
-			}
-		}
-	}
-	c.Flush()
-	return c.Error()
 }

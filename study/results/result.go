@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"weir/internal/text"
 	"weir/study/claim"
 	"weir/study/measure"
 	"weir/study/spec"
@@ -151,7 +152,8 @@ func (o *object) add(key string, value any) {
 	}
 }
 
-// encode appends a value as JSON, with <, > and & as they are: port names have them.
+// encode appends a value as JSON, with <, > and & as they are: port names have them. What would act on a
+// terminal is escaped, which JSON reads as the same.
 func (o *object) encode(v any) {
 	var enc bytes.Buffer
 	e := json.NewEncoder(&enc)
@@ -159,7 +161,11 @@ func (o *object) encode(v any) {
 	if err := e.Encode(v); err != nil {
 		panic(err) // only values of this file come here
 	}
-	o.b.Write(bytes.TrimSpace(enc.Bytes()))
+	value := bytes.TrimSpace(enc.Bytes())
+	if at, _, _ := text.Find(value); at >= 0 {
+		value = []byte(text.Shown(string(value)))
+	}
+	o.b.Write(value)
 }
 
 func (o *object) bytes() json.RawMessage {

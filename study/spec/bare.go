@@ -84,6 +84,9 @@ func bareParameters(c *document.Reader, program *dataplane.Scheme, set []string,
 			c.Fail(at, "parameter=value", "this sets nothing")
 			continue
 		}
+		if !c.Printable(at, key) {
+			continue
+		}
 		v := document.Parse(c, at.File, []byte(text))
 		if v == nil {
 			continue

@@ -106,6 +106,9 @@ func (s *Spec) applySet(c *document.Reader) {
 			c.Fail(here, "key=value", "this sets nothing")
 			continue
 		}
+		if !c.Printable(here, key) {
+			continue
+		}
 		v := document.Parse(c, here.File, []byte(text))
 		if v == nil {
 			continue

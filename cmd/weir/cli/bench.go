@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"weir/internal/text"
 	"weir/study/bench"
 	"weir/worlds/lab"
 )
@@ -69,13 +70,13 @@ func (b *benchCmd) runSwitch(a *app) error {
 	}
 	const clear = "\r\x1b[K"
 	if a.terminal {
-		o.Progress = func(doing string) { fmt.Fprint(a.stderr, clear, doing) }
+		o.Progress = func(doing string) { fmt.Fprint(a.screen, clear, text.Shown(doing)) }
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	f, err := bench.Switch(ctx, a.registry, o)
 	if a.terminal {
-		fmt.Fprint(a.stderr, clear)
+		fmt.Fprint(a.screen, clear)
 	}
 	switch {
 	case errors.Is(err, context.Canceled):

@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"weir/internal/document"
+	"weir/internal/text"
 	"weir/study/plan"
 	"weir/study/spec"
 )
@@ -50,12 +51,14 @@ type command struct {
 	SwitchDataplane  switchDataplaneCmd  `cmd:"" hidden:"" name:"switch-dataplane" help:"${switchDataplane}"`
 }
 
-// app is what commands work with.
+// app is what commands work with. What is written to stdout and stderr cannot act on a terminal.
 type app struct {
 	registry *spec.Registry
 	stdout   io.Writer
 	stderr   io.Writer
-	terminal bool // stderr is one
+	pipe     io.Writer // stdout as it is, for the messages of our own processes
+	screen   io.Writer // stderr as it is, for lines that are written over
+	terminal bool      // stderr is one
 	args     []string
 	code     int
 }
@@ -69,8 +72,9 @@ func Main(r *spec.Registry) int {
 // Run is Main with everything handed in.
 func Run(r *spec.Registry, args []string, stdout, stderr io.Writer, terminal bool) (code int) {
 	var c command
-	out := &output{to: stdout}
-	a := &app{registry: r, stdout: out, stderr: stderr, terminal: terminal, args: args}
+	pipe := &output{to: stdout}
+	out, failures := text.NewWriter(pipe), text.NewWriter(stderr)
+	a := &app{registry: r, stdout: out, stderr: failures, pipe: pipe, screen: stderr, terminal: terminal, args: args}
 	type exited int
 	defer func() { // kong ends the process after --help by calling Exit
 		if x := recover(); x != nil {
@@ -81,9 +85,9 @@ func Run(r *spec.Registry, args []string, stdout, stderr io.Writer, terminal boo
 			code = int(e)
 		}
 	}()
-	parser, err := newParser(r, &c, kong.Writers(stdout, stderr), kong.Exit(func(n int) { panic(exited(n)) }))
+	parser, err := newParser(r, &c, kong.Writers(out, failures), kong.Exit(func(n int) { panic(exited(n)) }))
 	if err != nil {
-		fmt.Fprintln(stderr, "weir:", err)
+		fmt.Fprintln(failures, "weir:", err)
 		return WrongInput
 	}
 	if len(args) == 0 {
@@ -93,11 +97,11 @@ func Run(r *spec.Registry, args []string, stdout, stderr io.Writer, terminal boo
 	if err == nil {
 		err = ctx.Run(a)
 	}
-	if err == nil && out.err != nil {
-		err = fmt.Errorf("standard output: %w", out.err)
+	if out.Flush(); err == nil && pipe.err != nil {
+		err = fmt.Errorf("standard output: %w", pipe.err)
 	}
 	if err != nil {
-		fmt.Fprintln(stderr, "weir:", err)
+		fmt.Fprintln(failures, "weir:", err)
 		var input document.InputErrors
 		var parse *kong.ParseError
 		if errors.As(err, &input) || errors.As(err, &parse) || errors.Is(err, errInput) {

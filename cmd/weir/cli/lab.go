@@ -236,5 +236,5 @@ func (d *labDataplaneCmd) Run(a *app) error {
 		}
 		defer pprof.StopCPUProfile()
 	}
-	return lab.Serve(c, os.Stdin, a.stdout)
+	return lab.Serve(c, os.Stdin, a.pipe)
 }

@@ -42,7 +42,7 @@ func (r *runCmd) Run(a *app) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	bar := &progressBar{out: a.stderr, on: a.terminal, start: time.Now()}
+	bar := &progressBar{out: a.screen, on: a.terminal, start: time.Now()}
 	options := run.Options{
 		Jobs: r.Jobs, Dir: string(r.Out), Fresh: r.Fresh, Executable: executableHash(), OnProgress: bar.show, Trace: r.Trace,
 		Command: reproduce(s.Name(), r.Name, a.args),

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -93,7 +94,7 @@ func (s *showCmd) file(a *app) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.stdout.Write(src.Data)
+	_, err = a.stdout.Write(bytes.TrimPrefix(src.Data, []byte("\ufeff"))) // a mark of byte order is for files
 	return err
 }
 

@@ -57,7 +57,7 @@ func (s *switchSupervisorCmd) Run(a *app) error {
 type switchDataplaneCmd struct{}
 
 func (switchDataplaneCmd) Run(a *app) error {
-	return softswitch.Serve(a.switchSchemes(), os.Stdin, a.stdout)
+	return softswitch.Serve(a.switchSchemes(), os.Stdin, a.pipe)
 }
 
 // switchSchemes are what a switch's file can name.

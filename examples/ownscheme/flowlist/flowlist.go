@@ -4,7 +4,6 @@ package flowlist
 
 import (
 	"bytes"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"os"
@@ -33,8 +32,8 @@ func (x *flowlist) Write(r *spec.Registry, dir, into string, out io.Writer) erro
 		return err
 	}
 	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	w.Write([]string{"point", "seed", "traffic", "src", "dst", "size_bytes", "start_s", "fct_s"})
+	w := results.NewTable(&b)
+	w.Row("point", "seed", "traffic", "src", "dst", "size_bytes", "start_s", "fct_s")
 	for _, run := range o.Runs {
 		f := run.Flows
 		for i := range f.Traffic {
@@ -42,12 +41,12 @@ func (x *flowlist) Write(r *spec.Registry, dir, into string, out io.Writer) erro
 			if x.Finished && fct == "null" {
 				continue
 			}
-			w.Write([]string{measure.PointName(run.Point), fmt.Sprint(run.Seed), f.Names[f.Traffic[i]], f.Names[f.Src[i]],
-				f.Names[f.Dst[i]], fmt.Sprint(f.SizeBytes[i]), measure.JsonNumber(float64(f.StartS[i])), fct})
+			w.Row(measure.PointName(run.Point), fmt.Sprint(run.Seed), f.Names[f.Traffic[i]], f.Names[f.Src[i]],
+				f.Names[f.Dst[i]], fmt.Sprint(f.SizeBytes[i]), measure.JsonNumber(float64(f.StartS[i])), fct)
 		}
 	}
-	if w.Flush(); w.Error() != nil {
-		return w.Error()
+	if err := w.Flush(); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(into, 0o777); err != nil {
 		return err

@@ -1,0 +1,118 @@
+package text
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestActs(t *testing.T) {
+	for _, r := range "\x00\x07\t\n\r\x1b\x7f\u0080\u009b\u009f\u00ad\u034f\u061c\u115f\u180e\u200b\u200c\u200d\u200e" +
+		"\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff\ufe0f\U000e0001\U000e0100\U000f0000" {
+		t.Run(Escaped(r), func(t *testing.T) {
+			if !Acts(r) {
+				t.Error("it is taken for a character that only shows itself")
+			}
+		})
+	}
+	for _, r := range " ~µéπ±→…–“日本ä\u00a0\u3000\U0001f600é\u0301\ufffd" {
+		t.Run(string(r), func(t *testing.T) {
+			if Acts(r) {
+				t.Errorf("%U is refused", r)
+			}
+		})
+	}
+}
+
+func TestShown(t *testing.T) {
+	for _, x := range []struct{ name, in, line, lines string }{
+		{"plain", "goodput of µ → 5 ± 1", "goodput of µ → 5 ± 1", "goodput of µ → 5 ± 1"},
+		{"colour", "a\x1b[31mb", `a\u001b[31mb`, `a\u001b[31mb`},
+		{"window title", "\x1b]0;x\a", `\u001b]0;x\u0007`, `\u001b]0;x\u0007`},
+		{"8-bit CSI", "a\u009b2Jb\x9b2J", `a\u009b2Jb\x9b2J`, `a\u009b2Jb\x9b2J`},
+		{"turned", "a\u202eb", `a\u202eb`, `a\u202eb`},
+		{"tag", "a\U000e0041b", `a\udb40\udc41b`, `a\udb40\udc41b`},
+		{"lines", "a\nb\tc\r\nd", `a\u000ab\u0009c\u000d\u000ad`, "a\nb\tc\r\nd"},
+		{"overwritten line", "fails\rholds", `fails\u000dholds`, `fails\u000dholds`},
+		{"part of a character", "a\xe2\x80", `a\xe2\x80`, `a\xe2\x80`},
+		{"at the end of a line", "a\r", `a\u000d`, `a\u000d`},
+		{"empty", "", "", ""},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if got := Shown(x.in); got != x.line {
+				t.Errorf("in a line %q, want %q", got, x.line)
+			}
+			if got := Lines(x.in); got != x.lines {
+				t.Errorf("in lines %q, want %q", got, x.lines)
+			}
+		})
+	}
+}
+
+// A spreadsheet takes these for formulas; numbers stay numbers.
+func TestCell(t *testing.T) {
+	for in, want := range map[string]string{
+		"=1+1": "'=1+1", "+cmd": "'+cmd", "-2+3": "'-2+3", "@SUM(A1)": "'@SUM(A1)", "\t=1": `\u0009=1`, "\r=1": `\u000d=1`,
+		"-1": "-1", "+1.5e-3": "+1.5e-3", "-.5": "-.5", "-1E6": "-1E6", "-": "'-", "-e5": "'-e5", "-1e": "'-1e",
+		"--1": "'--1", "-5ms": "'-5ms", "1=2": "1=2", "": "", "a-b": "a-b", "-Inf": "'-Inf", "-0x1p2": "'-0x1p2",
+		"-1e+-5": "'-1e+-5",
+	} {
+		t.Run(in, func(t *testing.T) {
+			if got := Cell(in); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// What is shown once has nothing left that acts, is UTF-8, and stays as it is; it does not matter in which
+// pieces it is written; a document in JSON stays one, with the same strings.
+func FuzzShown(f *testing.F) {
+	for _, s := range []string{"a\x1b[0mb", "µ\u202e\xff\xe2\x80", "\r\n\r", "\U000e0001\U0010ffff", "=1\u2028"} {
+		f.Add(s, 1)
+		f.Add(s, 3)
+	}
+	f.Fuzz(func(t *testing.T, s string, cut int) {
+		line := Shown(s)
+		if at, r, _ := Find(line); at >= 0 || !utf8.ValidString(line) || Shown(line) != line || Lines(line) != line {
+			t.Errorf("%q leaves %U in %q", s, r, line)
+		}
+		lines := Lines(s)
+		if Lines(lines) != lines {
+			t.Errorf("%q is %q, and then %q", s, lines, Lines(lines))
+		}
+		var b bytes.Buffer
+		w := NewWriter(&b)
+		step := max(1, cut&7)
+		for rest := s; rest != ""; rest = rest[min(step, len(rest)):] {
+			w.Write([]byte(rest[:min(step, len(rest))]))
+		}
+		if w.Flush(); b.String() != lines {
+			t.Errorf("%q is written %q, want %q", s, b.String(), lines)
+		}
+		sameJSON(t, s)
+	})
+}
+
+func sameJSON(t *testing.T, s string) {
+	document, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got string
+	if err := json.Unmarshal(document, &want); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(Lines(string(document))), &got); err != nil || got != want {
+		t.Errorf("%s has the string %q, want %q: %v", Lines(string(document)), got, want, err)
+	}
+}
+
+// What stands for itself costs nothing.
+func TestShownAllocates(t *testing.T) {
+	s := "goodput of heavy hitters over the share of light ones"
+	if n := testing.AllocsPerRun(100, func() { Shown(s); Lines(s) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

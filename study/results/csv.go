@@ -1,0 +1,82 @@
+package results
+
+import (
+	"encoding/csv"
+	"io"
+	"math"
+	"strconv"
+
+	"weir/internal/text"
+	"weir/study/measure"
+	"weir/study/spec"
+)
+
+// Table writes CSV whose cells do nothing where they are opened: a spreadsheet takes none for a formula, and a
+// terminal obeys none.
+type Table struct{ w *csv.Writer }
+
+// NewTable returns one that writes to w.
+func NewTable(w io.Writer) *Table { return &Table{csv.NewWriter(w)} }
+
+// Row writes a line.
+func (t *Table) Row(cells ...string) {
+	line := make([]string, len(cells))
+	for i, c := range cells {
+		line[i] = text.Cell(c)
+	}
+	t.w.Write(line) // Flush has the error
+}
+
+// Flush writes what is kept, and returns the first error of all.
+func (t *Table) Flush() error {
+	t.w.Flush()
+	return t.w.Error()
+}
+
+// CSV writes one line for each value of each run: run, seed, the sweep's keys,
+// measure, group, unit, value in base units; a value that is not defined is empty. Of
+// the lab a first column says the world: the simulator's values follow the lab's.
+func (o *Outcome) CSV(w io.Writer) error {
+	c := NewTable(w)
+	head := []string{"run", "seed"}
+	if o.World == spec.Lab {
+		head = append([]string{"world"}, head...)
+	}
+	for _, d := range o.Spec.Sweep() {
+		head = append(head, d.Key)
+	}
+	c.Row(append(head, "measure", "group", "unit", "value")...)
+	runs := o.Runs
+	if o.World == spec.Lab && o.Beside != nil {
+		runs = append(append([]*Run{}, runs...), o.Beside.Runs...)
+	}
+	for i, r := range runs {
+		base := []string{r.ID, strconv.FormatUint(r.Seed, 10)}
+		switch {
+		case o.World != spec.Lab:
+		case i < len(o.Runs):
+			base = append([]string{spec.Lab}, base...)
+		default:
+			base = append([]string{spec.Sim}, base...)
+		}
+		for _, x := range r.Point {
+			base = append(base, x.Text)
+		}
+		line := func(m measure.Measured, group string, v float64) {
+			number := ""
+			if !math.IsNaN(v) && !math.IsInf(v, 0) {
+				number = strconv.FormatFloat(v, 'g', -1, 64)
+			}
+			c.Row(append(append([]string{}, base...), m.Name, group, m.Unit, number)...)
+		}
+		for _, m := range r.Measures {
+			if m.Groups == nil {
+				line(m, "", m.Value)
+			}
+			for _, g := range m.Groups {
+				line(m, g.Group, g.Value)
+			}
+		}
+	}
+	return c.Flush()
+}
