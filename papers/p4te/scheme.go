@@ -98,7 +98,7 @@ func (o *Options) bindRate(p *scheme.Params) {
 		"whose rate is changed; code: lower where class and port are red, raise where neither is, by meters of three colours",
 		"P4TE §6.4.1; code: P4TE code")
 	p.Share(&o.SafePeak, "safe_peak", "95%", "with decision: code, PIR of the classes' meters",
-		"P4TE code").Min("0.1%").Max("100%").Min("0.1%").Max("100%")
+		"P4TE code").Min("0.1%").Max("100%")
 	p.Size(&o.Rate.Bytes, "bytes", "5000 B", "B: so much a flow sends before its rate is changed again",
 		"P4TE code: the paper has no value").Max("500MB")
 	p.Int(&o.Rate.Lower, "lower", "2", "a window loses 1/2^lower", "P4TE §6.4.2: 1/4; P4TE code: 16").Min("1").Max("15")
