@@ -2,6 +2,7 @@ package sockdiag
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -279,7 +280,7 @@ func TestNames(t *testing.T) {
 		{Rehash, "tcpi_rehash"}, {fieldCount, "field 35"}, {Name{}, ""}, {Name([]byte("sixteen bytes 16")),
 			"sixteen bytes 16"},
 	} {
-		t.Run(x.want, func(t *testing.T) {
+		t.Run(cmp.Or(x.want, "no name"), func(t *testing.T) {
 			if x.got.String() != x.want {
 				t.Errorf("%q, want %q", x.got, x.want)
 			}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"net/netip"
 	"os"
 	"runtime"
@@ -90,7 +91,7 @@ func TestReceivedBy(t *testing.T) {
 		t.Errorf("%d packets, %v", n, err)
 	}
 	for _, name := range []string{"eth", "eth1", ""} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(cmp.Or(name, "no name"), func(t *testing.T) {
 			if _, err := receivedBy(text, name); err == nil {
 				t.Errorf("there is an interface %q", name)
 			}

@@ -37,7 +37,7 @@ func TestRepeat(t *testing.T) {
 		{1, [][]string{noisy, nil}, 1},
 		{0, [][]string{noisy, nil}, 1},
 	} {
-		t.Run(fmt.Sprintf("limit %d, %d made", x.limit, x.want), func(t *testing.T) {
+		t.Run(fmt.Sprintf("limit %d, disturbed %q", x.limit, x.disturbed), func(t *testing.T) {
 			n := 0
 			var told []string
 			o := &Lab{Attempts: x.limit, OnRun: func(_ *plan.Run, attempt int, a *results.Attempt) {

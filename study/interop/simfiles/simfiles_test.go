@@ -150,7 +150,7 @@ func FuzzReadQueues(f *testing.F) {
 func TestAddr(t *testing.T) {
 	for node, want := range map[int]uint32{0: 0x0b000001, 1: 0x0b000101, 209: 0x0b00d101, 256: 0x0b010001, 375: 0x0b017701,
 		65535: 0x0bffff01} {
-		t.Run(fmt.Sprint(node), func(t *testing.T) {
+		t.Run(fmt.Sprint("node ", node), func(t *testing.T) {
 			if got := Addr(node); got != want {
 				t.Errorf("node %d: %08x, not %08x", node, got, want)
 			}
@@ -160,7 +160,7 @@ func TestAddr(t *testing.T) {
 		})
 	}
 	for _, a := range []uint32{0, 0x0a000001, 0x0b000002, 0x0c000001} {
-		t.Run(fmt.Sprint(a), func(t *testing.T) {
+		t.Run(fmt.Sprintf("no node %08x", a), func(t *testing.T) {
 			if n, ok := NodeOf(a); ok {
 				t.Errorf("%08x is node %d", a, n)
 			}
