@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+
+	"weir/internal/netns"
 )
 
 // status reads a process's status (proc(5)) as words by their name.
@@ -52,19 +55,26 @@ func children(t *testing.T, of int) (all []int) {
 	return all
 }
 
+// child is the process of the data plane.
+func (p *process) child() int {
+	p.t.Helper()
+	all := children(p.t, p.cmd.Process.Pid)
+	if len(all) != 1 {
+		p.t.Fatalf("the supervisor has the children %v", all)
+	}
+	return all[0]
+}
+
 // Every thread of the data plane is another user's, has no capability and can get none;
-// the supervisor has CAP_NET_ADMIN (bit 12) alone.
+// the supervisor has CAP_NET_ADMIN (bit 12) alone, and can get no other.
 func TestPrivileges(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	p := w.open(plain)
 	parent := p.cmd.Process.Pid
-	child := children(t, parent)
-	if len(child) != 1 {
-		t.Fatalf("the supervisor has the children %v", child)
-	}
+	child := p.child()
 	var least []string
 	const none, netAdmin = "0000000000000000", "0000000000001000"
-	for pid, caps := range map[int]string{parent: netAdmin, child[0]: none} {
+	for pid, caps := range map[int]string{parent: netAdmin, child: none} {
 		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
 		if err != nil || len(threads) < 2 {
 			t.Fatal(threads, err)
@@ -79,10 +89,11 @@ func TestPrivileges(t *testing.T) {
 				caps = none
 				least = append(least, path)
 			}
-			if s["CapEff"][0] != caps || s["CapPrm"][0] != caps || s["CapAmb"][0] != caps || s["CapBnd"][0] != netAdmin ||
-				s["NoNewPrivs"][0] != "1" {
-				t.Errorf("%s: CapEff %v, CapPrm %v, CapAmb %v, CapBnd %v, NoNewPrivs %v; want %s", path, s["CapEff"], s["CapPrm"],
-					s["CapAmb"], s["CapBnd"], s["NoNewPrivs"], caps)
+			for _, x := range [][2]string{{"CapEff", caps}, {"CapPrm", caps}, {"CapInh", caps}, {"CapAmb", caps},
+				{"CapBnd", none}, {"NoNewPrivs", "1"}} {
+				if s[x[0]][0] != x[1] {
+					t.Errorf("%s: %s is %v, want %s", path, x[0], s[x[0]], x[1])
+				}
 			}
 		}
 	}
@@ -90,21 +101,67 @@ func TestPrivileges(t *testing.T) {
 		t.Errorf("threads of the supervisor without rights: %v; at most the one that started the data plane", least)
 	}
 	// The rings are the data plane's alone: with it they end.
-	sockets := func(pid int) (n int) {
-		fds, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
-		for _, fd := range fds {
-			if to, err := os.Readlink(fd); err == nil && strings.HasPrefix(to, "socket:") {
+	for pid, want := range map[int]int{parent: 0, child: 2} {
+		n := 0
+		for _, to := range open(t, pid) {
+			if strings.HasPrefix(to, "socket:") {
 				n++
 			}
 		}
-		return n
+		if n != want {
+			t.Errorf("process %d has %d sockets, want %d", pid, n, want)
+		}
 	}
-	if n := sockets(parent); n != 0 {
-		t.Errorf("the supervisor has %d sockets", n)
+}
+
+// open are the files that a process has, by descriptor.
+func open(t *testing.T, pid int) map[int]string {
+	t.Helper()
+	all := map[int]string{}
+	names, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
 	}
-	if n := sockets(child[0]); n != 2 {
-		t.Errorf("the data plane has %d sockets, of 2 ports", n)
+	for _, name := range names {
+		n, _ := strconv.Atoi(filepath.Base(name))
+		if to, err := os.Readlink(name); err == nil {
+			all[n] = to
+		}
 	}
+	return all
+}
+
+// What root had open when it started the switch, its processes have not, whatever the descriptor: only the outputs
+// are the supervisor's.
+func TestDescriptors(t *testing.T) {
+	w := lay(t, 1500, "left", "right")
+	secret, err := os.Open("/etc/shadow")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer secret.Close()
+	w.prepare = func(c *exec.Cmd) {
+		c.Stdin = secret
+		for range 60 { // from 3 on
+			c.ExtraFiles = append(c.ExtraFiles, secret)
+		}
+	}
+	p := w.open(plain)
+	for name, pid := range map[string]int{"supervisor": p.cmd.Process.Pid, "data plane": p.child()} {
+		t.Run(name, func(t *testing.T) {
+			for n, to := range open(t, pid) {
+				switch {
+				case strings.HasPrefix(to, "pipe:"), strings.HasPrefix(to, "anon_inode:"), strings.HasPrefix(to, "socket:"),
+					strings.HasPrefix(to, "/memfd:weir switch"), strings.HasPrefix(to, netns.Records+"/switch-"),
+					strings.HasPrefix(to, "/sys/fs/cgroup/"), // which Go's runtime reads how many processors there are from
+					n == 0 && to == os.DevNull:
+				default:
+					t.Errorf("descriptor %d is %s", n, to)
+				}
+			}
+		})
+	}
+	p.stop()
 }
 
 // When the data plane is killed the supervisor restores what was changed, and ends with an
@@ -113,7 +170,7 @@ func TestKilled(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	before := w.offloads("left")
 	p := w.open(plain)
-	syscall.Kill(children(t, p.cmd.Process.Pid)[0], syscall.SIGKILL)
+	syscall.Kill(p.child(), syscall.SIGKILL)
 	until(t, "the end", p.over)
 	if now := w.offloads("left"); p.err == nil || !slices.Equal(now, before) ||
 		!strings.Contains(p.said.String(), "the data plane has ended") {
@@ -126,7 +183,7 @@ func TestKilled(t *testing.T) {
 	kill := func() {
 		t.Helper()
 		p := w.open(plain)
-		child := children(t, p.cmd.Process.Pid)[0]
+		child := p.child()
 		p.cmd.Process.Kill()
 		until(t, "the end", p.over)
 		until(t, "the data plane's end", func() bool {

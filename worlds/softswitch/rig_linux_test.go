@@ -26,9 +26,10 @@ import (
 // wire is hosts, each with an interface eth0 that leads to the switch's namespace, where
 // its other end has the host's name.
 type wire struct {
-	t     *testing.T
-	set   *netns.Set
-	hosts []string
+	t       *testing.T
+	set     *netns.Set
+	hosts   []string
+	prepare func(*exec.Cmd) // changes how a switch is started
 }
 
 // middle is the switch's namespace.
@@ -55,7 +56,7 @@ func lay(t *testing.T, mtu int, hosts ...string) *wire {
 			t.Error(err)
 		}
 	})
-	w := &wire{t, set, hosts}
+	w := &wire{t: t, set: set, hosts: hosts}
 	for _, name := range append([]string{middle}, hosts...) {
 		if err := set.Add(name); errors.Is(err, unix.EPERM) {
 			t.Skipf("no network namespaces here: %v", err)
@@ -224,6 +225,9 @@ func (w *wire) launch(yaml string) *process {
 	// root, with a group to lose
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Groups: []uint32{4}}}
 	p.cmd.Stderr, p.cmd.Stdout = p.said, &p.out
+	if w.prepare != nil {
+		w.prepare(p.cmd)
+	}
 	if err := w.do(middle, p.cmd.Start); err != nil {
 		w.t.Fatal(err)
 	}

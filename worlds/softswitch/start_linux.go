@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"runtime"
@@ -187,11 +188,11 @@ func (s *start) leave() (fd int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if fd, err = unix.MemfdCreate("weir switch", 0); err != nil {
+	if fd, err = unix.MemfdCreate("weir switch", unix.MFD_CLOEXEC); err != nil {
 		return 0, os.NewSyscallError("memfd_create", err)
 	}
 	memory := os.NewFile(uintptr(fd), "state")
-	s.opened = append(s.opened, memory)
+	s.opened, s.keep = append(s.opened, memory), append(s.keep, fd)
 	_, err = memory.Write(text)
 	return fd, err
 }
@@ -201,13 +202,11 @@ const executable = "/proc/self/exe"
 
 // become makes this process the supervisor: another user that has CAP_NET_ADMIN alone, and
 // can get no other capability. It is the thread that changes, and the new program that has
-// only this thread.
+// only this thread. Of what this process has open the new program has its outputs and keep.
 func become(uid, gid int, args []string, keep []int) error {
 	runtime.LockOSThread() // for ever: after an error the thread is not to be used
-	for _, fd := range keep {
-		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0); err != nil {
-			return os.NewSyscallError("fcntl", err)
-		}
+	if err := leaveOpen(keep); err != nil {
+		return err
 	}
 	// 20 − niceness: what the data plane may ask for.
 	if err := unix.Setrlimit(unix.RLIMIT_NICE, &unix.Rlimit{Cur: 20 - niceness, Max: 20 - niceness}); err != nil &&
@@ -217,10 +216,12 @@ func become(uid, gid int, args []string, keep []int) error {
 	if err := unix.Prctl(unix.PR_SET_KEEPCAPS, 1, 0, 0, 0); err != nil {
 		return os.NewSyscallError("PR_SET_KEEPCAPS", err)
 	}
+	// The ambient set, which the new program gets, asks for CAP_NET_ADMIN in the inheritable one, and that
+	// for it in the bounding set, when it comes in. After that the bounding set can be empty.
+	if err := inheritable(1 << unix.CAP_NET_ADMIN); err != nil {
+		return err
+	}
 	for x := uintptr(0); x < 64; x++ {
-		if x == unix.CAP_NET_ADMIN {
-			continue
-		}
 		// EINVAL: this kernel has no more
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, x, 0, 0, 0); err != nil && err != unix.EINVAL {
 			return os.NewSyscallError("PR_CAPBSET_DROP", err)
@@ -253,6 +254,57 @@ func become(uid, gid int, args []string, keep []int) error {
 		return setup("the user that it is to run as may not execute this program")
 	}
 	return os.NewSyscallError("execve", err)
+}
+
+// leaveOpen leaves of all descriptors, also those that who started this process has left open, only outputs
+// and keep to the next program. Its input is empty.
+func leaveOpen(keep []int) error {
+	null, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err == nil {
+		err = unix.Dup3(null, 0, 0)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", os.DevNull, err)
+	}
+	if err := keepFrom(3); err != nil {
+		return err
+	}
+	for _, fd := range keep {
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0); err != nil {
+			return os.NewSyscallError("fcntl", err)
+		}
+	}
+	return nil
+}
+
+// keepFrom keeps all descriptors from this one on from programs that this process starts (close_range(2)).
+func keepFrom(first uint) error {
+	err := unix.CloseRange(first, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+	if err == nil || err != unix.ENOSYS && err != unix.EINVAL && err != unix.EPERM {
+		return os.NewSyscallError("close_range", err)
+	}
+	open, err := os.ReadDir("/proc/self/fd") // Linux before 5.11
+	if err != nil {
+		return err
+	}
+	for _, x := range open {
+		// One that is gone was that of the folder.
+		if fd, err := strconv.Atoi(x.Name()); err == nil && uint(fd) >= first {
+			unix.CloseOnExec(fd)
+		}
+	}
+	return nil
+}
+
+// inheritable changes the calling thread's inheritable capabilities alone.
+func inheritable(set uint32) error {
+	h := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var d [2]unix.CapUserData
+	if err := unix.Capget(&h, &d[0]); err != nil {
+		return os.NewSyscallError("capget", err)
+	}
+	d[0].Inheritable, d[1].Inheritable = set, 0
+	return os.NewSyscallError("capset", unix.Capset(&h, &d[0]))
 }
 
 // capabilities sets the calling thread's: what it has and may have, and what it may leave

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"weir/worlds/softswitch"
 )
@@ -49,9 +50,20 @@ type switchSupervisorCmd struct {
 }
 
 func (s *switchSupervisorCmd) Run(a *app) error {
-	return switchError(softswitch.Supervise(a.switchSchemes(), s.State, []string{"switch-dataplane"}, version(),
-		a.stdout, a.stderr))
+	err := softswitch.Supervise(a.switchSchemes(), s.State, []string{"switch-dataplane"}, version(), a.stdout, a.stderr)
+	code := Done
+	if err = switchError(err); errors.Is(err, errInput) {
+		code = WrongInput
+	} else if err != nil {
+		code = RunFailed
+	}
+	// The last words may go to a pipe that nobody empties: the process ends all the same.
+	time.AfterFunc(ending, func() { os.Exit(code) })
+	return err
 }
+
+// ending is how long who reads a switch's output may take to read the last of it.
+const ending = 500 * time.Millisecond
 
 // switchDataplaneCmd is the process of a switch's data plane, which the supervisor starts.
 type switchDataplaneCmd struct{}
