@@ -121,6 +121,7 @@ type Fabric struct {
 	groups   []group
 	nextAt   []unit.Time // earliest event of each group
 	window   unit.Time
+	stride   unit.Time // how far groups run at most until stop is asked: the window, or less
 	pool     *packet.Pool
 	observer trace.Observer
 	wireMode func(p *packet.Packet)
@@ -181,6 +182,7 @@ func New(c Config) (*Fabric, error) {
 		f.SetDown(i, false)
 	}
 	f.makeGroups(c.Links)
+	f.pace()
 	for n := range f.nodes {
 		f.timers[n] = unit.Never
 	}
@@ -229,8 +231,8 @@ func (f *Fabric) makeGroups(links []Link) {
 	}
 }
 
-// Run carries out every event before until. It returns early, at the end of a window, when stop returns
-// true (stop may be nil); the argument of stop is the time before which everything has happened. Another
+// Run carries out every event before until. It returns early, at the end of a window or of a part of it, when stop
+// returns true (stop may be nil); the argument of stop is the time before which everything has happened. Another
 // call continues.
 func (f *Fabric) Run(until unit.Time, stop func(done unit.Time) bool) {
 	for {
@@ -242,8 +244,8 @@ func (f *Fabric) Run(until unit.Time, stop func(done unit.Time) bool) {
 			return
 		}
 		end := until
-		if f.window < until-start {
-			end = start + f.window
+		if f.stride < until-start {
+			end = start + f.stride
 		}
 		for g := range f.nextAt {
 			if f.nextAt[g] < end {
@@ -533,6 +535,7 @@ func (f *Fabric) SetRate(i int, rate unit.LinkRate, now unit.Time) {
 	pt, x := &f.ports[i], &f.extras[i]
 	was := x.rate
 	pt.ser, x.rate = unit.NewSerialiser(rate), rate
+	f.pace()
 	if pt.freeAt <= now {
 		return
 	}

@@ -73,6 +73,10 @@ func (r *Simulation) newDrive() *drive {
 
 // step advances to the next time at which something is due beside the fabric; false: the run ends.
 func (d *drive) step() bool {
+	if c := d.config; c.Stopped != nil && c.Stopped() { // the fabric asks only if it has something to do
+		d.reason = Interrupted
+		return false
+	}
 	d.happen()
 	if d.done() {
 		// Cut one window after the last flow ended: no group has run further.

@@ -1,0 +1,60 @@
+package fabric
+
+import (
+	"testing"
+
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// However long links are, a run is asked to stop after a bounded number of events, also when a link has become faster.
+func TestStopIsAsked(t *testing.T) {
+	const delay = 10 * unit.Second // 15 GB on the way, in one window
+	for _, c := range []struct {
+		name          string
+		rate, becomes unit.Rate
+	}{{"fast", 12 * unit.Gbps, 0}, {"made fast", unit.Kbps, 12 * unit.Gbps}} {
+		t.Run(c.name, func(t *testing.T) {
+			sent := 0
+			f := mustNew(t, Config{Pool: &packet.Pool{}, Nodes: []Node{&source{&sent}, &ring{}},
+				Links: []Link{{From: 0, To: 1, Rate: inBits(c.rate), Delay: delay}}})
+			if f.Window() != delay {
+				t.Fatalf("the window is %v", f.Window())
+			}
+			if c.becomes > 0 {
+				f.SetRate(0, inBits(c.becomes), 0)
+			}
+			times, before := 0, sent
+			f.Run(unit.Never, func(done unit.Time) bool {
+				if sent-before > mostFrames {
+					t.Errorf("%d frames before %v without a question", sent-before, done)
+				}
+				before = sent
+				times++
+				return times == 5
+			})
+			if times != 5 || sent < 1000 {
+				t.Errorf("asked %d times, %d frames sent", times, sent)
+			}
+		})
+	}
+}
+
+// source always has a frame.
+type source struct{ sent *int }
+
+func (s *source) Receive(unit.Time, packet.PortID, *packet.Packet) {}
+
+func (s *source) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Time) {
+	*s.sent++
+	return &packet.Packet{Size: shortestFrame}, now
+}
+
+func (s *source) Woken() (packet.PortID, bool) {
+	if *s.sent == 0 {
+		return 0, true
+	}
+	return 0, false
+}
+func (s *source) NextTimer() unit.Time { return unit.Never }
+func (s *source) Advance(unit.Time)    {}
