@@ -1,0 +1,33 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package atomicfile
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// lock locks an open file for as long as it is open; ErrTaken if another one has.
+func lock(f *os.File) error {
+	for {
+		switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err {
+		case nil:
+			return nil
+		case unix.EINTR:
+		case unix.EWOULDBLOCK:
+			return ErrTaken
+		case unix.ENOTSUP, unix.ENOSYS, unix.ENOLCK: // a file system without locks
+			return errNoLocks
+		default:
+			return fmt.Errorf("lock: %w", err)
+		}
+	}
+}
+
+// wait locks it when nobody else has.
+func wait(f *os.File) {
+	for unix.Flock(int(f.Fd()), unix.LOCK_EX) == unix.EINTR {
+	}
+}
