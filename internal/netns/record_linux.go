@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,7 +30,47 @@ type Set struct {
 	ID     int
 	file   *os.File
 	made   []string
+	lock   sync.Mutex
 	closed bool
+}
+
+// living are the sets of this process.
+var living struct {
+	sync.Mutex
+	sets  []*Set
+	ended bool
+}
+
+// ErrEnded is that of a process whose sets CloseAll has closed.
+var ErrEnded = errors.New("this process makes no more namespaces")
+
+// CloseAll removes the namespaces of all sets of this process, which makes no more from then on: it is what to do
+// before a process ends that cannot wait for its labs.
+func CloseAll() error {
+	living.Lock()
+	defer living.Unlock()
+	living.ended = true
+	var all error
+	for _, s := range living.sets {
+		all = errors.Join(all, s.Close())
+	}
+	return all
+}
+
+// enlist notes a set that has begun.
+func (s *Set) enlist() error {
+	living.Lock()
+	defer living.Unlock()
+	if living.ended {
+		return ErrEnded
+	}
+	living.sets = slices.DeleteFunc(living.sets, func(x *Set) bool {
+		x.lock.Lock()
+		defer x.lock.Unlock()
+		return x.closed
+	})
+	living.sets = append(living.sets, s)
+	return nil
 }
 
 func recordPath(id int) string { return filepath.Join(Records, fmt.Sprintf("lab-%d", id)) }
@@ -59,7 +101,11 @@ func NewSet() (s *Set, removed []string, err error) {
 			f.Close()
 			return nil, removed, fmt.Errorf("record %s: %w", f.Name(), err)
 		}
-		return &Set{ID: id, file: f}, removed, nil
+		s := &Set{ID: id, file: f}
+		if err := s.enlist(); err != nil {
+			return nil, removed, errors.Join(err, s.Close())
+		}
+		return s, removed, nil
 	}
 	return nil, removed, fmt.Errorf("%d labs are running", mostLabs)
 }
@@ -140,6 +186,11 @@ func (s *Set) Name(short string) string { return fmt.Sprintf("%s%d-%s", Prefix, 
 // Add makes a namespace. Its error is fs.ErrExist if there is one with this name, which
 // then is not ours.
 func (s *Set) Add(short string) error {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.closed {
+		return ErrEnded
+	}
 	name := s.Name(short)
 	if !proper(name) || short == "" {
 		return fmt.Errorf("%q cannot be the name of a namespace", short)
@@ -163,6 +214,8 @@ func (s *Set) Add(short string) error {
 // Close removes all namespaces of the set and its record. It may be called again, also
 // after an error: until then the set lives.
 func (s *Set) Close() error {
+	s.lock.Lock()
+	defer s.lock.Unlock()
 	if s.closed {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"strings"
 
 	"weir/core/packet"
 	"weir/core/transport"
@@ -247,5 +248,12 @@ func RunsOn(s *spec.Spec, world string) []*Run {
 func (r *Run) ID(executable string) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\nseed %d\nexecutable %s\n", r.Of.Canonical(), r.Seed, executable)
-	return hex.EncodeToString(h.Sum(nil))[:16]
+	return hex.EncodeToString(h.Sum(nil))[:idLength]
+}
+
+const idLength = 16
+
+// IsID reports whether a text can be a run's ID: what is read of a file names files only then.
+func IsID(s string) bool {
+	return len(s) == idLength && strings.Trim(s, "0123456789abcdef") == ""
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html/template"
 	"image/color"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"weir/internal/atomicfile"
+	"weir/internal/document"
 	"weir/internal/text"
 	"weir/study/claim"
 	"weir/study/measure"
@@ -360,8 +361,8 @@ func Write(o *results.Outcome, p Page) (string, error) {
 	w := worldsOf(o)
 	points := w.own
 	dir := filepath.Join(o.Dir, "plots")
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return "", err
+	if err := atomicfile.MkdirAll(dir); err != nil {
+		return "", fmt.Errorf("%s: it cannot be made: %w", dir, document.Reason(err))
 	}
 	var plots []Drawn
 	for i, x := range o.Spec.Plots() {

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"weir/internal/atomicfile"
 	"weir/internal/document"
 	"weir/internal/text"
 	"weir/study/measure"
@@ -129,14 +129,17 @@ func (f *originFile) spec() *spec.Origin {
 func (o *Outcome) openRuns(doc *index) error {
 	at := map[string]*Run{}
 	for _, x := range doc.Runs {
+		if !plan.IsID(x.ID) {
+			return wrong(o.Dir, "runs.json", "it is not what weir writes: no run has the id %q", x.ID)
+		}
 		name := filepath.Join("runs", x.ID+".json")
 		data, err := document.ReadFile(filepath.Join(o.Dir, name), document.LargestResult)
 		if err != nil {
 			return wrong(o.Dir, name, "it cannot be read: %v", document.Reason(err))
 		}
 		run, err := ReadRun(data)
-		switch other := (formatError{}); {
-		case errors.As(err, &other):
+		switch other, damage := (formatError{}), (DamagedError{}); {
+		case errors.As(err, &other), errors.As(err, &damage):
 			return wrong(o.Dir, name, "%v", err)
 		case err != nil:
 			return wrong(o.Dir, name, "it is not what weir writes: %v", err)
@@ -186,7 +189,7 @@ func WriteInputs(s *spec.Spec, dir string) error {
 	inputs := s.Inputs()
 	for i, name := range slices.Sorted(maps.Keys(inputs)) {
 		if i == 0 {
-			if err := os.MkdirAll(filepath.Join(dir, "inputs"), 0o777); err != nil {
+			if err := atomicfile.MkdirAll(filepath.Join(dir, "inputs")); err != nil {
 				return fmt.Errorf("%s: it cannot be made: %w", filepath.Join(dir, "inputs"), document.Reason(err))
 			}
 		}
@@ -195,51 +198,4 @@ func WriteInputs(s *spec.Spec, dir string) error {
 		}
 	}
 	return nil
-}
-
-// elsewhere is what helps when a folder is another version's.
-const elsewhere = "another --out, or the version of weir that wrote it"
-
-// Found reads what of runs, by their ids, a results folder has, in their order; nil for
-// those that are not there or were cut. Another version's folder is an InputErrors that
-// names the file; nothing is written.
-func Found(s *spec.Spec, dir string, ids []string) ([]*Run, error) {
-	wrong := func(name string, line int, excerpt, format string, args ...any) error {
-		return document.InputErrors{{File: filepath.Join(dir, name), Line: line, Column: 1, Msg: fmt.Sprintf(format, args...),
-			Allowed: elsewhere, Excerpt: excerpt}}
-	}
-	if data, err := document.ReadFile(filepath.Join(dir, "runs.json"), document.LargestResult); err == nil {
-		var doc struct {
-			Format int `json:"format"`
-		}
-		if json.Unmarshal(data, &doc) == nil && doc.Format != Format {
-			return nil, wrong("runs.json", 1, "", "%v", formatError{doc.Format})
-		}
-	}
-	want := s.Resolved()
-	if data, err := document.ReadFile(filepath.Join(dir, "spec.yaml"), document.LargestResult); err == nil &&
-		!bytes.Equal(data, want) {
-		line := 1
-		for document.LineOf(data, line) == document.LineOf(want, line) {
-			line++
-		}
-		text, _ := document.ExcerptOf(document.LineOf(data, line), 1)
-		return nil, wrong("spec.yaml", line, text, "this is not the experiment that the folder was made for: another "+
-			"version of weir wrote it, or it was changed")
-	}
-	results := make([]*Run, len(ids))
-	for i, id := range ids {
-		data, err := document.ReadFile(RunFile(dir, id), document.LargestResult)
-		if err != nil {
-			continue
-		}
-		run, err := ReadRun(data)
-		switch name := filepath.Join("runs", id+".json"); {
-		case err == nil && run.ID == id:
-			results[i] = run
-		case err != nil && json.Valid(data): // what is cut is no JSON
-			return nil, wrong(name, 1, "", "it cannot be used: %v", err)
-		}
-	}
-	return results, nil
 }

@@ -18,7 +18,8 @@ import (
 // to f, which must not keep it: no trace is in memory as a whole. For spec.Standard it reads standard
 // input, but no Parquet, which is read from its end. clock is the time of the first packet, in UTC, if the
 // file's times are those of a clock, and else "". An error names the file and the
-// place in it.
+// place in it; of a file that can be read to its end and does not have the digest that
+// stands beside it, that.
 func ReadTrace(name string, f func(*trace.Record) error) (clock string, err error) {
 	file, size := os.Stdin, int64(0)
 	if name == spec.Standard {
@@ -62,6 +63,9 @@ func ReadTrace(name string, f func(*trace.Record) error) (clock string, err erro
 	}
 	if errors.As(err, &stop) {
 		return clock, stop.error
+	}
+	if err == nil && name != spec.Standard {
+		_, err = CheckTrace(name)
 	}
 	if err != nil {
 		return clock, fmt.Errorf("%s: %w", name, err)

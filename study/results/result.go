@@ -9,6 +9,7 @@ import (
 	"weir/internal/text"
 	"weir/study/claim"
 	"weir/study/measure"
+	"weir/study/plan"
 	"weir/study/spec"
 	"weir/worlds/sim"
 )
@@ -16,7 +17,7 @@ import (
 // Format is the version of what a results folder has: runs.json and runs/<id>.json.
 // It changes whenever an older weir could not read them, or a newer one would take
 // them for something else.
-const Format = 1
+const Format = 2
 
 // formatError is a file of results in another format than Format.
 type formatError struct{ format int }
@@ -235,6 +236,7 @@ func (r *Run) Json(whole bool) json.RawMessage {
 		if r.PFC != nil {
 			o.add("pfc", r.PFC)
 		}
+		return seal(o.bytes())
 	}
 	return o.bytes()
 }
@@ -288,17 +290,20 @@ func (r record) encode() json.RawMessage {
 	return o.bytes()
 }
 
-// ReadRun reads what json(true) has written. The error is a formatError if another
-// version of weir has.
+// ReadRun reads what Json(true) has written. The error is a formatError if another
+// version of weir has, and a DamagedError if nobody has.
 func ReadRun(data []byte) (*Run, error) {
 	var version struct {
 		Format int `json:"format"`
 	}
 	if err := json.Unmarshal(data, &version); err != nil {
-		return nil, err
+		return nil, DamagedError{fmt.Sprintf("it is damaged: %v", err)}
 	}
 	if version.Format != Format {
 		return nil, formatError{version.Format}
+	}
+	if err := unsealed(data); err != nil {
+		return nil, err
 	}
 	var f struct {
 		Format     int                    `json:"format"`
@@ -322,11 +327,15 @@ func ReadRun(data []byte) (*Run, error) {
 			Measures []recordMeasure      `json:"measures"`
 			Drops    []Count              `json:"drops"`
 		} `json:"record"`
+		Digest string `json:"sha256"` // checked above
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&f); err != nil {
 		return nil, err
+	}
+	if !plan.IsID(f.ID) {
+		return nil, DamagedError{fmt.Sprintf("no run has the id %q", f.ID)}
 	}
 	for _, d := range f.Dists {
 		if len(d.Values) != len(d.Counts) {

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"weir/internal/atomicfile"
 	"weir/internal/document"
 	"weir/study/spec"
 )
@@ -42,23 +42,24 @@ func RunFile(dir, id string) string {
 // WriteFile writes a file of a results folder so that a reader sees the old one or the
 // new one, never a part. The error names the file.
 func WriteFile(name string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
-	if err != nil {
-		return fmt.Errorf("%s: it cannot be written: %w", name, document.Reason(err))
-	}
-	_, err = f.Write(data)
-	if err2 := f.Chmod(0o644); err == nil {
-		err = err2
-	}
-	if err2 := f.Close(); err == nil {
-		err = err2
-	}
+	return Unwritten(name, atomicfile.Write(name, data))
+}
+
+// Unwritten is the error that a file cannot be written; nil if err is.
+func Unwritten(name string, err error) error {
 	if err == nil {
-		err = os.Rename(f.Name(), name)
+		return nil
 	}
-	if err != nil {
-		os.Remove(f.Name())
-		return fmt.Errorf("%s: it cannot be written: %w", name, document.Reason(err))
+	return fmt.Errorf("%s: it cannot be written: %w", name, document.Reason(err))
+}
+
+// MakeFolder makes the results folder, without what dead processes have left of files in it.
+func MakeFolder(dir string) error {
+	if err := atomicfile.MkdirAll(filepath.Join(dir, "runs")); err != nil {
+		return fmt.Errorf("%s: the results folder cannot be made: %w", dir, document.Reason(err))
+	}
+	for _, below := range []string{"", "runs", "traces", "inputs", "plots"} {
+		atomicfile.Sweep(filepath.Join(dir, below))
 	}
 	return nil
 }

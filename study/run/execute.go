@@ -6,17 +6,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"weir/core/dataplane"
 	"weir/core/trace"
 	"weir/core/unit"
-	"weir/internal/document"
+	"weir/internal/atomicfile"
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/spec"
@@ -37,8 +40,13 @@ type Options struct {
 	Executable string // SHA-256 of the program, part of every run's id
 	Command    string // that asked for it, for the report
 	OnProgress func(Progress)
-	Trace      []string // ports, or patterns with *, of which every run leaves a trace; needs Dir; not in the lab
-	Lab        *Lab
+	// OnNotice is told of runs that are there and damaged, and so are carried out again, and of those that another
+	// process carries out.
+	OnNotice func(text string)
+	// Report writes what is made of the outcome besides into its folder, while no other process does.
+	Report func(*results.Outcome) error
+	Trace  []string // ports, or patterns with *, of which every run leaves a trace; needs Dir; not in the lab
+	Lab    *Lab
 }
 
 // world says where runs are carried out.
@@ -72,7 +80,8 @@ func (o *Options) folder(s *spec.Spec) string {
 // error is about the results folder or about ports to trace: an InputErrors if it is
 // another version's folder or there is no such port, before anything is written; else
 // the outcome has what was kept. Runs that fail are in the outcome. A run that is there
-// without the trace that is wanted is carried out again, and must give the same.
+// without the trace that is wanted is carried out again, and must give the same. Several
+// processes may carry out one experiment: they share its runs out among them.
 func Execute(ctx context.Context, s *spec.Spec, o Options) (*results.Outcome, error) {
 	runs := plan.RunsOn(s, o.world())
 	ports, err := tracePorts(s, o.Trace)
@@ -86,19 +95,19 @@ func Execute(ctx context.Context, s *spec.Spec, o Options) (*results.Outcome, er
 		o: &o, runs: runs, ports: ports,
 		out: &results.Outcome{Name: s.Name(), World: o.world(), Spec: s, Command: o.Command},
 		all: make([]*results.Run, len(runs)), before: make([]*results.Run, len(runs)), failures: make([]error, len(runs)),
+		found: make([]bool, len(runs)), files: make([]fs.FileInfo, len(runs)),
 	}
 	if o.Lab != nil {
 		x.out.Beside = o.Lab.Beside
 	}
 	if o.Dir != "" {
-		if err := x.begin(); err != nil {
+		if err := x.begin(ctx); err != nil {
 			return nil, err
 		}
 	}
 	lost := x.carryOut(ctx)
-	x.gather()
-	x.out.Claims = results.Judge(s, x.out.Runs, x.out.World)
 	if x.out.Dir == "" {
+		x.gather()
 		return x.out, nil
 	}
 	if err := x.end(); lost == nil {
@@ -119,6 +128,8 @@ type execution struct {
 	all      []*results.Run // by run; nil: not there
 	before   []*results.Run // what is there of runs that only a trace is wanted of
 	failures []error        // by run
+	found    []bool         // by run: it was there, or another process has carried it out
+	files    []fs.FileInfo  // by run: its file when it was looked at last; nil: there was none
 }
 
 // tracer makes the traces of a run; nil if none is wanted.
@@ -127,30 +138,25 @@ func (x *execution) tracer(r *plan.Run) *tracer {
 }
 
 // begin makes the results folder, and finds the runs that are there.
-func (x *execution) begin() error {
+func (x *execution) begin(ctx context.Context) error {
 	s := x.out.Spec
 	x.out.Dir = x.o.folder(s)
-	var ids []string
-	for _, r := range x.runs {
-		ids = append(ids, x.o.id(r))
-	}
-	found, err := results.Found(s, x.out.Dir, ids)
-	if err != nil {
+	if err := results.Usable(s, x.out.Dir); err != nil {
 		return err
 	}
-	if !x.o.Fresh {
-		x.all = found
-	}
-	for i, r := range x.runs {
-		if x.all[i] != nil && !x.tracer(r).there() {
-			x.before[i], x.all[i] = x.all[i], nil
+	for i := range x.runs {
+		if ctx.Err() != nil {
+			break
 		}
-		if x.all[i] != nil && x.o.Lab != nil && !x.o.Lab.captured(x.all[i]) {
-			x.all[i] = nil
+		if err := x.find(i); err != nil {
+			return err
+		}
+		if x.o.Fresh {
+			x.all[i], x.before[i], x.found[i] = nil, nil, false
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(x.out.Dir, "runs"), 0o777); err != nil {
-		return fmt.Errorf("%s: the results folder cannot be made: %w", x.out.Dir, document.Reason(err))
+	if err := results.MakeFolder(x.out.Dir); err != nil {
+		return err
 	}
 	if err := results.WriteFile(filepath.Join(x.out.Dir, "spec.yaml"), s.Resolved()); err != nil {
 		return err
@@ -161,62 +167,159 @@ func (x *execution) begin() error {
 	return results.WriteInputs(s, x.out.Dir)
 }
 
+// find looks whether a run is there, with the trace that is wanted. What is there and cannot be taken is told, unless
+// all is to be carried out anew. The error is about a folder that is another version's.
+func (x *execution) find(i int) error {
+	r, id := x.runs[i], x.o.id(x.runs[i])
+	file := results.RunFile(x.out.Dir, id)
+	x.all[i], x.before[i], x.found[i] = nil, nil, false
+	x.files[i], _ = os.Stat(file) // what cannot be looked at cannot be read either
+	run, err := results.Find(x.out.Dir, r, id)
+	var damage results.DamagedError
+	if errors.As(err, &damage) {
+		x.tell(fmt.Errorf("%s: %w", filepath.Join("runs", filepath.Base(file)), err))
+		return nil
+	}
+	if err != nil || run == nil || x.o.Lab != nil && !x.o.Lab.captured(run) {
+		return err
+	}
+	traced, err := x.tracer(r).there()
+	if err != nil {
+		x.tell(err)
+	}
+	if x.found[i] = traced; traced {
+		x.all[i] = run
+	} else {
+		x.before[i] = run
+	}
+	return nil
+}
+
+// tell says why a run that seems to be there is carried out again.
+func (x *execution) tell(why error) {
+	if x.o.OnNotice != nil && !x.o.Fresh {
+		x.o.OnNotice(fmt.Sprintf("%v: the run is carried out again", why))
+	}
+}
+
 // carryOut carries out the runs that are not there, several at a time. The error is about what
 // could not be kept: it ends all, because what cannot be kept is not worth carrying out.
 func (x *execution) carryOut(ctx context.Context) error {
 	var todo []int
 	for i := range x.runs {
-		if x.all[i] != nil {
-			x.out.Found++
-		} else {
+		if x.all[i] == nil {
 			todo = append(todo, i)
 		}
 	}
-	ctx, giveUp := context.WithCancel(ctx)
-	defer giveUp()
-	var lost atomic.Pointer[error]
-	jobs := x.o.Jobs
-	if jobs < 1 {
-		jobs = runtime.GOMAXPROCS(0)
+	progress := newProgress(len(x.runs), len(x.runs)-len(todo), len(todo), x.o.OnProgress)
+	left := make([]int, len(todo)) // indices into todo
+	for k := range left {
+		left[k] = k
 	}
-	progress := newProgress(len(x.runs), x.out.Found, len(todo), x.o.OnProgress)
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(jobs, len(todo)) {
-		group.Add(1)
-		go func() {
-			defer group.Done()
-			for {
-				k := int(next.Add(1)) - 1
-				if k >= len(todo) || ctx.Err() != nil {
-					return
-				}
-				err := x.one(ctx, todo[k], func(share float64) { progress.at(k, share) })
-				if err != nil {
-					lost.CompareAndSwap(nil, &err)
-					giveUp()
-				}
-				progress.done(k)
+	for waited := false; len(left) > 0 && ctx.Err() == nil; {
+		taken, err := x.round(ctx, todo, left, progress)
+		if err != nil {
+			return err
+		}
+		if len(taken) == len(left) { // another process carries out all that is left
+			if !waited && x.o.OnNotice != nil {
+				x.o.OnNotice(fmt.Sprintf("another process carries out %d of the runs; they are taken when they are there",
+					len(taken)))
 			}
-		}()
-	}
-	group.Wait()
-	if first := lost.Load(); first != nil {
-		return *first
+			waited = true
+			select {
+			case <-ctx.Done():
+			case <-time.After(lookAgain):
+			}
+		}
+		left = taken
 	}
 	return nil
 }
 
-// one carries out a run, and keeps what it gives. The error says that it cannot be kept.
+// lookAgain is how often runs are looked at that another process carries out.
+const lookAgain = 100 * time.Millisecond
+
+// round carries out runs of todo, and returns those that other processes carry out just now.
+func (x *execution) round(ctx context.Context, todo, left []int, progress *progress) (taken []int, lost error) {
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	jobs := x.o.Jobs
+	if jobs < 1 {
+		jobs = runtime.GOMAXPROCS(0)
+	}
+	var next atomic.Int64
+	var lock sync.Mutex
+	var group sync.WaitGroup
+	for range min(jobs, len(left)) {
+		group.Go(func() {
+			for {
+				n := int(next.Add(1)) - 1
+				if n >= len(left) || ctx.Err() != nil {
+					return
+				}
+				k := left[n]
+				err := x.one(ctx, todo[k], func(share float64) { progress.at(k, share) })
+				if err != nil {
+					lock.Lock()
+					if errors.Is(err, atomicfile.ErrTaken) {
+						taken = append(taken, k)
+						lock.Unlock()
+						continue
+					}
+					if lost == nil {
+						lost = err
+					}
+					lock.Unlock()
+					giveUp()
+				}
+				progress.done(k)
+			}
+		})
+	}
+	group.Wait()
+	slices.Sort(taken)
+	return taken, lost
+}
+
+// lostError is what cannot be kept: no error of the run.
+type lostError struct{ error }
+
+func (e lostError) Unwrap() error { return e.error }
+
+// one carries out a run, and keeps what it gives. The error says that it cannot be kept; it is
+// atomicfile.ErrTaken if another process carries out the run.
 func (x *execution) one(ctx context.Context, i int, progress func(share float64)) error {
 	r := x.runs[i]
+	file := results.RunFile(x.out.Dir, x.o.id(r))
+	var claim *atomicfile.File
+	if x.out.Dir != "" {
+		var err error
+		if claim, err = atomicfile.Claim(file); err != nil {
+			if err == atomicfile.ErrTaken {
+				return err
+			}
+			return results.Unwritten(file, err)
+		}
+		defer claim.Discard()
+		if x.isNew(i, file) {
+			if err := x.find(i); err != nil || x.all[i] != nil {
+				return err
+			}
+		}
+	}
 	t := x.tracer(r)
 	defer t.abandon()
 	x.all[i], x.failures[i] = carryOut(ctx, r, x.o, t, progress)
+	var lost lostError
+	if errors.As(x.failures[i], &lost) {
+		x.failures[i] = errInterrupted
+		return lost.error
+	}
 	if x.all[i] == nil || x.out.Dir == "" {
 		return nil
 	}
-	data, file := x.all[i].Json(true), results.RunFile(x.out.Dir, x.o.id(r))
+	data := x.all[i].Json(true)
 	if x.before[i] != nil && !bytes.Equal(x.before[i].Json(true), data) {
 		x.failures[i] = fmt.Errorf("carried out again for its trace, it gives another result than %s has",
 			filepath.Base(file))
@@ -224,7 +327,10 @@ func (x *execution) one(ctx context.Context, i int, progress func(share float64)
 	}
 	err := t.finish()
 	if err == nil {
-		err = results.WriteFile(file, data)
+		if _, err = claim.Write(data); err == nil {
+			err = claim.Commit()
+		}
+		err = results.Unwritten(file, err)
 	}
 	if err != nil {
 		x.all[i], x.failures[i] = nil, errInterrupted
@@ -232,11 +338,17 @@ func (x *execution) one(ctx context.Context, i int, progress func(share float64)
 	return err
 }
 
+// isNew reports whether a run's file has come since it was looked at: another process has carried it out.
+func (x *execution) isNew(i int, file string) bool {
+	now, err := os.Stat(file)
+	was := x.files[i]
+	return err == nil && (was == nil || !os.SameFile(was, now) || !was.ModTime().Equal(now.ModTime()))
+}
+
 // gather puts what runs have given into the outcome.
 func (x *execution) gather() {
 	out := x.out
 	for i, r := range x.runs {
-		traced := x.all[i] != nil && x.tracer(r) != nil
 		if x.all[i] == nil && (x.failures[i] == nil || errors.Is(x.failures[i], errInterrupted)) {
 			if x.all[i] = x.before[i]; x.all[i] != nil {
 				out.Untraced++
@@ -246,24 +358,43 @@ func (x *execution) gather() {
 		case x.failures[i] != nil && !errors.Is(x.failures[i], errInterrupted):
 			out.Failed = append(out.Failed, results.RunError{ID: x.o.id(r), Point: r.Point, Seed: r.Seed, Err: x.failures[i]})
 		case x.all[i] != nil:
-			if out.Runs = append(out.Runs, x.all[i]); traced {
+			if out.Runs = append(out.Runs, x.all[i]); x.tracer(r) != nil && x.before[i] != x.all[i] {
 				out.Traces++
+			}
+			if x.found[i] {
+				out.Found++
 			}
 		default:
 			out.Missing++
 		}
 	}
+	out.Claims = results.Judge(out.Spec, out.Runs, out.World)
 }
 
-// end writes what is made of all runs.
+// end writes what is made of all runs: alone, so that what stays is of all that is there.
 func (x *execution) end() error {
+	defer atomicfile.Lock(x.out.Dir)()
+	for i := range x.runs {
+		if x.all[i] == nil && x.isNew(i, results.RunFile(x.out.Dir, x.o.id(x.runs[i]))) {
+			if err := x.find(i); err != nil {
+				return err
+			}
+		}
+	}
+	x.gather()
 	if err := results.WriteFile(filepath.Join(x.out.Dir, "runs.json"), x.out.JSON()); err != nil {
 		return err
 	}
 	if err := x.out.WriteTables(); err != nil {
 		return err
 	}
-	return results.WriteFile(filepath.Join(x.out.Dir, "host.json"), hostFacts(*x.o))
+	if err := results.WriteFile(filepath.Join(x.out.Dir, "host.json"), hostFacts(*x.o)); err != nil {
+		return err
+	}
+	if x.o.Report != nil {
+		return x.o.Report(x.out)
+	}
+	return nil
 }
 
 // hostFacts are all that results say of the machine.
@@ -323,6 +454,9 @@ func simulate(ctx context.Context, r *plan.Run, id string, t *tracer, progress f
 	}
 	res, err := sim.Run(c)
 	if err != nil {
+		return nil, err
+	}
+	if err := t.lost(); err != nil {
 		return nil, err
 	}
 	if c.Trace != nil && c.Trace.Err() != nil {

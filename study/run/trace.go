@@ -2,13 +2,16 @@ package run
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 	"path/filepath"
 
 	"weir/core/trace"
+	"weir/internal/atomicfile"
 	"weir/internal/document"
 	"weir/internal/pcapng"
 	"weir/study/results"
@@ -47,8 +50,8 @@ func tracePorts(s *spec.Spec, patterns []string) ([][]trace.Port, error) {
 	return points, c.Err()
 }
 
-// The files of a trace below traces/, by run. The text is moved in last and taken
-// away first: when it is there, all are, and its head tells of which ports.
+// The files of a trace below traces/, by run. A list of their digests is moved in last and
+// taken away first: when it is there, all are. The head of the text tells of which ports.
 var traceForms = [...]string{".pcapng", ".parquet", ".txt"}
 
 const traceText = 2
@@ -60,13 +63,30 @@ type tracer struct {
 	id    string
 	ports []trace.Port
 	names []string // of the ports that are traced
-	files []*os.File
+	files []*traceFile
 	sinks []traceSink
 }
 
 type traceSink interface {
 	trace.Sink
 	Close() error
+}
+
+// traceFile is a file of a trace that is being written.
+type traceFile struct {
+	*atomicfile.File
+	name string
+	sum  hash.Hash
+	lost error // why it cannot be written
+}
+
+func (f *traceFile) Write(b []byte) (int, error) {
+	n, err := f.File.Write(b)
+	f.sum.Write(b[:n])
+	if err != nil && f.lost == nil {
+		f.lost = lostError{results.Unwritten(f.name, err)}
+	}
+	return n, err
 }
 
 // newTracer returns the tracer of a run, nil if no port is traced or there is no
@@ -84,26 +104,39 @@ func newTracer(dir, id string, ports []trace.Port) *tracer {
 	return t
 }
 
-func (t *tracer) name(form int) string { return filepath.Join(t.dir, t.id+traceForms[form]) }
+func (t *tracer) name(form string) string { return filepath.Join(t.dir, t.id+form) }
 
-// there reports whether the run has left this very trace before.
-func (t *tracer) there() bool {
+// there reports whether the run has left this very trace before. What is there and is
+// damaged is an error that says so.
+func (t *tracer) there() (bool, error) {
 	if t == nil {
-		return true
+		return true, nil
 	}
-	for form := range traceForms {
-		if _, err := os.Stat(t.name(form)); err != nil {
-			return false
+	head, err := readHead(t.name(traceForms[traceText]), trace.TextHead(t.names))
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	for _, form := range traceForms {
+		file := filepath.Join("traces", t.id+form)
+		switch listed, err := results.CheckTrace(t.name(form)); {
+		case err != nil:
+			return false, fmt.Errorf("%s: %w", file, err)
+		case !listed:
+			return false, fmt.Errorf("%s: its digest is not there", file)
 		}
 	}
-	f, err := os.Open(t.name(traceText))
+	return head && err == nil, nil
+}
+
+// readHead reports whether a file begins with this.
+func readHead(name, want string) (bool, error) {
+	f, _, err := document.Open(name)
 	if err != nil {
-		return false
+		return false, err
 	}
 	defer f.Close()
-	want := trace.TextHead(t.names)
 	head, err := io.ReadAll(io.LimitReader(f, int64(len(want))))
-	return err == nil && string(head) == want
+	return string(head) == want, err
 }
 
 // begin opens the files and makes the run tell them its events.
@@ -111,24 +144,20 @@ func (t *tracer) begin(c *sim.Config) error {
 	if t == nil {
 		return nil
 	}
-	if err := os.MkdirAll(t.dir, 0o777); err != nil {
-		return err
-	}
-	part := ".new-" + t.id + "-"
-	if left, err := filepath.Glob(filepath.Join(t.dir, part+"*")); err == nil { // of a process that was killed
-		for _, name := range left {
-			os.Remove(name)
-		}
+	if err := atomicfile.MkdirAll(t.dir); err != nil {
+		return lostError{fmt.Errorf("%s: it cannot be made: %w", t.dir, document.Reason(err))}
 	}
 	config := trace.Config{Ports: t.ports, Book: c.Hosts, Frames: true}
 	for _, n := range c.Network.Nodes {
 		config.Nodes = append(config.Nodes, n.Name)
 	}
-	for form := range traceForms {
-		f, err := os.CreateTemp(t.dir, part+"*")
+	for form, suffix := range traceForms {
+		name := t.name(suffix)
+		file, err := atomicfile.Create(name)
 		if err != nil {
-			return err
+			return lostError{results.Unwritten(name, err)}
 		}
+		f := &traceFile{File: file, name: name, sum: sha256.New()}
 		t.files = append(t.files, f)
 		var sink traceSink
 		switch form {
@@ -156,27 +185,44 @@ type buffered struct {
 
 func (x buffered) Close() error { return errors.Join(x.TraceTable.Close(), x.b.Flush()) }
 
+// lost is why a file cannot be written; nil if all can.
+func (t *tracer) lost() error {
+	if t == nil {
+		return nil
+	}
+	for _, f := range t.files {
+		if f.lost != nil {
+			return f.lost
+		}
+	}
+	return nil
+}
+
 // finish moves the files in.
 func (t *tracer) finish() error {
 	if t == nil {
 		return nil
 	}
 	for form, f := range t.files {
-		err := errors.Join(t.sinks[form].Close(), f.Chmod(0o644), f.Close())
-		if err != nil {
-			return fmt.Errorf("trace %s: %w", t.id+traceForms[form], err)
+		if err := t.sinks[form].Close(); err != nil {
+			if f.lost != nil {
+				return f.lost
+			}
+			return results.Unwritten(f.name, err)
 		}
 	}
-	if err := os.Remove(t.name(traceText)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+	list := t.name(results.TraceDigests)
+	if err := os.Remove(list); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return results.Unwritten(list, err)
 	}
-	for form, f := range t.files {
-		if err := os.Rename(f.Name(), t.name(form)); err != nil {
-			return err
+	digests := ""
+	for _, f := range t.files {
+		if err := f.Commit(); err != nil {
+			return results.Unwritten(f.name, err)
 		}
+		digests += results.DigestLine(filepath.Base(f.name), f.sum.Sum(nil))
 	}
-	t.files = nil
-	return nil
+	return results.WriteFile(list, []byte(digests))
 }
 
 // abandon takes away what finish has not moved in.
@@ -185,8 +231,7 @@ func (t *tracer) abandon() {
 		return
 	}
 	for _, f := range t.files {
-		f.Close()
-		os.Remove(f.Name())
+		f.Discard()
 	}
 	t.files = nil
 }

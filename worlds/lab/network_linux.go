@@ -244,6 +244,15 @@ func (l *Network) Close() error {
 	return nil
 }
 
+// CloseAll removes the namespaces of all labs of this process, whatever they do; they cannot go on, and none can begin:
+// it is what to do before a process ends that cannot wait for them. Their data planes die with the process.
+func CloseAll() error {
+	if err := netns.CloseAll(); err != nil {
+		return fmt.Errorf("lab: %w", err)
+	}
+	return nil
+}
+
 // Clean removes what dead labs have left and returns its names. It needs root.
 func Clean() ([]string, error) {
 	if os.Geteuid() != 0 {

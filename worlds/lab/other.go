@@ -12,3 +12,6 @@ func Serve(*Config, *os.File, io.Writer) error { return ErrNotLinux }
 
 // Clean removes what dead labs have left; there are none on this system.
 func Clean() ([]string, error) { return nil, ErrNotLinux }
+
+// CloseAll removes the namespaces of all labs of this process; there are none on this system.
+func CloseAll() error { return nil }

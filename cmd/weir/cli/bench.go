@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"weir/internal/text"
@@ -72,9 +70,10 @@ func (b *benchCmd) runSwitch(a *app) error {
 	if a.terminal {
 		o.Progress = func(doing string) { fmt.Fprint(a.screen, clear, text.Shown(doing)) }
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	f, err := bench.Switch(ctx, a.registry, o)
+	signals := listen(a.stderr, "nothing was measured")
+	defer signals.stop()
+	signals.inLab(lab.CloseAll)
+	f, err := bench.Switch(signals, a.registry, o)
 	if a.terminal {
 		fmt.Fprint(a.screen, clear)
 	}

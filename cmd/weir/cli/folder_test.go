@@ -151,19 +151,25 @@ func TestOtherVersion(t *testing.T) {
 			return strings.Replace(text, old, new, 1)
 		}
 	}
+	resealed := func(change func(string) string) func(string) string {
+		return func(text string) string { return testutil.Reseal(change(text)) }
+	}
 	for _, c := range []struct {
 		name, file  string
 		change      func(string) string
 		run, report int // exit codes
 	}{
-		{"runs.json of a newer format", "runs.json", replace(`"format": 1`, `"format": 2`), WrongInput, WrongInput},
-		{"runs.json without format", "runs.json", replace(`  "format": 1,`+"\n", ""), WrongInput, WrongInput},
+		{"runs.json of a newer format", "runs.json", replace(`"format": 2`, `"format": 3`), WrongInput, WrongInput},
+		{"runs.json without format", "runs.json", replace(`  "format": 2,`+"\n", ""), WrongInput, WrongInput},
 		{"runs.json that was cut", "runs.json", func(s string) string { return s[:50] }, Done, WrongInput},
-		{"a run of a newer format", "runs/*.json", replace(`"format": 1`, `"format": 2`), WrongInput, WrongInput},
-		{"a run without format", "runs/*.json", replace(`  "format": 1,`+"\n", ""), WrongInput, WrongInput},
-		{"a run with an unknown key", "runs/*.json", replace(`"format": 1`, `"format": 1, "colour": "blue"`), WrongInput,
+		{"a run of a newer format", "runs/*.json", replace(`"format": 2`, `"format": 3`), WrongInput, WrongInput},
+		{"a run without format", "runs/*.json", replace(`  "format": 2,`+"\n", ""), WrongInput, WrongInput},
+		{"a run with an unknown key", "runs/*.json", resealed(replace(`"format": 2`, `"format": 2, "colour": "blue"`)),
+			WrongInput, WrongInput},
+		{"a run with values missing", "runs/*.json", resealed(replace(`"Groups":[`, `"Groups":["y",`)), WrongInput,
 			WrongInput},
-		{"a run with values missing", "runs/*.json", replace(`"Groups":[`, `"Groups":["y",`), WrongInput, WrongInput},
+		{"a run that was changed", "runs/*.json", replace(`"seed": `, `"seed": 1`), Done, WrongInput},
+		{"a run of the format before", "runs/*.json", replace(`"format": 2`, `"format": 1`), WrongInput, WrongInput},
 		{"a run that was cut", "runs/*.json", func(s string) string { return s[:50] }, Done, WrongInput},
 		{"spec.yaml with an unknown key", "spec.yaml", replace("duration", "colour: blue\nduration"), WrongInput, WrongInput},
 		{"spec.yaml with an unknown scheme", "spec.yaml", replace("forward", "backward"), WrongInput, WrongInput},

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -40,7 +39,7 @@ func (f *labFlags) unused() error {
 }
 
 // lab runs the experiment in the simulator and then in the lab.
-func (r *runCmd) lab(ctx context.Context, a *app, exp *spec.Spec, options run.Options,
+func (r *runCmd) lab(ctx *interrupts, a *app, exp *spec.Spec, options run.Options,
 	bar *progressBar) (*results.Outcome, error) {
 	capture, err := run.Switches(exp, r.Capture)
 	if err != nil {
@@ -72,10 +71,13 @@ func (r *runCmd) lab(ctx context.Context, a *app, exp *spec.Spec, options run.Op
 		return nil, fmt.Errorf("%w: --generator %s cannot send this: %w", errInput, r.Generator, err)
 	}
 	a.warnOfStalls(exp)
-	beside, err := run.Execute(ctx, exp, options)
+	simulated := options
+	simulated.Report = nil // the lab's has both
+	beside, err := run.Execute(ctx, exp, simulated)
 	if err != nil {
 		return nil, err
 	}
+	ctx.inLab(lab.CloseAll)
 	inLab.Beside = beside
 	inLab.Dataplane = func(one *plan.Run, capture *lab.Capture) *exec.Cmd {
 		args := append(r.selection.args("lab-dataplane"), "--index", strconv.Itoa(one.Number), "--id", one.ID(""))

@@ -1,13 +1,9 @@
 package cli
 
 import (
-	"context"
 	"fmt"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"weir/study/claim"
@@ -40,28 +36,32 @@ func (r *runCmd) Run(a *app) error {
 	if r.Jobs < 0 {
 		return fmt.Errorf("%w: --jobs is %d; 0 or more is allowed", errInput, r.Jobs)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	signals := listen(a.stderr, "what was finished is kept, and the same command goes on with the rest")
+	defer signals.stop()
 	bar := &progressBar{out: a.screen, on: a.terminal, start: time.Now()}
+	path := ""
 	options := run.Options{
 		Jobs: r.Jobs, Dir: string(r.Out), Fresh: r.Fresh, Executable: executableHash(), OnProgress: bar.show, Trace: r.Trace,
 		Command: reproduce(s.Name(), r.Name, a.args),
+		OnNotice: func(text string) {
+			bar.clear()
+			fmt.Fprintln(a.stderr, "notice:", text)
+		},
+		Report: func(o *results.Outcome) (err error) {
+			path, err = report.Write(o, report.Page{Version: version()})
+			return err
+		},
 	}
 	var o *results.Outcome
 	if r.On == spec.Lab {
-		o, err = r.lab(ctx, a, s, options, bar)
+		o, err = r.lab(signals, a, s, options, bar)
 	} else if err = r.labFlags.unused(); err == nil {
-		o, err = run.Execute(ctx, s, options)
+		o, err = run.Execute(signals, s, options)
 	}
 	bar.clear()
-	interrupted := ctx.Err() != nil
-	stop()
+	interrupted := signals.Err() != nil
 	if err != nil {
 		return err
-	}
-	path, err := report.Write(o, report.Page{Version: version()})
-	if err != nil {
-		return fmt.Errorf("%w; %s", err, o.Kept())
 	}
 	switch {
 	case r.JSON:

@@ -3,9 +3,12 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"weir/study/results"
 )
 
 // traced runs a small experiment with its ports traced; file is the experiment, folder has the
@@ -30,7 +33,7 @@ func traced(t *testing.T) (file, folder, drops string) {
 
 func traces(folder string) []string {
 	names, _ := filepath.Glob(filepath.Join(folder, "*", "traces", "*"))
-	return names
+	return slices.DeleteFunc(names, func(name string) bool { return filepath.Ext(name) == results.TraceDigests })
 }
 
 // events are those that a trace has.
@@ -127,7 +130,13 @@ func TestTraceRefuses(t *testing.T) {
 	data, _ := os.ReadFile(txt)
 	bad := filepath.Join(t.TempDir(), "bad.txt")
 	os.WriteFile(bad, []byte(strings.Replace(string(data), "transmit", "submit", 1)), 0o644)
+	// what its lines do not show, its digest does
+	lines := strings.SplitAfter(string(data), "\n")
+	if err := os.WriteFile(txt, []byte(strings.Join(lines[:len(lines)/2], "")), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ name, args, want string }{
+		{"cut", txt, ".txt: it is damaged: it does not have the digest in "},
 		{"no file", "nosuch.pcapng", "nosuch.pcapng"},
 		{"no trace", file, "offset 0: this is neither pcapng nor Parquet nor the text form of a trace"},
 		{"event", bad, `bad.txt: line 4: column 2, event: "submit"`},

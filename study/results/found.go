@@ -1,0 +1,90 @@
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"weir/internal/document"
+	"weir/study/measure"
+	"weir/study/plan"
+	"weir/study/spec"
+)
+
+// elsewhere is what helps when a folder is another version's.
+const elsewhere = "another --out, or the version of weir that wrote it"
+
+// Usable is an InputErrors that names the file if a results folder is another version's, or another experiment's;
+// nil also if there is none.
+func Usable(s *spec.Spec, dir string) error {
+	if data, err := document.ReadFile(filepath.Join(dir, "runs.json"), document.LargestResult); err == nil {
+		var doc struct {
+			Format int `json:"format"`
+		}
+		if json.Unmarshal(data, &doc) == nil && doc.Format != Format {
+			return unusable(dir, "runs.json", 1, "", "%v", formatError{doc.Format})
+		}
+	}
+	want := s.Resolved()
+	data, err := document.ReadFile(filepath.Join(dir, "spec.yaml"), document.LargestResult)
+	if err != nil || bytes.Equal(data, want) {
+		return nil
+	}
+	line := 1
+	for document.LineOf(data, line) == document.LineOf(want, line) {
+		line++
+	}
+	text, _ := document.ExcerptOf(document.LineOf(data, line), 1)
+	return unusable(dir, "spec.yaml", line, text, "this is not the experiment that the folder was made for: another "+
+		"version of weir wrote it, or it was changed")
+}
+
+func unusable(dir, name string, line int, excerpt, format string, args ...any) error {
+	return document.InputErrors{{File: filepath.Join(dir, name), Line: line, Column: 1, Msg: fmt.Sprintf(format, args...),
+		Allowed: elsewhere, Excerpt: excerpt}}
+}
+
+// Find reads what a results folder has of a run of the plan, whose id is that; nil if that is nothing. What is there
+// and cannot be it, because it is damaged or another run's, is a DamagedError; what another version of weir has
+// written is an InputErrors.
+func Find(dir string, r *plan.Run, id string) (*Run, error) {
+	name := filepath.Join("runs", id+".json")
+	data, err := document.ReadFile(filepath.Join(dir, name), document.LargestResult)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, DamagedError{fmt.Sprintf("it cannot be read: %v", document.Reason(err))}
+	}
+	run, err := ReadRun(data)
+	var damage DamagedError
+	switch {
+	case errors.As(err, &damage):
+		return nil, err
+	case err != nil:
+		return nil, unusable(dir, name, 1, "", "it cannot be used: %v", err)
+	}
+	if why := notThe(run, r, id); why != "" {
+		return nil, DamagedError{why}
+	}
+	return run, nil
+}
+
+// notThe says what a run has that the plan's has not; "" if nothing.
+func notThe(run *Run, r *plan.Run, id string) string {
+	same := func(a, b measure.Coordinate) bool { return a.Key == b.Key && a.Text == b.Text }
+	switch {
+	case run.ID != id:
+		return fmt.Sprintf("it has the run %s", run.ID)
+	case run.Seed != r.Seed:
+		return fmt.Sprintf("it has the seed %d, and the run %d", run.Seed, r.Seed)
+	case !slices.EqualFunc(run.Point, r.Point, same):
+		return fmt.Sprintf("it has the point %q, and the run %q", measure.PointName(run.Point), measure.PointName(r.Point))
+	}
+	return ""
+}

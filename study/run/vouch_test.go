@@ -1,0 +1,181 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"weir/internal/atomicfile"
+	"weir/internal/testutil"
+	"weir/study/results"
+	"weir/study/spec"
+)
+
+// A run's file or trace that is damaged, or is another run's, is made again, with a notice that says why; then it is
+// what it was.
+func TestDamage(t *testing.T) {
+	good := execute(t, runnable, Options{Dir: t.TempDir(), Executable: "x", Trace: []string{"s->c"}})
+	want := contents(t, good.Dir)
+	id, other := good.Runs[0].ID, good.Runs[1].ID
+	cut := func(n int) func(string) string { return func(text string) string { return text[:n] } }
+	replace := func(old, new string) func(string) string {
+		return func(text string) string { return strings.Replace(text, old, new, 1) }
+	}
+	resealed := func(change func(string) string) func(string) string {
+		return func(text string) string { return testutil.Reseal(change(text)) }
+	}
+	run := "runs/" + id + ".json"
+	for _, c := range []struct {
+		name, file string
+		damage     func(string) string
+		notice     string
+	}{
+		{"run of 0 bytes", run, cut(0), "it is damaged: unexpected end"},
+		{"run of 50 bytes", run, cut(50), "it is damaged: unexpected end"},
+		{"a value", run, replace(`"events": `, `"events": 1`), "its content does not have its digest"},
+		{"no digest", run, func(text string) string {
+			at := strings.Index(text, ",\n  \"sha256\"")
+			return text[:at] + "\n}\n"
+		}, "it does not end with its digest"},
+		{"seed", run, resealed(replace(`"seed": 1`, `"seed": 11`)), "it has the seed 11, and the run 1"},
+		{"point", run, resealed(func(text string) string { return strings.ReplaceAll(text, "500kbps", "501kbps") }),
+			`it has the point "rate=501kbps", and the run "rate=500kbps"`},
+		{"id", run, resealed(replace(id, other)), "it has the run " + other},
+		{"another run", run, func(string) string { return want["runs/"+other+".json"] }, "it has the run " + other},
+		{"no id", run, resealed(replace(id, "../../../x")), `no run has the id "../../../x"`},
+		{"pcapng of 0 bytes", "traces/" + id + ".pcapng", cut(0), "does not have the digest"},
+		{"parquet of 50 bytes", "traces/" + id + ".parquet", cut(50), "does not have the digest"},
+		{"text of 0 bytes", "traces/" + id + ".txt", cut(0), "does not have the digest"},
+		{"text of 50 bytes", "traces/" + id + ".txt", cut(50), "does not have the digest"},
+		{"an event", "traces/" + id + ".txt", replace(" drop ", " lost "), "does not have the digest"},
+		{"no digests", "traces/" + id + ".sha256", cut(0), "its digest is not there"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := want[c.file]
+			if c.file == "traces/"+id+".txt" && c.damage(before) == before { // this run drops nothing
+				c.damage = replace(" transmit ", " lost ")
+			}
+			if err := os.WriteFile(filepath.Join(good.Dir, c.file), []byte(c.damage(before)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			var notices []string
+			o := execute(t, runnable, Options{Dir: filepath.Dir(good.Dir), Executable: "x", Trace: []string{"s->c"},
+				OnNotice: func(text string) { notices = append(notices, text) }})
+			if len(notices) != 1 || !strings.Contains(notices[0], c.notice) || !strings.Contains(notices[0], id) ||
+				!strings.HasSuffix(notices[0], ": the run is carried out again") {
+				t.Errorf("notices %q, want %s", notices, c.notice)
+			}
+			if o.Found != len(o.Runs)-1 || len(o.Failed) > 0 {
+				t.Errorf("%d of %d were found, failed: %v", o.Found, len(o.Runs), o.Failed)
+			}
+			if now := contents(t, good.Dir); fmt.Sprint(now) != fmt.Sprint(want) {
+				t.Error("the folder is not what it was")
+			}
+		})
+	}
+}
+
+// What runs.json has as an id is no path.
+func TestIDsAreNoPaths(t *testing.T) {
+	o := execute(t, runnable, Options{Dir: t.TempDir(), Executable: "x"})
+	index := filepath.Join(o.Dir, "runs.json")
+	data, err := os.ReadFile(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := os.ReadFile(results.RunFile(o.Dir, o.Runs[0].ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"../../x", "..", "", "/etc/passwd", "0123456789ABCDEF", "0123456789abcde/", "a\x00b"} {
+		t.Run(id, func(t *testing.T) {
+			quoted := fmt.Sprintf("%q", id)
+			quoted = strings.ReplaceAll(quoted, `\x00`, `\u0000`)
+			text := strings.Replace(string(data), `"`+o.Runs[0].ID+`"`, quoted, 1)
+			if err := os.WriteFile(index, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if id == "../../x" { // if it were followed it would be found
+				if err := os.WriteFile(filepath.Join(o.Dir, "..", "x.json"), run, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err := results.Open(room(), o.Dir)
+			if err == nil || !strings.Contains(err.Error(), "runs.json:1:1: it is not what weir writes: no run has the id") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// Several at once on one experiment share its runs out, with traces too: each is carried out once, all have all, and
+// nothing is left but what one alone leaves.
+func TestTogether(t *testing.T) {
+	want := contents(t, execute(t, runnable, Options{Dir: t.TempDir(), Executable: "x", Trace: []string{"*"}}).Dir)
+	dir := t.TempDir()
+	const several = 3
+	outcomes := make([]*results.Outcome, several)
+	var group sync.WaitGroup
+	var begun sync.WaitGroup
+	begun.Add(several)
+	for i := range several {
+		first := true
+		group.Go(func() {
+			var err error
+			outcomes[i], err = Execute(t.Context(), load(t, runnable, spec.Options{}), Options{Dir: dir, Executable: "x",
+				Trace: []string{"*"}, Jobs: 2, OnProgress: func(Progress) {
+					if first { // none ends before all have begun
+						first = false
+						begun.Done()
+						begun.Wait()
+					}
+				}})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	carried := 0
+	for _, o := range outcomes {
+		if o == nil || len(o.Runs) != 6 || o.Missing > 0 || len(o.Failed) > 0 || o.Traces != 6 {
+			t.Fatalf("%+v", o)
+		}
+		carried += len(o.Runs) - o.Found
+	}
+	if carried != 6 {
+		t.Errorf("%d of 6 runs were carried out", carried)
+	}
+	if got := contents(t, outcomes[0].Dir); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%d files, want %d, or they differ", len(got), len(want))
+	}
+}
+
+// A living one's run is waited for, and carried out if it gives up.
+func TestTakenOver(t *testing.T) {
+	o := execute(t, runnable, Options{Dir: t.TempDir(), Executable: "x"})
+	file := results.RunFile(o.Dir, o.Runs[2].ID)
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	claim, err := atomicfile.Claim(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var notices []string
+	again := execute(t, runnable, Options{Dir: filepath.Dir(o.Dir), Executable: "x", OnNotice: func(text string) {
+		notices = append(notices, text)
+		claim.Discard()
+	}})
+	if len(notices) != 1 || !strings.HasPrefix(notices[0], "another process carries out 1 of the runs; ") ||
+		len(again.Runs) != 6 || again.Found != 5 {
+		t.Errorf("notices %q, %d runs, %d found", notices, len(again.Runs), again.Found)
+	}
+	names, _ := filepath.Glob(filepath.Join(o.Dir, "*", ".new-*"))
+	if len(names) > 0 {
+		t.Errorf("left: %v", names)
+	}
+}
