@@ -349,6 +349,34 @@ metrics: none
 	}
 }
 
+// A rate that is far too low, mended by the next reload, leaves no port dead: what is left of the frame in service
+// leaves at the new rate, and those behind it follow.
+func TestRateIsMended(t *testing.T) {
+	const file = `
+ports: {left: {interface: a}, right: {interface: b, rate: 50Mbps, buffer: 1000 packets}}
+switch: [forward]
+metrics: none
+`
+	for _, wrong := range []string{"1bps", "100bps", "1kbps", "1000pps"} {
+		t.Run(wrong, func(t *testing.T) {
+			b := newBench(t, decode(t, file))
+			b.SetPorts(decode(t, strings.Replace(file, "50Mbps", wrong, 1)).links())
+			for range 3 {
+				b.send(0, b.time, datagram(t, 1, 2, 0, 1400))
+			}
+			b.run(t, b.time+500*unit.Microsecond)
+			if n := len(b.gates[1].out); n != 0 {
+				t.Fatalf("%d frames came out at %s", n, wrong)
+			}
+			b.SetPorts(decode(t, file).links())
+			b.run(t, b.time+3*unit.Millisecond)
+			if n := len(b.gates[1].out); n != 3 || b.Waiting() != 0 {
+				t.Errorf("%d of 3 frames came out, %d wait", n, b.Waiting())
+			}
+		})
+	}
+}
+
 // Thresholds that go by a port's rate are those of its new one after a change, although the
 // program's own parameters stay; what does not go by rates goes on as it is.
 func TestChangeOfRate(t *testing.T) {

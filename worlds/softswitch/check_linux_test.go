@@ -105,6 +105,8 @@ func (w *wire) checks(t *testing.T, shaped string) {
 		{"own traffic", strings.ReplaceAll(shaped, "right", "own"), 0, 0,
 			[]string{"warning: interface own has the address 10.9.9.1/24", "warning: interface own has a default route",
 				"warning: interface own has an MTU of 9000 bytes, left one of 1500"}},
+		{"a rate far too low", strings.Replace(shaped, "50Mbps", "100bps", 1), 0, 0,
+			[]string{"warning: switch.yaml:4:35: port right: a frame of 1514 bytes takes 121 s at 100bps"}},
 		{"metrics for all", strings.Replace(shaped, "metrics: none", "metrics: 0.0.0.0:9465", 1), 0, 0,
 			[]string{"warning: metrics are at 0.0.0.0:9465, for whoever can reach it"}},
 		{"no such interface", strings.Replace(plain, "interface: left", "interface: leftt", 1), 0, 2,

@@ -41,6 +41,7 @@ type Config struct {
 	Resolved  string         // the file with all defaults
 
 	metered   []dataplane.Metric // of all programs
+	rates     []document.Place   // where rates of ports stand
 	scheduler switchfile.NewScheduler
 }
 
@@ -213,7 +214,7 @@ func (d *decoder) ports(t *document.Node) {
 		if !word(k.Name) {
 			d.Fail(k.Place, "letters, digits, - and _", "a port cannot be called %q", k.Name)
 		}
-		p := Port{Name: k.Name}
+		p, rate := Port{Name: k.Name}, k.Place
 		if v := k.Value; d.Keys(v, "key of a port", portKeys) {
 			if x, ok := d.need(v, "interface", "key of a port", portKeys, "interface: eth1"); ok {
 				p.Interface = d.Text(x)
@@ -228,14 +229,14 @@ func (d *decoder) ports(t *document.Node) {
 				taken[p.Interface] = p.Name
 			}
 			if x := v.Find("rate"); x != nil {
-				p.Rate = document.Read(d.Reader, x, unit.ParseLinkRate)
+				p.Rate, rate = document.Read(d.Reader, x, unit.ParseLinkRate), x.Place
 			}
 			p.Buffer = d.bound(d.Default(v, "buffer", "100 packets", "ours: 24 ms of full frames at 50 Mb/s"))
 			if x := v.Find("queue"); x != nil {
 				p.Queue = d.bound(x)
 			}
 		}
-		c.Ports = append(c.Ports, p)
+		c.Ports, c.rates = append(c.Ports, p), append(c.rates, rate)
 	}
 	if len(c.Ports) < 2 {
 		d.Fail(t.Place, "two ports at least", "ports to switch between are missing: there are %d", len(c.Ports))
@@ -370,6 +371,21 @@ func (c *Config) links() (all []lab.BridgePort) {
 		all = append(all, lab.BridgePort{Name: p.Name, Rate: rate, Buffer: limit(p.Buffer), Queue: limit(p.Queue)})
 	}
 	return all
+}
+
+// slow are warnings about rates at which a full frame takes more than a second, which is hardly what was meant:
+// nothing else leaves that port meanwhile. maxFrame is the bytes of such a frame, without tags.
+func (c *Config) slow(maxFrame func(port int) int) (warnings []string) {
+	for i, p := range c.Ports {
+		frame := int64(c.Framing.Frame(int32(maxFrame(i)), 0, true))
+		if p.Rate.Bits == 0 || 8*frame <= int64(p.Rate.Bits) {
+			continue
+		}
+		at := c.rates[i]
+		warnings = append(warnings, fmt.Sprintf("%s:%d:%d: port %s: a frame of %d bytes takes %d s at %v, and nothing else "+
+			"leaves meanwhile", at.File, at.Line, at.Column, p.Name, frame, 8*frame/int64(p.Rate.Bits), p.Rate))
+	}
+	return warnings
 }
 
 // Keeps reports whether a running switch can go over to next; the error says what would have

@@ -2,7 +2,9 @@ package softswitch
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -183,4 +185,35 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%+v", c)
 		}
 	})
+}
+
+// A rate at which a full frame takes more than a second is pointed at; one at which it takes a second is not.
+func TestSlow(t *testing.T) {
+	const file = `ports:
+  a: {interface: a, rate: %s}
+  b:
+    interface: b
+    rate: %s
+framing: %s
+switch: [forward]
+`
+	const at = "switch.yaml:"
+	for _, x := range []struct {
+		name, a, b, framing string
+		want                []string
+	}{
+		{"usual", "50Mbps", "10kpps", "l2", nil},
+		{"a second", "12112bps", "1Gbps", "l2", nil},
+		{"more than a second", "12111bps", "1Gbps", "l2", []string{at + "2:27: port a: a frame of 1514 bytes takes 1 s at "}},
+		{"with what the wire adds", "12112bps", "1Gbps", "wire", []string{at + "2:27: port a: a frame of 1538 bytes "}},
+		{"both", "100bps", "1bps", "l2", []string{at + "2:27: port a: a frame of 1514 bytes takes 121 s at 100bps",
+			at + "5:11: port b: a frame of 1514 bytes takes 12112 s at 1bps, and nothing else leaves meanwhile"}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			got := decode(t, fmt.Sprintf(file, x.a, x.b, x.framing)).slow(func(int) int { return 1514 })
+			if !slices.EqualFunc(got, x.want, strings.HasPrefix) {
+				t.Errorf("it warns\n%q, want\n%q", got, x.want)
+			}
+		})
+	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"weir/core/packet"
 	"weir/internal/document"
 	"weir/internal/rtnl"
 )
@@ -56,6 +57,9 @@ func look(c *Config) (*plan, error) {
 	}
 	if c.Metrics.IsValid() && !c.Metrics.Addr().IsLoopback() {
 		p.warn("metrics are at %v, for whoever can reach it", c.Metrics)
+	}
+	if len(p.wrong) == 0 {
+		p.warnings = append(p.warnings, c.slow(func(port int) int { return p.links[port].MTU + packet.EthernetHeader })...)
 	}
 	for i, port := range c.Ports {
 		if port.Rate.Bits == 0 && port.Rate.Packets == 0 {

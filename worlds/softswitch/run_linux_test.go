@@ -230,6 +230,33 @@ func TestReload(t *testing.T) {
 	t.Logf("%d datagrams over 12 changes and 5 refusals", end())
 }
 
+// A rate that is far too low gives a warning at the reload, and the next reload with a right one has the port live
+// again at once.
+func TestRateIsMendedByReload(t *testing.T) {
+	w := lay(t, 1500, "left", "right")
+	file := func(rate string) string { return fmt.Sprintf(shaped, rate, 100, "[forward]", "none") }
+	p := w.open(file("50Mbps"))
+	to := netip.MustParseAddrPort("10.9.0.2:7")
+	w.echo("right", to)
+	if _, err := w.ask("left", to, 1000, 3); err != nil { // neighbours are known from now on
+		t.Fatal(err)
+	}
+	p.write(file("100bps"))
+	p.signal(syscall.SIGHUP)
+	p.awaits("switch.yaml:4:35: port right: a frame of 1514 bytes takes 121 s at 100bps")
+	p.awaits("read anew")
+	if _, err := w.ask("left", to, 1400, 1); err == nil {
+		t.Fatal("1.4 kB pass at 100 bit/s")
+	}
+	p.write(file("50Mbps"))
+	p.signal(syscall.SIGHUP)
+	until(t, "the second reload", func() bool { return strings.Count(p.said.String(), "read anew") == 2 })
+	if tries, err := w.ask("left", to, 1400, 3); err != nil || tries > 1 {
+		t.Errorf("after the right rate %d tries: %v", tries, err)
+	}
+	p.stop()
+}
+
 // A program that only this binary has runs between real interfaces; its metrics stand beside the
 // switch's, and a reload keeps what it has counted.
 func TestOwnProgramRuns(t *testing.T) {

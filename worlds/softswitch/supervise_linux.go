@@ -208,6 +208,9 @@ func (s *supervisor) order(x reread) {
 		s.refuse(x.err)
 		return
 	}
+	for _, w := range x.config.slow(func(port int) int { return s.state.Sockets[port].MaxFrame }) {
+		fmt.Fprintln(s.log, "warning:", w)
+	}
 	s.next, s.unanswered = x.config, time.After(reloading)
 }
 
