@@ -1,5 +1,4 @@
-// Package topology describes networks: nodes, links and what they can do; families of
-// them (dumbbell, parking lot, leaf-spine, fat tree); the addresses of nodes, and
-// shortest paths. It reads the topology files of the HPCC simulator and of htsim, and
-// writes the former.
+// Package topology describes networks: nodes and links, families of networks (dumbbell, parking
+// lot, leaf-spine, fat tree), the addresses of nodes, and shortest paths. It reads topology files
+// of the HPCC simulator and of htsim, and writes the former.
 package topology

@@ -2,13 +2,13 @@ package topology
 
 import "io"
 
-// Format is a form of files that have a network.
+// Format is a format of files that describe a network.
 type Format struct {
 	Name      string // as an experiment names it: {file: fat.txt, format: hpcc}
-	Doc       string // what such a file is, in a line
-	Announces bool   // it says how many links it has, and what stands behind them can be ignored
-	// Read reads a file whose name is for errors, which are of type *FormatError. A network with
-	// an error is one of Excess.
+	Doc       string // what such a file is, in one line
+	Announces bool   // it announces its number of links; what follows them can be ignored
+	// Read reads a file; errors, of type *FormatError, name it. With an Excess error it returns the
+	// network, too.
 	Read func(r io.Reader, file string) (*Network, error)
 }
 

@@ -10,13 +10,13 @@ import (
 // Scheme is a family of networks that an experiment can name, with its parameters.
 type Scheme struct {
 	scheme.Scheme
-	// Build makes the network with a configuration of the scheme: nil for the defaults. Define
-	// writes it.
+	// Build makes the network from a configuration of the scheme; nil means the defaults. Define
+	// sets it.
 	Build func(c scheme.Config) (*Network, error)
 }
 
-// Define completes a family by what makes its network, for configurations of type C, in
-// which all values are in their ranges and go together.
+// Define completes a family with the function that makes its network from a configuration of type
+// C, whose values are within their ranges and fit together.
 func Define[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C) (*Network, error)) Scheme {
 	s.Config = scheme.For[C, P]
 	return Scheme{Scheme: s, Build: func(c scheme.Config) (*Network, error) {
@@ -45,7 +45,7 @@ func Schemes() []Scheme {
 	}
 }
 
-// Links are what all links of a network have.
+// Links has what all links of a network share.
 type Links struct {
 	Rate   unit.LinkRate // of the hosts' links
 	Delay  unit.Time     // one way
@@ -54,7 +54,7 @@ type Links struct {
 	Jitter unit.Time
 }
 
-// bind binds them; access says of which links the rate is.
+// bind binds the parameters; access says which links have the rate.
 func (l *Links) bind(p *scheme.Params, access string) {
 	p.LinkRate(&l.Rate, "rate", "", access, "ours").Required().Min("1bps")
 	p.Time(&l.Delay, "delay", "", "propagation delay of every link, one way", "ours").Required().Min("0s")
@@ -63,7 +63,7 @@ func (l *Links) bind(p *scheme.Params, access string) {
 	p.Time(&l.Jitter, "jitter", "0s", "largest delay added at random on every link", "ours").Min("0s")
 }
 
-// or is r, or the rate of the hosts' links if there is none.
+// or returns r, or the rate of the hosts' links if r is zero.
 func (l *Links) or(r unit.LinkRate) unit.LinkRate {
 	if r == (unit.LinkRate{}) {
 		return l.Rate
@@ -71,7 +71,7 @@ func (l *Links) or(r unit.LinkRate) unit.LinkRate {
 	return r
 }
 
-// count binds how many of something a network has.
+// count binds a number of nodes or links of a network.
 func count(p *scheme.Params, to *int, name, doc, most string) {
 	p.Int(to, name, "", doc, "ours").Required().Min("1").Max(most)
 }
@@ -113,7 +113,7 @@ func (c Dumbbell) build() (*Network, error) {
 type LeafSpine struct {
 	Links
 	Leaves, Spines int
-	Hosts          int           // a leaf
+	Hosts          int           // at each leaf
 	Uplink         unit.LinkRate // zero: that of the hosts' links
 	UplinkBuffer   unit.Length   // zero: Buffer
 }
@@ -123,7 +123,7 @@ func (c *LeafSpine) Params(p *scheme.Params) {
 	c.bind(p, "of the hosts' links")
 	count(p, &c.Leaves, "leaves", "leaf switches: leaf0, …", "10000")
 	count(p, &c.Spines, "spines", "spine switches: spine0, …", "10000")
-	count(p, &c.Hosts, "hosts", "hosts a leaf: h0, …", "10000")
+	count(p, &c.Hosts, "hosts", "hosts at each leaf: h0, …", "10000")
 	p.LinkRate(&c.Uplink, "uplink", "0bps", "of the links between leaves and spines; 0bps: that of rate", "ours")
 	p.Length(&c.UplinkBuffer, "uplink_buffer", "0 packets",
 		"limit of switch ports between leaves and spines; 0 packets: that of buffer", "ours; P4TE §7: 2 × rate for each")
@@ -153,16 +153,16 @@ func (c LeafSpine) build() (*Network, error) {
 // ParkingLot is a chain of bottlenecks; each switch has hosts.
 type ParkingLot struct {
 	Links
-	Hops       int // bottlenecks, between so many switches and one
-	Hosts      int // a switch
+	Hops       int // bottlenecks; there is one switch more
+	Hosts      int // at each switch
 	Bottleneck unit.LinkRate
 }
 
 // Params binds the family's parameters.
 func (c *ParkingLot) Params(p *scheme.Params) {
 	c.bind(p, "of the hosts' links")
-	count(p, &c.Hops, "hops", "bottlenecks in the chain, between so many switches and one: s0, …", "10000")
-	p.Int(&c.Hosts, "hosts", "1", "hosts a switch: h0, … along the chain", "ours").Min("1").Max("10000")
+	count(p, &c.Hops, "hops", "bottlenecks in the chain, which has one switch more: s0, …", "10000")
+	p.Int(&c.Hosts, "hosts", "1", "hosts at each switch: h0, … along the chain", "ours").Min("1").Max("10000")
 	p.LinkRate(&c.Bottleneck, "bottleneck", "", "rate of the links between switches", "ours").Required().Min("1bps")
 }
 
@@ -208,13 +208,13 @@ func (c Star) build() (*Network, error) {
 	return &b.n, nil
 }
 
-// builder makes a network whose links differ in their rates only.
+// builder makes a network whose links differ only in their rates.
 type builder struct {
 	n     Network
 	links Links
 }
 
-// fits bounds the numbers of nodes and links, and makes room for them.
+// fits refuses too many nodes or links, and makes room for those that are to come.
 func (b *builder) fits(nodes, links int) error {
 	if nodes > largestNetwork || links > largestNetwork {
 		return fmt.Errorf("%d nodes and %d links; at most %d of each are possible", nodes, links, largestNetwork)
@@ -253,10 +253,10 @@ func (b *builder) link(x, y int, rate unit.LinkRate) {
 type Pods struct {
 	Links
 	Pods    int
-	Tors    int           // a pod
-	Aggs    int           // a pod
-	Hosts   int           // a tor
-	Uplinks int           // of an agg
+	Tors    int           // in each pod
+	Aggs    int           // in each pod
+	Hosts   int           // at each tor
+	Uplinks int           // of each agg
 	Fabric  unit.LinkRate // of the links between switches; zero: that of the hosts' links
 }
 
@@ -264,16 +264,16 @@ type Pods struct {
 func (c *Pods) Params(p *scheme.Params) {
 	c.bind(p, "of the hosts' links")
 	count(p, &c.Pods, "pods", "pods", "10000")
-	count(p, &c.Tors, "tors", "tor switches a pod: tor0, …", "10000")
-	count(p, &c.Aggs, "aggs", "agg switches a pod, each linked to all of its tors: agg0, …", "10000")
-	count(p, &c.Hosts, "hosts", "hosts a tor: h0, …", "10000")
+	count(p, &c.Tors, "tors", "tor switches in each pod: tor0, …", "10000")
+	count(p, &c.Aggs, "aggs", "agg switches in each pod, each linked to all of its tors: agg0, …", "10000")
+	count(p, &c.Hosts, "hosts", "hosts at each tor: h0, …", "10000")
 	count(p, &c.Uplinks, "uplinks",
 		"links from each agg to cores; agg i of every pod reaches the cores from i × uplinks on: core0, …", "10000")
 	p.LinkRate(&c.Fabric, "fabric", "0bps", "of the links between switches; 0bps: that of rate", "ours")
 }
 
-// build makes HPCC's simulated network for 5 pods of 4 tors, 4 aggs and 4 uplinks an agg, and
-// 16 hosts a tor.
+// build makes HPCC's simulated network if there are 5 pods of 4 tors and 4 aggs, with 4 uplinks
+// for each agg and 16 hosts for each tor.
 func (c Pods) build() (*Network, error) {
 	b := &builder{links: c.Links}
 	count, tors, aggs, hosts, up := c.Pods, c.Tors, c.Aggs, c.Hosts, c.Uplinks
@@ -304,16 +304,16 @@ type FatTree struct {
 	Links
 	K                int // ports of a switch
 	Tiers            int
-	Oversubscription int // so many times K/2 hosts at an edge switch
+	Oversubscription int // an edge switch has this many times K/2 hosts
 }
 
 // Params binds the family's parameters.
 func (c *FatTree) Params(p *scheme.Params) {
 	c.bind(p, "of every link")
-	p.Int(&c.K, "k", "", "ports of a switch, even", "ours").Required().Min("2").Max("128")
+	p.Int(&c.K, "k", "", "ports of a switch; an even number", "ours").Required().Min("2").Max("128")
 	p.Int(&c.Tiers, "tiers", "3", "3: edge, agg, core and k³/4 hosts; 2: edge, core and k²/2 hosts", "Fat trees §3").
 		Min("2").Max("3")
-	p.Int(&c.Oversubscription, "oversubscription", "1", "so many times k/2 hosts at an edge switch", "ours: none").
+	p.Int(&c.Oversubscription, "oversubscription", "1", "an edge switch has this many times k/2 hosts", "ours: none").
 		Min("1").Max("1000")
 	p.Rule("k", func() error {
 		if c.K%2 != 0 {
@@ -323,7 +323,7 @@ func (c *FatTree) Params(p *scheme.Params) {
 	})
 }
 
-// build is Al-Fares et al. §3: k pods of k/2 edge and k/2 aggregation switches, and
+// build follows Al-Fares et al. §3: k pods of k/2 edge and k/2 aggregation switches, and
 // (k/2)² cores, of which aggregation switch j of each pod reaches k/2: those from
 // j·k/2 on. With two tiers, k edge switches and k/2 cores.
 func (c FatTree) build() (*Network, error) {

@@ -11,24 +11,24 @@ import (
 	"weir/core/unit"
 )
 
-// FormatError is what is wrong with an input file, and where.
+// FormatError says what is wrong with an input file, and where.
 type FormatError struct {
 	File         string
 	Line, Column int // from 1
 	Msg          string
-	Excess       bool // all that the file announces was read, and more stands behind it
+	Excess       bool // all that the file announces was read, and more follows
 }
 
 func (e *FormatError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Msg)
 }
 
-// words reads a file word by word and knows where each stands.
+// words reads a file word by word, with the place of each.
 type words struct {
 	file         string
 	lines        *bufio.Scanner
 	rest         string
-	line, column int // of the word in hand
+	line, column int // of the current word
 	next         int // column of rest
 }
 
@@ -36,7 +36,7 @@ func (w *words) errorf(format string, args ...any) error {
 	return &FormatError{File: w.file, Line: max(w.line, 1), Column: max(w.column, 1), Msg: fmt.Sprintf(format, args...)}
 }
 
-// word returns the next word; what says what it should be.
+// word returns the next word; what says for errors what it should be.
 func (w *words) word(what string) (string, error) {
 	for {
 		trimmed := strings.TrimLeft(w.rest, " \t\r")
@@ -78,7 +78,7 @@ func (w *words) number(what string, low, high int) (int, error) {
 	return n, nil
 }
 
-// end checks that nothing is left.
+// end checks that nothing follows.
 func (w *words) end() error {
 	s, err := w.word("")
 	if err == nil {
@@ -91,7 +91,7 @@ func (w *words) end() error {
 	return nil
 }
 
-// unreadable is a line that could not be read, or that has more than most bytes.
+// unreadable is the error of a line that could not be read, or that has more than most bytes.
 func unreadable(file string, line, most int, err error) error {
 	if errors.Is(err, bufio.ErrTooLong) {
 		return &FormatError{File: file, Line: line, Column: 1, Msg: fmt.Sprintf("the line has more than %d bytes", most)}
@@ -99,11 +99,11 @@ func unreadable(file string, line, most int, err error) error {
 	return &FormatError{File: file, Line: line, Column: 1, Msg: err.Error()}
 }
 
-// longestLine holds the ids of all switches of the largest network.
+// longestLine has room for the ids of all switches of the largest network.
 const longestLine = 16 << 20
 
-// largestNetwork bounds node and link counts, so that a wrong number in a file is an error and
-// does not take all memory.
+// largestNetwork bounds the numbers of nodes and links, so that a wrong number in a file is an
+// error and does not take all memory.
 const largestNetwork = 1 << 20
 
 // ReadHPCC reads a topology file of the HPCC simulator: "<nodes> <switches> <links>", the
@@ -148,7 +148,7 @@ func ReadHPCC(r io.Reader, file string) (*Network, error) {
 	return n, nil
 }
 
-// readSwitches reads so many ids of switches, and names all nodes.
+// readSwitches reads the ids of the switches, and names all nodes.
 func (n *Network) readSwitches(w *words, switches int) error {
 	for range switches {
 		id, err := w.number("a switch's id", 0, len(n.Nodes)-1)
@@ -170,7 +170,7 @@ func (n *Network) readSwitches(w *words, switches int) error {
 	return nil
 }
 
-// readLink reads one link. joined has the pairs of nodes that have one, degree the links of each node.
+// readLink reads one link. joined has the pairs of nodes that are linked, degree the links of each node.
 func (n *Network) readLink(w *words, joined map[[2]int]bool, degree []int) (l Link, err error) {
 	for e, what := range []string{"a link's source", "a link's destination"} {
 		if l.Ends[e], err = w.number(what, 0, len(n.Nodes)-1); err != nil {
@@ -213,8 +213,8 @@ func (n *Network) readLink(w *words, joined map[[2]int]bool, degree []int) (l Li
 	return l, nil
 }
 
-// WriteHPCC writes a network in that format. Names, jitter and buffers are lost:
-// nodes become their numbers, and the format has no place for the others.
+// WriteHPCC writes a network in that format. Nodes become numbers, so their names are lost, and
+// the format has no place for jitter and buffers.
 func (n *Network) WriteHPCC(out io.Writer) error {
 	b := bufio.NewWriter(out)
 	var ids []string

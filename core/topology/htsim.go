@@ -23,7 +23,7 @@ type tier struct {
 // topo is a .topo file while it is read.
 type topo struct {
 	file              string
-	line              int // the line that errors name
+	line              int // of the key that is read, for errors
 	nodes, tiers, pod int
 	given             map[string]bool // keys above the tiers
 	blocks            []*tier
@@ -51,10 +51,10 @@ func ReadHTSim(r io.Reader, file string) (*Network, error) {
 	return f.network()
 }
 
-// read reads all lines. The file has all that it needs if there is no error.
+// read reads all lines. Without an error the file is complete.
 func (f *topo) read(r io.Reader) error {
 	lines := bufio.NewScanner(r)
-	last, end := 0, 1 // where the file ends, but for empty lines
+	last, end := 0, 1 // where the file ends, apart from empty lines
 	for lines.Scan() {
 		f.line++
 		text, _, _ := strings.Cut(lines.Text(), "#")
@@ -99,8 +99,8 @@ func (f *topo) read(r io.Reader) error {
 	return nil
 }
 
-// set takes a key above the tiers, or the beginning of a tier. at and value are the columns of
-// the key and of v.
+// set sets a key above the tiers, or starts a tier. at and value are the columns of the key and
+// of v.
 func (f *topo) set(key string, v, at, value int) error {
 	name := strings.ToLower(key)
 	if name != "tier" && f.given[name] {
@@ -129,7 +129,7 @@ func (f *topo) set(key string, v, at, value int) error {
 	return nil
 }
 
-// setTier takes a key of a tier.
+// setTier sets a key of a tier.
 func (f *topo) setTier(t *tier, key string, v, at, value int) error {
 	name := strings.ToLower(key)
 	if t.given[name] {
@@ -166,7 +166,7 @@ func (f *topo) setTier(t *tier, key string, v, at, value int) error {
 	return nil
 }
 
-// check checks each tier, and what its links have to be for its oversubscription.
+// check checks each tier: its keys, and its links against its oversubscription.
 func (f *topo) check() error {
 	for i, b := range f.blocks {
 		f.line = b.line
@@ -186,7 +186,7 @@ func (f *topo) check() error {
 	return nil
 }
 
-// network builds the hosts and their switches, and what is above them.
+// network builds the hosts and their switches, and the tiers above.
 func (f *topo) network() (*Network, error) {
 	leaf := f.blocks[0]
 	f.line = leaf.line

@@ -52,17 +52,17 @@ func flat(node int) (v4, v6 netip.Addr) {
 }
 
 // Routes are the shortest paths of a network from its switches to its hosts, by number of links
-// as the HPCC simulator counts; hosts carry nothing for others. As a host has one link, all hosts
-// of a switch share the way to it: they are a class (packet.Paths). Routes never change, so all
-// users of a network share them.
+// as in the HPCC simulator; hosts do not forward. As a host has one link, all hosts of a switch
+// share the paths to it: they are a class (packet.Paths). Routes never change, so all users of a
+// network share them.
 type Routes struct {
 	network *Network
 	ports   [][]PortRef
 	paths   []packet.Paths // by node
 }
 
-// Classes returns the number of classes of hosts, which is the number of switches with hosts. The routes
-// have this many entries per switch.
+// Classes returns the number of classes of hosts, which is the number of switches with hosts. Routes
+// have this many entries for each switch.
 func (n *Network) Classes() int {
 	last := make([]bool, len(n.Nodes))
 	classes := 0
@@ -126,7 +126,7 @@ type search struct {
 	queue    []int32
 	ways     []packet.PortID
 
-	sets  [][]packet.PortID // all different ones; the first is empty
+	sets  [][]packet.PortID // each set once; the first is empty
 	index map[string]uint32 // of sets, by their bytes
 	bytes []byte
 }
@@ -152,8 +152,8 @@ func (n *Network) search(ports [][]PortRef) *search {
 	return s
 }
 
-// toward writes for every switch the set of its ports on shortest paths to the switch
-// last, 0 where there are none: for switch i into via[i·stride + class].
+// toward writes the set of ports on shortest paths to the switch last: that of switch i into
+// via[i·stride + class], 0 where there are none.
 func (s *search) toward(last int32, via []uint32, stride, class int) {
 	const far = 1 << 30
 	for i := range s.distance {
@@ -182,7 +182,7 @@ func (s *search) toward(last int32, via []uint32, stride, class int) {
 	}
 }
 
-// set returns the number of the current set of ports. It is often the same as the previous class's.
+// set returns the number of the current set of ports, which is often that of the previous class.
 func (s *search) set(like uint32) uint32 {
 	if slices.Equal(s.ways, s.sets[like]) {
 		return like
@@ -203,7 +203,7 @@ func (s *search) set(like uint32) uint32 {
 // Paths returns the paths from a switch.
 func (r *Routes) Paths(sw int) *packet.Paths { return &r.paths[sw] }
 
-// step is the port by which a shortest path to a host leaves a node, the lowest of several.
+// step is the lowest port by which a shortest path to a host leaves a node.
 func (r *Routes) step(at, host int) (PortRef, bool) {
 	k := 0
 	if r.network.Nodes[at].Switch {
@@ -219,8 +219,8 @@ func (r *Routes) step(at, host int) (PortRef, bool) {
 	return r.ports[at][k], true
 }
 
-// Path returns the links of a shortest path from a node to a host: of several the one
-// that leaves every switch by the lowest port. ok is false if there is none.
+// Path returns the links of a shortest path from a node to a host: of several paths, the one that
+// leaves every switch by its lowest port. ok is false if there is none.
 func (r *Routes) Path(from, host int) (links []int, ok bool) {
 	if !r.walk(from, host, func(link int) { links = append(links, link) }) {
 		return nil, false
@@ -228,8 +228,7 @@ func (r *Routes) Path(from, host int) (links []int, ok bool) {
 	return links, true
 }
 
-// Hops returns how many links a shortest path from a node to a host has, −1 if there is
-// none.
+// Hops returns the number of links of a shortest path from a node to a host; −1 if there is none.
 func (r *Routes) Hops(from, host int) int {
 	hops := 0
 	if !r.walk(from, host, func(int) { hops++ }) {
@@ -238,7 +237,7 @@ func (r *Routes) Hops(from, host int) int {
 	return hops
 }
 
-// walk names the links of a path until it reaches the host or a dead end.
+// walk visits the links of a path until it reaches the host or a dead end.
 func (r *Routes) walk(from, host int, visit func(link int)) bool {
 	for at := from; at != host; {
 		p, ok := r.step(at, host)
@@ -251,7 +250,7 @@ func (r *Routes) walk(from, host int, visit func(link int)) bool {
 	return true
 }
 
-// Validate checks what every user of a network relies on.
+// Validate checks what all users of a network rely on.
 func (n *Network) Validate() error {
 	if len(n.Nodes) > largestNetwork || len(n.Links) > largestNetwork {
 		return fmt.Errorf("%d nodes and %d links; at most %d of each are possible", len(n.Nodes), len(n.Links),

@@ -24,9 +24,9 @@ type Tree struct {
 	ports  [][]PortRef
 }
 
-// Tree finds the fat tree in a network. Leaves are the switches that have hosts. The error
-// says what keeps the network from being one: a leaf that is linked to a leaf, two ways
-// down to a host, a spine that misses one of its pod's leaves.
+// Tree finds the fat tree in a network. Leaves are the switches that have hosts. The error says
+// why the network is not one: a leaf is linked to a leaf, there are two ways down to a host, or a
+// spine lacks a link to a leaf of its pod.
 func (n *Network) Tree() (*Tree, error) {
 	t := &Tree{Tiers: 2, Tier: make([]uint8, len(n.Nodes)), Pod: make([]int, len(n.Nodes)),
 		Leaf: make([]int, len(n.Nodes)), Index: make([]int, len(n.Nodes)),
@@ -43,7 +43,7 @@ func (n *Network) Tree() (*Tree, error) {
 			return nil, fmt.Errorf("host %s is not linked to one switch", name(node))
 		}
 	}
-	for tier := uint8(1); tier <= 2; tier++ { // those above a tier are the next one
+	for tier := uint8(1); tier <= 2; tier++ { // the switches above a tier are the next one
 		for node := range n.Nodes {
 			if !n.Nodes[node].Switch || t.Tier[node] != 0 {
 				continue
@@ -90,7 +90,7 @@ func (t *Tree) below(node int) (nodes []int) {
 	return nodes
 }
 
-// noPod is the pod of a node that is in none.
+// noPod is the pod of a node that is in no pod.
 const noPod = -1
 
 // pods numbers pods, leaves and hosts, and checks that there is one way down from each
@@ -252,8 +252,8 @@ func (t *Tree) Above(node int) (nodes []int) {
 // Leaves returns the leaves by pod and number.
 func (t *Tree) Leaves() []int { return t.leaves }
 
-// LeafOf returns by address (node + 1) the number of a host's leaf, or of the leaf itself, an
-// index into Leaves; −1 of other addresses.
+// LeafOf returns, by address (node + 1), the number of a host's leaf, or of the leaf itself, as an
+// index into Leaves; −1 for other addresses.
 func (t *Tree) LeafOf() []int32 {
 	of := make([]int32, len(t.n.Nodes)+1)
 	for i := range of {
@@ -268,8 +268,8 @@ func (t *Tree) LeafOf() []int32 {
 	return of
 }
 
-// Prefixes is an address plan: a prefix for every leaf, in the order of Leaves, from which
-// its hosts have their addresses, and what the switches above match.
+// Prefixes is an address plan: for every leaf, in the order of Leaves, a prefix from which its
+// hosts have their addresses; and the prefixes that the switches above match.
 type Prefixes struct {
 	Leaf []netip.Prefix
 	Pod  []netip.Prefix // by pod, of trees of three tiers; nil: leaves have no common prefix
@@ -297,8 +297,8 @@ func address(pod, leaf, host int) netip.Addr {
 	return netip.AddrFrom16(a)
 }
 
-// Check returns what is wrong with a plan: a prefix that is not IPv6, is too small for its leaf's hosts,
-// or overlaps another leaf's.
+// Check says what is wrong with a plan: a prefix that is not IPv6, is too small for its leaf's
+// hosts, or overlaps another leaf's.
 func (t *Tree) Check(p Prefixes) error {
 	if len(p.Leaf) != len(t.leaves) {
 		return fmt.Errorf("%d prefixes for %d leaves", len(p.Leaf), len(t.leaves))
@@ -330,7 +330,7 @@ func (t *Tree) CheckLeaf(p Prefixes, i int) error {
 }
 
 // Addresses gives hosts the IPv6 addresses of a plan that Check accepts: its leaf's prefix
-// with the host's number in the lower bits. All else is as with Network.Addresses.
+// with the host's number in the lower bits. Otherwise it is as Network.Addresses.
 func (t *Tree) Addresses(p Prefixes) *packet.Book {
 	number := make([]int, len(t.n.Nodes))
 	for i, leaf := range t.leaves {

@@ -124,7 +124,7 @@ func TestTCP(t *testing.T) {
 		{linux(), "compressed_ack", "0s", receiver("tcp_comp_sack_nr"), "0"},
 		{without("tcp_plb_enabled"), "ecn", "false", sender("tcp_plb_enabled"), ""},
 	} {
-		t.Run(x.name+" "+x.given, func(t *testing.T) {
+		t.Run(x.name+" "+x.given+" is "+x.want, func(t *testing.T) {
 			s, err := x.kernel.TCP(config(t, x.name, x.given))
 			if err != nil || x.of(s) != x.want {
 				t.Errorf("%s %s: %q, want %q; %v", x.name, x.given, x.of(s), x.want, err)
