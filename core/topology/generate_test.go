@@ -227,7 +227,7 @@ func TestReadHTSim(t *testing.T) {
 		{"Podsize 32", "Podsize", "t.topo:4:8: the line ends"},
 		{"Radix_Up 2\n", "", "t.topo:6:1: tier 0 lacks Radix_Up"},
 		{"Tier 1\n", "Bundle 2\nTier 1\n", "t.topo:12:8: a bundle of 2"},
-		{"Radix_Up 2\n", "Radix_Up 2\nRadix_Up 2\n", "t.topo:10:1: \"Radix_Up\" is here twice"},
+		{"Radix_Up 2\n", "Radix_Up 2\nRadix_Up 2\n", "t.topo:10:1: \"Radix_Up\" is given twice"},
 		{leafSpineTiny[strings.Index(leafSpineTiny, "Tier 1\n"):], "", "t.topo:11:17: the file ends after 1 of 2 tiers"},
 	} {
 		t.Run(fmt.Sprintf("%.19s to %s", c.from, c.to), func(t *testing.T) {

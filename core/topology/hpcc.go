@@ -83,7 +83,7 @@ func (w *words) end() error {
 	s, err := w.word("")
 	if err == nil {
 		return &FormatError{w.file, w.line, w.column,
-			fmt.Sprintf("%q stands behind the last entry that the first line announces", s), true}
+			fmt.Sprintf("%q follows the last entry that the first line announces", s), true}
 	}
 	if w.lines.Err() != nil {
 		return err
@@ -182,7 +182,7 @@ func (n *Network) readLink(w *words, joined map[[2]int]bool, degree []int) (l Li
 	}
 	pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
 	if joined[pair] {
-		return l, w.errorf("nodes %d and %d have a link already", pair[0], pair[1])
+		return l, w.errorf("nodes %d and %d are linked already", pair[0], pair[1])
 	}
 	joined[pair] = true
 	for _, node := range l.Ends {

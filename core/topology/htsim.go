@@ -104,7 +104,7 @@ func (f *topo) read(r io.Reader) error {
 func (f *topo) set(key string, v, at, value int) error {
 	name := strings.ToLower(key)
 	if name != "tier" && f.given[name] {
-		return f.errorf(at, "%q is here twice", key)
+		return f.errorf(at, "%q is given twice", key)
 	}
 	f.given[name] = true
 	switch name {
@@ -133,7 +133,7 @@ func (f *topo) set(key string, v, at, value int) error {
 func (f *topo) setTier(t *tier, key string, v, at, value int) error {
 	name := strings.ToLower(key)
 	if t.given[name] {
-		return f.errorf(at, "%q is here twice", key)
+		return f.errorf(at, "%q is given twice", key)
 	}
 	t.given[name] = true
 	switch name {

@@ -150,7 +150,7 @@ func TestReadHPCCErrors(t *testing.T) {
 		{"3 1 2\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps", "net.txt:4:10: the file ends; a link's delay is missing"},
 		{"3 1 2\n2\n0 3 1Gbps 1us 0\n", `net.txt:3:3: a link's destination is "3"`},
 		{"3 1 2\n2\n0 2 1Gbps 1us 0\n\n  1 1 1Gbps 1us 0", "net.txt:5:5: the link joins node 1 to itself"},
-		{"3 2 2\n1 2\n1 2 1Gbps 1us 0\n2 1 1Gbps 1us 0\n", "net.txt:4:3: nodes 1 and 2 have a link already"},
+		{"3 2 2\n1 2\n1 2 1Gbps 1us 0\n2 1 1Gbps 1us 0\n", "net.txt:4:3: nodes 1 and 2 are linked already"},
 		{"3 1 2\n2\n0 2 1Gbps 1us 0\n0 1 1Gbps 1us 0\n", "net.txt:4:3: h0 has more than 1 links"},
 		{"3 1 2\n2\n0 2 0Gbps 1us 0\n", `net.txt:3:5: "0Gbps": the rate must be above 0`},
 		{"3 1 2\n2\n0 2 1Gb 1us 0\n", `net.txt:3:5: "1Gb": "Gb" is not a unit`},
@@ -159,7 +159,7 @@ func TestReadHPCCErrors(t *testing.T) {
 		{"3 1 2\n2\n0 2 1Gbps 1us 1\n", `net.txt:3:15: the error rate is "1"`},
 		{"3 1 2\n2\n0 2 1Gbps 1us NaN\n", "net.txt:3:15: the error rate"},
 		// The HPCC simulator ignores what follows the announced links; here it is an error beside the network.
-		{"3 1 1\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n", `net.txt:4:1: "1" stands behind the last entry`},
+		{"3 1 1\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n", `net.txt:4:1: "1" follows the last entry`},
 	} {
 		t.Run(cmp.Or(c.text, "empty"), func(t *testing.T) {
 			n, err := ReadHPCC(strings.NewReader(c.text), "net.txt")

@@ -128,7 +128,7 @@ func (m *matrix) options(f *Flow) (err error) {
 	for i := 1; i < len(m.fields); i += 2 {
 		for k := 1; k < i; k += 2 {
 			if m.fields[k] == m.fields[i] {
-				return m.errorf(i, "%q is here twice", m.fields[i])
+				return m.errorf(i, "%q is given twice", m.fields[i])
 			}
 		}
 		var v int64

@@ -68,7 +68,7 @@ func (d *decoder) noFile(x document.Map, table *document.Table) {
 	}
 }
 
-// ignored reports whether an error is about what stands behind the last entry that a file
+// ignored reports whether an error is about what follows the last entry that a file
 // announces, if its format does, and the spec says that it shall not be looked at.
 func (d *decoder) ignored(x document.Map, table *document.Table, format string, announces bool, err error) bool {
 	rest := x.Get("rest")

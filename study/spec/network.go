@@ -121,7 +121,7 @@ func (d *decoder) ends(x document.Map, n *listed) (l topology.Link, ok bool) {
 	}
 	pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
 	if n.joined[pair] {
-		d.Fail(ends.Place, "one link between two nodes", "%s and %s have a link already", ends.Items[0].Text,
+		d.Fail(ends.Place, "one link between two nodes", "%s and %s are linked already", ends.Items[0].Text,
 			ends.Items[1].Text)
 		return l, false
 	}

@@ -238,7 +238,7 @@ traffic: [{name: x, file: f.txt, format: hpcc, offset: 2s, transport: window, wi
 		return s
 	}
 	if _, err := plan.Load(r, source(text("")), spec.Options{}); err == nil ||
-		!strings.Contains(err.Error(), "t.txt:9:1: \"9\" stands behind the last entry") {
+		!strings.Contains(err.Error(), "t.txt:9:1: \"9\" follows the last entry") {
 		t.Error(err)
 	}
 	s, err := plan.Load(r, source(text(", rest: ignored")), spec.Options{})

@@ -160,7 +160,7 @@ func ReadConfig(r io.Reader, file string) (Config, error) {
 			return nil, l.errorf(0, "key %q is not known; allowed are %s", l.words[0], strings.Join(names, ", "))
 		}
 		if old := c.Get(k.Name); old != nil {
-			return nil, l.errorf(0, "%s is here twice; the first is in line %d", k.Name, old.Line)
+			return nil, l.errorf(0, "%s is given twice; the first is in line %d", k.Name, old.Line)
 		}
 		s, err := k.read(l)
 		if err != nil {
