@@ -137,7 +137,7 @@ func newReplay(c *Config, node int) (*replay, error) {
 	r.Switch = sw
 	for i, name := range interfaces(c.Network, node) {
 		if _, twice := r.names[name]; twice {
-			return nil, fmt.Errorf("switch %s has several links to a neighbour, which captures do not tell apart",
+			return nil, fmt.Errorf("switch %s has several links to a neighbour, which captures cannot distinguish",
 				c.Network.Nodes[node].Name)
 		}
 		if r.names[name] = i; i%perPort == sending {

@@ -70,10 +70,10 @@ type Flow struct {
 	// priority class of its packets at the hosts' NICs, 0 … 7, where the endpoint is not transport.Classed
 	Class uint8
 
-	// After are flows that have to arrive at Src, whole, before this one begins: each has
-	// a size, and its Dst is this flow's Src, so that nothing but the packets themselves
-	// tells that host. With After, Start is the earliest, Sender is nil, and Begin makes
-	// it when the flow begins.
+	// After are flows that have to arrive at Src, whole, before this one begins. Each has a
+	// size, and its Dst is this flow's Src: so the host learns of their end from their packets
+	// alone. With After, Start is the earliest time, Sender is nil, and Begin makes the sender
+	// when the flow begins.
 	After []int
 	Begin func(start unit.Time) transport.Endpoint
 }
