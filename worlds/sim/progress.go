@@ -76,7 +76,7 @@ type Wait struct {
 func (w Wait) String() string {
 	s := w.For
 	if w.Until != unit.Never {
-		s += " at " + w.Until.String()
+		s += fmt.Sprintf(" at %.9g s", w.Until.Seconds())
 	}
 	switch {
 	case w.InNetwork == 1:
