@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -18,9 +19,13 @@ type InputError struct {
 	Allowed      string // what would be right, if that can be said
 	Excerpt      string // the line of the file, or of a long one the part around the column
 	Caret        int    // how far into the excerpt the column is
+	Rest         bool   // it is behind the last that is said, and says how many more there are
 }
 
 func (e InputError) Error() string {
+	if e.Rest {
+		return e.Msg
+	}
 	s := fmt.Sprintf("%s:%d:%d: %s", text.Shown(e.File), e.Line, e.Column, e.Msg)
 	if e.Allowed != "" {
 		s += "; allowed: " + e.Allowed
@@ -79,7 +84,8 @@ type Reader struct {
 	// Bound is what stands for the $key at a place, now.
 	Bound  map[Place]string
 	errors InputErrors
-	said   map[string]bool
+	failed []Place        // of errors
+	unsaid map[Place]bool // of those that are too many
 	kind   Kind
 }
 
@@ -97,7 +103,7 @@ func NewReader(k Kind) *Reader { return &Reader{kind: k} }
 func (r *Reader) OK() bool { return len(r.errors) == 0 }
 
 // Count is how much was wrong so far.
-func (r *Reader) Count() int { return len(r.errors) }
+func (r *Reader) Count() int { return len(r.errors) + len(r.unsaid) }
 
 // LineIn is line n of a file that was read, counted from 1; "" if there is none.
 func (r *Reader) LineIn(file string, n int) string { return LineOf(r.files[file], n) }
@@ -123,33 +129,43 @@ func LineOf(data []byte, n int) string {
 	return string(line)
 }
 
-// shorten takes the middle out of a message about a very long word.
-func shorten(s string) string {
-	const begin, end = 100, 80
-	r := []rune(s)
-	if len(r) <= begin+end {
-		return s
-	}
-	return string(r[:begin]) + "…" + string(r[len(r)-end:])
-}
+const (
+	mostErrors  = 50   // that are said of one input; of the others their number
+	longMessage = 180  // characters of a message: a name is as long as its file allows
+	longAllowed = 6000 // and of the list of what is allowed
+	longFile    = 300  // and of a file's name, which --set gives
+)
 
-// Fail notes an error at a place, once.
+// Fail notes an error at a place, once. Of those after the first mostErrors it keeps the number of places.
 func (r *Reader) Fail(at Place, allowed, format string, args ...any) {
-	e := InputError{File: at.File, Line: max(at.Line, 1), Column: max(at.Column, 1),
-		Msg: shorten(fmt.Sprintf(format, args...)), Allowed: allowed}
-	if value, ok := r.Bound[at]; ok {
-		e.Msg += " (" + value + ")"
-	}
-	key := fmt.Sprintf("%s:%d:%d %s", e.File, e.Line, e.Column, e.Msg)
-	if r.said[key] || len(r.errors) >= 20 {
+	if r.full(at) {
 		return
 	}
-	if r.said == nil {
-		r.said = map[string]bool{}
+	e := InputError{File: shorten(at.File, longFile), Line: max(at.Line, 1), Column: max(at.Column, 1),
+		Msg: shorten(fmt.Sprintf(format, args...), longMessage), Allowed: shorten(allowed, longAllowed)}
+	if value, ok := r.Bound[at]; ok {
+		e.Msg += " (" + shorten(value, longMessage) + ")"
 	}
-	r.said[key] = true
+	for _, o := range r.errors {
+		if o.File == e.File && o.Line == e.Line && o.Column == e.Column && o.Msg == e.Msg {
+			return
+		}
+	}
 	e.Excerpt, e.Caret = ExcerptOf(LineOf(r.files[at.File], e.Line), e.Column)
 	r.errors = append(r.errors, e)
+	r.failed = append(r.failed, at)
+}
+
+// full reports whether no further error is said. One at a place that has none is counted then.
+func (r *Reader) full(at Place) bool {
+	if len(r.errors) < mostErrors {
+		return false
+	}
+	if r.unsaid == nil {
+		r.unsaid = map[Place]bool{}
+	}
+	r.unsaid[at] = true
+	return true
 }
 
 // Err returns what was gathered, in the order of the file.
@@ -161,41 +177,13 @@ func (r *Reader) Err() error {
 		a, b := r.errors[i], r.errors[j]
 		return a.Line < b.Line || a.Line == b.Line && a.Column < b.Column
 	})
+	for _, at := range r.failed {
+		delete(r.unsaid, at)
+	}
+	if len(r.unsaid) > 0 {
+		rest := r.errors[len(r.errors)-1]
+		rest.Msg, rest.Allowed, rest.Excerpt, rest.Rest = fmt.Sprintf("and %d more", len(r.unsaid)), "", "", true
+		return append(slices.Clip(r.errors), rest)
+	}
 	return r.errors
-}
-
-// Nearest returns the word most like s for an error message, "" if none is.
-func Nearest(s string, words []string) string {
-	best, least := "", max(2, len(s)/3)+1
-	for _, w := range words {
-		if d := distance(strings.ToLower(s), strings.ToLower(w)); d < least && d < len(s) {
-			best, least = w, d
-		}
-	}
-	return best
-}
-
-// distance is Levenshtein's, with a swap of neighbours as one.
-func distance(a, b string) int {
-	d := make([][]int, len(a)+1)
-	for i := range d {
-		d[i] = make([]int, len(b)+1)
-		d[i][0] = i
-	}
-	for j := range d[0] {
-		d[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
-			}
-		}
-	}
-	return d[len(a)][len(b)]
 }

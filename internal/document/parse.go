@@ -36,8 +36,7 @@ func Parse(r *Reader, file string, data []byte) (t *Node) {
 		}
 	}()
 	tokens := lexer.Tokenize(string(data))
-	if deep := tooDeep(tokens); deep != nil {
-		r.Fail(at(file, deep), fmt.Sprintf("%d levels", deepest), "the file is nested too deeply")
+	if !r.parseable(file, tokens) {
 		return nil
 	}
 	f, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey()) // convertEntry says it with its place
@@ -68,12 +67,8 @@ func Parse(r *Reader, file string, data []byte) (t *Node) {
 	return r.convert(file, f.Docs[0].Body, 0)
 }
 
-// largestFile is the most that an experiment file may have, and deepest how many
-// levels: the YAML library takes time and memory with the square of the nesting.
-const (
-	LargestFile = unit.MB
-	deepest     = 50
-)
+// LargestFile is the most that an experiment file may have.
+const LargestFile = unit.MB
 
 // IsText checks that a file is text: without characters that act where they are shown or are not seen, and
 // if strict in UTF-8. Lines may end in CR and LF.
@@ -123,6 +118,9 @@ func (r *Reader) Printable(here Place, s string) bool {
 		r.Fail(here, "text in UTF-8", "this is not text: byte 0x%02x", c)
 		return false
 	}
+	if r.full(here) { // before the line is looked for
+		return false
+	}
 	line := []rune(r.LineIn(here.File, here.Line))
 	for i := max(here.Column-1, 0); i < len(line); i++ {
 		if line[i] != '\\' {
@@ -153,30 +151,6 @@ func escapes(s []rune, c rune) bool {
 	return ok && named == c
 }
 
-// tooDeep returns the first token that is nested deeper than deepest in brackets,
-// braces and hyphens of one line, nil if there is none. Nesting by indentation costs
-// its own square of characters.
-func tooDeep(tokens token.Tokens) *token.Token {
-	open, hyphens, line := 0, 0, 0
-	for _, tk := range tokens {
-		if tk.Position != nil && tk.Position.Line != line {
-			hyphens, line = 0, tk.Position.Line
-		}
-		switch tk.Type {
-		case token.SequenceStartType, token.MappingStartType:
-			open++
-		case token.SequenceEndType, token.MappingEndType:
-			open--
-		case token.SequenceEntryType:
-			hyphens++
-		}
-		if open+hyphens > deepest {
-			return tk
-		}
-	}
-	return nil
-}
-
 func at(file string, tk *token.Token) Place {
 	if tk == nil || tk.Position == nil {
 		return Place{file, 1, 1}
@@ -194,15 +168,16 @@ func (r *Reader) convert(file string, n ast.Node, depth int) *Node {
 	switch n := n.(type) {
 	case *ast.MappingNode:
 		t.Kind = Mapping
+		lines := map[string]int{}
 		for _, v := range n.Values {
-			r.convertEntry(file, t, v, depth)
+			r.convertEntry(file, t, v, depth, lines)
 		}
 		if len(t.Keys) > 0 && !n.IsFlowStyle {
 			t.Place = t.Keys[0].Place
 		}
 	case *ast.MappingValueNode:
 		t.Kind = Mapping
-		r.convertEntry(file, t, n, depth)
+		r.convertEntry(file, t, n, depth, map[string]int{})
 		if len(t.Keys) > 0 {
 			t.Place = t.Keys[0].Place
 		}
@@ -229,7 +204,8 @@ func (r *Reader) convert(file string, n ast.Node, depth int) *Node {
 	return t
 }
 
-func (r *Reader) convertEntry(file string, t *Node, v *ast.MappingValueNode, depth int) {
+// convertEntry adds an entry to a map, whose keys so far have these lines.
+func (r *Reader) convertEntry(file string, t *Node, v *ast.MappingValueNode, depth int, lines map[string]int) {
 	k := v.Key.GetToken()
 	here := at(file, k)
 	if _, ok := v.Key.(*ast.MergeKeyNode); ok || v.Value == nil {
@@ -237,11 +213,10 @@ func (r *Reader) convertEntry(file string, t *Node, v *ast.MappingValueNode, dep
 		return
 	}
 	r.Printable(here, k.Value)
-	for _, other := range t.Keys {
-		if other.Name == k.Value {
-			r.Fail(here, "each key once", "%q is here a second time, after line %d", k.Value, other.Line)
-			return
-		}
+	if line, twice := lines[k.Value]; twice {
+		r.Fail(here, "each key once", "%q is here a second time, after line %d", k.Value, line)
+		return
 	}
+	lines[k.Value] = here.Line
 	t.Keys = append(t.Keys, Entry{here, k.Value, r.convert(file, v.Value, depth+1)})
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"weir/core/unit"
@@ -13,7 +12,7 @@ import (
 // Keys checks that t is a map with only these keys.
 func (r *Reader) Keys(t *Node, what string, allowed []string) bool {
 	if t.Kind != Mapping {
-		r.Fail(t.Place, "a map with "+strings.Join(allowed, ", "), "this is %v", t.Kind)
+		r.Fail(t.Place, "a map with "+Choices(allowed), "this is %v", t.Kind)
 		return false
 	}
 	for _, k := range t.Keys {
@@ -26,14 +25,12 @@ func (r *Reader) Keys(t *Node, what string, allowed []string) bool {
 
 // Missing notes that a map lacks a key, or that an unknown one is probably meant to be it.
 func (r *Reader) Missing(t *Node, key, what string, known []string, allowed, format string, args ...any) {
-	for _, k := range t.Keys {
+	for _, k := range t.Keys[:min(len(t.Keys), MostNear)] {
 		if slices.Contains(known, k.Name) || Nearest(k.Name, known) != key {
 			continue
 		}
-		for _, e := range r.errors {
-			if e.File == k.File && e.Line == k.Line && e.Column == k.Column {
-				return // it has been said
-			}
+		if slices.Contains(r.failed, k.Place) || r.unsaid[k.Place] {
+			return // it has been said
 		}
 		r.Unknown(k.Place, what, k.Name, known)
 		return
@@ -130,9 +127,9 @@ func (r *Reader) Named(t *Node, what string) (string, *Node) {
 
 // Unknown records that a word is not one of those allowed, with the nearest one.
 func (r *Reader) Unknown(at Place, what, word string, words []string) {
-	msg := fmt.Sprintf("%s %q is not known", what, word)
-	if n := Nearest(word, words); n != "" {
-		msg += fmt.Sprintf("; did you mean %q?", n)
+	if r.full(at) { // before the nearest is looked for, and all are listed
+		return
 	}
-	r.Fail(at, strings.Join(words, ", "), "%s", msg)
+	nearest := Nearest(word, words)
+	r.Fail(at, Choices(words), "%s %q is not known%s", what, word, meant(word, nearest))
 }

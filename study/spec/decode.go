@@ -22,6 +22,8 @@ type decoder struct {
 	inputs   map[string][]byte // the files that any point reads, by the name in the spec
 	bufferAt []document.Place  // by link of the point's network, where its buffer is given
 	limits   []limit           // of queues, of the point in hand
+	named    directory         // the nodes and links of its network
+	matches  int               // names that its patterns were compared with
 }
 
 // limit is a bound of a queue in bytes, and where it is given.

@@ -112,32 +112,25 @@ func (d *decoder) link(t *document.Node, p *Point) int {
 		d.Fail(t.Place, "[s1, s2]", "a link is named by its two ends")
 		return -1
 	}
+	n := p.seen.Network
+	known := d.named.of(n)
 	var ends [2]int
 	for i, x := range t.Items {
-		ends[i] = -1
-		var names []string
-		for k, n := range p.seen.Network.Nodes {
-			if n.Name == d.Text(x) {
-				ends[i] = k
-			}
-			names = append(names, n.Name)
-		}
-		if ends[i] < 0 {
-			if len(names) > 20 {
-				names = append(names[:20], "…")
-			}
-			d.Unknown(x.Place, "node", x.Text, names)
+		node, found := known.nodes[d.Text(x)]
+		if !found {
+			d.Unknown(x.Place, "node", x.Text, known.all)
 			return -1
 		}
+		ends[i] = node
+	}
+	if i, ok := known.links[[2]int{min(ends[0], ends[1]), max(ends[0], ends[1])}]; ok {
+		return i
 	}
 	var neighbours []string
-	for i, l := range p.seen.Network.Links {
-		if l.Ends == ends || l.Ends == [2]int{ends[1], ends[0]} {
-			return i
-		}
+	for _, l := range n.Links {
 		for e := range 2 {
 			if l.Ends[e] == ends[0] && len(neighbours) < 20 {
-				neighbours = append(neighbours, p.seen.Network.Nodes[l.Ends[1-e]].Name)
+				neighbours = append(neighbours, n.Nodes[l.Ends[1-e]].Name)
 			}
 		}
 	}

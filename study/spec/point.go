@@ -214,7 +214,7 @@ func (f *Flow) After() []int { return slices.Clone(f.after) }
 // decodePoint decodes combination i of the sweep.
 func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	p := &Point{}
-	d.files, d.bufferAt, d.limits = nil, nil, nil
+	d.files, d.bufferAt, d.limits, d.matches = nil, nil, nil, 0
 	d.Bound = map[document.Place]string{}
 	tree := document.Copy(d.tree)
 	tree.Keys = slices.DeleteFunc(tree.Keys, func(k document.Entry) bool { return top.Has(k.Name, ofFile) })

@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"path"
 	"slices"
 
 	"weir/core/dataplane"
@@ -86,17 +85,9 @@ func (d *decoder) switchPattern(k document.Entry, p *Point, programs [][]switchf
 	if x := t.Get("programs"); x != nil {
 		list = switchfile.Programs(d.Reader, d.registry.Programs, x)
 	}
-	matched := false
-	var names []string
-	for i, node := range p.seen.Network.Nodes {
-		if !node.Switch {
-			continue
-		}
-		names = append(names, node.Name)
-		if ok, err := path.Match(k.Name, node.Name); err != nil || !ok {
-			continue
-		}
-		matched = true
+	n := p.seen.Network
+	found := d.matching(k.Place, k.Name, true, n)
+	for _, i := range found {
 		if list != nil {
 			programs[i] = list
 		}
@@ -109,15 +100,6 @@ func (d *decoder) switchPattern(k document.Entry, p *Point, programs [][]switchf
 			sc.QueueLimit = tm.Limit{Packets: l.Packets, Bytes: l.Bytes}
 			d.limits = append(d.limits, limit{x.Place, l.Bytes})
 		}
-		if x := t.Get("buffer"); x != nil {
-			l := switchfile.Buffer(d.Reader, x)
-			for li := range p.seen.Network.Links {
-				if e := p.seen.Network.Links[li].Ends; e[0] == i || e[1] == i {
-					p.seen.Network.Links[li].Buffer = l
-					d.bufferAt[li] = x.Place
-				}
-			}
-		}
 		if x := t.Get("scheduler"); x != nil {
 			sc.Scheduler = switchfile.Scheduler(d.Reader, d.registry.Schedulers, x, max(sc.Queues, 1))
 		}
@@ -128,7 +110,19 @@ func (d *decoder) switchPattern(k document.Entry, p *Point, programs [][]switchf
 			d.recirculation(x, sc)
 		}
 	}
-	if !matched {
+	if x := t.Get("buffer"); x != nil && d.compare(x.Place, len(n.Links)) {
+		l, own := switchfile.Buffer(d.Reader, x), map[int]bool{}
+		for _, i := range found {
+			own[i] = true
+		}
+		for li := range n.Links {
+			if e := n.Links[li].Ends; own[e[0]] || own[e[1]] {
+				n.Links[li].Buffer, d.bufferAt[li] = l, x.Place
+			}
+		}
+	}
+	if len(found) == 0 {
+		names := d.named.switches
 		d.Unknown(k.Place, "switch", k.Name, append(names[:min(len(names), 10):min(len(names), 10)], "*"))
 	}
 }

@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"path"
 	"slices"
 	"sort"
 	"strconv"
@@ -264,35 +263,22 @@ func (d *decoder) hosts(x document.Map, key string, p *Point) []int {
 	if t.Kind == document.List {
 		items = t.Items
 	}
-	var names []string
-	for _, n := range p.seen.Network.Nodes {
-		if !n.Switch {
-			names = append(names, n.Name)
-		}
-	}
+	n := p.seen.Network
 	var out []int
 	taken := map[int]bool{}
 	for _, y := range items {
-		pattern, found, isSwitch := d.Text(y), false, false
-		for i, n := range p.seen.Network.Nodes {
-			isSwitch = isSwitch || n.Switch && n.Name == pattern
-			if ok, err := path.Match(pattern, n.Name); err == nil && ok && !n.Switch {
-				found = true
-				if !taken[i] {
-					out = append(out, i)
-				}
-				taken[i] = true
+		pattern := d.Text(y)
+		found := d.matching(y.Place, pattern, false, n)
+		for _, i := range found {
+			if !taken[i] {
+				out = append(out, i)
 			}
+			taken[i] = true
 		}
-		if !found {
-			if len(names) > 20 {
-				names = append(names[:20], "…")
-			}
-			if isSwitch {
-				d.Fail(y.Place, strings.Join(names, ", "), "%q is a switch; flows go from host to host", pattern)
-				continue
-			}
-			d.Unknown(y.Place, "host", pattern, names)
+		if i, ok := d.named.of(n).nodes[pattern]; ok && n.Nodes[i].Switch {
+			d.Fail(y.Place, document.Choices(d.named.hosts), "%q is a switch; flows go from host to host", pattern)
+		} else if len(found) == 0 {
+			d.Unknown(y.Place, "host", pattern, d.named.hosts)
 		}
 	}
 	return out

@@ -1,0 +1,88 @@
+package document
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Of many errors the first are said, and how many more there are; a long name is shortened in a message.
+func TestMessagesAreCapped(t *testing.T) {
+	words := make([]string, 9000)
+	for i := range words {
+		words[i] = fmt.Sprint("word", i)
+	}
+	r := NewReader(kind)
+	for i := range 8000 {
+		at := Place{File: "x.yaml", Line: 8000 - i, Column: 1}
+		r.Unknown(at, "name", fmt.Sprint("wrod", i), words)
+		r.Unknown(at, "name", fmt.Sprint("wrod", i), words) // again at its place
+	}
+	said := r.Err().Error()
+	if n := strings.Count(said, "is not known"); n != 50 || !strings.HasSuffix(said, "\nand 7950 more") ||
+		r.Count() != 8000 {
+		t.Errorf("%d of %d: …%s", n, r.Count(), said[len(said)-100:])
+	}
+	if !strings.Contains(said, "word18, word19 and 8980 more") || len(said) > 50*400 {
+		t.Errorf("%d bytes: %.1000s", len(said), said)
+	}
+	long := strings.Repeat("n", 100000)
+	r = NewReader(kind)
+	r.Unknown(Place{File: "--set " + long, Line: 1, Column: 1}, "name", long, []string{"a", long})
+	if said := r.Err().Error(); len(said) > 800 || strings.Count(said, "…") != 3 {
+		t.Errorf("%d bytes: %.1000s", len(said), said)
+	}
+}
+
+// What is not known and what is meant are told apart, or nothing is said to be meant.
+func TestMeant(t *testing.T) {
+	for _, x := range []struct{ name, word, known, want string }{
+		{"the same", "client", "client", ""},
+		{"another case", "Client", "client", `; did you mean "client"?`},
+		{"what is not printed", "cli\u200bent", "client", `; did you mean "client"?`},
+		{"a letter of another alphabet", "cli\u0435nt", "client", `; did you mean "client"? here stands "cli\u0435nt"`},
+		{"very long", strings.Repeat("client", 20), strings.Repeat("client", 20) + "s", ""},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			r := NewReader(kind)
+			r.Unknown(Place{File: "x.yaml"}, "host", x.word, []string{x.known})
+			_, got, _ := strings.Cut(r.Err().Error(), "is not known")
+			if got, _, _ = strings.Cut(got, "; allowed"); got != x.want {
+				t.Errorf("%q, want %q", got, x.want)
+			}
+		})
+	}
+}
+
+// What the YAML library takes the square of is refused before it is parsed.
+func TestParseable(t *testing.T) {
+	lines := func(n int, format string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	for _, x := range []struct{ name, text, want string }{
+		{"keys", lines(60000, "key%d: 1\n"), "x.yaml:4097:1: the map has more than 4096 keys"},
+		{"keys below", "a:\n  b:\n" + lines(5000, "    k%d: x\n"), "x.yaml:4099:5: the map has more than 4096 keys"},
+		{"keys of many maps", lines(5000, "- k%d: x\n  other: [1]\n  # none\n"), ""},
+		{"keys of two maps", "a:\n" + lines(4000, "  a%d: x\n") + "b:\n" + lines(4000, "  b%d: x\n"), ""},
+		{"values", lines(400, "k%d:\n"), "x.yaml:51:4: a value is missing, as 50 are before"},
+		{"values of a list", "a:\n" + lines(400000, "-\n# %d\n"), "a value is missing, as 50 are before"},
+		{"values in braces", "a: {" + lines(100, "k%d, ") + "}", "a value is missing, as 50 are before"},
+		{"values in braces after a colon", "a: {" + lines(100, "k%d:, ") + "}", "a value is missing, as 50 are before"},
+		{"a value below a comment", lines(100, "k%d:\n# here\n- x\n"), ""},
+		{"lists", lines(100, "k%d:\n  - [a, {b: c}]\n  - - x\n    - y\n"), ""},
+		{"words in brackets", "a: [" + lines(100, "k%d, ") + "]", ""},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			r := NewReader(kind)
+			Parse(r, "x.yaml", []byte(x.text)[:min(len(x.text), 999999)])
+			err := r.Err()
+			if err == nil && x.want != "" || err != nil && (x.want == "" || !strings.Contains(err.Error(), x.want)) {
+				t.Errorf("%.300v, want %q", err, x.want)
+			}
+		})
+	}
+}

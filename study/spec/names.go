@@ -1,0 +1,83 @@
+package spec
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"weir/core/topology"
+	"weir/internal/document"
+)
+
+// directory has a network's nodes and links by their names, so that a file that names many of a large network is
+// read in proportion to its length.
+type directory struct {
+	network *topology.Network
+	nodes   map[string]int
+	links   map[[2]int]int // the first between two nodes, the lower one first
+
+	hosts, switches, all []string // the first of them, for messages
+}
+
+// of indexes a network; the points of a sweep often share one.
+func (x *directory) of(n *topology.Network) *directory {
+	if x.network == n {
+		return x
+	}
+	*x = directory{network: n, nodes: make(map[string]int, len(n.Nodes)), links: make(map[[2]int]int, len(n.Links))}
+	for i, node := range n.Nodes {
+		x.nodes[node.Name] = i
+		if node.Switch && len(x.switches) <= document.MostNear {
+			x.switches = append(x.switches, node.Name)
+		} else if !node.Switch && len(x.hosts) <= document.MostNear {
+			x.hosts = append(x.hosts, node.Name)
+		}
+	}
+	for i, l := range n.Links {
+		pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
+		if _, twice := x.links[pair]; !twice {
+			x.links[pair] = i
+		}
+	}
+	x.all = slices.Concat(x.hosts, x.switches)
+	return x
+}
+
+// mostMatches bounds the names that patterns are compared with at a point.
+const mostMatches = 1 << 26
+
+// matching are the nodes of one kind that a name or a pattern means. A name means its own node, also if it could
+// be read as a pattern.
+func (d *decoder) matching(at document.Place, pattern string, switches bool, n *topology.Network) (found []int) {
+	if i, ok := d.named.of(n).nodes[pattern]; ok {
+		if n.Nodes[i].Switch == switches {
+			return []int{i}
+		}
+		return nil
+	}
+	if !strings.ContainsAny(pattern, `*?[\`) {
+		return nil
+	}
+	if !d.compare(at, len(n.Nodes)) {
+		return nil
+	}
+	for i, node := range n.Nodes {
+		if node.Switch != switches {
+			continue
+		}
+		if ok, err := path.Match(pattern, node.Name); err == nil && ok {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// compare counts the names, or links, that one pattern is compared with, and reports whether that may be.
+func (d *decoder) compare(at document.Place, with int) bool {
+	if d.matches += with; d.matches <= mostMatches {
+		return true
+	}
+	d.Fail(at, fmt.Sprintf("patterns × nodes up to %d", mostMatches), "there are too many patterns for so large a network")
+	return false
+}
