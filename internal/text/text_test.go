@@ -9,7 +9,8 @@ import (
 
 func TestActs(t *testing.T) {
 	for _, r := range "\x00\x07\t\n\r\x1b\x7f\u0080\u009b\u009f\u00ad\u034f\u061c\u115f\u180e\u200b\u200c\u200d\u200e" +
-		"\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff\ufe0f\U000e0001\U000e0100\U000f0000" {
+		"\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff\ufe0f\U000e0001" +
+		"\U000e0100\U000f0000" {
 		t.Run(Escaped(r), func(t *testing.T) {
 			if !Acts(r) {
 				t.Error("it is taken for a character that only shows itself")

@@ -180,7 +180,12 @@ func TestOutputsOfHostileNames(t *testing.T) {
 		silent(t, args[0], text+errs)
 	}
 	traces := in(t, filepath.Join(dirs[0], "traces"))
+	read := 0
 	for _, trace := range traces {
+		if form := filepath.Ext(trace); form != ".txt" && form != ".pcapng" && form != ".parquet" {
+			continue // what vouches for them
+		}
+		read++
 		for _, args := range [][]string{{"trace", trace}, {"trace", trace, "--events"}} {
 			code, text, errs := weir(args...)
 			if code != cli.Done {
@@ -189,7 +194,7 @@ func TestOutputsOfHostileNames(t *testing.T) {
 			silent(t, args[0], text+errs)
 		}
 	}
-	if len(traces) == 0 {
+	if read == 0 {
 		t.Error("there is no trace")
 	}
 	isTable(t, dirs[0])
@@ -265,6 +270,7 @@ func files(t *testing.T, dir string) {
 				}
 			}
 		case ".yaml":
+		case ".sha256":
 		default:
 			return nil // no text
 		}

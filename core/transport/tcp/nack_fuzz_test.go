@@ -110,6 +110,7 @@ func anyNacks(t *testing.T, data []byte) {
 		w := newPipe(t, name, 0, func(c *Config) {
 			c.ECN, c.Nacks = true, []string{transport.NacksLoss, transport.NacksSupply, transport.NacksResend}[i]
 		})
+		w.rate = 10 * unit.Mbps // packets cost time
 		w.run(60 * ms)
 		b := data
 		next := func() int {

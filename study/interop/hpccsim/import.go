@@ -27,11 +27,8 @@ const simulatorStart = 2 * unit.Second
 // be. Programs and parameters that the registry does not have are left out: a comment
 // says so, and left. What is wrong with the files is an InputErrors.
 func Import(r *spec.Registry, config, folder string) (experiment []byte, left []string, err error) {
-	c := document.NewReader(spec.FileKind)
-	m := &hpccImport{d: c, registry: r, file: config, folder: folder,
-		became: map[string]string{}, lost: map[string]string{}}
-	out := m.experiment()
-	if err := c.Err(); err != nil {
+	out, left, err := written(r, config, folder)
+	if err != nil {
 		return nil, nil, err
 	}
 	// What the keys' own bounds let through, a scheme's may not.
@@ -45,7 +42,16 @@ func Import(r *spec.Registry, config, folder string) (experiment []byte, left []
 	if _, err := plan.Load(r, src, spec.Options{}); err != nil {
 		return nil, nil, err
 	}
-	return out, m.left, nil
+	return out, left, nil
+}
+
+// written is the experiment before it is tried.
+func written(r *spec.Registry, config, folder string) (experiment []byte, left []string, err error) {
+	c := document.NewReader(spec.FileKind)
+	m := &hpccImport{d: c, registry: r, file: config, folder: folder,
+		became: map[string]string{}, lost: map[string]string{}}
+	experiment = m.experiment()
+	return experiment, m.left, c.Err()
 }
 
 // hpccImport is one config.txt on its way to an experiment.
