@@ -20,7 +20,7 @@ type Ring struct {
 // Params binds the family's parameters.
 func (c *Ring) Params(p *scheme.Params) {
 	p.Int(&c.Switches, "switches", "", "switches", "ours").Required().Min("3").Max("1000")
-	p.Int(&c.Hosts, "hosts", "1", "hosts a switch", "ours").Min("1").Max("100")
+	p.Int(&c.Hosts, "hosts", "1", "hosts at each switch", "ours").Min("1").Max("100")
 	p.LinkRate(&c.Rate, "rate", "", "of every link", "ours").Required().Min("1bps")
 	p.Time(&c.Delay, "delay", "", "of every link, one way", "ours").Required().Min("0s")
 	p.Length(&c.Buffer, "buffer", "0 packets", "of every switch port; 0 packets: no limit", "ours")
