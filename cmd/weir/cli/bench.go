@@ -70,9 +70,8 @@ func (b *benchCmd) runSwitch(a *app) error {
 	if a.terminal {
 		o.Progress = func(doing string) { fmt.Fprint(a.screen, clear, text.Shown(doing)) }
 	}
-	signals := listen(a.stderr, "nothing was measured")
+	signals := listen(a.screen, grace{ofLab(nil).time, lab.CloseAll, "nothing was measured"})
 	defer signals.stop()
-	signals.inLab(lab.CloseAll)
 	f, err := bench.Switch(signals, a.registry, o)
 	if a.terminal {
 		fmt.Fprint(a.screen, clear)

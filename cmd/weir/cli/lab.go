@@ -77,7 +77,7 @@ func (r *runCmd) lab(ctx *interrupts, a *app, exp *spec.Spec, options run.Option
 	if err != nil {
 		return nil, err
 	}
-	ctx.inLab(lab.CloseAll)
+	ctx.next(ofLab(lab.CloseAll))
 	inLab.Beside = beside
 	inLab.Dataplane = func(one *plan.Run, capture *lab.Capture) *exec.Cmd {
 		args := append(r.selection.args("lab-dataplane"), "--index", strconv.Itoa(one.Number), "--id", one.ID(""))

@@ -57,6 +57,8 @@ type reportCmd struct {
 }
 
 func (r *reportCmd) Run(a *app) error {
+	signals := listen(a.screen, grace{0, nothing, "the same command makes the rest"})
+	defer signals.stop()
 	for i, dir := range r.Dirs {
 		o, err := r.open(a, dir)
 		if err != nil {

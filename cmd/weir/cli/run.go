@@ -29,6 +29,8 @@ type runCmd struct {
 }
 
 func (r *runCmd) Run(a *app) error {
+	signals := listen(a.screen, inPreparation)
+	defer signals.stop()
 	s, err := r.load(a)
 	if err != nil {
 		return err
@@ -36,8 +38,7 @@ func (r *runCmd) Run(a *app) error {
 	if r.Jobs < 0 {
 		return fmt.Errorf("%w: --jobs is %d; 0 or more is allowed", errInput, r.Jobs)
 	}
-	signals := listen(a.stderr, "what was finished is kept, and the same command goes on with the rest")
-	defer signals.stop()
+	signals.next(inSimulation)
 	bar := &progressBar{out: a.screen, on: a.terminal, start: time.Now()}
 	path := ""
 	options := run.Options{

@@ -12,28 +12,41 @@ import (
 	"time"
 )
 
-// How long what is under way may take after the first signal. With what comes then, a simulation ends within a second
-// and a run of the lab within five.
-const (
-	graceOfSimulation = 900 * time.Millisecond
-	graceOfLab        = 3 * time.Second
-)
-
 // interrupts are the signals that end a command: SIGINT, SIGTERM and SIGHUP alike, but the last one where it is
 // ignored, as nohup(1) wants it. The first ends the context; what then takes longer than its grace is cut. The second
 // ends the process at once: whatever begins next clears up after it.
 type interrupts struct {
 	context.Context
-	stop  func() // listening
-	grace atomic.Int64
-	cut   atomic.Pointer[func() error] // what must be done before the process ends; nil: nothing
+	stop func() // listening
+	now  atomic.Pointer[grace]
 }
 
-// listen begins to listen; consequence is what to say of what was cut.
-func listen(stderr io.Writer, consequence string) *interrupts {
+// grace is how what is under way ends after the first signal.
+type grace struct {
+	time        time.Duration
+	cut         func() error // what must be done before the process ends
+	consequence string       // of being cut, for people
+}
+
+const goesOn = "what was finished is kept, and the same command goes on with the rest"
+
+// A simulation ends within a second and a run of the lab within five, with all that comes after its grace.
+var (
+	inPreparation = grace{0, nothing, "nothing was run"}
+	inSimulation  = grace{800 * time.Millisecond, nothing, "it did not end in time and was cut; " + goesOn}
+)
+
+func ofLab(closeAll func() error) grace {
+	return grace{3 * time.Second, closeAll, "it did not end in time and was cut; " + goesOn}
+}
+
+func nothing() error { return nil }
+
+// listen begins to listen.
+func listen(stderr io.Writer, first grace) *interrupts {
 	ctx, cancel := context.WithCancel(context.Background())
 	i := &interrupts{Context: ctx}
-	i.grace.Store(int64(graceOfSimulation))
+	i.now.Store(&first)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -56,21 +69,16 @@ func listen(stderr io.Writer, consequence string) *interrupts {
 		case <-ended:
 			return
 		case <-signals:
-		case <-time.After(time.Duration(i.grace.Load())):
-			if cut := i.cut.Load(); cut != nil {
-				if err := (*cut)(); err != nil {
-					fmt.Fprintln(stderr, "weir:", err)
-				}
+		case <-time.After(i.now.Load().time):
+			if err := i.now.Load().cut(); err != nil {
+				fmt.Fprintln(stderr, "weir:", err)
 			}
-			fmt.Fprintf(stderr, "interrupted: it did not end in time, and was cut; %s\n", consequence)
+			fmt.Fprintln(stderr, "interrupted:", i.now.Load().consequence)
 		}
 		os.Exit(Interrupted)
 	}()
 	return i
 }
 
-// inLab gives what comes next the grace of the lab, and closes the lab before the process ends.
-func (i *interrupts) inLab(closeAll func() error) {
-	i.cut.Store(&closeAll)
-	i.grace.Store(int64(graceOfLab))
-}
+// next is how what comes now ends.
+func (i *interrupts) next(g grace) { i.now.Store(&g) }
