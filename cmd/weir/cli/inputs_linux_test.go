@@ -2,11 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"weir/study/results"
 )
 
 // Whatever reads a file refuses at once what is none. A pipe in its place would hold the test for ever, and
@@ -36,7 +39,8 @@ func TestInputsAreRegularFiles(t *testing.T) {
 				}
 				os.WriteFile("files.yaml", []byte(fromFiles), 0o600)
 				os.Mkdir("results", 0o700)
-				os.WriteFile("results/runs.json", []byte(`{"format": 1, "experiment": "x", "runs": []}`), 0o600)
+				os.WriteFile("results/runs.json", fmt.Appendf(nil, `{"format": %d, "experiment": "x", "runs": []}`,
+					results.Format), 0o600)
 				os.Remove(x.spoilt)
 				var err error
 				switch kind {
