@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// fillDisk runs a sweep with traces on disks that are full after so many pages, so that each kind of file is at some
+// time the one for which there is no room. All runs end then, with one message that names the file; nothing is left but
+// whole files; and with room again the same command makes what an undisturbed one has made. It returns the endings of
+// the files' names.
+func fillDisk(t *testing.T, pages func(all int) []int) (kinds map[string]bool) {
+	const room = 1 << 21
+	file := write(t, small+"repeat: 2\n")
+	command := func(out string) []string { return []string{"run", file, "--out", out, "--jobs", "1", "--trace", "*"} }
+	var stdout, stderr bytes.Buffer
+	disk := mounted(t, room)
+	if code := Run(Registry(), command(disk), &stdout, &stderr, false); code != Done {
+		t.Fatal(stderr.String())
+	}
+	want := contents(t, disk)
+	page, all := os.Getpagesize(), 0
+	for _, text := range want {
+		all += len(text)/os.Getpagesize() + 1
+	}
+	kinds = map[string]bool{}
+	for _, n := range pages(all) {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			if err := os.RemoveAll(onlyFolder(t, disk)); err != nil {
+				t.Fatal(err)
+			}
+			ballast := filepath.Join(disk, "ballast")
+			if err := os.WriteFile(ballast, make([]byte, room-n*page), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			said := told(t, RunFailed, disk, command(disk)...)
+			line, rest, _ := strings.Cut(said, "\n")
+			if rest != "" || !strings.HasPrefix(line, "weir: DIR/small-") || !strings.Contains(line, "no space left on device") {
+				t.Errorf("it says %q", said)
+			}
+			name, _, _ := strings.Cut(line, ": it cannot ")
+			kinds[filepath.Ext(name)] = true
+			for name, text := range contents(t, disk) {
+				if name != "ballast" && text != want[name] && !derived(name, text) {
+					t.Errorf("%s has %d bytes, want %d, or others", name, len(text), len(want[name]))
+				}
+			}
+			if err := os.Remove(ballast); err != nil {
+				t.Fatal(err)
+			}
+			stdout.Reset()
+			stderr.Reset()
+			if code := Run(Registry(), command(disk), &stdout, &stderr, false); code != Done || stderr.Len() > 0 {
+				t.Errorf("with room again: exit code %d, %s", code, stderr.String())
+			}
+			got := contents(t, disk)
+			for name, text := range want {
+				if got[name] != text && !strings.HasSuffix(name, "host.json") {
+					t.Errorf("with room again: %s has %d bytes, want %d, or others", name, len(got[name]), len(text))
+				}
+			}
+			if len(got) != len(want) {
+				t.Errorf("%d files, want %d", len(got), len(want))
+			}
+		})
+	}
+	return kinds
+}
+
+// derived reports whether a file is made of the runs that there are, and whole.
+func derived(name, text string) bool {
+	switch filepath.Base(name) {
+	case "runs.json", "host.json":
+		return json.Valid([]byte(text))
+	case "flows.parquet", "series.parquet":
+		return strings.HasPrefix(text, "PAR1") && strings.HasSuffix(text, "PAR1")
+	case "report.html":
+		return strings.HasSuffix(strings.TrimSpace(text), "</html>")
+	}
+	return filepath.Ext(name) == ".svg" && strings.HasSuffix(strings.TrimSpace(text), "</svg>")
+}
+
+// onlyFolder is the results folder of a disk.
+func onlyFolder(t *testing.T, disk string) string {
+	t.Helper()
+	dirs, _ := filepath.Glob(filepath.Join(disk, "small-*"))
+	if len(dirs) != 1 {
+		t.Fatalf("folders %v", dirs)
+	}
+	return dirs[0]
+}
+
+// The long form is TestFullDiskEveryPage, with -tags slow.
+func TestFullDiskOfEveryKind(t *testing.T) {
+	fillDisk(t, func(all int) []int { return []int{0, 6, all / 4, all / 2, 3 * all / 4} })
+}
