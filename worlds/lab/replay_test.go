@@ -120,7 +120,7 @@ var switches = []struct {
 		"[forward, {abc: {memory: 300ms, reference: 10kbps, average_memory: 30ms, q_min: 6 packets, q_base: 11 packets, " +
 			"gamma: 10 packets}}]", 800 * unit.Microsecond},
 	{"ecn, by chance", dumbbell, "[forward, {ecn: {kmin: 2kB, kmax: 20kB, pmax: 50%}}]",
-		"[forward, {ecn: {kmin: 2kB, kmax: 20kB, pmax: 51%}}]", 800 * unit.Microsecond},
+		"[forward, {ecn: {kmin: 2kB, kmax: 20kB, pmax: 55%}}]", 800 * unit.Microsecond},
 	{"ncf", dumbbell, "[forward, {ncf: {duration: 20ms, early: 30%}}]\nswitches:\n  s1: {queues: 3, scheduler: ncf, " +
 		"programs: [forward, {ncf: {duration: 20ms, early: 30%}}]}",
 		"[forward, {ncf: {duration: 20ms, early: 30%}}]\nswitches:\n  s1: {queues: 3, scheduler: ncf, programs: [forward, " +
