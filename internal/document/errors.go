@@ -26,9 +26,9 @@ func (e InputError) Error() string {
 	if e.Rest {
 		return e.Msg
 	}
-	s := fmt.Sprintf("%s:%d:%d: %s", text.Shown(e.File), e.Line, e.Column, e.Msg)
+	s := fmt.Sprintf("%s:%d:%d: %s", text.Shown(e.File), e.Line, e.Column, text.Lines(e.Msg))
 	if e.Allowed != "" {
-		s += "; allowed: " + e.Allowed
+		s += "; allowed: " + text.Lines(e.Allowed)
 	}
 	if e.Excerpt != "" {
 		s += "\n    " + e.Excerpt + "\n    " + strings.Repeat(" ", e.Caret) + "^"
