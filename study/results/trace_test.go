@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,6 +147,16 @@ func TestBadFiles(t *testing.T) {
 		tenth += int(binary.LittleEndian.Uint32(f.pcapng.Bytes()[tenth+4:]))
 	}
 	text := strings.Replace(f.text.String(), "transmit", "submit", 1)
+	long := slices.Clone(f.parquet.Bytes()) // the length of its footer, which nothing may be taken for
+	binary.LittleEndian.PutUint32(long[len(long)-8:], 1<<30)
+	wide := slices.Clone(f.parquet.Bytes()) // the first page's length: type, unpacked and packed, each an i32 (0x15)
+	at := 7
+	for ; wide[at] >= 0x80; at++ {
+	}
+	for at += 2; wide[at] >= 0x80; at++ {
+		wide[at] = 0xfe
+	}
+	wide[at] = 0x7e
 	for name, c := range map[string]struct {
 		data []byte
 		want string
@@ -158,6 +169,8 @@ func TestBadFiles(t *testing.T) {
 		"cut.parquet":    {f.parquet.Bytes()[:f.parquet.Len()-5], "offset "},
 		"data.parquet":   {flip(f.parquet.Bytes(), 700), "row "},
 		"footer.parquet": {flip(f.parquet.Bytes(), f.parquet.Len()-500), ""},
+		"long.parquet":   {long, fmt.Sprintf("offset %d: the footer has 1073741824 bytes", len(long)-8)},
+		"wide.parquet":   {wide, "offset 4: a page has "},
 		"text.txt":       {[]byte(text), "column 2, event"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -109,6 +109,9 @@ func ReadTraceTable(r io.ReaderAt, size int64, f func(*trace.Record) error) (err
 			err = fmt.Errorf("row %d: damaged: %v", n, p)
 		}
 	}()
+	if err := footerFits(r, size); err != nil {
+		return err
+	}
 	file, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return fmt.Errorf("offset %d: %w", size, err) // a Parquet file's head is at its end
@@ -119,8 +122,11 @@ func ReadTraceTable(r io.ReaderAt, size int64, f func(*trace.Record) error) (err
 	}
 	for _, c := range parquet.SchemaOf(traceRow{}).Columns() {
 		if name := strings.Join(c, "."); !have[name] {
-			return fmt.Errorf("it has no column %q: this is no trace of weir", name)
+			return fmt.Errorf("offset %d: it has no column %q: this is no trace of weir", size, name)
 		}
+	}
+	if err := pagesFit(r, size, file.Metadata()); err != nil {
+		return err
 	}
 	reader := parquet.NewGenericReader[traceRow](file)
 	defer reader.Close()
