@@ -87,7 +87,7 @@ type loop struct {
 	down    bool // a port's interface was, when it was last looked at
 
 	event   int // eventfd, by which the other goroutine wakes the thread
-	next    atomic.Pointer[Config]
+	next    atomic.Pointer[reread]
 	publish atomic.Bool
 	stop    atomic.Bool
 }
@@ -140,8 +140,13 @@ func Serve(known Schemes, control io.Reader, out io.Writer) error {
 	if l.live, err = lab.OpenBridge(c, sockets, memoryLimit); err != nil {
 		return fmt.Errorf("data plane: %w", err)
 	}
+	unconfined := confineDataPlane()
 	if err := l.out.Encode(answer{Is: isBegun}); err != nil {
 		return fmt.Errorf("data plane: %w", err)
+	}
+	if unconfined != nil {
+		l.out.Encode(answer{Is: isNote,
+			Text: "warning: no filter of system calls holds the data plane: " + unconfined.Error()})
 	}
 	go l.listen(known, lines)
 	return l.run()
@@ -166,11 +171,9 @@ func (l *loop) listen(known Schemes, lines *bufio.Reader) {
 		case o.Do == doPublish:
 			l.publish.Store(true)
 		case o.Do == doReload:
-			c, err := Decode(known, o.File, o.Data)
-			if err != nil { // the supervisor has decoded it before
-				continue
-			}
-			l.next.Store(c)
+			x := &reread{data: o.Data}
+			x.config, x.err = Decode(known, o.File, o.Data)
+			l.next.Store(x)
 		}
 		wake := [8]byte{7: 1}
 		unix.Write(l.event, wake[:])
@@ -203,8 +206,8 @@ func (l *loop) run() error {
 		}
 		var count [8]byte
 		unix.Read(l.event, count[:])
-		if c := l.next.Swap(nil); c != nil {
-			l.reload(c)
+		if x := l.next.Swap(nil); x != nil {
+			l.reload(x)
 		}
 		if l.publish.Swap(false) {
 			l.write()
@@ -221,8 +224,13 @@ func (l *loop) run() error {
 }
 
 // reload changes to another configuration between two packets.
-func (l *loop) reload(c *Config) {
+func (l *loop) reload(x *reread) {
 	refuse := func(err error) { l.out.Encode(answer{Is: isRefused, Text: err.Error()}) }
+	if x.err != nil { // although the supervisor has read the same
+		refuse(x.err)
+		return
+	}
+	c := x.config
 	if err := l.config.Keeps(c); err != nil {
 		refuse(err)
 		return

@@ -90,7 +90,7 @@ func TestPrivileges(t *testing.T) {
 				least = append(least, path)
 			}
 			for _, x := range [][2]string{{"CapEff", caps}, {"CapPrm", caps}, {"CapInh", caps}, {"CapAmb", caps},
-				{"CapBnd", none}, {"NoNewPrivs", "1"}} {
+				{"CapBnd", none}, {"NoNewPrivs", "1"}, {"Seccomp", "2"}} {
 				if s[x[0]][0] != x[1] {
 					t.Errorf("%s: %s is %v, want %s", path, x[0], s[x[0]], x[1])
 				}
@@ -112,6 +112,25 @@ func TestPrivileges(t *testing.T) {
 			t.Errorf("process %d has %d sockets, want %d", pid, n, want)
 		}
 	}
+}
+
+// Code in either process that wants more than the process needs is refused by the kernel, and the switch goes on.
+func TestIntruders(t *testing.T) {
+	w := lay(t, 1500, "left", "right")
+	p := w.open(plain)
+	for _, process := range []string{"supervisor", "dataplane"} {
+		t.Run(process, func(t *testing.T) {
+			p.write(strings.Replace(plain, "[forward]", "[forward, intruder-"+process+"]", 1))
+			p.signal(syscall.SIGHUP)
+			p.awaits("all is refused to the " + process)
+		})
+	}
+	to := netip.MustParseAddrPort("10.9.0.2:7")
+	w.echo("right", to)
+	if _, err := w.ask("left", to, 1400, 3); err != nil {
+		t.Error(err)
+	}
+	p.stop()
 }
 
 // open are the files that a process has, by descriptor.

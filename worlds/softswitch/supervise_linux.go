@@ -88,6 +88,9 @@ func Supervise(known Schemes, descriptor int, command []string, version string, 
 		}
 		defer stop()
 	}
+	if err := confineSupervisor(s.command.Process.Pid); err != nil {
+		fmt.Fprintln(s.log, "warning: no filter of system calls holds the supervisor:", err)
+	}
 	var names []string
 	for _, p := range c.Ports {
 		names = append(names, p.Name+" ("+p.Interface+")")
