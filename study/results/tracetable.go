@@ -132,10 +132,12 @@ func ReadTraceTable(r io.ReaderAt, size int64, f func(*trace.Record) error) (err
 	defer reader.Close()
 	rows := make([]traceRow, traceBatch)
 	for {
-		clear(rows)
-		k, err := reader.Read(rows)
-		for i := range rows[:k] {
-			record, bad := rows[i].record()
+		// The library looks for the end anew for each row and column that is asked for and not there.
+		some := rows[:min(traceBatch, max(1, file.NumRows()-n))]
+		clear(some)
+		k, err := reader.Read(some)
+		for i := range some[:k] {
+			record, bad := some[i].record()
 			if bad != nil {
 				return fmt.Errorf("row %d: %w", n, bad)
 			}

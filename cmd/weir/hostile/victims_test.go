@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -186,7 +188,7 @@ func outcomes(t *testing.T) (all []victim) {
 	}
 	dir := t.TempDir()
 	traces := 0
-	for name := range files {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if !strings.HasPrefix(name, "traces/") {
 			continue
 		}
@@ -228,7 +230,7 @@ func folders(t *testing.T, files map[string][]byte) (all []victim) {
 	if err := put(dir, files); err != nil {
 		t.Fatal(err)
 	}
-	for name := range files {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		kind := name
 		switch {
 		case strings.HasPrefix(name, "traces/") || name == "host.json":
@@ -239,7 +241,7 @@ func folders(t *testing.T, files map[string][]byte) (all []victim) {
 		if listed(all, "results, "+kind) {
 			continue
 		}
-		all = append(all, victim{name: "results, " + kind, slow: 4, files: map[string][]byte{name: files[name]}, file: name,
+		all = append(all, victim{name: "results, " + kind, slow: costly, files: map[string][]byte{name: files[name]}, file: name,
 			try: func(mutant map[string][]byte) error {
 				if err := put(dir, mutant); err != nil {
 					return err
