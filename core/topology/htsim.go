@@ -213,6 +213,15 @@ func (f *topo) network() (*Network, error) {
 	return &b.n, nil
 }
 
+// fits bounds the numbers of nodes and links. Factors are up to largestNetwork, so products of three of them are
+// numbers.
+func (f *topo) fits(nodes, links int) error {
+	if nodes > largestNetwork || links > largestNetwork {
+		return f.errorf(1, "%d nodes and %d links; at most %d of each are possible", nodes, links, largestNetwork)
+	}
+	return nil
+}
+
 func (t *tier) delay() unit.Time    { return unit.Time(t.latency) * unit.Nanosecond }
 func (t *tier) rate() unit.LinkRate { return unit.LinkRate{Bits: unit.Rate(t.speed) * unit.Gbps} }
 
@@ -222,6 +231,9 @@ func (f *topo) cores(b *builder, first, tors int) error {
 	f.line = top.line
 	if top.down != tors {
 		return f.errorf(1, "the highest tier has %d ports down; there are %d switches below", top.down, tors)
+	}
+	if err := f.fits(f.nodes+tors+up, f.nodes+tors*up); err != nil {
+		return err
 	}
 	core := b.switches("core", up)
 	b.links.Delay = top.delay()
@@ -251,8 +263,9 @@ func (f *topo) pods(b *builder, first, tors int) error {
 		return f.errorf(1, "tier 2 has %d ports down; there are %d pods", top.down, pods)
 	}
 	cores := leaf.up * middle.up
-	if pods*leaf.up+cores+tors+f.nodes > largestNetwork {
-		return f.errorf(1, "the network has more than %d nodes", largestNetwork)
+	aggs := pods * leaf.up
+	if err := f.fits(f.nodes+tors+aggs+cores, f.nodes+tors*leaf.up+aggs*middle.up); err != nil {
+		return err
 	}
 	agg, core := b.switches("agg", pods*leaf.up), b.switches("core", cores)
 	b.links.Delay = middle.delay()

@@ -83,7 +83,7 @@ func (m *matrix) read() (err error) {
 		m.nodes, err = m.number(1, "the number of nodes", 1, 1<<24)
 		return err
 	case key == "Connections" && m.announced < 0:
-		m.announced, err = m.number(1, "the number of connections", 0, 1<<24)
+		m.announced, err = m.number(1, "the number of connections", 0, MostFlows)
 		return err
 	case m.nodes < 0 || m.announced < 0:
 		return m.errorf(0, "%q; the file begins with Nodes and Connections", key)

@@ -11,6 +11,10 @@ import (
 	"weir/core/unit"
 )
 
+// MostFlows bounds the flows of a file, and of an experiment, so that a slip is an error and not a request for
+// all memory.
+const MostFlows = 1 << 20
+
 // Flow is one flow of a list.
 type Flow struct {
 	Src, Dst int // nodes of the topology
@@ -72,7 +76,7 @@ func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 			if len(fields) != 1 {
 				return nil, fail(1, "the first line is the number of flows alone")
 			}
-			n, err := number(0, "the number of flows", 0, 1<<24)
+			n, err := number(0, "the number of flows", 0, MostFlows)
 			if err != nil {
 				return nil, err
 			}

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"fmt"
 	"math"
 
 	"weir/core/unit"
@@ -104,6 +105,9 @@ func Names(kinds []Kind) (names []string) {
 	return names
 }
 
+// mostMeasures bounds a list, each of whose entries is held against the others of its kind.
+const mostMeasures = 1000
+
 // Decode reads the measure list, out of kinds.
 func Decode(r *document.Reader, kinds []Kind, t *document.Node, p *Point) (list List) {
 	if t.Kind != document.List {
@@ -136,6 +140,10 @@ func Decode(r *document.Reader, kinds []Kind, t *document.Node, p *Point) (list 
 		m.Decode(&Options{Reader: r, At: x.Place, Node: given, Kind: kind, Point: p})
 		if r.Count() > before {
 			continue
+		}
+		if len(list) == mostMeasures {
+			r.Fail(at, fmt.Sprintf("up to %d", mostMeasures), "there are more than %d measures", mostMeasures)
+			break
 		}
 		for _, other := range list {
 			m.beside(r, other)

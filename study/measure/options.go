@@ -85,6 +85,7 @@ func (o *Options) Time(t *document.Node, included bool) unit.Time {
 // Every reads the time between samples; 0 if the key is missing and has no default.
 func (o *Options) Every() (every unit.Time) {
 	t := o.Node.Get("every")
+	given := t != nil
 	if t == nil && o.Kind.Table().Key("every").Default == "" {
 		return 0
 	}
@@ -93,6 +94,9 @@ func (o *Options) Every() (every unit.Time) {
 	switch every = o.Positive(t); {
 	case length/every > mostSamples:
 		o.Fail(t.Place, "at least "+(length/mostSamples+1).String(), "that many samples would not fit into memory")
+	case every > length && !given:
+		o.Fail(o.At, "every: "+max(length/100, 1).String()+", or another up to "+length.String(),
+			"without every, %s is measured every %s, and the measured part has only %v", o.Kind.Name, t.Text, length)
 	case every > length:
 		o.Fail(t.Place, "up to "+length.String(), "every %s is longer than the measured part", t.Text)
 	}

@@ -21,7 +21,15 @@ const (
 )
 
 // Config makes the run of a point with a seed.
-func Config(p *spec.Point, seed uint64) (*sim.Config, error) {
+func Config(p *spec.Point, seed uint64) (*sim.Config, error) { return configure(p, seed, false) }
+
+// mostTried is how many flows of a point a trial makes with endpoints.
+const mostTried = 2000
+
+// configure makes the run of a point with a seed. For a trial of a point with many flows it gives endpoints
+// to the first of each traffic only, so that to check an experiment takes no more memory than to read it; not
+// of one with a collective, whose flows come after each other.
+func configure(p *spec.Point, seed uint64, trial bool) (*sim.Config, error) {
 	tree, prefixes := p.Tree()
 	stalls := p.Stalls()
 	c := &sim.Config{
@@ -34,8 +42,20 @@ func Config(p *spec.Point, seed uint64) (*sim.Config, error) {
 	}
 	b := &builder{point: p, seen: p.Measured(), seed: seed, telemetry: c.Telemetry,
 		hosts: make([]cc.Host, len(c.Network.Nodes)), listed: map[[3]int]int{}}
-	for i, f := range flows(p, seed) {
-		flow, endless, err := b.flow(i, &f)
+	all, tried := flows(p, seed), make([]int, p.Entries())
+	for id := range p.Entries() {
+		trial = trial && !p.Entry(id).Measured().Collective
+	}
+	c.Flows = make([]sim.Flow, 0, len(all))
+	for i := range all {
+		f := &all[i]
+		if tried[f.Traffic]++; trial && tried[f.Traffic] > mostTried {
+			tr := p.Entry(f.Traffic)
+			start, _ := tr.Start()
+			c.Flows = append(c.Flows, sim.Flow{Group: f.Traffic, Src: f.Src, Dst: f.Dst, Start: start, Size: f.Size})
+			continue
+		}
+		flow, endless, err := b.flow(i, f)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"weir/study/measure"
 	"weir/study/spec"
 	"weir/worlds/sim"
@@ -16,18 +18,29 @@ func Load(r *spec.Registry, src *spec.Source, o spec.Options) (*spec.Spec, error
 type trial struct{}
 
 func (trial) Build(p *spec.Point, whole bool) (samples float64, err error) {
-	c, err := Config(p, 1)
+	c, err := configure(p, 1, true)
 	if err != nil {
 		return 0, err
 	}
-	if whole {
+	samples = measure.Samples(p.Measured(), c)
+	if err = reduce(p, c); err == nil && whole {
 		_, err = sim.New(c)
 	}
-	return measure.Samples(p.Measured(), c), err
+	return samples, err
+}
+
+// reduce leaves the flows that have endpoints, and what is observed of them.
+func reduce(p *spec.Point, c *sim.Config) error {
+	all := len(c.Flows)
+	c.Flows = slices.DeleteFunc(c.Flows, func(f sim.Flow) bool { return f.Receiver == nil })
+	if len(c.Flows) == all {
+		return nil
+	}
+	return p.Measures().Observe(p.Measured(), c)
 }
 
 func (trial) Shape(p *spec.Point) (names measure.Values) {
-	if c, err := Config(p, 1); err == nil {
+	if c, err := configure(p, 1, true); err == nil && reduce(p, c) == nil {
 		names = p.Measures().Shape(p.Measured(), c)
 	}
 	return names

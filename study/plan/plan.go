@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"math"
 	"strings"
 
 	"weir/core/packet"
@@ -19,128 +18,10 @@ import (
 // themselves.
 func (r *Run) Config() (*sim.Config, error) { return Config(r.Of, r.Seed) }
 
-// estimate guesses the packet-hops of a run, for `weir check`: flows with a size
-// send all of it and are acknowledged, flows without one send as fast as their
-// application or the slowest link of the network lets them.
-func estimate(p *spec.Point) (sum float64) {
-	slowest := 1e18
-	for _, l := range p.Network().Links {
-		r := float64(l.Rate.Bits)
-		if r == 0 {
-			r = float64(l.Rate.Packets) * 12000
-		}
-		slowest = min(slowest, r)
-	}
-	seconds := (p.Warmup() + p.Duration()).Seconds()
-	for id := range p.Entries() {
-		tr := p.Entry(id)
-		g, drawn := tr.Generator()
-		switch {
-		case !drawn:
-		case g.Mean() > 0:
-			sum += g.Expected(p, tr) * 2 * hops(p, &g) * math.Ceil(g.Mean()/float64(tr.Payload()))
-		default:
-			sum += g.Expected(p, tr) * hops(p, &g) * slowest / 8 / float64(tr.Payload()) * seconds
-		}
-	}
-	for i := range p.Flows() {
-		f := p.Flow(i)
-		tr := p.Entry(f.Traffic)
-		hops := float64(p.Routes().Hops(f.Src, f.Dst))
-		if f.Size > 0 {
-			sum += 2 * hops * float64((f.Size+unit.Bytes(tr.Payload())-1)/unit.Bytes(tr.Payload()))
-			continue
-		}
-		rate := slowest
-		if r := appRate(tr); r > 0 {
-			rate = float64(r)
-		}
-		sum += hops * rate / 8 / float64(tr.Payload()) * seconds
-	}
-	return sum
-}
-
-// hops is the mean number of links between a traffic's hosts, for estimates.
-func hops(p *spec.Point, g *spec.Generator) float64 {
-	sum, n := 0.0, 0.0
-	for k := range min(len(g.To), 64) {
-		if h := g.To[k*len(g.To)/min(len(g.To), 64)]; h != g.From[0] {
-			sum += float64(p.Routes().Hops(g.From[0], h))
-			n++
-		}
-	}
-	return sum / math.Max(n, 1)
-}
-
 // appRate is that of a traffic's application; 0: it has none.
 func appRate(tr *spec.Traffic) unit.Rate {
 	_, config := tr.Transport()
 	return transport.AppRate(config)
-}
-
-// Estimate guesses how many packet-hops a run takes.
-func Estimate(r *Run) float64 { return estimate(r.Of) }
-
-// EstimateMemory guesses the bytes that a run takes: flows, tables, samples, and packets
-// on links and in queues, those without a limit taken for a hundred packets.
-func EstimateMemory(r *Run) float64 {
-	p := r.Of
-	const (
-		program       = 35e6 // what there is without flows
-		ofNode        = 4e3
-		ofFlow        = 2e3
-		ofControlled  = 12e3 // with its queues of segments
-		ofSample      = 24   // in the run, sorted, and on its way into a file
-		ofPacket      = 256
-		ofRoute       = 4
-		unlimited     = 100
-		typicalPacket = 1000
-	)
-	bytes, leaves := program+ofNode*float64(len(p.Network().Nodes)), map[int]bool{}
-	switches := 0.0
-	for _, n := range p.Network().Nodes {
-		if n.Switch {
-			switches++
-		}
-	}
-	for _, l := range p.Network().Links {
-		packets := 2 * float64(l.Rate.Bits) * l.Delay.Seconds() / 8 / typicalPacket
-		if l.Rate.Bits == 0 {
-			packets = 2 * float64(l.Rate.Packets) * l.Delay.Seconds()
-		}
-		for e, end := range l.Ends {
-			if !p.Network().Nodes[end].Switch {
-				leaves[l.Ends[1-e]] = true
-				continue
-			}
-			switch {
-			case l.Buffer.Packets > 0:
-				packets += float64(l.Buffer.Packets)
-			case l.Buffer.Bytes > 0:
-				packets += float64(l.Buffer.Bytes) / typicalPacket
-			default:
-				packets += unlimited
-			}
-		}
-		bytes += ofPacket * packets
-	}
-	bytes += ofRoute * switches * float64(len(leaves))
-	flows := make([]float64, p.Entries())
-	for i := range p.Flows() {
-		flows[p.Flow(i).Traffic]++
-	}
-	for t := range flows {
-		tr := p.Entry(t)
-		if g, ok := tr.Generator(); ok {
-			flows[t] += g.Expected(p, tr)
-		}
-		if s, _ := tr.Transport(); s.Controlled {
-			bytes += ofControlled * flows[t]
-		} else {
-			bytes += ofFlow * flows[t]
-		}
-	}
-	return bytes + ofSample*p.Samples()
 }
 
 // FramesPerSecond is about how many frames hosts send together at most: datagrams at their

@@ -3,6 +3,7 @@ package spec
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 
 	"weir/core/unit"
 	"weir/core/workload"
@@ -43,6 +44,11 @@ func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
 	}
 	flows, ok := d.readFlows(x, format, each, data, name)
 	if !ok {
+		return
+	}
+	if len(p.flows)+len(flows) > mostFlows {
+		d.Fail(x.Get("file").Place, strconv.Itoa(mostFlows), "with the %d flows of the file the experiment has too many",
+			len(flows))
 		return
 	}
 	id := len(p.entries)

@@ -3,6 +3,7 @@ package spec
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -146,18 +147,21 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 
 // decodePoints decodes every combination of the sweep, up to the first that is wrong.
 func (s *Spec) decodePoints(d *decoder, root *document.Node) {
-	c, used := d.Reader, map[string]bool{}
-	combinations := 1
-	for _, dim := range s.sweep {
-		combinations *= len(dim.Values)
-	}
-	if combinations > 100000 {
-		c.Fail(top.Of(root).Get("sweep").Place, "100000", "the sweep has %d points", combinations)
+	c, used, kept := d.Reader, map[string]bool{}, 0
+	combinations, ok := s.combinations(c, root)
+	if !ok {
 		return
 	}
 	for i := range combinations {
-		s.points = append(s.points, s.decodePoint(d, i, used))
+		p := s.decodePoint(d, i, used)
+		s.points = append(s.points, p)
 		if !c.OK() {
+			break
+		}
+		kept += len(p.seen.Network.Nodes) + len(p.seen.Network.Links) + len(p.flows)
+		if kept > mostKept && i+1 < combinations {
+			c.Fail(top.Of(root).Get("sweep").Place, fmt.Sprintf("points × nodes, links and listed flows up to %d", mostKept),
+				"%d of the sweep's %d points have %d nodes, links and listed flows already", i+1, combinations, kept)
 			break
 		}
 	}
@@ -170,6 +174,37 @@ func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 				dim.Key)
 		}
 	}
+}
+
+// Limits of a file, so that a slip is an error and not a request for all memory.
+const (
+	mostPoints = 100000  // combinations of the sweep
+	mostRuns   = 1000000 // points × seeds
+	mostKept   = 1 << 23 // nodes, links and listed flows of all points together, about 150 bytes each
+)
+
+// combinations counts those of the sweep, and their runs, without the product of all dimensions, which
+// may have no number.
+func (s *Spec) combinations(c *document.Reader, root *document.Node) (n int, ok bool) {
+	n = 1
+	for k, dim := range s.sweep {
+		if n *= len(dim.Values); n > mostPoints {
+			c.Fail(s.given[k].places[0], fmt.Sprintf("up to %d points", mostPoints),
+				"the sweep has %d points with its first %d keys of %d", n, k+1, len(s.sweep))
+			return 0, false
+		}
+	}
+	for _, k := range []struct {
+		key   string
+		seeds int
+	}{{"repeat", s.repeat}, {"lab_repeat", s.labRepeat}} {
+		if t := top.Of(root).Get(k.key); t != nil && n*k.seeds > mostRuns {
+			c.Fail(t.Place, fmt.Sprintf("up to %d runs", mostRuns), "%d points with %d seeds each are %d runs", n, k.seeds,
+				n*k.seeds)
+			return 0, false
+		}
+	}
+	return n, true
 }
 
 // see makes what claims see of the spec.

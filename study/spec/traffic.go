@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"slices"
 	"sort"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"weir/core/telemetry"
 	"weir/core/transport"
 	"weir/core/unit"
+	"weir/core/workload"
 	"weir/internal/document"
 	"weir/study/measure"
 )
@@ -27,7 +29,22 @@ func (d *decoder) trafficList(root document.Map, p *Point) {
 			continue
 		}
 		d.oneTraffic(d.View(x, traffic, d.trafficWords()...), p, mtu, seen)
+		if n := p.flowsInAll(); n > mostFlows && d.OK() {
+			d.Fail(x.Place, fmt.Sprintf("up to %d flows a run", mostFlows),
+				"with this traffic the experiment has about %.0f flows", n)
+		}
 	}
+}
+
+// flowsInAll is how many flows a run has, on average.
+func (p *Point) flowsInAll() float64 {
+	n := float64(len(p.flows))
+	for i := range p.entries {
+		if tr := &p.entries[i]; tr.generator != nil {
+			n += tr.generator.Expected(p, tr)
+		}
+	}
+	return n
 }
 
 // oneTraffic decodes an entry of the list, and makes its flows or their generator.
@@ -324,6 +341,5 @@ func (d *decoder) controller(x document.Map, tr *Traffic, p *Point) {
 	}
 }
 
-// mostFlows bounds what an experiment asks for, so that a slip is an error and not
-// a request for all memory.
-const mostFlows = 1 << 20
+// mostFlows bounds what an experiment asks for.
+const mostFlows = workload.MostFlows

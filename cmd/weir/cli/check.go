@@ -16,9 +16,8 @@ type checkCmd struct {
 	On string `enum:"sim,lab" default:"sim" help:"${checkOn}"`
 }
 
-// hopsPerSecond is what an estimate of time assumes of one core: the order of
-// magnitude that `weir bench engine` shows.
-const hopsPerSecond = 3e6
+// mostRows is how many runs are listed.
+const mostRows = 1000
 
 func (c *checkCmd) Run(a *app) error {
 	s, err := c.load(a)
@@ -30,19 +29,28 @@ func (c *checkCmd) Run(a *app) error {
 	}
 	runs := plan.Runs(s)
 	rows := [][]string{{"point", "seed", "packet-hops, time, memory (estimate)"}}
-	total, most := 0.0, 0.0
-	for _, r := range runs {
-		hops, memory := plan.Estimate(r), plan.EstimateMemory(r)
-		total, most = total+hops, max(most, memory)
+	total, seconds, most := 0.0, 0.0, 0.0
+	var hops, each, memory float64
+	for i, r := range runs {
+		if i == 0 || r.Index != runs[i-1].Index { // seeds change no estimate
+			hops, each, memory = plan.Estimate(r), plan.EstimateTime(r), plan.EstimateMemory(r)
+		}
+		total, seconds, most = total+hops, seconds+each, max(most, memory)
+		if i >= mostRows {
+			continue
+		}
 		rows = append(rows, []string{measure.PointName(r.Point), fmt.Sprint(r.Seed), fmt.Sprintf("%s, %s, %s",
-			measure.SI(hops), took(hops/hopsPerSecond), report.Bytes(int64(roundUp(memory))))})
+			measure.SI(hops), took(each), report.Bytes(int64(roundUp(memory))))})
 	}
 	fmt.Fprint(a.stdout, grid(rows))
+	if len(runs) > mostRows {
+		fmt.Fprintf(a.stdout, "and %d more\n", len(runs)-mostRows)
+	}
 	jobs := min(runtime.GOMAXPROCS(0), len(runs))
 	fmt.Fprintf(a.stdout, "\n%s\n",
 		report.Wrap(fmt.Sprintf("%s is valid: %d runs, about %s packet-hops, %s on one core, and up to %s of memory a run "+
 			"(%d at a time here)",
-			s.Name(), len(runs), measure.SI(total), took(total/hopsPerSecond), report.Bytes(int64(roundUp(most))), jobs),
+			s.Name(), len(runs), measure.SI(total), took(seconds), report.Bytes(int64(roundUp(most))), jobs),
 			report.Width, ""))
 	return nil
 }

@@ -1,0 +1,244 @@
+package plan
+
+import (
+	"math"
+
+	"weir/core/packet"
+	"weir/core/topology"
+	"weir/core/unit"
+	"weir/study/spec"
+)
+
+// stream is one of the flows that an estimate looks at, for some like it.
+type stream struct {
+	traffic *spec.Traffic
+	alike   float64 // flows that it stands for
+	size    float64 // bytes; 0: no end
+	rate    float64 // bit/s, if nothing shared its links
+	path    []int   // directions of links, 2·link + end
+}
+
+// mostStreams is how many flows of a traffic an estimate looks at.
+const mostStreams = 1024
+
+// streams are flows of a run: of a traffic with many some that are spread over it.
+func streams(p *spec.Point) (list []stream) {
+	listed := make([][]int, p.Entries())
+	for i := range p.Flows() {
+		t := p.Flow(i).Traffic
+		listed[t] = append(listed[t], i)
+	}
+	random := unit.NewRandom(1, "estimate")
+	for id := range p.Entries() {
+		tr := p.Entry(id)
+		if n := len(listed[id]); n > 0 {
+			for k := range min(n, mostStreams) {
+				f := p.Flow(listed[id][k*n/min(n, mostStreams)])
+				list = add(list, p, f.Src, f.Dst, stream{traffic: tr, alike: float64(n) / float64(min(n, mostStreams)),
+					size: float64(f.Size)})
+			}
+		}
+		g, drawn := tr.Generator()
+		if !drawn {
+			continue
+		}
+		n := g.Expected(p, tr)
+		s := stream{traffic: tr, alike: n / mostStreams, size: g.Mean()}
+		if g.Offered > 0 {
+			s.rate = n * g.Mean() * 8 / math.Max(g.Until(p, tr).Seconds(), 1e-12) / mostStreams
+		}
+		for k := range mostStreams {
+			from, to := g.From[k%len(g.From)], g.To[random.IntN(len(g.To))]
+			for again := 0; from == to && again < 64; again++ {
+				from, to = g.From[random.IntN(len(g.From))], g.To[random.IntN(len(g.To))]
+			}
+			list = add(list, p, from, to, s)
+		}
+	}
+	return list
+}
+
+// add adds a stream between two hosts with its path, and its rate if it has none.
+func add(list []stream, p *spec.Point, from, to int, s stream) []stream {
+	links, ok := p.Routes().Path(from, to)
+	if !ok || from == to {
+		return list
+	}
+	slowest := math.Inf(1)
+	for _, l := range links {
+		link, end := &p.Network().Links[l], 0
+		if link.Ends[1] == from {
+			end = 1
+		}
+		s.path = append(s.path, 2*l+end)
+		from = link.Ends[1-end]
+		slowest = min(slowest, bits(link.Rate))
+	}
+	if s.rate == 0 {
+		if s.rate = slowest; appRate(s.traffic) > 0 {
+			s.rate = min(slowest, float64(appRate(s.traffic)))
+		}
+		s.rate *= s.alike
+	}
+	return append(list, s)
+}
+
+// bits are those of a link a second; of packets, full ones.
+func bits(r unit.LinkRate) float64 {
+	if r.Bits == 0 {
+		return float64(r.Packets) * 12000
+	}
+	return float64(r.Bits)
+}
+
+// loads are what the streams would send over each direction of links, in bit/s.
+func loads(n *topology.Network, list []stream) []float64 {
+	load := make([]float64, 2*len(n.Links))
+	for i := range list {
+		for _, d := range list[i].path {
+			load[d] += list[i].rate
+		}
+	}
+	return load
+}
+
+// packets are those that a flow of a size takes: its data, and what acknowledges them; of TCP, which has an
+// acknowledgement for two segments, also the three that open and one that closes at times.
+func packets(tr *spec.Traffic, size float64) float64 {
+	data := math.Ceil(size / float64(tr.Payload()))
+	if s, _ := tr.Transport(); s.Kernel == packet.ProtoTCP {
+		return acknowledged(tr)*data + 3.5
+	}
+	return acknowledged(tr) * data
+}
+
+// acknowledged is how many packets there are for each with data.
+func acknowledged(tr *spec.Traffic) float64 {
+	switch s, _ := tr.Transport(); {
+	case s.Kernel == packet.ProtoTCP:
+		return 1.5
+	case s.Controlled:
+		return 2
+	}
+	return 1
+}
+
+// Estimate guesses how many packet-hops a run takes: flows with a size send all of it, those without one what
+// their application and their share of the links on their path let them.
+func Estimate(r *Run) (sum float64) {
+	p := r.Of
+	list := streams(p)
+	load := loads(p.Network(), list)
+	seconds := (p.Warmup() + p.Duration()).Seconds()
+	for i := range list {
+		s := &list[i]
+		hops := float64(len(s.path))
+		if s.size > 0 {
+			sum += s.alike * hops * packets(s.traffic, s.size)
+			continue
+		}
+		share := 1.0
+		for _, d := range s.path {
+			share = min(share, bits(p.Network().Links[d/2].Rate)/load[d])
+		}
+		frame := float64(s.traffic.Payload() + s.traffic.Headers())
+		sum += hops * acknowledged(s.traffic) * s.rate * share / 8 / frame * seconds
+	}
+	return sum
+}
+
+// EstimateTime guesses the seconds that a run takes of one core, as this project's machines are: for packets on
+// their way, and for making, starting and noting each flow.
+func EstimateTime(r *Run) float64 {
+	const (
+		hopsPerSecond  = 3e6 // the order of magnitude that weir bench engine shows
+		flowsPerSecond = 3e4
+	)
+	flows := 0.0
+	for _, n := range flowsOf(r.Of) {
+		flows += n
+	}
+	return Estimate(r)/hopsPerSecond + flows/flowsPerSecond
+}
+
+// flowsOf are the flows of a run by traffic, on average.
+func flowsOf(p *spec.Point) []float64 {
+	flows := make([]float64, p.Entries())
+	for i := range p.Flows() {
+		flows[p.Flow(i).Traffic]++
+	}
+	for t := range flows {
+		if tr := p.Entry(t); tr != nil {
+			if g, ok := tr.Generator(); ok {
+				flows[t] += g.Expected(p, tr)
+			}
+		}
+	}
+	return flows
+}
+
+// EstimateMemory guesses the bytes that a run takes: nodes, flows, tables, samples, and packets.
+func EstimateMemory(r *Run) float64 {
+	p := r.Of
+	const (
+		program      = 35e6 // what there is without flows
+		ofNode       = 4e3
+		ofFlow       = 2e3
+		ofControlled = 10e3 // with its queues of segments
+		ofSample     = 24   // in the run, sorted, and on its way into a file
+		ofPacket     = 256
+		ofRoute      = 4
+	)
+	bytes, leaves := program+ofNode*float64(len(p.Network().Nodes)), map[int]bool{}
+	switches := 0.0
+	for _, n := range p.Network().Nodes {
+		if n.Switch {
+			switches++
+		}
+	}
+	for _, l := range p.Network().Links {
+		for e, end := range l.Ends {
+			if !p.Network().Nodes[end].Switch {
+				leaves[l.Ends[1-e]] = true
+			}
+		}
+	}
+	bytes += ofRoute*switches*float64(len(leaves)) + ofPacket*underway(p)
+	for t, n := range flowsOf(p) {
+		if s, _ := p.Entry(t).Transport(); s.Controlled {
+			bytes += ofControlled * n
+		} else {
+			bytes += ofFlow * n
+		}
+	}
+	return bytes + ofSample*p.Samples()
+}
+
+// underway guesses the packets that are on links and in queues at most: what the flows fill of their links,
+// and of the queues before those that they want more of than there is, one without a limit taken for a
+// hundred packets. Flows with a size have no more than that.
+func underway(p *spec.Point) (n float64) {
+	const unlimited, typical = 100, 1000
+	list := streams(p)
+	whole := 0.0
+	for i := range list {
+		s := &list[i]
+		if whole += s.alike * packets(s.traffic, s.size); s.size == 0 {
+			whole = math.Inf(1)
+		}
+	}
+	for d, load := range loads(p.Network(), list) {
+		l := &p.Network().Links[d/2]
+		n += min(load, bits(l.Rate)) * l.Delay.Seconds() / 8 / typical
+		switch {
+		case load <= bits(l.Rate) || !p.Network().Nodes[l.Ends[d%2]].Switch:
+		case l.Buffer.Packets > 0:
+			n += float64(l.Buffer.Packets)
+		case l.Buffer.Bytes > 0:
+			n += float64(l.Buffer.Bytes) / typical
+		default:
+			n += unlimited
+		}
+	}
+	return min(n, whole)
+}

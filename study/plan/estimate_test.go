@@ -1,0 +1,46 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"weir/papers/p4abc"
+	"weir/study/plan"
+	"weir/study/plan/plantest"
+	"weir/study/spec"
+	"weir/worlds/sim"
+)
+
+// What weir check says of packet-hops is within a factor of two of what a run has, also of many small flows
+// and of an incast, whose one destination was taken for the source.
+func TestEstimate(t *testing.T) {
+	star := "duration: 1s\nswitch: [forward]\ntopology: {star: {hosts: 8, rate: 10Gbps, delay: 1us, buffer: " +
+		"100 packets}}\n"
+	for name, traffic := range map[string]string{
+		"small flows":     `{name: x, from: "*", to: random, TCP, size: 1kB, flows: 200, start: 0s..0.9s}`,
+		"larger flows":    `{name: x, from: "*", to: random, TCP, size: 1MB, flows: 4, start: 0s..0.5s}`,
+		"incast":          `{name: x, from: {random: 4}, to: h0, TCP, size: 100kB, start: 0s}`,
+		"datagrams":       `{name: x, from: h0, to: h1, transport: udp, rate: 100Mbps, start: 0s}`,
+		"a shared link":   `{name: x, from: "*", to: h0, TCP, start: 0s}`,
+		"listed, small":   `{name: x, from: h0, to: [h1, h2], TCP, size: 1kB, flows: 500, start: 0s..0.9s}`,
+		"one fast sender": `{name: x, from: h0, to: h1, TCP, start: 0s}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), star+"traffic: ["+
+				strings.Replace(traffic, "TCP", "transport: tcp, cc: cubic", 1)+"]\n",
+				spec.Options{})
+			r := plan.Runs(s)[0]
+			c, err := r.Config()
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := sim.Run(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if real, said := float64(res.PacketHops), plan.Estimate(r); said < real/2 || said > 2*real {
+				t.Errorf("%.0f packet-hops, estimated %.0f", real, said)
+			}
+		})
+	}
+}

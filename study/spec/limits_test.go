@@ -1,0 +1,83 @@
+package spec_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"weir/study/plan"
+	"weir/study/spec"
+)
+
+// Products of what a file says are numbers, have limits, and the error has its place and the limit.
+func TestLimits(t *testing.T) {
+	one := "traffic: [{name: x, from: h0, to: h1, transport: udp, rate: 1Mbps, start: 0s}]\n"
+	star := "topology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\n"
+	each := "rate: 1Gbps, delay: 1us}}\n"
+	many := "traffic: [{name: x, from: h0, to: random, transport: udp, rate: 1Mbps, start: 0s, flows: 100000, " +
+		"sets: {count: 6, interval: 1ps}}]\n"
+	sweep := func(keys, values int) string {
+		var b strings.Builder
+		b.WriteString("sweep:\n")
+		for i := range keys {
+			fmt.Fprintf(&b, "  k%d: [", i)
+			for v := range values {
+				fmt.Fprintf(&b, "%d, ", v)
+			}
+			b.WriteString("-1]\n")
+		}
+		return b.String()
+	}
+	for _, x := range []struct{ name, text, want string }{
+		{"64 keys of 2 values", star + one + sweep(64, 1), "x.yaml:22:9: the sweep has 131072 points with its first 17 keys"},
+		{"points", star + one + sweep(2, 400), "up to 100000 points"},
+		{"runs", star + one + "repeat: 10000\n" + sweep(1, 400), "x.yaml:5:9: 401 points with 10000 seeds each are 4010000"},
+		{"runs of the lab", star + one + "lab_repeat: 10000\n" + sweep(1, 400), "up to 1000000 runs"},
+		{"points of a large network", "topology: {star: {hosts: 10000, " + each + strings.Replace(one, "1Mbps", "$k0", 1) +
+			strings.NewReplacer(",", "1Mbps,", "-1", "9Mbps").Replace(sweep(1, 500)), "nodes, links and listed flows already"},
+		{"leaves by hosts", "topology: {leaf_spine: {leaves: 10000, spines: 10000, hosts: 10000, " + each + one,
+			"100020000 nodes and 200000000 links; at most 1048576 of each"},
+		{"pods", "topology: {pods: {pods: 10000, tors: 10000, aggs: 10000, hosts: 10000, uplinks: 10000, " + each + one,
+			"at most 1048576 of each"},
+		{"fat tree", "topology: {fat_tree: {k: 128, oversubscription: 1000, " + each + one, "at most 1048576 of each"},
+		{"sets by flows", star + strings.Replace(one, "start: 0s", "start: 0s, flows: 100000, sets: {count: 1000000, "+
+			"interval: 1ps}", 1), "x.yaml:4:11: the experiment has too many flows; allowed: 1048576"},
+		{"sets by drawn flows", star + strings.Replace(one, "to: h1, transport: udp, rate: 1Mbps, start: 0s",
+			"to: random, transport: udp, rate: 1Mbps, start: 0s, flows: 100000, sets: {count: 1000000, interval: 1ps}", 1),
+			"with this traffic the experiment has about 100000000000 flows; allowed: up to 1048576 flows a run"},
+		{"many traffics", star + strings.NewReplacer("[{name: x", "[{name: y", "}]", "}").Replace(strings.TrimSuffix(many,
+			"\n")) + ", " +
+			strings.TrimPrefix(many, "traffic: ["), "about 1200000 flows"},
+		{"a short run", star + one + "measure: [{queue: {port: s->h1}}]\n", "without every, queue is measured every 10ms, " +
+			"and the measured part has only 1ms; allowed: every: 10us, or another up to 1ms"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			text := "duration: 1ms\nswitch: [forward]\n" + x.text
+			_, err := plan.Load(room(), file("x.yaml", text), spec.Options{})
+			if err == nil || !strings.Contains(err.Error(), x.want) {
+				t.Errorf("%.1000v, want %q", err, x.want)
+			}
+		})
+	}
+}
+
+// A million flows are read within the memory of their list: no endpoint is made of them.
+func TestFlowsAreNotMade(t *testing.T) {
+	text := "duration: 1s\nswitch: [forward]\ntopology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\n" +
+		"traffic: [{name: x, from: h0, to: h1, transport: udp, rate: 1Mbps, start: 0s, " +
+		"sets: {count: 1000000, interval: 1ps}}]\n"
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s, err := plan.Load(room(), file("x.yaml", text), spec.Options{})
+	runtime.ReadMemStats(&after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if objects := after.Mallocs - before.Mallocs; objects > 200000 {
+		t.Errorf("%d objects for a million flows", objects)
+	}
+	if n := s.Points()[0].Flows(); n != 1000000 {
+		t.Errorf("%d flows", n)
+	}
+}
