@@ -102,7 +102,8 @@ func hold(dir string) {
 	_, err := Create(filepath.Join(dir, "created"))
 	_, err2 := Claim(filepath.Join(dir, "claimed"))
 	unlock := Lock(dir)
-	fmt.Println(errors.Join(err, err2))
+	folder, _, err3 := Folder("weir-atomicfile-test")
+	fmt.Println(errors.Join(err, err2, err3), folder)
 	time.Sleep(time.Hour)
 	unlock()
 }
@@ -126,9 +127,21 @@ func TestSweep(t *testing.T) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var said string
-	if fmt.Fscan(out, &said); said != "<nil>" {
+	var said, folder string
+	if fmt.Fscan(out, &said, &folder); said != "<nil>" {
 		t.Errorf("it says %s", said)
+	}
+	folders := func() (mine string, theirs bool) {
+		mine, remove, err := Folder("weir-atomicfile-test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		remove()
+		_, err = os.Stat(folder)
+		return mine, err == nil
+	}
+	if mine, theirs := folders(); !theirs || mine == folder {
+		t.Errorf("beside a living one's folder %s: %s, it is there: %v", folder, mine, theirs)
 	}
 	own, err := Create(filepath.Join(dir, "own"))
 	if err != nil {
@@ -155,6 +168,11 @@ func TestSweep(t *testing.T) {
 		t.Fatalf("what a dead one had claimed: %v", err)
 	}
 	f.Discard()
+	if mine, theirs := folders(); theirs {
+		t.Errorf("a dead one's folder is left")
+	} else if _, err := os.Stat(mine); err == nil {
+		t.Errorf("its own folder is left")
+	}
 	Sweep(dir)
 	if all := names(t, dir); len(all) != 2 {
 		t.Errorf("after it is dead: %v", all)

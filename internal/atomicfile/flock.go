@@ -4,7 +4,9 @@ package atomicfile
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,4 +32,10 @@ func lock(f *os.File) error {
 func wait(f *os.File) {
 	for unix.Flock(int(f.Fd()), unix.LOCK_EX) == unix.EINTR {
 	}
+}
+
+// own reports whether a file is this user's.
+func own(info fs.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(s.Uid) == os.Geteuid()
 }

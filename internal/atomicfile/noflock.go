@@ -2,9 +2,14 @@
 
 package atomicfile
 
-import "os"
+import (
+	"io/fs"
+	"os"
+)
 
 // lock has no flock(2) on this system.
 func lock(*os.File) error { return errNoLocks }
 
 func wait(*os.File) {}
+
+func own(fs.FileInfo) bool { return false }

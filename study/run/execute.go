@@ -130,6 +130,7 @@ type execution struct {
 	failures []error        // by run
 	found    []bool         // by run: it was there, or another process has carried it out
 	files    []fs.FileInfo  // by run: its file when it was looked at last; nil: there was none
+	telling  sync.Mutex     // around Options.OnNotice
 }
 
 // tracer makes the traces of a run; nil if none is wanted.
@@ -180,8 +181,17 @@ func (x *execution) find(i int) error {
 		x.tell(fmt.Errorf("%s: %w", filepath.Join("runs", filepath.Base(file)), err))
 		return nil
 	}
-	if err != nil || run == nil || x.o.Lab != nil && !x.o.Lab.captured(run) {
+	if err != nil || run == nil {
 		return err
+	}
+	if x.o.Lab != nil {
+		captured, err := x.o.Lab.captured(run, x.out.Dir)
+		if err != nil {
+			x.tell(err)
+		}
+		if !captured {
+			return nil
+		}
 	}
 	traced, err := x.tracer(r).there()
 	if err != nil {
@@ -197,6 +207,8 @@ func (x *execution) find(i int) error {
 
 // tell says why a run that seems to be there is carried out again.
 func (x *execution) tell(why error) {
+	x.telling.Lock()
+	defer x.telling.Unlock()
 	if x.o.OnNotice != nil && !x.o.Fresh {
 		x.o.OnNotice(fmt.Sprintf("%v: the run is carried out again", why))
 	}

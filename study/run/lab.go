@@ -2,12 +2,15 @@ package run
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"weir/core/packet"
 	"weir/core/unit"
@@ -144,15 +147,45 @@ func LabConfig(r *plan.Run) (*lab.Config, error) {
 }
 
 // captured reports whether a run that is there has captures of all switches that are wanted. If
-// not, it is measured again.
-func (o *Lab) captured(r *results.Run) bool {
+// not, it is measured again; the error says what is damaged.
+func (o *Lab) captured(r *results.Run, dir string) (bool, error) {
 	for _, name := range o.Capture {
 		n := len(r.Attempts)
 		if n == 0 || !slices.ContainsFunc(r.Attempts[n-1].Replays, func(x results.Replay) bool { return x.Switch == name }) {
-			return false
+			return false, nil
 		}
 	}
-	return true
+	if len(o.Capture) == 0 {
+		return true, nil
+	}
+	file := captureFile(dir, r.ID)
+	listed, err := results.CheckTrace(file)
+	if err == nil && !listed {
+		err = errors.New("its digest is not there")
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", filepath.Join("captures", filepath.Base(file)), err)
+	}
+	return true, nil
+}
+
+// vouch writes the digest of a capture beside it, when it is on the disk.
+func vouch(capture string) error {
+	f, err := os.Open(capture)
+	if err != nil {
+		return fmt.Errorf("%s: it cannot be read: %w", capture, document.Reason(err))
+	}
+	defer f.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: it cannot be kept: %w", capture, document.Reason(err))
+	}
+	list := strings.TrimSuffix(capture, filepath.Ext(capture)) + results.TraceDigests
+	return results.WriteFile(list, []byte(results.DigestLine(filepath.Base(capture), sum.Sum(nil))))
 }
 
 // captureFile is where a run's capture is.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"syscall"
 	"time"
 
 	"weir/core/unit"
+	"weir/internal/atomicfile"
 	"weir/internal/document"
 	"weir/study/plan"
 	"weir/study/results"
@@ -48,8 +48,9 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 	var capture *lab.Capture
 	if len(o.Capture) > 0 && dir != "" {
 		capture = &lab.Capture{Switches: o.Capture, File: captureFile(dir, id)}
-		if err := os.MkdirAll(filepath.Dir(capture.File), 0o777); err != nil {
-			return nil, nil, fmt.Errorf("%s: it cannot be made: %w", filepath.Dir(capture.File), document.Reason(err))
+		if err := atomicfile.MkdirAll(filepath.Dir(capture.File)); err != nil {
+			return nil, nil, lostError{fmt.Errorf("%s: it cannot be made: %w", filepath.Dir(capture.File),
+				document.Reason(err))}
 		}
 	}
 	p, err := n.Start(o.Dataplane(r, capture))
@@ -95,6 +96,9 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 	if capture != nil && (report.Captured == nil || report.Captured.Error == "") { // else it is an error of the run
 		if err := o.replay(a, plane, capture.File); err != nil {
 			return nil, nil, err
+		}
+		if err := vouch(capture.File); err != nil {
+			return nil, nil, lostError{err}
 		}
 	}
 	return labRun(r, c, report, sent, id), a, nil

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -361,8 +363,27 @@ func TestCaptured(t *testing.T) {
 		{"one, no attempt", []string{"s1"}, nil, false},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			if got := (&Lab{Capture: x.want}).captured(&results.Run{Attempts: x.attempts}); got != x.there {
-				t.Error(got)
+			dir, run := t.TempDir(), &results.Run{ID: "0123456789abcdef", Attempts: x.attempts}
+			file := captureFile(dir, run.ID)
+			if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte("frames"), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if err := vouch(file); err != nil {
+				t.Fatal(err)
+			}
+			o := &Lab{Capture: x.want}
+			if got, err := o.captured(run, dir); got != x.there || err != nil {
+				t.Error(got, err)
+			}
+			if os.Truncate(file, 3) != nil {
+				t.Error("it cannot be cut")
+			}
+			got, err := o.captured(run, dir) // a cut one is none
+			if want := x.there && x.want == nil; got != want || (err != nil) != (x.there && x.want != nil) {
+				t.Errorf("after a cut: %v, %v", got, err)
 			}
 		})
 	}

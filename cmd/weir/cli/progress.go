@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"weir/study/run"
@@ -11,6 +12,7 @@ import (
 
 // progressBar is one line on a terminal.
 type progressBar struct {
+	lock  sync.Mutex // notices clear it while runs go on
 	out   io.Writer
 	on    bool
 	start time.Time
@@ -21,6 +23,8 @@ type progressBar struct {
 }
 
 func (b *progressBar) show(p run.Progress) {
+	b.lock.Lock()
+	defer b.lock.Unlock()
 	if !b.begun {
 		b.begun, b.found = true, p.Done
 	}
@@ -42,6 +46,8 @@ func (b *progressBar) show(p run.Progress) {
 }
 
 func (b *progressBar) clear() {
+	b.lock.Lock()
+	defer b.lock.Unlock()
 	if b.shown {
 		fmt.Fprint(b.out, "\r\x1b[K")
 	}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/core/unit"
+	"weir/internal/atomicfile"
 	"weir/internal/sockdiag"
 	"weir/worlds/lab/traffic"
 )
@@ -52,11 +53,11 @@ func run(ctx context.Context, c *traffic.Config) (*Result, error) {
 		return nil, ErrMissing
 	}
 	// For the files by which iperf3 fills its packets: a process that is killed leaves them.
-	dir, err := os.MkdirTemp("", "iperf3-")
+	dir, remove, err := atomicfile.Folder("weir-iperf3")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer remove()
 	ctx, cancel := context.WithCancel(ctx)
 	r := &runner{c: c, program: program, dir: dir, begun: make([]unit.Time, len(flows))}
 	for i := range r.begun {
