@@ -99,7 +99,11 @@ func (r *Reader) IsText(file string, data []byte, strict bool) bool {
 
 // acts notes a character that does something where it is shown, or hides.
 func (r *Reader) acts(here Place, c rune) {
-	if c < 0xa0 {
+	switch {
+	case c == '\n':
+		r.Fail(here, "one line (> joins lines)", "this has several lines: %s", text.Escaped(c))
+		return
+	case c < 0xa0:
 		r.Fail(here, "text in UTF-8", "this is not text: it has the control character %s", text.Escaped(c))
 		return
 	}

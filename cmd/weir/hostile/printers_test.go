@@ -1,0 +1,60 @@
+package hostile
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// printers are the files that may use what else would go past the function that shows text: the process's own
+// outputs, and tables that have no care for cells.
+var printers = map[string][]string{
+	"os.Stdout":     {"cmd/weir/cli/cli.go", "worlds/lab/labtest/labtest_linux.go"},
+	"os.Stderr":     {"cmd/weir/cli/cli.go", "worlds/lab/labtest/labtest_linux.go"},
+	"csv.NewWriter": {"study/results/csv.go"},
+	"fmt.Print":     nil, "fmt.Printf": nil, "fmt.Println": nil,
+}
+
+// All that is printed goes through one place.
+func TestPrinters(t *testing.T) {
+	const top = "../../.."
+	files := 0
+	err := filepath.WalkDir(top, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		files++
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		name, err = filepath.Rel(top, name)
+		ast.Inspect(f, func(n ast.Node) bool {
+			x, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			room, ok := x.X.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			what := room.Name + "." + x.Sel.Name
+			allowed, guarded := printers[what]
+			for _, file := range allowed {
+				guarded = guarded && file != name
+			}
+			if guarded {
+				t.Errorf("%s uses %s, past what shows text", name, what)
+			}
+			return true
+		})
+		return err
+	})
+	if err != nil || files < 300 {
+		t.Errorf("%d files: %v", files, err)
+	}
+}
