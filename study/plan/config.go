@@ -67,14 +67,21 @@ func configure(p *spec.Point, seed uint64, trial bool) (*sim.Config, error) {
 
 // flows are those of a run: those that the file lists, then those that are drawn.
 func flows(p *spec.Point, seed uint64) (all []spec.Flow) {
-	for i := range p.Flows() {
-		all = append(all, p.Flow(i))
+	if n := p.Flows(); n > 0 {
+		all = make([]spec.Flow, n)
+	}
+	for i := range all {
+		all[i] = p.Flow(i)
 	}
 	for id := range p.Entries() {
 		tr := p.Entry(id)
 		if g, ok := tr.Generator(); ok {
 			d := &drawing{Generator: g, point: p, traffic: tr, id: id, seed: seed}
-			all = append(all, d.flows()...)
+			if drawn := d.flows(); all == nil {
+				all = drawn
+			} else {
+				all = append(all, drawn...)
+			}
 		}
 	}
 	return all

@@ -22,7 +22,7 @@ type drawing struct {
 // flows are those of the run.
 func (g *drawing) flows() []spec.Flow {
 	tr := g.traffic
-	var out []spec.Flow
+	out := make([]spec.Flow, 0, int(g.Expected(g.point, tr)))
 	random := unit.NewRandom(g.seed, "traffic "+tr.Name())
 	add := func(r unit.Random, src, dst int, at unit.Time) {
 		f := spec.Flow{Traffic: g.id, Index: len(out), Src: src, Dst: dst, Size: g.Size, Fixed: at >= 0, Start: at}

@@ -42,7 +42,8 @@ type segments struct {
 	head, tail int32  // of the list
 }
 
-func newSegments() segments { return segments{ring: make([]segment, 16), head: none, tail: none} }
+// newSegments begins with few slots: there may be a million flows of one segment.
+func newSegments() segments { return segments{ring: make([]segment, 4), head: none, tail: none} }
 
 func (q *segments) len() int { return int(q.end - q.first) }
 
