@@ -102,8 +102,8 @@ func writeKinds(t *testing.T) (file string) {
 	return filepath.Join(dir, "kinds.yaml")
 }
 
-// killAnywhere kills a sweep with traces so many times, whatever it writes just then. Whatever is in its place is whole,
-// and in the end the folder has the bytes of an undisturbed one, and no more files.
+// killAnywhere kills a sweep with traces so many times, whatever it writes just then. Whatever is in its place is
+// whole, and in the end the folder has the bytes of an undisturbed one, and no more files.
 func killAnywhere(t *testing.T, kills int) {
 	binary, file, good := build(t), writeKinds(t), t.TempDir()
 	arguments := func(out string) []string { return []string{"run", file, "--trace", "*", "--out", out} }
