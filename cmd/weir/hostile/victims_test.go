@@ -97,10 +97,9 @@ func victims(t *testing.T) (all []victim) {
 	all = append(all, victim{name: "experiment", files: map[string][]byte{"e.yaml": []byte(small)}, file: "e.yaml",
 		try: experiment("e.yaml")})
 	files := inMemory(read)
-	for name, file := range map[string]string{"topology of the HPCC simulator": "net.txt",
-		"flows of the HPCC simulator": "list.flow",
-		"connections of htsim":        "matrix.cm", "flow sizes": "sizes.cdf"} {
-		all = append(all, victim{name: name, files: files, file: file, try: experiment("e.yaml")})
+	for _, x := range [][2]string{{"topology of the HPCC simulator", "net.txt"}, {"flow sizes", "sizes.cdf"},
+		{"flows of the HPCC simulator", "list.flow"}, {"connections of htsim", "matrix.cm"}} {
+		all = append(all, victim{name: x[0], files: files, file: x[1], try: experiment("e.yaml")})
 	}
 	all = append(all, victim{name: "topology of htsim", files: files, file: "tree.topo", try: experiment("tree.yaml")},
 		victim{name: "switch", files: map[string][]byte{"switch.yaml": []byte(access)}, file: "switch.yaml",
