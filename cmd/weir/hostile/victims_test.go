@@ -240,7 +240,8 @@ func folders(t *testing.T, files map[string][]byte) (all []victim) {
 		if listed(all, "results, "+kind) {
 			continue
 		}
-		all = append(all, victim{name: "results, " + kind, slow: costly, files: map[string][]byte{name: files[name]}, file: name,
+		all = append(all, victim{name: "results, " + kind, slow: costly, files: map[string][]byte{name: files[name]},
+			file: name,
 			try: func(mutant map[string][]byte) error {
 				if err := put(dir, mutant); err != nil {
 					return err
