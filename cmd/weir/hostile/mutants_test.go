@@ -60,7 +60,7 @@ func TestMutants(t *testing.T) {
 			number := max(1, mutants/max(1, v.slow))
 			for n := range uint64(number) {
 				files := v.mutant(n)
-				err, took, memory := tried(t, n, &v, files)
+				took, memory, err := tried(t, n, &v, files)
 				if err == nil {
 					worked++
 				} else if what := unplaced(&v, err); what != "" {
@@ -85,7 +85,7 @@ type panicked struct {
 func (p panicked) Error() string { return fmt.Sprintf("panic: %v\n%s", p.what, p.stack) }
 
 // tried is one mutant, with the time and the memory that it took.
-func tried(t *testing.T, n uint64, v *victim, files map[string][]byte) (err error, took time.Duration, memory uint64) {
+func tried(t *testing.T, n uint64, v *victim, files map[string][]byte) (took time.Duration, memory uint64, err error) {
 	t.Helper()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -105,7 +105,7 @@ func tried(t *testing.T, n uint64, v *victim, files map[string][]byte) (err erro
 	}
 	took = time.Since(start)
 	runtime.ReadMemStats(&after)
-	return err, took, after.TotalAlloc - before.TotalAlloc
+	return took, after.TotalAlloc - before.TotalAlloc, err
 }
 
 // unplaced says what is wrong with an error; "" for nothing.
