@@ -114,6 +114,7 @@ type Counters struct {
 
 	lastDelay unit.Time
 
+	Last     unit.Time // when a receiver that nothing answers got its latest datagram; 0: none, or another receiver
 	Finished unit.Time // when the flow was complete as this endpoint sees it; unit.Never until then
 	// when the application's last write returned: all is in the send buffer; unit.Never until then, 0
 	// where there is no such buffer

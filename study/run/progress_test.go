@@ -1,6 +1,7 @@
 package run
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -35,7 +36,7 @@ func TestProgress(t *testing.T) {
 		{"delay of 6 s, TCP", beyond("200s", "6s", transfer), sim.AllDone, 40, 60, ""},
 		{"delay of 30 s, datagrams", beyond("200s", "30s",
 			"traffic: [{name: x, from: a, to: b, transport: udp, rate: 1Mbps, size: 100kB, start: 0s}]\n"),
-			sim.AllDone, 30.8, 30.9, ""},
+			sim.AllDone, 30.78, 30.8, ""},
 		{"down from 5 s to 18 s", strings.Replace(beyond("200s", "100ms", transfer), "size: 100kB", "size: 20MB", 1) +
 			"events: [{at: 5s, link: [s, b], down: true}, {at: 18s, link: [s, b], down: false}]\n",
 			sim.AllDone, 30, 90, ""},
@@ -82,5 +83,51 @@ measure: [fct, loss]
 				t.Errorf("unfinished, and not said what for: %+v", r.Unfinished)
 			}
 		})
+	}
+}
+
+// A run whose datagrams are waited for ends when the last has arrived, whatever its duration: measures that are
+// taken over its time do not depend on how long it might have gone on.
+func TestProgressOfDatagrams(t *testing.T) {
+	text := func(duration string) string {
+		return beyond(duration, "1ms",
+			"traffic: [{name: x, from: a, to: b, transport: udp, rate: 8Mbps, size: 100kB, start: 0s}]\n") +
+			"measure: [goodput]\n"
+	}
+	first := ""
+	for _, duration := range []string{"1s", "10s", "1000s", "20000s"} {
+		r, _ := one(t, strings.Replace(text(duration), "measure: [fct, loss]\n", "", 1))
+		got := fmt.Sprint(r.End, r.Measures)
+		// 100 kB at 8 Mb/s, less what the first datagram does not wait; two links of 1 ms, and the last frame on them
+		if r.End.Reason != string(sim.AllDone) || r.End.TimeS < 0.1 || r.End.TimeS > 0.105 {
+			t.Errorf("duration %s: %+v", duration, r.End)
+		}
+		if first == "" {
+			first = got
+		}
+		if got != first {
+			t.Errorf("duration %s: %s, with 1s %s", duration, got, first)
+		}
+	}
+}
+
+// What holds a flow up is named, whatever it is.
+func TestWaits(t *testing.T) {
+	udp := "traffic:\n  - {name: x, from: a, to: b, transport: udp, rate: 1Mbps, size: 1MB, start: %s}\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"pace", beyond("1s", "1ms", fmt.Sprintf(udp, "0s")), "its pace at 1.0"},
+		{"packets in the network", beyond("1s", "2s", transfer), "its timer at 1 s, with a packet in the network"},
+		{"a timer", beyond("1s", "1ms", transfer) + "events: [{at: 0s, link: [s, b], down: true}]\n", "its timer at 1 s"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, _ := one(t, c.text)
+			if !strings.Contains(r.End.WaitsFor, c.want) {
+				t.Errorf("it waits for %q, want %q", r.End.WaitsFor, c.want)
+			}
+		})
+	}
+	r, _ := one(t, circle(5, "5MB")+"measure: [drops]\n")
+	if !strings.Contains(r.End.WaitsFor, "its host, where PFC holds class 3, with") {
+		t.Errorf("a ring that is locked waits for %q", r.End.WaitsFor)
 	}
 }

@@ -24,6 +24,7 @@ type drive struct {
 
 	ended     bool   // all flows have, at their senders
 	draining  bool   // and what some have sent is on its way
+	drained   bool   // that has arrived
 	busy      int    // the host that pending has found last
 	nextAudit uint64 // packet-hops
 	violation string // what is wrong, with Violated
@@ -81,7 +82,10 @@ func (d *drive) step() bool {
 	if d.done() {
 		// Cut one window after the last flow ended: no group has run further.
 		d.stopping = min(d.end, d.lastFinish+d.fabric.Window())
-		d.end, d.reason = max(d.stopping, d.now), AllDone
+		if d.reason = AllDone; d.drained { // how long the last was waited for depends on when we looked
+			d.now = min(d.now, d.stopping)
+		}
+		d.end = max(d.stopping, d.now)
 		if d.now >= d.end {
 			return false
 		}
@@ -174,6 +178,12 @@ func (d *drive) asked(done unit.Time) bool {
 	if d.observation != nil {
 		d.observation.settle(done)
 	}
+	if d.draining && !d.onTheWay() {
+		d.draining, d.drained = false, true
+		for i := range c.Flows {
+			d.lastFinish = max(d.lastFinish, c.Flows[i].Receiver.Counters().Last)
+		}
+	}
 	switch {
 	case c.Stopped != nil && c.Stopped():
 		d.reason = Interrupted
@@ -202,9 +212,6 @@ func (d *drive) look() bool {
 		}
 		if d.auditDue() && !d.audit() {
 			return false
-		}
-		if d.draining {
-			d.draining = d.onTheWay()
 		}
 		if d.unfinished > 0 && !d.pending() {
 			d.reason = NoProgress

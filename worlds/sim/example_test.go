@@ -46,5 +46,5 @@ func Example() {
 	fmt.Println(int64(r.Flows[0].Receiver.ReceivedBytes), "bytes arrived in", r.Measured)
 	// Output:
 	// all flows done
-	// 100000 bytes arrived in 82ms
+	// 100000 bytes arrived in 82366.72us
 }

@@ -260,6 +260,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	*word |= bit
 	r.highest = max(r.highest, p.Seq)
+	c.Last = now
 	c.ReceivedBytes += unit.Bytes(p.Payload)
 	c.Delay(now - p.Sent)
 	if r.size > 0 && c.ReceivedBytes >= r.size {
