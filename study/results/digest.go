@@ -28,6 +28,11 @@ func seal(data []byte) []byte {
 	return fmt.Appendf(body, "%s%x\"\n}\n", sealKey, sha256.Sum256(body))
 }
 
+// sealOf is the digest that a document ends with.
+func sealOf(data []byte) string {
+	return string(data[len(data)-sealLength+len(sealKey):][:2*sha256.Size])
+}
+
 // unsealed is an error if a file does not end with the digest of what it has.
 func unsealed(data []byte) error {
 	at := len(data) - sealLength

@@ -65,7 +65,7 @@ func ReadTrace(name string, f func(*trace.Record) error) (clock string, err erro
 		return clock, stop.error
 	}
 	if err == nil && name != spec.Standard {
-		_, err = CheckTrace(name)
+		_, err = CheckTrace(name, "")
 	}
 	if err != nil {
 		return clock, fmt.Errorf("%s: %w", name, err)

@@ -193,7 +193,7 @@ func (x *execution) find(i int) error {
 			return nil
 		}
 	}
-	traced, err := x.tracer(r).there()
+	traced, err := x.tracer(r).there(run)
 	if err != nil {
 		x.tell(err)
 	}
@@ -337,7 +337,10 @@ func (x *execution) one(ctx context.Context, i int, progress func(share float64)
 			filepath.Base(file))
 		return nil
 	}
-	err := t.finish()
+	err := t.finish(x.all[i])
+	if err == nil && x.o.Lab != nil {
+		err = x.o.Lab.vouch(x.all[i], x.out.Dir)
+	}
 	if err == nil {
 		if _, err = claim.Write(data); err == nil {
 			err = claim.Commit()

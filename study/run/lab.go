@@ -159,7 +159,7 @@ func (o *Lab) captured(r *results.Run, dir string) (bool, error) {
 		return true, nil
 	}
 	file := captureFile(dir, r.ID)
-	listed, err := results.CheckTrace(file)
+	listed, err := results.CheckTrace(file, results.DigestHead(r))
 	if err == nil && !listed {
 		err = errors.New("its digest is not there")
 	}
@@ -169,8 +169,13 @@ func (o *Lab) captured(r *results.Run, dir string) (bool, error) {
 	return true, nil
 }
 
-// vouch writes the digest of a capture beside it, when it is on the disk.
-func vouch(capture string) error {
+// vouch writes the digest of a run's capture beside it, when it is on the disk.
+func (o *Lab) vouch(r *results.Run, dir string) error {
+	n := len(r.Attempts)
+	if len(o.Capture) == 0 || n == 0 || len(r.Attempts[n-1].Replays) == 0 { // there is none, or no whole one
+		return nil
+	}
+	capture := captureFile(dir, r.ID)
 	f, err := os.Open(capture)
 	if err != nil {
 		return fmt.Errorf("%s: it cannot be read: %w", capture, document.Reason(err))
@@ -185,7 +190,8 @@ func vouch(capture string) error {
 		return fmt.Errorf("%s: it cannot be kept: %w", capture, document.Reason(err))
 	}
 	list := strings.TrimSuffix(capture, filepath.Ext(capture)) + results.TraceDigests
-	return results.WriteFile(list, []byte(results.DigestLine(filepath.Base(capture), sum.Sum(nil))))
+	line := results.DigestLine(filepath.Base(capture), sum.Sum(nil))
+	return results.WriteFile(list, []byte(results.DigestHead(r)+line))
 }
 
 // captureFile is where a run's capture is.

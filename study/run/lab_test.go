@@ -371,17 +371,23 @@ func TestCaptured(t *testing.T) {
 			if err := os.WriteFile(file, []byte("frames"), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			if err := vouch(file); err != nil {
+			o := &Lab{Capture: x.want}
+			if err := o.vouch(run, dir); err != nil {
 				t.Fatal(err)
 			}
-			o := &Lab{Capture: x.want}
 			if got, err := o.captured(run, dir); got != x.there || err != nil {
 				t.Error(got, err)
+			}
+			other := *run // its capture, in another's name
+			other.Seed++
+			got, err := o.captured(&other, dir)
+			if want := x.there && x.want == nil; got != want || (err != nil) != (x.there && x.want != nil) {
+				t.Errorf("of another run: %v, %v", got, err)
 			}
 			if os.Truncate(file, 3) != nil {
 				t.Error("it cannot be cut")
 			}
-			got, err := o.captured(run, dir) // a cut one is none
+			got, err = o.captured(run, dir) // a cut one is none
 			if want := x.there && x.want == nil; got != want || (err != nil) != (x.there && x.want != nil) {
 				t.Errorf("after a cut: %v, %v", got, err)
 			}

@@ -107,8 +107,8 @@ func newTracer(dir, id string, ports []trace.Port) *tracer {
 func (t *tracer) name(form string) string { return filepath.Join(t.dir, t.id+form) }
 
 // there reports whether the run has left this very trace before. What is there and is
-// damaged is an error that says so.
-func (t *tracer) there() (bool, error) {
+// damaged, or another run's, is an error that says so.
+func (t *tracer) there(run *results.Run) (bool, error) {
 	if t == nil {
 		return true, nil
 	}
@@ -116,9 +116,10 @@ func (t *tracer) there() (bool, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
+	of := results.DigestHead(run)
 	for _, form := range traceForms {
 		file := filepath.Join("traces", t.id+form)
-		switch listed, err := results.CheckTrace(t.name(form)); {
+		switch listed, err := results.CheckTrace(t.name(form), of); {
 		case err != nil:
 			return false, fmt.Errorf("%s: %w", file, err)
 		case !listed:
@@ -199,7 +200,7 @@ func (t *tracer) lost() error {
 }
 
 // finish moves the files in.
-func (t *tracer) finish() error {
+func (t *tracer) finish(run *results.Run) error {
 	if t == nil {
 		return nil
 	}
@@ -215,7 +216,7 @@ func (t *tracer) finish() error {
 	if err := os.Remove(list); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return results.Unwritten(list, err)
 	}
-	digests := ""
+	digests := results.DigestHead(run)
 	for _, f := range t.files {
 		if err := f.Commit(); err != nil {
 			return results.Unwritten(f.name, err)

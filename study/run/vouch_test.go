@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -75,6 +76,49 @@ func TestDamage(t *testing.T) {
 				t.Error("the folder is not what it was")
 			}
 		})
+	}
+}
+
+// The trace of another run is none, whatever its files and its list of digests say of their names; what sha256sum(1)
+// reads of the list is right.
+func TestTraceOfAnotherRun(t *testing.T) {
+	good := execute(t, runnable, Options{Dir: t.TempDir(), Executable: "x", Trace: []string{"s->c"}})
+	want := contents(t, good.Dir)
+	other, id := good.Runs[0].ID, good.Runs[1].ID // they differ in their seeds
+	list := want["traces/"+other+results.TraceDigests]
+	for _, x := range []struct{ name, list string }{
+		{"names", strings.ReplaceAll(list, other+".", id+".")},
+		{"names and id", strings.ReplaceAll(list, other, id)},
+		{"names, id and seed", strings.Replace(strings.ReplaceAll(list, other, id), "seed 1", "seed 2", 1)},
+		{"names, nothing else", strings.ReplaceAll(list[strings.Index(list, "\n")+1:], other, id)},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			for _, form := range traceForms {
+				forge(t, good.Dir, id+form, want["traces/"+other+form])
+			}
+			forge(t, good.Dir, id+results.TraceDigests, x.list)
+			var notices []string
+			execute(t, runnable, Options{Dir: filepath.Dir(good.Dir), Executable: "x", Trace: []string{"s->c"},
+				OnNotice: func(text string) { notices = append(notices, text) }})
+			if len(notices) != 1 || !strings.Contains(notices[0], id+".sha256 is of another run or of another result") {
+				t.Errorf("notices %q", notices)
+			}
+			if now := contents(t, good.Dir); fmt.Sprint(now) != fmt.Sprint(want) {
+				t.Error("the folder is not what it was")
+			}
+		})
+	}
+	check := exec.Command("sha256sum", "--check", "--strict", other+results.TraceDigests)
+	check.Dir = filepath.Join(good.Dir, "traces")
+	if out, err := check.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func forge(t *testing.T, dir, name, data string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, "traces", name), []byte(data), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
