@@ -81,3 +81,31 @@ func TestFlowsAreNotMade(t *testing.T) {
 		t.Errorf("%d flows", n)
 	}
 }
+
+// A sweep that would be far too much is refused at its first point, before others are made.
+func TestPointsAreNotMade(t *testing.T) {
+	text := "duration: 1s\nswitch: [forward]\ntopology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\n" +
+		"traffic: [{name: x, from: h0, to: h1, transport: udp, rate: $r, start: 0s, flows: 100000}]\nsweep: {r: ["
+	for i := range 999 {
+		text += fmt.Sprintf("%dkbps, ", i+1)
+	}
+	want := "the first of the sweep's 1000 points has 100009 nodes, links and listed flows: 100009000 with others like it"
+	took := allocated(func() {
+		_, err := plan.Load(room(), file("x.yaml", text+"1Mbps]}\n"), spec.Options{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.1000v, want %q", err, want)
+		}
+	})
+	if took > 120e6 { // one point takes some 50 MB while it is made
+		t.Errorf("%d bytes", took)
+	}
+}
+
+// allocated is how many bytes are allocated while f runs.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}

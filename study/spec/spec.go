@@ -158,7 +158,13 @@ func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 		if !c.OK() {
 			break
 		}
-		kept += len(p.seen.Network.Nodes) + len(p.seen.Network.Links) + len(p.flows)
+		size := len(p.seen.Network.Nodes) + len(p.seen.Network.Links) + len(p.flows)
+		if kept += size; i == 0 && size > mostLikeFirst/combinations {
+			c.Fail(top.Of(root).Get("sweep").Place, fmt.Sprintf("points × nodes, links and listed flows up to %d", mostKept),
+				"the first of the sweep's %d points has %d nodes, links and listed flows: %d with others like it", combinations,
+				size, combinations*size)
+			break
+		}
 		if kept > mostKept && i+1 < combinations {
 			c.Fail(top.Of(root).Get("sweep").Place, fmt.Sprintf("points × nodes, links and listed flows up to %d", mostKept),
 				"%d of the sweep's %d points have %d nodes, links and listed flows already", i+1, combinations, kept)
@@ -181,6 +187,9 @@ const (
 	mostPoints = 100000  // combinations of the sweep
 	mostRuns   = 1000000 // points × seeds
 	mostKept   = 1 << 23 // nodes, links and listed flows of all points together, about 150 bytes each
+	// mostLikeFirst is mostKept for a sweep of which only the first point is known: others may be smaller, but a
+	// first that is so much too large is no reason to make many of them before the file is refused.
+	mostLikeFirst = 4 * mostKept
 )
 
 // combinations counts those of the sweep, and their runs, without the product of all dimensions, which
