@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -19,9 +20,12 @@ import (
 // elsewhere is what helps when a folder is another version's.
 const elsewhere = "another --out, or the version of weir that wrote it"
 
-// Usable is an InputErrors that names the file if a results folder is another version's, or another experiment's;
-// nil also if there is none.
+// Usable is an InputErrors that names the file if a results folder is another version's, or another experiment's, or
+// has something else where a file or a folder is to be; nil also if there is none.
 func Usable(s *spec.Spec, dir string) error {
+	if err := placesFree(dir); err != nil {
+		return err
+	}
 	if data, err := document.ReadFile(filepath.Join(dir, "runs.json"), document.LargestResult); err == nil {
 		var doc struct {
 			Format int `json:"format"`
@@ -42,6 +46,54 @@ func Usable(s *spec.Spec, dir string) error {
 	text, _ := document.ExcerptOf(document.LineOf(data, line), 1)
 	return unusable(dir, "spec.yaml", line, text, "this is not the experiment that the folder was made for: another "+
 		"version of weir wrote it, or it was changed")
+}
+
+// The files of a results folder, and the folders in it, which have files only.
+var (
+	ownFiles   = []string{"spec.yaml", "origin.json", "runs.json", FlowsFile, SeriesFile, "host.json", "report.html"}
+	ownFolders = []string{"runs", "traces", "captures", "inputs", "plots"}
+)
+
+// placesFree is an InputErrors if something else is where files are to be moved in: said before runs are carried
+// out, whose work would be lost.
+func placesFree(dir string) error {
+	for _, name := range ownFiles {
+		if err := placeFree(dir, name); err != nil {
+			return err
+		}
+	}
+	for _, folder := range ownFolders {
+		info, err := os.Stat(filepath.Join(dir, folder))
+		if err != nil {
+			continue // it is not there, or what makes it says why it cannot be
+		}
+		if !info.IsDir() {
+			return inTheWay(dir, folder, "it is no folder, and one has to be here")
+		}
+		entries, _ := os.ReadDir(filepath.Join(dir, folder)) // where it cannot be read, its files say so
+		for _, e := range entries {
+			if e.Type().IsRegular() {
+				continue
+			}
+			if err := placeFree(dir, filepath.Join(folder, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func placeFree(dir, name string) error {
+	info, err := os.Stat(filepath.Join(dir, name))
+	if err != nil || info.Mode().IsRegular() {
+		return nil
+	}
+	return inTheWay(dir, name, (&document.NotRegular{Mode: info.Mode()}).Error())
+}
+
+func inTheWay(dir, name, why string) error {
+	return document.InputErrors{{File: filepath.Join(dir, name), Line: 1, Column: 1, Msg: why,
+		Allowed: "another --out, or take it away"}}
 }
 
 func unusable(dir, name string, line int, excerpt, format string, args ...any) error {

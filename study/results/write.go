@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -50,6 +51,9 @@ func Unwritten(name string, err error) error {
 	if err == nil {
 		return nil
 	}
+	if info, bad := os.Stat(name); bad == nil && !info.Mode().IsRegular() { // the system says that a file exists
+		err = &document.NotRegular{Mode: info.Mode()}
+	}
 	return fmt.Errorf("%s: it cannot be written: %w", name, document.Reason(err))
 }
 
@@ -58,7 +62,7 @@ func MakeFolder(dir string) error {
 	if err := atomicfile.MkdirAll(filepath.Join(dir, "runs")); err != nil {
 		return fmt.Errorf("%s: the results folder cannot be made: %w", dir, document.Reason(err))
 	}
-	for _, below := range []string{"", "runs", "traces", "inputs", "plots"} {
+	for _, below := range append([]string{""}, ownFolders...) {
 		atomicfile.Sweep(filepath.Join(dir, below))
 	}
 	return nil

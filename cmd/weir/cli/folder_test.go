@@ -82,6 +82,54 @@ func finished(t *testing.T) (file, out, results string) {
 	return file, out, dirs[0]
 }
 
+// A folder in the place of a file, or a file in that of a folder, is refused before anything is carried out; what is
+// there stays. Where it comes later, the error has the right word.
+func TestFolderInTheWay(t *testing.T) {
+	const folder, file = "it is a folder; a path names a regular file", "it is no folder, and one has to be here"
+	experiment, out, results := finished(t)
+	id := ""
+	for name := range runs(t, results) {
+		id = strings.TrimSuffix(strings.TrimPrefix(name, "runs/"), ".json")
+	}
+	if err := os.Remove(filepath.Join(results, "host.json")); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct{ place, why string }{
+		{"runs/" + id + ".json", folder}, {"runs/.new-" + id, folder}, {"traces/" + id + ".pcapng", folder},
+		{"traces/" + id + ".sha256", folder}, {"runs.json", folder}, {"host.json", folder}, {"report.html", folder},
+		{"spec.yaml", folder}, {"origin.json", folder}, {"flows.parquet", folder}, {"traces", file},
+	} {
+		t.Run(strings.ReplaceAll(x.place, id, "ID"), func(t *testing.T) {
+			place := filepath.Join(results, x.place)
+			os.Rename(place, place+"~")
+			defer os.Rename(place+"~", place)
+			defer os.RemoveAll(place)
+			thing := place
+			if x.why == folder {
+				thing = filepath.Join(place, "mine")
+			}
+			if err := errors.Join(os.MkdirAll(filepath.Dir(thing), 0o777), os.WriteFile(thing, nil, 0o644)); err != nil {
+				t.Fatal(err)
+			}
+			before := contents(t, out)
+			code, stdout, stderr := weir("run", experiment, "--out", out, "--trace", "*")
+			if want := "weir: " + place + ":1:1: " + x.why + "; allowed: another --out, or take it away\n"; code !=
+				WrongInput || stdout != "" || stderr != want {
+				t.Errorf("exit code %d\n%s%s\nwant %s", code, stdout, stderr, want)
+			}
+			if now := contents(t, out); fmt.Sprint(now) != fmt.Sprint(before) {
+				t.Error("the folder is not what it was")
+			}
+			if x.place != "report.html" {
+				return
+			}
+			if _, _, stderr := weir("report", results); stderr != "weir: "+place+": it cannot be written: "+folder+"\n" {
+				t.Errorf("report: %s", stderr)
+			}
+		})
+	}
+}
+
 // A results folder has all that it is made of: report works where the files that the
 // experiment names are gone, and the page is the same.
 func TestInputsAreKept(t *testing.T) {
