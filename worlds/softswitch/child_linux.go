@@ -1,7 +1,6 @@
 package softswitch
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -41,8 +40,9 @@ func (t *tail) Write(b []byte) (int, error) {
 }
 
 // How long the data plane may take to begin, to stop, to answer what metrics ask and to answer a
-// reload before that is reported, and how long the kernel may take to end it. Stopping, killing and
-// the last words (saying, ending) are together less than the 10 s that an end may take.
+// reload before that is reported (reading its file may take as long), and how long the kernel may
+// take to end it. Stopping, killing and the last words (saying, ending) are together less than the
+// 10 s that an end may take.
 const (
 	beginning = 20 * time.Second
 	stopping  = 7 * time.Second
@@ -117,16 +117,12 @@ func (c *child) run() error {
 		if started <- err; err != nil {
 			return
 		}
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			var a answer
-			if json.Unmarshal(lines.Bytes(), &a) != nil {
-				continue
-			}
+		readAnswers(out, func(a answer) {
 			select {
 			case c.answers <- a:
 			case <-c.ignored:
 			}
-		}
+		})
 		c.ended <- c.command.Wait()
 	}()
 	return <-started
@@ -183,10 +179,13 @@ func (c *child) begun(signals <-chan os.Signal) (err error) {
 	return err
 }
 
-// death is the error of a data plane that has ended by itself.
+// death is the error of a data plane that has ended by itself, with that error if it says so.
 func (c *child) death(err error) error {
 	if said := strings.TrimSpace(c.stderr.String()); said != "" {
 		return fmt.Errorf("the data plane has ended: %s", said)
+	}
+	if err == nil {
+		return errors.New("the data plane has ended without an error, and has not said that it stops")
 	}
 	return fmt.Errorf("the data plane has ended: %w", err)
 }

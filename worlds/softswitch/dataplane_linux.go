@@ -42,23 +42,6 @@ const (
 	doStop    = "stop"
 )
 
-// answer is a message of the data plane to the supervisor.
-type answer struct {
-	Is    string // begun, reloaded, refused, note, stopped
-	Text  string
-	Notes []string
-	Left  int
-}
-
-// Words of answer.Is.
-const (
-	isBegun    = "begun"
-	isReloaded = "reloaded"
-	isRefused  = "refused"
-	isNote     = "note"
-	isStopped  = "stopped"
-)
-
 // ringConfig is that of a port's socket.
 func ringConfig(name string, maxFrame int) ring.Config {
 	return ring.Config{Interface: name, MaxFrame: maxFrame, Rx: lab.BridgeRx, Tx: lab.BridgeTx, Tags: true,
@@ -225,7 +208,7 @@ func (l *loop) run() error {
 
 // reload changes to another configuration between two packets.
 func (l *loop) reload(x *reread) {
-	refuse := func(err error) { l.out.Encode(answer{Is: isRefused, Text: err.Error()}) }
+	refuse := func(err error) { l.out.Encode(answer{Is: isRefused, Text: err.Error()}.brief()) }
 	if x.err != nil { // although the supervisor has read the same
 		refuse(x.err)
 		return
@@ -256,7 +239,7 @@ func (l *loop) reload(x *reread) {
 	l.live.SetPorts(c.links())
 	l.config = c
 	l.reloads++
-	l.out.Encode(answer{Is: isReloaded, Notes: notes})
+	l.out.Encode(answer{Is: isReloaded, Notes: notes}.brief())
 }
 
 // write puts the counters into the shared page. It makes no garbage.

@@ -42,6 +42,10 @@ func (r *running) same(text string, lines []dataplane.Line) bool {
 	return r.text == text && slices.Equal(r.lines, lines)
 }
 
+// mostLost is how much a note names of what was lost; of the rest it has the number. A program may have thousands of
+// meters.
+const mostLost = 20
+
 // adopt has the program take over the state of was, if it can. The note for the log says what
 // became of that state; it is empty if nothing was lost and the parameters are the same.
 func (r *running) adopt(now unit.Time, was *running) (note string) {
@@ -62,7 +66,10 @@ func (r *running) adopt(now unit.Time, was *running) (note string) {
 	default:
 		note = r.name + " has other parameters and keeps " + kept
 	}
-	for _, x := range lost {
+	for i, x := range lost {
+		if i == mostLost {
+			return note + fmt.Sprintf("; lost: %d more", len(lost)-i)
+		}
 		note += "; lost: " + x
 	}
 	return note

@@ -32,11 +32,11 @@ type supervisor struct {
 	out     *outlet
 
 	// Of reloads there is one at a time: its file is read, then its order waits for an answer.
-	busy       bool
-	again      bool        // SIGHUP has come meanwhile
-	reading    chan reread // what was read
-	next       *Config     // what was ordered
-	unanswered <-chan time.Time
+	busy    bool
+	again   bool             // SIGHUP has come meanwhile
+	reading chan reread      // what was read
+	next    *Config          // what was ordered; nil while the file is read
+	overdue <-chan time.Time // when it takes so long that the log says so
 }
 
 // reread is a file that was read anew.
@@ -134,9 +134,9 @@ func (s *supervisor) watch() error {
 			close(s.halt)
 		case x := <-s.reading:
 			s.order(x)
-		case <-s.unanswered:
-			s.unanswered = nil
-			fmt.Fprintf(s.log, "%s: the data plane has not taken it within %v\n", s.state.File, reloading)
+		case <-s.overdue:
+			s.overdue = nil
+			s.reportOverdue()
 		case a := <-s.answers:
 			if a.Is == isStopped && deadline != nil {
 				stopped = &a
@@ -166,6 +166,14 @@ func (s *supervisor) report(a answer) {
 		fmt.Fprintln(s.log, a.Text)
 	case isRefused:
 		s.refuse(errors.New(a.Text))
+	case isUnreadable:
+		if s.next == nil {
+			fmt.Fprintln(s.log, "an answer of the data plane cannot be read")
+			return
+		}
+		fmt.Fprintf(s.log, "%s: the data plane's answer cannot be read: whether it has taken the file is not known\n",
+			s.state.File)
+		s.reloaded()
 	case isReloaded:
 		if s.next != nil {
 			s.config.Store(s.next)
@@ -182,13 +190,23 @@ func list(notes []string) string {
 	return ": " + strings.Join(notes, "; ")
 }
 
+// reportOverdue logs what a reload waits for. Those that are wanted meanwhile wait, too: the file may be where nobody
+// answers, and whoever sends one more signal is to know why nothing comes of it.
+func (s *supervisor) reportOverdue() {
+	what := "it has not been read"
+	if s.next != nil {
+		what = "the data plane has not taken it"
+	}
+	fmt.Fprintf(s.log, "%s: %s within %v; SIGHUPs that come meanwhile wait for that\n", s.state.File, what, reloading)
+}
+
 // reload begins to read the file anew if it is to be, and nothing else is under way. A goroutine reads
 // it: a file may be where nobody answers.
 func (s *supervisor) reload() {
 	if s.busy || !s.again {
 		return
 	}
-	s.busy, s.again = true, false
+	s.busy, s.again, s.overdue = true, false, time.After(reloading)
 	running := s.config.Load()
 	go func() {
 		var x reread
@@ -214,7 +232,7 @@ func (s *supervisor) order(x reread) {
 	for _, w := range x.config.slow(func(port int) int { return s.state.Sockets[port].MaxFrame }) {
 		fmt.Fprintln(s.log, "warning:", w)
 	}
-	s.next, s.unanswered = x.config, time.After(reloading)
+	s.next, s.overdue = x.config, time.After(reloading)
 }
 
 // refuse reports a reload that comes to nothing.
@@ -226,7 +244,7 @@ func (s *supervisor) refuse(err error) {
 
 // reloaded ends a reload, and begins the next.
 func (s *supervisor) reloaded() {
-	s.busy, s.next, s.unanswered = false, nil, nil
+	s.busy, s.next, s.overdue = false, nil, nil
 	s.reload()
 }
 
