@@ -237,3 +237,29 @@ func Example() {
 	fmt.Println(Write(filepath.Join(dir, "result"), []byte("whole")))
 	// Output: <nil>
 }
+
+// Those with the same text share a file, others do not; it goes with the last, and a dead one's text does not count.
+func TestShare(t *testing.T) {
+	place := filepath.Join(t.TempDir(), "ports")
+	if err := os.WriteFile(filepath.Join(filepath.Dir(place), prefix+"ports"), []byte("dead"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	join := func(text, with string) func() {
+		t.Helper()
+		leave, joined, has, err := Share(place, text)
+		if joined != (text == with) || has != with || err != nil {
+			t.Fatalf("%s: %v with %q, %v", text, joined, has, err)
+		}
+		return leave
+	}
+	first, second := join("a", "a"), join("a", "a")
+	join("b", "a")
+	Sweep(filepath.Dir(place))
+	first()
+	join("b", "a")
+	second()
+	if all := names(t, filepath.Dir(place)); len(all) > 0 {
+		t.Errorf("left: %v", all)
+	}
+	join("b", "b")()
+}

@@ -34,6 +34,12 @@ func wait(f *os.File) {
 	}
 }
 
+// share locks it together with others that do so, when nobody has it alone.
+func share(f *os.File) {
+	for unix.Flock(int(f.Fd()), unix.LOCK_SH) == unix.EINTR {
+	}
+}
+
 // own reports whether a file is this user's.
 func own(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)

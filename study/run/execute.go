@@ -95,11 +95,12 @@ func Execute(ctx context.Context, s *spec.Spec, o Options) (*results.Outcome, er
 		o: &o, runs: runs, ports: ports,
 		out: &results.Outcome{Name: s.Name(), World: o.world(), Spec: s, Command: o.Command},
 		all: make([]*results.Run, len(runs)), before: make([]*results.Run, len(runs)), failures: make([]error, len(runs)),
-		found: make([]bool, len(runs)), files: make([]fs.FileInfo, len(runs)),
+		found: make([]bool, len(runs)), files: make([]fs.FileInfo, len(runs)), leave: func() {},
 	}
 	if o.Lab != nil {
 		x.out.Beside = o.Lab.Beside
 	}
+	defer func() { x.leave() }()
 	if o.Dir != "" {
 		if err := x.begin(ctx); err != nil {
 			return nil, err
@@ -131,6 +132,7 @@ type execution struct {
 	found    []bool         // by run: it was there, or another process has carried it out
 	files    []fs.FileInfo  // by run: its file when it was looked at last; nil: there was none
 	telling  sync.Mutex     // around Options.OnNotice
+	leave    func()         // those who trace the same ports
 }
 
 // tracer makes the traces of a run; nil if none is wanted.
@@ -157,6 +159,9 @@ func (x *execution) begin(ctx context.Context) error {
 		}
 	}
 	if err := results.MakeFolder(x.out.Dir); err != nil {
+		return err
+	}
+	if err := x.share(); err != nil {
 		return err
 	}
 	if err := results.WriteFile(filepath.Join(x.out.Dir, "spec.yaml"), s.Resolved()); err != nil {

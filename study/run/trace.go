@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"weir/core/trace"
 	"weir/internal/atomicfile"
@@ -48,6 +49,42 @@ func tracePorts(s *spec.Spec, patterns []string) ([][]trace.Port, error) {
 		}
 	}
 	return points, c.Err()
+}
+
+// share joins the processes that trace the same ports of this experiment. A run has one trace: while one of other
+// ports is made, this one is refused, with an InputErrors, because one of the two would replace what the other has
+// told its user of.
+func (x *execution) share() error {
+	if len(x.o.Trace) == 0 {
+		return nil
+	}
+	seen := map[string]bool{}
+	var names []string
+	for _, ports := range x.ports {
+		for _, p := range ports {
+			if p.Traced && !seen[p.Name] {
+				seen[p.Name] = true
+				names = append(names, p.Name)
+			}
+		}
+	}
+	dir := filepath.Join(x.out.Dir, "traces")
+	if err := atomicfile.MkdirAll(dir); err != nil {
+		return fmt.Errorf("%s: it cannot be made: %w", dir, document.Reason(err))
+	}
+	place := filepath.Join(dir, "ports")
+	leave, joined, with, err := atomicfile.Share(place, strings.Join(names, ", "))
+	if err != nil {
+		return results.Unwritten(place, err)
+	}
+	if !joined {
+		c := document.NewReader(spec.FileKind)
+		c.Fail(document.Place{File: "--trace", Line: 1, Column: 1}, "these ports, another --out, or the same command when "+
+			"that process has ended", "another process traces this experiment into %s, and of other ports: %s", dir, with)
+		return c.Err()
+	}
+	x.leave = leave
+	return nil
 }
 
 // The files of a trace below traces/, by run. A list of their digests is moved in last and
@@ -144,9 +181,6 @@ func readHead(name, want string) (bool, error) {
 func (t *tracer) begin(c *sim.Config) error {
 	if t == nil {
 		return nil
-	}
-	if err := atomicfile.MkdirAll(t.dir); err != nil {
-		return lostError{fmt.Errorf("%s: it cannot be made: %w", t.dir, document.Reason(err))}
 	}
 	config := trace.Config{Ports: t.ports, Book: c.Hosts, Frames: true}
 	for _, n := range c.Network.Nodes {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,7 +10,9 @@ import (
 	"sync"
 	"testing"
 
+	"weir/core/trace"
 	"weir/internal/atomicfile"
+	"weir/internal/document"
 	"weir/internal/testutil"
 	"weir/study/results"
 	"weir/study/spec"
@@ -195,6 +198,49 @@ func TestTogether(t *testing.T) {
 	}
 	if got := contents(t, outcomes[0].Dir); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%d files, want %d, or they differ", len(got), len(want))
+	}
+}
+
+// As long as one process makes traces, another one's of other ports are refused: a run has one trace, and who is told
+// of success has it. What has the same ports, or none, is let in; afterwards other ports are.
+func TestTraceOfOtherPorts(t *testing.T) {
+	dir := t.TempDir()
+	beside := func(ports ...string) (*results.Outcome, error) {
+		return Execute(t.Context(), load(t, runnable, spec.Options{}), Options{Dir: dir, Executable: "x", Trace: ports})
+	}
+	var once sync.Once
+	o := execute(t, runnable, Options{Dir: dir, Executable: "x", Jobs: 1, Trace: []string{"s->c"},
+		OnProgress: func(Progress) {
+			once.Do(func() {
+				for _, ports := range []string{"b->s", "*"} {
+					_, err := beside(ports)
+					if _, ok := err.(document.InputErrors); !ok || !strings.HasPrefix(err.Error(), "--trace:1:1: another process "+
+						"traces this experiment into ") || !strings.Contains(err.Error(), ", and of other ports: s->c; allowed: ") {
+						t.Errorf("--trace %s: %v", ports, err)
+					}
+				}
+				ctx, stop := context.WithCancel(t.Context())
+				stop()
+				if _, err := Execute(ctx, load(t, runnable, spec.Options{}), Options{Dir: dir, Executable: "x",
+					Trace: []string{"*->c"}}); err != nil {
+					t.Errorf("the same ports: %v", err)
+				}
+			})
+		}})
+	if o.Traces != 6 {
+		t.Errorf("%d traces", o.Traces)
+	}
+	for _, r := range o.Runs {
+		if head, err := readHead(filepath.Join(o.Dir, "traces", r.ID+".txt"), trace.TextHead([]string{"s->c"})); !head ||
+			err != nil {
+			t.Errorf("%s has a trace of other ports, %v", r.ID, err)
+		}
+	}
+	if again, err := beside("b->s"); err != nil || again.Traces != 6 || again.Found != 0 {
+		t.Errorf("afterwards: %+v, %v", again, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(o.Dir, "traces", ".new-*")); len(left) > 0 {
+		t.Errorf("left: %v", left)
 	}
 }
 
