@@ -177,11 +177,19 @@ func flowsOf(p *spec.Point) []float64 {
 	return flows
 }
 
-// EstimateMemory guesses the bytes that a run takes: nodes, flows, tables, samples, and packets.
-func EstimateMemory(r *Run) float64 {
+// SharedMemory guesses the bytes that are taken once for all runs: the program, and what is decoded.
+func SharedMemory(s *spec.Spec) float64 {
+	const program = 35e6
+	return program + float64(s.Memory())
+}
+
+// EstimateMemory guesses the bytes that there are with one run under way.
+func EstimateMemory(r *Run) float64 { return SharedMemory(r.Spec) + ownMemory(r) }
+
+// ownMemory guesses the bytes that a run takes: nodes, flows, tables, samples, and packets.
+func ownMemory(r *Run) float64 {
 	p := r.Of
 	const (
-		program      = 35e6 // what there is without flows
 		ofNode       = 4e3
 		ofFlow       = 2e3
 		ofControlled = 10e3 // with its queues of segments
@@ -189,7 +197,7 @@ func EstimateMemory(r *Run) float64 {
 		ofPacket     = 256
 		ofRoute      = 4
 	)
-	bytes, leaves := program+ofNode*float64(len(p.Network().Nodes)), map[int]bool{}
+	bytes, leaves := ofNode*float64(len(p.Network().Nodes)), map[int]bool{}
 	switches := 0.0
 	for _, n := range p.Network().Nodes {
 		if n.Switch {

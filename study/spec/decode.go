@@ -16,7 +16,8 @@ type decoder struct {
 	trial    Trial
 	source   *Source
 	warnings []string
-	networks []routed          // those of the points so far, all different
+	networks routedNetworks
+	flows    []Flow            // of the point before
 	built    map[string]bool   // what decides whether switches can be built, of the points so far
 	files    []string          // the files that the point in hand reads, with their hashes
 	inputs   map[string][]byte // the files that any point reads, by the name in the spec

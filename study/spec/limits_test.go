@@ -35,7 +35,10 @@ func TestLimits(t *testing.T) {
 		{"runs", star + one + "repeat: 10000\n" + sweep(1, 400), "x.yaml:5:9: 401 points with 10000 seeds each are 4010000"},
 		{"runs of the lab", star + one + "lab_repeat: 10000\n" + sweep(1, 400), "up to 1000000 runs"},
 		{"points of a large network", "topology: {star: {hosts: 10000, " + each + strings.Replace(one, "1Mbps", "$k0", 1) +
-			strings.NewReplacer(",", "1Mbps,", "-1", "9Mbps").Replace(sweep(1, 500)), "nodes, links and listed flows already"},
+			strings.NewReplacer(",", "1Mbps,", "-1", "9Mbps").Replace(sweep(1, 500)), "points take 300 MB of memory already"},
+		{"points of many flows", star + strings.Replace(one, "1Mbps, start: 0s", "$k0, start: 0s, sets: {count: 1000000, "+
+			"interval: 1ps}", 1) + strings.NewReplacer(",", "1Mbps,", "-1", "9Mbps").Replace(sweep(1, 9)),
+			"9 of the sweep's 10 points have 9000081 nodes, links and listed flows already"},
 		{"leaves by hosts", "topology: {leaf_spine: {leaves: 10000, spines: 10000, hosts: 10000, " + each + one,
 			"100020000 nodes and 200000000 links; at most 1048576 of each"},
 		{"pods", "topology: {pods: {pods: 10000, tors: 10000, aggs: 10000, hosts: 10000, uplinks: 10000, " + each + one,
@@ -98,6 +101,45 @@ func TestPointsAreNotMade(t *testing.T) {
 	})
 	if took > 120e6 { // one point takes some 50 MB while it is made
 		t.Errorf("%d bytes", took)
+	}
+}
+
+// What points take of memory is bounded, whatever takes it: here tables of switches and links of networks that
+// differ.
+func TestMemoryOfPoints(t *testing.T) {
+	text := "duration: 1s\nswitch: [forward]\ntopology: {star: {hosts: 4000, rate: 100Gbps, delay: $d}}\n" +
+		"traffic: [{name: x, from: h0, to: h1, transport: udp, rate: 1Mbps, start: 0s}]\nsweep: {d: ["
+	for i := range 999 {
+		text += fmt.Sprintf("%dns, ", i+1)
+	}
+	_, err := plan.Load(room(), file("x.yaml", text+"1us]}\n"), spec.Options{})
+	want := " of the sweep's 1000 points take 300 MB of memory already"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%.1000v, want %q", err, want)
+	}
+}
+
+// Points with the same network and flows share them, and those that differ are counted.
+func TestPointsShare(t *testing.T) {
+	memory := func(delay, rate, flows, values string) int64 {
+		return load(t, "duration: 1s\nswitch: [forward]\ntopology: {star: {hosts: 1000, rate: 100Gbps, delay: "+delay+"}}\n"+
+			"traffic: [{name: x, from: h0, to: h1, transport: udp, rate: "+rate+", start: 0s, flows: "+flows+"}]\n"+
+			"sweep: {k: ["+values+"]}\n", spec.Options{}).Memory()
+	}
+	same := memory("1us", "$k", "1000", "1Mbps, 2Mbps, 3Mbps, 4Mbps, 5Mbps")
+	for _, x := range []struct {
+		name  string
+		bytes int64
+		least int64
+	}{
+		{"links", memory("$k", "1Mbps", "1000", "1us, 2us, 3us, 4us, 5us"), 4 * 1000 * 72},
+		{"flows", memory("1us", "1Mbps", "$k", "1000, 1001, 1002, 1003, 1004"), 4 * 1000 * 96},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if more := x.bytes - same; more < x.least*9/10 || more > x.least*3/2 {
+				t.Errorf("%d bytes, %d with others' networks and flows; about %d more are expected", x.bytes, same, x.least)
+			}
+		})
 	}
 }
 

@@ -36,6 +36,7 @@ type Point struct {
 	events    []wiring.Event
 	stalls    Stalls
 	samples   float64 // values that the measures of a run keep
+	memory    int64   // bytes that it does not share with points before it
 }
 
 // At are the values of the sweep.
@@ -286,6 +287,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 				p.defaults = append(p.defaults, x)
 			}
 		}
+		d.share(p)
 		d.try(root, p)
 	}
 	return p

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"hash/maphash"
 	"net/netip"
 	"slices"
 	"strings"
@@ -21,6 +22,34 @@ type routed struct {
 	prefixes  topology.Prefixes
 }
 
+// routedNetworks are those of the points so far, all different, by hashes: to compare each with each would take the
+// square of the sweep's length.
+type routedNetworks struct {
+	seed        maphash.Seed
+	same, alike map[uint64][]*routed // by all that they are, and by nodes and ends of links
+}
+
+func newRoutedNetworks() routedNetworks {
+	return routedNetworks{seed: maphash.MakeSeed(), same: map[uint64][]*routed{}, alike: map[uint64][]*routed{}}
+}
+
+// hash gives the two hashes of a network and what the file says of its addresses.
+func (r *routedNetworks) hash(n *topology.Network, addresses string) (whole, shape uint64) {
+	var all, form maphash.Hash
+	all.SetSeed(r.seed)
+	form.SetSeed(r.seed)
+	form.WriteString(addresses)
+	for i := range n.Nodes {
+		maphash.WriteComparable(&form, n.Nodes[i])
+	}
+	for i := range n.Links {
+		maphash.WriteComparable(&form, n.Links[i].Ends)
+		maphash.WriteComparable(&all, n.Links[i])
+	}
+	maphash.WriteComparable(&all, form.Sum64())
+	return all.Sum64(), form.Sum64()
+}
+
 // route gives a point its network's addresses and routes. The points of a sweep often
 // have the same network, and then share them.
 func (d *decoder) route(root document.Map, p *Point) {
@@ -28,30 +57,32 @@ func (d *decoder) route(root document.Map, p *Point) {
 	t := root.Default("addresses")
 	var b strings.Builder
 	t.Write(&b, 0)
-	for _, old := range d.networks {
-		if old.addresses != b.String() || !slices.Equal(old.network.Nodes, p.seen.Network.Nodes) ||
-			!slices.EqualFunc(old.network.Links, p.seen.Network.Links, sameEnds) {
-			continue
-		}
-		// which rates and delays do not change
-		r.book, r.routes, r.tree, r.prefixes = old.book, old.routes, old.tree, old.prefixes
-		if slices.Equal(old.network.Links, p.seen.Network.Links) {
-			r = old
+	whole, shape := d.networks.hash(p.seen.Network, b.String())
+	for _, old := range d.networks.alike[shape] {
+		if old.addresses == b.String() && slices.Equal(old.network.Nodes, p.seen.Network.Nodes) &&
+			slices.EqualFunc(old.network.Links, p.seen.Network.Links, sameEnds) {
+			// which rates and delays do not change
+			p.seen.Network.Nodes = old.network.Nodes
+			r.book, r.routes, r.tree, r.prefixes = old.book, old.routes, old.tree, old.prefixes
 			break
 		}
 	}
-	if r.routes == nil {
-		switches := 0
-		for _, n := range p.seen.Network.Nodes {
-			if n.Switch {
-				switches++
-			}
+	for _, old := range d.networks.same[whole] {
+		if old.addresses == b.String() && slices.Equal(old.network.Nodes, p.seen.Network.Nodes) &&
+			slices.Equal(old.network.Links, p.seen.Network.Links) {
+			r = *old
+			break
 		}
-		if classes := p.seen.Network.Classes(); classes*switches > mostRoutes {
+	}
+	fresh := r.routes == nil
+	if fresh {
+		routes, switches, classes := tableSize(p.seen.Network)
+		if routes > mostRoutes {
 			d.Fail(root.Get("topology").Place, fmt.Sprintf("switches with hosts × switches up to %d", mostRoutes),
 				"%d switches, %d of them with hosts, have more routes than fit into memory", switches, classes)
 			return
 		}
+		p.memory += ofNode*int64(len(p.seen.Network.Nodes)) + ofRoute*int64(routes)
 		r.book, r.routes = p.seen.Network.Addresses(), p.seen.Network.Routes()
 		if t.Kind != document.Scalar || d.Word(t, "way to give addresses",
 			top.Key("addresses").Form.Spellings()) == hierarchical {
@@ -60,7 +91,11 @@ func (d *decoder) route(root document.Map, p *Point) {
 	}
 	if r.network == nil {
 		r.network, r.addresses = p.seen.Network, b.String()
-		d.networks = append(d.networks, r)
+		p.memory += ofLink * int64(len(p.seen.Network.Links))
+		d.networks.same[whole] = append(d.networks.same[whole], &r)
+		if fresh {
+			d.networks.alike[shape] = append(d.networks.alike[shape], &r)
+		}
 	}
 	p.seen.Network, p.book, p.seen.Routes, p.tree, p.prefixes = r.network, r.book, r.routes, r.tree, r.prefixes
 }

@@ -59,6 +59,7 @@ type Spec struct {
 	source   *Source
 	root     *document.Node
 	points   []*Point          // one a combination
+	memory   int64             // bytes that the points take
 	names    *measure.Values   // what runs have: shape
 	inputs   map[string][]byte // files that it names
 	claims   []*claim.Compiled
@@ -111,7 +112,8 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 	if o.Seed != nil {
 		s.root.Set("seed", &document.Node{Place: root.Place, Text: strconv.FormatUint(*o.Seed, 10), From: "--seed"})
 	}
-	d := &decoder{Reader: c, registry: r, trial: t, source: &own, inputs: map[string][]byte{}, built: map[string]bool{}}
+	d := &decoder{Reader: c, registry: r, trial: t, source: &own, inputs: map[string][]byte{}, built: map[string]bool{},
+		networks: newRoutedNetworks()}
 	s.inputs = d.inputs
 	// What is decoded is one document, and what is made of it another: defaults go into the
 	// resolved one, which nothing is read from.
@@ -147,27 +149,19 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 
 // decodePoints decodes every combination of the sweep, up to the first that is wrong.
 func (s *Spec) decodePoints(d *decoder, root *document.Node) {
-	c, used, kept := d.Reader, map[string]bool{}, 0
+	c, used := d.Reader, map[string]bool{}
 	combinations, ok := s.combinations(c, root)
 	if !ok {
 		return
 	}
+	r := tally{of: combinations}
 	for i := range combinations {
 		p := s.decodePoint(d, i, used)
 		s.points = append(s.points, p)
 		if !c.OK() {
 			break
 		}
-		size := len(p.seen.Network.Nodes) + len(p.seen.Network.Links) + len(p.flows)
-		if kept += size; i == 0 && size > mostLikeFirst/combinations {
-			c.Fail(top.Of(root).Get("sweep").Place, fmt.Sprintf("points × nodes, links and listed flows up to %d", mostKept),
-				"the first of the sweep's %d points has %d nodes, links and listed flows: %d with others like it", combinations,
-				size, combinations*size)
-			break
-		}
-		if kept > mostKept && i+1 < combinations {
-			c.Fail(top.Of(root).Get("sweep").Place, fmt.Sprintf("points × nodes, links and listed flows up to %d", mostKept),
-				"%d of the sweep's %d points have %d nodes, links and listed flows already", i+1, combinations, kept)
+		if r.add(s, d, i, p); !c.OK() {
 			break
 		}
 	}
@@ -186,10 +180,6 @@ func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 const (
 	mostPoints = 100000  // combinations of the sweep
 	mostRuns   = 1000000 // points × seeds
-	mostKept   = 1 << 23 // nodes, links and listed flows of all points together, about 150 bytes each
-	// mostLikeFirst is mostKept for a sweep of which only the first point is known: others may be smaller, but a
-	// first that is so much too large is no reason to make many of them before the file is refused.
-	mostLikeFirst = 4 * mostKept
 )
 
 // combinations counts those of the sweep, and their runs, without the product of all dimensions, which

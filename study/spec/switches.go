@@ -38,6 +38,7 @@ func (d *decoder) switchConfigs(root document.Map, p *Point) {
 			own := *n // other points may share it
 			own.Links = slices.Clone(n.Links)
 			n, p.seen.Network = &own, &own
+			p.memory += ofLink * int64(len(n.Links))
 		}
 		for _, k := range entries {
 			d.switchPattern(k, p, programs)
