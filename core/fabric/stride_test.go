@@ -16,7 +16,8 @@ func TestStopIsAsked(t *testing.T) {
 	}{{"fast", 12 * unit.Gbps, 0}, {"made fast", unit.Kbps, 12 * unit.Gbps}} {
 		t.Run(c.name, func(t *testing.T) {
 			sent := 0
-			f := mustNew(t, Config{Pool: &packet.Pool{}, Nodes: []Node{&source{&sent, &packet.Packet{Size: shortestFrame}}, &ring{}},
+			frame := &packet.Packet{Size: shortestFrame}
+			f := mustNew(t, Config{Pool: &packet.Pool{}, Nodes: []Node{&source{&sent, frame}, &ring{}},
 				Links: []Link{{From: 0, To: 1, Rate: inBits(c.rate), Delay: delay}}})
 			if f.Window() != delay {
 				t.Fatalf("the window is %v", f.Window())
