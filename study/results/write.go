@@ -10,12 +10,14 @@ import (
 
 	"weir/internal/atomicfile"
 	"weir/internal/document"
+	"weir/internal/text"
 	"weir/study/spec"
 )
 
-// Folder is the experiment's results folder below dir, of a world.
+// Folder is the experiment's results folder below dir, of a world. Of a file's name that would act on a terminal the
+// folder has the escaped form, without backslashes, which separate folders on some systems.
 func Folder(s *spec.Spec, dir, world string) string {
-	name := strings.ReplaceAll(s.Name(), "/", "-") + "-" + s.Hash()[:12]
+	name := strings.NewReplacer("/", "-", `\`, "-").Replace(text.Shown(s.Name())) + "-" + s.Hash()[:12]
 	if world != spec.Sim {
 		name += "-" + world
 	}

@@ -82,6 +82,32 @@ func finished(t *testing.T) (file, out, results string) {
 	return file, out, dirs[0]
 }
 
+// What would act on a terminal in an experiment's file name is escaped in its folder's, which reports then find.
+func TestFolderOfHostileName(t *testing.T) {
+	for name, want := range map[string]string{
+		"a\x1b[31mb": "a-u001b[31mb", "a\u202eb": "a-u202eb", "a\u200bb": "a-u200bb", "a\u009bb": "a-u009bb", "a\nb": "a-u000ab",
+		"a b~ä": "a b~ä",
+	} {
+		t.Run(want, func(t *testing.T) {
+			dir := t.TempDir()
+			file, out := filepath.Join(dir, name+".yaml"), filepath.Join(dir, "out")
+			if err := os.WriteFile(file, []byte(small), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if code, _, stderr := weir("run", file, "--out", out, "--set", "duration=1s"); code != Done {
+				t.Fatal(stderr)
+			}
+			entries, err := os.ReadDir(out)
+			if err != nil || len(entries) != 1 || !strings.HasPrefix(entries[0].Name(), want+"-") {
+				t.Fatalf("%q, %v", entries, err)
+			}
+			if code, _, stderr := weir("report", filepath.Join(out, entries[0].Name())); code != Done {
+				t.Error(stderr)
+			}
+		})
+	}
+}
+
 // A folder in the place of a file, or a file in that of a folder, is refused before anything is carried out; what is
 // there stays. Where it comes later, the error has the right word.
 func TestFolderInTheWay(t *testing.T) {
