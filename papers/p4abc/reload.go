@@ -2,7 +2,7 @@ package p4abc
 
 import (
 	"fmt"
-	"slices"
+	"net/netip"
 
 	"weir/core/dataplane"
 	"weir/core/packet"
@@ -25,18 +25,15 @@ func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lo
 		}
 		a.meters[to] = m
 	}
+	was, is := numbers(old.config.Aggregates), numbers(a.config.Aggregates)
 	for i, g := range a.config.Aggregates {
 		a.meters[i] = NewMeter(now)
-		for k, h := range old.config.Aggregates {
-			if h.Key.Masked() == g.Key.Masked() {
-				meter(int32(i), int32(k))
-			}
+		if k, there := was[g.Key.Masked()]; there {
+			meter(int32(i), k)
 		}
 	}
 	for _, h := range old.config.Aggregates {
-		if !slices.ContainsFunc(a.config.Aggregates, func(g Aggregate) bool {
-			return h.Key.Masked() == g.Key.Masked()
-		}) {
+		if _, there := is[h.Key.Masked()]; !there {
 			lost = append(lost, fmt.Sprintf("the activity of %v", h.Key))
 		}
 	}
@@ -61,6 +58,15 @@ func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lo
 	}
 	copy(a.averages, old.averages)
 	return "its meters", lost
+}
+
+// numbers finds aggregates by their prefixes: packets wait while a reload is adopted.
+func numbers(all []Aggregate) map[netip.Prefix]int32 {
+	m := make(map[netip.Prefix]int32, len(all))
+	for i, g := range all {
+		m[g.Key.Masked()] = int32(i)
+	}
+	return m
 }
 
 // Forget resets the source src, which has no aggregate, because its number is reassigned to another

@@ -111,7 +111,7 @@ func anyNacks(t *testing.T, data []byte) {
 			c.ECN, c.Nacks = true, []string{transport.NacksLoss, transport.NacksSupply, transport.NacksResend}[i]
 		})
 		w.rate = 10 * unit.Mbps // packets cost time
-		w.run(60 * ms)
+		w.run(30 * ms)
 		b := data
 		next := func() int {
 			if len(b) == 0 {
