@@ -59,6 +59,7 @@ type app struct {
 	pipe     io.Writer // stdout as it is, for the messages of our own processes
 	screen   io.Writer // stderr as it is, for lines that are written over
 	terminal bool      // stderr is one
+	machine  machine
 	args     []string
 	code     int
 }
@@ -74,7 +75,8 @@ func Run(r *spec.Registry, args []string, stdout, stderr io.Writer, terminal boo
 	var c command
 	pipe := &output{to: stdout}
 	out, failures := text.NewWriter(pipe), text.NewWriter(stderr)
-	a := &app{registry: r, stdout: out, stderr: failures, pipe: pipe, screen: stderr, terminal: terminal, args: args}
+	a := &app{registry: r, stdout: out, stderr: failures, pipe: pipe, screen: stderr, terminal: terminal, args: args,
+		machine: thisMachine()}
 	type exited int
 	defer func() { // kong ends the process after --help by calling Exit
 		if x := recover(); x != nil {

@@ -16,7 +16,7 @@ import (
 type runCmd struct {
 	selection
 	On    string `enum:"sim,lab" default:"sim" help:"${runOn}"`
-	Jobs  int    `help:"Runs at a time; 0 means one a core."`
+	Jobs  int    `help:"Runs at a time; 0 means one a core. Fewer if memory is short."`
 	Out   target `default:"results" help:"Folder that results go into."`
 	Fresh bool   `help:"Run also what is finished already."`
 	JSON  bool   `name:"json" help:"Print one JSON document instead of tables." xor:"format"`
@@ -38,11 +38,18 @@ func (r *runCmd) Run(a *app) error {
 	if r.Jobs < 0 {
 		return fmt.Errorf("%w: --jobs is %d; 0 or more is allowed", errInput, r.Jobs)
 	}
+	jobs, notice, err := a.machine.jobs(s, r.Jobs)
+	if err != nil {
+		return err
+	}
+	if notice != "" {
+		fmt.Fprintln(a.stderr, "notice:", notice)
+	}
 	signals.next(inSimulation)
 	bar := &progressBar{out: a.screen, on: a.terminal, start: time.Now()}
 	path := ""
 	options := run.Options{
-		Jobs: r.Jobs, Dir: string(r.Out), Fresh: r.Fresh, Executable: executableHash(), OnProgress: bar.show, Trace: r.Trace,
+		Jobs: jobs, Dir: string(r.Out), Fresh: r.Fresh, Executable: executableHash(), OnProgress: bar.show, Trace: r.Trace,
 		Command: reproduce(s.Name(), r.Name, a.args),
 		OnNotice: func(text string) {
 			bar.clear()

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+
+	"weir/study/plan"
+	"weir/study/report"
+	"weir/study/spec"
+)
+
+// machine is what memory a machine has, in bytes; 0: not known.
+type machine struct{ all, available float64 }
+
+// jobs is how many runs at a time, of those asked for (0: one a core), fit into what is available, with a notice
+// if these are fewer. An experiment with a run that alone takes more than the machine has is an error: the kernel
+// would end the program in the middle of it, or others'. What runs give does not depend on it.
+func (m machine) jobs(s *spec.Spec, asked int) (n int, notice string, err error) {
+	runs, shared, own := plan.Runs(s), plan.SharedMemory(s), 0.0
+	for i, r := range runs {
+		if i == 0 || r.Index != runs[i-1].Index { // seeds change no estimate
+			own = max(own, plan.EstimateMemory(r)-shared)
+		}
+	}
+	if n = asked; n < 1 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	said := func(bytes float64) string { return report.Bytes(int64(roundUp(bytes))) }
+	if m.all > 0 && shared+own > m.all {
+		return 0, "", fmt.Errorf("%w: %s: a run takes up to %s of memory, and this machine has %s; fewer flows or hosts, "+
+			"or fewer samples (a longer every of a measure), take less; weir check says how much each point takes", errInput,
+			s.Name(), said(shared+own), said(m.all))
+	}
+	jobs := min(n, len(runs))
+	if m.available <= 0 || shared+float64(jobs)*own <= m.available {
+		return asked, "", nil
+	}
+	if n = max(int((m.available-shared)/max(own, 1)), 1); n < jobs {
+		return n, fmt.Sprintf("%d at a time instead of %d: a run takes up to %s of memory besides %s for all, and %s are "+
+			"available", n, jobs, said(own), said(shared), said(m.available)), nil
+	}
+	return 1, fmt.Sprintf("a run takes up to %s of memory, and %s are available", said(shared+own), said(m.available)), nil
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package cli
+
+// thisMachine is not known here.
+func thisMachine() machine { return machine{} }
