@@ -56,7 +56,7 @@ func (r *Registry) Bare(name, topology string, set []string) (*Point, error) {
 		error) {
 		return document.ReadFile(n, document.LargestInput)
 	}},
-		inputs: map[string][]byte{}, built: map[string]bool{}}
+		inputs: map[string][]byte{}, built: map[string]bool{}, networks: newRoutedNetworks()}
 	p := &Point{seen: measure.Point{Duration: 1}}
 	p.seen.Framing, _ = packet.FramingByName("l2")
 	whole := d.View(root, top)
