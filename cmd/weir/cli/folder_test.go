@@ -86,7 +86,7 @@ func finished(t *testing.T) (file, out, results string) {
 func TestFolderOfHostileName(t *testing.T) {
 	for name, want := range map[string]string{
 		"a\x1b[31mb": "a-u001b[31mb", "a\u202eb": "a-u202eb", "a\u200bb": "a-u200bb", "a\u009bb": "a-u009bb",
-		"a\nb": "a-u000ab",
+		"a\nb":  "a-u000ab",
 		"a b~ä": "a b~ä",
 	} {
 		t.Run(want, func(t *testing.T) {
