@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+	"time"
 
 	"weir/core/unit"
 )
@@ -55,8 +56,16 @@ func Open(name string) (*os.File, fs.FileInfo, error) {
 		f.Close()
 		return nil, nil, err
 	}
+	if info.Size() == 0 {
+		// A file that the kernel makes while it is read has no size, and may wait for what comes, such as /proc/kmsg.
+		// Where a file cannot wait, there is no deadline either.
+		_ = f.SetReadDeadline(time.Now().Add(longestWait))
+	}
 	return f, info, nil
 }
+
+// longestWait is how long a file that may wait for what comes is read.
+const longestWait = time.Second
 
 // ReadFile reads a regular file of at most so many bytes; of a larger one it reads nothing.
 func ReadFile(name string, most unit.Bytes) ([]byte, error) {
@@ -86,6 +95,8 @@ func Reason(err error) error {
 	var wrong *fs.PathError
 	var moved *os.LinkError
 	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errors.New("it has not ended after a second; a path names a regular file")
 	case errors.As(err, &wrong):
 		return wrong.Err
 	case errors.As(err, &moved):

@@ -35,6 +35,23 @@ func TestOnlyRegularFiles(t *testing.T) {
 	}
 }
 
+// A file of the kernel that waits for what comes, and seems to be a regular one, is given up; others are read.
+func TestFilesThatWait(t *testing.T) {
+	if data, err := ReadFile("/proc/self/status", LargestInput); err != nil || len(data) == 0 {
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+	if data, err := ReadFile("/proc/self/mounts", LargestInput); err != nil || len(data) == 0 { // which can be waited for
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+	if _, err := os.Open("/proc/kmsg"); err != nil {
+		t.Skip(err)
+	}
+	_, err := ReadFile("/proc/kmsg", LargestInput)
+	if err == nil || Reason(err).Error() != "it has not ended after a second; a path names a regular file" {
+		t.Error(err)
+	}
+}
+
 // Of a file that is too large nothing is read, and of a stream no more than shows it.
 func TestReadsAreBounded(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")

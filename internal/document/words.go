@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -69,6 +70,25 @@ func Choices(words []string) string {
 		short[i] = shorten(w, longestWord)
 	}
 	return strings.Join(short, ", ") + more
+}
+
+// Likely joins so many of the words that a message says are allowed, those that are most like s first, as in a
+// choice of which most are not what was meant.
+func Likely(s string, words []string, most int) string {
+	if len(words) <= most {
+		return Choices(words)
+	}
+	left, low := slices.Clone(words[:min(len(words), MostNear)]), strings.ToLower(shorten(s, longestWord))
+	far := map[string]int{}
+	for _, w := range left {
+		name := strings.ToLower(w)
+		last := name[strings.LastIndexByte(name, '/')+1:] // often a name is given without its room
+		if far[w] = min(distance(low, name), distance(low, last)); strings.Contains(name, low) {
+			far[w] = 0
+		}
+	}
+	slices.SortStableFunc(left, func(a, b string) int { return far[a] - far[b] })
+	return fmt.Sprintf("%s, … and %d more", Choices(left[:most]), len(words)-most)
 }
 
 // meant is what a message says of the word that was probably meant. Words that look alike without being the

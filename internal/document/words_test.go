@@ -86,3 +86,25 @@ func TestParseable(t *testing.T) {
 		})
 	}
 }
+
+// Of a long choice a message has the words that are most like what stands there, and says how many others there are.
+func TestLikely(t *testing.T) {
+	words := []string{"hpcc/fig1", "hpcc/joins", "ncf/reaction", "p4abc/fig4", "p4abc/fig5"}
+	for _, x := range []struct {
+		word string
+		most int
+		want string
+	}{
+		{"p4abc/fig6", 2, "p4abc/fig4, p4abc/fig5, … and 3 more"},
+		{"joins", 1, "hpcc/joins, … and 4 more"},
+		{"p4abc/fig6", 5, "hpcc/fig1, hpcc/joins, ncf/reaction, p4abc/fig4, p4abc/fig5"},
+		{strings.Repeat("é", 1000), 1, "hpcc/fig1, … and 4 more"},
+		{"", 1, "hpcc/fig1, … and 4 more"},
+	} {
+		t.Run(x.word+"/"+x.want, func(t *testing.T) {
+			if got := Likely(x.word, words, x.most); got != x.want {
+				t.Errorf("%s, want %s", got, x.want)
+			}
+		})
+	}
+}

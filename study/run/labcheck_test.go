@@ -232,7 +232,7 @@ measure: [goodput]
 		":8:9: the lab's hosts are Linux, which does not know packets with telemetry": {"[forward]",
 			"[forward, {telemetry: {t: 10us}}]"},
 		":10:11: there is no mine in the lab: a kernel does not count them": {"[goodput]", "[mine]"},
-		"host a has 2 links; a host of the lab has one interface":           {network, "topology: {twice: {}}\n"},
+		":3:3: host c has no link; a host of the lab has one interface":     {"hosts: [a, b]", "hosts: [a, b, c]"},
 	} {
 		t.Run(want, func(t *testing.T) {
 			s := plantest.Load(t, r, strings.Replace(text, change[0], change[1], 1), spec.Options{})
@@ -240,6 +240,11 @@ measure: [goodput]
 				t.Errorf("%v, want %q", err, want)
 			}
 		})
+	}
+	// A family whose hosts have several is refused with its place when the file is read, in both worlds.
+	errs := plantest.Wrong(t, r, strings.Replace(text, network, "topology: {twice: {}}\n", 1), spec.Options{})
+	if want := ":2:19: twice: a has 2 links; at most 1 are possible"; !strings.Contains(errs.Error(), want) {
+		t.Errorf("%v, want %q", errs, want)
 	}
 }
 

@@ -173,6 +173,6 @@ func (r *Registry) Open(name string) (*Source, error) {
 	if likely != "" {
 		e.Msg += fmt.Sprintf("; did you mean %q?", likely)
 	}
-	e.Allowed = "a file, or one of " + strings.Join(names, ", ")
+	e.Allowed = "a file, or one of " + document.Likely(name, names, 8) + " (weir list)"
 	return nil, document.InputErrors{e}
 }

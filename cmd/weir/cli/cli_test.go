@@ -104,6 +104,8 @@ func TestExitCodes(t *testing.T) {
 		{3, "run " + file + " --check --out " + out, ""},
 		{2, "run nosuch", "there is no such experiment"},
 		{2, "run p4abc/fig9", `did you mean "p4abc/fig4"`},
+		{2, "run fig5x", "a file, or one of p4abc/fig5, p4abc/fig4, p4abc/fig6, "},
+		{2, "run fig5x", " more (weir list)"},
 		{2, "run " + file + " --bogus", "unknown flag --bogus"},
 		{2, "run " + file + " --on moon", "--on"},
 		{2, "run " + file + " --jobs -1", "--jobs"},
