@@ -173,6 +173,10 @@ func (r *Registry) Open(name string) (*Source, error) {
 	if likely != "" {
 		e.Msg += fmt.Sprintf("; did you mean %q?", likely)
 	}
-	e.Allowed = "a file, or one of " + document.Likely(name, names, 8) + " (weir list)"
+	meant := name
+	if filepath.IsAbs(name) { // no folder of this machine is like an experiment
+		meant = base
+	}
+	e.Allowed = "a file, or one of " + document.Likely(meant, names, 8) + " (weir list)"
 	return nil, document.InputErrors{e}
 }
