@@ -13,8 +13,8 @@ import (
 type machine struct{ all, available float64 }
 
 // jobs is how many runs at a time, of those asked for (0: one a core), fit into what is available, with a notice
-// if these are fewer. An experiment with a run that alone takes more than the machine has is an error: the kernel
-// would end the program in the middle of it, or others'. What runs give does not depend on it.
+// if these are fewer. An experiment with a run that alone takes more than the machine has is an error unless
+// the number is asked for: the kernel would end the program in the middle of it, or others'. What runs give does not depend on it.
 func (m machine) jobs(s *spec.Spec, asked int) (n int, notice string, err error) {
 	runs, shared, own := plan.Runs(s), plan.SharedMemory(s), 0.0
 	for i, r := range runs {
@@ -26,9 +26,10 @@ func (m machine) jobs(s *spec.Spec, asked int) (n int, notice string, err error)
 		n = runtime.GOMAXPROCS(0)
 	}
 	said := func(bytes float64) string { return report.Bytes(int64(roundUp(bytes))) }
-	if m.all > 0 && shared+own > m.all {
+	if m.all > 0 && shared+own > m.all && asked < 1 {
 		return 0, "", fmt.Errorf("%w: %s: a run takes up to %s of memory, and this machine has %s; fewer flows or hosts, "+
-			"or fewer samples (a longer every of a measure), take less; weir check says how much each point takes", errInput,
+			"or fewer samples (a longer every of a measure), take less; weir check says how much "+
+			"each point takes. --jobs 1 has it carried out all the same: the figure is an estimate", errInput,
 			s.Name(), said(shared+own), said(m.all))
 	}
 	jobs := min(n, len(runs))

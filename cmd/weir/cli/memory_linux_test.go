@@ -34,7 +34,8 @@ func TestRunsFitIntoMemory(t *testing.T) {
 		{"some fit", machine{1e12, shared + 3.5*own}, 6, 3, "3 at a time instead of 6: a run takes up to ", ""},
 		{"not even one is free", machine{1e12, shared + own/2}, 6, 1, "1 at a time instead of 6: a run takes up to ", ""},
 		{"one, and not free", machine{1e12, own / 2}, 1, 1, "a run takes up to ", ""},
-		{"too large", machine{shared + own/2, shared}, 6, 0, "", "a run takes up to "},
+		{"too large", machine{shared + own/2, shared}, 0, 0, "", "a run takes up to "},
+		{"too large, and asked for", machine{shared + own/2, shared}, 1, 1, "a run takes up to ", ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			jobs, notice, err := x.m.jobs(s, x.asked)
@@ -66,26 +67,26 @@ func TestRunInLittleMemory(t *testing.T) {
 	file := write(t, "duration: 1ms\nswitch: [forward]\nrepeat: 4\nmeasure: [goodput]\n"+
 		"topology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\n"+
 		"traffic: [{name: x, from: h0, to: h1, transport: udp, rate: 1Mbps, start: 0s, flows: 100}]\n")
-	run := func(m machine) (out string, failures string, err error) {
+	run := func(m machine, jobs int) (out string, failures string, err error) {
 		var stdout, stderr strings.Builder
 		a := &app{registry: Registry(), stdout: &stdout, stderr: &stderr, screen: &stderr, machine: m}
 		dir := t.TempDir()
-		err = (&runCmd{selection: selection{Name: file}, On: spec.Sim, Out: target(dir), Jobs: 4, CSV: true,
+		err = (&runCmd{selection: selection{Name: file}, On: spec.Sim, Out: target(dir), Jobs: jobs, CSV: true,
 			labFlags: labFlags{Attempts: 3, Generator: "weir"}}).Run(a)
 		if left, _ := os.ReadDir(dir); err != nil && len(left) > 0 {
 			t.Errorf("%v is left", left)
 		}
 		return stdout.String(), stderr.String(), err
 	}
-	if _, _, err := run(machine{all: 1e7, available: 1e7}); !errors.Is(err, errInput) ||
+	if _, _, err := run(machine{all: 1e7, available: 1e7}, 0); !errors.Is(err, errInput) ||
 		!strings.Contains(err.Error(), "and this machine has 10MB; fewer flows") {
 		t.Error(err)
 	}
-	much, none, err := run(machine{all: 1e12, available: 1e12})
+	much, none, err := run(machine{all: 1e12, available: 1e12}, 4)
 	if err != nil || none != "" {
 		t.Error(err, none)
 	}
-	little, notice, err := run(machine{all: 1e12, available: 1e6})
+	little, notice, err := run(machine{all: 1e12, available: 1e6}, 4)
 	if err != nil || !strings.HasPrefix(notice, "notice: 1 at a time instead of 4: a run takes up to ") {
 		t.Error(err, notice)
 	}
