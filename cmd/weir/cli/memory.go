@@ -13,8 +13,9 @@ import (
 type machine struct{ all, available float64 }
 
 // jobs is how many runs at a time, of those asked for (0: one a core), fit into what is available, with a notice
-// if these are fewer. An experiment with a run that alone takes more than the machine has is an error unless
-// the number is asked for: the kernel would end the program in the middle of it, or others'. What runs give does not depend on it.
+// if these are fewer. An experiment with a run that alone takes more than the machine has is an error unless a
+// number is asked for: the kernel would end the program in the middle of it, or others'. What runs give does not
+// depend on it.
 func (m machine) jobs(s *spec.Spec, asked int) (n int, notice string, err error) {
 	runs, shared, own := plan.Runs(s), plan.SharedMemory(s), 0.0
 	for i, r := range runs {

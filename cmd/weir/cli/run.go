@@ -16,7 +16,7 @@ import (
 type runCmd struct {
 	selection
 	On    string `enum:"sim,lab" default:"sim" help:"${runOn}"`
-	Jobs  int    `help:"Runs at a time; 0 means one a core. Fewer if memory is short. Given, it also lets a run begin that is estimated to take more than the machine has."`
+	Jobs  int    `help:"Runs at a time; 0 means one a core. Fewer if memory is short; given, none is refused for it."`
 	Out   target `default:"results" help:"Folder that results go into."`
 	Fresh bool   `help:"Run also what is finished already."`
 	JSON  bool   `name:"json" help:"Print one JSON document instead of tables." xor:"format"`
