@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -18,6 +19,9 @@ type child struct {
 	*exec.Cmd
 	stdout, stderr bytes.Buffer
 }
+
+// Where the tests are started with nohup, what they start would ignore SIGHUP, too, if they did not handle it.
+func init() { signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) }
 
 func begin(t *testing.T, binary string, args ...string) *child {
 	t.Helper()
@@ -151,7 +155,7 @@ measure: [goodput]
 		t.Run(c.name, func(t *testing.T) {
 			file, out := writeSpec(t, strings.NewReplacer("DURATION", c.duration, "RATE", c.rate, "DELAY",
 				c.delay).Replace(network)+c.rest), t.TempDir()
-			p := begin(t, binary, "run", file, "--out", out)
+			p := begin(t, binary, "run", file, "--jobs", "1", "--out", out) // more than a machine's memory may be asked for
 			if c.after >= 0 {
 				p.await(t, "the run", func() bool {
 					claims, _ := filepath.Glob(filepath.Join(out, "long-*", "runs", "*"))

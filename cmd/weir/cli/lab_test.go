@@ -18,10 +18,14 @@ import (
 // lab that do not agree are like a claim that fails (3). What disturbed a run is told, and
 // no failure.
 func TestLabExitCode(t *testing.T) {
+	of, err := plan.Load(registry(), &spec.Source{Name: "small", File: "small.yaml", Data: []byte(small)}, spec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	run := func(goodput float64, attempts ...results.Attempt) []*results.Run {
-		of := []measure.Grouped{{Group: "x", Value: goodput}}
+		goodputs := []measure.Grouped{{Group: "x", Value: goodput}}
 		return []*results.Run{{Attempts: attempts,
-			Values: measure.Values{Measures: []measure.Measured{{Name: "goodput", Unit: "bps", Groups: of}}}}}
+			Values: measure.Values{Measures: []measure.Measured{{Name: "goodput", Unit: "bps", Groups: goodputs}}}}}
 	}
 	var good, disturbed, bad results.Attempt
 	disturbed.Disturbed = []string{"a stall"}
@@ -42,16 +46,16 @@ func TestLabExitCode(t *testing.T) {
 		{"interrupted", run(30e6, bad), true, true, Interrupted},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			o := &results.Outcome{World: spec.Lab, Runs: x.runs, Beside: &results.Outcome{World: spec.Sim,
-				Runs: run(40e6)}}
+			o := &results.Outcome{World: spec.Lab, Spec: of, Runs: x.runs, Beside: &results.Outcome{World: spec.Sim,
+				Spec: of, Runs: run(40e6)}}
 			if got := exitCode(o, x.interrupted, x.check); got != x.want {
 				t.Errorf("%s: exit code %d, want %d", x.name, got, x.want)
 			}
 		})
 	}
 	// A claim that fails in the simulator's part alone is no failure of the lab's run.
-	o := &results.Outcome{World: spec.Lab, Runs: run(40e6, good),
-		Beside: &results.Outcome{World: spec.Sim, Runs: run(40e6),
+	o := &results.Outcome{World: spec.Lab, Spec: of, Runs: run(40e6, good),
+		Beside: &results.Outcome{World: spec.Sim, Spec: of, Runs: run(40e6),
 			Claims: []claim.Claim{{Verdict: claim.Fails}}}}
 	if got := exitCode(o, false, true); got != Done {
 		t.Errorf("a claim that fails in the simulator: exit code %d", got)
