@@ -169,7 +169,7 @@ measure: [goodput]
 			if took := p.end(t); took > 3*time.Second { // a second, on a machine that has nothing else to do
 				t.Errorf("it took %v", took)
 			}
-			if !strings.HasPrefix(p.stderr.String(), "interrupted: ") {
+			if !strings.Contains(p.stderr.String(), "interrupted: ") { // behind a notice of the memory that is short
 				t.Errorf("it says %q", &p.stderr)
 			}
 		})
