@@ -1,8 +1,6 @@
 package sim
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // conserved checks that every packet was delivered, was dropped with a reason, or is in the network, at each
 // node and in all. The error names the place where one is missing or too many. All nodes must have reached
