@@ -215,3 +215,28 @@ func TestIdle(t *testing.T) {
 		})
 	}
 }
+
+// A flow that comes after one that does not arrive waits for that one.
+func TestWaitsForFlow(t *testing.T) {
+	c := config(t, 1, nil)
+	flow := func(src, dst int) Flow {
+		u, r, err := udp.New(transport.Flow{Src: packet.Addr(src + 1), Dst: packet.Addr(dst + 1), SrcPort: 1, DstPort: 2,
+			Version: 4, Size: 1000, Payload: 1000, Framing: packet.Framings[0]}, udp.Config{Rate: unit.Gbps, Pattern: udp.CBR})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Flow{Src: src, Dst: dst, Size: 1000, Sender: u, Receiver: r, SrcPort: 1, DstPort: 2}
+	}
+	c.Flows = []Flow{flow(0, 1), flow(1, 0)}
+	c.Flows[1].Sender, c.Flows[1].After = nil, []int{0}
+	c.Flows[1].Begin = func(unit.Time) transport.Endpoint { return flow(1, 0).Sender }
+	c.Network.Links[0].Loss = 0.9999999
+	r, err := Run(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.End != NoProgress || len(r.Waits) != 1 || r.Waits[0].Flow != 1 ||
+		r.Waits[0].For != "flow 0, which comes before it" {
+		t.Errorf("%s, waits %v", r.End, r.Waits)
+	}
+}
