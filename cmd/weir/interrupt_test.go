@@ -195,8 +195,19 @@ func TestInterruptTwice(t *testing.T) {
 			}
 		})
 	}
+	folders, _ := filepath.Glob(filepath.Join(out, "long-*", "runs"))
+	if len(folders) != 1 {
+		t.Fatalf("folders of runs: %v", folders)
+	}
+	left := filepath.Join(folders[0], ".new-left") // only a process that listens to signals by now removes it
+	if err := os.WriteFile(left, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	c := begin(t, binary, "run", file, "--out", out)
-	c.await(t, "nothing but the long run's claim", func() bool { return len(unfinished()) == 1 })
+	c.await(t, "nothing but the long run's claim", func() bool {
+		_, err := os.Lstat(left)
+		return errors.Is(err, os.ErrNotExist) && len(unfinished()) == 1
+	})
 	c.Process.Signal(syscall.SIGTERM)
 	c.end(t)
 }
