@@ -54,29 +54,49 @@ func (s Span) Delta(old, new *Hop, elapsed unit.Time) (dt unit.Time, bytes int64
 	return dt, bytes, hi < limitHi || hi == limitHi && lo < limitLo
 }
 
-// Unwrapper makes the records of one flow continuous that come in a format that wraps:
-// times and bytes that only grow, from those of the first record on.
+// MostPaths is of how many paths of a flow records are kept: as many as join two hosts of a fat tree of k = 16.
+// Of more, the one whose records are the oldest makes room.
+const MostPaths = 64
+
+// Unwrapper makes the records of one flow continuous that come in a format that wraps: on each path times and
+// bytes that only grow, from those of its first record on.
 type Unwrapper struct {
 	Span Span
-	last Records
-	at   unit.Time // when last came; by the reader's clock
+	one  latest   // of the first path: most flows have no other
+	more []latest // of the others
+	path int      // of the latest records: 0: one, k: more[k-1]
 }
 
-// Unwrap rewrites r, which arrived at now. Hops get the flag Restart in a first record, after a change of
-// path, and where Delta cannot determine the bytes. A record that another has overtaken keeps its earlier
-// times.
+// latest is the latest record of a path, which came at at by the reader's clock.
+type latest struct {
+	Records
+	at unit.Time
+}
+
+// is reports whether r is of the same path.
+func (l *latest) is(r *Records) bool { return r.n == l.n && r.path == l.path && r.missed == l.missed }
+
+// Unwrap rewrites r, which arrived at now. Hops get the flag Restart in the first record of a path, and where
+// Delta cannot determine the bytes. A record that another has overtaken keeps its earlier times.
 func (u *Unwrapper) Unwrap(now unit.Time, r *Records) {
 	if r.n == 0 {
 		return
 	}
-	if r.n != u.last.n || r.path != u.last.path || r.missed != u.last.missed {
+	last := &u.one
+	if u.path > 0 {
+		last = &u.more[u.path-1]
+	}
+	if !last.is(r) {
+		last = u.find(r)
+	}
+	if !last.is(r) {
 		for i := range r.Hops() {
 			r.hops[i].Flags |= Restart
 		}
 	} else {
 		for i := range r.Hops() {
-			h, old := &r.hops[i], &u.last.hops[i]
-			dt, bytes, ok := u.Span.Delta(old, h, now-u.at)
+			h, old := &r.hops[i], &last.hops[i]
+			dt, bytes, ok := u.Span.Delta(old, h, now-last.at)
 			if !ok || h.Rate != old.Rate {
 				h.Flags |= Restart
 				continue
@@ -84,6 +104,37 @@ func (u *Unwrapper) Unwrap(now unit.Time, r *Records) {
 			h.Time, h.TxBytes = old.Time+dt, old.TxBytes+uint64(bytes)
 		}
 	}
-	copy(u.last.hops[:r.n], r.hops[:r.n])
-	u.last.n, u.last.path, u.last.missed, u.at = r.n, r.path, r.missed, now
+	copy(last.hops[:r.n], r.hops[:r.n])
+	last.n, last.path, last.missed, last.at = r.n, r.path, r.missed, now
+}
+
+// find returns the latest record of the path of r, which is not that of the record before; if there is none, the
+// place for it.
+func (u *Unwrapper) find(r *Records) *latest {
+	if u.one.n == 0 {
+		return &u.one
+	}
+	oldest, at := 0, u.one.at
+	if u.one.is(r) {
+		u.path = 0
+		return &u.one
+	}
+	for k := range u.more {
+		l := &u.more[k]
+		if l.is(r) {
+			u.path = k + 1
+			return l
+		}
+		if l.at < at {
+			oldest, at = k+1, l.at
+		}
+	}
+	if 1+len(u.more) < MostPaths {
+		u.more = append(u.more, latest{})
+		oldest = len(u.more)
+	}
+	if u.path = oldest; oldest == 0 {
+		return &u.one
+	}
+	return &u.more[oldest-1]
 }

@@ -120,8 +120,16 @@
 // than the field can count), the records count as first ones, as they do when a port's counter is reset.
 //
 // A change of path (identity, number of hops, switches and ports where known, or a port's rate)
-// discards records and U, and keeps W and Wc: TestPathChange. A flow whose packets alternate between
-// several paths is not controlled.
+// begins with new records and U, and keeps W and Wc: TestPathChange.
+//
+// Several paths. Under flowlets or spraying the records of successive packets come from different ports,
+// whose counters cannot be compared. L and U are therefore kept for each path (paths), and wraps are
+// undone for each. The flow's U is the largest of the paths seen within T: line 6 takes the worst link
+// of a path for the same reason, namely that the flow's packets cannot avoid it. A flow that sends an
+// equal share over each of n paths gets n times what the worst of them can give, and keeps its queue
+// short; what the others have to spare stays unused, for the sender cannot move packets there:
+// TestPaths, TestMostPaths, TestPathsPerHop. A 16-to-1 incast under spray or drill has the queue that it
+// has under ecmp, where it was a megabyte before: TestIncastOnManyPaths, TestPermutationOnManyPaths.
 //
 // Telemetry upon congestion only (§6): where no switch had cause to write, all loads are below the
 // switches' threshold. U is then that threshold, and the window grows by eta over it (TestUncongested).

@@ -29,6 +29,21 @@ type track struct {
 	at     unit.Time // when they came
 }
 
+// is reports whether records are of this path: its identity, number of hops and, where the format has them,
+// switches and ports.
+func (k *track) is(p *cc.Telemetry) bool {
+	n := min(len(p.Hops), telemetry.MaxHops)
+	if n != k.n || p.Path != k.id || p.Missed != k.missed {
+		return false
+	}
+	for i := range p.Hops[:n] {
+		if h, old := &p.Hops[i], &k.hops[i]; h.Switch != old.Switch || h.Port != old.Port {
+			return false
+		}
+	}
+	return true
+}
+
 // comparison is the relation of new records to the stored ones.
 type comparison uint8
 
@@ -39,20 +54,18 @@ const (
 )
 
 // compare settles what line 4 of the draft leaves open. Records are a measurement if they are of the same
-// path (its identity, number of hops and, where the format has them, switches and ports) and the time of
-// every hop has advanced. If a hop's time has not, the records are from within one tick of its clock, or
+// path (is) and the time of every hop has advanced. If a hop's time has not, the records are from within one tick of its clock, or
 // were overtaken, and are unusable; L stays, so that no byte is missing from the next measurement. A clock
 // that was set back, or stands still, must not stop the control: after 2T without a measurement, the hops
 // whose time has advanced are used, and if there are none L starts anew.
 func (k *track) compare(now, t unit.Time, p *cc.Telemetry) comparison {
-	n := min(len(p.Hops), telemetry.MaxHops)
-	if n != k.n || p.Path != k.id || p.Missed != k.missed {
+	if !k.is(p) {
 		return firstRecords
 	}
-	moved := 0
+	n, moved := k.n, 0
 	for i := range p.Hops[:n] {
 		h, old := &p.Hops[i], &k.hops[i]
-		if h.Switch != old.Switch || h.Port != old.Port || h.Rate != old.Rate || h.Flags&telemetry.Restart != 0 {
+		if h.Rate != old.Rate || h.Flags&telemetry.Restart != 0 {
 			return firstRecords
 		}
 		if h.Rate <= 0 { // says nothing of use
@@ -101,17 +114,23 @@ type reference struct {
 	stage int     // incStage
 }
 
+// loads is what a flow knows of the load of one path.
+type loads struct {
+	u   float64                      // U of the path
+	w   float64                      // W by this path, in mode PerHop
+	hop [telemetry.MaxHops]reference // in mode PerHop
+}
+
 // law is HPCC++'s computation, at a sender or a receiver: lines 1 to 20.
 type law struct {
 	window
 	config       Config
-	track        track
+	paths        paths[loads]
 	ref          reference
-	hop          [telemetry.MaxHops]reference // in mode PerHop
-	measuredHops uint8                        // hops in the last measurement, one bit each
-	bottleneck   int                          // the hop with the largest load
-	wai          float64                      // W_ai
-	flows        int                          // N as the receiver reports it; 0: the configured one
+	measuredHops uint8   // hops in the last measurement, one bit each
+	bottleneck   int     // the hop with the largest load
+	wai          float64 // W_ai
+	flows        int     // N as the receiver reports it; 0: the configured one
 }
 
 func newLaw(f cc.Flow, c Config) (law, error) {
@@ -120,8 +139,8 @@ func newLaw(f cc.Flow, c Config) (law, error) {
 			"format: relative has none")
 	}
 	l := law{window: newWindow(f, c.T, c.MinRate), config: c}
-	l.track.reset()
-	l.resetLoad()
+	l.paths.forget()
+	l.resetLoad(&l.paths.one.known)
 	l.ref.wc = l.w
 	l.setIncrease(0)
 	return l, nil
@@ -144,18 +163,23 @@ func (l *law) setIncrease(reported int) {
 // rescale adapts to a change of T or of the path's rate.
 func (l *law) rescale() {
 	l.ref.wc = l.clamp(l.ref.wc)
-	for i := range l.hop {
-		l.hop[i].wc = l.clamp(l.hop[i].wc)
+	for k := range 1 + len(l.paths.more) {
+		x := &l.paths.at(k).known
+		x.w = l.clamp(x.w)
+		for i := range x.hop {
+			x.hop[i].wc = l.clamp(x.hop[i].wc)
+		}
 	}
 	l.setIncrease(l.flows)
 }
 
-// resetLoad discards the load of the old path. U is 1 until a T has passed, as in HPCC's simulator; the
-// draft does not say. Wc stays.
-func (l *law) resetLoad() {
+// resetLoad begins with a new path. U is 1 until a T has passed, as in HPCC's simulator; the draft does not
+// say. Wc stays.
+func (l *law) resetLoad(x *loads) {
 	l.ref.u, l.ref.stage = 1, 0
-	for i := range l.hop {
-		l.hop[i] = reference{u: 1, wc: l.w}
+	x.u, x.w = 1, l.w
+	for i := range x.hop {
+		x.hop[i] = reference{u: 1, wc: l.w}
 	}
 }
 
@@ -165,7 +189,7 @@ func (l *law) newRecords(now unit.Time, p *cc.Telemetry, commit bool) comparison
 	if len(p.Hops) == 0 && p.Load > 0 && l.perTime > 0 {
 		// §6, telemetry upon congestion: no hop had cause to write a record. U is known by its bound only,
 		// with which the window grows as far as is safe.
-		l.track.reset()
+		l.paths.forget()
 		l.ref.u, l.bottleneck = p.Load, -1
 		l.w = l.computeWind(&l.ref, commit)
 		return measured
@@ -173,7 +197,8 @@ func (l *law) newRecords(now unit.Time, p *cc.Telemetry, commit bool) comparison
 	if len(p.Hops) == 0 || l.perTime == 0 {
 		return unusable
 	}
-	what := l.track.compare(now, l.t, p)
+	k := l.paths.find(p)
+	what := k.compare(now, l.t, p)
 	switch what {
 	case unusable:
 		return unusable
@@ -183,26 +208,26 @@ func (l *law) newRecords(now unit.Time, p *cc.Telemetry, commit bool) comparison
 			l.setBaseRTT(l.t)
 			l.rescale()
 		}
-		l.resetLoad()
+		l.resetLoad(&k.known)
 	case measured:
-		if !l.measureInflight(p) {
+		if !l.measureInflight(now, k, p) {
 			return unusable // no hop has a rate
 		}
-		l.updateWindow(commit)
+		l.updateWindow(now, commit)
 	}
-	l.track.store(now, p, what)
+	k.store(now, p, what)
 	return what
 }
 
 // measureInflight is MeasureInflight, lines 1 to 10. If the load of all hops is 0, line 6 leaves tau
 // undefined; we use the first hop's.
-func (l *law) measureInflight(p *cc.Telemetry) bool {
+func (l *law) measureInflight(now unit.Time, k *pathState[loads], p *cc.Telemetry) bool {
 	u, tau, worst := -1.0, 0.0, -1
 	l.measuredHops = 0
-	for i := range p.Hops[:l.track.n] { // line 3
-		h, old := &p.Hops[i], &l.track.hops[i]
+	for i := range p.Hops[:k.n] { // line 3
+		h, old := &p.Hops[i], &k.hops[i]
 		dt := float64(h.Time - old.Time)
-		perByte := l.track.byteIn[i]
+		perByte := k.byteIn[i]
 		if dt <= 0 || perByte == 0 {
 			continue
 		}
@@ -218,7 +243,7 @@ func (l *law) measureInflight(p *cc.Telemetry) bool {
 			v += float64(min(h.Queue, old.Queue)) * perByte * l.perTime // line 5
 		}
 		if l.config.Mode == PerHop {
-			average(&l.hop[i].u, v, dt*l.perTime)
+			average(&k.known.hop[i].u, v, dt*l.perTime)
 		}
 		if v > u { // lines 6, 7
 			u, tau, worst = v, dt, i
@@ -228,7 +253,13 @@ func (l *law) measureInflight(p *cc.Telemetry) bool {
 		return false
 	}
 	l.bottleneck = worst
-	average(&l.ref.u, u, tau*l.perTime)
+	average(&k.known.u, u, tau*l.perTime)
+	l.ref.u = k.known.u
+	for i := range l.paths.more { // the worst of those seen within T
+		if x := l.paths.other(i); now-x.track.at <= l.t {
+			l.ref.u = max(l.ref.u, x.known.u)
+		}
+	}
 	return true
 }
 
@@ -240,15 +271,22 @@ func average(u *float64, v, weight float64) {
 }
 
 // updateWindow computes W.
-func (l *law) updateWindow(commit bool) {
+func (l *law) updateWindow(now unit.Time, commit bool) {
 	if l.config.Mode != PerHop {
 		l.w = l.computeWind(&l.ref, commit)
 		return
 	}
+	k := l.paths.now()
 	w := l.most
-	for i := range l.hop[:l.track.n] {
+	for i := range k.known.hop[:max(k.n, 0)] {
 		if l.measuredHops>>i&1 == 1 {
-			w = min(w, l.computeWind(&l.hop[i], commit))
+			w = min(w, l.computeWind(&k.known.hop[i], commit))
+		}
+	}
+	k.known.w = w
+	for i := range l.paths.more {
+		if x := l.paths.other(i); now-x.track.at <= l.t {
+			w = min(w, x.known.w)
 		}
 	}
 	l.w = w

@@ -42,9 +42,9 @@ type PowerTCP struct {
 	window
 	roundTrip
 	config PowerConfig
-	track  track
-	power  float64 // smoothed, of the worst hop, normalised
-	old    float64 // window a round trip ago
+	paths  paths[float64] // smoothed power of a path's worst hop, normalised
+	power  float64        // of the worst path
+	old    float64        // window a round trip ago
 }
 
 // PowerScheme is what an experiment names: cc: powertcp.
@@ -63,7 +63,7 @@ func NewPower(f cc.Flow, c PowerConfig) (*PowerTCP, error) {
 	}
 	p := &PowerTCP{window: newWindow(f, c.T, c.MinRate), config: c, power: 1}
 	p.old = p.w
-	p.track.reset()
+	p.paths.forget()
 	return p, nil
 }
 
@@ -74,7 +74,7 @@ func (p *PowerTCP) OnAck(now unit.Time, a *cc.Ack) {
 	}
 	if len(a.Telemetry.Hops) == 0 && a.Telemetry.Load > 0 && p.perTime > 0 {
 		// telemetry upon congestion, and no hop is: its power is below
-		p.track.reset()
+		p.paths.forget()
 		p.power = a.Telemetry.Load
 		p.withTelemetry()
 		p.updateWindow(a)
@@ -85,7 +85,8 @@ func (p *PowerTCP) OnAck(now unit.Time, a *cc.Ack) {
 		return
 	}
 	path := &a.Telemetry
-	what := p.track.compare(now, p.t, path)
+	k := p.paths.find(path)
+	what := k.compare(now, p.t, path)
 	switch what {
 	case unusable:
 		p.withoutTelemetry(a)
@@ -97,26 +98,26 @@ func (p *PowerTCP) OnAck(now unit.Time, a *cc.Ack) {
 			p.setBaseRTT(p.t)
 			p.old = p.clamp(p.old)
 		}
-		p.power = 1
+		p.power, k.known = 1, 1
 		p.beginRoundTrip(a)
 	case measured:
-		if !p.normPower(path) {
+		if !p.normPower(now, k, path) {
 			p.withoutTelemetry(a)
 			return
 		}
 		p.withTelemetry()
 		p.updateWindow(a)
 	}
-	p.track.store(now, path, what)
+	k.store(now, path, what)
 }
 
 // normPower is NORMPOWER.
-func (p *PowerTCP) normPower(path *cc.Telemetry) bool {
+func (p *PowerTCP) normPower(now unit.Time, k *pathState[float64], path *cc.Telemetry) bool {
 	power, tau := -1.0, 0.0
-	for i := range path.Hops[:p.track.n] {
-		h, old := path.Hops[i], &p.track.hops[i]
+	for i := range path.Hops[:k.n] {
+		h, old := path.Hops[i], &k.hops[i]
 		dt := float64(h.Time - old.Time)
-		perByte := p.track.byteIn[i]
+		perByte := k.byteIn[i]
 		if dt <= 0 || perByte == 0 {
 			continue
 		}
@@ -129,7 +130,13 @@ func (p *PowerTCP) normPower(path *cc.Telemetry) bool {
 	if tau == 0 {
 		return false
 	}
-	average(&p.power, max(power, 0), tau*p.perTime)
+	average(&k.known, max(power, 0), tau*p.perTime)
+	p.power = k.known
+	for i := range p.paths.more { // the worst of those seen within T
+		if x := p.paths.other(i); now-x.track.at <= p.t {
+			p.power = max(p.power, x.known)
+		}
+	}
 	return true
 }
 
@@ -151,7 +158,7 @@ func (p *PowerTCP) updateWindow(a *cc.Ack) {
 func (p *PowerTCP) OnLoss(_ unit.Time, l cc.Loss) {
 	p.onLoss(l)
 	if l.Kind == cc.RetransmissionTimeout {
-		p.track.reset()
+		p.paths.forget()
 		p.lastUpdateSeq = p.una
 	}
 }

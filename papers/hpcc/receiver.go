@@ -76,7 +76,7 @@ func (r *Receiver) OnData(now unit.Time, d *cc.Telemetry) (cc.Feedback, bool) {
 // the bottleneck. It applies from the next window on.
 func (r *Receiver) updateIncrease(p *cc.Telemetry) {
 	n := 0
-	if r.census != nil && p.Missed == 0 && r.bottleneck == r.track.n-1 {
+	if r.census != nil && p.Missed == 0 && r.bottleneck == r.paths.now().n-1 {
 		n = r.census.Flows()
 	}
 	if n != r.flows {
@@ -107,7 +107,7 @@ func (r *Receiver) OnTimer(now unit.Time) (cc.Feedback, bool) {
 	if now < r.NextTimer() {
 		return r.feedback, false
 	}
-	r.updateWindow(true)
+	r.updateWindow(now, true)
 	return r.sendFeedback(now), true
 }
 

@@ -2,7 +2,6 @@ package hpcc
 
 import (
 	"weir/core/cc"
-	"weir/core/telemetry"
 	"weir/core/unit"
 )
 
@@ -43,7 +42,7 @@ func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
 		if !commit && len(p.Hops) == 0 {
 			return
 		}
-		if !commit && s.track.id == p.Path && s.track.n == min(len(p.Hops), telemetry.MaxHops) {
+		if !commit && s.paths.has(p) {
 			return
 		}
 	}
@@ -67,7 +66,7 @@ func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
 func (s *Sender) OnLoss(_ unit.Time, l cc.Loss) {
 	s.onLoss(l)
 	if l.Kind == cc.RetransmissionTimeout {
-		s.track.reset()
+		s.paths.forget()
 		s.lastUpdateSeq = s.una
 	}
 }

@@ -137,14 +137,14 @@ func TestOncePerRoundTrip(t *testing.T) {
 			now += 80 * ns
 			seq += 1000
 			tx += uint64(random.IntN(1001))
-			before, hop0 := s.State(), s.hop[0].wc
+			before, hop0 := s.State(), s.paths.one.known.hop[0].wc
 			ack(s, now, seq, sent, hop(1, now, tx, unit.Bytes(random.IntN(300000))))
 			if st := s.State(); st.LastUpdateSeq != before.LastUpdateSeq {
 				commits++
 				if seq <= before.LastUpdateSeq {
 					t.Fatalf("%v: commits at %d, the last was at %d", mode, seq, before.LastUpdateSeq)
 				}
-			} else if mode != PerHop && st.Wc != before.Wc || s.hop[0].wc != hop0 { // with PerHop State.Wc is W
+			} else if mode != PerHop && st.Wc != before.Wc || s.paths.one.known.hop[0].wc != hop0 { // with PerHop State.Wc is W
 				t.Fatalf("%v: Wc moves within a round trip", mode)
 			}
 			sent = max(sent, seq+int64(s.Decision().Window))

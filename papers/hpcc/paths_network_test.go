@@ -1,0 +1,83 @@
+package hpcc_test
+
+import (
+	"fmt"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/drill"
+	"weir/core/dataplane/spray"
+	"weir/study/plan"
+	"weir/study/spec"
+	"weir/worlds/sim"
+)
+
+// sprayed runs traffic on a leaf-spine of 4 leaves with 8 hosts each and 8 spines under a load balancer.
+func sprayed(t *testing.T, balancer, more string) *sim.Result {
+	t.Helper()
+	r := registry()
+	r.Programs = append(r.Programs, spray.Scheme(), drill.Scheme())
+	s, err := plan.Load(r, &spec.Source{Name: "test", File: "test.yaml", Data: []byte(fmt.Sprintf(`
+duration: 3ms
+warmup: 1ms
+topology: {leaf_spine: {leaves: 4, spines: 8, hosts: 8, rate: 100Gbps, uplink: 100Gbps, delay: 1us, buffer: 32MB}}
+mtu: 1000 B payload
+switch: [%s, telemetry]
+measure: [goodput]
+%s`, balancer, more))}, spec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := plan.Runs(s)[0].Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Watches = append(c.Watches, sim.Watch{What: sim.QueueBytes, Index: 1, Every: us})
+	out, err := sim.Run(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// 16 senders to one host, whose packets take all paths: the queue at the receiver's leaf is as short as on one
+// path, three times that at most, and the link is used.
+func TestIncastOnManyPaths(t *testing.T) {
+	incast := func(balancer string) (queue int64, utilisation float64) {
+		r := sprayed(t, balancer, `traffic: [{name: x, from: [h8, h9, h10, h11, h12, h13, h14, h15, h16, h17, h18, h19, h20,
+  h21, h22, h23], to: h0, transport: {rdma: {recovery: selective_repeat}}, cc: hpcc, start: 0s}]`)
+		return percentile(r.Watched[0], 95), float64(r.Ports[1].TxBytes) * 8 / (100e9 * r.Measured.Seconds())
+	}
+	one, _ := incast("ecmp")
+	for _, balancer := range []string{"spray", "drill"} {
+		t.Run(balancer, func(t *testing.T) {
+			if queue, used := incast(balancer); queue > 3*one || used < 0.93 {
+				t.Errorf("p95 of the queue %d bytes, with ecmp %d; utilisation %.3f", queue, one, used)
+			}
+		})
+	}
+}
+
+// A permutation between hosts of different leaves at full rate, sprayed: nothing is lost.
+func TestPermutationOnManyPaths(t *testing.T) {
+	for _, balancer := range []string{"spray", "drill"} {
+		t.Run(balancer, func(t *testing.T) {
+			r := sprayed(t, balancer, "traffic: [{name: x, from: \"h[0-9]*\", to: {stride: 8}, transport: {rdma: {recovery: "+
+				"selective_repeat}}, cc: hpcc, start: 0s}]")
+			drops, bytes := uint64(0), int64(0)
+			for why, n := range r.Drops {
+				if dataplane.Reason(why) != dataplane.NotDropped {
+					drops += n
+				}
+			}
+			for i := range r.Flows {
+				bytes += int64(r.Flows[i].Receiver.ReceivedBytes)
+			}
+			rate := float64(bytes) * 8 / r.Measured.Seconds() / 32
+			if drops > 0 || rate == 0 {
+				t.Errorf("%d drops, %.1f Gb/s a host", drops, rate/1e9)
+			}
+			t.Logf("%.1f Gb/s a host", rate/1e9)
+		})
+	}
+}
