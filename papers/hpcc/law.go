@@ -54,10 +54,11 @@ const (
 )
 
 // compare settles what line 4 of the draft leaves open. Records are a measurement if they are of the same
-// path (is) and the time of every hop has advanced. If a hop's time has not, the records are from within one tick of its clock, or
-// were overtaken, and are unusable; L stays, so that no byte is missing from the next measurement. A clock
-// that was set back, or stands still, must not stop the control: after 2T without a measurement, the hops
-// whose time has advanced are used, and if there are none L starts anew.
+// path (is) and the time of every hop has advanced. If a hop's time has not, the records are from
+// within one tick of its clock, or were overtaken, and are unusable; L stays, so that no byte is
+// missing from the next measurement. A clock that was set back, or stands still, must not stop the
+// control: after 2T without a measurement, the hops whose time has advanced are used, and if there
+// are none L starts anew.
 func (k *track) compare(now, t unit.Time, p *cc.Telemetry) comparison {
 	if !k.is(p) {
 		return firstRecords
