@@ -9,7 +9,7 @@ type Profile struct {
 	Slots  int   // hops whose room is there from the sender on; 0: the packet grows at each hop
 	Max    int   // most hops that the format can hold
 	Align  int32 // the whole is padded to a multiple of this
-	Lacks  string
+	Fields Field // what a record has
 }
 
 // Bytes is what the telemetry of a packet takes after so many hops; hops beyond Max
@@ -47,14 +47,19 @@ func (p *Profile) Bytes(hops int) int32 {
 //     length in words holds 31 hops.
 //   - relative: ours, of §9.1: 2 bytes, whatever the path (RelativeLoad).
 var Profiles = [...]Profile{
-	{Name: "hpcc", Source: "HPCC (SIGCOMM'19) §4.1, figure 7", Fixed: 2, PerHop: 8, Slots: 5, Max: 5, Align: 1},
-	{Name: "int-md", Source: "P4 INT v2.1", Fixed: 4 + 12, PerHop: 4 + 4 + 4 + 8 + 4 + 4, Max: 36, Align: 4},
+	{Name: "hpcc", Source: "HPCC (SIGCOMM'19) §4.1, figure 7", Fixed: 2, PerHop: 8, Slots: 5, Max: 5, Align: 1,
+		Fields: Time | TxBytes | Queue | Rate},
+	{Name: "int-md", Source: "P4 INT v2.1", Fixed: 4 + 12, PerHop: 4 + 4 + 4 + 8 + 4 + 4, Max: 36, Align: 4,
+		Fields: inFull},
 	{Name: "ioam", Source: "RFC 9197, draft-gafni-ippm-ioam-additional-data-fields-00", Fixed: 2 + 2 + 4 + 8,
-		PerHop: 4 + 4 + 4 + 4 + 4 + 4 + 4, Slots: 5, Max: 8, Align: 8},
-	{Name: "ifa", Source: "draft-kumar-ippm-ifa", Fixed: 4 + 4, PerHop: 32, Max: 31, Align: 4, Lacks: "txBytes"},
+		PerHop: 4 + 4 + 4 + 4 + 4 + 4 + 4, Slots: 5, Max: 8, Align: 8, Fields: inFull},
+	{Name: "ifa", Source: "draft-kumar-ippm-ifa", Fixed: 4 + 4, PerHop: 32, Max: 31, Align: 4,
+		Fields: inFull &^ TxBytes},
 	{Name: "relative", Source: "draft-miao-iccrg-hpccplus-01 §9.1; ours", Fixed: relativeBytes, Max: 255, Align: 1,
-		Lacks: "records"},
+		Fields: Load},
 }
+
+const inFull = Time | TxBytes | Queue | Rate | Sojourn | Identity
 
 // FindProfile returns the profile with this name.
 func FindProfile(name string) (Profile, bool) {

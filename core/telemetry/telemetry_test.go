@@ -374,9 +374,6 @@ func TestProfiles(t *testing.T) {
 			}
 		})
 	}
-	if p, _ := FindProfile("ifa"); p.Lacks == "" {
-		t.Error("IFA 2.0 has no txBytes")
-	}
 	if _, ok := FindProfile("none"); ok {
 		t.Error("a profile that is not there is found")
 	}

@@ -28,6 +28,9 @@ func (c *PINTConfig) Params(p *scheme.Params) {
 		"HPCC simulator: PINT_PROB").Min("0%").Max("100%")
 }
 
+// Reads is nothing but loads, which every format has beside its records.
+func (c *PINTConfig) Reads() telemetry.Field { return 0 }
+
 // PINTScheme is what an experiment names: cc: hpcc_pint.
 func PINTScheme() cc.Scheme {
 	return cc.Define(cc.Scheme{

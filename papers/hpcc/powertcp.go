@@ -32,6 +32,11 @@ func (c *PowerConfig) Params(p *scheme.Params) {
 	bindPath(p, &c.T, &c.MinRate)
 }
 
+// Reads is what NORMPOWER needs of every hop.
+func (c *PowerConfig) Reads() telemetry.Field {
+	return telemetry.Time | telemetry.TxBytes | telemetry.Queue | telemetry.Rate
+}
+
 // PowerTCP is algorithm 1 of the paper PowerTCP (Addanki and others, NSDI'22) on HPCC's records. The window
 // follows the path's power, the product of its current λ = q̇ + µ and voltage ν = q + B·T, over the power
 // of a full link without a queue, B²·T. Where the algorithm leaves details open (first records, equal

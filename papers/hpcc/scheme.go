@@ -55,6 +55,21 @@ func (c *Config) Params(p *scheme.Params) {
 		"what tells the queueing: the port's queue, or the packet's time in the switch", "draft-miao §4.2 line 5; §9.4")
 }
 
+// Reads is what the law needs of every hop (lines 4 and 5; §9.4). HPCC++ can do with the path's largest load
+// (§9.1), but for the modes that look into the records.
+func (c *Config) Reads() telemetry.Field {
+	needs := telemetry.Time | telemetry.TxBytes | telemetry.Rate
+	switch {
+	case c.Sojourn && c.Mode == RxRate: // arrivals are departures and the queue's growth
+		return needs | telemetry.Sojourn | telemetry.Queue
+	case c.Sojourn:
+		return needs | telemetry.Sojourn
+	case c.Mode == RxRate || c.Mode == PerHop:
+		return needs | telemetry.Queue
+	}
+	return needs | telemetry.Queue | telemetry.Load
+}
+
 // law binds what all schemes with HPCC++'s law have.
 func (c *Config) law(p *scheme.Params) {
 	p.Share(&c.Eta, "eta", "95%", "target utilisation", "draft-miao §4.1; HPCC §5.1").Min("0.01%").Max("100%")

@@ -1,0 +1,30 @@
+package telemetry
+
+import "testing"
+
+// What a format lacks of what laws need: IFA has no count of bytes, relative nothing but loads.
+func TestLacks(t *testing.T) {
+	law := Time | TxBytes | Queue | Rate
+	for _, c := range []struct {
+		format       string
+		needs, lacks Field
+	}{
+		{"hpcc", law | Load, 0},
+		{"hpcc", Time | TxBytes | Rate | Sojourn, Sojourn},
+		{"int-md", law | Sojourn | Identity, 0},
+		{"ioam", law, 0},
+		{"ifa", law | Load, TxBytes},
+		{"relative", law | Load, 0},
+		{"relative", law, law},
+		{"relative", 0, 0},
+	} {
+		t.Run(c.format+" "+c.needs.String(), func(t *testing.T) {
+			if got := newFormat(t, c.format).Lacks(c.needs); got != c.lacks {
+				t.Errorf("lacks %v, want %v", got, c.lacks)
+			}
+		})
+	}
+	if got := (Queue | Rate).String(); got != "queue lengths, link rates" {
+		t.Error(got)
+	}
+}

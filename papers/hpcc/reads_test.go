@@ -1,0 +1,42 @@
+package hpcc
+
+import (
+	"testing"
+
+	"weir/core/scheme"
+	"weir/core/telemetry"
+)
+
+// What the laws read, by configuration: modes that look into records cannot do with loads.
+func TestReads(t *testing.T) {
+	law := telemetry.Time | telemetry.TxBytes | telemetry.Rate
+	for _, c := range []struct {
+		name   string
+		reader telemetry.Reader
+		want   telemetry.Field
+	}{
+		{"hpcc", &Config{}, law | telemetry.Queue | telemetry.Load},
+		{"per_ack", &Config{Mode: PerACK}, law | telemetry.Queue | telemetry.Load},
+		{"per_rtt", &Config{Mode: PerRTT}, law | telemetry.Queue | telemetry.Load},
+		{"rx_rate", &Config{Mode: RxRate}, law | telemetry.Queue},
+		{"per_hop", &Config{Mode: PerHop}, law | telemetry.Queue},
+		{"sojourn", &Config{Sojourn: true}, law | telemetry.Sojourn},
+		{"sojourn of rx_rate", &Config{Sojourn: true, Mode: RxRate}, law | telemetry.Sojourn | telemetry.Queue},
+		{"rx_hpcc", &RxConfig{}, law | telemetry.Queue | telemetry.Load},
+		{"powertcp", &PowerConfig{}, law | telemetry.Queue},
+		{"hpcc_pint", &PINTConfig{}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := c.reader.Reads(); got != c.want {
+				t.Errorf("reads %v, want %v", got, c.want)
+			}
+		})
+	}
+	for _, s := range []scheme.Scheme{Scheme().Scheme, RxScheme().Scheme, PINTScheme().Scheme, PowerScheme().Scheme} {
+		t.Run("scheme "+s.Name, func(t *testing.T) {
+			if _, ok := s.Config().(telemetry.Reader); !ok {
+				t.Error("its configuration does not say what it reads")
+			}
+		})
+	}
+}
