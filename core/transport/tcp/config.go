@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"fmt"
+	"math/bits"
 
 	"weir/core/cc"
 	"weir/core/packet"
@@ -52,10 +53,10 @@ func (c *Config) Params(p *scheme.Params) {
 		"Linux 6.18: tcp_tso_autosize, tcp_tso_should_defer")
 	p.Size(&c.SendBuffer, "send_buffer", "4194304 B",
 		"memory for unacknowledged data, grown with the window up to this", "Linux 6.18: tcp_wmem[2]").
-		Min("4096 B").Max("1000MB")
+		Min("4096 B").Max("2147483647 B")
 	p.Size(&c.ReceiveBuffer, "receive_buffer", "33554432 B",
 		"memory at the receiver, half of which is window; autotuned up to this", "Linux 6.18: tcp_rmem[2]").
-		Min("4096 B").Max("33554432 B")
+		Min("4096 B").Max("2147483647 B")
 	p.Bool(&c.Autotuning, "autotuning", "true", "grow the receive buffer from 128 KiB on with the flow",
 		"Linux 6.18: tcp_moderate_rcvbuf")
 	p.Time(&c.DelayedACK, "delayed_ack", "40ms", "how long an ACK waits for a second segment",
@@ -69,6 +70,12 @@ func (c *Config) Params(p *scheme.Params) {
 
 // AppRate is at what rate the application writes.
 func (c *Config) AppRate() unit.Rate { return c.Rate }
+
+// windowScale is the scale of the windows that a connection announces (tcp_select_initial_window): its field
+// of 16 bits holds all that a buffer of this size may ever grant. RFC 7323 §2.3 allows 14, a window of 1 GiB.
+func (c *Config) windowScale() uint8 {
+	return uint8(min(max(bits.Len64(uint64(c.ReceiveBuffer-1))-15, leastScale), mostScale))
+}
 
 // Other constants of Linux.
 const (
@@ -88,7 +95,8 @@ const (
 	burstShift      = 10                     // sk_pacing_shift: about 1 ms at the pacing rate
 	burstRTT        = 512 * unit.Microsecond // tcp_tso_rtt_log: bursts halve with each of them in the minimum RTT
 	burstShare      = 3                      // tcp_tso_win_divisor
-	scale           = 10                     // of the window: for receive buffers up to 32 MiB
+	leastScale      = 10                     // of the window: for receive buffers up to 32 MiB, tcp_rmem[2]
+	mostScale       = 14                     // RFC 7323 §2.3
 	timestampBytes  = 12                     // in every segment
 	reorderingSteps = 4                      // RFC 8985 §6.2 step 4: a quarter of the minimum RTT each
 	persistRounds   = 16                     // TCP_RACK_RECOVERY_THRESH
@@ -153,12 +161,14 @@ type header struct {
 	headers          int32 // Ethernet, IP, TCP without options
 	srcPort, dstPort uint16
 	version, tos     uint8
+	scale            uint8 // of the windows that this end announces
 	format           *telemetry.Format
 }
 
-func newHeader(f *transport.Flow, back bool) header {
+func newHeader(f *transport.Flow, c *Config, back bool) header {
 	h := header{framing: f.Framing, headers: packet.EthernetHeader + ipHeader(f.Version) + packet.TCPHeader,
-		srcPort: f.SrcPort, dstPort: f.DstPort, version: f.Version, tos: f.TOS &^ packet.ECN, format: f.Telemetry}
+		srcPort: f.SrcPort, dstPort: f.DstPort, version: f.Version, tos: f.TOS &^ packet.ECN, scale: c.windowScale(),
+		format: f.Telemetry}
 	src, dst := f.Src, f.Dst
 	if back {
 		src, dst = dst, src

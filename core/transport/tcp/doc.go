@@ -21,7 +21,8 @@
 //	RFC 6298 RTO, backoff                    rttEstimator, rto, Sender.timeout TestRTO, TestRTOBackoff, TestRTOGivesUp
 //	RFC 5682 F-RTO                           Sender.inTimeout                 TestFRTO
 //	RFC 6928 initial window                  Config.InitialWindow             TestInitialWindow
-//	RFC 7323 §2 window scale                 Sender.open                      TestWindowScale
+//	RFC 7323 §2 window scale                 Config.windowScale, Sender.open  TestWindowScale, TestScaleOfBuffer,
+//	                                                                          TestLongFatPath
 //	RFC 7323 §3 to §5 time stamps, PAWS      Sender.Receive, Receiver.Receive TestPAWS, TestInjectedStamps
 //	RFC 3168 §6.1 ECN                        Sender.enterReduced              TestECN, TestEchoAtOnce
 //	RFC 8257 §3.2 DCTCP's receiver           Receiver.markedCE                TestDCTCPReceiver

@@ -22,7 +22,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		}
 		p.Seq = s.initial
 		t.Flags, t.Window, t.MSS = packet.SYN, 65535, uint16(s.mss+timestampBytes)
-		t.Has, t.Scale = packet.HasSACKPermitted|packet.HasScale, scale
+		t.Has, t.Scale = packet.HasSACKPermitted|packet.HasScale, s.scale
 		if s.config.ECN {
 			t.Flags |= packet.ECE | packet.CWR // RFC 3168 §6.1.1
 		}
@@ -66,7 +66,7 @@ func (s *Sender) ecnOf(control bool) uint8 {
 // acknowledge fills p with a pure ACK.
 func (s *Sender) acknowledge(now unit.Time, p *packet.Packet) {
 	p.Seq, p.Ack = s.next, s.peer.next
-	p.TCP.Flags, p.TCP.Window = packet.ACK, 65535>>scale
+	p.TCP.Flags, p.TCP.Window = packet.ACK, 65535>>s.scale
 	stamp(&p.TCP, now, s.peer.tsRecent)
 	s.fill(p, 0, s.ecnOf(true))
 }
@@ -93,7 +93,7 @@ func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
 	g.seq, g.end = s.next, s.next+size
 	p.Seq, p.Ack = s.next, s.peer.next
 	t := &p.TCP
-	t.Flags, t.Window = packet.ACK, 65535>>scale
+	t.Flags, t.Window = packet.ACK, 65535>>s.scale
 	if g.end == s.app.end { // the application closes after its last write
 		g.end++
 		g.flags |= final
@@ -146,7 +146,7 @@ func (s *Sender) resend(now unit.Time, p *packet.Packet) {
 	}
 	size := g.end - g.seq
 	t := &p.TCP
-	t.Flags, t.Window = packet.ACK, 65535>>scale
+	t.Flags, t.Window = packet.ACK, 65535>>s.scale
 	if g.flags&final != 0 {
 		size--
 		t.Flags |= packet.FIN

@@ -75,7 +75,8 @@ type Receiver struct {
 }
 
 func newReceiver(f transport.Flow, c Config) *Receiver {
-	r := &Receiver{header: newHeader(&f, true), config: c, flow: f, dctcp: f.CC.ECN == cc.DCTCPMode, mss: int64(f.Payload),
+	r := &Receiver{header: newHeader(&f, &c, true), config: c, flow: f, dctcp: f.CC.ECN == cc.DCTCPMode,
+		mss:     int64(f.Payload),
 		initial: int64(c.InitialPeerSeq), timerAt: unit.Never, compressAt: unit.Never, rto: newRTO(), segment: 536,
 		finSeq: math.MaxInt64}
 	r.counters.Finished, r.counters.Written, r.counters.DelayMin = unit.Never, unit.Never, unit.Never
@@ -156,7 +157,7 @@ func (r *Receiver) synAck(now unit.Time, p *packet.Packet) {
 	p.Seq, p.Ack = r.initial, r.next
 	t := &p.TCP
 	t.Flags, t.Window, t.MSS = packet.SYN|packet.ACK, uint16(min(r.window, 65535)), uint16(r.mss+timestampBytes)
-	t.Has, t.Scale = packet.HasSACKPermitted|packet.HasScale, scale
+	t.Has, t.Scale = packet.HasSACKPermitted|packet.HasScale, r.scale
 	if r.ecn {
 		t.Flags |= packet.ECE
 	}
@@ -178,7 +179,7 @@ func (r *Receiver) ecnOf() uint8 {
 func (r *Receiver) acknowledge(now unit.Time, p *packet.Packet, next int64) {
 	t := &p.TCP
 	p.Seq, p.Ack = r.initial+1, next
-	t.Flags, t.Window = packet.ACK, uint16(r.selectWindow()>>scale)
+	t.Flags, t.Window = packet.ACK, uint16(r.selectWindow()>>r.scale)
 	if r.echo {
 		t.Flags |= packet.ECE
 	}

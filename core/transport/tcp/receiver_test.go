@@ -202,7 +202,7 @@ func TestReceiveBuffer(t *testing.T) {
 		if p.TCP.Flags&packet.SYN != 0 {
 			return true, 0
 		}
-		e := p.Ack + int64(p.TCP.Window)<<scale
+		e := p.Ack + int64(p.TCP.Window)<<leastScale
 		if e < edge {
 			t.Fatalf("the window's right edge moves from %d back to %d", edge, e)
 		}
@@ -232,5 +232,42 @@ func TestWindowScale(t *testing.T) {
 	w.run(20 * unit.Second)
 	if w.s.counters.Finished == unit.Never || w.r.counters.ReceivedBytes != 30_000_000 || w.s.peer.maxWindow < 1<<24 {
 		t.Errorf("%d bytes came, largest window %d", w.r.counters.ReceivedBytes, w.s.peer.maxWindow)
+	}
+}
+
+// The scale is the least with which a window's field holds what the buffer may grant, from Linux's
+// default on; RFC 7323 §2.3 ends at 14, a window of 1 GiB.
+func TestScaleOfBuffer(t *testing.T) {
+	for _, row := range []struct {
+		buffer unit.Bytes
+		scale  uint8
+	}{{4096, 10}, {32 << 20, 10}, {32<<20 + 1, 11}, {64 << 20, 11}, {1 << 30, 14}, {1<<31 - 1, 14}} {
+		t.Run(row.buffer.String(), func(t *testing.T) {
+			if got := (&Config{ReceiveBuffer: row.buffer}).windowScale(); got != row.scale {
+				t.Errorf("scale %d, want %d", got, row.scale)
+			}
+		})
+	}
+}
+
+// A path of 1 Gb/s and 200 ms holds 25 MB: buffers that the parameters allow fill it, where 32 MiB of receive
+// buffer, the most before, gave 637 Mb/s. So they do one of 250 Mb/s and 800 ms.
+func TestLongFatPath(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		rtt  unit.Time
+		rate unit.Rate
+	}{
+		{"1Gbps 200ms", 200 * ms, unit.Gbps},
+		{"250Mbps 800ms", 800 * ms, 250 * unit.Mbps},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			w := newPipe(t, "reno", 0, func(c *Config) { c.SendBuffer, c.ReceiveBuffer = 128<<20, 128<<20 })
+			w.rate, w.nic, w.limit, w.delay, w.unchecked = row.rate, 10*unit.Gbps, 0, row.rtt/2, true
+			w.run(14 * row.rtt)
+			b := w.r.counters.ReceivedBytes
+			w.run(18 * row.rtt)
+			within(t, "goodput [Mb/s]", w.goodput(b, 14*row.rtt), float64(row.rate)/1e6*1448/1514, 0.01)
+		})
 	}
 }

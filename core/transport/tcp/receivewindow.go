@@ -10,15 +10,15 @@ import (
 // §3.8.6).
 func (r *Receiver) selectWindow() int64 {
 	free := max(min(r.clamp-r.held, r.threshold), 0)
-	r.window = max(wholeUnits(free), wholeUnits(r.windowEnd-r.next)) // also the part of a unit stays announced
+	r.window = max(r.wholeUnits(free), r.wholeUnits(r.windowEnd-r.next)) // also the part of a unit stays announced
 	r.windowEnd = max(r.windowEnd, r.next+r.window)
 	return r.window
 }
 
 // wholeUnits rounds a window up to what the header can say.
-func wholeUnits(window int64) int64 {
-	const u = int64(1) << scale
-	return min((window+u-1)/u*u, 65535<<scale)
+func (r *Receiver) wholeUnits(window int64) int64 {
+	u := int64(1) << r.scale
+	return min((window+u-1)&^(u-1), 65535<<r.scale)
 }
 
 // measure is tcp_event_data_recv: how often data comes, how large its segments are,

@@ -79,7 +79,7 @@ func newSender(f transport.Flow, c Config, control cc.Controller) *Sender {
 	if f.Stop == 0 {
 		f.Stop = unit.Never
 	}
-	s := &Sender{header: newHeader(&f, false), config: c, flow: f, control: control, own: f.CC.OwnRecovery,
+	s := &Sender{header: newHeader(&f, &c, false), config: c, flow: f, control: control, own: f.CC.OwnRecovery,
 		exact: f.CC.Telemetry != telemetry.Nothing, dctcp: f.CC.ECN == cc.DCTCPMode, mss: int64(f.Payload),
 		initial: int64(c.InitialSeq), scoreboard: newScoreboard(), recovery: newRecovery(), rto: newRTO(),
 		timer: timer{at: unit.Never}}
