@@ -64,6 +64,14 @@ func (f *HPCC) Code(r unit.Rate) (uint8, bool) {
 	return 0, false
 }
 
+// MostMulti is the largest Multi that is fine enough for links from this rate on, the slowest of a network. The unit
+// of sent bytes may take no longer than 128 B at 25 Gb/s, as in the simulator, nor be longer than a packet (of
+// 1 kB): between two packets of a flow the counter then moves by 0 or too much, and the largest of several hops'
+// loads, which line 6 of the draft takes, is the largest of their errors (weir/papers/hpcc).
+func MostMulti(slowest unit.Rate) int64 {
+	return min(max(int64(slowest/(25*unit.Gbps)), 1), 1024/hpccBytesUnit)
+}
+
 // Span is after how much the format's fields begin anew.
 func (f *HPCC) Span() Span {
 	return Span{Time: unit.Nanosecond << hpccTimeBits, Bytes: uint64(f.Multi) * hpccBytesUnit << hpccBytesBits}

@@ -34,11 +34,23 @@ func (d *decoder) telemetry(root document.Map, p *Point, programs [][]switchfile
 				d.Fail(at, "", "%v", err)
 			case p.telemetry == nil:
 				p.telemetry = &f
+				d.coarse(x.At, &f, rates)
 			case *p.telemetry != f:
 				d.Fail(at, "one format, one set of parameters", "switch %s writes other telemetry than the switches before it",
 					p.seen.Network.Nodes[i].Name)
 			}
 		}
+	}
+}
+
+// coarse warns of units of HPCC's format that are coarse for the slowest link.
+func (d *decoder) coarse(at document.Place, f *telemetry.Format, rates []unit.Rate) {
+	if len(rates) == 0 || f.Profile.Name != "hpcc" {
+		return
+	}
+	if most := telemetry.MostMulti(rates[0]); f.HPCC.Multi > most {
+		d.warn("%s:%d:%d: program telemetry: multi: %d makes the units of HPCC's format too coarse for links of %v, whose "+
+			"load then seems larger than it is: up to %d is fine", at.File, at.Line, at.Column, f.HPCC.Multi, rates[0], most)
 	}
 }
 

@@ -67,14 +67,43 @@ func TestTelemetryDecode(t *testing.T) {
 		!strings.Contains(text, "telemetry: packet") {
 		t.Errorf("defaults are silent:\n%s", text)
 	}
-	if len(s.Warnings()) > 0 {
-		t.Errorf("%q", s.Warnings())
+	if w := s.Warnings(); len(w) != 1 || !strings.Contains(w[0], "multi: 2") {
+		t.Errorf("%q", w)
 	}
 	// without the program, windows stay as they begin, which is said
 	s, err = plan.Load(telling(), file("test.yaml", strings.Replace(told, ", {telemetry: {t: 13us, multi: 2}}", "", 1)),
 		spec.Options{})
 	if err != nil || len(s.Warnings()) != 1 || !strings.Contains(s.Warnings()[0], "needs telemetry") {
 		t.Errorf("%v, %q", err, s.Warnings())
+	}
+}
+
+// Units of HPCC's format that are coarse for the slowest link are warned of, with their place: 128 B at 25 Gb/s are
+// not, nor is as much time at other rates, as long as a packet is more than a unit.
+func TestCoarseUnits(t *testing.T) {
+	for _, x := range []struct {
+		slow, fast, program string
+		coarse              bool
+	}{
+		{"10Gbps", "100Gbps", "telemetry", false}, {"10Gbps", "100Gbps", "{telemetry: {multi: 1}}", false},
+		{"25Gbps", "100Gbps", "{telemetry: {multi: 2}}", true}, {"100Gbps", "400Gbps", "{telemetry: {multi: 4}}", false},
+		{"100Gbps", "400Gbps", "{telemetry: {multi: 5}}", true}, {"400Gbps", "400Gbps", "{telemetry: {multi: 8}}", false},
+		{"400Gbps", "400Gbps", "{telemetry: {multi: 16}}", true},
+		{"25Gbps", "100Gbps", "{telemetry: {format: int-md, multi: 4}}", false},
+	} {
+		t.Run(x.slow+" and "+x.fast+", "+x.program, func(t *testing.T) {
+			text := strings.NewReplacer("10Gbps", x.slow, "40Gbps", x.fast, "{telemetry: {t: 13us, multi: 2}}", x.program).
+				Replace(told)
+			s, err := plan.Load(telling(), file("test.yaml", text), spec.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := s.Warnings()
+			if !x.coarse && len(w) > 0 || x.coarse && (len(w) != 1 || !strings.HasPrefix(w[0], "test.yaml:13:29: program "+
+				"telemetry: multi: ") || !strings.Contains(w[0], "links of "+x.slow)) {
+				t.Errorf("%q", w)
+			}
+		})
 	}
 }
 
