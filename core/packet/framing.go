@@ -38,13 +38,19 @@ func (f *Framing) Fixed() bool { return f.Data > 0 }
 
 // Framings are the profiles that a spec's framing key can name. l2 is a frame
 // without FCS, what a queue of Linux counts; wire adds 24 bytes (preamble 8, FCS
-// 4, gap 12) to a frame of at least 60; hpcc is the HPCC simulator's 48 bytes of
-// headers plus 42 of telemetry and 60-byte acknowledgements; htsim
-// counts 64 bytes of header and 64-byte acknowledgements.
+// 4, gap 12) to a frame of at least 60. Those of the HPCC simulator have 14 bytes of PPP, 20 of
+// IP, 8 of UDP and 6 of its own before the payload, and 14, 20 and 12 of its own in an
+// acknowledgement, which is padded to 60 bytes. Both carry the telemetry of the run's CC_MODE
+// (int-header.cc, rdma-hw.cc): 42 bytes with hpcc, so that its acknowledgements have 88, 2 with
+// hpcc_pint, a time stamp of 8 with hpcc_timely, none with hpcc_plain. htsim counts 64 bytes of header
+// and 64-byte acknowledgements.
 var Framings = []Framing{
 	{Name: "l2"},
 	{Name: "wire", Extra: 24, Min: 60},
-	{Name: "hpcc", Data: 90, Other: 60},
+	{Name: "hpcc", Data: 48 + 42, Other: 14 + 20 + 12 + 42},
+	{Name: "hpcc_pint", Data: 48 + 2, Other: 60},
+	{Name: "hpcc_timely", Data: 48 + 8, Other: 60},
+	{Name: "hpcc_plain", Data: 48, Other: 60},
 	{Name: "htsim", Data: 64, Other: 64},
 }
 

@@ -109,7 +109,10 @@ func TestFraming(t *testing.T) {
 	}{
 		{"l2", 14 + 20 + 32, 1448, 1514, true}, {"l2", 14 + 20 + 8, 1448, 1490, true}, {"l2", 14 + 20 + 16, 0, 50, false},
 		{"wire", 14 + 20 + 8, 1448, 1514, true}, {"wire", 14 + 20 + 8, 1, 84, true},
-		{"hpcc", 50, 1000, 1090, true}, {"hpcc", 50, 0, 60, false},
+		{"hpcc", 50, 1000, 1090, true}, {"hpcc", 50, 0, 88, false},
+		{"hpcc_pint", 50, 1000, 1050, true}, {"hpcc_pint", 50, 0, 60, false},
+		{"hpcc_timely", 50, 1000, 1056, true}, {"hpcc_timely", 50, 0, 60, false},
+		{"hpcc_plain", 50, 1000, 1048, true}, {"hpcc_plain", 50, 0, 60, false},
 		{"htsim", 50, 1000, 1064, true}, {"htsim", 50, 0, 64, false},
 	} {
 		t.Run(fmt.Sprint(c.name, ", payload ", c.payload, ", headers ", c.headers), func(t *testing.T) {

@@ -63,7 +63,7 @@ func seeded(t testing.TB, name string, seed uint64) *sim.Config {
 // no drop; and its outcome does not depend on the execution windows. The hash
 // changes only when the model does.
 func TestPermutation(t *testing.T) {
-	const hash = "b99f4be74f3ab835"
+	const hash = "564d411543656061"
 	for _, w := range []unit.Time{0, 10 * unit.Microsecond} {
 		t.Run(fmt.Sprint("window ", w), func(t *testing.T) {
 			c := permutation(t, "engine")

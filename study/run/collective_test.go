@@ -153,7 +153,7 @@ measure: [collective]
 // Queue pairs acknowledge: a host that has got a share first sends the acknowledgement,
 // and then its next share, of one frame here. Each step but the first is longer by that.
 func TestRingTimeRDMA(t *testing.T) {
-	const tx, ack, delay, n = 1090 * 8 * unit.Nanosecond / 100, 60 * 8 * unit.Nanosecond / 100, unit.Microsecond, 5
+	const tx, ack, delay, n = 1090 * 8 * unit.Nanosecond / 100, 88 * 8 * unit.Nanosecond / 100, unit.Microsecond, 5
 	r := room()
 	s, err := plan.Load(r, file("t.yaml", strings.Replace(fmt.Sprintf(collectiveSpec, n, "ring", n*1000),
 		"transport: udp, rate: 200Gbps", "transport: {rdma: {}}, cc: dctcp", 1)), spec.Options{})

@@ -363,12 +363,12 @@ func testPacket(t *testing.T, version uint8, signed bool, framing string, size i
 }
 
 // 14 of Ethernet, 20 of IPv4, 16 of the extension (2 head, 14 option), 16 of RDMA; the switch's
-// name makes the extension 24. hpcc's frames without data are of 60 bytes.
+// name makes the extension 24. hpcc's frames without data are of 88 bytes.
 func TestPacket(t *testing.T) {
 	testPacket(t, 4, false, "l2", 66)
 	testPacket(t, 4, true, "l2", 74)
 	testPacket(t, 4, false, "wire", 90)
-	testPacket(t, 4, false, "hpcc", 60)
+	testPacket(t, 4, false, "hpcc", 88)
 }
 
 func TestIPv6(t *testing.T) {

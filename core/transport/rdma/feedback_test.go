@@ -264,7 +264,7 @@ func TestTelemetryEcho(t *testing.T) {
 	}
 }
 
-// The HPCC simulator's framing: 90 bytes beside the payload, ACKs of 60.
+// The HPCC simulator's framing: 90 bytes beside the payload, ACKs of 88.
 func TestTelemetryFraming(t *testing.T) {
 	framing, _ := packet.FramingByName("hpcc")
 	f := flow(2000, &fixed{window: 6000, timer: unit.Never, want: telemetry.HopRecords}, 0)
@@ -277,7 +277,7 @@ func TestTelemetryFraming(t *testing.T) {
 	if s.Emit(0, p); p.Size != 1090 {
 		t.Errorf("data of %d bytes", p.Size)
 	}
-	if !r.Receive(us, p) || p.Size != 60 || p.Src != 2 || p.Dst != 1 {
+	if !r.Receive(us, p) || p.Size != 88 || p.Src != 2 || p.Dst != 1 {
 		t.Errorf("an ACK of %d bytes from %d to %d", p.Size, p.Src, p.Dst)
 	}
 }

@@ -72,24 +72,27 @@ type mode struct {
 	number  float64 // CC_MODE
 	name    string  // what Weir calls it
 	preset  string  // whose values it has; "": it has one set only
-	framing string  // "": real headers
+	framing string  // whose bytes its frames have, and which they are
 	cnps    bool    // a receiver answers each marked packet
 	// telemetry are the parameters of the program that writes what the controller reads; nil: it
 	// reads none.
 	telemetry func(m *hpccImport) []namedValue
 }
 
+// plain is the framing of modes without telemetry.
+const plain = "hpcc_plain # 48 bytes of headers"
+
 // modes are all.
 var modes = []mode{
 	// rdma-hw.cc: ReceiveUdp sets the CNP flag in the ACK of each marked packet
-	{number: 1, name: "dcqcn", preset: "vendor", cnps: true},
+	{number: 1, name: "dcqcn", preset: "vendor", framing: plain, cnps: true},
 	{number: 3, name: "hpcc", framing: "hpcc # 48 bytes of headers and 42 of telemetry",
 		telemetry: func(m *hpccImport) []namedValue {
 			return m.scaled(namedValue{"", "format", "hpcc"}, "INT_MULTI", "multi")
 		}},
-	{number: 7, name: "timely", preset: "hpcc"},
-	{number: 8, name: "dctcp"},
-	{number: 10, name: "hpcc_pint", telemetry: func(m *hpccImport) []namedValue { // its flows ask for loads by themselves
+	{number: 7, name: "timely", preset: "hpcc", framing: "hpcc_timely # 48 bytes of headers and a time stamp of 8"},
+	{number: 8, name: "dctcp", framing: plain},
+	{number: 10, name: "hpcc_pint", framing: "hpcc_pint # 48 bytes of headers and 2 of telemetry", telemetry: func(m *hpccImport) []namedValue { // its flows ask for loads by themselves
 		return m.scaled(namedValue{"", "t", m.rtt.String()}, "PINT_LOG_BASE", "base")
 	}},
 }

@@ -262,8 +262,8 @@ traffic: [{name: x, file: f.txt, format: hpcc, offset: 2s, transport: window, wi
 }
 
 // A run's fct.txt by hand: one packet of 1000 B over two links of 100 Gb/s and 1 us, its
-// frame of 1090 B and its acknowledgement of 60 B, takes 4000 + 2·(87.2 + 4.8) = 4184 ns
-// from 3.0005 us to 7.1845 us, on a clock of nanoseconds from 3000 to 7184; standalone it
+// frame of 1090 B and its acknowledgement of 88 B, takes 4000 + 2·(87.2 + 7.04) = 4188.48 ns
+// from 3.0005 us to 7.18898 us, on a clock of nanoseconds from 3000 to 7188; standalone it
 // is 4000 + 2·80 + ⌊83.84⌋ = 4243 (HPCC simulator, fct.txt).
 func TestExportHPCC(t *testing.T) {
 	s := load(t, `duration: 1ms
@@ -300,8 +300,8 @@ measure: [{queue: {port: leaf0->h1, unit: bytes, every: 100us}}]
 	}
 	fct := read("fct.txt")
 	lines := strings.Split(fct, "\n")
-	if lines[0] != "0b000001 0b000101 10000 100 1000 2000003000 4184 4243" ||
-		lines[1] != "0b000001 0b000101 10001 100 1000 2000020000 4184 4243" {
+	if lines[0] != "0b000001 0b000101 10000 100 1000 2000003000 4188 4243" ||
+		lines[1] != "0b000001 0b000101 10001 100 1000 2000020000 4188 4243" {
 		t.Error(fct)
 	}
 	flows, err := simfiles.ReadFCT(strings.NewReader(fct), "fct.txt")

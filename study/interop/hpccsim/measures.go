@@ -8,13 +8,12 @@ import (
 	"weir/study/interop/simfiles"
 )
 
-// framing is hpcc with telemetry in each packet, and else the real headers: 50 bytes, of
-// which the simulator has 48.
+// framing is that of the mode; hpcc_plain if the configuration names none.
 func (m *hpccImport) framing() string {
 	if framing := m.mode().framing; framing != "" {
 		return framing
 	}
-	return "l2 # 50 bytes of headers, where the simulator has 48"
+	return plain
 }
 
 // measures are what the simulator and its analysis give.
