@@ -46,6 +46,10 @@ func flowKinds() []Kind {
 		{Name: "loss", Doc: "share of the sent data packets that did not arrive within the measured part, by traffic",
 			Keys: []Key{by("traffic", "traffic")},
 			New:  func() Measure { return &loss{} }},
+		{Name: "max_min", Doc: "what flows that are there at the end would get of links that they share max-min fairly, as " +
+			"payload [bit/s], and goodput over that (max_min_ratio), by traffic",
+			Keys: []Key{by("traffic", "traffic")},
+			New:  func() Measure { return &maxMin{} }},
 		{Name: "reaction", Doc: "time after which goodput, throughput or queue stays within a band around its target, from " +
 			"a given time on [s]",
 			Keys: ofReaction(),

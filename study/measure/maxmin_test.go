@@ -1,0 +1,71 @@
+package measure
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// Shares that are known by heart: one link; a lot of equal links, whose long flow gets as much as the others on its
+// fullest link; one whose long flow is held back by a slow link, which leaves the others more.
+func TestWaterFill(t *testing.T) {
+	for _, x := range []struct {
+		name  string
+		rates []float64
+		uses  [][]int
+		want  []float64
+	}{
+		{"one link", []float64{100}, [][]int{{0}, {0}, {0}, {0}}, []float64{25, 25, 25, 25}},
+		{"nobody", []float64{100}, nil, []float64{}},
+		{"an idle link", []float64{100, 10}, [][]int{{0}}, []float64{100}},
+		{"equal links", []float64{100, 100, 100}, [][]int{{0, 1, 2}, {0}, {1}, {2}}, []float64{50, 50, 50, 50}},
+		{"more on one", []float64{100, 100}, [][]int{{0, 1}, {0}, {1}, {1}, {1}}, []float64{25, 75, 25, 25, 25}},
+		{"50, 100, 25", []float64{50, 100, 25}, [][]int{{0, 1, 2}, {0}, {1}, {2}, {2}, {2}},
+			[]float64{6.25, 43.75, 93.75, 6.25, 6.25, 6.25}},
+		{"a narrow NIC", []float64{100, 10}, [][]int{{1, 0}, {0}, {0}}, []float64{10, 45, 45}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if got := waterFill(x.rates, x.uses); !slices.EqualFunc(got, x.want, func(a, b float64) bool {
+				return math.Abs(a-b) < 1e-9
+			}) {
+				t.Errorf("%v, want %v", got, x.want)
+			}
+		})
+	}
+}
+
+// What defines the shares: they fit, and each flow has a link that is full, where nobody has more.
+func TestWaterFillIsFair(t *testing.T) {
+	random := rand.New(rand.NewPCG(4, 4))
+	for trial := range 200 {
+		t.Run(fmt.Sprint(trial), func(t *testing.T) {
+			rates, uses := make([]float64, 1+random.IntN(6)), make([][]int, 1+random.IntN(12))
+			for i := range rates {
+				rates[i] = 1 + 99*random.Float64()
+			}
+			for i := range uses {
+				uses[i] = random.Perm(len(rates))[:1+random.IntN(len(rates))]
+			}
+			shares := waterFill(rates, uses)
+			sum, most := make([]float64, len(rates)), make([]float64, len(rates))
+			for i, of := range uses {
+				for _, r := range of {
+					sum[r] += shares[i]
+					most[r] = max(most[r], shares[i])
+				}
+			}
+			for r := range rates {
+				if sum[r] > rates[r]+1e-9 {
+					t.Errorf("resource %d has %v, and %v are used", r, rates[r], sum[r])
+				}
+			}
+			for i, of := range uses {
+				if !slices.ContainsFunc(of, func(r int) bool { return sum[r] > rates[r]-1e-9 && shares[i] > most[r]-1e-9 }) {
+					t.Errorf("flow %d has %v, and could have more", i, shares[i])
+				}
+			}
+		})
+	}
+}

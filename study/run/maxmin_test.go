@@ -1,0 +1,51 @@
+package run
+
+import (
+	"strings"
+	"testing"
+
+	"weir/study/plan"
+	"weir/study/spec"
+)
+
+// max_min divides links among the flows that are there at the end, in payload; framing l2 has 1000 of 1042 B. b has a
+// narrow NIC, so that a has what b leaves; the third has ended before.
+func TestMaxMin(t *testing.T) {
+	text := strings.Replace(line, "{ends: [b, s], rate: 100Mbps", "{ends: [b, s], rate: 2Mbps", 1) + `
+traffic:
+  - {name: x, from: a, to: c, transport: udp, rate: 20Mbps, payload: 1000 B, start: 0s}
+  - {name: y, from: b, to: c, transport: udp, rate: 1Mbps, payload: 1000 B, start: 0s}
+  - {name: z, from: b, to: c, transport: udp, rate: 1Mbps, payload: 1000 B, start: 0s, stop: 100ms}
+measure: [goodput, max_min]
+`
+	r := first(t, text)
+	const share = 1000. / 1042
+	for name, want := range map[string]float64{"x": 8e6 * share, "y": 2e6 * share} {
+		near(t, "max_min of "+name, valueOf(r, t, "max_min", name), want, 1e-9)
+		near(t, "ratio of "+name, valueOf(r, t, "max_min_ratio", name), valueOf(r, t, "goodput", name)/want, 1e-9)
+	}
+	if v := valueOf(r, t, "max_min", "z"); v == v {
+		t.Errorf("a flow that has stopped has %v", v)
+	}
+}
+
+// Where it would not know what a flow uses, it is refused, with its place.
+func TestMaxMinRefused(t *testing.T) {
+	for name, x := range map[string]struct{ old, new, want string }{
+		"several paths": {line[strings.Index(line, "topology"):strings.Index(line, "switch: ")],
+			"topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 2, rate: 10Mbps, delay: 1us}}\n", "several shortest paths"},
+		"packets": {"rate: 10Mbps", "rate: 1000pps", "is in packets"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := strings.Replace(line, x.old, x.new, 1) +
+				"traffic: [{name: x, from: a, to: c, transport: udp, rate: 1Mbps}]\nmeasure: [max_min]\n"
+			if name == "several paths" {
+				text = strings.Replace(text, "from: a, to: c", "from: h0, to: h3", 1)
+			}
+			_, err := plan.Load(room(), file("t.yaml", text), spec.Options{})
+			if err == nil || !strings.Contains(err.Error(), x.want) || !strings.Contains(err.Error(), "t.yaml:") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
