@@ -226,7 +226,7 @@ func TestReadHTSim(t *testing.T) {
 		{"Switch_Latency_ns 0", "Queue_Up 5", "t.topo:16:1: \"Queue_Up\" is not known"},
 		{"Podsize 32", "Podsize", "t.topo:4:8: the line ends"},
 		{"Radix_Up 2\n", "", "t.topo:6:1: tier 0 lacks Radix_Up"},
-		{"Tier 1\n", "Bundle 2\nTier 1\n", "t.topo:12:8: a bundle of 2"},
+		{"Tier 1\n", "Bundle 2\nTier 1\n", "t.topo:12:8: a bundle of 2 links; only 1 is possible: divide Radix_Down"},
 		{"Radix_Up 2\n", "Radix_Up 2\nRadix_Up 2\n", "t.topo:10:1: \"Radix_Up\" is given twice"},
 		{leafSpineTiny[strings.Index(leafSpineTiny, "Tier 1\n"):], "", "t.topo:11:17: the file ends after 1 of 2 tiers"},
 	} {

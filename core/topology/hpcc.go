@@ -108,21 +108,15 @@ const largestNetwork = 1 << 20
 
 // ReadHPCC reads a topology file of the HPCC simulator: "<nodes> <switches> <links>", the
 // switches' ids, then per link "src dst rate delay error_rate". A host is named h<id>, a switch
-// s<id>; the error rate becomes the link's loss. Errors are of type *FormatError; a network
-// without one is valid (Validate). With an Excess error the network is returned, too: the
-// simulator ignores what follows the last link.
+// s<id>; the error rate becomes the link's loss. The first line may be that of ns3-datacenter,
+// "<nodes> <switches> <tors> <links>", with two rates behind it or without: its programs draw
+// traffic by them, and the network does not depend on them. A rate without a unit is in bit/s.
+// Errors are of type *FormatError; a network without one is valid (Validate). With an Excess error
+// the network is returned, too: the simulator ignores what follows the last link.
 func ReadHPCC(r io.Reader, file string) (*Network, error) {
 	w := &words{file: file, lines: bufio.NewScanner(r)}
 	w.lines.Buffer(nil, longestLine)
-	nodes, err := w.number("the number of nodes", 1, largestNetwork)
-	if err != nil {
-		return nil, err
-	}
-	switches, err := w.number("the number of switches", 0, nodes)
-	if err != nil {
-		return nil, err
-	}
-	links, err := w.number("the number of links", 0, largestNetwork)
+	nodes, switches, links, err := w.header()
 	if err != nil {
 		return nil, err
 	}
@@ -146,6 +140,56 @@ func ReadHPCC(r io.Reader, file string) (*Network, error) {
 		return n, err
 	}
 	return n, nil
+}
+
+// header reads the first line: of three numbers, or of four or six.
+func (w *words) header() (nodes, switches, links int, err error) {
+	if nodes, err = w.number("the number of nodes", 1, largestNetwork); err != nil {
+		return nodes, switches, links, err
+	}
+	behind := len(strings.Fields(w.rest)) // on the line
+	if switches, err = w.number("the number of switches", 0, nodes); err != nil {
+		return nodes, switches, links, err
+	}
+	if behind == 3 || behind == 5 {
+		if _, err = w.number("the number of top-of-rack switches, of four or six numbers the third,", 0,
+			switches); err != nil {
+			return nodes, switches, links, err
+		}
+	}
+	if links, err = w.number("the number of links", 0, largestNetwork); err != nil || behind != 5 {
+		return nodes, switches, links, err
+	}
+	for _, what := range []string{"the rate of hosts' links", "the rate of links between switches"} {
+		if _, err = w.rate(what); err != nil {
+			break
+		}
+	}
+	return nodes, switches, links, err
+}
+
+// slashed are the units of ns-3's DataRate that differ from ours only in their letters.
+var slashed = strings.NewReplacer("Tb/s", "Tbps", "Gb/s", "Gbps", "Mb/s", "Mbps", "kb/s", "kbps", "Kb/s", "kbps",
+	"Kbps", "kbps", "b/s", "bps")
+
+// rate reads a link's rate. One without a unit is in bit/s, as ns-3 has it.
+func (w *words) rate(what string) (unit.LinkRate, error) {
+	s, err := w.word(what)
+	if err != nil {
+		return unit.LinkRate{}, err
+	}
+	text := slashed.Replace(s)
+	if strings.Trim(s, "0123456789.") == "" {
+		text += "bps"
+	}
+	l, err := unit.ParseLinkRate(text)
+	if err != nil && text != s { // errors quote what the file has
+		return l, w.errorf("%s is %q; a rate above 0 such as 100Gbps, or a whole number of bit/s, is allowed", what, s)
+	}
+	if err != nil {
+		return l, w.errorf("%v", err)
+	}
+	return l, nil
 }
 
 // readSwitches reads the ids of the switches, and names all nodes.
@@ -182,23 +226,21 @@ func (n *Network) readLink(w *words, joined map[[2]int]bool, degree []int) (l Li
 	}
 	pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
 	if joined[pair] {
-		return l, w.errorf("nodes %d and %d are linked already", pair[0], pair[1])
+		return l, w.errorf("nodes %d and %d are linked already; a pair of nodes has one link, so give it the rate of the "+
+			"bundle", pair[0], pair[1])
 	}
 	joined[pair] = true
 	for _, node := range l.Ends {
 		degree[node]++
 		if limit := n.mostLinks(node); degree[node] > limit {
-			return l, w.errorf("%s has more than %d links", n.Nodes[node].Name, limit)
+			return l, w.errorf("%s has more than %s", n.Nodes[node].Name, n.linksOf(node))
 		}
 	}
-	s, err := w.word("a link's rate")
-	if err != nil {
+	if l.Rate, err = w.rate("a link's rate"); err != nil {
 		return l, err
 	}
-	if l.Rate, err = unit.ParseLinkRate(s); err != nil {
-		return l, w.errorf("%v", err)
-	}
-	if s, err = w.word("a link's delay"); err != nil {
+	s, err := w.word("a link's delay")
+	if err != nil {
 		return l, err
 	}
 	if l.Delay, err = unit.ParseTime(s); err != nil {

@@ -157,7 +157,8 @@ func (f *topo) setTier(t *tier, key string, v, at, value int) error {
 		}
 	case "bundle":
 		if v != 1 {
-			return f.errorf(value, "a bundle of %d links; only 1 is possible", v)
+			return f.errorf(value, "a bundle of %d links; only 1 is possible: divide Radix_Down, and Radix_Up of the tier "+
+				"below, by %d, and multiply Downlink_speed_Gbps by it", v, v)
 		}
 	default:
 		return f.errorf(at, "%q is not known in a tier; Downlink_speed_Gbps, Radix_Down, Radix_Up, Downlink_Latency_ns, "+

@@ -284,10 +284,19 @@ func (n *Network) Validate() error {
 	}
 	for i, d := range degree {
 		if limit := n.mostLinks(i); d > limit {
-			return fmt.Errorf("%s has %d links; at most %d are possible", n.Nodes[i].Name, d, limit)
+			return fmt.Errorf("%s has %d links, more than %s", n.Nodes[i].Name, d, n.linksOf(i))
 		}
 	}
 	return nil
+}
+
+// linksOf says how many links a node can have, and what to do with a host that has several.
+func (n *Network) linksOf(node int) string {
+	if n.Nodes[node].Switch {
+		return fmt.Sprintf("the %d that a switch can have", n.mostLinks(node))
+	}
+	return "the one that a host can have; a host of two links can be two hosts of one link, each with a share " +
+		"of its flows"
 }
 
 // mostLinks returns how many links a node can have: a host has one NIC, a switch

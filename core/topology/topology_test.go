@@ -150,8 +150,16 @@ func TestReadHPCCErrors(t *testing.T) {
 		{"3 1 2\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps", "net.txt:4:10: the file ends; a link's delay is missing"},
 		{"3 1 2\n2\n0 3 1Gbps 1us 0\n", `net.txt:3:3: a link's destination is "3"`},
 		{"3 1 2\n2\n0 2 1Gbps 1us 0\n\n  1 1 1Gbps 1us 0", "net.txt:5:5: the link joins node 1 to itself"},
-		{"3 2 2\n1 2\n1 2 1Gbps 1us 0\n2 1 1Gbps 1us 0\n", "net.txt:4:3: nodes 1 and 2 are linked already"},
-		{"3 1 2\n2\n0 2 1Gbps 1us 0\n0 1 1Gbps 1us 0\n", "net.txt:4:3: h0 has more than 1 links"},
+		{"3 2 2\n1 2\n1 2 1Gbps 1us 0\n2 1 1Gbps 1us 0\n", "net.txt:4:3: nodes 1 and 2 are linked already; a pair of " +
+			"nodes has one link, so give it the rate of the bundle"},
+		{"3 1 2\n2\n0 2 1Gbps 1us 0\n0 1 1Gbps 1us 0\n", "net.txt:4:3: h0 has more than the one that a host can " +
+			"have; a host of two links can be two hosts of one link, each with a share of its flows"},
+		{"3 1 2 2\n2\n", `net.txt:1:5: the number of top-of-rack switches, of four or six numbers the third, is "2"`},
+		{"3 1 1 -2\n2\n", `net.txt:1:7: the number of links is "-2"`},
+		{"3 1 1 2 25000000000 x\n2\n", `net.txt:1:21: "x"`},
+		{"3 1 2\n2\n0 2 0 1us 0\n", `net.txt:3:5: a link's rate is "0"; a rate above 0`},
+		{"3 1 2\n2\n0 2 1.5 1us 0\n", `net.txt:3:5: a link's rate is "1.5"; a rate above 0`},
+		{"3 1 2\n2\n0 2 1..0Gb/s 1us 0\n", `net.txt:3:5: a link's rate is "1..0Gb/s"`},
 		{"3 1 2\n2\n0 2 0Gbps 1us 0\n", `net.txt:3:5: "0Gbps": the rate must be above 0`},
 		{"3 1 2\n2\n0 2 1Gb 1us 0\n", `net.txt:3:5: "1Gb": "Gb" is not a unit`},
 		{"3 1 2\n2\n0 2 1Gbps -1us 0\n", "net.txt:3:11: "},
@@ -180,6 +188,32 @@ func TestReadHPCCErrors(t *testing.T) {
 	}
 }
 
+// The files of ns3-datacenter announce their top-of-rack switches between switches and links, and
+// some two rates; a rate without a unit is in bit/s there, with a decimal point or without. The
+// network is that of a first line with three numbers.
+func TestReadHPCCHeaders(t *testing.T) {
+	const rest = "2\n0 2 100Gbps 1us 0\n1 2 25Gbps 1us 0.5\n"
+	want, err := ReadHPCC(strings.NewReader("3 1 2\n"+rest), "net.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, text string }{
+		{"four numbers", "3 1 1 2\n" + rest},
+		{"six numbers", "3 1 1 2 25000000000 100Gbps\n" + rest},
+		{"spaces", "  3 1\t1 2 \n" + rest},
+		{"bits", "3 1 1 2\n2\n0 2 100000000000.0 1us 0\n1 2 25000000000 1us 0.5\n"},
+		{"slashes", "3 1 2\n2\n0 2 0.1Tb/s 1us 0\n1 2 25Gb/s 1us 0.5\n"},
+		{"on three lines", "3\n1\n2\n" + rest},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n, err := ReadHPCC(strings.NewReader(c.text), "net.txt")
+			if err != nil || !reflect.DeepEqual(n, want) {
+				t.Errorf("%v: %+v", err, n)
+			}
+		})
+	}
+}
+
 func TestWriteHPCC(t *testing.T) {
 	n := &Network{
 		Nodes: []Node{{"client", false}, {"server", false}, {"s1", true}},
@@ -202,6 +236,7 @@ func FuzzReadHPCC(f *testing.F) {
 	f.Add("3 1 2\n2\n0 2 100Gbps 1000ns 0.000000\n1 2 25Gbps 0.001ms 0.01\n")
 	f.Add("2 1 1\n1\n0 1 4170pps 1us 0\n")
 	f.Add("376 56 480\n320 321")
+	f.Add("3 1 1 2 25000000000 100Gb/s\n2\n0 2 25000000000.0 1us 0\n1 2 25Gb/s 1us 0\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		n, err := ReadHPCC(strings.NewReader(text), "net.txt")
 		if err != nil {
@@ -381,8 +416,8 @@ func TestValidate(t *testing.T) {
 		"delay -1":                           func(n *Network) { n.Links[0].Delay = -1 },
 		"jitter -1":                          func(n *Network) { n.Links[0].Jitter = -1 },
 		"loss 1;":                            func(n *Network) { n.Links[0].Loss = 1 },
-		"a has 2 links; at most 1":           func(n *Network) { n.Links = append(n.Links, n.Links[0]) },
-		"s has 65536 links; at most 65535": func(n *Network) {
+		"a has 2 links, more than the one":   func(n *Network) { n.Links = append(n.Links, n.Links[0]) },
+		"s has 65536 links, more than the 65535": func(n *Network) {
 			n.Nodes = append(n.Nodes, Node{"s2", true})
 			for len(n.Links) < 65536 {
 				n.Links = append(n.Links, Link{Ends: [2]int{2, 3}, Rate: n.Links[0].Rate})
