@@ -58,13 +58,14 @@ func TestIncastOnManyPaths(t *testing.T) {
 	}
 }
 
-// A permutation between hosts of different leaves at full rate, sprayed: nothing is lost.
+// A permutation between hosts of different leaves at full rate, sprayed: nothing is lost, and next to nothing is sent
+// again in vain. With IRN's rule for losses it was two in five packets, and 46 Gb/s a host.
 func TestPermutationOnManyPaths(t *testing.T) {
 	for _, balancer := range []string{"spray", "drill"} {
 		t.Run(balancer, func(t *testing.T) {
 			r := sprayed(t, balancer, "traffic: [{name: x, from: \"h[0-9]*\", to: {stride: 8}, transport: {rdma: {recovery: "+
-				"selective_repeat}}, cc: hpcc, start: 0s}]")
-			drops, bytes := uint64(0), int64(0)
+				"selective_repeat, reordering: adaptive}}, cc: hpcc, start: 0s}]")
+			drops, bytes, sent, again := uint64(0), int64(0), int64(0), int64(0)
 			for why, n := range r.Drops {
 				if dataplane.Reason(why) != dataplane.NotDropped {
 					drops += n
@@ -72,12 +73,13 @@ func TestPermutationOnManyPaths(t *testing.T) {
 			}
 			for i := range r.Flows {
 				bytes += int64(r.Flows[i].Receiver.ReceivedBytes)
+				again += r.Flows[i].Sender.Retransmitted
+				sent += r.Flows[i].Sender.SentPackets
 			}
 			rate := float64(bytes) * 8 / r.Measured.Seconds() / 32
-			if drops > 0 || rate == 0 {
-				t.Errorf("%d drops, %.1f Gb/s a host", drops, rate/1e9)
+			if drops > 0 || again > sent/1000 || rate < 65e9 {
+				t.Errorf("%d drops, %d of %d packets sent again, %.1f Gb/s a host", drops, again, sent, rate/1e9)
 			}
-			t.Logf("%.1f Gb/s a host", rate/1e9)
 		})
 	}
 }

@@ -7,10 +7,13 @@ import (
 )
 
 // deliver notes that packet n has arrived.
-func (s *Sender) deliver(n int64, e *sampling) {
+func (s *Sender) deliver(now unit.Time, n int64, e *sampling) {
 	x := s.at(n)
 	if x.flags&gone != 0 {
 		s.remain(x)
+	}
+	if s.order != nil && !s.early(now, x) {
+		s.order.delivered(now, x.at)
 	}
 	s.report.Packets++
 	s.report.Bytes += unit.Bytes(s.bytes(n))
@@ -25,6 +28,9 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 	ack, about := s.number(p.Ack, s.una), s.number(p.Seq, s.una)
 	if ack < 0 || ack > s.top {
 		return
+	}
+	if s.order != nil {
+		s.heard(now, about)
 	}
 	prior := s.inFlight()
 	full := s.full(prior)
@@ -42,7 +48,7 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 			if s.at(n).flags&sacked != 0 {
 				s.sackedOut--
 			} else {
-				s.deliver(n, &e)
+				s.deliver(now, n, &e)
 			}
 		}
 		s.una = ack
@@ -56,6 +62,9 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 	lost := 0
 	if p.Kind == packet.Nack {
 		lost = s.negative(now, ack, about, &e)
+	}
+	if s.order != nil {
+		lost += s.overdue(now)
 	}
 	if s.asker.Read(now, p, &s.report) {
 		if about >= 0 {
@@ -90,15 +99,16 @@ func (s *Sender) negative(now unit.Time, ack, about int64, e *sampling) (lost in
 	}
 	if about >= s.una && about < s.top && about > ack {
 		if x := s.at(about); x.flags&sacked == 0 {
-			s.deliver(about, e)
+			s.deliver(now, about, e)
 			x.flags |= sacked
 			s.sackedOut++
 		}
-		// IRN §3.1: a packet is lost if one with a higher number was received.
-		for n := max(s.judged, s.una); n < about; n++ {
-			lost += s.judge(n)
+		if s.order == nil { // IRN §3.1: a packet is lost if one with a higher number was received.
+			for n := max(s.judged, s.una); n < about; n++ {
+				lost += s.judge(n)
+			}
+			s.judged, s.eligible = max(s.judged, about), max(s.eligible, about)
 		}
-		s.judged, s.eligible = max(s.judged, about), max(s.eligible, about)
 	}
 	if about == ack && ack == s.una && s.una < s.top { // its first packet was trimmed
 		lost += s.judge(s.una)
@@ -125,6 +135,11 @@ func (s *Sender) updateState(now unit.Time, lost int, echoed bool) {
 	if s.state != cc.Open && s.una >= s.recover {
 		s.state = cc.Open
 		s.changeState(now, cc.Loss{Kind: cc.Recovered})
+		if t := &s.tolerance; t.steps > 1 {
+			if t.recovered--; t.recovered <= 0 {
+				t.steps = 1
+			}
+		}
 		lost = max(lost, s.goneOut-s.namedOut) // lost while the recovery went on
 	}
 	switch {

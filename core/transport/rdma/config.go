@@ -65,6 +65,9 @@ type Config struct {
 	AckDelay     unit.Time // longest wait of a coalesced ACK
 	NackInterval unit.Time // between NACKs of one expected sequence, with GoBackN
 
+	Reordering    string
+	ReorderWindow unit.Time // 0: a quarter of the least round-trip time, with ReorderAdaptive
+
 	RTO           string
 	RTOMin        unit.Time // IRN's RTO_high
 	RTOLow        unit.Time // with at most RTOLowPackets in flight; 0: RTOMin always
@@ -92,6 +95,7 @@ func (c *Config) Params(p *scheme.Params) {
 		"HPCC simulator; selective_repeat: IRN §3.1").Words(GoBackN, SelectiveRepeat, NoRecovery)
 	c.bindWindow(p)
 	c.bindReplies(p)
+	c.bindReordering(p)
 	c.bindTimeout(p)
 	c.bindMarks(p)
 	transport.BindNacks(p, &c.Nacks)
@@ -129,6 +133,29 @@ func (c *Config) bindReplies(p *scheme.Params) {
 		Min("1ns").Max("60s")
 	p.Time(&c.NackInterval, "nack_interval", "500us", "go_back_n: least time between NACKs of one expected sequence",
 		"HPCC simulator: NACK generation interval").Min("1ns").Max("60s")
+}
+
+// bindReordering binds what tells a loss from reordering.
+func (c *Config) bindReordering(p *scheme.Params) {
+	p.Text(&c.Reordering, "reordering", ReorderNone, "selective_repeat: how much of it is no loss; none: a packet is "+
+		"lost when a later one has come; fixed: reorder_window; adaptive: as much more as it takes that little is sent "+
+		"again in vain", "none: IRN §3.1; RFC 8985 §6.2: RACK").Words(ReorderNone, ReorderFixed, ReorderAdaptive)
+	p.Time(&c.ReorderWindow, "reorder_window", "0s", "with reordering: how much later than one sent after it a packet "+
+		"may come; adaptive: the first window and its step; 0s: a quarter of the least round-trip time",
+		"RFC 8985 §6.2: min_RTT/4").Max("60s")
+	p.Rule("reorder_window", func() error {
+		if c.Reordering == ReorderFixed && c.ReorderWindow == 0 {
+			return fmt.Errorf("reordering: fixed needs it above 0")
+		}
+		return nil
+	})
+	p.Rule("reordering", func() error {
+		if c.Reordering != ReorderNone && c.Recovery != SelectiveRepeat {
+			return fmt.Errorf("%s needs recovery: selective_repeat; with %s packets that overtake are lost, or losses are "+
+				"not repaired", c.Reordering, c.Recovery)
+		}
+		return nil
+	})
 }
 
 // bindTimeout binds the retransmission timeout.
@@ -182,6 +209,8 @@ func (c *Config) Warn() string {
 	switch {
 	case c.AckPriority && c.Class == 0:
 		return "ack_priority changes nothing: the data is of class 0 already"
+	case c.ReorderWindow > 0 && c.Reordering == ReorderNone:
+		return "reorder_window changes nothing: reordering: none takes a packet for lost when a later one has come"
 	case c.Telemetry.Integrity == transport.IntegrityKeyed && (c.Nacks == transport.NacksSupply ||
 		c.Nacks == transport.NacksResend):
 		return "nacks changes nothing: NACKs of switches carry no code, and integrity: keyed refuses them"

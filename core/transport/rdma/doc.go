@@ -11,6 +11,8 @@
 //	HPCC simulator: go-back-N, NACKs           Receiver.refuse           TestTraces, TestNackInterval
 //	draft-miao §6.1 probes, answered           Sender.probed             TestProbes
 //	IRN §3.1 NACKs with SACK, recovery         Sender.negative           TestTraces, TestSelectiveRepeat
+//	RFC 8985 §6.2 a reordering window          Sender.overdue, window    TestReordering, TestReorderTimer
+//	RFC 8985 §6.2 … that adapts; RFC 3522      Sender.heard              TestReorderWindow, TestReorderDuplicates
 //	IRN §3.1 timeouts, RTO_low and RTO_high    Sender.rto, timeout       TestRTO, TestTailLoss
 //	IRN §3.2 BDP-FC                            Sender.schedule           TestBound
 //	RFC 6298 §2, §5 RTO, doubling              Sender.rto, measure       TestRTO, TestMeasuredRTO, TestEverythingLost
@@ -42,6 +44,17 @@
 // whenever the first unacknowledged packet is sent. Retransmissions keep to the window
 // and the rate as well. While a timeout's first packet is out, the others do not count
 // as in flight.
+//
+// # Reordering
+//
+// With reordering: none a packet is lost when one with a higher number has come, as in IRN, which takes nearly
+// every packet for lost under spraying. With fixed and adaptive it is lost when one that was sent later has come, and
+// a round trip and a window have passed since it was sent. The window of adaptive grows by a quarter of the least
+// round-trip time for each round trip in which something was sent again in vain, up to a smoothed round trip, and
+// is small again after 16 recoveries, as in RFC 8985. It differs from that in three things: the sender finds out by
+// itself what was sent in vain, for NACKs tell of each packet that came (TestReorderDuplicates); the window holds
+// from the beginning, not only once reordering was seen; and a repetition that gets lost is found like any other
+// packet. A sender that waits so long repairs a loss later by the window, and sends on meanwhile.
 //
 // # NACKs of the network
 //

@@ -47,12 +47,14 @@ func TestRandomPaths(t *testing.T) {
 					f.AckEvery = 1 + random.IntN(20)
 				}
 				f.AckDelay = unit.Time(1 + random.IntN(int(50*us)))
+				if f.Recovery == SelectiveRepeat {
+					f.Reordering = []string{ReorderNone, ReorderFixed, ReorderAdaptive}[random.IntN(3)]
+					f.ReorderWindow = unit.Time(1 + random.IntN(int(20*us)))
+				}
 			}, c, []cc.ECNMode{cc.AsConfigured, cc.DCTCPMode, cc.CNPMode}[random.IntN(3)])
 			loss, back, twice, reorder, mark := random.Float64()*0.3, random.Float64()*0.3, random.Float64()*0.1,
 				random.Float64()*0.3, random.Float64()
-			if random.IntN(3) == 0 {
-				loss, back = 0, 0
-			}
+			clean := random.IntN(3) == 0
 			hook := func(loss float64) func(p *packet.Packet) (int, unit.Time) {
 				return func(p *packet.Packet) (copies int, later unit.Time) {
 					if p.TOS&packet.ECN == packet.ECT0 && random.Float64() < mark {
@@ -61,7 +63,7 @@ func TestRandomPaths(t *testing.T) {
 					if copies = 1; random.Float64() < twice {
 						copies = 2
 					}
-					if random.Float64() < loss {
+					if random.Float64() < loss && !clean {
 						copies = 0
 					}
 					if random.Float64() < reorder {
@@ -97,6 +99,8 @@ func FuzzPath(f *testing.F) {
 	f.Add(uint8(0), uint16(9000), []byte{0, 9, 2, 0, 1, 1, 3, 0, 6, 0, 0, 9, 1, 0})
 	f.Add(uint8(1), uint16(20_500), []byte{0, 20, 1, 3, 1, 3, 3, 0, 3, 1, 0, 5, 6, 0, 0, 3, 4, 0, 5, 0})
 	f.Add(uint8(3), uint16(65_535), []byte{0, 30, 7, 0, 1, 2, 1, 5, 3, 9, 8, 3, 9, 200, 0, 9, 10, 77})
+	f.Add(uint8(0x61), uint16(20_500), []byte{0, 20, 1, 3, 1, 3, 3, 0, 3, 1, 0, 5, 6, 0, 0, 3, 4, 0, 5, 0})
+	f.Add(uint8(0xc1), uint16(20_500), []byte{0, 20, 1, 3, 1, 3, 3, 0, 3, 1, 0, 5, 6, 0, 0, 3, 4, 0, 5, 0})
 	f.Add(uint8(13), uint16(30_000), []byte{0, 30, 2, 0, 2, 0, 2, 0, 6, 0, 0, 9, 1, 0, 3, 0, 11, 44})
 	f.Fuzz(func(t *testing.T, mode uint8, size uint16, story []byte) {
 		if size == 0 || len(story) > 2000 {
@@ -108,6 +112,10 @@ func FuzzPath(f *testing.F) {
 			c.AckEvery = 1 + int(mode>>1&3)
 			c.Resends = []string{ResendFirst, ResendAll}[mode>>3&1]
 			c.RTO = []string{FixedRTO, MeasuredRTO}[mode>>4&1]
+			if c.Recovery == SelectiveRepeat {
+				c.Reordering = []string{ReorderNone, ReorderAdaptive, ReorderFixed}[mode>>5/3]
+				c.ReorderWindow = 2 * us
+			}
 		}, c, []cc.ECNMode{cc.AsConfigured, cc.DCTCPMode, cc.CNPMode}[mode>>5%3]), c: c}
 		for i := 0; i+1 < len(story); i += 2 {
 			n := int(story[i+1])

@@ -31,6 +31,19 @@ func TestTraces(t *testing.T) {
 		{"selective-repeat", 12000, repeat, func(w *pipe) { w.onData = drop(2, 4) }, 0},
 		{"selective-repeat-tail", 5000, repeat, func(w *pipe) { w.onData = drop(3, 4) }, 0},
 		{"selective-repeat-nack-lost", 10000, repeat, func(w *pipe) { w.onData, w.onBack = drop(2), drop(2, 3) }, 0},
+		{"reordered", 12000, reorder(ReorderAdaptive, 0), func(w *pipe) {
+			w.onData = func(p *packet.Packet) (int, unit.Time) { // 1 is late, 2 too late, 3 lost
+				switch first := w.s.Counters().Retransmitted == 0; {
+				case p.Seq == 1000:
+					return 1, us / 2
+				case p.Seq == 2000 && first:
+					return 1, 3 * us
+				case p.Seq == 3000 && first:
+					return 0, 0
+				}
+				return 1, 0
+			}
+		}, 0},
 		{"resent-lost", 12000, repeat, func(w *pipe) { w.onData = drop(2, 8) }, 0},
 		{"coalesced", 9500, func(c *Config) { c.AckEvery, c.AckDelay = 4, 10*us }, func(*pipe) {}, 0},
 		{"cnp", 6000, nil, func(w *pipe) {
@@ -330,9 +343,10 @@ func BenchmarkRoundTrip(b *testing.B) {
 }
 
 func TestNoAllocation(t *testing.T) {
-	for _, recovery := range []string{GoBackN, SelectiveRepeat} {
+	for recovery, conf := range map[string]func(c *Config){GoBackN: nil, SelectiveRepeat: repeat,
+		ReorderAdaptive: reorder(ReorderAdaptive, 0)} {
 		t.Run(recovery, func(t *testing.T) {
-			w := newPipe(t, 0, func(c *Config) { c.Recovery = recovery }, &fixed{window: 50_000}, cc.CNPMode)
+			w := newPipe(t, 0, conf, &fixed{window: 50_000}, cc.CNPMode)
 			var pool packet.Pool
 			now := unit.Time(0)
 			trip := func() {

@@ -46,6 +46,9 @@ type Sender struct {
 	eligible  int64 // those taken for lost below this are sent again
 	hint      int64 // none of them is below this
 
+	order     *order // selective repeat with a reordering window; nil: without
+	tolerance tolerance
+
 	state   cc.State
 	recover int64 // the state ends when una reaches it: IRN's recovery sequence
 
@@ -77,19 +80,20 @@ type sent struct {
 	first       unit.Time // Sender.firstSent then
 	deliveredAt unit.Time
 	delivered   int64
-	flags       uint8
+	flags       uint16
 	number      uint8 // of the transmission, mod 256
 }
 
 const (
-	sacked    uint8 = 1 << iota // the receiver holds it
-	gone                        // taken for lost, and not sent again yet
-	resent                      // sent again since it was taken for lost; with go-back-N since a NACK of the network
-	everSent                    // sent more than once: no RTT sample (Karn)
-	noticed                     // this transmission has had a notice
-	limited                     // the application had no more when it was sent
-	nacked                      // the network has said that this transmission is gone
-	throttled                   // or, of it, that the flow is an elephant
+	sacked    uint16 = 1 << iota // the receiver holds it
+	gone                         // taken for lost, and not sent again yet
+	resent                       // sent again since it was taken for lost; with go-back-N since a NACK of the network
+	everSent                     // sent more than once: no RTT sample (Karn)
+	noticed                      // this transmission has had a notice
+	limited                      // the application had no more when it was sent
+	nacked                       // the network has said that this transmission is gone
+	throttled                    // or, of it, that the flow is an elephant
+	answered                     // the receiver has answered it
 )
 
 func newSender(f transport.Flow, c Config, control cc.Controller, bound int64, asker transport.Asker) *Sender {
@@ -98,6 +102,10 @@ func newSender(f transport.Flow, c Config, control cc.Controller, bound int64, a
 		repeats: c.Recovery == SelectiveRepeat, ring: make([]sent, 16), timerAt: unit.Never}
 	if c.ECN == ECNEcho || c.ECN == ECNNotify {
 		s.ecn = packet.ECT0
+	}
+	if s.repeats && c.Reordering != ReorderNone {
+		o := newOrder()
+		s.order, s.tolerance.steps = &o, 1
 	}
 	if s.stop == 0 {
 		s.stop = unit.Never
@@ -283,7 +291,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		s.grow()
 	}
 	x := s.at(n)
-	flags := uint8(0)
+	flags := uint16(0)
 	if again {
 		if x.flags&gone != 0 {
 			s.remain(x)
@@ -302,6 +310,9 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	}
 	*x = sent{at: now, first: s.firstSent, deliveredAt: s.deliveredAt, delivered: s.delivered, flags: flags,
 		number: number}
+	if s.order != nil {
+		s.order.sent(n, now)
+	}
 	if n == s.next {
 		s.next++
 	}
@@ -385,6 +396,9 @@ func (s *Sender) NextTimer() unit.Time {
 	if s.una == s.packets { // a controller's timers have nothing to do any more
 		return unit.Never
 	}
+	if s.order != nil {
+		return min(s.timerAt, s.decision.NextTimer, s.order.due)
+	}
 	return min(s.timerAt, s.decision.NextTimer)
 }
 
@@ -393,6 +407,11 @@ func (s *Sender) Advance(now unit.Time) {
 	if s.decision.NextTimer <= now {
 		s.control.OnTimer(now)
 		s.decide()
+	}
+	if s.order != nil && s.order.due <= now {
+		lost := s.overdue(now)
+		s.lostTotal += int64(lost)
+		s.updateState(now, lost, false)
 	}
 	if s.timerAt <= now {
 		s.timeout(now)
