@@ -65,11 +65,16 @@
 // about its simulations (websearch, hadoop, incast16, flow-control). These do not hold:
 //
 //   - mice.dcqcn fails: mice among DCQCN's elephants take 25 us here and more than 35 us in the paper.
-//   - The claims of no pauses fail with incast: 60 first windows of 162 KB meet before any sender has
-//     feedback, which costs some 110 to 135 PFC frames in a millisecond. The paper shows none.
 //   - long-short.dcqcn-slow is undecided: with some seeds DCQCN's fast recovery brings the long flow
 //     back.
 //   - incast16.short-queue is undecided with a W_ai of 25 B (4.7 ± 1.6 kB; the paper has 4).
+//
+// What PFC lets an ingress queue use decides whether HPCC pauses anybody. The paper's text has 11 % of the
+// free buffer; the authors' simulator has 1/8 of it at ports of 100 Gb/s, of which a queue alone gets 1/9,
+// the 11 %, and half of it at ports of 400 Gb/s. First windows of an incast, 60 of 162 KB that leave before
+// any sender has feedback, come into a ToR switch by its four uplinks of 400 Gb/s, 2.4 MB each. Half of what is
+// free holds them, and HPCC pauses nobody, as in the paper; 11 % does not (schemes hpcc and hpcc_share of the
+// -incast experiments). Frames are as long as that simulator's, too.
 //
 // # Security (§9.1)
 //

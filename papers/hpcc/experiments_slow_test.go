@@ -10,15 +10,16 @@ import (
 	"weir/study/spec"
 )
 
-// HPCC §5.3 with a millisecond of arrivals: HPCC's queues are the shortest, nothing is
-// dropped, HPCC pauses nobody; windows shorten the queues of DCQCN and TIMELY.
+// HPCC §5.3 with a tenth to a fifth of the arrivals: every claim holds. HPCC's short flows are the fastest
+// and its queues the shortest, and nothing is dropped; windows shorten the queues of DCQCN and TIMELY, and
+// their pauses. HPCC pauses nobody with PFC's trigger as in the authors' simulator, and with incast somebody
+// if the trigger is 11 % at every port.
 func TestFlowCompletionTimes(t *testing.T) {
-	for _, name := range []string{"websearch-50", "hadoop-50-incast"} {
+	for _, name := range []string{"websearch-50", "hadoop-30-incast", "hadoop-50-incast"} {
 		t.Run(name, func(t *testing.T) {
-			o := runtest.CarryOut(t, library(), "hpcc/"+name, spec.Options{Quick: true})
-			for _, c := range o.Claims {
-				if c.Verdict == claim.Fails {
-					t.Errorf("%s: %s", c.ID, c.Measured)
+			for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, spec.Options{Quick: true}).Claims {
+				if c.Verdict != claim.Holds {
+					t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 				}
 			}
 		})
