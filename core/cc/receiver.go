@@ -22,7 +22,14 @@ type Receiver interface {
 // Feedback is what a Receiver tells the sender.
 type Feedback struct {
 	Window unit.Bytes // that it wants, also below a packet, but at least a byte
-	Flows  int        // that share the last hop, while it is the bottleneck; 0: not said
+	Flows  int        // that the receiving host counts (Census); 0: not said
+}
+
+// Counting is the configuration of a scheme without a part at the receiver that may want the receiving
+// host to count its flows: acknowledgements with telemetry then carry how many there are (Feedback.Flows).
+type Counting interface {
+	// Counts is the time within which a flow counts that has sent a packet; 0: nothing is counted.
+	Counts(f Flow) unit.Time
 }
 
 // Host is what the Receivers of one host share.
@@ -45,39 +52,55 @@ func (h *Host) Shared(name string, build func() any) any {
 	return x
 }
 
-// Census counts the flows from which a host has got a packet within the last T. The
-// zero value is a host without flows.
+// Census counts the flows of which a host gets packets. A flow counts for T after each of its packets: for one,
+// or for as many Ts as it was silent before that packet, up to mostSilent. So N is right on average also where
+// windows are below a packet and most flows send none within T. The zero value is a host without flows.
 type Census struct {
 	oldest, newest *Member
-	flows          int
+	flows          int64 // in the unit of Member.weight
 }
 
 // Member is a flow's place in a Census; the zero value is not in one.
 type Member struct {
 	previous, next *Member
 	at             unit.Time
-	in             bool
+	weight         int64 // flows that it stands for, in 1/one
+	in, known      bool  // known: it has sent before, at at
 }
+
+const (
+	one = 256
+	// mostSilent bounds what a flow stands for that was silent for another reason than its window: nobody
+	// who comes back from a long pause makes the others' increase vanish.
+	mostSilent = 64
+)
 
 // Count is called when a packet of the flow has come, and forgets the flows that have sent
 // none for t. now does not go back.
 func (c *Census) Count(now, t unit.Time, m *Member) {
 	c.Leave(m)
-	m.at, m.in, m.previous, m.next = now, true, c.newest, nil
+	m.weight = one
+	if silent := now - m.at; m.known && silent > t {
+		m.weight = mostSilent * one
+		if silent < mostSilent*t {
+			m.weight = int64(float64(silent) / float64(t) * one)
+		}
+	}
+	m.at, m.in, m.known, m.previous, m.next = now, true, true, c.newest, nil
 	if c.newest != nil {
 		c.newest.next = m
 	} else {
 		c.oldest = m
 	}
 	c.newest = m
-	c.flows++
+	c.flows += m.weight
 	for c.oldest.at < now-t {
 		c.Leave(c.oldest)
 	}
 }
 
 // Flows is how many there are.
-func (c *Census) Flows() int { return c.flows }
+func (c *Census) Flows() int { return int((c.flows + one/2) / one) }
 
 // Leave takes a flow out of the count.
 func (c *Census) Leave(m *Member) {
@@ -95,5 +118,5 @@ func (c *Census) Leave(m *Member) {
 		c.newest = m.previous
 	}
 	m.in = false
-	c.flows--
+	c.flows -= m.weight
 }

@@ -46,6 +46,10 @@ func (a *Asking) Params(p *scheme.Params) {
 // how many flows (cc.Feedback). It does not change en route (RFC 8200 §4.2).
 const Feedback uint8 = 0x1a
 
+// Flows is the packet extension by which a receiver tells 2 bytes of how many flows its host counts, beside
+// the records that it returns (cc.Counting).
+const Flows uint8 = 0x1b
+
 // Asker is a sender's part of telemetry: it asks for it, and reads what comes back.
 type Asker struct {
 	format         *telemetry.Format
@@ -57,6 +61,7 @@ type Asker struct {
 	asked          bool
 	base           unit.Time // round-trip time before there is any other
 	receiverDriven bool      // a receiver tells windows
+	counts         bool      // or how many flows there are
 	seal           *seal     // nil: feedback is not checked
 	*reading                 // nil: nothing is asked for
 }
@@ -91,6 +96,9 @@ func NewAsker(f *Flow, a Asking) (Asker, error) {
 		return x, nil
 	}
 	x.reading = newReading(f.Telemetry)
+	if c, ok := f.CCConfig.(cc.Counting); ok {
+		x.counts = c.Counts(cc.Flow{Path: f.Path}) > 0
+	}
 	switch {
 	case f.Telemetry.T == 0 && (a.When == AskCongestion || x.want == telemetry.PathLoad || f.Telemetry.Relative()):
 		return x, fmt.Errorf("switches must average loads: the program telemetry needs its parameter t for format: " +
@@ -193,6 +201,11 @@ func (x *Asker) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
 	default:
 		return false
 	}
+	if x.counts {
+		if b, ok := p.Extension(Flows); ok && len(b) == 2 {
+			a.Feedback.Flows = int(b[0])<<8 | int(b[1])
+		}
+	}
 	return true
 }
 
@@ -203,8 +216,11 @@ type Answerer struct {
 	format   *telemetry.Format
 	control  cc.Receiver
 	data     cc.Telemetry
-	seal     *seal          // nil: feedback is not sealed
-	*reading                // with control
+	seal     *seal      // nil: feedback is not sealed
+	*reading            // with control
+	census   *cc.Census // counts the host's flows, of which this is one; nil: nobody asks
+	member   cc.Member
+	within   unit.Time      // the time within which flows count
 	held     *packet.Packet // its extensions are the newest answer that waits for an acknowledgement
 }
 
@@ -215,6 +231,11 @@ func NewAnswerer(f *Flow, control cc.Flow, a Asking) (Answerer, error) {
 	var err error
 	x.seal = newSeal(f, &a)
 	if f.CC == nil || f.CC.Receiver == nil {
+		if c, ok := f.CCConfig.(cc.Counting); ok && x.active && f.Host != nil {
+			if x.within = c.Counts(control); x.within > 0 {
+				x.census = &f.Host.Census
+			}
+		}
 		return x, nil
 	}
 	if x.control, err = f.CC.Receiver(control, f.CCConfig, f.Host); err != nil {
@@ -239,7 +260,13 @@ func (x *Answerer) Data(now unit.Time, p *packet.Packet) (atOnce bool) {
 			}
 			return false
 		}
-		x.format.Answer(p)
+		if x.census != nil {
+			x.census.Count(now, x.within, &x.member)
+		}
+		if x.format.Answer(p) && x.census != nil {
+			n := uint16(min(x.census.Flows(), 1<<16-1))
+			p.SetExtension(Flows, []byte{byte(n >> 8), byte(n)})
+		}
 		return false
 	}
 	d := &x.data

@@ -16,10 +16,11 @@
 //	line 27          R = W/T, L = ack.L          window.Decision, track  TestFormulas, TestFirstACK
 //	§6        telemetry on some packets only     law.newRecords          TestHopMissing
 //	§6.1      guideline 1, one commit per T      Sender.OnAck, Receiver  TestOncePerRoundTrip, TestReceiverOncePerT
-//	§6.1      guideline 2, faster fairness       Receiver.updateIncrease TestReceiverCounts
+//	§6.1      guideline 2, faster fairness       law.updateIncrease      TestReceiverCounts
 //	§6.1      guideline 3, one snapshot          telemetry.Hop
 //	§6.2 lines 28 to 34 Rx-HPCC                  Receiver.OnData         TestReceiver, TestReceiverOncePerT
-//	§6.2      N, flows at the receiver           cc.Census               TestCensus, TestReceiverCounts
+//	§6.2      N, flows at the receiver           cc.Census               TestReceiverCounts
+//	§5        N that the receiver reports        Config.Census           TestReportedIncrease, TestCensusNetwork
 //	§9.1      integrity of feedback              transport.Asker.Genuine TestAttacks, TestSealedForms, TestSealedBytes
 //	§9.1      a lying receiver                   window.clamp            TestFollower, TestLyingReceivers
 //	§9.1      only the relative ratio            telemetry.RelativeLoad  TestRelativeConverges, TestRelativeErrors
@@ -162,7 +163,18 @@
 // rx_rate needs the arrival rate, which records lack: arrivals are departures plus the growth of the
 // queue.
 //
-// What §6.2 leaves open is explained at Receiver: TestReceiverTimer, TestReceiverSmallWindows.
+// What §6.2 leaves open is explained at Receiver: TestReceiverTimer, TestReceiverSmallWindows,
+// TestReceiverOvershoot.
+//
+// N. With census: on (the default of rx_hpcc, where §6.2 has it; an option of hpcc, for §5's "receiver reported"), the
+// receiving host counts the flows that sent within T, and flows with less than a packet in T for as many as they
+// stand for (cc.Census). ACKs carry the number to an hpcc sender, in 4 bytes more. While the last hop is the
+// bottleneck, W_ai is that hop's B·T·(1−eta)/N: the rule's W_init of the sender's own NIC would give faster NICs more
+// of a link that they share (TestCensusNetwork). Elsewhere w_ai and n hold as they are given, and with census: off
+// everywhere. With this N the increases of all flows add up to the headroom, B·T·(1−eta), exactly. The fixed
+// point of W = W·eta/U + W_ai is then U = 1: such a link is 98 to 100 % full where eta is 95 %, with a packet or two
+// in its queue, since nothing is left of the headroom for collisions. Who wants eta itself gives a smaller w_ai,
+// or a larger n, and census: off; the flows then take longer to become equal.
 //
 // Appendix A's "at most I steps" for I links (in our reading) does not follow from its recursion when a
 // flow that has converged shares a link with one that has not: the gap then shrinks by a factor in each

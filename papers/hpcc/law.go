@@ -128,10 +128,11 @@ type law struct {
 	config       Config
 	paths        paths[loads]
 	ref          reference
-	measuredHops uint8   // hops in the last measurement, one bit each
-	bottleneck   int     // the hop with the largest load
-	wai          float64 // W_ai
-	flows        int     // N as the receiver reports it; 0: the configured one
+	measuredHops uint8     // hops in the last measurement, one bit each
+	bottleneck   int       // the hop with the largest load
+	wai          float64   // W_ai
+	flows        int       // N as it was counted, of the last hop; 0: W_ai is as configured
+	lastHop      unit.Rate // of that hop
 }
 
 func newLaw(f cc.Flow, c Config) (law, error) {
@@ -143,21 +144,39 @@ func newLaw(f cc.Flow, c Config) (law, error) {
 	l.paths.forget()
 	l.resetLoad(&l.paths.one.known)
 	l.ref.wc = l.w
-	l.setIncrease(0)
+	if c.Census && l.t == 0 {
+		return law{}, errNoT
+	}
+	l.setIncrease(0, 0)
 	return l, nil
 }
 
-// setIncrease sets W_ai: as configured, or by the rule of §5, W_init·(1−eta)/N, with the N that
-// is reported (§6.2), or the one that is configured.
-func (l *law) setIncrease(reported int) {
-	l.flows = reported
-	n := l.config.N
-	if reported > 0 {
-		n = reported
-	}
+// setIncrease sets W_ai: as configured, or by the rule of §5, W_init·(1−eta)/N. An N that was counted (§6.2) is of
+// the flows on the last hop, so that W_init is then that hop's B·T: by the sender's own, flows with other NICs
+// would get other shares of it.
+func (l *law) setIncrease(counted int, lastHop unit.Rate) {
+	l.flows, l.lastHop = counted, lastHop
 	l.wai = float64(l.config.WAI)
-	if n > 0 && l.perTime > 0 && l.window.rate > 0 {
-		l.wai = l.most * (1 - l.config.Eta) / float64(n)
+	switch {
+	case l.perTime == 0:
+	case counted > 0 && lastHop > 0:
+		l.wai = float64(lastHop) * float64(l.t) / 8e12 * (1 - l.config.Eta) / float64(counted)
+	case l.config.N > 0 && l.window.rate > 0:
+		l.wai = l.most * (1 - l.config.Eta) / float64(l.config.N)
+	}
+}
+
+// updateIncrease sets W_ai after a measurement by the number of flows that the receiver's host counts, while the
+// last hop, the link to that host, is the bottleneck. It applies from the next window on.
+func (l *law) updateIncrease(p *cc.Telemetry, counted int) {
+	lastHop := unit.Rate(0)
+	if last := len(p.Hops) - 1; counted > 0 && p.Missed == 0 && last >= 0 && l.bottleneck == last {
+		lastHop = p.Hops[last].Rate
+	} else {
+		counted = 0
+	}
+	if counted != l.flows || lastHop != l.lastHop {
+		l.setIncrease(counted, lastHop)
 	}
 }
 
@@ -171,7 +190,7 @@ func (l *law) rescale() {
 			x.hop[i].wc = l.clamp(x.hop[i].wc)
 		}
 	}
-	l.setIncrease(l.flows)
+	l.setIncrease(l.flows, l.lastHop)
 }
 
 // resetLoad begins with a new path. U is 1 until a T has passed, as in HPCC's simulator; the draft does not

@@ -41,6 +41,7 @@ type Config struct {
 	MinRate  unit.Rate  // the window does not fall below MinRate·T
 	Sojourn  bool       // use time in the switch instead of queue length (§9.4)
 	Mode     Mode
+	Census   bool // the receiving host counts its flows, which gives N while the last hop is the bottleneck (§5, §6.2)
 }
 
 // Defaults are those of the scheme.
@@ -49,6 +50,7 @@ func Defaults() Config { return scheme.Defaults[Config]() }
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
 	c.law(p)
+	c.census(p, "off")
 	scheme.Choice(p, &c.Mode, modes, "mode", "hpcc++", "HPCC++, or an ablation of the paper",
 		"draft-miao §6.1; HPCC §5.4, figure 6, Appendix A")
 	p.Either(&c.Sojourn, [2]string{"queue", "sojourn"}, "delay", "queue",
@@ -79,6 +81,24 @@ func (c *Config) law(p *scheme.Params) {
 		"HPCC §5.1, footnote 4: 100 flows at 100 Gb/s").Min("0 B")
 	p.Int(&c.N, "n", "0", "flows expected on a link: w_ai is W_init·(1−eta)/n; 0: as given", "draft-miao §5").Min("0")
 	bindPath(p, &c.T, &c.MinRate)
+}
+
+// census binds what the receiver can do for W_ai.
+func (c *Config) census(p *scheme.Params, standard string) {
+	p.Either(&c.Census, [2]string{"off", "on"}, "census", standard, "the receiving host counts its flows; while the last "+
+		"hop is the bottleneck, n is their number, w_ai is that hop's B·t·(1−eta)/n, and what is given counts only else",
+		"draft-miao §5: receiver reported; §6.2")
+}
+
+// Counts asks the receiving host for N.
+func (c *Config) Counts(f cc.Flow) unit.Time {
+	switch {
+	case !c.Census:
+		return 0
+	case c.T > 0:
+		return c.T
+	}
+	return f.BaseRTT
 }
 
 // bindPath binds what windows are computed with.

@@ -26,9 +26,6 @@ func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
 	if s.updateBaseRTT(a) {
 		s.rescale()
 	}
-	if a.Feedback.Flows != s.flows && (a.Feedback.Flows > 0 || a.Telemetry.Hops != nil) {
-		s.setIncrease(a.Feedback.Flows)
-	}
 	if a.Telemetry.Hops == nil && a.Telemetry.Load == 0 {
 		s.withoutTelemetry(a)
 		return
@@ -55,6 +52,9 @@ func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
 		commit = true
 	case measured:
 		s.withTelemetry()
+		if s.config.Census {
+			s.updateIncrease(p, a.Feedback.Flows)
+		}
 	}
 	if commit {
 		s.beginRoundTrip(a) // line 24

@@ -242,14 +242,40 @@ func TestStageAtTarget(t *testing.T) {
 func TestIncreaseRule(t *testing.T) {
 	s := newSender(t, flow(), func(c *Config) { c.N, c.T = 100, 13*us })
 	near(t, "W_ai", s.State().WAI, 162500*0.05/100)
-	a := &cc.Ack{Feedback: cc.Feedback{Flows: 10}, Telemetry: cc.Telemetry{Hops: []telemetry.Hop{hop(1, 0, 0, 0)}}}
-	s.OnAck(0, a)
-	near(t, "W_ai with 10 flows reported", s.State().WAI, 812.5)
-	s.OnAck(0, &cc.Ack{})
-	near(t, "W_ai after an ACK that says nothing", s.State().WAI, 812.5)
-	a.Feedback.Flows = 0
-	s.OnAck(0, a)
-	near(t, "W_ai when no longer reported", s.State().WAI, 81.25)
+}
+
+// §5: N may be receiver reported. It holds while the last hop is the bottleneck, and W_init is that hop's B·T:
+// 25 Gb/s here, of a NIC of 100.
+func TestReportedIncrease(t *testing.T) {
+	for _, census := range []bool{true, false} {
+		t.Run(fmt.Sprintf("census %v", census), func(t *testing.T) {
+			s := newSender(t, flow(), func(c *Config) { c.N, c.T, c.Census = 100, 13*us, census })
+			now, seq := unit.Time(0), int64(0)
+			step := func(first, last unit.Bytes, flows int) float64 {
+				now, seq = now+6*us, seq+1
+				slow := hop(2, now, uint64(now/ns)*3, last)
+				slow.Rate = 25 * gbps
+				s.OnAck(now, &cc.Ack{Una: seq, Next: seq, Feedback: cc.Feedback{Flows: flows},
+					Telemetry: cc.Telemetry{Hops: []telemetry.Hop{hop(1, now, uint64(now/ns)*3, first), slow}}})
+				return s.State().WAI
+			}
+			step(0, 0, 10)
+			step(0, 50000, 10)
+			counted := 40625 * 0.05 / 10
+			if !census {
+				counted = 162500 * 0.05 / 100
+			}
+			near(t, "W_ai with 10 flows reported", step(0, 50000, 10), counted)
+			step(500_000, 0, 10) // the law takes the smaller of two queues
+			near(t, "W_ai where another hop is the bottleneck", step(500_000, 0, 10), 162500*0.05/100)
+			step(0, 500_000, 10)
+			near(t, "W_ai with 10 flows reported again", step(0, 500_000, 10), counted)
+			near(t, "W_ai when no longer reported", step(0, 500_000, 0), 162500*0.05/100)
+		})
+	}
+	if _, err := New(cc.Flow{MSS: 1000, Path: cc.Path{NICRate: 100 * gbps}}, Config{Eta: 0.95, Census: true}); err == nil {
+		t.Error("a census without T")
+	}
 }
 
 // The ablations.

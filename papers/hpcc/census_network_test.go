@@ -1,0 +1,87 @@
+package hpcc_test
+
+import (
+	"fmt"
+	"testing"
+
+	"weir/core/unit"
+	"weir/worlds/sim"
+)
+
+// shares runs two flows from NICs of 25 Gb/s and two from NICs of 100 into a link of 100, and gives what all four
+// have got in the second half, in Gb/s, slow ones first, and the use of the link.
+func shares(t *testing.T, controller string, delay unit.Time) (got [4]float64, used float64) {
+	t.Helper()
+	end := 2000*delay + 8*ms
+	c := configure(t, fmt.Sprintf(`
+duration: %v
+warmup: %v
+framing: hpcc
+mtu: 1000 B payload
+topology:
+  hosts: [a, b, c, d, z]
+  switches: [s]
+  links:
+    - {ends: [s, z], rate: 100Gbps, delay: %[3]v, buffer: 32MB}
+    - {ends: [a, s], rate: 25Gbps, delay: %[3]v}
+    - {ends: [b, s], rate: 25Gbps, delay: %[3]v}
+    - {ends: [c, s], rate: 100Gbps, delay: %[3]v}
+    - {ends: [d, s], rate: 100Gbps, delay: %[3]v}
+switch: [ecmp, telemetry]
+traffic: [{name: x, from: [a, b, c, d], to: z, transport: rdma, cc: {%[4]s}, start: 0s}]
+measure: [goodput]`, end, end, delay, controller), nil)
+	r, err := sim.Run(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range got {
+		got[i] = float64(r.Flows[i].Receiver.ReceivedBytes) * 8 / r.Measured.Seconds() / 1e9
+	}
+	return got, float64(r.Ports[0].TxBytes) * 8 / (100e9 * r.Measured.Seconds())
+}
+
+// N and W_init are the last hop's, so that NICs of several rates share it: by each sender's own, those of 25 Gb/s got
+// 7.4 Gb/s and those of 100 Gb/s 36.5. census: off makes w_ai and n act as they are given; before, nothing did.
+func TestCensusNetwork(t *testing.T) {
+	for _, delay := range []unit.Time{us, 10 * us} {
+		for _, c := range []string{"rx_hpcc: {}", "rx_hpcc: {census: on, n: 16}", "hpcc: {census: on}",
+			"hpcc: {census: on, n: 16}"} {
+			t.Run(fmt.Sprintf("%s %v", c, delay), func(t *testing.T) {
+				got, used := shares(t, c, delay)
+				for _, x := range got {
+					if x < 20 || x > 25 {
+						t.Errorf("%.1f Gb/s", got)
+						break
+					}
+				}
+				if used < 0.95 {
+					t.Errorf("the link is %.3f full", used)
+				}
+			})
+		}
+	}
+	for _, scheme := range []string{"hpcc", "rx_hpcc"} {
+		t.Run(scheme+" without", func(t *testing.T) {
+			few, _ := shares(t, scheme+": {census: off, n: 16}", us)
+			many, _ := shares(t, scheme+": {census: off, n: 1600}", us)
+			if few[0] > 12 || few == many {
+				t.Errorf("n: 16: %.1f Gb/s, n: 1600: %.1f", few, many)
+			}
+		})
+	}
+}
+
+// A receiver that commits once per T while packets wait for several T cuts windows again and again before the first
+// cut shows. 16 flows from other leaves, by ecmp: 79 % of the link and a queue of 150 packets on average before.
+func TestReceiverOvershoot(t *testing.T) {
+	for _, c := range []string{"rx_hpcc", "{rx_hpcc: {census: off}}", "{hpcc: {census: on}}"} {
+		t.Run(c, func(t *testing.T) {
+			r := sprayed(t, "ecmp", `traffic: [{name: x, from: [h8, h9, h10, h11, h12, h13, h14, h15, h16, h17, h18, h19, h20,
+  h21, h22, h23], to: h0, transport: {rdma: {recovery: selective_repeat}}, cc: `+c+`, start: 0s}]`)
+			used := float64(r.Ports[1].TxBytes) * 8 / (100e9 * r.Measured.Seconds())
+			if p := percentile(r.Watched[0], 99); p > 20_000 || used < 0.94 {
+				t.Errorf("p99 of the queue %d bytes, utilisation %.3f", p, used)
+			}
+		})
+	}
+}
