@@ -125,6 +125,30 @@ type Forwarder interface {
 	Forwards()
 }
 
+// Spreader is the configuration of a program that sends packets of one flow by different paths. Who runs such
+// programs under a transport that needs packets in order (transport.Ordered) can say so before the run.
+type Spreader interface {
+	Spreads() Spreading
+}
+
+// Spreading is how often a flow changes its path.
+type Spreading uint8
+
+// Ways to spread a flow.
+const (
+	OnePath     Spreading = iota // only with the routes
+	EachFlowlet                  // after a gap; packets overtake where paths differ by more than that
+	EachPacket                   // with each packet: they overtake
+)
+
+// Spreads is how a program of this configuration spreads flows.
+func Spreads(c scheme.Config) Spreading {
+	if x, ok := c.(Spreader); ok {
+		return x.Spreads()
+	}
+	return OnePath
+}
+
 // Reasons of programs that need a network with any parameters.
 const (
 	ChoosesPaths  = "it chooses among the paths of a network, and a bridge has one"

@@ -234,3 +234,16 @@ func AppRate(c scheme.Config) unit.Rate {
 type Warner interface {
 	Warn() string // what surprises; "": nothing
 }
+
+// Ordered is the configuration of a transport that may need its packets in order.
+type Ordered interface {
+	NeedsOrder() (why string) // "": it does not
+}
+
+// NeedsOrder is why packets that overtake each other cost a transport of this configuration much; "": they do not.
+func NeedsOrder(c scheme.Config) (why string) {
+	if x, ok := c.(Ordered); ok {
+		return x.NeedsOrder()
+	}
+	return ""
+}

@@ -70,6 +70,9 @@ func (c *Config) Params(p *scheme.Params) {
 // NeedsNetwork says that a bridge has no paths.
 func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
 
+// Spreads: each flowlet has its own path.
+func (*Config) Spreads() dataplane.Spreading { return dataplane.EachFlowlet }
+
 // Scheme is what an experiment names: switch: [conga].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "conga", Doc: "flowlets by congestion of the whole path, which leaves " +

@@ -32,6 +32,9 @@ type Program struct {
 // NeedsNetwork says that a bridge has no paths.
 func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
 
+// Spreads: each packet has its own path.
+func (*Config) Spreads() dataplane.Spreading { return dataplane.EachPacket }
+
 // Scheme is what an experiment names: switch: [drill].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "drill", Doc: "each packet to the shortest of some random queues and " +

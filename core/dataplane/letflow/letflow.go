@@ -34,6 +34,9 @@ func (c *Config) Params(p *scheme.Params) {
 // NeedsNetwork says that a bridge has no paths.
 func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
 
+// Spreads: each flowlet has its own path.
+func (*Config) Spreads() dataplane.Spreading { return dataplane.EachFlowlet }
+
 // Scheme is what an experiment names: switch: [letflow].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "letflow", Doc: "flowlets at random over equal paths; hop limit",

@@ -47,6 +47,9 @@ type turn struct {
 // NeedsNetwork says that a bridge has no paths.
 func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
 
+// Spreads: each packet has its own path.
+func (*Config) Spreads() dataplane.Spreading { return dataplane.EachPacket }
+
 // Scheme is what an experiment names: switch: [spray].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "spray", Doc: "equal-cost multipath packet by packet; hop limit",

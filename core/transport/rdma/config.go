@@ -218,6 +218,18 @@ func (c *Config) Warn() string {
 	return ""
 }
 
+// NeedsOrder says what overtaking packets cost.
+func (c *Config) NeedsOrder() (why string) {
+	switch {
+	case c.Recovery == GoBackN:
+		return "recovery: go_back_n takes packets in order only, and sends all again from the first that is missing; " +
+			"recovery: selective_repeat with reordering: adaptive takes them in any"
+	case c.Recovery == SelectiveRepeat && c.Reordering == ReorderNone:
+		return "reordering: none takes a packet that is overtaken for lost and sends it again; reordering: adaptive waits"
+	}
+	return ""
+}
+
 // header is the transport's own header on the wire (packet.Emit): ports, kind,
 // sequence, acknowledgement, flags.
 const header = 16

@@ -5,6 +5,7 @@ import (
 
 	"weir/core/cc"
 	"weir/core/packet"
+	"weir/core/transport"
 	"weir/core/unit"
 )
 
@@ -190,5 +191,24 @@ func TestReorderTimeout(t *testing.T) {
 	w.done(6000)
 	if c := w.s.Counters(); w.s.Timeouts() != 1 || c.Retransmitted != 6 || c.Finished > 340*us {
 		t.Errorf("%d timeouts, %d sent again, done at %v", w.s.Timeouts(), c.Retransmitted, c.Finished)
+	}
+}
+
+// Who runs rdma where packets overtake can say beforehand what that costs.
+func TestNeedsOrder(t *testing.T) {
+	for _, x := range []struct {
+		recovery, reordering string
+		needs                bool
+	}{
+		{GoBackN, ReorderNone, true}, {SelectiveRepeat, ReorderNone, true}, {SelectiveRepeat, ReorderFixed, false},
+		{SelectiveRepeat, ReorderAdaptive, false}, {NoRecovery, ReorderNone, false},
+	} {
+		t.Run(x.recovery+" "+x.reordering, func(t *testing.T) {
+			c := Defaults()
+			c.Recovery, c.Reordering = x.recovery, x.reordering
+			if why := transport.NeedsOrder(&c); (why != "") != x.needs {
+				t.Errorf("%q", why)
+			}
+		})
 	}
 }

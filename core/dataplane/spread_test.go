@@ -1,0 +1,30 @@
+package dataplane_test
+
+import (
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/conga"
+	"weir/core/dataplane/drill"
+	"weir/core/dataplane/ecmp"
+	"weir/core/dataplane/hula"
+	"weir/core/dataplane/letflow"
+	"weir/core/dataplane/spray"
+)
+
+// Programs say how they spread flows before they run.
+func TestSpreads(t *testing.T) {
+	for _, x := range []struct {
+		scheme dataplane.Scheme
+		want   dataplane.Spreading
+	}{
+		{ecmp.Scheme(), dataplane.OnePath}, {letflow.Scheme(), dataplane.EachFlowlet}, {conga.Scheme(), dataplane.EachFlowlet},
+		{hula.Scheme(), dataplane.EachFlowlet}, {spray.Scheme(), dataplane.EachPacket}, {drill.Scheme(), dataplane.EachPacket},
+	} {
+		t.Run(x.scheme.Name, func(t *testing.T) {
+			if got := dataplane.Spreads(x.scheme.Config()); got != x.want {
+				t.Errorf("%d, want %d", got, x.want)
+			}
+		})
+	}
+}
