@@ -129,8 +129,8 @@ func (c *Config) bindWindow(p *scheme.Params) {
 func (c *Config) bindReplies(p *scheme.Params) {
 	p.Packets(&c.AckEvery, "ack_every", "1 packet", "packets that one ACK acknowledges",
 		"HPCC simulator: L2_ACK_INTERVAL 1").Min("1 packet").Max("1000000 packets")
-	p.Time(&c.AckDelay, "ack_delay", "20us", "with ack_every above 1: how long an ACK waits for more packets", "ours").
-		Min("1ns").Max("60s")
+	p.Time(&c.AckDelay, "ack_delay", "0s", "with ack_every above 1: how long an ACK waits for more packets; 0s: base_rtt, "+
+		"so that a window of less than ack_every is answered within a round trip", "ours").Max("60s")
 	p.Time(&c.NackInterval, "nack_interval", "500us", "go_back_n: least time between NACKs of one expected sequence",
 		"HPCC simulator: NACK generation interval").Min("1ns").Max("60s")
 }
@@ -234,6 +234,9 @@ func (c *Config) NeedsOrder() (why string) {
 // sequence, acknowledgement, flags.
 const header = 16
 
+// longestWait is how long an ACK waits for more packets where no base RTT is known.
+const longestWait = 20 * unit.Microsecond
+
 // mostOut is how many packets may be unacknowledged, and how far ahead of the expected
 // one a receiver takes packets: a bound on memory, far above any window.
 const mostOut = 1 << 20
@@ -273,6 +276,12 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	path := cc.Path{NICRate: c.LineRate, BaseRTT: c.BaseRTT, LineRate: f.Path.LineRate, Hops: f.Path.Hops}
 	if f.Path.NICRate > 0 && c.LineRate != f.Path.NICRate { // another rate than the link's: payload has the same share
 		path.LineRate = unit.Rate(float64(path.LineRate) * float64(c.LineRate) / float64(f.Path.NICRate))
+	}
+	if c.AckDelay == 0 {
+		c.AckDelay = longestWait
+		if c.BaseRTT > 0 {
+			c.AckDelay = c.BaseRTT
+		}
 	}
 	payload, bdp := int64(f.Payload), int64(c.LineRate.BytesIn(c.BaseRTT))
 	initial := c.Packets

@@ -319,7 +319,7 @@ func TestDefaultsOfFlow(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Defaults()
-	want.LineRate, want.BaseRTT, want.ECN = lineRate, 4*us, ECNOff
+	want.LineRate, want.BaseRTT, want.AckDelay, want.ECN = lineRate, 4*us, 4*us, ECNOff
 	if got := s.(*Sender).config; got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

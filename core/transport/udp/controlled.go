@@ -27,8 +27,8 @@ func (c *ControlledConfig) Params(p *scheme.Params) {
 	p.Rate(&c.Rate, "rate", "0bps", "payload that the application has per second; 0bps: always more", "ours")
 	p.Packets(&c.ReportEvery, "report_every", "1 packet", "datagrams a report of the receiver", "ours").
 		Min("1 packet").Max("1000000 packets")
-	p.Time(&c.ReportDelay, "report_delay", "20us",
-		"with report_every above 1: how long a report waits for more datagrams", "ours").Min("1ns").Max("60s")
+	p.Time(&c.ReportDelay, "report_delay", "0s", "with report_every above 1: how long a report waits for more datagrams; "+
+		"0s: the path's round-trip time, or 20us if it is not known", "ours").Max("60s")
 	p.Time(&c.RTOMin, "rto_min", "320us",
 		"least time without a report after which what is out is written off; at least SRTT + 4 RTTVAR",
 		"ours: as of rdma").Min("1us").Max("60s")
@@ -55,6 +55,9 @@ func ControlledScheme() transport.Scheme {
 		Headers: packet.UDPHeader, Controlled: true, Gauged: true,
 	}, NewControlled)
 }
+
+// longestWait is how long a report waits for more datagrams where no round-trip time is known.
+const longestWait = 20 * unit.Microsecond
 
 // NewControlled makes the endpoints of a flow with a congestion controller.
 func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *ControlledReceiver, error) {
@@ -89,6 +92,12 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	}
 	if f.Stop == 0 {
 		f.Stop = unit.Never
+	}
+	if c.ReportDelay == 0 {
+		c.ReportDelay = longestWait
+		if f.Path.BaseRTT > 0 {
+			c.ReportDelay = f.Path.BaseRTT
+		}
 	}
 	headers += packet.EthernetHeader
 	s := &ControlledSender{flow: f, config: c, control: control, asker: asker, headers: headers, total: math.MaxInt64,

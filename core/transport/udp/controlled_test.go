@@ -265,7 +265,7 @@ func TestControlledRefused(t *testing.T) {
 	for name, change := range map[string]func(c *ControlledConfig){
 		"rate":         func(c *ControlledConfig) { c.Rate = -1 },
 		"report_every": func(c *ControlledConfig) { c.ReportEvery = 0 },
-		"report_delay": func(c *ControlledConfig) { c.ReportDelay = 0 },
+		"report_delay": func(c *ControlledConfig) { c.ReportDelay = 61 * unit.Second },
 		"rto_min":      func(c *ControlledConfig) { c.RTOMin = 0 },
 		"nacks":        func(c *ControlledConfig) { c.Nacks = "x" },
 	} {
