@@ -393,7 +393,7 @@ func TestFilledGap(t *testing.T) {
 			}
 		})
 	}
-	if w.r.NextTimer() != 21*us {
+	if w.r.NextTimer() != 5*us {
 		t.Errorf("the ACK of the last waits until %v", w.r.NextTimer())
 	}
 }
