@@ -243,7 +243,8 @@ measure: [goodput]
 	}
 	// A family whose hosts have several is refused with its place when the file is read, in both worlds.
 	errs := plantest.Wrong(t, r, strings.Replace(text, network, "topology: {twice: {}}\n", 1), spec.Options{})
-	if want := ":2:19: twice: a has 2 links, more than the one that a host can have"; !strings.Contains(errs.Error(), want) {
+	want := ":2:19: twice: a has 2 links, more than the one that a host can have"
+	if !strings.Contains(errs.Error(), want) {
 		t.Errorf("%v, want %q", errs, want)
 	}
 }

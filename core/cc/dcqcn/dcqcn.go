@@ -9,6 +9,11 @@
 // version of DCQCN"): CNPs only set flags, which alpha's timer and a timer of decreases
 // look at. Alpha is only used at a decrease and is brought up to date there, so its
 // timer costs no events; the others run only while the rate is below the line's.
+//
+// A new rate holds at once: it moves the packet that waits for its turn, as it does with all
+// controllers here. The simulator moves it with HPCC and PINT only; its DCQCN sends one more packet at
+// the old rate after each change (new_rate: next of transport rdma, which weir import sets). Moving it is
+// the more sensible side: at a low rate that packet waits for long after the flow may go faster.
 package dcqcn
 
 import (

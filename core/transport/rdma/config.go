@@ -25,6 +25,12 @@ const (
 	BoundBytes = "bytes" // Config.BoundBytes
 )
 
+// When the window has room: values of Config.WindowTest.
+const (
+	WholePacket = "fits"  // a packet goes if what is in flight and it are at most the window
+	BegunPacket = "below" // a packet goes while what is in flight is below the window
+)
+
 // How a flow starts: values of Config.Start.
 const (
 	LineRate      = "line_rate"      // the controller's first window is a BDP
@@ -55,6 +61,9 @@ const (
 type Config struct {
 	Recovery   string
 	Start      string
+	WindowTest string
+	Pacing     bool
+	Keeps      bool // a new rate leaves the packet that waits where it is
 	Bound      string
 	BoundBytes unit.Bytes
 	Packets    int       // initial window, with Start InitialWindow
@@ -109,6 +118,15 @@ func (c *Config) bindWindow(p *scheme.Params) {
 		"HPCC §3.2: a new flow starts at line rate").Words(LineRate, InitialWindow)
 	p.Packets(&c.Packets, "initial_window", "10 packets", "with first_window: initial_window", "RFC 6928").
 		Min("1 packet").Max("1000000 packets")
+	p.Text(&c.WindowTest, "window_test", WholePacket,
+		"a packet goes if it still fits into the window and the bound, or while what is in flight is below them: then "+
+			"they may be passed by less than a packet", "ours; HPCC simulator rdma-queue-pair.cc").
+		Words(WholePacket, BegunPacket)
+	p.Bool(&c.Pacing, "pacing", "true", "gaps between packets are those of the controller's rate; false: the link's alone",
+		"HPCC §3.2; HPCC simulator: RATE_BOUND")
+	p.Either(&c.Keeps, [2]string{"pending", "next"}, "new_rate", "pending",
+		"a new rate moves the packet that waits, or holds from the one behind it on",
+		"HPCC simulator rdma-hw.cc: pending with HPCC and PINT, next with the others")
 	p.Text(&c.Bound, "bound", BoundNone, "of what is sent and not acknowledged, besides the controller's window: "+
 		"line_rate × base_rtt, or bound_bytes", "ours: RoCE has none; bdp: IRN §3.2").
 		Words(BoundNone, BoundBDP, BoundBytes)

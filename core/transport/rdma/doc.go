@@ -7,6 +7,7 @@
 //
 //	HPCC §3.2 start at line rate               New                       TestLineRateStart
 //	HPCC §3.2; HPCC simulator: window, pacing  Sender.fits, Sender.pace  TestWindow, TestPacing, TestNewRate
+//	HPCC simulator: in flight < W              Sender.room               TestWindowTest
 //	HPCC §4.1 ACKs carry telemetry back        Receiver.Receive          TestTelemetryEcho
 //	HPCC simulator: go-back-N, NACKs           Receiver.refuse           TestTraces, TestNackInterval
 //	draft-miao §6.1 probes, answered           Sender.probed             TestProbes
@@ -35,7 +36,9 @@
 //
 // From the HPCC simulator: it has no retransmission timer and does not answer
 // duplicates, which a flow whose last ACK is lost needs; its window may be passed by
-// less than a packet, this one is not, but that one packet may always be out; its frames
+// less than a packet, this one is not, but that one packet may always be out (window_test: below has
+// its rule: the draft says neither; with a window of three packets the choice is a third of it); it
+// lets a new rate move the packet that waits with HPCC and PINT only (new_rate: next has that); its frames
 // are UDP with ACKs of IP protocol 0xFC and NACKs of 0xFD, here all are 0xFC, with the kind
 // in the header, for 0xFD is that of extensions over IPv4.
 //

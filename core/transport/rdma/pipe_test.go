@@ -227,7 +227,11 @@ func (w *pipe) step(until unit.Time) bool {
 		p := &packet.Packet{Src: 1, Dst: 2, Sent: w.now}
 		window := int64(w.s.decision.Window)
 		w.s.Emit(w.now, p)
-		if n := w.s.inFlight(); n > 1 && w.s.config.Recovery != NoRecovery && (n-1)*payload+int64(p.Payload) > window {
+		last := int64(p.Payload)
+		if w.s.begun {
+			last = 1
+		}
+		if n := w.s.inFlight(); n > 1 && w.s.config.Recovery != NoRecovery && (n-1)*payload+last > window {
 			w.t.Fatalf("%v: %d packets are in flight, the window has %d bytes", w.now, n, window)
 		}
 		if w.emitted != nil {

@@ -110,6 +110,41 @@ func TestWindow(t *testing.T) {
 	}
 }
 
+// HPCC simulator, rdma-queue-pair.cc IsWinBound: a packet goes while what is in flight is below the
+// window, which it may pass by less than a packet; bounds as well. With three packets that is a third.
+func TestWindowTest(t *testing.T) {
+	for _, x := range []struct {
+		window, bound unit.Bytes
+		fits, below   int
+	}{{1, 0, 1, 1}, {1000, 0, 1, 1}, {1001, 0, 1, 2}, {2999, 0, 2, 3}, {3000, 0, 3, 3}, {3001, 0, 3, 4},
+		{3072, 0, 3, 4}, {1 << 40, 3072, 3, 4}, {1 << 40, 3000, 3, 3}, {2500, 3072, 2, 3}, {1 << 40, 1, 1, 1}} {
+		for test, want := range map[string]int{WholePacket: x.fits, BegunPacket: x.below} {
+			t.Run(fmt.Sprint(x.window, " ", x.bound, " ", test), func(t *testing.T) {
+				w := newPipe(t, 20_000, func(c *Config) {
+					if c.WindowTest = test; x.bound > 0 {
+						c.Bound, c.BoundBytes = BoundBytes, x.bound
+					}
+				}, &fixed{window: x.window}, 0)
+				for w.s.NextSend() != unit.Never {
+					w.s.Emit(0, &packet.Packet{})
+				}
+				if n := w.s.InFlight(); n != want {
+					t.Errorf("%d packets in flight, want %d", n, want)
+				}
+				// An acknowledgement makes room for one, and the flow ends.
+				w.s.Receive(us, answer(packet.Ack, 1000, 1000))
+				w.s.Emit(us, &packet.Packet{})
+				if n := w.s.InFlight(); n != want {
+					t.Errorf("%d packets in flight after an ACK, want %d", n, want)
+				}
+			})
+		}
+	}
+	w := newPipe(t, 9500, func(c *Config) { c.WindowTest = BegunPacket }, &fixed{window: 2500}, 0)
+	w.run(unit.Second)
+	w.done(9500)
+}
+
 // IRN §3.2: what is sent and not acknowledged is at most a BDP, SACKed packets included.
 func TestBound(t *testing.T) {
 	for _, x := range []struct {
@@ -177,6 +212,34 @@ func TestPacing(t *testing.T) {
 	w.s.Receive(12*us, answer(packet.Nack, 0, 0))
 	if w.s.NextSend() != 19*us || w.s.plan != 0 {
 		t.Errorf("packet %d goes again at %v", w.s.plan, w.s.NextSend())
+	}
+}
+
+// Without pacing packets go as fast as the NIC takes them (HPCC simulator: RATE_BOUND 0).
+func TestWithoutPacing(t *testing.T) {
+	w := newPipe(t, 0, func(c *Config) { c.Pacing = false }, &fixed{window: 5000, rate: unit.Mbps}, 0)
+	for n := range 5 {
+		if w.s.NextSend() > 0 {
+			t.Fatalf("packet %d goes at %v", n, w.s.NextSend())
+		}
+		w.s.Emit(0, &packet.Packet{})
+	}
+	if w.s.NextSend() != unit.Never {
+		t.Error("the window does not hold")
+	}
+}
+
+// With new_rate: next a new rate holds from the packet behind the one that waits on: the simulator's
+// DCQCN, TIMELY and DCTCP.
+func TestNewRateWaits(t *testing.T) {
+	w := newPipe(t, 0, func(c *Config) { c.Keeps = true }, &fixed{window: 1 << 40, rate: unit.Gbps, timer: us}, 0)
+	w.s.Emit(0, &packet.Packet{})
+	w.c.rate = 2 * unit.Gbps
+	if w.s.Advance(us); w.s.NextSend() != 8*us {
+		t.Errorf("the second goes at %v, at the old rate's 8us", w.s.NextSend())
+	}
+	if w.s.Emit(8*us, &packet.Packet{}); w.s.NextSend() != 12*us {
+		t.Errorf("the third goes at %v, at the new rate's 12us", w.s.NextSend())
 	}
 }
 

@@ -25,6 +25,7 @@ type Sender struct {
 	bound    int64 // of bytes between una and top
 	ecn      uint8 // of data
 	repeats  bool  // selective repeat
+	begun    bool  // Config.WindowTest is BegunPacket
 
 	una, next, top int64
 	ring           []sent // packet n at n mod its length, a power of two, for una ≤ n < top
@@ -36,7 +37,7 @@ type Sender struct {
 
 	// pacing
 	lastSend   unit.Time
-	lastBytes  unit.Bytes
+	lastBytes  unit.Bytes // that make a gap: 0 without pacing
 	pacedUntil unit.Time
 
 	// selective repeat
@@ -98,8 +99,8 @@ const (
 
 func newSender(f transport.Flow, c Config, control cc.Controller, bound int64, asker transport.Asker) *Sender {
 	s := &Sender{ends: newEnds(&f, false), config: c, control: control, asker: asker, start: f.Start, stop: f.Stop,
-		bound:   bound,
-		repeats: c.Recovery == SelectiveRepeat, ring: make([]sent, 16), timerAt: unit.Never}
+		bound: bound, repeats: c.Recovery == SelectiveRepeat, begun: c.WindowTest == BegunPacket,
+		ring: make([]sent, 16), timerAt: unit.Never}
 	if c.ECN == ECNEcho || c.ECN == ECNNotify {
 		s.ecn = packet.ECT0
 	}
@@ -142,12 +143,13 @@ func (s *Sender) inFlight() int64 {
 	return s.next - s.una - int64(s.sackedOut) - int64(s.goneOut)
 }
 
-// decide reads the controller's answer. A new rate moves the pending send: the gap
-// behind the last packet becomes what it is at the new rate (HPCC simulator).
+// decide reads the controller's answer. A new rate moves the pending send: the gap behind the last
+// packet becomes what it is at the new rate (HPCC simulator, with HPCC and PINT; Config.Keeps has
+// what it does with others).
 func (s *Sender) decide() {
 	old := s.decision.Rate
 	s.decision = s.control.Decision()
-	if s.decision.Rate != old && s.lastBytes > 0 {
+	if s.decision.Rate != old && !s.config.Keeps {
 		s.pace()
 	}
 }
@@ -164,6 +166,15 @@ func (s *Sender) pace() {
 	}
 }
 
+// room is how many bytes of packet n must have room in the window and the bound: those of the
+// whole packet, or its first one.
+func (s *Sender) room(n int64) int64 {
+	if s.begun {
+		return 1
+	}
+	return s.bytes(n)
+}
+
 // fits reports whether the window has room for so many bytes. One packet always may go.
 func (s *Sender) fits(bytes int64) bool {
 	n := s.inFlight()
@@ -177,13 +188,14 @@ func (s *Sender) schedule(now unit.Time) {
 	if at := max(s.start, s.pacedUntil, s.held); s.una < s.packets {
 		if n := s.lost(); n >= 0 { // IRN §3.1: in recovery what is lost goes before what is new
 			// With recovery: none nobody says what came beyond the first packet, and it may fill the window.
-			if s.fits(s.bytes(n)) || n == s.una && s.config.Recovery == NoRecovery {
+			if s.fits(s.room(n)) || n == s.una && s.config.Recovery == NoRecovery {
 				s.plan, s.planAt = n, at
 			}
-		} else if n := s.next; n < s.packets && (n < s.top || max(at, now) < s.stop) && n-s.una < mostOut &&
-			s.fits(s.bytes(n)) &&
-			(n == s.una || (n-s.una)*s.payload+s.bytes(n) <= s.bound) { // IRN §3.2: BDP-FC
-			s.plan, s.planAt = n, at
+		} else if n := s.next; n < s.packets && (n < s.top || max(at, now) < s.stop) && n-s.una < mostOut {
+			room := s.room(n)
+			if s.fits(room) && (n == s.una || (n-s.una)*s.payload+room <= s.bound) { // IRN §3.2: BDP-FC
+				s.plan, s.planAt = n, at
+			}
 		}
 		if s.plan < 0 && s.next == s.packets && s.fits(s.payload) {
 			s.appLimited = max(s.delivered+s.inFlight(), 1)
@@ -272,7 +284,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	bytes := s.bytes(n)
 	note := cc.Sent{Bytes: unit.Bytes(bytes), InFlight: int(s.inFlight()), Retransmitted: again,
 		AppLimited: s.appLimited > 0}
-	if s.una == s.top && s.lastBytes > 0 {
+	if s.una == s.top && s.counters.SentPackets > 0 {
 		note.Idle = now - s.lastSend
 	}
 	s.control.OnSend(now, note)
@@ -321,7 +333,10 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if n == s.una || s.timerAt == unit.Never {
 		s.timerFrom = now
 	}
-	s.lastSend, s.lastBytes = now, unit.Bytes(bytes)
+	s.lastSend = now
+	if s.config.Pacing {
+		s.lastBytes = unit.Bytes(bytes)
+	}
 	s.pace()
 	s.schedule(now)
 }
