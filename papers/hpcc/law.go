@@ -136,6 +136,7 @@ type law struct {
 }
 
 func newLaw(f cc.Flow, c Config) (law, error) {
+	c = c.resolved()
 	if f.Loads && (c.Mode == RxRate || c.Mode == PerHop || c.Sojourn) {
 		return law{}, fmt.Errorf("hpcc: mode rx_rate, mode per_hop and delay: sojourn need records of hops; the network's " +
 			"format: relative has none")

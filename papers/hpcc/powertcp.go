@@ -29,7 +29,7 @@ func (c *PowerConfig) Params(p *scheme.Params) {
 		"ours: the algorithm has none; ns3-datacenter: 95 %").Min("0.01%").Max("100%")
 	p.Share(&c.Floor, "floor", "0%", "least current, as a share of the port's rate",
 		"ours: the algorithm has none; ns3-datacenter: 50 %").Min("0%").Max("100%")
-	bindPath(p, &c.T, &c.MinRate)
+	bindPath(p, &c.T, &c.MinRate, "the path's if it is known, or the least measured")
 }
 
 // Reads is what NORMPOWER needs of every hop.

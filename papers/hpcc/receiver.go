@@ -165,7 +165,7 @@ func RxScheme() cc.Scheme {
 
 // NewFollower makes the sender's controller.
 func NewFollower(f cc.Flow, c Config) *Follower {
-	return &Follower{newWindow(f, c.T, c.MinRate)}
+	return &Follower{newWindow(f, c.resolved().T, c.MinRate)}
 }
 
 // OnAck sets the receiver's window, clamped like every window here: a receiver that lies gets line rate at

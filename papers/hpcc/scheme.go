@@ -31,13 +31,31 @@ func (m Mode) String() string {
 	return fmt.Sprintf("mode %d", uint8(m))
 }
 
+// Preset is where MaxStage, N and T come from if they are not given.
+type Preset uint8
+
+// Presets.
+const (
+	Simulator Preset = iota // the HPCC simulator's
+	Draft                   // what draft-miao §4.1 and §5 print
+)
+
+var presets = []string{"simulator", "draft"}
+
+// draftN is the N of the preset Draft: the draft names none, and HPCC reckons with a hundred.
+const draftN = 100
+
+// standardWAI is the default of w_ai.
+const standardWAI = 80 * unit.Byte
+
 // Config is what draft-miao §4.1 and §5 configure.
 type Config struct {
+	Preset   Preset
 	Eta      float64    // target utilisation
-	MaxStage int        // additive increases before a multiplicative one
+	MaxStage int        // additive increases before a multiplicative one; −1: of the preset
 	WAI      unit.Bytes // additive increase in a round trip
-	N        int        // above 0: WAI is W_init·(1−Eta)/N instead (§5)
-	T        unit.Time  // base round-trip time; 0: cc.Flow.BaseRTT, and without it the least measured
+	N        int        // above 0: WAI is W_init·(1−Eta)/N instead (§5); 0: of the preset
+	T        unit.Time  // base round-trip time; 0: of the preset, else cc.Flow.BaseRTT or the least measured
 	MinRate  unit.Rate  // the window does not fall below MinRate·T
 	Sojourn  bool       // use time in the switch instead of queue length (§9.4)
 	Mode     Mode
@@ -74,13 +92,40 @@ func (c *Config) Reads() telemetry.Field {
 
 // law binds what all schemes with HPCC++'s law have.
 func (c *Config) law(p *scheme.Params) {
+	scheme.Choice(p, &c.Preset, presets, "preset", "simulator",
+		"where max_stage, n and t come from if they are not given: the HPCC simulator, or what the draft prints",
+		"HPCC simulator run.py; draft-miao §4.1, §5")
 	p.Share(&c.Eta, "eta", "95%", "target utilisation", "draft-miao §4.1; HPCC §5.1").Min("0.01%").Max("100%")
-	p.Int(&c.MaxStage, "max_stage", "0", "additive increases before a multiplicative one",
-		"HPCC project page: the 5 of paper and draft is a typo; HPCC simulator: MI_THRESH 0").Min("0")
+	p.Int(&c.MaxStage, "max_stage", "-1", "additive increases before a multiplicative one; -1: preset (0, 5)",
+		"HPCC project page: the 5 of paper and draft is a typo; HPCC simulator: MI_THRESH 0").Min("-1")
 	p.Size(&c.WAI, "w_ai", "80 B", "additive increase in a round trip",
 		"HPCC §5.1, footnote 4: 100 flows at 100 Gb/s").Min("0 B")
-	p.Int(&c.N, "n", "0", "flows expected on a link: w_ai is W_init·(1−eta)/n; 0: as given", "draft-miao §5").Min("0")
-	bindPath(p, &c.T, &c.MinRate)
+	p.Int(&c.N, "n", "0", "flows expected on a link: w_ai is W_init·(1−eta)/n; 0: preset (w_ai as given, 100)",
+		"draft-miao §5; 100: HPCC §5.1, footnote 4").Min("0")
+	bindPath(p, &c.T, &c.MinRate, "preset (the path's if it is known, or the least measured; 5us)")
+	p.Rule("w_ai", func() error {
+		if c.Preset == Draft && c.WAI != standardWAI {
+			return fmt.Errorf("preset: draft has it by the rule of §5, from n: leave it out")
+		}
+		return nil
+	})
+}
+
+// resolved has what the preset gives in the place of what is not given.
+func (c Config) resolved() Config {
+	draft := c.Preset == Draft
+	if c.MaxStage < 0 {
+		if c.MaxStage = 0; draft {
+			c.MaxStage = 5
+		}
+	}
+	if c.N == 0 && draft {
+		c.N = draftN
+	}
+	if c.T == 0 && draft {
+		c.T = 5 * unit.Microsecond
+	}
+	return c
 }
 
 // census binds what the receiver can do for W_ai.
@@ -92,18 +137,19 @@ func (c *Config) census(p *scheme.Params, standard string) {
 
 // Counts asks the receiving host for N.
 func (c *Config) Counts(f cc.Flow) unit.Time {
+	t := c.resolved().T
 	switch {
 	case !c.Census:
 		return 0
-	case c.T > 0:
-		return c.T
+	case t > 0:
+		return t
 	}
 	return f.BaseRTT
 }
 
 // bindPath binds what windows are computed with.
-func bindPath(p *scheme.Params, t *unit.Time, minRate *unit.Rate) {
-	p.Time(t, "t", "0s", "base round-trip time; 0s: the path's if it is known, or the least measured",
+func bindPath(p *scheme.Params, t *unit.Time, minRate *unit.Rate, otherwise string) {
+	p.Time(t, "t", "0s", "base round-trip time; 0s: "+otherwise,
 		"ours; draft-miao §4.1: 5 us; HPCC §5.1: 9 us (testbed), 13 us (simulation)").Min("0s")
 	p.Rate(minRate, "min_rate", "0bps", "the window does not fall below min_rate·t",
 		"ours: W_ai bounds the window from below (draft-miao line 13); HPCC simulator: 100 Mb/s or 1 Gb/s").Min("0bps")

@@ -439,8 +439,9 @@ func TestSchemes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := c.(*Sender).config, (Config{Eta: 0.95, WAI: 80}); got != want || want != Defaults() {
-		t.Errorf("defaults are %+v, want %+v", got, want)
+	want := Config{Eta: 0.95, MaxStage: -1, WAI: 80}
+	if got := c.(*Sender).config; got != want.resolved() || want != Defaults() {
+		t.Errorf("defaults are %+v, %+v, want %+v", got, Defaults(), want)
 	}
 	c, err = cctest.Make(Scheme(), flow(), "mode", "per_hop", "delay", "sojourn")
 	if err != nil || c.(*Sender).config.Mode != PerHop || !c.(*Sender).config.Sojourn {
@@ -457,7 +458,7 @@ func TestConfigs(t *testing.T) {
 		"no eta":             &Config{},
 		"eta above 1":        &Config{Eta: 1.1},
 		"eta NaN":            &Config{Eta: math.NaN()},
-		"maxStage":           &Config{Eta: 1, MaxStage: -1},
+		"maxStage":           &Config{Eta: 1, MaxStage: -2},
 		"w_ai":               &Config{Eta: 1, WAI: -1},
 		"n":                  &Config{Eta: 1, N: -1},
 		"T":                  &Config{Eta: 1, T: -1},
@@ -470,6 +471,7 @@ func TestConfigs(t *testing.T) {
 		"power, n":           &PowerConfig{Gamma: 1, Eta: 1, N: -1},
 		"pint, probability":  &PINTConfig{Defaults(), 2},
 		"rx, eta above 1":    &RxConfig{Config{Eta: 2}},
+		"draft, w_ai":        &Config{Eta: 1, Preset: Draft, WAI: 300},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if scheme.Validate(bad) == nil {

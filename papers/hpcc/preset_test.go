@@ -1,0 +1,53 @@
+package hpcc
+
+import (
+	"fmt"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/cc/cctest"
+	"weir/core/unit"
+)
+
+// The draft's table (draft-miao §4.1) beside the simulator's parameters: maxStage 5, T of 5 us, and W_ai by
+// the rule of §5, for a hundred flows. What is given goes before either, with every scheme on this law.
+func TestPresets(t *testing.T) {
+	// 100 Gb/s and a path of 10 us: W_init is 125,000 bytes, and 62,500 with the draft's T.
+	for _, c := range []struct {
+		given []string
+		want  string
+	}{
+		{nil, "stage 0 t 10us w_ai 80"},
+		{[]string{"preset", "simulator"}, "stage 0 t 10us w_ai 80"},
+		{[]string{"preset", "draft"}, "stage 5 t 5us w_ai 31.25"},
+		{[]string{"preset", "draft", "n", "10"}, "stage 5 t 5us w_ai 312.5"},
+		{[]string{"preset", "draft", "t", "20us", "eta", "98%"}, "stage 5 t 20us w_ai 50"},
+		{[]string{"preset", "draft", "max_stage", "0"}, "stage 0 t 5us w_ai 31.25"},
+		{[]string{"max_stage", "3", "n", "100"}, "stage 3 t 10us w_ai 62.5"},
+	} {
+		for _, s := range []cc.Scheme{Scheme(), PINTScheme()} {
+			t.Run(fmt.Sprint(s.Name, c.given), func(t *testing.T) {
+				x, err := cctest.Make(s, flow(), c.given...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var l *law
+				switch x := x.(type) {
+				case *Sender:
+					l = &x.law
+				case *PINT:
+					l = &x.law
+				}
+				got := fmt.Sprintf("stage %d t %v w_ai %.5g", l.config.MaxStage, l.t, l.wai)
+				if got != c.want || l.w != l.most || l.most != float64(l.t)*float64(100*unit.Gbps)/8e12 {
+					t.Errorf("%s, W %v of %v, want %s", got, l.w, l.most, c.want)
+				}
+			})
+		}
+	}
+	// The sender of Rx-HPCC starts with the window of the same T.
+	f := NewFollower(flow(), Config{Preset: Draft, Eta: 0.95})
+	if w := f.Decision().Window; w != 62500 {
+		t.Errorf("the follower starts with %v", w)
+	}
+}
