@@ -224,6 +224,9 @@ type Flow struct {
 	Paced         bool        // the transport paces also without a Rate
 	Random        unit.Random // the flow's own stream
 	Loads         bool        // telemetry has no records, only Telemetry.Load: format relative
+	// Paths is how many paths the sender chooses among, each with a controller that is told of its own packets
+	// only and begins with its share of the flow; 0 or 1: it does not choose.
+	Paths int
 
 	Path // what is known of it
 }
@@ -255,6 +258,9 @@ type Scheme struct {
 	// OwnRecovery: the Window is exact also in recovery; the transport applies no PRR
 	// and does not touch an idle window (Linux: cong_control).
 	OwnRecovery bool
+	// PerPath: a flow may have several controllers of this scheme, one for each path that its sender chooses
+	// (Flow.Paths).
+	PerPath bool
 	// BufferedWindows is how many windows a send buffer holds at least (Linux:
 	// sndbuf_expand); 0 means 2.
 	BufferedWindows int

@@ -18,8 +18,10 @@ func TestSpreads(t *testing.T) {
 		scheme dataplane.Scheme
 		want   dataplane.Spreading
 	}{
-		{ecmp.Scheme(), dataplane.OnePath}, {letflow.Scheme(), dataplane.EachFlowlet}, {conga.Scheme(), dataplane.EachFlowlet},
-		{hula.Scheme(), dataplane.EachFlowlet}, {spray.Scheme(), dataplane.EachPacket}, {drill.Scheme(), dataplane.EachPacket},
+		{ecmp.Scheme(), dataplane.OnePath}, {letflow.Scheme(), dataplane.EachFlowlet},
+		{conga.Scheme(), dataplane.EachFlowlet},
+		{hula.Scheme(), dataplane.EachFlowlet}, {spray.Scheme(), dataplane.EachPacket},
+		{drill.Scheme(), dataplane.EachPacket},
 	} {
 		t.Run(x.scheme.Name, func(t *testing.T) {
 			if got := dataplane.Spreads(x.scheme.Config()); got != x.want {

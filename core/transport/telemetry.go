@@ -151,6 +151,9 @@ func (x *Asker) NextProbe(srtt unit.Time) unit.Time {
 	return x.next(srtt)
 }
 
+// Wants reports whether the flow asks for telemetry at all.
+func (x *Asker) Wants() bool { return x.want != telemetry.Nothing }
+
 // Probe makes p, a packet without payload, ask for telemetry.
 func (x *Asker) Probe(now unit.Time, p *packet.Packet) {
 	x.asked, x.askedAt = true, now

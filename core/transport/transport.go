@@ -247,3 +247,14 @@ func NeedsOrder(c scheme.Config) (why string) {
 	}
 	return ""
 }
+
+// Chooser is the configuration of a transport whose senders may choose among paths, with a controller on each:
+// one of a scheme that is made for that (cc.Scheme.PerPath).
+type Chooser interface {
+	Chooses() int // paths; 1: they do not choose
+}
+
+// Ported is a receiver whose sender has several source ports, one for each path that it chooses.
+type Ported interface {
+	Ports() []uint16 // beside the flow's own
+}

@@ -165,6 +165,7 @@ func (l *law) setIncrease(counted int, lastHop unit.Rate) {
 	case l.config.N > 0 && l.window.rate > 0:
 		l.wai = l.most * (1 - l.config.Eta) / float64(l.config.N)
 	}
+	l.wai *= l.share
 }
 
 // updateIncrease sets W_ai after a measurement by the number of flows that the receiver's host counts, while the

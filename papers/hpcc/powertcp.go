@@ -57,7 +57,7 @@ func PowerScheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "powertcp", Doc: "window by the path's power, from telemetry",
 			Source: "PowerTCP (NSDI'22)"},
-		OwnRecovery: true, Telemetry: telemetry.HopRecords,
+		OwnRecovery: true, PerPath: true, Telemetry: telemetry.HopRecords,
 	}, NewPower)
 }
 
@@ -155,7 +155,7 @@ func (p *PowerTCP) updateWindow(a *cc.Ack) {
 	if p.config.N > 0 {
 		beta = p.most / float64(p.config.N)
 	}
-	fresh := p.clamp(p.old/(p.power/p.config.Eta) + beta)
+	fresh := p.clamp(p.old/(p.power/p.config.Eta) + float64(beta*p.share))
 	p.w = p.clamp(float64(p.config.Gamma*fresh) + float64((1-p.config.Gamma)*p.w))
 }
 

@@ -160,6 +160,6 @@ func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "hpcc", Doc: "HPCC++: windows from the telemetry of the path",
 			Source: "draft-miao-iccrg-hpccplus-01"},
-		OwnRecovery: true, Telemetry: telemetry.HopRecords,
+		OwnRecovery: true, PerPath: true, Telemetry: telemetry.HopRecords,
 	}, New)
 }

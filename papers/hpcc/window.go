@@ -14,6 +14,7 @@ type window struct {
 	perTime float64 // 1/T, in 1/ps; 0: T is unknown
 	rate    unit.Rate
 	minRate unit.Rate
+	share   float64 // of the flow, by which W begins and grows: 1, or of one path of several
 	w       float64
 	least   float64 // bounds of w
 	most    float64
@@ -49,11 +50,11 @@ func newWindow(f cc.Flow, t unit.Time, minRate unit.Rate) window {
 		t = f.BaseRTT
 	}
 	f.MSS = max(f.MSS, 1)
-	x := window{flow: f, given: t > 0, rate: f.NICRate, minRate: minRate,
-		w: float64(max(f.InitialWindow, 1)) * float64(f.MSS)}
+	x := window{flow: f, given: t > 0, rate: f.NICRate, minRate: minRate, share: 1 / float64(max(f.Paths, 1))}
+	x.w = float64(max(f.InitialWindow, 1)) * float64(f.MSS) * x.share
 	x.setBaseRTT(t)
 	if x.rate > 0 && t > 0 {
-		x.w = x.most // flows start at line rate (draft-miao §5)
+		x.w = x.clamp(x.most * x.share) // flows start at line rate (draft-miao §5)
 	}
 	return x
 }

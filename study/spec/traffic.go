@@ -335,10 +335,32 @@ func (d *decoder) controller(x document.Map, tr *Traffic, p *Point) {
 		return
 	}
 	tr.ccConfig = d.Configuration(&tr.cc.Scheme, params, nil)
+	d.perPath(x, tr)
 	if tr.cc.Telemetry != telemetry.Nothing && p.telemetry == nil && d.OK() {
 		d.warn("%s:%d: traffic %s: %s needs telemetry, and no switch writes any (program telemetry): it keeps its "+
 			"first window", x.File, x.Line, tr.seen.Name, name)
 	}
+}
+
+// perPath refuses a controller that is not made for a flow of several paths.
+func (d *decoder) perPath(x document.Map, tr *Traffic) {
+	chooser, ok := tr.transportConfig.(transport.Chooser)
+	if !ok || chooser.Chooses() <= 1 || tr.cc.PerPath {
+		return
+	}
+	var names []string
+	for i := range d.registry.Controllers {
+		if s := &d.registry.Controllers[i]; s.PerPath {
+			names = append(names, s.Name)
+		}
+	}
+	sort.Strings(names)
+	at := x.Place
+	if v := x.Get("cc"); v != nil {
+		at = v.Place
+	}
+	d.Fail(at, document.Choices(names)+", or paths: 1", "paths: %d needs a controller a path, which %s is not made for",
+		chooser.Chooses(), tr.cc.Name)
 }
 
 // mostFlows bounds what an experiment asks for.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"weir/core/packet"
+	"weir/core/transport"
 )
 
 // tuple is what names a flow on the wire.
@@ -25,6 +26,12 @@ func (r *Simulation) wire() func(p *packet.Packet) {
 		src, dst := packet.Addr(f.Src+1), packet.Addr(f.Dst+1)
 		flows[tuple{src, dst, f.SrcPort, f.DstPort}] = packet.FlowID(i)
 		flows[tuple{dst, src, f.DstPort, f.SrcPort}] = packet.FlowID(i)
+		if x, ok := f.Receiver.(transport.Ported); ok {
+			for _, port := range x.Ports() {
+				flows[tuple{src, dst, port, f.DstPort}] = packet.FlowID(i)
+				flows[tuple{dst, src, f.DstPort, port}] = packet.FlowID(i)
+			}
+		}
 	}
 	return func(p *packet.Packet) {
 		data := p.Data

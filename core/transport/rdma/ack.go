@@ -9,11 +9,11 @@ import (
 // deliver notes that packet n has arrived.
 func (s *Sender) deliver(now unit.Time, n int64, e *sampling) {
 	x := s.at(n)
+	if s.orders != nil {
+		s.follow(now, x)
+	}
 	if x.flags&gone != 0 {
 		s.remain(x)
-	}
-	if s.order != nil && !s.early(now, x) {
-		s.order.delivered(now, x.at)
 	}
 	s.report.Packets++
 	s.report.Bytes += unit.Bytes(s.bytes(n))
@@ -29,7 +29,7 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 	if ack < 0 || ack > s.top {
 		return
 	}
-	if s.order != nil {
+	if s.orders != nil {
 		s.heard(now, about)
 	}
 	prior := s.inFlight()
@@ -63,7 +63,7 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 	if p.Kind == packet.Nack {
 		lost = s.negative(now, ack, about, &e)
 	}
-	if s.order != nil {
+	if s.orders != nil {
 		lost += s.overdue(now)
 	}
 	if s.asker.Read(now, p, &s.report) {
@@ -103,7 +103,7 @@ func (s *Sender) negative(now unit.Time, ack, about int64, e *sampling) (lost in
 			x.flags |= sacked
 			s.sackedOut++
 		}
-		if s.order == nil { // IRN §3.1: a packet is lost if one with a higher number was received.
+		if s.orders == nil { // IRN §3.1: a packet is lost if one with a higher number was received.
 			for n := max(s.judged, s.una); n < about; n++ {
 				lost += s.judge(n)
 			}
@@ -125,6 +125,9 @@ func (s *Sender) judge(n int64) int {
 	}
 	x.flags |= gone
 	s.goneOut++
+	if s.paths != nil {
+		s.paths.each[x.path].out--
+	}
 	s.hint = min(s.hint, n)
 	return 1
 }

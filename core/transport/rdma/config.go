@@ -74,6 +74,7 @@ type Config struct {
 	AckDelay     unit.Time // longest wait of a coalesced ACK
 	NackInterval unit.Time // between NACKs of one expected sequence, with GoBackN
 
+	Paths         int // that the sender chooses among
 	Reordering    string
 	ReorderWindow unit.Time // 0: a quarter of the least round-trip time, with ReorderAdaptive
 
@@ -147,14 +148,24 @@ func (c *Config) bindWindow(p *scheme.Params) {
 func (c *Config) bindReplies(p *scheme.Params) {
 	p.Packets(&c.AckEvery, "ack_every", "1 packet", "packets that one ACK acknowledges",
 		"HPCC simulator: L2_ACK_INTERVAL 1").Min("1 packet").Max("1000000 packets")
-	p.Time(&c.AckDelay, "ack_delay", "0s", "with ack_every above 1: how long an ACK waits for more packets; 0s: base_rtt, "+
+	p.Time(&c.AckDelay, "ack_delay", "0s", "with ack_every above 1: how long an ACK waits for more packets; "+
+		"0s: base_rtt, "+
 		"so that a window of less than ack_every is answered within a round trip", "ours").Max("60s")
 	p.Time(&c.NackInterval, "nack_interval", "500us", "go_back_n: least time between NACKs of one expected sequence",
 		"HPCC simulator: NACK generation interval").Min("1ns").Max("60s")
 }
 
-// bindReordering binds what tells a loss from reordering.
+// bindReordering binds how many paths there are, and what tells a loss from reordering.
 func (c *Config) bindReordering(p *scheme.Params) {
+	p.Int(&c.Paths, "paths", "1", "source ports that the sender chooses among, each a path, with a window "+
+		"of its own, where switches hash (ecmp); 1: the network chooses, if anyone",
+		"ours; UET, MRC: 64 to 256 entropy values").Min("1").Max("64")
+	p.Rule("paths", func() error {
+		if c.Paths > 1 && c.Recovery != SelectiveRepeat {
+			return fmt.Errorf("%d paths need recovery: selective_repeat, for packets overtake each other", c.Paths)
+		}
+		return nil
+	})
 	p.Text(&c.Reordering, "reordering", ReorderNone, "selective_repeat: how much of it is no loss; none: a packet is "+
 		"lost when a later one has come; fixed: reorder_window; adaptive: as much more as it takes that little is sent "+
 		"again in vain", "none: IRN §3.1; RFC 8985 §6.2: RACK").Words(ReorderNone, ReorderFixed, ReorderAdaptive)
@@ -236,12 +247,17 @@ func (c *Config) Warn() string {
 	return ""
 }
 
+// Chooses is how many paths senders choose among.
+func (c *Config) Chooses() int { return c.Paths }
+
 // NeedsOrder says what overtaking packets cost.
 func (c *Config) NeedsOrder() (why string) {
 	switch {
 	case c.Recovery == GoBackN:
 		return "recovery: go_back_n takes packets in order only, and sends all again from the first that is missing; " +
 			"recovery: selective_repeat with reordering: adaptive takes them in any"
+	case c.Recovery == SelectiveRepeat && c.Reordering == ReorderNone && c.Paths > 1:
+		return "paths keep packets in order where switches hash, which this does not; reordering: adaptive waits"
 	case c.Recovery == SelectiveRepeat && c.Reordering == ReorderNone:
 		return "reordering: none takes a packet that is overtaken for lost and sends it again; reordering: adaptive waits"
 	}
@@ -308,10 +324,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	}
 	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + header + ipHeader(f.Version), InitialWindow: initial, Start: f.Start,
 		Path: path, Random: f.Random, Loads: f.Telemetry.Relative()}
-	control, err := f.CC.Build(known, f.CCConfig)
-	if err == nil {
-		control, err = transport.WrapNacks(c.Nacks, control, known)
-	}
+	controls, err := newControls(&f, &c, known)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -324,16 +337,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if c.ECN == ECNByController {
-		switch f.CC.ECN {
-		case cc.DCTCPMode:
-			c.ECN = ECNEcho
-		case cc.CNPMode:
-			c.ECN = ECNNotify
-		default:
-			c.ECN = ECNOff
-		}
-	}
+	c.resolveECN(f.CC.ECN)
 	bound := int64(math.MaxInt64)
 	switch c.Bound {
 	case BoundBDP:
@@ -352,7 +356,46 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 			reply.TOS = f.TOS
 		}
 	}
-	return newSender(f, c, control, bound, asker), newReceiver(reply, c, answerer), nil
+	var chosen *paths
+	if c.Paths > 1 {
+		chosen = newPaths(&f, &c, controls)
+	}
+	return newSender(f, c, controls[0], chosen, bound, asker), newReceiver(reply, c, answerer), nil
+}
+
+// resolveECN replaces the controller's use of ECN by what that is.
+func (c *Config) resolveECN(mode cc.ECNMode) {
+	if c.ECN != ECNByController {
+		return
+	}
+	switch mode {
+	case cc.DCTCPMode:
+		c.ECN = ECNEcho
+	case cc.CNPMode:
+		c.ECN = ECNNotify
+	default:
+		c.ECN = ECNOff
+	}
+}
+
+// newControls makes the controllers of a flow, one for each path.
+func newControls(f *transport.Flow, c *Config, known cc.Flow) (all []cc.Controller, err error) {
+	known.Paths = max(c.Paths, 1)
+	if known.Paths > 1 && !f.CC.PerPath {
+		return nil, fmt.Errorf("transport rdma: paths: %d needs a controller a path, which cc %s is not made for", c.Paths,
+			f.CC.Name)
+	}
+	for range known.Paths {
+		k, err := f.CC.Build(known, f.CCConfig)
+		if err == nil {
+			k, err = transport.WrapNacks(c.Nacks, k, known)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, k)
+	}
+	return all, nil
 }
 
 func ipHeader(version uint8) int32 {

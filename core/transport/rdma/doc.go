@@ -14,6 +14,9 @@
 //	IRN §3.1 NACKs with SACK, recovery         Sender.negative           TestTraces, TestSelectiveRepeat
 //	RFC 8985 §6.2 a reordering window          Sender.overdue, window    TestReordering, TestReorderTimer
 //	RFC 8985 §6.2 … that adapts; RFC 3522      Sender.heard              TestReorderWindow, TestReorderDuplicates
+//	MRC, UET: entropy values                   paths, Sender.planPaths   TestPaths, TestPathsTogether, TestPathPorts
+//	a loss is of its path                      Sender.heard, overdueOn   TestPathLoss
+//	MRC: a path that fails is retired, probed  Sender.silence, probePath TestPathFails, TestPathsAllFail
 //	IRN §3.1 timeouts, RTO_low and RTO_high    Sender.rto, timeout       TestRTO, TestTailLoss
 //	IRN §3.2 BDP-FC                            Sender.schedule           TestBound
 //	RFC 6298 §2, §5 RTO, doubling              Sender.rto, measure       TestRTO, TestMeasuredRTO, TestEverythingLost
@@ -58,6 +61,19 @@
 // itself what was sent in vain, for NACKs tell of each packet that came (TestReorderDuplicates); the window holds
 // from the beginning, not only once reordering was seen; and a repetition that gets lost is found like any other
 // packet. A sender that waits so long repairs a loss later by the window, and sends on meanwhile.
+//
+// # Paths
+//
+// With paths above 1 the sender chooses among so many source ports (entropy values), which switches hash: each is
+// a path, with a controller, window and pacing rate of its own, of schemes that are made for that (cc.Scheme.PerPath;
+// others are refused). A packet goes to the path with room in its window whose turn has come first, and all paths
+// together have no more in flight than their first windows, which make up that of a flow with one path. The receiver
+// answers to the port that the data came from, so that acknowledgements tell the path. A path keeps its packets in
+// order; so a packet is lost when an answer to one that was sent later on it comes back by it, and what other paths
+// delay is no loss. Each path has a retransmission timer of its own. When that expires, what is out there is sent again
+// by other paths, nothing new goes there, and a probe without payload goes at once and then after every timeout,
+// doubled each time, until one is answered. A path of a switch that sprays is no path: there reordering: adaptive
+// tolerates what that brings.
 //
 // # NACKs of the network
 //

@@ -17,7 +17,7 @@ func (s *Sender) notified(now unit.Time, p *packet.Packet) {
 	var n packet.Notification
 	readable := p.Notification(&n)
 	if p.Kind == packet.Notice || readable && n.Cause == packet.CauseMarked {
-		if readable && n.Cause == packet.CauseMarked && s.mine(p) && s.asker.Genuine(p) {
+		if readable && n.Cause == packet.CauseMarked && s.comes(p) && s.asker.Genuine(p) {
 			s.notice(now, p)
 			s.schedule(now)
 		}
@@ -26,7 +26,7 @@ func (s *Sender) notified(now unit.Time, p *packet.Packet) {
 	if s.config.Nacks == transport.NacksIgnored {
 		return
 	}
-	if !readable || !s.mine(p) || !s.asker.Genuine(p) || !s.nack(now, p, &n) {
+	if !readable || !s.comes(p) || !s.asker.Genuine(p) || !s.nack(now, p, &n) {
 		s.counters.NacksRefused++
 		return
 	}

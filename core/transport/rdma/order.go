@@ -68,8 +68,11 @@ type tolerance struct {
 // smoothed round trip.
 func (s *Sender) window() unit.Time {
 	w := s.config.ReorderWindow
-	if s.config.Reordering == ReorderFixed {
+	switch s.config.Reordering {
+	case ReorderFixed:
 		return w
+	case ReorderNone: // in order on each of several paths
+		return 0
 	}
 	if w == 0 {
 		w = s.leastRTT() / 4
@@ -91,12 +94,17 @@ func (s *Sender) early(now unit.Time, x *sent) bool {
 }
 
 // heard takes it that the receiver has answered packet n, and raises the window if it was sent again in vain, once
-// for what was sent within a round trip. The ring still has many of those that are acknowledged.
+// for what was sent within a round trip. The ring still has many of those that are acknowledged. Of several paths,
+// only answers that come back by a path tell of the order on it: others may tell of a packet there before the answers
+// to those before it have come.
 func (s *Sender) heard(now unit.Time, n int64) {
 	if n < 0 || n >= s.top || s.top-n > int64(len(s.ring)) {
 		return
 	}
 	x := s.at(n)
+	if s.paths != nil && int(x.path) == s.paths.now && !s.early(now, x) {
+		s.orders[x.path].delivered(now, x.at)
+	}
 	if s.early(now, x) || x.flags&(everSent|answered) == everSent|answered {
 		t := &s.tolerance
 		t.vain++
@@ -107,17 +115,39 @@ func (s *Sender) heard(now unit.Time, n int64) {
 	x.flags |= answered
 }
 
-// overdue takes for lost what was sent before something that has come, a round trip and the window ago, and returns
-// how many packets these are. What a timeout took for lost is sent again then.
+// follow notes that packet x, which is not known to be there yet, is.
+func (s *Sender) follow(now unit.Time, x *sent) {
+	early := s.early(now, x)
+	switch {
+	case s.paths == nil && !early:
+		s.orders[0].delivered(now, x.at)
+	case s.paths != nil && !early:
+		s.paths.alive(now, int(x.path))
+	}
+	if s.paths != nil && x.flags&gone == 0 {
+		s.paths.each[x.path].out--
+	}
+}
+
+// overdue takes for lost what was sent before something that has come on the same path, a round trip and the window
+// ago, and returns how many packets these are. What a timeout took for lost is sent again then.
 func (s *Sender) overdue(now unit.Time) (lost int) {
-	o := s.order
+	for k := range s.orders {
+		lost += s.overdueOn(now, k)
+	}
+	return lost
+}
+
+// overdueOn is overdue on path k.
+func (s *Sender) overdueOn(now unit.Time, k int) (lost int) {
+	o := &s.orders[k]
 	for o.due = unit.Never; o.head < o.tail; o.head++ {
 		e := &o.ring[o.head&int64(len(o.ring)-1)]
 		if e.n < s.una {
 			continue
 		}
 		x := s.at(e.n)
-		if x.at != e.at || x.flags&sacked != 0 { // it was sent again, or is there
+		if x.at != e.at || int(x.path) != k || x.flags&sacked != 0 { // it was sent again, or is there
 			continue
 		}
 		if e.at >= o.newest {

@@ -50,6 +50,7 @@ func TestRandomPaths(t *testing.T) {
 				if f.Recovery == SelectiveRepeat {
 					f.Reordering = []string{ReorderNone, ReorderFixed, ReorderAdaptive}[random.IntN(3)]
 					f.ReorderWindow = unit.Time(1 + random.IntN(int(20*us)))
+					f.Paths = max(1, random.IntN(9)-3)
 				}
 			}, c, []cc.ECNMode{cc.AsConfigured, cc.DCTCPMode, cc.CNPMode}[random.IntN(3)])
 			loss, back, twice, reorder, mark := random.Float64()*0.3, random.Float64()*0.3, random.Float64()*0.1,
@@ -115,6 +116,7 @@ func FuzzPath(f *testing.F) {
 			if c.Recovery == SelectiveRepeat {
 				c.Reordering = []string{ReorderNone, ReorderAdaptive, ReorderFixed}[mode>>5/3]
 				c.ReorderWindow = 2 * us
+				c.Paths = 1 + int(size>>4&3)
 			}
 		}, c, []cc.ECNMode{cc.AsConfigured, cc.DCTCPMode, cc.CNPMode}[mode>>5%3]), c: c}
 		for i := 0; i+1 < len(story); i += 2 {

@@ -71,7 +71,8 @@ const (
 var last cc.Flow // that a controller was made for
 
 func (f *fixed) scheme(mode cc.ECNMode) *cc.Scheme {
-	return &cc.Scheme{ECN: mode, Telemetry: f.want, Build: func(x cc.Flow, _ scheme.Config) (cc.Controller, error) {
+	return &cc.Scheme{ECN: mode, Telemetry: f.want, PerPath: true, Build: func(x cc.Flow, _ scheme.Config) (cc.Controller,
+		error) {
 		last = x
 		return f, nil
 	}}
@@ -224,27 +225,40 @@ func (w *pipe) step(until unit.Time) bool {
 			w.t.Fatalf("%v: the timer of %v is still set", w.now, before)
 		}
 	default:
-		p := &packet.Packet{Src: 1, Dst: 2, Sent: w.now}
-		window := int64(w.s.decision.Window)
-		w.s.Emit(w.now, p)
-		last := int64(p.Payload)
-		if w.s.begun {
-			last = 1
-		}
-		if n := w.s.inFlight(); n > 1 && w.s.config.Recovery != NoRecovery && (n-1)*payload+last > window {
-			w.t.Fatalf("%v: %d packets are in flight, the window has %d bytes", w.now, n, window)
-		}
-		if w.emitted != nil {
-			w.emitted(p)
-		}
-		w.free = w.now + unit.TransmitTime(unit.Bytes(p.Size), lineRate)
-		w.put(&w.data, p, w.onData, w.free+delay, ">")
+		w.emit()
 	}
 	w.check()
 	if w.steps++; w.steps > 5_000_000 {
 		w.t.Fatalf("%v: no end", w.now)
 	}
 	return true
+}
+
+// emit lets the sender send, within its window.
+func (w *pipe) emit() {
+	p := &packet.Packet{Src: 1, Dst: 2, Sent: w.now}
+	window := int64(w.s.decision.Window)
+	var on *path
+	if w.s.paths != nil {
+		on = &w.s.paths.each[w.s.paths.next]
+		window = int64(on.decision.Window)
+	}
+	w.s.Emit(w.now, p)
+	last, n := int64(p.Payload), w.s.inFlight()
+	if w.s.begun {
+		last = 1
+	}
+	if on != nil {
+		n = on.out
+	}
+	if p.Kind == packet.Data && n > 1 && w.s.config.Recovery != NoRecovery && (n-1)*payload+last > window {
+		w.t.Fatalf("%v: %d packets are in flight, the window has %d bytes", w.now, n, window)
+	}
+	if w.emitted != nil {
+		w.emitted(p)
+	}
+	w.free = w.now + unit.TransmitTime(unit.Bytes(p.Size), lineRate)
+	w.put(&w.data, p, w.onData, w.free+delay, ">")
 }
 
 func (w *pipe) run(until unit.Time) {
@@ -256,8 +270,12 @@ func (w *pipe) run(until unit.Time) {
 func (w *pipe) check() {
 	s := w.s
 	var nSacked, nGone, nNamed int
+	var out [MostPaths]int64
 	for n := s.una; n < s.top; n++ {
 		f := s.at(n).flags
+		if f&(sacked|gone) == 0 {
+			out[s.at(n).path]++
+		}
 		if f&sacked != 0 {
 			nSacked++
 		}
@@ -274,6 +292,11 @@ func (w *pipe) check() {
 		}
 		if f&gone != 0 && f&(sacked|resent) != 0 {
 			w.t.Fatalf("%v: packet %d has flags %b", w.now, n, f)
+		}
+	}
+	for k := range w.s.orders {
+		if s.paths != nil && out[k] != s.paths.each[k].out {
+			w.t.Fatalf("%v: counted %d out on path %d, noted %d", w.now, out[k], k, s.paths.each[k].out)
 		}
 	}
 	if nNamed != s.namedOut {

@@ -11,6 +11,7 @@ import (
 type Receiver struct {
 	ends
 	config   Config
+	src, dst packet.Addr // of what it sends
 	counters transport.Counters
 	class    uint8
 	selects  bool // it takes packets out of order
@@ -29,6 +30,9 @@ type Receiver struct {
 	nackedAt unit.Time
 	cnpAt    unit.Time // when the next CNP may be sent
 
+	port    uint16 // where the data in hand comes from: the sender's, or one of its paths'
+	entropy uint16 // the port of the sender's path 0; 0: it does not choose
+
 	out   [4]reply // what waits for the NIC
 	outs  int
 	tele  transport.Answerer
@@ -41,12 +45,18 @@ type reply struct {
 	kind     packet.Kind
 	seq, ack int64
 	marked   bool
+	port     uint16 // to which it goes, of the data's sender
 }
 
 func newReceiver(f transport.Flow, c Config, tele transport.Answerer) *Receiver {
 	r := &Receiver{ends: newEnds(&f, true), config: c, class: uint8(c.Class), selects: c.Recovery != GoBackN,
 		notifies: c.ECN == ECNNotify,
 		tele:     tele, ackAt: unit.Never, nacked: -1}
+	r.src, r.dst = f.Dst, f.Src
+	if r.port = r.dstPort; c.Paths > 1 {
+		r.entropy = entropy(f.SrcPort)
+		r.port = r.entropy
+	}
 	if c.AckTOS >= 0 {
 		r.tos = uint8(c.AckTOS) &^ packet.ECN
 	}
@@ -118,7 +128,7 @@ func (r *Receiver) wait(x reply) {
 // acknowledgement is an ACK or NACK of all that was received in order.
 func (r *Receiver) acknowledgement(kind packet.Kind, seq int64, marked bool) reply {
 	r.pending, r.ackAt = 0, unit.Never
-	return reply{kind, seq, r.seq(r.expected), marked}
+	return reply{kind, seq, r.seq(r.expected), marked, r.port}
 }
 
 // write fills p with a reply, whose extensions are there already.
@@ -129,6 +139,9 @@ func (r *Receiver) write(p *packet.Packet, x reply) {
 	}
 	r.tele.Open(p)
 	r.fill(p, x.kind, x.seq, x.ack, 0, r.tele.Bytes(p), flags, packet.NotECT)
+	if r.entropy != 0 {
+		p.DstPort, p.Hash = x.port, packet.FlowHash(r.src, r.dst, r.srcPort, x.port, packet.ProtoRDMA)
+	}
 	r.tele.Seal(p)
 }
 
@@ -138,15 +151,18 @@ func (r *Receiver) write(p *packet.Packet, x reply) {
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	c := &r.counters
 	c.ReceivedPackets++
-	if p.Kind == packet.Probe && r.mine(p) {
+	if !r.comes(p) {
+		return false
+	}
+	if p.Kind == packet.Probe {
 		r.tele.Data(now, p)
 		p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
-		r.write(p, reply{kind: packet.Probe, seq: p.Seq, ack: r.seq(r.expected)})
+		r.write(p, reply{kind: packet.Probe, seq: p.Seq, ack: r.seq(r.expected), port: r.port})
 		return true
 	}
 	n := r.number(p.Seq, r.expected)
 	trimmed := p.Meta.Flags&packet.Trimmed != 0
-	if p.Kind != packet.Data || !r.mine(p) || n < 0 || n >= r.packets || n-r.expected >= mostOut || !trimmed &&
+	if p.Kind != packet.Data || n < 0 || n >= r.packets || n-r.expected >= mostOut || !trimmed &&
 		int64(p.Payload) != r.bytes(n) {
 		return false
 	}
@@ -158,7 +174,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	if r.notifies && marked && now >= r.cnpAt && r.outs == 0 {
 		r.cnpAt = now + r.config.CNPInterval
 		r.cnps++
-		answers[k] = reply{kind: packet.Notice, seq: p.Seq}
+		answers[k] = reply{kind: packet.Notice, seq: p.Seq, port: r.port}
 		k++
 	}
 	if r.pending > 0 && marked != r.ce {
@@ -189,6 +205,18 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
 	r.write(p, answers[0])
+	return true
+}
+
+// comes reports whether p belongs to this flow, and notes by which path it has come.
+func (r *Receiver) comes(p *packet.Packet) bool {
+	if r.entropy == 0 {
+		return r.mine(p)
+	}
+	if p.SrcPort-r.entropy >= uint16(r.config.Paths) || p.DstPort != r.srcPort || p.Proto != packet.ProtoRDMA {
+		return false
+	}
+	r.port = p.SrcPort
 	return true
 }
 

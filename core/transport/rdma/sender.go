@@ -47,7 +47,8 @@ type Sender struct {
 	eligible  int64 // those taken for lost below this are sent again
 	hint      int64 // none of them is below this
 
-	order     *order // selective repeat with a reordering window; nil: without
+	paths     *paths  // nil: one
+	orders    []order // selective repeat with a reordering window: of each path; nil: without
 	tolerance tolerance
 
 	state   cc.State
@@ -83,6 +84,7 @@ type sent struct {
 	delivered   int64
 	flags       uint16
 	number      uint8 // of the transmission, mod 256
+	path        uint8
 }
 
 const (
@@ -97,7 +99,8 @@ const (
 	answered                     // the receiver has answered it
 )
 
-func newSender(f transport.Flow, c Config, control cc.Controller, bound int64, asker transport.Asker) *Sender {
+func newSender(f transport.Flow, c Config, control cc.Controller, paths *paths, bound int64,
+	asker transport.Asker) *Sender {
 	s := &Sender{ends: newEnds(&f, false), config: c, control: control, asker: asker, start: f.Start, stop: f.Stop,
 		bound: bound, repeats: c.Recovery == SelectiveRepeat, begun: c.WindowTest == BegunPacket,
 		ring: make([]sent, 16), timerAt: unit.Never}
@@ -105,8 +108,14 @@ func newSender(f transport.Flow, c Config, control cc.Controller, bound int64, a
 		s.ecn = packet.ECT0
 	}
 	if s.repeats && c.Reordering != ReorderNone {
-		o := newOrder()
-		s.order, s.tolerance.steps = &o, 1
+		s.orders = []order{newOrder()}
+	}
+	s.tolerance.steps = 1
+	if paths != nil {
+		s.paths, s.control, s.orders = paths, paths, nil
+		for range paths.each {
+			s.orders = append(s.orders, newOrder())
+		}
 	}
 	if s.stop == 0 {
 		s.stop = unit.Never
@@ -150,20 +159,19 @@ func (s *Sender) decide() {
 	old := s.decision.Rate
 	s.decision = s.control.Decision()
 	if s.decision.Rate != old && !s.config.Keeps {
-		s.pace()
+		s.pacedUntil = paced(s.lastSend, s.lastBytes, s.decision.Rate)
 	}
 }
 
-// pace sets when the packet after the last one may go.
-func (s *Sender) pace() {
-	s.pacedUntil = s.lastSend
-	if s.decision.Rate > 0 {
-		if gap := unit.TransmitTime(s.lastBytes, s.decision.Rate); gap < unit.Never-s.lastSend {
-			s.pacedUntil += gap
-		} else {
-			s.pacedUntil = unit.Never - 1
-		}
+// paced is when the packet after one of so many bytes may go.
+func paced(last unit.Time, bytes unit.Bytes, rate unit.Rate) unit.Time {
+	if rate <= 0 {
+		return last
 	}
+	if gap := unit.TransmitTime(bytes, rate); gap < unit.Never-last {
+		return last + gap
+	}
+	return unit.Never - 1
 }
 
 // room is how many bytes of packet n must have room in the window and the bound: those of the
@@ -185,7 +193,9 @@ func (s *Sender) fits(bytes int64) bool {
 // It is called after everything that happens.
 func (s *Sender) schedule(now unit.Time) {
 	s.plan, s.planAt = -1, unit.Never
-	if at := max(s.start, s.pacedUntil, s.held); s.una < s.packets {
+	if s.paths != nil && s.una < s.packets {
+		s.planPaths(now)
+	} else if at := max(s.start, s.pacedUntil, s.held); s.una < s.packets {
 		if n := s.lost(); n >= 0 { // IRN §3.1: in recovery what is lost goes before what is new
 			// With recovery: none nobody says what came beyond the first packet, and it may fill the window.
 			if s.fits(s.room(n)) || n == s.una && s.config.Recovery == NoRecovery {
@@ -208,7 +218,9 @@ func (s *Sender) schedule(now unit.Time) {
 		}
 	}
 	s.timerAt = unit.Never
-	if s.una < s.top && s.config.Recovery != NoRecovery && (s.plan < 0 || s.inFlight() > 0) {
+	if s.paths != nil && s.una < s.packets {
+		s.schedulePaths()
+	} else if s.una < s.top && s.config.Recovery != NoRecovery && (s.plan < 0 || s.inFlight() > 0) {
 		s.timerAt = s.timerFrom + s.rto()
 	}
 }
@@ -243,9 +255,12 @@ func (s *Sender) lost() int64 {
 // rto is the retransmission timeout: a floor, which is lower when few packets are in
 // flight (IRN §3.1), or with more RTT SRTT + 4 RTTVAR (RFC 6298 §2.3), doubled for each
 // timeout since there was progress (RFC 6298 §5.5).
-func (s *Sender) rto() unit.Time {
+func (s *Sender) rto() unit.Time { return s.timeoutAfter(s.inFlight(), s.backoff) }
+
+// timeoutAfter is it with so many packets in flight, doubled so often.
+func (s *Sender) timeoutAfter(inFlight int64, backoff int) unit.Time {
 	t := s.config.RTOMin
-	if s.config.RTOLow > 0 && s.inFlight() <= int64(s.config.RTOLowPackets) {
+	if s.config.RTOLow > 0 && inFlight <= int64(s.config.RTOLowPackets) {
 		t = s.config.RTOLow
 	}
 	if s.config.RTO == MeasuredRTO {
@@ -259,7 +274,7 @@ func (s *Sender) rto() unit.Time {
 	if s.config.RTOMax == 0 {
 		most = 64 * max(t, s.config.RTOMin)
 	}
-	for i := 0; i < s.backoff && t < most; i++ {
+	for i := 0; i < backoff && t < most; i++ {
 		t *= 2
 	}
 	return min(t, most)
@@ -271,8 +286,15 @@ func (s *Sender) NextSend() unit.Time { return min(s.planAt, s.probe) }
 // Emit sends what was planned.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if s.probe <= now { // draft-miao §6.1, guideline 4: of the flow's 5-tuple and class
-		s.asker.Probe(now, p)
+		k := 0
+		if s.paths != nil {
+			k = s.probePath(now)
+		}
+		if s.asker.Wants() {
+			s.asker.Probe(now, p)
+		}
 		s.fill(p, packet.Probe, s.seq(s.top), 0, 0, s.asker.Bytes(p), 0, packet.NotECT)
+		s.steer(p, k)
 		s.schedule(now)
 		return
 	}
@@ -286,6 +308,9 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		AppLimited: s.appLimited > 0}
 	if s.una == s.top && s.counters.SentPackets > 0 {
 		note.Idle = now - s.lastSend
+	}
+	if s.paths != nil {
+		s.paths.now = s.paths.next
 	}
 	s.control.OnSend(now, note)
 	s.decide()
@@ -302,6 +327,27 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if !again && n-s.una == int64(len(s.ring)) {
 		s.grow()
 	}
+	s.record(now, p, n, number, again)
+	if n == s.next {
+		s.next++
+	}
+	s.top = max(s.top, s.next)
+	s.counters.SentPackets++
+	if n == s.una || s.timerAt == unit.Never {
+		s.timerFrom = now
+	}
+	s.lastSend = now
+	if s.config.Pacing {
+		s.lastBytes = unit.Bytes(bytes)
+	}
+	if s.paths == nil {
+		s.pacedUntil = paced(s.lastSend, s.lastBytes, s.decision.Rate)
+	}
+	s.schedule(now)
+}
+
+// record notes that packet n is sent as p.
+func (s *Sender) record(now unit.Time, p *packet.Packet, n int64, number uint8, again bool) {
 	x := s.at(n)
 	flags := uint16(0)
 	if again {
@@ -315,30 +361,32 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		flags |= everSent
 		s.counters.Retransmitted++
 	} else {
-		s.counters.SentBytes += unit.Bytes(bytes)
+		s.counters.SentBytes += unit.Bytes(p.Payload)
 	}
 	if s.appLimited > 0 {
 		flags |= limited
 	}
 	*x = sent{at: now, first: s.firstSent, deliveredAt: s.deliveredAt, delivered: s.delivered, flags: flags,
 		number: number}
-	if s.order != nil {
-		s.order.sent(n, now)
+	if s.paths != nil {
+		x.path = uint8(s.paths.next)
+		s.steer(p, s.paths.next)
+		gap := unit.Bytes(p.Payload)
+		if !s.config.Pacing {
+			gap = 0
+		}
+		s.paths.sent(now, s.paths.next, gap)
 	}
-	if n == s.next {
-		s.next++
+	if s.orders != nil {
+		s.orders[x.path].sent(n, now)
 	}
-	s.top = max(s.top, s.next)
-	s.counters.SentPackets++
-	if n == s.una || s.timerAt == unit.Never {
-		s.timerFrom = now
+}
+
+// steer sends p on path k.
+func (s *Sender) steer(p *packet.Packet, k int) {
+	if s.paths != nil {
+		p.SrcPort, p.Hash = s.paths.each[k].port, s.paths.each[k].hash
 	}
-	s.lastSend = now
-	if s.config.Pacing {
-		s.lastBytes = unit.Bytes(bytes)
-	}
-	s.pace()
-	s.schedule(now)
 }
 
 // grow doubles the ring.
@@ -358,7 +406,7 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 		s.notified(now, p)
 		return false
 	}
-	if !s.mine(p) || p.Meta.Flags&packet.Trimmed != 0 || !s.asker.Genuine(p) {
+	if !s.comes(p) || p.Meta.Flags&packet.Trimmed != 0 || !s.asker.Genuine(p) {
 		return false
 	}
 	switch p.Kind {
@@ -373,6 +421,19 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	s.schedule(now)
 	return false
+}
+
+// comes reports whether p belongs to this flow, and notes by which path it comes back.
+func (s *Sender) comes(p *packet.Packet) bool {
+	if s.paths == nil {
+		return s.mine(p)
+	}
+	k := s.paths.of(p.DstPort)
+	if k < 0 || p.SrcPort != s.dstPort || p.Proto != packet.ProtoRDMA {
+		return false
+	}
+	s.paths.now = k
+	return true
 }
 
 // notice passes a CNP on if it is about a packet that is out, and the first for this
@@ -391,6 +452,9 @@ func (s *Sender) notice(now unit.Time, p *packet.Packet) {
 // probed takes the answer to a probe: telemetry of its own, which delivers nothing.
 func (s *Sender) probed(now unit.Time, p *packet.Packet) {
 	s.report = cc.Ack{}
+	if s.paths != nil {
+		s.paths.alive(now, s.paths.now)
+	}
 	if seq := s.extend(p.Seq, s.una); seq >= 0 && seq <= s.seq(s.top) && s.una < s.packets &&
 		s.asker.Read(now, p, &s.report) {
 		s.report.Seq = seq + 1
@@ -411,10 +475,11 @@ func (s *Sender) NextTimer() unit.Time {
 	if s.una == s.packets { // a controller's timers have nothing to do any more
 		return unit.Never
 	}
-	if s.order != nil {
-		return min(s.timerAt, s.decision.NextTimer, s.order.due)
+	at := min(s.timerAt, s.decision.NextTimer)
+	for k := range s.orders {
+		at = min(at, s.orders[k].due)
 	}
-	return min(s.timerAt, s.decision.NextTimer)
+	return at
 }
 
 // Advance is called when the timer's time has come.
@@ -423,12 +488,16 @@ func (s *Sender) Advance(now unit.Time) {
 		s.control.OnTimer(now)
 		s.decide()
 	}
-	if s.order != nil && s.order.due <= now {
+	if s.orders != nil {
 		lost := s.overdue(now)
 		s.lostTotal += int64(lost)
 		s.updateState(now, lost, false)
 	}
-	if s.timerAt <= now {
+	switch {
+	case s.timerAt > now:
+	case s.paths != nil:
+		s.silence(now)
+	default:
 		s.timeout(now)
 	}
 	s.schedule(now)

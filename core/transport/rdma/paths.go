@@ -1,0 +1,288 @@
+package rdma
+
+import (
+	"math"
+
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// A sender that chooses paths. Switches choose among equal paths by the hash of a packet's addresses and ports (ecmp);
+// so the sender's source port, the entropy value, chooses the path, and its packets stay on that in order. With
+// Config.Paths above 1 a flow has so many, and on each of them a controller, a window and a pacing rate of its own; a
+// packet goes to the path with room in its window whose turn has come first. The receiver answers to the port that
+// the data came from, by which the sender knows the path. Within a path a packet is lost when one that was sent
+// later on it has come, so that nothing that another path delays is sent again in vain. A path on which nothing was
+// answered for a retransmission timeout is given up: what is out on it goes by the others, and probes without payload
+// find out when it works again (MRC retires such an entropy value likewise).
+
+// MostPaths is how many paths a sender may choose among.
+const MostPaths = 64
+
+// firstEntropy is the first of the source ports that stand for paths: those of RoCEv2 are 49152 … 65535.
+const firstEntropy = 0xc000
+
+// entropy is the source port of path 0 of a flow; those of the others follow it. Of a pair of hosts, 256 flows one
+// after another have different ones.
+func entropy(srcPort uint16) uint16 { return firstEntropy | srcPort*MostPaths }
+
+// paths are those of one sender, together a controller: what happens is about the path now.
+type paths struct {
+	each  []path
+	now   int   // the path that what happens is about
+	next  int   // the path of what is planned
+	probe int   // the path of the latest probe of the controllers'
+	most  int64 // bytes in flight on all together: what their first windows were
+	keeps bool  // Config.Keeps
+	all   bool  // something has happened to all of them
+	sum   cc.Decision
+}
+
+// mostOfPath is the largest window and rate of a path that count; all together do not overflow.
+const mostOfPath = math.MaxInt64 / MostPaths
+
+// path is what a sender knows of one path.
+type path struct {
+	control  cc.Controller
+	decision cc.Decision
+	hash     uint32
+	port     uint16
+	out      int64 // packets sent on it that are neither delivered nor taken for lost
+
+	lastSend   unit.Time
+	lastBytes  unit.Bytes
+	pacedUntil unit.Time
+
+	timerFrom unit.Time
+	backoff   int
+	silent    bool      // given up until a probe is answered
+	probeAt   unit.Time // when the next one goes
+}
+
+// newPaths makes the paths of a flow, one for each controller.
+func newPaths(f *transport.Flow, c *Config, controls []cc.Controller) *paths {
+	x := &paths{each: make([]path, len(controls)), keeps: c.Keeps}
+	first := entropy(f.SrcPort)
+	for k, control := range controls {
+		p := &x.each[k]
+		p.control, p.port = control, first+uint16(k)
+		p.hash = packet.FlowHash(f.Src, f.Dst, p.port, f.DstPort, packet.ProtoRDMA)
+	}
+	x.all = true
+	x.most = int64(x.Decision().Window)
+	return x
+}
+
+// of is the path with this source port; −1: none has it.
+func (x *paths) of(port uint16) int {
+	if k := int(port % MostPaths); k < len(x.each) && x.each[k].port == port {
+		return k
+	}
+	return -1
+}
+
+// OnSend is for the path of the packet.
+func (x *paths) OnSend(now unit.Time, s cc.Sent) { x.each[x.now].control.OnSend(now, s) }
+
+// OnAck is for the path of the acknowledgement.
+func (x *paths) OnAck(now unit.Time, a *cc.Ack) { x.each[x.now].control.OnAck(now, a) }
+
+// OnNotice is for the path of the packet.
+func (x *paths) OnNotice(now unit.Time, n cc.Notice) { x.each[x.now].control.OnNotice(now, n) }
+
+// OnLoss is for all paths, for the state of recovery is the flow's; a timeout is of one.
+func (x *paths) OnLoss(now unit.Time, l cc.Loss) {
+	if l.Kind == cc.RetransmissionTimeout {
+		x.each[x.now].control.OnLoss(now, l)
+		return
+	}
+	x.all = true
+	for k := range x.each {
+		x.each[k].control.OnLoss(now, l)
+	}
+}
+
+// OnTimer is for those whose time has come.
+func (x *paths) OnTimer(now unit.Time) {
+	x.all = true
+	for k := range x.each {
+		if p := &x.each[k]; p.decision.NextTimer <= now {
+			p.control.OnTimer(now)
+		}
+	}
+}
+
+// Decision reads what the path in hand decides, or all, moves the sends that wait for another rate, and gives the
+// sums.
+func (x *paths) Decision() cc.Decision {
+	if x.all {
+		x.all, x.sum = false, cc.Decision{NextTimer: unit.Never}
+		for k := range x.each {
+			x.each[k].decision = cc.Decision{NextTimer: unit.Never}
+		}
+		for k := range x.each {
+			x.read(&x.each[k])
+		}
+		return x.sum
+	}
+	x.read(&x.each[x.now])
+	return x.sum
+}
+
+// read reads what one path decides.
+func (x *paths) read(p *path) {
+	old := p.decision
+	d := p.control.Decision()
+	d.Window, d.Rate = min(d.Window, mostOfPath), min(d.Rate, mostOfPath)
+	p.decision = d
+	x.sum.Window += d.Window - old.Window
+	x.sum.Rate += d.Rate - old.Rate
+	if d.Rate != old.Rate && !x.keeps {
+		p.pacedUntil = paced(p.lastSend, p.lastBytes, d.Rate)
+	}
+	if d.NextTimer != old.NextTimer {
+		x.sum.NextTimer = unit.Never
+		for k := range x.each {
+			x.sum.NextTimer = min(x.sum.NextTimer, x.each[k].decision.NextTimer)
+		}
+	}
+}
+
+// sent notes that the next packet was sent on path k, with a gap of so many bytes behind it.
+func (x *paths) sent(now unit.Time, k int, bytes unit.Bytes) {
+	p := &x.each[k]
+	if p.out++; p.out == 1 {
+		p.timerFrom = now
+	}
+	p.lastSend, p.lastBytes = now, bytes
+	p.pacedUntil = paced(now, bytes, p.decision.Rate)
+}
+
+// alive notes that something sent on path k was answered.
+func (x *paths) alive(now unit.Time, k int) {
+	p := &x.each[k]
+	p.timerFrom, p.backoff, p.silent = now, 0, false
+}
+
+// choose finds the path for so many bytes: of those with room in their window the one that may send first, and of
+// several of these the next in turn. −1: none has room.
+func (x *paths) choose(inFlight, payload, bytes int64) (k int) {
+	if inFlight > 0 && inFlight*payload+bytes > x.most {
+		return -1
+	}
+	k = -1
+	for i := range x.each {
+		at := x.next + 1 + i
+		if at >= len(x.each) {
+			at -= len(x.each)
+		}
+		p := &x.each[at]
+		if p.silent || p.out > 0 && p.out*payload+bytes > int64(p.decision.Window) {
+			continue
+		}
+		if k < 0 || p.pacedUntil < x.each[k].pacedUntil {
+			k = at
+		}
+	}
+	return k
+}
+
+// planPaths is schedule's part of what is sent next, on which path and when.
+func (s *Sender) planPaths(now unit.Time) {
+	x := s.paths
+	n := s.lost()
+	if n < 0 {
+		if n = s.next; n >= s.packets || n-s.una >= mostOut || n > s.una && (n-s.una)*s.payload+s.room(n) > s.bound {
+			n = -1
+		}
+	}
+	if n >= 0 {
+		if k := x.choose(s.inFlight(), s.payload, s.room(n)); k >= 0 {
+			at := max(s.start, s.held, x.each[k].pacedUntil)
+			if n < s.top || max(at, now) < s.stop {
+				x.next, s.plan, s.planAt = k, n, at
+			}
+		}
+	}
+	if s.plan < 0 && s.next == s.packets && x.choose(s.inFlight(), s.payload, s.payload) >= 0 {
+		s.appLimited = max(s.delivered+s.inFlight(), 1)
+	}
+}
+
+// schedulePaths is schedule's part of probes and of retransmission timers, one a path.
+func (s *Sender) schedulePaths() {
+	for k := range s.paths.each {
+		p := &s.paths.each[k]
+		if p.silent {
+			s.probe = min(s.probe, max(s.start, p.probeAt))
+		}
+		if p.out > 0 {
+			s.timerAt = min(s.timerAt, p.timerFrom+s.timeoutAfter(p.out, p.backoff))
+		}
+	}
+}
+
+// probePath chooses the path of a probe: one that was given up, and whose time has come, or else the next one in turn,
+// for the controllers.
+func (s *Sender) probePath(now unit.Time) (k int) {
+	x := s.paths
+	for k := range x.each {
+		if p := &x.each[k]; p.silent && p.probeAt <= now {
+			p.probeAt = now + s.timeoutAfter(1, p.backoff)
+			p.backoff++
+			return k
+		}
+	}
+	if x.probe++; x.probe >= len(x.each) {
+		x.probe = 0
+	}
+	return x.probe
+}
+
+// silence gives up the paths on which nothing was answered for a timeout: what is out on them is taken for lost and
+// sent again elsewhere, and a probe goes at once.
+func (s *Sender) silence(now unit.Time) {
+	x := s.paths
+	for k := range x.each {
+		p := &x.each[k]
+		if p.out == 0 || p.timerFrom+s.timeoutAfter(p.out, p.backoff) > now {
+			continue
+		}
+		s.timeouts++
+		p.timerFrom, p.silent, p.probeAt = now, true, now
+		lost, o := 0, &s.orders[k]
+		for ; o.head < o.tail; o.head++ {
+			if e := &o.ring[o.head&int64(len(o.ring)-1)]; e.n >= s.una {
+				if y := s.at(e.n); y.at == e.at && int(y.path) == k && y.flags&sacked == 0 {
+					y.flags &^= resent
+					lost += s.judge(e.n)
+					s.eligible = max(s.eligible, e.n+1)
+				}
+			}
+		}
+		s.lostTotal += int64(lost)
+		again := s.state == cc.Timeout
+		s.state, s.recover = cc.Timeout, s.top
+		x.now = k
+		s.changeState(now, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: lost, Again: again})
+	}
+}
+
+// Ports are the source ports of the data, to which acknowledgements go back, of a sender that chooses paths.
+func (r *Receiver) Ports() (ports []uint16) {
+	for k := range r.config.Paths {
+		if r.entropy != 0 {
+			ports = append(ports, r.entropy+uint16(k))
+		}
+	}
+	return ports
+}
+
+// PathGauge is the window and the packets in flight of path k, and whether it was given up, for tests and
+// traces.
+func (s *Sender) PathGauge(k int) (window unit.Bytes, out int, silent bool) {
+	p := &s.paths.each[k]
+	return p.decision.Window, int(p.out), p.silent
+}

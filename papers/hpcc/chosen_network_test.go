@@ -1,0 +1,130 @@
+package hpcc_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"weir/study/plan"
+	"weir/study/spec"
+	"weir/worlds/sim"
+)
+
+// halved is a permutation between two leaves with 8 spines, whose senders choose among so many paths. The uplink of
+// leaf 0 to spine 3 has half a rate.
+func halved(t *testing.T, paths int, cc string, change func(c *sim.Config)) (out *sim.Result, uplinks []float64) {
+	t.Helper()
+	s, err := plan.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(fmt.Sprintf(`
+duration: 1ms
+warmup: 500us
+topology: {leaf_spine: {leaves: 2, spines: 8, hosts: 8, rate: 100Gbps, delay: 1us, buffer: 1MB}}
+mtu: 1000 B payload
+switch: [ecmp, telemetry]
+measure: [goodput]
+events: [{at: 0s, link: [leaf0, spine3], rate: 50Gbps}]
+traffic: [{name: x, from: "h[0-9]*", to: {stride: 8}, transport: {rdma: {recovery: selective_repeat, paths: %d}},
+  cc: %s, start: 0s}]
+`, paths, cc))}, spec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := plan.Runs(s)[0].Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change(c)
+	}
+	if out, err = sim.Run(c); err != nil {
+		t.Fatal(err)
+	}
+	for spine := range 8 {
+		for l := range c.Network.Links {
+			for e := range 2 {
+				if c.Network.PortName(l, e) == fmt.Sprintf("leaf0->spine%d", spine) {
+					uplinks = append(uplinks, float64(out.Ports[2*l+e].TxBytes)*8/out.Measured.Seconds()/1e9)
+				}
+			}
+		}
+	}
+	return out, uplinks
+}
+
+// Senders that choose paths, with a window on each, find the link that has half a rate: it carries half of what the
+// others carry, nothing is lost or sent again, and all are as full as the law has them.
+func TestChosenPaths(t *testing.T) {
+	for _, cc := range []string{"hpcc", "powertcp", "{hpcc: {mode: per_hop}}"} {
+		t.Run(cc, func(t *testing.T) {
+			r, uplinks := halved(t, 16, cc, nil)
+			others := 0.0
+			for k, rate := range uplinks {
+				if k != 3 {
+					others += rate / 7
+				}
+			}
+			if len(uplinks) != 8 || uplinks[3] < 44 || uplinks[3] > 50 || uplinks[3] < 0.45*others || uplinks[3] > 0.6*others ||
+				others < 85 {
+				t.Errorf("uplinks carry %.1f Gb/s; the others %.1f on average", uplinks, others)
+			}
+			again := int64(0)
+			for i := range r.Flows {
+				again += r.Flows[i].Sender.Retransmitted
+			}
+			if lost := r.Drops; again > 0 || strings.Trim(fmt.Sprint(lost[1:]), "[0 ]") != "" {
+				t.Errorf("%d sent again, drops %v", again, lost)
+			}
+		})
+	}
+}
+
+// Frames in wire form, and windows of another length, give the same run bit by bit.
+func TestChosenPathsForms(t *testing.T) {
+	var want string
+	for name, change := range map[string]func(c *sim.Config){
+		"as it is": func(*sim.Config) {}, "wire": func(c *sim.Config) { c.Wire = true },
+		"window": func(c *sim.Config) { c.Window = 300 * ns },
+	} {
+		r, _ := halved(t, 4, "hpcc", func(c *sim.Config) {
+			change(c)
+			c.Duration, c.Warmup = 100*us, 0
+		})
+		got, err := json.Marshal(r.Flows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == "" {
+			want = string(got)
+		}
+		if string(got) != want {
+			t.Errorf("%s: another result", name)
+		}
+	}
+}
+
+// A controller that is not made for paths is refused where the file names it.
+func TestChosenPathsNeedControllers(t *testing.T) {
+	for cc, want := range map[string]string{"reno": "test.yaml:4:113: paths: 4 needs a controller a path, " +
+		"which reno is not",
+		"rx_hpcc": "which rx_hpcc is not made for; allowed: hpcc, hpcc_pint, powertcp, or paths: 1"} {
+		t.Run(cc, func(t *testing.T) {
+			_, err := plan.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(`duration: 1ms
+topology: {star: {hosts: 2, rate: 100Gbps, delay: 1us}}
+switch: [ecmp, telemetry]
+traffic: [{name: x, from: h0, to: h1, transport: {rdma: {recovery: selective_repeat, paths: 4}}, start: 0s, cc: ` + cc +
+				`}]
+`)}, spec.Options{})
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	_, err := plan.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(`duration: 1ms
+topology: {star: {hosts: 2, rate: 100Gbps, delay: 1us}}
+switch: [ecmp, telemetry]
+traffic: [{name: x, from: h0, to: h1, transport: {rdma: {paths: 4}}, start: 0s, cc: hpcc}]
+`)}, spec.Options{})
+	if err == nil || !strings.Contains(err.Error(), "4 paths need recovery: selective_repeat") {
+		t.Errorf("%v", err)
+	}
+}
