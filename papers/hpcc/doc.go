@@ -59,7 +59,8 @@
 //	rates               HPCC figure 6: txRate and rxRate          TestExperiments
 //	long-short, incast-long, elephant-mice, joins
 //	                    HPCC §5.2: the testbed's cases            TestExperiments
-//	parameters          HPCC §5.1, footnotes; the draft's §5      TestExperimentsLoad
+//	parameters          HPCC §5.1, footnotes; the draft's §4.1, §5  TestOwnExperiments, TestPresets
+//	thinning            draft-miao §3, §6.2: fewer acknowledgements TestOwnExperiments
 //	overhead            draft-miao §6, §7.2; draft-pan §4         TestExperimentsLoad
 //	wan                 ours                                      TestExperimentsLoad
 //
@@ -171,15 +172,15 @@
 // What §6.2 leaves open is explained at Receiver: TestReceiverTimer, TestReceiverSmallWindows,
 // TestReceiverOvershoot.
 //
-// N. With census: on (the default of rx_hpcc, where §6.2 has it; an option of hpcc, for §5's "receiver reported"), the
-// receiving host counts the flows that sent within T, and flows with less than a packet in T for as many as they
-// stand for (cc.Census). ACKs carry the number to an hpcc sender, in 4 bytes more. While the last hop is the
-// bottleneck, W_ai is that hop's B·T·(1−eta)/N: the rule's W_init of the sender's own NIC would give faster NICs more
-// of a link that they share (TestCensusNetwork). Elsewhere w_ai and n hold as they are given, and with census: off
-// everywhere. With this N the increases of all flows add up to the headroom, B·T·(1−eta), exactly. The fixed
-// point of W = W·eta/U + W_ai is then U = 1: such a link is 98 to 100 % full where eta is 95 %, with a packet or two
-// in its queue, since nothing is left of the headroom for collisions. Who wants eta itself gives a smaller w_ai,
-// or a larger n, and census: off; the flows then take longer to become equal.
+// N. With census: on (the default of rx_hpcc, where §6.2 has it; an option of hpcc, for the "receiver reported" of
+// draft-miao §5), the receiving host counts the flows that sent within T, and flows with less than a packet in T
+// for as many as they stand for (cc.Census). ACKs carry the number to an hpcc sender, in 4 bytes more. While the
+// last hop is the bottleneck, W_ai is that hop's B·T·(1−eta)/N: the rule's W_init of the sender's own NIC would
+// give faster NICs more of a link that they share (TestCensusNetwork). Elsewhere w_ai and n hold as they are
+// given, and with census: off everywhere. With this N the increases of all flows add up to the headroom,
+// B·T·(1−eta), exactly. The fixed point of W = W·eta/U + W_ai is then U = 1: such a link is 98 to 100 % full where
+// eta is 95 %, with a packet or two in its queue, since nothing is left of the headroom for collisions. Who wants
+// eta itself gives a smaller w_ai, or a larger n, and census: off; the flows then take longer to become equal.
 //
 // Appendix A's "at most I steps" for I links (in our reading) does not follow from its recursion when a
 // flow that has converged shares a link with one that has not: the gap then shrinks by a factor in each

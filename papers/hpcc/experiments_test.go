@@ -61,6 +61,19 @@ func TestExperiments(t *testing.T) {
 	}
 }
 
+// What is ours beside the paper: every claim holds with one seed.
+func TestOwnExperiments(t *testing.T) {
+	for _, name := range []string{"thinning", "parameters"} {
+		t.Run(name, func(t *testing.T) {
+			for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, spec.Options{Quick: true}).Claims {
+				if c.Verdict != claim.Holds {
+					t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
+				}
+			}
+		})
+	}
+}
+
 // Every experiment is valid, also its quick variant, which keeps every scheme.
 func TestExperimentsLoad(t *testing.T) {
 	for _, e := range library().Experiments() {

@@ -134,6 +134,9 @@ func networkKinds() []Kind {
 		{Name: "overhead", Doc: "what the frames on all links consist of: payload (also sent again), headers, extensions, " +
 			"ack, nack, notice, pfc, probe [bytes, counted on every link]",
 			New: func() Measure { return &overhead{} }, Sparse: true},
+		{Name: "packet_rate", Doc: "packets per second that a port has sent; with every over time too [packets/s]",
+			Keys: []Key{ofPort("packet_rate: {port: switch->node}"), every("")},
+			New:  func() Measure { return &packetRate{} }},
 		{Name: "pfc_pause", Doc: "share of the time for which PFC held a port, mean of all ports, by port, or of the NICs " +
 			"of a traffic's senders in its class; and the Pause frames that they got (pfc_pauses)",
 			Keys: []Key{by("all", "all", "port", "traffic"), yesOrNo("log", "keeps every frame, for weir export")},

@@ -108,6 +108,8 @@ func scaleFor(unit string, most float64) Scale {
 	switch unit {
 	case "bps":
 		return prefixed([]Scale{{"Gb/s", 1e-9}, {"Mb/s", 1e-6}, {"kb/s", 1e-3}, {"b/s", 1}})
+	case "pps":
+		return prefixed([]Scale{{"Mpps", 1e-6}, {"kpps", 1e-3}, {"pps", 1}})
 	case "s":
 		return prefixed([]Scale{{"s", 1}, {"ms", 1e3}, {"µs", 1e6}, {"ns", 1e9}})
 	case "bytes":

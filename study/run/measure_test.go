@@ -97,7 +97,7 @@ func TestConstantRate(t *testing.T) {
 warmup: 1s
 traffic: [{name: a, from: a, to: c, transport: udp, rate: 6Mbps, gap_jitter: 0, payload: 1000 B, start: 0s}]
 measure: [{goodput: {every: 100ms}}, {throughput: {port: s->c, every: 50ms}}, {utilisation: {port: s->c, every: 1s}},
-  {delay: {percentiles: [1, 50, 99]}},
+  {delay: {percentiles: [1, 50, 99]}}, {packet_rate: {port: s->c, every: 50ms}},
   overhead, {queue: {port: s->c, every: 1ms, unit: bytes, percentiles: [50, 99.9]}}]
 `)
 	near(t, "goodput", valueOf(r, t, "goodput", "a"), 6e6, 1e-3)
@@ -108,6 +108,9 @@ measure: [{goodput: {every: 100ms}}, {throughput: {port: s->c, every: 50ms}}, {u
 	near(t, "mean of goodput over time", mean(floats(s)), valueOf(r, t, "goodput", "a"), 1e-9)
 	near(t, "throughput", valueOf(r, t, "throughput", "s->c"), 6e6*1.042, 1e-3)
 	near(t, "mean of throughput over time", mean(floats(overOf(r, t, "throughput", "s->c"))), valueOf(r, t, "throughput",
+		"s->c"), 1e-9)
+	near(t, "packets", valueOf(r, t, "packet_rate", "s->c"), 750, 1e-3)
+	near(t, "mean of packets over time", mean(floats(overOf(r, t, "packet_rate", "s->c"))), valueOf(r, t, "packet_rate",
 		"s->c"), 1e-9)
 	near(t, "utilisation", valueOf(r, t, "utilisation", "s->c"), 0.6*1.042, 1e-3)
 	near(t, "utilisation in an interval", float64(overOf(r, t, "utilisation", "s->c").Values[1]), 0.6*1.042, 2e-3)
@@ -493,7 +496,7 @@ measure: [{cwnd: {every: 100ms}}, {goodput: {every: 1s}}]
 // Every measure that `weir list measures` names can be asked for, and has values.
 func TestEveryMeasure(t *testing.T) {
 	options := map[string]string{"queue": "port: s->c", "throughput": "port: s->c", "utilisation": "port: s->c",
-		"reaction": "after: 1s, goodput: w"}
+		"packet_rate": "port: s->c", "reaction": "after: 1s, goodput: w"}
 	var entries, names []string
 	for _, m := range measure.Kinds() {
 		entries = append(entries, fmt.Sprintf("{%s: {%s}}", m.Name, options[m.Name]))
