@@ -2,6 +2,7 @@ package hpcc
 
 import (
 	"fmt"
+	"slices"
 
 	"weir/core/cc"
 	"weir/core/telemetry"
@@ -105,6 +106,18 @@ func (k *track) store(now unit.Time, p *cc.Telemetry, what comparison) {
 	k.id, k.missed, k.at = p.Path, p.Missed, now
 }
 
+// sample leaves hops without a queue as they are known: their time does not advance.
+func (k *track) sample(p *cc.Telemetry) *cc.Telemetry {
+	q := *p
+	q.Hops = slices.Clone(p.Hops)
+	for i := range q.Hops[:k.n] {
+		if q.Hops[i].Queue == 0 {
+			q.Hops[i] = k.hops[i]
+		}
+	}
+	return &q
+}
+
 // reset makes the next records count as the first ones.
 func (k *track) reset() { k.n = -1 }
 
@@ -137,11 +150,12 @@ type law struct {
 
 func newLaw(f cc.Flow, c Config) (law, error) {
 	c = c.resolved()
-	if f.Loads && (c.Mode == RxRate || c.Mode == PerHop || c.Sojourn) {
-		return law{}, fmt.Errorf("hpcc: mode rx_rate, mode per_hop and delay: sojourn need records of hops; the network's " +
-			"format: relative has none")
+	if f.Loads && (c.Mode == RxRate || c.Mode == PerHop || c.Sojourn || c.Sampled) {
+		return law{}, fmt.Errorf("hpcc: mode rx_rate, mode per_hop, delay: sojourn and sample_feedback need records of " +
+			"hops; the network's format: relative has none")
 	}
 	l := law{window: newWindow(f, c.T, c.MinRate), config: c}
+	l.apart, l.loose = c.Bound != VariableWindow, c.Bound == NoWindow
 	l.paths.forget()
 	l.resetLoad(&l.paths.one.known)
 	l.ref.wc = l.w
@@ -232,8 +246,11 @@ func (l *law) newRecords(now unit.Time, p *cc.Telemetry, commit bool) comparison
 		}
 		l.resetLoad(&k.known)
 	case measured:
+		if l.config.Sampled && !commit {
+			p = k.sample(p)
+		}
 		if !l.measureInflight(now, k, p) {
-			return unusable // no hop has a rate
+			return unusable // no hop has a rate, or a queue
 		}
 		l.updateWindow(now, commit)
 	}

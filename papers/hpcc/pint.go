@@ -17,13 +17,14 @@ type PINT struct {
 
 // PINTConfig configures HPCC-PINT.
 type PINTConfig struct {
-	Config         // but for Mode and Sojourn
+	Config         // but for Mode, Sojourn and Sampled
 	Share  float64 // of acknowledgements that are used
 }
 
 // Params binds the configuration.
 func (c *PINTConfig) Params(p *scheme.Params) {
 	c.law(p)
+	c.inFlight(p)
 	p.Share(&c.Share, "share", "100%", "share of acknowledgements that are looked at, chosen at random",
 		"HPCC simulator: PINT_PROB").Min("0%").Max("100%")
 }

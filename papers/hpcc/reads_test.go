@@ -21,6 +21,8 @@ func TestReads(t *testing.T) {
 		{"rx_rate", &Config{Mode: RxRate}, law | telemetry.Queue},
 		{"per_hop", &Config{Mode: PerHop}, law | telemetry.Queue},
 		{"sojourn", &Config{Sojourn: true}, law | telemetry.Sojourn},
+		{"sampled", &Config{Sampled: true}, law | telemetry.Queue},
+		{"sojourn, sampled", &Config{Sojourn: true, Sampled: true}, law | telemetry.Sojourn | telemetry.Queue},
 		{"sojourn of rx_rate", &Config{Sojourn: true, Mode: RxRate}, law | telemetry.Sojourn | telemetry.Queue},
 		{"rx_hpcc", &RxConfig{}, law | telemetry.Queue | telemetry.Load},
 		{"powertcp", &PowerConfig{}, law | telemetry.Queue},

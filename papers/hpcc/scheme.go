@@ -48,6 +48,25 @@ const draftN = 100
 // standardWAI is the default of w_ai.
 const standardWAI = 80 * unit.Byte
 
+// Bound is what bounds what is in flight, beside the rate W/T.
+type Bound uint8
+
+// Bounds.
+const (
+	VariableWindow Bound = iota // W
+	InitialWindow               // W_init
+	NoWindow                    // nothing
+)
+
+var bounds = []string{cc.VariableWindow, cc.BDPWindow, cc.NoWindow}
+
+func (b Bound) String() string {
+	if int(b) < len(bounds) {
+		return bounds[b]
+	}
+	return fmt.Sprintf("bound %d", uint8(b))
+}
+
 // Config is what draft-miao §4.1 and §5 configure.
 type Config struct {
 	Preset   Preset
@@ -59,7 +78,9 @@ type Config struct {
 	MinRate  unit.Rate  // the window does not fall below MinRate·T
 	Sojourn  bool       // use time in the switch instead of queue length (§9.4)
 	Mode     Mode
-	Census   bool // the receiving host counts its flows, which gives N while the last hop is the bottleneck (§5, §6.2)
+	Census   bool  // the receiving host counts its flows, which gives N while the last hop is the bottleneck (§5, §6.2)
+	Bound    Bound // of what is in flight
+	Sampled  bool  // between updates only hops with a queue count
 }
 
 // Defaults are those of the scheme.
@@ -73,6 +94,16 @@ func (c *Config) Params(p *scheme.Params) {
 		"draft-miao §6.1; HPCC §5.4, figure 6, Appendix A")
 	p.Either(&c.Sojourn, [2]string{"queue", "sojourn"}, "delay", "queue",
 		"what tells the queueing: the port's queue, or the packet's time in the switch", "draft-miao §4.2 line 5; §9.4")
+	p.Bool(&c.Sampled, "sample_feedback", "false",
+		"between the updates of a round trip hops count only if they have a queue", "HPCC simulator: SAMPLE_FEEDBACK")
+	c.inFlight(p)
+}
+
+// inFlight binds what bounds what a sender with the law has in flight.
+func (c *Config) inFlight(p *scheme.Params) {
+	scheme.Choice(p, &c.Bound, bounds, "window", cc.VariableWindow,
+		"bound of what is in flight: W with variable, W_init with bdp, none; the rate is W/T with each",
+		"draft-miao §4.2; HPCC simulator: HAS_WIN, VAR_WIN")
 }
 
 // Reads is what the law needs of every hop (lines 4 and 5; §9.4). HPCC++ can do with the path's largest load
@@ -80,11 +111,11 @@ func (c *Config) Params(p *scheme.Params) {
 func (c *Config) Reads() telemetry.Field {
 	needs := telemetry.Time | telemetry.TxBytes | telemetry.Rate
 	switch {
-	case c.Sojourn && c.Mode == RxRate: // arrivals are departures and the queue's growth
+	case c.Sojourn && (c.Mode == RxRate || c.Sampled): // arrivals are departures and the queue's growth
 		return needs | telemetry.Sojourn | telemetry.Queue
 	case c.Sojourn:
 		return needs | telemetry.Sojourn
-	case c.Mode == RxRate || c.Mode == PerHop:
+	case c.Mode == RxRate || c.Mode == PerHop || c.Sampled:
 		return needs | telemetry.Queue
 	}
 	return needs | telemetry.Queue | telemetry.Load

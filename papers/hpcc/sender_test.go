@@ -278,6 +278,65 @@ func TestReportedIncrease(t *testing.T) {
 	}
 }
 
+// HPCC simulator, HAS_WIN and VAR_WIN: with the law's rate goes its window, that of a new flow, or none.
+func TestWindows(t *testing.T) {
+	f := flow()
+	for _, c := range []struct {
+		bound Bound
+		want  unit.Bytes
+	}{{VariableWindow, 62500}, {InitialWindow, 125000}, {NoWindow, f.FreeWindow()}} {
+		t.Run(c.bound.String(), func(t *testing.T) {
+			s := newSender(t, f, func(x *Config) { x.Bound, x.WAI = c.bound, 0 })
+			if d := s.Decision(); c.bound != NoWindow && d.Window != 125000 {
+				t.Errorf("at first %v", d.Window)
+			}
+			ack(s, 0, 1, 100, hop(1, 0, 0, 112500))
+			ack(s, 10*us, 101, 200, hop(1, 10*us, 125000, 112500))
+			if d := s.Decision(); d.Window != c.want || d.Rate != 50*gbps {
+				t.Errorf("a load of twice the target gives %v and %v, want %v and 50Gbps", d.Window, d.Rate, c.want)
+			}
+			s.OnLoss(20*us, cc.Loss{Kind: cc.RetransmissionTimeout})
+			if d := s.Decision(); d.Window != 1000 {
+				t.Errorf("after a timeout %v", d.Window)
+			}
+		})
+	}
+}
+
+// HPCC simulator, SAMPLE_FEEDBACK: between updates hops without a queue are left out, and their records
+// stay those of the last update; an update takes all of them.
+func TestSampledFeedback(t *testing.T) {
+	load := func(sampled bool, queue unit.Bytes, update bool) float64 {
+		s := newSender(t, flow(), func(c *Config) { c.WAI, c.Sampled = 0, sampled })
+		ack(s, 0, 1, 100, hop(1, 0, 0, queue))
+		ack(s, 10*us, 101, 200, hop(1, 10*us, 62500, queue)) // U is what half the link and the queue make
+		seq := int64(150)
+		if update {
+			seq = 201
+		}
+		ack(s, 20*us, seq, 300, hop(1, 20*us, 62500+125000, queue))
+		return s.State().U
+	}
+	for _, c := range []struct {
+		name    string
+		sampled bool
+		queue   unit.Bytes
+		update  bool
+		want    float64
+	}{
+		{"all hops", false, 0, false, 1}, {"no queue", true, 0, false, 0.5},
+		{"queue", true, 12500, false, 1.1}, {"update", true, 0, true, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) { near(t, "U", load(c.sampled, c.queue, c.update), c.want) })
+	}
+	// What was left out is measured from the last record that counted.
+	s := newSender(t, flow(), func(c *Config) { c.WAI, c.Sampled = 0, true })
+	ack(s, 0, 1, 100, hop(1, 0, 0, 0))
+	ack(s, 5*us, 50, 100, hop(1, 5*us, 62500, 0))
+	ack(s, 10*us, 101, 200, hop(1, 10*us, 62500, 0))
+	near(t, "U over both", s.State().U, 0.5)
+}
+
 // The ablations.
 func TestModes(t *testing.T) {
 	// Five ACKs of one round trip say 1.9: HPCC++ reacts once, per ACK five times (HPCC

@@ -18,6 +18,8 @@ type window struct {
 	w       float64
 	least   float64 // bounds of w
 	most    float64
+	apart   bool // what bounds what is in flight is not W, but W_init or, if loose, nothing
+	loose   bool
 
 	timedOut bool    // a timeout has declared everything in flight lost
 	restart  float64 // window until there are records again; then w applies
@@ -125,6 +127,11 @@ func (x *window) Decision() cc.Decision {
 		w = min(w, x.restart)
 	}
 	d := cc.Decision{Window: max(unit.Bytes(w), unit.Bytes(x.flow.MSS)), NextTimer: unit.Never}
+	if x.apart && !x.timedOut {
+		if d.Window = max(unit.Bytes(x.most), unit.Bytes(x.flow.MSS)); x.loose {
+			d.Window = x.flow.FreeWindow()
+		}
+	}
 	if x.perTime > 0 {
 		r := x.w * 8e12 / float64(x.t)
 		if x.rate > 0 {
