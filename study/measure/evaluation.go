@@ -68,6 +68,15 @@ func (e *Evaluation) AddDistribution(d Distribution) {
 	e.Values.Distributions = append(e.Values.Distributions, d)
 }
 
+// AddHistogram adds how many of a port's samples in bytes there are in each kB.
+func (e *Evaluation) AddHistogram(name, port string, bytes []int64) {
+	h := Histogram{Name: name, Unit: "kB", Group: port, Counts: []uint64{}}
+	for _, b := range bytes {
+		h.add(b)
+	}
+	e.Values.Histograms = append(e.Values.Histograms, h)
+}
+
 // Each calls f for each of a traffic's flows.
 func (e *Evaluation) Each(t int, f func(s, r *transport.Counters, fct unit.Time)) {
 	for i := range e.Config.Flows {

@@ -209,8 +209,8 @@ func (l List) Observe(p *Point, c *sim.Config) error {
 
 // Samples is the number of watched values that a run keeps.
 func Samples(p *Point, c *sim.Config) (total float64) {
-	for _, w := range c.Watches {
-		total += float64(p.Duration/w.Every) + 1
+	for i := range c.Watches {
+		total += float64(c.Watches[i].Samples(p.Warmup, p.Warmup+p.Duration))
 	}
 	return total
 }

@@ -83,13 +83,15 @@ func (o *Options) Time(t *document.Node, included bool) unit.Time {
 }
 
 // Every reads the time between samples; 0 if the key is missing and has no default.
-func (o *Options) Every() (every unit.Time) {
+func (o *Options) Every() (every unit.Time) { return o.EveryOf(o.Point.Duration) }
+
+// EveryOf reads it for a part of the run.
+func (o *Options) EveryOf(length unit.Time) (every unit.Time) {
 	t := o.Node.Get("every")
 	given := t != nil
 	if t == nil && o.Kind.Table().Key("every").Default == "" {
 		return 0
 	}
-	length := o.Point.Duration
 	t = o.Node.Default("every")
 	switch every = o.Positive(t); {
 	case length/every > mostSamples:

@@ -14,8 +14,9 @@ type queue struct {
 	ports       []int // those whose samples are taken together
 	label       string
 	every       unit.Time
-	until       unit.Time
+	from, until unit.Time // what is sampled: from the warm-up or later on, and before; until 0: to the end
 	inBytes     bool
+	log         bool // keep a histogram of each port
 	percentiles []float64
 }
 
@@ -51,18 +52,45 @@ func (m *queue) Decode(o *Options) {
 			}
 		}
 	}
-	m.every = o.Every()
+	m.span(o)
 	m.inBytes = o.Choose("unit", "unit") == "bytes"
 	m.percentiles = o.Percentiles()
-	m.until = unit.Never
-	if t := o.Node.Get("until"); t != nil {
-		m.until = o.Time(t, true)
+	if m.log = o.Choose("log", "answer") == "true"; m.log && !m.inBytes {
+		o.Fail(o.Node.Get("log").Place, "with unit: bytes", "histograms are of bytes")
+	}
+}
+
+// span reads which part of the run is sampled, and how often.
+func (m *queue) span(o *Options) {
+	begin, end := o.Point.Warmup, o.Point.Warmup+o.Point.Duration
+	from, until := o.Node.Get("from"), o.Node.Get("until")
+	if from != nil {
+		m.from = o.Time(from, true)
+	}
+	if until != nil {
+		m.until = o.Time(until, true)
+	}
+	part := end
+	if m.until > 0 {
+		part = min(part, m.until)
+	}
+	if part -= max(begin, m.from); part > 0 {
+		m.every = o.EveryOf(part)
+		return
+	}
+	switch t := from; {
+	case t != nil && m.from >= end:
+		o.Fail(t.Place, "a time before the run's end, "+end.String(), "nothing is left to be measured")
+	case t != nil && m.until > 0:
+		o.Fail(t.Place, "a time before until, "+m.until.String(), "nothing is left to be measured")
+	default:
+		o.Fail(until.Place, "a time behind the warm-up of "+begin.String(), "nothing is left to be measured")
 	}
 }
 
 // Needs is the length over time.
 func (m *queue) Needs(*Point, *sim.Config) (n Needs) {
-	w := sim.Watch{What: sim.QueuePackets, Every: m.every}
+	w := sim.Watch{What: sim.QueuePackets, Every: m.every, From: m.from, Until: m.until}
 	if m.inBytes {
 		w.What = sim.QueueBytes
 	}
@@ -79,16 +107,18 @@ func (m *queue) Evaluate(e *Evaluation) {
 		unitName = "bytes"
 	}
 	var all []float64
-	for _, samples := range e.Samples {
-		for k, x := range samples {
-			if e.Point.Warmup+unit.Time(k)*m.every >= m.until {
-				break
-			}
+	for k, samples := range e.Samples {
+		for _, x := range samples {
 			all = append(all, float64(x))
+		}
+		if m.log {
+			e.AddHistogram("queue", e.Point.Network.PortName(m.ports[k]/2, m.ports[k]%2), samples)
 		}
 	}
 	if m.one {
 		e.AddSeries("queue", unitName, m.label, m.every, all)
+		s := &e.Values.Series[len(e.Values.Series)-1]
+		s.StartS = max(m.from, e.Point.Warmup).Seconds()
 	}
 	e.lengths("queue", m.label, unitName, m.percentiles, all)
 }

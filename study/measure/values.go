@@ -220,7 +220,25 @@ type Values struct {
 	// Only in a run's own file:
 	Series        []Series
 	Distributions []Distribution
+	Histograms    []Histogram
 	Flows         *FlowTable
+}
+
+// Histogram is how many samples of a quantity were in each step of its unit.
+type Histogram struct {
+	Name   string   `json:"name"`   // queue
+	Unit   string   `json:"unit"`   // kB: sample b is of Counts[b/1000]
+	Group  string   `json:"group"`  // s1->server
+	Counts []uint64 `json:"counts"` // up to the largest sample's
+}
+
+// add counts a sample of so many bytes.
+func (h *Histogram) add(bytes int64) {
+	step := max(bytes, 0) / 1000
+	for int64(len(h.Counts)) <= step {
+		h.Counts = append(h.Counts, 0)
+	}
+	h.Counts[step]++
 }
 
 // Distribution finds one by name and group; without any it is empty.

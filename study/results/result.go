@@ -230,6 +230,9 @@ func (r *Run) Json(whole bool) json.RawMessage {
 		if r.Distributions != nil {
 			o.add("distributions", r.Distributions)
 		}
+		if r.Histograms != nil {
+			o.add("histograms", r.Histograms)
+		}
 		if r.Flows != nil {
 			o.add("flows", r.Flows)
 		}
@@ -320,6 +323,7 @@ func ReadRun(data []byte) (*Run, error) {
 		Attempts   []Attempt              `json:"attempts"`
 		Series     []measure.Series       `json:"series"`
 		Dists      []measure.Distribution `json:"distributions"`
+		Histograms []measure.Histogram    `json:"histograms"`
 		Flows      *measure.FlowTable     `json:"flows"`
 		PFC        []PFCFrame             `json:"pfc"`
 		Record     struct {
@@ -357,7 +361,8 @@ func ReadRun(data []byte) (*Run, error) {
 	}
 	r := &Run{ID: f.ID, Seed: f.Seed, Point: f.Record.Point, End: f.End, Drops: f.Record.Drops, Unfinished: f.Unfinished,
 		Attempts: f.Attempts, PFC: f.PFC, Events: f.Events, PacketHops: f.PacketHops,
-		Values: measure.Values{Bins: f.Bins, Series: f.Series, Distributions: f.Dists, Flows: f.Flows}}
+		Values: measure.Values{Bins: f.Bins, Series: f.Series, Distributions: f.Dists,
+			Histograms: f.Histograms, Flows: f.Flows}}
 	for _, m := range f.Record.Measures {
 		if len(m.Groups) != len(m.Values) {
 			return nil, fmt.Errorf("%s has %d groups and %d values", m.Name, len(m.Groups), len(m.Values))

@@ -104,10 +104,14 @@ func (d *plane) start(nodes []fabric.Node, links []fabric.Link, o trace.Observer
 		d.events = c.Events
 		d.marks = [2]unit.Time{c.Lead + c.Warmup, c.Lead + c.Duration}
 		d.watched = make([][]int64, len(c.Watches))
-		for i, w := range c.Watches {
-			if !w.What.OfFlow() {
-				d.watches.Add(i, w.Every, d.marks[0])
-				d.watched[i] = make([]int64, 0, int((c.Duration-c.Warmup)/w.Every)+1)
+		for i := range c.Watches {
+			if w := &c.Watches[i]; !w.What.OfFlow() {
+				ends := w.Ends()
+				if ends < unit.Never {
+					ends += c.Lead
+				}
+				d.watches.Add(i, w.Every, c.Lead+w.Begins(c.Warmup), ends)
+				d.watched[i] = make([]int64, 0, w.Samples(c.Warmup, c.Duration))
 			}
 		}
 		d.stopAt = d.nextStop()

@@ -146,7 +146,7 @@ type Result struct {
 	Stuck     []Stuck
 	Waits     []Wait           // what the first Unfinished flows were waiting for, unless all is done
 	Violation string           // with Violated, where packets are missing or too many
-	Watched   [][]int64        // by Config.Watches: sample k is of the time Warmup + k·Every
+	Watched   [][]int64        // by Config.Watches: sample k is of the time Begins(Warmup) + k·Every
 	Delays    []unit.Histogram // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
 	Tally     Tally            // with Config.Tally: of all frames that were sent on any link, measured part
 	Onsets    []OnsetResult    // by Config.Onsets

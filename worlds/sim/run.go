@@ -252,8 +252,9 @@ func (r *Simulation) begin(i int, now unit.Time) {
 func (r *Simulation) addWatches() {
 	c := r.config
 	r.watched = make([][]int64, len(c.Watches))
-	for i, w := range c.Watches {
-		r.watches.Add(i, w.Every, c.Warmup)
+	for i := range c.Watches {
+		w := &c.Watches[i]
+		r.watches.Add(i, w.Every, w.Begins(c.Warmup), w.Ends())
 	}
 	if c.Delays {
 		groups := 0

@@ -58,9 +58,9 @@ func TestSchedule(t *testing.T) {
 	if s.Next() != unit.Never {
 		t.Error("nothing to look at, and yet a time for it")
 	}
-	s.Add(0, 3, 10)
-	s.Add(1, 2, 10)
-	s.Add(2, 3, 10)
+	s.Add(0, 3, 10, unit.Never)
+	s.Add(1, 2, 10, unit.Never)
+	s.Add(2, 3, 10, unit.Never)
 	got := ""
 	for s.Next() < 17 {
 		now := s.Next()
@@ -68,5 +68,26 @@ func TestSchedule(t *testing.T) {
 	}
 	if want := "10 [0 2 1] [] 12 [1] [] 13 [0 2] [] 14 [1] [] 16 [0 2 1] [] "; got != want {
 		t.Errorf("due: %s\nwant %s", got, want)
+	}
+	var part Schedule // of a run
+	part.Add(0, 3, 10, 16)
+	part.Add(1, 3, 12, unit.Never)
+	part.Add(2, 3, 10, 10)
+	got = ""
+	for part.Next() < 20 {
+		now := part.Next()
+		got += fmt.Sprint(int64(now), part.Due(now), " ")
+	}
+	if want := "10 [0] 12 [1] 13 [0] 15 [1] 18 [1] "; got != want {
+		t.Errorf("due: %s\nwant %s", got, want)
+	}
+	for _, c := range []struct {
+		from, until unit.Time
+		want        int64
+	}{{0, 0, 4}, {11, 0, 3}, {5, 16, 2}, {0, 17, 3}, {18, 0, 1}, {20, 0, 0}, {0, 9, 0}} {
+		w := Watch{Every: 3, From: c.from, Until: c.until}
+		if n := w.Samples(10, 19); n != c.want {
+			t.Errorf("%+v has %d samples, want %d", c, n, c.want)
+		}
 	}
 }

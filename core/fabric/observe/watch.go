@@ -5,12 +5,35 @@ import (
 	"weir/core/unit"
 )
 
-// Watch is a quantity that is sampled periodically from the end of the warm-up: sample k is taken at
-// Warmup + k·Every.
+// Watch is a quantity that is sampled periodically from the end of the warm-up, or from From if that is
+// later: sample k is taken k·Every after that.
 type Watch struct {
-	What  Watched
-	Index int       // of a port (2·link + end), of a flow or, for BufferBytes, of a node that is a switch
-	Every unit.Time // above 0
+	What        Watched
+	Index       int       // of a port (2·link + end), of a flow or, for BufferBytes, of a node that is a switch
+	Every       unit.Time // above 0
+	From, Until unit.Time // nothing is sampled before, and from then on; Until 0: to the end
+}
+
+// Begins is when the first sample is taken of a run with that warm-up.
+func (w *Watch) Begins(warmup unit.Time) unit.Time { return max(w.From, warmup) }
+
+// Ends is when no more are taken.
+func (w *Watch) Ends() unit.Time {
+	if w.Until == 0 {
+		return unit.Never
+	}
+	return w.Until
+}
+
+// Samples is how many there are between the end of the warm-up and that of the run.
+func (w *Watch) Samples(warmup, end unit.Time) int64 {
+	if w.Until > 0 && w.Until <= end {
+		end = w.Until - 1
+	}
+	if end < w.Begins(warmup) {
+		return 0
+	}
+	return int64((end-w.Begins(warmup))/w.Every) + 1
 }
 
 // Watched says what a Watch looks at.
@@ -60,20 +83,23 @@ type Schedule struct {
 	due     []int
 }
 
-// period is a time between samples, with the watches that have it.
+// period is a time between samples and a part of a run, with the watches that have both.
 type period struct {
-	every, next unit.Time
-	watches     []int
+	every, next, until unit.Time
+	watches            []int
 }
 
-// Add adds watch i, whose first sample is at from.
-func (s *Schedule) Add(i int, every, from unit.Time) {
+// Add adds watch i, whose first sample is at from, and whose last before until.
+func (s *Schedule) Add(i int, every, from, until unit.Time) {
+	if from >= until {
+		return
+	}
 	k := 0
-	for k < len(s.periods) && s.periods[k].every != every {
+	for k < len(s.periods) && (s.periods[k].every != every || s.periods[k].next != from || s.periods[k].until != until) {
 		k++
 	}
 	if k == len(s.periods) {
-		s.periods = append(s.periods, period{every: every, next: from})
+		s.periods = append(s.periods, period{every: every, next: from, until: until})
 	}
 	s.periods[k].watches = append(s.periods[k].watches, i)
 }
@@ -92,7 +118,9 @@ func (s *Schedule) Due(now unit.Time) []int {
 	s.due = s.due[:0]
 	for i := range s.periods {
 		if p := &s.periods[i]; p.next == now {
-			p.next += p.every
+			if p.next += p.every; p.next >= p.until {
+				p.next = unit.Never
+			}
 			s.due = append(s.due, p.watches...)
 		}
 	}
