@@ -64,9 +64,9 @@ type Import struct {
 	Name string
 	Doc  string // one line: what is read
 	// Make makes the experiment, YAML that is valid in the registry, of a configuration. The files
-	// that it names are relative to folder, where it shall be. left is what the registry lacks. What
-	// is wrong with the configuration is an InputErrors.
-	Make func(r *Registry, config, folder string) (experiment []byte, left []string, err error)
+	// that it names are relative to folder, where it shall be. Warnings say what the registry lacks,
+	// and what has no counterpart. What is wrong with the configuration is an InputErrors.
+	Make func(r *Registry, config, folder string) (experiment []byte, warnings []string, err error)
 }
 
 // Library is a room's own experiments.

@@ -27,12 +27,12 @@ func (i *importCmd) Run(a *app) error {
 	if format < 0 {
 		return fmt.Errorf("%w: --format is %q; %s are allowed", errInput, i.Format, strings.Join(names, ", "))
 	}
-	data, left, err := a.registry.Imports[format].Make(a.registry, i.Config, folder)
+	data, warnings, err := a.registry.Imports[format].Make(a.registry, i.Config, folder)
 	if err != nil {
 		return err
 	}
-	for _, l := range left {
-		fmt.Fprintln(a.stderr, "warning: left out:", l)
+	for _, w := range warnings {
+		fmt.Fprintln(a.stderr, "warning:", w)
 	}
 	if i.Out == "" {
 		_, err = a.stdout.Write(data)

@@ -20,7 +20,9 @@ func TestFromSimulatorToSimulator(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"config.txt": "PACKET_PAYLOAD_SIZE 1000\nTOPOLOGY_FILE mix/topology.txt\nFLOW_FILE " +
-			"mix/flow.txt\nSIMULATOR_STOP_TIME 2.01\nCC_MODE 8\nEWMA_GAIN 0.0625\n",
+			"mix/flow.txt\nSIMULATOR_STOP_TIME 2.01\nCC_MODE 1\nHAS_WIN 0\nENABLE_TRACE 0\n" +
+			"KMIN_MAP 1 100000000000 400\nKMAX_MAP 1 100000000000 1600\nPMAX_MAP 1 100000000000 0.2\n" +
+			"BUFFER_SIZE 1\nQLEN_MON_FILE mix/qlen.txt\nQLEN_MON_END 2000100000\nL2_BACK_TO_ZERO 1\n",
 		// as the public file: of more hosts than it says
 		"topology.txt": "4 1 3\n0\n0 1 100Gbps 0.001ms 0\n0 2 100Gbps 0.001ms 0\n0 3 100Gbps 0.001ms 0\n0 4 " +
 			"100Gbps 0.001ms 0\n",
@@ -35,7 +37,8 @@ func TestFromSimulatorToSimulator(t *testing.T) {
 		code := Run(Registry(), args, &out, &errs, false)
 		return code, out.String(), errs.String()
 	}
-	if code, _, errs := run("import", "mix/config.txt", "--out", "mine.yaml"); code != Done {
+	if code, _, errs := run("import", "mix/config.txt", "--out", "mine.yaml"); code != Done || !strings.Contains(errs,
+		"warning: mix/config.txt:14:17: L2_BACK_TO_ZERO 1 has no counterpart: a gap") {
 		t.Fatal(errs)
 	}
 	data, err := os.ReadFile("mine.yaml")
@@ -61,7 +64,7 @@ func TestFromSimulatorToSimulator(t *testing.T) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	code, out, errs := run("export", "mine.yaml", "--into", "exported", "--bins", "1")
-	if code != Done || !strings.Contains(out, "2 flows to port 100") || !strings.Contains(out, "pfc.txt") {
+	if code != Done || !strings.Contains(out, "2 flows to port 100") || strings.Contains(out, "pfc.txt:") {
 		t.Fatal(out, errs)
 	}
 	files, _ := filepath.Glob("exported/*/fct.txt")
@@ -84,10 +87,42 @@ func TestFromSimulatorToSimulator(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
+	// 4 MB at once meet a buffer of 1 MiB: its pauses, and the queues of the 100 us that were asked for.
+	pauses, err := simfiles.ReadPFC(strings.NewReader(exported(t, "pfc.txt")), "pfc.txt")
+	if err != nil || len(pauses) < 2 || pauses[0].Switch || !pauses[0].Pause || pauses[0].Time < 2e9 {
+		t.Errorf("%v, %d pauses: %+v", err, len(pauses), pauses[:min(len(pauses), 2)])
+	}
+	queues, err := simfiles.ReadQueues(strings.NewReader(exported(t, "qlen.txt")), "qlen.txt")
+	if err != nil || len(queues) != 1 || len(queues[0].Ports) != 3 {
+		t.Fatal(err, queues)
+	}
+	for _, q := range queues[0].Ports {
+		n := uint64(0)
+		for _, c := range q.Counts {
+			n += c
+		}
+		if long := len(q.Counts) > 200; q.Switch != 0 || n != 1000 || long != (q.Port == 1) {
+			t.Errorf("port %d has %d samples of up to %d kB", q.Port, n, len(q.Counts))
+		}
+	}
 	// What has been exported is what the simulator would be given again.
 	flow, _ := filepath.Glob("exported/*/flow.txt")
 	text, err := os.ReadFile(flow[0])
 	if err != nil || string(text) != "2\n2 1 3 100 2000000 2.000000000000\n3 1 3 100 2000000 2.000001000000\n" {
 		t.Errorf("%v\n%s", err, text)
 	}
+}
+
+// exported is a file of the one run that was exported.
+func exported(t *testing.T, name string) string {
+	t.Helper()
+	files, _ := filepath.Glob(filepath.Join("exported", "*", name))
+	if len(files) != 1 {
+		t.Fatalf("%s: %q", name, files)
+	}
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }

@@ -85,22 +85,3 @@ func (r *reportCmd) Run(a *app) error {
 	}
 	return nil
 }
-
-type diffCmd struct {
-	folders
-	A string `arg:"" help:"Results folder, or an experiment that was run."`
-	B string `arg:"" help:"Another one."`
-}
-
-func (d *diffCmd) Run(a *app) error {
-	x, err := d.open(a, d.A)
-	if err != nil {
-		return err
-	}
-	y, err := d.open(a, d.B)
-	if err != nil {
-		return err
-	}
-	fmt.Fprint(a.stdout, report.Diff(x, y))
-	return nil
-}

@@ -26,7 +26,7 @@ func (m *hpccImport) scheme(s *scheme.Scheme, params []namedValue) string {
 			known = known || x.Name == p.name
 		}
 		if !known {
-			m.left = append(m.left, fmt.Sprintf("%s has no parameter %s (%s)", s.Name, p.name, p.value))
+			m.left = append(m.left, fmt.Sprintf("left out: %s has no parameter %s (%s)", s.Name, p.name, p.value))
 			if p.key != "" {
 				m.lost[p.key] = fmt.Sprintf("%s of this weir has no %s", s.Name, p.name)
 			}
@@ -50,7 +50,7 @@ func (m *hpccImport) program(name string, params ...namedValue) []string {
 			return []string{m.scheme(s, params)}
 		}
 	}
-	m.left = append(m.left, "the program "+name)
+	m.left = append(m.left, "left out: the program "+name)
 	for _, p := range params {
 		if p.key != "" {
 			m.lost[p.key] = "this weir has no program " + name
@@ -74,6 +74,7 @@ type mode struct {
 	preset  string  // whose values it has; "": it has one set only
 	framing string  // whose bytes its frames have, and which they are
 	cnps    bool    // a receiver answers each marked packet
+	moves   bool    // a new rate moves the packet that waits (ChangeRate)
 	// telemetry are the parameters of the program that writes what the controller reads; nil: it
 	// reads none.
 	telemetry func(m *hpccImport) []namedValue
@@ -86,15 +87,16 @@ const plain = "hpcc_plain # 48 bytes of headers"
 var modes = []mode{
 	// rdma-hw.cc: ReceiveUdp sets the CNP flag in the ACK of each marked packet
 	{number: 1, name: "dcqcn", preset: "vendor", framing: plain, cnps: true},
-	{number: 3, name: "hpcc", framing: "hpcc # 48 bytes of headers and 42 of telemetry",
+	{number: 3, name: "hpcc", framing: "hpcc # 48 bytes of headers and 42 of telemetry", moves: true,
 		telemetry: func(m *hpccImport) []namedValue {
 			return m.scaled(namedValue{"", "format", "hpcc"}, "INT_MULTI", "multi")
 		}},
 	{number: 7, name: "timely", preset: "hpcc", framing: "hpcc_timely # 48 bytes of headers and a time stamp of 8"},
 	{number: 8, name: "dctcp", framing: plain},
-	{number: 10, name: "hpcc_pint", framing: "hpcc_pint # 48 bytes of headers and 2 of telemetry", telemetry: func(m *hpccImport) []namedValue { // its flows ask for loads by themselves
-		return m.scaled(namedValue{"", "t", m.rtt.String()}, "PINT_LOG_BASE", "base")
-	}},
+	{number: 10, name: "hpcc_pint", framing: "hpcc_pint # 48 bytes of headers and 2 of telemetry", moves: true,
+		telemetry: func(m *hpccImport) []namedValue { // its flows ask for loads by themselves
+			return m.scaled(namedValue{"", "t", m.rtt.String()}, "PINT_LOG_BASE", "base")
+		}},
 }
 
 // mode is that of the configuration; the zero mode if it names none.
@@ -130,6 +132,9 @@ var controllerKeys = []controllerKey{
 	{"hpcc hpcc_pint", "MI_THRESH", "max_stage", numberOf},
 	// HPCC simulator: W_ai = RATE_AI · T
 	{"hpcc hpcc_pint", "RATE_AI", "w_ai", func(m *hpccImport, s *simfiles.Setting) (string, string) {
+		if !m.config.On("GLOBAL_T") {
+			m.lost["GLOBAL_T"] = "a W_ai of RATE_AI times each pair's own T; here it is the largest T's, and T is each pair's"
+		}
 		return fmt.Sprintf("%.0f B", math.Round(float64(s.Rate)*m.rtt.Seconds()/8)), ""
 	}},
 	{"hpcc hpcc_pint", "GLOBAL_T", "t", largestRTT},
@@ -137,9 +142,17 @@ var controllerKeys = []controllerKey{
 	{"hpcc_pint", "PINT_PROB", "share", numberOf},
 	{"hpcc", "MULTI_RATE", "mode", hpccMode},
 	{"hpcc", "FAST_REACT", "mode", hpccMode},
-	{"hpcc", "SAMPLE_FEEDBACK", "", unless("hops without a queue count, too")},
-	{"hpcc hpcc_pint", "HAS_WIN", "", asIs("the window is always there", "cc, whose window is always there")},
-	{"hpcc hpcc_pint", "VAR_WIN", "", asIs("the window follows the rate", "cc, whose window follows the rate")},
+	{"hpcc", "SAMPLE_FEEDBACK", "sample_feedback", flagOf},
+	{"hpcc", "HAS_WIN", "window", func(m *hpccImport, s *simfiles.Setting) (string, string) {
+		if s.Number == 0 {
+			m.lost[s.Key] = "no window, by which the simulator divides queues: its loads are no numbers then; here it is a " +
+				"rate without a window"
+		}
+		return rateWindow(m, s)
+	}},
+	{"hpcc", "VAR_WIN", "window", rateWindow},
+	{"hpcc_pint", "HAS_WIN", "window", rateWindow},
+	{"hpcc_pint", "VAR_WIN", "window", rateWindow},
 
 	{"dcqcn", "EWMA_GAIN", "g", gainOf},
 	{"dcqcn", "ALPHA_RESUME_INTERVAL", "alpha_timer", timeOf},
@@ -155,7 +168,7 @@ var controllerKeys = []controllerKey{
 	{"timely", "RATE_HAI", "hai", func(m *hpccImport, s *simfiles.Setting) (string, string) {
 		ai := m.config.Get("RATE_AI")
 		if ai == nil || ai.Rate == 0 || s.Rate < ai.Rate || s.Rate%ai.Rate != 0 {
-			return "", "TIMELY's is a whole multiple of RATE_AI"
+			return "", "the increase after five others; TIMELY's is a whole multiple of RATE_AI here, and 5 if it is not given"
 		}
 		return strconv.FormatInt(int64(s.Rate/ai.Rate), 10), ""
 	}},
@@ -166,13 +179,36 @@ var controllerKeys = []controllerKey{
 	{"dcqcn timely", "GLOBAL_T", "base_rtt", largestRTT},
 
 	{"dctcp", "EWMA_GAIN", "g", numberOf},
-	{"dctcp", "DCTCP_RATE_AI", "", never("DCTCP's window grows by a packet in a round trip (RFC 8257)")},
-	{"dctcp", "HAS_WIN", "", never("DCTCP is a window here (RFC 8257), not a rate with one")},
-	{"dctcp", "VAR_WIN", "", never("DCTCP is a window here (RFC 8257), not a rate with one")},
-	{"dctcp", "MIN_RATE", "", never("DCTCP is a window here (RFC 8257), not a rate with one")},
-
-	{"hpcc hpcc_pint dcqcn timely dctcp", "RATE_BOUND", "", asIs("controllers with a rate pace always",
-		"transport: rdma, which paces by the controller's rate")},
+	// rdma-hw.cc: the rate starts at the line's, and grows by DCTCP_RATE_AI a round trip
+	{"dctcp", "CC_MODE", "slow_start", func(*hpccImport, *simfiles.Setting) (string, string) { return "false", "" }},
+	{"dctcp", "DCTCP_RATE_AI", "", func(m *hpccImport, s *simfiles.Setting) (string, string) {
+		bytes := float64(s.Rate) * m.rtt.Seconds() / 8
+		if payload := m.number("PACKET_PAYLOAD_SIZE", 1000); bytes < 0.5*payload || bytes > 2*payload {
+			return "", fmt.Sprintf("a window that grows by %.0f bytes in a round trip of %v; DCTCP's does by a packet "+
+				"(RFC 8257 §3.3)", bytes, m.rtt)
+		}
+		m.became[s.Key] = fmt.Sprintf("nothing: it is %.0f bytes in a round trip of %v, and DCTCP grows by a packet in one",
+			bytes, m.rtt)
+		return "", ""
+	}},
+	{"dctcp", "VAR_WIN", "", func(m *hpccImport, s *simfiles.Setting) (string, string) {
+		switch {
+		case !m.config.On("HAS_WIN"):
+			m.became[s.Key] = "nothing: HAS_WIN is 0"
+		case s.Number == 0:
+			m.became[s.Key] = "rdma.bound: it stays, whatever DCTCP's own window"
+		default:
+			m.became[s.Key] = "dctcp, whose window is what its rate would be"
+		}
+		return "", ""
+	}},
+	{"dctcp", "MIN_RATE", "", func(m *hpccImport, s *simfiles.Setting) (string, string) {
+		if least := float64(s.Rate) * m.rtt.Seconds() / 8; least > 2*m.number("PACKET_PAYLOAD_SIZE", 1000) {
+			return "", fmt.Sprintf("a window of %.0f bytes at least; DCTCP's least is two packets (RFC 8257)", least)
+		}
+		m.became[s.Key] = "nothing: it is less than DCTCP's least window, two packets"
+		return "", ""
+	}},
 }
 
 func numberOf(_ *hpccImport, s *simfiles.Setting) (string, string) {
@@ -181,7 +217,7 @@ func numberOf(_ *hpccImport, s *simfiles.Setting) (string, string) {
 
 func gainOf(m *hpccImport, s *simfiles.Setting) (string, string) {
 	if s.Number == 0 {
-		return "", "0 stands for a default here"
+		return "", "marks that never change alpha, which stays 1; here 0 stands for the preset's 1/256"
 	}
 	return numberOf(m, s)
 }
@@ -192,14 +228,14 @@ func flagOf(_ *hpccImport, s *simfiles.Setting) (string, string) {
 
 func rateOf(_ *hpccImport, s *simfiles.Setting) (string, string) {
 	if s.Rate == 0 {
-		return "", "0 stands for a default here"
+		return "", "no rate; here 0 stands for a default"
 	}
 	return s.Rate.String(), ""
 }
 
 func timeOf(_ *hpccImport, s *simfiles.Setting) (string, string) {
 	if s.Time == 0 {
-		return "", "0 stands for a default here"
+		return "", "a timer that runs out all the time; here 0 stands for a default"
 	}
 	return s.Time.String(), ""
 }
@@ -234,31 +270,6 @@ func rateWindow(m *hpccImport, _ *simfiles.Setting) (string, string) {
 	return "bdp", ""
 }
 
-// never is a key without a counterpart; unless one that has none but for 0, and asIs one
-// whose 0 has none, and which is there anyway.
-func never(why string) func(*hpccImport, *simfiles.Setting) (string, string) {
-	return func(*hpccImport, *simfiles.Setting) (string, string) { return "", why }
-}
-
-func unless(why string) func(*hpccImport, *simfiles.Setting) (string, string) {
-	return func(_ *hpccImport, s *simfiles.Setting) (string, string) {
-		if s.Number == 0 {
-			return "", ""
-		}
-		return "", why
-	}
-}
-
-func asIs(why, became string) func(*hpccImport, *simfiles.Setting) (string, string) {
-	return func(m *hpccImport, s *simfiles.Setting) (string, string) {
-		if s.Number == 0 {
-			return "", why
-		}
-		m.became[s.Key] = became
-		return "", ""
-	}
-}
-
 // controller writes the congestion controller.
 func (m *hpccImport) controller() string {
 	mode := m.mode()
@@ -285,6 +296,8 @@ func (m *hpccImport) controller() string {
 		switch value, why := k.value(m, s); {
 		case why != "":
 			m.lost[k.key] = why
+		case k.key == "CC_MODE":
+			params = append(params, namedValue{"", k.name, value})
 		case value != "" && given[k.name]:
 			m.became[k.key] = name + "." + k.name
 		case value != "":
@@ -311,24 +324,36 @@ func braced(s string) string {
 
 // transport writes the queue pair.
 func (m *hpccImport) transport() string {
-	params := []namedValue{{"", "recovery", "go_back_n"}}
+	// rdma-queue-pair.cc: IsWinBound
+	params := []namedValue{{"", "recovery", "go_back_n"}, {"", "window_test", "below"}}
+	if mode := m.mode(); !mode.moves && mode.name != "dctcp" { // which has no rate here
+		params = append(params, namedValue{"", "new_rate", "next"})
+	}
+	m.acknowledgements()
 	if s := m.config.Get("L2_ACK_INTERVAL"); s != nil {
-		packets := max(1, math.Ceil(s.Number/m.number("PACKET_PAYLOAD_SIZE", 1000)))
-		params = append(params, namedValue{s.Key, "ack_every", plural(int(min(packets, 1e6)))})
-		if s.Number == 0 {
-			m.d.Fail(m.at(s.Key), "1 or more", "without acknowledgements no flow ends")
-		}
+		params = append(params, namedValue{s.Key, "ack_every", "1 packet"})
 	}
 	if m.mode().cnps {
 		params = append(params, namedValue{"", "cnp_interval", unit.Nanosecond.String()})
 	}
-	if s := m.config.Get("ACK_HIGH_PRIO"); s != nil {
-		params = append(params, namedValue{s.Key, "ack_priority", strconv.FormatBool(s.Number != 0)})
-		if s.Number != 0 {
-			params = append(params, namedValue{"", "class", "1"})
-			m.became[s.Key] = "rdma.ack_priority: at hosts; in switches, ack_tos and classes by it would do it"
-		}
+	if s := m.config.Get("ACK_HIGH_PRIO"); s.Number != 0 {
+		params = append(params, namedValue{s.Key, "ack_priority", "true"}, namedValue{"", "class", "1"})
+		m.became[s.Key] = "rdma.ack_priority: at hosts, as there"
+	} else {
+		m.became[s.Key] = "nothing: ACKs are of the data's class, and go first at hosts, as there"
 	}
+	if s := m.config.Get("RATE_BOUND"); s.Number == 0 {
+		params = append(params, namedValue{s.Key, "pacing", "false"})
+	} else {
+		m.became[s.Key] = "transport: rdma, which paces by the controller's rate"
+	}
+	if s := m.config.Get("HAS_WIN"); m.mode().name == "dctcp" && s.Number != 0 {
+		params = append(params, namedValue{s.Key, "bound", "bdp"})
+	} else if m.mode().name == "dctcp" {
+		m.became[s.Key] = "dctcp, whose own window is all"
+	}
+	m.lasting("L2_BACK_TO_ZERO", "a gap that sends the chunk of L2_CHUNK_SIZE bytes again from its start; here all from "+
+		"the gap on goes again (go_back_n)", "rdma.recovery: go_back_n")
 	if m.config.On("GLOBAL_T") {
 		params = append(params, namedValue{"", "base_rtt", m.rtt.String()})
 		if m.became["GLOBAL_T"] == "" {
@@ -337,22 +362,34 @@ func (m *hpccImport) transport() string {
 	}
 	for i := range m.registry.Transports {
 		if s := &m.registry.Transports[i].Scheme; s.Name == "rdma" {
-			text := braced(m.scheme(s, params))
-			if m.config.On("L2_BACK_TO_ZERO") {
-				m.lost["L2_BACK_TO_ZERO"] = "losses are sent again from where they were (go_back_n), not from the chunk's start"
-			} else if m.config.Get("L2_BACK_TO_ZERO") != nil {
-				m.became["L2_BACK_TO_ZERO"] = "rdma.recovery: go_back_n"
-			}
-			return "{" + text + "}"
+			return "{" + braced(m.scheme(s, params)) + "}"
 		}
 	}
 	m.d.Fail(document.Place{File: m.file, Line: 1, Column: 1}, "", "this weir has no transport rdma")
 	return ""
 }
 
-func plural(packets int) string {
-	if packets == 1 {
-		return "1 packet"
+// acknowledgements checks how often a receiver answers. ReceiveUdp (rdma-hw.cc) sets the milestone back at
+// every packet, so that each behind the first L2_ACK_INTERVAL bytes is acknowledged.
+func (m *hpccImport) acknowledgements() {
+	s := m.config.Get("L2_ACK_INTERVAL")
+	switch payload := m.number("PACKET_PAYLOAD_SIZE", 1000); {
+	case s == nil:
+		m.left = append(m.left, m.warning("L2_ACK_INTERVAL",
+			"is not there, and the simulator's own value is 0, with which no flow ends; here each packet is acknowledged"))
+	case s.Number == 0:
+		m.d.Fail(m.at(s.Key), "1 or more", "without acknowledgements no flow ends")
+	case s.Number > payload:
+		m.lost[s.Key] = fmt.Sprintf("an ACK for %.0f packets (rdma.ack_every); the simulator sends one for each packet "+
+			"behind the first %.0f bytes, and so it is here, but from the first byte on", math.Ceil(s.Number/payload), s.Number)
 	}
-	return strconv.Itoa(packets) + " packets"
+}
+
+// lasting is a flag that has no counterpart if it is set, and why; else it became something.
+func (m *hpccImport) lasting(key, why, became string) {
+	if m.config.On(key) {
+		m.lost[key] = why
+	} else {
+		m.became[key] = became
+	}
 }

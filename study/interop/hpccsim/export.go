@@ -94,8 +94,7 @@ func Export(o *results.Outcome, into string, offset unit.Time) ([]Exported, erro
 				write func(b *bytes.Buffer) error
 			}{"qlen.txt", func(b *bytes.Buffer) error { return simfiles.WriteQueues(b, []simfiles.Queues{*q}) }})
 		} else {
-			x.Left = append(x.Left, "qlen.txt: no queue of a port is measured in bytes ({queue: {port: s1->h2, unit: bytes, "+
-				"every: 100ns}})")
+			x.Left = append(x.Left, "qlen.txt: no queues are kept ({queue: {switches: \"*\", unit: bytes, every: 1us, log: true}})")
 		}
 		if r.PFC != nil {
 			files = append(files, struct {
@@ -213,30 +212,31 @@ func export(p *spec.Point, r *results.Run, offset unit.Time) (*Exported, error) 
 	return x, nil
 }
 
-// queues are the histograms of the switch ports whose queues a run has sampled in bytes
-// one by one; nil if there are none. A port's number counts its node's links from 1.
+// queues are the histograms of the switch ports whose queues a run has kept in kB, or sampled in bytes one
+// by one; nil if there are none. A port's number counts its node's links from 1.
 func queues(of *spec.Spec, p *spec.Point, r *results.Run, offset unit.Time) *simfiles.Queues {
-	var series []*measure.Series
+	counts := map[string][]uint64{}
 	for i := range r.Series {
 		if s := &r.Series[i]; s.Unit == "bytes" && of.Kind(s.Name).Queues {
-			series = append(series, s)
+			var q simfiles.Queue
+			for _, v := range s.Values {
+				q.Add(int64(v))
+			}
+			counts[s.Group] = q.Counts
+		}
+	}
+	for i := range r.Histograms {
+		if h := &r.Histograms[i]; h.Unit == "kB" && of.Kind(h.Name).Queues {
+			counts[h.Group] = h.Counts
 		}
 	}
 	q := &simfiles.Queues{Time: int64(offset+unit.Time(math.Round(r.End.TimeS*1e12))) / 1000}
-	count := make([]int, len(p.Network().Nodes))
+	ports := make([]int, len(p.Network().Nodes))
 	for l := range p.Network().Links {
 		for e, node := range p.Network().Links[l].Ends {
-			count[node]++
-			name := p.Network().PortName(l, e)
-			for _, s := range series {
-				if s.Group != name || !p.Network().Nodes[node].Switch {
-					continue
-				}
-				port := simfiles.Queue{Switch: node, Port: count[node]}
-				for _, v := range s.Values {
-					port.Add(int64(v))
-				}
-				q.Ports = append(q.Ports, port)
+			ports[node]++
+			if c, there := counts[p.Network().PortName(l, e)]; there && p.Network().Nodes[node].Switch {
+				q.Ports = append(q.Ports, simfiles.Queue{Switch: node, Port: ports[node], Counts: c})
 			}
 		}
 	}

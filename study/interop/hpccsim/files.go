@@ -70,7 +70,6 @@ func (m *hpccImport) open(key string, must bool) (name string, data []byte, at s
 
 // traced checks the list of nodes to trace, if the file is there.
 func (m *hpccImport) traced() {
-	m.lost["TRACE_FILE"] = "what is traced is no part of an experiment"
 	_, data, at := m.open("TRACE_FILE", false)
 	if data == nil {
 		return
@@ -81,7 +80,7 @@ func (m *hpccImport) traced() {
 		m.foreign(err)
 		return
 	}
-	m.lost["TRACE_FILE"] += fmt.Sprintf("; it lists %d nodes", len(nodes))
+	m.nodes = fmt.Sprintf(" at %d nodes", len(nodes))
 }
 
 // paths finds the largest base RTT, by classes of hosts that reach others alike, and the

@@ -24,10 +24,11 @@ const simulatorStart = 2 * unit.Second
 // and the flows that it names: YAML with comments that say what each key has become. The
 // files are looked for from the current folder, the config's, and the one above it, where
 // the simulator is started; the experiment names them relative to folder, where it shall
-// be. Programs and parameters that the registry does not have are left out: a comment
-// says so, and left. What is wrong with the files is an InputErrors.
-func Import(r *spec.Registry, config, folder string) (experiment []byte, left []string, err error) {
-	out, left, err := written(r, config, folder)
+// be. Programs and parameters that the registry does not have are left out, and some keys have no
+// counterpart: comments say so, and warnings, with the key's place and what it would mean. What is
+// wrong with the files is an InputErrors.
+func Import(r *spec.Registry, config, folder string) (experiment []byte, warnings []string, err error) {
+	out, warnings, err := written(r, config, folder)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -42,16 +43,16 @@ func Import(r *spec.Registry, config, folder string) (experiment []byte, left []
 	if _, err := plan.Load(r, src, spec.Options{}); err != nil {
 		return nil, nil, err
 	}
-	return out, left, nil
+	return out, warnings, nil
 }
 
 // written is the experiment before it is tried.
-func written(r *spec.Registry, config, folder string) (experiment []byte, left []string, err error) {
+func written(r *spec.Registry, config, folder string) (experiment []byte, warnings []string, err error) {
 	c := document.NewReader(spec.FileKind)
 	m := &hpccImport{d: c, registry: r, file: config, folder: folder,
 		became: map[string]string{}, lost: map[string]string{}}
 	experiment = m.experiment()
-	return experiment, m.left, c.Err()
+	return experiment, append(m.warnings(), m.left...), c.Err()
 }
 
 // hpccImport is one config.txt on its way to an experiment.
@@ -69,15 +70,16 @@ type hpccImport struct {
 
 	topologyFile, flowFile string // as the experiment names them
 	moreLinks, moreFlows   bool   // the file has more than its first line says
+	nodes                  string // how many are traced: " at 2 nodes"
 
 	became map[string]string // by key: what it is in the experiment
 	lost   map[string]string // by key: why it has no counterpart
-	left   []string          // what this registry lacks
+	left   []string          // warnings of what has no key: what this registry lacks
 }
 
 // at is where a key's value stands.
 func (m *hpccImport) at(key string) document.Place {
-	if s := m.config.Get(key); s != nil {
+	if s := m.config.Get(key); s != nil && s.Line > 0 {
 		return m.d.InFile(m.file, s.Line, s.Column)
 	}
 	return document.Place{File: m.file, Line: 1, Column: 1}
@@ -115,6 +117,7 @@ func (m *hpccImport) read() bool {
 		m.foreign(err)
 		return false
 	}
+	m.config = m.config.Complete()
 	if !m.readNetwork() || !m.readFlows() {
 		return false
 	}
@@ -207,25 +210,48 @@ func (m *hpccImport) text(x *parts) []byte {
 func (m *hpccImport) remarks(b *strings.Builder) {
 	fmt.Fprintf(b, "# Made by weir import of %s, a configuration of the HPCC simulator.\n",
 		path.Base(filepath.ToSlash(m.file)))
-	list := func(head string, of map[string]string) {
-		fmt.Fprintf(b, "#\n# %s\n", head)
+	list := func(head string, of map[string]string, given bool) {
+		head = "#\n# " + head + "\n"
 		for i := range m.config {
 			s := &m.config[i]
-			if text, ok := of[s.Key]; ok {
-				fmt.Fprintf(b, "#   %-26s %s\n", s.Key, text)
+			text, ok := of[s.Key]
+			if !ok || given != (s.Line > 0) {
+				continue
 			}
+			name := s.Key
+			if !given {
+				name += " " + s.Value()
+			}
+			fmt.Fprintf(b, "%s#   %-26s %s\n", head, name, text)
+			head = ""
 		}
 	}
-	list("What its keys have become:", m.became)
-	if len(m.lost) > 0 {
-		list("What has no counterpart here:", m.lost)
-	}
+	list("What its keys have become:", m.became, true)
+	list("What those that it does not have are in the simulator, and have become:", m.became, false)
+	list("What has no counterpart here, and what it would mean:", m.lost, true)
+	list("What of those that it does not have has none:", m.lost, false)
 	if len(m.left) > 0 {
-		b.WriteString("#\n# What this weir lacks, and what is left out for that:\n")
+		b.WriteString("#\n# What else is not as there:\n")
 		for _, l := range m.left {
 			fmt.Fprintf(b, "#   %s\n", l)
 		}
 	}
+}
+
+// warnings name each key without a counterpart, with its place and what it would mean.
+func (m *hpccImport) warnings() (out []string) {
+	for i := range m.config {
+		if s := &m.config[i]; m.lost[s.Key] != "" {
+			out = append(out, m.warning(s.Key, s.Value()+" has no counterpart: "+m.lost[s.Key]))
+		}
+	}
+	return out
+}
+
+// warning is one about a key.
+func (m *hpccImport) warning(key, what string) string {
+	at := m.at(key)
+	return fmt.Sprintf("%s:%d:%d: %s %s", at.File, at.Line, at.Column, key, what)
 }
 
 // traffic is the flows to a port of the file; all of them, if it is negative.

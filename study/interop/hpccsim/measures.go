@@ -16,19 +16,26 @@ func (m *hpccImport) framing() string {
 	return plain
 }
 
-// measures are what the simulator and its analysis give.
+// measures are what the simulator and its analysis give, and what weir export makes its files of.
 func (m *hpccImport) measures(duration unit.Time) []string {
-	out := []string{"goodput", "fct", "{slowdown: {bins: 20, percentiles: [50, 95, 99]}}"}
-	if m.config.Get("FCT_OUTPUT_FILE") != nil {
-		m.became["FCT_OUTPUT_FILE"] = "weir export writes it from the results"
+	m.became["FCT_OUTPUT_FILE"] = "weir export writes it from the results"
+	m.became["PFC_OUTPUT_FILE"] = "measure: pfc_pause, with a log, from which weir export writes it"
+	return append([]string{"goodput", "fct", "{slowdown: {bins: 20, percentiles: [50, 95, 99]}}",
+		"{pfc_pause: {log: true}}"}, m.queues(duration)...)
+}
+
+// queues is the measure of the monitor of queues, nothing without one. The simulator looks each 100 ns.
+func (m *hpccImport) queues(duration unit.Time) []string {
+	if m.config.Get("QLEN_MON_FILE") == nil {
+		m.became["QLEN_MON_START"], m.became["QLEN_MON_END"] = "nothing: no QLEN_MON_FILE", "nothing: no QLEN_MON_FILE"
+		return nil
 	}
-	if m.config.Get("PFC_OUTPUT_FILE") != nil {
-		m.lost["PFC_OUTPUT_FILE"] = "results have no log of PFC frames"
+	start, end := m.config.Get("QLEN_MON_START").Time-m.offset, m.config.Get("QLEN_MON_END").Time-m.offset
+	if start = max(start, 0); end <= start || start >= duration {
+		m.lost["QLEN_MON_FILE"] = "histograms of queues between QLEN_MON_START and QLEN_MON_END, where nothing runs"
+		return nil
 	}
-	start, end := m.config.Get("QLEN_MON_START"), m.config.Get("QLEN_MON_END")
-	if m.config.Get("QLEN_MON_FILE") == nil || start == nil || end == nil || end.Time <= start.Time {
-		return out
-	}
+	end = min(end, duration)
 	ports := 0
 	for i := range m.network.Links {
 		for _, node := range m.network.Links[i].Ends {
@@ -37,18 +44,25 @@ func (m *hpccImport) measures(duration unit.Time) []string {
 			}
 		}
 	}
-	const most = 1 << 24 // samples, a quarter of what fits
+	const most, mostOfOne = 1 << 24, 1 << 21 // samples: a part of what fits
 	every := 100 * unit.Nanosecond
 	for _, next := range []int64{2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 100000, 1000000, 10000000} {
-		if float64(duration/every)*float64(ports) <= most {
+		if n := float64((end - start) / every); n <= mostOfOne && n*float64(ports) <= most {
 			break
 		}
 		every = unit.Time(next) * 100 * unit.Nanosecond
 	}
-	m.became["QLEN_MON_FILE"] = fmt.Sprintf("measure: queue, of all switch ports, each %v", every)
-	m.became["QLEN_MON_START"] = "nothing: queues are sampled in the measured part"
-	m.became["QLEN_MON_END"] = "nothing: queues are sampled in the measured part"
-	return append(out, fmt.Sprintf("{queue: {switches: \"*\", every: %v, unit: bytes, percentiles: [50, 95, 99]}}", every))
+	every = min(every, end-start)
+	m.became["QLEN_MON_FILE"] = fmt.Sprintf("measure: queue, of all switch ports, each %v; weir export writes it", every)
+	m.became["QLEN_MON_START"], m.became["QLEN_MON_END"] = "queue.from", "queue.until"
+	part := fmt.Sprintf("every: %v", every)
+	if start > 0 {
+		part += fmt.Sprintf(", from: %v", start)
+	}
+	if end < duration {
+		part += fmt.Sprintf(", until: %v", end)
+	}
+	return []string{"{queue: {switches: \"*\", " + part + ", unit: bytes, log: true, percentiles: [50, 95, 99]}}"}
 }
 
 // ports are the destination ports in the flow file, ascending, by which flows are told
@@ -73,35 +87,51 @@ func (m *hpccImport) ports() []int {
 // rest says of all other keys why they have no counterpart.
 func (m *hpccImport) rest() {
 	m.became["TOPOLOGY_FILE"], m.became["FLOW_FILE"] = "topology", "traffic"
-	why := map[string]string{
-		"DATA_RATE": "the topology has it", "LINK_DELAY": "the topology has it",
-		"PAUSE_TIME":        "a pause of pfc lasts until it is ended, as the simulator's do",
-		"TRACE_OUTPUT_FILE": "what is traced is no part of an experiment",
-		"ENABLE_TRACE":      "what is traced is no part of an experiment",
-		"L2_CHUNK_SIZE":     "it counts with L2_BACK_TO_ZERO only",
+	m.became["PACKET_PAYLOAD_SIZE"] = "mtu"
+	for _, key := range []string{"DATA_RATE", "LINK_DELAY"} {
+		m.became[key] = "nothing: the topology has each link's, and the simulator looks at these only"
 	}
+	m.became["L2_CHUNK_SIZE"] = "nothing: it counts with L2_BACK_TO_ZERO, and where L2_ACK_INTERVAL is more than a packet"
+	if s := m.config.Get("PAUSE_TIME"); s.Time == 0 {
+		m.lost[s.Key] = "pauses that end at once; here they last until they are ended"
+	} else {
+		m.became[s.Key] = "nothing: above 0 a pause lasts until it is ended, here and there"
+	}
+	if s := m.config.Get("ERROR_RATE_PER_LINK"); s.Number > 0 {
+		m.lost[s.Key] = "the loss of all links of which the topology file says 0; set it there, in the fifth column"
+	}
+	m.traces()
 	for i := range m.config {
 		s := &m.config[i]
 		key := s.Key
-		if s.Key == "PACKET_PAYLOAD_SIZE" {
-			m.became[key] = "mtu"
+		if m.lost[key] != "" {
+			delete(m.became, key)
+			continue
 		}
-		if s.Key == "ERROR_RATE_PER_LINK" && s.Number > 0 {
-			m.lost[key] = "the topology file has a rate for each link"
-		}
-		if m.became[key] != "" || m.lost[key] != "" {
-			if m.lost[key] != "" {
-				delete(m.became, key)
-			}
+		if m.became[key] != "" {
 			continue
 		}
 		switch {
-		case why[key] != "":
-			m.lost[key] = why[key]
 		case s.Number == 0 && simfiles.KeyByName(key).Kind <= simfiles.Fraction:
 			m.became[key] = "nothing: it is 0"
 		default:
 			m.became[key] = "nothing: CC_MODE " + strconv.FormatFloat(m.number("CC_MODE", 0), 'f', -1, 64) + " has no use for it"
+		}
+	}
+}
+
+// traces are the keys of the log of packets, which weir run keeps on request.
+func (m *hpccImport) traces() {
+	for _, key := range []string{"ENABLE_TRACE", "TRACE_FILE", "TRACE_OUTPUT_FILE"} {
+		switch s := m.config.Get(key); {
+		case !m.config.On("ENABLE_TRACE"):
+			m.became[key] = "nothing: ENABLE_TRACE is 0"
+		case s != nil && s.Line == 0:
+			m.became[key] = "nothing: weir run --trace keeps packets"
+		case key == "TRACE_FILE":
+			m.lost[key] = "packets that are logged" + m.nodes + "; weir run --trace does that, for ports"
+		default:
+			m.lost[key] = "a log of packets; weir run --trace keeps one, in a form of its own"
 		}
 	}
 }

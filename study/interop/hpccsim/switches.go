@@ -12,20 +12,12 @@ import (
 // switches writes what runs in all switches, in its order: buffer, PFC, ECN, telemetry.
 func (m *hpccImport) switches() []string {
 	out := []string{"ecmp"}
-	size := namedValue{"BUFFER_SIZE", "size", "32MiB"}
-	if s := m.config.Get("BUFFER_SIZE"); s != nil {
-		size.value = fmt.Sprintf("%.0fMiB", s.Number)
-	} else {
-		size.key = ""
-	}
-	out = append(out, m.program("shared_buffer", size)...)
-	pfc := []namedValue{{"", "headroom", "simulator"}}
-	if m.config.On("USE_DYNAMIC_PFC_THRESHOLD") {
-		pfc = append(pfc, namedValue{"USE_DYNAMIC_PFC_THRESHOLD", "trigger", "shift"}, namedValue{"", "shift", "3"},
-			namedValue{"", "nic_rate", m.nic.String()})
-	} else if m.config.Get("USE_DYNAMIC_PFC_THRESHOLD") != nil {
-		m.lost["USE_DYNAMIC_PFC_THRESHOLD"] = "the simulator's static threshold is not known; pfc has its default"
-	}
+	size := m.config.Get("BUFFER_SIZE")
+	out = append(out, m.program("shared_buffer", namedValue{size.Key, "size", fmt.Sprintf("%.0fMiB", size.Number)})...)
+	pfc := []namedValue{{"", "headroom", "simulator"}, {"", "trigger", "shift"}, {"", "shift", "3"},
+		{"", "nic_rate", m.nic.String()}}
+	// The simulator reads the key, and looks at it nowhere (qbb-net-device.cc: m_dynamicth).
+	m.became["USE_DYNAMIC_PFC_THRESHOLD"] = "pfc.trigger: the threshold follows the free buffer whatever the key says, as there"
 	out = append(out, m.program("pfc", pfc...)...)
 	if m.config.On("ENABLE_QCN") {
 		if ecn := m.ecn(); len(ecn) > 0 {
@@ -36,10 +28,12 @@ func (m *hpccImport) switches() []string {
 				delete(m.became, "ENABLE_QCN")
 			}
 		} else {
-			m.lost["ENABLE_QCN"] = "without KMIN_MAP, KMAX_MAP and PMAX_MAP nothing is marked"
+			m.lost["ENABLE_QCN"] = "marks; without KMIN_MAP, KMAX_MAP and PMAX_MAP, with which alone the simulator starts, " +
+				"there are none"
 		}
-	} else if m.config.Get("ENABLE_QCN") != nil {
-		m.became["ENABLE_QCN"] = "no program ecn"
+	} else {
+		m.lost["ENABLE_QCN"] = "no marks, and so it is here; and hosts that do not wake for the next paced packet until " +
+			"something else wakes them (qbb-net-device.cc), which here they do"
 		for _, key := range []string{"KMIN_MAP", "KMAX_MAP", "PMAX_MAP"} {
 			if m.config.Get(key) != nil {
 				m.became[key] = "nothing: ENABLE_QCN is 0"

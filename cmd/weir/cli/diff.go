@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"weir/core/unit"
+	"weir/study/interop/hpccsim"
+	"weir/study/report"
+	"weir/study/results"
+)
+
+type diffCmd struct {
+	folders
+	A     string `arg:"" help:"${diffA}"`
+	B     string `arg:"" help:"Another one."`
+	Bins  int    `default:"20" help:"With a fct.txt: bins of size, of equally many flows."`
+	P50   string `name:"p50" default:"5%" placeholder:"SHARE" help:"${diffTolerance}"`
+	P95   string `name:"p95" default:"off" placeholder:"SHARE" help:"The same of the 95th percentile."`
+	P99   string `name:"p99" default:"20%" placeholder:"SHARE" help:"The same of the 99th percentile."`
+	Port  uint16 `placeholder:"PORT" help:"${diffPort}"`
+	Of    string `name:"run" placeholder:"ID" help:"With a fct.txt: the run of results, by the beginning of its id."`
+	JSON  bool   `name:"json" help:"With a fct.txt: print one JSON document instead of a table."`
+	Check bool   `help:"With a fct.txt: exit with 3 if a bin is not within the tolerances."`
+}
+
+func (d *diffCmd) Run(a *app) error {
+	if isCompletions(d.A) || isCompletions(d.B) {
+		return d.completions(a)
+	}
+	switch {
+	case d.JSON, d.Check, d.Of != "", d.Port != 0:
+		return fmt.Errorf("%w: --json, --check, --run and --port are of comparisons with a fct.txt", errInput)
+	}
+	x, err := d.open(a, d.A)
+	if err != nil {
+		return err
+	}
+	y, err := d.open(a, d.B)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(a.stdout, report.Diff(x, y))
+	return nil
+}
+
+// isCompletions reports whether a name is that of a fct.txt: a file that is neither an experiment nor
+// the report of results.
+func isCompletions(name string) bool {
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() || filepath.Base(name) == "report.html" {
+		return false
+	}
+	return !strings.HasSuffix(name, ".yaml") && !strings.HasSuffix(name, ".yml")
+}
+
+// completions compares flows by bins of size.
+func (d *diffCmd) completions(a *app) error {
+	if d.Bins < 1 || d.Bins > 1000 {
+		return fmt.Errorf("%w: --bins is %d; 1 … 1000 are allowed", errInput, d.Bins)
+	}
+	var t hpccsim.Tolerances
+	for _, x := range []struct {
+		flag, text string
+		to         *float64
+	}{{"p50", d.P50, &t.P50}, {"p95", d.P95, &t.P95}, {"p99", d.P99, &t.P99}} {
+		if *x.to = -1; x.text == "off" {
+			continue
+		}
+		v, err := unit.ParseShare(x.text)
+		if err != nil || !(v >= 0 && v <= 10) {
+			return fmt.Errorf("%w: --%s is %q; a share such as 5%%, or off, is allowed", errInput, x.flag, x.text)
+		}
+		*x.to = v
+	}
+	x, err := d.side(a, d.A)
+	if err != nil {
+		return err
+	}
+	y, err := d.side(a, d.B)
+	if err != nil {
+		return err
+	}
+	c := hpccsim.Compare(x, y, d.Bins, t)
+	if d.JSON {
+		a.stdout.Write(c.JSON())
+	} else {
+		c.Print(a.stdout)
+	}
+	if d.Check && !c.Agree {
+		a.code = ClaimFailed
+	}
+	return nil
+}
+
+// side reads one side's flows.
+func (d *diffCmd) side(a *app, name string) (x *hpccsim.Completions, err error) {
+	if isCompletions(name) {
+		x, err = hpccsim.ReadCompletions(name)
+	} else {
+		var o *results.Outcome
+		if o, err = d.open(a, name); err == nil {
+			x, err = hpccsim.CompletionsOf(o, d.Of)
+		}
+	}
+	if err != nil || d.Port == 0 {
+		return x, err
+	}
+	flows := x.Flows[:0]
+	for _, f := range x.Flows {
+		if f.DstPort == d.Port {
+			flows = append(flows, f)
+		}
+	}
+	x.Flows = flows
+	return x, nil
+}

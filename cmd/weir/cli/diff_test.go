@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+// weir diff of results and a fct.txt: a table, or a document, and with --check an exit code. The list of the
+// other side is written by hand, a tenth longer in one test than what the run gives.
+func TestDiffOfCompletions(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write := func(name, text string) {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("e.yaml", `duration: 1ms
+framing: hpcc
+mtu: 1000 B payload
+topology: {star: {hosts: 2, rate: 100Gbps, delay: 1us}}
+switch: [ecmp]
+traffic: [{name: one, from: h0, to: h1, size: 1000 B, start: 2us, transport: rdma, cc: none}]
+`)
+	call := func(args ...string) (int, string, string) {
+		var out, errs bytes.Buffer
+		code := Run(Registry(), args, &out, &errs, false)
+		return code, out.String(), errs.String()
+	}
+	if code, _, errs := call("run", "e.yaml"); code != Done {
+		t.Fatal(errs)
+	}
+	// alone: 4000 + 2·80 + 1048·8/100; with the telemetry's 42 bytes and an ACK of 88 it is less than 4243
+	write("same.txt", "0b000001 0b000101 10000 100 1000 2000002000 4188 4243\n")
+	write("longer.txt", "0b000001 0b000101 10000 100 1000 2000002000 5300 4243\n")
+	write("damaged.txt", "0b000001 0b000101 10000 100 1000 2000002000 5300\n")
+	for _, x := range []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"same", []string{"e.yaml", "same.txt", "--check"}, Done, "A and B agree: 1 of 1 bins within p50 ±5 %, p99 ±20 %"},
+		{"longer", []string{"e.yaml", "longer.txt"}, Done, "A and B differ: 0 of 1 bins"},
+		{"checked", []string{"longer.txt", "e.yaml", "--check"}, ClaimFailed, "A and B differ: 0 of 1 bins"},
+		{"wide", []string{"e.yaml", "longer.txt", "--p50", "30%", "--p95", "30%", "--p99", "off", "--check"}, Done,
+			"within p50 ±30 %, p95 ±30 %"},
+		{"files", []string{"same.txt", "longer.txt", "--check"}, ClaimFailed, "1 flows in common"},
+		{"port", []string{"same.txt", "longer.txt", "--port", "200"}, Done, "0 flows in common"},
+		{"damaged", []string{"e.yaml", "damaged.txt"}, WrongInput, "damaged.txt:1:49: the line ends after 7 of 8"},
+		{"share", []string{"e.yaml", "same.txt", "--p99", "x"}, WrongInput, `--p99 is "x"`},
+		{"bins", []string{"e.yaml", "same.txt", "--bins", "0"}, WrongInput, "--bins is 0"},
+		{"two results", []string{"e.yaml", "e.yaml", "--check"}, WrongInput, "are of comparisons with a fct.txt"},
+		{"old", []string{"e.yaml", "e.yaml"}, Done, "0 values differ"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if code, out, errs := call(append([]string{"diff"}, x.args...)...); code != x.code ||
+				!strings.Contains(out+errs, x.want) {
+				t.Errorf("exit %d, want %d and %q:\n%s%s", code, x.code, x.want, out, errs)
+			}
+		})
+	}
+	_, out, _ := call("diff", "e.yaml", "longer.txt", "--json")
+	var c struct {
+		Agree bool
+		Bins  []struct {
+			A     struct{ P50 float64 }
+			Ratio struct{ P50 float64 }
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &c); err != nil || c.Agree || len(c.Bins) != 1 || c.Bins[0].A.P50 != 1 ||
+		c.Bins[0].Ratio.P50 != 5300./4243 {
+		t.Errorf("%v: %s", err, out)
+	}
+}

@@ -1,0 +1,157 @@
+package hpccsim
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"weir/internal/document"
+	"weir/internal/testutil"
+	"weir/study/interop/simfiles"
+	"weir/study/run"
+	"weir/study/spec"
+)
+
+// listed are flows of so many sizes, ten of each, that take factors longer than alone.
+func listed(name string, sizes int, factor func(size, k int) float64) *Completions {
+	c := &Completions{Name: name}
+	for s := range sizes {
+		for k := range 10 {
+			size := int64(1000 * (s + 1))
+			c.Flows = append(c.Flows, simfiles.FCT{Src: s, Dst: s + 1, SrcPort: uint16(10000 + k), DstPort: 100, Size: size,
+				Start: int64(1000 * k), FCT: int64(float64(size) * factor(s, k)), Standalone: size})
+		}
+	}
+	return c
+}
+
+var usual = Tolerances{0.05, -1, 0.2}
+
+// Percentiles of slowdowns by bins of equally many flows, their ratios, and whether these are within the
+// tolerances: by hand, for ten flows of each size, of which the k-th takes 1 + k/10 times as long as alone.
+func TestCompare(t *testing.T) {
+	a := listed("one", 4, func(_, k int) float64 { return 1 + float64(k)/10 })
+	for _, x := range []struct {
+		name   string
+		factor func(size, k int) float64
+		bins   int
+		want   []bool
+	}{
+		{"same", func(_, k int) float64 { return 1 + float64(k)/10 }, 4, []bool{true, true, true, true}},
+		{"longest up", func(s, k int) float64 {
+			return 1 + float64(k)/10*map[bool]float64{true: 2}[s == 3 && k == 9] +
+				float64(k)/10*map[bool]float64{false: 1}[s == 3 && k == 9]
+		}, 4, []bool{true, true, true, false}},
+		{"a third more", func(s, k int) float64 { return (1 + float64(k)/10) * map[bool]float64{true: 1.3, false: 1}[s < 2] }, 2,
+			[]bool{false, true}},
+		{"six percent", func(_, k int) float64 { return (1 + float64(k)/10) * 1.06 }, 1, []bool{false}},
+		{"four percent", func(_, k int) float64 { return (1 + float64(k)/10) * 1.04 }, 1, []bool{true}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c := Compare(a, listed("two", 4, x.factor), x.bins, usual)
+			if len(c.Bins) != len(x.want) {
+				t.Fatalf("%d bins", len(c.Bins))
+			}
+			agree := true
+			for i, want := range x.want {
+				if agree = agree && want; c.Bins[i].Within != want {
+					t.Errorf("bin %d: %+v %+v", i, c.Bins[i], c.Bins[i].Ratio)
+				}
+			}
+			if c.Agree != agree || c.Common.Flows != 40 || c.Common.OnlyA != 0 || c.Common.OnlyB != 0 {
+				t.Errorf("%+v", c)
+			}
+		})
+	}
+	c := Compare(a, listed("two", 4, func(_, k int) float64 { return 2 + float64(k)/5 }), 4, usual)
+	if b := c.Bins[0]; b.A != (Side{10, 1.5, 1.9, 1.9}) || b.B != (Side{10, 3, 3.8, 3.8}) || *b.Ratio != (Ratio{2, 2, 2}) ||
+		b.ToBytes != 1000 || c.Common.SumOfFCTs != 2 {
+		t.Errorf("%+v, %+v", b, c.Common)
+	}
+}
+
+// Flows of one size are in one bin, sizes that one side has not are never within, unpaired flows are
+// counted, and so are those that are not finished.
+func TestCompareOdd(t *testing.T) {
+	same := func(_, _ int) float64 { return 1 }
+	if c := Compare(listed("a", 1, same), listed("b", 1, same), 20, usual); len(c.Bins) != 1 || !c.Agree {
+		t.Errorf("flows of one size are in %d bins", len(c.Bins))
+	}
+	a, b := listed("a", 1, same), listed("b", 3, same)
+	b.Unfinished = 7
+	b.Flows[0].Standalone++
+	c := Compare(a, b, 3, usual)
+	if len(c.Bins) != 3 || c.Agree || c.Common.OnlyB != 20 || c.Common.Standalone != 9 || c.Bins[1].Ratio != nil {
+		t.Errorf("%+v", c)
+	}
+	var out strings.Builder
+	c.Print(&out)
+	testutil.Golden(t, "compare.txt", out.String())
+	for line := range strings.Lines(out.String()) {
+		if len([]rune(line)) > 81 {
+			t.Errorf("wider than 80 columns: %s", line)
+		}
+	}
+	if c := Compare(&Completions{}, &Completions{}, 3, usual); c.Agree || len(c.Bins) != 0 ||
+		!strings.Contains(string(c.JSON()), `"bins": []`) {
+		t.Errorf("nothing agrees with nothing: %+v", c)
+	}
+	zero := &Completions{Flows: []simfiles.FCT{{Size: 5, FCT: 1}}} // alone it takes no time, which nothing is measured by
+	if c := Compare(zero, zero, 1, usual); c.Agree || c.Bins[0].A.Flows != 0 {
+		t.Errorf("%+v", c)
+	}
+	if s := (&Tolerances{-1, -1, -1}).String(); s != "any" {
+		t.Error(s)
+	}
+}
+
+// A run of results is compared with what was exported of it, and with the wrong file.
+func TestCompletions(t *testing.T) {
+	s := load(t, `duration: 1ms
+framing: hpcc
+mtu: 1000 B payload
+repeat: 2
+topology: {leaf_spine: {leaves: 1, spines: 1, hosts: 3, rate: 100Gbps, delay: 1us}}
+switch: [ecmp]
+traffic:
+  - {name: one, from: h0, to: h1, size: 1000 B, start: 2us, transport: window, window: 10 packets}
+  - {name: late, from: h0, to: h2, size: 10MB, start: 990us, transport: window, window: 1 packet}
+`, spec.Options{})
+	o, err := run.Execute(t.Context(), s, run.Options{Dir: t.TempDir()})
+	if err != nil || len(o.Failed) > 0 {
+		t.Fatal(err, o.Failed)
+	}
+	out, err := Export(o, filepath.Join(t.TempDir(), "out"), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(out[0].Folder, "fct.txt")
+	a, err := ReadCompletions(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := CompletionsOf(o, o.Runs[0].ID[:8])
+	if err != nil || b.Unfinished != 1 {
+		t.Fatal(err, b)
+	}
+	if c := Compare(a, b, 5, usual); !c.Agree || c.Common.Flows != 1 || c.Common.SumOfFCTs != 1 {
+		t.Errorf("%+v", c)
+	}
+	wrong := filepath.Join(t.TempDir(), "fct.txt")
+	if err := os.WriteFile(wrong, []byte("0b000001 0b000101 10000 100 1 2 3 4\n0b000001 x\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for want, err := range map[string]error{
+		"2 runs; one is compared":             second(CompletionsOf(o, "")),
+		`no run has an id that begins with`:   second(CompletionsOf(o, "zz")),
+		"fct.txt:2:11: the line ends after 2": second(ReadCompletions(wrong)),
+		"none.txt:1:1: it cannot be read":     second(ReadCompletions("none.txt")),
+	} {
+		if _, ok := err.(document.InputErrors); !ok || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+func second(_ *Completions, err error) error { return err }
