@@ -60,6 +60,7 @@
 //	long-short, incast-long, elephant-mice, joins
 //	                    HPCC §5.2: the testbed's cases            TestExperiments
 //	parameters          HPCC §5.1, footnotes; the draft's §4.1, §5  TestOwnExperiments, TestPresets
+//	collectives         ours: all-reduces by hashes, flowlets, spray  TestOwnExperiments
 //	thinning            draft-miao §3, §6.2: fewer acknowledgements TestOwnExperiments
 //	overhead            draft-miao §6, §7.2; draft-pan §4         TestExperimentsLoad
 //	wan                 ours                                      TestExperimentsLoad

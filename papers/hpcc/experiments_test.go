@@ -4,17 +4,20 @@ import (
 	"strings"
 	"testing"
 
-	"weir/core/cc"
 	"weir/core/cc/dcqcn"
 	"weir/core/cc/dctcp"
+	"weir/core/cc/none"
+	"weir/core/cc/swift"
 	"weir/core/cc/timely"
 	"weir/core/dataplane"
 	"weir/core/dataplane/ecmp"
 	"weir/core/dataplane/ecn"
 	"weir/core/dataplane/forward"
 	"weir/core/dataplane/inband"
+	"weir/core/dataplane/letflow"
 	"weir/core/dataplane/pfc"
 	"weir/core/dataplane/sharedbuffer"
+	"weir/core/dataplane/spray"
 	"weir/papers/hpcc"
 	"weir/study/claim"
 	"weir/study/plan"
@@ -25,9 +28,9 @@ import (
 // library is the registry of the experiments in experiments/.
 func library() *spec.Registry {
 	r := registry()
-	r.Programs = []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), forward.Scheme(), inband.Scheme(), pfc.Scheme(),
-		sharedbuffer.Scheme()}
-	r.Controllers = append(r.Controllers, []cc.Scheme{dcqcn.Scheme(), dctcp.Scheme(), timely.Scheme()}...)
+	r.Programs = []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), forward.Scheme(), inband.Scheme(),
+		letflow.Scheme(), pfc.Scheme(), sharedbuffer.Scheme(), spray.Scheme()}
+	r.Controllers = append(r.Controllers, dcqcn.Scheme(), dctcp.Scheme(), none.Scheme(), swift.Scheme(), timely.Scheme())
 	r.Library = []spec.Library{{Name: "hpcc", Files: hpcc.Experiments}}
 	return r
 }
@@ -63,7 +66,7 @@ func TestExperiments(t *testing.T) {
 
 // What is ours beside the paper: every claim holds with one seed.
 func TestOwnExperiments(t *testing.T) {
-	for _, name := range []string{"thinning", "parameters"} {
+	for _, name := range []string{"thinning", "parameters", "collectives"} {
 		t.Run(name, func(t *testing.T) {
 			for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, spec.Options{Quick: true}).Claims {
 				if c.Verdict != claim.Holds {
